@@ -1,0 +1,586 @@
+/*-------------------------------------------------------------------------
+ * shuttle_compat.h
+ *	  Differences between the versions of the server; the only file that
+ *	  looks at PG_VERSION_NUM.
+ *
+ * Older servers are given the newest server's names, so that callers have no
+ * #if.  A branch goes when its version does.  Entries are sorted by the
+ * version that changed, newest first.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_COMPAT_H
+#define SHUTTLE_COMPAT_H
+
+#include "access/nbtree.h"
+#include "access/stratnum.h"
+#include "commands/explain.h"
+#include "executor/executor.h"
+#include "executor/execPartition.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "optimizer/pathnode.h"
+#include "parser/parse_node.h"
+#include "storage/buffile.h"
+#include "storage/latch.h"
+#include "storage/lock.h"
+#include "storage/proc.h"
+#include "tcop/tcopprot.h"
+#include "utils/memutils.h"
+#include "utils/wait_event.h"
+
+#if PG_VERSION_NUM >= 180000	/* 18 split commands/explain.h */
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#include "common/base64.h"
+#endif
+
+/*
+ * The session's port includes the headers of GSSAPI where the server was built
+ * with it, and packages of the server's headers do not bring them.
+ */
+#if !defined(ENABLE_GSS) || __has_include(<gssapi/gssapi.h>) || __has_include(<gssapi.h>)
+#define SHUTTLE_HAS_PORT
+#include "libpq/libpq-be.h"
+#endif
+
+#if PG_VERSION_NUM < 160000
+#include "catalog/pg_foreign_data_wrapper.h"
+#include "catalog/pg_foreign_server.h"
+#include "utils/acl.h"
+#endif
+
+/* ---- changed in 18 */
+
+/* Stands in front of a declaration, where the old name stood behind it. */
+#if PG_VERSION_NUM < 180000
+#define pg_noreturn pg_attribute_noreturn()
+#endif
+
+/* A library tells its name and version. */
+#if PG_VERSION_NUM < 180000
+#define PG_MODULE_MAGIC_EXT(...) PG_MODULE_MAGIC
+#endif
+
+/* Arguments of an ExecutorRun_hook; execute_once went. */
+#if PG_VERSION_NUM < 180000
+#define SHUTTLE_EXECUTOR_RUN_PARAMETERS \
+	QueryDesc *queryDesc, ScanDirection direction, uint64 count, bool execute_once
+#define SHUTTLE_EXECUTOR_RUN_ARGUMENTS queryDesc, direction, count, execute_once
+#else
+#define SHUTTLE_EXECUTOR_RUN_PARAMETERS \
+	QueryDesc *queryDesc, ScanDirection direction, uint64 count
+#define SHUTTLE_EXECUTOR_RUN_ARGUMENTS queryDesc, direction, count
+#endif
+
+/*
+ * EXPLAIN takes options of extensions.  Before, nobody calls the handler:
+ * where SHUTTLE_EXPLAIN_TAKES_OPTIONS is false, an option has to be taken out
+ * of the statement, and an ExplainState carries nothing of ours.
+ */
+#if PG_VERSION_NUM < 180000
+#define SHUTTLE_EXPLAIN_TAKES_OPTIONS false
+
+typedef void (*ExplainOptionHandler) (ExplainState *es, DefElem *option,
+									  ParseState *pstate);
+
+static inline void
+RegisterExtensionExplainOption(const char *name, ExplainOptionHandler handler)
+{
+}
+
+static inline int
+GetExplainExtensionId(const char *name)
+{
+	return 0;
+}
+
+static inline void
+SetExplainExtensionState(ExplainState *es, int id, void *state)
+{
+}
+
+static inline void *
+GetExplainExtensionState(ExplainState *es, int id)
+{
+	return NULL;
+}
+#else
+#define SHUTTLE_EXPLAIN_TAKES_OPTIONS true
+#endif
+
+/*
+ * The keys by which the client of this session logged in with SCRAM, in
+ * base64; 18 keeps them, for nodes that know the same password.
+ */
+static inline bool
+shuttle_get_scram_keys(char **client_key, char **server_key)
+{
+#if PG_VERSION_NUM >= 180000 && defined(SHUTTLE_HAS_PORT)
+	int			size = pg_b64_enc_len(SCRAM_MAX_KEY_LEN) + 1;
+
+	if (MyProcPort == NULL || !MyProcPort->has_scram_keys)
+		return false;
+	*client_key = palloc0(size);
+	*server_key = palloc0(size);
+	return pg_b64_encode(MyProcPort->scram_ClientKey,
+						 sizeof(MyProcPort->scram_ClientKey),
+						 *client_key, size - 1) >= 0 &&
+		pg_b64_encode(MyProcPort->scram_ServerKey,
+					  sizeof(MyProcPort->scram_ServerKey),
+					  *server_key, size - 1) >= 0;
+#else
+	return false;
+#endif
+}
+
+/* The members of a class that are of these relations or of all; 18 keeps those
+ * of child relations apart. */
+#if PG_VERSION_NUM < 180000
+typedef struct EquivalenceMemberIterator
+{
+	List	   *members;
+	int			next;
+} EquivalenceMemberIterator;
+
+static inline void
+setup_eclass_member_iterator(EquivalenceMemberIterator *it, EquivalenceClass *ec,
+							 Relids child_relids)
+{
+	it->members = ec->ec_members;
+	it->next = 0;
+}
+
+static inline EquivalenceMember *
+eclass_member_iterator_next(EquivalenceMemberIterator *it)
+{
+	if (it->next >= list_length(it->members))
+		return NULL;
+	return list_nth_node(EquivalenceMember, it->members, it->next++);
+}
+
+/* Orders have names of their own, beside the strategies of btrees. */
+#define COMPARE_LT BTLessStrategyNumber
+#endif
+
+/* Makes and copies tuples in the current context; 18 can leave room in front. */
+static inline MinimalTuple
+shuttle_form_minimal_tuple(TupleDesc desc, Datum *values, bool *nulls)
+{
+#if PG_VERSION_NUM >= 180000
+	return heap_form_minimal_tuple(desc, values, nulls, 0);
+#else
+	return heap_form_minimal_tuple(desc, values, nulls);
+#endif
+}
+
+static inline MinimalTuple
+shuttle_copy_minimal_tuple(MinimalTuple tuple)
+{
+#if PG_VERSION_NUM >= 180000
+	return heap_copy_minimal_tuple(tuple, 0);
+#else
+	return heap_copy_minimal_tuple(tuple);
+#endif
+}
+
+/*
+ * Evaluates RETURNING on a row of a foreign table that was written, or, for a
+ * DELETE, was there; 18 tells OLD and NEW apart.
+ */
+static inline TupleTableSlot *
+shuttle_project_returning(EState *estate, ResultRelInfo *target,
+						  CmdType operation, TupleTableSlot *row,
+						  TupleTableSlot *plan_row)
+{
+	ProjectionInfo *projection = target->ri_projectReturning;
+	ExprContext *econtext = projection->pi_exprContext;
+
+	econtext->ecxt_scantuple = row;
+	econtext->ecxt_outertuple = plan_row;
+#if PG_VERSION_NUM >= 180000
+	{
+		TupleTableSlot *old_row = operation == CMD_DELETE ? row : NULL;
+		TupleTableSlot *new_row = operation == CMD_DELETE ? NULL : row;
+		int			flags = projection->pi_state.flags;
+
+		if (operation == CMD_UPDATE && (flags & EEO_FLAG_HAS_OLD) != 0)
+		{
+			bool		is_null;
+			Datum		whole = ExecGetJunkAttribute(plan_row, target->ri_RowIdAttNo,
+													 &is_null);
+			HeapTupleHeader header = DatumGetHeapTupleHeader(whole);
+			HeapTupleData tuple = {
+				.t_len = HeapTupleHeaderGetDatumLength(header),
+				.t_tableOid = RelationGetRelid(target->ri_RelationDesc),
+				.t_data = header,
+			};
+
+			ItemPointerSetInvalid(&tuple.t_self);
+			old_row = target->ri_oldTupleSlot;
+			ExecForceStoreHeapTuple(&tuple, old_row, false);
+		}
+		econtext->ecxt_oldtuple = old_row != NULL ? old_row :
+			(flags & EEO_FLAG_HAS_OLD) != 0 ? ExecGetAllNullSlot(estate, target) : NULL;
+		econtext->ecxt_newtuple = new_row != NULL ? new_row :
+			(flags & EEO_FLAG_HAS_NEW) != 0 ? ExecGetAllNullSlot(estate, target) : NULL;
+		if (old_row == NULL)
+			projection->pi_state.flags |= EEO_FLAG_OLD_IS_NULL;
+		else
+			projection->pi_state.flags &= ~EEO_FLAG_OLD_IS_NULL;
+		if (new_row == NULL)
+			projection->pi_state.flags |= EEO_FLAG_NEW_IS_NULL;
+		else
+			projection->pi_state.flags &= ~EEO_FLAG_NEW_IS_NULL;
+	}
+#endif
+	return ExecProject(projection);
+}
+
+/* ---- changed in 17 */
+
+/* Internal subtransactions are possible while parallel workers run. */
+static inline bool
+shuttle_can_begin_subtransaction(void)
+{
+	return PG_VERSION_NUM >= 170000 || !IsInParallelMode();
+}
+
+/*
+ * A path that takes parameters from the parent of a child relation, for a
+ * nested loop over the child; NULL where it cannot be changed to that.  17
+ * changes it when the plan is made.
+ */
+static inline Path *
+shuttle_path_for_child(PlannerInfo *root, Path *path, RelOptInfo *child)
+{
+	if (!bms_overlap(PATH_REQ_OUTER(path), child->top_parent_relids))
+		return path;
+#if PG_VERSION_NUM >= 170000
+	return path_is_reparameterizable_by_child(path, child) ? path : NULL;
+#else
+	return reparameterize_path_by_child(root, path, child);
+#endif
+}
+
+/*
+ * True where another server takes the bytes of an interval as this one does: 17
+ * calls infinite what were very long ones before.
+ */
+static inline bool
+shuttle_agrees_on_intervals(int server_version)
+{
+	return (server_version >= 170000) == (PG_VERSION_NUM >= 170000);
+}
+
+/* A StringInfo over memory that is not to be changed. */
+#if PG_VERSION_NUM < 170000
+static inline void
+initReadOnlyStringInfo(StringInfo string, char *data, int length)
+{
+	string->data = data;
+	string->len = length;
+	string->maxlen = 0;
+	string->cursor = 0;
+}
+#endif
+
+/* The number of the current transaction in its session; 17 moved it. */
+static inline LocalTransactionId
+shuttle_my_lxid(void)
+{
+#if PG_VERSION_NUM >= 170000
+	return MyProc->vxid.lxid;
+#else
+	return MyProc->lxid;
+#endif
+}
+
+/* Extensions name their wait events. */
+static inline uint32
+shuttle_new_wait_event(const char *name)
+{
+#if PG_VERSION_NUM >= 170000
+	return WaitEventExtensionNew(name);
+#else
+	return PG_WAIT_EXTENSION;
+#endif
+}
+
+/* A set of wait events that lives as long as the session. */
+static inline WaitEventSet *
+shuttle_create_wait_event_set(int nevents)
+{
+#if PG_VERSION_NUM >= 170000
+	return CreateWaitEventSet(NULL, nevents);
+#else
+	return CreateWaitEventSet(TopMemoryContext, nevents);
+#endif
+}
+
+/* Core's own way to explain one query has a name since 17. */
+#if PG_VERSION_NUM < 170000
+static inline void
+standard_ExplainOneQuery(Query *query, int cursorOptions, IntoClause *into,
+						 ExplainState *es, const char *queryString,
+						 ParamListInfo params, QueryEnvironment *queryEnv)
+{
+	PlannedStmt *plan;
+	instr_time	start;
+	instr_time	duration;
+	BufferUsage before = pgBufferUsage;
+	BufferUsage used = {0};
+
+	INSTR_TIME_SET_CURRENT(start);
+	plan = pg_plan_query(query, queryString, cursorOptions, params);
+	INSTR_TIME_SET_CURRENT(duration);
+	INSTR_TIME_SUBTRACT(duration, start);
+	BufferUsageAccumDiff(&used, &pgBufferUsage, &before);
+	ExplainOnePlan(plan, into, es, queryString, params, queryEnv,
+				   &duration, es->buffers ? &used : NULL);
+}
+#endif
+
+/* Since 17 one function asks for a lock or for any stronger one. */
+#if PG_VERSION_NUM < 170000
+static inline bool
+shuttle_lock_held_by_me(const LOCKTAG *tag, LOCKMODE mode, bool orstronger)
+{
+	bool		held = LockHeldByMe(tag, mode);
+
+	while (!held && orstronger && mode < MaxLockMode)
+		held = LockHeldByMe(tag, ++mode);
+	return held;
+}
+
+#define LockHeldByMe shuttle_lock_held_by_me
+#endif
+
+/* ---- changed in 16 */
+
+/* The root of a btree, share-locked, or InvalidBuffer; 16 asks for the table. */
+static inline Buffer
+shuttle_bt_getroot(Relation index, Relation heap)
+{
+#if PG_VERSION_NUM >= 160000
+	return _bt_getroot(index, heap, BT_READ);
+#else
+	return _bt_getroot(index, BT_READ);
+#endif
+}
+
+/* Did the client of this session delegate its GSSAPI credentials? */
+static inline bool
+shuttle_gss_delegated(void)
+{
+#if PG_VERSION_NUM >= 160000 && defined(ENABLE_GSS) && defined(SHUTTLE_HAS_PORT)
+	return MyProcPort != NULL && be_gssapi_get_delegation(MyProcPort);
+#else
+	return false;
+#endif
+}
+
+/* One function for all kinds of objects since 16; here for servers only. */
+#if PG_VERSION_NUM < 160000
+static inline bool
+object_ownercheck(Oid classid, Oid objectid, Oid roleid)
+{
+	Assert(classid == ForeignServerRelationId);
+	return pg_foreign_server_ownercheck(objectid, roleid);
+}
+
+/* The same; here for foreign-data wrappers and servers only. */
+static inline AclResult
+object_aclcheck(Oid classid, Oid objectid, Oid roleid, AclMode mode)
+{
+	if (classid == ForeignServerRelationId)
+		return pg_foreign_server_aclcheck(objectid, roleid, mode);
+	Assert(classid == ForeignDataWrapperRelationId);
+	return pg_foreign_data_wrapper_aclcheck(objectid, roleid, mode);
+}
+#endif
+
+/*
+ * The user that a foreign scan, or a write, runs as.  From 16 on it is in the
+ * plan and in the permissions of the statement, before in the range table.
+ */
+static inline Oid
+shuttle_scan_user(const ForeignScan *scan, EState *estate)
+{
+#if PG_VERSION_NUM >= 160000
+	Oid			user = scan->checkAsUser;
+#else
+	Index		rtindex = scan->scan.scanrelid;
+	Oid			user;
+
+	if (rtindex == 0)
+		rtindex = bms_next_member(scan->fs_relids, -1);
+	user = exec_rt_fetch(rtindex, estate)->checkAsUser;
+#endif
+	return OidIsValid(user) ? user : GetUserId();
+}
+
+#if PG_VERSION_NUM < 160000
+/* Allocation by type; late minor releases of 15 have a part of it. */
+#ifndef palloc_object
+#define palloc_object(type) ((type *) palloc(sizeof(type)))
+#define palloc0_object(type) ((type *) palloc0(sizeof(type)))
+#endif
+#ifndef palloc_array
+#define palloc_array(type, count) ((type *) palloc(sizeof(type) * (count)))
+#define palloc0_array(type, count) ((type *) palloc0(sizeof(type) * (count)))
+#endif
+
+/* From 16 on fs_relids has outer joins as well. */
+#define fs_base_relids fs_relids
+
+static inline Oid
+ExecGetResultRelCheckAsUser(ResultRelInfo *target, EState *estate)
+{
+	Index		rtindex = target->ri_RangeTableIndex;
+	Oid			user;
+
+	if (rtindex == 0)
+		rtindex = target->ri_RootResultRelInfo->ri_RangeTableIndex;
+	user = exec_rt_fetch(rtindex, estate)->checkAsUser;
+	return OidIsValid(user) ? user : GetUserId();
+}
+
+extern PGDLLEXPORT void _PG_init(void);
+#endif
+
+/*
+ * Declares a C function that SQL calls.  15 does not export the function
+ * itself when symbols are hidden by default; from 16 on core does.
+ */
+#define SHUTTLE_SQL_FUNCTION(name) \
+	extern PGDLLEXPORT Datum name(PG_FUNCTION_ARGS); \
+	PG_FUNCTION_INFO_V1(name)
+
+/* 18 counts disabled nodes; before, they cost disable_cost. */
+static inline void
+shuttle_path_copy_disabled(Path *to, const Path *from)
+{
+#if PG_VERSION_NUM >= 180000
+	to->disabled_nodes = from->disabled_nodes;
+#endif
+}
+
+static inline void
+shuttle_plan_copy_disabled(Plan *to, const Plan *from)
+{
+#if PG_VERSION_NUM >= 180000
+	to->disabled_nodes = from->disabled_nodes;
+#endif
+}
+
+/* The children of an Append that its run-time pruning leaves. */
+static inline Bitmapset *
+shuttle_find_matching_subplans(PartitionPruneState *state)
+{
+#if PG_VERSION_NUM >= 180000
+	return ExecFindMatchingSubPlans(state, false, NULL);
+#else
+	return ExecFindMatchingSubPlans(state, false);
+#endif
+}
+
+/* True where an Append chooses its children at run time. */
+static inline bool
+shuttle_append_prunes(const Append *append)
+{
+#if PG_VERSION_NUM >= 180000
+	return append->part_prune_index >= 0;
+#else
+	return append->part_prune_info != NULL;
+#endif
+}
+
+/* 17 raised postgres_fdw's default cost of a row. */
+#if PG_VERSION_NUM >= 170000
+#define SHUTTLE_PEER_TUPLE_COST 0.2
+#else
+#define SHUTTLE_PEER_TUPLE_COST 0.01
+#endif
+
+/* A parameterised scan of a foreign table. */
+static inline ForeignPath *
+shuttle_create_foreignscan_path(PlannerInfo *root, RelOptInfo *rel, double rows,
+								Cost startup, Cost total, Relids required_outer)
+{
+#if PG_VERSION_NUM >= 180000
+	return create_foreignscan_path(root, rel, NULL, rows, 0, startup, total, NIL,
+								   required_outer, NULL, NIL, NIL);
+#elif PG_VERSION_NUM >= 170000
+	return create_foreignscan_path(root, rel, NULL, rows, startup, total, NIL,
+								   required_outer, NULL, NIL, NIL);
+#else
+	return create_foreignscan_path(root, rel, NULL, rows, startup, total, NIL,
+								   required_outer, NULL, NIL);
+#endif
+}
+
+/*
+ * From 16 on an outer join is a relation of its own, and a path that takes
+ * parameters from the join being made makes no sense.
+ */
+static inline bool
+shuttle_uses_own_outer_join(const SpecialJoinInfo *join, const Path *outer,
+							const Path *inner)
+{
+#if PG_VERSION_NUM >= 160000
+	return join->ojrelid != 0 &&
+		(bms_is_member(join->ojrelid, PATH_REQ_OUTER(inner)) ||
+		 bms_is_member(join->ojrelid, PATH_REQ_OUTER(outer)));
+#else
+	return false;
+#endif
+}
+
+/* The user of a scan is copied from plan to plan; before 16 it is elsewhere. */
+static inline void
+shuttle_copy_scan_user(ForeignScan *to, const ForeignScan *from)
+{
+#if PG_VERSION_NUM >= 160000
+	to->checkAsUser = from->checkAsUser;
+	to->fs_base_relids = from->fs_base_relids;
+#endif
+}
+
+/*
+ * Lends what a scan needs of one executor state to another one, whose run is
+ * a part of the first one's.
+ */
+static inline void
+shuttle_share_executor_state(EState *to, const EState *from)
+{
+	to->es_snapshot = from->es_snapshot;
+	to->es_crosscheck_snapshot = from->es_crosscheck_snapshot;
+	to->es_range_table = from->es_range_table;
+	to->es_range_table_size = from->es_range_table_size;
+	to->es_relations = from->es_relations;
+#if PG_VERSION_NUM >= 160000
+	to->es_rteperminfos = from->es_rteperminfos;
+#endif
+#if PG_VERSION_NUM >= 180000
+	to->es_unpruned_relids = from->es_unpruned_relids;
+#endif
+	to->es_plannedstmt = from->es_plannedstmt;
+	to->es_param_list_info = from->es_param_list_info;
+	to->es_queryEnv = from->es_queryEnv;
+	to->es_sourceText = from->es_sourceText;
+}
+
+/* 16 gave temporary files a read that knows how much must be there. */
+#if PG_VERSION_NUM < 160000
+static inline void
+shuttle_BufFileReadExact(BufFile *file, void *to, size_t size)
+{
+	if (BufFileRead(file, to, size) != size)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not read from temporary file: %m")));
+}
+#define BufFileReadExact shuttle_BufFileReadExact
+#endif
+
+#endif							/* SHUTTLE_COMPAT_H */

@@ -1,0 +1,37 @@
+/*-------------------------------------------------------------------------
+ * shuttle_settings.h
+ *	  Settings of the extension; each field is shuttle.<field> in SQL.
+ *
+ * When a setting is read: batch_size is stored in the plan, so that hints
+ * and cached plans behave; the others are read when a plan starts.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_SETTINGS_H
+#define SHUTTLE_SETTINGS_H
+
+typedef struct ShuttleSettings
+{
+	bool		enable_batched_join;
+	bool		enable_binary_transfer;
+	bool		enable_early_start;
+	bool		enable_local_look_ahead;
+	bool		enable_write_buffer;
+	bool		debug_force_batched_join;
+	bool		debug_spoil_look_ahead;
+	bool		explain_dist;
+	int			batch_size;		/* outer rows */
+	int			request_limit;	/* keys */
+	int			fetch_limit;	/* rows */
+	int			fetch_size_limit_kb;
+	int			fetch_ahead_kb;
+	int			batches_in_flight;
+	int			write_buffer_size_kb;
+	int			idle_timeout_s;
+} ShuttleSettings;
+
+extern ShuttleSettings shuttle_settings;
+
+/* Defines all settings; called once, by _PG_init. */
+extern void shuttle_settings_define(void);
+
+#endif							/* SHUTTLE_SETTINGS_H */

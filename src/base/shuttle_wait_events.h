@@ -1,0 +1,30 @@
+/*-------------------------------------------------------------------------
+ * shuttle_wait_events.h
+ *	  What a session waits for, as pg_stat_activity shows it.
+ *
+ * From PostgreSQL 17 on each event has its name, of type Extension; before,
+ * all of them are shown as Extension, the nearest that core has.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_WAIT_EVENTS_H
+#define SHUTTLE_WAIT_EVENTS_H
+
+typedef enum ShuttleWaitEvent
+{
+	SHUTTLE_WAIT_HOST_NAME,
+	SHUTTLE_WAIT_CONNECT,
+	SHUTTLE_WAIT_READ,
+	SHUTTLE_WAIT_WRITE,
+	SHUTTLE_WAIT_COMMIT,
+	SHUTTLE_WAIT_ABORT,
+	SHUTTLE_WAIT_RUN,
+	SHUTTLE_NWAIT_EVENTS
+} ShuttleWaitEvent;
+
+/*
+ * The number of an event for core's wait functions.  Errors: the first call
+ * of a session may have to make the names known, and be refused.
+ */
+extern uint32 shuttle_wait_event(ShuttleWaitEvent event);
+
+#endif							/* SHUTTLE_WAIT_EVENTS_H */

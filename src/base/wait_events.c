@@ -1,0 +1,37 @@
+/*-------------------------------------------------------------------------
+ * wait_events.c
+ *	  Names of wait events, made known to core by each session.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_wait_events.h"
+
+/* Released names stay; docs/operations.md explains them. */
+static const char *const names[] = {
+	[SHUTTLE_WAIT_HOST_NAME] = "ShuttleHostName",
+	[SHUTTLE_WAIT_CONNECT] = "ShuttleConnect",
+	[SHUTTLE_WAIT_READ] = "ShuttleRead",
+	[SHUTTLE_WAIT_WRITE] = "ShuttleWrite",
+	[SHUTTLE_WAIT_COMMIT] = "ShuttleCommit",
+	[SHUTTLE_WAIT_ABORT] = "ShuttleAbort",
+	[SHUTTLE_WAIT_RUN] = "ShuttleRunOnNodes",
+};
+
+StaticAssertDecl(lengthof(names) == SHUTTLE_NWAIT_EVENTS,
+				 "every wait event has a name");
+
+static uint32 numbers[SHUTTLE_NWAIT_EVENTS];
+
+/* All at once, so that later calls, while aborting, can't fail. */
+uint32
+shuttle_wait_event(ShuttleWaitEvent event)
+{
+	if (numbers[SHUTTLE_NWAIT_EVENTS - 1] == 0)
+	{
+		for (int i = 0; i < SHUTTLE_NWAIT_EVENTS; i++)
+			numbers[i] = shuttle_new_wait_event(names[i]);
+	}
+	return numbers[event];
+}
