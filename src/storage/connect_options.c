@@ -1,0 +1,270 @@
+/*-------------------------------------------------------------------------
+ * connect_options.c
+ *	  libpq's options of a server and a user mapping, and the rule about
+ *	  passwords.
+ *
+ * The rule is postgres_fdw's, with its SQLSTATE and texts: somebody who is no
+ * superuser must not use what the server's own account could (password files,
+ * peer authentication), so the mapping has to give a password and the node has
+ * to ask for it, unless a superuser set password_required to false.
+ *
+ * Memory: options are made in the current context; no value of them gets into
+ * a message.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "commands/defrem.h"
+#include "foreign/foreign.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+
+#include "base/shuttle_compat.h"
+#include "storage/storage_internal.h"
+
+/* For nodes that are gone without a word; options come behind and win. */
+static const char *const default_options[][2] = {
+	{"connect_timeout", "30"},
+	{"keepalives_idle", "30"},
+	{"keepalives_interval", "10"},
+	{"keepalives_count", "3"},
+	{"tcp_user_timeout", "30000"},
+};
+
+static bool is_libpq_option(const char *name);
+static void add_option(ConnectOptions *options, const char *name,
+					   const char *value);
+static void add_list(ConnectOptions *options, List *definitions);
+static const char *find_option(const ConnectOptions *options, const char *name);
+static bool is_pooled(List *definitions);
+static bool find_switch(List *definitions, const char *name, bool otherwise);
+static void add_scram_keys(ConnectOptions *options, ShuttleNode *node);
+static bool is_exempt(Oid userid);
+static void check_password(const ShuttleNode *node, Oid userid);
+
+ConnectOptions *
+shuttle_connect_options(ShuttleNode *node, Oid userid)
+{
+	ForeignServer *server = GetForeignServer(node->key.serverid);
+	UserMapping *mapping = GetUserMapping(userid, server->serverid);
+	ConnectOptions *options = palloc0_object(ConnectOptions);
+	int			most = list_length(server->options) +
+		list_length(mapping->options) + lengthof(default_options) + 16;
+	const char *host;
+	const char *hostaddr;
+	const char *port;
+	const char *password;
+
+	options->keywords = palloc0_array(const char *, most);
+	options->values = palloc0_array(const char *, most);
+	for (int i = 0; i < lengthof(default_options); i++)
+		add_option(options, default_options[i][0], default_options[i][1]);
+	add_list(options, server->options);
+	add_list(options, mapping->options);
+	add_option(options, "application_name",
+			   shuttle_session_name_begin(node, find_option(options, "application_name")));
+	add_option(options, "client_encoding", GetDatabaseEncodingName());
+
+	node->keep = find_switch(server->options, "keep_connections", true);
+	node->pooled = is_pooled(server->options);
+	node->needs_password = find_switch(mapping->options, "password_required", true);
+	password = find_option(options, "password");
+	node->has_password = password != NULL && password[0] != '\0';
+	node->scram_passthrough =
+		find_switch(mapping->options, "use_scram_passthrough",
+					find_switch(server->options, "use_scram_passthrough", false));
+	add_scram_keys(options, node);
+	node->exempt = is_exempt(userid);
+	check_password(node, userid);
+
+	host = find_option(options, "host");
+	hostaddr = find_option(options, "hostaddr");
+	port = find_option(options, "port");
+	if (host != NULL && hostaddr == NULL)
+	{
+		shuttle_host_names_resolve(&host, &hostaddr, &port);
+		add_option(options, "host", host);
+		if (hostaddr != NULL)
+			add_option(options, "hostaddr", hostaddr);
+		if (port != NULL)
+			add_option(options, "port", port);
+	}
+	options->connect_timeout_s = atoi(find_option(options, "connect_timeout"));
+	return options;
+}
+
+/* What postgres_fdw takes for libpq's, so that both accept the same. */
+static bool
+is_libpq_option(const char *name)
+{
+	static PQconninfoOption *all = NULL;
+
+	/* malloc'd once a session */
+	if (all == NULL)
+		all = PQconndefaults();
+	if (all == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_OUT_OF_MEMORY),
+				 errmsg("out of memory"),
+				 errdetail("Could not get libpq's default connection options.")));
+	if (strcmp(name, "fallback_application_name") == 0 ||
+		strcmp(name, "client_encoding") == 0 ||
+		strncmp(name, "oauth_", strlen("oauth_")) == 0)
+		return false;
+	for (PQconninfoOption *option = all; option->keyword != NULL; option++)
+	{
+		if (strcmp(option->keyword, name) == 0)
+			return strchr(option->dispchar, 'D') == NULL;
+	}
+	return false;
+}
+
+static void
+add_option(ConnectOptions *options, const char *name, const char *value)
+{
+	/* libpq takes the last of equal names; here they are replaced. */
+	for (int i = 0; i < options->noptions; i++)
+	{
+		if (strcmp(options->keywords[i], name) == 0)
+		{
+			options->values[i] = value;
+			return;
+		}
+	}
+	options->keywords[options->noptions] = name;
+	options->values[options->noptions] = value;
+	options->noptions++;
+}
+
+static void
+add_list(ConnectOptions *options, List *definitions)
+{
+	ListCell   *cell;
+
+	foreach(cell, definitions)
+	{
+		DefElem    *definition = lfirst_node(DefElem, cell);
+
+		if (is_libpq_option(definition->defname))
+			add_option(options, definition->defname, defGetString(definition));
+	}
+}
+
+static const char *
+find_option(const ConnectOptions *options, const char *name)
+{
+	for (int i = 0; i < options->noptions; i++)
+	{
+		if (strcmp(options->keywords[i], name) == 0)
+			return options->values[i];
+	}
+	return NULL;
+}
+
+static bool
+is_pooled(List *definitions)
+{
+	ListCell   *cell;
+
+	foreach(cell, definitions)
+	{
+		DefElem    *definition = lfirst_node(DefElem, cell);
+
+		if (strcmp(definition->defname, "shuttle_pooler") == 0)
+			return strcmp(defGetString(definition), "transaction") == 0;
+	}
+	return false;
+}
+
+static bool
+find_switch(List *definitions, const char *name, bool otherwise)
+{
+	ListCell   *cell;
+
+	foreach(cell, definitions)
+	{
+		DefElem    *definition = lfirst_node(DefElem, cell);
+
+		if (strcmp(definition->defname, name) == 0)
+			return defGetBoolean(definition);
+	}
+	return otherwise;
+}
+
+/* The keys by which the client logged in here, where the option allows it. */
+static void
+add_scram_keys(ConnectOptions *options, ShuttleNode *node)
+{
+	char	   *client_key;
+	char	   *server_key;
+
+	if (node->scram_passthrough &&
+		shuttle_get_scram_keys(&client_key, &server_key))
+	{
+		add_option(options, "scram_client_key", client_key);
+		add_option(options, "scram_server_key", server_key);
+		add_option(options, "require_auth", "scram-sha-256");
+	}
+	else
+		node->scram_passthrough = false;
+}
+
+static bool
+is_exempt(Oid userid)
+{
+	return superuser_arg(userid) || shuttle_gss_delegated();
+}
+
+static void
+check_password(const ShuttleNode *node, Oid userid)
+{
+	if (is_exempt(userid) || node->has_password || !node->needs_password ||
+		node->scram_passthrough)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_S_R_E_PROHIBITED_SQL_STATEMENT_ATTEMPTED),
+			 errmsg("password or GSSAPI delegated credentials required"),
+			 errdetail("Non-superusers must delegate GSSAPI credentials or provide a password in the user mapping."),
+			 errhint("Set the option password of the user mapping, or have a superuser set password_required to false.")));
+}
+
+bool
+shuttle_connect_allowed(const ShuttleNode *node)
+{
+	return node->exempt || !node->needs_password || node->scram_passthrough ||
+		(node->has_password && node->used_password);
+}
+
+void
+shuttle_connect_fail_password(ShuttleNode *node)
+{
+	node->failure = (NodeFailure)
+	{
+		.sqlstate = ERRCODE_S_R_E_PROHIBITED_SQL_STATEMENT_ATTEMPTED,
+			.message = "password or GSSAPI delegated credentials required",
+			.detail = "Non-superuser cannot connect if the server does not request a password or use GSSAPI with delegated credentials.",
+			.hint = "Target server's authentication method must be changed or password_required=false set in the user mapping attributes.",
+	};
+}
+
+/*
+ * A connection is shared by all who use one mapping, also the public one; it
+ * may have been opened by a superuser whose session became somebody else's.
+ */
+void
+shuttle_connect_check_user(ShuttleNode *node, Oid userid)
+{
+	bool		exempt = is_exempt(userid);
+
+	if (node->state == NODE_CLOSED || exempt)
+		return;
+	check_password(node, userid);
+	if (node->state == NODE_CONNECTING)
+		node->exempt = false;
+	else if (node->needs_password && !node->scram_passthrough &&
+			 !(node->has_password && node->used_password))
+	{
+		shuttle_connect_fail_password(node);
+		shuttle_connection_raise(node);
+	}
+}

@@ -1,0 +1,124 @@
+/*-------------------------------------------------------------------------
+ * node_error.c
+ *	  Errors that nodes answered with: kept, shared and raised.
+ *
+ * Memory: malloc'd and counted, because the pump may not allocate from the
+ * server; holders release them in their reset callbacks.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+
+#include "storage/storage_internal.h"
+
+/* Takes the result over.  Where memory is short, there is no error to keep:
+ * the caller then knows only that there was one. */
+ShuttleNodeError *
+shuttle_node_error_create(PGresult *result, const char *sql)
+{
+	ShuttleNodeError *error = malloc(sizeof(ShuttleNodeError));
+
+	if (error == NULL)
+	{
+		PQclear(result);
+		return NULL;
+	}
+	error->nholders = 1;
+	error->result = result;
+	error->sql = sql != NULL ? strdup(sql) : NULL;
+	return error;
+}
+
+ShuttleNodeError *
+shuttle_node_error_hold(ShuttleNodeError *error)
+{
+	if (error != NULL)
+		error->nholders++;
+	return error;
+}
+
+void
+shuttle_node_error_release(ShuttleNodeError **error)
+{
+	ShuttleNodeError *old = *error;
+
+	*error = NULL;
+	if (old == NULL || --old->nholders > 0)
+		return;
+	PQclear(old->result);
+	free(old->sql);
+	free(old);
+}
+
+int
+shuttle_result_sqlstate(const PGresult *result)
+{
+	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+
+	if (state == NULL || strlen(state) != 5)
+		return 0;
+	return MAKE_SQLSTATE(state[0], state[1], state[2], state[3], state[4]);
+}
+
+/* Names of objects, for clients that look at them. */
+static int
+copy_names(const PGresult *result)
+{
+	static const int fields[] = {
+		PG_DIAG_SCHEMA_NAME,
+		PG_DIAG_TABLE_NAME,
+		PG_DIAG_COLUMN_NAME,
+		PG_DIAG_DATATYPE_NAME,
+		PG_DIAG_CONSTRAINT_NAME,
+	};
+
+	for (int i = 0; i < lengthof(fields); i++)
+	{
+		const char *value = PQresultErrorField(result, fields[i]);
+
+		if (value != NULL)
+			err_generic_string(fields[i], value);
+	}
+	return 0;
+}
+
+/* Says where it happened; the text of a request has no values in it. */
+static int
+add_request(const ShuttleNode *node, const char *sql)
+{
+	if (sql != NULL)
+		return errcontext("storage node \"%s\", request: %s", node->name, sql);
+	return errcontext("storage node \"%s\"", node->name);
+}
+
+void
+shuttle_node_error_raise(ShuttleNode *node, ShuttleNodeError *error,
+						 const char *sql)
+{
+	const PGresult *result = error != NULL ? error->result : NULL;
+	const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+	const char *detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
+	const char *hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
+	const char *context = PQresultErrorField(result, PG_DIAG_CONTEXT);
+	int			sqlstate = shuttle_result_sqlstate(result);
+
+	if (error != NULL && error->sql != NULL)
+		sql = error->sql;
+	if (sqlstate == 0)
+		sqlstate = ERRCODE_FDW_ERROR;
+	if (sqlstate == ERRCODE_READ_ONLY_SQL_TRANSACTION && hint == NULL &&
+		!XactReadOnly)
+		hint = "Set the option shuttle_volatile of the foreign table if reading it writes.";
+
+	ereport(ERROR,
+			(errcode(sqlstate),
+			 message != NULL && message[0] != '\0' ?
+			 errmsg_internal("%s", message) :
+			 errmsg("storage node \"%s\" failed without a message", node->name),
+			 detail != NULL ? errdetail_internal("%s", detail) : 0,
+			 hint != NULL ? errhint("%s", hint) : 0,
+			 context != NULL ? errcontext("%s", context) : 0,
+			 copy_names(result),
+			 add_request(node, sql)));
+}

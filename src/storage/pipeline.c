@@ -1,0 +1,555 @@
+/*-------------------------------------------------------------------------
+ * pipeline.c
+ *	  The queue of a node: commands go out in whole packets, answers come in.
+ *
+ * Rules (trap 34): only whole packets are sent, so that each later packet
+ * starts a new segment on the node.  The pump reads a result on to its NULL
+ * before anything is sent, and never raises: the first error of a transaction
+ * is stored in the node.  An error of a command sent ahead concerns only its
+ * request; recovery.c makes the node forget it.
+ *
+ * Memory: commands live in node->cxt until their answer was read, those with
+ * rows until the rows were.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "explain/shuttle_explain.h"
+#include "storage/storage_internal.h"
+
+static bool ends_connection(const ShuttleNode *node, const PGresult *result);
+static void remember_error(ShuttleNode *node, ShuttleCommand *command,
+						   bool out_of_date);
+static bool command_ended_transaction(const ShuttleCommand *command);
+static void answer_command(ShuttleNode *node, ShuttleCommand *command);
+static bool send_command(ShuttleNode *node, ShuttleCommand *command);
+static bool send_statement(PGconn *conn, ShuttleCommand *command);
+static void count_bytes_sent(ShuttleCommand *command);
+static void flush_output(ShuttleNode *node);
+static void note_round_trip(ShuttleNode *node);
+
+/* ---- adding */
+
+ShuttleCommand *
+shuttle_pipeline_try(ShuttleNode *node, CommandKind kind, const char *sql)
+{
+	Size		sql_size = sql != NULL ? strlen(sql) + 1 : 0;
+	ShuttleCommand *command;
+
+	command = MemoryContextAllocExtended(node->cxt,
+										 sizeof(ShuttleCommand) + sql_size,
+										 MCXT_ALLOC_NO_OOM | MCXT_ALLOC_HUGE);
+	if (command == NULL)
+		return NULL;
+	memset(command, 0, sizeof(ShuttleCommand));
+	command->kind = kind;
+	command->packet = node->packet;
+	command->generation = node->generation;
+	command->ahead = node->adding_ahead;
+	command->repeatable = node->adding_repeatable;
+	if (sql != NULL)
+	{
+		command->sql = (char *) (command + 1);
+		memcpy(command->sql, sql, sql_size);
+	}
+
+	dlist_push_tail(&node->commands, &command->link);
+	if (node->unsent == NULL)
+		node->unsent = command;
+	node->unsynced = kind != COMMAND_SYNC;
+	if (kind == COMMAND_SYNC)
+	{
+		node->nunsent_syncs++;
+		node->packet++;
+	}
+	return command;
+}
+
+ShuttleCommand *
+shuttle_pipeline_add(ShuttleNode *node, CommandKind kind, const char *sql)
+{
+	ShuttleCommand *command = shuttle_pipeline_try(node, kind, sql);
+
+	if (command == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory")));
+	return command;
+}
+
+bool
+shuttle_pipeline_sync(ShuttleNode *node)
+{
+	if (shuttle_pipeline_try(node, COMMAND_SYNC, NULL) == NULL)
+		return false;
+	shuttle_pipeline_send(node);
+	return true;
+}
+
+void
+shuttle_pipeline_end_packet(ShuttleNode *node)
+{
+	if (shuttle_pipeline_add(node, COMMAND_SYNC, NULL)->ahead)
+		node->nahead++;
+	node->adding_ahead = false;
+	node->adding_repeatable = false;
+	shuttle_pipeline_send(node);
+}
+
+/* ---- taking away */
+
+void
+shuttle_pipeline_unlink(ShuttleNode *node, ShuttleCommand *command)
+{
+	if (node->unsent == command)
+		node->unsent = dlist_has_next(&node->commands, &command->link) ?
+			dlist_container(ShuttleCommand, link,
+							dlist_next_node(&node->commands, &command->link)) :
+			NULL;
+	dlist_delete(&command->link);
+	if (command->kind != COMMAND_SYNC)
+	{
+		if (command->sent)
+			node->nin_flight--;
+	}
+	else
+	{
+		if (!command->sent)
+			node->nunsent_syncs--;
+		if (command->ahead)
+			node->nahead--;
+	}
+}
+
+void
+shuttle_command_free(ShuttleNode *node, ShuttleCommand *command)
+{
+	if (command->prepared != NULL)
+		shuttle_prepared_release(command);
+	if (command->page_bytes > 0)
+		shuttle_explain_memory(-command->page_bytes);
+	PQclear(command->result);
+	pfree(command);
+}
+
+void
+shuttle_pipeline_clear(ShuttleNode *node)
+{
+	dlist_mutable_iter iter;
+
+	dlist_foreach_modify(iter, &node->commands)
+	{
+		ShuttleCommand *command = dlist_container(ShuttleCommand, link, iter.cur);
+
+		dlist_delete(&command->link);
+		shuttle_command_free(node, command);
+	}
+	dlist_foreach_modify(iter, &node->requests)
+	{
+		ShuttleRequest *request = dlist_container(ShuttleRequest, link, iter.cur);
+
+		if (request->state == REQUEST_OPEN)
+			shuttle_request_fail(request, NULL, false);
+	}
+	node->unsent = NULL;
+	node->nunsent_syncs = 0;
+	node->nin_flight = 0;
+	node->nahead = 0;
+	node->unsynced = false;
+	node->adding_ahead = false;
+	node->adding_repeatable = false;
+	node->ahead_failed = false;
+	node->recovery_due = false;
+	node->timing = false;
+	node->flush_pending = false;
+	node->readable = false;
+}
+
+/* ---- sending */
+
+void
+shuttle_pipeline_send(ShuttleNode *node)
+{
+	bool		sent = false;
+
+	if (node->state != NODE_READY || node->settling)
+		return;
+	while (node->nunsent_syncs > 0)
+	{
+		ShuttleCommand *command = node->unsent;
+		bool		was_idle = node->nin_flight == 0;
+
+		if (!send_command(node, command))
+		{
+			shuttle_connection_broke(node, PQerrorMessage(node->conn), false);
+			return;
+		}
+		command->sent = sent = true;
+		node->unsent = dlist_has_next(&node->commands, &command->link) ?
+			dlist_container(ShuttleCommand, link,
+							dlist_next_node(&node->commands, &command->link)) :
+			NULL;
+		if (command->kind == COMMAND_SYNC)
+			node->nunsent_syncs--;
+		else
+		{
+			node->nin_flight++;
+			if (was_idle)
+			{
+				node->timing = true;
+
+				/* nobody waits for the answer of such a COMMIT */
+				node->trip_counts = command->kind != COMMAND_COMMIT ||
+					!command->ignore_error;
+				INSTR_TIME_SET_CURRENT(node->sent_at);
+			}
+		}
+		count_bytes_sent(command);
+	}
+	if (sent || node->flush_pending)
+		flush_output(node);
+}
+
+static void
+flush_output(ShuttleNode *node)
+{
+	int			rest = PQflush(node->conn);
+
+	if (rest < 0)
+		shuttle_connection_broke(node, PQerrorMessage(node->conn), false);
+	else
+		node->flush_pending = rest > 0;
+}
+
+static bool
+send_command(ShuttleNode *node, ShuttleCommand *command)
+{
+	PGconn	   *conn = node->conn;
+
+	switch (command->kind)
+	{
+		case COMMAND_SYNC:
+#ifdef LIBPQ_HAS_SEND_PIPELINE_SYNC
+			return PQsendPipelineSync(conn) == 1;
+#else
+			return PQpipelineSync(conn) == 1;
+#endif
+
+		case COMMAND_PREPARE:
+			return PQsendPrepare(conn,
+								 shuttle_prepared_name(command->prepared),
+								 shuttle_prepared_sql(command->prepared),
+								 0, NULL) == 1;
+
+		case COMMAND_CLOSE_PREPARED:
+#ifdef LIBPQ_HAS_CLOSE_PREPARED
+			return PQsendClosePrepared(conn,
+									   shuttle_prepared_name(command->prepared)) == 1;
+#else
+			return PQsendQueryParams(conn, command->sql, 0,
+									 NULL, NULL, NULL, NULL, 0) == 1;
+#endif
+
+		case COMMAND_STATEMENT:
+		case COMMAND_DECLARE:
+			return send_statement(conn, command);
+
+		default:
+			return PQsendQueryParams(conn, command->sql, 0,
+									 NULL, NULL, NULL, NULL,
+									 command->in_binary) == 1;
+	}
+}
+
+static bool
+send_statement(PGconn *conn, ShuttleCommand *command)
+{
+	ShuttleRequest *request = command->request;
+	const char *const *values = (const char *const *) request->values;
+
+	if (command->prepared != NULL)
+		return PQsendQueryPrepared(conn,
+								   shuttle_prepared_name(command->prepared),
+								   request->nparams, values, NULL, NULL,
+								   command->in_binary) == 1;
+	return PQsendQueryParams(conn, request->sent_sql, request->nparams,
+							 NULL, values, NULL, NULL, command->in_binary) == 1;
+}
+
+/* Sizes of the messages, as the protocol's chapter gives them. */
+static void
+count_bytes_sent(ShuttleCommand *command)
+{
+	ShuttleRequest *request = command->request;
+	int64		bytes;
+
+	if (command->kind == COMMAND_SYNC || request == NULL)
+		return;
+
+	/* Bind with empty names, Describe portal, Execute */
+	bytes = 5 + 2 + 2 + 2 + 4 + 7 + 10;
+	if (command->kind == COMMAND_STATEMENT || command->kind == COMMAND_DECLARE)
+	{
+		for (int i = 0; i < request->nparams; i++)
+			bytes += 4 + (request->values[i] ? strlen(request->values[i]) : 0);
+	}
+	if (command->prepared != NULL)
+		bytes += strlen(shuttle_prepared_name(command->prepared));
+	else						/* Parse */
+		bytes += 5 + 1 + 1 + 2 +
+			strlen(command->sql ? command->sql : request->sent_sql);
+	shuttle_count(request->counters, SHUTTLE_BYTES_SENT, bytes);
+	shuttle_node_count(request->node, SHUTTLE_NODE_BYTES_SENT, bytes);
+}
+
+/* ---- reading: the pump */
+
+void
+shuttle_pipeline_read(ShuttleNode *node)
+{
+	while (!dlist_is_empty(&node->commands) && !node->recovery_due)
+	{
+		ShuttleCommand *command = dlist_head_element(ShuttleCommand, link,
+													 &node->commands);
+		PGresult   *result;
+
+		if (!command->sent || PQisBusy(node->conn))
+			return;
+		result = PQgetResult(node->conn);
+		if (result != NULL && PQresultStatus(result) != PGRES_PIPELINE_SYNC)
+		{
+			note_round_trip(node);
+			if (ends_connection(node, result))
+			{
+				/* What the node said last is the reason. */
+				const char *reason =
+					PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+
+				shuttle_connection_broke(node, reason != NULL ? reason :
+										 PQerrorMessage(node->conn),
+										 reason != NULL);
+				PQclear(result);
+				return;
+			}
+			if (command->kind == COMMAND_BEGIN &&
+				command->generation == node->generation)
+				node->can_repeat = false;
+		}
+
+		if (command->kind == COMMAND_SYNC)
+		{
+			if (PQresultStatus(result) != PGRES_PIPELINE_SYNC)
+			{
+				if (result == NULL)
+					shuttle_connection_broke(node, PQerrorMessage(node->conn),
+											 false);
+				else
+					shuttle_connection_lost(node,
+											"the node's answers are out of step");
+				PQclear(result);
+				return;
+			}
+			PQclear(result);
+			if (node->ahead_failed && command->packet == node->ahead_packet)
+				node->recovery_due = true;
+		}
+		else if (result != NULL && PQresultStatus(result) != PGRES_PIPELINE_SYNC)
+		{
+			/* NULL has to follow before anything else is done. */
+			PQclear(command->result);
+			command->result = result;
+			continue;
+		}
+		else if (command->result == NULL)
+		{
+			PQclear(result);
+			shuttle_connection_broke(node, PQerrorMessage(node->conn), false);
+			return;
+		}
+		shuttle_pipeline_unlink(node, command);
+		answer_command(node, command);
+	}
+}
+
+/*
+ * True for the node's last words, and for what libpq makes up when nothing
+ * more can come.  Answers that arrived in front of those still count.
+ */
+static bool
+ends_connection(const ShuttleNode *node, const PGresult *result)
+{
+	const char *severity;
+
+	if (PQresultStatus(result) != PGRES_FATAL_ERROR)
+		return false;
+	severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+	if (severity == NULL)
+		return PQstatus(node->conn) != CONNECTION_OK;
+	return strcmp(severity, "ERROR") != 0;
+}
+
+/* The first answer to something that went out alone. */
+static void
+note_round_trip(ShuttleNode *node)
+{
+	instr_time	elapsed;
+	double		elapsed_ms;
+
+	if (!node->timing)
+		return;
+	node->timing = false;
+	INSTR_TIME_SET_CURRENT(elapsed);
+	INSTR_TIME_SUBTRACT(elapsed, node->sent_at);
+	elapsed_ms = INSTR_TIME_GET_MILLISEC(elapsed);
+	shuttle_round_trip_add(&node->round_trip, node->key.serverid, elapsed_ms);
+	if (node->least_trip_ms < 0 || elapsed_ms < node->least_trip_ms)
+		node->least_trip_ms = elapsed_ms;
+	if (node->trip_counts)
+	{
+		node->sum_trips_ms += elapsed_ms;
+		node->ntrips++;
+	}
+}
+
+static bool
+command_failed(const ShuttleCommand *command)
+{
+	switch (PQresultStatus(command->result))
+	{
+		case PGRES_COMMAND_OK:
+		case PGRES_TUPLES_OK:
+		case PGRES_EMPTY_QUERY:
+			return false;
+		default:
+			return true;
+	}
+}
+
+/* The tags of ROLLBACK [TO] and of the RELEASE behind it. */
+static bool
+command_ended_transaction(const ShuttleCommand *command)
+{
+	const char *tag = PQcmdStatus(command->result);
+
+	return strcmp(tag, "ROLLBACK") == 0 || strcmp(tag, "RELEASE") == 0;
+}
+
+/*
+ * A command was answered and is out of the queue: tells whom it concerns, and
+ * frees it if nobody takes it.
+ */
+static void
+answer_command(ShuttleNode *node, ShuttleCommand *command)
+{
+	bool		failed = command->kind != COMMAND_SYNC && command_failed(command);
+	bool		out_of_date = false;
+
+	/* Looks at the result, which the error takes. */
+	if (command->prepared != NULL)
+		out_of_date = shuttle_prepared_answer(node, command, failed);
+	if (command->kind == COMMAND_DECLARE)
+		shuttle_cursor_answer(node, command, failed);
+	if (failed)
+		remember_error(node, command, out_of_date);
+	switch (command->kind)
+	{
+		case COMMAND_STATEMENT:
+		case COMMAND_DECLARE:
+		case COMMAND_FETCH:
+		case COMMAND_SCANNED:
+			if (command->request != NULL && !command->dropped)
+			{
+				if (failed)
+					shuttle_request_fail(command->request, node->error,
+										 command->ahead && node->ahead_failed);
+				else
+				{
+					shuttle_request_answer(command->request, command);
+					return;
+				}
+			}
+			break;
+
+		case COMMAND_COMMIT:
+			if (command->generation != node->generation)
+				break;
+			node->commit_pending = false;
+			node->committed = !failed &&
+				strcmp(PQcmdStatus(command->result), "COMMIT") == 0;
+			break;
+
+		case COMMAND_ROLLBACK:
+			/* A late cancel can hit it (trap 19). */
+			if (failed || !command_ended_transaction(command))
+				node->settle_failed = true;
+			break;
+
+		case COMMAND_SYNC:
+			if (command->packet == node->settle_packet)
+				shuttle_transaction_settled(node);
+			break;
+
+		case COMMAND_SETTINGS:
+			if (failed)
+				shuttle_connection_lost(node,
+										PQresultErrorField(command->result,
+														   PG_DIAG_MESSAGE_PRIMARY));
+			break;
+
+		default:
+			break;
+	}
+	shuttle_command_free(node, command);
+}
+
+/*
+ * Stores the error of a transaction, or sees that it is one of a request that
+ * was sent ahead.  What failed only because of an earlier error says so by
+ * PGRES_PIPELINE_ABORTED or 25P02, and is not remembered.
+ */
+static void
+remember_error(ShuttleNode *node, ShuttleCommand *command, bool out_of_date)
+{
+	const char *sql = command->sql;
+
+	if (command->dropped || command->ignore_error ||
+		command->generation != node->generation ||
+		node->error != NULL || node->ahead_failed || node->begin_again)
+		return;
+	if (command->request != NULL && command->kind != COMMAND_SCANNED)
+		sql = command->request->sql;
+	shuttle_node_count(node, SHUTTLE_NODE_ERRORS, 1);
+
+	if (command->ahead && command->kind != COMMAND_GUARD)
+	{
+		node->ahead_failed = true;
+		node->ahead_packet = command->packet;
+
+		/* At once: its owner may ask again before the packet has ended. */
+		shuttle_cursor_forget_packet(node, command->packet);
+		if (command->request != NULL && out_of_date)
+			shuttle_request_repeat(command->request);
+		else if (command->request != NULL)
+		{
+			ShuttleNodeError *error =
+				shuttle_node_error_create(command->result, sql);
+
+			command->result = NULL;
+			shuttle_request_fail(command->request, error, true);
+			shuttle_node_error_release(&error);
+		}
+		command->request = NULL;
+		return;
+	}
+	if (out_of_date && command->packet == node->first_packet)
+	{
+		node->begin_again = true;
+		shuttle_request_repeat_all(node);
+		command->request = NULL;
+		return;
+	}
+	node->error = shuttle_node_error_create(command->result, sql);
+	command->result = NULL;
+}

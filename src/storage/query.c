@@ -1,0 +1,33 @@
+/*-------------------------------------------------------------------------
+ * query.c
+ *	  Statements of our own about a server, from the first row to the last.
+ *
+ * Memory: a context that ends with the call.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "storage/storage_internal.h"
+
+void
+shuttle_query(ShuttleNode *node, const char *sql, ShuttleEffect effect,
+			  ShuttleRowCallback callback, void *arg)
+{
+	ShuttleStatement statement = {
+		.sql = sql,
+		.effect = effect,
+		.size = SHUTTLE_SIZE_CERTAIN,
+	};
+	ShuttleRequest *request;
+	ShuttleRow	row;
+
+	request = shuttle_request_send(node, &statement, CurrentMemoryContext);
+	while (shuttle_request_fetch(request, true, &row) == SHUTTLE_ROW)
+	{
+		if (callback != NULL)
+			callback(arg, &row);
+	}
+	shuttle_request_close(request);
+}

@@ -1,0 +1,509 @@
+/*-------------------------------------------------------------------------
+ * request.c
+ *	  Requests: a statement on its way to a node, and its answer on its way
+ *	  back.
+ *
+ *	  UNSENT --send--> OPEN --last answer--> DONE
+ *	    ^               |---node's error---> FAILED
+ *	    |               `---skipped--------> SKIPPED
+ *	    `-- more rows than a held answer may have; savepoint rolled back
+ *
+ * A read whose size is certain is sent as it is.  One that is small by
+ * estimate is held: sent with a limit of one row more than a page and given
+ * out when it is complete; with that row more it is read again by a cursor.
+ * All others are read by cursors (request_pages.c).
+ *
+ * Memory: a request is a context below its owner's.  Its reset callback
+ * detaches it from the queue and frees the PGresults; what arrives later is
+ * dropped.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "tcop/pquery.h"
+#include "utils/memutils.h"
+#include "utils/portal.h"
+#include "utils/resowner.h"
+
+#include "base/shuttle_settings.h"
+#include "storage/storage_internal.h"
+
+#define MOST_PARAMETERS 65535
+
+/* Rows that index and sequential scans of the transaction returned so far. */
+#define ROWS_SCANNED_SQL \
+	"SELECT pg_catalog.sum(pg_catalog.pg_stat_get_xact_tuples_returned(oid))" \
+	" FROM pg_catalog.pg_class WHERE relkind IN ('r', 'i', 'm', 't')" \
+	" AND oid >= 16384"
+
+static ShuttleRequest *create_request(ShuttleNode *node,
+									  const ShuttleStatement *statement,
+									  MemoryContext owner);
+static ShuttlePageLimits fill_limits(ShuttlePageLimits limits);
+static int	owner_level(void);
+static RequestMode choose_mode(const ShuttleRequest *request, ShuttleSize size);
+static void send_request(ShuttleRequest *request, bool ahead);
+static bool needs_guard(const ShuttleRequest *request);
+static void send_again(ShuttleRequest *request, bool ahead);
+static bool is_intervention(const ShuttleNodeError *error);
+static bool next_row(ShuttleRequest *request, ShuttleRow *row);
+static void wait_for_answer(ShuttleRequest *request, ShuttleCondition condition);
+static void raise_failure(ShuttleRequest *request);
+
+/* ---- sending */
+
+ShuttleRequest *
+shuttle_request_send(ShuttleNode *node, const ShuttleStatement *statement,
+					 MemoryContext owner)
+{
+	ShuttleRequest *request;
+
+	if (statement->nparams > MOST_PARAMETERS)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("request to storage node \"%s\" has %d parameters",
+						node->name, statement->nparams),
+				 errdetail("The limit is %d.", MOST_PARAMETERS)));
+	request = create_request(node, statement, owner);
+	request->mode = choose_mode(request, statement->size);
+	send_request(request, statement->ahead);
+	return request;
+}
+
+static ShuttleRequest *
+create_request(ShuttleNode *node, const ShuttleStatement *statement,
+			   MemoryContext owner)
+{
+	MemoryContext cxt = AllocSetContextCreate(owner, "shuttle request",
+											  ALLOCSET_SMALL_SIZES);
+	MemoryContext old_cxt = MemoryContextSwitchTo(cxt);
+	ShuttleRequest *request = palloc0(sizeof(ShuttleRequest));
+
+	request->cxt = cxt;
+	request->node = node;
+	request->cursor = -1;
+	dlist_init(&request->pages);
+	request->callback.func = shuttle_request_abandon;
+	request->callback.arg = request;
+	MemoryContextRegisterResetCallback(cxt, &request->callback);
+
+	request->sql = pstrdup(statement->sql);
+	request->nparams = statement->nparams;
+	request->values = palloc(sizeof(char *) * Max(1, statement->nparams));
+	for (int i = 0; i < statement->nparams; i++)
+		request->values[i] = statement->values[i] != NULL ?
+			pstrdup(statement->values[i]) : NULL;
+	request->effect = statement->effect;
+	request->snapshot = statement->snapshot;
+	request->ahead = statement->ahead;
+	request->estimated_rows = statement->estimated_rows;
+	request->row_goal = statement->row_goal;
+	request->row_bytes = statement->row_bytes;
+	request->limits = fill_limits(statement->limits);
+	request->decoder = statement->decoder;
+	request->counters = statement->counters;
+	request->nest_level = statement->nest_level;
+	request->level = statement->nest_level > 0 ? statement->nest_level : owner_level();
+	MemoryContextSwitchTo(old_cxt);
+	return request;
+}
+
+static ShuttlePageLimits
+fill_limits(ShuttlePageLimits limits)
+{
+	if (limits.fetch_limit <= 0)
+		limits.fetch_limit = shuttle_settings.fetch_limit;
+	if (limits.fetch_size_limit_kb <= 0)
+		limits.fetch_size_limit_kb = shuttle_settings.fetch_size_limit_kb;
+	if (limits.fetch_ahead_kb <= 0)
+		limits.fetch_ahead_kb = shuttle_settings.fetch_ahead_kb;
+	return limits;
+}
+
+/*
+ * The nesting level that a request belongs to: a cursor of an outer level may
+ * be fetched from inside a savepoint, and lives on when that rolls back.  Its
+ * query then runs under the resource owner of the cursor.
+ */
+static int
+owner_level(void)
+{
+	int			level = GetCurrentTransactionNestLevel();
+
+	if (ActivePortal != NULL &&
+		ActivePortal->createSubid != GetCurrentSubTransactionId() &&
+		ActivePortal->resowner == CurrentResourceOwner)
+		return level - 1;
+	return level;
+}
+
+static RequestMode
+choose_mode(const ShuttleRequest *request, ShuttleSize size)
+{
+	/* one page holds it */
+	bool		small = request->estimated_rows <= request->limits.fetch_limit &&
+		request->estimated_rows * request->row_bytes <=
+		request->limits.fetch_size_limit_kb * 1024.0;
+
+	if (request->effect == SHUTTLE_WRITES)
+		return REQUEST_WHOLE;
+
+	/* Locks are never taken ahead of need. */
+	if (request->effect == SHUTTLE_LOCKS && request->row_goal > 0 &&
+		request->row_goal < request->estimated_rows)
+		return REQUEST_CURSOR;
+	if (size == SHUTTLE_SIZE_CERTAIN && small)
+		return REQUEST_WHOLE;
+
+	/* It may be asked twice, and it is asked for all rows. */
+	if (size == SHUTTLE_SIZE_ESTIMATED && small &&
+		request->effect == SHUTTLE_READS &&
+		(request->row_goal <= 0 || request->row_goal >= request->estimated_rows))
+		return REQUEST_HELD;
+	return REQUEST_CURSOR;
+}
+
+/* Puts a request's packet into the pipeline. */
+static void
+send_request(ShuttleRequest *request, bool ahead)
+{
+	ShuttleNode *node = request->node;
+	MemoryContext old_cxt = MemoryContextSwitchTo(request->cxt);
+
+	shuttle_transaction_prepare(node, request->effect, request->snapshot,
+								request->nest_level,
+								request->mode == REQUEST_CURSOR ?
+								request->row_goal > 0 : node->fast_start);
+	request->generation = node->generation;
+	request->sent_level = node->level;
+	if (request->mode != REQUEST_CURSOR)
+		request->sent_sql = request->mode == REQUEST_WHOLE ? request->sql :
+			psprintf("SELECT * FROM (\n%s\n) AS held LIMIT " INT64_FORMAT,
+					 request->sql, (int64) request->limits.fetch_limit + 1);
+	if (needs_guard(request))
+		ahead = true;
+	shuttle_format_choose(request);
+	if (ahead)
+	{
+		node->adding_ahead = true;
+		shuttle_pipeline_add(node, COMMAND_GUARD, "SAVEPOINT a");
+	}
+	if (shuttle_count_rows_scanned)
+		shuttle_request_add_scanned(request, false);
+	if (request->mode == REQUEST_CURSOR)
+		shuttle_pages_open(request);
+	else
+	{
+		bool		earlier;
+		ShuttlePrepared *prepared = shuttle_prepared_use(node, request, &earlier);
+		ShuttleCommand *command = shuttle_pipeline_add(node, COMMAND_STATEMENT,
+													   NULL);
+
+		command->request = request;
+		command->prepared = prepared;
+		command->prepared_earlier = earlier;
+		command->in_binary = request->format == FORMAT_BINARY;
+		shuttle_count(request->counters, request->effect == SHUTTLE_WRITES ?
+					  SHUTTLE_FLUSH_REQUESTS : SHUTTLE_READ_REQUESTS, 1);
+		shuttle_node_count(node, SHUTTLE_NODE_REQUESTS, 1);
+	}
+	if (shuttle_count_rows_scanned)
+		shuttle_request_add_scanned(request, true);
+	if (ahead)
+		shuttle_request_add_release(request);
+
+	if (request->link.next == NULL)
+		dlist_push_tail(&node->requests, &request->link);
+	request->state = REQUEST_OPEN;
+	shuttle_pipeline_end_packet(node);
+	MemoryContextSwitchTo(old_cxt);
+}
+
+/*
+ * A statement that was prepared by an earlier transaction fails if a table was
+ * altered since.  In the packet of BEGIN that can be repeated; behind it, a
+ * read gets a savepoint once a transaction.
+ */
+static bool
+needs_guard(const ShuttleRequest *request)
+{
+	ShuttleNode *node = request->node;
+
+	return request->mode != REQUEST_CURSOR &&
+		request->effect == SHUTTLE_READS &&
+		node->packet != node->first_packet &&
+		shuttle_prepared_is_untried(node, request->sent_sql);
+}
+
+/* What was answered may not fit, or have been taken back: then the next answer
+ * is read by a cursor. */
+static void
+send_again(ShuttleRequest *request, bool ahead)
+{
+	if (!request->repeats)
+		request->mode = REQUEST_CURSOR;
+	request->repeats = false;
+	send_request(request, ahead);
+}
+
+/* Its error would take the request's cursor away, so it is the request's. */
+void
+shuttle_request_add_release(ShuttleRequest *request)
+{
+	shuttle_pipeline_add(request->node, COMMAND_CONTROL,
+						 "RELEASE SAVEPOINT a")->request = request;
+}
+
+void
+shuttle_request_add_scanned(ShuttleRequest *request, bool behind)
+{
+	ShuttleCommand *command;
+
+	if (request->effect == SHUTTLE_WRITES)
+		return;
+	command = shuttle_pipeline_add(request->node, COMMAND_SCANNED,
+								   ROWS_SCANNED_SQL);
+	command->request = request;
+	command->nrows_asked = behind;
+	request->nscanned_asked++;
+}
+
+/* ---- reading */
+
+ShuttleStatus
+shuttle_request_fetch(ShuttleRequest *request, bool wait, ShuttleRow *row)
+{
+	/* What a transaction has lost is lost, even if rows of it are here. */
+	if (request->node->state == NODE_LOST)
+		shuttle_connection_raise(request->node);
+	request->reads_ahead = request->ahead && !wait;
+	request->being_read = true;
+	for (;;)
+	{
+		/* A savepoint that is not its owner's may take the rest away. */
+		if (request->sent_level > request->level)
+			shuttle_request_complete(request);
+		if (next_row(request, row))
+			return SHUTTLE_ROW;
+
+		switch (request->state)
+		{
+			case REQUEST_UNSENT:
+				send_again(request, request->reads_ahead);
+				break;
+
+			case REQUEST_OPEN:
+				break;
+
+			case REQUEST_DONE:
+				if (request->nscanned_asked == 0)
+					return SHUTTLE_END;
+				break;
+
+			case REQUEST_FAILED:
+				if (request->own_error && request->ahead &&
+					!request->handed_out &&
+					!(wait && is_intervention(request->error)))
+					return SHUTTLE_FAILED;
+				raise_failure(request);
+				break;
+
+			case REQUEST_SKIPPED:
+				return SHUTTLE_LOST;
+		}
+
+		if (request->mode == REQUEST_CURSOR)
+			shuttle_pages_ask(request, true);
+		if (wait)
+			wait_for_answer(request, shuttle_request_has_news);
+		else
+		{
+			request->node->readable = true;
+			shuttle_pipeline_progress(request->node);
+			if (shuttle_notices_waiting)
+				shuttle_notices_show();
+			if (!shuttle_request_has_news(request))
+				return SHUTTLE_PENDING;
+		}
+	}
+}
+
+/* Somebody cancelled it on the node: that has nothing to do with its keys. */
+static bool
+is_intervention(const ShuttleNodeError *error)
+{
+	return error != NULL &&
+		ERRCODE_TO_CATEGORY(shuttle_result_sqlstate(error->result)) ==
+		ERRCODE_OPERATOR_INTERVENTION;
+}
+
+bool
+shuttle_request_has_news(void *arg)
+{
+	ShuttleRequest *request = arg;
+
+	/* The counters behind the first rows, and the last, are waited for. */
+	if (request->nscanned_asked > 0 && !request->handed_out)
+		return false;
+
+	/* the last page stays when it was read: then only counters are missing */
+	if (request->state != REQUEST_OPEN)
+		return request->nscanned_asked == 0;
+	return !dlist_is_empty(&request->pages);
+}
+
+static bool
+is_complete(void *arg)
+{
+	ShuttleRequest *request = arg;
+
+	return request->state != REQUEST_OPEN && request->nscanned_asked == 0;
+}
+
+/* Waits, and counts the time as the request's. */
+static void
+wait_for_answer(ShuttleRequest *request, ShuttleCondition condition)
+{
+	instr_time	start;
+	instr_time	elapsed;
+
+	if (condition(request))
+		return;
+	INSTR_TIME_SET_CURRENT(start);
+	shuttle_wait_until(request->node, request->effect == SHUTTLE_WRITES ?
+					   SHUTTLE_WAIT_WRITE : SHUTTLE_WAIT_READ,
+					   condition, request);
+	INSTR_TIME_SET_CURRENT(elapsed);
+	INSTR_TIME_SUBTRACT(elapsed, start);
+	shuttle_count(request->counters, request->effect == SHUTTLE_WRITES ?
+				  SHUTTLE_FLUSH_TIME_US : SHUTTLE_READ_TIME_US,
+				  INSTR_TIME_GET_MICROSEC(elapsed));
+}
+
+typedef struct AnyRequest
+{
+	ShuttleRequest *const *requests;
+	int			nrequests;
+} AnyRequest;
+
+static bool
+any_has_news(void *arg)
+{
+	AnyRequest *any = arg;
+
+	for (int i = 0; i < any->nrequests; i++)
+	{
+		if (shuttle_request_has_news(any->requests[i]))
+			return true;
+	}
+	return false;
+}
+
+void
+shuttle_request_wait_any(ShuttleRequest *const *requests, int nrequests)
+{
+	AnyRequest	any = {requests, nrequests};
+	instr_time	start;
+	instr_time	elapsed;
+
+	INSTR_TIME_SET_CURRENT(start);
+	shuttle_wait_until(requests[0]->node, SHUTTLE_WAIT_READ, any_has_news, &any);
+	INSTR_TIME_SET_CURRENT(elapsed);
+	INSTR_TIME_SUBTRACT(elapsed, start);
+	shuttle_count(requests[0]->counters, SHUTTLE_READ_TIME_US,
+				  INSTR_TIME_GET_MICROSEC(elapsed));
+}
+
+/* The next row that is here: from the store first, then from pages. */
+static bool
+next_row(ShuttleRequest *request, ShuttleRow *row)
+{
+	if (request->nscanned_asked > 0 && !request->handed_out)
+		return false;
+	if (request->store != NULL && shuttle_store_get(request->store, row))
+	{
+		request->handed_out = true;
+		return true;
+	}
+	while (!dlist_is_empty(&request->pages))
+	{
+		ShuttleCommand *page = dlist_head_element(ShuttleCommand, link,
+												  &request->pages);
+
+		if (request->row < PQntuples(page->result))
+		{
+			shuttle_pages_row(request, page, request->row++);
+			*row = request->current;
+			request->handed_out = true;
+			return true;
+		}
+
+		/* The last page stays, so that the answer can be read again. */
+		if (request->state == REQUEST_DONE &&
+			!dlist_has_next(&request->pages, &page->link))
+			return false;
+		shuttle_pages_drop_first(request);
+	}
+	return false;
+}
+
+static void
+raise_failure(ShuttleRequest *request)
+{
+	ShuttleNode *node = request->node;
+
+	if (request->error == NULL && node->state != NODE_READY &&
+		node->state != NODE_CONNECTING)
+		shuttle_connection_raise(node);
+	if (request->error == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_CURSOR_STATE),
+				 errmsg("answer of storage node \"%s\" ended with its savepoint",
+						node->name),
+				 errcontext("storage node \"%s\", request: %s", node->name,
+							request->sql)));
+	shuttle_node_error_raise(node, request->error, request->sql);
+}
+
+void
+shuttle_request_complete(ShuttleRequest *request)
+{
+	request->reads_ahead = false;
+	while (request->state == REQUEST_UNSENT || request->state == REQUEST_OPEN)
+	{
+		if (request->state == REQUEST_UNSENT)
+			send_again(request, false);
+		if (request->mode == REQUEST_CURSOR)
+		{
+			shuttle_pages_store(request);
+			shuttle_pages_ask(request, true);
+			wait_for_answer(request, shuttle_request_has_news);
+		}
+		else
+			wait_for_answer(request, is_complete);
+	}
+	if (request->mode == REQUEST_CURSOR)
+		shuttle_pages_store(request);
+}
+
+uint64
+shuttle_request_finish(ShuttleRequest *request)
+{
+	shuttle_request_complete(request);
+	if (request->state == REQUEST_FAILED || request->state == REQUEST_SKIPPED)
+		raise_failure(request);
+	return request->naffected;
+}
+
+bool
+shuttle_request_rewind(ShuttleRequest *request)
+{
+	if (request->forgot || request->state == REQUEST_FAILED ||
+		request->state == REQUEST_SKIPPED)
+		return false;
+	request->row = 0;
+	if (request->store != NULL)
+		shuttle_store_rewind(request->store);
+	return true;
+}

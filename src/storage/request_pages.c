@@ -1,0 +1,379 @@
+/*-------------------------------------------------------------------------
+ * request_pages.c
+ *	  Answers that are read by a cursor, page by page.
+ *
+ * The first packet carries DECLARE and the first FETCHes.  Where all rows are
+ * wanted, these are as many as the estimate says, at least two; the number
+ * asked for and not read then doubles each time that the reader has to wait.
+ * With a row goal it is one page of that many rows, then larger ones, asked for
+ * when the one before is used up.  Rows of a page are what fits
+ * shuttle.fetch_size_limit by the mean size of the rows so far.  (Servers and
+ * tables have options of these names as well.)
+ *
+ * shuttle.fetch_ahead bounds what all scans of the session have asked for and
+ * not read, since all of it may come before one row is read.  Scans that nobody
+ * reads yet (early start) get one half of it together, so that the one that is
+ * read has room; where several are read by turns, each has its share, and never
+ * fewer than two pages.
+ *
+ * Memory: pages are PGresults, freed when read; the row that is handed out
+ * lives in the request's context.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "utils/memutils.h"
+
+#include "base/shuttle_settings.h"
+#include "storage/storage_internal.h"
+
+/* Guess where neither the planner nor an answer has told a row's size. */
+#define USUAL_ROW_BYTES 100
+
+/* What a row takes here beside its values, by guess: libpq keeps a pointer and a
+ * length of each, and aligns them. */
+#define ROW_OVERHEAD_BYTES 100
+
+#define FEWEST_PAGES 2
+#define MOST_PAGES 1024
+
+static int	fitting_rows(const ShuttleRequest *request);
+static int	most_pages(const ShuttleRequest *request);
+static void add_fetch(ShuttleRequest *request);
+
+/* Has the plan above asked for some rows only, or is asking a side effect? */
+static bool
+is_stepwise(const ShuttleRequest *request)
+{
+	return request->row_goal > 0 || request->effect == SHUTTLE_LOCKS;
+}
+
+static double
+mean_row_bytes(const ShuttleRequest *request)
+{
+	if (request->nrows_seen > 0)
+		return Max(1.0, (double) request->nbytes_seen / request->nrows_seen);
+	return request->row_bytes > 0 ? request->row_bytes : USUAL_ROW_BYTES;
+}
+
+/* Rows of a page, by their size and the limit of the plan. */
+static int
+fitting_rows(const ShuttleRequest *request)
+{
+	double		rows = request->limits.fetch_size_limit_kb * 1024.0 /
+		mean_row_bytes(request);
+
+	return (int) Max(1, Min(rows, request->limits.fetch_limit));
+}
+
+/* Memory of a page that is on its way, as pages so far were. */
+static double
+page_memory(const ShuttleRequest *request)
+{
+	double		row_bytes = request->nrows_seen > 0 ?
+		(double) request->memory_seen / request->nrows_seen :
+		mean_row_bytes(request) + ROW_OVERHEAD_BYTES;
+
+	return row_bytes * request->page_rows;
+}
+
+/* What the session's other scans have asked for and not read. */
+typedef struct OtherScans
+{
+	double		read_bytes;
+	double		unread_bytes;	/* of those that nobody reads yet */
+	int			nread;
+} OtherScans;
+
+static OtherScans
+look_at_others(const ShuttleRequest *request)
+{
+	OtherScans	others = {0};
+	dlist_iter	node_iter;
+	dlist_iter	iter;
+
+	dlist_foreach(node_iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, node_iter.cur);
+
+		dlist_foreach(iter, &node->requests)
+		{
+			ShuttleRequest *other = dlist_container(ShuttleRequest, link, iter.cur);
+			double		bytes;
+
+			if (other == request || other->mode != REQUEST_CURSOR)
+				continue;
+			bytes = other->bytes_here + other->npages_asked * page_memory(other);
+			if (!other->being_read)
+				others.unread_bytes += bytes;
+			else
+			{
+				others.read_bytes += bytes;
+				if (other->state == REQUEST_OPEN)
+					others.nread++;
+			}
+		}
+	}
+	return others;
+}
+
+/* Rows of a page, where the plan may take fewer than fit. */
+static int
+goal_rows(const ShuttleRequest *request)
+{
+	int			rows = fitting_rows(request);
+
+	if (request->row_goal <= 0)
+		return rows;
+	return (int) Max(1, Min(ceil(request->row_goal), rows));
+}
+
+void
+shuttle_request_set_goal(ShuttleRequest *request, double row_goal)
+{
+	request->row_goal = row_goal;
+	if (request->mode == REQUEST_CURSOR)
+		request->page_rows = goal_rows(request);
+}
+
+/* Pages that may be asked for and not read. */
+static int
+most_pages(const ShuttleRequest *request)
+{
+	double		most_bytes = request->limits.fetch_ahead_kb * 1024.0;
+	OtherScans	others = look_at_others(request);
+	double		bytes;
+
+	if (request->being_read)
+		bytes = Max(most_bytes - others.read_bytes - others.unread_bytes,
+					most_bytes / (others.nread + 1) / 2);
+	else
+		bytes = most_bytes / 2 - others.unread_bytes;
+	return (int) Max(FEWEST_PAGES, Min(bytes / page_memory(request), MOST_PAGES));
+}
+
+void
+shuttle_pages_open(ShuttleRequest *request)
+{
+	ShuttleNode *node = request->node;
+	ShuttleCommand *command;
+
+	request->cursor = shuttle_cursor_allocate(node);
+	request->sent_sql = psprintf("DECLARE c%d NO SCROLL CURSOR FOR %s",
+								 request->cursor, request->sql);
+	command = shuttle_pipeline_add(node, COMMAND_DECLARE, NULL);
+	command->request = request;
+	command->cursor = request->cursor;
+
+	request->at_end = false;
+	request->npages_asked = 0;
+	request->nrows_asked = 0;
+	request->outgrown = false;
+	request->naffected = 0;
+	request->page_rows = goal_rows(request);
+	if (is_stepwise(request))
+		request->window = 1;
+	else
+	{
+		/* One row more than the estimate shows that it was right. */
+		double		pages = ceil((request->estimated_rows + 1) /
+								 request->page_rows);
+
+		request->window = (int) Max(FEWEST_PAGES, Min(pages, MOST_PAGES));
+	}
+	for (int i = Min(request->window, most_pages(request)); i > 0; i--)
+		add_fetch(request);
+}
+
+static void
+add_fetch(ShuttleRequest *request)
+{
+	char		sql[64];
+	ShuttleCommand *command;
+
+	snprintf(sql, sizeof(sql), "FETCH %d FROM c%d", request->page_rows,
+			 request->cursor);
+	command = shuttle_pipeline_add(request->node, COMMAND_FETCH, sql);
+	command->request = request;
+	command->nrows_asked = request->page_rows;
+	command->in_binary = request->format == FORMAT_BINARY;
+	request->npages_asked++;
+	request->nrows_asked += request->page_rows;
+	shuttle_count(request->counters, SHUTTLE_READ_REQUESTS, 1);
+	shuttle_node_count(request->node, SHUTTLE_NODE_REQUESTS, 1);
+}
+
+/*
+ * True while pages are on their way that should hold the last row: one more
+ * would be asked for in vain, and its empty answer stand in the way of what
+ * comes next.  When the last of them comes back full the estimate was wrong.
+ */
+static bool
+estimate_is_covered(const ShuttleRequest *request)
+{
+	return request->npages_asked > 0 && !request->outgrown &&
+		!is_stepwise(request) &&
+		request->nrows_asked > request->estimated_rows;
+}
+
+void
+shuttle_pages_ask(ShuttleRequest *request, bool waits)
+{
+	ShuttleNode *node = request->node;
+	int			most;
+	int			nfree;
+
+	if (request->state != REQUEST_OPEN || request->at_end ||
+		estimate_is_covered(request))
+		return;
+	request->outgrown = request->nrows_asked > request->estimated_rows;
+	most = most_pages(request);
+	if (waits && request->forgot && !request->stalled &&
+		request->effect != SHUTTLE_LOCKS)
+	{
+		if (request->window < most)
+			request->window = Min(request->window * 2, most);
+		request->stalled = true;
+	}
+	nfree = Min(request->window, most) - request->npages_asked -
+		request->npages_here;
+	if (nfree <= 0)
+		return;
+
+	/* Pages of an open cursor can be asked for again as they are. */
+	shuttle_cursor_close_unwanted(node);
+	if (request->reads_ahead)
+	{
+		node->adding_ahead = node->adding_repeatable = true;
+		shuttle_pipeline_add(node, COMMAND_GUARD, "SAVEPOINT a");
+	}
+	if (shuttle_count_rows_scanned)
+		shuttle_request_add_scanned(request, false);
+	for (int i = 0; i < nfree; i++)
+		add_fetch(request);
+	if (shuttle_count_rows_scanned)
+		shuttle_request_add_scanned(request, true);
+	if (request->reads_ahead)
+		shuttle_request_add_release(request);
+	shuttle_pipeline_end_packet(node);
+}
+
+void
+shuttle_pages_drop_first(ShuttleRequest *request)
+{
+	ShuttleCommand *page = dlist_head_element(ShuttleCommand, link,
+											  &request->pages);
+
+	shuttle_pages_free(request, page);
+	request->row = 0;
+	request->forgot = true;
+
+	/* Locks are never taken ahead of need (trap 21). */
+	if (request->effect == SHUTTLE_LOCKS)
+		request->page_rows = goal_rows(request);
+	else if (is_stepwise(request))
+		request->page_rows = Min(request->page_rows * 2, fitting_rows(request));
+	else
+		request->page_rows = fitting_rows(request);
+	if (!is_stepwise(request))
+		shuttle_pages_ask(request, false);
+}
+
+void
+shuttle_pages_free(ShuttleRequest *request, ShuttleCommand *page)
+{
+	dlist_delete(&page->link);
+	request->npages_here--;
+	request->bytes_here -= page->page_bytes;
+	shuttle_command_free(request->node, page);
+}
+
+/* Moves the rows that are here out of the way. */
+void
+shuttle_pages_store(ShuttleRequest *request)
+{
+	while (!dlist_is_empty(&request->pages))
+	{
+		ShuttleCommand *page = dlist_head_element(ShuttleCommand, link,
+												  &request->pages);
+		int			first = request->row;
+
+		if (request->store == NULL)
+			request->store = shuttle_store_create(request->cxt);
+		if (first > 0)
+			request->forgot = true;
+		for (int row = first; row < PQntuples(page->result); row++)
+		{
+			shuttle_pages_row(request, page, row);
+			shuttle_store_put(request->store, &request->current);
+		}
+		shuttle_pages_free(request, page);
+		request->row = 0;
+	}
+	if (request->effect != SHUTTLE_LOCKS)
+		request->window = MOST_PAGES;
+}
+
+/* Makes a row of a page the current one. */
+void
+shuttle_pages_row(ShuttleRequest *request, const ShuttleCommand *page, int row)
+{
+	const PGresult *result = page->result;
+	ShuttleRow *current = &request->current;
+
+	if (current->values == NULL)
+	{
+		int			ncolumns = PQnfields(result);
+		Size		room = Max(1, ncolumns);
+
+		current->ncolumns = ncolumns;
+		current->values = MemoryContextAlloc(request->cxt, sizeof(char *) * room);
+		current->lengths = MemoryContextAlloc(request->cxt, sizeof(int) * room);
+	}
+	current->in_binary = page->in_binary;
+	for (int i = 0; i < current->ncolumns; i++)
+	{
+		int			length = PQgetlength(result, row, i);
+
+		current->lengths[i] = length;
+		current->values[i] = length == 0 && PQgetisnull(result, row, i) ?
+			NULL : PQgetvalue(result, row, i);
+	}
+}
+
+/* Runs in the pump. */
+void
+shuttle_pages_count(ShuttleRequest *request, const PGresult *result)
+{
+	int			nrows = PQntuples(result);
+	int			ncolumns = PQnfields(result);
+	int64		bytes = (int64) nrows * (1 + 4 + 2 + 4 * ncolumns);
+	int64		other_bytes;
+
+	for (int row = 0; row < nrows; row++)
+	{
+		for (int column = 0; column < ncolumns; column++)
+			bytes += PQgetlength(result, row, column);
+	}
+	request->nrows_seen += nrows;
+	request->nbytes_seen += bytes;
+	request->memory_seen += PQresultMemorySize(result);
+
+	/* ParseComplete, BindComplete, CommandComplete, ReadyForQuery */
+	other_bytes = 5 + 5 + 6 +
+		strlen(PQcmdStatus(unconstify(PGresult *, result))) + 6;
+	if (ncolumns == 0)			/* NoData */
+		other_bytes += 5;
+	else						/* RowDescription */
+		other_bytes += 7;
+	for (int column = 0; column < ncolumns; column++)
+		other_bytes += strlen(PQfname(result, column)) + 1 + 18;
+	shuttle_count(request->counters, SHUTTLE_ROWS_RETURNED, nrows);
+	shuttle_count(request->counters, SHUTTLE_BYTES_RECEIVED,
+				  bytes + other_bytes);
+	shuttle_node_count(request->node, SHUTTLE_NODE_ROWS_READ, nrows);
+	shuttle_node_count(request->node, SHUTTLE_NODE_BYTES_RECEIVED,
+					   bytes + other_bytes);
+}

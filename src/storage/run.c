@@ -1,0 +1,487 @@
+/*-------------------------------------------------------------------------
+ * run.c
+ *	  Runs an administrator's statement on several nodes at once, outside of
+ *	  the session's transaction.
+ *
+ * Each node gets a connection for this alone, with the settings of its own
+ * user and database, and the statement as it is, by the simple protocol: so
+ * VACUUM, CREATE INDEX CONCURRENTLY and texts of several statements work.
+ *
+ *	  CONNECTING --> SENDING one text after the other --> ENDED
+ *
+ * Memory: a run lives in the context of the caller.  Connections are closed,
+ * and what still runs on nodes is cancelled, also where the wait is ended by
+ * an error: that talks to nodes, which no callback may.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "storage/fd.h"
+#include "storage/latch.h"
+#include "utils/json.h"
+
+#include "storage/storage_internal.h"
+
+#define CANCEL_WAIT_MS 1000
+#define MOST_ROWS 1000
+#define MOST_ROWS_BYTES (1024 * 1024)
+
+typedef enum RunState
+{
+	RUN_CONNECTING,
+	RUN_SENDING,
+	RUN_ENDED
+} RunState;
+
+/* What goes out before the user's text. */
+typedef enum RunStep
+{
+	STEP_READ_ONLY,
+	STEP_CHECK_INTERVAL,
+	STEP_SQL
+} RunStep;
+
+typedef struct Run
+{
+	ShuttleNode node;			/* in no list: its connection and options */
+	ShuttleRun *result;
+	RunState	state;
+	RunStep		step;
+	bool		flush_pending;
+	bool		ready;			/* its socket is */
+	bool		new_answer;		/* the next row begins one */
+	StringInfoData rows;		/* as JSON, without the closing bracket */
+} Run;
+
+typedef struct AllRuns
+{
+	const char *sql;
+	Run		   *runs;
+	int			nruns;
+	WaitEventSet *wait_set;
+} AllRuns;
+
+static void start(Run *run, Oid userid);
+static void advance(Run *run, const char *sql);
+static void advance_connecting(Run *run, const char *sql);
+static void send_step(Run *run, const char *sql);
+static void read_answers(Run *run, const char *sql);
+static void take_result(Run *run, PGresult *result);
+static void add_row(Run *run, const PGresult *result);
+static void take_error(Run *run, const PGresult *result);
+static void fail(Run *run, const char *sqlstate, const char *message);
+static void end(Run *run);
+static bool wait_for_any(AllRuns *all);
+static void end_all(AllRuns *all);
+
+void
+shuttle_run(const char *sql, Oid userid, ShuttleRun *results, int nresults)
+{
+	AllRuns    *all = palloc0_object(AllRuns);
+
+	all->sql = sql;
+	all->runs = palloc0_array(Run, nresults);
+	all->nruns = nresults;
+
+	PG_TRY();
+	{
+		for (int i = 0; i < nresults; i++)
+		{
+			all->runs[i].result = &results[i];
+			all->runs[i].state = RUN_ENDED;
+			if (results[i].error == NULL)
+				start(&all->runs[i], userid);
+		}
+		while (wait_for_any(all))
+		{
+			for (int i = 0; i < nresults; i++)
+				advance(&all->runs[i], sql);
+			if (shuttle_notices_waiting)
+				shuttle_notices_show();
+		}
+	}
+	PG_FINALLY();
+	{
+		end_all(all);
+	}
+	PG_END_TRY();
+}
+
+static void
+add_node_context(void *arg)
+{
+	errcontext("storage node \"%s\"", ((Run *) arg)->result->name);
+}
+
+static void
+start(Run *run, Oid userid)
+{
+	ShuttleNode *node = &run->node;
+	ConnectOptions *options;
+	ErrorContextCallback context = {
+		.previous = error_context_stack,
+		.callback = add_node_context,
+		.arg = run,
+	};
+
+	node->key.serverid = run->result->serverid;
+	node->name = pstrdup(run->result->name);
+	node->userid = userid;
+	initStringInfo(&run->rows);
+	error_context_stack = &context;
+	options = shuttle_connect_options(node, userid);
+	error_context_stack = context.previous;
+	if (!AcquireExternalFD())
+	{
+		fail(run, "53000", "there are too many open files on the local server");
+		return;
+	}
+	node->conn = PQconnectStartParams(options->keywords, options->values, false);
+	if (node->conn == NULL)
+	{
+		ReleaseExternalFD();
+		fail(run, "53200", "out of memory");
+		return;
+	}
+	PQsetNoticeReceiver(node->conn, shuttle_notice_receive, node);
+	node->polling = PGRES_POLLING_WRITING;
+	node->connect_deadline = options->connect_timeout_s <= 0 ? 0 :
+		TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+									(int64) options->connect_timeout_s * 1000);
+	run->state = RUN_CONNECTING;
+	if (PQstatus(node->conn) == CONNECTION_BAD)
+		fail(run, "08001", PQerrorMessage(node->conn));
+}
+
+static void
+advance(Run *run, const char *sql)
+{
+	switch (run->state)
+	{
+		case RUN_CONNECTING:
+			advance_connecting(run, sql);
+			break;
+		case RUN_SENDING:
+			if (run->ready)
+				read_answers(run, sql);
+			break;
+		case RUN_ENDED:
+			break;
+	}
+	run->ready = false;
+}
+
+static void
+advance_connecting(Run *run, const char *sql)
+{
+	ShuttleNode *node = &run->node;
+
+	if (!run->ready)
+	{
+		if (node->connect_deadline != 0 &&
+			GetCurrentTimestamp() >= node->connect_deadline)
+			fail(run, "08001", "timeout expired");
+		return;
+	}
+	node->polling = PQconnectPoll(node->conn);
+	if (node->polling == PGRES_POLLING_FAILED)
+		fail(run, "08001", PQerrorMessage(node->conn));
+	if (node->polling != PGRES_POLLING_OK)
+		return;
+	node->used_password = PQconnectionUsedPassword(node->conn) != 0;
+	if (!shuttle_connect_allowed(node))
+	{
+		shuttle_connect_fail_password(node);
+		fail(run, "2F003", node->failure.message);
+		return;
+	}
+	if (PQsetnonblocking(node->conn, 1) != 0)
+	{
+		fail(run, "08001", PQerrorMessage(node->conn));
+		return;
+	}
+	run->state = RUN_SENDING;
+	run->step = XactReadOnly ? STEP_READ_ONLY : STEP_CHECK_INTERVAL;
+	send_step(run, sql);
+}
+
+static void
+send_step(Run *run, const char *sql)
+{
+	PGconn	   *conn = run->node.conn;
+	int			sent;
+	int			rest = 0;
+
+	if (run->step == STEP_CHECK_INTERVAL && PQserverVersion(conn) < 140000)
+		run->step++;
+	if (run->step == STEP_READ_ONLY)
+		sent = PQsendQuery(conn, "SET default_transaction_read_only = on");
+	else if (run->step == STEP_CHECK_INTERVAL)
+		sent = PQsendQuery(conn, "SET client_connection_check_interval = '2s'");
+	else
+	{
+		sent = PQsendQuery(conn, sql);
+
+		/* so that a long answer is never in memory as a whole */
+		if (sent == 1)
+			PQsetSingleRowMode(conn);
+	}
+	if (sent == 1)
+		rest = PQflush(conn);
+	run->flush_pending = rest > 0;
+	run->new_answer = true;
+	if (sent != 1 || rest < 0)
+		fail(run, "08006", PQerrorMessage(conn));
+}
+
+/* Reads what has come, and goes on with the next text behind the last of it. */
+static void
+read_answers(Run *run, const char *sql)
+{
+	PGconn	   *conn = run->node.conn;
+	int			rest = run->flush_pending ? PQflush(conn) : 0;
+	bool		alive = PQconsumeInput(conn) == 1 && rest >= 0;
+
+	/* What arrived before the end can still be read. */
+	run->flush_pending = rest > 0;
+	while (run->state == RUN_SENDING && !PQisBusy(conn))
+	{
+		PGresult   *result = PQgetResult(conn);
+
+		if (result != NULL)
+		{
+			take_result(run, result);
+			PQclear(result);
+		}
+		else if (run->step == STEP_SQL || !run->result->ok)
+			end(run);
+		else
+		{
+			run->step++;
+			send_step(run, sql);
+		}
+	}
+	if (run->state == RUN_SENDING && !alive)
+		fail(run, "08006", PQerrorMessage(conn));
+}
+
+static void
+take_result(Run *run, PGresult *result)
+{
+	ShuttleRun *told = run->result;
+
+	switch (PQresultStatus(result))
+	{
+		case PGRES_SINGLE_TUPLE:
+			add_row(run, result);
+			break;
+
+		case PGRES_TUPLES_OK:
+		case PGRES_COMMAND_OK:
+		case PGRES_EMPTY_QUERY:
+			if (run->step != STEP_SQL)
+				break;
+			if (PQresultStatus(result) == PGRES_TUPLES_OK)
+			{
+				/* an answer of no rows is one, too */
+				add_row(run, result);
+				told->result = psprintf("%s]", run->rows.data);
+			}
+			else
+			{
+				told->result = NULL;
+				told->nrows = PQcmdTuples(result)[0] != '\0' ?
+					strtoll(PQcmdTuples(result), NULL, 10) : -1;
+			}
+			if (PQcmdStatus(result)[0] != '\0')
+				told->status = pstrdup(PQcmdStatus(result));
+			run->new_answer = true;
+			break;
+
+		case PGRES_COPY_IN:
+		case PGRES_COPY_OUT:
+		case PGRES_COPY_BOTH:
+			fail(run, "0A000", "COPY from or to the client is not possible here");
+			break;
+
+		default:
+			if (run->step != STEP_CHECK_INTERVAL)
+				take_error(run, result);
+			break;
+	}
+}
+
+/* Counts all rows, and keeps the first ones. */
+static void
+add_row(Run *run, const PGresult *result)
+{
+	ShuttleRun *told = run->result;
+	StringInfo	rows = &run->rows;
+
+	if (run->new_answer)
+	{
+		resetStringInfo(rows);
+		appendStringInfoChar(rows, '[');
+		told->nrows = 0;
+		run->new_answer = false;
+	}
+	for (int row = 0; row < PQntuples(result); row++)
+	{
+		if (told->nrows++ >= MOST_ROWS || rows->len >= MOST_ROWS_BYTES)
+			continue;
+		appendStringInfoString(rows, told->nrows > 1 ? ", {" : "{");
+		for (int column = 0; column < PQnfields(result); column++)
+		{
+			if (column > 0)
+				appendStringInfoString(rows, ", ");
+			escape_json(rows, PQfname(result, column));
+			appendStringInfoString(rows, ": ");
+			if (PQgetisnull(result, row, column))
+				appendStringInfoString(rows, "null");
+			else
+				escape_json(rows, PQgetvalue(result, row, column));
+		}
+		appendStringInfoChar(rows, '}');
+	}
+}
+
+/* The node's own error; a connection that broke has a result, too. */
+static void
+take_error(Run *run, const PGresult *result)
+{
+	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+	const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+	const char *detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
+	const char *hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
+	ShuttleRun *told = run->result;
+	StringInfoData text;
+
+	/* What comes behind is a consequence. */
+	if (told->error != NULL)
+		return;
+	if (state == NULL || message == NULL)
+	{
+		fail(run, "08006", PQerrorMessage(run->node.conn));
+		return;
+	}
+	initStringInfo(&text);
+	appendStringInfoString(&text, message);
+	if (detail != NULL)
+		appendStringInfo(&text, "\nDETAIL: %s", detail);
+	if (hint != NULL)
+		appendStringInfo(&text, "\nHINT: %s", hint);
+	told->ok = false;
+	told->status = NULL;
+	told->result = NULL;
+	told->nrows = -1;
+	strlcpy(told->sqlstate, state, sizeof(told->sqlstate));
+	told->error = text.data;
+}
+
+static void
+fail(Run *run, const char *sqlstate, const char *message)
+{
+	ShuttleRun *told = run->result;
+	int			length = strlen(message);
+
+	if (told->error != NULL)
+	{
+		end(run);
+		return;
+	}
+	while (length > 0 && message[length - 1] == '\n')
+		length--;
+	told->ok = false;
+	told->status = NULL;
+	told->result = NULL;
+	told->nrows = -1;
+	strlcpy(told->sqlstate, sqlstate, sizeof(told->sqlstate));
+	told->error = pnstrdup(message, length);
+	end(run);
+}
+
+static void
+end(Run *run)
+{
+	PGconn	   *conn = run->node.conn;
+
+	run->state = RUN_ENDED;
+	run->node.conn = NULL;
+	if (conn == NULL)
+		return;
+	PQfinish(conn);
+	ReleaseExternalFD();
+}
+
+/* Waits until something can be done; false: all have ended. */
+static bool
+wait_for_any(AllRuns *all)
+{
+	WaitEvent	events[16];
+	TimestampTz deadline = 0;
+	long		limit_ms = -1;
+	int			nrunning = 0;
+	int			nevents;
+
+	all->wait_set = shuttle_create_wait_event_set(all->nruns + 2);
+	AddWaitEventToSet(all->wait_set, WL_LATCH_SET, PGINVALID_SOCKET, MyLatch, NULL);
+	AddWaitEventToSet(all->wait_set, WL_EXIT_ON_PM_DEATH, PGINVALID_SOCKET, NULL, NULL);
+	for (int i = 0; i < all->nruns; i++)
+	{
+		Run		   *run = &all->runs[i];
+		uint32		wanted = WL_SOCKET_READABLE;
+
+		if (run->state == RUN_ENDED)
+			continue;
+		nrunning++;
+		if (run->state == RUN_SENDING)
+			wanted |= run->flush_pending ? WL_SOCKET_WRITEABLE : 0;
+		else if (run->node.polling == PGRES_POLLING_WRITING)
+			wanted = WL_SOCKET_WRITEABLE;
+		AddWaitEventToSet(all->wait_set, wanted, PQsocket(run->node.conn), NULL, run);
+		if (run->state == RUN_CONNECTING && run->node.connect_deadline != 0 &&
+			(deadline == 0 || run->node.connect_deadline < deadline))
+			deadline = run->node.connect_deadline;
+	}
+	if (deadline != 0)
+		limit_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
+	nevents = nrunning == 0 ? 0 :
+		WaitEventSetWait(all->wait_set, limit_ms, events, lengthof(events),
+						 shuttle_wait_event(SHUTTLE_WAIT_RUN));
+	for (int i = 0; i < nevents; i++)
+	{
+		if (events[i].events & WL_LATCH_SET)
+			ResetLatch(MyLatch);
+		else
+			((Run *) events[i].user_data)->ready = true;
+	}
+	FreeWaitEventSet(all->wait_set);
+	all->wait_set = NULL;
+	CHECK_FOR_INTERRUPTS();
+	return nrunning > 0;
+}
+
+/* Cancels what still runs, which happens behind an error alone. */
+static void
+end_all(AllRuns *all)
+{
+	ShuttleNode **nodes = palloc_array(ShuttleNode *, Max(1, all->nruns));
+	bool	   *done = palloc_array(bool, Max(1, all->nruns));
+	int			nnodes = 0;
+
+	for (int i = 0; i < all->nruns; i++)
+	{
+		if (all->runs[i].state == RUN_SENDING)
+			nodes[nnodes++] = &all->runs[i].node;
+	}
+	if (nnodes > 0)
+		shuttle_cancel(nodes, done, nnodes,
+					   TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+												   CANCEL_WAIT_MS));
+	for (int i = 0; i < all->nruns; i++)
+		end(&all->runs[i]);
+	if (all->wait_set != NULL)
+		FreeWaitEventSet(all->wait_set);
+}

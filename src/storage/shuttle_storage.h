@@ -1,0 +1,346 @@
+/*-------------------------------------------------------------------------
+ * shuttle_storage.h
+ *	  Door of the storage room: connections to storage nodes, requests to
+ *	  them and the rows of their answers.  The only room that knows libpq.
+ *
+ * One ShuttleNode is one connection: one for each (server, user mapping) of
+ * the session.  All its traffic is pipelined.  A transaction starts on a node
+ * in the packet of the first request and ends with the local one; savepoints
+ * follow the local nesting level.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_STORAGE_H
+#define SHUTTLE_STORAGE_H
+
+#include "access/htup.h"
+#include "access/tupdesc.h"
+#include "executor/tuptable.h"
+#include "fmgr.h"
+#include "datatype/timestamp.h"
+#include "nodes/pg_list.h"
+#include "storage/itemptr.h"
+#include "utils/relcache.h"
+#include "utils/snapshot.h"
+
+#include "base/shuttle_counters.h"
+
+typedef struct ShuttleNode ShuttleNode;
+typedef struct ShuttleRequest ShuttleRequest;
+typedef struct ShuttleDecoder ShuttleDecoder;
+
+/* ---- connections (connection.c) */
+
+/*
+ * Returns the node of a server for a local user, and begins to connect
+ * without waiting if there is no connection.  The node lives as long as the
+ * session; its connection may be replaced by a new one between transactions.
+ * Errors: no user mapping, no password where one is required, bad options.
+ * A failed connect is raised by the first wait for it, with the node's name.
+ */
+extern ShuttleNode *shuttle_node_get(Oid serverid, Oid userid);
+
+/* True where the user has a mapping for the server, or everybody has. */
+extern bool shuttle_node_has_mapping(Oid serverid, Oid userid);
+
+/* Name of the foreign server, for messages; lives as long as the node. */
+extern const char *shuttle_node_name(const ShuttleNode *node);
+
+/* True while the current local transaction has used the server. */
+extern bool shuttle_node_in_use(Oid serverid);
+
+/*
+ * Closes the session's idle connections to the server (InvalidOid: to all), and
+ * returns how many.  One that the transaction uses stays, with a warning.
+ */
+extern int	shuttle_node_disconnect(Oid serverid);
+
+/*
+ * DISCARD on all connections of the session.  ALL must be outside of a
+ * transaction block, and is not waited for; a part (sql) belongs to the
+ * transaction.  Errors: those of nodes.
+ */
+extern void shuttle_discard_all(void);
+extern void shuttle_discard_part(const char *sql);
+
+/* Registers transaction and invalidation callbacks and asks for shared memory;
+ * called by _PG_init. */
+extern void shuttle_storage_init(void);
+
+/* ---- what is seen of nodes (node_list.c, node_totals.c) */
+
+typedef enum ShuttleNodeState
+{
+	SHUTTLE_NODE_CONNECTING,
+	SHUTTLE_NODE_IDLE,
+	SHUTTLE_NODE_IN_TRANSACTION,
+	SHUTTLE_NODE_LOST			/* in a transaction that has not ended */
+} ShuttleNodeState;
+
+/* One connection of a session. */
+typedef struct ShuttleNodeInfo
+{
+	Oid			serverid;
+	Oid			userid;			/* local user */
+	int			pid;			/* of the session */
+	int			node_pid;		/* of its process on the node; 0: not known */
+	int			version;		/* as server_version_num; 0: not known */
+	ShuttleNodeState state;
+	TimestampTz since;			/* when connecting began */
+	double		least_trip_ms;	/* round trips; negative: not measured */
+	double		mean_trip_ms;
+	char		address[128];	/* address and port; empty: not known */
+} ShuttleNodeInfo;
+
+/*
+ * The connections in this database: of all sessions where the library is
+ * preloaded by shared_preload_libraries, else of this one.  List of
+ * ShuttleNodeInfo in the current context.
+ */
+extern List *shuttle_node_list(void);
+
+typedef enum ShuttleNodeTotal
+{
+	SHUTTLE_NODE_REQUESTS,		/* statements and pages */
+	SHUTTLE_NODE_ROWS_READ,
+	SHUTTLE_NODE_ROWS_WRITTEN,	/* as the node counts them */
+	SHUTTLE_NODE_BYTES_SENT,
+	SHUTTLE_NODE_BYTES_RECEIVED,
+	SHUTTLE_NODE_WAIT_US,		/* the session waited for the node */
+	SHUTTLE_NODE_ERRORS,		/* of requests, and connections that failed */
+	SHUTTLE_NODE_CONNECTS,
+	SHUTTLE_NODE_RECONNECTS,	/* of these, in place of an earlier one */
+	SHUTTLE_NNODE_TOTALS
+} ShuttleNodeTotal;
+
+typedef struct ShuttleNodeTotals
+{
+	Oid			serverid;
+	TimestampTz since;
+	int64		value[SHUTTLE_NNODE_TOTALS];
+} ShuttleNodeTotals;
+
+/*
+ * What was asked of the servers of this database, by all sessions or by this
+ * one as above.  Servers that were dropped may be among them.  List of
+ * ShuttleNodeTotals in the current context.
+ */
+extern List *shuttle_node_totals(void);
+
+/* Begins to count anew for a server (InvalidOid: for all of the database). */
+extern void shuttle_node_totals_reset(Oid serverid);
+
+/* ---- how far servers are (round_trip.c) */
+
+/*
+ * The shortest of the last round trips to a server, in milliseconds: of this
+ * session, or what another one found; negative if nobody knows.  Never
+ * connects.
+ */
+extern double shuttle_round_trip_ms(Oid serverid);
+
+/* Takes a round trip to a server of stock postgres_fdw, where no connection of
+ * ours sees it. */
+extern void shuttle_round_trip_note(Oid serverid, double ms);
+
+/* ---- requests (request.c) */
+
+/* What a request does on its node; decides the kind of its transaction. */
+typedef enum ShuttleEffect
+{
+	SHUTTLE_READS,				/* needs one snapshot a statement */
+	SHUTTLE_MAY_WRITE,			/* reads, but a view may write: READ WRITE */
+	SHUTTLE_LOCKS,				/* SELECT ... FOR UPDATE and the like */
+	SHUTTLE_WRITES
+} ShuttleEffect;
+
+/* How the answer of a read travels. */
+typedef enum ShuttleSize
+{
+	SHUTTLE_SIZE_CERTAIN,		/* at most estimated_rows: sent as it is */
+	SHUTTLE_SIZE_ESTIMATED		/* held back with a limit where it is small by
+								 * estimate, else read through a cursor */
+} ShuttleSize;
+
+/* Bounds of the pages of an answer; 0: the setting of the same name. */
+typedef struct ShuttlePageLimits
+{
+	int			fetch_limit;	/* rows of a page */
+	int			fetch_size_limit_kb;	/* size of a page */
+	int			fetch_ahead_kb; /* pages asked for and not read */
+} ShuttlePageLimits;
+
+typedef struct ShuttleStatement
+{
+	const char *sql;			/* parameters are $1 .. $nparams */
+	int			nparams;
+	const char *const *values;	/* texts; NULL is SQL's NULL */
+	ShuttleEffect effect;
+	ShuttleSize size;
+	double		estimated_rows;
+	double		row_goal;		/* rows that the plan will take; 0: all */
+	ShuttlePageLimits limits;
+	bool		ahead;			/* asked before it is needed: an error of it
+								 * must not spoil the node's transaction */
+	uint64		snapshot;		/* from shuttle_snapshot_number() */
+	int			nest_level;		/* transaction nest level that it belongs to,
+								 * where that is not the current one; 0: it is */
+	int			row_bytes;		/* mean size by estimate; 0: not known */
+	const ShuttleDecoder *decoder;	/* reads the rows, and outlives the
+									 * request; NULL: rows have to be texts */
+	ShuttleCounters *counters;	/* owner's, or NULL; outlives the request */
+} ShuttleStatement;
+
+typedef enum ShuttleStatus
+{
+	SHUTTLE_ROW,				/* here is a row */
+	SHUTTLE_END,				/* no more rows; the command is complete */
+	SHUTTLE_PENDING,			/* nothing has arrived yet (wait was false) */
+	SHUTTLE_FAILED,				/* sent ahead, and the node refused it:
+								 * nothing is raised, the node's transaction
+								 * is as it was before; ask again without
+								 * ahead to have the error raised */
+	SHUTTLE_LOST				/* sent ahead, and an earlier request's error
+								 * made the node skip this one: send it again
+								 * if it is needed */
+} ShuttleStatus;
+
+/*
+ * One row of an answer; lives until the next fetch.  Values are texts, unless
+ * the statement named a decoder; a NUL stands behind each.
+ */
+typedef struct ShuttleRow
+{
+	int			ncolumns;
+	char	  **values;			/* NULL is SQL's NULL */
+	int		   *lengths;		/* bytes, without the NUL */
+	bool		in_binary;		/* in the binary formats of their types */
+} ShuttleRow;
+
+/*
+ * A number for the local snapshot that a query runs under: equal for all
+ * executions under one live snapshot, larger for each later one.
+ * owner: a context that lives as long as the snapshot (es_query_cxt).
+ */
+extern uint64 shuttle_snapshot_number(Snapshot snapshot, MemoryContext owner);
+
+/*
+ * Puts a statement into the node's pipeline and sends what the socket takes;
+ * never waits.  Everything of *statement is copied or sent.
+ * Returns a request owned by owner: when owner is reset or deleted, or the
+ * (sub)transaction aborts, the request is abandoned (see close).
+ * Errors: ERRCODE_CONNECTION_FAILURE if the connection is known to be gone.
+ */
+extern ShuttleRequest *shuttle_request_send(ShuttleNode *node,
+											const ShuttleStatement *statement,
+											MemoryContext owner);
+
+/*
+ * Gives the next row of an answer.  wait = false never blocks.
+ * Errors: the node's error with its SQLSTATE, message, detail and hint, and
+ * as context the node's name and the SQL (never values of parameters);
+ * ERRCODE_CONNECTION_FAILURE if the connection broke.  Cancel and timeouts
+ * are honoured while waiting.
+ */
+extern ShuttleStatus shuttle_request_fetch(ShuttleRequest *request, bool wait,
+										   ShuttleRow *row);
+
+/* Changes row_goal of a request that is read by a cursor, for later pages. */
+extern void shuttle_request_set_goal(ShuttleRequest *request, double row_goal);
+
+/* Waits until a fetch of one of the requests would not have to wait; the time
+ * counts as that of the first. */
+extern void shuttle_request_wait_any(ShuttleRequest *const *requests, int nrequests);
+
+/*
+ * Waits until the command is complete and returns its row count as the node
+ * tells it; rows not fetched yet stay to be fetched.
+ */
+extern uint64 shuttle_request_finish(ShuttleRequest *request);
+
+/* Starts reading the answer again from its first row, without asking again
+ * where all pages are still here.  Returns false where it must be sent anew. */
+extern bool shuttle_request_rewind(ShuttleRequest *request);
+
+/* Frees a request; an answer that is still on its way is dropped when it
+ * comes, an open cursor is closed with the next packet.  Never waits.
+ * Errors: the local transaction has lost the node; the request is freed. */
+extern void shuttle_request_close(ShuttleRequest *request);
+
+/* ---- statements of administrators (run.c) */
+
+typedef struct ShuttleRun
+{
+	Oid			serverid;		/* set by the caller, as are the next two */
+	const char *name;
+	bool		ok;				/* true at first */
+	char	   *status;			/* command tag of the last statement */
+	int64		nrows;			/* it returned or changed; -1: none of both */
+	char	   *result;			/* its first rows, as JSON; NULL: none */
+	char		sqlstate[6];	/* if not ok */
+	char	   *error;
+} ShuttleRun;
+
+/*
+ * Runs sql on all the servers at once, outside of the transaction, on new
+ * connections by the user's mappings, and waits for all of them.
+ * Errors: no mapping, the password rule, cancel and timeouts; what nodes
+ * raise, and connections that fail, are told in the results.
+ */
+extern void shuttle_run(const char *sql, Oid userid, ShuttleRun *results,
+						int nresults);
+
+/* ---- rows in and out (rows.c) */
+
+/*
+ * A decoder turns a row of an answer into values of desc's columns.
+ * attributes: list of int, for each column of the answer from first_column
+ * on the attribute number it belongs to (SelfItemPointerAttributeNumber for
+ * ctid), as postgres_fdw's retrieved_attrs.
+ * rel: for the context of conversion errors; may be NULL.
+ */
+extern ShuttleDecoder *shuttle_decoder_create(TupleDesc desc, List *attributes,
+											  int first_column, Relation rel,
+											  MemoryContext owner);
+
+/*
+ * Has the context of a conversion error made by the caller, which calls
+ * errcontext() for the attribute that the value belongs to.
+ */
+typedef void (*ShuttleColumnContext) (void *arg, AttrNumber attribute);
+extern void shuttle_decoder_set_context(ShuttleDecoder *decoder,
+										ShuttleColumnContext add_context,
+										void *arg);
+
+/* Decodes into a tuple allocated in the current context. */
+extern HeapTuple shuttle_decoder_tuple(ShuttleDecoder *decoder,
+									   const ShuttleRow *row);
+
+/*
+ * Decodes into an empty slot of desc's columns, without making a tuple; its
+ * values live until the decoder's next row.  Only where the decoder is virtual:
+ * where no attribute is one of a row's header, which a tuple is needed for.
+ */
+extern bool shuttle_decoder_is_virtual(const ShuttleDecoder *decoder);
+extern void shuttle_decoder_store(ShuttleDecoder *decoder,
+								  const ShuttleRow *row,
+								  TupleTableSlot *slot);
+
+/* A column of type bigint that is not NULL. */
+extern int64 shuttle_row_int64(const ShuttleRow *row, int column);
+
+/* Begins, and ends, output under the settings that values travel with
+ * (ISO dates, extra_float_digits 3, ...); returns the GUC nest level. */
+extern int	shuttle_transmission_begin(void);
+extern void shuttle_transmission_end(int nestlevel);
+
+/*
+ * A statement of our own about a server, run to its end on the same
+ * connection: rows are handed to the callback as texts.  For IMPORT FOREIGN
+ * SCHEMA, ANALYZE and remote estimates.
+ */
+typedef void (*ShuttleRowCallback) (void *arg, const ShuttleRow *row);
+extern void shuttle_query(ShuttleNode *node, const char *sql,
+						  ShuttleEffect effect, ShuttleRowCallback callback,
+						  void *arg);
+
+#endif							/* SHUTTLE_STORAGE_H */

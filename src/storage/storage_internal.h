@@ -1,0 +1,802 @@
+/*-------------------------------------------------------------------------
+ * storage_internal.h
+ *	  What the files of the storage room share.
+ *
+ * A node's commands stand in one queue, oldest first: sent ones, which wait
+ * for their answers, then those that are not sent yet (while the node connects
+ * or settles after a cancel).  A packet is a run of commands up to a Sync; the
+ * node skips the rest of a packet behind an error.  Reading answers (the pump)
+ * neither allocates from the server nor raises: it stores what happened, and
+ * whoever waits raises it (traps 34, 35a).
+ *
+ * Memory: a node and its commands live in node->cxt for the session; requests
+ * in contexts of their owners.  PGresults belong to a command; what the pump
+ * keeps of an error is malloc'd and counted.
+ *-------------------------------------------------------------------------
+ */
+#ifndef STORAGE_INTERNAL_H
+#define STORAGE_INTERNAL_H
+
+#include <poll.h>
+
+#include "lib/ilist.h"
+#include "libpq-fe.h"
+#include "portability/instr_time.h"
+#include "utils/hsearch.h"
+#include "utils/timestamp.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_counters.h"
+#include "base/shuttle_wait_events.h"
+#include "storage/shuttle_storage.h"
+
+typedef struct ShuttleCommand ShuttleCommand;
+typedef struct ShuttlePrepared ShuttlePrepared;
+typedef struct ShuttleStore ShuttleStore;
+
+/* ---- errors of nodes (node_error.c) */
+
+/* The first error of a transaction, shared by all requests that it failed. */
+typedef struct ShuttleNodeError
+{
+	int			nholders;
+	PGresult   *result;
+	char	   *sql;			/* malloc'd; NULL if memory was short */
+} ShuttleNodeError;
+
+/* ---- nodes (connection.c) */
+
+typedef enum NodeState
+{
+	NODE_CLOSED,				/* no connection */
+	NODE_CONNECTING,			/* shuttle_wait_until() drives it on */
+	NODE_READY,
+	NODE_LOST					/* broke inside a transaction: of no use until
+								 * that has ended */
+} NodeState;
+
+/* The kind of transaction that is open on a node. */
+typedef enum NodeTransaction
+{
+	TRANSACTION_NONE,
+	TRANSACTION_CLEAN,			/* REPEATABLE READ READ ONLY for one snapshot
+								 * of a local READ COMMITTED transaction; can
+								 * be replaced at any time */
+	TRANSACTION_CURRENT,		/* READ COMMITTED: wrote, or locked rows */
+	TRANSACTION_FIXED			/* isolation of the local one: REPEATABLE READ
+								 * or SERIALIZABLE */
+} NodeTransaction;
+
+/* Why a connection is not there; texts have room of their own, since the pump
+ * may not allocate. */
+typedef struct NodeFailure
+{
+	int			sqlstate;
+	char		message[256];
+	char		detail[1024];
+	char		hint[256];
+} NodeFailure;
+
+typedef enum CursorState
+{
+	CURSOR_FREE,
+	CURSOR_USED,				/* by a request */
+	CURSOR_UNWANTED				/* its request is gone: close it when open */
+} CursorState;
+
+/* A cursor's number in this array makes its name. */
+typedef struct CursorSlot
+{
+	CursorState state;
+	bool		answered;		/* the DECLARE was */
+	int			level;			/* it ends when this level rolls back */
+	uint64		packet;			/* that declares it */
+} CursorSlot;
+
+typedef struct NodeKey
+{
+	Oid			serverid;
+	Oid			umid;
+} NodeKey;
+
+/* The shortest of the last round trips. */
+typedef struct RoundTrip
+{
+	int64		nanswers;
+	double		now_ms;			/* shortest of the last answers */
+	double		before_ms;		/* shortest of as many before these */
+	double		told_ms;		/* to other sessions */
+} RoundTrip;
+
+struct ShuttleNode
+{
+	dlist_node	link;			/* in shuttle_nodes */
+	NodeKey		key;
+	Oid			userid;			/* who asked for it last */
+	MemoryContext cxt;
+	char	   *name;
+
+	/* connection */
+	NodeState	state;
+	PGconn	   *conn;
+	PostgresPollingStatusType polling;	/* what PQconnectPoll waits for */
+	TimestampTz connect_deadline;	/* 0: none */
+	bool		keep;			/* option keep_connections */
+	bool		pooled;			/* each transaction may have another session */
+	bool		needs_password; /* option password_required */
+	bool		has_password;	/* the mapping gives one */
+	bool		scram_passthrough;
+	bool		used_password;	/* the node asked for it */
+	bool		exempt;			/* the user who connected, from that rule */
+	bool		invalidated;	/* options changed: connect anew when idle */
+	bool		names_transaction;	/* application_name tells it */
+	char		name_before[NAMEDATALEN];	/* text in front of that */
+	char		name_behind[NAMEDATALEN];
+	char		farewell[128];	/* said while nothing was asked */
+	uint32		server_hash;
+	uint32		mapping_hash;
+	NodeFailure failure;
+	int			idle_slot;		/* 1 + place in idle.c's list; 0: none */
+
+	/* what the wait set knows */
+	int			set_position;	/* -1: not in the set */
+	uint32		set_events;
+	bool		readable;
+	bool		flush_pending;
+
+	/* queue */
+	dlist_head	commands;
+	ShuttleCommand *unsent;		/* first one that is not sent; NULL: none */
+	int			nunsent_syncs;	/* whole packets among those */
+	uint64		packet;			/* number of the packet being made */
+	bool		unsynced;		/* its Sync is missing */
+	bool		adding_ahead;	/* what is added now is sent ahead */
+	bool		adding_repeatable;
+	int			nin_flight;		/* commands sent and not answered, no Syncs */
+	bool		timing;			/* next answer tells a round trip */
+	instr_time	sent_at;
+	RoundTrip	round_trip;
+
+	/* what is shown of it */
+	struct SharedSlot *slot;	/* NULL: none */
+	TimestampTz connected_at;
+	bool		was_connected;	/* in this session */
+	char		address[128];
+	bool		trip_counts;	/* the one being timed */
+	double		least_trip_ms;	/* since it was connected; negative: none */
+	double		sum_trips_ms;
+	int64		ntrips;
+	int64		counts[SHUTTLE_NNODE_TOTALS];	/* not told yet */
+	bool		counted;		/* there are such */
+	bool		entry_missing;	/* nobody to be told */
+	TimestampTz counted_since;
+
+	/* errors */
+	ShuttleNodeError *error;	/* failed the current transaction */
+	bool		ahead_failed;	/* a request sent ahead failed */
+	uint64		ahead_packet;	/* that one's packet */
+	bool		recovery_due;	/* that packet was read to its end */
+	int			nahead;			/* packets sent ahead and not answered */
+
+	/* transaction */
+	NodeTransaction transaction;
+	uint64		generation;		/* counts transactions */
+	uint64		snapshot;		/* local one that a clean transaction shows */
+	uint64		first_packet;	/* that of BEGIN */
+	bool		can_repeat;		/* nothing of the local transaction was
+								 * answered, or asked to commit: with another
+								 * connection, it can be sent again */
+	bool		begin_again;	/* its first request failed by a prepared
+								 * statement that was out of date: nothing was
+								 * done, and the next one begins again */
+	int			read_only_level;	/* from which on it is READ ONLY by the
+									 * local one's word; 0: it is not */
+	bool		must_wait;		/* its COMMIT has to be waited for */
+	bool		commit_pending; /* one that is waited for */
+	bool		committed;		/* its tag was COMMIT */
+	bool		commit_unknown; /* its answer did not come */
+	int			level;			/* 1 + open savepoints */
+	int			begun_level;	/* nest level at which it began */
+	int			used_level;		/* lowest one at which the local transaction
+								 * used the node; 0: not yet */
+	int			wanted_level;	/* lowest one at which it began a plan that
+								 * may use it; 0: none */
+	bool		settling;		/* after a cancel: nothing goes out until the
+								 * ROLLBACK's own tag was seen */
+	bool		settle_failed;	/* the late cancel hit it */
+	bool		settle_again;	/* so it is to be sent again */
+	uint64		settle_packet;	/* that of the ROLLBACK; 0: none */
+	int			settle_tries;
+	int			settle_level;	/* level rolled back; 1: whole transaction */
+	TimestampTz timeout_deadline;	/* the node's statement_timeout is for
+									 * this; 0: not set */
+	int			lock_timeout;	/* the node's; 0: not set, -1: not known */
+	bool		fast_start;		/* the node's cursor_tuple_fraction is low */
+
+	/* prepared statements (prepared.c) */
+	HTAB	   *prepared;
+	dlist_head	prepared_lru;	/* least recently used first */
+	int			nprepared;
+	uint64		prepared_number;
+	uint32	   *seen_texts;		/* hashes of texts used once */
+	int			next_seen;
+
+	/* answers that may come in binary (answer_format.c) */
+	uint64	   *binary_keys;	/* a table of them; NULL: none yet */
+
+	/* requests and cursors */
+	dlist_head	requests;		/* all that are alive */
+	CursorSlot *cursors;
+	int			ncursors;
+};
+
+/* ---- commands (pipeline.c) */
+
+typedef enum CommandKind
+{
+	COMMAND_CONTROL,			/* SAVEPOINT, SET, ...: only checked */
+	COMMAND_BEGIN,
+	COMMAND_COMMIT,
+	COMMAND_ROLLBACK,			/* also to a savepoint, after an abort */
+	COMMAND_GUARD,				/* SAVEPOINT in front of a request sent ahead */
+	COMMAND_RECOVER,			/* ROLLBACK to that */
+	COMMAND_SETTINGS,			/* first command of a connection */
+	COMMAND_PREPARE,
+	COMMAND_CLOSE_PREPARED,
+	COMMAND_STATEMENT,			/* a request's statement as it is */
+	COMMAND_DECLARE,			/* its cursor */
+	COMMAND_FETCH,				/* a page of that */
+	COMMAND_SCANNED,			/* counters before or behind a request */
+	COMMAND_SYNC
+} CommandKind;
+
+struct ShuttleCommand
+{
+	dlist_node	link;			/* in node->commands, then in request->pages */
+	CommandKind kind;
+	bool		sent;
+	bool		ahead;			/* behind the savepoint of its packet; Sync:
+								 * of a packet sent ahead */
+	bool		repeatable;		/* sent ahead, and of use if sent again */
+	bool		ignore_error;
+	bool		prepared_earlier;	/* not by a command of its own packet */
+	bool		dropped;		/* its answer is of no interest any more */
+	bool		in_binary;		/* STATEMENT, FETCH: values are asked for so */
+	int			nrows_asked;	/* FETCH */
+	bool		behind_end;		/* FETCH: of no more rows, as was seen since */
+	int			cursor;			/* DECLARE: its slot */
+	uint64		packet;
+	uint64		generation;
+	char	   *sql;			/* in node->cxt; NULL: the request's, or none */
+	ShuttleRequest *request;	/* NULL: none, or it is gone */
+	ShuttlePrepared *prepared;
+	PGresult   *result;
+	int64		page_bytes;		/* memory of a page that is kept */
+};
+
+/* ---- requests (request.c) */
+
+/* How the values of the next answers are asked for. */
+typedef enum RequestFormat
+{
+	FORMAT_TEXT,
+	FORMAT_UNDECIDED,			/* texts, until the first answer tells types */
+	FORMAT_BINARY
+} RequestFormat;
+
+typedef enum RequestMode
+{
+	REQUEST_WHOLE,				/* sent as it is */
+	REQUEST_HELD,				/* with a limit; more rows: a cursor */
+	REQUEST_CURSOR
+} RequestMode;
+
+typedef enum RequestState
+{
+	REQUEST_UNSENT,				/* has to be sent (again) by a cursor */
+	REQUEST_OPEN,				/* answers are to come */
+	REQUEST_DONE,				/* all answers are here, or read */
+	REQUEST_FAILED,
+	REQUEST_SKIPPED				/* because of another one's error */
+} RequestState;
+
+struct ShuttleRequest
+{
+	dlist_node	link;			/* in node->requests */
+	ShuttleNode *node;
+	MemoryContext cxt;
+	MemoryContextCallback callback;
+	RequestMode mode;
+	RequestState state;
+
+	/* what was asked; copied, for it may have to be sent again */
+	char	   *sql;
+	char	   *sent_sql;		/* with a limit or a DECLARE around it */
+	int			nparams;
+	char	  **values;
+	ShuttleEffect effect;
+	uint64		snapshot;
+	bool		ahead;
+	bool		repeats;		/* UNSENT: as it was sent before */
+	double		estimated_rows;
+	double		row_goal;
+	int			row_bytes;
+	ShuttlePageLimits limits;	/* none is 0 */
+	const ShuttleDecoder *decoder;	/* NULL: texts are wanted */
+	ShuttleCounters *counters;
+	int			level;			/* nest level of its owner */
+	int			nest_level;		/* at which it is to be sent; 0: the current */
+	int			sent_level;		/* nest level at which it was sent */
+	uint64		generation;		/* of the node's transaction */
+
+	/* format of values (answer_format.c) */
+	RequestFormat format;
+	bool		format_checked; /* the first answer was compared with it */
+	bool		refused_binary; /* it has to be texts */
+	uint64		format_key;
+
+	/* answers */
+	dlist_head	pages;			/* ShuttleCommands with rows to read */
+	int			row;			/* next one of the first page */
+	ShuttleStore *store;		/* rows that had to get out of the way; they
+								 * come before those of pages */
+	bool		handed_out;		/* a row was */
+	bool		forgot;			/* rows that were handed out are gone */
+	uint64		naffected;
+	ShuttleNodeError *error;
+	bool		own_error;		/* error is of this request, sent ahead */
+	int64		scanned_before;
+	int			nscanned_asked; /* counters asked for and not answered */
+
+	/* pages of a cursor */
+	int			cursor;			/* slot; -1: none */
+	int			page_rows;
+	int			window;			/* pages asked for and not read at most, if
+								 * fetch_ahead allows so many */
+	int			npages_asked;	/* and not answered */
+	int			npages_here;	/* in pages */
+	int64		bytes_here;		/* memory of these */
+	bool		being_read;		/* its owner has asked for a row */
+	bool		at_end;			/* the cursor is */
+	bool		stalled;		/* the reader waits, and the window grew */
+	bool		reads_ahead;	/* the reader does not need the rows yet */
+	int64		nrows_asked;	/* by FETCHes since the cursor was opened */
+	bool		outgrown;		/* there were more rows than estimated */
+	int64		nrows_seen;
+	int64		nbytes_seen;	/* of the wire */
+	int64		memory_seen;	/* bytes that the same took here */
+
+	ShuttleRow	current;
+};
+
+/* ---- connection.c */
+
+extern dlist_head shuttle_nodes;	/* all nodes of the session */
+
+/* Begins to connect.  Errors: options, password rule. */
+extern void shuttle_connection_start(ShuttleNode *node);
+
+/* Takes the next step of a connect, if the socket is ready for it or time is
+ * up; failures are kept in the node. */
+extern void shuttle_connection_poll(ShuttleNode *node);
+
+/* Gives up a connection that is of no use any more; never raises.  detail may
+ * be NULL. */
+extern void shuttle_connection_lost(ShuttleNode *node, const char *detail);
+
+/*
+ * The same for one that broke.  Where nothing of the transaction was done, its
+ * requests are sent again over another one.  said: the node gave the reason.
+ */
+extern void shuttle_connection_broke(ShuttleNode *node, const char *detail,
+									 bool said);
+
+/* Ends a connection; never raises. */
+extern void shuttle_connection_close(ShuttleNode *node);
+
+/* Reads what is there, and so sees a connection that has ended; never raises. */
+extern void shuttle_connection_check(ShuttleNode *node);
+
+/* Replaces a connection that died idle.  Errors: as for shuttle_node_get(). */
+extern void shuttle_connection_revive(ShuttleNode *node);
+
+/* Raises why a node has no connection. */
+pg_noreturn extern void shuttle_connection_raise(ShuttleNode *node);
+
+/* ---- connect_options.c */
+
+typedef struct ConnectOptions
+{
+	const char **keywords;		/* end with NULL, as libpq wants them */
+	const char **values;
+	int			noptions;
+	int			connect_timeout_s;	/* 0: none */
+} ConnectOptions;
+
+/*
+ * Collects libpq's options of the node's server and mapping, and fills the
+ * flags of the node that come from options.  Names of hosts are resolved.
+ * Errors: password rule (2F003), as postgres_fdw.
+ */
+extern ConnectOptions *shuttle_connect_options(ShuttleNode *node, Oid userid);
+
+/* Checks a new connection by the password rule; false: not allowed. */
+extern bool shuttle_connect_allowed(const ShuttleNode *node);
+extern void shuttle_connect_fail_password(ShuttleNode *node);
+
+/* Raises if the user may not use a connection that is already there. */
+extern void shuttle_connect_check_user(ShuttleNode *node, Oid userid);
+
+/* ---- session_name.c */
+
+/*
+ * The application_name for a new connection.  option: the server's, or NULL.
+ * Remembers in the node whether transactions add theirs.
+ */
+extern char *shuttle_session_name_begin(ShuttleNode *node, const char *option);
+
+/* The statement by which a transaction on the node says whose it is, behind
+ * BEGIN; NULL where the user's name stays. */
+extern char *shuttle_session_name_sql(const ShuttleNode *node);
+
+/* ---- shared_memory.c */
+
+extern void shuttle_shared_memory_init(void);
+
+/* ---- node_list.c */
+
+/* The state of a connection changed; never raises. */
+extern void shuttle_node_show(ShuttleNode *node);
+
+/* It knows now where it leads to. */
+extern void shuttle_node_note_address(ShuttleNode *node);
+
+/* ---- node_totals.c */
+
+static inline void
+shuttle_node_count(ShuttleNode *node, ShuttleNodeTotal total, int64 n)
+{
+	node->counts[total] += n;
+	node->counted = true;
+}
+
+/* Makes sure that the server is counted for.  Errors: none expected. */
+extern void shuttle_node_totals_enter(ShuttleNode *node);
+
+/* Tells what was counted; never raises. */
+extern void shuttle_node_totals_tell(ShuttleNode *node);
+
+/* ---- host_names.c */
+
+/*
+ * Adds hostaddr for names of hosts, so that libpq need not look them up:
+ * that would block.  Waits, and honours cancel.  host, port: lists as libpq
+ * takes them; changed so that they have an entry for each address.
+ */
+extern void shuttle_host_names_resolve(const char **host, const char **hostaddr,
+									   const char **port);
+
+/* Forgets what was resolved, after a failed connect. */
+extern void shuttle_host_names_forget(void);
+
+/* ---- helper_process.c */
+
+/*
+ * Runs work in a child process, for calls that block and know no limit; its
+ * output is read from the returned descriptor.  Returns false if there can be
+ * no child.  Never raises.
+ */
+typedef struct HelperProcess
+{
+	pid_t		pid;
+	int			fd;
+} HelperProcess;
+
+extern bool shuttle_helper_start(HelperProcess *helper,
+								 void (*work) (void *arg, int fd), void *arg);
+
+/* Ends a child, with force if it still runs; never raises. */
+extern void shuttle_helper_end(HelperProcess *helper);
+
+/* ---- idle.c */
+
+/* A node became idle, or is in use (again). */
+extern void shuttle_idle_begin(ShuttleNode *node);
+extern void shuttle_idle_end(ShuttleNode *node);
+
+/* ---- round_trip.c */
+
+/* Adds an answer's time, and tells other sessions.  Never raises. */
+extern void shuttle_round_trip_add(RoundTrip *trip, Oid serverid, double ms);
+
+/* In milliseconds; negative: not known. */
+extern double shuttle_round_trip_shortest(const RoundTrip *trip);
+
+/* Its part of shared memory. */
+extern Size shuttle_round_trip_memory_size(void);
+extern void shuttle_round_trip_set_up_memory(void);
+
+/* ---- pipeline.c */
+
+/* Adds a command; returns NULL where memory is short, else never fails. */
+extern ShuttleCommand *shuttle_pipeline_try(ShuttleNode *node, CommandKind kind,
+											const char *sql);
+
+/* Adds a command.  sql is copied.  Errors: out of memory. */
+extern ShuttleCommand *shuttle_pipeline_add(ShuttleNode *node, CommandKind kind,
+											const char *sql);
+
+/* Ends the packet and sends what can be sent; false: memory is short.  Never
+ * raises. */
+extern bool shuttle_pipeline_sync(ShuttleNode *node);
+
+/* The same, and raises where memory is short. */
+extern void shuttle_pipeline_end_packet(ShuttleNode *node);
+
+/* Sends what can be sent; never raises. */
+extern void shuttle_pipeline_send(ShuttleNode *node);
+
+/*
+ * Reads the answers that are here; never raises, sends or allocates from the
+ * server.  Stops behind a packet whose failure makes a recovery due.
+ */
+extern void shuttle_pipeline_read(ShuttleNode *node);
+
+/* Drops a command that is not in the queue any more; unlinks one that is. */
+extern void shuttle_command_free(ShuttleNode *node, ShuttleCommand *command);
+extern void shuttle_pipeline_unlink(ShuttleNode *node, ShuttleCommand *command);
+
+/* Forgets all commands; their requests fail. */
+extern void shuttle_pipeline_clear(ShuttleNode *node);
+
+/* ---- recovery.c */
+
+/* Sends and reads what can be sent and read now, recoveries included.
+ * Errors: out of memory. */
+extern void shuttle_pipeline_progress(ShuttleNode *node);
+
+/* Adds the settings of a transaction, where the session is a pool's. */
+extern void shuttle_pipeline_add_local_settings(ShuttleNode *node);
+
+/* Puts a new connection's settings in front of what waits to be sent. */
+extern void shuttle_pipeline_settings(ShuttleNode *node);
+
+/* Adds the packets that make them, behind what is there. */
+extern void shuttle_pipeline_add_settings(ShuttleNode *node);
+
+/* ---- node_error.c */
+
+extern ShuttleNodeError *shuttle_node_error_create(PGresult *result,
+												   const char *sql);
+extern ShuttleNodeError *shuttle_node_error_hold(ShuttleNodeError *error);
+extern void shuttle_node_error_release(ShuttleNodeError **error);
+pg_noreturn extern void shuttle_node_error_raise(ShuttleNode *node,
+												 ShuttleNodeError *error,
+												 const char *sql);
+
+/* SQLSTATE of a result, 0 if it has none. */
+extern int	shuttle_result_sqlstate(const PGresult *result);
+
+/* ---- notices.c */
+
+/* libpq's receiver of notices; arg is a node.  Never raises. */
+extern void shuttle_notice_receive(void *arg, const PGresult *result);
+
+/* Some are there to be shown. */
+extern bool shuttle_notices_waiting;
+
+/* Shows them. */
+extern void shuttle_notices_show(void);
+
+/* ---- prepared.c */
+
+/*
+ * The prepared statement for a request's text, or NULL where it is to be sent
+ * as it is.  Adds the commands that prepare it, and those that close others.
+ */
+extern ShuttlePrepared *shuttle_prepared_use(ShuttleNode *node,
+											 ShuttleRequest *request,
+											 bool *earlier);
+extern const char *shuttle_prepared_name(const ShuttlePrepared *prepared);
+extern const char *shuttle_prepared_sql(const ShuttlePrepared *prepared);
+
+/* True if a text was prepared by an earlier transaction, and not used in this
+ * one: it may be out of date. */
+extern bool shuttle_prepared_is_untried(ShuttleNode *node, const char *sql);
+
+/* What the pump says of a statement.  Returns true where it failed because it
+ * was prepared for what the node's tables were then; it is forgotten. */
+extern bool shuttle_prepared_answer(ShuttleNode *node, ShuttleCommand *command,
+									bool failed);
+
+/* A command is freed without an answer. */
+extern void shuttle_prepared_release(ShuttleCommand *command);
+
+/* The connection is gone, and its statements with it. */
+extern void shuttle_prepared_clear(ShuttleNode *node);
+
+/* ---- wait.c */
+
+typedef bool (*ShuttleCondition) (void *arg);
+
+/*
+ * Drives all connections on until condition(arg) holds.
+ * node, event: what is waited for, as others see it.
+ * Errors: cancel, timeouts, out of memory; never an error of a node.
+ */
+extern void shuttle_wait_until(ShuttleNode *node, ShuttleWaitEvent event,
+							   ShuttleCondition condition, void *arg);
+
+/* poll(), for those who may not raise; shown as a wait for the event. */
+extern int	shuttle_poll(ShuttleWaitEvent event, struct pollfd *sockets,
+						 int nsockets, int limit_ms);
+
+/* A socket was opened, replaced or closed. */
+extern void shuttle_wait_set_changed(void);
+
+/* ---- cancel.c */
+
+/* Cancels what runs on nodes; waits for all together, at most until deadline;
+ * never raises.  Nodes that could not be reached are marked by false. */
+extern void shuttle_cancel(ShuttleNode **nodes, bool *done, int nnodes,
+						   TimestampTz deadline);
+
+/* ---- transaction.c */
+
+/* Remembers that a plan of the current nesting level may use the node. */
+extern void shuttle_transaction_want(ShuttleNode *node);
+
+/*
+ * Puts in front of a request what its transaction needs: BEGIN, or COMMIT and
+ * BEGIN, savepoints, timeouts.  Waits only where an open answer has to get out
+ * of the way.  Errors: that of the node's transaction, lost connections.
+ */
+extern void shuttle_transaction_prepare(ShuttleNode *node, ShuttleEffect effect,
+										uint64 snapshot, int nest_level,
+										bool fast_start);
+
+/* True where the node is in a transaction of the current local one. */
+extern bool shuttle_transaction_is_open(const ShuttleNode *node);
+
+/* Waits until nothing that was sent ahead can still spoil the transaction. */
+extern void shuttle_transaction_settle_ahead(ShuttleNode *node);
+
+/* The node's transaction has ended, in the node or with its connection. */
+extern void shuttle_transaction_forget(ShuttleNode *node);
+
+/* ---- transaction_end.c */
+
+extern void shuttle_transaction_end_init(void);
+
+/* Waits a while for the end of the last transaction; closes the connection
+ * where that does not come.  Errors: cancel and the like. */
+extern void shuttle_transaction_await_rollback(ShuttleNode *node);
+
+/* The packet of a ROLLBACK [TO] was answered; never raises. */
+extern void shuttle_transaction_settled(ShuttleNode *node);
+
+/* ---- answer_format.c */
+
+/* Decides how the values of a request that is being sent are asked for. */
+extern void shuttle_format_choose(ShuttleRequest *request);
+
+/*
+ * Compares the first answer with what the decoder expects.  Returns false if it
+ * came in binary and cannot be read so: the request has to be sent again, as
+ * texts.  Runs in the pump.
+ */
+extern bool shuttle_format_check(ShuttleRequest *request,
+								 const ShuttleCommand *command);
+
+/* A request failed: where that was for its format, the next will not. */
+extern void shuttle_format_forget(const ShuttleRequest *request);
+
+/* The connection is gone, and what its answers are like. */
+extern void shuttle_format_clear(ShuttleNode *node);
+
+/* ---- rows.c */
+
+/*
+ * True where a decoder wants values in binary, from a node that agrees on all
+ * types.  types_hash: of the types that it expects.
+ */
+extern bool shuttle_decoder_takes_binary(const ShuttleDecoder *decoder,
+										 uint64 *types_hash);
+
+/* Says if an answer's columns have values that the decoder can read in
+ * binary.  node_version: as PQserverVersion() tells it. */
+extern bool shuttle_decoder_agrees(const ShuttleDecoder *decoder,
+								   const PGresult *answer, int node_version);
+
+/* ---- request.c, request_answer.c, request_pages.c */
+
+/* What the pump says; the command belongs to the request from then on. */
+extern void shuttle_request_answer(ShuttleRequest *request,
+								   ShuttleCommand *command);
+
+/* A command of the request failed; error may be NULL: the connection did. */
+extern void shuttle_request_fail(ShuttleRequest *request,
+								 ShuttleNodeError *error, bool own_error);
+
+/* The node skips a request sent ahead because of another one's error. */
+extern void shuttle_request_skip(ShuttleRequest *request);
+
+/* Nothing of a request was done: it is sent again when it is next asked for. */
+extern void shuttle_request_repeat(ShuttleRequest *request);
+
+/* The same for all requests of the node's transaction. */
+extern void shuttle_request_repeat_all(ShuttleNode *node);
+
+/* Reads an answer to its end, into a store where it is long.  Errors: cancel
+ * and the like; an error of the node stays in the request. */
+extern void shuttle_request_complete(ShuttleRequest *request);
+
+/* The reset callback of a request's context. */
+extern void shuttle_request_abandon(void *request);
+
+/* A (sub)transaction rolled back: the request's commands are void. */
+extern void shuttle_request_abort(ShuttleRequest *request);
+
+/* Ends the savepoint of a packet that is sent ahead. */
+extern void shuttle_request_add_release(ShuttleRequest *request);
+
+/* Adds the query that counts rows scanned, in front of or behind a request. */
+extern void shuttle_request_add_scanned(ShuttleRequest *request, bool behind);
+
+/* A condition for waits: something of a request can be read, or it ended. */
+extern bool shuttle_request_has_news(void *request);
+
+/* Puts DECLARE and the first FETCHes of a cursor into the packet. */
+extern void shuttle_pages_open(ShuttleRequest *request);
+
+/* Asks for more pages where the window allows it.  waits: the reader has used
+ * up all that was here. */
+extern void shuttle_pages_ask(ShuttleRequest *request, bool waits);
+
+/* The first page was read. */
+extern void shuttle_pages_drop_first(ShuttleRequest *request);
+
+/* Frees a page that is here; never raises. */
+extern void shuttle_pages_free(ShuttleRequest *request, ShuttleCommand *page);
+
+/* Moves all pages that are here into the request's store. */
+extern void shuttle_pages_store(ShuttleRequest *request);
+
+/* Fills request->current with a row of a page. */
+extern void shuttle_pages_row(ShuttleRequest *request,
+							  const ShuttleCommand *page, int row);
+
+/* Counts an answer's rows and bytes. */
+extern void shuttle_pages_count(ShuttleRequest *request, const PGresult *result);
+
+/* ---- cursors of a node (cursor.c) */
+
+/* Returns a free slot; name is "c<slot>". */
+extern int	shuttle_cursor_allocate(ShuttleNode *node);
+
+/* Its request is gone; never raises. */
+extern void shuttle_cursor_release(ShuttleNode *node, int cursor);
+
+/* The DECLARE was answered. */
+extern void shuttle_cursor_answer(ShuttleNode *node, ShuttleCommand *command,
+								  bool failed);
+
+/* Adds CLOSE for cursors that nobody needs. */
+extern void shuttle_cursor_close_unwanted(ShuttleNode *node);
+
+/* Cursors end that were declared at level or deeper, or in a packet. */
+extern void shuttle_cursor_forget_level(ShuttleNode *node, int level);
+extern void shuttle_cursor_forget_packet(ShuttleNode *node, uint64 packet);
+
+/* A level was released: its cursors belong to the one above. */
+extern void shuttle_cursor_release_level(ShuttleNode *node, int level);
+
+/* ---- answer_store.c */
+
+extern ShuttleStore *shuttle_store_create(MemoryContext owner);
+extern void shuttle_store_put(ShuttleStore *store, const ShuttleRow *row);
+extern bool shuttle_store_get(ShuttleStore *store, ShuttleRow *row);
+extern void shuttle_store_rewind(ShuttleStore *store);
+extern MemoryContext shuttle_store_context(const ShuttleStore *store);
+
+#endif							/* STORAGE_INTERNAL_H */

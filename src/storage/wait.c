@@ -1,0 +1,205 @@
+/*-------------------------------------------------------------------------
+ * wait.c
+ *	  The progress engine: whoever waits for one node drives all of them on.
+ *
+ * Each pass writes what can be written and reads what is there on every
+ * connection with work, so that neither side can fill up and wait for the
+ * other.  The set of sockets is kept across statements and made anew when one
+ * was opened, replaced or closed.
+ *
+ * Memory: the set lives for the session.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/latch.h"
+#include "utils/wait_event.h"
+
+#include "base/shuttle_compat.h"
+#include "storage/storage_internal.h"
+
+#define MOST_EVENTS 16
+
+static WaitEventSet *wait_set = NULL;
+static bool set_changed = true;
+
+static void make_set(void);
+static void update_set(void);
+static uint32 wanted_events(const ShuttleNode *node);
+static long wait_limit_ms(void);
+static void wait_once(ShuttleNode *node, ShuttleWaitEvent event);
+
+void
+shuttle_wait_set_changed(void)
+{
+	set_changed = true;
+}
+
+/* One pass over all nodes; never waits. */
+static void
+progress_all(void)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		if (node->state == NODE_CONNECTING || node->state == NODE_READY)
+			shuttle_pipeline_progress(node);
+	}
+}
+
+void
+shuttle_wait_until(ShuttleNode *node, ShuttleWaitEvent event,
+				   ShuttleCondition condition, void *arg)
+{
+	for (;;)
+	{
+		progress_all();
+		if (shuttle_notices_waiting)
+			shuttle_notices_show();
+		if (condition(arg))
+			return;
+		wait_once(node, event);
+	}
+}
+
+static void
+wait_once(ShuttleNode *node, ShuttleWaitEvent event)
+{
+	WaitEvent	events[MOST_EVENTS];
+	int			nevents;
+	instr_time	start;
+	instr_time	elapsed;
+
+	if (set_changed)
+		make_set();
+	else
+		update_set();
+
+	if (node->state == NODE_CONNECTING)
+		event = SHUTTLE_WAIT_CONNECT;
+	INSTR_TIME_SET_CURRENT(start);
+	nevents = WaitEventSetWait(wait_set, wait_limit_ms(), events, MOST_EVENTS,
+							   shuttle_wait_event(event));
+	INSTR_TIME_SET_CURRENT(elapsed);
+	INSTR_TIME_SUBTRACT(elapsed, start);
+	shuttle_node_count(node, SHUTTLE_NODE_WAIT_US,
+					   INSTR_TIME_GET_MICROSEC(elapsed));
+	for (int i = 0; i < nevents; i++)
+	{
+		ShuttleNode *ready = events[i].user_data;
+
+		if (events[i].events & WL_LATCH_SET)
+		{
+			ResetLatch(MyLatch);
+			CHECK_FOR_INTERRUPTS();
+		}
+		else if (ready->state == NODE_CONNECTING ||
+				 (events[i].events & WL_SOCKET_READABLE))
+			ready->readable = true;
+	}
+}
+
+int
+shuttle_poll(ShuttleWaitEvent event, struct pollfd *sockets, int nsockets,
+			 int limit_ms)
+{
+	int			nready;
+	int			save_errno;
+
+	pgstat_report_wait_start(shuttle_wait_event(event));
+	nready = poll(sockets, nsockets, limit_ms);
+	save_errno = errno;
+	pgstat_report_wait_end();
+	errno = save_errno;
+	return nready;
+}
+
+/*
+ * Makes the set anew.  A failure leaves no set, and the next wait tries again.
+ */
+static void
+make_set(void)
+{
+	int			nnodes = 0;
+	dlist_iter	iter;
+
+	if (wait_set != NULL)
+		FreeWaitEventSet(wait_set);
+	wait_set = NULL;
+
+	dlist_foreach(iter, &shuttle_nodes)
+		nnodes++;
+	wait_set = shuttle_create_wait_event_set(nnodes + 2);
+	AddWaitEventToSet(wait_set, WL_LATCH_SET, PGINVALID_SOCKET, MyLatch, NULL);
+	AddWaitEventToSet(wait_set, WL_EXIT_ON_PM_DEATH, PGINVALID_SOCKET, NULL, NULL);
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		node->set_position = -1;
+		if (node->conn == NULL || PQsocket(node->conn) < 0)
+			continue;
+		node->set_events = wanted_events(node);
+		node->set_position = AddWaitEventToSet(wait_set, node->set_events,
+											   PQsocket(node->conn), NULL, node);
+	}
+	set_changed = false;
+}
+
+static void
+update_set(void)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+		uint32		events;
+
+		if (node->set_position < 0)
+			continue;
+		events = wanted_events(node);
+		if (events == node->set_events)
+			continue;
+		ModifyWaitEvent(wait_set, node->set_position, events, NULL);
+		node->set_events = events;
+	}
+}
+
+static uint32
+wanted_events(const ShuttleNode *node)
+{
+	if (node->state == NODE_CONNECTING)
+		return node->polling == PGRES_POLLING_READING ?
+			WL_SOCKET_READABLE : WL_SOCKET_WRITEABLE;
+	return WL_SOCKET_READABLE |
+		(node->flush_pending ? WL_SOCKET_WRITEABLE : 0);
+}
+
+/* Until the first connect runs out of time; -1: no limit but a cancel. */
+static long
+wait_limit_ms(void)
+{
+	TimestampTz now = 0;
+	long		limit_ms = -1;
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+		long		rest_ms;
+
+		if (node->state != NODE_CONNECTING || node->connect_deadline == 0)
+			continue;
+		if (now == 0)
+			now = GetCurrentTimestamp();
+		rest_ms = TimestampDifferenceMilliseconds(now, node->connect_deadline);
+		if (limit_ms < 0 || rest_ms < limit_ms)
+			limit_ms = rest_ms;
+	}
+	return limit_ms;
+}
