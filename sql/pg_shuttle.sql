@@ -1,0 +1,180 @@
+\echo Use "CREATE EXTENSION pg_shuttle" to load this file. \quit
+
+-- Each function checks what its caller may do.
+GRANT USAGE ON SCHEMA shuttle TO PUBLIC;
+
+-- ---------------------------------------------------------- the wrapper
+
+CREATE FUNCTION shuttle.fdw_handler()
+RETURNS pg_catalog.fdw_handler
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'shuttle_fdw_handler';
+
+COMMENT ON FUNCTION shuttle.fdw_handler() IS
+'handler of the foreign-data wrapper shuttle';
+
+CREATE FUNCTION shuttle.fdw_validator(pg_catalog.text[], pg_catalog.oid)
+RETURNS pg_catalog.void
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'shuttle_fdw_validator';
+
+COMMENT ON FUNCTION shuttle.fdw_validator(pg_catalog.text[], pg_catalog.oid) IS
+'checks the options of servers, user mappings, tables and columns of the foreign-data wrapper shuttle';
+
+CREATE FOREIGN DATA WRAPPER shuttle
+	HANDLER shuttle.fdw_handler
+	VALIDATOR shuttle.fdw_validator;
+
+COMMENT ON FOREIGN DATA WRAPPER shuttle IS
+'storage nodes: PostgreSQL servers that are asked in pipelines, one connection a session';
+
+-- ------------------------------------------------ moving existing servers
+
+CREATE FUNCTION shuttle.adopt_server(
+	server pg_catalog.name,
+	OUT object pg_catalog.text,
+	OUT changed pg_catalog.text,
+	OUT old_value pg_catalog.text,
+	OUT new_value pg_catalog.text)
+RETURNS SETOF pg_catalog.record
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_adopt_server';
+
+COMMENT ON FUNCTION shuttle.adopt_server(pg_catalog.name) IS
+'moves a server of postgres_fdw, with its tables, to the wrapper shuttle; returns what was changed';
+
+CREATE FUNCTION shuttle.release_server(
+	server pg_catalog.name,
+	OUT object pg_catalog.text,
+	OUT changed pg_catalog.text,
+	OUT old_value pg_catalog.text,
+	OUT new_value pg_catalog.text)
+RETURNS SETOF pg_catalog.record
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_release_server';
+
+COMMENT ON FUNCTION shuttle.release_server(pg_catalog.name) IS
+'moves a server of the wrapper shuttle, with its tables, back to postgres_fdw; returns what was changed';
+
+-- ------------------------------------------------------- what nodes are doing
+
+CREATE FUNCTION shuttle.node_connections(
+	OUT serverid pg_catalog.oid,
+	OUT pid pg_catalog.int4,
+	OUT userid pg_catalog.oid,
+	OUT address pg_catalog.text,
+	OUT node_pid pg_catalog.int4,
+	OUT state pg_catalog.text,
+	OUT version pg_catalog.text,
+	OUT round_trip_min_ms pg_catalog.float8,
+	OUT round_trip_avg_ms pg_catalog.float8,
+	OUT since pg_catalog.timestamptz)
+RETURNS SETOF pg_catalog.record
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'shuttle_node_connections';
+
+COMMENT ON FUNCTION shuttle.node_connections() IS
+'connections to storage nodes that the caller may see; read the view shuttle.nodes';
+
+CREATE VIEW shuttle.nodes AS
+SELECT server.srvname AS server,
+	connection.pid,
+	pg_catalog.pg_get_userbyid(connection.userid) AS user_name,
+	connection.address,
+	connection.node_pid,
+	COALESCE(connection.state, 'not connected') AS state,
+	connection.version,
+	connection.round_trip_min_ms,
+	connection.round_trip_avg_ms,
+	connection.since
+FROM pg_catalog.pg_foreign_server AS server
+	JOIN pg_catalog.pg_foreign_data_wrapper AS wrapper
+		ON wrapper.oid OPERATOR(pg_catalog.=) server.srvfdw
+		AND wrapper.fdwhandler OPERATOR(pg_catalog.=) 'shuttle.fdw_handler()'::pg_catalog.regprocedure
+	LEFT JOIN shuttle.node_connections() AS connection
+		ON connection.serverid OPERATOR(pg_catalog.=) server.oid;
+
+COMMENT ON VIEW shuttle.nodes IS
+'storage nodes, and the connections of sessions to them';
+
+CREATE FUNCTION shuttle.node_counts(
+	OUT serverid pg_catalog.oid,
+	OUT requests pg_catalog.int8,
+	OUT rows_read pg_catalog.int8,
+	OUT rows_written pg_catalog.int8,
+	OUT bytes_sent pg_catalog.int8,
+	OUT bytes_received pg_catalog.int8,
+	OUT wait_time_ms pg_catalog.float8,
+	OUT errors pg_catalog.int8,
+	OUT connects pg_catalog.int8,
+	OUT reconnects pg_catalog.int8,
+	OUT since pg_catalog.timestamptz)
+RETURNS SETOF pg_catalog.record
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'shuttle_node_counts';
+
+COMMENT ON FUNCTION shuttle.node_counts() IS
+'what was asked of storage nodes; read the view shuttle.node_stats';
+
+CREATE VIEW shuttle.node_stats AS
+SELECT server.srvname AS server,
+	COALESCE(counts.requests, 0) AS requests,
+	COALESCE(counts.rows_read, 0) AS rows_read,
+	COALESCE(counts.rows_written, 0) AS rows_written,
+	COALESCE(counts.bytes_sent, 0) AS bytes_sent,
+	COALESCE(counts.bytes_received, 0) AS bytes_received,
+	COALESCE(counts.wait_time_ms, 0) AS wait_time_ms,
+	COALESCE(counts.errors, 0) AS errors,
+	COALESCE(counts.connects, 0) AS connects,
+	COALESCE(counts.reconnects, 0) AS reconnects,
+	counts.since
+FROM pg_catalog.pg_foreign_server AS server
+	JOIN pg_catalog.pg_foreign_data_wrapper AS wrapper
+		ON wrapper.oid OPERATOR(pg_catalog.=) server.srvfdw
+		AND wrapper.fdwhandler OPERATOR(pg_catalog.=) 'shuttle.fdw_handler()'::pg_catalog.regprocedure
+	LEFT JOIN shuttle.node_counts() AS counts
+		ON counts.serverid OPERATOR(pg_catalog.=) server.oid;
+
+COMMENT ON VIEW shuttle.node_stats IS
+'what was asked of each storage node since it was counted';
+
+GRANT SELECT ON shuttle.nodes, shuttle.node_stats TO PUBLIC;
+
+CREATE FUNCTION shuttle.reset_node_stats(server pg_catalog.name DEFAULT NULL)
+RETURNS pg_catalog.void
+LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'shuttle_reset_node_stats';
+
+COMMENT ON FUNCTION shuttle.reset_node_stats(pg_catalog.name) IS
+'begins to count anew in shuttle.node_stats, for one server or for all';
+
+REVOKE ALL ON FUNCTION shuttle.reset_node_stats(pg_catalog.name) FROM PUBLIC;
+
+-- ------------------------------------------------------------- connections
+
+CREATE FUNCTION shuttle.disconnect(server pg_catalog.name DEFAULT NULL)
+RETURNS pg_catalog.bool
+LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'shuttle_disconnect';
+
+COMMENT ON FUNCTION shuttle.disconnect(pg_catalog.name) IS
+'closes the session''s connections to a storage node, or to all, unless they are in use; tells whether one was closed';
+
+CREATE FUNCTION shuttle.run_on_nodes(
+	sql pg_catalog.text,
+	servers pg_catalog.name[] DEFAULT NULL,
+	OUT server pg_catalog.name,
+	OUT ok pg_catalog.bool,
+	OUT status pg_catalog.text,
+	OUT rows pg_catalog.int8,
+	OUT result pg_catalog.json,
+	OUT sqlstate pg_catalog.text,
+	OUT error pg_catalog.text)
+RETURNS SETOF pg_catalog.record
+LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_run_on_nodes';
+
+COMMENT ON FUNCTION shuttle.run_on_nodes(pg_catalog.text, pg_catalog.name[]) IS
+'runs a statement on storage nodes, on all at once and outside of the transaction; returns what each answered';
+
+REVOKE ALL ON FUNCTION shuttle.run_on_nodes(pg_catalog.text, pg_catalog.name[]) FROM PUBLIC;

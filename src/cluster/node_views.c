@@ -1,0 +1,127 @@
+/*-------------------------------------------------------------------------
+ * node_views.c
+ *	  The functions below the views shuttle.nodes and shuttle.node_stats.
+ *
+ * Connections of others are shown to those who may read all statistics and to
+ * members of the role that made them, as pg_stat_activity shows queries.
+ * Totals name nobody and are shown to all.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_authid.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "base/shuttle_compat.h"
+#include "cluster/cluster_internal.h"
+#include "storage/shuttle_storage.h"
+
+static const char *const state_names[] = {
+	[SHUTTLE_NODE_CONNECTING] = "connecting",
+	[SHUTTLE_NODE_IDLE] = "idle",
+	[SHUTTLE_NODE_IN_TRANSACTION] = "in transaction",
+	[SHUTTLE_NODE_LOST] = "lost",
+};
+
+#define NNODE_COLUMNS 10
+
+SHUTTLE_SQL_FUNCTION(shuttle_node_connections);
+SHUTTLE_SQL_FUNCTION(shuttle_node_counts);
+SHUTTLE_SQL_FUNCTION(shuttle_reset_node_stats);
+
+static void put_connection(ReturnSetInfo *result, const ShuttleNodeInfo *info);
+
+static bool
+may_see(const ShuttleNodeInfo *info)
+{
+	return info->pid == MyProcPid ||
+		has_privs_of_role(GetUserId(), info->userid) ||
+		has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
+}
+
+/* shuttle.node_connections() */
+Datum
+shuttle_node_connections(PG_FUNCTION_ARGS)
+{
+	ListCell   *cell;
+
+	InitMaterializedSRF(fcinfo, 0);
+	foreach(cell, shuttle_node_list())
+	{
+		const ShuttleNodeInfo *info = lfirst(cell);
+
+		if (may_see(info))
+			put_connection((ReturnSetInfo *) fcinfo->resultinfo, info);
+	}
+	return (Datum) 0;
+}
+
+/* A value that is not known, which negative and empty ones are not, is NULL. */
+static void
+put_connection(ReturnSetInfo *result, const ShuttleNodeInfo *info)
+{
+	char	   *version = psprintf("%d.%d", info->version / 10000,
+								   info->version % 10000);
+	Datum		values[NNODE_COLUMNS] = {
+		ObjectIdGetDatum(info->serverid),
+		Int32GetDatum(info->pid),
+		ObjectIdGetDatum(info->userid),
+		CStringGetTextDatum(info->address),
+		Int32GetDatum(info->node_pid),
+		CStringGetTextDatum(state_names[info->state]),
+		CStringGetTextDatum(version),
+		Float8GetDatum(info->least_trip_ms),
+		Float8GetDatum(info->mean_trip_ms),
+		TimestampTzGetDatum(info->since),
+	};
+	bool		nulls[NNODE_COLUMNS] = {
+		[3] = info->address[0] == '\0',
+		[4] = info->node_pid == 0,
+		[6] = info->version == 0,
+		[7] = info->least_trip_ms < 0,
+		[8] = info->mean_trip_ms < 0,
+	};
+
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+/* shuttle.node_counts() */
+Datum
+shuttle_node_counts(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	ListCell   *cell;
+
+	InitMaterializedSRF(fcinfo, 0);
+	foreach(cell, shuttle_node_totals())
+	{
+		const ShuttleNodeTotals *totals = lfirst(cell);
+		Datum		values[SHUTTLE_NNODE_TOTALS + 2];
+		bool		nulls[SHUTTLE_NNODE_TOTALS + 2] = {false};
+
+		values[0] = ObjectIdGetDatum(totals->serverid);
+		for (int i = 0; i < SHUTTLE_NNODE_TOTALS; i++)
+			values[i + 1] = i == SHUTTLE_NODE_WAIT_US ?
+				Float8GetDatum(totals->value[i] / 1000.0) :
+				Int64GetDatum(totals->value[i]);
+		values[SHUTTLE_NNODE_TOTALS + 1] = TimestampTzGetDatum(totals->since);
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}
+
+/* shuttle.reset_node_stats(server) */
+Datum
+shuttle_reset_node_stats(PG_FUNCTION_ARGS)
+{
+	Oid			serverid = InvalidOid;
+
+	if (!PG_ARGISNULL(0))
+		serverid = shuttle_server_find(NameStr(*PG_GETARG_NAME(0)));
+	shuttle_node_totals_reset(serverid);
+	PG_RETURN_VOID();
+}

@@ -1,0 +1,481 @@
+/*-------------------------------------------------------------------------
+ * options.c
+ *	  Options of servers, user mappings, tables and columns: what is valid
+ *	  where, and what a value is.
+ *
+ * postgres_fdw's options keep their meaning and are checked by its own
+ * validator; ours carry the prefix shuttle_.  Which names postgres_fdw knows
+ * depends on its version and on libpq's, and only its validator can tell, so
+ * that it is asked with a value that no option takes.
+ * Memory: all of it is the caller's, short-lived.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/reloptions.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_foreign_data_wrapper.h"
+#include "catalog/pg_foreign_server.h"
+#include "catalog/pg_foreign_table.h"
+#include "catalog/pg_user_mapping.h"
+#include "commands/defrem.h"
+#include "foreign/foreign.h"
+#include "nodes/makefuncs.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/varlena.h"
+
+#include "base/shuttle_compat.h"
+#include "cluster/cluster_internal.h"
+
+typedef enum OptionValue
+{
+	VALUE_BOOL,
+	VALUE_POOLER,				/* transaction, or off */
+	VALUE_INT,
+	VALUE_KB,					/* with a unit of memory; kB without one */
+	VALUE_REAL,					/* not negative */
+	VALUE_NAMES					/* names of servers, separated by commas */
+} OptionValue;
+
+/* The kinds of objects that have options, as bits. */
+enum
+{
+	ON_WRAPPER = 1 << 0,
+	ON_SERVER = 1 << 1,
+	ON_MAPPING = 1 << 2,
+	ON_TABLE = 1 << 3,
+	ON_COLUMN = 1 << 4
+};
+
+typedef struct ObjectKind
+{
+	int			bit;
+	Oid			catalog;
+	const char *name;			/* with its article */
+} ObjectKind;
+
+typedef struct OptionDefinition
+{
+	const char *name;
+	int			objects;
+	OptionValue value;
+	int			min;
+	int			max;
+} OptionDefinition;
+
+static const ObjectKind kinds[] = {
+	{ON_WRAPPER, ForeignDataWrapperRelationId, "a foreign-data wrapper"},
+	{ON_SERVER, ForeignServerRelationId, "a server"},
+	{ON_MAPPING, UserMappingRelationId, "a user mapping"},
+	{ON_TABLE, ForeignTableRelationId, "a foreign table"},
+	{ON_COLUMN, AttributeRelationId, "a column of a foreign table"},
+};
+
+/* Ranges are those of the settings that the options override. */
+static const OptionDefinition definitions[] = {
+	{"shuttle_batch_size", ON_SERVER, VALUE_INT, 1, 65536},
+	{"shuttle_request_limit", ON_SERVER, VALUE_INT, 1, 65536},
+	{"shuttle_fetch_limit", ON_SERVER | ON_TABLE, VALUE_INT, 1, 1000000},
+	{"shuttle_fetch_size_limit", ON_SERVER | ON_TABLE, VALUE_KB, 1, MAX_KILOBYTES},
+	{"shuttle_fetch_ahead", ON_SERVER | ON_TABLE, VALUE_KB, 1, MAX_KILOBYTES},
+	{"shuttle_batches_in_flight", ON_SERVER, VALUE_INT, 1, 1024},
+	{"shuttle_round_trip_cost", ON_SERVER, VALUE_REAL, 0, 0},
+	{"shuttle_pooler", ON_SERVER, VALUE_POOLER, 0, 0},
+	{"shuttle_two_phase", ON_SERVER, VALUE_BOOL, 0, 0},
+	{SHUTTLE_OUR_ESTIMATE, ON_SERVER | ON_TABLE, VALUE_BOOL, 0, 0},
+	{"shuttle_volatile", ON_TABLE, VALUE_BOOL, 0, 0},
+	{"shuttle_replicated_on", ON_TABLE, VALUE_NAMES, 0, 0},
+	{"shuttle_remote_default", ON_TABLE | ON_COLUMN, VALUE_BOOL, 0, 0},
+};
+
+/*
+ * Names of postgres_fdw's that a hint lists, where its version knows them;
+ * of libpq's connection options only the common ones.
+ */
+static const char *const their_names[] = {
+	"host", "port", "dbname", "user", "password", "password_required",
+	"sslcert", "sslkey", "schema_name", "table_name", "column_name",
+	"fdw_startup_cost", "fdw_tuple_cost", "extensions", "updatable",
+	"truncatable", "fetch_size", "batch_size", "analyze_sampling",
+	"parallel_commit", "parallel_abort", "keep_connections",
+	"use_scram_passthrough",
+};
+
+SHUTTLE_SQL_FUNCTION(shuttle_fdw_validator);
+
+static void check_option(DefElem *option, const ObjectKind *kind);
+static void check_value(DefElem *option, const OptionDefinition *definition);
+static void check_number(const char *name, const char *text,
+						 const OptionDefinition *definition);
+static void check_names(const char *name, const char *text);
+static void check_together(List *options);
+static void refuse_option(const char *name, const ObjectKind *kind);
+static char *owners_of_option(const char *name);
+static char *valid_options(const ObjectKind *kind);
+static const ObjectKind *find_kind(Oid catalog);
+static const OptionDefinition *find_definition(const char *name);
+static bool postgres_fdw_knows(const char *name, Oid catalog);
+static void postgres_fdw_validate(List *options, Oid catalog);
+
+/*
+ * shuttle.fdw_validator(text[], oid): all options that an object is to have,
+ * and the catalog that it is in.
+ */
+Datum
+shuttle_fdw_validator(PG_FUNCTION_ARGS)
+{
+	List	   *options = untransformRelOptions(PG_GETARG_DATUM(0));
+	Oid			catalog = PG_GETARG_OID(1);
+	const ObjectKind *kind = find_kind(catalog);
+	List	   *theirs = NIL;
+	ListCell   *cell;
+
+	foreach(cell, options)
+	{
+		DefElem    *option = (DefElem *) lfirst(cell);
+
+		check_option(option, kind);
+		if (!shuttle_option_is_ours(option->defname))
+			theirs = lappend(theirs, option);
+	}
+	check_together(options);
+	postgres_fdw_validate(theirs, catalog);
+	PG_RETURN_VOID();
+}
+
+bool
+shuttle_option_is_ours(const char *name)
+{
+	return strncmp(name, "shuttle_", strlen("shuttle_")) == 0;
+}
+
+int
+shuttle_cluster_option_int(Oid serverid, Oid relid, const char *name,
+						   int otherwise)
+{
+	const char *text = shuttle_cluster_option_text(serverid, relid, name);
+	const OptionDefinition *definition = find_definition(name);
+	int			value;
+
+	if (text == NULL ||
+		!parse_int(text, &value,
+				   definition->value == VALUE_KB ? GUC_UNIT_KB : 0, NULL))
+		return otherwise;
+	return value;
+}
+
+double
+shuttle_cluster_option_real(Oid serverid, Oid relid, const char *name,
+							double otherwise)
+{
+	const char *text = shuttle_cluster_option_text(serverid, relid, name);
+	double		value;
+
+	if (text == NULL || !parse_real(text, &value, 0, NULL))
+		return otherwise;
+	return value;
+}
+
+bool
+shuttle_cluster_option_bool(Oid serverid, Oid relid, const char *name,
+							bool otherwise)
+{
+	const char *text = shuttle_cluster_option_text(serverid, relid, name);
+	bool		value;
+
+	if (text == NULL || !parse_bool(text, &value))
+		return otherwise;
+	return value;
+}
+
+const char *
+shuttle_cluster_option_text(Oid serverid, Oid relid, const char *name)
+{
+	ListCell   *cell;
+	List	   *options;
+
+	Assert(find_definition(name) != NULL || !shuttle_option_is_ours(name));
+	options = OidIsValid(relid) ? GetForeignTable(relid)->options : NIL;
+	options = list_concat_copy(options, GetForeignServer(serverid)->options);
+	foreach(cell, options)
+	{
+		DefElem    *option = (DefElem *) lfirst(cell);
+
+		if (strcmp(option->defname, name) == 0)
+			return defGetString(option);
+	}
+	return NULL;
+}
+
+/* Checks one option of ours, and of others that it belongs here. */
+static void
+check_option(DefElem *option, const ObjectKind *kind)
+{
+	const char *name = option->defname;
+	const OptionDefinition *definition = find_definition(name);
+
+	if (strcmp(name, SHUTTLE_THEIR_ESTIMATE) == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+				 errmsg("invalid option \"%s\"", name),
+				 errdetail("postgres_fdw would open a connection of its own for the estimates."),
+				 errhint("On this wrapper the option is named \"%s\".",
+						 SHUTTLE_OUR_ESTIMATE)));
+
+	if (definition != NULL && (definition->objects & kind->bit) != 0)
+		check_value(option, definition);
+	else if (definition != NULL || shuttle_option_is_ours(name) ||
+			 !postgres_fdw_knows(name, kind->catalog))
+		refuse_option(name, kind);
+}
+
+static void
+check_value(DefElem *option, const OptionDefinition *definition)
+{
+	switch (definition->value)
+	{
+		case VALUE_POOLER:
+			if (strcmp(defGetString(option), "transaction") != 0 &&
+				strcmp(defGetString(option), "off") != 0)
+				ereport(ERROR,
+						(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						 errmsg("invalid value for option \"%s\"", option->defname),
+						 errhint("Valid values are \"transaction\" and \"off\".")));
+			break;
+
+		case VALUE_BOOL:
+			(void) defGetBoolean(option);
+			break;
+		case VALUE_INT:
+		case VALUE_KB:
+		case VALUE_REAL:
+			check_number(option->defname, defGetString(option), definition);
+			break;
+		case VALUE_NAMES:
+			check_names(option->defname, defGetString(option));
+			break;
+	}
+}
+
+static void
+check_number(const char *name, const char *text,
+			 const OptionDefinition *definition)
+{
+	int			flags = definition->value == VALUE_KB ? GUC_UNIT_KB : 0;
+	const char *unit = definition->value == VALUE_KB ? " kB" : "";
+	const char *hint = NULL;
+	double		real = 0;
+	int			number = 0;
+	bool		parsed;
+
+	if (definition->value == VALUE_REAL)
+		parsed = parse_real(text, &real, 0, &hint);
+	else
+		parsed = parse_int(text, &number, flags, &hint);
+
+	if (!parsed)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid value for numeric option \"%s\": %s",
+						name, text),
+				 hint != NULL ? errhint("%s", _(hint)) : 0));
+	if (definition->value == VALUE_REAL && !(real >= 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s is outside the valid range for option \"%s\" (at least 0)",
+						text, name)));
+	if (definition->value != VALUE_REAL &&
+		(number < definition->min || number > definition->max))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%d%s is outside the valid range for option \"%s\" (%d%s .. %d%s)",
+						number, unit, name, definition->min, unit,
+						definition->max, unit)));
+}
+
+/* Only the form: a dump may make the other servers later. */
+static void
+check_names(const char *name, const char *text)
+{
+	List	   *names;
+
+	if (!SplitIdentifierString(pstrdup(text), ',', &names) || names == NIL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid value for option \"%s\": %s", name, text),
+				 errhint("Give names of servers, separated by commas.")));
+}
+
+/* Refuses options that contradict each other. */
+static void
+check_together(List *options)
+{
+	bool		is_volatile = false;
+	bool		is_replicated = false;
+	ListCell   *cell;
+
+	foreach(cell, options)
+	{
+		DefElem    *option = (DefElem *) lfirst(cell);
+
+		if (strcmp(option->defname, "shuttle_volatile") == 0)
+			is_volatile = defGetBoolean(option);
+		else if (strcmp(option->defname, "shuttle_replicated_on") == 0)
+			is_replicated = true;
+	}
+	if (is_volatile && is_replicated)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("options \"%s\" and \"%s\" contradict each other",
+						"shuttle_volatile", "shuttle_replicated_on"),
+				 errdetail("A read with side effects cannot be sent to any one of several servers."),
+				 errhint("Drop one of them.")));
+}
+
+/* Raises that an option is not for this kind of object, or for none. */
+static void
+refuse_option(const char *name, const ObjectKind *kind)
+{
+	char	   *owners = owners_of_option(name);
+	char	   *valid = valid_options(kind);
+
+	if (owners != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+				 errmsg("option \"%s\" does not belong to %s",
+						name, kind->name),
+				 errhint("It is an option of %s.", owners)));
+	ereport(ERROR,
+			(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+			 errmsg("invalid option \"%s\"", name),
+			 valid[0] == '\0'
+			 ? errhint("There are no valid options of %s.", kind->name)
+			 : errhint("Valid options of %s are: %s.", kind->name, valid)));
+}
+
+/* The kinds of objects that know an option, in words, or NULL. */
+static char *
+owners_of_option(const char *name)
+{
+	const OptionDefinition *definition = find_definition(name);
+	StringInfoData owners;
+
+	initStringInfo(&owners);
+	for (int i = 0; i < lengthof(kinds); i++)
+	{
+		if (definition != NULL
+			? (definition->objects & kinds[i].bit) == 0
+			: shuttle_option_is_ours(name) ||
+			!postgres_fdw_knows(name, kinds[i].catalog))
+			continue;
+		appendStringInfo(&owners, "%s%s", owners.len > 0 ? " or " : "",
+						 kinds[i].name);
+	}
+	return owners.len > 0 ? owners.data : NULL;
+}
+
+static char *
+valid_options(const ObjectKind *kind)
+{
+	StringInfoData names;
+
+	initStringInfo(&names);
+	for (int i = 0; i < lengthof(their_names); i++)
+	{
+		if (postgres_fdw_knows(their_names[i], kind->catalog))
+			appendStringInfo(&names, "%s%s", names.len > 0 ? ", " : "",
+							 their_names[i]);
+	}
+	for (int i = 0; i < lengthof(definitions); i++)
+	{
+		if ((definitions[i].objects & kind->bit) != 0)
+			appendStringInfo(&names, "%s%s", names.len > 0 ? ", " : "",
+							 definitions[i].name);
+	}
+	if (kind->bit == ON_SERVER)
+		appendStringInfoString(&names, ", and other connection options of libpq");
+	return names.data;
+}
+
+static const ObjectKind *
+find_kind(Oid catalog)
+{
+	for (int i = 0; i < lengthof(kinds); i++)
+	{
+		if (kinds[i].catalog == catalog)
+			return &kinds[i];
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("catalog with OID %u has no objects with options", catalog)));
+	return NULL;				/* for the compiler */
+}
+
+static const OptionDefinition *
+find_definition(const char *name)
+{
+	for (int i = 0; i < lengthof(definitions); i++)
+	{
+		if (strcmp(definitions[i].name, name) == 0)
+			return &definitions[i];
+	}
+	return NULL;
+}
+
+/*
+ * True where postgres_fdw takes an option of that name for that kind.  The
+ * empty value is asked with, which most options refuse, but with another
+ * SQLSTATE than an unknown name.
+ */
+static bool
+postgres_fdw_knows(const char *name, Oid catalog)
+{
+	DefElem    *option = makeDefElem(pstrdup(name), (Node *) makeString(""), -1);
+	MemoryContext caller = CurrentMemoryContext;
+	volatile bool known = true;
+
+	if (strcmp(name, SHUTTLE_THEIR_ESTIMATE) == 0)
+		return false;
+
+	/*
+	 * The error is the answer.  The validator holds no resources when it
+	 * raises it, so that no subtransaction is needed to go on.
+	 */
+	PG_TRY();
+	{
+		postgres_fdw_validate(list_make1(option), catalog);
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(caller);
+		error = CopyErrorData();
+		known = error->sqlerrcode != ERRCODE_FDW_INVALID_OPTION_NAME;
+		if (ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OUT_OF_MEMORY ||
+			error->sqlerrcode == ERRCODE_QUERY_CANCELED)
+			PG_RE_THROW();
+		FlushErrorState();
+		FreeErrorData(error);
+	}
+	PG_END_TRY();
+	return known;
+}
+
+/* Has postgres_fdw's validator check options that are its own. */
+static void
+postgres_fdw_validate(List *options, Oid catalog)
+{
+	PGFunction	validator;
+	Datum		array;
+
+	validator = (PGFunction)
+		load_external_function("$libdir/postgres_fdw",
+							   "postgres_fdw_validator", true, NULL);
+	array = transformRelOptions((Datum) 0, options, NULL, NULL, false, false);
+	if (DatumGetPointer(array) == NULL)
+		array = PointerGetDatum(construct_empty_array(TEXTOID));
+	DirectFunctionCall2(validator, array, ObjectIdGetDatum(catalog));
+}

@@ -1,0 +1,34 @@
+/*-------------------------------------------------------------------------
+ * shuttle_cluster.h
+ *	  Door of the cluster room: options of servers and tables, and the moving
+ *	  of servers between postgres_fdw's wrapper and ours.
+ *
+ * The room's SQL functions: shuttle.fdw_validator (options.c),
+ * shuttle.adopt_server and shuttle.release_server (adopt.c).
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_CLUSTER_H
+#define SHUTTLE_CLUSTER_H
+
+/* Installs the room's hooks; called by _PG_init. */
+extern void shuttle_cluster_init(void);
+
+/*
+ * The value of one of our options (shuttle_...) that overrides a setting: the
+ * table's, else the server's, else otherwise.  relid may be InvalidOid.
+ * Sizes (shuttle_fetch_size_limit, shuttle_fetch_ahead) are in kB, as the
+ * settings.  Servers and tables of postgres_fdw have none of our options.
+ * Errors: the server or table is gone.
+ */
+extern int	shuttle_cluster_option_int(Oid serverid, Oid relid,
+									   const char *name, int otherwise);
+extern double shuttle_cluster_option_real(Oid serverid, Oid relid,
+										  const char *name, double otherwise);
+extern bool shuttle_cluster_option_bool(Oid serverid, Oid relid,
+										const char *name, bool otherwise);
+
+/* The same as it is written, also of postgres_fdw's options; NULL: not set. */
+extern const char *shuttle_cluster_option_text(Oid serverid, Oid relid,
+											   const char *name);
+
+#endif							/* SHUTTLE_CLUSTER_H */
