@@ -1,0 +1,315 @@
+/*-------------------------------------------------------------------------
+ * executor_internal.h
+ *	  What the callbacks of foreign tables share within the executor room.
+ *-------------------------------------------------------------------------
+ */
+#ifndef EXECUTOR_INTERNAL_H
+#define EXECUTOR_INTERNAL_H
+
+#include "foreign/fdwapi.h"
+#include "nodes/execnodes.h"
+
+#include "base/shuttle_compat.h"
+#include "storage/shuttle_storage.h"
+
+/* ---- callbacks (foreign_routine.c and the files it names) */
+
+/* postgres_fdw's own routine; set with the first routine of ours. */
+extern const FdwRoutine *shuttle_peer_routine;
+
+extern void shuttle_foreign_scan_fill(FdwRoutine *routine);
+extern void shuttle_foreign_direct_fill(FdwRoutine *routine);
+extern void shuttle_foreign_modify_fill(FdwRoutine *routine);
+extern void shuttle_foreign_table_fill(FdwRoutine *routine);
+extern void shuttle_foreign_import_fill(FdwRoutine *routine);
+extern void shuttle_foreign_async_fill(FdwRoutine *routine);
+
+/* ---- foreign scans (foreign_scan.c) */
+
+/* The storage node of a scan, for the user that the scan runs as. */
+extern ShuttleNode *shuttle_foreign_scan_node(ForeignScanState *scan);
+
+/* What the scan's SELECT does on its node. */
+extern ShuttleEffect shuttle_foreign_scan_effect(ForeignScanState *scan);
+
+/*
+ * Bounds of a scan's pages, by the options of its tables and their server: a
+ * table's wins, and in a join the largest.  Rows of a page are fetch_size where
+ * shuttle_fetch_limit is not set.  What is not set is the setting's.
+ */
+extern ShuttlePageLimits shuttle_foreign_page_limits(ForeignScanState *scan);
+
+/*
+ * What the rows of a scan's answer are decoded into: the scan's row type,
+ * with the type of a table in place of a whole row's RECORD.
+ */
+extern TupleDesc shuttle_foreign_scan_desc(ForeignScanState *scan);
+
+/* A decoder of the scan's rows (scan_decoder.c); attributes and first_column as
+ * of shuttle_decoder_create(). */
+extern ShuttleDecoder *shuttle_foreign_scan_decoder(ForeignScanState *scan,
+													List *attributes,
+													int first_column,
+													MemoryContext owner);
+
+/* Number of the local snapshot that an executor run reads under. */
+extern uint64 shuttle_foreign_snapshot(EState *estate);
+
+/* True where the scan was not sent, only reads, and needs nothing that the
+ * plan computes: it can be sent at any time. */
+extern bool shuttle_foreign_scan_can_start(ForeignScanState *scan);
+
+/*
+ * Rows that the plan above will take, for a scan of ours not sent yet; 0:
+ * all.  Other scans are left alone.
+ * locks: most rows to lock at a time; counts for a scan that was sent, too.
+ */
+extern void shuttle_foreign_scan_set_goal(ForeignScanState *scan, double rows,
+										  double locks);
+
+/*
+ * Sends a scan's request if it was not sent, without waiting.
+ * ahead: the plan might never read it.
+ */
+extern void shuttle_foreign_scan_send(ForeignScanState *scan, bool ahead);
+
+/*
+ * Runs the scan's node without waiting: its next row, or an empty slot or NULL
+ * at the end, or where *pending says that no row is here yet.  The first call
+ * after the request was sent is always pending, as an asynchronous request of
+ * postgres_fdw is.
+ */
+extern TupleTableSlot *shuttle_foreign_scan_try(ForeignScanState *scan, bool *pending);
+
+/* The request of a scan that was sent. */
+extern ShuttleRequest *shuttle_foreign_scan_request(ForeignScanState *scan);
+
+/* ---- row locks (foreign_locks.c) */
+
+/*
+ * The SELECT that the scan sends: postgres_fdw's, with the locks that the
+ * statement asks for.
+ * Errors: the tables of a join are to be locked in different ways.
+ */
+extern const char *shuttle_foreign_scan_sql(ForeignScanState *scan);
+
+/* Explains the scan as postgres_fdw does, with the SELECT as it is sent. */
+extern void shuttle_foreign_scan_explain(ForeignScanState *scan,
+										 ExplainState *es);
+
+/* ---- samples (foreign_sample.c) */
+
+/* The SELECT of a scan that begins: each run of it finds the same sample. */
+extern const char *shuttle_foreign_sample_sql(const char *sql);
+
+/* ---- rows that are changed by name (target_rows.c, foreign_modify.c) */
+
+/* The tables on the node whose rows a statement's target has shown. */
+typedef struct ShuttleTargetRows ShuttleTargetRows;
+
+extern ShuttleTargetRows *shuttle_target_rows_create(const char *table_name,
+													 MemoryContext cxt);
+
+/* Turns the ctid that a plan has of a row back into that of the node, and
+ * returns the row's table there; InvalidOid: not known. */
+extern Oid	shuttle_target_rows_decode(const ShuttleTargetRows *rows,
+									   ItemPointer ctid);
+
+/* Those of a table whose rows are updated or deleted by name; else NULL. */
+extern ShuttleTargetRows *shuttle_foreign_modify_rows(ResultRelInfo *target);
+
+/* How a scan reads the target of an UPDATE or DELETE. */
+typedef struct ShuttleTargetScan
+{
+	ShuttleTargetRows *rows;
+	AttrNumber	ctid_column;	/* of a join's rows; 0: it is the row's own */
+	const char *sql;			/* the SELECT with tableoid behind its columns */
+	List	   *attributes;		/* of int: attribute of each column */
+} ShuttleTargetScan;
+
+/*
+ * sql, attributes: the SELECT to be sent, and what its columns are.
+ * Returns NULL where the scan does not read a target, or where postgres_fdw's
+ * text is not of the known shape; in the current context.
+ */
+extern ShuttleTargetScan *shuttle_target_scan_create(ForeignScanState *scan,
+													 const char *sql,
+													 List *attributes);
+
+/* Changes a decoded row's ctid so that it also tells the row's table. */
+extern void shuttle_target_scan_name_row(ShuttleTargetScan *target,
+										 HeapTuple tuple, TupleDesc desc);
+
+/* ---- scans that were not sent yet (unsent_scans.c) */
+
+/* A member of the session's list of scans without parameters of the plan. */
+typedef struct ShuttleUnsentScan
+{
+	struct ShuttleUnsentScan *next;
+	struct ShuttleUnsentScan *previous;
+	ForeignScanState *scan;
+	ShuttleNode *node;
+	uint64		number;			/* counts the scans that were listed */
+	bool		listed;
+} ShuttleUnsentScan;
+
+/* Lists a scan; it leaves the list when it is removed, or when its executor
+ * run's memory goes.  unsent lives in that memory. */
+extern void shuttle_unsent_add(ShuttleUnsentScan *unsent,
+							   ForeignScanState *scan, ShuttleNode *node);
+extern void shuttle_unsent_remove(ShuttleUnsentScan *unsent);
+
+/* True where the session has any such scan. */
+extern bool shuttle_unsent_any(void);
+
+/*
+ * Called before a write is sent: sends what was begun on that node and not
+ * asked for yet, so that it sees the node as it was before the statement.
+ */
+extern void shuttle_unsent_send_all(ShuttleNode *node);
+
+/*
+ * The same for a write that was begun a while ago: what was begun since, by
+ * functions, sees it.  begun: shuttle_unsent_number() of that time.
+ */
+extern void shuttle_unsent_send_older(ShuttleNode *node, uint64 begun);
+extern uint64 shuttle_unsent_number(void);
+
+/* ---- early start (early_start.c) */
+
+/*
+ * Sends the first page of every scan below that will be read, where
+ * shuttle.enable_early_start is on.
+ * count: rows that the run will take; 0: all.
+ */
+extern void shuttle_early_start(PlanState *root, uint64 count);
+
+/* Installs the hook that starts scans early; called once. */
+extern void shuttle_early_start_init(void);
+
+/* ---- parameters of requests (parameters.c) */
+
+typedef struct ShuttleParameters ShuttleParameters;
+
+/* Prepares expressions that become $1, $2, ...; NULL for an empty list. */
+extern ShuttleParameters *shuttle_parameters_create(List *expressions,
+													PlanState *parent);
+
+/* How many there are; 0 for NULL. */
+extern int	shuttle_parameters_count(const ShuttleParameters *parameters);
+
+/*
+ * Evaluates them to texts, under the settings that values travel with.  The
+ * texts live in the per-tuple memory of econtext, the array until next time.
+ */
+extern const char *const *shuttle_parameters_evaluate(ShuttleParameters *parameters,
+													  ExprContext *econtext);
+
+/* Parameters of the plan (PARAM_EXEC) that the expressions depend on. */
+extern Bitmapset *shuttle_exec_params(List *expressions);
+
+/* ---- postgres_fdw's private lists (peer_private.c) */
+
+/* What postgres_fdw planned for a scan. */
+typedef struct ShuttlePeerScan
+{
+	const char *sql;
+	List	   *attributes;		/* of int: attribute of each column */
+	int			fetch_size;
+} ShuttlePeerScan;
+
+/* What it planned for INSERT, UPDATE or DELETE of single rows. */
+typedef struct ShuttlePeerModify
+{
+	const char *sql;
+	List	   *target_attributes;	/* of int: what $2.. (INSERT: $1..) set */
+	int			values_end;		/* INSERT: length up to the end of VALUES */
+	bool		has_returning;
+	List	   *attributes;		/* of int: attribute of each column returned */
+} ShuttlePeerModify;
+
+/* What it planned for a whole UPDATE or DELETE. */
+typedef struct ShuttlePeerDirect
+{
+	const char *sql;
+	bool		has_returning;
+	List	   *attributes;		/* of int: attribute of each column returned */
+	bool		set_processed;
+} ShuttlePeerDirect;
+
+/*
+ * These read the lists and return false where the shape is not the known one;
+ * nothing is copied.
+ */
+extern bool shuttle_peer_read_scan(const ForeignScan *scan, ShuttlePeerScan *peer);
+extern bool shuttle_peer_read_modify(const List *fdw_private, ShuttlePeerModify *peer);
+extern bool shuttle_peer_read_direct(const ForeignScan *scan, ShuttlePeerDirect *peer);
+
+/* The scan with another SELECT; all else is shared. */
+extern ForeignScan *shuttle_peer_replace_scan_sql(const ForeignScan *scan,
+												  const char *sql);
+
+/* The private list of a scan that we have postgres_fdw run. */
+extern List *shuttle_peer_make_scan(char *sql, List *attributes, int fetch_size);
+
+/* The SELECT of a scan, and the attributes of its columns; NULL and NIL where
+ * the shape is not the known one. */
+extern const char *shuttle_peer_scan_sql(const ForeignScan *scan);
+extern List *shuttle_peer_scan_attributes(const ForeignScan *scan);
+
+/* ---- reading SQL (sql_words.c) */
+
+/* The end of the token that begins here: a literal, a quoted name, a comment,
+ * a word, a parameter, or one character. */
+extern const char *shuttle_sql_skip_token(const char *from);
+
+/* True where a SELECT made by postgres_fdw locks rows. */
+extern bool shuttle_sql_locks(const char *sql);
+
+extern int	shuttle_sql_count_locks(const char *sql);
+
+/* Gives each of its locking clauses another strength (UPDATE, KEY SHARE, ...)
+ * and adds a policy (SKIP LOCKED, NOWAIT); NULL leaves the one or the other. */
+extern char *shuttle_sql_change_locks(const char *sql, const char *strength,
+									  const char *policy);
+
+/* Adds a TABLESAMPLE clause to the table of alias r<alias>, or to the only one
+ * (0); NULL where it is not found. */
+extern char *shuttle_sql_add_sample(const char *sql, int alias, const char *clause);
+
+/* True where a SELECT samples; gives the samples without a seed this one. */
+extern bool shuttle_sql_samples(const char *sql);
+extern char *shuttle_sql_add_seed(const char *sql, double seed);
+
+/* Adds tableoid to a SELECT's list, of the table whose ctid is an item of the
+ * list (from 1; 0: there is one table); NULL where that is not what it is. */
+extern char *shuttle_sql_add_tableoid(const char *sql, int ctid_item);
+
+/* Adds a condition on tableoid to an UPDATE or DELETE of the row of ctid $1;
+ * NULL where it is none. */
+extern char *shuttle_sql_compare_tableoid(const char *sql, int parameter);
+
+/* Value of a SELECT's own LIMIT; negative where there is none, or where it is
+ * not a number. */
+extern double shuttle_sql_limit(const char *sql);
+
+/* True where a SELECT has a GROUP BY of its own. */
+extern bool shuttle_sql_groups(const char *sql);
+
+/* ---- options and remote names (remote_names.c) */
+
+/* Options of a foreign table, then those of its server. */
+extern List *shuttle_foreign_options(Oid relid);
+
+/* The first option of that name, as text; NULL where it is not set. */
+extern const char *shuttle_option_text(List *options, const char *name);
+extern bool shuttle_option_bool(List *options, const char *name, bool otherwise);
+extern int	shuttle_option_int(List *options, const char *name, int otherwise);
+extern int	shuttle_option_kb(List *options, const char *name, int otherwise);
+
+/* Appends the quoted name that a foreign table, or its column, has there. */
+extern void shuttle_append_remote_table(StringInfo sql, Relation rel);
+extern void shuttle_append_remote_column(StringInfo sql, Relation rel,
+										 AttrNumber attribute);
+
+#endif							/* EXECUTOR_INTERNAL_H */

@@ -1,0 +1,270 @@
+/*-------------------------------------------------------------------------
+ * foreign_direct.c
+ *	  UPDATE and DELETE that run wholly on a storage node.
+ *
+ * The statement is sent when ModifyTable first asks for a row.  Without
+ * RETURNING only its count matters; with it, ModifyTable evaluates the list
+ * on the slots that it is given here, one for each row that the node returns.
+ *
+ * Memory: the state lives in the query's context, which also owns the
+ * request; row_cxt holds the row that was returned last.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/sysattr.h"
+#include "executor/executor.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/write_internal.h"
+#include "explain/shuttle_explain.h"
+
+typedef struct RemoteDirect
+{
+	ShuttleNode *node;
+	ShuttlePeerDirect peer;
+	ShuttleParameters *parameters;
+	ShuttleDecoder *decoder;	/* NULL: nothing is returned */
+	ShuttleRequest *request;	/* NULL: not sent */
+	uint64		nrows_left;		/* without a decoder: rows to be counted */
+	MemoryContext row_cxt;
+	ShuttleCounters counters;
+
+	/* For joins: the target's row is cut out of the row returned. */
+	bool		is_join;
+	AttrNumber *columns;		/* for each of its attributes; 0: NULL */
+	AttrNumber	ctid_column;	/* 0: not returned */
+} RemoteDirect;
+
+static void begin_direct_modify(ForeignScanState *scan, int eflags);
+static TupleTableSlot *iterate_direct_modify(ForeignScanState *scan);
+static void end_direct_modify(ForeignScanState *scan);
+static void explain_direct_modify(ForeignScanState *scan, ExplainState *es);
+static void map_target_columns(RemoteDirect *direct, ForeignScan *plan,
+							   Relation target, Index rtindex);
+static void send_statement(ForeignScanState *scan);
+static bool next_returned_row(ForeignScanState *scan);
+static TupleTableSlot *cut_out_target(ForeignScanState *scan);
+
+void
+shuttle_foreign_direct_fill(FdwRoutine *routine)
+{
+	routine->BeginDirectModify = begin_direct_modify;
+	routine->IterateDirectModify = iterate_direct_modify;
+	routine->EndDirectModify = end_direct_modify;
+	routine->ExplainDirectModify = explain_direct_modify;
+}
+
+static void
+begin_direct_modify(ForeignScanState *scan, int eflags)
+{
+	ForeignScan *plan = (ForeignScan *) scan->ss.ps.plan;
+	EState	   *estate = scan->ss.ps.state;
+	Index		rtindex = scan->resultRelInfo->ri_RangeTableIndex;
+	RemoteDirect *direct;
+
+	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
+		return;
+
+	direct = palloc0_object(RemoteDirect);
+	if (!shuttle_peer_read_direct(plan, &direct->peer))
+		elog(ERROR, "unexpected plan of a direct modification");
+	direct->node = shuttle_foreign_scan_node(scan);
+	direct->is_join = plan->scan.scanrelid == 0;
+	direct->row_cxt = AllocSetContextCreate(estate->es_query_cxt,
+											"shuttle returned row",
+											ALLOCSET_SMALL_SIZES);
+	direct->parameters = shuttle_parameters_create(plan->fdw_exprs,
+												   (PlanState *) scan);
+	if (direct->peer.has_returning)
+	{
+		direct->decoder = shuttle_foreign_scan_decoder(scan,
+													   direct->peer.attributes, 0,
+													   estate->es_query_cxt);
+		if (direct->is_join)
+			map_target_columns(direct, plan,
+							   ExecOpenScanRelation(estate, rtindex, eflags),
+							   rtindex);
+	}
+	scan->fdw_state = direct;
+}
+
+/* Finds the target's attributes among the columns of a join's RETURNING. */
+static void
+map_target_columns(RemoteDirect *direct, ForeignScan *plan, Relation target,
+				   Index rtindex)
+{
+	ListCell   *cell;
+
+	direct->columns = palloc0_array(AttrNumber, RelationGetNumberOfAttributes(target));
+	foreach(cell, plan->fdw_scan_tlist)
+	{
+		Var		   *var = (Var *) lfirst_node(TargetEntry, cell)->expr;
+		int			column = foreach_current_index(cell) + 1;
+
+		if (!IsA(var, Var) || var->varno != rtindex ||
+			!list_member_int(direct->peer.attributes, column))
+			continue;
+		if (var->varattno > 0)
+			direct->columns[var->varattno - 1] = column;
+		else if (var->varattno == SelfItemPointerAttributeNumber)
+			direct->ctid_column = column;
+	}
+}
+
+static TupleTableSlot *
+iterate_direct_modify(ForeignScanState *scan)
+{
+	RemoteDirect *direct = scan->fdw_state;
+	ResultRelInfo *target = scan->resultRelInfo;
+	EState	   *estate = scan->ss.ps.state;
+	TupleTableSlot *slot = scan->ss.ss_ScanTupleSlot;
+
+	ExecClearTuple(slot);		/* it points into row_cxt */
+	if (direct->request == NULL)
+		send_statement(scan);
+
+	if (target->ri_projectReturning == NULL)
+	{
+		uint64		nrows = direct->nrows_left;
+
+		direct->nrows_left = 0;
+		if (direct->peer.set_processed)
+			estate->es_processed += nrows;
+		if (scan->ss.ps.instrument)
+			scan->ss.ps.instrument->tuplecount += nrows;
+		return slot;
+	}
+
+	if (!next_returned_row(scan))
+		return slot;
+	if (direct->peer.set_processed)
+		estate->es_processed++;
+	target->ri_projectReturning->pi_exprContext->ecxt_scantuple =
+		direct->is_join && direct->decoder != NULL ? cut_out_target(scan) : slot;
+	return slot;
+}
+
+static void
+send_statement(ForeignScanState *scan)
+{
+	RemoteDirect *direct = scan->fdw_state;
+	EState	   *estate = scan->ss.ps.state;
+	ShuttleStatement statement = {0};
+
+	shuttle_write_flush_others(direct->node, estate);
+	shuttle_unsent_send_all(direct->node);
+
+	statement.sql = direct->peer.sql;
+	statement.nparams = shuttle_parameters_count(direct->parameters);
+	statement.values = shuttle_parameters_evaluate(direct->parameters,
+												   scan->ss.ps.ps_ExprContext);
+	statement.effect = SHUTTLE_WRITES;
+	statement.snapshot = shuttle_foreign_snapshot(estate);
+	statement.counters = &direct->counters;
+	direct->request = shuttle_request_send(direct->node, &statement,
+										   estate->es_query_cxt);
+
+	/* RETURNING 1 needs no row from the node, only their number. */
+	if (direct->decoder == NULL)
+	{
+		direct->nrows_left = shuttle_request_finish(direct->request);
+		shuttle_count(&direct->counters, SHUTTLE_WRITE_REQUESTS,
+					  direct->nrows_left);
+	}
+}
+
+/* Puts the next row returned into the scan's slot; false at the end. */
+static bool
+next_returned_row(ForeignScanState *scan)
+{
+	RemoteDirect *direct = scan->fdw_state;
+	TupleTableSlot *slot = scan->ss.ss_ScanTupleSlot;
+	MemoryContext old_cxt;
+	ShuttleRow	row;
+
+	if (direct->decoder == NULL)
+	{
+		if (direct->nrows_left == 0)
+			return false;
+		direct->nrows_left--;
+		ExecStoreAllNullTuple(slot);
+		return true;
+	}
+
+	if (shuttle_request_fetch(direct->request, true, &row) != SHUTTLE_ROW)
+		return false;
+	shuttle_count(&direct->counters, SHUTTLE_WRITE_REQUESTS, 1);
+	MemoryContextReset(direct->row_cxt);
+	old_cxt = MemoryContextSwitchTo(direct->row_cxt);
+	ExecStoreHeapTuple(shuttle_decoder_tuple(direct->decoder, &row), slot, false);
+	MemoryContextSwitchTo(old_cxt);
+	return true;
+}
+
+/* Makes the target's row of the join's row in the scan's slot. */
+static TupleTableSlot *
+cut_out_target(ForeignScanState *scan)
+{
+	RemoteDirect *direct = scan->fdw_state;
+	ResultRelInfo *target = scan->resultRelInfo;
+	TupleTableSlot *from = scan->ss.ss_ScanTupleSlot;
+	TupleTableSlot *slot = ExecGetReturningSlot(scan->ss.ps.state, target);
+
+	slot_getallattrs(from);
+	ExecClearTuple(slot);
+	for (int i = 0; i < slot->tts_tupleDescriptor->natts; i++)
+	{
+		AttrNumber	column = direct->columns[i];
+
+		slot->tts_isnull[i] = column == 0 || from->tts_isnull[column - 1];
+		slot->tts_values[i] = slot->tts_isnull[i] ? (Datum) 0 :
+			from->tts_values[column - 1];
+	}
+	ExecStoreVirtualTuple(slot);
+
+	if (direct->ctid_column > 0)
+	{
+		HeapTuple	tuple = ExecFetchSlotHeapTuple(slot, true, NULL);
+		Datum		ctid = from->tts_values[direct->ctid_column - 1];
+
+		/* System columns are read from the header as of a stored row. */
+		tuple->t_self = *((ItemPointer) DatumGetPointer(ctid));
+		HeapTupleHeaderSetXmin(tuple->t_data, InvalidTransactionId);
+		HeapTupleHeaderSetXmax(tuple->t_data, InvalidTransactionId);
+		HeapTupleHeaderSetCmin(tuple->t_data, InvalidTransactionId);
+	}
+	return slot;
+}
+
+static void
+end_direct_modify(ForeignScanState *scan)
+{
+	RemoteDirect *direct = scan->fdw_state;
+
+	if (direct == NULL || direct->request == NULL)
+		return;
+	shuttle_request_close(direct->request);
+	direct->request = NULL;
+}
+
+static void
+explain_direct_modify(ForeignScanState *scan, ExplainState *es)
+{
+	RemoteDirect *direct = scan->fdw_state;
+	ShuttleExplainNumbers numbers;
+
+	shuttle_peer_routine->ExplainDirectModify(scan, es);
+	if (direct == NULL)
+		return;
+
+	numbers.counters = &direct->counters;
+	numbers.reads = false;
+	numbers.writes = true;
+	numbers.engine = true;
+	numbers.node_name = shuttle_node_name(direct->node);
+	shuttle_explain_counters(es, &numbers);
+}

@@ -1,0 +1,733 @@
+/*-------------------------------------------------------------------------
+ * look_ahead.c
+ *	  Plan node that reads outer rows ahead and has their keys asked for.
+ *
+ * It stands under the outer side of a nested loop, or at the node whose
+ * expressions own correlated subqueries.  It copies a batch of outer rows,
+ * sets the parameters from each of them, collects the distinct keys of the
+ * scans on the other side, sends the requests and hands out the rows one by
+ * one, in the order in which they came.
+ * Rules: a guess is only a hint, so that a scan without its key asks alone
+ * and no answer can change.  Without links (EvalPlanQual, EXPLAIN, switched
+ * off) rows only pass through.  For local index scans it prefetches pages in
+ * place of asking (local_prefetch.c), in batches only while that pays.
+ * Memory: each batch has a context of its own below the query's, which goes
+ * when the last of its rows was handed out and the next one is asked for.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "common/pg_prng.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/extensible.h"
+#include "utils/memutils.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
+#include "executor/look_ahead_internal.h"
+#include "executor/shuttle_executor.h"
+
+/* Outer rows of the first batch where there is nothing but prefetching: a plan
+ * that stops early shall not have read many for nothing. */
+#define LOCAL_FIRST_BATCH 32
+
+/* Outer rows of a batch in which a scan has no keys yet. */
+#define MOST_WAITING_ROWS 32
+
+static uint64 nbegun = 0;		/* nodes of this session, ever */
+
+static void begin_look_ahead(CustomScanState *node, EState *estate, int eflags);
+static TupleTableSlot *exec_look_ahead(CustomScanState *node);
+static void end_look_ahead(CustomScanState *node);
+static void rescan_look_ahead(CustomScanState *node);
+static void explain_look_ahead(CustomScanState *node, List *ancestors,
+							   ExplainState *es);
+static TupleTableSlot *next_outer(LookAheadState *look);
+static TupleTableSlot *next_projected(LookAheadState *look);
+static void store_virtual(TupleTableSlot *to, TupleTableSlot *from);
+static TupleTableSlot *pass_through(LookAheadState *look);
+static TupleTableSlot *pass_row(LookAheadState *look);
+static bool next_batch(LookAheadState *look);
+static bool fill_batch(LookAheadState *look);
+static void drop_batch(LookAheadState *look, ShuttleBatch *batch);
+
+static const CustomExecMethods look_ahead_exec_methods = {
+	.CustomName = "Look Ahead",
+	.BeginCustomScan = begin_look_ahead,
+	.ExecCustomScan = exec_look_ahead,
+	.EndCustomScan = end_look_ahead,
+	.ReScanCustomScan = rescan_look_ahead,
+	.ExplainCustomScan = explain_look_ahead,
+};
+
+Node *
+shuttle_look_ahead_create_state(CustomScan *plan)
+{
+	LookAheadState *look = palloc0(sizeof(LookAheadState));
+
+	NodeSetTag(look, T_CustomScanState);
+	look->css.methods = &look_ahead_exec_methods;
+	dlist_init(&look->batches);
+	return (Node *) look;
+}
+
+uint64
+shuttle_look_aheads_begun(void)
+{
+	return nbegun;
+}
+
+bool
+shuttle_is_look_ahead(const PlanState *node)
+{
+	return node != NULL && IsA(node, CustomScanState) &&
+		((const CustomScanState *) node)->methods == &look_ahead_exec_methods;
+}
+
+static void
+begin_look_ahead(CustomScanState *node, EState *estate, int eflags)
+{
+	LookAheadState *look = (LookAheadState *) node;
+	Plan	   *child = outerPlan(node->ss.ps.plan);
+	ShuttleLookAheadPlan plan;
+
+	nbegun++;
+	outerPlanState(node) = ExecInitNode(child, estate, eflags);
+	look->slot = ExecInitExtraTupleSlot(estate,
+										ExecGetResultType(outerPlanState(node)),
+										&TTSOpsMinimalTuple);
+	look->fixed_slot = true;
+
+	/* with a target list or conditions of its own, rows are virtual */
+	look->projects = node->ss.ps.ps_ProjInfo != NULL || node->ss.ps.qual != NULL;
+	if (look->projects)
+		return;
+
+	/* the nodes above are compiled for this slot, or for any */
+	shuttle_look_ahead_unpack(((CustomScan *) node->ss.ps.plan)->custom_private,
+							  &plan);
+	look->fixed_slot = plan.local != SHUTTLE_LOCAL_ONLY;
+	node->ss.ps.resultops = &TTSOpsMinimalTuple;
+	node->ss.ps.resultopsfixed = look->fixed_slot;
+	node->ss.ps.resultopsset = true;
+}
+
+static TupleTableSlot *
+exec_look_ahead(CustomScanState *node)
+{
+	LookAheadState *look = (LookAheadState *) node;
+
+	return look->projects ? next_projected(look) : next_outer(look);
+}
+
+/* True where nothing but prefetching asks for batches, and wants one. */
+static bool
+wants_batch(LookAheadState *look)
+{
+	if (look->current != NULL)
+		drop_batch(look, look->current);
+	return look->pace.state == SHUTTLE_PACE_AHEAD;
+}
+
+static TupleTableSlot *
+next_of_batch(LookAheadState *look)
+{
+	ShuttleBatch *batch = look->current;
+
+	if (batch->locals != NULL)
+		shuttle_local_advance(look, batch);
+	look->rows_taken++;
+	ExecStoreMinimalTuple(batch->rows[look->position++], look->slot, false);
+	shuttle_local_count_row(look, look->slot);
+	return look->slot;
+}
+
+/* Has scans that other nodes look ahead for, too, take their rows from here. */
+static void
+take_shared(LookAheadState *look)
+{
+	for (int i = 0; i < look->nscans; i++)
+		shuttle_served_scan_take(look->scans[i], look, i);
+	for (int i = 0; i < look->nappends; i++)
+		shuttle_routed_append_take(look->appends[i], look, i);
+}
+
+/* The next outer row, or NULL. */
+static TupleTableSlot *
+next_outer(LookAheadState *look)
+{
+	if (!look->linked)
+		return pass_through(look);
+	if (look->shares)
+		take_shared(look);
+	while (look->current == NULL || look->position >= look->current->nrows)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (look->nscans == 0 && !wants_batch(look))
+			return pass_row(look);
+		if (!next_batch(look))
+			return NULL;
+	}
+	return next_of_batch(look);
+}
+
+/*
+ * The next row that passes the node's conditions, projected.  This is what
+ * ExecScan() does, which under EvalPlanQual would not look at our rows.
+ */
+static TupleTableSlot *
+next_projected(LookAheadState *look)
+{
+	PlanState  *node = &look->css.ss.ps;
+	ExprContext *econtext = node->ps_ExprContext;
+	TupleTableSlot *scan_slot = look->css.ss.ss_ScanTupleSlot;
+
+	for (;;)
+	{
+		TupleTableSlot *row = next_outer(look);
+
+		ResetExprContext(econtext);
+		if (row == NULL)
+			return NULL;
+		store_virtual(scan_slot, row);
+		econtext->ecxt_scantuple = scan_slot;
+		if (node->qual == NULL || ExecQual(node->qual, econtext))
+			return node->ps_ProjInfo ? ExecProject(node->ps_ProjInfo) : scan_slot;
+		InstrCountFiltered1(node, 1);
+	}
+}
+
+/* Points a virtual slot at the values of a row, which outlives it. */
+static void
+store_virtual(TupleTableSlot *to, TupleTableSlot *from)
+{
+	int			natts = to->tts_tupleDescriptor->natts;
+
+	ExecClearTuple(to);
+	slot_getallattrs(from);
+	memcpy(to->tts_values, from->tts_values, sizeof(Datum) * natts);
+	memcpy(to->tts_isnull, from->tts_isnull, sizeof(bool) * natts);
+	ExecStoreVirtualTuple(to);
+}
+
+static TupleTableSlot *
+pass_through(LookAheadState *look)
+{
+	TupleTableSlot *row = ExecProcNode(outerPlanState(look));
+
+	if (TupIsNull(row))
+	{
+		ExecClearTuple(look->slot);
+		return NULL;
+	}
+	return look->fixed_slot ? ExecCopySlot(look->slot, row) : row;
+}
+
+/* Hands on a row of its own, while no batch is wanted. */
+static TupleTableSlot *
+pass_row(LookAheadState *look)
+{
+	TupleTableSlot *row = look->outer_done ? NULL : pass_through(look);
+
+	if (row == NULL)
+		look->outer_done = true;
+	else
+		shuttle_local_count_row(look, row);
+	return row;
+}
+
+/* Bytes that all batches hold now. */
+static Size
+held_bytes(const LookAheadState *look)
+{
+	return look->cxt == NULL ? 0 : MemoryContextMemAllocated(look->cxt, true);
+}
+
+/* Tells EXPLAIN what the batches hold, at its peaks and after them. */
+static void
+tell_memory(LookAheadState *look)
+{
+	int64		held = held_bytes(look);
+
+	look->numbers.peak_bytes = Max(look->numbers.peak_bytes, held);
+	shuttle_explain_memory(held - look->told_bytes);
+	look->told_bytes = held;
+}
+
+/* Bytes that the rows for one outer row took so far, over all scans; 0: not
+ * known.  Not every row has a key for every scan, nor one of its own. */
+static double
+bytes_per_row(const LookAheadState *look)
+{
+	double		bytes = 0;
+
+	for (int i = 0; i < look->nscans; i++)
+		bytes += look->scans[i]->bytes_per_key * look->scans[i]->keys_per_row;
+	return bytes;
+}
+
+/*
+ * True where one more batch may be sent before the first is joined.  With a
+ * row goal no more rows are read ahead than were taken already: so the batches
+ * in flight ramp up once the batches have their full size.
+ */
+static bool
+may_fill(const LookAheadState *look)
+{
+	double		expected;
+
+	if (look->outer_done)
+		return false;
+	if (look->nbatches == 0)
+		return true;
+	if (look->waits || look->nbatches >= look->most_in_flight ||
+		(look->row_goal > 0 &&
+		 look->rows_pulled - look->rows_taken + look->next_size > look->rows_taken))
+		return false;
+	expected = bytes_per_row(look) * look->next_size * (look->nbatches + 1);
+	return held_bytes(look) < (Size) work_mem * 1024 &&
+		expected < Max(work_mem, shuttle_settings.fetch_ahead_kb) * 1024.0;
+}
+
+/*
+ * Lets go of the batch that was handed out, keeps as many in flight as
+ * allowed, and makes the oldest the current one.
+ */
+static bool
+next_batch(LookAheadState *look)
+{
+	if (look->current != NULL)
+		drop_batch(look, look->current);
+	while (may_fill(look))
+	{
+		if (!fill_batch(look))
+			break;
+	}
+	if (dlist_is_empty(&look->batches))
+		return false;
+	look->current = dlist_head_element(ShuttleBatch, link, &look->batches);
+	look->position = 0;
+	return true;
+}
+
+/* For tests: true for about one guess in four. */
+static bool
+spoiled(void)
+{
+	return shuttle_settings.debug_spoil_look_ahead &&
+		pg_prng_uint64(&pg_global_prng_state) % 4 == 0;
+}
+
+/* The set of a scan's keys in a batch; most scans of many have few. */
+static ShuttleKeySet *
+find_set(LookAheadState *look, ShuttleBatch *batch, int scan)
+{
+	if (batch->sets[scan] == NULL)
+	{
+		batch->sets[scan] =
+			shuttle_key_set_create(&look->scans[scan]->key,
+								   batch->size / look->nscans + 1, batch->cxt);
+		batch->sets[scan]->scan = look->scans[scan];
+	}
+	return batch->sets[scan];
+}
+
+/* Collects the key of one scan for the outer row in the slot. */
+static void
+collect_key(LookAheadState *look, ShuttleBatch *batch, int row, int scan)
+{
+	int			key = SHUTTLE_KEY_UNKNOWN;
+	ShuttleKeySet *set;
+
+	if (look->scans[scan]->waits)
+		return;
+	set = find_set(look, batch, scan);
+	if (!spoiled())
+	{
+		key = shuttle_key_set_find(set, true);
+		look->numbers.keys += key != SHUTTLE_KEY_EMPTY;
+	}
+	if (spoiled() && set->nkeys > 0)
+		key = pg_prng_uint64(&pg_global_prng_state) % set->nkeys;
+	batch->keys[row * look->nscans + scan] = key;
+}
+
+/* Routes the outer row in the slot, and collects the keys of the scans that
+ * it is routed to. */
+static void
+collect_routed(LookAheadState *look, ShuttleBatch *batch, int row, int append)
+{
+	ShuttleRoutedAppend *node = look->appends[append];
+	ShuttleRoutes *routes = batch->routes[append];
+	int			key = shuttle_routes_find(node, routes);
+	int			child = -1;
+
+	batch->route_keys[row * look->nappends + append] = key;
+	if (key == SHUTTLE_KEY_UNKNOWN)
+		return;
+	while ((child = bms_next_member(routes->children[key], child)) >= 0)
+	{
+		if (node->served[child])
+			collect_key(look, batch, row,
+						shuttle_served_scan_index(node->append->appendplans[child]));
+	}
+}
+
+/* Collects the keys of the outer row in the slot, row number `row`. */
+static void
+collect_keys(LookAheadState *look, ShuttleBatch *batch, int row)
+{
+	shuttle_look_ahead_set_params(look, look->slot);
+	for (int i = 0; i < look->nappends; i++)
+		collect_routed(look, batch, row, i);
+	for (int i = 0; i < look->nscans && look->nrouted < look->nscans; i++)
+	{
+		if (look->scans[i]->append == NULL)
+			collect_key(look, batch, row, i);
+	}
+	if (batch->locals != NULL)
+		shuttle_local_collect(look, batch, row);
+}
+
+static ShuttleBatch *
+create_batch(LookAheadState *look)
+{
+	MemoryContext cxt = AllocSetContextCreate(look->cxt, "shuttle batch",
+											  ALLOCSET_DEFAULT_SIZES);
+	ShuttleBatch *batch = MemoryContextAllocZero(cxt, sizeof(ShuttleBatch));
+	MemoryContext old = MemoryContextSwitchTo(cxt);
+	Size		nkeys = (Size) look->next_size * look->nscans;
+
+	batch->cxt = cxt;
+	batch->size = look->next_size;
+	batch->rows = palloc(sizeof(MinimalTuple) * batch->size);
+	batch->keys = palloc_extended(sizeof(int) * nkeys, MCXT_ALLOC_HUGE);
+	memset(batch->keys, 0xff, sizeof(int) * nkeys); /* SHUTTLE_KEY_UNKNOWN */
+	batch->sets = palloc0(sizeof(ShuttleKeySet *) * look->nscans);
+	batch->route_keys = palloc(sizeof(int) * (batch->size * look->nappends + 1));
+	memset(batch->route_keys, 0xff, sizeof(int) * batch->size * look->nappends);
+	batch->routes = palloc(sizeof(ShuttleRoutes *) * (look->nappends + 1));
+	for (int i = 0; i < look->nappends; i++)
+		batch->routes[i] = shuttle_routes_create(look->appends[i], batch->size,
+												 cxt);
+	MemoryContextSwitchTo(old);
+	shuttle_local_begin_batch(look, batch);
+	return batch;
+}
+
+/* Few rows go into a batch while something waits for an initplan, whose value
+ * is there when the join has come to the first of them that needs it. */
+static void
+consider_waiting(LookAheadState *look)
+{
+	look->waits = false;
+	for (int i = 0; i < look->nscans; i++)
+	{
+		if (shuttle_served_scan_waits(look->scans[i]))
+			look->waits = true;
+	}
+	if (look->waits)
+		look->next_size = Min(look->next_size, MOST_WAITING_ROWS);
+}
+
+/* Executes the initplans that keys depend on: here, and not in the midst of
+ * evaluating a key.  There is an outer row that needs them. */
+static void
+settle_scans(LookAheadState *look)
+{
+	for (int i = 0; i < look->nscans; i++)
+		shuttle_served_scan_settle(look->scans[i]);
+}
+
+/* Rows of a batch whose keys are being collected. */
+typedef struct CollectContext
+{
+	LookAheadState *look;
+	ShuttleBatch *batch;
+	int			row;
+} CollectContext;
+
+static void
+collect_rows(void *arg)
+{
+	CollectContext *context = arg;
+
+	for (; context->row < context->batch->nrows; context->row++)
+	{
+		ExecStoreMinimalTuple(context->batch->rows[context->row],
+							  context->look->slot, false);
+		collect_keys(context->look, context->batch, context->row);
+	}
+}
+
+/*
+ * Collects the keys of a batch that are computed by what could fail.  A row for
+ * which it does has no keys: its scans compute them when the join is there.
+ */
+static void
+collect_computed(LookAheadState *look, ShuttleBatch *batch)
+{
+	CollectContext context = {.look = look,.batch = batch};
+
+	for (; context.row < batch->nrows; context.row++)
+	{
+		if (shuttle_attempt(collect_rows, &context))
+			return;
+	}
+}
+
+/* Copies outer rows into the batch until it is full or there are no more. */
+static void
+pull_rows(LookAheadState *look, ShuttleBatch *batch)
+{
+	Size		limit = (Size) work_mem * 1024 / 2;
+
+	while (batch->nrows < batch->size)
+	{
+		TupleTableSlot *row = ExecProcNode(outerPlanState(look));
+		MemoryContext old;
+
+		if (TupIsNull(row))
+		{
+			look->outer_done = true;
+			break;
+		}
+		old = MemoryContextSwitchTo(batch->cxt);
+		batch->rows[batch->nrows] = ExecCopySlotMinimalTuple(row);
+		MemoryContextSwitchTo(old);
+		if (batch->nrows == 0)
+			settle_scans(look);
+		if (!look->may_fail)
+		{
+			ExecStoreMinimalTuple(batch->rows[batch->nrows], look->slot, false);
+			collect_keys(look, batch, batch->nrows);
+		}
+		batch->nrows++;
+		look->rows_pulled++;
+		if ((batch->nrows & 15) == 0 &&
+			MemoryContextMemAllocated(batch->cxt, true) > limit)
+			break;
+	}
+	if (look->may_fail)
+		collect_computed(look, batch);
+	ExecClearTuple(look->slot);
+}
+
+/* Sends what the batch asks for; all of it travels together. */
+static void
+send_batch(LookAheadState *look, ShuttleBatch *batch)
+{
+	for (int i = 0; i < look->nscans; i++)
+	{
+		ShuttleKeySet *set = batch->sets[i];
+
+		look->scans[i]->keys_per_row = set == NULL ? 0 :
+			(double) set->nkeys / batch->nrows;
+		if (set == NULL)
+			continue;
+		look->numbers.distinct_keys += set->nkeys;
+		shuttle_ranges_create(set, set->scan->request_limit);
+
+		/* one key at a time: asked for when it is needed, if ever */
+		if (look->batch_size == 1)
+			continue;
+		for (int j = 0; j < set->nranges; j++)
+		{
+			if (!spoiled())
+				shuttle_range_send(set, set->ranges[j], true);
+		}
+	}
+}
+
+/* The next batch is twice as large, until it has its full size; but its rows
+ * must fit into work_mem. */
+static void
+ramp_up(LookAheadState *look)
+{
+	double		bytes = bytes_per_row(look);
+
+	look->next_size = Min(look->next_size * 2, look->batch_limit);
+	if (bytes > 0)
+		look->next_size = Max(1, Min(look->next_size, work_mem * 1024.0 / bytes));
+}
+
+/*
+ * Reads outer rows, and has their keys asked for.  The loop's parameters are
+ * put back.  Returns false if there was no outer row left.
+ */
+static bool
+fill_batch(LookAheadState *look)
+{
+	ShuttleBatch *batch;
+
+	consider_waiting(look);
+	batch = create_batch(look);
+	shuttle_look_ahead_save_params(look);
+	pull_rows(look, batch);
+	shuttle_look_ahead_restore_params(look);
+	if (batch->nrows == 0)
+	{
+		MemoryContextDelete(batch->cxt);
+		return false;
+	}
+	dlist_push_tail(&look->batches, &batch->link);
+	look->nbatches++;
+	send_batch(look, batch);
+	ramp_up(look);
+	look->numbers.batches++;
+	look->numbers.largest_batch = Max(look->numbers.largest_batch, batch->nrows);
+	look->numbers.most_in_flight = Max(look->numbers.most_in_flight,
+									   look->nbatches);
+	tell_memory(look);
+	return true;
+}
+
+/* Frees a batch; first of all, no slot may point into it. */
+static void
+drop_batch(LookAheadState *look, ShuttleBatch *batch)
+{
+	tell_memory(look);
+	ExecClearTuple(look->slot);
+	if (look->projects)
+		ExecClearTuple(look->css.ss.ss_ScanTupleSlot);
+	for (int i = 0; i < look->nscans; i++)
+	{
+		if (look->scans[i]->look == look)
+		{
+			ExecClearTuple(look->scans[i]->node->ss.ss_ScanTupleSlot);
+			shuttle_served_scan_forget(look->scans[i]);
+		}
+		if (batch->sets[i] != NULL)
+			shuttle_ranges_close(batch->sets[i]);
+	}
+	shuttle_local_end_batch(look, batch);
+	dlist_delete(&batch->link);
+	look->nbatches--;
+	if (look->current == batch)
+	{
+		look->current = NULL;
+		look->position = 0;
+	}
+	MemoryContextDelete(batch->cxt);
+	tell_memory(look);
+}
+
+static void
+drop_all_batches(LookAheadState *look)
+{
+	while (!dlist_is_empty(&look->batches))
+		drop_batch(look, dlist_head_element(ShuttleBatch, link, &look->batches));
+}
+
+/* Makes a linked node ready for its first row. */
+static void
+start_run(LookAheadState *look)
+{
+	look->outer_done = false;
+	look->next_size = look->batch_size;
+	if (look->nscans == 0)
+		look->next_size = Min(LOCAL_FIRST_BATCH, look->batch_size);
+	look->rows_pulled = look->rows_taken = 0;
+	if (look->row_goal > 0)
+		look->next_size = Max(1, Min(look->row_goal, look->next_size));
+	look->next_size = Min(look->next_size, look->batch_limit);
+}
+
+void
+shuttle_look_ahead_start(LookAheadState *look)
+{
+	look->cxt = AllocSetContextCreate(look->css.ss.ps.state->es_query_cxt,
+									  "shuttle look ahead",
+									  ALLOCSET_SMALL_SIZES);
+	look->saved = palloc(sizeof(ParamExecData) * look->nbindings);
+	look->batch_limit = look->batch_size;
+	start_run(look);
+	if (look->nlocals > 0)
+		shuttle_local_start(look);
+	look->linked = true;
+}
+
+/* True where the keys of so many outer rows may lock more rows than that. */
+static bool
+may_lock_more(const LookAheadState *look)
+{
+	for (int i = 0; i < look->nscans; i++)
+	{
+		ShuttleServedScan *scan = look->scans[i];
+
+		if (scan->locks && !scan->one_row && scan->rows_per_key > 1)
+			return true;
+	}
+	return false;
+}
+
+static bool
+locks_rows(const LookAheadState *look)
+{
+	for (int i = 0; i < look->nscans; i++)
+	{
+		if (look->scans[i]->locks)
+			return true;
+	}
+	return false;
+}
+
+void
+shuttle_look_ahead_set_goal(LookAheadState *look, double rows, double locks)
+{
+	bool		started = look->rows_pulled > 0;
+
+	look->batch_limit = look->batch_size;
+	if (locks > 0 && locks_rows(look))
+	{
+		if (!started && may_lock_more(look))
+		{
+			shuttle_look_ahead_unlink(look);
+			return;
+		}
+		look->batch_limit = Max(1, Min(locks, look->batch_size));
+	}
+	look->next_size = Min(look->next_size, look->batch_limit);
+	if (started)
+		return;
+	look->row_goal = rows;
+	start_run(look);
+}
+
+static void
+rescan_look_ahead(CustomScanState *node)
+{
+	LookAheadState *look = (LookAheadState *) node;
+
+	if (look->linked)
+	{
+		drop_all_batches(look);
+		start_run(look);
+	}
+	ExecClearTuple(look->slot);
+	if (outerPlanState(node)->chgParam == NULL)
+		ExecReScan(outerPlanState(node));
+}
+
+static void
+end_look_ahead(CustomScanState *node)
+{
+	LookAheadState *look = (LookAheadState *) node;
+
+	if (look->linked)
+		drop_all_batches(look);
+	look->linked = false;
+	ExecEndNode(outerPlanState(node));
+}
+
+static void
+explain_look_ahead(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	LookAheadState *look = (LookAheadState *) node;
+	ShuttleLookAheadNumbers numbers = look->numbers;
+
+	numbers.asks = look->fixed_slot;
+	numbers.prefetches = look->nlocals > 0 || !numbers.asks;
+	shuttle_explain_look_ahead(es, &numbers);
+}

@@ -1,0 +1,526 @@
+/*-------------------------------------------------------------------------
+ * look_ahead_internal.h
+ *	  What Look Ahead, served scans, key sets and transports share.
+ *
+ * A LookAhead owns batches; a batch owns, for each served scan, one key set;
+ * a key set is split into ranges, and a range is what one request asks for.
+ *-------------------------------------------------------------------------
+ */
+#ifndef LOOK_AHEAD_INTERNAL_H
+#define LOOK_AHEAD_INTERNAL_H
+
+#include "foreign/fdwapi.h"
+#include "lib/ilist.h"
+#include "nodes/execnodes.h"
+#include "nodes/extensible.h"
+#include "storage/buffile.h"
+
+#include "base/shuttle_counters.h"
+#include "executor/executor_internal.h"
+#include "explain/shuttle_explain.h"
+#include "storage/shuttle_storage.h"
+
+typedef struct ShuttleKeySet ShuttleKeySet;
+typedef struct ShuttleRange ShuttleRange;
+typedef struct ShuttleServedScan ShuttleServedScan;
+typedef struct ShuttleChannel ShuttleChannel;
+typedef struct ShuttleAnswer ShuttleAnswer;
+typedef struct ShuttleRoutedAppend ShuttleRoutedAppend;
+typedef struct ShuttleLocalScan ShuttleLocalScan;
+typedef struct ShuttleLocalKeys ShuttleLocalKeys;
+typedef struct LookAheadState LookAheadState;
+
+/* ---- keys (key_set.c) */
+
+/* Special results of looking for a key. */
+#define SHUTTLE_KEY_UNKNOWN		(-1)	/* not in the set */
+#define SHUTTLE_KEY_EMPTY		(-2)	/* a NULL that no row can match */
+
+/* One column of a key: one entry of a foreign scan's fdw_exprs. */
+typedef struct ShuttleKeyColumn
+{
+	ExprState  *expr;
+	Oid			type;
+	int16		length;
+	bool		by_value;
+	char		align;
+	bool		scalar;			/* the same for every outer row */
+	bool		as_text;		/* cannot be unnested: travels as text[] */
+	bool		null_is_empty;	/* with a NULL here the scan has no rows */
+	FmgrInfo	output;			/* of the type, or of its array */
+} ShuttleKeyColumn;
+
+/* What keys consist of, and room for the one evaluated last. */
+typedef struct ShuttleKeyShape
+{
+	int			ncolumns;
+	ShuttleKeyColumn *columns;
+	ExprContext *econtext;		/* by-reference values live in its memory */
+	Datum	   *values;
+	bool	   *nulls;
+	StringInfoData image;
+} ShuttleKeyShape;
+
+/*
+ * What a request asks for: keys [first, first + nkeys) of its set.
+ *
+ *	UNSENT --send--> SENT --read to the end--> LOADED
+ *	SENT --lost--> UNSENT
+ *	SENT --failed, or too big--> SPLIT into two ranges that are UNSENT
+ *	SENT --too big, one key--> SPOOLED
+ */
+typedef enum ShuttleRangeState
+{
+	SHUTTLE_RANGE_UNSENT,
+	SHUTTLE_RANGE_SENT,
+	SHUTTLE_RANGE_LOADED,
+	SHUTTLE_RANGE_SPOOLED
+} ShuttleRangeState;
+
+struct ShuttleRange
+{
+	int			first;
+	int			nkeys;
+	ShuttleRangeState state;
+	ShuttleAnswer *answer;		/* while SENT */
+	MemoryContext rows_cxt;		/* rows; child of the set's context */
+	HeapTuple  *rows;
+	int		   *next;			/* next row of the same key, or -1 */
+	int			nrows;
+	int			rows_size;
+	BufFile    *spool;			/* rows of a key that is too big for memory */
+	int			spool_rows;
+};
+
+/* The distinct keys of one scan in one batch, in order of first appearance. */
+struct ShuttleKeySet
+{
+	MemoryContext cxt;
+	ShuttleKeyShape *shape;
+	ShuttleServedScan *scan;	/* that asks for them; NULL: nobody */
+	int			nkeys;
+	int			size;
+	Datum	  **values;			/* for each column, size values */
+	bool	  **nulls;
+	char	  **images;
+	int		   *image_lengths;
+	int		   *head;			/* first row of each key in its range, or -1 */
+	int		   *tail;
+	int		   *slots;			/* hash table: key + 1, or 0 */
+	int			nslots;			/* a power of 2 */
+	int			nranges;
+	ShuttleRange **ranges;		/* in order of their first key */
+};
+
+/* Makes room for a shape's columns, which the caller describes. */
+extern void shuttle_key_shape_init(ShuttleKeyShape *shape, int ncolumns,
+								   EState *estate);
+
+extern ShuttleKeySet *shuttle_key_set_create(ShuttleKeyShape *shape,
+											 int expected, MemoryContext cxt);
+
+/* Evaluates the key under the parameters as they are set now, and
+ * finds it in the set, or adds it.  Returns its ordinal from 0. */
+extern int	shuttle_key_set_find(ShuttleKeySet *set, bool add);
+
+/* The keys [first, first + nkeys) of one column as an array. */
+extern Datum shuttle_key_set_array(const ShuttleKeySet *set, int column,
+								   int first, int nkeys);
+
+/* Name of the type that a column's parameter has in a request. */
+extern const char *shuttle_key_column_type(const ShuttleKeyColumn *column);
+
+/* ---- answers in memory (key_range.c) */
+
+/* Cuts the set into ranges of at most limit keys. */
+extern void shuttle_ranges_create(ShuttleKeySet *set, int limit);
+
+/* Sends one range, without waiting for its answer. */
+extern void shuttle_range_send(ShuttleKeySet *set, ShuttleRange *range,
+							   bool ahead);
+
+/* Closes answers and files of a set whose context is about to go. */
+extern void shuttle_ranges_close(ShuttleKeySet *set);
+
+/* Has the rows of a key here; returns the range that holds it. */
+extern ShuttleRange *shuttle_range_load(ShuttleKeySet *set, int key);
+
+/* Reads a spooled row; NULL at the end.  Position 0 rewinds. */
+extern HeapTuple shuttle_range_spooled_row(ShuttleRange *range, int row);
+
+/* ---- transports (transport_guest.c, transport_engine.c) */
+
+/*
+ * How a range of keys reaches the inner side.  open: once a scan, and does
+ * not talk to the node.  send: does not wait.  next: one row and the ordinal
+ * of its key, from 0, within the answer; the tuple is allocated in the
+ * current context.  close_answer: also before the end; never waits.
+ */
+typedef struct ShuttleTransport
+{
+	bool		is_engine;
+	ShuttleChannel *(*open) (ShuttleServedScan *scan);
+	ShuttleAnswer *(*send) (ShuttleChannel *channel, ShuttleKeySet *set,
+							int first, int nkeys, bool ahead);
+	ShuttleStatus (*next) (ShuttleAnswer *answer, bool wait,
+						   int *ordinal, HeapTuple *tuple);
+	void		(*close_answer) (ShuttleAnswer *answer);
+	void		(*close) (ShuttleChannel *channel);
+} ShuttleTransport;
+
+extern const ShuttleTransport shuttle_guest_transport;
+extern const ShuttleTransport shuttle_engine_transport;
+
+/* The transport for the server of a scan, or NULL if it is not remote. */
+extern const ShuttleTransport *shuttle_transport_for(Oid serverid);
+
+/* ---- SQL of a batch (batch_sql.c) */
+
+/*
+ * Wraps a parameterised SELECT so that it runs for arrays of keys; the answer
+ * has the key's ordinal, from 1, in front of the SELECT's columns.
+ * The parameters keep their numbers: an array for each column of the key, the
+ * value itself where it is the same for all keys.
+ */
+extern char *shuttle_batch_sql(const ShuttleServedScan *scan);
+
+/* ---- served scans (served_scan.c) */
+
+struct ShuttleServedScan
+{
+	FdwRoutine	routine;		/* must be first: fdwroutine points here */
+	FdwRoutine *original;
+	ForeignScanState *node;
+	LookAheadState *look;		/* the one under way, where several share it */
+	int			index;			/* among the scans of its Look Ahead */
+
+	const ShuttleTransport *transport;
+	ShuttleChannel *channel;
+	const char *sql;			/* the scan's own SELECT */
+	List	   *attributes;		/* of its columns, as postgres_fdw lists them */
+	ShuttleTargetScan *target;	/* NULL: it does not read rows to be changed */
+	ShuttleKeyShape key;
+	ShuttleRoutedAppend *append;	/* that decides if a row comes here; or
+									 * NULL */
+
+	Bitmapset  *params;			/* that the key depends on */
+	bool		conditional;	/* may not be executed for a row */
+	bool		waits;			/* for an initplan: no keys in this batch */
+	bool		by_position;	/* may trust the position of Look Ahead */
+	bool		one_row;		/* one row a key is enough */
+	bool		locks;			/* the request locks rows */
+	int			request_limit;	/* keys */
+	double		rows_per_key;	/* estimate, then as seen */
+	double		bytes_per_key;	/* as seen; 0: not known yet */
+	double		keys_per_row;	/* distinct keys of an outer row, as seen */
+
+	/* the scan under way */
+	bool		started;
+	ShuttleRange *range;		/* NULL: no rows (left) */
+	int			row;
+	MemoryContext alone_cxt;	/* of a key that was not asked for ahead */
+	ShuttleKeySet *alone_set;	/* that key, or NULL */
+
+	ShuttleCounters counters;
+};
+
+/* Puts a served scan in the place of a foreign scan's callbacks. */
+extern ShuttleServedScan *shuttle_served_scan_create(ForeignScanState *node,
+													 LookAheadState *look,
+													 const ShuttleTransport *transport,
+													 bool one_row);
+
+/*
+ * Lets one more Look Ahead use a served scan, if its keys are the same; the
+ * one that is asked for its next row takes the scan.
+ */
+extern bool shuttle_served_scan_can_share(const ForeignScanState *node,
+										  const LookAheadState *look);
+extern ShuttleServedScan *shuttle_served_scan_share(ForeignScanState *node,
+													LookAheadState *look);
+extern void shuttle_served_scan_take(ShuttleServedScan *scan,
+									 LookAheadState *look, int index);
+
+/* True where the scan's key depends on an initplan that was not executed yet,
+ * and need not be for a row to come. */
+extern bool shuttle_served_scan_waits(ShuttleServedScan *scan);
+
+/* Executes the initplans that the scan's key depends on; not for one that
+ * waits. */
+extern void shuttle_served_scan_settle(ShuttleServedScan *scan);
+
+/* Which of its Look Ahead's scans a served scan is. */
+extern int	shuttle_served_scan_index(const PlanState *node);
+
+/* True where the callbacks of a scan node were replaced. */
+extern bool shuttle_is_served_scan(const ForeignScanState *node);
+
+/* Forgets where in a batch the scan stands; the batch is about to go. */
+extern void shuttle_served_scan_forget(ShuttleServedScan *scan);
+
+/* True where an expression contains the PARAM_EXEC parameter. */
+extern bool shuttle_expression_uses_param(Node *expression, int param);
+
+/* ---- round trips of guests (guest_trip.c) */
+
+/* Has the first rows of the scans of stock postgres_fdw timed that nothing
+ * serves, at and below a node. */
+extern bool shuttle_guest_trip_walker(PlanState *node, void *context);
+
+/* ---- routed append (routed_append.c) */
+
+/*
+ * Stands where an Append stood whose children are chosen by run-time pruning,
+ * and visits only the children that the current row's key is routed to.
+ */
+struct ShuttleRoutedAppend
+{
+	CustomScanState css;		/* must be first */
+	AppendState *append;		/* NULL where nothing was left to append */
+	LookAheadState *look;		/* NULL: the Append runs as it is */
+	int			index;			/* among the routed appends of its Look Ahead */
+	ShuttleKeyShape shape;		/* the parameters that pruning depends on */
+	bool		by_position;	/* may trust the position of Look Ahead */
+	bool	   *served;			/* for each child: is it a served scan */
+	Bitmapset  *changed;		/* parameters that changed in any rescan */
+
+	/* the scan under way */
+	bool		started;
+	const Bitmapset *route;
+	int			child;			/* being read; < 0: at the end */
+	Bitmapset  *own_route;		/* of a key that no batch has routed */
+};
+
+/* Where the keys of one batch go. */
+typedef struct ShuttleRoutes
+{
+	ShuttleKeySet *set;
+	int			size;
+	const Bitmapset **children; /* for each key of the set */
+} ShuttleRoutes;
+
+extern void shuttle_routed_append_register(void);
+extern bool shuttle_is_routed_append(const PlanState *node);
+
+/* Lets a routed append choose by the routes of a Look Ahead, if pruning at
+ * run time decides by nothing but the parameters that it sets.  Several may
+ * take it in turn, as they take served scans. */
+extern bool shuttle_routed_append_link(ShuttleRoutedAppend *node,
+									   LookAheadState *look, bool by_position);
+extern void shuttle_routed_append_take(ShuttleRoutedAppend *node,
+									   LookAheadState *look, int index);
+
+/* Empty routes of a batch; they live in its context. */
+extern ShuttleRoutes *shuttle_routes_create(ShuttleRoutedAppend *node,
+											int expected, MemoryContext cxt);
+
+/* Routes the key under the parameters as they are set now; returns its
+ * number among the keys of these routes. */
+extern int	shuttle_routes_find(ShuttleRoutedAppend *node,
+								ShuttleRoutes *routes);
+
+/* ---- Look Ahead (look_ahead.c) */
+
+/* Outer rows whose keys were asked for together. */
+typedef struct ShuttleBatch
+{
+	dlist_node	link;
+	MemoryContext cxt;
+	int			nrows;
+	int			size;
+	MinimalTuple *rows;
+	int		   *keys;			/* row * nscans + scan: ordinal of its key */
+	ShuttleKeySet **sets;		/* one a scan; NULL: no key of it yet */
+	int		   *route_keys;		/* row * nappends + append: its route */
+	ShuttleRoutes **routes;		/* one a routed append */
+	ShuttleLocalKeys **locals;	/* one a local scan; NULL: no prefetching */
+	Size		bytes;
+} ShuttleBatch;
+
+/* A parameter and the column of Look Ahead's rows that it is set from. */
+typedef struct ShuttleBinding
+{
+	int			param;
+	AttrNumber	column;
+	Oid			type;
+} ShuttleBinding;
+
+/* Whether prefetching pays, which changes as the run goes on; the states are
+ * explained in local_prefetch.c. */
+typedef enum ShuttlePaceState
+{
+	SHUTTLE_PACE_WATCH,
+	SHUTTLE_PACE_PROBE,
+	SHUTTLE_PACE_AHEAD
+} ShuttlePaceState;
+
+/* How long it took to read pages that were not in shared buffers. */
+#define SHUTTLE_PROBE_READS 8
+
+typedef struct ShuttleProbe
+{
+	int			nreads;
+	double		read_us[SHUTTLE_PROBE_READS];	/* of each */
+	double		total_us;		/* of all */
+} ShuttleProbe;
+
+typedef struct ShuttlePace
+{
+	ShuttlePaceState state;
+	int			rows_left;		/* until the next turn */
+	int			window;			/* rows of this WATCH */
+	int64		pages_read;		/* by the session, before this WATCH */
+	int			patience;		/* rows of the next WATCH, if it does not pay */
+	int			stretch;		/* rows between this PROBE and the next */
+	bool		probe_due;		/* when the batch was handed out */
+	int64		started;		/* reads, for the batch */
+	int			nprobes;
+	ShuttleProbe probe;			/* reads of PROBE */
+	double		work_us;		/* least work beside them, per scan */
+	ShuttleProbe ahead;			/* reads of AHEAD that were asked for before */
+} ShuttlePace;
+
+struct LookAheadState
+{
+	CustomScanState css;		/* must be first */
+	TupleTableSlot *slot;		/* the row handed out last */
+	bool		linked;
+	bool		projects;		/* owns subqueries: target list or conditions */
+
+	/* what it looks ahead for; set by linking */
+	int			nbindings;
+	ShuttleBinding *bindings;
+	ParamExecData *saved;		/* room for nbindings */
+	int			nscans;
+	ShuttleServedScan **scans;
+	int			nrouted;		/* of them, below a routed append */
+	int			nappends;
+	ShuttleRoutedAppend **appends;
+	int			batch_size;		/* outer rows */
+	int			most_in_flight; /* batches */
+	double		row_goal;		/* outer rows that will be taken; 0: all */
+	int			batch_limit;	/* outer rows, where their keys lock rows */
+	int			nlocals;
+	ShuttleLocalScan **locals;
+	bool		fixed_slot;		/* rows come out in slot only */
+	bool		shares;			/* its scans with others, in turn */
+	bool		may_fail;		/* its keys are computed by expressions */
+	bool		waits;			/* one of its scans does; see there */
+
+	/* the run */
+	MemoryContext cxt;			/* parent of the batches' contexts */
+	dlist_head	batches;		/* the first is the one handed out now */
+	ShuttleBatch *current;
+	int			position;		/* rows of it handed out */
+	int			nbatches;		/* in the list */
+	int			next_size;		/* outer rows of the next batch */
+	int64		rows_pulled;	/* from the outer, in this run */
+	int64		rows_taken;		/* by the join, in this run */
+	int64		told_bytes;		/* of memory, to EXPLAIN */
+	bool		outer_done;
+	ShuttlePace pace;
+	MemoryContext probe_cxt;
+
+	ShuttleLookAheadNumbers numbers;
+};
+
+/* The batch whose row was handed out last, or NULL. */
+static inline ShuttleBatch *
+shuttle_look_ahead_current(const LookAheadState *look)
+{
+	return look->position > 0 ? look->current : NULL;
+}
+
+extern bool shuttle_is_look_ahead(const PlanState *node);
+extern Node *shuttle_look_ahead_create_state(CustomScan *plan);
+extern void shuttle_look_ahead_register(void);
+
+/* How many nodes this session has begun to run or explain, ever. */
+extern uint64 shuttle_look_aheads_begun(void);
+
+/* Tells each Look Ahead its goal when a plan is first run (row_goal.c). */
+extern void shuttle_row_goal_init(void);
+
+/* Makes a node whose links are complete ready to look ahead. */
+extern void shuttle_look_ahead_start(LookAheadState *look);
+
+/*
+ * Tells how many outer rows will be taken; 0: all.
+ * locks: most rows that may be locked at a time; 0: any number.  Where the
+ * keys of one batch might have more, nothing is looked ahead for.
+ */
+extern void shuttle_look_ahead_set_goal(LookAheadState *look, double rows,
+										double locks);
+
+/* Undoes all links, before the first row; scans then ask key by key (link.c). */
+extern void shuttle_look_ahead_unlink(LookAheadState *look);
+
+/* Has a scan node do without its Look Ahead (served_scan.c). */
+extern void shuttle_served_scan_remove(ShuttleServedScan *scan);
+
+/* ---- what may fail (attempt.c) */
+
+/* True where an expression is more than a parameter or constant. */
+extern bool shuttle_computes_value(Node *expression);
+
+/*
+ * Does something in a subtransaction of its own; an error ends it and is
+ * forgotten, but for one that has another cause, such as a cancel.
+ * Returns false if there was one, and where no subtransaction is possible,
+ * which is in the leader of parallel workers before 17.
+ */
+extern bool shuttle_attempt(void (*work) (void *arg), void *arg);
+
+/* ---- parameters (bindings.c) */
+
+/* Adds the binding of a parameter to a column of the node's rows. */
+extern void shuttle_look_ahead_bind(LookAheadState *look, int param,
+									const Var *var);
+
+/* The binding of a parameter, or NULL if the node does not set it. */
+extern const ShuttleBinding *shuttle_look_ahead_binding(const LookAheadState *look,
+														int param);
+
+/* True where an expression uses a parameter that the node sets. */
+extern bool shuttle_look_ahead_binds(const LookAheadState *look,
+									 Node *expression);
+
+/* Lends the parameters that the node sets: save, set from rows, restore. */
+extern void shuttle_look_ahead_save_params(LookAheadState *look);
+extern void shuttle_look_ahead_set_params(LookAheadState *look,
+										  TupleTableSlot *row);
+extern void shuttle_look_ahead_restore_params(LookAheadState *look);
+
+/* ---- local index scans (local_prefetch.c) */
+
+/* Takes an index scan of the inner side, if its pages can be asked for. */
+extern void shuttle_local_claim(LookAheadState *look, PlanState *node,
+								const Bitmapset *bound_between, bool one_row);
+
+/* Called when links are complete; the node's contexts are there. */
+extern void shuttle_local_start(LookAheadState *look);
+
+/* A batch begins: room for keys, where it is to be looked ahead for.  Its row
+ * was pulled, and the parameters are set from it.  It was handed out, or is
+ * given up. */
+extern void shuttle_local_begin_batch(LookAheadState *look, ShuttleBatch *batch);
+extern void shuttle_local_collect(LookAheadState *look, ShuttleBatch *batch,
+								  int row);
+extern void shuttle_local_end_batch(LookAheadState *look,
+									const ShuttleBatch *batch);
+
+/* Asks for pages, before the row at look->position is handed out. */
+extern void shuttle_local_advance(LookAheadState *look, ShuttleBatch *batch);
+
+/* Decides what comes next; see shuttle_local_count_row(). */
+extern void shuttle_local_turn(LookAheadState *look, TupleTableSlot *row);
+
+/* Called with each row, before it is handed out. */
+static inline void
+shuttle_local_count_row(LookAheadState *look, TupleTableSlot *row)
+{
+	if (look->nlocals > 0 && --look->pace.rows_left <= 0)
+		shuttle_local_turn(look, row);
+}
+
+#endif							/* LOOK_AHEAD_INTERNAL_H */

@@ -1,0 +1,107 @@
+/*-------------------------------------------------------------------------
+ * parameters.c
+ *	  Expressions of a plan that travel to a storage node as $1, $2, ...
+ *
+ * Rule: values are printed under the settings that they travel with, never
+ * under the user's (trap 5).
+ * Memory: the struct lives where it was created (the query's context), the
+ * texts in the expression context's per-tuple memory.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/lsyscache.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/executor_internal.h"
+
+struct ShuttleParameters
+{
+	int			n;
+	ExprState **exprs;
+	FmgrInfo   *output;
+	const char **values;
+};
+
+static bool collect_exec_params(Node *node, Bitmapset **params);
+
+ShuttleParameters *
+shuttle_parameters_create(List *expressions, PlanState *parent)
+{
+	ShuttleParameters *parameters;
+	ListCell   *cell;
+	int			n = list_length(expressions);
+
+	if (n == 0)
+		return NULL;
+
+	parameters = palloc(sizeof(ShuttleParameters));
+	parameters->n = n;
+	parameters->exprs = palloc_array(ExprState *, n);
+	parameters->output = palloc0_array(FmgrInfo, n);
+	parameters->values = palloc0_array(const char *, n);
+	foreach(cell, expressions)
+	{
+		Expr	   *expr = lfirst(cell);
+		int			i = foreach_current_index(cell);
+		Oid			function;
+		bool		is_varlena;
+
+		parameters->exprs[i] = ExecInitExpr(expr, parent);
+		getTypeOutputInfo(exprType((Node *) expr), &function, &is_varlena);
+		fmgr_info(function, &parameters->output[i]);
+	}
+	return parameters;
+}
+
+int
+shuttle_parameters_count(const ShuttleParameters *parameters)
+{
+	return parameters == NULL ? 0 : parameters->n;
+}
+
+const char *const *
+shuttle_parameters_evaluate(ShuttleParameters *parameters,
+							ExprContext *econtext)
+{
+	MemoryContext old_cxt;
+	int			nestlevel;
+
+	if (parameters == NULL)
+		return NULL;
+
+	old_cxt = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+	nestlevel = shuttle_transmission_begin();
+	for (int i = 0; i < parameters->n; i++)
+	{
+		bool		is_null;
+		Datum		value = ExecEvalExpr(parameters->exprs[i], econtext, &is_null);
+
+		parameters->values[i] = is_null ? NULL :
+			OutputFunctionCall(&parameters->output[i], value);
+	}
+	shuttle_transmission_end(nestlevel);
+	MemoryContextSwitchTo(old_cxt);
+	return parameters->values;
+}
+
+Bitmapset *
+shuttle_exec_params(List *expressions)
+{
+	Bitmapset  *params = NULL;
+
+	(void) collect_exec_params((Node *) expressions, &params);
+	return params;
+}
+
+static bool
+collect_exec_params(Node *node, Bitmapset **params)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
+		*params = bms_add_member(*params, ((Param *) node)->paramid);
+	return expression_tree_walker(node, collect_exec_params, params);
+}

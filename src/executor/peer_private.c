@@ -1,0 +1,158 @@
+/*-------------------------------------------------------------------------
+ * peer_private.c
+ *	  The only file that knows the private lists of postgres_fdw's plans.
+ *
+ * The lists are not an interface: they held from 15 to 18, and their shape is
+ * checked here before anything is taken out.  Where it does not fit, callers
+ * that could do without leave the plan alone, and callers that execute it
+ * raise an internal error.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/value.h"
+
+#include "executor/executor_internal.h"
+
+/* Of a scan; joins and aggregates have a description as a fourth element. */
+enum ScanPrivate
+{
+	SCAN_SQL,
+	SCAN_ATTRIBUTES,
+	SCAN_FETCH_SIZE,
+	SCAN_RELATIONS
+};
+
+/* Of a ModifyTable. */
+enum ModifyPrivate
+{
+	MODIFY_SQL,
+	MODIFY_TARGETS,
+	MODIFY_VALUES_END,
+	MODIFY_HAS_RETURNING,
+	MODIFY_ATTRIBUTES,
+	MODIFY_LENGTH
+};
+
+/* Of a scan that modifies directly. */
+enum DirectPrivate
+{
+	DIRECT_SQL,
+	DIRECT_HAS_RETURNING,
+	DIRECT_ATTRIBUTES,
+	DIRECT_SET_PROCESSED,
+	DIRECT_LENGTH
+};
+
+static bool element_is(const List *list, int i, NodeTag tag);
+static bool element_is_attributes(const List *list, int i);
+
+bool
+shuttle_peer_read_scan(const ForeignScan *scan, ShuttlePeerScan *peer)
+{
+	const List *list = scan->fdw_private;
+	int			length = list_length(list);
+
+	if (scan->operation != CMD_SELECT ||
+		(length != SCAN_RELATIONS && length != SCAN_RELATIONS + 1) ||
+		!element_is(list, SCAN_SQL, T_String) ||
+		!element_is_attributes(list, SCAN_ATTRIBUTES) ||
+		!element_is(list, SCAN_FETCH_SIZE, T_Integer) ||
+		(length > SCAN_RELATIONS && !element_is(list, SCAN_RELATIONS, T_String)))
+		return false;
+
+	peer->sql = strVal(list_nth(list, SCAN_SQL));
+	peer->attributes = (List *) list_nth(list, SCAN_ATTRIBUTES);
+	peer->fetch_size = intVal(list_nth(list, SCAN_FETCH_SIZE));
+	return true;
+}
+
+const char *
+shuttle_peer_scan_sql(const ForeignScan *scan)
+{
+	ShuttlePeerScan peer;
+
+	return shuttle_peer_read_scan(scan, &peer) ? peer.sql : NULL;
+}
+
+List *
+shuttle_peer_scan_attributes(const ForeignScan *scan)
+{
+	ShuttlePeerScan peer;
+
+	return shuttle_peer_read_scan(scan, &peer) ? peer.attributes : NIL;
+}
+
+ForeignScan *
+shuttle_peer_replace_scan_sql(const ForeignScan *scan, const char *sql)
+{
+	ForeignScan *copy = palloc(sizeof(ForeignScan));
+
+	Assert(element_is(scan->fdw_private, SCAN_SQL, T_String));
+	*copy = *scan;
+	copy->fdw_private = list_copy(scan->fdw_private);
+	lfirst(list_nth_cell(copy->fdw_private, SCAN_SQL)) = makeString(pstrdup(sql));
+	return copy;
+}
+
+List *
+shuttle_peer_make_scan(char *sql, List *attributes, int fetch_size)
+{
+	return list_make3(makeString(sql), attributes, makeInteger(fetch_size));
+}
+
+bool
+shuttle_peer_read_modify(const List *list, ShuttlePeerModify *peer)
+{
+	if (list_length(list) != MODIFY_LENGTH ||
+		!element_is(list, MODIFY_SQL, T_String) ||
+		!element_is_attributes(list, MODIFY_TARGETS) ||
+		!element_is(list, MODIFY_VALUES_END, T_Integer) ||
+		!element_is(list, MODIFY_HAS_RETURNING, T_Boolean) ||
+		!element_is_attributes(list, MODIFY_ATTRIBUTES))
+		return false;
+
+	peer->sql = strVal(list_nth(list, MODIFY_SQL));
+	peer->target_attributes = (List *) list_nth(list, MODIFY_TARGETS);
+	peer->values_end = intVal(list_nth(list, MODIFY_VALUES_END));
+	peer->has_returning = boolVal(list_nth(list, MODIFY_HAS_RETURNING));
+	peer->attributes = (List *) list_nth(list, MODIFY_ATTRIBUTES);
+	return peer->values_end <= (int) strlen(peer->sql);
+}
+
+bool
+shuttle_peer_read_direct(const ForeignScan *scan, ShuttlePeerDirect *peer)
+{
+	const List *list = scan->fdw_private;
+
+	if (scan->operation == CMD_SELECT ||
+		list_length(list) != DIRECT_LENGTH ||
+		!element_is(list, DIRECT_SQL, T_String) ||
+		!element_is(list, DIRECT_HAS_RETURNING, T_Boolean) ||
+		!element_is_attributes(list, DIRECT_ATTRIBUTES) ||
+		!element_is(list, DIRECT_SET_PROCESSED, T_Boolean))
+		return false;
+
+	peer->sql = strVal(list_nth(list, DIRECT_SQL));
+	peer->has_returning = boolVal(list_nth(list, DIRECT_HAS_RETURNING));
+	peer->attributes = (List *) list_nth(list, DIRECT_ATTRIBUTES);
+	peer->set_processed = boolVal(list_nth(list, DIRECT_SET_PROCESSED));
+	return true;
+}
+
+static bool
+element_is(const List *list, int i, NodeTag tag)
+{
+	const Node *element = list_nth(list, i);
+
+	return element != NULL && nodeTag(element) == tag;
+}
+
+/* A list of attribute numbers; an empty one is NIL. */
+static bool
+element_is_attributes(const List *list, int i)
+{
+	const Node *element = list_nth(list, i);
+
+	return element == NULL || IsA(element, IntList);
+}

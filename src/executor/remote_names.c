@@ -1,0 +1,104 @@
+/*-------------------------------------------------------------------------
+ * remote_names.c
+ *	  Options of foreign tables, and the names that tables and columns have
+ *	  on their storage node.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "commands/defrem.h"
+#include "foreign/foreign.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "executor/executor_internal.h"
+
+static DefElem *find_option(List *options, const char *name);
+
+List *
+shuttle_foreign_options(Oid relid)
+{
+	ForeignTable *table = GetForeignTable(relid);
+	ForeignServer *server = GetForeignServer(table->serverid);
+
+	return list_concat_copy(table->options, server->options);
+}
+
+const char *
+shuttle_option_text(List *options, const char *name)
+{
+	DefElem    *option = find_option(options, name);
+
+	return option == NULL ? NULL : defGetString(option);
+}
+
+bool
+shuttle_option_bool(List *options, const char *name, bool otherwise)
+{
+	DefElem    *option = find_option(options, name);
+
+	return option == NULL ? otherwise : defGetBoolean(option);
+}
+
+int
+shuttle_option_int(List *options, const char *name, int otherwise)
+{
+	const char *text = shuttle_option_text(options, name);
+	int			value;
+
+	/* The validator has seen it; a value that is none counts as not set. */
+	return text !=NULL && parse_int(text, &value, 0, NULL) ? value : otherwise;
+}
+
+int
+shuttle_option_kb(List *options, const char *name, int otherwise)
+{
+	const char *text = shuttle_option_text(options, name);
+	int			value;
+
+	return text !=NULL && parse_int(text, &value, GUC_UNIT_KB, NULL) ?
+				value : otherwise;
+}
+
+static DefElem *
+find_option(List *options, const char *name)
+{
+	ListCell   *cell;
+
+	foreach(cell, options)
+	{
+		DefElem    *option = lfirst_node(DefElem, cell);
+
+		if (strcmp(option->defname, name) == 0)
+			return option;
+	}
+	return NULL;
+}
+
+void
+shuttle_append_remote_table(StringInfo sql, Relation rel)
+{
+	List	   *options = GetForeignTable(RelationGetRelid(rel))->options;
+	const char *schema = shuttle_option_text(options, "schema_name");
+	const char *table = shuttle_option_text(options, "table_name");
+
+	if (schema == NULL)
+		schema = get_namespace_name(RelationGetNamespace(rel));
+	if (table == NULL)
+		table = RelationGetRelationName(rel);
+	appendStringInfo(sql, "%s.%s",
+					 quote_identifier(schema), quote_identifier(table));
+}
+
+void
+shuttle_append_remote_column(StringInfo sql, Relation rel, AttrNumber attribute)
+{
+	List	   *options = GetForeignColumnOptions(RelationGetRelid(rel), attribute);
+	const char *column = shuttle_option_text(options, "column_name");
+
+	if (column == NULL)
+		column = NameStr(TupleDescAttr(RelationGetDescr(rel), attribute - 1)->attname);
+	appendStringInfoString(sql, quote_identifier(column));
+}

@@ -1,0 +1,224 @@
+/*-------------------------------------------------------------------------
+ * row_goal.c
+ *	  Tells each Look Ahead how many outer rows the plan will take, and each
+ *	  foreign scan how many rows.
+ *
+ * A goal comes from LIMIT, from the row count of an executor run (FETCH), or
+ * from an EXISTS; it is passed down through nodes that hand on rows as they
+ * come, and ends at nodes that read all of their input first.  Scans that
+ * lock rows are told again by each run: they never lock more at a time than
+ * the run will take (trap 21).
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/executor_internal.h"
+#include "executor/look_ahead_internal.h"
+#include "executor/shuttle_executor.h"
+
+/* Rows that a node will be asked for; 0: all. */
+typedef struct RowGoal
+{
+	double		rows;
+	double		locks;			/* most that a plan may need before it has
+								 * what it wants; 0: all */
+} RowGoal;
+
+static const RowGoal all_rows = {0, 0};
+
+static ExecutorRun_hook_type previous_run = NULL;
+
+static void set_goals_of(PlanState **nodes, int nnodes, RowGoal goal);
+static void set_goals_of_subplans(List *subplans);
+
+/* Where only a part of the rows may be wanted and nobody says how many. */
+#define UNKNOWN_GOAL	32
+
+/*
+ * A LIMIT's number: NULL is none (0); negative where it cannot be known before
+ * the node itself evaluates it.
+ */
+static double
+limit_value(LimitState *node, Node *expression, ExprState *state)
+{
+	Datum		value;
+	bool		isnull;
+
+	if (expression == NULL)
+		return 0;
+	if (!IsA(expression, Const) &&
+		(!IsA(expression, Param) ||
+		 ((Param *) expression)->paramkind != PARAM_EXTERN))
+		return -1;
+	value = ExecEvalExprSwitchContext(state, node->ps.ps_ExprContext, &isnull);
+	return isnull ? 0 : (double) DatumGetInt64(value);
+}
+
+static double
+goal_below_limit(LimitState *node)
+{
+	Limit	   *plan = (Limit *) node->ps.plan;
+	double		count = limit_value(node, plan->limitCount, node->limitCount);
+	double		offset = limit_value(node, plan->limitOffset, node->limitOffset);
+
+	if (count < 0 || offset < 0)
+		return UNKNOWN_GOAL;
+	return count == 0 && plan->limitCount == NULL ? 0 : Max(count, 1) + offset;
+}
+
+/*
+ * Outer rows that a loop needs for so many of its own: by the share of them
+ * that is expected to come out, but never more than twice as many, as the
+ * batches double anyway.
+ */
+static double
+goal_of_outer(const PlanState *node, double goal)
+{
+	double		rows = Max(node->plan->plan_rows, 1);
+	double		outer = Max(outerPlan(node->plan)->plan_rows, 1);
+
+	return ceil(Min(goal * 2, Max(1, goal * outer / rows)));
+}
+
+/* What a node's goal means for its children. */
+static void
+goals_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
+{
+	RowGoal		unknown = {goal.rows > 0 ? UNKNOWN_GOAL : 0, goal.locks};
+
+	*outer = *inner = all_rows;
+	switch (nodeTag(node))
+	{
+		case T_LimitState:
+			outer->rows = outer->locks = goal_below_limit((LimitState *) node);
+			break;
+		case T_NestLoopState:
+			outer->rows = goal.rows > 0 ? goal_of_outer(node, goal.rows) : 0;
+			inner->rows = ((JoinState *) node)->single_match ? 1 : 0;
+
+			/* One that needs no row of the outer side may be all of a table. */
+			if (inner->rows == 0 && ((NestLoop *) node->plan)->nestParams == NIL)
+				inner->rows = unknown.rows;
+			outer->locks = inner->locks = goal.locks;
+			break;
+		case T_HashJoinState:
+			outer->rows = goal.rows > 0 ? goal_of_outer(node, goal.rows) : 0;
+			outer->locks = goal.locks;
+			break;
+		case T_MergeJoinState:
+			*outer = *inner = unknown;
+			break;
+		case T_CustomScanState:
+			*outer = shuttle_is_look_ahead(node) ? goal : unknown;
+			break;
+		case T_ResultState:
+		case T_ProjectSetState:
+		case T_LockRowsState:
+		case T_MaterialState:
+		case T_MemoizeState:
+		case T_SubqueryScanState:
+		case T_AppendState:
+		case T_MergeAppendState:
+			*outer = goal;
+			break;
+		case T_UniqueState:
+		case T_GroupState:
+		case T_WindowAggState:
+		case T_IncrementalSortState:
+		case T_SetOpState:
+			*outer = unknown;
+			break;
+		case T_AggState:
+			if (((Agg *) node->plan)->aggstrategy == AGG_SORTED)
+				*outer = unknown;
+			break;
+		default:
+			break;
+	}
+}
+
+/* Passes a goal to a node and all below it. */
+static void
+set_goals(PlanState *node, RowGoal goal)
+{
+	RowGoal		outer_goal;
+	RowGoal		inner_goal;
+
+	if (node == NULL)
+		return;
+	if (shuttle_is_look_ahead(node) && ((LookAheadState *) node)->linked)
+		shuttle_look_ahead_set_goal((LookAheadState *) node, goal.rows,
+									goal.locks);
+	if (IsA(node, ForeignScanState))
+		shuttle_foreign_scan_set_goal((ForeignScanState *) node, goal.rows,
+									  goal.locks);
+	goals_of_children(node, goal, &outer_goal, &inner_goal);
+	set_goals(outerPlanState(node), outer_goal);
+	set_goals(innerPlanState(node), inner_goal);
+	if (IsA(node, AppendState))
+		set_goals_of(((AppendState *) node)->appendplans,
+					 ((AppendState *) node)->as_nplans, outer_goal);
+	if (IsA(node, MergeAppendState))
+		set_goals_of(((MergeAppendState *) node)->mergeplans,
+					 ((MergeAppendState *) node)->ms_nplans, outer_goal);
+	if (IsA(node, SubqueryScanState))
+		set_goals(((SubqueryScanState *) node)->subplan, outer_goal);
+	set_goals_of_subplans(node->initPlan);
+	set_goals_of_subplans(node->subPlan);
+}
+
+static void
+set_goals_of_subplans(List *subplans)
+{
+	static const RowGoal one_row = {1, 1};
+	ListCell   *lc;
+
+	foreach(lc, subplans)
+	{
+		SubPlanState *subplan = (SubPlanState *) lfirst(lc);
+
+		set_goals(subplan->planstate,
+				  subplan->subplan->subLinkType == EXISTS_SUBLINK ? one_row : all_rows);
+	}
+}
+
+static void
+set_goals_of(PlanState **nodes, int nnodes, RowGoal goal)
+{
+	for (int i = 0; i < nnodes; i++)
+		set_goals(nodes[i], goal);
+}
+
+/* At the first run, when it is known how many rows it will take; where rows
+ * are locked, at every run. */
+static void
+run_executor(SHUTTLE_EXECUTOR_RUN_PARAMETERS)
+{
+	if (shuttle_reads_foreign_table(queryDesc->plannedstmt) &&
+		(!queryDesc->already_executed ||
+		 queryDesc->plannedstmt->rowMarks != NIL))
+	{
+		MemoryContext old = MemoryContextSwitchTo(queryDesc->estate->es_query_cxt);
+		RowGoal		goal = {count, count};
+
+		set_goals(queryDesc->planstate, goal);
+		MemoryContextSwitchTo(old);
+	}
+	if (previous_run != NULL)
+		previous_run(SHUTTLE_EXECUTOR_RUN_ARGUMENTS);
+	else
+		standard_ExecutorRun(SHUTTLE_EXECUTOR_RUN_ARGUMENTS);
+}
+
+void
+shuttle_row_goal_init(void)
+{
+	previous_run = ExecutorRun_hook;
+	ExecutorRun_hook = run_executor;
+}

@@ -1,0 +1,102 @@
+/*-------------------------------------------------------------------------
+ * shuttle_executor.h
+ *	  Door of the executor room: Look Ahead, served scans, and the callbacks
+ *	  of foreign tables on our wrapper.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_EXECUTOR_H
+#define SHUTTLE_EXECUTOR_H
+
+#include "foreign/fdwapi.h"
+#include "nodes/extensible.h"
+
+/* ---- foreign tables on the wrapper shuttle (foreign_*.c) */
+
+/*
+ * Lays every callback that executes over a routine that plans: scans, direct
+ * modify, row modify, COPY, TRUNCATE, ANALYZE, IMPORT, EXPLAIN.
+ * planner: postgres_fdw's own routine, for the printing of what it planned;
+ * must live as long as the session.
+ */
+extern void shuttle_foreign_fill_routine(FdwRoutine *routine,
+										 const FdwRoutine *planner);
+
+/* True where a routine is ours, and not postgres_fdw's. */
+extern bool shuttle_foreign_is_ours(const FdwRoutine *routine);
+
+/* ---- Look Ahead (look_ahead_plan.c, link.c) */
+
+/* Whether a Look Ahead prefetches for local index scans. */
+typedef enum ShuttleLocalUse
+{
+	SHUTTLE_LOCAL_NOT,
+	SHUTTLE_LOCAL_TOO,			/* beside what it asks for */
+	SHUTTLE_LOCAL_ONLY
+} ShuttleLocalUse;
+
+/* What the planner decides for one Look Ahead. */
+typedef struct ShuttleLookAheadPlan
+{
+	int			batch_size;		/* outer rows */
+	List	   *certain;		/* of int: subqueries evaluated for each row */
+	List	   *conditional;	/* of int: others that it looks ahead for */
+	ShuttleLocalUse local;
+} ShuttleLookAheadPlan;
+
+/*
+ * Makes the plan node.  scan_targetlist describes the outer's columns for
+ * EXPLAIN; targetlist hands them on unchanged.  Costs are the caller's.
+ */
+extern CustomScan *shuttle_look_ahead_make(Plan *outer, List *targetlist,
+										   List *scan_targetlist,
+										   const ShuttleLookAheadPlan *plan);
+
+extern bool shuttle_is_look_ahead_plan(const Plan *plan);
+
+/* Has a Look Ahead prefetch for local index scans as well. */
+extern void shuttle_look_ahead_add_local(CustomScan *scan);
+
+/* Makes a routed append over an Append; target lists as above. */
+extern bool shuttle_is_routed_append_plan(const Plan *plan);
+extern CustomScan *shuttle_routed_append_make(Plan *append, List *targetlist,
+											  List *scan_targetlist);
+
+/* Layout of custom_private; unpack asserts it. */
+extern List *shuttle_look_ahead_pack(const ShuttleLookAheadPlan *plan);
+extern void shuttle_look_ahead_unpack(const List *packed,
+									  ShuttleLookAheadPlan *plan);
+
+/* True where a foreign table's server can be asked for batches of keys; the
+ * table's routine, where it is at hand, spares a look-up. */
+extern bool shuttle_can_look_ahead(const FdwRoutine *routine, Oid serverid);
+
+/* True where the server is on our wrapper; on stock postgres_fdw. */
+extern bool shuttle_server_is_ours(Oid serverid);
+extern bool shuttle_server_is_peer(Oid serverid);
+
+/* postgres_fdw's own routine; its library is loaded if it was not. */
+extern const FdwRoutine *shuttle_peer_get_routine(void);
+
+/* True where a scan's parameters can be asked for in batches: its SELECT and
+ * their types are such that a request can be made. */
+extern bool shuttle_scan_can_batch(const ForeignScan *scan);
+
+/* True where a plan can have a foreign scan; looks at its range table. */
+extern bool shuttle_reads_foreign_table(const PlannedStmt *statement);
+
+/* A scan's SELECT with unknown values for its parameters, or NULL where the
+ * plan's shape is not the known one; in the current context. */
+extern char *shuttle_scan_sql_without_values(const ForeignScan *scan);
+
+/*
+ * Puts a TABLESAMPLE clause behind a table's name in the scan's SELECT.
+ * alias: the n of its alias rn; 0: the scan is of one table.
+ * Returns false where the SELECT is not of the known shape.
+ */
+extern bool shuttle_scan_add_sample(ForeignScan *scan, int alias,
+									const char *clause);
+
+/* Registers plan nodes and installs hooks; called by _PG_init. */
+extern void shuttle_executor_init(void);
+
+#endif							/* SHUTTLE_EXECUTOR_H */

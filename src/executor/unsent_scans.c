@@ -1,0 +1,101 @@
+/*-------------------------------------------------------------------------
+ * unsent_scans.c
+ *	  Foreign scans that were begun and not asked for yet.
+ *
+ * A read must see its node as it was before its statement (trap 24), and
+ * scans are asked for when they are first read, which may be after the
+ * statement's first write.  So a write first sends what was begun on its node
+ * and depends on nothing that the plan computes.  The scans of an outer
+ * statement are sent as well when a function writes: their snapshot is older.
+ *
+ * Memory: members live in the memory of their executor run and leave the
+ * list, by a reset callback, before it goes.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "executor/executor_internal.h"
+
+static ShuttleUnsentScan *first_unsent = NULL;
+static uint64 latest_number = 0;
+
+static void
+remove_at_reset(void *arg)
+{
+	shuttle_unsent_remove(arg);
+}
+
+void
+shuttle_unsent_add(ShuttleUnsentScan *unsent, ForeignScanState *scan,
+				   ShuttleNode *node)
+{
+	MemoryContext query_cxt = scan->ss.ps.state->es_query_cxt;
+	MemoryContextCallback *callback;
+
+	Assert(!unsent->listed);
+	callback = MemoryContextAlloc(query_cxt, sizeof(MemoryContextCallback));
+	callback->func = remove_at_reset;
+	callback->arg = unsent;
+
+	unsent->scan = scan;
+	unsent->node = node;
+	unsent->number = ++latest_number;
+	unsent->previous = NULL;
+	unsent->next = first_unsent;
+	if (first_unsent != NULL)
+		first_unsent->previous = unsent;
+	first_unsent = unsent;
+	unsent->listed = true;
+	MemoryContextRegisterResetCallback(query_cxt, callback);
+}
+
+void
+shuttle_unsent_remove(ShuttleUnsentScan *unsent)
+{
+	if (!unsent->listed)
+		return;
+	if (unsent->previous != NULL)
+		unsent->previous->next = unsent->next;
+	else
+		first_unsent = unsent->next;
+	if (unsent->next != NULL)
+		unsent->next->previous = unsent->previous;
+	unsent->listed = false;
+}
+
+bool
+shuttle_unsent_any(void)
+{
+	return first_unsent != NULL;
+}
+
+uint64
+shuttle_unsent_number(void)
+{
+	return latest_number;
+}
+
+void
+shuttle_unsent_send_all(ShuttleNode *node)
+{
+	shuttle_unsent_send_older(node, latest_number);
+}
+
+void
+shuttle_unsent_send_older(ShuttleNode *node, uint64 begun)
+{
+	ShuttleUnsentScan *unsent = first_unsent;
+
+	while (unsent != NULL)
+	{
+		ShuttleUnsentScan *next = unsent->next;
+
+		/* Sending takes it off the list; locking scans stay on it. */
+		if (unsent->node == node && unsent->number <= begun &&
+			shuttle_foreign_scan_can_start(unsent->scan))
+			shuttle_foreign_scan_send(unsent->scan, true);
+		unsent = next;
+	}
+}

@@ -1,0 +1,549 @@
+/*-------------------------------------------------------------------------
+ * write_buffer.c
+ *	  Rows of one table that are written by one request for many of them.
+ *
+ * Rows are kept as values until they are sent.  What is sent at once is a
+ * piece; its answer tells how many rows were written, and returns those that
+ * RETURNING wants.
+ *
+ * Rules: of several changes of one row in a statement the first counts, as in
+ * core.  Fewer rows changed than named is an error unless something on the
+ * node may have wanted it (trap 23); more is one always (trap 22).
+ *
+ * Memory: rows that wait are in rows_cxt, reset when they are sent; a piece in
+ * a context of its own, which also owns its request, until its last row is
+ * returned.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/detoast.h"
+#include "access/htup_details.h"
+#include "executor/executor.h"
+#include "utils/builtins.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
+#include "executor/write_internal.h"
+
+/* Rows that were sent in one request. */
+typedef struct SentPiece
+{
+	MemoryContext cxt;
+	ShuttleRequest *request;	/* NULL: its answer was read */
+	int			nrows;
+
+	/* For RETURNING, for each row sent. */
+	uint64	   *numbers;
+	MinimalTuple *plan_rows;
+	bool	   *written;
+	HeapTuple  *returned;		/* NULL: no column is wanted */
+	int			next;			/* row that was not handed out */
+} SentPiece;
+
+struct ShuttleWriteBuffer
+{
+	bool		by_ctid;		/* UPDATE, DELETE */
+	bool		returns;		/* RETURNING is to be evaluated */
+	TupleDesc	desc;			/* of values */
+	TupleTableSlot *values_slot;
+	TupleTableSlot *plan_slot;	/* NULL: RETURNING needs none */
+	ShuttleDecoder *decoder;	/* NULL: no column is returned */
+	HTAB	   *named;			/* ctids of this statement; NULL: none */
+
+	MemoryContext rows_cxt;
+	ShuttleWaitingRow *rows;
+	int			nrows;
+	int			size;
+	int64		nbytes;
+	int64		nsent_bytes;	/* of pieces that were not waited for */
+
+	ShuttleRequest *asked;		/* what the node says of the table */
+	ShuttleRemoteTable *table;	/* while a piece is made or judged */
+	char	   *sql;			/* of many rows, in the query's context */
+	List	   *pieces;			/* oldest first */
+};
+
+static TupleDesc describe_values(const ShuttleWrite *write);
+static bool is_named_again(ShuttleWriteBuffer *buffer, ItemPointer ctid);
+static int64 copy_values(ShuttleWrite *write, TupleTableSlot *slot, ShuttleWaitingRow *row);
+static void send_piece(ShuttleWrite *write, const char *sql, int nparams,
+					   const char *const *values, int nest_level);
+static uint64 finish_piece(ShuttleWrite *write, SentPiece *piece);
+static void judge_count(ShuttleWrite *write, int nsent, uint64 nwritten);
+static void keep_returned(ShuttleWrite *write, SentPiece *piece, uint64 nwritten);
+
+void
+shuttle_write_buffer_create(ShuttleWrite *write)
+{
+	EState	   *estate = write->estate;
+	MemoryContext old_cxt = MemoryContextSwitchTo(estate->es_query_cxt);
+	ShuttleWriteBuffer *buffer = palloc0_object(ShuttleWriteBuffer);
+
+	buffer->by_ctid = write->operation != CMD_INSERT;
+	buffer->returns = write->target->ri_projectReturning != NULL;
+	buffer->desc = describe_values(write);
+	buffer->values_slot = MakeSingleTupleTableSlot(buffer->desc, &TTSOpsMinimalTuple);
+	if (write->decoder != NULL)
+		buffer->decoder = shuttle_decoder_create(RelationGetDescr(write->rel),
+												 write->peer.attributes,
+												 buffer->by_ctid ? 1 : 0,
+												 write->rel, estate->es_query_cxt);
+	if (buffer->by_ctid)
+	{
+		HASHCTL		control = {
+			.keysize = sizeof(ItemPointerData),
+			.entrysize = sizeof(ItemPointerData),
+			.hcxt = estate->es_query_cxt,
+		};
+
+		buffer->named = hash_create("shuttle rows named", 256, &control,
+									HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+		if (buffer->returns)
+		{
+			PlanState  *source = outerPlanState(write->node);
+
+			buffer->plan_slot =
+				MakeSingleTupleTableSlot(ExecGetResultType(source),
+										 ExecGetResultSlotOps(source, NULL));
+		}
+		buffer->asked = shuttle_remote_table_ask(write->rel, write->storage_node,
+												 shuttle_foreign_snapshot(estate),
+												 estate->es_query_cxt);
+	}
+	buffer->rows_cxt = AllocSetContextCreate(estate->es_query_cxt,
+											 "shuttle write buffer",
+											 ALLOCSET_DEFAULT_SIZES);
+	write->buffer = buffer;
+	MemoryContextSwitchTo(old_cxt);
+}
+
+/* The row type of the attributes that travel. */
+static TupleDesc
+describe_values(const ShuttleWrite *write)
+{
+	TupleDesc	desc = CreateTemplateTupleDesc(write->nattributes);
+
+	for (int i = 0; i < write->nattributes; i++)
+		TupleDescCopyEntry(desc, i + 1, RelationGetDescr(write->rel),
+						   write->attributes[i]);
+	return desc;
+}
+
+/* ---- rows in */
+
+void
+shuttle_write_buffer_add(ShuttleWrite *write, TupleTableSlot *slot,
+						 TupleTableSlot *plan_slot, uint64 number)
+{
+	ShuttleWriteBuffer *buffer = write->buffer;
+	MemoryContext old_cxt;
+	ShuttleWaitingRow *row;
+	ItemPointer ctid = NULL;
+
+	if (buffer->by_ctid)
+	{
+		bool		is_null;
+
+		ctid = (ItemPointer) DatumGetPointer(ExecGetJunkAttribute(plan_slot,
+																  write->ctid_column,
+																  &is_null));
+		if (is_null)
+			elog(ERROR, "ctid is NULL");
+		if (is_named_again(buffer, ctid))
+			return;
+	}
+	old_cxt = MemoryContextSwitchTo(buffer->rows_cxt);
+	if (buffer->nrows == buffer->size)
+	{
+		buffer->size = Max(64, buffer->size * 2);
+		buffer->rows = buffer->rows == NULL ?
+			MemoryContextAllocHuge(buffer->rows_cxt, sizeof(ShuttleWaitingRow) * buffer->size) :
+			repalloc_huge(buffer->rows, sizeof(ShuttleWaitingRow) * buffer->size);
+	}
+	row = &buffer->rows[buffer->nrows++];
+	row->number = number;
+	if (ctid != NULL)
+	{
+		row->ctid = *ctid;
+		row->tableoid = shuttle_target_rows_decode(write->rows, &row->ctid);
+	}
+	row->plan_row = NULL;
+	buffer->nbytes += copy_values(write, slot, row) + sizeof(ShuttleWaitingRow);
+	if (buffer->plan_slot != NULL)
+	{
+		row->plan_row = ExecCopySlotMinimalTuple(plan_slot);
+		buffer->nbytes += row->plan_row->t_len;
+	}
+	MemoryContextSwitchTo(old_cxt);
+}
+
+/* True where the statement has named the row before. */
+static bool
+is_named_again(ShuttleWriteBuffer *buffer, ItemPointer ctid)
+{
+	bool		found;
+
+	(void) hash_search(buffer->named, ctid, HASH_ENTER, &found);
+	return found;
+}
+
+/* Returns how many bytes the values have when they are sent, roughly. */
+static int64
+copy_values(ShuttleWrite *write, TupleTableSlot *slot, ShuttleWaitingRow *row)
+{
+	ShuttleWriteBuffer *buffer = write->buffer;
+	Datum	   *values = palloc_array(Datum, Max(write->nattributes, 1));
+	bool	   *nulls = palloc_array(bool, Max(write->nattributes, 1));
+	int64		nbytes;
+
+	for (int i = 0; i < write->nattributes; i++)
+		values[i] = slot_getattr(slot, write->attributes[i], &nulls[i]);
+	row->values = shuttle_form_minimal_tuple(buffer->desc, values, nulls);
+	nbytes = row->values->t_len;
+
+	/* A value that lies in a TOAST table is as large as it is there. */
+	for (int i = 0; i < write->nattributes; i++)
+	{
+		if (!nulls[i] && TupleDescAttr(buffer->desc, i)->attlen == -1 &&
+			VARATT_IS_EXTERNAL(DatumGetPointer(values[i])))
+			nbytes += toast_raw_datum_size(values[i]);
+	}
+	pfree(values);
+	pfree(nulls);
+	return nbytes;
+}
+
+bool
+shuttle_write_buffer_has_rows(const ShuttleWrite *write)
+{
+	return write->buffer->nrows > 0;
+}
+
+bool
+shuttle_write_buffer_is_full(const ShuttleWrite *write)
+{
+	return write->buffer->nbytes >= shuttle_settings.write_buffer_size_kb * (int64) 1024 ||
+		(write->row_limit > 0 && write->buffer->nrows >= write->row_limit);
+}
+
+bool
+shuttle_write_buffer_is_ahead(const ShuttleWrite *write)
+{
+	return write->buffer->nsent_bytes >= shuttle_settings.write_buffer_size_kb * (int64) 1024;
+}
+
+/* ---- sending */
+
+/*
+ * What the node says of the table; asks, or waits, where it must.  asked: the
+ * request that is under way, or NULL.
+ */
+static ShuttleRemoteTable *
+read_table(ShuttleWrite *write, ShuttleRequest *asked)
+{
+	ShuttleNode *node = write->storage_node;
+	ShuttleRemoteTable *table = shuttle_remote_table_find(write->rel, node);
+
+	if (table == NULL)
+	{
+		if (asked == NULL)
+			asked = shuttle_remote_table_ask(write->rel, node,
+											 shuttle_foreign_snapshot(write->estate),
+											 write->estate->es_query_cxt);
+		table = shuttle_remote_table_read(asked, write->rel, node);
+	}
+	if (asked != NULL)
+		shuttle_request_close(asked);
+	return table;
+}
+
+static void
+need_table(ShuttleWrite *write)
+{
+	ShuttleWriteBuffer *buffer = write->buffer;
+
+	buffer->table = read_table(write, buffer->asked);
+	buffer->asked = NULL;
+}
+
+bool
+shuttle_write_is_plain(ShuttleWrite *write)
+{
+	return read_table(write, NULL)->plain;
+}
+
+/*
+ * One row, or rows of a table that nothing is known of yet, need no types: the
+ * INSERT has a list of VALUES then, and the node is asked beside it.
+ */
+static bool
+travels_as_values(ShuttleWrite *write)
+{
+	ShuttleWriteBuffer *buffer = write->buffer;
+
+	if (buffer->nrows == 1)
+		return !buffer->by_ctid || !buffer->returns;
+	return !buffer->by_ctid && buffer->asked == NULL &&
+		buffer->nrows * write->nattributes <= SHUTTLE_MAX_PARAMETERS &&
+		shuttle_remote_table_find(write->rel, write->storage_node) == NULL;
+}
+
+void
+shuttle_write_buffer_send(ShuttleWrite *write, int nest_level)
+{
+	ShuttleWriteBuffer *buffer = write->buffer;
+	ShuttleWaitingRows rows = {
+		.by_ctid = buffer->by_ctid,
+		.nrows = buffer->nrows,
+		.rows = buffer->rows,
+		.slot = buffer->values_slot,
+	};
+
+	MemoryContextReset(write->work_cxt);
+	if (travels_as_values(write))
+	{
+		const char *sql = shuttle_write_values_sql(write, buffer->nrows);
+		int			nparams = write->nvalues * buffer->nrows;
+		bool		ask = buffer->nrows > 1;
+
+		if (buffer->by_ctid && OidIsValid(buffer->rows[0].tableoid) &&
+			write->sql_by_table != NULL)
+		{
+			sql = write->sql_by_table;
+			nparams++;
+		}
+		send_piece(write, sql, nparams, shuttle_write_print_rows(write, &rows),
+				   nest_level);
+		if (ask)
+			buffer->asked = shuttle_remote_table_ask(write->rel, write->storage_node,
+													 shuttle_foreign_snapshot(write->estate),
+													 write->estate->es_query_cxt);
+		return;
+	}
+
+	need_table(write);
+	if (buffer->sql == NULL)
+	{
+		MemoryContext old_cxt = MemoryContextSwitchTo(write->estate->es_query_cxt);
+
+		buffer->sql = shuttle_write_array_sql(write, buffer->table);
+		MemoryContextSwitchTo(old_cxt);
+	}
+	send_piece(write, buffer->sql, write->nvalues + buffer->by_ctid,
+			   shuttle_write_print_arrays(write, &rows, buffer->table),
+			   nest_level);
+}
+
+/* Sends the rows that wait, as values were made of them. */
+static void
+send_piece(ShuttleWrite *write, const char *sql, int nparams,
+		   const char *const *values, int nest_level)
+{
+	ShuttleWriteBuffer *buffer = write->buffer;
+	MemoryContext cxt = AllocSetContextCreate(write->estate->es_query_cxt,
+											  "shuttle written piece",
+											  ALLOCSET_SMALL_SIZES);
+	MemoryContext old_cxt = MemoryContextSwitchTo(cxt);
+	SentPiece  *piece = palloc0_object(SentPiece);
+	ShuttleStatement statement = {
+		.sql = sql,
+		.nparams = nparams,
+		.values = values,
+		.effect = SHUTTLE_WRITES,
+		.snapshot = shuttle_foreign_snapshot(write->estate),
+		.nest_level = nest_level,
+		.counters = &write->counters,
+	};
+
+	piece->cxt = cxt;
+	piece->nrows = buffer->nrows;
+	if (buffer->returns)
+	{
+		piece->numbers = palloc_array(uint64, buffer->nrows);
+		piece->plan_rows = palloc_array(MinimalTuple, buffer->nrows);
+		piece->written = palloc0_array(bool, buffer->nrows);
+		piece->returned = palloc0_array(HeapTuple, buffer->nrows);
+		for (int i = 0; i < buffer->nrows; i++)
+		{
+			piece->numbers[i] = buffer->rows[i].number;
+			piece->plan_rows[i] = buffer->rows[i].plan_row == NULL ? NULL :
+				shuttle_copy_minimal_tuple(buffer->rows[i].plan_row);
+		}
+	}
+	piece->request = shuttle_request_send(write->storage_node, &statement, cxt);
+	shuttle_count(&write->counters, SHUTTLE_WRITE_REQUESTS, buffer->nrows);
+
+	MemoryContextSwitchTo(write->estate->es_query_cxt);
+	buffer->pieces = lappend(buffer->pieces, piece);
+	MemoryContextSwitchTo(old_cxt);
+
+	MemoryContextReset(buffer->rows_cxt);
+	buffer->rows = NULL;
+	buffer->nrows = buffer->size = 0;
+	buffer->nsent_bytes += buffer->nbytes;
+	buffer->nbytes = 0;
+	MemoryContextReset(write->work_cxt);
+}
+
+/* ---- answers */
+
+uint64
+shuttle_write_buffer_finish(ShuttleWrite *write)
+{
+	ShuttleWriteBuffer *buffer = write->buffer;
+	uint64		nwritten = 0;
+	ListCell   *cell;
+
+	buffer->nsent_bytes = 0;
+	foreach(cell, buffer->pieces)
+	{
+		SentPiece  *piece = lfirst(cell);
+
+		if (piece->request == NULL)
+			continue;
+		nwritten += finish_piece(write, piece);
+		if (!buffer->returns)
+		{
+			MemoryContextDelete(piece->cxt);
+			buffer->pieces = foreach_delete_current(buffer->pieces, cell);
+		}
+	}
+	return nwritten;
+}
+
+static uint64
+finish_piece(ShuttleWrite *write, SentPiece *piece)
+{
+	uint64		nwritten;
+
+	/*
+	 * An error may mean that the node's table was changed, in a transaction
+	 * that goes on after a savepoint; nothing is reset then.
+	 */
+	PG_TRY();
+	{
+		nwritten = shuttle_request_finish(piece->request);
+	}
+	PG_CATCH();
+	{
+		shuttle_remote_table_forget(write->rel, write->storage_node);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+
+	if (write->buffer->by_ctid || write->node->ps.plan == NULL)
+		judge_count(write, piece->nrows, nwritten);
+	if (write->buffer->returns)
+		keep_returned(write, piece, nwritten);
+	shuttle_request_close(piece->request);
+	piece->request = NULL;
+	return nwritten;
+}
+
+/*
+ * The scan locked its rows, so that nobody else can have taken one away; and a
+ * COPY has counted its rows.
+ */
+static void
+judge_count(ShuttleWrite *write, int nsent, uint64 nwritten)
+{
+	if (nwritten > nsent)
+		shuttle_write_refuse_several(write, nwritten);
+	if (nwritten == nsent)
+		return;
+
+	/* What is known may be older than a trigger. */
+	shuttle_remote_table_forget(write->rel, write->storage_node);
+	need_table(write);
+	if (write->buffer->table->plain || !write->buffer->by_ctid)
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("could not write all rows of foreign table \"%s\" due to concurrent changes",
+						RelationGetRelationName(write->rel)),
+				 errdetail("Storage node \"%s\" wrote " UINT64_FORMAT " of %d rows.",
+						   shuttle_node_name(write->storage_node), nwritten, nsent),
+				 errhint("Repeat the transaction.")));
+}
+
+/*
+ * Keeps the rows returned, each in the place of the row that it answers.  An
+ * INSERT does not tell it: the rows come in the order in which they were sent,
+ * and where there are fewer, that is all that is known.
+ */
+static void
+keep_returned(ShuttleWrite *write, SentPiece *piece, uint64 nwritten)
+{
+	ShuttleWriteBuffer *buffer = write->buffer;
+	MemoryContext old_cxt = MemoryContextSwitchTo(piece->cxt);
+	ShuttleRow	row;
+	int			place = 0;
+
+	if (buffer->decoder == NULL && !buffer->by_ctid)
+		memset(piece->written, true, Min(nwritten, piece->nrows));
+	else
+	{
+		while (shuttle_request_fetch(piece->request, true, &row) == SHUTTLE_ROW)
+		{
+			int			at = place++;
+
+			if (buffer->by_ctid)
+				at = pg_strtoint32(row.values[0]) - 1;
+			if (at < 0 || at >= piece->nrows)
+				elog(ERROR, "storage node returned a row that was not asked for");
+			piece->written[at] = true;
+			if (buffer->decoder != NULL)
+				piece->returned[at] = shuttle_decoder_tuple(buffer->decoder, &row);
+		}
+	}
+	MemoryContextSwitchTo(old_cxt);
+}
+
+bool
+shuttle_write_buffer_peek(ShuttleWrite *write, uint64 *number)
+{
+	ShuttleWriteBuffer *buffer = write->buffer;
+
+	while (buffer->pieces != NIL)
+	{
+		SentPiece  *piece = linitial(buffer->pieces);
+
+		if (piece->request != NULL)
+			return false;
+		while (piece->next < piece->nrows && !piece->written[piece->next])
+			piece->next++;
+		if (piece->next < piece->nrows)
+		{
+			*number = piece->numbers[piece->next];
+			return true;
+		}
+		buffer->pieces = list_delete_first(buffer->pieces);
+		ExecClearTuple(ExecGetReturningSlot(write->estate, write->target));
+		if (buffer->plan_slot != NULL)
+			ExecClearTuple(buffer->plan_slot);
+		MemoryContextDelete(piece->cxt);
+	}
+	return false;
+}
+
+TupleTableSlot *
+shuttle_write_buffer_return(ShuttleWrite *write)
+{
+	ShuttleWriteBuffer *buffer = write->buffer;
+	SentPiece  *piece = linitial(buffer->pieces);
+	int			place = piece->next++;
+	TupleTableSlot *slot = ExecGetReturningSlot(write->estate, write->target);
+
+	if (piece->returned[place] != NULL)
+		ExecForceStoreHeapTuple(piece->returned[place], slot, false);
+	else
+		ExecStoreAllNullTuple(slot);
+	slot->tts_tableOid = RelationGetRelid(write->rel);
+	if (buffer->plan_slot != NULL)
+		ExecForceStoreMinimalTuple(piece->plan_rows[place], buffer->plan_slot, false);
+	return shuttle_project_returning(write->estate, write->target,
+									 write->operation, slot, buffer->plan_slot);
+}

@@ -1,0 +1,212 @@
+/*-------------------------------------------------------------------------
+ * write_internal.h
+ *	  What the files that write rows of foreign tables share.
+ *
+ * A ShuttleWrite writes one table for one statement.  It sends each row at
+ * once, or it is buffered: then it belongs to the run of its ModifyTable, and
+ * its rows go out when the run flushes.
+ *-------------------------------------------------------------------------
+ */
+#ifndef WRITE_INTERNAL_H
+#define WRITE_INTERNAL_H
+
+#include "lib/ilist.h"
+#include "nodes/execnodes.h"
+
+#include "executor/executor_internal.h"
+
+typedef struct ShuttleWrite ShuttleWrite;
+typedef struct ShuttleWriteBuffer ShuttleWriteBuffer;
+typedef struct ShuttleWriteRun ShuttleWriteRun;
+typedef struct ShuttleRemoteTable ShuttleRemoteTable;
+
+/* Of one request; the protocol counts them in 16 bits. */
+#define SHUTTLE_MAX_PARAMETERS 65535
+
+struct ShuttleWrite
+{
+	ModifyTableState *node;
+	ResultRelInfo *target;
+	Relation	rel;
+	EState	   *estate;
+	CmdType		operation;
+	ShuttleNode *storage_node;
+	ShuttlePeerModify peer;
+	ShuttleDecoder *decoder;	/* NULL: nothing is returned */
+
+	/* UPDATE, DELETE */
+	AttrNumber	ctid_column;	/* in the source's rows */
+	ShuttleTargetRows *rows;
+	char	   *sql_by_table;	/* with a condition on tableoid; or NULL */
+
+	int			batch_size;		/* INSERT: rows of one VALUES */
+	int			row_limit;		/* INSERT: rows of one request, where the
+								 * option batch_size says it; else 0 */
+
+	/* values that travel, for each row; UPDATE and DELETE: behind the ctid */
+	int			nattributes;
+	AttrNumber *attributes;
+	FmgrInfo   *output;
+	int			nvalues;		/* with the ctid */
+	const char **values;		/* room for batch_size rows */
+
+	char	   *insert_sql;		/* for insert_rows rows; NULL: for one */
+	int			insert_rows;
+
+	bool		decided;		/* whether it is buffered */
+	ShuttleWriteBuffer *buffer; /* NULL: it is not */
+	MemoryContext work_cxt;
+	ShuttleCounters counters;
+};
+
+/* ---- rows of one request (foreign_modify.c) */
+
+/*
+ * The INSERT of nrows rows with VALUES.  Lives until it is asked for another
+ * number of rows.
+ */
+extern const char *shuttle_write_values_sql(ShuttleWrite *write, int nrows);
+
+/* Raises that more rows were changed than were named (trap 22). */
+extern void shuttle_write_refuse_several(ShuttleWrite *write, uint64 nrows);
+
+/* ---- what a node says of its table (remote_table.c) */
+
+struct ShuttleRemoteTable
+{
+	bool		valid;
+	bool		plain;			/* no trigger, rule or policy changes which
+								 * rows a write writes */
+	char	  **types;			/* of the column of each attribute, without a
+								 * length; NULL: there is none */
+	bool	   *as_declared;	/* that is the foreign table's own type */
+	bool	   *as_text;		/* travels as text and is cast there */
+	char	   *delimiters;		/* between the elements of its arrays */
+};
+
+/* Asks the node, if nothing is known, without waiting; the answer is read by
+ * the next two.  owner: as of shuttle_request_send(). */
+extern ShuttleRequest *shuttle_remote_table_ask(Relation rel, ShuttleNode *node,
+												uint64 snapshot,
+												MemoryContext owner);
+
+/* What is known of the table; NULL: nothing.  Lives until the next command
+ * that changes the foreign table, so for one flush. */
+extern ShuttleRemoteTable *shuttle_remote_table_find(Relation rel, ShuttleNode *node);
+
+/* The node is to be asked again. */
+extern void shuttle_remote_table_forget(Relation rel, ShuttleNode *node);
+
+/* Reads an answer to its end, and waits for it.  Errors: those of the node. */
+extern ShuttleRemoteTable *shuttle_remote_table_read(ShuttleRequest *request,
+													 Relation rel,
+													 ShuttleNode *node);
+
+/* ---- statements for many rows (write_sql.c) */
+
+/*
+ * The statement whose parameters are arrays: of each attribute's values, and
+ * for UPDATE and DELETE of ctids in front of those and of tableoids (NULL: not
+ * known) behind them.  In the current context.
+ */
+extern char *shuttle_write_array_sql(const ShuttleWrite *write,
+									 const ShuttleRemoteTable *table);
+
+/* ---- values of many rows (write_values.c) */
+
+/* A row that waits to be sent. */
+typedef struct ShuttleWaitingRow
+{
+	uint64		number;
+	ItemPointerData ctid;		/* UPDATE, DELETE */
+	Oid			tableoid;		/* of the node; InvalidOid: not known */
+	MinimalTuple values;		/* of the attributes that travel */
+	MinimalTuple plan_row;		/* of the source; NULL: RETURNING needs none */
+} ShuttleWaitingRow;
+
+typedef struct ShuttleWaitingRows
+{
+	bool		by_ctid;
+	int			nrows;
+	ShuttleWaitingRow *rows;
+	TupleTableSlot *slot;		/* for their values */
+} ShuttleWaitingRows;
+
+/*
+ * Texts for the parameters of a statement, in work_cxt.  Of rows: one for each
+ * value; where they have a ctid there is one row, and its tableoid comes last.
+ * Of arrays: as shuttle_write_array_sql() says.
+ */
+extern const char **shuttle_write_print_rows(const ShuttleWrite *write,
+											 const ShuttleWaitingRows *rows);
+extern const char **shuttle_write_print_arrays(const ShuttleWrite *write,
+											   const ShuttleWaitingRows *rows,
+											   const ShuttleRemoteTable *table);
+
+/* ---- buffered rows (write_buffer.c) */
+
+/* Makes the write a buffered one, in the query's context. */
+extern void shuttle_write_buffer_create(ShuttleWrite *write);
+
+/*
+ * Takes a row; its values are copied.  number tells its place among the rows
+ * of its run.
+ */
+extern void shuttle_write_buffer_add(ShuttleWrite *write, TupleTableSlot *slot,
+									 TupleTableSlot *plan_slot, uint64 number);
+
+/* True where the node writes each row that it is sent, or fails.  Waits for
+ * the node's answer where nothing is known of the table. */
+extern bool shuttle_write_is_plain(ShuttleWrite *write);
+
+/* True where rows wait to be sent. */
+extern bool shuttle_write_buffer_has_rows(const ShuttleWrite *write);
+
+/* True where there are so many of them that they are to be sent now; true
+ * where so much was sent that its answer is to be waited for. */
+extern bool shuttle_write_buffer_is_full(const ShuttleWrite *write);
+extern bool shuttle_write_buffer_is_ahead(const ShuttleWrite *write);
+
+/*
+ * Sends what is buffered; waits only for what the node says of the table,
+ * where that was not known.
+ * nest_level: transaction nest level that the rows belong to.
+ */
+extern void shuttle_write_buffer_send(ShuttleWrite *write, int nest_level);
+
+/* Waits for the answers of what was sent; returns how many rows were written.
+ * Errors: those of the node. */
+extern uint64 shuttle_write_buffer_finish(ShuttleWrite *write);
+
+/* The number of the next returned row; false: there is none. */
+extern bool shuttle_write_buffer_peek(ShuttleWrite *write, uint64 *number);
+
+/* Evaluates RETURNING on that row.  The slot is good until the next call. */
+extern TupleTableSlot *shuttle_write_buffer_return(ShuttleWrite *write);
+
+/* ---- ModifyTable (write_run.c) */
+
+/* Installs the hook that finds a statement's ModifyTables; called once. */
+extern void shuttle_write_run_init(void);
+
+/* The run that the write belongs to; NULL: it is not steered by us (COPY). */
+extern ShuttleWriteRun *shuttle_write_run_find(const ModifyTableState *node);
+
+/* Begins the run of a COPY, if it was not begun. */
+extern void shuttle_write_run_begin_copy(ModifyTableState *node);
+
+/* The statement ends: a COPY's rows are flushed, files are closed. */
+extern void shuttle_write_run_end(const ModifyTableState *node);
+
+/* A buffered write takes a row; may send what is buffered. */
+extern void shuttle_write_run_add(ShuttleWriteRun *run, ShuttleWrite *write,
+								  TupleTableSlot *slot,
+								  TupleTableSlot *plan_slot);
+
+/*
+ * Sends what other executor runs than that of estate have buffered for the
+ * node, and waits: called before a request that could see it.
+ */
+extern void shuttle_write_flush_others(ShuttleNode *node, const EState *estate);
+
+#endif							/* WRITE_INTERNAL_H */

@@ -1,0 +1,533 @@
+/*-------------------------------------------------------------------------
+ * write_run.c
+ *	  Steers core's ModifyTable: the rows that it writes to foreign tables of
+ *	  ours are buffered, and flushed at the end of its source.
+ *
+ * The callbacks that write a row take it and return NULL, so that core counts
+ * nothing and evaluates no RETURNING.  Two functions stand around core's: the
+ * source's tells when its last row was read, which is before the AFTER
+ * STATEMENT triggers are queued and before anybody reads the count; there all
+ * nodes are flushed at once, and the true counts are added.  ModifyTable's
+ * own then hands out the rows of RETURNING, in the order of the source.
+ *
+ * A source with a Look Ahead is read to its end before the first row is
+ * written: a batch that is asked for behind the first write on its node would
+ * see that write (trap 24).  The planner puts a Material on top of such a
+ * source; here it is told to keep its rows.
+ *
+ * What is buffered is also sent before anything that could see it: a read of
+ * the same node by another statement (of a function, say), and a savepoint
+ * (which would take it away when it rolls back).
+ *
+ * Memory: a run lives in its query's context and leaves the list of runs, by a
+ * reset callback, before that goes.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/tuplestore.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
+#include "executor/look_ahead_internal.h"
+#include "executor/shuttle_executor.h"
+#include "executor/write_internal.h"
+
+struct ShuttleWriteRun
+{
+	dlist_node	link;			/* in runs, latest first */
+	ModifyTableState *node;
+	PlanState  *source;
+	EState	   *estate;
+	int			nest_level;		/* of the transaction, when it began */
+	uint64		begun;			/* the scans of this time must not see it */
+	ExecProcNodeMtd exec_modify;	/* core's */
+	ExecProcNodeMtd exec_source;
+	bool		read_first;		/* the source was not read yet, and is to be
+								 * read to its end */
+	bool		ended;			/* the source */
+	List	   *writes;			/* ShuttleWrites that are buffered */
+	uint64		nrows;			/* taken so far */
+	Tuplestorestate *returned;	/* RETURNING's rows; NULL: there is none */
+	TupleTableSlot *returned_slot;
+	ErrorData  *error;			/* met where it could not be raised */
+};
+
+static dlist_head runs = DLIST_STATIC_INIT(runs);
+static ExecutorStart_hook_type previous_start = NULL;
+
+static void begin_run(ModifyTableState *node);
+static void remove_at_reset(void *arg);
+static bool may_buffer(ModifyTableState *node);
+static TupleTableSlot *exec_buffered_modify(PlanState *node);
+static TupleTableSlot *exec_source(PlanState *node);
+static TupleTableSlot *next_returned(ShuttleWriteRun *run);
+static void send_rows(ShuttleWriteRun *run, ShuttleWrite *write);
+static void flush(ShuttleWriteRun *run);
+
+/* ---- finding the ModifyTables of a statement */
+
+static void
+start_executor(QueryDesc *query, int eflags)
+{
+	MemoryContext old_cxt;
+	ListCell   *cell;
+
+	if (previous_start != NULL)
+		previous_start(query, eflags);
+	else
+		standard_ExecutorStart(query, eflags);
+	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 || IsParallelWorker() ||
+		(query->operation == CMD_SELECT &&
+		 query->estate->es_auxmodifytables == NIL))
+		return;
+
+	old_cxt = MemoryContextSwitchTo(query->estate->es_query_cxt);
+	if (IsA(query->planstate, ModifyTableState))
+		begin_run(castNode(ModifyTableState, query->planstate));
+	foreach(cell, query->estate->es_auxmodifytables)
+		begin_run(lfirst_node(ModifyTableState, cell));
+	MemoryContextSwitchTo(old_cxt);
+}
+
+static void
+begin_savepoint(SubXactEvent event, SubTransactionId self,
+				SubTransactionId parent, void *arg)
+{
+	dlist_iter	iter;
+
+	if (event != SUBXACT_EVENT_START_SUB)
+		return;
+
+	/*
+	 * Rows of the levels above go out in front of the savepoint.  An error
+	 * here would leave a savepoint that is neither begun nor not begun, so it
+	 * is raised by the run, later.
+	 */
+	dlist_foreach(iter, &runs)
+	{
+		ShuttleWriteRun *run = dlist_container(ShuttleWriteRun, link, iter.cur);
+		MemoryContext cxt = CurrentMemoryContext;
+		ListCell   *cell;
+
+		if (run->error != NULL)
+			continue;
+		PG_TRY();
+		{
+			foreach(cell, run->writes)
+			{
+				ShuttleWrite *write = lfirst(cell);
+
+				if (shuttle_write_buffer_has_rows(write))
+				{
+					shuttle_unsent_send_older(write->storage_node, run->begun);
+					shuttle_write_buffer_send(write, run->nest_level);
+				}
+			}
+		}
+		PG_CATCH();
+		{
+			MemoryContextSwitchTo(run->estate->es_query_cxt);
+			run->error = CopyErrorData();
+			FlushErrorState();
+			MemoryContextSwitchTo(cxt);
+		}
+		PG_END_TRY();
+	}
+}
+
+void
+shuttle_write_run_init(void)
+{
+	previous_start = ExecutorStart_hook;
+	ExecutorStart_hook = start_executor;
+	RegisterSubXactCallback(begin_savepoint, NULL);
+}
+
+/* Puts a run into the list; called in the query's context. */
+static ShuttleWriteRun *
+create_run(ModifyTableState *node)
+{
+	MemoryContextCallback *callback = palloc_object(MemoryContextCallback);
+	ShuttleWriteRun *run = palloc0_object(ShuttleWriteRun);
+
+	run->node = node;
+	run->estate = node->ps.state;
+	run->nest_level = GetCurrentTransactionNestLevel();
+	run->begun = shuttle_unsent_number();
+	callback->func = remove_at_reset;
+	callback->arg = run;
+	dlist_push_head(&runs, &run->link);
+	MemoryContextRegisterResetCallback(run->estate->es_query_cxt, callback);
+	return run;
+}
+
+void
+shuttle_write_run_begin_copy(ModifyTableState *node)
+{
+	MemoryContext old_cxt;
+
+	if (shuttle_write_run_find(node) != NULL)
+		return;
+	old_cxt = MemoryContextSwitchTo(node->ps.state->es_query_cxt);
+	(void) create_run(node);
+	MemoryContextSwitchTo(old_cxt);
+}
+
+static void
+remove_at_reset(void *arg)
+{
+	ShuttleWriteRun *run = arg;
+
+	dlist_delete(&run->link);
+}
+
+/* A Look Ahead that asks somebody. */
+static bool
+looks_ahead(PlanState *node, void *context)
+{
+	if (shuttle_is_look_ahead(node) && ((LookAheadState *) node)->linked)
+		return true;
+	return planstate_tree_walker(node, looks_ahead, context);
+}
+
+/* Called in the query's context. */
+static void
+begin_run(ModifyTableState *node)
+{
+	PlanState  *source = outerPlanState(node);
+	bool		read_first = source != NULL && IsA(source, MaterialState) &&
+		looks_ahead(source, NULL);
+	ShuttleWriteRun *run;
+
+	if (!read_first && !may_buffer(node))
+		return;
+	run = create_run(node);
+	run->source = source;
+	run->read_first = read_first;
+	if (read_first)
+		((MaterialState *) source)->eflags |= EXEC_FLAG_REWIND;
+	if (((ModifyTable *) node->ps.plan)->returningLists != NIL)
+	{
+		run->returned = tuplestore_begin_heap(false, false, work_mem);
+		run->returned_slot =
+			MakeSingleTupleTableSlot(node->ps.ps_ResultTupleSlot->tts_tupleDescriptor,
+									 &TTSOpsMinimalTuple);
+	}
+
+	run->exec_modify = node->ps.ExecProcNodeReal;
+	ExecSetExecProcNode(&node->ps, exec_buffered_modify);
+	run->exec_source = source->ExecProcNodeReal;
+	ExecSetExecProcNode(source, exec_source);
+}
+
+/* True where a row may go to a foreign table of ours, by a partition too. */
+static bool
+may_buffer(ModifyTableState *node)
+{
+	ResultRelInfo *root = node->rootResultRelInfo;
+
+	if (!shuttle_settings.enable_write_buffer || outerPlanState(node) == NULL)
+		return false;
+	if (root != NULL &&
+		root->ri_RelationDesc->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+		return true;
+	for (int i = 0; i < node->mt_nrels; i++)
+	{
+		ResultRelInfo *target = &node->resultRelInfo[i];
+
+		if (target->ri_FdwRoutine != NULL && !target->ri_usesFdwDirectModify &&
+			shuttle_foreign_is_ours(target->ri_FdwRoutine))
+			return true;
+	}
+	return false;
+}
+
+ShuttleWriteRun *
+shuttle_write_run_find(const ModifyTableState *node)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &runs)
+	{
+		ShuttleWriteRun *run = dlist_container(ShuttleWriteRun, link, iter.cur);
+
+		if (run->node == node)
+			return run;
+	}
+	return NULL;
+}
+
+static ShuttleWriteRun *
+find_by_source(const PlanState *source)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &runs)
+	{
+		ShuttleWriteRun *run = dlist_container(ShuttleWriteRun, link, iter.cur);
+
+		if (run->source == source)
+			return run;
+	}
+	elog(ERROR, "source of a ModifyTable is not known");
+}
+
+/* ---- execution */
+
+static TupleTableSlot *
+exec_buffered_modify(PlanState *node)
+{
+	ShuttleWriteRun *run = shuttle_write_run_find((ModifyTableState *) node);
+
+	/* Local partitions return their rows as they write them. */
+	if (!run->ended)
+	{
+		TupleTableSlot *slot = run->exec_modify(node);
+
+		if (!TupIsNull(slot) || !run->ended)
+			return slot;
+	}
+	return run->returned == NULL ? NULL : next_returned(run);
+}
+
+/* Reads a Material to its end, so that it can give its rows from memory. */
+static void
+read_to_end(ShuttleWriteRun *run)
+{
+	MaterialState *material = castNode(MaterialState, run->source);
+	TupleTableSlot *row;
+
+	run->read_first = false;
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		row = run->exec_source(run->source);
+	} while (!TupIsNull(row));
+	ExecClearTuple(run->source->ps_ResultTupleSlot);
+	tuplestore_rescan(material->tuplestorestate);
+}
+
+static TupleTableSlot *
+exec_source(PlanState *node)
+{
+	ShuttleWriteRun *run = find_by_source(node);
+	TupleTableSlot *row;
+
+	if (run->read_first)
+		read_to_end(run);
+	row = run->exec_source(node);
+	if (TupIsNull(row) && !run->ended)
+	{
+		run->ended = true;
+		flush(run);
+	}
+	return row;
+}
+
+void
+shuttle_write_run_add(ShuttleWriteRun *run, ShuttleWrite *write,
+					  TupleTableSlot *slot, TupleTableSlot *plan_slot)
+{
+	shuttle_write_buffer_add(write, slot, plan_slot, run->nrows++);
+	if (!list_member_ptr(run->writes, write))
+	{
+		MemoryContext old_cxt = MemoryContextSwitchTo(run->estate->es_query_cxt);
+
+		run->writes = lappend(run->writes, write);
+		MemoryContextSwitchTo(old_cxt);
+	}
+	if (!shuttle_write_buffer_is_full(write))
+		return;
+
+	/* As much is under way as the next piece may hold. */
+	if (shuttle_write_buffer_is_ahead(write))
+		flush(run);
+	else
+		send_rows(run, write);
+}
+
+/* ---- flushing */
+
+static void
+raise_error(ShuttleWriteRun *run)
+{
+	ErrorData  *error = run->error;
+
+	if (error != NULL)
+	{
+		run->error = NULL;
+		ReThrowError(error);
+	}
+}
+
+/* True where the run has rows for the node that were not sent. */
+static bool
+has_rows_for(const ShuttleWriteRun *run, const ShuttleNode *node)
+{
+	ListCell   *cell;
+
+	foreach(cell, run->writes)
+	{
+		ShuttleWrite *write = lfirst(cell);
+
+		if (write->storage_node == node && shuttle_write_buffer_has_rows(write))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Sends what a table has buffered, behind what statements around this one
+ * have, and behind reads that must not see it.
+ */
+static void
+send_rows(ShuttleWriteRun *run, ShuttleWrite *write)
+{
+	dlist_node *older = &run->link;
+
+	while (dlist_has_next(&runs, older))
+	{
+		ShuttleWriteRun *outer;
+
+		older = dlist_next_node(&runs, older);
+		outer = dlist_container(ShuttleWriteRun, link, older);
+		if (outer->estate != run->estate && has_rows_for(outer, write->storage_node))
+			flush(outer);
+	}
+	shuttle_unsent_send_older(write->storage_node, run->begun);
+	shuttle_write_buffer_send(write, run->nest_level);
+}
+
+/* Deletes go first: a row that moves to another table may be in its way. */
+static void
+send_all(ShuttleWriteRun *run)
+{
+	static const CmdType order[] = {CMD_DELETE, CMD_UPDATE, CMD_INSERT};
+
+	for (int i = 0; i < lengthof(order); i++)
+	{
+		ListCell   *cell;
+
+		foreach(cell, run->writes)
+		{
+			ShuttleWrite *write = lfirst(cell);
+
+			if (write->operation != order[i] ||
+				!shuttle_write_buffer_has_rows(write))
+				continue;
+			send_rows(run, write);
+		}
+	}
+}
+
+/* Evaluates RETURNING on what came back, in the order of the source. */
+static void
+keep_returned(ShuttleWriteRun *run)
+{
+	for (;;)
+	{
+		ShuttleWrite *first = NULL;
+		uint64		least = 0;
+		ListCell   *cell;
+		TupleTableSlot *row;
+
+		foreach(cell, run->writes)
+		{
+			uint64		number;
+
+			if (shuttle_write_buffer_peek(lfirst(cell), &number) &&
+				(first == NULL || number < least))
+			{
+				first = lfirst(cell);
+				least = number;
+			}
+		}
+		if (first == NULL)
+			return;
+
+		CHECK_FOR_INTERRUPTS();
+		row = shuttle_write_buffer_return(first);
+		tuplestore_puttupleslot(run->returned, row);
+		ResetExprContext(run->node->ps.ps_ExprContext);
+	}
+}
+
+/* Sends all that is buffered, and waits until it is written. */
+static void
+flush(ShuttleWriteRun *run)
+{
+	ListCell   *cell;
+
+	raise_error(run);
+	send_all(run);
+	foreach(cell, run->writes)
+	{
+		ShuttleWrite *write = lfirst(cell);
+		uint64		nwritten = shuttle_write_buffer_finish(write);
+
+		if (run->node->canSetTag)
+			run->estate->es_processed += nwritten;
+	}
+	if (run->returned != NULL)
+		keep_returned(run);
+}
+
+void
+shuttle_write_run_end(const ModifyTableState *node)
+{
+	ShuttleWriteRun *run = shuttle_write_run_find(node);
+
+	if (run == NULL)
+		return;
+	if (run->source == NULL && !run->ended)
+	{
+		run->ended = true;
+		flush(run);
+	}
+	if (run->returned == NULL)
+		return;
+	ExecClearTuple(run->returned_slot);
+	tuplestore_end(run->returned);
+	run->returned = NULL;
+}
+
+/* The next row of RETURNING, in ModifyTable's own slot. */
+static TupleTableSlot *
+next_returned(ShuttleWriteRun *run)
+{
+	TupleTableSlot *slot = run->node->ps.ps_ResultTupleSlot;
+	TupleTableSlot *from = run->returned_slot;
+
+	ExecClearTuple(slot);
+	if (!tuplestore_gettupleslot(run->returned, true, false, from))
+		return NULL;
+	slot_getallattrs(from);
+	memcpy(slot->tts_values, from->tts_values,
+		   sizeof(Datum) * slot->tts_tupleDescriptor->natts);
+	memcpy(slot->tts_isnull, from->tts_isnull,
+		   sizeof(bool) * slot->tts_tupleDescriptor->natts);
+	return ExecStoreVirtualTuple(slot);
+}
+
+void
+shuttle_write_flush_others(ShuttleNode *node, const EState *estate)
+{
+	dlist_iter	iter;
+
+	/* The latest is the first of the list, and the innermost. */
+	dlist_reverse_foreach(iter, &runs)
+	{
+		ShuttleWriteRun *run = dlist_container(ShuttleWriteRun, link, iter.cur);
+
+		if (run->estate != estate && has_rows_for(run, node))
+			flush(run);
+	}
+}

@@ -1,0 +1,164 @@
+/*-------------------------------------------------------------------------
+ * write_sql.c
+ *	  The statement that writes many rows: its parameters are arrays, one for
+ *	  each column.
+ *
+ * INSERT keeps the end of postgres_fdw's own text (ON CONFLICT, RETURNING).
+ * UPDATE and DELETE find their rows by ctid, and return the place of the row
+ * in the arrays in front of its columns.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/sysattr.h"
+#include "lib/stringinfo.h"
+
+#include "executor/write_internal.h"
+
+#define TABLE_ALIAS	"shuttle_table"
+#define ROWS_ALIAS	"shuttle_rows"
+
+/* ROWS FROM (unnest($1::int4[]), ...): columns p1, p2, ..., and ord. */
+static void
+append_rows(StringInfo sql, const ShuttleWrite *write,
+			const ShuttleRemoteTable *table)
+{
+	bool		by_ctid = write->operation != CMD_INSERT;
+	int			parameter = 0;
+
+	appendStringInfoString(sql, "ROWS FROM (");
+	if (by_ctid)
+		appendStringInfo(sql, "pg_catalog.unnest($%d::pg_catalog.tid[])", ++parameter);
+	for (int i = 0; i < write->nattributes; i++)
+	{
+		int			column = write->attributes[i] - 1;
+
+		appendStringInfo(sql, "%spg_catalog.unnest($%d::%s[])",
+						 parameter > 0 ? ", " : "", parameter + 1,
+						 table->as_text[column] ? "pg_catalog.text" : table->types[column]);
+		parameter++;
+	}
+	if (by_ctid)
+		appendStringInfo(sql, ", pg_catalog.unnest($%d::pg_catalog.oid[])", ++parameter);
+	appendStringInfoString(sql, ") WITH ORDINALITY AS " ROWS_ALIAS "(");
+	for (int i = 1; i <= parameter; i++)
+		appendStringInfo(sql, "p%d, ", i);
+	appendStringInfoString(sql, "ord)");
+}
+
+/*
+ * One value of a row.  A column of another type than the foreign table's might
+ * have been changed since the node was asked, and a text that goes through the
+ * type of that time can become another one ('007' and 7).  So that type is
+ * compared with the column's, by a CASE that the node resolves once.
+ */
+static void
+append_value(StringInfo sql, const ShuttleWrite *write, int i,
+			 const ShuttleRemoteTable *table)
+{
+	int			column = write->attributes[i] - 1;
+	int			parameter = i + (write->operation == CMD_INSERT ? 1 : 2);
+	bool		compares = table->types[column] != NULL && !table->as_declared[column];
+
+	if (compares)
+		appendStringInfoString(sql, "CASE WHEN true THEN ");
+	if (table->as_text[column] && table->types[column] != NULL)
+		appendStringInfo(sql, "CAST(" ROWS_ALIAS ".p%d AS %s)", parameter,
+						 table->types[column]);
+	else
+		appendStringInfo(sql, ROWS_ALIAS ".p%d", parameter);
+	if (compares)
+	{
+		appendStringInfoString(sql, " ELSE (NULL::");
+		shuttle_append_remote_table(sql, write->rel);
+		appendStringInfoString(sql, ").");
+		shuttle_append_remote_column(sql, write->rel, write->attributes[i]);
+		appendStringInfoString(sql, " END");
+	}
+}
+
+static void
+append_insert(StringInfo sql, const ShuttleWrite *write,
+			  const ShuttleRemoteTable *table)
+{
+	const char *separator = "(";
+
+	appendStringInfoString(sql, "INSERT INTO ");
+	shuttle_append_remote_table(sql, write->rel);
+	for (int i = 0; i < write->nattributes; i++)
+	{
+		appendStringInfoString(sql, separator);
+		shuttle_append_remote_column(sql, write->rel, write->attributes[i]);
+		separator = ", ";
+	}
+	appendStringInfoString(sql, ") SELECT ");
+	for (int i = 0; i < write->nattributes; i++)
+	{
+		if (i > 0)
+			appendStringInfoString(sql, ", ");
+		append_value(sql, write, i, table);
+	}
+	appendStringInfoString(sql, " FROM ");
+	append_rows(sql, write, table);
+	appendStringInfoString(sql, write->peer.sql + write->peer.values_end);
+}
+
+/* RETURNING: the row's place, then the columns that postgres_fdw asks for. */
+static void
+append_returning(StringInfo sql, const ShuttleWrite *write)
+{
+	ListCell   *cell;
+
+	appendStringInfoString(sql, " RETURNING " ROWS_ALIAS ".ord");
+	foreach(cell, write->peer.attributes)
+	{
+		AttrNumber	attribute = lfirst_int(cell);
+
+		appendStringInfoString(sql, ", " TABLE_ALIAS ".");
+		if (attribute == SelfItemPointerAttributeNumber)
+			appendStringInfoString(sql, "ctid");
+		else
+			shuttle_append_remote_column(sql, write->rel, attribute);
+	}
+}
+
+static void
+append_change(StringInfo sql, const ShuttleWrite *write,
+			  const ShuttleRemoteTable *table)
+{
+	bool		updates = write->operation == CMD_UPDATE;
+	const char *separator = " SET ";
+
+	appendStringInfoString(sql, updates ? "UPDATE " : "DELETE FROM ");
+	shuttle_append_remote_table(sql, write->rel);
+	appendStringInfoString(sql, " AS " TABLE_ALIAS);
+	for (int i = 0; updates && i < write->nattributes; i++)
+	{
+		appendStringInfoString(sql, separator);
+		shuttle_append_remote_column(sql, write->rel, write->attributes[i]);
+		appendStringInfoString(sql, " = ");
+		append_value(sql, write, i, table);
+		separator = ", ";
+	}
+	appendStringInfoString(sql, updates ? " FROM " : " USING ");
+	append_rows(sql, write, table);
+	appendStringInfo(sql, " WHERE " TABLE_ALIAS ".ctid = " ROWS_ALIAS ".p1"
+					 " AND (" ROWS_ALIAS ".p%d IS NULL OR "
+					 TABLE_ALIAS ".tableoid = " ROWS_ALIAS ".p%d)",
+					 write->nvalues + 1, write->nvalues + 1);
+	if (write->target->ri_projectReturning != NULL)
+		append_returning(sql, write);
+}
+
+char *
+shuttle_write_array_sql(const ShuttleWrite *write, const ShuttleRemoteTable *table)
+{
+	StringInfoData sql;
+
+	initStringInfo(&sql);
+	if (write->operation == CMD_INSERT)
+		append_insert(&sql, write, table);
+	else
+		append_change(&sql, write, table);
+	return sql.data;
+}
