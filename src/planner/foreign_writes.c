@@ -1,0 +1,143 @@
+/*-------------------------------------------------------------------------
+ * foreign_writes.c
+ *	  Which UPDATEs and DELETEs of foreign tables may run wholly on a node,
+ *	  and which are refused.
+ *
+ * A foreign table may be a partition here and an ordinary table on its node,
+ * which then keeps whatever it is told.  So an UPDATE of the partition key is
+ * shipped whole only where every row is sure to stay in its partition;
+ * otherwise each new row is looked at when it is written (foreign_modify.c).
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/appendinfo.h"
+#include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
+#include "utils/partcache.h"
+#include "utils/rel.h"
+
+#include "base/shuttle_compat.h"
+#include "planner/planner_internal.h"
+#include "planner/shuttle_planner.h"
+
+/* The columns that an UPDATE sets, and to what. */
+typedef struct NewValues
+{
+	List	   *attributes;		/* of int */
+	List	   *entries;		/* TargetEntries, in the same order */
+} NewValues;
+
+static bool
+has_current_of(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, CurrentOfExpr))
+		return true;
+	return expression_tree_walker(node, has_current_of, context);
+}
+
+/*
+ * Core would refuse WHERE CURRENT OF when it looks at the first row, and
+ * change nothing without a word where there is none.
+ */
+static void
+add_update_targets(PlannerInfo *root, Index rtindex, RangeTblEntry *rte,
+				   Relation rel)
+{
+	if (has_current_of(root->parse->jointree->quals, NULL))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("WHERE CURRENT OF is not supported for this table type"),
+				 errdetail("\"%s\" is a foreign table.",
+						   RelationGetRelationName(rel)),
+				 errhint("Name the row by its key.")));
+	shuttle_peer_get_routine()->AddForeignUpdateTargets(root, rtindex, rte, rel);
+}
+
+/* Puts new values in the places of columns (of relation 1). */
+static Node *
+put_new_values(Node *node, void *context)
+{
+	const NewValues *new_values = context;
+
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Var))
+	{
+		ListCell   *attribute;
+		ListCell   *entry;
+
+		forboth(attribute, new_values->attributes, entry, new_values->entries)
+		{
+			if (lfirst_int(attribute) == ((Var *) node)->varattno)
+				return copyObject((Node *) lfirst_node(TargetEntry, entry)->expr);
+		}
+		return copyObject(node);
+	}
+	return expression_tree_mutator(node, put_new_values, context);
+}
+
+static bool
+sets_any_of(const NewValues *new_values, Bitmapset *attributes)
+{
+	ListCell   *cell;
+
+	foreach(cell, new_values->attributes)
+	{
+		if (bms_is_member(lfirst_int(cell) - FirstLowInvalidHeapAttributeNumber,
+						  attributes))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * True where no row can leave its partition: because nothing is set that
+ * decides about it, or because it is set to constants that fit.
+ */
+static bool
+rows_stay(PlannerInfo *root, Index rtindex)
+{
+	RangeTblEntry *rte = planner_rt_fetch(rtindex, root);
+	Relation	rel = table_open(rte->relid, NoLock);
+	List	   *condition = RelationGetPartitionQual(rel);
+	NewValues	new_values;
+	Bitmapset  *attributes = NULL;
+	Node	   *decided;
+
+	table_close(rel, NoLock);
+	if (condition == NIL)
+		return true;
+	get_translated_update_targetlist(root, rtindex, &new_values.entries,
+									 &new_values.attributes);
+	pull_varattnos((Node *) condition, 1, &attributes);
+	if (!sets_any_of(&new_values, attributes))
+		return true;
+
+	decided = put_new_values((Node *) make_ands_explicit(condition), &new_values);
+	decided = eval_const_expressions(root, decided);
+	return IsA(decided, Const) && !((Const *) decided)->constisnull &&
+		DatumGetBool(((Const *) decided)->constvalue);
+}
+
+static bool
+plan_direct_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex,
+				   int subplan_index)
+{
+	if (plan->operation == CMD_UPDATE && !rows_stay(root, rtindex))
+		return false;
+	return shuttle_peer_get_routine()->PlanDirectModify(root, plan, rtindex,
+														subplan_index);
+}
+
+void
+shuttle_foreign_writes_fill(FdwRoutine *routine)
+{
+	routine->AddForeignUpdateTargets = add_update_targets;
+	routine->PlanDirectModify = plan_direct_modify;
+}

@@ -1,0 +1,169 @@
+/*-------------------------------------------------------------------------
+ * inner_path.c
+ *	  The inner side of a batched join: a foreign scan with parameters.
+ *
+ * postgres_fdw makes such paths only with remote estimates.  Whether a join
+ * clause can be shipped is asked by a dry run of its GetForeignPlan, once for
+ * each relation and set of clauses.
+ * Memory: the verdicts live in the planner's context of their query level;
+ * the list that finds them loses them when that context goes.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/restrictinfo.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
+#include "executor/shuttle_executor.h"
+#include "planner/planner_internal.h"
+
+/*
+ * A clause behind a security barrier must not be tested before the barrier's
+ * own: then the scan cannot take its value as a parameter.
+ */
+static bool
+all_promotable(const List *clauses, RelOptInfo *inner)
+{
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		if (!restriction_is_securely_promotable(lfirst_node(RestrictInfo, lc),
+												inner))
+			return false;
+	}
+	return true;
+}
+
+/* True where a key would be computed by a volatile function. */
+static bool
+any_volatile(const List *clauses)
+{
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
+
+		if (contain_volatile_functions((Node *) clause->clause))
+			return true;
+	}
+	return false;
+}
+
+bool
+shuttle_clauses_can_be_asked(const List *clauses, RelOptInfo *inner)
+{
+	return all_promotable(clauses, inner) && !any_volatile(clauses);
+}
+
+/*
+ * What decides if clauses can be shipped, where each compares a column of the
+ * table with one of the outer side: equal lists mean equal verdicts, for all
+ * partitions of a table.  NIL where a clause is of another form.
+ */
+static List *
+make_signature(RelOptInfo *inner, const List *clauses)
+{
+	List	   *signature = list_make1_oid(inner->serverid);
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		OpExpr	   *clause = (OpExpr *) lfirst_node(RestrictInfo, lc)->clause;
+		ListCell   *arg;
+
+		if (!IsA(clause, OpExpr))
+			return NIL;
+		signature = lappend_oid(signature, clause->opno);
+		signature = lappend_oid(signature, clause->inputcollid);
+		foreach(arg, clause->args)
+		{
+			Var		   *var = (Var *) lfirst(arg);
+
+			if (!IsA(var, Var) || var->varattno <= 0)
+				return NIL;
+			signature = lappend_oid(signature, var->vartype);
+			signature = lappend_oid(signature, var->varcollid);
+			signature = lappend_oid(signature, var->varno == inner->relid);
+		}
+	}
+	return signature;
+}
+
+/* The relation for which a verdict holds: a partition's topmost parent.  Other
+ * children of one parent may have conditions of their own. */
+static RelOptInfo *
+verdict_owner(PlannerInfo *root, RelOptInfo *inner)
+{
+	RelOptInfo *parent;
+
+	if (inner->top_parent_relids == NULL)
+		return inner;
+	parent = find_base_rel(root, bms_singleton_member(inner->top_parent_relids));
+	return parent->part_rels != NULL ? parent : inner;
+}
+
+static bool
+can_batch(PlannerInfo *root, RelOptInfo *inner, ForeignPath *path)
+{
+	List	   *clauses = path->path.param_info->ppi_clauses;
+	List	   *key = make_signature(inner, clauses);
+	RelOptInfo *owner = key == NIL ? inner : verdict_owner(root, inner);
+	bool	   *verdict;
+
+	if (key == NIL)
+		key = clauses;
+	verdict = shuttle_memo_find(root, owner, key);
+	if (verdict == NULL)
+	{
+		verdict = MemoryContextAlloc(root->planner_cxt, sizeof(bool));
+		*verdict = shuttle_clauses_can_be_asked(clauses, inner) &&
+			shuttle_scan_can_batch(shuttle_dry_run(root, path, NIL));
+		shuttle_memo_add(root, owner, key, verdict);
+	}
+	return *verdict;
+}
+
+ParamPathInfo *
+shuttle_param_info(PlannerInfo *root, RelOptInfo *rel, Relids required_outer)
+{
+	ParamPathInfo *info = find_param_path_info(rel, required_outer);
+	MemoryContext old;
+
+	if (info != NULL)
+		return info;
+	old = MemoryContextSwitchTo(GetMemoryChunkContext(rel));
+	info = get_baserel_parampathinfo(root, rel, bms_copy(required_outer));
+	MemoryContextSwitchTo(old);
+	return info;
+}
+
+Path *
+shuttle_inner_path(PlannerInfo *root, RelOptInfo *inner, const ParamPathInfo *info,
+				   const ShuttleAsking *asking, double share)
+{
+	double		nkeys = asking->outer_rows * asking->keys_per_row * share;
+	double		part = asking->keys_per_row;
+	Cost		startup;
+	Cost		total;
+	ForeignPath *path;
+
+	/* A sample is taken of the whole table, which would be read for each key. */
+	if (shuttle_is_sampled(root, inner))
+		return NULL;
+	shuttle_key_cost(root, inner, &asking->server, shuttle_rows_per_key(inner, info),
+					 nkeys, &startup, &total);
+	if (shuttle_settings.debug_force_batched_join)
+		part *= SHUTTLE_FORCED_COST;
+	path = shuttle_create_foreignscan_path(root, inner, info->ppi_rows,
+										   startup * part, total * part,
+										   info->ppi_req_outer);
+
+	/* the routine is the relation's own copy */
+	inner->fdwroutine->GetForeignPlan = shuttle_plan_foreign_scan;
+	return can_batch(root, inner, path) ? &path->path : NULL;
+}

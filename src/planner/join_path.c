@@ -1,0 +1,191 @@
+/*-------------------------------------------------------------------------
+ * join_path.c
+ *	  Batched joins as paths: core's nested loop with a Look Ahead under its
+ *	  outer side, over a parameterised foreign scan.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "optimizer/cost.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "parser/parsetree.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
+#include "executor/shuttle_executor.h"
+#include "planner/planner_internal.h"
+
+static set_join_pathlist_hook_type previous_join_hook = NULL;
+
+/* The relations that a path's parameters may come from, seen from a join. */
+static Relids
+top_relids(const RelOptInfo *rel)
+{
+	return rel->top_parent_relids ? rel->top_parent_relids : rel->relids;
+}
+
+/*
+ * Join types that core's nested loop runs as they are.  The others are made
+ * of these by swapping sides or by making one side unique first.
+ */
+static bool
+is_join_type(JoinType type)
+{
+	return type == JOIN_INNER || type == JOIN_LEFT || type == JOIN_SEMI ||
+		type == JOIN_ANTI;
+}
+
+/* Partitioned tables, parents of tables that inherit, UNION ALL. */
+static bool
+has_children(PlannerInfo *root, const RelOptInfo *rel)
+{
+	return rel->part_rels != NULL || planner_rt_fetch(rel->relid, root)->inh;
+}
+
+static bool
+is_inner_table(PlannerInfo *root, const RelOptInfo *rel)
+{
+	if (!IS_SIMPLE_REL(rel))
+		return false;
+	if (has_children(root, rel))
+		return true;
+	return rel->rtekind == RTE_RELATION && rel->fdwroutine != NULL &&
+		shuttle_can_look_ahead(rel->fdwroutine, rel->serverid);
+}
+
+/*
+ * The parameters that the join itself would still need, if core would accept
+ * them; returns false where it would not.
+ */
+static bool
+find_required_outer(RelOptInfo *outer, RelOptInfo *inner, Path *outer_path,
+					Path *inner_path, JoinPathExtraData *extra,
+					Relids *required)
+{
+	if (shuttle_uses_own_outer_join(extra->sjinfo, outer_path, inner_path))
+		return false;
+	*required = calc_nestloop_required_outer(top_relids(outer),
+											 PATH_REQ_OUTER(outer_path),
+											 top_relids(inner),
+											 PATH_REQ_OUTER(inner_path));
+	return *required == NULL ||
+		bms_overlap(*required, extra->param_source_rels);
+}
+
+/* Makes sure that a forced path wins over all others. */
+static void
+force_cost(Path *path, const Path *outer)
+{
+	path->startup_cost = 0;
+	path->total_cost = 1 + outer->total_cost * SHUTTLE_FORCED_COST +
+		path->rows * SHUTTLE_FORCED_COST;
+}
+
+/* Adds the join of one outer path with the inner scan. */
+static void
+add_batched_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer_path,
+				 Path *inner_path, JoinType type, JoinPathExtraData *extra,
+				 const ShuttleAsking *asking)
+{
+	RelOptInfo *outer = outer_path->parent;
+	RelOptInfo *inner = inner_path->parent;
+	Path	   *ahead;
+	NestPath   *join;
+	JoinCostWorkspace workspace;
+	Relids		required;
+
+	if (!find_required_outer(outer, inner, outer_path, inner_path, extra,
+							 &required))
+		return;
+	if ((shuttle_names_child_rows(outer_path) || shuttle_names_child_rows(inner_path)) &&
+		!shuttle_place_is_active())
+		return;
+	ahead = shuttle_look_ahead_path(root, outer_path, asking);
+	initial_cost_nestloop(root, &workspace, type, ahead, inner_path, extra);
+	if (shuttle_names_child_rows(outer_path))
+		ahead = outer_path;
+	inner_path = shuttle_path_for_child(root, inner_path, outer);
+	if (inner_path == NULL)
+		return;
+	join = create_nestloop_path(root, joinrel, type, &workspace, extra, ahead,
+								inner_path, extra->restrictlist,
+								build_join_pathkeys(root, joinrel, type,
+													ahead->pathkeys),
+								required);
+	if (shuttle_settings.debug_force_batched_join)
+		force_cost(&join->jpath.path, outer_path);
+	add_path(joinrel, &join->jpath.path);
+}
+
+/* Adds batched joins for each order that the outer side can come in. */
+static void
+add_batched_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
+				  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
+{
+	Relids		parameters = bms_union(top_relids(outer), inner->lateral_relids);
+	bool		partitioned = false;
+	List	   *leaves = shuttle_append_leaves(root, inner, &partitioned);
+	Oid			serverid = shuttle_leaves_server(leaves);
+	ParamPathInfo *info;
+	ShuttleAsking asking;
+	Path	   *inner_path;
+	ListCell   *lc;
+
+	if (!OidIsValid(serverid))
+		return;
+	info = shuttle_param_info(root, inner, parameters);
+	if (info == NULL || info->ppi_clauses == NIL)
+		return;
+	asking = shuttle_asking(root, outer, inner, info, serverid);
+	if (has_children(root, inner))
+		inner_path = shuttle_inner_append(root, inner, leaves, info, partitioned,
+										  &asking);
+	else
+		inner_path = shuttle_inner_path(root, inner, info, &asking, 1);
+	if (inner_path == NULL)
+		return;
+	foreach(lc, outer->pathlist)
+	{
+		Path	   *path = (Path *) lfirst(lc);
+
+		if (bms_overlap(PATH_REQ_OUTER(path), inner->relids) ||
+			(path != outer->cheapest_total_path &&
+			 path != outer->cheapest_startup_path && path->pathkeys == NIL))
+			continue;
+		add_batched_join(root, joinrel, path, inner_path, type, extra, &asking);
+	}
+}
+
+/*
+ * A statement that writes reads its source first, for which the finished plan
+ * is changed: not where the library came too late for that.
+ */
+static bool
+may_write_too_soon(const PlannerInfo *root)
+{
+	while (root->parent_root != NULL)
+		root = root->parent_root;
+	return root->parse->commandType != CMD_SELECT && !shuttle_place_is_active();
+}
+
+static void
+consider_join(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
+			  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
+{
+	if (previous_join_hook != NULL)
+		previous_join_hook(root, joinrel, outer, inner, type, extra);
+	if (!shuttle_settings.enable_batched_join || !is_join_type(type) ||
+		!is_inner_table(root, inner) || may_write_too_soon(root))
+		return;
+	if (!enable_nestloop && !shuttle_settings.debug_force_batched_join)
+		return;
+	add_batched_joins(root, joinrel, outer, inner, type, extra);
+}
+
+void
+shuttle_join_path_init(void)
+{
+	previous_join_hook = set_join_pathlist_hook;
+	set_join_pathlist_hook = consider_join;
+}

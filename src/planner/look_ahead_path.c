@@ -1,0 +1,139 @@
+/*-------------------------------------------------------------------------
+ * look_ahead_path.c
+ *	  Look Ahead, and its routed append, as paths.
+ *
+ * Look Ahead keeps the order of the outer path and claims nothing else.  Both
+ * do not project, are not run in parallel workers and do not read backwards.
+ *
+ * An UPDATE or DELETE of a table with children names its rows by variables
+ * that core resolves in its own nodes only.  Above paths that return them our
+ * nodes are left out here, and put in on the finished plan.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/extensible.h"
+#include "optimizer/pathnode.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
+#include "executor/shuttle_executor.h"
+#include "planner/planner_internal.h"
+#include "planner/shuttle_planner.h"
+
+static Plan *plan_look_ahead(PlannerInfo *root, RelOptInfo *rel,
+							 CustomPath *path, List *targetlist,
+							 List *clauses, List *plans);
+
+static const CustomPathMethods look_ahead_path_methods = {
+	.CustomName = "Look Ahead",
+	.PlanCustomPath = plan_look_ahead,
+};
+
+static Plan *plan_routed_append(PlannerInfo *root, RelOptInfo *rel,
+								CustomPath *path, List *targetlist,
+								List *clauses, List *plans);
+
+static const CustomPathMethods routed_append_path_methods = {
+	.CustomName = "Routed Append",
+	.PlanCustomPath = plan_routed_append,
+};
+
+bool
+shuttle_names_child_rows(const Path *path)
+{
+	ListCell   *lc;
+
+	foreach(lc, path->pathtarget->exprs)
+	{
+		Var		   *var = (Var *) lfirst(lc);
+
+		if (IsA(var, Var) && var->varno == ROWID_VAR)
+			return true;
+	}
+	return false;
+}
+
+Path *
+shuttle_look_ahead_path(PlannerInfo *root, Path *outer,
+						const ShuttleAsking *asking)
+{
+	CustomPath *path = makeNode(CustomPath);
+	ShuttleLookAheadPlan plan = {.batch_size = asking->server.batch_size};
+	Cost		startup;
+	Cost		total;
+
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = outer->parent;
+	path->path.pathtarget = outer->pathtarget;
+	path->path.param_info = outer->param_info;
+	path->path.rows = outer->rows;
+	shuttle_batches_cost(asking, outer, &startup, &total);
+	path->path.startup_cost = outer->startup_cost + startup;
+	path->path.total_cost = outer->total_cost + total;
+	path->path.pathkeys = outer->pathkeys;
+	shuttle_path_copy_disabled(&path->path, outer);
+	path->custom_paths = list_make1(outer);
+	path->custom_private = shuttle_look_ahead_pack(&plan);
+	path->methods = &look_ahead_path_methods;
+	return &path->path;
+}
+
+Path *
+shuttle_routed_append_path(PlannerInfo *root, Path *append, double share)
+{
+	CustomPath *path;
+
+	if (shuttle_names_child_rows(append))
+	{
+		append->total_cost *= share;
+		return append;
+	}
+	path = makeNode(CustomPath);
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = append->parent;
+	path->path.pathtarget = append->pathtarget;
+	path->path.param_info = append->param_info;
+	path->path.rows = append->rows;
+	path->path.total_cost = append->total_cost * share;
+	shuttle_path_copy_disabled(&path->path, append);
+	path->custom_paths = list_make1(append);
+	path->methods = &routed_append_path_methods;
+	return &path->path;
+}
+
+static Plan *
+plan_routed_append(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+				   List *targetlist, List *clauses, List *plans)
+{
+	CustomScan *scan;
+
+	scan = shuttle_routed_append_make((Plan *) linitial(plans), targetlist,
+									  copyObject(targetlist));
+	return &scan->scan.plan;
+}
+
+/*
+ * The child's clauses are checked by the child; the target lists of both are
+ * made from the same path target.
+ */
+static Plan *
+plan_look_ahead(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+				List *targetlist, List *clauses, List *plans)
+{
+	ShuttleLookAheadPlan plan;
+	CustomScan *scan;
+
+	shuttle_look_ahead_unpack(path->custom_private, &plan);
+	scan = shuttle_look_ahead_make((Plan *) linitial(plans), targetlist,
+								   copyObject(targetlist), &plan);
+	return &scan->scan.plan;
+}
+
+void
+shuttle_planner_init(void)
+{
+	shuttle_scan_price_init();
+	shuttle_join_path_init();
+	shuttle_place_init();
+}

@@ -1,0 +1,251 @@
+/*-------------------------------------------------------------------------
+ * outer_values.c
+ *	  Values of the outer side that are computed here and sent as keys.
+ *
+ * postgres_fdw ships a join clause whole or not at all: "f.k = here(o.x)" with
+ * a function that only this server has would make no key.  But here(o.x) is
+ * one value for each outer row.  The plan of a scan is made with a stand-in for
+ * such a value, a parameter, which postgres_fdw knows how to send; then the
+ * expression takes the stand-in's place among those that the scan evaluates,
+ * and core provides it with the outer columns that it needs.
+ * So is a subscript of an outer array, which postgres_fdw writes wrongly:
+ * $1::integer[][1] is an array and not its element.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/restrictinfo.h"
+#include "utils/lsyscache.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/shuttle_executor.h"
+#include "planner/planner_internal.h"
+
+typedef struct ValuesContext
+{
+	PlannerInfo *root;
+	const RelOptInfo *rel;		/* that is scanned */
+	List	   *values;			/* stand-in number i is -1 - i */
+} ValuesContext;
+
+/* ---- which expressions */
+
+/* What a CASE or a coercion of elements refers to is known inside it only. */
+static bool
+refers_inside_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, CaseWhen))	/* core's walker does not know it by itself */
+		return refers_inside_walker((Node *) ((CaseWhen *) node)->expr, context) ||
+			refers_inside_walker((Node *) ((CaseWhen *) node)->result, context);
+	return IsA(node, CaseTestExpr) || IsA(node, CoerceToDomainValue) ||
+		expression_tree_walker(node, refers_inside_walker, context);
+}
+
+static bool
+is_expression_to_compute(const Node *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_List:
+		case T_TargetEntry:
+		case T_Var:
+		case T_Const:
+		case T_Param:
+		case T_CaseWhen:
+		case T_CaseTestExpr:
+			return false;
+		default:
+			return true;
+	}
+}
+
+/* True where a node is a value that the outer row alone decides. */
+static bool
+is_outer_value(Node *node, const ValuesContext *context)
+{
+	Relids		used;
+
+	if (!is_expression_to_compute(node) || contain_subplans(node) ||
+		contain_volatile_functions(node) ||
+		get_typtype(exprType(node)) == TYPTYPE_PSEUDO)
+		return false;
+	used = pull_varnos(context->root, node);
+	return !bms_is_empty(used) && !bms_overlap(used, context->rel->relids);
+}
+
+/* Puts stand-ins in the place of the largest such values. */
+static Node *
+stand_in_mutator(Node *node, ValuesContext *context)
+{
+	Param	   *param;
+	int			i = 0;
+	ListCell   *lc;
+
+	if (node == NULL)
+		return NULL;
+	if (!is_outer_value(node, context))
+	{
+		if (refers_inside_walker(node, NULL))
+			return node;
+		return expression_tree_mutator(node, stand_in_mutator, context);
+	}
+	foreach(lc, context->values)
+	{
+		if (equal(lfirst(lc), node))
+			break;
+		i++;
+	}
+	if (lc == NULL)
+		context->values = lappend(context->values, node);
+	param = makeNode(Param);
+	param->paramkind = PARAM_EXEC;
+	param->paramid = -1 - i;
+	param->paramtype = exprType(node);
+	param->paramtypmod = exprTypmod(node);
+	param->paramcollid = exprCollation(node);
+	param->location = -1;
+	return (Node *) param;
+}
+
+/* Puts the values back. */
+static Node *
+value_mutator(Node *node, ValuesContext *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC &&
+		((Param *) node)->paramid < 0)
+		return copyObject(list_nth(context->values, -1 - ((Param *) node)->paramid));
+	return expression_tree_mutator(node, value_mutator, context);
+}
+
+/* ---- which clauses */
+
+static bool
+subscripts_outer_walker(Node *node, void *rel)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, SubscriptingRef))
+	{
+		Var		   *array = (Var *) ((SubscriptingRef *) node)->refexpr;
+
+		if (IsA(array, Var) &&
+			!bms_is_member(array->varno, ((const RelOptInfo *) rel)->relids))
+			return true;
+	}
+	return expression_tree_walker(node, subscripts_outer_walker, rel);
+}
+
+/* Clauses with those replaced that have a stand-in; the others as they are. */
+static List *
+replace_clauses(const List *clauses, const List *replaced, ValuesContext *context)
+{
+	List	   *result = NIL;
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
+
+		if (list_member_ptr(replaced, clause))
+		{
+			RestrictInfo *copy = makeNode(RestrictInfo);
+
+			*copy = *clause;
+			copy->clause = (Expr *) stand_in_mutator((Node *) clause->clause,
+													 context);
+			clause = copy;
+		}
+		result = lappend(result, clause);
+	}
+	return result;
+}
+
+/*
+ * The join clauses of a path that postgres_fdw would not ship as they are, or
+ * would ship wrongly.  left: the conditions that its plan leaves to us; NIL
+ * if there is no plan yet.
+ */
+static List *
+clauses_to_replace(RelOptInfo *rel, const ParamPathInfo *info, const List *left)
+{
+	List	   *found = NIL;
+	ListCell   *lc;
+
+	foreach(lc, info->ppi_clauses)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
+
+		if (restriction_is_securely_promotable(clause, rel) &&
+			(list_member_ptr(left, clause->clause) ||
+			 subscripts_outer_walker((Node *) clause->clause, rel)))
+			found = lappend(found, clause);
+	}
+	return found;
+}
+
+/* postgres_fdw's plan, with the values in the place of their stand-ins. */
+static ForeignScan *
+plan_with_values(RelOptInfo *rel, Oid relid, ForeignPath *path,
+				 List *targetlist, List *clauses, Plan *outer,
+				 ValuesContext *context)
+{
+	ForeignScan *scan;
+
+	scan = shuttle_peer_get_routine()->GetForeignPlan(context->root, rel, relid,
+													  path, targetlist, clauses,
+													  outer);
+	if (context->values == NIL)
+		return scan;
+	scan->fdw_exprs = (List *) value_mutator((Node *) scan->fdw_exprs, context);
+	scan->fdw_recheck_quals =
+		(List *) value_mutator((Node *) scan->fdw_recheck_quals, context);
+	scan->scan.plan.qual =
+		(List *) value_mutator((Node *) scan->scan.plan.qual, context);
+	return scan;
+}
+
+static ForeignScan *
+plan_scan(PlannerInfo *root, RelOptInfo *rel, Oid relid, ForeignPath *path,
+		  List *targetlist, List *clauses, Plan *outer)
+{
+	ValuesContext first = {.root = root,.rel = rel};
+	ValuesContext second = {.root = root,.rel = rel};
+	const ParamPathInfo *info = path->path.param_info;
+	List	   *replaced;
+	ForeignScan *scan;
+
+	if (!IS_SIMPLE_REL(rel) || info == NULL)
+		return plan_with_values(rel, relid, path, targetlist, clauses, outer,
+								&first);
+	replaced = replace_clauses(clauses, clauses_to_replace(rel, info, NIL), &first);
+	scan = plan_with_values(rel, relid, path, targetlist, replaced, outer, &first);
+	if (scan->scan.plan.qual == NIL)
+		return scan;
+
+	/* conditions are left: more of them can be shipped with stand-ins */
+	replaced = clauses_to_replace(rel, info, scan->scan.plan.qual);
+	replaced = replace_clauses(clauses, replaced, &second);
+	if (list_length(second.values) == list_length(first.values))
+		return scan;
+	return plan_with_values(rel, relid, path, targetlist, replaced, outer, &second);
+}
+
+ForeignScan *
+shuttle_plan_foreign_scan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
+						  ForeignPath *path, List *targetlist, List *clauses,
+						  Plan *outer)
+{
+	ForeignScan *scan = plan_scan(root, rel, relid, path, targetlist, clauses,
+								  outer);
+
+	if (shuttle_foreign_is_ours(rel->fdwroutine))
+		shuttle_sample_add(root, rel, scan);
+	return scan;
+}

@@ -1,0 +1,248 @@
+/*-------------------------------------------------------------------------
+ * planner_internal.h
+ *	  What the files of the planner room share.
+ *-------------------------------------------------------------------------
+ */
+#ifndef PLANNER_INTERNAL_H
+#define PLANNER_INTERNAL_H
+
+#include "executor/shuttle_executor.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/paths.h"
+
+/* A forced path costs this share of what it would, so as to win. */
+#define SHUTTLE_FORCED_COST 0.0001
+
+/* ---- costs (batch_cost.c, asking.c) */
+
+/* What the planner knows of a server's way to answer. */
+typedef struct ShuttleServerCost
+{
+	bool		guest;			/* of stock postgres_fdw */
+	Cost		reach;			/* of a scan, before its first row */
+	Cost		round_trip;		/* one that nothing hides */
+	Cost		request;		/* beside round trips, keys and rows */
+	Cost		row;			/* of one fetched row */
+	Cost		peer_row;		/* the same in paths of postgres_fdw */
+	int			batch_size;		/* outer rows */
+	int			request_limit;	/* keys */
+	int			in_flight;		/* batches */
+} ShuttleServerCost;
+
+/* What a batched join of two relations asks for. */
+typedef struct ShuttleAsking
+{
+	ShuttleServerCost server;
+	double		outer_rows;
+	bool		outer_waits;	/* outer rows come from nodes themselves */
+	double		keys_per_row;	/* asked for, for each outer row */
+	double		rows_per_row;	/* that come, for each outer row */
+	int			nscans;			/* that a batch may ask */
+	int			inner_width;	/* bytes of a row */
+} ShuttleAsking;
+
+/* root: remembers the answer for the planning; NULL on a finished plan. */
+extern ShuttleServerCost shuttle_server_cost(PlannerInfo *root, Oid serverid);
+
+/* What a join asks for with the clauses of info. */
+extern ShuttleAsking shuttle_asking(PlannerInfo *root, RelOptInfo *outer,
+									RelOptInfo *inner, const ParamPathInfo *info,
+									Oid serverid);
+
+/* Cost of the round trips that nothing hides, and of what is done here, for the
+ * rows of a path. */
+extern void shuttle_batches_cost(const ShuttleAsking *asking, const Path *outer,
+								 Cost *startup, Cost *total);
+
+/* Rows of a relation that one key is expected to find. */
+extern double shuttle_rows_per_key(const RelOptInfo *inner,
+								   const ParamPathInfo *info);
+
+/* Cost of one key, and with its rows, where nkeys are asked for in all. */
+extern void shuttle_key_cost(PlannerInfo *root, RelOptInfo *inner,
+							 const ShuttleServerCost *server, double rows,
+							 double nkeys, Cost *startup, Cost *total);
+
+/* Adds to a scan's cost what postgres_fdw leaves out. */
+extern void shuttle_reprice_scan(const ShuttleServerCost *server, Path *path,
+								 double page_rows);
+
+/* Has the scans of joins repriced (scan_price.c). */
+extern void shuttle_scan_price_init(void);
+
+/* ---- parameterised scans (inner_path.c) */
+
+/*
+ * What core knows of a base relation's scans with these parameters.  It is
+ * made where the relation lives: core's genetic search throws away whatever
+ * else is made while it tries a join.  NULL without parameters.
+ */
+extern ParamPathInfo *shuttle_param_info(PlannerInfo *root, RelOptInfo *rel,
+										 Relids required_outer);
+
+/*
+ * A scan of the foreign table that takes its parameters from the relations of
+ * info, a key at a time, with the cost of a key in a batch.  It is never put
+ * into the relation's list of paths, so that no other join can use it.
+ * share: of the keys that are asked for, of this table.
+ * NULL where none of the join clauses can be shipped.
+ */
+extern Path *shuttle_inner_path(PlannerInfo *root, RelOptInfo *inner,
+								const ParamPathInfo *info,
+								const ShuttleAsking *asking, double share);
+
+/*
+ * The same for a table with foreign partitions or heirs, or a UNION ALL of
+ * foreign tables: an Append, routed where it has partitions.  NULL where a
+ * child cannot be asked by key.
+ */
+extern Path *shuttle_inner_append(PlannerInfo *root, RelOptInfo *inner,
+								  const List *leaves, const ParamPathInfo *info,
+								  bool partitioned, ShuttleAsking *asking);
+
+/* The relations that have the rows of a base relation: itself, or its children
+ * and theirs.  Sets *partitioned where some are partitions. */
+extern List *shuttle_append_leaves(PlannerInfo *root, RelOptInfo *rel,
+								   bool *partitioned);
+
+/* The server of the first foreign table among relations, or InvalidOid. */
+extern Oid	shuttle_leaves_server(const List *leaves);
+
+/* True where clauses with values of the outer side may be part of a scan's
+ * SELECT: no security barrier, no volatile function. */
+extern bool shuttle_clauses_can_be_asked(const List *clauses, RelOptInfo *inner);
+
+/* ---- values that are computed here (outer_values.c) */
+
+/* GetForeignPlan of all foreign tables that are asked for keys: postgres_fdw's,
+ * with values of the outer side that it would not ship computed here. */
+extern ForeignScan *shuttle_plan_foreign_scan(PlannerInfo *root, RelOptInfo *rel,
+											  Oid relid, ForeignPath *path,
+											  List *targetlist, List *clauses,
+											  Plan *outer);
+
+/* ---- writes (foreign_writes.c) */
+
+extern void shuttle_foreign_writes_fill(FdwRoutine *routine);
+
+/* ---- samples (sample.c) */
+
+/* Puts TABLESAMPLE into the SELECT of a scan of ours.  Errors: samples that
+ * nodes cannot take. */
+extern void shuttle_sample_add(PlannerInfo *root, const RelOptInfo *rel,
+							   ForeignScan *scan);
+
+/* True where a statement wants a sample of a table. */
+extern bool shuttle_is_sampled(PlannerInfo *root, const RelOptInfo *rel);
+
+/* ---- estimates by a node (remote_estimate.c, remote_paths.c) */
+
+/* A path as the node sees it, without what the transfer of rows costs. */
+typedef struct ShuttleEstimate
+{
+	bool		found;
+	double		retrieved_rows; /* before local conditions */
+	double		rows;
+	int			width;			/* bytes */
+	Cost		startup_cost;
+	Cost		total_cost;
+} ShuttleEstimate;
+
+/*
+ * The plan that postgres_fdw makes of a path, for a look at it.  The run's
+ * only trace is in the relation's private data, and the real run overwrites it.
+ * more_clauses: conditions of a scan, beside its relation's.
+ */
+extern ForeignScan *shuttle_dry_run(PlannerInfo *root, ForeignPath *path,
+									List *more_clauses);
+
+/* What the node says of a path; NULL where it said nothing that we know. */
+extern const ShuttleEstimate *shuttle_estimate_path(PlannerInfo *root,
+													ForeignPath *path);
+
+/* The same for a path without order, and without parameters but for lateral
+ * references: asked once a relation. */
+extern const ShuttleEstimate *shuttle_estimate_rel(PlannerInfo *root,
+												   ForeignPath *path);
+
+/* Gives a path the estimate's rows and costs, with those of the transfer. */
+extern void shuttle_estimate_apply(PlannerInfo *root, ForeignPath *path,
+								   const ShuttleEstimate *estimate);
+
+/* ---- what was found out during a planning (memo.c) */
+
+/* The value remembered for a relation (or NULL) and a list, or NULL. */
+extern void *shuttle_memo_find(PlannerInfo *root, RelOptInfo *rel, List *key);
+
+/* Remembers a value, which lives in root->planner_cxt, as the key's members. */
+extern void shuttle_memo_add(PlannerInfo *root, RelOptInfo *rel, List *key,
+							 void *value);
+
+/* ---- Look Ahead as a path (look_ahead_path.c) */
+
+/* A Look Ahead over a path, with the cost of its batches. */
+extern Path *shuttle_look_ahead_path(PlannerInfo *root, Path *outer,
+									 const ShuttleAsking *asking);
+
+/* True where no node of ours can stand above a path before the plan is
+ * finished: its rows are named by variables of several result tables. */
+extern bool shuttle_names_child_rows(const Path *path);
+
+/* A routed append over an Append's path; each key visits a share of it.
+ * Append itself, with the same cost, where it names rows of its children. */
+extern Path *shuttle_routed_append_path(PlannerInfo *root, Path *append,
+										double share);
+
+/* ---- finished plans (place.c, place_subplans.c) */
+
+typedef struct ShuttlePlaceContext
+{
+	PlannedStmt *statement;
+	int			next_id;		/* plan_node_id of the next node; 0: find out */
+} ShuttlePlaceContext;
+
+/* The first foreign scan at or below a node that takes one of the parameters
+ * and can be asked for batches of keys, also in initplans; or NULL. */
+extern const ForeignScan *shuttle_find_batch_scan(Plan *plan,
+												  const Bitmapset *params,
+												  const PlannedStmt *statement);
+
+/* Target lists of a node of ours over a finished plan: the child's columns. */
+extern void shuttle_make_targetlists(Plan *child, List **targetlist,
+									 List **scan_targetlist);
+
+/* Gives a node of ours over a finished plan the plan's costs and parameters. */
+extern Plan *shuttle_finish_node(CustomScan *node, Plan *child,
+								 ShuttlePlaceContext *context);
+
+/* Puts a routed append over each Append at or below a plan that prunes foreign
+ * scans at run time; returns what stands in the plan's place. */
+extern Plan *shuttle_route_appends(Plan *plan, ShuttlePlaceContext *context);
+
+/* Looks ahead for the correlated subqueries of a node; returns what stands in
+ * its place. */
+extern Plan *shuttle_place_for_subplans(Plan *plan, ShuttlePlaceContext *context);
+
+/* A number that no node of the statement has. */
+extern int	shuttle_next_plan_id(const PlannedStmt *statement);
+
+/* True where an expression uses one of these PARAM_EXEC parameters. */
+extern bool shuttle_uses_params(Node *expression, const Bitmapset *params);
+
+/* Puts a Look Ahead under loops over local index scans (place_local.c), where
+ * that may pay. */
+extern void shuttle_place_local(PlannedStmt *statement);
+
+/* ---- joins (join_path.c), finished plans (place.c) */
+extern void shuttle_join_path_init(void);
+extern void shuttle_place_init(void);
+
+/* Tells, once, of a correlated subquery in a statement whose planning began
+ * before the library was loaded: no Look Ahead is placed for it. */
+extern void shuttle_place_tell_late(const PlannerInfo *root);
+
+/* False in a session's first statement, where the library was loaded during
+ * its planning: nodes are not put in on its finished plan. */
+extern bool shuttle_place_is_active(void);
+
+#endif							/* PLANNER_INTERNAL_H */

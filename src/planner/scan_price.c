@@ -1,0 +1,86 @@
+/*-------------------------------------------------------------------------
+ * scan_price.c
+ *	  Scans of foreign tables, priced so that joins over them compare.
+ *
+ * postgres_fdw's costs leave out the round trips of its pages, each of which
+ * is waited for, and before 17 most of what a row costs.  A batched join is
+ * charged for both, and would lose to a hash join that reads whole tables in
+ * a thousand pages.  So where tables are joined, their scans are charged, too.
+ */
+#include "postgres.h"
+
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "parser/parsetree.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
+#include "cluster/shuttle_cluster.h"
+#include "executor/shuttle_executor.h"
+#include "planner/planner_internal.h"
+
+/* postgres_fdw's default rows of a page. */
+#define USUAL_FETCH_SIZE 100
+
+static set_rel_pathlist_hook_type previous_scan_hook = NULL;
+
+/* True where a scan's price decides how it is joined. */
+static bool
+is_joined(PlannerInfo *root)
+{
+	return bms_membership(root->all_baserels) == BMS_MULTIPLE;
+}
+
+/* The node's own estimates are complete (remote_estimate.c). */
+static bool
+is_priced(const RelOptInfo *rel, const RangeTblEntry *rte)
+{
+	return shuttle_server_is_ours(rel->serverid) &&
+		shuttle_cluster_option_bool(rel->serverid, rte->relid,
+									"shuttle_remote_estimate", false);
+}
+
+/* Rows of one page of postgres_fdw's. */
+static double
+fetch_size(Oid serverid, Oid relid)
+{
+	const char *text = shuttle_cluster_option_text(serverid, relid, "fetch_size");
+
+	return text == NULL ? USUAL_FETCH_SIZE : Max(1, strtod(text, NULL));
+}
+
+static void
+reprice_scans(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+{
+	ShuttleServerCost server = shuttle_server_cost(root, rel->serverid);
+	double		page_rows = USUAL_FETCH_SIZE;
+	ListCell   *lc;
+
+	if (server.guest)
+		page_rows = fetch_size(rel->serverid, rte->relid);
+	foreach(lc, rel->pathlist)
+	{
+		if (IsA(lfirst(lc), ForeignPath))
+			shuttle_reprice_scan(&server, (Path *) lfirst(lc), page_rows);
+	}
+}
+
+static void
+consider_scan(PlannerInfo *root, RelOptInfo *rel, Index relid, RangeTblEntry *rte)
+{
+	if (previous_scan_hook != NULL)
+		previous_scan_hook(root, rel, relid, rte);
+	if (rel->fdwroutine == NULL || !shuttle_settings.enable_batched_join ||
+		!is_joined(root) || rte->inh ||
+		!shuttle_can_look_ahead(rel->fdwroutine, rel->serverid) ||
+		is_priced(rel, rte))
+		return;
+	reprice_scans(root, rel, rte);
+}
+
+void
+shuttle_scan_price_init(void)
+{
+	previous_scan_hook = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = consider_scan;
+}
