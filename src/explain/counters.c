@@ -1,0 +1,151 @@
+/*-------------------------------------------------------------------------
+ * counters.c
+ *	  Labels of the counters, and their printing in every format.
+ *
+ * A label is printed once for each plan node that has the counter, and once
+ * at the top level of a query for its total; released labels stay.  Text
+ * shows the unit behind the number, the other formats leave it out, as core
+ * does.  Times are milliseconds with three decimals.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "explain/explain_internal.h"
+
+/* Which counters a line of output belongs to. */
+typedef enum CounterKind
+{
+	COUNTER_READS,
+	COUNTER_WRITES,
+	COUNTER_BYTES
+} CounterKind;
+
+typedef struct CounterLabel
+{
+	const char *label;
+	const char *unit;			/* NULL where the label says it */
+	CounterKind kind;
+	bool		engine;			/* known where the connection is ours */
+} CounterLabel;
+
+/* Printed in this order; a counter in us is shown in ms. */
+static const CounterLabel labels[] = {
+	[SHUTTLE_READ_REQUESTS] = {"Storage Read Requests", NULL, COUNTER_READS, false},
+	[SHUTTLE_ROWS_SCANNED] = {"Storage Rows Scanned", NULL, COUNTER_READS, true},
+	[SHUTTLE_ROWS_RETURNED] = {"Storage Rows Returned", NULL, COUNTER_READS, false},
+	[SHUTTLE_READ_TIME_US] = {"Storage Read Time", "us", COUNTER_READS, false},
+	[SHUTTLE_WRITE_REQUESTS] = {"Storage Write Requests", NULL, COUNTER_WRITES, false},
+	[SHUTTLE_FLUSH_REQUESTS] = {"Storage Flush Requests", NULL, COUNTER_WRITES, false},
+	[SHUTTLE_FLUSH_TIME_US] = {"Storage Flush Time", "us", COUNTER_WRITES, false},
+	[SHUTTLE_BYTES_SENT] = {"Storage Bytes Sent", "bytes", COUNTER_BYTES, true},
+	[SHUTTLE_BYTES_RECEIVED] = {"Storage Bytes Received", "bytes", COUNTER_BYTES, true},
+};
+
+StaticAssertDecl(lengthof(labels) == SHUTTLE_NCOUNTERS,
+				 "every counter has a label");
+
+static void print_counters(ExplainState *es,
+						   const ShuttleExplainNumbers *numbers);
+static void print_counter(ExplainState *es, const CounterLabel *label,
+						  int64 value);
+static void print_memory(ExplainState *es, int64 bytes);
+
+void
+shuttle_explain_counters(ExplainState *es, const ShuttleExplainNumbers *numbers)
+{
+	if (!es->analyze || !shuttle_explain_dist(es))
+		return;
+	if (es->verbose && numbers->node_name != NULL)
+		ExplainPropertyText("Storage Node", numbers->node_name, es);
+	print_counters(es, numbers);
+}
+
+void
+shuttle_explain_look_ahead(ExplainState *es,
+						   const ShuttleLookAheadNumbers *numbers)
+{
+	if (!es->analyze)
+		return;
+	ExplainPropertyInteger("Batches", NULL, numbers->batches, es);
+	if (numbers->asks)
+	{
+		ExplainPropertyInteger("Keys", NULL, numbers->keys, es);
+		ExplainPropertyInteger("Distinct Keys", NULL, numbers->distinct_keys, es);
+	}
+	ExplainPropertyInteger("Largest Batch", NULL, numbers->largest_batch, es);
+	if (numbers->asks)
+	{
+		ExplainPropertyInteger("Most In Flight", NULL, numbers->most_in_flight, es);
+		ExplainPropertyInteger("Served", NULL, numbers->served, es);
+		ExplainPropertyInteger("Alone", NULL, numbers->alone, es);
+	}
+	if (numbers->prefetches)
+	{
+		ExplainPropertyInteger("Prefetched Pages", NULL, numbers->prefetched_pages, es);
+		ExplainPropertyInteger("Prefetch Pauses", NULL, numbers->prefetch_pauses, es);
+	}
+	if (shuttle_explain_dist(es))
+		print_memory(es, numbers->peak_bytes);
+}
+
+void
+shuttle_explain_text(ExplainState *es, const char *label, const char *value)
+{
+	ExplainPropertyText(label, value, es);
+}
+
+/*
+ * A guest's traffic is postgres_fdw's own: nobody counts its bytes, nor the
+ * rows that its nodes looked at.  Totals leave these out where the engine
+ * sent nothing but requests were made, so that no zero is shown as measured.
+ */
+void
+shuttle_explain_totals(ExplainState *es, const ShuttleCounters *totals,
+					   int64 peak_bytes)
+{
+	const int64 *value = totals->value;
+	ShuttleExplainNumbers numbers = {
+		.counters = totals,
+		.reads = true,
+		.writes = true,
+		.engine = value[SHUTTLE_BYTES_SENT] > 0 ||
+		value[SHUTTLE_READ_REQUESTS] + value[SHUTTLE_FLUSH_REQUESTS] == 0,
+	};
+
+	print_counters(es, &numbers);
+	print_memory(es, peak_bytes);
+}
+
+static void
+print_counters(ExplainState *es, const ShuttleExplainNumbers *numbers)
+{
+	for (int i = 0; i < SHUTTLE_NCOUNTERS; i++)
+	{
+		const CounterLabel *label = &labels[i];
+
+		if (label->kind == COUNTER_READS && !numbers->reads)
+			continue;
+		if (label->kind == COUNTER_WRITES && !numbers->writes)
+			continue;
+		if (label->engine && !numbers->engine)
+			continue;
+		print_counter(es, label, numbers->counters->value[i]);
+	}
+}
+
+static void
+print_counter(ExplainState *es, const CounterLabel *label, int64 value)
+{
+	if (label->unit == NULL || strcmp(label->unit, "us") != 0)
+		ExplainPropertyInteger(label->label, label->unit, value, es);
+	else if (es->timing)
+		ExplainPropertyFloat(label->label, "ms", value / 1000.0, 3, es);
+}
+
+/* Rounded up, as core prints memory. */
+static void
+print_memory(ExplainState *es, int64 bytes)
+{
+	ExplainPropertyInteger("Peak Memory Usage", "kB",
+						   (bytes + 1023) / 1024, es);
+}

@@ -1,0 +1,16 @@
+/*-------------------------------------------------------------------------
+ * explain_internal.h
+ *	  What the files of the explain room share.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_EXPLAIN_INTERNAL_H
+#define SHUTTLE_EXPLAIN_INTERNAL_H
+
+#include "explain/shuttle_explain.h"
+
+/* Prints the totals of one executed plan, where the summary is printed. */
+extern void shuttle_explain_totals(ExplainState *es,
+								   const ShuttleCounters *totals,
+								   int64 peak_bytes);
+
+#endif							/* SHUTTLE_EXPLAIN_INTERNAL_H */
