@@ -1,0 +1,94 @@
+"""The demo from beginning to end, without a word: tables, points, claims."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pgshuttle import claims, planning, points, results, servers, sweep, tables, trips
+from pgshuttle.errors import ToolError
+from pgshuttle.points import Case, Contender, Outer, Point, PointResult
+from pgshuttle.results import Results
+from pgshuttle.state import Cluster
+from pgshuttle.sweep import Bench, Effort, OnProgress
+
+HEADLINE = Effort("headline", nruns=3, point_s=1.0, sample_s=1.0, rounds_s=20.0)
+
+
+@dataclass(frozen=True)
+class Listener:
+    """Who wants to hear how far the demo is."""
+
+    on_step: Callable[[str], None]
+    on_progress: OnProgress
+    on_headline: Callable[[Sequence[PointResult]], None]
+
+
+def count_round_trips(bench: Bench, *, with_extension: bool) -> int | None:
+    """Counts the round trips of our one-row read."""
+    if not with_extension:
+        return None
+    point = Point(Case.ONE_ROW, Contender.ENGINE, Outer.NONE, claims.NEAR_RTT_US)
+    return sweep.count_one_row_round_trips(bench, point)
+
+
+def read_complaints(cluster: Cluster) -> list[str]:
+    """Returns what the logs of all servers tell of trouble."""
+    found = [cluster.query, *(node.server for node in cluster.nodes)]
+    return [line for server in found for line in servers.read_complaints(server)]
+
+
+def run_headline(bench: Bench, listener: Listener) -> None:
+    """Measures the few points that tell the story."""
+    listener.on_step("the headline")
+    headline = points.list_headline_points(with_extension=bench.cluster.with_extension)
+    listener.on_headline(sweep.run_rounds(bench, headline, HEADLINE, listener.on_progress))
+
+
+def measure_trips(bench: Bench, effort: Effort, listener: Listener) -> trips.TripsResult:
+    """Runs the second part, on real data."""
+    listener.on_step("the trips: cities and countries")
+    bench.set_rtt(0)
+    world = trips.make_world()
+    trips.make_trips_tables(bench.cluster, world)
+    return trips.run_trips(bench, world, effort)
+
+
+def run_demo(cluster: Cluster, effort: Effort, listener: Listener) -> Results:
+    """Runs the whole demo on a cluster of at least two storage nodes."""
+    if len(cluster.nodes) < 2:
+        raise ToolError("the demo needs two storage nodes")
+    start_s = time.monotonic()
+    ours = cluster.with_extension
+    with sweep.open_bench(cluster) as bench:
+        bench.set_rtt(0)
+        listener.on_step("filling the tables")
+        tables.make_tables(cluster)
+        schemas = [tables.STOCK_SCHEMA, *([tables.ENGINE_SCHEMA] if ours else [])]
+        bench.warm(tables.list_warm_up_queries(schemas))
+        run_headline(bench, listener)
+        listener.on_step(f"the sweep: {points.BATCH_SIZES} outer rows a batch")
+        measured = points.list_join_points(with_extension=ours)
+        measured += points.list_case_points(with_extension=ours)
+        point_results = sweep.run_rounds(bench, measured, effort, listener.on_progress)
+        one_row_round_trips = count_round_trips(bench, with_extension=ours)
+        trips_result = measure_trips(bench, effort, listener)
+        bench.set_rtt(cluster.rtt_us)
+    planning_costs: tuple[planning.PlanningCost, ...] = ()
+    if effort.counts_instructions:
+        listener.on_step("counting the instructions of planning")
+        planning_costs = planning.measure_planning(cluster)
+    return Results(
+        made_at=results.make_timestamp(),
+        effort=effort.name,
+        nruns=effort.nruns,
+        elapsed_s=round(time.monotonic() - start_s, 1),
+        machine=results.read_machine(),
+        server=results.read_server(cluster),
+        settings=results.read_settings(cluster),
+        points=tuple(point_results),
+        one_row_round_trips=one_row_round_trips,
+        planning=planning_costs,
+        complaints=tuple(read_complaints(cluster)),
+        trips=trips_result,
+        claims=tuple(claims.check_claims(point_results, one_row_round_trips, planning_costs)),
+    )

@@ -1,0 +1,99 @@
+"""The commands pgshuttle bench ...: measurements that answer one question each."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from pgshuttle import choice_cases, choice_plot, choice_report, choices, demo, places
+from pgshuttle.errors import ExitCode
+
+app = typer.Typer(
+    help="Answers one question by measuring.", no_args_is_help=True, add_completion=False
+)
+
+DirOption = Annotated[Path | None, typer.Option("--dir", help="Directory of the cluster.")]
+PgOption = Annotated[
+    str | None,
+    typer.Option("--pg", help="Server: 15, 18, 18-plain, or the path of a pg_config."),
+]
+ResultsOption = Annotated[
+    Path, typer.Option("--results", help="Directory for the JSON and the figure.")
+]
+KeepOption = Annotated[bool, typer.Option("--keep", help="Leave the cluster running.")]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a bench runs and writes."""
+
+    directory: Path
+    pg: str | None
+    results_dir: Path
+    keep: bool
+
+
+def find_place(directory: Path | None, pg: str | None, results_dir: Path, *, keep: bool) -> Place:
+    """Says where a bench runs."""
+    path = directory or places.default_cluster_dir("bench")
+    return Place(path.absolute(), pg, results_dir.absolute(), keep)
+
+
+def pick_cases(words: list[str]) -> list[choice_cases.Case]:
+    """Returns the cases whose label contains one of the words; without words, all."""
+    cases = choice_cases.list_cases()
+    found = [case for case in cases if any(word in case.shape.label for word in words)]
+    return found if words else cases
+
+
+@app.command("choices")
+def run_choices(
+    ctx: typer.Context,
+    only: Annotated[
+        list[str] | None, typer.Argument(help="Only joins whose label contains one of these.")
+    ] = None,
+    scale: Annotated[
+        float, typer.Option(min=0.00001, max=1, help="Of the tables' sizes; 1: to 1 million rows.")
+    ] = 1.0,
+    directory: DirOption = None,
+    pg: PgOption = None,
+    results_dir: ResultsOption = Path("bench-results"),
+    keep: KeepOption = False,
+    check: Annotated[bool, typer.Option("--check", help="Fail if a target is missed.")] = False,
+) -> None:
+    """Compares the planner's choice of a join with each way to join, forced."""
+    out: Console = ctx.obj.out
+    err: Console = ctx.obj.err
+    place = find_place(directory, pg, results_dir, keep=keep)
+    cases = pick_cases(only or [])
+    if not cases:
+        raise typer.BadParameter("no join has such a label")
+    with err.status("starting") as progress:
+        options = demo.ClusterUse(place.directory, place.pg, with_extension=True, keep=place.keep)
+        with demo.run_cluster(options, progress.update) as running:
+
+            def on_case(ndone: int, nall: int, label: str) -> None:
+                progress.update(f"{ndone} of {nall}: {label}")
+
+            found = choices.run_choices(running, cases, scale, on_case)
+    json_path = place.results_dir / "choices.json"
+    choice_report.save_choices(found, json_path)
+    choice_plot.draw_choices(json_path, json_path.with_suffix(".png"))
+    print_choices(out, found, json_path)
+    if check and not choice_report.is_kept(found):
+        raise typer.Exit(ExitCode.CLAIM_FAILED)
+
+
+def print_choices(out: Console, found: choices.Choices, json_path: Path) -> None:
+    """Prints the tables and where the files are."""
+    out.print(choice_report.make_choices_table(found))
+    out.print(choice_report.make_misses_table(found.cases))
+    out.print(f"Measured in {found.elapsed_s:g} s on {found.server['version']}.")
+    out.print(f"Results: {json_path}\nFigure:  {json_path.with_suffix('.png')}")
+
+
+def add_to(parent: Any) -> None:  # noqa: ANN401  (typer's class is not generic)
+    """Adds these commands to the tool's."""
+    parent.add_typer(app, name="bench")

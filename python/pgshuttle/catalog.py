@@ -1,0 +1,109 @@
+"""What the query node must know of its storage nodes: extension, servers, mappings."""
+
+from collections.abc import Mapping
+
+import psycopg
+from psycopg import sql
+
+from pgshuttle.builds import EXTENSION
+from pgshuttle.errors import ExitCode, ToolError
+from pgshuttle.servers import SUPERUSER, Server
+from pgshuttle.state import Cluster
+
+DATABASE = "shuttle"
+ENGINE_WRAPPER = "shuttle"
+STOCK_WRAPPER = "postgres_fdw"
+CONNECT_TIMEOUT_S = 10
+
+
+def engine_server_name(number: int) -> str:
+    """Names the server of our wrapper for storage node number 1, 2, ..."""
+    return f"node{number}"
+
+
+def stock_server_name(number: int) -> str:
+    """Names the server of stock postgres_fdw for the same storage node."""
+    return f"fdw_node{number}"
+
+
+def connect(
+    server: Server, database: str = DATABASE, options: str = ""
+) -> psycopg.Connection[tuple[object, ...]]:
+    """Connects to a server itself, not through its proxy; each statement commits."""
+    try:
+        return psycopg.connect(
+            host=str(server.socket_dir),
+            port=server.port,
+            user=SUPERUSER,
+            dbname=database,
+            options=options,
+            connect_timeout=CONNECT_TIMEOUT_S,
+            application_name="pgshuttle",
+            autocommit=True,
+        )
+    except psycopg.OperationalError as error:
+        raise ToolError(
+            f"could not connect to {server.name}: {error}".strip(),
+            exit_code=ExitCode.NOT_RUNNING,
+        ) from None
+
+
+def write_options(options: Mapping[str, str]) -> sql.Composed:
+    """Writes what stands between the parentheses of OPTIONS (...)."""
+    return sql.SQL(", ").join(
+        sql.SQL("{} {}").format(sql.Identifier(name), sql.Literal(value))
+        for name, value in options.items()
+    )
+
+
+def create_database(server: Server) -> None:
+    """Makes the database that everything happens in, unless it is there."""
+    with connect(server, "postgres") as connection:
+        found = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE])
+        if found.fetchone() is None:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
+
+
+def define_server(
+    connection: psycopg.Connection[tuple[object, ...]],
+    name: str,
+    wrapper: str,
+    port: int,
+    extra: Mapping[str, str] | None = None,
+) -> None:
+    """Makes a foreign server and its user mapping, or changes the server's port.
+
+    extra: further options of a new server.
+    """
+    found = connection.execute("SELECT 1 FROM pg_foreign_server WHERE srvname = %s", [name])
+    if found.fetchone() is not None:
+        change = sql.SQL("ALTER SERVER {} OPTIONS (SET port {})")
+        connection.execute(change.format(sql.Identifier(name), sql.Literal(str(port))))
+        return
+    options = {"host": "127.0.0.1", "port": str(port), "dbname": DATABASE, **(extra or {})}
+    create = sql.SQL("CREATE SERVER {} FOREIGN DATA WRAPPER {} OPTIONS ({})")
+    connection.execute(
+        create.format(sql.Identifier(name), sql.Identifier(wrapper), write_options(options))
+    )
+    mapping = sql.SQL("CREATE USER MAPPING FOR CURRENT_USER SERVER {} OPTIONS ({})")
+    connection.execute(mapping.format(sql.Identifier(name), write_options({"user": SUPERUSER})))
+
+
+def define_servers(cluster: Cluster) -> None:
+    """Brings the query node's catalog in line with the cluster; may be repeated."""
+    with connect(cluster.query) as connection:
+        extensions = [STOCK_WRAPPER]
+        wrappers = {STOCK_WRAPPER: stock_server_name}
+        if cluster.with_extension:
+            extensions.append(EXTENSION)
+            wrappers[ENGINE_WRAPPER] = engine_server_name
+        try:
+            for extension in extensions:
+                create = sql.SQL("CREATE EXTENSION IF NOT EXISTS {} CASCADE")
+                connection.execute(create.format(sql.Identifier(extension)))
+            for wrapper, name_of in wrappers.items():
+                for number, node in enumerate(cluster.nodes, start=1):
+                    if node.proxy is not None:
+                        define_server(connection, name_of(number), wrapper, node.proxy.port)
+        except psycopg.Error as error:
+            raise ToolError(f"the query node refused its set-up: {error}".strip()) from None

@@ -1,0 +1,172 @@
+"""Tables for the planner's choices: of 1 to 1 000 000 rows, here and on two storage nodes.
+
+All are alike, so that any of them can stand on either side of a join. Values
+are spread by multiplication, so that they are the same in every run.
+"""
+
+import math
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
+from psycopg import sql
+
+from pgshuttle import catalog
+from pgshuttle.errors import ToolError
+from pgshuttle.measure import Connection
+from pgshuttle.state import Cluster
+
+HERE = "choices_here"  # on the query node, and on each storage node
+ENGINE = "choices_engine"  # the same over servers of our wrapper
+GUEST = "choices_guest"  # and over servers of stock postgres_fdw
+PARTITIONED = "parts"  # as large as the largest, by ranges of id, by turns on both nodes
+NPARTITIONS = 16
+
+# rows of tables at scale 1, and how many rows a reference may point to
+SIZES = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
+TARGETS = (10, 1_000, 10_000, 100_000, 1_000_000)
+LARGEST = max(SIZES)
+NREPEATED = 100  # different values of the column that repeats itself
+# primes: their multiples visit all rows of a table once, in an order of no use
+REFERENCE_STEP = 7919 * 97
+FILTER_STEP = 5_754_853
+
+COLUMNS = (
+    "id bigint{}, r10 bigint, r1000 bigint, r10000 bigint, r100000 bigint, r1000000 bigint,"
+    " repeated bigint, in10 bigint, in100 bigint, thousandth int, x int, name text"
+)
+# in10 and in100: as many rows share a value; name: an id as a text
+FILL = """
+INSERT INTO {table}
+SELECT i, i * {step} % {t10} + 1, i * {step} % {t1000} + 1, i * {step} % {t10000} + 1,
+  i * {step} % {t100000} + 1, i * {step} % {t1000000} + 1,
+  (i % {repeated}) * {step} % {t1000000} + 1,
+  (i + 9) / 10, (i + 99) / 100, i * {other_step} % 1000, i % 100000, 'name ' || i
+FROM generate_series({first}::bigint, {last}) AS i"""
+
+
+def scale_rows(nrows: int, scale: float) -> int:
+    """Returns how many rows a table has that has nrows at scale 1."""
+    return max(1, math.ceil(nrows * scale))
+
+
+def name_table(nrows: int) -> str:
+    """Names the table that has so many rows at scale 1."""
+    return f"c{nrows}"
+
+
+def make_schema(connection: Connection, schema: str) -> None:
+    """Makes a schema anew."""
+    name = sql.Identifier(schema)
+    connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(name))
+    connection.execute(sql.SQL("CREATE SCHEMA {}").format(name))
+
+
+def make_table(
+    connection: Connection, table: sql.Identifier, first: int, last: int, scale: float
+) -> None:
+    """Makes a table of the rows from first to last, with its indexes."""
+    columns = sql.SQL(COLUMNS).format(sql.SQL(" PRIMARY KEY"))
+    connection.execute(sql.SQL("CREATE TABLE {} ({})").format(table, columns))
+    targets = {f"t{target}": sql.Literal(scale_rows(target, scale)) for target in TARGETS}
+    fill = sql.SQL(FILL).format(
+        table=table,
+        first=sql.Literal(first),
+        last=sql.Literal(last),
+        step=sql.Literal(REFERENCE_STEP),
+        other_step=sql.Literal(FILTER_STEP),
+        repeated=sql.Literal(NREPEATED),
+        **targets,
+    )
+    connection.execute(fill)
+    for column in ("in10", "in100", "name"):
+        index = sql.SQL("CREATE INDEX ON {} ({})")
+        connection.execute(index.format(table, sql.Identifier(column)))
+    connection.execute(sql.SQL("VACUUM (ANALYZE) {}").format(table))
+
+
+def list_bounds(scale: float) -> list[int]:
+    """Returns where each partition begins, and where the last one ends."""
+    nrows = scale_rows(LARGEST, scale)
+    return [1 + nrows * part // NPARTITIONS for part in range(NPARTITIONS + 1)]
+
+
+def fill_server(connection: Connection, parts: Sequence[int], scale: float) -> None:
+    """Makes and fills the tables of one server, and these parts of the partitioned one."""
+    make_schema(connection, HERE)
+    for nrows in SIZES:
+        table = sql.Identifier(HERE, name_table(nrows))
+        make_table(connection, table, 1, scale_rows(nrows, scale), scale)
+    bounds = list_bounds(scale)
+    for part in parts:
+        table = sql.Identifier(HERE, f"{PARTITIONED}{part}")
+        make_table(connection, table, bounds[part], bounds[part + 1] - 1, scale)
+
+
+def make_foreign_partitions(
+    connection: Connection, schema: str, servers: Sequence[str], scale: float
+) -> None:
+    """Makes the partitioned table, whose partitions take turns on the servers."""
+    parent = sql.Identifier(schema, PARTITIONED)
+    columns = sql.SQL(COLUMNS).format(sql.SQL(""))
+    create = sql.SQL("CREATE TABLE {} ({}) PARTITION BY RANGE (id)")
+    connection.execute(create.format(parent, columns))
+    bounds = list_bounds(scale)
+    for part in range(NPARTITIONS):
+        statement = sql.SQL(
+            "CREATE FOREIGN TABLE {} PARTITION OF {} FOR VALUES FROM ({}) TO ({})"
+            " SERVER {} OPTIONS (schema_name {})"
+        )
+        connection.execute(
+            statement.format(
+                sql.Identifier(schema, f"{PARTITIONED}{part}"),
+                parent,
+                sql.Literal(bounds[part]),
+                sql.Literal(bounds[part + 1]),
+                sql.Identifier(servers[part % len(servers)]),
+                sql.Literal(HERE),
+            )
+        )
+    connection.execute(sql.SQL("ANALYZE {}").format(parent))
+
+
+def make_foreign_tables(
+    connection: Connection, schema: str, servers: Sequence[str], scale: float
+) -> None:
+    """Makes the foreign tables over two servers; c10_2 is c10 on the second."""
+    make_schema(connection, schema)
+    columns = sql.SQL(COLUMNS).format(sql.SQL(""))
+    for number, server in enumerate(servers, start=1):
+        for nrows in SIZES:
+            table = sql.Identifier(schema, f"{name_table(nrows)}_{number}")
+            create = sql.SQL(
+                "CREATE FOREIGN TABLE {} ({}) SERVER {} OPTIONS (schema_name {}, table_name {})"
+            )
+            options = (sql.Literal(HERE), sql.Literal(name_table(nrows)))
+            connection.execute(create.format(table, columns, sql.Identifier(server), *options))
+            connection.execute(sql.SQL("ANALYZE {}").format(table))
+    make_foreign_partitions(connection, schema, servers, scale)
+
+
+def make_tables(cluster: Cluster, scale: float) -> None:
+    """Makes all tables anew. scale: of their sizes; at 1 the largest has a million rows."""
+    nodes = cluster.nodes[:2]
+    places = [cluster.query, *(node.server for node in nodes)]
+
+    def fill(number: int) -> None:
+        parts = range(number - 1, NPARTITIONS, len(nodes)) if number > 0 else range(0)
+        with catalog.connect(places[number]) as connection:
+            fill_server(connection, parts, scale)
+
+    try:
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(fill, range(len(places))))
+        with catalog.connect(cluster.query) as connection:
+            for schema, name_server in (
+                (ENGINE, catalog.engine_server_name),
+                (GUEST, catalog.stock_server_name),
+            ):
+                names = [name_server(number) for number in range(1, len(nodes) + 1)]
+                make_foreign_tables(connection, schema, names, scale)
+    except psycopg.Error as error:
+        raise ToolError(f"could not make the tables of the choices: {error}".strip()) from None

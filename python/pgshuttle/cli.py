@@ -1,0 +1,262 @@
+"""The command pgshuttle: reads arguments, calls the other modules, prints."""
+
+import signal
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.status import Status
+from typer.core import TyperGroup
+
+from pgshuttle import bench, bench_cli, catalog, cluster, demo, places, plot, printing, sweep
+from pgshuttle.errors import ExitCode, ToolError
+from pgshuttle.points import Outer
+from pgshuttle.servers import SUPERUSER
+
+US_PER_MS = 1000
+MAX_RTT_MS = 60_000
+DEFAULT_NAME = "default"
+QUERY = "query"
+MAX_COMPLAINTS = 10  # lines of server logs that are printed
+FILE_WIDTH = 140  # characters of a line where the output is no terminal
+
+
+@dataclass(frozen=True)
+class Screen:
+    """Where commands print."""
+
+    out: Console
+    err: Console
+
+
+class ToolGroup(TyperGroup):
+    """Turns our errors into a message and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  (the base class says so)
+        """Runs a command."""
+        try:
+            return super().invoke(ctx)
+        except ToolError as error:
+            err = Console(stderr=True, soft_wrap=True, highlight=False)
+            err.print(f"pgshuttle: {error.message}", style="red", markup=False)
+            if error.hint:
+                err.print(error.hint, markup=False)
+            raise typer.Exit(error.exit_code) from None
+
+
+app = typer.Typer(
+    cls=ToolGroup,
+    help="Starts small clusters for pg_shuttle, measures them and draws the figures.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+bench_cli.add_to(app)
+
+DirOption = Annotated[Path | None, typer.Option("--dir", help="Directory of the cluster.")]
+PgOption = Annotated[
+    str | None,
+    typer.Option("--pg", help="Server: 15, 18, 18-plain, or the path of a pg_config."),
+]
+RttOption = Annotated[
+    float, typer.Option("--rtt", min=0, max=MAX_RTT_MS, help="Round-trip time in ms.")
+]
+
+
+@app.callback()
+def start(ctx: typer.Context) -> None:
+    """Starts small clusters for pg_shuttle, measures them and draws the figures."""
+    out = Console()
+    if not out.is_terminal:
+        out = Console(width=FILE_WIDTH)
+    ctx.obj = Screen(out, Console(stderr=True))
+
+
+def find_dir(directory: Path | None) -> Path:
+    """Returns the directory of the cluster that a command is about."""
+    return (directory or places.default_cluster_dir(DEFAULT_NAME)).absolute()
+
+
+@app.command()
+def up(
+    ctx: typer.Context,
+    directory: DirOption = None,
+    nodes: Annotated[int, typer.Option(min=1, max=32, help="Number of storage nodes.")] = 2,
+    pg: PgOption = None,
+    rtt: RttOption = 0.0,
+    stock: Annotated[
+        bool, typer.Option("--stock", help="Only postgres_fdw, without pg_shuttle.")
+    ] = False,
+) -> None:
+    """Starts a query node and storage nodes, each behind a delay proxy."""
+    screen: Screen = ctx.obj
+    options = cluster.ClusterOptions(
+        directory=find_dir(directory),
+        nnodes=nodes,
+        pg=pg,
+        rtt_us=round(rtt * US_PER_MS),
+        with_extension=not stock,
+    )
+    with screen.err.status("starting") as status:
+        result = cluster.up(options, status.update)
+    if result.was_running:
+        screen.out.print(f"The cluster in {options.directory} runs already.")
+    screen.out.print(printing.make_status_table(cluster.read_status(result.cluster)))
+
+
+@app.command()
+def down(
+    ctx: typer.Context,
+    directory: DirOption = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove its data, too.")] = False,
+) -> None:
+    """Stops the cluster; its data stays for the next up."""
+    screen: Screen = ctx.obj
+    path = find_dir(directory)
+    with screen.err.status("stopping"):
+        cluster.down(path, remove=remove)
+    screen.out.print(f"The cluster in {path} is {'removed' if remove else 'stopped'}.")
+
+
+@app.command()
+def status(ctx: typer.Context, directory: DirOption = None) -> None:
+    """Shows the servers of the cluster and what their delay proxies counted."""
+    screen: Screen = ctx.obj
+    found = cluster.load(find_dir(directory))
+    parts = cluster.read_status(found)
+    screen.out.print(f"{found.build.version} in {found.directory}")
+    screen.out.print(printing.make_status_table(parts))
+    if not cluster.is_running(found):
+        raise typer.Exit(ExitCode.NOT_RUNNING)
+
+
+@app.command()
+def rtt(
+    ctx: typer.Context,
+    milliseconds: Annotated[float, typer.Argument(min=0, max=MAX_RTT_MS)],
+    node: Annotated[int | None, typer.Option(min=1, help="Only this storage node.")] = None,
+    directory: DirOption = None,
+) -> None:
+    """Sets the round-trip time to the storage nodes while they run."""
+    screen: Screen = ctx.obj
+    found = cluster.load(find_dir(directory))
+    if node is not None and node > len(found.nodes):
+        raise ToolError(f"there is no storage node {node}", exit_code=ExitCode.USAGE)
+    cluster.set_rtt(found, round(milliseconds * US_PER_MS), node)
+    screen.out.print(f"Round trips take {milliseconds:g} ms.")
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def psql(
+    ctx: typer.Context,
+    node: Annotated[str, typer.Argument(help='"query", or a storage node: 1, node1.')] = QUERY,
+    directory: DirOption = None,
+) -> None:
+    """Opens psql on a server; words behind -- go to psql."""
+    found = cluster.load(find_dir(directory))
+    words = ctx.args
+    if node.startswith("-"):  # no server was named
+        node, words = QUERY, [node, *words]
+    server = cluster.find_server(found, node)
+    command = [
+        str(found.build.bin_dir / "psql"),
+        *("-h", str(server.socket_dir), "-p", str(server.port)),
+        *("-U", SUPERUSER, "-d", catalog.DATABASE, *words),
+    ]
+    raise typer.Exit(subprocess.run(command, check=False).returncode)
+
+
+def make_listener(screen: Screen, progress: Status) -> bench.Listener:
+    """Prints the headline when it is there, and how far the demo is."""
+    step = ""
+
+    def on_step(text: str) -> None:
+        nonlocal step
+        step = text
+        progress.update(text)
+        if not screen.err.is_terminal:  # which shows no spinner
+            screen.err.print(text, markup=False)
+
+    return bench.Listener(
+        on_step=on_step,
+        on_progress=lambda ndone, nall: progress.update(f"{step}: {ndone} of {nall}"),
+        on_headline=lambda found: screen.out.print(printing.make_headline_table(found)),
+    )
+
+
+def print_results(screen: Screen, files: demo.DemoFiles) -> None:
+    """Prints all tables and where the files are."""
+    results = files.results
+    if results.server["extension"] != "none":
+        for outer in (Outer.FOREIGN, Outer.LOCAL):
+            screen.out.print(printing.make_sweep_table(results.points, outer))
+    screen.out.print(printing.make_others_table(results.points))
+    if results.trips is not None:
+        screen.out.print(printing.make_trips_table(results.trips))
+    if any(claim.ok is not None for claim in results.claims):
+        screen.out.print(printing.make_claims_table(results.claims))
+    for line in results.complaints[:MAX_COMPLAINTS]:
+        screen.out.print(f"In a server's log: {line}", style="red", markup=False)
+    screen.out.print(f"Measured in {results.elapsed_s:g} s on {results.server['version']}.")
+    screen.out.print(f"Results: {files.json_path}\nFigure:  {files.figure_path}")
+
+
+@app.command("demo")
+def run_demo(
+    ctx: typer.Context,
+    full: Annotated[bool, typer.Option("--full", help="15 runs a point.")] = False,
+    directory: DirOption = None,
+    pg: PgOption = None,
+    results_dir: Annotated[
+        Path, typer.Option("--results", help="Directory for the JSON and the figure.")
+    ] = Path("demo-results"),
+    keep: Annotated[bool, typer.Option("--keep", help="Leave the cluster running.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Fail if a claim is missed.")] = False,
+    stock: Annotated[
+        bool, typer.Option("--stock", help="Measure postgres_fdw alone, without pg_shuttle.")
+    ] = False,
+) -> None:
+    """Shows what batched joins do to a join between two servers, and measures it."""
+    screen: Screen = ctx.obj
+    options = demo.DemoOptions(
+        directory=(directory or places.default_cluster_dir("demo")).absolute(),
+        pg=pg,
+        with_extension=not stock,
+        effort=sweep.FULL if full else sweep.QUICK,
+        results_dir=results_dir.absolute(),
+        keep=keep,
+    )
+    with screen.err.status("starting") as progress:
+        files = demo.run(options, make_listener(screen, progress))
+    print_results(screen, files)
+    if check and any(claim.ok is False for claim in files.results.claims):
+        raise typer.Exit(ExitCode.CLAIM_FAILED)
+
+
+@app.command("plot")
+def draw(
+    ctx: typer.Context,
+    results: Annotated[Path, typer.Argument(help="A JSON file of the demo.")],
+    figure: Annotated[Path | None, typer.Argument(help="The figure; .png, .svg, .pdf.")] = None,
+) -> None:
+    """Draws the figure of earlier results again."""
+    screen: Screen = ctx.obj
+    path = figure or results.with_suffix(".png")
+    plot.draw_join(results, path)
+    screen.out.print(f"Figure: {path}")
+
+
+def end_on_signal(number: int, _frame: object) -> None:
+    """Ends the command in order: what it started for itself is stopped."""
+    raise SystemExit(128 + number)
+
+
+def main() -> None:
+    """The entry point of the command."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end_on_signal)
+    app()

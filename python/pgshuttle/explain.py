@@ -1,0 +1,112 @@
+"""Reading the JSON of EXPLAIN, with or without the counters of the option DIST."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+LOOK_AHEAD = "Look Ahead"
+JOINS = ("Nested Loop", "Hash Join", "Merge Join")
+READ_REQUESTS = "Storage Read Requests"
+
+PlanNode = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class PlanFacts:
+    """What a plan is and, after ANALYZE with DIST, what it did. None: not told."""
+
+    shape: str
+    joins: tuple[str, ...]  # the uppermost first
+    has_foreign_inner: bool
+    batches: int | None
+    keys: int | None
+    distinct_keys: int | None
+    largest_batch: int | None
+    most_in_flight: int | None
+    inner_requests: int | None
+    requests: int | None
+    rows_returned: int | None
+    read_time_ms: float | None
+    planning_ms: float | None
+    execution_ms: float | None
+
+
+def walk(node: PlanNode) -> Iterator[PlanNode]:
+    """Yields a plan node and all below it."""
+    yield node
+    for child in node.get("Plans", []):
+        yield from walk(child)
+
+
+def name_node(node: PlanNode) -> str:
+    """Names a plan node: its provider or its type, and what it reads."""
+    name = str(node.get("Custom Plan Provider") or node.get("Node Type", "?"))
+    relation = node.get("Relation Name") or node.get("Index Name")
+    return f"{name} {relation}" if relation else name
+
+
+def draw_shape(node: PlanNode) -> str:
+    """Writes a plan in one line, such as Nested Loop(Seq Scan a, Foreign Scan b)."""
+    children = ", ".join(draw_shape(child) for child in node.get("Plans", []))
+    return f"{name_node(node)}({children})" if children else name_node(node)
+
+
+def is_look_ahead(node: PlanNode) -> bool:
+    """Says if a node is our Look Ahead."""
+    return node.get("Custom Plan Provider") == LOOK_AHEAD
+
+
+def name_joins(plan: PlanNode) -> tuple[str, ...]:
+    """Says how each join is done."""
+    names = []
+    for node in walk(plan):
+        if node.get("Node Type") in JOINS:
+            is_batched = any(is_look_ahead(child) for child in node.get("Plans", []))
+            names.append("batched join" if is_batched else str(node["Node Type"]).lower())
+    return tuple(names)
+
+
+def add_up(nodes: list[PlanNode], key: str) -> int | None:
+    """Adds a counter over the nodes that have it; None if none has."""
+    values = [int(node[key]) for node in nodes if key in node]
+    return sum(values) if values else None
+
+
+def find_largest(nodes: list[PlanNode], key: str) -> int | None:
+    """Returns the largest value of a counter; None if no node has it."""
+    return max((int(node[key]) for node in nodes if key in node), default=None)
+
+
+def find_inner_scans(node: PlanNode, *, is_inner: bool = False) -> Iterator[PlanNode]:
+    """Yields the foreign scans on the inner sides of joins."""
+    is_inner = is_inner or node.get("Parent Relationship") == "Inner"
+    if is_inner and node.get("Node Type") == "Foreign Scan":
+        yield node
+    for child in node.get("Plans", []):
+        yield from find_inner_scans(child, is_inner=is_inner)
+
+
+def read_plan(answer: list[dict[str, Any]]) -> PlanFacts:
+    """Reads what EXPLAIN (FORMAT JSON) answered."""
+    top = answer[0]
+    plan: PlanNode = top["Plan"]
+    looks = [node for node in walk(plan) if is_look_ahead(node)]
+    scans = [node for node in walk(plan) if node.get("Node Type") == "Foreign Scan"]
+    inner_scans = list(find_inner_scans(plan))
+    totals = [top] if READ_REQUESTS in top else scans
+    return PlanFacts(
+        shape=draw_shape(plan),
+        joins=name_joins(plan),
+        has_foreign_inner=bool(inner_scans),
+        batches=add_up(looks, "Batches"),
+        keys=add_up(looks, "Keys"),
+        distinct_keys=add_up(looks, "Distinct Keys"),
+        largest_batch=find_largest(looks, "Largest Batch"),
+        most_in_flight=find_largest(looks, "Most In Flight"),
+        inner_requests=add_up(inner_scans, READ_REQUESTS),
+        requests=add_up(totals, READ_REQUESTS),
+        rows_returned=add_up(totals, "Storage Rows Returned"),
+        read_time_ms=top.get("Storage Read Time"),
+        planning_ms=top.get("Planning Time"),
+        execution_ms=top.get("Execution Time"),
+    )

@@ -1,0 +1,196 @@
+"""Timing queries as a client sees them."""
+
+import json
+import statistics
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import psycopg
+from psycopg import sql
+from psycopg.pq import DiagnosticField, ExecStatus
+from psycopg.pq.abc import PGresult
+
+from pgshuttle import catalog, explain
+from pgshuttle.errors import ToolError
+from pgshuttle.servers import SUPERUSER, Server
+from pgshuttle.state import Cluster
+
+STATEMENT_TIMEOUT_S = 120
+NS_PER_MS = 1e6
+QUERY_CANCELED = b"57014"
+
+Connection = psycopg.Connection[tuple[object, ...]]
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Repeated measurements of the same thing."""
+
+    samples_ms: tuple[float, ...]
+    median_ms: float
+    quartile_1_ms: float
+    quartile_3_ms: float
+    min_ms: float
+    max_ms: float
+
+
+def summarize(samples_ms: Sequence[float]) -> Timing:
+    """Summarizes measurements; there must be at least one."""
+    if len(samples_ms) > 1:
+        quartiles = statistics.quantiles(samples_ms, n=4, method="inclusive")
+    else:
+        quartiles = [samples_ms[0]] * 3
+    return Timing(
+        samples_ms=tuple(round(sample, 4) for sample in samples_ms),
+        median_ms=round(statistics.median(samples_ms), 4),
+        quartile_1_ms=round(quartiles[0], 4),
+        quartile_3_ms=round(quartiles[2], 4),
+        min_ms=round(min(samples_ms), 4),
+        max_ms=round(max(samples_ms), 4),
+    )
+
+
+def check_result(result: PGresult, what: str) -> None:
+    """Raises an error unless the statement succeeded."""
+    if result.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
+        message = result.error_message.decode(errors="replace").strip()
+        raise ToolError(f"{what} failed: {message}")
+
+
+@dataclass(frozen=True)
+class Elapsed:
+    """One execution: how long the client waited and how many rows it got."""
+
+    elapsed_ms: float
+    nrows: int
+
+
+class Session:
+    """One session of the query node that stays open, so that it is warm.
+
+    Queries go through libpq itself, planned anew each time, and rows are not
+    turned into Python's values: that would be most of the time.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self._settings: Mapping[str, str] = {}
+
+    def apply(self, settings: Mapping[str, str]) -> None:
+        """Makes these settings, and no others, differ from their defaults."""
+        if settings == self._settings:
+            return
+        self.connection.execute("RESET ALL")
+        try:
+            self.connection.execute(
+                "SELECT set_config(s.name, s.value, false)"
+                " FROM unnest(%s::text[], %s::text[]) AS s(name, value)",
+                [list(settings), list(settings.values())],
+            )
+        except psycopg.Error as error:
+            raise ToolError(f"a setting was refused: {error}".strip()) from None
+        self._settings = dict(settings)
+
+    def time(self, query: sql.Composable) -> Elapsed:
+        """Executes a query and fetches all of its rows."""
+        text = query.as_bytes(self.connection)
+        start_ns = time.perf_counter_ns()
+        result = self.connection.pgconn.exec_(text)
+        elapsed_ns = time.perf_counter_ns() - start_ns
+        check_result(result, "the query")
+        return Elapsed(elapsed_ns / NS_PER_MS, result.ntuples)
+
+    def time_within(self, query: sql.Composable, limit_ms: float) -> Elapsed | None:
+        """As time(), but stops the query after so long; None if it was stopped."""
+        text = query.as_bytes(self.connection)
+        limit = f"SET statement_timeout = {max(1, round(limit_ms))}"
+        check_result(self.connection.pgconn.exec_(limit.encode()), "SET")
+        start_ns = time.perf_counter_ns()
+        result = self.connection.pgconn.exec_(text)
+        elapsed_ns = time.perf_counter_ns() - start_ns
+        reset = f"SET statement_timeout = '{STATEMENT_TIMEOUT_S}s'"
+        check_result(self.connection.pgconn.exec_(reset.encode()), "SET")
+        if result.error_field(DiagnosticField.SQLSTATE) == QUERY_CANCELED:
+            return None
+        check_result(result, "the query")
+        return Elapsed(elapsed_ns / NS_PER_MS, result.ntuples)
+
+    def explain(self, query: sql.Composed, *, analyze: bool) -> explain.PlanFacts:
+        """Returns the facts of a query's plan. analyze: executes it, with counters."""
+        options = sql.SQL("ANALYZE, DIST, FORMAT JSON" if analyze else "FORMAT JSON")
+        statement = sql.SQL("EXPLAIN ({}) {}").format(options, query)
+        result = self.connection.pgconn.exec_(statement.as_bytes(self.connection))
+        check_result(result, "EXPLAIN")
+        lines = [result.get_value(row, 0) or b"" for row in range(result.ntuples)]
+        return explain.read_plan(json.loads(b"\n".join(lines)))
+
+
+def open_session(cluster: Cluster) -> Session:
+    """Opens a session of the query node. Closing its connection is the caller's."""
+    timeout = f"-c statement_timeout={STATEMENT_TIMEOUT_S}s"
+    return Session(catalog.connect(cluster.query, options=timeout))
+
+
+class ByHand:
+    """The same join as someone would write it who has only libpq.
+
+    The outer rows' keys go to the node of the inner side in one packet, as
+    arrays of at most request_limit keys.
+    """
+
+    LOOK_UP = (
+        b"SELECT k.ord, d.id, d.x FROM unnest($1::bigint[]) WITH ORDINALITY AS k(id, ord)"
+        b" JOIN demo d ON d.id = k.id WHERE d.x = 0"
+    )
+    READ_OUTER = b"SELECT id, x FROM demo"
+
+    def __init__(self, outer: Connection, inner: Connection, request_limit: int) -> None:
+        self._outer = outer.pgconn
+        self._inner = inner.pgconn
+        self._request_limit = request_limit
+
+    def look_up(self, keys: Sequence[bytes]) -> int:
+        """Looks up keys on the inner node; returns the number of rows."""
+        limit = self._request_limit
+        arrays = [b"{" + b",".join(keys[i : i + limit]) + b"}" for i in range(0, len(keys), limit)]
+        self._inner.enter_pipeline_mode()
+        for array in arrays:
+            self._inner.send_query_params(self.LOOK_UP, [array])
+        self._inner.pipeline_sync()
+        nrows = 0
+        for _ in arrays:
+            while (result := self._inner.get_result()) is not None:
+                check_result(result, "the array query")
+                nrows += result.ntuples
+        self._inner.get_result()  # the answer of the sync
+        self._inner.exit_pipeline_mode()
+        return nrows
+
+    def time_local(self, keys: Sequence[bytes]) -> Elapsed:
+        """The outer side is here: its keys are known."""
+        start_ns = time.perf_counter_ns()
+        nrows = self.look_up(keys)
+        return Elapsed((time.perf_counter_ns() - start_ns) / NS_PER_MS, nrows)
+
+    def time_foreign(self) -> Elapsed:
+        """The outer side is on another node and is read first."""
+        start_ns = time.perf_counter_ns()
+        result = self._outer.exec_(self.READ_OUTER)
+        check_result(result, "reading the outer side")
+        keys = [result.get_value(row, 0) or b"" for row in range(result.ntuples)]
+        nrows = self.look_up(keys)
+        return Elapsed((time.perf_counter_ns() - start_ns) / NS_PER_MS, nrows)
+
+
+def connect_through_proxy(server: Server, port: int) -> Connection:
+    """Connects to a storage node as the query node does: through its proxy."""
+    return psycopg.connect(
+        host="127.0.0.1",
+        port=port,
+        user=SUPERUSER,
+        dbname=catalog.DATABASE,
+        connect_timeout=catalog.CONNECT_TIMEOUT_S,
+        application_name=f"pgshuttle by hand {server.name}",
+        autocommit=True,
+    )

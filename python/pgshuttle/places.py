@@ -1,0 +1,62 @@
+"""Where things lie: the source tree, the cache, the directory of a cluster."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from pgshuttle import processes
+from pgshuttle.errors import ToolError
+
+# the kernel's limit for the path of a unix socket is 107 bytes; the longest
+# name that we or PostgreSQL put behind the directory is ".s.PGSQL.65535.lock"
+SOCKET_DIR_LIMIT_BYTES = 107 - 20
+
+
+def source_dir() -> Path | None:
+    """Returns the root of the source tree that this package was installed from."""
+    root = Path(__file__).resolve().parents[2]
+    return root if (root / "tools" / "delay_proxy").is_dir() else None
+
+
+def cache_dir() -> Path:
+    """Returns the directory for what can be made again; the same as tools/servers uses."""
+    named = os.environ.get("SHUTTLE_CACHE")
+    if named:
+        return Path(named)
+    if os.geteuid() == 0:
+        return Path("/var/cache/pg_shuttle")
+    return Path.home() / ".cache" / "pg_shuttle"
+
+
+def default_cluster_dir(name: str) -> Path:
+    """Returns where a cluster lies if the user does not say."""
+    return cache_dir() / "clusters" / name
+
+
+def make_readable_dir(path: Path) -> None:
+    """Makes a directory that the server's user can reach, or says why it can't."""
+    path.mkdir(mode=0o755, parents=True, exist_ok=True)
+    if processes.server_user() is None:
+        return
+    try:
+        processes.run(["test", "-x", path], timeout_s=10, as_server_user=True)
+    except ToolError:
+        raise ToolError(
+            f'user "{processes.SERVER_USER}" can\'t reach {path}',
+            hint="Servers run as that user. Choose another directory with --dir.",
+        ) from None
+
+
+def make_socket_dir(cluster_dir: Path) -> Path:
+    """Makes a directory for unix sockets whose path is short enough."""
+    path = cluster_dir / "sockets"
+    if len(os.fsencode(path)) > SOCKET_DIR_LIMIT_BYTES:
+        path = Path(tempfile.mkdtemp(prefix="pgshuttle-", dir="/tmp"))
+    path.mkdir(exist_ok=True)
+    # anyone may connect, as anyone may on the loopback ports; only the
+    # server's user makes sockets here, and root, who runs the proxies
+    user = processes.server_user()
+    if user is not None:
+        os.chown(path, processes.user_id(user), -1)
+    path.chmod(0o755)
+    return path

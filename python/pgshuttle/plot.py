@@ -1,0 +1,254 @@
+"""The figure: time of the join against the batch size, drawn from the JSON file."""
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")  # no window
+
+from matplotlib import pyplot  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.lines import Line2D  # noqa: E402
+from matplotlib.ticker import FuncFormatter  # noqa: E402
+
+from pgshuttle.errors import ToolError  # noqa: E402
+
+# told apart by everyone (Okabe and Ito), dark enough for text, and by their markers
+STYLES = (("#000000", "o"), ("#0072B2", "s"), ("#D55E00", "^"), ("#009E73", "D"))
+OTHER_COLOR = "0.35"
+STOCK_COLUMNS = ("postgres_fdw nested loop", "postgres_fdw best plan")
+STOCK_LABELS = ("nested loop:\na request\nfor each row", "its best plan:\nreads both\nwhole tables")
+DEPENDENT_HOPS = 2
+OUTER = "foreign"
+REQUEST_LIMIT = 1024
+LIMIT_LABEL_AT = 14  # batch size; there lines are seldom near
+VALUE_LABEL_AT = 1024  # the default batch size
+FIRST = 0.8  # where the axis of batch sizes begins
+LAST = 2000.0  # where its data ends
+LABEL_ROOM = 8.0  # how much farther than the last batch size the axis goes, for labels
+# points: above the line, or below it where another line is near
+FIRST_LABEL_SHIFTS = {True: (7.0, 7.0), False: (-4.0, -15.0)}
+LABEL_DISTANCE = 0.40  # powers of ten between labels, so that they can be read
+WIDTH_IN = 11.0
+HEIGHT_IN = 6.4
+DPI = 150
+
+Entry = dict[str, Any]
+
+
+def read_points(path: Path) -> list[Entry]:
+    """Reads the points of the join from a file of results."""
+    try:
+        found: list[Entry] = json.loads(path.read_text(encoding="utf-8"))["points"]
+    except FileNotFoundError:
+        raise ToolError(f"{path} does not exist") from None
+    except (ValueError, KeyError, TypeError):
+        raise ToolError(f"{path} is not a file of results") from None
+    return [entry for entry in found if entry["point"]["case"] == "join"]
+
+
+def select(entries: Sequence[Entry], **wanted: object) -> list[Entry]:
+    """Returns the points that have these labels."""
+    return [
+        entry
+        for entry in entries
+        if all(entry["point"][key] == value for key, value in wanted.items())
+    ]
+
+
+def name_rtt(rtt_us: int) -> str:
+    """Names a round-trip time."""
+    return f"round trip {rtt_us / 1000:g} ms" if rtt_us else "no delay added"
+
+
+def format_ms(time_ms: float) -> str:
+    """Writes a time so that it can be taken in at a glance."""
+    if time_ms >= 60_000:
+        return f"{time_ms / 60_000:.1f} min"
+    if time_ms >= 1000:
+        return f"{time_ms / 1000:.1f} s"
+    return f"{time_ms:.0f} ms" if time_ms >= 10 else f"{time_ms:.1f} ms"
+
+
+def format_tick(time_ms: float, _position: int) -> str:
+    """Writes a power of ten."""
+    return f"{time_ms / 1000:g} s" if time_ms >= 1000 else f"{time_ms:g} ms"
+
+
+def format_factor(factor: float) -> str:
+    """Writes how many times as long something takes, with two or three digits."""
+    return f"{round(factor, -1):.0f} x" if factor >= 100 else f"{factor:.2g} x"
+
+
+def write(
+    axes: Axes, text: str, place: tuple[float, float], color: str, shift: tuple[float, float]
+) -> None:
+    """Writes beside a place. shift: in points."""
+    axes.annotate(
+        text, place, textcoords="offset points", xytext=shift, fontsize=9, color=color, va="center"
+    )
+
+
+def select_line(entries: Sequence[Entry], rtt_us: int) -> list[Entry]:
+    """Returns the points of our batched join at one delay, in order of the batch size."""
+    found = select(
+        entries,
+        contender="engine",
+        planner="forced",
+        outer=OUTER,
+        rtt_us=rtt_us,
+        request_limit=REQUEST_LIMIT,
+    )
+    return sorted(found, key=lambda entry: int(entry["point"]["batch_size"]))
+
+
+def find_default_ms(entries: Sequence[Entry], rtt_us: int) -> float | None:
+    """Returns what our batched join takes with the default batch size."""
+    for entry in select_line(entries, rtt_us):
+        if entry["point"]["batch_size"] == VALUE_LABEL_AT:
+            return float(entry["estimated_ms"])
+    return None
+
+
+def draw_line(axes: Axes, line: Sequence[Entry], rtt_us: int, color: str, marker: str) -> None:
+    """Draws the time against the batch size at one delay; samples are hollow."""
+    sizes = [entry["point"]["batch_size"] for entry in line]
+    times_ms = [entry["estimated_ms"] for entry in line]
+    axes.plot(sizes, times_ms, color=color, linewidth=1.8, marker=marker)
+    for size, time_ms, entry in zip(sizes, times_ms, line, strict=True):
+        if entry["is_sampled"]:
+            axes.plot([size], [time_ms], marker=marker, color=color, markerfacecolor="white")
+        if size == 1:
+            write(axes, format_ms(time_ms), (size, time_ms), color, FIRST_LABEL_SHIFTS[rtt_us > 0])
+
+
+def spread(places: Sequence[float]) -> list[float]:
+    """Moves labels apart that would overlap. places: powers of ten, ascending."""
+    moved = list(places)
+    for _ in range(100):
+        for low in range(len(moved) - 1):
+            lacking = LABEL_DISTANCE - (moved[low + 1] - moved[low])
+            if lacking > 1e-6:
+                moved[low] -= lacking / 2
+                moved[low + 1] += lacking / 2
+    return moved
+
+
+def label_lines(axes: Axes, entries: Sequence[Entry], colors: dict[int, str]) -> None:
+    """Says at the right end of each line what it is and how low it gets."""
+    ends = []
+    for rtt_us, color in colors.items():
+        line = select_line(entries, rtt_us)
+        default_ms = find_default_ms(entries, rtt_us)
+        if line and default_ms is not None:
+            text = f"{name_rtt(rtt_us)}:\n{format_ms(default_ms)} at batch {VALUE_LABEL_AT}"
+            last = line[-1]
+            ends.append((last["estimated_ms"], last["point"]["batch_size"], text, color))
+    ends.sort()
+    powers = spread([math.log10(time_ms) for time_ms, *_ in ends])
+    for power, (_, size, text, color) in zip(powers, ends, strict=True):
+        write(axes, text, (size, 10**power), color, (9, 0))
+
+
+def draw_limit(axes: Axes, rtt_us: int, color: str) -> None:
+    """Draws what the hops alone would take, one after the other."""
+    if rtt_us == 0:
+        return
+    limit_ms = DEPENDENT_HOPS * rtt_us / 1000
+    axes.hlines(limit_ms, FIRST, LAST, color=color, linestyle="--", linewidth=1.0)
+    text = f"limit: {DEPENDENT_HOPS} round trips = {limit_ms:g} ms"
+    write(axes, text, (LIMIT_LABEL_AT, limit_ms), color, (0, -8))
+
+
+def draw_stock(axes: Axes, entries: Sequence[Entry], rtt_us: int, color: str, marker: str) -> None:
+    """Draws the times of stock postgres_fdw, which has no batch size, with their values."""
+    ours_ms = find_default_ms(entries, rtt_us)
+    for column, contender in enumerate(STOCK_COLUMNS):
+        for entry in select(entries, contender=contender, outer=OUTER, rtt_us=rtt_us):
+            face = "white" if entry["is_sampled"] else color
+            time_ms = entry["estimated_ms"]
+            axes.plot([column], [time_ms], marker=marker, color=color, markerfacecolor=face)
+            text = format_ms(time_ms)
+            if ours_ms is not None:
+                text += f"\n{format_factor(time_ms / ours_ms)}"
+            write(axes, text, (column, time_ms), color, (8, 0))
+
+
+def label_axes(left: Axes, right: Axes, sizes: Sequence[int]) -> None:
+    """Says what is drawn."""
+    left.set_xscale("log")
+    left.set_yscale("log")
+    left.set_xticks(sizes, [str(size) for size in sizes], rotation=45, fontsize=9)
+    left.set_xlim(FIRST, LABEL_ROOM * LAST)
+    left.minorticks_off()
+    left.set_xlabel("batch size: outer rows whose keys are asked for together (log scale)")
+    left.set_ylabel("time until the last row has arrived (log scale)")
+    left.yaxis.set_major_formatter(FuncFormatter(format_tick))
+    left.set_title("pg_shuttle: batched join", fontsize=11)
+    left.grid(visible=True, which="major", alpha=0.25)
+    right.set_title("stock postgres_fdw", fontsize=11)
+    right.set_xticks(range(len(STOCK_LABELS)), STOCK_LABELS, fontsize=9)
+    right.set_xlim(-0.4, len(STOCK_LABELS) - 0.25)
+    right.grid(visible=True, axis="y", alpha=0.25)
+
+
+def add_legend(figure: Figure, colors: dict[int, str], markers: dict[int, str]) -> None:
+    """Explains lines and markers below the figure, where no data is."""
+    handles = [
+        Line2D([], [], color=colors[rtt_us], marker=markers[rtt_us], label=name_rtt(rtt_us))
+        for rtt_us in colors
+    ]
+    handles += [
+        Line2D([], [], color=OTHER_COLOR, linestyle="--", label="limit: dependent round trips"),
+        Line2D(
+            [],
+            [],
+            color=OTHER_COLOR,
+            linestyle="",
+            marker="o",
+            markerfacecolor="white",
+            label="estimated from fewer rows",
+        ),
+        Line2D(
+            [],
+            [],
+            linestyle="",
+            label=f"n x: as long as pg_shuttle at batch {VALUE_LABEL_AT}, same delay",
+        ),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=9, frameon=False)
+
+
+def draw_join(results_path: Path, figure_path: Path) -> None:
+    """Draws the figure of a file of results."""
+    entries = read_points(results_path)
+    rtts_us = sorted({entry["point"]["rtt_us"] for entry in entries})
+    sizes = sorted({entry["point"]["batch_size"] or 1 for entry in entries})
+    if not rtts_us:
+        raise ToolError(f"{results_path} has no points of the join")
+    colors = {rtt_us: style[0] for rtt_us, style in zip(rtts_us, STYLES, strict=False)}
+    markers = {rtt_us: style[1] for rtt_us, style in zip(rtts_us, STYLES, strict=False)}
+    figure, (left, right) = pyplot.subplots(
+        1, 2, sharey=True, width_ratios=(3, 1), figsize=(WIDTH_IN, HEIGHT_IN), layout="constrained"
+    )
+    try:
+        label_axes(left, right, sizes)
+        for rtt_us, color in colors.items():
+            draw_line(left, select_line(entries, rtt_us), rtt_us, color, markers[rtt_us])
+            draw_limit(left, rtt_us, color)
+            draw_stock(right, entries, rtt_us, color, markers[rtt_us])
+        label_lines(left, entries, colors)
+        add_legend(figure, colors, markers)
+        figure.suptitle(
+            "2000 rows on one server joined with 2000 rows on another, by the round-trip time "
+            "to each"
+        )
+        figure_path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(figure_path, dpi=DPI)
+    finally:
+        pyplot.close(figure)

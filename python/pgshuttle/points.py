@@ -1,0 +1,259 @@
+"""What the bench measures: one point is one query under one set of settings and one delay."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from psycopg import sql
+
+from pgshuttle import tables
+from pgshuttle.explain import PlanFacts
+from pgshuttle.measure import Timing
+
+BATCH_SIZES = (1, 10, 100, 128, 500, 1024, 2000)
+REQUEST_LIMITS = (100, 1024, 2000)
+RTTS_US = (0, 800, 90_000)
+DEFAULT_LIMIT = 1024
+# a point that would take longer is measured with fewer outer rows
+SAMPLE_FROM_S = 20.0
+# what a round trip costs where the wire costs nothing; for that estimate alone
+LOCAL_ROUND_TRIP_S = 0.0003
+# START or CLOSE, DECLARE and FETCH
+STOCK_ROUND_TRIPS_PER_ROW = 3
+
+
+class Case(StrEnum):
+    """Which query."""
+
+    JOIN = "join"
+    BIG = "1000 keys into 1000000 rows"
+    ONE_ROW = "one row by primary key"
+
+
+class Contender(StrEnum):
+    """Who executes it."""
+
+    ENGINE = "engine"
+    GUEST = "guest"
+    STOCK_LOOKUPS = "postgres_fdw nested loop"
+    STOCK_BEST = "postgres_fdw best plan"
+    STOCK_HASH = "postgres_fdw hash join"
+    STOCK_HASH_LARGE_PAGES = "postgres_fdw hash join, fetch_size 10000"
+    BY_HAND = "array query by hand"
+
+
+class Outer(StrEnum):
+    """Where the outer side of the join lies."""
+
+    FOREIGN = "foreign"
+    LOCAL = "local"
+    NONE = "none"
+
+
+class Planner(StrEnum):
+    """Whether the planner's other ways to join were closed to it."""
+
+    DEFAULT = "default"
+    FORCED = "forced"
+
+
+@dataclass(frozen=True)
+class Point:
+    """One thing to measure."""
+
+    case: Case
+    contender: Contender
+    outer: Outer
+    rtt_us: int
+    planner: Planner = Planner.DEFAULT
+    batch_size: int | None = None
+    request_limit: int | None = None
+
+
+@dataclass(frozen=True)
+class PointResult:
+    """What was measured. Where it was sampled, outer_rows is less than the case has.
+
+    estimated_ms: the median; for a sample, what all outer rows would take,
+    from the slope between the sample and its half.
+    round_trips: those that were waited for; for a sample, its own.
+    """
+
+    point: Point
+    outer_rows: int
+    is_sampled: bool
+    timing: Timing
+    half_timing: Timing | None
+    estimated_ms: float
+    round_trips: float | None
+    facts: PlanFacts | None
+
+
+@dataclass(frozen=True)
+class Job:
+    """How a point is executed."""
+
+    point: Point
+    outer_table: sql.Identifier
+    inner_table: sql.Identifier
+    settings: Mapping[str, str] = field(default_factory=dict)
+    full_rows: int = tables.NROWS
+    sample_rows: int | None = None
+
+    def query(self, outer_rows: int) -> sql.Composed:
+        """Returns the query for the first so many outer rows, or for all."""
+        if self.point.case is Case.ONE_ROW:
+            return sql.SQL("SELECT x FROM {} WHERE id = 7").format(self.inner_table)
+        columns = "b.id, b.x" if self.point.case is Case.BIG else "a.id, a.x, b.x"
+        join = sql.SQL("SELECT {} FROM {} a JOIN {} b ON b.id = a.id WHERE b.x = 0").format(
+            sql.SQL(columns), self.outer_table, self.inner_table
+        )
+        if outer_rows < self.full_rows:
+            join += sql.SQL(" AND a.id <= {}").format(sql.Literal(outer_rows))
+        return join
+
+
+def find_settings(point: Point) -> dict[str, str]:
+    """Returns the settings that a point is measured under."""
+    stock = {"shuttle.enable_batched_join": "off"}
+    only_nested_loops = {"enable_hashjoin": "off", "enable_mergejoin": "off"}
+    match point.contender:
+        case Contender.STOCK_LOOKUPS:
+            # the local side is not to be looked up instead
+            scans = ("enable_indexscan", "enable_bitmapscan", "enable_indexonlyscan")
+            lookups = dict.fromkeys(("enable_material", *scans), "off")
+            return stock | only_nested_loops | lookups
+        case Contender.STOCK_BEST:
+            return stock
+        case Contender.STOCK_HASH | Contender.STOCK_HASH_LARGE_PAGES:
+            return stock | {"enable_nestloop": "off", "enable_mergejoin": "off"}
+        case Contender.BY_HAND:
+            return {}
+    settings = {}
+    if point.batch_size is not None:
+        settings["shuttle.batch_size"] = str(point.batch_size)
+    if point.request_limit is not None:
+        settings["shuttle.request_limit"] = str(point.request_limit)
+        if point.request_limit > DEFAULT_LIMIT:
+            # else an answer to so many keys would come in pages, each a request
+            settings["shuttle.fetch_limit"] = str(point.request_limit)
+    if point.planner is Planner.FORCED:
+        settings |= only_nested_loops | {"shuttle.debug_force_batched_join": "on"}
+    return settings
+
+
+def find_tables(point: Point) -> tuple[sql.Identifier, sql.Identifier]:
+    """Returns the outer and the inner table of a point."""
+    engine = point.contender is Contender.ENGINE
+    schema = tables.ENGINE_SCHEMA if engine else tables.STOCK_SCHEMA
+    if point.case is Case.BIG:
+        large_pages = point.contender is Contender.STOCK_HASH_LARGE_PAGES
+        big = "big_large_pages" if large_pages else "big"
+        return sql.Identifier(tables.LOCAL_SCHEMA, "keys"), sql.Identifier(schema, big)
+    if point.outer is Outer.LOCAL:
+        outer = sql.Identifier(tables.LOCAL_SCHEMA, "demo")
+    else:
+        outer = sql.Identifier(schema, "demo1")
+    looks_up = point.contender is Contender.STOCK_LOOKUPS
+    return outer, sql.Identifier(schema, "demo2_lookup" if looks_up else "demo2")
+
+
+def find_sample_rows(point: Point, sample_s: float) -> int | None:
+    """Returns how many outer rows a point is measured with, if not with all.
+
+    sample_s: how long one execution of the sample may take, more or less.
+    """
+    round_trips = {
+        Contender.STOCK_LOOKUPS: STOCK_ROUND_TRIPS_PER_ROW,
+        Contender.ENGINE: 1 if point.batch_size == 1 else 0,
+        Contender.GUEST: STOCK_ROUND_TRIPS_PER_ROW if point.batch_size == 1 else 0,
+    }.get(point.contender, 0)
+    seconds_per_row = round_trips * (point.rtt_us / 1e6 + LOCAL_ROUND_TRIP_S)
+    if point.case is not Case.JOIN or seconds_per_row * tables.NROWS <= SAMPLE_FROM_S:
+        return None
+    return max(4, 2 * int(sample_s / seconds_per_row / 2))
+
+
+def make_job(point: Point, sample_s: float) -> Job:
+    """Says how a point is executed."""
+    outer, inner = find_tables(point)
+    full_rows = {Case.JOIN: tables.NROWS, Case.BIG: tables.NKEYS_BIG, Case.ONE_ROW: 1}
+    return Job(
+        point=point,
+        outer_table=outer,
+        inner_table=inner,
+        settings=find_settings(point),
+        full_rows=full_rows[point.case],
+        sample_rows=find_sample_rows(point, sample_s),
+    )
+
+
+def list_engine_points(rtt_us: int, outer: Outer) -> list[Point]:
+    """The sweep, and the planner's own choice for the batch sizes that claims are about."""
+    forced = [
+        Point(Case.JOIN, Contender.ENGINE, outer, rtt_us, Planner.FORCED, batch_size, limit)
+        for batch_size in BATCH_SIZES
+        for limit in REQUEST_LIMITS
+    ]
+    chosen = [
+        Point(
+            Case.JOIN, Contender.ENGINE, outer, rtt_us, Planner.DEFAULT, batch_size, DEFAULT_LIMIT
+        )
+        for batch_size in BATCH_SIZES
+        if batch_size >= 128
+    ]
+    return forced + chosen
+
+
+def list_join_points(*, with_extension: bool) -> list[Point]:
+    """All points of the 2000-row join."""
+    found = []
+    for rtt_us in RTTS_US:
+        for outer in (Outer.FOREIGN, Outer.LOCAL):
+            if with_extension:
+                found += list_engine_points(rtt_us, outer)
+                found += [
+                    Point(Case.JOIN, Contender.GUEST, outer, rtt_us, planner, 1024, DEFAULT_LIMIT)
+                    for planner in Planner
+                ]
+            found += [
+                Point(Case.JOIN, Contender.STOCK_LOOKUPS, outer, rtt_us, Planner.FORCED),
+                Point(Case.JOIN, Contender.STOCK_BEST, outer, rtt_us),
+                Point(Case.JOIN, Contender.BY_HAND, outer, rtt_us, request_limit=DEFAULT_LIMIT),
+            ]
+    return found
+
+
+def list_headline_points(*, with_extension: bool) -> list[Point]:
+    """The few points that tell the story; measured first."""
+    return [
+        point
+        for point in list_join_points(with_extension=with_extension)
+        if point.outer is Outer.FOREIGN
+        and point.rtt_us > 0
+        and (
+            point.contender in (Contender.STOCK_LOOKUPS, Contender.STOCK_BEST)
+            or (
+                point.contender is Contender.ENGINE
+                and point.batch_size == point.request_limit == DEFAULT_LIMIT
+            )
+        )
+    ]
+
+
+def list_case_points(*, with_extension: bool) -> list[Point]:
+    """The points beside the join: keys into a big table, and one row."""
+    found = [
+        Point(Case.BIG, contender, Outer.LOCAL, 0, Planner.FORCED)
+        for contender in (Contender.STOCK_HASH, Contender.STOCK_HASH_LARGE_PAGES)
+    ]
+    if with_extension:
+        found += [
+            Point(Case.BIG, Contender.ENGINE, Outer.LOCAL, 0, planner, 1024, DEFAULT_LIMIT)
+            for planner in Planner
+        ]
+    for rtt_us in RTTS_US:
+        found.append(Point(Case.ONE_ROW, Contender.STOCK_BEST, Outer.NONE, rtt_us))
+        if with_extension:
+            found.append(Point(Case.ONE_ROW, Contender.ENGINE, Outer.NONE, rtt_us))
+    return found

@@ -1,0 +1,160 @@
+"""One PostgreSQL server: making it, starting it, stopping it.
+
+A server is for trying and measuring: it listens on the loopback address and
+a unix socket only, trusts everyone there, and does not sync to disk.
+"""
+
+import contextlib
+import os
+import re
+import signal
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pgshuttle import processes
+from pgshuttle.builds import ServerBuild
+from pgshuttle.errors import ExitCode, ToolError
+
+SUPERUSER = "postgres"
+INITDB_TIMEOUT_S = 120
+START_TIMEOUT_S = 60
+STOP_TIMEOUT_S = 30
+START_ATTEMPTS = 3
+# what a log must not have where all went well
+COMPLAINT = re.compile(
+    r" (?:WARNING|ERROR|FATAL|PANIC): |could not (?:receive|send)|unexpected EOF"
+    r"|terminated by signal|TRAP: "
+)
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server's place, its port and, if it was started, its process."""
+
+    name: str
+    directory: Path
+    socket_dir: Path
+    port: int
+    process: processes.ProcessId | None
+
+    @property
+    def data_dir(self) -> Path:
+        """PostgreSQL's data directory."""
+        return self.directory / "data"
+
+    @property
+    def log_path(self) -> Path:
+        """The server's log."""
+        return self.directory / "server.log"
+
+
+def find_free_port() -> int:
+    """Returns a loopback port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def quote_setting(value: str) -> str:
+    """Quotes a value for postgresql.conf."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def create_server(
+    build: ServerBuild,
+    name: str,
+    cluster_dir: Path,
+    socket_dir: Path,
+    settings: Mapping[str, str],
+) -> Server:
+    """Makes the data directory of a new server."""
+    directory = cluster_dir / name
+    server = Server(name, directory, socket_dir, find_free_port(), None)
+    directory.mkdir(mode=0o755)
+    user = processes.server_user()
+    if user is not None:
+        os.chown(directory, processes.user_id(user), -1)
+    processes.run(
+        [build.bin_dir / "initdb", "-D", server.data_dir, "-U", SUPERUSER, "-A", "trust"]
+        + ["-E", "UTF8", "--locale=C", "--no-sync"],
+        timeout_s=INITDB_TIMEOUT_S,
+        as_server_user=True,
+    )
+    fixed = {
+        "listen_addresses": "127.0.0.1",
+        "unix_socket_directories": str(socket_dir),
+        "fsync": "off",
+        "max_prepared_transactions": "100",
+        "log_line_prefix": "%m [%p] %q%a ",
+    }
+    with (server.data_dir / "postgresql.conf").open("a", encoding="utf-8") as conf:
+        for key, value in {**fixed, **settings}.items():
+            conf.write(f"{key} = {quote_setting(value)}\n")
+    return server
+
+
+def read_server_process(server: Server) -> processes.ProcessId:
+    """Returns the process of a server that was just started."""
+    first_line = (server.data_dir / "postmaster.pid").read_text().split("\n", 1)[0]
+    return processes.identify(int(first_line))
+
+
+def read_log_end(server: Server, nlines: int) -> str:
+    """Returns the last lines of a server's log."""
+    if not server.log_path.exists():
+        return ""
+    lines = server.log_path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return "\n".join(lines[-nlines:])
+
+
+def read_complaints(server: Server) -> list[str]:
+    """Returns the lines of a server's log that tell of trouble."""
+    if not server.log_path.exists():
+        return []
+    lines = server.log_path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return [f"{server.name}: {line}" for line in lines if COMPLAINT.search(line)]
+
+
+def stop_unknown(build: ServerBuild, server: Server) -> None:
+    """Stops a server whose start was interrupted, if it came so far."""
+    with contextlib.suppress(ToolError):
+        processes.run(
+            [build.bin_dir / "pg_ctl", "stop", "-m", "immediate", "-D", server.data_dir],
+            timeout_s=STOP_TIMEOUT_S,
+            as_server_user=True,
+        )
+
+
+def start_server(build: ServerBuild, server: Server) -> Server:
+    """Starts a server, on another port if someone has taken its own."""
+    for attempt in range(START_ATTEMPTS):
+        if attempt > 0:
+            server = replace(server, port=find_free_port())
+        try:
+            processes.run(
+                [build.bin_dir / "pg_ctl", "start", "-w", "-t", str(START_TIMEOUT_S)]
+                + ["-D", server.data_dir, "-l", server.log_path, "-o", f"-p {server.port}"],
+                timeout_s=START_TIMEOUT_S + 10,
+                as_server_user=True,
+            )
+        except ToolError as error:
+            said = read_log_end(server, 15)
+            if "Address already in use" not in said or attempt == START_ATTEMPTS - 1:
+                raise ToolError(
+                    f"server {server.name} does not start: {said or error.message}",
+                    hint=f"Its log is {server.log_path}.",
+                ) from None
+        except BaseException:  # interrupted: nobody would know the new process
+            stop_unknown(build, server)
+            raise
+        else:
+            return replace(server, process=read_server_process(server))
+    raise ToolError(f"server {server.name} does not start", exit_code=ExitCode.FAILED)
+
+
+def stop_server(server: Server) -> None:
+    """Stops a server: quickly and in order; if that takes too long, at once."""
+    processes.stop(server.process, [signal.SIGINT, signal.SIGQUIT], STOP_TIMEOUT_S)

@@ -1,0 +1,140 @@
+"""The made-up tables of the demo: on the storage nodes, and as the query node sees them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import psycopg
+from psycopg import sql
+
+from pgshuttle import catalog
+from pgshuttle.errors import ToolError
+from pgshuttle.measure import Connection
+from pgshuttle.state import Cluster
+
+NROWS = 2000
+NROWS_BIG = 1_000_000
+NKEYS_BIG = 1000
+BIG_FETCH_SIZE = 10_000
+ENGINE_SCHEMA = "engine"  # servers of our wrapper
+STOCK_SCHEMA = "stock"  # the same tables over stock postgres_fdw
+LOCAL_SCHEMA = "here"
+# stock postgres_fdw looks up each outer row by itself only if that seems cheap to its planner
+LOOKUP_SERVER = "fdw_lookup"
+LOOKUP_OPTIONS = {"fdw_startup_cost": "0", "fdw_tuple_cost": "0"}
+
+MAKE_TABLES = (
+    "DROP TABLE IF EXISTS demo, big",
+    "CREATE TABLE demo (id bigint PRIMARY KEY, x int)",
+    "CREATE TABLE big (id bigint PRIMARY KEY, x int)",
+)
+FILL = "INSERT INTO {} SELECT i, 0 FROM generate_series(1, %s) AS i"
+
+
+@dataclass(frozen=True)
+class ForeignTable:
+    """A foreign table on the query node."""
+
+    schema: str
+    name: str
+    server: str
+    remote_name: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def identifier(self) -> sql.Identifier:
+        """Its qualified name."""
+        return sql.Identifier(self.schema, self.name)
+
+
+def list_foreign_tables(schema: str) -> list[ForeignTable]:
+    """Lists the foreign tables over our wrapper's servers or over stock postgres_fdw's."""
+    engine = schema == ENGINE_SCHEMA
+    name_server = catalog.engine_server_name if engine else catalog.stock_server_name
+    found = [
+        ForeignTable(schema, "demo1", name_server(1), "demo"),
+        ForeignTable(schema, "demo2", name_server(2), "demo"),
+        ForeignTable(schema, "big", name_server(2), "big"),
+    ]
+    if not engine:
+        large = {"fetch_size": str(BIG_FETCH_SIZE)}
+        found += [
+            ForeignTable(
+                schema, "demo2_lookup", LOOKUP_SERVER, "demo", {"use_remote_estimate": "true"}
+            ),
+            ForeignTable(schema, "big_large_pages", name_server(2), "big", large),
+        ]
+    return found
+
+
+def list_warm_up_queries(schemas: Sequence[str]) -> list[sql.Composed]:
+    """Lists queries that read a little from every foreign table."""
+    return [
+        sql.SQL("SELECT x FROM {} LIMIT 1").format(table.identifier)
+        for schema in schemas
+        for table in list_foreign_tables(schema)
+    ]
+
+
+def fill_node(connection: Connection, *, with_big: bool) -> None:
+    """Makes and fills the tables of one storage node."""
+    for statement in MAKE_TABLES:
+        connection.execute(statement)
+    sizes = {"demo": NROWS, "big": NROWS_BIG if with_big else 0}
+    for name, nrows in sizes.items():
+        connection.execute(sql.SQL(FILL).format(sql.Identifier(name)), [nrows])
+        connection.execute(sql.SQL("VACUUM (ANALYZE) {}").format(sql.Identifier(name)))
+
+
+def fill_query_node(connection: Connection) -> None:
+    """Makes the local tables: an outer side of the join, and keys into the big table."""
+    statements = [
+        "DROP SCHEMA IF EXISTS here CASCADE",
+        "CREATE SCHEMA here",
+        "CREATE TABLE here.demo (id bigint PRIMARY KEY, x int)",
+        "CREATE TABLE here.keys (id bigint PRIMARY KEY)",
+    ]
+    for statement in statements:
+        connection.execute(statement)
+    demo = sql.Identifier(LOCAL_SCHEMA, "demo")
+    connection.execute(sql.SQL(FILL).format(demo), [NROWS])
+    # spread over the whole big table, in no order; 7919 is prime
+    connection.execute(
+        "INSERT INTO here.keys"
+        " SELECT i::bigint * 7919 * 97 %% %s + 1 FROM generate_series(1, %s) AS i",
+        [NROWS_BIG, NKEYS_BIG],
+    )
+    connection.execute("VACUUM (ANALYZE) here.demo, here.keys")
+
+
+def define_foreign_tables(connection: Connection, schema: str) -> None:
+    """Makes the foreign tables of one schema and gathers their statistics."""
+    name = sql.Identifier(schema)
+    connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(name))
+    connection.execute(sql.SQL("CREATE SCHEMA {}").format(name))
+    for table in list_foreign_tables(schema):
+        options = {"schema_name": "public", "table_name": table.remote_name, **table.options}
+        listed = catalog.write_options(options)
+        create = sql.SQL("CREATE FOREIGN TABLE {} (id bigint, x int) SERVER {} OPTIONS ({})")
+        connection.execute(create.format(table.identifier, sql.Identifier(table.server), listed))
+    for table in list_foreign_tables(schema):
+        connection.execute(sql.SQL("ANALYZE {}").format(table.identifier))
+
+
+def make_tables(cluster: Cluster) -> None:
+    """Makes all tables of the demo anew."""
+    try:
+        for number, node in enumerate(cluster.nodes[:2], start=1):
+            with catalog.connect(node.server) as connection:
+                fill_node(connection, with_big=number == 2)
+        with catalog.connect(cluster.query) as connection:
+            fill_query_node(connection)
+            inner = cluster.nodes[1].proxy
+            if inner is not None:
+                catalog.define_server(
+                    connection, LOOKUP_SERVER, catalog.STOCK_WRAPPER, inner.port, LOOKUP_OPTIONS
+                )
+            define_foreign_tables(connection, STOCK_SCHEMA)
+            if cluster.with_extension:
+                define_foreign_tables(connection, ENGINE_SCHEMA)
+    except psycopg.Error as error:
+        raise ToolError(f"could not make the demo's tables: {error}".strip()) from None

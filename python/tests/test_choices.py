@@ -1,0 +1,200 @@
+"""The planner's choices: which joins, how they are timed, what is shown."""
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import synthetic_choices
+from psycopg import sql
+from typer.testing import CliRunner
+
+from pgshuttle import (
+    builds,
+    choice_cases,
+    choice_plot,
+    choice_report,
+    choice_tables,
+    choices,
+    cli,
+    cluster,
+    measure,
+)
+from pgshuttle.choice_cases import FORCED, Case, Shape, Transport, Way
+from pgshuttle.choices import Choices
+from pgshuttle.errors import ExitCode, ToolError
+from pgshuttle.state import Cluster
+
+
+def test_the_set_is_large_and_has_everything() -> None:
+    cases = choice_cases.list_cases()
+    assert len(cases) >= 60
+    assert len({(case.shape.label, case.shape.transport, case.rtt_us) for case in cases}) == len(
+        cases
+    )
+    assert {case.rtt_us for case in cases} == {0, 800, 10_000, 90_000}
+    assert {case.shape.transport for case in cases} == set(Transport)
+    text = " ".join(shape.text for shape in choice_cases.list_shapes())
+    for wanted in ("LEFT JOIN", "EXISTS", "NOT EXISTS", "LIMIT", "BETWEEN", "{parts}", "{h1}"):
+        assert wanted in text
+
+
+def test_every_query_names_tables_of_its_servers() -> None:
+    for shape in choice_cases.list_shapes():
+        query = choice_cases.write_query(shape).as_string()
+        assert "{" not in query
+        other = choice_tables.GUEST if shape.transport is Transport.ENGINE else choice_tables.ENGINE
+        assert other not in query
+
+
+def test_each_way_leaves_one_join() -> None:
+    names = {"enable_hashjoin", "enable_mergejoin", "enable_nestloop"}
+    for way in FORCED:
+        settings = choice_cases.find_settings(way)
+        assert sum(settings[name] == "on" for name in names) == 1
+        assert (settings.get("shuttle.enable_batched_join") == "off") is (way is not Way.BATCHED)
+    assert not names & set(choice_cases.find_settings(Way.CHOSEN))
+
+
+def test_tables_keep_their_proportions() -> None:
+    assert choice_tables.scale_rows(1_000_000, 0.01) == 10_000
+    assert choice_tables.scale_rows(10, 0.01) == 1
+    bounds = choice_tables.list_bounds(0.001)
+    assert bounds[0] == 1
+    assert bounds[-1] == 1001
+    assert len(bounds) == choice_tables.NPARTITIONS + 1
+
+
+def test_plans_are_equal_without_their_prices() -> None:
+    def plan(cost: float, join: str) -> object:
+        return [{"Plan": {"Node Type": join, "Total Cost": cost, "Plans": [{"Plan Rows": cost}]}}]
+
+    assert choices.strip_prices(plan(1, "Hash Join")) == choices.strip_prices(plan(2, "Hash Join"))
+    assert choices.strip_prices(plan(1, "Hash Join")) != choices.strip_prices(plan(1, "Merge Join"))
+
+
+def test_mean() -> None:
+    assert choices.find_geometric_mean([1.0, 4.0]) == pytest.approx(2.0)
+
+
+def test_tables_show_what_was_missed() -> None:
+    found = synthetic_choices.make_choices(worst=4.0)
+    assert not choice_report.is_kept(found)
+    assert choice_report.make_misses_table(found.cases).row_count == 1
+    assert choice_report.name_choice(found.cases[0]) == "hash join"
+    assert choice_report.format_plan(found.cases[0].find(Way.NESTED_LOOP)) == "> 30.00 ms"
+    assert choice_report.format_plan(found.cases[0].find(Way.MERGE)) == "-"
+    assert choice_report.is_kept(synthetic_choices.make_choices(worst=1.2))
+
+
+def test_figure_and_json(work_dir: Path) -> None:
+    path = work_dir / "out" / "choices.json"
+    choice_report.save_choices(synthetic_choices.make_choices(), path)
+    whole = json.loads(path.read_text())
+    assert whole["units"]["rtt_us"].startswith("microseconds")
+    assert whole["cases"][0]["plans"][0]["samples_ms"] == [2.2, 2.0]
+    assert whole["cases"][0]["plans"][0]["time_ms"] == 2.0
+    choice_plot.draw_choices(path, work_dir / "choices.png")
+    picture = (work_dir / "choices.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) > 20_000
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"cases": [], "geometric_mean": 1}'])
+def test_a_file_without_choices(work_dir: Path, text: str) -> None:
+    path = work_dir / "choices.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ToolError):
+        choice_plot.draw_choices(path, work_dir / "choices.png")
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A cluster with tiny tables."""
+    build = builds.find_best_build()
+    if not build.has_extension():
+        pytest.skip("pg_shuttle is not installed in a server")
+    directory = tmp_path_factory.mktemp("choices")
+    for path in (directory, *list(directory.parents)[:2]):
+        path.chmod(0o755)
+    options = cluster.ClusterOptions(
+        directory=directory / "c",
+        nnodes=2,
+        pg=str(build.pg_config),
+        rtt_us=0,
+        with_extension=True,
+    )
+    made = cluster.up(options, lambda _step: None).cluster
+    choice_tables.make_tables(made, 0.0005)
+    yield made
+    cluster.down(directory / "c", remove=True)
+
+
+SHAPE = Shape("small", choice_cases.join("h100000", "b1000000", "i.id = o.r1000000"))
+
+
+def test_every_query_of_the_set_is_answered_in_every_way(running: Cluster) -> None:
+    with choices.open_runner(running, 0) as runner:
+        for shape in choice_cases.list_shapes():
+            answers = []
+            query = choice_cases.write_query(shape)
+            if "LIMIT" in shape.text:  # which rows these are is open
+                continue
+            for way in (Way.CHOSEN, *FORCED):
+                runner.session.apply(choice_cases.find_settings(way))
+                answers.append(runner.session.connection.execute(query).fetchall())
+            assert all(answer == answers[0] for answer in answers), shape.label
+
+
+def test_a_case_is_timed_in_each_way(running: Cluster) -> None:
+    with choices.open_runner(running, 1000) as runner:
+        found = runner.run_case(Case(SHAPE, 1000))
+    for way in (Way.CHOSEN, Way.BATCHED, Way.HASH, Way.MERGE, Way.NESTED_LOOP):
+        plan = found.find(way)
+        assert plan is not None
+        assert (plan.time_ms is None) is (plan.stopped_ms is not None)
+        assert plan.time_ms is None or plan.time_ms >= 1.0
+    assert 1.0 <= found.ratio <= choices.STOP_FACTOR
+
+
+def test_a_plan_that_takes_too_long_is_stopped(running: Cluster) -> None:
+    with choices.open_runner(running, 0) as runner:
+        record = choices.list_plans(runner.session, choice_cases.write_query(SHAPE))[0]
+        slow = sql.SQL("SELECT pg_sleep(10)")
+        runner.run_plan(record, slow, best_ms=6.0)
+        assert record.stopped_ms == 30.0
+        assert record.time_ms == math.inf
+        fast = sql.SQL("SELECT 1")
+        runner.run_plan(record, fast, best_ms=math.inf)
+        assert 0 < record.time_ms < choices.FIRST_LIMIT_MS
+        assert measure.STATEMENT_TIMEOUT_S == 120
+
+
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch, work_dir: Path) -> Path:
+    """A bench that measures nothing."""
+
+    def run(_cluster: object, cases: list[Case], scale: float, on_case: choices.OnCase) -> Choices:
+        on_case(0, len(cases), "filling the tables")
+        assert scale == 0.5
+        return synthetic_choices.make_choices(worst=3.0)
+
+    monkeypatch.setattr(choices, "run_choices", run)
+    return work_dir
+
+
+def test_command(played: Path, build: builds.ServerBuild) -> None:
+    words = ["bench", "choices", "--scale", "0.5", "--dir", str(played / "c")]
+    words += ["--results", str(played / "out"), "--pg", str(build.pg_config)]
+    if not build.has_extension():
+        pytest.skip("pg_shuttle is not installed in the server")
+    result = CliRunner().invoke(cli.app, words)
+    assert result.exit_code == ExitCode.OK, result.output
+    assert "geometric mean" in result.output
+    assert (played / "out" / "choices.png").exists()
+    assert not (played / "c").exists()
+    result = CliRunner().invoke(cli.app, [*words, "--check"])
+    assert result.exit_code == ExitCode.CLAIM_FAILED
+    result = CliRunner().invoke(cli.app, [*words, "no such join"])
+    assert result.exit_code == ExitCode.USAGE

@@ -1,0 +1,127 @@
+"""Each command, as a user types it."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import synthetic
+from typer.testing import CliRunner
+
+from pgshuttle import cli, cluster, demo, results, state
+from pgshuttle.bench import Listener
+from pgshuttle.builds import ServerBuild
+from pgshuttle.demo import DemoFiles, DemoOptions
+from pgshuttle.errors import ExitCode, ToolError
+
+Invoke = Callable[..., str]
+
+
+@pytest.fixture
+def invoke(work_dir: Path) -> Iterator[Invoke]:
+    """Runs a command on a cluster of this test; checks its exit code."""
+    directory = work_dir / "c"
+
+    def run(*words: str, code: ExitCode = ExitCode.OK) -> str:
+        command, *rest = words
+        if command != "plot":
+            rest = ["--dir", str(directory), *rest]
+        result = CliRunner().invoke(cli.app, [command, *rest])
+        assert result.exit_code == code, result.output
+        assert "Traceback" not in result.output
+        return result.output
+
+    yield run
+    if state.load_cluster(directory) is not None:
+        cluster.down(directory, remove=True)
+
+
+def test_up_status_rtt_psql_down(
+    invoke: Invoke, build: ServerBuild, work_dir: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    up = ("up", "--stock", "--nodes", "1", "--pg", str(build.pg_config))
+    assert "node1" in invoke(*up, "--rtt", "0.8")
+    assert "0.8 ms" in invoke("status")
+    assert "runs already" in invoke(*up, "--rtt", "2")
+    assert "2 ms" in invoke("status")
+    assert "1.5 ms" in invoke("rtt", "1.5", "--node", "1")
+    invoke("rtt", "1.5", "--node", "2", code=ExitCode.USAGE)
+    invoke("psql", "node1", "--", "-Atc", "SELECT 'from ' || current_database()")
+    assert "from shuttle" in capfd.readouterr().out
+    invoke("psql", "1", "--", "-Atc", "SELECT 1")
+    invoke("psql", "--", "-c", "SELECT 1")
+    assert "there are query, node1" in invoke("psql", "node7", code=ExitCode.USAGE)
+    assert "is stopped" in invoke("down")
+    assert "stopped" in invoke("status", code=ExitCode.NOT_RUNNING)
+    assert "is removed" in invoke("down", "--remove")
+    assert not (work_dir / "c").exists()
+
+
+@pytest.mark.parametrize("words", [("status",), ("down",), ("psql",), ("rtt", "1")])
+def test_without_a_cluster(invoke: Invoke, words: tuple[str, ...]) -> None:
+    assert "there is no cluster" in invoke(*words, code=ExitCode.NOT_RUNNING)
+
+
+def test_up_without_a_server(invoke: Invoke) -> None:
+    output = invoke("up", "--pg", "/nowhere/pg_config", code=ExitCode.NOT_INSTALLED)
+    assert "does not exist" in output
+
+
+@pytest.mark.parametrize("words", [("up", "--nodes", "0"), ("up", "--rtt", "-1"), ("rtt", "x")])
+def test_bad_arguments(invoke: Invoke, words: tuple[str, ...]) -> None:
+    invoke(*words, code=ExitCode.USAGE)
+
+
+def test_no_arguments() -> None:
+    assert "demo" in CliRunner().invoke(cli.app, []).output
+
+
+@pytest.fixture
+def played_demo(work_dir: Path, monkeypatch: pytest.MonkeyPatch) -> DemoFiles:
+    """A demo that measures nothing and has made-up results."""
+    found = synthetic.make_results(factor=3.0)
+    files = DemoFiles(found, work_dir / "demo.json", work_dir / "demo.png")
+
+    def run(options: DemoOptions, listener: Listener) -> DemoFiles:
+        assert options.effort.nruns == 15
+        listener.on_step("measuring")
+        listener.on_progress(1, 2)
+        listener.on_headline(found.points[:3])
+        return files
+
+    monkeypatch.setattr(demo, "run", run)
+    return files
+
+
+def test_demo_prints_everything(invoke: Invoke, played_demo: DemoFiles) -> None:
+    output = invoke("demo", "--full")
+    assert "2000 rows on one server" in output
+    assert "batched join, foreign outer side" in output
+    assert "traveller 15 to Keizer" in output
+    assert "MISSED" in output
+    assert str(played_demo.json_path) in output
+    assert str(played_demo.figure_path) in output
+
+
+@pytest.mark.usefixtures("played_demo")
+def test_demo_can_fail_on_claims(invoke: Invoke) -> None:
+    invoke("demo", "--full", "--check", code=ExitCode.CLAIM_FAILED)
+
+
+def test_demo_says_what_went_wrong(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_options: DemoOptions, _listener: Listener) -> DemoFiles:
+        raise ToolError("no luck [today]", hint="Try again.")
+
+    monkeypatch.setattr(demo, "run", fail)
+    output = invoke("demo", code=ExitCode.FAILED)
+    assert "no luck [today]" in output
+    assert "Try again." in output
+
+
+def test_plot(invoke: Invoke, work_dir: Path) -> None:
+    path = work_dir / "demo.json"
+    results.save_results(synthetic.make_results(), path)
+    assert "demo.png" in invoke("plot", str(path))
+    assert (work_dir / "demo.png").exists()
+    invoke("plot", str(path), str(work_dir / "other.svg"))
+    assert (work_dir / "other.svg").exists()
+    invoke("plot", str(work_dir / "none.json"), code=ExitCode.FAILED)

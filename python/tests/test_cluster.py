@@ -1,0 +1,248 @@
+"""A cluster from beginning to end, without the extension."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import psycopg
+import pytest
+from conftest import exit_message
+from psycopg import sql
+
+from pgshuttle import builds, catalog, cluster, measure, processes, proxy, servers, state
+from pgshuttle.builds import ServerBuild
+from pgshuttle.errors import ExitCode, ToolError
+from pgshuttle.state import Cluster
+
+
+def make_options(directory: Path, build: ServerBuild, nnodes: int = 1) -> cluster.ClusterOptions:
+    """A cluster of stock servers."""
+    return cluster.ClusterOptions(directory, nnodes, str(build.pg_config), 800, False)
+
+
+def say_nothing(_step: str) -> None:
+    """Nobody listens."""
+
+
+@pytest.fixture
+def running(work_dir: Path, build: ServerBuild) -> Iterator[Cluster]:
+    """A cluster of one storage node; stopped after the test."""
+    directory = work_dir / "c"
+    options = make_options(directory, build)
+    yield cluster.up(options, say_nothing).cluster
+    if state.load_cluster(directory) is not None:
+        cluster.down(directory, remove=True)
+
+
+def list_processes(found: Cluster) -> list[processes.ProcessId]:
+    """Every process that belongs to a cluster."""
+    parts = [found.query.process]
+    for node in found.nodes:
+        parts += [node.server.process, node.proxy.process if node.proxy else None]
+    return [part for part in parts if part is not None]
+
+
+def test_up_down_up(running: Cluster, work_dir: Path, build: ServerBuild) -> None:
+    parts = list_processes(running)
+    assert len(parts) == 3
+    assert all(part.is_running for part in cluster.read_status(running))
+
+    again = cluster.up(make_options(running.directory, build), say_nothing)
+    assert again.was_running
+    assert list_processes(again.cluster) == parts
+
+    with catalog.connect(running.nodes[0].server) as connection:
+        connection.execute("CREATE TABLE kept (i int)")
+    cluster.down(running.directory, remove=False)
+    assert not any(processes.is_running(part) for part in parts)
+    stopped = cluster.load(running.directory)
+    assert not any(part.is_running for part in cluster.read_status(stopped))
+    with pytest.raises(ToolError, match="does not run"):
+        cluster.set_rtt(stopped, 1000)
+
+    started = cluster.up(make_options(running.directory, build), say_nothing)
+    assert not started.was_running
+    with catalog.connect(started.cluster.nodes[0].server) as connection:
+        connection.execute("SELECT * FROM kept")
+    cluster.down(running.directory, remove=True)
+    assert not running.directory.exists()
+    assert sorted(path.name for path in work_dir.iterdir()) == []
+
+
+def test_query_node_reads_through_the_proxy(running: Cluster) -> None:
+    front = running.nodes[0].proxy
+    assert front is not None
+    with catalog.connect(running.nodes[0].server) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 42 AS i")
+    with (
+        catalog.connect(running.query) as connection,
+        proxy.open_control(front.control_path) as control,
+    ):
+        connection.execute("CREATE FOREIGN TABLE t (i int) SERVER fdw_node1")
+        assert connection.execute("SELECT i FROM t").fetchall() == [(42,)]
+        assert control.stats().rtt_us == 800
+        before = control.stats().total.round_trips
+        connection.execute("SELECT i FROM t")
+        # START TRANSACTION, DECLARE, FETCH, CLOSE, COMMIT
+        assert control.stats().total.round_trips - before == 5
+        cluster.set_rtt(running, 5000)
+        assert control.stats().rtt_us == 5000
+        with pytest.raises(psycopg.OperationalError), connection.transaction():
+            connection.execute("SELECT i FROM t")
+            control.drop()
+            connection.execute("SELECT i FROM t")
+
+
+def test_servers_listen_on_the_loopback_only(running: Cluster) -> None:
+    with catalog.connect(running.query) as connection:
+        found = connection.execute("SHOW listen_addresses").fetchall()
+    assert found == [("127.0.0.1",)]
+    if os.geteuid() == 0:
+        assert running.query.data_dir.owner() == "postgres"
+
+
+def test_another_cluster_is_not_touched(running: Cluster, build: ServerBuild) -> None:
+    with pytest.raises(ToolError) as caught:
+        cluster.up(make_options(running.directory, build, nnodes=2), say_nothing)
+    assert "1 storage nodes" in exit_message(caught.value)
+    assert cluster.is_running(running)
+
+
+def test_up_starts_what_has_died(running: Cluster, build: ServerBuild) -> None:
+    victim = running.nodes[0].server.process
+    assert victim is not None
+    processes.stop(victim, [signal.SIGQUIT], 10)
+    assert not cluster.is_running(running)
+    front = running.nodes[0].proxy
+    assert front is not None
+    processes.stop(front.process, [signal.SIGKILL], 10)
+    result = cluster.up(make_options(running.directory, build), say_nothing)
+    assert cluster.is_running(result.cluster)
+    assert result.cluster.query == running.query
+    with catalog.connect(result.cluster.query) as connection:
+        connection.execute(
+            "CREATE FOREIGN TABLE d (datname name) SERVER fdw_node1"
+            " OPTIONS (schema_name 'pg_catalog', table_name 'pg_database')"
+        )
+        assert connection.execute("SELECT count(*) > 2 FROM d").fetchall() == [(True,)]
+
+
+def test_only_our_processes_are_stopped(running: Cluster) -> None:
+    """A process that got the id of one of ours, later, is none of our business."""
+    impostor = processes.identify(os.getpid())
+    state.save_cluster(
+        replace(running, query=replace(running.query, process=replace(impostor, started_ticks=1)))
+    )
+    assert not cluster.is_running(cluster.load(running.directory))
+    cluster.stop_parts(cluster.load(running.directory))
+    assert processes.is_running(impostor)
+    servers.stop_server(running.query)
+
+
+def test_failed_start_leaves_nothing(
+    work_dir: Path, build: ServerBuild, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGSHUTTLE_DELAY_PROXY", "/bin/false")
+    directory = work_dir / "c"
+    with pytest.raises(ToolError, match="false failed"):
+        cluster.up(make_options(directory, build), say_nothing)
+    assert state.load_cluster(directory) is None
+    assert [path.name for path in directory.iterdir()] == ["lock"]
+
+
+def test_long_directories_get_short_socket_paths(work_dir: Path, build: ServerBuild) -> None:
+    directory = work_dir / ("long" * 25)
+    result = cluster.up(make_options(directory, build), say_nothing)
+    try:
+        assert cluster.is_running(result.cluster)
+        assert not result.cluster.query.socket_dir.is_relative_to(directory)
+    finally:
+        cluster.down(directory, remove=True)
+    assert not result.cluster.query.socket_dir.exists()
+
+
+def test_two_commands_at_once(work_dir: Path, build: ServerBuild) -> None:
+    directory = work_dir / "c"
+    directory.mkdir()
+    with (
+        cluster.lock_directory(directory),
+        pytest.raises(ToolError, match="another command"),
+    ):
+        cluster.up(make_options(directory, build), say_nothing)
+
+
+def test_damaged_state(work_dir: Path) -> None:
+    (work_dir / state.STATE_FILE).write_text("{", encoding="utf-8")
+    with pytest.raises(ToolError, match="damaged"):
+        cluster.load(work_dir)
+    (work_dir / state.STATE_FILE).write_text(json.dumps({"format": 99}), encoding="utf-8")
+    with pytest.raises(ToolError, match="another version"):
+        cluster.load(work_dir)
+    (work_dir / state.STATE_FILE).unlink()
+
+
+def test_unknown_server() -> None:
+    with pytest.raises(ToolError) as caught:
+        builds.find_build("7")
+    assert caught.value.exit_code is ExitCode.NOT_INSTALLED
+    with pytest.raises(ToolError):
+        builds.find_build("/nowhere/pg_config")
+
+
+def test_missing_extension_is_said_at_once(
+    work_dir: Path, build: ServerBuild, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ServerBuild, "has_extension", lambda _build: False)
+    options = replace(make_options(work_dir / "c", build), with_extension=True)
+    with pytest.raises(ToolError) as caught:
+        cluster.up(options, say_nothing)
+    assert "make install PG_CONFIG=" in caught.value.hint
+
+
+@pytest.mark.usefixtures("as_root")
+def test_directory_that_servers_cannot_reach(work_dir: Path, build: ServerBuild) -> None:
+    closed = work_dir / "closed"
+    closed.mkdir(mode=0o700)
+    with pytest.raises(ToolError, match="can't reach"):
+        cluster.up(make_options(closed / "c", build), say_nothing)
+
+
+def test_session_measures(running: Cluster) -> None:
+    session = measure.open_session(running)
+    with session.connection:
+        session.apply({"enable_seqscan": "off"})
+        query = sql.SQL("SELECT current_setting('enable_seqscan')").format()
+        elapsed = session.time(query)
+        assert elapsed.nrows == 1
+        assert elapsed.elapsed_ms > 0
+        assert session.explain(query, analyze=False).shape == "Result"
+        session.apply({})
+        shown = session.connection.execute("SHOW enable_seqscan").fetchall()
+        assert shown == [("on",)]
+        with pytest.raises(ToolError, match="refused"):
+            session.apply({"work_mem": "-7"})
+        with pytest.raises(ToolError, match="division by zero"):
+            session.time(sql.SQL("SELECT 1/0").format())
+
+
+def test_summary() -> None:
+    timing = measure.summarize([3.0, 1.0, 2.0, 10.0])
+    assert timing.samples_ms == (3.0, 1.0, 2.0, 10.0)
+    assert (timing.min_ms, timing.median_ms, timing.max_ms) == (1.0, 2.5, 10.0)
+    assert (timing.quartile_1_ms, timing.quartile_3_ms) == (1.75, 4.75)
+    assert measure.summarize([4.0]).quartile_3_ms == 4.0
+
+
+def test_complaints_of_a_log(running: Cluster) -> None:
+    assert servers.read_complaints(running.query) == []
+    with (
+        catalog.connect(running.query) as connection,
+        pytest.raises(psycopg.errors.DivisionByZero),
+    ):
+        connection.execute("SELECT 1 / 0")
+    found = servers.read_complaints(running.query)
+    assert len(found) == 1
+    assert "division by zero" in found[0]

@@ -1,0 +1,71 @@
+"""The figure, drawn from made-up results."""
+
+import json
+from pathlib import Path
+
+import pytest
+import synthetic
+
+from pgshuttle import plot, printing, results
+from pgshuttle.errors import ToolError
+from pgshuttle.points import Outer
+
+PNG_BEGINNING = b"\x89PNG"
+
+
+def test_figure_from_results(work_dir: Path) -> None:
+    path = work_dir / "out" / "demo.json"
+    results.save_results(synthetic.make_results(), path)
+    plot.draw_join(path, work_dir / "demo.png")
+    picture = (work_dir / "demo.png").read_bytes()
+    assert picture.startswith(PNG_BEGINNING)
+    assert len(picture) > 20_000
+
+
+def test_figure_without_the_extension(work_dir: Path) -> None:
+    whole = results.to_json(synthetic.make_results())
+    whole["points"] = [
+        entry for entry in whole["points"] if entry["point"]["contender"].startswith("postgres_fdw")
+    ]
+    path = work_dir / "demo.json"
+    path.write_text(json.dumps(whole), encoding="utf-8")
+    plot.draw_join(path, work_dir / "demo.png")
+    assert (work_dir / "demo.png").exists()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"points": []}', "not JSON"])
+def test_a_file_that_has_no_results(work_dir: Path, text: str) -> None:
+    path = work_dir / "demo.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ToolError):
+        plot.draw_join(path, work_dir / "demo.png")
+
+
+def test_a_file_that_is_not_there(work_dir: Path) -> None:
+    with pytest.raises(ToolError, match="does not exist"):
+        plot.draw_join(work_dir / "demo.json", work_dir / "demo.png")
+
+
+def test_json_has_units_and_raw_samples() -> None:
+    whole = json.loads(json.dumps(results.to_json(synthetic.make_results())))
+    assert whole["units"]["rtt_us"].startswith("round-trip time")
+    assert whole["server"]["version"]
+    assert len(whole["points"][0]["timing"]["samples_ms"]) == 3
+    assert whole["published"]["source"].startswith("YugabyteDB")
+    assert {"family", "measured", "bound", "ok"} <= set(whole["claims"][0])
+
+
+def test_tables_have_a_row_for_each_point() -> None:
+    found = synthetic.make_results()
+    assert printing.make_sweep_table(found.points, Outer.LOCAL).row_count == 21
+    # join: 2 outer sides x (4 batch sizes, 2 guests, 3 others); 4 of the big table; 2 of one row
+    assert printing.make_others_table(found.points).row_count == 24
+    assert printing.make_headline_table(found.points[:3]).row_count == 3
+    # hops, round trips, requests, without delay; big table, guest, one row, planning
+    assert printing.make_claims_table(found.claims).row_count == 8 + 2 + 2 + 3 + 4
+
+
+def test_labels_are_moved_apart() -> None:
+    low, middle, high = plot.spread([0.0, 0.01, 1.0])
+    assert middle - low >= plot.LABEL_DISTANCE - 1e-3
+    assert high == 1.0

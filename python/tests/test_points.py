@@ -1,0 +1,130 @@
+"""Which points there are, and how they are executed."""
+
+from dataclasses import replace
+from unittest.mock import MagicMock
+
+import pytest
+import synthetic
+from psycopg import sql
+
+from pgshuttle import points, sweep
+from pgshuttle.errors import ToolError
+from pgshuttle.points import Case, Contender, Outer, Planner, Point
+from pgshuttle.sweep import Effort, Record
+
+
+def test_the_sweep_is_complete() -> None:
+    found = points.list_join_points(with_extension=True)
+    assert len(found) == len(set(found))
+    forced = [
+        point
+        for point in found
+        if point.contender is Contender.ENGINE and point.planner is Planner.FORCED
+    ]
+    assert len(forced) == 7 * 3 * 3 * 2
+    assert not any(
+        point.contender in (Contender.ENGINE, Contender.GUEST)
+        for point in points.list_join_points(with_extension=False)
+    )
+
+
+def test_the_headline_is_part_of_the_sweep() -> None:
+    headline = points.list_headline_points(with_extension=True)
+    assert set(headline) <= set(points.list_join_points(with_extension=True))
+    assert {point.contender for point in headline} == {
+        Contender.ENGINE,
+        Contender.STOCK_LOOKUPS,
+        Contender.STOCK_BEST,
+    }
+
+
+@pytest.mark.parametrize(
+    ("batch_size", "rtt_us", "is_sampled"),
+    [(1, 90_000, True), (1, 800, False), (10, 90_000, False), (1, 0, False)],
+)
+def test_only_slow_points_are_sampled(batch_size: int, rtt_us: int, is_sampled: bool) -> None:
+    point = synthetic.engine_join(rtt_us, batch_size)
+    assert (points.find_sample_rows(point, 1.0) is not None) is is_sampled
+
+
+def test_query_of_a_sample() -> None:
+    job = points.make_job(synthetic.engine_join(90_000, 1), 1.0)
+    assert job.sample_rows is not None
+    assert job.query(2000).as_string() == (
+        'SELECT a.id, a.x, b.x FROM "engine"."demo1" a JOIN "engine"."demo2" b'
+        " ON b.id = a.id WHERE b.x = 0"
+    )
+    assert job.query(job.sample_rows).as_string().endswith(f" AND a.id <= {job.sample_rows}")
+
+
+def test_settings() -> None:
+    assert points.find_settings(synthetic.engine_join(0, 100)) == {
+        "shuttle.batch_size": "100",
+        "shuttle.request_limit": "1024",
+        "shuttle.debug_force_batched_join": "on",
+        "enable_hashjoin": "off",
+        "enable_mergejoin": "off",
+    }
+    large = points.find_settings(replace(synthetic.engine_join(0), request_limit=2000))
+    assert large["shuttle.fetch_limit"] == "2000"
+    stock = Point(Case.JOIN, Contender.STOCK_BEST, Outer.LOCAL, 0)
+    assert points.find_settings(stock) == {"shuttle.enable_batched_join": "off"}
+
+
+def test_a_sample_is_estimated_by_its_slope() -> None:
+    job = points.make_job(synthetic.engine_join(90_000, 1), 1.0)
+    rows = job.sample_rows or 0
+    record = Record(job, nruns=1)
+    # 180 ms for what comes before, 90 ms for each row
+    record.samples_ms.append(180 + 90 * rows)
+    record.half_samples_ms.append(180 + 90 * (rows // 2))
+    record.round_trips.append(rows + 2)
+    result = sweep.finish(record)
+    assert result.is_sampled
+    assert result.outer_rows == rows
+    assert result.estimated_ms == pytest.approx(180 + 90 * 2000)
+
+
+def test_slow_points_run_less_often() -> None:
+    record = Record(points.make_job(synthetic.engine_join(0), 1.0), nruns=3)
+    record.samples_ms.append(600.0)
+    sweep.limit_runs(record, Effort("test", nruns=3, point_s=1.5, sample_s=1.0))
+    assert record.nruns == 2
+    record.samples_ms.append(5000.0)
+    sweep.limit_runs(record, sweep.QUICK)
+    assert record.nruns == 1
+    record.nruns = 15
+    sweep.limit_runs(record, sweep.FULL)
+    assert record.nruns == 15
+
+
+def test_our_commit_is_no_round_trip_that_is_waited_for() -> None:
+    record = Record(points.make_job(synthetic.engine_join(800), 1.0), nruns=1)
+    record.samples_ms.append(5.0)
+    record.round_trips.append(4)
+    record.waited_round_trips = 2
+    assert sweep.finish(record).round_trips == 2
+
+
+class SilentNodes(sweep.Bench):
+    """A bench whose proxies see as many round trips as they are told."""
+
+    def __init__(self, counts: list[int]) -> None:
+        self.executed = MagicMock()
+        self.session = self.executed
+        self._counts = counts
+
+    def count_round_trips(self) -> int:
+        """Returns the next count."""
+        return self._counts.pop(0)
+
+
+def test_the_query_runs_once_before_it_is_counted() -> None:
+    bench = SilentNodes([7, 9])
+    assert bench.count_waited(sql.SQL("SELECT 1"), lambda: "answer") == ("answer", 2)
+    bench.executed.time.assert_called_once()
+
+
+def test_no_round_trip_at_all_is_a_wrong_count() -> None:
+    with pytest.raises(ToolError, match="saw no round trip"):
+        SilentNodes([7, 7]).count_waited(sql.SQL("SELECT 1"), lambda: None)

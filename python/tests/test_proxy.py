@@ -1,0 +1,258 @@
+"""The delay proxy: delays, order, counts, faults."""
+
+import socket
+import statistics
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from conftest import EchoServer
+
+from pgshuttle import processes, proxy
+from pgshuttle.errors import ExitCode, ToolError
+
+US_PER_S = 1e6
+WAIT_S = 5.0
+
+
+@contextmanager
+def connect(port: int) -> Iterator[socket.socket]:
+    """Connects to a proxy as a client."""
+    with socket.create_connection(("127.0.0.1", port), timeout=WAIT_S) as client:
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        yield client
+
+
+def ask(client: socket.socket, text: bytes) -> bytes:
+    """Sends a text and waits for its echo."""
+    client.sendall(text)
+    received = b""
+    while len(received) < len(text):
+        received += client.recv(65536)
+    return received
+
+
+def time_round_trips_us(client: socket.socket, count: int) -> list[float]:
+    """Measures round trips one after the other."""
+    times = []
+    for _ in range(count):
+        start = time.perf_counter()
+        ask(client, b"x")
+        times.append((time.perf_counter() - start) * US_PER_S)
+    return times
+
+
+def wait_until_open(control: proxy.ProxyControl, nopen: int) -> None:
+    """Waits until so many connections are open."""
+    deadline = time.monotonic() + WAIT_S
+    while control.stats().connections_open != nopen:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+@pytest.mark.parametrize("rtt_us", [800, 5000, 20_000])
+def test_delay_is_exact(echo_proxy: proxy.Proxy, rtt_us: int) -> None:
+    with proxy.open_control(echo_proxy.control_path) as control, connect(echo_proxy.port) as client:
+        base_us = min(time_round_trips_us(client, 50))
+        control.set_rtt_us(rtt_us)
+        times_us = time_round_trips_us(client, 50)
+    # never early; late only by what waking up costs, the machine being shared
+    assert min(times_us) >= rtt_us
+    assert statistics.quantiles(times_us, n=10)[0] <= rtt_us + base_us + 400
+
+
+def test_pieces_wait_side_by_side(echo_proxy: proxy.Proxy) -> None:
+    with proxy.open_control(echo_proxy.control_path) as control, connect(echo_proxy.port) as client:
+        control.set_rtt_us(100_000)
+        start = time.perf_counter()
+        for _ in range(20):
+            client.sendall(b"x")
+            time.sleep(0.002)  # so that each is a piece of its own
+        received = b""
+        while len(received) < 20:
+            received += client.recv(100)
+        elapsed_s = time.perf_counter() - start
+        assert control.stats().total.sent_pieces > 10
+    assert 0.1 <= elapsed_s < 0.5
+
+
+def test_large_data_keeps_its_order(echo_proxy: proxy.Proxy) -> None:
+    data = bytes(range(256)) * 40_000
+    received = bytearray()
+    with proxy.open_control(echo_proxy.control_path) as control, connect(echo_proxy.port) as client:
+        control.set_rtt_us(2000)
+        sender = threading.Thread(target=client.sendall, args=(data,))
+        sender.start()
+        while len(received) < len(data):
+            received += client.recv(1 << 20)
+        sender.join(WAIT_S)
+        total = control.stats().total
+    assert bytes(received) == data
+    assert total.sent_bytes == total.received_bytes == len(data)
+
+
+def test_change_of_delay_applies_to_what_waits(echo_proxy: proxy.Proxy) -> None:
+    with proxy.open_control(echo_proxy.control_path) as control, connect(echo_proxy.port) as client:
+        control.set_rtt_us(4_000_000)
+        start = time.perf_counter()
+        client.sendall(b"x")
+        time.sleep(0.02)
+        control.set_rtt_us(0)
+        assert client.recv(10) == b"x"
+        assert time.perf_counter() - start < 1
+
+
+def test_round_trips_are_changes_of_direction(echo_proxy: proxy.Proxy) -> None:
+    with proxy.open_control(echo_proxy.control_path) as control, connect(echo_proxy.port) as client:
+        for _ in range(7):
+            ask(client, b"question")
+        assert control.stats().total.round_trips == 7
+        control.reset()
+        control.set_rtt_us(40_000)
+        for _ in range(3):  # three pieces, one flight
+            client.sendall(b"x")
+            time.sleep(0.002)
+        while len(client.recv(10)) == 0:
+            pass
+        stats = control.stats()
+    assert stats.total.round_trips == 1
+    assert stats.total.sent_pieces == 3
+
+
+def test_counts_by_connection(echo_proxy: proxy.Proxy) -> None:
+    with (
+        proxy.open_control(echo_proxy.control_path) as control,
+        connect(echo_proxy.port) as first,
+        connect(echo_proxy.port) as second,
+    ):
+        ask(first, b"12345")
+        ask(second, b"123")
+        ask(second, b"123")
+        stats = control.stats()
+        assert stats.connections_open == stats.connections_opened == 2
+        assert [counts.round_trips for counts in stats.connections.values()] == [1, 2]
+        assert [counts.sent_bytes for counts in stats.connections.values()] == [5, 6]
+        assert stats.total.received_bytes == 11
+        control.reset()
+        assert control.stats().total == proxy.ProxyCounts(0, 0, 0, 0, 0)
+
+
+def test_end_travels_with_the_delay(echo_proxy: proxy.Proxy, echo_server: EchoServer) -> None:
+    with proxy.open_control(echo_proxy.control_path) as control:
+        control.set_rtt_us(100_000)
+        with connect(echo_proxy.port) as client:
+            client.sendall(b"last words")
+            client.shutdown(socket.SHUT_WR)
+            start = time.perf_counter()
+            assert client.recv(100) == b"last words"
+            assert client.recv(100) == b""
+            assert time.perf_counter() - start >= 0.05
+        wait_until_open(control, 0)
+    assert echo_server.nclosed == 1
+
+
+def test_freeze_and_thaw(echo_proxy: proxy.Proxy) -> None:
+    with proxy.open_control(echo_proxy.control_path) as control, connect(echo_proxy.port) as client:
+        ask(client, b"x")
+        control.freeze()
+        assert control.stats().frozen
+        client.sendall(b"y")
+        client.settimeout(0.1)
+        with pytest.raises(TimeoutError):
+            client.recv(10)
+        client.settimeout(WAIT_S)
+        control.thaw()
+        assert client.recv(10) == b"y"
+
+
+def test_freeze_stops_reading(echo_proxy: proxy.Proxy) -> None:
+    with proxy.open_control(echo_proxy.control_path) as control, connect(echo_proxy.port) as client:
+        control.freeze()
+        client.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            client.sendall(bytes(200_000_000))
+        start = time.process_time()
+        control.drop()
+        assert time.process_time() - start < 1
+
+
+def test_drop_resets_all_connections(echo_proxy: proxy.Proxy) -> None:
+    with proxy.open_control(echo_proxy.control_path) as control:
+        with connect(echo_proxy.port) as client:
+            ask(client, b"x")
+            control.drop()
+            with pytest.raises(ConnectionResetError):
+                client.recv(10)
+        with connect(echo_proxy.port) as client:
+            assert ask(client, b"x") == b"x"
+
+
+@pytest.mark.parametrize("direction", ["", "up", "down"])
+def test_drop_after_some_bytes(echo_proxy: proxy.Proxy, direction: str) -> None:
+    received = b""
+    with proxy.open_control(echo_proxy.control_path) as control, connect(echo_proxy.port) as client:
+        ask(client, b"before")
+        control.drop_after(5, direction)
+        client.sendall(b"abcdefgh")
+        with pytest.raises(ConnectionResetError):
+            while True:
+                received += client.recv(100) or pytest.fail("closed without a reset")
+        wait_until_open(control, 0)
+    assert b"abcde".startswith(received)
+
+
+def test_refuse_and_admit(echo_proxy: proxy.Proxy) -> None:
+    with proxy.open_control(echo_proxy.control_path) as control:
+        control.refuse()
+        with pytest.raises(ConnectionRefusedError), connect(echo_proxy.port):
+            pass
+        control.admit()
+        with connect(echo_proxy.port) as client:
+            assert ask(client, b"x") == b"x"
+
+
+def test_server_that_does_not_answer(proxy_program: Path, work_dir: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        target = f"127.0.0.1:{gone.getsockname()[1]}"
+    started = proxy.start_proxy(
+        proxy_program, target=target, control_path=work_dir / "proxy", rtt_us=0
+    )
+    try:
+        with pytest.raises(ConnectionResetError), connect(started.port) as client:
+            client.recv(10)
+    finally:
+        proxy.stop_proxy(started)
+
+
+def test_daemon_starts_and_stops(
+    echo_server: EchoServer, proxy_program: Path, work_dir: Path
+) -> None:
+    control_path = work_dir / "proxy"
+    started = proxy.start_proxy(
+        proxy_program, target=echo_server.target, control_path=control_path, rtt_us=1500
+    )
+    with proxy.open_control(control_path) as control:
+        assert control.stats().rtt_us == 1500
+    proxy.stop_proxy(started)
+    assert not processes.is_running(started.process)
+    with pytest.raises(ToolError) as caught, proxy.open_control(control_path):
+        pass
+    assert caught.value.exit_code is ExitCode.NOT_RUNNING
+
+
+@pytest.mark.parametrize("line", ["rtt x", "rtt -1", "drop_after", "drop_after 0", "nonsense", ""])
+def test_bad_commands(echo_proxy: proxy.Proxy, line: str) -> None:
+    with proxy.open_control(echo_proxy.control_path) as control:
+        with pytest.raises(ToolError):
+            control.command(line)
+        assert control.command("rtt") == "ok 0"
+
+
+def test_bad_arguments(proxy_program: Path) -> None:
+    done = subprocess.run([proxy_program], capture_output=True, text=True, check=False, timeout=10)
+    assert done.returncode == 2
+    assert "usage" in done.stderr
