@@ -1,0 +1,305 @@
+/*-------------------------------------------------------------------------
+ * control.c
+ *	  Commands that the delay proxy takes on its control socket.
+ *
+ * A command is a line and its answer is a line: "ok", "ok" and a number,
+ * "error: ..." or, for stats, JSON.
+ *-------------------------------------------------------------------------
+ */
+#define _GNU_SOURCE
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "delay_proxy.h"
+
+typedef struct Command
+{
+	const char *name;
+	void		(*run) (Control *control, const char *argument);
+} Command;
+
+static void
+__attribute__((format(printf, 2, 3)))
+answer(Control *control, const char *format,...)
+{
+	char	   *line = NULL;
+	va_list		args;
+	int			nbytes;
+
+	va_start(args, format);
+	nbytes = vasprintf(&line, format, args);
+	va_end(args);
+	if (nbytes < 0)
+		fail("out of memory");
+	/* a reader that leaves so much unread is not worth waiting for */
+	if (send(control->watch.fd, line, nbytes, MSG_NOSIGNAL | MSG_DONTWAIT) != nbytes)
+		control->closed = true;
+	free(line);
+}
+
+/* Reads a number of at least 0 from the argument; false if there is none. */
+static bool
+read_number(const char *argument, int64_t max, int64_t *number, const char **rest)
+{
+	char	   *end;
+	long long	value;
+
+	errno = 0;
+	value = strtoll(argument, &end, 10);
+	if (end == argument || errno != 0 || value < 0 || value > max)
+		return false;
+	*number = value;
+	*rest = end + strspn(end, " ");
+	return true;
+}
+
+static void
+run_rtt(Control *control, const char *argument)
+{
+	int64_t		rtt_us;
+
+	if (*argument != '\0')
+	{
+		if (!read_number(argument, INT32_MAX, &rtt_us, &argument) ||
+			*argument != '\0')
+		{
+			answer(control, "error: rtt takes microseconds\n");
+			return;
+		}
+		proxy.delay_ns = rtt_us * 500;
+	}
+	answer(control, "ok %" PRId64 "\n", proxy.delay_ns / 500);
+}
+
+static void
+print_counts(FILE *out, const Counts *counts)
+{
+	fprintf(out, "\"round_trips\": %" PRIu64
+			", \"bytes_up\": %" PRIu64 ", \"bytes_down\": %" PRIu64
+			", \"pieces_up\": %" PRIu64 ", \"pieces_down\": %" PRIu64,
+			counts->round_trips, counts->nbytes[UP], counts->nbytes[DOWN],
+			counts->npieces[UP], counts->npieces[DOWN]);
+}
+
+static void
+run_stats(Control *control, const char *argument)
+{
+	char	   *text = NULL;
+	size_t		nbytes;
+	FILE	   *out = open_memstream(&text, &nbytes);
+	Link	   *link;
+
+	(void) argument;
+	if (out == NULL)
+		fail("out of memory");
+	fprintf(out, "{\"rtt_us\": %" PRId64 ", \"frozen\": %s"
+			", \"opened\": %" PRIu64 ", \"open\": %" PRIu64 ", ",
+			proxy.delay_ns / 500, proxy.frozen ? "true" : "false",
+			proxy.links_opened, proxy.links_open);
+	print_counts(out, &proxy.total);
+	fprintf(out, ", \"connections\": [");
+	TAILQ_FOREACH(link, &proxy.links, in_links)
+	{
+		fprintf(out, "{\"id\": %" PRIu64 ", ", link->id);
+		print_counts(out, &link->counts);
+		fprintf(out, "}%s", TAILQ_NEXT(link, in_links) ? ", " : "");
+	}
+	fprintf(out, "]}\n");
+	fclose(out);
+	answer(control, "%s", text);
+	free(text);
+}
+
+static void
+run_reset(Control *control, const char *argument)
+{
+	Link	   *link;
+
+	(void) argument;
+	memset(&proxy.total, 0, sizeof(Counts));
+	TAILQ_FOREACH(link, &proxy.links, in_links)
+		memset(&link->counts, 0, sizeof(Counts));
+	answer(control, "ok\n");
+}
+
+static void
+run_freeze(Control *control, const char *argument)
+{
+	(void) argument;
+	proxy.frozen = true;
+	watch_all_sides();
+	answer(control, "ok\n");
+}
+
+static void
+run_thaw(Control *control, const char *argument)
+{
+	(void) argument;
+	proxy.frozen = false;
+	watch_all_sides();
+	answer(control, "ok\n");
+}
+
+static void
+run_drop(Control *control, const char *argument)
+{
+	(void) argument;
+	drop_links();
+	answer(control, "ok\n");
+}
+
+static void
+run_drop_after(Control *control, const char *argument)
+{
+	int64_t		nbytes;
+
+	if (!read_number(argument, INT64_MAX, &nbytes, &argument) || nbytes == 0 ||
+		(*argument != '\0' && strcmp(argument, "up") != 0 &&
+		 strcmp(argument, "down") != 0))
+	{
+		answer(control, "error: drop_after takes bytes and perhaps up or down\n");
+		return;
+	}
+	proxy.drop_after = nbytes;
+	proxy.drop_counts[UP] = strcmp(argument, "down") != 0;
+	proxy.drop_counts[DOWN] = strcmp(argument, "up") != 0;
+	answer(control, "ok\n");
+}
+
+/* Connections are refused from here on, as if no server ran. */
+static void
+run_refuse(Control *control, const char *argument)
+{
+	(void) argument;
+	if (proxy.listener.events != 0)
+	{
+		watch_for(&proxy.listener, 0);
+		close(proxy.listener.fd);
+	}
+	answer(control, "ok\n");
+}
+
+static void
+run_admit(Control *control, const char *argument)
+{
+	(void) argument;
+	if (proxy.listener.events == 0)
+	{
+		int			fd = listen_tcp(proxy.port);
+
+		if (fd < 0)
+		{
+			answer(control, "error: could not listen: %s\n", strerror(errno));
+			return;
+		}
+		proxy.listener.fd = fd;
+		watch_for(&proxy.listener, EPOLLIN);
+	}
+	answer(control, "ok\n");
+}
+
+static void
+run_quit(Control *control, const char *argument)
+{
+	(void) argument;
+	proxy.stopping = true;
+	answer(control, "ok\n");
+}
+
+static const Command commands[] = {
+	{"rtt", run_rtt},
+	{"stats", run_stats},
+	{"reset", run_reset},
+	{"freeze", run_freeze},
+	{"thaw", run_thaw},
+	{"drop", run_drop},
+	{"drop_after", run_drop_after},
+	{"refuse", run_refuse},
+	{"admit", run_admit},
+	{"quit", run_quit},
+};
+
+static void
+run_command(Control *control, const char *line)
+{
+	size_t		length = strcspn(line, " ");
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+	{
+		if (strlen(commands[i].name) == length &&
+			strncmp(commands[i].name, line, length) == 0)
+		{
+			commands[i].run(control, line + length + strspn(line + length, " "));
+			return;
+		}
+	}
+	answer(control, "error: unknown command\n");
+}
+
+static void
+run_lines(Control *control)
+{
+	char	   *end;
+
+	while (!control->closed &&
+		   (end = memchr(control->bytes, '\n', control->nbytes)) != NULL)
+	{
+		size_t		nbytes = end - control->bytes + 1;
+
+		*end = '\0';
+		run_command(control, control->bytes);
+		control->nbytes -= nbytes;
+		memmove(control->bytes, end + 1, control->nbytes);
+	}
+	if (control->nbytes == COMMAND_BYTES)
+		control->closed = true;
+}
+
+void
+handle_control(Control *control)
+{
+	ssize_t		n;
+
+	if (control->closed)
+		return;
+	n = recv(control->watch.fd, control->bytes + control->nbytes,
+			 COMMAND_BYTES - control->nbytes, MSG_DONTWAIT);
+	if (n > 0)
+	{
+		control->nbytes += n;
+		run_lines(control);
+	}
+	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+		control->closed = true;
+	if (control->closed)
+	{
+		watch_for(&control->watch, 0);
+		close(control->watch.fd);
+		TAILQ_REMOVE(&proxy.controls, control, in_controls);
+		TAILQ_INSERT_TAIL(&proxy.closed_controls, control, in_controls);
+	}
+}
+
+void
+accept_control(void)
+{
+	int			fd = accept4(proxy.control_listener.fd, NULL, NULL, SOCK_CLOEXEC);
+	int			send_bytes = 1024 * 1024;
+	Control    *control;
+
+	if (fd < 0)
+		return;
+	(void) setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_bytes, sizeof(send_bytes));
+	control = allocate(sizeof(Control));
+	control->watch.kind = WATCH_CONTROL;
+	control->watch.fd = fd;
+	TAILQ_INSERT_TAIL(&proxy.controls, control, in_controls);
+	watch_for(&control->watch, EPOLLIN);
+}
