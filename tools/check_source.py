@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Checks the rules of our sources that a machine can check.
+
+C: includes run down the ladder of rooms; sizes of files and functions; libpq,
+PG_VERSION_NUM and EXPLAIN output in their places; an errcode in each error.
+Python: sizes. Documents: links. Tests: expected files. Prints file:line.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from sourcecheck.c_rules import check_c_file, check_short_share
+from sourcecheck.other_rules import check_links, check_marks, check_python, check_tests
+from sourcecheck.source import Finding, Source
+
+ROOT = Path(__file__).resolve().parents[1]
+SKIPPED = {".git", ".venv", "build", "__pycache__", "node_modules"}
+MARKED_SUFFIXES = {".c", ".h", ".py", ".sql", ".pl", ".spec", ".md", ""}
+
+
+def tree_files() -> Iterator[Path]:
+    """Our files, by their path below the root."""
+    pending = [ROOT]
+    while pending:
+        for entry in sorted(pending.pop().iterdir()):
+            if entry.is_symlink() or entry.name in SKIPPED:
+                continue
+            if entry.is_dir():
+                if not entry.name.endswith("_cache"):
+                    pending.append(entry)
+            elif entry.suffix in MARKED_SUFFIXES:
+                yield entry.relative_to(ROOT)
+
+
+def check_file(path: Path) -> Iterator[Finding]:
+    """The rules that one file other than a C source has to keep."""
+    text = (ROOT / path).read_text(errors="replace")
+    yield from check_marks(path, text)
+    if path.suffix == ".py" or text.startswith("#!/usr/bin/env python3"):
+        yield from check_python(path, text)
+    elif path.suffix == ".md":
+        yield from check_links(ROOT, path, text)
+
+
+def check_c_sources() -> Iterator[Finding]:
+    paths = sorted((ROOT / "src").rglob("*.[ch]"))
+    sources = [Source(path.relative_to(ROOT), path.read_text()) for path in paths]
+    for source in sources:
+        yield from check_c_file(ROOT, source)
+    yield from check_short_share([f for source in sources for f in source.functions()])
+
+
+def findings() -> Iterator[Finding]:
+    yield from check_c_sources()
+    for path in tree_files():
+        yield from check_file(path)
+    yield from check_tests(ROOT)
+
+
+def main() -> int:
+    found = list(findings())
+    for finding in found:
+        print(finding)
+    nerrors = sum(not finding.warning for finding in found)
+    if nerrors:
+        print(f"check_source: {nerrors} findings")
+    return 1 if nerrors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Random queries over foreign tables, compared with the same over local tables."""

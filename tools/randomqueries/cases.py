@@ -1,0 +1,28 @@
+"""Makes the cases of a run; a seed and a number always make the same one."""
+
+from __future__ import annotations
+
+from randomqueries.checking import Case
+from randomqueries.dice import Dice
+from randomqueries.queries import make_query
+from randomqueries.settings import random_settings
+from randomqueries.tables import Table
+from randomqueries.ways import Way, random_company, random_way
+
+PREPARED_SHARE = 0.12
+TWO_SHARE = 0.05
+
+
+def make_case(seed: int, number: int, tables: tuple[Table, ...]) -> Case:
+    dice = Dice(seed, "case", number)
+    transport = dice.weighted([(5, "guest"), (5, "engine"), (1, "both")])
+    settings = random_settings(dice)
+    if dice.chance(TWO_SHARE):
+        queries = tuple(make_query(dice, tables) for _ in range(2))
+        if not any(query.may_fail or query.writes for query in queries):
+            fetches = tuple(("FORWARD", dice.pick((1, 2, 10))) for _ in range(3))
+            way = random_company(dice, Way("two", fetches=fetches), transport)
+            return Case(number, queries, way, transport, settings)
+    query = make_query(dice, tables, dice.chance(PREPARED_SHARE), transport != "both")
+    way = random_company(dice, random_way(dice, query), transport)
+    return Case(number, (query,), way, transport, settings)

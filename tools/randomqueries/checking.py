@@ -1,0 +1,217 @@
+"""Runs one case on both sides, and says what is wrong with the answer."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from randomqueries.queries import Query
+from randomqueries.session import Row, Session, SqlError
+from randomqueries.ways import (
+    HALF_CURSOR,
+    LOCAL_SCHEMA,
+    Step,
+    Way,
+    company_steps,
+    fetched,
+    literal_side,
+    local_texts,
+    query_steps,
+)
+from randomqueries.writes import written
+
+# What is no finding: the query itself is wrong, or takes too long on the local side.
+CANCELED = "57014"
+SYNTAX_CLASS = "42"
+LOCAL_LIMIT_MS = 3000
+FOREIGN_LIMIT_MS = 2500
+SHOWN_ROWS = 6
+SHOWN_CHARS = 200
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is run: one query or two, how, over which transport, with which settings."""
+
+    number: int
+    queries: tuple[Query, ...]
+    way: Way
+    transport: str
+    settings: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The rows of each execution, or the error; plans of the foreign side."""
+
+    rows: list[list[Row]]
+    error: SqlError | None = None
+    plans: list[Any] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """problem: what is wrong, or None; skipped: why nothing was compared."""
+
+    problem: str | None = None
+    skipped: str | None = None
+    expected: Answer | None = None
+    found: Answer | None = None
+
+    @property
+    def is_lost(self) -> bool:
+        return bool(self.found and self.found.error and self.found.error.is_lost)
+
+
+def run_local(session: Session, case: Case) -> Answer:
+    rows: list[list[Row]] = []
+    failed = None
+    try:
+        session.run(f"BEGIN; SET LOCAL statement_timeout = {LOCAL_LIMIT_MS}")
+        for sql in written(case.way.writes, (LOCAL_SCHEMA,)):
+            session.run(sql)
+        for text in local_texts(case.queries, case.way):
+            rows.append(fetched(session.run(text), case.way))
+    except SqlError as error:
+        failed = error
+    if failed is None or not failed.is_lost:
+        session.run("ROLLBACK")
+    return Answer(rows, failed)
+
+
+def begin_statements(case: Case) -> str:
+    settings = {
+        "statement_timeout": str(FOREIGN_LIMIT_MS),
+        "auto_explain.log_min_duration": "0",
+        **case.settings,
+    }
+    return "BEGIN; " + "; ".join(f"SET LOCAL {name} = '{v}'" for name, v in settings.items())
+
+
+def run_company(session: Session, step: Step) -> None:
+    """A statement may fail on purpose; what is left of it must do no harm."""
+    try:
+        session.run(step.sql)
+    except SqlError as error:
+        if error.is_lost or not step.fails:
+            raise
+
+
+def run_foreign(session: Session, case: Case) -> Answer:
+    nanswers = case.way.executions if case.way.name == "prepared" else len(case.queries)
+    rows: list[list[Row]] = [[] for _ in range(nanswers)]
+    session.plans.clear()
+    session.warnings.clear()
+    failed = None
+    try:
+        session.run(begin_statements(case))
+        for step in company_steps(case.way, case.transport):
+            run_company(session, step)
+        session.plans.clear()
+        for step in query_steps(case.queries, case.way, case.transport):
+            found = session.run(step.sql)
+            if step.answer is not None:
+                rows[step.answer] += found
+    except SqlError as error:
+        failed = error
+    if failed is None or not failed.is_lost:
+        try:
+            writes = case.way.writes or any(query.writes for query in case.queries)
+            end = "ROLLBACK" if failed or writes else "COMMIT"
+            session.run(f"{end}; DEALLOCATE ALL")
+        except SqlError as error:
+            failed = error
+    plans = [plan for plan in session.plans if HALF_CURSOR not in plan.get("Query Text", "")]
+    return Answer(rows, failed, plans, list(session.warnings))
+
+
+def explain(session: Session, case: Case) -> list[Any]:
+    """The plans of queries that did not run to their end."""
+    side = literal_side(case.transport)
+    plans: list[Any] = []
+    try:
+        session.run(begin_statements(case))
+        for query in case.queries:
+            rows = session.run(f"EXPLAIN (FORMAT JSON) {side.write(query.sql)}")
+            plans += json.loads(rows[0][0] or b"[]")
+    except SqlError as error:
+        if error.is_lost:
+            raise
+    session.run("ROLLBACK")
+    return plans
+
+
+def shown(row: Row) -> str:
+    text = str(row)
+    return text if len(text) <= SHOWN_CHARS else text[:SHOWN_CHARS] + "..."
+
+
+def differing(case: Case, expected: list[Row], found: list[Row]) -> str | None:
+    query = case.queries[0]
+    missing = Counter(expected) - Counter(found)
+    too_many = Counter(found) - Counter(expected)
+    if missing or too_many:
+        lines = [f"{missing.total()} rows missing, {too_many.total()} too many"]
+        lines += [f"  missing {shown(row)}" for row in list(missing.elements())[:SHOWN_ROWS]]
+        lines += [f"  too many {shown(row)}" for row in list(too_many.elements())[:SHOWN_ROWS]]
+        return "\n".join(lines)
+    if query.ordered and len(case.queries) == 1 and expected != found:
+        at = next(i for i, row in enumerate(expected) if found[i] != row)
+        return f"another order from row {at + 1} on: {shown(found[at])}, not {shown(expected[at])}"
+    return None
+
+
+def error_problem(expected: SqlError | None, found: SqlError | None) -> str | None:
+    if expected is None:
+        return f"only the foreign side failed: {found}" if found else None
+    if found is None:
+        return f"only the local side failed: {expected}"
+    if found.sqlstate != expected.sqlstate:
+        return f"failed with {found} instead of {expected}"
+    return None
+
+
+def problem_of(case: Case, expected: Answer, found: Answer) -> str | None:
+    """What is wrong with an answer; None: nothing."""
+    if found.error is not None or expected.error is not None:
+        return error_problem(expected.error, found.error)
+    for these, those in zip(expected.rows, found.rows, strict=True):
+        problem = differing(case, these, those)
+        if problem is not None:
+            return problem
+    return f"warnings: {found.warnings[:3]}" if found.warnings else None
+
+
+def check(session: Session, case: Case) -> Verdict:
+    """Both sides of a case."""
+    expected = run_local(session, case)
+    error = expected.error
+    if error is not None and (
+        error.sqlstate == CANCELED or error.sqlstate.startswith(SYNTAX_CLASS) or error.is_lost
+    ):
+        return Verdict(skipped=str(error), expected=expected)
+    if error is not None and not any(query.may_fail for query in case.queries):
+        return Verdict(skipped=str(error), expected=expected)
+    found = run_foreign(session, case)
+    problem = problem_of(case, expected, found)
+    skipped = None
+    if problem is not None and found.error is not None and found.error.sqlstate == CANCELED:
+        problem, skipped = None, "takes too long over foreign tables"
+    elif problem is not None and not is_ours(session, case, expected, found):
+        problem, skipped = None, f"wrong without us, too (query {case.number})"
+    return Verdict(problem, skipped, expected, found)
+
+
+def is_ours(session: Session, case: Case, expected: Answer, found: Answer) -> bool:
+    """False where postgres_fdw is wrong without us, or ships SQL that no node takes."""
+    if found.error is not None and found.error.is_lost:
+        return True
+    settings = {k: v for k, v in case.settings.items() if not k.startswith("shuttle.")}
+    settings["shuttle.enable_batched_join"] = "off"
+    others = [replace(case, transport="guest", settings=settings)]
+    if found.error is not None and found.error.sqlstate.startswith(SYNTAX_CLASS):
+        others.append(replace(case, settings=settings))
+    return all(problem_of(other, expected, run_foreign(session, other)) is None for other in others)

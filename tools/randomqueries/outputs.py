@@ -1,0 +1,103 @@
+"""What a query returns: columns, expressions, subqueries, aggregates."""
+
+from __future__ import annotations
+
+from randomqueries.fragments import Place, Sql
+from randomqueries.joins import From
+from randomqueries.scope import Column, Maker, unique_of
+from randomqueries.subqueries import scalar
+from randomqueries.subselects import core, exists
+
+MOST_FOR_SUBQUERIES = 250  # rows; more of them only now and then
+
+
+def wants_subquery(maker: Maker, of: From, often: float) -> bool:
+    return maker.dice.chance(often if of.rows <= MOST_FOR_SUBQUERIES else often / 8)
+
+
+def expression_item(maker: Maker, of: From) -> Sql:
+    column = maker.dice.pick([c for r in of.scope for c in r.columns])
+    texts = {
+        "int": ("{c} + 1", "-{c}", "coalesce({c}, -1)", "{c} IS NULL"),
+        "text": ("upper({c})", "length({c})", "{c} || '!'", "{c} IS NULL"),
+        "array": ("cardinality({c})", "{c} || 1"),
+        "date": ("{c} + 1", "to_char({c}, 'DDD')"),
+    }.get(column.kind.family, ("{c}", "{c} IS NULL", "{c}::text"))
+    return maker.dice.pick(texts).format(c=column.sql)
+
+
+def subquery_item(maker: Maker, of: From) -> Sql:
+    """A correlated subquery in the select list, in several positions."""
+    kind = maker.dice.weighted([(5, "alone"), (2, "exists"), (2, "case"), (1, "coalesce")])
+    if kind == "exists":
+        return exists(maker, of.around)
+    if kind == "case":
+        test = maker.dice.pick([c for r in of.scope for c in r.columns])
+        return (f"CASE WHEN {test.sql} IS NOT NULL THEN ", scalar(maker, of.around), " END")
+    if kind == "coalesce":
+        inner = core(maker, of.around)
+        count: Sql = ("(SELECT nullif(count(*), 0)", inner.sql, ")")
+        return ("coalesce(", count, ", -1)")
+    return scalar(maker, of.around)
+
+
+def lookup_item(maker: Maker, of: From) -> Sql:
+    """A function that runs a query over foreign tables itself."""
+    numbers = [c for r in of.scope for c in r.of_families(("int",))]
+    maker.places += 1
+    argument = maker.dice.pick(numbers).sql if numbers else "3"
+    return (Place("lookup", True, maker.places), f"({argument})")
+
+
+def failing_item(maker: Maker, of: From) -> Sql:
+    """Raises an error for some rows; it is evaluated for all that the query returns."""
+    maker.may_fail = True
+    numbers = [c for r in of.scope for c in r.of_families(("int",))]
+    choices: list[Sql] = []
+    if numbers:
+        column = maker.dice.pick(numbers)
+        choices = [
+            f"100 / ({column.sql} - 3)",
+            f"CASE WHEN {column.sql} > 2 THEN 1 / {column.sql} END",
+        ]
+    if of.rows <= MOST_FOR_SUBQUERIES:
+        inner = core(maker, of.around)
+        column = maker.dice.pick(inner.relations[0].columns)
+        choices.append((f"(SELECT {column.sql}", inner.sql, ")"))
+    return maker.dice.pick(choices) if choices else "1 / 0"
+
+
+def items(maker: Maker, of: From, limited: bool) -> list[Sql]:
+    columns: list[Column] = [c for r in of.scope for c in r.columns]
+    found: list[Sql] = [c.sql for c in maker.dice.sample(columns, maker.dice.between(1, 4))]
+    if maker.dice.chance(0.25):
+        found.append(expression_item(maker, of))
+    if maker.dice.chance(0.06):
+        found.append(maker.dice.pick(of.scope).alias)
+    if wants_subquery(maker, of, 0.5 if len(of.scope) == 1 else 0.22):
+        found.append(subquery_item(maker, of))
+    if wants_subquery(maker, of, 0.05):
+        found.append(lookup_item(maker, of))
+    if not limited and maker.dice.chance(0.04):
+        found.append(failing_item(maker, of))
+    return found
+
+
+def aggregate(maker: Maker, of: From) -> Sql:
+    """One whose answer does not depend on the order of its input."""
+    columns = [c for r in of.scope for c in r.columns]
+    column = maker.dice.pick(columns)
+    numbers = [c for c in columns if c.kind.family in ("int", "number")]
+    unique = unique_of(of.scope)
+    choices: list[Sql] = ["count(*)", f"count({column.sql})"]
+    if numbers:
+        choices.append(f"sum({maker.dice.pick(numbers).sql})")
+    if column.kind.exact and column.kind.family != "bool":
+        choices.append(f"count(DISTINCT {column.sql})")
+    if unique:
+        choices.append(f"string_agg({column.sql}::text, ',' ORDER BY {', '.join(unique)})")
+    if wants_subquery(maker, of, 0.3):
+        inner = core(maker, of.around)
+        choices += [("sum((SELECT count(*)", inner.sql, "))")] * 3
+        choices.append(("count(*) FILTER (WHERE ", exists(maker, of.around), ")"))
+    return maker.dice.pick(choices)

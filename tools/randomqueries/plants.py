@@ -1,0 +1,81 @@
+"""Bugs that are planted to see whether random queries find them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from testrun.installed import TestRunError
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A text that is there once, and what stands there with the bug."""
+
+    file: str
+    old: str
+    new: str
+
+
+PLANTS: dict[str, tuple[Edit, ...]] = {
+    # keys are compared by their hash alone, of which few bits are left
+    "hash_alone": (
+        Edit(
+            "src/executor/key_set.c",
+            "return hash_bytes((const unsigned char *) image, length);",
+            "return hash_bytes((const unsigned char *) image, length) & 1023;",
+        ),
+        Edit(
+            "src/executor/key_set.c",
+            "memcmp(set->images[key], image->data, image->len) == 0)",
+            "hash_image(set->images[key], image->len) == hash_image(image->data, image->len))",
+        ),
+    ),
+    # the rows of a key are stored under the next one
+    "next_ordinal": (
+        Edit(
+            "src/executor/key_range.c",
+            "add_row(set, range, range->first + ordinal, tuple);",
+            "add_row(set, range, range->first + (ordinal + 1) % range->nkeys, tuple);",
+        ),
+    ),
+    # one row a key is taken for enough although a local filter is left
+    "one_row_filter": (
+        Edit(
+            "src/executor/link.c",
+            "direct && context->one_row && node->ss.ps.qual == NULL);",
+            "direct && context->one_row);",
+        ),
+    ),
+    # a key with a NULL never has rows
+    "null_is_empty": (
+        Edit(
+            "src/executor/served_scan.c",
+            "column->null_is_empty = null_is_empty(",
+            "column->null_is_empty = true || null_is_empty(",
+        ),
+    ),
+}
+
+
+@contextlib.contextmanager
+def planted(tree: Path, name: str) -> Iterator[None]:
+    """Puts a bug into a copy of the tree, and takes it out at the end."""
+    clean = {edit.file: (tree / edit.file).read_text() for edit in PLANTS[name]}
+    changed = dict(clean)
+    for edit in PLANTS[name]:
+        if changed[edit.file].count(edit.old) != 1:
+            raise TestRunError(f'plant {name}: {edit.file} does not have once "{edit.old}"')
+        changed[edit.file] = changed[edit.file].replace(edit.old, edit.new)
+    write(tree, changed)
+    try:
+        yield
+    finally:
+        write(tree, clean)
+
+
+def write(tree: Path, texts: dict[str, str]) -> None:
+    for file, text in texts.items():
+        (tree / file).write_text(text)

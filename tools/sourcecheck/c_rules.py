@@ -1,0 +1,119 @@
+"""Rules of the C sources."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from sourcecheck.source import Finding, Function, Source, closing_parenthesis
+
+# A file includes its own room and the rooms behind it in this list.
+LADDER = ("planner", "executor", "cluster", "storage", "explain", "base")
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.MULTILINE)
+SYSTEM_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]+<([^>]+)>", re.MULTILINE)
+LIBPQ = re.compile(r"\bPQ[a-z]\w*\s*\(|\b(?:PGconn|PGresult|PGcancel|PGcancelConn)\b")
+VERSION = re.compile(r"\bPG_VERSION_NUM\b")
+EXPLAIN = re.compile(r"\bExplain(?:Property|Open|Close|Indent|Separate|Dummy)\w*\s*\(")
+EREPORT = re.compile(r"\bereport\s*\(\s*(?:ERROR|FATAL|PANIC)\b")
+ERRCODE = re.compile(r"\berrcode\w*\s*\(")
+
+MOST_FILE_LINES = 1000
+LONG_FILE_LINES = 600
+MOST_FUNCTION_LINES = 100
+SHORT_FUNCTION_LINES = 40
+SHORT_SHARE_PERCENT = 85
+NLONGEST_SHOWN = 8
+
+
+def check_c_file(root: Path, source: Source) -> Iterator[Finding]:
+    """All rules that look at one file."""
+    yield from check_includes(root, source)
+    yield from check_places(source)
+    yield from check_errcodes(source)
+    yield from check_size(source)
+
+
+def includes(source: Source) -> Iterator[tuple[int, str]]:
+    for pattern in (INCLUDE, SYSTEM_INCLUDE):
+        for found in pattern.finditer(source.text):
+            yield source.line_at(found.start()), found.group(1)
+
+
+def check_includes(root: Path, source: Source) -> Iterator[Finding]:
+    """Includes run down the ladder, and internal headers stay in their room."""
+    for line, name in includes(source):
+        if name == "libpq-fe.h" and source.room != "storage":
+            yield Finding(source.path, line, "libpq is known only in storage/")
+        if not (root / "src" / name).is_file():
+            if name.startswith("shuttle_") or (source.path.parent / name).is_file():
+                yield Finding(source.path, line, f'"{name}" lacks its room: "<room>/{name}"')
+            continue
+        room = Path(name).parts[0]
+        if source.room is None:
+            continue
+        if rank(room) < rank(source.room):
+            message = f'{source.room}/ includes "{name}", but {room}/ is above it on the ladder'
+            yield Finding(source.path, line, message)
+        if room != source.room and name.endswith("_internal.h"):
+            yield Finding(source.path, line, f'"{name}" belongs to {room}/ alone; use its door')
+
+
+def rank(room: str) -> int:
+    return LADDER.index(room) if room in LADDER else -1
+
+
+def check_places(source: Source) -> Iterator[Finding]:
+    """Some things are known in one place only."""
+    if source.room is not None and source.room not in LADDER:
+        yield Finding(source.path, 1, f"{source.room}/ is no room of the ladder")
+    if source.room != "storage":
+        for line, found in source.matches(LIBPQ):
+            name = found.group().rstrip("( \t")
+            yield Finding(source.path, line, f"{name}: libpq is known only in storage/")
+    if source.path != Path("src/base/shuttle_compat.h"):
+        for line, _ in source.matches(VERSION):
+            message = "PG_VERSION_NUM is read only in base/shuttle_compat.h"
+            yield Finding(source.path, line, message)
+    if source.room != "explain":
+        for line, found in source.matches(EXPLAIN):
+            name = found.group().rstrip("( \t")
+            yield Finding(source.path, line, f"{name}: EXPLAIN output is made only in explain/")
+
+
+def check_errcodes(source: Source) -> Iterator[Finding]:
+    for line, found in source.matches(EREPORT):
+        opening = source.code.index("(", found.start())
+        call = source.code[opening : closing_parenthesis(source.code, opening)]
+        if not ERRCODE.search(call):
+            yield Finding(source.path, line, "this ereport has no errcode")
+
+
+def check_size(source: Source) -> Iterator[Finding]:
+    nlines = source.text.count("\n")
+    if nlines > MOST_FILE_LINES:
+        yield Finding(source.path, 1, f"{nlines} lines; no file has over {MOST_FILE_LINES}")
+    elif nlines > LONG_FILE_LINES:
+        message = f"{nlines} lines; files should have at most {LONG_FILE_LINES}"
+        yield Finding(source.path, 1, message, warning=True)
+    for function in source.functions():
+        if function.nlines > MOST_FUNCTION_LINES:
+            message = f"{function.name}() has {function.nlines} lines, over {MOST_FUNCTION_LINES}"
+            yield Finding(source.path, function.line, message)
+
+
+def check_short_share(functions: list[Function]) -> Iterator[Finding]:
+    """Most functions fit on a screen; where too few do, the longest are named."""
+    if not functions:
+        return
+    nshort = sum(f.nlines <= SHORT_FUNCTION_LINES for f in functions)
+    if nshort * 100 >= SHORT_SHARE_PERCENT * len(functions):
+        return
+    share = nshort * 100 / len(functions)
+    for function in sorted(functions, key=lambda f: -f.nlines)[:NLONGEST_SHOWN]:
+        message = (
+            f"{function.name}() has {function.nlines} lines, and only {share:.1f} % of our "
+            f"functions fit in {SHORT_FUNCTION_LINES} (wanted: {SHORT_SHARE_PERCENT} %)"
+        )
+        yield Finding(function.path, function.line, message)

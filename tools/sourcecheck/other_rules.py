@@ -1,0 +1,86 @@
+"""Rules of Python, documents and tests."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from sourcecheck.source import Finding
+
+MOST_MODULE_LINES = 300
+MOST_FUNCTION_LINES = 40
+
+# Assembled, so that this file does not find itself.
+MARK = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "X" * 3)) + r")\b(?!: \S+ \S+)")
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)")
+FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+VARIANT = re.compile(r"^(.+)(_\d)\.out$")
+
+
+def line_at(text: str, offset: int) -> int:
+    return text.count("\n", 0, offset) + 1
+
+
+def check_marks(path: Path, text: str) -> Iterator[Finding]:
+    """A note of open work says what is open and why."""
+    for found in MARK.finditer(text):
+        word = found.group(1)
+        message = f'"{word}" without a reason; write "{word}: what is open, and why"'
+        yield Finding(path, line_at(text, found.start()), message)
+
+
+def check_python(path: Path, text: str) -> Iterator[Finding]:
+    nlines = text.count("\n")
+    if nlines > MOST_MODULE_LINES:
+        yield Finding(path, 1, f"{nlines} lines; no module has over {MOST_MODULE_LINES}")
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno:
+            length = node.end_lineno - node.lineno + 1
+            if length > MOST_FUNCTION_LINES:
+                message = f"{node.name}() has {length} lines, over {MOST_FUNCTION_LINES}"
+                yield Finding(path, node.lineno, message)
+
+
+def check_links(root: Path, path: Path, text: str) -> Iterator[Finding]:
+    """A relative link in a document leads to a file of the tree."""
+    prose = FENCE.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), text)
+    for found in LINK.finditer(prose):
+        target = found.group(1).split("#")[0]
+        if not target or "://" in target or target.startswith("mailto:"):
+            continue
+        if not (root / path.parent / target).exists():
+            message = f'link to "{target}", which does not exist'
+            yield Finding(path, line_at(prose, found.start()), message)
+
+
+def check_tests(root: Path) -> Iterator[Finding]:
+    """Each test has its expected output, and each output its test."""
+    test = root / "test"
+    scripts = {path.stem: path for kind in ("sql", "specs") for path in (test / kind).glob("*.s*")}
+    for name in {p.stem for p in (test / "sql").glob("*.sql")} & {
+        p.stem for p in (test / "specs").glob("*.spec")
+    }:
+        message = f'"{name}" is also a regression test; both would use one expected file'
+        yield Finding(Path(f"test/specs/{name}.spec"), 1, message)
+    for name, script in sorted(scripts.items()):
+        if not (test / "expected" / f"{name}.out").exists():
+            message = "no expected output; run: tools/run_tests --accept " + name
+            yield Finding(script.relative_to(root), 1, message)
+    for output in sorted((test / "expected").glob("*.out")):
+        yield from check_output(root, output, scripts)
+
+
+def check_output(root: Path, output: Path, scripts: dict[str, Path]) -> Iterator[Finding]:
+    where = output.relative_to(root)
+    if output.stem in scripts:
+        return
+    variant = VARIANT.match(output.name)
+    if variant is None or variant.group(1) not in scripts:
+        yield Finding(where, 1, "no test has this expected output")
+        return
+    script = scripts[variant.group(1)]
+    if f"{variant.group(2)}.out" not in script.read_text():
+        message = f"{script.name} does not say why there is a {variant.group(2)}.out"
+        yield Finding(where, 1, message)

@@ -1,0 +1,115 @@
+"""Servers that tools/servers installed, and the user that may run them."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD_LIMIT_S = 3600
+TESTED_TOGETHER = ("15", "18")
+
+
+class TestRunError(Exception):
+    """The tests could not be run; the message says why."""
+
+
+@dataclass(frozen=True)
+class Installed:
+    """One installed PostgreSQL server."""
+
+    name: str
+    bindir: Path
+    pgxs_dir: Path
+
+    @property
+    def major(self) -> int:
+        return int(self.name.split("-")[0])
+
+    def program(self, name: str) -> str:
+        return str(self.bindir / name)
+
+
+def prepare(name: str, build: bool) -> Installed:
+    """Installs the server where it is missing, and the extension into it."""
+    run_tool("servers", "install", name)
+    if build:
+        print(f"== building the extension for {name}", flush=True)
+        run_tool("build", name)
+    config = run_tool("servers", "config", name, capture=True)
+    bindir = ask(config, "--bindir")
+    pgxs = Path(ask(config, "--pgxs"))
+    return Installed(name, Path(bindir), pgxs.parents[2])
+
+
+@cache
+def list_prefixes() -> list[tuple[str, Path]]:
+    """Servers with the extension that tests of several versions may start, and where they are."""
+    found = []
+    for name in TESTED_TOGETHER:
+        config = run_tool("servers", "config", name, capture=True)
+        if not Path(config).exists():
+            continue
+        if (Path(ask(config, "--pkglibdir")) / "pg_shuttle.so").exists():
+            found.append((name, Path(ask(config, "--bindir")).parent))
+    return found
+
+
+def run_tool(tool: str, *args: str, capture: bool = False) -> str:
+    """Runs one of our own scripts; its progress goes where ours goes."""
+    done = subprocess.run(
+        [str(ROOT / "tools" / tool), *args],
+        stdout=subprocess.PIPE if capture else None,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        timeout=BUILD_LIMIT_S,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise TestRunError(f"tools/{tool} {' '.join(args)} failed")
+    return (done.stdout or "").strip()
+
+
+def ask(config: str, option: str) -> str:
+    done = subprocess.run([config, option], stdout=subprocess.PIPE, text=True, check=True)
+    return done.stdout.strip()
+
+
+def server_user() -> str | None:
+    """Whom to run servers as: PostgreSQL refuses to run as root."""
+    if os.geteuid() != 0:
+        return None
+    try:
+        return pwd.getpwnam("postgres").pw_name
+    except KeyError:
+        raise TestRunError(
+            "there is no user postgres to run servers as; run: tools/servers install 15"
+        ) from None
+
+
+def run_directory() -> Path:
+    """Makes a directory for one run that the server's user owns.
+
+    It holds a copy of test/, because that user may have no way into the tree.
+    """
+    path = Path(tempfile.mkdtemp(prefix="pg_shuttle_test."))
+    shutil.copytree(ROOT / "test", path / "test", dirs_exist_ok=True)
+    for kind in ("sql", "specs", "expected", "t"):
+        (path / "test" / kind).mkdir(exist_ok=True)
+    user = server_user()
+    if user is not None:
+        give_to(path, user)
+    path.chmod(0o755)
+    return path
+
+
+def give_to(path: Path, user: str) -> None:
+    shutil.chown(path, user)
+    for below in path.rglob("*"):
+        shutil.chown(below, user)

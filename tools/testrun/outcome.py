@@ -1,0 +1,80 @@
+"""What a run of tests came to, and what its server logs say."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+# "... was terminated by signal 11" is the postmaster's word for a crash.
+CRASH = re.compile(r"TRAP:|PANIC|terminated by signal|AddressSanitizer|runtime error:")
+# A test that stops a server on purpose says so: "# expected in server log: ..."
+EXPECTED = re.compile(r"^#\s*expected in server log:\s*(.+?)\s*$", re.MULTILINE)
+
+# 15 prints "test name ... ok  5 ms", newer ones "ok 1  - name  5 ms".
+OLD_LINE = re.compile(r"^test (\S+)\s+\.\.\. (ok|FAILED)", re.MULTILINE)
+NEW_LINE = re.compile(r"^(ok|not ok) \d+\s+[-+] (\S+)", re.MULTILINE)
+PYTEST_COUNT = re.compile(r"(\d+) (passed|failed|errors?)\b")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Counts of one kind of tests on one server."""
+
+    passed: int = 0
+    failed: int = 0
+
+    def __add__(self, other: Outcome) -> Outcome:
+        return Outcome(self.passed + other.passed, self.failed + other.failed)
+
+
+def regress_outcome(code: int, output: str) -> Outcome:
+    """Counts the lines of pg_regress; an exit code alone is a failure, too."""
+    passed = failed = 0
+    for _, word in OLD_LINE.findall(output):
+        passed, failed = (passed + 1, failed) if word == "ok" else (passed, failed + 1)
+    for word, _ in NEW_LINE.findall(output):
+        passed, failed = (passed + 1, failed) if word == "ok" else (passed, failed + 1)
+    if code != 0 and failed == 0:
+        failed = 1
+    return Outcome(passed, failed)
+
+
+def result_lines(output: str) -> list[str]:
+    """The lines of pg_regress that name a test."""
+    return [line for line in output.splitlines() if OLD_LINE.match(line) or NEW_LINE.match(line)]
+
+
+def pytest_outcome(code: int, output: str) -> Outcome:
+    passed = failed = 0
+    last = output.rstrip().rsplit("\n", 1)[-1]
+    for count, word in PYTEST_COUNT.findall(last):
+        if word == "passed":
+            passed += int(count)
+        else:
+            failed += int(count)
+    # pytest exits with 5 where it found no tests.
+    if code not in (0, 5) and failed == 0:
+        failed = 1
+    return Outcome(passed, failed)
+
+
+def crashes(log: Path, excused: list[str]) -> list[str]:
+    """Returns the lines of a server log that no healthy run has."""
+    found = []
+    for line in log.read_text(errors="replace").splitlines():
+        if CRASH.search(line) and not any(re.search(e, line) for e in excused):
+            found.append(line)
+    return found
+
+
+def check_logs(logs: list[Path], excused: list[str]) -> Outcome:
+    """Fails once for each log with a crash in it, and shows the lines."""
+    failed = 0
+    for log in logs:
+        lines = crashes(log, excused)
+        if lines:
+            failed += 1
+            print(f"   not ok: server log {log} has {len(lines)} such lines:")
+            print("\n".join(f"      {line}" for line in lines[:20]), flush=True)
+    return Outcome(0, failed)

@@ -1,0 +1,71 @@
+"""The tester of random queries: what can be tested without a server."""
+
+from __future__ import annotations
+
+import pytest
+from randomqueries.cases import make_case
+from randomqueries.fragments import Many, Place, all_of, smaller
+from randomqueries.plans import most_batches
+from randomqueries.plants import PLANTS
+from randomqueries.session import Row
+from randomqueries.tables import make_tables
+from randomqueries.ways import Way, fetched, literal_side, local_texts, query_steps
+from testrun.installed import ROOT
+
+
+def test_a_seed_makes_the_same_cases() -> None:
+    first, second = (make_tables(7) for _ in range(2))
+    assert first == second
+    for number in range(1, 50):
+        assert make_case(7, number, first) == make_case(7, number, second)
+
+
+def test_sides_differ_in_schemas_alone() -> None:
+    tables = make_tables(7)
+    for number in range(1, 200):
+        case = make_case(7, number, tables)
+        if case.way == Way("plain") and case.transport != "both":
+            (foreign,) = [step.sql for step in query_steps(case.queries, case.way, case.transport)]
+            assert (
+                foreign.replace(f"{case.transport}.", "local.")
+                == local_texts(case.queries, case.way)[0]
+            )
+
+
+def test_smaller_queries_lose_one_item() -> None:
+    sql = ("SELECT ", Many(("a", "b"), ", "), " FROM ", Place("t", True, 1), all_of("x"))
+    written = [literal_side("guest").write(less) for less in smaller(sql)]
+    assert written == [
+        "SELECT b FROM guest.tx",
+        "SELECT a FROM guest.tx",
+        "SELECT a, b FROM guest.ttrue",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("moves", "expected"),
+    [
+        ([("FORWARD", 2), ("BACKWARD", 1)], [0, 1, 0]),
+        ([("FORWARD", 9), ("BACKWARD", 2)], [0, 1, 2, 2, 1]),
+        ([("ABSOLUTE", 3), ("FORWARD", 1), ("BACKWARD", 1)], [2, 2]),
+        ([("BACKWARD", 1), ("FORWARD", 1)], [0]),
+    ],
+)
+def test_cursors_move_as_the_server_moves_them(
+    moves: list[tuple[str, int]], expected: list[int]
+) -> None:
+    rows: list[Row] = [(str(i).encode(),) for i in range(3)]
+    assert fetched(rows, Way("scroll", fetches=tuple(moves))) == [rows[i] for i in expected]
+
+
+def test_batches_are_counted_anywhere_in_a_plan() -> None:
+    batches = 3
+    look = {"Node Type": "Custom Scan", "Custom Plan Provider": "Look Ahead", "Batches": batches}
+    assert most_batches([{"Plan": {"Node Type": "Nested Loop", "Plans": [look]}}]) == batches
+    assert most_batches([{"Plan": {"Node Type": "Seq Scan"}}]) == 0
+
+
+@pytest.mark.parametrize("name", PLANTS)
+def test_planted_bugs_have_their_place(name: str) -> None:
+    for edit in PLANTS[name]:
+        assert (ROOT / edit.file).read_text().count(edit.old) == 1

@@ -1,0 +1,121 @@
+"""Each rule of make lint finds what it is for, and leaves good code alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from check_library import complaints
+from sourcecheck.c_rules import check_c_file, check_short_share
+from sourcecheck.other_rules import check_links, check_marks, check_python, check_tests
+from sourcecheck.source import Function, Source
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A tree with a door and an internal header in each of three rooms."""
+    for room in ("planner", "storage", "base"):
+        folder = tmp_path / "src" / room
+        folder.mkdir(parents=True)
+        (folder / f"shuttle_{room}.h").touch()
+        (folder / f"{room}_internal.h").touch()
+    return tmp_path
+
+
+def complaints_of(tree: Path, path: str, text: str) -> list[str]:
+    source = Source(Path("src") / path, text)
+    return [str(finding) for finding in check_c_file(tree, source) if not finding.warning]
+
+
+BAD = [
+    ("base/a.c", '#include "storage/shuttle_storage.h"\n', "above it on the ladder"),
+    ("planner/a.c", '#include "base/base_internal.h"\n', "belongs to base/ alone"),
+    ("base/a.c", '#include "shuttle_base.h"\n', "lacks its room"),
+    ("base/a.c", "#include <libpq-fe.h>\n", "libpq is known only in storage/"),
+    ("base/a.c", "\tPQclear(result);\n", "PQclear: libpq is known only in storage/"),
+    ("base/a.c", "#if PG_VERSION_NUM < 160000\n", "only in base/shuttle_compat.h"),
+    ("storage/a.c", '\tExplainPropertyText("a", b, es);\n', "only in explain/"),
+    ("base/a.c", '\tereport(ERROR,\n\t\t\t(errmsg("errcode(1)")));\n', "has no errcode"),
+    ("base/a.c", "\n" * 1001, "no file has over 1000"),
+    ("base/a.c", "static void\nlong_one(void)\n{\n" + "\tx();\n" * 98 + "}\n", "over 100"),
+    ("helpers/a.c", "\n", "no room of the ladder"),
+]
+
+GOOD = [
+    ("planner/a.c", '#include "storage/shuttle_storage.h"\n#include "executor/executor.h"\n'),
+    ("storage/a.c", "#include <libpq-fe.h>\n\tPQclear(result);\n"),
+    ("base/a.c", "/* PQclear() and PG_VERSION_NUM in words */\n"),
+    ("base/a.c", '\tereport(ERROR,\n\t\t\t(errcode(ERRCODE_X),\n\t\t\t errmsg("a")));\n'),
+    ("shuttle.c", '#include "planner/shuttle_planner.h"\n'),
+    ("base/shuttle_compat.h", "#if PG_VERSION_NUM < 160000\n#endif\n"),
+]
+
+
+@pytest.mark.parametrize(("path", "text", "expected"), BAD)
+def test_bad_c_is_found(tree: Path, path: str, text: str, expected: str) -> None:
+    found = complaints_of(tree, path, text)
+    assert len(found) == 1
+    assert expected in found[0]
+    assert found[0].startswith(f"src/{path}:")
+
+
+@pytest.mark.parametrize(("path", "text"), GOOD)
+def test_good_c_passes(tree: Path, path: str, text: str) -> None:
+    assert complaints_of(tree, path, text) == []
+
+
+def test_functions_are_measured() -> None:
+    text = "int\none(int a,\n\tint b)\n{\n\treturn a;\n}\n\n"
+    text += "int two(void);\n\nstruct s\n{\n\tint a;\n};\n"
+    functions = list(Source(Path("src/a.c"), text).functions())
+    assert [(f.name, f.line, f.nlines) for f in functions] == [("one", 2, 5)]
+
+
+def test_share_of_short_functions() -> None:
+    short = Function(Path("a.c"), "short", 1, 40)
+    longer = Function(Path("a.c"), "longer", 1, 41)
+    assert not list(check_short_share([short] * 85 + [longer] * 15))
+    found = list(check_short_share([short] * 84 + [longer] * 16))
+    assert "longer() has 41 lines" in str(found[0])
+
+
+def test_open_work_needs_a_reason() -> None:
+    word = "TO" + "DO"
+    assert list(check_marks(Path("a.c"), f"/* {word} later */"))
+    assert not list(check_marks(Path("a.c"), f"/* {word}: needs 19, which has no headers yet */"))
+
+
+def test_python_sizes() -> None:
+    body = "    x = 1\n" * 40
+    assert "over 40" in str(next(check_python(Path("a.py"), f"def f() -> None:\n{body}")))
+    assert list(check_python(Path("a.py"), "\n" * 301))
+
+
+def test_links(tmp_path: Path) -> None:
+    (tmp_path / "there.md").touch()
+    text = "[a](there.md#x) [b](https://example.org/x)\n```\n[c](gone.md)\n```\n[d](gone.md)\n"
+    assert [f.line for f in check_links(tmp_path, Path("README.md"), text)] == [5]
+
+
+def test_expected_files(tmp_path: Path) -> None:
+    for kind in ("sql", "specs", "expected"):
+        (tmp_path / "test" / kind).mkdir(parents=True)
+    (tmp_path / "test/sql/a.sql").write_text("SELECT 1;")
+    (tmp_path / "test/specs/a.spec").touch()
+    (tmp_path / "test/sql/b.sql").touch()
+    for name in ("a.out", "a_1.out", "gone.out"):
+        (tmp_path / "test/expected" / name).touch()
+    found = "\n".join(str(finding) for finding in check_tests(tmp_path))
+    assert "both would use one expected file" in found
+    assert "b.sql:1: no expected output" in found
+    assert "a_1.out:1:" in found
+    assert "gone.out:1: no test" in found
+
+
+def test_exports() -> None:
+    symbols = {"Pg_magic_func", "_PG_init", "pg_finfo_f", "f"}
+    assert complaints(symbols, {"f"}) == []
+    assert complaints(symbols | {"stray"}, {"f", "g"}) == [
+        "exports stray, which is no SQL function",
+        "does not export g, which the SQL script uses",
+    ]
