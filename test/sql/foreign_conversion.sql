@@ -1,0 +1,40 @@
+-- A value that cannot be converted is named as the statement names it.
+\getenv test PG_ABS_SRCDIR
+\i :test/include/foreign.sql
+CREATE TABLE node.word (id int, w text);
+INSERT INTO node.word VALUES (1, 'one'), (2, 'x');
+CREATE FOREIGN TABLE ours.word (id int, number int OPTIONS (column_name 'w')) SERVER our_node OPTIONS (schema_name 'node');
+CREATE FOREIGN TABLE stock.word (id int, number int OPTIONS (column_name 'w')) SERVER stock_node OPTIONS (schema_name 'node');
+CREATE FUNCTION pair.context(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	context text;
+	side text;
+	contexts text[];
+BEGIN
+	FOREACH side IN ARRAY '{stock,ours}'::text[] LOOP
+		BEGIN
+			PERFORM set_config('search_path', side, true);
+			EXECUTE query;
+		EXCEPTION WHEN OTHERS THEN
+			GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+			contexts := contexts || split_part(context, E'\n', 1);
+		END;
+	END LOOP;
+	RETURN CASE WHEN contexts[1] = contexts[2] THEN 'same: ' ELSE contexts[1] || ' OURS ' END || contexts[2];
+END $$;
+SELECT pair.context(query) FROM unnest(ARRAY[
+	'SELECT * FROM word WHERE id = 1',
+	'SELECT * FROM word w (x1, x2) WHERE x1 = 1',
+	'SELECT w.x2, b.id FROM word w (x1, x2), branch b WHERE b.id = w.x1 AND b.id = 1',
+	'SELECT w, b.id FROM word w (x1, x2), branch b WHERE b.id = w.x1 AND b.id = 1',
+	'SELECT count(*), min(x2) FROM word w (x1, x2)',
+	'UPDATE word SET id = 3 WHERE id = 1 RETURNING number',
+	'UPDATE word w SET id = 3 FROM branch b WHERE b.id = w.id AND b.id = 1 RETURNING w.number',
+	'UPDATE word SET id = 3 WHERE pair.here(id) = 1 RETURNING number',
+	'ANALYZE word']) AS query;
+-- and in a batch
+SET search_path = ours;
+SET shuttle.enable_batched_join = on;
+SET shuttle.debug_force_batched_join = on;
+\set VERBOSITY default
+SELECT v.i, w.x2 FROM (VALUES (1), (2)) v (i) JOIN word w (x1, x2) ON w.x1 = v.i;

@@ -1,0 +1,47 @@
+-- UPDATE and DELETE that run wholly on the storage node.
+\getenv test PG_ABS_SRCDIR
+\i :test/include/foreign.sql
+\set state '''SELECT * FROM account ORDER BY id'''
+SELECT pair.plan('UPDATE account SET balance = balance * 2 WHERE id % 3 = 0');
+SELECT pair.same_write(:state, 'UPDATE account SET balance = balance * 2 WHERE id % 3 = 0');
+SELECT pair.same_write(:state, 'UPDATE account SET balance = balance * 2 WHERE id < 0');
+SELECT pair.same_write(:state, 'UPDATE account SET balance = balance * 2, owner = NULL WHERE id < 9 RETURNING *');
+SELECT pair.same_write(:state, 'UPDATE account SET balance = 0 WHERE id < 9 RETURNING 1, now() IS NULL');
+SELECT pair.same_write(:state, 'UPDATE account SET balance = 0 WHERE id < 9 RETURNING account, ctid IS NULL, tableoid = ''account''::regclass');
+SELECT pair.same_write(:state, 'DELETE FROM account WHERE id > 100');
+SELECT pair.same_write(:state, 'DELETE FROM account WHERE id > 280 RETURNING id, opened, weights');
+SELECT pair.same_write(:state, 'UPDATE account SET id = 1 WHERE id = 2');
+
+-- joins: RETURNING of the target, of the other tables, of both, of system columns
+SELECT pair.plan('UPDATE account a SET owner = b.city FROM branch b WHERE b.id = a.branch AND a.id < 20 RETURNING a.*, b.id');
+SELECT pair.same_write(:state, 'UPDATE account a SET owner = b.city FROM branch b WHERE b.id = a.branch AND a.id < 20');
+SELECT pair.same_write(:state, 'UPDATE account a SET owner = b.city FROM branch b WHERE b.id = a.branch AND a.id < 20 RETURNING a.*, b.id');
+SELECT pair.same_write(:state, 'UPDATE account a SET owner = b.city FROM branch b WHERE b.id = a.branch AND a.id < 20 RETURNING b.city, a.id + 1');
+SELECT pair.same_write(:state, 'UPDATE account a SET owner = b.city FROM branch b WHERE b.id = a.branch AND a.id < 20 RETURNING a, b');
+SELECT pair.same_write(:state, 'UPDATE account a SET owner = b.city FROM branch b WHERE b.id = a.branch AND a.id < 20 RETURNING a.ctid IS NULL, a.tableoid = ''account''::regclass, a.xmin');
+SELECT pair.same_write(:state, 'UPDATE account a SET owner = b.city FROM branch b WHERE b.id = a.branch AND a.id < 20 RETURNING 1');
+SELECT pair.same_write(:state, 'DELETE FROM account a USING branch b WHERE b.id = a.branch AND b.id < 3');
+SELECT pair.same_write(:state, 'DELETE FROM account a USING branch b WHERE b.id = a.branch AND b.id < 3 RETURNING a.id, b.extra');
+SELECT pair.same_write(:state, 'DELETE FROM account a USING branch b LEFT JOIN branch c ON c.id = b.id + 5 WHERE b.id = a.branch AND b.id < 6 RETURNING a.id, b.id, c.city');
+
+-- within a statement: in a CTE, below a function that reads the count, prepared
+SELECT pair.same_write(:state, 'WITH u AS (UPDATE account SET balance = 1 WHERE id < 5 RETURNING id) SELECT count(*) FROM u');
+SELECT pair.same_write(:state, 'WITH u AS (UPDATE account SET balance = 1 WHERE id < 5) SELECT sum(balance) FROM account');
+SELECT pair.same_write(:state, 'WITH d AS (DELETE FROM account WHERE id > 290 RETURNING *) INSERT INTO account SELECT id + 1000, branch, owner FROM d');
+SET search_path = ours;
+PREPARE raise(int, numeric) AS UPDATE account SET balance = balance + $2 WHERE id < $1 RETURNING id, balance;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE raise(3, 10);
+EXECUTE raise(3, -10);
+DO $$
+DECLARE
+	n bigint;
+BEGIN
+	UPDATE account SET owner = owner WHERE id BETWEEN 10 AND 14;
+	GET DIAGNOSTICS n = ROW_COUNT;
+	RAISE NOTICE 'count % found %', n, found;
+	DELETE FROM account WHERE id = -1;
+	GET DIAGNOSTICS n = ROW_COUNT;
+	RAISE NOTICE 'count % found %', n, found;
+END $$;
+RESET search_path;

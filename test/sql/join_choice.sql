@@ -1,0 +1,80 @@
+-- A batched join is chosen where it wins and not where it loses: by how far the
+-- node is, by whether the first keys have to wait, by keys, rows and pages.
+\getenv test PG_ABS_SRCDIR
+\i :test/include/helpers.sql
+-- here and there; r: a key of the large table, k: of a hundred
+CREATE TABLE small AS SELECT i AS id, (i * 7919) % 50000 + 1 AS r, i % 100 + 1 AS k FROM generate_series(1, 500) i;
+CREATE TABLE middle AS SELECT i AS id, (i * 7919) % 50000 + 1 AS r, i % 100 + 1 AS k FROM generate_series(1, 5000) i;
+CREATE TABLE large AS SELECT i AS id, (i * 31) % 1000 AS n, (i + 9) / 10 AS ten FROM generate_series(1, 50000) i;
+CREATE UNIQUE INDEX ON large (id);
+CREATE INDEX ON large (ten);
+CALL test.mirror('small', 'middle', 'large');
+ANALYZE engine.small, engine.middle, engine.large, guest.small, guest.middle, guest.large;
+-- How the engine's tables are joined, where a round trip costs so many units;
+-- a unit is some 3 microseconds.
+CREATE FUNCTION choice(trip float, query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	printed json;
+BEGIN
+	EXECUTE format('ALTER SERVER engine OPTIONS (%s shuttle_round_trip_cost %L)',
+		(SELECT CASE WHEN srvoptions::text LIKE '%round_trip_cost%' THEN 'SET' ELSE 'ADD' END
+		FROM pg_foreign_server WHERE srvname = 'engine'), trip);
+	EXECUTE 'EXPLAIN (COSTS OFF, FORMAT JSON) ' || query INTO printed;
+	RETURN (SELECT string_agg(CASE WHEN node -> 'Plans' @@ '$[*]."Custom Plan Provider" == "Look Ahead"'
+			THEN 'batched' ELSE node ->> 'Node Type' END, ', ')
+		FROM jsonb_path_query(printed::jsonb, 'strict $.** ? (@."Node Type" like_regex "Loop|Join")') AS node);
+END $$;
+CREATE FUNCTION choices(VARIADIC queries text[]) RETURNS TABLE (nr bigint, near text, far text) LANGUAGE sql AS $$
+	SELECT nr, choice(30, query), choice(30000, query) FROM unnest(queries) WITH ORDINALITY AS q (query, nr) ORDER BY nr
+$$;
+SELECT * FROM choices(
+	-- keys that are known here go out at once, as a scan would: however far the node is
+	'SELECT 1 FROM small a JOIN engine.large b ON b.id = a.r',
+	-- those of another node have to come first
+	'SELECT 1 FROM engine.small a JOIN engine.large b ON b.id = a.r',
+	-- and rows of all sides cost no less than those of one
+	'SELECT 1 FROM middle a JOIN engine.small b ON b.id = a.k',
+	'SELECT 1 FROM middle a JOIN engine.middle b ON b.id = a.r',
+	-- a key that repeats is asked for once a batch
+	'SELECT 1 FROM middle a JOIN engine.large b ON b.id = a.k',
+	-- ten rows a key
+	'SELECT 1 FROM small a JOIN engine.large b ON b.ten = a.r',
+	'SELECT 1 FROM middle a JOIN engine.large b ON b.ten = a.r',
+	-- of what nobody has statistics of, no repeats are hoped for
+	'SELECT 1 FROM generate_series(1, 40000) g (id) JOIN engine.large b ON b.id = g.id');
+SELECT * FROM choices(
+	'SELECT 1 FROM small a LEFT JOIN engine.large b ON b.id = a.r',
+	'SELECT 1 FROM small a WHERE EXISTS (SELECT FROM engine.large b WHERE b.ten = a.r)',
+	'SELECT 1 FROM small a WHERE NOT EXISTS (SELECT FROM engine.large b WHERE b.id = a.r)',
+	-- the few rows of a LIMIT
+	'SELECT a.id, b.n FROM middle a JOIN engine.large b ON b.id = a.r LIMIT 10',
+	'SELECT a.id, b.n FROM middle a JOIN engine.large b ON b.id = a.r ORDER BY a.id LIMIT 10',
+	-- a range of outer values is narrow, as one of unknown constants
+	'SELECT 1 FROM small a JOIN engine.large b ON b.id BETWEEN a.r AND a.r + 9',
+	'SELECT 1 FROM small a JOIN engine.large b ON a.r <= b.id AND a.r + 9 > b.id',
+	-- what is below a subquery or WITH has to come first as well
+	'SELECT 1 FROM (SELECT r FROM engine.small OFFSET 0) a JOIN engine.middle b ON b.id = a.r',
+	'WITH a AS MATERIALIZED (SELECT r FROM engine.small) SELECT 1 FROM a JOIN engine.middle b ON b.id = a.r',
+	'SELECT 1 FROM (SELECT r FROM small OFFSET 0) a JOIN engine.large b ON b.id = a.r');
+-- batches that cannot be in flight together are waited for one by one
+SELECT choice(3000, 'SELECT 1 FROM middle a JOIN engine.large b ON b.id = a.r') AS many;
+SET shuttle.batches_in_flight = 1;
+SELECT choice(3000, 'SELECT 1 FROM middle a JOIN engine.large b ON b.id = a.r') AS one;
+RESET shuttle.batches_in_flight;
+SET shuttle.batch_size = 10;
+SELECT choice(3000, 'SELECT 1 FROM middle a JOIN engine.large b ON b.id = a.r') AS small_ones;
+RESET shuttle.batch_size;
+-- enable_nestloop is obeyed
+SET enable_nestloop = off;
+SELECT choice(30, 'SELECT 1 FROM small a JOIN engine.large b ON b.id = a.r');
+RESET enable_nestloop;
+-- a partitioned inner side
+CREATE TABLE parts (id int, n int) PARTITION BY RANGE (id);
+SELECT format('CREATE TABLE parts%s PARTITION OF parts FOR VALUES FROM (%s) TO (%s)', i, i * 10000 + 1, i * 10000 + 10001)
+FROM generate_series(0, 4) i \gexec
+INSERT INTO parts SELECT id, n FROM large;
+CALL test.mirror_partitions('parts');
+ANALYZE engine.parts;
+SELECT * FROM choices(
+	'SELECT 1 FROM small a JOIN engine.parts b ON b.id = a.r',
+	'SELECT 1 FROM engine.small a JOIN engine.parts b ON b.id = a.r');

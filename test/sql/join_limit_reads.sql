@@ -1,0 +1,26 @@
+-- trap 8: a LIMIT reads little more of the outer side than it needs, and does
+-- not ask for whole batches again and again.
+\getenv test PG_ABS_SRCDIR
+\i :test/include/helpers.sql
+CREATE TABLE a AS SELECT i AS id, i AS k FROM generate_series(1, 5000) i;
+CREATE INDEX ON a (id);
+CREATE TABLE b AS SELECT i AS id, i % 5000 AS k, i % 10 AS v FROM generate_series(1, 5000) i;
+CREATE INDEX ON b (k);
+CALL test.mirror('b');
+SET shuttle.debug_force_batched_join = on;
+-- every row finds one: rows that were looked ahead for, against the limit
+CREATE FUNCTION reads(query text) RETURNS TABLE (transport text, batches int, keys int) LANGUAGE sql AS $$
+	SELECT transport, batches, keys FROM test.numbers(query) $$;
+SELECT n, r.* FROM unnest('{0,1,2,10,100,1000}'::int[]) AS n,
+	reads(format('SELECT a.id FROM a LEFT JOIN b ON b.k = a.k ORDER BY a.id LIMIT %s', n)) AS r;
+SELECT n, r.* FROM unnest('{0,1,10,100}'::int[]) AS n,
+	reads(format('SELECT a.id FROM a WHERE EXISTS (SELECT FROM b WHERE b.k = a.k) LIMIT %s', n)) AS r;
+-- one row in ten finds one
+SELECT n, r.transport, r.batches < 10 AS few_batches, r.keys < 60 * n AS few_keys FROM unnest('{1,10,100}'::int[]) AS n,
+	reads(format('SELECT a.id FROM a JOIN b ON b.k = a.k AND b.v = 5 LIMIT %s', n)) AS r;
+-- a LIMIT that is reached above a sort or an aggregate tells nothing
+SELECT r.* FROM reads('SELECT a.id, b.id FROM a LEFT JOIN b ON b.k = a.k ORDER BY b.v, a.id LIMIT 1') AS r;
+SELECT r.* FROM reads('SELECT count(*) FROM a LEFT JOIN b ON b.k = a.k LIMIT 1') AS r;
+-- two joins
+SELECT r.* FROM reads('SELECT a.id FROM a LEFT JOIN b ON b.k = a.k LEFT JOIN b AS c ON c.k = b.id ORDER BY a.id LIMIT 5') AS r;
+SELECT r.* FROM reads('SELECT a.id, EXISTS (SELECT FROM a AS x JOIN b ON b.k = x.k OFFSET 0) FROM a WHERE a.id < 3') AS r;

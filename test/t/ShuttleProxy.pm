@@ -1,0 +1,403 @@
+# A proxy between a query node and a storage node, for tests of bad days: it
+# makes any one statement fail, delays, freezes and drops.
+#
+#   my $proxy = ShuttleProxy->new($node);      # listens on 127.0.0.1
+#   $proxy->port;
+#   $proxy->inject($n);       # the n-th statement from now on fails; 0: none
+#   my ($n, $text) = $proxy->report;   # statements since then; what was failed
+#   $proxy->delay_ms($rtt); $proxy->freeze; $proxy->thaw; $proxy->drop;
+#   $proxy->reset;            # as drop, but with a RST
+#   $proxy->rate($bytes);     # most bytes a second, each way of each connection; 0: all
+#   $proxy->connections;      # opened since the last call, cancels left out
+#   $proxy->hold('^ROLLBACK'); # freezes in front of a statement like that
+#   $proxy->is_held;          # false: none came in 10 s
+#   $proxy->mute(1);          # answers are held back, 0: handed on
+#   $proxy->answered;         # bytes handed to clients since the last call
+#   $proxy->trips;            # times since then that the client spoke first, or
+#                             # behind an answer: waits for the node
+#   $proxy->refuse(1);        # new connections end at once
+#   $proxy->cut($n);          # what clients say next is lost, n times, and their
+#                             # connection reset, as by a host that was restarted
+#
+# A text with the words "stop counting" ends the counting of statements.  A
+# statement is what one Parse prepares, or a Bind of a statement that was
+# prepared before.  A failed Parse gets a text that the node refuses, a failed
+# Bind the name of no statement, and COMMIT becomes ROLLBACK: a COMMIT that
+# fails ends its transaction too.
+package ShuttleProxy;
+
+use strict;
+use warnings;
+
+use IO::Select;
+use IO::Socket::INET;
+use IO::Socket::UNIX;
+use Socket qw(AF_UNIX SOCK_STREAM PF_UNSPEC IPPROTO_TCP TCP_NODELAY SOL_SOCKET SO_LINGER);
+use Time::HiRes qw(time usleep);
+
+sub new
+{
+	my ($class, $node) = @_;
+	my $listener = IO::Socket::INET->new(
+		LocalAddr => '127.0.0.1', Listen => 32, ReuseAddr => 1) or die "listen: $!";
+	socketpair(my $ours, my $theirs, AF_UNIX, SOCK_STREAM, PF_UNSPEC) or die "socketpair: $!";
+	my $pid = fork() // die "fork: $!";
+	if ($pid == 0)
+	{
+		close $ours;
+		$SIG{TERM} = 'DEFAULT';
+		$SIG{PIPE} = 'IGNORE';
+		eval { serve($listener, $theirs, $node->host, $node->port); };
+		warn $@ if $@;
+		require POSIX;
+		POSIX::_exit(0);
+	}
+	close $theirs;
+	$ours->autoflush(1);
+	my $self = bless { pid => $pid, control => $ours, port => $listener->sockport }, $class;
+	close $listener;
+	return $self;
+}
+
+sub port { return $_[0]->{port}; }
+
+sub ask
+{
+	my ($self, $command) = @_;
+	my $control = $self->{control};
+	print $control "$command\n";
+	my $answer = <$control>;
+	die "proxy is gone" unless defined $answer;
+	chomp $answer;
+	return $answer;
+}
+
+sub inject { my ($self, $n) = @_; return $self->ask("inject $n"); }
+sub delay_ms { my ($self, $ms) = @_; return $self->ask("delay $ms"); }
+sub freeze { return $_[0]->ask('freeze 1'); }
+sub thaw { return $_[0]->ask('freeze 0'); }
+sub reset { return $_[0]->ask('reset'); }
+sub rate { my ($self, $bytes) = @_; return $self->ask("rate $bytes"); }
+sub drop { return $_[0]->ask('drop'); }
+sub cut { my ($self, $n) = @_; return $self->ask("cut $n"); }
+sub hold { my ($self, $pattern) = @_; return $self->ask("hold $pattern"); }
+sub mute { my ($self, $yes) = @_; return $self->ask("mute $yes"); }
+
+sub is_held
+{
+	my $self = shift;
+	my $deadline = time() + 10;
+	until ($self->ask('held'))
+	{
+		return 0 if time() > $deadline;
+		usleep(2000);
+	}
+	return 1;
+}
+
+sub refuse { my ($self, $yes) = @_; return $self->ask("refuse $yes"); }
+sub answered { return $_[0]->ask('answered'); }
+sub connections { return $_[0]->ask('connections'); }
+sub trips { return $_[0]->ask('trips'); }
+
+sub report
+{
+	my $self = shift;
+	return split / /, $self->ask('report'), 2;
+}
+
+sub DESTROY
+{
+	my $self = shift;
+	return unless defined $self->{pid};
+	local $?;
+	close $self->{control};
+	waitpid($self->{pid}, 0);
+	$self->{pid} = undef;
+	return;
+}
+
+# ---- the child
+
+my %state;
+my @links;
+
+sub serve
+{
+	my ($listener, $control, $host, $port) = @_;
+	%state = (statements => 0, inject => 0, failed => '', delay => 0,
+		frozen => 0, refuse => 0, cut => 0, connections => 0, hold => undef, held => 0,
+		mute => 0, answered => 0, rate => 0, trips => 0);
+	$control->autoflush(1);
+	for (;;)
+	{
+		my $select = IO::Select->new($listener, $control);
+		my $timeout;
+		for my $link (@links)
+		{
+			last if $state{frozen};
+			for my $flow (@{ $link->{flows} })
+			{
+				$select->add($flow->{from}) unless $flow->{ended} || is_full($flow);
+				next unless @{ $flow->{pieces} };
+				next if $state{mute} && !$flow->{up};
+				my $rest = due($flow) - time();
+				$rest = 0.0005 if $rest < 0.0005;
+				$timeout = $rest if !defined $timeout || $rest < $timeout;
+			}
+		}
+		for my $handle ($select->can_read($timeout))
+		{
+			if ($handle == $listener) { accept_link($listener, $host, $port); }
+			elsif ($handle == $control) { obey($control) or return; }
+			else { read_piece($handle); }
+		}
+		write_pieces() unless $state{frozen};
+		@links = grep { !$_->{closed} } @links;
+	}
+	return;
+}
+
+sub obey
+{
+	my $control = shift;
+	my $line = <$control>;
+	return 0 unless defined $line;
+	chomp $line;
+	my ($command, $argument) = split ' ', $line, 2;
+	my $answer = 'ok';
+	if ($command eq 'inject')
+	{
+		@state{qw(inject statements failed)} = ($argument, 0, '');
+	}
+	elsif ($command eq 'report') { $answer = "$state{statements} $state{failed}" =~ s/\s+/ /gr; }
+	elsif ($command eq 'delay') { $state{delay} = $argument / 2000; }
+	elsif ($command eq 'freeze') { $state{frozen} = $argument; }
+	elsif ($command eq 'refuse') { $state{refuse} = $argument; }
+	elsif ($command eq 'hold') { @state{qw(hold held)} = (qr/$argument/, 0); }
+	elsif ($command eq 'held') { $answer = $state{held}; }
+	elsif ($command eq 'mute') { $state{mute} = $argument; }
+	elsif ($command eq 'cut') { $state{cut} = $argument; }
+	elsif ($command eq 'rate') { $state{rate} = $argument; }
+	elsif ($command eq 'reset') { reset_link($_) for @links; }
+	elsif ($command eq 'drop') { close_link($_) for @links; }
+	elsif ($command eq 'connections' || $command eq 'answered' || $command eq 'trips')
+	{
+		$answer = $state{$command};
+		$state{$command} = 0;
+	}
+	print $control "$answer\n";
+	return 1;
+}
+
+sub accept_link
+{
+	my ($listener, $host, $port) = @_;
+	my $client = $listener->accept or return;
+	if ($state{refuse})
+	{
+		close $client;
+		return;
+	}
+	my $server =
+	  $host =~ m{^/}
+	  ? IO::Socket::UNIX->new(Peer => "$host/.s.PGSQL.$port")
+	  : IO::Socket::INET->new(PeerAddr => $host, PeerPort => $port);
+	if (!$server)
+	{
+		close $client;
+		return;
+	}
+	setsockopt($client, IPPROTO_TCP, TCP_NODELAY, 1) or die "setsockopt: $!";
+	my $link = { client => $client, server => $server };
+	$link->{flows} = [
+		{ link => $link, from => $client, to => $server, pieces => [], up => 1, unread => '' },
+		{ link => $link, from => $server, to => $client, pieces => [] }
+	];
+	push @links, $link;
+	return;
+}
+
+sub read_piece
+{
+	my $handle = shift;
+	for my $link (@links)
+	{
+		for my $flow (@{ $link->{flows} })
+		{
+			next unless $flow->{from} == $handle && !$link->{closed};
+			my $size = sysread($handle, my $piece, 65536);
+			if (!$size)
+			{
+				$flow->{ended} = 1;
+				$piece = undef;
+			}
+			elsif ($flow->{up} && $flow->{started} && $state{cut} > 0)
+			{
+				$state{cut}--;
+				reset_link($link);
+				next;
+			}
+			elsif ($flow->{up})
+			{
+				$state{trips}++ unless $link->{speaks};
+				$link->{speaks} = 1;
+				$piece = change_messages($flow, $piece);
+			}
+			push @{ $flow->{pieces} }, [ time() + $state{delay}, $piece ];
+		}
+	}
+	return;
+}
+
+sub write_pieces
+{
+	my $now = time();
+	for my $link (@links)
+	{
+		for my $flow (@{ $link->{flows} })
+		{
+			next if $state{mute} && !$flow->{up};
+			while (!$link->{closed} && @{ $flow->{pieces} } && due($flow) <= $now)
+			{
+				my $piece = next_piece($flow, $now);
+				if (defined $piece && !$flow->{up}) { $state{answered} += length $piece; }
+				if (!defined $piece || !write_all($flow->{to}, $piece)) { close_link($link); }
+				$link->{speaks} = 0 unless $flow->{up};
+			}
+		}
+	}
+	return;
+}
+
+# A slow line takes no more than a small buffer.
+sub is_full
+{
+	my $flow = shift;
+	return 0 unless $state{rate};
+	my $size = 0;
+	$size += length($_->[1] // '') for @{ $flow->{pieces} };
+	return $size > 65536;
+}
+
+# When the next bytes of a flow may be handed on.
+sub due
+{
+	my $flow = shift;
+	my $due = $flow->{pieces}[0][0];
+	return $state{rate} && ($flow->{free} // 0) > $due ? $flow->{free} : $due;
+}
+
+# Takes what may be handed on at once: at a rate, that of 50 ms.
+sub next_piece
+{
+	my ($flow, $now) = @_;
+	my $piece = $flow->{pieces}[0][1];
+	my $size = int($state{rate} / 20) || 1;
+	if ($state{rate} && defined $piece)
+	{
+		$flow->{free} = $now + (length $piece < $size ? length $piece : $size) / $state{rate};
+		return substr($flow->{pieces}[0][1], 0, $size, '') if length $piece > $size;
+	}
+	shift @{ $flow->{pieces} };
+	return $piece;
+}
+
+sub write_all
+{
+	my ($handle, $piece) = @_;
+	while (length $piece)
+	{
+		my $size = syswrite($handle, $piece);
+		return 0 unless defined $size;
+		substr($piece, 0, $size) = '';
+	}
+	return 1;
+}
+
+sub close_link
+{
+	my $link = shift;
+	close $link->{client};
+	close $link->{server};
+	$link->{closed} = 1;
+	return;
+}
+
+# Ends a link as a host does that knows nothing of it.
+sub reset_link
+{
+	my $link = shift;
+	setsockopt($link->{client}, SOL_SOCKET, SO_LINGER, pack('ii', 1, 0)) or die "setsockopt: $!";
+	return close_link($link);
+}
+
+# Takes whole messages of a client apart, and gives back what to send.
+sub change_messages
+{
+	my ($flow, $piece) = @_;
+	my $out = '';
+	$flow->{unread} .= $piece;
+	for (;;)
+	{
+		my $header = $flow->{started} ? 5 : 4;
+		last if length($flow->{unread}) < $header;
+		my $size = unpack('N', substr($flow->{unread}, $header - 4, 4)) + $header - 4;
+		last if length($flow->{unread}) < $size;
+		my $message = substr($flow->{unread}, 0, $size, '');
+		if (!$flow->{started})
+		{
+			my $code = unpack('N', substr($message, 4, 4));
+
+			# 3.x is the protocol; others ask for encryption, or cancel
+			$flow->{started} = ($code >> 16) == 3;
+			$state{connections}++ if $flow->{started};
+		}
+		else { $message = change_message($flow, $message); }
+		$out .= $message;
+	}
+	return $out;
+}
+
+sub change_message
+{
+	my ($flow, $message) = @_;
+	my $type = substr($message, 0, 1);
+	if ($type eq 'P')
+	{
+		my ($name, $query) = unpack('Z*Z*', substr($message, 5));
+		if ($state{hold} && $query =~ $state{hold})
+		{
+			@state{qw(hold held frozen)} = (undef, 1, 1);
+		}
+		$state{inject} = -1 if $query =~ /stop counting/;
+		return $message unless counts();
+		$state{failed} = $query;
+		$query = $query eq 'COMMIT' ? 'ROLLBACK' : 'SELECT injected';
+		return with_size('P', pack('Z*Z*n', $name, $query, 0));
+	}
+	if ($type eq 'B')
+	{
+		my ($portal, $name) = unpack('Z*Z*', substr($message, 5));
+		return $message if $name eq '' || !counts();
+		$state{failed} = "prepared statement $name";
+		my $rest = substr($message, 5 + length($portal) + 1 + length($name) + 1);
+		return with_size('B', pack('Z*Z*', $portal, 'injected') . $rest);
+	}
+	return $message;
+}
+
+# Counts a statement; true if it is the one to fail.
+sub counts
+{
+	return 0 if $state{inject} < 0;
+	return ++$state{statements} == $state{inject};
+}
+
+sub with_size
+{
+	my ($type, $body) = @_;
+	return $type . pack('N', length($body) + 4) . $body;
+}
+
+1;

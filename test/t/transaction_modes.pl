@@ -1,0 +1,152 @@
+# Read only, deferrable and serializable transactions, nodes that end idle ones,
+# and PREPARE TRANSACTION: the node's transaction is as the local one.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+use ShuttleSession;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf',
+	"session_preload_libraries = 'pg_shuttle'\njit = off\nmax_prepared_transactions = 5");
+$node->start;
+my $far = PostgreSQL::Test::Cluster->new('far');
+$far->init;
+$far->append_conf('postgresql.conf', 'jit = off');
+$far->start;
+my ($host, $port) = ($far->host, $far->port);
+my $user = $node->safe_psql('postgres', 'SELECT current_user');
+
+$far->safe_psql('postgres', q{
+	CREATE TABLE a AS SELECT i AS id, 0 AS v FROM generate_series(1, 500) i;
+	ALTER TABLE a ADD PRIMARY KEY (id);
+	CREATE TABLE written (id int);
+	CREATE FUNCTION writes(i int) RETURNS int LANGUAGE sql VOLATILE AS
+		'INSERT INTO public.written VALUES (i) RETURNING id';
+	CREATE VIEW writing AS SELECT public.writes(0) AS w;
+	CREATE VIEW modes AS SELECT current_setting('transaction_isolation') AS isolation,
+		current_setting('transaction_read_only') AS read_only, current_setting('transaction_deferrable') AS deferrable;
+});
+$node->safe_psql('postgres', qq{
+	CREATE EXTENSION pg_shuttle CASCADE;
+	CREATE SERVER far FOREIGN DATA WRAPPER shuttle OPTIONS (host '$host', port '$port', dbname 'postgres');
+	CREATE USER MAPPING FOR CURRENT_USER SERVER far OPTIONS (user '$user');
+	IMPORT FOREIGN SCHEMA public FROM SERVER far INTO public;
+	ALTER FOREIGN TABLE writing OPTIONS (ADD shuttle_volatile 'on');
+	CREATE TABLE here (id int);
+});
+
+my $session = ShuttleSession->new($node, 'postgres');
+my $writer = ShuttleSession->new($far, 'postgres');
+my $watcher = ShuttleSession->new($far, 'postgres');
+my $ours = q{FROM pg_stat_activity WHERE application_name LIKE 'pg_shuttle%'};
+
+sub one
+{
+	my ($sql, $by) = @_;
+	my ($out, $err) = ($by // $session)->run($sql);
+	return $err eq '' ? $out : "$out$err";
+}
+
+# ---- modes
+
+for my $mode ('READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE')
+{
+	my $reading = $mode eq 'READ COMMITTED' ? 'repeatable read|on|off' : lc($mode) . '|off|off';
+	is(one("BEGIN ISOLATION LEVEL $mode; SELECT * FROM modes;"), $reading, "$mode: reading");
+	is(one('INSERT INTO written VALUES (1); SELECT * FROM modes; ROLLBACK;'), lc($mode) . '|off|off', "$mode: writing");
+	is(one("BEGIN ISOLATION LEVEL $mode READ ONLY; SELECT * FROM modes; COMMIT;"),
+		($mode eq 'READ COMMITTED' ? 'repeatable read' : lc $mode) . '|on|off', "$mode: read only");
+
+	# read only from some statement on, for good or within a savepoint
+	is(one("BEGIN ISOLATION LEVEL $mode; INSERT INTO written VALUES (1); SELECT w FROM writing;"), 0, "$mode: a view that writes");
+	is(one('SET TRANSACTION READ ONLY; SELECT read_only FROM modes;'), 'on', "$mode: read only from now on");
+	like(one('SELECT w FROM writing;'), qr/^ERROR:  25006/, "$mode: and nothing writes any more");
+	one('ROLLBACK;');
+	is(one("BEGIN ISOLATION LEVEL $mode; INSERT INTO written VALUES (1); SAVEPOINT s; SET TRANSACTION READ ONLY; SELECT read_only FROM modes;"),
+		'on', "$mode: read only savepoint");
+	is(one('ROLLBACK TO s; SELECT read_only FROM modes; SELECT w FROM writing;'), "off\n0", "$mode: rolled back");
+	is(one('SAVEPOINT t; SET TRANSACTION READ ONLY; SELECT read_only FROM modes; RELEASE t; SELECT read_only FROM modes; SELECT w FROM writing; ROLLBACK;'),
+		"on\noff\n0", "$mode: released");
+}
+is(one('BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY DEFERRABLE; SELECT * FROM modes; COMMIT;'), 'serializable|on|on', 'deferrable');
+is(one('SELECT count(*) FROM written;'), 0, 'nothing was written');
+
+# A deferrable one waits on the node until its snapshot is safe.
+one('BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT count(*) FROM a; UPDATE a SET v = 1 WHERE id = 1;', $writer);
+$session->send('BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY DEFERRABLE; SELECT count(*) FROM a; COMMIT;');
+ok($watcher->poll("SELECT count(*) = 1 $ours AND wait_event = 'SafeSnapshot'"), 'deferrable: waits');
+one('COMMIT;', $writer);
+is(($session->result)[0], 500, 'deferrable: goes on');
+
+# ---- a node that ends transactions that do nothing
+
+$far->safe_psql('postgres', q{ALTER ROLE CURRENT_USER SET idle_in_transaction_session_timeout = '300ms'});
+$session->quit;
+$session = ShuttleSession->new($node, 'postgres');
+my $gone = "SELECT count(*) = 0 $ours";
+my $lost = qr/^ERROR:  08006: connection to storage node "far" was lost\nDETAIL:  terminating connection due to idle-in-transaction timeout/m;
+
+one('BEGIN; INSERT INTO here VALUES (1); INSERT INTO written VALUES (1);');
+ok($watcher->poll($gone), 'idle in transaction: it is ended');
+like(one('SAVEPOINT s; SELECT count(*) FROM a;'), $lost, 'after a write: an error that says why');
+like(one('ROLLBACK TO s; INSERT INTO written VALUES (2);'), $lost, 'again and again');
+one('ROLLBACK TO s;');
+like(one('COMMIT;'), $lost, 'and no COMMIT');
+is(one('SELECT (SELECT count(*) FROM here), (SELECT count(*) FROM written);'), '0|0', 'nothing was written, here or there');
+
+is(one('BEGIN; SELECT count(*) FROM a;'), 500, 'READ COMMITTED, only reads');
+ok($watcher->poll($gone), 'idle in transaction: it is ended');
+like(one('SELECT count(*) FROM a;'), $lost, 'an error, too');
+is(one('ROLLBACK; SELECT count(*) FROM a;'), 500, 'the next transaction connects again');
+
+is(one('BEGIN; SET LOCAL shuttle.fetch_limit = 10; SET LOCAL shuttle.fetch_ahead = 1; DECLARE c CURSOR FOR SELECT id FROM a ORDER BY id; FETCH 1 FROM c;'),
+	1, 'READ COMMITTED, a cursor');
+ok($watcher->poll($gone), 'idle in transaction: it is ended');
+like(one('FETCH 100 FROM c;'), $lost, 'the rest of a cursor is lost');
+one('ROLLBACK;');
+
+is(one('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM a;'), 500, 'REPEATABLE READ');
+ok($watcher->poll($gone), 'idle in transaction: it is ended');
+like(one('SELECT count(*) FROM a;'), $lost, 'a snapshot is lost');
+is(one('ROLLBACK; SELECT count(*) FROM a;'), 500, 'the next transaction connects again');
+
+is(one('BEGIN ISOLATION LEVEL REPEATABLE READ; INSERT INTO here VALUES (1); SELECT count(*) FROM a;'), 500, 'reads, and a write here');
+ok($watcher->poll($gone), 'idle in transaction: it is ended');
+is(one('COMMIT; SELECT count(*) FROM here;'), 1, 'what was read can be committed');
+
+$far->safe_psql('postgres', q{ALTER ROLE CURRENT_USER RESET idle_in_transaction_session_timeout;
+	ALTER ROLE CURRENT_USER SET idle_session_timeout = '300ms'});
+$session->quit;
+$session = ShuttleSession->new($node, 'postgres');
+is(one('SELECT count(*) FROM a;'), 500, 'idle_session_timeout: used');
+ok($watcher->poll($gone), 'idle_session_timeout: ended');
+is(one('INSERT INTO written VALUES (4); SELECT count(*) FROM a;'), 500, 'idle_session_timeout: used again');
+is(one('DELETE FROM written RETURNING id;'), 4, 'and written once');
+$far->safe_psql('postgres', q{ALTER ROLE CURRENT_USER RESET idle_session_timeout});
+
+# ---- PREPARE TRANSACTION
+
+for my $use ('SELECT count(*) FROM a;', 'INSERT INTO written VALUES (60);')
+{
+	one("BEGIN; INSERT INTO here VALUES (7); $use");
+	like(one(q{PREPARE TRANSACTION 'p';}), qr/^ERROR:  0A000: cannot PREPARE a transaction that has operated on storage node "far"\nHINT: /,
+		"PREPARE TRANSACTION after $use");
+	is(one('SELECT (SELECT count(*) FROM written), (SELECT count(*) FROM here WHERE id = 7), (SELECT count(*) FROM pg_prepared_xacts);'),
+		'0|0|0', 'all is rolled back');
+}
+is(one(q{BEGIN; INSERT INTO here VALUES (8); PREPARE TRANSACTION 'p'; COMMIT PREPARED 'p'; SELECT count(*) FROM here WHERE id = 8;}), 1,
+	'PREPARE TRANSACTION without the node');
+is(one(q{BEGIN; INSERT INTO here VALUES (9); SAVEPOINT s; INSERT INTO written VALUES (60); ROLLBACK TO s;
+	PREPARE TRANSACTION 'p'; COMMIT PREPARED 'p'; SELECT (SELECT count(*) FROM here WHERE id = 9), (SELECT count(*) FROM written);}), '1|0',
+	'and where nothing was done on it that is left');
+
+$_->quit for $session, $writer, $watcher;
+$node->stop;
+$far->stop;
+done_testing();
