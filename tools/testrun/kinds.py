@@ -151,7 +151,7 @@ def run_tap_script(installed: Installed, base: Path, name: str) -> Outcome:
     if code != 0:
         print("\n".join(output.splitlines()[-TAP_TAIL_LINES:]), flush=True)
     logs = [log for log in work.rglob("*.log") if log.is_file()]
-    result = Outcome(int(code == 0 and not skipped), int(code != 0))
+    result = Outcome(int(code == 0 and not skipped), int(code != 0), (name,) if code else ())
     return result + check_logs(logs, EXPECTED.findall(script.read_text()))
 
 

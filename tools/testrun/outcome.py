@@ -14,30 +14,38 @@ EXPECTED = re.compile(r"^#\s*expected in server log:\s*(.+?)\s*$", re.MULTILINE)
 # 15 prints "test name ... ok  5 ms", newer ones "ok 1  - name  5 ms".
 OLD_LINE = re.compile(r"^test (\S+)\s+\.\.\. (ok|FAILED)", re.MULTILINE)
 NEW_LINE = re.compile(r"^(ok|not ok) \d+\s+[-+] (\S+)", re.MULTILINE)
+PYTEST_FAILED = re.compile(r"^FAILED \S+::(\w+)", re.MULTILINE)
 PYTEST_COUNT = re.compile(r"(\d+) (passed|failed|errors?)\b")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Counts of one kind of tests on one server."""
+    """Counts of one kind of tests on one server.
+
+    failed_names are the tests that failed by themselves; a crash in a log
+    counts as failed and has no name.
+    """
 
     passed: int = 0
     failed: int = 0
+    failed_names: tuple[str, ...] = ()
 
     def __add__(self, other: Outcome) -> Outcome:
-        return Outcome(self.passed + other.passed, self.failed + other.failed)
+        names = self.failed_names + other.failed_names
+        return Outcome(self.passed + other.passed, self.failed + other.failed, names)
+
+    def may_run_again(self, most: int) -> bool:
+        """Whether nothing but named tests failed, and no more of them than `most`."""
+        return 0 < self.failed <= most and self.failed == len(self.failed_names)
 
 
 def regress_outcome(code: int, output: str) -> Outcome:
     """Counts the lines of pg_regress; an exit code alone is a failure, too."""
-    passed = failed = 0
-    for _, word in OLD_LINE.findall(output):
-        passed, failed = (passed + 1, failed) if word == "ok" else (passed, failed + 1)
-    for word, _ in NEW_LINE.findall(output):
-        passed, failed = (passed + 1, failed) if word == "ok" else (passed, failed + 1)
-    if code != 0 and failed == 0:
-        failed = 1
-    return Outcome(passed, failed)
+    results = [(name, word == "ok") for name, word in OLD_LINE.findall(output)]
+    results += [(name, word == "ok") for word, name in NEW_LINE.findall(output)]
+    names = tuple(name for name, passed in results if not passed)
+    failed = len(names) if code == 0 or names else 1
+    return Outcome(len(results) - len(names), failed, names)
 
 
 def result_lines(output: str) -> list[str]:
@@ -56,7 +64,7 @@ def pytest_outcome(code: int, output: str) -> Outcome:
     # pytest exits with 5 where it found no tests.
     if code not in (0, 5) and failed == 0:
         failed = 1
-    return Outcome(passed, failed)
+    return Outcome(passed, failed, tuple(PYTEST_FAILED.findall(output)))
 
 
 def crashes(log: Path, excused: list[str]) -> list[str]:

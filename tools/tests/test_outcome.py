@@ -1,0 +1,32 @@
+"""Which failures run_tests may run a second time."""
+
+from testrun.outcome import Outcome, pytest_outcome, regress_outcome
+
+NEW_STYLE = """ok 1         - join_types          12 ms
+not ok 2     - join_nulls          15 ms
+1..2
+"""
+OLD_STYLE = """test join_types                   ... ok           12 ms
+test join_nulls                   ... FAILED       15 ms
+"""
+
+
+def test_failed_regression_tests_have_names() -> None:
+    for output in (NEW_STYLE, OLD_STYLE):
+        assert regress_outcome(1, output) == Outcome(1, 1, ("join_nulls",))
+
+
+def test_failed_pytest_has_a_name() -> None:
+    output = "FAILED tests/test_a.py::test_one - assert 1 == 2\n1 failed, 2 passed in 0.1s\n"
+    assert pytest_outcome(1, output) == Outcome(2, 1, ("test_one",))
+
+
+def test_only_named_and_few_failures_run_again() -> None:
+    assert Outcome(5, 2, ("a", "b")).may_run_again(2)
+    assert not Outcome(5, 2, ("a", "b")).may_run_again(1)
+    assert not Outcome(5, 0).may_run_again(2)
+
+
+def test_a_crash_does_not_run_again() -> None:
+    assert not (Outcome(5, 1, ("a",)) + Outcome(0, 1)).may_run_again(3)
+    assert not regress_outcome(2, "pg_regress: could not start").may_run_again(3)
