@@ -70,6 +70,10 @@ extern void shuttle_reprice_scan(const ShuttleServerCost *server, Path *path,
 /* Has the scans of joins repriced (scan_price.c). */
 extern void shuttle_scan_price_init(void);
 
+/* Has semi joins with this foreign table shipped only where a node can run
+ * them (semi_joins.c). */
+extern void shuttle_keep_back_semi_joins(RelOptInfo *rel);
+
 /* ---- parameterised scans (inner_path.c) */
 
 /*

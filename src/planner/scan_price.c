@@ -72,10 +72,11 @@ consider_scan(PlannerInfo *root, RelOptInfo *rel, Index relid, RangeTblEntry *rt
 		previous_scan_hook(root, rel, relid, rte);
 	if (rel->fdwroutine == NULL || !shuttle_settings.enable_batched_join ||
 		!is_joined(root) || rte->inh ||
-		!shuttle_can_look_ahead(rel->fdwroutine, rel->serverid) ||
-		is_priced(rel, rte))
+		!shuttle_can_look_ahead(rel->fdwroutine, rel->serverid))
 		return;
-	reprice_scans(root, rel, rte);
+	shuttle_keep_back_semi_joins(rel);
+	if (!is_priced(rel, rte))
+		reprice_scans(root, rel, rte);
 }
 
 void
