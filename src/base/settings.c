@@ -17,6 +17,7 @@ typedef struct SwitchDefinition
 	const char *help;
 	bool	   *value;
 	bool		initial;
+	bool		for_superusers;
 	int			flags;
 } SwitchDefinition;
 
@@ -63,10 +64,32 @@ static const SwitchDefinition switches[] = {
 		.flags = GUC_EXPLAIN,
 	},
 	{
+		.name = "shuttle.enable_routed_append",
+		.help = "Enables visiting only the partitions that a row's key is routed to.",
+		.value = &shuttle_settings.enable_routed_append,
+		.initial = true,
+		.flags = GUC_EXPLAIN,
+	},
+	{
 		.name = "shuttle.enable_write_buffer",
 		.help = "Enables writing many rows of a foreign table by one request.",
 		.value = &shuttle_settings.enable_write_buffer,
 		.initial = true,
+	},
+	{
+		.name = "shuttle.debug_fake_answers",
+		.help = "Makes up the answers to keys here, to measure what is done on this side; never right.",
+		.value = &shuttle_settings.debug_fake_answers,
+		.initial = false,
+		.for_superusers = true,
+		.flags = GUC_EXPLAIN | GUC_NOT_IN_SAMPLE,
+	},
+	{
+		.name = "shuttle.debug_find_by_key",
+		.help = "Makes scans find their rows by key where they may trust the position.",
+		.value = &shuttle_settings.debug_find_by_key,
+		.initial = false,
+		.flags = GUC_NOT_IN_SAMPLE,
 	},
 	{
 		.name = "shuttle.debug_force_batched_join",
@@ -173,7 +196,8 @@ shuttle_settings_define(void)
 		const SwitchDefinition *s = &switches[i];
 
 		DefineCustomBoolVariable(s->name, s->help, NULL, s->value, s->initial,
-								 PGC_USERSET, s->flags, NULL, NULL, NULL);
+								 s->for_superusers ? PGC_SUSET : PGC_USERSET,
+								 s->flags, NULL, NULL, NULL);
 	}
 	for (int i = 0; i < lengthof(numbers); i++)
 	{

@@ -15,7 +15,10 @@ typedef struct ShuttleSettings
 	bool		enable_binary_transfer;
 	bool		enable_early_start;
 	bool		enable_local_look_ahead;
+	bool		enable_routed_append;
 	bool		enable_write_buffer;
+	bool		debug_fake_answers;
+	bool		debug_find_by_key;
 	bool		debug_force_batched_join;
 	bool		debug_spoil_look_ahead;
 	bool		explain_dist;

@@ -207,6 +207,19 @@ can_claim(ForeignScanState *node, const LinkContext *context,
 	return transport != NULL && (!context->conditional || transport->is_engine);
 }
 
+/* The transport of a scan that can be claimed; the first that is none warns. */
+static const ShuttleTransport *
+choose_transport(const ForeignScan *plan, const LookAheadState *look)
+{
+	if (!shuttle_settings.debug_fake_answers)
+		return shuttle_transport_for(plan->fs_server);
+	if (look->nscans == 0)
+		ereport(WARNING,
+				(errmsg("answers of storage nodes are made up"),
+				 errhint("Set shuttle.debug_fake_answers to off.")));
+	return &shuttle_fake_transport;
+}
+
 /* Takes over a scan that can be claimed. */
 static ShuttleServedScan *
 claim_scan(ForeignScanState *node, const LinkContext *context, bool one_row)
@@ -219,8 +232,7 @@ claim_scan(ForeignScanState *node, const LinkContext *context, bool one_row)
 		scan = shuttle_served_scan_share(node, look);
 	else
 		scan = shuttle_served_scan_create(node, look,
-										  shuttle_transport_for(plan->fs_server),
-										  one_row);
+										  choose_transport(plan, look), one_row);
 	if (look->nscans == 0)
 		look->scans = palloc(sizeof(ShuttleServedScan *));
 	else
@@ -551,7 +563,7 @@ link_loop(NestLoopState *loop)
 	LinkContext context = {
 		.look = (LookAheadState *) outerPlanState(loop),
 		.direct = innerPlanState(loop),
-		.by_position = true,
+		.by_position = !shuttle_settings.debug_find_by_key,
 		.one_row = loop->js.joinqual == NULL &&
 		(loop->js.single_match || loop->js.jointype == JOIN_ANTI),
 		.foreign = shuttle_settings.enable_batched_join,

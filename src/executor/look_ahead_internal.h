@@ -170,6 +170,7 @@ typedef struct ShuttleTransport
 
 extern const ShuttleTransport shuttle_guest_transport;
 extern const ShuttleTransport shuttle_engine_transport;
+extern const ShuttleTransport shuttle_fake_transport;
 
 /* The transport for the server of a scan, or NULL if it is not remote. */
 extern const ShuttleTransport *shuttle_transport_for(Oid serverid);
@@ -281,6 +282,8 @@ struct ShuttleRoutedAppend
 	int			index;			/* among the routed appends of its Look Ahead */
 	ShuttleKeyShape shape;		/* the parameters that pruning depends on */
 	bool		by_position;	/* may trust the position of Look Ahead */
+	bool		through_append; /* switched off: the Append runs as it is, and
+								 * only keys are routed */
 	bool	   *served;			/* for each child: is it a served scan */
 	Bitmapset  *changed;		/* parameters that changed in any rescan */
 

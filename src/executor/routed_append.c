@@ -232,6 +232,7 @@ shuttle_routed_append_link(ShuttleRoutedAppend *node, LookAheadState *look,
 		return false;
 	node->served = palloc0(sizeof(bool) * append->as_nplans);
 	node->by_position = by_position;
+	node->through_append = !shuttle_settings.enable_routed_append;
 	node->index = look->nappends;
 	node->look = look;
 	look->may_fail = look->may_fail || pruning_may_fail(append->as_prune_state);
@@ -332,7 +333,7 @@ exec_routed_append(CustomScanState *node)
 {
 	ShuttleRoutedAppend *routed = (ShuttleRoutedAppend *) node;
 
-	if (routed->look == NULL)
+	if (routed->look == NULL || routed->through_append)
 		return ExecProcNode((PlanState *) linitial(node->custom_ps));
 	if (!routed->started)
 	{
@@ -363,7 +364,7 @@ rescan_routed_append(CustomScanState *node)
 	ShuttleRoutedAppend *routed = (ShuttleRoutedAppend *) node;
 	PlanState  *child = (PlanState *) linitial(node->custom_ps);
 
-	if (routed->look != NULL)
+	if (routed->look != NULL && !routed->through_append)
 	{
 		MemoryContext old = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
 

@@ -22,3 +22,13 @@ SELECT test.same_rows('SELECT a.id, p.id FROM a JOIN p ON p.k = a.k OR p.k = a.v
 SELECT test.same_rows('SELECT a.id, p.id FROM a JOIN p ON p.k = a.k AND p.k > (SELECT 3)');
 SELECT test.same_prepared('SELECT a.id, p.id FROM a JOIN p ON p.k = a.k AND p.k <> $1', 'int', '3', '8', '100');
 SELECT test.same_prepared('SELECT a.id, p.id FROM a JOIN p ON p.v = a.v AND p.k = $1', 'int', '3', '8', '100');
+-- through core's Append, which visits all of them
+SET shuttle.enable_routed_append = off;
+SELECT test.same_rows('SELECT a.id, p.id FROM a LEFT JOIN p ON p.k = a.k');
+SELECT test.same_rows('SELECT a.id, s.* FROM a, LATERAL (SELECT p.id FROM p WHERE p.k = a.k ORDER BY p.id LIMIT 2) s');
+SELECT test.same_prepared('SELECT a.id, p.id FROM a JOIN p ON p.k = a.k AND p.k <> $1', 'int', '3', '8', '100');
+SELECT transport, keys, distinct_keys, alone, requests FROM test.numbers('SELECT a.id, p.id FROM a JOIN p ON p.k = a.k');
+-- by key where the position could be trusted
+RESET shuttle.enable_routed_append;
+SET shuttle.debug_find_by_key = on;
+SELECT test.same_rows('SELECT a.id, p.id FROM a LEFT JOIN p ON p.k = a.k');
