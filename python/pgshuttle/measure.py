@@ -19,6 +19,7 @@ from pgshuttle.state import Cluster
 STATEMENT_TIMEOUT_S = 120
 NS_PER_MS = 1e6
 QUERY_CANCELED = b"57014"
+LATE_CANCELS = 5  # that are waited out before a statement is taken as failed
 
 Connection = psycopg.Connection[tuple[object, ...]]
 
@@ -104,17 +105,24 @@ class Session:
     def time_within(self, query: sql.Composable, limit_ms: float) -> Elapsed | None:
         """As time(), but stops the query after so long; None if it was stopped."""
         text = query.as_bytes(self.connection)
-        limit = f"SET statement_timeout = {max(1, round(limit_ms))}"
-        check_result(self.connection.pgconn.exec_(limit.encode()), "SET")
+        self._limit_statements(f"{max(1, round(limit_ms))}ms")
         start_ns = time.perf_counter_ns()
         result = self.connection.pgconn.exec_(text)
         elapsed_ns = time.perf_counter_ns() - start_ns
-        reset = f"SET statement_timeout = '{STATEMENT_TIMEOUT_S}s'"
-        check_result(self.connection.pgconn.exec_(reset.encode()), "SET")
+        self._limit_statements(f"{STATEMENT_TIMEOUT_S}s")
         if result.error_field(DiagnosticField.SQLSTATE) == QUERY_CANCELED:
             return None
         check_result(result, "the query")
         return Elapsed(elapsed_ns / NS_PER_MS, result.ntuples)
+
+    def _limit_statements(self, limit: str) -> None:
+        """Sets the limit of the statements to come; a cancel that comes late is not for this one."""
+        statement = f"SET statement_timeout = '{limit}'".encode()
+        for _ in range(LATE_CANCELS):
+            result = self.connection.pgconn.exec_(statement)
+            if result.error_field(DiagnosticField.SQLSTATE) != QUERY_CANCELED:
+                break
+        check_result(result, "SET")
 
     def explain(self, query: sql.Composed, *, analyze: bool) -> explain.PlanFacts:
         """Returns the facts of a query's plan. analyze: executes it, with counters."""

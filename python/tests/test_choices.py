@@ -4,10 +4,12 @@ import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 import synthetic_choices
 from psycopg import sql
+from psycopg.pq.abc import PGresult
 from typer.testing import CliRunner
 
 from pgshuttle import (
@@ -169,6 +171,54 @@ def test_a_plan_that_takes_too_long_is_stopped(running: Cluster) -> None:
         runner.run_plan(record, fast, best_ms=math.inf)
         assert 0 < record.time_ms < choices.FIRST_LIMIT_MS
         assert measure.STATEMENT_TIMEOUT_S == 120
+
+
+class LateCancels:
+    """A libpq connection where cancels arrive one or more statements too late."""
+
+    def __init__(self, connection: measure.Connection, late: int) -> None:
+        self.pgconn = connection.pgconn
+        self.statements: list[bytes] = []
+        self._late = late
+
+    def exec_(self, statement: bytes) -> PGresult:
+        """Runs it; a SET that comes first is cancelled instead."""
+        self.statements.append(statement)
+        if statement.startswith(b"SET") and self._late > 0:
+            self._late -= 1
+            cancelled = b"DO $$ BEGIN RAISE SQLSTATE '57014'; END $$"
+            return self.pgconn.exec_(cancelled)
+        return self.pgconn.exec_(statement)
+
+
+class LateSession(measure.Session):
+    """A session over such a connection."""
+
+    def __init__(self, connection: measure.Connection, late: int) -> None:
+        super().__init__(connection)
+        self.late = LateCancels(connection, late)
+        self.connection = cast("measure.Connection", LateConnection(self.late, connection))
+
+
+class LateConnection:
+    """What a session needs of psycopg's connection."""
+
+    def __init__(self, pgconn: LateCancels, connection: measure.Connection) -> None:
+        self.pgconn = pgconn
+        self.info = connection.info
+
+
+def test_a_cancel_that_comes_late_is_waited_out(running: Cluster) -> None:
+    with choices.open_runner(running, 0) as runner:
+        connection = runner.session.connection
+        session = LateSession(connection, measure.LATE_CANCELS - 1)
+        found = session.time_within(sql.SQL("SELECT 1"), 1000.0)
+        assert found is not None
+        assert found.nrows == 1
+        limits = [text for text in session.late.statements if text.startswith(b"SET")]
+        assert len(limits) == 2 + measure.LATE_CANCELS - 1
+        with pytest.raises(ToolError, match="SET failed"):
+            LateSession(connection, measure.LATE_CANCELS).time_within(sql.SQL("SELECT 1"), 1000.0)
 
 
 @pytest.fixture
