@@ -1,14 +1,27 @@
 """The commands pgshuttle bench ...: measurements that answer one question each."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.status import Status
 
-from pgshuttle import choice_cases, choice_plot, choice_report, choices, demo, places
+from pgshuttle import (
+    choice_cases,
+    choice_plot,
+    choice_report,
+    choices,
+    cpu,
+    cpu_report,
+    demo,
+    places,
+)
 from pgshuttle.errors import ExitCode
+from pgshuttle.state import Cluster
 
 app = typer.Typer(
     help="Answers one question by measuring.", no_args_is_help=True, add_completion=False
@@ -22,6 +35,7 @@ PgOption = Annotated[
 ResultsOption = Annotated[
     Path, typer.Option("--results", help="Directory for the JSON and the figure.")
 ]
+CheckOption = Annotated[bool, typer.Option("--check", help="Fail if a target is missed.")]
 KeepOption = Annotated[bool, typer.Option("--keep", help="Leave the cluster running.")]
 
 
@@ -39,6 +53,14 @@ def find_place(directory: Path | None, pg: str | None, results_dir: Path, *, kee
     """Says where a bench runs."""
     path = directory or places.default_cluster_dir("bench")
     return Place(path.absolute(), pg, results_dir.absolute(), keep)
+
+
+@contextmanager
+def run_cluster(place: Place, progress: Status) -> Iterator[Cluster]:
+    """Has a cluster for a bench."""
+    options = demo.ClusterUse(place.directory, place.pg, with_extension=True, keep=place.keep)
+    with demo.run_cluster(options, progress.update) as running:
+        yield running
 
 
 def pick_cases(words: list[str]) -> list[choice_cases.Case]:
@@ -61,7 +83,7 @@ def run_choices(
     pg: PgOption = None,
     results_dir: ResultsOption = Path("bench-results"),
     keep: KeepOption = False,
-    check: Annotated[bool, typer.Option("--check", help="Fail if a target is missed.")] = False,
+    check: CheckOption = False,
 ) -> None:
     """Compares the planner's choice of a join with each way to join, forced."""
     out: Console = ctx.obj.out
@@ -70,14 +92,12 @@ def run_choices(
     cases = pick_cases(only or [])
     if not cases:
         raise typer.BadParameter("no join has such a label")
-    with err.status("starting") as progress:
-        options = demo.ClusterUse(place.directory, place.pg, with_extension=True, keep=place.keep)
-        with demo.run_cluster(options, progress.update) as running:
+    with err.status("starting") as progress, run_cluster(place, progress) as running:
 
-            def on_case(ndone: int, nall: int, label: str) -> None:
-                progress.update(f"{ndone} of {nall}: {label}")
+        def on_case(ndone: int, nall: int, label: str) -> None:
+            progress.update(f"{ndone} of {nall}: {label}")
 
-            found = choices.run_choices(running, cases, scale, on_case)
+        found = choices.run_choices(running, cases, scale, on_case)
     json_path = place.results_dir / "choices.json"
     choice_report.save_choices(found, json_path)
     choice_plot.draw_choices(json_path, json_path.with_suffix(".png"))
@@ -92,6 +112,38 @@ def print_choices(out: Console, found: choices.Choices, json_path: Path) -> None
     out.print(choice_report.make_misses_table(found.cases))
     out.print(f"Measured in {found.elapsed_s:g} s on {found.server['version']}.")
     out.print(f"Results: {json_path}\nFigure:  {json_path.with_suffix('.png')}")
+
+
+@app.command("cpu")
+def run_cpu(
+    ctx: typer.Context,
+    nrows: Annotated[int, typer.Option("--rows", min=1, help="Outer rows.")] = cpu.NROWS,
+    npartitions: Annotated[
+        int, typer.Option("--partitions", min=2, help="Of the inner side that has some.")
+    ] = cpu.NPARTITIONS,
+    nrounds: Annotated[int, typer.Option("--rounds", min=1)] = cpu.NROUNDS,
+    directory: DirOption = None,
+    pg: PgOption = None,
+    results_dir: ResultsOption = Path("bench-results"),
+    keep: KeepOption = False,
+    check: CheckOption = False,
+) -> None:
+    """Times what a batched join costs on this side, beside a local hash join and core's Append."""
+    out: Console = ctx.obj.out
+    err: Console = ctx.obj.err
+    place = find_place(directory, pg, results_dir, keep=keep)
+    with err.status("starting") as progress, run_cluster(place, progress) as running:
+        found = cpu.run_cpu(
+            running, progress.update, nrows=nrows, npartitions=npartitions, nrounds=nrounds
+        )
+    json_path = place.results_dir / "cpu.json"
+    cpu_report.save_cpu(found, json_path)
+    cpu_report.draw_cpu(json_path, json_path.with_suffix(".png"))
+    out.print(cpu_report.make_cpu_table(found))
+    out.print(f"Measured in {found.elapsed_s:g} s on {found.server['version']}.")
+    out.print(f"Results: {json_path}\nFigure:  {json_path.with_suffix('.png')}")
+    if check and not cpu_report.is_kept(found):
+        raise typer.Exit(ExitCode.CLAIM_FAILED)
 
 
 def add_to(parent: Any) -> None:  # noqa: ANN401  (typer's class is not generic)

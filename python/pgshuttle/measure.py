@@ -93,6 +93,10 @@ class Session:
             raise ToolError(f"a setting was refused: {error}".strip()) from None
         self._settings = dict(settings)
 
+    def execute(self, statement: bytes) -> PGresult:
+        """Executes a statement, and waits for its answer, which may be an error."""
+        return self.connection.pgconn.exec_(statement)
+
     def time(self, query: sql.Composable) -> Elapsed:
         """Executes a query and fetches all of its rows."""
         text = query.as_bytes(self.connection)
@@ -119,7 +123,7 @@ class Session:
         """Sets the limit of the statements to come; a cancel that comes late is not for this one."""
         statement = f"SET statement_timeout = '{limit}'".encode()
         for _ in range(LATE_CANCELS):
-            result = self.connection.pgconn.exec_(statement)
+            result = self.execute(statement)
             if result.error_field(DiagnosticField.SQLSTATE) != QUERY_CANCELED:
                 break
         check_result(result, "SET")

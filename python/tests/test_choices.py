@@ -4,7 +4,6 @@ import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
 
 import pytest
 import synthetic_choices
@@ -173,39 +172,20 @@ def test_a_plan_that_takes_too_long_is_stopped(running: Cluster) -> None:
         assert measure.STATEMENT_TIMEOUT_S == 120
 
 
-class LateCancels:
-    """A libpq connection where cancels arrive one or more statements too late."""
-
-    def __init__(self, connection: measure.Connection, late: int) -> None:
-        self.pgconn = connection.pgconn
-        self.statements: list[bytes] = []
-        self._late = late
-
-    def exec_(self, statement: bytes) -> PGresult:
-        """Runs it; a SET that comes first is cancelled instead."""
-        self.statements.append(statement)
-        if statement.startswith(b"SET") and self._late > 0:
-            self._late -= 1
-            cancelled = b"DO $$ BEGIN RAISE SQLSTATE '57014'; END $$"
-            return self.pgconn.exec_(cancelled)
-        return self.pgconn.exec_(statement)
-
-
 class LateSession(measure.Session):
-    """A session over such a connection."""
+    """A session where cancels of a statement arrive so many statements too late."""
 
     def __init__(self, connection: measure.Connection, late: int) -> None:
         super().__init__(connection)
-        self.late = LateCancels(connection, late)
-        self.connection = cast("measure.Connection", LateConnection(self.late, connection))
+        self.limits: list[bytes] = []
+        self._late = late
 
-
-class LateConnection:
-    """What a session needs of psycopg's connection."""
-
-    def __init__(self, pgconn: LateCancels, connection: measure.Connection) -> None:
-        self.pgconn = pgconn
-        self.info = connection.info
+    def execute(self, statement: bytes) -> PGresult:
+        """Executes a SET, or finds that it was cancelled."""
+        self.limits.append(statement)
+        self._late -= 1
+        cancelled = b"DO $$ BEGIN RAISE SQLSTATE '57014'; END $$"
+        return super().execute(cancelled if self._late >= 0 else statement)
 
 
 def test_a_cancel_that_comes_late_is_waited_out(running: Cluster) -> None:
@@ -215,8 +195,8 @@ def test_a_cancel_that_comes_late_is_waited_out(running: Cluster) -> None:
         found = session.time_within(sql.SQL("SELECT 1"), 1000.0)
         assert found is not None
         assert found.nrows == 1
-        limits = [text for text in session.late.statements if text.startswith(b"SET")]
-        assert len(limits) == 2 + measure.LATE_CANCELS - 1
+        assert session.limits.count(b"SET statement_timeout = '1000ms'") == measure.LATE_CANCELS
+        assert session.limits[-1] == b"SET statement_timeout = '120s'"
         with pytest.raises(ToolError, match="SET failed"):
             LateSession(connection, measure.LATE_CANCELS).time_within(sql.SQL("SELECT 1"), 1000.0)
 
