@@ -120,7 +120,7 @@ class Session:
         return Elapsed(elapsed_ns / NS_PER_MS, result.ntuples)
 
     def _limit_statements(self, limit: str) -> None:
-        """Sets the limit of the statements to come; a cancel that comes late is not for this one."""
+        """Sets the limit of the statements to come; a late cancel was not meant for this one."""
         statement = f"SET statement_timeout = '{limit}'".encode()
         for _ in range(LATE_CANCELS):
             result = self.execute(statement)
