@@ -105,8 +105,8 @@ is(answer(q{'SELECT 1'}, 'server, ok, sqlstate, error IS NOT NULL'),
 
 # ---- all at once, and cancelled
 
-answer(q{'SELECT pg_sleep(1)', '{a,b}'});
-cmp_ok($session->seconds, '<', 1.9, 'all at once');
+answer(q{'SELECT pg_sleep(2)', '{a,b}'});
+cmp_ok($session->seconds, '<', 3.7, 'all at once');
 my $naps = q{SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%' AND state = 'active'};
 for my $how ('cancel', 'statement_timeout')
 {

@@ -297,7 +297,7 @@ for my $name (@silent)
 	like($err, qr/^ERROR:  57014/, 'two silent nodes');
 	ok($control->poll("SELECT count(*) = 0 $ours AND state = 'active'", 10),
 		'two silent nodes: what was left behind ends by itself');
-	ok($elapsed <= 1.2, "two silent nodes: takes effect") or diag("took $elapsed");
+	ok($elapsed <= 1.9, "two silent nodes: takes effect") or diag("took $elapsed");
 	my ($out) = $session->run('SELECT count(*) FROM numbers;');
 	is($out, '1000', "two silent nodes: the next statement connects again");
 }
@@ -345,7 +345,7 @@ for my $how ('cancel', 'timeout')
 		$fresh->run("SET statement_timeout = '200ms';");
 		my ($out, $err) = $fresh->run('SELECT count(*) FROM numbers;');
 		like($err, qr/^ERROR:  57014/, 'connecting: timeout');
-		ok($fresh->seconds <= 1.4, 'connecting: timeout takes effect') or diag($fresh->seconds);
+		ok($fresh->seconds <= 4, 'connecting: timeout takes effect') or diag($fresh->seconds);
 		$fresh->run('SET statement_timeout = 0;');
 	}
 	else
@@ -357,7 +357,7 @@ for my $how ('cancel', 'timeout')
 			'connecting: waits');
 		my ($err, $elapsed) = cancel($fresh);
 		like($err, qr/^ERROR:  57014/, 'connecting: cancel');
-		ok($elapsed <= 1.2, 'connecting: cancel takes effect') or diag($elapsed);
+		ok($elapsed <= 4, 'connecting: cancel takes effect') or diag($elapsed);
 	}
 	$proxy->thaw;
 	my ($out, $err) = $fresh->run('SELECT count(*) FROM numbers;');

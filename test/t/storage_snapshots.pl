@@ -263,24 +263,33 @@ is( one(q{
 	my $reads = 30;
 	$session->run('SELECT n FROM numbers WHERE id = 1; SELECT n FROM numbers WHERE id = 1; SELECT n FROM numbers WHERE id = 1;');
 	$proxy->delay_ms($rtt_s * 1000);
-	my $shortest;
-	for my $try (1 .. 3)
-	{
-		$session->run(join '', map { "SELECT n FROM numbers WHERE id = $_;" } 1 .. $reads);
-		my $round_trips = $session->seconds / $rtt_s;
-		$shortest = $round_trips if !defined $shortest || $round_trips < $shortest;
-	}
-	cmp_ok($shortest, '>=', $reads * 0.95, 'reads of one row: each takes a round trip');
-	cmp_ok($shortest, '<', $reads * 1.5, 'reads of one row: and not two');
+
+	# A busy machine adds time: the fewest of some tries.
+	my $round_trips = sub {
+		my ($sql, $enough) = @_;
+		my $fewest;
+		for my $try (1 .. 5)
+		{
+			$session->run($sql);
+			my $found = $session->seconds / $rtt_s;
+			$fewest = $found if !defined $fewest || $found < $fewest;
+			last if $fewest < $enough;
+		}
+		return $fewest;
+	};
+	my $selects = join '', map { "SELECT n FROM numbers WHERE id = $_;" } 1 .. $reads;
+	my $fewest = $round_trips->($selects, $reads * 1.5);
+	cmp_ok($fewest, '>=', $reads * 0.95, 'reads of one row: each takes a round trip');
+	cmp_ok($fewest, '<', $reads * 1.5, 'reads of one row: and not two');
 
 	# in a transaction, each with a snapshot of its own
-	$session->run('BEGIN;' . join('', map { "SELECT n FROM numbers WHERE id = $_;" } 1 .. $reads) . 'COMMIT;');
-	cmp_ok($session->seconds / $rtt_s, '<', $reads * 1.6, 'reads in a transaction');
+	cmp_ok($round_trips->("BEGIN;${selects}COMMIT;", $reads * 1.6), '<', $reads * 1.6, 'reads in a transaction');
 
 	# writes are waited for twice: for their answer and for COMMIT
-	$session->run(join '', map { "UPDATE written SET v = 'y' WHERE id = $_;" } 1 .. $reads);
-	cmp_ok($session->seconds / $rtt_s, '>=', $reads * 1.9, 'writes wait for COMMIT');
-	cmp_ok($session->seconds / $rtt_s, '<', $reads * 2.7, 'and for nothing else');
+	my $updates = join '', map { "UPDATE written SET v = 'y' WHERE id = $_;" } 1 .. $reads;
+	$fewest = $round_trips->($updates, $reads * 2.7);
+	cmp_ok($fewest, '>=', $reads * 1.9, 'writes wait for COMMIT');
+	cmp_ok($fewest, '<', $reads * 2.7, 'and for nothing else');
 	$proxy->delay_ms(0);
 }
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +36,7 @@ LAST_WITHOUT_EXPECTED_DIR = 15
 # The names that PGXS uses in make installcheck.
 DATABASES = {"regress": "contrib_regression", "isolation": "isolation_regression"}
 TAP_TAIL_LINES = 60
+TAP_JOBS = 2
 
 
 @dataclass(frozen=True)
@@ -116,20 +119,34 @@ def accept_results(base: Path, names: list[str]) -> None:
 
 
 def run_tap(installed: Installed, wanted: Wanted) -> Outcome:
-    """Runs each TAP script by itself; a script is one test in the count."""
+    """Runs TAP scripts side by side: most of them wait. A script is one test in the count."""
     names = wanted.choose("t", ".pl")
     if not names:
         return Outcome()
     announce(installed, "tap", len(names))
+    list_prefixes()
     base = run_directory()
     total = Outcome()
-    for name in names:
-        total += run_tap_script(installed, base, name)
+    with ThreadPoolExecutor(TAP_JOBS) as pool:
+        for result in pool.map(lambda name: run_tap_script(installed, base, name), names):
+            print(result.report, flush=True)
+            total += result.outcome + check_logs(result.logs, result.excused)
     clean_up(base, wanted, total)
     return total
 
 
-def run_tap_script(installed: Installed, base: Path, name: str) -> Outcome:
+@dataclass(frozen=True)
+class TapResult:
+    """What one script came to; excused: lines of its logs that are no crash."""
+
+    outcome: Outcome
+    report: str
+    logs: list[Path]
+    excused: list[str]
+
+
+def run_tap_script(installed: Installed, base: Path, name: str) -> TapResult:
+    started = time.monotonic()
     work = base / name
     work.mkdir()
     user = server_user()
@@ -139,6 +156,7 @@ def run_tap_script(installed: Installed, base: Path, name: str) -> Outcome:
     env.update(
         TESTLOGDIR=str(work / "log"),
         TESTDATADIR=str(work),
+        PG_TEST_PORT_DIR=str(base / "ports"),
         PG_REGRESS=str(installed.pgxs_dir / "src/test/regress/pg_regress"),
         SHUTTLE_SERVERS=":".join(f"{name}={prefix}" for name, prefix in list_prefixes()),
     )
@@ -147,12 +165,13 @@ def run_tap_script(installed: Installed, base: Path, name: str) -> Outcome:
     command = ["prove", "-v", "-I", str(perl_dir), "-I", str(script.parent), str(script)]
     code, output = run_as_server_user(command, env, base / "test", SUITE_LIMIT_S)
     skipped = "skipped: " in output
-    print(f"   {'ok' if code == 0 else 'not ok'} - {name}{' (skipped)' if skipped else ''}")
+    report = f"   {'ok' if code == 0 else 'not ok'} - {name}{' (skipped)' if skipped else ''}"
+    report += f"  {time.monotonic() - started:.0f} s"
     if code != 0:
-        print("\n".join(output.splitlines()[-TAP_TAIL_LINES:]), flush=True)
+        report = "\n".join([report, *output.splitlines()[-TAP_TAIL_LINES:]])
+    outcome = Outcome(int(code == 0 and not skipped), int(code != 0), (name,) if code else ())
     logs = [log for log in work.rglob("*.log") if log.is_file()]
-    result = Outcome(int(code == 0 and not skipped), int(code != 0), (name,) if code else ())
-    return result + check_logs(logs, EXPECTED.findall(script.read_text()))
+    return TapResult(outcome, report, logs, EXPECTED.findall(script.read_text()))
 
 
 def run_pytest(installed: Installed, wanted: Wanted) -> Outcome:
