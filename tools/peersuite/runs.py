@@ -111,5 +111,5 @@ def run_scripts(installed: Installed, suite: Suite) -> tuple[int, Path]:
     suite.write_to(base, True)
     failed = 0
     for name in suite.names("t"):
-        failed += run_tap_script(installed, base, name).failed
+        failed += run_tap_script(installed, base, name).tell().failed
     return failed, base

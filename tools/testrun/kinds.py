@@ -15,7 +15,6 @@ from testrun.installed import (
     ROOT,
     Installed,
     TestRunError,
-    give_to,
     list_prefixes,
     run_directory,
     server_user,
@@ -129,8 +128,7 @@ def run_tap(installed: Installed, wanted: Wanted) -> Outcome:
     total = Outcome()
     with ThreadPoolExecutor(TAP_JOBS) as pool:
         for result in pool.map(lambda name: run_tap_script(installed, base, name), names):
-            print(result.report, flush=True)
-            total += result.outcome + check_logs(result.logs, result.excused)
+            total += result.tell()
     clean_up(base, wanted, total)
     return total
 
@@ -144,19 +142,25 @@ class TapResult:
     logs: list[Path]
     excused: list[str]
 
+    def tell(self) -> Outcome:
+        print(self.report, flush=True)
+        return self.outcome + check_logs(self.logs, self.excused)
+
 
 def run_tap_script(installed: Installed, base: Path, name: str) -> TapResult:
     started = time.monotonic()
     work = base / name
-    work.mkdir()
+    ports = base / "ports"
     user = server_user()
-    if user is not None:
-        give_to(work, user)
+    for directory in (work, ports):
+        directory.mkdir(exist_ok=directory is ports)
+        if user is not None:
+            shutil.chown(directory, user)
     env = clean_environment(installed)
     env.update(
         TESTLOGDIR=str(work / "log"),
         TESTDATADIR=str(work),
-        PG_TEST_PORT_DIR=str(base / "ports"),
+        PG_TEST_PORT_DIR=str(ports),
         PG_REGRESS=str(installed.pgxs_dir / "src/test/regress/pg_regress"),
         SHUTTLE_SERVERS=":".join(f"{name}={prefix}" for name, prefix in list_prefixes()),
     )
