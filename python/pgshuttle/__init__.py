@@ -1,3 +1,3 @@
-"""Starts small clusters for pg_shuttle, measures them and draws the figures."""
+"""Checks, shows, tries and measures pg_shuttle."""
 
 __version__ = "0.1.0"

@@ -44,11 +44,12 @@ def run_headline(bench: Bench, listener: Listener) -> None:
     listener.on_headline(sweep.run_rounds(bench, headline, HEADLINE, listener.on_progress))
 
 
-def measure_trips(bench: Bench, effort: Effort, listener: Listener) -> trips.TripsResult:
+def measure_trips(
+    bench: Bench, world: trips.World, effort: Effort, listener: Listener
+) -> trips.TripsResult:
     """Runs the second part, on real data."""
     listener.on_step("the trips: cities and countries")
     bench.set_rtt(0)
-    world = trips.make_world()
     trips.make_trips_tables(bench.cluster, world)
     return trips.run_trips(bench, world, effort)
 
@@ -58,6 +59,7 @@ def run_demo(cluster: Cluster, effort: Effort, listener: Listener) -> Results:
     if len(cluster.nodes) < 2:
         raise ToolError("the demo needs two storage nodes")
     start_s = time.monotonic()
+    world = trips.make_world()
     ours = cluster.with_extension
     with sweep.open_bench(cluster) as bench:
         bench.set_rtt(0)
@@ -71,7 +73,7 @@ def run_demo(cluster: Cluster, effort: Effort, listener: Listener) -> Results:
         measured += points.list_case_points(with_extension=ours)
         point_results = sweep.run_rounds(bench, measured, effort, listener.on_progress)
         one_row_round_trips = count_round_trips(bench, with_extension=ours)
-        trips_result = measure_trips(bench, effort, listener)
+        trips_result = measure_trips(bench, world, effort, listener)
         bench.set_rtt(cluster.rtt_us)
     planning_costs: tuple[planning.PlanningCost, ...] = ()
     if effort.counts_instructions:

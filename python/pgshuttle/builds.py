@@ -8,7 +8,7 @@ from pgshuttle import places, processes
 from pgshuttle.errors import ExitCode, ToolError
 
 # in order of preference; the first is built as users have it, the second with assertions
-KNOWN_BUILDS = ("18-plain", "18", "15")
+KNOWN_BUILDS = ("18-plain", "18", "17", "16", "15")
 EXTENSION = "pg_shuttle"
 
 

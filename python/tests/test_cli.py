@@ -1,5 +1,7 @@
 """Each command, as a user types it."""
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -7,7 +9,7 @@ import pytest
 import synthetic
 from typer.testing import CliRunner
 
-from pgshuttle import cli, cluster, demo, results, state
+from pgshuttle import __version__, cli, cluster, demo, plot, results, state
 from pgshuttle.bench import Listener
 from pgshuttle.builds import ServerBuild
 from pgshuttle.demo import DemoFiles, DemoOptions
@@ -125,3 +127,22 @@ def test_plot(invoke: Invoke, work_dir: Path) -> None:
     invoke("plot", str(path), str(work_dir / "other.svg"))
     assert (work_dir / "other.svg").exists()
     invoke("plot", str(work_dir / "none.json"), code=ExitCode.FAILED)
+
+
+def test_version() -> None:
+    assert CliRunner().invoke(cli.app, ["--version"]).output == f"pgshuttle {__version__}\n"
+
+
+def test_most_commands_do_not_wait_for_what_draws() -> None:
+    program = "import sys, pgshuttle.cli; print('matplotlib' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert done.stdout == b"False\n"
+
+
+def test_a_missing_library_is_told(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_results: Path, _figure: Path) -> None:
+        raise ModuleNotFoundError(name="matplotlib")
+
+    monkeypatch.setattr(plot, "draw_join", fail)
+    output = invoke("plot", "demo.json", code=ExitCode.NOT_INSTALLED)
+    assert "pip install matplotlib" in output

@@ -1,0 +1,1 @@
+"""What tools/package_test tries, a module for each kind of package."""
