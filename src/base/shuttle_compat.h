@@ -11,8 +11,11 @@
 #ifndef SHUTTLE_COMPAT_H
 #define SHUTTLE_COMPAT_H
 
+#include "access/htup_details.h"
 #include "access/nbtree.h"
 #include "access/stratnum.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_database.h"
 #include "commands/explain.h"
 #include "executor/executor.h"
 #include "executor/execPartition.h"
@@ -26,6 +29,7 @@
 #include "storage/proc.h"
 #include "tcop/tcopprot.h"
 #include "utils/memutils.h"
+#include "utils/syscache.h"
 #include "utils/wait_event.h"
 
 #if PG_VERSION_NUM >= 180000	/* 18 split commands/explain.h */
@@ -236,7 +240,45 @@ shuttle_project_returning(EState *estate, ResultRelInfo *target,
 	return ExecProject(projection);
 }
 
+/* Columns can be generated when they are read; no version before has one. */
+#if PG_VERSION_NUM < 180000
+#define ATTRIBUTE_GENERATED_VIRTUAL 'v'
+#endif
+
 /* ---- changed in 17 */
+
+/* The locale of a database that is not of libc's. */
+#if PG_VERSION_NUM < 170000
+#define Anum_pg_database_datlocale Anum_pg_database_daticulocale
+#endif
+
+/* What ALTER TABLE SET STATISTICS said of a column; -1: nothing.  17 keeps
+ * that as NULL. */
+static inline int
+shuttle_statistics_target(Oid relid, AttrNumber attribute)
+{
+	HeapTuple	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relid),
+										Int16GetDatum(attribute));
+	int			target = -1;
+
+	if (!HeapTupleIsValid(tuple))
+		return target;
+#if PG_VERSION_NUM >= 170000
+	{
+		bool		is_null;
+		Datum		value = SysCacheGetAttr(ATTNUM, tuple,
+											Anum_pg_attribute_attstattarget,
+											&is_null);
+
+		if (!is_null)
+			target = DatumGetInt16(value);
+	}
+#else
+	target = ((Form_pg_attribute) GETSTRUCT(tuple))->attstattarget;
+#endif
+	ReleaseSysCache(tuple);
+	return target;
+}
 
 /* Internal subtransactions are possible while parallel workers run. */
 static inline bool

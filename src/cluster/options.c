@@ -85,6 +85,7 @@ static const OptionDefinition definitions[] = {
 	{"shuttle_pooler", ON_SERVER, VALUE_POOLER, 0, 0},
 	{"shuttle_two_phase", ON_SERVER, VALUE_BOOL, 0, 0},
 	{SHUTTLE_OUR_ESTIMATE, ON_SERVER | ON_TABLE, VALUE_BOOL, 0, 0},
+	{"shuttle_copy_statistics", ON_SERVER | ON_TABLE, VALUE_BOOL, 0, 0},
 	{"shuttle_volatile", ON_TABLE, VALUE_BOOL, 0, 0},
 	{"shuttle_replicated_on", ON_TABLE, VALUE_NAMES, 0, 0},
 	{"shuttle_remote_default", ON_TABLE | ON_COLUMN, VALUE_BOOL, 0, 0},

@@ -21,6 +21,7 @@ extern void shuttle_foreign_scan_fill(FdwRoutine *routine);
 extern void shuttle_foreign_direct_fill(FdwRoutine *routine);
 extern void shuttle_foreign_modify_fill(FdwRoutine *routine);
 extern void shuttle_foreign_table_fill(FdwRoutine *routine);
+extern void shuttle_foreign_analyze_fill(FdwRoutine *routine);
 extern void shuttle_foreign_import_fill(FdwRoutine *routine);
 extern void shuttle_foreign_async_fill(FdwRoutine *routine);
 
@@ -307,7 +308,11 @@ extern bool shuttle_option_bool(List *options, const char *name, bool otherwise)
 extern int	shuttle_option_int(List *options, const char *name, int otherwise);
 extern int	shuttle_option_kb(List *options, const char *name, int otherwise);
 
-/* Appends the quoted name that a foreign table, or its column, has there. */
+/* The name that a foreign table, or its column, has there. */
+extern void shuttle_remote_table_name(Relation rel, char **schema, char **name);
+extern char *shuttle_remote_column_name(Relation rel, AttrNumber attribute);
+
+/* Appends that name, quoted. */
 extern void shuttle_append_remote_table(StringInfo sql, Relation rel);
 extern void shuttle_append_remote_column(StringInfo sql, Relation rel,
 										 AttrNumber attribute);

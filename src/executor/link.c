@@ -27,6 +27,7 @@
 #include "base/shuttle_settings.h"
 #include "cluster/shuttle_cluster.h"
 #include "executor/executor_internal.h"
+#include "executor/analyze_internal.h"
 #include "executor/look_ahead_internal.h"
 #include "executor/shuttle_executor.h"
 #include "executor/write_internal.h"
@@ -712,5 +713,6 @@ shuttle_executor_init(void)
 
 	/* goals are known before scans are started: the later hook runs first */
 	shuttle_early_start_init();
+	shuttle_analyze_columns_init();
 	shuttle_row_goal_init();
 }

@@ -78,27 +78,42 @@ find_option(List *options, const char *name)
 }
 
 void
-shuttle_append_remote_table(StringInfo sql, Relation rel)
+shuttle_remote_table_name(Relation rel, char **schema, char **name)
 {
 	List	   *options = GetForeignTable(RelationGetRelid(rel))->options;
-	const char *schema = shuttle_option_text(options, "schema_name");
-	const char *table = shuttle_option_text(options, "table_name");
 
-	if (schema == NULL)
-		schema = get_namespace_name(RelationGetNamespace(rel));
-	if (table == NULL)
-		table = RelationGetRelationName(rel);
+	*schema = unconstify(char *, shuttle_option_text(options, "schema_name"));
+	*name = unconstify(char *, shuttle_option_text(options, "table_name"));
+	if (*schema == NULL)
+		*schema = get_namespace_name(RelationGetNamespace(rel));
+	if (*name == NULL)
+		*name = RelationGetRelationName(rel);
+}
+
+char *
+shuttle_remote_column_name(Relation rel, AttrNumber attribute)
+{
+	List	   *options = GetForeignColumnOptions(RelationGetRelid(rel), attribute);
+	const char *name = shuttle_option_text(options, "column_name");
+
+	if (name == NULL)
+		name = NameStr(TupleDescAttr(RelationGetDescr(rel), attribute - 1)->attname);
+	return unconstify(char *, name);
+}
+
+void
+shuttle_append_remote_table(StringInfo sql, Relation rel)
+{
+	char	   *schema;
+	char	   *name;
+
+	shuttle_remote_table_name(rel, &schema, &name);
 	appendStringInfo(sql, "%s.%s",
-					 quote_identifier(schema), quote_identifier(table));
+					 quote_identifier(schema), quote_identifier(name));
 }
 
 void
 shuttle_append_remote_column(StringInfo sql, Relation rel, AttrNumber attribute)
 {
-	List	   *options = GetForeignColumnOptions(RelationGetRelid(rel), attribute);
-	const char *column = shuttle_option_text(options, "column_name");
-
-	if (column == NULL)
-		column = NameStr(TupleDescAttr(RelationGetDescr(rel), attribute - 1)->attname);
-	appendStringInfoString(sql, quote_identifier(column));
+	appendStringInfoString(sql, quote_identifier(shuttle_remote_column_name(rel, attribute)));
 }

@@ -1,6 +1,8 @@
--- ANALYZE samples on the transaction's own connection, with every method.
+-- ANALYZE that may not copy statistics samples on the transaction's own
+-- connection, with every method.
 \getenv test PG_ABS_SRCDIR
 \i :test/include/foreign.sql
+ALTER SERVER our_node OPTIONS (ADD shuttle_copy_statistics 'off');
 CREATE TABLE node.big AS SELECT i AS id, i % 10 AS ten, 'word ' || i % 3 AS word, NULL::int AS nothing FROM generate_series(1, 20000) i;
 ANALYZE node.big;
 CREATE VIEW node.big_view AS SELECT * FROM node.big;
