@@ -178,3 +178,20 @@ COMMENT ON FUNCTION shuttle.run_on_nodes(pg_catalog.text, pg_catalog.name[]) IS
 'runs a statement on storage nodes, on all at once and outside of the transaction; returns what each answered';
 
 REVOKE ALL ON FUNCTION shuttle.run_on_nodes(pg_catalog.text, pg_catalog.name[]) FROM PUBLIC;
+
+-- -------------------------------------------------------------- statistics
+
+CREATE FUNCTION shuttle.analyze(
+	schema pg_catalog.name DEFAULT NULL,
+	OUT relation pg_catalog.regclass,
+	OUT server pg_catalog.name,
+	OUT how pg_catalog.text,
+	OUT rows pg_catalog.float8,
+	OUT seconds pg_catalog.float8,
+	OUT error pg_catalog.text)
+RETURNS SETOF pg_catalog.record
+LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_analyze';
+
+COMMENT ON FUNCTION shuttle.analyze(pg_catalog.name) IS
+'analyzes foreign tables of the wrapper shuttle, in one schema or in all, asking all nodes at once; returns what became of each';

@@ -17,10 +17,12 @@
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_database.h"
 #include "commands/explain.h"
+#include "commands/vacuum.h"
 #include "executor/executor.h"
 #include "executor/execPartition.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "optimizer/pathnode.h"
 #include "parser/parse_node.h"
 #include "storage/buffile.h"
@@ -399,6 +401,28 @@ shuttle_lock_held_by_me(const LOCKTAG *tag, LOCKMODE mode, bool orstronger)
 
 /* ---- changed in 16 */
 
+/* Whether the user may analyze a table, with a warning if not. */
+#if PG_VERSION_NUM < 160000
+#define vacuum_is_permitted_for_relation vacuum_is_relation_owner
+#endif
+
+/* Analyzes one table within the transaction; 16 takes a memory context. */
+static inline void
+shuttle_analyze_table(Oid relid)
+{
+	VacuumParams params = {
+		.options = VACOPT_ANALYZE,
+		.log_min_duration = -1,
+	};
+	List	   *tables = list_make1(makeVacuumRelation(NULL, relid, NIL));
+
+#if PG_VERSION_NUM >= 160000
+	vacuum(tables, &params, NULL, CurrentMemoryContext, false);
+#else
+	vacuum(tables, &params, NULL, false);
+#endif
+}
+
 /* The root of a btree, share-locked, or InvalidBuffer; 16 asks for the table. */
 static inline Buffer
 shuttle_bt_getroot(Relation index, Relation heap)
@@ -410,7 +434,12 @@ shuttle_bt_getroot(Relation index, Relation heap)
 #endif
 }
 
-/* Did the client of this session delegate its GSSAPI credentials? */
+/* Did the client of this session delegate its GSSAPI credentials?  libpq can tell
+ * from 16 on, too, whether a connection has used them. */
+#if PG_VERSION_NUM >= 160000
+#define SHUTTLE_LIBPQ_TELLS_GSSAPI
+#endif
+
 static inline bool
 shuttle_gss_delegated(void)
 {

@@ -88,6 +88,19 @@ extern ShuttleKnownTable *shuttle_known_find(Oid relid, bool ahead);
 
 extern void shuttle_known_free(ShuttleKnownTable *known);
 
+/* ---- what became of it (foreign_analyze.c) */
+
+typedef enum ShuttleAnalyzeOutcome
+{
+	SHUTTLE_NOT_ANALYZED,
+	SHUTTLE_SAMPLED,			/* or there were no rows */
+	SHUTTLE_COPIED
+} ShuttleAnalyzeOutcome;
+
+/* Of the last foreign table that ANALYZE came to; whoever wants to know sets it
+ * back first. */
+extern ShuttleAnalyzeOutcome shuttle_analyze_outcome;
+
 /* ---- columns that a statement names (analyze_columns.c) */
 
 /* Attribute numbers that the ANALYZE under way names for a table; NULL: it

@@ -32,15 +32,13 @@ must_be_raised(const ErrorData *error)
 		ERRCODE_OPERATOR_INTERVENTION;
 }
 
-bool
-shuttle_attempt(void (*work) (void *arg), void *arg)
+ErrorData *
+shuttle_attempt_error(void (*work) (void *arg), void *arg)
 {
 	MemoryContext cxt = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
 	ErrorData  *volatile error = NULL;
 
-	if (!shuttle_can_begin_subtransaction())
-		return false;
 	BeginInternalSubTransaction(NULL);
 	MemoryContextSwitchTo(cxt);
 
@@ -60,10 +58,21 @@ shuttle_attempt(void (*work) (void *arg), void *arg)
 	PG_END_TRY();
 	MemoryContextSwitchTo(cxt);
 	CurrentResourceOwner = owner;
+	if (error != NULL && must_be_raised(error))
+		ReThrowError(error);
+	return error;
+}
+
+bool
+shuttle_attempt(void (*work) (void *arg), void *arg)
+{
+	ErrorData  *error;
+
+	if (!shuttle_can_begin_subtransaction())
+		return false;
+	error = shuttle_attempt_error(work, arg);
 	if (error == NULL)
 		return true;
-	if (must_be_raised(error))
-		ReThrowError(error);
-	FreeErrorData((ErrorData *) error);
+	FreeErrorData(error);
 	return false;
 }

@@ -26,6 +26,8 @@
 
 #include "executor/analyze_internal.h"
 
+ShuttleAnalyzeOutcome shuttle_analyze_outcome = SHUTTLE_NOT_ANALYZED;
+
 static bool analyze_foreign_table(Relation rel, AcquireSampleRowsFunc *acquire,
 								  BlockNumber *npages);
 static ShuttleKnownTable *know_table(Relation rel);
@@ -70,6 +72,7 @@ analyze_foreign_table(Relation rel, AcquireSampleRowsFunc *acquire,
 	}
 	*npages = (BlockNumber) Min(known->table.pages, MaxBlockNumber);
 	MemoryContextSwitchTo(old_cxt);
+	shuttle_analyze_outcome = SHUTTLE_SAMPLED;
 	return true;
 }
 
@@ -129,6 +132,7 @@ acquire_copy(Relation rel, int elevel, HeapTuple *rows, int nwanted,
 					RelationGetRelationName(rel), *ntotal, ncolumns,
 					shuttle_node_name(shuttle_analyze_node(rel)))));
 	shuttle_known_free(known);
+	shuttle_analyze_outcome = SHUTTLE_COPIED;
 	return 0;
 }
 

@@ -474,6 +474,9 @@ extern bool shuttle_computes_value(Node *expression);
  */
 extern bool shuttle_attempt(void (*work) (void *arg), void *arg);
 
+/* The same where a subtransaction is possible; returns the error, or NULL. */
+extern ErrorData *shuttle_attempt_error(void (*work) (void *arg), void *arg);
+
 /* ---- parameters (bindings.c) */
 
 /* Adds the binding of a parameter to a column of the node's rows. */
