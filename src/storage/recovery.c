@@ -21,6 +21,8 @@
  */
 #include "postgres.h"
 
+#include "utils/builtins.h"
+
 #include "storage/storage_internal.h"
 
 static void recover(ShuttleNode *node);
@@ -265,6 +267,24 @@ shuttle_pipeline_add_local_settings(ShuttleNode *node)
 {
 	if (node->pooled)
 		shuttle_pipeline_add(node, COMMAND_CONTROL, SETTINGS_SQL("true"));
+}
+
+/*
+ * For pg_stat_statements of nodes before 16 SET is another statement for each
+ * value.
+ */
+void
+shuttle_pipeline_add_local_setting(ShuttleNode *node, const char *name,
+								   const char *value)
+{
+	const char *format = PQserverVersion(node->conn) >= 160000 ?
+		"SET LOCAL %s = %s" : "SELECT pg_catalog.set_config('%s', %s, true)";
+	char	   *quoted = quote_literal_cstr(value);
+	char	   *sql = psprintf(format, name, quoted);
+
+	shuttle_pipeline_add(node, COMMAND_CONTROL, sql);
+	pfree(sql);
+	pfree(quoted);
 }
 
 /*

@@ -7,7 +7,7 @@
  * transaction, by its start in microseconds since 1970 and its number in the
  * backend.  Everybody on the node may read it, where pg_stat_activity hides
  * the start of other roles' transactions: the search for deadlocks over nodes
- * needs it (trap 32).  The transaction's part is set by SET LOCAL in the
+ * needs it (trap 32).  The transaction's part is set locally in the
  * packet of BEGIN.
  *
  * A name that the user gave stays as it is, and %x in it stands for all that.
@@ -149,10 +149,7 @@ make_name(const ShuttleNode *node, bool in_transaction)
 }
 
 char *
-shuttle_session_name_sql(const ShuttleNode *node)
+shuttle_session_name_now(const ShuttleNode *node)
 {
-	if (!node->names_transaction)
-		return NULL;
-	return psprintf("SET LOCAL application_name = %s",
-					quote_literal_cstr(make_name(node, true)));
+	return node->names_transaction ? make_name(node, true) : NULL;
 }

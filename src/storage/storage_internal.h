@@ -435,9 +435,9 @@ extern void shuttle_connect_check_user(ShuttleNode *node, Oid userid);
  */
 extern char *shuttle_session_name_begin(ShuttleNode *node, const char *option);
 
-/* The statement by which a transaction on the node says whose it is, behind
- * BEGIN; NULL where the user's name stays. */
-extern char *shuttle_session_name_sql(const ShuttleNode *node);
+/* The name by which a transaction on the node says whose it is; NULL where the
+ * user's name stays. */
+extern char *shuttle_session_name_now(const ShuttleNode *node);
 
 /* ---- shared_memory.c */
 
@@ -557,6 +557,10 @@ extern void shuttle_pipeline_progress(ShuttleNode *node);
 
 /* Adds the settings of a transaction, where the session is a pool's. */
 extern void shuttle_pipeline_add_local_settings(ShuttleNode *node);
+
+/* Has the node's transaction set something. */
+extern void shuttle_pipeline_add_local_setting(ShuttleNode *node, const char *name,
+											   const char *value);
 
 /* Puts a new connection's settings in front of what waits to be sent. */
 extern void shuttle_pipeline_settings(ShuttleNode *node);

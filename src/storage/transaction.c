@@ -160,9 +160,9 @@ begin(ShuttleNode *node, NodeTransaction kind, uint64 snapshot, int nestlevel)
 	shuttle_transaction_forget(node);
 	shuttle_pipeline_add(node, COMMAND_BEGIN, sql);
 	shuttle_pipeline_add_local_settings(node);
-	name = shuttle_session_name_sql(node);
+	name = shuttle_session_name_now(node);
 	if (name != NULL)
-		shuttle_pipeline_add(node, COMMAND_CONTROL, name);
+		shuttle_pipeline_add_local_setting(node, "application_name", name);
 	node->first_packet = node->packet;
 	node->can_repeat = node->used_level == 0;
 	node->transaction = kind;
@@ -342,27 +342,27 @@ set_timeouts(ShuttleNode *node)
 {
 	TimestampTz deadline = get_timeout_active(STATEMENT_TIMEOUT) ?
 		get_timeout_finish_time(STATEMENT_TIMEOUT) : 0;
-	char		sql[64];
+	char		text[32];
 
 	if (deadline != node->timeout_deadline)
 	{
+		snprintf(text, sizeof(text), "%ld", TIMEOUT_GRACE_MS +
+				 TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline));
 		if (deadline == 0)
-			strlcpy(sql, "SET LOCAL statement_timeout TO DEFAULT", sizeof(sql));
+			shuttle_pipeline_add(node, COMMAND_CONTROL,
+								 "SET LOCAL statement_timeout TO DEFAULT");
 		else
-			snprintf(sql, sizeof(sql), "SET LOCAL statement_timeout = %ld",
-					 TIMEOUT_GRACE_MS +
-					 TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
-													 deadline));
-		shuttle_pipeline_add(node, COMMAND_CONTROL, sql);
+			shuttle_pipeline_add_local_setting(node, "statement_timeout", text);
 		node->timeout_deadline = deadline;
 	}
 	if (LockTimeout != node->lock_timeout)
 	{
+		snprintf(text, sizeof(text), "%d", LockTimeout);
 		if (LockTimeout == 0)
-			strlcpy(sql, "SET LOCAL lock_timeout TO DEFAULT", sizeof(sql));
+			shuttle_pipeline_add(node, COMMAND_CONTROL,
+								 "SET LOCAL lock_timeout TO DEFAULT");
 		else
-			snprintf(sql, sizeof(sql), "SET LOCAL lock_timeout = %d", LockTimeout);
-		shuttle_pipeline_add(node, COMMAND_CONTROL, sql);
+			shuttle_pipeline_add_local_setting(node, "lock_timeout", text);
 		node->lock_timeout = LockTimeout;
 	}
 }
