@@ -39,7 +39,7 @@ static const char *find_option(const ConnectOptions *options, const char *name);
 static bool is_pooled(List *definitions);
 static bool find_switch(List *definitions, const char *name, bool otherwise);
 static void add_scram_keys(ConnectOptions *options, ShuttleNode *node);
-static bool is_exempt(Oid userid);
+static bool used_own_credentials(const ShuttleNode *node);
 static void check_password(const ShuttleNode *node, Oid userid);
 
 ConnectOptions *
@@ -74,7 +74,7 @@ shuttle_connect_options(ShuttleNode *node, Oid userid)
 		find_switch(mapping->options, "use_scram_passthrough",
 					find_switch(server->options, "use_scram_passthrough", false));
 	add_scram_keys(options, node);
-	node->exempt = is_exempt(userid);
+	node->exempt = superuser_arg(userid);
 	check_password(node, userid);
 
 	host = find_option(options, "host");
@@ -209,17 +209,11 @@ add_scram_keys(ConnectOptions *options, ShuttleNode *node)
 		node->scram_passthrough = false;
 }
 
-static bool
-is_exempt(Oid userid)
-{
-	return superuser_arg(userid) || shuttle_gss_delegated();
-}
-
 static void
 check_password(const ShuttleNode *node, Oid userid)
 {
-	if (is_exempt(userid) || node->has_password || !node->needs_password ||
-		node->scram_passthrough)
+	if (superuser_arg(userid) || node->has_password || !node->needs_password ||
+		node->scram_passthrough || shuttle_gss_delegated())
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_S_R_E_PROHIBITED_SQL_STATEMENT_ATTEMPTED),
@@ -232,7 +226,19 @@ bool
 shuttle_connect_allowed(const ShuttleNode *node)
 {
 	return node->exempt || !node->needs_password || node->scram_passthrough ||
-		(node->has_password && node->used_password);
+		used_own_credentials(node);
+}
+
+/* True where the node asked for what the user gave: not where it lets in
+ * whoever comes from this server. */
+static bool
+used_own_credentials(const ShuttleNode *node)
+{
+#ifdef SHUTTLE_LIBPQ_TELLS_GSSAPI
+	if (shuttle_gss_delegated() && PQconnectionUsedGSSAPI(node->conn))
+		return true;
+#endif
+	return node->has_password && node->used_password;
 }
 
 void
@@ -254,15 +260,13 @@ shuttle_connect_fail_password(ShuttleNode *node)
 void
 shuttle_connect_check_user(ShuttleNode *node, Oid userid)
 {
-	bool		exempt = is_exempt(userid);
-
-	if (node->state == NODE_CLOSED || exempt)
+	if (node->state == NODE_CLOSED || superuser_arg(userid))
 		return;
 	check_password(node, userid);
 	if (node->state == NODE_CONNECTING)
 		node->exempt = false;
 	else if (node->needs_password && !node->scram_passthrough &&
-			 !(node->has_password && node->used_password))
+			 !used_own_credentials(node))
 	{
 		shuttle_connect_fail_password(node);
 		shuttle_connection_raise(node);
