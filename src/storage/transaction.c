@@ -342,7 +342,7 @@ set_timeouts(ShuttleNode *node)
 {
 	TimestampTz deadline = get_timeout_active(STATEMENT_TIMEOUT) ?
 		get_timeout_finish_time(STATEMENT_TIMEOUT) : 0;
-	char		text[32];
+	char text[	32];
 
 	if (deadline != node->timeout_deadline)
 	{
