@@ -21,6 +21,9 @@
 
 #define FIRST_ROWS 16
 
+/* Rows that are read between two looks at what they take. */
+#define CHECK_BYTES 8192
+
 static ShuttleRange *find_range(ShuttleKeySet *set, int key);
 static void read_answer(ShuttleKeySet *set, ShuttleRange *range);
 static void evict_others(ShuttleKeySet *set, ShuttleRange *keep);
@@ -241,6 +244,7 @@ static void
 read_answer(ShuttleKeySet *set, ShuttleRange *range)
 {
 	ShuttleServedScan *scan = set->scan;
+	Size		unseen_bytes = 0;
 	MemoryContext old;
 
 	evict_others(set, range);
@@ -275,8 +279,10 @@ read_answer(ShuttleKeySet *set, ShuttleRange *range)
 			continue;
 		}
 		add_row(set, range, range->first + ordinal, tuple);
-		if ((range->nrows & 63) != 0 || !too_big(range))
+		unseen_bytes += tuple->t_len;
+		if (unseen_bytes < CHECK_BYTES || !too_big(range))
 			continue;
+		unseen_bytes = 0;
 		if (range->nkeys > 1)
 		{
 			scan->bytes_per_key = Max(scan->bytes_per_key,

@@ -71,7 +71,8 @@ node_has_formats(const ShuttleNode *node)
 }
 
 bool
-shuttle_format_check(ShuttleRequest *request, const ShuttleCommand *command)
+shuttle_format_check(ShuttleRequest *request, const PGresult *result,
+					 bool in_binary)
 {
 	ShuttleNode *node = request->node;
 
@@ -79,7 +80,7 @@ shuttle_format_check(ShuttleRequest *request, const ShuttleCommand *command)
 		return true;
 	request->format_checked = true;
 	if (node_has_formats(node) &&
-		shuttle_decoder_agrees(request->decoder, command->result,
+		shuttle_decoder_agrees(request->decoder, result,
 							   PQserverVersion(node->conn)))
 	{
 		*key_place(request) = request->format_key;
@@ -89,7 +90,7 @@ shuttle_format_check(ShuttleRequest *request, const ShuttleCommand *command)
 	shuttle_format_forget(request);
 	request->format = FORMAT_TEXT;
 	request->refused_binary = true;
-	return !command->in_binary;
+	return !in_binary;
 }
 
 void

@@ -196,6 +196,12 @@ shuttle_store_get(ShuttleStore *store, ShuttleRow *row)
 	return true;
 }
 
+bool
+shuttle_store_has_rows(const ShuttleStore *store)
+{
+	return store->position < store->file_size + (int64) store->used;
+}
+
 /* The next size bytes of the file, from the block in memory. */
 static char *
 read_file(ShuttleStore *store, Size size)

@@ -534,6 +534,7 @@ shuttle_connection_check(ShuttleNode *node)
 		if (poll(&event, 1, 0) <= 0)
 			break;
 		node->readable = true;
+		(void) shuttle_pages_make_way(node);
 		shuttle_pipeline_progress(node);
 
 		/* Makes libpq look at what was said while nothing was asked. */

@@ -23,6 +23,8 @@ static bool ends_connection(const ShuttleNode *node, const PGresult *result);
 static void remember_error(ShuttleNode *node, ShuttleCommand *command,
 						   bool out_of_date);
 static bool command_ended_transaction(const ShuttleCommand *command);
+static bool take_part(ShuttleNode *node, ShuttleCommand *command,
+					  PGresult *result);
 static void answer_command(ShuttleNode *node, ShuttleCommand *command);
 static bool send_command(ShuttleNode *node, ShuttleCommand *command);
 static bool send_statement(PGconn *conn, ShuttleCommand *command);
@@ -128,8 +130,6 @@ shuttle_command_free(ShuttleNode *node, ShuttleCommand *command)
 {
 	if (command->prepared != NULL)
 		shuttle_prepared_release(command);
-	if (command->page_bytes > 0)
-		shuttle_explain_memory(-command->page_bytes);
 	PQclear(command->result);
 	pfree(command);
 }
@@ -315,7 +315,10 @@ shuttle_pipeline_read(ShuttleNode *node)
 													 &node->commands);
 		PGresult   *result;
 
-		if (!command->sent || PQisBusy(node->conn))
+		if (!command->sent || shuttle_pages_hold_up(node))
+			return;
+		shuttle_pages_begin(node, command);
+		if (PQisBusy(node->conn))
 			return;
 		result = PQgetResult(node->conn);
 		if (result != NULL && PQresultStatus(result) != PGRES_PIPELINE_SYNC)
@@ -336,6 +339,12 @@ shuttle_pipeline_read(ShuttleNode *node)
 			if (command->kind == COMMAND_BEGIN &&
 				command->generation == node->generation)
 				node->can_repeat = false;
+			if (shuttle_pages_is_part(result))
+			{
+				if (!take_part(node, command, result))
+					return;
+				continue;
+			}
 		}
 
 		if (command->kind == COMMAND_SYNC)
@@ -371,6 +380,20 @@ shuttle_pipeline_read(ShuttleNode *node)
 		shuttle_pipeline_unlink(node, command);
 		answer_command(node, command);
 	}
+}
+
+/* Returns false where the node's connection had to be given up. */
+static bool
+take_part(ShuttleNode *node, ShuttleCommand *command, PGresult *result)
+{
+	if (command->request == NULL || command->dropped)
+		PQclear(result);
+	else if (!shuttle_request_take(command->request, command, result))
+	{
+		shuttle_connection_lost(node, "out of memory");
+		return false;
+	}
+	return true;
 }
 
 /*

@@ -38,6 +38,10 @@ shuttle_pipeline_progress(ShuttleNode *node)
 	{
 		if (node->state == NODE_CONNECTING)
 			shuttle_connection_poll(node);
+
+		/* Not even sent to: libpq could read meanwhile. */
+		if (shuttle_pages_hold_up(node))
+			return;
 		shuttle_pipeline_send(node);
 		if (node->state == NODE_READY && node->readable)
 		{

@@ -31,6 +31,9 @@
 
 #define MOST_PARAMETERS 65535
 
+/* Rows of types that can't be larger need not be watched as they come. */
+#define NARROW_ROW_BYTES 1024
+
 /* Rows that index and sequential scans of the transaction returned so far. */
 #define ROWS_SCANNED_SQL \
 	"SELECT pg_catalog.sum(pg_catalog.pg_stat_get_xact_tuples_returned(oid))" \
@@ -46,6 +49,7 @@ static RequestMode choose_mode(const ShuttleRequest *request, ShuttleSize size);
 static void send_request(ShuttleRequest *request, bool ahead);
 static bool needs_guard(const ShuttleRequest *request);
 static void send_again(ShuttleRequest *request, bool ahead);
+static bool failed_ahead(const ShuttleRequest *request, bool wait);
 static bool is_intervention(const ShuttleNodeError *error);
 static bool next_row(ShuttleRequest *request, ShuttleRow *row);
 static void wait_for_answer(ShuttleRequest *request, ShuttleCondition condition);
@@ -102,6 +106,8 @@ create_request(ShuttleNode *node, const ShuttleStatement *statement,
 	request->row_bytes = statement->row_bytes;
 	request->limits = fill_limits(statement->limits);
 	request->decoder = statement->decoder;
+	request->is_narrow = statement->decoder != NULL &&
+		shuttle_decoder_is_narrow(statement->decoder, NARROW_ROW_BYTES);
 	request->counters = statement->counters;
 	request->nest_level = statement->nest_level;
 	request->level = statement->nest_level > 0 ? statement->nest_level : owner_level();
@@ -241,6 +247,10 @@ needs_guard(const ShuttleRequest *request)
 static void
 send_again(ShuttleRequest *request, bool ahead)
 {
+	if (request->store != NULL)
+		MemoryContextDelete(shuttle_store_context(request->store));
+	request->store = NULL;
+	shuttle_pages_free(request);
 	if (!request->repeats)
 		request->mode = REQUEST_CURSOR;
 	request->repeats = false;
@@ -284,6 +294,8 @@ shuttle_request_fetch(ShuttleRequest *request, bool wait, ShuttleRow *row)
 		/* A savepoint that is not its owner's may take the rest away. */
 		if (request->sent_level > request->level)
 			shuttle_request_complete(request);
+		if (failed_ahead(request, wait))
+			return SHUTTLE_FAILED;
 		if (next_row(request, row))
 			return SHUTTLE_ROW;
 
@@ -302,10 +314,6 @@ shuttle_request_fetch(ShuttleRequest *request, bool wait, ShuttleRow *row)
 				break;
 
 			case REQUEST_FAILED:
-				if (request->own_error && request->ahead &&
-					!request->handed_out &&
-					!(wait && is_intervention(request->error)))
-					return SHUTTLE_FAILED;
 				raise_failure(request);
 				break;
 
@@ -329,6 +337,15 @@ shuttle_request_fetch(ShuttleRequest *request, bool wait, ShuttleRow *row)
 	}
 }
 
+/* Its owner may ask otherwise: no row of it is wanted then. */
+static bool
+failed_ahead(const ShuttleRequest *request, bool wait)
+{
+	return request->state == REQUEST_FAILED && request->own_error &&
+		request->ahead && !request->handed_out &&
+		!(wait && is_intervention(request->error));
+}
+
 /* Somebody cancelled it on the node: that has nothing to do with its keys. */
 static bool
 is_intervention(const ShuttleNodeError *error)
@@ -336,6 +353,32 @@ is_intervention(const ShuttleNodeError *error)
 	return error != NULL &&
 		ERRCODE_TO_CATEGORY(shuttle_result_sqlstate(error->result)) ==
 		ERRCODE_OPERATOR_INTERVENTION;
+}
+
+/* Rows that may turn out to be void stay here, also those in the store. */
+static bool
+is_withheld(const ShuttleRequest *request)
+{
+	if (request->mode != REQUEST_CURSOR)
+		return request->state != REQUEST_DONE;
+	return request->state == REQUEST_OPEN && request->stored_part &&
+		request->ahead && !request->handed_out;
+}
+
+static bool
+has_rows_here(ShuttleRequest *request)
+{
+	if (is_withheld(request))
+		return false;
+	return (request->store != NULL && shuttle_store_has_rows(request->store)) ||
+		shuttle_pages_has_unread(request);
+}
+
+/* Nothing more comes without asking: a page ended where its rows were read. */
+static bool
+has_to_ask(const ShuttleRequest *request)
+{
+	return request->mode == REQUEST_CURSOR && request->npages_asked == 0;
 }
 
 bool
@@ -350,7 +393,18 @@ shuttle_request_has_news(void *arg)
 	/* the last page stays when it was read: then only counters are missing */
 	if (request->state != REQUEST_OPEN)
 		return request->nscanned_asked == 0;
-	return !dlist_is_empty(&request->pages);
+	return has_rows_here(request) || has_to_ask(request);
+}
+
+/* The same, leaving out what is in the store. */
+static bool
+has_more(void *arg)
+{
+	ShuttleRequest *request = arg;
+
+	if (request->state == REQUEST_OPEN)
+		return !dlist_is_empty(&request->pages) || has_to_ask(request);
+	return request->nscanned_asked == 0;
 }
 
 static bool
@@ -407,6 +461,8 @@ shuttle_request_wait_any(ShuttleRequest *const *requests, int nrequests)
 	instr_time	start;
 	instr_time	elapsed;
 
+	for (int i = 1; i < nrequests; i++)
+		shuttle_wait_also_for(requests[i]->node);
 	INSTR_TIME_SET_CURRENT(start);
 	shuttle_wait_until(requests[0]->node, SHUTTLE_WAIT_READ, any_has_news, &any);
 	INSTR_TIME_SET_CURRENT(elapsed);
@@ -421,29 +477,13 @@ next_row(ShuttleRequest *request, ShuttleRow *row)
 {
 	if (request->nscanned_asked > 0 && !request->handed_out)
 		return false;
-	if (request->store != NULL && shuttle_store_get(request->store, row))
+	if (is_withheld(request))
+		return false;
+	if ((request->store != NULL && shuttle_store_get(request->store, row)) ||
+		shuttle_pages_next(request, row))
 	{
 		request->handed_out = true;
 		return true;
-	}
-	while (!dlist_is_empty(&request->pages))
-	{
-		ShuttleCommand *page = dlist_head_element(ShuttleCommand, link,
-												  &request->pages);
-
-		if (request->row < PQntuples(page->result))
-		{
-			shuttle_pages_row(request, page, request->row++);
-			*row = request->current;
-			request->handed_out = true;
-			return true;
-		}
-
-		/* The last page stays, so that the answer can be read again. */
-		if (request->state == REQUEST_DONE &&
-			!dlist_has_next(&request->pages, &page->link))
-			return false;
-		shuttle_pages_drop_first(request);
 	}
 	return false;
 }
@@ -477,8 +517,8 @@ shuttle_request_complete(ShuttleRequest *request)
 		if (request->mode == REQUEST_CURSOR)
 		{
 			shuttle_pages_store(request);
-			shuttle_pages_ask(request, true);
-			wait_for_answer(request, shuttle_request_has_news);
+			shuttle_pages_ask_all(request);
+			wait_for_answer(request, has_more);
 		}
 		else
 			wait_for_answer(request, is_complete);
@@ -502,7 +542,7 @@ shuttle_request_rewind(ShuttleRequest *request)
 	if (request->forgot || request->state == REQUEST_FAILED ||
 		request->state == REQUEST_SKIPPED)
 		return false;
-	request->row = 0;
+	shuttle_pages_rewind(request);
 	if (request->store != NULL)
 		shuttle_store_rewind(request->store);
 	return true;

@@ -9,13 +9,11 @@
  */
 #include "postgres.h"
 
-#include "explain/shuttle_explain.h"
 #include "storage/storage_internal.h"
 
-static void keep_page(ShuttleRequest *request, ShuttleCommand *command);
 static void start_over(ShuttleRequest *request);
 static void detach_commands(ShuttleRequest *request);
-static void free_pages(ShuttleRequest *request);
+static bool take_last(ShuttleRequest *request, ShuttleCommand *command);
 static void mark_behind_end(ShuttleRequest *request);
 
 /* Pages that were asked for before the end was known hold nothing up. */
@@ -33,21 +31,53 @@ mark_behind_end(ShuttleRequest *request)
 	}
 }
 
-static void
-keep_page(ShuttleRequest *request, ShuttleCommand *command)
+bool
+shuttle_request_take(ShuttleRequest *request, ShuttleCommand *command,
+					 PGresult *result)
 {
-	dlist_push_tail(&request->pages, &command->link);
-	command->page_bytes = PQresultMemorySize(command->result);
-	request->npages_here++;
-	request->bytes_here += command->page_bytes;
-	shuttle_explain_memory(command->page_bytes);
+	shuttle_pages_count(command, result);
+	if (shuttle_format_check(request, result, command->in_binary))
+		return shuttle_pages_take(request->node, command, result);
+	PQclear(result);
+	start_over(request);
+	return true;
+}
+
+/*
+ * Takes what the last result has, which is all where the answer did not come in
+ * parts.  Returns false if the answer is of no use.
+ */
+static bool
+take_last(ShuttleRequest *request, ShuttleCommand *command)
+{
+	ShuttleNode *node = request->node;
+	PGresult   *result = command->result;
+
+	shuttle_pages_count(command, result);
+	shuttle_pages_count_frame(command);
+	if (!shuttle_format_check(request, result, command->in_binary))
+	{
+		start_over(request);
+		return false;
+	}
+	if (command->kind == COMMAND_FETCH)
+		request->naffected += command->nrows + PQntuples(result);
+	else
+		request->naffected = command->naffected;
+	if (PQntuples(result) == 0)
+		return true;
+	command->result = NULL;
+	if (shuttle_pages_take(node, command, result))
+		return true;
+	shuttle_connection_lost(node, "out of memory");
+	return false;
 }
 
 void
 shuttle_request_answer(ShuttleRequest *request, ShuttleCommand *command)
 {
 	ShuttleNode *node = request->node;
-	PGresult   *result = command->result;
+	const PGresult *result = command->result;
 
 	switch (command->kind)
 	{
@@ -66,47 +96,36 @@ shuttle_request_answer(ShuttleRequest *request, ShuttleCommand *command)
 			}
 
 		case COMMAND_STATEMENT:
-			shuttle_pages_count(request, result);
-			if (!shuttle_format_check(request, command))
-			{
-				start_over(request);
+			if (!take_last(request, command))
 				break;
-			}
 			if (request->mode == REQUEST_HELD &&
-				PQntuples(result) > request->limits.fetch_limit)
+				command->nrows > request->limits.fetch_limit)
 			{
+				shuttle_pages_free(request);
 				request->state = REQUEST_UNSENT;
 				break;
 			}
-			request->naffected = strtoull(PQcmdTuples(result), NULL, 10);
 			if (request->effect == SHUTTLE_WRITES)
 				shuttle_node_count(node, SHUTTLE_NODE_ROWS_WRITTEN,
 								   request->naffected);
 			request->state = REQUEST_DONE;
-			keep_page(request, command);
-			return;
+			shuttle_pages_end(request);
+			break;
 
 		case COMMAND_FETCH:
-			shuttle_pages_count(request, result);
-			if (!shuttle_format_check(request, command))
-			{
-				start_over(request);
+			if (!take_last(request, command))
 				break;
-			}
 			request->npages_asked--;
-			request->naffected += PQntuples(result);
 			request->stalled = false;
-			if (PQntuples(result) < command->nrows_asked)
+			if (command->nrows < command->nrows_asked)
 			{
 				request->at_end = true;
 				mark_behind_end(request);
 				if (request->state == REQUEST_OPEN)
 					request->state = REQUEST_DONE;
 			}
-			if (PQntuples(result) == 0)
-				break;
-			keep_page(request, command);
-			return;
+			shuttle_pages_end(request);
+			break;
 
 		default:
 			break;
@@ -214,26 +233,13 @@ shuttle_request_repeat_all(ShuttleNode *node)
 	}
 }
 
-static void
-free_pages(ShuttleRequest *request)
-{
-	dlist_mutable_iter iter;
-
-	dlist_foreach_modify(iter, &request->pages)
-	{
-		shuttle_pages_free(request,
-						   dlist_container(ShuttleCommand, link, iter.cur));
-	}
-	request->row = 0;
-}
-
 /* Nothing of the answer is of use: it has to be asked for again, as texts. */
 static void
 start_over(ShuttleRequest *request)
 {
 	Assert(!request->handed_out);
 	detach_commands(request);
-	free_pages(request);
+	shuttle_pages_free(request);
 	if (request->cursor >= 0 && request->generation == request->node->generation)
 		shuttle_cursor_release(request->node, request->cursor);
 	request->cursor = -1;
@@ -250,7 +256,7 @@ shuttle_request_abort(ShuttleRequest *request)
 	if (request->state != REQUEST_OPEN && request->state != REQUEST_UNSENT)
 		return;
 	detach_commands(request);
-	free_pages(request);
+	shuttle_pages_free(request);
 	request->npages_asked = 0;
 	request->nscanned_asked = 0;
 	request->at_end = false;
@@ -280,7 +286,7 @@ shuttle_request_abandon(void *arg)
 		dlist_delete(&request->link);
 		detach_commands(request);
 	}
-	free_pages(request);
+	shuttle_pages_free(request);
 	if (request->cursor >= 0 && request->generation == node->generation)
 		shuttle_cursor_release(node, request->cursor);
 	shuttle_node_error_release(&request->error);

@@ -16,8 +16,7 @@
  * read has room; where several are read by turns, each has its share, and never
  * fewer than two pages.
  *
- * Memory: pages are PGresults, freed when read; the row that is handed out
- * lives in the request's context.
+ * Memory: none of its own; answer_pages.c has the rows.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -261,15 +260,16 @@ shuttle_pages_ask(ShuttleRequest *request, bool waits)
 }
 
 void
-shuttle_pages_drop_first(ShuttleRequest *request)
+shuttle_pages_ask_all(ShuttleRequest *request)
 {
-	ShuttleCommand *page = dlist_head_element(ShuttleCommand, link,
-											  &request->pages);
+	if (request->effect != SHUTTLE_LOCKS)
+		request->window = MOST_PAGES;
+	shuttle_pages_ask(request, true);
+}
 
-	shuttle_pages_free(request, page);
-	request->row = 0;
-	request->forgot = true;
-
+void
+shuttle_request_page_was_read(ShuttleRequest *request)
+{
 	/* Locks are never taken ahead of need (trap 21). */
 	if (request->effect == SHUTTLE_LOCKS)
 		request->page_rows = goal_rows(request);
@@ -279,101 +279,4 @@ shuttle_pages_drop_first(ShuttleRequest *request)
 		request->page_rows = fitting_rows(request);
 	if (!is_stepwise(request))
 		shuttle_pages_ask(request, false);
-}
-
-void
-shuttle_pages_free(ShuttleRequest *request, ShuttleCommand *page)
-{
-	dlist_delete(&page->link);
-	request->npages_here--;
-	request->bytes_here -= page->page_bytes;
-	shuttle_command_free(request->node, page);
-}
-
-/* Moves the rows that are here out of the way. */
-void
-shuttle_pages_store(ShuttleRequest *request)
-{
-	while (!dlist_is_empty(&request->pages))
-	{
-		ShuttleCommand *page = dlist_head_element(ShuttleCommand, link,
-												  &request->pages);
-		int			first = request->row;
-
-		if (request->store == NULL)
-			request->store = shuttle_store_create(request->cxt);
-		if (first > 0)
-			request->forgot = true;
-		for (int row = first; row < PQntuples(page->result); row++)
-		{
-			shuttle_pages_row(request, page, row);
-			shuttle_store_put(request->store, &request->current);
-		}
-		shuttle_pages_free(request, page);
-		request->row = 0;
-	}
-	if (request->effect != SHUTTLE_LOCKS)
-		request->window = MOST_PAGES;
-}
-
-/* Makes a row of a page the current one. */
-void
-shuttle_pages_row(ShuttleRequest *request, const ShuttleCommand *page, int row)
-{
-	const PGresult *result = page->result;
-	ShuttleRow *current = &request->current;
-
-	if (current->values == NULL)
-	{
-		int			ncolumns = PQnfields(result);
-		Size		room = Max(1, ncolumns);
-
-		current->ncolumns = ncolumns;
-		current->values = MemoryContextAlloc(request->cxt, sizeof(char *) * room);
-		current->lengths = MemoryContextAlloc(request->cxt, sizeof(int) * room);
-	}
-	current->in_binary = page->in_binary;
-	for (int i = 0; i < current->ncolumns; i++)
-	{
-		int			length = PQgetlength(result, row, i);
-
-		current->lengths[i] = length;
-		current->values[i] = length == 0 && PQgetisnull(result, row, i) ?
-			NULL : PQgetvalue(result, row, i);
-	}
-}
-
-/* Runs in the pump. */
-void
-shuttle_pages_count(ShuttleRequest *request, const PGresult *result)
-{
-	int			nrows = PQntuples(result);
-	int			ncolumns = PQnfields(result);
-	int64		bytes = (int64) nrows * (1 + 4 + 2 + 4 * ncolumns);
-	int64		other_bytes;
-
-	for (int row = 0; row < nrows; row++)
-	{
-		for (int column = 0; column < ncolumns; column++)
-			bytes += PQgetlength(result, row, column);
-	}
-	request->nrows_seen += nrows;
-	request->nbytes_seen += bytes;
-	request->memory_seen += PQresultMemorySize(result);
-
-	/* ParseComplete, BindComplete, CommandComplete, ReadyForQuery */
-	other_bytes = 5 + 5 + 6 +
-		strlen(PQcmdStatus(unconstify(PGresult *, result))) + 6;
-	if (ncolumns == 0)			/* NoData */
-		other_bytes += 5;
-	else						/* RowDescription */
-		other_bytes += 7;
-	for (int column = 0; column < ncolumns; column++)
-		other_bytes += strlen(PQfname(result, column)) + 1 + 18;
-	shuttle_count(request->counters, SHUTTLE_ROWS_RETURNED, nrows);
-	shuttle_count(request->counters, SHUTTLE_BYTES_RECEIVED,
-				  bytes + other_bytes);
-	shuttle_node_count(request->node, SHUTTLE_NODE_ROWS_READ, nrows);
-	shuttle_node_count(request->node, SHUTTLE_NODE_BYTES_RECEIVED,
-					   bytes + other_bytes);
 }

@@ -162,6 +162,28 @@ shuttle_decoder_takes_binary(const ShuttleDecoder *decoder, uint64 *types_hash)
 }
 
 bool
+shuttle_decoder_is_narrow(const ShuttleDecoder *decoder, int most_bytes)
+{
+	double		bytes = 0;
+
+	for (int i = 0; i < decoder->ncolumns; i++)
+	{
+		const DecoderColumn *column = &decoder->columns[i];
+		int			attribute = column->attribute;
+
+		if (attribute <= 0)
+			continue;
+		if (TupleDescAttr(decoder->desc, attribute - 1)->attlen > 0)
+			continue;
+		if (column->reader.is_domain ||
+			type_maximum_size(column->reader.type, column->reader.typmod) < 0)
+			return false;
+		bytes += type_maximum_size(column->reader.type, column->reader.typmod);
+	}
+	return bytes <= most_bytes;
+}
+
+bool
 shuttle_decoder_agrees(const ShuttleDecoder *decoder, const PGresult *answer,
 					   int node_version)
 {

@@ -31,6 +31,7 @@
 #include "storage/shuttle_storage.h"
 
 typedef struct ShuttleCommand ShuttleCommand;
+typedef struct ShuttlePage ShuttlePage;
 typedef struct ShuttlePrepared ShuttlePrepared;
 typedef struct ShuttleStore ShuttleStore;
 
@@ -143,6 +144,7 @@ struct ShuttleNode
 	uint32		set_events;
 	bool		readable;
 	bool		flush_pending;
+	uint64		wait_number;	/* of the last wait for it */
 
 	/* queue */
 	dlist_head	commands;
@@ -252,7 +254,7 @@ typedef enum CommandKind
 
 struct ShuttleCommand
 {
-	dlist_node	link;			/* in node->commands, then in request->pages */
+	dlist_node	link;			/* in node->commands */
 	CommandKind kind;
 	bool		sent;
 	bool		ahead;			/* behind the savepoint of its packet; Sync:
@@ -271,7 +273,10 @@ struct ShuttleCommand
 	ShuttleRequest *request;	/* NULL: none, or it is gone */
 	ShuttlePrepared *prepared;
 	PGresult   *result;
-	int64		page_bytes;		/* memory of a page that is kept */
+	bool		begun;			/* libpq knows how to give its rows */
+	int64		nrows;			/* of its answer, so far */
+	int			tag_bytes;		/* of the answer's command tag */
+	uint64		naffected;		/* as that says */
 };
 
 /* ---- requests (request.c) */
@@ -321,6 +326,7 @@ struct ShuttleRequest
 	double		estimated_rows;
 	double		row_goal;
 	int			row_bytes;
+	bool		is_narrow;		/* no row can be wide, by the columns' types */
 	ShuttlePageLimits limits;	/* none is 0 */
 	const ShuttleDecoder *decoder;	/* NULL: texts are wanted */
 	ShuttleCounters *counters;
@@ -336,8 +342,11 @@ struct ShuttleRequest
 	uint64		format_key;
 
 	/* answers */
-	dlist_head	pages;			/* ShuttleCommands with rows to read */
-	int			row;			/* next one of the first page */
+	dlist_head	pages;			/* ShuttlePages: parts of the answer */
+	ShuttlePage *reading;		/* the one being read; NULL: the first */
+	int			row;			/* next one of that */
+	bool		flowing;		/* rows of the incomplete page can be read */
+	bool		stored_part;	/* such rows are in the store */
 	ShuttleStore *store;		/* rows that had to get out of the way; they
 								 * come before those of pages */
 	bool		handed_out;		/* a row was */
@@ -354,8 +363,8 @@ struct ShuttleRequest
 	int			window;			/* pages asked for and not read at most, if
 								 * fetch_ahead allows so many */
 	int			npages_asked;	/* and not answered */
-	int			npages_here;	/* in pages */
-	int64		bytes_here;		/* memory of these */
+	int			npages_here;	/* complete ones in pages */
+	int64		bytes_here;		/* memory of pages */
 	bool		being_read;		/* its owner has asked for a row */
 	bool		at_end;			/* the cursor is */
 	bool		stalled;		/* the reader waits, and the window grew */
@@ -365,6 +374,7 @@ struct ShuttleRequest
 	int64		nrows_seen;
 	int64		nbytes_seen;	/* of the wire */
 	int64		memory_seen;	/* bytes that the same took here */
+	int64		largest_row;	/* bytes */
 
 	ShuttleRow	current;
 };
@@ -631,6 +641,12 @@ typedef bool (*ShuttleCondition) (void *arg);
 extern void shuttle_wait_until(ShuttleNode *node, ShuttleWaitEvent event,
 							   ShuttleCondition condition, void *arg);
 
+/* The next wait is for one more node. */
+extern void shuttle_wait_also_for(ShuttleNode *node);
+
+/* True for nodes of the last wait. */
+extern bool shuttle_wait_is_for(const ShuttleNode *node);
+
 /* poll(), for those who may not raise; shown as a wait for the event. */
 extern int	shuttle_poll(ShuttleWaitEvent event, struct pollfd *sockets,
 						 int nsockets, int limit_ms);
@@ -685,12 +701,12 @@ extern void shuttle_transaction_settled(ShuttleNode *node);
 extern void shuttle_format_choose(ShuttleRequest *request);
 
 /*
- * Compares the first answer with what the decoder expects.  Returns false if it
+ * Compares the first result with what the decoder expects.  Returns false if it
  * came in binary and cannot be read so: the request has to be sent again, as
  * texts.  Runs in the pump.
  */
-extern bool shuttle_format_check(ShuttleRequest *request,
-								 const ShuttleCommand *command);
+extern bool shuttle_format_check(ShuttleRequest *request, const PGresult *result,
+								 bool in_binary);
 
 /* A request failed: where that was for its format, the next will not. */
 extern void shuttle_format_forget(const ShuttleRequest *request);
@@ -707,6 +723,10 @@ extern void shuttle_format_clear(ShuttleNode *node);
 extern bool shuttle_decoder_takes_binary(const ShuttleDecoder *decoder,
 										 uint64 *types_hash);
 
+/* True where no row can take more than a number of bytes. */
+extern bool shuttle_decoder_is_narrow(const ShuttleDecoder *decoder,
+									  int most_bytes);
+
 /* Says if an answer's columns have values that the decoder can read in
  * binary.  node_version: as PQserverVersion() tells it. */
 extern bool shuttle_decoder_agrees(const ShuttleDecoder *decoder,
@@ -717,6 +737,10 @@ extern bool shuttle_decoder_agrees(const ShuttleDecoder *decoder,
 /* What the pump says; the command belongs to the request from then on. */
 extern void shuttle_request_answer(ShuttleRequest *request,
 								   ShuttleCommand *command);
+
+/* The same of a part of a command's answer; false where memory is short. */
+extern bool shuttle_request_take(ShuttleRequest *request,
+								 ShuttleCommand *command, PGresult *result);
 
 /* A command of the request failed; error may be NULL: the connection did. */
 extern void shuttle_request_fail(ShuttleRequest *request,
@@ -757,21 +781,56 @@ extern void shuttle_pages_open(ShuttleRequest *request);
  * up all that was here. */
 extern void shuttle_pages_ask(ShuttleRequest *request, bool waits);
 
-/* The first page was read. */
-extern void shuttle_pages_drop_first(ShuttleRequest *request);
+/* The same for a reader that takes all there is out of the way. */
+extern void shuttle_pages_ask_all(ShuttleRequest *request);
 
-/* Frees a page that is here; never raises. */
-extern void shuttle_pages_free(ShuttleRequest *request, ShuttleCommand *page);
+/* A page was read to its end: changes the size of the next ones, and asks for
+ * them. */
+extern void shuttle_request_page_was_read(ShuttleRequest *request);
 
-/* Moves all pages that are here into the request's store. */
+/* ---- answer_pages.c */
+
+/* Tells libpq how to give a command's rows; call it before its answer is looked
+ * for. */
+extern void shuttle_pages_begin(ShuttleNode *node, ShuttleCommand *command);
+
+/* True for a result behind which more of the answer comes. */
+extern bool shuttle_pages_is_part(const PGresult *result);
+
+/* Takes the rows of a result over; false where memory is short.  Runs in the
+ * pump. */
+extern bool shuttle_pages_take(ShuttleNode *node, ShuttleCommand *command,
+							   PGresult *result);
+
+/* What was taken so far completes a page. */
+extern void shuttle_pages_end(ShuttleRequest *request);
+
+/* True where the node's answers are left alone until rows are read. */
+extern bool shuttle_pages_hold_up(ShuttleNode *node);
+
+/* Stores what holds the node up; false if nothing does.  Errors: those of
+ * temporary files. */
+extern bool shuttle_pages_make_way(ShuttleNode *node);
+
+/* True where rows are here that can be read. */
+extern bool shuttle_pages_has_unread(ShuttleRequest *request);
+
+/* The next row that is here and can be read. */
+extern bool shuttle_pages_next(ShuttleRequest *request, ShuttleRow *row);
+
+/* Starts again from the first row that is here. */
+extern void shuttle_pages_rewind(ShuttleRequest *request);
+
+/* Frees what is here; never raises. */
+extern void shuttle_pages_free(ShuttleRequest *request);
+
+/* Moves all rows that are here into the request's store. */
 extern void shuttle_pages_store(ShuttleRequest *request);
 
-/* Fills request->current with a row of a page. */
-extern void shuttle_pages_row(ShuttleRequest *request,
-							  const ShuttleCommand *page, int row);
-
-/* Counts an answer's rows and bytes. */
-extern void shuttle_pages_count(ShuttleRequest *request, const PGresult *result);
+/* Counts a result's rows and their bytes, and keeps what its tag says; the bytes
+ * around an answer's rows. */
+extern void shuttle_pages_count(ShuttleCommand *command, const PGresult *result);
+extern void shuttle_pages_count_frame(const ShuttleCommand *command);
 
 /* ---- cursors of a node (cursor.c) */
 
@@ -800,6 +859,7 @@ extern void shuttle_cursor_release_level(ShuttleNode *node, int level);
 extern ShuttleStore *shuttle_store_create(MemoryContext owner);
 extern void shuttle_store_put(ShuttleStore *store, const ShuttleRow *row);
 extern bool shuttle_store_get(ShuttleStore *store, ShuttleRow *row);
+extern bool shuttle_store_has_rows(const ShuttleStore *store);
 extern void shuttle_store_rewind(ShuttleStore *store);
 extern MemoryContext shuttle_store_context(const ShuttleStore *store);
 

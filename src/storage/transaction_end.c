@@ -189,7 +189,8 @@ wait_quietly(ShuttleNode *node, double wait_ms, TimestampTz deadline,
 
 		if (node->flush_pending)
 			event.events |= POLLOUT;
-		if (rest_ms <= 0 || (interruptible && InterruptPending))
+		if (rest_ms <= 0 || (interruptible && InterruptPending) ||
+			shuttle_pages_hold_up(node))
 			return false;
 		if (shuttle_poll(SHUTTLE_WAIT_ABORT, &event, 1, (int) rest_ms) > 0 &&
 			(event.revents & ~POLLOUT) != 0)

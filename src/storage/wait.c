@@ -23,10 +23,12 @@
 
 static WaitEventSet *wait_set = NULL;
 static bool set_changed = true;
+static uint64 wait_number = 0;
 
+static bool make_way(void);
 static void make_set(void);
 static void update_set(void);
-static uint32 wanted_events(const ShuttleNode *node);
+static uint32 wanted_events(ShuttleNode *node);
 static long wait_limit_ms(void);
 static void wait_once(ShuttleNode *node, ShuttleWaitEvent event);
 
@@ -55,6 +57,8 @@ void
 shuttle_wait_until(ShuttleNode *node, ShuttleWaitEvent event,
 				   ShuttleCondition condition, void *arg)
 {
+	shuttle_wait_also_for(node);
+	wait_number++;
 	for (;;)
 	{
 		progress_all();
@@ -62,8 +66,38 @@ shuttle_wait_until(ShuttleNode *node, ShuttleWaitEvent event,
 			shuttle_notices_show();
 		if (condition(arg))
 			return;
-		wait_once(node, event);
+		if (!make_way())
+			wait_once(node, event);
 	}
+}
+
+void
+shuttle_wait_also_for(ShuttleNode *node)
+{
+	node->wait_number = wait_number + 1;
+}
+
+bool
+shuttle_wait_is_for(const ShuttleNode *node)
+{
+	return node->wait_number == wait_number;
+}
+
+/* Gets answers out of the way of what is waited for; false: there are none. */
+static bool
+make_way(void)
+{
+	bool		made = false;
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		if (shuttle_wait_is_for(node) && shuttle_pages_make_way(node))
+			made = true;
+	}
+	return made;
 }
 
 static void
@@ -141,9 +175,10 @@ make_set(void)
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
 		node->set_position = -1;
-		if (node->conn == NULL || PQsocket(node->conn) < 0)
-			continue;
 		node->set_events = wanted_events(node);
+		if (node->set_events == 0 || node->conn == NULL ||
+			PQsocket(node->conn) < 0)
+			continue;
 		node->set_position = AddWaitEventToSet(wait_set, node->set_events,
 											   PQsocket(node->conn), NULL, node);
 	}
@@ -160,19 +195,29 @@ update_set(void)
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 		uint32		events;
 
-		if (node->set_position < 0)
-			continue;
 		events = wanted_events(node);
 		if (events == node->set_events)
+			continue;
+
+		/* A socket must be waited for, or not be in the set. */
+		if (events == 0 || node->set_events == 0)
+		{
+			make_set();
+			return;
+		}
+		if (node->set_position < 0)
 			continue;
 		ModifyWaitEvent(wait_set, node->set_position, events, NULL);
 		node->set_events = events;
 	}
 }
 
+/* 0: nothing, since its answers are left alone. */
 static uint32
-wanted_events(const ShuttleNode *node)
+wanted_events(ShuttleNode *node)
 {
+	if (shuttle_pages_hold_up(node))
+		return 0;
 	if (node->state == NODE_CONNECTING)
 		return node->polling == PGRES_POLLING_READING ?
 			WL_SOCKET_READABLE : WL_SOCKET_WRITEABLE;

@@ -28,6 +28,8 @@ $node->safe_psql('far', q{
 	ALTER TABLE numbers ADD PRIMARY KEY (id);
 	CREATE TABLE written (id int PRIMARY KEY, v text);
 	CREATE VIEW broken AS SELECT id, 100 / (id - 2500) AS q FROM numbers;
+	CREATE VIEW wide AS SELECT id, repeat('w', 3000) AS t FROM numbers;
+	CREATE VIEW broken_wide AS SELECT id, 100 / (id - 2500) AS q, repeat('w', 3000) AS t FROM numbers;
 	ANALYZE;
 });
 $node->safe_psql('postgres', qq{
@@ -37,6 +39,8 @@ $node->safe_psql('postgres', qq{
 	CREATE USER MAPPING FOR CURRENT_USER SERVER far OPTIONS (user '$user');
 	CREATE FOREIGN TABLE numbers (id int, n int, name text) SERVER far;
 	CREATE FOREIGN TABLE broken (id int, q int) SERVER far;
+	CREATE FOREIGN TABLE wide (id int, t text) SERVER far;
+	CREATE FOREIGN TABLE broken_wide (id int, q int, t text) SERVER far;
 	CREATE FOREIGN TABLE written (id int, v text) SERVER far;
 	CREATE TABLE wanted AS SELECT i AS id FROM generate_series(1, 100) i;
 	ANALYZE wanted;
@@ -58,6 +62,13 @@ my %scenarios = (
 	'two answers at a time' => q{
 		SET shuttle.fetch_limit = 100;
 		SELECT count(*) FROM numbers a FULL JOIN (SELECT * FROM numbers OFFSET 0) b ON a.id + 1 = b.id;},
+	'wide rows in parts, one answer in the way of another' => q{
+		SET shuttle.fetch_limit = 1000;
+		SET shuttle.fetch_size_limit = '100MB';
+		SET shuttle.fetch_ahead = '64kB';
+		SET work_mem = '64kB';
+		SELECT count(*), sum(length(t)) FROM (SELECT * FROM wide OFFSET 0) x;
+		SELECT count(*) FROM wide a FULL JOIN (SELECT * FROM wide WHERE id < 400 OFFSET 0) b ON length(a.t) + a.id = length(b.t) + b.id;},
 	'a cursor and statements' => q{
 		SET shuttle.fetch_limit = 10;
 		BEGIN;
@@ -192,17 +203,24 @@ for my $name (sort keys %scenarios)
 }
 $proxy->inject(0);
 
-# An error of its own at a row far down, in each way to read it.
-for my $limit (10, 1000, 5000)
+# An error of its own at a row far down, in each way to read it: in pages that come
+# as a whole, and in parts, some of which were read by then.
+my $parts = "SET shuttle.fetch_size_limit = '100MB'; SET shuttle.fetch_ahead = '64kB'; SET work_mem = '64kB';";
+for my $case ([ 10, '' ], [ 1000, '' ], [ 5000, '' ], [ 1000, $parts ], [ 5000, $parts ])
 {
+	my ($limit, $settings) = @$case;
+	my $label = "pages of $limit" . ($settings ? ', in parts' : '');
+	my $read = $settings ? 'count(q), sum(length(t)) FROM (SELECT q, t FROM broken_wide OFFSET 0) x' :
+	  'count(q) FROM (SELECT q FROM broken OFFSET 0) x';
 	my ($out, $err);
 	$node->psql('postgres', qq{
 		SET shuttle.fetch_limit = $limit;
-		BEGIN; SELECT count(q) FROM (SELECT q FROM broken OFFSET 0) x; ROLLBACK;
+		$settings
+		BEGIN; SELECT $read; ROLLBACK;
 		DO \$\$ BEGIN
 			FOR i IN 1..3 LOOP
 				BEGIN
-					PERFORM count(q) FROM (SELECT q FROM broken OFFSET 0) x;
+					PERFORM $read;
 				EXCEPTION WHEN division_by_zero THEN
 					RAISE NOTICE 'caught %', i;
 				END;
@@ -211,8 +229,8 @@ for my $limit (10, 1000, 5000)
 		END \$\$;
 		SELECT count(*) FROM numbers;},
 		stdout => \$out, stderr => \$err, on_error_stop => 0, timeout => 60);
-	like($err, qr/division by zero.*caught 1.*caught 2.*caught 3/s, "row error, pages of $limit");
-	like($out, qr/^3000$/m, "next statement, pages of $limit");
+	like($err, qr/division by zero.*caught 1.*caught 2.*caught 3/s, "row error, $label");
+	like($out, qr/^3000$/m, "next statement, $label");
 }
 
 $node->stop;
