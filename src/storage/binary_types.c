@@ -7,6 +7,9 @@
  * of one database (reg*), whose text depends on a setting of the node (money),
  * which are made of others that are not known there (composite), or whose
  * floats would keep the sign of a NaN, which text drops (geometric types).
+ * Receive functions convert texts from the encoding of this session's client,
+ * in which no node sends them; so only those of types without texts are used,
+ * and arrays of texts are left out.
  * Enums and types of extensions have other OIDs on each server.
  *
  * libpq takes all columns of a request in one format, so what binary saves is
@@ -56,9 +59,9 @@ static const BinaryType types[] = {
 	{TEXTOID, VALUE_TEXT, -10},
 	{VARCHAROID, VALUE_TEXT, -10},
 	{BPCHAROID, VALUE_TEXT, -10},
-	{NAMEOID, VALUE_OTHER, -15},
-	{JSONOID, VALUE_OTHER, -25},
-	{JSONBOID, VALUE_OTHER, -20},
+	{NAMEOID, VALUE_PRINTED, -15},
+	{JSONOID, VALUE_PRINTED, -25},
+	{JSONBOID, VALUE_JSONB, -20},
 	{INETOID, VALUE_OTHER, 70},
 	{CIDROID, VALUE_OTHER, 70},
 	{MACADDROID, VALUE_OTHER, 200},
@@ -97,6 +100,10 @@ shuttle_binary_type_find(ShuttleValueReader *reader)
 		found = OidIsValid(element) ? find_type(element) : NULL;
 	}
 	if (found == NULL)
+		return;
+
+	/* Their elements' receive functions take them for the client's texts. */
+	if (OidIsValid(element) && shuttle_value_is_text(found->kind))
 		return;
 
 	reader->in_binary = true;

@@ -28,8 +28,12 @@
 #include "base/shuttle_compat.h"
 #include "storage/values_internal.h"
 
+/* As jsonb_send() has it. */
+#define JSONB_VERSION 1
+
 static inline Datum read_value(ShuttleValueReader *reader, char *value,
 							   int length, ShuttleValueRoom *room);
+static Datum read_printed(ShuttleValueReader *reader, char *value, int length);
 static Datum receive_value(ShuttleValueReader *reader, char *value, int length);
 static void make_nans_equal(ArrayType *array);
 pg_noreturn static void refuse_value(void);
@@ -206,10 +210,16 @@ read_value(ShuttleValueReader *reader, char *value, int length,
 			return read_uuid(value, room);
 
 		case VALUE_TEXT:
-			/* A NUL cannot be part of a text. */
-			if (unlikely(strlen(value) != (size_t) length))
-				refuse_value();
+			shuttle_check_encoding(value, length);
 			return read_bytes(value, length, room);
+
+		case VALUE_PRINTED:
+			return read_printed(reader, value, length);
+
+		case VALUE_JSONB:
+			if (unlikely(length < 1 || value[0] != JSONB_VERSION))
+				refuse_value();
+			return read_printed(reader, value + 1, length - 1);
 
 		case VALUE_BYTEA:
 			return read_bytes(value, length, room);
@@ -218,6 +228,14 @@ read_value(ShuttleValueReader *reader, char *value, int length,
 			break;
 	}
 	return receive_value(reader, value, length);
+}
+
+static Datum
+read_printed(ShuttleValueReader *reader, char *value, int length)
+{
+	shuttle_check_encoding(value, length);
+	return InputFunctionCall(&reader->input, value, reader->input_parameter,
+							 reader->column_typmod);
 }
 
 static Datum

@@ -333,9 +333,12 @@ convert_row(ShuttleDecoder *decoder, const ShuttleRow *row, Datum *values,
 		else if (reader->is_domain ||
 				 !shuttle_text_value(reader, value, row->lengths[field],
 									 &decoder->room, &values[attribute]))
+		{
+			shuttle_check_encoding(value, row->lengths[field]);
 			values[attribute] = InputFunctionCall(&reader->input, value,
 												  reader->input_parameter,
 												  reader->column_typmod);
+		}
 	}
 }
 

@@ -235,6 +235,7 @@ read_text(const ShuttleValueReader *reader, const char *text, int length,
 	if (reader->typmod >= 0 &&
 		(reader->type == BPCHAROID || length > reader->typmod - VARHDRSZ))
 		return false;
+	shuttle_check_encoding(text, length);
 	copy = shuttle_room_take(room, VARHDRSZ + length);
 	SET_VARSIZE(copy, VARHDRSZ + length);
 	memcpy(VARDATA(copy), text, length);
@@ -300,6 +301,8 @@ shuttle_text_value(const ShuttleValueReader *reader, const char *text,
 		case VALUE_TEXT:
 			return read_text(reader, text, length, room, result);
 
+		case VALUE_PRINTED:
+		case VALUE_JSONB:
 		case VALUE_OTHER:
 		case VALUE_FLOAT4:
 		case VALUE_FLOAT8:

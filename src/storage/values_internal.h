@@ -14,6 +14,7 @@
 #define VALUES_INTERNAL_H
 
 #include "fmgr.h"
+#include "mb/pg_wchar.h"
 
 /* Types that are read without a call of their own functions. */
 typedef enum ShuttleValueKind
@@ -32,8 +33,10 @@ typedef enum ShuttleValueKind
 	VALUE_TIMESTAMPTZ,
 	VALUE_UUID,
 	VALUE_BYTEA,
-	VALUE_TEXT					/* text, varchar; bpchar where nothing is to
+	VALUE_TEXT,					/* text, varchar; bpchar where nothing is to
 								 * be padded */
+	VALUE_PRINTED,				/* in binary it is its text as well */
+	VALUE_JSONB					/* in binary a version, and its text */
 } ShuttleValueKind;
 
 /* Room for the values of one row: what does not fit goes to overflow. */
@@ -60,6 +63,23 @@ shuttle_room_take(ShuttleValueRoom *room, Size size)
 	return taken;
 }
 
+/*
+ * Every text of this server is valid in its encoding.  What a node sends is to
+ * be; its word is not taken for it.  A NUL is not valid either.
+ */
+static inline void
+shuttle_check_encoding(const char *text, int length)
+{
+	(void) pg_verify_mbstr(GetDatabaseEncoding(), text, length, false);
+}
+
+/* True for kinds whose values are texts in either format. */
+static inline bool
+shuttle_value_is_text(ShuttleValueKind kind)
+{
+	return kind == VALUE_TEXT || kind == VALUE_PRINTED || kind == VALUE_JSONB;
+}
+
 /* How the values of one column are read. */
 typedef struct ShuttleValueReader
 {
@@ -70,7 +90,7 @@ typedef struct ShuttleValueReader
 	bool		is_domain;
 	ShuttleValueKind kind;
 
-	/* texts, and NULLs that a function has to look at */
+	/* texts, also within binary values, and NULLs that functions look at */
 	FmgrInfo	input;
 	Oid			input_parameter;
 

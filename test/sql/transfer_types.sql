@@ -91,6 +91,6 @@ SELECT i AS id, a.v AS a, b.v AS b, c.v AS c, d.v AS d, e.v AS e, f.v AS f, g.v 
 FROM generate_series(1, 20) i LEFT JOIN node.bools a ON a.id = i LEFT JOIN node.int8s b ON b.id = i
 	LEFT JOIN node.float8s c ON c.id = i LEFT JOIN node.numerics d ON d.id = i LEFT JOIN node.dates e ON e.id = i
 	LEFT JOIN node.timestamptzs f ON f.id = i LEFT JOIN node.texts g ON g.id = i LEFT JOIN node.byteas h ON h.id = i
-	LEFT JOIN node.text_arrays j ON j.id = i LEFT JOIN node.uuids k ON k.id = i;
+	LEFT JOIN node.numeric_arrays j ON j.id = i LEFT JOIN node.uuids k ON k.id = i;
 SELECT pair.tables('wide') \g /dev/null
 SELECT pair.transfer('wide');
