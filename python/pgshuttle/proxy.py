@@ -134,6 +134,10 @@ class ProxyControl:
         """Sets the round-trip time, also for what is under way."""
         self.command(f"rtt {rtt_us}")
 
+    def set_rate(self, bytes_per_s: int) -> None:
+        """Sets what each direction of each connection carries in a second; 0: all."""
+        self.command(f"rate {bytes_per_s}")
+
     def reset(self) -> None:
         """Sets all counts to 0."""
         self.command("reset")

@@ -155,6 +155,39 @@ def test_end_travels_with_the_delay(echo_proxy: proxy.Proxy, echo_server: EchoSe
     assert echo_server.nclosed == 1
 
 
+def test_rate(echo_proxy: proxy.Proxy) -> None:
+    with (
+        proxy.open_control(echo_proxy.control_path) as control,
+        connect(echo_proxy.port) as client,
+        connect(echo_proxy.port) as other,
+    ):
+        control.set_rate(20_000)
+        assert control.command("rate") == "ok 20000"
+        start = time.perf_counter()
+        client.sendall(bytes(8_000))
+        ask(other, b"x")
+        other_s = time.perf_counter() - start
+        received = 0
+        while received < 8_000:
+            received += len(client.recv(10_000))
+        elapsed_s = time.perf_counter() - start
+        assert elapsed_s >= 0.35
+        assert other_s < elapsed_s
+        client.sendall(bytes(50_000))
+        control.set_rate(0)
+        while received < 58_000:
+            received += len(client.recv(100_000))
+        assert time.perf_counter() - start < elapsed_s + WAIT_S
+
+
+def test_rate_holds_back_who_sends(echo_proxy: proxy.Proxy) -> None:
+    with proxy.open_control(echo_proxy.control_path) as control, connect(echo_proxy.port) as client:
+        control.set_rate(1000)
+        client.settimeout(0.3)
+        with pytest.raises(TimeoutError):
+            client.sendall(bytes(200_000_000))
+
+
 def test_freeze_and_thaw(echo_proxy: proxy.Proxy) -> None:
     with proxy.open_control(echo_proxy.control_path) as control, connect(echo_proxy.port) as client:
         ask(client, b"x")
@@ -244,7 +277,9 @@ def test_daemon_starts_and_stops(
     assert caught.value.exit_code is ExitCode.NOT_RUNNING
 
 
-@pytest.mark.parametrize("line", ["rtt x", "rtt -1", "drop_after", "drop_after 0", "nonsense", ""])
+@pytest.mark.parametrize(
+    "line", ["rtt x", "rtt -1", "rate x", "drop_after", "drop_after 0", "nonsense", ""]
+)
 def test_bad_commands(echo_proxy: proxy.Proxy, line: str) -> None:
     with proxy.open_control(echo_proxy.control_path) as control:
         with pytest.raises(ToolError):

@@ -79,6 +79,25 @@ run_rtt(Control *control, const char *argument)
 }
 
 static void
+run_rate(Control *control, const char *argument)
+{
+	int64_t		rate;
+
+	if (*argument != '\0')
+	{
+		if (!read_number(argument, INT64_MAX / NS_PER_SECOND, &rate, &argument) ||
+			*argument != '\0')
+		{
+			answer(control, "error: rate takes bytes a second\n");
+			return;
+		}
+		proxy.rate = rate;
+		watch_all_sides();
+	}
+	answer(control, "ok %" PRId64 "\n", proxy.rate);
+}
+
+static void
 print_counts(FILE *out, const Counts *counts)
 {
 	fprintf(out, "\"round_trips\": %" PRIu64
@@ -215,6 +234,7 @@ run_quit(Control *control, const char *argument)
 
 static const Command commands[] = {
 	{"rtt", run_rtt},
+	{"rate", run_rate},
 	{"stats", run_stats},
 	{"reset", run_reset},
 	{"freeze", run_freeze},

@@ -73,6 +73,7 @@ struct Flow
 	Direction	direction;
 	PieceList	pieces;
 	size_t		nbytes_held;
+	int64_t		free_ns;		/* the line is busy until then */
 	bool		read_all;		/* its source has no more to say */
 	bool		finished;		/* its end was handed on, or can't be */
 };
@@ -118,6 +119,7 @@ typedef struct Proxy
 	struct sockaddr_storage target;
 	socklen_t	target_len;
 	int64_t		delay_ns;		/* half of the round-trip time */
+	int64_t		rate;			/* bytes a second, each flow; 0 = no limit */
 	int64_t		timer_ns;		/* what the timer is set to; 0 = not set */
 	bool		frozen;
 	bool		stopping;

@@ -27,6 +27,8 @@
 #include "delay_proxy.h"
 
 #define FLOW_LIMIT_BYTES (64 * 1024 * 1024) /* then we stop reading */
+#define SLOW_FLOW_LIMIT_BYTES (64 * 1024)	/* the same with a rate */
+#define SLICES_PER_SECOND 20	/* in which a rate hands bytes on */
 
 static void flush_flow(Flow *flow);
 static void watch_sides(Link *link);
@@ -38,6 +40,22 @@ now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return now.tv_sec * NS_PER_SECOND + now.tv_nsec;
+}
+
+static size_t
+flow_limit_bytes(void)
+{
+	return proxy.rate > 0 ? SLOW_FLOW_LIMIT_BYTES : FLOW_LIMIT_BYTES;
+}
+
+/* Has its first piece arrived, and is the line free for it? */
+static bool
+can_send(const Flow *flow)
+{
+	const Piece *first = TAILQ_FIRST(&flow->pieces);
+
+	return first != NULL && first->due &&
+		(proxy.rate == 0 || flow->free_ns <= now_ns());
 }
 
 static void
@@ -110,7 +128,6 @@ watch_sides(Link *link)
 		Side	   *side = &link->side[i];
 		Flow	   *from = &link->flow[i];
 		Flow	   *to = &link->flow[1 - i];
-		Piece	   *first = TAILQ_FIRST(&to->pieces);
 		uint32_t	events = 0;
 
 		if (!side->connected)
@@ -118,9 +135,9 @@ watch_sides(Link *link)
 		else
 		{
 			if (!from->read_all && !proxy.frozen &&
-				from->nbytes_held < FLOW_LIMIT_BYTES)
+				from->nbytes_held < flow_limit_bytes())
 				events |= EPOLLIN;
-			if (first != NULL && first->due && !proxy.frozen)
+			if (can_send(to) && !proxy.frozen)
 				events |= EPOLLOUT;
 		}
 		watch_for(&side->watch, events);
@@ -175,7 +192,7 @@ read_side(Side *side)
 {
 	Flow	   *flow = &side->link->flow[side->reads];
 
-	while (!flow->read_all && flow->nbytes_held < FLOW_LIMIT_BYTES)
+	while (!flow->read_all && flow->nbytes_held < flow_limit_bytes())
 	{
 		ssize_t		n = recv(side->watch.fd, proxy.read_buffer, READ_BYTES, 0);
 
@@ -227,6 +244,8 @@ send_piece(Flow *flow, Piece *piece)
 	if (proxy.drop_after >= 0 && proxy.drop_counts[flow->direction] &&
 		nbytes > (size_t) proxy.drop_after)
 		nbytes = proxy.drop_after;
+	if (proxy.rate > 0 && nbytes > (size_t) (proxy.rate / SLICES_PER_SECOND + 1))
+		nbytes = proxy.rate / SLICES_PER_SECOND + 1;
 	n = send(fd, piece->bytes + piece->nsent, nbytes, MSG_NOSIGNAL);
 	if (n < 0)
 	{
@@ -235,6 +254,8 @@ send_piece(Flow *flow, Piece *piece)
 		return false;
 	}
 	piece->nsent += n;
+	if (proxy.rate > 0)
+		flow->free_ns = now_ns() + n * NS_PER_SECOND / proxy.rate;
 	if (count_delivered(flow, n) || piece->nsent < piece->nbytes)
 		return false;
 	flow->nbytes_held -= piece->nbytes;
@@ -243,7 +264,8 @@ send_piece(Flow *flow, Piece *piece)
 	return true;
 }
 
-/* Hands on the pieces that are due, as far as the other side takes them. */
+/* Hands on the pieces that are due, as far as the other side takes them, and
+ * the rate allows. */
 static void
 flush_flow(Flow *flow)
 {
@@ -252,9 +274,9 @@ flush_flow(Flow *flow)
 
 	if (link->side[1 - flow->direction].connected && !proxy.frozen)
 	{
-		while (!link->closed &&
-			   (piece = TAILQ_FIRST(&flow->pieces)) != NULL && piece->due)
+		while (!link->closed && can_send(flow))
 		{
+			piece = TAILQ_FIRST(&flow->pieces);
 			if (!send_piece(flow, piece))
 				break;
 		}
@@ -277,24 +299,61 @@ set_timer(int64_t when_ns)
 	proxy.timer_ns = when_ns;
 }
 
+/*
+ * Goes on with the flows whose line is free again.  Returns when the next one
+ * will be; 0: none waits for that.
+ */
+static int64_t
+flush_slow_flows(void)
+{
+	Link	   *link;
+	Link	   *next_link;
+	int64_t		next_ns = 0;
+
+	for (link = TAILQ_FIRST(&proxy.links); link != NULL; link = next_link)
+	{
+		next_link = TAILQ_NEXT(link, in_links);
+		for (int i = UP; i <= DOWN && !link->closed; i++)
+		{
+			Flow	   *flow = &link->flow[i];
+			Piece	   *first;
+
+			flush_flow(flow);
+			first = link->closed ? NULL : TAILQ_FIRST(&flow->pieces);
+			if (first != NULL && first->due && flow->free_ns > now_ns() &&
+				(next_ns == 0 || flow->free_ns < next_ns))
+				next_ns = flow->free_ns;
+		}
+	}
+	return next_ns;
+}
+
 /* Hands on all pieces whose time has come; sets the timer for the next. */
 void
 release_due_pieces(void)
 {
 	Piece	   *piece;
+	int64_t		next_ns = 0;
 
 	while (!proxy.frozen && (piece = TAILQ_FIRST(&proxy.waiting)) != NULL)
 	{
 		if (piece->arrived_ns + proxy.delay_ns > now_ns())
 		{
-			set_timer(piece->arrived_ns + proxy.delay_ns);
-			return;
+			next_ns = piece->arrived_ns + proxy.delay_ns;
+			break;
 		}
 		TAILQ_REMOVE(&proxy.waiting, piece, in_waiting);
 		piece->due = true;
 		flush_flow(piece->flow);
 	}
-	set_timer(0);
+	if (proxy.rate > 0 && !proxy.frozen)
+	{
+		int64_t		free_ns = flush_slow_flows();
+
+		if (free_ns > 0 && (next_ns == 0 || free_ns < next_ns))
+			next_ns = free_ns;
+	}
+	set_timer(next_ns);
 }
 
 static void

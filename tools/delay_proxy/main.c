@@ -8,7 +8,8 @@
  * client).  Whatever one read() returns is a piece; it is handed on half a
  * round-trip time after it was read.  Pieces wait side by side, as packets
  * on a long wire do: a piece is never delayed by the delay of an earlier
- * one, and there is no limit to the throughput.
+ * one, and there is no limit to the throughput, unless a rate is set: then
+ * each flow hands on so many bytes a second, and its source is held back.
  *
  * A round trip is a change of direction, seen at the client's side: a piece
  * from the client opens a new one only if bytes were delivered to that
