@@ -22,19 +22,21 @@
 #include "base/shuttle_compat.h"
 #include "storage/storage_internal.h"
 
-/* For nodes that are gone without a word; options come behind and win. */
-static const char *const default_options[][2] = {
-	{"connect_timeout", "30"},
-	{"keepalives_idle", "30"},
-	{"keepalives_interval", "10"},
-	{"keepalives_count", "3"},
-	{"tcp_user_timeout", "30000"},
-};
+/* For nodes that are gone without a word, where options say nothing else:
+ * together half a minute. */
+#define CONNECT_TIMEOUT_S 30
+#define KEEPALIVES_IDLE_S 15
+#define KEEPALIVES_INTERVAL_S 5
+#define KEEPALIVES_COUNT 3
+
+#define MOST_SECONDS 32767		/* the kernel takes no more */
 
 static bool is_libpq_option(const char *name);
 static void add_option(ConnectOptions *options, const char *name,
 					   const char *value);
 static void add_list(ConnectOptions *options, List *definitions);
+static void add_peer_limits(ConnectOptions *options, ShuttleNode *node,
+							bool sends_ahead);
 static const char *find_option(const ConnectOptions *options, const char *name);
 static bool is_pooled(List *definitions);
 static bool find_switch(List *definitions, const char *name, bool otherwise);
@@ -43,13 +45,13 @@ static bool used_own_credentials(const ShuttleNode *node);
 static void check_password(const ShuttleNode *node, Oid userid);
 
 ConnectOptions *
-shuttle_connect_options(ShuttleNode *node, Oid userid)
+shuttle_connect_options(ShuttleNode *node, Oid userid, bool sends_ahead)
 {
 	ForeignServer *server = GetForeignServer(node->key.serverid);
 	UserMapping *mapping = GetUserMapping(userid, server->serverid);
 	ConnectOptions *options = palloc0_object(ConnectOptions);
 	int			most = list_length(server->options) +
-		list_length(mapping->options) + lengthof(default_options) + 16;
+		list_length(mapping->options) + 16;
 	const char *host;
 	const char *hostaddr;
 	const char *port;
@@ -57,10 +59,9 @@ shuttle_connect_options(ShuttleNode *node, Oid userid)
 
 	options->keywords = palloc0_array(const char *, most);
 	options->values = palloc0_array(const char *, most);
-	for (int i = 0; i < lengthof(default_options); i++)
-		add_option(options, default_options[i][0], default_options[i][1]);
 	add_list(options, server->options);
 	add_list(options, mapping->options);
+	add_peer_limits(options, node, sends_ahead);
 	add_option(options, "application_name",
 			   shuttle_session_name_begin(node, find_option(options, "application_name")));
 	add_option(options, "client_encoding", GetDatabaseEncodingName());
@@ -89,7 +90,6 @@ shuttle_connect_options(ShuttleNode *node, Oid userid)
 		if (port != NULL)
 			add_option(options, "port", port);
 	}
-	options->connect_timeout_s = atoi(find_option(options, "connect_timeout"));
 	return options;
 }
 
@@ -148,6 +148,59 @@ add_list(ConnectOptions *options, List *definitions)
 		if (is_libpq_option(definition->defname))
 			add_option(options, definition->defname, defGetString(definition));
 	}
+}
+
+/* The number of an option that is there; adds it where it is not. */
+static int
+number_option(ConnectOptions *options, const char *name, int otherwise)
+{
+	const char *value = find_option(options, name);
+
+	if (value != NULL)
+		return Max(0, Min(atoi(value), MOST_SECONDS));
+	add_option(options, name, psprintf("%d", otherwise));
+	return otherwise;
+}
+
+/*
+ * How long a host may be silent.  The kernel's keep-alives see to a connection
+ * on which nothing is under way.  What was sent and not acknowledged is for
+ * tcp_user_timeout, but that also ends a connection whose node does not read
+ * for so long, because it is busy with what was sent before.  So only options
+ * set it; peer.c sees to it otherwise.
+ */
+static void
+add_peer_limits(ConnectOptions *options, ShuttleNode *node, bool sends_ahead)
+{
+	const char *user_timeout = find_option(options, "tcp_user_timeout");
+	int			user_timeout_s = user_timeout != NULL ? atoi(user_timeout) / 1000 : 0;
+	PeerLimits *peer = &node->peer;
+	int			idle_s = KEEPALIVES_IDLE_S;
+	int			interval_s = KEEPALIVES_INTERVAL_S;
+	int			silence_s;
+
+	/* The kernel looks at it when a keep-alive is due. */
+	if (user_timeout_s > 0)
+	{
+		idle_s = Max(1, Min(idle_s, user_timeout_s / 2));
+		interval_s = Max(1, Min(interval_s, user_timeout_s / 4));
+	}
+	peer->keepalives_idle_s = number_option(options, "keepalives_idle", idle_s);
+	peer->keepalives_interval_s =
+		number_option(options, "keepalives_interval", interval_s);
+	peer->keepalives_count =
+		number_option(options, "keepalives_count", KEEPALIVES_COUNT);
+	options->connect_timeout_s =
+		number_option(options, "connect_timeout", CONNECT_TIMEOUT_S);
+
+	silence_s = (int) Min((double) MOST_SECONDS,
+						  peer->keepalives_idle_s +
+						  (double) peer->keepalives_interval_s * peer->keepalives_count);
+	if (silence_s <= 0)
+		silence_s = KEEPALIVES_IDLE_S + KEEPALIVES_INTERVAL_S * KEEPALIVES_COUNT;
+	peer->silence_limit_ms = sends_ahead && user_timeout == NULL ? silence_s * 1000 : 0;
+	if (!sends_ahead)
+		(void) number_option(options, "tcp_user_timeout", silence_s * 1000);
 }
 
 static const char *

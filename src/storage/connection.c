@@ -234,7 +234,7 @@ shuttle_connection_start(ShuttleNode *node)
 
 	Assert(node->state == NODE_CLOSED);
 	name_node(node);
-	options = shuttle_connect_options(node, node->userid);
+	options = shuttle_connect_options(node, node->userid, true);
 	node->invalidated = false;
 	node->used_password = false;
 	node->server_hash =
@@ -262,6 +262,7 @@ shuttle_connection_start(ShuttleNode *node)
 	}
 	PQsetNoticeReceiver(node->conn, shuttle_notice_receive, node);
 	node->farewell[0] = '\0';
+	node->peer.silent_since = 0;
 	node->state = NODE_CONNECTING;
 	node->polling = PGRES_POLLING_WRITING;
 	node->readable = false;

@@ -254,23 +254,34 @@ shuttle_pipeline_settings(ShuttleNode *node)
 	node->unsynced = unsynced;
 }
 
-/* Values travel as these make them, and names are found in pg_catalog. */
-#define SETTINGS_SQL(is_local) \
+/*
+ * Values travel as these make them, and names are found in pg_catalog.
+ * more: further rows, as VALUES has them; behind: a UNION with others.
+ */
+#define SETTINGS_SQL(is_local, more, behind) \
 	"SELECT pg_catalog.set_config(name, value, " is_local ")" \
-	" FROM (VALUES" \
+	" FROM (VALUES" more \
 	" ('search_path', 'pg_catalog')," \
 	" ('TimeZone', 'GMT')," \
 	" ('DateStyle', 'ISO')," \
 	" ('IntervalStyle', 'postgres')," \
 	" ('extra_float_digits', '3')," \
-	" ('cursor_tuple_fraction', '1'))" \
+	" ('cursor_tuple_fraction', '1')" behind ")" \
 	" AS settings (name, value)"
 
+/* Other platforms may refuse the last one, and the transaction would fail. */
 void
 shuttle_pipeline_add_local_settings(ShuttleNode *node)
 {
-	if (node->pooled)
-		shuttle_pipeline_add(node, COMMAND_CONTROL, SETTINGS_SQL("true"));
+	if (!node->pooled)
+		return;
+	if (PQserverVersion(node->conn) < 140000)
+		shuttle_pipeline_add(node, COMMAND_CONTROL, SETTINGS_SQL("true", "", ""));
+	else
+		shuttle_pipeline_add(node, COMMAND_CONTROL,
+							 SETTINGS_SQL("true", "",
+										  " UNION ALL SELECT 'client_connection_check_interval', '2s'"
+										  " WHERE pg_catalog.version() ~ 'linux'"));
 }
 
 /*
@@ -294,14 +305,24 @@ shuttle_pipeline_add_local_setting(ShuttleNode *node, const char *name,
 /*
  * One statement, in a packet of its own: inside a transaction it would be
  * undone by a ROLLBACK.  A session of a pool is others' as well, and is left as
- * it is.
+ * it is.  The node is to find out as soon as we do that the other end is gone:
+ * a transaction of ours that is idle there keeps its locks until then.
  */
 void
 shuttle_pipeline_add_settings(ShuttleNode *node)
 {
+	char		sql[1024];
+
 	if (node->pooled)
 		return;
-	shuttle_pipeline_add(node, COMMAND_SETTINGS, SETTINGS_SQL("false"))->ignore_error = true;
+	snprintf(sql, sizeof(sql),
+			 SETTINGS_SQL("false",
+						  " ('tcp_keepalives_idle', '%d'),"
+						  " ('tcp_keepalives_interval', '%d'),"
+						  " ('tcp_keepalives_count', '%d'),", ""),
+			 node->peer.keepalives_idle_s, node->peer.keepalives_interval_s,
+			 node->peer.keepalives_count);
+	shuttle_pipeline_add(node, COMMAND_SETTINGS, sql)->ignore_error = true;
 	shuttle_pipeline_add(node, COMMAND_SYNC, NULL);
 	if (PQserverVersion(node->conn) >= 140000)
 	{

@@ -131,7 +131,7 @@ start(Run *run, Oid userid)
 	node->userid = userid;
 	initStringInfo(&run->rows);
 	error_context_stack = &context;
-	options = shuttle_connect_options(node, userid);
+	options = shuttle_connect_options(node, userid, false);
 	error_context_stack = context.previous;
 	if (!AcquireExternalFD())
 	{

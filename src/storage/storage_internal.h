@@ -109,6 +109,18 @@ typedef struct RoundTrip
 	double		told_ms;		/* to other sessions */
 } RoundTrip;
 
+/* How a host that is gone without a word is found (connect_options.c, peer.c). */
+typedef struct PeerLimits
+{
+	int			keepalives_idle_s;	/* as both ends are told */
+	int			keepalives_interval_s;
+	int			keepalives_count;
+	int			silence_limit_ms;	/* for what was sent and not acknowledged;
+									 * 0: the kernel sees to it */
+	TimestampTz next_look;
+	TimestampTz silent_since;	/* 0: it is not */
+} PeerLimits;
+
 struct ShuttleNode
 {
 	dlist_node	link;			/* in shuttle_nodes */
@@ -122,6 +134,7 @@ struct ShuttleNode
 	PGconn	   *conn;
 	PostgresPollingStatusType polling;	/* what PQconnectPoll waits for */
 	TimestampTz connect_deadline;	/* 0: none */
+	PeerLimits	peer;
 	bool		keep;			/* option keep_connections */
 	bool		pooled;			/* each transaction may have another session */
 	bool		needs_password; /* option password_required */
@@ -426,9 +439,11 @@ typedef struct ConnectOptions
 /*
  * Collects libpq's options of the node's server and mapping, and fills the
  * flags of the node that come from options.  Names of hosts are resolved.
+ * sends_ahead: messages may be sent while the node is busy with others.
  * Errors: password rule (2F003), as postgres_fdw.
  */
-extern ConnectOptions *shuttle_connect_options(ShuttleNode *node, Oid userid);
+extern ConnectOptions *shuttle_connect_options(ShuttleNode *node, Oid userid,
+											   bool sends_ahead);
 
 /* Checks a new connection by the password rule; false: not allowed. */
 extern bool shuttle_connect_allowed(const ShuttleNode *node);
@@ -653,6 +668,15 @@ extern int	shuttle_poll(ShuttleWaitEvent event, struct pollfd *sockets,
 
 /* A socket was opened, replaced or closed. */
 extern void shuttle_wait_set_changed(void);
+
+/* ---- peer.c */
+
+/* The longest wait until one has to look at the node's host; -1: no limit. */
+extern long shuttle_peer_wait_ms(const ShuttleNode *node);
+
+/* Gives up a connection whose host has not answered for too long; looks now
+ * and then only.  Never raises. */
+extern void shuttle_peer_look(ShuttleNode *node, TimestampTz now);
 
 /* ---- cancel.c */
 

@@ -30,6 +30,7 @@ static void make_set(void);
 static void update_set(void);
 static uint32 wanted_events(ShuttleNode *node);
 static long wait_limit_ms(void);
+static void look_at_peers(void);
 static void wait_once(ShuttleNode *node, ShuttleWaitEvent event);
 
 void
@@ -135,6 +136,7 @@ wait_once(ShuttleNode *node, ShuttleWaitEvent event)
 				 (events[i].events & WL_SOCKET_READABLE))
 			ready->readable = true;
 	}
+	look_at_peers();
 }
 
 int
@@ -225,26 +227,47 @@ wanted_events(ShuttleNode *node)
 		(node->flush_pending ? WL_SOCKET_WRITEABLE : 0);
 }
 
-/* Until the first connect runs out of time; -1: no limit but a cancel. */
+/* How long a node can be left alone; -1: no limit but a cancel. */
+static long
+node_limit_ms(const ShuttleNode *node)
+{
+	if (node->state == NODE_READY)
+		return shuttle_peer_wait_ms(node);
+	if (node->state != NODE_CONNECTING || node->connect_deadline == 0)
+		return -1;
+	return TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
+										   node->connect_deadline);
+}
+
+/* Until the first connect runs out of time, or a host has to be looked at. */
 static long
 wait_limit_ms(void)
 {
-	TimestampTz now = 0;
 	long		limit_ms = -1;
 	dlist_iter	iter;
 
 	dlist_foreach(iter, &shuttle_nodes)
 	{
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
-		long		rest_ms;
+		long		rest_ms = node_limit_ms(node);
 
-		if (node->state != NODE_CONNECTING || node->connect_deadline == 0)
-			continue;
-		if (now == 0)
-			now = GetCurrentTimestamp();
-		rest_ms = TimestampDifferenceMilliseconds(now, node->connect_deadline);
-		if (limit_ms < 0 || rest_ms < limit_ms)
+		if (rest_ms >= 0 && (limit_ms < 0 || rest_ms < limit_ms))
 			limit_ms = rest_ms;
 	}
 	return limit_ms;
+}
+
+static void
+look_at_peers(void)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		if (node->state == NODE_READY)
+			shuttle_peer_look(node, now);
+	}
 }

@@ -1,7 +1,7 @@
 # A query node and a storage node with a proxy between them, statements that can
 # be met in any state, and what has to hold after each fault.
 #
-#   my $faults = ShuttleFaults->new;
+#   my $faults = ShuttleFaults->new;         # cable => a ShuttleCable in place of the proxy
 #   my $session = $faults->session;          # on the query node
 #   $faults->{far}, {node}                   # the two servers
 #   $faults->{proxy}                         # between them (ShuttleProxy)
@@ -83,10 +83,10 @@ sub reach
 	my ($before, $statement) = @{ $states{$state} };
 	my ($out, $err) = $session->run($before);
 	is($err, '', "$label: begins");
-	$self->{proxy}->answered;
+	$self->{proxy}->answered if $self->{proxy};
 	$session->send($statement);
 	ok($self->waits('PgSleep'), "$label: is there");
-	cmp_ok($self->{proxy}->answered, '>', 100000, "$label: half of it") if $state =~ /half/;
+	cmp_ok($self->{proxy}->answered, '>', 100000, "$label: half of it") if $state =~ /half/ && $self->{proxy};
 	return;
 }
 
@@ -97,13 +97,23 @@ sub new
 	$self->{far} = PostgreSQL::Test::Cluster->new('far');
 	$self->{far}->init;
 	$self->{far}->append_conf('postgresql.conf', $options{far_conf} // '');
-	$self->{far}->start;
+	if (my $cable = $options{cable})
+	{
+		$cable->attach($self->{far});
+		$cable->start($self->{far});
+		@$self{qw(address port)} = ($cable->address, $self->{far}->port);
+	}
+	else
+	{
+		$self->{far}->start;
+		$self->{proxy} = ShuttleProxy->new($self->{far});
+		@$self{qw(address port)} = ('127.0.0.1', $self->{proxy}->port);
+	}
 	$self->{node} = PostgreSQL::Test::Cluster->new('main');
 	$self->{node}->init;
 	$self->{node}->append_conf('postgresql.conf',
 		"session_preload_libraries = 'pg_shuttle'\njit = off\n" . ($options{conf} // ''));
 	$self->{node}->start;
-	$self->{proxy} = ShuttleProxy->new($self->{far});
 	$self->make_tables;
 	return $self;
 }
@@ -111,14 +121,14 @@ sub new
 sub make_tables
 {
 	my $self = shift;
-	my $port = $self->{proxy}->port;
+	my ($address, $port) = @$self{qw(address port)};
 	my $node = $self->{node};
 	my $user = $node->safe_psql('postgres', 'SELECT current_user');
 	$self->{far}->safe_psql('postgres', $far_schema);
 	$node->safe_psql('postgres', qq{
 		CREATE EXTENSION pg_shuttle CASCADE;
 		CREATE SERVER far FOREIGN DATA WRAPPER shuttle
-			OPTIONS (host '127.0.0.1', port '$port', dbname 'postgres' $self->{options});
+			OPTIONS (host '$address', port '$port', dbname 'postgres' $self->{options});
 		CREATE USER MAPPING FOR CURRENT_USER SERVER far OPTIONS (user '$user');
 		CREATE SCHEMA f;
 		IMPORT FOREIGN SCHEMA node FROM SERVER far INTO f;
