@@ -342,27 +342,27 @@ set_timeouts(ShuttleNode *node)
 {
 	TimestampTz deadline = get_timeout_active(STATEMENT_TIMEOUT) ?
 		get_timeout_finish_time(STATEMENT_TIMEOUT) : 0;
-	char text[	32];
+	char		value[32];
 
 	if (deadline != node->timeout_deadline)
 	{
-		snprintf(text, sizeof(text), "%ld", TIMEOUT_GRACE_MS +
+		snprintf(value, sizeof(value), "%ld", TIMEOUT_GRACE_MS +
 				 TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline));
 		if (deadline == 0)
 			shuttle_pipeline_add(node, COMMAND_CONTROL,
 								 "SET LOCAL statement_timeout TO DEFAULT");
 		else
-			shuttle_pipeline_add_local_setting(node, "statement_timeout", text);
+			shuttle_pipeline_add_local_setting(node, "statement_timeout", value);
 		node->timeout_deadline = deadline;
 	}
 	if (LockTimeout != node->lock_timeout)
 	{
-		snprintf(text, sizeof(text), "%d", LockTimeout);
+		snprintf(value, sizeof(value), "%d", LockTimeout);
 		if (LockTimeout == 0)
 			shuttle_pipeline_add(node, COMMAND_CONTROL,
 								 "SET LOCAL lock_timeout TO DEFAULT");
 		else
-			shuttle_pipeline_add_local_setting(node, "lock_timeout", text);
+			shuttle_pipeline_add_local_setting(node, "lock_timeout", value);
 		node->lock_timeout = LockTimeout;
 	}
 }
