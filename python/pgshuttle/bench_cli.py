@@ -19,6 +19,8 @@ from pgshuttle import (
     cpu_report,
     demo,
     places,
+    transfer,
+    transfer_report,
 )
 from pgshuttle.errors import ExitCode
 from pgshuttle.state import Cluster
@@ -143,6 +145,33 @@ def run_cpu(
     out.print(f"Measured in {found.elapsed_s:g} s on {found.server['version']}.")
     out.print(f"Results: {json_path}\nFigure:  {json_path.with_suffix('.png')}")
     if check and not cpu_report.is_kept(found):
+        raise typer.Exit(ExitCode.CLAIM_FAILED)
+
+
+@app.command("transfer")
+def run_transfer(
+    ctx: typer.Context,
+    nrows: Annotated[int, typer.Option("--rows", min=1, help="Rows of the table.")] = 1_000_000,
+    nrounds: Annotated[int, typer.Option("--rounds", min=1)] = transfer.NROUNDS,
+    directory: DirOption = None,
+    pg: PgOption = None,
+    results_dir: ResultsOption = Path("bench-results"),
+    keep: KeepOption = False,
+    check: CheckOption = False,
+) -> None:
+    """Times how fast many rows come: ours, stock postgres_fdw, COPY by psql."""
+    out: Console = ctx.obj.out
+    err: Console = ctx.obj.err
+    place = find_place(directory, pg, results_dir, keep=keep)
+    with err.status("starting") as progress, run_cluster(place, progress) as running:
+        found = transfer.run_transfer(running, nrows, nrounds, progress.update)
+    json_path = place.results_dir / "transfer.json"
+    transfer_report.save_transfer(found, json_path)
+    transfer_report.draw_transfer(json_path, json_path.with_suffix(".png"))
+    out.print(transfer_report.make_transfer_table(found))
+    out.print(f"Measured in {found.elapsed_s:g} s on {found.server['version']}.")
+    out.print(f"Results: {json_path}\nFigure:  {json_path.with_suffix('.png')}")
+    if check and not transfer_report.is_kept(found):
         raise typer.Exit(ExitCode.CLAIM_FAILED)
 
 
