@@ -25,12 +25,14 @@
 #include "nodes/makefuncs.h"
 #include "optimizer/pathnode.h"
 #include "parser/parse_node.h"
+#include "pgstat.h"
 #include "storage/buffile.h"
 #include "storage/latch.h"
 #include "storage/lock.h"
 #include "storage/proc.h"
 #include "tcop/tcopprot.h"
 #include "utils/memutils.h"
+#include "utils/relcache.h"
 #include "utils/syscache.h"
 #include "utils/wait_event.h"
 
@@ -47,6 +49,10 @@
 #if !defined(ENABLE_GSS) || __has_include(<gssapi/gssapi.h>) || __has_include(<gssapi.h>)
 #define SHUTTLE_HAS_PORT
 #include "libpq/libpq-be.h"
+#endif
+
+#if PG_VERSION_NUM >= 170000
+#include "utils/injection_point.h"
 #endif
 
 #if PG_VERSION_NUM < 160000
@@ -247,6 +253,17 @@ shuttle_project_returning(EState *estate, ResultRelInfo *target,
 #define ATTRIBUTE_GENERATED_VIRTUAL 'v'
 #endif
 
+/* The index of a table's primary key; 18 tells deferrable ones apart. */
+static inline Oid
+shuttle_primary_key(Relation rel)
+{
+#if PG_VERSION_NUM >= 180000
+	return RelationGetPrimaryKeyIndex(rel, false);
+#else
+	return RelationGetPrimaryKeyIndex(rel);
+#endif
+}
+
 /* ---- changed in 17 */
 
 /* The locale of a database that is not of libc's. */
@@ -326,6 +343,16 @@ initReadOnlyStringInfo(StringInfo string, char *data, int length)
 	string->maxlen = 0;
 	string->cursor = 0;
 }
+#endif
+
+/* A point of core's kind, at which a test can stop; servers have them since 17,
+ * where they are built so, and 18 gave them an argument. */
+#if PG_VERSION_NUM >= 180000
+#define shuttle_injection_point(name) INJECTION_POINT(name, NULL)
+#elif PG_VERSION_NUM >= 170000
+#define shuttle_injection_point(name) INJECTION_POINT(name)
+#else
+#define shuttle_injection_point(name) ((void) 0)
 #endif
 
 /* The number of the current transaction in its session; 17 moved it. */
@@ -420,6 +447,17 @@ shuttle_analyze_table(Oid relid)
 	vacuum(tables, &params, NULL, CurrentMemoryContext, false);
 #else
 	vacuum(tables, &params, NULL, false);
+#endif
+}
+
+/* The table that a session counts written rows of; 16 renamed it. */
+static inline Oid
+shuttle_counted_table(const PgStat_TableStatus *status)
+{
+#if PG_VERSION_NUM >= 160000
+	return status->id;
+#else
+	return status->t_id;
 #endif
 }
 

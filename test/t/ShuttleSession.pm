@@ -3,7 +3,7 @@
 #   my $session = ShuttleSession->new($node, 'postgres');
 #   my ($out, $err) = $session->run('SELECT 1;');    # to its end
 #   $session->send('SELECT pg_sleep(60);');          # begins it
-#   ($out, $err) = $session->result;                 # waits for its end
+#   ($out, $err) = $session->result;                 # waits for its end, 60 s at most
 #   $session->seconds;        # how long that took, from send() on
 #   $session->pid;            # of the server process
 #   $session->poll($query, $seconds);    # until the query returns t; false: never
@@ -56,14 +56,14 @@ sub send
 # Ends early, with what was printed, where the session does.
 sub result
 {
-	my $self = shift;
+	my ($self, $seconds) = @_;
 	my $mark = "=end $self->{number}=\n";
 	my %text = (out => '', err => '');
 	my $select = IO::Select->new($self->{out}, $self->{err});
-	my $deadline = time() + $most_seconds;
+	my $deadline = time() + ($seconds // $most_seconds);
 	until ($text{out} =~ /$mark/ && $text{err} =~ /$mark/)
 	{
-		die "no answer in $most_seconds s: $text{out}$text{err}" if time() > $deadline;
+		die "no answer in time: $text{out}$text{err}" if time() > $deadline;
 		for my $handle ($select->can_read(0.5))
 		{
 			my $name = $handle == $self->{out} ? 'out' : 'err';

@@ -1,0 +1,25 @@
+/*-------------------------------------------------------------------------
+ * shuttle_points.h
+ *	  Named points at which crash tests stop a session.
+ *
+ * Servers built with injection points have core's, named "shuttle-<name>".
+ * Builds with TEST_POINTS=1 have our own: a session that comes to a point
+ * waits there while the file shuttle-<name> is in the data directory, and
+ * says so by a file shuttle-<name>.<pid>.  Elsewhere a point is nothing.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_POINTS_H
+#define SHUTTLE_POINTS_H
+
+#include "base/shuttle_compat.h"
+
+#ifdef SHUTTLE_TEST_POINTS
+#define SHUTTLE_POINT(name) shuttle_point_wait("shuttle-" name)
+
+/* Waits while there is such a file; neither allocates nor raises. */
+extern void shuttle_point_wait(const char *name);
+#else
+#define SHUTTLE_POINT(name) shuttle_injection_point("shuttle-" name)
+#endif
+
+#endif							/* SHUTTLE_POINTS_H */
