@@ -108,6 +108,10 @@ CREATE FUNCTION shuttle.node_counts(
 	OUT errors pg_catalog.int8,
 	OUT connects pg_catalog.int8,
 	OUT reconnects pg_catalog.int8,
+	OUT prepares pg_catalog.int8,
+	OUT commits pg_catalog.int8,
+	OUT rollbacks pg_catalog.int8,
+	OUT recoveries pg_catalog.int8,
 	OUT since pg_catalog.timestamptz)
 RETURNS SETOF pg_catalog.record
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED
@@ -127,6 +131,10 @@ SELECT server.srvname AS server,
 	COALESCE(counts.errors, 0) AS errors,
 	COALESCE(counts.connects, 0) AS connects,
 	COALESCE(counts.reconnects, 0) AS reconnects,
+	COALESCE(counts.prepares, 0) AS prepares,
+	COALESCE(counts.commits, 0) AS commits,
+	COALESCE(counts.rollbacks, 0) AS rollbacks,
+	COALESCE(counts.recoveries, 0) AS recoveries,
 	counts.since
 FROM pg_catalog.pg_foreign_server AS server
 	JOIN pg_catalog.pg_foreign_data_wrapper AS wrapper
@@ -195,3 +203,104 @@ AS 'MODULE_PATHNAME', 'shuttle_analyze';
 
 COMMENT ON FUNCTION shuttle.analyze(pg_catalog.name) IS
 'analyzes foreign tables of the wrapper shuttle, in one schema or in all, asking all nodes at once; returns what became of each';
+
+-- -------------------------------------------- commits over several servers
+
+-- Both are of this very cluster, and are never dumped.
+CREATE TABLE shuttle.identity (
+	cluster pg_catalog.text PRIMARY KEY,
+	system_identifier pg_catalog.int8 NOT NULL,
+	timeline pg_catalog.int8 NOT NULL);
+
+COMMENT ON TABLE shuttle.identity IS
+'the number by which storage nodes know this cluster, and the server that it was made for';
+
+CREATE TABLE shuttle.commit_records (
+	name pg_catalog.text COLLATE "C" PRIMARY KEY,
+	servers pg_catalog.oid[] NOT NULL,
+	since pg_catalog.timestamptz NOT NULL);
+
+COMMENT ON TABLE shuttle.commit_records IS
+'transactions that have committed, and that storage nodes may still hold prepared';
+
+REVOKE ALL ON shuttle.identity, shuttle.commit_records FROM PUBLIC;
+
+CREATE FUNCTION shuttle.server_identity(
+	OUT system_identifier pg_catalog.int8,
+	OUT timeline pg_catalog.int8)
+RETURNS pg_catalog.record
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'shuttle_server_identity';
+
+COMMENT ON FUNCTION shuttle.server_identity() IS
+'what tells this server from its standbys and copies';
+
+REVOKE ALL ON FUNCTION shuttle.server_identity() FROM PUBLIC;
+
+INSERT INTO shuttle.identity
+SELECT pg_catalog.replace(pg_catalog.gen_random_uuid()::pg_catalog.text, '-', ''), own.system_identifier, own.timeline
+FROM shuttle.server_identity() AS own;
+
+CREATE FUNCTION shuttle.confirm_identity()
+RETURNS pg_catalog.void
+LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE
+SET search_path = pg_catalog
+AS $$
+	UPDATE shuttle.identity
+	SET system_identifier = own.system_identifier, timeline = own.timeline
+	FROM shuttle.server_identity() AS own;
+$$;
+
+COMMENT ON FUNCTION shuttle.confirm_identity() IS
+'says that this server, a promoted standby or a restored backup, takes the place of the one that it is a copy of';
+
+CREATE FUNCTION shuttle.new_identity()
+RETURNS pg_catalog.void
+LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE
+SET search_path = pg_catalog
+AS $$
+	DELETE FROM shuttle.commit_records;
+	UPDATE shuttle.identity
+	SET cluster = replace(gen_random_uuid()::text, '-', ''),
+		system_identifier = own.system_identifier, timeline = own.timeline
+	FROM shuttle.server_identity() AS own;
+$$;
+
+COMMENT ON FUNCTION shuttle.new_identity() IS
+'says that this server is a copy which goes on beside the one that it was copied from';
+
+REVOKE ALL ON FUNCTION shuttle.confirm_identity(), shuttle.new_identity() FROM PUBLIC;
+
+CREATE FUNCTION shuttle.recover(
+	OUT server pg_catalog.name,
+	OUT committed pg_catalog.int4,
+	OUT rolled_back pg_catalog.int4,
+	OUT unfinished pg_catalog.int4,
+	OUT error pg_catalog.text)
+RETURNS SETOF pg_catalog.record
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_recover';
+
+COMMENT ON FUNCTION shuttle.recover() IS
+'finishes transactions that storage nodes hold prepared and nobody works on; returns what was done on each';
+
+CREATE FUNCTION shuttle.prepared_transactions(
+	OUT server pg_catalog.name,
+	OUT transaction pg_catalog.text,
+	OUT owner pg_catalog.text,
+	OUT since pg_catalog.timestamptz,
+	OUT state pg_catalog.text)
+RETURNS SETOF pg_catalog.record
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_prepared_transactions';
+
+COMMENT ON FUNCTION shuttle.prepared_transactions() IS
+'asks storage nodes what they hold prepared; read the view shuttle.transactions';
+
+CREATE VIEW shuttle.transactions AS
+SELECT * FROM shuttle.prepared_transactions();
+
+COMMENT ON VIEW shuttle.transactions IS
+'transactions that storage nodes hold prepared, since when, and what becomes of them';
+
+REVOKE ALL ON FUNCTION shuttle.recover(), shuttle.prepared_transactions() FROM PUBLIC;

@@ -11,7 +11,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-ENTRY_POINTS = {"Pg_magic_func", "_PG_init"}
+# Background workers are found by name, too.
+ENTRY_POINTS = {
+    "Pg_magic_func",
+    "_PG_init",
+    "shuttle_recovery_main",
+    "shuttle_recovery_look_main",
+}
 INFO = "pg_finfo_"
 SQL_SYMBOL = re.compile(r"'MODULE_PATHNAME'\s*,\s*'(\w+)'", re.IGNORECASE)
 

@@ -85,7 +85,13 @@ def create_cluster(options: ClusterOptions, on_step: OnStep) -> Cluster:
         check_extension(build)
     directory = options.directory
     socket_dir = places.make_socket_dir(directory)
-    preload = {"shared_preload_libraries": builds.EXTENSION} if options.with_extension else {}
+    preload: dict[str, str] = {}
+    if options.with_extension:
+        # Its worker's questions to nodes would be counted with those of benchmarks.
+        preload = {
+            "shared_preload_libraries": builds.EXTENSION,
+            "shuttle.recovery_interval": "0",
+        }
     names = ["query", *(f"node{number}" for number in range(1, options.nnodes + 1))]
     made: list[servers.Server] = []
     try:

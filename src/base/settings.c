@@ -30,6 +30,7 @@ typedef struct NumberDefinition
 	int			min;
 	int			max;
 	int			flags;
+	GucContext	context;		/* 0: PGC_USERSET */
 } NumberDefinition;
 
 ShuttleSettings shuttle_settings;
@@ -186,6 +187,25 @@ static const NumberDefinition numbers[] = {
 		.max = INT_MAX / 1000,
 		.flags = GUC_UNIT_S,
 	},
+	{
+		.name = "shuttle.commit_wait",
+		.help = "Sets the longest wait for storage nodes to commit what they have prepared; recovery does the rest.",
+		.value = &shuttle_settings.commit_wait_ms,
+		.initial = 5000,
+		.min = 0,
+		.max = INT_MAX,
+		.flags = GUC_UNIT_MS,
+	},
+	{
+		.name = "shuttle.recovery_interval",
+		.help = "Sets how often prepared transactions that were left behind are looked for; 0 turns that off.",
+		.value = &shuttle_settings.recovery_interval_s,
+		.initial = 5,
+		.min = 0,
+		.max = 86400,
+		.flags = GUC_UNIT_S,
+		.context = PGC_SIGHUP,
+	},
 };
 
 void
@@ -204,7 +224,9 @@ shuttle_settings_define(void)
 		const NumberDefinition *n = &numbers[i];
 
 		DefineCustomIntVariable(n->name, n->help, NULL, n->value, n->initial,
-								n->min, n->max, PGC_USERSET, n->flags,
+								n->min, n->max,
+								n->context != 0 ? n->context : PGC_USERSET,
+								n->flags,
 								NULL, NULL, NULL);
 	}
 	MarkGUCPrefixReserved("shuttle");

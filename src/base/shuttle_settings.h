@@ -30,6 +30,8 @@ typedef struct ShuttleSettings
 	int			batches_in_flight;
 	int			write_buffer_size_kb;
 	int			idle_timeout_s;
+	int			commit_wait_ms;
+	int			recovery_interval_s;
 } ShuttleSettings;
 
 extern ShuttleSettings shuttle_settings;

@@ -17,6 +17,7 @@ static const char *const names[] = {
 	[SHUTTLE_WAIT_COMMIT] = "ShuttleCommit",
 	[SHUTTLE_WAIT_ABORT] = "ShuttleAbort",
 	[SHUTTLE_WAIT_RUN] = "ShuttleRunOnNodes",
+	[SHUTTLE_WAIT_RECOVERY] = "ShuttleRecovery",
 };
 
 StaticAssertDecl(lengthof(names) == SHUTTLE_NWAIT_EVENTS,

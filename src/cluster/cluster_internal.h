@@ -34,4 +34,7 @@ extern Oid	shuttle_server_find(const char *name);
 /* All servers of our wrapper, by name. */
 extern List *shuttle_server_list(void);
 
+/* Has commits go by commit.c. */
+extern void shuttle_commit_init(void);
+
 #endif							/* SHUTTLE_CLUSTER_INTERNAL_H */

@@ -12,6 +12,7 @@
 
 #include "base/shuttle_compat.h"
 #include "cluster/cluster_internal.h"
+#include "cluster/commit_internal.h"
 #include "storage/shuttle_storage.h"
 
 static ProcessUtility_hook_type previous_utility = NULL;
@@ -29,6 +30,8 @@ shuttle_cluster_init(void)
 {
 	previous_utility = ProcessUtility_hook;
 	ProcessUtility_hook = run_utility;
+	shuttle_commit_init();
+	shuttle_recovery_worker_init();
 }
 
 /* shuttle.disconnect(server) */

@@ -50,7 +50,7 @@ shuttle_run_on_nodes(PG_FUNCTION_ARGS)
 		prepare_run(&runs[foreach_current_index(cell)], lfirst_oid(cell));
 
 	shuttle_run(text_to_cstring(PG_GETARG_TEXT_PP(0)), GetUserId(), runs,
-				list_length(servers));
+				list_length(servers), 0);
 	for (int i = 0; i < list_length(servers); i++)
 		put_run(result, &runs[i]);
 	return (Datum) 0;

@@ -31,4 +31,8 @@ extern bool shuttle_cluster_option_bool(Oid serverid, Oid relid,
 extern const char *shuttle_cluster_option_text(Oid serverid, Oid relid,
 											   const char *name);
 
+/* The transaction wrote through a server that is not on our wrapper, so that its
+ * commit is not atomic with that of our nodes: they warn of it. */
+extern void shuttle_commit_note_other_server(Oid serverid);
+
 #endif							/* SHUTTLE_CLUSTER_H */

@@ -317,4 +317,8 @@ extern void shuttle_append_remote_table(StringInfo sql, Relation rel);
 extern void shuttle_append_remote_column(StringInfo sql, Relation rel,
 										 AttrNumber attribute);
 
+/* ---- other_writes.c */
+
+extern void shuttle_other_writes_init(void);
+
 #endif							/* EXECUTOR_INTERNAL_H */

@@ -267,4 +267,5 @@ explain_direct_modify(ForeignScanState *scan, ExplainState *es)
 	numbers.engine = true;
 	numbers.node_name = shuttle_node_name(direct->node);
 	shuttle_explain_counters(es, &numbers);
+	shuttle_write_explain_commit(es);
 }

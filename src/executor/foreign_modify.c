@@ -583,4 +583,5 @@ explain_foreign_modify(ModifyTableState *mtstate, ResultRelInfo *target,
 	numbers.engine = true;
 	numbers.node_name = shuttle_node_name(write->storage_node);
 	shuttle_explain_counters(es, &numbers);
+	shuttle_write_explain_commit(es);
 }

@@ -189,6 +189,9 @@ extern TupleTableSlot *shuttle_write_buffer_return(ShuttleWrite *write);
 /* Installs the hook that finds a statement's ModifyTables; called once. */
 extern void shuttle_write_run_init(void);
 
+/* Says how the transaction would commit now, with DIST and VERBOSE. */
+extern void shuttle_write_explain_commit(ExplainState *es);
+
 /* The run that the write belongs to; NULL: it is not steered by us (COPY). */
 extern ShuttleWriteRun *shuttle_write_run_find(const ModifyTableState *node);
 

@@ -144,6 +144,14 @@ begin_savepoint(SubXactEvent event, SubTransactionId self,
 }
 
 void
+shuttle_write_explain_commit(ExplainState *es)
+{
+	if (es->verbose && es->analyze && shuttle_explain_dist(es))
+		shuttle_explain_text(es, "Commit", shuttle_commit_is_two_phase() ?
+							 "prepared first" : "at once");
+}
+
+void
 shuttle_write_run_init(void)
 {
 	previous_start = ExecutorStart_hook;

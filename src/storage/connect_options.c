@@ -68,6 +68,7 @@ shuttle_connect_options(ShuttleNode *node, Oid userid, bool sends_ahead)
 
 	node->keep = find_switch(server->options, "keep_connections", true);
 	node->pooled = is_pooled(server->options);
+	node->two_phase = find_switch(server->options, "shuttle_two_phase", true);
 	node->needs_password = find_switch(mapping->options, "password_required", true);
 	password = find_option(options, "password");
 	node->has_password = password != NULL && password[0] != '\0';

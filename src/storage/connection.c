@@ -246,6 +246,7 @@ shuttle_connection_start(ShuttleNode *node)
 	/* From here on nobody has to make it known while aborting. */
 	(void) shuttle_wait_event(SHUTTLE_WAIT_CONNECT);
 	shuttle_node_totals_enter(node);
+	shuttle_two_phase_look(node);
 	if (!AcquireExternalFD())
 		ereport(ERROR,
 				(errcode(ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION),
@@ -263,6 +264,7 @@ shuttle_connection_start(ShuttleNode *node)
 	PQsetNoticeReceiver(node->conn, shuttle_notice_receive, node);
 	node->farewell[0] = '\0';
 	node->peer.silent_since = 0;
+	node->max_prepared = -1;
 	node->state = NODE_CONNECTING;
 	node->polling = PGRES_POLLING_WRITING;
 	node->readable = false;

@@ -55,7 +55,7 @@ shuttle_discard_part(const char *sql)
 {
 	ShuttleStatement statement = {
 		.sql = sql,
-		.effect = SHUTTLE_WRITES,
+		.effect = SHUTTLE_LOCKS,	/* nothing is left to be committed */
 		.size = SHUTTLE_SIZE_CERTAIN,
 	};
 	List	   *requests = NIL;

@@ -20,6 +20,7 @@
 #include "storage/node_views_internal.h"
 
 static SharedTotals *find_entry(Oid serverid);
+static SharedTotals *make_entry(Oid serverid);
 static void make_room(void);
 static void tell_all_at_exit(int code, Datum arg);
 static List *own_totals(void);
@@ -28,9 +29,6 @@ void
 shuttle_node_totals_enter(ShuttleNode *node)
 {
 	static bool registered = false;
-	TotalsKey	key = {MyDatabaseId, node->key.serverid};
-	SharedTotals *entry;
-	bool		found;
 
 	if (node->counted_since == 0)
 		node->counted_since = GetCurrentTimestamp();
@@ -41,20 +39,30 @@ shuttle_node_totals_enter(ShuttleNode *node)
 	registered = true;
 
 	LWLockAcquire(shuttle_totals_lock, LW_EXCLUSIVE);
-	if (find_entry(node->key.serverid) == NULL)
-	{
-		make_room();
-		entry = hash_search(shuttle_shared_totals, &key, HASH_ENTER_NULL, &found);
-		if (entry != NULL)
-		{
-			entry->since = GetCurrentTimestamp();
-			pg_atomic_init_u64(&entry->last_told, (uint64) entry->since);
-			for (int i = 0; i < SHUTTLE_NNODE_TOTALS; i++)
-				pg_atomic_init_u64(&entry->value[i], 0);
-		}
-	}
+	(void) make_entry(node->key.serverid);
 	LWLockRelease(shuttle_totals_lock);
 	node->entry_missing = false;
+}
+
+/* The caller holds the lock. */
+static SharedTotals *
+make_entry(Oid serverid)
+{
+	TotalsKey	key = {MyDatabaseId, serverid};
+	SharedTotals *entry = find_entry(serverid);
+	bool		found;
+
+	if (entry != NULL)
+		return entry;
+	make_room();
+	entry = hash_search(shuttle_shared_totals, &key, HASH_ENTER_NULL, &found);
+	if (entry == NULL)
+		return NULL;
+	entry->since = GetCurrentTimestamp();
+	pg_atomic_init_u64(&entry->last_told, (uint64) entry->since);
+	for (int i = 0; i < SHUTTLE_NNODE_TOTALS; i++)
+		pg_atomic_init_u64(&entry->value[i], 0);
+	return entry;
 }
 
 static SharedTotals *
@@ -108,6 +116,32 @@ shuttle_node_totals_tell(ShuttleNode *node)
 	}
 	LWLockRelease(shuttle_totals_lock);
 	node->entry_missing = entry == NULL;
+}
+
+void
+shuttle_node_totals_add(Oid serverid, ShuttleNodeTotal total, int64 n)
+{
+	SharedTotals *entry;
+	dlist_iter	iter;
+
+	if (shuttle_shared_totals != NULL)
+	{
+		LWLockAcquire(shuttle_totals_lock, LW_EXCLUSIVE);
+		entry = make_entry(serverid);
+		if (entry != NULL)
+			pg_atomic_fetch_add_u64(&entry->value[total], n);
+		LWLockRelease(shuttle_totals_lock);
+		return;
+	}
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		if (node->key.serverid != serverid)
+			continue;
+		node->counts[total] += n;
+		break;
+	}
 }
 
 static void

@@ -26,6 +26,7 @@ static bool command_ended_transaction(const ShuttleCommand *command);
 static bool take_part(ShuttleNode *node, ShuttleCommand *command,
 					  PGresult *result);
 static void answer_command(ShuttleNode *node, ShuttleCommand *command);
+static void note_settings(ShuttleNode *node, const PGresult *result);
 static bool send_command(ShuttleNode *node, ShuttleCommand *command);
 static bool send_statement(PGconn *conn, ShuttleCommand *command);
 static void count_bytes_sent(ShuttleCommand *command);
@@ -35,7 +36,7 @@ static void note_round_trip(ShuttleNode *node);
 /* ---- adding */
 
 ShuttleCommand *
-shuttle_pipeline_try(ShuttleNode *node, CommandKind kind, const char *sql)
+shuttle_pipeline_make(ShuttleNode *node, CommandKind kind, const char *sql)
 {
 	Size		sql_size = sql != NULL ? strlen(sql) + 1 : 0;
 	ShuttleCommand *command;
@@ -47,25 +48,39 @@ shuttle_pipeline_try(ShuttleNode *node, CommandKind kind, const char *sql)
 		return NULL;
 	memset(command, 0, sizeof(ShuttleCommand));
 	command->kind = kind;
-	command->packet = node->packet;
-	command->generation = node->generation;
-	command->ahead = node->adding_ahead;
-	command->repeatable = node->adding_repeatable;
 	if (sql != NULL)
 	{
 		command->sql = (char *) (command + 1);
 		memcpy(command->sql, sql, sql_size);
 	}
+	return command;
+}
 
+void
+shuttle_pipeline_append(ShuttleNode *node, ShuttleCommand *command)
+{
+	command->packet = node->packet;
+	command->generation = node->generation;
+	command->ahead = node->adding_ahead;
+	command->repeatable = node->adding_repeatable;
 	dlist_push_tail(&node->commands, &command->link);
 	if (node->unsent == NULL)
 		node->unsent = command;
-	node->unsynced = kind != COMMAND_SYNC;
-	if (kind == COMMAND_SYNC)
+	node->unsynced = command->kind != COMMAND_SYNC;
+	if (command->kind == COMMAND_SYNC)
 	{
 		node->nunsent_syncs++;
 		node->packet++;
 	}
+}
+
+ShuttleCommand *
+shuttle_pipeline_try(ShuttleNode *node, CommandKind kind, const char *sql)
+{
+	ShuttleCommand *command = shuttle_pipeline_make(node, kind, sql);
+
+	if (command != NULL)
+		shuttle_pipeline_append(node, command);
 	return command;
 }
 
@@ -501,12 +516,26 @@ answer_command(ShuttleNode *node, ShuttleCommand *command)
 			node->commit_pending = false;
 			node->committed = !failed &&
 				strcmp(PQcmdStatus(command->result), "COMMIT") == 0;
+			if (node->committed && node->must_wait)
+				shuttle_node_count(node, SHUTTLE_NODE_COMMITS, 1);
+			break;
+
+		case COMMAND_LOOK:
+			if (!failed && PQntuples(command->result) > 0)
+				node->left_prepared = shuttle_left_prepared = true;
+			break;
+
+		case COMMAND_PREPARE_TRANSACTION:
+		case COMMAND_FINISH:
+			shuttle_two_phase_answer(node, command, failed);
 			break;
 
 		case COMMAND_ROLLBACK:
 			/* A late cancel can hit it (trap 19). */
 			if (failed || !command_ended_transaction(command))
 				node->settle_failed = true;
+			else if (node->settle_level == 1)
+				shuttle_node_count(node, SHUTTLE_NODE_ROLLBACKS, 1);
 			break;
 
 		case COMMAND_SYNC:
@@ -519,12 +548,24 @@ answer_command(ShuttleNode *node, ShuttleCommand *command)
 				shuttle_connection_lost(node,
 										PQresultErrorField(command->result,
 														   PG_DIAG_MESSAGE_PRIMARY));
+			else
+				note_settings(node, command->result);
 			break;
 
 		default:
 			break;
 	}
 	shuttle_command_free(node, command);
+}
+
+/* The last one tells if the node can prepare transactions. */
+static void
+note_settings(ShuttleNode *node, const PGresult *result)
+{
+	int			nrows = PQntuples(result);
+
+	if (nrows > 0)
+		node->max_prepared = atoi(PQgetvalue(result, nrows - 1, 0));
 }
 
 /*
@@ -543,6 +584,8 @@ remember_error(ShuttleNode *node, ShuttleCommand *command, bool out_of_date)
 		return;
 	if (command->request != NULL && command->kind != COMMAND_SCANNED)
 		sql = command->request->sql;
+	else if (command->kind == COMMAND_PREPARE_TRANSACTION)
+		sql = "PREPARE TRANSACTION";
 	shuttle_node_count(node, SHUTTLE_NODE_ERRORS, 1);
 
 	if (command->ahead && command->kind != COMMAND_GUARD)

@@ -319,11 +319,18 @@ shuttle_pipeline_add_settings(ShuttleNode *node)
 			 SETTINGS_SQL("false",
 						  " ('tcp_keepalives_idle', '%d'),"
 						  " ('tcp_keepalives_interval', '%d'),"
-						  " ('tcp_keepalives_count', '%d'),", ""),
+						  " ('tcp_keepalives_count', '%d'),", "")
+			 " UNION ALL"
+			 " SELECT pg_catalog.current_setting('max_prepared_transactions')",
 			 node->peer.keepalives_idle_s, node->peer.keepalives_interval_s,
 			 node->peer.keepalives_count);
 	shuttle_pipeline_add(node, COMMAND_SETTINGS, sql)->ignore_error = true;
 	shuttle_pipeline_add(node, COMMAND_SYNC, NULL);
+	if (node->look_sql != NULL)
+	{
+		shuttle_pipeline_add(node, COMMAND_LOOK, node->look_sql)->ignore_error = true;
+		shuttle_pipeline_add(node, COMMAND_SYNC, NULL);
+	}
 	if (PQserverVersion(node->conn) >= 140000)
 	{
 		/* Some platforms refuse it. */

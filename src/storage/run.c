@@ -35,6 +35,12 @@ typedef enum RunState
 	RUN_ENDED
 } RunState;
 
+struct ShuttleSide
+{
+	PGconn	   *conn;			/* NULL: none, or a run has it */
+	MemoryContextCallback callback;
+};
+
 /* What goes out before the user's text. */
 typedef enum RunStep
 {
@@ -47,6 +53,7 @@ typedef struct Run
 {
 	ShuttleNode node;			/* in no list: its connection and options */
 	ShuttleRun *result;
+	const char *sql;
 	RunState	state;
 	RunStep		step;
 	bool		flush_pending;
@@ -57,31 +64,36 @@ typedef struct Run
 
 typedef struct AllRuns
 {
-	const char *sql;
 	Run		   *runs;
 	int			nruns;
+	TimestampTz deadline;		/* of all; 0: none */
 	WaitEventSet *wait_set;
 } AllRuns;
 
 static void start(Run *run, Oid userid);
-static void advance(Run *run, const char *sql);
-static void advance_connecting(Run *run, const char *sql);
-static void send_step(Run *run, const char *sql);
-static void read_answers(Run *run, const char *sql);
+static bool start_on_side(Run *run);
+static void advance(Run *run);
+static void advance_connecting(Run *run);
+static void send_step(Run *run);
+static void read_answers(Run *run);
 static void take_result(Run *run, PGresult *result);
 static void add_row(Run *run, const PGresult *result);
+static void hand_rows(ShuttleRun *told, const PGresult *result);
 static void take_error(Run *run, const PGresult *result);
 static void fail(Run *run, const char *sqlstate, const char *message);
 static void end(Run *run);
+static void fail_late(AllRuns *all);
 static bool wait_for_any(AllRuns *all);
 static void end_all(AllRuns *all);
 
 void
-shuttle_run(const char *sql, Oid userid, ShuttleRun *results, int nresults)
+shuttle_run(const char *sql, Oid userid, ShuttleRun *results, int nresults,
+			int limit_ms)
 {
 	AllRuns    *all = palloc0_object(AllRuns);
 
-	all->sql = sql;
+	all->deadline = limit_ms <= 0 ? 0 :
+		TimestampTzPlusMilliseconds(GetCurrentTimestamp(), limit_ms);
 	all->runs = palloc0_array(Run, nresults);
 	all->nruns = nresults;
 
@@ -89,15 +101,18 @@ shuttle_run(const char *sql, Oid userid, ShuttleRun *results, int nresults)
 	{
 		for (int i = 0; i < nresults; i++)
 		{
-			all->runs[i].result = &results[i];
-			all->runs[i].state = RUN_ENDED;
-			if (results[i].error == NULL)
-				start(&all->runs[i], userid);
+			Run		   *run = &all->runs[i];
+
+			run->result = &results[i];
+			run->sql = results[i].sql != NULL ? results[i].sql : sql;
+			run->state = RUN_ENDED;
+			if (results[i].error == NULL && !start_on_side(run))
+				start(run, OidIsValid(results[i].userid) ? results[i].userid : userid);
 		}
 		while (wait_for_any(all))
 		{
 			for (int i = 0; i < nresults; i++)
-				advance(&all->runs[i], sql);
+				advance(&all->runs[i]);
 			if (shuttle_notices_waiting)
 				shuttle_notices_show();
 		}
@@ -113,6 +128,96 @@ static void
 add_node_context(void *arg)
 {
 	errcontext("storage node \"%s\"", ((Run *) arg)->result->name);
+}
+
+/* ---- connections that are kept */
+
+static void
+close_side(void *arg)
+{
+	ShuttleSide *side = arg;
+
+	if (side->conn == NULL)
+		return;
+	PQfinish(side->conn);
+	ReleaseExternalFD();
+	side->conn = NULL;
+}
+
+ShuttleSide *
+shuttle_side_create(void)
+{
+	ShuttleSide *side = palloc0_object(ShuttleSide);
+
+	side->callback.func = close_side;
+	side->callback.arg = side;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, &side->callback);
+	return side;
+}
+
+/* Returns false where a connection has to be made. */
+static bool
+start_on_side(Run *run)
+{
+	ShuttleSide *side = run->result->side;
+
+	if (side == NULL || side->conn == NULL)
+		return false;
+	initStringInfo(&run->rows);
+	run->node.name = pstrdup(run->result->name);
+	run->node.conn = side->conn;
+	side->conn = NULL;
+
+	/* Its notices belong to this run. */
+	PQsetNoticeReceiver(run->node.conn, shuttle_notice_receive, &run->node);
+	run->state = RUN_SENDING;
+	run->step = STEP_SQL;
+	send_step(run);
+	return true;
+}
+
+/* Gives back a connection that is of further use. */
+static void
+keep_connection(Run *run)
+{
+	ShuttleSide *side = run->result->side;
+
+	if (side == NULL || PQstatus(run->node.conn) != CONNECTION_OK ||
+		PQtransactionStatus(run->node.conn) != PQTRANS_IDLE)
+		return;
+	side->conn = run->node.conn;
+	run->node.conn = NULL;
+}
+
+/*
+ * The same as shuttle_connect_options(), but a mapping that may not be used
+ * fails like a node: those of others are asked all the same.  A callback could
+ * not keep the error from ending the caller.
+ */
+static ConnectOptions *
+try_options(Run *run, Oid userid)
+{
+	MemoryContext cxt = CurrentMemoryContext;
+	ConnectOptions *volatile options = NULL;
+
+	PG_TRY();
+	{
+		options = shuttle_connect_options(&run->node, userid, false);
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(cxt);
+		error = CopyErrorData();
+		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED ||
+			error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN)
+			PG_RE_THROW();
+		FlushErrorState();
+		fail(run, unpack_sql_state(error->sqlerrcode), error->message);
+	}
+	PG_END_TRY();
+	return options;
 }
 
 static void
@@ -131,8 +236,11 @@ start(Run *run, Oid userid)
 	node->userid = userid;
 	initStringInfo(&run->rows);
 	error_context_stack = &context;
-	options = shuttle_connect_options(node, userid, false);
+	options = run->result->side != NULL ? try_options(run, userid) :
+		shuttle_connect_options(node, userid, false);
 	error_context_stack = context.previous;
+	if (options == NULL)
+		return;
 	if (!AcquireExternalFD())
 	{
 		fail(run, "53000", "there are too many open files on the local server");
@@ -156,16 +264,16 @@ start(Run *run, Oid userid)
 }
 
 static void
-advance(Run *run, const char *sql)
+advance(Run *run)
 {
 	switch (run->state)
 	{
 		case RUN_CONNECTING:
-			advance_connecting(run, sql);
+			advance_connecting(run);
 			break;
 		case RUN_SENDING:
 			if (run->ready)
-				read_answers(run, sql);
+				read_answers(run);
 			break;
 		case RUN_ENDED:
 			break;
@@ -174,7 +282,7 @@ advance(Run *run, const char *sql)
 }
 
 static void
-advance_connecting(Run *run, const char *sql)
+advance_connecting(Run *run)
 {
 	ShuttleNode *node = &run->node;
 
@@ -204,11 +312,11 @@ advance_connecting(Run *run, const char *sql)
 	}
 	run->state = RUN_SENDING;
 	run->step = XactReadOnly ? STEP_READ_ONLY : STEP_CHECK_INTERVAL;
-	send_step(run, sql);
+	send_step(run);
 }
 
 static void
-send_step(Run *run, const char *sql)
+send_step(Run *run)
 {
 	PGconn	   *conn = run->node.conn;
 	int			sent;
@@ -222,7 +330,7 @@ send_step(Run *run, const char *sql)
 		sent = PQsendQuery(conn, "SET client_connection_check_interval = '2s'");
 	else
 	{
-		sent = PQsendQuery(conn, sql);
+		sent = PQsendQuery(conn, run->sql);
 
 		/* so that a long answer is never in memory as a whole */
 		if (sent == 1)
@@ -238,7 +346,7 @@ send_step(Run *run, const char *sql)
 
 /* Reads what has come, and goes on with the next text behind the last of it. */
 static void
-read_answers(Run *run, const char *sql)
+read_answers(Run *run)
 {
 	PGconn	   *conn = run->node.conn;
 	int			rest = run->flush_pending ? PQflush(conn) : 0;
@@ -260,7 +368,7 @@ read_answers(Run *run, const char *sql)
 		else
 		{
 			run->step++;
-			send_step(run, sql);
+			send_step(run);
 		}
 	}
 	if (run->state == RUN_SENDING && !alive)
@@ -327,6 +435,12 @@ add_row(Run *run, const PGresult *result)
 		told->nrows = 0;
 		run->new_answer = false;
 	}
+	if (told->row != NULL)
+	{
+		told->nrows += PQntuples(result);
+		hand_rows(told, result);
+		return;
+	}
 	for (int row = 0; row < PQntuples(result); row++)
 	{
 		if (told->nrows++ >= MOST_ROWS || rows->len >= MOST_ROWS_BYTES)
@@ -344,6 +458,28 @@ add_row(Run *run, const PGresult *result)
 				escape_json(rows, PQgetvalue(result, row, column));
 		}
 		appendStringInfoChar(rows, '}');
+	}
+}
+
+static void
+hand_rows(ShuttleRun *told, const PGresult *result)
+{
+	int			ncolumns = PQnfields(result);
+	ShuttleRow	row = {
+		.ncolumns = ncolumns,
+		.values = palloc0_array(char *, ncolumns + 1),
+		.lengths = palloc0_array(int, ncolumns + 1),
+	};
+
+	for (int i = 0; i < PQntuples(result); i++)
+	{
+		for (int column = 0; column < ncolumns; column++)
+		{
+			row.values[column] = PQgetisnull(result, i, column) ? NULL :
+				PQgetvalue(result, i, column);
+			row.lengths[column] = PQgetlength(result, i, column);
+		}
+		told->row(told->row_arg, &row);
 	}
 }
 
@@ -408,6 +544,9 @@ end(Run *run)
 	PGconn	   *conn = run->node.conn;
 
 	run->state = RUN_ENDED;
+	if (conn != NULL)
+		keep_connection(run);
+	conn = run->node.conn;
 	run->node.conn = NULL;
 	if (conn == NULL)
 		return;
@@ -445,6 +584,8 @@ wait_for_any(AllRuns *all)
 			(deadline == 0 || run->node.connect_deadline < deadline))
 			deadline = run->node.connect_deadline;
 	}
+	if (all->deadline != 0 && (deadline == 0 || all->deadline < deadline))
+		deadline = all->deadline;
 	if (deadline != 0)
 		limit_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
 	nevents = nrunning == 0 ? 0 :
@@ -460,7 +601,19 @@ wait_for_any(AllRuns *all)
 	FreeWaitEventSet(all->wait_set);
 	all->wait_set = NULL;
 	CHECK_FOR_INTERRUPTS();
+	if (all->deadline != 0 && GetCurrentTimestamp() >= all->deadline)
+		fail_late(all);
 	return nrunning > 0;
+}
+
+static void
+fail_late(AllRuns *all)
+{
+	for (int i = 0; i < all->nruns; i++)
+	{
+		if (all->runs[i].state != RUN_ENDED)
+			fail(&all->runs[i], "57014", "the node did not answer in time");
+	}
 }
 
 /* Cancels what still runs, which happens behind an error alone. */

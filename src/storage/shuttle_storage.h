@@ -26,6 +26,7 @@
 
 typedef struct ShuttleNode ShuttleNode;
 typedef struct ShuttleRequest ShuttleRequest;
+typedef struct ShuttleRow ShuttleRow;
 typedef struct ShuttleDecoder ShuttleDecoder;
 
 /* ---- connections (connection.c) */
@@ -109,6 +110,10 @@ typedef enum ShuttleNodeTotal
 	SHUTTLE_NODE_ERRORS,		/* of requests, and connections that failed */
 	SHUTTLE_NODE_CONNECTS,
 	SHUTTLE_NODE_RECONNECTS,	/* of these, in place of an earlier one */
+	SHUTTLE_NODE_PREPARES,		/* transactions prepared */
+	SHUTTLE_NODE_COMMITS,		/* of transactions that wrote or locked */
+	SHUTTLE_NODE_ROLLBACKS,
+	SHUTTLE_NODE_RECOVERIES,	/* prepared ones that a recovery finished */
 	SHUTTLE_NNODE_TOTALS
 } ShuttleNodeTotal;
 
@@ -208,13 +213,13 @@ typedef enum ShuttleStatus
  * One row of an answer; lives until the next fetch.  Values are texts, unless
  * the statement named a decoder; a NUL stands behind each.
  */
-typedef struct ShuttleRow
+struct ShuttleRow
 {
 	int			ncolumns;
 	char	  **values;			/* NULL is SQL's NULL */
 	int		   *lengths;		/* bytes, without the NUL */
 	bool		in_binary;		/* in the binary formats of their types */
-} ShuttleRow;
+};
 
 /*
  * A number for the local snapshot that a query runs under: equal for all
@@ -266,13 +271,65 @@ extern bool shuttle_request_rewind(ShuttleRequest *request);
  * Errors: the local transaction has lost the node; the request is freed. */
 extern void shuttle_request_close(ShuttleRequest *request);
 
+/* ---- commits over several nodes (two_phase.c) */
+
+/* What the cluster room does for a commit. */
+typedef struct ShuttleCommitMethods
+{
+	/* True where the local transaction wrote something that has to last. */
+	bool		(*wrote_here) (void);
+
+	/* Nodes are about to commit what was written: says what is not atomic. */
+	void		(*warn) (void);
+
+	/* Returns a name for the local transaction, for nodes to prepare it by. */
+	char	   *(*name) (void);
+
+	/* Writes the record that decides. */
+	void		(*record) (const char *name, List *servers);
+
+	/*
+	 * A transaction was prepared, and is over; in_doubt: it may not be on
+	 * nodes.  Neither allocates nor raises.
+	 */
+	void		(*in_doubt) (bool in_doubt);
+
+	/*
+	 * What all names begin with that transactions of this database are
+	 * prepared by; NULL where there are none.
+	 */
+	char	   *(*prefix) (void);
+
+	/* Something was left prepared on a server that a user has connected to. */
+	void		(*recover) (Oid serverid, Oid userid);
+} ShuttleCommitMethods;
+
+/* True where the transaction, as it is now, would have nodes prepare it. */
+extern bool shuttle_commit_is_two_phase(void);
+
+extern void shuttle_commit_set_methods(const ShuttleCommitMethods *methods);
+
 /* ---- statements of administrators (run.c) */
+
+/* A connection that is kept between runs; see shuttle_side_create(). */
+typedef struct ShuttleSide ShuttleSide;
+
+typedef void (*ShuttleRowCallback) (void *arg, const ShuttleRow *row);
 
 typedef struct ShuttleRun
 {
 	Oid			serverid;		/* set by the caller, as are the next two */
 	const char *name;
 	bool		ok;				/* true at first */
+
+	/* may be set by the caller */
+	const char *sql;			/* in place of the one for all */
+	Oid			userid;			/* whose mapping it is, if not the caller's */
+	ShuttleSide *side;			/* its connection */
+	ShuttleRowCallback row;		/* takes rows, which are then not in result;
+								 * must not raise */
+	void	   *row_arg;
+
 	char	   *status;			/* command tag of the last statement */
 	int64		nrows;			/* it returned or changed; -1: none of both */
 	char	   *result;			/* its first rows, as JSON; NULL: none */
@@ -282,12 +339,23 @@ typedef struct ShuttleRun
 
 /*
  * Runs sql on all the servers at once, outside of the transaction, on new
- * connections by the user's mappings, and waits for all of them.
+ * connections by the user's mappings, and waits for all of them, at most
+ * limit_ms (0: without limit); who is late has failed.
  * Errors: no mapping, the password rule, cancel and timeouts; what nodes
  * raise, and connections that fail, are told in the results.
  */
 extern void shuttle_run(const char *sql, Oid userid, ShuttleRun *results,
-						int nresults);
+						int nresults, int limit_ms);
+
+/*
+ * A connection for runs that belong together, made by the first of them and
+ * again by the next one where it has failed; closed when the current context is
+ * reset or deleted.
+ */
+extern ShuttleSide *shuttle_side_create(void);
+
+/* Adds to what is counted of a server. */
+extern void shuttle_node_totals_add(Oid serverid, ShuttleNodeTotal total, int64 n);
 
 /* ---- rows in and out (rows.c) */
 
@@ -338,7 +406,6 @@ extern void shuttle_transmission_end(int nestlevel);
  * connection: rows are handed to the callback as texts.  For IMPORT FOREIGN
  * SCHEMA, ANALYZE and remote estimates.
  */
-typedef void (*ShuttleRowCallback) (void *arg, const ShuttleRow *row);
 extern void shuttle_query(ShuttleNode *node, const char *sql,
 						  ShuttleEffect effect, ShuttleRowCallback callback,
 						  void *arg);

@@ -78,6 +78,25 @@ typedef struct NodeFailure
 	char		hint[256];
 } NodeFailure;
 
+/* What a node has to do when the local transaction commits. */
+typedef enum CommitPart
+{
+	COMMIT_AT_ONCE,				/* COMMIT before the local one */
+	COMMIT_PREPARED_FIRST,		/* PREPARE TRANSACTION, and COMMIT PREPARED
+								 * behind the local one */
+	COMMIT_LAST,				/* COMMIT when all others have agreed */
+	COMMIT_BEHIND				/* COMMIT behind the local one: keeps locks */
+} CommitPart;
+
+typedef enum TwoPhaseState
+{
+	TWO_PHASE_NONE,				/* not asked to, or the node refused */
+	TWO_PHASE_ASKED,			/* no answer yet: it may be */
+	TWO_PHASE_DONE
+} TwoPhaseState;
+
+#define SHUTTLE_GID_SIZE 200	/* as core's GIDSIZE */
+
 typedef enum CursorState
 {
 	CURSOR_FREE,
@@ -210,6 +229,20 @@ struct ShuttleNode
 	bool		commit_pending; /* one that is waited for */
 	bool		committed;		/* its tag was COMMIT */
 	bool		commit_unknown; /* its answer did not come */
+	bool		wrote;			/* or may have: not only read or locked */
+	bool		two_phase;		/* option: it may be asked to prepare */
+	int			max_prepared;	/* its max_prepared_transactions; -1: not
+								 * known */
+	CommitPart	part;
+	bool		part_asked;		/* an answer to that is to be checked */
+	TwoPhaseState two_phase_state;
+	char		gid[SHUTTLE_GID_SIZE];	/* of what it was asked to prepare */
+	ShuttleCommand *finish[2];	/* made, and not in the queue yet */
+	char	   *look_sql;		/* by which a new connection asks what was
+								 * left prepared; NULL: it does not */
+	bool		left_prepared;	/* and the answer */
+	bool		finish_pending;
+	bool		finished;
 	int			level;			/* 1 + open savepoints */
 	int			begun_level;	/* nest level at which it began */
 	int			used_level;		/* lowest one at which the local transaction
@@ -252,10 +285,13 @@ typedef enum CommandKind
 	COMMAND_CONTROL,			/* SAVEPOINT, SET, ...: only checked */
 	COMMAND_BEGIN,
 	COMMAND_COMMIT,
+	COMMAND_PREPARE_TRANSACTION,
+	COMMAND_FINISH,				/* COMMIT, behind the local one */
 	COMMAND_ROLLBACK,			/* also to a savepoint, after an abort */
 	COMMAND_GUARD,				/* SAVEPOINT in front of a request sent ahead */
 	COMMAND_RECOVER,			/* ROLLBACK to that */
 	COMMAND_SETTINGS,			/* first command of a connection */
+	COMMAND_LOOK,				/* does the node hold something prepared */
 	COMMAND_PREPARE,
 	COMMAND_CLOSE_PREPARED,
 	COMMAND_STATEMENT,			/* a request's statement as it is */
@@ -551,6 +587,12 @@ extern ShuttleCommand *shuttle_pipeline_try(ShuttleNode *node, CommandKind kind,
 extern ShuttleCommand *shuttle_pipeline_add(ShuttleNode *node, CommandKind kind,
 											const char *sql);
 
+/* The two halves of that: a command that is in no queue yet, and its adding,
+ * which cannot fail. */
+extern ShuttleCommand *shuttle_pipeline_make(ShuttleNode *node, CommandKind kind,
+											 const char *sql);
+extern void shuttle_pipeline_append(ShuttleNode *node, ShuttleCommand *command);
+
 /* Ends the packet and sends what can be sent; false: memory is short.  Never
  * raises. */
 extern bool shuttle_pipeline_sync(ShuttleNode *node);
@@ -718,6 +760,57 @@ extern void shuttle_transaction_await_rollback(ShuttleNode *node);
 
 /* The packet of a ROLLBACK [TO] was answered; never raises. */
 extern void shuttle_transaction_settled(ShuttleNode *node);
+
+/* Reads what is on its way until condition holds, the connection is gone, or
+ * deadline is over; never raises.  Returns whether the condition holds. */
+extern bool shuttle_transaction_wait_quietly(ShuttleNode *node,
+											 bool (*condition) (const ShuttleNode *node),
+											 TimestampTz deadline);
+
+/* ---- two_phase.c */
+
+/* A node is about to be written to.  Errors: it can't take part in a commit
+ * together with another one that was. */
+extern void shuttle_two_phase_check_writer(ShuttleNode *node);
+
+/* Decides what part each node has in the commit.  Returns true where some are
+ * to be prepared.  Errors: one that can't be. */
+extern bool shuttle_two_phase_plan(bool in_worker);
+
+/* Names the transaction; asks a node to prepare it; writes the commit record.
+ * Errors: those of the local server. */
+extern void shuttle_two_phase_name(void);
+extern void shuttle_two_phase_send(ShuttleNode *node);
+extern void shuttle_two_phase_record(void);
+
+/* Waits for the node's answer.  Errors: the node did not prepare it. */
+extern void shuttle_two_phase_check(ShuttleNode *node);
+
+/* A connection is to be made: has it ask whether something of ours was left
+ * prepared on the node. */
+extern void shuttle_two_phase_look(ShuttleNode *node);
+
+/* Some have answered so. */
+extern bool shuttle_left_prepared;
+
+/* Has that finished.  Errors: cancel and the like. */
+extern void shuttle_two_phase_recover(void);
+
+/* The answer to PREPARE TRANSACTION, or to what came behind the local commit;
+ * runs in the pump. */
+extern void shuttle_two_phase_answer(ShuttleNode *node,
+									 const ShuttleCommand *command, bool failed);
+
+/* The local transaction has committed: so do all that are prepared.  Waits, for
+ * a while; neither allocates nor raises. */
+extern void shuttle_two_phase_finish(void);
+
+/* The local transaction has failed: rolls back what is prepared.  Never waits
+ * or raises. */
+extern void shuttle_two_phase_undo(void);
+
+/* The local transaction is over. */
+extern void shuttle_two_phase_forget(ShuttleNode *node);
 
 /* ---- answer_format.c */
 

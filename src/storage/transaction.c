@@ -53,6 +53,7 @@ shuttle_transaction_forget(ShuttleNode *node)
 	node->snapshot = 0;
 	node->level = 0;
 	node->must_wait = false;
+	node->wrote = false;
 	node->commit_pending = false;
 	node->adding_ahead = false;
 	node->adding_repeatable = false;
@@ -79,6 +80,10 @@ shuttle_transaction_prepare(ShuttleNode *node, ShuttleEffect effect,
 {
 	int			nestlevel = nest_level > 0 ? nest_level :
 		GetCurrentTransactionNestLevel();
+	bool		writes = effect == SHUTTLE_WRITES || effect == SHUTTLE_MAY_WRITE;
+
+	if (writes && !node->wrote)
+		shuttle_two_phase_check_writer(node);
 
 	/* What is waited for may show that the transaction has to begin again. */
 	for (;;)
@@ -94,6 +99,8 @@ shuttle_transaction_prepare(ShuttleNode *node, ShuttleEffect effect,
 	}
 	if (effect != SHUTTLE_READS)
 		node->must_wait = true;
+	if (writes)
+		node->wrote = true;
 	shuttle_cursor_close_unwanted(node);
 	follow_read_only(node);
 	set_timeouts(node);

@@ -2,9 +2,10 @@
  * transaction_end.c
  *	  Transactions of nodes: commit, abort and the end of savepoints.
  *
- * Commit: COMMIT goes to all nodes at once, before the local commit; answers
- * are waited for where something was written or locked, and under
- * SERIALIZABLE.  Other COMMITs are flushed, and answered by the next use.
+ * Commit: where one node was written to, COMMIT goes to all nodes at once,
+ * before the local commit; answers are waited for where something was written
+ * or locked, and under SERIALIZABLE.  Other COMMITs are flushed, and answered
+ * by the next use.  What happens with several is in two_phase.c.
  *
  * Abort (traps 19, 33, 34): callbacks never raise, and wait at most a second,
  * for the cancel of what is running.  Then ROLLBACK [TO] goes out in a packet
@@ -19,6 +20,7 @@
 #include "access/xact.h"
 #include "miscadmin.h"
 
+#include "base/shuttle_points.h"
 #include "storage/storage_internal.h"
 
 #define ABORT_WAIT_MS 1000
@@ -29,7 +31,9 @@
 static void end_transaction(XactEvent event, void *arg);
 static void end_savepoint(SubXactEvent event, SubTransactionId self,
 						  SubTransactionId parent, void *arg);
-static void commit_all(void);
+static void commit_all(bool in_worker);
+static void send_part(CommitPart part);
+static void check_part(CommitPart part);
 static void check_before_commit(ShuttleNode *node);
 static void leave_unread(ShuttleNode *node);
 static void send_commit(ShuttleNode *node);
@@ -58,7 +62,7 @@ end_transaction(XactEvent event, void *arg)
 	{
 		case XACT_EVENT_PRE_COMMIT:
 		case XACT_EVENT_PARALLEL_PRE_COMMIT:
-			commit_all();
+			commit_all(event == XACT_EVENT_PARALLEL_PRE_COMMIT);
 			break;
 
 		case XACT_EVENT_PRE_PREPARE:
@@ -78,11 +82,16 @@ end_transaction(XactEvent event, void *arg)
 		case XACT_EVENT_ABORT:
 		case XACT_EVENT_PARALLEL_ABORT:
 			roll_back_all(1);
+			shuttle_two_phase_undo();
 			tell_commits();
 			forget_all();
 			break;
 
 		case XACT_EVENT_COMMIT:
+			shuttle_two_phase_finish();
+			forget_all();
+			break;
+
 		case XACT_EVENT_PARALLEL_COMMIT:
 		case XACT_EVENT_PREPARE:
 			forget_all();
@@ -113,30 +122,73 @@ end_savepoint(SubXactEvent event, SubTransactionId self,
 /* ---- commit */
 
 static void
-commit_all(void)
+commit_all(bool in_worker)
 {
+	bool		two_phase;
 	dlist_iter	iter;
 
 	dlist_foreach(iter, &shuttle_nodes)
 		check_before_commit(dlist_container(ShuttleNode, link, iter.cur));
 
-	dlist_foreach(iter, &shuttle_nodes)
+	two_phase = shuttle_two_phase_plan(in_worker);
+	if (two_phase)
 	{
-		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
-
-		if (shuttle_transaction_is_open(node))
-			send_commit(node);
+		shuttle_two_phase_name();
+		send_part(COMMIT_PREPARED_FIRST);
 	}
-
-	dlist_foreach(iter, &shuttle_nodes)
+	send_part(COMMIT_AT_ONCE);
+	if (two_phase)
 	{
-		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
-
-		if (shuttle_transaction_is_open(node))
-			check_commit(node);
+		shuttle_two_phase_record();
+		check_part(COMMIT_PREPARED_FIRST);
 	}
+	check_part(COMMIT_AT_ONCE);
+	send_part(COMMIT_LAST);
+	check_part(COMMIT_LAST);
+	if (two_phase)
+		SHUTTLE_POINT("prepared");
 	if (shuttle_notices_waiting)
 		shuttle_notices_show();
+}
+
+/* Sends what the nodes with one part in the commit have to do, at once. */
+static void
+send_part(CommitPart part)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		if (!shuttle_transaction_is_open(node) || node->part != part)
+			continue;
+		node->part_asked = true;
+		if (part == COMMIT_PREPARED_FIRST)
+			shuttle_two_phase_send(node);
+		else
+			send_commit(node);
+	}
+}
+
+static void
+check_part(CommitPart part)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		/* also of one whose connection has been lost meanwhile */
+		if (!node->part_asked || node->part != part)
+			continue;
+		node->part_asked = false;
+		if (part == COMMIT_PREPARED_FIRST)
+			shuttle_two_phase_check(node);
+		else
+			check_commit(node);
+	}
 }
 
 /* Raises what would keep a node from committing. */
@@ -202,6 +254,29 @@ wait_quietly(ShuttleNode *node, double wait_ms, TimestampTz deadline,
 		shuttle_pipeline_progress(node);
 	}
 	return true;
+}
+
+bool
+shuttle_transaction_wait_quietly(ShuttleNode *node,
+								 bool (*condition) (const ShuttleNode *node),
+								 TimestampTz deadline)
+{
+	while (node->state == NODE_READY && !condition(node))
+	{
+		struct pollfd event = {.fd = PQsocket(node->conn),.events = POLLIN};
+		long		rest_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
+															  deadline);
+
+		if (node->flush_pending)
+			event.events |= POLLOUT;
+		if (rest_ms <= 0)
+			break;
+		if (shuttle_poll(SHUTTLE_WAIT_COMMIT, &event, 1, (int) rest_ms) > 0 &&
+			(event.revents & ~POLLOUT) != 0)
+			node->readable = true;
+		shuttle_pipeline_progress(node);
+	}
+	return condition(node);
 }
 
 /* The latest time for something that an abort waits for. */
@@ -414,7 +489,8 @@ roll_back_all(int level)
 		shuttle_cancel(busy, cancelled, nbusy, deadline);
 	for (int i = 0; i < nbusy; i++)
 	{
-		if (cancelled[i] && busy[i]->commit_pending)
+		if (cancelled[i] && (busy[i]->commit_pending ||
+							 busy[i]->two_phase_state == TWO_PHASE_ASKED))
 			cancelled[i] = wait_quietly(busy[i], ABORT_WAIT_MS, deadline, false);
 		if (busy[i]->commit_pending)
 			busy[i]->commit_unknown = true;
@@ -522,6 +598,12 @@ send_rollback(ShuttleNode *node, int level, bool cancelled)
 
 	if (node->state != NODE_READY && node->state != NODE_CONNECTING)
 		return;
+	if (node->two_phase_state == TWO_PHASE_DONE)
+	{
+		/* it is not in the transaction any more */
+		shuttle_transaction_forget(node);
+		return;
+	}
 	if (node->settling)
 	{
 		/* nothing is sent before that is answered, and nobody waits for it */
@@ -616,6 +698,7 @@ forget_all(void)
 		node->wanted_level = 0;
 		node->committed = false;
 		node->commit_unknown = false;
+		shuttle_two_phase_forget(node);
 		shuttle_node_totals_tell(node);
 		if (node->state == NODE_LOST)
 			node->state = NODE_CLOSED;

@@ -65,6 +65,8 @@ shuttle_wait_until(ShuttleNode *node, ShuttleWaitEvent event,
 		progress_all();
 		if (shuttle_notices_waiting)
 			shuttle_notices_show();
+		if (shuttle_left_prepared)
+			shuttle_two_phase_recover();
 		if (condition(arg))
 			return;
 		if (!make_way())

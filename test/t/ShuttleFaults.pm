@@ -1,3 +1,4 @@
+# Commits are of one phase; ShuttleCommit.pm is for others.
 # A query node and a storage node with a proxy between them, statements that can
 # be met in any state, and what has to hold after each fault.
 #
@@ -128,7 +129,7 @@ sub make_tables
 	$node->safe_psql('postgres', qq{
 		CREATE EXTENSION pg_shuttle CASCADE;
 		CREATE SERVER far FOREIGN DATA WRAPPER shuttle
-			OPTIONS (host '$address', port '$port', dbname 'postgres' $self->{options});
+			OPTIONS (host '$address', port '$port', dbname 'postgres', shuttle_two_phase 'off' $self->{options});
 		CREATE USER MAPPING FOR CURRENT_USER SERVER far OPTIONS (user '$user');
 		CREATE SCHEMA f;
 		IMPORT FOREIGN SCHEMA node FROM SERVER far INTO f;

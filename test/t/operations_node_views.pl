@@ -12,7 +12,7 @@ use ShuttleSession;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
-$node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_shuttle'\nautovacuum = off\nlisten_addresses = '127.0.0.1'");
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_shuttle'\nshuttle.recovery_interval = 0\nautovacuum = off\nlisten_addresses = '127.0.0.1'");
 $node->start;
 my ($host, $port) = ($node->host, $node->port);
 my $user = $node->safe_psql('postgres', 'SELECT current_user');

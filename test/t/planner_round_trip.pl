@@ -23,7 +23,7 @@ my $proxy = ShuttleProxy->new($node);
 my $query = PostgreSQL::Test::Cluster->new('query');
 $query->init;
 $query->append_conf('postgresql.conf',
-	"shared_preload_libraries = 'pg_shuttle'\nautovacuum = off\nfsync = off\n");
+	"shared_preload_libraries = 'pg_shuttle'\nshuttle.recovery_interval = 0\nautovacuum = off\nfsync = off\n");
 $query->start;
 $query->safe_psql('postgres', 'CREATE EXTENSION pg_shuttle CASCADE; CREATE SCHEMA guest; CREATE SCHEMA engine');
 for my $pair ([ guest => 'postgres_fdw' ], [ engine => 'shuttle' ])

@@ -50,8 +50,8 @@ $node->safe_psql('far', q{
 });
 $node->safe_psql('postgres', qq{
 	CREATE EXTENSION pg_shuttle CASCADE;
-	CREATE SERVER far FOREIGN DATA WRAPPER shuttle OPTIONS (host '127.0.0.1', port '$port', dbname 'far');
-	CREATE SERVER far2 FOREIGN DATA WRAPPER shuttle OPTIONS (host '127.0.0.1', port '$port', dbname 'far');
+	CREATE SERVER far FOREIGN DATA WRAPPER shuttle OPTIONS (host '127.0.0.1', port '$port', dbname 'far', shuttle_two_phase 'off');
+	CREATE SERVER far2 FOREIGN DATA WRAPPER shuttle OPTIONS (host '127.0.0.1', port '$port', dbname 'far', shuttle_two_phase 'off');
 	CREATE USER MAPPING FOR CURRENT_USER SERVER far OPTIONS (user '$user');
 	CREATE USER MAPPING FOR CURRENT_USER SERVER far2 OPTIONS (user '$user');
 	CREATE SCHEMA imported;

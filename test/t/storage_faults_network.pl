@@ -170,7 +170,7 @@ for my $state (sort keys %states)
 	my ($host, $port) = ($faults->{node}->host, $faults->{node}->port);
 	my $user = $faults->{node}->safe_psql('postgres', 'SELECT current_user');
 	is($faults->one($session, qq{
-		CREATE SERVER near FOREIGN DATA WRAPPER shuttle OPTIONS (host '$host', port '$port', dbname 'postgres');
+		CREATE SERVER near FOREIGN DATA WRAPPER shuttle OPTIONS (host '$host', port '$port', dbname 'postgres', shuttle_two_phase 'off');
 		CREATE USER MAPPING FOR CURRENT_USER SERVER near OPTIONS (user '$user');
 		CREATE FOREIGN TABLE near_wanted (id int) SERVER near OPTIONS (schema_name 'public', table_name 'wanted');
 		SELECT count(*) FROM near_wanted;}), 100, 'another node');

@@ -47,8 +47,8 @@ my $far_schema = q{
 $far->safe_psql('postgres', $far_schema);
 $node->safe_psql('postgres', qq{
 	CREATE EXTENSION pg_shuttle CASCADE;
-	CREATE SERVER far FOREIGN DATA WRAPPER shuttle OPTIONS (host '127.0.0.1', port '$port', dbname 'postgres');
-	CREATE SERVER near FOREIGN DATA WRAPPER shuttle OPTIONS (host '$own_host', port '$own_port', dbname 'postgres');
+	CREATE SERVER far FOREIGN DATA WRAPPER shuttle OPTIONS (host '127.0.0.1', port '$port', dbname 'postgres', shuttle_two_phase 'off');
+	CREATE SERVER near FOREIGN DATA WRAPPER shuttle OPTIONS (host '$own_host', port '$own_port', dbname 'postgres', shuttle_two_phase 'off');
 	CREATE USER MAPPING FOR CURRENT_USER SERVER far OPTIONS (user '$user');
 	CREATE USER MAPPING FOR CURRENT_USER SERVER near OPTIONS (user '$user');
 	CREATE SCHEMA f;

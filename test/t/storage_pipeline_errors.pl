@@ -35,7 +35,7 @@ $node->safe_psql('far', q{
 $node->safe_psql('postgres', qq{
 	CREATE EXTENSION pg_shuttle CASCADE;
 	ALTER DATABASE postgres SET session_preload_libraries = 'pg_shuttle';
-	CREATE SERVER far FOREIGN DATA WRAPPER shuttle OPTIONS (host '127.0.0.1', port '$port', dbname 'far');
+	CREATE SERVER far FOREIGN DATA WRAPPER shuttle OPTIONS (host '127.0.0.1', port '$port', dbname 'far', shuttle_two_phase 'off');
 	CREATE USER MAPPING FOR CURRENT_USER SERVER far OPTIONS (user '$user');
 	CREATE FOREIGN TABLE numbers (id int, n int, name text) SERVER far;
 	CREATE FOREIGN TABLE broken (id int, q int) SERVER far;

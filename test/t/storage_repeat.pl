@@ -31,7 +31,7 @@ $node->safe_psql('far', q{
 });
 $node->safe_psql('postgres', qq{
 	CREATE EXTENSION pg_shuttle CASCADE;
-	CREATE SERVER far FOREIGN DATA WRAPPER shuttle OPTIONS (host '127.0.0.1', port '$port', dbname 'far');
+	CREATE SERVER far FOREIGN DATA WRAPPER shuttle OPTIONS (host '127.0.0.1', port '$port', dbname 'far', shuttle_two_phase 'off');
 	CREATE USER MAPPING FOR CURRENT_USER SERVER far OPTIONS (user '$user');
 	CREATE FOREIGN TABLE numbers (id int, n int) SERVER far;
 	CREATE FOREIGN TABLE others (id int, n int) SERVER far;

@@ -11,7 +11,7 @@ use ShuttleSession;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
-$node->append_conf('postgresql.conf', "session_preload_libraries = 'pg_shuttle'\njit = off");
+$node->append_conf('postgresql.conf', "session_preload_libraries = 'pg_shuttle'\njit = off\nmax_prepared_transactions = 10");
 $node->start;
 my ($host, $port) = ($node->host, $node->port);
 my $user = $node->safe_psql('postgres', 'SELECT current_user');
@@ -106,15 +106,26 @@ is( change_within(
 		[ 'one', 'UPDATE a SET v = v - 10 WHERE id = 1' ], [ 'two', 'UPDATE a SET v = v + 10 WHERE id = 1' ]),
 	210, 'several nodes: one before, one after a transfer');
 
-# ---- Commits one after the other
+# ---- Commits
 
 fresh();
-# The answers to COMMIT arrive in any order, so the warning may stand before or behind the error.
-my $said = one('BEGIN; INSERT INTO here VALUES (1); UPDATE a SET v = 0 WHERE id = 1; INSERT INTO unwilling2 VALUES (1); COMMIT;');
+my $several = 'BEGIN; INSERT INTO here VALUES (1); UPDATE a SET v = 0 WHERE id = 1; INSERT INTO unwilling2 VALUES (1); COMMIT;';
+my $found = 'SELECT (SELECT v FROM a WHERE id = 1), (SELECT count(*) FROM unwilling2), (SELECT count(*) FROM here);';
+my $said = one($several);
 like($said, qr/^ERROR:  P0001: not willing to commit/m, 'several nodes: one refuses to commit');
+unlike($said, qr/WARNING/, 'and that is all');
+is(one($found), '100|0|0', 'none has committed');
+
+# ---- The option shuttle_two_phase
+
+fresh();
+one("ALTER SERVER one OPTIONS (ADD shuttle_two_phase 'off'); ALTER SERVER two OPTIONS (ADD shuttle_two_phase 'off');");
+# The answers to COMMIT arrive in any order, so the warning may stand before or behind the error.
+$said = one($several);
+like($said, qr/^ERROR:  P0001: not willing to commit/m, 'off: one refuses to commit');
 like($said, qr/^WARNING:  08007: storage node "one" has committed/m, 'and the session says what the other one did');
-is(one('SELECT (SELECT v FROM a WHERE id = 1), (SELECT count(*) FROM unwilling2), (SELECT count(*) FROM here);'), '0|0|0',
-	'the other one has committed');
+is(one($found), '0|0|0', 'the other one has committed');
+one("ALTER SERVER one OPTIONS (DROP shuttle_two_phase); ALTER SERVER two OPTIONS (DROP shuttle_two_phase);");
 
 # ---- One node under two names
 

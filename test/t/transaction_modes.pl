@@ -34,7 +34,7 @@ $far->safe_psql('postgres', q{
 });
 $node->safe_psql('postgres', qq{
 	CREATE EXTENSION pg_shuttle CASCADE;
-	CREATE SERVER far FOREIGN DATA WRAPPER shuttle OPTIONS (host '$host', port '$port', dbname 'postgres');
+	CREATE SERVER far FOREIGN DATA WRAPPER shuttle OPTIONS (host '$host', port '$port', dbname 'postgres', shuttle_two_phase 'off');
 	CREATE USER MAPPING FOR CURRENT_USER SERVER far OPTIONS (user '$user');
 	IMPORT FOREIGN SCHEMA public FROM SERVER far INTO public;
 	ALTER FOREIGN TABLE writing OPTIONS (ADD shuttle_volatile 'on');

@@ -9,6 +9,8 @@ UNITS = {
     "fetch_ahead": "8MB",
     "write_buffer_size": "4MB",
     "idle_timeout": "10min",
+    "commit_wait": "5s",
+    "recovery_interval": "5s",
 }
 
 

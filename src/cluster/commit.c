@@ -1,0 +1,186 @@
+/*-------------------------------------------------------------------------
+ * commit.c
+ *	  What a commit over several nodes needs to know of this server: whether
+ *	  something was written here, a name, and the record that decides.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "access/transam.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "catalog/pg_class.h"
+#include "foreign/foreign.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/pgstat_internal.h"
+
+#include "base/shuttle_compat.h"
+#include "cluster/cluster_internal.h"
+#include "cluster/commit_internal.h"
+
+static bool wrote_here(void);
+static void warn(void);
+static char *make_name(void);
+static char *make_prefix(void);
+static void add_record(const char *name, List *servers);
+static void note_in_doubt(bool in_doubt);
+static void recover_on(Oid serverid, Oid userid);
+
+static const ShuttleCommitMethods methods = {
+	.wrote_here = wrote_here,
+	.warn = warn,
+	.name = make_name,
+	.record = add_record,
+	.in_doubt = note_in_doubt,
+	.prefix = make_prefix,
+	.recover = recover_on,
+};
+
+/* Names of the transaction that is being committed, and of the last one, if all
+ * nodes have finished it. */
+static char current[SHUTTLE_MOST_NAME];
+static char finished[SHUTTLE_MOST_NAME];
+
+/* A server of stock postgres_fdw that a transaction wrote to, and which one. */
+static Oid	other_server = InvalidOid;
+static LocalTransactionId other_lxid = InvalidLocalTransactionId;
+
+void
+shuttle_commit_init(void)
+{
+	shuttle_commit_set_methods(&methods);
+}
+
+/*
+ * A transaction that has an identifier need not have written anything:
+ * nextval() takes one now and then, and so do row locks.  Rows that were written
+ * to tables that last are counted by core for its statistics, to the
+ * transaction; those of catalogs too.
+ */
+static bool
+wrote_here(void)
+{
+	PgStat_SubXactStatus *status;
+
+	if (!TransactionIdIsValid(GetTopTransactionIdIfAny()))
+		return false;
+	if (!pgstat_track_counts)
+		return true;
+	status = pgstat_get_xact_stack_level(GetCurrentTransactionNestLevel());
+	for (PgStat_TableXactStatus *table = status->first; table != NULL; table = table->next)
+	{
+		if ((table->tuples_inserted > 0 || table->tuples_updated > 0 ||
+			 table->tuples_deleted > 0 || table->truncdropped) &&
+			get_rel_persistence(shuttle_counted_table(table->parent)) != RELPERSISTENCE_TEMP)
+			return true;
+	}
+	return false;
+}
+
+void
+shuttle_commit_note_other_server(Oid serverid)
+{
+	other_server = serverid;
+	other_lxid = shuttle_my_lxid();
+}
+
+/* Once a session. */
+static void
+warn(void)
+{
+	static bool warned = false;
+	ForeignServer *server;
+
+	if (warned || !OidIsValid(other_server) || other_lxid != shuttle_my_lxid())
+		return;
+	server = GetForeignServerExtended(other_server, FSV_MISSING_OK);
+	if (server == NULL)
+		return;
+	warned = true;
+	ereport(WARNING,
+			(errcode(ERRCODE_WARNING),
+			 errmsg("the commit on server \"%s\" is not atomic with that on storage nodes",
+					server->servername),
+			 errdetail("The server belongs to postgres_fdw, which commits by itself."),
+			 errhint("shuttle.adopt_server() moves it to the wrapper \"%s\".", "shuttle")));
+}
+
+static char *
+make_name(void)
+{
+	uint64		number;
+
+	if (!pg_strong_random(&number, sizeof(number)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg("could not generate a random number")));
+	return psprintf("%s%s_%u_" UINT64_FORMAT "_%016llx", SHUTTLE_PREPARED_PREFIX,
+					shuttle_identity(), MyDatabaseId,
+					U64FromFullTransactionId(GetTopFullTransactionId()),
+					(unsigned long long) number);
+}
+
+/* What went well leaves a record, which the session's next one takes away; the
+ * last one of a session is left to recovery. */
+static void
+add_record(const char *name, List *servers)
+{
+	shuttle_commit_record_add(name, servers, finished[0] != '\0' ? finished : NULL);
+	strlcpy(current, name, sizeof(current));
+}
+
+static void
+note_in_doubt(bool in_doubt)
+{
+	if (in_doubt)
+		finished[0] = '\0';
+	else
+		strlcpy(finished, current, sizeof(finished));
+	shuttle_recovery_wanted(in_doubt);
+}
+
+static char *
+make_prefix(void)
+{
+	char	   *cluster;
+
+	/* a standby finishes nothing, and workers leave it to their leader */
+	if (RecoveryInProgress() || IsParallelWorker())
+		return NULL;
+	cluster = shuttle_identity_if_any();
+	if (cluster == NULL)
+		return NULL;
+	return psprintf("%s%s_%u_", SHUTTLE_PREPARED_PREFIX, cluster, MyDatabaseId);
+}
+
+/*
+ * A session has connected to a node that holds something prepared, which could
+ * be in its way: a worker sees to it, or else the session itself, as far as the
+ * role on the node may.  Records are left to shuttle.recover(): this is not the
+ * transaction to remove them in.
+ */
+static void
+recover_on(Oid serverid, Oid userid)
+{
+	MemoryContext cxt;
+	MemoryContext old_cxt;
+	List	   *nodes;
+
+	if (shuttle_recovery_has_worker())
+	{
+		shuttle_recovery_wanted(true);
+		return;
+	}
+	cxt = AllocSetContextCreate(CurrentMemoryContext, "shuttle recovery",
+								ALLOCSET_DEFAULT_SIZES);
+	old_cxt = MemoryContextSwitchTo(cxt);
+	nodes = list_make1(shuttle_recovery_node(serverid, userid));
+	shuttle_recovery_look(nodes, SHUTTLE_RECOVERY_WAIT_MS);
+	shuttle_recovery_finish(nodes, SHUTTLE_RECOVERY_WAIT_MS);
+	MemoryContextSwitchTo(old_cxt);
+	MemoryContextDelete(cxt);
+}

@@ -1,0 +1,143 @@
+/*-------------------------------------------------------------------------
+ * commit_internal.h
+ *	  What the files about commits over several nodes share.
+ *
+ * A transaction that is prepared on nodes has a name,
+ *	  shuttle_<cluster>_<database>_<full xid>_<64 random bits>
+ * and is prepared on each by a name of its own with _<server>_<user mapping>
+ * behind.  The cluster is a random number that CREATE EXTENSION makes.  Only
+ * the record of that very name decides (trap 29): an xid that wrote nothing
+ * before a crash is given out again.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_COMMIT_INTERNAL_H
+#define SHUTTLE_COMMIT_INTERNAL_H
+
+#include "datatype/timestamp.h"
+#include "nodes/pg_list.h"
+
+#include "storage/shuttle_storage.h"
+
+#define SHUTTLE_CLUSTER_ID_LENGTH 32	/* hexadecimal digits */
+
+#define SHUTTLE_MOST_NAME 160
+
+/* What all names of prepared transactions of ours, on any server, begin with. */
+#define SHUTTLE_PREPARED_PREFIX "shuttle_"
+
+/* ---- identity.c */
+
+/*
+ * The number of this cluster, in the current context.
+ * Errors: the extension's tables are not there.
+ */
+extern char *shuttle_identity(void);
+
+/* The same, or NULL where the extension is not in this database. */
+extern char *shuttle_identity_if_any(void);
+
+/*
+ * True while this server is the one that the number was made for, or that was
+ * told to go on for it: not on a standby that was promoted, or a copy.
+ */
+extern bool shuttle_identity_is_confirmed(void);
+
+/* ---- commit_record.c */
+
+typedef struct CommitRecord
+{
+	char	   *name;
+	List	   *servers;
+	TimestampTz since;
+} CommitRecord;
+
+/* Adds a record; removes that of a transaction that all nodes have finished,
+ * where finished is not NULL. */
+extern void shuttle_commit_record_add(const char *name, List *servers,
+									  const char *finished);
+
+/* Looks under a snapshot taken now. */
+extern bool shuttle_commit_record_exists(const char *name);
+
+/* All records, under a snapshot taken now: list of CommitRecord. */
+extern List *shuttle_commit_records(void);
+
+/* Removes records with these names. */
+extern void shuttle_commit_records_forget(List *names);
+
+/* The OID of a table of the extension; InvalidOid where it is not there. */
+extern Oid	shuttle_own_table(const char *name);
+
+/* ---- recovery.c */
+
+typedef enum PreparedFate
+{
+	FATE_COMMIT,				/* there is a record */
+	FATE_ROLL_BACK,				/* there is none, and there will be none */
+	FATE_LIVE,					/* its session is at work on it */
+	FATE_UNCONFIRMED,			/* there is none, but this may be a copy */
+	FATE_OTHER					/* of another cluster or database */
+} PreparedFate;
+
+/* A transaction that a node holds prepared. */
+typedef struct PreparedTransaction
+{
+	char	   *gid;
+	char	   *owner;			/* role on the node */
+	TimestampTz since;
+	bool		ours_to_finish; /* the role of the connection may */
+	Oid			serverid;		/* by its name; or 0 */
+	char	   *name;			/* without its server; NULL: not of ours */
+	uint64		fxid;
+	PreparedFate fate;
+	bool		tried;
+	bool		finished;
+} PreparedTransaction;
+
+/* A server, and one of those who may ask it. */
+typedef struct RecoveryNode
+{
+	Oid			serverid;
+	char	   *name;
+	Oid			userid;			/* whose mapping */
+	ShuttleSide *side;
+	bool		answered;
+	char	   *error;			/* why it has not */
+	List	   *prepared;		/* of PreparedTransaction */
+	int			ncommitted;
+	int			nrolled_back;
+} RecoveryNode;
+
+/* A server, asked by a user's mapping; InvalidOid: by the public one. */
+extern RecoveryNode *shuttle_recovery_node(Oid serverid, Oid userid);
+
+/* Servers of our wrapper, each with all mappings: list of RecoveryNode. */
+extern List *shuttle_recovery_nodes(void);
+
+/*
+ * Asks nodes what they hold prepared, and judges it.  limit_ms: as for
+ * shuttle_run().
+ */
+extern void shuttle_recovery_look(List *nodes, int limit_ms);
+
+/* Finishes what is to be finished on nodes that have been looked at. */
+extern void shuttle_recovery_finish(List *nodes, int limit_ms);
+
+/* Both, and forgets records that nobody needs.  Returns whether anything is
+ * left to be done later. */
+extern bool shuttle_recovery_run(List *nodes, int limit_ms);
+
+/* How long a worker or a session waits for nodes; they are asked again later. */
+#define SHUTTLE_RECOVERY_WAIT_MS 10000
+
+/* ---- worker.c */
+
+extern void shuttle_recovery_worker_init(void);
+
+/* Has the worker look soon, or at its next turn; never raises. */
+extern void shuttle_recovery_wanted(bool soon);
+
+/* True where there is a worker. */
+extern bool shuttle_recovery_has_worker(void);
+
+#endif							/* SHUTTLE_COMMIT_INTERNAL_H */

@@ -1,0 +1,194 @@
+/*-------------------------------------------------------------------------
+ * commit_record.c
+ *	  The table of commit records: one row for each transaction that nodes
+ *	  were asked to prepare, written by that transaction itself.
+ *
+ * Rows are read and written without the user's rights, snapshot and triggers,
+ * as those of catalogs are.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/indexing.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_type.h"
+#include "storage/lmgr.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+#include "base/shuttle_compat.h"
+#include "cluster/commit_internal.h"
+
+/* Columns of shuttle.commit_records. */
+enum
+{
+	COLUMN_NAME = 1,
+	COLUMN_SERVERS,
+	COLUMN_SINCE,
+	NCOLUMNS = COLUMN_SINCE
+};
+
+static void delete_record(Relation records, Snapshot snapshot, const char *name);
+
+Oid
+shuttle_own_table(const char *name)
+{
+	Oid			schema = get_namespace_oid("shuttle", true);
+
+	return OidIsValid(schema) ? get_relname_relid(name, schema) : InvalidOid;
+}
+
+static Relation
+open_records(LOCKMODE lock)
+{
+	Oid			relid = shuttle_own_table("commit_records");
+
+	if (!OidIsValid(relid))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("table \"%s\" of extension \"%s\" is missing",
+						"shuttle.commit_records", "pg_shuttle")));
+	return table_open(relid, lock);
+}
+
+static SysScanDesc
+scan_records(Relation records, Snapshot snapshot, const char *name)
+{
+	ScanKeyData key;
+
+	if (name == NULL)
+		return systable_beginscan(records, InvalidOid, false, snapshot, 0, NULL);
+	ScanKeyInit(&key, COLUMN_NAME, BTEqualStrategyNumber, F_TEXTEQ,
+				CStringGetTextDatum(name));
+	key.sk_collation = TupleDescAttr(RelationGetDescr(records),
+									 COLUMN_NAME - 1)->attcollation;
+	return systable_beginscan(records, shuttle_primary_key(records), true,
+							  snapshot, 1, &key);
+}
+
+void
+shuttle_commit_record_add(const char *name, List *servers, const char *finished)
+{
+	Relation	records = open_records(RowExclusiveLock);
+	Datum	   *oids = palloc_array(Datum, list_length(servers));
+	Datum		values[NCOLUMNS];
+	bool		nulls[NCOLUMNS] = {false};
+	HeapTuple	tuple;
+	ListCell   *cell;
+
+	foreach(cell, servers)
+		oids[foreach_current_index(cell)] = ObjectIdGetDatum(lfirst_oid(cell));
+	values[COLUMN_NAME - 1] = CStringGetTextDatum(name);
+	values[COLUMN_SERVERS - 1] =
+		PointerGetDatum(construct_array(oids, list_length(servers), OIDOID,
+										sizeof(Oid), true, TYPALIGN_INT));
+	values[COLUMN_SINCE - 1] = TimestampTzGetDatum(GetCurrentTimestamp());
+
+	/* None is active while a transaction commits. */
+	PushActiveSnapshot(GetLatestSnapshot());
+	if (finished != NULL && !IsolationIsSerializable())
+		delete_record(records, GetActiveSnapshot(), finished);
+	tuple = heap_form_tuple(RelationGetDescr(records), values, nulls);
+	CatalogTupleInsert(records, tuple);
+	PopActiveSnapshot();
+	table_close(records, RowExclusiveLock);
+}
+
+bool
+shuttle_commit_record_exists(const char *name)
+{
+	Relation	records = open_records(AccessShareLock);
+	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
+	SysScanDesc scan = scan_records(records, snapshot, name);
+	bool		found = HeapTupleIsValid(systable_getnext(scan));
+
+	systable_endscan(scan);
+	UnregisterSnapshot(snapshot);
+	table_close(records, AccessShareLock);
+	return found;
+}
+
+static CommitRecord *
+make_record(HeapTuple tuple, TupleDesc desc)
+{
+	CommitRecord *record = palloc0_object(CommitRecord);
+	Datum		values[NCOLUMNS];
+	bool		nulls[NCOLUMNS];
+	Datum	   *oids;
+	int			noids;
+
+	heap_deform_tuple(tuple, desc, values, nulls);
+	record->name = TextDatumGetCString(values[COLUMN_NAME - 1]);
+	deconstruct_array(DatumGetArrayTypeP(values[COLUMN_SERVERS - 1]), OIDOID,
+					  sizeof(Oid), true, TYPALIGN_INT, &oids, NULL, &noids);
+	for (int i = 0; i < noids; i++)
+		record->servers = lappend_oid(record->servers, DatumGetObjectId(oids[i]));
+	record->since = DatumGetTimestampTz(values[COLUMN_SINCE - 1]);
+	return record;
+}
+
+List *
+shuttle_commit_records(void)
+{
+	Relation	records = open_records(AccessShareLock);
+	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
+	SysScanDesc scan = scan_records(records, snapshot, NULL);
+	List	   *list = NIL;
+	HeapTuple	tuple;
+
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+		list = lappend(list, make_record(tuple, RelationGetDescr(records)));
+	systable_endscan(scan);
+	UnregisterSnapshot(snapshot);
+	table_close(records, AccessShareLock);
+	return list;
+}
+
+/* Deletes a record, unless another session is just doing so. */
+static void
+delete_record(Relation records, Snapshot snapshot, const char *name)
+{
+	SysScanDesc scan = scan_records(records, snapshot, name);
+	HeapTuple	tuple = systable_getnext(scan);
+	TM_FailureData failure;
+
+	if (HeapTupleIsValid(tuple))
+		(void) heap_delete(records, &tuple->t_self, GetCurrentCommandId(true),
+						   InvalidSnapshot, false, &failure, false);
+	systable_endscan(scan);
+}
+
+/*
+ * Another session may want to forget the same ones: the lock is kept, so that
+ * it sees what was removed, and who does not get it leaves them for later.
+ */
+void
+shuttle_commit_records_forget(List *names)
+{
+	Relation	records;
+	Snapshot	snapshot;
+	ListCell   *cell;
+
+	if (names == NIL ||
+		!ConditionalLockRelationOid(shuttle_own_table("commit_records"),
+									ShareUpdateExclusiveLock))
+		return;
+	records = open_records(NoLock);
+	snapshot = RegisterSnapshot(GetLatestSnapshot());
+
+	PushActiveSnapshot(snapshot);
+	foreach(cell, names)
+		delete_record(records, snapshot, lfirst(cell));
+	PopActiveSnapshot();
+	UnregisterSnapshot(snapshot);
+	table_close(records, NoLock);
+}

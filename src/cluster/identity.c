@@ -1,0 +1,111 @@
+/*-------------------------------------------------------------------------
+ * identity.c
+ *	  Who this cluster is to storage nodes, and whether it still is.
+ *
+ * A physical copy of the query node has the same number and may lack records
+ * of the original, whose transactions it would roll back (trap 29).  So the
+ * number is stored with the server's system identifier and timeline, which
+ * promotion and point-in-time recovery change; until somebody says what is
+ * meant, nothing is rolled back for want of a record.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/xlog.h"
+#include "funcapi.h"
+#include "utils/builtins.h"
+
+#include "base/shuttle_compat.h"
+#include "cluster/commit_internal.h"
+
+/* Columns of shuttle.identity. */
+enum
+{
+	COLUMN_CLUSTER = 1,
+	COLUMN_SYSTEM_IDENTIFIER,
+	COLUMN_TIMELINE,
+	NCOLUMNS = COLUMN_TIMELINE
+};
+
+SHUTTLE_SQL_FUNCTION(shuttle_server_identity);
+
+/* Copies the row's values; false: the extension is not here. */
+static bool
+read_identity(Datum *values)
+{
+	Oid			relid = shuttle_own_table("identity");
+	Relation	rel;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	bool		nulls[NCOLUMNS];
+
+	if (!OidIsValid(relid))
+		return false;
+	rel = table_open(relid, AccessShareLock);
+	scan = systable_beginscan(rel, InvalidOid, false, NULL, 0, NULL);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+	{
+		heap_deform_tuple(tuple, RelationGetDescr(rel), values, nulls);
+		values[COLUMN_CLUSTER - 1] =
+			PointerGetDatum(DatumGetTextPCopy(values[COLUMN_CLUSTER - 1]));
+	}
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+	return HeapTupleIsValid(tuple);
+}
+
+char *
+shuttle_identity_if_any(void)
+{
+	Datum		values[NCOLUMNS];
+
+	if (!read_identity(values))
+		return NULL;
+	return TextDatumGetCString(values[COLUMN_CLUSTER - 1]);
+}
+
+char *
+shuttle_identity(void)
+{
+	char	   *cluster = shuttle_identity_if_any();
+
+	if (cluster == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("cannot commit on several storage nodes without the tables of extension \"%s\"",
+						"pg_shuttle"),
+				 errhint("Create the extension in this database.")));
+	return cluster;
+}
+
+bool
+shuttle_identity_is_confirmed(void)
+{
+	Datum		values[NCOLUMNS];
+
+	return read_identity(values) &&
+		DatumGetInt64(values[COLUMN_SYSTEM_IDENTIFIER - 1]) ==
+		(int64) GetSystemIdentifier() &&
+		DatumGetInt64(values[COLUMN_TIMELINE - 1]) ==
+		(int64) GetWALInsertionTimeLine();
+}
+
+/* shuttle.server_identity(): what the row of this server has to say. */
+Datum
+shuttle_server_identity(PG_FUNCTION_ARGS)
+{
+	Datum		values[2];
+	bool		nulls[2] = {false};
+	TupleDesc	desc;
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	values[0] = Int64GetDatum((int64) GetSystemIdentifier());
+	values[1] = Int64GetDatum((int64) GetWALInsertionTimeLine());
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc),
+													  values, nulls)));
+}

@@ -1,0 +1,362 @@
+/*-------------------------------------------------------------------------
+ * recovery.c
+ *	  Finishes transactions that nodes hold prepared and that nobody works on
+ *	  any more.
+ *
+ * Why that cannot race with a commit, which 1. takes a transaction identifier,
+ * 2. has nodes prepare, 3. commits its record, 4. has nodes commit, and
+ * 5. gives up the lock on its identifier:
+ * a. What a node holds is listed: everything there has passed 1.
+ * b. A transaction whose identifier is locked is left alone.  Later the lock is
+ *	  gone, so the transaction is behind 5 or has failed, and its record is
+ *	  there for good, or will never be.
+ * c. Then the record is looked for, under a snapshot taken now, and decides.
+ * An identifier that the server has not given out yet was lost in a crash, and
+ * with it the record.  One that was given out again only delays (trap 29).
+ *
+ * A record is forgotten when it was read before all its servers were asked, and
+ * none of them holds something of its name.
+ *
+ * Memory: the caller's context, short-lived.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/transam.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "catalog/pg_authid.h"
+#include "catalog/pg_user_mapping.h"
+#include "foreign/foreign.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "storage/procarray.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "base/shuttle_compat.h"
+#include "cluster/cluster_internal.h"
+#include "cluster/commit_internal.h"
+
+/* Roles of the node: the one that prepared it, or a superuser, may finish. */
+#define LIST_SQL \
+	"SELECT p.gid, p.owner," \
+	" (EXTRACT(EPOCH FROM p.prepared) OPERATOR(pg_catalog.*) 1000000)::pg_catalog.int8," \
+	" p.owner OPERATOR(pg_catalog.=) CURRENT_USER OR r.rolsuper" \
+	" FROM pg_catalog.pg_prepared_xacts AS p, pg_catalog.pg_roles AS r" \
+	" WHERE p.database OPERATOR(pg_catalog.=) pg_catalog.current_database()" \
+	" AND r.rolname OPERATOR(pg_catalog.=) CURRENT_USER" \
+	" AND pg_catalog.starts_with(p.gid, '" SHUTTLE_PREPARED_PREFIX "')"
+
+static void take_row(void *arg, const ShuttleRow *row);
+static void judge(PreparedTransaction *prepared, const char *ours);
+static bool is_live(uint64 fxid);
+static void forget_records(List *records, List *nodes);
+
+/* ---- whom to ask */
+
+RecoveryNode *
+shuttle_recovery_node(Oid serverid, Oid userid)
+{
+	RecoveryNode *node = palloc0_object(RecoveryNode);
+
+	node->serverid = serverid;
+	node->name = GetForeignServer(serverid)->servername;
+	node->userid = OidIsValid(userid) ? userid : BOOTSTRAP_SUPERUSERID;
+	node->side = shuttle_side_create();
+	return node;
+}
+
+List *
+shuttle_recovery_nodes(void)
+{
+	List	   *servers = shuttle_server_list();
+	Relation	catalog = table_open(UserMappingRelationId, AccessShareLock);
+	SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, NULL, 0, NULL);
+	List	   *nodes = NIL;
+	HeapTuple	tuple;
+
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_user_mapping form = (Form_pg_user_mapping) GETSTRUCT(tuple);
+
+		if (list_member_oid(servers, form->umserver))
+			nodes = lappend(nodes, shuttle_recovery_node(form->umserver, form->umuser));
+	}
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+	return nodes;
+}
+
+/* Runs a statement on nodes; sqls: one for each, or NULL where there is none. */
+static ShuttleRun *
+run_on(List *nodes, const char *const *sqls, ShuttleRowCallback row, int limit_ms)
+{
+	ShuttleRun *runs = palloc0_array(ShuttleRun, Max(1, list_length(nodes)));
+	ListCell   *cell;
+
+	foreach(cell, nodes)
+	{
+		RecoveryNode *node = lfirst(cell);
+		ShuttleRun *run = &runs[foreach_current_index(cell)];
+
+		run->serverid = node->serverid;
+		run->name = node->name;
+		run->userid = node->userid;
+		run->side = node->side;
+		run->sql = sqls[foreach_current_index(cell)];
+		run->row = row;
+		run->row_arg = node;
+		run->nrows = -1;
+		run->ok = run->sql != NULL;
+		if (!run->ok)
+			run->error = pstrdup("");
+	}
+	shuttle_run(NULL, GetUserId(), runs, list_length(nodes), limit_ms);
+	return runs;
+}
+
+/* ---- what they hold */
+
+void
+shuttle_recovery_look(List *nodes, int limit_ms)
+{
+	const char **sqls = palloc_array(const char *, Max(1, list_length(nodes)));
+	char	   *ours = psprintf("%s%s_%u_", SHUTTLE_PREPARED_PREFIX,
+								shuttle_identity(), MyDatabaseId);
+	ShuttleRun *runs;
+	ListCell   *cell;
+
+	for (int i = 0; i < list_length(nodes); i++)
+		sqls[i] = LIST_SQL;
+	runs = run_on(nodes, sqls, take_row, limit_ms);
+	foreach(cell, nodes)
+	{
+		RecoveryNode *node = lfirst(cell);
+		ListCell   *inner;
+
+		node->answered = runs[foreach_current_index(cell)].ok;
+		node->error = runs[foreach_current_index(cell)].error;
+		foreach(inner, node->prepared)
+			judge(lfirst(inner), ours);
+	}
+}
+
+static void
+take_row(void *arg, const ShuttleRow *row)
+{
+	RecoveryNode *node = arg;
+	PreparedTransaction *prepared = palloc0_object(PreparedTransaction);
+
+	prepared->gid = pstrdup(row->values[0]);
+	prepared->owner = pstrdup(row->values[1]);
+	prepared->since = (TimestampTz) strtoll(row->values[2], NULL, 10) -
+		(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY;
+	prepared->ours_to_finish = row->values[3] != NULL && row->values[3][0] == 't';
+	node->prepared = lappend(node->prepared, prepared);
+}
+
+/* Reads a name, and decides by it. */
+static void
+judge(PreparedTransaction *prepared, const char *ours)
+{
+	unsigned long long fxid;
+	unsigned long long number;
+	unsigned int serverid;
+	unsigned int umid;
+	int			length = 0;
+
+	prepared->fate = FATE_OTHER;
+	if (strncmp(prepared->gid, ours, strlen(ours)) != 0 ||
+		sscanf(prepared->gid + strlen(ours), "%llu_%16llx%n_%u_%u", &fxid, &number,
+			   &length, &serverid, &umid) != 4)
+		return;
+	prepared->name = pnstrdup(prepared->gid, strlen(ours) + length);
+	prepared->fxid = fxid;
+	prepared->serverid = serverid;
+
+	if (is_live(fxid))
+		prepared->fate = FATE_LIVE;
+	else if (shuttle_commit_record_exists(prepared->name))
+		prepared->fate = FATE_COMMIT;
+	else
+		prepared->fate = shuttle_identity_is_confirmed() ?
+			FATE_ROLL_BACK : FATE_UNCONFIRMED;
+}
+
+/* True while a session may still work on a transaction, or a later one has the
+ * same identifier. */
+static bool
+is_live(uint64 fxid)
+{
+	uint64		next = U64FromFullTransactionId(ReadNextFullTransactionId());
+	TransactionId xid = (TransactionId) fxid;
+	LOCKTAG		tag;
+
+	/* lost in a crash, or too old for its number to tell anything */
+	if (fxid >= next || next - fxid > PG_INT32_MAX)
+		return false;
+	SET_LOCKTAG_TRANSACTION(tag, xid);
+	if (LockAcquire(&tag, ShareLock, false, true) == LOCKACQUIRE_NOT_AVAIL)
+		return true;
+	LockRelease(&tag, ShareLock, false);
+	return TransactionIdIsInProgress(xid);
+}
+
+/* ---- finishing it */
+
+static bool
+is_to_finish(const RecoveryNode *node, const PreparedTransaction *prepared)
+{
+	if (prepared->fate != FATE_COMMIT && prepared->fate != FATE_ROLL_BACK)
+		return false;
+
+	/* Another server may lead to the same node; that one will do it. */
+	if (prepared->serverid != node->serverid &&
+		GetForeignServerExtended(prepared->serverid, FSV_MISSING_OK) != NULL)
+		return false;
+	return !prepared->tried && prepared->ours_to_finish;
+}
+
+static PreparedTransaction *
+next_to_finish(const RecoveryNode *node)
+{
+	ListCell   *cell;
+
+	foreach(cell, node->prepared)
+	{
+		if (is_to_finish(node, lfirst(cell)))
+			return lfirst(cell);
+	}
+	return NULL;
+}
+
+static void
+note_finished(RecoveryNode *node, PreparedTransaction *prepared, const ShuttleRun *run)
+{
+	/* someone else may have been faster */
+	prepared->tried = true;
+	prepared->finished = run->ok || strcmp(run->sqlstate, "42704") == 0;
+	if (!run->ok)
+		return;
+	if (prepared->fate == FATE_COMMIT)
+		node->ncommitted++;
+	else
+		node->nrolled_back++;
+	shuttle_node_totals_add(node->serverid, SHUTTLE_NODE_RECOVERIES, 1);
+}
+
+void
+shuttle_recovery_finish(List *nodes, int limit_ms)
+{
+	const char **sqls = palloc_array(const char *, Max(1, list_length(nodes)));
+	PreparedTransaction **next = palloc_array(PreparedTransaction *,
+											  Max(1, list_length(nodes)));
+	bool		any = true;
+	ListCell   *cell;
+
+	while (any)
+	{
+		ShuttleRun *runs;
+
+		any = false;
+		foreach(cell, nodes)
+		{
+			int			i = foreach_current_index(cell);
+
+			next[i] = next_to_finish(lfirst(cell));
+			sqls[i] = next[i] == NULL ? NULL :
+				psprintf("%s PREPARED %s",
+						 next[i]->fate == FATE_COMMIT ? "COMMIT" : "ROLLBACK",
+						 quote_literal_cstr(next[i]->gid));
+			any = any || next[i] != NULL;
+		}
+		if (!any)
+			break;
+		runs = run_on(nodes, sqls, NULL, limit_ms);
+		for (int i = 0; i < list_length(nodes); i++)
+		{
+			if (next[i] != NULL)
+				note_finished(list_nth(nodes, i), next[i], &runs[i]);
+		}
+	}
+}
+
+bool
+shuttle_recovery_run(List *nodes, int limit_ms)
+{
+	List	   *records = shuttle_commit_records();
+	bool		left = false;
+	ListCell   *cell;
+
+	shuttle_recovery_look(nodes, limit_ms);
+	shuttle_recovery_finish(nodes, limit_ms);
+	forget_records(records, nodes);
+	foreach(cell, nodes)
+	{
+		const RecoveryNode *node = lfirst(cell);
+		ListCell   *inner;
+
+		left = left || !node->answered;
+		foreach(inner, node->prepared)
+		{
+			const PreparedTransaction *prepared = lfirst(inner);
+
+			left = left || (prepared->fate != FATE_OTHER && !prepared->finished);
+		}
+	}
+	return left;
+}
+
+/* ---- records */
+
+/* True where a server was asked, and holds nothing of that name. */
+static bool
+server_is_done(Oid serverid, const char *name, List *nodes)
+{
+	bool		answered = false;
+	ListCell   *cell;
+
+	foreach(cell, nodes)
+	{
+		const RecoveryNode *node = lfirst(cell);
+		ListCell   *inner;
+
+		if (node->serverid != serverid)
+			continue;
+		answered = answered || node->answered;
+		foreach(inner, node->prepared)
+		{
+			const PreparedTransaction *prepared = lfirst(inner);
+
+			if (prepared->name != NULL && strcmp(prepared->name, name) == 0 &&
+				prepared->serverid == serverid && !prepared->finished)
+				return false;
+		}
+	}
+	return answered;
+}
+
+static void
+forget_records(List *records, List *nodes)
+{
+	List	   *names = NIL;
+	ListCell   *cell;
+
+	foreach(cell, records)
+	{
+		const CommitRecord *record = lfirst(cell);
+		bool		done = true;
+		ListCell   *inner;
+
+		foreach(inner, record->servers)
+			done = done && server_is_done(lfirst_oid(inner), record->name, nodes);
+		if (done)
+			names = lappend(names, record->name);
+	}
+	shuttle_commit_records_forget(names);
+}

@@ -1,0 +1,223 @@
+/*-------------------------------------------------------------------------
+ * recovery_functions.c
+ *	  shuttle.recover() and what is below the view shuttle.transactions.
+ *
+ * Both use the mappings of all users: only the role that prepared something on
+ * a node, or a superuser there, may finish it.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xlog.h"
+#include "foreign/foreign.h"
+#include "funcapi.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "base/shuttle_compat.h"
+#include "cluster/commit_internal.h"
+
+SHUTTLE_SQL_FUNCTION(shuttle_recover);
+SHUTTLE_SQL_FUNCTION(shuttle_prepared_transactions);
+
+static const char *const states[] = {
+	[FATE_COMMIT] = "to be committed",
+	[FATE_ROLL_BACK] = "to be rolled back",
+	[FATE_LIVE] = "in progress",
+	[FATE_UNCONFIRMED] = "waits for shuttle.confirm_identity() or shuttle.new_identity()",
+	[FATE_OTHER] = "of another cluster or database",
+};
+
+/* True for the first entry of a server; others are other users' mappings. */
+static bool
+is_first(List *nodes, const RecoveryNode *node)
+{
+	ListCell   *cell;
+
+	foreach(cell, nodes)
+	{
+		const RecoveryNode *earlier = lfirst(cell);
+
+		if (earlier == node)
+			break;
+		if (earlier->serverid == node->serverid)
+			return false;
+	}
+	return true;
+}
+
+static void
+refuse_on_standby(void)
+{
+	if (RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+				 errmsg("recovery of transactions is for the primary server"),
+				 errhint("Call the function there.")));
+}
+
+/* What is of another server is shown by that one. */
+static bool
+concerns(const RecoveryNode *node, const PreparedTransaction *prepared)
+{
+	return prepared->fate == FATE_OTHER || prepared->serverid == node->serverid ||
+		GetForeignServerExtended(prepared->serverid, FSV_MISSING_OK) == NULL;
+}
+
+/* Another mapping of the server may have finished it. */
+static bool
+is_finished(List *nodes, Oid serverid, const char *gid)
+{
+	ListCell   *cell;
+
+	foreach(cell, nodes)
+	{
+		const RecoveryNode *node = lfirst(cell);
+		ListCell   *inner;
+
+		if (node->serverid != serverid)
+			continue;
+		foreach(inner, node->prepared)
+		{
+			const PreparedTransaction *prepared = lfirst(inner);
+
+			if (prepared->finished && strcmp(prepared->gid, gid) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Sums up what the mappings of one server came to. */
+static void
+put_server(ReturnSetInfo *result, List *nodes, const RecoveryNode *first)
+{
+	NameData	name;
+	Datum		values[5];
+	bool		nulls[5] = {false};
+	List	   *unfinished = NIL;
+	const char *error = NULL;
+	int			ncommitted = 0;
+	int			nrolled_back = 0;
+	ListCell   *cell;
+
+	foreach(cell, nodes)
+	{
+		const RecoveryNode *node = lfirst(cell);
+		ListCell   *inner;
+
+		if (node->serverid != first->serverid)
+			continue;
+		ncommitted += node->ncommitted;
+		nrolled_back += node->nrolled_back;
+		error = node->error != NULL ? node->error : error;
+		foreach(inner, node->prepared)
+		{
+			const PreparedTransaction *prepared = lfirst(inner);
+
+			if (prepared->fate != FATE_OTHER && concerns(node, prepared) &&
+				!is_finished(nodes, node->serverid, prepared->gid))
+				unfinished = list_append_unique(unfinished, makeString(prepared->gid));
+		}
+	}
+	namestrcpy(&name, first->name);
+	values[0] = NameGetDatum(&name);
+	values[1] = Int32GetDatum(ncommitted);
+	values[2] = Int32GetDatum(nrolled_back);
+	values[3] = Int32GetDatum(list_length(unfinished));
+	nulls[4] = error == NULL;
+	if (!nulls[4])
+		values[4] = CStringGetTextDatum(error);
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+/* shuttle.recover() */
+Datum
+shuttle_recover(PG_FUNCTION_ARGS)
+{
+	List	   *nodes;
+	ListCell   *cell;
+
+	refuse_on_standby();
+	InitMaterializedSRF(fcinfo, 0);
+	nodes = shuttle_recovery_nodes();
+	(void) shuttle_recovery_run(nodes, 0);
+	foreach(cell, nodes)
+	{
+		if (is_first(nodes, lfirst(cell)))
+			put_server((ReturnSetInfo *) fcinfo->resultinfo, nodes, lfirst(cell));
+	}
+	return (Datum) 0;
+}
+
+static void
+put_transaction(ReturnSetInfo *result, const RecoveryNode *node,
+				const PreparedTransaction *prepared)
+{
+	NameData	name;
+	Datum		values[5];
+	bool		nulls[5] = {false};
+
+	namestrcpy(&name, node->name);
+	values[0] = NameGetDatum(&name);
+	if (prepared != NULL)
+	{
+		values[1] = CStringGetTextDatum(prepared->gid);
+		values[2] = CStringGetTextDatum(prepared->owner);
+		values[3] = TimestampTzGetDatum(prepared->since);
+		values[4] = CStringGetTextDatum(states[prepared->fate]);
+	}
+	else
+	{
+		nulls[1] = nulls[2] = nulls[3] = true;
+		values[4] = CStringGetTextDatum(psprintf("not known: %s", node->error));
+	}
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+/* The first mapping by which a server has answered, or any. */
+static const RecoveryNode *
+speaker(List *nodes, const RecoveryNode *first)
+{
+	ListCell   *cell;
+
+	foreach(cell, nodes)
+	{
+		const RecoveryNode *node = lfirst(cell);
+
+		if (node->serverid == first->serverid && node->answered)
+			return node;
+	}
+	return first;
+}
+
+/* shuttle.prepared_transactions() */
+Datum
+shuttle_prepared_transactions(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	List	   *nodes;
+	ListCell   *cell;
+
+	refuse_on_standby();
+	InitMaterializedSRF(fcinfo, 0);
+	nodes = shuttle_recovery_nodes();
+	shuttle_recovery_look(nodes, SHUTTLE_RECOVERY_WAIT_MS);
+	foreach(cell, nodes)
+	{
+		const RecoveryNode *node = lfirst(cell);
+		ListCell   *inner;
+
+		if (!is_first(nodes, node))
+			continue;
+		node = speaker(nodes, node);
+		if (!node->answered)
+			put_transaction(result, node, NULL);
+		foreach(inner, node->prepared)
+		{
+			if (concerns(node, lfirst(inner)))
+				put_transaction(result, node, lfirst(inner));
+		}
+	}
+	return (Datum) 0;
+}

@@ -1,0 +1,426 @@
+/*-------------------------------------------------------------------------
+ * worker.c
+ *	  Background workers that finish prepared transactions.
+ *
+ * Where the library is in shared_preload_libraries, one process, connected to
+ * no database, starts with the server.  It has every database looked at once,
+ * for what a crash left behind; later those in which transactions were
+ * prepared, every shuttle.recovery_interval until nothing is left, and at once
+ * where something went wrong.  Each look is a worker of its own, which ends
+ * with it: a process that stayed would be in the way of DROP DATABASE.
+ *
+ * A ROLLBACK or a crash may overtake a PREPARE that is still on its way, so
+ * that one clean look proves nothing: such a database is looked at for a
+ * minute, from when all its nodes have answered.  Where a node does not answer, looks are rarer.
+ *
+ * Memory: a table of databases in shared memory, of fixed size; when it is full,
+ * all databases are looked at.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/pg_database.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "storage/proc.h"
+#include "storage/shmem.h"
+#include "storage/spin.h"
+#include "tcop/tcopprot.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
+#include "base/shuttle_wait_events.h"
+#include "cluster/commit_internal.h"
+
+#define MOST_DATABASES 64
+#define DOUBT_MS (60 * 1000)
+#define MOST_BACKOFF 2			/* x recovery_interval */
+#define MOST_FAILURES 3
+#define IDLE_S 3600
+
+typedef struct DatabaseToLook
+{
+	Oid			databaseid;		/* InvalidOid: a free place */
+	TimestampTz until;			/* it is looked at, also where all is well */
+	TimestampTz next;
+	int			backoff;		/* intervals to the next look */
+	bool		soon;
+	bool		wanted_again;	/* since the last look began */
+	bool		told;			/* what came of it */
+	int			nfailures;		/* looks that told nothing, one after the
+								 * other */
+} DatabaseToLook;
+
+typedef struct RecoveryShared
+{
+	slock_t		mutex;
+	Latch	   *latch;			/* of the process that starts workers; or NULL */
+	bool		overflow;
+	DatabaseToLook databases[MOST_DATABASES];
+} RecoveryShared;
+
+static shmem_request_hook_type previous_request = NULL;
+static shmem_startup_hook_type previous_startup = NULL;
+static RecoveryShared *shared = NULL;
+
+extern PGDLLEXPORT void shuttle_recovery_main(Datum arg);
+extern PGDLLEXPORT void shuttle_recovery_look_main(Datum databaseid);
+
+static void request_memory(void);
+static void set_up_memory(void);
+static void want(Oid databaseid, bool soon);
+static void want_all(void);
+static long look_at_due(void);
+static void look_at(Oid databaseid);
+
+void
+shuttle_recovery_worker_init(void)
+{
+	BackgroundWorker worker = {
+		.bgw_name = "pg_shuttle recovery",
+		.bgw_type = "pg_shuttle recovery",
+		.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION,
+		.bgw_start_time = BgWorkerStart_RecoveryFinished,
+		.bgw_restart_time = 5,
+		.bgw_library_name = "pg_shuttle",
+		.bgw_function_name = "shuttle_recovery_main",
+	};
+
+	if (!process_shared_preload_libraries_in_progress)
+		return;
+	previous_request = shmem_request_hook;
+	shmem_request_hook = request_memory;
+	previous_startup = shmem_startup_hook;
+	shmem_startup_hook = set_up_memory;
+	RegisterBackgroundWorker(&worker);
+}
+
+static void
+request_memory(void)
+{
+	if (previous_request != NULL)
+		previous_request();
+	RequestAddinShmemSpace(sizeof(RecoveryShared));
+}
+
+static void
+set_up_memory(void)
+{
+	bool		found;
+
+	if (previous_startup != NULL)
+		previous_startup();
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	shared = ShmemInitStruct("pg_shuttle recovery", sizeof(RecoveryShared), &found);
+	if (!found)
+	{
+		memset(shared, 0, sizeof(RecoveryShared));
+		SpinLockInit(&shared->mutex);
+	}
+	LWLockRelease(AddinShmemInitLock);
+}
+
+/* ---- what sessions say */
+
+void
+shuttle_recovery_wanted(bool soon)
+{
+	if (shared != NULL)
+		want(MyDatabaseId, soon);
+}
+
+bool
+shuttle_recovery_has_worker(void)
+{
+	return shared != NULL && shared->latch != NULL &&
+		shuttle_settings.recovery_interval_s > 0;
+}
+
+/* Runs behind commits: neither allocates nor raises. */
+static void
+want(Oid databaseid, bool soon)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	DatabaseToLook *place = NULL;
+	Latch	   *latch;
+	bool		is_new = false;
+
+	SpinLockAcquire(&shared->mutex);
+	for (int i = 0; i < MOST_DATABASES; i++)
+	{
+		DatabaseToLook *candidate = &shared->databases[i];
+
+		if (candidate->databaseid == databaseid)
+		{
+			place = candidate;
+			break;
+		}
+		if (place == NULL && !OidIsValid(candidate->databaseid))
+			place = candidate;
+	}
+	if (place == NULL)
+		shared->overflow = true;
+	else
+	{
+		if (place->databaseid != databaseid)
+		{
+			memset(place, 0, sizeof(DatabaseToLook));
+			place->databaseid = databaseid;
+			place->told = true;
+			is_new = true;
+			place->next = TimestampTzPlusMilliseconds(now,
+													  shuttle_settings.recovery_interval_s * INT64CONST(1000));
+		}
+		place->wanted_again = true;
+		place->nfailures = 0;
+		if (soon)
+		{
+			place->soon = true;
+			place->until = TimestampTzPlusMilliseconds(now, DOUBT_MS);
+		}
+	}
+	latch = shared->latch;
+	SpinLockRelease(&shared->mutex);
+
+	/* It may sleep for long, as long as nobody wanted anything. */
+	if (latch != NULL && (soon || is_new))
+		SetLatch(latch);
+}
+
+/* ---- the process that starts workers */
+
+static void
+forget_latch(int code, Datum arg)
+{
+	SpinLockAcquire(&shared->mutex);
+	shared->latch = NULL;
+	SpinLockRelease(&shared->mutex);
+}
+
+void
+shuttle_recovery_main(Datum arg)
+{
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGTERM, die);
+	BackgroundWorkerUnblockSignals();
+	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
+
+	before_shmem_exit(forget_latch, (Datum) 0);
+	SpinLockAcquire(&shared->mutex);
+	shared->latch = MyLatch;
+	SpinLockRelease(&shared->mutex);
+	want_all();
+	for (;;)
+	{
+		long		wait_ms = shuttle_settings.recovery_interval_s == 0 ?
+			IDLE_S * 1000L : look_at_due();
+
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 wait_ms, shuttle_wait_event(SHUTTLE_WAIT_RECOVERY));
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+		if (ConfigReloadPending)
+		{
+			ConfigReloadPending = false;
+			ProcessConfigFile(PGC_SIGHUP);
+		}
+	}
+}
+
+/* Has all databases looked at that take connections. */
+static void
+want_all(void)
+{
+	Relation	catalog;
+	TableScanDesc scan;
+	HeapTuple	tuple;
+
+	StartTransactionCommand();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	catalog = table_open(DatabaseRelationId, AccessShareLock);
+	scan = table_beginscan_catalog(catalog, 0, NULL);
+	while (HeapTupleIsValid(tuple = heap_getnext(scan, ForwardScanDirection)))
+	{
+		Form_pg_database form = (Form_pg_database) GETSTRUCT(tuple);
+
+		if (form->datallowconn && !form->datistemplate)
+			want(form->oid, true);
+	}
+	table_endscan(scan);
+	table_close(catalog, AccessShareLock);
+	PopActiveSnapshot();
+	CommitTransactionCommand();
+}
+
+/* Takes the next database that is due; sets how long there is none. */
+static Oid
+take_due(long *wait_ms)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	TimestampTz next = TimestampTzPlusMilliseconds(now, IDLE_S * INT64CONST(1000));
+	Oid			databaseid = InvalidOid;
+
+	SpinLockAcquire(&shared->mutex);
+	for (int i = 0; i < MOST_DATABASES; i++)
+	{
+		DatabaseToLook *place = &shared->databases[i];
+
+		if (!OidIsValid(place->databaseid))
+			continue;
+		if (place->nfailures >= MOST_FAILURES)
+		{
+			/* it was dropped, or takes no connections */
+			place->databaseid = InvalidOid;
+			continue;
+		}
+		if (place->soon || place->next <= now)
+		{
+			databaseid = place->databaseid;
+			place->nfailures = place->told ? 0 : place->nfailures + 1;
+			place->told = false;
+			place->soon = false;
+			place->wanted_again = false;
+			place->backoff = Max(place->backoff, 1);
+			place->next = TimestampTzPlusMilliseconds(now,
+													  shuttle_settings.recovery_interval_s *
+													  INT64CONST(1000) * place->backoff);
+			break;
+		}
+		next = Min(next, place->next);
+	}
+	SpinLockRelease(&shared->mutex);
+	*wait_ms = Max(1, TimestampDifferenceMilliseconds(now, next));
+	return databaseid;
+}
+
+/* Returns how long nothing is due. */
+static long
+look_at_due(void)
+{
+	long		wait_ms;
+	Oid			databaseid;
+
+	while (OidIsValid(databaseid = take_due(&wait_ms)))
+	{
+		look_at(databaseid);
+		CHECK_FOR_INTERRUPTS();
+	}
+	if (shared->overflow)
+	{
+		shared->overflow = false;
+		want_all();
+		return 1;
+	}
+	return wait_ms;
+}
+
+/* Starts a worker and waits for its end; where there can be none, the next turn
+ * tries again. */
+static void
+look_at(Oid databaseid)
+{
+	BackgroundWorker worker = {
+		.bgw_name = "pg_shuttle recovery worker",
+		.bgw_type = "pg_shuttle recovery worker",
+		.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION,
+		.bgw_start_time = BgWorkerStart_RecoveryFinished,
+		.bgw_restart_time = BGW_NEVER_RESTART,
+		.bgw_library_name = "pg_shuttle",
+		.bgw_function_name = "shuttle_recovery_look_main",
+		.bgw_main_arg = ObjectIdGetDatum(databaseid),
+		.bgw_notify_pid = MyProcPid,
+	};
+	BackgroundWorkerHandle *handle;
+
+	if (RegisterDynamicBackgroundWorker(&worker, &handle))
+	{
+		(void) WaitForBackgroundWorkerShutdown(handle);
+		pfree(handle);
+	}
+	else
+		ereport(LOG,
+				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+				 errmsg("could not start a worker to finish prepared transactions"),
+				 errhint("Raise max_worker_processes.")));
+}
+
+/* ---- a look at one database */
+
+/* Says what came of it; a database without anything left needs no more looks. */
+static void
+tell_result(Oid databaseid, bool here, bool left)
+{
+	TimestampTz now = GetCurrentTimestamp();
+
+	SpinLockAcquire(&shared->mutex);
+	for (int i = 0; i < MOST_DATABASES; i++)
+	{
+		DatabaseToLook *place = &shared->databases[i];
+
+		if (place->databaseid != databaseid)
+			continue;
+		place->told = true;
+		if (left)
+			place->until = TimestampTzPlusMilliseconds(now, DOUBT_MS);
+		place->backoff = left ? Min(2 * Max(place->backoff, 1), MOST_BACKOFF) : 1;
+		if (!here || (!left && !place->wanted_again && place->until <= now))
+			place->databaseid = InvalidOid;
+	}
+	SpinLockRelease(&shared->mutex);
+}
+
+static void
+log_finished(List *nodes)
+{
+	ListCell   *cell;
+
+	foreach(cell, nodes)
+	{
+		const RecoveryNode *node = lfirst(cell);
+
+		if (node->ncommitted + node->nrolled_back > 0)
+			ereport(LOG,
+					(errmsg("recovery on storage node \"%s\" committed %d and rolled back %d prepared transactions",
+							node->name, node->ncommitted, node->nrolled_back)));
+	}
+}
+
+void
+shuttle_recovery_look_main(Datum databaseid)
+{
+	bool		left = false;
+	bool		here;
+
+	pqsignal(SIGTERM, die);
+	BackgroundWorkerUnblockSignals();
+
+	BackgroundWorkerInitializeConnectionByOid(DatumGetObjectId(databaseid), InvalidOid, 0);
+
+	SetCurrentStatementStartTimestamp();
+	StartTransactionCommand();
+	pgstat_report_activity(STATE_RUNNING, "finishing prepared transactions");
+	here = OidIsValid(shuttle_own_table("identity"));
+	if (here)
+	{
+		List	   *nodes = shuttle_recovery_nodes();
+
+		left = shuttle_recovery_run(nodes, SHUTTLE_RECOVERY_WAIT_MS);
+		log_finished(nodes);
+	}
+	CommitTransactionCommand();
+	pgstat_report_stat(true);
+	tell_result(DatumGetObjectId(databaseid), here, left);
+}
