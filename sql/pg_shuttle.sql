@@ -304,3 +304,47 @@ COMMENT ON VIEW shuttle.transactions IS
 'transactions that storage nodes hold prepared, since when, and what becomes of them';
 
 REVOKE ALL ON FUNCTION shuttle.recover(), shuttle.prepared_transactions() FROM PUBLIC;
+
+-- ------------------------------------------------ deadlocks over several servers
+
+CREATE TABLE shuttle.peers (server pg_catalog.name PRIMARY KEY);
+
+COMMENT ON TABLE shuttle.peers IS
+'servers that lead to other query nodes over the same storage nodes';
+
+SELECT pg_catalog.pg_extension_config_dump('shuttle.peers', '');
+
+GRANT SELECT ON shuttle.peers TO PUBLIC;
+
+CREATE FUNCTION shuttle.check_peer(server pg_catalog.name)
+RETURNS pg_catalog.void
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'shuttle_check_peer';
+
+COMMENT ON FUNCTION shuttle.check_peer(pg_catalog.name) IS
+'raises an error unless a server is of the foreign-data wrapper shuttle';
+
+CREATE FUNCTION shuttle.add_peer(server pg_catalog.name)
+RETURNS pg_catalog.void
+LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE
+SET search_path = pg_catalog
+AS $$
+	SELECT shuttle.check_peer(server);
+	INSERT INTO shuttle.peers VALUES (server) ON CONFLICT DO NOTHING;
+$$;
+
+COMMENT ON FUNCTION shuttle.add_peer(pg_catalog.name) IS
+'names a server that leads to another query node, to be asked when a deadlock is looked for';
+
+CREATE FUNCTION shuttle.remove_peer(server pg_catalog.name)
+RETURNS pg_catalog.void
+LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE
+SET search_path = pg_catalog
+AS $$
+	DELETE FROM shuttle.peers AS p WHERE p.server = remove_peer.server;
+$$;
+
+COMMENT ON FUNCTION shuttle.remove_peer(pg_catalog.name) IS
+'takes back shuttle.add_peer()';
+
+REVOKE ALL ON FUNCTION shuttle.add_peer(pg_catalog.name), shuttle.remove_peer(pg_catalog.name) FROM PUBLIC;

@@ -197,6 +197,15 @@ static const NumberDefinition numbers[] = {
 		.flags = GUC_UNIT_MS,
 	},
 	{
+		.name = "shuttle.deadlock_timeout",
+		.help = "Sets how long a storage node is waited for before a deadlock over several servers is looked for; 0 turns that off.",
+		.value = &shuttle_settings.deadlock_timeout_ms,
+		.initial = 1000,
+		.min = 0,
+		.max = INT_MAX / 2,
+		.flags = GUC_UNIT_MS,
+	},
+	{
 		.name = "shuttle.recovery_interval",
 		.help = "Sets how often prepared transactions that were left behind are looked for; 0 turns that off.",
 		.value = &shuttle_settings.recovery_interval_s,

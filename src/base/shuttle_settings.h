@@ -31,6 +31,7 @@ typedef struct ShuttleSettings
 	int			write_buffer_size_kb;
 	int			idle_timeout_s;
 	int			commit_wait_ms;
+	int			deadlock_timeout_ms;
 	int			recovery_interval_s;
 } ShuttleSettings;
 

@@ -21,6 +21,7 @@
 #include "base/shuttle_compat.h"
 #include "cluster/cluster_internal.h"
 #include "cluster/commit_internal.h"
+#include "cluster/deadlock_internal.h"
 
 static bool wrote_here(void);
 static void warn(void);
@@ -38,6 +39,7 @@ static const ShuttleCommitMethods methods = {
 	.in_doubt = note_in_doubt,
 	.prefix = make_prefix,
 	.recover = recover_on,
+	.look_for_deadlock = shuttle_deadlock_look,
 };
 
 /* Names of the transaction that is being committed, and of the last one, if all

@@ -273,7 +273,14 @@ extern void shuttle_request_close(ShuttleRequest *request);
 
 /* ---- commits over several nodes (two_phase.c) */
 
-/* What the cluster room does for a commit. */
+/* A server, and whose mapping of it is used. */
+typedef struct ShuttleServerUser
+{
+	Oid			serverid;
+	Oid			userid;
+} ShuttleServerUser;
+
+/* What the cluster room does for commits, and for waits. */
 typedef struct ShuttleCommitMethods
 {
 	/* True where the local transaction wrote something that has to last. */
@@ -302,6 +309,13 @@ typedef struct ShuttleCommitMethods
 
 	/* Something was left prepared on a server that a user has connected to. */
 	void		(*recover) (Oid serverid, Oid userid);
+
+	/*
+	 * The session has waited for a while.  waited: of ShuttleServerUser,
+	 * where something is under way.  Errors: ERRCODE_T_R_DEADLOCK_DETECTED;
+	 * cancel and the like.
+	 */
+	void		(*look_for_deadlock) (List *waited);
 } ShuttleCommitMethods;
 
 /* True where the transaction, as it is now, would have nodes prepare it. */

@@ -812,6 +812,13 @@ extern void shuttle_two_phase_undo(void);
 /* The local transaction is over. */
 extern void shuttle_two_phase_forget(ShuttleNode *node);
 
+/* True where a look for deadlocks makes sense: the session has a transaction on
+ * a node that may hold locks. */
+extern bool shuttle_deadlock_can_look(void);
+
+/* Looks for one.  Errors: ERRCODE_T_R_DEADLOCK_DETECTED; cancel and the like. */
+extern void shuttle_deadlock_look_now(void);
+
 /* ---- answer_format.c */
 
 /* Decides how the values of a request that is being sent are asked for. */

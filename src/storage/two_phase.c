@@ -88,6 +88,36 @@ shuttle_two_phase_recover(void)
 	}
 }
 
+/* ---- waiting for locks */
+
+bool
+shuttle_deadlock_can_look(void)
+{
+	return methods != NULL && IsTransactionState() && !IsInParallelMode();
+}
+
+void
+shuttle_deadlock_look_now(void)
+{
+	List	   *waited = NIL;
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+		ShuttleServerUser *one;
+
+		if (node->state != NODE_READY || node->nin_flight == 0 || node->settling)
+			continue;
+		one = palloc_object(ShuttleServerUser);
+		one->serverid = node->key.serverid;
+		one->userid = node->userid;
+		waited = lappend(waited, one);
+	}
+	if (waited != NIL)
+		methods->look_for_deadlock(waited);
+}
+
 /* ---- who takes part */
 
 /* True for a node that has to be prepared if it is not alone. */

@@ -17,9 +17,17 @@
 #include "utils/wait_event.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
 #include "storage/storage_internal.h"
 
 #define MOST_EVENTS 16
+
+/* When to look for a deadlock. */
+typedef struct LockWatch
+{
+	TimestampTz next;			/* 0: not decided yet */
+	int64		interval_ms;
+} LockWatch;
 
 static WaitEventSet *wait_set = NULL;
 static bool set_changed = true;
@@ -29,9 +37,11 @@ static bool make_way(void);
 static void make_set(void);
 static void update_set(void);
 static uint32 wanted_events(ShuttleNode *node);
-static long wait_limit_ms(void);
+static long wait_limit_ms(const LockWatch *watch);
 static void look_at_peers(void);
-static void wait_once(ShuttleNode *node, ShuttleWaitEvent event);
+static void watch_locks(LockWatch *watch);
+static void wait_once(ShuttleNode *node, ShuttleWaitEvent event,
+					  const LockWatch *watch);
 
 void
 shuttle_wait_set_changed(void)
@@ -58,6 +68,8 @@ void
 shuttle_wait_until(ShuttleNode *node, ShuttleWaitEvent event,
 				   ShuttleCondition condition, void *arg)
 {
+	LockWatch	watch = {0};
+
 	shuttle_wait_also_for(node);
 	wait_number++;
 	for (;;)
@@ -69,8 +81,10 @@ shuttle_wait_until(ShuttleNode *node, ShuttleWaitEvent event,
 			shuttle_two_phase_recover();
 		if (condition(arg))
 			return;
-		if (!make_way())
-			wait_once(node, event);
+		if (make_way())
+			continue;
+		watch_locks(&watch);
+		wait_once(node, event, &watch);
 	}
 }
 
@@ -103,8 +117,34 @@ make_way(void)
 	return made;
 }
 
+/*
+ * What is waited for may wait for a lock that its holder will never give up.
+ * Looks are made less often as time goes by, up to twice the time.
+ */
 static void
-wait_once(ShuttleNode *node, ShuttleWaitEvent event)
+watch_locks(LockWatch *watch)
+{
+	TimestampTz now;
+
+	if (shuttle_settings.deadlock_timeout_ms <= 0 || !shuttle_deadlock_can_look())
+		return;
+	now = GetCurrentTimestamp();
+	if (watch->next == 0)
+		watch->interval_ms = shuttle_settings.deadlock_timeout_ms;
+	else if (now >= watch->next)
+	{
+		shuttle_deadlock_look_now();
+		now = GetCurrentTimestamp();
+		watch->interval_ms = Min(2 * watch->interval_ms,
+								 2 * (int64) shuttle_settings.deadlock_timeout_ms);
+	}
+	else
+		return;
+	watch->next = TimestampTzPlusMilliseconds(now, watch->interval_ms);
+}
+
+static void
+wait_once(ShuttleNode *node, ShuttleWaitEvent event, const LockWatch *watch)
 {
 	WaitEvent	events[MOST_EVENTS];
 	int			nevents;
@@ -119,7 +159,7 @@ wait_once(ShuttleNode *node, ShuttleWaitEvent event)
 	if (node->state == NODE_CONNECTING)
 		event = SHUTTLE_WAIT_CONNECT;
 	INSTR_TIME_SET_CURRENT(start);
-	nevents = WaitEventSetWait(wait_set, wait_limit_ms(), events, MOST_EVENTS,
+	nevents = WaitEventSetWait(wait_set, wait_limit_ms(watch), events, MOST_EVENTS,
 							   shuttle_wait_event(event));
 	INSTR_TIME_SET_CURRENT(elapsed);
 	INSTR_TIME_SUBTRACT(elapsed, start);
@@ -241,11 +281,13 @@ node_limit_ms(const ShuttleNode *node)
 										   node->connect_deadline);
 }
 
-/* Until the first connect runs out of time, or a host has to be looked at. */
+/* Until the first connect runs out of time, or hosts or locks have to be looked
+ * at. */
 static long
-wait_limit_ms(void)
+wait_limit_ms(const LockWatch *watch)
 {
-	long		limit_ms = -1;
+	long		limit_ms = watch->next == 0 ? -1 :
+		TimestampDifferenceMilliseconds(GetCurrentTimestamp(), watch->next);
 	dlist_iter	iter;
 
 	dlist_foreach(iter, &shuttle_nodes)

@@ -10,6 +10,7 @@ UNITS = {
     "write_buffer_size": "4MB",
     "idle_timeout": "10min",
     "commit_wait": "5s",
+    "deadlock_timeout": "1s",
     "recovery_interval": "5s",
 }
 

@@ -1,0 +1,469 @@
+/*-------------------------------------------------------------------------
+ * deadlock.c
+ *	  Finds deadlocks over several nodes, from within a session that waits.
+ *
+ * A session that has waited for a node for shuttle.deadlock_timeout asks it
+ * whether a lock is the reason.  If so it asks all nodes, and the other query
+ * nodes that it was told of (peers), who waits for whom, and looks at its own
+ * server.  Sessions of query nodes are told apart by system identifier and
+ * process, which our application_name on nodes has (session_name.c); others by
+ * those of the server they are on.
+ *
+ * Who gives up: in a cycle, of the sessions that wait for a storage node, the one
+ * whose transaction is the youngest; one that waits for a lock here could not
+ * (trap 32).  So a session is the victim exactly if there is a cycle through
+ * itself in the graph that is left without younger sessions of that kind, which
+ * is found by one walk.  Every session comes to the same answer by itself.
+ *
+ * Edges are asked for one after the other, so that a cycle may never have been
+ * there at once: only edges count that a second look finds again, with the same
+ * transactions.
+ *
+ * Memory: a context for one look.  Connections live as long as the transaction.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "catalog/pg_type.h"
+#include "foreign/foreign.h"
+#include "miscadmin.h"
+#include "storage/lock.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/memutils.h"
+
+#include "base/shuttle_compat.h"
+#include "cluster/cluster_internal.h"
+#include "cluster/commit_internal.h"
+#include "cluster/deadlock_internal.h"
+
+#define LOOK_AGAIN_US 20000
+#define LOOK_WAIT_MS 2000
+
+/* What is hidden of other roles' sessions is not needed. */
+#define EDGES_SQL \
+	"SELECT (SELECT system_identifier FROM pg_catalog.pg_control_system())," \
+	" w.pid, wa.application_name, b.pid, ba.application_name" \
+	" FROM (SELECT DISTINCT pid FROM pg_catalog.pg_locks WHERE NOT granted) AS w" \
+	" CROSS JOIN LATERAL pg_catalog.unnest(pg_catalog.pg_blocking_pids(w.pid)) AS b (pid)" \
+	" LEFT JOIN pg_catalog.pg_stat_activity AS wa ON wa.pid OPERATOR(pg_catalog.=) w.pid" \
+	" LEFT JOIN pg_catalog.pg_stat_activity AS ba ON ba.pid OPERATOR(pg_catalog.=) b.pid"
+
+/* A session, on whatever server. */
+typedef struct Session
+{
+	uint64		system_identifier;
+	int			pid;
+	int64		start;			/* of its transaction, where a node tells it */
+	uint32		number;			/* of that in the session */
+} Session;
+
+typedef struct Edge
+{
+	Session		waiter;
+	Session		blocker;
+	bool		on_node;		/* the waiter is ours and waits for a node */
+	const char *server;			/* where; NULL: here */
+} Edge;
+
+/* One look at everything. */
+typedef struct Look
+{
+	List	   *edges;			/* of Edge */
+	bool		by_prepared;	/* this session waits for a prepared
+								 * transaction */
+} Look;
+
+/* A server to ask. */
+typedef struct Asked
+{
+	Oid			serverid;
+	Oid			userid;
+	const char *name;
+	ShuttleSide *side;
+	Look	   *look;
+} Asked;
+
+/* Connections of this transaction. */
+typedef struct KeptSide
+{
+	Oid			serverid;
+	Oid			userid;
+	ShuttleSide *side;
+} KeptSide;
+
+static List *kept_sides = NIL;
+static LocalTransactionId kept_lxid = InvalidLocalTransactionId;
+
+static Look *look_at(List *asked, bool and_here);
+static bool waits_here(const Look *look);
+static List *find_cycle(const Look *look, Session me);
+static Look *common_edges(const Look *first, const Look *second);
+static void raise_deadlock(List *cycle);
+
+/* ---- sessions and edges */
+
+static bool
+same_session(Session a, Session b)
+{
+	return a.system_identifier == b.system_identifier && a.pid == b.pid;
+}
+
+static bool
+same_edge(const Edge *a, const Edge *b)
+{
+	return same_session(a->waiter, b->waiter) && same_session(a->blocker, b->blocker) &&
+		a->waiter.start == b->waiter.start && a->waiter.number == b->waiter.number &&
+		a->blocker.start == b->blocker.start && a->blocker.number == b->blocker.number &&
+		a->server == b->server;
+}
+
+static Session
+my_session(void)
+{
+	Session		me = {
+		.system_identifier = GetSystemIdentifier(),
+		.pid = MyProcPid,
+		.start = GetCurrentTransactionStartTimestamp() +
+		(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY,
+		.number = shuttle_my_lxid(),
+	};
+
+	return me;
+}
+
+/* Reads who is behind a session on a node; false: nobody of ours. */
+static bool
+read_name(const char *name, Session *session)
+{
+	for (const char *at = name; at != NULL && *at != '\0'; at++)
+	{
+		unsigned long long system_identifier;
+		long long	start = 0;
+		unsigned int number = 0;
+		int			pid;
+
+		if (strspn(at, "0123456789abcdef") != 16 || at[16] != ':' ||
+			sscanf(at, "%16llx:%d %lld/%u", &system_identifier, &pid, &start, &number) < 2)
+			continue;
+		session->system_identifier = system_identifier;
+		session->pid = pid;
+		session->start = start;
+		session->number = number;
+		return true;
+	}
+	return false;
+}
+
+/* A row of EDGES_SQL. */
+static void
+take_edge(void *arg, const ShuttleRow *row)
+{
+	Asked	   *asked = arg;
+	Edge	   *edge = palloc0_object(Edge);
+	uint64		server = strtoull(row->values[0], NULL, 10);
+
+	edge->server = asked->name;
+	edge->on_node = read_name(row->values[2], &edge->waiter);
+	if (!edge->on_node)
+		edge->waiter = (Session)
+	{
+		.system_identifier = server,.pid = atoi(row->values[1])
+	};
+	if (!read_name(row->values[4], &edge->blocker))
+		edge->blocker = (Session)
+	{
+		.system_identifier = server,.pid = atoi(row->values[3])
+	};
+
+	/* A prepared transaction has no process. */
+	if (atoi(row->values[3]) != 0)
+		asked->look->edges = lappend(asked->look->edges, edge);
+	else if (same_session(edge->waiter, my_session()))
+		asked->look->by_prepared = true;
+}
+
+/* Who waits for a lock of this server. */
+static void
+add_edges_here(Look *look)
+{
+	LockData   *locks = GetLockStatusData();
+	uint64		server = GetSystemIdentifier();
+
+	for (int i = 0; i < locks->nelements; i++)
+	{
+		const LockInstanceData *lock = &locks->locks[i];
+		Datum	   *blockers;
+		int			nblockers;
+
+		if (lock->waitLockMode == NoLock)
+			continue;
+		deconstruct_array(DatumGetArrayTypeP(OidFunctionCall1(F_PG_BLOCKING_PIDS,
+															  Int32GetDatum(lock->pid))),
+						  INT4OID, sizeof(int32), true, TYPALIGN_INT,
+						  &blockers, NULL, &nblockers);
+		for (int k = 0; k < nblockers; k++)
+		{
+			Edge	   *edge = palloc0_object(Edge);
+
+			edge->waiter.system_identifier = edge->blocker.system_identifier = server;
+			edge->waiter.pid = lock->pid;
+			edge->blocker.pid = DatumGetInt32(blockers[k]);
+			look->edges = lappend(look->edges, edge);
+		}
+	}
+}
+
+/* ---- asking */
+
+static ShuttleSide *
+kept_side(Oid serverid, Oid userid)
+{
+	MemoryContext old_cxt = MemoryContextSwitchTo(TopTransactionContext);
+	KeptSide   *kept;
+	ListCell   *cell;
+
+	if (kept_lxid != shuttle_my_lxid())
+		kept_sides = NIL;		/* they went with their transaction */
+	kept_lxid = shuttle_my_lxid();
+	foreach(cell, kept_sides)
+	{
+		kept = lfirst(cell);
+		if (kept->serverid == serverid && kept->userid == userid)
+			break;
+	}
+	if (cell == NULL)
+	{
+		kept = palloc_object(KeptSide);
+		kept->serverid = serverid;
+		kept->userid = userid;
+		kept->side = shuttle_side_create();
+		kept_sides = lappend(kept_sides, kept);
+	}
+	MemoryContextSwitchTo(old_cxt);
+	return kept->side;
+}
+
+static List *
+add_asked(List *all, Oid serverid, Oid userid)
+{
+	Asked	   *asked;
+	ListCell   *cell;
+
+	foreach(cell, all)
+	{
+		if (((Asked *) lfirst(cell))->serverid == serverid)
+			return all;
+	}
+	if (!shuttle_node_has_mapping(serverid, userid))
+		return all;
+	asked = palloc0_object(Asked);
+	asked->serverid = serverid;
+	asked->userid = userid;
+	asked->name = GetForeignServer(serverid)->servername;
+	asked->side = kept_side(serverid, userid);
+	return lappend(all, asked);
+}
+
+static Look *
+look_at(List *all, bool and_here)
+{
+	Look	   *look = palloc0_object(Look);
+	ShuttleRun *runs = palloc0_array(ShuttleRun, Max(1, list_length(all)));
+	ListCell   *cell;
+
+	foreach(cell, all)
+	{
+		Asked	   *asked = lfirst(cell);
+		ShuttleRun *run = &runs[foreach_current_index(cell)];
+
+		asked->look = look;
+		run->serverid = asked->serverid;
+		run->name = asked->name;
+		run->userid = asked->userid;
+		run->side = asked->side;
+		run->row = take_edge;
+		run->row_arg = asked;
+		run->nrows = -1;
+		run->ok = true;
+	}
+	if (and_here)
+		add_edges_here(look);
+	shuttle_run(EDGES_SQL, GetUserId(), runs, list_length(all), LOOK_WAIT_MS);
+	return look;
+}
+
+void
+shuttle_deadlock_look(List *waited)
+{
+	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "shuttle deadlock",
+											  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old_cxt = MemoryContextSwitchTo(cxt);
+	List	   *all = NIL;
+	Look	   *look;
+	ListCell   *cell;
+
+	foreach(cell, waited)
+	{
+		const ShuttleServerUser *node = lfirst(cell);
+
+		all = add_asked(all, node->serverid, node->userid);
+	}
+	look = look_at(all, false);
+	if (look->by_prepared)
+		shuttle_recovery_wanted(true);
+	if (waits_here(look))
+	{
+		foreach(cell, list_concat(shuttle_server_list(), shuttle_peer_list()))
+			all = add_asked(all, lfirst_oid(cell), GetUserId());
+		look = look_at(all, true);
+		if (find_cycle(look, my_session()) != NIL)
+		{
+			List	   *cycle;
+
+			CHECK_FOR_INTERRUPTS();
+			pg_usleep(LOOK_AGAIN_US);
+			cycle = find_cycle(common_edges(look, look_at(all, true)), my_session());
+			if (cycle != NIL)
+				raise_deadlock(cycle);
+		}
+	}
+	MemoryContextSwitchTo(old_cxt);
+	MemoryContextDelete(cxt);
+}
+
+/* ---- judging */
+
+/* True where this transaction waits for a lock on a node. */
+static bool
+waits_here(const Look *look)
+{
+	Session		me = my_session();
+	ListCell   *cell;
+
+	foreach(cell, look->edges)
+	{
+		const Edge *edge = lfirst(cell);
+
+		if (edge->on_node && same_session(edge->waiter, me))
+			return true;
+	}
+	return false;
+}
+
+static Look *
+common_edges(const Look *first, const Look *second)
+{
+	Look	   *common = palloc0_object(Look);
+	ListCell   *cell;
+	ListCell   *again;
+
+	foreach(cell, first->edges)
+	{
+		foreach(again, second->edges)
+		{
+			if (same_edge(lfirst(cell), lfirst(again)))
+			{
+				common->edges = lappend(common->edges, lfirst(cell));
+				break;
+			}
+		}
+	}
+	return common;
+}
+
+/* True for a session that would have to give up before this one does. */
+static bool
+is_younger(const Look *look, Session session, Session me)
+{
+	ListCell   *cell;
+
+	if (same_session(session, me))
+		return false;
+	foreach(cell, look->edges)
+	{
+		const Edge *edge = lfirst(cell);
+
+		if (!edge->on_node || !same_session(edge->waiter, session))
+			continue;
+		if (edge->waiter.start != me.start)
+			return edge->waiter.start > me.start;
+		if (session.system_identifier != me.system_identifier)
+			return session.system_identifier > me.system_identifier;
+		return session.pid > me.pid;
+	}
+	return false;
+}
+
+/*
+ * A cycle in which this session is the one to give up: a list of its edges, the
+ * session's own first; NIL: there is none.  A walk in breadth, which remembers by
+ * which edge it came to a session.
+ */
+static List *
+find_cycle(const Look *look, Session me)
+{
+	int			nedges = list_length(look->edges);
+	int		   *came_by = palloc_array(int, Max(1, nedges));	/* edge -> the one
+																 * before */
+	int		   *queue = palloc_array(int, Max(1, nedges));
+	bool	   *seen = palloc0_array(bool, Max(1, nedges));
+	int			nqueued = 0;
+
+	for (int next = -1; next < nqueued; next++)
+	{
+		Session		at = next < 0 ? me :
+			((Edge *) list_nth(look->edges, queue[next]))->blocker;
+
+		for (int i = 0; i < nedges; i++)
+		{
+			const Edge *edge = list_nth(look->edges, i);
+
+			if (seen[i] || !same_session(edge->waiter, at) ||
+				is_younger(look, edge->blocker, me))
+				continue;
+			seen[i] = true;
+			came_by[i] = next < 0 ? -1 : queue[next];
+			queue[nqueued++] = i;
+			if (same_session(edge->blocker, me))
+			{
+				List	   *cycle = NIL;
+
+				for (int back = i; back >= 0; back = came_by[back])
+					cycle = lcons(list_nth(look->edges, back), cycle);
+				return cycle;
+			}
+		}
+	}
+	return NIL;
+}
+
+static void
+raise_deadlock(List *cycle)
+{
+	StringInfoData detail;
+	ListCell   *cell;
+
+	initStringInfo(&detail);
+	foreach(cell, cycle)
+	{
+		const Edge *edge = lfirst(cell);
+
+		if (detail.len > 0)
+			appendStringInfoChar(&detail, '\n');
+		appendStringInfo(&detail, "Process %d of server %016llx waits for process %d of server %016llx",
+						 edge->waiter.pid, (unsigned long long) edge->waiter.system_identifier,
+						 edge->blocker.pid, (unsigned long long) edge->blocker.system_identifier);
+		if (edge->server != NULL)
+			appendStringInfo(&detail, " on \"%s\"", edge->server);
+		appendStringInfoChar(&detail, '.');
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_T_R_DEADLOCK_DETECTED),
+			 errmsg("deadlock detected"),
+			 errdetail_internal("%s", detail.data),
+			 errhint("The servers are told apart by their system identifiers, in hexadecimal digits.")));
+}

@@ -1,0 +1,23 @@
+/*-------------------------------------------------------------------------
+ * deadlock_internal.h
+ *	  The search for deadlocks over several nodes.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_DEADLOCK_INTERNAL_H
+#define SHUTTLE_DEADLOCK_INTERNAL_H
+
+#include "nodes/pg_list.h"
+
+#include "storage/shuttle_storage.h"
+
+/*
+ * Called while the session waits for nodes.  waited: of ShuttleServerUser, where
+ * something is under way.
+ * Errors: ERRCODE_T_R_DEADLOCK_DETECTED; cancel and the like.
+ */
+extern void shuttle_deadlock_look(List *waited);
+
+/* Servers that lead to other query nodes; see peers.c. */
+extern List *shuttle_peer_list(void);
+
+#endif							/* SHUTTLE_DEADLOCK_INTERNAL_H */

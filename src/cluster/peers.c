@@ -1,0 +1,58 @@
+/*-------------------------------------------------------------------------
+ * peers.c
+ *	  Other query nodes over the same storage nodes, which are asked for their
+ *	  local locks when a deadlock is looked for.
+ *
+ * A peer is a foreign server of our wrapper; shuttle.add_peer() and
+ * shuttle.remove_peer() keep their names in a table.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/table.h"
+#include "foreign/foreign.h"
+#include "utils/builtins.h"
+#include "utils/rel.h"
+
+#include "base/shuttle_compat.h"
+#include "cluster/cluster_internal.h"
+#include "cluster/commit_internal.h"
+#include "cluster/deadlock_internal.h"
+
+SHUTTLE_SQL_FUNCTION(shuttle_check_peer);
+
+/* shuttle.check_peer(server): raises what is wrong with a name. */
+Datum
+shuttle_check_peer(PG_FUNCTION_ARGS)
+{
+	(void) shuttle_server_find(NameStr(*PG_GETARG_NAME(0)));
+	PG_RETURN_VOID();
+}
+
+List *
+shuttle_peer_list(void)
+{
+	Oid			relid = shuttle_own_table("peers");
+	Relation	rel;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	List	   *peers = NIL;
+
+	if (!OidIsValid(relid))
+		return NIL;
+	rel = table_open(relid, AccessShareLock);
+	scan = systable_beginscan(rel, InvalidOid, false, NULL, 0, NULL);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		bool		is_null;
+		Datum		name = heap_getattr(tuple, 1, RelationGetDescr(rel), &is_null);
+		ForeignServer *server = GetForeignServerByName(NameStr(*DatumGetName(name)), true);
+
+		if (server != NULL)
+			peers = lappend_oid(peers, server->serverid);
+	}
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+	return peers;
+}

@@ -1,0 +1,187 @@
+# Deadlocks that no server can see alone: over two nodes, over a node and a lock of
+# the query node, over two query nodes; and a storm of clients that lock rows of
+# three nodes in any order. One of each cycle gets 40P01, all others go on.
+# trap 32
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time);
+
+use ShuttleCommit;
+use ShuttleSession;
+
+my $timeout_ms = 300;
+my $cluster = ShuttleCommit->new(3, query_conf => "shuttle.deadlock_timeout = '${timeout_ms}ms'\nmax_connections = 60");
+my ($query, @nodes) = ($cluster->{query}, @{ $cluster->{nodes} });
+my $other = $cluster->add_query("shuttle.deadlock_timeout = '${timeout_ms}ms'");
+my $most_seconds = 2 * $timeout_ms / 1000 + 1;
+
+for my $server ($query, $other)
+{
+	$server->safe_psql('postgres', 'CREATE TABLE lock (id int PRIMARY KEY, n int); INSERT INTO lock VALUES (1, 0), (2, 0)');
+}
+
+sub sessions
+{
+	my @sessions = map { ShuttleSession->new($_, 'postgres') } @_;
+	# the first transaction is the oldest
+	$_->run('BEGIN; SELECT 1;') for @sessions;
+	return @sessions;
+}
+
+# On a loaded machine an answer may take a while longer than the search.
+my $grace = 8;
+
+sub is_victim
+{
+	my ($session, $label, $began) = @_;
+	my ($out, $err) = $session->result;
+	like($err, qr/^ERROR:  40P01: deadlock detected\nDETAIL:  Process \d+ of server [0-9a-f]{16} waits for process \d+ of server [0-9a-f]{16}/,
+		"$label: is the victim");
+	cmp_ok($session->ended - $began, '<', $most_seconds + $grace, "$label: soon enough");
+	$session->run('ROLLBACK;');
+	return $err;
+}
+
+sub goes_on
+{
+	my ($session, $label) = @_;
+	my ($out, $err) = $session->result;
+	is($err, '', "$label: goes on");
+	($out, $err) = $session->run('COMMIT;');
+	is($err, '', "$label: commits");
+	return;
+}
+
+sub waits_on
+{
+	my ($server, $what) = @_;
+	ok($server->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM pg_stat_activity WHERE $what)"),
+		"waits on " . $server->name);
+	return;
+}
+
+sub update { my ($i, $id) = @_; return "UPDATE account$i SET v = v WHERE id = $id;"; }
+
+# ---- two nodes
+
+{
+	my ($old, $young) = sessions($query, $query);
+	$old->run(update(1, 1));
+	$young->run(update(2, 1));
+	$old->send(update(2, 1));
+	waits_on($nodes[1], "application_name ~ ':@{[ $old->pid ]} '");
+	my $began = time();
+	$young->send(update(1, 1));
+	my $err = is_victim($young, 'two nodes, the younger', $began);
+	like($err, qr/ on "node1"\./, 'the cycle is told: one node');
+	like($err, qr/ on "node2"\./, 'and the other one');
+	goes_on($old, 'two nodes, the older');
+	$_->quit for $old, $young;
+}
+
+# The younger one waits first.
+{
+	my ($old, $young) = sessions($query, $query);
+	$old->run(update(1, 2));
+	$young->run(update(2, 2));
+	$young->send(update(1, 2));
+	waits_on($nodes[0], "application_name ~ ':@{[ $young->pid ]} '");
+	my $began = time();
+	$old->send(update(2, 2));
+	is_victim($young, 'two nodes, the younger, which waited first', $began);
+	goes_on($old, 'two nodes, the older, which closed the cycle');
+	$_->quit for $old, $young;
+}
+
+# ---- a node, and a lock here: only one of them can give up
+
+{
+	my ($old, $young) = sessions($query, $query);
+	$old->run('UPDATE lock SET n = n WHERE id = 1;');
+	$young->run(update(1, 3));
+	$young->send('UPDATE lock SET n = n WHERE id = 1;');
+	waits_on($query, "pid = @{[ $young->pid ]}");
+	my $began = time();
+	$old->send(update(1, 3));
+	my $err = is_victim($old, 'a node and here, who waits for the node', $began);
+	goes_on($young, 'a node and here, who waits here');
+	$_->quit for $old, $young;
+}
+
+# ---- two query nodes, with local locks on both
+
+{
+	my ($a, $b, $c, $d) = sessions($query, $query, $other, $other);
+	$a->run('UPDATE lock SET n = n WHERE id = 2;');
+	$b->run(update(1, 4));
+	$c->run(update(2, 4));
+	$d->run('UPDATE lock SET n = n WHERE id = 2;');
+	$b->send('UPDATE lock SET n = n WHERE id = 2;');
+	waits_on($query, "pid = @{[ $b->pid ]}");
+	$c->send('UPDATE lock SET n = n WHERE id = 2;');
+	waits_on($other, "pid = @{[ $c->pid ]}");
+	$a->send(update(2, 4));
+	waits_on($nodes[1], "application_name ~ ':@{[ $a->pid ]} '");
+	my $began = time();
+	$d->send(update(1, 4));
+	is_victim($d, 'two query nodes, the youngest that waits for a node', $began);
+	goes_on($c, 'two query nodes, the one behind it');
+	goes_on($a, 'two query nodes, the next');
+	goes_on($b, 'two query nodes, the last');
+	$_->quit for $a, $b, $c, $d;
+}
+
+# ---- waits that are none
+
+{
+	my ($holder, $waiter) = sessions($query, $query);
+	$holder->run(update(1, 5));
+	$waiter->run(update(2, 5));
+	$waiter->send(update(1, 5));
+	waits_on($nodes[0], "application_name ~ ':@{[ $waiter->pid ]} '");
+	# three looks are made meanwhile
+	select(undef, undef, undef, 6 * $timeout_ms / 1000);
+	$holder->run('COMMIT;');
+	goes_on($waiter, 'a wait without a cycle');
+	$_->quit for $holder, $waiter;
+}
+
+# ---- a storm
+
+my $nclients = 20;
+my $ntransactions = $ENV{SHUTTLE_LONG} ? 40 : 5;
+my @clients;
+for my $client (1 .. $nclients)
+{
+	my $sql = "SET statement_timeout = '60s';\n";
+	for (1 .. $ntransactions)
+	{
+		my @rows = sort { rand() <=> 0.5 } map { [ 1 + int rand 3, 10 + int rand 5 ] } 1 .. 3;
+		$sql .= 'DO $$ BEGIN ' . join(' ', map { "UPDATE account$_->[0] SET v = v + 1 WHERE id = $_->[1];" } @rows) . " END \$\$;\n";
+	}
+	my $session = ShuttleSession->new($client % 2 ? $query : $other, 'postgres');
+	$session->send($sql);
+	push @clients, $session;
+}
+my ($nfailed, @others) = (0);
+for my $session (@clients)
+{
+	my ($out, $err) = $session->result(180);
+	for my $line (grep { /^ERROR/ } split /\n/, $err)
+	{
+		if ($line =~ /40P01/) { $nfailed++; }
+		else { push @others, $line; }
+	}
+	$session->quit;
+}
+is(join("\n", @others), '', 'a storm: whoever fails does so by 40P01');
+my $sum = 0;
+$sum += $_->safe_psql('postgres', 'SELECT sum(v) - ' . $ShuttleCommit::balance * $ShuttleCommit::accounts . ' FROM account') for @nodes;
+is($sum, 3 * ($nclients * $ntransactions - $nfailed), "a storm: all others have committed ($nfailed gave up)");
+
+$cluster->stop;
+done_testing();
