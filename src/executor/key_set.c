@@ -14,6 +14,7 @@
 #include "catalog/pg_type.h"
 #include "common/hashfn.h"
 #include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
@@ -27,12 +28,6 @@
 static void grow_keys(ShuttleKeySet *set);
 static void rehash(ShuttleKeySet *set, int nslots);
 
-static uint32
-hash_image(const char *image, int length)
-{
-	return hash_bytes((const unsigned char *) image, length);
-}
-
 void
 shuttle_key_shape_init(ShuttleKeyShape *shape, int ncolumns, EState *estate)
 {
@@ -41,7 +36,26 @@ shuttle_key_shape_init(ShuttleKeyShape *shape, int ncolumns, EState *estate)
 	shape->econtext = CreateExprContext(estate);
 	shape->values = palloc0(sizeof(Datum) * ncolumns);
 	shape->nulls = palloc0(sizeof(bool) * ncolumns);
-	initStringInfo(&shape->image);
+}
+
+void
+shuttle_key_shape_describe(ShuttleKeyShape *shape, int column, Expr *expr,
+						   PlanState *parent)
+{
+	ShuttleKeyColumn *c = &shape->columns[column];
+
+	c->expr = ExecInitExpr(expr, parent);
+	c->type = exprType((Node *) expr);
+	get_typlenbyvalalign(c->type, &c->length, &c->by_value, &c->align);
+	while (IsA(expr, RelabelType))
+		expr = ((RelabelType *) expr)->arg;
+	c->param = -1;
+	if (IsA(expr, Param) && ((Param *) expr)->paramkind == PARAM_EXEC)
+		c->param = ((Param *) expr)->paramid;
+
+	/* a value that is stored out of line, or compressed, is fetched */
+	if (c->param < 0 || c->length == -1)
+		shape->allocates = true;
 }
 
 ShuttleKeySet *
@@ -61,8 +75,7 @@ shuttle_key_set_create(ShuttleKeyShape *shape, int expected, MemoryContext cxt)
 		set->values[i] = palloc(sizeof(Datum) * set->size);
 		set->nulls[i] = palloc(sizeof(bool) * set->size);
 	}
-	set->images = palloc(sizeof(char *) * set->size);
-	set->image_lengths = palloc(sizeof(int) * set->size);
+	set->hashes = palloc(sizeof(uint32) * set->size);
 	set->head = palloc(sizeof(int) * set->size);
 	set->tail = palloc(sizeof(int) * set->size);
 	while (nslots < set->size * 2)
@@ -73,60 +86,137 @@ shuttle_key_set_create(ShuttleKeyShape *shape, int expected, MemoryContext cxt)
 	return set;
 }
 
-/* Appends one value to the image of the key that is being evaluated. */
-static Datum
-append_value(StringInfo image, const ShuttleKeyColumn *column, Datum value)
+/* What a by-reference value consists of, without the header of its length. */
+static const char *
+find_image(const ShuttleKeyColumn *column, Datum value, Size *length)
 {
+	if (column->length == -1)
+	{
+		*length = VARSIZE_ANY_EXHDR(DatumGetPointer(value));
+		return VARDATA_ANY(DatumGetPointer(value));
+	}
+	*length = datumGetSize(value, false, column->length);
+	return DatumGetPointer(value);
+}
+
+/* Tells the values of a column apart, which are not NULL. */
+static inline bool
+is_same_value(const ShuttleKeyColumn *column, Datum a, Datum b)
+{
+	const char *image_a;
+	const char *image_b;
+	Size		length_a;
+	Size		length_b;
+
+	if (column->by_value)
+		return a == b;
+	image_a = find_image(column, a, &length_a);
+	image_b = find_image(column, b, &length_b);
+	return length_a == length_b && memcmp(image_a, image_b, length_a) == 0;
+}
+
+/* Hashes a value on top of the columns before it. */
+static inline uint32
+hash_value(const ShuttleKeyColumn *column, uint32 hash, Datum value)
+{
+	const char *image;
 	Size		length;
 
 	if (column->by_value)
+		return hash_combine(hash, murmurhash32((uint32) value ^
+											   (uint32) ((uint64) value >> 32)));
+	image = find_image(column, value, &length);
+	return hash_combine(hash, hash_bytes((const unsigned char *) image, length));
+}
+
+/*
+ * One value of a key.  A parameter that is set is there already; an initplan
+ * that is not executed yet is, by evaluating the expression.
+ */
+static inline Datum
+evaluate_column(const ShuttleKeyColumn *column, ExprContext *econtext,
+				bool *is_null)
+{
+	const ParamExecData *param;
+
+	if (column->param >= 0)
 	{
-		appendBinaryStringInfo(image, (char *) &value, sizeof(Datum));
-		return value;
+		param = &econtext->ecxt_param_exec_vals[column->param];
+		if (param->execPlan == NULL)
+		{
+			*is_null = param->isnull;
+			return param->value;
+		}
 	}
-	if (column->length == -1)
+	return ExecEvalExpr(column->expr, econtext, is_null);
+}
+
+/* Evaluates and hashes the columns; see evaluate_key(). */
+static inline bool
+evaluate_columns(ShuttleKeyShape *shape)
+{
+	bool		possible = true;
+	uint32		hash = 0;
+
+	for (int i = 0; i < shape->ncolumns; i++)
 	{
-		value = PointerGetDatum(PG_DETOAST_DATUM_PACKED(value));
-		length = VARSIZE_ANY_EXHDR(DatumGetPointer(value));
-		appendBinaryStringInfo(image, (char *) &length, sizeof(length));
-		appendBinaryStringInfo(image, VARDATA_ANY(DatumGetPointer(value)),
-							   length);
-		return value;
+		const ShuttleKeyColumn *column = &shape->columns[i];
+		Datum		value = evaluate_column(column, shape->econtext,
+											&shape->nulls[i]);
+
+		if (shape->nulls[i])
+		{
+			possible = possible && !column->null_is_empty;
+			hash = hash_combine(hash, 1);
+		}
+		else
+		{
+			if (!column->by_value && column->length == -1)
+				value = PointerGetDatum(PG_DETOAST_DATUM_PACKED(value));
+			hash = hash_value(column, hash, value);
+		}
+		shape->values[i] = value;
 	}
-	length = datumGetSize(value, false, column->length);
-	appendBinaryStringInfo(image, (char *) &length, sizeof(length));
-	appendBinaryStringInfo(image, DatumGetPointer(value), length);
-	return value;
+	shape->hash = hash;
+	return possible;
 }
 
 /*
  * Evaluates the expressions of a key into its shape.  Returns false if the key
  * has a NULL with which its scan has no rows.
  */
-static bool
+static inline bool
 evaluate_key(ShuttleKeyShape *shape)
 {
 	MemoryContext old;
-	bool		possible = true;
+	bool		possible;
 
+	if (!shape->allocates)
+		return evaluate_columns(shape);
 	ResetExprContext(shape->econtext);
 	old = MemoryContextSwitchTo(shape->econtext->ecxt_per_tuple_memory);
-	resetStringInfo(&shape->image);
-	for (int i = 0; i < shape->ncolumns; i++)
-	{
-		const ShuttleKeyColumn *column = &shape->columns[i];
-		Datum		value;
-
-		value = ExecEvalExpr(column->expr, shape->econtext, &shape->nulls[i]);
-		appendStringInfoChar(&shape->image, shape->nulls[i] ? 1 : 0);
-		if (!shape->nulls[i])
-			value = append_value(&shape->image, column, value);
-		else if (column->null_is_empty)
-			possible = false;
-		shape->values[i] = value;
-	}
+	possible = evaluate_columns(shape);
 	MemoryContextSwitchTo(old);
 	return possible;
+}
+
+/* True where a key of the set is the one evaluated last. */
+static inline bool
+is_same_key(const ShuttleKeySet *set, int key)
+{
+	const ShuttleKeyShape *shape = set->shape;
+
+	if (set->hashes[key] != shape->hash)
+		return false;
+	for (int i = 0; i < shape->ncolumns; i++)
+	{
+		if (set->nulls[i][key] != shape->nulls[i] ||
+			(!shape->nulls[i] &&
+			 !is_same_value(&shape->columns[i], set->values[i][key],
+							shape->values[i])))
+			return false;
+	}
+	return true;
 }
 
 /* Adds the key evaluated last. */
@@ -140,16 +230,19 @@ add_key(ShuttleKeySet *set, int slot)
 	if (set->nkeys == set->size)
 		grow_keys(set);
 	key = set->nkeys++;
-	set->images[key] = palloc(shape->image.len);
-	memcpy(set->images[key], shape->image.data, shape->image.len);
-	set->image_lengths[key] = shape->image.len;
+	set->hashes[key] = shape->hash;
 	for (int i = 0; i < shape->ncolumns; i++)
 	{
 		const ShuttleKeyColumn *column = &shape->columns[i];
 
 		set->nulls[i][key] = shape->nulls[i];
-		set->values[i][key] = shape->nulls[i] ? (Datum) 0 :
-			datumCopy(shape->values[i], column->by_value, column->length);
+		if (shape->nulls[i])
+			set->values[i][key] = (Datum) 0;
+		else if (column->by_value)
+			set->values[i][key] = shape->values[i];
+		else
+			set->values[i][key] = datumCopy(shape->values[i], false,
+											column->length);
 	}
 	set->head[key] = set->tail[key] = -1;
 	set->slots[slot] = key + 1;
@@ -163,18 +256,16 @@ int
 shuttle_key_set_find(ShuttleKeySet *set, bool add)
 {
 	ShuttleKeyShape *shape = set->shape;
-	StringInfo	image = &shape->image;
 	int			slot;
 
 	if (!evaluate_key(shape))
 		return SHUTTLE_KEY_EMPTY;
-	slot = hash_image(image->data, image->len) & (set->nslots - 1);
+	slot = shape->hash & (set->nslots - 1);
 	while (set->slots[slot] != 0)
 	{
 		int			key = set->slots[slot] - 1;
 
-		if (set->image_lengths[key] == image->len &&
-			memcmp(set->images[key], image->data, image->len) == 0)
+		if (is_same_key(set, key))
 			return key;
 		slot = (slot + 1) & (set->nslots - 1);
 	}
@@ -191,8 +282,7 @@ grow_keys(ShuttleKeySet *set)
 		set->values[i] = repalloc(set->values[i], sizeof(Datum) * set->size);
 		set->nulls[i] = repalloc(set->nulls[i], sizeof(bool) * set->size);
 	}
-	set->images = repalloc(set->images, sizeof(char *) * set->size);
-	set->image_lengths = repalloc(set->image_lengths, sizeof(int) * set->size);
+	set->hashes = repalloc(set->hashes, sizeof(uint32) * set->size);
 	set->head = repalloc(set->head, sizeof(int) * set->size);
 	set->tail = repalloc(set->tail, sizeof(int) * set->size);
 }
@@ -205,8 +295,7 @@ rehash(ShuttleKeySet *set, int nslots)
 	set->nslots = nslots;
 	for (int key = 0; key < set->nkeys; key++)
 	{
-		int			slot = hash_image(set->images[key],
-									  set->image_lengths[key]) & (nslots - 1);
+		int			slot = set->hashes[key] & (nslots - 1);
 
 		while (set->slots[slot] != 0)
 			slot = (slot + 1) & (nslots - 1);

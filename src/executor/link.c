@@ -306,7 +306,6 @@ consider_append(ShuttleRoutedAppend *node, const LinkContext *context)
 						  context, false);
 		scan->append = node;
 		scan->by_position = node->by_position;
-		look->nrouted++;
 	}
 }
 
@@ -550,7 +549,7 @@ shuttle_look_ahead_unlink(LookAheadState *look)
 		shuttle_served_scan_remove(look->scans[i]);
 	for (int i = 0; i < look->nappends; i++)
 		look->appends[i]->look = NULL;
-	look->nscans = look->nrouted = look->nappends = 0;
+	look->nscans = look->nappends = 0;
 	look->linked = false;
 }
 

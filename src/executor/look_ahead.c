@@ -91,12 +91,14 @@ begin_look_ahead(CustomScanState *node, EState *estate, int eflags)
 	LookAheadState *look = (LookAheadState *) node;
 	Plan	   *child = outerPlan(node->ss.ps.plan);
 	ShuttleLookAheadPlan plan;
+	const TupleTableSlotOps *ops;
 
 	nbegun++;
 	outerPlanState(node) = ExecInitNode(child, estate, eflags);
+	ops = shuttle_outer_rows_init(&look->rows, outerPlanState(node));
 	look->slot = ExecInitExtraTupleSlot(estate,
 										ExecGetResultType(outerPlanState(node)),
-										&TTSOpsMinimalTuple);
+										ops);
 	look->fixed_slot = true;
 
 	/* with a target list or conditions of its own, rows are virtual */
@@ -108,7 +110,7 @@ begin_look_ahead(CustomScanState *node, EState *estate, int eflags)
 	shuttle_look_ahead_unpack(((CustomScan *) node->ss.ps.plan)->custom_private,
 							  &plan);
 	look->fixed_slot = plan.local != SHUTTLE_LOCAL_ONLY;
-	node->ss.ps.resultops = &TTSOpsMinimalTuple;
+	node->ss.ps.resultops = ops;
 	node->ss.ps.resultopsfixed = look->fixed_slot;
 	node->ss.ps.resultopsset = true;
 }
@@ -138,7 +140,8 @@ next_of_batch(LookAheadState *look)
 	if (batch->locals != NULL)
 		shuttle_local_advance(look, batch);
 	look->rows_taken++;
-	ExecStoreMinimalTuple(batch->rows[look->position++], look->slot, false);
+	shuttle_outer_row_store(&look->rows, batch->rows[look->position++],
+							look->slot);
 	shuttle_local_count_row(look, look->slot);
 	return look->slot;
 }
@@ -221,7 +224,11 @@ pass_through(LookAheadState *look)
 		ExecClearTuple(look->slot);
 		return NULL;
 	}
-	return look->fixed_slot ? ExecCopySlot(look->slot, row) : row;
+
+	/* nodes above that take any slot of its kind take the outer's own */
+	if (!look->fixed_slot || look->rows.as_values)
+		return row;
+	return ExecCopySlot(look->slot, row);
 }
 
 /* Hands on a row of its own, while no batch is wanted. */
@@ -333,15 +340,15 @@ find_set(LookAheadState *look, ShuttleBatch *batch, int scan)
 	return batch->sets[scan];
 }
 
-/* Collects the key of one scan for the outer row in the slot. */
-static void
-collect_key(LookAheadState *look, ShuttleBatch *batch, int row, int scan)
+/* Collects the key of one scan under the parameters as they are set now. */
+static int
+collect_key(LookAheadState *look, ShuttleBatch *batch, int scan)
 {
 	int			key = SHUTTLE_KEY_UNKNOWN;
 	ShuttleKeySet *set;
 
 	if (look->scans[scan]->waits)
-		return;
+		return SHUTTLE_KEY_UNKNOWN;
 	set = find_set(look, batch, scan);
 	if (!spoiled())
 	{
@@ -350,41 +357,51 @@ collect_key(LookAheadState *look, ShuttleBatch *batch, int row, int scan)
 	}
 	if (spoiled() && set->nkeys > 0)
 		key = pg_prng_uint64(&pg_global_prng_state) % set->nkeys;
-	batch->keys[row * look->nscans + scan] = key;
+	return key;
 }
 
-/* Routes the outer row in the slot, and collects the keys of the scans that
- * it is routed to. */
+/* Routes the row whose parameters are set, and collects the keys of the scans
+ * that it is routed to. */
 static void
 collect_routed(LookAheadState *look, ShuttleBatch *batch, int row, int append)
 {
 	ShuttleRoutedAppend *node = look->appends[append];
 	ShuttleRoutes *routes = batch->routes[append];
 	int			key = shuttle_routes_find(node, routes);
+	ShuttleRoutedKey *routed = &batch->routed_keys[row * look->nappends + append];
+	int			nserved = 0;
 	int			child = -1;
 
 	batch->route_keys[row * look->nappends + append] = key;
+	routed->scan = -1;
 	if (key == SHUTTLE_KEY_UNKNOWN)
 		return;
 	while ((child = bms_next_member(routes->children[key], child)) >= 0)
 	{
-		if (node->served[child])
-			collect_key(look, batch, row,
-						shuttle_served_scan_index(node->append->appendplans[child]));
+		if (!node->served[child])
+			continue;
+		routed->scan =
+			shuttle_served_scan_index(node->append->appendplans[child]);
+		routed->key = collect_key(look, batch, routed->scan);
+		nserved++;
 	}
+	if (nserved > 1)
+		routed->scan = -1;
 }
 
-/* Collects the keys of the outer row in the slot, row number `row`. */
+/* Collects the keys of an outer row, which is number `row` of the batch. */
 static void
-collect_keys(LookAheadState *look, ShuttleBatch *batch, int row)
+collect_keys(LookAheadState *look, ShuttleBatch *batch, int row,
+			 TupleTableSlot *slot)
 {
-	shuttle_look_ahead_set_params(look, look->slot);
+	shuttle_look_ahead_set_params(look, slot);
 	for (int i = 0; i < look->nappends; i++)
 		collect_routed(look, batch, row, i);
-	for (int i = 0; i < look->nscans && look->nrouted < look->nscans; i++)
+	for (int i = 0; i < look->nscans && look->ncolumns > 0; i++)
 	{
-		if (look->scans[i]->append == NULL)
-			collect_key(look, batch, row, i);
+		if (look->columns[i] >= 0)
+			batch->keys[row * look->ncolumns + look->columns[i]] =
+				collect_key(look, batch, i);
 	}
 	if (batch->locals != NULL)
 		shuttle_local_collect(look, batch, row);
@@ -397,16 +414,19 @@ create_batch(LookAheadState *look)
 											  ALLOCSET_DEFAULT_SIZES);
 	ShuttleBatch *batch = MemoryContextAllocZero(cxt, sizeof(ShuttleBatch));
 	MemoryContext old = MemoryContextSwitchTo(cxt);
-	Size		nkeys = (Size) look->next_size * look->nscans;
+	Size		nkeys = (Size) look->next_size * look->ncolumns;
+	int			nroutes = look->next_size * look->nappends;
 
 	batch->cxt = cxt;
 	batch->size = look->next_size;
-	batch->rows = palloc(sizeof(MinimalTuple) * batch->size);
-	batch->keys = palloc_extended(sizeof(int) * nkeys, MCXT_ALLOC_HUGE);
+	batch->rows = palloc(sizeof(void *) * batch->size);
+	batch->keys = palloc_extended(sizeof(int) * (nkeys + 1), MCXT_ALLOC_HUGE);
 	memset(batch->keys, 0xff, sizeof(int) * nkeys); /* SHUTTLE_KEY_UNKNOWN */
 	batch->sets = palloc0(sizeof(ShuttleKeySet *) * look->nscans);
-	batch->route_keys = palloc(sizeof(int) * (batch->size * look->nappends + 1));
-	memset(batch->route_keys, 0xff, sizeof(int) * batch->size * look->nappends);
+	batch->route_keys = palloc(sizeof(int) * (nroutes + 1));
+	memset(batch->route_keys, 0xff, sizeof(int) * nroutes);
+	batch->routed_keys = palloc(sizeof(ShuttleRoutedKey) * (nroutes + 1));
+	memset(batch->routed_keys, 0xff, sizeof(ShuttleRoutedKey) * nroutes);
 	batch->routes = palloc(sizeof(ShuttleRoutes *) * (look->nappends + 1));
 	for (int i = 0; i < look->nappends; i++)
 		batch->routes[i] = shuttle_routes_create(look->appends[i], batch->size,
@@ -455,9 +475,11 @@ collect_rows(void *arg)
 
 	for (; context->row < context->batch->nrows; context->row++)
 	{
-		ExecStoreMinimalTuple(context->batch->rows[context->row],
-							  context->look->slot, false);
-		collect_keys(context->look, context->batch, context->row);
+		shuttle_outer_row_store(&context->look->rows,
+								context->batch->rows[context->row],
+								context->look->slot);
+		collect_keys(context->look, context->batch, context->row,
+					 context->look->slot);
 	}
 }
 
@@ -477,6 +499,15 @@ collect_computed(LookAheadState *look, ShuttleBatch *batch)
 	}
 }
 
+/* The batch's own copy of its last row: keys of local scans stay pointers to
+ * its values. */
+static TupleTableSlot *
+show_copy(LookAheadState *look, ShuttleBatch *batch)
+{
+	shuttle_outer_row_store(&look->rows, batch->rows[batch->nrows], look->slot);
+	return look->slot;
+}
+
 /* Copies outer rows into the batch until it is full or there are no more. */
 static void
 pull_rows(LookAheadState *look, ShuttleBatch *batch)
@@ -494,15 +525,13 @@ pull_rows(LookAheadState *look, ShuttleBatch *batch)
 			break;
 		}
 		old = MemoryContextSwitchTo(batch->cxt);
-		batch->rows[batch->nrows] = ExecCopySlotMinimalTuple(row);
+		batch->rows[batch->nrows] = shuttle_outer_row_copy(&look->rows, row);
 		MemoryContextSwitchTo(old);
 		if (batch->nrows == 0)
 			settle_scans(look);
 		if (!look->may_fail)
-		{
-			ExecStoreMinimalTuple(batch->rows[batch->nrows], look->slot, false);
-			collect_keys(look, batch, batch->nrows);
-		}
+			collect_keys(look, batch, batch->nrows,
+						 batch->locals == NULL ? row : show_copy(look, batch));
 		batch->nrows++;
 		look->rows_pulled++;
 		if ((batch->nrows & 15) == 0 &&
@@ -634,9 +663,20 @@ start_run(LookAheadState *look)
 	look->next_size = Min(look->next_size, look->batch_limit);
 }
 
+/* Gives the scans that nothing routes to columns of the batches' keys. */
+static void
+number_columns(LookAheadState *look)
+{
+	look->columns = palloc_array(int, look->nscans + 1);
+	look->ncolumns = 0;
+	for (int i = 0; i < look->nscans; i++)
+		look->columns[i] = look->scans[i]->append == NULL ? look->ncolumns++ : -1;
+}
+
 void
 shuttle_look_ahead_start(LookAheadState *look)
 {
+	number_columns(look);
 	look->cxt = AllocSetContextCreate(look->css.ss.ps.state->es_query_cxt,
 									  "shuttle look ahead",
 									  ALLOCSET_SMALL_SIZES);

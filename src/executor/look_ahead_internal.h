@@ -40,6 +40,7 @@ typedef struct LookAheadState LookAheadState;
 typedef struct ShuttleKeyColumn
 {
 	ExprState  *expr;
+	int			param;			/* the expression is this PARAM_EXEC; -1: not */
 	Oid			type;
 	int16		length;
 	bool		by_value;
@@ -55,10 +56,11 @@ typedef struct ShuttleKeyShape
 {
 	int			ncolumns;
 	ShuttleKeyColumn *columns;
+	bool		allocates;		/* evaluating it may take memory */
 	ExprContext *econtext;		/* by-reference values live in its memory */
 	Datum	   *values;
 	bool	   *nulls;
-	StringInfoData image;
+	uint32		hash;
 } ShuttleKeyShape;
 
 /*
@@ -102,8 +104,7 @@ struct ShuttleKeySet
 	int			size;
 	Datum	  **values;			/* for each column, size values */
 	bool	  **nulls;
-	char	  **images;
-	int		   *image_lengths;
+	uint32	   *hashes;
 	int		   *head;			/* first row of each key in its range, or -1 */
 	int		   *tail;
 	int		   *slots;			/* hash table: key + 1, or 0 */
@@ -112,9 +113,13 @@ struct ShuttleKeySet
 	ShuttleRange **ranges;		/* in order of their first key */
 };
 
-/* Makes room for a shape's columns, which the caller describes. */
+/* Makes room for a shape's columns. */
 extern void shuttle_key_shape_init(ShuttleKeyShape *shape, int ncolumns,
 								   EState *estate);
+
+/* Fills in what an expression says of a column; the rest is the caller's. */
+extern void shuttle_key_shape_describe(ShuttleKeyShape *shape, int column,
+									   Expr *expr, PlanState *parent);
 
 extern ShuttleKeySet *shuttle_key_set_create(ShuttleKeyShape *shape,
 											 int expected, MemoryContext cxt);
@@ -322,7 +327,38 @@ extern ShuttleRoutes *shuttle_routes_create(ShuttleRoutedAppend *node,
 extern int	shuttle_routes_find(ShuttleRoutedAppend *node,
 								ShuttleRoutes *routes);
 
+/* ---- copies of outer rows (outer_rows.c) */
+
+typedef struct ShuttleOuterRows
+{
+	bool		as_values;		/* else as minimal tuples */
+	int			natts;
+	int16	   *lengths;		/* of by-reference columns, as attlen */
+	int			nreferences;
+	int		   *references;		/* these columns, from 0 */
+} ShuttleOuterRows;
+
+/* Describes the rows of a node; returns what slots of their copies are. */
+extern const TupleTableSlotOps *shuttle_outer_rows_init(ShuttleOuterRows *rows,
+														PlanState *outer);
+
+/* Copies a row into the current context. */
+extern void *shuttle_outer_row_copy(const ShuttleOuterRows *rows,
+									TupleTableSlot *slot);
+
+/* Has a slot show a copy, which must outlive that. */
+extern void shuttle_outer_row_store(const ShuttleOuterRows *rows, void *row,
+									TupleTableSlot *slot);
+
 /* ---- Look Ahead (look_ahead.c) */
+
+/* The key of the one child that an outer row is routed to and that is asked
+ * for it; scan < 0: there are several, or none. */
+typedef struct ShuttleRoutedKey
+{
+	int			scan;
+	int			key;
+} ShuttleRoutedKey;
 
 /* Outer rows whose keys were asked for together. */
 typedef struct ShuttleBatch
@@ -331,10 +367,12 @@ typedef struct ShuttleBatch
 	MemoryContext cxt;
 	int			nrows;
 	int			size;
-	MinimalTuple *rows;
-	int		   *keys;			/* row * nscans + scan: ordinal of its key */
+	void	  **rows;			/* copies; see outer_rows.c */
+	int		   *keys;			/* row * ncolumns + column of a scan: ordinal
+								 * of its key; of scans that nothing routes to */
 	ShuttleKeySet **sets;		/* one a scan; NULL: no key of it yet */
 	int		   *route_keys;		/* row * nappends + append: its route */
+	ShuttleRoutedKey *routed_keys;	/* the same for the key of its child */
 	ShuttleRoutes **routes;		/* one a routed append */
 	ShuttleLocalKeys **locals;	/* one a local scan; NULL: no prefetching */
 	Size		bytes;
@@ -387,6 +425,7 @@ struct LookAheadState
 {
 	CustomScanState css;		/* must be first */
 	TupleTableSlot *slot;		/* the row handed out last */
+	ShuttleOuterRows rows;		/* how they are kept */
 	bool		linked;
 	bool		projects;		/* owns subqueries: target list or conditions */
 
@@ -396,7 +435,8 @@ struct LookAheadState
 	ParamExecData *saved;		/* room for nbindings */
 	int			nscans;
 	ShuttleServedScan **scans;
-	int			nrouted;		/* of them, below a routed append */
+	int			ncolumns;		/* scans that nothing routes to */
+	int		   *columns;		/* of batches' keys, for each scan; -1: none */
 	int			nappends;
 	ShuttleRoutedAppend **appends;
 	int			batch_size;		/* outer rows */

@@ -145,9 +145,9 @@ pruning_may_fail(const PartitionPruneState *prune)
 	return false;
 }
 
-/* Describes one parameter that pruning depends on as a column of a key. */
+/* Describes one parameter that pruning depends on as column i of a key. */
 static void
-describe_param(ShuttleRoutedAppend *node, ShuttleKeyColumn *column, int id,
+describe_param(ShuttleRoutedAppend *node, int i, int id,
 			   const ShuttleBinding *binding)
 {
 	Param	   *param = makeNode(Param);
@@ -157,10 +157,8 @@ describe_param(ShuttleRoutedAppend *node, ShuttleKeyColumn *column, int id,
 	param->paramtype = binding->type;
 	param->paramtypmod = -1;
 	param->location = -1;
-	column->type = binding->type;
-	column->expr = ExecInitExpr((Expr *) param, &node->css.ss.ps);
-	get_typlenbyvalalign(column->type, &column->length, &column->by_value,
-						 &column->align);
+	shuttle_key_shape_describe(&node->shape, i, (Expr *) param,
+							   &node->css.ss.ps);
 }
 
 /* Fills in the shape of a routed append's keys; false where pruning depends
@@ -180,7 +178,7 @@ describe_keys(ShuttleRoutedAppend *node, const LookAheadState *look)
 
 		if (binding == NULL)
 			return false;
-		describe_param(node, &node->shape.columns[i++], id, binding);
+		describe_param(node, i++, id, binding);
 	}
 	return i > 0;
 }

@@ -80,16 +80,15 @@ null_is_empty(const ForeignScan *plan, const Node *value)
 
 /* Describes one column of a scan's key. */
 static void
-describe_column(ShuttleServedScan *scan, ShuttleKeyColumn *column, Node *key)
+describe_column(ShuttleServedScan *scan, int i, Node *key)
 {
+	ShuttleKeyColumn *column = &scan->key.columns[i];
 	Oid			function;
 	Oid			sent_as;
 	bool		is_varlena;
 
-	column->type = exprType(key);
-	column->expr = ExecInitExpr((Expr *) key, &scan->node->ss.ps);
-	get_typlenbyvalalign(column->type, &column->length, &column->by_value,
-						 &column->align);
+	shuttle_key_shape_describe(&scan->key, i, (Expr *) key,
+							   &scan->node->ss.ps);
 	column->scalar = !shuttle_look_ahead_binds(scan->look, key);
 	scan->look->may_fail = scan->look->may_fail || shuttle_computes_value(key);
 
@@ -114,7 +113,7 @@ describe_keys(ShuttleServedScan *scan, const ForeignScan *plan)
 	shuttle_key_shape_init(&scan->key, list_length(plan->fdw_exprs),
 						   scan->node->ss.ps.state);
 	foreach(lc, plan->fdw_exprs)
-		describe_column(scan, &scan->key.columns[i++], (Node *) lfirst(lc));
+		describe_column(scan, i++, (Node *) lfirst(lc));
 }
 
 ShuttleServedScan *
@@ -250,10 +249,10 @@ find_alone(ShuttleServedScan *scan)
 	set = shuttle_key_set_create(&scan->key, 1, scan->alone_cxt);
 	set->scan = scan;
 	key = shuttle_key_set_find(set, true);
+	scan->alone_set = set;
 	if (key == SHUTTLE_KEY_EMPTY)
 		return;
 	scan->look->numbers.alone++;
-	scan->alone_set = set;
 	shuttle_ranges_create(set, 1);
 	scan->range = shuttle_range_load(set, key);
 	scan->row = set->head[key];
@@ -263,8 +262,9 @@ find_alone(ShuttleServedScan *scan)
 static void
 close_alone(ShuttleServedScan *scan)
 {
-	if (scan->alone_set != NULL)
-		shuttle_ranges_close(scan->alone_set);
+	if (scan->alone_set == NULL)
+		return;
+	shuttle_ranges_close(scan->alone_set);
 	scan->alone_set = NULL;
 	MemoryContextReset(scan->alone_cxt);
 }
@@ -286,33 +286,37 @@ find_key(ShuttleServedScan *scan, ShuttleBatch *batch)
 {
 	LookAheadState *look = scan->look;
 	ShuttleKeySet *set = batch->sets[scan->index];
-	int			key = batch->keys[(look->position - 1) * look->nscans + scan->index];
+	int			row = look->position - 1;
+	int			key = SHUTTLE_KEY_UNKNOWN;
 
 	if (set == NULL)
 		return SHUTTLE_KEY_UNKNOWN;
 	if (!scan->by_position || shuttle_settings.debug_spoil_look_ahead)
 		return shuttle_key_set_find(set, false);
+	if (scan->append == NULL)
+		key = batch->keys[row * look->ncolumns + look->columns[scan->index]];
+	else
+	{
+		const ShuttleRoutedKey *routed =
+			&batch->routed_keys[row * look->nappends + scan->append->index];
+
+		if (routed->scan != scan->index)
+			return shuttle_key_set_find(set, false);
+		key = routed->key;
+	}
 	Assert(key == SHUTTLE_KEY_UNKNOWN ||
 		   key == shuttle_key_set_find(set, false));
 	return key;
 }
 
-/* Finds the rows of the scan's key. */
+/* Has the rows of a key of the batch here, or of the scan's key alone. */
 static void
-begin_rows(ShuttleServedScan *scan)
+find_rows(ShuttleServedScan *scan, ShuttleBatch *batch, int key)
 {
-	ShuttleBatch *batch = shuttle_look_ahead_current(scan->look);
-	int			key = SHUTTLE_KEY_UNKNOWN;
+	EState	   *estate = scan->node->ss.ps.state;
+	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
 
-	scan->started = true;
-	scan->range = NULL;
-	scan->row = -1;
-	close_alone(scan);
-	if (batch != NULL)
-		key = find_key(scan, batch);
-	if (key == SHUTTLE_KEY_EMPTY)
-		scan->look->numbers.served++;
-	else if (key == SHUTTLE_KEY_UNKNOWN)
+	if (key == SHUTTLE_KEY_UNKNOWN)
 		find_alone(scan);
 	else
 	{
@@ -322,6 +326,40 @@ begin_rows(ShuttleServedScan *scan)
 	}
 	if (scan->range != NULL && scan->range->state == SHUTTLE_RANGE_SPOOLED)
 		scan->row = 0;
+	MemoryContextSwitchTo(old);
+}
+
+/* Goes to the first row of the scan's key. */
+static void
+begin_rows(ShuttleServedScan *scan)
+{
+	ShuttleBatch *batch = shuttle_look_ahead_current(scan->look);
+	int			key = SHUTTLE_KEY_UNKNOWN;
+	ShuttleKeySet *set;
+
+	scan->started = true;
+	scan->range = NULL;
+	scan->row = -1;
+	close_alone(scan);
+	if (batch != NULL)
+		key = find_key(scan, batch);
+	if (key == SHUTTLE_KEY_EMPTY)
+	{
+		scan->look->numbers.served++;
+		return;
+	}
+
+	/* most of the time there is one answer, and it is here */
+	set = batch != NULL ? batch->sets[scan->index] : NULL;
+	if (key >= 0 && set->nranges == 1 &&
+		set->ranges[0]->state == SHUTTLE_RANGE_LOADED)
+	{
+		scan->look->numbers.served++;
+		scan->range = set->ranges[0];
+		scan->row = set->head[key];
+		return;
+	}
+	find_rows(scan, batch, key);
 }
 
 /* The next row of the scan's key, or NULL. */
@@ -352,14 +390,10 @@ iterate_served_scan(ForeignScanState *node)
 	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
 	HeapTuple	tuple;
 
+	/* the tuple may go before the next one is found */
 	ExecClearTuple(slot);
 	if (!scan->started)
-	{
-		MemoryContext old = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
-
 		begin_rows(scan);
-		MemoryContextSwitchTo(old);
-	}
 	tuple = next_row(scan);
 	if (tuple != NULL)
 		ExecStoreHeapTuple(tuple, slot, false);
