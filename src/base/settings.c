@@ -58,6 +58,13 @@ static const SwitchDefinition switches[] = {
 		.flags = GUC_EXPLAIN,
 	},
 	{
+		.name = "shuttle.enable_key_cache",
+		.help = "Enables keeping answers for keys that later batches may have as well.",
+		.value = &shuttle_settings.enable_key_cache,
+		.initial = true,
+		.flags = GUC_EXPLAIN,
+	},
+	{
 		.name = "shuttle.enable_local_look_ahead",
 		.help = "Enables prefetching of pages for nested loops over local index scans.",
 		.value = &shuttle_settings.enable_local_look_ahead,

@@ -14,6 +14,7 @@ typedef struct ShuttleSettings
 	bool		enable_batched_join;
 	bool		enable_binary_transfer;
 	bool		enable_early_start;
+	bool		enable_key_cache;
 	bool		enable_local_look_ahead;
 	bool		enable_routed_append;
 	bool		enable_write_buffer;

@@ -53,6 +53,23 @@ shuttle_ranges_create(ShuttleKeySet *set, int limit)
 }
 
 void
+shuttle_ranges_add(ShuttleKeySet *set, int first, int limit)
+{
+	int			nmore = (set->nkeys - first + limit - 1) / limit;
+
+	set->ranges = repalloc(set->ranges, sizeof(ShuttleRange *) *
+						   Max(set->nranges + nmore, 1));
+	for (; first < set->nkeys; first += limit)
+	{
+		ShuttleRange *range = create_range(set, first,
+										   Min(limit, set->nkeys - first));
+
+		set->ranges[set->nranges++] = range;
+		shuttle_range_send(set, range, true);
+	}
+}
+
+void
 shuttle_range_send(ShuttleKeySet *set, ShuttleRange *range, bool ahead)
 {
 	ShuttleServedScan *scan = set->scan;

@@ -255,11 +255,41 @@ add_key(ShuttleKeySet *set, int slot)
 int
 shuttle_key_set_find(ShuttleKeySet *set, bool add)
 {
+	if (!evaluate_key(set->shape))
+		return SHUTTLE_KEY_EMPTY;
+	return shuttle_key_set_find_evaluated(set, add);
+}
+
+void
+shuttle_key_set_evaluate_as(const ShuttleKeySet *set, int key)
+{
+	ShuttleKeyShape *shape = set->shape;
+
+	for (int i = 0; i < shape->ncolumns; i++)
+	{
+		shape->values[i] = set->values[i][key];
+		shape->nulls[i] = set->nulls[i][key];
+	}
+	shape->hash = set->hashes[key];
+}
+
+void
+shuttle_key_set_remember(ShuttleKeySet *set, int key, int entry)
+{
+	if (set->entries == NULL)
+	{
+		set->entries = MemoryContextAlloc(set->cxt, sizeof(int) * set->size);
+		memset(set->entries, 0xff, sizeof(int) * set->size);
+	}
+	set->entries[key] = entry;
+}
+
+int
+shuttle_key_set_find_evaluated(ShuttleKeySet *set, bool add)
+{
 	ShuttleKeyShape *shape = set->shape;
 	int			slot;
 
-	if (!evaluate_key(shape))
-		return SHUTTLE_KEY_EMPTY;
 	slot = shape->hash & (set->nslots - 1);
 	while (set->slots[slot] != 0)
 	{
@@ -285,6 +315,12 @@ grow_keys(ShuttleKeySet *set)
 	set->hashes = repalloc(set->hashes, sizeof(uint32) * set->size);
 	set->head = repalloc(set->head, sizeof(int) * set->size);
 	set->tail = repalloc(set->tail, sizeof(int) * set->size);
+	if (set->entries != NULL)
+	{
+		set->entries = repalloc(set->entries, sizeof(int) * set->size);
+		memset(set->entries + set->nkeys, 0xff,
+			   sizeof(int) * (set->size - set->nkeys));
+	}
 }
 
 static void

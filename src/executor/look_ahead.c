@@ -255,7 +255,9 @@ held_bytes(const LookAheadState *look)
 static void
 tell_memory(LookAheadState *look)
 {
-	int64		held = held_bytes(look);
+	int64		held = held_bytes(look) + look->cache_bytes +
+		(look->cache_cxt != NULL ?
+		 MemoryContextMemAllocated(look->cache_cxt, false) : 0);
 
 	look->numbers.peak_bytes = Max(look->numbers.peak_bytes, held);
 	shuttle_explain_memory(held - look->told_bytes);
@@ -352,7 +354,9 @@ collect_key(LookAheadState *look, ShuttleBatch *batch, int scan)
 	set = find_set(look, batch, scan);
 	if (!spoiled())
 	{
-		key = shuttle_key_set_find(set, true);
+		key = look->scans[scan]->cache == NULL ?
+			shuttle_key_set_find(set, true) :
+			shuttle_key_cache_collect(look->scans[scan], set);
 		look->numbers.keys += key != SHUTTLE_KEY_EMPTY;
 	}
 	if (spoiled() && set->nkeys > 0)
@@ -591,6 +595,8 @@ fill_batch(LookAheadState *look)
 	ShuttleBatch *batch;
 
 	consider_waiting(look);
+	if (look->nscans > 0 && (look->rows_pulled > 0 || look->ran_before))
+		shuttle_key_caches_begin(look);
 	batch = create_batch(look);
 	shuttle_look_ahead_save_params(look);
 	pull_rows(look, batch);
@@ -627,8 +633,11 @@ drop_batch(LookAheadState *look, ShuttleBatch *batch)
 			ExecClearTuple(look->scans[i]->node->ss.ss_ScanTupleSlot);
 			shuttle_served_scan_forget(look->scans[i]);
 		}
-		if (batch->sets[i] != NULL)
-			shuttle_ranges_close(batch->sets[i]);
+		if (batch->sets[i] == NULL)
+			continue;
+		if (look->scans[i]->cache != NULL)
+			shuttle_key_cache_keep(look->scans[i], batch->sets[i]);
+		shuttle_ranges_close(batch->sets[i]);
 	}
 	shuttle_local_end_batch(look, batch);
 	dlist_delete(&batch->link);
@@ -743,11 +752,27 @@ rescan_look_ahead(CustomScanState *node)
 	if (look->linked)
 	{
 		drop_all_batches(look);
+		look->ran_before = true;
 		start_run(look);
 	}
 	ExecClearTuple(look->slot);
 	if (outerPlanState(node)->chgParam == NULL)
 		ExecReScan(outerPlanState(node));
+}
+
+/* Frees what scans have kept; their slots may point to it. */
+static void
+drop_caches(LookAheadState *look)
+{
+	for (int i = 0; i < look->nscans; i++)
+	{
+		ExecClearTuple(look->scans[i]->node->ss.ss_ScanTupleSlot);
+		look->scans[i]->cache = NULL;
+	}
+	MemoryContextDelete(look->cache_cxt);
+	look->cache_cxt = NULL;
+	look->cache_bytes = 0;
+	tell_memory(look);
 }
 
 static void
@@ -756,7 +781,11 @@ end_look_ahead(CustomScanState *node)
 	LookAheadState *look = (LookAheadState *) node;
 
 	if (look->linked)
+	{
 		drop_all_batches(look);
+		if (look->cache_cxt != NULL)
+			drop_caches(look);
+	}
 	look->linked = false;
 	ExecEndNode(outerPlanState(node));
 }

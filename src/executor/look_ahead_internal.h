@@ -21,6 +21,8 @@
 #include "storage/shuttle_storage.h"
 
 typedef struct ShuttleKeySet ShuttleKeySet;
+typedef struct ShuttleKeyCache ShuttleKeyCache;
+typedef struct ShuttleBatch ShuttleBatch;
 typedef struct ShuttleRange ShuttleRange;
 typedef struct ShuttleServedScan ShuttleServedScan;
 typedef struct ShuttleChannel ShuttleChannel;
@@ -35,6 +37,7 @@ typedef struct LookAheadState LookAheadState;
 /* Special results of looking for a key. */
 #define SHUTTLE_KEY_UNKNOWN		(-1)	/* not in the set */
 #define SHUTTLE_KEY_EMPTY		(-2)	/* a NULL that no row can match */
+#define SHUTTLE_KEY_CACHED		(-10)	/* and less: an entry of key_cache.c */
 
 /* One column of a key: one entry of a foreign scan's fdw_exprs. */
 typedef struct ShuttleKeyColumn
@@ -107,6 +110,9 @@ struct ShuttleKeySet
 	uint32	   *hashes;
 	int		   *head;			/* first row of each key in its range, or -1 */
 	int		   *tail;
+	int		   *entries;		/* of the cache, for each key; -1: none. NULL:
+								 * none at all */
+	bool		repaired;		/* asks for what was lost in the cache, too */
 	int		   *slots;			/* hash table: key + 1, or 0 */
 	int			nslots;			/* a power of 2 */
 	int			nranges;
@@ -128,6 +134,15 @@ extern ShuttleKeySet *shuttle_key_set_create(ShuttleKeyShape *shape,
  * finds it in the set, or adds it.  Returns its ordinal from 0. */
 extern int	shuttle_key_set_find(ShuttleKeySet *set, bool add);
 
+/* The same for the key that was evaluated last, by any set of its shape. */
+extern int	shuttle_key_set_find_evaluated(ShuttleKeySet *set, bool add);
+
+/* Has a key of the set taken for the one that was evaluated last. */
+extern void shuttle_key_set_evaluate_as(const ShuttleKeySet *set, int key);
+
+/* Remembers the cache's entry of a key. */
+extern void shuttle_key_set_remember(ShuttleKeySet *set, int key, int entry);
+
 /* The keys [first, first + nkeys) of one column as an array. */
 extern Datum shuttle_key_set_array(const ShuttleKeySet *set, int column,
 								   int first, int nkeys);
@@ -139,6 +154,9 @@ extern const char *shuttle_key_column_type(const ShuttleKeyColumn *column);
 
 /* Cuts the set into ranges of at most limit keys. */
 extern void shuttle_ranges_create(ShuttleKeySet *set, int limit);
+
+/* Does so for keys that came later, from first on, and sends their ranges. */
+extern void shuttle_ranges_add(ShuttleKeySet *set, int first, int limit);
 
 /* Sends one range, without waiting for its answer. */
 extern void shuttle_range_send(ShuttleKeySet *set, ShuttleRange *range,
@@ -152,6 +170,36 @@ extern ShuttleRange *shuttle_range_load(ShuttleKeySet *set, int key);
 
 /* Reads a spooled row; NULL at the end.  Position 0 rewinds. */
 extern HeapTuple shuttle_range_spooled_row(ShuttleRange *range, int row);
+
+/* ---- answers for later batches (key_cache.c) */
+
+/* Called before each batch but the first: gives scans their caches, where they
+ * may have some, and gives them up where they do not pay. */
+extern void shuttle_key_caches_begin(LookAheadState *look);
+
+/*
+ * As shuttle_key_set_find(), but a key that an earlier batch has asked for is
+ * left out: the result names its entry then, SHUTTLE_KEY_CACHED or less.
+ */
+extern int	shuttle_key_cache_collect(ShuttleServedScan *scan,
+									  ShuttleKeySet *set);
+
+/* The entry of the key that was evaluated last, or SHUTTLE_KEY_UNKNOWN. */
+extern int	shuttle_key_cache_find(ShuttleServedScan *scan);
+
+/* The rows of an entry; false where they are not here. */
+extern bool shuttle_key_cache_get(const ShuttleServedScan *scan, int key,
+								  ShuttleRange **range, int *row);
+
+/*
+ * Has the current batch ask for the keys whose entries have turned out to be
+ * without rows, of its rows from the one that was handed out last on.
+ */
+extern void shuttle_key_cache_repair(ShuttleServedScan *scan,
+									 ShuttleBatch *batch);
+
+/* Keeps what a batch, which is about to go, was answered. */
+extern void shuttle_key_cache_keep(ShuttleServedScan *scan, ShuttleKeySet *set);
 
 /* ---- transports (transport_guest.c, transport_engine.c) */
 
@@ -215,6 +263,8 @@ struct ShuttleServedScan
 	bool		by_position;	/* may trust the position of Look Ahead */
 	bool		one_row;		/* one row a key is enough */
 	bool		locks;			/* the request locks rows */
+	bool		repeatable;		/* an answer may be used by later batches */
+	ShuttleKeyCache *cache;		/* NULL: none (yet) */
 	int			request_limit;	/* keys */
 	double		rows_per_key;	/* estimate, then as seen */
 	double		bytes_per_key;	/* as seen; 0: not known yet */
@@ -361,7 +411,7 @@ typedef struct ShuttleRoutedKey
 } ShuttleRoutedKey;
 
 /* Outer rows whose keys were asked for together. */
-typedef struct ShuttleBatch
+struct ShuttleBatch
 {
 	dlist_node	link;
 	MemoryContext cxt;
@@ -376,7 +426,7 @@ typedef struct ShuttleBatch
 	ShuttleRoutes **routes;		/* one a routed append */
 	ShuttleLocalKeys **locals;	/* one a local scan; NULL: no prefetching */
 	Size		bytes;
-} ShuttleBatch;
+};
 
 /* A parameter and the column of Look Ahead's rows that it is set from. */
 typedef struct ShuttleBinding
@@ -460,6 +510,12 @@ struct LookAheadState
 	int64		rows_pulled;	/* from the outer, in this run */
 	int64		rows_taken;		/* by the join, in this run */
 	int64		told_bytes;		/* of memory, to EXPLAIN */
+	bool		ran_before;		/* this is not the first run */
+	bool		cached;			/* caches have begun */
+	bool		cache_closed;	/* nothing is looked up, as few keys repeat */
+	int64		cache_lookups;	/* of keys */
+	MemoryContext cache_cxt;	/* of its scans' caches */
+	Size		cache_bytes;	/* of the rows that they keep */
 	bool		outer_done;
 	ShuttlePace pace;
 	MemoryContext probe_cxt;

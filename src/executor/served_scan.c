@@ -142,6 +142,9 @@ shuttle_served_scan_create(ForeignScanState *node, LookAheadState *look,
 		shuttle_foreign_sample_sql(shuttle_foreign_scan_sql(node)) :
 		shuttle_peer_scan_sql(plan);
 	scan->locks = shuttle_sql_locks(scan->sql);
+	scan->repeatable = !scan->locks &&
+		(!transport->is_engine ||
+		 shuttle_foreign_scan_effect(node) == SHUTTLE_READS);
 	scan->attributes = shuttle_peer_scan_attributes(plan);
 	if (transport->is_engine)
 		scan->target = shuttle_target_scan_create(node, scan->sql, scan->attributes);
@@ -277,6 +280,17 @@ shuttle_served_scan_forget(ShuttleServedScan *scan)
 	close_alone(scan);
 }
 
+/* Evaluates the scan's key, and looks for it in the batch and its cache. */
+static int
+look_up_key(ShuttleServedScan *scan, ShuttleKeySet *set)
+{
+	int			key = shuttle_key_set_find(set, false);
+
+	if (key == SHUTTLE_KEY_UNKNOWN && scan->cache != NULL)
+		key = shuttle_key_cache_find(scan);
+	return key;
+}
+
 /*
  * The current row's key in the current batch: by position where that can be
  * trusted, else by evaluating it again.
@@ -292,7 +306,7 @@ find_key(ShuttleServedScan *scan, ShuttleBatch *batch)
 	if (set == NULL)
 		return SHUTTLE_KEY_UNKNOWN;
 	if (!scan->by_position || shuttle_settings.debug_spoil_look_ahead)
-		return shuttle_key_set_find(set, false);
+		return look_up_key(scan, set);
 	if (scan->append == NULL)
 		key = batch->keys[row * look->ncolumns + look->columns[scan->index]];
 	else
@@ -301,12 +315,23 @@ find_key(ShuttleServedScan *scan, ShuttleBatch *batch)
 			&batch->routed_keys[row * look->nappends + scan->append->index];
 
 		if (routed->scan != scan->index)
-			return shuttle_key_set_find(set, false);
+			return look_up_key(scan, set);
 		key = routed->key;
 	}
-	Assert(key == SHUTTLE_KEY_UNKNOWN ||
-		   key == shuttle_key_set_find(set, false));
+	Assert(key == SHUTTLE_KEY_UNKNOWN || key == look_up_key(scan, set));
 	return key;
+}
+
+/* Goes to the rows of a key that an earlier batch has asked for.  Where there
+ * are none, the batch asks itself, and *key is which of its keys it is. */
+static bool
+take_cached(ShuttleServedScan *scan, ShuttleBatch *batch, int *key)
+{
+	if (shuttle_key_cache_get(scan, *key, &scan->range, &scan->row))
+		return true;
+	shuttle_key_cache_repair(scan, batch);
+	*key = find_key(scan, batch);
+	return false;
 }
 
 /* Has the rows of a key of the batch here, or of the scan's key alone. */
@@ -316,7 +341,9 @@ find_rows(ShuttleServedScan *scan, ShuttleBatch *batch, int key)
 	EState	   *estate = scan->node->ss.ps.state;
 	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
 
-	if (key == SHUTTLE_KEY_UNKNOWN)
+	if (key <= SHUTTLE_KEY_CACHED && take_cached(scan, batch, &key))
+		scan->look->numbers.served++;
+	else if (key < 0)
 		find_alone(scan);
 	else
 	{

@@ -72,6 +72,8 @@ shuttle_explain_look_ahead(ExplainState *es,
 		ExplainPropertyInteger("Keys", NULL, numbers->keys, es);
 		ExplainPropertyInteger("Distinct Keys", NULL, numbers->distinct_keys, es);
 	}
+	if (numbers->caches)
+		ExplainPropertyInteger("Hits", NULL, numbers->hits, es);
 	ExplainPropertyInteger("Largest Batch", NULL, numbers->largest_batch, es);
 	if (numbers->asks)
 	{

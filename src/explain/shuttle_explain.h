@@ -26,6 +26,8 @@ typedef struct ShuttleLookAheadNumbers
 	int64		batches;
 	int64		keys;			/* of outer rows, NULL keys left out */
 	int64		distinct_keys;	/* asked for */
+	int64		hits;			/* keys that an earlier batch asked for */
+	bool		caches;			/* looks for such keys */
 	int64		largest_batch;	/* outer rows */
 	int64		most_in_flight; /* batches */
 	int64		served;			/* scans whose guess was right */

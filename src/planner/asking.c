@@ -10,6 +10,7 @@
 
 #include "catalog/pg_class.h"
 #include "catalog/pg_operator.h"
+#include "executor/nodeHash.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/restrictinfo.h"
@@ -19,7 +20,12 @@
 #include "utils/selfuncs.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
 #include "planner/planner_internal.h"
+
+/* What a key and a row take beside their values, where they are kept. */
+#define KEPT_KEY_BYTES 100
+#define KEPT_ROW_BYTES 64
 
 /* ---- keys */
 
@@ -48,14 +54,27 @@ outer_expressions(const RestrictInfo *clause, const RelOptInfo *inner)
 	return vars;
 }
 
+/* True where the answers for so many keys can be kept for later batches. */
+static bool
+can_keep_answers(const PlannerInfo *root, const RelOptInfo *inner,
+				 double ndistinct, double rows_per_key)
+{
+	double		bytes = KEPT_KEY_BYTES +
+		rows_per_key * (inner->reltarget->width + KEPT_ROW_BYTES);
+
+	return shuttle_settings.enable_key_cache &&
+		root->parse->commandType == CMD_SELECT && root->parse->rowMarks == NIL &&
+		ndistinct * bytes <= get_hash_memory_limit();
+}
+
 /*
- * Keys that are asked for, for each outer row: in a batch, each distinct one
- * is asked for once.
+ * Keys that are asked for, for each outer row: each distinct one is asked for
+ * once, if its answer can be kept, else once in each batch that has it.
  */
 static double
 estimate_keys_per_row(PlannerInfo *root, const RelOptInfo *outer,
 					  const RelOptInfo *inner, const List *clauses,
-					  double batch_size)
+					  double batch_size, double rows_per_key)
 {
 	double		rows = Max(outer->rows, 1);
 	double		batch_rows = Min(rows, batch_size);
@@ -76,6 +95,8 @@ estimate_keys_per_row(PlannerInfo *root, const RelOptInfo *outer,
 	/* as Memoize does: without statistics no repeats are hoped for */
 	if ((known.flags & SELFLAG_USED_DEFAULT) != 0)
 		return 1;
+	if (can_keep_answers(root, inner, ndistinct, rows_per_key))
+		return ndistinct / rows;
 
 	/* each has as many rows, and a batch is a sample of them */
 	return ndistinct * (1 - pow(1 - batch_rows / rows, rows / ndistinct)) /
@@ -220,6 +241,7 @@ ShuttleAsking
 shuttle_asking(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner,
 			   const ParamPathInfo *info, Oid serverid)
 {
+	double		rows_per_key = shuttle_rows_per_key(inner, info);
 	ShuttleAsking asking = {
 		.server = shuttle_server_cost(root, serverid),
 		.outer_rows = Max(outer->rows, 1),
@@ -230,7 +252,8 @@ shuttle_asking(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner,
 
 	asking.keys_per_row = estimate_keys_per_row(root, outer, inner,
 												info->ppi_clauses,
-												asking.server.batch_size);
-	asking.rows_per_row = shuttle_rows_per_key(inner, info) * asking.keys_per_row;
+												asking.server.batch_size,
+												rows_per_key);
+	asking.rows_per_row = rows_per_key * asking.keys_per_row;
 	return asking;
 }

@@ -64,6 +64,13 @@ RESET shuttle.batches_in_flight;
 SET shuttle.batch_size = 10;
 SELECT choice(3000, 'SELECT 1 FROM middle a JOIN engine.large b ON b.id = a.r') AS small_ones;
 RESET shuttle.batch_size;
+-- a key that comes in many batches is asked for once, where its answer can be kept
+CREATE TABLE many AS SELECT i AS id, i % 100 + 1 AS k FROM generate_series(1, 20000) i;
+ANALYZE many;
+SELECT choice(30, 'SELECT 1 FROM many a JOIN engine.middle b ON b.id = a.k') AS kept;
+SET shuttle.enable_key_cache = off;
+SELECT choice(30, 'SELECT 1 FROM many a JOIN engine.middle b ON b.id = a.k') AS asked_again;
+RESET shuttle.enable_key_cache;
 -- enable_nestloop is obeyed
 SET enable_nestloop = off;
 SELECT choice(30, 'SELECT 1 FROM small a JOIN engine.large b ON b.id = a.r');

@@ -16,7 +16,7 @@ SELECT test.same_rows('SELECT one.id, b.id FROM one JOIN b ON b.k = one.k');
 SELECT test.same_rows('SELECT a.id, b.id FROM a LEFT JOIN b ON b.k = a.k - a.k');
 -- two scans of the same table below one join
 SELECT test.same_rows('SELECT a.id, b.id, x.id FROM a JOIN b ON b.k = a.k JOIN b AS x ON x.k = a.k AND x.v = b.v');
--- a key is asked for once a batch
+-- a key is asked for once
 SET shuttle.debug_force_batched_join = on;
 SELECT * FROM test.numbers('SELECT a.id, b.id FROM a JOIN b ON b.k = a.k');
 SET shuttle.batch_size = 5;
