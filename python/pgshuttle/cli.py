@@ -1,8 +1,9 @@
 """The command pgshuttle: reads arguments, calls the other modules, prints."""
 
+import json
 import signal
 import subprocess
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,14 +22,18 @@ from pgshuttle import (  # noqa: E402
     catalog,
     cluster,
     demo,
+    first_steps,
+    look_cli,
     places,
     plot,
     printing,
     sweep,
+    target,
 )
 from pgshuttle.errors import ExitCode, ToolError  # noqa: E402
 from pgshuttle.points import Outer  # noqa: E402
 from pgshuttle.servers import SUPERUSER  # noqa: E402
+from pgshuttle.state import Cluster  # noqa: E402
 
 US_PER_MS = 1000
 MAX_RTT_MS = 60_000
@@ -75,9 +80,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+look_cli.add_to(app)
 bench_cli.add_to(app)
 
 DirOption = Annotated[Path | None, typer.Option("--dir", help="Directory of the cluster.")]
+JsonOption = look_cli.JsonOption
 PgOption = Annotated[
     str | None,
     typer.Option("--pg", help="Server: 15, 18, 18-plain, or the path of a pg_config."),
@@ -126,6 +133,7 @@ def up(
     stock: Annotated[
         bool, typer.Option("--stock", help="Only postgres_fdw, without pg_shuttle.")
     ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Starts a query node and storage nodes, each behind a delay proxy."""
     screen: Screen = ctx.obj
@@ -138,9 +146,27 @@ def up(
     )
     with screen.err.status("starting") as status:
         result = cluster.up(options, status.update)
-    if result.was_running:
+    if result.was_running and not as_json:
         screen.out.print(f"The cluster in {options.directory} runs already.")
-    screen.out.print(printing.make_status_table(cluster.read_status(result.cluster)))
+    parts = cluster.read_status(result.cluster)
+    if as_json:
+        typer.echo(json.dumps(describe(result.cluster, parts), indent=2))
+        return
+    screen.out.print(printing.make_status_table(parts))
+    if options.with_extension:
+        dsn = target.write_cluster_dsn(result.cluster.directory) or ""
+        steps = first_steps.write_steps(dsn, directory)
+        screen.out.print(steps, markup=False, highlight=False, soft_wrap=True)
+
+
+def describe(found: Cluster, parts: list[cluster.PartStatus]) -> dict[str, Any]:
+    """A cluster as JSON."""
+    return {
+        "directory": str(found.directory),
+        "version": found.build.version,
+        "query_dsn": target.write_cluster_dsn(found.directory),
+        "servers": [asdict(part) for part in parts],
+    }
 
 
 @app.command()
@@ -158,13 +184,16 @@ def down(
 
 
 @app.command()
-def status(ctx: typer.Context, directory: DirOption = None) -> None:
+def status(ctx: typer.Context, directory: DirOption = None, as_json: JsonOption = False) -> None:
     """Shows the servers of the cluster and what their delay proxies counted."""
     screen: Screen = ctx.obj
     found = cluster.load(find_dir(directory))
     parts = cluster.read_status(found)
-    screen.out.print(f"{found.build.version} in {found.directory}")
-    screen.out.print(printing.make_status_table(parts))
+    if as_json:
+        typer.echo(json.dumps(describe(found, parts), indent=2))
+    else:
+        screen.out.print(f"{found.build.version} in {found.directory}")
+        screen.out.print(printing.make_status_table(parts))
     if not cluster.is_running(found):
         raise typer.Exit(ExitCode.NOT_RUNNING)
 

@@ -43,6 +43,7 @@ def test_up_status_rtt_psql_down(
     up = ("up", "--stock", "--nodes", "1", "--pg", str(build.pg_config))
     assert "node1" in invoke(*up, "--rtt", "0.8")
     assert "0.8 ms" in invoke("status")
+    assert '"node1"' in invoke("status", "--json")
     assert "runs already" in invoke(*up, "--rtt", "2")
     assert "2 ms" in invoke("status")
     assert "1.5 ms" in invoke("rtt", "1.5", "--node", "1")

@@ -1,0 +1,26 @@
+"""What pgshuttle up tells to try."""
+
+from pathlib import Path
+
+# DIR stands for the option that names the cluster, where one is needed
+STEPS = """\
+Connect:
+  psql "DSN"
+  or: pgshuttle psqlDIR
+Try, a line at a time:
+  pgshuttle doctorDIR
+  pgshuttle psqlDIR node1 -- -c "CREATE TABLE product (id int PRIMARY KEY, name text)"
+  pgshuttle psqlDIR node1 -- -c "INSERT INTO product SELECT i, 'no ' || i FROM generate_series(1, 100000) i"
+  pgshuttle psqlDIR -- -c "IMPORT FOREIGN SCHEMA public FROM SERVER node1 INTO public"
+  pgshuttle psqlDIR -- -c "ANALYZE product"
+  pgshuttle rttDIR 10
+  pgshuttle explainDIR "SELECT i, name FROM generate_series(1, 500) i JOIN product ON id = i * 7"
+  pgshuttle explainDIR --set shuttle.enable_batched_join=off "the same again"
+End:
+  pgshuttle downDIR --remove"""  # noqa: E501
+
+
+def write_steps(dsn: str, directory: Path | None) -> str:
+    """Writes how to connect and what to try, for a cluster."""
+    option = "" if directory is None else f" --dir {directory}"
+    return STEPS.replace("DIR", option).replace("DSN", dsn)

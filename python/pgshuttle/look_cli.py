@@ -1,0 +1,182 @@
+"""The commands that look at a server that is there: doctor, explain, top."""
+
+import dataclasses
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import psycopg
+import typer
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from pgshuttle import doctor, facts, node_rates, plan_view, target
+from pgshuttle.doctor import Finding, Level
+from pgshuttle.errors import ExitCode, ToolError
+from pgshuttle.target import Connection
+
+STYLES = {Level.OK: "green", Level.NOTE: "cyan", Level.WARNING: "yellow", Level.ERROR: "red"}
+
+DsnOption = Annotated[
+    str | None,
+    typer.Option(
+        "--dsn",
+        "-d",
+        help="Connection string of libpq. Without it: PGHOST and such, or the cluster of up.",
+    ),
+]
+DirOption = Annotated[
+    Path | None, typer.Option("--dir", help="Directory of a cluster of pgshuttle up.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def make_findings_table(found: list[Finding]) -> Table:
+    """Lists findings, with what to do."""
+    table = Table("where", "", "what", "found", "what to do")
+    for finding in found:
+        level = f"[{STYLES[finding.level]}]{finding.level}[/]"
+        texts = (finding.check, finding.text, finding.advice)
+        table.add_row(finding.where, level, *(text.replace("[", "\\[") for text in texts))
+    return table
+
+
+def run_doctor(
+    ctx: typer.Context,
+    dsn: DsnOption = None,
+    directory: DirOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Checks an installation, and says what to do. Exit code 1: something does not work."""
+    with target.connect(target.find_target(dsn, directory)) as connection:
+        was_loaded = is_loaded(connection)
+        found = doctor.find_all(
+            facts.read_facts(connection, target.load_library(connection), was_loaded=was_loaded)
+        )
+    if as_json:
+        typer.echo(json.dumps([dataclasses.asdict(finding) for finding in found], indent=2))
+    else:
+        ctx.obj.out.print(make_findings_table(found))
+        nbad = sum(finding.level in (Level.ERROR, Level.WARNING) for finding in found)
+        ctx.obj.out.print("All is well." if not nbad else f"{nbad} to look at.")
+    if any(finding.level is Level.ERROR for finding in found):
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def is_loaded(connection: Connection) -> bool:
+    """Says if the library is there without anybody having asked for it."""
+    found = connection.execute(
+        "SELECT current_setting('shuttle.enable_batched_join', true) IS NOT NULL"
+    ).fetchone()
+    return found is not None and bool(found[0])
+
+
+def explain_query(connection: Connection, query: str) -> tuple[dict[str, Any], bool]:
+    """Runs a statement under EXPLAIN and takes back what it changed.
+
+    Returns the answer, and whether it has the counters of DIST.
+    """
+    has_dist = target.load_library(connection) is None
+    options = "ANALYZE, VERBOSE, FORMAT JSON" + (", DIST" if has_dist else "")
+    try:
+        with connection.transaction(force_rollback=True):
+            row = connection.execute(f"EXPLAIN ({options}) {query}".encode()).fetchone()
+    except psycopg.Error as error:
+        raise ToolError(f"the server says: {target.first_line(error)}") from None
+    if row is None or not isinstance(row[0], list):
+        raise ToolError("the server gave no plan")
+    return row[0][0], has_dist
+
+
+def run_explain(
+    ctx: typer.Context,
+    query: Annotated[str, typer.Argument(help="A statement, or - to read it from the input.")],
+    dsn: DsnOption = None,
+    directory: DirOption = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="name=value, for this statement; may be repeated."),
+    ] = None,
+    page: Annotated[Path | None, typer.Option("--html", help="Write a page to this file.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Runs a statement, shows its plan with time and requests; its changes are rolled back."""
+    text = typer.get_text_stream("stdin").read() if query == "-" else query
+    with target.connect(target.find_target(dsn, directory)) as connection:
+        for word in setting or []:
+            name, _, value = word.partition("=")
+            try:
+                connection.execute("SELECT set_config(%s, %s, false)", [name, value])
+            except psycopg.Error as error:
+                raise ToolError(f"--set {word}: {target.first_line(error)}") from None
+        answer, has_dist = explain_query(connection, text.strip().rstrip(";"))
+    out: Console = ctx.obj.out
+    if page is not None:
+        page.write_text(plan_view.write_page(text.strip(), answer), encoding="utf-8")
+    if as_json:
+        typer.echo(json.dumps([answer], indent=2))
+        return
+    out.print(plan_view.make_plan_table(answer))
+    for name, value in plan_view.list_totals(answer):
+        out.print(f"{name}: {value}", highlight=False)
+    if not has_dist:
+        ctx.obj.err.print("pg_shuttle could not be loaded: requests are not counted.")
+    if page is not None:
+        out.print(f"Page: {page}", soft_wrap=True, highlight=False)
+
+
+def watch(connection: Connection, interval_s: float, count: int) -> Iterator[node_rates.Moment]:
+    """Yields what the nodes were asked for since the last look; count 0: for ever."""
+    last = node_rates.read_moment(connection)
+    nlooks = 0
+    while count == 0 or nlooks < count:
+        time.sleep(interval_s)
+        now = node_rates.read_moment(connection)
+        yield node_rates.find_rates(last, now)
+        last, nlooks = now, nlooks + 1
+
+
+def run_top(
+    ctx: typer.Context,
+    dsn: DsnOption = None,
+    directory: DirOption = None,
+    interval_s: Annotated[float, typer.Option("--interval", min=0.1, help="Seconds.")] = 2.0,
+    count: Annotated[int, typer.Option(min=0, help="Looks; 0 goes on until Ctrl-C.")] = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Shows what nodes are asked for, a second: shuttle.node_stats, live."""
+    out: Console = ctx.obj.out
+    with target.connect(target.find_target(dsn, directory)) as connection:
+        if not node_rates.has_views(connection):
+            raise ToolError(
+                "the extension pg_shuttle is not in this database",
+                hint="CREATE EXTENSION pg_shuttle CASCADE; postgres_fdw is not counted.",
+            )
+        if not node_rates.sees_all(connection):
+            ctx.obj.err.print(
+                "pg_shuttle is not in shared_preload_libraries: each session sees itself alone."
+            )
+        moments = watch(connection, interval_s, count)
+        try:
+            if as_json:
+                for moment in moments:
+                    typer.echo(json.dumps([dataclasses.asdict(rate) for rate in moment.nodes]))
+            elif out.is_terminal:
+                with Live(console=out, auto_refresh=False) as live:
+                    for moment in moments:
+                        live.update(node_rates.make_rates_table(moment), refresh=True)
+            else:
+                for moment in moments:
+                    out.print(node_rates.make_rates_table(moment))
+        except KeyboardInterrupt:
+            return
+
+
+def add_to(parent: Any) -> None:  # noqa: ANN401  (typer's class is not generic)
+    """Adds these commands to the tool's."""
+    parent.command("doctor")(run_doctor)
+    parent.command("explain")(run_explain)
+    parent.command("top")(run_top)

@@ -1,0 +1,111 @@
+"""What nodes are asked for a second: shuttle.node_stats at two moments."""
+
+import time
+from dataclasses import dataclass, replace
+
+from rich.table import Table
+
+from pgshuttle.target import Connection
+
+QUERY = """
+SELECT s.server, s.requests, s.rows_read, s.rows_written, s.bytes_sent, s.bytes_received,
+    s.wait_time_ms, s.errors, n.sessions, n.round_trip_ms
+FROM shuttle.node_stats s
+    LEFT JOIN (SELECT server, count(pid) AS sessions, min(round_trip_min_ms) AS round_trip_ms
+               FROM shuttle.nodes GROUP BY server) n USING (server)
+ORDER BY 1
+"""
+
+
+@dataclass(frozen=True)
+class NodeCounts:
+    """Counters of a node: since they were reset, or a second."""
+
+    server: str
+    requests: float
+    rows_read: float
+    rows_written: float
+    bytes_sent: float
+    bytes_received: float
+    waiting_ms: float
+    errors: float
+    sessions: int
+    round_trip_ms: float | None
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The counters of all nodes at one time."""
+
+    at_s: float
+    nodes: tuple[NodeCounts, ...]
+
+
+def has_views(connection: Connection) -> bool:
+    """Says if the extension is there."""
+    found = connection.execute("SELECT to_regclass('shuttle.node_stats') IS NOT NULL").fetchone()
+    return found is not None and bool(found[0])
+
+
+def sees_all(connection: Connection) -> bool:
+    """Says if the counters are those of all sessions."""
+    found = connection.execute(
+        "SELECT current_setting('shared_preload_libraries') LIKE '%pg_shuttle%'"
+    ).fetchone()
+    return found is not None and bool(found[0])
+
+
+def read_moment(connection: Connection) -> Moment:
+    """Reads the counters."""
+    rows = connection.execute(QUERY).fetchall()
+    return Moment(
+        time.monotonic(),
+        tuple(NodeCounts(*row) for row in rows),  # type: ignore[arg-type]  # columns of the view
+    )
+
+
+def find_rates(before: Moment, after: Moment) -> Moment:
+    """Counts a second between two moments; counters that were reset began at 0."""
+    seconds = max(after.at_s - before.at_s, 0.001)
+    old = {node.server: node for node in before.nodes}
+    rates = []
+    for node in after.nodes:
+        base = old.get(node.server)
+        if base is None or base.requests > node.requests:
+            base = NodeCounts(node.server, 0, 0, 0, 0, 0, 0, 0, 0, None)
+        rates.append(
+            replace(
+                node,
+                requests=round((node.requests - base.requests) / seconds, 2),
+                rows_read=round((node.rows_read - base.rows_read) / seconds, 2),
+                rows_written=round((node.rows_written - base.rows_written) / seconds, 2),
+                bytes_sent=round((node.bytes_sent - base.bytes_sent) / seconds, 1),
+                bytes_received=round((node.bytes_received - base.bytes_received) / seconds, 1),
+                waiting_ms=round((node.waiting_ms - base.waiting_ms) / seconds, 3),
+                errors=round((node.errors - base.errors) / seconds, 2),
+            )
+        )
+    return Moment(after.at_s, tuple(rates))
+
+
+def make_rates_table(moment: Moment) -> Table:
+    """Shows rates."""
+    table = Table("node", "sessions", "RTT", "requests/s", "rows read/s", "rows written/s")
+    for name in ("sent/s", "received/s", "sessions waiting", "errors/s"):
+        table.add_column(name)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for node in moment.nodes:
+        table.add_row(
+            node.server,
+            str(node.sessions),
+            "-" if node.round_trip_ms is None else f"{node.round_trip_ms:.2g} ms",
+            f"{node.requests:.4g}",
+            f"{node.rows_read:.4g}",
+            f"{node.rows_written:.4g}",
+            f"{node.bytes_sent / 1000:.4g} kB",
+            f"{node.bytes_received / 1000:.4g} kB",
+            f"{node.waiting_ms / 1000:.2f}",
+            f"{node.errors:.4g}",
+        )
+    return table

@@ -1,0 +1,219 @@
+"""A plan for reading: a line a node, with bars for time and requests; for terminals and pages."""
+
+import html
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from pgshuttle.explain import READ_REQUESTS, PlanNode, name_node
+
+BAR_WIDTH = 14  # characters
+FULL, PARTS = "█", " ▏▎▍▌▋▊▉"
+SENT_REQUESTS = "Storage Flush Requests"
+TOTALS = (
+    "Planning Time",
+    "Execution Time",
+    READ_REQUESTS,
+    "Storage Rows Scanned",
+    "Storage Rows Returned",
+    "Storage Read Time",
+    SENT_REQUESTS,
+    "Storage Bytes Sent",
+    "Storage Bytes Received",
+    "Peak Memory Usage",
+)
+DETAILS = (
+    "Join Filter",
+    "Hash Cond",
+    "Merge Cond",
+    "Index Cond",
+    "Filter",
+    "Storage Filter",
+    "Batches",
+    "Keys",
+    "Distinct Keys",
+    "Served",
+    "Alone",
+    "Storage Rows Scanned",
+    "Storage Rows Returned",
+    "Remote SQL",
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One plan node. Times are its own, without those below it, over all its loops."""
+
+    depth: int
+    name: str
+    rows: float | None
+    loops: int | None
+    own_ms: float | None
+    requests: int | None
+    details: dict[str, Any]
+
+
+def time_of(node: PlanNode) -> float | None:
+    """Time of a node and all below it, over all loops."""
+    if "Actual Total Time" not in node:
+        return None
+    return float(node["Actual Total Time"]) * int(node.get("Actual Loops", 1))
+
+
+def list_lines(node: PlanNode, depth: int = 0) -> Iterator[Line]:
+    """Yields a node and all below it, from the top."""
+    whole = time_of(node)
+    children = node.get("Plans", [])
+    own = None if whole is None else max(0.0, whole - sum(time_of(c) or 0.0 for c in children))
+    loops = node.get("Actual Loops")
+    rows = node.get("Actual Rows")
+    requests = [node[key] for key in (READ_REQUESTS, SENT_REQUESTS) if key in node]
+    yield Line(
+        depth=depth,
+        name=name_node(node),
+        rows=None if rows is None or loops is None else float(rows) * int(loops),
+        loops=None if loops is None else int(loops),
+        own_ms=own,
+        requests=sum(requests) if requests else None,
+        details={key: node[key] for key in DETAILS if key in node},
+    )
+    for child in children:
+        yield from list_lines(child, depth + 1)
+
+
+def draw_bar(part: float) -> str:
+    """Draws a bar for a part of 1."""
+    eighths = round(max(0.0, min(1.0, part)) * BAR_WIDTH * 8)
+    whole, rest = divmod(eighths, 8)
+    return (FULL * whole + (PARTS[rest] if rest else "")).ljust(BAR_WIDTH)
+
+
+def part_of(value: float | None, largest: float) -> float:
+    """A value as a part of the largest one."""
+    return 0.0 if value is None or largest <= 0 else value / largest
+
+
+def largest_of(lines: list[Line]) -> tuple[float, float]:
+    """The longest time and the most requests of one node."""
+    times = max((line.own_ms or 0.0 for line in lines), default=0.0)
+    return times, max((line.requests or 0 for line in lines), default=0)
+
+
+def write_count(value: float | None) -> str:
+    """Writes a count with separators; nothing where it is not known."""
+    return "" if value is None else f"{value:,.0f}".replace(",", " ")
+
+
+def write_ms(value: float | None) -> str:
+    """Writes a time."""
+    return "" if value is None else f"{value:.3g} ms" if value < 100 else f"{value:.0f} ms"
+
+
+def make_plan_table(answer: dict[str, Any]) -> Table:
+    """The plan for a terminal."""
+    lines = list(list_lines(answer["Plan"]))
+    longest_ms, most = largest_of(lines)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("plan", no_wrap=False)
+    for name in ("rows", "loops", "own time"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    table.add_column("requests", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for line in lines:
+        indent = "  " * (line.depth - 1) + "└ " if line.depth else ""
+        table.add_row(
+            Text(indent + line.name),
+            write_count(line.rows),
+            write_count(line.loops),
+            write_ms(line.own_ms),
+            Text(draw_bar(part_of(line.own_ms, longest_ms)), style="cyan"),
+            write_count(line.requests),
+            Text(draw_bar(part_of(line.requests, most)), style="yellow"),
+        )
+    return table
+
+
+def list_totals(answer: dict[str, Any]) -> list[tuple[str, str]]:
+    """The totals of a statement, with their units."""
+    units = {"Time": " ms", "Sent": " bytes", "Received": " bytes", "Usage": " kB"}
+    return [
+        (name, f"{answer[name]:g}{units.get(name.rsplit(' ', 1)[-1], '')}")
+        if isinstance(answer[name], float)
+        else (name, f"{answer[name]}{units.get(name.rsplit(' ', 1)[-1], '')}")
+        for name in TOTALS
+        if name in answer
+    ]
+
+
+STYLE = """
+body { font: 15px/1.45 system-ui, sans-serif; margin: 1rem auto; max-width: 60rem;
+  padding: 0 .8rem; color: #1a1a1a; background: #fff }
+pre { overflow-x: auto; background: #f3f3f3; padding: .6rem; border-radius: 4px }
+.plan { list-style: none; margin: 0; padding: 0 }
+.plan li { margin-left: calc(var(--depth) * clamp(.5rem, 2.5vw, 1.4rem)); padding: .25rem 0;
+  border-top: 1px solid #ddd; overflow-wrap: anywhere }
+.plan b { font-weight: 600 }
+.plan small { color: #555 }
+.bar { display: flex; align-items: center; gap: .5rem; height: 1.1rem; font-size: .85rem }
+.bar i { display: block; height: .7rem; min-width: 2px; border-radius: 2px }
+.time i { background: #0072B2 } .requests i { background: #D55E00 }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem .8rem }
+dd { margin: 0 } dt { color: #555 }
+"""
+
+
+def write_bar(kind: str, part: float, label: str) -> str:
+    """A bar of a page."""
+    return (
+        f'<div class="bar {kind}"><i style="width:{part * 60:.1f}%"></i>'
+        f"<span>{html.escape(label)}</span></div>"
+    )
+
+
+def write_plan(answer: dict[str, Any]) -> str:
+    """The plan as a piece of a page."""
+    lines = list(list_lines(answer["Plan"]))
+    longest_ms, most = largest_of(lines)
+    parts = ['<ul class="plan">']
+    for line in lines:
+        loops = f" in {write_count(line.loops)} loops" if (line.loops or 1) > 1 else ""
+        rows = "" if line.rows is None else f" <small>{write_count(line.rows)} rows{loops}</small>"
+        parts.append(f'<li style="--depth:{line.depth}"><b>{html.escape(line.name)}</b>{rows}')
+        if line.own_ms is not None:
+            label = f"{write_ms(line.own_ms)} of its own"
+            parts.append(write_bar("time", part_of(line.own_ms, longest_ms), label))
+        if line.requests is not None:
+            label = f"{write_count(line.requests)} request{'' if line.requests == 1 else 's'}"
+            parts.append(write_bar("requests", part_of(line.requests, most), label))
+        parts += [
+            f"<small>{html.escape(key)}: {html.escape(str(value))}</small><br>"
+            for key, value in line.details.items()
+        ]
+        parts.append("</li>")
+    parts.append("</ul><dl>")
+    parts += [
+        f"<dt>{html.escape(name)}</dt><dd>{html.escape(value)}</dd>"
+        for name, value in list_totals(answer)
+    ]
+    return "\n".join([*parts, "</dl>"])
+
+
+def write_page(query: str, answer: dict[str, Any]) -> str:
+    """A page of its own, which loads nothing."""
+    raw = html.escape(json.dumps([answer], indent=2))
+    return f"""<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
+<title>Plan of a query</title><style>{STYLE}</style></head><body>
+<h1>Plan of a query</h1>
+<pre>{html.escape(query)}</pre>
+{write_plan(answer)}
+<details><summary>What EXPLAIN said</summary><pre>{raw}</pre></details>
+</body></html>
+"""

@@ -1,0 +1,97 @@
+"""Which server a command looks at: one that is named, or the query node of a cluster."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+
+from pgshuttle import catalog, places, processes, state
+from pgshuttle.builds import EXTENSION
+from pgshuttle.errors import ExitCode, ToolError
+from pgshuttle.servers import SUPERUSER
+
+Connection = psycopg.Connection[tuple[object, ...]]
+
+LIBPQ_VARIABLES = ("PGHOST", "PGPORT", "PGDATABASE", "PGSERVICE", "PGHOSTADDR")
+HINT = (
+    "Name it by --dsn 'host=... dbname=... user=...', by PGHOST and the other variables of "
+    "libpq, or start a cluster with pgshuttle up."
+)
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where to connect, and what the user calls it."""
+
+    dsn: str
+    name: str
+
+
+def write_cluster_dsn(directory: Path) -> str | None:
+    """Writes how to reach the query node of a cluster; None if it does not run."""
+    found = state.load_cluster(directory)
+    if found is None or not processes.is_running(found.query.process):
+        return None
+    return psycopg.conninfo.make_conninfo(
+        host=str(found.query.socket_dir),
+        port=found.query.port,
+        user=SUPERUSER,
+        dbname=catalog.DATABASE,
+    )
+
+
+def find_target(dsn: str | None, directory: Path | None) -> Target:
+    """Takes what is named; else libpq's variables, then the cluster of pgshuttle up."""
+    if dsn:
+        return Target(dsn, "the server of --dsn")
+    if directory is None and any(name in os.environ for name in LIBPQ_VARIABLES):
+        return Target("", "the server of libpq's variables")
+    place = (directory or places.default_cluster_dir("default")).absolute()
+    found = write_cluster_dsn(place)
+    if found is not None:
+        return Target(found, f"the query node in {place}")
+    if directory is not None:
+        raise ToolError(
+            f"no cluster runs in {place}",
+            hint="Start one with pgshuttle up.",
+            exit_code=ExitCode.NOT_RUNNING,
+        )
+    return Target("", "the default server of libpq")
+
+
+def connect(target: Target) -> Connection:
+    """Connects; each statement commits by itself."""
+    try:
+        return psycopg.connect(
+            target.dsn,
+            connect_timeout=catalog.CONNECT_TIMEOUT_S,
+            application_name="pgshuttle",
+            autocommit=True,
+        )
+    except psycopg.ProgrammingError as error:
+        raise ToolError(f"--dsn is no connection string: {error}".strip()) from None
+    except psycopg.OperationalError as error:
+        raise ToolError(
+            f"could not connect to {target.name}: {error}".strip(),
+            hint=HINT,
+            exit_code=ExitCode.NOT_RUNNING,
+        ) from None
+
+
+def load_library(connection: Connection) -> str | None:
+    """Loads the extension's library into the session; returns why it could not be loaded."""
+    try:
+        connection.execute(f"LOAD '{EXTENSION}'")
+    except psycopg.Error as error:
+        found = connection.execute(
+            "SELECT current_setting('shuttle.enable_batched_join', true) IS NOT NULL"
+        ).fetchone()
+        is_loaded = found is not None and bool(found[0])
+        return None if is_loaded else first_line(error)
+    return None
+
+
+def first_line(error: Exception) -> str:
+    """Returns what an error says, without details."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,166 @@
+"""Each check of the doctor, on facts that are made up."""
+
+import dataclasses
+
+import pytest
+
+from pgshuttle import __version__, doctor
+from pgshuttle.doctor import Finding, Level
+from pgshuttle.facts import Facts, NodeFacts, ServerFacts, TableFacts
+
+
+def make_server(**settings: str) -> ServerFacts:
+    """A server as it should be."""
+    fine = {
+        "server_version": "18.1",
+        "server_version_num": "180001",
+        "server_encoding": "UTF8",
+        "block_size": "8192",
+        "max_prepared_transactions": "100",
+        "enable_nestloop": "on",
+        "shared_preload_libraries": "pg_shuttle",
+    }
+    return ServerFacts(fine | settings, "C", "", {"pg_shuttle": __version__}, "zones")
+
+
+def make_node(**changes: object) -> NodeFacts:
+    """A node as it should be."""
+    node = NodeFacts("far", "shuttle", True, True, [], "", 1.0, make_server(), [])
+    node.tables = [TableFacts("orders", 5000, 5100)]
+    return dataclasses.replace(node, **changes)  # type: ignore[arg-type]
+
+
+def make_facts(*nodes: NodeFacts, **settings: str) -> Facts:
+    """An installation as it should be, but for these settings of the query node."""
+    query = make_server(**settings)
+    return Facts(query, "me", False, False, __version__, "", True, list(nodes))
+
+
+def find_bad(facts: Facts) -> list[Finding]:
+    """The findings that are more than good news."""
+    return [found for found in doctor.find_all(facts) if found.level is not Level.OK]
+
+
+def test_nothing_is_found_where_all_is_well() -> None:
+    assert find_bad(make_facts(make_node())) == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("shuttle.enable_batched_join", "off"),
+        ("shuttle.batch_size", "1"),
+        ("shuttle.debug_spoil_look_ahead", "on"),
+        ("enable_nestloop", "off"),
+    ],
+)
+def test_settings(setting: str, value: str) -> None:
+    (found,) = find_bad(make_facts(make_node(), **{setting: value}))
+    assert found.level is Level.WARNING
+    assert setting in found.text
+    assert setting in found.advice
+
+
+@pytest.mark.parametrize(
+    ("change", "level", "word"),
+    [
+        ({"has_files": ""}, Level.ERROR, "not installed"),
+        ({"has_files": "9.9.9"}, Level.WARNING, "9.9.9 in the files"),
+        ({"load_error": "no such file"}, Level.ERROR, "no such file"),
+    ],
+)
+def test_extension(change: dict[str, str], level: Level, word: str) -> None:
+    facts = dataclasses.replace(make_facts(make_node()), **change)  # type: ignore[arg-type]
+    assert any(found.level is level and word in found.text for found in find_bad(facts))
+
+
+def test_extension_that_was_not_created() -> None:
+    facts = make_facts(make_node())
+    facts.query.extensions = {}
+    (found,) = find_bad(facts)
+    assert "CREATE EXTENSION" in found.advice
+
+
+def test_library_that_nobody_loads() -> None:
+    facts = make_facts(make_node(), shared_preload_libraries="")
+    assert find_bad(facts)[0].level is Level.NOTE
+    (found,) = find_bad(dataclasses.replace(facts, was_loaded=False))
+    assert "session_preload_libraries" in found.advice
+
+
+def test_version_that_is_too_old() -> None:
+    (found,) = find_bad(make_facts(make_node(), server_version_num="140009"))
+    assert found.level is Level.ERROR
+
+
+@pytest.mark.parametrize(
+    ("changes", "level", "advice"),
+    [
+        ({"may_use": False}, Level.WARNING, "GRANT USAGE ON FOREIGN SERVER far TO me"),
+        ({"has_mapping": False}, Level.ERROR, "CREATE USER MAPPING FOR me"),
+        ({"error": "connection refused"}, Level.ERROR, "pg_hba.conf"),
+    ],
+)
+def test_nodes_that_are_not_reached(changes: dict[str, object], level: Level, advice: str) -> None:
+    nothing = {"server": ServerFacts(), "tables": [], "round_trip_ms": None}
+    (found,) = find_bad(make_facts(make_node(**nothing, **changes)))
+    assert found.level is level
+    assert advice in found.advice
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "check"),
+    [("server_encoding", "LATIN1", "encoding"), ("block_size", "16384", "block size")],
+)
+def test_nodes_that_differ(setting: str, value: str, check: str) -> None:
+    (found,) = find_bad(make_facts(make_node(server=make_server(**{setting: value}))))
+    assert (found.where, found.check, found.level) == ("far", check, Level.WARNING)
+    assert value in found.text
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "check"),
+    [
+        ("collation", "de_DE.UTF-8", "collation"),
+        ("collation_version", "2.36", "collation"),
+        ("time_zones", "other", "time zones"),
+    ],
+)
+def test_nodes_with_other_data(part: str, value: str, check: str) -> None:
+    server = dataclasses.replace(make_server(), **{part: value})  # type: ignore[arg-type]
+    (found,) = find_bad(make_facts(make_node(server=server)))
+    assert found.check == check
+
+
+def test_two_phase_commit_matters_with_several_nodes() -> None:
+    node = make_node(server=make_server(max_prepared_transactions="0"))
+    assert find_bad(make_facts(node)) == []
+    (found,) = find_bad(make_facts(node, make_node(name="farther")))
+    assert (found.where, found.check) == ("far", "prepared transactions")
+
+
+def test_extensions_that_a_server_promises() -> None:
+    facts = make_facts(make_node(shipped_extensions=["cube", "pg_shuttle"]))
+    (found,) = find_bad(facts)
+    assert found.level is Level.ERROR
+    assert "cube" in found.text
+    facts.nodes[0].server.extensions = {"cube": "1.0", "pg_shuttle": "0.0.1"}
+    (found,) = find_bad(facts)
+    assert found.level is Level.WARNING
+
+
+def test_statistics() -> None:
+    tables = [
+        TableFacts("fine", 5000, None),
+        TableFacts("small", 10, 900),
+        TableFacts("new", -1, 100),
+        TableFacts("old", 5000, 50_000),
+    ]
+    new, old = find_bad(make_facts(make_node(tables=tables)))
+    assert new.advice == "ANALYZE new;"
+    assert old.advice == "ANALYZE old;"
+
+
+def test_no_servers() -> None:
+    (found,) = find_bad(make_facts())
+    assert "CREATE SERVER" in found.advice

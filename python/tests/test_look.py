@@ -1,0 +1,177 @@
+"""doctor, explain and top, on a cluster with the extension."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from pgshuttle import builds, catalog, cli, cluster, node_rates, plan_view, target
+from pgshuttle.errors import ExitCode, ToolError
+from pgshuttle.state import Cluster
+
+Look = Callable[..., str]
+# looked up before each test gets a cache of its own
+SERVERS = {name: builds.find_pg_config(name) for name in ("15", "18")}
+JOIN = "SELECT i, name FROM generate_series(1, 500) i JOIN product ON id = i * 7"
+
+
+@pytest.fixture(params=SERVERS)
+def running(request: pytest.FixtureRequest, work_dir: Path) -> Iterator[Cluster]:
+    """A cluster of one storage node, whose query node has the extension."""
+    found = SERVERS[request.param]
+    if found is None or not builds.read_build(request.param, found).has_extension():
+        pytest.skip(f"PostgreSQL {request.param} with the extension is not installed")
+    directory = work_dir / "c"
+    options = cluster.ClusterOptions(directory, 1, str(found), 0, True)
+    yield cluster.up(options, lambda _step: None).cluster
+    cluster.down(directory, remove=True)
+
+
+@pytest.fixture
+def look(running: Cluster) -> Look:
+    """Runs a command on that cluster."""
+
+    def run(command: str, *words: str, code: ExitCode = ExitCode.OK) -> str:
+        arguments = [command, "--dir", str(running.directory), *words]
+        done = CliRunner().invoke(cli.app, arguments)
+        assert done.exit_code == code, done.output
+        return done.output
+
+    return run
+
+
+def read_findings(text: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """Findings by server and check."""
+    return {(found["where"], found["check"]): found for found in json.loads(text)}
+
+
+def make_tables(found: Cluster) -> None:
+    """A table on the node, and the foreign table over it."""
+    with catalog.connect(found.nodes[0].server) as node:
+        node.execute("CREATE TABLE product (id int PRIMARY KEY, name text)")
+        node.execute("INSERT INTO product SELECT i, 'no ' || i FROM generate_series(1, 20000) i")
+        node.execute("ANALYZE product")
+    with catalog.connect(found.query) as query:
+        query.execute("IMPORT FOREIGN SCHEMA public FROM SERVER node1 INTO public")
+
+
+def test_a_cluster_is_looked_at(running: Cluster, look: Look, work_dir: Path) -> None:
+    make_tables(running)
+    check_doctor(running, look)
+    check_explain(look, work_dir)
+    check_top(running, look)
+
+
+def check_doctor(running: Cluster, look: Look) -> None:
+    found = read_findings(look("doctor", "--json"))
+    assert found["node1", "reachable"]["level"] == "ok"
+    assert found["fdw_node1", "reachable"]["level"] == "ok"
+    assert found["node1", "statistics"]["advice"] == "ANALYZE product;"
+    assert not any(finding["level"] == "error" for finding in found.values())
+    with catalog.connect(running.query) as query:
+        query.execute("ANALYZE product")
+        query.execute("ALTER SERVER node1 OPTIONS (ADD extensions 'cube')")
+        query.execute("CREATE EXTENSION cube")
+        query.execute("DROP USER MAPPING FOR CURRENT_USER SERVER fdw_node1")
+    found = read_findings(look("doctor", "--json", code=ExitCode.FAILED))
+    assert "cube" in found["node1", "extensions"]["text"]
+    assert found["node1", "statistics"]["level"] == "ok"
+    assert "CREATE USER MAPPING" in found["fdw_node1", "privileges"]["advice"]
+    assert "cube" in look("doctor", code=ExitCode.FAILED)
+    with catalog.connect(running.query) as query:
+        query.execute("ALTER SERVER node1 OPTIONS (DROP extensions, SET port '1')")
+    found = read_findings(look("doctor", "--json", code=ExitCode.FAILED))
+    assert found["node1", "reachable"]["level"] == "error"
+    with catalog.connect(running.query) as query:
+        catalog.define_server(query, "node1", "shuttle", proxy_port(running))
+
+
+def proxy_port(running: Cluster) -> int:
+    """Where the query node reaches the node."""
+    front = running.nodes[0].proxy
+    assert front is not None
+    return front.port
+
+
+def check_explain(look: Look, work_dir: Path) -> None:
+    page = work_dir / "plan.html"
+    printed = look("explain", JOIN, "--html", str(page))
+    assert "Look Ahead" in printed
+    assert "Storage Read Requests: 1" in printed
+    assert "Look Ahead" in page.read_text()
+    plan = json.loads(look("explain", JOIN, "--json", "--set", "shuttle.enable_batched_join=off"))
+    assert "Look Ahead" not in json.dumps(plan)
+    look("explain", "DELETE FROM product")
+    assert "20 000" in look("explain", "SELECT * FROM product")  # nothing was deleted
+    assert "does not exist" in look("explain", "SELECT nothing", code=ExitCode.FAILED)
+    refused = look("explain", JOIN, "--set", "work_mem=much", code=ExitCode.FAILED)
+    assert "work_mem" in refused
+
+
+def check_top(running: Cluster, look: Look) -> None:
+    rates = json.loads(look("top", "--count", "1", "--interval", "0.1", "--json"))
+    assert [rate["server"] for rate in rates] == ["node1"]
+    assert "node1" in look("top", "--count", "1", "--interval", "0.1")
+    with target.connect(target.find_target(None, running.directory)) as connection:
+        before = node_rates.read_moment(connection)
+        connection.execute("SELECT count(*) FROM product WHERE id < 1001")
+        after = node_rates.find_rates(before, node_rates.read_moment(connection))
+    assert after.nodes[0].requests > 0
+    assert after.nodes[0].bytes_received > 0
+
+
+def test_nothing_is_there(monkeypatch: pytest.MonkeyPatch, work_dir: Path) -> None:
+    for name in target.LIBPQ_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(ToolError, match="no cluster runs"):
+        target.find_target(None, work_dir / "none")
+    monkeypatch.setenv("PGHOST", str(work_dir))
+    assert target.find_target(None, None).dsn == ""
+    result = CliRunner().invoke(cli.app, ["doctor"])
+    assert result.exit_code == ExitCode.NOT_RUNNING
+    assert "pgshuttle up" in result.output
+    result = CliRunner().invoke(cli.app, ["explain", "--dsn", "nonsense", "SELECT 1"])
+    assert "no connection string" in result.output
+
+
+PLAN: dict[str, Any] = {
+    "Plan": {
+        "Node Type": "Nested Loop",
+        "Actual Total Time": 10.0,
+        "Actual Rows": 4,
+        "Actual Loops": 1,
+        "Plans": [
+            {"Node Type": "Seq Scan", "Relation Name": "a", "Actual Total Time": 1.0}
+            | {"Actual Rows": 4, "Actual Loops": 1},
+            {"Node Type": "Foreign Scan", "Relation Name": "<b>", "Actual Total Time": 2.0}
+            | {"Actual Rows": 1, "Actual Loops": 4, "Storage Read Requests": 2},
+        ],
+    },
+    "Planning Time": 0.5,
+    "Storage Read Requests": 2,
+}
+
+
+def test_lines_of_a_plan() -> None:
+    top, here, there = plan_view.list_lines(PLAN["Plan"])
+    assert top.own_ms == 1.0  # 10 - 1 - 4 x 2
+    assert (here.depth, here.requests) == (1, None)
+    assert (there.rows, there.own_ms, there.requests) == (4, 8.0, 2)
+
+
+def test_bars() -> None:
+    assert plan_view.draw_bar(0).strip() == ""
+    assert plan_view.draw_bar(1) == plan_view.FULL * plan_view.BAR_WIDTH
+    assert plan_view.draw_bar(0.5).strip() == plan_view.FULL * (plan_view.BAR_WIDTH // 2)
+    assert len(plan_view.draw_bar(0.33)) == plan_view.BAR_WIDTH
+
+
+def test_a_page_shows_what_it_is_given_and_loads_nothing() -> None:
+    page = plan_view.write_page("SELECT '<script>'", PLAN)
+    assert "<script>" not in page
+    assert "Foreign Scan &lt;b&gt;" in page
+    assert "2 requests" in page
+    assert "http" not in page
