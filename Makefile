@@ -1,7 +1,7 @@
 # pg_shuttle
 #
 #   make && make install PG_CONFIG=...   the extension alone, for one server
-#   make test | lint | format | demo | peer-suite     see CONTRIBUTING.md
+#   make test | lint | format | demo | peer-suite | docs     see CONTRIBUTING.md
 #
 # Settings: WERROR=1 makes warnings errors; TEST_POINTS=1 builds the points at
 # which crash tests stop a server that has no injection points of its own;
@@ -55,7 +55,7 @@ ISOLATION_OPTS = --inputdir=$(srcdir)/test $(EXPECTED_OPT)
 
 # ---------------------------------------------------------------- build
 
-EXTRA_CLEAN = build .built-for .linked-from .venv .ruff_cache .mypy_cache .pytest_cache \
+EXTRA_CLEAN = build site .built-for .linked-from .venv .ruff_cache .mypy_cache .pytest_cache \
 	.venv.lock $(wildcard python/*.egg-info) \
 	$(wildcard python/*/__pycache__ python/*/*/__pycache__ tools/__pycache__ tools/*/__pycache__)
 
@@ -104,4 +104,10 @@ demo:
 peer-suite:
 	tools/peer_suite $(PEER_SUITE_OPTS)
 
-.PHONY: test lint format demo peer-suite
+# The site of docs/, in site/
+docs:
+	tools/venv
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check 'mkdocs-material>=9.5,<10'
+	NO_MKDOCS_2_WARNING=1 .venv/bin/python -m mkdocs build --quiet
+
+.PHONY: test lint format demo peer-suite docs

@@ -1,0 +1,73 @@
+"""Links of the documentation lead somewhere, inside of the tree, and every page is in the site."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
+LINK = re.compile(r"\[[^][]*(?:\[[^][]*\][^][]*)*\]\(\s*([^()\s]+)\s*\)")
+FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^#+ +(.*?) *$", re.MULTILINE)
+
+
+def text_of(page: Path) -> str:
+    """A page without its blocks of code."""
+    return FENCE.sub("", page.read_text())
+
+
+def anchors_of(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub and mkdocs make them."""
+    found = set()
+    for heading in HEADING.findall(text_of(page)):
+        words = re.sub(r"[^\w\s-]", "", heading.replace("`", "")).strip().lower()
+        found.add(re.sub(r"\s+", "-", words))
+    return found
+
+
+def links_of(page: Path) -> Iterator[str]:
+    """The links of a page that stay in the tree."""
+    for link in LINK.findall(text_of(page)):
+        if not re.match(r"[a-z]+:", link):
+            yield link
+
+
+def test_links_lead_somewhere() -> None:
+    broken = []
+    for page in PAGES:
+        for link in links_of(page):
+            name, _, anchor = link.partition("#")
+            target = (page.parent / name).resolve() if name else page
+            if not target.exists():
+                broken.append(f"{page.name}: {link}: there is no such file")
+            elif anchor and anchor not in anchors_of(target):
+                broken.append(f"{page.name}: {link}: there is no such heading")
+    assert broken == []
+
+
+def test_pages_of_the_site_link_inside_of_it() -> None:
+    """What docs/ links to is in docs/: the site holds nothing else."""
+    outside = [
+        f"{page.name}: {link}"
+        for page in ROOT.glob("docs/*.md")
+        for link in links_of(page)
+        if link.startswith("..")
+    ]
+    assert outside == []
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    named = set(re.findall(r"(\w+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
+    assert named == {page.name for page in ROOT.glob("docs/*.md")}
+
+
+def test_the_readme_reaches_every_page() -> None:
+    reached = {Path(link.partition("#")[0]).name for link in links_of(ROOT / "README.md")}
+    missing = {page.name for page in ROOT.glob("docs/*.md")} - reached - {"index.md"}
+    assert missing == set()
+
+
+def test_links_are_found() -> None:
+    readme = list(links_of(ROOT / "README.md"))
+    assert "docs/images/demo.png" in readme
+    assert "who-is-on-a-node" in anchors_of(ROOT / "docs/servers.md")
