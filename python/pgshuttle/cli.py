@@ -22,11 +22,12 @@ from pgshuttle import (  # noqa: E402
     catalog,
     cluster,
     demo,
+    figures,
     first_steps,
     look_cli,
     places,
-    plot,
     printing,
+    report,
     sweep,
     target,
 )
@@ -40,6 +41,7 @@ MAX_RTT_MS = 60_000
 DEFAULT_NAME = "default"
 QUERY = "query"
 MAX_COMPLAINTS = 10  # lines of server logs that are printed
+RESULT_DIRS = (Path("demo-results"), Path("bench-results"))
 FILE_WIDTH = 140  # characters of a line where the output is no terminal
 
 
@@ -304,14 +306,29 @@ def run_demo(
 @app.command("plot")
 def draw(
     ctx: typer.Context,
-    results: Annotated[Path, typer.Argument(help="A JSON file of the demo.")],
+    results: Annotated[Path, typer.Argument(help="A JSON file of the demo or of a bench.")],
     figure: Annotated[Path | None, typer.Argument(help="The figure; .png, .svg, .pdf.")] = None,
 ) -> None:
     """Draws the figure of earlier results again."""
     screen: Screen = ctx.obj
     path = figure or results.with_suffix(".png")
-    plot.draw_join(results, path)
+    figures.draw(results, path)
     screen.out.print(f"Figure: {path}")
+
+
+@app.command("report")
+def write_report(
+    ctx: typer.Context,
+    results: Annotated[
+        list[Path] | None,
+        typer.Argument(help="JSON files, or directories of them: of demo, bench, explain --json."),
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path("report.html"),
+) -> None:
+    """Writes one page of all results: figures, claims and plans; it loads nothing."""
+    screen: Screen = ctx.obj
+    report.write_report(report.find_results(results or list(RESULT_DIRS)), output)
+    screen.out.print(f"Page: {output}", soft_wrap=True, highlight=False)
 
 
 def end_on_signal(number: int, _frame: object) -> None:

@@ -9,7 +9,7 @@ import pytest
 import synthetic
 from typer.testing import CliRunner
 
-from pgshuttle import __version__, cli, cluster, demo, plot, results, state
+from pgshuttle import __version__, cli, cluster, demo, figures, results, state
 from pgshuttle.bench import Listener
 from pgshuttle.builds import ServerBuild
 from pgshuttle.demo import DemoFiles, DemoOptions
@@ -144,6 +144,6 @@ def test_a_missing_library_is_told(invoke: Invoke, monkeypatch: pytest.MonkeyPat
     def fail(_results: Path, _figure: Path) -> None:
         raise ModuleNotFoundError(name="matplotlib")
 
-    monkeypatch.setattr(plot, "draw_join", fail)
+    monkeypatch.setattr(figures, "draw", fail)
     output = invoke("plot", "demo.json", code=ExitCode.NOT_INSTALLED)
     assert "pip install matplotlib" in output

@@ -35,6 +35,6 @@ def test(tree: Path, target: Path) -> None:
     if printed != f"pgshuttle {version}":
         raise PackageError(f"pgshuttle --version prints {printed!r}, not {version}")
     help_text = call([python, target / "bin/pgshuttle", "--help"], env=env)
-    for command in ("up", "doctor", "explain", "top"):
+    for command in ("up", "doctor", "explain", "top", "report"):
         if f" {command} " not in help_text:
             raise PackageError(f"pgshuttle --help does not name {command}:\n{help_text}")

@@ -1,0 +1,37 @@
+"""Which figure belongs to a file of results."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pgshuttle import choice_plot, cpu_report, plot
+from pgshuttle.errors import ToolError
+
+# what only the files of the demo, of bench choices and of bench cpu have
+POINTS, CASES, RATIOS = "points", "cases", "ratios"
+
+
+def read_json(path: Path) -> Any:  # noqa: ANN401  (JSON)
+    """Reads a file that this tool wrote."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ToolError(f"could not read {path}: {error}") from None
+
+
+def can_draw(found: Any) -> bool:  # noqa: ANN401  (JSON)
+    """Says if there is a figure for such results."""
+    return isinstance(found, dict) and not {POINTS, CASES, RATIOS}.isdisjoint(found)
+
+
+def draw(results: Path, figure: Path) -> None:
+    """Draws the figure of a file of results: of the demo or of a bench."""
+    found = read_json(results)
+    if not can_draw(found):
+        raise ToolError(f"{results} holds no results of pgshuttle demo or pgshuttle bench")
+    if POINTS in found:
+        plot.draw_join(results, figure)
+    elif CASES in found:
+        choice_plot.draw_choices(results, figure)
+    else:
+        cpu_report.draw_cpu(results, figure)
