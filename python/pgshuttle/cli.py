@@ -3,13 +3,12 @@
 import json
 import signal
 import subprocess
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.status import Status
 from typer.core import TyperGroup
 
 from pgshuttle import __version__, later
@@ -17,22 +16,18 @@ from pgshuttle import __version__, later
 later.load_later(*later.DRAWING)
 
 from pgshuttle import (  # noqa: E402
-    bench,
     bench_cli,
     catalog,
     cluster,
-    demo,
-    figures,
+    demo_cli,
     first_steps,
     look_cli,
     places,
     printing,
-    report,
-    sweep,
     target,
 )
 from pgshuttle.errors import ExitCode, ToolError  # noqa: E402
-from pgshuttle.points import Outer  # noqa: E402
+from pgshuttle.screen import Screen  # noqa: E402
 from pgshuttle.servers import SUPERUSER  # noqa: E402
 from pgshuttle.state import Cluster  # noqa: E402
 
@@ -40,17 +35,7 @@ US_PER_MS = 1000
 MAX_RTT_MS = 60_000
 DEFAULT_NAME = "default"
 QUERY = "query"
-MAX_COMPLAINTS = 10  # lines of server logs that are printed
-RESULT_DIRS = (Path("demo-results"), Path("bench-results"))
 FILE_WIDTH = 140  # characters of a line where the output is no terminal
-
-
-@dataclass(frozen=True)
-class Screen:
-    """Where commands print."""
-
-    out: Console
-    err: Console
 
 
 class ToolGroup(TyperGroup):
@@ -83,6 +68,7 @@ app = typer.Typer(
 )
 
 look_cli.add_to(app)
+demo_cli.add_to(app)
 bench_cli.add_to(app)
 
 DirOption = Annotated[Path | None, typer.Option("--dir", help="Directory of the cluster.")]
@@ -234,101 +220,6 @@ def psql(
         *("-U", SUPERUSER, "-d", catalog.DATABASE, *words),
     ]
     raise typer.Exit(subprocess.run(command, check=False).returncode)
-
-
-def make_listener(screen: Screen, progress: Status) -> bench.Listener:
-    """Prints the headline when it is there, and how far the demo is."""
-    step = ""
-
-    def on_step(text: str) -> None:
-        nonlocal step
-        step = text
-        progress.update(text)
-        if not screen.err.is_terminal:  # which shows no spinner
-            screen.err.print(text, markup=False)
-
-    return bench.Listener(
-        on_step=on_step,
-        on_progress=lambda ndone, nall: progress.update(f"{step}: {ndone} of {nall}"),
-        on_headline=lambda found: screen.out.print(printing.make_headline_table(found)),
-    )
-
-
-def print_results(screen: Screen, files: demo.DemoFiles) -> None:
-    """Prints all tables and where the files are."""
-    results = files.results
-    if results.server["extension"] != "none":
-        for outer in (Outer.FOREIGN, Outer.LOCAL):
-            screen.out.print(printing.make_sweep_table(results.points, outer))
-    screen.out.print(printing.make_others_table(results.points))
-    if results.trips is not None:
-        screen.out.print(printing.make_trips_table(results.trips))
-    if any(claim.ok is not None for claim in results.claims):
-        screen.out.print(printing.make_claims_table(results.claims))
-    for line in results.complaints[:MAX_COMPLAINTS]:
-        screen.out.print(f"In a server's log: {line}", style="red", markup=False)
-    screen.out.print(f"Measured in {results.elapsed_s:g} s on {results.server['version']}.")
-    screen.out.print(f"Results: {files.json_path}\nFigure:  {files.figure_path}")
-
-
-@app.command("demo")
-def run_demo(
-    ctx: typer.Context,
-    full: Annotated[bool, typer.Option("--full", help="15 runs a point.")] = False,
-    directory: DirOption = None,
-    pg: PgOption = None,
-    results_dir: Annotated[
-        Path, typer.Option("--results", help="Directory for the JSON and the figure.")
-    ] = Path("demo-results"),
-    keep: Annotated[bool, typer.Option("--keep", help="Leave the cluster running.")] = False,
-    check: Annotated[bool, typer.Option("--check", help="Fail if a claim is missed.")] = False,
-    stock: Annotated[
-        bool, typer.Option("--stock", help="Measure postgres_fdw alone, without pg_shuttle.")
-    ] = False,
-) -> None:
-    """Shows what batched joins do to a join between two servers, and measures it."""
-    screen: Screen = ctx.obj
-    options = demo.DemoOptions(
-        directory=(directory or places.default_cluster_dir("demo")).absolute(),
-        pg=pg,
-        with_extension=not stock,
-        effort=sweep.FULL if full else sweep.QUICK,
-        results_dir=results_dir.absolute(),
-        keep=keep,
-    )
-    with screen.err.status("starting") as progress:
-        files = demo.run(options, make_listener(screen, progress))
-    print_results(screen, files)
-    if check and any(claim.ok is False for claim in files.results.claims):
-        raise typer.Exit(ExitCode.CLAIM_FAILED)
-
-
-@app.command("plot")
-def draw(
-    ctx: typer.Context,
-    results: Annotated[Path, typer.Argument(help="A JSON file of the demo or of a bench.")],
-    figure: Annotated[Path | None, typer.Argument(help="The figure; .png, .svg, .pdf.")] = None,
-) -> None:
-    """Draws the figure of earlier results again."""
-    screen: Screen = ctx.obj
-    path = figure or results.with_suffix(".png")
-    figures.draw(results, path)
-    screen.out.print(f"Figure: {path}")
-
-
-@app.command("report")
-def write_report(
-    ctx: typer.Context,
-    results: Annotated[
-        list[Path] | None,
-        typer.Argument(help="JSON files, or directories of them: of demo, bench, explain --json."),
-    ] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path("report.html"),
-) -> None:
-    """Writes one page of all results: figures, claims and plans; it loads nothing."""
-    screen: Screen = ctx.obj
-    report.write_report(report.find_results(results or list(RESULT_DIRS)), output)
-    screen.out.print(f"Page: {output}", soft_wrap=True, highlight=False)
 
 
 def end_on_signal(number: int, _frame: object) -> None:

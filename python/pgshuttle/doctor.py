@@ -1,11 +1,10 @@
 """The checks of pgshuttle doctor: facts in, findings out."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from enum import StrEnum
 
 from pgshuttle import __version__
 from pgshuttle.facts import Facts, NodeFacts, ServerFacts
+from pgshuttle.findings import Finding, Level
 
 OLDEST_MAJOR = 15
 NEWEST_MAJOR = 18
@@ -14,26 +13,6 @@ FEWEST_ROWS = 1000  # smaller tables are cheap whatever their statistics say
 MOST_NAMES = 5  # tables that one finding names
 EXTENSION = "pg_shuttle"
 ALL_NODES = "query"
-
-
-class Level(StrEnum):
-    """How bad a finding is."""
-
-    OK = "ok"
-    NOTE = "note"  # good to know
-    WARNING = "warning"  # something is slower or less safe than it could be
-    ERROR = "error"  # something does not work
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What a check found, on which server, and what to do about it."""
-
-    where: str
-    level: Level
-    check: str
-    text: str
-    advice: str = ""
 
 
 def major_of(server: ServerFacts) -> int:

@@ -14,8 +14,8 @@ from rich.live import Live
 from rich.table import Table
 
 from pgshuttle import doctor, facts, node_rates, plan_view, target
-from pgshuttle.doctor import Finding, Level
 from pgshuttle.errors import ExitCode, ToolError
+from pgshuttle.findings import Finding, Level
 from pgshuttle.target import Connection
 
 STYLES = {Level.OK: "green", Level.NOTE: "cyan", Level.WARNING: "yellow", Level.ERROR: "red"}

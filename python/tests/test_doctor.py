@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 
 from pgshuttle import __version__, doctor
-from pgshuttle.doctor import Finding, Level
 from pgshuttle.facts import Facts, NodeFacts, ServerFacts, TableFacts
+from pgshuttle.findings import Finding, Level
 
 
 def make_server(**settings: str) -> ServerFacts:

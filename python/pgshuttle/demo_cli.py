@@ -1,0 +1,116 @@
+"""The commands demo, plot and report: what measures, and what shows results."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.status import Status
+
+from pgshuttle import bench, demo, figures, places, printing, report, sweep
+from pgshuttle.bench_cli import PgOption
+from pgshuttle.errors import ExitCode
+from pgshuttle.look_cli import DirOption
+from pgshuttle.points import Outer
+from pgshuttle.screen import Screen
+
+MAX_COMPLAINTS = 10  # lines of server logs that are printed
+RESULT_DIRS = (Path("demo-results"), Path("bench-results"))
+
+
+def make_listener(screen: Screen, progress: Status) -> bench.Listener:
+    """Prints the headline when it is there, and how far the demo is."""
+    step = ""
+
+    def on_step(text: str) -> None:
+        nonlocal step
+        step = text
+        progress.update(text)
+        if not screen.err.is_terminal:  # which shows no spinner
+            screen.err.print(text, markup=False)
+
+    return bench.Listener(
+        on_step=on_step,
+        on_progress=lambda ndone, nall: progress.update(f"{step}: {ndone} of {nall}"),
+        on_headline=lambda found: screen.out.print(printing.make_headline_table(found)),
+    )
+
+
+def print_results(screen: Screen, files: demo.DemoFiles) -> None:
+    """Prints all tables and where the files are."""
+    results = files.results
+    if results.server["extension"] != "none":
+        for outer in (Outer.FOREIGN, Outer.LOCAL):
+            screen.out.print(printing.make_sweep_table(results.points, outer))
+    screen.out.print(printing.make_others_table(results.points))
+    if results.trips is not None:
+        screen.out.print(printing.make_trips_table(results.trips))
+    if any(claim.ok is not None for claim in results.claims):
+        screen.out.print(printing.make_claims_table(results.claims))
+    for line in results.complaints[:MAX_COMPLAINTS]:
+        screen.out.print(f"In a server's log: {line}", style="red", markup=False)
+    screen.out.print(f"Measured in {results.elapsed_s:g} s on {results.server['version']}.")
+    screen.out.print(f"Results: {files.json_path}\nFigure:  {files.figure_path}")
+
+
+def run_demo(
+    ctx: typer.Context,
+    full: Annotated[bool, typer.Option("--full", help="15 runs a point.")] = False,
+    directory: DirOption = None,
+    pg: PgOption = None,
+    results_dir: Annotated[
+        Path, typer.Option("--results", help="Directory for the JSON and the figure.")
+    ] = Path("demo-results"),
+    keep: Annotated[bool, typer.Option("--keep", help="Leave the cluster running.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Fail if a claim is missed.")] = False,
+    stock: Annotated[
+        bool, typer.Option("--stock", help="Measure postgres_fdw alone, without pg_shuttle.")
+    ] = False,
+) -> None:
+    """Shows what batched joins do to a join between two servers, and measures it."""
+    screen: Screen = ctx.obj
+    options = demo.DemoOptions(
+        directory=(directory or places.default_cluster_dir("demo")).absolute(),
+        pg=pg,
+        with_extension=not stock,
+        effort=sweep.FULL if full else sweep.QUICK,
+        results_dir=results_dir.absolute(),
+        keep=keep,
+    )
+    with screen.err.status("starting") as progress:
+        files = demo.run(options, make_listener(screen, progress))
+    print_results(screen, files)
+    if check and any(claim.ok is False for claim in files.results.claims):
+        raise typer.Exit(ExitCode.CLAIM_FAILED)
+
+
+def draw(
+    ctx: typer.Context,
+    results: Annotated[Path, typer.Argument(help="A JSON file of the demo or of a bench.")],
+    figure: Annotated[Path | None, typer.Argument(help="The figure; .png, .svg, .pdf.")] = None,
+) -> None:
+    """Draws the figure of earlier results again."""
+    screen: Screen = ctx.obj
+    path = figure or results.with_suffix(".png")
+    figures.draw(results, path)
+    screen.out.print(f"Figure: {path}")
+
+
+def write_report(
+    ctx: typer.Context,
+    results: Annotated[
+        list[Path] | None,
+        typer.Argument(help="JSON files, or directories of them: of demo, bench, explain --json."),
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path("report.html"),
+) -> None:
+    """Writes one page of all results: figures, claims and plans; it loads nothing."""
+    screen: Screen = ctx.obj
+    report.write_report(report.find_results(results or list(RESULT_DIRS)), output)
+    screen.out.print(f"Page: {output}", soft_wrap=True, highlight=False)
+
+
+def add_to(parent: Any) -> None:  # noqa: ANN401  (typer's class is not generic)
+    """Adds these commands to the tool's."""
+    parent.command("demo")(run_demo)
+    parent.command("plot")(draw)
+    parent.command("report")(write_report)

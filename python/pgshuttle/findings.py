@@ -1,0 +1,24 @@
+"""What a check of pgshuttle doctor found."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Level(StrEnum):
+    """How bad a finding is."""
+
+    OK = "ok"
+    NOTE = "note"  # good to know
+    WARNING = "warning"  # something is slower or less safe than it could be
+    ERROR = "error"  # something does not work
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check found, on which server, and what to do about it."""
+
+    where: str
+    level: Level
+    check: str
+    text: str
+    advice: str = ""
