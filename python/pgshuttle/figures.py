@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pgshuttle import choice_plot, cpu_report, plot
+from pgshuttle import choice_plot, cpu_report, plot, transfer_report
 from pgshuttle.errors import ToolError
 
-# what only the files of the demo, of bench choices and of bench cpu have
-POINTS, CASES, RATIOS = "points", "cases", "ratios"
+# what only the files of the demo, and of bench choices, cpu and transfer have
+DEMO, CHOICES, CPU, TRANSFER = "points", "cases", "npartitions", "targets"
 
 
 def read_json(path: Path) -> Any:  # noqa: ANN401  (JSON)
@@ -21,7 +21,7 @@ def read_json(path: Path) -> Any:  # noqa: ANN401  (JSON)
 
 def can_draw(found: Any) -> bool:  # noqa: ANN401  (JSON)
     """Says if there is a figure for such results."""
-    return isinstance(found, dict) and not {POINTS, CASES, RATIOS}.isdisjoint(found)
+    return isinstance(found, dict) and not {DEMO, CHOICES, CPU, TRANSFER}.isdisjoint(found)
 
 
 def draw(results: Path, figure: Path) -> None:
@@ -29,9 +29,11 @@ def draw(results: Path, figure: Path) -> None:
     found = read_json(results)
     if not can_draw(found):
         raise ToolError(f"{results} holds no results of pgshuttle demo or pgshuttle bench")
-    if POINTS in found:
+    if DEMO in found:
         plot.draw_join(results, figure)
-    elif CASES in found:
+    elif CHOICES in found:
         choice_plot.draw_choices(results, figure)
-    else:
+    elif CPU in found:
         cpu_report.draw_cpu(results, figure)
+    else:
+        transfer_report.draw_transfer(results, figure)

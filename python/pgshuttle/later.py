@@ -9,7 +9,12 @@ import sys
 
 from pgshuttle.errors import ExitCode, ToolError
 
-DRAWING = ("pgshuttle.plot", "pgshuttle.choice_plot", "pgshuttle.cpu_report")
+DRAWING = (
+    "pgshuttle.plot",
+    "pgshuttle.choice_plot",
+    "pgshuttle.cpu_report",
+    "pgshuttle.transfer_report",
+)
 
 
 def load_later(*names: str) -> None:
