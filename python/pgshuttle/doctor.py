@@ -172,9 +172,9 @@ def check_two_phase(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
     if several and node.server.settings.get("max_prepared_transactions") == "0":
         yield Finding(
             node.name,
-            Level.NOTE,
+            Level.WARNING,
             "prepared transactions",
-            "max_prepared_transactions is 0: it can't take part in two-phase commits",
+            "max_prepared_transactions is 0: a transaction can't write here and on another node",
             "Set it to max_connections there, and restart the node.",
         )
 

@@ -60,7 +60,7 @@ def read_catalog(server: Cluster, version: str, update_from: str | None) -> str:
             psql(server, "-c", statement, database="upgrade")
         return psql(server, "-At", "-c", CATALOG, database="upgrade")
     finally:
-        psql(server, "-c", "DROP DATABASE upgrade")
+        psql(server, "-c", "DROP DATABASE upgrade WITH (FORCE)")
 
 
 def test(server: Cluster, tree: Path, root: Path) -> None:
