@@ -6,7 +6,8 @@
  * tables, settings, advisory locks, positions of sequences) goes as it would
  * go if they had run here.  DISCARD ALL is no part of a transaction; behind it
  * a connection is like a new one and gets its settings again.  The others join
- * the transaction, as they do here.
+ * the transaction, as they do here.  A session of a pool has nothing of ours
+ * between transactions, and what others have there is theirs.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -45,7 +46,8 @@ shuttle_discard_all(void)
 	{
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
-		if (node->state == NODE_READY && !shuttle_transaction_is_open(node))
+		if (node->state == NODE_READY && !node->pooled &&
+			!shuttle_transaction_is_open(node))
 			discard_session(node);
 	}
 }
@@ -67,7 +69,11 @@ shuttle_discard_part(const char *sql)
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
 		if (!shuttle_transaction_is_open(node))
+		{
+			if (node->pooled)
+				continue;
 			shuttle_connection_check(node);
+		}
 		if (node->state == NODE_READY)
 			requests = lappend(requests,
 							   shuttle_request_send(node, &statement,

@@ -322,10 +322,13 @@ send_step(Run *run)
 	int			sent;
 	int			rest = 0;
 
-	if (run->step == STEP_CHECK_INTERVAL && PQserverVersion(conn) < 140000)
+	/* A setting would stay in a session of a pool, for whoever gets it next. */
+	if (run->step == STEP_CHECK_INTERVAL &&
+		(PQserverVersion(conn) < 140000 || run->node.pooled))
 		run->step++;
 	if (run->step == STEP_READ_ONLY)
-		sent = PQsendQuery(conn, "SET default_transaction_read_only = on");
+		sent = PQsendQuery(conn, run->node.pooled ? "BEGIN READ ONLY" :
+						   "SET default_transaction_read_only = on");
 	else if (run->step == STEP_CHECK_INTERVAL)
 		sent = PQsendQuery(conn, "SET client_connection_check_interval = '2s'");
 	else

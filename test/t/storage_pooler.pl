@@ -26,6 +26,7 @@ $node->safe_psql('far', q{
 	ALTER TABLE numbers ADD PRIMARY KEY (id);
 	CREATE TABLE written (id int PRIMARY KEY);
 	CREATE VIEW named AS SELECT count(*) FROM pg_prepared_statements;
+	CREATE VIEW checked AS SELECT current_setting('client_connection_check_interval', true) AS every;
 	ANALYZE;
 });
 
@@ -89,7 +90,7 @@ sub neighbour
 	return $out;
 }
 
-my $settings = 'SELECT current_setting(\'search_path\'), current_setting(\'extra_float_digits\'), current_setting(\'cursor_tuple_fraction\'), current_setting(\'client_connection_check_interval\', true)';
+my $settings = 'SELECT current_setting(\'search_path\'), current_setting(\'extra_float_digits\'), current_setting(\'cursor_tuple_fraction\'), current_setting(\'client_connection_check_interval\', true), current_setting(\'default_transaction_read_only\')';
 my $before = neighbour($settings);
 like($before, qr/^"\$user", public\|/, 'another client of the pool has its search_path');
 is(neighbour('SELECT pg_backend_pid()'), neighbour('SELECT pg_backend_pid()'), 'from the only session there is');
@@ -103,6 +104,24 @@ is(one("SELECT n FROM numbers WHERE id = $_;"), $_ % 10, "a repeated text, $_") 
 one('PREPARE p(int) AS SELECT n FROM numbers WHERE id = $1; SET plan_cache_mode = force_generic_plan;');
 is(one('EXECUTE p(3); EXECUTE p(4); EXECUTE p(5);'), "3\n4\n5", 'a prepared statement of the user');
 is(one('SELECT * FROM named;'), 0, 'none on the node');
+
+# a node that nobody listens to any more finds out
+is(one('SELECT every FROM checked;'), '2s', 'client_connection_check_interval, in the transaction');
+
+# statements of administrators
+is(one(q{SELECT ok, result FROM shuttle.run_on_nodes('SELECT count(*) FROM numbers');}), 't|[{"count": "5000"}]', 'run_on_nodes');
+is(one(q{SELECT ok FROM shuttle.run_on_nodes('VACUUM written');}), 't', 'run_on_nodes: outside of a transaction');
+is(neighbour($settings), $before, 'nothing stays of it');
+is(one(q{BEGIN READ ONLY; SELECT ok FROM shuttle.run_on_nodes('SELECT 1'); SELECT ok, sqlstate FROM shuttle.run_on_nodes('INSERT INTO written VALUES (77)'); COMMIT;}),
+	"t\nf|25006", 'run_on_nodes of a transaction that is read only');
+is(neighbour($settings), $before, 'nothing stays of that');
+is(neighbour('SELECT count(*) FROM written'), 0, 'nothing was written');
+
+# DISCARD is for sessions, and this one is not ours
+is(neighbour('PREPARE theirs AS SELECT 1'), '', 'another client leaves something there');
+is(one('SELECT count(*) FROM numbers; DISCARD ALL; SELECT count(*) FROM numbers; BEGIN; DISCARD TEMP; DISCARD PLANS; COMMIT;'), "5000\n5000", 'DISCARD');
+is(neighbour('SELECT name FROM pg_prepared_statements'), 'theirs', 'it is still there');
+neighbour('DEALLOCATE theirs');
 
 # pages, batches, types that depend on settings
 is(one('SET shuttle.fetch_limit = 100; SELECT count(*) FROM (SELECT id FROM numbers OFFSET 0) x; RESET shuttle.fetch_limit;'), 5000, 'pages');
