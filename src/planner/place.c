@@ -316,8 +316,9 @@ static void
 place_under(NestLoop *loop, const ForeignScan *scan, ShuttlePlaceContext *context)
 {
 	Plan	   *child = outerPlan(loop);
-	ShuttleServerCost cost = shuttle_server_cost(NULL, scan->fs_server);
-	ShuttleLookAheadPlan plan = {.batch_size = cost.batch_size};
+	ShuttleLookAheadPlan plan = {
+		.batch_size = shuttle_hinted_batch_size(scan->fs_server),
+	};
 	List	   *targetlist;
 	List	   *scan_targetlist;
 	Plan	   *look;
@@ -410,11 +411,12 @@ plan_statement(Query *query, const char *query_string, int cursor_options,
 	PlannedStmt *statement;
 
 	is_active = true;
+	shuttle_hints_begin();
 	if (previous_planner != NULL)
 		statement = previous_planner(query, query_string, cursor_options, params);
 	else
 		statement = standard_planner(query, query_string, cursor_options, params);
-	if (shuttle_settings.enable_batched_join &&
+	if (shuttle_hinted_settings()->enable_batched_join &&
 		shuttle_reads_foreign_table(statement))
 		place_look_ahead(statement, cursor_options);
 	shuttle_place_local(statement);
@@ -447,4 +449,5 @@ shuttle_place_init(void)
 {
 	previous_planner = planner_hook;
 	planner_hook = plan_statement;
+	shuttle_hints_init();
 }

@@ -126,7 +126,7 @@ place_under(NestLoop *loop, ShuttlePlaceContext *context)
 {
 	Plan	   *child = outerPlan(loop);
 	ShuttleLookAheadPlan plan = {
-		.batch_size = shuttle_settings.batch_size,
+		.batch_size = shuttle_hinted_settings()->batch_size,
 		.local = SHUTTLE_LOCAL_ONLY,
 	};
 	List	   *targetlist;
@@ -233,7 +233,9 @@ shuttle_place_local(PlannedStmt *statement)
 {
 	ShuttlePlaceContext context = {.statement = statement};
 
-	if (!shuttle_settings.enable_local_look_ahead || shuttle_settings.batch_size == 1)
+	const ShuttleSettings *settings = shuttle_hinted_settings();
+
+	if (!settings->enable_local_look_ahead || settings->batch_size == 1)
 		return;
 	visit(statement->planTree, NO_LIMIT, &context);
 	visit_list(statement->subplans, NO_LIMIT, &context);

@@ -6,6 +6,7 @@
 #ifndef PLANNER_INTERNAL_H
 #define PLANNER_INTERNAL_H
 
+#include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/paths.h"
@@ -41,7 +42,7 @@ typedef struct ShuttleAsking
 	int			inner_width;	/* bytes of a row */
 } ShuttleAsking;
 
-/* root: remembers the answer for the planning; NULL on a finished plan. */
+/* The answer is remembered for the planning. */
 extern ShuttleServerCost shuttle_server_cost(PlannerInfo *root, Oid serverid);
 
 /* What a join asks for with the clauses of info. */
@@ -240,6 +241,19 @@ extern void shuttle_place_local(PlannedStmt *statement);
 /* ---- joins (join_path.c), finished plans (place.c) */
 extern void shuttle_join_path_init(void);
 extern void shuttle_place_init(void);
+
+/* ---- settings while planning (hints.c) */
+
+extern void shuttle_hints_init(void);
+
+/* Before a statement is planned. */
+extern void shuttle_hints_begin(void);
+
+/* What the settings were while the last statement was planned. */
+extern const ShuttleSettings *shuttle_hinted_settings(void);
+
+/* Outer rows of a batch that asks a server, as they say or its option does. */
+extern int	shuttle_hinted_batch_size(Oid serverid);
 
 /* Tells, once, of a correlated subquery in a statement whose planning began
  * before the library was loaded: no Look Ahead is placed for it. */
