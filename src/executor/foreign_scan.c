@@ -35,6 +35,13 @@
 #include "executor/write_internal.h"
 #include "explain/shuttle_explain.h"
 
+/* What a server may send before anything of it is acknowledged: TCP's initial
+ * window of ten segments. */
+#define FIRST_WINDOW_BYTES (10 * 1460)
+
+/* Of a row on its way, beside its values, by guess. */
+#define ROW_OVERHEAD_BYTES 24
+
 typedef struct RemoteScan
 {
 	ShuttleNode *node;			/* under EvalPlanQual NULL until needed */
@@ -261,6 +268,17 @@ shuttle_foreign_snapshot(EState *estate)
 }
 
 /*
+ * Rows in front of so many local filters, for one behind them.  What they let
+ * through is not in the plan; a third each is core's guess where it knows
+ * nothing.
+ */
+static double
+rows_per_filtered_row(int nfilters)
+{
+	return pow(3, Min(nfilters, 6));
+}
+
+/*
  * Finds out how many rows to expect.  Certain is an aggregate without groups,
  * and a LIMIT that one page holds.
  */
@@ -279,16 +297,32 @@ judge_size(RemoteScan *remote, const ForeignScan *plan)
 		remote->expected_rows = limit;
 	else
 	{
-		/*
-		 * The plan counts rows behind the local filters.  What they let
-		 * through is not in the plan; a third each is core's guess where it
-		 * knows nothing.
-		 */
+		/* The plan counts rows behind the local filters. */
 		remote->size = SHUTTLE_SIZE_ESTIMATED;
-		remote->expected_rows = plan->scan.plan.plan_rows * pow(3, Min(nfilters, 6));
+		remote->expected_rows = plan->scan.plan.plan_rows * rows_per_filtered_row(nfilters);
 		if (limit >= 0)
 			remote->expected_rows = Min(remote->expected_rows, limit);
 	}
+}
+
+/*
+ * Rows to ask for at first, where the plan will take some only.  What local
+ * filters let through is a guess; asking for twice as many, or for those that
+ * come without another wait, costs less than it does to ask once more.
+ */
+static double
+first_rows(const RemoteScan *remote, const ForeignScan *plan)
+{
+	int			nfilters = list_length(plan->scan.plan.qual);
+
+	if (remote->effect == SHUTTLE_LOCKS)
+		return remote->lock_goal;
+	if (remote->row_goal <= 0 || nfilters == 0 ||
+		remote->effect != SHUTTLE_READS)
+		return remote->row_goal;
+	return Max(2 * remote->row_goal * rows_per_filtered_row(nfilters),
+			   FIRST_WINDOW_BYTES /
+			   (plan->scan.plan.plan_width + ROW_OVERHEAD_BYTES));
 }
 
 /* True where the scan's state is a RemoteScan, and nobody serves it. */
@@ -322,13 +356,7 @@ shuttle_foreign_scan_set_goal(ForeignScanState *scan, double rows, double locks)
 		return;
 	remote->lock_goal = locks;
 	if (remote->request == NULL)
-	{
-		/*
-		 * Local filters want more rows; pages double, so that a start will
-		 * do.
-		 */
 		remote->row_goal = rows;
-	}
 	else if (remote->effect == SHUTTLE_LOCKS)
 		shuttle_request_set_goal(remote->request, locks);
 }
@@ -364,8 +392,7 @@ shuttle_foreign_scan_send(ForeignScanState *scan, bool ahead)
 	statement.effect = remote->effect;
 	statement.size = remote->size;
 	statement.estimated_rows = remote->expected_rows;
-	statement.row_goal = remote->effect == SHUTTLE_LOCKS ? remote->lock_goal :
-		remote->row_goal;
+	statement.row_goal = first_rows(remote, (ForeignScan *) scan->ss.ps.plan);
 	statement.limits = remote->limits;
 	statement.ahead = ahead;
 	statement.snapshot = shuttle_foreign_snapshot(estate);

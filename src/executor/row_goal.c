@@ -16,6 +16,7 @@
 
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
+#include "utils/fmgroids.h"
 
 #include "base/shuttle_compat.h"
 #include "executor/executor_internal.h"
@@ -40,9 +41,22 @@ static void set_goals_of_subplans(List *subplans);
 /* Where only a part of the rows may be wanted and nobody says how many. */
 #define UNKNOWN_GOAL	32
 
+/* True of a constant and a statement's parameter, also as a wider integer. */
+static bool
+is_known_value(Node *expression)
+{
+	if (IsA(expression, FuncExpr) &&
+		(((FuncExpr *) expression)->funcid == F_INT8_INT4 ||
+		 ((FuncExpr *) expression)->funcid == F_INT8_INT2))
+		expression = linitial(((FuncExpr *) expression)->args);
+	return IsA(expression, Const) ||
+		(IsA(expression, Param) &&
+		 ((Param *) expression)->paramkind == PARAM_EXTERN);
+}
+
 /*
- * A LIMIT's number: NULL is none (0); negative where it cannot be known before
- * the node itself evaluates it.
+ * A LIMIT's number: NULL is none (0), as is 0, for which nothing is read;
+ * negative where it cannot be known before the node itself evaluates it.
  */
 static double
 limit_value(LimitState *node, Node *expression, ExprState *state)
@@ -52,16 +66,18 @@ limit_value(LimitState *node, Node *expression, ExprState *state)
 
 	if (expression == NULL)
 		return 0;
-	if (!IsA(expression, Const) &&
-		(!IsA(expression, Param) ||
-		 ((Param *) expression)->paramkind != PARAM_EXTERN))
+	if (!is_known_value(expression))
 		return -1;
 	value = ExecEvalExprSwitchContext(state, node->ps.ps_ExprContext, &isnull);
 	return isnull ? 0 : (double) DatumGetInt64(value);
 }
 
+/*
+ * What a LIMIT reads for so many of its own rows (0: all of them), be it that
+ * the plan above wants fewer than the LIMIT allows.
+ */
 static double
-goal_below_limit(LimitState *node)
+goal_below_limit(LimitState *node, double goal)
 {
 	Limit	   *plan = (Limit *) node->ps.plan;
 	double		count = limit_value(node, plan->limitCount, node->limitCount);
@@ -69,7 +85,11 @@ goal_below_limit(LimitState *node)
 
 	if (count < 0 || offset < 0)
 		return UNKNOWN_GOAL;
-	return count == 0 && plan->limitCount == NULL ? 0 : Max(count, 1) + offset;
+	if (count == 0 || (goal > 0 && goal < count))
+		count = goal;
+	else if (plan->limitOption == LIMIT_OPTION_WITH_TIES)
+		count++;
+	return count == 0 ? 0 : count + offset;
 }
 
 /*
@@ -86,6 +106,35 @@ goal_of_outer(const PlanState *node, double goal)
 	return ceil(Min(goal * 2, Max(1, goal * outer / rows)));
 }
 
+/*
+ * Rows of a child that a node reads for so many of its own, and one more, where
+ * it has to see where a group of rows ends.
+ */
+static double
+goal_of_grouped(const PlanState *node, const PlanState *child, double goal)
+{
+	double		rows = Max(node->plan->plan_rows, 1);
+	double		most = Max(goal * 2, UNKNOWN_GOAL);
+
+	if (goal <= 0)
+		return 0;
+	return ceil(Min(Max(1, goal * child->plan->plan_rows / rows) + 1, most));
+}
+
+/* The end of a window's frame says how many rows its first one needs. */
+static double
+goal_below_window(const PlanState *node, double goal)
+{
+	const WindowAgg *window = (const WindowAgg *) node->plan;
+
+	if (goal <= 0)
+		return 0;
+	if (window->ordNumCols > 0 &&
+		(window->frameOptions & FRAMEOPTION_END_UNBOUNDED_FOLLOWING) == 0)
+		return goal_of_grouped(node, outerPlanState(node), goal);
+	return window->partNumCols > 0 ? UNKNOWN_GOAL : 0;
+}
+
 /* What a node's goal means for its children. */
 static void
 goals_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
@@ -96,7 +145,8 @@ goals_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 	switch (nodeTag(node))
 	{
 		case T_LimitState:
-			outer->rows = outer->locks = goal_below_limit((LimitState *) node);
+			outer->rows = goal_below_limit((LimitState *) node, goal.rows);
+			outer->locks = goal_below_limit((LimitState *) node, goal.locks);
 			break;
 		case T_NestLoopState:
 			outer->rows = goal.rows > 0 ? goal_of_outer(node, goal.rows) : 0;
@@ -112,7 +162,9 @@ goals_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 			outer->locks = goal.locks;
 			break;
 		case T_MergeJoinState:
-			*outer = *inner = unknown;
+			outer->rows = goal_of_grouped(node, outerPlanState(node), goal.rows);
+			inner->rows = goal_of_grouped(node, innerPlanState(node), goal.rows);
+			outer->locks = inner->locks = goal.locks;
 			break;
 		case T_CustomScanState:
 			*outer = shuttle_is_look_ahead(node) ? goal : unknown;
@@ -129,14 +181,22 @@ goals_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 			break;
 		case T_UniqueState:
 		case T_GroupState:
-		case T_WindowAggState:
 		case T_IncrementalSortState:
-		case T_SetOpState:
-			*outer = unknown;
+			outer->rows = goal_of_grouped(node, outerPlanState(node), goal.rows);
+			outer->locks = goal.locks;
 			break;
 		case T_AggState:
-			if (((Agg *) node->plan)->aggstrategy == AGG_SORTED)
-				*outer = unknown;
+			if (((Agg *) node->plan)->aggstrategy != AGG_SORTED)
+				break;
+			outer->rows = goal_of_grouped(node, outerPlanState(node), goal.rows);
+			outer->locks = goal.locks;
+			break;
+		case T_WindowAggState:
+			outer->rows = goal_below_window(node, goal.rows);
+			outer->locks = goal.locks;
+			break;
+		case T_SetOpState:
+			*outer = unknown;
 			break;
 		default:
 			break;

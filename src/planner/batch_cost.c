@@ -94,13 +94,9 @@ find_server_cost(Oid serverid)
 ShuttleServerCost
 shuttle_server_cost(PlannerInfo *root, Oid serverid)
 {
-	ShuttleServerCost *cost;
-	List	   *key;
+	List	   *key = list_make1_oid(serverid);
+	ShuttleServerCost *cost = shuttle_memo_find(root, NULL, key);
 
-	if (root == NULL)
-		return find_server_cost(serverid);
-	key = list_make1_oid(serverid);
-	cost = shuttle_memo_find(root, NULL, key);
 	if (cost == NULL)
 	{
 		cost = MemoryContextAlloc(root->planner_cxt, sizeof(ShuttleServerCost));

@@ -170,6 +170,16 @@ choose_mode(const ShuttleRequest *request, ShuttleSize size)
 	return REQUEST_CURSOR;
 }
 
+int64
+shuttle_request_most_held(const ShuttleRequest *request)
+{
+	double		rows = request->limits.fetch_limit;
+
+	if (request->row_goal > 0)
+		rows = Min(rows, 2 * request->row_goal);
+	return (int64) Max(1, rows);
+}
+
 /* Puts a request's packet into the pipeline. */
 static void
 send_request(ShuttleRequest *request, bool ahead)
@@ -186,7 +196,7 @@ send_request(ShuttleRequest *request, bool ahead)
 	if (request->mode != REQUEST_CURSOR)
 		request->sent_sql = request->mode == REQUEST_WHOLE ? request->sql :
 			psprintf("SELECT * FROM (\n%s\n) AS held LIMIT " INT64_FORMAT,
-					 request->sql, (int64) request->limits.fetch_limit + 1);
+					 request->sql, shuttle_request_most_held(request) + 1);
 	if (needs_guard(request))
 		ahead = true;
 	shuttle_format_choose(request);

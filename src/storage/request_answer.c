@@ -99,7 +99,7 @@ shuttle_request_answer(ShuttleRequest *request, ShuttleCommand *command)
 			if (!take_last(request, command))
 				break;
 			if (request->mode == REQUEST_HELD &&
-				command->nrows > request->limits.fetch_limit)
+				command->nrows > shuttle_request_most_held(request))
 			{
 				shuttle_pages_free(request);
 				request->state = REQUEST_UNSENT;

@@ -5,10 +5,10 @@
  * The first packet carries DECLARE and the first FETCHes.  Where all rows are
  * wanted, these are as many as the estimate says, at least two; the number
  * asked for and not read then doubles each time that the reader has to wait.
- * With a row goal it is one page of that many rows, then larger ones, asked for
- * when the one before is used up.  Rows of a page are what fits
- * shuttle.fetch_size_limit by the mean size of the rows so far.  (Servers and
- * tables have options of these names as well.)
+ * With a row goal it is that many rows, and then, each time that they are used
+ * up, as many as there were so far: so never more than twice of what the plan
+ * took.  Rows of a page are what fits shuttle.fetch_size_limit by the mean size
+ * of the rows so far.  (Servers and tables have options of these names as well.)
  *
  * shuttle.fetch_ahead bounds what all scans of the session have asked for and
  * not read, since all of it may come before one row is read.  Scans that nobody
@@ -153,6 +153,12 @@ most_pages(const ShuttleRequest *request)
 	return (int) Max(FEWEST_PAGES, Min(bytes / page_memory(request), MOST_PAGES));
 }
 
+static int
+pages_of(const ShuttleRequest *request, double rows)
+{
+	return (int) Max(1, Min(ceil(rows / request->page_rows), MOST_PAGES));
+}
+
 void
 shuttle_pages_open(ShuttleRequest *request)
 {
@@ -172,16 +178,14 @@ shuttle_pages_open(ShuttleRequest *request)
 	request->outgrown = false;
 	request->naffected = 0;
 	request->page_rows = goal_rows(request);
-	if (is_stepwise(request))
+	if (request->effect == SHUTTLE_LOCKS)
 		request->window = 1;
+	else if (is_stepwise(request))
+		request->window = pages_of(request, request->row_goal);
 	else
-	{
 		/* One row more than the estimate shows that it was right. */
-		double		pages = ceil((request->estimated_rows + 1) /
-								 request->page_rows);
-
-		request->window = (int) Max(FEWEST_PAGES, Min(pages, MOST_PAGES));
-	}
+		request->window = Max(FEWEST_PAGES,
+							  pages_of(request, request->estimated_rows + 1));
 	for (int i = Min(request->window, most_pages(request)); i > 0; i--)
 		add_fetch(request);
 }
@@ -217,6 +221,22 @@ estimate_is_covered(const ShuttleRequest *request)
 		request->nrows_asked > request->estimated_rows;
 }
 
+/* Lets more be asked for, as the reader waits for what it needs. */
+static void
+widen(ShuttleRequest *request, int most)
+{
+	if (is_stepwise(request))
+	{
+		/* All that came was taken: as much again. */
+		request->page_rows = (int) Max(1, Min(request->nrows_seen,
+											  fitting_rows(request)));
+		request->window = pages_of(request, request->nrows_seen);
+		return;
+	}
+	if (request->window < most)
+		request->window = Min(request->window * 2, most);
+}
+
 void
 shuttle_pages_ask(ShuttleRequest *request, bool waits)
 {
@@ -230,10 +250,9 @@ shuttle_pages_ask(ShuttleRequest *request, bool waits)
 	request->outgrown = request->nrows_asked > request->estimated_rows;
 	most = most_pages(request);
 	if (waits && request->forgot && !request->stalled &&
-		request->effect != SHUTTLE_LOCKS)
+		request->effect != SHUTTLE_LOCKS && request->window < MOST_PAGES)
 	{
-		if (request->window < most)
-			request->window = Min(request->window * 2, most);
+		widen(request, most);
 		request->stalled = true;
 	}
 	nfree = Min(request->window, most) - request->npages_asked -
@@ -263,7 +282,10 @@ void
 shuttle_pages_ask_all(ShuttleRequest *request)
 {
 	if (request->effect != SHUTTLE_LOCKS)
+	{
 		request->window = MOST_PAGES;
+		request->page_rows = fitting_rows(request);
+	}
 	shuttle_pages_ask(request, true);
 }
 
@@ -273,10 +295,9 @@ shuttle_request_page_was_read(ShuttleRequest *request)
 	/* Locks are never taken ahead of need (trap 21). */
 	if (request->effect == SHUTTLE_LOCKS)
 		request->page_rows = goal_rows(request);
-	else if (is_stepwise(request))
-		request->page_rows = Min(request->page_rows * 2, fitting_rows(request));
-	else
+	else if (!is_stepwise(request))
+	{
 		request->page_rows = fitting_rows(request);
-	if (!is_stepwise(request))
 		shuttle_pages_ask(request, false);
+	}
 }

@@ -898,6 +898,9 @@ extern void shuttle_request_add_scanned(ShuttleRequest *request, bool behind);
 /* A condition for waits: something of a request can be read, or it ended. */
 extern bool shuttle_request_has_news(void *request);
 
+/* Most rows of an answer that is held back until it is complete. */
+extern int64 shuttle_request_most_held(const ShuttleRequest *request);
+
 /* Puts DECLARE and the first FETCHes of a cursor into the packet. */
 extern void shuttle_pages_open(ShuttleRequest *request);
 

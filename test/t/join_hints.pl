@@ -78,7 +78,7 @@ sub batches
 {
 	my ($hint, $query) = @_;
 	my $plan = look($hint, $query);
-	my @found = $plan =~ /Batches: (\d+)/g;
+	my @found = $plan =~ /^\s*Batches: (\d+)$/mg;
 	return @found == 0 ? (($plan =~ /(Hash|Merge) .*Join/) ? lc($1) : 'plain') : join(' ', @found);
 }
 
