@@ -3,7 +3,7 @@
 
 C: includes run down the ladder of rooms; sizes of files and functions; libpq,
 PG_VERSION_NUM and EXPLAIN output in their places; an errcode in each error.
-Python: sizes. Documents: links. Tests: expected files. Prints file:line.
+Python: sizes. Documents: links and named tests. Tests: expected files. Prints file:line.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sourcecheck.c_rules import check_c_file, check_short_share
+from sourcecheck.conformance import check_conformance
 from sourcecheck.other_rules import check_links, check_marks, check_python, check_tests
 from sourcecheck.source import Finding, Source
 
@@ -58,6 +59,7 @@ def findings() -> Iterator[Finding]:
     for path in tree_files():
         yield from check_file(path)
     yield from check_tests(ROOT)
+    yield from check_conformance(ROOT)
 
 
 def main() -> int:
