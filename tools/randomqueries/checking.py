@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from randomqueries.queries import Query
+from randomqueries.query import Query
 from randomqueries.session import Row, Session, SqlError
 from randomqueries.ways import (
     HALF_CURSOR,

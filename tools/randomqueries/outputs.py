@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from randomqueries.filters import filter_of
 from randomqueries.fragments import Place, Sql
 from randomqueries.joins import From
 from randomqueries.scope import Column, Maker, unique_of
@@ -28,9 +29,16 @@ def expression_item(maker: Maker, of: From) -> Sql:
 
 def subquery_item(maker: Maker, of: From) -> Sql:
     """A correlated subquery in the select list, in several positions."""
-    kind = maker.dice.weighted([(5, "alone"), (2, "exists"), (2, "case"), (1, "coalesce")])
+    kind = maker.dice.weighted(
+        [(5, "alone"), (2, "exists"), (2, "case"), (1, "coalesce"), (1, "or"), (1, "else")]
+    )
     if kind == "exists":
         return exists(maker, of.around)
+    if kind == "or":
+        other = filter_of(maker, maker.dice.pick(of.scope))
+        return ("(", other, maker.dice.pick((" OR ", " AND ")), exists(maker, of.around), ")")
+    if kind == "else":
+        return either_item(maker, of)
     if kind == "case":
         test = maker.dice.pick([c for r in of.scope for c in r.columns])
         return (f"CASE WHEN {test.sql} IS NOT NULL THEN ", scalar(maker, of.around), " END")
@@ -39,6 +47,16 @@ def subquery_item(maker: Maker, of: From) -> Sql:
         count: Sql = ("(SELECT nullif(count(*), 0)", inner.sql, ")")
         return ("coalesce(", count, ", -1)")
     return scalar(maker, of.around)
+
+
+def either_item(maker: Maker, of: From) -> Sql:
+    """One of two subqueries, by a condition that is a third one now and then."""
+    test: Sql = filter_of(maker, maker.dice.pick(of.scope))
+    if maker.dice.chance(0.3):
+        test = exists(maker, of.around)
+    branches = [core(maker, of.around) for _ in range(2)]
+    counts = [("(SELECT count(*)", branch.sql, ")") for branch in branches]
+    return ("CASE WHEN ", test, " THEN ", counts[0], " ELSE ", counts[1], " END")
 
 
 def lookup_item(maker: Maker, of: From) -> Sql:

@@ -3,39 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
-from randomqueries.conditions import link
 from randomqueries.dice import Dice
 from randomqueries.fragments import Many, Sql, optional, where
 from randomqueries.joins import From, from_clause
 from randomqueries.outputs import MOST_FOR_SUBQUERIES, aggregate, items
-from randomqueries.scope import MOST_ROWS, Column, Maker, Relation, unique_of
+from randomqueries.query import Query
+from randomqueries.scope import Column, Maker, Relation, unique_of
 from randomqueries.subqueries import condition
 from randomqueries.subselects import Around, core, exists
 from randomqueries.tables import Table
-from randomqueries.writes import TABLES as WRITTEN
+from randomqueries.writequeries import write_query
 
 LOCKS_SHARE = 0.06
-TARGET_FOREIGN_SHARE = 0.6
 NORMAL_FAMILIES = ("int", "text", "date", "time", "uuid", "bool")
-
-
-@dataclass(frozen=True)
-class Query:
-    """A query, and what can be expected of it."""
-
-    sql: Sql
-    ordered: bool = False  # its ORDER BY leaves nothing open
-    may_fail: bool = False  # there is an expression that may raise an error
-    limited: bool = False
-    locks: bool = False
-    writes: bool = False
-
-    @property
-    def runs_plain(self) -> bool:
-        """It can be run by itself only, not as a cursor or beside another."""
-        return self.may_fail or self.locks or self.writes
 
 
 Head = tuple[list[Sql], From]
@@ -214,27 +195,8 @@ def recursive_query(maker: Maker) -> Query:
     return Query(sql)
 
 
-def write_query(maker: Maker) -> Query:
-    """UPDATE ... FROM or DELETE ... USING; what comes out does not depend on which match it is."""
-    if not maker.may_lock or maker.prepared:
-        return rows_query(maker)
-    of = from_clause(maker, maker.dice.between(1, 2))
-    target = maker.table_of(WRITTEN, TARGET_FOREIGN_SHARE)
-    relation = target.relation
-    share = MOST_ROWS / max(of.rows * relation.rows, 1)
-    of.conditions.append(link(maker, of.scope, relation, share).sql)
-    if maker.dice.chance(0.25):
-        around = Around((*of.scope, relation), of.rows)
-        of.conditions.append(condition(maker, around))
-    alias = relation.alias
-    returned = ", ".join(f"{alias}.{name}" for name in ("id", "k", "m", "t"))
-    if maker.dice.chance(0.65):
-        changes = f" SET m = coalesce({alias}.m, 0) + 1, t = upper({alias}.t) FROM "
-        head: Sql = ("UPDATE ", target.sql, changes)
-    else:
-        head = ("DELETE FROM ", target.sql, " USING ")
-    tail = f" RETURNING {returned}"
-    return Query((head, of.sql, where(of.conditions), tail), may_fail=maker.may_fail, writes=True)
+def writing_query(maker: Maker) -> Query:
+    return write_query(maker) or rows_query(maker)
 
 
 SHAPES: tuple[tuple[float, Callable[[Maker], Query]], ...] = (
@@ -245,7 +207,7 @@ SHAPES: tuple[tuple[float, Callable[[Maker], Query]], ...] = (
     (8, union_query),
     (7, cte_query),
     (3, recursive_query),
-    (5, write_query),
+    (7, writing_query),
 )
 
 

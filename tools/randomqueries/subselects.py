@@ -184,11 +184,19 @@ def top(maker: Maker, around: Around) -> Body:
         column = maker.dice.pick([c for c in of.relations[0].columns if c.kind.family != "json"])
         order.insert(0, column.sql + maker.dice.pick(("", " DESC", " DESC NULLS LAST")))
     most = maker.dice.between(1, 4)
-    tail = f" ORDER BY {', '.join(order)} LIMIT {most}"
+    tail = f" ORDER BY {', '.join(order)} LIMIT {limit_of(maker, around, most)}"
     if maker.dice.chance(0.2):
         tail += f" OFFSET {maker.dice.between(1, 2)}"
     body = body_of("", outputs, of, tail, min(of.rows, most))
     return Body(body.sql, body.outputs, body.rows, names(ids))
+
+
+def limit_of(maker: Maker, around: Around, most: int) -> str:
+    """A number, or one that comes from an outer row; it is never larger than that."""
+    numbers = [c for r in around.scope for c in r.of_families(("int",))]
+    if not numbers or maker.dice.chance(0.85):
+        return str(most)
+    return f"least({most}, abs(coalesce({maker.dice.pick(numbers).sql}, 1)))"
 
 
 def distinct(maker: Maker, around: Around) -> Body:

@@ -81,6 +81,19 @@ RANGE_PARTS = (
     Part("by_range_c", "FOR VALUES FROM (200) TO (300)"),
     Part("by_range_d", "DEFAULT", local=True),
 )
+EXPRESSION_PARTS = (
+    Part("by_expression_a", "FOR VALUES FROM (MINVALUE) TO (2)"),
+    Part("by_expression_b", "FOR VALUES FROM (2) TO (4)", local=True),
+    Part(
+        "by_expression_c",
+        "DEFAULT",
+        partition_by="HASH (t)",
+        parts=(
+            Part("by_expression_c_0", "FOR VALUES WITH (MODULUS 2, REMAINDER 0)"),
+            Part("by_expression_c_1", "FOR VALUES WITH (MODULUS 2, REMAINDER 1)"),
+        ),
+    ),
+)
 
 HEIRS = (
     Part("heir_a", "id % 4 = 1"),
@@ -102,6 +115,7 @@ SHAPES = (
     Shape("by_hash", 300, 120, 0.1, "HASH (k)", HASH_PARTS),
     Shape("by_list", 150, 60, 0.1, "LIST (m)", LIST_PARTS),
     Shape("by_range", 400, 150, 0.1, "RANGE (id)", RANGE_PARTS),
+    Shape("by_expression", 250, 80, 0.1, "RANGE ((k % 6))", EXPRESSION_PARTS),
     Shape("seen", 200, 90, 0.1, view_of="middle"),
     Shape("seen_parts", 300, 120, 0.1, view_of="by_hash"),
     Shape("heirs", 160, 70, 0.1, parts=HEIRS, inherited=True),

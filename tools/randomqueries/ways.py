@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from randomqueries.dice import Dice
 from randomqueries.fragments import Argument, Place, Side, arguments
-from randomqueries.queries import Query
+from randomqueries.query import Query
 from randomqueries.session import Row
 from randomqueries.writes import SHARE as WRITES_SHARE
 from randomqueries.writes import random_writes, written
