@@ -171,7 +171,7 @@ compare('wide rows, read twice in a transaction', '', sprintf("BEGIN; $bytes; SA
 
 my $nested = 'SET enable_hashjoin = off; SET enable_mergejoin = off;';
 compare('batch: wide inner rows', $nested,
-	'SELECT count(*), sum(octet_length(w.t)) FROM numbers o JOIN wide w ON w.id = o.id;', 8);
+	'SELECT count(*), sum(octet_length(w.t)) FROM numbers o JOIN wide w ON w.id = o.id;', 16);
 compare('batch: wide outer rows', $nested,
 	q{SELECT count(*), sum(octet_length(o.t)) FROM (SELECT id, repeat('o', 1000000) AS t FROM numbers OFFSET 0) o
 		JOIN few ON few.k = o.id;}, 8);

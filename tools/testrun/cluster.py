@@ -18,8 +18,10 @@ from typing import Any
 from testrun.installed import Installed, TestRunError, server_user
 
 START_LIMIT_S = 60.0
+SLOW_START_LIMIT_S = 300.0
 STOP_LIMIT_S = 20.0
 NONE: Mapping[str, str] = MappingProxyType({})
+NOTHING: Sequence[str] = ()
 
 SETTINGS = """
 listen_addresses = '127.0.0.1'
@@ -132,18 +134,23 @@ def make_data_directory(installed: Installed, base: Path, port: int, settings: s
 
 @contextlib.contextmanager
 def temporary_cluster(
-    installed: Installed, base: Path, settings: str = "", variables: Mapping[str, str] = NONE
+    installed: Installed,
+    base: Path,
+    settings: str = "",
+    variables: Mapping[str, str] = NONE,
+    under: Sequence[str] = NOTHING,
 ) -> Iterator[Cluster]:
     """Starts a server below base, which must exist, and stops it at the end.
 
-    settings go behind ours in its configuration, variables into its environment.
+    settings go behind ours in its configuration, variables into its environment;
+    under is a program, with its options, that runs the server.
     """
     port = free_port()
     data = make_data_directory(installed, base, port, settings)
     cluster = Cluster(installed, port, base, base / "server.log")
     with cluster.log.open("wb") as log:
         process = subprocess.Popen(
-            [installed.program("postgres"), "-D", str(data)],
+            [*under, installed.program("postgres"), "-D", str(data)],
             env=clean_environment(installed) | sanitizer_environment(installed) | dict(variables),
             cwd=base,
             stdin=subprocess.DEVNULL,
@@ -153,15 +160,15 @@ def temporary_cluster(
             **as_server_user(),
         )
     try:
-        wait_until_ready(cluster, process)
+        wait_until_ready(cluster, process, SLOW_START_LIMIT_S if under else START_LIMIT_S)
         yield cluster
     finally:
         stop(process)
 
 
-def wait_until_ready(cluster: Cluster, process: subprocess.Popen[bytes]) -> None:
+def wait_until_ready(cluster: Cluster, process: subprocess.Popen[bytes], limit_s: float) -> None:
     command = [cluster.installed.program("pg_isready"), "-q", "-t", "5"]
-    deadline = time.monotonic() + START_LIMIT_S
+    deadline = time.monotonic() + limit_s
     while process.poll() is None and time.monotonic() < deadline:
         if subprocess.run(command, env=cluster.environment(), check=False).returncode == 0:
             return

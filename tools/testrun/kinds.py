@@ -10,7 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from testrun.cluster import clean_environment, run_as_server_user, temporary_cluster
+from testrun import valgrind
+from testrun.cluster import (
+    clean_environment,
+    run_as_server_user,
+    temporary_cluster,
+)
 from testrun.installed import (
     ROOT,
     Installed,
@@ -45,6 +50,7 @@ class Wanted:
     names: tuple[str, ...]
     accept: bool = False
     keep: bool = False
+    valgrind: bool = False
 
     def choose(self, kind: str, suffix: str) -> list[str]:
         """Names of the tests of a kind, without directory and suffix."""
@@ -77,12 +83,15 @@ def run_compared(
     command += [f"--bindir={installed.bindir}", f"--dbname={DATABASES[kind]}"]
     if installed.major > LAST_WITHOUT_EXPECTED_DIR:
         command.append(f"--expecteddir={base}/test")
-    with temporary_cluster(installed, base) as cluster:
+    under = valgrind.server_command(installed, base) if wanted.valgrind else ()
+    with temporary_cluster(installed, base, under=under) as cluster:
         code, output = run_as_server_user(
             [*command, *names], cluster.environment(), base, SUITE_LIMIT_S
         )
     print(output if code != 0 else "\n".join(result_lines(output)), flush=True)
     outcome = regress_outcome(code, output) + check_logs([cluster.log], [])
+    if wanted.valgrind:
+        outcome += valgrind.check_reports(base)
     show_differences(base)
     if wanted.accept:
         accept_results(base, names)
@@ -236,6 +245,8 @@ KINDS = {
     "pytest": run_pytest,
     "random": run_random,
 }
+# These have one server, which can run under valgrind.
+COMPARED = ("regress", "isolation")
 # These do not depend on the version, or take long.
 ON_NEWEST_ONLY = ("pytest", "random")
 

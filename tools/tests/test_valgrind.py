@@ -1,0 +1,27 @@
+"""What valgrind's reports make of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from testrun import valgrind
+
+
+def test_no_reports(tmp_path: Path) -> None:
+    (tmp_path / "valgrind.1.log").write_text("")
+    (tmp_path / "server.log").write_text("==1== Invalid read of size 1\n")
+    assert valgrind.check_reports(tmp_path).failed == 0
+
+
+def test_each_process_with_a_report_counts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "valgrind.1.log").write_text("")
+    (tmp_path / "valgrind.2.log").write_text("==2== Invalid read of size 1\n" * 1000)
+    (tmp_path / "valgrind.3.log").write_text("==3== Invalid write of size 8\n")
+    found = valgrind.check_reports(tmp_path)
+    assert (found.failed, found.failed_names) == (2, ())
+    printed = capsys.readouterr().out
+    assert "Invalid write of size 8" in printed
+    assert len(printed.splitlines()) == 2 + valgrind.LINES_SHOWN + 1
