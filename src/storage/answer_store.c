@@ -92,13 +92,14 @@ close_file(void *arg)
 void
 shuttle_store_put(ShuttleStore *store, const ShuttleRow *row)
 {
-	StoredRow	header = {
-		.size = sizeof(StoredRow),
-		.ncolumns = row->ncolumns,
-		.in_binary = row->in_binary,
-	};
+	StoredRow	header;
 	char	   *to;
 
+	/* Padding goes to the file as well. */
+	memset(&header, 0, sizeof(header));
+	header.size = sizeof(StoredRow);
+	header.ncolumns = row->ncolumns;
+	header.in_binary = row->in_binary;
 	for (int i = 0; i < row->ncolumns; i++)
 		header.size += sizeof(int32) +
 			(row->values[i] != NULL ? row->lengths[i] + 1 : 0);
@@ -107,6 +108,7 @@ shuttle_store_put(ShuttleStore *store, const ShuttleRow *row)
 
 	to = store->rows + store->used;
 	store->used += header.size;
+	memset(to + header.size - MAXIMUM_ALIGNOF, 0, MAXIMUM_ALIGNOF);
 	memcpy(to, &header, sizeof(header));
 	to += sizeof(header);
 	for (int i = 0; i < row->ncolumns; i++)
