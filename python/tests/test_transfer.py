@@ -93,7 +93,7 @@ def test_each_way_fetches_all_rows(running: Cluster) -> None:
             rows = runner.session.connection.execute(
                 sql.SQL(transfer.READ).format(sql.Identifier(schema, transfer.TABLE))
             ).fetchall()
-            assert rows == [(3000,)]
+            assert rows == [(3000,) * 8]
         found = runner.run_rounds(2, 2000, lambda _step: None)
     assert [way.way for way in found] == [str(way) for way in Way]
     for way in found:
