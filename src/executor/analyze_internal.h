@@ -59,8 +59,8 @@ typedef struct ShuttleNodeTable
 extern char *shuttle_node_tables_sql(List *schemas, List *names);
 
 /* Takes a row of its answer into tables, an array in the order of the names;
- * in the current context. */
-extern void shuttle_node_tables_take(ShuttleNodeTable *tables,
+ * in the current context.  Errors: 08P01 where it is none. */
+extern void shuttle_node_tables_take(ShuttleNodeTable *tables, int ntables,
 									 const ShuttleRow *row);
 
 /* A name by which two servers tell whether they sort texts alike. */

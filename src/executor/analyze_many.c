@@ -314,7 +314,7 @@ read_answer(TableGroup *group, AskedNode *asked)
 	ShuttleRow	row;
 
 	while ((status = shuttle_request_fetch(asked->request, true, &row)) == SHUTTLE_ROW)
-		shuttle_node_tables_take(tables, &row);
+		shuttle_node_tables_take(tables, list_length(asked->names), &row);
 	shuttle_request_close(asked->request);
 	if (status == SHUTTLE_END)
 		keep_known(group, asked, tables);

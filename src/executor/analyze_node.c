@@ -138,16 +138,24 @@ append_names(StringInfo sql, List *names)
 }
 
 void
-shuttle_node_tables_take(ShuttleNodeTable *tables, const ShuttleRow *row)
+shuttle_node_tables_take(ShuttleNodeTable *tables, int ntables,
+						 const ShuttleRow *row)
 {
-	ShuttleNodeTable *table = &tables[shuttle_row_int64(row, TABLE_ORDINAL) - 1];
+	int64		ordinal = shuttle_row_int64(row, TABLE_ORDINAL);
+	ShuttleNodeTable *table;
 	ShuttleNodeColumn *column;
 
-	table->kind = row->values[TABLE_KIND][0];
-	table->pages = strtod(row->values[TABLE_PAGES], NULL);
+	if (ordinal < 1 || ordinal > ntables ||
+		row->ncolumns != NTABLE_FACTS + NCOLUMN_FACTS)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROTOCOL_VIOLATION),
+				 errmsg("storage node answered for a table that was not asked for")));
+	table = &tables[ordinal - 1];
+	table->kind = shuttle_row_text(row, TABLE_KIND)[0];
+	table->pages = strtod(shuttle_row_text(row, TABLE_PAGES), NULL);
 	table->rows = row->values[TABLE_ROWS] == NULL ? -1 :
 		strtod(row->values[TABLE_ROWS], NULL);
-	table->has_foreign = row->values[TABLE_HAS_FOREIGN][0] == 't';
+	table->has_foreign = shuttle_row_text(row, TABLE_HAS_FOREIGN)[0] == 't';
 	if (row->values[NTABLE_FACTS + FACT_NAME] == NULL)
 		return;
 

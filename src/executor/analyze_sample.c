@@ -138,8 +138,8 @@ count_rows(Relation rel, const char *clause)
 	appendStringInfoString(&sql, "SELECT pg_catalog.count(*) FROM ");
 	shuttle_append_remote_table(&sql, rel);
 	appendStringInfoString(&sql, clause);
-	shuttle_query(shuttle_analyze_node(rel), sql.data, SHUTTLE_READS, keep_count,
-				  &count);
+	shuttle_query(shuttle_analyze_node(rel), sql.data, SHUTTLE_READS, 1,
+				  keep_count, &count);
 	pfree(sql.data);
 	return count;
 }

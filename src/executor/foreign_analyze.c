@@ -92,7 +92,7 @@ know_table(Relation rel)
 	shuttle_remote_table_name(rel, &schema, &name);
 	shuttle_query(shuttle_analyze_node(rel),
 				  shuttle_node_tables_sql(list_make1(schema), list_make1(name)),
-				  SHUTTLE_READS, take_answer, known);
+				  SHUTTLE_READS, 0, take_answer, known);
 	MemoryContextSwitchTo(old_cxt);
 	return known;
 }
@@ -103,7 +103,7 @@ take_answer(void *arg, const ShuttleRow *row)
 	ShuttleKnownTable *known = arg;
 	MemoryContext old_cxt = MemoryContextSwitchTo(known->cxt);
 
-	shuttle_node_tables_take(&known->table, row);
+	shuttle_node_tables_take(&known->table, 1, row);
 	MemoryContextSwitchTo(old_cxt);
 }
 

@@ -52,7 +52,7 @@ static void check_schema(Import *import, ShuttleNode *node);
 static char *describe_sql(Import *import);
 static void count_row(void *arg, const ShuttleRow *row);
 static void import_column(void *arg, const ShuttleRow *row);
-static void append_column(Import *import, char **values);
+static void append_column(Import *import, const ShuttleRow *row);
 static void finish_table(Import *import);
 
 void
@@ -76,7 +76,7 @@ import_foreign_schema(ImportForeignSchemaStmt *stmt, Oid serverid)
 	node = shuttle_node_get(serverid, GetUserId());
 	check_schema(&import, node);
 	shuttle_query(node, describe_sql(&import), SHUTTLE_READS,
-				  import_column, &import);
+				  COLLATION_SCHEMA + 1, import_column, &import);
 	finish_table(&import);
 	return import.commands;
 }
@@ -117,7 +117,7 @@ check_schema(Import *import, ShuttleNode *node)
 
 	sql = psprintf("SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = %s",
 				   quote_literal_cstr(import->stmt->remote_schema));
-	shuttle_query(node, sql, SHUTTLE_READS, count_row, &nrows);
+	shuttle_query(node, sql, SHUTTLE_READS, 1, count_row, &nrows);
 	if (nrows == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_SCHEMA_NOT_FOUND),
@@ -194,27 +194,28 @@ import_column(void *arg, const ShuttleRow *row)
 {
 	Import	   *import = arg;
 	MemoryContext old_cxt = MemoryContextSwitchTo(import->cxt);
+	const char *table = shuttle_row_text(row, TABLE_NAME);
 
-	if (import->table == NULL ||
-		strcmp(import->table, row->values[TABLE_NAME]) != 0)
+	if (import->table == NULL || strcmp(import->table, table) != 0)
 	{
 		finish_table(import);
-		import->table = pstrdup(row->values[TABLE_NAME]);
+		import->table = pstrdup(table);
 		import->ncolumns = 0;
 		resetStringInfo(&import->command);
 		appendStringInfo(&import->command, "CREATE FOREIGN TABLE %s (\n",
 						 quote_identifier(import->table));
 	}
 	if (row->values[COLUMN_NAME] != NULL)
-		append_column(import, row->values);
+		append_column(import, row);
 	MemoryContextSwitchTo(old_cxt);
 }
 
 static void
-append_column(Import *import, char **values)
+append_column(Import *import, const ShuttleRow *row)
 {
 	StringInfo	command = &import->command;
-	char		generated = values[COLUMN_GENERATED][0];
+	char	  **values = row->values;
+	char		generated = shuttle_row_text(row, COLUMN_GENERATED)[0];
 
 	if (import->ncolumns++ > 0)
 		appendStringInfoString(command, ",\n");
@@ -222,7 +223,7 @@ append_column(Import *import, char **values)
 	/* The option keeps the link when the local column is renamed. */
 	appendStringInfo(command, "  %s %s OPTIONS (column_name %s)",
 					 quote_identifier(values[COLUMN_NAME]),
-					 values[COLUMN_TYPE],
+					 shuttle_row_text(row, COLUMN_TYPE),
 					 quote_literal_cstr(values[COLUMN_NAME]));
 	if (import->collate && values[COLLATION_NAME] != NULL &&
 		values[COLLATION_SCHEMA] != NULL)
@@ -235,7 +236,7 @@ append_column(Import *import, char **values)
 		generated == ATTRIBUTE_GENERATED_STORED)
 		appendStringInfo(command, " GENERATED ALWAYS AS (%s) STORED",
 						 values[COLUMN_DEFAULT]);
-	if (import->not_null && values[COLUMN_NOT_NULL][0] == 't')
+	if (import->not_null && shuttle_row_text(row, COLUMN_NOT_NULL)[0] == 't')
 		appendStringInfoString(command, " NOT NULL");
 }
 

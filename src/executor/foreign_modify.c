@@ -536,7 +536,10 @@ store_returned_row(ShuttleWrite *write, ShuttleRequest *request,
 	ShuttleRow	row;
 
 	if (shuttle_request_fetch(request, true, &row) != SHUTTLE_ROW)
-		elog(ERROR, "storage node returned no row");
+		ereport(ERROR,
+				(errcode(ERRCODE_PROTOCOL_VIOLATION),
+				 errmsg("storage node \"%s\" returned no row",
+						shuttle_node_name(write->storage_node))));
 
 	/* The slot may be of a kind that stores no heap tuple. */
 	ExecForceStoreHeapTuple(shuttle_decoder_tuple(write->decoder, &row), slot, true);

@@ -54,6 +54,6 @@ exec_foreign_truncate(List *rels, DropBehavior behavior, bool restart_seqs)
 
 	node = shuttle_node_get(serverid, GetUserId());
 	shuttle_write_flush_others(node, NULL);
-	shuttle_query(node, sql.data, SHUTTLE_WRITES, NULL, NULL);
+	shuttle_query(node, sql.data, SHUTTLE_WRITES, 0, NULL, NULL);
 	pfree(sql.data);
 }

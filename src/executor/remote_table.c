@@ -143,6 +143,7 @@ shuttle_remote_table_ask(Relation rel, ShuttleNode *node, uint64 snapshot,
 		.size = SHUTTLE_SIZE_CERTAIN,
 		.estimated_rows = RelationGetNumberOfAttributes(rel),
 		.snapshot = snapshot,
+		.ncolumns = REMOTE_PLAIN + 1,
 		.counters = &shuttle_own_counters,
 	};
 	StringInfoData name;
@@ -222,22 +223,22 @@ local_type_name(Oid type)
 static void
 keep_column(ShuttleRemoteTable *table, Relation rel, const ShuttleRow *row)
 {
-	AttrNumber	attribute = attribute_of(rel, row->values[REMOTE_NAME]);
+	AttrNumber	attribute = attribute_of(rel, shuttle_row_text(row, REMOTE_NAME));
 
-	table->plain = strcmp(row->values[REMOTE_PLAIN], "t") == 0;
+	table->plain = strcmp(shuttle_row_text(row, REMOTE_PLAIN), "t") == 0;
 	if (attribute == 0)
 		return;
 	table->types[attribute - 1] =
-		psprintf("%s.%s", quote_identifier(row->values[REMOTE_TYPE_SCHEMA]),
-				 quote_identifier(row->values[REMOTE_TYPE]));
+		psprintf("%s.%s", quote_identifier(shuttle_row_text(row, REMOTE_TYPE_SCHEMA)),
+				 quote_identifier(shuttle_row_text(row, REMOTE_TYPE)));
 	table->as_declared[attribute - 1] =
 		strcmp(table->types[attribute - 1],
 			   local_type_name(TupleDescAttr(RelationGetDescr(rel),
 											 attribute - 1)->atttypid)) == 0;
 	table->as_text[attribute - 1] =
-		strcmp(row->values[REMOTE_HAS_ARRAY], "t") != 0;
+		strcmp(shuttle_row_text(row, REMOTE_HAS_ARRAY), "t") != 0;
 	if (!table->as_text[attribute - 1])
-		table->delimiters[attribute - 1] = row->values[REMOTE_DELIMITER][0];
+		table->delimiters[attribute - 1] = shuttle_row_text(row, REMOTE_DELIMITER)[0];
 }
 
 ShuttleRemoteTable *

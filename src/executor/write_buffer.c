@@ -488,12 +488,17 @@ keep_returned(ShuttleWrite *write, SentPiece *piece, uint64 nwritten)
 	{
 		while (shuttle_request_fetch(piece->request, true, &row) == SHUTTLE_ROW)
 		{
-			int			at = place++;
+			int64		number = ++place;
+			int			at;
 
 			if (buffer->by_ctid)
-				at = pg_strtoint32(row.values[0]) - 1;
-			if (at < 0 || at >= piece->nrows)
-				elog(ERROR, "storage node returned a row that was not asked for");
+				number = shuttle_row_int64(&row, 0);
+			if (number < 1 || number > piece->nrows)
+				ereport(ERROR,
+						(errcode(ERRCODE_PROTOCOL_VIOLATION),
+						 errmsg("storage node \"%s\" returned a row that was not asked for",
+								shuttle_node_name(write->storage_node))));
+			at = (int) number - 1;
 			piece->written[at] = true;
 			if (buffer->decoder != NULL)
 				piece->returned[at] = shuttle_decoder_tuple(buffer->decoder, &row);

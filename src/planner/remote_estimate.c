@@ -32,7 +32,7 @@ read_explain_line(void *arg, const ShuttleRow *row)
 	ShuttleEstimate *estimate = arg;
 	const char *numbers;
 
-	if (estimate->found || row->ncolumns < 1 || row->values[0] == NULL)
+	if (estimate->found || row->values[0] == NULL)
 		return;
 	numbers = strstr(row->values[0], "(cost=");
 	if (numbers == NULL)
@@ -98,7 +98,7 @@ ask_node(PlannerInfo *root, ForeignPath *path, ShuttleEstimate *estimate)
 	if (sql == NULL)
 		return;
 	shuttle_query(shuttle_node_get(rel->serverid, userid),
-				  psprintf("EXPLAIN %s", sql), SHUTTLE_READS,
+				  psprintf("EXPLAIN %s", sql), SHUTTLE_READS, 1,
 				  read_explain_line, estimate);
 	if (estimate->found)
 		add_local_costs(root, rel, scan, estimate);

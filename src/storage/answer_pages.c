@@ -51,6 +51,7 @@ struct ShuttlePage
 	int64		bytes;			/* memory */
 	bool		in_binary;
 	bool		is_last;		/* part of its page */
+	bool		is_first;		/* its columns were not looked at yet */
 };
 
 static int64 session_bytes = 0; /* of all pages */
@@ -60,7 +61,8 @@ static int64 room_bytes(const ShuttleRequest *request);
 static bool may_flow(const ShuttleRequest *request);
 static void free_read(ShuttleRequest *request, const ShuttlePage *last);
 static void free_page(ShuttleRequest *request, ShuttlePage *page);
-static void set_current(ShuttleRequest *request, const ShuttlePage *page, int row);
+static void set_current(ShuttleRequest *request, ShuttlePage *page, int row);
+static void check_columns(ShuttleRequest *request, ShuttlePage *page);
 
 /* ---- from libpq; runs in the pump */
 
@@ -142,6 +144,7 @@ shuttle_pages_take(ShuttleNode *node, ShuttleCommand *command, PGresult *result)
 	page->bytes = PQresultMemorySize(result);
 	page->in_binary = command->in_binary;
 	page->is_last = false;
+	page->is_first = command->nrows == 0;
 	dlist_push_tail(&request->pages, &page->link);
 	command->nrows += PQntuples(result);
 	request->bytes_here += page->bytes;
@@ -369,11 +372,13 @@ shuttle_pages_store(ShuttleRequest *request)
 
 /* Makes a row of a page the current one. */
 static void
-set_current(ShuttleRequest *request, const ShuttlePage *page, int row)
+set_current(ShuttleRequest *request, ShuttlePage *page, int row)
 {
 	const PGresult *result = page->result;
 	ShuttleRow *current = &request->current;
 
+	if (unlikely(page->is_first))
+		check_columns(request, page);
 	if (current->values == NULL)
 	{
 		int			ncolumns = PQnfields(result);
@@ -392,6 +397,41 @@ set_current(ShuttleRequest *request, const ShuttlePage *page, int row)
 		current->values[i] = length == 0 && PQgetisnull(result, row, i) ?
 			NULL : PQgetvalue(result, row, i);
 	}
+}
+
+/*
+ * A page has to be described as the ones before it, in the format that it was
+ * asked for, and in binary by the types that its values are read as: nobody
+ * looks at that for each row.
+ */
+static void
+check_columns(ShuttleRequest *request, ShuttlePage *page)
+{
+	const PGresult *result = page->result;
+	int			ncolumns = PQnfields(result);
+	int			expected = request->current.values != NULL ?
+		request->current.ncolumns : request->ncolumns;
+	bool		agrees = true;
+
+	if (expected > 0 && ncolumns != expected)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROTOCOL_VIOLATION),
+				 errmsg("answer has %d columns where %d were expected",
+						ncolumns, expected),
+				 errcontext("storage node \"%s\", request: %s",
+							request->node->name, request->sql)));
+	for (int i = 0; i < ncolumns; i++)
+		agrees &= (PQfformat(result, i) != 0) == page->in_binary;
+	if (agrees && page->in_binary)
+		agrees = shuttle_decoder_agrees(request->decoder, result,
+										PQserverVersion(request->node->conn));
+	if (!agrees)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROTOCOL_VIOLATION),
+				 errmsg("answer has other types or formats than were expected"),
+				 errcontext("storage node \"%s\", request: %s",
+							request->node->name, request->sql)));
+	page->is_first = false;
 }
 
 /* ---- counting; runs in the pump */
@@ -419,6 +459,7 @@ shuttle_pages_count(ShuttleCommand *command, const PGresult *result)
 	if (tag[0] != '\0')
 	{
 		command->tag_bytes = strlen(tag);
+		command->tells_rows = shuttle_tag_tells_rows(tag);
 		command->naffected = strtoull(PQcmdTuples(unconstify(PGresult *, result)),
 									  NULL, 10);
 	}

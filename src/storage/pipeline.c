@@ -19,7 +19,11 @@
 #include "explain/shuttle_explain.h"
 #include "storage/storage_internal.h"
 
-static bool ends_connection(const ShuttleNode *node, const PGresult *result);
+
+static bool ends_connection(const PGresult *result);
+static bool fits_command(const ShuttleCommand *command, const PGresult *result);
+static const char *reason_of_end(const ShuttleNode *node,
+								 const PGresult *result, bool *said);
 static void remember_error(ShuttleNode *node, ShuttleCommand *command,
 						   bool out_of_date);
 static bool command_ended_transaction(const ShuttleCommand *command);
@@ -165,8 +169,7 @@ shuttle_pipeline_clear(ShuttleNode *node)
 	{
 		ShuttleRequest *request = dlist_container(ShuttleRequest, link, iter.cur);
 
-		if (request->state == REQUEST_OPEN)
-			shuttle_request_fail(request, NULL, false);
+		shuttle_request_fail(request, NULL, false);
 	}
 	node->unsent = NULL;
 	node->nunsent_syncs = 0;
@@ -339,21 +342,24 @@ shuttle_pipeline_read(ShuttleNode *node)
 		if (result != NULL && PQresultStatus(result) != PGRES_PIPELINE_SYNC)
 		{
 			note_round_trip(node);
-			if (ends_connection(node, result))
+			if (ends_connection(result))
 			{
-				/* What the node said last is the reason. */
-				const char *reason =
-					PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+				bool		said;
+				const char *reason = reason_of_end(node, result, &said);
 
-				shuttle_connection_broke(node, reason != NULL ? reason :
-										 PQerrorMessage(node->conn),
-										 reason != NULL);
+				shuttle_connection_broke(node, reason, said);
 				PQclear(result);
 				return;
 			}
 			if (command->kind == COMMAND_BEGIN &&
 				command->generation == node->generation)
 				node->can_repeat = false;
+			if (!fits_command(command, result))
+			{
+				PQclear(result);
+				shuttle_connection_broke(node, SHUTTLE_NO_ANSWER, false);
+				return;
+			}
 			if (shuttle_pages_is_part(result))
 			{
 				if (!take_part(node, command, result))
@@ -382,7 +388,6 @@ shuttle_pipeline_read(ShuttleNode *node)
 		else if (result != NULL && PQresultStatus(result) != PGRES_PIPELINE_SYNC)
 		{
 			/* NULL has to follow before anything else is done. */
-			PQclear(command->result);
 			command->result = result;
 			continue;
 		}
@@ -412,20 +417,67 @@ take_part(ShuttleNode *node, ShuttleCommand *command, PGresult *result)
 }
 
 /*
- * True for the node's last words, and for what libpq makes up when nothing
- * more can come.  Answers that arrived in front of those still count.
+ * True for the node's last words, for what libpq makes up when nothing more can
+ * come or what came makes no sense, and for answers that no request has: then
+ * nobody knows what the next ones belong to.  Answers that arrived in front of
+ * those still count.
  */
 static bool
-ends_connection(const ShuttleNode *node, const PGresult *result)
+ends_connection(const PGresult *result)
 {
 	const char *severity;
 
-	if (PQresultStatus(result) != PGRES_FATAL_ERROR)
+	switch (PQresultStatus(result))
+	{
+		case PGRES_FATAL_ERROR:
+			severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+			return severity == NULL || strcmp(severity, "ERROR") != 0;
+
+		case PGRES_COPY_IN:
+		case PGRES_COPY_OUT:
+		case PGRES_COPY_BOTH:
+			return true;
+
+		default:
+			return false;
+	}
+}
+
+bool
+shuttle_tag_tells_rows(const char *tag)
+{
+	return strncmp(tag, "FETCH ", 6) == 0 || strncmp(tag, "SELECT ", 7) == 0;
+}
+
+/* What is told of the end: the node's last words, libpq's reason, or ours. */
+static const char *
+reason_of_end(const ShuttleNode *node, const PGresult *result, bool *said)
+{
+	const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+
+	*said = message != NULL;
+	if (message != NULL)
+		return message;
+	if (PQresultStatus(result) == PGRES_FATAL_ERROR)
+		return PQerrorMessage(node->conn);
+	return SHUTTLE_NO_ANSWER;
+}
+
+/* One result for each command behind its parts, and one with rows for each that
+ * asks for some. */
+static bool
+fits_command(const ShuttleCommand *command, const PGresult *result)
+{
+	ShuttleRequest *request = command->request;
+
+	if (command->result != NULL)
 		return false;
-	severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
-	if (severity == NULL)
-		return PQstatus(node->conn) != CONNECTION_OK;
-	return strcmp(severity, "ERROR") != 0;
+	if (PQresultStatus(result) != PGRES_COMMAND_OK &&
+		PQresultStatus(result) != PGRES_EMPTY_QUERY)
+		return true;
+	if (command->kind == COMMAND_STATEMENT)
+		return request == NULL || request->effect == SHUTTLE_WRITES;
+	return command->kind != COMMAND_FETCH;
 }
 
 /* The first answer to something that went out alone. */

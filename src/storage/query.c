@@ -13,12 +13,13 @@
 
 void
 shuttle_query(ShuttleNode *node, const char *sql, ShuttleEffect effect,
-			  ShuttleRowCallback callback, void *arg)
+			  int ncolumns, ShuttleRowCallback callback, void *arg)
 {
 	ShuttleStatement statement = {
 		.sql = sql,
 		.effect = effect,
 		.size = SHUTTLE_SIZE_CERTAIN,
+		.ncolumns = ncolumns,
 	};
 	ShuttleRequest *request;
 	ShuttleRow	row;

@@ -60,6 +60,13 @@ take_last(ShuttleRequest *request, ShuttleCommand *command)
 		start_over(request);
 		return false;
 	}
+	if (command->tag_bytes == 0 ||
+		(command->tells_rows &&
+		 command->naffected != command->nrows + PQntuples(result)))
+	{
+		shuttle_connection_broke(node, SHUTTLE_NO_ANSWER, false);
+		return false;
+	}
 	if (command->kind == COMMAND_FETCH)
 		request->naffected += command->nrows + PQntuples(result);
 	else
@@ -83,7 +90,7 @@ shuttle_request_answer(ShuttleRequest *request, ShuttleCommand *command)
 	{
 		case COMMAND_SCANNED:
 			{
-				int64		scanned = PQntuples(result) == 1 ?
+				int64		scanned = PQntuples(result) == 1 && PQnfields(result) == 1 ?
 					strtoll(PQgetvalue(result, 0, 0), NULL, 10) : 0;
 
 				request->nscanned_asked--;
@@ -137,11 +144,12 @@ void
 shuttle_request_fail(ShuttleRequest *request, ShuttleNodeError *error,
 					 bool own_error)
 {
+	/* Counters behind a complete answer do not come any more, either. */
+	request->nscanned_asked = 0;
 	if (request->state != REQUEST_OPEN)
 		return;
 	shuttle_format_forget(request);
 	request->state = REQUEST_FAILED;
-	request->nscanned_asked = 0;
 	request->own_error = own_error;
 	shuttle_node_error_release(&request->error);
 	request->error = shuttle_node_error_hold(error);

@@ -346,15 +346,26 @@ int64
 shuttle_row_int64(const ShuttleRow *row, int column)
 {
 	uint64		bits;
+	char	   *value = shuttle_row_text(row, column);
 
 	if (!row->in_binary)
-		return strtoll(row->values[column], NULL, 10);
+		return pg_strtoint64(value);
 	if (row->lengths[column] != sizeof(bits))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
 				 errmsg("incorrect binary data format")));
-	memcpy(&bits, row->values[column], sizeof(bits));
+	memcpy(&bits, value, sizeof(bits));
 	return (int64) pg_ntoh64(bits);
+}
+
+char *
+shuttle_row_text(const ShuttleRow *row, int column)
+{
+	if (column >= row->ncolumns || row->values[column] == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROTOCOL_VIOLATION),
+				 errmsg("answer has no value in column %d", column + 1)));
+	return row->values[column];
 }
 
 static void

@@ -59,6 +59,7 @@ typedef struct Run
 	bool		flush_pending;
 	bool		ready;			/* its socket is */
 	bool		new_answer;		/* the next row begins one */
+	bool		answered;		/* the user's text was, at least once */
 	StringInfoData rows;		/* as JSON, without the closing bracket */
 } Run;
 
@@ -366,6 +367,8 @@ read_answers(Run *run)
 			take_result(run, result);
 			PQclear(result);
 		}
+		else if (run->step == STEP_SQL && run->result->ok && !run->answered)
+			fail(run, "08P01", "the node has not answered the statement");
 		else if (run->step == STEP_SQL || !run->result->ok)
 			end(run);
 		else
@@ -398,6 +401,13 @@ take_result(Run *run, PGresult *result)
 			{
 				/* an answer of no rows is one, too */
 				add_row(run, result);
+				if (PQcmdStatus(result)[0] == '\0' ||
+					(shuttle_tag_tells_rows(PQcmdStatus(result)) &&
+					 strtoll(PQcmdTuples(result), NULL, 10) != told->nrows))
+				{
+					fail(run, "08P01", "rows of the answer are missing");
+					break;
+				}
 				told->result = psprintf("%s]", run->rows.data);
 			}
 			else
@@ -408,7 +418,7 @@ take_result(Run *run, PGresult *result)
 			}
 			if (PQcmdStatus(result)[0] != '\0')
 				told->status = pstrdup(PQcmdStatus(result));
-			run->new_answer = true;
+			run->new_answer = run->answered = true;
 			break;
 
 		case PGRES_COPY_IN:

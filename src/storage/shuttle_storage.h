@@ -192,6 +192,7 @@ typedef struct ShuttleStatement
 	int			row_bytes;		/* mean size by estimate; 0: not known */
 	const ShuttleDecoder *decoder;	/* reads the rows, and outlives the
 									 * request; NULL: rows have to be texts */
+	int			ncolumns;		/* that rows must have; 0: the decoder looks */
 	ShuttleCounters *counters;	/* owner's, or NULL; outlives the request */
 } ShuttleStatement;
 
@@ -407,8 +408,10 @@ extern void shuttle_decoder_store(ShuttleDecoder *decoder,
 								  const ShuttleRow *row,
 								  TupleTableSlot *slot);
 
-/* A column of type bigint that is not NULL. */
+/* A column of type bigint, and one of any type in a row of texts.
+ * Errors: 08P01 where it is NULL; 22P03, 22P02 and 22003 where it is no number. */
 extern int64 shuttle_row_int64(const ShuttleRow *row, int column);
+extern char *shuttle_row_text(const ShuttleRow *row, int column);
 
 /* Begins, and ends, output under the settings that values travel with
  * (ISO dates, extra_float_digits 3, ...); returns the GUC nest level. */
@@ -417,11 +420,11 @@ extern void shuttle_transmission_end(int nestlevel);
 
 /*
  * A statement of our own about a server, run to its end on the same
- * connection: rows are handed to the callback as texts.  For IMPORT FOREIGN
- * SCHEMA, ANALYZE and remote estimates.
+ * connection: rows of ncolumns are handed to the callback as texts.  For IMPORT
+ * FOREIGN SCHEMA, ANALYZE and remote estimates.
  */
 extern void shuttle_query(ShuttleNode *node, const char *sql,
-						  ShuttleEffect effect, ShuttleRowCallback callback,
-						  void *arg);
+						  ShuttleEffect effect, int ncolumns,
+						  ShuttleRowCallback callback, void *arg);
 
 #endif							/* SHUTTLE_STORAGE_H */

@@ -326,6 +326,7 @@ struct ShuttleCommand
 	int64		nrows;			/* of its answer, so far */
 	int			tag_bytes;		/* of the answer's command tag */
 	uint64		naffected;		/* as that says */
+	bool		tells_rows;		/* and these are the rows of the answer */
 };
 
 /* ---- requests (request.c) */
@@ -378,6 +379,7 @@ struct ShuttleRequest
 	bool		is_narrow;		/* no row can be wide, by the columns' types */
 	ShuttlePageLimits limits;	/* none is 0 */
 	const ShuttleDecoder *decoder;	/* NULL: texts are wanted */
+	int			ncolumns;		/* that it must have; 0: not known */
 	ShuttleCounters *counters;
 	int			level;			/* nest level of its owner */
 	int			nest_level;		/* at which it is to be sent; 0: the current */
@@ -615,6 +617,13 @@ extern void shuttle_pipeline_unlink(ShuttleNode *node, ShuttleCommand *command);
 
 /* Forgets all commands; their requests fail. */
 extern void shuttle_pipeline_clear(ShuttleNode *node);
+
+/* True for command tags that tell how many rows were sent; counts of what was
+ * written may differ from the rows returned. */
+extern bool shuttle_tag_tells_rows(const char *tag);
+
+/* What is told of a connection whose node keeps no protocol. */
+#define SHUTTLE_NO_ANSWER "The node's answer is not what the protocol has."
 
 /* ---- recovery.c */
 
