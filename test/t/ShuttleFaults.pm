@@ -18,7 +18,7 @@
 # Foreign tables: numbers (1000 rows), written (none), wide (1000 rows of 1 kB);
 # slow (takes its time at once), slow_later (with its row 16), slow_by_key (with
 # each from 16 on that is asked for), half (with its row 500, of 1 kB each);
-# slow_to_write, slow_to_commit.
+# slow_to_write, slow_to_commit; large (a row of 1.2 GB).
 package ShuttleFaults;
 
 use strict;
@@ -47,6 +47,7 @@ my $far_schema = q{
 		'BEGIN IF id > 15 THEN PERFORM pg_sleep(60); END IF; RETURN id; END';
 	CREATE VIEW slow_by_key AS SELECT id, node.nap_at(id) AS n FROM numbers;
 	CREATE VIEW half AS SELECT id, t, CASE WHEN id = 500 THEN node.nap(60) ELSE 0 END AS n FROM wide;
+	CREATE VIEW large AS SELECT repeat('x', 600000000) AS a, repeat('y', 600000000) AS b;
 	CREATE FUNCTION take_time() RETURNS trigger LANGUAGE plpgsql AS
 		'BEGIN PERFORM pg_sleep(60); RETURN NEW; END';
 	CREATE TABLE slow_to_write (id int);

@@ -14,6 +14,7 @@ from testrun import valgrind
 from testrun.cluster import (
     clean_environment,
     run_as_server_user,
+    sanitizer_environment,
     temporary_cluster,
 )
 from testrun.installed import (
@@ -165,7 +166,7 @@ def run_tap_script(installed: Installed, base: Path, name: str) -> TapResult:
         directory.mkdir(exist_ok=directory is ports)
         if user is not None:
             shutil.chown(directory, user)
-    env = clean_environment(installed)
+    env = clean_environment(installed) | sanitizer_environment(installed)
     env.update(
         TESTLOGDIR=str(work / "log"),
         TESTDATADIR=str(work),
