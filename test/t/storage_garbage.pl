@@ -111,7 +111,7 @@ sub attempt
 	$codes{$_}++ for @codes;
 	my @odd = grep { !/$right_code/ } @codes;
 	@odd = () if $kind =~ /error/ && @odd == 1;		# a node's own code is kept
-	@odd = () if $name eq 'an import' && "@odd" =~ /^42/;	# a name that is none
+	@odd = () if $name eq 'an import' && "@odd" =~ /^(?:42|3F)/;	# a name that is none
 	push @wrong, "$label: $err" if @odd || $err =~ /^server closed the connection|^FATAL|^PANIC/m;
 	if ($name eq 'all nodes')
 	{
