@@ -265,7 +265,11 @@ send_again(ShuttleRequest *request, bool ahead)
 	if (!request->repeats)
 		request->mode = REQUEST_CURSOR;
 	request->repeats = false;
+
+	/* savepoints in front of it wait for other answers, not for this one */
+	request->being_sent = true;
 	send_request(request, ahead);
+	request->being_sent = false;
 }
 
 /* Its error would take the request's cursor away, so it is the request's. */

@@ -373,6 +373,7 @@ struct ShuttleRequest
 	uint64		snapshot;
 	bool		ahead;
 	bool		repeats;		/* UNSENT: as it was sent before */
+	bool		being_sent;		/* again, or that failed */
 	double		estimated_rows;
 	double		row_goal;
 	int			row_bytes;

@@ -216,6 +216,8 @@ undo_failed(ShuttleNode *node)
 static bool
 is_to_come(const ShuttleRequest *request)
 {
+	if (request->being_sent)
+		return false;
 	if (request->state == REQUEST_UNSENT && request->repeats)
 		return !request->ahead;
 	return request->generation == request->node->generation &&
