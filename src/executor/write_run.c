@@ -197,13 +197,29 @@ remove_at_reset(void *arg)
 	dlist_delete(&run->link);
 }
 
-/* A Look Ahead that asks somebody. */
 static bool
 looks_ahead(PlanState *node, void *context)
 {
-	if (shuttle_is_look_ahead(node) && ((LookAheadState *) node)->linked)
-		return true;
-	return planstate_tree_walker(node, looks_ahead, context);
+	return shuttle_is_look_ahead(node) ||
+		planstate_tree_walker(node, looks_ahead, context);
+}
+
+static bool
+reads_node(PlanState *node, void *context)
+{
+	return IsA(node, ForeignScanState) ||
+		planstate_tree_walker(node, reads_node, context);
+}
+
+/*
+ * True where the source asks nodes again and again, key by key, also where its
+ * Look Ahead cannot batch the keys: a later answer would see what was written.
+ */
+static bool
+must_read_first(PlanState *source)
+{
+	return source != NULL && IsA(source, MaterialState) &&
+		looks_ahead(source, NULL) && reads_node(source, NULL);
 }
 
 /* Called in the query's context. */
@@ -211,8 +227,7 @@ static void
 begin_run(ModifyTableState *node)
 {
 	PlanState  *source = outerPlanState(node);
-	bool		read_first = source != NULL && IsA(source, MaterialState) &&
-		looks_ahead(source, NULL);
+	bool		read_first = must_read_first(source);
 	ShuttleWriteRun *run;
 
 	if (!read_first && !may_buffer(node))

@@ -240,7 +240,7 @@ has_look_ahead(Plan *plan)
 /*
  * A write to a foreign table must not be seen by a later batch of what the
  * statement reads: its source is kept, and read to the end before the first
- * write (read_first.c).
+ * write (write_run.c).
  */
 static void
 read_source_first(ModifyTable *plan, ShuttlePlaceContext *context)

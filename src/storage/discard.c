@@ -59,6 +59,7 @@ shuttle_discard_part(const char *sql)
 		.sql = sql,
 		.effect = SHUTTLE_LOCKS,	/* nothing is left to be committed */
 		.size = SHUTTLE_SIZE_CERTAIN,
+		.tag_only = true,
 	};
 	List	   *requests = NIL;
 	dlist_iter	iter;

@@ -476,7 +476,8 @@ fits_command(const ShuttleCommand *command, const PGresult *result)
 		PQresultStatus(result) != PGRES_EMPTY_QUERY)
 		return true;
 	if (command->kind == COMMAND_STATEMENT)
-		return request == NULL || request->effect == SHUTTLE_WRITES;
+		return request == NULL || request->effect == SHUTTLE_WRITES ||
+			request->tag_only;
 	return command->kind != COMMAND_FETCH;
 }
 

@@ -109,6 +109,7 @@ create_request(ShuttleNode *node, const ShuttleStatement *statement,
 	request->is_narrow = statement->decoder != NULL &&
 		shuttle_decoder_is_narrow(statement->decoder, NARROW_ROW_BYTES);
 	request->ncolumns = statement->ncolumns;
+	request->tag_only = statement->tag_only;
 	request->counters = statement->counters;
 	request->nest_level = statement->nest_level;
 	request->level = statement->nest_level > 0 ? statement->nest_level : owner_level();

@@ -193,6 +193,7 @@ typedef struct ShuttleStatement
 	const ShuttleDecoder *decoder;	/* reads the rows, and outlives the
 									 * request; NULL: rows have to be texts */
 	int			ncolumns;		/* that rows must have; 0: the decoder looks */
+	bool		tag_only;		/* reads, and is answered without rows */
 	ShuttleCounters *counters;	/* owner's, or NULL; outlives the request */
 } ShuttleStatement;
 

@@ -381,6 +381,7 @@ struct ShuttleRequest
 	ShuttlePageLimits limits;	/* none is 0 */
 	const ShuttleDecoder *decoder;	/* NULL: texts are wanted */
 	int			ncolumns;		/* that it must have; 0: not known */
+	bool		tag_only;
 	ShuttleCounters *counters;
 	int			level;			/* nest level of its owner */
 	int			nest_level;		/* at which it is to be sent; 0: the current */

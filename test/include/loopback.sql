@@ -4,6 +4,16 @@ SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS pg_shuttle CASCADE;
 CREATE SCHEMA IF NOT EXISTS test;
 
+-- What other tests left behind would be asked as well.
+DO $$
+DECLARE
+	server name;
+BEGIN
+	FOR server IN SELECT srvname FROM pg_foreign_server LOOP
+		EXECUTE format('DROP SERVER %I CASCADE', server);
+	END LOOP;
+END $$;
+
 -- Makes a server that is this database, and a user mapping for the caller.
 CREATE OR REPLACE PROCEDURE test.loopback(server name, wrapper name DEFAULT 'shuttle', options text DEFAULT '')
 LANGUAGE plpgsql AS $$

@@ -16,6 +16,27 @@ UPDATE engine.b SET v = v + 1 FROM local.keys WHERE keys.k = b.k;
 SELECT sum(v), count(*) FILTER (WHERE v > 0) FROM local.b;
 UPDATE guest.b SET v = v + 1 FROM local.keys WHERE keys.k = b.k;
 SELECT sum(v), count(*) FILTER (WHERE v > 0) FROM local.b;
+-- keys that are asked for one at a time: by choice, or below a volatile function
+CREATE FUNCTION likewise(k int) RETURNS int LANGUAGE plpgsql VOLATILE AS 'BEGIN RETURN k; END';
+CREATE TABLE more AS SELECT * FROM generate_series(1, 3) AS k;
+ANALYZE keys, more;
+CREATE FUNCTION written(transport text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	answer text;
+BEGIN
+	PERFORM set_config('search_path', transport || ', local, public', true);
+	WITH w AS (UPDATE b SET v = b.v + 1 FROM keys JOIN more ON more.k = local.likewise(keys.k) WHERE more.k = b.k RETURNING b.k)
+	SELECT string_agg(k::text, ' ' ORDER BY k) INTO answer FROM w;
+	RETURN answer;
+END $$;
+SELECT local.written('guest');
+SELECT local.written('engine');
+SELECT local.written('local');
+SET shuttle.batch_size = 1;
+SELECT local.written('guest');
+SELECT local.written('engine');
+SET shuttle.batch_size = 2;
+SELECT sum(v), count(*) FILTER (WHERE v > 0) FROM local.b;
 -- rows that an earlier batch has made or taken away
 INSERT INTO engine.b SELECT b.k + 100, 7 FROM generate_series(1, 6) AS o (k) JOIN engine.b ON b.k >= o.k AND b.k <= o.k + 1;
 SELECT count(*) FROM local.b WHERE v = 7;
