@@ -41,6 +41,7 @@ static void check_commit(ShuttleNode *node);
 static void release_savepoint(ShuttleNode *node, int level);
 static void roll_back_all(int level);
 static bool stop_requests(ShuttleNode *node, int level);
+static bool works_on_request(ShuttleNode *node);
 static void send_rollback(ShuttleNode *node, int level, bool cancelled);
 static void cancel_again(ShuttleNode *node, TimestampTz deadline);
 static void tell_commits(void);
@@ -587,7 +588,27 @@ stop_requests(ShuttleNode *node, int level)
 		node->readable = true;
 		shuttle_pipeline_progress(node);
 	}
-	return node->state == NODE_READY && node->nin_flight > 0;
+	return node->state == NODE_READY && works_on_request(node);
+}
+
+/*
+ * True where a cancel would end something.  What is left of an inner level may
+ * be its own ROLLBACK, which must not be hit.
+ */
+static bool
+works_on_request(ShuttleNode *node)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &node->commands)
+	{
+		ShuttleCommand *command = dlist_container(ShuttleCommand, link, iter.cur);
+
+		if (command->sent && command->kind != COMMAND_ROLLBACK &&
+			command->kind != COMMAND_SYNC)
+			return true;
+	}
+	return false;
 }
 
 static void

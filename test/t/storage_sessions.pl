@@ -15,11 +15,11 @@ my @nodes = ('one', 'two', 'three');
 # Each database is a node: it has its own connections, and is told by its name.
 my $far = PostgreSQL::Test::Cluster->new('far');
 $far->init;
-$far->append_conf('postgresql.conf', "max_connections = @{[ 3 * $nclients + 20 ]}\nshared_buffers = '32MB'\nlog_statement = none");
+$far->append_conf('postgresql.conf', "max_connections = @{[ 3 * $nclients + 20 ]}\nmax_prepared_transactions = @{[ 3 * $nclients ]}\nshared_buffers = '32MB'\nlog_statement = none");
 $far->start;
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
-$node->append_conf('postgresql.conf', "max_connections = @{[ $nclients + 20 ]}\nshared_buffers = '32MB'\nlog_statement = none\n"
+$node->append_conf('postgresql.conf', "max_connections = @{[ $nclients + 20 ]}\nshared_buffers = '32MB'\nlog_statement = none\nshuttle.recovery_interval = 0\n"
 	. "shared_preload_libraries = 'pg_shuttle'\njit = off");
 $node->start;
 my ($host, $port) = ($far->host, $far->port);
