@@ -19,7 +19,7 @@ $far->append_conf('postgresql.conf', "max_connections = @{[ 3 * $nclients + 20 ]
 $far->start;
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
-$node->append_conf('postgresql.conf', "max_connections = @{[ $nclients + 20 ]}\nshared_buffers = '32MB'\nlog_statement = none\nshuttle.recovery_interval = 0\n"
+$node->append_conf('postgresql.conf', "max_connections = @{[ $nclients + 20 ]}\nshared_buffers = '32MB'\nlog_statement = none\nshuttle.recovery_interval = 0\nshuttle.deadlock_timeout = '10min'\n"
 	. "shared_preload_libraries = 'pg_shuttle'\njit = off");
 $node->start;
 my ($host, $port) = ($far->host, $far->port);
