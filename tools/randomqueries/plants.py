@@ -24,13 +24,13 @@ PLANTS: dict[str, tuple[Edit, ...]] = {
     "hash_alone": (
         Edit(
             "src/executor/key_set.c",
-            "return hash_bytes((const unsigned char *) image, length);",
-            "return hash_bytes((const unsigned char *) image, length) & 1023;",
+            "shape->hash = hash;",
+            "shape->hash = hash & 1023;",
         ),
         Edit(
             "src/executor/key_set.c",
-            "memcmp(set->images[key], image->data, image->len) == 0)",
-            "hash_image(set->images[key], image->len) == hash_image(image->data, image->len))",
+            "(!shape->nulls[i] &&",
+            "(false &&",
         ),
     ),
     # the rows of a key are stored under the next one
