@@ -11,6 +11,7 @@ my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', q{
 shared_preload_libraries = 'pg_shuttle, auto_explain'
+auto_explain.log_min_duration = 0
 max_parallel_workers_per_gather = 0
 autovacuum = off
 fsync = off
@@ -29,8 +30,6 @@ CREATE USER MAPPING FOR CURRENT_USER SERVER engine;
 CREATE USER MAPPING FOR CURRENT_USER SERVER guest;
 CREATE FOREIGN TABLE engine_b (id int, n int) SERVER engine OPTIONS (table_name 'b');
 CREATE FOREIGN TABLE guest_b (id int, n int) SERVER guest OPTIONS (table_name 'b');
-ALTER SYSTEM SET auto_explain.log_min_duration = 0;
-SELECT pg_reload_conf();
 });
 for my $transport ('engine', 'guest')
 {
