@@ -22,6 +22,7 @@
 #include "utils/memutils.h"
 
 #include "base/shuttle_settings.h"
+#include "storage/requests_internal.h"
 #include "storage/storage_internal.h"
 
 #define NKEYS 1024

@@ -29,6 +29,7 @@
 
 #include "base/shuttle_settings.h"
 #include "explain/shuttle_explain.h"
+#include "storage/requests_internal.h"
 #include "storage/storage_internal.h"
 
 /* Rows that libpq gathers where all rows so far were narrow, and where none

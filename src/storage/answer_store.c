@@ -20,6 +20,7 @@
 #include "utils/wait_event.h"
 
 #include "explain/shuttle_explain.h"
+#include "storage/requests_internal.h"
 #include "storage/storage_internal.h"
 
 #define READ_BLOCK_BYTES (64 * 1024)

@@ -24,6 +24,7 @@
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 
+#include "storage/requests_internal.h"
 #include "storage/storage_internal.h"
 
 #define OLDEST_VERSION 120000

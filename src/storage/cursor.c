@@ -12,6 +12,7 @@
 #include "access/xact.h"
 #include "utils/memutils.h"
 
+#include "storage/requests_internal.h"
 #include "storage/storage_internal.h"
 
 int

@@ -17,6 +17,7 @@
 #include "utils/memutils.h"
 
 #include "explain/shuttle_explain.h"
+#include "storage/requests_internal.h"
 #include "storage/storage_internal.h"
 
 

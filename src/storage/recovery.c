@@ -23,6 +23,7 @@
 
 #include "utils/builtins.h"
 
+#include "storage/requests_internal.h"
 #include "storage/storage_internal.h"
 
 static void recover(ShuttleNode *node);

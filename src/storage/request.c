@@ -27,6 +27,7 @@
 #include "utils/resowner.h"
 
 #include "base/shuttle_settings.h"
+#include "storage/requests_internal.h"
 #include "storage/storage_internal.h"
 
 #define MOST_PARAMETERS 65535

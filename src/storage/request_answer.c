@@ -9,6 +9,7 @@
  */
 #include "postgres.h"
 
+#include "storage/requests_internal.h"
 #include "storage/storage_internal.h"
 
 static void start_over(ShuttleRequest *request);

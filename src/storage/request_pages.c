@@ -26,6 +26,7 @@
 #include "utils/memutils.h"
 
 #include "base/shuttle_settings.h"
+#include "storage/requests_internal.h"
 #include "storage/storage_internal.h"
 
 /* Guess where neither the planner nor an answer has told a row's size. */

@@ -23,6 +23,7 @@
 #include "utils/rel.h"
 
 #include "base/shuttle_compat.h"
+#include "storage/requests_internal.h"
 #include "storage/storage_internal.h"
 #include "storage/values_internal.h"
 

@@ -23,6 +23,7 @@
 #include "storage/proc.h"
 #include "utils/timeout.h"
 
+#include "storage/requests_internal.h"
 #include "storage/storage_internal.h"
 
 /* By which a node's statement_timeout is later than the session's. */

@@ -21,6 +21,7 @@
 #include "miscadmin.h"
 
 #include "base/shuttle_points.h"
+#include "storage/requests_internal.h"
 #include "storage/storage_internal.h"
 
 #define ABORT_WAIT_MS 1000

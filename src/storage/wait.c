@@ -18,6 +18,7 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_settings.h"
+#include "storage/requests_internal.h"
 #include "storage/storage_internal.h"
 
 #define MOST_EVENTS 16
