@@ -8,9 +8,9 @@
 
 #include "fmgr.h"
 #include "nodes/parsenodes.h"
-#include "tcop/utility.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_utility.h"
 #include "cluster/cluster_internal.h"
 #include "cluster/commit_internal.h"
 #include "storage/shuttle_storage.h"
@@ -51,12 +51,8 @@ run_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 			QueryEnvironment *queryEnv, DestReceiver *dest,
 			QueryCompletion *qc)
 {
-	if (previous_utility != NULL)
-		previous_utility(pstmt, queryString, readOnlyTree, context, params,
-						 queryEnv, dest, qc);
-	else
-		standard_ProcessUtility(pstmt, queryString, readOnlyTree, context,
-								params, queryEnv, dest, qc);
+	shuttle_utility_run(previous_utility, pstmt, queryString, readOnlyTree,
+						context, params, queryEnv, dest, qc);
 	if (IsA(pstmt->utilityStmt, DiscardStmt))
 		discard(castNode(DiscardStmt, pstmt->utilityStmt)->target);
 }

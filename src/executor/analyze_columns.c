@@ -13,10 +13,10 @@
 #include "catalog/namespace.h"
 #include "catalog/partition.h"
 #include "nodes/parsenodes.h"
-#include "tcop/utility.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+#include "base/shuttle_utility.h"
 #include "executor/analyze_internal.h"
 
 static ProcessUtility_hook_type previous_utility = NULL;
@@ -28,10 +28,6 @@ static void run_utility(PlannedStmt *pstmt, const char *queryString,
 						bool readOnlyTree, ProcessUtilityContext context,
 						ParamListInfo params, QueryEnvironment *queryEnv,
 						DestReceiver *dest, QueryCompletion *qc);
-static void call_utility(PlannedStmt *pstmt, const char *queryString,
-						 bool readOnlyTree, ProcessUtilityContext context,
-						 ParamListInfo params, QueryEnvironment *queryEnv,
-						 DestReceiver *dest, QueryCompletion *qc);
 static bool is_about(const VacuumRelation *named, Relation rel);
 
 void
@@ -51,8 +47,8 @@ run_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 
 	if (!IsA(pstmt->utilityStmt, VacuumStmt))
 	{
-		call_utility(pstmt, queryString, readOnlyTree, context, params,
-					 queryEnv, dest, qc);
+		shuttle_utility_run(previous_utility, pstmt, queryString, readOnlyTree, context, params,
+							queryEnv, dest, qc);
 		return;
 	}
 
@@ -60,28 +56,14 @@ run_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 	PG_TRY();
 	{
 		running = (const VacuumStmt *) pstmt->utilityStmt;
-		call_utility(pstmt, queryString, readOnlyTree, context, params,
-					 queryEnv, dest, qc);
+		shuttle_utility_run(previous_utility, pstmt, queryString, readOnlyTree, context, params,
+							queryEnv, dest, qc);
 	}
 	PG_FINALLY();
 	{
 		running = outer;
 	}
 	PG_END_TRY();
-}
-
-static void
-call_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
-			 ProcessUtilityContext context, ParamListInfo params,
-			 QueryEnvironment *queryEnv, DestReceiver *dest,
-			 QueryCompletion *qc)
-{
-	if (previous_utility != NULL)
-		previous_utility(pstmt, queryString, readOnlyTree, context, params,
-						 queryEnv, dest, qc);
-	else
-		standard_ProcessUtility(pstmt, queryString, readOnlyTree, context,
-								params, queryEnv, dest, qc);
 }
 
 /* A table that is named twice gets the columns of both. */

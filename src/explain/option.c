@@ -32,9 +32,9 @@
 #include "commands/prepare.h"
 #include "executor/executor.h"
 #include "nodes/makefuncs.h"
-#include "tcop/utility.h"
 
 #include "base/shuttle_settings.h"
+#include "base/shuttle_utility.h"
 #include "explain/explain_internal.h"
 
 typedef struct ExplainFrame
@@ -69,10 +69,6 @@ static void process_utility(PlannedStmt *pstmt, const char *queryString,
 							bool readOnlyTree, ProcessUtilityContext context,
 							ParamListInfo params, QueryEnvironment *queryEnv,
 							DestReceiver *dest, QueryCompletion *qc);
-static void call_utility(PlannedStmt *pstmt, const char *queryString,
-						 bool readOnlyTree, ProcessUtilityContext context,
-						 ParamListInfo params, QueryEnvironment *queryEnv,
-						 DestReceiver *dest, QueryCompletion *qc);
 static PlannedStmt *without_option(PlannedStmt *pstmt, bool *dist);
 static const char *prepared_name(const ExplainStmt *stmt);
 static void explain_one_query(Query *query, int cursorOptions,
@@ -165,8 +161,8 @@ process_utility(PlannedStmt *pstmt, const char *queryString,
 
 	if (!IsA(pstmt->utilityStmt, ExplainStmt))
 	{
-		call_utility(pstmt, queryString, readOnlyTree, context, params,
-					 queryEnv, dest, qc);
+		shuttle_utility_run(previous_utility, pstmt, queryString, readOnlyTree, context, params,
+							queryEnv, dest, qc);
 		return;
 	}
 	frame.prepared = prepared_name((ExplainStmt *) pstmt->utilityStmt);
@@ -176,28 +172,14 @@ process_utility(PlannedStmt *pstmt, const char *queryString,
 	PG_TRY();
 	{
 		innermost = &frame;
-		call_utility(frame.statement, queryString, readOnlyTree, context,
-					 params, queryEnv, dest, qc);
+		shuttle_utility_run(previous_utility, frame.statement, queryString, readOnlyTree, context,
+							params, queryEnv, dest, qc);
 	}
 	PG_FINALLY();
 	{
 		innermost = frame.outer;
 	}
 	PG_END_TRY();
-}
-
-static void
-call_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
-			 ProcessUtilityContext context, ParamListInfo params,
-			 QueryEnvironment *queryEnv, DestReceiver *dest,
-			 QueryCompletion *qc)
-{
-	if (previous_utility != NULL)
-		previous_utility(pstmt, queryString, readOnlyTree, context, params,
-						 queryEnv, dest, qc);
-	else
-		standard_ProcessUtility(pstmt, queryString, readOnlyTree, context,
-								params, queryEnv, dest, qc);
 }
 
 /*

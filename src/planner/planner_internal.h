@@ -71,6 +71,11 @@ extern void shuttle_reprice_scan(const ShuttleServerCost *server, Path *path,
 /* Has the scans of joins repriced (scan_price.c). */
 extern void shuttle_scan_price_init(void);
 
+/* GetForeignJoinPaths of our wrapper (remote_paths.c). */
+extern void shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel,
+									  RelOptInfo *outer, RelOptInfo *inner,
+									  JoinType type, JoinPathExtraData *extra);
+
 /* Has semi joins with this foreign table shipped only where a node can run
  * them (semi_joins.c). */
 extern void shuttle_keep_back_semi_joins(RelOptInfo *rel);

@@ -415,9 +415,9 @@ make_stand_ins(const List *paths)
 	return stand_ins;
 }
 
-static void
-get_join_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
-			   RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
+void
+shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
+						  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
 {
 	List	   *others = rel->pathlist;
 	List	   *paths;
@@ -520,7 +520,7 @@ shuttle_planner_fill_routine(FdwRoutine *routine)
 	routine->GetForeignRelSize = get_rel_size;
 	routine->GetForeignPaths = get_paths;
 	routine->GetForeignPlan = shuttle_plan_foreign_scan;
-	routine->GetForeignJoinPaths = get_join_paths;
+	routine->GetForeignJoinPaths = shuttle_remote_join_paths;
 	routine->GetForeignUpperPaths = get_upper_paths;
 	shuttle_foreign_writes_fill(routine);
 }

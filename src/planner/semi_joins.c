@@ -10,7 +10,6 @@
  */
 #include "postgres.h"
 
-#include "foreign/fdwapi.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 
@@ -34,7 +33,8 @@ add_foreign_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 				  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
 {
 	GetForeignJoinPaths_function add_paths =
-		GetFdwRoutineByServerId(joinrel->serverid)->GetForeignJoinPaths;
+		shuttle_foreign_is_ours(joinrel->fdwroutine) ? shuttle_remote_join_paths :
+		shuttle_peer_get_routine()->GetForeignJoinPaths;
 	List	   *others = joinrel->pathlist;
 	List	   *added;
 	ListCell   *lc;
