@@ -350,34 +350,36 @@ BEGIN
 	END LOOP;
 END $$;
 
--- The numbers of the Look Aheads of a query, from the top of the plan, under
--- the session's settings; requests and rows returned are those of all scans.
-CREATE FUNCTION test.numbers(query text, OUT transport text, OUT batches int, OUT keys int,
-	OUT distinct_keys int, OUT largest_batch int, OUT served int, OUT alone int, OUT requests int,
-	OUT rows_returned int)
+-- The plan of a query as it ran, and each Look Ahead in it from the top, under
+-- the session's settings.
+CREATE FUNCTION test.looks(query text, OUT transport text, OUT plan jsonb, OUT look jsonb)
 RETURNS SETOF record
 LANGUAGE plpgsql
 SET search_path FROM CURRENT
 AS $$
 DECLARE
 	printed json;
-	look jsonb;
 BEGIN
 	FOREACH transport IN ARRAY test.transports() LOOP
 		PERFORM set_config('search_path', transport || ', local, public', true);
 		EXECUTE 'EXPLAIN (ANALYZE, DIST, TIMING OFF, FORMAT JSON) ' || query INTO printed;
-		requests := printed -> 0 ->> 'Storage Read Requests';
-		rows_returned := printed -> 0 ->> 'Storage Rows Returned';
-		FOR look IN SELECT test.look_aheads((printed -> 0)::jsonb) LOOP
-			batches := look ->> 'Batches';
-			keys := look ->> 'Keys';
-			distinct_keys := look ->> 'Distinct Keys';
-			largest_batch := look ->> 'Largest Batch';
-			served := look ->> 'Served';
-			alone := look ->> 'Alone';
+		plan := printed -> 0;
+		FOR look IN SELECT test.look_aheads(plan) LOOP
 			RETURN NEXT;
 		END LOOP;
 	END LOOP;
 END $$;
+
+-- Their numbers; requests and rows returned are those of all scans.
+CREATE FUNCTION test.numbers(query text, OUT transport text, OUT batches int, OUT keys int,
+	OUT distinct_keys int, OUT largest_batch int, OUT served int, OUT alone int, OUT requests int,
+	OUT rows_returned int)
+RETURNS SETOF record
+LANGUAGE sql AS $$
+	SELECT transport, (look ->> 'Batches')::int, (look ->> 'Keys')::int, (look ->> 'Distinct Keys')::int,
+		(look ->> 'Largest Batch')::int, (look ->> 'Served')::int, (look ->> 'Alone')::int,
+		(plan ->> 'Storage Read Requests')::int, (plan ->> 'Storage Rows Returned')::int
+	FROM test.looks(query)
+$$;
 RESET client_min_messages;
 \set ECHO all

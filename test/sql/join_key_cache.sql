@@ -8,25 +8,11 @@ SET shuttle.debug_force_batched_join = on;
 -- Look Ahead's numbers over both transports.
 CREATE FUNCTION test.hits(query text, OUT transport text, OUT batches int, OUT keys int,
 	OUT distinct_keys int, OUT hits int, OUT alone int, OUT rows_returned int)
-RETURNS SETOF record LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
-DECLARE
-	printed json;
-	look jsonb;
-BEGIN
-	FOREACH transport IN ARRAY test.transports() LOOP
-		PERFORM set_config('search_path', transport || ', local, public', true);
-		EXECUTE 'EXPLAIN (ANALYZE, DIST, TIMING OFF, FORMAT JSON) ' || query INTO printed;
-		rows_returned := printed -> 0 ->> 'Storage Rows Returned';
-		FOR look IN SELECT test.look_aheads((printed -> 0)::jsonb) LOOP
-			batches := look ->> 'Batches';
-			keys := look ->> 'Keys';
-			distinct_keys := look ->> 'Distinct Keys';
-			hits := look ->> 'Hits';
-			alone := look ->> 'Alone';
-			RETURN NEXT;
-		END LOOP;
-	END LOOP;
-END $$;
+RETURNS SETOF record LANGUAGE sql AS $$
+	SELECT transport, (look ->> 'Batches')::int, (look ->> 'Keys')::int, (look ->> 'Distinct Keys')::int,
+		(look ->> 'Hits')::int, (look ->> 'Alone')::int, (plan ->> 'Storage Rows Returned')::int
+	FROM test.looks(query)
+$$;
 -- one batch: nothing to remember
 SELECT * FROM test.hits('SELECT a.id, b.id FROM a JOIN b ON b.k = a.k');
 SET shuttle.batch_size = 20;

@@ -18,10 +18,10 @@ package ShuttleGarbage;
 use strict;
 use warnings;
 
+use parent 'ShuttleRelay';
+
 use IO::Select;
-use IO::Socket::INET;
-use IO::Socket::UNIX;
-use Socket qw(AF_UNIX SOCK_STREAM PF_UNSPEC IPPROTO_TCP TCP_NODELAY);
+use Socket qw(IPPROTO_TCP TCP_NODELAY);
 use Time::HiRes qw(time);
 
 my $silence_s = 0.03;
@@ -135,56 +135,9 @@ my %kinds = (
 sub kinds { return sort keys %kinds; }
 sub keeps_values { my $kind = shift; return $kinds{$kind}[1]; }
 
-sub new
-{
-	my ($class, $node) = @_;
-	my $listener = IO::Socket::INET->new(
-		LocalAddr => '127.0.0.1', Listen => 32, ReuseAddr => 1) or die "listen: $!";
-	socketpair(my $ours, my $theirs, AF_UNIX, SOCK_STREAM, PF_UNSPEC) or die "socketpair: $!";
-	my $pid = fork() // die "fork: $!";
-	if ($pid == 0)
-	{
-		close $ours;
-		$SIG{TERM} = 'DEFAULT';
-		$SIG{PIPE} = 'IGNORE';
-		eval { serve($listener, $theirs, $node->host, $node->port); };
-		warn $@ if $@;
-		require POSIX;
-		POSIX::_exit(0);
-	}
-	close $theirs;
-	$ours->autoflush(1);
-	my $self = bless { pid => $pid, control => $ours, port => $listener->sockport }, $class;
-	close $listener;
-	return $self;
-}
-
-sub port { return $_[0]->{port}; }
-
-sub ask
-{
-	my ($self, $command) = @_;
-	my $control = $self->{control};
-	print $control "$command\n";
-	my $answer = <$control> // die 'proxy is gone';
-	chomp $answer;
-	return $answer;
-}
-
 sub spoil { my ($self, $kind, $number, $seed) = @_; return $self->ask("spoil $kind $number $seed"); }
 sub spoiled { return $_[0]->ask('spoiled'); }
 sub messages { my ($self, $kind) = @_; return $self->ask("messages $kind"); }
-
-sub DESTROY
-{
-	my $self = shift;
-	return unless defined $self->{pid};
-	local $?;
-	close $self->{control};
-	waitpid($self->{pid}, 0);
-	$self->{pid} = undef;
-	return;
-}
 
 # ---- the child
 
@@ -244,11 +197,7 @@ sub accept_link
 {
 	my ($listener, $host, $port) = @_;
 	my $client = $listener->accept or return;
-	my $server =
-	  $host =~ m{^/}
-	  ? IO::Socket::UNIX->new(Peer => "$host/.s.PGSQL.$port")
-	  : IO::Socket::INET->new(PeerAddr => $host, PeerPort => $port);
-	return unless $server;
+	my $server = ShuttleRelay::connect_to($host, $port) or return;
 	setsockopt($client, IPPROTO_TCP, TCP_NODELAY, 1) or die "setsockopt: $!";
 	push @links, { client => $client, server => $server, rest => '', heard => time() };
 	return;

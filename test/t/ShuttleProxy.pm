@@ -29,48 +29,11 @@ package ShuttleProxy;
 use strict;
 use warnings;
 
+use parent 'ShuttleRelay';
+
 use IO::Select;
-use IO::Socket::INET;
-use IO::Socket::UNIX;
-use Socket qw(AF_UNIX SOCK_STREAM PF_UNSPEC IPPROTO_TCP TCP_NODELAY SOL_SOCKET SO_LINGER);
+use Socket qw(IPPROTO_TCP TCP_NODELAY SOL_SOCKET SO_LINGER);
 use Time::HiRes qw(time usleep);
-
-sub new
-{
-	my ($class, $node) = @_;
-	my $listener = IO::Socket::INET->new(
-		LocalAddr => '127.0.0.1', Listen => 32, ReuseAddr => 1) or die "listen: $!";
-	socketpair(my $ours, my $theirs, AF_UNIX, SOCK_STREAM, PF_UNSPEC) or die "socketpair: $!";
-	my $pid = fork() // die "fork: $!";
-	if ($pid == 0)
-	{
-		close $ours;
-		$SIG{TERM} = 'DEFAULT';
-		$SIG{PIPE} = 'IGNORE';
-		eval { serve($listener, $theirs, $node->host, $node->port); };
-		warn $@ if $@;
-		require POSIX;
-		POSIX::_exit(0);
-	}
-	close $theirs;
-	$ours->autoflush(1);
-	my $self = bless { pid => $pid, control => $ours, port => $listener->sockport }, $class;
-	close $listener;
-	return $self;
-}
-
-sub port { return $_[0]->{port}; }
-
-sub ask
-{
-	my ($self, $command) = @_;
-	my $control = $self->{control};
-	print $control "$command\n";
-	my $answer = <$control>;
-	die "proxy is gone" unless defined $answer;
-	chomp $answer;
-	return $answer;
-}
 
 sub inject { my ($self, $n) = @_; return $self->ask("inject $n"); }
 sub delay_ms { my ($self, $ms) = @_; return $self->ask("delay $ms"); }
@@ -104,17 +67,6 @@ sub report
 {
 	my $self = shift;
 	return split / /, $self->ask('report'), 2;
-}
-
-sub DESTROY
-{
-	my $self = shift;
-	return unless defined $self->{pid};
-	local $?;
-	close $self->{control};
-	waitpid($self->{pid}, 0);
-	$self->{pid} = undef;
-	return;
 }
 
 # ---- the child
@@ -199,10 +151,7 @@ sub accept_link
 		close $client;
 		return;
 	}
-	my $server =
-	  $host =~ m{^/}
-	  ? IO::Socket::UNIX->new(Peer => "$host/.s.PGSQL.$port")
-	  : IO::Socket::INET->new(PeerAddr => $host, PeerPort => $port);
+	my $server = ShuttleRelay::connect_to($host, $port);
 	if (!$server)
 	{
 		close $client;
