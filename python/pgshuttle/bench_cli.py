@@ -1,10 +1,10 @@
 """The commands pgshuttle bench ...: measurements that answer one question each."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 import typer
 from rich.console import Console
@@ -65,6 +65,21 @@ def run_cluster(place: Place, progress: Status) -> Iterator[Cluster]:
         yield running
 
 
+class Measured(Protocol):
+    """What all benches know of their run."""
+
+    @property
+    def elapsed_s(self) -> float: ...
+    @property
+    def server(self) -> Mapping[str, str]: ...
+
+
+def print_where(out: Console, found: Measured, json_path: Path) -> None:
+    """Prints how long it took, on what, and where the files are."""
+    out.print(f"Measured in {found.elapsed_s:g} s on {found.server['version']}.")
+    out.print(f"Results: {json_path}\nFigure:  {json_path.with_suffix('.png')}")
+
+
 def pick_cases(words: list[str]) -> list[choice_cases.Case]:
     """Returns the cases whose label contains one of the words; without words, all."""
     cases = choice_cases.list_cases()
@@ -112,8 +127,7 @@ def print_choices(out: Console, found: choices.Choices, json_path: Path) -> None
     """Prints the tables and where the files are."""
     out.print(choice_report.make_choices_table(found))
     out.print(choice_report.make_misses_table(found.cases))
-    out.print(f"Measured in {found.elapsed_s:g} s on {found.server['version']}.")
-    out.print(f"Results: {json_path}\nFigure:  {json_path.with_suffix('.png')}")
+    print_where(out, found, json_path)
 
 
 @app.command("cpu")
@@ -142,8 +156,7 @@ def run_cpu(
     cpu_report.save_cpu(found, json_path)
     cpu_report.draw_cpu(json_path, json_path.with_suffix(".png"))
     out.print(cpu_report.make_cpu_table(found))
-    out.print(f"Measured in {found.elapsed_s:g} s on {found.server['version']}.")
-    out.print(f"Results: {json_path}\nFigure:  {json_path.with_suffix('.png')}")
+    print_where(out, found, json_path)
     if check and not cpu_report.is_kept(found):
         raise typer.Exit(ExitCode.CLAIM_FAILED)
 
@@ -169,8 +182,7 @@ def run_transfer(
     transfer_report.save_transfer(found, json_path)
     transfer_report.draw_transfer(json_path, json_path.with_suffix(".png"))
     out.print(transfer_report.make_transfer_table(found))
-    out.print(f"Measured in {found.elapsed_s:g} s on {found.server['version']}.")
-    out.print(f"Results: {json_path}\nFigure:  {json_path.with_suffix('.png')}")
+    print_where(out, found, json_path)
     if check and not transfer_report.is_kept(found):
         raise typer.Exit(ExitCode.CLAIM_FAILED)
 

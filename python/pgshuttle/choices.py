@@ -1,6 +1,5 @@
 """How well the planner chooses: its plan is timed against each way to join, forced."""
 
-import contextlib
 import json
 import math
 import time
@@ -11,7 +10,7 @@ from typing import Any
 
 from psycopg import sql
 
-from pgshuttle import choice_cases, choice_tables, explain, measure, proxy, results
+from pgshuttle import choice_cases, choice_tables, explain, measure, results
 from pgshuttle.choice_cases import FORCED, Case, Way
 from pgshuttle.errors import ToolError
 from pgshuttle.measure import Session
@@ -218,15 +217,7 @@ def finish(case: Case, query: str, records: Sequence[Record]) -> CaseResult:
 @contextmanager
 def open_runner(cluster: Cluster, rtt_us: int) -> Iterator[Runner]:
     """Opens a session that has never known another delay."""
-    with contextlib.ExitStack() as stack:
-        for node in cluster.nodes:
-            if node.proxy is None:
-                raise ToolError(f"{node.server.name} has no delay proxy")
-            control = stack.enter_context(proxy.open_control(node.proxy.control_path))
-            control.set_rtt_us(rtt_us)
-            stack.callback(control.set_rtt_us, cluster.rtt_us)
-        session = measure.open_session(cluster)
-        stack.enter_context(session.connection)
+    with measure.open_delayed_session(cluster, rtt_us) as session:
         runner = Runner(session)
         runner.warm()
         yield runner

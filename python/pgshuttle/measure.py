@@ -1,9 +1,11 @@
 """Timing queries as a client sees them."""
 
+import contextlib
 import json
 import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import psycopg
@@ -11,7 +13,7 @@ from psycopg import sql
 from psycopg.pq import DiagnosticField, ExecStatus
 from psycopg.pq.abc import PGresult
 
-from pgshuttle import catalog, explain
+from pgshuttle import catalog, explain, proxy
 from pgshuttle.errors import ToolError
 from pgshuttle.servers import SUPERUSER, Server
 from pgshuttle.state import Cluster
@@ -142,6 +144,21 @@ def open_session(cluster: Cluster) -> Session:
     """Opens a session of the query node. Closing its connection is the caller's."""
     timeout = f"-c statement_timeout={STATEMENT_TIMEOUT_S}s"
     return Session(catalog.connect(cluster.query, options=timeout))
+
+
+@contextmanager
+def open_delayed_session(cluster: Cluster, rtt_us: int) -> Iterator[Session]:
+    """Opens a session that has never known another delay; the cluster's comes back behind it."""
+    with contextlib.ExitStack() as stack:
+        for node in cluster.nodes:
+            if node.proxy is None:
+                raise ToolError(f"{node.server.name} has no delay proxy")
+            control = stack.enter_context(proxy.open_control(node.proxy.control_path))
+            control.set_rtt_us(rtt_us)
+            stack.callback(control.set_rtt_us, cluster.rtt_us)
+        session = open_session(cluster)
+        stack.enter_context(session.connection)
+        yield session
 
 
 class ByHand:

@@ -1,6 +1,5 @@
 """How fast many rows come here: ours, stock postgres_fdw, and COPY by psql."""
 
-import contextlib
 import os
 import resource
 import statistics
@@ -14,7 +13,7 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from pgshuttle import catalog, measure, processes, proxy, results
+from pgshuttle import catalog, measure, processes, results
 from pgshuttle.errors import ToolError
 from pgshuttle.measure import Connection, Session, Timing
 from pgshuttle.results import Machine
@@ -249,15 +248,7 @@ class Runner:
 @contextmanager
 def open_runner(cluster: Cluster, rtt_us: int) -> Iterator[Runner]:
     """Opens a session under a delay."""
-    with contextlib.ExitStack() as stack:
-        for node in cluster.nodes:
-            if node.proxy is None:
-                raise ToolError(f"{node.server.name} has no delay proxy")
-            control = stack.enter_context(proxy.open_control(node.proxy.control_path))
-            control.set_rtt_us(rtt_us)
-            stack.callback(control.set_rtt_us, cluster.rtt_us)
-        session = measure.open_session(cluster)
-        stack.enter_context(session.connection)
+    with measure.open_delayed_session(cluster, rtt_us) as session:
         yield Runner(cluster, session)
 
 

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from pgshuttle import builds, processes, proxy
+from pgshuttle import builds, cluster, processes, proxy
 from pgshuttle.errors import ToolError
+from pgshuttle.state import Cluster
 
 STARTED_TIMEOUT_S = 10.0
 
@@ -49,6 +50,26 @@ def build() -> builds.ServerBuild:
         if found is not None:
             return builds.read_build(name, found)
     pytest.skip("no PostgreSQL server is installed")
+
+
+@contextmanager
+def run_small_cluster(factory: pytest.TempPathFactory, name: str, nnodes: int) -> Iterator[Cluster]:
+    """Has a cluster with the extension and without a delay, for the tests of one module."""
+    best = builds.find_best_build()
+    if not best.has_extension():
+        pytest.skip("pg_shuttle is not installed in a server")
+    directory = factory.mktemp(name)
+    for path in (directory, *list(directory.parents)[:2]):
+        path.chmod(0o755)
+    options = cluster.ClusterOptions(
+        directory=directory / "c",
+        nnodes=nnodes,
+        pg=str(best.pg_config),
+        rtt_us=0,
+        with_extension=True,
+    )
+    yield cluster.up(options, lambda _step: None).cluster
+    cluster.down(directory / "c", remove=True)
 
 
 class EchoServer:

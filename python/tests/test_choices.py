@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import synthetic_choices
+from conftest import run_small_cluster
 from psycopg import sql
 from psycopg.pq.abc import PGresult
 from typer.testing import CliRunner
@@ -19,7 +20,6 @@ from pgshuttle import (
     choice_tables,
     choices,
     cli,
-    cluster,
     measure,
 )
 from pgshuttle.choice_cases import FORCED, Case, Shape, Transport, Way
@@ -113,23 +113,9 @@ def test_a_file_without_choices(work_dir: Path, text: str) -> None:
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A cluster with tiny tables."""
-    build = builds.find_best_build()
-    if not build.has_extension():
-        pytest.skip("pg_shuttle is not installed in a server")
-    directory = tmp_path_factory.mktemp("choices")
-    for path in (directory, *list(directory.parents)[:2]):
-        path.chmod(0o755)
-    options = cluster.ClusterOptions(
-        directory=directory / "c",
-        nnodes=2,
-        pg=str(build.pg_config),
-        rtt_us=0,
-        with_extension=True,
-    )
-    made = cluster.up(options, lambda _step: None).cluster
-    choice_tables.make_tables(made, 0.0005)
-    yield made
-    cluster.down(directory / "c", remove=True)
+    with run_small_cluster(tmp_path_factory, "choices", 2) as made:
+        choice_tables.make_tables(made, 0.0005)
+        yield made
 
 
 SHAPE = Shape("small", choice_cases.join("h100000", "b1000000", "i.id = o.r1000000"))

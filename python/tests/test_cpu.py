@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from conftest import run_small_cluster
 from typer.testing import CliRunner
 
-from pgshuttle import builds, cli, cluster, cpu, cpu_report
+from pgshuttle import builds, cli, cpu, cpu_report
 from pgshuttle.cpu import Cpu, Way, WayResult
 from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.results import Machine
@@ -78,21 +79,8 @@ def test_a_file_without_times(work_dir: Path, text: str) -> None:
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A cluster of one query node and its nodes."""
-    build = builds.find_best_build()
-    if not build.has_extension():
-        pytest.skip("pg_shuttle is not installed in a server")
-    directory = tmp_path_factory.mktemp("cpu")
-    for path in (directory, *list(directory.parents)[:2]):
-        path.chmod(0o755)
-    options = cluster.ClusterOptions(
-        directory=directory / "c",
-        nnodes=1,
-        pg=str(build.pg_config),
-        rtt_us=0,
-        with_extension=True,
-    )
-    yield cluster.up(options, lambda _step: None).cluster
-    cluster.down(directory / "c", remove=True)
+    with run_small_cluster(tmp_path_factory, "cpu", 1) as made:
+        yield made
 
 
 def test_each_way_is_joined_as_it_says(running: Cluster) -> None:

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from conftest import run_small_cluster
 from psycopg import sql
 from typer.testing import CliRunner
 
-from pgshuttle import builds, cli, cluster, measure, transfer, transfer_report
+from pgshuttle import builds, cli, measure, transfer, transfer_report
 from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.results import Machine
 from pgshuttle.state import Cluster
@@ -67,23 +68,9 @@ def test_a_file_without_transfers(work_dir: Path, text: str) -> None:
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A cluster with a small table."""
-    build = builds.find_best_build()
-    if not build.has_extension():
-        pytest.skip("pg_shuttle is not installed in a server")
-    directory = tmp_path_factory.mktemp("transfer")
-    for path in (directory, *list(directory.parents)[:2]):
-        path.chmod(0o755)
-    options = cluster.ClusterOptions(
-        directory=directory / "c",
-        nnodes=1,
-        pg=str(build.pg_config),
-        rtt_us=0,
-        with_extension=True,
-    )
-    made = cluster.up(options, lambda _step: None).cluster
-    transfer.make_tables(made, 3000)
-    yield made
-    cluster.down(directory / "c", remove=True)
+    with run_small_cluster(tmp_path_factory, "transfer", 1) as made:
+        transfer.make_tables(made, 3000)
+        yield made
 
 
 def test_each_way_fetches_all_rows(running: Cluster) -> None:
