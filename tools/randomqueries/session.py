@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import select
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -67,8 +66,7 @@ class Session:
         self.connection.send_query(sql.encode())
         last: pq.abc.PGresult | None = None
         error: SqlError | None = None
-        deadline = time.monotonic() + self.limit_s
-        while (result := self.next_result(deadline)) is not None:
+        while (result := self.next_result()) is not None:
             if result.status in FAILED and error is None:
                 error = self.error_of(result)
             last = result
@@ -78,11 +76,15 @@ class Session:
             raise error
         return rows_of(last)
 
-    def next_result(self, deadline: float) -> pq.abc.PGresult | None:
+    def next_result(self) -> pq.abc.PGresult | None:
+        """Waits in turns of a second: a machine that stood still meanwhile is no hanging server."""
+        turns = int(self.limit_s)
         while self.connection.is_busy():
-            left_s = deadline - time.monotonic()
-            if left_s <= 0 or not select.select([self.connection.socket], [], [], left_s)[0]:
-                raise SqlError(HANGS, f"no answer within {self.limit_s:.0f} s")
+            if not select.select([self.connection.socket], [], [], 1.0)[0]:
+                turns -= 1
+                if turns <= 0:
+                    raise SqlError(HANGS, f"no answer within {self.limit_s:.0f} s")
+                continue
             try:
                 self.connection.consume_input()
             except Exception as lost:
@@ -97,13 +99,12 @@ class Session:
     def copy(self, sql: str, rows: Iterable[Sequence[str | None]]) -> None:
         """Sends rows to COPY FROM STDIN."""
         self.connection.send_query(sql.encode())
-        deadline = time.monotonic() + self.limit_s
-        self.next_result(deadline)
+        self.next_result()
         for row in rows:
             line = "\t".join("\\N" if text is None else escaped(text) for text in row)
             self.connection.put_copy_data(f"{line}\n".encode())
         self.connection.put_copy_end()
-        while (result := self.next_result(deadline)) is not None:
+        while (result := self.next_result()) is not None:
             if result.status in FAILED:
                 raise self.error_of(result)
 

@@ -42,6 +42,7 @@ LAST_WITHOUT_EXPECTED_DIR = 15
 DATABASES = {"regress": "contrib_regression", "isolation": "isolation_regression"}
 TAP_TAIL_LINES = 60
 TAP_JOBS = 2
+LANES = 2  # of regression and isolation tests
 
 
 @dataclass(frozen=True)
@@ -74,10 +75,23 @@ def run_isolation(installed: Installed, wanted: Wanted) -> Outcome:
 def run_compared(
     installed: Installed, wanted: Wanted, kind: str, names: list[str], program: Path
 ) -> Outcome:
-    """Runs tests whose output is compared with a file, on a server of their own."""
+    """Runs tests whose output is compared with a file, in lanes with a server each."""
     if not names:
         return Outcome()
     announce(installed, kind, len(names))
+    lanes = [names[i::LANES] for i in range(min(LANES, len(names)))]
+    total = Outcome()
+    with ThreadPoolExecutor(LANES) as pool:
+        for outcome in pool.map(
+            lambda lane: run_lane(installed, wanted, kind, lane, program), lanes
+        ):
+            total += outcome
+    return total
+
+
+def run_lane(
+    installed: Installed, wanted: Wanted, kind: str, names: list[str], program: Path
+) -> Outcome:
     base = run_directory()
     expect_something(base / "test/expected", names)
     command = [str(program), f"--inputdir={base}/test", f"--outputdir={base}"]
