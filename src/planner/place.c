@@ -212,7 +212,9 @@ materialize(Plan *child, ShuttlePlaceContext *context)
 	{
 		TargetEntry *entry = flatCopyTargetEntry(lfirst_node(TargetEntry, lc));
 
-		entry->expr = (Expr *) makeVarFromTargetEntry(OUTER_VAR, entry);
+		/* ModifyTable looks for the NULLs of dropped and generated columns. */
+		if (!IsA(entry->expr, Const))
+			entry->expr = (Expr *) makeVarFromTargetEntry(OUTER_VAR, entry);
 		plan->targetlist = lappend(plan->targetlist, entry);
 	}
 	plan->lefttree = child;
