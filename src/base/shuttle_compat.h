@@ -23,6 +23,7 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "parser/parse_node.h"
 #include "pgstat.h"
@@ -246,6 +247,17 @@ shuttle_project_returning(EState *estate, ResultRelInfo *target,
 	}
 #endif
 	return ExecProject(projection);
+}
+
+/* True where RETURNING tells OLD from NEW, as it can from 18 on. */
+static inline bool
+shuttle_returns_old_or_new(Node *node)
+{
+#if PG_VERSION_NUM >= 180000
+	return contain_vars_returning_old_or_new(node);
+#else
+	return false;
+#endif
 }
 
 /* Columns can be generated when they are read; no version before has one. */

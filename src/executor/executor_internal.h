@@ -250,6 +250,9 @@ extern bool shuttle_peer_read_direct(const ForeignScan *scan, ShuttlePeerDirect 
 extern ForeignScan *shuttle_peer_replace_scan_sql(const ForeignScan *scan,
 												  const char *sql);
 
+/* The same of an INSERT, UPDATE or DELETE. */
+extern List *shuttle_peer_replace_modify_sql(List *fdw_private, char *sql);
+
 /* The private list of a scan that we have postgres_fdw run. */
 extern List *shuttle_peer_make_scan(char *sql, List *attributes, int fetch_size);
 

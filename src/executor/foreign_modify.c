@@ -181,6 +181,8 @@ create_write(ModifyTableState *node, ResultRelInfo *target, CmdType operation,
 	write->operation = operation;
 	if (!shuttle_peer_read_modify(fdw_private, &write->peer))
 		elog(ERROR, "unexpected plan of a modification");
+	if (operation == CMD_INSERT && node->operation == CMD_INSERT)
+		write->conflict = shuttle_conflict_create(write);
 	write->storage_node = shuttle_node_get(GetForeignServerIdByRelId(relid),
 										   ExecGetResultRelCheckAsUser(target, estate));
 	if (write->peer.has_returning)
@@ -225,7 +227,16 @@ is_buffered(ShuttleWrite *write)
 		return write->buffer != NULL;
 	write->decided = true;
 	if (!may_buffer(write))
+	{
+		/* Without columns there is nothing to find a row by. */
+		if (shuttle_conflict_updates(write))
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("ON CONFLICT DO UPDATE is not supported on foreign table \"%s\"",
+							RelationGetRelationName(write->rel)),
+					 errhint("Insert and update in two statements.")));
 		return false;
+	}
 	if (write->node->ps.plan == NULL)
 	{
 		/* COPY counts what it sends, so the node must not keep a row out. */
@@ -244,7 +255,7 @@ may_buffer(const ShuttleWrite *write)
 	const ResultRelInfo *target = write->target;
 	const TriggerDesc *triggers = target->ri_TrigDesc;
 
-	return shuttle_settings.enable_write_buffer &&
+	return (shuttle_settings.enable_write_buffer || shuttle_conflict_updates(write)) &&
 		write->node->mt_transition_capture == NULL &&
 		write->nattributes + (write->operation == CMD_DELETE) > 0 &&
 		target->ri_WithCheckOptions == NIL &&
@@ -492,9 +503,10 @@ shuttle_write_values_sql(ShuttleWrite *write, int nrows)
 	int			parameter = write->nattributes;
 	MemoryContext old_cxt;
 
-	if (nrows == 1)
+	if (nrows == 1 && write->conflict == NULL)
 		return write->peer.sql;
-	if (write->insert_sql != NULL && write->insert_rows == nrows)
+	if (write->insert_sql != NULL && write->insert_rows == nrows &&
+		!shuttle_conflict_updates(write))
 		return write->insert_sql;
 
 	Assert(write->operation == CMD_INSERT);
@@ -520,7 +532,10 @@ shuttle_write_values_sql(ShuttleWrite *write, int nrows)
 		}
 		appendStringInfoChar(&sql, ')');
 	}
-	appendStringInfoString(&sql, write->peer.sql + write->peer.values_end);
+	if (write->conflict != NULL)
+		shuttle_conflict_append_tail(&sql, write, parameter);
+	else
+		appendStringInfoString(&sql, write->peer.sql + write->peer.values_end);
 	MemoryContextSwitchTo(old_cxt);
 
 	write->insert_sql = sql.data;
@@ -575,6 +590,8 @@ explain_foreign_modify(ModifyTableState *mtstate, ResultRelInfo *target,
 	ShuttleWrite *write = target->ri_FdwState;
 	ShuttleExplainNumbers numbers;
 
+	if (es->verbose)
+		fdw_private = shuttle_conflict_explained(mtstate, target, fdw_private);
 	shuttle_peer_routine->ExplainForeignModify(mtstate, target, fdw_private,
 											   subplan_index, es);
 	if (write == NULL)

@@ -120,6 +120,15 @@ shuttle_peer_read_modify(const List *list, ShuttlePeerModify *peer)
 	return peer->values_end <= (int) strlen(peer->sql);
 }
 
+List *
+shuttle_peer_replace_modify_sql(List *fdw_private, char *sql)
+{
+	List	   *copy = list_copy(fdw_private);
+
+	lfirst(list_nth_cell(copy, MODIFY_SQL)) = makeString(sql);
+	return copy;
+}
+
 bool
 shuttle_peer_read_direct(const ForeignScan *scan, ShuttlePeerDirect *peer)
 {

@@ -96,6 +96,20 @@ extern char *shuttle_scan_sql_without_values(const ForeignScan *scan);
 extern bool shuttle_scan_add_sample(ForeignScan *scan, int alias,
 									const char *clause);
 
+/* ---- INSERT ... ON CONFLICT (write_conflict.c) */
+
+/*
+ * Gives a finished plan a clause that core does not know of.  Its Vars are of
+ * relation target and of the clause's exclRelIndex; parameters are the
+ * expressions that its external Params stand for, from 1 on.
+ */
+extern void shuttle_conflict_attach(ModifyTable *plan, OnConflictExpr *clause,
+									Index target, List *parameters);
+
+/* Refuses DO UPDATE where a table here has triggers that would have to fire. */
+extern void shuttle_conflict_check_triggers(Relation rel,
+											const TriggerDesc *triggers);
+
 /* Registers plan nodes and installs hooks; called by _PG_init. */
 extern void shuttle_executor_init(void);
 

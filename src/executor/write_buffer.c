@@ -35,6 +35,7 @@ typedef struct SentPiece
 	MemoryContext cxt;
 	ShuttleRequest *request;	/* NULL: its answer was read */
 	int			nrows;
+	bool		marked;			/* returns the mark of ON CONFLICT */
 
 	/* For RETURNING, for each row sent. */
 	uint64	   *numbers;
@@ -52,6 +53,7 @@ struct ShuttleWriteBuffer
 	TupleTableSlot *values_slot;
 	TupleTableSlot *plan_slot;	/* NULL: RETURNING needs none */
 	ShuttleDecoder *decoder;	/* NULL: no column is returned */
+	ShuttleDecoder *marked_decoder; /* the same, behind a mark */
 	HTAB	   *named;			/* ctids of this statement; NULL: none */
 
 	MemoryContext rows_cxt;
@@ -65,6 +67,7 @@ struct ShuttleWriteBuffer
 	ShuttleRemoteTable *table;	/* while a piece is made or judged */
 	char	   *sql;			/* of many rows, in the query's context */
 	List	   *pieces;			/* oldest first */
+	uint64		nfinished;		/* rows written that nobody has counted yet */
 };
 
 static TupleDesc describe_values(const ShuttleWrite *write);
@@ -92,6 +95,12 @@ shuttle_write_buffer_create(ShuttleWrite *write)
 												 write->peer.attributes,
 												 buffer->by_ctid ? 1 : 0,
 												 write->rel, estate->es_query_cxt);
+	if (write->decoder != NULL && shuttle_conflict_updates(write))
+		buffer->marked_decoder = shuttle_decoder_create(RelationGetDescr(write->rel),
+														write->peer.attributes,
+														SHUTTLE_MARK_COLUMNS,
+														write->rel,
+														estate->es_query_cxt);
 	if (buffer->by_ctid)
 	{
 		HASHCTL		control = {
@@ -226,7 +235,8 @@ shuttle_write_buffer_has_rows(const ShuttleWrite *write)
 bool
 shuttle_write_buffer_is_full(const ShuttleWrite *write)
 {
-	return write->buffer->nbytes >= shuttle_settings.write_buffer_size_kb * (int64) 1024 ||
+	return !shuttle_settings.enable_write_buffer ||
+		write->buffer->nbytes >= shuttle_settings.write_buffer_size_kb * (int64) 1024 ||
 		(write->row_limit > 0 && write->buffer->nrows >= write->row_limit);
 }
 
@@ -288,14 +298,74 @@ travels_as_values(ShuttleWrite *write)
 	if (buffer->nrows == 1)
 		return !buffer->by_ctid || !buffer->returns;
 	return !buffer->by_ctid && buffer->asked == NULL &&
-		buffer->nrows * write->nattributes <= SHUTTLE_MAX_PARAMETERS &&
+		buffer->nrows * write->nattributes + shuttle_conflict_count_values(write) <=
+		SHUTTLE_MAX_PARAMETERS &&
 		shuttle_remote_table_find(write->rel, write->storage_node) == NULL;
 }
 
-void
-shuttle_write_buffer_send(ShuttleWrite *write, int nest_level)
+/* Puts the values of ON CONFLICT behind those of rows; returns how many there
+ * are then.  In work_cxt. */
+static int
+add_conflict_values(ShuttleWrite *write, const char ***values, int nvalues)
+{
+	int			n = shuttle_conflict_count_values(write);
+
+	if (n > 0)
+	{
+		MemoryContext old_cxt = MemoryContextSwitchTo(write->work_cxt);
+		const char **all = palloc_array(const char *, nvalues + n);
+
+		memcpy(all, *values, sizeof(char *) * nvalues);
+		shuttle_conflict_add_values(write, all + nvalues);
+		*values = all;
+		MemoryContextSwitchTo(old_cxt);
+	}
+	return nvalues + n;
+}
+
+/*
+ * Rows of a later request may be those of an earlier one, which it has to find
+ * by the mark in the answer of the first that wrote any.
+ */
+static void
+learn_mark(ShuttleWrite *write)
 {
 	ShuttleWriteBuffer *buffer = write->buffer;
+	ListCell   *cell;
+
+	foreach(cell, buffer->pieces)
+	{
+		SentPiece  *piece = lfirst(cell);
+
+		if (piece->request != NULL)
+			buffer->nfinished += finish_piece(write, piece);
+	}
+}
+
+/* The text for many rows; that of ON CONFLICT DO UPDATE changes with its mark. */
+static const char *
+array_sql(ShuttleWrite *write)
+{
+	ShuttleWriteBuffer *buffer = write->buffer;
+
+	if (buffer->sql == NULL || shuttle_conflict_updates(write))
+	{
+		MemoryContext old_cxt = MemoryContextSwitchTo(write->estate->es_query_cxt);
+
+		if (buffer->sql != NULL)
+			pfree(buffer->sql);
+		buffer->sql = shuttle_write_array_sql(write, buffer->table);
+		MemoryContextSwitchTo(old_cxt);
+	}
+	return buffer->sql;
+}
+
+void
+shuttle_write_buffer_send(ShuttleWrite *write, int nest_level, bool more)
+{
+	ShuttleWriteBuffer *buffer = write->buffer;
+	const char **values;
+	int			nvalues;
 	ShuttleWaitingRows rows = {
 		.by_ctid = buffer->by_ctid,
 		.nrows = buffer->nrows,
@@ -303,6 +373,9 @@ shuttle_write_buffer_send(ShuttleWrite *write, int nest_level)
 		.slot = buffer->values_slot,
 	};
 
+	if (shuttle_conflict_needs_mark(write))
+		learn_mark(write);
+	(void) shuttle_conflict_expect(write, more);
 	MemoryContextReset(write->work_cxt);
 	if (travels_as_values(write))
 	{
@@ -316,8 +389,9 @@ shuttle_write_buffer_send(ShuttleWrite *write, int nest_level)
 			sql = write->sql_by_table;
 			nparams++;
 		}
-		send_piece(write, sql, nparams, shuttle_write_print_rows(write, &rows),
-				   nest_level);
+		values = shuttle_write_print_rows(write, &rows);
+		nparams = add_conflict_values(write, &values, nparams);
+		send_piece(write, sql, nparams, values, nest_level);
 		if (ask)
 			buffer->asked = shuttle_remote_table_ask(write->rel, write->storage_node,
 													 shuttle_foreign_snapshot(write->estate),
@@ -326,16 +400,9 @@ shuttle_write_buffer_send(ShuttleWrite *write, int nest_level)
 	}
 
 	need_table(write);
-	if (buffer->sql == NULL)
-	{
-		MemoryContext old_cxt = MemoryContextSwitchTo(write->estate->es_query_cxt);
-
-		buffer->sql = shuttle_write_array_sql(write, buffer->table);
-		MemoryContextSwitchTo(old_cxt);
-	}
-	send_piece(write, buffer->sql, write->nvalues + buffer->by_ctid,
-			   shuttle_write_print_arrays(write, &rows, buffer->table),
-			   nest_level);
+	values = shuttle_write_print_arrays(write, &rows, buffer->table);
+	nvalues = add_conflict_values(write, &values, write->nvalues + buffer->by_ctid);
+	send_piece(write, array_sql(write), nvalues, values, nest_level);
 }
 
 /* Sends the rows that wait, as values were made of them. */
@@ -361,6 +428,7 @@ send_piece(ShuttleWrite *write, const char *sql, int nparams,
 
 	piece->cxt = cxt;
 	piece->nrows = buffer->nrows;
+	piece->marked = shuttle_conflict_wants_mark(write);
 	if (buffer->returns)
 	{
 		piece->numbers = palloc_array(uint64, buffer->nrows);
@@ -395,17 +463,17 @@ uint64
 shuttle_write_buffer_finish(ShuttleWrite *write)
 {
 	ShuttleWriteBuffer *buffer = write->buffer;
-	uint64		nwritten = 0;
+	uint64		nwritten = buffer->nfinished;
 	ListCell   *cell;
 
 	buffer->nsent_bytes = 0;
+	buffer->nfinished = 0;
 	foreach(cell, buffer->pieces)
 	{
 		SentPiece  *piece = lfirst(cell);
 
-		if (piece->request == NULL)
-			continue;
-		nwritten += finish_piece(write, piece);
+		if (piece->request != NULL)
+			nwritten += finish_piece(write, piece);
 		if (!buffer->returns)
 		{
 			MemoryContextDelete(piece->cxt);
@@ -431,13 +499,14 @@ finish_piece(ShuttleWrite *write, SentPiece *piece)
 	PG_CATCH();
 	{
 		shuttle_remote_table_forget(write->rel, write->storage_node);
+		shuttle_conflict_translate_error(write);
 		PG_RE_THROW();
 	}
 	PG_END_TRY();
 
 	if (write->buffer->by_ctid || write->node->ps.plan == NULL)
 		judge_count(write, piece->nrows, nwritten);
-	if (write->buffer->returns)
+	if (write->buffer->returns || piece->marked)
 		keep_returned(write, piece, nwritten);
 	shuttle_request_close(piece->request);
 	piece->request = NULL;
@@ -479,10 +548,11 @@ keep_returned(ShuttleWrite *write, SentPiece *piece, uint64 nwritten)
 {
 	ShuttleWriteBuffer *buffer = write->buffer;
 	MemoryContext old_cxt = MemoryContextSwitchTo(piece->cxt);
+	ShuttleDecoder *decoder = piece->marked ? buffer->marked_decoder : buffer->decoder;
 	ShuttleRow	row;
 	int			place = 0;
 
-	if (buffer->decoder == NULL && !buffer->by_ctid)
+	if (buffer->decoder == NULL && !buffer->by_ctid && !piece->marked)
 		memset(piece->written, true, Min(nwritten, piece->nrows));
 	else
 	{
@@ -498,10 +568,14 @@ keep_returned(ShuttleWrite *write, SentPiece *piece, uint64 nwritten)
 						(errcode(ERRCODE_PROTOCOL_VIOLATION),
 						 errmsg("storage node \"%s\" returned a row that was not asked for",
 								shuttle_node_name(write->storage_node))));
+			if (piece->marked)
+				shuttle_conflict_take_mark(write, &row);
+			if (!buffer->returns)
+				continue;
 			at = (int) number - 1;
 			piece->written[at] = true;
-			if (buffer->decoder != NULL)
-				piece->returned[at] = shuttle_decoder_tuple(buffer->decoder, &row);
+			if (decoder != NULL)
+				piece->returned[at] = shuttle_decoder_tuple(decoder, &row);
 		}
 	}
 	MemoryContextSwitchTo(old_cxt);

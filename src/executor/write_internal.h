@@ -19,6 +19,10 @@ typedef struct ShuttleWrite ShuttleWrite;
 typedef struct ShuttleWriteBuffer ShuttleWriteBuffer;
 typedef struct ShuttleWriteRun ShuttleWriteRun;
 typedef struct ShuttleRemoteTable ShuttleRemoteTable;
+typedef struct ShuttleWriteConflict ShuttleWriteConflict;
+
+/* What a table is called in statements of ours that write it. */
+#define SHUTTLE_TABLE_ALIAS "shuttle_table"
 
 /* Of one request; the protocol counts them in 16 bits. */
 #define SHUTTLE_MAX_PARAMETERS 65535
@@ -33,6 +37,7 @@ struct ShuttleWrite
 	ShuttleNode *storage_node;
 	ShuttlePeerModify peer;
 	ShuttleDecoder *decoder;	/* NULL: nothing is returned */
+	ShuttleWriteConflict *conflict; /* NULL: there is no such clause */
 
 	/* UPDATE, DELETE */
 	AttrNumber	ctid_column;	/* in the source's rows */
@@ -63,12 +68,58 @@ struct ShuttleWrite
 
 /*
  * The INSERT of nrows rows with VALUES.  Lives until it is asked for another
- * number of rows.
+ * number of rows, or with ON CONFLICT DO UPDATE.
  */
 extern const char *shuttle_write_values_sql(ShuttleWrite *write, int nrows);
 
 /* Raises that more rows were changed than were named (trap 22). */
 extern void shuttle_write_refuse_several(ShuttleWrite *write, uint64 nrows);
+
+/* ---- ON CONFLICT with columns (write_conflict.c) */
+
+/* True where the planner took such a clause out of the statement. */
+extern bool shuttle_conflict_is_in(const ModifyTable *plan);
+
+/* The plan's clause for a write, or NULL; the INSERT in write->peer then names
+ * its table.  In the query's context. */
+extern ShuttleWriteConflict *shuttle_conflict_create(ShuttleWrite *write);
+
+/* True where it is DO UPDATE. */
+extern bool shuttle_conflict_updates(const ShuttleWrite *write);
+
+/*
+ * Says of the request that is made next if more of them may follow.  Where
+ * wants_mark() says so, its answer then has columns in front, for take_mark();
+ * while needs_mark() says so, all answers are to be read before another request
+ * is made.
+ */
+extern void shuttle_conflict_expect(ShuttleWrite *write, bool more);
+extern bool shuttle_conflict_wants_mark(const ShuttleWrite *write);
+extern bool shuttle_conflict_needs_mark(const ShuttleWrite *write);
+extern void shuttle_conflict_take_mark(ShuttleWrite *write, const ShuttleRow *row);
+
+/* Columns in front of those that RETURNING wants, in such an answer. */
+#define SHUTTLE_MARK_COLUMNS 2
+
+/* Appends what stands behind the rows of an INSERT, RETURNING included; nparams:
+ * parameters of the rows, which those of the clause follow. */
+extern void shuttle_conflict_append_tail(StringInfo sql, const ShuttleWrite *write,
+										 int nparams);
+
+/* How many these are, and their values as texts; 0 without a clause. */
+extern int	shuttle_conflict_count_values(const ShuttleWrite *write);
+extern void shuttle_conflict_add_values(const ShuttleWrite *write, const char **values);
+
+/* Within PG_CATCH: raises that a row was to be updated a second time, where the
+ * node's error says that; else returns. */
+extern void shuttle_conflict_translate_error(const ShuttleWrite *write);
+
+/* Raises an error where a row went to a partition that is not ours. */
+extern void shuttle_conflict_check_partitions(const ModifyTableState *node);
+
+/* The private list as EXPLAIN shows it. */
+extern List *shuttle_conflict_explained(ModifyTableState *node,
+										ResultRelInfo *target, List *fdw_private);
 
 /* ---- what a node says of its table (remote_table.c) */
 
@@ -169,10 +220,11 @@ extern bool shuttle_write_buffer_is_ahead(const ShuttleWrite *write);
 
 /*
  * Sends what is buffered; waits only for what the node says of the table,
- * where that was not known.
+ * where that was not known, and with ON CONFLICT DO UPDATE for the first piece.
  * nest_level: transaction nest level that the rows belong to.
+ * more: other rows may follow.
  */
-extern void shuttle_write_buffer_send(ShuttleWrite *write, int nest_level);
+extern void shuttle_write_buffer_send(ShuttleWrite *write, int nest_level, bool more);
 
 /* Waits for the answers of what was sent; returns how many rows were written.
  * Errors: those of the node. */

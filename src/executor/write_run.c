@@ -128,7 +128,7 @@ begin_savepoint(SubXactEvent event, SubTransactionId self,
 				if (shuttle_write_buffer_has_rows(write))
 				{
 					shuttle_unsent_send_older(write->storage_node, run->begun);
-					shuttle_write_buffer_send(write, run->nest_level);
+					shuttle_write_buffer_send(write, run->nest_level, true);
 				}
 			}
 		}
@@ -257,7 +257,10 @@ may_buffer(ModifyTableState *node)
 {
 	ResultRelInfo *root = node->rootResultRelInfo;
 
-	if (!shuttle_settings.enable_write_buffer || outerPlanState(node) == NULL)
+	if (outerPlanState(node) == NULL)
+		return false;
+	if (!shuttle_settings.enable_write_buffer &&
+		!shuttle_conflict_is_in(castNode(ModifyTable, node->ps.plan)))
 		return false;
 	if (root != NULL &&
 		root->ri_RelationDesc->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
@@ -426,7 +429,7 @@ send_rows(ShuttleWriteRun *run, ShuttleWrite *write)
 			flush(outer);
 	}
 	shuttle_unsent_send_older(write->storage_node, run->begun);
-	shuttle_write_buffer_send(write, run->nest_level);
+	shuttle_write_buffer_send(write, run->nest_level, !run->ended);
 }
 
 /* Deletes go first: a row that moves to another table may be in its way. */
@@ -490,6 +493,8 @@ flush(ShuttleWriteRun *run)
 	ListCell   *cell;
 
 	raise_error(run);
+	if (run->source != NULL)
+		shuttle_conflict_check_partitions(run->node);
 	send_all(run);
 	foreach(cell, run->writes)
 	{

@@ -3,7 +3,8 @@
  *	  The statement that writes many rows: its parameters are arrays, one for
  *	  each column.
  *
- * INSERT keeps the end of postgres_fdw's own text (ON CONFLICT, RETURNING).
+ * INSERT keeps the end of postgres_fdw's own text (ON CONFLICT, RETURNING), or
+ * has the one of its clause (write_conflict.c).
  * UPDATE and DELETE find their rows by ctid, and return the place of the row
  * in the arrays in front of its columns.
  *-------------------------------------------------------------------------
@@ -15,7 +16,7 @@
 
 #include "executor/write_internal.h"
 
-#define TABLE_ALIAS	"shuttle_table"
+#define TABLE_ALIAS	SHUTTLE_TABLE_ALIAS
 #define ROWS_ALIAS	"shuttle_rows"
 
 /* ROWS FROM (unnest($1::int4[]), ...): columns p1, p2, ..., and ord. */
@@ -85,6 +86,8 @@ append_insert(StringInfo sql, const ShuttleWrite *write,
 
 	appendStringInfoString(sql, "INSERT INTO ");
 	shuttle_append_remote_table(sql, write->rel);
+	if (write->conflict != NULL)
+		appendStringInfoString(sql, " AS " TABLE_ALIAS);
 	for (int i = 0; i < write->nattributes; i++)
 	{
 		appendStringInfoString(sql, separator);
@@ -100,7 +103,10 @@ append_insert(StringInfo sql, const ShuttleWrite *write,
 	}
 	appendStringInfoString(sql, " FROM ");
 	append_rows(sql, write, table);
-	appendStringInfoString(sql, write->peer.sql + write->peer.values_end);
+	if (write->conflict != NULL)
+		shuttle_conflict_append_tail(sql, write, write->nattributes);
+	else
+		appendStringInfoString(sql, write->peer.sql + write->peer.values_end);
 }
 
 /* RETURNING: the row's place, then the columns that postgres_fdw asks for. */

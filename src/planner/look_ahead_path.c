@@ -136,4 +136,5 @@ shuttle_planner_init(void)
 	shuttle_scan_price_init();
 	shuttle_join_path_init();
 	shuttle_place_init();
+	shuttle_conflict_init();
 }

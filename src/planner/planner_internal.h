@@ -246,6 +246,7 @@ extern void shuttle_place_local(PlannedStmt *statement);
 /* ---- joins (join_path.c), finished plans (place.c) */
 extern void shuttle_join_path_init(void);
 extern void shuttle_place_init(void);
+extern void shuttle_conflict_init(void);
 
 /* ---- settings while planning (hints.c) */
 

@@ -152,6 +152,12 @@ LANGUAGE sql AS $$
 	SELECT pair.judge(pair.try('stock', statements, query), pair.try('ours', statements, query));
 $$;
 
+-- The same compared with what the tables of the node do by themselves.
+CREATE FUNCTION pair.same_here(query text, VARIADIC statements text[]) RETURNS text
+LANGUAGE sql AS $$
+	SELECT replace(pair.judge(pair.try('node', statements, query), pair.try('ours', statements, query)), 'stock', 'local');
+$$;
+
 -- A plan through our wrapper, without the schema's name.
 CREATE FUNCTION pair.plan(query text) RETURNS SETOF text
 LANGUAGE plpgsql AS $$
