@@ -19,6 +19,9 @@ from pgshuttle import (
     cpu_report,
     demo,
     places,
+    star,
+    star_report,
+    star_tables,
     transfer,
     transfer_report,
 )
@@ -158,6 +161,45 @@ def run_cpu(
     out.print(cpu_report.make_cpu_table(found))
     print_where(out, found, json_path)
     if check and not cpu_report.is_kept(found):
+        raise typer.Exit(ExitCode.CLAIM_FAILED)
+
+
+@app.command("star")
+def run_star(
+    ctx: typer.Context,
+    nrows: Annotated[int, typer.Option("--rows", min=20_000, help="Of a dimension.")] = star.NROWS,
+    dimensions: Annotated[
+        list[int] | None,
+        typer.Option("--dimensions", min=1, max=star_tables.NDIMENSIONS, help="Default: 1 to 4."),
+    ] = None,
+    ncold: Annotated[int, typer.Option("--cold", min=1, help="Cold runs a plan.")] = star.NCOLD,
+    ncached: Annotated[int, typer.Option("--cached", min=1, help="Cached runs.")] = star.NCACHED,
+    directory: DirOption = None,
+    pg: PgOption = None,
+    results_dir: ResultsOption = Path("bench-results"),
+    keep: KeepOption = False,
+    check: CheckOption = False,
+) -> None:
+    """Times nested loops over local indexes with and without looking ahead, cold and cached."""
+    out: Console = ctx.obj.out
+    err: Console = ctx.obj.err
+    place = find_place(directory, pg, results_dir, keep=keep)
+    options = star.Options(
+        nrows=nrows,
+        nsampled=min(star_tables.SAMPLED_ROWS, nrows // star_tables.LEAST_ROWS_A_SAMPLE),
+        dimensions=tuple(sorted(set(dimensions or range(1, star_tables.NDIMENSIONS + 1)))),
+        ncold=ncold,
+        ncached=ncached,
+    )
+    with err.status("starting") as progress, run_cluster(place, progress) as running:
+        found = star.run_star(running, options, progress.update)
+    json_path = place.results_dir / "star.json"
+    star_report.save_star(found, json_path)
+    star_report.draw_star(json_path, json_path.with_suffix(".png"))
+    out.print(star_report.make_disk_table(found))
+    out.print(star_report.make_star_table(found))
+    print_where(out, found, json_path)
+    if check and not star_report.is_kept(found):
         raise typer.Exit(ExitCode.CLAIM_FAILED)
 
 

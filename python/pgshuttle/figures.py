@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pgshuttle import choice_plot, cpu_report, plot, transfer_report
+from pgshuttle import choice_plot, cpu_report, plot, star_report, transfer_report
 from pgshuttle.errors import ToolError
 
-# what only the files of the demo, and of bench choices, cpu and transfer have
-DEMO, CHOICES, CPU, TRANSFER = "points", "cases", "npartitions", "targets"
+# what only the files of the demo, and of bench choices, cpu, star and transfer have
+DEMO, CHOICES, CPU, STAR, TRANSFER = "points", "cases", "npartitions", "disk_limit", "targets"
 
 
 def read_json(path: Path) -> Any:  # noqa: ANN401  (JSON)
@@ -21,7 +21,7 @@ def read_json(path: Path) -> Any:  # noqa: ANN401  (JSON)
 
 def can_draw(found: Any) -> bool:  # noqa: ANN401  (JSON)
     """Says if there is a figure for such results."""
-    return isinstance(found, dict) and not {DEMO, CHOICES, CPU, TRANSFER}.isdisjoint(found)
+    return isinstance(found, dict) and not {DEMO, CHOICES, CPU, STAR, TRANSFER}.isdisjoint(found)
 
 
 def draw(results: Path, figure: Path) -> None:
@@ -35,5 +35,7 @@ def draw(results: Path, figure: Path) -> None:
         choice_plot.draw_choices(results, figure)
     elif CPU in found:
         cpu_report.draw_cpu(results, figure)
+    elif STAR in found:
+        star_report.draw_star(results, figure)
     else:
         transfer_report.draw_transfer(results, figure)

@@ -12,10 +12,11 @@ import synthetic
 import synthetic_choices
 from test_cpu import make_cpu
 from test_look import PLAN
+from test_star import make_star
 from test_transfer import make_transfer
 from typer.testing import CliRunner
 
-from pgshuttle import choice_report, cli, cpu_report, report, results, transfer_report
+from pgshuttle import choice_report, cli, cpu_report, report, results, star_report, transfer_report
 from pgshuttle.errors import ExitCode, ToolError
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -48,6 +49,7 @@ def folder(work_dir: Path) -> Path:
     results.save_results(synthetic.make_results(factor=3.0), work_dir / "demo-quick.json")
     choice_report.save_choices(synthetic_choices.make_choices(), work_dir / "choices.json")
     cpu_report.save_cpu(make_cpu(), work_dir / "cpu.json")
+    star_report.save_star(make_star(), work_dir / "star.json")
     transfer_report.save_transfer(make_transfer(), work_dir / "transfer.json")
     (work_dir / "plan.json").write_text(json.dumps([PLAN]))
     return work_dir
@@ -62,15 +64,15 @@ def write_report(folder: Path) -> str:
 
 def test_report_has_everything_and_loads_nothing(folder: Path) -> None:
     page = write_report(folder)
-    assert page.count("<section>") == 5
-    assert page.count("data:image/png;base64,") == 4
+    assert page.count("<section>") == 6
+    assert page.count("data:image/png;base64,") == 5
     assert "MISSED" in page
     assert "Foreign Scan &lt;b&gt;" in page
     assert not re.search(r'(?:src|href)="(?!data:)', page)
 
 
 def test_plot_draws_each_kind(folder: Path) -> None:
-    for name in ("demo-quick", "choices", "cpu", "transfer"):
+    for name in ("demo-quick", "choices", "cpu", "star", "transfer"):
         figure = folder / f"{name}.svg"
         done = CliRunner().invoke(cli.app, ["plot", str(folder / f"{name}.json"), str(figure)])
         assert done.exit_code == ExitCode.OK, done.output
@@ -105,6 +107,6 @@ def test_a_browser_shows_it_on_a_phone(folder: Path) -> None:
     assert match, done.stdout[-500:]
     found = json.loads(match[1])
     assert found["width"] <= PHONE_WIDTH
-    assert found["images"] == found["loaded"] == 4
+    assert found["images"] == found["loaded"] == 5
     assert found["sections"] == 5
     assert found["bars"] == 4  # three times, and requests of one node

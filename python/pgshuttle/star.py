@@ -1,0 +1,213 @@
+"""A star join over local tables: what looking ahead wins where pages have to be read.
+
+Some rows of a fact table are joined with one to four dimensions by nested loops
+over the dimensions' keys, with the plan as it is and with a Look Ahead under
+each loop. A cold run is the first one after the server was started and the
+kernel has forgotten the files.
+"""
+
+import itertools
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pgshuttle import measure, results, star_disk, star_tables
+from pgshuttle.results import Machine
+from pgshuttle.star_disk import RawReads
+from pgshuttle.star_joins import (
+    COMMON,
+    PLANS,
+    Plan,
+    Sample,
+    State,
+    check_state,
+    prepare,
+    run_once,
+    write_query,
+)
+from pgshuttle.star_tables import Stored
+from pgshuttle.state import Cluster
+
+NROWS = 2_000_000
+NCOLD = 3
+NCACHED = 9
+COLD_BOUND = 0.35
+CACHED_BOUND = 1.05
+
+OnStep = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How much is measured."""
+
+    nrows: int
+    nsampled: int
+    dimensions: tuple[int, ...]
+    ncold: int
+    ncached: int
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One plan in one state. time_ms: of cold runs the median, of cached ones the shortest."""
+
+    state: str
+    io_method: str
+    ndimensions: int
+    concurrency: int
+    shape: str
+    samples: tuple[Sample, ...]
+    time_ms: float
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A plan's time with looking ahead as a part of its time without."""
+
+    state: str
+    io_method: str
+    ndimensions: int
+    concurrency: int
+    ratio: float
+    bound: float
+
+    @property
+    def ok(self) -> bool:
+        """Says if the target is met."""
+        return self.ratio <= self.bound
+
+
+@dataclass(frozen=True)
+class Star:
+    """All that one run found out. disk_limit: of the disk with many reads at a time."""
+
+    made_at: str
+    nrows: int
+    nsampled: int
+    data_mb: float
+    elapsed_s: float
+    machine: Machine
+    server: Mapping[str, str]
+    settings: Mapping[str, str]
+    disk: tuple[RawReads, ...]
+    disk_limit: float
+    joins: tuple[Measured, ...]
+    ratios: tuple[Ratio, ...]
+
+
+class Bench:
+    """The query node while it is stopped and started; collects what is measured."""
+
+    def __init__(self, cluster: Cluster, stored: Stored, options: Options, on_step: OnStep) -> None:
+        self.cluster = cluster
+        self.joins: list[Measured] = []
+        self._stored = stored
+        self._options = options
+        self._on_step = on_step
+
+    def _restart(self, io_method: str, buffers_kb: int, *, cold: bool) -> None:
+        settings = {"shared_buffers": f"{buffers_kb}kB"}
+        if io_method:
+            settings["io_method"] = io_method
+        drop = self._stored.files if cold else ()
+        self.cluster = star_tables.restart(self.cluster, settings, drop)
+
+    def _keep(
+        self,
+        where: tuple[State, str, int],
+        shapes: Mapping[Plan, str],
+        samples: Mapping[Plan, list[Sample]],
+    ) -> None:
+        for plan in PLANS:
+            times_ms = [sample.elapsed_ms for sample in samples[plan]]
+            middle = statistics.median if where[0] is State.COLD else min
+            measured = (shapes[plan], tuple(samples[plan]), middle(times_ms))
+            self.joins.append(Measured(*where, plan.concurrency, *measured))
+
+    def run_cold(self, io_method: str, ndimensions: int) -> None:
+        """Measures a join with its first run after each start."""
+        samples: dict[Plan, list[Sample]] = {plan: [] for plan in PLANS}
+        shapes: dict[Plan, str] = {}
+        for number, plan in itertools.product(range(self._options.ncold), PLANS):
+            self._on_step(f"{io_method} {State.COLD}, {ndimensions} dimensions, round {number + 1}")
+            self._restart(io_method, self._stored.small_buffers_kb, cold=True)
+            query = write_query(ndimensions, number)
+            session = measure.open_session(self.cluster)
+            with session.connection:
+                shapes[plan] = prepare(session, plan, query)
+                sample = run_once(self.cluster, session, query)
+            check_state(State.COLD, sample, ndimensions * self._stored.dimension_bytes)
+            samples[plan].append(sample)
+        self._keep((State.COLD, io_method, ndimensions), shapes, samples)
+
+    def run_cached(self, state: State, io_method: str) -> None:
+        """Measures all joins in one session, by turns."""
+        stored = self._stored
+        buffers_kb = stored.large_buffers_kb if state is State.BUFFERS else stored.small_buffers_kb
+        self._restart(io_method, buffers_kb, cold=False)
+        session = measure.open_session(self.cluster)
+        with session.connection:
+            for ndimensions in self._options.dimensions:
+                self._on_step(f"{io_method} {state}, {ndimensions} dimensions")
+                query = write_query(ndimensions, 0)
+                samples: dict[Plan, list[Sample]] = {plan: [] for plan in PLANS}
+                shapes: dict[Plan, str] = {}
+                for number, plan in itertools.product(range(self._options.ncached + 1), PLANS):
+                    shapes[plan] = prepare(session, plan, query)
+                    sample = run_once(self.cluster, session, query)
+                    if number > 0:  # the first one warms up
+                        check_state(state, sample, ndimensions * stored.dimension_bytes)
+                        samples[plan].append(sample)
+                self._keep((state, io_method, ndimensions), shapes, samples)
+
+
+def compare(joins: Sequence[Measured]) -> Iterator[Ratio]:
+    """Compares each plan that looks ahead with the one that does not."""
+    base_ms = {
+        (join.state, join.io_method, join.ndimensions): join.time_ms
+        for join in joins
+        if join.concurrency == 0
+    }
+    for join in joins:
+        if join.concurrency > 0:
+            where = (join.state, join.io_method, join.ndimensions)
+            bound = COLD_BOUND if join.state == State.COLD else CACHED_BOUND
+            ratio = round(join.time_ms / base_ms[where], 4)
+            yield Ratio(*where, join.concurrency, ratio, bound)
+
+
+def run_star(cluster: Cluster, options: Options, on_step: OnStep) -> Star:
+    """Makes the tables and measures all joins."""
+    start_s = time.monotonic()
+    on_step("filling the tables")
+    star_tables.make_tables(cluster, options.nrows, options.nsampled)
+    stored = star_tables.find_stored(cluster)
+    server, settings = results.read_server(cluster), results.read_settings(cluster)
+    on_step("measuring the disk")
+    disk = tuple(star_disk.measure_disk(stored.dimension_files))
+    bench = Bench(cluster, stored, options, on_step)
+    for io_method in star_tables.list_io_methods(cluster):
+        for ndimensions in options.dimensions:
+            bench.run_cold(io_method, ndimensions)
+        for state in (State.KERNEL, State.BUFFERS):
+            bench.run_cached(state, io_method)
+    buffers = {
+        "shared_buffers": f"{stored.small_buffers_kb}kB",
+        "shared_buffers, where all is in it": f"{stored.large_buffers_kb}kB",
+    }
+    return Star(
+        made_at=results.make_timestamp(),
+        nrows=options.nrows,
+        nsampled=options.nsampled,
+        data_mb=round(stored.all_bytes / 1024**2, 1),
+        elapsed_s=round(time.monotonic() - start_s, 1),
+        machine=results.read_machine(),
+        server=server,
+        settings=settings | COMMON | buffers,
+        disk=disk,
+        disk_limit=star_disk.find_limit(disk),
+        joins=tuple(bench.joins),
+        ratios=tuple(compare(bench.joins)),
+    )

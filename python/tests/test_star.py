@@ -1,0 +1,175 @@
+"""Star joins over local tables: how they are measured and what is shown."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import run_small_cluster
+from typer.testing import CliRunner
+
+from pgshuttle import builds, cli, star, star_disk, star_report, star_tables
+from pgshuttle import cluster as clusters
+from pgshuttle.errors import ExitCode, ToolError
+from pgshuttle.results import Machine
+from pgshuttle.star import Measured, Star
+from pgshuttle.star_disk import RawReads
+from pgshuttle.star_joins import PLANS, Sample, State, check_state
+from pgshuttle.state import Cluster
+
+OPTIONS = star.Options(nrows=40_000, nsampled=200, dimensions=(1, 4), ncold=1, ncached=2)
+DISK = (
+    RawReads("one after the other", 1, 100.0),
+    RawReads("asked for ahead", 16, 30.0),
+    RawReads("by threads", 128, 25.0),
+)
+
+
+def make_join(state: State, concurrency: int, time_ms: float) -> Measured:
+    """A plan that takes so long."""
+    sample = Sample(time_ms, 1000, 1000 * star_disk.PAGE_BYTES)
+    return Measured(state, "worker", 4, concurrency, "Join(a, b)", (sample,), time_ms)
+
+
+def make_star(cold_ms: float = 30.0) -> Star:
+    """A whole run."""
+    joins = tuple(
+        make_join(state, concurrency, time_ms)
+        for state, times_ms in (
+            (State.COLD, (100.0, 34.0, cold_ms)),
+            (State.BUFFERS, (100.0, 101.0, 102.0)),
+        )
+        for concurrency, time_ms in zip((0, 16, 128), times_ms, strict=True)
+    )
+    return Star(
+        made_at="2024-01-01T00:00:00+00:00",
+        nrows=1_000_000,
+        nsampled=10_000,
+        data_mb=1000.0,
+        elapsed_s=60.0,
+        machine=Machine("a processor", 2, 8192, "Linux"),
+        server={"version": "PostgreSQL 18"},
+        settings={},
+        disk=DISK,
+        disk_limit=star_disk.find_limit(DISK),
+        joins=joins,
+        ratios=tuple(star.compare(joins)),
+    )
+
+
+def test_ratios_are_of_one_state() -> None:
+    found = make_star()
+    assert [ratio.ratio for ratio in found.ratios] == [0.34, 0.3, 1.01, 1.02]
+    assert [ratio.bound for ratio in found.ratios] == [0.35, 0.35, 1.05, 1.05]
+    assert found.disk_limit == 0.25
+    assert star_report.is_kept(found)
+    assert not star_report.is_kept(make_star(cold_ms=36.0))
+    assert star_report.make_star_table(found).row_count == len(found.ratios)
+    assert star_report.make_disk_table(found).row_count == len(DISK)
+
+
+def test_figure_and_json(work_dir: Path) -> None:
+    path = work_dir / "out" / "star.json"
+    star_report.save_star(make_star(), path)
+    whole = json.loads(path.read_text())
+    assert whole["units"]["read_us"].startswith("microseconds")
+    assert whole["ratios"][0]["ok"] is True
+    star_report.draw_star(path, work_dir / "star.png")
+    picture = (work_dir / "star.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) > 20_000
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"joins": [], "ratios": [], "disk_limit": 1}'])
+def test_a_file_without_joins(work_dir: Path, text: str) -> None:
+    path = work_dir / "star.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ToolError):
+        star_report.draw_star(path, work_dir / "star.png")
+    with pytest.raises(ToolError, match="does not exist"):
+        star_report.draw_star(work_dir / "none.json", work_dir / "star.png")
+
+
+def test_where_the_pages_were() -> None:
+    page = star_disk.PAGE_BYTES
+    check_state(State.COLD, Sample(1.0, 100, 60 * page), 1000 * page)
+    with pytest.raises(ToolError, match="not cold: 40%"):
+        check_state(State.COLD, Sample(1.0, 100, 40 * page), 1000 * page)
+    # read again from the kernel
+    check_state(State.COLD, Sample(1.0, 100, 20 * page), 30 * page)
+    check_state(State.KERNEL, Sample(1.0, 100, page), 1000 * page)
+    with pytest.raises(ToolError, match="not cached"):
+        check_state(State.KERNEL, Sample(1.0, 100, 10 * page), 1000 * page)
+    check_state(State.BUFFERS, Sample(1.0, 0, page), 1000 * page)
+    with pytest.raises(ToolError, match="5 pages were not"):
+        check_state(State.BUFFERS, Sample(1.0, 5, 0), 1000 * page)
+
+
+@pytest.mark.parametrize("reader", [star_disk.make_ahead(3), star_disk.make_threads(3)])
+def test_reading_ahead_reads_all(work_dir: Path, reader: star_disk.Read) -> None:
+    path = work_dir / "pages"
+    path.write_bytes(bytes(20 * star_disk.PAGE_BYTES))
+    assert star_disk.time_reads(path, reader, 10) > 0
+    assert star_disk.time_reads(path, reader, 100) > 0
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A cluster of one query node and its nodes."""
+    with run_small_cluster(tmp_path_factory, "star", 1) as made:
+        yield made
+
+
+def test_all_joins_are_measured(running: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    # where the files lie in memory nothing comes from a disk
+    monkeypatch.setattr("pgshuttle.star.check_state", lambda *_: None)
+    steps: list[str] = []
+    found = star.run_star(running, OPTIONS, steps.append)
+    methods = {join.io_method for join in found.joins}
+    assert methods <= {"", "worker", "io_uring"}
+    assert len(found.joins) == len(methods) * len(State) * len(OPTIONS.dimensions) * len(PLANS)
+    assert len(found.ratios) == len(found.joins) * 2 // 3
+    for join in found.joins:
+        assert join.shape.count("Nested Loop") == join.ndimensions
+        assert join.shape.count("Look Ahead") == (join.ndimensions if join.concurrency else 0)
+        if join.state == State.COLD:
+            assert join.samples[0].npages > 0
+        if join.state == State.BUFFERS:
+            assert [sample.npages for sample in join.samples] == [0] * OPTIONS.ncached
+    assert "filling the tables" in steps
+
+    # the tables of a cluster that was kept are used again
+    again = clusters.load(running.directory)
+    stored = star_tables.find_stored(again)
+    star_tables.make_tables(again, OPTIONS.nrows, OPTIONS.nsampled)
+    assert star_tables.find_stored(again) == stored
+    assert stored.all_bytes > star_tables.NDIMENSIONS * stored.dimension_bytes
+
+
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch, work_dir: Path) -> Path:
+    """A bench that measures nothing."""
+
+    def run(_cluster: object, options: star.Options, on_step: star.OnStep) -> Star:
+        on_step("measuring")
+        assert options == star.Options(100_000, 500, (1, 4), star.NCOLD, 3)
+        return make_star(cold_ms=50.0)
+
+    monkeypatch.setattr(star, "run_star", run)
+    return work_dir
+
+
+def test_command(played: Path, build: builds.ServerBuild) -> None:
+    words = ["bench", "star", "--rows", "100000", "--cached", "3", "--dir", str(played / "c")]
+    words += ["--dimensions", "4", "--dimensions", "1"]
+    words += ["--results", str(played / "out"), "--pg", str(build.pg_config)]
+    if not build.has_extension():
+        pytest.skip("pg_shuttle is not installed in the server")
+    result = CliRunner().invoke(cli.app, words)
+    assert result.exit_code == ExitCode.OK, result.output
+    assert "dimensions" in result.output
+    assert (played / "out" / "star.png").exists()
+    assert not (played / "c").exists()
+    assert CliRunner().invoke(cli.app, [*words, "--check"]).exit_code == ExitCode.CLAIM_FAILED
+    shutil.rmtree(played / "out")
