@@ -336,12 +336,18 @@ shuttle_ranges_close(ShuttleKeySet *set)
 
 /*
  * Makes room for a range: what the set's other ranges hold beyond work_mem
- * goes, and is asked for again if a later row has one of their keys.
+ * goes, and is asked for again if a later row has one of their keys.  The range
+ * itself counts as well, unless it had to go before: outer rows come back to keys
+ * then, and two ranges that do not fit together would take turns.
  */
 static void
 evict_others(ShuttleKeySet *set, ShuttleRange *keep)
 {
+	Size		limit = (Size) work_mem * 1024;
 	Size		held = 0;
+
+	if (!keep->was_evicted)
+		limit -= Min(limit, set->scan->bytes_per_key * keep->nkeys);
 
 	for (int i = 0; i < set->nranges; i++)
 	{
@@ -350,7 +356,7 @@ evict_others(ShuttleKeySet *set, ShuttleRange *keep)
 		if (range != keep && range->state == SHUTTLE_RANGE_LOADED)
 			held += MemoryContextMemAllocated(range->rows_cxt, true);
 	}
-	for (int i = 0; i < set->nranges && held > (Size) work_mem * 1024; i++)
+	for (int i = 0; i < set->nranges && held > limit; i++)
 	{
 		ShuttleRange *range = set->ranges[i];
 
@@ -358,6 +364,7 @@ evict_others(ShuttleKeySet *set, ShuttleRange *keep)
 			continue;
 		held -= MemoryContextMemAllocated(range->rows_cxt, true);
 		drop_rows(set, range);
+		range->was_evicted = true;
 	}
 }
 

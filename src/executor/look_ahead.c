@@ -512,7 +512,8 @@ show_copy(LookAheadState *look, ShuttleBatch *batch)
 	return look->slot;
 }
 
-/* Copies outer rows into the batch until it is full or there are no more. */
+/* Copies outer rows into the batch until it is full or there are no more.  What
+ * lies in contexts below the batch's is looked at now and then. */
 static void
 pull_rows(LookAheadState *look, ShuttleBatch *batch)
 {
@@ -538,8 +539,7 @@ pull_rows(LookAheadState *look, ShuttleBatch *batch)
 						 batch->locals == NULL ? row : show_copy(look, batch));
 		batch->nrows++;
 		look->rows_pulled++;
-		if ((batch->nrows & 15) == 0 &&
-			MemoryContextMemAllocated(batch->cxt, true) > limit)
+		if (MemoryContextMemAllocated(batch->cxt, (batch->nrows & 15) == 0) > limit)
 			break;
 	}
 	if (look->may_fail)

@@ -95,6 +95,7 @@ struct ShuttleRange
 	int			rows_size;
 	BufFile    *spool;			/* rows of a key that is too big for memory */
 	int			spool_rows;
+	bool		was_evicted;	/* loaded before, and dropped for another one */
 };
 
 /* The distinct keys of one scan in one batch, in order of first appearance. */

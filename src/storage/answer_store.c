@@ -5,7 +5,8 @@
  *
  * A row is its size, number of columns and format, then for each column its
  * length (-1 for NULL) and value with a NUL; whole rows go to the file in the order in
- * which they came, the youngest are in memory.
+ * which they came, the youngest are in memory.  Once there is a file these are few:
+ * what would not fit into work_mem takes little of it.
  *
  * Memory: context "shuttle answer", a child of the request's.  The file is of
  * no resource owner, since an answer may outlive the subtransaction in which
@@ -24,6 +25,7 @@
 #include "storage/storage_internal.h"
 
 #define READ_BLOCK_BYTES (64 * 1024)
+#define WRITE_BLOCK_BYTES (256 * 1024)
 
 typedef struct StoredRow
 {
@@ -172,6 +174,14 @@ spill(ShuttleStore *store)
 	}
 	store->file_size += store->used;
 	store->used = 0;
+	store->limit_bytes = Min(store->limit_bytes, WRITE_BLOCK_BYTES);
+	if (store->allocated > store->limit_bytes)
+	{
+		pfree(store->rows);
+		store->rows = NULL;
+		shuttle_explain_memory(-(int64) store->allocated);
+		store->allocated = 0;
+	}
 }
 
 /* Gives the next row; false behind the last.  It lives until the next call. */

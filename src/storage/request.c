@@ -109,6 +109,8 @@ create_request(ShuttleNode *node, const ShuttleStatement *statement,
 	request->decoder = statement->decoder;
 	request->is_narrow = statement->decoder != NULL &&
 		shuttle_decoder_is_narrow(statement->decoder, NARROW_ROW_BYTES);
+	request->width = statement->decoder != NULL ?
+		shuttle_decoder_width(statement->decoder) : &request->own_width;
 	request->ncolumns = statement->ncolumns;
 	request->tag_only = statement->tag_only;
 	request->counters = statement->counters;

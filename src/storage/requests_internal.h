@@ -40,6 +40,9 @@ extern bool shuttle_decoder_takes_binary(const ShuttleDecoder *decoder,
 extern bool shuttle_decoder_is_narrow(const ShuttleDecoder *decoder,
 									  int most_bytes);
 
+/* What the requests of a decoder keep there of the width of its rows. */
+extern int64 *shuttle_decoder_width(const ShuttleDecoder *decoder);
+
 /* Says if an answer's columns have values that the decoder can read in
  * binary.  node_version: as PQserverVersion() tells it. */
 extern bool shuttle_decoder_agrees(const ShuttleDecoder *decoder,

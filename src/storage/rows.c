@@ -46,6 +46,7 @@ struct ShuttleDecoder
 	bool		is_virtual;		/* no column of the header is among them */
 	bool		in_binary;		/* all may be asked for in binary */
 	uint64		types_hash;		/* of what the columns should be */
+	int64	   *width;			/* kept by requests */
 	Datum	   *values;
 	bool	   *nulls;
 	const char *relation_name;	/* NULL: not known */
@@ -87,6 +88,7 @@ shuttle_decoder_create(TupleDesc desc, List *attributes, int first_column,
 	decoder->values = palloc0_array(Datum, Max(1, desc->natts));
 	decoder->nulls = palloc0_array(bool, Max(1, desc->natts));
 	decoder->current = -1;
+	decoder->width = palloc0_object(int64);
 	if (rel != NULL)
 		decoder->relation_name = pstrdup(RelationGetRelationName(rel));
 	decoder->row_cxt = AllocSetContextCreate(owner, "shuttle row",
@@ -182,6 +184,12 @@ shuttle_decoder_is_narrow(const ShuttleDecoder *decoder, int most_bytes)
 		bytes += type_maximum_size(column->reader.type, column->reader.typmod);
 	}
 	return bytes <= most_bytes;
+}
+
+int64 *
+shuttle_decoder_width(const ShuttleDecoder *decoder)
+{
+	return decoder->width;
 }
 
 bool

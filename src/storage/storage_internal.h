@@ -427,7 +427,10 @@ struct ShuttleRequest
 	int64		nrows_seen;
 	int64		nbytes_seen;	/* of the wire */
 	int64		memory_seen;	/* bytes that the same took here */
-	int64		largest_row;	/* bytes */
+	int64	   *width;			/* of the largest row of late, in bytes of the
+								 * wire; 0: none was seen.  The decoder's, for
+								 * all requests of a scan, or own_width */
+	int64		own_width;
 
 	ShuttleRow	current;
 };
