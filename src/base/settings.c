@@ -79,6 +79,13 @@ static const SwitchDefinition switches[] = {
 		.flags = GUC_EXPLAIN,
 	},
 	{
+		.name = "shuttle.enable_storage_aggregate",
+		.help = "Enables having nodes compute their parts of aggregates over several of them.",
+		.value = &shuttle_settings.enable_storage_aggregate,
+		.initial = true,
+		.flags = GUC_EXPLAIN,
+	},
+	{
 		.name = "shuttle.enable_write_buffer",
 		.help = "Enables writing many rows of a foreign table by one request.",
 		.value = &shuttle_settings.enable_write_buffer,

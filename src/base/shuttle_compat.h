@@ -23,6 +23,7 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "optimizer/appendinfo.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "parser/parse_node.h"
@@ -438,7 +439,71 @@ shuttle_lock_held_by_me(const LOCKTAG *tag, LOCKMODE mode, bool orstronger)
 #define LockHeldByMe shuttle_lock_held_by_me
 #endif
 
+/* 17 knows infinite intervals, and has states of its own for sums of them. */
+#if PG_VERSION_NUM < 170000
+#define F_INTERVAL_AVG_SERIALIZE InvalidOid
+#define INTERVAL_NOT_FINITE(interval) false
+#define INTERVAL_IS_NOBEGIN(interval) false
+#else
+#define F_INTERVAL_COMBINE InvalidOid
+#endif
+
 /* ---- changed in 16 */
+
+/* What groups are told apart by; 16 leaves out what is the same in all rows. */
+static inline List *
+shuttle_processed_group_clause(const PlannerInfo *root)
+{
+#if PG_VERSION_NUM >= 160000
+	return root->processed_groupClause;
+#else
+	return root->parse->groupClause;
+#endif
+}
+
+static inline List *
+shuttle_processed_distinct_clause(const PlannerInfo *root)
+{
+#if PG_VERSION_NUM >= 160000
+	return root->processed_distinctClause;
+#else
+	return root->parse->distinctClause;
+#endif
+}
+
+/* Gives a query another GROUP BY; returns the one that it had. */
+typedef struct ShuttleGroupClause
+{
+	List	   *whole;
+	List	   *processed;
+} ShuttleGroupClause;
+
+static inline ShuttleGroupClause
+shuttle_set_group_clause(PlannerInfo *root, List *whole, List *processed)
+{
+	ShuttleGroupClause before;
+
+	before.whole = root->parse->groupClause;
+	before.processed = shuttle_processed_group_clause(root);
+	root->parse->groupClause = whole;
+#if PG_VERSION_NUM >= 160000
+	root->processed_groupClause = processed;
+#endif
+	return before;
+}
+
+/* An expression over a base relation, over a child of it or of its children. */
+static inline void *
+shuttle_translate_to_child(PlannerInfo *root, Node *node, RelOptInfo *child,
+						   RelOptInfo *parent)
+{
+#if PG_VERSION_NUM >= 160000
+	return adjust_appendrel_attrs_multilevel(root, node, child, parent);
+#else
+	return adjust_appendrel_attrs_multilevel(root, node, child->relids,
+											 parent->relids);
+#endif
+}
 
 /* Whether the user may analyze a table, with a warning if not. */
 #if PG_VERSION_NUM < 160000

@@ -17,6 +17,7 @@ typedef struct ShuttleSettings
 	bool		enable_key_cache;
 	bool		enable_local_look_ahead;
 	bool		enable_routed_append;
+	bool		enable_storage_aggregate;
 	bool		enable_write_buffer;
 	bool		debug_fake_answers;
 	bool		debug_find_by_key;

@@ -53,6 +53,14 @@ extern ShuttleDecoder *shuttle_foreign_scan_decoder(ForeignScanState *scan,
 													int first_column,
 													MemoryContext owner);
 
+/* ---- states of partial aggregates (foreign_aggregate.c) */
+
+/* Has a scan's decoder compute the columns that shuttle_scan_add_states() added
+ * to the plan, if any. */
+extern void shuttle_foreign_states_add(ShuttleDecoder *decoder,
+									   const ForeignScan *plan,
+									   MemoryContext owner);
+
 /* Number of the local snapshot that an executor run reads under. */
 extern uint64 shuttle_foreign_snapshot(EState *estate);
 
@@ -260,6 +268,9 @@ extern List *shuttle_peer_make_scan(char *sql, List *attributes, int fetch_size)
  * the shape is not the known one. */
 extern const char *shuttle_peer_scan_sql(const ForeignScan *scan);
 extern List *shuttle_peer_scan_attributes(const ForeignScan *scan);
+
+/* What shuttle_scan_add_states() put there. */
+extern List *shuttle_peer_scan_states(const ForeignScan *scan);
 
 /* ---- reading SQL (sql_words.c) */
 

@@ -13,14 +13,17 @@
 #include "nodes/value.h"
 
 #include "executor/executor_internal.h"
+#include "executor/shuttle_executor.h"
 
-/* Of a scan; joins and aggregates have a description as a fourth element. */
+/* Of a scan; joins and aggregates have a description as a fourth element, and
+ * partial aggregates what we add behind it. */
 enum ScanPrivate
 {
 	SCAN_SQL,
 	SCAN_ATTRIBUTES,
 	SCAN_FETCH_SIZE,
-	SCAN_RELATIONS
+	SCAN_RELATIONS,
+	SCAN_STATES
 };
 
 /* Of a ModifyTable. */
@@ -54,11 +57,12 @@ shuttle_peer_read_scan(const ForeignScan *scan, ShuttlePeerScan *peer)
 	int			length = list_length(list);
 
 	if (scan->operation != CMD_SELECT ||
-		(length != SCAN_RELATIONS && length != SCAN_RELATIONS + 1) ||
+		length < SCAN_RELATIONS || length > SCAN_STATES + 1 ||
 		!element_is(list, SCAN_SQL, T_String) ||
 		!element_is_attributes(list, SCAN_ATTRIBUTES) ||
 		!element_is(list, SCAN_FETCH_SIZE, T_Integer) ||
-		(length > SCAN_RELATIONS && !element_is(list, SCAN_RELATIONS, T_String)))
+		(length > SCAN_RELATIONS && !element_is(list, SCAN_RELATIONS, T_String)) ||
+		(length > SCAN_STATES && !element_is(list, SCAN_STATES, T_List)))
 		return false;
 
 	peer->sql = strVal(list_nth(list, SCAN_SQL));
@@ -81,6 +85,27 @@ shuttle_peer_scan_attributes(const ForeignScan *scan)
 	ShuttlePeerScan peer;
 
 	return shuttle_peer_read_scan(scan, &peer) ? peer.attributes : NIL;
+}
+
+List *
+shuttle_peer_scan_states(const ForeignScan *scan)
+{
+	if (scan->operation != CMD_SELECT ||
+		list_length(scan->fdw_private) <= SCAN_STATES)
+		return NIL;
+	return list_nth_node(List, scan->fdw_private, SCAN_STATES);
+}
+
+bool
+shuttle_scan_add_states(ForeignScan *scan, List *states)
+{
+	ShuttlePeerScan peer;
+
+	if (!shuttle_peer_read_scan(scan, &peer) ||
+		list_length(scan->fdw_private) != SCAN_STATES)
+		return false;
+	scan->fdw_private = lappend(list_copy(scan->fdw_private), states);
+	return true;
 }
 
 ForeignScan *

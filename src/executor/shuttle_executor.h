@@ -110,6 +110,30 @@ extern void shuttle_conflict_attach(ModifyTable *plan, OnConflictExpr *clause,
 extern void shuttle_conflict_check_triggers(Relation rel,
 											const TriggerDesc *triggers);
 
+/* ---- partial aggregates (foreign_aggregate.c) */
+
+/* How the state of a partial aggregate is made of a node's answer. */
+typedef enum ShuttleStateKind
+{
+	SHUTTLE_STATE_AS_IS,		/* it is the answer */
+	SHUTTLE_STATE_INT_AVERAGE,	/* of count, sum: int8[] */
+	SHUTTLE_STATE_FLOAT_SQUARES,	/* of count, sum, variance: float8[] */
+	SHUTTLE_STATE_INTERVAL_AVERAGE, /* of count, sum: interval[], until 16 */
+	SHUTTLE_STATE_INT_SUM,		/* of count, sum: bytea, as the others */
+	SHUTTLE_STATE_INT_SQUARES,	/* of count, sum, sum of squares */
+	SHUTTLE_STATE_NUMERIC_SUM,	/* of count, sum */
+	SHUTTLE_STATE_NUMERIC_SQUARES,	/* of count, sum, sum of squares */
+	SHUTTLE_STATE_INTERVAL_SUM	/* of count, sum; since 17 */
+} ShuttleStateKind;
+
+/*
+ * Tells a scan of ours which columns of its rows are states that it computes.
+ * states: of lists of int: ShuttleStateKind, the column, and the columns that it
+ * is made of, from 1.
+ * Returns false where the plan is not of the known shape.
+ */
+extern bool shuttle_scan_add_states(ForeignScan *scan, List *states);
+
 /* Registers plan nodes and installs hooks; called by _PG_init. */
 extern void shuttle_executor_init(void);
 

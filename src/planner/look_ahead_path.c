@@ -137,4 +137,5 @@ shuttle_planner_init(void)
 	shuttle_join_path_init();
 	shuttle_place_init();
 	shuttle_conflict_init();
+	shuttle_partial_aggregates_init();
 }

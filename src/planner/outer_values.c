@@ -242,9 +242,12 @@ shuttle_plan_foreign_scan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 						  ForeignPath *path, List *targetlist, List *clauses,
 						  Plan *outer)
 {
-	ForeignScan *scan = plan_scan(root, rel, relid, path, targetlist, clauses,
-								  outer);
+	ForeignScan *scan;
 
+	if (shuttle_is_partial_aggregate(path))
+		return shuttle_plan_partial_aggregate(root, rel, relid, path, targetlist,
+											  clauses, outer);
+	scan = plan_scan(root, rel, relid, path, targetlist, clauses, outer);
 	if (shuttle_foreign_is_ours(rel->fdwroutine))
 		shuttle_sample_add(root, rel, scan);
 	return scan;

@@ -131,6 +131,31 @@ extern ForeignScan *shuttle_plan_foreign_scan(PlannerInfo *root, RelOptInfo *rel
 											  List *targetlist, List *clauses,
 											  Plan *outer);
 
+/* ---- partial aggregates (partial_aggregates.c, aggregate_states.c) */
+
+/* How core's partial aggregate is had from a node. */
+typedef struct ShuttleAggregateState
+{
+	ShuttleStateKind kind;
+	Aggref	   *partial;		/* as core combines it */
+	List	   *sources;		/* of Aggref: over complete groups */
+} ShuttleAggregateState;
+
+/* In the current context; NULL where ordinary aggregates cannot tell the state
+ * of this one. */
+extern ShuttleAggregateState *shuttle_aggregate_state(Aggref *aggregate);
+
+/* Installs the hook that adds paths with partial aggregates. */
+extern void shuttle_partial_aggregates_init(void);
+
+/* True where a foreign path's answers are to be made states of aggregates, and
+ * GetForeignPlan of such paths. */
+extern bool shuttle_is_partial_aggregate(const ForeignPath *path);
+extern ForeignScan *shuttle_plan_partial_aggregate(PlannerInfo *root, RelOptInfo *rel,
+												   Oid relid, ForeignPath *path,
+												   List *targetlist, List *clauses,
+												   Plan *outer);
+
 /* ---- writes (foreign_writes.c) */
 
 extern void shuttle_foreign_writes_fill(FdwRoutine *routine);

@@ -52,6 +52,8 @@ struct ShuttleDecoder
 	const char *relation_name;	/* NULL: not known */
 	ShuttleColumnContext add_context;	/* NULL: by relation_name */
 	void	   *context_arg;
+	ShuttleRowFinish finish;	/* NULL: no columns are computed */
+	void	   *finish_arg;
 	int			current;		/* column being converted; -1: none */
 	MemoryContext row_cxt;
 	ShuttleValueRoom room;
@@ -223,6 +225,14 @@ shuttle_decoder_set_context(ShuttleDecoder *decoder,
 	decoder->context_arg = arg;
 }
 
+void
+shuttle_decoder_set_finish(ShuttleDecoder *decoder, ShuttleRowFinish finish,
+						   void *arg)
+{
+	decoder->finish = finish;
+	decoder->finish_arg = arg;
+}
+
 HeapTuple
 shuttle_decoder_tuple(ShuttleDecoder *decoder, const ShuttleRow *row)
 {
@@ -290,8 +300,10 @@ decode_row(ShuttleDecoder *decoder, const ShuttleRow *row, Datum *values,
 	old_cxt = MemoryContextSwitchTo(decoder->row_cxt);
 	memset(nulls, true, decoder->desc->natts);
 	convert_row(decoder, row, values, nulls, identity);
-	MemoryContextSwitchTo(old_cxt);
 	decoder->current = -1;
+	if (decoder->finish != NULL)
+		decoder->finish(decoder->finish_arg, values, nulls);
+	MemoryContextSwitchTo(old_cxt);
 	error_context_stack = context.previous;
 }
 

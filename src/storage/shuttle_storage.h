@@ -395,6 +395,14 @@ extern void shuttle_decoder_set_context(ShuttleDecoder *decoder,
 										ShuttleColumnContext add_context,
 										void *arg);
 
+/*
+ * Has the caller compute columns that are no part of the answer, behind those
+ * that are: in the memory that the row's values live in.
+ */
+typedef void (*ShuttleRowFinish) (void *arg, Datum *values, bool *nulls);
+extern void shuttle_decoder_set_finish(ShuttleDecoder *decoder,
+									   ShuttleRowFinish finish, void *arg);
+
 /* Decodes into a tuple allocated in the current context. */
 extern HeapTuple shuttle_decoder_tuple(ShuttleDecoder *decoder,
 									   const ShuttleRow *row);

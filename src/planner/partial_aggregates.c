@@ -1,0 +1,535 @@
+/*-------------------------------------------------------------------------
+ * partial_aggregates.c
+ *	  GROUP BY, aggregates and DISTINCT over partitioned tables, heirs and
+ *	  UNION ALL, of which each node computes its part.
+ *
+ * Each foreign child is asked for complete groups of its own rows, by a path
+ * that postgres_fdw makes for them: it says what can be shipped, and writes the
+ * SELECT.  Local children, and those whose node cannot be asked, have core's
+ * own partial aggregates.  Core's Finalize Aggregate combines them all, and
+ * applies HAVING.
+ *
+ *	Finalize Aggregate
+ *	  Append, pruned at run time as the table's own
+ *		Foreign Scan: g, count(x), sum(x), and the state of avg(x) made of them
+ *		Partial Aggregate over a local child
+ *
+ * The executor makes states of what nodes answer (foreign_aggregate.c).
+ *
+ * postgres_fdw ships no DISTINCT.  It is asked for a GROUP BY of the same
+ * columns, which the query is given for as long as it looks.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/planner.h"
+#include "optimizer/prep.h"
+#include "optimizer/tlist.h"
+#include "parser/parsetree.h"
+#include "utils/selfuncs.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
+#include "executor/shuttle_executor.h"
+#include "planner/planner_internal.h"
+
+/* One grouping of a query, and what is asked for it; all of the parent. */
+typedef struct Grouping
+{
+	PlannerInfo *root;
+	RelOptInfo *input;
+	RelOptInfo *grouped;
+	bool		is_distinct;	/* and no GROUP BY */
+	PathTarget *target;			/* what comes out */
+	int			flags;			/* GROUPING_CAN_... */
+	List	   *targetlist;
+	Node	   *having;
+	List	   *whole_clause;	/* to group by on nodes */
+	List	   *clause;			/* to group by here */
+	List	   *pathkeys;		/* to sort by before */
+	List	   *states;			/* of ShuttleAggregateState */
+	PathTarget *answers;		/* groups, and sources of states */
+	PathTarget *partial;		/* groups, and states as core makes them */
+	PathTarget *states_target;	/* the same as scans of foreign children have */
+	AggClauseCosts partial_costs;
+	AggClauseCosts final_costs;
+} Grouping;
+
+static create_upper_paths_hook_type previous_upper_hook = NULL;
+
+/* ---- what to ask for */
+
+/* Of groups only: there is nothing to combine. */
+static AggSplit
+choose_split(const Grouping *grouping, AggSplit split)
+{
+	return grouping->root->parse->hasAggs ? split : AGGSPLIT_SIMPLE;
+}
+
+static bool
+is_group(const Grouping *grouping, Index reference)
+{
+	return reference != 0 &&
+		get_sortgroupref_clause_noerr(reference, grouping->whole_clause) != NULL;
+}
+
+/*
+ * Collects the aggregates of an expression.  Returns true where it has
+ * something else that is neither a group nor computed of groups.
+ */
+static bool
+collect_aggregates(Node *node, Grouping *grouping)
+{
+	ListCell   *lc;
+
+	if (node == NULL)
+		return false;
+	if (list_member(grouping->partial->exprs, node))
+		return false;
+	if (IsA(node, Aggref))
+	{
+		ShuttleAggregateState *state = shuttle_aggregate_state((Aggref *) node);
+
+		if (state == NULL)
+			return true;
+		foreach(lc, grouping->states)
+		{
+			ShuttleAggregateState *known = lfirst(lc);
+
+			if (equal(known->partial, state->partial))
+				return false;
+		}
+		grouping->states = lappend(grouping->states, state);
+		return false;
+	}
+	if (IsA(node, Var) || IsA(node, PlaceHolderVar))
+		return true;
+	return expression_tree_walker(node, collect_aggregates, grouping);
+}
+
+/* Fills the targets; false where the query wants what nodes cannot give. */
+static bool
+fill_targets(Grouping *grouping)
+{
+	PathTarget *wanted = grouping->target;
+	ListCell   *lc;
+
+	grouping->answers = create_empty_pathtarget();
+	grouping->partial = create_empty_pathtarget();
+	grouping->states_target = create_empty_pathtarget();
+	foreach(lc, wanted->exprs)
+	{
+		Index		reference = get_pathtarget_sortgroupref(wanted,
+															foreach_current_index(lc));
+
+		if (!is_group(grouping, reference))
+			continue;
+		add_column_to_pathtarget(grouping->answers, lfirst(lc), reference);
+		add_column_to_pathtarget(grouping->partial, lfirst(lc), reference);
+		add_column_to_pathtarget(grouping->states_target, lfirst(lc), reference);
+	}
+	if (collect_aggregates((Node *) wanted->exprs, grouping) ||
+		collect_aggregates(grouping->having, grouping))
+		return false;
+	foreach(lc, grouping->states)
+	{
+		ShuttleAggregateState *state = lfirst(lc);
+
+		add_new_columns_to_pathtarget(grouping->answers, state->sources);
+		add_column_to_pathtarget(grouping->partial, (Expr *) state->partial, 0);
+		add_column_to_pathtarget(grouping->states_target,
+								 state->kind == SHUTTLE_STATE_AS_IS ?
+								 linitial(state->sources) : (Expr *) state->partial, 0);
+	}
+	set_pathtarget_cost_width(grouping->root, grouping->answers);
+	set_pathtarget_cost_width(grouping->root, grouping->partial);
+	set_pathtarget_cost_width(grouping->root, grouping->states_target);
+	return true;
+}
+
+/* ---- paths of children */
+
+static void *
+translate(const Grouping *grouping, RelOptInfo *child, void *node)
+{
+	if (child == grouping->input)
+		return node;
+	return shuttle_translate_to_child(grouping->root, (Node *) node, child,
+									  grouping->input);
+}
+
+static PathTarget *
+translate_target(const Grouping *grouping, RelOptInfo *child,
+				 const PathTarget *target)
+{
+	PathTarget *translated = copy_pathtarget((PathTarget *) target);
+
+	translated->exprs = translate(grouping, child, translated->exprs);
+	return translated;
+}
+
+/* The states that a foreign child's answer is turned into. */
+static List *
+translate_states(const Grouping *grouping, RelOptInfo *child)
+{
+	List	   *states = NIL;
+	ListCell   *lc;
+
+	foreach(lc, grouping->states)
+	{
+		const ShuttleAggregateState *state = lfirst(lc);
+
+		if (state->kind == SHUTTLE_STATE_AS_IS)
+			continue;
+		states = lappend(states,
+						 list_make3(makeInteger(state->kind),
+									translate(grouping, child, state->partial),
+									translate(grouping, child, state->sources)));
+	}
+	return states;
+}
+
+/* The relation of a child's groups, as core makes one for each partition. */
+static RelOptInfo *
+make_groups_rel(const Grouping *grouping, RelOptInfo *child)
+{
+	RelOptInfo *rel = makeNode(RelOptInfo);
+
+	rel->reloptkind = RELOPT_OTHER_UPPER_REL;
+	rel->relids = bms_copy(child->relids);
+	rel->consider_startup = grouping->root->tuple_fraction > 0;
+	rel->reltarget = translate_target(grouping, child, grouping->answers);
+	rel->serverid = child->serverid;
+	rel->userid = child->userid;
+	rel->useridiscurrent = child->useridiscurrent;
+	rel->fdwroutine = child->fdwroutine;
+	return rel;
+}
+
+/* The child's groups as its node answers them; NULL: it cannot be asked. */
+static Path *
+make_remote_path(const Grouping *grouping, RelOptInfo *child)
+{
+	GroupPathExtraData extra = {.patype = PARTITIONWISE_AGGREGATE_FULL};
+	ShuttleGroupClause saved;
+	RelOptInfo *groups;
+	ForeignPath *path;
+	List	   *states;
+
+	if (child->fdwroutine == NULL || !shuttle_foreign_is_ours(child->fdwroutine) ||
+		shuttle_is_sampled(grouping->root, child))
+		return NULL;
+	groups = make_groups_rel(grouping, child);
+	extra.flags = grouping->flags;
+	extra.targetList = grouping->targetlist;
+	saved = shuttle_set_group_clause(grouping->root, grouping->whole_clause,
+									 grouping->clause);
+	child->fdwroutine->GetForeignUpperPaths(grouping->root, UPPERREL_GROUP_AGG,
+											child, groups, &extra);
+	(void) shuttle_set_group_clause(grouping->root, saved.whole, saved.processed);
+	if (groups->pathlist == NIL)
+		return NULL;
+
+	path = linitial_node(ForeignPath, groups->pathlist);
+	states = translate_states(grouping, child);
+	if (states != NIL || grouping->is_distinct)
+	{
+		Assert(path->fdw_private == NIL);
+		path->fdw_private = list_make3(makeInteger(grouping->is_distinct), states,
+									   grouping->whole_clause);
+	}
+	return (Path *) create_projection_path(grouping->root, child, &path->path,
+										   translate_target(grouping, child,
+															grouping->states_target));
+}
+
+static double
+count_groups(const Grouping *grouping, RelOptInfo *child, double rows)
+{
+	List	   *exprs = get_sortgrouplist_exprs(grouping->clause,
+												grouping->targetlist);
+
+	return estimate_num_groups(grouping->root, translate(grouping, child, exprs),
+							   rows, NULL, NULL);
+}
+
+static AggStrategy
+choose_strategy(const Grouping *grouping)
+{
+	if (grouping->whole_clause == NIL)
+		return AGG_PLAIN;
+	if (grouping->clause != NIL && (grouping->flags & GROUPING_CAN_USE_HASH) != 0 &&
+		(enable_hashagg || (grouping->flags & GROUPING_CAN_USE_SORT) == 0))
+		return AGG_HASHED;
+	return AGG_SORTED;
+}
+
+/* The child's rows, aggregated here. */
+static Path *
+make_local_path(const Grouping *grouping, RelOptInfo *child)
+{
+	PlannerInfo *root = grouping->root;
+	Path	   *path = child->cheapest_total_path;
+	AggStrategy strategy = choose_strategy(grouping);
+	PathTarget *target = translate_target(grouping, child, grouping->partial);
+
+	if (path == NULL || path->param_info != NULL)
+		return NULL;
+	path = (Path *) create_projection_path(root, child, path,
+										   translate_target(grouping, child,
+															grouping->input->reltarget));
+	if (strategy == AGG_SORTED)
+		path = (Path *) create_sort_path(root, child, path, grouping->pathkeys, -1);
+	return (Path *) create_agg_path(root, child, path, target, strategy,
+									choose_split(grouping, AGGSPLIT_INITIAL_SERIAL),
+									grouping->clause, NIL,
+									&grouping->partial_costs,
+									count_groups(grouping, child, path->rows));
+}
+
+/* The groups of all children; NULL where no node has a part in it. */
+static Path *
+make_append(const Grouping *grouping)
+{
+	bool		partitioned = false;
+	bool		any_remote = false;
+	List	   *paths = NIL;
+	double		rows = 0;
+	AppendPath *append;
+	ListCell   *lc;
+
+	foreach(lc, shuttle_append_leaves(grouping->root, grouping->input, &partitioned))
+	{
+		RelOptInfo *child = lfirst_node(RelOptInfo, lc);
+		Path	   *path;
+
+		if (IS_DUMMY_REL(child))
+			continue;
+		path = make_remote_path(grouping, child);
+		if (path != NULL)
+			any_remote = true;
+		else
+			path = make_local_path(grouping, child);
+		if (path == NULL)
+			return NULL;
+		paths = lappend(paths, path);
+		rows += path->rows;
+	}
+	if (!any_remote)
+		return NULL;
+
+	/* It is the parent's own, so that core prunes it by the parent's clauses. */
+	append = create_append_path(grouping->root, grouping->input, paths, NIL, NIL,
+								NULL, 0, false, rows);
+	append->path.pathtarget = grouping->partial;
+	return &append->path;
+}
+
+/* ---- the whole */
+
+static void
+add_final_path(const Grouping *grouping, Path *path, AggStrategy strategy)
+{
+	PlannerInfo *root = grouping->root;
+	RelOptInfo *grouped = grouping->grouped;
+	double		rows = 1;
+
+	if (strategy != AGG_PLAIN)
+		rows = Min(path->rows, count_groups(grouping, grouping->input,
+											grouping->input->rows));
+	if (strategy == AGG_SORTED && grouping->clause != NIL)
+		path = (Path *) create_sort_path(root, grouped, path, grouping->pathkeys, -1);
+	add_path(grouped, (Path *)
+			 create_agg_path(root, grouped, path, grouping->target, strategy,
+							 choose_split(grouping, AGGSPLIT_FINAL_DESERIAL),
+							 grouping->clause, (List *) grouping->having,
+							 &grouping->final_costs, rows));
+}
+
+/* Cheap tests, before anything is built. */
+static bool
+may_be_split(PlannerInfo *root, RelOptInfo *input)
+{
+	bool		partitioned = false;
+
+	return shuttle_settings.enable_storage_aggregate &&
+		input->reloptkind == RELOPT_BASEREL &&
+		planner_rt_fetch(input->relid, root)->inh &&
+		bms_is_empty(input->lateral_relids) && !IS_DUMMY_REL(input) &&
+		!root->parse->hasTargetSRFs &&
+		!contain_volatile_functions((Node *) input->reltarget->exprs) &&
+		OidIsValid(shuttle_leaves_server(shuttle_append_leaves(root, input,
+															   &partitioned)));
+}
+
+static void
+add_grouping_paths(Grouping *grouping)
+{
+	PlannerInfo *root = grouping->root;
+	Path	   *append;
+
+	if (!fill_targets(grouping) ||
+		contain_volatile_functions((Node *) grouping->partial->exprs))
+		return;
+	if (root->parse->hasAggs)
+	{
+		get_agg_clause_costs(root, AGGSPLIT_INITIAL_SERIAL, &grouping->partial_costs);
+		get_agg_clause_costs(root, AGGSPLIT_FINAL_DESERIAL, &grouping->final_costs);
+	}
+	append = make_append(grouping);
+	if (append == NULL)
+		return;
+	if (choose_strategy(grouping) != AGG_SORTED)
+		add_final_path(grouping, append, choose_strategy(grouping));
+	if (grouping->whole_clause != NIL && (grouping->flags & GROUPING_CAN_USE_SORT) != 0)
+		add_final_path(grouping, append, AGG_SORTED);
+}
+
+static void
+consider_groups(PlannerInfo *root, RelOptInfo *input, RelOptInfo *grouped,
+				const GroupPathExtraData *extra)
+{
+	Grouping	grouping = {.root = root,.input = input,.grouped = grouped};
+
+	if ((extra->flags & GROUPING_CAN_PARTIAL_AGG) == 0 || !may_be_split(root, input))
+		return;
+	grouping.target = grouped->reltarget;
+	grouping.flags = extra->flags;
+	grouping.targetlist = extra->targetList;
+	grouping.having = extra->havingQual;
+	grouping.whole_clause = root->parse->groupClause;
+	grouping.clause = shuttle_processed_group_clause(root);
+	grouping.pathkeys = root->group_pathkeys;
+	add_grouping_paths(&grouping);
+}
+
+static void
+consider_distinct(PlannerInfo *root, RelOptInfo *input, RelOptInfo *distinct)
+{
+	Grouping	grouping = {.root = root,.input = input,.grouped = distinct};
+
+	if (root->parse->hasDistinctOn || root->parse->hasAggs || !may_be_split(root, input))
+		return;
+	grouping.is_distinct = true;
+	grouping.target = input->cheapest_total_path->pathtarget;
+	grouping.targetlist = root->processed_tlist;
+	grouping.whole_clause = root->parse->distinctClause;
+	grouping.clause = shuttle_processed_distinct_clause(root);
+	grouping.pathkeys = root->distinct_pathkeys;
+	if (grouping.clause == NIL)
+		return;					/* one row, which core asks for by LIMIT 1 */
+	if (grouping_is_hashable(grouping.clause))
+		grouping.flags |= GROUPING_CAN_USE_HASH;
+	if (grouping_is_sortable(grouping.clause))
+		grouping.flags |= GROUPING_CAN_USE_SORT;
+	add_grouping_paths(&grouping);
+}
+
+static void
+consider_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
+					 RelOptInfo *output, void *extra)
+{
+	if (previous_upper_hook != NULL)
+		previous_upper_hook(root, stage, input, output, extra);
+	if (stage == UPPERREL_GROUP_AGG)
+		consider_groups(root, input, output, extra);
+	else if (stage == UPPERREL_DISTINCT)
+		consider_distinct(root, input, output);
+}
+
+void
+shuttle_partial_aggregates_init(void)
+{
+	previous_upper_hook = create_upper_paths_hook;
+	create_upper_paths_hook = consider_upper_paths;
+}
+
+/* ---- the plan */
+
+/* The column of the scan that has this expression; 0: none. */
+static AttrNumber
+find_column(const List *columns, const Node *expr)
+{
+	ListCell   *lc;
+
+	foreach(lc, columns)
+	{
+		const TargetEntry *entry = lfirst_node(TargetEntry, lc);
+
+		if (equal(entry->expr, expr))
+			return entry->resno;
+	}
+	return 0;
+}
+
+/*
+ * Adds a column for each state behind those that the node answers.  Errors:
+ * what was asked for is not among these.
+ */
+static void
+add_state_columns(ForeignScan *scan, const List *states)
+{
+	List	   *answers = scan->fdw_scan_tlist;
+	List	   *columns = NIL;
+	ListCell   *lc;
+
+	foreach(lc, states)
+	{
+		const List *state = lfirst_node(List, lc);
+		List	   *column;
+		ListCell   *source;
+		TargetEntry *entry;
+
+		entry = makeTargetEntry(copyObject(lsecond(state)),
+								list_length(scan->fdw_scan_tlist) + 1, NULL, false);
+		scan->fdw_scan_tlist = lappend(scan->fdw_scan_tlist, entry);
+		column = list_make2_int(intVal(linitial(state)), entry->resno);
+		foreach(source, lthird(state))
+		{
+			AttrNumber	answer = find_column(answers, lfirst(source));
+
+			if (answer == 0)
+				elog(ERROR, "a source of a partial aggregate is not asked for");
+			column = lappend_int(column, answer);
+		}
+		columns = lappend(columns, column);
+	}
+	if (!shuttle_scan_add_states(scan, columns))
+		elog(ERROR, "unexpected plan of a partial aggregate");
+}
+
+ForeignScan *
+shuttle_plan_partial_aggregate(PlannerInfo *root, RelOptInfo *rel, Oid relid,
+							   ForeignPath *path, List *targetlist, List *clauses,
+							   Plan *outer)
+{
+	bool		is_distinct = intVal(linitial(path->fdw_private)) != 0;
+	List	   *states = lsecond(path->fdw_private);
+	ForeignPath plain = *path;
+	ShuttleGroupClause saved;
+	ForeignScan *scan;
+
+	plain.fdw_private = NIL;
+	if (is_distinct)
+		saved = shuttle_set_group_clause(root, lthird(path->fdw_private),
+										 lthird(path->fdw_private));
+	scan = shuttle_plan_foreign_scan(root, rel, relid, &plain, targetlist, clauses,
+									 outer);
+	if (is_distinct)
+		(void) shuttle_set_group_clause(root, saved.whole, saved.processed);
+	if (states != NIL)
+		add_state_columns(scan, states);
+	return scan;
+}
+
+bool
+shuttle_is_partial_aggregate(const ForeignPath *path)
+{
+	return path->fdw_private != NIL && IsA(linitial(path->fdw_private), Integer);
+}
