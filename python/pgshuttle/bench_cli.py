@@ -24,6 +24,8 @@ from pgshuttle import (
     star_tables,
     transfer,
     transfer_report,
+    writes,
+    writes_report,
 )
 from pgshuttle.errors import ExitCode
 from pgshuttle.state import Cluster
@@ -52,6 +54,7 @@ class Place:
     pg: str | None
     results_dir: Path
     keep: bool
+    nnodes: int = demo.NNODES
 
 
 def find_place(directory: Path | None, pg: str | None, results_dir: Path, *, keep: bool) -> Place:
@@ -63,7 +66,9 @@ def find_place(directory: Path | None, pg: str | None, results_dir: Path, *, kee
 @contextmanager
 def run_cluster(place: Place, progress: Status) -> Iterator[Cluster]:
     """Has a cluster for a bench."""
-    options = demo.ClusterUse(place.directory, place.pg, with_extension=True, keep=place.keep)
+    options = demo.ClusterUse(
+        place.directory, place.pg, with_extension=True, keep=place.keep, nnodes=place.nnodes
+    )
     with demo.run_cluster(options, progress.update) as running:
         yield running
 
@@ -226,6 +231,32 @@ def run_transfer(
     out.print(transfer_report.make_transfer_table(found))
     print_where(out, found, json_path)
     if check and not transfer_report.is_kept(found):
+        raise typer.Exit(ExitCode.CLAIM_FAILED)
+
+
+@app.command("writes")
+def run_writes(
+    ctx: typer.Context,
+    nrounds: Annotated[int, typer.Option("--rounds", min=1)] = writes.NROUNDS,
+    directory: DirOption = None,
+    pg: PgOption = None,
+    results_dir: ResultsOption = Path("bench-results"),
+    keep: KeepOption = False,
+    check: CheckOption = False,
+) -> None:
+    """Times statements that write many rows, and pgbench's transactions: ours, stock, one node."""
+    out: Console = ctx.obj.out
+    err: Console = ctx.obj.err
+    path = (directory or places.default_cluster_dir("bench-writes")).absolute()
+    place = Place(path, pg, results_dir.absolute(), keep, writes.NNODES)
+    with err.status("starting") as progress, run_cluster(place, progress) as running:
+        found = writes.run_writes(running, nrounds, progress.update)
+    json_path = place.results_dir / "writes.json"
+    writes_report.save_writes(found, json_path)
+    writes_report.draw_writes(json_path, json_path.with_suffix(".png"))
+    out.print(writes_report.make_writes_table(found))
+    print_where(out, found, json_path)
+    if check and not writes_report.is_kept(found):
         raise typer.Exit(ExitCode.CLAIM_FAILED)
 
 

@@ -45,6 +45,7 @@ class ClusterUse:
     pg: str | None
     with_extension: bool
     keep: bool
+    nnodes: int = NNODES
 
 
 @contextmanager
@@ -52,7 +53,7 @@ def run_cluster(use: ClusterUse, on_step: Callable[[str], None]) -> Iterator[Clu
     """Has a cluster running; one that did not run before is removed afterwards."""
     asked = cluster.ClusterOptions(
         directory=use.directory,
-        nnodes=NNODES,
+        nnodes=use.nnodes,
         pg=use.pg,
         rtt_us=0,
         with_extension=use.with_extension,

@@ -4,11 +4,19 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pgshuttle import choice_plot, cpu_report, plot, star_report, transfer_report
+from pgshuttle import (
+    choice_plot,
+    cpu_report,
+    plot,
+    star_report,
+    transfer_report,
+    writes_report,
+)
 from pgshuttle.errors import ToolError
 
-# what only the files of the demo, and of bench choices, cpu, star and transfer have
-DEMO, CHOICES, CPU, STAR, TRANSFER = "points", "cases", "npartitions", "disk_limit", "targets"
+# what only the files of the demo, and of each bench have
+DEMO, CHOICES, CPU, STAR = "points", "cases", "npartitions", "disk_limit"
+TRANSFER, WRITES = "targets", "limits"
 
 
 def read_json(path: Path) -> Any:  # noqa: ANN401  (JSON)
@@ -21,7 +29,8 @@ def read_json(path: Path) -> Any:  # noqa: ANN401  (JSON)
 
 def can_draw(found: Any) -> bool:  # noqa: ANN401  (JSON)
     """Says if there is a figure for such results."""
-    return isinstance(found, dict) and not {DEMO, CHOICES, CPU, STAR, TRANSFER}.isdisjoint(found)
+    kinds = {DEMO, CHOICES, CPU, STAR, TRANSFER, WRITES}
+    return isinstance(found, dict) and not kinds.isdisjoint(found)
 
 
 def draw(results: Path, figure: Path) -> None:
@@ -37,5 +46,7 @@ def draw(results: Path, figure: Path) -> None:
         cpu_report.draw_cpu(results, figure)
     elif STAR in found:
         star_report.draw_star(results, figure)
+    elif WRITES in found:
+        writes_report.draw_writes(results, figure)
     else:
         transfer_report.draw_transfer(results, figure)

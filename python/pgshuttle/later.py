@@ -15,6 +15,7 @@ DRAWING = (
     "pgshuttle.cpu_report",
     "pgshuttle.star_report",
     "pgshuttle.transfer_report",
+    "pgshuttle.writes_report",
 )
 
 

@@ -1,0 +1,154 @@
+"""The tables that bench writes writes to: on three nodes, and whole on the first."""
+
+from functools import cache
+
+import psycopg
+from psycopg import sql
+
+from pgshuttle import catalog
+from pgshuttle.errors import ToolError
+from pgshuttle.measure import Connection
+from pgshuttle.state import Cluster
+
+NROWS = 30_000
+NUPDATED = 2678
+NWRITTEN = 10_000
+NACCOUNTS = 100_000
+STOCK_BATCH_SIZE = 1000
+NEW_IDS = 1_000_000  # above those that are there
+ITEM = "id int PRIMARY KEY, n int, note text"
+SERVER_NAMES = {"OURS": catalog.engine_server_name, "STOCK": catalog.stock_server_name}
+
+# in schema {s}: rows to update, to insert and to delete by
+SOURCES = """
+CREATE TABLE {s}.few AS SELECT i * 11 AS id, i AS n FROM generate_series(1, {nupdated}) AS i;
+CREATE TABLE {s}.more AS
+SELECT {new_ids} + i AS id, i AS n, 'note of row ' || i AS note
+FROM generate_series(1, {nwritten}) AS i;
+CREATE TABLE {s}.many AS SELECT i * 3 AS id FROM generate_series(1, {nwritten}) AS i;
+ANALYZE {s}.few; ANALYZE {s}.more; ANALYZE {s}.many"""
+FILL = """
+INSERT INTO {s}.item SELECT i, i, 'note of row ' || i FROM generate_series(1, {nrows}) AS i"""
+TPCB = """
+CREATE TABLE {s}.accounts AS
+SELECT i AS aid, 1 AS bid, 0 AS abalance, repeat(' ', 84) AS filler
+FROM generate_series(1, {naccounts}) AS i;
+CREATE TABLE {s}.tellers AS
+SELECT i AS tid, 1 AS bid, 0 AS tbalance FROM generate_series(1, 10) AS i;
+CREATE TABLE {s}.branches AS SELECT 1 AS bid, 0 AS bbalance;
+CREATE TABLE {s}.history (tid int, bid int, aid int, delta int, mtime timestamp);
+ALTER TABLE {s}.accounts ADD PRIMARY KEY (aid);
+ALTER TABLE {s}.tellers ADD PRIMARY KEY (tid);
+ALTER TABLE {s}.branches ADD PRIMARY KEY (bid);
+ANALYZE {s}.accounts; ANALYZE {s}.tellers; ANALYZE {s}.branches"""
+
+LITERALS = {
+    "nrows": sql.Literal(NROWS),
+    "nupdated": sql.Literal(NUPDATED),
+    "nwritten": sql.Literal(NWRITTEN),
+    "naccounts": sql.Literal(NACCOUNTS),
+    "new_ids": sql.Literal(NEW_IDS),
+}
+
+
+def schema_of(way: str, case: str) -> str:
+    """Names the schema of a way's tables; case: "item", "ONE" or "TWO"."""
+    if way == "NODE":
+        return "writes_whole" if case == "item" else "writes"
+    return f"writes_{way}_{case}".lower()
+
+
+@cache
+def copied_rows() -> bytes:
+    """Makes the rows that are copied."""
+    return b"".join(
+        b"%d\t%d\tnote of row %d\n" % (NEW_IDS + i, i, i) for i in range(1, NWRITTEN + 1)
+    )
+
+
+def execute(connection: Connection, text: str, schema: str) -> None:
+    """Executes statements about the tables of a schema."""
+    for statement in text.split(";"):
+        connection.execute(sql.SQL(statement).format(s=sql.Identifier(schema), **LITERALS))
+
+
+def make_schema(connection: Connection, schema: str) -> None:
+    """Makes a schema anew."""
+    execute(connection, "DROP SCHEMA IF EXISTS {s} CASCADE; CREATE SCHEMA {s}", schema)
+
+
+def make_node(connection: Connection, *, is_first: bool) -> None:
+    """Makes the tables of one storage node."""
+    make_schema(connection, "writes")
+    execute(connection, "CREATE TABLE {s}.item (" + ITEM + ");" + TPCB, "writes")
+    if is_first:
+        make_schema(connection, "writes_whole")
+        execute(connection, "CREATE TABLE {s}.item (" + ITEM + ");" + FILL, "writes_whole")
+        execute(connection, "ANALYZE {s}.item;" + SOURCES, "writes_whole")
+
+
+def make_partitions(connection: Connection, way: str, nnodes: int) -> None:
+    """Makes a table that is spread over all nodes, and the local tables beside it."""
+    schema = schema_of(way, "item")
+    make_schema(connection, schema)
+    columns = ITEM.replace(" PRIMARY KEY", "")
+    execute(connection, "CREATE TABLE {s}.item (" + columns + ") PARTITION BY HASH (id)", schema)
+    for number in range(1, nnodes + 1):
+        statement = sql.SQL(
+            "CREATE FOREIGN TABLE {}.{} PARTITION OF {}.item"
+            " FOR VALUES WITH (MODULUS {}, REMAINDER {})"
+            " SERVER {} OPTIONS (schema_name 'writes', table_name 'item')"
+        )
+        name, server = sql.Identifier(schema), sql.Identifier(SERVER_NAMES[way](number))
+        table = sql.Identifier(f"item{number}")
+        numbers = (sql.Literal(nnodes), sql.Literal(number - 1))
+        connection.execute(statement.format(name, table, name, *numbers, server))
+    execute(connection, SOURCES, schema)
+
+
+def import_tpcb(connection: Connection, way: str, case: str) -> None:
+    """Makes the tables of pgbench: accounts of the first node, the others of it or of the next."""
+    schema = schema_of(way, case)
+    make_schema(connection, schema)
+    other = 1 if case == "ONE" else 2
+    for number, names in ((1, "accounts"), (other, "tellers, branches, history")):
+        statement = sql.SQL("IMPORT FOREIGN SCHEMA writes LIMIT TO ({}) FROM SERVER {} INTO {}")
+        server, into = sql.Identifier(SERVER_NAMES[way](number)), sql.Identifier(schema)
+        connection.execute(statement.format(sql.SQL(names), server, into))
+
+
+def set_batch_size(connection: Connection, nnodes: int) -> None:
+    """Has postgres_fdw insert many rows at once."""
+    for number in range(1, nnodes + 1):
+        name = catalog.stock_server_name(number)
+        found = connection.execute(
+            "SELECT 1 FROM pg_foreign_server WHERE srvname = %s"
+            " AND array_to_string(srvoptions, ',') LIKE '%%batch_size=%%'",
+            [name],
+        )
+        if found.fetchone() is None:
+            statement = sql.SQL("ALTER SERVER {} OPTIONS (ADD batch_size {})")
+            size = sql.Literal(str(STOCK_BATCH_SIZE))
+            connection.execute(statement.format(sql.Identifier(name), size))
+
+
+def make_tables(cluster: Cluster) -> None:
+    """Makes all tables, and rows in them."""
+    try:
+        for node in cluster.nodes:
+            with catalog.connect(node.server) as connection:
+                make_node(connection, is_first=node is cluster.nodes[0])
+        with catalog.connect(cluster.query) as connection:
+            set_batch_size(connection, len(cluster.nodes))
+            for way in SERVER_NAMES:
+                make_partitions(connection, way, len(cluster.nodes))
+                for case in ("ONE", "TWO"):
+                    import_tpcb(connection, way, case)
+            execute(connection, FILL, schema_of("OURS", "item"))
+        for node in cluster.nodes:
+            with catalog.connect(node.server) as connection:
+                connection.execute("VACUUM (ANALYZE, FREEZE)")
+        with catalog.connect(cluster.query) as connection:
+            connection.execute("ANALYZE")
+    except psycopg.Error as error:
+        raise ToolError(f"could not make the tables to write to: {error}".strip()) from None

@@ -1,0 +1,129 @@
+"""Writes of many rows: what is timed, what is shown, what is kept."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import run_small_cluster
+from typer.testing import CliRunner
+
+from pgshuttle import builds, catalog, cli, measure, writes, writes_report, writes_tables
+from pgshuttle.errors import ExitCode, ToolError
+from pgshuttle.results import Machine
+from pgshuttle.state import Cluster
+from pgshuttle.writes import Case, Way, WayResult, Writes
+
+
+def make_writes(ours_ms: float = 14.0) -> Writes:
+    """A made-up run: 10 ms on one node, and postgres_fdw stopped over the longest way."""
+    ways = []
+    for rtt_us in writes.RTTS_US:
+        for case in Case:
+            times_ms = {Way.OURS: ours_ms + 2 * rtt_us / 1000, Way.NODE: 10.0}
+            for way, time_ms in times_ms.items():
+                timing = measure.summarize([time_ms, time_ms])
+                ways.append(WayResult(str(case), str(way), rtt_us, timing))
+            stock = None if rtt_us == max(writes.RTTS_US) else measure.summarize([500.0])
+            ways.append(WayResult(str(case), str(Way.STOCK), rtt_us, stock))
+    return Writes(
+        made_at="2024-01-01T00:00:00+00:00",
+        nrounds=2,
+        elapsed_s=1.0,
+        machine=Machine("a processor", 2, 1000, "Linux"),
+        server={"version": "PostgreSQL 18"},
+        settings={},
+        ways=tuple(ways),
+        verdicts=tuple(writes.judge(ways, case, rtt) for rtt in writes.RTTS_US for case in Case),
+    )
+
+
+def test_limits() -> None:
+    found = make_writes()
+    assert writes_report.is_kept(found)
+    assert not writes_report.is_kept(make_writes(ours_ms=15.5))
+    by_case = {(verdict.case, verdict.rtt_us): verdict for verdict in found.verdicts}
+    assert by_case[Case.UPDATE, 90_000].limit_ms == pytest.approx(15 + 180)
+    assert by_case[Case.TWO, 800].limit_ms == pytest.approx(16 + 8 * 0.8)
+    assert writes_report.make_writes_table(found).row_count == len(found.verdicts)
+
+
+def test_figure_and_json(work_dir: Path) -> None:
+    path = work_dir / "out" / "writes.json"
+    writes_report.save_writes(make_writes(), path)
+    whole = json.loads(path.read_text())
+    assert whole["limits"][str(Case.COPY)] == {"factor": 1.5, "ntrips": 2}
+    assert whole["ways"][-1]["timing"] is None
+    result = CliRunner().invoke(cli.app, ["plot", str(path), str(work_dir / "writes.png")])
+    assert result.exit_code == ExitCode.OK, result.output
+    assert (work_dir / "writes.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"ways": [], "verdicts": []}'])
+def test_a_file_without_writes(work_dir: Path, text: str) -> None:
+    path = work_dir / "writes.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ToolError):
+        writes_report.draw_writes(path, work_dir / "writes.png")
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A cluster with the tables."""
+    with run_small_cluster(tmp_path_factory, "writes", writes.NNODES) as made:
+        writes_tables.make_tables(made)
+        yield made
+
+
+def test_all_ways_write_the_same(running: Cluster) -> None:
+    with writes.open_runner(running, 0) as runner:
+        for case, text in writes.STATEMENTS.items():
+            counts = set()
+            for way in Way:
+                schema = writes_tables.schema_of(way.name, "item")
+                connection = runner.sessions[way].connection
+                connection.execute("BEGIN")
+                if case is Case.COPY:
+                    runner.copy(runner.sessions[way], schema)
+                else:
+                    connection.execute(writes.write(text, schema))
+                query = "SELECT count(*), sum(id), sum(n) FROM {s}.item"
+                counts.update(connection.execute(writes.write(query, schema)).fetchall())
+                connection.execute("ROLLBACK")
+            assert len(counts) == 1, case
+
+
+def test_each_case_is_timed(monkeypatch: pytest.MonkeyPatch, running: Cluster) -> None:
+    monkeypatch.setattr(writes, "STOCK_LIMIT_S", 1)
+    with writes.open_runner(running, 2000) as runner:
+        for case in Case:
+            found = runner.run_case(case, 2000, 1)
+            assert [way.way for way in found] == [
+                str(way) for way in (Way.OURS, Way.NODE, Way.STOCK)
+            ]
+            timings = [way.timing for way in found]
+            assert timings[0] is not None
+            assert timings[0].min_ms >= 2.0
+    with catalog.connect(running.nodes[1].server) as connection:
+        query = "SELECT count(*) > 0 FROM writes.history"
+        assert connection.execute(query).fetchall() == [(True,)]
+
+
+def test_command(
+    monkeypatch: pytest.MonkeyPatch, work_dir: Path, build: builds.ServerBuild
+) -> None:
+    def run(cluster: Cluster, nrounds: int, on_step: writes.OnStep) -> Writes:
+        on_step("filling the tables")
+        assert (len(cluster.nodes), nrounds) == (3, 2)
+        return make_writes(ours_ms=40.0)
+
+    monkeypatch.setattr(writes, "run_writes", run)
+    words = ["bench", "writes", "--rounds", "2", "--dir", str(work_dir / "c")]
+    words += ["--results", str(work_dir / "out"), "--pg", str(build.pg_config)]
+    if not build.has_extension():
+        pytest.skip("pg_shuttle is not installed in the server")
+    result = CliRunner().invoke(cli.app, words)
+    assert result.exit_code == ExitCode.OK, result.output
+    assert (work_dir / "out" / "writes.png").exists()
+    result = CliRunner().invoke(cli.app, [*words, "--check"])
+    assert result.exit_code == ExitCode.CLAIM_FAILED
