@@ -10,6 +10,9 @@
  * Append), where partitions are pruned as the plan runs, where rows are
  * locked, or below a parallel worker.
  *
+ * Of scans that lock it is only said which ones are read to their end by whoever
+ * reads their first row: these may lock ahead, and those of one Append together.
+ *
  * Rule: an error of a scan that stock PostgreSQL might not have run must not
  * show.  Scans that are not certain to be run are therefore sent ahead, which
  * keeps their error on the node until the plan asks for the scan itself.
@@ -33,6 +36,7 @@ typedef struct Demand
 {
 	bool		all;			/* every row */
 	bool		certain;		/* it will be run, if nothing fails before */
+	bool		whole;			/* whoever reads a row of it reads all */
 } Demand;
 
 static ExecutorRun_hook_type previous_run = NULL;
@@ -43,6 +47,7 @@ static void visit_init_plans(PlanState *node);
 static bool param_is_needed(PlanState *node, int param);
 static void visit_scan(ForeignScanState *scan, Demand demand);
 static void visit_append(AppendState *append, Demand demand);
+static void start_together(AppendState *append);
 static void visit_merge_append(MergeAppendState *append, Demand demand);
 static void visit_hash_join(HashJoinState *join, Demand demand);
 static void visit_nested_loop(NestLoopState *loop, Demand demand);
@@ -76,7 +81,7 @@ run_executor(SHUTTLE_EXECUTOR_RUN_PARAMETERS)
 void
 shuttle_early_start(PlanState *root, uint64 count)
 {
-	Demand		demand = {.all = count == 0,.certain = true};
+	Demand		demand = {.all = count == 0,.certain = true,.whole = count == 0};
 
 	if (shuttle_settings.enable_early_start && !IsParallelWorker())
 		visit(root, demand);
@@ -85,8 +90,9 @@ shuttle_early_start(PlanState *root, uint64 count)
 static void
 visit(PlanState *node, Demand demand)
 {
-	Demand		everything = {.all = true,.certain = demand.certain};
+	Demand		everything = {.all = true,.certain = demand.certain,.whole = true};
 	Demand		other = {.all = demand.all,.certain = false};
+	Demand		part = {.all = demand.all,.certain = demand.certain};
 
 	if (node == NULL)
 		return;
@@ -111,7 +117,7 @@ visit(PlanState *node, Demand demand)
 			visit_nested_loop((NestLoopState *) node, demand);
 			break;
 		case T_MergeJoinState:
-			visit(outerPlanState(node), demand);
+			visit(outerPlanState(node), part);
 			visit(innerPlanState(node), other);
 			break;
 
@@ -126,7 +132,7 @@ visit(PlanState *node, Demand demand)
 				  ((Agg *) node->plan)->aggstrategy == AGG_SORTED ? demand : everything);
 			break;
 		case T_SetOpState:
-			visit(outerPlanState(node), demand);
+			visit(outerPlanState(node), part);
 			visit(innerPlanState(node), other);
 			break;
 
@@ -147,7 +153,7 @@ visit(PlanState *node, Demand demand)
 				visit(outerPlanState(node), demand);
 			break;
 		case T_LimitState:
-			demand.all = false;
+			demand.all = demand.whole = false;
 			if (!limit_is_zero((LimitState *) node))
 				visit(outerPlanState(node), demand);
 			break;
@@ -235,6 +241,8 @@ param_is_needed(PlanState *node, int param)
 static void
 visit_scan(ForeignScanState *scan, Demand demand)
 {
+	if (demand.whole)
+		shuttle_foreign_scan_read_whole(scan, NIL);
 	if (!shuttle_foreign_scan_can_start(scan))
 		return;
 	shuttle_write_flush_others(shuttle_foreign_scan_node(scan), scan->ss.ps.state);
@@ -250,6 +258,25 @@ visit_append(AppendState *append, Demand demand)
 		return;
 	for (int i = 0; i < nchildren; i++)
 		visit(append->appendplans[i], demand);
+	if (demand.whole)
+		start_together(append);
+}
+
+/* Scans that lock are not started early, but whoever reads the first of an
+ * Append reads the others. */
+static void
+start_together(AppendState *append)
+{
+	List	   *scans = NIL;
+	ListCell   *cell;
+
+	for (int i = 0; i < append->as_nplans; i++)
+	{
+		if (IsA(append->appendplans[i], ForeignScanState))
+			scans = lappend(scans, append->appendplans[i]);
+	}
+	foreach(cell, scans)
+		shuttle_foreign_scan_read_whole(lfirst_node(ForeignScanState, cell), scans);
 }
 
 /* Reads the first row of each child. */
@@ -271,11 +298,17 @@ visit_hash_join(HashJoinState *join, Demand demand)
 {
 	JoinType	type = join->js.jointype;
 	Demand		outer = {.all = demand.all};
-	Demand		inner = {.all = true};
+	Demand		inner = {.all = true,.whole = true};
+	const Plan *hash = innerPlan(join->js.ps.plan);
+	const Plan *outer_plan = outerPlan(join->js.ps.plan);
 
 	outer.certain = demand.certain &&
 		(type == JOIN_LEFT || type == JOIN_ANTI || type == JOIN_FULL);
 	inner.certain = demand.certain && (type == JOIN_RIGHT || type == JOIN_FULL);
+
+	/* One that starts cheaply is asked for a row before the hash is built. */
+	outer.whole = demand.whole &&
+		(outer.certain || outer_plan->startup_cost >= hash->total_cost);
 	visit(innerPlanState(join), inner);
 	visit(outerPlanState(join), outer);
 }
@@ -290,6 +323,7 @@ visit_nested_loop(NestLoopState *loop, Demand demand)
 	/* With parameters it waits for the outer side's rows. */
 	inner.all = demand.all && !loop->js.single_match &&
 		loop->js.jointype != JOIN_ANTI;
+	inner.whole = inner.all;
 	if (((NestLoop *) loop->js.ps.plan)->nestParams == NIL)
 		visit(innerPlanState(loop), inner);
 }

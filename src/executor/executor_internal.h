@@ -69,6 +69,13 @@ extern uint64 shuttle_foreign_snapshot(EState *estate);
 extern bool shuttle_foreign_scan_can_start(ForeignScanState *scan);
 
 /*
+ * Whoever reads a row of the scan will read all of them, so that more than a
+ * page may be locked at a time; and all of the scans together, those of other
+ * kinds left out, so that they may be sent with it.
+ */
+extern void shuttle_foreign_scan_read_whole(ForeignScanState *scan, List *together);
+
+/*
  * Rows that the plan above will take, for a scan of ours not sent yet; 0:
  * all.  Other scans are left alone.
  * locks: most rows to lock at a time; counts for a scan that was sent, too.

@@ -52,6 +52,8 @@ typedef struct RemoteScan
 	double		row_goal;		/* rows that the plan will take; 0: all */
 	double		lock_goal;		/* rows that it may have locked at a time; 0:
 								 * any number */
+	bool		whole;			/* once a row is read, all will be */
+	List	   *together;		/* scans of which that is true together */
 	ShuttlePageLimits limits;
 	ShuttleParameters *parameters;
 	Bitmapset  *exec_params;	/* of the plan, that the SELECT depends on */
@@ -361,16 +363,40 @@ shuttle_foreign_scan_set_goal(ForeignScanState *scan, double rows, double locks)
 		shuttle_request_set_goal(remote->request, locks);
 }
 
+void
+shuttle_foreign_scan_read_whole(ForeignScanState *scan, List *together)
+{
+	RemoteScan *remote = scan->fdw_state;
+
+	if (!is_plain(scan))
+		return;
+	remote->whole = true;
+	remote->together = together;
+}
+
 /* What functions' callers have buffered is seen by what a function reads. */
 static void
 send_when_needed(ForeignScanState *scan)
 {
 	RemoteScan *remote = scan->fdw_state;
+	ListCell   *cell;
 
 	if (remote->request != NULL)
 		return;
 	shuttle_write_flush_others(remote->node, scan->ss.ps.state);
 	shuttle_foreign_scan_send(scan, false);
+	if (remote->effect != SHUTTLE_LOCKS)
+		return;
+	foreach(cell, remote->together)
+	{
+		ForeignScanState *other = lfirst_node(ForeignScanState, cell);
+
+		if (is_plain(other) && ((RemoteScan *) other->fdw_state)->unsent.listed)
+		{
+			shuttle_write_flush_others(shuttle_foreign_scan_node(other), other->ss.ps.state);
+			shuttle_foreign_scan_send(other, false);
+		}
+	}
 }
 
 void
@@ -393,6 +419,7 @@ shuttle_foreign_scan_send(ForeignScanState *scan, bool ahead)
 	statement.size = remote->size;
 	statement.estimated_rows = remote->expected_rows;
 	statement.row_goal = first_rows(remote, (ForeignScan *) scan->ss.ps.plan);
+	statement.whole = remote->whole && statement.row_goal <= 0;
 	statement.limits = remote->limits;
 	statement.ahead = ahead;
 	statement.snapshot = shuttle_foreign_snapshot(estate);

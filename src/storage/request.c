@@ -104,6 +104,7 @@ create_request(ShuttleNode *node, const ShuttleStatement *statement,
 	request->ahead = statement->ahead;
 	request->estimated_rows = statement->estimated_rows;
 	request->row_goal = statement->row_goal;
+	request->whole = statement->whole;
 	request->row_bytes = statement->row_bytes;
 	request->limits = fill_limits(statement->limits);
 	request->decoder = statement->decoder;

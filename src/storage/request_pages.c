@@ -43,11 +43,18 @@ static int	fitting_rows(const ShuttleRequest *request);
 static int	most_pages(const ShuttleRequest *request);
 static void add_fetch(ShuttleRequest *request);
 
+/* Locks are never taken ahead of need (trap 21). */
+static bool
+locks_stepwise(const ShuttleRequest *request)
+{
+	return request->effect == SHUTTLE_LOCKS && !request->whole;
+}
+
 /* Has the plan above asked for some rows only, or is asking a side effect? */
 static bool
 is_stepwise(const ShuttleRequest *request)
 {
-	return request->row_goal > 0 || request->effect == SHUTTLE_LOCKS;
+	return request->row_goal > 0 || locks_stepwise(request);
 }
 
 static double
@@ -134,6 +141,7 @@ void
 shuttle_request_set_goal(ShuttleRequest *request, double row_goal)
 {
 	request->row_goal = row_goal;
+	request->whole = request->whole && row_goal <= 0;
 	if (request->mode == REQUEST_CURSOR)
 		request->page_rows = goal_rows(request);
 }
@@ -179,7 +187,7 @@ shuttle_pages_open(ShuttleRequest *request)
 	request->outgrown = false;
 	request->naffected = 0;
 	request->page_rows = goal_rows(request);
-	if (request->effect == SHUTTLE_LOCKS)
+	if (locks_stepwise(request))
 		request->window = 1;
 	else if (is_stepwise(request))
 		request->window = pages_of(request, request->row_goal);
@@ -251,7 +259,7 @@ shuttle_pages_ask(ShuttleRequest *request, bool waits)
 	request->outgrown = request->nrows_asked > request->estimated_rows;
 	most = most_pages(request);
 	if (waits && request->forgot && !request->stalled &&
-		request->effect != SHUTTLE_LOCKS && request->window < MOST_PAGES)
+		!locks_stepwise(request) && request->window < MOST_PAGES)
 	{
 		widen(request, most);
 		request->stalled = true;
@@ -282,7 +290,7 @@ shuttle_pages_ask(ShuttleRequest *request, bool waits)
 void
 shuttle_pages_ask_all(ShuttleRequest *request)
 {
-	if (request->effect != SHUTTLE_LOCKS)
+	if (!locks_stepwise(request))
 	{
 		request->window = MOST_PAGES;
 		request->page_rows = fitting_rows(request);
@@ -293,8 +301,7 @@ shuttle_pages_ask_all(ShuttleRequest *request)
 void
 shuttle_request_page_was_read(ShuttleRequest *request)
 {
-	/* Locks are never taken ahead of need (trap 21). */
-	if (request->effect == SHUTTLE_LOCKS)
+	if (locks_stepwise(request))
 		request->page_rows = goal_rows(request);
 	else if (!is_stepwise(request))
 	{

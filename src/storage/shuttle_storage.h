@@ -183,6 +183,8 @@ typedef struct ShuttleStatement
 	ShuttleSize size;
 	double		estimated_rows;
 	double		row_goal;		/* rows that the plan will take; 0: all */
+	bool		whole;			/* without a goal: all rows are sure to be
+								 * read, and may be locked at once */
 	ShuttlePageLimits limits;
 	bool		ahead;			/* asked before it is needed: an error of it
 								 * must not spoil the node's transaction */

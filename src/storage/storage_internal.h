@@ -376,6 +376,7 @@ struct ShuttleRequest
 	bool		being_sent;		/* again, or that failed */
 	double		estimated_rows;
 	double		row_goal;
+	bool		whole;			/* see ShuttleStatement */
 	int			row_bytes;
 	bool		is_narrow;		/* no row can be wide, by the columns' types */
 	ShuttlePageLimits limits;	/* none is 0 */
