@@ -249,15 +249,31 @@ visit_scan(ForeignScanState *scan, Demand demand)
 	shuttle_foreign_scan_send(scan, !demand.certain);
 }
 
+/*
+ * Where some rows are wanted only, the first child may have enough of them.  Of
+ * a known number as many children are started as are expected to be needed, all
+ * but the first ahead: their LIMIT keeps their answers small.
+ */
 static void
 visit_append(AppendState *append, Demand demand)
 {
-	int			nchildren = demand.all ? append->as_nplans : Min(append->as_nplans, 1);
+	double		rows = 0;
 
 	if (append->as_prune_state != NULL && append->as_prune_state->do_exec_prune)
 		return;
-	for (int i = 0; i < nchildren; i++)
-		visit(append->appendplans[i], demand);
+	for (int i = 0; i < append->as_nplans; i++)
+	{
+		PlanState  *child = append->appendplans[i];
+
+		visit(child, demand);
+		if (demand.all)
+			continue;
+		rows += child->plan->plan_rows;
+		if (!IsA(child, ForeignScanState) ||
+			rows >= shuttle_foreign_scan_bound((ForeignScanState *) child))
+			break;
+		demand.certain = false;
+	}
 	if (demand.whole)
 		start_together(append);
 }

@@ -84,6 +84,14 @@ extern void shuttle_foreign_scan_set_goal(ForeignScanState *scan, double rows,
 										  double locks);
 
 /*
+ * Rows that the plan can never ask for more of, without its offset; 0: any
+ * number.  They are shipped as LIMIT where no filter is left here.  The second
+ * function says what is shipped.
+ */
+extern void shuttle_foreign_scan_set_bound(ForeignScanState *scan, double rows);
+extern double shuttle_foreign_scan_bound(const ForeignScanState *scan);
+
+/*
  * Sends a scan's request if it was not sent, without waiting.
  * ahead: the plan might never read it.
  */
@@ -314,6 +322,9 @@ extern char *shuttle_sql_compare_tableoid(const char *sql, int parameter);
 /* Value of a SELECT's own LIMIT; negative where there is none, or where it is
  * not a number. */
 extern double shuttle_sql_limit(const char *sql);
+
+/* True where a LIMIT can stand behind a SELECT: it neither has one nor locks. */
+extern bool shuttle_sql_takes_limit(const char *sql);
 
 /* True where a SELECT has a GROUP BY of its own. */
 extern bool shuttle_sql_groups(const char *sql);

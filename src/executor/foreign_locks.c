@@ -128,6 +128,10 @@ shuttle_foreign_scan_explain(ForeignScanState *scan, ExplainState *es)
 	ForeignScan *plan = (ForeignScan *) scan->ss.ps.plan;
 	const char *sql = shuttle_peer_scan_sql(plan);
 	const char *sent = shuttle_foreign_scan_sql(scan);
+	double		bound = shuttle_foreign_scan_bound(scan);
+
+	if (bound > 0)
+		sent = psprintf("%s LIMIT %.0f", sent, bound);
 
 	if (sql != NULL && strcmp(sql, sent) != 0)
 		scan->ss.ps.plan = (Plan *) shuttle_peer_replace_scan_sql(plan, sent);

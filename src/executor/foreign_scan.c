@@ -42,6 +42,9 @@
 /* Of a row on its way, beside its values, by guess. */
 #define ROW_OVERHEAD_BYTES 24
 
+/* Larger numbers are not printed exactly, nor do they save anything. */
+#define MAX_SHIPPED_LIMIT 1e15
+
 typedef struct RemoteScan
 {
 	ShuttleNode *node;			/* under EvalPlanQual NULL until needed */
@@ -50,6 +53,8 @@ typedef struct RemoteScan
 	ShuttleSize size;
 	double		expected_rows;
 	double		row_goal;		/* rows that the plan will take; 0: all */
+	double		bound;			/* rows that it can never ask for more of; 0:
+								 * it can */
 	double		lock_goal;		/* rows that it may have locked at a time; 0:
 								 * any number */
 	bool		whole;			/* once a row is read, all will be */
@@ -156,6 +161,8 @@ prepare_scan(ForeignScanState *scan)
 	remote->is_virtual = !plan->fsSystemCol &&
 		shuttle_decoder_is_virtual(remote->decoder);
 	remote->sql = remote->target != NULL ? remote->target->sql : sql;
+	if (shuttle_foreign_scan_bound(scan) > 0)
+		remote->sql = psprintf("%s LIMIT %.0f", remote->sql, remote->bound);
 	judge_size(remote, plan);
 	MemoryContextSwitchTo(old_cxt);
 }
@@ -372,6 +379,28 @@ shuttle_foreign_scan_read_whole(ForeignScanState *scan, List *together)
 		return;
 	remote->whole = true;
 	remote->together = together;
+}
+
+void
+shuttle_foreign_scan_set_bound(ForeignScanState *scan, double rows)
+{
+	RemoteScan *remote = scan->fdw_state;
+
+	if (is_plain(scan) && remote->sql == NULL)
+		remote->bound = rows;
+}
+
+double
+shuttle_foreign_scan_bound(const ForeignScanState *scan)
+{
+	const RemoteScan *remote = scan->fdw_state;
+	const char *sql;
+
+	if (!is_plain(scan) || remote->bound <= 0 || remote->bound > MAX_SHIPPED_LIMIT ||
+		scan->ss.ps.plan->qual != NIL)
+		return 0;
+	sql = shuttle_peer_scan_sql((const ForeignScan *) scan->ss.ps.plan);
+	return sql != NULL && shuttle_sql_takes_limit(sql) ? remote->bound : 0;
 }
 
 /* What functions' callers have buffered is seen by what a function reads. */

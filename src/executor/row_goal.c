@@ -5,7 +5,9 @@
  *
  * A goal comes from LIMIT, from the row count of an executor run (FETCH), or
  * from an EXISTS; it is passed down through nodes that hand on rows as they
- * come, and ends at nodes that read all of their input first.  Scans that
+ * come, and ends at nodes that read all of their input first.  A LIMIT whose
+ * rows nothing in between can drop is a bound as well: it is shipped, so that the
+ * node sorts for the first rows only and needs no cursor.  Scans that
  * lock rows are told again by each run: they never lock more at a time than
  * the run will take (trap 21).
  *-------------------------------------------------------------------------
@@ -29,9 +31,10 @@ typedef struct RowGoal
 	double		rows;
 	double		locks;			/* most that a plan may need before it has
 								 * what it wants; 0: all */
+	double		bound;			/* it can never be asked for more; 0: it can */
 } RowGoal;
 
-static const RowGoal all_rows = {0, 0};
+static const RowGoal all_rows = {0, 0, 0};
 
 static ExecutorRun_hook_type previous_run = NULL;
 
@@ -93,6 +96,24 @@ goal_below_limit(LimitState *node, double goal)
 }
 
 /*
+ * The most that a LIMIT can ever read, from how many the nodes above can; 0:
+ * any number.  As with core's own bounded sorts, ties have none.
+ */
+static double
+bound_below_limit(LimitState *node, double bound)
+{
+	Limit	   *plan = (Limit *) node->ps.plan;
+	double		count = limit_value(node, plan->limitCount, node->limitCount);
+	double		offset = limit_value(node, plan->limitOffset, node->limitOffset);
+
+	if (plan->limitOption == LIMIT_OPTION_WITH_TIES || offset < 0)
+		return 0;
+	if (count <= 0 || (bound > 0 && bound < count))
+		count = bound;
+	return count == 0 ? 0 : count + offset;
+}
+
+/*
  * Outer rows that a loop needs for so many of its own: by the share of them
  * that is expected to come out, but never more than twice as many, as the
  * batches double anyway.
@@ -139,7 +160,7 @@ goal_below_window(const PlanState *node, double goal)
 static void
 goals_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 {
-	RowGoal		unknown = {goal.rows > 0 ? UNKNOWN_GOAL : 0, goal.locks};
+	RowGoal		unknown = {goal.rows > 0 ? UNKNOWN_GOAL : 0, goal.locks, 0};
 
 	*outer = *inner = all_rows;
 	switch (nodeTag(node))
@@ -147,6 +168,7 @@ goals_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 		case T_LimitState:
 			outer->rows = goal_below_limit((LimitState *) node, goal.rows);
 			outer->locks = goal_below_limit((LimitState *) node, goal.locks);
+			outer->bound = bound_below_limit((LimitState *) node, goal.bound);
 			break;
 		case T_NestLoopState:
 			outer->rows = goal.rows > 0 ? goal_of_outer(node, goal.rows) : 0;
@@ -168,13 +190,21 @@ goals_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 			break;
 		case T_CustomScanState:
 			*outer = shuttle_is_look_ahead(node) ? goal : unknown;
+			outer->bound = 0;
 			break;
-		case T_ResultState:
 		case T_ProjectSetState:
 		case T_LockRowsState:
 		case T_MaterialState:
 		case T_MemoizeState:
+			*outer = goal;
+			outer->bound = 0;
+			break;
+		case T_ResultState:
 		case T_SubqueryScanState:
+			*outer = goal;
+			if (node->plan->qual != NIL)
+				outer->bound = 0;
+			break;
 		case T_AppendState:
 		case T_MergeAppendState:
 			*outer = goal;
@@ -216,8 +246,11 @@ set_goals(PlanState *node, RowGoal goal)
 		shuttle_look_ahead_set_goal((LookAheadState *) node, goal.rows,
 									goal.locks);
 	if (IsA(node, ForeignScanState))
+	{
 		shuttle_foreign_scan_set_goal((ForeignScanState *) node, goal.rows,
 									  goal.locks);
+		shuttle_foreign_scan_set_bound((ForeignScanState *) node, goal.bound);
+	}
 	goals_of_children(node, goal, &outer_goal, &inner_goal);
 	set_goals(outerPlanState(node), outer_goal);
 	set_goals(innerPlanState(node), inner_goal);
@@ -236,7 +269,7 @@ set_goals(PlanState *node, RowGoal goal)
 static void
 set_goals_of_subplans(List *subplans)
 {
-	static const RowGoal one_row = {1, 1};
+	static const RowGoal one_row = {1, 1, 0};
 	ListCell   *lc;
 
 	foreach(lc, subplans)
@@ -265,7 +298,7 @@ run_executor(SHUTTLE_EXECUTOR_RUN_PARAMETERS)
 		 queryDesc->plannedstmt->rowMarks != NIL))
 	{
 		MemoryContext old = MemoryContextSwitchTo(queryDesc->estate->es_query_cxt);
-		RowGoal		goal = {count, count};
+		RowGoal		goal = {count, count, 0};
 
 		set_goals(queryDesc->planstate, goal);
 		MemoryContextSwitchTo(old);

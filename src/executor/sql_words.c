@@ -107,6 +107,21 @@ shuttle_sql_limit(const char *sql)
 }
 
 bool
+shuttle_sql_takes_limit(const char *sql)
+{
+	SqlReader	reader = {.next = sql};
+
+	while (next_word(&reader))
+	{
+		if (reader.depth == 0 &&
+			(word_is(&reader, "LIMIT") || word_is(&reader, "OFFSET") ||
+			 word_is(&reader, "FETCH") || word_is(&reader, "FOR")))
+			return false;
+	}
+	return true;
+}
+
+bool
 shuttle_sql_groups(const char *sql)
 {
 	SqlReader	reader = {.next = sql};
