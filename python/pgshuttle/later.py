@@ -14,6 +14,7 @@ DRAWING = (
     "pgshuttle.choice_plot",
     "pgshuttle.cpu_report",
     "pgshuttle.star_report",
+    "pgshuttle.grid_report",
     "pgshuttle.transfer_report",
     "pgshuttle.writes_report",
 )

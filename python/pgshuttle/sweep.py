@@ -13,7 +13,7 @@ from psycopg import sql
 from pgshuttle import measure, proxy
 from pgshuttle.errors import ToolError
 from pgshuttle.explain import PlanFacts
-from pgshuttle.measure import ByHand, Elapsed, Session
+from pgshuttle.measure import ByHand, Connection, Elapsed, Session
 from pgshuttle.points import (
     DEFAULT_LIMIT,
     Case,
@@ -76,12 +76,13 @@ class Bench:
         self,
         cluster: Cluster,
         session: Session,
-        by_hand: ByHand,
+        by_hand: Sequence[Connection],
         controls: Sequence[ProxyControl],
     ) -> None:
         self.cluster = cluster
         self.session = session
-        self._by_hand = by_hand
+        self.node_connections = tuple(by_hand)
+        self._by_hand = ByHand(by_hand[0], by_hand[1], DEFAULT_LIMIT)
         self._controls = controls
         self._rtt_us = -1
 
@@ -266,5 +267,4 @@ def open_bench(cluster: Cluster) -> Iterator[Bench]:
             by_hand.append(stack.enter_context(connection))
         session = measure.open_session(cluster)
         stack.enter_context(session.connection)
-        by_hand_pair = ByHand(by_hand[0], by_hand[1], DEFAULT_LIMIT)
-        yield Bench(cluster, session, by_hand_pair, controls)
+        yield Bench(cluster, session, by_hand, controls)

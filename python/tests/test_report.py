@@ -11,16 +11,29 @@ import pytest
 import synthetic
 import synthetic_choices
 from test_cpu import make_cpu
+from test_grid import make_grid
 from test_look import PLAN
 from test_star import make_star
 from test_transfer import make_transfer
+from test_writes import make_writes
 from typer.testing import CliRunner
 
-from pgshuttle import choice_report, cli, cpu_report, report, results, star_report, transfer_report
+from pgshuttle import (
+    choice_report,
+    cli,
+    cpu_report,
+    grid_report,
+    report,
+    results,
+    star_report,
+    transfer_report,
+    writes_report,
+)
 from pgshuttle.errors import ExitCode, ToolError
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 BROWSER_TIMEOUT_S = 240
+DRAWN = ("demo-quick", "choices", "cpu", "star", "transfer", "writes", "sweep", "hops")
 PHONE_WIDTH = 390  # CSS pixels
 
 # Shows the report in a frame as wide as a phone, and writes down what it finds there.
@@ -51,6 +64,9 @@ def folder(work_dir: Path) -> Path:
     cpu_report.save_cpu(make_cpu(), work_dir / "cpu.json")
     star_report.save_star(make_star(), work_dir / "star.json")
     transfer_report.save_transfer(make_transfer(), work_dir / "transfer.json")
+    writes_report.save_writes(make_writes(), work_dir / "writes.json")
+    grid_report.save_grid(make_grid("sweep"), work_dir / "sweep.json")
+    grid_report.save_grid(make_grid("hops"), work_dir / "hops.json")
     (work_dir / "plan.json").write_text(json.dumps([PLAN]))
     return work_dir
 
@@ -64,15 +80,15 @@ def write_report(folder: Path) -> str:
 
 def test_report_has_everything_and_loads_nothing(folder: Path) -> None:
     page = write_report(folder)
-    assert page.count("<section>") == 6
-    assert page.count("data:image/png;base64,") == 5
+    assert page.count("<section>") == len(DRAWN) + 1
+    assert page.count("data:image/png;base64,") == len(DRAWN)
     assert "MISSED" in page
     assert "Foreign Scan &lt;b&gt;" in page
     assert not re.search(r'(?:src|href)="(?!data:)', page)
 
 
 def test_plot_draws_each_kind(folder: Path) -> None:
-    for name in ("demo-quick", "choices", "cpu", "star", "transfer"):
+    for name in DRAWN:
         figure = folder / f"{name}.svg"
         done = CliRunner().invoke(cli.app, ["plot", str(folder / f"{name}.json"), str(figure)])
         assert done.exit_code == ExitCode.OK, done.output
@@ -107,6 +123,6 @@ def test_a_browser_shows_it_on_a_phone(folder: Path) -> None:
     assert match, done.stdout[-500:]
     found = json.loads(match[1])
     assert found["width"] <= PHONE_WIDTH
-    assert found["images"] == found["loaded"] == 5
-    assert found["sections"] == 5
+    assert found["images"] == found["loaded"] == len(DRAWN)
+    assert found["sections"] == len(DRAWN) + 1
     assert found["bars"] == 4  # three times, and requests of one node

@@ -1,0 +1,151 @@
+"""The hops: joins of two to five tables over nodes, where each step needs the one before."""
+
+import time
+from collections.abc import Callable, Iterator
+
+import psycopg
+from psycopg import sql
+
+from pgshuttle import catalog, measure
+from pgshuttle.errors import ToolError
+from pgshuttle.grid import Cell, Grid, OnStep, run_grid
+from pgshuttle.measure import Connection, Elapsed
+from pgshuttle.state import Cluster
+from pgshuttle.sweep import Bench
+from pgshuttle.transfer import make_schema
+
+NAME = "hops"
+RTTS_US = (0, 800, 10_000, 90_000)
+MOST_TABLES = 5
+NROWS = 100_000  # of each table
+NOUTER = 200  # rows of the first table that are asked for
+STEP = 7919  # prime: the next table's row is anywhere
+NODE_SCHEMA = "hops"
+ENGINE, STOCK, TUNED, LOCAL = "hops_engine", "hops_stock", "hops_tuned", "hops_local"
+OURS, GUEST, BY_HAND = "shuttle", "postgres_fdw with our library", "arrays by hand"
+WITHOUT_US = {"shuttle.enable_batched_join": "off"}
+TUNING = {"fetch_size": "10000", "use_remote_estimate": "true"}
+FILL = """
+CREATE TABLE {table} AS
+SELECT i AS id, i::bigint * {step} % {nrows} + 1 AS next, 'row ' || i AS name
+FROM generate_series(1, {nrows}) i"""
+
+
+def name_table(number: int) -> str:
+    """Names the table of a step, counted from 1."""
+    return f"t{number}"
+
+
+def fill(connection: Connection, schema: str, number: int, nrows: int) -> None:
+    """Makes one table."""
+    table = sql.Identifier(schema, name_table(number))
+    statement = sql.SQL(FILL).format(
+        table=table, step=sql.Literal(STEP + number), nrows=sql.Literal(nrows)
+    )
+    connection.execute(statement)
+    connection.execute(sql.SQL("ALTER TABLE {} ADD PRIMARY KEY (id)").format(table))
+    connection.execute(sql.SQL("VACUUM (ANALYZE) {}").format(table))
+
+
+def define_foreign(connection: Connection, schema: str, nnodes: int) -> None:
+    """Makes the foreign tables of a schema; one table and the next are on different nodes."""
+    make_schema(connection, schema)
+    name_server = catalog.engine_server_name if schema == ENGINE else catalog.stock_server_name
+    for number in range(1, MOST_TABLES + 1):
+        table = sql.Identifier(schema, name_table(number))
+        options = {"schema_name": NODE_SCHEMA, "table_name": name_table(number)}
+        options |= TUNING if schema == TUNED else {}
+        connection.execute(
+            sql.SQL(
+                "CREATE FOREIGN TABLE {} (id int, next bigint, name text) SERVER {} OPTIONS ({})"
+            ).format(
+                table,
+                sql.Identifier(name_server(number % nnodes + 1)),
+                catalog.write_options(options),
+            )
+        )
+        connection.execute(sql.SQL("ANALYZE {}").format(table))
+
+
+def make_tables(cluster: Cluster, nrows: int = NROWS) -> None:
+    """Makes all tables on the nodes and on the query node."""
+    nnodes = len(cluster.nodes)
+    try:
+        for node in range(nnodes):
+            with catalog.connect(cluster.nodes[node].server) as connection:
+                make_schema(connection, NODE_SCHEMA)
+                for number in range(1, MOST_TABLES + 1):
+                    if number % nnodes == node:
+                        fill(connection, NODE_SCHEMA, number, nrows)
+        with catalog.connect(cluster.query) as connection:
+            for schema in (ENGINE, STOCK, TUNED):
+                define_foreign(connection, schema, nnodes)
+            make_schema(connection, LOCAL)
+            for number in range(1, MOST_TABLES + 1):
+                fill(connection, LOCAL, number, nrows)
+    except psycopg.Error as error:
+        raise ToolError(f"could not make the tables of the hops: {error}".strip()) from None
+
+
+def write_query(schema: str, ntables: int) -> sql.Composed:
+    """A join of the first tables: each row leads to one of the next table."""
+    query = sql.SQL("SELECT t1.id, {}.name FROM {} t1").format(
+        sql.Identifier(name_table(ntables)), sql.Identifier(schema, name_table(1))
+    )
+    for number in range(2, ntables + 1):
+        query += sql.SQL(" JOIN {} {} ON {}.id = {}.next").format(
+            sql.Identifier(schema, name_table(number)),
+            sql.Identifier(name_table(number)),
+            sql.Identifier(name_table(number)),
+            sql.Identifier(name_table(number - 1)),
+        )
+    return query + sql.SQL(" WHERE t1.id <= {}").format(sql.Literal(NOUTER))
+
+
+def write_steps(ntables: int) -> list[bytes]:
+    """What someone would send who has only libpq: the first rows, then arrays of keys."""
+    steps = [f"SELECT next, id FROM {NODE_SCHEMA}.t1 WHERE id <= {NOUTER}".encode()]
+    for number in range(2, ntables + 1):
+        column = "name" if number == ntables else "next"
+        steps.append(
+            f"SELECT t.{column} FROM unnest($1::bigint[]) WITH ORDINALITY AS k(id, ord)"
+            f" JOIN {NODE_SCHEMA}.{name_table(number)} t ON t.id = k.id ORDER BY k.ord".encode()
+        )
+    return steps
+
+
+def walk_by_hand(bench: Bench, ntables: int) -> Callable[[], Elapsed]:
+    """Joins by libpq alone: one round trip a table."""
+    nodes = bench.node_connections
+    steps = write_steps(ntables)
+
+    def walk() -> Elapsed:
+        start_ns = time.perf_counter_ns()
+        keys: list[bytes] = []
+        for number, step in enumerate(steps, start=1):
+            array = [b"{" + b",".join(keys) + b"}"] if number > 1 else []
+            result = nodes[number % len(nodes)].pgconn.exec_params(step, array)
+            measure.check_result(result, "a step by hand")
+            keys = [result.get_value(row, 0) or b"" for row in range(result.ntuples)]
+        return Elapsed((time.perf_counter_ns() - start_ns) / measure.NS_PER_MS, len(keys))
+
+    return walk
+
+
+def list_cells(bench: Bench) -> Iterator[Cell]:
+    """Everybody's cells, for each number of tables."""
+    for ntables in range(2, MOST_TABLES + 1):
+        labels = {"tables": ntables}
+        yield Cell(OURS, labels, NOUTER, write_query(ENGINE, ntables), counts=True)
+        yield Cell(GUEST, labels, NOUTER, write_query(STOCK, ntables), counts=True)
+        yield Cell("postgres_fdw", labels, NOUTER, write_query(STOCK, ntables), WITHOUT_US)
+        yield Cell("postgres_fdw, tuned", labels, NOUTER, write_query(TUNED, ntables), WITHOUT_US)
+        yield Cell("local tables", labels, NOUTER, write_query(LOCAL, ntables))
+        yield Cell(BY_HAND, labels, NOUTER, by_hand=walk_by_hand(bench, ntables))
+
+
+def run_hops(cluster: Cluster, nrounds: int, on_step: OnStep) -> Grid:
+    """Makes the tables and measures under each delay."""
+    on_step("filling the tables")
+    make_tables(cluster)
+    return run_grid(cluster, NAME, lambda bench: list(list_cells(bench)), RTTS_US, nrounds, on_step)

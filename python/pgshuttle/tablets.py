@@ -1,0 +1,168 @@
+"""The sweep: a table in ten tablets joined with itself, over batch sizes and limits.
+
+The query is that of published figures, see reference.py: all rows of the table
+through a CTE, joined by key with the table, with a filter that all rows pass.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import psycopg
+from psycopg import sql
+
+from pgshuttle import catalog
+from pgshuttle.errors import ToolError
+from pgshuttle.grid import RTTS_US, Cell, Grid, OnStep, run_grid
+from pgshuttle.measure import Connection
+from pgshuttle.state import Cluster
+from pgshuttle.sweep import Bench
+from pgshuttle.transfer import make_schema
+
+NAME = "sweep"
+NROWS = 2000
+NTABLETS = 10
+BATCH_SIZES = (1, 10, 100, 500, 1023, 1024, 1025, 2000)
+REQUEST_LIMITS = (100, 1024, 2000)
+FETCH_LIMITS = (100, 1024, 2000)
+NODE_SCHEMA = "sweep"
+ENGINE, STOCK, TUNED, LOCAL = "sweep_engine", "sweep_stock", "sweep_tuned", "sweep_local"
+OURS = "shuttle"
+PEERS = {
+    "postgres_fdw": STOCK,
+    "postgres_fdw, tuned": TUNED,
+    "local tables": LOCAL,
+}
+TUNING = {"fetch_size": "10000", "use_remote_estimate": "true"}
+QUERY = """
+WITH a AS MATERIALIZED (SELECT * FROM {table})
+SELECT a.id, a.x, b.x FROM a JOIN {table} b ON b.id = a.id WHERE b.x = 0"""
+COLUMNS = "id bigint, x int"
+FORCED = {
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "shuttle.debug_force_batched_join": "on",
+}
+
+
+def split_ids(number: int) -> sql.Composed:
+    """The ids of a tablet: from its first one to the next tablet's."""
+    width = NROWS // NTABLETS
+    low = sql.Literal(number * width + 1) if number else sql.SQL("MINVALUE")
+    high = sql.Literal((number + 1) * width + 1) if number < NTABLETS - 1 else sql.SQL("MAXVALUE")
+    return sql.SQL("FOR VALUES FROM ({}) TO ({})").format(low, high)
+
+
+def fill_node(connection: Connection, node: int, nnodes: int) -> None:
+    """Makes the tablets of one storage node, counted from 0."""
+    make_schema(connection, NODE_SCHEMA)
+    width = NROWS // NTABLETS
+    for number in range(node, NTABLETS, nnodes):
+        table = sql.Identifier(NODE_SCHEMA, f"demo{number}")
+        connection.execute(sql.SQL("CREATE TABLE {} (id bigint PRIMARY KEY, x int)").format(table))
+        connection.execute(
+            sql.SQL("INSERT INTO {} SELECT i, 0 FROM generate_series({}::bigint, {}) i").format(
+                table, sql.Literal(number * width + 1), sql.Literal((number + 1) * width)
+            )
+        )
+        connection.execute(sql.SQL("VACUUM (ANALYZE) {}").format(table))
+
+
+def make_partitioned(connection: Connection, schema: str) -> sql.Identifier:
+    """Makes a schema with the table that has partitions and none yet."""
+    make_schema(connection, schema)
+    table = sql.Identifier(schema, "demo")
+    columns = sql.SQL(COLUMNS)
+    connection.execute(
+        sql.SQL("CREATE TABLE {} ({}) PARTITION BY RANGE (id)").format(table, columns)
+    )
+    return table
+
+
+def define_foreign(connection: Connection, schema: str, nnodes: int) -> None:
+    """Makes the table with foreign partitions."""
+    table = make_partitioned(connection, schema)
+    name_server = catalog.engine_server_name if schema == ENGINE else catalog.stock_server_name
+    for number in range(NTABLETS):
+        options = {"schema_name": NODE_SCHEMA, "table_name": f"demo{number}"}
+        options |= TUNING if schema == TUNED else {}
+        connection.execute(
+            sql.SQL("CREATE FOREIGN TABLE {} PARTITION OF {} {} SERVER {} OPTIONS ({})").format(
+                sql.Identifier(schema, f"demo{number}"),
+                table,
+                split_ids(number),
+                sql.Identifier(name_server(number % nnodes + 1)),
+                catalog.write_options(options),
+            )
+        )
+    connection.execute(sql.SQL("ANALYZE {}").format(table))
+
+
+def define_local(connection: Connection) -> None:
+    """Makes the same table of local partitions."""
+    table = make_partitioned(connection, LOCAL)
+    for number in range(NTABLETS):
+        connection.execute(
+            sql.SQL("CREATE TABLE {} PARTITION OF {} {}").format(
+                sql.Identifier(LOCAL, f"demo{number}"), table, split_ids(number)
+            )
+        )
+    connection.execute(
+        sql.SQL("INSERT INTO {} SELECT i, 0 FROM generate_series(1, {}) i").format(
+            table, sql.Literal(NROWS)
+        )
+    )
+    connection.execute(sql.SQL("ALTER TABLE {} ADD PRIMARY KEY (id)").format(table))
+    connection.execute(sql.SQL("VACUUM (ANALYZE) {}").format(table))
+
+
+def make_tables(cluster: Cluster) -> None:
+    """Makes the tablets on the nodes, and the tables over them."""
+    try:
+        for number, node in enumerate(cluster.nodes):
+            with catalog.connect(node.server) as connection:
+                fill_node(connection, number, len(cluster.nodes))
+        with catalog.connect(cluster.query) as connection:
+            for schema in (ENGINE, STOCK, TUNED):
+                define_foreign(connection, schema, len(cluster.nodes))
+            define_local(connection)
+    except psycopg.Error as error:
+        raise ToolError(f"could not make the tables of the sweep: {error}".strip()) from None
+
+
+def write_query(schema: str) -> sql.Composed:
+    """The query over the table of a schema."""
+    return sql.SQL(QUERY).format(table=sql.Identifier(schema, "demo"))
+
+
+def list_limits(limits: Sequence[int], batch_size: int) -> list[int]:
+    """The limits that differ for a batch: all that are no less than it do the same."""
+    return list(limits[: 1 + sum(limit < batch_size for limit in limits)])
+
+
+def list_cells(batch_sizes: Sequence[int] = BATCH_SIZES) -> Iterator[Cell]:
+    """Our cells, and those of the peers, which know no batch size."""
+    for who, schema in PEERS.items():
+        settings = {"shuttle.enable_batched_join": "off"}
+        yield Cell(who, {}, NROWS, write_query(schema), settings)
+    yield Cell(f"{OURS}, as planned", {}, NROWS, write_query(ENGINE), counts=True)
+    for batch_size in batch_sizes:
+        for request_limit in list_limits(REQUEST_LIMITS, batch_size):
+            for fetch_limit in list_limits(FETCH_LIMITS, batch_size):
+                labels = {
+                    "batch_size": batch_size,
+                    "request_limit": request_limit,
+                    "fetch_limit": fetch_limit,
+                }
+                settings = {f"shuttle.{name}": str(value) for name, value in labels.items()}
+                query = write_query(ENGINE)
+                yield Cell(OURS, labels, NROWS, query, FORCED | settings, counts=True)
+
+
+def run_sweep(cluster: Cluster, nrounds: int, on_step: OnStep) -> Grid:
+    """Makes the tables and measures under each delay."""
+    on_step("filling the tablets")
+    make_tables(cluster)
+
+    def make_cells(_bench: Bench) -> list[Cell]:
+        return list(list_cells())
+
+    return run_grid(cluster, NAME, make_cells, RTTS_US, nrounds, on_step)
