@@ -1,8 +1,9 @@
 """Which figure belongs to a file of results."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from pgshuttle import (
@@ -16,15 +17,16 @@ from pgshuttle import (
 )
 from pgshuttle.errors import ToolError
 
-# what only the files of the demo and of each bench have, and what draws them
-DRAWN_BY: Mapping[str, Callable[[Path, Path], None]] = {
-    "points": lambda results, figure: plot.draw_join(results, figure),
-    "cases": lambda results, figure: choice_plot.draw_choices(results, figure),
-    "npartitions": lambda results, figure: cpu_report.draw_cpu(results, figure),
-    "disk_limit": lambda results, figure: star_report.draw_star(results, figure),
-    "limits": lambda results, figure: writes_report.draw_writes(results, figure),
-    "targets": lambda results, figure: transfer_report.draw_transfer(results, figure),
-    "cells": lambda results, figure: grid_report.draw_grid(results, figure),
+# What only the files of the demo and of each bench have, and what draws them: its module, which
+# is loaded at its first use, and the function's name.
+DRAWN_BY: Mapping[str, tuple[ModuleType, str]] = {
+    "points": (plot, "draw_join"),
+    "cases": (choice_plot, "draw_choices"),
+    "npartitions": (cpu_report, "draw_cpu"),
+    "disk_limit": (star_report, "draw_star"),
+    "limits": (writes_report, "draw_writes"),
+    "targets": (transfer_report, "draw_transfer"),
+    "cells": (grid_report, "draw_grid"),
 }
 
 
@@ -36,21 +38,22 @@ def read_json(path: Path) -> Any:  # noqa: ANN401  (JSON)
         raise ToolError(f"could not read {path}: {error}") from None
 
 
-def find_drawer(found: Any) -> Callable[[Path, Path], None] | None:  # noqa: ANN401  (JSON)
-    """Returns what draws such results."""
+def find_kind(found: Any) -> str | None:  # noqa: ANN401  (JSON)
+    """Returns the key that tells whose results these are."""
     if not isinstance(found, dict):
         return None
-    return next((draw for key, draw in DRAWN_BY.items() if key in found), None)
+    return next((key for key in DRAWN_BY if key in found), None)
 
 
 def can_draw(found: Any) -> bool:  # noqa: ANN401  (JSON)
     """Says if there is a figure for such results."""
-    return find_drawer(found) is not None
+    return find_kind(found) is not None
 
 
 def draw(results: Path, figure: Path) -> None:
     """Draws the figure of a file of results: of the demo or of a bench."""
-    drawer = find_drawer(read_json(results))
-    if drawer is None:
+    kind = find_kind(read_json(results))
+    if kind is None:
         raise ToolError(f"{results} holds no results of pgshuttle demo or pgshuttle bench")
-    drawer(results, figure)
+    module, name = DRAWN_BY[kind]
+    getattr(module, name)(results, figure)

@@ -102,16 +102,19 @@ def write_query(schema: str, ntables: int) -> sql.Composed:
     return query + sql.SQL(" WHERE t1.id <= {}").format(sql.Literal(NOUTER))
 
 
+FIRST_STEP = "SELECT next, id FROM hops.t1 WHERE id <= {nrows}"
+NEXT_STEP = """
+SELECT t.{column} FROM unnest($1::bigint[]) WITH ORDINALITY AS k(id, ord)
+JOIN hops.{table} t ON t.id = k.id ORDER BY k.ord"""
+
+
 def write_steps(ntables: int) -> list[bytes]:
     """What someone would send who has only libpq: the first rows, then arrays of keys."""
-    steps = [f"SELECT next, id FROM {NODE_SCHEMA}.t1 WHERE id <= {NOUTER}".encode()]
+    steps = [FIRST_STEP.format(nrows=NOUTER)]
     for number in range(2, ntables + 1):
         column = "name" if number == ntables else "next"
-        steps.append(
-            f"SELECT t.{column} FROM unnest($1::bigint[]) WITH ORDINALITY AS k(id, ord)"
-            f" JOIN {NODE_SCHEMA}.{name_table(number)} t ON t.id = k.id ORDER BY k.ord".encode()
-        )
-    return steps
+        steps.append(NEXT_STEP.format(column=column, table=name_table(number)))
+    return [step.encode() for step in steps]
 
 
 def walk_by_hand(bench: Bench, ntables: int) -> Callable[[], Elapsed]:

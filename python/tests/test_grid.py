@@ -11,7 +11,18 @@ from conftest import run_small_cluster
 from rich.console import Console
 from typer.testing import CliRunner
 
-from pgshuttle import builds, cli, figures, grid, grid_cli, grid_report, hops, measure, sweep, tablets
+from pgshuttle import (
+    builds,
+    cli,
+    figures,
+    grid,
+    grid_cli,
+    grid_report,
+    hops,
+    measure,
+    sweep,
+    tablets,
+)
 from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.grid import CellResult, Grid
 from pgshuttle.results import Machine
