@@ -3,8 +3,8 @@
  *	  INSERT, UPDATE and DELETE of rows of foreign tables, COPY into them,
  *	  and rows that are routed to them.
  *
- * Rows are buffered (write_buffer.c) where core has nothing to do with them
- * afterwards.  Else each row, or each batch of a COPY, is one request whose
+ * Rows are buffered (write_buffer.c) where what core does with them afterwards
+ * can be done for all of them together.  Else each row, or each batch of a COPY, is one request whose
  * answer is waited for, so that counts and errors are those of its row.
  *
  * Rule: UPDATE and DELETE name their row by ctid and tableoid, since a ctid
@@ -23,6 +23,7 @@
 #include "executor/executor.h"
 #include "foreign/foreign.h"
 #include "nodes/makefuncs.h"
+#include "optimizer/clauses.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -217,8 +218,6 @@ create_write(ModifyTableState *node, ResultRelInfo *target, CmdType operation,
 
 /*
  * True where rows are to be buffered, as is decided when the first one comes.
- * Checks and AFTER ROW triggers are core's and of one row each, and a row that
- * an UPDATE moves here brings RETURNING lists of another table.
  */
 static bool
 is_buffered(ShuttleWrite *write)
@@ -250,20 +249,33 @@ is_buffered(ShuttleWrite *write)
 }
 
 static bool
+has_row_triggers(const TriggerDesc *triggers)
+{
+	return triggers != NULL &&
+		(triggers->trig_insert_after_row || triggers->trig_update_after_row ||
+		 triggers->trig_delete_after_row);
+}
+
+/*
+ * Of a COPY, checks and AFTER ROW triggers are core's and of one row each; so
+ * are checks with subqueries, which could see what was written.  A row that an
+ * UPDATE moves here brings RETURNING lists of another table.
+ */
+static bool
 may_buffer(const ShuttleWrite *write)
 {
 	const ResultRelInfo *target = write->target;
-	const TriggerDesc *triggers = target->ri_TrigDesc;
+	bool		follows_up = target->ri_WithCheckOptions != NIL ||
+		has_row_triggers(target->ri_TrigDesc);
 
 	return (shuttle_settings.enable_write_buffer || shuttle_conflict_updates(write)) &&
 		write->node->mt_transition_capture == NULL &&
 		write->nattributes + (write->operation == CMD_DELETE) > 0 &&
-		target->ri_WithCheckOptions == NIL &&
 		(write->operation == write->node->operation ||
-		 target->ri_projectReturning == NULL) &&
-		(triggers == NULL ||
-		 (!triggers->trig_insert_after_row && !triggers->trig_update_after_row &&
-		  !triggers->trig_delete_after_row));
+		 (target->ri_projectReturning == NULL && !follows_up)) &&
+		(!follows_up ||
+		 (write->node->ps.plan != NULL &&
+		  !contain_subplans((Node *) target->ri_WithCheckOptions)));
 }
 
 /* Finds the attributes whose values travel with each row. */

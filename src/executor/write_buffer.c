@@ -19,6 +19,7 @@
 
 #include "access/detoast.h"
 #include "access/htup_details.h"
+#include "commands/trigger.h"
 #include "executor/executor.h"
 #include "utils/builtins.h"
 #include "utils/hsearch.h"
@@ -48,10 +49,10 @@ typedef struct SentPiece
 struct ShuttleWriteBuffer
 {
 	bool		by_ctid;		/* UPDATE, DELETE */
-	bool		returns;		/* RETURNING is to be evaluated */
+	bool		returns;		/* something follows up on rows */
 	TupleDesc	desc;			/* of values */
 	TupleTableSlot *values_slot;
-	TupleTableSlot *plan_slot;	/* NULL: RETURNING needs none */
+	TupleTableSlot *plan_slot;	/* NULL: nothing that follows needs one */
 	ShuttleDecoder *decoder;	/* NULL: no column is returned */
 	ShuttleDecoder *marked_decoder; /* the same, behind a mark */
 	HTAB	   *named;			/* ctids of this statement; NULL: none */
@@ -78,6 +79,7 @@ static void send_piece(ShuttleWrite *write, const char *sql, int nparams,
 static uint64 finish_piece(ShuttleWrite *write, SentPiece *piece);
 static void judge_count(ShuttleWrite *write, int nsent, uint64 nwritten);
 static void keep_returned(ShuttleWrite *write, SentPiece *piece, uint64 nwritten);
+static void queue_triggers(ShuttleWrite *write, TupleTableSlot *slot);
 
 void
 shuttle_write_buffer_create(ShuttleWrite *write)
@@ -87,7 +89,7 @@ shuttle_write_buffer_create(ShuttleWrite *write)
 	ShuttleWriteBuffer *buffer = palloc0_object(ShuttleWriteBuffer);
 
 	buffer->by_ctid = write->operation != CMD_INSERT;
-	buffer->returns = write->target->ri_projectReturning != NULL;
+	buffer->returns = shuttle_write_follows_up(write);
 	buffer->desc = describe_values(write);
 	buffer->values_slot = MakeSingleTupleTableSlot(buffer->desc, &TTSOpsMinimalTuple);
 	if (write->decoder != NULL)
@@ -623,6 +625,72 @@ shuttle_write_buffer_return(ShuttleWrite *write)
 	slot->tts_tableOid = RelationGetRelid(write->rel);
 	if (buffer->plan_slot != NULL)
 		ExecForceStoreMinimalTuple(piece->plan_rows[place], buffer->plan_slot, false);
+	queue_triggers(write, slot);
+	if (write->target->ri_WithCheckOptions != NIL && write->operation != CMD_DELETE)
+		ExecWithCheckOptions(WCO_VIEW_CHECK, write->target, slot, write->estate);
+	if (write->target->ri_projectReturning == NULL)
+		return NULL;
 	return shuttle_project_returning(write->estate, write->target,
 									 write->operation, slot, buffer->plan_slot);
+}
+
+bool
+shuttle_write_follows_up(const ShuttleWrite *write)
+{
+	const TriggerDesc *triggers = write->target->ri_TrigDesc;
+
+	if (write->target->ri_projectReturning != NULL ||
+		(write->target->ri_WithCheckOptions != NIL && write->operation != CMD_DELETE))
+		return true;
+	if (triggers == NULL || write->node->ps.plan == NULL)
+		return false;
+	switch (write->operation)
+	{
+		case CMD_INSERT:
+			return triggers->trig_insert_after_row;
+		case CMD_UPDATE:
+			return triggers->trig_update_after_row;
+		default:
+			return triggers->trig_delete_after_row;
+	}
+}
+
+/* The row as it was, which the source brought along for triggers. */
+static HeapTuple
+old_row(ShuttleWrite *write)
+{
+	bool		is_null;
+	Datum		whole = ExecGetJunkAttribute(write->buffer->plan_slot,
+											 write->target->ri_RowIdAttNo, &is_null);
+	HeapTuple	tuple = palloc0_object(HeapTupleData);
+
+	if (is_null)
+		elog(ERROR, "wholerow is NULL");
+	tuple->t_data = DatumGetHeapTupleHeader(whole);
+	tuple->t_len = HeapTupleHeaderGetDatumLength(tuple->t_data);
+	ItemPointerSetInvalid(&tuple->t_self);
+	tuple->t_tableOid = RelationGetRelid(write->rel);
+	return tuple;
+}
+
+/* Core fires AFTER ROW triggers when the statement ends, in this order. */
+static void
+queue_triggers(ShuttleWrite *write, TupleTableSlot *slot)
+{
+	ResultRelInfo *target = write->target;
+	EState	   *estate = write->estate;
+	MemoryContext old_cxt;
+
+	if (target->ri_TrigDesc == NULL)
+		return;
+	MemoryContextReset(write->work_cxt);
+	old_cxt = MemoryContextSwitchTo(write->work_cxt);
+	if (write->operation == CMD_INSERT)
+		ExecARInsertTriggers(estate, target, slot, NIL, NULL);
+	else if (write->operation == CMD_UPDATE && target->ri_TrigDesc->trig_update_after_row)
+		ExecARUpdateTriggers(estate, target, NULL, NULL, NULL, old_row(write), slot,
+							 NIL, NULL, false);
+	else if (write->operation == CMD_DELETE && target->ri_TrigDesc->trig_delete_after_row)
+		ExecARDeleteTriggers(estate, target, NULL, old_row(write), NULL, false);
+	MemoryContextSwitchTo(old_cxt);
 }

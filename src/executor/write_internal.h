@@ -172,7 +172,7 @@ typedef struct ShuttleWaitingRow
 	ItemPointerData ctid;		/* UPDATE, DELETE */
 	Oid			tableoid;		/* of the node; InvalidOid: not known */
 	MinimalTuple values;		/* of the attributes that travel */
-	MinimalTuple plan_row;		/* of the source; NULL: RETURNING needs none */
+	MinimalTuple plan_row;		/* of the source; NULL: nobody needs it */
 } ShuttleWaitingRow;
 
 typedef struct ShuttleWaitingRows
@@ -233,8 +233,15 @@ extern uint64 shuttle_write_buffer_finish(ShuttleWrite *write);
 /* The number of the next returned row; false: there is none. */
 extern bool shuttle_write_buffer_peek(ShuttleWrite *write, uint64 *number);
 
-/* Evaluates RETURNING on that row.  The slot is good until the next call. */
+/*
+ * Does with that row what core does with one that was written: AFTER ROW
+ * triggers, checks of views, RETURNING.  Returns NULL where there is no
+ * RETURNING; else the slot is good until the next call.
+ */
 extern TupleTableSlot *shuttle_write_buffer_return(ShuttleWrite *write);
+
+/* True where something of that is to be done. */
+extern bool shuttle_write_follows_up(const ShuttleWrite *write);
 
 /* ---- ModifyTable (write_run.c) */
 

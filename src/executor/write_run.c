@@ -70,7 +70,7 @@ static TupleTableSlot *exec_buffered_modify(PlanState *node);
 static TupleTableSlot *exec_source(PlanState *node);
 static TupleTableSlot *next_returned(ShuttleWriteRun *run);
 static void send_rows(ShuttleWriteRun *run, ShuttleWrite *write);
-static void flush(ShuttleWriteRun *run);
+static void flush(ShuttleWriteRun *run, bool idle);
 
 /* ---- finding the ModifyTables of a statement */
 
@@ -353,7 +353,7 @@ exec_source(PlanState *node)
 	if (TupIsNull(row) && !run->ended)
 	{
 		run->ended = true;
-		flush(run);
+		flush(run, true);
 	}
 	return row;
 }
@@ -375,7 +375,7 @@ shuttle_write_run_add(ShuttleWriteRun *run, ShuttleWrite *write,
 
 	/* As much is under way as the next piece may hold. */
 	if (shuttle_write_buffer_is_ahead(write))
-		flush(run);
+		flush(run, true);
 	else
 		send_rows(run, write);
 }
@@ -426,7 +426,7 @@ send_rows(ShuttleWriteRun *run, ShuttleWrite *write)
 		older = dlist_next_node(&runs, older);
 		outer = dlist_container(ShuttleWriteRun, link, older);
 		if (outer->estate != run->estate && has_rows_for(outer, write->storage_node))
-			flush(outer);
+			flush(outer, false);
 	}
 	shuttle_unsent_send_older(write->storage_node, run->begun);
 	shuttle_write_buffer_send(write, run->nest_level, !run->ended);
@@ -454,10 +454,14 @@ send_all(ShuttleWriteRun *run)
 	}
 }
 
-/* Evaluates RETURNING on what came back, in the order of the source. */
+/* Does what is to be done with rows that came back, in the order of the source;
+ * those of RETURNING are kept. */
 static void
-keep_returned(ShuttleWriteRun *run)
+follow_up(ShuttleWriteRun *run, bool idle)
 {
+	ExprContext *shared = GetPerTupleExprContext(run->estate);
+	ExprContext in_hand = *shared;
+
 	for (;;)
 	{
 		ShuttleWrite *first = NULL;
@@ -477,18 +481,30 @@ keep_returned(ShuttleWriteRun *run)
 			}
 		}
 		if (first == NULL)
-			return;
+			break;
 
 		CHECK_FOR_INTERRUPTS();
 		row = shuttle_write_buffer_return(first);
-		tuplestore_puttupleslot(run->returned, row);
-		ResetExprContext(run->node->ps.ps_ExprContext);
+		if (row != NULL)
+			tuplestore_puttupleslot(run->returned, row);
+		if (idle)
+			ResetPerTupleExprContext(run->estate);
+		if (run->node->ps.ps_ExprContext != NULL)
+			ResetExprContext(run->node->ps.ps_ExprContext);
 	}
+
+	/* A trigger of core's may be under way whose function read a node. */
+	shared->ecxt_scantuple = in_hand.ecxt_scantuple;
+	shared->ecxt_innertuple = in_hand.ecxt_innertuple;
+	shared->ecxt_outertuple = in_hand.ecxt_outertuple;
 }
 
-/* Sends all that is buffered, and waits until it is written. */
+/*
+ * Sends all that is buffered, and waits until it is written.
+ * idle: core has nothing in hand of a row of this statement.
+ */
 static void
-flush(ShuttleWriteRun *run)
+flush(ShuttleWriteRun *run, bool idle)
 {
 	ListCell   *cell;
 
@@ -504,8 +520,8 @@ flush(ShuttleWriteRun *run)
 		if (run->node->canSetTag)
 			run->estate->es_processed += nwritten;
 	}
-	if (run->returned != NULL)
-		keep_returned(run);
+	if (run->source != NULL)
+		follow_up(run, idle);
 }
 
 void
@@ -518,7 +534,7 @@ shuttle_write_run_end(const ModifyTableState *node)
 	if (run->source == NULL && !run->ended)
 	{
 		run->ended = true;
-		flush(run);
+		flush(run, true);
 	}
 	if (run->returned == NULL)
 		return;
@@ -556,6 +572,6 @@ shuttle_write_flush_others(ShuttleNode *node, const EState *estate)
 		ShuttleWriteRun *run = dlist_container(ShuttleWriteRun, link, iter.cur);
 
 		if (run->estate != estate && has_rows_for(run, node))
-			flush(run);
+			flush(run, false);
 	}
 }

@@ -152,7 +152,7 @@ append_change(StringInfo sql, const ShuttleWrite *write,
 					 " AND (" ROWS_ALIAS ".p%d IS NULL OR "
 					 TABLE_ALIAS ".tableoid = " ROWS_ALIAS ".p%d)",
 					 write->nvalues + 1, write->nvalues + 1);
-	if (write->target->ri_projectReturning != NULL)
+	if (shuttle_write_follows_up(write))
 		append_returning(sql, write);
 }
 
