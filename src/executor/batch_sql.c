@@ -98,9 +98,23 @@ keys_alias(const char *sql)
 	return alias;
 }
 
-char *
-shuttle_batch_sql(const ShuttleServedScan *scan)
+/*
+ * The node's planner pulls the SELECT up into the join with the keys, and may
+ * check its conditions on rows that no key asks for.  A LIMIT keeps them
+ * behind the key, as they are where the SELECT stands alone.
+ */
+static const char *
+fence(const ShuttleServedScan *scan, bool fenced)
 {
+	if (scan->one_row)
+		return " LIMIT 1";
+	return fenced ? " OFFSET 0" : NULL;
+}
+
+char *
+shuttle_batch_sql(const ShuttleServedScan *scan, bool fenced)
+{
+	const char *behind = fence(scan, fenced);
 	KeyNames	keys = {.scan = scan,.alias = keys_alias(scan->sql)};
 	StringInfoData out;
 	StringInfoData names;
@@ -129,11 +143,11 @@ shuttle_batch_sql(const ShuttleServedScan *scan)
 	}
 	appendStringInfo(&out, ") WITH ORDINALITY AS %s(%sord) CROSS JOIN LATERAL (",
 					 keys.alias, names.data);
-	if (scan->one_row)
+	if (behind != NULL)
 		appendStringInfoString(&out, "SELECT * FROM (");
 	append_replaced(&out, scan->sql, put_key, &keys);
-	if (scan->one_row)
-		appendStringInfoString(&out, ") AS shuttle_one LIMIT 1");
+	if (behind != NULL)
+		appendStringInfo(&out, ") AS shuttle_one%s", behind);
 	appendStringInfoString(&out, ") AS " ROWS_ALIAS);
 	pfree(names.data);
 	return out.data;

@@ -329,6 +329,10 @@ extern bool shuttle_sql_takes_limit(const char *sql);
 /* True where a SELECT has a GROUP BY of its own. */
 extern bool shuttle_sql_groups(const char *sql);
 
+/* False where a SELECT does nothing but take columns and compare them, which
+ * cannot fail for a row (of a table; a view may compute anything). */
+extern bool shuttle_sql_may_fail(const char *sql);
+
 /* ---- options and remote names (remote_names.c) */
 
 /* Options of a foreign table, then those of its server. */

@@ -6,6 +6,7 @@
  * that was refused, or whose rows do not fit into work_mem, is asked for
  * again in two halves when the join reaches their keys; so an error is
  * raised for the key that causes it, and not before the join is there.
+ * Refused it may be for rows of no key at all: so it is fenced first.
  * Memory: the rows of a range live in a context of their own below the
  * set's; a key whose rows alone are too big goes to a temporary file.
  *-------------------------------------------------------------------------
@@ -76,6 +77,7 @@ shuttle_range_send(ShuttleKeySet *set, ShuttleRange *range, bool ahead)
 	MemoryContext old = MemoryContextSwitchTo(set->cxt);
 
 	Assert(range->state == SHUTTLE_RANGE_UNSENT);
+	range->fenced = shuttle_served_scan_fences(scan, range->nkeys);
 	range->answer = scan->transport->send(scan->channel, set, range->first,
 										  range->nkeys, ahead);
 	range->state = SHUTTLE_RANGE_SENT;
@@ -252,7 +254,10 @@ static void
 ask_again(ShuttleKeySet *set, ShuttleRange *range, ShuttleStatus status)
 {
 	drop_rows(set, range);
-	if (status == SHUTTLE_FAILED && range->nkeys > 1)
+	if (status != SHUTTLE_FAILED)
+		return;
+	set->scan->fenced = true;
+	if (range->fenced && range->nkeys > 1)
 		split_range(set, range);
 }
 

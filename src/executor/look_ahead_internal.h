@@ -71,6 +71,7 @@ typedef struct ShuttleKeyShape
  *
  *	UNSENT --send--> SENT --read to the end--> LOADED
  *	SENT --lost--> UNSENT
+ *	SENT --failed, not fenced--> UNSENT, and fenced from then on
  *	SENT --failed, or too big--> SPLIT into two ranges that are UNSENT
  *	SENT --too big, one key--> SPOOLED
  */
@@ -86,6 +87,7 @@ struct ShuttleRange
 {
 	int			first;
 	int			nkeys;
+	bool		fenced;			/* sent with conditions behind the keys */
 	ShuttleRangeState state;
 	ShuttleAnswer *answer;		/* while SENT */
 	MemoryContext rows_cxt;		/* rows; child of the set's context */
@@ -206,7 +208,8 @@ extern void shuttle_key_cache_keep(ShuttleServedScan *scan, ShuttleKeySet *set);
 
 /*
  * How a range of keys reaches the inner side.  open: once a scan, and does
- * not talk to the node.  send: does not wait.  next: one row and the ordinal
+ * not talk to the node.  send: does not wait; the SELECT is fenced where
+ * shuttle_served_scan_fences() says so.  next: one row and the ordinal
  * of its key, from 0, within the answer; the tuple is allocated in the
  * current context.  close_answer: also before the end; never waits.
  */
@@ -236,8 +239,10 @@ extern const ShuttleTransport *shuttle_transport_for(Oid serverid);
  * has the key's ordinal, from 1, in front of the SELECT's columns.
  * The parameters keep their numbers: an array for each column of the key, the
  * value itself where it is the same for all keys.
+ * fenced: conditions see the rows of a key and no others, as they do where the
+ * SELECT stands alone; a table without an index is then read for each key.
  */
-extern char *shuttle_batch_sql(const ShuttleServedScan *scan);
+extern char *shuttle_batch_sql(const ShuttleServedScan *scan, bool fenced);
 
 /* ---- served scans (served_scan.c) */
 
@@ -265,6 +270,8 @@ struct ShuttleServedScan
 	bool		one_row;		/* one row a key is enough */
 	bool		locks;			/* the request locks rows */
 	bool		repeatable;		/* an answer may be used by later batches */
+	bool		may_fail;		/* by what it computes on the node */
+	bool		fenced;			/* a request failed that was not */
 	ShuttleKeyCache *cache;		/* NULL: none (yet) */
 	int			request_limit;	/* keys */
 	double		rows_per_key;	/* estimate, then as seen */
@@ -305,6 +312,14 @@ extern bool shuttle_served_scan_waits(ShuttleServedScan *scan);
 /* Executes the initplans that the scan's key depends on; not for one that
  * waits. */
 extern void shuttle_served_scan_settle(ShuttleServedScan *scan);
+
+/* True where a request for so many keys is to be fenced: one key asks as the
+ * scan itself would. */
+static inline bool
+shuttle_served_scan_fences(const ShuttleServedScan *scan, int nkeys)
+{
+	return nkeys == 1 || scan->fenced || scan->one_row;
+}
 
 /* Which of its Look Ahead's scans a served scan is. */
 extern int	shuttle_served_scan_index(const PlanState *node);

@@ -145,6 +145,7 @@ shuttle_served_scan_create(ForeignScanState *node, LookAheadState *look,
 	scan->repeatable = !scan->locks &&
 		(!transport->is_engine ||
 		 shuttle_foreign_scan_effect(node) == SHUTTLE_READS);
+	scan->may_fail = shuttle_sql_may_fail(scan->sql);
 	scan->attributes = shuttle_peer_scan_attributes(plan);
 	if (transport->is_engine)
 		scan->target = shuttle_target_scan_create(node, scan->sql, scan->attributes);

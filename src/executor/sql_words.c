@@ -308,6 +308,104 @@ shuttle_sql_compare_tableoid(const char *sql, int parameter)
 	return NULL;
 }
 
+/* ---- what could fail */
+
+/* What stood in front of a token. */
+typedef struct SqlToken
+{
+	const char *text;
+	int			length;
+} SqlToken;
+
+static bool
+token_is_one_of(const SqlToken *token, const char *const *words)
+{
+	for (; *words != NULL; words++)
+	{
+		if (token->length == strlen(*words) &&
+			strncmp(token->text, *words, token->length) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* True where a parenthesis behind this begins no call of a function but of one
+ * that cannot fail. */
+static bool
+opens_harmlessly(const SqlToken *before, char in_front)
+{
+	static const char *const words[] = {
+		"SELECT", "FROM", "JOIN", "ON", "WHERE", "AND", "OR", "NOT", "IN",
+		"ANY", "ALL", "EXISTS", "CASE", "WHEN", "THEN", "ELSE", "BY", NULL
+	};
+	static const char *const functions[] = {"count", "min", "max", NULL};
+
+	if (before->length == 0 || (!in_word(before->text[0]) &&
+								before->text[0] != '"'))
+		return true;
+	return token_is_one_of(before, words) ||
+		(token_is_one_of(before, functions) && in_front != '.');
+}
+
+/* True where a cast behind this is one of a constant or parameter. */
+static bool
+casts_harmlessly(const SqlToken *before)
+{
+	static const char *const words[] = {"NULL", "]", NULL};
+	char		last = before->length == 0 ? ' ' : before->text[before->length - 1];
+
+	return last == '\'' || (before->length > 0 && before->text[0] == '$') ||
+		(before->length > 0 && isdigit((unsigned char) before->text[0])) ||
+		token_is_one_of(before, words);
+}
+
+/* True for comparisons, the sign of a number, and the star of count(). */
+static bool
+operates_harmlessly(const SqlToken *operator, const SqlToken *before)
+{
+	static const char *const comparisons[] = {
+		"=", "<>", "<", ">", "<=", ">=", NULL
+	};
+
+	if (token_is_one_of(operator, comparisons))
+		return true;
+	if (operator->length != 1 || before->length != 1 || before->text[0] != '(')
+		return false;
+	return operator->text[0] == '*' ||
+		(operator->text[0] == '-' && isdigit((unsigned char) operator->text[1]));
+}
+
+bool
+shuttle_sql_may_fail(const char *sql)
+{
+	SqlToken	before = {NULL, 0};
+	char		in_front = ' '; /* of the token before */
+	const char *p = sql;
+
+	while (*p != '\0')
+	{
+		SqlToken	token = {p, 0};
+		int			length = strspn(p, "+-*/<>=~!@#%^&|`?");
+
+		token.length = length > 0 ? length : shuttle_sql_skip_token(p) - p;
+		p += token.length;
+		if (isspace((unsigned char) token.text[0]))
+			continue;
+		if ((length > 0 && !operates_harmlessly(&token, &before)) ||
+			(token.text[0] == '(' && !opens_harmlessly(&before, in_front)))
+			return true;
+		if (token.text[0] == ':' && *p == ':')
+		{
+			if (!casts_harmlessly(&before))
+				return true;
+			p++;
+		}
+		in_front = before.length > 0 ? before.text[0] : ' ';
+		before = token;
+	}
+	return false;
+}
+
 /*
  * Goes behind the next FOR UPDATE, FOR NO KEY UPDATE, FOR SHARE or FOR KEY
  * SHARE; false if there is none.  strength: where the words after FOR begin.

@@ -23,6 +23,7 @@ struct ShuttleChannel
 	ShuttleNode *node;
 	ShuttleDecoder *decoder;
 	ShuttleStatement statement; /* what all requests have in common */
+	const char *fenced_sql;		/* NULL until it is needed */
 	MemoryContext values_cxt;	/* texts of one request's parameters */
 };
 
@@ -45,7 +46,7 @@ open_channel(ShuttleServedScan *scan)
 													estate->es_query_cxt);
 	channel->statement = (ShuttleStatement)
 	{
-		.sql = shuttle_batch_sql(scan),
+		.sql = shuttle_batch_sql(scan, false),
 			.nparams = scan->key.ncolumns,
 			.effect = shuttle_foreign_scan_effect(node),
 			.limits = shuttle_foreign_page_limits(node),
@@ -88,6 +89,24 @@ make_values(ShuttleChannel *channel, ShuttleKeySet *set, int first, int nkeys)
 	return values;
 }
 
+/* The SQL of a request; it lives as long as the channel. */
+static const char *
+choose_sql(ShuttleChannel *channel, int nkeys)
+{
+	ShuttleServedScan *scan = channel->scan;
+	MemoryContext old;
+
+	if (!shuttle_served_scan_fences(scan, nkeys))
+		return channel->statement.sql;
+	if (channel->fenced_sql == NULL)
+	{
+		old = MemoryContextSwitchTo(scan->node->ss.ps.state->es_query_cxt);
+		channel->fenced_sql = shuttle_batch_sql(scan, true);
+		MemoryContextSwitchTo(old);
+	}
+	return channel->fenced_sql;
+}
+
 static ShuttleAnswer *
 send_keys(ShuttleChannel *channel, ShuttleKeySet *set, int first, int nkeys,
 		  bool ahead)
@@ -102,6 +121,7 @@ send_keys(ShuttleChannel *channel, ShuttleKeySet *set, int first, int nkeys,
 	old = MemoryContextSwitchTo(channel->values_cxt);
 	statement.values = make_values(channel, set, first, nkeys);
 	MemoryContextSwitchTo(old);
+	statement.sql = choose_sql(channel, nkeys);
 	statement.ahead = ahead;
 	statement.size = scan->one_row ? SHUTTLE_SIZE_CERTAIN : SHUTTLE_SIZE_ESTIMATED;
 	statement.estimated_rows = scan->one_row ? nkeys : nkeys * scan->rows_per_key;

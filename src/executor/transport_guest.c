@@ -8,6 +8,11 @@
  * round trips and nothing is in flight: sending only remembers the keys,
  * and the scan runs when its first row is wanted.  One answer of a channel
  * is read at a time.
+ *
+ * An error would end postgres_fdw's transaction on the node, and it may come
+ * from a key that the join never reaches.  So what could fail is asked for
+ * several keys inside of a subtransaction, two round trips more, and its
+ * answer is read to the end there; key by key where that is not possible.
  * Memory: the private executor state has the query's life; run_cxt holds
  * the arrays of the request being read.
  *-------------------------------------------------------------------------
@@ -16,14 +21,18 @@
 
 #include "access/htup_details.h"
 #include "access/sysattr.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
+#include "commands/defrem.h"
 #include "executor/executor.h"
 #include "executor/nodeForeignscan.h"
+#include "foreign/foreign.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "portability/instr_time.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/tuplestore.h"
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_settings.h"
@@ -36,7 +45,12 @@ struct ShuttleChannel
 	EState	   *estate;			/* NULL until the first request */
 	ForeignScanState *array_scan;
 	MemoryContext run_cxt;
-	ShuttleAnswer *running;		/* the answer that array_scan reads */
+	bool		fenced;			/* its SELECT is */
+	ShuttleAnswer *running;		/* the answer that is being read */
+	Tuplestorestate *rows;		/* of an answer that was read ahead, or NULL */
+	TupleTableSlot *row;		/* one of these */
+	bool		one_by_one;		/* a subtransaction might find the connection
+								 * busy */
 	int			ntrips;			/* round trips of the next first row */
 	int			nattributes;
 	AttrNumber *attributes;
@@ -50,10 +64,51 @@ struct ShuttleAnswer
 	ShuttleKeySet *set;
 	int			first;
 	int			nkeys;
+	bool		fenced;
+	bool		ahead;			/* its error may be of no interest */
 };
 
 static void run_answer(ShuttleAnswer *answer);
+static bool read_ahead(ShuttleAnswer *answer);
+static ForeignScan *make_plan(ShuttleChannel *channel, bool fenced);
 static void make_array_scan(ShuttleChannel *channel);
+static void end_array_scan(ShuttleChannel *channel);
+
+static bool
+is_async(List *options)
+{
+	ListCell   *lc;
+
+	foreach(lc, options)
+	{
+		DefElem    *option = lfirst_node(DefElem, lc);
+
+		if (strcmp(option->defname, "async_capable") == 0)
+			return defGetBoolean(option);
+	}
+	return false;
+}
+
+/* True where postgres_fdw may have asked for rows that nobody reads yet. */
+static bool
+any_scan_is_async(const EState *estate)
+{
+	ListCell   *lc;
+
+	foreach(lc, estate->es_range_table)
+	{
+		RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
+		ForeignTable *table;
+
+		if (entry->rtekind != RTE_RELATION || entry->relkind != RELKIND_FOREIGN_TABLE)
+			continue;
+		table = GetForeignTable(entry->relid);
+		if (is_async(table->options) ||
+			is_async(GetForeignServer(table->serverid)->options))
+			return true;
+	}
+	return false;
+}
 
 static ShuttleChannel *
 open_channel(ShuttleServedScan *scan)
@@ -64,6 +119,7 @@ open_channel(ShuttleServedScan *scan)
 
 	channel->scan = scan;
 	channel->ntrips = 2;
+	channel->one_by_one = scan->may_fail && any_scan_is_async(scan->node->ss.ps.state);
 	channel->attributes = palloc(sizeof(AttrNumber) *
 								 (list_length(scan->attributes) + 1));
 	foreach(lc, scan->attributes)
@@ -83,6 +139,9 @@ send_keys(ShuttleChannel *channel, ShuttleKeySet *set, int first, int nkeys,
 	answer->set = set;
 	answer->first = first;
 	answer->nkeys = nkeys;
+	answer->fenced = channel->scan->may_fail &&
+		shuttle_served_scan_fences(channel->scan, nkeys);
+	answer->ahead = ahead && channel->scan->may_fail;
 	return answer;
 }
 
@@ -130,12 +189,34 @@ note_round_trips(ShuttleChannel *channel, double ms)
 	channel->ntrips = 3;
 }
 
+/* The next row of the array scan, or of what was read ahead from it. */
+static TupleTableSlot *
+next_of_answer(ShuttleAnswer *answer)
+{
+	ShuttleChannel *channel = answer->channel;
+	MemoryContext old;
+	TupleTableSlot *row = channel->row;
+
+	if (answer->ahead)
+	{
+		/* the slot frees its row itself: not in the memory of the answer */
+		old = MemoryContextSwitchTo(channel->scan->node->ss.ps.state->es_query_cxt);
+		if (!tuplestore_gettupleslot(channel->rows, true, false, row))
+			row = NULL;
+		MemoryContextSwitchTo(old);
+		return row;
+	}
+	old = MemoryContextSwitchTo(channel->estate->es_query_cxt);
+	row = ExecProcNode((PlanState *) channel->array_scan);
+	MemoryContextSwitchTo(old);
+	return row;
+}
+
 static ShuttleStatus
 next_row(ShuttleAnswer *answer, bool wait, int *ordinal, HeapTuple *tuple)
 {
 	ShuttleChannel *channel = answer->channel;
 	ShuttleCounters *counters = &channel->scan->counters;
-	MemoryContext old = CurrentMemoryContext;
 	instr_time	start;
 	instr_time	elapsed;
 	TupleTableSlot *row;
@@ -143,14 +224,14 @@ next_row(ShuttleAnswer *answer, bool wait, int *ordinal, HeapTuple *tuple)
 
 	INSTR_TIME_SET_CURRENT(start);
 	is_first = channel->running != answer;
-	if (is_first)
+	if (is_first && answer->ahead && !read_ahead(answer))
+		return SHUTTLE_FAILED;
+	if (is_first && !answer->ahead)
 		run_answer(answer);
-	MemoryContextSwitchTo(channel->estate->es_query_cxt);
-	row = ExecProcNode((PlanState *) channel->array_scan);
-	MemoryContextSwitchTo(old);
+	row = next_of_answer(answer);
 	INSTR_TIME_SET_CURRENT(elapsed);
 	INSTR_TIME_SUBTRACT(elapsed, start);
-	if (is_first)
+	if (is_first && !answer->ahead)
 		note_round_trips(channel, INSTR_TIME_GET_MILLISEC(elapsed));
 	shuttle_count(counters, SHUTTLE_READ_TIME_US,
 				  INSTR_TIME_GET_MICROSEC(elapsed));
@@ -171,16 +252,93 @@ close_answer(ShuttleAnswer *answer)
 	pfree(answer);
 }
 
-/* Ends the private executor; a no-op where no request was made. */
+/* Frees the private executor, whose cursor is gone. */
 static void
-close_channel(ShuttleChannel *channel)
+drop_array_scan(ShuttleChannel *channel)
+{
+	ExecResetTupleTable(channel->estate->es_tupleTable, false);
+	FreeExecutorState(channel->estate);
+	channel->estate = NULL;
+}
+
+/* Ends the private executor; a no-op where there is none. */
+static void
+end_array_scan(ShuttleChannel *channel)
 {
 	if (channel->estate == NULL)
 		return;
 	ExecEndNode((PlanState *) channel->array_scan);
-	ExecResetTupleTable(channel->estate->es_tupleTable, false);
-	FreeExecutorState(channel->estate);
-	channel->estate = NULL;
+	drop_array_scan(channel);
+}
+
+static void
+close_channel(ShuttleChannel *channel)
+{
+	end_array_scan(channel);
+	if (channel->rows == NULL)
+		return;
+	tuplestore_end(channel->rows);
+	channel->rows = NULL;
+	ExecDropSingleTupleTableSlot(channel->row);
+}
+
+/* Reads an answer to its end, in a subtransaction that has a private executor
+ * of its own: so postgres_fdw opens one on the node. */
+static void
+read_all(void *arg)
+{
+	ShuttleAnswer *answer = arg;
+	ShuttleChannel *channel = answer->channel;
+
+	run_answer(answer);
+	for (;;)
+	{
+		MemoryContext old = MemoryContextSwitchTo(channel->estate->es_query_cxt);
+		TupleTableSlot *row = ExecProcNode((PlanState *) channel->array_scan);
+
+		MemoryContextSwitchTo(old);
+		if (TupIsNull(row))
+			break;
+		tuplestore_puttupleslot(channel->rows, row);
+	}
+	end_array_scan(channel);
+}
+
+/* Makes room for the rows of answers that are read ahead, or empties it. */
+static void
+prepare_rows(ShuttleChannel *channel)
+{
+	MemoryContext old;
+
+	if (channel->rows != NULL)
+	{
+		ExecClearTuple(channel->row);
+		tuplestore_clear(channel->rows);
+		return;
+	}
+	old = MemoryContextSwitchTo(channel->scan->node->ss.ps.state->es_query_cxt);
+	channel->row = MakeSingleTupleTableSlot(ExecTypeFromTL(make_plan(channel, true)->scan.plan.targetlist),
+											&TTSOpsMinimalTuple);
+	channel->rows = tuplestore_begin_heap(false, false, work_mem);
+	MemoryContextSwitchTo(old);
+}
+
+/* False where the request was refused, or would have to be one that may be. */
+static bool
+read_ahead(ShuttleAnswer *answer)
+{
+	ShuttleChannel *channel = answer->channel;
+
+	if (channel->one_by_one)
+		return false;
+	end_array_scan(channel);
+	prepare_rows(channel);
+	if (shuttle_attempt(read_all, answer))
+		return true;
+	if (channel->estate != NULL)
+		drop_array_scan(channel);
+	channel->running = NULL;
+	return false;
 }
 
 /* Starts the array scan for the keys of an answer. */
@@ -193,8 +351,13 @@ run_answer(ShuttleAnswer *answer)
 	Bitmapset  *changed = NULL;
 	MemoryContext old;
 
+	if (channel->estate != NULL && channel->fenced != answer->fenced)
+		end_array_scan(channel);
 	if (channel->estate == NULL)
+	{
+		channel->fenced = answer->fenced;
 		make_array_scan(channel);
+	}
 	params = channel->estate->es_param_exec_vals;
 	MemoryContextReset(channel->run_cxt);
 	old = MemoryContextSwitchTo(channel->run_cxt);
@@ -287,7 +450,7 @@ add_column(ForeignScan *plan, Expr *expr)
 
 /* The plan of the array scan. */
 static ForeignScan *
-make_plan(ShuttleChannel *channel)
+make_plan(ShuttleChannel *channel, bool fenced)
 {
 	ShuttleServedScan *scan = channel->scan;
 	ForeignScan *original = (ForeignScan *) scan->node->ss.ps.plan;
@@ -310,8 +473,8 @@ make_plan(ShuttleChannel *channel)
 	 * One row more than a page, so that an answer of exactly one page is
 	 * known to be complete without asking again.
 	 */
-	plan->fdw_private = shuttle_peer_make_scan(shuttle_batch_sql(scan), columns,
-											   shuttle_settings.fetch_limit + 1);
+	plan->fdw_private = shuttle_peer_make_scan(shuttle_batch_sql(scan, fenced),
+											   columns, shuttle_settings.fetch_limit + 1);
 	return plan;
 }
 
@@ -323,6 +486,7 @@ make_array_scan(ShuttleChannel *channel)
 	MemoryContext old = MemoryContextSwitchTo(outer->es_query_cxt);
 	EState	   *estate = CreateExecutorState();
 
+	channel->estate = estate;
 	MemoryContextSwitchTo(estate->es_query_cxt);
 	shuttle_share_executor_state(estate, outer);
 	estate->es_param_exec_vals = palloc0(sizeof(ParamExecData) *
@@ -330,8 +494,7 @@ make_array_scan(ShuttleChannel *channel)
 	channel->run_cxt = AllocSetContextCreate(estate->es_query_cxt,
 											 "shuttle guest request",
 											 ALLOCSET_DEFAULT_SIZES);
-	channel->array_scan = ExecInitForeignScan(make_plan(channel), estate, 0);
-	channel->estate = estate;
+	channel->array_scan = ExecInitForeignScan(make_plan(channel, channel->fenced), estate, 0);
 	MemoryContextSwitchTo(old);
 }
 
