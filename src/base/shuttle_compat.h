@@ -312,6 +312,17 @@ shuttle_statistics_target(Oid relid, AttrNumber attribute)
 	return target;
 }
 
+/* JSON_VALUE() and its like, which 17 brought. */
+static inline bool
+shuttle_is_json_query(const Node *node)
+{
+#if PG_VERSION_NUM >= 170000
+	return IsA(node, JsonExpr);
+#else
+	return false;
+#endif
+}
+
 /* Internal subtransactions are possible while parallel workers run. */
 static inline bool
 shuttle_can_begin_subtransaction(void)

@@ -174,6 +174,7 @@ typedef struct LinkContext
 	bool		by_position;	/* may a scan there trust the position */
 	bool		one_row;		/* is one row a key enough of a scan there */
 	bool		conditional;	/* may the side not be evaluated at all */
+	bool		reached;		/* is this node surely executed for a row */
 	bool		may_share;		/* may several nodes evaluate it in turn */
 	bool		foreign;		/* look for foreign scans */
 	bool		local;			/* look for local index scans */
@@ -240,7 +241,7 @@ claim_scan(ForeignScanState *node, const LinkContext *context, bool one_row)
 		look->scans = repalloc(look->scans, sizeof(ShuttleServedScan *) *
 							   (look->nscans + 1));
 	look->scans[look->nscans++] = scan;
-	scan->conditional = scan->conditional || context->conditional;
+	scan->conditional = scan->conditional || !context->reached;
 	return scan;
 }
 
@@ -288,12 +289,14 @@ static void
 consider_append(ShuttleRoutedAppend *node, const LinkContext *context)
 {
 	LookAheadState *look = context->look;
+	LinkContext below = *context;
 	bool		direct = context->direct == &node->css.ss.ps;
 	bool		is_first = node->look == NULL;
 
 	if (!can_link_append(node, context) ||
 		!shuttle_routed_append_link(node, look, direct && context->by_position))
 		return;
+	below.reached = false;
 	for (int i = 0; i < node->append->as_nplans; i++)
 	{
 		ShuttleServedScan *scan;
@@ -303,7 +306,7 @@ consider_append(ShuttleRoutedAppend *node, const LinkContext *context)
 		if (!node->served[i])
 			continue;
 		scan = claim_scan((ForeignScanState *) node->append->appendplans[i],
-						  context, false);
+						  &below, false);
 		scan->append = node;
 		scan->by_position = node->by_position;
 	}
@@ -331,23 +334,29 @@ find_scans_in_children(PlanState *node, const LinkContext *context,
 
 			/* only some of these are visited for a row: no pages for all */
 			if (shuttle_append_prunes((Append *) node->plan))
-				below.local = false;
+				below.local = below.reached = false;
 			find_scans_in(((AppendState *) node)->appendplans,
-						  ((AppendState *) node)->as_nplans,
+						  Min(((AppendState *) node)->as_nplans, 1),
+						  &below, bound_between);
+			below.reached = false;
+			find_scans_in(((AppendState *) node)->appendplans + 1,
+						  ((AppendState *) node)->as_nplans - 1,
 						  &below, bound_between);
 			break;
 		case T_MergeAppendState:
+			below.reached = false;
 			find_scans_in(((MergeAppendState *) node)->mergeplans,
 						  ((MergeAppendState *) node)->ms_nplans,
-						  context, bound_between);
+						  &below, bound_between);
 			break;
 		case T_SubqueryScanState:
 			find_scans(((SubqueryScanState *) node)->subplan, context,
 					   bound_between);
 			break;
 		case T_CustomScanState:
+			below.reached = false;
 			foreach(lc, ((CustomScanState *) node)->custom_ps)
-				find_scans((PlanState *) lfirst(lc), context, bound_between);
+				find_scans((PlanState *) lfirst(lc), &below, bound_between);
 			break;
 		default:
 			break;
@@ -407,12 +416,13 @@ find_scans_in_initplans(PlanState *node, const LinkContext *context,
 	{
 		SubPlanState *state = (SubPlanState *) lfirst(lc);
 		LinkContext below = *context;
+		bool		certain = is_certain_initplan(node->plan, state->subplan);
 
 		below.direct = state->planstate;
 		below.by_position = false;
 		below.one_row = state->subplan->subLinkType == EXISTS_SUBLINK;
-		below.conditional = context->conditional ||
-			!is_certain_initplan(node->plan, state->subplan);
+		below.conditional = context->conditional || !certain;
+		below.reached = context->reached && certain;
 		find_scans(state->planstate, &below, bound_between);
 	}
 }
@@ -427,6 +437,45 @@ takes_one_row(const PlanState *node)
 	return count != NULL && IsA(count, Const) && !count->constisnull &&
 		DatumGetInt64(count->constvalue) == 1 && limit->limitOffset == NULL &&
 		limit->limitOption == LIMIT_OPTION_COUNT;
+}
+
+/* True where a Limit takes at least one row of its child. */
+static bool
+takes_any_row(const Limit *limit)
+{
+	const Const *count = (const Const *) limit->limitCount;
+
+	return count == NULL ||
+		(IsA(count, Const) && !count->constisnull &&
+		 DatumGetInt64(count->constvalue) > 0);
+}
+
+/* True where a node cannot be executed without its outer child. */
+static bool
+executes_outer(const PlanState *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_AggState:
+		case T_GroupState:
+		case T_WindowAggState:
+		case T_SortState:
+		case T_IncrementalSortState:
+		case T_UniqueState:
+		case T_MaterialState:
+		case T_MemoizeState:	/* an initplan of its inside empties it */
+		case T_LockRowsState:
+		case T_NestLoopState:
+			return true;
+		case T_LimitState:
+			return takes_any_row((const Limit *) node->plan);
+		case T_ResultState:
+			return ((const Result *) node->plan)->resconstantqual == NULL;
+		case T_CustomScanState:
+			return shuttle_is_look_ahead(node);
+		default:
+			return false;
+	}
 }
 
 /* True where an initplan's value is another for other rows of the Look Ahead. */
@@ -483,14 +532,17 @@ find_scans(PlanState *node, const LinkContext *context, Bitmapset *bound_between
 		below.by_position = false;
 		below.one_row = true;
 	}
+	below.reached = context->reached && executes_outer(node);
 	find_scans(outerPlanState(node), &below, bound_between);
+	below = *context;
+	below.reached = false;
 	if (IsA(node, NestLoopState))
 	{
 		foreach(lc, ((NestLoop *) node->plan)->nestParams)
 			bound_between = bms_add_member(bound_between,
 										   lfirst_node(NestLoopParam, lc)->paramno);
 	}
-	find_scans(innerPlanState(node), context, bound_between);
+	find_scans(innerPlanState(node), &below, bound_between);
 	find_scans_in_children(node, context, bound_between);
 }
 
@@ -566,6 +618,7 @@ link_loop(NestLoopState *loop)
 		.by_position = !shuttle_settings.debug_find_by_key,
 		.one_row = loop->js.joinqual == NULL &&
 		(loop->js.single_match || loop->js.jointype == JOIN_ANTI),
+		.reached = true,
 		.foreign = shuttle_settings.enable_batched_join,
 	};
 	ShuttleLookAheadPlan plan;
@@ -599,6 +652,7 @@ link_subplan(LookAheadState *look, SubPlanState *state, bool conditional)
 		.direct = state->planstate,
 		.one_row = state->subplan->subLinkType == EXISTS_SUBLINK,
 		.conditional = conditional,
+		.reached = !conditional,
 		.may_share = true,
 		.foreign = shuttle_settings.enable_batched_join,
 	};

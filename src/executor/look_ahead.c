@@ -32,7 +32,8 @@
  * that stops early shall not have read many for nothing. */
 #define LOCAL_FIRST_BATCH 32
 
-/* Outer rows of a batch in which a scan has no keys yet. */
+/* Most outer rows of a batch in which a scan has no keys yet; the first one
+ * has one row. */
 #define MOST_WAITING_ROWS 32
 
 static uint64 nbegun = 0;		/* nodes of this session, ever */
@@ -445,14 +446,18 @@ create_batch(LookAheadState *look)
 static void
 consider_waiting(LookAheadState *look)
 {
+	bool		waited = look->waits;
+
 	look->waits = false;
 	for (int i = 0; i < look->nscans; i++)
 	{
-		if (shuttle_served_scan_waits(look->scans[i]))
+		if (shuttle_served_scan_waits(look->scans[i], look))
 			look->waits = true;
 	}
 	if (look->waits)
-		look->next_size = Min(look->next_size, MOST_WAITING_ROWS);
+		look->next_size = Min(look->next_size, waited ? MOST_WAITING_ROWS : 1);
+	else if (waited && look->row_goal == 0)
+		look->next_size = look->batch_limit;
 }
 
 /* Executes the initplans that keys depend on: here, and not in the midst of

@@ -264,7 +264,7 @@ struct ShuttleServedScan
 									 * NULL */
 
 	Bitmapset  *params;			/* that the key depends on */
-	bool		conditional;	/* may not be executed for a row */
+	bool		conditional;	/* may not be executed for the next row */
 	bool		waits;			/* for an initplan: no keys in this batch */
 	bool		by_position;	/* may trust the position of Look Ahead */
 	bool		one_row;		/* one row a key is enough */
@@ -306,8 +306,9 @@ extern void shuttle_served_scan_take(ShuttleServedScan *scan,
 									 LookAheadState *look, int index);
 
 /* True where the scan's key depends on an initplan that was not executed yet,
- * and need not be for a row to come. */
-extern bool shuttle_served_scan_waits(ShuttleServedScan *scan);
+ * and need not be for a row to come.  look: whose next row it is. */
+extern bool shuttle_served_scan_waits(ShuttleServedScan *scan,
+									  const LookAheadState *look);
 
 /* Executes the initplans that the scan's key depends on; not for one that
  * waits. */

@@ -214,8 +214,21 @@ shuttle_served_scan_take(ShuttleServedScan *scan, LookAheadState *look, int inde
 	scan->index = index;
 }
 
+/* True where the next row of a Look Ahead executes an initplan anyway. */
+static bool
+is_certain_param(const LookAheadState *look, int param)
+{
+	for (int i = 0; i < look->nscans; i++)
+	{
+		if (!look->scans[i]->conditional &&
+			bms_is_member(param, look->scans[i]->params))
+			return true;
+	}
+	return false;
+}
+
 bool
-shuttle_served_scan_waits(ShuttleServedScan *scan)
+shuttle_served_scan_waits(ShuttleServedScan *scan, const LookAheadState *look)
 {
 	const ParamExecData *params = scan->node->ss.ps.state->es_param_exec_vals;
 	int			id = -1;
@@ -223,7 +236,7 @@ shuttle_served_scan_waits(ShuttleServedScan *scan)
 	scan->waits = false;
 	while (scan->conditional && !scan->waits &&
 		   (id = bms_next_member(scan->params, id)) >= 0)
-		scan->waits = params[id].execPlan != NULL;
+		scan->waits = params[id].execPlan != NULL && !is_certain_param(look, id);
 	return scan->waits;
 }
 

@@ -111,6 +111,36 @@ find_in_sequence(List *list, FindContext *context)
 	}
 }
 
+/* Further columns are compared only where the first ones are equal. */
+static void
+find_in_row_compare(RowCompareExpr *expr, FindContext *context)
+{
+	find_in_sequence(expr->largs, context);
+	find_in_sequence(expr->rargs, context);
+}
+
+/* Subscripts of NULL are not evaluated. */
+static void
+find_in_subscripts(SubscriptingRef *expr, FindContext *context)
+{
+	(void) find_walker((Node *) expr->refexpr, context);
+	find_conditional((Node *) expr->refupperindexpr, context);
+	find_conditional((Node *) expr->reflowerindexpr, context);
+	find_conditional((Node *) expr->refassgnexpr, context);
+}
+
+/* Of JSON_VALUE() and its like nothing is evaluated for a NULL. */
+static bool
+find_in_json_query(Node *node, FindContext *context)
+{
+	bool		before = context->conditional;
+
+	context->conditional = true;
+	(void) expression_tree_walker(node, find_walker, context);
+	context->conditional = before;
+	return false;
+}
+
 /* Conditions without SubPlans in front of the first one stay below it. */
 static void
 find_in_quals(List *quals, FindContext *context)
@@ -170,7 +200,15 @@ find_walker(Node *node, FindContext *context)
 		case T_BoolExpr:
 			find_in_sequence(((BoolExpr *) node)->args, context);
 			return false;
+		case T_RowCompareExpr:
+			find_in_row_compare((RowCompareExpr *) node, context);
+			return false;
+		case T_SubscriptingRef:
+			find_in_subscripts((SubscriptingRef *) node, context);
+			return false;
 		default:
+			if (shuttle_is_json_query(node))
+				return find_in_json_query(node, context);
 			return expression_tree_walker(node, find_walker, context);
 	}
 }
@@ -376,6 +414,7 @@ shuttle_place_for_subplans(Plan *plan, ShuttlePlaceContext *context)
 
 	if (outerPlan(plan) != NULL && (IsA(plan, Result) || IsA(plan, Agg)))
 	{
+		below.conditional = IsA(plan, Result) && plan->qual != NIL;
 		if (IsA(plan, Result))
 			(void) find_walker((Node *) plan->targetlist, &below);
 		else
@@ -387,7 +426,7 @@ shuttle_place_for_subplans(Plan *plan, ShuttlePlaceContext *context)
 	if (may_move_up(plan))
 	{
 		find_in_quals(plan->qual, &above);
-		above.conditional = above.scan != NULL;
+		above.conditional = has_subplan_walker((Node *) plan->qual, NULL);
 		(void) find_walker((Node *) plan->targetlist, &above);
 		if (find_done(&above, context))
 			return place_above(plan, &above, context);
