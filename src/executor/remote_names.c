@@ -14,6 +14,7 @@
 #include "utils/rel.h"
 
 #include "executor/executor_internal.h"
+#include "executor/shuttle_executor.h"
 
 static DefElem *find_option(List *options, const char *name);
 
@@ -77,17 +78,38 @@ find_option(List *options, const char *name)
 	return NULL;
 }
 
+static void
+find_table_name(const ForeignTable *table, char **schema, char **name)
+{
+	*schema = unconstify(char *, shuttle_option_text(table->options, "schema_name"));
+	*name = unconstify(char *, shuttle_option_text(table->options, "table_name"));
+	if (*schema == NULL)
+		*schema = get_namespace_name(get_rel_namespace(table->relid));
+	if (*name == NULL)
+		*name = get_rel_name(table->relid);
+}
+
 void
 shuttle_remote_table_name(Relation rel, char **schema, char **name)
 {
-	List	   *options = GetForeignTable(RelationGetRelid(rel))->options;
+	find_table_name(GetForeignTable(RelationGetRelid(rel)), schema, name);
+}
 
-	*schema = unconstify(char *, shuttle_option_text(options, "schema_name"));
-	*name = unconstify(char *, shuttle_option_text(options, "table_name"));
-	if (*schema == NULL)
-		*schema = get_namespace_name(RelationGetNamespace(rel));
-	if (*name == NULL)
-		*name = RelationGetRelationName(rel);
+bool
+shuttle_is_same_remote_table(Oid relid, Oid other_relid)
+{
+	ForeignTable *table = GetForeignTable(relid);
+	ForeignTable *other = GetForeignTable(other_relid);
+	char	   *schema;
+	char	   *name;
+	char	   *other_schema;
+	char	   *other_name;
+
+	if (table->serverid != other->serverid)
+		return false;
+	find_table_name(table, &schema, &name);
+	find_table_name(other, &other_schema, &other_name);
+	return strcmp(schema, other_schema) == 0 && strcmp(name, other_name) == 0;
 }
 
 char *

@@ -24,6 +24,9 @@ extern void shuttle_foreign_fill_routine(FdwRoutine *routine,
 /* True where a routine is ours, and not postgres_fdw's. */
 extern bool shuttle_foreign_is_ours(const FdwRoutine *routine);
 
+/* True where two foreign tables of one server are the same table there. */
+extern bool shuttle_is_same_remote_table(Oid relid, Oid other_relid);
+
 /* ---- Look Ahead (look_ahead_plan.c, link.c) */
 
 /* Whether a Look Ahead prefetches for local index scans. */

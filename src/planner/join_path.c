@@ -132,7 +132,7 @@ add_batched_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 	Path	   *inner_path;
 	ListCell   *lc;
 
-	if (!OidIsValid(serverid))
+	if (!OidIsValid(serverid) || shuttle_cte_writes(root, leaves))
 		return;
 	info = shuttle_param_info(root, inner, parameters);
 	if (info == NULL || info->ppi_clauses == NIL)

@@ -160,6 +160,12 @@ extern ForeignScan *shuttle_plan_partial_aggregate(PlannerInfo *root, RelOptInfo
 
 extern void shuttle_foreign_writes_fill(FdwRoutine *routine);
 
+/* ---- what else the statement writes (written_tables.c) */
+
+/* True where a data-modifying CTE of the statement writes a table that one of
+ * these base relations reads. */
+extern bool shuttle_cte_writes(PlannerInfo *root, const List *relations);
+
 /* ---- samples (sample.c) */
 
 /* Puts TABLESAMPLE into the SELECT of a scan of ours.  Errors: samples that

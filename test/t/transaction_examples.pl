@@ -221,6 +221,10 @@ is(one('WITH w AS (UPDATE a SET v = 0 WHERE id = 1 RETURNING id) SELECT sum(a.v)
 fresh();
 one($by_batches);
 is( one('WITH w AS (UPDATE a SET v = 0 WHERE id = 1 RETURNING id) SELECT a.v FROM w JOIN a ON a.id = w.id;'),
+	100, 'CTE: a join does so as well');
+fresh();
+one($by_batches);
+is( one('WITH w AS (UPDATE a SET v = 0 WHERE id = 1 RETURNING id) SELECT (SELECT a.v FROM a WHERE a.id = w.id) FROM w;'),
 	0, 'CTE: but for what is asked for by key, behind it');
 
 $_->quit for $holder, $session, $other;
