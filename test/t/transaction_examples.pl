@@ -174,6 +174,21 @@ for my $isolation ('READ COMMITTED', 'REPEATABLE READ')
 	one('COMMIT;');
 }
 
+# ---- A query that goes on while its session writes
+
+for my $batched ('on', 'off')
+{
+	fresh();
+	one($by_batches) if $batched eq 'on';
+	one("SET shuttle.enable_batched_join = $batched;");
+	is( one(q{BEGIN; CREATE TEMP TABLE seen (v int); DO $$ DECLARE r record; BEGIN
+		FOR r IN SELECT w.id, a.v FROM wanted w JOIN a ON a.id = w.id LOOP
+			UPDATE a SET v = 0 WHERE id = r.id + 5;
+			INSERT INTO seen VALUES (r.v);
+		END LOOP; END $$; SELECT min(v), max(v) FROM seen; ROLLBACK;}),
+		$batched eq 'on' ? '0|100' : '100|100', "own writes in a loop, batched join $batched");
+}
+
 # ---- A statement that writes: rows that are changed
 
 # The row is locked, and looked at again as it is then, wherever a condition is checked.
