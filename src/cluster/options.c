@@ -195,17 +195,14 @@ const char *
 shuttle_cluster_option_text(Oid serverid, Oid relid, const char *name)
 {
 	ListCell   *cell;
-	List	   *options;
 
 	Assert(find_definition(name) != NULL || !shuttle_option_is_ours(name));
-	options = OidIsValid(relid) ? GetForeignTable(relid)->options : NIL;
-	options = list_concat_copy(options, GetForeignServer(serverid)->options);
-	foreach(cell, options)
+	foreach(cell, shuttle_options_find(serverid, relid))
 	{
 		DefElem    *option = (DefElem *) lfirst(cell);
 
 		if (strcmp(option->defname, name) == 0)
-			return defGetString(option);
+			return pstrdup(defGetString(option));
 	}
 	return NULL;
 }

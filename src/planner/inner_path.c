@@ -11,6 +11,9 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/restrictinfo.h"
@@ -19,6 +22,12 @@
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
 #include "planner/planner_internal.h"
+
+typedef struct Generalizing
+{
+	const RelOptInfo *inner;
+	bool		fails;
+} Generalizing;
 
 /*
  * A clause behind a security barrier must not be tested before the barrier's
@@ -94,17 +103,66 @@ make_signature(RelOptInfo *inner, const List *clauses)
 	return signature;
 }
 
-/* The relation for which a verdict holds: a partition's topmost parent.  Other
- * children of one parent may have conditions of their own. */
+/* Any column of the inner table stands for all of its type. */
+static Node *
+generalize(Node *node, Generalizing *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, PlaceHolderVar))
+		context->fails = true;
+	else if (IsA(node, Var) && ((Var *) node)->varno == context->inner->relid)
+	{
+		Var		   *var = copyObject((Var *) node);
+
+		if (var->varattno <= 0)
+			context->fails = true;
+		var->varno = 0;
+		var->varattno = 0;
+		return (Node *) var;
+	}
+	return expression_tree_mutator(node, generalize, context);
+}
+
+/* As a signature, of clauses of any form; NIL where they tell partitions apart. */
+static List *
+generalize_clauses(RelOptInfo *inner, const List *clauses)
+{
+	Generalizing context = {.inner = inner};
+	Oid			serverid = inner->serverid;
+	List	   *general = list_make1(makeConst(OIDOID, -1, InvalidOid, sizeof(Oid),
+											   ObjectIdGetDatum(serverid),
+											   false, true));
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+		general = lappend(general,
+						  generalize((Node *) lfirst_node(RestrictInfo, lc)->clause,
+									 &context));
+	return context.fails ? NIL : general;
+}
+
+/*
+ * The relation for which a verdict holds: the partitioned table that a table
+ * is a partition of, on the topmost level.  Other children of one parent may
+ * have conditions of their own.
+ */
 static RelOptInfo *
 verdict_owner(PlannerInfo *root, RelOptInfo *inner)
 {
-	RelOptInfo *parent;
+	RelOptInfo *owner = inner;
 
-	if (inner->top_parent_relids == NULL)
-		return inner;
-	parent = find_base_rel(root, bms_singleton_member(inner->top_parent_relids));
-	return parent->part_rels != NULL ? parent : inner;
+	while (root->append_rel_array != NULL &&
+		   root->append_rel_array[owner->relid] != NULL)
+	{
+		Index		relid = root->append_rel_array[owner->relid]->parent_relid;
+		RelOptInfo *parent = find_base_rel(root, relid);
+
+		if (parent->part_rels == NULL)
+			break;
+		owner = parent;
+	}
+	return owner;
 }
 
 static bool
@@ -112,15 +170,23 @@ can_batch(PlannerInfo *root, RelOptInfo *inner, ForeignPath *path)
 {
 	List	   *clauses = path->path.param_info->ppi_clauses;
 	List	   *key = make_signature(inner, clauses);
-	RelOptInfo *owner = key == NIL ? inner : verdict_owner(root, inner);
+	RelOptInfo *owner;
 	bool	   *verdict;
 
+	if (key == NIL)
+		key = generalize_clauses(inner, clauses);
+	owner = key == NIL ? inner : verdict_owner(root, inner);
 	if (key == NIL)
 		key = clauses;
 	verdict = shuttle_memo_find(root, owner, key);
 	if (verdict == NULL)
 	{
-		verdict = MemoryContextAlloc(root->planner_cxt, sizeof(bool));
+		MemoryContext old = MemoryContextSwitchTo(root->planner_cxt);
+
+		verdict = palloc_object(bool);
+		if (key != clauses)
+			key = copyObject(key);
+		MemoryContextSwitchTo(old);
 		*verdict = shuttle_clauses_can_be_asked(clauses, inner) &&
 			shuttle_scan_can_batch(shuttle_dry_run(root, path, NIL));
 		shuttle_memo_add(root, owner, key, verdict);

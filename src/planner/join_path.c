@@ -118,12 +118,38 @@ add_batched_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer_path,
 	add_path(joinrel, &join->jpath.path);
 }
 
+/*
+ * The parameters that the inner side takes.  They are said to come from no more
+ * relations than they do come from: joins of others to these, which there may
+ * be many of, then share what is found out for them about each partition.
+ */
+static ParamPathInfo *
+find_parameters(PlannerInfo *root, const RelOptInfo *outer, RelOptInfo *inner)
+{
+	Relids		all = bms_union(top_relids(outer), inner->lateral_relids);
+	ParamPathInfo *info = shuttle_param_info(root, inner, all);
+	Relids		needed = bms_copy(inner->lateral_relids);
+	ParamPathInfo *shared;
+	ListCell   *lc;
+
+	if (info == NULL || info->ppi_clauses == NIL)
+		return NULL;
+	foreach(lc, info->ppi_clauses)
+		needed = bms_add_members(needed,
+								 lfirst_node(RestrictInfo, lc)->clause_relids);
+	needed = bms_del_members(needed, inner->relids);
+	if (bms_is_empty(needed) || !bms_is_subset(needed, all) || bms_equal(needed, all))
+		return info;
+	shared = shuttle_param_info(root, inner, needed);
+	return list_length(shared->ppi_clauses) == list_length(info->ppi_clauses) ?
+		shared : info;
+}
+
 /* Adds batched joins for each order that the outer side can come in. */
 static void
 add_batched_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 				  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
 {
-	Relids		parameters = bms_union(top_relids(outer), inner->lateral_relids);
 	bool		partitioned = false;
 	List	   *leaves = shuttle_append_leaves(root, inner, &partitioned);
 	Oid			serverid = shuttle_leaves_server(leaves);
@@ -134,8 +160,8 @@ add_batched_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 
 	if (!OidIsValid(serverid) || shuttle_cte_writes(root, leaves))
 		return;
-	info = shuttle_param_info(root, inner, parameters);
-	if (info == NULL || info->ppi_clauses == NIL)
+	info = find_parameters(root, outer, inner);
+	if (info == NULL)
 		return;
 	asking = shuttle_asking(root, outer, inner, info, serverid);
 	if (has_children(root, inner))
