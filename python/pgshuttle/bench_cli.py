@@ -19,6 +19,9 @@ from pgshuttle import (
     cpu_report,
     demo,
     places,
+    scans,
+    scans_report,
+    scans_tables,
     star,
     star_report,
     star_tables,
@@ -166,6 +169,35 @@ def run_cpu(
     out.print(cpu_report.make_cpu_table(found))
     print_where(out, found, json_path)
     if check and not cpu_report.is_kept(found):
+        raise typer.Exit(ExitCode.CLAIM_FAILED)
+
+
+@app.command("scans")
+def run_scans(
+    ctx: typer.Context,
+    norders: Annotated[
+        int, typer.Option("--orders", min=4, help="Orders, of four lines each.")
+    ] = scans_tables.NORDERS,
+    nrounds: Annotated[int, typer.Option("--rounds", min=1)] = scans.NROUNDS,
+    directory: DirOption = None,
+    pg: PgOption = None,
+    results_dir: ResultsOption = Path("bench-results"),
+    keep: KeepOption = False,
+    check: CheckOption = False,
+) -> None:
+    """Times queries over four nodes, beside the nodes' own statements run at once by hand."""
+    out: Console = ctx.obj.out
+    err: Console = ctx.obj.err
+    path = (directory or places.default_cluster_dir("bench-scans")).absolute()
+    place = Place(path, pg, results_dir.absolute(), keep, scans.NNODES)
+    with err.status("starting") as progress, run_cluster(place, progress) as running:
+        found = scans.run_scans(running, norders, nrounds, progress.update)
+    json_path = place.results_dir / "scans.json"
+    scans_report.save_scans(found, json_path)
+    scans_report.draw_scans(json_path, json_path.with_suffix(".png"))
+    out.print(scans_report.make_scans_table(found))
+    print_where(out, found, json_path)
+    if check and not scans_report.is_kept(found):
         raise typer.Exit(ExitCode.CLAIM_FAILED)
 
 

@@ -11,6 +11,7 @@ from pgshuttle import (
     cpu_report,
     grid_report,
     plot,
+    scans_report,
     star_report,
     transfer_report,
     writes_report,
@@ -27,6 +28,7 @@ DRAWN_BY: Mapping[str, tuple[ModuleType, str]] = {
     "limits": (writes_report, "draw_writes"),
     "targets": (transfer_report, "draw_transfer"),
     "cells": (grid_report, "draw_grid"),
+    "allowed": (scans_report, "draw_scans"),
 }
 
 

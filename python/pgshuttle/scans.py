@@ -1,0 +1,224 @@
+"""How long queries over four nodes take, beside the nodes' own statements run at once by hand."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+
+from psycopg import sql
+
+from pgshuttle import measure, results, scans_tables
+from pgshuttle.errors import ToolError
+from pgshuttle.measure import Connection, Session, Timing
+from pgshuttle.results import Machine
+from pgshuttle.scans_queries import QUERIES, Query
+from pgshuttle.state import Cluster
+
+NNODES = 4
+RTTS_US = (0, 800)
+NROUNDS = 5
+STOCK_LIMIT_S = 20
+# ours may take so many times what the nodes' statements take, one round trip, and so long
+FACTOR = 1.2
+NTRIPS = 1
+OWN_MS = 2.0
+COMMON = {"jit": "off", "max_parallel_workers_per_gather": "0"}
+NODE_OPTIONS = b"SET jit = off; SET max_parallel_workers_per_gather = 0"
+
+OnStep = Callable[[str], None]
+
+
+class Way(StrEnum):
+    """Where a query is run."""
+
+    OURS = "shuttle"
+    HAND = "the nodes' own statements, at once"
+    STOCK = "postgres_fdw"
+    HERE = "a local table"
+
+
+@dataclass(frozen=True)
+class WayResult:
+    """One query run in one way under one delay; timing None: it was stopped."""
+
+    query: str
+    way: str
+    rtt_us: int
+    timing: Timing | None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What ours took, and may take, at the median, and the rows that nodes sent."""
+
+    query: str
+    rtt_us: int
+    ours_ms: float
+    hand_ms: float
+    limit_ms: float
+    nrows: int  # that the nodes sent for ours
+    nrows_by_hand: int
+    is_kept: bool
+
+
+@dataclass(frozen=True)
+class Scans:
+    """All that one run found out."""
+
+    made_at: str
+    nrounds: int
+    norders: int
+    elapsed_s: float
+    machine: Machine
+    server: Mapping[str, str]
+    settings: Mapping[str, str]
+    ways: tuple[WayResult, ...]
+    verdicts: tuple[Verdict, ...]
+
+
+def write(text: str, schema: str) -> sql.Composed:
+    """Writes a query about the tables of a schema."""
+    return sql.SQL(text).format(s=sql.Identifier(schema))
+
+
+class Hand:
+    """Connections to all nodes, through their proxies."""
+
+    def __init__(self, connections: list[Connection]) -> None:
+        self.connections = connections
+
+    def time(self, query: Query) -> measure.Elapsed:
+        """Sends every node its statement, and then waits for all answers."""
+        text = write(query.by_hand, scans_tables.NODE_SCHEMA).as_bytes(self.connections[0])
+        start_ns = time.perf_counter_ns()
+        for connection in self.connections:
+            connection.pgconn.send_query(text)
+        nrows = 0
+        for connection in self.connections:
+            while (result := connection.pgconn.get_result()) is not None:
+                measure.check_result(result, "the statement of a node")
+                nrows += result.ntuples
+        return measure.Elapsed((time.perf_counter_ns() - start_ns) / measure.NS_PER_MS, nrows)
+
+
+class Runner:
+    """Queries under one delay, in sessions that stay open."""
+
+    def __init__(self, session: Session, hand: Hand) -> None:
+        self.session = session
+        self.hand = hand
+        session.apply(COMMON)
+
+    def run(self, query: Query, way: Way) -> float:
+        """Runs a query once; returns milliseconds."""
+        if way is Way.HAND:
+            return self.hand.time(query).elapsed_ms
+        return self.session.time(write(query.text, scans_tables.schema_of(way.name))).elapsed_ms
+
+    def run_stock(self, query: Query) -> Timing | None:
+        """Runs a query over postgres_fdw once; None if that takes too long."""
+        text = write(query.text, scans_tables.schema_of(Way.STOCK.name))
+        elapsed = self.session.time_within(text, 1000 * STOCK_LIMIT_S)
+        return None if elapsed is None else measure.summarize([elapsed.elapsed_ms])
+
+    def check(self, query: Query) -> None:
+        """Makes sure that a query finds over the nodes what it finds in the local table."""
+        answers = []
+        for way in (Way.OURS, Way.HERE):
+            text = write(query.text, scans_tables.schema_of(way.name))
+            rows = sql.SQL("SELECT q::text FROM ({}) AS q").format(text)
+            answers.append(sorted(self.session.connection.execute(rows).fetchall()))
+        if answers[0] != answers[1]:
+            raise ToolError(f"{query.label}: the nodes' rows are not those of the local table")
+
+    def count_rows(self, query: Query) -> int:
+        """Counts the rows that nodes send for a query of ours."""
+        text = write(query.text, scans_tables.schema_of(Way.OURS.name))
+        statement = sql.SQL("EXPLAIN (ANALYZE, DIST, FORMAT JSON) {}").format(text)
+        found = self.session.connection.execute(statement).fetchone()
+        plan = found[0] if found else None
+        if not isinstance(plan, list):
+            raise ToolError("EXPLAIN gave no plan")
+        return int(plan[0]["Storage Rows Returned"])
+
+    def run_query(self, query: Query, rtt_us: int, nrounds: int) -> list[WayResult]:
+        """Runs a query by turns, after once for nothing; over postgres_fdw once."""
+        samples: dict[Way, list[float]] = {Way.OURS: [], Way.HAND: [], Way.HERE: []}
+        for number in range(nrounds + 1):
+            for way, found in samples.items():
+                elapsed_ms = self.run(query, way)
+                if number > 0:
+                    found.append(elapsed_ms)
+        ways = [
+            WayResult(query.label, str(way), rtt_us, measure.summarize(found))
+            for way, found in samples.items()
+        ]
+        return [*ways, WayResult(query.label, str(Way.STOCK), rtt_us, self.run_stock(query))]
+
+
+@contextmanager
+def open_runner(cluster: Cluster, rtt_us: int) -> Iterator[Runner]:
+    """Opens sessions here and on all nodes, under a delay."""
+    with ExitStack() as stack:
+        session = stack.enter_context(measure.open_delayed_session(cluster, rtt_us))
+        connections = []
+        for node in cluster.nodes:
+            if node.proxy is None:
+                raise ToolError(f"{node.server.name} has no delay proxy")
+            connection = measure.connect_through_proxy(node.server, node.proxy.port)
+            stack.enter_context(connection)
+            measure.check_result(connection.pgconn.exec_(NODE_OPTIONS), "SET")
+            connections.append(connection)
+        yield Runner(session, Hand(connections))
+
+
+def judge(
+    ways: list[WayResult], query: Query, rtt_us: int, nrows: int, nrows_by_hand: int
+) -> Verdict:
+    """Compares ours with the nodes' own statements."""
+    median_ms = {
+        found.way: found.timing.median_ms
+        for found in ways
+        if found.query == query.label and found.rtt_us == rtt_us and found.timing is not None
+    }
+    limit_ms = FACTOR * median_ms[Way.HAND] + NTRIPS * rtt_us / 1000 + OWN_MS
+    return Verdict(
+        query=query.label,
+        rtt_us=rtt_us,
+        ours_ms=median_ms[Way.OURS],
+        hand_ms=median_ms[Way.HAND],
+        limit_ms=round(limit_ms, 3),
+        nrows=nrows,
+        nrows_by_hand=nrows_by_hand,
+        is_kept=median_ms[Way.OURS] <= limit_ms and nrows <= nrows_by_hand,
+    )
+
+
+def run_scans(cluster: Cluster, norders: int, nrounds: int, on_step: OnStep) -> Scans:
+    """Makes the tables and measures under each delay."""
+    start_s = time.monotonic()
+    on_step("filling the tables")
+    scans_tables.make_tables(cluster, norders)
+    found: list[WayResult] = []
+    verdicts: list[Verdict] = []
+    for rtt_us in RTTS_US:
+        with open_runner(cluster, rtt_us) as runner:
+            for query in QUERIES:
+                on_step(f"{rtt_us / 1000:g} ms: {query.label}")
+                runner.check(query)
+                nrows = runner.count_rows(query)
+                nrows_by_hand = runner.hand.time(query).nrows
+                found += runner.run_query(query, rtt_us, nrounds)
+                verdicts.append(judge(found, query, rtt_us, nrows, nrows_by_hand))
+    return Scans(
+        made_at=results.make_timestamp(),
+        nrounds=nrounds,
+        norders=norders,
+        elapsed_s=round(time.monotonic() - start_s, 1),
+        machine=results.read_machine(),
+        server=results.read_server(cluster),
+        settings=results.read_settings(cluster) | COMMON,
+        ways=tuple(found),
+        verdicts=tuple(verdicts),
+    )

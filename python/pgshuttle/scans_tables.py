@@ -1,0 +1,120 @@
+"""The tables that bench scans reads: orders and their lines on four nodes, and whole here.
+
+They look like TPC-H's, but are computed from the row's number, so that each run has the same.
+"""
+
+import psycopg
+from psycopg import sql
+
+from pgshuttle import catalog
+from pgshuttle.errors import ToolError
+from pgshuttle.measure import Connection
+from pgshuttle.state import Cluster
+
+NORDERS = 150_000  # TPC-H's scale 0.1
+LINES_AN_ORDER = 4
+SERVER_NAMES = {"OURS": catalog.engine_server_name, "STOCK": catalog.stock_server_name}
+NODE_SCHEMA = "scans"
+HERE_SCHEMA = "scans_here"
+
+TABLES = {
+    "orders": "o_orderkey int, o_custkey int, o_orderstatus char(1), o_totalprice numeric(15, 2),"
+    " o_orderdate date, o_orderpriority text, o_shippriority int",
+    "lineitem": "l_orderkey int, l_partkey int, l_suppkey int, l_linenumber int,"
+    " l_quantity numeric(15, 2), l_extendedprice numeric(15, 2), l_discount numeric(15, 2),"
+    " l_tax numeric(15, 2), l_returnflag char(1), l_linestatus char(1), l_shipdate date,"
+    " l_commitdate date, l_receiptdate date, l_shipmode text",
+}
+# orders from {first} to {last}
+FILL = """
+INSERT INTO {s}.orders
+SELECT o, o * 7919 % 15000 + 1, (ARRAY['F', 'O', 'P'])[o * 31 % 3 + 1],
+	(o * 104729 % 40000000)::numeric / 100 + 900, date '1992-01-01' + (o * 37 % 2406)::int,
+	(ARRAY['1-URGENT', '2-HIGH', '3-MEDIUM', '4-LOW', '5-NONE'])[o * 17 % 5 + 1], 0
+FROM generate_series({first}::bigint, {last}::bigint) AS o;
+INSERT INTO {s}.lineitem
+SELECT o, i * 7919 % 20000 + 1, i * 104729 % 1000 + 1, n, i * 31 % 50 + 1,
+	(i * 7907 % 9000000)::numeric / 100 + 900, (i * 13 % 11)::numeric / 100,
+	(i * 11 % 9)::numeric / 100, (ARRAY['A', 'N', 'R'])[i * 19 % 3 + 1],
+	(ARRAY['F', 'O'])[i * 23 % 2 + 1], date '1992-01-01' + (o * 37 % 2406)::int + (i % 121)::int,
+	date '1992-01-01' + (o * 37 % 2406)::int + (i * 7 % 91)::int + 30,
+	date '1992-01-01' + (o * 37 % 2406)::int + (i % 121)::int + (i * 3 % 30)::int,
+	(ARRAY['AIR', 'FOB', 'MAIL', 'RAIL', 'REG AIR', 'SHIP', 'TRUCK'])[i * 29 % 7 + 1]
+FROM generate_series({first}::bigint, {last}::bigint) AS o, generate_series(1, {lines}) AS n,
+	LATERAL (SELECT o * {lines} + n AS i) AS number;
+ALTER TABLE {s}.orders ADD PRIMARY KEY (o_orderkey);
+ALTER TABLE {s}.lineitem ADD PRIMARY KEY (l_orderkey, l_linenumber)"""
+
+
+def schema_of(way: str) -> str:
+    """Names the schema of a way's tables on the query node."""
+    return f"scans_{way}".lower()
+
+
+def execute(connection: Connection, text: str, schema: str, **values: int) -> None:
+    """Executes statements about the tables of a schema."""
+    literals = {name: sql.Literal(value) for name, value in values.items()}
+    for statement in text.split(";"):
+        connection.execute(sql.SQL(statement).format(s=sql.Identifier(schema), **literals))
+
+
+def make_schema(connection: Connection, schema: str) -> None:
+    """Makes a schema anew."""
+    execute(connection, "DROP SCHEMA IF EXISTS {s} CASCADE; CREATE SCHEMA {s}", schema)
+
+
+def make_rows(connection: Connection, schema: str, first: int, last: int) -> None:
+    """Makes tables with the orders from first to last, and their lines."""
+    make_schema(connection, schema)
+    for name, columns in TABLES.items():
+        execute(connection, f"CREATE TABLE {{s}}.{name} ({columns})", schema)
+    execute(connection, FILL, schema, first=first, last=last, lines=LINES_AN_ORDER)
+    for name in TABLES:
+        execute(connection, f"VACUUM (ANALYZE, FREEZE) {{s}}.{name}", schema)
+
+
+def find_borders(norders: int, nnodes: int) -> list[int]:
+    """Returns the first order of each node, and behind the last."""
+    return [1 + norders * number // nnodes for number in range(nnodes + 1)]
+
+
+def make_partitions(connection: Connection, way: str, borders: list[int]) -> None:
+    """Makes the tables over all nodes."""
+    schema = schema_of(way)
+    make_schema(connection, schema)
+    for name, columns in TABLES.items():
+        key = f"{name[0]}_orderkey"
+        parent = f"CREATE TABLE {{s}}.{name} ({columns}) PARTITION BY RANGE ({key})"
+        execute(connection, parent, schema)
+        for number in range(1, len(borders)):
+            statement = sql.SQL(
+                "CREATE FOREIGN TABLE {}.{} PARTITION OF {}.{} FOR VALUES FROM ({}) TO ({})"
+                " SERVER {} OPTIONS (schema_name {}, table_name {})"
+            ).format(
+                sql.Identifier(schema),
+                sql.Identifier(f"{name}{number}"),
+                sql.Identifier(schema),
+                sql.Identifier(name),
+                sql.Literal(borders[number - 1]),
+                sql.Literal(borders[number]),
+                sql.Identifier(SERVER_NAMES[way](number)),
+                sql.Literal(NODE_SCHEMA),
+                sql.Literal(name),
+            )
+            connection.execute(statement)
+        execute(connection, f"ANALYZE {{s}}.{name}", schema)
+
+
+def make_tables(cluster: Cluster, norders: int) -> None:
+    """Makes all tables, and rows in them."""
+    borders = find_borders(norders, len(cluster.nodes))
+    try:
+        for node, first, behind in zip(cluster.nodes, borders, borders[1:], strict=False):
+            with catalog.connect(node.server) as connection:
+                make_rows(connection, NODE_SCHEMA, first, behind - 1)
+        with catalog.connect(cluster.query) as connection:
+            make_rows(connection, HERE_SCHEMA, borders[0], borders[-1] - 1)
+            for way in SERVER_NAMES:
+                make_partitions(connection, way, borders)
+    except psycopg.Error as error:
+        raise ToolError(f"could not make the tables to scan: {error}".strip()) from None

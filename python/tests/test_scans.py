@@ -1,0 +1,127 @@
+"""Queries over several nodes: what is timed, what is shown, what is kept."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import run_small_cluster
+from typer.testing import CliRunner
+
+from pgshuttle import builds, cli, measure, scans, scans_report, scans_tables
+from pgshuttle.errors import ExitCode, ToolError
+from pgshuttle.results import Machine
+from pgshuttle.scans import Scans, Way, WayResult
+from pgshuttle.scans_queries import QUERIES
+from pgshuttle.state import Cluster
+
+
+def make_scans(ours_ms: float = 12.0, nrows: int = 4) -> Scans:
+    """A made-up run: the nodes' statements take 10 ms, and postgres_fdw was stopped once."""
+    ways = []
+    for rtt_us in scans.RTTS_US:
+        for query in QUERIES:
+            times_ms = {Way.OURS: ours_ms + rtt_us / 1000, Way.HAND: 10.0, Way.HERE: 40.0}
+            for way, time_ms in times_ms.items():
+                timing = measure.summarize([time_ms, time_ms])
+                ways.append(WayResult(query.label, str(way), rtt_us, timing))
+            stock = None if rtt_us else measure.summarize([500.0])
+            ways.append(WayResult(query.label, str(Way.STOCK), rtt_us, stock))
+    return Scans(
+        made_at="2024-01-01T00:00:00+00:00",
+        nrounds=2,
+        norders=100,
+        elapsed_s=1.0,
+        machine=Machine("a processor", 2, 1000, "Linux"),
+        server={"version": "PostgreSQL 18"},
+        settings={},
+        ways=tuple(ways),
+        verdicts=tuple(
+            scans.judge(ways, query, rtt_us, nrows, 4)
+            for rtt_us in scans.RTTS_US
+            for query in QUERIES
+        ),
+    )
+
+
+def test_limits() -> None:
+    found = make_scans()
+    assert scans_report.is_kept(found)
+    assert found.verdicts[0].limit_ms == pytest.approx(1.2 * 10 + 2)
+    assert found.verdicts[-1].limit_ms == pytest.approx(1.2 * 10 + 0.8 + 2)
+    assert not scans_report.is_kept(make_scans(ours_ms=14.5))
+    assert not scans_report.is_kept(make_scans(nrows=5))
+    assert scans_report.make_scans_table(found).row_count == 2 * len(QUERIES)
+
+
+def test_figure_and_json(work_dir: Path) -> None:
+    path = work_dir / "out" / "scans.json"
+    scans_report.save_scans(make_scans(), path)
+    whole = json.loads(path.read_text())
+    assert whole["allowed"] == {"factor": 1.2, "ntrips": 1, "own_ms": 2.0}
+    assert whole["ways"][-1]["timing"] is None
+    result = CliRunner().invoke(cli.app, ["plot", str(path), str(work_dir / "scans.png")])
+    assert result.exit_code == ExitCode.OK, result.output
+    assert (work_dir / "scans.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"ways": [], "verdicts": []}'])
+def test_a_file_without_scans(work_dir: Path, text: str) -> None:
+    path = work_dir / "scans.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ToolError):
+        scans_report.draw_scans(path, work_dir / "scans.png")
+
+
+def test_borders() -> None:
+    assert scans_tables.find_borders(10, 4) == [1, 3, 6, 8, 11]
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A cluster with few rows."""
+    with run_small_cluster(tmp_path_factory, "scans", 2) as made:
+        scans_tables.make_tables(made, 3000)
+        yield made
+
+
+def test_each_query_is_right_and_timed(running: Cluster) -> None:
+    assert len({query.label for query in QUERIES}) == 20
+    with scans.open_runner(running, 2000) as runner:
+        for query in QUERIES:
+            runner.check(query)
+            assert runner.hand.time(query).elapsed_ms >= 2.0
+        ways = runner.run_query(QUERIES[0], 2000, 1)
+        assert [way.way for way in ways] == [
+            str(way) for way in (Way.OURS, Way.HAND, Way.HERE, Way.STOCK)
+        ]
+        assert runner.count_rows(QUERIES[0]) == runner.hand.time(QUERIES[0]).nrows
+
+
+def test_other_rows_are_an_error(running: Cluster) -> None:
+    with scans.open_runner(running, 0) as runner:
+        connection = runner.session.connection
+        connection.execute("BEGIN; DELETE FROM scans_here.orders WHERE o_orderkey = 1")
+        with pytest.raises(ToolError, match="not those of the local table"):
+            runner.check(next(query for query in QUERIES if query.label == "by year"))
+        connection.execute("ROLLBACK")
+
+
+def test_command(
+    monkeypatch: pytest.MonkeyPatch, work_dir: Path, build: builds.ServerBuild
+) -> None:
+    def run(cluster: Cluster, norders: int, nrounds: int, on_step: scans.OnStep) -> Scans:
+        on_step("filling the tables")
+        assert (len(cluster.nodes), norders, nrounds) == (4, 500, 2)
+        return make_scans(ours_ms=40.0)
+
+    monkeypatch.setattr(scans, "run_scans", run)
+    words = ["bench", "scans", "--rounds", "2", "--orders", "500", "--dir", str(work_dir / "c")]
+    words += ["--results", str(work_dir / "out"), "--pg", str(build.pg_config)]
+    if not build.has_extension():
+        pytest.skip("pg_shuttle is not installed in the server")
+    result = CliRunner().invoke(cli.app, words)
+    assert result.exit_code == ExitCode.OK, result.output
+    assert (work_dir / "out" / "scans.png").exists()
+    result = CliRunner().invoke(cli.app, [*words, "--check"])
+    assert result.exit_code == ExitCode.CLAIM_FAILED
