@@ -57,6 +57,14 @@ shuttle_commit_init(void)
 	shuttle_commit_set_methods(&methods);
 }
 
+/* A table that is gone again left its traces in the catalogs. */
+static bool
+lasts(Oid table)
+{
+	return get_rel_relkind(table) != '\0' &&
+		get_rel_persistence(table) != RELPERSISTENCE_TEMP;
+}
+
 /*
  * A transaction that has an identifier need not have written anything:
  * nextval() takes one now and then, and so do row locks.  Rows that were written
@@ -77,7 +85,7 @@ wrote_here(void)
 	{
 		if ((table->tuples_inserted > 0 || table->tuples_updated > 0 ||
 			 table->tuples_deleted > 0 || table->truncdropped) &&
-			get_rel_persistence(shuttle_counted_table(table->parent)) != RELPERSISTENCE_TEMP)
+			lasts(shuttle_counted_table(table->parent)))
 			return true;
 	}
 	return false;
