@@ -387,6 +387,55 @@ may_go_back(int cursor_options)
 		(cursor_options & CURSOR_OPT_NO_SCROLL) == 0;
 }
 
+/*
+ * Finds the plans that WHERE CURRENT OF passes on its way to a scan of a table
+ * here, and that scan.  Returns false where there is none.
+ */
+static bool
+find_positioned(Plan *plan, ShuttlePlaceContext *context)
+{
+	bool		found = false;
+	ListCell   *lc;
+
+	if (plan == NULL)
+		return false;
+	switch (nodeTag(plan))
+	{
+		case T_SeqScan:
+		case T_SampleScan:
+		case T_IndexScan:
+		case T_IndexOnlyScan:
+		case T_BitmapHeapScan:
+		case T_TidScan:
+		case T_TidRangeScan:
+			found = true;
+			break;
+		case T_Result:
+		case T_Limit:
+			found = find_positioned(outerPlan(plan), context);
+			break;
+		case T_Append:
+		case T_SubqueryScan:
+			foreach(lc, other_children(plan))
+				found = find_positioned((Plan *) lfirst(lc), context) || found;
+			break;
+		default:
+			break;
+	}
+	if (found)
+		context->positioned = lappend(context->positioned, plan);
+	return found;
+}
+
+/* Any cursor over one table may be used to change the row it stands on; where
+ * rows are locked, core knows that row from the lock. */
+static bool
+has_position(const PlannedStmt *statement, int cursor_options)
+{
+	return (cursor_options & CURSOR_OPT_FAST_PLAN) != 0 &&
+		statement->rowMarks == NIL;
+}
+
 static void
 place_look_ahead(PlannedStmt *statement, int cursor_options)
 {
@@ -397,6 +446,8 @@ place_look_ahead(PlannedStmt *statement, int cursor_options)
 	bool		backward;
 	ListCell   *lc;
 
+	if (has_position(statement, cursor_options))
+		(void) find_positioned(statement->planTree, &context);
 	backward = may_go_back(cursor_options) &&
 		ExecSupportsBackwardScan(statement->planTree);
 	statement->planTree = place_in(statement->planTree, &context);

@@ -7,7 +7,8 @@
  * over its target list and its conditions from the first one with a SubPlan
  * on, in their order; the node keeps what they are computed from.  A Result or
  * an aggregate that evaluates SubPlans on its input gets the Look Ahead below.
- * SubPlans are found by number, so they may move freely.
+ * SubPlans are found by number, so they may move freely.  Nothing is put over
+ * the scan of a cursor that can be the one of WHERE CURRENT OF.
  *
  * A position is certain where it is evaluated for each row that comes by;
  * others (CASE, OR, a later condition, FILTER) may be looked ahead for only
@@ -412,6 +413,9 @@ shuttle_place_for_subplans(Plan *plan, ShuttlePlaceContext *context)
 	FindContext above = {.statement = context->statement};
 	FindContext below = {.statement = context->statement};
 
+	/* its row has to be the one that was fetched, and no node above it */
+	if (list_member_ptr(context->positioned, plan))
+		return plan;
 	if (outerPlan(plan) != NULL && (IsA(plan, Result) || IsA(plan, Agg)))
 	{
 		below.conditional = IsA(plan, Result) && plan->qual != NIL;

@@ -240,6 +240,8 @@ typedef struct ShuttlePlaceContext
 {
 	PlannedStmt *statement;
 	int			next_id;		/* plan_node_id of the next node; 0: find out */
+	List	   *positioned;		/* plans of a cursor that WHERE CURRENT OF
+								 * looks for the row fetched last in */
 } ShuttlePlaceContext;
 
 /* The first foreign scan at or below a node that takes one of the parameters

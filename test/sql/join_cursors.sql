@@ -51,3 +51,43 @@ FETCH 2 FROM d;
 COMMIT;
 FETCH 2 FROM d;
 CLOSE d;
+
+-- WHERE CURRENT OF finds the row fetched last, where stock finds it
+CREATE FUNCTION test.positions(query text, moves text[]) RETURNS TABLE (answer text, ways bigint) LANGUAGE plpgsql AS $$
+DECLARE
+	way test.way;
+	move text;
+BEGIN
+	CREATE TEMP TABLE answers (answer text);
+	FOR way IN SELECT 'local', NULL, false, 1024, 1024, false UNION ALL SELECT w.* FROM unnest(test.transports()) AS t, test.ways(t) AS w LOOP
+		PERFORM test.set_way(way);
+		BEGIN
+			EXECUTE 'DECLARE c CURSOR FOR ' || query;
+			FOREACH move IN ARRAY moves LOOP
+				EXECUTE 'MOVE ' || move || ' FROM c';
+				UPDATE local.a SET k = k + 100 WHERE CURRENT OF c;
+			END LOOP;
+			RAISE EXCEPTION SQLSTATE 'UL000' USING MESSAGE =
+				(SELECT string_agg(a.id::text, ' ' ORDER BY a.id) FROM local.a WHERE a.k >= 100);
+		EXCEPTION WHEN OTHERS THEN
+			INSERT INTO pg_temp.answers VALUES (SQLERRM);
+		END;
+	END LOOP;
+	RETURN QUERY SELECT a.answer, count(*) FROM pg_temp.answers a GROUP BY 1 ORDER BY 1;
+	DROP TABLE answers;
+END $$;
+SELECT * FROM test.positions('SELECT id, (SELECT max(b.id) FROM b WHERE b.k = a.k) FROM a', '{1,4,10}');
+SELECT * FROM test.positions('SELECT id FROM a WHERE EXISTS (SELECT FROM b WHERE b.k = a.k OFFSET 0)', '{1,4,10}');
+SELECT * FROM test.positions('SELECT id, x + 1 FROM (SELECT id, (SELECT max(b.id) FROM b WHERE b.k = a.k) AS x FROM a LIMIT 20) l', '{2,3}');
+SELECT * FROM test.positions('SELECT id, (SELECT max(b.id) FROM b WHERE b.k = a.k) FROM a FOR UPDATE', '{1,4}');
+SELECT * FROM test.positions('SELECT a.id, b.id FROM a JOIN b ON b.k = a.k ORDER BY a.id, b.id', '{1,4}');
+SET search_path = engine, local, public;
+DO $$
+DECLARE
+	c CURSOR FOR SELECT id, (SELECT max(b.id) FROM b WHERE b.k = a.k) AS most FROM a WHERE id < 9;
+BEGIN
+	FOR r IN c LOOP
+		UPDATE a SET k = r.most WHERE CURRENT OF c;
+	END LOOP;
+END $$;
+SELECT id, k FROM a WHERE id < 11 ORDER BY id;
