@@ -18,6 +18,7 @@
 #include "executor/executor.h"
 #include "nodes/extensible.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
@@ -112,9 +113,9 @@ begin_routed_append(CustomScanState *node, EState *estate, int eflags)
 	node->ss.ps.resultopsset = true;
 }
 
-/* True where pruning computes values, as for a condition k = 10 / $1. */
+/* True where an expression passes a test that pruning of one level uses. */
 static bool
-computes_values(const PartitionedRelPruningData *pruned)
+level_prunes_by(const PartitionedRelPruningData *pruned, bool (*test) (Node *expr))
 {
 	int			nvalues = list_length(pruned->exec_pruning_steps) *
 		pruned->exec_context.partnatts;
@@ -123,14 +124,14 @@ computes_values(const PartitionedRelPruningData *pruned)
 	{
 		const ExprState *state = pruned->exec_context.exprstates[i];
 
-		if (state != NULL && shuttle_computes_value((Node *) state->expr))
+		if (state != NULL && test((Node *) state->expr))
 			return true;
 	}
 	return false;
 }
 
 static bool
-pruning_may_fail(const PartitionPruneState *prune)
+prunes_by(const PartitionPruneState *prune, bool (*test) (Node *expr))
 {
 	for (int i = 0; i < prune->num_partprunedata; i++)
 	{
@@ -138,7 +139,7 @@ pruning_may_fail(const PartitionPruneState *prune)
 
 		for (int j = 0; j < data->num_partrelprunedata; j++)
 		{
-			if (computes_values(&data->partrelprunedata[j]))
+			if (level_prunes_by(&data->partrelprunedata[j], test))
 				return true;
 		}
 	}
@@ -226,6 +227,7 @@ shuttle_routed_append_link(ShuttleRoutedAppend *node, LookAheadState *look,
 	}
 	if (append == NULL || append->as_prune_state == NULL ||
 		!append->as_prune_state->do_exec_prune || append->as_nasyncplans > 0 ||
+		prunes_by(append->as_prune_state, contain_subplans) ||
 		!describe_keys(node, look))
 		return false;
 	node->served = palloc0(sizeof(bool) * append->as_nplans);
@@ -233,7 +235,8 @@ shuttle_routed_append_link(ShuttleRoutedAppend *node, LookAheadState *look,
 	node->through_append = !shuttle_settings.enable_routed_append;
 	node->index = look->nappends;
 	node->look = look;
-	look->may_fail = look->may_fail || pruning_may_fail(append->as_prune_state);
+	look->may_fail = look->may_fail ||
+		prunes_by(append->as_prune_state, shuttle_computes_value);
 	add_append(look, node);
 	return true;
 }

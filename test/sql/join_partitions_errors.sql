@@ -29,3 +29,14 @@ SAVEPOINT s;
 FETCH 10 FROM c;
 ROLLBACK;
 DROP TABLE o, g;
+
+-- a subquery chooses the partition: it is executed for the rows that need it
+CREATE TABLE o AS SELECT i AS id, i % 5 + 1 AS k FROM generate_series(1, 40) i;
+CREATE TABLE p (k int, v int) PARTITION BY LIST (k);
+CREATE TABLE p1 PARTITION OF p FOR VALUES IN (1, 2);
+CREATE TABLE p2 PARTITION OF p DEFAULT;
+INSERT INTO p SELECT i % 6, i FROM generate_series(1, 12) i;
+CALL test.mirror_partitions('p', 'p2');
+SELECT test.same_rows('SELECT o.id, p.v FROM o LEFT JOIN p ON p.v = o.k AND p.k = (SELECT z.k FROM o z WHERE z.id = o.id)');
+SELECT test.same_rows('SELECT o.id, (SELECT count(*) FROM p WHERE p.v > o.k AND p.k = (SELECT z.k FROM o z WHERE z.id = o.id)) FROM o');
+DROP TABLE o, p CASCADE;
