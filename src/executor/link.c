@@ -20,7 +20,7 @@
 #include "foreign/fdwapi.h"
 #include "foreign/foreign.h"
 #include "nodes/nodeFuncs.h"
-#include "optimizer/optimizer.h"
+#include "optimizer/clauses.h"
 #include "utils/lsyscache.h"
 
 #include "base/shuttle_compat.h"
@@ -104,66 +104,6 @@ shuttle_scan_can_batch(const ForeignScan *scan)
 	return true;
 }
 
-/* ---- what may be pulled ahead */
-
-static bool
-has_volatile(Node *expression)
-{
-	return expression != NULL && contain_volatile_functions(expression);
-}
-
-/* Expressions of a node besides its target list and qual. */
-static bool
-node_has_volatile(const Plan *plan)
-{
-	ListCell   *lc;
-
-	switch (nodeTag(plan))
-	{
-		case T_NestLoop:
-		case T_HashJoin:
-		case T_MergeJoin:
-			return has_volatile((Node *) ((const Join *) plan)->joinqual);
-		case T_FunctionScan:
-			foreach(lc, ((const FunctionScan *) plan)->functions)
-			{
-				if (has_volatile(((RangeTblFunction *) lfirst(lc))->funcexpr))
-					return true;
-			}
-			return false;
-		case T_TableFuncScan:
-			return true;
-		case T_ValuesScan:
-			return has_volatile((Node *) ((const ValuesScan *) plan)->values_lists);
-		case T_LockRows:
-		case T_ModifyTable:
-			return true;
-		default:
-			return false;
-	}
-}
-
-/*
- * True where reading a row of the outer side ahead of its turn does something
- * that shows: a volatile function is called, a row is locked or written.
- */
-static bool
-shows_when_pulled(PlanState *node, void *context)
-{
-	const Plan *plan = node->plan;
-	ListCell   *lc;
-
-	if (has_volatile((Node *) plan->targetlist) ||
-		has_volatile((Node *) plan->qual) || node_has_volatile(plan))
-		return true;
-	foreach(lc, node->subPlan)
-	{
-		if (shows_when_pulled(((SubPlanState *) lfirst(lc))->planstate, context))
-			return true;
-	}
-	return planstate_tree_walker(node, shows_when_pulled, context);
-}
-
 /* ---- linking */
 
 /* What is being linked. */
@@ -184,6 +124,29 @@ static void find_scans(PlanState *node, const LinkContext *context,
 					   Bitmapset *bound_between);
 
 /*
+ * True where a request may go out ahead of need: never of a view with effects;
+ * where rows are locked or the error of a request cannot be thrown away, only
+ * if stock would execute the scan as well.
+ */
+static bool
+may_ask_ahead(ForeignScanState *node, const LinkContext *context)
+{
+	const ForeignScan *plan = (const ForeignScan *) node->ss.ps.plan;
+	const ShuttleTransport *transport = shuttle_transport_for(plan->fs_server);
+
+	if (transport == NULL ||
+		(transport->is_engine &&
+		 shuttle_foreign_scan_effect(node) == SHUTTLE_MAY_WRITE))
+		return false;
+	if (shuttle_sql_locks(shuttle_peer_scan_sql(plan)) &&
+		(context->conditional || !context->reached))
+		return false;
+
+	/* a guest cannot throw away the error of what nobody would have asked */
+	return !context->conditional || transport->is_engine;
+}
+
+/*
  * True where the Look Ahead binds the last of a scan's parameters, and may ask
  * for its keys.  A subquery that several nodes evaluate, as the children of an
  * Append do, has one scan, which they take in turn.
@@ -194,19 +157,17 @@ can_claim(ForeignScanState *node, const LinkContext *context,
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 	Bitmapset  *params = shuttle_exec_params(plan->fdw_exprs);
-	const ShuttleTransport *transport;
 
+	/* a subquery would run with what belongs to the evaluation of keys */
 	if (!shuttle_scan_can_batch(plan) || bms_overlap(params, bound_between) ||
-		!shuttle_look_ahead_binds(context->look, (Node *) plan->fdw_exprs))
+		!shuttle_look_ahead_binds(context->look, (Node *) plan->fdw_exprs) ||
+		contain_subplans((Node *) plan->fdw_exprs))
 		return false;
 	if (shuttle_is_served_scan(node) &&
 		(!context->may_share ||
 		 !shuttle_served_scan_can_share(node, context->look)))
 		return false;
-	transport = shuttle_transport_for(plan->fs_server);
-
-	/* a guest cannot throw away the error of what nobody would have asked */
-	return transport != NULL && (!context->conditional || transport->is_engine);
+	return may_ask_ahead(node, context);
 }
 
 /* The transport of a scan that can be claimed; the first that is none warns. */
@@ -574,7 +535,7 @@ most_in_flight(const LookAheadState *look)
 static bool
 begin_link(LookAheadState *look, ShuttleLookAheadPlan *plan)
 {
-	if (look->linked || shows_when_pulled(outerPlanState(look), NULL))
+	if (look->linked || shuttle_outer_shows_effects(outerPlanState(look)))
 		return false;
 	shuttle_look_ahead_unpack(((CustomScan *) look->css.ss.ps.plan)->custom_private,
 							  plan);

@@ -590,6 +590,12 @@ extern bool shuttle_attempt(void (*work) (void *arg), void *arg);
 /* The same where a subtransaction is possible; returns the error, or NULL. */
 extern ErrorData *shuttle_attempt_error(void (*work) (void *arg), void *arg);
 
+/* ---- what may be read ahead (outer_effects.c) */
+
+/* True where reading a row of an outer side ahead of its turn does something
+ * that shows: a volatile function is called, a row is locked or written. */
+extern bool shuttle_outer_shows_effects(PlanState *outer);
+
 /* ---- parameters (bindings.c) */
 
 /* Adds the binding of a parameter to a column of the node's rows. */
