@@ -6,25 +6,28 @@
  * A foreign table may give a column another type than the node does (a text
  * for an enum).  Single values travel without a type and become what the node
  * wants; an array has to say what its elements are.  So the node is asked
- * once, ahead of the first rows.
+ * once, ahead of the first rows or beside them.
  *
- * Rule: nothing here decides an answer.  Where the node's table was changed
- * since, the write fails by the node's own error, and the next one asks again.
+ * Rules:
+ * - Nothing here decides an answer.  Where the node's table was changed since,
+ *	 the write fails by the node's own error, and the next one asks again.
+ * - An answer that nobody waited for is kept until the next statement looks for
+ *	 it, also behind the end of its transaction: it came in front of that of the
+ *	 COMMIT.  One that has not come until then is void, and so is one whose
+ *	 foreign table was changed meanwhile.
  *
  * Memory: one entry for each table and node in a context of its own, for the
  * session; an entry that is not valid any more is freed when it is next looked
- * for.
+ * for.  So is the request of an answer, which is in the same context.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "access/tupdesc.h"
-#include "catalog/pg_type.h"
+#include "access/xact.h"
 #include "utils/builtins.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
@@ -51,11 +54,16 @@ typedef struct TableKey
 typedef struct TableEntry
 {
 	TableKey	key;
-	MemoryContext cxt;			/* of what table points to */
-	ShuttleRemoteTable table;
+	MemoryContext cxt;			/* of what table points to, and of asked */
+	ShuttleRequest *asked;		/* its answer was not read yet; else NULL */
+	uint64		transaction;	/* in which it was asked for */
+	ShuttleRemoteTable table;	/* valid: or will be when the answer was read */
 } TableEntry;
 
 static HTAB *entries = NULL;
+static uint64 transaction_number = 0;
+
+static void read_answer(TableEntry *entry, Relation rel);
 
 /* The foreign table's definition changed; InvalidOid: any may have. */
 static void
@@ -80,6 +88,14 @@ forget_tables(Datum arg, int cache, uint32 hash)
 }
 
 static void
+count_transaction(XactEvent event, void *arg)
+{
+	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT ||
+		event == XACT_EVENT_PREPARE)
+		transaction_number++;
+}
+
+static void
 create_entries(void)
 {
 	HASHCTL		control = {
@@ -93,6 +109,7 @@ create_entries(void)
 	CacheRegisterRelcacheCallback(forget_table, (Datum) 0);
 	CacheRegisterSyscacheCallback(FOREIGNSERVEROID, forget_tables, (Datum) 0);
 	CacheRegisterSyscacheCallback(USERMAPPINGOID, forget_tables, (Datum) 0);
+	RegisterXactCallback(count_transaction, NULL);
 }
 
 static TableKey
@@ -106,52 +123,65 @@ key_of(Relation rel, ShuttleNode *node)
 	return key;
 }
 
-ShuttleRemoteTable *
-shuttle_remote_table_find(Relation rel, ShuttleNode *node)
+static TableEntry *
+find_entry(Relation rel, ShuttleNode *node)
 {
 	TableKey	key = key_of(rel, node);
-	TableEntry *entry;
 
 	if (entries == NULL)
 		create_entries();
-	entry = hash_search(entries, &key, HASH_FIND, NULL);
+	return hash_search(entries, &key, HASH_FIND, NULL);
+}
+
+/* True while the entry's answer is on its way. */
+static bool
+is_to_come(const TableEntry *entry)
+{
+	return entry->table.valid && entry->asked != NULL &&
+		entry->transaction == transaction_number &&
+		shuttle_request_look(entry->asked) == SHUTTLE_PENDING;
+}
+
+/* The entry, if something is known or on its way; frees one that is void. */
+static TableEntry *
+valid_entry(Relation rel, ShuttleNode *node)
+{
+	TableEntry *entry = find_entry(rel, node);
+
 	if (entry == NULL)
 		return NULL;
-	if (entry->table.valid)
-		return &entry->table;
-	if (entry->cxt != NULL)
-		MemoryContextDelete(entry->cxt);
-	hash_search(entries, &key, HASH_REMOVE, NULL);
+	if (entry->table.valid &&
+		(entry->asked == NULL || is_to_come(entry) ||
+		 shuttle_request_look(entry->asked) == SHUTTLE_END))
+		return entry;
+	MemoryContextDelete(entry->cxt);
+	hash_search(entries, &entry->key, HASH_REMOVE, NULL);
 	return NULL;
+}
+
+bool
+shuttle_remote_table_is_asked(Relation rel, ShuttleNode *node)
+{
+	return valid_entry(rel, node) != NULL;
 }
 
 void
 shuttle_remote_table_forget(Relation rel, ShuttleNode *node)
 {
-	ShuttleRemoteTable *table = shuttle_remote_table_find(rel, node);
+	TableEntry *entry = find_entry(rel, node);
 
-	if (table != NULL)
-		table->valid = false;
+	if (entry != NULL)
+		entry->table.valid = false;
 }
 
-ShuttleRequest *
-shuttle_remote_table_ask(Relation rel, ShuttleNode *node, uint64 snapshot,
-						 MemoryContext owner)
+/* The question for the columns of a foreign table's table; in the current
+ * context. */
+static char *
+make_question(Relation rel)
 {
-	ShuttleStatement statement = {
-		.effect = SHUTTLE_LOCKS,	/* begins the transaction that will write */
-		.size = SHUTTLE_SIZE_CERTAIN,
-		.estimated_rows = RelationGetNumberOfAttributes(rel),
-		.snapshot = snapshot,
-		.ncolumns = REMOTE_PLAIN + 1,
-		.counters = &shuttle_own_counters,
-	};
 	StringInfoData name;
 	StringInfoData sql;
-	ShuttleRequest *request;
 
-	if (shuttle_remote_table_find(rel, node) != NULL)
-		return NULL;
 	initStringInfo(&name);
 	shuttle_append_remote_table(&name, rel);
 	initStringInfo(&sql);
@@ -172,11 +202,44 @@ shuttle_remote_table_ask(Relation rel, ShuttleNode *node, uint64 snapshot,
 					 " WHERE c.oid = pg_catalog.to_regclass(%s)"
 					 " AND a.attnum > 0 AND NOT a.attisdropped",
 					 quote_literal_cstr(name.data));
-	statement.sql = sql.data;
-	request = shuttle_request_send(node, &statement, owner);
 	pfree(name.data);
-	pfree(sql.data);
-	return request;
+	return sql.data;
+}
+
+void
+shuttle_remote_table_ask(Relation rel, ShuttleNode *node, uint64 snapshot)
+{
+	ShuttleStatement statement = {
+		.effect = SHUTTLE_LOCKS,	/* begins the transaction that will write */
+		.size = SHUTTLE_SIZE_CERTAIN,
+		.estimated_rows = RelationGetNumberOfAttributes(rel),
+		.snapshot = snapshot,
+		.ncolumns = REMOTE_PLAIN + 1,
+		.counters = &shuttle_own_counters,
+	};
+	TableKey	key = key_of(rel, node);
+	MemoryContext cxt;
+	ShuttleRequest *asked;
+	TableEntry *entry;
+	char	   *sql;
+
+	if (valid_entry(rel, node) != NULL)
+		return;
+	sql = make_question(rel);
+	statement.sql = sql;
+	cxt = AllocSetContextCreate(CurrentMemoryContext, "shuttle remote table",
+								ALLOCSET_SMALL_SIZES);
+	asked = shuttle_request_send(node, &statement, cxt);
+	entry = hash_search(entries, &key, HASH_ENTER, NULL);
+	MemoryContextSetParent(cxt, TopMemoryContext);
+	entry->cxt = cxt;
+	entry->asked = asked;
+	entry->transaction = transaction_number;
+	entry->table = (ShuttleRemoteTable)
+	{
+		.valid = true
+	};
+	pfree(sql);
 }
 
 /* Finds the attribute whose column has that name on the node; 0: none. */
@@ -202,23 +265,6 @@ attribute_of(Relation rel, const char *column)
 	return found;
 }
 
-/* Name of a type, without a length; in the current context. */
-static char *
-local_type_name(Oid type)
-{
-	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
-	Form_pg_type form;
-	char	   *name;
-
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for type %u", type);
-	form = (Form_pg_type) GETSTRUCT(tuple);
-	name = psprintf("%s.%s", quote_identifier(get_namespace_name(form->typnamespace)),
-					quote_identifier(NameStr(form->typname)));
-	ReleaseSysCache(tuple);
-	return name;
-}
-
 /* Called in the entry's context. */
 static void
 keep_column(ShuttleRemoteTable *table, Relation rel, const ShuttleRow *row)
@@ -231,45 +277,49 @@ keep_column(ShuttleRemoteTable *table, Relation rel, const ShuttleRow *row)
 	table->types[attribute - 1] =
 		psprintf("%s.%s", quote_identifier(shuttle_row_text(row, REMOTE_TYPE_SCHEMA)),
 				 quote_identifier(shuttle_row_text(row, REMOTE_TYPE)));
-	table->as_declared[attribute - 1] =
-		strcmp(table->types[attribute - 1],
-			   local_type_name(TupleDescAttr(RelationGetDescr(rel),
-											 attribute - 1)->atttypid)) == 0;
 	table->as_text[attribute - 1] =
 		strcmp(shuttle_row_text(row, REMOTE_HAS_ARRAY), "t") != 0;
 	if (!table->as_text[attribute - 1])
 		table->delimiters[attribute - 1] = shuttle_row_text(row, REMOTE_DELIMITER)[0];
 }
 
-ShuttleRemoteTable *
-shuttle_remote_table_read(ShuttleRequest *request, Relation rel, ShuttleNode *node)
+/* Reads the answer of an entry, waits for it, and frees its request. */
+static void
+read_answer(TableEntry *entry, Relation rel)
 {
-	int			natts = RelationGetNumberOfAttributes(rel);
-	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext,
-											  "shuttle remote table",
-											  ALLOCSET_SMALL_SIZES);
-	MemoryContext old_cxt = MemoryContextSwitchTo(cxt);
+	int			natts = Max(1, RelationGetNumberOfAttributes(rel));
+	ShuttleRequest *asked = entry->asked;
 	ShuttleRemoteTable table = {
 		.valid = true,
-		.types = palloc0(sizeof(char *) * Max(natts, 1)),
-		.as_declared = palloc0(sizeof(bool) * Max(natts, 1)),
-		.as_text = palloc(sizeof(bool) * Max(natts, 1)),
-		.delimiters = palloc(Max(natts, 1)),
+		.types = MemoryContextAllocZero(entry->cxt, sizeof(char *) * natts),
+		.as_text = MemoryContextAlloc(entry->cxt, sizeof(bool) * natts),
+		.delimiters = MemoryContextAlloc(entry->cxt, natts),
 	};
-	TableKey	key = key_of(rel, node);
-	TableEntry *entry;
 	ShuttleRow	row;
 
 	memset(table.as_text, true, natts);
 	memset(table.delimiters, ',', natts);
-	while (shuttle_request_fetch(request, true, &row) == SHUTTLE_ROW)
-		keep_column(&table, rel, &row);
-	MemoryContextSwitchTo(old_cxt);
+	while (shuttle_request_fetch(asked, true, &row) == SHUTTLE_ROW)
+	{
+		MemoryContext old_cxt = MemoryContextSwitchTo(entry->cxt);
 
-	(void) shuttle_remote_table_find(rel, node);	/* drops an old one */
-	entry = hash_search(entries, &key, HASH_ENTER, NULL);
-	MemoryContextSetParent(cxt, TopMemoryContext);
-	entry->cxt = cxt;
+		keep_column(&table, rel, &row);
+		MemoryContextSwitchTo(old_cxt);
+	}
+	entry->asked = NULL;
+	table.valid = entry->table.valid;
 	entry->table = table;
+	shuttle_request_close(asked);
+}
+
+ShuttleRemoteTable *
+shuttle_remote_table_read(Relation rel, ShuttleNode *node, uint64 snapshot)
+{
+	TableEntry *entry;
+
+	shuttle_remote_table_ask(rel, node, snapshot);
+	entry = find_entry(rel, node);
+	if (entry->asked != NULL)
+		read_answer(entry, rel);
 	return &entry->table;
 }

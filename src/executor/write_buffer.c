@@ -64,7 +64,6 @@ struct ShuttleWriteBuffer
 	int64		nbytes;
 	int64		nsent_bytes;	/* of pieces that were not waited for */
 
-	ShuttleRequest *asked;		/* what the node says of the table */
 	ShuttleRemoteTable *table;	/* while a piece is made or judged */
 	char	   *sql;			/* of many rows, in the query's context */
 	List	   *pieces;			/* oldest first */
@@ -121,9 +120,8 @@ shuttle_write_buffer_create(ShuttleWrite *write)
 				MakeSingleTupleTableSlot(ExecGetResultType(source),
 										 ExecGetResultSlotOps(source, NULL));
 		}
-		buffer->asked = shuttle_remote_table_ask(write->rel, write->storage_node,
-												 shuttle_foreign_snapshot(estate),
-												 estate->es_query_cxt);
+		shuttle_remote_table_ask(write->rel, write->storage_node,
+								 shuttle_foreign_snapshot(estate));
 	}
 	buffer->rows_cxt = AllocSetContextCreate(estate->es_query_cxt,
 											 "shuttle write buffer",
@@ -250,42 +248,24 @@ shuttle_write_buffer_is_ahead(const ShuttleWrite *write)
 
 /* ---- sending */
 
-/*
- * What the node says of the table; asks, or waits, where it must.  asked: the
- * request that is under way, or NULL.
- */
+/* What the node says of the table; asks, or waits, where it must. */
 static ShuttleRemoteTable *
-read_table(ShuttleWrite *write, ShuttleRequest *asked)
+read_table(ShuttleWrite *write)
 {
-	ShuttleNode *node = write->storage_node;
-	ShuttleRemoteTable *table = shuttle_remote_table_find(write->rel, node);
-
-	if (table == NULL)
-	{
-		if (asked == NULL)
-			asked = shuttle_remote_table_ask(write->rel, node,
-											 shuttle_foreign_snapshot(write->estate),
-											 write->estate->es_query_cxt);
-		table = shuttle_remote_table_read(asked, write->rel, node);
-	}
-	if (asked != NULL)
-		shuttle_request_close(asked);
-	return table;
+	return shuttle_remote_table_read(write->rel, write->storage_node,
+									 shuttle_foreign_snapshot(write->estate));
 }
 
 static void
 need_table(ShuttleWrite *write)
 {
-	ShuttleWriteBuffer *buffer = write->buffer;
-
-	buffer->table = read_table(write, buffer->asked);
-	buffer->asked = NULL;
+	write->buffer->table = read_table(write);
 }
 
 bool
 shuttle_write_is_plain(ShuttleWrite *write)
 {
-	return read_table(write, NULL)->plain;
+	return read_table(write)->plain;
 }
 
 /*
@@ -299,10 +279,10 @@ travels_as_values(ShuttleWrite *write)
 
 	if (buffer->nrows == 1)
 		return !buffer->by_ctid || !buffer->returns;
-	return !buffer->by_ctid && buffer->asked == NULL &&
+	return !buffer->by_ctid &&
 		buffer->nrows * write->nattributes + shuttle_conflict_count_values(write) <=
 		SHUTTLE_MAX_PARAMETERS &&
-		shuttle_remote_table_find(write->rel, write->storage_node) == NULL;
+		!shuttle_remote_table_is_asked(write->rel, write->storage_node);
 }
 
 /* Puts the values of ON CONFLICT behind those of rows; returns how many there
@@ -395,9 +375,8 @@ shuttle_write_buffer_send(ShuttleWrite *write, int nest_level, bool more)
 		nparams = add_conflict_values(write, &values, nparams);
 		send_piece(write, sql, nparams, values, nest_level);
 		if (ask)
-			buffer->asked = shuttle_remote_table_ask(write->rel, write->storage_node,
-													 shuttle_foreign_snapshot(write->estate),
-													 write->estate->es_query_cxt);
+			shuttle_remote_table_ask(write->rel, write->storage_node,
+									 shuttle_foreign_snapshot(write->estate));
 		return;
 	}
 

@@ -130,28 +130,27 @@ struct ShuttleRemoteTable
 								 * rows a write writes */
 	char	  **types;			/* of the column of each attribute, without a
 								 * length; NULL: there is none */
-	bool	   *as_declared;	/* that is the foreign table's own type */
 	bool	   *as_text;		/* travels as text and is cast there */
 	char	   *delimiters;		/* between the elements of its arrays */
 };
 
-/* Asks the node, if nothing is known, without waiting; the answer is read by
- * the next two.  owner: as of shuttle_request_send(). */
-extern ShuttleRequest *shuttle_remote_table_ask(Relation rel, ShuttleNode *node,
-												uint64 snapshot,
-												MemoryContext owner);
+/* Asks the node, if it was not asked yet, without waiting.  The answer stays
+ * until somebody looks for it.  snapshot: as of shuttle_request_send(). */
+extern void shuttle_remote_table_ask(Relation rel, ShuttleNode *node,
+									 uint64 snapshot);
 
-/* What is known of the table; NULL: nothing.  Lives until the next command
- * that changes the foreign table, so for one flush. */
-extern ShuttleRemoteTable *shuttle_remote_table_find(Relation rel, ShuttleNode *node);
+/* True where something is known, or will be by what is on its way. */
+extern bool shuttle_remote_table_is_asked(Relation rel, ShuttleNode *node);
 
 /* The node is to be asked again. */
 extern void shuttle_remote_table_forget(Relation rel, ShuttleNode *node);
 
-/* Reads an answer to its end, and waits for it.  Errors: those of the node. */
-extern ShuttleRemoteTable *shuttle_remote_table_read(ShuttleRequest *request,
-													 Relation rel,
-													 ShuttleNode *node);
+/* What the node says; asks where it must, and waits.  Lives until the next
+ * command that changes the foreign table, so for one flush.  Errors: those of
+ * the node. */
+extern ShuttleRemoteTable *shuttle_remote_table_read(Relation rel,
+													 ShuttleNode *node,
+													 uint64 snapshot);
 
 /* ---- statements for many rows (write_sql.c) */
 

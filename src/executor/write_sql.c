@@ -47,11 +47,22 @@ append_rows(StringInfo sql, const ShuttleWrite *write,
 	appendStringInfoString(sql, "ord)");
 }
 
+/* The node's column that a value is for, without a row of it. */
+static void
+append_column(StringInfo sql, const ShuttleWrite *write, int i)
+{
+	appendStringInfoString(sql, "(NULL::");
+	shuttle_append_remote_table(sql, write->rel);
+	appendStringInfoString(sql, ").");
+	shuttle_append_remote_column(sql, write->rel, write->attributes[i]);
+}
+
 /*
- * One value of a row.  A column of another type than the foreign table's might
- * have been changed since the node was asked, and a text that goes through the
- * type of that time can become another one ('007' and 7).  So that type is
- * compared with the column's, by a CASE that the node resolves once.
+ * One value of a row.  The column might have been changed since the node was
+ * asked, and a value that goes through the type of that time can become another
+ * one: '007' and 7, or 1.5 and 2.  So that type is compared with the column's, by
+ * a CASE that the node resolves once and never executes: two arrays for one
+ * function of any arrays have to be of the same type.
  */
 static void
 append_value(StringInfo sql, const ShuttleWrite *write, int i,
@@ -59,23 +70,27 @@ append_value(StringInfo sql, const ShuttleWrite *write, int i,
 {
 	int			column = write->attributes[i] - 1;
 	int			parameter = i + (write->operation == CMD_INSERT ? 1 : 2);
-	bool		compares = table->types[column] != NULL && !table->as_declared[column];
 
-	if (compares)
-		appendStringInfoString(sql, "CASE WHEN true THEN ");
-	if (table->as_text[column] && table->types[column] != NULL)
-		appendStringInfo(sql, "CAST(" ROWS_ALIAS ".p%d AS %s)", parameter,
-						 table->types[column]);
-	else
-		appendStringInfo(sql, ROWS_ALIAS ".p%d", parameter);
-	if (compares)
+	if (table->types[column] == NULL)
 	{
-		appendStringInfoString(sql, " ELSE (NULL::");
-		shuttle_append_remote_table(sql, write->rel);
-		appendStringInfoString(sql, ").");
-		shuttle_append_remote_column(sql, write->rel, write->attributes[i]);
-		appendStringInfoString(sql, " END");
+		appendStringInfo(sql, ROWS_ALIAS ".p%d", parameter);
+		return;
 	}
+	appendStringInfoString(sql, "CASE WHEN true THEN ");
+	if (table->as_text[column])
+	{
+		appendStringInfo(sql, "CAST(" ROWS_ALIAS ".p%d AS %s) ELSE ", parameter,
+						 table->types[column]);
+		append_column(sql, write, i);
+	}
+	else
+	{
+		appendStringInfo(sql, ROWS_ALIAS ".p%d ELSE (pg_catalog.array_larger("
+						 "ARRAY[" ROWS_ALIAS ".p%d], ARRAY[", parameter, parameter);
+		append_column(sql, write, i);
+		appendStringInfoString(sql, "]))[1]");
+	}
+	appendStringInfoString(sql, " END");
 }
 
 static void

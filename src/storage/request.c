@@ -357,6 +357,21 @@ shuttle_request_fetch(ShuttleRequest *request, bool wait, ShuttleRow *row)
 	}
 }
 
+ShuttleStatus
+shuttle_request_look(const ShuttleRequest *request)
+{
+	switch (request->state)
+	{
+		case REQUEST_DONE:
+			return request->nscanned_asked == 0 ? SHUTTLE_END : SHUTTLE_PENDING;
+		case REQUEST_UNSENT:
+		case REQUEST_OPEN:
+			return SHUTTLE_PENDING;
+		default:
+			return SHUTTLE_FAILED;
+	}
+}
+
 /* Its owner may ask otherwise: no row of it is wanted then. */
 static bool
 failed_ahead(const ShuttleRequest *request, bool wait)

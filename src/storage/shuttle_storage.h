@@ -261,6 +261,12 @@ extern void shuttle_request_set_goal(ShuttleRequest *request, double row_goal);
 extern void shuttle_request_wait_any(ShuttleRequest *const *requests, int nrequests);
 
 /*
+ * What became of a request, without waiting or raising.  SHUTTLE_END: all of its
+ * answer is here, SHUTTLE_PENDING: it is on its way, SHUTTLE_FAILED: none comes.
+ */
+extern ShuttleStatus shuttle_request_look(const ShuttleRequest *request);
+
+/*
  * Waits until the command is complete and returns its row count as the node
  * tells it; rows not fetched yet stay to be fetched.
  */

@@ -108,3 +108,50 @@ CREATE FOREIGN TABLE stock.filled (a int, g int GENERATED ALWAYS AS (7) STORED) 
 CREATE FOREIGN TABLE ours.filled (a int, g int GENERATED ALWAYS AS (7) STORED) SERVER our_node OPTIONS (schema_name 'node');
 SELECT pair.same_write('SELECT count(*) FROM bare', 'INSERT INTO bare SELECT FROM generate_series(1, 3)', 'DELETE FROM bare WHERE random() >= 0');
 SELECT pair.same_write('SELECT * FROM filled', 'INSERT INTO filled SELECT FROM generate_series(1, 3) RETURNING *', 'UPDATE filled SET a = pair.here(5) + random() * 0', 'INSERT INTO filled SELECT FROM generate_series(1, 3) RETURNING *');
+
+-- the node is asked once for the types of a table: beside the first rows, and
+-- again when the foreign table was changed, or a write failed
+CREATE TABLE node.asked (id int, t text);
+CREATE FOREIGN TABLE ours.asked (id int, t text) SERVER our_node OPTIONS (schema_name 'node');
+CREATE FUNCTION pair.requests() RETURNS bigint LANGUAGE sql AS $$SELECT sum(requests)::bigint FROM shuttle.node_stats WHERE server = 'our_node'$$;
+SELECT pair.requests() AS before \gset
+INSERT INTO ours.asked VALUES (1, 'a'), (2, 'b');
+SELECT pair.requests() - :before AS first, pair.requests() AS before \gset
+INSERT INTO ours.asked VALUES (3, 'c'), (4, 'd');
+INSERT INTO ours.asked VALUES (5, 'e'), (6, 'f');
+SELECT pair.requests() - :before AS two_more, pair.requests() AS before \gset
+ALTER FOREIGN TABLE ours.asked ALTER t TYPE varchar;
+INSERT INTO ours.asked VALUES (7, 'g'), (8, 'h');
+INSERT INTO ours.asked VALUES (9, 'i'), (10, 'j');
+SELECT pair.requests() - :before AS altered, pair.requests() AS before \gset
+-- asked in what is rolled back, of a savepoint and of a transaction
+ALTER FOREIGN TABLE ours.asked ALTER t TYPE text;
+BEGIN;
+SAVEPOINT a;
+INSERT INTO ours.asked VALUES (11, 'k'), (12, 'l');
+ROLLBACK TO a;
+INSERT INTO ours.asked VALUES (11, 'k'), (12, 'l');
+ROLLBACK;
+INSERT INTO ours.asked VALUES (11, 'k'), (12, 'l');
+SELECT :first AS first, :two_more AS two_more, :altered AS altered, count(*), count(DISTINCT (id, t)) FROM ours.asked;
+-- the node's table is another one
+ALTER TABLE node.asked ALTER id TYPE text;
+INSERT INTO ours.asked VALUES (13, 'm'), (14, 'n');
+ALTER TABLE node.asked ALTER t TYPE int USING length(t);
+INSERT INTO ours.asked VALUES (15, '15'), (16, '016');
+INSERT INTO ours.asked VALUES (15, '15'), (16, '016');
+SELECT * FROM node.asked WHERE id::int > 12 ORDER BY id;
+-- nor is a value rounded that the node would refuse
+CREATE TABLE node.rounded (id int, f float8, t timestamptz);
+CREATE FOREIGN TABLE ours.rounded (id int, f float8, t timestamptz) SERVER our_node OPTIONS (schema_name 'node');
+INSERT INTO ours.rounded VALUES (1, 1.5, '2024-01-01 00:00+00'), (2, 2.5, '2024-01-01 00:00+00');
+INSERT INTO ours.rounded VALUES (3, 3.5, NULL), (4, 4.5, NULL);
+ALTER TABLE node.rounded ALTER f TYPE int;
+\set VERBOSITY sqlstate
+INSERT INTO ours.rounded VALUES (5, 5.5, NULL), (6, 6.5, NULL);
+INSERT INTO ours.rounded VALUES (5, 5.5, NULL), (6, 6.5, NULL);
+ALTER TABLE node.rounded ALTER t TYPE timestamp;
+INSERT INTO ours.rounded VALUES (7, 7, '2024-01-01 12:00+05'), (8, 8, '2024-01-01 00:00+00');
+INSERT INTO ours.rounded VALUES (7, 7, '2024-01-01 12:00+05'), (8, 8, '2024-01-01 00:00+00');
+\set VERBOSITY default
+SELECT id, f, t IS NULL AS empty FROM node.rounded ORDER BY id;
