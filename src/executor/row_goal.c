@@ -174,9 +174,12 @@ goals_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 			outer->rows = goal.rows > 0 ? goal_of_outer(node, goal.rows) : 0;
 			inner->rows = ((JoinState *) node)->single_match ? 1 : 0;
 
-			/* One that needs no row of the outer side may be all of a table. */
-			if (inner->rows == 0 && ((NestLoop *) node->plan)->nestParams == NIL)
-				inner->rows = unknown.rows;
+			/*
+			 * One that takes nothing from the outer row is read until a row
+			 * matches, or may be all of a table that is read again and again.
+			 */
+			if (((NestLoop *) node->plan)->nestParams == NIL)
+				inner->rows = inner->rows > 0 ? UNKNOWN_GOAL : unknown.rows;
 			outer->locks = inner->locks = goal.locks;
 			break;
 		case T_HashJoinState:

@@ -24,3 +24,17 @@ SELECT r.* FROM reads('SELECT count(*) FROM a LEFT JOIN b ON b.k = a.k LIMIT 1')
 -- two joins
 SELECT r.* FROM reads('SELECT a.id FROM a LEFT JOIN b ON b.k = a.k LEFT JOIN b AS c ON c.k = b.id ORDER BY a.id LIMIT 5') AS r;
 SELECT r.* FROM reads('SELECT a.id, EXISTS (SELECT FROM a AS x JOIN b ON b.k = x.k OFFSET 0) FROM a WHERE a.id < 3') AS r;
+-- an inner side that takes nothing from the outer row is read to the row that
+-- matches, but not by one row, two, four
+SET shuttle.debug_force_batched_join = off;
+SET shuttle.enable_batched_join = off;
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SET enable_hashagg = off;
+SET enable_sort = off;
+CREATE FUNCTION local.twice(n int) RETURNS int LANGUAGE plpgsql STABLE AS 'BEGIN RETURN 2 * n; END';
+SET search_path = engine, local, public;
+EXPLAIN (COSTS OFF) SELECT m FROM (VALUES (5000), (4000)) x (m) WHERE EXISTS (SELECT FROM b WHERE local.twice(b.id) = x.m);
+SELECT (test.explain('SELECT m FROM (VALUES (5000), (4000)) x (m) WHERE EXISTS (SELECT FROM b WHERE local.twice(b.id) = x.m)',
+	('engine', 'engine', false, 64, 1024, false), 'ANALYZE, DIST, TIMING OFF,') ->> 'Storage Read Requests')::int < 10 AS few_requests;
+RESET search_path;
