@@ -18,21 +18,63 @@
 #include "base/shuttle_settings.h"
 #include "storage/storage_internal.h"
 
-#define MOST_IDLE 64
+#define CHUNK_SIZE 64
 
 /* Written by the session, read by the handler. */
 typedef struct IdleSocket
 {
-	volatile int socket;		/* -1: slot is free */
+	volatile int socket;		/* -1: free */
 	TimestampTz since;
+	ShuttleNode *node;
 } IdleSocket;
 
-static IdleSocket idle_sockets[MOST_IDLE];
+/* Never freed; the handler walks the list while the session adds to it. */
+typedef struct IdleChunk
+{
+	IdleSocket	sockets[CHUNK_SIZE];
+	struct IdleChunk *volatile next;
+} IdleChunk;
+
+static IdleChunk *volatile first_chunk = NULL;
 static bool registered = false;
 static TimeoutId idle_timer;
 static int	idle_period_ms = 0;
 
 static void end_idle_connections(void);
+
+static IdleSocket *
+find_free_socket(void)
+{
+	IdleChunk  *chunk;
+
+	for (chunk = first_chunk; chunk != NULL; chunk = chunk->next)
+	{
+		for (int i = 0; i < CHUNK_SIZE; i++)
+		{
+			if (chunk->sockets[i].socket < 0)
+				return &chunk->sockets[i];
+		}
+	}
+	chunk = MemoryContextAllocZero(TopMemoryContext, sizeof(IdleChunk));
+	for (int i = 0; i < CHUNK_SIZE; i++)
+		chunk->sockets[i].socket = -1;
+	chunk->next = first_chunk;
+	pg_compiler_barrier();
+	first_chunk = chunk;
+	return &chunk->sockets[0];
+}
+
+static void
+note_idle(ShuttleNode *node)
+{
+	IdleSocket *idle = find_free_socket();
+
+	idle->since = GetCurrentTimestamp();
+	idle->node = node;
+	pg_compiler_barrier();
+	idle->socket = PQsocket(node->conn);
+	node->idle_socket = idle;
+}
 
 void
 shuttle_idle_begin(ShuttleNode *node)
@@ -42,21 +84,10 @@ shuttle_idle_begin(ShuttleNode *node)
 	if (shuttle_settings.idle_timeout_s <= 0)
 		return;
 	if (!registered)
-	{
-		for (int i = 0; i < MOST_IDLE; i++)
-			idle_sockets[i].socket = -1;
 		idle_timer = RegisterTimeout(USER_TIMEOUT, end_idle_connections);
-		registered = true;
-	}
-	for (int i = 0; i < MOST_IDLE && node->idle_slot == 0; i++)
-	{
-		if (idle_sockets[i].socket >= 0)
-			continue;
-		idle_sockets[i].since = GetCurrentTimestamp();
-		pg_compiler_barrier();
-		idle_sockets[i].socket = PQsocket(node->conn);
-		node->idle_slot = i + 1;
-	}
+	registered = true;
+	if (node->idle_socket == NULL)
+		note_idle(node);
 
 	/*
 	 * A look now and then is enough, and costs a signal only.  An error of
@@ -75,9 +106,26 @@ shuttle_idle_begin(ShuttleNode *node)
 void
 shuttle_idle_end(ShuttleNode *node)
 {
-	if (node->idle_slot > 0)
-		idle_sockets[node->idle_slot - 1].socket = -1;
-	node->idle_slot = 0;
+	if (node->idle_socket != NULL)
+		node->idle_socket->socket = -1;
+	node->idle_socket = NULL;
+	node->ended_idle = false;
+}
+
+/* In a signal handler. */
+static void
+end_if_idle_too_long(IdleSocket *idle, TimestampTz now)
+{
+	int			socket = idle->socket;
+
+	if (socket < 0 ||
+		!TimestampDifferenceExceeds(idle->since, now,
+									shuttle_settings.idle_timeout_s * 1000))
+		return;
+	idle->socket = -1;
+	(void) shutdown(socket, SHUT_RDWR);
+	idle->node->ended_idle = true;
+	shuttle_node_show_ended(idle->node);
 }
 
 /* Runs in a signal handler. */
@@ -89,16 +137,10 @@ end_idle_connections(void)
 
 	if (shuttle_settings.idle_timeout_s <= 0)
 		return;
-	for (int i = 0; i < MOST_IDLE; i++)
+	for (IdleChunk *chunk = first_chunk; chunk != NULL; chunk = chunk->next)
 	{
-		int			socket = idle_sockets[i].socket;
-
-		if (socket < 0 ||
-			!TimestampDifferenceExceeds(idle_sockets[i].since, now,
-										shuttle_settings.idle_timeout_s * 1000))
-			continue;
-		idle_sockets[i].socket = -1;
-		(void) shutdown(socket, SHUT_RDWR);
+		for (int i = 0; i < CHUNK_SIZE; i++)
+			end_if_idle_too_long(&chunk->sockets[i], now);
 	}
 	errno = save_errno;
 }

@@ -60,7 +60,18 @@ shuttle_node_show(ShuttleNode *node)
 	fill_info(node, &info);
 	SpinLockAcquire(&slot->mutex);
 	slot->info = info;
+	slot->ended = node->ended_idle;
 	SpinLockRelease(&slot->mutex);
+}
+
+/* Called by a signal handler, which takes no lock. */
+void
+shuttle_node_show_ended(ShuttleNode *node)
+{
+	SharedSlot *slot = node->slot;
+
+	if (slot != NULL && !leaving)
+		slot->ended = true;
 }
 
 static SharedSlot *
@@ -80,6 +91,7 @@ take_slot(ShuttleNode *node)
 		slot = &slots->slots[slots->first_free];
 		slots->first_free = slot->next_free;
 		slot->used = true;
+		slot->ended = false;
 		slot->databaseid = MyDatabaseId;
 		fill_info(node, &slot->info);
 	}
@@ -172,7 +184,7 @@ shuttle_node_list(void)
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 		ShuttleNodeInfo *info;
 
-		if (node->state == NODE_CLOSED)
+		if (node->state == NODE_CLOSED || node->ended_idle)
 			continue;
 		info = palloc_object(ShuttleNodeInfo);
 		fill_info(node, info);
@@ -187,7 +199,7 @@ shuttle_node_list(void)
 		SharedSlot *slot = &shuttle_shared_slots->slots[i];
 		ShuttleNodeInfo *info;
 
-		if (!slot->used || slot->databaseid != MyDatabaseId)
+		if (!slot->used || slot->ended || slot->databaseid != MyDatabaseId)
 			continue;
 		info = palloc_object(ShuttleNodeInfo);
 		SpinLockAcquire(&slot->mutex);

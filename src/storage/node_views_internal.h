@@ -40,6 +40,8 @@ typedef struct SharedSlot
 {
 	slock_t		mutex;
 	bool		used;			/* under the lock of all slots */
+	volatile bool ended;		/* connection ended; a signal handler may set
+								 * it */
 	int			next_free;		/* -1: none */
 	Oid			databaseid;
 	ShuttleNodeInfo info;

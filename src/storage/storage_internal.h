@@ -169,7 +169,9 @@ struct ShuttleNode
 	uint32		server_hash;
 	uint32		mapping_hash;
 	NodeFailure failure;
-	int			idle_slot;		/* 1 + place in idle.c's list; 0: none */
+	struct IdleSocket *idle_socket; /* in idle.c's list; NULL: not in it */
+	volatile bool ended_idle;	/* idle.c ended the connection, still to be
+								 * closed */
 
 	/* what the wait set knows */
 	int			set_position;	/* -1: not in the set */
@@ -516,6 +518,7 @@ extern void shuttle_shared_memory_init(void);
 
 /* The state of a connection changed; never raises. */
 extern void shuttle_node_show(ShuttleNode *node);
+extern void shuttle_node_show_ended(ShuttleNode *node);
 
 /* It knows now where it leads to. */
 extern void shuttle_node_note_address(ShuttleNode *node);

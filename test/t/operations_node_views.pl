@@ -80,6 +80,12 @@ $other->run("SELECT pg_cancel_backend($pid);");
 $session->result;
 is(($other->run("SELECT state FROM shuttle.nodes WHERE server = 'mute';"))[0], 'not connected', 'no more');
 
+$session->run(q{SET shuttle.idle_timeout = '1s'; SELECT count(*) FROM far_numbers;});
+ok($other->poll("SELECT count(*) = 0 $mine"), 'what was idle for too long is not shown to others');
+is(($session->run("SELECT count(*) $mine;"))[0], '0', 'nor to its session');
+$session->run('RESET shuttle.idle_timeout; SELECT count(*) FROM far_numbers;');
+is(($other->run("SELECT state $mine;"))[0], 'idle', 'but when it is there again');
+
 # ---- who sees whom
 
 my $plain = ShuttleSession->new($node, 'postgres', '-U', 'plain');

@@ -130,6 +130,22 @@ like($out, qr/^used\|1$/m, 'a connection is kept');
 like($out, qr/^idle\|0$/m, 'not for ever');
 like($out, qr/^after\|3000$/m, 'and made anew');
 
+$node->safe_psql('postgres', qq{DO \$\$ BEGIN
+	FOR i IN 1..70 LOOP
+		EXECUTE format('CREATE SERVER far%s FOREIGN DATA WRAPPER shuttle OPTIONS (host ''127.0.0.1'', port ''$port'', dbname ''far'')', i);
+		EXECUTE format('CREATE USER MAPPING FOR CURRENT_USER SERVER far%s OPTIONS (user ''$user'')', i);
+		EXECUTE format('CREATE FOREIGN TABLE numbers%s (id int) SERVER far%s OPTIONS (table_name ''numbers'')', i, i);
+	END LOOP;
+END \$\$});
+my $read_all = join("\n", map { "SELECT count(*) FROM numbers$_;" } 1 .. 70);
+($out, $err) = run(qq{SET shuttle.idle_timeout = '3s';
+	$read_all
+	SELECT 'many', count(*) FROM pg_stat_activity WHERE datname = 'far';
+	SELECT pg_sleep(5);
+	SELECT 'left', count(*) FROM pg_stat_activity WHERE datname = 'far';});
+like($out, qr/^left\|0$/m, 'however many there are');
+like($out, qr/^many\|[3-7]\d$/m, 'of which there were many');
+
 # ---- what cannot be connected to
 
 my $closed_port = PostgreSQL::Test::Cluster::get_free_port();
