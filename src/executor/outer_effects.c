@@ -104,6 +104,31 @@ foreign_scan_shows(ForeignScanState *node)
 		 shuttle_foreign_scan_effect(node) == SHUTTLE_MAY_WRITE);
 }
 
+/*
+ * A WITH query that writes: all of its rows are written in any case, and no
+ * snapshot of the statement sees them; triggers might.  Those of the partitions
+ * that rows are routed to are not known yet.
+ */
+static bool
+writes_show(const ModifyTableState *node)
+{
+	const ModifyTable *plan = (const ModifyTable *) node->ps.plan;
+
+	for (int i = 0; i < node->mt_nrels; i++)
+	{
+		const ResultRelInfo *table = &node->resultRelInfo[i];
+
+		if (table->ri_TrigDesc != NULL ||
+			table->ri_RelationDesc->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+			return true;
+	}
+	return expression_shows((Node *) plan->returningLists) ||
+		expression_shows((Node *) plan->withCheckOptionLists) ||
+		expression_shows((Node *) plan->onConflictSet) ||
+		expression_shows(plan->onConflictWhere) ||
+		plan->mergeActionLists != NIL;
+}
+
 /* What a node does beside evaluating its target list and conditions; all of a
  * node that is not known. */
 static bool
@@ -158,6 +183,8 @@ own_work_shows(PlanState *node)
 		case T_HashJoin:
 		case T_MergeJoin:
 			return expression_shows((Node *) ((Join *) plan)->joinqual);
+		case T_ModifyTable:
+			return writes_show((ModifyTableState *) node);
 		case T_WindowAgg:
 			return expression_shows(((WindowAgg *) plan)->startOffset) ||
 				expression_shows(((WindowAgg *) plan)->endOffset) ||

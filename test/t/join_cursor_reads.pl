@@ -54,7 +54,8 @@ sub fetched
 
 my $join = 'SELECT a.id, fb.v FROM a JOIN fb ON fb.k = a.k ORDER BY a.id';
 my $left = 'SELECT a.id, fb.v FROM a LEFT JOIN fb ON fb.k = a.k ORDER BY a.id';
-my $subplan = 'SELECT a.id, (SELECT count(*) FROM fb WHERE fb.k = a.k) FROM a ORDER BY a.id';
+# over a table alone a cursor has no Look Ahead: WHERE CURRENT OF may need its row
+my $subplan = 'SELECT a.k, (SELECT count(*) FROM fb WHERE fb.k = a.k) FROM generate_series(1, 1000) AS a (k)';
 my $lateral = 'SELECT a.id, s.v FROM a, LATERAL (SELECT v FROM fb WHERE fb.k = a.k LIMIT 1) s ORDER BY a.id';
 
 # statements, and rows that are taken of nodes

@@ -90,9 +90,9 @@ is(statements($query, '%unnest%'), '0||', 'nothing that the query node sends');
 # ---- the node
 
 run_counted(map { sprintf($join, $_) } 1, 2, 3, 10, 100, 1025, 4000);
-is(statements($node, '%shuttle_keys%') =~ s/\|.*//r, '1', 'one text for batches of all sizes');
+is(statements($node, '%shuttle_keys%') =~ s/\|.*//r, '2', 'one text for batches of all sizes, one for a single key');
 run_counted(map { ("SET shuttle.request_limit = $_", sprintf($join, 4 * $_)) } 1, 2, 7, 100);
-is(statements($node, '%shuttle_keys%') =~ s/\|.*//r, '1', 'and for requests of all sizes');
+is(statements($node, '%shuttle_keys%') =~ s/\|.*//r, '2', 'and for requests of all sizes, and of one key');
 run_counted(map { "UPDATE note SET name = id::text || random() WHERE id <= $_" } 2, 3, 5, 40, 700);
 cmp_ok((split /\|/, statements($node, 'UPDATE%'))[0], '<=', 2, 'two for rows that are updated, one by one and together');
 
