@@ -60,7 +60,14 @@ SELECT * FROM pair1 a JOIN pair2 b USING (id);
 SET enable_mergejoin = off;
 SELECT * FROM pair1 a JOIN pair2 b USING (id);
 RESET enable_hashjoin;
+SET enable_nestloop = off;
+EXPLAIN (COSTS OFF) SELECT * FROM pair1 a JOIN pair2 b USING (id);
+SELECT * FROM pair1 a JOIN pair2 b USING (id);
+SELECT * FROM pair1 a LEFT JOIN pair2 b USING (id);
+SELECT * FROM pair1 a FULL JOIN pair2 b USING (id);
+RESET enable_nestloop;
 RESET enable_mergejoin;
+SELECT met FROM pair1 INTERSECT SELECT met FROM pair2;
 -- subqueries that run once, CTEs, the source of a write
 SELECT (SELECT met FROM meet1), (SELECT met FROM meet2), (SELECT met FROM meet3);
 SELECT id FROM account WHERE id = (SELECT count(*) FROM pair1 WHERE met) + (SELECT count(*) FROM pair2 WHERE met);
