@@ -125,14 +125,49 @@ rows_stay(PlannerInfo *root, Index rtindex)
 		DatumGetBool(((Const *) decided)->constvalue);
 }
 
+/* The values take the places of their stand-ins in the scans that were made to
+ * write. */
+static void
+put_values_back(PlannerInfo *root, Plan *plan)
+{
+	ListCell   *lc;
+
+	if (plan == NULL)
+		return;
+	if (IsA(plan, ForeignScan) && ((ForeignScan *) plan)->operation != CMD_SELECT)
+	{
+		ForeignScan *scan = (ForeignScan *) plan;
+
+		scan->fdw_exprs = (List *)
+			shuttle_stable_put_back(root, (Node *) scan->fdw_exprs);
+	}
+	if (IsA(plan, Append))
+	{
+		foreach(lc, ((Append *) plan)->appendplans)
+			put_values_back(root, lfirst(lc));
+	}
+	put_values_back(root, plan->lefttree);
+}
+
+/* postgres_fdw looks at stand-ins also in the place of stable values that are
+ * set, as in SET changed = now(). */
 static bool
 plan_direct_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex,
 				   int subplan_index)
 {
+	List	   *targetlist = root->processed_tlist;
+	bool		direct;
+
 	if (plan->operation == CMD_UPDATE && !rows_stay(root, rtindex))
 		return false;
-	return shuttle_peer_get_routine()->PlanDirectModify(root, plan, rtindex,
-														subplan_index);
+	root->processed_tlist = (List *)
+		shuttle_stable_stand_in(root, (Node *) targetlist);
+	direct = shuttle_peer_get_routine()->PlanDirectModify(root, plan, rtindex,
+														  subplan_index);
+	root->processed_tlist = targetlist;
+	if (direct)
+		put_values_back(root, plan->plan.lefttree);
+	return direct;
 }
 
 void

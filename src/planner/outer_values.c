@@ -33,7 +33,6 @@ typedef struct ValuesContext
 
 /* ---- which expressions */
 
-/* What a CASE or a coercion of elements refers to is known inside it only. */
 static bool
 refers_inside_walker(Node *node, void *context)
 {
@@ -44,6 +43,13 @@ refers_inside_walker(Node *node, void *context)
 			refers_inside_walker((Node *) ((CaseWhen *) node)->result, context);
 	return IsA(node, CaseTestExpr) || IsA(node, CoerceToDomainValue) ||
 		expression_tree_walker(node, refers_inside_walker, context);
+}
+
+bool
+shuttle_refers_inside(Node *node)
+{
+	return !IsA(node, List) && !IsA(node, TargetEntry) &&
+		refers_inside_walker(node, NULL);
 }
 
 static bool
@@ -64,15 +70,35 @@ is_expression_to_compute(const Node *node)
 	}
 }
 
+bool
+shuttle_may_stand_in(Node *node)
+{
+	return is_expression_to_compute(node) && !contain_subplans(node) &&
+		!contain_volatile_functions(node) && !refers_inside_walker(node, NULL) &&
+		get_typtype(exprType(node)) != TYPTYPE_PSEUDO;
+}
+
+Param *
+shuttle_make_stand_in(Node *node, int number)
+{
+	Param	   *param = makeNode(Param);
+
+	param->paramkind = PARAM_EXEC;
+	param->paramid = number;
+	param->paramtype = exprType(node);
+	param->paramtypmod = exprTypmod(node);
+	param->paramcollid = exprCollation(node);
+	param->location = -1;
+	return param;
+}
+
 /* True where a node is a value that the outer row alone decides. */
 static bool
 is_outer_value(Node *node, const ValuesContext *context)
 {
 	Relids		used;
 
-	if (!is_expression_to_compute(node) || contain_subplans(node) ||
-		contain_volatile_functions(node) ||
-		get_typtype(exprType(node)) == TYPTYPE_PSEUDO)
+	if (!shuttle_may_stand_in(node))
 		return false;
 	used = pull_varnos(context->root, node);
 	return !bms_is_empty(used) && !bms_overlap(used, context->rel->relids);
@@ -82,7 +108,6 @@ is_outer_value(Node *node, const ValuesContext *context)
 static Node *
 stand_in_mutator(Node *node, ValuesContext *context)
 {
-	Param	   *param;
 	int			i = 0;
 	ListCell   *lc;
 
@@ -90,7 +115,7 @@ stand_in_mutator(Node *node, ValuesContext *context)
 		return NULL;
 	if (!is_outer_value(node, context))
 	{
-		if (refers_inside_walker(node, NULL))
+		if (shuttle_refers_inside(node))
 			return node;
 		return expression_tree_mutator(node, stand_in_mutator, context);
 	}
@@ -102,14 +127,7 @@ stand_in_mutator(Node *node, ValuesContext *context)
 	}
 	if (lc == NULL)
 		context->values = lappend(context->values, node);
-	param = makeNode(Param);
-	param->paramkind = PARAM_EXEC;
-	param->paramid = -1 - i;
-	param->paramtype = exprType(node);
-	param->paramtypmod = exprTypmod(node);
-	param->paramcollid = exprCollation(node);
-	param->location = -1;
-	return (Node *) param;
+	return (Node *) shuttle_make_stand_in(node, -1 - i);
 }
 
 /* Puts the values back. */
@@ -119,9 +137,21 @@ value_mutator(Node *node, ValuesContext *context)
 	if (node == NULL)
 		return NULL;
 	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC &&
-		((Param *) node)->paramid < 0)
+		((Param *) node)->paramid < 0 &&
+		-1 - ((Param *) node)->paramid < list_length(context->values))
 		return copyObject(list_nth(context->values, -1 - ((Param *) node)->paramid));
 	return expression_tree_mutator(node, value_mutator, context);
+}
+
+/* The same for a list, with stable values as well. */
+static List *
+put_back(List *expressions, ValuesContext *context)
+{
+	Node	   *result = (Node *) expressions;
+
+	if (context->values != NIL)
+		result = value_mutator(result, context);
+	return (List *) shuttle_stable_put_back(context->root, result);
 }
 
 /* ---- which clauses */
@@ -201,13 +231,9 @@ plan_with_values(RelOptInfo *rel, Oid relid, ForeignPath *path,
 	scan = shuttle_peer_get_routine()->GetForeignPlan(context->root, rel, relid,
 													  path, targetlist, clauses,
 													  outer);
-	if (context->values == NIL)
-		return scan;
-	scan->fdw_exprs = (List *) value_mutator((Node *) scan->fdw_exprs, context);
-	scan->fdw_recheck_quals =
-		(List *) value_mutator((Node *) scan->fdw_recheck_quals, context);
-	scan->scan.plan.qual =
-		(List *) value_mutator((Node *) scan->scan.plan.qual, context);
+	scan->fdw_exprs = put_back(scan->fdw_exprs, context);
+	scan->fdw_recheck_quals = put_back(scan->fdw_recheck_quals, context);
+	scan->scan.plan.qual = put_back(scan->scan.plan.qual, context);
 	return scan;
 }
 

@@ -131,6 +131,28 @@ extern ForeignScan *shuttle_plan_foreign_scan(PlannerInfo *root, RelOptInfo *rel
 											  List *targetlist, List *clauses,
 											  Plan *outer);
 
+/* True where postgres_fdw may be shown a parameter in the place of an expression. */
+extern bool shuttle_may_stand_in(Node *node);
+
+/* True of a part of a CASE or a coercion of elements, or of the whole: what it
+ * refers to is known inside it only. */
+extern bool shuttle_refers_inside(Node *node);
+
+/* The parameter; its number is negative. */
+extern Param *shuttle_make_stand_in(Node *node, int number);
+
+/* ---- stable values (stable_values.c) */
+
+/* An expression with stand-ins in the place of stable values that have no
+ * columns; itself where there are none. */
+extern Node *shuttle_stable_stand_in(PlannerInfo *root, Node *node);
+
+/* The expression with the values. */
+extern Node *shuttle_stable_put_back(PlannerInfo *root, Node *node);
+
+/* Puts stand-ins into the conditions of a base relation. */
+extern void shuttle_stable_in_conditions(PlannerInfo *root, RelOptInfo *rel);
+
 /* ---- partial aggregates (partial_aggregates.c, aggregate_states.c) */
 
 /* How core's partial aggregate is had from a node. */

@@ -347,6 +347,7 @@ get_rel_size(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 	const ShuttleEstimate *estimate;
 
 	shuttle_place_tell_late(root);
+	shuttle_stable_in_conditions(root, rel);
 	shuttle_peer_get_routine()->GetForeignRelSize(root, rel, relid);
 	if (!is_wanted(root, rel))
 		return;

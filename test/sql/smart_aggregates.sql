@@ -71,7 +71,7 @@ SELECT q, smart.check(q) FROM unnest(ARRAY[
 	'SELECT g + (random() < 2)::int, count(*) FROM t GROUP BY 1',
 	'SELECT g, sum(i4) FROM t WHERE random() < 2 GROUP BY g',
 	'SELECT tableoid > 0, count(*) FROM t GROUP BY 1',
-	'SELECT g, count(t) FROM t WHERE ts < now() GROUP BY g',
+	'SELECT g, count(t) FROM t WHERE to_char(ts, ''DD'') > ''0'' GROUP BY g',
 	'SELECT DISTINCT ON (g) g, k FROM t ORDER BY g, k',
 	'SELECT g, unnest(ARRAY[1, 2]), count(*) FROM t GROUP BY g']) q;
 -- one group a row: not worth it
