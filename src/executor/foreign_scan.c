@@ -364,10 +364,10 @@ shuttle_foreign_scan_set_goal(ForeignScanState *scan, double rows, double locks)
 	if (!is_plain(scan))
 		return;
 	remote->lock_goal = locks;
-	if (remote->request == NULL)
-		remote->row_goal = rows;
-	else if (remote->effect == SHUTTLE_LOCKS)
-		shuttle_request_set_goal(remote->request, locks);
+	remote->row_goal = rows;
+	if (remote->request != NULL)
+		shuttle_request_set_goal(remote->request, remote->effect == SHUTTLE_LOCKS ?
+								 locks : rows);
 }
 
 void

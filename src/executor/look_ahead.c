@@ -744,7 +744,12 @@ shuttle_look_ahead_set_goal(LookAheadState *look, double rows, double locks)
 	}
 	look->next_size = Min(look->next_size, look->batch_limit);
 	if (started)
+	{
+		/* the batches go on to grow from what was taken */
+		if (rows <= 0)
+			look->row_goal = 0;
 		return;
+	}
 	look->row_goal = rows;
 	start_run(look);
 }

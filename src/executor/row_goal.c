@@ -7,9 +7,9 @@
  * from an EXISTS; it is passed down through nodes that hand on rows as they
  * come, and ends at nodes that read all of their input first.  A LIMIT whose
  * rows nothing in between can drop is a bound as well: it is shipped, so that the
- * node sorts for the first rows only and needs no cursor.  Scans that
- * lock rows are told again by each run: they never lock more at a time than
- * the run will take (trap 21).
+ * node sorts for the first rows only and needs no cursor.  Scans are told
+ * again by each run, so that a cursor's pages follow what it is read by, and never
+ * lock more at a time than the run will take (trap 21).
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -291,17 +291,32 @@ set_goals_of(PlanState **nodes, int nnodes, RowGoal goal)
 		set_goals(nodes[i], goal);
 }
 
-/* At the first run, when it is known how many rows it will take; where rows
- * are locked, at every run. */
+/*
+ * At each run, when it is known how many rows it will take.  A later one that
+ * takes a row changes nothing, but for what may be locked: pages grow by what was
+ * taken.  There are many of these.
+ */
+static bool
+is_goal_new(const QueryDesc *query, ScanDirection direction, uint64 count)
+{
+	if (!shuttle_reads_foreign_table(query->plannedstmt))
+		return false;
+	return !query->already_executed ||
+		(ScanDirectionIsForward(direction) &&
+		 (count != 1 || query->plannedstmt->rowMarks != NIL));
+}
+
 static void
 run_executor(SHUTTLE_EXECUTOR_RUN_PARAMETERS)
 {
-	if (shuttle_reads_foreign_table(queryDesc->plannedstmt) &&
-		(!queryDesc->already_executed ||
-		 queryDesc->plannedstmt->rowMarks != NIL))
+	if (is_goal_new(queryDesc, direction, count))
 	{
 		MemoryContext old = MemoryContextSwitchTo(queryDesc->estate->es_query_cxt);
 		RowGoal		goal = {count, count, 0};
+
+		/* FETCH 0 takes nothing, and says no more than that it is a cursor */
+		if (ScanDirectionIsNoMovement(direction))
+			goal.rows = goal.locks = 1;
 
 		set_goals(queryDesc->planstate, goal);
 		MemoryContextSwitchTo(old);

@@ -6,9 +6,11 @@
  * wanted, these are as many as the estimate says, at least two; the number
  * asked for and not read then doubles each time that the reader has to wait.
  * With a row goal it is that many rows, and then, each time that they are used
- * up, as many as there were so far: so never more than twice of what the plan
- * took.  Rows of a page are what fits shuttle.fetch_size_limit by the mean size
- * of the rows so far.  (Servers and tables have options of these names as well.)
+ * up, as many as there were so far, or as a new goal says, if that is more.  Who
+ * comes back a row at a time is likely to be a loop: it gets 10 rows the first
+ * time and 100 later, as from postgres_fdw, so that it never waits more often.
+ * Rows of a page are what fits shuttle.fetch_size_limit by the mean size of the
+ * rows so far.  (Servers and tables have options of these names as well.)
  *
  * shuttle.fetch_ahead bounds what all scans of the session have asked for and
  * not read, since all of it may come before one row is read.  Scans that nobody
@@ -39,7 +41,13 @@
 #define FEWEST_PAGES 2
 #define MOST_PAGES 1024
 
+/* Rows to ask for where those of the goal are used up: the first time, and then;
+ * postgres_fdw's pages have 100 unless told otherwise. */
+#define FIRST_REFILL_ROWS 10
+#define REFILL_ROWS 100
+
 static int	fitting_rows(const ShuttleRequest *request);
+static int	first_window(const ShuttleRequest *request);
 static int	most_pages(const ShuttleRequest *request);
 static void add_fetch(ShuttleRequest *request);
 
@@ -137,13 +145,24 @@ goal_rows(const ShuttleRequest *request)
 	return (int) Max(1, Min(ceil(request->row_goal), rows));
 }
 
+/* Pages of locking requests have their goal's rows at once; of others those that
+ * were asked for come as they are. */
 void
 shuttle_request_set_goal(ShuttleRequest *request, double row_goal)
 {
+	bool		was_stepwise = is_stepwise(request);
+
 	request->row_goal = row_goal;
 	request->whole = request->whole && row_goal <= 0;
-	if (request->mode == REQUEST_CURSOR)
+	if (request->mode != REQUEST_CURSOR)
+		return;
+	if (request->effect == SHUTTLE_LOCKS)
 		request->page_rows = goal_rows(request);
+	else if (was_stepwise && !is_stepwise(request))
+	{
+		request->page_rows = goal_rows(request);
+		request->window = first_window(request);
+	}
 }
 
 /* Pages that may be asked for and not read. */
@@ -166,6 +185,15 @@ static int
 pages_of(const ShuttleRequest *request, double rows)
 {
 	return (int) Max(1, Min(ceil(rows / request->page_rows), MOST_PAGES));
+}
+
+/* Pages of those rows that are expected and were not asked for.  One row more
+ * than the estimate shows that it was right. */
+static int
+first_window(const ShuttleRequest *request)
+{
+	return Max(FEWEST_PAGES, pages_of(request, request->estimated_rows + 1 -
+									  request->nrows_asked));
 }
 
 void
@@ -192,9 +220,7 @@ shuttle_pages_open(ShuttleRequest *request)
 	else if (is_stepwise(request))
 		request->window = pages_of(request, request->row_goal);
 	else
-		/* One row more than the estimate shows that it was right. */
-		request->window = Max(FEWEST_PAGES,
-							  pages_of(request, request->estimated_rows + 1));
+		request->window = first_window(request);
 	for (int i = Min(request->window, most_pages(request)); i > 0; i--)
 		add_fetch(request);
 }
@@ -236,10 +262,11 @@ widen(ShuttleRequest *request, int most)
 {
 	if (is_stepwise(request))
 	{
-		/* All that came was taken: as much again. */
-		request->page_rows = (int) Max(1, Min(request->nrows_seen,
-											  fitting_rows(request)));
-		request->window = pages_of(request, request->nrows_seen);
+		double		rows = request->nrefills++ == 0 ? FIRST_REFILL_ROWS : REFILL_ROWS;
+
+		rows = Max(rows, Max(request->row_goal, request->nrows_seen));
+		request->page_rows = (int) Max(1, Min(rows, fitting_rows(request)));
+		request->window = pages_of(request, rows);
 		return;
 	}
 	if (request->window < most)

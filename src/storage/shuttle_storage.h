@@ -253,7 +253,10 @@ extern ShuttleRequest *shuttle_request_send(ShuttleNode *node,
 extern ShuttleStatus shuttle_request_fetch(ShuttleRequest *request, bool wait,
 										   ShuttleRow *row);
 
-/* Changes row_goal of a request that is read by a cursor, for later pages. */
+/*
+ * Changes row_goal of a request that is read by a cursor, for later pages: so
+ * many more rows will be taken; 0: all.
+ */
 extern void shuttle_request_set_goal(ShuttleRequest *request, double row_goal);
 
 /* Waits until a fetch of one of the requests would not have to wait; the time

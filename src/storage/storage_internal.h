@@ -418,6 +418,7 @@ struct ShuttleRequest
 	int			page_rows;
 	int			window;			/* pages asked for and not read at most, if
 								 * fetch_ahead allows so many */
+	int			nrefills;		/* times that rows beyond the goal were wanted */
 	int			npages_asked;	/* and not answered */
 	int			npages_here;	/* complete ones in pages */
 	int64		bytes_here;		/* memory of pages */
