@@ -7,7 +7,8 @@
  * that postgres_fdw makes for them: it says what can be shipped, and writes the
  * SELECT.  Local children, and those whose node cannot be asked, have core's
  * own partial aggregates.  Core's Finalize Aggregate combines them all, and
- * applies HAVING.
+ * applies HAVING.  Where no group has rows of two children, there is nothing to
+ * combine (whole_groups.c): any aggregate is asked for, and HAVING with it.
  *
  *	Finalize Aggregate
  *	  Append, pruned at run time as the table's own
@@ -46,6 +47,7 @@ typedef struct Grouping
 	RelOptInfo *input;
 	RelOptInfo *grouped;
 	bool		is_distinct;	/* and no GROUP BY */
+	bool		is_whole;		/* each group is of one child */
 	PathTarget *target;			/* what comes out */
 	int			flags;			/* GROUPING_CAN_... */
 	List	   *targetlist;
@@ -65,11 +67,12 @@ static create_upper_paths_hook_type previous_upper_hook = NULL;
 
 /* ---- what to ask for */
 
-/* Of groups only: there is nothing to combine. */
+/* Of whole groups and of groups only there is nothing to combine. */
 static AggSplit
 choose_split(const Grouping *grouping, AggSplit split)
 {
-	return grouping->root->parse->hasAggs ? split : AGGSPLIT_SIMPLE;
+	return grouping->root->parse->hasAggs && !grouping->is_whole ?
+		split : AGGSPLIT_SIMPLE;
 }
 
 static bool
@@ -120,6 +123,11 @@ fill_targets(Grouping *grouping)
 	PathTarget *wanted = grouping->target;
 	ListCell   *lc;
 
+	if (grouping->is_whole)
+	{
+		grouping->answers = grouping->partial = grouping->states_target = wanted;
+		return true;
+	}
 	grouping->answers = create_empty_pathtarget();
 	grouping->partial = create_empty_pathtarget();
 	grouping->states_target = create_empty_pathtarget();
@@ -228,6 +236,8 @@ make_remote_path(const Grouping *grouping, RelOptInfo *child)
 	groups = make_groups_rel(grouping, child);
 	extra.flags = grouping->flags;
 	extra.targetList = grouping->targetlist;
+	if (grouping->is_whole)
+		extra.havingQual = translate(grouping, child, grouping->having);
 	saved = shuttle_set_group_clause(grouping->root, grouping->whole_clause,
 									 grouping->clause);
 	child->fdwroutine->GetForeignUpperPaths(grouping->root, UPPERREL_GROUP_AGG,
@@ -278,6 +288,7 @@ make_local_path(const Grouping *grouping, RelOptInfo *child)
 	Path	   *path = child->cheapest_total_path;
 	AggStrategy strategy = choose_strategy(grouping);
 	PathTarget *target = translate_target(grouping, child, grouping->partial);
+	List	   *having = NIL;
 
 	if (path == NULL || path->param_info != NULL)
 		return NULL;
@@ -286,9 +297,11 @@ make_local_path(const Grouping *grouping, RelOptInfo *child)
 															grouping->input->reltarget));
 	if (strategy == AGG_SORTED)
 		path = (Path *) create_sort_path(root, child, path, grouping->pathkeys, -1);
+	if (grouping->is_whole)
+		having = translate(grouping, child, grouping->having);
 	return (Path *) create_agg_path(root, child, path, target, strategy,
 									choose_split(grouping, AGGSPLIT_INITIAL_SERIAL),
-									grouping->clause, NIL,
+									grouping->clause, having,
 									&grouping->partial_costs,
 									count_groups(grouping, child, path->rows));
 }
@@ -368,6 +381,15 @@ may_be_split(PlannerInfo *root, RelOptInfo *input)
 															   &partitioned)));
 }
 
+/* The children's groups, which are all. */
+static void
+add_whole_groups(const Grouping *grouping, Path *append)
+{
+	add_path(grouping->grouped, (Path *)
+			 create_projection_path(grouping->root, grouping->grouped, append,
+									grouping->target));
+}
+
 static void
 add_grouping_paths(Grouping *grouping)
 {
@@ -379,16 +401,32 @@ add_grouping_paths(Grouping *grouping)
 		return;
 	if (root->parse->hasAggs)
 	{
-		get_agg_clause_costs(root, AGGSPLIT_INITIAL_SERIAL, &grouping->partial_costs);
-		get_agg_clause_costs(root, AGGSPLIT_FINAL_DESERIAL, &grouping->final_costs);
+		get_agg_clause_costs(root, choose_split(grouping, AGGSPLIT_INITIAL_SERIAL),
+							 &grouping->partial_costs);
+		get_agg_clause_costs(root, choose_split(grouping, AGGSPLIT_FINAL_DESERIAL),
+							 &grouping->final_costs);
 	}
 	append = make_append(grouping);
 	if (append == NULL)
 		return;
+	if (grouping->is_whole)
+	{
+		add_whole_groups(grouping, append);
+		return;
+	}
 	if (choose_strategy(grouping) != AGG_SORTED)
 		add_final_path(grouping, append, choose_strategy(grouping));
 	if (grouping->whole_clause != NIL && (grouping->flags & GROUPING_CAN_USE_SORT) != 0)
 		add_final_path(grouping, append, AGG_SORTED);
+}
+
+static bool
+is_whole(const Grouping *grouping)
+{
+	return grouping->whole_clause != NIL &&
+		shuttle_groups_are_whole(grouping->root, grouping->input,
+								 get_sortgrouplist_exprs(grouping->whole_clause,
+														 grouping->targetlist));
 }
 
 static void
@@ -397,7 +435,7 @@ consider_groups(PlannerInfo *root, RelOptInfo *input, RelOptInfo *grouped,
 {
 	Grouping	grouping = {.root = root,.input = input,.grouped = grouped};
 
-	if ((extra->flags & GROUPING_CAN_PARTIAL_AGG) == 0 || !may_be_split(root, input))
+	if (root->parse->groupingSets != NIL || !may_be_split(root, input))
 		return;
 	grouping.target = grouped->reltarget;
 	grouping.flags = extra->flags;
@@ -406,7 +444,9 @@ consider_groups(PlannerInfo *root, RelOptInfo *input, RelOptInfo *grouped,
 	grouping.whole_clause = root->parse->groupClause;
 	grouping.clause = shuttle_processed_group_clause(root);
 	grouping.pathkeys = root->group_pathkeys;
-	add_grouping_paths(&grouping);
+	grouping.is_whole = is_whole(&grouping);
+	if (grouping.is_whole || (extra->flags & GROUPING_CAN_PARTIAL_AGG) != 0)
+		add_grouping_paths(&grouping);
 }
 
 static void
@@ -428,6 +468,7 @@ consider_distinct(PlannerInfo *root, RelOptInfo *input, RelOptInfo *distinct)
 		grouping.flags |= GROUPING_CAN_USE_HASH;
 	if (grouping_is_sortable(grouping.clause))
 		grouping.flags |= GROUPING_CAN_USE_SORT;
+	grouping.is_whole = is_whole(&grouping);
 	add_grouping_paths(&grouping);
 }
 
@@ -451,22 +492,6 @@ shuttle_partial_aggregates_init(void)
 }
 
 /* ---- the plan */
-
-/* The column of the scan that has this expression; 0: none. */
-static AttrNumber
-find_column(const List *columns, const Node *expr)
-{
-	ListCell   *lc;
-
-	foreach(lc, columns)
-	{
-		const TargetEntry *entry = lfirst_node(TargetEntry, lc);
-
-		if (equal(entry->expr, expr))
-			return entry->resno;
-	}
-	return 0;
-}
 
 /*
  * Adds a column for each state behind those that the node answers.  Errors:
@@ -492,11 +517,11 @@ add_state_columns(ForeignScan *scan, const List *states)
 		column = list_make2_int(intVal(linitial(state)), entry->resno);
 		foreach(source, lthird(state))
 		{
-			AttrNumber	answer = find_column(answers, lfirst(source));
+			TargetEntry *answer = tlist_member(lfirst(source), answers);
 
-			if (answer == 0)
+			if (answer == NULL)
 				elog(ERROR, "a source of a partial aggregate is not asked for");
-			column = lappend_int(column, answer);
+			column = lappend_int(column, answer->resno);
 		}
 		columns = lappend(columns, column);
 	}

@@ -167,6 +167,10 @@ typedef struct ShuttleAggregateState
  * of this one. */
 extern ShuttleAggregateState *shuttle_aggregate_state(Aggref *aggregate);
 
+/* True where the rows of a group all come from one partition (whole_groups.c).
+ * groups: the expressions that are grouped by. */
+extern bool shuttle_groups_are_whole(PlannerInfo *root, RelOptInfo *rel, List *groups);
+
 /* Installs the hook that adds paths with partial aggregates. */
 extern void shuttle_partial_aggregates_init(void);
 
