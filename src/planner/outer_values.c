@@ -8,8 +8,10 @@
  * such a value, a parameter, which postgres_fdw knows how to send; then the
  * expression takes the stand-in's place among those that the scan evaluates,
  * and core provides it with the outer columns that it needs.
- * So is a subscript of an outer array, which postgres_fdw writes wrongly:
- * $1::integer[][1] is an array and not its element.
+ * So is what postgres_fdw writes wrongly: a subscript of an outer array, as
+ * $1::integer[][1] is an array and not its element; and a cast that the query
+ * does not write, as "character = $1::varchar" for "character::text =
+ * varchar::text" compares without trailing blanks.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -27,7 +29,7 @@
 typedef struct ValuesContext
 {
 	PlannerInfo *root;
-	const RelOptInfo *rel;		/* that is scanned */
+	RelOptInfo *rel;			/* that is scanned */
 	List	   *values;			/* stand-in number i is -1 - i */
 } ValuesContext;
 
@@ -156,20 +158,50 @@ put_back(List *expressions, ValuesContext *context)
 
 /* ---- which clauses */
 
-static bool
-subscripts_outer_walker(Node *node, void *rel)
+/* What a cast that is not written is applied to; NULL: the node is none. */
+static Node *
+implicitly_cast(Node *node)
 {
+	switch (nodeTag(node))
+	{
+		case T_RelabelType:
+			return ((RelabelType *) node)->relabelformat == COERCE_IMPLICIT_CAST ?
+				(Node *) ((RelabelType *) node)->arg : NULL;
+		case T_CoerceViaIO:
+			return ((CoerceViaIO *) node)->coerceformat == COERCE_IMPLICIT_CAST ?
+				(Node *) ((CoerceViaIO *) node)->arg : NULL;
+		case T_ArrayCoerceExpr:
+			return ((ArrayCoerceExpr *) node)->coerceformat == COERCE_IMPLICIT_CAST ?
+				(Node *) ((ArrayCoerceExpr *) node)->arg : NULL;
+		case T_FuncExpr:
+			return ((FuncExpr *) node)->funcformat == COERCE_IMPLICIT_CAST ?
+				(Node *) ((FuncExpr *) node)->args : NULL;
+		default:
+			return NULL;
+	}
+}
+
+/* True where postgres_fdw would write of an outer value something else. */
+static bool
+written_wrongly_walker(Node *node, void *context)
+{
+	const ValuesContext *values = context;
+	Node	   *outer;
+
 	if (node == NULL)
 		return false;
 	if (IsA(node, SubscriptingRef))
 	{
-		Var		   *array = (Var *) ((SubscriptingRef *) node)->refexpr;
-
-		if (IsA(array, Var) &&
-			!bms_is_member(array->varno, ((const RelOptInfo *) rel)->relids))
+		outer = (Node *) ((SubscriptingRef *) node)->refexpr;
+		if (IsA(outer, Var) &&
+			!bms_is_member(((Var *) outer)->varno, values->rel->relids))
 			return true;
 	}
-	return expression_tree_walker(node, subscripts_outer_walker, rel);
+	outer = implicitly_cast(node);
+	if (outer != NULL &&
+		!bms_is_subset(pull_varnos(values->root, outer), values->rel->relids))
+		return true;
+	return expression_tree_walker(node, written_wrongly_walker, context);
 }
 
 /* Clauses with those replaced that have a stand-in; the others as they are. */
@@ -203,8 +235,10 @@ replace_clauses(const List *clauses, const List *replaced, ValuesContext *contex
  * if there is no plan yet.
  */
 static List *
-clauses_to_replace(RelOptInfo *rel, const ParamPathInfo *info, const List *left)
+clauses_to_replace(const ValuesContext *context, const ParamPathInfo *info,
+				   const List *left)
 {
+	RelOptInfo *rel = context->rel;
 	List	   *found = NIL;
 	ListCell   *lc;
 
@@ -214,7 +248,7 @@ clauses_to_replace(RelOptInfo *rel, const ParamPathInfo *info, const List *left)
 
 		if (restriction_is_securely_promotable(clause, rel) &&
 			(list_member_ptr(left, clause->clause) ||
-			 subscripts_outer_walker((Node *) clause->clause, rel)))
+			 written_wrongly_walker((Node *) clause->clause, (void *) context)))
 			found = lappend(found, clause);
 	}
 	return found;
@@ -250,13 +284,13 @@ plan_scan(PlannerInfo *root, RelOptInfo *rel, Oid relid, ForeignPath *path,
 	if (!IS_SIMPLE_REL(rel) || info == NULL)
 		return plan_with_values(rel, relid, path, targetlist, clauses, outer,
 								&first);
-	replaced = replace_clauses(clauses, clauses_to_replace(rel, info, NIL), &first);
+	replaced = replace_clauses(clauses, clauses_to_replace(&first, info, NIL), &first);
 	scan = plan_with_values(rel, relid, path, targetlist, replaced, outer, &first);
 	if (scan->scan.plan.qual == NIL)
 		return scan;
 
 	/* conditions are left: more of them can be shipped with stand-ins */
-	replaced = clauses_to_replace(rel, info, scan->scan.plan.qual);
+	replaced = clauses_to_replace(&second, info, scan->scan.plan.qual);
 	replaced = replace_clauses(clauses, replaced, &second);
 	if (list_length(second.values) == list_length(first.values))
 		return scan;

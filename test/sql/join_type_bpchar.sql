@@ -16,3 +16,9 @@ SELECT test.same_rows('SELECT a.id, b.id FROM a LEFT JOIN b ON b.c8 = a.t');
 SELECT test.same_rows('SELECT a.id, b.id FROM a LEFT JOIN b ON b.q = a.q');
 SELECT test.same_rows('SELECT a.id, b.id FROM a LEFT JOIN b ON b.b5 = a.b5');
 SELECT test.same_rows('SELECT a.id, b.id FROM a LEFT JOIN b ON b.c8 LIKE a.c8 AND b.c3 >= a.c3');
+-- casts that a query does not write, and so postgres_fdw neither
+CREATE TABLE d AS SELECT i AS id, format('ab%s%s', i / 2, CASE WHEN i % 2 = 0 THEN '' ELSE ' ' END) AS t FROM generate_series(1, 12) i;
+ALTER TABLE d ADD v6 varchar(6);
+UPDATE d SET v6 = t;
+SELECT test.same_rows('SELECT d.id, b.id FROM d JOIN (SELECT DISTINCT v6 FROM d) s ON s.v6 = d.t JOIN b ON b.c8 = d.t');
+SELECT test.same_rows('SELECT d.id, b.id FROM (SELECT DISTINCT t, v6 FROM d) s JOIN d ON d.t = s.t AND d.t = s.v6 JOIN b ON b.c8 = s.t');
