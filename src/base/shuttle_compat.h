@@ -323,11 +323,17 @@ shuttle_is_json_query(const Node *node)
 #endif
 }
 
-/* Internal subtransactions are possible while parallel workers run. */
+/*
+ * Internal subtransactions are possible while parallel workers run, from 17 on;
+ * but at their end they begin a new command, which is refused then if this one
+ * has written or locked rows.
+ */
 static inline bool
 shuttle_can_begin_subtransaction(void)
 {
-	return PG_VERSION_NUM >= 170000 || !IsInParallelMode();
+	return !IsInParallelMode() ||
+		(PG_VERSION_NUM >= 170000 &&
+		 !TransactionIdIsValid(GetTopTransactionIdIfAny()));
 }
 
 /*

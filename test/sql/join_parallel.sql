@@ -17,3 +17,7 @@ SELECT test.same_rows('SELECT a.id, (SELECT count(*) FROM b WHERE b.k = a.k) FRO
 SELECT test.same_rows('SELECT s.n, b.id FROM (SELECT k, count(*) AS n FROM a GROUP BY k) s LEFT JOIN b ON b.k = s.k');
 SET parallel_leader_participation = off;
 SELECT test.same_rows('SELECT a.id, b.id FROM a LEFT JOIN b ON b.k = a.k WHERE a.id % 3 = 0');
+RESET parallel_leader_participation;
+-- a function whose query is parallel, in a statement that has locked rows
+CREATE FUNCTION found(bigint) RETURNS bigint STABLE LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT sum(b.id) FROM a JOIN b ON b.k = a.k + $1); END';
+SELECT test.same_rows('SELECT id, found(id) FROM l WHERE id < 9 ORDER BY id FOR SHARE');
