@@ -181,6 +181,23 @@ implicitly_cast(Node *node)
 	}
 }
 
+/* True where both sides of an operator are relabelled from one type, of which the
+ * node makes the same: of varchar = varchar, text = text. */
+static bool
+relabels_alike(const OpExpr *operator)
+{
+	RelabelType *left;
+	RelabelType *right;
+
+	if (list_length(operator->args) != 2)
+		return false;
+	left = linitial(operator->args);
+	right = lsecond(operator->args);
+	return IsA(left, RelabelType) && IsA(right, RelabelType) &&
+		left->relabelformat == right->relabelformat &&
+		exprType((Node *) left->arg) == exprType((Node *) right->arg);
+}
+
 /* True where postgres_fdw would write of an outer value something else. */
 static bool
 written_wrongly_walker(Node *node, void *context)
@@ -196,6 +213,15 @@ written_wrongly_walker(Node *node, void *context)
 		if (IsA(outer, Var) &&
 			!bms_is_member(((Var *) outer)->varno, values->rel->relids))
 			return true;
+	}
+	if (IsA(node, OpExpr) && relabels_alike((OpExpr *) node))
+	{
+		List	   *sides = ((OpExpr *) node)->args;
+
+		return written_wrongly_walker((Node *) ((RelabelType *) linitial(sides))->arg,
+									  context) ||
+			written_wrongly_walker((Node *) ((RelabelType *) lsecond(sides))->arg,
+								   context);
 	}
 	outer = implicitly_cast(node);
 	if (outer != NULL &&
