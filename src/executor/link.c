@@ -57,30 +57,6 @@ shuttle_expression_uses_param(Node *expression, int param)
 
 /* ---- transports */
 
-bool
-shuttle_server_is_ours(Oid serverid)
-{
-	return shuttle_foreign_is_ours(GetFdwRoutineByServerId(serverid));
-}
-
-const ShuttleTransport *
-shuttle_transport_for(Oid serverid)
-{
-	if (shuttle_server_is_ours(serverid))
-		return &shuttle_engine_transport;
-	if (shuttle_server_is_peer(serverid))
-		return &shuttle_guest_transport;
-	return NULL;
-}
-
-bool
-shuttle_can_look_ahead(const FdwRoutine *routine, Oid serverid)
-{
-	if (routine != NULL && shuttle_foreign_is_ours(routine))
-		return true;
-	return OidIsValid(serverid) && shuttle_transport_for(serverid) != NULL;
-}
-
 /* A type whose values can travel in an array, or as texts in one. */
 static bool
 can_travel(Oid type)

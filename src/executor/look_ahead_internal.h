@@ -229,7 +229,8 @@ extern const ShuttleTransport shuttle_guest_transport;
 extern const ShuttleTransport shuttle_engine_transport;
 extern const ShuttleTransport shuttle_fake_transport;
 
-/* The transport for the server of a scan, or NULL if it is not remote. */
+/* The transport for the server of a scan, or NULL if it is not remote
+ * (server_kind.c). */
 extern const ShuttleTransport *shuttle_transport_for(Oid serverid);
 
 /* ---- SQL of a batch (batch_sql.c) */
