@@ -722,6 +722,20 @@ shuttle_create_foreignscan_path(PlannerInfo *root, RelOptInfo *rel, double rows,
 #endif
 }
 
+/* 18 counts nodes that are disabled. */
+static inline bool
+shuttle_add_path_precheck(RelOptInfo *rel, const JoinCostWorkspace *workspace,
+						  List *pathkeys, Relids required_outer)
+{
+#if PG_VERSION_NUM >= 180000
+	return add_path_precheck(rel, workspace->disabled_nodes, workspace->startup_cost,
+							 workspace->total_cost, pathkeys, required_outer);
+#else
+	return add_path_precheck(rel, workspace->startup_cost, workspace->total_cost,
+							 pathkeys, required_outer);
+#endif
+}
+
 /*
  * From 16 on an outer join is a relation of its own, and a path that takes
  * parameters from the join being made makes no sense.

@@ -3,8 +3,10 @@
  *	  The inner side of a batched join over a partitioned table, a table that
  *	  others inherit, or a UNION ALL.
  *
- * Each live child gets a scan that takes its parameters from the outer side:
- * foreign ones as inner_path.c makes them, local ones core's cheapest.  Core's
+ * The price of the whole comes first, from the sizes of its children; only
+ * where a join with it may be the best its paths are made.  Then each live child
+ * gets a scan that takes its parameters from the outer side: foreign ones as
+ * inner_path.c makes them, local ones core's cheapest.  Core's
  * Append over partitions brings the steps of run-time pruning, by which the
  * routed append sends each key where it can have rows; of other children all
  * are asked.
@@ -27,20 +29,10 @@
 #include "executor/shuttle_executor.h"
 #include "planner/planner_internal.h"
 
-typedef struct ChildPaths
-{
-	const ParamPathInfo *parent;
-	const ShuttleAsking *asking;
-	double		share;			/* of the keys, that each child is asked for */
-	List	   *paths;
-} ChildPaths;
-
-/*
- * The cheapest path of a local partition that needs no more parameters than
- * there are, made to take exactly these, as an Append wants of its children.
- */
+/* The cheapest path of a local child that needs no more parameters than there
+ * are; or NULL. */
 static Path *
-local_path(PlannerInfo *root, RelOptInfo *child, Relids required_outer)
+cheapest_local_path(const RelOptInfo *child, const ParamPathInfo *info)
 {
 	Path	   *best = NULL;
 	ListCell   *lc;
@@ -49,19 +41,29 @@ local_path(PlannerInfo *root, RelOptInfo *child, Relids required_outer)
 	{
 		Path	   *path = (Path *) lfirst(lc);
 
-		if (bms_is_subset(PATH_REQ_OUTER(path), required_outer) &&
+		if (bms_is_subset(PATH_REQ_OUTER(path), info->ppi_req_outer) &&
 			(best == NULL || path->total_cost < best->total_cost))
 			best = path;
 	}
-	if (best == NULL || bms_equal(PATH_REQ_OUTER(best), required_outer))
+	return best;
+}
+
+/* That path, made to take exactly the parameters, as an Append wants of its
+ * children. */
+static Path *
+local_path(PlannerInfo *root, RelOptInfo *child, const ParamPathInfo *info)
+{
+	Path	   *best = cheapest_local_path(child, info);
+
+	if (bms_equal(PATH_REQ_OUTER(best), info->ppi_req_outer))
 		return best;
-	(void) shuttle_param_info(root, child, required_outer);
-	return reparameterize_path(root, best, required_outer, 1.0);
+	(void) shuttle_param_info(root, child, info->ppi_req_outer);
+	return reparameterize_path(root, best, info->ppi_req_outer, 1.0);
 }
 
 /*
- * A clause of the parent may have no copy for its partitions (members of an
- * equivalence class that use both sides of the join have none).  The join
+ * A clause of the parent may have no copy of core's for a local child (members of
+ * an equivalence class that use both sides of the join have none).  The join
  * believes that the inner side checks what the parent's parameters say.
  */
 static bool
@@ -122,33 +124,6 @@ shuttle_leaves_server(const List *leaves)
 	return InvalidOid;
 }
 
-/* Adds the path of one child; false where it has none. */
-static bool
-add_leaf_path(PlannerInfo *root, RelOptInfo *leaf, ChildPaths *children)
-{
-	Relids		required_outer = children->parent->ppi_req_outer;
-	ParamPathInfo *info;
-	Path	   *path = NULL;
-
-	if (leaf->rtekind != RTE_RELATION)
-		return false;			/* it would run once more for each row */
-	if (leaf->fdwroutine == NULL)
-		path = local_path(root, leaf, required_outer);
-	else if (!shuttle_can_look_ahead(leaf->fdwroutine, leaf->serverid))
-		return false;
-	else
-	{
-		info = shuttle_param_info(root, leaf, required_outer);
-		if (info != NULL && info->ppi_clauses != NIL)
-			path = shuttle_inner_path(root, leaf, info, children->asking,
-									  children->share);
-	}
-	if (path == NULL || !checks_all_clauses(path, children->parent))
-		return false;
-	children->paths = lappend(children->paths, path);
-	return true;
-}
-
 /* True where a join clause sets a column of the partition key equal to
  * something of the outer side. */
 static bool
@@ -188,32 +163,142 @@ expected_share(RelOptInfo *inner, const ParamPathInfo *info, int nchildren)
 	return 1.0 / nchildren;
 }
 
-Path *
-shuttle_inner_append(PlannerInfo *root, RelOptInfo *inner, const List *leaves,
-					 const ParamPathInfo *info, bool partitioned,
-					 ShuttleAsking *asking)
-{
-	int			nleaves = list_length(leaves);
-	ChildPaths	children = {
-		.parent = info,
-		.asking = asking,
-		.share = expected_share(inner, info, Max(nleaves, 1)),
-	};
-	Path	   *append;
-	ListCell   *lc;
+/* ---- the price */
 
-	foreach(lc, leaves)
+/* Rows that a key finds in a child: all of its rows in the one partition that
+ * has it, or a part of them in each child. */
+static double
+rows_of_leaf(const ShuttleInner *inner, const RelOptInfo *leaf)
+{
+	if (inner->share < 1)
+		return Min(inner->rows_per_key, leaf->rows);
+	return inner->rows_per_key * leaf->rows / Max(inner->rel->rows, 1);
+}
+
+/* What a child costs for each outer row whose key it is asked for; false where
+ * it cannot be asked. */
+static bool
+price_leaf(PlannerInfo *root, const ShuttleInner *inner, RelOptInfo *leaf,
+		   const ShuttleAsking *asking, Cost *startup, Cost *total)
+{
+	double		part = asking->keys_per_row;
+	const Path *path;
+
+	if (leaf->rtekind != RTE_RELATION)
+		return false;			/* it would run once more for each row */
+	if (leaf->fdwroutine == NULL)
 	{
-		if (!add_leaf_path(root, (RelOptInfo *) lfirst(lc), &children))
-			return NULL;
+		path = cheapest_local_path(leaf, inner->info);
+		if (path == NULL)
+			return false;
+		*startup = path->startup_cost;
+		*total = path->total_cost;
+		return true;
 	}
 
+	/* A sample is taken of the whole table, which would be read for each key. */
+	if (!shuttle_can_look_ahead(leaf->fdwroutine, leaf->serverid) ||
+		shuttle_is_sampled(root, leaf))
+		return false;
+	shuttle_key_cost(root, leaf, &asking->server, rows_of_leaf(inner, leaf),
+					 asking->outer_rows * asking->keys_per_row * inner->share,
+					 startup, total);
+	if (shuttle_settings.debug_force_batched_join)
+		part *= SHUTTLE_FORCED_COST;
+	*startup *= part;
+	*total *= part;
+	return true;
+}
+
+bool
+shuttle_inner_price(PlannerInfo *root, ShuttleInner *inner, ShuttleAsking *asking)
+{
+	int			nleaves = list_length(inner->leaves);
+	Path	   *price = &inner->price;
+	ListCell   *lc;
+
+	inner->rows_per_key = shuttle_rows_per_key(inner->rel, inner->info);
+	inner->share = inner->partitioned ?
+		expected_share(inner->rel, inner->info, nleaves) : 1;
+	NodeSetTag(price, T_Path);
+	price->pathtype = T_CustomScan;
+	price->parent = inner->rel;
+	price->pathtarget = inner->rel->reltarget;
+	price->param_info = (ParamPathInfo *) inner->info;
+	price->rows = inner->info->ppi_rows;
+	foreach(lc, inner->leaves)
+	{
+		Cost		startup;
+		Cost		total;
+
+		if (!price_leaf(root, inner, (RelOptInfo *) lfirst(lc), asking, &startup,
+						&total))
+			return false;
+		if (price->total_cost == 0)
+			price->startup_cost = startup;
+		price->total_cost += total * inner->share;
+	}
+	price->startup_cost = Min(price->startup_cost, price->total_cost);
+
 	/* a batch of many keys has some for each partition */
-	asking->nscans = Min(nleaves,
-						 ceil(Min(asking->outer_rows, asking->server.batch_size) *
-							  asking->keys_per_row * nleaves * children.share));
-	append = (Path *) create_append_path(root, inner, children.paths, NIL, NIL,
-										 info->ppi_req_outer, 0, false, -1);
-	return partitioned ? shuttle_routed_append_path(root, append, children.share) :
-		append;
+	asking->nscans = Max(1, Min(nleaves,
+								ceil(Min(asking->outer_rows, asking->server.batch_size) *
+									 asking->keys_per_row * nleaves * inner->share)));
+	return true;
+}
+
+/* ---- the path */
+
+/* The path of a child; NULL where none of its clauses can be shipped. */
+static Path *
+make_leaf_path(PlannerInfo *root, const ShuttleInner *inner, RelOptInfo *leaf,
+			   const ShuttleAsking *asking)
+{
+	const ParamPathInfo *info = inner->info;
+	Cost		startup;
+	Cost		total;
+
+	if (leaf->fdwroutine == NULL)
+		return local_path(root, leaf, info);
+	if (leaf != inner->rel)
+		info = shuttle_child_param_info(root, leaf, inner->rel, info,
+										rows_of_leaf(inner, leaf));
+	(void) price_leaf(root, inner, leaf, asking, &startup, &total);
+	return shuttle_inner_path(root, leaf, info, startup, total);
+}
+
+static Path *
+make_append(PlannerInfo *root, const ShuttleInner *inner, List *children)
+{
+	Path	   *append;
+
+	append = (Path *) create_append_path(root, inner->rel, children, NIL, NIL,
+										 inner->info->ppi_req_outer, 0, false, -1);
+	append->rows = inner->price.rows;
+	append->startup_cost = inner->price.startup_cost;
+	append->total_cost = inner->price.total_cost;
+	return inner->partitioned ? shuttle_routed_append_path(append) : append;
+}
+
+Path *
+shuttle_inner_make(PlannerInfo *root, const ShuttleInner *inner,
+				   const ShuttleAsking *asking)
+{
+	List	   *children = NIL;
+	ListCell   *lc;
+
+	foreach(lc, inner->leaves)
+	{
+		RelOptInfo *leaf = (RelOptInfo *) lfirst(lc);
+		Path	   *path = make_leaf_path(root, inner, leaf, asking);
+
+		if (path == NULL)
+			return NULL;
+		if (leaf == inner->rel)
+			return path;
+		if (!checks_all_clauses(path, inner->info))
+			return NULL;
+		children = lappend(children, path);
+	}
+	return make_append(root, inner, children);
 }

@@ -208,26 +208,38 @@ shuttle_param_info(PlannerInfo *root, RelOptInfo *rel, Relids required_outer)
 	return info;
 }
 
+/*
+ * Core would look for the clauses of each child again, which takes as long as
+ * all the rest of its planning.
+ */
+ParamPathInfo *
+shuttle_child_param_info(PlannerInfo *root, RelOptInfo *child, RelOptInfo *parent,
+						 const ParamPathInfo *info, double rows)
+{
+	ParamPathInfo *known = find_param_path_info(child, info->ppi_req_outer);
+	MemoryContext old;
+
+	if (known != NULL)
+		return known;
+	old = MemoryContextSwitchTo(GetMemoryChunkContext(child));
+	known = makeNode(ParamPathInfo);
+	*known = *info;
+	known->ppi_rows = clamp_row_est(rows);
+	known->ppi_clauses = (List *)
+		shuttle_translate_to_child(root, (Node *) info->ppi_clauses, child, parent);
+	child->ppilist = lappend(child->ppilist, known);
+	MemoryContextSwitchTo(old);
+	return known;
+}
+
 Path *
 shuttle_inner_path(PlannerInfo *root, RelOptInfo *inner, const ParamPathInfo *info,
-				   const ShuttleAsking *asking, double share)
+				   Cost startup, Cost total)
 {
-	double		nkeys = asking->outer_rows * asking->keys_per_row * share;
-	double		part = asking->keys_per_row;
-	Cost		startup;
-	Cost		total;
 	ForeignPath *path;
 
-	/* A sample is taken of the whole table, which would be read for each key. */
-	if (shuttle_is_sampled(root, inner))
-		return NULL;
-	shuttle_key_cost(root, inner, &asking->server, shuttle_rows_per_key(inner, info),
-					 nkeys, &startup, &total);
-	if (shuttle_settings.debug_force_batched_join)
-		part *= SHUTTLE_FORCED_COST;
-	path = shuttle_create_foreignscan_path(root, inner, info->ppi_rows,
-										   startup * part, total * part,
-										   info->ppi_req_outer);
+	path = shuttle_create_foreignscan_path(root, inner, info->ppi_rows, startup,
+										   total, info->ppi_req_outer);
 
 	/* the routine is the relation's own copy */
 	inner->fdwroutine->GetForeignPlan = shuttle_plan_foreign_scan;

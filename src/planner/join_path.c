@@ -82,6 +82,34 @@ force_cost(Path *path, const Path *outer)
 		path->rows * SHUTTLE_FORCED_COST;
 }
 
+/*
+ * False where the joinrel has a path already that is better than any batched
+ * join with this outer path can be.  What is made of an inner side with many
+ * partitions takes as long as all the rest of planning.
+ */
+static bool
+may_win(PlannerInfo *root, RelOptInfo *joinrel, Path *outer_path,
+		ShuttleInner *inner, JoinType type, JoinPathExtraData *extra,
+		const ShuttleAsking *asking)
+{
+	Path	   *ahead;
+	JoinCostWorkspace workspace;
+	Relids		required;
+
+	if (bms_overlap(PATH_REQ_OUTER(outer_path), inner->rel->relids) ||
+		!find_required_outer(outer_path->parent, inner->rel, outer_path,
+							 &inner->price, extra, &required))
+		return false;
+	if (shuttle_settings.debug_force_batched_join)
+		return true;
+	ahead = shuttle_look_ahead_path(root, outer_path, asking);
+	initial_cost_nestloop(root, &workspace, type, ahead, &inner->price, extra);
+	return shuttle_add_path_precheck(joinrel, &workspace,
+									 build_join_pathkeys(root, joinrel, type,
+														 ahead->pathkeys),
+									 required);
+}
+
 /* Adds the join of one outer path with the inner scan. */
 static void
 add_batched_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer_path,
@@ -145,42 +173,59 @@ find_parameters(PlannerInfo *root, const RelOptInfo *outer, RelOptInfo *inner)
 		shared : info;
 }
 
-/* Adds batched joins for each order that the outer side can come in. */
-static void
-add_batched_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
-				  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
+/* The outer paths whose batched join may be the best in some way. */
+static List *
+promising_outer_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
+					  ShuttleInner *inner, JoinType type,
+					  JoinPathExtraData *extra, const ShuttleAsking *asking)
 {
-	bool		partitioned = false;
-	List	   *leaves = shuttle_append_leaves(root, inner, &partitioned);
-	Oid			serverid = shuttle_leaves_server(leaves);
-	ParamPathInfo *info;
-	ShuttleAsking asking;
-	Path	   *inner_path;
+	List	   *paths = NIL;
 	ListCell   *lc;
 
-	if (!OidIsValid(serverid) || shuttle_cte_writes(root, leaves))
-		return;
-	info = find_parameters(root, outer, inner);
-	if (info == NULL)
-		return;
-	asking = shuttle_asking(root, outer, inner, info, serverid);
-	if (has_children(root, inner))
-		inner_path = shuttle_inner_append(root, inner, leaves, info, partitioned,
-										  &asking);
-	else
-		inner_path = shuttle_inner_path(root, inner, info, &asking, 1);
-	if (inner_path == NULL)
-		return;
 	foreach(lc, outer->pathlist)
 	{
 		Path	   *path = (Path *) lfirst(lc);
 
-		if (bms_overlap(PATH_REQ_OUTER(path), inner->relids) ||
-			(path != outer->cheapest_total_path &&
-			 path != outer->cheapest_startup_path && path->pathkeys == NIL))
-			continue;
-		add_batched_join(root, joinrel, path, inner_path, type, extra, &asking);
+		if ((path == outer->cheapest_total_path ||
+			 path == outer->cheapest_startup_path || path->pathkeys != NIL) &&
+			may_win(root, joinrel, path, inner, type, extra, asking))
+			paths = lappend(paths, path);
 	}
+	return paths;
+}
+
+/* Adds batched joins for each order that the outer side can come in. */
+static void
+add_batched_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
+				  RelOptInfo *rel, JoinType type, JoinPathExtraData *extra)
+{
+	ShuttleInner inner = {.rel = rel};
+	ShuttleAsking asking;
+	Oid			serverid;
+	List	   *outer_paths;
+	Path	   *inner_path;
+	ListCell   *lc;
+
+	inner.leaves = shuttle_append_leaves(root, rel, &inner.partitioned);
+	serverid = shuttle_leaves_server(inner.leaves);
+	if (!OidIsValid(serverid) || shuttle_cte_writes(root, inner.leaves))
+		return;
+	inner.info = find_parameters(root, outer, rel);
+	if (inner.info == NULL)
+		return;
+	asking = shuttle_asking(root, outer, rel, inner.info, serverid);
+	if (!shuttle_inner_price(root, &inner, &asking))
+		return;
+	outer_paths = promising_outer_paths(root, joinrel, outer, &inner, type, extra,
+										&asking);
+	if (outer_paths == NIL)
+		return;
+	inner_path = shuttle_inner_make(root, &inner, &asking);
+	if (inner_path == NULL)
+		return;
+	foreach(lc, outer_paths)
+		add_batched_join(root, joinrel, (Path *) lfirst(lc), inner_path, type, extra,
+						 &asking);
 }
 
 /*

@@ -80,23 +80,16 @@ shuttle_look_ahead_path(PlannerInfo *root, Path *outer,
 }
 
 Path *
-shuttle_routed_append_path(PlannerInfo *root, Path *append, double share)
+shuttle_routed_append_path(Path *append)
 {
 	CustomPath *path;
 
 	if (shuttle_names_child_rows(append))
-	{
-		append->total_cost *= share;
 		return append;
-	}
 	path = makeNode(CustomPath);
+	path->path = *append;
+	NodeSetTag(path, T_CustomPath);
 	path->path.pathtype = T_CustomScan;
-	path->path.parent = append->parent;
-	path->path.pathtarget = append->pathtarget;
-	path->path.param_info = append->param_info;
-	path->path.rows = append->rows;
-	path->path.total_cost = append->total_cost * share;
-	shuttle_path_copy_disabled(&path->path, append);
 	path->custom_paths = list_make1(append);
 	path->methods = &routed_append_path_methods;
 	return &path->path;

@@ -91,24 +91,49 @@ extern ParamPathInfo *shuttle_param_info(PlannerInfo *root, RelOptInfo *rel,
 										 Relids required_outer);
 
 /*
- * A scan of the foreign table that takes its parameters from the relations of
- * info, a key at a time, with the cost of a key in a batch.  It is never put
- * into the relation's list of paths, so that no other join can use it.
- * share: of the keys that are asked for, of this table.
- * NULL where none of the join clauses can be shipped.
+ * The same for a child, with the clauses that its parent's scans with these
+ * parameters have, and so many rows.
  */
-extern Path *shuttle_inner_path(PlannerInfo *root, RelOptInfo *inner,
-								const ParamPathInfo *info,
-								const ShuttleAsking *asking, double share);
+extern ParamPathInfo *shuttle_child_param_info(PlannerInfo *root, RelOptInfo *child,
+											   RelOptInfo *parent,
+											   const ParamPathInfo *info,
+											   double rows);
 
 /*
- * The same for a table with foreign partitions or heirs, or a UNION ALL of
- * foreign tables: an Append, routed where it has partitions.  NULL where a
- * child cannot be asked by key.
+ * A scan of the foreign table that takes its parameters from the relations of
+ * info, a key at a time.  It is never put into the relation's list of paths, so
+ * that no other join can use its price.  NULL where none of the join clauses
+ * can be shipped.
  */
-extern Path *shuttle_inner_append(PlannerInfo *root, RelOptInfo *inner,
-								  const List *leaves, const ParamPathInfo *info,
-								  bool partitioned, ShuttleAsking *asking);
+extern Path *shuttle_inner_path(PlannerInfo *root, RelOptInfo *inner,
+								const ParamPathInfo *info, Cost startup, Cost total);
+
+/* ---- the inner side of a batched join (inner_append.c) */
+
+typedef struct ShuttleInner
+{
+	RelOptInfo *rel;
+	List	   *leaves;			/* that have its rows: itself, or its children */
+	bool		partitioned;	/* some are partitions */
+	const ParamPathInfo *info;	/* what it takes of the outer side */
+	double		rows_per_key;
+	double		share;			/* of the leaves, that a key visits */
+	Path		price;			/* of a scan for one outer row, and nothing
+								 * else of it */
+} ShuttleInner;
+
+/* Fills in the price, with rows_per_key and share, and what each batch asks;
+ * false where a leaf cannot be asked by key. */
+extern bool shuttle_inner_price(PlannerInfo *root, ShuttleInner *inner,
+								ShuttleAsking *asking);
+
+/*
+ * A scan with that price: of a table with foreign partitions or heirs, and of a
+ * UNION ALL of foreign tables, it is an Append, routed where it has partitions.
+ * NULL where a leaf has no clause that can be shipped.
+ */
+extern Path *shuttle_inner_make(PlannerInfo *root, const ShuttleInner *inner,
+								const ShuttleAsking *asking);
 
 /* The relations that have the rows of a base relation: itself, or its children
  * and theirs.  Sets *partitioned where some are partitions. */
@@ -255,10 +280,9 @@ extern Path *shuttle_look_ahead_path(PlannerInfo *root, Path *outer,
  * finished: its rows are named by variables of several result tables. */
 extern bool shuttle_names_child_rows(const Path *path);
 
-/* A routed append over an Append's path; each key visits a share of it.
- * Append itself, with the same cost, where it names rows of its children. */
-extern Path *shuttle_routed_append_path(PlannerInfo *root, Path *append,
-										double share);
+/* A routed append over an Append's path, at its cost; Append itself where it
+ * names rows of its children. */
+extern Path *shuttle_routed_append_path(Path *append);
 
 /* ---- finished plans (place.c, place_subplans.c) */
 

@@ -80,5 +80,16 @@ SELECT test.same_rows('SELECT id FROM o WHERE EXISTS (SELECT FROM parent p WHERE
 SELECT test.same_rows('SELECT p.id, f.id FROM parent p JOIN f ON f.k = p.k JOIN parent q ON q.id = f.id');
 SELECT test.same_rows('SELECT o.id, p.id FROM o JOIN heir p ON p.k = o.k FOR UPDATE OF o');
 
+-- a child where one of the columns of the condition is a constant, or is computed
+CREATE VIEW local.constant AS SELECT id, k FROM local.f UNION ALL SELECT id, 3 FROM local.g;
+CREATE VIEW guest.constant AS SELECT id, k FROM guest.f UNION ALL SELECT id, 3 FROM guest.g;
+CREATE VIEW engine.constant AS SELECT id, k FROM engine.f UNION ALL SELECT id, 3 FROM engine.g;
+CREATE VIEW local.computed AS SELECT id, k FROM local.f UNION ALL SELECT id, k - 1 FROM local.g;
+CREATE VIEW guest.computed AS SELECT id, k FROM guest.f UNION ALL SELECT id, k - 1 FROM guest.g;
+CREATE VIEW engine.computed AS SELECT id, k FROM engine.f UNION ALL SELECT id, k - 1 FROM engine.g;
+SELECT test.same_rows('SELECT o.id, u.id FROM o JOIN constant u ON u.k = o.k');
+SELECT test.same_rows('SELECT o.id, u.id FROM o JOIN constant u ON u.k = o.k AND u.id > o.j');
+SELECT test.same_rows('SELECT o.id, u.id FROM o LEFT JOIN computed u ON u.k = o.k');
+
 SELECT test.same_prepared('SELECT o.id, u.t FROM o JOIN fg u ON u.k = o.k + $1', 'int', '0', '3', NULL);
 DROP TABLE o, f, g, h, p, parent CASCADE;
