@@ -91,18 +91,14 @@ def print_where(out: Console, found: Measured, json_path: Path) -> None:
     out.print(f"Results: {json_path}\nFigure:  {json_path.with_suffix('.png')}")
 
 
-def pick_cases(words: list[str]) -> list[choice_cases.Case]:
-    """Returns the cases whose label contains one of the words; without words, all."""
-    cases = choice_cases.list_cases()
-    found = [case for case in cases if any(word in case.shape.label for word in words)]
-    return found if words else cases
-
-
 @app.command("choices")
 def run_choices(
     ctx: typer.Context,
     only: Annotated[
         list[str] | None, typer.Argument(help="Only joins whose label contains one of these.")
+    ] = None,
+    rtts_ms: Annotated[
+        list[float] | None, typer.Option("--rtt", help="Only with such a round trip, in ms.")
     ] = None,
     scale: Annotated[
         float, typer.Option(min=0.00001, max=1, help="Of the tables' sizes; 1: to 1 million rows.")
@@ -117,9 +113,9 @@ def run_choices(
     out: Console = ctx.obj.out
     err: Console = ctx.obj.err
     place = find_place(directory, pg, results_dir, keep=keep)
-    cases = pick_cases(only or [])
+    cases = choice_cases.pick_cases(only or [], rtts_ms or [])
     if not cases:
-        raise typer.BadParameter("no join has such a label")
+        raise typer.BadParameter("no join has such a label, or such a round trip")
     with err.status("starting") as progress, run_cluster(place, progress) as running:
 
         def on_case(ndone: int, nall: int, label: str) -> None:

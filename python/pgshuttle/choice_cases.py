@@ -1,6 +1,6 @@
 """The joins that the planner has to choose for: their queries, delays and rivals."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -11,6 +11,8 @@ from pgshuttle import choice_tables as tables
 ALL_RTTS_US = (0, 800, 10_000, 90_000)
 # where each way takes seconds without any delay
 FEW_RTTS_US = (0, 90_000)
+# where waiting for three ways to be stopped takes minutes
+GUEST_RTTS_US = (0, 10_000)
 
 
 class Way(StrEnum):
@@ -232,7 +234,7 @@ def list_guest() -> list[Shape]:
             "10k on one node, 100k on another",
             join("a10000", "b100000", "i.id = o.r100000"),
             guest,
-            FEW_RTTS_US,
+            GUEST_RTTS_US,
         ),
         Shape("EXISTS: 1k here, 10 rows a key of 100k", semi + "o.r10000)", guest),
         Shape("LIMIT 10: 10k here, 100k there", rows, guest),
@@ -256,6 +258,19 @@ def list_cases() -> list[Case]:
     shapes = list_shapes()
     return [
         Case(shape, rtt_us) for rtt_us in ALL_RTTS_US for shape in shapes if rtt_us in shape.rtts_us
+    ]
+
+
+def pick_cases(words: Sequence[str], rtts_ms: Sequence[float]) -> list[Case]:
+    """Returns the cases whose label contains one of the words, under these delays.
+
+    Without words, or delays: all.
+    """
+    rtts_us = [round(1000 * rtt_ms) for rtt_ms in rtts_ms] or ALL_RTTS_US
+    return [
+        case
+        for case in list_cases()
+        if case.rtt_us in rtts_us and (not words or any(word in case.shape.label for word in words))
     ]
 
 

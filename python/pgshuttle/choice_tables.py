@@ -4,9 +4,11 @@ All are alike, so that any of them can stand on either side of a join. Values
 are spread by multiplication, so that they are the same in every run.
 """
 
+import hashlib
 import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import psycopg
 from psycopg import sql
@@ -148,8 +150,30 @@ def make_foreign_tables(
     make_foreign_partitions(connection, schema, servers, scale)
 
 
+def describe_tables(scale: float) -> str:
+    """Returns what tells these tables from those of another scale or another version."""
+    source = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+    return f"scale {scale:g}, made by {source}"
+
+
+def has_tables(connection: Connection, scale: float) -> bool:
+    """Says if such tables were made on the query node, and with them all others."""
+    found = connection.execute(
+        "SELECT 1 FROM pg_namespace WHERE nspname = %s"
+        " AND obj_description(oid, 'pg_namespace') = %s",
+        [GUEST, describe_tables(scale)],
+    )
+    return found.fetchone() is not None
+
+
 def make_tables(cluster: Cluster, scale: float) -> None:
-    """Makes all tables anew. scale: of their sizes; at 1 the largest has a million rows."""
+    """Makes all tables, unless a cluster that was kept has them.
+
+    scale: of their sizes; at 1 the largest has a million rows.
+    """
+    with catalog.connect(cluster.query) as connection:
+        if has_tables(connection, scale):
+            return
     nodes = cluster.nodes[:2]
     places = [cluster.query, *(node.server for node in nodes)]
 
@@ -168,5 +192,8 @@ def make_tables(cluster: Cluster, scale: float) -> None:
             ):
                 names = [name_server(number) for number in range(1, len(nodes) + 1)]
                 make_foreign_tables(connection, schema, names, scale)
+            comment = sql.SQL("COMMENT ON SCHEMA {} IS {}")
+            made = sql.Literal(describe_tables(scale))
+            connection.execute(comment.format(sql.Identifier(GUEST), made))
     except psycopg.Error as error:
         raise ToolError(f"could not make the tables of the choices: {error}".strip()) from None

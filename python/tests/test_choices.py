@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from pgshuttle import (
     builds,
+    catalog,
     choice_cases,
     choice_plot,
     choice_report,
@@ -47,6 +48,14 @@ def test_every_query_names_tables_of_its_servers() -> None:
         assert "{" not in query
         other = choice_tables.GUEST if shape.transport is Transport.ENGINE else choice_tables.ENGINE
         assert other not in query
+
+
+def test_cases_are_picked_by_label_and_delay() -> None:
+    assert choice_cases.pick_cases([], []) == choice_cases.list_cases()
+    found = choice_cases.pick_cases(["LIMIT 10:"], [0, 0.8])
+    assert {case.rtt_us for case in found} == {0, 800}
+    assert all(case.shape.label.startswith("LIMIT 10:") for case in found)
+    assert choice_cases.pick_cases([], [0.7]) == []
 
 
 def test_each_way_leaves_one_join() -> None:
@@ -116,6 +125,16 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     with run_small_cluster(tmp_path_factory, "choices", 2) as made:
         choice_tables.make_tables(made, 0.0005)
         yield made
+
+
+def test_tables_that_are_there_are_not_made_again(running: Cluster) -> None:
+    with catalog.connect(running.query) as connection:
+        assert choice_tables.has_tables(connection, 0.0005)
+        assert not choice_tables.has_tables(connection, 1.0)
+        query = "SELECT oid FROM pg_class WHERE relname = 'c100_1' ORDER BY oid"
+        before = connection.execute(query).fetchall()
+        choice_tables.make_tables(running, 0.0005)
+        assert connection.execute(query).fetchall() == before
 
 
 SHAPE = Shape("small", choice_cases.join("h100000", "b1000000", "i.id = o.r1000000"))
