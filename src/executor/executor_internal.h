@@ -83,6 +83,10 @@ extern void shuttle_foreign_scan_read_whole(ForeignScanState *scan, List *togeth
 extern void shuttle_foreign_scan_set_goal(ForeignScanState *scan, double rows,
 										  double locks);
 
+/* Has a scan of ours pause where it is read ahead and has no row here; false of
+ * another scan. */
+extern bool shuttle_foreign_scan_pause(ForeignScanState *scan);
+
 /*
  * Rows that the plan can never ask for more of, without its offset; 0: any
  * number.  They are shipped as LIMIT where no filter is left here.  The second
@@ -107,6 +111,17 @@ extern TupleTableSlot *shuttle_foreign_scan_try(ForeignScanState *scan, bool *pe
 
 /* The request of a scan that was sent. */
 extern ShuttleRequest *shuttle_foreign_scan_request(ForeignScanState *scan);
+
+/* ---- rows that may not be needed (read_ahead.c) */
+
+/* True while an outer row is read that the plan may stop in front of. */
+extern bool shuttle_is_reading_ahead(void);
+
+/*
+ * Ends reading ahead, in front of a request that may fail.  The nodes below the
+ * Look Ahead are called again when the row is needed.
+ */
+pg_noreturn extern void shuttle_pause(void);
 
 /* ---- row locks (foreign_locks.c) */
 

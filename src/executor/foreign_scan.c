@@ -72,6 +72,7 @@ typedef struct RemoteScan
 	bool		awaited;		/* somebody asked for a row since then */
 	bool		no_wait;		/* while shuttle_foreign_scan_try() runs */
 	bool		pending;		/* no_wait: no row is here yet */
+	bool		pauses;			/* when it is read ahead, before it asks */
 	MemoryContext request_cxt;
 	MemoryContext row_cxt;
 	ShuttleUnsentScan unsent;
@@ -381,6 +382,15 @@ shuttle_foreign_scan_read_whole(ForeignScanState *scan, List *together)
 	remote->together = together;
 }
 
+bool
+shuttle_foreign_scan_pause(ForeignScanState *scan)
+{
+	if (!is_plain(scan))
+		return false;
+	((RemoteScan *) scan->fdw_state)->pauses = true;
+	return true;
+}
+
 void
 shuttle_foreign_scan_set_bound(ForeignScanState *scan, double rows)
 {
@@ -499,6 +509,9 @@ iterate_foreign_scan(ForeignScanState *scan)
 	ExecClearTuple(slot);
 	if (remote->ended)
 		return slot;
+	if (remote->pauses && shuttle_is_reading_ahead() &&
+		(remote->request == NULL || !shuttle_request_has_rows(remote->request)))
+		shuttle_pause();
 
 	send_when_needed(scan);
 	for (;;)

@@ -98,6 +98,9 @@ shuttle_range_load(ShuttleKeySet *set, int key)
 				return range;
 			case SHUTTLE_RANGE_UNSENT:
 				/* one key that is needed now may fail as it would in core */
+				if (range->nkeys == 1 && set->scan->may_fail &&
+					shuttle_is_reading_ahead())
+					shuttle_pause();
 				shuttle_range_send(set, range, range->nkeys > 1);
 				break;
 			case SHUTTLE_RANGE_SENT:

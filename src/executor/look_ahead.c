@@ -17,6 +17,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "common/pg_prng.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
@@ -239,9 +241,13 @@ pass_row(LookAheadState *look)
 	TupleTableSlot *row = look->outer_done ? NULL : pass_through(look);
 
 	if (row == NULL)
+	{
 		look->outer_done = true;
-	else
-		shuttle_local_count_row(look, row);
+		return NULL;
+	}
+	look->rows_pulled++;
+	look->rows_taken++;
+	shuttle_local_count_row(look, row);
 	return row;
 }
 
@@ -283,15 +289,15 @@ bytes_per_row(const LookAheadState *look)
  * in flight ramp up once the batches have their full size.
  */
 static bool
-may_fill(const LookAheadState *look)
+may_fill(LookAheadState *look)
 {
 	double		expected;
 
-	if (look->outer_done)
+	if (look->outer_done || look->stopped != NULL)
 		return false;
 	if (look->nbatches == 0)
 		return true;
-	if (look->waits || look->nbatches >= look->most_in_flight ||
+	if (look->waits || !shuttle_may_read_ahead(look) || look->nbatches >= look->most_in_flight ||
 		(look->row_goal > 0 &&
 		 look->rows_pulled - look->rows_taken + look->next_size > look->rows_taken))
 		return false;
@@ -309,13 +315,18 @@ next_batch(LookAheadState *look)
 {
 	if (look->current != NULL)
 		drop_batch(look, look->current);
+	if (look->nbatches == 0)
+		shuttle_read_on(look);
 	while (may_fill(look))
 	{
 		if (!fill_batch(look))
 			break;
 	}
 	if (dlist_is_empty(&look->batches))
+	{
+		shuttle_raise_stopped(look);
 		return false;
+	}
 	look->current = dlist_head_element(ShuttleBatch, link, &look->batches);
 	look->position = 0;
 	return true;
@@ -526,12 +537,12 @@ pull_rows(LookAheadState *look, ShuttleBatch *batch)
 
 	while (batch->nrows < batch->size)
 	{
-		TupleTableSlot *row = ExecProcNode(outerPlanState(look));
+		TupleTableSlot *row = shuttle_read_outer(look, batch);
 		MemoryContext old;
 
 		if (TupIsNull(row))
 		{
-			look->outer_done = true;
+			look->outer_done = look->stopped == NULL;
 			break;
 		}
 		old = MemoryContextSwitchTo(batch->cxt);
@@ -544,7 +555,8 @@ pull_rows(LookAheadState *look, ShuttleBatch *batch)
 						 batch->locals == NULL ? row : show_copy(look, batch));
 		batch->nrows++;
 		look->rows_pulled++;
-		if (MemoryContextMemAllocated(batch->cxt, (batch->nrows & 15) == 0) > limit)
+		if (MemoryContextMemAllocated(batch->cxt, (batch->nrows & 15) == 0) > limit ||
+			!shuttle_may_read_ahead(look))
 			break;
 	}
 	if (look->may_fail)
@@ -668,6 +680,9 @@ static void
 start_run(LookAheadState *look)
 {
 	look->outer_done = false;
+	look->judged = false;
+	look->errors = SHUTTLE_RAISES_NOTHING;
+	look->stopped = NULL;
 	look->next_size = look->batch_size;
 	if (look->nscans == 0)
 		look->next_size = Min(LOCAL_FIRST_BATCH, look->batch_size);
@@ -696,6 +711,7 @@ shuttle_look_ahead_start(LookAheadState *look)
 									  ALLOCSET_SMALL_SIZES);
 	look->saved = palloc(sizeof(ParamExecData) * look->nbindings);
 	look->batch_limit = look->batch_size;
+	look->sure = 1;
 	start_run(look);
 	if (look->nlocals > 0)
 		shuttle_local_start(look);
@@ -728,10 +744,17 @@ locks_rows(const LookAheadState *look)
 }
 
 void
-shuttle_look_ahead_set_goal(LookAheadState *look, double rows, double locks)
+shuttle_look_ahead_set_goal(LookAheadState *look, double rows, double locks,
+							double sure, bool once)
 {
 	bool		started = look->rows_pulled > 0;
 
+	/* of rows that a later run wants, some may be made of outer rows before */
+	if (!started || isinf(sure))
+		look->sure = sure;
+	look->once = once;
+	if (!isinf(look->sure))
+		(void) shuttle_pause_walker(outerPlanState(look), NULL);
 	look->batch_limit = look->batch_size;
 	if (locks > 0 && locks_rows(look))
 	{

@@ -489,6 +489,15 @@ typedef struct ShuttlePace
 	ShuttleProbe ahead;			/* reads of AHEAD that were asked for before */
 } ShuttlePace;
 
+/* What may be raised by the outer side, once its first row is there. */
+typedef enum ShuttleOuterErrors
+{
+	SHUTTLE_RAISES_NOTHING,
+	SHUTTLE_RAISES_VALUES,		/* errors of expressions that hold nothing */
+	SHUTTLE_RAISES_REQUESTS,	/* also of requests that scans can wait with */
+	SHUTTLE_RAISES_ANYTHING
+} ShuttleOuterErrors;
+
 struct LookAheadState
 {
 	CustomScanState css;		/* must be first */
@@ -510,6 +519,8 @@ struct LookAheadState
 	int			batch_size;		/* outer rows */
 	int			most_in_flight; /* batches */
 	double		row_goal;		/* outer rows that will be taken; 0: all */
+	double		sure;			/* that surely are, or else all of them */
+	bool		once;			/* it is never started again */
 	int			batch_limit;	/* outer rows, where their keys lock rows */
 	int			nlocals;
 	ShuttleLocalScan **locals;
@@ -535,6 +546,9 @@ struct LookAheadState
 	MemoryContext cache_cxt;	/* of its scans' caches */
 	Size		cache_bytes;	/* of the rows that they keep */
 	bool		outer_done;
+	bool		judged;			/* errors is known; else nothing is */
+	ShuttleOuterErrors errors;	/* nothing where all rows are sure to be read */
+	ErrorData  *stopped;		/* by what reading further ahead has raised */
 	ShuttlePace pace;
 	MemoryContext probe_cxt;
 
@@ -563,11 +577,13 @@ extern void shuttle_look_ahead_start(LookAheadState *look);
 
 /*
  * Tells how many outer rows will be taken; 0: all.
+ * sure: that will be taken for sure, or else all of them; INFINITY: all.
+ * once: the node is never run again.
  * locks: most rows that may be locked at a time; 0: any number.  Where the
  * keys of one batch might have more, nothing is looked ahead for.
  */
 extern void shuttle_look_ahead_set_goal(LookAheadState *look, double rows,
-										double locks);
+										double locks, double sure, bool once);
 
 /* Undoes all links, before the first row; scans then ask key by key (link.c). */
 extern void shuttle_look_ahead_unlink(LookAheadState *look);
@@ -596,6 +612,43 @@ extern ErrorData *shuttle_attempt_error(void (*work) (void *arg), void *arg);
 /* True where reading a row of an outer side ahead of its turn does something
  * that shows: a volatile function is called, a row is locked or written. */
 extern bool shuttle_outer_shows_effects(PlanState *outer);
+
+/* ---- errors of outer rows (outer_errors.c, read_ahead.c) */
+
+/* What an outer side may raise after its first row, which it has returned.
+ * once: it is not run again when something was raised. */
+extern ShuttleOuterErrors shuttle_outer_errors(PlanState *outer, bool once);
+
+/* The same of a whole run of a node. */
+extern ShuttleOuterErrors shuttle_run_errors(PlanState *node, bool once);
+
+/*
+ * What the value of an expression may raise; a SubPlan has its plan's errors.
+ * Every function that is not known to hold nothing while it is under way may
+ * raise anything.
+ */
+extern ShuttleOuterErrors shuttle_expression_errors(Node *expression,
+													PlanState *node, bool once);
+
+/*
+ * The next outer row for a batch, or NULL: at the end, or where look->stopped
+ * says what keeps it from being read ahead.
+ */
+extern TupleTableSlot *shuttle_read_outer(LookAheadState *look,
+										  const ShuttleBatch *batch);
+
+/* False where one more row would be read that may raise what cannot wait. */
+extern bool shuttle_may_read_ahead(LookAheadState *look);
+
+/* A row is needed: goes on where reading ahead had to wait for that. */
+extern void shuttle_read_on(LookAheadState *look);
+
+/* Raises what reading ahead was stopped by, if anything. */
+extern void shuttle_raise_stopped(LookAheadState *look);
+
+/* Has the scans at and below a node pause before they ask for more, where their
+ * requests may fail. */
+extern bool shuttle_pause_walker(PlanState *node, void *context);
 
 /* ---- parameters (bindings.c) */
 

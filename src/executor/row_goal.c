@@ -7,9 +7,10 @@
  * from an EXISTS; it is passed down through nodes that hand on rows as they
  * come, and ends at nodes that read all of their input first.  A LIMIT whose
  * rows nothing in between can drop is a bound as well: it is shipped, so that the
- * node sorts for the first rows only and needs no cursor.  Scans are told
- * again by each run, so that a cursor's pages follow what it is read by, and never
- * lock more at a time than the run will take (trap 21).
+ * node sorts for the first rows only and needs no cursor.  How many rows are
+ * sure to be read is told as well: errors of others have to wait (read_ahead.c).
+ * Scans are told again by each run, so that a cursor's pages follow what it is read
+ * by, and never lock more at a time than the run will take (trap 21).
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -32,9 +33,12 @@ typedef struct RowGoal
 	double		locks;			/* most that a plan may need before it has
 								 * what it wants; 0: all */
 	double		bound;			/* it can never be asked for more; 0: it can */
+	double		sure;			/* it will be asked for so many, or be at its
+								 * end */
+	bool		once;			/* it is never run again */
 } RowGoal;
 
-static const RowGoal all_rows = {0, 0, 0};
+static const RowGoal all_rows = {0, 0, 0, INFINITY, false};
 
 static ExecutorRun_hook_type previous_run = NULL;
 
@@ -156,13 +160,126 @@ goal_below_window(const PlanState *node, double goal)
 	return window->partNumCols > 0 ? UNKNOWN_GOAL : 0;
 }
 
+/* Rows that a node will read for sure of what it reads while somebody wants its
+ * own rows: one, where it may not need another. */
+static double
+sure_in_part(double sure)
+{
+	return isinf(sure) ? sure : 1;
+}
+
+/*
+ * A hash join that has read a row of its outer side may find that the hash table
+ * is empty, and read no more of them.
+ */
+static double
+sure_below_hash_join(const HashJoinState *join, double sure)
+{
+	JoinType	type = join->js.jointype;
+	const Plan *outer = outerPlan(join->js.ps.plan);
+
+	if (type == JOIN_LEFT || type == JOIN_ANTI || type == JOIN_FULL ||
+		outer->startup_cost >= innerPlan(join->js.ps.plan)->total_cost)
+		return sure_in_part(sure);
+	return 1;
+}
+
+/* A LIMIT takes what the nodes above take, at most its own number. */
+static double
+sure_below_limit(LimitState *node, double sure)
+{
+	Limit	   *plan = (Limit *) node->ps.plan;
+	double		count = limit_value(node, plan->limitCount, node->limitCount);
+	double		offset = limit_value(node, plan->limitOffset, node->limitOffset);
+
+	if (count < 0 || offset < 0)
+		return 1;
+	return (count > 0 ? Min(sure, count) : sure) + offset;
+}
+
+/*
+ * How many rows of its children a node surely reads, where so many of its own
+ * are asked for; nodes that are not named here read all of a child, or are not
+ * known.
+ */
+static void
+sure_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
+{
+	double		part = sure_in_part(goal.sure);
+
+	outer->sure = inner->sure = part;
+	outer->once = inner->once = goal.once;
+	switch (nodeTag(node))
+	{
+		case T_LimitState:
+			outer->sure = sure_below_limit((LimitState *) node, goal.sure);
+			break;
+		case T_NestLoopState:
+			if (((JoinState *) node)->single_match ||
+				((JoinState *) node)->jointype == JOIN_ANTI)
+			{
+				outer->sure = goal.sure;
+				inner->sure = 1;
+			}
+			inner->once = false;
+			break;
+		case T_HashJoinState:
+			outer->sure = sure_below_hash_join((HashJoinState *) node, goal.sure);
+			inner->sure = INFINITY;
+			break;
+		case T_MergeJoinState:
+			outer->sure = inner->sure = 1;
+			break;
+		case T_RecursiveUnionState:
+			inner->once = false;
+			break;
+		case T_SortState:
+		case T_HashState:
+		case T_ModifyTableState:
+			outer->sure = INFINITY;
+			break;
+		case T_AggState:
+			outer->sure = ((Agg *) node->plan)->aggstrategy == AGG_SORTED ?
+				goal.sure : INFINITY;
+			break;
+
+			/* a row of theirs takes at least one row */
+		case T_CustomScanState:
+			if (shuttle_is_look_ahead(node))
+				outer->sure = goal.sure;
+			break;
+		case T_ResultState:
+		case T_SubqueryScanState:
+		case T_LockRowsState:
+		case T_MaterialState:
+		case T_UniqueState:
+		case T_GroupState:
+		case T_IncrementalSortState:
+			outer->sure = goal.sure;
+			break;
+		case T_WindowAggState:
+
+			/* it may end before its input does */
+			outer->sure = ((WindowAgg *) node->plan)->runCondition == NIL ?
+				goal.sure : 1;
+			break;
+		case T_SetOpState:
+			inner->sure = 1;
+			break;
+		default:
+			break;
+	}
+}
+
 /* What a node's goal means for its children. */
 static void
 goals_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 {
-	RowGoal		unknown = {goal.rows > 0 ? UNKNOWN_GOAL : 0, goal.locks, 0};
+	RowGoal		unknown = all_rows;
 
 	*outer = *inner = all_rows;
+	unknown.rows = goal.rows > 0 ? UNKNOWN_GOAL : 0;
+	unknown.locks = goal.locks;
 	switch (nodeTag(node))
 	{
 		case T_LimitState:
@@ -247,7 +364,7 @@ set_goals(PlanState *node, RowGoal goal)
 		return;
 	if (shuttle_is_look_ahead(node) && ((LookAheadState *) node)->linked)
 		shuttle_look_ahead_set_goal((LookAheadState *) node, goal.rows,
-									goal.locks);
+									goal.locks, goal.sure, goal.once);
 	if (IsA(node, ForeignScanState))
 	{
 		shuttle_foreign_scan_set_goal((ForeignScanState *) node, goal.rows,
@@ -255,6 +372,7 @@ set_goals(PlanState *node, RowGoal goal)
 		shuttle_foreign_scan_set_bound((ForeignScanState *) node, goal.bound);
 	}
 	goals_of_children(node, goal, &outer_goal, &inner_goal);
+	sure_of_children(node, goal, &outer_goal, &inner_goal);
 	set_goals(outerPlanState(node), outer_goal);
 	set_goals(innerPlanState(node), inner_goal);
 	if (IsA(node, AppendState))
@@ -272,15 +390,30 @@ set_goals(PlanState *node, RowGoal goal)
 static void
 set_goals_of_subplans(List *subplans)
 {
-	static const RowGoal one_row = {1, 1, 0};
 	ListCell   *lc;
 
 	foreach(lc, subplans)
 	{
 		SubPlanState *subplan = (SubPlanState *) lfirst(lc);
+		RowGoal		goal = all_rows;
 
-		set_goals(subplan->planstate,
-				  subplan->subplan->subLinkType == EXISTS_SUBLINK ? one_row : all_rows);
+		switch (subplan->subplan->subLinkType)
+		{
+			case EXISTS_SUBLINK:
+				goal.rows = goal.locks = goal.sure = 1;
+				break;
+			case ANY_SUBLINK:
+			case ALL_SUBLINK:
+				if (!subplan->subplan->useHashTable)
+					goal.sure = 1;
+				break;
+			case CTE_SUBLINK:
+				goal.sure = 1;	/* of its readers, each may stop */
+				break;
+			default:
+				break;
+		}
+		set_goals(subplan->planstate, goal);
 	}
 }
 
@@ -299,7 +432,8 @@ set_goals_of(PlanState **nodes, int nnodes, RowGoal goal)
 static bool
 is_goal_new(const QueryDesc *query, ScanDirection direction, uint64 count)
 {
-	if (!shuttle_reads_foreign_table(query->plannedstmt))
+	if (shuttle_look_aheads_begun() == 0 &&
+		!shuttle_reads_foreign_table(query->plannedstmt))
 		return false;
 	return !query->already_executed ||
 		(ScanDirectionIsForward(direction) &&
@@ -312,11 +446,11 @@ run_executor(SHUTTLE_EXECUTOR_RUN_PARAMETERS)
 	if (is_goal_new(queryDesc, direction, count))
 	{
 		MemoryContext old = MemoryContextSwitchTo(queryDesc->estate->es_query_cxt);
-		RowGoal		goal = {count, count, 0};
+		RowGoal		goal = {count, count, 0, count > 0 ? count : INFINITY, true};
 
 		/* FETCH 0 takes nothing, and says no more than that it is a cursor */
 		if (ScanDirectionIsNoMovement(direction))
-			goal.rows = goal.locks = 1;
+			goal.rows = goal.locks = goal.sure = 1;
 
 		set_goals(queryDesc->planstate, goal);
 		MemoryContextSwitchTo(old);

@@ -370,7 +370,7 @@ find_rows(ShuttleServedScan *scan, ShuttleBatch *batch, int key)
 	MemoryContextSwitchTo(old);
 }
 
-/* Goes to the first row of the scan's key. */
+/* Goes to the first row of the scan's key; may be stopped, and called again. */
 static void
 begin_rows(ShuttleServedScan *scan)
 {
@@ -378,7 +378,6 @@ begin_rows(ShuttleServedScan *scan)
 	int			key = SHUTTLE_KEY_UNKNOWN;
 	ShuttleKeySet *set;
 
-	scan->started = true;
 	scan->range = NULL;
 	scan->row = -1;
 	close_alone(scan);
@@ -434,7 +433,10 @@ iterate_served_scan(ForeignScanState *node)
 	/* the tuple may go before the next one is found */
 	ExecClearTuple(slot);
 	if (!scan->started)
+	{
 		begin_rows(scan);
+		scan->started = true;
+	}
 	tuple = next_row(scan);
 	if (tuple != NULL)
 		ExecStoreHeapTuple(tuple, slot, false);

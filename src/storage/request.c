@@ -409,6 +409,13 @@ has_rows_here(ShuttleRequest *request)
 		shuttle_pages_has_unread(request);
 }
 
+bool
+shuttle_request_has_rows(ShuttleRequest *request)
+{
+	return request->node->state != NODE_LOST &&
+		(request->state == REQUEST_DONE || has_rows_here(request));
+}
+
 /* Nothing more comes without asking: a page ended where its rows were read. */
 static bool
 has_to_ask(const ShuttleRequest *request)

@@ -269,6 +269,9 @@ extern void shuttle_request_wait_any(ShuttleRequest *const *requests, int nreque
  */
 extern ShuttleStatus shuttle_request_look(const ShuttleRequest *request);
 
+/* True where a fetch need neither ask nor wait, nor raises anything. */
+extern bool shuttle_request_has_rows(ShuttleRequest *request);
+
 /*
  * Waits until the command is complete and returns its row count as the node
  * tells it; rows not fetched yet stay to be fetched.
