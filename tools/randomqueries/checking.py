@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from randomqueries.plans import waits_for_itself
 from randomqueries.query import Query
 from randomqueries.session import Row, Session, SqlError
 from randomqueries.ways import (
@@ -25,6 +26,7 @@ from randomqueries.writes import written
 # What is no finding: the query itself is wrong, or takes too long on the local side.
 CANCELED = "57014"
 SYNTAX_CLASS = "42"
+BUSY = "another command is already in progress"
 LOCAL_LIMIT_MS = 3000
 FOREIGN_LIMIT_MS = 2500
 SHOWN_ROWS = 6
@@ -209,6 +211,8 @@ def is_ours(session: Session, case: Case, expected: Answer, found: Answer) -> bo
     """False where postgres_fdw is wrong without us, or ships SQL that no node takes."""
     if found.error is not None and found.error.is_lost:
         return True
+    if found.error is not None and BUSY in str(found.error):
+        return not waits_for_itself(explain(session, case))
     settings = {k: v for k, v in case.settings.items() if not k.startswith("shuttle.")}
     settings["shuttle.enable_batched_join"] = "off"
     others = [replace(case, transport="guest", settings=settings)]

@@ -29,6 +29,25 @@ def most_batches(plans: Iterable[Any]) -> int:
     return max(counts, default=0)
 
 
+def waits_for_itself(plans: Iterable[Any]) -> bool:
+    """A scan whose parameter comes from scans that postgres_fdw reads asynchronously.
+
+    postgres_fdw ends what is under way on its connection before it computes parameters,
+    and finds that busy when it sends the query (docs/compatibility.md).
+    """
+    return any(
+        node["Node Type"] == "Foreign Scan"
+        and any(
+            below.get("Async Capable")
+            for child in node.get("Plans", [])
+            if child.get("Parent Relationship") == "InitPlan"
+            for below in nodes(child)
+        )
+        for plan in plans
+        for node in nodes(plan)
+    )
+
+
 def outline(node: dict[str, Any], depth: int = 0) -> Iterator[str]:
     """A plan as one line a node."""
     name = node["Custom Plan Provider"] if "Custom Plan Provider" in node else node["Node Type"]

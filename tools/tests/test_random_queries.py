@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from randomqueries.cases import make_case
 from randomqueries.fragments import Many, Place, all_of, smaller
-from randomqueries.plans import most_batches
+from randomqueries.plans import most_batches, waits_for_itself
 from randomqueries.plants import PLANTS
 from randomqueries.session import Row
 from randomqueries.tables import make_tables
@@ -56,6 +56,14 @@ def test_cursors_move_as_the_server_moves_them(
 ) -> None:
     rows: list[Row] = [(str(i).encode(),) for i in range(3)]
     assert fetched(rows, Way("scroll", fetches=tuple(moves))) == [rows[i] for i in expected]
+
+
+def test_a_parameter_of_asynchronous_scans_is_known() -> None:
+    scans = {"Node Type": "Foreign Scan", "Async Capable": True}
+    append = {"Node Type": "Append", "Parent Relationship": "InitPlan", "Plans": [scans]}
+    scan = {"Node Type": "Foreign Scan", "Plans": [append]}
+    assert waits_for_itself([{"Plan": {"Node Type": "Sort", "Plans": [scan]}}])
+    assert not waits_for_itself([{"Plan": {**append, "Plans": [scans]}}])
 
 
 def test_batches_are_counted_anywhere_in_a_plan() -> None:
