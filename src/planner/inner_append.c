@@ -89,14 +89,14 @@ shuttle_append_leaves(PlannerInfo *root, RelOptInfo *rel, bool *partitioned)
 	int			i = -1;
 	ListCell   *lc;
 
-	if (rel->part_rels != NULL)
+	if (rel->part_rels != NULL && rel->nparts > 0)
 	{
 		*partitioned = true;
 		while ((i = bms_next_member(rel->live_parts, i)) >= 0)
 			add_leaf(root, rel->part_rels[i], &leaves, partitioned);
 		return leaves;
 	}
-	if (!planner_rt_fetch(rel->relid, root)->inh)
+	if (!IS_SIMPLE_REL(rel) || !planner_rt_fetch(rel->relid, root)->inh)
 		return list_make1(rel);
 	foreach(lc, root->append_rel_list)
 	{

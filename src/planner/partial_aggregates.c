@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  * partial_aggregates.c
- *	  GROUP BY, aggregates and DISTINCT over partitioned tables, heirs and
- *	  UNION ALL, of which each node computes its part.
+ *	  GROUP BY, aggregates and DISTINCT over partitioned tables, heirs, UNION
+ *	  ALL and joins of partitions, of which each node computes its part.
  *
  * Each foreign child is asked for complete groups of its own rows, by a path
  * that postgres_fdw makes for them: it says what can be shipped, and writes the
@@ -365,15 +365,23 @@ add_final_path(const Grouping *grouping, Path *path, AggStrategy strategy)
 							 &grouping->final_costs, rows));
 }
 
+/* A table with children, or a join that core makes partition by partition. */
+static bool
+has_children(PlannerInfo *root, const RelOptInfo *input)
+{
+	if (input->reloptkind == RELOPT_BASEREL)
+		return planner_rt_fetch(input->relid, root)->inh;
+	return input->reloptkind == RELOPT_JOINREL && input->part_rels != NULL &&
+		input->nparts > 0;
+}
+
 /* Cheap tests, before anything is built. */
 static bool
 may_be_split(PlannerInfo *root, RelOptInfo *input)
 {
 	bool		partitioned = false;
 
-	return shuttle_settings.enable_storage_aggregate &&
-		input->reloptkind == RELOPT_BASEREL &&
-		planner_rt_fetch(input->relid, root)->inh &&
+	return shuttle_settings.enable_storage_aggregate && has_children(root, input) &&
 		bms_is_empty(input->lateral_relids) && !IS_DUMMY_REL(input) &&
 		!root->parse->hasTargetSRFs &&
 		!contain_volatile_functions((Node *) input->reltarget->exprs) &&

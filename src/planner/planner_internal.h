@@ -135,8 +135,9 @@ extern bool shuttle_inner_price(PlannerInfo *root, ShuttleInner *inner,
 extern Path *shuttle_inner_make(PlannerInfo *root, const ShuttleInner *inner,
 								const ShuttleAsking *asking);
 
-/* The relations that have the rows of a base relation: itself, or its children
- * and theirs.  Sets *partitioned where some are partitions. */
+/* The relations that have the rows of a base relation, or of a join that is made
+ * partition by partition: itself, or its children and theirs.  Sets *partitioned
+ * where some are partitions. */
 extern List *shuttle_append_leaves(PlannerInfo *root, RelOptInfo *rel,
 								   bool *partitioned);
 
@@ -260,6 +261,17 @@ extern const ShuttleEstimate *shuttle_estimate_rel(PlannerInfo *root,
 /* Gives a path the estimate's rows and costs, with those of the transfer. */
 extern void shuttle_estimate_apply(PlannerInfo *root, ForeignPath *path,
 								   const ShuttleEstimate *estimate);
+
+/* ---- joins on nodes (node_joins.c) */
+
+/* Prices the paths that postgres_fdw made of a join of partitions, which must not be
+ * in the relation's list yet. */
+extern void shuttle_price_node_join(PlannerInfo *root, RelOptInfo *rel,
+									RelOptInfo *outer, RelOptInfo *inner,
+									const List *clauses, List *paths);
+
+/* What postgres_fdw charges too much for groups of such a join; else 0. */
+extern Cost shuttle_saved_by_node_join(PlannerInfo *root, const RelOptInfo *rel);
 
 /* ---- what was found out during a planning (memo.c) */
 

@@ -416,15 +416,33 @@ make_stand_ins(const List *paths)
 	return stand_ins;
 }
 
+/* Joins on the node, priced by what it says. */
+static void
+add_estimated_joins(PlannerInfo *root, RelOptInfo *rel, List *paths)
+{
+	ForeignPath *plain = add_all_priced(root, rel, paths);
+	const ShuttleEstimate *estimate;
+
+	if (plain == NULL)
+		return;
+	estimate = shuttle_estimate_rel(root, plain);
+	if (estimate != NULL)
+	{
+		rel->rows = estimate->rows;
+		rel->reltarget->width = estimate->width;
+	}
+	add_ordered_paths(root, rel, plain);
+}
+
 void
 shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 						  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
 {
 	List	   *others = rel->pathlist;
 	List	   *paths;
-	ForeignPath *plain;
+	ListCell   *lc;
 
-	if (!is_wanted(root, rel))
+	if (!is_wanted(root, rel) && rel->reloptkind != RELOPT_OTHER_JOINREL)
 	{
 		shuttle_peer_get_routine()->GetForeignJoinPaths(root, rel, outer, inner,
 														type, extra);
@@ -435,17 +453,16 @@ shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 													type, extra);
 	paths = rel->pathlist;
 	rel->pathlist = others;
-	plain = add_all_priced(root, rel, paths);
-	if (plain != NULL)
+	if (is_wanted(root, rel))
 	{
-		const ShuttleEstimate *estimate = shuttle_estimate_rel(root, plain);
-
-		if (estimate != NULL)
-		{
-			rel->rows = estimate->rows;
-			rel->reltarget->width = estimate->width;
-		}
-		add_ordered_paths(root, rel, plain);
+		add_estimated_joins(root, rel, paths);
+		return;
+	}
+	shuttle_price_node_join(root, rel, outer, inner, extra->restrictlist, paths);
+	foreach(lc, paths)
+	{
+		if (IsA(lfirst(lc), ForeignPath))
+			add_path(rel, lfirst(lc));
 	}
 }
 
@@ -497,22 +514,29 @@ static void
 get_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
 				RelOptInfo *rel, void *extra)
 {
-	const FdwRoutine *peer = shuttle_peer_get_routine();
 	List	   *others = rel->pathlist;
+	bool		estimated = is_wanted(root, input);
+	Cost		saved = shuttle_saved_by_node_join(root, input);
 	List	   *paths;
 	ListCell   *lc;
 
-	if (!is_wanted(root, input))
-	{
-		peer->GetForeignUpperPaths(root, stage, input, rel, extra);
-		return;
-	}
 	rel->pathlist = NIL;
-	peer->GetForeignUpperPaths(root, stage, input, rel, extra);
+	shuttle_peer_get_routine()->GetForeignUpperPaths(root, stage, input, rel, extra);
 	paths = rel->pathlist;
 	rel->pathlist = others;
 	foreach(lc, paths)
-		add_upper_path(root, stage, rel, lfirst_node(ForeignPath, lc), extra);
+	{
+		ForeignPath *path = lfirst_node(ForeignPath, lc);
+
+		if (estimated)
+			add_upper_path(root, stage, rel, path, extra);
+		else
+		{
+			path->path.total_cost = Max(path->path.startup_cost,
+										path->path.total_cost - saved);
+			add_path(rel, &path->path);
+		}
+	}
 }
 
 void

@@ -1,0 +1,129 @@
+/*-------------------------------------------------------------------------
+ * node_joins.c
+ *	  What joins cost that a node computes.
+ *
+ * postgres_fdw knows no way of joining: without remote estimates it charges for
+ * each pair of rows, and so keeps from the node every join of large tables.  A
+ * node that joins by an equality hashes, or does better.  Joins of our wrapper
+ * are priced for that, and what is computed of them is as much cheaper.
+ *
+ * GEQO frees relations of joins and makes them anew, so prices go by members.
+ */
+#include "postgres.h"
+
+#include "optimizer/cost.h"
+#include "optimizer/pathnode.h"
+
+#include "base/shuttle_compat.h"
+#include "planner/planner_internal.h"
+
+/* The first of a key's numbers, which tells it from other keys. */
+#define PRICE_KEY (-1)
+
+typedef struct JoinPrice
+{
+	Cost		on_node;		/* without the transfer of rows */
+	Cost		saved;			/* what postgres_fdw charges beyond that */
+} JoinPrice;
+
+static List *
+price_key(Relids relids)
+{
+	List	   *key = list_make1_int(PRICE_KEY);
+	int			relid = -1;
+
+	while ((relid = bms_next_member(relids, relid)) >= 0)
+		key = lappend_int(key, relid);
+	return key;
+}
+
+static bool
+has_equality(const List *clauses)
+{
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		const RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
+
+		if (OidIsValid(clause->hashjoinoperator) || clause->mergeopfamilies != NIL)
+			return true;
+	}
+	return false;
+}
+
+/* As postgres_fdw prices the scan of a table, or as its join was priced. */
+static Cost
+cost_on_node(PlannerInfo *root, RelOptInfo *rel)
+{
+	const JoinPrice *price;
+
+	if (IS_SIMPLE_REL(rel))
+		return rel->pages * seq_page_cost + rel->baserestrictcost.startup +
+			rel->tuples * (cpu_tuple_cost + rel->baserestrictcost.per_tuple);
+	price = shuttle_memo_find(root, NULL, price_key(rel->relids));
+	return price != NULL ? price->on_node : rel->rows * cpu_tuple_cost;
+}
+
+/* The path without an order; NULL: there is none. */
+static const Path *
+find_plain_path(const List *paths)
+{
+	ListCell   *lc;
+
+	foreach(lc, paths)
+	{
+		const Path *path = lfirst(lc);
+
+		if (IsA(path, ForeignPath) && path->pathkeys == NIL)
+			return path;
+	}
+	return NULL;
+}
+
+void
+shuttle_price_node_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
+						RelOptInfo *inner, const List *clauses, List *paths)
+{
+	ShuttleServerCost server = shuttle_server_cost(root, rel->serverid);
+	const Path *plain = find_plain_path(paths);
+	JoinPrice  *price;
+	Cost		peer_run;
+	Cost		run;
+	ListCell   *lc;
+
+	if (plain == NULL || rel->reloptkind != RELOPT_OTHER_JOINREL)
+		return;
+	price = MemoryContextAllocZero(root->planner_cxt, sizeof(JoinPrice));
+	peer_run = plain->total_cost - plain->startup_cost;
+	price->on_node = peer_run - plain->rows * server.peer_row;
+	run = cost_on_node(root, outer) + cost_on_node(root, inner) +
+		(outer->rows + inner->rows) * (cpu_tuple_cost + cpu_operator_cost) +
+		rel->rows * cpu_tuple_cost;
+	if (has_equality(clauses) && run < price->on_node)
+	{
+		price->saved = price->on_node - run;
+		price->on_node = run;
+	}
+	shuttle_memo_add(root, NULL, price_key(rel->relids), price);
+
+	run = price->on_node + plain->rows * server.row;
+	foreach(lc, paths)
+	{
+		Path	   *path = lfirst(lc);
+
+		if (IsA(path, ForeignPath))
+			path->total_cost = path->startup_cost +
+				(path->total_cost - path->startup_cost) * run / peer_run;
+	}
+}
+
+Cost
+shuttle_saved_by_node_join(PlannerInfo *root, const RelOptInfo *rel)
+{
+	const JoinPrice *price = NULL;
+
+	if (rel->reloptkind == RELOPT_OTHER_JOINREL)
+		price = shuttle_memo_find(root, NULL, price_key(rel->relids));
+	return price != NULL ? price->saved : 0;
+}
