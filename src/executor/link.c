@@ -507,6 +507,18 @@ most_in_flight(const LookAheadState *look)
 	return most;
 }
 
+/* True where every request is waited for, and none locks rows. */
+static bool
+may_stretch(const LookAheadState *look)
+{
+	for (int i = 0; i < look->nscans; i++)
+	{
+		if (look->scans[i]->transport->is_engine || look->scans[i]->locks)
+			return false;
+	}
+	return look->nscans > 0 && look->batch_size > 1;
+}
+
 /* Takes what the planner decided; false where nothing may be pulled ahead. */
 static bool
 begin_link(LookAheadState *look, ShuttleLookAheadPlan *plan)
@@ -527,6 +539,7 @@ end_link(LookAheadState *look)
 	if (look->nscans == 0)
 		look->nappends = 0;
 	look->most_in_flight = look->nscans > 0 ? most_in_flight(look) : 1;
+	look->may_stretch = may_stretch(look);
 	shuttle_look_ahead_start(look);
 }
 

@@ -38,6 +38,9 @@
  * has one row. */
 #define MOST_WAITING_ROWS 32
 
+/* Times the usual size that a batch has at most whose keys are mostly known. */
+#define MOST_STRETCH 16
+
 static uint64 nbegun = 0;		/* nodes of this session, ever */
 
 static void begin_look_ahead(CustomScanState *node, EState *estate, int eflags);
@@ -590,14 +593,46 @@ send_batch(LookAheadState *look, ShuttleBatch *batch)
 	}
 }
 
+/* The most keys that one scan is asked for by a batch. */
+static int
+most_keys(const LookAheadState *look, const ShuttleBatch *batch)
+{
+	int			most = 0;
+
+	for (int i = 0; i < look->nscans; i++)
+	{
+		if (batch->sets[i] != NULL)
+			most = Max(most, batch->sets[i]->nkeys);
+	}
+	return most;
+}
+
+/*
+ * Where each request is waited for, and the answers to most keys of a batch were
+ * known, the next one takes more rows, to ask for as many keys as usual.
+ */
+static void
+consider_stretching(LookAheadState *look, const ShuttleBatch *batch)
+{
+	int			usual = look->batch_limit / 2;
+
+	if (!look->may_stretch || !look->cached || look->row_goal > 0)
+		return;
+	if (most_keys(look, batch) <= usual)
+		look->stretch = Min(look->stretch * 2, MOST_STRETCH);
+	else
+		look->stretch = Max(look->stretch / 2, 1);
+}
+
 /* The next batch is twice as large, until it has its full size; but its rows
  * must fit into work_mem. */
 static void
-ramp_up(LookAheadState *look)
+ramp_up(LookAheadState *look, const ShuttleBatch *batch)
 {
 	double		bytes = bytes_per_row(look);
 
-	look->next_size = Min(look->next_size * 2, look->batch_limit);
+	consider_stretching(look, batch);
+	look->next_size = Min(look->next_size * 2, look->batch_limit * look->stretch);
 	if (bytes > 0)
 		look->next_size = Max(1, Min(look->next_size, work_mem * 1024.0 / bytes));
 }
@@ -626,7 +661,7 @@ fill_batch(LookAheadState *look)
 	dlist_push_tail(&look->batches, &batch->link);
 	look->nbatches++;
 	send_batch(look, batch);
-	ramp_up(look);
+	ramp_up(look, batch);
 	look->numbers.batches++;
 	look->numbers.largest_batch = Max(look->numbers.largest_batch, batch->nrows);
 	look->numbers.most_in_flight = Max(look->numbers.most_in_flight,
@@ -687,6 +722,7 @@ start_run(LookAheadState *look)
 	if (look->nscans == 0)
 		look->next_size = Min(LOCAL_FIRST_BATCH, look->batch_size);
 	look->rows_pulled = look->rows_taken = 0;
+	look->stretch = 1;
 	if (look->row_goal > 0)
 		look->next_size = Max(1, Min(look->row_goal, look->next_size));
 	look->next_size = Min(look->next_size, look->batch_limit);

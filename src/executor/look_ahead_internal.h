@@ -518,6 +518,7 @@ struct LookAheadState
 	ShuttleRoutedAppend **appends;
 	int			batch_size;		/* outer rows */
 	int			most_in_flight; /* batches */
+	bool		may_stretch;	/* batches whose keys are mostly known */
 	double		row_goal;		/* outer rows that will be taken; 0: all */
 	double		sure;			/* that surely are, or else all of them */
 	bool		once;			/* it is never started again */
@@ -536,6 +537,7 @@ struct LookAheadState
 	int			position;		/* rows of it handed out */
 	int			nbatches;		/* in the list */
 	int			next_size;		/* outer rows of the next batch */
+	int			stretch;		/* that so many times the usual may be */
 	int64		rows_pulled;	/* from the outer, in this run */
 	int64		rows_taken;		/* by the join, in this run */
 	int64		told_bytes;		/* of memory, to EXPLAIN */
