@@ -21,6 +21,7 @@ STOP_FACTOR = 5.0  # a plan that takes so many times as long as the best is stop
 FIRST_LIMIT_MS = 60_000.0  # of the first plan of a query
 LEAST_LIMIT_MS = 25.0  # below it, the clock of statement_timeout and noise would decide
 NROUNDS = 9
+FIRST_ROUNDS = 8  # of a session, the shortest of whose round trips counts
 ROUNDS_MS = 900.0  # of one query, after each plan ran once
 LEAST_SAMPLES = 2
 LONG_MS = 2500.0  # a plan that takes longer runs once
@@ -139,10 +140,10 @@ class Runner:
     def __init__(self, session: Session) -> None:
         self.session = session
 
-    def warm(self) -> None:
+    def warm(self, nrounds: int = 2) -> None:
         """Opens the session's connections, and lets it see how long a round trip takes."""
         self.session.apply({})
-        for _ in range(2):
+        for _ in range(nrounds):
             for schema in (choice_tables.ENGINE, choice_tables.GUEST):
                 for number in (1, 2):
                     table = sql.Identifier(schema, f"{choice_tables.name_table(1)}_{number}")
@@ -219,7 +220,7 @@ def open_runner(cluster: Cluster, rtt_us: int) -> Iterator[Runner]:
     """Opens a session that has never known another delay."""
     with measure.open_delayed_session(cluster, rtt_us) as session:
         runner = Runner(session)
-        runner.warm()
+        runner.warm(FIRST_ROUNDS)
         yield runner
 
 

@@ -80,6 +80,12 @@ shuttle_scan_can_batch(const ForeignScan *scan)
 	return true;
 }
 
+bool
+shuttle_scan_may_fail(const ForeignScan *scan)
+{
+	return shuttle_sql_may_fail(shuttle_peer_scan_sql(scan));
+}
+
 /* ---- linking */
 
 /* What is being linked. */

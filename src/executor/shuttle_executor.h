@@ -84,6 +84,10 @@ extern const FdwRoutine *shuttle_peer_get_routine(void);
  * their types are such that a request can be made. */
 extern bool shuttle_scan_can_batch(const ForeignScan *scan);
 
+/* True where such a scan computes on the node what may fail: requests of guests
+ * then run in subtransactions. */
+extern bool shuttle_scan_may_fail(const ForeignScan *scan);
+
 /* True where a plan can have a foreign scan; looks at its range table. */
 extern bool shuttle_reads_foreign_table(const PlannedStmt *statement);
 

@@ -10,6 +10,7 @@
 
 #include "catalog/pg_class.h"
 #include "catalog/pg_operator.h"
+#include "catalog/pg_statistic.h"
 #include "executor/nodeHash.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
@@ -26,6 +27,9 @@
 /* What a key and a row take beside their values, where they are kept. */
 #define KEPT_KEY_BYTES 100
 #define KEPT_ROW_BYTES 64
+
+/* Correlation from which rows are taken to lie in a column's order. */
+#define IN_ORDER 0.9
 
 /* ---- keys */
 
@@ -69,12 +73,13 @@ can_keep_answers(const PlannerInfo *root, const RelOptInfo *inner,
 
 /*
  * Keys that are asked for, for each outer row: each distinct one is asked for
- * once, if its answer can be kept, else once in each batch that has it.
+ * once, if its answer can be kept, else once in each batch that has it.  Sets
+ * *kept where it is known to repeat and can.
  */
 static double
 estimate_keys_per_row(PlannerInfo *root, const RelOptInfo *outer,
 					  const RelOptInfo *inner, const List *clauses,
-					  double batch_size, double rows_per_key)
+					  double batch_size, double rows_per_key, bool *kept)
 {
 	double		rows = Max(outer->rows, 1);
 	double		batch_rows = Min(rows, batch_size);
@@ -95,12 +100,56 @@ estimate_keys_per_row(PlannerInfo *root, const RelOptInfo *outer,
 	/* as Memoize does: without statistics no repeats are hoped for */
 	if ((known.flags & SELFLAG_USED_DEFAULT) != 0)
 		return 1;
-	if (can_keep_answers(root, inner, ndistinct, rows_per_key))
+	*kept = can_keep_answers(root, inner, ndistinct, rows_per_key);
+	if (*kept)
 		return ndistinct / rows;
 
 	/* each has as many rows, and a batch is a sample of them */
 	return ndistinct * (1 - pow(1 - batch_rows / rows, rows / ndistinct)) /
 		batch_rows;
+}
+
+/* True where rows lie in the order of a column, or nearly so. */
+static bool
+is_in_order(PlannerInfo *root, Node *column)
+{
+	VariableStatData statistics;
+	AttStatsSlot slot;
+	bool		in_order = false;
+
+	examine_variable(root, column, 0, &statistics);
+	if (HeapTupleIsValid(statistics.statsTuple) &&
+		get_attstatsslot(&slot, statistics.statsTuple, STATISTIC_KIND_CORRELATION,
+						 InvalidOid, ATTSTATSSLOT_NUMBERS))
+	{
+		in_order = slot.nnumbers == 1 && fabs(slot.numbers[0]) > IN_ORDER;
+		free_attstatsslot(&slot);
+	}
+	ReleaseVariableStats(statistics);
+	return in_order;
+}
+
+/* True where a clause asks for a column that rows lie in the order of. */
+static bool
+asks_for_ordered_column(PlannerInfo *root, const RelOptInfo *inner,
+						const List *clauses)
+{
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
+
+		if (!is_opclause(clause->clause) ||
+			list_length(((OpExpr *) clause->clause)->args) != 2)
+			continue;
+		if ((bms_is_subset(clause->left_relids, inner->relids) &&
+			 is_in_order(root, get_leftop(clause->clause))) ||
+			(bms_is_subset(clause->right_relids, inner->relids) &&
+			 is_in_order(root, get_rightop(clause->clause))))
+			return true;
+	}
+	return false;
 }
 
 /* ---- rows of a key */
@@ -246,6 +295,7 @@ shuttle_asking(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner,
 		.server = shuttle_server_cost(root, serverid),
 		.outer_rows = Max(outer->rows, 1),
 		.outer_waits = waits_for_node(root, outer),
+		.by_ordered_column = asks_for_ordered_column(root, inner, info->ppi_clauses),
 		.nscans = 1,
 		.inner_width = inner->reltarget->width,
 	};
@@ -253,7 +303,8 @@ shuttle_asking(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner,
 	asking.keys_per_row = estimate_keys_per_row(root, outer, inner,
 												info->ppi_clauses,
 												asking.server.batch_size,
-												rows_per_key);
+												rows_per_key,
+												&asking.answers_kept);
 	asking.rows_per_row = rows_per_key * asking.keys_per_row;
 	return asking;
 }

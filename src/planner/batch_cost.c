@@ -23,13 +23,18 @@
 #include "storage/shuttle_storage.h"
 
 /* What is asked and looked up for a key, in rows that are fetched. */
-#define ROWS_PER_KEY 4
+#define ROWS_PER_KEY 7
 
 /* Rows that are fetched while nothing but a round trip goes on. */
 #define ROWS_PER_MILLISECOND 1600
 
 /* Of a row that is not wide; from PostgreSQL 17 on postgres_fdw's default. */
 #define USUAL_TUPLE_COST 0.2
+
+/* How likely it is that a node has no index for a key, and reads the whole table
+ * for each request.  No statistics tell; a column by which rows lie in order is
+ * likely to be the primary key. */
+#define LACKS_INDEX 0.05
 
 /* Where nobody has seen a round trip to a server yet: one data centre. */
 #define USUAL_ROUND_TRIP_MS 0.5
@@ -43,11 +48,16 @@
 /* Copying an outer row and finding its key's rows again. */
 #define LOOK_AHEAD_ROW_COST (4 * cpu_tuple_cost)
 
-/* A request of stock postgres_fdw is DECLARE, FETCH and CLOSE. */
+/* A request of stock postgres_fdw is DECLARE, FETCH and CLOSE; where it may fail
+ * it has a savepoint, too. */
 #define GUEST_ROUND_TRIPS 3
+#define GUEST_ROUND_TRIPS_GUARDED 5
 
 /* Bytes that a row takes beside its columns, here and on its way. */
 #define ROW_OVERHEAD_BYTES 64
+
+/* The same in pages of a scan of ours, as storage/request_pages.c counts them. */
+#define PAGE_ROW_OVERHEAD_BYTES 100
 
 /* A cost of postgres_fdw's that the server's owner has set. */
 static double
@@ -132,6 +142,30 @@ shuttle_key_cost(PlannerInfo *root, RelOptInfo *inner,
 	*total = *startup + rows * server->row;
 }
 
+Cost
+shuttle_doubt_cost(const RelOptInfo *inner, const ShuttleAsking *asking)
+{
+	double		batch_rows = Min(asking->outer_rows, asking->server.batch_size);
+
+	if (asking->by_ordered_column)
+		return 0;
+	return LACKS_INDEX * (inner->pages * seq_page_cost + inner->tuples * cpu_tuple_cost) /
+		batch_rows;
+}
+
+/*
+ * Batches all of whose keys are known ask for nothing: there are as many that do
+ * as hold all keys, and one more, as these do not come first of all.
+ */
+static double
+count_asking(const ShuttleAsking *asking, double rows, double batch_rows,
+			 double nbatches)
+{
+	if (!asking->answers_kept)
+		return nbatches;
+	return Min(nbatches, ceil(rows * asking->keys_per_row / batch_rows) + 1);
+}
+
 /* Batches that can be in flight, by what their rows take. */
 static double
 find_in_flight(const ShuttleAsking *asking, const Path *outer, double batch_rows)
@@ -155,7 +189,7 @@ find_in_flight(const ShuttleAsking *asking, const Path *outer, double batch_rows
  */
 static void
 cost_engine_batches(const ShuttleAsking *asking, const Path *outer,
-					double batch_rows, double nbatches,
+					double batch_rows, double nbatches, double nasking,
 					Cost *startup, Cost *total)
 {
 	double		waits = ceil(nbatches / find_in_flight(asking, outer, batch_rows)) - 1;
@@ -165,25 +199,27 @@ cost_engine_batches(const ShuttleAsking *asking, const Path *outer,
 	if (first)
 		*startup += asking->server.round_trip;
 	*total = *startup + waits * asking->server.round_trip +
-		(nbatches * asking->nscans - 1) * asking->server.request;
+		(nasking * asking->nscans - 1) * asking->server.request;
 }
 
 /* A guest sends one request after the other, and reads one page after the
  * other. */
 static void
-cost_guest_batches(const ShuttleAsking *asking, double batch_rows,
-				   double nbatches, Cost *startup, Cost *total)
+cost_guest_batches(const ShuttleAsking *asking, double rows, double nasking,
+				   Cost *startup, Cost *total)
 {
 	const ShuttleServerCost *server = &asking->server;
+	double		nkeys = rows * asking->keys_per_row;
 	double		nrequests = asking->nscans *
-		ceil(batch_rows * asking->keys_per_row / server->request_limit);
-	double		npages = floor(batch_rows * asking->rows_per_row /
+		ceil(nkeys / nasking / server->request_limit);
+	double		npages = floor(rows * asking->rows_per_row / nasking /
 							   (shuttle_settings.fetch_limit + 1));
-	double		ntrips = nrequests * GUEST_ROUND_TRIPS + npages;
+	int			trips = asking->may_fail ? GUEST_ROUND_TRIPS_GUARDED : GUEST_ROUND_TRIPS;
+	double		ntrips = nrequests * trips + npages;
 
-	*startup = GUEST_ROUND_TRIPS * server->round_trip + server->request;
-	*total = Max(*startup, nbatches * (ntrips * server->round_trip +
-									   nrequests * server->request));
+	*startup = trips * server->round_trip + server->request;
+	*total = Max(*startup, nasking * (ntrips * server->round_trip +
+									  nrequests * server->request));
 }
 
 void
@@ -193,22 +229,48 @@ shuttle_batches_cost(const ShuttleAsking *asking, const Path *outer,
 	double		rows = Max(outer->rows, 1);
 	double		batch_rows = Min(rows, asking->server.batch_size);
 	double		nbatches = ceil(rows / batch_rows);
+	double		nasking = count_asking(asking, rows, batch_rows, nbatches);
 
 	if (asking->server.guest)
-		cost_guest_batches(asking, batch_rows, nbatches, startup, total);
+		cost_guest_batches(asking, rows, nasking, startup, total);
 	else
-		cost_engine_batches(asking, outer, batch_rows, nbatches, startup, total);
+		cost_engine_batches(asking, outer, batch_rows, nbatches, nasking, startup,
+							total);
 	*total += rows * LOOK_AHEAD_ROW_COST;
 }
 
+/*
+ * Round trips of a large scan of ours, less what is read meanwhile.  What is
+ * asked for before anybody reads it is half of shuttle.fetch_ahead, for all
+ * partitions together; the rest is asked for then, and as much as
+ * shuttle.fetch_ahead allows is on its way.
+ */
+static Cost
+cost_of_windows(const ShuttleServerCost *server, const Path *path, int nsiblings)
+{
+	double		row_bytes = path->pathtarget->width + PAGE_ROW_OVERHEAD_BYTES;
+	double		window_rows = shuttle_settings.fetch_ahead_kb * 1024.0 / row_bytes;
+	double		early_rows = window_rows / 2 / nsiblings;
+
+	if (path->rows <= early_rows)
+		return 0;
+	return Max(0, server->round_trip - early_rows * server->row) +
+		floor((path->rows - early_rows) / window_rows) *
+		Max(0, server->round_trip - window_rows * server->row);
+}
+
 void
-shuttle_reprice_scan(const ShuttleServerCost *server, Path *path, double page_rows)
+shuttle_reprice_scan(const ShuttleServerCost *server, Path *path, double page_rows,
+					 int nsiblings)
 {
 	double		npages = floor(path->rows / page_rows) + 1;
 
 	path->total_cost += path->rows * (server->row - server->peer_row);
 	if (!server->guest)
+	{
+		path->total_cost += cost_of_windows(server, path, nsiblings);
 		return;
+	}
 
 	/* DECLARE, the first page; CLOSE, the other pages */
 	path->startup_cost += 2 * server->round_trip;

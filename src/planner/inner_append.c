@@ -206,7 +206,7 @@ price_leaf(PlannerInfo *root, const ShuttleInner *inner, RelOptInfo *leaf,
 	if (shuttle_settings.debug_force_batched_join)
 		part *= SHUTTLE_FORCED_COST;
 	*startup *= part;
-	*total *= part;
+	*total = *total * part + shuttle_doubt_cost(leaf, asking);
 	return true;
 }
 
@@ -252,7 +252,7 @@ shuttle_inner_price(PlannerInfo *root, ShuttleInner *inner, ShuttleAsking *askin
 /* The path of a child; NULL where none of its clauses can be shipped. */
 static Path *
 make_leaf_path(PlannerInfo *root, const ShuttleInner *inner, RelOptInfo *leaf,
-			   const ShuttleAsking *asking)
+			   ShuttleAsking *asking)
 {
 	const ParamPathInfo *info = inner->info;
 	Cost		startup;
@@ -264,7 +264,7 @@ make_leaf_path(PlannerInfo *root, const ShuttleInner *inner, RelOptInfo *leaf,
 		info = shuttle_child_param_info(root, leaf, inner->rel, info,
 										rows_of_leaf(inner, leaf));
 	(void) price_leaf(root, inner, leaf, asking, &startup, &total);
-	return shuttle_inner_path(root, leaf, info, startup, total);
+	return shuttle_inner_path(root, leaf, info, startup, total, &asking->may_fail);
 }
 
 static Path *
@@ -282,7 +282,7 @@ make_append(PlannerInfo *root, const ShuttleInner *inner, List *children)
 
 Path *
 shuttle_inner_make(PlannerInfo *root, const ShuttleInner *inner,
-				   const ShuttleAsking *asking)
+				   ShuttleAsking *asking)
 {
 	List	   *children = NIL;
 	ListCell   *lc;

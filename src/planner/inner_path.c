@@ -29,6 +29,13 @@ typedef struct Generalizing
 	bool		fails;
 } Generalizing;
 
+/* What a dry run tells of a scan with parameters. */
+typedef struct Verdict
+{
+	bool		can_batch;
+	bool		may_fail;
+} Verdict;
+
 /*
  * A clause behind a security barrier must not be tested before the barrier's
  * own: then the scan cannot take its value as a parameter.
@@ -165,13 +172,28 @@ verdict_owner(PlannerInfo *root, RelOptInfo *inner)
 	return owner;
 }
 
-static bool
-can_batch(PlannerInfo *root, RelOptInfo *inner, ForeignPath *path)
+static Verdict *
+find_verdict(PlannerInfo *root, RelOptInfo *inner, ForeignPath *path)
+{
+	Verdict    *verdict = MemoryContextAllocZero(root->planner_cxt, sizeof(Verdict));
+	const List *clauses = path->path.param_info->ppi_clauses;
+	const ForeignScan *scan;
+
+	if (!shuttle_clauses_can_be_asked(clauses, inner))
+		return verdict;
+	scan = shuttle_dry_run(root, path, NIL);
+	verdict->can_batch = shuttle_scan_can_batch(scan);
+	verdict->may_fail = verdict->can_batch && shuttle_scan_may_fail(scan);
+	return verdict;
+}
+
+static const Verdict *
+judge(PlannerInfo *root, RelOptInfo *inner, ForeignPath *path)
 {
 	List	   *clauses = path->path.param_info->ppi_clauses;
 	List	   *key = make_signature(inner, clauses);
 	RelOptInfo *owner;
-	bool	   *verdict;
+	Verdict    *verdict;
 
 	if (key == NIL)
 		key = generalize_clauses(inner, clauses);
@@ -183,15 +205,13 @@ can_batch(PlannerInfo *root, RelOptInfo *inner, ForeignPath *path)
 	{
 		MemoryContext old = MemoryContextSwitchTo(root->planner_cxt);
 
-		verdict = palloc_object(bool);
 		if (key != clauses)
 			key = copyObject(key);
 		MemoryContextSwitchTo(old);
-		*verdict = shuttle_clauses_can_be_asked(clauses, inner) &&
-			shuttle_scan_can_batch(shuttle_dry_run(root, path, NIL));
+		verdict = find_verdict(root, inner, path);
 		shuttle_memo_add(root, owner, key, verdict);
 	}
-	return *verdict;
+	return verdict;
 }
 
 ParamPathInfo *
@@ -234,14 +254,17 @@ shuttle_child_param_info(PlannerInfo *root, RelOptInfo *child, RelOptInfo *paren
 
 Path *
 shuttle_inner_path(PlannerInfo *root, RelOptInfo *inner, const ParamPathInfo *info,
-				   Cost startup, Cost total)
+				   Cost startup, Cost total, bool *may_fail)
 {
 	ForeignPath *path;
+	const Verdict *verdict;
 
 	path = shuttle_create_foreignscan_path(root, inner, info->ppi_rows, startup,
 										   total, info->ppi_req_outer);
 
 	/* the routine is the relation's own copy */
 	inner->fdwroutine->GetForeignPlan = shuttle_plan_foreign_scan;
-	return can_batch(root, inner, path) ? &path->path : NULL;
+	verdict = judge(root, inner, path);
+	*may_fail = *may_fail || verdict->may_fail;
+	return verdict->can_batch ? &path->path : NULL;
 }

@@ -36,8 +36,11 @@ typedef struct ShuttleAsking
 	ShuttleServerCost server;
 	double		outer_rows;
 	bool		outer_waits;	/* outer rows come from nodes themselves */
+	bool		answers_kept;	/* for the keys of later batches */
+	bool		may_fail;		/* what nodes compute for a key */
 	double		keys_per_row;	/* asked for, for each outer row */
 	double		rows_per_row;	/* that come, for each outer row */
+	bool		by_ordered_column;	/* that the inner rows lie in order of */
 	int			nscans;			/* that a batch may ask */
 	int			inner_width;	/* bytes of a row */
 } ShuttleAsking;
@@ -64,9 +67,13 @@ extern void shuttle_key_cost(PlannerInfo *root, RelOptInfo *inner,
 							 const ShuttleServerCost *server, double rows,
 							 double nkeys, Cost *startup, Cost *total);
 
-/* Adds to a scan's cost what postgres_fdw leaves out. */
+/* For each outer row, what it may cost that the node has no index. */
+extern Cost shuttle_doubt_cost(const RelOptInfo *inner, const ShuttleAsking *asking);
+
+/* Adds to a scan's cost what postgres_fdw leaves out.  nsiblings: partitions
+ * that are read together. */
 extern void shuttle_reprice_scan(const ShuttleServerCost *server, Path *path,
-								 double page_rows);
+								 double page_rows, int nsiblings);
 
 /* Has the scans of joins repriced (scan_price.c). */
 extern void shuttle_scan_price_init(void);
@@ -103,10 +110,11 @@ extern ParamPathInfo *shuttle_child_param_info(PlannerInfo *root, RelOptInfo *ch
  * A scan of the foreign table that takes its parameters from the relations of
  * info, a key at a time.  It is never put into the relation's list of paths, so
  * that no other join can use its price.  NULL where none of the join clauses
- * can be shipped.
+ * can be shipped.  Sets *may_fail where what is shipped may.
  */
 extern Path *shuttle_inner_path(PlannerInfo *root, RelOptInfo *inner,
-								const ParamPathInfo *info, Cost startup, Cost total);
+								const ParamPathInfo *info, Cost startup, Cost total,
+								bool *may_fail);
 
 /* ---- the inner side of a batched join (inner_append.c) */
 
@@ -128,12 +136,12 @@ extern bool shuttle_inner_price(PlannerInfo *root, ShuttleInner *inner,
 								ShuttleAsking *asking);
 
 /*
- * A scan with that price: of a table with foreign partitions or heirs, and of a
+ * A scan with that price, which finds out if what it asks may fail: of a table with foreign partitions or heirs, and of a
  * UNION ALL of foreign tables, it is an Append, routed where it has partitions.
  * NULL where a leaf has no clause that can be shipped.
  */
 extern Path *shuttle_inner_make(PlannerInfo *root, const ShuttleInner *inner,
-								const ShuttleAsking *asking);
+								ShuttleAsking *asking);
 
 /* The relations that have the rows of a base relation, or of a join that is made
  * partition by partition: itself, or its children and theirs.  Sets *partitioned

@@ -49,11 +49,24 @@ fetch_size(Oid serverid, Oid relid)
 	return text == NULL ? USUAL_FETCH_SIZE : Max(1, strtod(text, NULL));
 }
 
+/* Partitions of a table that are scanned together with this one. */
+static int
+count_siblings(PlannerInfo *root, const RelOptInfo *rel)
+{
+	RelOptInfo *parent;
+
+	if (rel->reloptkind != RELOPT_OTHER_MEMBER_REL)
+		return 1;
+	parent = find_base_rel(root, root->append_rel_array[rel->relid]->parent_relid);
+	return Max(1, bms_num_members(parent->live_parts));
+}
+
 static void
 reprice_scans(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
 	ShuttleServerCost server = shuttle_server_cost(root, rel->serverid);
 	double		page_rows = USUAL_FETCH_SIZE;
+	int			nsiblings = count_siblings(root, rel);
 	ListCell   *lc;
 
 	if (server.guest)
@@ -61,7 +74,8 @@ reprice_scans(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	foreach(lc, rel->pathlist)
 	{
 		if (IsA(lfirst(lc), ForeignPath))
-			shuttle_reprice_scan(&server, (Path *) lfirst(lc), page_rows);
+			shuttle_reprice_scan(&server, (Path *) lfirst(lc), page_rows,
+								 nsiblings);
 	}
 }
 

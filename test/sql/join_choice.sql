@@ -27,6 +27,8 @@ END $$;
 CREATE FUNCTION choices(VARIADIC queries text[]) RETURNS TABLE (nr bigint, near text, far text) LANGUAGE sql AS $$
 	SELECT nr, choice(30, query), choice(30000, query) FROM unnest(queries) WITH ORDINALITY AS q (query, nr) ORDER BY nr
 $$;
+-- scans do not have to wait for more than their first row
+SET shuttle.fetch_ahead = '64MB';
 SELECT * FROM choices(
 	-- keys that are known here go out at once, as a scan would: however far the node is
 	'SELECT 1 FROM small a JOIN engine.large b ON b.id = a.r',
@@ -71,6 +73,36 @@ SELECT choice(30, 'SELECT 1 FROM many a JOIN engine.middle b ON b.id = a.k') AS 
 SET shuttle.enable_key_cache = off;
 SELECT choice(30, 'SELECT 1 FROM many a JOIN engine.middle b ON b.id = a.k') AS asked_again;
 RESET shuttle.enable_key_cache;
+-- a scan whose rows come in several flights waits for each
+SELECT choice(30000, 'SELECT 1 FROM engine.middle a JOIN engine.large b ON b.id = a.r') AS one_flight;
+SET shuttle.fetch_ahead = '1MB';
+SELECT choice(30000, 'SELECT 1 FROM engine.middle a JOIN engine.large b ON b.id = a.r') AS several;
+SET shuttle.fetch_ahead = '64MB';
+SELECT choice(30, 'SELECT 1 FROM engine.middle a JOIN engine.middle b ON b.id = a.r LIMIT 10') AS near;
+-- of two sides that are alike, the one is asked by key whose rows lie in the key's order
+CREATE FUNCTION plan(query text, OUT plan jsonb) LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+END $$;
+SELECT jsonb_path_query(plan(query), 'strict $.** ? (@."Node Type" == "Nested Loop").Plans[1].Alias') AS inner_side
+FROM unnest(ARRAY['SELECT a.id, b.id FROM engine.middle a JOIN engine.middle b ON b.id = a.r LIMIT 10',
+	'SELECT a.id, b.id FROM engine.middle a JOIN engine.middle b ON b.r = a.id LIMIT 10']) AS query;
+-- stock servers wait for each request: not where answers are kept
+CREATE FUNCTION guest_choice() RETURNS SETOF jsonb LANGUAGE sql AS $$
+	SELECT jsonb_path_query(plan('SELECT 1 FROM many a JOIN guest.middle b ON b.id = a.k'),
+		'strict $.** ? (@."Node Type" like_regex "Loop|Join")."Node Type"')
+$$;
+SELECT guest_choice() AS kept;
+SET shuttle.enable_key_cache = off;
+SELECT guest_choice() AS asked_again;
+RESET shuttle.enable_key_cache;
+-- and two round trips longer where what they compute may fail
+CREATE FUNCTION first_request(query text) RETURNS numeric LANGUAGE sql AS $$
+	SELECT (jsonb_path_query(plan(query), 'strict $.** ? (@."Custom Plan Provider" == "Look Ahead")."Startup Cost"'))::numeric
+		- 0.05 * 1600 * 0.21
+$$;
+SELECT round(first_request('SELECT 1 FROM small a JOIN guest.large b ON b.id = a.r AND 10 / b.id < a.k')
+	/ first_request('SELECT 1 FROM small a JOIN guest.large b ON b.id = a.r AND b.n < a.k'), 1) AS five_of_three;
 -- enable_nestloop is obeyed
 SET enable_nestloop = off;
 SELECT choice(30, 'SELECT 1 FROM small a JOIN engine.large b ON b.id = a.r');
