@@ -281,6 +281,27 @@ extern void shuttle_price_node_join(PlannerInfo *root, RelOptInfo *rel,
 /* What postgres_fdw charges too much for groups of such a join; else 0. */
 extern Cost shuttle_saved_by_node_join(PlannerInfo *root, const RelOptInfo *rel);
 
+/* ---- the order of text (text_order.c) */
+
+/*
+ * True where the node of a relation sorts by a collation as this server does.
+ * It is asked on a connection of its own where the session does not know.
+ * Errors: no user mapping, the password rule, cancel and timeouts; a node that
+ * cannot be asked sorts otherwise.
+ */
+extern bool shuttle_sorts_alike(PlannerInfo *root, const RelOptInfo *rel,
+								Oid collation);
+
+/* The same of an order that the relation's rows might come in. */
+extern bool shuttle_order_is_alike(PlannerInfo *root, const RelOptInfo *rel,
+								   const List *pathkeys);
+
+/* The same of aggregates over a relation that depend on the order of text. */
+extern bool shuttle_aggregates_are_alike(PlannerInfo *root,
+										 const RelOptInfo *input,
+										 const RelOptInfo *grouped,
+										 const GroupPathExtraData *extra);
+
 /* ---- what was found out during a planning (memo.c) */
 
 /* The value remembered for a relation (or NULL) and a list, or NULL. */

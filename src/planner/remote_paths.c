@@ -241,7 +241,8 @@ add_ordered_paths(PlannerInfo *root, RelOptInfo *rel, ForeignPath *path)
 			linitial_node(PathKey, root->query_pathkeys)->pk_eclass == class)
 			continue;
 		if (opfamily >= FirstGenbkiObjectId ||
-			!has_sortable_column(root, rel, class))
+			!has_sortable_column(root, rel, class) ||
+			!shuttle_sorts_alike(root, rel, class->ec_collation))
 			continue;
 		ordered = copy_path(path);
 		ordered->path.pathkeys =
@@ -340,6 +341,39 @@ add_parameterised_paths(PlannerInfo *root, RelOptInfo *rel, ForeignPath *plain)
 
 /* ---- callbacks */
 
+/*
+ * Takes away the order that the query wants while postgres_fdw makes its paths,
+ * where the node sorts otherwise; returns it, to be put back.
+ */
+static List *
+hide_order(PlannerInfo *root, RelOptInfo *rel)
+{
+	List	   *wanted = root->query_pathkeys;
+
+	if (!shuttle_order_is_alike(root, rel, wanted))
+		root->query_pathkeys = NIL;
+	return wanted;
+}
+
+/* True where a step above the joins does not depend on how the node sorts, or it
+ * sorts as we do. */
+static bool
+can_leave_to_node(PlannerInfo *root, UpperRelationKind stage,
+				  const RelOptInfo *input, const RelOptInfo *rel, const void *extra)
+{
+	switch (stage)
+	{
+		case UPPERREL_GROUP_AGG:
+		case UPPERREL_PARTIAL_GROUP_AGG:
+			return shuttle_aggregates_are_alike(root, input, rel, extra);
+		case UPPERREL_ORDERED:
+		case UPPERREL_FINAL:
+			return shuttle_order_is_alike(root, input, root->sort_pathkeys);
+		default:
+			return true;
+	}
+}
+
 static void
 get_rel_size(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 {
@@ -368,10 +402,12 @@ get_rel_size(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 static void
 get_paths(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 {
+	List	   *wanted = hide_order(root, rel);
 	List	   *paths;
 	ForeignPath *plain;
 
 	shuttle_peer_get_routine()->GetForeignPaths(root, rel, relid);
+	root->query_pathkeys = wanted;
 	if (!is_wanted(root, rel))
 		return;
 	paths = rel->pathlist;
@@ -439,18 +475,20 @@ shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 						  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
 {
 	List	   *others = rel->pathlist;
+	bool		is_repriced = is_wanted(root, rel) ||
+		rel->reloptkind == RELOPT_OTHER_JOINREL;
+	List	   *wanted;
 	List	   *paths;
 	ListCell   *lc;
 
-	if (!is_wanted(root, rel) && rel->reloptkind != RELOPT_OTHER_JOINREL)
-	{
-		shuttle_peer_get_routine()->GetForeignJoinPaths(root, rel, outer, inner,
-														type, extra);
-		return;
-	}
-	rel->pathlist = make_stand_ins(others);
+	wanted = hide_order(root, rel);
+	if (is_repriced)
+		rel->pathlist = make_stand_ins(others);
 	shuttle_peer_get_routine()->GetForeignJoinPaths(root, rel, outer, inner,
 													type, extra);
+	root->query_pathkeys = wanted;
+	if (!is_repriced)
+		return;
 	paths = rel->pathlist;
 	rel->pathlist = others;
 	if (is_wanted(root, rel))
@@ -520,6 +558,8 @@ get_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
 	List	   *paths;
 	ListCell   *lc;
 
+	if (!can_leave_to_node(root, stage, input, rel, extra))
+		return;
 	rel->pathlist = NIL;
 	shuttle_peer_get_routine()->GetForeignUpperPaths(root, stage, input, rel, extra);
 	paths = rel->pathlist;
