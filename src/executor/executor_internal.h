@@ -27,6 +27,9 @@ extern void shuttle_foreign_async_fill(FdwRoutine *routine);
 
 /* ---- foreign scans (foreign_scan.c) */
 
+/* What is started once the plan has computed something (early_start.c). */
+typedef struct ShuttleLaterStart ShuttleLaterStart;
+
 /* The storage node of a scan, for the user that the scan runs as. */
 extern ShuttleNode *shuttle_foreign_scan_node(ForeignScanState *scan);
 
@@ -65,8 +68,23 @@ extern void shuttle_foreign_states_add(ShuttleDecoder *decoder,
 extern uint64 shuttle_foreign_snapshot(EState *estate);
 
 /* True where the scan was not sent, only reads, and needs nothing that the
- * plan computes: it can be sent at any time. */
+ * plan has yet to compute: it can be sent at any time. */
 extern bool shuttle_foreign_scan_can_start(ForeignScanState *scan);
+
+/*
+ * True where it waits for uncorrelated subqueries only, whose values it sends as
+ * they are; has_params: they have all run.
+ */
+extern bool shuttle_foreign_scan_awaits_params(ForeignScanState *scan);
+extern bool shuttle_foreign_scan_has_params(ForeignScanState *scan);
+
+/* When it is sent because its rows are wanted, others may be started. */
+extern void shuttle_foreign_scan_set_later(ForeignScanState *scan,
+										   ShuttleLaterStart *later);
+
+/* Scans that are merged with it: where it has to ask for more rows, those ask as
+ * well that will soon have to. */
+extern void shuttle_foreign_scan_read_beside(ForeignScanState *scan, List *scans);
 
 /*
  * Whoever reads a row of the scan will read all of them, so that more than a
@@ -76,9 +94,9 @@ extern bool shuttle_foreign_scan_can_start(ForeignScanState *scan);
 extern void shuttle_foreign_scan_read_whole(ForeignScanState *scan, List *together);
 
 /*
- * Rows that the plan above will take, for a scan of ours not sent yet; 0:
- * all.  Other scans are left alone.
- * locks: most rows to lock at a time; counts for a scan that was sent, too.
+ * Rows that the plan above will take of a scan of ours, from now on; 0: all.
+ * Other scans are left alone.
+ * locks: most rows to lock at a time.
  */
 extern void shuttle_foreign_scan_set_goal(ForeignScanState *scan, double rows,
 										  double locks);
@@ -198,9 +216,6 @@ extern void shuttle_unsent_add(ShuttleUnsentScan *unsent,
 							   ForeignScanState *scan, ShuttleNode *node);
 extern void shuttle_unsent_remove(ShuttleUnsentScan *unsent);
 
-/* True where the session has any such scan. */
-extern bool shuttle_unsent_any(void);
-
 /*
  * Called before a write is sent: sends what was begun on that node and not
  * asked for yet, so that it sees the node as it was before the statement.
@@ -222,6 +237,16 @@ extern uint64 shuttle_unsent_number(void);
  * count: rows that the run will take; 0: all.
  */
 extern void shuttle_early_start(PlanState *root, uint64 count);
+
+/* Starts what has waited for what has run now. */
+extern void shuttle_early_start_later(ShuttleLaterStart *later);
+
+/* Starts the subqueries that params are of, where several have to run. */
+extern void shuttle_early_start_params(EState *estate, const Bitmapset *params);
+
+/* The most that a LIMIT can ever read, from how many the nodes above can; 0:
+ * any number (row_goal.c). */
+extern double shuttle_row_bound_below_limit(LimitState *node, double bound);
 
 /* Installs the hook that starts scans early; called once. */
 extern void shuttle_early_start_init(void);

@@ -59,6 +59,10 @@ typedef struct RemoteScan
 								 * any number */
 	bool		whole;			/* once a row is read, all will be */
 	List	   *together;		/* scans of which that is true together */
+	List	   *beside;			/* scans that are merged with it */
+	ShuttleLaterStart *later;	/* starts others when it is sent */
+	bool		params_come;	/* all parameters are of subqueries that run
+								 * once */
 	ShuttlePageLimits limits;
 	ShuttleParameters *parameters;
 	Bitmapset  *exec_params;	/* of the plan, that the SELECT depends on */
@@ -351,10 +355,69 @@ shuttle_foreign_scan_can_start(ForeignScanState *scan)
 	RemoteScan *remote = scan->fdw_state;
 
 	/* A scan is listed only where nothing of the plan goes into its SELECT. */
-	if (!is_plain(scan) || !remote->unsent.listed)
+	if (!is_plain(scan) ||
+		!(remote->unsent.listed ||
+		  (remote->params_come && remote->request == NULL &&
+		   shuttle_foreign_scan_has_params(scan))))
 		return false;
 	prepare_scan(scan);
 	return remote->effect == SHUTTLE_READS;
+}
+
+bool
+shuttle_foreign_scan_awaits_params(ForeignScanState *scan)
+{
+	RemoteScan *remote = scan->fdw_state;
+	const ParamExecData *params = scan->ss.ps.state->es_param_exec_vals;
+	ListCell   *cell;
+
+	if (!is_plain(scan) || remote->request != NULL || bms_is_empty(remote->exec_params))
+		return false;
+
+	/* What is computed from them might fail. */
+	foreach(cell, ((ForeignScan *) scan->ss.ps.plan)->fdw_exprs)
+	{
+		if (!IsA(lfirst(cell), Param))
+			return false;
+	}
+	for (int i = -1; (i = bms_next_member(remote->exec_params, i)) >= 0;)
+	{
+		if (params[i].execPlan == NULL)
+			return false;
+	}
+	return true;
+}
+
+bool
+shuttle_foreign_scan_has_params(ForeignScanState *scan)
+{
+	const RemoteScan *remote = scan->fdw_state;
+	const ParamExecData *params = scan->ss.ps.state->es_param_exec_vals;
+
+	for (int i = -1; (i = bms_next_member(remote->exec_params, i)) >= 0;)
+	{
+		if (params[i].execPlan != NULL)
+			return false;
+	}
+	return true;
+}
+
+void
+shuttle_foreign_scan_set_later(ForeignScanState *scan, ShuttleLaterStart *later)
+{
+	RemoteScan *remote = scan->fdw_state;
+
+	if (!is_plain(scan))
+		return;
+	remote->later = later;
+	remote->params_come = remote->params_come || shuttle_foreign_scan_awaits_params(scan);
+}
+
+void
+shuttle_foreign_scan_read_beside(ForeignScanState *scan, List *scans)
+{
+	if (is_plain(scan))
+		((RemoteScan *) scan->fdw_state)->beside = scans;
 }
 
 void
@@ -422,8 +485,11 @@ send_when_needed(ForeignScanState *scan)
 
 	if (remote->request != NULL)
 		return;
+	shuttle_early_start_params(scan->ss.ps.state, remote->exec_params);
 	shuttle_write_flush_others(remote->node, scan->ss.ps.state);
 	shuttle_foreign_scan_send(scan, false);
+	if (remote->later != NULL)
+		shuttle_early_start_later(remote->later);
 	if (remote->effect != SHUTTLE_LOCKS)
 		return;
 	foreach(cell, remote->together)
@@ -498,6 +564,24 @@ shuttle_foreign_scan_request(ForeignScanState *scan)
 	return ((RemoteScan *) scan->fdw_state)->request;
 }
 
+/* Has to wait for its next page: scans that will soon have to ask now as well. */
+static void
+ask_beside(RemoteScan *remote)
+{
+	ListCell   *cell;
+
+	if (!shuttle_request_is_used_up(remote->request))
+		return;
+	foreach(cell, remote->beside)
+	{
+		ForeignScanState *other = lfirst_node(ForeignScanState, cell);
+		RemoteScan *other_remote = other->fdw_state;
+
+		if (is_plain(other) && other_remote != remote && other_remote->request != NULL)
+			shuttle_request_ask_soon(other_remote->request);
+	}
+}
+
 static TupleTableSlot *
 iterate_foreign_scan(ForeignScanState *scan)
 {
@@ -514,6 +598,8 @@ iterate_foreign_scan(ForeignScanState *scan)
 		shuttle_pause();
 
 	send_when_needed(scan);
+	if (remote->beside != NIL)
+		ask_beside(remote);
 	for (;;)
 	{
 		switch (shuttle_request_fetch(remote->request, !remote->no_wait, &row))

@@ -99,12 +99,9 @@ goal_below_limit(LimitState *node, double goal)
 	return count == 0 ? 0 : count + offset;
 }
 
-/*
- * The most that a LIMIT can ever read, from how many the nodes above can; 0:
- * any number.  As with core's own bounded sorts, ties have none.
- */
-static double
-bound_below_limit(LimitState *node, double bound)
+/* As with core's own bounded sorts, ties have none. */
+double
+shuttle_row_bound_below_limit(LimitState *node, double bound)
 {
 	Limit	   *plan = (Limit *) node->ps.plan;
 	double		count = limit_value(node, plan->limitCount, node->limitCount);
@@ -285,7 +282,8 @@ goals_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 		case T_LimitState:
 			outer->rows = goal_below_limit((LimitState *) node, goal.rows);
 			outer->locks = goal_below_limit((LimitState *) node, goal.locks);
-			outer->bound = bound_below_limit((LimitState *) node, goal.bound);
+			outer->bound = shuttle_row_bound_below_limit((LimitState *) node,
+														 goal.bound);
 			break;
 		case T_NestLoopState:
 			outer->rows = goal.rows > 0 ? goal_of_outer(node, goal.rows) : 0;

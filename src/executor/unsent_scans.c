@@ -65,12 +65,6 @@ shuttle_unsent_remove(ShuttleUnsentScan *unsent)
 	unsent->listed = false;
 }
 
-bool
-shuttle_unsent_any(void)
-{
-	return first_unsent != NULL;
-}
-
 uint64
 shuttle_unsent_number(void)
 {

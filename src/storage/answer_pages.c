@@ -277,6 +277,24 @@ shuttle_pages_has_unread(ShuttleRequest *request)
 		dlist_has_next(&request->pages, &page->link);
 }
 
+int64
+shuttle_pages_count_unread(const ShuttleRequest *request)
+{
+	bool		read = request->reading != NULL;
+	int64		nrows = -request->row;
+	dlist_iter	iter;
+
+	dlist_foreach(iter, unconstify(dlist_head *, &request->pages))
+	{
+		const ShuttlePage *page = dlist_container(ShuttlePage, link, iter.cur);
+
+		read = read && page != request->reading;
+		if (!read)
+			nrows += PQntuples(page->result);
+	}
+	return nrows;
+}
+
 bool
 shuttle_pages_next(ShuttleRequest *request, ShuttleRow *row)
 {

@@ -314,6 +314,33 @@ shuttle_pages_ask(ShuttleRequest *request, bool waits)
 	shuttle_pipeline_end_packet(node);
 }
 
+/* True where pages that a goal has bounded have come, and none is on its way. */
+static bool
+is_between_pages(const ShuttleRequest *request)
+{
+	return request->mode == REQUEST_CURSOR && request->state == REQUEST_OPEN &&
+		request->row_goal > 0 && !locks_stepwise(request) && !request->at_end &&
+		request->npages_asked == 0 && request->handed_out;
+}
+
+bool
+shuttle_request_is_used_up(ShuttleRequest *request)
+{
+	return is_between_pages(request) && !shuttle_pages_has_unread(request) &&
+		(request->store == NULL || !shuttle_store_has_rows(request->store));
+}
+
+void
+shuttle_request_ask_soon(ShuttleRequest *request)
+{
+	if (!is_between_pages(request) || request->effect != SHUTTLE_READS ||
+		shuttle_pages_count_unread(request) * 2 > request->nrows_seen)
+		return;
+	widen(request, most_pages(request));
+	request->window += request->npages_here;
+	shuttle_pages_ask(request, false);
+}
+
 void
 shuttle_pages_ask_all(ShuttleRequest *request)
 {

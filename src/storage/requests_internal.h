@@ -134,6 +134,9 @@ extern bool shuttle_pages_make_way(ShuttleNode *node);
 /* True where rows are here that can be read. */
 extern bool shuttle_pages_has_unread(ShuttleRequest *request);
 
+/* Rows that are here, those in the store left out, and were not read. */
+extern int64 shuttle_pages_count_unread(const ShuttleRequest *request);
+
 /* The next row that is here and can be read. */
 extern bool shuttle_pages_next(ShuttleRequest *request, ShuttleRow *row);
 

@@ -259,6 +259,14 @@ extern ShuttleStatus shuttle_request_fetch(ShuttleRequest *request, bool wait,
  */
 extern void shuttle_request_set_goal(ShuttleRequest *request, double row_goal);
 
+/*
+ * Of requests that are read by turns, under a row goal: the first is used up, and
+ * will have to ask for more when it is read; the others ask now where they have
+ * given half of what they had.
+ */
+extern bool shuttle_request_is_used_up(ShuttleRequest *request);
+extern void shuttle_request_ask_soon(ShuttleRequest *request);
+
 /* Waits until a fetch of one of the requests would not have to wait; the time
  * counts as that of the first. */
 extern void shuttle_request_wait_any(ShuttleRequest *const *requests, int nrequests);
