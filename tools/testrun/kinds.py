@@ -32,6 +32,7 @@ from testrun.outcome import (
     pytest_outcome,
     regress_outcome,
     result_lines,
+    tap_outcome,
 )
 
 SUITE_LIMIT_S = 1800.0
@@ -192,12 +193,12 @@ def run_tap_script(installed: Installed, base: Path, name: str) -> TapResult:
     script = base / "test/t" / f"{name}.pl"
     command = ["prove", "-v", "-I", str(perl_dir), "-I", str(script.parent), str(script)]
     code, output = run_as_server_user(command, env, base / "test", SUITE_LIMIT_S)
-    skipped = "skipped: " in output
-    report = f"   {'ok' if code == 0 else 'not ok'} - {name}{' (skipped)' if skipped else ''}"
+    outcome = tap_outcome(name, code, output)
+    note = " (skipped)" if outcome.skipped else ""
+    report = f"   {'ok' if code == 0 else 'not ok'} - {name}{note}"
     report += f"  {time.monotonic() - started:.0f} s"
     if code != 0:
         report = "\n".join([report, *output.splitlines()[-TAP_TAIL_LINES:]])
-    outcome = Outcome(int(code == 0 and not skipped), int(code != 0), (name,) if code else ())
     logs = [log for log in work.rglob("*.log") if log.is_file()]
     return TapResult(outcome, report, logs, EXPECTED.findall(script.read_text()))
 
@@ -207,7 +208,7 @@ def run_pytest(installed: Installed, wanted: Wanted) -> Outcome:
     folders = [ROOT / "tools/tests", ROOT / "python/tests"]
     tests = [str(folder) for folder in folders if any(folder.glob("test_*.py"))]
     announce(installed, "pytest", None)
-    command = [str(ROOT / ".venv/bin/python"), "-m", "pytest", "-q", "--color=no"]
+    command = [str(ROOT / ".venv/bin/python"), "-m", "pytest", "-q", "-rfEs", "--color=no"]
     command += ["-c", str(ROOT / "python/pyproject.toml"), *tests]
     if wanted.names:
         command += ["-k", " or ".join(wanted.names)]

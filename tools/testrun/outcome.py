@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 # "... was terminated by signal 11" is the postmaster's word for a crash.
@@ -16,6 +16,9 @@ OLD_LINE = re.compile(r"^test (\S+)\s+\.\.\. (ok|FAILED)", re.MULTILINE)
 NEW_LINE = re.compile(r"^(ok|not ok) \d+\s+[-+] (\S+)", re.MULTILINE)
 PYTEST_FAILED = re.compile(r"^FAILED \S+::(\w+)", re.MULTILINE)
 PYTEST_COUNT = re.compile(r"(\d+) (passed|failed|errors?)\b")
+PYTEST_SKIPPED = re.compile(r"^SKIPPED \[\d+\] (\S+?)(?::\d+)?: (.+)$", re.MULTILINE)
+# A script of TAP tests that is left out as a whole, as prove tells it.
+TAP_SKIPPED = re.compile(r"^1\.\.0 # SKIP\s*(.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -23,16 +26,26 @@ class Outcome:
     """Counts of one kind of tests on one server.
 
     failed_names are the tests that failed by themselves; a crash in a log
-    counts as failed and has no name.
+    counts as failed and has no name.  skipped are those that were left out as a
+    whole, each with the reason; they did not pass.
     """
 
     passed: int = 0
     failed: int = 0
     failed_names: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
 
     def __add__(self, other: Outcome) -> Outcome:
-        names = self.failed_names + other.failed_names
-        return Outcome(self.passed + other.passed, self.failed + other.failed, names)
+        return Outcome(
+            self.passed + other.passed,
+            self.failed + other.failed,
+            self.failed_names + other.failed_names,
+            self.skipped + other.skipped,
+        )
+
+    def on_server(self, server: str) -> Outcome:
+        """The same, with the server in what is told of skipped tests."""
+        return replace(self, skipped=tuple(f"{test} [on {server}]" for test in self.skipped))
 
     def may_run_again(self, most: int) -> bool:
         """Whether nothing but named tests failed, and no more of them than `most`."""
@@ -64,16 +77,28 @@ def pytest_outcome(code: int, output: str) -> Outcome:
     # pytest exits with 5 where it found no tests.
     if code not in (0, 5) and failed == 0:
         failed = 1
-    return Outcome(passed, failed, tuple(PYTEST_FAILED.findall(output)))
+    skipped = tuple(f"{where}: {reason}" for where, reason in PYTEST_SKIPPED.findall(output))
+    return Outcome(passed, failed, tuple(PYTEST_FAILED.findall(output)), skipped)
+
+
+def tap_outcome(name: str, code: int, output: str) -> Outcome:
+    """One script of TAP tests, run by prove -v."""
+    if code != 0:
+        return Outcome(0, 1, (name,))
+    skipped = TAP_SKIPPED.search(output)
+    if skipped is not None:
+        return Outcome(skipped=(f"{name}: {skipped[1] or 'no reason is given'}",))
+    return Outcome(1)
 
 
 def crashes(log: Path, excused: list[str]) -> list[str]:
     """Returns the lines of a server log that no healthy run has."""
-    found = []
-    for line in log.read_text(errors="replace").splitlines():
-        if CRASH.search(line) and not any(re.search(e, line) for e in excused):
-            found.append(line)
-    return found
+    with log.open(errors="replace") as lines:  # some are of gigabytes
+        return [
+            line.rstrip("\n")
+            for line in lines
+            if CRASH.search(line) and not any(re.search(e, line) for e in excused)
+        ]
 
 
 def check_logs(logs: list[Path], excused: list[str]) -> Outcome:

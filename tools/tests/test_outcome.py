@@ -1,6 +1,6 @@
 """Which failures run_tests may run a second time."""
 
-from testrun.outcome import Outcome, pytest_outcome, regress_outcome
+from testrun.outcome import Outcome, pytest_outcome, regress_outcome, tap_outcome
 
 NEW_STYLE = """ok 1         - join_types          12 ms
 not ok 2     - join_nulls          15 ms
@@ -30,3 +30,21 @@ def test_only_named_and_few_failures_run_again() -> None:
 def test_a_crash_does_not_run_again() -> None:
     assert not (Outcome(5, 1, ("a",)) + Outcome(0, 1)).may_run_again(3)
     assert not regress_outcome(2, "pg_regress: could not start").may_run_again(3)
+
+
+def test_a_skipped_script_did_not_pass_and_is_told_with_its_reason() -> None:
+    output = "storage_gss.pl ..\n1..0 # SKIP no KDC is installed\nskipped: no KDC is installed\n"
+    outcome = tap_outcome("storage_gss", 0, output).on_server("18")
+    assert outcome == Outcome(skipped=("storage_gss: no KDC is installed [on 18]",))
+    assert tap_outcome("storage_gss", 0, "ok 1 - here # SKIP no root\n1..1\n") == Outcome(1)
+    assert tap_outcome("storage_gss", 1, output) == Outcome(0, 1, ("storage_gss",))
+
+
+def test_skipped_pytest_is_told_with_its_reason() -> None:
+    output = "SKIPPED [1] tests/test_a.py:12: no network here\n2 passed, 1 skipped in 0.1s\n"
+    assert pytest_outcome(0, output) == Outcome(2, 0, (), ("tests/test_a.py: no network here",))
+
+
+def test_skipped_tests_add_up() -> None:
+    total = Outcome(1, skipped=("a: b",)) + Outcome(2, skipped=("c: d",))
+    assert total == Outcome(3, skipped=("a: b", "c: d"))
