@@ -154,6 +154,34 @@ sub session
 	return $session;
 }
 
+# Memory of a session, in bytes by name of context.
+sub memory
+{
+	my $session = shift;
+	my ($out) = $session->run(q{SELECT translate(name, ';=', '  ') || '=' || sum(used_bytes)
+		FROM pg_backend_memory_contexts GROUP BY name;});
+	return map { split /=/ } split /\n/, $out;
+}
+
+# What may grow without being a leak: caches fill with what statements look up, a
+# node comes to be used, and core keeps buffers of the size that it needed once.
+sub slack
+{
+	my $name = shift;
+	return 2**20 if $name eq 'CacheMemoryContext';
+	return $name =~ /^Top/ ? 2**14 : $name =~ /^shuttle/ ? 2**16 : 2**19;
+}
+
+# Contexts that have grown since the first fault was over.
+sub grown
+{
+	my $session = shift;
+	my %now = memory($session);
+	my $before = $session->{memory} //= {%now};
+	return map { "$_: $now{$_} bytes, were " . ($before->{$_} // 0) }
+	  grep { $now{$_} > ($before->{$_} // 0) + slack($_) } sort keys %now;
+}
+
 sub control
 {
 	my $self = shift;
@@ -245,6 +273,7 @@ sub is_clean
 		SELECT $temporary_files;
 		SELECT count(*) FROM here;});
 	push @problems, "locks, contexts, files, rows: $left" if $left ne "0\n0\n0\n0";
+	push @problems, "memory: $_" for grown($session);
 	my $files = open_files($session);
 	push @problems, "files open: $files, were $session->{files}" if $files > $session->{files};
 	return is(join('; ', @problems), '', "$label: nothing is left, the next query works");

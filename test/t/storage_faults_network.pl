@@ -52,6 +52,29 @@ for my $state (sort keys %states)
 	$faults->is_clean($session, $label);
 }
 
+# A ROLLBACK is sent and not waited for: what became of it shows with the next use.
+for my $state ('a read', 'a write', 'a savepoint')
+{
+	my $label = "reset, ROLLBACK behind $state is not answered";
+	$session->run('BEGIN; SELECT count(*) FROM numbers;');
+	$session->run("INSERT INTO written VALUES (1, 'x');") if $state ne 'a read';
+	$session->run("SAVEPOINT s; INSERT INTO written VALUES (2, 'x');") if $state eq 'a savepoint';
+	$proxy->mute(1);
+	is($faults->one($session, 'ROLLBACK;'), '', "$label: nothing is told");
+	$proxy->reset;
+	$proxy->mute(0);
+	$faults->is_clean($session, $label);
+	$session->run("BEGIN; INSERT INTO written VALUES (1, 'x'); SAVEPOINT s; INSERT INTO written VALUES (2, 'x');");
+	$label .= ', within a transaction';
+	$proxy->mute(1);
+	is($faults->one($session, 'ROLLBACK TO s;'), '', "$label: nothing is told");
+	$proxy->reset;
+	$proxy->mute(0);
+	like($faults->one($session, 'SELECT count(*) FROM written;'), $lost, $label);
+	$session->run('ROLLBACK;');
+	$faults->is_clean($session, $label);
+}
+
 # ---- frozen, in every state
 
 sub cancel

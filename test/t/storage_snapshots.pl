@@ -324,6 +324,16 @@ is( one(q{
 	like(one('SELECT count(*) FROM a;'), qr/^ERROR:  08001: .*role "nobody_there" does not exist/s, 'options: wrong user');
 	$holder->run(qq{ALTER USER MAPPING FOR CURRENT_USER SERVER far OPTIONS (SET user '$user');});
 	is(one('SELECT count(*) FROM a;'), 12, 'options: right again');
+	$session->run(q{BEGIN; SELECT count(*) FROM a;});
+	my ($connected) = $writer->run("SELECT pid FROM pg_stat_activity WHERE application_name = 'renamed';");
+	$holder->run(q{DROP USER MAPPING FOR CURRENT_USER SERVER far;});
+	like(one('SELECT count(*) FROM a;'), qr/^ERROR:  42704: user mapping not found/, 'mapping dropped: told as by postgres_fdw');
+	like(one('COMMIT; SELECT count(*) FROM a;'), qr/^ERROR:  42704: user mapping not found/, 'mapping dropped: and behind the transaction');
+	ok($writer->poll("SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = $connected"), 'mapping dropped: its connection is closed');
+	$holder->run(qq{CREATE USER MAPPING FOR CURRENT_USER SERVER far OPTIONS (user '$user');});
+	is(one('SELECT count(*) FROM a;'), 12, 'mapping made again: used');
+	isnt(($writer->run("SELECT pid FROM pg_stat_activity WHERE application_name = 'renamed';"))[0], $connected,
+		'mapping made again: another connection');
 	$holder->run(q{ALTER SERVER far OPTIONS (DROP application_name, ADD keep_connections 'false');});
 	is(one('SELECT count(*) FROM a;'), 12, 'options: not kept');
 	ok($writer->poll("SELECT count(*) = 0 FROM pg_stat_activity WHERE datname = 'far' AND pid <> pg_backend_pid() AND application_name <> 'psql'"),

@@ -7,6 +7,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+use ShuttleProxy;
 use ShuttleSession;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
@@ -16,6 +17,9 @@ $node->start;
 my ($host, $port) = ($node->host, $node->port);
 my $user = $node->safe_psql('postgres', 'SELECT current_user');
 my $version = $node->safe_psql('postgres', 'SHOW server_version_num');
+
+my $proxy = ShuttleProxy->new($node);
+my $proxy_port = $proxy->port;
 
 # A server that takes connections and says nothing.
 my $mute = IO::Socket::INET->new(LocalAddr => '127.0.0.1', Listen => 5) or die;
@@ -38,7 +42,10 @@ $node->safe_psql('postgres', qq{
 	CREATE FOREIGN TABLE f_slow (id int, nap text) SERVER far OPTIONS (table_name 'slow');
 	CREATE FOREIGN TABLE f_write (id int) SERVER far OPTIONS (table_name 'slow_to_write');
 	CREATE FOREIGN TABLE f_commit (id int) SERVER far OPTIONS (table_name 'slow_to_commit');
+	CREATE SERVER frozen FOREIGN DATA WRAPPER shuttle OPTIONS (host '127.0.0.1', port '$proxy_port', dbname 'postgres');
+	CREATE USER MAPPING FOR CURRENT_USER SERVER frozen OPTIONS (user '$user');
 	CREATE FOREIGN TABLE f_mute (id int) SERVER mute;
+	CREATE FOREIGN TABLE f_frozen (id int, nap text) SERVER frozen OPTIONS (table_name 'slow');
 });
 
 my $session = ShuttleSession->new($node, 'postgres');
@@ -62,6 +69,21 @@ shown('ShuttleRead', 'SELECT * FROM f_slow;');
 shown('ShuttleWrite', 'INSERT INTO f_write VALUES (1);');
 shown('ShuttleCommit', 'INSERT INTO f_commit VALUES (1);');
 shown('ShuttleConnect', 'SELECT * FROM f_mute;');
+
+# The node does not answer the cancel, either: the abort waits a second for it.
+$session->send('SELECT * FROM f_frozen;');
+ok($watcher->poll("SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name LIKE 'pg_shuttle %' AND wait_event = 'PgSleep'"),
+	'ShuttleAbort: the node is asked');
+$proxy->freeze;
+$watcher->run('SELECT pg_cancel_backend(' . $session->pid . ');');
+my $abort = $version < 170000 ? 'Extension' : 'ShuttleAbort';
+my $client = "SELECT wait_event = '$abort' FROM pg_stat_activity WHERE pid = " . $session->pid;
+ok($watcher->poll($client, 3), 'ShuttleAbort: a cancel that is not answered');
+like(($session->result)[1], qr/57014/, 'ShuttleAbort: cancelled');
+$proxy->thaw;
+my $one = $session->run('SELECT 1;');
+ok($watcher->poll("SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name LIKE 'pg_shuttle %' AND wait_event = 'PgSleep'"),
+	'ShuttleAbort: nothing is left on the node');
 
 $_->quit for $session, $watcher;
 $node->stop;
