@@ -490,8 +490,8 @@ find_scans(PlanState *node, const LinkContext *context, Bitmapset *bound_between
 }
 
 /*
- * How many batches may be in flight: as the servers allow, but locks are never
- * taken ahead of need, and a batch of one row asks for one row at a time.
+ * How many batches may be in flight: as the servers allow, but a batch of one
+ * row asks for one row at a time.
  */
 static int
 most_in_flight(const LookAheadState *look)
@@ -504,8 +504,6 @@ most_in_flight(const LookAheadState *look)
 	{
 		ForeignScan *plan = (ForeignScan *) look->scans[i]->node->ss.ps.plan;
 
-		if (look->scans[i]->locks)
-			return 1;
 		most = Min(most, shuttle_cluster_option_int(plan->fs_server, InvalidOid,
 													"shuttle_batches_in_flight",
 													shuttle_settings.batches_in_flight));

@@ -300,7 +300,8 @@ may_fill(LookAheadState *look)
 		return false;
 	if (look->nbatches == 0)
 		return true;
-	if (look->waits || !shuttle_may_read_ahead(look) || look->nbatches >= look->most_in_flight ||
+	if (look->waits || look->locks_late || !shuttle_may_read_ahead(look) ||
+		look->nbatches >= look->most_in_flight ||
 		(look->row_goal > 0 &&
 		 look->rows_pulled - look->rows_taken + look->next_size > look->rows_taken))
 		return false;
@@ -738,6 +739,17 @@ number_columns(LookAheadState *look)
 		look->columns[i] = look->scans[i]->append == NULL ? look->ncolumns++ : -1;
 }
 
+static bool
+locks_rows(const LookAheadState *look)
+{
+	for (int i = 0; i < look->nscans; i++)
+	{
+		if (look->scans[i]->locks)
+			return true;
+	}
+	return false;
+}
+
 void
 shuttle_look_ahead_start(LookAheadState *look)
 {
@@ -748,6 +760,7 @@ shuttle_look_ahead_start(LookAheadState *look)
 	look->saved = palloc(sizeof(ParamExecData) * look->nbindings);
 	look->batch_limit = look->batch_size;
 	look->sure = 1;
+	look->locks_late = locks_rows(look);
 	start_run(look);
 	if (look->nlocals > 0)
 		shuttle_local_start(look);
@@ -768,17 +781,6 @@ may_lock_more(const LookAheadState *look)
 	return false;
 }
 
-static bool
-locks_rows(const LookAheadState *look)
-{
-	for (int i = 0; i < look->nscans; i++)
-	{
-		if (look->scans[i]->locks)
-			return true;
-	}
-	return false;
-}
-
 void
 shuttle_look_ahead_set_goal(LookAheadState *look, double rows, double locks,
 							double sure, bool once)
@@ -792,6 +794,7 @@ shuttle_look_ahead_set_goal(LookAheadState *look, double rows, double locks,
 	if (!isinf(look->sure))
 		(void) shuttle_pause_walker(outerPlanState(look), NULL);
 	look->batch_limit = look->batch_size;
+	look->locks_late = locks > 0 && locks_rows(look);
 	if (locks > 0 && locks_rows(look))
 	{
 		if (!started && may_lock_more(look))

@@ -519,6 +519,8 @@ struct LookAheadState
 	int			batch_size;		/* outer rows */
 	int			most_in_flight; /* batches */
 	bool		may_stretch;	/* batches whose keys are mostly known */
+	bool		locks_late;		/* one batch at a time: it locks rows, and not
+								 * all of them may be wanted */
 	double		row_goal;		/* outer rows that will be taken; 0: all */
 	double		sure;			/* that surely are, or else all of them */
 	bool		once;			/* it is never started again */

@@ -339,14 +339,17 @@ consider_loop(NestLoop *loop, ShuttlePlaceContext *context)
 	const ForeignScan *scan;
 	ListCell   *lc;
 
-	if (loop->nestParams == NIL || shuttle_is_look_ahead_plan(outerPlan(loop)))
+	if (loop->nestParams == NIL)
 		return;
 	foreach(lc, loop->nestParams)
 		params = bms_add_member(params, lfirst_node(NestLoopParam, lc)->paramno);
 	scan = shuttle_find_batch_scan(innerPlan(loop), params, context->statement);
 	if (scan == NULL)
 		return;
-	place_under(loop, scan, context);
+
+	/* a path of ours may be over an Append that could have none */
+	if (!shuttle_is_look_ahead_plan(outerPlan(loop)))
+		place_under(loop, scan, context);
 	innerPlan(loop) = shuttle_route_appends(innerPlan(loop), context);
 }
 

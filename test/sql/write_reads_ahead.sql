@@ -80,3 +80,29 @@ DECLARE c CURSOR FOR SELECT * FROM spread WHERE pair.here(id) >= 0 FOR UPDATE;
 FETCH 3 FROM c;
 SELECT locked();
 ROLLBACK;
+-- batches of a join lock ahead, too, each key on the node that has its rows; not below a LIMIT
+CREATE TABLE keys AS SELECT i + (i % 2) * 10000 AS v FROM generate_series(0, 400, 7) i;
+ANALYZE keys;
+CREATE FUNCTION batches(statement text, OUT reads int, OUT in_flight int) LANGUAGE plpgsql AS $$
+DECLARE
+	plan jsonb;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, DIST, FORMAT JSON) ' || statement INTO plan;
+	reads := plan -> 0 -> 'Storage Read Requests';
+	in_flight := jsonb_path_query_first(plan, '$.**."Most In Flight"');
+END $$;
+SET enable_nestloop = on;
+SET shuttle.enable_batched_join = on;
+SET enable_hashjoin = off;
+SET shuttle.debug_force_batched_join = on;
+SET shuttle.batch_size = 10;
+BEGIN;
+SELECT reads <= 12 AS batches, in_flight FROM batches('UPDATE spread s SET id = id + 1 FROM keys k WHERE k.v = s.v AND pair.here(s.id) >= 0');
+SELECT count(*) FROM spread WHERE v % 2 <> id % 2;
+SELECT reads <= 12 AS batches, in_flight FROM batches('DELETE FROM spread s USING keys k WHERE k.v = s.v AND pair.here(s.id) >= 0');
+SELECT count(*) FROM spread;
+ROLLBACK;
+BEGIN;
+SELECT in_flight <= 1 AS late FROM batches('SELECT FROM keys k JOIN spread s ON k.v = s.v WHERE pair.here(s.id) >= 0 LIMIT 3 FOR UPDATE OF s');
+SELECT locked() <= 10;
+ROLLBACK;
