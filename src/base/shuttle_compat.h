@@ -261,6 +261,28 @@ shuttle_returns_old_or_new(Node *node)
 #endif
 }
 
+/* A table that the statement changes, or one above it; 18 wants to be told. */
+static inline Relation
+shuttle_changed_relation(EState *estate, Index rtindex)
+{
+#if PG_VERSION_NUM >= 180000
+	return ExecGetRangeTableRelation(estate, rtindex, true);
+#else
+	return ExecGetRangeTableRelation(estate, rtindex);
+#endif
+}
+
+/* A semi join whose inner rows are kept, which 18 brought. */
+static inline bool
+shuttle_is_right_semi(JoinType type)
+{
+#if PG_VERSION_NUM >= 180000
+	return type == JOIN_RIGHT_SEMI;
+#else
+	return false;
+#endif
+}
+
 /* Columns can be generated when they are read; no version before has one. */
 #if PG_VERSION_NUM < 180000
 #define ATTRIBUTE_GENERATED_VIRTUAL 'v'
@@ -761,6 +783,14 @@ shuttle_copy_scan_user(ForeignScan *to, const ForeignScan *from)
 	to->checkAsUser = from->checkAsUser;
 	to->fs_base_relids = from->fs_base_relids;
 #endif
+}
+
+/* Says of which relation a scan is that core has not planned. */
+static inline void
+shuttle_scan_set_relids(ForeignScan *scan, Relids relids)
+{
+	scan->fs_relids = bms_copy(relids);
+	scan->fs_base_relids = scan->fs_relids;
 }
 
 /*

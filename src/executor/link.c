@@ -28,6 +28,7 @@
 #include "cluster/shuttle_cluster.h"
 #include "executor/executor_internal.h"
 #include "executor/analyze_internal.h"
+#include "executor/keyed_internal.h"
 #include "executor/look_ahead_internal.h"
 #include "executor/shuttle_executor.h"
 #include "executor/write_internal.h"
@@ -712,6 +713,7 @@ shuttle_executor_init(void)
 {
 	shuttle_look_ahead_register();
 	shuttle_routed_append_register();
+	shuttle_keyed_write_register();
 	previous_start = ExecutorStart_hook;
 	ExecutorStart_hook = start_executor;
 

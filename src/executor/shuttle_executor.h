@@ -141,6 +141,34 @@ typedef enum ShuttleStateKind
  */
 extern bool shuttle_scan_add_states(ForeignScan *scan, List *states);
 
+/* ---- UPDATE and DELETE that nodes join (keyed_write.c) */
+
+typedef struct ShuttleKeyedPlan
+{
+	CmdType		operation;
+	bool		set_processed;
+	bool		names_table;	/* the last column of a row is its table */
+	List	   *values;			/* expressions over the source's rows */
+	List	   *targets;		/* for each table that is changed: its index
+								 * in the range table, the values that are its
+								 * parameters (from 0), and what postgres_fdw
+								 * has planned */
+	List	   *routes;			/* for each partitioned table: its index, and
+								 * the values of its partition key; NIL: all
+								 * keys go to all tables */
+} ShuttleKeyedPlan;
+
+/*
+ * Makes the plan node, whose custom_exprs are the values.  scan_targetlist:
+ * the source's columns, and the table's oid where names_table says so; relids:
+ * of all tables.  Costs are the caller's.
+ */
+extern CustomScan *shuttle_keyed_write_make(Plan *source, List *targetlist,
+											List *scan_targetlist, Relids relids,
+											const ShuttleKeyedPlan *plan);
+
+extern bool shuttle_is_keyed_write_plan(const Plan *plan);
+
 /* Registers plan nodes and installs hooks; called by _PG_init. */
 extern void shuttle_executor_init(void);
 

@@ -193,6 +193,10 @@ extern const char **shuttle_write_print_arrays(const ShuttleWrite *write,
 											   const ShuttleWaitingRows *rows,
 											   const ShuttleRemoteTable *table);
 
+/* Appends an element to the text of an array that begins with a brace. */
+extern void shuttle_write_append_element(StringInfo array, const char *text,
+										 char delimiter);
+
 /* ---- buffered rows (write_buffer.c) */
 
 /* Makes the write a buffered one, in the query's context. */

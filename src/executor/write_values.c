@@ -63,8 +63,8 @@ shuttle_write_print_rows(const ShuttleWrite *write, const ShuttleWaitingRows *ro
 }
 
 /* An element is always quoted, but for NULL. */
-static void
-append_element(StringInfo array, const char *text, char delimiter)
+void
+shuttle_write_append_element(StringInfo array, const char *text, char delimiter)
 {
 	if (array->len > 1)
 		appendStringInfoChar(array, delimiter);
@@ -130,8 +130,8 @@ shuttle_write_print_arrays(const ShuttleWrite *write, const ShuttleWaitingRows *
 		ExecStoreMinimalTuple(rows->rows[row].values, rows->slot, false);
 		slot_getallattrs(rows->slot);
 		for (int i = 0; i < write->nattributes; i++)
-			append_element(&first[i], value_text(write, rows->slot, i),
-						   table->delimiters[write->attributes[i] - 1]);
+			shuttle_write_append_element(&first[i], value_text(write, rows->slot, i),
+										 table->delimiters[write->attributes[i] - 1]);
 		ExecClearTuple(rows->slot);
 		MemoryContextReset(row_cxt);
 	}

@@ -10,6 +10,8 @@
  */
 #include "postgres.h"
 
+#include "utils/builtins.h"
+
 #include "explain/explain_internal.h"
 
 /* Which counters a line of output belongs to. */
@@ -94,6 +96,41 @@ void
 shuttle_explain_text(ExplainState *es, const char *label, const char *value)
 {
 	ExplainPropertyText(label, value, es);
+}
+
+void
+shuttle_explain_begin_tables(ExplainState *es)
+{
+	ExplainOpenGroup("Written Tables", "Written Tables", false, es);
+}
+
+void
+shuttle_explain_end_tables(ExplainState *es)
+{
+	ExplainCloseGroup("Written Tables", "Written Tables", false, es);
+}
+
+void
+shuttle_explain_begin_table(ExplainState *es, const char *operation, const char *name)
+{
+	ExplainOpenGroup("Written Table", NULL, true, es);
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+	{
+		appendStringInfoSpaces(es->str, es->indent * 2);
+		appendStringInfo(es->str, "%s on %s\n", operation, quote_identifier(name));
+		es->indent++;
+		return;
+	}
+	ExplainPropertyText("Operation", operation, es);
+	ExplainPropertyText("Relation Name", name, es);
+}
+
+void
+shuttle_explain_end_table(ExplainState *es)
+{
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+		es->indent--;
+	ExplainCloseGroup("Written Table", NULL, true, es);
 }
 
 /*

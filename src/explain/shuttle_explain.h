@@ -64,6 +64,13 @@ extern void shuttle_explain_look_ahead(ExplainState *es,
 extern void shuttle_explain_text(ExplainState *es, const char *label,
 								 const char *value);
 
+/* Stand around what a node prints of each of the tables that it writes. */
+extern void shuttle_explain_begin_tables(ExplainState *es);
+extern void shuttle_explain_end_tables(ExplainState *es);
+extern void shuttle_explain_begin_table(ExplainState *es, const char *operation,
+										const char *name);
+extern void shuttle_explain_end_table(ExplainState *es);
+
 /*
  * Tells the explain room that memory was taken (or, negative, given back), in
  * bytes, for the peak that the summary shows.  What an error gives back need

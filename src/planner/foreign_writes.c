@@ -125,6 +125,12 @@ rows_stay(PlannerInfo *root, Index rtindex)
 		DatumGetBool(((Const *) decided)->constvalue);
 }
 
+bool
+shuttle_rows_stay(PlannerInfo *root, const ModifyTable *plan, Index rtindex)
+{
+	return plan->operation != CMD_UPDATE || rows_stay(root, rtindex);
+}
+
 /* The values take the places of their stand-ins in the scans that were made to
  * write. */
 static void
@@ -158,12 +164,13 @@ plan_direct_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex,
 	List	   *targetlist = root->processed_tlist;
 	bool		direct;
 
-	if (plan->operation == CMD_UPDATE && !rows_stay(root, rtindex))
+	if (!shuttle_rows_stay(root, plan, rtindex))
 		return false;
 	root->processed_tlist = (List *)
 		shuttle_stable_stand_in(root, (Node *) targetlist);
 	direct = shuttle_peer_get_routine()->PlanDirectModify(root, plan, rtindex,
-														  subplan_index);
+														  subplan_index) ||
+		shuttle_plan_keyed_write(root, plan, subplan_index);
 	root->processed_tlist = targetlist;
 	if (direct)
 		put_values_back(root, plan->plan.lefttree);

@@ -249,7 +249,8 @@ read_source_first(ModifyTable *plan, ShuttlePlaceContext *context)
 {
 	ListCell   *lc;
 
-	if (!has_look_ahead(outerPlan(plan)))
+	if (!has_look_ahead(outerPlan(plan)) ||
+		shuttle_is_keyed_write_plan(outerPlan(plan)))
 		return;
 	foreach(lc, plan->resultRelations)
 	{

@@ -220,6 +220,20 @@ extern ForeignScan *shuttle_plan_partial_aggregate(PlannerInfo *root, RelOptInfo
 
 extern void shuttle_foreign_writes_fill(FdwRoutine *routine);
 
+/* True where no row of the table can leave its partition. */
+extern bool shuttle_rows_stay(PlannerInfo *root, const ModifyTable *plan,
+							  Index rtindex);
+
+/* ---- UPDATE and DELETE joined with rows of here (keyed_writes.c) */
+
+/*
+ * Replaces the join below a ModifyTable by a node that has the storage nodes
+ * join, where all tables that are changed allow that.  Called for each of them
+ * in turn; index: which of them it is.  Returns false where it must be changed
+ * row by row.
+ */
+extern bool shuttle_plan_keyed_write(PlannerInfo *root, ModifyTable *plan, int index);
+
 /* ---- what else the statement writes (written_tables.c) */
 
 /* True where a data-modifying CTE of the statement writes a table that one of

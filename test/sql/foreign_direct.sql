@@ -13,7 +13,9 @@ SELECT pair.same_write(:state, 'DELETE FROM account WHERE id > 280 RETURNING id,
 SELECT pair.same_write(:state, 'UPDATE account SET id = 1 WHERE id = 2');
 
 -- joins: RETURNING of the target, of the other tables, of both, of system columns
+SET shuttle.enable_write_buffer = off;
 SELECT pair.plan('UPDATE account a SET owner = b.city FROM branch b WHERE b.id = a.branch AND a.id < 20 RETURNING a.*, b.id');
+RESET shuttle.enable_write_buffer;
 SELECT pair.same_write(:state, 'UPDATE account a SET owner = b.city FROM branch b WHERE b.id = a.branch AND a.id < 20');
 SELECT pair.same_write(:state, 'UPDATE account a SET owner = b.city FROM branch b WHERE b.id = a.branch AND a.id < 20 RETURNING a.*, b.id');
 SELECT pair.same_write(:state, 'UPDATE account a SET owner = b.city FROM branch b WHERE b.id = a.branch AND a.id < 20 RETURNING b.city, a.id + 1');

@@ -10,9 +10,9 @@ CREATE TABLE holes AS SELECT i AS k, CASE WHEN i % 2 = 0 THEN i - 1 ELSE i + 1 E
 CALL test.mirror('b', 'holes');
 SET shuttle.debug_force_batched_join = on;
 SET shuttle.batch_size = 2;
--- a key that comes in two batches
-SELECT test.plan_shape('UPDATE engine.b SET v = v + 1 FROM local.keys WHERE keys.k = b.k');
-UPDATE engine.b SET v = v + 1 FROM local.keys WHERE keys.k = b.k;
+-- a key that comes in two batches, where the node cannot compute the new value
+SELECT test.plan_shape('UPDATE engine.b SET v = v + 1 + 0 * length(to_char(v, ''9'')) FROM local.keys WHERE keys.k = b.k');
+UPDATE engine.b SET v = v + 1 + 0 * length(to_char(v, '9')) FROM local.keys WHERE keys.k = b.k;
 SELECT sum(v), count(*) FILTER (WHERE v > 0) FROM local.b;
 UPDATE guest.b SET v = v + 1 FROM local.keys WHERE keys.k = b.k;
 SELECT sum(v), count(*) FILTER (WHERE v > 0) FROM local.b;

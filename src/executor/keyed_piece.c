@@ -1,0 +1,285 @@
+/*-------------------------------------------------------------------------
+ * keyed_piece.c
+ *	  Reads the source of a statement whose rows nodes join, and sends what fits
+ *	  into one piece.
+ *
+ * Memory: what is sent, and the source's rows behind it, live in piece_cxt,
+ * reset before the next piece; rows that wait for that are in a tuplestore.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/tuplestore.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
+#include "executor/keyed_internal.h"
+#include "executor/write_internal.h"
+
+/* As many rows are read one after the other in the time of a look into an index. */
+#define ROWS_READ_PER_KEY 10
+
+/* ---- the source */
+
+void
+shuttle_keyed_show_row(ShuttleKeyedWriteState *state, TupleTableSlot *row, Oid relid)
+{
+	TupleTableSlot *to = state->css.ss.ss_ScanTupleSlot;
+	int			natts = row->tts_tupleDescriptor->natts;
+
+	ExecClearTuple(to);
+	slot_getallattrs(row);
+	memcpy(to->tts_values, row->tts_values, sizeof(Datum) * natts);
+	memcpy(to->tts_isnull, row->tts_isnull, sizeof(bool) * natts);
+	if (state->plan.names_table)
+	{
+		to->tts_values[natts] = ObjectIdGetDatum(relid);
+		to->tts_isnull[natts] = false;
+	}
+	ExecStoreVirtualTuple(to);
+	state->css.ss.ps.ps_ExprContext->ecxt_scantuple = to;
+}
+
+/* Evaluates what is taken from the row that is shown, or all the rest. */
+static void
+evaluate(ShuttleKeyedWriteState *state, bool varies)
+{
+	for (int i = 0; i < state->nvalues; i++)
+	{
+		ShuttleKeyedValue *value = &state->values[i];
+
+		if (value->varies == varies)
+			value->datum = ExecEvalExpr(value->expr, state->css.ss.ps.ps_ExprContext,
+										&value->is_null);
+	}
+}
+
+static void
+add_key(ShuttleKeyedTarget *target, int row, MemoryContext cxt)
+{
+	if (target->nkeys == target->keys_size)
+	{
+		target->keys_size = Max(64, target->keys_size * 2);
+		target->rows = target->rows == NULL ?
+			MemoryContextAllocHuge(cxt, sizeof(int) * target->keys_size) :
+			repalloc_huge(target->rows, sizeof(int) * target->keys_size);
+	}
+	target->rows[target->nkeys++] = row;
+}
+
+/* Adds a row of the source to the piece, if any table can have rows for it. */
+static void
+add_row(ShuttleKeyedWriteState *state, TupleTableSlot *row)
+{
+	MemoryContext old_cxt;
+	int			only = -1;
+
+	shuttle_keyed_show_row(state, row, InvalidOid);
+	if (state->routes != NULL)
+	{
+		evaluate(state, true);
+		only = shuttle_keyed_routes_find(state->routes, state->values);
+		if (only < 0)
+			return;
+	}
+	old_cxt = MemoryContextSwitchTo(state->piece_cxt);
+	if (state->nrows == state->rows_size)
+	{
+		state->rows_size = Max(64, state->rows_size * 2);
+		state->rows = state->rows == NULL ?
+			palloc_array(MinimalTuple, state->rows_size) :
+			repalloc_huge(state->rows, sizeof(MinimalTuple) * state->rows_size);
+	}
+	state->rows[state->nrows] = ExecCopySlotMinimalTuple(row);
+	state->piece_bytes += state->rows[state->nrows]->t_len;
+	for (int i = 0; i < state->ntargets; i++)
+	{
+		if (only < 0 || only == i)
+			add_key(&state->targets[i], state->nrows, state->piece_cxt);
+	}
+	state->nrows++;
+	MemoryContextSwitchTo(old_cxt);
+}
+
+/* Reads the rest of the source, for later pieces. */
+static void
+keep_waiting(ShuttleKeyedWriteState *state)
+{
+	PlanState  *source = linitial(state->css.custom_ps);
+	MemoryContext old_cxt = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+
+	state->waiting = tuplestore_begin_heap(false, false, work_mem);
+	MemoryContextSwitchTo(old_cxt);
+	for (;;)
+	{
+		TupleTableSlot *row = ExecProcNode(source);
+
+		CHECK_FOR_INTERRUPTS();
+		if (TupIsNull(row))
+			break;
+		tuplestore_puttupleslot(state->waiting, row);
+		state->more = true;
+	}
+	state->source_ended = true;
+}
+
+/* The next row of the source, which may have waited; NULL: there is none. */
+static TupleTableSlot *
+next_source_row(ShuttleKeyedWriteState *state)
+{
+	TupleTableSlot *row = state->source_slot;
+
+	if (!state->source_ended)
+		row = ExecProcNode(linitial(state->css.custom_ps));
+	else if (state->waiting == NULL ||
+			 !tuplestore_gettupleslot(state->waiting, true, false, row))
+		return NULL;
+	return TupIsNull(row) ? NULL : row;
+}
+
+static void
+begin_piece(ShuttleKeyedWriteState *state)
+{
+	ExecClearTuple(state->source_slot);
+	MemoryContextReset(state->piece_cxt);
+	state->piece_bytes = 0;
+	state->nrows = state->rows_size = 0;
+	state->rows = NULL;
+	for (int i = 0; i < state->ntargets; i++)
+	{
+		ShuttleKeyedTarget *target = &state->targets[i];
+
+		target->nkeys = target->keys_size = 0;
+		target->rows = NULL;
+	}
+}
+
+void
+shuttle_keyed_fill_piece(ShuttleKeyedWriteState *state)
+{
+	int64		limit = shuttle_settings.write_buffer_size_kb * (int64) 1024;
+
+	begin_piece(state);
+	while (state->piece_bytes < limit)
+	{
+		TupleTableSlot *row = next_source_row(state);
+
+		CHECK_FOR_INTERRUPTS();
+		if (row == NULL)
+		{
+			state->source_ended = true;
+			state->more = false;
+			return;
+		}
+		ResetExprContext(state->css.ss.ps.ps_ExprContext);
+		add_row(state, row);
+	}
+	if (!state->source_ended)
+		keep_waiting(state);
+}
+
+/* ---- requests */
+
+static char *
+print_value(ShuttleKeyedValue *value)
+{
+	return value->is_null ? NULL : OutputFunctionCall(&value->output, value->datum);
+}
+
+/* The texts of a target's parameters, in the current context. */
+static const char **
+print_values(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target)
+{
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	const char **texts = palloc_array(const char *, target->nvalues + lengthof(target->mark));
+	StringInfoData *arrays = palloc_array(StringInfoData, target->nvalues);
+	int			nestlevel = shuttle_transmission_begin();
+
+	for (int i = 0; i < target->nvalues; i++)
+	{
+		initStringInfo(&arrays[i]);
+		appendStringInfoChar(&arrays[i], '{');
+	}
+	for (int key = 0; key < target->nkeys; key++)
+	{
+		MemoryContext old_cxt;
+
+		ResetExprContext(econtext);
+		ExecForceStoreMinimalTuple(state->rows[target->rows[key]],
+								   state->source_slot, false);
+		shuttle_keyed_show_row(state, state->source_slot, InvalidOid);
+		old_cxt = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+		evaluate(state, true);
+		for (int i = 0; i < target->nvalues; i++)
+		{
+			if (target->values[i]->varies)
+				shuttle_write_append_element(&arrays[i], print_value(target->values[i]),
+											 target->values[i]->delimiter);
+		}
+		MemoryContextSwitchTo(old_cxt);
+	}
+	for (int i = 0; i < target->nvalues; i++)
+	{
+		appendStringInfoChar(&arrays[i], '}');
+		texts[i] = target->values[i]->varies ? arrays[i].data :
+			print_value(target->values[i]);
+	}
+	shuttle_transmission_end(nestlevel);
+	memcpy(texts + target->nvalues, target->mark, sizeof(target->mark));
+	return texts;
+}
+
+static ShuttleKeyedAnswer
+choose_answer(const ShuttleKeyedWriteState *state, const ShuttleKeyedTarget *target)
+{
+	if (state->more && state->plan.operation == CMD_UPDATE && target->mark[0] == NULL)
+		return SHUTTLE_KEYED_MARK;
+	return state->returns ? SHUTTLE_KEYED_ORDINAL : SHUTTLE_KEYED_COUNT;
+}
+
+static void
+send_keys(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target)
+{
+	EState	   *estate = state->css.ss.ps.state;
+	MemoryContext old_cxt = MemoryContextSwitchTo(state->piece_cxt);
+	ShuttleKeyedAnswer answer = choose_answer(state, target);
+	bool		guarded = target->mark[0] != NULL;
+	ShuttleStatement statement = {
+		.sql = shuttle_keyed_sql(target->peer.sql, target->values, target->nvalues,
+								 answer, guarded,
+								 (double) target->nkeys * ROWS_READ_PER_KEY > target->ntuples),
+		.nparams = target->nvalues + (guarded ? lengthof(target->mark) : 0),
+		.values = print_values(state, target),
+		.effect = SHUTTLE_WRITES,
+		.snapshot = shuttle_foreign_snapshot(estate),
+		.counters = &target->counters,
+	};
+
+	shuttle_write_flush_others(target->node, estate);
+	shuttle_unsent_send_all(target->node);
+	target->marked = answer == SHUTTLE_KEYED_MARK;
+	target->request = shuttle_request_send(target->node, &statement, state->piece_cxt);
+	MemoryContextSwitchTo(old_cxt);
+}
+
+void
+shuttle_keyed_send_piece(ShuttleKeyedWriteState *state)
+{
+	MemoryContext old_cxt = MemoryContextSwitchTo(state->piece_cxt);
+
+	/* a subquery among them must not read behind a write */
+	if (state->nrows > 0)
+		evaluate(state, false);
+	MemoryContextSwitchTo(old_cxt);
+	for (int i = 0; i < state->ntargets; i++)
+	{
+		if (state->targets[i].nkeys > 0)
+			send_keys(state, &state->targets[i]);
+	}
+	state->sent = true;
+	state->next_target = 0;
+}
