@@ -124,6 +124,39 @@ RESET enable_sort;
 SELECT test.same_outcome('SELECT f.id, (SELECT v FROM i WHERE i.id = f.id) FROM f WHERE 10 / (f.id - 6) < 1000 LIMIT 5');
 SELECT test.same_outcome('SELECT f.id, (SELECT v FROM i WHERE i.id = f.id) FROM f WHERE 10 / (f.id - 11) < 1000 LIMIT 10');
 
+-- who pauses for a page goes on with the row behind: two joins, partitions, merge
+-- joins, sides that are started again
+CREATE TABLE parts (id int, k int) PARTITION BY RANGE (id);
+CREATE TABLE parts_a PARTITION OF parts FOR VALUES FROM (0) TO (20);
+CREATE TABLE parts_b PARTITION OF parts FOR VALUES FROM (20) TO (40);
+CREATE TABLE parts_c PARTITION OF parts FOR VALUES FROM (40) TO (100);
+INSERT INTO parts SELECT i, i % 7 FROM generate_series(1, 60) i;
+CREATE INDEX ON parts (id);
+CREATE INDEX ON f (id);
+CALL test.mirror('f');
+CALL test.mirror_partitions('parts', 'parts_b');
+ALTER FOREIGN TABLE guest.f OPTIONS (ADD fetch_size '5');
+ALTER FOREIGN TABLE engine.f OPTIONS (ADD fetch_size '5');
+ALTER FOREIGN TABLE guest.parts_a OPTIONS (ADD fetch_size '3');
+ALTER FOREIGN TABLE engine.parts_a OPTIONS (ADD fetch_size '3');
+SET enable_hashjoin = off;
+SELECT test.same_outcome('SELECT f.id, (SELECT v FROM i WHERE i.id = f.id) FROM f WHERE 10 / (f.id - 100) < 1000 ORDER BY f.id LIMIT 33');
+SELECT test.same_outcome('SELECT x.id, x.v, j.v AS w FROM (SELECT f.id, i.v FROM f LEFT JOIN i ON i.id = f.id WHERE 10 / (f.id - 100) < 1000 ORDER BY f.id OFFSET 0) x LEFT JOIN i AS j ON j.v = x.v LIMIT 33');
+SELECT test.same_outcome('SELECT x.id, x.v, j.v AS w FROM (SELECT f.id, i.v FROM f LEFT JOIN i ON i.id = f.id AND 10 / (i.id - 100) < 1000 WHERE 10 / (f.id - 100) < 1000 ORDER BY f.id OFFSET 0) x LEFT JOIN i AS j ON j.v = x.v LIMIT 33');
+SELECT test.same_outcome('SELECT x.id, (SELECT v FROM i WHERE i.id = x.id) FROM (SELECT id FROM parts WHERE 10 / (id - 100) < 1000 ORDER BY id OFFSET 0) x LIMIT 45');
+SELECT test.same_outcome('SELECT x.id, i.v FROM (SELECT id FROM parts WHERE 10 / (id - 100) < 1000 ORDER BY id OFFSET 0) x LEFT JOIN i ON i.id = x.id LIMIT 45');
+SELECT test.same_outcome('SELECT x.id, i.v FROM (SELECT id FROM parts WHERE 10 / (id - 30) < 1000 OFFSET 0) x LEFT JOIN i ON i.id = x.id LIMIT 28');
+SELECT test.same_outcome('SELECT count(*) FROM (SELECT x.id, i.v FROM (SELECT f.id FROM f JOIN p ON p.k = f.k WHERE 10 / (f.id - 100) < 1000 OFFSET 0) x LEFT JOIN i ON i.id = x.id LIMIT 70) y');
+SELECT test.same_outcome('SELECT count(*), sum(v) FROM (SELECT x.id, i.v FROM (SELECT DISTINCT f.id FROM f JOIN p ON p.k = f.k WHERE 10 / (f.id - 100) < 1000 ORDER BY f.id OFFSET 0) x LEFT JOIN i ON i.id = x.id LIMIT 50) y');
+SELECT test.same_outcome('SELECT x.id, x.pid, i.v FROM (SELECT f.id, p.id AS pid FROM f LEFT JOIN p ON p.id = f.id WHERE 10 / (f.id - 100) < 1000 ORDER BY f.id OFFSET 0) x LEFT JOIN i ON i.id = x.id LIMIT 40');
+SELECT test.same_outcome('SELECT p.id, EXISTS (SELECT FROM (SELECT f.id FROM f WHERE f.id >= p.id AND 10 / (f.id - 100) < 1000 ORDER BY f.id OFFSET 0) f LEFT JOIN i ON i.id = f.id WHERE coalesce(i.v, 0) > 120) FROM p ORDER BY p.id');
+SELECT test.same_outcome('SELECT p.id, x.* FROM p, LATERAL (SELECT f.id AS fid, i.v FROM (SELECT f.id FROM f WHERE f.id >= p.id AND 10 / (f.id - 100) < 1000 ORDER BY f.id OFFSET 0) f LEFT JOIN i ON i.id = f.id LIMIT 7) x ORDER BY p.id, x.fid');
+SELECT test.same_outcome('SELECT p.id, x.* FROM p, LATERAL (SELECT f.id AS fid, i.v FROM (SELECT f.id FROM f WHERE 10 / (f.id - 100) < 1000 ORDER BY f.id OFFSET 0) f LEFT JOIN i ON i.id = f.id WHERE f.id < p.id * 3 LIMIT 7) x ORDER BY p.id, x.fid');
+-- values of set-returning functions, VALUES and windows
+SELECT test.same_outcome('SELECT g, (SELECT v FROM i WHERE i.id = x.g) FROM (SELECT 10 / (7 - generate_series(1, 30)) AS g OFFSET 0) x LIMIT 6');
+SELECT test.same_outcome('SELECT x.a, (SELECT v FROM i WHERE i.id = x.a) FROM (VALUES (1), (10 / (2 - (SELECT 1))), (3), (4)) x(a) LIMIT 3');
+SELECT test.same_outcome('SELECT x.id, x.n, (SELECT v FROM i WHERE i.id = x.n) FROM (SELECT id, sum(10 / (id - 9)) OVER (ORDER BY id ROWS CURRENT ROW) AS n FROM o ORDER BY id OFFSET 0) x LIMIT 8');
+
 -- the session goes on, and so does its transaction; EXPLAIN measures what it ran
 SET shuttle.debug_force_batched_join = on;
 SET enable_hashjoin = off;
@@ -149,3 +182,16 @@ SELECT * FROM test.batches('SELECT o.id, i.v FROM o LEFT JOIN i ON i.id = o.id W
 	test.batches('SELECT o.id, i.v FROM o LEFT JOIN i ON i.id = o.id WHERE o.id > 0 LIMIT 50') AS nothing WHERE values.transport = nothing.transport;
 SELECT * FROM test.batches('SELECT o.id, (SELECT v FROM i WHERE i.id = o.id) FROM o WHERE test.checked(o.id + 6) > 0 LIMIT 50');
 SELECT * FROM test.batches('SELECT count(*) FROM (SELECT o.id, i.v FROM o LEFT JOIN i ON i.id = o.id WHERE test.checked(o.id + 6) > 0 OFFSET 0) x');
+-- loops, and a plan for all values of a parameter
+SET search_path = engine, local, public;
+DO $$ DECLARE r record; n int := 0; BEGIN
+	BEGIN
+		FOR r IN SELECT o.id, (SELECT v FROM i WHERE i.id = o.id) AS v FROM o WHERE 10 / (o.id - 6) < 1000 LOOP n := n + 1; END LOOP;
+	EXCEPTION WHEN division_by_zero THEN RAISE NOTICE 'after % rows: %', n, SQLERRM; END;
+	FOR r IN SELECT o.id, (SELECT v FROM i WHERE i.id = o.id) AS v FROM o WHERE 10 / (o.id - 6) < 1000 LOOP n := n + 1; EXIT WHEN r.id = 5; END LOOP;
+	SELECT count(*) INTO r FROM i; RAISE NOTICE '% %', n, r;
+END $$;
+SET plan_cache_mode = force_generic_plan;
+PREPARE q(int) AS SELECT o.id, (SELECT v FROM i WHERE i.id = o.id) FROM o WHERE 10 / (o.id - 6) < 1000 LIMIT $1;
+EXECUTE q(5);
+EXECUTE q(6);
