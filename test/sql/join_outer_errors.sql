@@ -145,7 +145,9 @@ SELECT test.same_outcome('SELECT x.id, x.v, j.v AS w FROM (SELECT f.id, i.v FROM
 SELECT test.same_outcome('SELECT x.id, x.v, j.v AS w FROM (SELECT f.id, i.v FROM f LEFT JOIN i ON i.id = f.id AND 10 / (i.id - 100) < 1000 WHERE 10 / (f.id - 100) < 1000 ORDER BY f.id OFFSET 0) x LEFT JOIN i AS j ON j.v = x.v LIMIT 33');
 SELECT test.same_outcome('SELECT x.id, (SELECT v FROM i WHERE i.id = x.id) FROM (SELECT id FROM parts WHERE 10 / (id - 100) < 1000 ORDER BY id OFFSET 0) x LIMIT 45');
 SELECT test.same_outcome('SELECT x.id, i.v FROM (SELECT id FROM parts WHERE 10 / (id - 100) < 1000 ORDER BY id OFFSET 0) x LEFT JOIN i ON i.id = x.id LIMIT 45');
+SET enable_mergejoin = off;
 SELECT test.same_outcome('SELECT x.id, i.v FROM (SELECT id FROM parts WHERE 10 / (id - 30) < 1000 OFFSET 0) x LEFT JOIN i ON i.id = x.id LIMIT 28');
+SET enable_mergejoin = on;
 SELECT test.same_outcome('SELECT count(*) FROM (SELECT x.id, i.v FROM (SELECT f.id FROM f JOIN p ON p.k = f.k WHERE 10 / (f.id - 100) < 1000 OFFSET 0) x LEFT JOIN i ON i.id = x.id LIMIT 70) y');
 SELECT test.same_outcome('SELECT count(*), sum(v) FROM (SELECT x.id, i.v FROM (SELECT DISTINCT f.id FROM f JOIN p ON p.k = f.k WHERE 10 / (f.id - 100) < 1000 ORDER BY f.id OFFSET 0) x LEFT JOIN i ON i.id = x.id LIMIT 50) y');
 SELECT test.same_outcome('SELECT x.id, x.pid, i.v FROM (SELECT f.id, p.id AS pid FROM f LEFT JOIN p ON p.id = f.id WHERE 10 / (f.id - 100) < 1000 ORDER BY f.id OFFSET 0) x LEFT JOIN i ON i.id = x.id LIMIT 40');
