@@ -114,6 +114,7 @@ typedef struct ShuttleKeyedWriteState
 	int			next_target;	/* whose answer is read */
 	MemoryContext piece_cxt;
 	int64		piece_bytes;
+	bool		evaluated;		/* the values that are the same for all rows */
 	int			nrows;			/* of the source, that are kept */
 	int			rows_size;
 	MinimalTuple *rows;

@@ -78,6 +78,14 @@ add_row(ShuttleKeyedWriteState *state, TupleTableSlot *row)
 	MemoryContext old_cxt;
 	int			only = -1;
 
+	/* a subquery among them must not read behind a write */
+	if (!state->evaluated)
+	{
+		old_cxt = MemoryContextSwitchTo(state->piece_cxt);
+		evaluate(state, false);
+		MemoryContextSwitchTo(old_cxt);
+		state->evaluated = true;
+	}
 	shuttle_keyed_show_row(state, row, InvalidOid);
 	if (state->routes != NULL)
 	{
@@ -147,6 +155,7 @@ begin_piece(ShuttleKeyedWriteState *state)
 	ExecClearTuple(state->source_slot);
 	MemoryContextReset(state->piece_cxt);
 	state->piece_bytes = 0;
+	state->evaluated = false;
 	state->nrows = state->rows_size = 0;
 	state->rows = NULL;
 	for (int i = 0; i < state->ntargets; i++)
@@ -269,12 +278,6 @@ send_keys(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target)
 void
 shuttle_keyed_send_piece(ShuttleKeyedWriteState *state)
 {
-	MemoryContext old_cxt = MemoryContextSwitchTo(state->piece_cxt);
-
-	/* a subquery among them must not read behind a write */
-	if (state->nrows > 0)
-		evaluate(state, false);
-	MemoryContextSwitchTo(old_cxt);
 	for (int i = 0; i < state->ntargets; i++)
 	{
 		if (state->targets[i].nkeys > 0)

@@ -174,14 +174,24 @@ find_join(KeyedWrite *write)
 
 /*
  * True where the keys are likely to cost less than what the join would read of
- * the table.  A join that takes keys itself has made that choice already.
+ * the table, and the round trip of that.  A join that takes keys itself has made
+ * that choice already.
  */
 static bool
 is_worth_it(const KeyedWrite *write)
 {
-	return takes_parameters(write->join) ||
-		write->source->plan_rows * ROWS_OF_A_KEY <=
-		write->nread + write->join->plan.plan_rows * ROWS_OF_A_KEY;
+	RelOptInfo *first = find_base_rel(write->root,
+									  linitial_int(write->plan->resultRelations));
+	ShuttleServerCost cost;
+
+	if (takes_parameters(write->join))
+		return true;
+	if (!OidIsValid(first->serverid))
+		return false;
+	cost = shuttle_server_cost(write->root, first->serverid);
+	return write->source->plan_rows * ROWS_OF_A_KEY * cost.row <=
+		(write->nread + write->join->plan.plan_rows * ROWS_OF_A_KEY) * cost.row +
+		cost.round_trip;
 }
 
 /* ---- what is sent */
@@ -303,8 +313,9 @@ add_target(KeyedWrite *write, Index rtindex, int index)
 /* ---- where keys go */
 
 /*
- * The value that a column of a partition key is set equal to, by the operator
- * that partitions are told apart with; negative: there is none.
+ * The value that a column of a partition key is set equal to, of the other side
+ * or the same for all rows, by the operator that partitions are told apart with;
+ * negative: there is none.
  */
 static int
 find_key_value(KeyedWrite *write, RelOptInfo *rel, int column)
@@ -313,9 +324,10 @@ find_key_value(KeyedWrite *write, RelOptInfo *rel, int column)
 	ParamPathInfo *info = shuttle_param_info(write->root, rel, write->others);
 	int			strategy = scheme->strategy == PARTITION_STRATEGY_HASH ?
 		HTEqualStrategyNumber : BTEqualStrategyNumber;
+	List	   *clauses = list_concat_copy(info->ppi_clauses, rel->baserestrictinfo);
 	ListCell   *cell;
 
-	foreach(cell, info->ppi_clauses)
+	foreach(cell, clauses)
 	{
 		OpExpr	   *clause = (OpExpr *) lfirst_node(RestrictInfo, cell)->clause;
 		Node	   *value;
@@ -331,8 +343,9 @@ find_key_value(KeyedWrite *write, RelOptInfo *rel, int column)
 			value = linitial(clause->args);
 		else
 			continue;
-		if (IsA(value, Var) && exprType(value) == scheme->partopcintype[column] &&
-			can_travel(write, value))
+		value = shuttle_stable_put_back(write->root, value);
+		if (exprType(value) == scheme->partopcintype[column] &&
+			!contain_volatile_functions(value) && can_travel(write, value))
 			return add_value(write, value);
 	}
 	return -1;

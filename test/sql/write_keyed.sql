@@ -113,6 +113,14 @@ END $$;
 BEGIN;
 SELECT * FROM sent('UPDATE ours.deep d SET note = f.note FROM few f WHERE f.id = d.id AND f.n = d.n');
 SELECT * FROM sent('DELETE FROM ours.spread s USING (VALUES (1), (NULL)) v (id) WHERE v.id = s.id');
+-- so it does where the statement fixes a part of the partition key
+PREPARE fixed (int) AS UPDATE ours.deep d SET note = 'fixed' FROM (VALUES (1), (11), (150)) f (id) WHERE f.id = d.id AND d.n = $1;
+SET plan_cache_mode = force_generic_plan;
+SELECT * FROM sent('EXECUTE fixed (1)');
+SELECT * FROM sent('EXECUTE fixed (9)');
+SELECT * FROM sent('EXECUTE fixed (NULL)');
+RESET plan_cache_mode;
+DEALLOCATE fixed;
 ROLLBACK;
 -- a row that several keys find is changed once, in several requests as well
 CREATE TABLE many AS SELECT i % 150 + 1 AS id, i AS n FROM generate_series(1, 3000) i;
