@@ -32,6 +32,7 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_settings.h"
+#include "executor/shuttle_executor.h"
 #include "executor/write_internal.h"
 #include "explain/shuttle_explain.h"
 
@@ -109,6 +110,14 @@ shuttle_foreign_scan_fill(FdwRoutine *routine)
 	routine->IsForeignScanParallelSafe = NULL;
 }
 
+/* True where what is computed for the SELECT raises nothing. */
+static bool
+has_sure_values(const ForeignScan *plan)
+{
+	return !contain_mutable_functions((Node *) plan->fdw_exprs) ||
+		shuttle_is_sure_value((Node *) plan->fdw_exprs);
+}
+
 static void
 begin_foreign_scan(ForeignScanState *scan, int eflags)
 {
@@ -128,7 +137,7 @@ begin_foreign_scan(ForeignScanState *scan, int eflags)
 
 	/* Begins to connect, so that several nodes do at the same time. */
 	remote->node = shuttle_foreign_scan_node(scan);
-	if (bms_is_empty(remote->exec_params))
+	if (bms_is_empty(remote->exec_params) && has_sure_values(plan))
 		shuttle_unsent_add(&remote->unsent, scan, remote->node);
 }
 
@@ -354,8 +363,11 @@ shuttle_foreign_scan_can_start(ForeignScanState *scan)
 {
 	RemoteScan *remote = scan->fdw_state;
 
-	/* A scan is listed only where nothing of the plan goes into its SELECT. */
-	if (!is_plain(scan) ||
+	/*
+	 * A scan is listed only where nothing of the plan goes into its SELECT,
+	 * nor a value that an error may come of.
+	 */
+	if (!is_plain(scan) || !has_sure_values((ForeignScan *) scan->ss.ps.plan) ||
 		!(remote->unsent.listed ||
 		  (remote->params_come && remote->request == NULL &&
 		   shuttle_foreign_scan_has_params(scan))))

@@ -67,21 +67,24 @@ shuttle_parameters_evaluate(ShuttleParameters *parameters,
 							ExprContext *econtext)
 {
 	MemoryContext old_cxt;
+	Datum	   *values;
+	bool	   *nulls;
 	int			nestlevel;
 
 	if (parameters == NULL)
 		return NULL;
 
 	old_cxt = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+	values = palloc_array(Datum, parameters->n);
+	nulls = palloc_array(bool, parameters->n);
+	for (int i = 0; i < parameters->n; i++)
+		values[i] = ExecEvalExpr(parameters->exprs[i], econtext, &nulls[i]);
+
+	/* not before: expressions see the user's settings */
 	nestlevel = shuttle_transmission_begin();
 	for (int i = 0; i < parameters->n; i++)
-	{
-		bool		is_null;
-		Datum		value = ExecEvalExpr(parameters->exprs[i], econtext, &is_null);
-
-		parameters->values[i] = is_null ? NULL :
-			OutputFunctionCall(&parameters->output[i], value);
-	}
+		parameters->values[i] = nulls[i] ? NULL :
+			OutputFunctionCall(&parameters->output[i], values[i]);
 	shuttle_transmission_end(nestlevel);
 	MemoryContextSwitchTo(old_cxt);
 	return parameters->values;

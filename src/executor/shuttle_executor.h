@@ -172,4 +172,10 @@ extern bool shuttle_is_keyed_write_plan(const Plan *plan);
 /* Registers plan nodes and installs hooks; called by _PG_init. */
 extern void shuttle_executor_init(void);
 
+/* ---- stable values (sure_values.c) */
+
+/* True of an expression without columns that can be computed before it is known
+ * whether it is needed: it raises no error and does nothing else. */
+extern bool shuttle_is_sure_value(Node *expression);
+
 #endif							/* SHUTTLE_EXECUTOR_H */

@@ -102,6 +102,11 @@ is_outer_value(Node *node, const ValuesContext *context)
 
 	if (!shuttle_may_stand_in(node))
 		return false;
+
+	/* postgres_fdw computes its parameters under its own settings */
+	if (contain_mutable_functions(node) &&
+		!shuttle_foreign_is_ours(context->rel->fdwroutine))
+		return false;
 	used = pull_varnos(context->root, node);
 	return !bms_is_empty(used) && !bms_overlap(used, context->rel->relids);
 }

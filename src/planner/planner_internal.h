@@ -177,8 +177,8 @@ extern Param *shuttle_make_stand_in(Node *node, int number);
 
 /* ---- stable values (stable_values.c) */
 
-/* An expression with stand-ins in the place of stable values that have no
- * columns; itself where there are none. */
+/* An expression with stand-ins in the place of stable values that have no columns
+ * and raise nothing; itself where there are none. */
 extern Node *shuttle_stable_stand_in(PlannerInfo *root, Node *node);
 
 /* The expression with the values. */

@@ -9,6 +9,11 @@
  * back, among those that the scan evaluates when it asks, or in a condition
  * that is checked here after all.
  *
+ * The value is computed when the scan asks, whether or not a row would come to
+ * it.  So anywhere but as one side of a condition it has to be sure that it
+ * raises nothing.  There PostgreSQL computes it ahead of rows as well, if it
+ * finds them by an index.
+ *
  * Selectivities are estimated of the expressions themselves: core keeps them
  * with the conditions.
  *
@@ -61,21 +66,12 @@ is_stable_value(PlannerInfo *root, Node *node)
 		bms_is_empty(pull_varnos(root, node));
 }
 
-/* Puts stand-ins in the place of the largest such values. */
 static Node *
-stand_in_mutator(Node *node, StableValues *stable)
+make_stand_in(Node *node, StableValues *stable)
 {
 	int			i = 0;
 	ListCell   *lc;
 
-	if (node == NULL)
-		return NULL;
-	if (!is_stable_value(stable->root, node))
-	{
-		if (shuttle_refers_inside(node))
-			return node;
-		return expression_tree_mutator(node, stand_in_mutator, stable);
-	}
 	foreach(lc, stable->values)
 	{
 		if (equal(lfirst(lc), node))
@@ -90,6 +86,53 @@ stand_in_mutator(Node *node, StableValues *stable)
 		MemoryContextSwitchTo(old);
 	}
 	return (Node *) shuttle_make_stand_in(node, FIRST_STAND_IN + i);
+}
+
+/* Puts stand-ins in the place of the largest such values that are sure. */
+static Node *
+stand_in_mutator(Node *node, StableValues *stable)
+{
+	if (node == NULL)
+		return NULL;
+	if (is_stable_value(stable->root, node) && shuttle_is_sure_value(node))
+		return make_stand_in(node, stable);
+	if (shuttle_refers_inside(node))
+		return node;
+	return expression_tree_mutator(node, stand_in_mutator, stable);
+}
+
+/* The sides of a condition; NULL: it has none. */
+static List **
+sides_of(Node *condition)
+{
+	if (IsA(condition, OpExpr))
+		return &((OpExpr *) condition)->args;
+	if (IsA(condition, ScalarArrayOpExpr))
+		return &((ScalarArrayOpExpr *) condition)->args;
+	return NULL;
+}
+
+/* The same for a condition, one side of which may be any stable value. */
+static Node *
+stand_in_condition(Node *condition, StableValues *stable)
+{
+	List	  **sides = sides_of(condition);
+	List	   *replaced = NIL;
+	ListCell   *lc;
+
+	if (sides == NULL)
+		return stand_in_mutator(condition, stable);
+	foreach(lc, *sides)
+	{
+		Node	   *side = lfirst(lc);
+
+		replaced = lappend(replaced, is_stable_value(stable->root, side) ?
+						   make_stand_in(side, stable) :
+						   stand_in_mutator(side, stable));
+	}
+	condition = copyObject(condition);
+	*sides_of(condition) = replaced;
+	return condition;
 }
 
 /* Puts the values back. */
@@ -135,8 +178,8 @@ shuttle_stable_in_conditions(PlannerInfo *root, RelOptInfo *rel)
 		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
 		Node	   *replaced = (Node *) clause->clause;
 
-		if (!clause->pseudoconstant)
-			replaced = shuttle_stable_stand_in(root, replaced);
+		if (!clause->pseudoconstant && contain_mutable_functions(replaced))
+			replaced = stand_in_condition(replaced, get_values(root, true));
 		if (replaced != (Node *) clause->clause)
 		{
 			RestrictInfo *copy = makeNode(RestrictInfo);

@@ -38,6 +38,36 @@ SELECT q, smart.check(q), ARRAY(SELECT DISTINCT shipped FROM smart.shipped(q)) F
 	'SELECT k FROM t WHERE at > now() AND pg_typeof(k) = ''int''::regtype AND k % 100 = 0',
 	'SELECT k FROM t WHERE k < 100 AND to_char(at, ''DD'') = to_char(now(), ''DD'')',
 	'SELECT k FROM t WHERE k < 100 AND now() > ''2000-01-01''']) q;
+-- expressions see the settings of the user, not those that values travel under
+SET datestyle = 'German';
+SET search_path = dist, smart;
+CREATE TABLE smart.conf AS SELECT 3 AS n;
+CREATE FUNCTION smart.configured() RETURNS int STABLE LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT n FROM conf); END';
+SELECT count(*) FROM t WHERE g = configured();
+SET plan_cache_mode = force_generic_plan;
+PREPARE as_text(date) AS SELECT count(*) FROM t WHERE 't' || k <> $1::text AND k = 1;
+PREPARE german(date) AS SELECT count(*) FROM (VALUES ('05.01.2024')) v(x), LATERAL (SELECT FROM t WHERE k = 1 AND x = $1::text) s;
+EXECUTE as_text('2024-01-05');
+EXECUTE german('2024-01-05');
+RESET plan_cache_mode;
+BEGIN;
+UPDATE t SET t = date '2024-01-05'::text || current_setting('search_path', true) WHERE k = 1 RETURNING t;
+UPDATE t SET t = current_date::text WHERE k = 1 RETURNING t = current_date::text AS german;
+ROLLBACK;
+RESET datestyle;
+SET search_path = dist;
+-- where a row may not come to a value that may fail, it is computed of rows
+SELECT q, smart.check(q) FROM unnest(ARRAY[
+	'SELECT k FROM t WHERE k < 5 AND (k > 0 OR t || current_setting(''smart.missing'') = ''x'')',
+	'SELECT k FROM t WHERE k < 5 AND CASE WHEN k > 0 THEN true ELSE g = smart.never(1) END',
+	'SELECT k FROM t WHERE k < 0 AND g + smart.never(1) > 1',
+	'SELECT k FROM t WHERE k < 5 AND coalesce(g, smart.never(1)) >= 0',
+	'SELECT EXISTS (SELECT FROM t WHERE k = -1 AND g + smart.never(1) > 3)']) q;
+BEGIN;
+UPDATE t SET g = CASE WHEN k < 0 THEN smart.never(1) ELSE 9 END WHERE k < 3;
+UPDATE t SET g = smart.never(1) WHERE k < 0;
+DELETE FROM t WHERE k < 3 AND CASE WHEN k > 0 THEN k = 2 ELSE g = smart.never(1) END;
+ROLLBACK;
 -- a function is not called for nothing; of a parameter the planner does not know its value
 SET plan_cache_mode = force_generic_plan;
 PREPARE pruned(int) AS SELECT count(*) FROM t WHERE g = smart.never($1) AND k > 9000;
