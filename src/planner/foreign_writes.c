@@ -59,20 +59,6 @@ add_update_targets(PlannerInfo *root, Index rtindex, RangeTblEntry *rte,
 	shuttle_peer_get_routine()->AddForeignUpdateTargets(root, rtindex, rte, rel);
 }
 
-void
-shuttle_rethrow_with_hint(MemoryContext cxt)
-{
-	ErrorData  *error;
-
-	MemoryContextSwitchTo(cxt);
-	error = CopyErrorData();
-	FlushErrorState();
-	if (error->hint == NULL && error->message_id != NULL &&
-		strcmp(error->message_id, "cannot execute MERGE on relation \"%s\"") == 0)
-		error->hint = pstrdup("Use INSERT ... ON CONFLICT, or UPDATE or DELETE, and INSERT, in statements of their own.");
-	ReThrowError(error);
-}
-
 /* Puts new values in the places of columns (of relation 1). */
 static Node *
 put_new_values(Node *node, void *context)

@@ -462,37 +462,17 @@ place_look_ahead(PlannedStmt *statement, int cursor_options)
 }
 
 static PlannedStmt *
-plan_by_core(Query *query, const char *query_string, int cursor_options,
-			 ParamListInfo params)
-{
-	if (previous_planner != NULL)
-		return previous_planner(query, query_string, cursor_options, params);
-	return standard_planner(query, query_string, cursor_options, params);
-}
-
-static PlannedStmt *
 plan_statement(Query *query, const char *query_string, int cursor_options,
 			   ParamListInfo params)
 {
-	MemoryContext cxt = CurrentMemoryContext;
 	PlannedStmt *statement;
 
 	is_active = true;
 	shuttle_hints_begin();
-	if (query->commandType != CMD_MERGE)
-		statement = plan_by_core(query, query_string, cursor_options, params);
+	if (previous_planner != NULL)
+		statement = previous_planner(query, query_string, cursor_options, params);
 	else
-	{
-		PG_TRY();
-		{
-			statement = plan_by_core(query, query_string, cursor_options, params);
-		}
-		PG_CATCH();
-		{
-			shuttle_rethrow_with_hint(cxt);
-		}
-		PG_END_TRY();
-	}
+		statement = standard_planner(query, query_string, cursor_options, params);
 	if (shuttle_hinted_settings()->enable_batched_join &&
 		shuttle_reads_foreign_table(statement))
 		place_look_ahead(statement, cursor_options);

@@ -220,12 +220,6 @@ extern ForeignScan *shuttle_plan_partial_aggregate(PlannerInfo *root, RelOptInfo
 
 extern void shuttle_foreign_writes_fill(FdwRoutine *routine);
 
-/*
- * Within PG_CATCH around core's planner: raises its error again, which says what
- * to use where MERGE is refused.  cxt: to be in from now on.
- */
-extern void shuttle_rethrow_with_hint(MemoryContext cxt);
-
 /* True where no row of the table can leave its partition. */
 extern bool shuttle_rows_stay(PlannerInfo *root, const ModifyTable *plan,
 							  Index rtindex);
