@@ -11,6 +11,7 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -70,10 +71,27 @@ any_volatile(const List *clauses)
 	return false;
 }
 
+/*
+ * IS DISTINCT FROM names no operator: the node would take the one that it finds
+ * in pg_catalog, which for a type of an extension is another.
+ */
+static bool
+hides_operator_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, RestrictInfo))
+		node = (Node *) ((RestrictInfo *) node)->clause;
+	if (IsA(node, DistinctExpr) && ((DistinctExpr *) node)->opno >= FirstGenbkiObjectId)
+		return true;
+	return expression_tree_walker(node, hides_operator_walker, context);
+}
+
 bool
 shuttle_clauses_can_be_asked(const List *clauses, RelOptInfo *inner)
 {
-	return all_promotable(clauses, inner) && !any_volatile(clauses);
+	return all_promotable(clauses, inner) && !any_volatile(clauses) &&
+		!hides_operator_walker((Node *) clauses, NULL);
 }
 
 /*

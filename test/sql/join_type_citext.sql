@@ -14,5 +14,7 @@ ALTER SERVER engine OPTIONS (ADD extensions 'citext');
 SELECT test.same_rows('SELECT a.id, b.id, b.t FROM a LEFT JOIN b ON b.t = a.t');
 SELECT test.same_rows('SELECT a.id, a.t, s.* FROM a, LATERAL (SELECT a.t AS k, b.id FROM b WHERE b.t = a.t ORDER BY b.id LIMIT 1) s');
 SELECT test.same_rows('SELECT a.id FROM a WHERE NOT EXISTS (SELECT FROM b WHERE b.t = a.t)');
+-- IS NOT DISTINCT FROM names no operator for the node: it is no key
+SELECT test.same_rows('SELECT a.id, b.id FROM a LEFT JOIN b ON b.t IS NOT DISTINCT FROM a.t');
 DROP TABLE a;
 DROP TABLE b;
