@@ -201,7 +201,10 @@ find_verdict(PlannerInfo *root, RelOptInfo *inner, ForeignPath *path)
 		return verdict;
 	scan = shuttle_dry_run(root, path, NIL);
 	verdict->can_batch = shuttle_scan_can_batch(scan);
-	verdict->may_fail = verdict->can_batch && shuttle_scan_may_fail(scan);
+
+	/* only a guest pays for it */
+	verdict->may_fail = verdict->can_batch &&
+		!shuttle_server_is_ours(inner->serverid) && shuttle_scan_may_fail(scan);
 	return verdict;
 }
 
