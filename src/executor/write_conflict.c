@@ -285,17 +285,17 @@ shuttle_conflict_updates(const ShuttleWrite *write)
 
 /* Appends a text of ours whose parameters are behind nparams others. */
 static void
-append_shifted(StringInfo sql, const char *text, int nparams)
+append_shifted(StringInfo sql, const char *shipped, int nparams)
 {
-	while (*text !='\0')
+	while (*shipped != '\0')
 	{
-		const char *end = shuttle_sql_skip_token(text);
+		const char *end = shuttle_sql_skip_token(shipped);
 
-		if (*text == '$' && text[1] >= '0' && text[1] <= '9')
-			appendStringInfo(sql, "$%d", atoi(text +1) + nparams);
+		if (*shipped == '$' && shipped[1] >= '0' && shipped[1] <= '9')
+			appendStringInfo(sql, "$%d", atoi(shipped + 1) + nparams);
 		else
-			appendBinaryStringInfo(sql, text, end - text);
-		text = end;
+			appendBinaryStringInfo(sql, shipped, end - shipped);
+		shipped = end;
 	}
 }
 

@@ -312,6 +312,13 @@ check_column(const Var *var, ShipContext *context)
 	}
 }
 
+static char *
+unknown_type_reason(Node *node)
+{
+	return psprintf("It has a value of type %s, which is not built in.",
+					format_type_be(exprType(node)));
+}
+
 /* Says why an expression, leaving out what it consists of, cannot be shipped. */
 static void
 check_kind(Node *node, ShipContext *context)
@@ -319,8 +326,7 @@ check_kind(Node *node, ShipContext *context)
 	if (!is_known_kind(node))
 		context->reason = "It has an expression of a kind that nodes are not sent.";
 	else if (!is_built_in(exprType(node)))
-		context->reason = psprintf("It has a value of type %s, which is not built in.",
-								   format_type_be(exprType(node)));
+		context->reason = unknown_type_reason(node);
 	else if (IsA(node, CollateExpr) && !is_built_in(((CollateExpr *) node)->collOid))
 		context->reason = "It names a collation that is not built in.";
 	else if (check_functions_in_node(node, not_same_there, NULL))
@@ -348,8 +354,7 @@ ship(Node *node, void *arg)
 
 		if (!is_built_in(exprType(node)))
 		{
-			context->reason = psprintf("It has a value of type %s, which is not built in.",
-									   format_type_be(exprType(node)));
+			context->reason = unknown_type_reason(node);
 			return node;
 		}
 		param = make_parameter(node, context->taken);

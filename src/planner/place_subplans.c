@@ -130,18 +130,6 @@ find_in_subscripts(SubscriptingRef *expr, FindContext *context)
 	find_conditional((Node *) expr->refassgnexpr, context);
 }
 
-/* Of JSON_VALUE() and its like nothing is evaluated for a NULL. */
-static bool
-find_in_json_query(Node *node, FindContext *context)
-{
-	bool		before = context->conditional;
-
-	context->conditional = true;
-	(void) expression_tree_walker(node, find_walker, context);
-	context->conditional = before;
-	return false;
-}
-
 /* Conditions without SubPlans in front of the first one stay below it. */
 static void
 find_in_quals(List *quals, FindContext *context)
@@ -208,8 +196,15 @@ find_walker(Node *node, FindContext *context)
 			find_in_subscripts((SubscriptingRef *) node, context);
 			return false;
 		default:
-			if (shuttle_is_json_query(node))
-				return find_in_json_query(node, context);
+			if (shuttle_is_json_query(node) && !context->conditional)
+			{
+				/*
+				 * of JSON_VALUE() and its like nothing is evaluated for a
+				 * NULL
+				 */
+				find_conditional(node, context);
+				return false;
+			}
 			return expression_tree_walker(node, find_walker, context);
 	}
 }
