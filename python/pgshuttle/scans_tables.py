@@ -17,13 +17,17 @@ SERVER_NAMES = {"OURS": catalog.engine_server_name, "STOCK": catalog.stock_serve
 NODE_SCHEMA = "scans"
 HERE_SCHEMA = "scans_here"
 
+# TPC-H's columns are never NULL
 TABLES = {
-    "orders": "o_orderkey int, o_custkey int, o_orderstatus char(1), o_totalprice numeric(15, 2),"
-    " o_orderdate date, o_orderpriority text, o_shippriority int",
-    "lineitem": "l_orderkey int, l_partkey int, l_suppkey int, l_linenumber int,"
-    " l_quantity numeric(15, 2), l_extendedprice numeric(15, 2), l_discount numeric(15, 2),"
-    " l_tax numeric(15, 2), l_returnflag char(1), l_linestatus char(1), l_shipdate date,"
-    " l_commitdate date, l_receiptdate date, l_shipmode text",
+    "orders": "o_orderkey int NOT NULL, o_custkey int NOT NULL, o_orderstatus char(1) NOT NULL,"
+    " o_totalprice numeric(15, 2) NOT NULL, o_orderdate date NOT NULL,"
+    " o_orderpriority text NOT NULL, o_shippriority int NOT NULL",
+    "lineitem": "l_orderkey int NOT NULL, l_partkey int NOT NULL, l_suppkey int NOT NULL,"
+    " l_linenumber int NOT NULL, l_quantity numeric(15, 2) NOT NULL,"
+    " l_extendedprice numeric(15, 2) NOT NULL, l_discount numeric(15, 2) NOT NULL,"
+    " l_tax numeric(15, 2) NOT NULL, l_returnflag char(1) NOT NULL, l_linestatus char(1) NOT NULL,"
+    " l_shipdate date NOT NULL, l_commitdate date NOT NULL, l_receiptdate date NOT NULL,"
+    " l_shipmode text NOT NULL",
 }
 # orders from {first} to {last}
 FILL = """

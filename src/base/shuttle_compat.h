@@ -830,4 +830,16 @@ shuttle_BufFileReadExact(BufFile *file, void *to, size_t size)
 #define BufFileReadExact shuttle_BufFileReadExact
 #endif
 
+/* True of a column of a table, or of its partitions, that is never NULL.  Before 17
+ * the planner does not know. */
+static inline bool
+shuttle_is_never_null(const RelOptInfo *rel, AttrNumber attribute)
+{
+#if PG_VERSION_NUM >= 170000
+	return attribute > 0 && bms_is_member(attribute, rel->notnullattnums);
+#else
+	return false;
+#endif
+}
+
 #endif							/* SHUTTLE_COMPAT_H */

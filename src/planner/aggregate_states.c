@@ -25,13 +25,28 @@
 #include "planner/planner_internal.h"
 
 static bool find_kind(Aggref *aggregate, ShuttleStateKind *kind);
-static List *make_sources(Aggref *aggregate, ShuttleStateKind kind);
+static List *make_sources(Aggref *aggregate, ShuttleStateKind kind, bool counts_all);
 static Aggref *make_source(Aggref *like, Oid function, Oid type, Expr *argument);
+static Aggref *without_numbers(Aggref *aggregate);
+static Aggref *make_count(Aggref *like, Expr *argument, bool counts_all);
 static Expr *widen(Expr *argument, ShuttleStateKind kind);
 static Oid	sum_function(Oid type);
 
+/* True where the argument is a column that is never NULL. */
+static bool
+counts_all_rows(const RelOptInfo *input, const Aggref *aggregate)
+{
+	const Var  *var;
+
+	if (list_length(aggregate->args) != 1 || !IS_SIMPLE_REL(input))
+		return false;
+	var = (const Var *) linitial_node(TargetEntry, aggregate->args)->expr;
+	return IsA(var, Var) && var->varno == input->relid &&
+		shuttle_is_never_null(input, var->varattno);
+}
+
 ShuttleAggregateState *
-shuttle_aggregate_state(Aggref *aggregate)
+shuttle_aggregate_state(const RelOptInfo *input, Aggref *aggregate)
 {
 	ShuttleAggregateState *state = palloc0_object(ShuttleAggregateState);
 
@@ -41,7 +56,8 @@ shuttle_aggregate_state(Aggref *aggregate)
 	state->partial = makeNode(Aggref);
 	*state->partial = *aggregate;
 	mark_partial_aggref(state->partial, AGGSPLIT_INITIAL_SERIAL);
-	state->sources = make_sources(aggregate, state->kind);
+	state->sources = make_sources(aggregate, state->kind,
+								  counts_all_rows(input, aggregate));
 	return state->sources != NIL ? state : NULL;
 }
 
@@ -99,7 +115,7 @@ find_kind(Aggref *aggregate, ShuttleStateKind *kind)
 /* The aggregates of complete groups that the node is asked for; NIL: none that
  * would do. */
 static List *
-make_sources(Aggref *aggregate, ShuttleStateKind kind)
+make_sources(Aggref *aggregate, ShuttleStateKind kind, bool counts_all)
 {
 	Expr	   *argument;
 	Aggref	   *count;
@@ -108,10 +124,10 @@ make_sources(Aggref *aggregate, ShuttleStateKind kind)
 	Oid			square;
 
 	if (kind == SHUTTLE_STATE_AS_IS)
-		return list_make1(copyObject(aggregate));
+		return list_make1(without_numbers(copyObject(aggregate)));
 
 	argument = linitial_node(TargetEntry, aggregate->args)->expr;
-	count = make_source(aggregate, F_COUNT_ANY, INT8OID, argument);
+	count = make_count(aggregate, argument, counts_all);
 	argument = widen(argument, kind);
 	type = exprType((Node *) argument);
 	if (!OidIsValid(sum_function(type)))
@@ -141,6 +157,15 @@ make_sources(Aggref *aggregate, ShuttleStateKind kind)
 	}
 }
 
+/* It is computed on a node; no aggregate here has its number. */
+static Aggref *
+without_numbers(Aggref *aggregate)
+{
+	aggregate->aggno = -1;
+	aggregate->aggtransno = -1;
+	return aggregate;
+}
+
 /* The aggregate with another function and argument; the filter stays. */
 static Aggref *
 make_source(Aggref *like, Oid function, Oid type, Expr *argument)
@@ -156,10 +181,23 @@ make_source(Aggref *like, Oid function, Oid type, Expr *argument)
 	source->aggtranstype = type;
 	source->aggargtypes = list_make1_oid(exprType((Node *) argument));
 
-	/* It is computed on a node; no aggregate here has its number. */
-	source->aggno = -1;
-	source->aggtransno = -1;
-	return source;
+	return without_numbers(source);
+}
+
+/* Of a column that is never NULL the rows are counted: once for all columns. */
+static Aggref *
+make_count(Aggref *like, Expr *argument, bool counts_all)
+{
+	Aggref	   *count = make_source(like, counts_all ? F_COUNT_ : F_COUNT_ANY, INT8OID,
+									argument);
+
+	if (counts_all)
+	{
+		count->aggstar = true;
+		count->args = NIL;
+		count->aggargtypes = NIL;
+	}
+	return count;
 }
 
 /* The argument as a type whose sum, or product, holds what the state holds. */

@@ -97,7 +97,8 @@ collect_aggregates(Node *node, Grouping *grouping)
 		return false;
 	if (IsA(node, Aggref))
 	{
-		ShuttleAggregateState *state = shuttle_aggregate_state((Aggref *) node);
+		ShuttleAggregateState *state =
+			shuttle_aggregate_state(grouping->input, (Aggref *) node);
 
 		if (state == NULL)
 			return true;

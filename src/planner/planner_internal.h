@@ -197,9 +197,10 @@ typedef struct ShuttleAggregateState
 	List	   *sources;		/* of Aggref: over complete groups */
 } ShuttleAggregateState;
 
-/* In the current context; NULL where ordinary aggregates cannot tell the state
- * of this one. */
-extern ShuttleAggregateState *shuttle_aggregate_state(Aggref *aggregate);
+/* Of an aggregate over input, in the current context; NULL where ordinary
+ * aggregates cannot tell the state of this one. */
+extern ShuttleAggregateState *shuttle_aggregate_state(const RelOptInfo *input,
+													  Aggref *aggregate);
 
 /* True where the rows of a group all come from one partition (whole_groups.c).
  * groups: the expressions that are grouped by. */

@@ -12,6 +12,8 @@ INSERT INTO here.t SELECT i, nullif(i % 7, 0), CASE WHEN i % 5 > 0 THEN 't' || i
 FROM generate_series(1, 3000) i;
 CALL smart.distribute('t', '{1,1001,2001,3001,4001}');  -- the fourth node is empty
 SET search_path = dist;
+CREATE FUNCTION smart.explained(query text) RETURNS SETOF text
+LANGUAGE plpgsql SET search_path = dist, public AS 'BEGIN RETURN QUERY EXECUTE ''EXPLAIN (VERBOSE, COSTS OFF) '' || query; END';
 -- as EXPLAIN shows it
 EXPLAIN (VERBOSE, COSTS OFF) SELECT g, count(*), avg(n) FILTER (WHERE b) FROM t GROUP BY g HAVING count(*) > 10;
 -- sums of numbers, counts, extremes
@@ -74,6 +76,14 @@ SELECT q, smart.check(q) FROM unnest(ARRAY[
 	'SELECT g, count(t) FROM t WHERE to_char(ts, ''DD'') > ''0'' GROUP BY g',
 	'SELECT DISTINCT ON (g) g, k FROM t ORDER BY g, k',
 	'SELECT g, unnest(ARRAY[1, 2]), count(*) FROM t GROUP BY g']) q;
+-- of columns that are never NULL rows are counted, once
+ALTER TABLE t ALTER i4 SET NOT NULL, ALTER i8 SET NOT NULL;
+SELECT substring(line FROM 'SELECT.*node1') AS asked FROM smart.explained('SELECT g, avg(i4), avg(i8), count(*), avg(n), sum(i4) FROM t GROUP BY g') line WHERE line ~ 'node1' AND current_setting('server_version_num')::int >= 170000
+UNION SELECT 'SELECT g, count(*), sum(i4), sum(i8), count(n), sum(n) FROM node1';
+SELECT smart.check(q) FROM unnest(ARRAY[
+	'SELECT g, avg(i4), avg(i8), count(*), avg(n) FROM t GROUP BY g',
+	'SELECT avg(i4) FILTER (WHERE b), avg(i8) FILTER (WHERE b), stddev(i4), avg(i8) FROM t',
+	'SELECT avg(i4), stddev(i8) FROM t WHERE k * 0 > 1']) q;
 -- one group a row: not worth it
 SELECT smart.check('SELECT ts, count(*) FROM t GROUP BY ts');
 SET shuttle.enable_storage_aggregate = off;
