@@ -1,14 +1,10 @@
 """The commands pgshuttle bench ...: measurements that answer one question each."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.status import Status
 
 from pgshuttle import (
     choice_cases,
@@ -17,7 +13,6 @@ from pgshuttle import (
     choices,
     cpu,
     cpu_report,
-    demo,
     places,
     scans,
     scans_report,
@@ -30,65 +25,23 @@ from pgshuttle import (
     writes,
     writes_report,
 )
+from pgshuttle.bench_place import (
+    CheckOption,
+    DirOption,
+    KeepOption,
+    PgOption,
+    Place,
+    ResultsOption,
+    find_place,
+    run_cluster,
+    show,
+)
 from pgshuttle.errors import ExitCode
-from pgshuttle.state import Cluster
+from pgshuttle.look_cli import JsonOption
 
 app = typer.Typer(
     help="Answers one question by measuring.", no_args_is_help=True, add_completion=False
 )
-
-DirOption = Annotated[Path | None, typer.Option("--dir", help="Directory of the cluster.")]
-PgOption = Annotated[
-    str | None,
-    typer.Option("--pg", help="Server: 15, 18, 18-plain, or the path of a pg_config."),
-]
-ResultsOption = Annotated[
-    Path, typer.Option("--results", help="Directory for the JSON and the figure.")
-]
-CheckOption = Annotated[bool, typer.Option("--check", help="Fail if a target is missed.")]
-KeepOption = Annotated[bool, typer.Option("--keep", help="Leave the cluster running.")]
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a bench runs and writes."""
-
-    directory: Path
-    pg: str | None
-    results_dir: Path
-    keep: bool
-    nnodes: int = demo.NNODES
-
-
-def find_place(directory: Path | None, pg: str | None, results_dir: Path, *, keep: bool) -> Place:
-    """Says where a bench runs."""
-    path = directory or places.default_cluster_dir("bench")
-    return Place(path.absolute(), pg, results_dir.absolute(), keep)
-
-
-@contextmanager
-def run_cluster(place: Place, progress: Status) -> Iterator[Cluster]:
-    """Has a cluster for a bench."""
-    options = demo.ClusterUse(
-        place.directory, place.pg, with_extension=True, keep=place.keep, nnodes=place.nnodes
-    )
-    with demo.run_cluster(options, progress.update) as running:
-        yield running
-
-
-class Measured(Protocol):
-    """What all benches know of their run."""
-
-    @property
-    def elapsed_s(self) -> float: ...
-    @property
-    def server(self) -> Mapping[str, str]: ...
-
-
-def print_where(out: Console, found: Measured, json_path: Path) -> None:
-    """Prints how long it took, on what, and where the files are."""
-    out.print(f"Measured in {found.elapsed_s:g} s on {found.server['version']}.")
-    out.print(f"Results: {json_path}\nFigure:  {json_path.with_suffix('.png')}")
 
 
 @app.command("choices")
@@ -108,9 +61,9 @@ def run_choices(
     results_dir: ResultsOption = Path("bench-results"),
     keep: KeepOption = False,
     check: CheckOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Compares the planner's choice of a join with each way to join, forced."""
-    out: Console = ctx.obj.out
     err: Console = ctx.obj.err
     place = find_place(directory, pg, results_dir, keep=keep)
     cases = choice_cases.pick_cases(only or [], rtts_ms or [])
@@ -125,16 +78,13 @@ def run_choices(
     json_path = place.results_dir / "choices.json"
     choice_report.save_choices(found, json_path)
     choice_plot.draw_choices(json_path, json_path.with_suffix(".png"))
-    print_choices(out, found, json_path)
+    tables = [
+        choice_report.make_choices_table(found),
+        choice_report.make_misses_table(found.cases),
+    ]
+    show(ctx.obj, found, json_path, tables, as_json=as_json)
     if check and not choice_report.is_kept(found):
         raise typer.Exit(ExitCode.CLAIM_FAILED)
-
-
-def print_choices(out: Console, found: choices.Choices, json_path: Path) -> None:
-    """Prints the tables and where the files are."""
-    out.print(choice_report.make_choices_table(found))
-    out.print(choice_report.make_misses_table(found.cases))
-    print_where(out, found, json_path)
 
 
 @app.command("cpu")
@@ -150,9 +100,9 @@ def run_cpu(
     results_dir: ResultsOption = Path("bench-results"),
     keep: KeepOption = False,
     check: CheckOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Times what a batched join costs on this side, beside a local hash join and core's Append."""
-    out: Console = ctx.obj.out
     err: Console = ctx.obj.err
     place = find_place(directory, pg, results_dir, keep=keep)
     with err.status("starting") as progress, run_cluster(place, progress) as running:
@@ -162,8 +112,7 @@ def run_cpu(
     json_path = place.results_dir / "cpu.json"
     cpu_report.save_cpu(found, json_path)
     cpu_report.draw_cpu(json_path, json_path.with_suffix(".png"))
-    out.print(cpu_report.make_cpu_table(found))
-    print_where(out, found, json_path)
+    show(ctx.obj, found, json_path, [cpu_report.make_cpu_table(found)], as_json=as_json)
     if check and not cpu_report.is_kept(found):
         raise typer.Exit(ExitCode.CLAIM_FAILED)
 
@@ -180,9 +129,9 @@ def run_scans(
     results_dir: ResultsOption = Path("bench-results"),
     keep: KeepOption = False,
     check: CheckOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Times queries over four nodes, beside the nodes' own statements run at once by hand."""
-    out: Console = ctx.obj.out
     err: Console = ctx.obj.err
     path = (directory or places.default_cluster_dir("bench-scans")).absolute()
     place = Place(path, pg, results_dir.absolute(), keep, scans.NNODES)
@@ -191,8 +140,7 @@ def run_scans(
     json_path = place.results_dir / "scans.json"
     scans_report.save_scans(found, json_path)
     scans_report.draw_scans(json_path, json_path.with_suffix(".png"))
-    out.print(scans_report.make_scans_table(found))
-    print_where(out, found, json_path)
+    show(ctx.obj, found, json_path, [scans_report.make_scans_table(found)], as_json=as_json)
     if check and not scans_report.is_kept(found):
         raise typer.Exit(ExitCode.CLAIM_FAILED)
 
@@ -212,9 +160,9 @@ def run_star(
     results_dir: ResultsOption = Path("bench-results"),
     keep: KeepOption = False,
     check: CheckOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Times nested loops over local indexes with and without looking ahead, cold and cached."""
-    out: Console = ctx.obj.out
     err: Console = ctx.obj.err
     place = find_place(directory, pg, results_dir, keep=keep)
     options = star.Options(
@@ -229,9 +177,8 @@ def run_star(
     json_path = place.results_dir / "star.json"
     star_report.save_star(found, json_path)
     star_report.draw_star(json_path, json_path.with_suffix(".png"))
-    out.print(star_report.make_disk_table(found))
-    out.print(star_report.make_star_table(found))
-    print_where(out, found, json_path)
+    tables = [star_report.make_disk_table(found), star_report.make_star_table(found)]
+    show(ctx.obj, found, json_path, tables, as_json=as_json)
     if check and not star_report.is_kept(found):
         raise typer.Exit(ExitCode.CLAIM_FAILED)
 
@@ -246,9 +193,9 @@ def run_transfer(
     results_dir: ResultsOption = Path("bench-results"),
     keep: KeepOption = False,
     check: CheckOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Times how fast many rows come: ours, stock postgres_fdw, COPY by psql."""
-    out: Console = ctx.obj.out
     err: Console = ctx.obj.err
     place = find_place(directory, pg, results_dir, keep=keep)
     with err.status("starting") as progress, run_cluster(place, progress) as running:
@@ -256,8 +203,7 @@ def run_transfer(
     json_path = place.results_dir / "transfer.json"
     transfer_report.save_transfer(found, json_path)
     transfer_report.draw_transfer(json_path, json_path.with_suffix(".png"))
-    out.print(transfer_report.make_transfer_table(found))
-    print_where(out, found, json_path)
+    show(ctx.obj, found, json_path, [transfer_report.make_transfer_table(found)], as_json=as_json)
     if check and not transfer_report.is_kept(found):
         raise typer.Exit(ExitCode.CLAIM_FAILED)
 
@@ -271,9 +217,9 @@ def run_writes(
     results_dir: ResultsOption = Path("bench-results"),
     keep: KeepOption = False,
     check: CheckOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Times statements that write many rows, and pgbench's transactions: ours, stock, one node."""
-    out: Console = ctx.obj.out
     err: Console = ctx.obj.err
     path = (directory or places.default_cluster_dir("bench-writes")).absolute()
     place = Place(path, pg, results_dir.absolute(), keep, writes.NNODES)
@@ -282,8 +228,7 @@ def run_writes(
     json_path = place.results_dir / "writes.json"
     writes_report.save_writes(found, json_path)
     writes_report.draw_writes(json_path, json_path.with_suffix(".png"))
-    out.print(writes_report.make_writes_table(found))
-    print_where(out, found, json_path)
+    show(ctx.obj, found, json_path, [writes_report.make_writes_table(found)], as_json=as_json)
     if check and not writes_report.is_kept(found):
         raise typer.Exit(ExitCode.CLAIM_FAILED)
 

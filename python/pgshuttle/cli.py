@@ -164,13 +164,18 @@ def down(
     ctx: typer.Context,
     directory: DirOption = None,
     remove: Annotated[bool, typer.Option("--remove", help="Remove its data, too.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Stops the cluster; its data stays for the next up."""
     screen: Screen = ctx.obj
     path = find_dir(directory)
     with screen.err.status("stopping"):
         cluster.down(path, remove=remove)
-    screen.out.print(f"The cluster in {path} is {'removed' if remove else 'stopped'}.")
+    state = "removed" if remove else "stopped"
+    if as_json:
+        typer.echo(json.dumps({"directory": str(path), "state": state}, indent=2))
+    else:
+        screen.out.print(f"The cluster in {path} is {state}.")
 
 
 @app.command()
@@ -194,6 +199,7 @@ def rtt(
     milliseconds: Annotated[float, typer.Argument(min=0, max=MAX_RTT_MS)],
     node: Annotated[int | None, typer.Option(min=1, help="Only this storage node.")] = None,
     directory: DirOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Sets the round-trip time to the storage nodes while they run."""
     screen: Screen = ctx.obj
@@ -201,7 +207,10 @@ def rtt(
     if node is not None and node > len(found.nodes):
         raise ToolError(f"there is no storage node {node}", exit_code=ExitCode.USAGE)
     cluster.set_rtt(found, round(milliseconds * US_PER_MS), node)
-    screen.out.print(f"Round trips take {milliseconds:g} ms.")
+    if as_json:
+        typer.echo(json.dumps(describe(found, cluster.read_status(found)), indent=2))
+    else:
+        screen.out.print(f"Round trips take {milliseconds:g} ms.")
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})

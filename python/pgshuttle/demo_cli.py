@@ -1,23 +1,25 @@
 """The commands demo, plot and report: what measures, and what shows results."""
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.status import Status
 
-from pgshuttle import bench, demo, figures, places, printing, report, sweep
-from pgshuttle.bench_cli import PgOption
+from pgshuttle import bench, demo, figures, places, printing, report, results, sweep
+from pgshuttle.bench_place import PgOption
 from pgshuttle.errors import ExitCode
-from pgshuttle.look_cli import DirOption
-from pgshuttle.points import Outer
+from pgshuttle.look_cli import DirOption, JsonOption
+from pgshuttle.points import Outer, PointResult
 from pgshuttle.screen import Screen
 
 MAX_COMPLAINTS = 10  # lines of server logs that are printed
 RESULT_DIRS = (Path("demo-results"), Path("bench-results"))
 
 
-def make_listener(screen: Screen, progress: Status) -> bench.Listener:
+def make_listener(screen: Screen, progress: Status, *, as_json: bool) -> bench.Listener:
     """Prints the headline when it is there, and how far the demo is."""
     step = ""
 
@@ -28,27 +30,31 @@ def make_listener(screen: Screen, progress: Status) -> bench.Listener:
         if not screen.err.is_terminal:  # which shows no spinner
             screen.err.print(text, markup=False)
 
+    def on_headline(found: Sequence[PointResult]) -> None:
+        if not as_json:
+            screen.out.print(printing.make_headline_table(found))
+
     return bench.Listener(
         on_step=on_step,
         on_progress=lambda ndone, nall: progress.update(f"{step}: {ndone} of {nall}"),
-        on_headline=lambda found: screen.out.print(printing.make_headline_table(found)),
+        on_headline=on_headline,
     )
 
 
 def print_results(screen: Screen, files: demo.DemoFiles) -> None:
     """Prints all tables and where the files are."""
-    results = files.results
-    if results.server["extension"] != "none":
+    found = files.results
+    if found.server["extension"] != "none":
         for outer in (Outer.FOREIGN, Outer.LOCAL):
-            screen.out.print(printing.make_sweep_table(results.points, outer))
-    screen.out.print(printing.make_others_table(results.points))
-    if results.trips is not None:
-        screen.out.print(printing.make_trips_table(results.trips))
-    if any(claim.ok is not None for claim in results.claims):
-        screen.out.print(printing.make_claims_table(results.claims))
-    for line in results.complaints[:MAX_COMPLAINTS]:
+            screen.out.print(printing.make_sweep_table(found.points, outer))
+    screen.out.print(printing.make_others_table(found.points))
+    if found.trips is not None:
+        screen.out.print(printing.make_trips_table(found.trips))
+    if any(claim.ok is not None for claim in found.claims):
+        screen.out.print(printing.make_claims_table(found.claims))
+    for line in found.complaints[:MAX_COMPLAINTS]:
         screen.out.print(f"In a server's log: {line}", style="red", markup=False)
-    screen.out.print(f"Measured in {results.elapsed_s:g} s on {results.server['version']}.")
+    screen.out.print(f"Measured in {found.elapsed_s:g} s on {found.server['version']}.")
     screen.out.print(f"Results: {files.json_path}\nFigure:  {files.figure_path}")
 
 
@@ -65,6 +71,7 @@ def run_demo(
     stock: Annotated[
         bool, typer.Option("--stock", help="Measure postgres_fdw alone, without pg_shuttle.")
     ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Shows what batched joins do to a join between two servers, and measures it."""
     screen: Screen = ctx.obj
@@ -77,36 +84,53 @@ def run_demo(
         keep=keep,
     )
     with screen.err.status("starting") as progress:
-        files = demo.run(options, make_listener(screen, progress))
-    print_results(screen, files)
+        files = demo.run(options, make_listener(screen, progress, as_json=as_json))
+    if as_json:
+        typer.echo(json.dumps(results.to_json(files.results), indent=1))
+    else:
+        print_results(screen, files)
     if check and any(claim.ok is False for claim in files.results.claims):
         raise typer.Exit(ExitCode.CLAIM_FAILED)
 
 
 def draw(
     ctx: typer.Context,
-    results: Annotated[Path, typer.Argument(help="A JSON file of the demo or of a bench.")],
+    found: Annotated[
+        Path, typer.Argument(metavar="RESULTS", help="A JSON file of the demo or of a bench.")
+    ],
     figure: Annotated[Path | None, typer.Argument(help="The figure; .png, .svg, .pdf.")] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Draws the figure of earlier results again."""
     screen: Screen = ctx.obj
-    path = figure or results.with_suffix(".png")
-    figures.draw(results, path)
-    screen.out.print(f"Figure: {path}")
+    path = figure or found.with_suffix(".png")
+    figures.draw(found, path)
+    if as_json:
+        typer.echo(json.dumps({"results": str(found), "figure": str(path)}))
+    else:
+        screen.out.print(f"Figure: {path}")
 
 
 def write_report(
     ctx: typer.Context,
-    results: Annotated[
+    places_of_results: Annotated[
         list[Path] | None,
-        typer.Argument(help="JSON files, or directories of them: of demo, bench, explain --json."),
+        typer.Argument(
+            metavar="[RESULTS]...",
+            help="JSON files, or directories of them: of demo, bench, explain --json.",
+        ),
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path("report.html"),
+    as_json: JsonOption = False,
 ) -> None:
     """Writes one page of all results: figures, claims and plans; it loads nothing."""
     screen: Screen = ctx.obj
-    report.write_report(report.find_results(results or list(RESULT_DIRS)), output)
-    screen.out.print(f"Page: {output}", soft_wrap=True, highlight=False)
+    paths = report.find_results(places_of_results or list(RESULT_DIRS))
+    report.write_report(paths, output)
+    if as_json:
+        typer.echo(json.dumps({"results": [str(path) for path in paths], "page": str(output)}))
+    else:
+        screen.out.print(f"Page: {output}", soft_wrap=True, highlight=False)
 
 
 def add_to(parent: Any) -> None:  # noqa: ANN401  (typer's class is not generic)

@@ -1,5 +1,6 @@
 """The commands pgshuttle bench sweep, hops and all."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -7,19 +8,21 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from pgshuttle import grid, grid_report, hops, tablets
-from pgshuttle.bench_cli import (
+from pgshuttle import figures, grid, grid_report, hops, tablets
+from pgshuttle.bench_cli import app
+from pgshuttle.bench_place import (
     DirOption,
     KeepOption,
     PgOption,
     Place,
     ResultsOption,
-    app,
     find_place,
-    print_where,
     run_cluster,
+    show,
 )
 from pgshuttle.errors import ExitCode, ToolError
+from pgshuttle.look_cli import JsonOption
+from pgshuttle.screen import Screen
 from pgshuttle.state import Cluster
 
 RoundsOption = Annotated[int, typer.Option("--rounds", min=1, help="Most runs of a cell.")]
@@ -31,16 +34,16 @@ def run_grid(
     place: Place,
     nrounds: int,
     run: Callable[[Cluster, int, grid.OnStep], grid.Grid],
+    *,
+    as_json: bool,
 ) -> None:
     """Measures a grid, prints its table, and writes its files."""
-    out: Console = ctx.obj.out
     with ctx.obj.err.status("starting") as progress, run_cluster(place, progress) as running:
         found = run(running, nrounds, progress.update)
     json_path = place.results_dir / f"{found.bench}.json"
     grid_report.save_grid(found, json_path)
     grid_report.draw_grid(json_path, json_path.with_suffix(".png"))
-    out.print(grid_report.make_table(found))
-    print_where(out, found, json_path)
+    show(ctx.obj, found, json_path, [grid_report.make_table(found)], as_json=as_json)
 
 
 def run_sweep(
@@ -50,10 +53,11 @@ def run_sweep(
     pg: PgOption = None,
     results_dir: ResultsOption = Path("bench-results"),
     keep: KeepOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Times a table in ten tablets joined with itself, over batch sizes and limits."""
     place = find_place(directory, pg, results_dir, keep=keep)
-    run_grid(ctx, place, nrounds, tablets.run_sweep)
+    run_grid(ctx, place, nrounds, tablets.run_sweep, as_json=as_json)
 
 
 def run_hops(
@@ -63,30 +67,41 @@ def run_hops(
     pg: PgOption = None,
     results_dir: ResultsOption = Path("bench-results"),
     keep: KeepOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Times joins of two to five tables over nodes, where each step needs the one before."""
     place = find_place(directory, pg, results_dir, keep=keep)
-    run_grid(ctx, place, nrounds, hops.run_hops)
+    run_grid(ctx, place, nrounds, hops.run_hops, as_json=as_json)
 
 
 def run_all(
     ctx: typer.Context,
     pg: PgOption = None,
     results_dir: ResultsOption = Path("bench-results"),
+    as_json: JsonOption = False,
 ) -> None:
     """Runs all benches, one after the other; one that fails does not stop the next."""
-    failed = []
+    screen: Screen = ctx.obj
+    if as_json:
+        ctx.obj = Screen(Console(quiet=True), screen.err)
+    errors: dict[str, str] = {}
+    documents: dict[str, object] = {}
     for command in app.registered_commands:
-        if command.callback is None or command.name == ALL:
+        name = str(command.name)
+        if command.callback is None or name == ALL:
             continue
-        ctx.obj.err.print(f"pgshuttle bench {command.name}")
+        screen.err.print(f"pgshuttle bench {name}")
         try:
             command.callback(ctx, pg=pg, results_dir=results_dir)
+            if as_json:
+                documents[name] = figures.read_json(results_dir / f"{name}.json")
         except ToolError as error:
-            ctx.obj.err.print(f"{command.name}: {error}", style="red", markup=False)
-            failed.append(str(command.name))
-    if failed:
-        ctx.obj.err.print(f"failed: {', '.join(failed)}", markup=False)
+            screen.err.print(f"{name}: {error}", style="red", markup=False)
+            errors[name] = str(error)
+    if as_json:
+        typer.echo(json.dumps({"results": documents, "errors": errors}, indent=1))
+    if errors:
+        screen.err.print(f"failed: {', '.join(errors)}", markup=False)
         raise typer.Exit(ExitCode.FAILED)
 
 

@@ -1,12 +1,15 @@
 """Each command, as a user types it."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import synthetic
+import typer.main
 from typer.testing import CliRunner
 
 from pgshuttle import __version__, cli, cluster, demo, figures, results, state
@@ -30,7 +33,7 @@ def invoke(work_dir: Path) -> Iterator[Invoke]:
         result = CliRunner().invoke(cli.app, [command, *rest])
         assert result.exit_code == code, result.output
         assert "Traceback" not in result.output
-        return result.output
+        return result.stdout if "--json" in words else result.output
 
     yield run
     if state.load_cluster(directory) is not None:
@@ -57,6 +60,37 @@ def test_up_status_rtt_psql_down(
     assert "stopped" in invoke("status", code=ExitCode.NOT_RUNNING)
     assert "is removed" in invoke("down", "--remove")
     assert not (work_dir / "c").exists()
+
+
+def test_a_cluster_as_json(invoke: Invoke, build: ServerBuild, work_dir: Path) -> None:
+    up = ("up", "--stock", "--nodes", "1", "--pg", str(build.pg_config), "--json")
+    for words in (up, ("status", "--json"), ("rtt", "1.5", "--json")):
+        found = json.loads(invoke(*words))
+        assert [server["name"] for server in found["servers"]] == ["query", "node1"]
+    assert found["servers"][1]["proxy"]["rtt_us"] == 1500
+    found = json.loads(invoke("down", "--json"))
+    assert found == {"directory": str(work_dir / "c"), "state": "stopped"}
+    assert json.loads(invoke("down", "--remove", "--json"))["state"] == "removed"
+
+
+def list_commands(group: Any, path: str = "") -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+    """Lists all commands of the tool, those of its groups included."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from list_commands(command, f"{path}{name} ")
+        else:
+            yield f"{path}{name}", command
+
+
+def test_every_command_can_print_json() -> None:
+    commands = dict(list_commands(typer.main.get_command(cli.app)))
+    assert "bench cpu" in commands
+    without = [
+        name
+        for name, command in commands.items()
+        if all("--json" not in parameter.opts for parameter in command.params)
+    ]
+    assert without == ["psql"]
 
 
 @pytest.mark.parametrize("words", [("status",), ("down",), ("psql",), ("rtt", "1")])
@@ -105,6 +139,13 @@ def test_demo_prints_everything(invoke: Invoke, played_demo: DemoFiles) -> None:
     assert str(played_demo.figure_path) in output
 
 
+def test_demo_as_json(invoke: Invoke, played_demo: DemoFiles) -> None:
+    found = json.loads(invoke("demo", "--full", "--json"))
+    assert len(found["points"]) == len(played_demo.results.points)
+    failed = invoke("demo", "--full", "--json", "--check", code=ExitCode.CLAIM_FAILED)
+    assert json.loads(failed)["units"] == found["units"]
+
+
 @pytest.mark.usefixtures("played_demo")
 def test_demo_can_fail_on_claims(invoke: Invoke) -> None:
     invoke("demo", "--full", "--check", code=ExitCode.CLAIM_FAILED)
@@ -128,6 +169,8 @@ def test_plot(invoke: Invoke, work_dir: Path) -> None:
     invoke("plot", str(path), str(work_dir / "other.svg"))
     assert (work_dir / "other.svg").exists()
     invoke("plot", str(work_dir / "none.json"), code=ExitCode.FAILED)
+    found = json.loads(invoke("plot", str(path), "--json"))
+    assert found == {"results": str(path), "figure": str(work_dir / "demo.png")}
 
 
 def test_version() -> None:

@@ -121,3 +121,5 @@ def test_command(played: Path, build: builds.ServerBuild) -> None:
     assert (played / "out" / "cpu.png").exists()
     assert not (played / "c").exists()
     assert CliRunner().invoke(cli.app, [*words, "--check"]).exit_code == ExitCode.CLAIM_FAILED
+    result = CliRunner().invoke(cli.app, [*words, "--json"])
+    assert json.loads(result.stdout) == json.loads((played / "out" / "cpu.json").read_text())

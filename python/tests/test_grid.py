@@ -143,6 +143,8 @@ def test_command(
     result = CliRunner().invoke(cli.app, words)
     assert result.exit_code == ExitCode.OK, result.output
     assert (work_dir / "out" / f"{bench}.png").exists()
+    result = CliRunner().invoke(cli.app, [*words, "--json"])
+    assert json.loads(result.stdout)["bench"] == bench
 
 
 def test_all_go_on_after_one_that_fails(
@@ -167,3 +169,10 @@ def test_all_go_on_after_one_that_fails(
     assert result.exit_code == ExitCode.FAILED, result.output
     assert (work_dir / "out" / "hops.png").exists()
     assert not (work_dir / "out" / "sweep.png").exists()
+    result = CliRunner().invoke(
+        app, [*words, "--json"], obj=Screen(Console(), Console(stderr=True))
+    )
+    assert result.exit_code == ExitCode.FAILED, result.output
+    found = json.loads(result.stdout)
+    assert found["errors"] == {"sweep": "no rows"}
+    assert list(found["results"]) == ["hops"]

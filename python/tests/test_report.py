@@ -87,6 +87,16 @@ def test_report_has_everything_and_loads_nothing(folder: Path) -> None:
     assert not re.search(r'(?:src|href)="(?!data:)', page)
 
 
+def test_report_says_as_json_what_it_wrote(folder: Path) -> None:
+    page = folder / "report.html"
+    words = ["report", str(folder / "cpu.json"), "--output", str(page), "--json"]
+    done = CliRunner().invoke(cli.app, words)
+    assert json.loads(done.stdout) == {
+        "results": [str(folder / "cpu.json")],
+        "page": str(page),
+    }
+
+
 def test_plot_draws_each_kind(folder: Path) -> None:
     for name in DRAWN:
         figure = folder / f"{name}.svg"
