@@ -67,6 +67,12 @@ def test_the_readme_reaches_every_page() -> None:
     assert missing == set()
 
 
+def test_architecture_has_a_chapter_for_each_room() -> None:
+    rooms = {path.name for path in (ROOT / "src").iterdir() if path.is_dir()}
+    page = (ROOT / "docs/architecture.md").read_text()
+    assert set(re.findall(r"^## .*\(`src/(\w+)`\)$", page, re.MULTILINE)) == rooms
+
+
 def test_links_are_found() -> None:
     readme = list(links_of(ROOT / "README.md"))
     assert "docs/images/demo.png" in readme
