@@ -25,6 +25,47 @@ extern void shuttle_foreign_analyze_fill(FdwRoutine *routine);
 extern void shuttle_foreign_import_fill(FdwRoutine *routine);
 extern void shuttle_foreign_async_fill(FdwRoutine *routine);
 
+/* ---- rows that are sure to be needed (row_need.c) */
+
+typedef enum ShuttleNeedKind
+{
+	SHUTTLE_NEED_RUN,			/* so many as a run takes and has not got */
+	SHUTTLE_NEED_LIMIT,			/* so many as a LIMIT has not got */
+	SHUTTLE_NEED_HELD,			/* fewer by those that a Look Ahead holds */
+	SHUTTLE_NEED_PART,			/* one, where not all are needed above */
+	SHUTTLE_NEED_ONE
+} ShuttleNeedKind;
+
+/* What a node above does to the number of rows that are needed. */
+typedef struct ShuttleNeedStep
+{
+	ShuttleNeedKind kind;
+	PlanState  *node;
+	double		rows;			/* of a run */
+	const struct ShuttleNeedStep *above;	/* NULL: all rows are needed */
+} ShuttleNeedStep;
+
+/* All steps above a node. */
+typedef struct ShuttleRowNeed ShuttleRowNeed;
+
+/* Keeps steps for the rest of the query, in place of old ones; NULL of none. */
+extern ShuttleRowNeed *shuttle_row_need_copy(ShuttleRowNeed *old,
+											 const ShuttleNeedStep *last,
+											 EState *estate);
+
+/* Rows that the node will surely be asked for still, or else be at its end, this
+ * one included; INFINITY: all, also of NULL. */
+extern double shuttle_rows_needed(const ShuttleRowNeed *need);
+
+/* True where a join surely makes at most one row of each outer row. */
+extern bool shuttle_join_gives_one(const JoinState *join);
+
+/* True where a foreign scan's SELECT gives one row at most. */
+extern bool shuttle_scan_gives_one(const ForeignScanState *node);
+
+/* True where a Limit takes the first row of its child, and no other. */
+extern bool shuttle_limit_takes_one(const PlanState *node);
+
 /* ---- foreign scans (foreign_scan.c) */
 
 /* What is started once the plan has computed something (early_start.c). */
@@ -96,10 +137,10 @@ extern void shuttle_foreign_scan_read_whole(ForeignScanState *scan, List *togeth
 /*
  * Rows that the plan above will take of a scan of ours, from now on; 0: all.
  * Other scans are left alone.
- * locks: most rows to lock at a time.
+ * need: what says how many are sure to be needed, while it locks rows.
  */
 extern void shuttle_foreign_scan_set_goal(ForeignScanState *scan, double rows,
-										  double locks);
+										  const ShuttleNeedStep *need);
 
 /* Has a scan of ours pause where it is read ahead and has no row here; false of
  * another scan. */

@@ -56,8 +56,8 @@ typedef struct RemoteScan
 	double		row_goal;		/* rows that the plan will take; 0: all */
 	double		bound;			/* rows that it can never ask for more of; 0:
 								 * it can */
-	double		lock_goal;		/* rows that it may have locked at a time; 0:
-								 * any number */
+	ShuttleRowNeed *need;		/* rows that it may have locked; NULL: any
+								 * number, or it locks none */
 	bool		whole;			/* once a row is read, all will be */
 	List	   *together;		/* scans of which that is true together */
 	List	   *beside;			/* scans that are merged with it */
@@ -328,6 +328,15 @@ judge_size(RemoteScan *remote, const ForeignScan *plan)
 	}
 }
 
+/* Rows that may be locked at a time; 0: any number. */
+static double
+lock_goal(const RemoteScan *remote)
+{
+	double		rows = shuttle_rows_needed(remote->need);
+
+	return isinf(rows) ? 0 : rows;
+}
+
 /*
  * Rows to ask for at first, where the plan will take some only.  What local
  * filters let through is a guess; asking for twice as many, or for those that
@@ -339,7 +348,7 @@ first_rows(const RemoteScan *remote, const ForeignScan *plan)
 	int			nfilters = list_length(plan->scan.plan.qual);
 
 	if (remote->effect == SHUTTLE_LOCKS)
-		return remote->lock_goal;
+		return lock_goal(remote);
 	if (remote->row_goal <= 0 || nfilters == 0 ||
 		remote->effect != SHUTTLE_READS)
 		return remote->row_goal;
@@ -433,17 +442,20 @@ shuttle_foreign_scan_read_beside(ForeignScanState *scan, List *scans)
 }
 
 void
-shuttle_foreign_scan_set_goal(ForeignScanState *scan, double rows, double locks)
+shuttle_foreign_scan_set_goal(ForeignScanState *scan, double rows,
+							  const ShuttleNeedStep *need)
 {
 	RemoteScan *remote = scan->fdw_state;
 
 	if (!is_plain(scan))
 		return;
-	remote->lock_goal = locks;
+	remote->need = shuttle_row_need_copy(remote->need, need, scan->ss.ps.state);
 	remote->row_goal = rows;
-	if (remote->request != NULL)
+
+	/* what locks asks in front of each page */
+	if (remote->request != NULL && remote->need == NULL)
 		shuttle_request_set_goal(remote->request, remote->effect == SHUTTLE_LOCKS ?
-								 locks : rows);
+								 0 : rows);
 }
 
 void
@@ -612,6 +624,8 @@ iterate_foreign_scan(ForeignScanState *scan)
 	send_when_needed(scan);
 	if (remote->beside != NIL)
 		ask_beside(remote);
+	if (remote->need != NULL && !shuttle_request_has_rows(remote->request))
+		shuttle_request_set_goal(remote->request, lock_goal(remote));
 	for (;;)
 	{
 		switch (shuttle_request_fetch(remote->request, !remote->no_wait, &row))

@@ -371,18 +371,6 @@ find_scans_in_initplans(PlanState *node, const LinkContext *context,
 	}
 }
 
-/* True where a Limit takes the first row of its child, and no other. */
-static bool
-takes_one_row(const PlanState *node)
-{
-	const Limit *limit = (const Limit *) node->plan;
-	const Const *count = (const Const *) limit->limitCount;
-
-	return count != NULL && IsA(count, Const) && !count->constisnull &&
-		DatumGetInt64(count->constvalue) == 1 && limit->limitOffset == NULL &&
-		limit->limitOption == LIMIT_OPTION_COUNT;
-}
-
 /* True where a Limit takes at least one row of its child. */
 static bool
 takes_any_row(const Limit *limit)
@@ -470,7 +458,7 @@ find_scans(PlanState *node, const LinkContext *context, Bitmapset *bound_between
 		bms_is_empty(bound_between))
 		consider_append((ShuttleRoutedAppend *) node, context);
 	find_scans_in_initplans(node, context, bound_between);
-	if (IsA(node, LimitState) && takes_one_row(node))
+	if (IsA(node, LimitState) && shuttle_limit_takes_one(node))
 	{
 		below.direct = outerPlanState(node);
 		below.by_position = false;

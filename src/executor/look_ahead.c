@@ -427,6 +427,16 @@ collect_keys(LookAheadState *look, ShuttleBatch *batch, int row,
 		shuttle_local_collect(look, batch, row);
 }
 
+/* Outer rows of the next batch: of those that are locked when they are read, or
+ * when their keys are asked for, none that may not be needed. */
+static int
+next_rows(const LookAheadState *look)
+{
+	if (!look->locks_late)
+		return look->next_size;
+	return (int) Min(look->next_size, shuttle_rows_needed(look->need));
+}
+
 static ShuttleBatch *
 create_batch(LookAheadState *look)
 {
@@ -434,11 +444,12 @@ create_batch(LookAheadState *look)
 											  ALLOCSET_DEFAULT_SIZES);
 	ShuttleBatch *batch = MemoryContextAllocZero(cxt, sizeof(ShuttleBatch));
 	MemoryContext old = MemoryContextSwitchTo(cxt);
-	Size		nkeys = (Size) look->next_size * look->ncolumns;
-	int			nroutes = look->next_size * look->nappends;
+	int			size = next_rows(look);
+	Size		nkeys = (Size) size * look->ncolumns;
+	int			nroutes = size * look->nappends;
 
 	batch->cxt = cxt;
-	batch->size = look->next_size;
+	batch->size = size;
 	batch->rows = palloc(sizeof(void *) * batch->size);
 	batch->keys = palloc_extended(sizeof(int) * (nkeys + 1), MCXT_ALLOC_HUGE);
 	memset(batch->keys, 0xff, sizeof(int) * nkeys); /* SHUTTLE_KEY_UNKNOWN */
@@ -472,7 +483,7 @@ consider_waiting(LookAheadState *look)
 	if (look->waits)
 		look->next_size = Min(look->next_size, waited ? MOST_WAITING_ROWS : 1);
 	else if (waited && look->row_goal == 0)
-		look->next_size = look->batch_limit;
+		look->next_size = look->batch_size;
 }
 
 /* Executes the initplans that keys depend on: here, and not in the midst of
@@ -615,7 +626,7 @@ most_keys(const LookAheadState *look, const ShuttleBatch *batch)
 static void
 consider_stretching(LookAheadState *look, const ShuttleBatch *batch)
 {
-	int			usual = look->batch_limit / 2;
+	int			usual = look->batch_size / 2;
 
 	if (!look->may_stretch || !look->cached || look->row_goal > 0)
 		return;
@@ -633,7 +644,7 @@ ramp_up(LookAheadState *look, const ShuttleBatch *batch)
 	double		bytes = bytes_per_row(look);
 
 	consider_stretching(look, batch);
-	look->next_size = Min(look->next_size * 2, look->batch_limit * look->stretch);
+	look->next_size = Min(look->next_size * 2, look->batch_size * look->stretch);
 	if (bytes > 0)
 		look->next_size = Max(1, Min(look->next_size, work_mem * 1024.0 / bytes));
 }
@@ -726,7 +737,6 @@ start_run(LookAheadState *look)
 	look->stretch = 1;
 	if (look->row_goal > 0)
 		look->next_size = Max(1, Min(look->row_goal, look->next_size));
-	look->next_size = Min(look->next_size, look->batch_limit);
 }
 
 /* Gives the scans that nothing routes to columns of the batches' keys. */
@@ -758,7 +768,6 @@ shuttle_look_ahead_start(LookAheadState *look)
 									  "shuttle look ahead",
 									  ALLOCSET_SMALL_SIZES);
 	look->saved = palloc(sizeof(ParamExecData) * look->nbindings);
-	look->batch_limit = look->batch_size;
 	look->sure = 1;
 	look->locks_late = locks_rows(look);
 	start_run(look);
@@ -767,7 +776,7 @@ shuttle_look_ahead_start(LookAheadState *look)
 	look->linked = true;
 }
 
-/* True where the keys of so many outer rows may lock more rows than that. */
+/* True where a key may lock more than one row, by all that is certain. */
 static bool
 may_lock_more(const LookAheadState *look)
 {
@@ -775,15 +784,15 @@ may_lock_more(const LookAheadState *look)
 	{
 		ShuttleServedScan *scan = look->scans[i];
 
-		if (scan->locks && !scan->one_row && scan->rows_per_key > 1)
+		if (scan->locks && !scan->one_row && !shuttle_scan_gives_one(scan->node))
 			return true;
 	}
 	return false;
 }
 
 void
-shuttle_look_ahead_set_goal(LookAheadState *look, double rows, double locks,
-							double sure, bool once)
+shuttle_look_ahead_set_goal(LookAheadState *look, double rows,
+							const ShuttleNeedStep *need, double sure, bool once)
 {
 	bool		started = look->rows_pulled > 0;
 
@@ -793,18 +802,13 @@ shuttle_look_ahead_set_goal(LookAheadState *look, double rows, double locks,
 	look->once = once;
 	if (!isinf(look->sure))
 		(void) shuttle_pause_walker(outerPlanState(look), NULL);
-	look->batch_limit = look->batch_size;
-	look->locks_late = locks > 0 && locks_rows(look);
-	if (locks > 0 && locks_rows(look))
+	look->need = shuttle_row_need_copy(look->need, need, look->css.ss.ps.state);
+	look->locks_late = need != NULL && locks_rows(look);
+	if (look->locks_late && !started && may_lock_more(look))
 	{
-		if (!started && may_lock_more(look))
-		{
-			shuttle_look_ahead_unlink(look);
-			return;
-		}
-		look->batch_limit = Max(1, Min(locks, look->batch_size));
+		shuttle_look_ahead_unlink(look);
+		return;
 	}
-	look->next_size = Min(look->next_size, look->batch_limit);
 	if (started)
 	{
 		/* the batches go on to grow from what was taken */

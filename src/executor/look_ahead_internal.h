@@ -519,12 +519,13 @@ struct LookAheadState
 	int			batch_size;		/* outer rows */
 	int			most_in_flight; /* batches */
 	bool		may_stretch;	/* batches whose keys are mostly known */
-	bool		locks_late;		/* one batch at a time: it locks rows, and not
-								 * all of them may be wanted */
+	bool		locks_late;		/* one batch at a time: its keys or its outer
+								 * rows are locked, and not all of them may be
+								 * wanted */
+	ShuttleRowNeed *need;		/* rows that surely are; NULL: all */
 	double		row_goal;		/* outer rows that will be taken; 0: all */
 	double		sure;			/* that surely are, or else all of them */
 	bool		once;			/* it is never started again */
-	int			batch_limit;	/* outer rows, where their keys lock rows */
 	int			nlocals;
 	ShuttleLocalScan **locals;
 	bool		fixed_slot;		/* rows come out in slot only */
@@ -583,11 +584,12 @@ extern void shuttle_look_ahead_start(LookAheadState *look);
  * Tells how many outer rows will be taken; 0: all.
  * sure: that will be taken for sure, or else all of them; INFINITY: all.
  * once: the node is never run again.
- * locks: most rows that may be locked at a time; 0: any number.  Where the
- * keys of one batch might have more, nothing is looked ahead for.
+ * need: what says so while it runs; NULL: all.  Where a key might lock more
+ * than one row, nothing is looked ahead for.
  */
 extern void shuttle_look_ahead_set_goal(LookAheadState *look, double rows,
-										double locks, double sure, bool once);
+										const ShuttleNeedStep *need,
+										double sure, bool once);
 
 /* Undoes all links, before the first row; scans then ask key by key (link.c). */
 extern void shuttle_look_ahead_unlink(LookAheadState *look);

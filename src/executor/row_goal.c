@@ -10,7 +10,7 @@
  * node sorts for the first rows only and needs no cursor.  How many rows are
  * sure to be read is told as well: errors of others have to wait (read_ahead.c).
  * Scans are told again by each run, so that a cursor's pages follow what it is read
- * by, and never lock more at a time than the run will take (trap 21).
+ * by.  What locks rows is told whom to ask how many are needed (row_need.c).
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -30,18 +30,19 @@
 typedef struct RowGoal
 {
 	double		rows;
-	double		locks;			/* most that a plan may need before it has
-								 * what it wants; 0: all */
+	const ShuttleNeedStep *need;	/* what says how many while it runs; NULL:
+									 * all */
 	double		bound;			/* it can never be asked for more; 0: it can */
 	double		sure;			/* it will be asked for so many, or be at its
 								 * end */
 	bool		once;			/* it is never run again */
 } RowGoal;
 
-static const RowGoal all_rows = {0, 0, 0, INFINITY, false};
+static const RowGoal all_rows = {0, NULL, 0, INFINITY, false};
 
 static ExecutorRun_hook_type previous_run = NULL;
 
+static void set_goals(PlanState *node, RowGoal goal);
 static void set_goals_of(PlanState **nodes, int nnodes, RowGoal goal);
 static void set_goals_of_subplans(List *subplans);
 
@@ -212,12 +213,11 @@ sure_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 			outer->sure = sure_below_limit((LimitState *) node, goal.sure);
 			break;
 		case T_NestLoopState:
+			if (shuttle_join_gives_one((JoinState *) node))
+				outer->sure = goal.sure;
 			if (((JoinState *) node)->single_match ||
 				((JoinState *) node)->jointype == JOIN_ANTI)
-			{
-				outer->sure = goal.sure;
 				inner->sure = 1;
-			}
 			inner->once = false;
 			break;
 		case T_HashJoinState:
@@ -276,12 +276,10 @@ goals_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 
 	*outer = *inner = all_rows;
 	unknown.rows = goal.rows > 0 ? UNKNOWN_GOAL : 0;
-	unknown.locks = goal.locks;
 	switch (nodeTag(node))
 	{
 		case T_LimitState:
 			outer->rows = goal_below_limit((LimitState *) node, goal.rows);
-			outer->locks = goal_below_limit((LimitState *) node, goal.locks);
 			outer->bound = shuttle_row_bound_below_limit((LimitState *) node,
 														 goal.bound);
 			break;
@@ -295,16 +293,13 @@ goals_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 			 */
 			if (((NestLoop *) node->plan)->nestParams == NIL)
 				inner->rows = inner->rows > 0 ? UNKNOWN_GOAL : unknown.rows;
-			outer->locks = inner->locks = goal.locks;
 			break;
 		case T_HashJoinState:
 			outer->rows = goal.rows > 0 ? goal_of_outer(node, goal.rows) : 0;
-			outer->locks = goal.locks;
 			break;
 		case T_MergeJoinState:
 			outer->rows = goal_of_grouped(node, outerPlanState(node), goal.rows);
 			inner->rows = goal_of_grouped(node, innerPlanState(node), goal.rows);
-			outer->locks = inner->locks = goal.locks;
 			break;
 		case T_CustomScanState:
 			*outer = shuttle_is_look_ahead(node) ? goal : unknown;
@@ -331,20 +326,137 @@ goals_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 		case T_GroupState:
 		case T_IncrementalSortState:
 			outer->rows = goal_of_grouped(node, outerPlanState(node), goal.rows);
-			outer->locks = goal.locks;
 			break;
 		case T_AggState:
 			if (((Agg *) node->plan)->aggstrategy != AGG_SORTED)
 				break;
 			outer->rows = goal_of_grouped(node, outerPlanState(node), goal.rows);
-			outer->locks = goal.locks;
 			break;
 		case T_WindowAggState:
 			outer->rows = goal_below_window(node, goal.rows);
-			outer->locks = goal.locks;
 			break;
 		case T_SetOpState:
 			*outer = unknown;
+			break;
+		default:
+			break;
+	}
+}
+
+/* Adds a step to a need; of a part of all rows, which are needed, there is none. */
+static const ShuttleNeedStep *
+add_step(ShuttleNeedStep *step, ShuttleNeedKind kind, PlanState *node,
+		 const ShuttleNeedStep *above)
+{
+	if (above == NULL && (kind == SHUTTLE_NEED_PART || kind == SHUTTLE_NEED_HELD))
+		return NULL;
+	step->kind = kind;
+	step->node = node;
+	step->above = above;
+	return step;
+}
+
+/*
+ * Whom the children of a node have to ask how many rows are needed.  A row of the
+ * node takes at least one of a child that is named with the node's own need, and
+ * the node holds none back; of others one is needed when it is asked for.
+ */
+static void
+needs_of_children(PlanState *node, const ShuttleNeedStep *need,
+				  ShuttleNeedStep *step, RowGoal *outer, RowGoal *inner)
+{
+	const ShuttleNeedStep *part = add_step(step, SHUTTLE_NEED_PART, node, need);
+
+	outer->need = inner->need = NULL;
+	switch (nodeTag(node))
+	{
+		case T_LimitState:
+			outer->need = ((Limit *) node->plan)->limitCount == NULL ? need :
+				add_step(step, SHUTTLE_NEED_LIMIT, node, need);
+			break;
+		case T_NestLoopState:
+			outer->need = shuttle_join_gives_one((JoinState *) node) ? need : part;
+			inner->need = part;
+			break;
+		case T_HashJoinState:
+			outer->need = shuttle_join_gives_one((JoinState *) node) ? need : part;
+			break;
+		case T_MergeJoinState:
+			outer->need = inner->need = part;
+			break;
+		case T_CustomScanState:
+			outer->need = shuttle_is_look_ahead(node) ?
+				add_step(step, SHUTTLE_NEED_HELD, node, need) : part;
+			break;
+		case T_ResultState:
+		case T_SubqueryScanState:
+		case T_LockRowsState:
+		case T_MaterialState:
+		case T_UniqueState:
+		case T_GroupState:
+			outer->need = need;
+			break;
+		case T_AppendState:
+			outer->need = ((AppendState *) node)->as_nasyncplans == 0 ? need : part;
+			break;
+		case T_AggState:
+			if (((Agg *) node->plan)->aggstrategy == AGG_SORTED)
+				outer->need = part;
+			break;
+		case T_MergeAppendState:
+		case T_ProjectSetState:
+		case T_MemoizeState:
+		case T_IncrementalSortState:
+		case T_WindowAggState:
+		case T_SetOpState:
+			outer->need = part;
+			break;
+		default:
+			break;
+	}
+}
+
+/* Tells a scan its goal, and all that would read it ahead that it locks rows. */
+static void
+set_goal_of_scan(ForeignScanState *node, RowGoal goal)
+{
+	const char *sql = NULL;
+
+	if (goal.need != NULL && ((ForeignScan *) node->ss.ps.plan)->operation == CMD_SELECT)
+		sql = shuttle_peer_scan_sql((ForeignScan *) node->ss.ps.plan);
+	if (sql == NULL || !shuttle_sql_locks(sql))
+		goal.need = NULL;
+	for (const ShuttleNeedStep *step = goal.need; step != NULL; step = step->above)
+	{
+		if (step->kind == SHUTTLE_NEED_HELD)
+			((LookAheadState *) step->node)->locks_late = true;
+	}
+	shuttle_foreign_scan_set_goal(node, goal.rows, goal.need);
+	shuttle_foreign_scan_set_bound(node, goal.bound);
+}
+
+/* Passes a goal to children that are neither on the outer nor on the inner side. */
+static void
+set_goals_of_others(PlanState *node, RowGoal goal)
+{
+	ListCell   *lc;
+
+	switch (nodeTag(node))
+	{
+		case T_AppendState:
+			set_goals_of(((AppendState *) node)->appendplans,
+						 ((AppendState *) node)->as_nplans, goal);
+			break;
+		case T_MergeAppendState:
+			set_goals_of(((MergeAppendState *) node)->mergeplans,
+						 ((MergeAppendState *) node)->ms_nplans, goal);
+			break;
+		case T_SubqueryScanState:
+			set_goals(((SubqueryScanState *) node)->subplan, goal);
+			break;
+		case T_CustomScanState:
+			foreach(lc, ((CustomScanState *) node)->custom_ps)
+				set_goals((PlanState *) lfirst(lc), goal);
 			break;
 		default:
 			break;
@@ -357,30 +469,21 @@ set_goals(PlanState *node, RowGoal goal)
 {
 	RowGoal		outer_goal;
 	RowGoal		inner_goal;
+	ShuttleNeedStep step;
 
 	if (node == NULL)
 		return;
 	if (shuttle_is_look_ahead(node) && ((LookAheadState *) node)->linked)
 		shuttle_look_ahead_set_goal((LookAheadState *) node, goal.rows,
-									goal.locks, goal.sure, goal.once);
+									goal.need, goal.sure, goal.once);
 	if (IsA(node, ForeignScanState))
-	{
-		shuttle_foreign_scan_set_goal((ForeignScanState *) node, goal.rows,
-									  goal.locks);
-		shuttle_foreign_scan_set_bound((ForeignScanState *) node, goal.bound);
-	}
+		set_goal_of_scan((ForeignScanState *) node, goal);
 	goals_of_children(node, goal, &outer_goal, &inner_goal);
 	sure_of_children(node, goal, &outer_goal, &inner_goal);
+	needs_of_children(node, goal.need, &step, &outer_goal, &inner_goal);
 	set_goals(outerPlanState(node), outer_goal);
 	set_goals(innerPlanState(node), inner_goal);
-	if (IsA(node, AppendState))
-		set_goals_of(((AppendState *) node)->appendplans,
-					 ((AppendState *) node)->as_nplans, outer_goal);
-	if (IsA(node, MergeAppendState))
-		set_goals_of(((MergeAppendState *) node)->mergeplans,
-					 ((MergeAppendState *) node)->ms_nplans, outer_goal);
-	if (IsA(node, SubqueryScanState))
-		set_goals(((SubqueryScanState *) node)->subplan, outer_goal);
+	set_goals_of_others(node, outer_goal);
 	set_goals_of_subplans(node->initPlan);
 	set_goals_of_subplans(node->subPlan);
 }
@@ -388,6 +491,7 @@ set_goals(PlanState *node, RowGoal goal)
 static void
 set_goals_of_subplans(List *subplans)
 {
+	ShuttleNeedStep one = {.kind = SHUTTLE_NEED_ONE};
 	ListCell   *lc;
 
 	foreach(lc, subplans)
@@ -398,12 +502,16 @@ set_goals_of_subplans(List *subplans)
 		switch (subplan->subplan->subLinkType)
 		{
 			case EXISTS_SUBLINK:
-				goal.rows = goal.locks = goal.sure = 1;
+				goal.rows = goal.sure = 1;
+				goal.need = &one;
 				break;
 			case ANY_SUBLINK:
 			case ALL_SUBLINK:
 				if (!subplan->subplan->useHashTable)
+				{
 					goal.sure = 1;
+					goal.need = &one;
+				}
 				break;
 			case CTE_SUBLINK:
 				goal.sure = 1;	/* of its readers, each may stop */
@@ -444,11 +552,17 @@ run_executor(SHUTTLE_EXECUTOR_RUN_PARAMETERS)
 	if (is_goal_new(queryDesc, direction, count))
 	{
 		MemoryContext old = MemoryContextSwitchTo(queryDesc->estate->es_query_cxt);
-		RowGoal		goal = {count, count, 0, count > 0 ? count : INFINITY, true};
+		ShuttleNeedStep run = {.kind = SHUTTLE_NEED_RUN,.node = queryDesc->planstate,
+		.rows = count};
+		RowGoal		goal = {count, count > 0 ? &run : NULL, 0,
+		count > 0 ? count : INFINITY, true};
 
 		/* FETCH 0 takes nothing, and says no more than that it is a cursor */
 		if (ScanDirectionIsNoMovement(direction))
-			goal.rows = goal.locks = goal.sure = 1;
+		{
+			run.rows = goal.rows = goal.sure = 1;
+			goal.need = &run;
+		}
 
 		set_goals(queryDesc->planstate, goal);
 		MemoryContextSwitchTo(old);
