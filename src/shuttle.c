@@ -26,5 +26,6 @@ _PG_init(void)
 	shuttle_cluster_init();
 	shuttle_executor_init();
 	shuttle_planner_init();
-	shuttle_explain_init();		/* last: its hooks go around early starts */
+	shuttle_explain_init();		/* its hooks go around early starts */
+	shuttle_snapshot_init();	/* and these around all */
 }

@@ -287,7 +287,7 @@ shuttle_foreign_snapshot(EState *estate)
 
 	if (snapshot == InvalidSnapshot)	/* COPY */
 		snapshot = GetActiveSnapshot();
-	return shuttle_snapshot_number(snapshot, estate->es_query_cxt);
+	return shuttle_snapshot_number(snapshot);
 }
 
 /*

@@ -227,10 +227,13 @@ struct ShuttleRow
 
 /*
  * A number for the local snapshot that a query runs under: equal for all
- * executions under one live snapshot, larger for each later one.
- * owner: a context that lives as long as the snapshot (es_query_cxt).
+ * executions under it, larger for one that asks for the first time later.
+ * snapshot: registered or active, so one of the server's copies.
  */
-extern uint64 shuttle_snapshot_number(Snapshot snapshot, MemoryContext owner);
+extern uint64 shuttle_snapshot_number(Snapshot snapshot);
+
+/* Its hooks go around all others that ask nodes or evaluate expressions. */
+extern void shuttle_snapshot_init(void);
 
 /*
  * Puts a statement into the node's pipeline and sends what the socket takes;

@@ -1,111 +1,152 @@
 /*-------------------------------------------------------------------------
  * snapshot.c
- *	  Numbers of local snapshots.
+ *	  Numbers of local snapshots, and which of them are in use.
  *
- * A snapshot that is registered or active keeps its address, and all
- * executions under it share it; so an address stands for one snapshot while
- * an owner that lives as long has asked for its number.
+ * Two statements have the same snapshot if the server gave them the same copy,
+ * as it does with those of a STABLE function and the statement that calls it.
+ * Neither address nor contents tell that: memory is used again, and snapshots
+ * with nothing committed in between are equal.  So the number is kept in the
+ * copy itself, in snapXactCompletionCount.  The server sets that to 0 in each
+ * copy it makes, also in a parallel worker, and never reads it there: it only
+ * serves to build the static snapshots again.
  *
- * Memory: a list of live snapshots in TopMemoryContext, as long as queries are
- * nested; the owners' reset callbacks take entries out.
+ * A snapshot is in use while the run of a plan under it is on the stack.  A
+ * cursor is between two fetches not.
+ *
+ * Memory: the runs are on the stack.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
-#include "lib/ilist.h"
+#include "executor/executor.h"
 #include "utils/memutils.h"
 
+#include "base/shuttle_compat.h"
 #include "storage/storage_internal.h"
 
-typedef struct LiveSnapshot
+/* A call of the executor that has not returned. */
+typedef struct Run
 {
-	dlist_node	link;
-	Snapshot	snapshot;
-	TransactionId xmax;			/* in case the address is used again while an */
-	CommandId	curcid;			/* owner outlives its snapshot a little */
-	uint64		number;
-	int			nowners;
-} LiveSnapshot;
+	Snapshot	snapshot;		/* registered by its plan */
+	struct Run *outer;
+} Run;
 
-typedef struct SnapshotOwner
-{
-	MemoryContextCallback callback;
-	LiveSnapshot *live;
-} SnapshotOwner;
-
-static dlist_head live_snapshots = DLIST_STATIC_INIT(live_snapshots);
+static Run *innermost_run = NULL;
 static uint64 last_number = 0;
-
-/* What the last caller got: most ask again and again. */
-static MemoryContext last_owner = NULL;
-static LiveSnapshot *last_live = NULL;
-
-static LiveSnapshot *find_live(Snapshot snapshot);
-static void forget_owner(void *arg);
+static ExecutorRun_hook_type previous_run = NULL;
+static ExecutorFinish_hook_type previous_finish = NULL;
 
 uint64
-shuttle_snapshot_number(Snapshot snapshot, MemoryContext owner)
+shuttle_snapshot_number(Snapshot snapshot)
 {
-	SnapshotOwner *holder;
-	LiveSnapshot *live;
-
-	if (snapshot == InvalidSnapshot)
-		return last_number;
-	if (owner == last_owner && last_live->snapshot == snapshot &&
-		last_live->curcid == snapshot->curcid)
-		return last_live->number;
-
-	live = find_live(snapshot);
-	if (live == NULL)
-	{
-		live = MemoryContextAlloc(TopMemoryContext, sizeof(LiveSnapshot));
-		live->snapshot = snapshot;
-		live->xmax = snapshot->xmax;
-		live->curcid = snapshot->curcid;
-		live->number = ++last_number;
-		live->nowners = 0;
-		dlist_push_head(&live_snapshots, &live->link);
-	}
-	live->nowners++;
-
-	holder = MemoryContextAlloc(owner, sizeof(SnapshotOwner));
-	holder->live = live;
-	holder->callback.func = forget_owner;
-	holder->callback.arg = holder;
-	MemoryContextRegisterResetCallback(owner, &holder->callback);
-	last_owner = owner;
-	last_live = live;
-	return live->number;
+	Assert(snapshot->copied);
+	if (snapshot->snapXactCompletionCount == 0)
+		snapshot->snapXactCompletionCount = ++last_number;
+	return snapshot->snapXactCompletionCount;
 }
 
-static LiveSnapshot *
-find_live(Snapshot snapshot)
+static bool
+is_in_use(uint64 number)
 {
-	dlist_iter	iter;
-
-	dlist_foreach(iter, &live_snapshots)
+	for (const Run *run = innermost_run; run != NULL; run = run->outer)
 	{
-		LiveSnapshot *live = dlist_container(LiveSnapshot, link, iter.cur);
-
-		if (live->snapshot == snapshot && live->xmax == snapshot->xmax &&
-			live->curcid == snapshot->curcid)
-			return live;
+		if (run->snapshot != InvalidSnapshot &&
+			run->snapshot->snapXactCompletionCount == number)
+			return true;
 	}
-	return NULL;
+	return false;
 }
 
-static void
-forget_owner(void *arg)
+bool
+shuttle_snapshot_is_needed(const ShuttleNode *node)
 {
-	LiveSnapshot *live = ((SnapshotOwner *) arg)->live;
-
-	if (live == last_live)
+	for (int i = 0; i < node->nreaders; i++)
 	{
-		last_owner = NULL;
-		last_live = NULL;
+		if (is_in_use(node->readers[i]))
+			return true;
 	}
-	if (--live->nowners > 0)
+	return false;
+}
+
+void
+shuttle_snapshot_note_reader(ShuttleNode *node, uint64 number)
+{
+	int			nkept = 0;
+
+	if (node->nreaders > 0 && node->readers[node->nreaders - 1] == number)
 		return;
-	dlist_delete(&live->link);
-	pfree(live);
+
+	/* Nobody asks for those that are over: so there are few. */
+	for (int i = 0; i < node->nreaders; i++)
+	{
+		if (node->readers[i] != number && is_in_use(node->readers[i]))
+			node->readers[nkept++] = node->readers[i];
+	}
+	node->nreaders = nkept;
+	if (nkept == node->readers_size)
+	{
+		int			size = Max(8, 2 * nkept);
+
+		node->readers = node->readers == NULL ?
+			MemoryContextAlloc(node->cxt, size * sizeof(uint64)) :
+			repalloc(node->readers, size * sizeof(uint64));
+		node->readers_size = size;
+	}
+	node->readers[node->nreaders++] = number;
+}
+
+/* PG_FINALLY, as no memory context goes with each call of the executor. */
+static void
+run_executor(SHUTTLE_EXECUTOR_RUN_PARAMETERS)
+{
+	Run			run = {queryDesc->estate->es_snapshot, innermost_run};
+
+	innermost_run = &run;
+	PG_TRY();
+	{
+		if (previous_run != NULL)
+			previous_run(SHUTTLE_EXECUTOR_RUN_ARGUMENTS);
+		else
+			standard_ExecutorRun(SHUTTLE_EXECUTOR_RUN_ARGUMENTS);
+	}
+	PG_FINALLY();
+	{
+		innermost_run = run.outer;
+	}
+	PG_END_TRY();
+}
+
+/*
+ * Data-modifying CTEs run to their end here.  AFTER triggers, which see what was
+ * committed meanwhile, do not find the statement in use where it has none.
+ */
+static void
+finish_executor(QueryDesc *queryDesc)
+{
+	Run			run = {InvalidSnapshot, innermost_run};
+
+	if (queryDesc->estate->es_auxmodifytables != NIL)
+		run.snapshot = queryDesc->estate->es_snapshot;
+	innermost_run = &run;
+	PG_TRY();
+	{
+		if (previous_finish != NULL)
+			previous_finish(queryDesc);
+		else
+			standard_ExecutorFinish(queryDesc);
+	}
+	PG_FINALLY();
+	{
+		innermost_run = run.outer;
+	}
+	PG_END_TRY();
+}
+
+void
+shuttle_snapshot_init(void)
+{
+	previous_run = ExecutorRun_hook;
+	ExecutorRun_hook = run_executor;
+	previous_finish = ExecutorFinish_hook;
+	ExecutorFinish_hook = finish_executor;
 }

@@ -218,6 +218,11 @@ struct ShuttleNode
 	NodeTransaction transaction;
 	uint64		generation;		/* counts transactions */
 	uint64		snapshot;		/* local one that a clean transaction shows */
+	uint64	   *readers;		/* numbers of snapshots that have read the
+								 * node in this transaction; those not in use
+								 * any more may be missing */
+	int			nreaders;
+	int			readers_size;
 	uint64		first_packet;	/* that of BEGIN */
 	bool		can_repeat;		/* nothing of the local transaction was
 								 * answered, or asked to commit: with another
@@ -768,6 +773,15 @@ extern void shuttle_transaction_settle_ahead(ShuttleNode *node);
 
 /* The node's transaction has ended, in the node or with its connection. */
 extern void shuttle_transaction_forget(ShuttleNode *node);
+
+/* ---- snapshot.c */
+
+/* The node is read under the local snapshot of that number. */
+extern void shuttle_snapshot_note_reader(ShuttleNode *node, uint64 number);
+
+/* True where a statement that is on the stack has read the node in its present
+ * transaction, or a STABLE function that it called. */
+extern bool shuttle_snapshot_is_needed(const ShuttleNode *node);
 
 /* ---- transaction_end.c */
 

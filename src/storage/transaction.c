@@ -4,9 +4,10 @@
  *
  * A transaction starts on a node in the packet of the first request.  Under
  * local READ COMMITTED it is clean at first (REPEATABLE READ READ ONLY), and a
- * request of a later local snapshot puts COMMIT and BEGIN in front of itself;
- * the first write or row lock replaces it by one in READ COMMITTED, which then
- * stays (trap 15).  Under REPEATABLE READ and SERIALIZABLE the node's is the
+ * request of a later local snapshot puts COMMIT and BEGIN in front of itself,
+ * unless a statement that is under way has read the node: its functions then
+ * see what it sees.  The first write or row lock replaces the transaction by
+ * one in READ COMMITTED, which then stays (trap 15).  Under REPEATABLE READ and SERIALIZABLE the node's is the
  * same.  Savepoints s2, s3, ... follow the local nesting level.
  *
  * Rules: commands that begin or end a transaction or a savepoint wait until
@@ -52,6 +53,7 @@ shuttle_transaction_forget(ShuttleNode *node)
 	node->transaction = TRANSACTION_NONE;
 	node->generation++;
 	node->snapshot = 0;
+	node->nreaders = 0;
 	node->level = 0;
 	node->must_wait = false;
 	node->wrote = false;
@@ -98,6 +100,8 @@ shuttle_transaction_prepare(ShuttleNode *node, ShuttleEffect effect,
 		if (open_savepoints(node, nestlevel, begun_now))
 			break;
 	}
+	if (node->transaction == TRANSACTION_CLEAN)
+		shuttle_snapshot_note_reader(node, snapshot);
 	if (effect != SHUTTLE_READS)
 		node->must_wait = true;
 	if (writes)
@@ -136,7 +140,8 @@ ensure_transaction(ShuttleNode *node, ShuttleEffect effect, uint64 snapshot,
 	if (is_of_use(node))
 	{
 		if (node->transaction != TRANSACTION_CLEAN ||
-			(kind != TRANSACTION_CURRENT && snapshot <= node->snapshot))
+			(kind != TRANSACTION_CURRENT &&
+			 (snapshot <= node->snapshot || shuttle_snapshot_is_needed(node))))
 			return false;
 		end_clean(node);
 	}

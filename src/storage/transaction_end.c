@@ -458,6 +458,21 @@ release_savepoint(ShuttleNode *node, int level)
 /* ---- abort; never raises */
 
 /*
+ * What began inside the savepoint ends with it, but a clean transaction that a
+ * statement outside counts on.  That one then stays as it is, as if it had
+ * begun there, or is missed.
+ */
+static void
+keep_needed(ShuttleNode *node, int level)
+{
+	if (level == 1 || node->transaction != TRANSACTION_CLEAN ||
+		!shuttle_snapshot_is_needed(node))
+		return;
+	node->begun_level = Min(node->begun_level, level - 1);
+	node->used_level = Min(node->used_level, level - 1);
+}
+
+/*
  * Rolls all nodes back to what was before a level; 1 is the transaction.
  */
 static void
@@ -475,6 +490,7 @@ roll_back_all(int level)
 
 		if (node->state == NODE_CONNECTING && level == 1)
 			shuttle_connection_close(node);
+		keep_needed(node, level);
 		if (!shuttle_transaction_is_open(node) || node->level < level)
 			continue;
 		if (node->settling &&

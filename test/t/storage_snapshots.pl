@@ -111,6 +111,89 @@ for my $isolation ('READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE')
 }
 $session->run('RESET ALL;');
 
+# Functions that read the node while their statement runs, which calls them for
+# each row: they see what the statement sees, or those of its snapshot.
+$node->safe_psql('postgres', q{
+	CREATE FUNCTION read_a(i int) RETURNS int LANGUAGE plpgsql AS
+		'BEGIN RETURN (SELECT v FROM a WHERE id = i); END';
+	CREATE FUNCTION read_stable(i int) RETURNS int LANGUAGE plpgsql STABLE AS
+		'DECLARE r int; BEGIN SELECT v INTO r FROM a WHERE id = i; RETURN r; END';
+	CREATE FUNCTION read_sql(i int) RETURNS bigint LANGUAGE sql STABLE AS
+		'SELECT sum(v) FROM a WHERE id = i';
+	CREATE FUNCTION read_caught(i int) RETURNS int LANGUAGE plpgsql STABLE AS
+		'DECLARE r int; BEGIN SELECT v INTO r FROM a WHERE id = i; RETURN 1 / (i % 2) * r;
+		 EXCEPTION WHEN division_by_zero THEN RETURN r; END';
+	CREATE FUNCTION read_node_error(i int) RETURNS int LANGUAGE plpgsql STABLE AS
+		'DECLARE r int; BEGIN SELECT v INTO r FROM a WHERE id = i; PERFORM 1 FROM b WHERE 1 / (id - i) > 0; RETURN r;
+		 EXCEPTION WHEN division_by_zero THEN RETURN r; END';
+	CREATE FUNCTION read_twice(i int) RETURNS text LANGUAGE plpgsql STABLE AS
+		'DECLARE r int; s int; BEGIN SELECT v INTO r FROM a WHERE id = i; PERFORM gate(3, 3); SELECT v INTO s FROM a WHERE id = i; RETURN r || s::text; END';
+	CREATE FUNCTION read_later(i int) RETURNS int LANGUAGE plpgsql AS
+		'DECLARE r int; BEGIN PERFORM gate(i, 3); SELECT v INTO r FROM a WHERE id = 1; RETURN r; END';
+	CREATE FUNCTION read_later_caught(i int) RETURNS int LANGUAGE plpgsql AS
+		'DECLARE r int; BEGIN PERFORM gate(i, 3); SELECT v INTO r FROM a WHERE id = 1; RETURN 1 / (i % 2) * r;
+		 EXCEPTION WHEN division_by_zero THEN RETURN r; END';
+	CREATE FUNCTION read_later_sql(i int) RETURNS int LANGUAGE sql AS
+		'SELECT gate(i, 3); SELECT v FROM a WHERE id = 1';
+});
+my $add = 'UPDATE a SET v = v + 1; UPDATE b SET v = v + 1;';
+my $batches = 'SET shuttle.debug_force_batched_join = on; SET shuttle.batch_size = 2; SET shuttle.batches_in_flight = 1; SET enable_hashjoin = off; SET enable_mergejoin = off;';
+my $rows = '(SELECT id FROM wanted ORDER BY id OFFSET 0) w';
+for my $savepoint ('', 'SAVEPOINT s;')
+{
+	for my $function ('read_later', 'read_later_caught', 'read_later_sql')
+	{
+		$writer->run($reset);
+		$session->run("RESET ALL; $batches BEGIN; $savepoint");
+		is(change_within("SELECT sum(a.v), count(*), sum($function(w.id)) FROM $rows JOIN a ON a.id = w.id;", $add), '0|12|0',
+			"volatile $function in a batched join: one state $savepoint");
+		is(one('SELECT sum(v) FROM a;'), 12, "volatile $function: the next statement $savepoint");
+		$session->run('COMMIT; RESET ALL; SET shuttle.enable_batched_join = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_material = off;');
+		$writer->run($reset);
+		is(change_within("SELECT sum(x.v + $function(x.id)) FROM (SELECT w.id, (SELECT v FROM a WHERE id = w.id) AS v FROM $rows OFFSET 0) x;", $add), 0,
+			"volatile $function beside a subquery: one state $savepoint");
+	}
+	$session->run('RESET ALL;');
+	for my $function ('read_stable', 'read_sql', 'read_caught', 'read_node_error')
+	{
+		$writer->run($reset);
+		$session->run("BEGIN; $savepoint");
+		is(change_within("SELECT sum($function(gate(w.id, 3))) FROM $rows;", $add), 0, "stable $function: one state $savepoint");
+		is(one("SELECT sum($function(w.id)) FROM $rows;"), 12, "stable $function: the next statement $savepoint");
+		$session->run('COMMIT;');
+	}
+
+	# other functions do not change what a stable one sees, nor what is written
+	$writer->run($reset);
+	$session->run("BEGIN; $savepoint");
+	is(change_within("SELECT sum(read_stable(w.id)), sum(read_later(w.id)) FROM $rows;", $add), '0|0', "stable and volatile: one state $savepoint");
+	$session->run('COMMIT;');
+	is(one('SELECT count(insert_row(w.id)), sum(read_stable(w.id)) FROM wanted w;'), '12|12', "stable, and a function that writes $savepoint");
+	is(one('SELECT count(*) FROM written;'), 12, 'all were written');
+}
+$writer->run($reset);
+is(change_within("DO \$\$ DECLARE r text; BEGIN r := read_twice(3); IF r <> '00' THEN RAISE '%', r; END IF; END \$\$; SELECT 'same';", $add), 'same',
+	'a stable function without a statement around it: one state');
+
+# Where no statement that runs has read the node, each statement sees what was committed.
+$writer->run($reset);
+$session->run('CREATE PROCEDURE read_both() LANGUAGE plpgsql AS $$ DECLARE r int; s int; BEGIN SELECT v INTO r FROM a WHERE id = 1; PERFORM gate(3, 3); SELECT v INTO s FROM a WHERE id = 1; IF r <> 0 OR s <> 1 THEN RAISE \'% %\', r, s; END IF; END $$;');
+is(change_within("CALL read_both(); SELECT 'fresh';", $add), 'fresh', 'a procedure sees each commit');
+$writer->run($reset);
+is(change_within("SELECT string_agg(read_later(w.id)::text, '') FROM $rows;", $add), '001111111111', 'a volatile function that alone reads the node');
+$writer->run($reset);
+is(change_within("SELECT string_agg(r::text, '') FROM (SELECT read_a(gate(id, 3)) AS r FROM $rows OFFSET 0) x;", $add), '001111111111', 'and with a statement of one expression');
+$session->run('DROP PROCEDURE read_both();');
+
+# A cursor that is not being fetched from does not keep its state for others.
+$writer->run($reset);
+$session->run('BEGIN; DECLARE c CURSOR FOR SELECT v, read_later(4) FROM a; FETCH 1 FROM c;');
+$writer->run($add);
+is(one('SELECT sum(v) FROM a;'), 12, 'beside an open cursor: as committed');
+is(one('FETCH 1 FROM c;'), '0|1', 'its rows are as they were');
+is(one('FETCH ALL FROM c; COMMIT;') =~ tr/\n//, 9, 'and all are there');
+is(one('BEGIN; DECLARE h CURSOR WITH HOLD FOR SELECT read_later(id), read_stable(id) FROM wanted; COMMIT; FETCH 2 FROM h; CLOSE h;'), "1|1\n1|1", 'with hold');
+
 # Statement by statement, and one's own writes.
 for my $isolation ('READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE')
 {
