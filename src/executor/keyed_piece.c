@@ -9,6 +9,7 @@
  */
 #include "postgres.h"
 
+#include "access/detoast.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
@@ -71,6 +72,24 @@ add_key(ShuttleKeyedTarget *target, int row, MemoryContext cxt)
 	target->rows[target->nkeys++] = row;
 }
 
+/* What a row takes as texts: a stored value may be compressed, or elsewhere. */
+static int64
+printed_bytes(TupleTableSlot *row, const MinimalTupleData *tuple)
+{
+	TupleDesc	desc = row->tts_tupleDescriptor;
+	int64		bytes = tuple->t_len;
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		char	   *value = DatumGetPointer(row->tts_values[i]);
+
+		if (!row->tts_isnull[i] && TupleDescAttr(desc, i)->attlen == -1 &&
+			(VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value)))
+			bytes += toast_raw_datum_size(row->tts_values[i]);
+	}
+	return bytes;
+}
+
 /* Adds a row of the source to the piece, if any table can have rows for it. */
 static void
 add_row(ShuttleKeyedWriteState *state, TupleTableSlot *row)
@@ -103,7 +122,7 @@ add_row(ShuttleKeyedWriteState *state, TupleTableSlot *row)
 			repalloc_huge(state->rows, sizeof(MinimalTuple) * state->rows_size);
 	}
 	state->rows[state->nrows] = ExecCopySlotMinimalTuple(row);
-	state->piece_bytes += state->rows[state->nrows]->t_len;
+	state->piece_bytes += printed_bytes(row, state->rows[state->nrows]);
 	for (int i = 0; i < state->ntargets; i++)
 	{
 		if (only < 0 || only == i)

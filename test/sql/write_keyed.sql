@@ -138,6 +138,13 @@ SELECT count(*) FROM ours.spread;
 ROLLBACK;
 SELECT count(*) AS requests, max(requests) > 1 AS several FROM sent('UPDATE ours.spread s SET n = s.n + 1000 FROM many m WHERE m.id = s.id');
 SELECT count(*), min(n), max(n) FROM ours.spread WHERE n >= 1000;
+-- values that are stored compressed count as long as they are sent
+CREATE TABLE long AS SELECT i AS id, repeat('x', 100000) AS note FROM generate_series(1, 10) i;
+ANALYZE long;
+SET shuttle.write_buffer_size = '200kB';
+BEGIN;
+SELECT * FROM sent('UPDATE ours.item i SET note = l.note FROM long l WHERE l.id = i.id');
+ROLLBACK;
 RESET shuttle.write_buffer_size;
 UPDATE ours.spread SET n = n - 1000 WHERE n >= 1000;
 -- prepared statements, functions, CTEs, savepoints, errors of a node
