@@ -39,7 +39,7 @@ typedef enum ShuttleKeyedAnswer
 {
 	SHUTTLE_KEYED_COUNT,		/* returns nothing at all */
 	SHUTTLE_KEYED_ORDINAL,
-	SHUTTLE_KEYED_MARK			/* ordinal, xmin and cmin */
+	SHUTTLE_KEYED_MARK			/* ordinal and xmin */
 } ShuttleKeyedAnswer;
 
 /*
@@ -83,7 +83,7 @@ typedef struct ShuttleKeyedTarget
 	ShuttleKeyedValue **values; /* of $1, $2, ... */
 	ShuttleDecoder *decoder;	/* NULL: no column is returned */
 	ShuttleDecoder *marked_decoder; /* the same, behind a mark */
-	char	   *mark[2];		/* transaction and command; NULL: not known */
+	char	   *mark;			/* the transaction; NULL: not known */
 	ShuttleCounters counters;
 
 	/* the piece */

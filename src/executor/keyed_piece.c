@@ -186,12 +186,35 @@ begin_piece(ShuttleKeyedWriteState *state)
 	}
 }
 
+/*
+ * Pieces of an UPDATE know the rows of earlier ones by the transaction that
+ * changed them.  That tells nothing where it has written before: all rows are
+ * one piece then, however large.
+ */
+static bool
+must_be_whole(ShuttleKeyedWriteState *state)
+{
+	if (state->plan.operation != CMD_UPDATE || state->source_ended)
+		return false;
+	for (int i = 0; i < state->ntargets; i++)
+	{
+		ShuttleNode *node = state->targets[i].node;
+
+		shuttle_write_flush_others(node, state->css.ss.ps.state);
+		if (shuttle_node_wrote(node))
+			return true;
+	}
+	return false;
+}
+
 void
 shuttle_keyed_fill_piece(ShuttleKeyedWriteState *state)
 {
 	int64		limit = shuttle_settings.write_buffer_size_kb * (int64) 1024;
 
 	begin_piece(state);
+	if (must_be_whole(state))
+		limit = PG_INT64_MAX;
 	while (state->piece_bytes < limit)
 	{
 		TupleTableSlot *row = next_source_row(state);
@@ -223,7 +246,7 @@ static const char **
 print_values(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target)
 {
 	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
-	const char **texts = palloc_array(const char *, target->nvalues + lengthof(target->mark));
+	const char **texts = palloc_array(const char *, target->nvalues + 1);
 	StringInfoData *arrays = palloc_array(StringInfoData, target->nvalues);
 	int			nestlevel = shuttle_transmission_begin();
 
@@ -257,14 +280,14 @@ print_values(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target)
 			print_value(target->values[i]);
 	}
 	shuttle_transmission_end(nestlevel);
-	memcpy(texts + target->nvalues, target->mark, sizeof(target->mark));
+	texts[target->nvalues] = target->mark;
 	return texts;
 }
 
 static ShuttleKeyedAnswer
 choose_answer(const ShuttleKeyedWriteState *state, const ShuttleKeyedTarget *target)
 {
-	if (state->more && state->plan.operation == CMD_UPDATE && target->mark[0] == NULL)
+	if (state->more && state->plan.operation == CMD_UPDATE && target->mark == NULL)
 		return SHUTTLE_KEYED_MARK;
 	return state->returns ? SHUTTLE_KEYED_ORDINAL : SHUTTLE_KEYED_COUNT;
 }
@@ -275,12 +298,12 @@ send_keys(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target)
 	EState	   *estate = state->css.ss.ps.state;
 	MemoryContext old_cxt = MemoryContextSwitchTo(state->piece_cxt);
 	ShuttleKeyedAnswer answer = choose_answer(state, target);
-	bool		guarded = target->mark[0] != NULL;
+	bool		guarded = target->mark != NULL;
 	ShuttleStatement statement = {
 		.sql = shuttle_keyed_sql(target->peer.sql, target->values, target->nvalues,
 								 answer, guarded,
 								 (double) target->nkeys * ROWS_READ_PER_KEY > target->ntuples),
-		.nparams = target->nvalues + (guarded ? lengthof(target->mark) : 0),
+		.nparams = target->nvalues + (guarded ? 1 : 0),
 		.values = print_values(state, target),
 		.effect = SHUTTLE_WRITES,
 		.snapshot = shuttle_foreign_snapshot(estate),

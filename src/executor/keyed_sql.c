@@ -115,16 +115,15 @@ append_answer(KeyedText *keyed)
 {
 	appendStringInfo(&keyed->out, "%s.%s0", keyed->name, keyed->name);
 	if (keyed->answer == SHUTTLE_KEYED_MARK)
-		appendStringInfoString(&keyed->out, ", xmin, cmin");
+		appendStringInfoString(&keyed->out, ", xmin");
 }
 
 /* Behind WHERE. */
 static void
 append_guard(KeyedText *keyed)
 {
-	appendStringInfo(&keyed->out, " NOT (xmin = $%d::pg_catalog.xid AND "
-					 "cmin::pg_catalog.text::pg_catalog.int8 >= $%d::pg_catalog.int8) AND",
-					 keyed->nvalues + 1, keyed->nvalues + 2);
+	appendStringInfo(&keyed->out, " NOT (xmin = $%d::pg_catalog.xid) AND",
+					 keyed->nvalues + 1);
 }
 
 static void

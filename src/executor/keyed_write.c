@@ -10,8 +10,8 @@
  * none.
  * Rules: a row that several keys find is changed once, as by any UPDATE: within
  * one request the node sees to it.  What exceeds shuttle.write_buffer_size goes
- * out in further requests; an UPDATE's then leave out the rows that have the
- * mark of an earlier one: this transaction, and that command or a later one.
+ * out in further requests; an UPDATE's then leave out the rows that the node's
+ * transaction has changed, which had written nothing before.
  *
  * Memory: what is sent, and the source's rows that RETURNING wants, live in a
  * context of their own, reset before the next piece; rows that wait for that
@@ -161,7 +161,7 @@ open_target(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target)
 											 target->peer.attributes, 1, rel,
 											 estate->es_query_cxt);
 	target->marked_decoder = shuttle_decoder_create(RelationGetDescr(rel),
-													target->peer.attributes, 3, rel,
+													target->peer.attributes, 2, rel,
 													estate->es_query_cxt);
 }
 
@@ -222,11 +222,8 @@ take_mark(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target, const Shutt
 {
 	MemoryContext cxt = state->css.ss.ps.state->es_query_cxt;
 
-	for (int i = 0; target->marked && i < lengthof(target->mark); i++)
-	{
-		if (target->mark[i] == NULL)
-			target->mark[i] = MemoryContextStrdup(cxt, shuttle_row_text(row, i + 1));
-	}
+	if (target->marked && target->mark == NULL)
+		target->mark = MemoryContextStrdup(cxt, shuttle_row_text(row, 1));
 }
 
 static void

@@ -157,6 +157,12 @@ shuttle_node_name(const ShuttleNode *node)
 }
 
 bool
+shuttle_node_wrote(const ShuttleNode *node)
+{
+	return node->wrote;
+}
+
+bool
 shuttle_node_in_use(Oid serverid)
 {
 	dlist_iter	iter;

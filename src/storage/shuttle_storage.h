@@ -46,6 +46,9 @@ extern bool shuttle_node_has_mapping(Oid serverid, Oid userid);
 /* Name of the foreign server, for messages; lives as long as the node. */
 extern const char *shuttle_node_name(const ShuttleNode *node);
 
+/* True where the node's transaction wrote something, or may have. */
+extern bool shuttle_node_wrote(const ShuttleNode *node);
+
 /* True while the current local transaction has used the server. */
 extern bool shuttle_node_in_use(Oid serverid);
 

@@ -205,6 +205,38 @@ RESET shuttle.enable_write_buffer;
 -- no condition between the tables
 SELECT * FROM alike('UPDATE item SET amount = g FROM generate_series(1, 1) g WHERE item.id < 5');
 SELECT * FROM alike('DELETE FROM item i USING (VALUES (1), (2)) v (x) WHERE i.id < 5');
+-- an UPDATE in several pieces, in a transaction that changed the rows before, also in a part of it that was rolled back
+CREATE TABLE far.rolled (id int PRIMARY KEY, n int);
+CREATE FOREIGN TABLE rolled (id int, n int) SERVER keyed_node OPTIONS (schema_name 'far', table_name 'rolled');
+CREATE TABLE source AS SELECT i AS id FROM generate_series(1, 4000) i;
+ANALYZE source;
+INSERT INTO rolled SELECT id, 0 FROM source;
+ANALYZE rolled;
+BEGIN;
+DELETE FROM rolled;
+INSERT INTO rolled SELECT id, 0 FROM source;
+DO $$
+BEGIN
+	FOR i IN 1..60 LOOP
+		UPDATE rolled SET n = 1 WHERE id % 60 = i - 1;
+	END LOOP;
+	BEGIN
+		FOR i IN 1..66 LOOP
+			UPDATE rolled SET n = n + 5 WHERE id / 60 = i;
+		END LOOP;
+		RAISE EXCEPTION 'undone';
+	EXCEPTION WHEN OTHERS THEN NULL;
+	END;
+END $$;
+SET LOCAL shuttle.write_buffer_size = '8kB';
+UPDATE rolled SET n = rolled.n + 1000 FROM (SELECT * FROM source OFFSET 0) z WHERE z.id = rolled.id;
+SELECT n, count(*) FROM rolled GROUP BY n;
+COMMIT;
+SET shuttle.write_buffer_size = '8kB';
+UPDATE rolled SET n = rolled.n + 1000 FROM (SELECT * FROM source UNION ALL SELECT * FROM source OFFSET 0) z WHERE z.id = rolled.id;
+SELECT n, count(*) FROM rolled GROUP BY n;
+RESET shuttle.write_buffer_size;
+DROP FOREIGN TABLE rolled;
 SET client_min_messages = warning;
 DROP SERVER keyed_node CASCADE;
 DROP SCHEMA far CASCADE;
