@@ -118,7 +118,7 @@ reads_target(KeyedWrite *write, Plan *plan)
 	if (plan == NULL)
 		return false;
 	if (shuttle_is_routed_append_plan(plan))
-		return reads_target(write, linitial(((CustomScan *) plan)->custom_plans));
+		return reads_target(write, outerPlan(plan));
 	if (IsA(plan, ForeignScan))
 	{
 		Index		relid = ((ForeignScan *) plan)->scan.scanrelid;
