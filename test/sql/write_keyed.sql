@@ -202,6 +202,11 @@ ROLLBACK;
 SET shuttle.enable_write_buffer = off;
 SELECT * FROM alike('UPDATE item SET note = f.note FROM pair.few f WHERE f.id = item.id');
 RESET shuttle.enable_write_buffer;
+-- the other side reads foreign partitions by key, through a routed append
+SET shuttle.debug_force_batched_join = on;
+SELECT * FROM alike('UPDATE item SET amount = item.amount + 1 FROM pair.few f WHERE item.id > ANY (SELECT s.id FROM ours.spread s) AND item.id < 5');
+SELECT * FROM alike('UPDATE item SET amount = 7 FROM pair.few f JOIN ours.spread s ON s.id = f.id WHERE item.id = s.id');
+RESET shuttle.debug_force_batched_join;
 -- no condition between the tables
 SELECT * FROM alike('UPDATE item SET amount = g FROM generate_series(1, 1) g WHERE item.id < 5');
 SELECT * FROM alike('DELETE FROM item i USING (VALUES (1), (2)) v (x) WHERE i.id < 5');
