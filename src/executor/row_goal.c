@@ -80,6 +80,18 @@ limit_value(LimitState *node, Node *expression, ExprState *state)
 	return isnull ? 0 : (double) DatumGetInt64(value);
 }
 
+static double
+limit_count(LimitState *node)
+{
+	return limit_value(node, ((Limit *) node->ps.plan)->limitCount, node->limitCount);
+}
+
+static double
+limit_offset(LimitState *node)
+{
+	return limit_value(node, ((Limit *) node->ps.plan)->limitOffset, node->limitOffset);
+}
+
 /*
  * What a LIMIT reads for so many of its own rows (0: all of them), be it that
  * the plan above wants fewer than the LIMIT allows.
@@ -88,8 +100,8 @@ static double
 goal_below_limit(LimitState *node, double goal)
 {
 	Limit	   *plan = (Limit *) node->ps.plan;
-	double		count = limit_value(node, plan->limitCount, node->limitCount);
-	double		offset = limit_value(node, plan->limitOffset, node->limitOffset);
+	double		count = limit_count(node);
+	double		offset = limit_offset(node);
 
 	if (count < 0 || offset < 0)
 		return UNKNOWN_GOAL;
@@ -105,8 +117,8 @@ double
 shuttle_row_bound_below_limit(LimitState *node, double bound)
 {
 	Limit	   *plan = (Limit *) node->ps.plan;
-	double		count = limit_value(node, plan->limitCount, node->limitCount);
-	double		offset = limit_value(node, plan->limitOffset, node->limitOffset);
+	double		count = limit_count(node);
+	double		offset = limit_offset(node);
 
 	if (plan->limitOption == LIMIT_OPTION_WITH_TIES || offset < 0)
 		return 0;
@@ -186,9 +198,8 @@ sure_below_hash_join(const HashJoinState *join, double sure)
 static double
 sure_below_limit(LimitState *node, double sure)
 {
-	Limit	   *plan = (Limit *) node->ps.plan;
-	double		count = limit_value(node, plan->limitCount, node->limitCount);
-	double		offset = limit_value(node, plan->limitOffset, node->limitOffset);
+	double		count = limit_count(node);
+	double		offset = limit_offset(node);
 
 	if (count < 0 || offset < 0)
 		return 1;
