@@ -49,6 +49,17 @@ shuttle_memo_find(PlannerInfo *root, RelOptInfo *rel, List *key)
 	return NULL;
 }
 
+List *
+shuttle_memo_members(Relids relids)
+{
+	List	   *members = NIL;
+	int			relid = -1;
+
+	while ((relid = bms_next_member(relids, relid)) >= 0)
+		members = lappend_int(members, relid);
+	return members;
+}
+
 void
 shuttle_memo_add(PlannerInfo *root, RelOptInfo *rel, List *key, void *value)
 {

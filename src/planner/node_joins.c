@@ -1,13 +1,14 @@
 /*-------------------------------------------------------------------------
  * node_joins.c
- *	  What joins cost that a node computes.
+ *	  What joins of partitions cost that a node computes.
  *
  * postgres_fdw knows no way of joining: without remote estimates it charges for
  * each pair of rows, and so keeps from the node every join of large tables.  A
- * node that joins by an equality hashes, or does better.  Joins of our wrapper
- * are priced for that, and what is computed of them is as much cheaper.
- *
- * GEQO frees relations of joins and makes them anew, so prices go by members.
+ * node that joins by an equality hashes, or does better.  Partitions are joined
+ * with those of another table because they lie together: their joins are priced
+ * for that, and their groups are as much cheaper.  Joins of other tables keep
+ * postgres_fdw's price, which shuttle_remote_estimate replaces by the node's.
+ *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
@@ -29,12 +30,7 @@ typedef struct JoinPrice
 static List *
 price_key(Relids relids)
 {
-	List	   *key = list_make1_int(PRICE_KEY);
-	int			relid = -1;
-
-	while ((relid = bms_next_member(relids, relid)) >= 0)
-		key = lappend_int(key, relid);
-	return key;
+	return lcons_int(PRICE_KEY, shuttle_memo_members(relids));
 }
 
 static bool

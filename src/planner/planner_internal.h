@@ -322,6 +322,10 @@ extern bool shuttle_aggregates_are_alike(PlannerInfo *root,
 /* The value remembered for a relation (or NULL) and a list, or NULL. */
 extern void *shuttle_memo_find(PlannerInfo *root, RelOptInfo *rel, List *key);
 
+/* A key for a join: GEQO frees relations of joins and makes them anew, so they go
+ * by members. */
+extern List *shuttle_memo_members(Relids relids);
+
 /* Remembers a value, which lives in root->planner_cxt, as the key's members. */
 extern void shuttle_memo_add(PlannerInfo *root, RelOptInfo *rel, List *key,
 							 void *value);

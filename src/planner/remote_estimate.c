@@ -113,23 +113,11 @@ shuttle_estimate_path(PlannerInfo *root, ForeignPath *path)
 	return estimate->found ? estimate : NULL;
 }
 
-/* GEQO frees relations of joins and makes them anew, so they go by members. */
-static List *
-member_list(const RelOptInfo *rel)
-{
-	List	   *members = NIL;
-	int			relid = -1;
-
-	while ((relid = bms_next_member(rel->relids, relid)) >= 0)
-		members = lappend_int(members, relid);
-	return members;
-}
-
 const ShuttleEstimate *
 shuttle_estimate_rel(PlannerInfo *root, ForeignPath *path)
 {
 	RelOptInfo *rel = path->path.parent;
-	List	   *key = IS_UPPER_REL(rel) ? NIL : member_list(rel);
+	List	   *key = IS_UPPER_REL(rel) ? NIL : shuttle_memo_members(rel->relids);
 	RelOptInfo *owner = IS_UPPER_REL(rel) ? rel : NULL;
 	ShuttleEstimate *estimate = shuttle_memo_find(root, owner, key);
 
