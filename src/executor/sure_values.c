@@ -6,6 +6,7 @@
  * error, and must not run anybody's function.  The time of the statement, names
  * of the session and settings that may be missing are sure, and so is arithmetic
  * on times: it would take an interval of thousands of years.
+ *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
