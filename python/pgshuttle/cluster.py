@@ -85,31 +85,28 @@ def create_cluster(options: ClusterOptions, on_step: OnStep) -> Cluster:
         check_extension(build)
     directory = options.directory
     socket_dir = places.make_socket_dir(directory)
-    preload: dict[str, str] = {}
+    of_query_node: dict[str, str] = {}
     if options.with_extension:
         # Its worker's questions to nodes would be counted with those of benchmarks.
-        preload = {
+        of_query_node = {
             "shared_preload_libraries": builds.EXTENSION,
             "shuttle.recovery_interval": "0",
+            "enable_partitionwise_join": "on",
         }
     names = ["query", *(f"node{number}" for number in range(1, options.nnodes + 1))]
     made: list[servers.Server] = []
     try:
         for name in names:
             on_step(f"making {name} ({build.version})")
-            settings = preload if name == "query" else {}
+            settings = of_query_node if name == "query" else {}
             made.append(servers.create_server(build, name, directory, socket_dir, settings))
     except BaseException:
         for name in names:
             shutil.rmtree(directory / name, ignore_errors=True)
         raise
+    nodes = tuple(StorageNode(server, None) for server in made[1:])
     cluster = Cluster(
-        directory=directory,
-        build=build,
-        with_extension=options.with_extension,
-        rtt_us=options.rtt_us,
-        query=made[0],
-        nodes=tuple(StorageNode(server, None) for server in made[1:]),
+        directory, build, options.with_extension, options.rtt_us, query=made[0], nodes=nodes
     )
     state.save_cluster(cluster)
     return cluster

@@ -112,6 +112,18 @@ def check_settings(facts: Facts) -> Iterator[Finding]:
             )
 
 
+def check_partitionwise(facts: Facts) -> Iterator[Finding]:
+    """May partitions that lie on one node be joined there?"""
+    if facts.query.settings.get("enable_partitionwise_join") == "off" and facts.partitioned[1:]:
+        yield Finding(
+            ALL_NODES,
+            Level.NOTE,
+            "settings",
+            f"enable_partitionwise_join is off; on nodes: {name_some(facts.partitioned)}",
+            "Switched on, a node joins its partitions of equal bounds; planning is dearer.",
+        )
+
+
 def check_servers(facts: Facts) -> Iterator[Finding]:
     """Is there anything to ask?"""
     if not facts.nodes:
@@ -266,6 +278,7 @@ QUERY_CHECKS: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
     check_extension,
     check_library,
     check_settings,
+    check_partitionwise,
     check_servers,
 )
 NODE_CHECKS: tuple[Callable[[Facts, NodeFacts], Iterator[Finding]], ...] = (

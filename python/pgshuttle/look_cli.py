@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from pgshuttle import doctor, facts, node_rates, plan_view, target
+from pgshuttle import doctor, find_facts, node_rates, plan_view, target
 from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.findings import Finding, Level
 from pgshuttle.target import Connection
@@ -54,7 +54,9 @@ def run_doctor(
     with target.connect(target.find_target(dsn, directory)) as connection:
         was_loaded = is_loaded(connection)
         found = doctor.find_all(
-            facts.read_facts(connection, target.load_library(connection), was_loaded=was_loaded)
+            find_facts.read_facts(
+                connection, target.load_library(connection), was_loaded=was_loaded
+            )
         )
     if as_json:
         typer.echo(json.dumps([dataclasses.asdict(finding) for finding in found], indent=2))

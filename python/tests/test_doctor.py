@@ -61,6 +61,17 @@ def test_settings(setting: str, value: str) -> None:
     assert setting in found.advice
 
 
+@pytest.mark.parametrize(("tables", "nfound"), [([], 0), (["a"], 0), (["a", "b"], 1)])
+def test_joins_of_partitions_are_advised(tables: list[str], nfound: int) -> None:
+    facts = make_facts(make_node(), enable_partitionwise_join="off")
+    facts.partitioned = tables
+    found = find_bad(facts)
+    assert len(found) == nfound
+    assert all("enable_partitionwise_join" in one.text for one in found)
+    facts.query.settings["enable_partitionwise_join"] = "on"
+    assert find_bad(facts) == []
+
+
 @pytest.mark.parametrize(
     ("change", "level", "word"),
     [

@@ -1,0 +1,257 @@
+"""What pgshuttle doctor finds out, read from the query node and, through it, from the nodes.
+
+Nodes are read by temporary foreign tables over their catalogs, in a transaction
+that is rolled back: on the way that queries take, with the rights that they
+have, and over servers of postgres_fdw as well.
+"""
+
+import hashlib
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from pgshuttle.facts import Facts, NodeFacts, ServerFacts, TableFacts
+from pgshuttle.target import Connection, first_line
+
+NODE_TIMEOUT_MS = 20_000
+NTRIPS = 5
+# waits of a small scan within a transaction: DECLARE, FETCH and CLOSE; one packet of ours
+TRIPS_OF = {"postgres_fdw": 3, "shuttle": 1}
+
+SETTINGS = (
+    "server_version",
+    "server_version_num",
+    "server_encoding",
+    "block_size",
+    "max_prepared_transactions",
+    "enable_nestloop",
+    "enable_partitionwise_join",
+    "shared_preload_libraries",
+    "session_preload_libraries",
+    "shuttle.enable_batched_join",
+    "shuttle.batch_size",
+    "shuttle.debug_force_batched_join",
+    "shuttle.debug_spoil_look_ahead",
+)
+
+SERVERS = """
+SELECT s.srvname, CASE h.proname WHEN 'postgres_fdw_handler' THEN 'postgres_fdw' ELSE 'shuttle' END,
+    has_server_privilege(s.oid, 'USAGE'),
+    EXISTS (SELECT FROM pg_user_mapping m
+            WHERE m.umserver = s.oid
+                AND m.umuser IN (0, (SELECT oid FROM pg_roles WHERE rolname = current_user))),
+    coalesce((SELECT o.option_value FROM pg_options_to_table(s.srvoptions) o
+              WHERE o.option_name = 'extensions'), '')
+FROM pg_foreign_server s
+    JOIN pg_foreign_data_wrapper w ON w.oid = s.srvfdw
+    JOIN pg_proc h ON h.oid = w.fdwhandler
+WHERE h.proname = 'postgres_fdw_handler' OR h.oid = to_regprocedure('shuttle.fdw_handler()')
+ORDER BY 1
+"""
+
+TABLES = """
+SELECT c.oid::regclass::text, c.reltuples,
+    coalesce((SELECT o.option_value FROM pg_options_to_table(t.ftoptions) o
+              WHERE o.option_name = 'schema_name'), n.nspname),
+    coalesce((SELECT o.option_value FROM pg_options_to_table(t.ftoptions) o
+              WHERE o.option_name = 'table_name'), c.relname)
+FROM pg_foreign_table t
+    JOIN pg_class c ON c.oid = t.ftrelid
+    JOIN pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_foreign_server s ON s.oid = t.ftserver
+WHERE s.srvname = %s
+ORDER BY 1
+"""
+
+# partitioned tables of which servers of our wrapper hold partitions
+PARTITIONED = """
+SELECT DISTINCT pg_partition_root(t.ftrelid)::text
+FROM pg_foreign_table t
+    JOIN pg_foreign_server s ON s.oid = t.ftserver
+    JOIN pg_foreign_data_wrapper w ON w.oid = s.srvfdw
+WHERE w.fdwhandler = to_regprocedure('shuttle.fdw_handler()')
+    AND pg_partition_root(t.ftrelid) IS NOT NULL
+ORDER BY 1
+"""
+
+# remote relations that are read: name, and the columns with their types
+NODE_TABLES = {
+    "pg_settings": "name text, setting text",
+    "pg_database": "datname name, datcollate text, datcollversion text",
+    "pg_extension": "extname name, extversion text",
+    "pg_stat_user_tables": "schemaname name, relname name, n_live_tup int8",
+    "pg_timezone_names": "name text, utc_offset interval",
+}
+
+
+def read_rows(connection: Connection, query: str, *values: object) -> list[tuple[Any, ...]]:
+    """Runs a query."""
+    return list(connection.execute(query.encode(), values or None))
+
+
+def digest(rows: list[tuple[Any, ...]]) -> str:
+    """Makes a short text that differs where rows differ."""
+    return hashlib.sha256(repr(sorted(rows)).encode()).hexdigest()[:12]
+
+
+def read_query_node(connection: Connection) -> ServerFacts:
+    """Reads the query node itself."""
+    settings = read_rows(
+        connection, "SELECT name, setting FROM pg_settings WHERE name = ANY (%s)", list(SETTINGS)
+    )
+    collation = read_rows(
+        connection,
+        "SELECT datcollate, coalesce(datcollversion, '') FROM pg_database "
+        "WHERE datname = current_database()",
+    )[0]
+    return ServerFacts(
+        settings=dict(settings),
+        collation=collation[0],
+        collation_version=collation[1],
+        extensions=dict(read_rows(connection, "SELECT extname, extversion FROM pg_extension")),
+        time_zones=digest(
+            read_rows(connection, "SELECT name, utc_offset::text FROM pg_timezone_names")
+        ),
+    )
+
+
+@contextmanager
+def node_tables(connection: Connection, server: str) -> Iterator[None]:
+    """Has temporary foreign tables over a node's catalogs."""
+    with connection.transaction(force_rollback=True):
+        connection.execute(f"SET LOCAL statement_timeout = {NODE_TIMEOUT_MS}".encode())
+        for name, columns in NODE_TABLES.items():
+            create = sql.SQL(
+                "CREATE FOREIGN TABLE pg_temp.{} ({}) SERVER {} "
+                "OPTIONS (schema_name 'pg_catalog', table_name {})"
+            )
+            connection.execute(
+                create.format(
+                    sql.Identifier(f"node_{name}"),
+                    sql.SQL(columns),
+                    sql.Identifier(server),
+                    sql.Literal(name),
+                )
+            )
+        yield
+
+
+def read_part(connection: Connection, query: str, *values: object) -> list[tuple[Any, ...]]:
+    """Reads what an older node, or one with fewer rights, may refuse; then nothing."""
+    try:
+        with connection.transaction():
+            return read_rows(connection, query, *values)
+    except psycopg.Error:
+        return []
+
+
+def measure_round_trip(connection: Connection, wrapper: str) -> float:
+    """Times a scan of one row; the first ones connect and prepare, the shortest counts."""
+    samples = []
+    for _ in range(NTRIPS):
+        start_s = time.perf_counter()
+        read_rows(connection, "SELECT datname FROM pg_temp.node_pg_database LIMIT 1")
+        samples.append(time.perf_counter() - start_s)
+    return round(min(samples) * 1000 / TRIPS_OF[wrapper], 3)
+
+
+def read_node_server(connection: Connection) -> ServerFacts:
+    """Reads the server behind the temporary tables."""
+    collation = read_part(
+        connection,
+        "SELECT datcollate, coalesce(datcollversion, '') FROM pg_temp.node_pg_database "
+        "WHERE datname = %s",
+        node_database(connection),
+    )
+    zones = read_part(
+        connection, "SELECT name, utc_offset::text FROM pg_temp.node_pg_timezone_names"
+    )
+    return ServerFacts(
+        settings=dict(
+            read_rows(
+                connection,
+                "SELECT name, setting FROM pg_temp.node_pg_settings WHERE name = ANY (%s)",
+                list(SETTINGS),
+            )
+        ),
+        collation=collation[0][0] if collation else "",
+        collation_version=collation[0][1] if collation else "",
+        extensions=dict(
+            read_part(connection, "SELECT extname, extversion FROM pg_temp.node_pg_extension")
+        ),
+        time_zones=digest(zones) if zones else "",
+    )
+
+
+def node_database(connection: Connection) -> str:
+    """Names the database behind the temporary tables; libpq takes the user's name without one."""
+    found = read_rows(
+        connection,
+        "SELECT o.option_value FROM pg_foreign_server s, pg_options_to_table(s.srvoptions) o "
+        "WHERE o.option_name = 'dbname' AND s.oid = (SELECT ftserver FROM pg_foreign_table "
+        "WHERE ftrelid = 'pg_temp.node_pg_database'::regclass)",
+    )
+    return str(found[0][0]) if found else str(read_rows(connection, "SELECT current_user")[0][0])
+
+
+def read_tables(connection: Connection, server: str) -> list[TableFacts]:
+    """Lists the foreign tables of a server, with the rows that its statistics tell."""
+    there = {
+        (schema, name): rows
+        for schema, name, rows in read_part(
+            connection,
+            "SELECT schemaname, relname, n_live_tup FROM pg_temp.node_pg_stat_user_tables",
+        )
+    }
+    return [
+        TableFacts(name, rows_here, there.get((schema, remote_name)))
+        for name, rows_here, schema, remote_name in read_rows(connection, TABLES, server)
+        if not name.startswith("pg_temp")
+    ]
+
+
+def read_node(connection: Connection, node: NodeFacts) -> None:
+    """Reads what is behind a server; what prevents that is kept as its error."""
+    try:
+        with node_tables(connection, node.name):
+            node.round_trip_ms = measure_round_trip(connection, node.wrapper)
+            node.server = read_node_server(connection)
+            node.tables = [
+                table
+                for table in read_tables(connection, node.name)
+                if not table.name.startswith("node_pg_")
+            ]
+    except psycopg.Error as error:
+        node.error = first_line(error)
+
+
+def read_facts(connection: Connection, load_error: str | None, *, was_loaded: bool) -> Facts:
+    """Reads everything."""
+    user, is_superuser, is_standby, has_files = read_rows(
+        connection,
+        "SELECT current_user, (SELECT rolsuper FROM pg_roles WHERE rolname = current_user), "
+        "pg_is_in_recovery(), coalesce((SELECT default_version FROM pg_available_extensions "
+        "WHERE name = 'pg_shuttle'), '')",
+    )[0]
+    nodes = [
+        NodeFacts(name, wrapper, may_use, has_mapping, [w.strip() for w in shipped.split(",") if w])
+        for name, wrapper, may_use, has_mapping, shipped in read_rows(connection, SERVERS)
+    ]
+    for node in nodes:
+        if node.may_use and node.has_mapping and not is_standby:
+            read_node(connection, node)
+    return Facts(
+        query=read_query_node(connection),
+        user=user,
+        is_superuser=is_superuser,
+        is_standby=is_standby,
+        has_files=has_files,
+        load_error=load_error or "",
+        was_loaded=was_loaded,
+        nodes=nodes,
+        partitioned=[name for (name,) in read_rows(connection, PARTITIONED)],
+    )
