@@ -9,7 +9,7 @@
  * once a session and collation, when a query could use its order; all servers of
  * the query at a time, on connections of their own, since nothing of it belongs
  * to the transaction.  Only who answers as this server does is relied upon;
- * "C" is the same everywhere.
+ * who could not be asked is asked again later.  "C" is the same everywhere.
  * Memory: answers live in a context below CacheMemoryContext; a change of a server
  * or user mapping forgets them.
  *-------------------------------------------------------------------------
@@ -18,20 +18,25 @@
 
 #include "access/htup_details.h"
 #include "access/parallel.h"
+#include "access/table.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_collation.h"
-#include "executor/spi.h"
+#include "catalog/pg_database.h"
 #include "foreign/foreign.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/tlist.h"
 #include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
 #include "utils/syscache.h"
+#include "utils/timestamp.h"
 
 #include "base/shuttle_compat.h"
 #include "executor/shuttle_executor.h"
@@ -42,6 +47,11 @@
 #define MOST_BYTES 256
 
 #define ASK_LIMIT_MS 10000
+
+/* A node that could not be asked may be back after a while: this one, or as many
+ * times what it took to find that out, if that is longer. */
+#define ASK_AGAIN_MS 10000
+#define ASK_AGAIN_TIMES 10
 
 /* What the sessions of a database sort by where nothing else is said; columns
  * have other names from version to version. */
@@ -66,6 +76,7 @@
 typedef struct OrderKey
 {
 	Oid			serverid;
+	Oid			userid;			/* by whose mapping it is asked */
 	Oid			collation;
 } OrderKey;
 
@@ -73,6 +84,7 @@ typedef struct KnownOrder
 {
 	OrderKey	key;			/* hash key */
 	bool		alike;
+	TimestampTz until;			/* when to ask again; 0: never */
 } KnownOrder;
 
 typedef struct Answer
@@ -114,7 +126,7 @@ forget(void)
 	changed = false;
 }
 
-/* Where this server and a node ask themselves what a collation is. */
+/* What asks a node for a collation. */
 static char *
 describing_sql(Oid collation)
 {
@@ -134,17 +146,78 @@ describing_sql(Oid collation)
 	return psprintf(COLLATION_SQL, quote_literal_cstr(name));
 }
 
-/* What this server sorts by; empty where it is not known. */
-static void
-describe_here(const char *sql, Answer *answer)
+/* Appends a column by its name, if this version has it and it is not NULL. */
+static bool
+append_column(StringInfo to, HeapTuple tuple, TupleDesc columns, const char *name)
 {
-	answer->text[0] = '\0';
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
-	if (SPI_execute(sql, true, 1) == SPI_OK_SELECT && SPI_processed == 1)
-		strlcpy(answer->text, SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1),
-				MOST_BYTES);
-	SPI_finish();
+	for (int i = 0; i < columns->natts; i++)
+	{
+		const FormData_pg_attribute *column = TupleDescAttr(columns, i);
+		bool		is_null;
+		Datum		value;
+		Oid			output;
+		bool		is_varlena;
+
+		if (strcmp(NameStr(column->attname), name) != 0)
+			continue;
+		value = heap_getattr(tuple, i + 1, columns, &is_null);
+		if (is_null)
+			return false;
+		getTypeOutputInfo(column->atttypid, &output, &is_varlena);
+		appendStringInfo(to, "%s%s", to->len > 0 ? " " : "",
+						 OidOutputFunctionCall(output, value));
+		return true;
+	}
+	return false;
+}
+
+static void
+append_version(StringInfo to, PGFunction version_of, Oid oid)
+{
+	LOCAL_FCINFO(call, 1);
+	Datum		version;
+
+	InitFunctionCallInfoData(*call, NULL, 1, InvalidOid, NULL, NULL);
+	call->args[0].value = ObjectIdGetDatum(oid);
+	call->args[0].isnull = false;
+	version = version_of(call);
+	if (!call->isnull)
+		appendStringInfo(to, " %s", TextDatumGetCString(version));
+}
+
+/*
+ * What this server sorts by, in the words of the statements above.  These are not
+ * executed here, so that nobody who looks at statements sees one of ours.
+ */
+static void
+describe_here(Oid collation, Answer *answer)
+{
+	bool		of_database = collation == DEFAULT_COLLATION_OID;
+	Oid			oid = of_database ? MyDatabaseId : collation;
+	Relation	catalog = table_open(of_database ? DatabaseRelationId : CollationRelationId,
+									 AccessShareLock);
+	TupleDesc	columns = RelationGetDescr(catalog);
+	HeapTuple	tuple = SearchSysCache1(of_database ? DATABASEOID : COLLOID,
+										ObjectIdGetDatum(oid));
+	const char *prefix = of_database ? "dat" : "coll";
+	StringInfoData to;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for collation %u", collation);
+	initStringInfo(&to);
+	append_column(&to, tuple, columns, of_database ? "datlocprovider" : "collprovider");
+	if (!of_database)
+		append_column(&to, tuple, columns, "collisdeterministic");
+	if (!append_column(&to, tuple, columns, psprintf("%slocale", prefix)) &&
+		!append_column(&to, tuple, columns, psprintf("%siculocale", prefix)))
+		append_column(&to, tuple, columns, psprintf("%scollate", prefix));
+	append_column(&to, tuple, columns, psprintf("%sicurules", prefix));
+	appendStringInfo(&to, " %s", GetDatabaseEncodingName());
+	append_version(&to, of_database ? pg_database_collation_actual_version :
+				   pg_collation_actual_version, oid);
+	ReleaseSysCache(tuple);
+	table_close(catalog, AccessShareLock);
+	strlcpy(answer->text, to.data, MOST_BYTES);
 }
 
 static void
@@ -154,25 +227,45 @@ take_row(void *arg, const ShuttleRow *row)
 		strlcpy(((Answer *) arg)->text, row->values[0], MOST_BYTES);
 }
 
+/* What is known of a node, and need not be asked again. */
+static const KnownOrder *
+find_known(const OrderKey *key)
+{
+	const KnownOrder *entry = hash_search(known, key, HASH_FIND, NULL);
+
+	return entry != NULL && entry->until != 0 && entry->until <= GetCurrentTimestamp() ?
+		NULL : entry;
+}
+
 /* Servers of ours in a query that nothing is known of yet. */
 static List *
-unknown_servers(PlannerInfo *root, Oid collation)
+unknown_servers(PlannerInfo *root, Oid userid, Oid collation)
 {
 	List	   *servers = NIL;
 
 	for (int i = 1; i < root->simple_rel_array_size; i++)
 	{
 		const RelOptInfo *rel = root->simple_rel_array[i];
-		OrderKey	key = {.collation = collation};
+		OrderKey	key = {.userid = userid,.collation = collation};
 
 		if (rel == NULL || rel->fdwroutine == NULL ||
 			!shuttle_foreign_is_ours(rel->fdwroutine))
 			continue;
 		key.serverid = rel->serverid;
-		if (hash_search(known, &key, HASH_FIND, NULL) == NULL)
+		if (find_known(&key) == NULL)
 			servers = list_append_unique_oid(servers, rel->serverid);
 	}
 	return servers;
+}
+
+static TimestampTz
+when_to_ask_again(TimestampTz began)
+{
+	TimestampTz now = GetCurrentTimestamp();
+
+	return TimestampTzPlusMilliseconds(now,
+									   Max(ASK_AGAIN_MS, ASK_AGAIN_TIMES *
+										   TimestampDifferenceMilliseconds(began, now)));
 }
 
 static void
@@ -181,49 +274,54 @@ ask(List *servers, Oid collation, Oid userid)
 	int			nservers = list_length(servers);
 	ShuttleRun *runs = palloc0_array(ShuttleRun, nservers);
 	Answer	   *answers = palloc0_array(Answer, nservers);
+	TimestampTz began = GetCurrentTimestamp();
+	TimestampTz again;
 	Answer		here;
-	char	   *sql = describing_sql(collation);
 
-	describe_here(sql, &here);
+	describe_here(collation, &here);
 	for (int i = 0; i < nservers; i++)
 	{
 		runs[i].serverid = list_nth_oid(servers, i);
 		runs[i].name = GetForeignServer(runs[i].serverid)->servername;
 		runs[i].ok = true;
+		runs[i].tolerant = true;
 		runs[i].row = take_row;
 		runs[i].row_arg = &answers[i];
 	}
-	shuttle_run(sql, userid, runs, nservers, ASK_LIMIT_MS);
+	shuttle_run(describing_sql(collation), userid, runs, nservers, ASK_LIMIT_MS);
 	if (changed)
 		forget();
+	again = when_to_ask_again(began);
 	for (int i = 0; i < nservers; i++)
 	{
-		OrderKey	key = {.serverid = runs[i].serverid,.collation = collation};
+		OrderKey	key = {.serverid = runs[i].serverid,.userid = userid,.collation = collation};
 		KnownOrder *entry = hash_search(known, &key, HASH_ENTER, NULL);
 
 		entry->alike = runs[i].ok && answers[i].text[0] != '\0' &&
 			strcmp(answers[i].text, here.text) == 0;
+		entry->until = runs[i].ok ? 0 : again;
 	}
 }
 
 bool
 shuttle_sorts_alike(PlannerInfo *root, const RelOptInfo *rel, Oid collation)
 {
-	OrderKey	key = {.serverid = rel->serverid,.collation = collation};
-	KnownOrder *entry;
+	Oid			userid = OidIsValid(rel->userid) ? rel->userid : GetUserId();
+	OrderKey	key = {.serverid = rel->serverid,.userid = userid,.collation = collation};
+	const KnownOrder *entry;
 
 	if (!OidIsValid(collation) || collation == C_COLLATION_OID)
 		return true;
 	if (known == NULL || changed)
 		forget();
-	entry = hash_search(known, &key, HASH_FIND, NULL);
+	entry = find_known(&key);
 	if (entry == NULL)
 	{
 		if (IsParallelWorker())
 			return false;
-		ask(list_append_unique_oid(unknown_servers(root, collation), rel->serverid),
-			collation, OidIsValid(rel->userid) ? rel->userid : GetUserId());
-		entry = hash_search(known, &key, HASH_FIND, NULL);
+		ask(list_append_unique_oid(unknown_servers(root, userid, collation), rel->serverid),
+			collation, userid);
+		entry = find_known(&key);
 	}
 	return entry != NULL && entry->alike;
 }

@@ -370,6 +370,8 @@ typedef struct ShuttleRun
 	const char *sql;			/* in place of the one for all */
 	Oid			userid;			/* whose mapping it is, if not the caller's */
 	ShuttleSide *side;			/* its connection */
+	bool		tolerant;		/* a mapping that may not be used is told in
+								 * the result; so it is with a side */
 	ShuttleRowCallback row;		/* takes rows, which are then not in result;
 								 * must not raise */
 	void	   *row_arg;
@@ -385,8 +387,8 @@ typedef struct ShuttleRun
  * Runs sql on all the servers at once, outside of the transaction, on new
  * connections by the user's mappings, and waits for all of them, at most
  * limit_ms (0: without limit); who is late has failed.
- * Errors: no mapping, the password rule, cancel and timeouts; what nodes
- * raise, and connections that fail, are told in the results.
+ * Errors: no mapping and the password rule, if not tolerant; cancel and
+ * timeouts.  What nodes raise, and connections that fail, are told in the results.
  */
 extern void shuttle_run(const char *sql, Oid userid, ShuttleRun *results,
 						int nresults, int limit_ms);

@@ -93,7 +93,19 @@ SET client_min_messages = warning;
 -- a collation by name
 CREATE FOREIGN TABLE named (id int, t text COLLATE "und-x-icu") SERVER alike OPTIONS (schema_name 'local', table_name 'words');
 SELECT * FROM test.shipped('SELECT id FROM named ORDER BY t');
+-- who has no user mapping may plan: only what is executed needs one
+CREATE ROLE text_nobody;
+GRANT SELECT ON alike TO text_nobody;
+GRANT USAGE ON SCHEMA test, local TO text_nobody;
+SET ROLE text_nobody;
+SELECT * FROM test.shipped('SELECT id FROM alike ORDER BY t');
+SELECT t FROM alike WHERE false ORDER BY t;
+RESET ROLE;
+-- and that says nothing about others
+SELECT * FROM test.shipped('SELECT id FROM alike ORDER BY t');
 DROP DATABASE text_other WITH (FORCE);
+DROP OWNED BY text_nobody;
+DROP ROLE text_nobody;
 DROP SERVER alike CASCADE;
 DROP SERVER other CASCADE;
 DROP SERVER nobody CASCADE;
