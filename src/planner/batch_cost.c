@@ -222,6 +222,17 @@ cost_guest_batches(const ShuttleAsking *asking, double rows, double nasking,
 									  nrequests * server->request));
 }
 
+/*
+ * Any scan of postgres_fdw's has fdw_startup_cost.  What is counted above is all
+ * that batches take where that is the default, so what was set beyond it comes
+ * on top, once for each scan.
+ */
+static Cost
+cost_of_reaching(const ShuttleAsking *asking)
+{
+	return asking->nscans * Max(0, asking->server.reach - USUAL_STARTUP_COST);
+}
+
 void
 shuttle_batches_cost(const ShuttleAsking *asking, const Path *outer,
 					 Cost *startup, Cost *total)
@@ -236,7 +247,8 @@ shuttle_batches_cost(const ShuttleAsking *asking, const Path *outer,
 	else
 		cost_engine_batches(asking, outer, batch_rows, nbatches, nasking, startup,
 							total);
-	*total += rows * LOOK_AHEAD_ROW_COST;
+	*total += rows * LOOK_AHEAD_ROW_COST + cost_of_reaching(asking);
+	*startup += cost_of_reaching(asking);
 }
 
 /*

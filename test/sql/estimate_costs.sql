@@ -48,6 +48,10 @@ SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 EXPLAIN (COSTS OFF) SELECT * FROM pair.here h JOIN ours.account a ON a.id = h.id;
 SELECT pair.change('SELECT * FROM pair.here h JOIN ours.account a ON a.id = h.id', 'our_node', 'shuttle_round_trip_cost', '0', '10') AS keys_here;
+-- they have what was set beyond the default, for each table that they ask
+SELECT pair.change('SELECT * FROM pair.here h JOIN ours.account a ON a.id = h.id', 'our_node', 'fdw_startup_cost', '100', '350') AS ours,
+	pair.change('SELECT * FROM pair.here h JOIN stock.account a ON a.id = h.id', 'stock_node', 'fdw_startup_cost', '100', '350') AS stock,
+	pair.change('SELECT * FROM pair.here h JOIN ours.account a ON a.id = h.id', 'our_node', 'fdw_startup_cost', '0', '100') AS up_to_the_default;
 -- keys that come from a node have to come first
 SELECT pair.change('SELECT * FROM stock.branch b JOIN ours.account a ON a.id = b.id', 'our_node', 'shuttle_round_trip_cost', '0', '10') AS keys_there;
 -- batches that cannot be under way together
