@@ -3,7 +3,7 @@
 \getenv test PG_ABS_SRCDIR
 \i :test/include/local.sql
 CREATE TABLE a AS SELECT i AS id, (i * 7919) % 20000 AS k FROM generate_series(1, 300) i;
-CREATE TABLE b (id int, k int, pad text);
+CREATE TABLE b (id int, k int, pad text) WITH (autovacuum_enabled = off);
 CREATE INDEX b_k ON b (k);
 ANALYZE a, b;
 -- nothing, one page, two levels, three levels

@@ -9,6 +9,7 @@ from testrun.installed import Installed, TestRunError, run_tool
 from testrun.outcome import Outcome
 
 LINES_SHOWN = 60
+OUR_SUPPRESSIONS = Path(__file__).with_name("valgrind.supp")
 
 
 def find_suppressions(installed: Installed) -> Path:
@@ -33,6 +34,7 @@ def server_command(installed: Installed, base: Path) -> list[str]:
         "--num-callers=25",
         "--gen-suppressions=all",
         f"--suppressions={find_suppressions(installed)}",
+        f"--suppressions={OUR_SUPPRESSIONS}",
         f"--log-file={base}/valgrind.%p.log",
     ]
 

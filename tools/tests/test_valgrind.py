@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from testrun import valgrind
+from testrun.installed import Installed
 
 
 def test_no_reports(tmp_path: Path) -> None:
@@ -25,3 +26,15 @@ def test_each_process_with_a_report_counts(
     printed = capsys.readouterr().out
     assert "Invalid write of size 8" in printed
     assert len(printed.splitlines()) == 2 + valgrind.LINES_SHOWN + 1
+
+
+def test_what_is_no_error_is_said_by_postgresql_and_by_us(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = tmp_path / "theirs.supp"
+    monkeypatch.setattr(valgrind, "find_suppressions", lambda _: theirs)
+    monkeypatch.setattr("shutil.which", lambda _: "/usr/bin/valgrind")
+    command = valgrind.server_command(Installed("18", tmp_path, tmp_path), tmp_path)
+    lists = [Path(word.split("=")[1]) for word in command if word.startswith("--suppressions=")]
+    assert lists == [theirs, valgrind.OUR_SUPPRESSIONS]
+    assert valgrind.OUR_SUPPRESSIONS.exists()
