@@ -126,6 +126,12 @@ static const SwitchDefinition switches[] = {
 		.value = &shuttle_settings.explain_dist,
 		.initial = false,
 	},
+	{
+		.name = "shuttle.explain_remote",
+		.help = "Shows the nodes' own plans in EXPLAIN (ANALYZE, DIST, VERBOSE).",
+		.value = &shuttle_settings.explain_remote,
+		.initial = false,
+	},
 };
 
 static const NumberDefinition numbers[] = {

@@ -24,6 +24,7 @@ typedef struct ShuttleSettings
 	bool		debug_force_batched_join;
 	bool		debug_spoil_look_ahead;
 	bool		explain_dist;
+	bool		explain_remote;
 	int			batch_size;		/* outer rows */
 	int			request_limit;	/* keys */
 	int			fetch_limit;	/* rows */

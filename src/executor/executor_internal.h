@@ -195,6 +195,23 @@ extern const char *shuttle_foreign_scan_sql(ForeignScanState *scan);
 extern void shuttle_foreign_scan_explain(ForeignScanState *scan,
 										 ExplainState *es);
 
+/* ---- what EXPLAIN shows of nodes (explain_remote.c) */
+
+/* The statement that a scan sent last, kept where shuttle.explain_remote is on. */
+typedef struct ShuttleAsked ShuttleAsked;
+
+/* Keeps a statement in memory below owner; *asked is NULL at first. */
+extern void shuttle_asked_note(ShuttleAsked **asked, const ShuttleStatement *statement,
+							   MemoryContext owner);
+
+/* Prints the node's plan of it, where EXPLAIN wants that.  Errors: cancel; what the
+ * node refuses is printed. */
+extern void shuttle_asked_explain(const ShuttleAsked *asked, ShuttleNode *node,
+								  ExplainState *es);
+
+/* Prints the conditions of a table's scan that the node checks, with DIST. */
+extern void shuttle_storage_filter_explain(ForeignScanState *scan, ExplainState *es);
+
 /* ---- samples (foreign_sample.c) */
 
 /* The SELECT of a scan that begins: each run of it finds the same sample. */

@@ -137,4 +137,5 @@ shuttle_foreign_scan_explain(ForeignScanState *scan, ExplainState *es)
 		scan->ss.ps.plan = (Plan *) shuttle_peer_replace_scan_sql(plan, sent);
 	shuttle_peer_routine->ExplainForeignScan(scan, es);
 	scan->ss.ps.plan = (Plan *) plan;
+	shuttle_storage_filter_explain(scan, es);
 }

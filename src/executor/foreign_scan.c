@@ -81,6 +81,7 @@ typedef struct RemoteScan
 	MemoryContext request_cxt;
 	MemoryContext row_cxt;
 	ShuttleUnsentScan unsent;
+	ShuttleAsked *asked;		/* for EXPLAIN; NULL: nothing */
 	ShuttleCounters counters;
 } RemoteScan;
 
@@ -555,6 +556,7 @@ shuttle_foreign_scan_send(ForeignScanState *scan, bool ahead)
 	statement.row_bytes = scan->ss.ps.plan->plan_width;
 	statement.decoder = remote->decoder;
 	statement.counters = &remote->counters;
+	shuttle_asked_note(&remote->asked, &statement, estate->es_query_cxt);
 	remote->request = shuttle_request_send(remote->node, &statement,
 										   remote->request_cxt);
 	remote->ended = false;
@@ -759,4 +761,5 @@ explain_foreign_scan(ForeignScanState *scan, ExplainState *es)
 	numbers.engine = true;
 	numbers.node_name = shuttle_node_name(remote->node);
 	shuttle_explain_counters(es, &numbers);
+	shuttle_asked_explain(remote->asked, remote->node, es);
 }

@@ -212,6 +212,7 @@ extern void shuttle_key_cache_keep(ShuttleServedScan *scan, ShuttleKeySet *set);
  * shuttle_served_scan_fences() says so.  next: one row and the ordinal
  * of its key, from 0, within the answer; the tuple is allocated in the
  * current context.  close_answer: also before the end; never waits.
+ * explain: prints what EXPLAIN shows beside the counters; may be NULL.
  */
 typedef struct ShuttleTransport
 {
@@ -223,6 +224,7 @@ typedef struct ShuttleTransport
 						   int *ordinal, HeapTuple *tuple);
 	void		(*close_answer) (ShuttleAnswer *answer);
 	void		(*close) (ShuttleChannel *channel);
+	void		(*explain) (const ShuttleChannel *channel, ExplainState *es);
 } ShuttleTransport;
 
 extern const ShuttleTransport shuttle_guest_transport;

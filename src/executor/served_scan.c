@@ -482,6 +482,8 @@ explain_served_scan(ForeignScanState *node, ExplainState *es)
 	else
 		shuttle_peer_get_routine()->ExplainForeignScan(node, es);
 	shuttle_explain_counters(es, &numbers);
+	if (scan->transport->explain != NULL)
+		scan->transport->explain(scan->channel, es);
 }
 
 /* Under an Append that would wait for several scans: answers at once. */

@@ -25,6 +25,7 @@ struct ShuttleChannel
 	ShuttleStatement statement; /* what all requests have in common */
 	const char *fenced_sql;		/* NULL until it is needed */
 	MemoryContext values_cxt;	/* texts of one request's parameters */
+	ShuttleAsked *asked;		/* for EXPLAIN; NULL: nothing */
 };
 
 struct ShuttleAnswer
@@ -126,6 +127,8 @@ send_keys(ShuttleChannel *channel, ShuttleKeySet *set, int first, int nkeys,
 	statement.size = scan->one_row ? SHUTTLE_SIZE_CERTAIN : SHUTTLE_SIZE_ESTIMATED;
 	statement.estimated_rows = scan->one_row ? nkeys : nkeys * scan->rows_per_key;
 	answer->channel = channel;
+	shuttle_asked_note(&channel->asked, &statement,
+					   scan->node->ss.ps.state->es_query_cxt);
 	answer->request = shuttle_request_send(channel->node, &statement, set->cxt);
 	return answer;
 }
@@ -151,6 +154,12 @@ next_row(ShuttleAnswer *answer, bool wait, int *ordinal, HeapTuple *tuple)
 }
 
 static void
+explain_channel(const ShuttleChannel *channel, ExplainState *es)
+{
+	shuttle_asked_explain(channel->asked, channel->node, es);
+}
+
+static void
 close_answer(ShuttleAnswer *answer)
 {
 	shuttle_request_close(answer->request);
@@ -170,4 +179,5 @@ const ShuttleTransport shuttle_engine_transport = {
 	.next = next_row,
 	.close_answer = close_answer,
 	.close = close_channel,
+	.explain = explain_channel,
 };

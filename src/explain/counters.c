@@ -99,6 +99,25 @@ shuttle_explain_text(ExplainState *es, const char *label, const char *value)
 }
 
 void
+shuttle_explain_lines(ExplainState *es, const char *label, List *lines)
+{
+	ListCell   *lc;
+
+	if (es->format != EXPLAIN_FORMAT_TEXT)
+	{
+		ExplainPropertyList(label, lines, es);
+		return;
+	}
+	appendStringInfoSpaces(es->str, es->indent * 2);
+	appendStringInfo(es->str, "%s:\n", label);
+	foreach(lc, lines)
+	{
+		appendStringInfoSpaces(es->str, es->indent * 2 + 2);
+		appendStringInfo(es->str, "%s\n", (const char *) lfirst(lc));
+	}
+}
+
+void
 shuttle_explain_begin_tables(ExplainState *es)
 {
 	ExplainOpenGroup("Written Tables", "Written Tables", false, es);

@@ -64,6 +64,9 @@ extern void shuttle_explain_look_ahead(ExplainState *es,
 extern void shuttle_explain_text(ExplainState *es, const char *label,
 								 const char *value);
 
+/* Prints a property of several lines (char *): indented in text, else a list. */
+extern void shuttle_explain_lines(ExplainState *es, const char *label, List *lines);
+
 /* Stand around what a node prints of each of the tables that it writes. */
 extern void shuttle_explain_begin_tables(ExplainState *es);
 extern void shuttle_explain_end_tables(ExplainState *es);
