@@ -348,3 +348,121 @@ COMMENT ON FUNCTION shuttle.remove_peer(pg_catalog.name) IS
 'takes back shuttle.add_peer()';
 
 REVOKE ALL ON FUNCTION shuttle.add_peer(pg_catalog.name), shuttle.remove_peer(pg_catalog.name) FROM PUBLIC;
+
+-- --------------------------------------- what nodes collect, combined here
+
+CREATE FUNCTION shuttle.collect_value(pg_catalog.internal, pg_catalog.anyelement)
+RETURNS pg_catalog.internal
+LANGUAGE C IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'shuttle_collect_value';
+
+CREATE FUNCTION shuttle.collect_combine(pg_catalog.internal, pg_catalog.internal)
+RETURNS pg_catalog.internal
+LANGUAGE C IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'shuttle_collect_combine';
+
+CREATE FUNCTION shuttle.collect_write(pg_catalog.internal)
+RETURNS pg_catalog.bytea
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'shuttle_collect_write';
+
+CREATE FUNCTION shuttle.collect_read(pg_catalog.bytea, pg_catalog.internal)
+RETURNS pg_catalog.internal
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'shuttle_collect_read';
+
+CREATE FUNCTION shuttle.collect_array(pg_catalog.internal, pg_catalog.anyelement)
+RETURNS pg_catalog.anyarray
+LANGUAGE C IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'shuttle_collect_array';
+
+CREATE FUNCTION shuttle.collect_json(pg_catalog.internal)
+RETURNS pg_catalog.json
+LANGUAGE C STABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'shuttle_collect_json';
+
+CREATE FUNCTION shuttle.collect_jsonb(pg_catalog.internal)
+RETURNS pg_catalog.jsonb
+LANGUAGE C STABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'shuttle_collect_jsonb';
+
+CREATE FUNCTION shuttle.collect_text_value(pg_catalog.internal, pg_catalog.text, pg_catalog.text)
+RETURNS pg_catalog.internal
+LANGUAGE C IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'shuttle_collect_text_value';
+
+CREATE FUNCTION shuttle.collect_text_value(pg_catalog.internal, pg_catalog.bytea, pg_catalog.bytea)
+RETURNS pg_catalog.internal
+LANGUAGE C IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'shuttle_collect_text_value';
+
+CREATE FUNCTION shuttle.collect_text_combine(pg_catalog.internal, pg_catalog.internal)
+RETURNS pg_catalog.internal
+LANGUAGE C IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'shuttle_collect_text_combine';
+
+CREATE FUNCTION shuttle.collect_text_write(pg_catalog.internal)
+RETURNS pg_catalog.bytea
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'shuttle_collect_text_write';
+
+CREATE FUNCTION shuttle.collect_text_read(pg_catalog.bytea, pg_catalog.internal)
+RETURNS pg_catalog.internal
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'shuttle_collect_text_read';
+
+CREATE FUNCTION shuttle.collect_text_finish(pg_catalog.internal)
+RETURNS pg_catalog.text
+LANGUAGE C IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'shuttle_collect_text_finish';
+
+CREATE FUNCTION shuttle.collect_bytea_finish(pg_catalog.internal)
+RETURNS pg_catalog.bytea
+LANGUAGE C IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'shuttle_collect_text_finish';
+
+CREATE AGGREGATE shuttle.collected_array(pg_catalog.anyelement) (
+	SFUNC = shuttle.collect_value, STYPE = pg_catalog.internal,
+	FINALFUNC = shuttle.collect_array, FINALFUNC_EXTRA,
+	COMBINEFUNC = shuttle.collect_combine,
+	SERIALFUNC = shuttle.collect_write, DESERIALFUNC = shuttle.collect_read,
+	PARALLEL = SAFE);
+
+CREATE AGGREGATE shuttle.collected_json(pg_catalog.anyelement) (
+	SFUNC = shuttle.collect_value, STYPE = pg_catalog.internal,
+	FINALFUNC = shuttle.collect_json,
+	COMBINEFUNC = shuttle.collect_combine,
+	SERIALFUNC = shuttle.collect_write, DESERIALFUNC = shuttle.collect_read,
+	PARALLEL = SAFE);
+
+CREATE AGGREGATE shuttle.collected_jsonb(pg_catalog.anyelement) (
+	SFUNC = shuttle.collect_value, STYPE = pg_catalog.internal,
+	FINALFUNC = shuttle.collect_jsonb,
+	COMBINEFUNC = shuttle.collect_combine,
+	SERIALFUNC = shuttle.collect_write, DESERIALFUNC = shuttle.collect_read,
+	PARALLEL = SAFE);
+
+CREATE AGGREGATE shuttle.collected_text(pg_catalog.text, pg_catalog.text) (
+	SFUNC = shuttle.collect_text_value, STYPE = pg_catalog.internal,
+	FINALFUNC = shuttle.collect_text_finish,
+	COMBINEFUNC = shuttle.collect_text_combine,
+	SERIALFUNC = shuttle.collect_text_write, DESERIALFUNC = shuttle.collect_text_read,
+	PARALLEL = SAFE);
+
+CREATE AGGREGATE shuttle.collected_text(pg_catalog.bytea, pg_catalog.bytea) (
+	SFUNC = shuttle.collect_text_value, STYPE = pg_catalog.internal,
+	FINALFUNC = shuttle.collect_bytea_finish,
+	COMBINEFUNC = shuttle.collect_text_combine,
+	SERIALFUNC = shuttle.collect_text_write, DESERIALFUNC = shuttle.collect_text_read,
+	PARALLEL = SAFE);
+
+COMMENT ON AGGREGATE shuttle.collected_array(pg_catalog.anyelement) IS
+'array_agg() of parts that storage nodes have collected; plans take it by themselves';
+COMMENT ON AGGREGATE shuttle.collected_json(pg_catalog.anyelement) IS
+'json_agg() of parts that storage nodes have collected; plans take it by themselves';
+COMMENT ON AGGREGATE shuttle.collected_jsonb(pg_catalog.anyelement) IS
+'jsonb_agg() of parts that storage nodes have collected; plans take it by themselves';
+COMMENT ON AGGREGATE shuttle.collected_text(pg_catalog.text, pg_catalog.text) IS
+'string_agg() of parts that storage nodes have collected; plans take it by themselves';
+COMMENT ON AGGREGATE shuttle.collected_text(pg_catalog.bytea, pg_catalog.bytea) IS
+'string_agg() of parts that storage nodes have collected; plans take it by themselves';

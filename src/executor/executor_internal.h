@@ -105,6 +105,13 @@ extern void shuttle_foreign_states_add(ShuttleDecoder *decoder,
 									   const ForeignScan *plan,
 									   MemoryContext owner);
 
+/*
+ * A part of string_agg() as our aggregate reads it.  delimiter: NULL: none.
+ * Both are texts, or bytea, without compression.
+ */
+extern bytea *shuttle_collected_text(const struct varlena *delimiter,
+									 const struct varlena *text);
+
 /* Number of the local snapshot that an executor run reads under. */
 extern uint64 shuttle_foreign_snapshot(EState *estate);
 

@@ -34,8 +34,9 @@ typedef struct StateColumn
 	ShuttleStateKind kind;
 	int			column;			/* from 0 */
 	int			count;			/* columns of what was answered; from 0 */
-	int			sum;
-	int			squares;		/* -1: none */
+	int			sum;			/* -1: none; so the next */
+	int			squares;
+	const struct varlena *delimiter;	/* of texts; or NULL */
 } StateColumn;
 
 typedef struct StateColumns
@@ -44,7 +45,10 @@ typedef struct StateColumns
 	StateColumn columns[FLEXIBLE_ARRAY_MEMBER];
 } StateColumns;
 
+static const struct varlena *find_delimiter(const ForeignScan *plan, int column);
 static void compute_states(void *arg, Datum *values, bool *nulls);
+static bool copies_answer(ShuttleStateKind kind);
+static void copy_answer(const StateColumn *column, Datum *values, bool *nulls);
 static Datum make_state(const StateColumn *column, const Datum *values,
 						const bool *nulls);
 
@@ -66,14 +70,42 @@ shuttle_foreign_states_add(ShuttleDecoder *decoder, const ForeignScan *plan,
 		const List *numbers = lfirst(lc);
 		StateColumn *column = &states->columns[states->ncolumns++];
 
-		Assert(list_length(numbers) == 4 || list_length(numbers) == 5);
+		Assert(list_length(numbers) >= 3 && list_length(numbers) <= 5);
 		column->kind = linitial_int(numbers);
 		column->column = lsecond_int(numbers) - 1;
 		column->count = lthird_int(numbers) - 1;
-		column->sum = lfourth_int(numbers) - 1;
+		column->sum = list_length(numbers) > 3 ? lfourth_int(numbers) - 1 : -1;
 		column->squares = list_length(numbers) > 4 ? list_nth_int(numbers, 4) - 1 : -1;
+		column->delimiter = column->kind == SHUTTLE_STATE_TEXT ?
+			find_delimiter(plan, column->column) : NULL;
 	}
 	shuttle_decoder_set_finish(decoder, compute_states, states);
+}
+
+bool
+shuttle_scan_collects(const ForeignScan *scan)
+{
+	ListCell   *lc;
+
+	foreach(lc, shuttle_peer_scan_states(scan))
+	{
+		if (copies_answer(linitial_int((const List *) lfirst(lc))))
+			return true;
+	}
+	return false;
+}
+
+/* The constant that string_agg() puts between texts. */
+static const struct varlena *
+find_delimiter(const ForeignScan *plan, int column)
+{
+	const TargetEntry *entry = list_nth_node(TargetEntry, plan->fdw_scan_tlist, column);
+	const TargetEntry *argument = lsecond_node(TargetEntry,
+											   castNode(Aggref, entry->expr)->args);
+	const Const *delimiter = castNode(Const, argument->expr);
+
+	return delimiter->constisnull ? NULL :
+		PG_DETOAST_DATUM_PACKED(delimiter->constvalue);
 }
 
 static void
@@ -85,9 +117,37 @@ compute_states(void *arg, Datum *values, bool *nulls)
 	{
 		const StateColumn *column = &states->columns[i];
 
+		if (copies_answer(column->kind))
+		{
+			copy_answer(column, values, nulls);
+			continue;
+		}
 		values[column->column] = make_state(column, values, nulls);
 		nulls[column->column] = false;
 	}
+}
+
+/* ---- what is collected */
+
+static bool
+copies_answer(ShuttleStateKind kind)
+{
+	return kind == SHUTTLE_STATE_ARRAY || kind == SHUTTLE_STATE_TEXT;
+}
+
+/* Without a value there is no state.  An array is its state under another name. */
+static void
+copy_answer(const StateColumn *column, Datum *values, bool *nulls)
+{
+	Datum		answer = values[column->count];
+
+	nulls[column->column] = nulls[column->count];
+	if (nulls[column->count])
+		return;
+	if (column->kind == SHUTTLE_STATE_TEXT)
+		answer = PointerGetDatum(shuttle_collected_text(column->delimiter,
+														PG_DETOAST_DATUM_PACKED(answer)));
+	values[column->column] = answer;
 }
 
 /* ---- numbers */
@@ -273,6 +333,8 @@ make_state(const StateColumn *column, const Datum *values, const bool *nulls)
 		case SHUTTLE_STATE_INTERVAL_SUM:
 			return make_interval_sum(column, values, nulls);
 		case SHUTTLE_STATE_AS_IS:
+		case SHUTTLE_STATE_ARRAY:
+		case SHUTTLE_STATE_TEXT:
 			break;
 	}
 	elog(ERROR, "unexpected state of a partial aggregate");

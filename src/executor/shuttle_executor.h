@@ -130,7 +130,10 @@ typedef enum ShuttleStateKind
 	SHUTTLE_STATE_INT_SQUARES,	/* of count, sum, sum of squares */
 	SHUTTLE_STATE_NUMERIC_SUM,	/* of count, sum */
 	SHUTTLE_STATE_NUMERIC_SQUARES,	/* of count, sum, sum of squares */
-	SHUTTLE_STATE_INTERVAL_SUM	/* of count, sum; since 17 */
+	SHUTTLE_STATE_INTERVAL_SUM, /* of count, sum; since 17 */
+	SHUTTLE_STATE_ARRAY,		/* of an array of the values: an aggregate of
+								 * ours (collected.c), as the next */
+	SHUTTLE_STATE_TEXT			/* of string_agg() with a constant delimiter */
 } ShuttleStateKind;
 
 /*
@@ -140,6 +143,9 @@ typedef enum ShuttleStateKind
  * Returns false where the plan is not of the known shape.
  */
 extern bool shuttle_scan_add_states(ForeignScan *scan, List *states);
+
+/* True where a scan has states that only aggregates of ours combine. */
+extern bool shuttle_scan_collects(const ForeignScan *scan);
 
 /* ---- UPDATE and DELETE that nodes join (keyed_write.c) */
 

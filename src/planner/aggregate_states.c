@@ -7,7 +7,9 @@
  * ordinary aggregates: avg(x) of count(x) and sum(x).  Sums and sums of
  * squares of exact numbers are exact, so the state is the one that core would
  * have; of floats, its rounding may differ in the last digit, as it does with
- * the order of rows.
+ * the order of rows.  array_agg() and the like, which have more in them than
+ * core can combine everywhere, are combined by aggregates of ours
+ * (collected_aggregates.c).
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -51,7 +53,8 @@ shuttle_aggregate_state(const RelOptInfo *input, Aggref *aggregate)
 	ShuttleAggregateState *state = palloc0_object(ShuttleAggregateState);
 
 	if (aggregate->aggkind != AGGKIND_NORMAL || aggregate->aggdistinct != NIL ||
-		aggregate->aggorder != NIL || !find_kind(aggregate, &state->kind))
+		aggregate->aggorder != NIL ||
+		!(shuttle_collects(aggregate, &state->kind) || find_kind(aggregate, &state->kind)))
 		return NULL;
 	state->partial = makeNode(Aggref);
 	*state->partial = *aggregate;
@@ -125,6 +128,8 @@ make_sources(Aggref *aggregate, ShuttleStateKind kind, bool counts_all)
 
 	if (kind == SHUTTLE_STATE_AS_IS)
 		return list_make1(without_numbers(copyObject(aggregate)));
+	if (kind == SHUTTLE_STATE_ARRAY || kind == SHUTTLE_STATE_TEXT)
+		return list_make1(without_numbers(shuttle_collecting_source(aggregate)));
 
 	argument = linitial_node(TargetEntry, aggregate->args)->expr;
 	count = make_count(aggregate, argument, counts_all);

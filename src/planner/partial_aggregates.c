@@ -23,6 +23,8 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "catalog/pg_aggregate.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
@@ -34,6 +36,7 @@
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 #include "utils/selfuncs.h"
+#include "utils/syscache.h"
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_settings.h"
@@ -48,11 +51,13 @@ typedef struct Grouping
 	RelOptInfo *grouped;
 	bool		is_distinct;	/* and no GROUP BY */
 	bool		is_whole;		/* each group is of one child */
+	bool		is_of_rows;		/* nodes only leave out rows that repeat */
 	PathTarget *target;			/* what comes out */
 	int			flags;			/* GROUPING_CAN_... */
 	List	   *targetlist;
 	Node	   *having;
-	List	   *whole_clause;	/* to group by on nodes */
+	List	   *whole_clause;	/* the query's */
+	List	   *node_clause;	/* to group by on nodes */
 	List	   *clause;			/* to group by here */
 	List	   *pathkeys;		/* to sort by before */
 	List	   *states;			/* of ShuttleAggregateState */
@@ -67,12 +72,12 @@ static create_upper_paths_hook_type previous_upper_hook = NULL;
 
 /* ---- what to ask for */
 
-/* Of whole groups and of groups only there is nothing to combine. */
+/* Of whole groups, rows, and groups only there is nothing to combine. */
 static AggSplit
 choose_split(const Grouping *grouping, AggSplit split)
 {
-	return grouping->root->parse->hasAggs && !grouping->is_whole ?
-		split : AGGSPLIT_SIMPLE;
+	return grouping->root->parse->hasAggs && !grouping->is_whole &&
+		!grouping->is_of_rows ? split : AGGSPLIT_SIMPLE;
 }
 
 static bool
@@ -117,33 +122,41 @@ collect_aggregates(Node *node, Grouping *grouping)
 	return expression_tree_walker(node, collect_aggregates, grouping);
 }
 
+/* Puts the columns that are grouped by into a target. */
+static void
+add_groups(const Grouping *grouping, PathTarget *target)
+{
+	ListCell   *lc;
+
+	foreach(lc, grouping->target->exprs)
+	{
+		Index		reference = get_pathtarget_sortgroupref(grouping->target,
+															foreach_current_index(lc));
+
+		if (is_group(grouping, reference))
+			add_column_to_pathtarget(target, lfirst(lc), reference);
+	}
+}
+
 /* Fills the targets; false where the query wants what nodes cannot give. */
 static bool
 fill_targets(Grouping *grouping)
 {
-	PathTarget *wanted = grouping->target;
 	ListCell   *lc;
 
 	if (grouping->is_whole)
 	{
-		grouping->answers = grouping->partial = grouping->states_target = wanted;
+		grouping->answers = grouping->partial = grouping->states_target =
+			grouping->target;
 		return true;
 	}
 	grouping->answers = create_empty_pathtarget();
 	grouping->partial = create_empty_pathtarget();
 	grouping->states_target = create_empty_pathtarget();
-	foreach(lc, wanted->exprs)
-	{
-		Index		reference = get_pathtarget_sortgroupref(wanted,
-															foreach_current_index(lc));
-
-		if (!is_group(grouping, reference))
-			continue;
-		add_column_to_pathtarget(grouping->answers, lfirst(lc), reference);
-		add_column_to_pathtarget(grouping->partial, lfirst(lc), reference);
-		add_column_to_pathtarget(grouping->states_target, lfirst(lc), reference);
-	}
-	if (collect_aggregates((Node *) wanted->exprs, grouping) ||
+	add_groups(grouping, grouping->answers);
+	add_groups(grouping, grouping->partial);
+	add_groups(grouping, grouping->states_target);
+	if (collect_aggregates((Node *) grouping->target->exprs, grouping) ||
 		collect_aggregates(grouping->having, grouping))
 		return false;
 	foreach(lc, grouping->states)
@@ -159,6 +172,99 @@ fill_targets(Grouping *grouping)
 	set_pathtarget_cost_width(grouping->root, grouping->answers);
 	set_pathtarget_cost_width(grouping->root, grouping->partial);
 	set_pathtarget_cost_width(grouping->root, grouping->states_target);
+	return true;
+}
+
+/* ---- rows that do not repeat */
+
+/* A number that no column of the query is grouped or sorted by. */
+static Index
+next_reference(const Grouping *grouping)
+{
+	Index		largest = 0;
+	ListCell   *lc;
+
+	foreach(lc, grouping->targetlist)
+		largest = Max(largest, lfirst_node(TargetEntry, lc)->ressortgroupref);
+	foreach(lc, grouping->node_clause)
+		largest = Max(largest, lfirst_node(SortGroupClause, lc)->tleSortGroupRef);
+	return largest + 1;
+}
+
+/* Has nodes group by what a DISTINCT aggregate takes. */
+static void
+add_distinct_value(Grouping *grouping, const Aggref *aggregate, Expr *value)
+{
+	SortGroupClause *clause;
+
+	if (list_member(grouping->answers->exprs, value))
+		return;
+	clause = copyObject(linitial_node(SortGroupClause, aggregate->aggdistinct));
+	clause->tleSortGroupRef = next_reference(grouping);
+	add_column_to_pathtarget(grouping->answers, value, clause->tleSortGroupRef);
+	grouping->node_clause = lappend(list_copy(grouping->node_clause), clause);
+}
+
+static bool
+is_extreme(Oid function)
+{
+	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(function));
+	bool		answer;
+
+	answer = HeapTupleIsValid(tuple) &&
+		OidIsValid(((Form_pg_aggregate) GETSTRUCT(tuple))->aggsortop);
+	if (HeapTupleIsValid(tuple))
+		ReleaseSysCache(tuple);
+	return answer;
+}
+
+/*
+ * Collects the values of aggregates to which it does not matter how often a value
+ * comes: of DISTINCT ones, and then min() and the like of the same values.
+ * Returns true where an expression has others, or what is not computed of groups.
+ */
+static bool
+collect_values(Node *node, Grouping *grouping)
+{
+	const Aggref *aggregate = (const Aggref *) node;
+	Expr	   *value;
+
+	if (node == NULL || list_member(grouping->answers->exprs, node))
+		return false;
+	if (IsA(node, Var) || IsA(node, PlaceHolderVar))
+		return true;
+	if (!IsA(node, Aggref))
+		return expression_tree_walker(node, collect_values, grouping);
+
+	if (aggregate->aggkind != AGGKIND_NORMAL || aggregate->aggfilter != NULL ||
+		list_length(aggregate->args) != 1)
+		return true;
+	value = linitial_node(TargetEntry, aggregate->args)->expr;
+	if (aggregate->aggdistinct != NIL)
+	{
+		add_distinct_value(grouping, aggregate, value);
+		return false;
+	}
+	return !is_extreme(aggregate->aggfnoid) ||
+		!list_member(grouping->answers->exprs, value);
+}
+
+/* Fills the targets with groups and values; false where that would not do. */
+static bool
+fill_rows_targets(Grouping *grouping)
+{
+	List	   *wanted = list_make2(grouping->target->exprs, grouping->having);
+
+	grouping->answers = create_empty_pathtarget();
+	add_groups(grouping, grouping->answers);
+
+	/* the first time finds values, and the second one what only these allow */
+	(void) collect_values((Node *) wanted, grouping);
+	if (list_length(grouping->node_clause) == list_length(grouping->whole_clause) ||
+		collect_values((Node *) wanted, grouping))
+		return false;
+	set_pathtarget_cost_width(grouping->root, grouping->answers);
+	grouping->partial = grouping->states_target = grouping->answers;
 	return true;
 }
 
@@ -239,7 +345,8 @@ make_remote_path(const Grouping *grouping, RelOptInfo *child)
 	extra.targetList = grouping->targetlist;
 	if (grouping->is_whole)
 		extra.havingQual = translate(grouping, child, grouping->having);
-	saved = shuttle_set_group_clause(grouping->root, grouping->whole_clause,
+	saved = shuttle_set_group_clause(grouping->root, grouping->node_clause,
+									 grouping->is_of_rows ? grouping->node_clause :
 									 grouping->clause);
 	child->fdwroutine->GetForeignUpperPaths(grouping->root, UPPERREL_GROUP_AGG,
 											child, groups, &extra);
@@ -249,11 +356,12 @@ make_remote_path(const Grouping *grouping, RelOptInfo *child)
 
 	path = linitial_node(ForeignPath, groups->pathlist);
 	states = translate_states(grouping, child);
-	if (states != NIL || grouping->is_distinct)
+	if (states != NIL || grouping->is_distinct || grouping->is_of_rows)
 	{
 		Assert(path->fdw_private == NIL);
-		path->fdw_private = list_make3(makeInteger(grouping->is_distinct), states,
-									   grouping->whole_clause);
+		path->fdw_private = list_make3(makeInteger(grouping->is_distinct ||
+												   grouping->is_of_rows), states,
+									   grouping->node_clause);
 	}
 	return (Path *) create_projection_path(grouping->root, child, &path->path,
 										   translate_target(grouping, child,
@@ -293,6 +401,8 @@ make_local_path(const Grouping *grouping, RelOptInfo *child)
 
 	if (path == NULL || path->param_info != NULL)
 		return NULL;
+	if (grouping->is_of_rows)
+		return (Path *) create_projection_path(root, child, path, target);
 	path = (Path *) create_projection_path(root, child, path,
 										   translate_target(grouping, child,
 															grouping->input->reltarget));
@@ -357,7 +467,7 @@ add_final_path(const Grouping *grouping, Path *path, AggStrategy strategy)
 	if (strategy != AGG_PLAIN)
 		rows = Min(path->rows, count_groups(grouping, grouping->input,
 											grouping->input->rows));
-	if (strategy == AGG_SORTED && grouping->clause != NIL)
+	if (strategy != AGG_HASHED && grouping->pathkeys != NIL)
 		path = (Path *) create_sort_path(root, grouped, path, grouping->pathkeys, -1);
 	add_path(grouped, (Path *)
 			 create_agg_path(root, grouped, path, grouping->target, strategy,
@@ -399,34 +509,58 @@ add_whole_groups(const Grouping *grouping, Path *append)
 									grouping->target));
 }
 
+/* Core's costs of aggregates, of which some are combined by functions of ours: as
+ * costly as its own. */
 static void
+count_aggregates(PlannerInfo *root, AggSplit split, AggClauseCosts *costs)
+{
+	List	   *lent = NIL;
+	ListCell   *lc;
+
+	foreach(lc, root->aggtransinfos)
+	{
+		AggTransInfo *info = lfirst_node(AggTransInfo, lc);
+
+		if (OidIsValid(info->combinefn_oid))
+			continue;
+		info->combinefn_oid = info->transfn_oid;
+		lent = lappend(lent, info);
+	}
+	get_agg_clause_costs(root, split, costs);
+	foreach(lc, lent)
+		lfirst_node(AggTransInfo, lc)->combinefn_oid = InvalidOid;
+}
+
+/* Returns false where nodes cannot be asked for that. */
+static bool
 add_grouping_paths(Grouping *grouping)
 {
 	PlannerInfo *root = grouping->root;
 	Path	   *append;
 
-	if (!fill_targets(grouping) ||
+	if (!(grouping->is_of_rows ? fill_rows_targets(grouping) : fill_targets(grouping)) ||
 		contain_volatile_functions((Node *) grouping->partial->exprs))
-		return;
+		return false;
 	if (root->parse->hasAggs)
 	{
-		get_agg_clause_costs(root, choose_split(grouping, AGGSPLIT_INITIAL_SERIAL),
-							 &grouping->partial_costs);
-		get_agg_clause_costs(root, choose_split(grouping, AGGSPLIT_FINAL_DESERIAL),
-							 &grouping->final_costs);
+		count_aggregates(root, choose_split(grouping, AGGSPLIT_INITIAL_SERIAL),
+						 &grouping->partial_costs);
+		count_aggregates(root, choose_split(grouping, AGGSPLIT_FINAL_DESERIAL),
+						 &grouping->final_costs);
 	}
 	append = make_append(grouping);
 	if (append == NULL)
-		return;
+		return false;
 	if (grouping->is_whole)
 	{
 		add_whole_groups(grouping, append);
-		return;
+		return true;
 	}
 	if (choose_strategy(grouping) != AGG_SORTED)
 		add_final_path(grouping, append, choose_strategy(grouping));
 	if (grouping->whole_clause != NIL && (grouping->flags & GROUPING_CAN_USE_SORT) != 0)
 		add_final_path(grouping, append, AGG_SORTED);
+	return true;
 }
 
 static bool
@@ -443,19 +577,26 @@ consider_groups(PlannerInfo *root, RelOptInfo *input, RelOptInfo *grouped,
 				const GroupPathExtraData *extra)
 {
 	Grouping	grouping = {.root = root,.input = input,.grouped = grouped};
+	Grouping	of_parts;
 
-	if (root->parse->groupingSets != NIL || !may_be_split(root, input))
+	if (root->parse->groupingSets != NIL || !may_be_split(root, input) ||
+		(root->parse->groupClause == NIL && !root->parse->hasAggs))
 		return;
 	grouping.target = grouped->reltarget;
 	grouping.flags = extra->flags;
 	grouping.targetlist = extra->targetList;
 	grouping.having = extra->havingQual;
-	grouping.whole_clause = root->parse->groupClause;
+	grouping.whole_clause = grouping.node_clause = root->parse->groupClause;
 	grouping.clause = shuttle_processed_group_clause(root);
 	grouping.pathkeys = root->group_pathkeys;
+	of_parts = grouping;
 	grouping.is_whole = is_whole(&grouping);
-	if (grouping.is_whole || (extra->flags & GROUPING_CAN_PARTIAL_AGG) != 0)
-		add_grouping_paths(&grouping);
+	if ((grouping.is_whole && add_grouping_paths(&grouping)) ||
+		add_grouping_paths(&of_parts) || !root->parse->hasAggs)
+		return;
+	grouping.is_whole = false;
+	grouping.is_of_rows = true;
+	(void) add_grouping_paths(&grouping);
 }
 
 static void
@@ -468,7 +609,7 @@ consider_distinct(PlannerInfo *root, RelOptInfo *input, RelOptInfo *distinct)
 	grouping.is_distinct = true;
 	grouping.target = input->cheapest_total_path->pathtarget;
 	grouping.targetlist = root->processed_tlist;
-	grouping.whole_clause = root->parse->distinctClause;
+	grouping.whole_clause = grouping.node_clause = root->parse->distinctClause;
 	grouping.clause = shuttle_processed_distinct_clause(root);
 	grouping.pathkeys = root->distinct_pathkeys;
 	if (grouping.clause == NIL)
@@ -478,7 +619,7 @@ consider_distinct(PlannerInfo *root, RelOptInfo *input, RelOptInfo *distinct)
 	if (grouping_is_sortable(grouping.clause))
 		grouping.flags |= GROUPING_CAN_USE_SORT;
 	grouping.is_whole = is_whole(&grouping);
-	add_grouping_paths(&grouping);
+	(void) add_grouping_paths(&grouping);
 }
 
 static void
@@ -543,19 +684,19 @@ shuttle_plan_partial_aggregate(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 							   ForeignPath *path, List *targetlist, List *clauses,
 							   Plan *outer)
 {
-	bool		is_distinct = intVal(linitial(path->fdw_private)) != 0;
+	bool		groups_otherwise = intVal(linitial(path->fdw_private)) != 0;
 	List	   *states = lsecond(path->fdw_private);
 	ForeignPath plain = *path;
 	ShuttleGroupClause saved;
 	ForeignScan *scan;
 
 	plain.fdw_private = NIL;
-	if (is_distinct)
+	if (groups_otherwise)
 		saved = shuttle_set_group_clause(root, lthird(path->fdw_private),
 										 lthird(path->fdw_private));
 	scan = shuttle_plan_foreign_scan(root, rel, relid, &plain, targetlist, clauses,
 									 outer);
-	if (is_distinct)
+	if (groups_otherwise)
 		(void) shuttle_set_group_clause(root, saved.whole, saved.processed);
 	if (states != NIL)
 		add_state_columns(scan, states);

@@ -30,12 +30,12 @@
 
 static planner_hook_type previous_planner = NULL;
 static bool is_active = false;	/* the hook was called */
+static int	nplanning = 0;		/* calls of the hook; an error leaves them in */
 
 static Plan *place_in(Plan *plan, ShuttlePlaceContext *context);
 
-/* Children of a node that are not its outer and inner plan. */
-static List *
-other_children(Plan *plan)
+List *
+shuttle_other_children(Plan *plan)
 {
 	switch (nodeTag(plan))
 	{
@@ -80,7 +80,7 @@ largest_id(Plan *plan)
 
 	/* not inside of Max(), which evaluates its arguments more than once */
 	below = largest_id_of(list_make2(plan->lefttree, plan->righttree));
-	beside = largest_id_of(other_children(plan));
+	beside = largest_id_of(shuttle_other_children(plan));
 	return Max(plan->plan_node_id, Max(below, beside));
 }
 
@@ -149,7 +149,7 @@ shuttle_find_batch_scan(Plan *plan, const Bitmapset *params,
 		children = lappend(children,
 						   list_nth(statement->subplans,
 									lfirst_node(SubPlan, lc)->plan_id - 1));
-	return find_scan_in(list_concat(children, other_children(plan)), params,
+	return find_scan_in(list_concat(children, shuttle_other_children(plan)), params,
 						statement);
 }
 
@@ -231,7 +231,7 @@ has_look_ahead(Plan *plan)
 	if (shuttle_is_look_ahead_plan(plan) || has_look_ahead(plan->lefttree) ||
 		has_look_ahead(plan->righttree))
 		return true;
-	foreach(lc, other_children(plan))
+	foreach(lc, shuttle_other_children(plan))
 	{
 		if (has_look_ahead((Plan *) lfirst(lc)))
 			return true;
@@ -308,7 +308,7 @@ shuttle_route_appends(Plan *plan, ShuttlePlaceContext *context)
 			shuttle_route_appends(((SubqueryScan *) plan)->subplan, context);
 	else
 	{
-		foreach(lc, other_children(plan))
+		foreach(lc, shuttle_other_children(plan))
 			lfirst(lc) = shuttle_route_appends((Plan *) lfirst(lc), context);
 	}
 	return plan;
@@ -369,7 +369,7 @@ place_in(Plan *plan, ShuttlePlaceContext *context)
 			place_in(((SubqueryScan *) plan)->subplan, context);
 	else
 	{
-		foreach(lc, other_children(plan))
+		foreach(lc, shuttle_other_children(plan))
 			lfirst(lc) = place_in((Plan *) lfirst(lc), context);
 	}
 	if (IsA(plan, NestLoop))
@@ -420,7 +420,7 @@ find_positioned(Plan *plan, ShuttlePlaceContext *context)
 			break;
 		case T_Append:
 		case T_SubqueryScan:
-			foreach(lc, other_children(plan))
+			foreach(lc, shuttle_other_children(plan))
 				found = find_positioned((Plan *) lfirst(lc), context) || found;
 			break;
 		default:
@@ -468,11 +468,15 @@ plan_statement(Query *query, const char *query_string, int cursor_options,
 	PlannedStmt *statement;
 
 	is_active = true;
+	nplanning++;
 	shuttle_hints_begin();
 	if (previous_planner != NULL)
 		statement = previous_planner(query, query_string, cursor_options, params);
 	else
 		statement = standard_planner(query, query_string, cursor_options, params);
+	nplanning--;
+	if (shuttle_reads_foreign_table(statement))
+		shuttle_place_collected(statement);
 	if (shuttle_hinted_settings()->enable_batched_join &&
 		shuttle_reads_foreign_table(statement))
 		place_look_ahead(statement, cursor_options);
@@ -484,6 +488,12 @@ bool
 shuttle_place_is_active(void)
 {
 	return is_active;
+}
+
+bool
+shuttle_place_is_planning(void)
+{
+	return nplanning > 0;
 }
 
 /* A subquery that its outer query gave parameters to is planned on its own. */

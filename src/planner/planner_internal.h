@@ -202,6 +202,16 @@ typedef struct ShuttleAggregateState
 extern ShuttleAggregateState *shuttle_aggregate_state(const RelOptInfo *input,
 													  Aggref *aggregate);
 
+/* True of an aggregate that nodes collect values for, and its state's kind
+ * (collected_aggregates.c). */
+extern bool shuttle_collects(const Aggref *aggregate, ShuttleStateKind *kind);
+
+/* What nodes are asked for in its place. */
+extern Aggref *shuttle_collecting_source(const Aggref *aggregate);
+
+/* Has a finished plan combine what nodes collected by aggregates of ours. */
+extern void shuttle_place_collected(PlannedStmt *statement);
+
 /* True where the rows of a group all come from one partition (whole_groups.c).
  * groups: the expressions that are grouped by. */
 extern bool shuttle_groups_are_whole(PlannerInfo *root, RelOptInfo *rel, List *groups);
@@ -354,6 +364,9 @@ typedef struct ShuttlePlaceContext
 								 * looks for the row fetched last in */
 } ShuttlePlaceContext;
 
+/* Children of a node that are not its outer and inner plan. */
+extern List *shuttle_other_children(Plan *plan);
+
 /* The first foreign scan at or below a node that takes one of the parameters
  * and can be asked for batches of keys, also in initplans; or NULL. */
 extern const ForeignScan *shuttle_find_batch_scan(Plan *plan,
@@ -411,5 +424,8 @@ extern void shuttle_place_tell_late(const PlannerInfo *root);
 /* False in a session's first statement, where the library was loaded during
  * its planning: nodes are not put in on its finished plan. */
 extern bool shuttle_place_is_active(void);
+
+/* True while a statement is planned on whose finished plan nodes are put in. */
+extern bool shuttle_place_is_planning(void);
 
 #endif							/* PLANNER_INTERNAL_H */

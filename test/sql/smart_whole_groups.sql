@@ -25,7 +25,8 @@ SELECT q, smart.check(q) FROM unnest(ARRAY[
 	'SELECT x, s.* FROM generate_series(1, 500, 100) x, LATERAL (SELECT k, count(DISTINCT g) FROM t WHERE k > x AND k < x + 5 GROUP BY k) s',
 	'SELECT k, count(*) FROM t GROUP BY k HAVING min(n) > (SELECT 10)',
 	'SELECT k, sum(n) FROM t WHERE k * 0 > 1 GROUP BY k']) q;
--- not whole: an expression of the key, other columns, no shippable aggregate
+-- not whole: an expression of the key, other columns (their different rows come), no
+-- shippable aggregate
 SELECT q, smart.check(q) FROM unnest(ARRAY[
 	'SELECT k % 10, count(DISTINCT g) FROM t GROUP BY k % 10',
 	'SELECT g, count(DISTINCT k) FROM t GROUP BY g',
