@@ -309,13 +309,17 @@ extern Cost shuttle_saved_by_node_join(PlannerInfo *root, const RelOptInfo *rel)
 /* ---- the order of text (text_order.c) */
 
 /*
- * True where the node of a relation sorts by a collation as this server does.
- * It is asked on a connection of its own where the session does not know.
- * Errors: no user mapping, the password rule, cancel and timeouts; a node that
- * cannot be asked sorts otherwise.
+ * True where the node of a relation sorts values of a type, by a collation if they
+ * have one, as this server does.  It is asked on a connection of its own where the
+ * session does not know.
+ * Errors: cancel and timeouts; a node that cannot be asked sorts otherwise.
  */
 extern bool shuttle_sorts_alike(PlannerInfo *root, const RelOptInfo *rel,
-								Oid collation);
+								Oid type, Oid collation);
+
+/* The same of what is equal to some column of the relation. */
+extern bool shuttle_class_sorts_alike(PlannerInfo *root, const RelOptInfo *rel,
+									  const EquivalenceClass *class);
 
 /* The same of an order that the relation's rows might come in. */
 extern bool shuttle_order_is_alike(PlannerInfo *root, const RelOptInfo *rel,

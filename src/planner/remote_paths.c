@@ -242,7 +242,7 @@ add_ordered_paths(PlannerInfo *root, RelOptInfo *rel, ForeignPath *path)
 			continue;
 		if (opfamily >= FirstGenbkiObjectId ||
 			!has_sortable_column(root, rel, class) ||
-			!shuttle_sorts_alike(root, rel, class->ec_collation))
+			!shuttle_class_sorts_alike(root, rel, class))
 			continue;
 		ordered = copy_path(path);
 		ordered->path.pathkeys =

@@ -22,6 +22,7 @@
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_database.h"
+#include "catalog/pg_type.h"
 #include "foreign/foreign.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
@@ -303,8 +304,8 @@ ask(List *servers, Oid collation, Oid userid)
 	}
 }
 
-bool
-shuttle_sorts_alike(PlannerInfo *root, const RelOptInfo *rel, Oid collation)
+static bool
+collation_is_alike(PlannerInfo *root, const RelOptInfo *rel, Oid collation)
 {
 	Oid			userid = OidIsValid(rel->userid) ? rel->userid : GetUserId();
 	OrderKey	key = {.serverid = rel->serverid,.userid = userid,.collation = collation};
@@ -326,7 +327,31 @@ shuttle_sorts_alike(PlannerInfo *root, const RelOptInfo *rel, Oid collation)
 	return entry != NULL && entry->alike;
 }
 
+/*
+ * jsonb has no collation, and compares its texts by the database's.  Other types
+ * that hold texts without having a collation are users', which postgres_fdw does
+ * not have nodes sort.
+ */
+bool
+shuttle_sorts_alike(PlannerInfo *root, const RelOptInfo *rel, Oid type, Oid collation)
+{
+	type = getBaseType(type);
+	if (type == JSONBOID || get_element_type(type) == JSONBOID)
+		collation = DEFAULT_COLLATION_OID;
+	return collation_is_alike(root, rel, collation);
+}
+
 /* ---- orders and aggregates of a query */
+
+bool
+shuttle_class_sorts_alike(PlannerInfo *root, const RelOptInfo *rel,
+						  const EquivalenceClass *class)
+{
+	const EquivalenceMember *member = linitial_node(EquivalenceMember, class->ec_members);
+
+	return shuttle_sorts_alike(root, rel, exprType((Node *) member->em_expr),
+							   class->ec_collation);
+}
 
 /* True where some expression of a class is of the relation. */
 static bool
@@ -347,7 +372,7 @@ shuttle_order_is_alike(PlannerInfo *root, const RelOptInfo *rel, const List *pat
 		const EquivalenceClass *class = lfirst_node(PathKey, lc)->pk_eclass;
 
 		if (has_member(class, rel) &&
-			!shuttle_sorts_alike(root, rel, class->ec_collation))
+			!shuttle_class_sorts_alike(root, rel, class))
 			return false;
 	}
 	return true;
@@ -376,6 +401,7 @@ orders_otherwise(Node *node, OrdersContext *context)
 		if (HeapTupleIsValid(tuple))
 			ReleaseSysCache(tuple);
 		if (sorts && !shuttle_sorts_alike(context->root, context->rel,
+										  linitial_oid(aggregate->aggargtypes),
 										  aggregate->inputcollid))
 			return true;
 		foreach(lc, aggregate->aggorder)
@@ -383,7 +409,8 @@ orders_otherwise(Node *node, OrdersContext *context)
 			Node	   *value = get_sortgroupclause_expr(lfirst_node(SortGroupClause, lc),
 														 aggregate->args);
 
-			if (!shuttle_sorts_alike(context->root, context->rel, exprCollation(value)))
+			if (!shuttle_sorts_alike(context->root, context->rel, exprType(value),
+									 exprCollation(value)))
 				return true;
 		}
 	}

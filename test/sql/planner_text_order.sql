@@ -103,6 +103,18 @@ SELECT t FROM alike WHERE false ORDER BY t;
 RESET ROLE;
 -- and that says nothing about others
 SELECT * FROM test.shipped('SELECT id FROM alike ORDER BY t');
+-- texts within other types are sorted by some collation, too
+\set columns 'id int, j jsonb, d jsonb[], l text[], c text[] COLLATE "C", i int[]'
+CREATE FOREIGN TABLE within_alike (:columns) SERVER alike;
+\set ECHO none
+SELECT format('ALTER SERVER other OPTIONS (SET dbname %L)', 'text_other') \gexec
+\set ECHO all
+CREATE FOREIGN TABLE within_other (:columns) SERVER other;
+SELECT c AS column, alike.sorts_here AS alike, other.sorts_here AS other FROM unnest('{j,d,l,c,i}'::text[]) c,
+	test.shipped(format('SELECT id FROM within_alike ORDER BY %s', c)) alike,
+	test.shipped(format('SELECT id FROM within_other ORDER BY %s', c)) other;
+SELECT * FROM test.shipped('SELECT max(l) FROM within_other');
+SELECT * FROM test.shipped('SELECT jsonb_agg(id ORDER BY j) FROM within_other');
 DROP DATABASE text_other WITH (FORCE);
 DROP OWNED BY text_nobody;
 DROP ROLE text_nobody;
