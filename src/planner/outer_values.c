@@ -339,6 +339,13 @@ shuttle_plan_foreign_scan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 		return shuttle_plan_partial_aggregate(root, rel, relid, path, targetlist,
 											  clauses, outer);
 	scan = plan_scan(root, rel, relid, path, targetlist, clauses, outer);
+	if (IS_UPPER_REL(rel))
+	{
+		scan->fdw_scan_tlist = (List *)
+			shuttle_with_ignored_collations((Node *) scan->fdw_scan_tlist);
+		scan->scan.plan.qual = (List *)
+			shuttle_with_ignored_collations((Node *) scan->scan.plan.qual);
+	}
 	if (shuttle_foreign_is_ours(rel->fdwroutine))
 		shuttle_sample_add(root, rel, scan);
 	return scan;

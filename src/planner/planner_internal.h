@@ -175,6 +175,13 @@ extern bool shuttle_refers_inside(Node *node);
 /* The parameter; its number is negative. */
 extern Param *shuttle_make_stand_in(Node *node, int number);
 
+/* ---- functions that ignore collations (ignored_collations.c) */
+
+/* An expression as postgres_fdw may be shown it, and as it was before. */
+extern Node *shuttle_without_ignored_collations(Node *node);
+extern Node *shuttle_with_ignored_collations(Node *node);
+extern PathTarget *shuttle_target_without_ignored_collations(PathTarget *target);
+
 /* ---- stable values (stable_values.c) */
 
 /* An expression with stand-ins in the place of stable values that have no columns

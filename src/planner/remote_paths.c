@@ -548,6 +548,30 @@ add_upper_path(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *rel,
 		add_priced(root, rel, path);
 }
 
+/* Shows groups without collations that nothing in them looks at. */
+static void
+ask_for_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
+					RelOptInfo *rel, void *extra)
+{
+	const FdwRoutine *peer = shuttle_peer_get_routine();
+	GroupPathExtraData shown;
+	PathTarget *target = rel->reltarget;
+	ListCell   *lc;
+
+	if (stage != UPPERREL_GROUP_AGG)
+	{
+		peer->GetForeignUpperPaths(root, stage, input, rel, extra);
+		return;
+	}
+	shown = *(GroupPathExtraData *) extra;
+	shown.havingQual = shuttle_without_ignored_collations(shown.havingQual);
+	rel->reltarget = shuttle_target_without_ignored_collations(target);
+	peer->GetForeignUpperPaths(root, stage, input, rel, &shown);
+	rel->reltarget = target;
+	foreach(lc, rel->pathlist)
+		((Path *) lfirst(lc))->pathtarget = target;
+}
+
 static void
 get_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
 				RelOptInfo *rel, void *extra)
@@ -561,7 +585,7 @@ get_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
 	if (!can_leave_to_node(root, stage, input, rel, extra))
 		return;
 	rel->pathlist = NIL;
-	shuttle_peer_get_routine()->GetForeignUpperPaths(root, stage, input, rel, extra);
+	ask_for_upper_paths(root, stage, input, rel, extra);
 	paths = rel->pathlist;
 	rel->pathlist = others;
 	foreach(lc, paths)

@@ -178,6 +178,8 @@ shuttle_stable_in_conditions(PlannerInfo *root, RelOptInfo *rel)
 		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
 		Node	   *replaced = (Node *) clause->clause;
 
+		if (!clause->pseudoconstant)
+			replaced = shuttle_without_ignored_collations(replaced);
 		if (!clause->pseudoconstant && contain_mutable_functions(replaced))
 			replaced = stand_in_condition(replaced, get_values(root, true));
 		if (replaced != (Node *) clause->clause)
