@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from psycopg import sql
 
@@ -23,6 +24,11 @@ STOCK_LIMIT_S = 20
 FACTOR = 1.2
 NTRIPS = 1
 OWN_MS = 2.0
+# of a row of the width that the plan tells, and of what comes with an answer: transaction,
+# descriptions of columns, tags, and the row counts that DIST asks for
+BYTES_FACTOR = 2
+ROW_BYTES = 16
+REQUEST_BYTES = 512
 COMMON = {"jit": "off", "max_parallel_workers_per_gather": "0"}
 NODE_OPTIONS = b"SET jit = off; SET max_parallel_workers_per_gather = 0"
 
@@ -49,8 +55,18 @@ class WayResult:
 
 
 @dataclass(frozen=True)
+class Answers:
+    """What nodes sent for a query of ours."""
+
+    nrows: int
+    nbytes: int
+    nrequests: int
+    row_bytes: float  # by the plan
+
+
+@dataclass(frozen=True)
 class Verdict:
-    """What ours took, and may take, at the median, and the rows that nodes sent."""
+    """What ours took, and may take, at the median, and the rows and bytes that nodes sent."""
 
     query: str
     rtt_us: int
@@ -59,6 +75,8 @@ class Verdict:
     limit_ms: float
     nrows: int  # that the nodes sent for ours
     nrows_by_hand: int
+    nbytes: int
+    limit_bytes: int
     is_kept: bool
 
 
@@ -80,6 +98,12 @@ class Scans:
 def write(text: str, schema: str) -> sql.Composed:
     """Writes a query about the tables of a schema."""
     return sql.SQL(text).format(s=sql.Identifier(schema))
+
+
+def find_scans(plan: dict[str, Any]) -> list[dict[str, Any]]:
+    """Finds the foreign scans of a plan."""
+    found = [scan for child in plan.get("Plans", []) for scan in find_scans(child)]
+    return [plan, *found] if plan["Node Type"] == "Foreign Scan" else found
 
 
 class Hand:
@@ -132,15 +156,22 @@ class Runner:
         if answers[0] != answers[1]:
             raise ToolError(f"{query.label}: the nodes' rows are not those of the local table")
 
-    def count_rows(self, query: Query) -> int:
-        """Counts the rows that nodes send for a query of ours."""
+    def count_answers(self, query: Query) -> Answers:
+        """Counts what nodes send for a query of ours."""
         text = write(query.text, scans_tables.schema_of(Way.OURS.name))
         statement = sql.SQL("EXPLAIN (ANALYZE, DIST, FORMAT JSON) {}").format(text)
         found = self.session.connection.execute(statement).fetchone()
         plan = found[0] if found else None
         if not isinstance(plan, list):
             raise ToolError("EXPLAIN gave no plan")
-        return int(plan[0]["Storage Rows Returned"])
+        top = plan[0]
+        widths = [scan["Plan Width"] for scan in find_scans(top["Plan"])]
+        return Answers(
+            nrows=int(top["Storage Rows Returned"]),
+            nbytes=int(top["Storage Bytes Received"]),
+            nrequests=int(top["Storage Read Requests"]),
+            row_bytes=sum(widths) / len(widths) if widths else 0.0,
+        )
 
     def run_query(self, query: Query, rtt_us: int, nrounds: int) -> list[WayResult]:
         """Runs a query by turns, after once for nothing; over postgres_fdw once."""
@@ -174,7 +205,7 @@ def open_runner(cluster: Cluster, rtt_us: int) -> Iterator[Runner]:
 
 
 def judge(
-    ways: list[WayResult], query: Query, rtt_us: int, nrows: int, nrows_by_hand: int
+    ways: list[WayResult], query: Query, rtt_us: int, answers: Answers, nrows_by_hand: int
 ) -> Verdict:
     """Compares ours with the nodes' own statements."""
     median_ms = {
@@ -183,15 +214,21 @@ def judge(
         if found.query == query.label and found.rtt_us == rtt_us and found.timing is not None
     }
     limit_ms = FACTOR * median_ms[Way.HAND] + NTRIPS * rtt_us / 1000 + OWN_MS
+    limit_bytes = BYTES_FACTOR * nrows_by_hand * (answers.row_bytes + ROW_BYTES)
+    limit_bytes += REQUEST_BYTES * answers.nrequests
     return Verdict(
         query=query.label,
         rtt_us=rtt_us,
         ours_ms=median_ms[Way.OURS],
         hand_ms=median_ms[Way.HAND],
         limit_ms=round(limit_ms, 3),
-        nrows=nrows,
+        nrows=answers.nrows,
         nrows_by_hand=nrows_by_hand,
-        is_kept=median_ms[Way.OURS] <= limit_ms and nrows <= nrows_by_hand,
+        nbytes=answers.nbytes,
+        limit_bytes=round(limit_bytes),
+        is_kept=median_ms[Way.OURS] <= limit_ms
+        and answers.nrows <= nrows_by_hand
+        and answers.nbytes <= limit_bytes,
     )
 
 
@@ -207,10 +244,10 @@ def run_scans(cluster: Cluster, norders: int, nrounds: int, on_step: OnStep) -> 
             for query in QUERIES:
                 on_step(f"{rtt_us / 1000:g} ms: {query.label}")
                 runner.check(query)
-                nrows = runner.count_rows(query)
+                answers = runner.count_answers(query)
                 nrows_by_hand = runner.hand.time(query).nrows
                 found += runner.run_query(query, rtt_us, nrounds)
-                verdicts.append(judge(found, query, rtt_us, nrows, nrows_by_hand))
+                verdicts.append(judge(found, query, rtt_us, answers, nrows_by_hand))
     return Scans(
         made_at=results.make_timestamp(),
         nrounds=nrounds,

@@ -34,6 +34,9 @@ UNITS = {
     "round trips, and some of its own",
     "nrows": "rows that nodes sent for ours",
     "nrows_by_hand": "rows that their own statements return",
+    "nbytes": "bytes that nodes sent for ours",
+    "limit_bytes": "bytes that they may send: twice the rows by hand, in the width that the plan "
+    "tells and 16 bytes, and 512 for a request",
 }
 COLORS = {
     str(Way.OURS): "#0072B2",
@@ -70,7 +73,9 @@ def show_time(ways: tuple[WayResult, ...], query: str, way: Way, rtt_us: int) ->
 
 def make_scans_table(scans: Scans) -> Table:
     """A row for each query and delay."""
-    table = Table("RTT", "query", "by hand", "shuttle", "limit", "rows", "by hand", "kept")
+    table = Table(
+        "RTT", "query", "by hand", "shuttle", "limit", "rows", "by hand", "bytes", "limit", "kept"
+    )
     for way in (Way.STOCK, Way.HERE):
         table.add_column(str(way))
     table.title = f"queries over four nodes, medians of {scans.nrounds} rounds"
@@ -83,6 +88,8 @@ def make_scans_table(scans: Scans) -> Table:
             format_ms(verdict.limit_ms),
             str(verdict.nrows),
             str(verdict.nrows_by_hand),
+            str(verdict.nbytes),
+            str(verdict.limit_bytes),
             "yes" if verdict.is_kept else "no",
             show_time(scans.ways, verdict.query, Way.STOCK, verdict.rtt_us),
             show_time(scans.ways, verdict.query, Way.HERE, verdict.rtt_us),

@@ -11,12 +11,12 @@ from typer.testing import CliRunner
 from pgshuttle import builds, cli, measure, scans, scans_report, scans_tables
 from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.results import Machine
-from pgshuttle.scans import Scans, Way, WayResult
+from pgshuttle.scans import Answers, Scans, Way, WayResult
 from pgshuttle.scans_queries import QUERIES
 from pgshuttle.state import Cluster
 
 
-def make_scans(ours_ms: float = 12.0, nrows: int = 4) -> Scans:
+def make_scans(ours_ms: float = 12.0, nrows: int = 4, nbytes: int = 2000) -> Scans:
     """A made-up run: the nodes' statements take 10 ms, and postgres_fdw was stopped once."""
     ways = []
     for rtt_us in scans.RTTS_US:
@@ -37,7 +37,7 @@ def make_scans(ours_ms: float = 12.0, nrows: int = 4) -> Scans:
         settings={},
         ways=tuple(ways),
         verdicts=tuple(
-            scans.judge(ways, query, rtt_us, nrows, 4)
+            scans.judge(ways, query, rtt_us, Answers(nrows, nbytes, 4, 20.0), 4)
             for rtt_us in scans.RTTS_US
             for query in QUERIES
         ),
@@ -51,6 +51,8 @@ def test_limits() -> None:
     assert found.verdicts[-1].limit_ms == pytest.approx(1.2 * 10 + 0.8 + 2)
     assert not scans_report.is_kept(make_scans(ours_ms=14.5))
     assert not scans_report.is_kept(make_scans(nrows=5))
+    assert found.verdicts[0].limit_bytes == 2 * 4 * (20 + 16) + 4 * 512
+    assert not scans_report.is_kept(make_scans(nbytes=2337))
     assert scans_report.make_scans_table(found).row_count == 2 * len(QUERIES)
 
 
@@ -95,7 +97,10 @@ def test_each_query_is_right_and_timed(running: Cluster) -> None:
         assert [way.way for way in ways] == [
             str(way) for way in (Way.OURS, Way.HAND, Way.HERE, Way.STOCK)
         ]
-        assert runner.count_rows(QUERIES[0]) == runner.hand.time(QUERIES[0]).nrows
+        answers = runner.count_answers(QUERIES[0])
+        assert answers.nrows == runner.hand.time(QUERIES[0]).nrows
+        assert answers.nrequests == len(runner.hand.connections)
+        assert 0 < answers.nbytes <= 2 * answers.nrows * (answers.row_bytes + 16) + 2 * 512
 
 
 def test_other_rows_are_an_error(running: Cluster) -> None:
