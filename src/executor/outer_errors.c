@@ -291,11 +291,31 @@ errors_below(PlanState *node, Question question)
 	}
 }
 
+/* An initplan that depends on a row above is executed again for another one, by
+ * whichever expression needs it, and goes on where it was if it was stopped. */
+static ShuttleOuterErrors
+initplan_errors(PlanState *node)
+{
+	ListCell   *lc;
+
+	foreach(lc, node->initPlan)
+	{
+		SubPlanState *initplan = lfirst_node(SubPlanState, lc);
+
+		if (!bms_is_empty(initplan->planstate->plan->extParam) &&
+			(initplan->subplan->subLinkType != EXISTS_SUBLINK ||
+			 shuttle_run_errors(initplan->planstate, false) != SHUTTLE_RAISES_NOTHING))
+			return SHUTTLE_RAISES_ANYTHING;
+	}
+	return SHUTTLE_RAISES_NOTHING;
+}
+
 static ShuttleOuterErrors
 errors_of(PlanState *node, Question question)
 {
 	Plan	   *plan = node->plan;
-	ShuttleOuterErrors errors = errors_below(node, question);
+	ShuttleOuterErrors errors = worse(initplan_errors(node),
+									  errors_below(node, question));
 
 	if (errors == SHUTTLE_RAISES_ANYTHING)
 		return errors;

@@ -159,6 +159,10 @@ SELECT test.same_outcome('SELECT g, (SELECT v FROM i WHERE i.id = x.g) FROM (SEL
 SELECT test.same_outcome('SELECT x.a, (SELECT v FROM i WHERE i.id = x.a) FROM (VALUES (1), (10 / (2 - (SELECT 1))), (3), (4)) x(a) LIMIT 3');
 SELECT test.same_outcome('SELECT x.id, x.n, (SELECT v FROM i WHERE i.id = x.n) FROM (SELECT id, sum(10 / (id - 9)) OVER (ORDER BY id ROWS CURRENT ROW) AS n FROM o ORDER BY id OFFSET 0) x LIMIT 8');
 
+-- a subquery of a condition, whose own initplan asks again for each row: a row is not
+-- left in the middle of it
+SELECT test.same_outcome('SELECT o.id FROM o JOIN i x ON x.id = o.id LEFT JOIN LATERAL (SELECT v FROM i WHERE i.k = x.k ORDER BY v LIMIT 2) y ON true WHERE (SELECT count(*) FROM i z WHERE z.id = x.k AND NOT EXISTS (SELECT DISTINCT 1 FROM i WHERE i.v = o.id % 9)) <= 1 LIMIT 21');
+
 -- the session goes on, and so does its transaction; EXPLAIN measures what it ran
 SET shuttle.debug_force_batched_join = on;
 SET enable_hashjoin = off;
