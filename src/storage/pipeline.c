@@ -564,6 +564,11 @@ answer_command(ShuttleNode *node, ShuttleCommand *command)
 			}
 			break;
 
+		case COMMAND_BEGIN:
+			if (!failed && command->generation == node->generation)
+				node->begun = true;
+			break;
+
 		case COMMAND_COMMIT:
 			if (command->generation != node->generation)
 				break;

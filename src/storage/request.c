@@ -48,6 +48,7 @@ static ShuttlePageLimits fill_limits(ShuttlePageLimits limits);
 static int	owner_level(void);
 static RequestMode choose_mode(const ShuttleRequest *request, ShuttleSize size);
 static void send_request(ShuttleRequest *request, bool ahead);
+static void require_transaction(ShuttleNode *node);
 static bool needs_guard(const ShuttleRequest *request);
 static void send_again(ShuttleRequest *request, bool ahead);
 static bool failed_ahead(const ShuttleRequest *request, bool wait);
@@ -206,6 +207,8 @@ send_request(ShuttleRequest *request, bool ahead)
 	if (needs_guard(request))
 		ahead = true;
 	shuttle_format_choose(request);
+	if (request->effect == SHUTTLE_WRITES || request->effect == SHUTTLE_MAY_WRITE)
+		require_transaction(node);
 	if (ahead)
 	{
 		node->adding_ahead = true;
@@ -240,6 +243,20 @@ send_request(ShuttleRequest *request, bool ahead)
 	request->state = REQUEST_OPEN;
 	shuttle_pipeline_end_packet(node);
 	MemoryContextSwitchTo(old_cxt);
+}
+
+/*
+ * Where BEGIN fails (a late cancel may hit it), the node skips the rest of its
+ * packet only.  A write in a packet behind that would be a transaction of its own,
+ * and stay; so it goes behind what fails outside of transactions.
+ */
+static void
+require_transaction(ShuttleNode *node)
+{
+	if (node->begun || node->packet == node->first_packet)
+		return;
+	shuttle_pipeline_add(node, COMMAND_CONTROL, "SAVEPOINT b");
+	shuttle_pipeline_add(node, COMMAND_CONTROL, "RELEASE SAVEPOINT b");
 }
 
 /*

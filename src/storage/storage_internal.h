@@ -224,6 +224,7 @@ struct ShuttleNode
 	int			nreaders;
 	int			readers_size;
 	uint64		first_packet;	/* that of BEGIN */
+	bool		begun;			/* whose answer was read: it has begun */
 	bool		can_repeat;		/* nothing of the local transaction was
 								 * answered, or asked to commit: with another
 								 * connection, it can be sent again */

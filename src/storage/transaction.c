@@ -55,6 +55,7 @@ shuttle_transaction_forget(ShuttleNode *node)
 	node->snapshot = 0;
 	node->nreaders = 0;
 	node->level = 0;
+	node->begun = false;
 	node->must_wait = false;
 	node->wrote = false;
 	node->commit_pending = false;
