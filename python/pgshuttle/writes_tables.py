@@ -14,6 +14,7 @@ NROWS = 30_000
 NUPDATED = 2678
 NWRITTEN = 10_000
 NACCOUNTS = 100_000
+NINSERTS = 10
 STOCK_BATCH_SIZE = 1000
 NEW_IDS = 1_000_000  # above those that are there
 ITEM = "id int PRIMARY KEY, n int, note text"
@@ -41,6 +42,15 @@ ALTER TABLE {s}.accounts ADD PRIMARY KEY (aid);
 ALTER TABLE {s}.tellers ADD PRIMARY KEY (tid);
 ALTER TABLE {s}.branches ADD PRIMARY KEY (bid);
 ANALYZE {s}.accounts; ANALYZE {s}.tellers; ANALYZE {s}.branches"""
+
+# over the tables of pgbench
+FUNCTION = """
+CREATE FUNCTION {s}.note() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    FOR i IN 1 .. {ninserts} LOOP
+        INSERT INTO {s}.history (tid, bid, aid, delta) VALUES (i, 1, i, 5);
+    END LOOP;
+END $$"""
 
 LITERALS = {
     "nrows": sql.Literal(NROWS),
@@ -77,11 +87,18 @@ def make_schema(connection: Connection, schema: str) -> None:
     execute(connection, "DROP SCHEMA IF EXISTS {s} CASCADE; CREATE SCHEMA {s}", schema)
 
 
+def make_function(connection: Connection, schema: str) -> None:
+    """Makes the function that inserts row by row."""
+    statement = sql.SQL(FUNCTION).format(s=sql.Identifier(schema), ninserts=sql.Literal(NINSERTS))
+    connection.execute(statement)
+
+
 def make_node(connection: Connection, *, is_first: bool) -> None:
     """Makes the tables of one storage node."""
     make_schema(connection, "writes")
     execute(connection, "CREATE TABLE {s}.item (" + ITEM + ");" + TPCB, "writes")
     if is_first:
+        make_function(connection, "writes")
         make_schema(connection, "writes_whole")
         execute(connection, "CREATE TABLE {s}.item (" + ITEM + ");" + FILL, "writes_whole")
         execute(connection, "ANALYZE {s}.item;" + SOURCES, "writes_whole")
@@ -115,6 +132,8 @@ def import_tpcb(connection: Connection, way: str, case: str) -> None:
         statement = sql.SQL("IMPORT FOREIGN SCHEMA writes LIMIT TO ({}) FROM SERVER {} INTO {}")
         server, into = sql.Identifier(SERVER_NAMES[way](number)), sql.Identifier(schema)
         connection.execute(statement.format(sql.SQL(names), server, into))
+    if case == "ONE":
+        make_function(connection, schema)
 
 
 def set_batch_size(connection: Connection, nnodes: int) -> None:

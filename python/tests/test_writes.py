@@ -45,6 +45,7 @@ def test_limits() -> None:
     by_case = {(verdict.case, verdict.rtt_us): verdict for verdict in found.verdicts}
     assert by_case[Case.UPDATE, 90_000].limit_ms == pytest.approx(15 + 180)
     assert by_case[Case.TWO, 800].limit_ms == pytest.approx(16 + 8 * 0.8)
+    assert by_case[Case.FUNCTION, 90_000].limit_ms == pytest.approx(16 + 180)
     assert writes_report.make_writes_table(found).row_count == len(found.verdicts)
 
 
