@@ -86,6 +86,12 @@ static const SwitchDefinition switches[] = {
 		.flags = GUC_EXPLAIN,
 	},
 	{
+		.name = "shuttle.enable_write_behind",
+		.help = "Enables going on without waiting for INSERTs of functions whose count is known.",
+		.value = &shuttle_settings.enable_write_behind,
+		.initial = true,
+	},
+	{
 		.name = "shuttle.enable_write_buffer",
 		.help = "Enables writing many rows of a foreign table by one request.",
 		.value = &shuttle_settings.enable_write_buffer,
@@ -131,6 +137,12 @@ static const SwitchDefinition switches[] = {
 		.help = "Shows the nodes' own plans in EXPLAIN (ANALYZE, DIST, VERBOSE).",
 		.value = &shuttle_settings.explain_remote,
 		.initial = false,
+	},
+	{
+		.name = "shuttle.strict_savepoints",
+		.help = "Waits for INSERTs within savepoints of functions, so that their errors come there.",
+		.value = &shuttle_settings.strict_savepoints,
+		.initial = true,
 	},
 };
 

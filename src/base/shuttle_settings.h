@@ -18,6 +18,7 @@ typedef struct ShuttleSettings
 	bool		enable_local_look_ahead;
 	bool		enable_routed_append;
 	bool		enable_storage_aggregate;
+	bool		enable_write_behind;
 	bool		enable_write_buffer;
 	bool		debug_fake_answers;
 	bool		debug_find_by_key;
@@ -25,6 +26,7 @@ typedef struct ShuttleSettings
 	bool		debug_spoil_look_ahead;
 	bool		explain_dist;
 	bool		explain_remote;
+	bool		strict_savepoints;
 	int			batch_size;		/* outer rows */
 	int			request_limit;	/* keys */
 	int			fetch_limit;	/* rows */

@@ -112,21 +112,13 @@ create_entries(void)
 	RegisterXactCallback(count_transaction, NULL);
 }
 
-static TableKey
-key_of(Relation rel, ShuttleNode *node)
+static TableEntry *
+find_entry(Oid relid, ShuttleNode *node)
 {
 	TableKey	key = {
-		.relid = RelationGetRelid(rel),
+		.relid = relid,
 		.node = node,
 	};
-
-	return key;
-}
-
-static TableEntry *
-find_entry(Relation rel, ShuttleNode *node)
-{
-	TableKey	key = key_of(rel, node);
 
 	if (entries == NULL)
 		create_entries();
@@ -146,7 +138,7 @@ is_to_come(const TableEntry *entry)
 static TableEntry *
 valid_entry(Relation rel, ShuttleNode *node)
 {
-	TableEntry *entry = find_entry(rel, node);
+	TableEntry *entry = find_entry(RelationGetRelid(rel), node);
 
 	if (entry == NULL)
 		return NULL;
@@ -166,9 +158,9 @@ shuttle_remote_table_is_asked(Relation rel, ShuttleNode *node)
 }
 
 void
-shuttle_remote_table_forget(Relation rel, ShuttleNode *node)
+shuttle_remote_table_forget(Oid relid, ShuttleNode *node)
 {
-	TableEntry *entry = find_entry(rel, node);
+	TableEntry *entry = find_entry(relid, node);
 
 	if (entry != NULL)
 		entry->table.valid = false;
@@ -217,7 +209,10 @@ shuttle_remote_table_ask(Relation rel, ShuttleNode *node, uint64 snapshot)
 		.ncolumns = REMOTE_PLAIN + 1,
 		.counters = &shuttle_own_counters,
 	};
-	TableKey	key = key_of(rel, node);
+	TableKey	key = {
+		.relid = RelationGetRelid(rel),
+		.node = node,
+	};
 	MemoryContext cxt;
 	ShuttleRequest *asked;
 	TableEntry *entry;
@@ -312,13 +307,25 @@ read_answer(TableEntry *entry, Relation rel)
 	shuttle_request_close(asked);
 }
 
+const ShuttleRemoteTable *
+shuttle_remote_table_look(Relation rel, ShuttleNode *node)
+{
+	TableEntry *entry = valid_entry(rel, node);
+
+	if (entry == NULL || (entry->asked != NULL && is_to_come(entry)))
+		return NULL;
+	if (entry->asked != NULL)
+		read_answer(entry, rel);
+	return entry->table.valid ? &entry->table : NULL;
+}
+
 ShuttleRemoteTable *
 shuttle_remote_table_read(Relation rel, ShuttleNode *node, uint64 snapshot)
 {
 	TableEntry *entry;
 
 	shuttle_remote_table_ask(rel, node, snapshot);
-	entry = find_entry(rel, node);
+	entry = find_entry(RelationGetRelid(rel), node);
 	if (entry->asked != NULL)
 		read_answer(entry, rel);
 	return &entry->table;

@@ -36,6 +36,7 @@ typedef struct SentPiece
 	MemoryContext cxt;
 	ShuttleRequest *request;	/* NULL: its answer was read */
 	int			nrows;
+	int64		nbytes;
 	bool		marked;			/* returns the mark of ON CONFLICT */
 
 	/* For RETURNING, for each row sent. */
@@ -409,6 +410,7 @@ send_piece(ShuttleWrite *write, const char *sql, int nparams,
 
 	piece->cxt = cxt;
 	piece->nrows = buffer->nrows;
+	piece->nbytes = buffer->nbytes;
 	piece->marked = shuttle_conflict_wants_mark(write);
 	if (buffer->returns)
 	{
@@ -464,6 +466,66 @@ shuttle_write_buffer_finish(ShuttleWrite *write)
 	return nwritten;
 }
 
+/* True where nothing is to be done with the rows of a write when they are written,
+ * and no row is left out by what the statement says. */
+static bool
+writes_all(const ShuttleWrite *write)
+{
+	const ModifyTable *plan = castNode(ModifyTable, write->node->ps.plan);
+
+	return write->operation == CMD_INSERT && plan->operation == CMD_INSERT &&
+		plan->onConflictAction == ONCONFLICT_NONE && write->conflict == NULL &&
+		!write->buffer->returns;
+}
+
+/* Leaves what was sent to write_behind.c; returns how many rows these are. */
+static uint64
+leave_pieces(ShuttleWrite *write)
+{
+	ShuttleWriteBuffer *buffer = write->buffer;
+	uint64		nwritten = buffer->nfinished;
+	ListCell   *cell;
+
+	buffer->nsent_bytes = 0;
+	buffer->nfinished = 0;
+	foreach(cell, buffer->pieces)
+	{
+		SentPiece  *piece = lfirst(cell);
+
+		if (shuttle_request_look(piece->request) == SHUTTLE_PENDING)
+		{
+			shuttle_write_behind_leave(write, piece->request, piece->nrows,
+									   piece->nbytes);
+			nwritten += piece->nrows;
+		}
+		else
+			nwritten += finish_piece(write, piece);
+		MemoryContextDelete(piece->cxt);
+		buffer->pieces = foreach_delete_current(buffer->pieces, cell);
+	}
+	return nwritten;
+}
+
+uint64
+shuttle_write_buffer_go_on(ShuttleWrite *write)
+{
+	const ShuttleRemoteTable *table;
+	uint64		nwritten;
+
+	if (!writes_all(write))
+		return shuttle_write_buffer_finish(write);
+	table = shuttle_remote_table_look(write->rel, write->storage_node);
+	if (table != NULL)
+		return table->plain ? leave_pieces(write) : shuttle_write_buffer_finish(write);
+
+	/* The answer comes right behind that of the rows. */
+	shuttle_remote_table_ask(write->rel, write->storage_node,
+							 shuttle_foreign_snapshot(write->estate));
+	nwritten = shuttle_write_buffer_finish(write);
+	(void) read_table(write);
+	return nwritten;
+}
+
 static uint64
 finish_piece(ShuttleWrite *write, SentPiece *piece)
 {
@@ -479,7 +541,7 @@ finish_piece(ShuttleWrite *write, SentPiece *piece)
 	}
 	PG_CATCH();
 	{
-		shuttle_remote_table_forget(write->rel, write->storage_node);
+		shuttle_remote_table_forget(RelationGetRelid(write->rel), write->storage_node);
 		shuttle_conflict_translate_error(write);
 		PG_RE_THROW();
 	}
@@ -507,7 +569,7 @@ judge_count(ShuttleWrite *write, int nsent, uint64 nwritten)
 		return;
 
 	/* What is known may be older than a trigger. */
-	shuttle_remote_table_forget(write->rel, write->storage_node);
+	shuttle_remote_table_forget(RelationGetRelid(write->rel), write->storage_node);
 	need_table(write);
 	if (write->buffer->table->plain || !write->buffer->by_ctid)
 		ereport(ERROR,

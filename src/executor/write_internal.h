@@ -142,8 +142,12 @@ extern void shuttle_remote_table_ask(Relation rel, ShuttleNode *node,
 /* True where something is known, or will be by what is on its way. */
 extern bool shuttle_remote_table_is_asked(Relation rel, ShuttleNode *node);
 
+/* What is known without waiting; NULL: nothing, yet. */
+extern const ShuttleRemoteTable *shuttle_remote_table_look(Relation rel,
+														   ShuttleNode *node);
+
 /* The node is to be asked again. */
-extern void shuttle_remote_table_forget(Relation rel, ShuttleNode *node);
+extern void shuttle_remote_table_forget(Oid relid, ShuttleNode *node);
 
 /* What the node says; asks where it must, and waits.  Lives until the next
  * command that changes the foreign table, so for one flush.  Errors: those of
@@ -233,6 +237,12 @@ extern void shuttle_write_buffer_send(ShuttleWrite *write, int nest_level, bool 
  * Errors: those of the node. */
 extern uint64 shuttle_write_buffer_finish(ShuttleWrite *write);
 
+/*
+ * The same, but an INSERT whose count is known is left to write_behind.c.  Where
+ * the node has not said yet if it is, it is asked, for the next time.
+ */
+extern uint64 shuttle_write_buffer_go_on(ShuttleWrite *write);
+
 /* The number of the next returned row; false: there is none. */
 extern bool shuttle_write_buffer_peek(ShuttleWrite *write, uint64 *number);
 
@@ -273,5 +283,28 @@ extern void shuttle_write_run_add(ShuttleWriteRun *run, ShuttleWrite *write,
  * node, and waits: called before a request that could see it.
  */
 extern void shuttle_write_flush_others(ShuttleNode *node, const EState *estate);
+
+/* ---- INSERTs that are not waited for (write_behind.c, plpgsql_statements.c) */
+
+/* Installs hooks and callbacks; called once. */
+extern void shuttle_write_behind_init(void);
+
+/* True where statements that begin at a nest level of the transaction need not be
+ * waited for: another one's end will be. */
+extern bool shuttle_write_behind_is_on(int nest_level);
+
+/* Takes over a request that was sent and not answered, of nrows rows.  Errors: of
+ * earlier ones. */
+extern void shuttle_write_behind_leave(ShuttleWrite *write, ShuttleRequest *request,
+									   int nrows, int64 nbytes);
+
+/* Waits for all that were sent at a nest level or deeper.  Errors: theirs. */
+extern void shuttle_write_behind_finish(int level);
+
+/* PL/pgSQL is about to enter a block with EXCEPTION.  Errors: as above. */
+extern void shuttle_write_behind_enter_block(void);
+
+/* True where PL/pgSQL tells us of its statements. */
+extern bool shuttle_plpgsql_statements_are_seen(void);
 
 #endif							/* WRITE_INTERNAL_H */

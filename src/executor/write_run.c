@@ -500,12 +500,15 @@ follow_up(ShuttleWriteRun *run, bool idle)
 }
 
 /*
- * Sends all that is buffered, and waits until it is written.
+ * Sends all that is buffered, and waits until it is written, but for INSERTs whose
+ * count is known behind the end of the source.
  * idle: core has nothing in hand of a row of this statement.
  */
 static void
 flush(ShuttleWriteRun *run, bool idle)
 {
+	bool		goes_on = run->ended && run->source != NULL &&
+		shuttle_write_behind_is_on(run->nest_level);
 	ListCell   *cell;
 
 	raise_error(run);
@@ -515,7 +518,8 @@ flush(ShuttleWriteRun *run, bool idle)
 	foreach(cell, run->writes)
 	{
 		ShuttleWrite *write = lfirst(cell);
-		uint64		nwritten = shuttle_write_buffer_finish(write);
+		uint64		nwritten = goes_on ? shuttle_write_buffer_go_on(write) :
+			shuttle_write_buffer_finish(write);
 
 		if (run->node->canSetTag)
 			run->estate->es_processed += nwritten;

@@ -27,6 +27,9 @@ shuttle_node_error_create(PGresult *result, const char *sql)
 	error->nholders = 1;
 	error->result = result;
 	error->sql = sql != NULL ? strdup(sql) : NULL;
+	error->origin = NULL;
+	error->level = 0;
+	error->nraised_inside = 0;
 	return error;
 }
 
@@ -48,6 +51,7 @@ shuttle_node_error_release(ShuttleNodeError **error)
 		return;
 	PQclear(old->result);
 	free(old->sql);
+	free(old->origin);
 	free(old);
 }
 
@@ -93,9 +97,32 @@ add_request(const ShuttleNode *node, const char *sql)
 }
 
 void
+shuttle_node_error_place(ShuttleNodeError *error, const ShuttleRequest *request)
+{
+	if (error == NULL || request->origin == NULL)
+		return;
+	error->origin = strdup(request->origin);
+	error->level = request->sent_level;
+}
+
+/*
+ * True where an error of a level around this one was raised within it, caught
+ * there, and met once more.  Who tries again until another error comes would try
+ * for ever.
+ */
+static bool
+is_met_again_inside(ShuttleNodeError *error)
+{
+	return error != NULL && error->origin != NULL &&
+		GetCurrentTransactionNestLevel() > error->level &&
+		error->nraised_inside++ > 0;
+}
+
+void
 shuttle_node_error_raise(ShuttleNode *node, ShuttleNodeError *error,
 						 const char *sql)
 {
+	const char *origin = error != NULL ? error->origin : NULL;
 	const PGresult *result = error != NULL ? error->result : NULL;
 	const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
 	const char *detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
@@ -110,6 +137,12 @@ shuttle_node_error_raise(ShuttleNode *node, ShuttleNodeError *error,
 	if (sqlstate == ERRCODE_READ_ONLY_SQL_TRANSACTION && hint == NULL &&
 		!XactReadOnly)
 		hint = "Set the option shuttle_volatile of the foreign table if reading it writes.";
+	if (is_met_again_inside(error))
+		sqlstate = ERRCODE_IN_FAILED_SQL_TRANSACTION;
+
+	/* What is executed now has nothing to do with it. */
+	if (origin != NULL)
+		error_context_stack = NULL;
 
 	ereport(ERROR,
 			(errcode(sqlstate),
@@ -120,5 +153,6 @@ shuttle_node_error_raise(ShuttleNode *node, ShuttleNodeError *error,
 			 hint != NULL ? errhint("%s", hint) : 0,
 			 context != NULL ? errcontext("%s", context) : 0,
 			 copy_names(result),
-			 add_request(node, sql)));
+			 add_request(node, sql),
+			 origin != NULL ? errcontext("%s", origin) : 0));
 }

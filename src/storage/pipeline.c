@@ -677,4 +677,6 @@ remember_error(ShuttleNode *node, ShuttleCommand *command, bool out_of_date)
 	}
 	node->error = shuttle_node_error_create(command->result, sql);
 	command->result = NULL;
+	if (command->request != NULL)
+		shuttle_node_error_place(node->error, command->request);
 }

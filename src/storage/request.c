@@ -48,6 +48,7 @@ static ShuttlePageLimits fill_limits(ShuttlePageLimits limits);
 static int	owner_level(void);
 static RequestMode choose_mode(const ShuttleRequest *request, ShuttleSize size);
 static void send_request(ShuttleRequest *request, bool ahead);
+static void send_earlier_again(ShuttleRequest *request);
 static void require_transaction(ShuttleNode *node);
 static bool needs_guard(const ShuttleRequest *request);
 static void send_again(ShuttleRequest *request, bool ahead);
@@ -192,8 +193,11 @@ static void
 send_request(ShuttleRequest *request, bool ahead)
 {
 	ShuttleNode *node = request->node;
-	MemoryContext old_cxt = MemoryContextSwitchTo(request->cxt);
+	MemoryContext old_cxt;
 
+	if (node->repeat_due)
+		send_earlier_again(request);
+	old_cxt = MemoryContextSwitchTo(request->cxt);
 	shuttle_transaction_prepare(node, request->effect, request->snapshot,
 								request->nest_level,
 								request->mode == REQUEST_CURSOR ?
@@ -243,6 +247,35 @@ send_request(ShuttleRequest *request, bool ahead)
 	request->state = REQUEST_OPEN;
 	shuttle_pipeline_end_packet(node);
 	MemoryContextSwitchTo(old_cxt);
+}
+
+/*
+ * Writes that nobody waits for, of a transaction that has to begin again, go in
+ * front of what was sent behind them.
+ */
+static void
+send_earlier_again(ShuttleRequest *request)
+{
+	ShuttleNode *node = request->node;
+	bool		is_new = request->link.next == NULL;
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &node->requests)
+	{
+		ShuttleRequest *earlier = dlist_container(ShuttleRequest, link, iter.cur);
+
+		if (earlier == request)
+			break;
+		if (earlier->unawaited && earlier->state == REQUEST_UNSENT)
+		{
+			send_again(earlier, false);
+			is_new = false;
+		}
+	}
+
+	/* All were looked at, and none was found. */
+	if (is_new)
+		node->repeat_due = false;
 }
 
 /*
@@ -593,6 +626,20 @@ shuttle_request_finish(ShuttleRequest *request)
 	if (request->state == REQUEST_FAILED || request->state == REQUEST_SKIPPED)
 		raise_failure(request);
 	return request->naffected;
+}
+
+void
+shuttle_request_leave(ShuttleRequest *request, MemoryContext owner, const char *origin)
+{
+	ShuttleNode *node = request->node;
+
+	Assert(request->effect == SHUTTLE_WRITES && request->decoder == NULL);
+	MemoryContextSetParent(request->cxt, owner);
+	request->counters = NULL;
+	request->origin = origin != NULL ? MemoryContextStrdup(request->cxt, origin) : NULL;
+	request->unawaited = true;
+	node->nunawaited++;
+	node->repeat_due |= request->state == REQUEST_UNSENT;
 }
 
 bool

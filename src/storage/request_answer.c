@@ -226,6 +226,7 @@ shuttle_request_repeat(ShuttleRequest *request)
 	request->at_end = false;
 	request->state = REQUEST_UNSENT;
 	request->repeats = true;
+	request->node->repeat_due |= request->unawaited;
 }
 
 void
@@ -294,6 +295,7 @@ shuttle_request_abandon(void *arg)
 	{
 		dlist_delete(&request->link);
 		detach_commands(request);
+		node->nunawaited -= request->unawaited;
 	}
 	shuttle_pages_free(request);
 	if (request->cursor >= 0 && request->generation == node->generation)

@@ -238,6 +238,9 @@ extern uint64 shuttle_snapshot_number(Snapshot snapshot);
 /* Its hooks go around all others that ask nodes or evaluate expressions. */
 extern void shuttle_snapshot_init(void);
 
+/* How many runs of plans, one within the other, have not returned. */
+extern int	shuttle_snapshot_run_depth(void);
+
 /*
  * Puts a statement into the node's pipeline and sends what the socket takes;
  * never waits.  Everything of *statement is copied or sent.
@@ -291,6 +294,18 @@ extern bool shuttle_request_has_rows(ShuttleRequest *request);
  * tells it; rows not fetched yet stay to be fetched.
  */
 extern uint64 shuttle_request_finish(ShuttleRequest *request);
+
+/*
+ * Gives a request that writes, and whose answer has not come, to another owner,
+ * since whoever sent it goes on without waiting.  No statement counts it any
+ * more; where it has to be sent again, that is done ahead of what was sent behind
+ * it.  Whoever finishes it has its error, or meets it with another request of the
+ * node before.
+ * origin: where the statement stood, as GetErrorContextStack() tells it; shown
+ * with its errors in place of the context of whoever meets them.  May be NULL.
+ */
+extern void shuttle_request_leave(ShuttleRequest *request, MemoryContext owner,
+								  const char *origin);
 
 /* Starts reading the answer again from its first row, without asking again
  * where all pages are still here.  Returns false where it must be sent anew. */

@@ -57,6 +57,16 @@ is_in_use(uint64 number)
 	return false;
 }
 
+int
+shuttle_snapshot_run_depth(void)
+{
+	int			depth = 0;
+
+	for (const Run *run = innermost_run; run != NULL; run = run->outer)
+		depth++;
+	return depth;
+}
+
 bool
 shuttle_snapshot_is_needed(const ShuttleNode *node)
 {

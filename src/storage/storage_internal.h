@@ -43,6 +43,11 @@ typedef struct ShuttleNodeError
 	int			nholders;
 	PGresult   *result;
 	char	   *sql;			/* malloc'd; NULL if memory was short */
+
+	/* Of a request that nobody waited for. */
+	char	   *origin;			/* malloc'd: context of its statement; or NULL */
+	int			level;			/* nest level that it belongs to */
+	int			nraised_inside; /* at deeper ones */
 } ShuttleNodeError;
 
 /* ---- nodes (connection.c) */
@@ -281,7 +286,9 @@ struct ShuttleNode
 	uint64	   *binary_keys;	/* a table of them; NULL: none yet */
 
 	/* requests and cursors */
-	dlist_head	requests;		/* all that are alive */
+	dlist_head	requests;		/* all that are alive, as they were sent */
+	int			nunawaited;		/* of these, such that nobody waits for */
+	bool		repeat_due;		/* such are to be sent again */
 	CursorSlot *cursors;
 	int			ncursors;
 };
@@ -396,6 +403,8 @@ struct ShuttleRequest
 	int			nest_level;		/* at which it is to be sent; 0: the current */
 	int			sent_level;		/* nest level at which it was sent */
 	uint64		generation;		/* of the node's transaction */
+	bool		unawaited;		/* see shuttle_request_leave() */
+	char	   *origin;			/* the same */
 
 	/* format of values (answer_format.c) */
 	RequestFormat format;
@@ -664,6 +673,10 @@ extern void shuttle_pipeline_add_settings(ShuttleNode *node);
 
 extern ShuttleNodeError *shuttle_node_error_create(PGresult *result,
 												   const char *sql);
+
+/* Adds where the request's statement stood; never raises. */
+extern void shuttle_node_error_place(ShuttleNodeError *error,
+									 const ShuttleRequest *request);
 extern ShuttleNodeError *shuttle_node_error_hold(ShuttleNodeError *error);
 extern void shuttle_node_error_release(ShuttleNodeError **error);
 pg_noreturn extern void shuttle_node_error_raise(ShuttleNode *node,

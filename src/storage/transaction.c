@@ -24,6 +24,7 @@
 #include "storage/proc.h"
 #include "utils/timeout.h"
 
+#include "base/shuttle_settings.h"
 #include "storage/requests_internal.h"
 #include "storage/storage_internal.h"
 
@@ -218,12 +219,24 @@ undo_failed(ShuttleNode *node)
 	shuttle_pipeline_add(node, COMMAND_CONTROL, "ROLLBACK")->ignore_error = true;
 }
 
+/*
+ * Where it does not matter which savepoint an error belongs to, savepoints are
+ * begun behind writes that were not answered.  What becomes of those that fail is
+ * seen to when one is rolled back (transaction_end.c).
+ */
+static bool
+need_not_wait(const ShuttleRequest *request)
+{
+	return request != NULL && request->unawaited &&
+		request->state == REQUEST_OPEN && !shuttle_settings.strict_savepoints;
+}
+
 /* One that is to be repeated belongs to the transaction that was begun since,
  * or will be; where it reads ahead, it is asked for again if it is needed. */
 static bool
 is_to_come(const ShuttleRequest *request)
 {
-	if (request->being_sent)
+	if (request->being_sent || need_not_wait(request))
 		return false;
 	if (request->state == REQUEST_UNSENT && request->repeats)
 		return !request->ahead;
@@ -287,6 +300,9 @@ no_request_in_flight(void *arg)
 		switch (command->kind)
 		{
 			case COMMAND_STATEMENT:
+				if (need_not_wait(command->request))
+					break;
+				return false;
 			case COMMAND_DECLARE:
 			case COMMAND_FETCH:
 			case COMMAND_SCANNED:

@@ -428,6 +428,10 @@ release_savepoint(ShuttleNode *node, int level)
 	dlist_iter	iter;
 	char		sql[40];
 
+	/* An error is raised while all of it still belongs to the savepoint. */
+	if (shuttle_transaction_is_open(node) && node->level >= level &&
+		node->error != NULL)
+		shuttle_node_error_raise(node, node->error, NULL);
 	node->begun_level = Min(node->begun_level, level - 1);
 	node->used_level = Min(node->used_level, level - 1);
 	node->wanted_level = Min(node->wanted_level, level - 1);
@@ -437,6 +441,7 @@ release_savepoint(ShuttleNode *node, int level)
 
 		request->level = Min(request->level, level - 1);
 		request->sent_level = Min(request->sent_level, level - 1);
+		request->nest_level = Min(request->nest_level, level - 1);
 	}
 	if (!shuttle_transaction_is_open(node) || node->level < level)
 		return;
@@ -473,6 +478,35 @@ keep_needed(ShuttleNode *node, int level)
 }
 
 /*
+ * Writes that nobody waits for are mostly answered soon: a cancel would take
+ * longer.  Returns false where one of a level around has failed, or may have: the
+ * node then may have ignored any savepoint behind it, and a ROLLBACK to one of that
+ * name would undo writes that are to stay (an earlier one's, whose RELEASE it has
+ * ignored too).
+ */
+static bool
+await_writes(ShuttleNode *node, int level, TimestampTz deadline)
+{
+	dlist_iter	iter;
+
+	if (node->nunawaited == 0)
+		return true;
+	(void) wait_quietly(node, Max(QUIET_WAIT_MS, 4 * shuttle_round_trip_shortest(&node->round_trip)),
+						deadline, false);
+	if (level == 1)
+		return true;
+	dlist_foreach(iter, &node->requests)
+	{
+		const ShuttleRequest *request = dlist_container(ShuttleRequest, link, iter.cur);
+
+		if (request->unawaited && request->sent_level < level &&
+			request->state != REQUEST_DONE)
+			return false;
+	}
+	return true;
+}
+
+/*
  * Rolls all nodes back to what was before a level; 1 is the transaction.
  */
 static void
@@ -496,6 +530,8 @@ roll_back_all(int level)
 		if (node->settling &&
 			!wait_quietly(node, ABORT_WAIT_MS, deadline, false))
 			shuttle_connection_lost(node, "the node did not answer");
+		else if (!await_writes(node, level, deadline))
+			shuttle_connection_lost(node, "a write in front of the savepoint has failed");
 		else if (!stop_requests(node, level))
 			send_rollback(node, level, false);
 		else if (nbusy < lengthof(busy))
