@@ -34,17 +34,73 @@ static Aggref *make_count(Aggref *like, Expr *argument, bool counts_all);
 static Expr *widen(Expr *argument, ShuttleStateKind kind);
 static Oid	sum_function(Oid type);
 
-/* True where the argument is a column that is never NULL. */
+/* Arithmetic that gives a value wherever it gets values. */
+static bool
+is_plain_arithmetic(Oid function)
+{
+	switch (function)
+	{
+		case F_NUMERIC_ADD:
+		case F_NUMERIC_SUB:
+		case F_NUMERIC_MUL:
+		case F_NUMERIC_DIV:
+		case F_INT4PL:
+		case F_INT4MI:
+		case F_INT4MUL:
+		case F_INT84PL:
+		case F_INT84MI:
+		case F_INT84MUL:
+		case F_INT48PL:
+		case F_INT48MI:
+		case F_INT48MUL:
+		case F_INT8PL:
+		case F_INT8MI:
+		case F_INT8MUL:
+		case F_NUMERIC_INT2:
+		case F_NUMERIC_INT4:
+		case F_NUMERIC_INT8:
+			return true;
+		default:
+			return false;
+	}
+}
+
+static bool
+all_never_null(const RelOptInfo *input, const List *expressions)
+{
+	ListCell   *lc;
+
+	foreach(lc, expressions)
+	{
+		const Node *node = lfirst(lc);
+		const Var  *var = (const Var *) node;
+		bool		never;
+
+		if (IsA(node, Var))
+			never = var->varno == input->relid &&
+				shuttle_is_never_null(input, var->varattno);
+		else if (IsA(node, Const))
+			never = !((const Const *) node)->constisnull;
+		else if (IsA(node, OpExpr))
+			never = is_plain_arithmetic(((const OpExpr *) node)->opfuncid) &&
+				all_never_null(input, ((const OpExpr *) node)->args);
+		else
+			never = IsA(node, FuncExpr) &&
+				is_plain_arithmetic(((const FuncExpr *) node)->funcid) &&
+				all_never_null(input, ((const FuncExpr *) node)->args);
+		if (!never)
+			return false;
+	}
+	return true;
+}
+
+/* True where the argument is never NULL: a column, or what is computed of such. */
 static bool
 counts_all_rows(const RelOptInfo *input, const Aggref *aggregate)
 {
-	const Var  *var;
-
-	if (list_length(aggregate->args) != 1 || !IS_SIMPLE_REL(input))
-		return false;
-	var = (const Var *) linitial_node(TargetEntry, aggregate->args)->expr;
-	return IsA(var, Var) && var->varno == input->relid &&
-		shuttle_is_never_null(input, var->varattno);
+	return list_length(aggregate->args) == 1 && IS_SIMPLE_REL(input) &&
+		all_never_null(input,
+					   list_make1(linitial_node(TargetEntry, aggregate->args)->expr));
 }
 
 ShuttleAggregateState *

@@ -83,7 +83,10 @@ UNION SELECT 'SELECT g, count(*), sum(i4), sum(i8), count(n), sum(n) FROM node1'
 SELECT smart.check(q) FROM unnest(ARRAY[
 	'SELECT g, avg(i4), avg(i8), count(*), avg(n) FROM t GROUP BY g',
 	'SELECT avg(i4) FILTER (WHERE b), avg(i8) FILTER (WHERE b), stddev(i4), avg(i8) FROM t',
+	'SELECT g, avg(i8 * 2 + 1), sum(i8 - i4::numeric), stddev(i4 * n) FROM t GROUP BY g',
 	'SELECT avg(i4), stddev(i8) FROM t WHERE k * 0 > 1']) q;
+SELECT substring(line FROM 'SELECT.*node1') AS asked FROM smart.explained('SELECT g, sum(i8 * 2 + 1::numeric), avg(n + 1) FROM t GROUP BY g') line WHERE line ~ 'node1' AND current_setting('server_version_num')::int >= 170000
+UNION SELECT 'SELECT g, count(*), sum(((i8 * 2) + 1::numeric)), count((n + 1::numeric)), sum((n + 1::numeric)) FROM node1';
 -- one group a row: not worth it
 SELECT smart.check('SELECT ts, count(*) FROM t GROUP BY ts');
 SET shuttle.enable_storage_aggregate = off;
