@@ -14,6 +14,9 @@ from pgshuttle import (
     cpu,
     cpu_report,
     places,
+    plan_report,
+    plan_tables,
+    plan_times,
     scans,
     scans_report,
     scans_tables,
@@ -114,6 +117,35 @@ def run_cpu(
     cpu_report.draw_cpu(json_path, json_path.with_suffix(".png"))
     show(ctx.obj, found, json_path, [cpu_report.make_cpu_table(found)], as_json=as_json)
     if check and not cpu_report.is_kept(found):
+        raise typer.Exit(ExitCode.CLAIM_FAILED)
+
+
+@app.command("planning")
+def run_planning(
+    ctx: typer.Context,
+    npartitions: Annotated[
+        int, typer.Option("--partitions", min=2, help="Of each table.")
+    ] = plan_tables.NPARTITIONS,
+    nrounds: Annotated[int, typer.Option("--rounds", min=1)] = plan_times.NROUNDS,
+    directory: DirOption = None,
+    pg: PgOption = None,
+    results_dir: ResultsOption = Path("bench-results"),
+    keep: KeepOption = False,
+    check: CheckOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Times the planning of queries over many partitions, beside PostgreSQL without the library."""
+    err: Console = ctx.obj.err
+    place = find_place(directory, pg, results_dir, keep=keep)
+    with err.status("starting") as progress, run_cluster(place, progress) as running:
+        found = plan_times.run_planning(
+            running, progress.update, npartitions=npartitions, nrounds=nrounds
+        )
+    json_path = place.results_dir / "planning.json"
+    plan_report.save_planning(found, json_path)
+    plan_report.draw_planning(json_path, json_path.with_suffix(".png"))
+    show(ctx.obj, found, json_path, [plan_report.make_planning_table(found)], as_json=as_json)
+    if check and not plan_report.is_kept(found):
         raise typer.Exit(ExitCode.CLAIM_FAILED)
 
 

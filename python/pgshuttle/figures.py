@@ -10,6 +10,7 @@ from pgshuttle import (
     choice_plot,
     cpu_report,
     grid_report,
+    plan_report,
     plot,
     scans_report,
     star_report,
@@ -23,6 +24,7 @@ from pgshuttle.errors import ToolError
 DRAWN_BY: Mapping[str, tuple[ModuleType, str]] = {
     "points": (plot, "draw_join"),
     "cases": (choice_plot, "draw_choices"),
+    "planned": (plan_report, "draw_planning"),
     "npartitions": (cpu_report, "draw_cpu"),
     "disk_limit": (star_report, "draw_star"),
     "limits": (writes_report, "draw_writes"),

@@ -13,6 +13,7 @@ DRAWING = (
     "pgshuttle.plot",
     "pgshuttle.choice_plot",
     "pgshuttle.cpu_report",
+    "pgshuttle.plan_report",
     "pgshuttle.scans_report",
     "pgshuttle.star_report",
     "pgshuttle.grid_report",

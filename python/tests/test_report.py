@@ -13,6 +13,7 @@ import synthetic_choices
 from test_cpu import make_cpu
 from test_grid import make_grid
 from test_look import PLAN
+from test_plan_times import make_planning
 from test_star import make_star
 from test_transfer import make_transfer
 from test_writes import make_writes
@@ -23,6 +24,7 @@ from pgshuttle import (
     cli,
     cpu_report,
     grid_report,
+    plan_report,
     report,
     results,
     star_report,
@@ -33,7 +35,7 @@ from pgshuttle.errors import ExitCode, ToolError
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 BROWSER_TIMEOUT_S = 240
-DRAWN = ("demo-quick", "choices", "cpu", "star", "transfer", "writes", "sweep", "hops")
+DRAWN = ("demo-quick", "choices", "cpu", "planning", "star", "transfer", "writes", "sweep", "hops")
 PHONE_WIDTH = 390  # CSS pixels
 
 # Shows the report in a frame as wide as a phone, and writes down what it finds there.
@@ -62,6 +64,7 @@ def folder(work_dir: Path) -> Path:
     results.save_results(synthetic.make_results(factor=3.0), work_dir / "demo-quick.json")
     choice_report.save_choices(synthetic_choices.make_choices(), work_dir / "choices.json")
     cpu_report.save_cpu(make_cpu(), work_dir / "cpu.json")
+    plan_report.save_planning(make_planning(), work_dir / "planning.json")
     star_report.save_star(make_star(), work_dir / "star.json")
     transfer_report.save_transfer(make_transfer(), work_dir / "transfer.json")
     writes_report.save_writes(make_writes(), work_dir / "writes.json")

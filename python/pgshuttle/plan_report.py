@@ -1,0 +1,102 @@
+"""What planning takes beside stock: the JSON file, a table and the figure."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")  # no window
+
+from matplotlib import pyplot  # noqa: E402
+from matplotlib.patches import Patch  # noqa: E402
+from rich.table import Table  # noqa: E402
+
+from pgshuttle.errors import ToolError  # noqa: E402
+from pgshuttle.plan_times import BOUND, PlanTimes, Way  # noqa: E402
+
+PLANNING_FORMAT = 1
+UNITS = {
+    "samples_ms": "milliseconds of planning, as EXPLAIN (SUMMARY) tells",
+    "nparts": "partitions of each table",
+    "ratio": "median of the way / median of stock",
+    "bound": "that ratio is to be at most",
+}
+# told apart by everyone (Okabe and Ito)
+COLORS = {str(Way.GUEST): "#E69F00", str(Way.ENGINE): "#0072B2"}
+SIZE_IN = (9.0, 7.5)
+DPI = 130
+
+
+def save_planning(found: PlanTimes, path: Path) -> None:
+    """Writes the JSON file."""
+    fields = dataclasses.asdict(found)
+    for ratio, entry in zip(found.ratios, fields["ratios"], strict=True):
+        entry["ok"] = ratio.ok
+    path.parent.mkdir(parents=True, exist_ok=True)
+    whole = {"format": PLANNING_FORMAT, "units": UNITS, **fields}
+    path.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def is_kept(found: PlanTimes) -> bool:
+    """Says if all targets are met."""
+    return all(ratio.ok for ratio in found.ratios)
+
+
+def make_planning_table(found: PlanTimes) -> Table:
+    """A row for each query and way of ours."""
+    planned = {(one.label, one.way): one for one in found.planned}
+    table = Table("query", "over", "joins", "stock", "ours", "times", "verdict")
+    table.title = f"planning with {found.nparts} partitions, medians of {found.nrounds} rounds"
+    for ratio in found.ratios:
+        ours = planned[(ratio.label, ratio.way)]
+        stock = planned[(ratio.label, Way.STOCK)]
+        table.add_row(
+            ratio.label,
+            ratio.way,
+            ", ".join(ours.joins),
+            f"{stock.median_ms:.2f} ms",
+            f"{ours.median_ms:.2f} ms",
+            f"{ratio.ratio:.2f}",
+            "ok" if ratio.ok else "[red]MISSED[/red]",
+        )
+    table.caption = f"Over postgres_fdw (guest) or our wrapper (engine); at most {BOUND:g} times."
+    return table
+
+
+def read_planning(path: Path) -> dict[str, Any]:
+    """Reads a file of such results."""
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if not found["planned"] or not found["ratios"]:
+            raise ToolError(f"{path} has no planning times")
+    except FileNotFoundError:
+        raise ToolError(f"{path} does not exist") from None
+    except (ValueError, KeyError, TypeError):
+        raise ToolError(f"{path} is not a file of planning times") from None
+    return found
+
+
+def draw_planning(results_path: Path, figure_path: Path) -> None:
+    """Draws the figure of a file of planning times: a bar for each query and way."""
+    found = read_planning(results_path)
+    labels = list(dict.fromkeys(ratio["label"] for ratio in found["ratios"]))
+    figure, axes = pyplot.subplots(figsize=SIZE_IN, layout="constrained")
+    try:
+        for ratio in found["ratios"]:
+            place = labels.index(ratio["label"]) + 0.4 * list(COLORS).index(ratio["way"]) - 0.2
+            axes.barh(place, ratio["ratio"], 0.38, color=COLORS[ratio["way"]])
+            axes.text(ratio["ratio"], place, f" {ratio['ratio']:.2f}", va="center", fontsize=7)
+        axes.axvline(1, color="0.4", linewidth=1)
+        axes.axvline(found["ratios"][0]["bound"], color="red", linewidth=1)
+        axes.set_yticks(range(len(labels)), labels)
+        axes.invert_yaxis()
+        axes.set_xlabel("times as long as PostgreSQL without the library (red: at most)")
+        axes.set_title(f"Planning with {found['nparts']} partitions", fontsize=10)
+        handles = [Patch(color=color) for color in COLORS.values()]
+        figure.legend(handles, list(COLORS), loc="outside lower center", ncols=2, frameon=False)
+        figure_path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(figure_path, dpi=DPI)
+    finally:
+        pyplot.close(figure)

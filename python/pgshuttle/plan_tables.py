@@ -1,0 +1,115 @@
+"""The tables that bench planning plans joins of.
+
+They are seen by a server that does not preload the library, so that one session can
+load it and another one is stock. Their rows are on another server, for statistics; no
+query of the bench reads any.
+"""
+
+import psycopg
+from psycopg import sql
+
+from pgshuttle import catalog
+from pgshuttle.builds import EXTENSION
+from pgshuttle.errors import ToolError
+from pgshuttle.measure import Connection
+from pgshuttle.state import Cluster
+
+NPARTITIONS = 200
+ROWS_A_PARTITION = 50
+NWIDE = 50
+ROWS_SCHEMA = "plan_rows"
+LOCAL_SCHEMA = "plan_here"
+STOCK_SCHEMA = "plan_stock"
+ENGINE_SCHEMA = "plan_engine"
+
+# h and w by hash, r by range; a partition is named by its table and its number
+PARENTS = """
+CREATE TABLE {s}.h (id int, x int, note text) PARTITION BY HASH (id);
+CREATE TABLE {s}.r (id int, x int, note text) PARTITION BY RANGE (id);
+CREATE TABLE {s}.w (id int, {wide}) PARTITION BY HASH (id)"""
+PARTITIONS = {
+    "h": "FOR VALUES WITH (MODULUS {n}, REMAINDER {i})",
+    "r": "FOR VALUES FROM ({first}) TO ({end})",
+    "w": "FOR VALUES WITH (MODULUS {n}, REMAINDER {i})",
+}
+FILL = """
+INSERT INTO {s}.h SELECT i, i % 100, 'note ' || i FROM generate_series(0, {nrows} - 1) AS i;
+INSERT INTO {s}.r SELECT i, i % 100, 'note ' || i FROM generate_series(0, {nrows} - 1) AS i;
+INSERT INTO {s}.w SELECT i FROM generate_series(0, {nrows} - 1) AS i;
+ANALYZE"""
+LOCAL = """
+CREATE TABLE {s}.o AS SELECT i AS id, i * 7 AS k, i % 100 AS x FROM generate_series(1, 100) AS i;
+CREATE TABLE {s}.big AS SELECT i AS id, i AS k FROM generate_series(1, 200000) AS i;
+ANALYZE {s}.o, {s}.big"""
+
+
+def execute(connection: Connection, schema: str, text: str, npartitions: int) -> None:
+    """Executes statements about the tables of a schema."""
+    wide = sql.SQL(", ").join(
+        sql.SQL("{} int").format(sql.Identifier(f"column{i}")) for i in range(1, NWIDE)
+    )
+    nrows = sql.Literal(npartitions * ROWS_A_PARTITION)
+    for statement in text.split(";"):
+        query = sql.SQL(statement).format(s=sql.Identifier(schema), wide=wide, nrows=nrows)
+        connection.execute(query)
+
+
+def make_partitions(
+    connection: Connection, schema: str, npartitions: int, server: str | None = None
+) -> None:
+    """Makes a schema anew, with its tables. server: of foreign partitions."""
+    execute(connection, schema, "DROP SCHEMA IF EXISTS {s} CASCADE; CREATE SCHEMA {s}", npartitions)
+    execute(connection, schema, PARENTS, npartitions)
+    for name, bounds in PARTITIONS.items():
+        for i in range(npartitions):
+            table = f"{name}{i}"
+            kind, behind = sql.SQL("TABLE"), sql.Composed([])
+            if server is not None:
+                options = {"schema_name": ROWS_SCHEMA, "table_name": table}
+                listed = catalog.write_options(options)
+                kind = sql.SQL("FOREIGN TABLE")
+                behind = sql.SQL(" SERVER {} OPTIONS ({})").format(sql.Identifier(server), listed)
+            first = i * ROWS_A_PARTITION
+            numbers = {"n": npartitions, "i": i, "first": first, "end": first + ROWS_A_PARTITION}
+            values = sql.SQL(bounds).format(**{key: sql.Literal(n) for key, n in numbers.items()})
+            create = sql.SQL("CREATE {} {} PARTITION OF {} {}{}")
+            names = (sql.Identifier(schema, table), sql.Identifier(schema, name))
+            connection.execute(create.format(kind, *names, values, behind))
+
+
+def make_union(connection: Connection, schema: str, npartitions: int) -> None:
+    """Makes a view of all partitions of a table, each by itself."""
+    members = sql.SQL(" UNION ALL ").join(
+        sql.SQL("SELECT id, x FROM {}").format(sql.Identifier(schema, f"h{i}"))
+        for i in range(npartitions)
+    )
+    connection.execute(sql.SQL("CREATE VIEW {} AS {}").format(sql.Identifier(schema, "u"), members))
+
+
+def make_tables(cluster: Cluster, npartitions: int) -> None:
+    """Makes all tables anew: rows on the second node, and what sees them on the first."""
+    proxy = cluster.nodes[1].proxy
+    port = cluster.nodes[1].server.port if proxy is None else proxy.port
+    sees = {
+        STOCK_SCHEMA: (catalog.stock_server_name(2), catalog.STOCK_WRAPPER),
+        ENGINE_SCHEMA: (catalog.engine_server_name(2), catalog.ENGINE_WRAPPER),
+    }
+    try:
+        with catalog.connect(cluster.nodes[1].server) as connection:
+            make_partitions(connection, ROWS_SCHEMA, npartitions)
+            execute(connection, ROWS_SCHEMA, FILL, npartitions)
+        with catalog.connect(cluster.nodes[0].server) as connection:
+            for extension in (catalog.STOCK_WRAPPER, EXTENSION):
+                create = sql.SQL("CREATE EXTENSION IF NOT EXISTS {}")
+                connection.execute(create.format(sql.Identifier(extension)))
+            for schema, (server, wrapper) in sees.items():
+                catalog.define_server(connection, server, wrapper, port)
+                make_partitions(connection, schema, npartitions, server)
+                make_union(connection, schema, npartitions)
+                for table in PARTITIONS:
+                    analyze = sql.SQL("ANALYZE {}").format(sql.Identifier(schema, table))
+                    connection.execute(analyze)
+            execute(connection, LOCAL_SCHEMA, "DROP SCHEMA IF EXISTS {s} CASCADE", npartitions)
+            execute(connection, LOCAL_SCHEMA, "CREATE SCHEMA {s};" + LOCAL, npartitions)
+    except psycopg.Error as error:
+        raise ToolError(f"could not make the tables: {error}".strip()) from None

@@ -1,0 +1,219 @@
+"""What planning a query over many partitions takes, beside PostgreSQL without the library.
+
+Three sessions of one server plan the same queries by turns: one that has not loaded the
+library, one that has, both over tables of postgres_fdw's, and one over the same tables of
+our wrapper's.
+"""
+
+import json
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from enum import StrEnum
+
+import psycopg
+from psycopg import sql
+from psycopg.pq.abc import PGresult
+
+from pgshuttle import catalog, explain, measure, plan_tables, results
+from pgshuttle.builds import EXTENSION
+from pgshuttle.errors import ToolError
+from pgshuttle.measure import Connection
+from pgshuttle.results import Machine
+from pgshuttle.state import Cluster
+
+NROUNDS = 25
+BOUND = 1.5
+
+OnStep = Callable[[str], None]
+
+
+class Way(StrEnum):
+    """Who plans."""
+
+    STOCK = "stock"
+    GUEST = "guest"
+    ENGINE = "engine"
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query that is planned. parameters: types and a value of each; its plan is generic."""
+
+    label: str
+    text: str
+    parameters: Mapping[str, str] | None = None
+
+
+QUERIES = (
+    Query("one condition", "SELECT o.id, h.x FROM o JOIN h ON h.id = o.k"),
+    Query("two conditions", "SELECT o.id, h.x FROM o JOIN h ON h.id = o.k AND h.x = o.x"),
+    Query(
+        "three columns, filters",
+        "SELECT o.id, h FROM o JOIN h ON h.id = o.k"
+        " AND h.x < 50 AND h.note > 'a' AND h.note LIKE '%7%'",
+    ),
+    Query("left join", "SELECT o.id, h.x FROM o LEFT JOIN h ON h.id = o.k"),
+    Query("semi join", "SELECT o.id FROM o WHERE EXISTS (SELECT FROM h WHERE h.id = o.k)"),
+    Query("by range", "SELECT o.id, r.x FROM o JOIN r ON r.id = o.k"),
+    Query("a range of keys", "SELECT o.id, r.x FROM o JOIN r ON r.id BETWEEN o.k AND o.k + 3"),
+    Query("UNION ALL", "SELECT o.id, u.x FROM o JOIN u ON u.id = o.k"),
+    Query(
+        "two tables and one here",
+        "SELECT o.id, h.x, r.x FROM o JOIN h ON h.id = o.k JOIN r ON r.id = h.x",
+    ),
+    Query(
+        "both from one here",
+        "SELECT o.id, h.x, r.x FROM o JOIN h ON h.id = o.k JOIN r ON r.id = o.x",
+    ),
+    Query("prepared", "SELECT o.id, h.x FROM o JOIN h ON h.id = o.k AND h.x > $1", {"int": "7"}),
+    Query("50 columns", "SELECT o.id, w.* FROM o JOIN w ON w.id = o.k"),
+    Query("50 columns, two of them", "SELECT o.id, w.column7 FROM o JOIN w ON w.id = o.k"),
+    Query(
+        "LATERAL",
+        "SELECT o.id, s.x FROM o CROSS JOIN LATERAL"
+        " (SELECT h.x FROM h WHERE h.id = o.k ORDER BY h.x LIMIT 1) AS s",
+    ),
+    Query("subquery", "SELECT o.id, (SELECT max(h.x) FROM h WHERE h.id = o.k) FROM o"),
+    Query("many keys", "SELECT b.id, h.x FROM big AS b JOIN h ON h.id = b.k"),
+    Query("groups", "SELECT h.x, count(*) FROM o JOIN h ON h.id = o.k GROUP BY h.x"),
+    Query("alone", "SELECT h.id, h.x FROM h WHERE h.x > 7"),
+)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One query as one way plans it."""
+
+    label: str
+    query: str
+    way: str
+    joins: tuple[str, ...]
+    samples_ms: tuple[float, ...]
+    median_ms: float
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """What one of ours takes as a part of what stock takes."""
+
+    label: str
+    way: str
+    ratio: float
+    bound: float
+
+    @property
+    def ok(self) -> bool:
+        """Says if the target is met."""
+        return self.ratio <= self.bound
+
+
+@dataclass(frozen=True)
+class PlanTimes:
+    """All that one run found out."""
+
+    made_at: str
+    nparts: int
+    nrounds: int
+    elapsed_s: float
+    machine: Machine
+    server: Mapping[str, str]
+    settings: Mapping[str, str]
+    planned: tuple[Planned, ...]
+    ratios: tuple[Ratio, ...]
+
+
+def open_session(cluster: Cluster, way: Way) -> Connection:
+    """Opens a session of the first node. Closing it is the caller's."""
+    connection = catalog.connect(cluster.nodes[0].server)
+    try:
+        if way is not Way.STOCK:
+            connection.execute(sql.SQL("LOAD {}").format(sql.Literal(EXTENSION)))
+        schema = plan_tables.ENGINE_SCHEMA if way is Way.ENGINE else plan_tables.STOCK_SCHEMA
+        path = sql.SQL("SET search_path = {}, {}")
+        local = sql.Identifier(plan_tables.LOCAL_SCHEMA)
+        connection.execute(path.format(sql.Identifier(schema), local))
+        connection.execute("SET plan_cache_mode = force_generic_plan")
+    except psycopg.Error as error:
+        connection.close()
+        raise ToolError(f"could not open a session: {error}".strip()) from None
+    return connection
+
+
+def execute(connection: Connection, text: str) -> PGresult:
+    """Executes a statement."""
+    result = connection.pgconn.exec_(text.encode())
+    measure.check_result(result, text)
+    return result
+
+
+def plan_once(connection: Connection, query: Query) -> explain.PlanFacts:
+    """Plans a query and tells how."""
+    text = query.text
+    if query.parameters is not None:
+        execute(connection, f"PREPARE q ({', '.join(query.parameters)}) AS {text}")
+        text = f"EXECUTE q ({', '.join(query.parameters.values())})"
+    result = execute(connection, f"EXPLAIN (SUMMARY, FORMAT JSON) {text}")
+    if query.parameters is not None:
+        execute(connection, "DEALLOCATE q")
+    lines = [result.get_value(row, 0) or b"" for row in range(result.ntuples)]
+    return explain.read_plan(json.loads(b"\n".join(lines)))
+
+
+def measure_query(sessions: Mapping[Way, Connection], query: Query, nrounds: int) -> list[Planned]:
+    """Plans a query by turns, after once that fills the caches."""
+    samples_ms: dict[Way, list[float]] = {way: [] for way in sessions}
+    joins: dict[Way, tuple[str, ...]] = {}
+    for number in range(nrounds + 1):
+        for way, connection in sessions.items():
+            facts = plan_once(connection, query)
+            joins[way] = facts.joins
+            if number > 0 and facts.planning_ms is not None:
+                samples_ms[way].append(facts.planning_ms)
+    return [
+        Planned(
+            label=query.label,
+            query=query.text,
+            way=way,
+            joins=joins[way],
+            samples_ms=tuple(samples_ms[way]),
+            median_ms=round(statistics.median(samples_ms[way]), 4),
+        )
+        for way in sessions
+    ]
+
+
+def compare(planned: Sequence[Planned]) -> list[Ratio]:
+    """Compares ours with stock."""
+    stock_ms = {one.label: one.median_ms for one in planned if one.way == Way.STOCK}
+    return [
+        Ratio(one.label, one.way, round(one.median_ms / stock_ms[one.label], 4), BOUND)
+        for one in planned
+        if one.way != Way.STOCK
+    ]
+
+
+def run_planning(cluster: Cluster, on_step: OnStep, *, npartitions: int, nrounds: int) -> PlanTimes:
+    """Makes the tables and plans all queries."""
+    start_s = time.monotonic()
+    on_step("making the tables")
+    plan_tables.make_tables(cluster, npartitions)
+    planned: list[Planned] = []
+    with ExitStack() as stack:
+        sessions = {way: stack.enter_context(open_session(cluster, way)) for way in Way}
+        for query in QUERIES:
+            on_step(query.label)
+            planned += measure_query(sessions, query, nrounds)
+    return PlanTimes(
+        made_at=results.make_timestamp(),
+        nparts=npartitions,
+        nrounds=nrounds,
+        elapsed_s=round(time.monotonic() - start_s, 1),
+        machine=results.read_machine(),
+        server=results.read_server(cluster),
+        settings=results.read_settings(cluster),
+        planned=tuple(planned),
+        ratios=tuple(compare(planned)),
+    )
