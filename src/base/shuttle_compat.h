@@ -544,6 +544,17 @@ shuttle_translate_to_child(PlannerInfo *root, Node *node, RelOptInfo *child,
 #endif
 }
 
+/* Until 16 a clause says which of its relations outer joins make NULL. */
+static inline void
+shuttle_move_nullable_relids(RestrictInfo *clause, Index from, Index to)
+{
+#if PG_VERSION_NUM < 160000
+	if (bms_is_member(from, clause->nullable_relids))
+		clause->nullable_relids =
+			bms_add_member(bms_del_member(bms_copy(clause->nullable_relids), from), to);
+#endif
+}
+
 /* Whether the user may analyze a table, with a warning if not. */
 #if PG_VERSION_NUM < 160000
 #define vacuum_is_permitted_for_relation vacuum_is_relation_owner

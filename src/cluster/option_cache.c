@@ -11,6 +11,7 @@
  */
 #include "postgres.h"
 
+#include "commands/defrem.h"
 #include "foreign/foreign.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
@@ -19,6 +20,7 @@
 
 #include "base/shuttle_compat.h"
 #include "cluster/cluster_internal.h"
+#include "cluster/shuttle_cluster.h"
 
 typedef struct OptionsKey
 {
@@ -30,6 +32,7 @@ typedef struct KnownOptions
 {
 	OptionsKey	key;
 	List	   *options;		/* the table's in front of the server's */
+	ShuttleTableOptions own;	/* parts of them */
 } KnownOptions;
 
 static MemoryContext known_cxt = NULL;
@@ -66,8 +69,26 @@ forget_options(void)
 						HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
-const List *
-shuttle_options_find(Oid serverid, Oid relid)
+/* Finds the names among a table's own options. */
+static void
+split_options(ShuttleTableOptions *own, const List *options, int nown)
+{
+	memset(own, 0, sizeof(ShuttleTableOptions));
+	for (int i = 0; i < nown; i++)
+	{
+		DefElem    *option = list_nth_node(DefElem, options, i);
+
+		if (strcmp(option->defname, "schema_name") == 0)
+			own->schema_name = defGetString(option);
+		else if (strcmp(option->defname, "table_name") == 0)
+			own->table_name = defGetString(option);
+		else
+			own->others = lappend(own->others, option);
+	}
+}
+
+static const KnownOptions *
+find_entry(Oid serverid, Oid relid)
 {
 	OptionsKey	key = {
 		.serverid = serverid,
@@ -75,21 +96,36 @@ shuttle_options_find(Oid serverid, Oid relid)
 	};
 	KnownOptions *entry;
 	List	   *options;
+	int			nown;
 	MemoryContext old;
 
 	if (known == NULL || changed)
 		forget_options();
 	entry = hash_search(known, &key, HASH_FIND, NULL);
 	if (entry != NULL)
-		return entry->options;
+		return entry;
 
 	/* a change that is noticed here is one that may not be in what is read */
 	options = OidIsValid(relid) ? GetForeignTable(relid)->options : NIL;
+	nown = list_length(options);
 	options = list_concat_copy(options, GetForeignServer(serverid)->options);
 	old = MemoryContextSwitchTo(known_cxt);
 	options = copyObject(options);
-	MemoryContextSwitchTo(old);
 	entry = hash_search(known, &key, HASH_ENTER, NULL);
 	entry->options = options;
-	return options;
+	split_options(&entry->own, options, nown);
+	MemoryContextSwitchTo(old);
+	return entry;
+}
+
+const List *
+shuttle_options_find(Oid serverid, Oid relid)
+{
+	return find_entry(serverid, relid)->options;
+}
+
+const ShuttleTableOptions *
+shuttle_cluster_table_options(Oid serverid, Oid relid)
+{
+	return &find_entry(serverid, relid)->own;
 }

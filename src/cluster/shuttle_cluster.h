@@ -10,6 +10,8 @@
 #ifndef SHUTTLE_CLUSTER_H
 #define SHUTTLE_CLUSTER_H
 
+#include "nodes/pg_list.h"
+
 /* Installs the room's hooks; called by _PG_init. */
 extern void shuttle_cluster_init(void);
 
@@ -30,6 +32,17 @@ extern bool shuttle_cluster_option_bool(Oid serverid, Oid relid,
 /* The same as it is written, also of postgres_fdw's options; NULL: not set. */
 extern const char *shuttle_cluster_option_text(Oid serverid, Oid relid,
 											   const char *name);
+
+/* The options of a foreign table itself. */
+typedef struct ShuttleTableOptions
+{
+	const char *schema_name;	/* NULL: not set */
+	const char *table_name;
+	List	   *others;			/* of DefElem */
+} ShuttleTableOptions;
+
+/* What they are; to be read at once, before any other option is. */
+extern const ShuttleTableOptions *shuttle_cluster_table_options(Oid serverid, Oid relid);
 
 /* The transaction wrote through a server that is not on our wrapper, so that its
  * commit is not atomic with that of our nodes: they warn of it. */

@@ -408,6 +408,10 @@ extern int	shuttle_sql_count_locks(const char *sql);
 extern char *shuttle_sql_change_locks(const char *sql, const char *strength,
 									  const char *policy);
 
+/* Where the name of the first table stands; false: the SELECT is of another form. */
+extern bool shuttle_sql_find_table(const char *sql, const char **begin,
+								   const char **end);
+
 /* Adds a TABLESAMPLE clause to the table of alias r<alias>, or to the only one
  * (0); NULL where it is not found. */
 extern char *shuttle_sql_add_sample(const char *sql, int alias, const char *clause);

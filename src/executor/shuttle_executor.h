@@ -91,6 +91,33 @@ extern bool shuttle_scan_may_fail(const ForeignScan *scan);
 /* True where a plan can have a foreign scan; looks at its range table. */
 extern bool shuttle_reads_foreign_table(const PlannedStmt *statement);
 
+/* ---- scans of tables that are alike (sibling_sql.c, column_names.c) */
+
+/* What postgres_fdw wrote for the scan of one table, in parts. */
+typedef struct ShuttleScanText
+{
+	const char *before;			/* the table's name */
+	int			before_bytes;
+	const char *behind;
+	int			behind_bytes;
+	List	   *attributes;
+	int			fetch_size;
+} ShuttleScanText;
+
+/* Takes it apart; false where it is not of the known shape, or the name is not
+ * this table's.  The parts are the scan's own. */
+extern bool shuttle_scan_text_split(const ForeignScan *scan, Oid serverid, Oid relid,
+									ShuttleScanText *parts);
+
+/* The private list of a scan of another table, with its name in the text. */
+extern List *shuttle_scan_text_of(const ShuttleScanText *parts, Oid serverid, Oid relid);
+
+/* SHA-256 of the names that a table's columns have on the node, by their numbers:
+ * where it is the same postgres_fdw writes the same columns of two tables.  To be
+ * read at once. */
+#define SHUTTLE_DIGEST_BYTES 32
+extern const uint8 *shuttle_columns_digest(Oid relid);
+
 /* A scan's SELECT with unknown values for its parameters, or NULL where the
  * plan's shape is not the known one; in the current context. */
 extern char *shuttle_scan_sql_without_values(const ForeignScan *scan);

@@ -190,6 +190,19 @@ skip_table_name(const char *from)
 	return *end == '.' ? shuttle_sql_skip_token(end + 1) : end;
 }
 
+bool
+shuttle_sql_find_table(const char *sql, const char **begin, const char **end)
+{
+	const char *list;
+	const char *list_end;
+
+	if (!find_list_item(sql, 0, &list, &list_end))
+		return false;
+	*begin = list_end + strlen(" FROM ");
+	*end = skip_table_name(*begin);
+	return true;
+}
+
 char *
 shuttle_sql_add_sample(const char *sql, int alias, const char *clause)
 {

@@ -252,7 +252,7 @@ shuttle_inner_price(PlannerInfo *root, ShuttleInner *inner, ShuttleAsking *askin
 /* The path of a child; NULL where none of its clauses can be shipped. */
 static Path *
 make_leaf_path(PlannerInfo *root, const ShuttleInner *inner, RelOptInfo *leaf,
-			   ShuttleAsking *asking)
+			   ShuttleAsking *asking, ShuttleSibling *sibling)
 {
 	const ParamPathInfo *info = inner->info;
 	Cost		startup;
@@ -262,7 +262,7 @@ make_leaf_path(PlannerInfo *root, const ShuttleInner *inner, RelOptInfo *leaf,
 		return local_path(root, leaf, info);
 	if (leaf != inner->rel)
 		info = shuttle_child_param_info(root, leaf, inner->rel, info,
-										rows_of_leaf(inner, leaf));
+										rows_of_leaf(inner, leaf), sibling);
 	(void) price_leaf(root, inner, leaf, asking, &startup, &total);
 	return shuttle_inner_path(root, leaf, info, startup, total, &asking->may_fail);
 }
@@ -285,12 +285,13 @@ shuttle_inner_make(PlannerInfo *root, const ShuttleInner *inner,
 				   ShuttleAsking *asking)
 {
 	List	   *children = NIL;
+	ShuttleSibling sibling = {NULL};
 	ListCell   *lc;
 
 	foreach(lc, inner->leaves)
 	{
 		RelOptInfo *leaf = (RelOptInfo *) lfirst(lc);
-		Path	   *path = make_leaf_path(root, inner, leaf, asking);
+		Path	   *path = make_leaf_path(root, inner, leaf, asking, &sibling);
 
 		if (path == NULL)
 			return NULL;

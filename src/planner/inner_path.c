@@ -11,13 +11,16 @@
  */
 #include "postgres.h"
 
+#include "access/sysattr.h"
 #include "access/transam.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/restrictinfo.h"
+#include "rewrite/rewriteManip.h"
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_settings.h"
@@ -249,16 +252,122 @@ shuttle_param_info(PlannerInfo *root, RelOptInfo *rel, Relids required_outer)
 	return info;
 }
 
+/* Columns of a table that clauses use. */
+static Bitmapset *
+columns_in(const List *clauses, Index relid)
+{
+	Bitmapset  *columns = NULL;
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+		pull_varattnos((Node *) lfirst_node(RestrictInfo, lc)->clause, relid, &columns);
+	return columns;
+}
+
+static bool
+is_direct_child(PlannerInfo *root, const RelOptInfo *child, const RelOptInfo *parent)
+{
+	return root->append_rel_array[child->relid]->parent_relid == parent->relid;
+}
+
+/* True where two children of a table have these of its columns at the same places. */
+static bool
+columns_agree(const AppendRelInfo *child, const AppendRelInfo *other,
+			  const Bitmapset *columns)
+{
+	int			i = -1;
+
+	while ((i = bms_next_member(columns, i)) >= 0)
+	{
+		AttrNumber	column = i + FirstLowInvalidHeapAttributeNumber;
+		const Var  *var;
+		const Var  *other_var;
+
+		if (column <= 0)
+			return false;
+		var = list_nth(child->translated_vars, column - 1);
+		other_var = list_nth(other->translated_vars, column - 1);
+		if (var == NULL || other_var == NULL || !IsA(var, Var) ||
+			!IsA(other_var, Var) || var->varattno != other_var->varattno ||
+			var->vartype != other_var->vartype ||
+			var->vartypmod != other_var->vartypmod ||
+			var->varcollid != other_var->varcollid)
+			return false;
+	}
+	return true;
+}
+
+static Relids
+replace_relid(Relids relids, Index from, Index to)
+{
+	if (!bms_is_member(from, relids))
+		return relids;
+	return bms_add_member(bms_del_member(bms_copy(relids), from), to);
+}
+
+/* A clause of one child as that of another, whose columns are at the same places. */
+static RestrictInfo *
+move_clause(const RestrictInfo *clause, Index from, Index to)
+{
+	RestrictInfo *moved = makeNode(RestrictInfo);
+
+	*moved = *clause;
+	moved->clause = copyObject(clause->clause);
+	ChangeVarNodes((Node *) moved->clause, from, to, 0);
+	moved->clause_relids = replace_relid(clause->clause_relids, from, to);
+	moved->required_relids = replace_relid(clause->required_relids, from, to);
+	moved->outer_relids = replace_relid(clause->outer_relids, from, to);
+	moved->left_relids = replace_relid(clause->left_relids, from, to);
+	moved->right_relids = replace_relid(clause->right_relids, from, to);
+	shuttle_move_nullable_relids(moved, from, to);
+
+	/* its selectivity is its own; what it costs to evaluate is not */
+	moved->norm_selec = -1;
+	moved->outer_selec = -1;
+	moved->scansel_cache = NIL;
+	return moved;
+}
+
+/* The clauses of the last child, as this one's; NIL where they have to be
+ * translated. */
+static List *
+clauses_of_sibling(PlannerInfo *root, RelOptInfo *child, RelOptInfo *parent,
+				   const ShuttleSibling *sibling)
+{
+	List	   *clauses = NIL;
+	ListCell   *lc;
+
+	if (sibling->rel == NULL || !is_direct_child(root, child, parent) ||
+		!columns_agree(root->append_rel_array[child->relid],
+					   root->append_rel_array[sibling->rel->relid],
+					   sibling->columns))
+		return NIL;
+	foreach(lc, sibling->info->ppi_clauses)
+	{
+		const RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
+
+		if (clause->orclause != NULL)
+			return NIL;
+		clauses = lappend(clauses,
+						  move_clause(clause, sibling->rel->relid, child->relid));
+	}
+	return clauses;
+}
+
 /*
  * Core would look for the clauses of each child again, which takes as long as
- * all the rest of its planning.
+ * all the rest of its planning, and translating them takes longer than to move
+ * those of a sibling.
  */
 ParamPathInfo *
 shuttle_child_param_info(PlannerInfo *root, RelOptInfo *child, RelOptInfo *parent,
-						 const ParamPathInfo *info, double rows)
+						 const ParamPathInfo *info, double rows,
+						 ShuttleSibling *sibling)
 {
 	ParamPathInfo *known = find_param_path_info(child, info->ppi_req_outer);
 	MemoryContext old;
+	List	   *clauses;
+	QualCost	cost;
 
 	if (known != NULL)
 		return known;
@@ -266,8 +375,17 @@ shuttle_child_param_info(PlannerInfo *root, RelOptInfo *child, RelOptInfo *paren
 	known = makeNode(ParamPathInfo);
 	*known = *info;
 	known->ppi_rows = clamp_row_est(rows);
-	known->ppi_clauses = (List *)
-		shuttle_translate_to_child(root, (Node *) info->ppi_clauses, child, parent);
+	clauses = clauses_of_sibling(root, child, parent, sibling);
+	if (clauses == NIL)
+	{
+		clauses = (List *) shuttle_translate_to_child(root, (Node *) info->ppi_clauses,
+													  child, parent);
+		cost_qual_eval(&cost, clauses, root);	/* is remembered in them */
+		sibling->columns = columns_in(info->ppi_clauses, parent->relid);
+	}
+	known->ppi_clauses = clauses;
+	sibling->rel = is_direct_child(root, child, parent) ? child : NULL;
+	sibling->info = known;
 	child->ppilist = lappend(child->ppilist, known);
 	MemoryContextSwitchTo(old);
 	return known;

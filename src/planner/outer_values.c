@@ -338,6 +338,9 @@ shuttle_plan_foreign_scan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 	if (shuttle_is_partial_aggregate(path))
 		return shuttle_plan_partial_aggregate(root, rel, relid, path, targetlist,
 											  clauses, outer);
+	scan = shuttle_sibling_scan(root, rel, relid, path, targetlist, clauses);
+	if (scan != NULL)
+		return scan;
 	scan = plan_scan(root, rel, relid, path, targetlist, clauses, outer);
 	if (IS_UPPER_REL(rel))
 	{
@@ -346,6 +349,7 @@ shuttle_plan_foreign_scan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 		scan->scan.plan.qual = (List *)
 			shuttle_with_ignored_collations((Node *) scan->scan.plan.qual);
 	}
+	shuttle_sibling_remember(root, rel, relid, path, clauses, scan);
 	if (shuttle_foreign_is_ours(rel->fdwroutine))
 		shuttle_sample_add(root, rel, scan);
 	return scan;

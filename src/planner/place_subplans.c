@@ -408,6 +408,9 @@ shuttle_place_for_subplans(Plan *plan, ShuttlePlaceContext *context)
 	FindContext above = {.statement = context->statement};
 	FindContext below = {.statement = context->statement};
 
+	if (context->statement->subplans == NIL)
+		return plan;
+
 	/* its row has to be the one that was fetched, and no node above it */
 	if (list_member_ptr(context->positioned, plan))
 		return plan;

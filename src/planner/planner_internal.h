@@ -97,6 +97,14 @@ extern void shuttle_keep_back_semi_joins(RelOptInfo *rel);
 extern ParamPathInfo *shuttle_param_info(PlannerInfo *root, RelOptInfo *rel,
 										 Relids required_outer);
 
+/* The child whose clauses were made last; zeroes before the first one. */
+typedef struct ShuttleSibling
+{
+	RelOptInfo *rel;			/* NULL: its clauses are of no use to others */
+	const ParamPathInfo *info;
+	Bitmapset  *columns;		/* of the parent, that they use */
+} ShuttleSibling;
+
 /*
  * The same for a child, with the clauses that its parent's scans with these
  * parameters have, and so many rows.
@@ -104,7 +112,7 @@ extern ParamPathInfo *shuttle_param_info(PlannerInfo *root, RelOptInfo *rel,
 extern ParamPathInfo *shuttle_child_param_info(PlannerInfo *root, RelOptInfo *child,
 											   RelOptInfo *parent,
 											   const ParamPathInfo *info,
-											   double rows);
+											   double rows, ShuttleSibling *sibling);
 
 /*
  * A scan of the foreign table that takes its parameters from the relations of
@@ -181,6 +189,20 @@ extern Param *shuttle_make_stand_in(Node *node, int number);
 extern Node *shuttle_without_ignored_collations(Node *node);
 extern Node *shuttle_with_ignored_collations(Node *node);
 extern PathTarget *shuttle_target_without_ignored_collations(PathTarget *target);
+
+/* ---- scans of tables that are alike (sibling_scans.c) */
+
+/* The plan of a child's scan, made of a sibling's; NULL where none is known that
+ * differs in the table alone. */
+extern ForeignScan *shuttle_sibling_scan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
+										 const ForeignPath *path, List *targetlist,
+										 const List *clauses);
+
+/* Remembers the plan of a child's scan for its siblings; all that is needed of it
+ * is copied. */
+extern void shuttle_sibling_remember(PlannerInfo *root, RelOptInfo *rel, Oid relid,
+									 const ForeignPath *path, const List *clauses,
+									 const ForeignScan *scan);
 
 /* ---- stable values (stable_values.c) */
 

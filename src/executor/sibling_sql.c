@@ -1,0 +1,75 @@
+/*-------------------------------------------------------------------------
+ * sibling_sql.c
+ *	  The SELECT of one table with another table's name in it.
+ *
+ * A scan of one table, as postgres_fdw writes it, names the table once, behind
+ * FROM: columns are not qualified.  Whoever puts in the name of another table
+ * has to know that all the rest would be the same.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "cluster/shuttle_cluster.h"
+#include "executor/executor_internal.h"
+#include "executor/shuttle_executor.h"
+
+/* The table's name as postgres_fdw writes it. */
+static char *
+write_table_name(Oid serverid, Oid relid)
+{
+	const ShuttleTableOptions *options = shuttle_cluster_table_options(serverid, relid);
+	const char *schema = options->schema_name;
+	const char *name = options->table_name;
+
+	/* looking up another name may forget these */
+	if (schema != NULL && name != NULL)
+		return quote_qualified_identifier(schema, name);
+	schema = schema == NULL ? NULL : pstrdup(schema);
+	name = name == NULL ? NULL : pstrdup(name);
+	if (schema == NULL)
+		schema = get_namespace_name(get_rel_namespace(relid));
+	if (name == NULL)
+		name = get_rel_name(relid);
+	return quote_qualified_identifier(schema, name);
+}
+
+bool
+shuttle_scan_text_split(const ForeignScan *scan, Oid serverid, Oid relid,
+						ShuttleScanText *parts)
+{
+	ShuttlePeerScan peer;
+	const char *begin;
+	const char *name;
+
+	if (!shuttle_peer_read_scan(scan, &peer) || scan->fdw_scan_tlist != NIL ||
+		!shuttle_sql_find_table(peer.sql, &begin, &parts->behind))
+		return false;
+	name = write_table_name(serverid, relid);
+	if (parts->behind - begin != strlen(name) ||
+		strncmp(begin, name, strlen(name)) != 0)
+		return false;
+	parts->before = peer.sql;
+	parts->before_bytes = begin - peer.sql;
+	parts->behind_bytes = strlen(parts->behind);
+	parts->attributes = peer.attributes;
+	parts->fetch_size = peer.fetch_size;
+
+	return true;
+}
+
+List *
+shuttle_scan_text_of(const ShuttleScanText *parts, Oid serverid, Oid relid)
+{
+	const char *name = write_table_name(serverid, relid);
+	int			name_bytes = strlen(name);
+	char	   *sql = palloc(parts->before_bytes + name_bytes + parts->behind_bytes + 1);
+
+	memcpy(sql, parts->before, parts->before_bytes);
+	memcpy(sql + parts->before_bytes, name, name_bytes);
+	memcpy(sql + parts->before_bytes + name_bytes, parts->behind,
+		   parts->behind_bytes + 1);
+	return shuttle_peer_make_scan(sql, parts->attributes, parts->fetch_size);
+}
