@@ -86,6 +86,37 @@
 #define SHUTTLE_EXECUTOR_RUN_ARGUMENTS queryDesc, direction, count
 #endif
 
+/* Joins of partitions are handed what translates their parents. */
+static inline RelOptInfo *
+shuttle_build_child_join_rel(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner,
+							 RelOptInfo *parent, List *clauses,
+							 SpecialJoinInfo *special, int nappinfos,
+							 AppendRelInfo **appinfos)
+{
+#if PG_VERSION_NUM >= 180000
+	return build_child_join_rel(root, outer, inner, parent, clauses, special,
+								nappinfos, appinfos);
+#elif PG_VERSION_NUM >= 160000
+	return build_child_join_rel(root, outer, inner, parent, clauses, special);
+#else
+	return build_child_join_rel(root, outer, inner, parent, clauses, special,
+								special->jointype);
+#endif
+}
+
+/* Joins that keep their inner side and are no outer joins; 16 and 18 brought them. */
+static inline bool
+shuttle_is_right_semi_or_anti(JoinType type)
+{
+#if PG_VERSION_NUM >= 180000
+	return type == JOIN_RIGHT_SEMI || type == JOIN_RIGHT_ANTI;
+#elif PG_VERSION_NUM >= 160000
+	return type == JOIN_RIGHT_ANTI;
+#else
+	return false;
+#endif
+}
+
 /*
  * EXPLAIN takes options of extensions.  Before, nobody calls the handler:
  * where SHUTTLE_EXPLAIN_TAKES_OPTIONS is false, an option has to be taken out
@@ -488,6 +519,23 @@ shuttle_lock_held_by_me(const LOCKTAG *tag, LOCKMODE mode, bool orstronger)
 #endif
 
 /* ---- changed in 16 */
+
+/* An entry of the range table for a child that is the same table, whose privileges
+ * are checked with the parent's. */
+static inline RangeTblEntry *
+shuttle_child_entry(const RangeTblEntry *parent)
+{
+	RangeTblEntry *child = makeNode(RangeTblEntry);
+
+	*child = *parent;
+	child->securityQuals = NIL;
+#if PG_VERSION_NUM >= 160000
+	child->perminfoindex = 0;
+#else
+	child->requiredPerms = 0;
+#endif
+	return child;
+}
 
 /* What groups are told apart by; 16 leaves out what is the same in all rows. */
 static inline List *

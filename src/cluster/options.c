@@ -293,17 +293,26 @@ check_number(const char *name, const char *text,
 						definition->max, unit)));
 }
 
-/* Only the form: a dump may make the other servers later. */
+/* A server that is gone is no error: a table that names it can be restored. */
 static void
 check_names(const char *name, const char *text)
 {
 	List	   *names;
+	ListCell   *lc;
 
 	if (!SplitIdentifierString(pstrdup(text), ',', &names) || names == NIL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("invalid value for option \"%s\": %s", name, text),
 				 errhint("Give names of servers, separated by commas.")));
+	foreach(lc, names)
+	{
+		if (!OidIsValid(get_foreign_server_oid(lfirst(lc), true)))
+			ereport(WARNING,
+					(errcode(ERRCODE_UNDEFINED_OBJECT),
+					 errmsg("option \"%s\" names a server that does not exist: \"%s\"",
+							name, (char *) lfirst(lc))));
+	}
 }
 
 /* Refuses options that contradict each other. */

@@ -107,6 +107,8 @@ begin_foreign_insert(ModifyTableState *mtstate, ResultRelInfo *target)
 	ModifyTable *plan = castNode(ModifyTable, mtstate->ps.plan);
 	MemoryContext old_cxt;
 
+	shuttle_refuse_reference_write(RelationGetRelid(target->ri_RelationDesc));
+
 	/* The UPDATE would reach the routed rows later and change them again. */
 	if (plan != NULL && plan->operation == CMD_UPDATE &&
 		(target->ri_usesFdwDirectModify || target->ri_FdwState != NULL))

@@ -12,6 +12,7 @@
 #include "miscadmin.h"
 #include "utils/rel.h"
 
+#include "executor/shuttle_executor.h"
 #include "executor/write_internal.h"
 
 static void exec_foreign_truncate(List *rels, DropBehavior behavior,
@@ -39,6 +40,7 @@ exec_foreign_truncate(List *rels, DropBehavior behavior, bool restart_seqs)
 		Relation	rel = lfirst(cell);
 		List	   *options = shuttle_foreign_options(RelationGetRelid(rel));
 
+		shuttle_refuse_reference_write(RelationGetRelid(rel));
 		if (!shuttle_option_bool(options, "truncatable", true))
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -205,6 +205,11 @@ extern bool shuttle_is_keyed_write_plan(const Plan *plan);
 /* Registers plan nodes and installs hooks; called by _PG_init. */
 extern void shuttle_executor_init(void);
 
+/* ---- tables with a copy on several nodes (reference_writes.c) */
+
+/* Errors: ERRCODE_FEATURE_NOT_SUPPORTED where the foreign table is one. */
+extern void shuttle_refuse_reference_write(Oid relid);
+
 /* ---- stable values (sure_values.c) */
 
 /* True of an expression without columns that can be computed before it is known

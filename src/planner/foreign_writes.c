@@ -164,6 +164,7 @@ plan_direct_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex,
 	List	   *targetlist = root->processed_tlist;
 	bool		direct;
 
+	shuttle_refuse_reference_write(planner_rt_fetch(rtindex, root)->relid);
 	if (!shuttle_rows_stay(root, plan, rtindex))
 		return false;
 	root->processed_tlist = (List *)
@@ -177,9 +178,19 @@ plan_direct_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex,
 	return direct;
 }
 
+/* Of writes that are not shipped whole. */
+static List *
+plan_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex, int subplan_index)
+{
+	shuttle_refuse_reference_write(planner_rt_fetch(rtindex, root)->relid);
+	return shuttle_peer_get_routine()->PlanForeignModify(root, plan, rtindex,
+														 subplan_index);
+}
+
 void
 shuttle_foreign_writes_fill(FdwRoutine *routine)
 {
 	routine->AddForeignUpdateTargets = add_update_targets;
+	routine->PlanForeignModify = plan_modify;
 	routine->PlanDirectModify = plan_direct_modify;
 }

@@ -131,4 +131,5 @@ shuttle_planner_init(void)
 	shuttle_place_init();
 	shuttle_conflict_init();
 	shuttle_partial_aggregates_init();
+	shuttle_reference_tables_init();
 }

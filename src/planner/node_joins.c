@@ -1,12 +1,13 @@
 /*-------------------------------------------------------------------------
  * node_joins.c
- *	  What joins of partitions cost that a node computes.
+ *	  What joins of partitions, and with reference tables, cost on a node.
  *
  * postgres_fdw knows no way of joining: without remote estimates it charges for
  * each pair of rows, and so keeps from the node every join of large tables.  A
  * node that joins by an equality hashes, or does better.  Partitions are joined
  * with those of another table because they lie together: their joins are priced
- * for that, and their groups are as much cheaper.  Joins of other tables keep
+ * for that, and their groups are as much cheaper; so are joins with reference
+ * tables, which are copied to all nodes for that.  Joins of other tables keep
  * postgres_fdw's price, which shuttle_remote_estimate replaces by the node's.
  *-------------------------------------------------------------------------
  */
@@ -77,6 +78,13 @@ find_plain_path(const List *paths)
 	return NULL;
 }
 
+bool
+shuttle_is_node_join(PlannerInfo *root, const RelOptInfo *rel)
+{
+	return rel->reloptkind == RELOPT_OTHER_JOINREL ||
+		(rel->reloptkind == RELOPT_JOINREL && shuttle_has_reference(root, rel));
+}
+
 void
 shuttle_price_node_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 						RelOptInfo *inner, const List *clauses, List *paths)
@@ -88,7 +96,7 @@ shuttle_price_node_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 	Cost		run;
 	ListCell   *lc;
 
-	if (plain == NULL || rel->reloptkind != RELOPT_OTHER_JOINREL)
+	if (plain == NULL)
 		return;
 	price = MemoryContextAllocZero(root->planner_cxt, sizeof(JoinPrice));
 	peer_run = plain->total_cost - plain->startup_cost;
@@ -119,7 +127,7 @@ shuttle_saved_by_node_join(PlannerInfo *root, const RelOptInfo *rel)
 {
 	const JoinPrice *price = NULL;
 
-	if (rel->reloptkind == RELOPT_OTHER_JOINREL)
+	if (IS_JOIN_REL(rel))
 		price = shuttle_memo_find(root, NULL, price_key(rel->relids));
 	return price != NULL ? price->saved : 0;
 }

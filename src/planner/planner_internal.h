@@ -326,14 +326,25 @@ extern void shuttle_estimate_apply(PlannerInfo *root, ForeignPath *path,
 
 /* ---- joins on nodes (node_joins.c) */
 
-/* Prices the paths that postgres_fdw made of a join of partitions, which must not be
- * in the relation's list yet. */
+/* True of joins that are priced so: of partitions, and with reference tables. */
+extern bool shuttle_is_node_join(PlannerInfo *root, const RelOptInfo *rel);
+
+/* Prices the paths that postgres_fdw made of such a join, which must not be in the
+ * relation's list yet. */
 extern void shuttle_price_node_join(PlannerInfo *root, RelOptInfo *rel,
 									RelOptInfo *outer, RelOptInfo *inner,
 									const List *clauses, List *paths);
 
 /* What postgres_fdw charges too much for groups of such a join; else 0. */
 extern Cost shuttle_saved_by_node_join(PlannerInfo *root, const RelOptInfo *rel);
+
+/* ---- tables with a copy on several nodes (reference_tables.c) */
+
+/* Has nodes join their tables and partitions with their copies. */
+extern void shuttle_reference_tables_init(void);
+
+/* True where one of a relation's tables has copies. */
+extern bool shuttle_has_reference(PlannerInfo *root, const RelOptInfo *rel);
 
 /* ---- the order of text (text_order.c) */
 

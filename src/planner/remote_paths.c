@@ -475,8 +475,7 @@ shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 						  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
 {
 	List	   *others = rel->pathlist;
-	bool		is_repriced = is_wanted(root, rel) ||
-		rel->reloptkind == RELOPT_OTHER_JOINREL;
+	bool		is_repriced = is_wanted(root, rel) || shuttle_is_node_join(root, rel);
 	List	   *wanted;
 	List	   *paths;
 	ListCell   *lc;
