@@ -308,3 +308,13 @@ shuttle_asking(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner,
 	asking.rows_per_row = rows_per_key * asking.keys_per_row;
 	return asking;
 }
+
+void
+shuttle_asking_once(ShuttleAsking *asking, const Path *outer)
+{
+	if (asking->keys_per_row > 0)
+		asking->rows_per_row /= asking->keys_per_row;
+	asking->keys_per_row = 1;
+	asking->answers_kept = false;
+	asking->outer_rows = Max(outer->rows, 1);
+}

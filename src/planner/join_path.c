@@ -26,14 +26,33 @@ top_relids(const RelOptInfo *rel)
 }
 
 /*
- * Join types that core's nested loop runs as they are.  The others are made
- * of these by swapping sides or by making one side unique first.
+ * Join types that core's nested loop runs as they are, and semi joins whose other
+ * side is made unique and comes first.  Others are made of these by swapping sides.
  */
 static bool
 is_join_type(JoinType type)
 {
 	return type == JOIN_INNER || type == JOIN_LEFT || type == JOIN_SEMI ||
-		type == JOIN_ANTI;
+		type == JOIN_ANTI || type == JOIN_UNIQUE_OUTER;
+}
+
+/*
+ * "big.k IN (SELECT ...)" asks for the rows of big once for each value: the
+ * subquery's rows are the outer side, made unique.  NULL where they cannot be, or
+ * where what they are told apart by is computed for that: core then adds a column,
+ * which what stands above does not expect.
+ */
+static Path *
+make_unique_outer(PlannerInfo *root, RelOptInfo *outer, SpecialJoinInfo *semi)
+{
+	ListCell   *lc;
+
+	foreach(lc, semi->semi_rhs_exprs)
+	{
+		if (!list_member(outer->reltarget->exprs, lfirst(lc)))
+			return NULL;
+	}
+	return (Path *) create_unique_path(root, outer, outer->cheapest_total_path, semi);
 }
 
 /* Partitioned tables, parents of tables that inherit, UNION ALL. */
@@ -173,23 +192,44 @@ find_parameters(PlannerInfo *root, const RelOptInfo *outer, RelOptInfo *inner)
 		shared : info;
 }
 
-/* The outer paths whose batched join may be the best in some way. */
+/* The outer paths that a join is made of: cheap ones, and those with an order. */
 static List *
-promising_outer_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
+find_outer_paths(PlannerInfo *root, RelOptInfo *outer, JoinType type,
+				 JoinPathExtraData *extra)
+{
+	List	   *paths = NIL;
+	ListCell   *lc;
+
+	if (type == JOIN_UNIQUE_OUTER)
+	{
+		Path	   *path = make_unique_outer(root, outer, extra->sjinfo);
+
+		return path == NULL ? NIL : list_make1(path);
+	}
+	foreach(lc, outer->pathlist)
+	{
+		Path	   *path = (Path *) lfirst(lc);
+
+		if (path == outer->cheapest_total_path ||
+			path == outer->cheapest_startup_path || path->pathkeys != NIL)
+			paths = lappend(paths, path);
+	}
+	return paths;
+}
+
+/* Those of them whose batched join may be the best in some way. */
+static List *
+promising_outer_paths(PlannerInfo *root, RelOptInfo *joinrel, List *outer_paths,
 					  ShuttleInner *inner, JoinType type,
 					  JoinPathExtraData *extra, const ShuttleAsking *asking)
 {
 	List	   *paths = NIL;
 	ListCell   *lc;
 
-	foreach(lc, outer->pathlist)
+	foreach(lc, outer_paths)
 	{
-		Path	   *path = (Path *) lfirst(lc);
-
-		if ((path == outer->cheapest_total_path ||
-			 path == outer->cheapest_startup_path || path->pathkeys != NIL) &&
-			may_win(root, joinrel, path, inner, type, extra, asking))
-			paths = lappend(paths, path);
+		if (may_win(root, joinrel, lfirst(lc), inner, type, extra, asking))
+			paths = lappend(paths, lfirst(lc));
 	}
 	return paths;
 }
@@ -213,11 +253,19 @@ add_batched_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 	inner.info = find_parameters(root, outer, rel);
 	if (inner.info == NULL)
 		return;
+	outer_paths = find_outer_paths(root, outer, type, extra);
+	if (outer_paths == NIL)
+		return;
 	asking = shuttle_asking(root, outer, rel, inner.info, serverid);
+	if (type == JOIN_UNIQUE_OUTER)
+	{
+		shuttle_asking_once(&asking, (Path *) linitial(outer_paths));
+		type = JOIN_INNER;
+	}
 	if (!shuttle_inner_price(root, &inner, &asking))
 		return;
-	outer_paths = promising_outer_paths(root, joinrel, outer, &inner, type, extra,
-										&asking);
+	outer_paths = promising_outer_paths(root, joinrel, outer_paths, &inner, type,
+										extra, &asking);
 	if (outer_paths == NIL)
 		return;
 	inner_path = shuttle_inner_make(root, &inner, &asking);

@@ -53,6 +53,9 @@ extern ShuttleAsking shuttle_asking(PlannerInfo *root, RelOptInfo *outer,
 									RelOptInfo *inner, const ParamPathInfo *info,
 									Oid serverid);
 
+/* The same where each row of an outer path has a key of its own. */
+extern void shuttle_asking_once(ShuttleAsking *asking, const Path *outer);
+
 /* Cost of the round trips that nothing hides, and of what is done here, for the
  * rows of a path. */
 extern void shuttle_batches_cost(const ShuttleAsking *asking, const Path *outer,
