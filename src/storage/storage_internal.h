@@ -270,7 +270,8 @@ struct ShuttleNode
 	int			settle_tries;
 	int			settle_level;	/* level rolled back; 1: whole transaction */
 	TimestampTz timeout_deadline;	/* the node's statement_timeout is for
-									 * this; 0: not set */
+									 * this; 0: not set, -1: not known */
+	long		timeout_ms;		/* and this long */
 	int			lock_timeout;	/* the node's; 0: not set, -1: not known */
 	bool		fast_start;		/* the node's cursor_tuple_fraction is low */
 

@@ -28,8 +28,10 @@
 #include "storage/requests_internal.h"
 #include "storage/storage_internal.h"
 
-/* By which a node's statement_timeout is later than the session's. */
+/* By which a node's statement_timeout is later than the session's, at least; and
+ * to what it is rounded, so that one statement's serves the next one. */
 #define TIMEOUT_GRACE_MS 500L
+#define TIMEOUT_STEP_MS 100L
 
 static bool ensure_transaction(ShuttleNode *node, ShuttleEffect effect,
 							   uint64 snapshot, int nestlevel);
@@ -365,6 +367,31 @@ follow_read_only(ShuttleNode *node)
 }
 
 /*
+ * The session's statements have a deadline each, the node's a time each: that of
+ * an earlier statement serves where it is neither too short nor much too long.
+ */
+static void
+set_statement_timeout(ShuttleNode *node, TimestampTz deadline)
+{
+	long		wanted_ms = TIMEOUT_GRACE_MS +
+		TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
+	char		value[32];
+
+	if (deadline == 0)
+		shuttle_pipeline_add(node, COMMAND_CONTROL,
+							 "SET LOCAL statement_timeout TO DEFAULT");
+	else if (node->timeout_deadline <= 0 || node->timeout_ms < wanted_ms ||
+			 node->timeout_ms > wanted_ms + TIMEOUT_GRACE_MS)
+	{
+		node->timeout_ms = (wanted_ms + TIMEOUT_STEP_MS - 1) /
+			TIMEOUT_STEP_MS * TIMEOUT_STEP_MS;
+		snprintf(value, sizeof(value), "%ld", node->timeout_ms);
+		shuttle_pipeline_add_local_setting(node, "statement_timeout", value);
+	}
+	node->timeout_deadline = deadline;
+}
+
+/*
  * The node gets the rest of our own timeouts, so that it stops by itself where
  * no cancel can reach it.  The session's own statement_timeout goes first, so
  * that the error is always the same.  The node's stay where we have none.
@@ -377,16 +404,7 @@ set_timeouts(ShuttleNode *node)
 	char		value[32];
 
 	if (deadline != node->timeout_deadline)
-	{
-		snprintf(value, sizeof(value), "%ld", TIMEOUT_GRACE_MS +
-				 TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline));
-		if (deadline == 0)
-			shuttle_pipeline_add(node, COMMAND_CONTROL,
-								 "SET LOCAL statement_timeout TO DEFAULT");
-		else
-			shuttle_pipeline_add_local_setting(node, "statement_timeout", value);
-		node->timeout_deadline = deadline;
-	}
+		set_statement_timeout(node, deadline);
 	if (LockTimeout != node->lock_timeout)
 	{
 		snprintf(value, sizeof(value), "%d", LockTimeout);

@@ -1,5 +1,5 @@
 # Read only, deferrable and serializable transactions, nodes that end idle ones,
-# and PREPARE TRANSACTION: the node's transaction is as the local one.
+# statement_timeout and PREPARE TRANSACTION: the node's transaction is as the local one.
 use strict;
 use warnings;
 
@@ -31,6 +31,7 @@ $far->safe_psql('postgres', q{
 	CREATE VIEW writing AS SELECT public.writes(0) AS w;
 	CREATE VIEW modes AS SELECT current_setting('transaction_isolation') AS isolation,
 		current_setting('transaction_read_only') AS read_only, current_setting('transaction_deferrable') AS deferrable;
+	CREATE VIEW timeout AS SELECT setting::int AS ms FROM pg_settings WHERE name = 'statement_timeout';
 });
 $node->safe_psql('postgres', qq{
 	CREATE EXTENSION pg_shuttle CASCADE;
@@ -129,6 +130,34 @@ ok($watcher->poll($gone), 'idle_session_timeout: ended');
 is(one('INSERT INTO written VALUES (4); SELECT count(*) FROM a;'), 500, 'idle_session_timeout: used again');
 is(one('DELETE FROM written RETURNING id;'), 4, 'and written once');
 $far->safe_psql('postgres', q{ALTER ROLE CURRENT_USER RESET idle_session_timeout});
+
+# ---- statement_timeout
+
+# That of an earlier statement serves as long as it fits: never shorter than what is
+# left of the session's own, and never much longer.
+{
+	$far->safe_psql('postgres', q{ALTER ROLE CURRENT_USER SET log_statement = 'all'});
+	$session->quit;
+	$session = ShuttleSession->new($node, 'postgres');
+	my $offset = -s $far->logfile;
+	my $set = sub { my $n = () = slurp_file($far->logfile, $offset) =~ /SET LOCAL statement_timeout = |set_config\(.statement_timeout/g; return $n; };
+	one("BEGIN; SET LOCAL statement_timeout = '10min'; INSERT INTO written VALUES (70); UPDATE a SET v = 1 WHERE id = 2;
+		UPDATE a SET v = 2 WHERE id = 2; SELECT count(*) FROM a;");
+	is($set->(), 1, 'statement_timeout is set once in a transaction');
+	for my $timeout ([ '2s', 2000 ], [ '1900ms', 1900 ], [ '1s', 1000 ], [ '1h', 3_600_000 ])
+	{
+		my ($is, $ms) = @$timeout;
+		my $found = one("SET LOCAL statement_timeout = '$is'; SELECT ms FROM timeout;");
+		cmp_ok($found, '>=', $ms, "$is: the session ends the statement first");
+		cmp_ok($found, '<=', $ms + 1100, "$is: the node's is not much longer");
+	}
+	is($set->(), 4, 'and set again where it does not fit');
+	one(q{SAVEPOINT s; SET LOCAL statement_timeout = '5s'; SELECT ms FROM timeout; ROLLBACK TO s;});
+	cmp_ok(one('SELECT ms FROM timeout;'), '>=', 3_600_000, 'behind a savepoint');
+	one('SET LOCAL statement_timeout = 0;');
+	is(one('SELECT ms FROM timeout; ROLLBACK;'), 0, 'and none where the session has none');
+	$far->safe_psql('postgres', q{ALTER ROLE CURRENT_USER RESET log_statement});
+}
 
 # ---- PREPARE TRANSACTION
 
