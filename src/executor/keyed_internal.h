@@ -34,24 +34,16 @@ typedef struct ShuttleKeyedValue
 extern void shuttle_keyed_value_describe(ShuttleKeyedValue *value, Expr *expr,
 										 PlanState *parent);
 
-/* What a statement has in front of the columns that postgres_fdw asks for. */
-typedef enum ShuttleKeyedAnswer
-{
-	SHUTTLE_KEYED_COUNT,		/* returns nothing at all */
-	SHUTTLE_KEYED_ORDINAL,
-	SHUTTLE_KEYED_MARK			/* ordinal and xmin */
-} ShuttleKeyedAnswer;
-
 /*
  * postgres_fdw's UPDATE or DELETE, joined with its parameters as arrays;
  * values: those of $1, $2, ...
- * guarded: two more parameters, transaction and command, tell the rows that
- * the statement has changed before, which it leaves alone.
+ * returns: the key's ordinal stands in front of the columns that postgres_fdw asks
+ * for; else nothing is added to these.
+ * guarded: leaves rows alone that the node's transaction has changed.
  * counted: the node's planner may know how many keys there are.
  */
 extern char *shuttle_keyed_sql(const char *sql, ShuttleKeyedValue *const *values,
-							   int nvalues, ShuttleKeyedAnswer answer, bool guarded,
-							   bool counted);
+							   int nvalues, bool returns, bool guarded, bool counted);
 
 /* ---- partitions (keyed_routes.c) */
 
@@ -82,16 +74,14 @@ typedef struct ShuttleKeyedTarget
 	int			nvalues;
 	ShuttleKeyedValue **values; /* of $1, $2, ... */
 	ShuttleDecoder *decoder;	/* NULL: no column is returned */
-	ShuttleDecoder *marked_decoder; /* the same, behind a mark */
-	char	   *mark;			/* the transaction; NULL: not known */
 	ShuttleCounters counters;
+	bool		asked;			/* a piece went there */
 
 	/* the piece */
 	int			nkeys;
 	int			keys_size;
 	int		   *rows;			/* of the source, for each key */
 	ShuttleRequest *request;	/* NULL: nothing to be waited for */
-	bool		marked;			/* its answer has a mark */
 } ShuttleKeyedTarget;
 
 typedef struct ShuttleKeyedWriteState

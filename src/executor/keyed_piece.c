@@ -246,7 +246,7 @@ static const char **
 print_values(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target)
 {
 	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
-	const char **texts = palloc_array(const char *, target->nvalues + 1);
+	const char **texts = palloc_array(const char *, target->nvalues);
 	StringInfoData *arrays = palloc_array(StringInfoData, target->nvalues);
 	int			nestlevel = shuttle_transmission_begin();
 
@@ -280,16 +280,7 @@ print_values(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target)
 			print_value(target->values[i]);
 	}
 	shuttle_transmission_end(nestlevel);
-	texts[target->nvalues] = target->mark;
 	return texts;
-}
-
-static ShuttleKeyedAnswer
-choose_answer(const ShuttleKeyedWriteState *state, const ShuttleKeyedTarget *target)
-{
-	if (state->more && state->plan.operation == CMD_UPDATE && target->mark == NULL)
-		return SHUTTLE_KEYED_MARK;
-	return state->returns ? SHUTTLE_KEYED_ORDINAL : SHUTTLE_KEYED_COUNT;
 }
 
 static void
@@ -297,13 +288,12 @@ send_keys(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target)
 {
 	EState	   *estate = state->css.ss.ps.state;
 	MemoryContext old_cxt = MemoryContextSwitchTo(state->piece_cxt);
-	ShuttleKeyedAnswer answer = choose_answer(state, target);
-	bool		guarded = target->mark != NULL;
+	bool		guarded = target->asked && state->plan.operation == CMD_UPDATE;
 	ShuttleStatement statement = {
 		.sql = shuttle_keyed_sql(target->peer.sql, target->values, target->nvalues,
-								 answer, guarded,
+								 state->returns, guarded,
 								 (double) target->nkeys * ROWS_READ_PER_KEY > target->ntuples),
-		.nparams = target->nvalues + (guarded ? 1 : 0),
+		.nparams = target->nvalues,
 		.values = print_values(state, target),
 		.effect = SHUTTLE_WRITES,
 		.snapshot = shuttle_foreign_snapshot(estate),
@@ -312,7 +302,7 @@ send_keys(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target)
 
 	shuttle_write_flush_others(target->node, estate);
 	shuttle_unsent_send_all(target->node);
-	target->marked = answer == SHUTTLE_KEYED_MARK;
+	target->asked = true;
 	target->request = shuttle_request_send(target->node, &statement, state->piece_cxt);
 	MemoryContextSwitchTo(old_cxt);
 }

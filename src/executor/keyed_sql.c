@@ -34,7 +34,6 @@ typedef struct KeyedText
 	const char *name;
 	ShuttleKeyedValue *const *values;
 	int			nvalues;
-	ShuttleKeyedAnswer answer;
 	bool		guarded;
 	bool		counted;
 } KeyedText;
@@ -109,21 +108,26 @@ append_keys(KeyedText *keyed)
 	appendStringInfo(&keyed->out, "%s0)", keyed->name);
 }
 
-/* The columns in front of those that postgres_fdw asks for. */
+/* The column in front of those that postgres_fdw asks for. */
 static void
-append_answer(KeyedText *keyed)
+append_ordinal(KeyedText *keyed)
 {
 	appendStringInfo(&keyed->out, "%s.%s0", keyed->name, keyed->name);
-	if (keyed->answer == SHUTTLE_KEYED_MARK)
-		appendStringInfoString(&keyed->out, ", xmin");
 }
 
-/* Behind WHERE. */
+/*
+ * Behind WHERE.  The transaction had written nothing before the statement.  Its
+ * identifier and those of its savepoints are known by the locks on them: an answer
+ * could not tell them of a row that moved to another partition of the table, which
+ * has no system columns there.
+ */
 static void
 append_guard(KeyedText *keyed)
 {
-	appendStringInfo(&keyed->out, " NOT (xmin = $%d::pg_catalog.xid) AND",
-					 keyed->nvalues + 1);
+	appendStringInfoString(&keyed->out, " NOT (xmin = ANY (ARRAY("
+						   "SELECT l.transactionid FROM pg_catalog.pg_locks AS l"
+						   " WHERE l.locktype = 'transactionid' AND l.mode = 'ExclusiveLock'"
+						   " AND l.granted AND l.pid = pg_catalog.pg_backend_pid()))) AND");
 }
 
 static void
@@ -146,18 +150,17 @@ token_is(const char *token, const char *end, const char *word)
 
 char *
 shuttle_keyed_sql(const char *sql, ShuttleKeyedValue *const *values, int nvalues,
-				  ShuttleKeyedAnswer answer, bool guarded, bool counted)
+				  bool returns, bool guarded, bool counted)
 {
 	KeyedText	keyed = {
 		.name = find_name(sql),
 		.values = values,
 		.nvalues = nvalues,
-		.answer = answer,
 		.guarded = guarded,
 		.counted = counted,
 	};
 	bool		joined = false;
-	bool		returns = false;
+	bool		returned = false;
 	int			depth = 0;
 	const char *end;
 
@@ -186,18 +189,18 @@ shuttle_keyed_sql(const char *sql, ShuttleKeyedValue *const *values, int nvalues
 		appendBinaryStringInfo(&keyed.out, p, end - p);
 		if (depth == 0 && joined && token_is(p, end, "RETURNING"))
 		{
-			returns = true;
+			returned = true;
 			appendStringInfoChar(&keyed.out, ' ');
-			append_answer(&keyed);
+			append_ordinal(&keyed);
 			appendStringInfoChar(&keyed.out, ',');
 		}
 	}
 	if (!joined)
 		elog(ERROR, "unexpected remote statement: %s", sql);
-	if (!returns && answer != SHUTTLE_KEYED_COUNT)
+	if (returns && !returned)
 	{
 		appendStringInfoString(&keyed.out, " RETURNING ");
-		append_answer(&keyed);
+		append_ordinal(&keyed);
 	}
 	return keyed.out.data;
 }

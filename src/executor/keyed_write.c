@@ -160,9 +160,6 @@ open_target(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target)
 	target->decoder = shuttle_decoder_create(RelationGetDescr(rel),
 											 target->peer.attributes, 1, rel,
 											 estate->es_query_cxt);
-	target->marked_decoder = shuttle_decoder_create(RelationGetDescr(rel),
-													target->peer.attributes, 2, rel,
-													estate->es_query_cxt);
 }
 
 static void
@@ -216,16 +213,6 @@ begin_keyed_write(CustomScanState *node, EState *estate, int eflags)
 
 /* ---- answers */
 
-/* Remembers which rows the statement has changed, by the first of them. */
-static void
-take_mark(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target, const ShuttleRow *row)
-{
-	MemoryContext cxt = state->css.ss.ps.state->es_query_cxt;
-
-	if (target->marked && target->mark == NULL)
-		target->mark = MemoryContextStrdup(cxt, shuttle_row_text(row, 1));
-}
-
 static void
 count_rows(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target, uint64 nrows)
 {
@@ -238,12 +225,8 @@ count_rows(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target, uint64 nro
 static void
 finish_counted(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target)
 {
-	ShuttleRow	row;
-	uint64		nrows;
+	uint64		nrows = shuttle_request_finish(target->request);
 
-	if (target->marked && shuttle_request_fetch(target->request, true, &row) == SHUTTLE_ROW)
-		take_mark(state, target, &row);
-	nrows = shuttle_request_finish(target->request);
 	count_rows(state, target, nrows);
 	if (state->css.ss.ps.instrument)
 		state->css.ss.ps.instrument->tuplecount += nrows;
@@ -258,7 +241,7 @@ return_row(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target, const Shut
 {
 	PlanState  *node = &state->css.ss.ps;
 	TupleTableSlot *slot = ExecGetReturningSlot(node->state, target->target);
-	ShuttleDecoder *decoder = target->marked ? target->marked_decoder : target->decoder;
+	ShuttleDecoder *decoder = target->decoder;
 	int64		ordinal = shuttle_row_int64(row, 0);
 	MemoryContext old_cxt;
 
@@ -267,7 +250,6 @@ return_row(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target, const Shut
 				(errcode(ERRCODE_PROTOCOL_VIOLATION),
 				 errmsg("storage node \"%s\" returned a row that was not asked for",
 						shuttle_node_name(target->node))));
-	take_mark(state, target, row);
 	count_rows(state, target, 1);
 	ExecClearTuple(slot);
 	MemoryContextReset(state->row_cxt);
@@ -381,8 +363,7 @@ explain_target(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target, Explai
 		shuttle_explain_text(es, "Remote SQL",
 							 shuttle_keyed_sql(target->peer.sql, target->values,
 											   target->nvalues,
-											   target->target->ri_projectReturning != NULL ?
-											   SHUTTLE_KEYED_ORDINAL : SHUTTLE_KEYED_COUNT,
+											   target->target->ri_projectReturning != NULL,
 											   false, false));
 	if (target->node != NULL)
 		shuttle_explain_counters(es, &numbers);

@@ -240,6 +240,26 @@ COMMIT;
 SET shuttle.write_buffer_size = '8kB';
 UPDATE rolled SET n = rolled.n + 1000 FROM (SELECT * FROM source UNION ALL SELECT * FROM source OFFSET 0) z WHERE z.id = rolled.id;
 SELECT n, count(*) FROM rolled GROUP BY n;
+-- the same over a table of the node that moves the rows between its partitions, also in a savepoint
+CREATE TABLE far.moving (id int, n int) PARTITION BY RANGE (id);
+CREATE TABLE far.moving1 (n int, id int);
+ALTER TABLE far.moving ATTACH PARTITION far.moving1 FOR VALUES FROM (0) TO (4001);
+CREATE TABLE far.moving2 PARTITION OF far.moving FOR VALUES FROM (4001) TO (9000);
+CREATE FOREIGN TABLE moving (id int, n int) SERVER keyed_node OPTIONS (schema_name 'far', table_name 'moving');
+INSERT INTO moving SELECT id, 0 FROM source;
+ANALYZE moving;
+BEGIN;
+UPDATE moving SET id = moving.id + 4000, n = moving.n + 1 FROM (SELECT id FROM source UNION ALL SELECT id + 4000 FROM source OFFSET 0) z WHERE z.id = moving.id;
+SELECT n, count(*), min(id), max(id) FROM moving GROUP BY n;
+ROLLBACK;
+BEGIN;
+SAVEPOINT s;
+WITH moved AS (UPDATE moving SET id = moving.id + 4000, n = moving.n + 1
+	FROM (SELECT id FROM source UNION ALL SELECT id + 4000 FROM source OFFSET 0) z WHERE z.id = moving.id RETURNING moving.id, moving.n)
+SELECT n, count(*), min(id), max(id) FROM moved GROUP BY n;
+SELECT n, count(*), min(id), max(id) FROM moving GROUP BY n;
+ROLLBACK;
+DROP FOREIGN TABLE moving;
 RESET shuttle.write_buffer_size;
 DROP FOREIGN TABLE rolled;
 SET client_min_messages = warning;
