@@ -450,6 +450,7 @@ extern void shuttle_place_local(PlannedStmt *statement);
 extern void shuttle_join_path_init(void);
 extern void shuttle_place_init(void);
 extern void shuttle_conflict_init(void);
+extern void shuttle_merge_refusal_init(void);
 
 /* ---- settings while planning (hints.c) */
 

@@ -1,0 +1,23 @@
+-- MERGE is refused where it would write to a foreign table, with what to write instead.
+\getenv test PG_ABS_SRCDIR
+\i :test/include/foreign.sql
+SET search_path = ours, pair;
+MERGE INTO account a USING (VALUES (1, 7)) v (id, branch) ON v.id = a.id WHEN MATCHED THEN UPDATE SET branch = v.branch;
+\echo :SQLSTATE
+CREATE TABLE node.low (id int PRIMARY KEY, v int);
+CREATE TABLE number (id int, v int) PARTITION BY RANGE (id);
+CREATE FOREIGN TABLE low PARTITION OF number FOR VALUES FROM (0) TO (100) SERVER our_node OPTIONS (schema_name 'node');
+CREATE TABLE here PARTITION OF number FOR VALUES FROM (100) TO (200);
+CREATE UNIQUE INDEX ON here (id);
+INSERT INTO number VALUES (1, 1), (101, 101);
+MERGE INTO number n USING (VALUES (1, 7), (2, 8)) v (id, v) ON v.id = n.id
+	WHEN MATCHED THEN UPDATE SET v = v.v WHEN NOT MATCHED THEN INSERT VALUES (v.id, v.v);
+\echo :SQLSTATE
+-- the partition that is left is here
+MERGE INTO number n USING (VALUES (101, 7)) v (id, v) ON v.id = n.id AND n.id = 101 WHEN MATCHED THEN UPDATE SET v = v.v;
+-- what the hint says
+UPDATE number n SET v = v.v FROM (VALUES (1, 7), (2, 8)) v (id, v) WHERE v.id = n.id;
+INSERT INTO number SELECT v.* FROM (VALUES (1, 7), (2, 8)) v (id, v) WHERE NOT EXISTS (SELECT FROM number n WHERE n.id = v.id);
+SELECT tableoid::regclass, * FROM number ORDER BY id;
+-- another error keeps its own words
+MERGE INTO here h USING (VALUES (101, 0)) v (id, v) ON v.id = h.id WHEN MATCHED THEN UPDATE SET v = 1 / v.v;
