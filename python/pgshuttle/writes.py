@@ -1,5 +1,6 @@
 """How long statements that write many rows take: ours, stock postgres_fdw, and on one node."""
 
+import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -18,6 +19,9 @@ from pgshuttle.state import Cluster
 NNODES = 3
 RTTS_US = (0, 800, 90_000)
 NROUNDS = 7
+NTPCB = 20  # transactions of pgbench in a round: each takes less than a millisecond
+NPINGS = 200
+NPINGS_FAR = 10
 STOCK_LIMIT_S = 20  # a row at a time over 90 ms takes a quarter of an hour
 NACCOUNTS_USED = 1000
 
@@ -30,6 +34,7 @@ class Way(StrEnum):
     OURS = "shuttle"
     STOCK = f"postgres_fdw, batch_size {writes_tables.STOCK_BATCH_SIZE}"
     NODE = "on one node"
+    LINE = "on one node, over the line"  # transactions of pgbench only
 
 
 class Case(StrEnum):
@@ -73,6 +78,15 @@ LIMITS: Mapping[Case, tuple[float, int]] = {
 
 
 @dataclass(frozen=True)
+class Line:
+    """What empty statements take: those of a round trip, and of asking the query node."""
+
+    rtt_us: int
+    trip_ms: float
+    here_ms: float
+
+
+@dataclass(frozen=True)
 class WayResult:
     """One case run in one way under one delay; timing None: it was stopped."""
 
@@ -84,13 +98,17 @@ class WayResult:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What ours took, and may take, at the median."""
+    """What ours took, and may take, at the median.
+
+    relay_ms: what it would take to hand on the statements as they are, each over the line.
+    """
 
     case: str
     rtt_us: int
     ours_ms: float
     node_ms: float
     limit_ms: float
+    relay_ms: float | None
     is_kept: bool
 
 
@@ -104,6 +122,7 @@ class Writes:
     machine: Machine
     server: Mapping[str, str]
     settings: Mapping[str, str]
+    lines: tuple[Line, ...]
     ways: tuple[WayResult, ...]
     verdicts: tuple[Verdict, ...]
 
@@ -117,9 +136,26 @@ def write(text: str, schema: str, **values: int) -> sql.Composed:
 class Runner:
     """Writes under one delay, in sessions that stay open."""
 
-    def __init__(self, here: Session, node: Session) -> None:
-        self.sessions = {Way.OURS: here, Way.STOCK: here, Way.NODE: node}
+    def __init__(self, here: Session, node: Session, line: Session) -> None:
+        self.sessions = {Way.OURS: here, Way.STOCK: here, Way.NODE: node, Way.LINE: line}
         self.naccounts = 0
+
+    def ping(self, way: Way) -> float:
+        """Milliseconds of an empty statement, which is a round trip and nothing else."""
+        connection = self.sessions[way].connection.pgconn
+        start_ns = time.perf_counter_ns()
+        connection.exec_(b"")
+        return (time.perf_counter_ns() - start_ns) / measure.NS_PER_MS
+
+    def measure_line(self, rtt_us: int) -> Line:
+        """How far the nodes are, beyond what a client waits for who is there."""
+        ways = (Way.OURS, Way.NODE, Way.LINE)
+        rounds = [[self.ping(way) for way in ways] for _ in range(NPINGS_FAR if rtt_us else NPINGS)]
+        here_ms, node_ms, line_ms = (
+            statistics.median(times) for times in zip(*rounds, strict=True)
+        )
+        trip_ms = max(line_ms - node_ms, rtt_us / 1000)
+        return Line(rtt_us, round(trip_ms, 4), round(here_ms, 4))
 
     def copy(self, session: Session, schema: str) -> float:
         """Copies rows that are in memory."""
@@ -177,6 +213,9 @@ class Runner:
     def run_case(self, case: Case, rtt_us: int, nrounds: int) -> list[WayResult]:
         """Runs a case by turns, after once for nothing; over postgres_fdw once."""
         samples: dict[Way, list[float]] = {Way.OURS: [], Way.NODE: []}
+        if case in (Case.ONE, Case.TWO):
+            samples[Way.LINE] = []
+            nrounds = nrounds * NTPCB if rtt_us == 0 else nrounds
         for number in range(nrounds + 1):
             for way, found in samples.items():
                 elapsed_ms = self.run(case, way)
@@ -193,30 +232,42 @@ class Runner:
 
 @contextmanager
 def open_runner(cluster: Cluster, rtt_us: int) -> Iterator[Runner]:
-    """Opens sessions: here under a delay, and on the first node without one."""
+    """Opens sessions: here under a delay, and on the first node without one and with it."""
     with ExitStack() as stack:
         here = stack.enter_context(measure.open_delayed_session(cluster, rtt_us))
-        node = Session(catalog.connect(cluster.nodes[0].server))
+        first = cluster.nodes[0]
+        if first.proxy is None:
+            raise ToolError(f"{first.server.name} has no delay proxy")
+        node = Session(catalog.connect(first.server))
         stack.enter_context(node.connection)
-        yield Runner(here, node)
+        line = Session(measure.connect_through_proxy(first.server, first.proxy.port))
+        stack.enter_context(line.connection)
+        for session in (node, line):
+            session.connection.execute(f"SET statement_timeout = '{measure.STATEMENT_TIMEOUT_S}s'")
+        yield Runner(here, node, line)
 
 
-def judge(ways: list[WayResult], case: Case, rtt_us: int) -> Verdict:
+def judge(ways: list[WayResult], line: Line, case: Case) -> Verdict:
     """Compares ours with what a case takes on one node."""
     median_ms = {
         found.way: found.timing.median_ms
         for found in ways
-        if found.case == case and found.rtt_us == rtt_us and found.timing is not None
+        if found.case == case and found.rtt_us == line.rtt_us and found.timing is not None
     }
     factor, ntrips = LIMITS[case]
-    limit_ms = factor * median_ms[Way.NODE] + ntrips * rtt_us / 1000
+    limit_ms = factor * median_ms[Way.NODE] + ntrips * line.trip_ms
     ours_ms = median_ms[Way.OURS]
+    relay_ms = None
+    if Way.LINE in median_ms:
+        more_trips = ntrips - LIMITS[Case.ONE][1]
+        relay_ms = median_ms[Way.LINE] + len(TPCB) * line.here_ms + more_trips * line.trip_ms
     return Verdict(
         case=str(case),
-        rtt_us=rtt_us,
+        rtt_us=line.rtt_us,
         ours_ms=ours_ms,
         node_ms=median_ms[Way.NODE],
         limit_ms=round(limit_ms, 3),
+        relay_ms=None if relay_ms is None else round(relay_ms, 3),
         is_kept=ours_ms <= limit_ms,
     )
 
@@ -227,8 +278,10 @@ def run_writes(cluster: Cluster, nrounds: int, on_step: OnStep) -> Writes:
     on_step("filling the tables")
     writes_tables.make_tables(cluster)
     found: list[WayResult] = []
+    lines: list[Line] = []
     for rtt_us in RTTS_US:
         with open_runner(cluster, rtt_us) as runner:
+            lines.append(runner.measure_line(rtt_us))
             for case in Case:
                 on_step(f"{rtt_us / 1000:g} ms: {case}")
                 found += runner.run_case(case, rtt_us, nrounds)
@@ -239,6 +292,7 @@ def run_writes(cluster: Cluster, nrounds: int, on_step: OnStep) -> Writes:
         machine=results.read_machine(),
         server=results.read_server(cluster),
         settings=results.read_settings(cluster),
+        lines=tuple(lines),
         ways=tuple(found),
-        verdicts=tuple(judge(found, case, rtt_us) for rtt_us in RTTS_US for case in Case),
+        verdicts=tuple(judge(found, line, case) for line in lines for case in Case),
     )

@@ -23,10 +23,20 @@ UNITS = {
     "timing": "milliseconds of a statement, or of a transaction of TPC-B, seen by a client; "
     f"null: stopped after {STOCK_LIMIT_S} s",
     "rtt_us": "microseconds of a round trip between the query node and storage nodes",
+    "trip_ms": "milliseconds of a round trip, as an empty statement takes them more over the "
+    "delay proxy than without it",
+    "here_ms": "milliseconds of an empty statement on the query node",
     "limit_ms": "milliseconds that ours may take: a factor of the same on one node, "
     "without a delay, and round trips",
+    "relay_ms": "milliseconds of the same over the delay proxy, and an empty statement on the "
+    "query node for each: what nobody who hands statements on can undercut",
 }
-COLORS = {str(Way.OURS): "#0072B2", str(Way.STOCK): "#E69F00", str(Way.NODE): "0.6"}
+COLORS = {
+    str(Way.OURS): "#0072B2",
+    str(Way.STOCK): "#E69F00",
+    str(Way.NODE): "0.6",
+    str(Way.LINE): "0.8",
+}
 DPI = 130
 
 Entry = dict[str, Any]
@@ -56,7 +66,9 @@ def show_time(ways: tuple[WayResult, ...], case: str, way: Way, rtt_us: int) -> 
 
 def make_writes_table(writes: Writes) -> Table:
     """A row for each case and delay."""
-    table = Table("RTT", "statement", "on one node", "shuttle", "limit", "kept", "postgres_fdw")
+    table = Table("RTT", "statement", "on one node", "shuttle", "limit", "kept")
+    table.add_column("handed on")
+    table.add_column("postgres_fdw")
     table.title = f"writing to storage nodes, medians of {writes.nrounds} rounds"
     for verdict in writes.verdicts:
         table.add_row(
@@ -66,6 +78,7 @@ def make_writes_table(writes: Writes) -> Table:
             format_ms(verdict.ours_ms),
             format_ms(verdict.limit_ms),
             "yes" if verdict.is_kept else "no",
+            "" if verdict.relay_ms is None else format_ms(verdict.relay_ms),
             show_time(writes.ways, verdict.case, Way.STOCK, verdict.rtt_us),
         )
     return table
@@ -91,10 +104,10 @@ def draw_panel(axes: Axes, found: Entry, rtt_us: int) -> None:
     for way in found["ways"]:
         if way["rtt_us"] != rtt_us:
             continue
-        place = rows[way["case"]] + 0.25 * (list(COLORS).index(way["way"]) - 1)
+        place = rows[way["case"]] + 0.2 * (list(COLORS).index(way["way"]) - 1.5)
         stopped_ms = 1000.0 * STOCK_LIMIT_S
         time_ms = stopped_ms if way["timing"] is None else way["timing"]["median_ms"]
-        axes.barh(place, time_ms, 0.24, color=COLORS[way["way"]])
+        axes.barh(place, time_ms, 0.19, color=COLORS[way["way"]])
     for verdict in verdicts:
         row = rows[verdict["case"]]
         axes.plot([verdict["limit_ms"]] * 2, [row - 0.4, row - 0.1], color="red")

@@ -63,7 +63,7 @@ LITERALS = {
 
 def schema_of(way: str, case: str) -> str:
     """Names the schema of a way's tables; case: "item", "ONE" or "TWO"."""
-    if way == "NODE":
+    if way in ("NODE", "LINE"):
         return "writes_whole" if case == "item" else "writes"
     return f"writes_{way}_{case}".lower()
 

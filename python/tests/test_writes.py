@@ -12,7 +12,7 @@ from pgshuttle import builds, catalog, cli, measure, writes, writes_report, writ
 from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.results import Machine
 from pgshuttle.state import Cluster
-from pgshuttle.writes import Case, Way, WayResult, Writes
+from pgshuttle.writes import Case, Line, Way, WayResult, Writes
 
 
 def make_writes(ours_ms: float = 14.0) -> Writes:
@@ -21,11 +21,14 @@ def make_writes(ours_ms: float = 14.0) -> Writes:
     for rtt_us in writes.RTTS_US:
         for case in Case:
             times_ms = {Way.OURS: ours_ms + 2 * rtt_us / 1000, Way.NODE: 10.0}
+            if case in (Case.ONE, Case.TWO):
+                times_ms[Way.LINE] = 10.0 + 7 * rtt_us / 1000
             for way, time_ms in times_ms.items():
                 timing = measure.summarize([time_ms, time_ms])
                 ways.append(WayResult(str(case), str(way), rtt_us, timing))
             stock = None if rtt_us == max(writes.RTTS_US) else measure.summarize([500.0])
             ways.append(WayResult(str(case), str(Way.STOCK), rtt_us, stock))
+    lines = tuple(Line(rtt_us, rtt_us / 1000, 0.1) for rtt_us in writes.RTTS_US)
     return Writes(
         made_at="2024-01-01T00:00:00+00:00",
         nrounds=2,
@@ -33,8 +36,9 @@ def make_writes(ours_ms: float = 14.0) -> Writes:
         machine=Machine("a processor", 2, 1000, "Linux"),
         server={"version": "PostgreSQL 18"},
         settings={},
+        lines=lines,
         ways=tuple(ways),
-        verdicts=tuple(writes.judge(ways, case, rtt) for rtt in writes.RTTS_US for case in Case),
+        verdicts=tuple(writes.judge(ways, line, case) for line in lines for case in Case),
     )
 
 
@@ -46,6 +50,8 @@ def test_limits() -> None:
     assert by_case[Case.UPDATE, 90_000].limit_ms == pytest.approx(15 + 180)
     assert by_case[Case.TWO, 800].limit_ms == pytest.approx(16 + 8 * 0.8)
     assert by_case[Case.FUNCTION, 90_000].limit_ms == pytest.approx(16 + 180)
+    assert by_case[Case.COPY, 800].relay_ms is None
+    assert by_case[Case.TWO, 800].relay_ms == pytest.approx(10 + 7 * 0.8 + 7 * 0.1 + 2 * 0.8)
     assert writes_report.make_writes_table(found).row_count == len(found.verdicts)
 
 
@@ -80,7 +86,7 @@ def test_all_ways_write_the_same(running: Cluster) -> None:
     with writes.open_runner(running, 0) as runner:
         for case, text in writes.STATEMENTS.items():
             counts = set()
-            for way in Way:
+            for way in (Way.OURS, Way.STOCK, Way.NODE):
                 schema = writes_tables.schema_of(way.name, "item")
                 connection = runner.sessions[way].connection
                 connection.execute("BEGIN")
@@ -94,13 +100,21 @@ def test_all_ways_write_the_same(running: Cluster) -> None:
             assert len(counts) == 1, case
 
 
+def test_the_line_is_measured(running: Cluster) -> None:
+    with writes.open_runner(running, 2000) as runner:
+        line = runner.measure_line(2000)
+    assert 2.0 <= line.trip_ms < 20.0
+    assert 0.0 < line.here_ms < 20.0
+
+
 def test_each_case_is_timed(monkeypatch: pytest.MonkeyPatch, running: Cluster) -> None:
     monkeypatch.setattr(writes, "STOCK_LIMIT_S", 1)
     with writes.open_runner(running, 2000) as runner:
         for case in Case:
             found = runner.run_case(case, 2000, 1)
+            line = [Way.LINE] if case in (Case.ONE, Case.TWO) else []
             assert [way.way for way in found] == [
-                str(way) for way in (Way.OURS, Way.NODE, Way.STOCK)
+                str(way) for way in (Way.OURS, Way.NODE, *line, Way.STOCK)
             ]
             timings = [way.timing for way in found]
             assert timings[0] is not None
