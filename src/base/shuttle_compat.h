@@ -537,6 +537,15 @@ shuttle_child_entry(const RangeTblEntry *parent)
 	return child;
 }
 
+/* How the root's rows become those of a partition that they are routed to. */
+#if PG_VERSION_NUM < 160000
+static inline TupleConversionMap *
+ExecGetRootToChildMap(ResultRelInfo *child, EState *estate)
+{
+	return child->ri_RootToPartitionMap;
+}
+#endif
+
 /* What groups are told apart by; 16 leaves out what is the same in all rows. */
 static inline List *
 shuttle_processed_group_clause(const PlannerInfo *root)

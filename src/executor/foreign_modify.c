@@ -60,11 +60,10 @@ static void explain_foreign_modify(ModifyTableState *mtstate,
 								   int subplan_index, ExplainState *es);
 static ShuttleWrite *create_write(ModifyTableState *node, ResultRelInfo *target,
 								  CmdType operation, List *fdw_private);
-static bool is_buffered(ShuttleWrite *write);
 static bool may_buffer(const ShuttleWrite *write);
 static void collect_values(ShuttleWrite *write);
-static List *plan_routed_insert(ModifyTableState *mtstate,
-								ResultRelInfo *target);
+static List *plan_other(ModifyTableState *mtstate, ResultRelInfo *target,
+						CmdType operation);
 static TupleTableSlot *write_row(ShuttleWrite *write, TupleTableSlot *slot,
 								 TupleTableSlot *plan_slot);
 static int	send_rows(ShuttleWrite *write, TupleTableSlot **slots,
@@ -100,40 +99,46 @@ begin_foreign_modify(ModifyTableState *mtstate, ResultRelInfo *target,
 									   fdw_private);
 }
 
-/* COPY, and rows that are routed to a partition. */
+/* COPY, and rows that are routed to a partition, which an UPDATE may change as
+ * well. */
 static void
 begin_foreign_insert(ModifyTableState *mtstate, ResultRelInfo *target)
 {
-	ModifyTable *plan = castNode(ModifyTable, mtstate->ps.plan);
+	ShuttleWrite *update = target->ri_FdwState;
+	ShuttleWrite *insert;
 	MemoryContext old_cxt;
 
 	shuttle_refuse_reference_write(RelationGetRelid(target->ri_RelationDesc));
 
-	/* The UPDATE would reach the routed rows later and change them again. */
-	if (plan != NULL && plan->operation == CMD_UPDATE &&
-		(target->ri_usesFdwDirectModify || target->ri_FdwState != NULL))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot route tuples into foreign table to be updated \"%s\"",
-						RelationGetRelationName(target->ri_RelationDesc))));
-
 	old_cxt = MemoryContextSwitchTo(mtstate->ps.state->es_query_cxt);
-	target->ri_FdwState = create_write(mtstate, target, CMD_INSERT,
-									   plan_routed_insert(mtstate, target));
+	insert = shuttle_write_create(mtstate, target, CMD_INSERT);
 	MemoryContextSwitchTo(old_cxt);
+	if (update == NULL)
+		target->ri_FdwState = insert;
+	else
+	{
+		insert->update = update;
+		update->arriving = insert;
+	}
+}
+
+ShuttleWrite *
+shuttle_write_create(ModifyTableState *node, ResultRelInfo *target, CmdType operation)
+{
+	return create_write(node, target, operation, plan_other(node, target, operation));
 }
 
 /*
- * Has postgres_fdw make the INSERT for a table that the statement's plan has
- * none for.  It plans one from a ModifyTable and a range table, so it is
+ * Has postgres_fdw make an INSERT or DELETE for a table that the statement's plan
+ * has none for.  It plans one from a ModifyTable and a range table, so it is
  * given as much of both as it looks at.
  */
 static List *
-plan_routed_insert(ModifyTableState *mtstate, ResultRelInfo *target)
+plan_other(ModifyTableState *mtstate, ResultRelInfo *target, CmdType operation)
 {
 	ModifyTable *plan = castNode(ModifyTable, mtstate->ps.plan);
 	EState	   *estate = mtstate->ps.state;
-	ModifyTable *insert = makeNode(ModifyTable);
+	ModifyTable *other = makeNode(ModifyTable);
 	PlannerInfo *root = makeNode(PlannerInfo);
 	Index		rtindex = target->ri_RangeTableIndex;
 	RangeTblEntry *rte;
@@ -156,15 +161,16 @@ plan_routed_insert(ModifyTableState *mtstate, ResultRelInfo *target)
 			rtindex = mtstate->resultRelInfo[0].ri_RangeTableIndex;
 	}
 
-	insert->operation = CMD_INSERT;
-	insert->onConflictAction = plan == NULL ? ONCONFLICT_NONE : plan->onConflictAction;
-	insert->withCheckOptionLists = list_make1(target->ri_WithCheckOptions);
-	insert->returningLists = list_make1(target->ri_returningList);
+	other->operation = operation;
+	other->onConflictAction = plan == NULL ? ONCONFLICT_NONE : plan->onConflictAction;
+	other->withCheckOptionLists = list_make1(target->ri_WithCheckOptions);
+	if (operation == CMD_INSERT)
+		other->returningLists = list_make1(target->ri_returningList);
 
 	root->simple_rel_array_size = rtindex + 1;
 	root->simple_rte_array = palloc0_array(RangeTblEntry *, rtindex + 1);
 	root->simple_rte_array[rtindex] = rte;
-	return shuttle_peer_routine->PlanForeignModify(root, insert, rtindex, 0);
+	return shuttle_peer_routine->PlanForeignModify(root, other, rtindex, 0);
 }
 
 /* Called in the query's context. */
@@ -218,11 +224,8 @@ create_write(ModifyTableState *node, ResultRelInfo *target, CmdType operation,
 	return write;
 }
 
-/*
- * True where rows are to be buffered, as is decided when the first one comes.
- */
-static bool
-is_buffered(ShuttleWrite *write)
+bool
+shuttle_write_is_buffered(ShuttleWrite *write)
 {
 	if (write->decided)
 		return write->buffer != NULL;
@@ -260,13 +263,14 @@ has_row_triggers(const TriggerDesc *triggers)
 
 /*
  * Of a COPY, checks and AFTER ROW triggers are core's and of one row each; so
- * are checks with subqueries, which could see what was written.  A row that an
- * UPDATE moves here brings RETURNING lists of another table.
+ * are checks with subqueries, which could see what was written.  Of a row that
+ * an UPDATE moves here, core alone knows the old values, and what to check.
  */
 static bool
 may_buffer(const ShuttleWrite *write)
 {
 	const ResultRelInfo *target = write->target;
+	const ModifyTable *plan = (const ModifyTable *) write->node->ps.plan;
 	bool		follows_up = target->ri_WithCheckOptions != NIL ||
 		has_row_triggers(target->ri_TrigDesc);
 
@@ -274,7 +278,8 @@ may_buffer(const ShuttleWrite *write)
 		write->node->mt_transition_capture == NULL &&
 		write->nattributes + (write->operation == CMD_DELETE) > 0 &&
 		(write->operation == write->node->operation ||
-		 (target->ri_projectReturning == NULL && !follows_up)) &&
+		 (target->ri_WithCheckOptions == NIL &&
+		  !shuttle_returns_old_or_new((Node *) plan->returningLists))) &&
 		(!follows_up ||
 		 (write->node->ps.plan != NULL &&
 		  !contain_subplans((Node *) target->ri_WithCheckOptions)));
@@ -331,7 +336,7 @@ get_batch_size(ResultRelInfo *target)
 	List	   *options;
 
 	/* Whose rows are buffered has no batches of core's. */
-	if (write != NULL && (write->node->ps.plan == NULL ? is_buffered(write) :
+	if (write != NULL && (write->node->ps.plan == NULL ? shuttle_write_is_buffered(write) :
 						  may_buffer(write)))
 		return 1;
 
@@ -358,7 +363,19 @@ static TupleTableSlot *
 exec_foreign_insert(EState *estate, ResultRelInfo *target,
 					TupleTableSlot *slot, TupleTableSlot *plan_slot)
 {
-	return write_row(target->ri_FdwState, slot, plan_slot);
+	ShuttleWrite *write = target->ri_FdwState;
+
+	if (write->operation != CMD_INSERT)
+		write = write->arriving;
+
+	/* The UPDATE would reach the row later and change it again. */
+	if ((write->update != NULL || target->ri_usesFdwDirectModify) &&
+		!shuttle_write_is_buffered(write))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot route tuples into foreign table to be updated \"%s\"",
+						RelationGetRelationName(target->ri_RelationDesc))));
+	return write_row(write, slot, plan_slot);
 }
 
 static TupleTableSlot **
@@ -371,38 +388,25 @@ exec_foreign_batch_insert(EState *estate, ResultRelInfo *target,
 }
 
 /*
- * A row whose new values belong to another partition must not stay in this
- * one, where nobody would look for it; the node may know of no partitions.
+ * UPDATE and DELETE of one row.  One whose new values belong to another partition
+ * must not stay in this one, where nobody would look for it; the node may know of
+ * no partitions.
  */
-static void
-refuse_move(EState *estate, ResultRelInfo *target, TupleTableSlot *slot)
-{
-	Relation	rel = target->ri_RelationDesc;
-
-	if (!rel->rd_rel->relispartition ||
-		ExecPartitionCheck(target, slot, estate, false))
-		return;
-
-	/* The partition itself is what the statement names. */
-	if (target->ri_RootResultRelInfo == NULL)
-		ExecPartitionCheckEmitError(target, slot, estate);
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("cannot move a row out of partition \"%s\", which is a foreign table",
-					RelationGetRelationName(rel)),
-			 errdetail("The row's new values belong to another partition."),
-			 errhint("Delete the row and insert it anew.")));
-}
-
-/* UPDATE and DELETE of one row. */
 static TupleTableSlot *
 exec_foreign_change(EState *estate, ResultRelInfo *target,
 					TupleTableSlot *slot, TupleTableSlot *plan_slot)
 {
 	ShuttleWrite *write = target->ri_FdwState;
 
-	if (write->operation == CMD_UPDATE)
-		refuse_move(estate, target, slot);
+	if (write->operation == CMD_UPDATE && write->rel->rd_rel->relispartition &&
+		!ExecPartitionCheck(target, slot, estate, false))
+	{
+		/* The partition itself is what the statement names. */
+		if (target->ri_RootResultRelInfo == NULL)
+			ExecPartitionCheckEmitError(target, slot, estate);
+		shuttle_write_move(write, slot, plan_slot);
+		return NULL;
+	}
 	return write_row(write, slot, plan_slot);
 }
 
@@ -410,7 +414,7 @@ exec_foreign_change(EState *estate, ResultRelInfo *target,
 static TupleTableSlot *
 write_row(ShuttleWrite *write, TupleTableSlot *slot, TupleTableSlot *plan_slot)
 {
-	if (is_buffered(write))
+	if (shuttle_write_is_buffered(write))
 	{
 		shuttle_write_run_add(shuttle_write_run_find(write->node), write, slot,
 							  plan_slot);

@@ -71,6 +71,7 @@ struct ShuttleWriteBuffer
 	uint64		nfinished;		/* rows written that nobody has counted yet */
 };
 
+static HTAB *create_names(const ShuttleWrite *write);
 static TupleDesc describe_values(const ShuttleWrite *write);
 static bool is_named_again(ShuttleWriteBuffer *buffer, ItemPointer ctid);
 static int64 copy_values(ShuttleWrite *write, TupleTableSlot *slot, ShuttleWaitingRow *row);
@@ -105,30 +106,38 @@ shuttle_write_buffer_create(ShuttleWrite *write)
 														estate->es_query_cxt);
 	if (buffer->by_ctid)
 	{
-		HASHCTL		control = {
-			.keysize = sizeof(ItemPointerData),
-			.entrysize = sizeof(ItemPointerData),
-			.hcxt = estate->es_query_cxt,
-		};
-
-		buffer->named = hash_create("shuttle rows named", 256, &control,
-									HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-		if (buffer->returns)
-		{
-			PlanState  *source = outerPlanState(write->node);
-
-			buffer->plan_slot =
-				MakeSingleTupleTableSlot(ExecGetResultType(source),
-										 ExecGetResultSlotOps(source, NULL));
-		}
+		buffer->named = create_names(write);
 		shuttle_remote_table_ask(write->rel, write->storage_node,
 								 shuttle_foreign_snapshot(estate));
+	}
+	if (buffer->returns && write->node->operation != CMD_INSERT)
+	{
+		PlanState  *source = outerPlanState(write->node);
+
+		buffer->plan_slot = MakeSingleTupleTableSlot(ExecGetResultType(source),
+													 ExecGetResultSlotOps(source, NULL));
 	}
 	buffer->rows_cxt = AllocSetContextCreate(estate->es_query_cxt,
 											 "shuttle write buffer",
 											 ALLOCSET_DEFAULT_SIZES);
 	write->buffer = buffer;
 	MemoryContextSwitchTo(old_cxt);
+}
+
+/* Of a row that is to stay and to leave, too, what comes first counts. */
+static HTAB *
+create_names(const ShuttleWrite *write)
+{
+	HASHCTL		control = {
+		.keysize = sizeof(ItemPointerData),
+		.entrysize = sizeof(ItemPointerData),
+		.hcxt = write->estate->es_query_cxt,
+	};
+
+	if (shuttle_write_takes_out(write))
+		return write->update->buffer->named;
+	return hash_create("shuttle rows named", 256, &control,
+					   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
 /* The row type of the attributes that travel. */
@@ -145,7 +154,7 @@ describe_values(const ShuttleWrite *write)
 
 /* ---- rows in */
 
-void
+bool
 shuttle_write_buffer_add(ShuttleWrite *write, TupleTableSlot *slot,
 						 TupleTableSlot *plan_slot, uint64 number)
 {
@@ -164,7 +173,7 @@ shuttle_write_buffer_add(ShuttleWrite *write, TupleTableSlot *slot,
 		if (is_null)
 			elog(ERROR, "ctid is NULL");
 		if (is_named_again(buffer, ctid))
-			return;
+			return false;
 	}
 	old_cxt = MemoryContextSwitchTo(buffer->rows_cxt);
 	if (buffer->nrows == buffer->size)
@@ -189,6 +198,7 @@ shuttle_write_buffer_add(ShuttleWrite *write, TupleTableSlot *slot,
 		buffer->nbytes += row->plan_row->t_len;
 	}
 	MemoryContextSwitchTo(old_cxt);
+	return true;
 }
 
 /* True where the statement has named the row before. */
@@ -387,6 +397,13 @@ shuttle_write_buffer_send(ShuttleWrite *write, int nest_level, bool more)
 	send_piece(write, array_sql(write), nvalues, values, nest_level);
 }
 
+/* EXPLAIN shows one write of a table. */
+static ShuttleCounters *
+counters_of(ShuttleWrite *write)
+{
+	return write->update != NULL ? &write->update->counters : &write->counters;
+}
+
 /* Sends the rows that wait, as values were made of them. */
 static void
 send_piece(ShuttleWrite *write, const char *sql, int nparams,
@@ -405,7 +422,7 @@ send_piece(ShuttleWrite *write, const char *sql, int nparams,
 		.effect = SHUTTLE_WRITES,
 		.snapshot = shuttle_foreign_snapshot(write->estate),
 		.nest_level = nest_level,
-		.counters = &write->counters,
+		.counters = counters_of(write),
 	};
 
 	piece->cxt = cxt;
@@ -426,7 +443,7 @@ send_piece(ShuttleWrite *write, const char *sql, int nparams,
 		}
 	}
 	piece->request = shuttle_request_send(write->storage_node, &statement, cxt);
-	shuttle_count(&write->counters, SHUTTLE_WRITE_REQUESTS, buffer->nrows);
+	shuttle_count(counters_of(write), SHUTTLE_WRITE_REQUESTS, buffer->nrows);
 
 	MemoryContextSwitchTo(write->estate->es_query_cxt);
 	buffer->pieces = lappend(buffer->pieces, piece);
@@ -579,6 +596,16 @@ judge_count(ShuttleWrite *write, int nsent, uint64 nwritten)
 				 errdetail("Storage node \"%s\" wrote " UINT64_FORMAT " of %d rows.",
 						   shuttle_node_name(write->storage_node), nwritten, nsent),
 				 errhint("Repeat the transaction.")));
+
+	/* It would be there twice. */
+	if (shuttle_write_takes_out(write))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("could not move all rows out of partition \"%s\", which is a foreign table",
+						RelationGetRelationName(write->rel)),
+				 errdetail("Storage node \"%s\" deleted " UINT64_FORMAT " of %d rows.",
+						   shuttle_node_name(write->storage_node), nwritten, nsent),
+				 errhint("Look for triggers, rules and policies of the table there.")));
 }
 
 /*
@@ -680,6 +707,8 @@ shuttle_write_follows_up(const ShuttleWrite *write)
 {
 	const TriggerDesc *triggers = write->target->ri_TrigDesc;
 
+	if (shuttle_write_takes_out(write))
+		return false;
 	if (write->target->ri_projectReturning != NULL ||
 		(write->target->ri_WithCheckOptions != NIL && write->operation != CMD_DELETE))
 		return true;

@@ -44,6 +44,12 @@ struct ShuttleWrite
 	ShuttleTargetRows *rows;
 	char	   *sql_by_table;	/* with a condition on tableoid; or NULL */
 
+	/* UPDATE: rows that it moves between partitions (write_move.c) */
+	ShuttleWrite *leaving;		/* takes them out of this one; NULL: none yet */
+	ShuttleWrite *arriving;		/* brings them here from others; or NULL */
+	ShuttleWrite *update;		/* of leaving and arriving rows: the table's
+								 * own; NULL: it has none */
+
 	int			batch_size;		/* INSERT: rows of one VALUES */
 	int			row_limit;		/* INSERT: rows of one request, where the
 								 * option batch_size says it; else 0 */
@@ -66,6 +72,14 @@ struct ShuttleWrite
 
 /* ---- rows of one request (foreign_modify.c) */
 
+/* Makes a write of a table for which the plan has none of that operation; in the
+ * query's context. */
+extern ShuttleWrite *shuttle_write_create(ModifyTableState *node, ResultRelInfo *target,
+										  CmdType operation);
+
+/* True where rows are to be buffered, as is decided when the first one comes. */
+extern bool shuttle_write_is_buffered(ShuttleWrite *write);
+
 /*
  * The INSERT of nrows rows with VALUES.  Lives until it is asked for another
  * number of rows, or with ON CONFLICT DO UPDATE.
@@ -74,6 +88,33 @@ extern const char *shuttle_write_values_sql(ShuttleWrite *write, int nrows);
 
 /* Raises that more rows were changed than were named (trap 22). */
 extern void shuttle_write_refuse_several(ShuttleWrite *write, uint64 nrows);
+
+/* ---- rows that change their partition (write_move.c) */
+
+/* True for the rows that an UPDATE takes out of a partition. */
+static inline bool
+shuttle_write_takes_out(const ShuttleWrite *write)
+{
+	return write->operation == CMD_DELETE && write->node->operation == CMD_UPDATE;
+}
+
+/* True for those that it brings to one. */
+static inline bool
+shuttle_write_brings_in(const ShuttleWrite *write)
+{
+	return write->operation == CMD_INSERT && write->node->operation == CMD_UPDATE;
+}
+
+/*
+ * Moves a row of an UPDATE to the partition that its new values belong to.
+ * Errors: where that is not possible; core's, where there is no such partition.
+ */
+extern void shuttle_write_move(ShuttleWrite *write, TupleTableSlot *slot,
+							   TupleTableSlot *plan_slot);
+
+/* True where a scan that is yet to be made, or a statement on a node, could meet
+ * rows that were moved. */
+extern bool shuttle_move_is_seen(PlanState *source);
 
 /* ---- ON CONFLICT with columns (write_conflict.c) */
 
@@ -208,9 +249,9 @@ extern void shuttle_write_buffer_create(ShuttleWrite *write);
 
 /*
  * Takes a row; its values are copied.  number tells its place among the rows
- * of its run.
+ * of its run.  Returns false where the statement has changed that row before.
  */
-extern void shuttle_write_buffer_add(ShuttleWrite *write, TupleTableSlot *slot,
+extern bool shuttle_write_buffer_add(ShuttleWrite *write, TupleTableSlot *slot,
 									 TupleTableSlot *plan_slot, uint64 number);
 
 /* True where the node writes each row that it is sent, or fails.  Waits for
@@ -277,6 +318,15 @@ extern void shuttle_write_run_end(const ModifyTableState *node);
 extern void shuttle_write_run_add(ShuttleWriteRun *run, ShuttleWrite *write,
 								  TupleTableSlot *slot,
 								  TupleTableSlot *plan_slot);
+
+/* The two halves of that; take: false where the row was changed before. */
+extern bool shuttle_write_run_take(ShuttleWriteRun *run, ShuttleWrite *write,
+								   TupleTableSlot *slot, TupleTableSlot *plan_slot);
+extern void shuttle_write_run_send_full(ShuttleWriteRun *run, ShuttleWrite *write);
+
+/* Counts a row that core does not count, and keeps it for RETURNING. */
+extern void shuttle_write_run_count(ShuttleWriteRun *run, ResultRelInfo *target,
+									TupleTableSlot *slot, TupleTableSlot *plan_slot);
 
 /*
  * Sends what other executor runs than that of estate have buffered for the

@@ -53,6 +53,9 @@ struct ShuttleWriteRun
 	bool		read_first;		/* the source was not read yet, and is to be
 								 * read to its end */
 	bool		ended;			/* the source */
+	bool		moves_wait;		/* rows come to their new partitions when it
+								 * has */
+	bool		holds_moves;	/* they are not to be sent now */
 	List	   *writes;			/* ShuttleWrites that are buffered */
 	uint64		nrows;			/* taken so far */
 	Tuplestorestate *returned;	/* RETURNING's rows; NULL: there is none */
@@ -70,6 +73,9 @@ static TupleTableSlot *exec_buffered_modify(PlanState *node);
 static TupleTableSlot *exec_source(PlanState *node);
 static TupleTableSlot *next_returned(ShuttleWriteRun *run);
 static void send_rows(ShuttleWriteRun *run, ShuttleWrite *write);
+static void send_all(ShuttleWriteRun *run);
+static void send_in_order(ShuttleWriteRun *run,
+						  void (*send) (ShuttleWriteRun *run, ShuttleWrite *write));
 static void flush(ShuttleWriteRun *run, bool idle);
 
 /* ---- finding the ModifyTables of a statement */
@@ -97,6 +103,14 @@ start_executor(QueryDesc *query, int eflags)
 	MemoryContextSwitchTo(old_cxt);
 }
 
+/* In front of a savepoint that belongs to a statement within this one. */
+static void
+send_ahead(ShuttleWriteRun *run, ShuttleWrite *write)
+{
+	shuttle_unsent_send_older(write->storage_node, run->begun);
+	shuttle_write_buffer_send(write, run->nest_level, true);
+}
+
 static void
 begin_savepoint(SubXactEvent event, SubTransactionId self,
 				SubTransactionId parent, void *arg)
@@ -115,22 +129,12 @@ begin_savepoint(SubXactEvent event, SubTransactionId self,
 	{
 		ShuttleWriteRun *run = dlist_container(ShuttleWriteRun, link, iter.cur);
 		MemoryContext cxt = CurrentMemoryContext;
-		ListCell   *cell;
 
 		if (run->error != NULL)
 			continue;
 		PG_TRY();
 		{
-			foreach(cell, run->writes)
-			{
-				ShuttleWrite *write = lfirst(cell);
-
-				if (shuttle_write_buffer_has_rows(write))
-				{
-					shuttle_unsent_send_older(write->storage_node, run->begun);
-					shuttle_write_buffer_send(write, run->nest_level, true);
-				}
-			}
+			send_in_order(run, send_ahead);
 		}
 		PG_CATCH();
 		{
@@ -235,6 +239,7 @@ begin_run(ModifyTableState *node)
 	run = create_run(node);
 	run->source = source;
 	run->read_first = read_first;
+	run->moves_wait = node->operation == CMD_UPDATE && shuttle_move_is_seen(source);
 	if (read_first)
 		((MaterialState *) source)->eflags |= EXEC_FLAG_REWIND;
 	if (((ModifyTable *) node->ps.plan)->returningLists != NIL)
@@ -358,11 +363,10 @@ exec_source(PlanState *node)
 	return row;
 }
 
-void
-shuttle_write_run_add(ShuttleWriteRun *run, ShuttleWrite *write,
-					  TupleTableSlot *slot, TupleTableSlot *plan_slot)
+bool
+shuttle_write_run_take(ShuttleWriteRun *run, ShuttleWrite *write,
+					   TupleTableSlot *slot, TupleTableSlot *plan_slot)
 {
-	shuttle_write_buffer_add(write, slot, plan_slot, run->nrows++);
 	if (!list_member_ptr(run->writes, write))
 	{
 		MemoryContext old_cxt = MemoryContextSwitchTo(run->estate->es_query_cxt);
@@ -370,14 +374,47 @@ shuttle_write_run_add(ShuttleWriteRun *run, ShuttleWrite *write,
 		run->writes = lappend(run->writes, write);
 		MemoryContextSwitchTo(old_cxt);
 	}
-	if (!shuttle_write_buffer_is_full(write))
+	return shuttle_write_buffer_add(write, slot, plan_slot, run->nrows++);
+}
+
+void
+shuttle_write_run_send_full(ShuttleWriteRun *run, ShuttleWrite *write)
+{
+	bool		waits = run->moves_wait && !run->ended;
+
+	if (!shuttle_write_buffer_is_full(write) ||
+		(waits && shuttle_write_brings_in(write)))
 		return;
+	run->holds_moves = waits;
 
 	/* As much is under way as the next piece may hold. */
 	if (shuttle_write_buffer_is_ahead(write))
 		flush(run, true);
+	else if (shuttle_write_brings_in(write))
+		send_all(run);
 	else
 		send_rows(run, write);
+	run->holds_moves = false;
+}
+
+void
+shuttle_write_run_add(ShuttleWriteRun *run, ShuttleWrite *write,
+					  TupleTableSlot *slot, TupleTableSlot *plan_slot)
+{
+	(void) shuttle_write_run_take(run, write, slot, plan_slot);
+	shuttle_write_run_send_full(run, write);
+}
+
+void
+shuttle_write_run_count(ShuttleWriteRun *run, ResultRelInfo *target,
+						TupleTableSlot *slot, TupleTableSlot *plan_slot)
+{
+	if (run->node->canSetTag)
+		run->estate->es_processed++;
+	if (target->ri_projectReturning != NULL)
+		tuplestore_puttupleslot(run->returned,
+								shuttle_project_returning(run->estate, target, CMD_INSERT,
+														  slot, plan_slot));
 }
 
 /* ---- flushing */
@@ -429,12 +466,15 @@ send_rows(ShuttleWriteRun *run, ShuttleWrite *write)
 			flush(outer, false);
 	}
 	shuttle_unsent_send_older(write->storage_node, run->begun);
+	if (write->leaving != NULL && shuttle_write_buffer_has_rows(write->leaving))
+		shuttle_write_buffer_send(write->leaving, run->nest_level, !run->ended);
 	shuttle_write_buffer_send(write, run->nest_level, !run->ended);
 }
 
 /* Deletes go first: a row that moves to another table may be in its way. */
 static void
-send_all(ShuttleWriteRun *run)
+send_in_order(ShuttleWriteRun *run,
+			  void (*send) (ShuttleWriteRun *run, ShuttleWrite *write))
 {
 	static const CmdType order[] = {CMD_DELETE, CMD_UPDATE, CMD_INSERT};
 
@@ -447,11 +487,18 @@ send_all(ShuttleWriteRun *run)
 			ShuttleWrite *write = lfirst(cell);
 
 			if (write->operation != order[i] ||
-				!shuttle_write_buffer_has_rows(write))
+				!shuttle_write_buffer_has_rows(write) ||
+				(run->holds_moves && shuttle_write_brings_in(write)))
 				continue;
-			send_rows(run, write);
+			send(run, write);
 		}
 	}
+}
+
+static void
+send_all(ShuttleWriteRun *run)
+{
+	send_in_order(run, send_rows);
 }
 
 /* Does what is to be done with rows that came back, in the order of the source;
@@ -521,7 +568,8 @@ flush(ShuttleWriteRun *run, bool idle)
 		uint64		nwritten = goes_on ? shuttle_write_buffer_go_on(write) :
 			shuttle_write_buffer_finish(write);
 
-		if (run->node->canSetTag)
+		/* A row that moves is counted where it comes to. */
+		if (run->node->canSetTag && !shuttle_write_takes_out(write))
 			run->estate->es_processed += nwritten;
 	}
 	if (run->source != NULL)

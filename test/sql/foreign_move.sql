@@ -15,12 +15,14 @@ PREPARE rows AS SELECT tableoid::regclass, count(*), min(id), max(id), bool_and(
 EXECUTE rows;
 
 -- by expressions that run on the node, that do not, and that core evaluates
+BEGIN;
 UPDATE number SET id = id + 100 WHERE id = 10;
-\echo :SQLSTATE
-UPDATE number SET id = 150 WHERE id = 10;
-UPDATE number SET id = pair.here(110) WHERE id = 10;
+UPDATE number SET id = 150 WHERE id = 30;
+UPDATE number SET id = pair.here(110) WHERE id = 50;
 UPDATE number SET id = 250 WHERE pair.here(id) = 110;
-UPDATE number n SET id = f.id FROM (VALUES (10, 250), (30, 260)) f (n, id) WHERE f.n = n.id;
+UPDATE number n SET id = f.id FROM (VALUES (70, 250), (90, 260)) f (n, id) WHERE f.n = n.id;
+EXECUTE rows;
+ROLLBACK;
 UPDATE low SET id = 100 WHERE id = 10;
 \echo :SQLSTATE
 UPDATE low SET id = 0 WHERE id = 1;
@@ -55,7 +57,10 @@ ROLLBACK;
 -- by a trigger
 CREATE FUNCTION pair.push() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.id := NEW.id + 100; RETURN NEW; END';
 CREATE TRIGGER push BEFORE UPDATE ON low FOR EACH ROW EXECUTE FUNCTION pair.push();
+BEGIN;
 UPDATE number SET v = v WHERE id = 10;
+EXECUTE rows;
+ROLLBACK;
 DROP TRIGGER push ON low;
 
 -- of a key of several columns, and by hash
