@@ -16,6 +16,7 @@ SELECT test.same_write('TABLE b', 'UPDATE b SET v = a.v + 100 FROM a WHERE a.id 
 SELECT test.same_write('TABLE b', 'UPDATE b SET t = a.v::text FROM a WHERE a.id = b.id AND a.k = b.k');
 SELECT test.same_write('TABLE b', 'UPDATE b SET v = c.n FROM a JOIN c ON c.id = a.k WHERE b.id = a.id RETURNING b.*, c.id');
 SELECT test.same_write('TABLE b', 'DELETE FROM b USING a WHERE a.k = b.k AND a.v > 1 RETURNING b.id');
+-- the engine's node is given the keys, and deletes by itself: no batch
 SELECT test.same_write('TABLE b', 'DELETE FROM b WHERE EXISTS (SELECT FROM c WHERE c.k = b.v AND c.n > 2) RETURNING b.id, b');
 SELECT test.same_write('TABLE b', 'DELETE FROM b WHERE NOT EXISTS (SELECT FROM c WHERE c.k = b.k OFFSET 0)');
 SELECT test.same_write('TABLE b', 'UPDATE b SET v = (SELECT count(*) FROM c WHERE c.k = b.v) WHERE b.id % 3 = 0 RETURNING id, v');
