@@ -275,6 +275,26 @@ SELECT fills(), (SELECT count(*) FROM late);
 
 TRUNCATE here;
 
+-- rows that a node's partition sends on may be kept out there
+CREATE TABLE node.apart (id int) PARTITION BY RANGE (id);
+CREATE FOREIGN TABLE node.apart_1 PARTITION OF node.apart FOR VALUES FROM (1) TO (100) SERVER near OPTIONS (schema_name 'node', table_name 'picky');
+CREATE FOREIGN TABLE apart (id int) SERVER far OPTIONS (schema_name 'node');
+CREATE FUNCTION sends_on(first int) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	n bigint;
+	said text := '';
+BEGIN
+	FOR i IN first .. first + 3 LOOP
+		INSERT INTO apart VALUES (i);
+		GET DIAGNOSTICS n = ROW_COUNT;
+		said := said || n || found;
+	END LOOP;
+	RETURN said;
+END $$;
+SELECT sends_on(1);
+SELECT sends_on(5);
+SELECT string_agg(id::text, ' ' ORDER BY id) FROM apart;
+
 -- the client's statement: what was met behind it is its error, and others go on
 CREATE FUNCTION twice(id int) RETURNS int LANGUAGE plpgsql AS $$
 BEGIN
@@ -365,5 +385,5 @@ DROP SERVER near CASCADE;
 DROP TABLE watched, watched_after, cases;
 DROP TABLE parted, here;
 DROP FUNCTION sql_puts;
-DROP FUNCTION counts, breaks, blocks, blocks_of_one, puts, declares, retries, picks, fills, audits, loops, spreads, twice, orphans, keeps, tallies, raises;
+DROP FUNCTION counts, breaks, blocks, blocks_of_one, puts, declares, retries, picks, fills, audits, loops, spreads, twice, orphans, keeps, tallies, raises, sends_on;
 DROP PROCEDURE commits, gives_up;
