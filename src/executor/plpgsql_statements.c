@@ -38,16 +38,20 @@ static PLpgSQL_plugin plugin = {
 	.stmt_end = end_statement,
 };
 
+void
+shuttle_plpgsql_statements_see(void)
+{
+	if (place != NULL)
+		return;
+	place = (PLpgSQL_plugin **) find_rendezvous_variable("PLpgSQL_plugin");
+	previous = *place;
+	*place = &plugin;
+}
+
 bool
 shuttle_plpgsql_statements_are_seen(void)
 {
-	if (place == NULL)
-	{
-		place = (PLpgSQL_plugin **) find_rendezvous_variable("PLpgSQL_plugin");
-		previous = *place;
-		*place = &plugin;
-	}
-	return *place == &plugin;
+	return place != NULL && *place == &plugin;
 }
 
 static void

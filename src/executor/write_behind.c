@@ -63,6 +63,7 @@ static int64 left_bytes = 0;
 static int	ncalls = 0;			/* CALL and DO that have not returned */
 static int	client_level = 0;	/* nest level that the client's statement
 								 * began at */
+static bool blocks_are_seen = false;	/* by us, since it began */
 
 /* Blocks with EXCEPTION that are being entered, of the lowest nest level. */
 static int	nentering = 0;
@@ -84,11 +85,18 @@ shuttle_write_behind_is_on(int nest_level)
 {
 	int			level = GetCurrentTransactionNestLevel();
 
-	return shuttle_settings.enable_write_behind &&
-		(ncalls > 0 || shuttle_snapshot_run_depth() > 1) &&
+	if (!shuttle_settings.enable_write_behind)
+		return false;
+	shuttle_plpgsql_statements_see();
+	return (ncalls > 0 || shuttle_snapshot_run_depth() > 1) &&
 		nest_level == level && nentering == 0 &&
-		(level == client_level || !shuttle_settings.strict_savepoints) &&
-		shuttle_plpgsql_statements_are_seen();
+		(level == client_level || !shuttle_settings.strict_savepoints);
+}
+
+bool
+shuttle_write_behind_is_safe(void)
+{
+	return blocks_are_seen && shuttle_plpgsql_statements_are_seen();
 }
 
 void
@@ -282,11 +290,19 @@ is_outermost(int depth)
 	return ncalls == 0 && shuttle_snapshot_run_depth() == depth;
 }
 
+/* A block that nobody told us of may be being entered where it was not so yet. */
+static void
+begin_client_statement(void)
+{
+	client_level = GetCurrentTransactionNestLevel();
+	blocks_are_seen = shuttle_plpgsql_statements_are_seen();
+}
+
 static void
 run_executor(SHUTTLE_EXECUTOR_RUN_PARAMETERS)
 {
 	if (is_outermost(1))
-		client_level = GetCurrentTransactionNestLevel();
+		begin_client_statement();
 	if (previous_run != NULL)
 		previous_run(SHUTTLE_EXECUTOR_RUN_ARGUMENTS);
 	else
@@ -299,7 +315,7 @@ static void
 finish_executor(QueryDesc *queryDesc)
 {
 	if (is_outermost(1))
-		client_level = GetCurrentTransactionNestLevel();
+		begin_client_statement();
 	if (previous_finish != NULL)
 		previous_finish(queryDesc);
 	else
@@ -322,7 +338,7 @@ process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 	}
 
 	if (is_outermost(0))
-		client_level = GetCurrentTransactionNestLevel();
+		begin_client_statement();
 
 	/* No memory context goes with each call. */
 	ncalls++;

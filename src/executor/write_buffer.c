@@ -533,7 +533,8 @@ shuttle_write_buffer_go_on(ShuttleWrite *write)
 		return shuttle_write_buffer_finish(write);
 	table = shuttle_remote_table_look(write->rel, write->storage_node);
 	if (table != NULL)
-		return table->plain ? leave_pieces(write) : shuttle_write_buffer_finish(write);
+		return table->plain && shuttle_write_behind_is_safe() ? leave_pieces(write) :
+			shuttle_write_buffer_finish(write);
 
 	/* The answer comes right behind that of the rows. */
 	shuttle_remote_table_ask(write->rel, write->storage_node,

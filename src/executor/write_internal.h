@@ -343,6 +343,9 @@ extern void shuttle_write_behind_init(void);
  * waited for: another one's end will be. */
 extern bool shuttle_write_behind_is_on(int nest_level);
 
+/* False where a block with EXCEPTION may be being entered that we do not know of. */
+extern bool shuttle_write_behind_is_safe(void);
+
 /* Takes over a request that was sent and not answered, of nrows rows.  Errors: of
  * earlier ones. */
 extern void shuttle_write_behind_leave(ShuttleWrite *write, ShuttleRequest *request,
@@ -354,7 +357,10 @@ extern void shuttle_write_behind_finish(int level);
 /* PL/pgSQL is about to enter a block with EXCEPTION.  Errors: as above. */
 extern void shuttle_write_behind_enter_block(void);
 
-/* True where PL/pgSQL tells us of its statements. */
+/* Has PL/pgSQL tell us of the statements that it begins from now on. */
+extern void shuttle_plpgsql_statements_see(void);
+
+/* True where it does. */
 extern bool shuttle_plpgsql_statements_are_seen(void);
 
 #endif							/* WRITE_INTERNAL_H */

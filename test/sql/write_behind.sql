@@ -378,6 +378,18 @@ END $$;
 SELECT keeps();
 SELECT string_agg(id::text, ' ' ORDER BY id) FROM item WHERE id >= 2000;
 RESET shuttle.strict_savepoints;
+-- a block that is being entered when the session first inserts
+\connect -
+SET client_min_messages = warning;
+DO $$
+DECLARE
+	id int := twice(51);
+BEGIN
+	INSERT INTO item VALUES (52, 1);
+EXCEPTION WHEN unique_violation THEN
+	RAISE WARNING 'the wrong block';
+END $$;
+
 DROP VIEW steps, all_rows;
 DROP SCHEMA node CASCADE;
 DROP SERVER far CASCADE;
