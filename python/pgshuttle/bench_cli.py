@@ -23,6 +23,8 @@ from pgshuttle import (
     star,
     star_report,
     star_tables,
+    tpch,
+    tpch_report,
     transfer,
     transfer_report,
     writes,
@@ -213,6 +215,31 @@ def run_star(
     show(ctx.obj, found, json_path, tables, as_json=as_json)
     if check and not star_report.is_kept(found):
         raise typer.Exit(ExitCode.CLAIM_FAILED)
+
+
+@app.command("tpch")
+def run_tpch(
+    ctx: typer.Context,
+    norders: Annotated[
+        int, typer.Option("--orders", min=4, help="Orders, of four lines each.")
+    ] = scans_tables.NORDERS,
+    nrounds: Annotated[int, typer.Option("--rounds", min=1)] = tpch.NROUNDS,
+    directory: DirOption = None,
+    pg: PgOption = None,
+    results_dir: ResultsOption = Path("bench-results"),
+    keep: KeepOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Times nine queries of TPC-H over four nodes: ours, stock postgres_fdw, local tables."""
+    err: Console = ctx.obj.err
+    path = (directory or places.default_cluster_dir("bench-tpch")).absolute()
+    place = Place(path, pg, results_dir.absolute(), keep, scans.NNODES)
+    with err.status("starting") as progress, run_cluster(place, progress) as running:
+        found = tpch.run_tpch(running, norders, nrounds, progress.update)
+    json_path = place.results_dir / "tpch.json"
+    tpch_report.save_tpch(found, json_path)
+    tpch_report.draw_tpch(json_path, json_path.with_suffix(".png"))
+    show(ctx.obj, found, json_path, [tpch_report.make_tpch_table(found)], as_json=as_json)
 
 
 @app.command("transfer")

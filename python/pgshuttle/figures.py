@@ -14,6 +14,7 @@ from pgshuttle import (
     plot,
     scans_report,
     star_report,
+    tpch_report,
     transfer_report,
     writes_report,
 )
@@ -31,6 +32,7 @@ DRAWN_BY: Mapping[str, tuple[ModuleType, str]] = {
     "targets": (transfer_report, "draw_transfer"),
     "cells": (grid_report, "draw_grid"),
     "allowed": (scans_report, "draw_scans"),
+    "queries": (tpch_report, "draw_tpch"),
 }
 
 

@@ -17,6 +17,7 @@ DRAWING = (
     "pgshuttle.scans_report",
     "pgshuttle.star_report",
     "pgshuttle.grid_report",
+    "pgshuttle.tpch_report",
     "pgshuttle.transfer_report",
     "pgshuttle.writes_report",
 )

@@ -27,7 +27,7 @@ TABLES = {
     " l_extendedprice numeric(15, 2) NOT NULL, l_discount numeric(15, 2) NOT NULL,"
     " l_tax numeric(15, 2) NOT NULL, l_returnflag char(1) NOT NULL, l_linestatus char(1) NOT NULL,"
     " l_shipdate date NOT NULL, l_commitdate date NOT NULL, l_receiptdate date NOT NULL,"
-    " l_shipmode text NOT NULL",
+    " l_shipmode text NOT NULL, l_shipinstruct text NOT NULL",
 }
 # orders from {first} to {last}
 FILL = """
@@ -43,7 +43,8 @@ SELECT o, i * 7919 % 20000 + 1, i * 104729 % 1000 + 1, n, i * 31 % 50 + 1,
 	(ARRAY['F', 'O'])[i * 23 % 2 + 1], date '1992-01-01' + (o * 37 % 2406)::int + (i % 121)::int,
 	date '1992-01-01' + (o * 37 % 2406)::int + (i * 7 % 91)::int + 30,
 	date '1992-01-01' + (o * 37 % 2406)::int + (i % 121)::int + (i * 3 % 30)::int,
-	(ARRAY['AIR', 'FOB', 'MAIL', 'RAIL', 'REG AIR', 'SHIP', 'TRUCK'])[i * 29 % 7 + 1]
+	(ARRAY['AIR', 'FOB', 'MAIL', 'RAIL', 'REG AIR', 'SHIP', 'TRUCK'])[i * 29 % 7 + 1],
+	(ARRAY['DELIVER IN PERSON', 'COLLECT COD', 'NONE', 'TAKE BACK RETURN'])[i * 37 % 4 + 1]
 FROM generate_series({first}::bigint, {last}::bigint) AS o, generate_series(1, {lines}) AS n,
 	LATERAL (SELECT o * {lines} + n AS i) AS number;
 ALTER TABLE {s}.orders ADD PRIMARY KEY (o_orderkey);

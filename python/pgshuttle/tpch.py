@@ -1,0 +1,124 @@
+"""How long queries of TPC-H take over four nodes: ours, stock postgres_fdw, local tables."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pgshuttle import measure, results, scans, scans_tables, tpch_tables
+from pgshuttle.errors import ToolError
+from pgshuttle.measure import Timing
+from pgshuttle.results import Machine
+from pgshuttle.scans import Runner, Way
+from pgshuttle.scans_queries import Query
+from pgshuttle.state import Cluster
+from pgshuttle.tpch_queries import QUERIES
+
+RTTS_US = (0, 800)
+NROUNDS = 3
+WAYS = (Way.OURS, Way.STOCK, Way.HERE)
+# partitions of orders and lines that lie on one node are joined there, in each way; here and on
+# nodes there are parallel workers
+SETTINGS = {"jit": "off", "enable_partitionwise_join": "on"}
+# the library is loaded: without this it would look ahead over postgres_fdw, too
+WITHOUT_US = {"shuttle.enable_batched_join": "off"}
+
+OnStep = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class QueryResult:
+    """One query under one delay; stock None: it was stopped."""
+
+    query: str
+    rtt_us: int
+    ours: Timing
+    stock: Timing | None
+    here: Timing
+    nrows: int  # that nodes sent for ours
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class Tpch:
+    """All that one run found out."""
+
+    made_at: str
+    nrounds: int
+    norders: int
+    elapsed_s: float
+    machine: Machine
+    server: Mapping[str, str]
+    settings: Mapping[str, str]
+    queries: tuple[QueryResult, ...]
+
+
+def check_rows(runner: Runner, query: Query) -> None:
+    """Makes sure that the query, as it is measured, finds the local tables' rows in their order."""
+    answers = []
+    for way in (Way.OURS, Way.HERE):
+        text = scans.write(query.text, scans_tables.schema_of(way.name))
+        rows = runner.session.connection.execute(text).fetchall()
+        answers.append([tuple(map(str, row)) for row in rows])
+    if answers[0] != answers[1]:
+        raise ToolError(f"{query.label}: the nodes' rows are not those of the local tables")
+
+
+def settings_of(way: Way) -> Mapping[str, str]:
+    """Returns the settings of the session for a way."""
+    return SETTINGS | WITHOUT_US if way is Way.STOCK else SETTINGS
+
+
+def run_way(runner: Runner, query: Query, way: Way) -> float | None:
+    """Runs a query once; returns milliseconds, None if it took postgres_fdw too long."""
+    runner.session.apply(settings_of(way))
+    if way is not Way.STOCK:
+        return runner.run(query, way)
+    timing = runner.run_stock(query)
+    return None if timing is None else timing.median_ms
+
+
+def run_query(runner: Runner, query: Query, rtt_us: int, nrounds: int) -> QueryResult:
+    """Compares the rows, and then runs the query by turns, postgres_fdw until it takes too long."""
+    runner.session.apply(SETTINGS)
+    check_rows(runner, query)
+    samples: dict[Way, list[float]] = {way: [] for way in WAYS}
+    stopped = {way for way in WAYS if run_way(runner, query, way) is None}
+    for _ in range(nrounds):
+        for way in WAYS:
+            if way not in stopped and (elapsed_ms := run_way(runner, query, way)) is not None:
+                samples[way].append(elapsed_ms)
+    runner.session.apply(SETTINGS)
+    answers = runner.count_answers(query)
+    stock = samples[Way.STOCK]
+    return QueryResult(
+        query=query.label,
+        rtt_us=rtt_us,
+        ours=measure.summarize(samples[Way.OURS]),
+        stock=measure.summarize(stock) if stock else None,
+        here=measure.summarize(samples[Way.HERE]),
+        nrows=answers.nrows,
+        nbytes=answers.nbytes,
+    )
+
+
+def run_tpch(cluster: Cluster, norders: int, nrounds: int, on_step: OnStep) -> Tpch:
+    """Makes the tables and measures under each delay."""
+    start_s = time.monotonic()
+    on_step("filling the tables")
+    tpch_tables.make_tables(cluster, norders)
+    found: list[QueryResult] = []
+    for rtt_us in RTTS_US:
+        with scans.open_runner(cluster, rtt_us) as runner:
+            for query in QUERIES:
+                on_step(f"{rtt_us / 1000:g} ms: {query.label}")
+                found.append(run_query(runner, query, rtt_us, nrounds))
+    return Tpch(
+        made_at=results.make_timestamp(),
+        nrounds=nrounds,
+        norders=norders,
+        elapsed_s=round(time.monotonic() - start_s, 1),
+        machine=results.read_machine(),
+        server=results.read_server(cluster),
+        settings=results.read_settings(cluster) | SETTINGS,
+        queries=tuple(found),
+    )
