@@ -381,6 +381,10 @@ extern ForeignScan *shuttle_peer_replace_scan_sql(const ForeignScan *scan,
 /* The same of an INSERT, UPDATE or DELETE. */
 extern List *shuttle_peer_replace_modify_sql(List *fdw_private, char *sql);
 
+/* The same of an INSERT that sets other columns. */
+extern List *shuttle_peer_replace_insert(List *fdw_private, char *sql,
+										 List *target_attributes, int values_end);
+
 /* The private list of a scan that we have postgres_fdw run. */
 extern List *shuttle_peer_make_scan(char *sql, List *attributes, int fetch_size);
 

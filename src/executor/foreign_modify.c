@@ -125,7 +125,11 @@ begin_foreign_insert(ModifyTableState *mtstate, ResultRelInfo *target)
 ShuttleWrite *
 shuttle_write_create(ModifyTableState *node, ResultRelInfo *target, CmdType operation)
 {
-	return create_write(node, target, operation, plan_other(node, target, operation));
+	List	   *fdw_private = plan_other(node, target, operation);
+
+	if (operation == CMD_INSERT && node->operation == CMD_INSERT)
+		fdw_private = shuttle_remote_default_omit_routed(fdw_private, node, target);
+	return create_write(node, target, operation, fdw_private);
 }
 
 /*

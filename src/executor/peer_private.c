@@ -154,6 +154,17 @@ shuttle_peer_replace_modify_sql(List *fdw_private, char *sql)
 	return copy;
 }
 
+List *
+shuttle_peer_replace_insert(List *fdw_private, char *sql, List *target_attributes,
+							int values_end)
+{
+	List	   *copy = shuttle_peer_replace_modify_sql(fdw_private, sql);
+
+	lfirst(list_nth_cell(copy, MODIFY_TARGETS)) = target_attributes;
+	lfirst(list_nth_cell(copy, MODIFY_VALUES_END)) = makeInteger(values_end);
+	return copy;
+}
+
 bool
 shuttle_peer_read_direct(const ForeignScan *scan, ShuttlePeerDirect *peer)
 {

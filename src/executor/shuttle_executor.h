@@ -130,6 +130,19 @@ extern char *shuttle_scan_sql_without_values(const ForeignScan *scan);
 extern bool shuttle_scan_add_sample(ForeignScan *scan, int alias,
 									const char *clause);
 
+/* ---- columns that an INSERT leaves to the node (remote_default.c) */
+
+/*
+ * The private list of an INSERT into a foreign table without the columns that it
+ * may leave to the node and that are not in named (of int: attributes).
+ */
+extern List *shuttle_remote_default_omit(List *fdw_private, Relation rel,
+										 const Bitmapset *named);
+
+/* Says in the plan of an INSERT into a partitioned table which columns have a
+ * value (of int: attributes). */
+extern void shuttle_remote_default_attach(ModifyTable *plan, List *named);
+
 /* ---- INSERT ... ON CONFLICT (write_conflict.c) */
 
 /*

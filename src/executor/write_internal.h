@@ -162,6 +162,13 @@ extern void shuttle_conflict_check_partitions(const ModifyTableState *node);
 extern List *shuttle_conflict_explained(ModifyTableState *node,
 										ResultRelInfo *target, List *fdw_private);
 
+/* ---- columns that an INSERT leaves to the node (remote_default.c) */
+
+/* shuttle_remote_default_omit() for rows that are routed or copied to target. */
+extern List *shuttle_remote_default_omit_routed(List *fdw_private,
+												const ModifyTableState *node,
+												ResultRelInfo *target);
+
 /* ---- what a node says of its table (remote_table.c) */
 
 struct ShuttleRemoteTable

@@ -182,9 +182,25 @@ plan_direct_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex,
 static List *
 plan_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex, int subplan_index)
 {
-	shuttle_refuse_reference_write(planner_rt_fetch(rtindex, root)->relid);
-	return shuttle_peer_get_routine()->PlanForeignModify(root, plan, rtindex,
-														 subplan_index);
+	Oid			relid = planner_rt_fetch(rtindex, root)->relid;
+	List	   *fdw_private;
+	Bitmapset  *named = NULL;
+	Relation	rel;
+	ListCell   *lc;
+
+	shuttle_refuse_reference_write(relid);
+	fdw_private = shuttle_peer_get_routine()->PlanForeignModify(root, plan, rtindex,
+																subplan_index);
+	if (plan->operation != CMD_INSERT)
+		return fdw_private;
+
+	/* Core has completed processed_tlist only. */
+	foreach(lc, root->parse->targetList)
+		named = bms_add_member(named, lfirst_node(TargetEntry, lc)->resno);
+	rel = table_open(relid, NoLock);
+	fdw_private = shuttle_remote_default_omit(fdw_private, rel, named);
+	table_close(rel, NoLock);
+	return fdw_private;
 }
 
 void

@@ -130,6 +130,7 @@ shuttle_planner_init(void)
 	shuttle_join_path_init();
 	shuttle_place_init();
 	shuttle_conflict_init();
+	shuttle_named_columns_init();
 	shuttle_merge_refusal_init();
 	shuttle_partial_aggregates_init();
 	shuttle_reference_tables_init();

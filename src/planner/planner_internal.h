@@ -450,6 +450,10 @@ extern void shuttle_place_local(PlannedStmt *statement);
 extern void shuttle_join_path_init(void);
 extern void shuttle_place_init(void);
 extern void shuttle_conflict_init(void);
+
+/* Installs the hook that tells plans of INSERTs which columns have values; called
+ * once (named_columns.c). */
+extern void shuttle_named_columns_init(void);
 extern void shuttle_merge_refusal_init(void);
 
 /* ---- settings while planning (hints.c) */

@@ -1,0 +1,86 @@
+/*-------------------------------------------------------------------------
+ * named_columns.c
+ *	  Which columns an INSERT into a partitioned table has values for.
+ *
+ * Foreign partitions are met when a row is routed to them, and the plan has
+ * values for all columns by then.  So the plan is told which ones the statement
+ * has (remote_default.c).
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_class.h"
+#include "optimizer/planner.h"
+#include "parser/parsetree.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/shuttle_executor.h"
+#include "planner/planner_internal.h"
+
+static planner_hook_type previous_planner = NULL;
+
+/* The columns, as a list in a list; NIL where nobody needs to be told. */
+static List *
+find_named(const Query *query)
+{
+	List	   *named = NIL;
+	ListCell   *lc;
+
+	if (query->commandType != CMD_INSERT ||
+		rt_fetch(query->resultRelation, query->rtable)->relkind !=
+		RELKIND_PARTITIONED_TABLE)
+		return NIL;
+	foreach(lc, query->targetList)
+		named = lappend_int(named, lfirst_node(TargetEntry, lc)->resno);
+	return list_make1(named);
+}
+
+static void
+give_named(Plan *plan, List *named)
+{
+	if (named == NIL)
+		return;
+	if (!IsA(plan, ModifyTable) || ((ModifyTable *) plan)->operation != CMD_INSERT)
+		elog(ERROR, "unexpected plan of an INSERT");
+	shuttle_remote_default_attach((ModifyTable *) plan, linitial(named));
+}
+
+static PlannedStmt *
+plan_statement(Query *query, const char *query_string, int cursor_options,
+			   ParamListInfo params)
+{
+	planner_hook_type planner = previous_planner != NULL ? previous_planner : standard_planner;
+	List	   *named = find_named(query);
+	List	   *of_with = NIL;
+	PlannedStmt *statement;
+	int			n = 0;
+	ListCell   *lc;
+
+	foreach(lc, query->cteList)
+	{
+		Query	   *inner = castNode(Query, lfirst_node(CommonTableExpr, lc)->ctequery);
+
+		if (inner->commandType != CMD_SELECT)
+			of_with = lappend(of_with, find_named(inner));
+	}
+	statement = planner(query, query_string, cursor_options, params);
+
+	give_named(statement->planTree, named);
+
+	/* Statements of WITH that write are subplans, in the order of WITH. */
+	foreach(lc, statement->subplans)
+	{
+		Plan	   *plan = lfirst(lc);
+
+		if (plan != NULL && IsA(plan, ModifyTable))
+			give_named(plan, list_nth(of_with, n++));
+	}
+	return statement;
+}
+
+void
+shuttle_named_columns_init(void)
+{
+	previous_planner = planner_hook;
+	planner_hook = plan_statement;
+}
