@@ -85,7 +85,7 @@ ask_for_plan(void *arg)
 
 	request = shuttle_request_send(question->node, &statement, CurrentMemoryContext);
 	while (shuttle_request_fetch(request, true, &row) == SHUTTLE_ROW)
-		question->lines = lappend(question->lines, shuttle_row_text(&row, 0));
+		question->lines = lappend(question->lines, pstrdup(shuttle_row_text(&row, 0)));
 	shuttle_request_close(request);
 }
 
