@@ -73,7 +73,9 @@ SELECT smart.nodes('SELECT * FROM lone JOIN kind USING (g)'), smart.nodes('SELEC
 SET shuttle.enable_batched_join = off;
 SELECT smart.nodes('SELECT * FROM lone JOIN kind USING (g) FOR UPDATE OF kind');
 RESET shuttle.enable_batched_join;
+SET enable_hashjoin = off;
 EXPLAIN (COSTS OFF) SELECT * FROM t JOIN kind USING (g) FOR UPDATE OF t;
+RESET enable_hashjoin;
 BEGIN;
 SELECT count(*) FROM (SELECT name FROM t JOIN kind USING (g) FOR UPDATE) s;
 UPDATE t SET n = area FROM kind WHERE kind.g = t.g AND k <= 10;
