@@ -22,7 +22,12 @@ CATALOG = """
 SELECT pg_describe_object(d.classid, d.objid, 0) AS object,
     CASE d.classid
     WHEN 'pg_proc'::regclass THEN
-        (SELECT concat_ws(' ', pg_get_functiondef(oid), proacl)
+        (SELECT concat_ws(' ', CASE prokind
+                WHEN 'a' THEN
+                    (SELECT concat_ws(' ', aggtransfn, aggfinalfn, aggcombinefn, aggserialfn,
+                                      aggdeserialfn, format_type(aggtranstype, NULL), agginitval)
+                     FROM pg_aggregate WHERE aggfnoid = pg_proc.oid)
+                ELSE pg_get_functiondef(oid) END, proacl)
          FROM pg_proc WHERE oid = d.objid)
     WHEN 'pg_class'::regclass THEN
         (SELECT concat_ws(' ', relkind, relacl, pg_get_viewdef(oid), oid = ANY (x.extconfig))
