@@ -543,54 +543,35 @@ give_clause(Plan *plan, PlannedStmt *statement, const TakenClause *taken)
 														 lfirst_oid(cell));
 }
 
-/* The statement's own clause, then those of its WITH. */
+/* Of each statement that writes. */
 static TakenClause *
-take_clauses(Query *query)
+take_clauses(List *queries)
 {
-	TakenClause *taken = palloc0_array(TakenClause, 1 + list_length(query->cteList));
-	int			n = 1;
+	TakenClause *taken = palloc0_array(TakenClause, list_length(queries));
 	ListCell   *cell;
 
-	take_clause(query, &taken[0]);
-	foreach(cell, query->cteList)
-	{
-		Query	   *inner = castNode(Query, lfirst_node(CommonTableExpr, cell)->ctequery);
-
-		if (inner->commandType != CMD_SELECT)
-			take_clause(inner, &taken[n++]);
-	}
+	foreach(cell, queries)
+		take_clause(lfirst_node(Query, cell), &taken[foreach_current_index(cell)]);
 	return taken;
 }
 
-/* Statements of WITH that write are subplans, in the order of WITH. */
 static void
 give_clauses(PlannedStmt *statement, const TakenClause *taken)
 {
-	int			n = 1;
 	ListCell   *cell;
 
-	give_clause(statement->planTree, statement, &taken[0]);
-	foreach(cell, statement->subplans)
-	{
-		Plan	   *plan = lfirst(cell);
-
-		if (plan != NULL && IsA(plan, ModifyTable))
-			give_clause(plan, statement, &taken[n++]);
-	}
+	foreach(cell, shuttle_writing_plans(statement))
+		give_clause(lfirst(cell), statement, &taken[foreach_current_index(cell)]);
 }
 
 static bool
-has_clause(const Query *query)
+has_clause(const List *queries)
 {
 	ListCell   *cell;
 
-	if (query->onConflict != NULL)
-		return true;
-	foreach(cell, query->cteList)
+	foreach(cell, queries)
 	{
-		const CommonTableExpr *with = lfirst_node(CommonTableExpr, cell);
-
-		if (castNode(Query, with->ctequery)->onConflict != NULL)
+		if (lfirst_node(Query, cell)->onConflict != NULL)
 			return true;
 	}
 	return false;
@@ -601,7 +582,8 @@ plan_statement(Query *query, const char *query_string, int cursor_options,
 			   ParamListInfo params)
 {
 	planner_hook_type planner = previous_planner != NULL ? previous_planner : standard_planner;
-	TakenClause *taken = has_clause(query) ? take_clauses(query) : NULL;
+	List	   *queries = shuttle_writing_queries(query);
+	TakenClause *taken = has_clause(queries) ? take_clauses(queries) : NULL;
 	PlannedStmt *statement = planner(query, query_string, cursor_options, params);
 
 	if (taken != NULL)

@@ -50,31 +50,16 @@ plan_statement(Query *query, const char *query_string, int cursor_options,
 			   ParamListInfo params)
 {
 	planner_hook_type planner = previous_planner != NULL ? previous_planner : standard_planner;
-	List	   *named = find_named(query);
-	List	   *of_with = NIL;
+	List	   *named = NIL;
 	PlannedStmt *statement;
-	int			n = 0;
 	ListCell   *lc;
+	ListCell   *columns;
 
-	foreach(lc, query->cteList)
-	{
-		Query	   *inner = castNode(Query, lfirst_node(CommonTableExpr, lc)->ctequery);
-
-		if (inner->commandType != CMD_SELECT)
-			of_with = lappend(of_with, find_named(inner));
-	}
+	foreach(lc, shuttle_writing_queries(query))
+		named = lappend(named, find_named(lfirst_node(Query, lc)));
 	statement = planner(query, query_string, cursor_options, params);
-
-	give_named(statement->planTree, named);
-
-	/* Statements of WITH that write are subplans, in the order of WITH. */
-	foreach(lc, statement->subplans)
-	{
-		Plan	   *plan = lfirst(lc);
-
-		if (plan != NULL && IsA(plan, ModifyTable))
-			give_named(plan, list_nth(of_with, n++));
-	}
+	forboth(lc, shuttle_writing_plans(statement), columns, named)
+		give_named(lfirst(lc), lfirst(columns));
 	return statement;
 }
 

@@ -374,6 +374,15 @@ extern bool shuttle_aggregates_are_alike(PlannerInfo *root,
 										 const RelOptInfo *grouped,
 										 const GroupPathExtraData *extra);
 
+/* ---- statements that write (writing_statements.c) */
+
+/* The statement, and then those of its WITH that write: Queries. */
+extern List *shuttle_writing_queries(Query *query);
+
+/* Their plans, in the same order; the first is that of the statement, whatever it
+ * is. */
+extern List *shuttle_writing_plans(const PlannedStmt *statement);
+
 /* ---- what was found out during a planning (memo.c) */
 
 /* The value remembered for a relation (or NULL) and a list, or NULL. */
