@@ -349,6 +349,9 @@ extern void shuttle_reference_tables_init(void);
 /* True where one of a relation's tables has copies. */
 extern bool shuttle_has_reference(PlannerInfo *root, const RelOptInfo *rel);
 
+/* True where rows of a table are locked, on its own node. */
+extern bool shuttle_is_locked(PlannerInfo *root, const RelOptInfo *rel);
+
 /* ---- the order of text (text_order.c) */
 
 /*

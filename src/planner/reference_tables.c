@@ -156,9 +156,8 @@ next_table(PlannerInfo *root, Relids relids, int *relid)
 	return NULL;
 }
 
-/* True where rows of a table are locked, on its own node. */
-static bool
-is_locked(PlannerInfo *root, const RelOptInfo *rel)
+bool
+shuttle_is_locked(PlannerInfo *root, const RelOptInfo *rel)
 {
 	const PlanRowMark *mark = get_plan_rowmark(root->rowMarks, rel->relid);
 
@@ -219,7 +218,7 @@ side_on(PlannerInfo *root, RelOptInfo *side, const RelOptInfo *other, Oid server
 
 	if (side->serverid == serverid)
 		return side;
-	if (side->reloptkind != RELOPT_BASEREL || is_locked(root, side) ||
+	if (side->reloptkind != RELOPT_BASEREL || shuttle_is_locked(root, side) ||
 		!list_member_oid(copies_of(root, side), serverid))
 		return NULL;
 	neighbour = find_neighbour(root, other, serverid);

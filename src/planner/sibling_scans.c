@@ -45,7 +45,6 @@ typedef struct Siblings
 typedef struct KnownScan
 {
 	Oid			serverid;
-	Oid			relid;			/* of the table it was planned for */
 	Oid			userid;
 	List	   *options;		/* but for its names */
 	uint8		digest[SHUTTLE_DIGEST_BYTES];	/* of its columns' names */
@@ -130,18 +129,10 @@ target_columns(const RelOptInfo *rel)
 	return columns;
 }
 
-/* True where the node would be asked to lock the rows, or writes them. */
-static bool
-is_locked(PlannerInfo *root, const RelOptInfo *rel)
-{
-	const PlanRowMark *mark = get_plan_rowmark(root->rowMarks, rel->relid);
-
-	return bms_is_member(rel->relid, root->all_result_relids) ||
-		(mark != NULL && mark->strength != LCS_NONE);
-}
-
-/* The table that a child belongs to on the topmost level, or NULL where a scan is
- * none of a child, or does more than to find rows. */
+/*
+ * The table that a child belongs to on the topmost level, or NULL where a scan is
+ * none of a child, or does more than to find rows: locks or writes them, say.
+ */
 static RelOptInfo *
 find_parent(PlannerInfo *root, RelOptInfo *rel, const ForeignPath *path)
 {
@@ -149,7 +140,8 @@ find_parent(PlannerInfo *root, RelOptInfo *rel, const ForeignPath *path)
 
 	if (rel->reloptkind != RELOPT_OTHER_MEMBER_REL || path->path.pathkeys != NIL ||
 		path->fdw_private != NIL || path->fdw_outerpath != NULL ||
-		is_locked(root, rel) || shuttle_is_sampled(root, rel))
+		bms_is_member(rel->relid, root->all_result_relids) ||
+		shuttle_is_locked(root, rel) || shuttle_is_sampled(root, rel))
 		return NULL;
 	while (root->append_rel_array[parent->relid] != NULL)
 		parent = find_base_rel(root, root->append_rel_array[parent->relid]->parent_relid);
@@ -321,7 +313,6 @@ remember(Siblings *siblings, const RelOptInfo *rel, Oid relid,
 	known->parts.behind = pstrdup(known->parts.behind);
 	known->parts.attributes = list_copy(known->parts.attributes);
 	known->serverid = rel->serverid;
-	known->relid = relid;
 	known->userid = rel->userid;
 	known->options = copyObject(shuttle_cluster_table_options(rel->serverid,
 															  relid)->others);
