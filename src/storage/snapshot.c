@@ -29,6 +29,7 @@ typedef struct Run
 {
 	Snapshot	snapshot;		/* registered by its plan */
 	struct Run *outer;
+	int			depth;			/* from 1 */
 } Run;
 
 static Run *innermost_run = NULL;
@@ -60,11 +61,7 @@ is_in_use(uint64 number)
 int
 shuttle_snapshot_run_depth(void)
 {
-	int			depth = 0;
-
-	for (const Run *run = innermost_run; run != NULL; run = run->outer)
-		depth++;
-	return depth;
+	return innermost_run == NULL ? 0 : innermost_run->depth;
 }
 
 bool
@@ -105,13 +102,22 @@ shuttle_snapshot_note_reader(ShuttleNode *node, uint64 number)
 	node->readers[node->nreaders++] = number;
 }
 
+static void
+begin_run(Run *run, Snapshot snapshot)
+{
+	run->snapshot = snapshot;
+	run->outer = innermost_run;
+	run->depth = shuttle_snapshot_run_depth() + 1;
+	innermost_run = run;
+}
+
 /* PG_FINALLY, as no memory context goes with each call of the executor. */
 static void
 run_executor(SHUTTLE_EXECUTOR_RUN_PARAMETERS)
 {
-	Run			run = {queryDesc->estate->es_snapshot, innermost_run};
+	Run			run;
 
-	innermost_run = &run;
+	begin_run(&run, queryDesc->estate->es_snapshot);
 	PG_TRY();
 	{
 		if (previous_run != NULL)
@@ -133,11 +139,10 @@ run_executor(SHUTTLE_EXECUTOR_RUN_PARAMETERS)
 static void
 finish_executor(QueryDesc *queryDesc)
 {
-	Run			run = {InvalidSnapshot, innermost_run};
+	bool		has_writing_with = queryDesc->estate->es_auxmodifytables != NIL;
+	Run			run;
 
-	if (queryDesc->estate->es_auxmodifytables != NIL)
-		run.snapshot = queryDesc->estate->es_snapshot;
-	innermost_run = &run;
+	begin_run(&run, has_writing_with ? queryDesc->estate->es_snapshot : InvalidSnapshot);
 	PG_TRY();
 	{
 		if (previous_finish != NULL)
