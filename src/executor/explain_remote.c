@@ -36,7 +36,7 @@ typedef struct PlanQuestion
 	const ShuttleAsked *asked;
 	ShuttleNode *node;
 	bool		costs;
-	List	   *lines;			/* of String: the answer */
+	List	   *lines;			/* of char *: the answer */
 } PlanQuestion;
 
 void

@@ -7,8 +7,9 @@
  * request of a later local snapshot puts COMMIT and BEGIN in front of itself,
  * unless a statement that is under way has read the node: its functions then
  * see what it sees.  The first write or row lock replaces the transaction by
- * one in READ COMMITTED, which then stays (trap 15).  Under REPEATABLE READ and SERIALIZABLE the node's is the
- * same.  Savepoints s2, s3, ... follow the local nesting level.
+ * one in READ COMMITTED, which then stays (trap 15).  Under REPEATABLE READ and
+ * SERIALIZABLE the node's is the same.  Savepoints s2, s3, ... follow the local
+ * nesting level.
  *
  * Rules: commands that begin or end a transaction or a savepoint wait until
  * nothing sent ahead is unanswered, because an error of that would make the
