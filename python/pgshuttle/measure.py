@@ -61,6 +61,13 @@ def check_result(result: PGresult, what: str) -> None:
         raise ToolError(f"{what} failed: {message}")
 
 
+def read_explained(result: PGresult) -> explain.PlanFacts:
+    """Returns the facts of a plan from the answer of EXPLAIN in JSON."""
+    check_result(result, "EXPLAIN")
+    lines = [result.get_value(row, 0) or b"" for row in range(result.ntuples)]
+    return explain.read_plan(json.loads(b"\n".join(lines)))
+
+
 @dataclass(frozen=True)
 class Elapsed:
     """One execution: how long the client waited and how many rows it got."""
@@ -134,10 +141,7 @@ class Session:
         """Returns the facts of a query's plan. analyze: executes it, with counters."""
         options = sql.SQL("ANALYZE, DIST, FORMAT JSON" if analyze else "FORMAT JSON")
         statement = sql.SQL("EXPLAIN ({}) {}").format(options, query)
-        result = self.connection.pgconn.exec_(statement.as_bytes(self.connection))
-        check_result(result, "EXPLAIN")
-        lines = [result.get_value(row, 0) or b"" for row in range(result.ntuples)]
-        return explain.read_plan(json.loads(b"\n".join(lines)))
+        return read_explained(self.execute(statement.as_bytes(self.connection)))
 
 
 def open_session(cluster: Cluster) -> Session:

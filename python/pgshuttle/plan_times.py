@@ -5,7 +5,6 @@ library, one that has, both over tables of postgres_fdw's, and one over the same
 our wrapper's.
 """
 
-import json
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -158,8 +157,7 @@ def plan_once(connection: Connection, query: Query) -> explain.PlanFacts:
     result = execute(connection, f"EXPLAIN (SUMMARY, FORMAT JSON) {text}")
     if query.parameters is not None:
         execute(connection, "DEALLOCATE q")
-    lines = [result.get_value(row, 0) or b"" for row in range(result.ntuples)]
-    return explain.read_plan(json.loads(b"\n".join(lines)))
+    return measure.read_explained(result)
 
 
 def measure_query(sessions: Mapping[Way, Connection], query: Query, nrounds: int) -> list[Planned]:
