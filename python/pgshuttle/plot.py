@@ -28,11 +28,9 @@ OUTER = "foreign"
 REQUEST_LIMIT = 1024
 LIMIT_LABEL_AT = 14  # batch size; there lines are seldom near
 VALUE_LABEL_AT = 1024  # the default batch size
-FIRST = 0.8  # where the axis of batch sizes begins
+FIRST = 0.4  # where the axis of batch sizes begins: with room for labels in front of 1
 LAST = 2000.0  # where its data ends
-LABEL_ROOM = 8.0  # how much farther than the last batch size the axis goes, for labels
-# points: above the line, or below it where another line is near
-FIRST_LABEL_SHIFTS = {True: (7.0, 7.0), False: (-4.0, -15.0)}
+LABEL_ROOM = 11.0  # how much farther than the last batch size the axis goes, for labels
 LABEL_DISTANCE = 0.40  # powers of ten between labels, so that they can be read
 WIDTH_IN = 11.0
 HEIGHT_IN = 6.4
@@ -88,9 +86,16 @@ def format_factor(factor: float) -> str:
 def write(
     axes: Axes, text: str, place: tuple[float, float], color: str, shift: tuple[float, float]
 ) -> None:
-    """Writes beside a place. shift: in points."""
+    """Writes beside a place. shift: in points; to the left of it the text ends there."""
     axes.annotate(
-        text, place, textcoords="offset points", xytext=shift, fontsize=9, color=color, va="center"
+        text,
+        place,
+        textcoords="offset points",
+        xytext=shift,
+        fontsize=9,
+        color=color,
+        va="center",
+        ha="right" if shift[0] < 0 else "left",
     )
 
 
@@ -115,7 +120,7 @@ def find_default_ms(entries: Sequence[Entry], rtt_us: int) -> float | None:
     return None
 
 
-def draw_line(axes: Axes, line: Sequence[Entry], rtt_us: int, color: str, marker: str) -> None:
+def draw_line(axes: Axes, line: Sequence[Entry], color: str, marker: str) -> None:
     """Draws the time against the batch size at one delay; samples are hollow."""
     sizes = [entry["point"]["batch_size"] for entry in line]
     times_ms = [entry["estimated_ms"] for entry in line]
@@ -124,7 +129,7 @@ def draw_line(axes: Axes, line: Sequence[Entry], rtt_us: int, color: str, marker
         if entry["is_sampled"]:
             axes.plot([size], [time_ms], marker=marker, color=color, markerfacecolor="white")
         if size == 1:
-            write(axes, format_ms(time_ms), (size, time_ms), color, FIRST_LABEL_SHIFTS[rtt_us > 0])
+            write(axes, format_ms(time_ms), (size, time_ms), color, (-7, 0))
 
 
 def spread(places: Sequence[float]) -> list[float]:
@@ -239,7 +244,7 @@ def draw_join(results_path: Path, figure_path: Path) -> None:
     try:
         label_axes(left, right, sizes)
         for rtt_us, color in colors.items():
-            draw_line(left, select_line(entries, rtt_us), rtt_us, color, markers[rtt_us])
+            draw_line(left, select_line(entries, rtt_us), color, markers[rtt_us])
             draw_limit(left, rtt_us, color)
             draw_stock(right, entries, rtt_us, color, markers[rtt_us])
         label_lines(left, entries, colors)
