@@ -6,8 +6,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/traps.md").read_text()
 ENTRY = re.compile(
-    r"^### Trap (?P<number>\d+[a-z]?): .+\n\*\*Goes wrong:\*\* (?:.+\n)+?"
-    r"\*\*Rule:\*\* (?:.+\n)+?\*\*Held by:\*\* (?P<held>`.+`)$",
+    r"^### Trap (?P<number>\d+[a-z]?): .+\n\n- \*\*Goes wrong:\*\* (?:.+\n)+?"
+    r"- \*\*Rule:\*\* (?:.+\n)+?- \*\*Held by:\*\* (?P<held>`.+`)$",
     re.MULTILINE,
 )
 # "trap 5", "trap 33, trap 19", "trap 27, 28, 29", "(traps 13, 21)"
