@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
+import psycopg
 import typer
 from rich.console import Console
 from typer.core import TyperGroup
@@ -50,6 +51,8 @@ class ToolGroup(TyperGroup):
             raise self.end(later.explain_missing(error)) from None
         except ToolError as error:
             raise self.end(error) from None
+        except psycopg.Error as error:  # a server that refuses something, or goes away
+            raise self.end(ToolError(target.first_line(error))) from None
 
     def end(self, error: ToolError) -> typer.Exit:
         """Prints an error."""

@@ -51,3 +51,4 @@ class Facts:
     was_loaded: bool
     nodes: list[NodeFacts]
     partitioned: list[str] = field(default_factory=list)  # tables with partitions on nodes
+    unknown_parents: list[str] = field(default_factory=list)  # never analyzed as a whole

@@ -41,8 +41,8 @@ SETTINGS = (
 SERVERS = """
 SELECT s.srvname, CASE h.proname WHEN 'postgres_fdw_handler' THEN 'postgres_fdw' ELSE 'shuttle' END,
     has_server_privilege(s.oid, 'USAGE'),
-    EXISTS (SELECT FROM pg_user_mapping m
-            WHERE m.umserver = s.oid
+    EXISTS (SELECT FROM pg_user_mappings m
+            WHERE m.srvid = s.oid
                 AND m.umuser IN (0, (SELECT oid FROM pg_roles WHERE rolname = current_user))),
     coalesce((SELECT o.option_value FROM pg_options_to_table(s.srvoptions) o
               WHERE o.option_name = 'extensions'), '')
@@ -75,6 +75,16 @@ FROM pg_foreign_table t
     JOIN pg_foreign_data_wrapper w ON w.oid = s.srvfdw
 WHERE w.fdwhandler = to_regprocedure('shuttle.fdw_handler()')
     AND pg_partition_root(t.ftrelid) IS NOT NULL
+ORDER BY 1
+"""
+
+# partitioned tables above foreign tables that were never analyzed
+UNKNOWN_PARENTS = """
+SELECT DISTINCT c.oid::regclass::text
+FROM pg_foreign_table t
+    CROSS JOIN pg_partition_ancestors(t.ftrelid) a(relid)
+    JOIN pg_class c ON c.oid = a.relid
+WHERE c.relkind = 'p' AND c.reltuples < 0
 ORDER BY 1
 """
 
@@ -254,4 +264,5 @@ def read_facts(connection: Connection, load_error: str | None, *, was_loaded: bo
         was_loaded=was_loaded,
         nodes=nodes,
         partitioned=[name for (name,) in read_rows(connection, PARTITIONED)],
+        unknown_parents=[name for (name,) in read_rows(connection, UNKNOWN_PARENTS)],
     )

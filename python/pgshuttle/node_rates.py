@@ -48,11 +48,12 @@ def has_views(connection: Connection) -> bool:
 
 
 def sees_all(connection: Connection) -> bool:
-    """Says if the counters are those of all sessions."""
+    """Says if the counters are those of all sessions, as far as this user may know."""
     found = connection.execute(
-        "SELECT current_setting('shared_preload_libraries') LIKE '%pg_shuttle%'"
+        "SELECT setting LIKE '%pg_shuttle%' FROM pg_settings "
+        "WHERE name = 'shared_preload_libraries'"
     ).fetchone()
-    return found is not None and bool(found[0])
+    return found is None or bool(found[0])
 
 
 def read_moment(connection: Connection) -> Moment:

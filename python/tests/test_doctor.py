@@ -175,3 +175,18 @@ def test_statistics() -> None:
 def test_no_servers() -> None:
     (found,) = find_bad(make_facts())
     assert "CREATE SERVER" in found.advice
+
+
+def test_partitioned_tables_that_were_never_analyzed() -> None:
+    facts = make_facts(make_node())
+    facts.unknown_parents = ["orders"]
+    (found,) = find_bad(facts)
+    assert found.level is Level.WARNING
+    assert found.advice.startswith("ANALYZE orders;")
+
+
+def test_a_user_who_is_not_shown_where_the_library_is_loaded() -> None:
+    facts = make_facts(make_node())
+    del facts.query.settings["shared_preload_libraries"]
+    facts.was_loaded = True
+    assert find_bad(facts) == []

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from psycopg.conninfo import make_conninfo
 from typer.testing import CliRunner
 
 from pgshuttle import builds, catalog, cli, cluster, node_rates, plan_view, target
@@ -61,6 +62,7 @@ def make_tables(found: Cluster) -> None:
 def test_a_cluster_is_looked_at(running: Cluster, look: Look, work_dir: Path) -> None:
     make_tables(running)
     check_doctor(running, look)
+    check_doctor_of_a_user(running, look)
     check_explain(look, work_dir)
     check_top(running, look)
 
@@ -82,11 +84,41 @@ def check_doctor(running: Cluster, look: Look) -> None:
     assert "CREATE USER MAPPING" in found["fdw_node1", "privileges"]["advice"]
     assert "cube" in look("doctor", code=ExitCode.FAILED)
     with catalog.connect(running.query) as query:
+        query.execute("CREATE TABLE split (id int, name text) PARTITION BY RANGE (id)")
+        query.execute(
+            "CREATE FOREIGN TABLE rest PARTITION OF split DEFAULT SERVER node1 "
+            "OPTIONS (table_name 'product')"
+        )
+        query.execute("ANALYZE rest")
+    found = read_findings(look("doctor", "--json", code=ExitCode.FAILED))
+    assert found["query", "statistics"]["advice"].startswith("ANALYZE split;")
+    with catalog.connect(running.query) as query:
+        query.execute("DROP TABLE split")
         query.execute("ALTER SERVER node1 OPTIONS (DROP extensions, SET port '1')")
     found = read_findings(look("doctor", "--json", code=ExitCode.FAILED))
     assert found["node1", "reachable"]["level"] == "error"
     with catalog.connect(running.query) as query:
         catalog.define_server(query, "node1", "shuttle", proxy_port(running))
+
+
+def check_doctor_of_a_user(running: Cluster, look: Look) -> None:
+    with catalog.connect(running.query) as query:
+        query.execute("CREATE ROLE clerk LOGIN")
+        query.execute("GRANT USAGE ON FOREIGN SERVER node1 TO clerk")
+        query.execute("CREATE USER MAPPING FOR clerk SERVER node1 OPTIONS (user 'postgres')")
+        query.execute(
+            "ALTER USER MAPPING FOR clerk SERVER node1 OPTIONS (password_required 'false')"
+        )
+    dsn = make_conninfo(target.write_cluster_dsn(running.directory) or "", user="clerk")
+    found = read_findings(look("doctor", "--json", "--dsn", dsn))
+    assert found["node1", "reachable"]["level"] == "ok"
+    assert found["query", "library"]["level"] == "ok"  # its setting is not shown to him
+    assert "USAGE" in found["fdw_node1", "privileges"]["advice"]
+    assert "node1" in look("top", "--count", "1", "--interval", "0.1", "--dsn", dsn)
+    with catalog.connect(running.query) as query:
+        query.execute("REVOKE SELECT ON pg_user_mappings FROM PUBLIC")
+    refused = look("doctor", "--dsn", dsn, code=ExitCode.FAILED)
+    assert refused == "pgshuttle: permission denied for view pg_user_mappings\n"
 
 
 def proxy_port(running: Cluster) -> int:

@@ -1,0 +1,164 @@
+"""The checks of pgshuttle doctor that look at one node."""
+
+from collections.abc import Callable, Iterator
+
+from pgshuttle.facts import Facts, NodeFacts
+from pgshuttle.findings import Finding, Level
+
+STALE_FACTOR = 2.0  # rows there, as a multiple of what the statistics here say
+FEWEST_ROWS = 1000  # smaller tables are cheap whatever their statistics say
+MOST_NAMES = 5  # tables that one finding names
+
+
+def name_some(names: list[str]) -> str:
+    """Names the first few of many."""
+    more = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def make_analyze(names: list[str]) -> str:
+    """The statement that analyzes the tables that a finding names."""
+    return f"ANALYZE {', '.join(names[:MOST_NAMES])};"
+
+
+def check_rights(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
+    """May this user reach the node at all?"""
+    if not node.may_use:
+        yield Finding(
+            node.name,
+            Level.WARNING,
+            "privileges",
+            f"{facts.user} may not use this server; it was not looked at",
+            f"GRANT USAGE ON FOREIGN SERVER {node.name} TO {facts.user};",
+        )
+    elif not node.has_mapping:
+        yield Finding(
+            node.name,
+            Level.ERROR,
+            "privileges",
+            f"{facts.user} has no user mapping",
+            f"CREATE USER MAPPING FOR {facts.user} SERVER {node.name} OPTIONS (user ..., "
+            "password ...);",
+        )
+    elif node.error:
+        yield Finding(
+            node.name,
+            Level.ERROR,
+            "reachable",
+            node.error,
+            "See host and port of the server's options, the node's pg_hba.conf, and the user "
+            "mapping.",
+        )
+
+
+def check_round_trip(_facts: Facts, node: NodeFacts) -> Iterator[Finding]:
+    """How far is it?"""
+    if node.round_trip_ms is not None:
+        version = node.server.settings.get("server_version", "of unknown version")
+        text = f"PostgreSQL {version}, about {node.round_trip_ms:.2g} ms away, by {node.wrapper}"
+        yield Finding(node.name, Level.OK, "reachable", text)
+
+
+def check_two_phase(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
+    """Could it take part in a commit over several nodes?"""
+    several = sum(other.wrapper == "shuttle" for other in facts.nodes) > 1
+    if several and node.server.settings.get("max_prepared_transactions") == "0":
+        yield Finding(
+            node.name,
+            Level.WARNING,
+            "prepared transactions",
+            "max_prepared_transactions is 0: a transaction can't write here and on another node",
+            "Set it to max_connections there, and restart the node.",
+        )
+
+
+def check_extensions(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
+    """Has the node what the server's option says that it has?"""
+    if not node.server.extensions:  # could not be read
+        return
+    for name in node.shipped_extensions:
+        there = node.server.extensions.get(name)
+        here = facts.query.extensions.get(name)
+        if there is None:
+            yield Finding(
+                node.name,
+                Level.ERROR,
+                "extensions",
+                f"the option extensions names {name}, which is missing there",
+                f"CREATE EXTENSION {name}; on the node, or take it out of the option.",
+            )
+        elif here is not None and here != there:
+            yield Finding(
+                node.name, Level.WARNING, "extensions", f"{name} is {here} here and {there} there"
+            )
+
+
+def check_sameness(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
+    """Do both sides sort, convert and reckon alike?"""
+    here, there = facts.query, node.server
+    for name, label, meaning in (
+        ("server_encoding", "encoding", "values are converted, and some may not be able to be"),
+        ("block_size", "block size", "pages are estimated with the size of this side"),
+    ):
+        mine, its = here.settings.get(name), there.settings.get(name)
+        if its is not None and mine != its:
+            yield Finding(
+                node.name, Level.WARNING, label, f"{mine} here and {its} there: {meaning}"
+            )
+    if there.collation and here.collation != there.collation:
+        text = f"{here.collation} here and {there.collation} there: text sorts differently"
+        advice = 'Create both databases with one collation, or use COLLATE "C" for keys.'
+        yield Finding(node.name, Level.WARNING, "collation", text, advice)
+    elif there.collation_version and here.collation_version != there.collation_version:
+        text = (
+            f"version {here.collation_version or 'unknown'} here and {there.collation_version} "
+            "there: some texts may sort differently"
+        )
+        advice = "Bring both systems to one release of their C library or ICU, then REINDEX."
+        yield Finding(node.name, Level.WARNING, "collation", text, advice)
+    if there.time_zones and here.time_zones != there.time_zones:
+        yield Finding(
+            node.name,
+            Level.WARNING,
+            "time zones",
+            "their data differs: a time with a zone may be another moment there",
+            "Bring tzdata (or PostgreSQL, where it has its own) to one release on both sides.",
+        )
+
+
+def check_statistics(_facts: Facts, node: NodeFacts) -> Iterator[Finding]:
+    """Does the planner know how large the tables are?"""
+    never = [table.name for table in node.tables if table.rows_here < 0]
+    stale = [
+        table.name
+        for table in node.tables
+        if table.rows_here >= 0
+        and table.rows_there is not None
+        and max(table.rows_here, table.rows_there) > FEWEST_ROWS
+        and not 1 / STALE_FACTOR < (table.rows_here + 1) / (table.rows_there + 1) < STALE_FACTOR
+    ]
+    for names, text in (
+        (never, "never analyzed"),
+        (stale, f"statistics over {STALE_FACTOR:g} times wrong"),
+    ):
+        if names:
+            yield Finding(
+                node.name,
+                Level.WARNING,
+                "statistics",
+                f"{text}: {name_some(names)}",
+                make_analyze(names),
+            )
+    if node.tables and not never and not stale:
+        text = f"of {len(node.tables)} foreign tables are near what the node has"
+        yield Finding(node.name, Level.OK, "statistics", text)
+
+
+NODE_CHECKS: tuple[Callable[[Facts, NodeFacts], Iterator[Finding]], ...] = (
+    check_rights,
+    check_round_trip,
+    check_two_phase,
+    check_extensions,
+    check_sameness,
+    check_statistics,
+)
