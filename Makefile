@@ -1,6 +1,6 @@
 # pg_shuttle
 #
-#   make && make install PG_CONFIG=...   the extension alone, for one server
+#   make PG_CONFIG=..., make install PG_CONFIG=...     the extension alone, for one server
 #   make test | lint | format | demo | peer-suite | docs     see CONTRIBUTING.md
 #
 # Settings: WERROR=1 makes warnings errors; TEST_POINTS=1 builds the points at

@@ -1,7 +1,10 @@
 """What pgshuttle up tells to try."""
 
+import shutil
+import sys
 from pathlib import Path
 
+QUERY = "SELECT i, name FROM generate_series(1, 500) i JOIN product ON id = i * 7"
 # DIR stands for the option that names the cluster, where one is needed
 STEPS = """\
 Connect:
@@ -14,8 +17,8 @@ Try, a line at a time:
   pgshuttle psqlDIR -- -c "IMPORT FOREIGN SCHEMA public FROM SERVER node1 INTO public"
   pgshuttle psqlDIR -- -c "ANALYZE product"
   pgshuttle rttDIR 10
-  pgshuttle explainDIR "SELECT i, name FROM generate_series(1, 500) i JOIN product ON id = i * 7"
-  pgshuttle explainDIR --set shuttle.enable_batched_join=off "the same again"
+  pgshuttle explainDIR "QUERY"
+  pgshuttle explainDIR --set shuttle.enable_batched_join=off "QUERY"
 End:
   pgshuttle downDIR --remove"""  # noqa: E501
 
@@ -23,4 +26,5 @@ End:
 def write_steps(dsn: str, directory: Path | None) -> str:
     """Writes how to connect and what to try, for a cluster."""
     option = "" if directory is None else f" --dir {directory}"
-    return STEPS.replace("DIR", option).replace("DSN", dsn)
+    steps = STEPS.replace("DIR", option).replace("DSN", dsn).replace("QUERY", QUERY)
+    return steps if shutil.which("pgshuttle") else steps.replace("pgshuttle ", f"{sys.argv[0]} ")

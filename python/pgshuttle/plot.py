@@ -165,7 +165,7 @@ def draw_limit(axes: Axes, rtt_us: int, color: str) -> None:
     if rtt_us == 0:
         return
     limit_ms = DEPENDENT_HOPS * rtt_us / 1000
-    axes.hlines(limit_ms, FIRST, LAST, color=color, linestyle="--", linewidth=1.0)
+    axes.hlines(limit_ms, 1.0, LAST, color=color, linestyle="--", linewidth=1.0)
     text = f"limit: {DEPENDENT_HOPS} round trips = {limit_ms:g} ms"
     write(axes, text, (LIMIT_LABEL_AT, limit_ms), color, (0, -8))
 
