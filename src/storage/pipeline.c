@@ -276,9 +276,15 @@ send_command(ShuttleNode *node, ShuttleCommand *command)
 			return send_statement(conn, command);
 
 		default:
+
+			/*
+			 * The answer to a savepoint tells soon that no cancel can hit it
+			 * any more, however long the statement behind it takes.
+			 */
 			return PQsendQueryParams(conn, command->sql, 0,
 									 NULL, NULL, NULL, NULL,
-									 command->in_binary) == 1;
+									 command->in_binary) == 1 &&
+				(command->spared_level <= 1 || PQsendFlushRequest(conn) == 1);
 	}
 }
 

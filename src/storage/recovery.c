@@ -303,6 +303,17 @@ shuttle_pipeline_add_local_setting(ShuttleNode *node, const char *name,
 	pfree(quoted);
 }
 
+/* In a packet of its own; none is to be missing because of a cancel. */
+static void
+add_setting(ShuttleNode *node, CommandKind kind, const char *sql)
+{
+	ShuttleCommand *command = shuttle_pipeline_add(node, kind, sql);
+
+	command->ignore_error = true;
+	command->spared_level = 1;
+	shuttle_pipeline_add(node, COMMAND_SYNC, NULL);
+}
+
 /*
  * One statement, in a packet of its own: inside a transaction it would be
  * undone by a ROLLBACK.  A session of a pool is others' as well, and is left as
@@ -325,18 +336,12 @@ shuttle_pipeline_add_settings(ShuttleNode *node)
 			 " SELECT pg_catalog.current_setting('max_prepared_transactions')",
 			 node->peer.keepalives_idle_s, node->peer.keepalives_interval_s,
 			 node->peer.keepalives_count);
-	shuttle_pipeline_add(node, COMMAND_SETTINGS, sql)->ignore_error = true;
-	shuttle_pipeline_add(node, COMMAND_SYNC, NULL);
+	add_setting(node, COMMAND_SETTINGS, sql);
 	if (node->look_sql != NULL)
-	{
-		shuttle_pipeline_add(node, COMMAND_LOOK, node->look_sql)->ignore_error = true;
-		shuttle_pipeline_add(node, COMMAND_SYNC, NULL);
-	}
+		add_setting(node, COMMAND_LOOK, node->look_sql);
+
+	/* Some platforms refuse it. */
 	if (PQserverVersion(node->conn) >= 140000)
-	{
-		/* Some platforms refuse it. */
-		shuttle_pipeline_add(node, COMMAND_CONTROL,
-							 "SET client_connection_check_interval = '2s'")->ignore_error = true;
-		shuttle_pipeline_add(node, COMMAND_SYNC, NULL);
-	}
+		add_setting(node, COMMAND_CONTROL,
+					"SET client_connection_check_interval = '2s'");
 }

@@ -331,6 +331,8 @@ struct ShuttleCommand
 	bool		in_binary;		/* STATEMENT, FETCH: values are asked for so */
 	int			nrows_asked;	/* FETCH */
 	bool		behind_end;		/* FETCH: of no more rows, as was seen since */
+	int			spared_level;	/* must not be hit by a cancel for the sake of
+								 * this level or one inside; 0: may be */
 	int			cursor;			/* DECLARE: its slot */
 	uint64		packet;
 	uint64		generation;
@@ -801,6 +803,26 @@ extern bool shuttle_snapshot_is_needed(const ShuttleNode *node);
 /* ---- transaction_end.c */
 
 extern void shuttle_transaction_end_init(void);
+
+/* ---- transaction_abort.c */
+
+/* Rolls all nodes back to what was before a level; 1 is the transaction.  Never
+ * raises. */
+extern void shuttle_transaction_roll_back_all(int level);
+
+/* Sends ROLLBACK, or ROLLBACK TO the savepoint of a level.
+ * cancelled: what ran there was, so nothing else goes out before the answer.
+ * Never raises. */
+extern void shuttle_transaction_roll_back(ShuttleNode *node, int level,
+										  bool cancelled);
+
+/*
+ * A read-only transaction may end while answers are unread that nobody wants:
+ * they would stand in front of the COMMIT, and a statement that still runs
+ * could hold it up for long.  Answers that do not come soon are cancelled, and
+ * the transaction is rolled back.  Errors: cancel and the like.
+ */
+extern void shuttle_transaction_leave_unread(ShuttleNode *node);
 
 /* Waits a while for the end of the last transaction; closes the connection
  * where that does not come.  Errors: cancel and the like. */

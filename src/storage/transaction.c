@@ -225,7 +225,7 @@ undo_failed(ShuttleNode *node)
 /*
  * Where it does not matter which savepoint an error belongs to, savepoints are
  * begun behind writes that were not answered.  What becomes of those that fail is
- * seen to when one is rolled back (transaction_end.c).
+ * seen to when one is rolled back (transaction_abort.c).
  */
 static bool
 need_not_wait(const ShuttleRequest *request)
@@ -322,6 +322,9 @@ no_request_in_flight(void *arg)
 static bool
 open_savepoints(ShuttleNode *node, int nestlevel, bool begun_now)
 {
+	ShuttleCommand *last = NULL;
+	int			first;
+
 	if (node->level >= nestlevel)
 		return true;
 	if (!begun_now)
@@ -335,14 +338,19 @@ open_savepoints(ShuttleNode *node, int nestlevel, bool begun_now)
 		if (node->error != NULL)
 			shuttle_node_error_raise(node, node->error, NULL);
 	}
+	first = node->level + 1;
 	while (node->level < nestlevel)
 	{
 		char		sql[32];
 
 		snprintf(sql, sizeof(sql), "SAVEPOINT s%d", node->level + 1);
-		shuttle_pipeline_add(node, COMMAND_CONTROL, sql);
+		last = shuttle_pipeline_add(node, COMMAND_CONTROL, sql);
 		node->level++;
 	}
+
+	/* Without them, what was done before would be lost. */
+	if (!begun_now)
+		last->spared_level = first;
 	return true;
 }
 

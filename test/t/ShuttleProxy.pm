@@ -18,6 +18,9 @@
 #   $proxy->refuse(1);        # new connections end at once
 #   $proxy->cut($n);          # what clients say next is lost, n times, and their
 #                             # connection reset, as by a host that was restarted
+#   $proxy->stall($ms, '^SAVEPOINT'); # a statement like that is handed on so much
+#                             # later, and fails where a cancel comes before it is
+#   $proxy->cancels($n);      # hands on so many cancels, and holds others back; -1: all
 #
 # A text with the words "stop counting" ends the counting of statements.  A
 # statement is what one Parse prepares, or a Bind of a statement that was
@@ -44,6 +47,8 @@ sub rate { my ($self, $bytes) = @_; return $self->ask("rate $bytes"); }
 sub drop { return $_[0]->ask('drop'); }
 sub cut { my ($self, $n) = @_; return $self->ask("cut $n"); }
 sub hold { my ($self, $pattern) = @_; return $self->ask("hold $pattern"); }
+sub stall { my ($self, $ms, $pattern) = @_; return $self->ask("stall $ms $pattern"); }
+sub cancels { my ($self, $n) = @_; return $self->ask("cancels $n"); }
 sub mute { my ($self, $yes) = @_; return $self->ask("mute $yes"); }
 
 sub is_held
@@ -79,7 +84,7 @@ sub serve
 	my ($listener, $control, $host, $port) = @_;
 	%state = (statements => 0, inject => 0, failed => '', delay => 0,
 		frozen => 0, refuse => 0, cut => 0, connections => 0, hold => undef, held => 0,
-		mute => 0, answered => 0, rate => 0, trips => 0);
+		mute => 0, answered => 0, rate => 0, trips => 0, stall => undef, cancels => -1);
 	$control->autoflush(1);
 	for (;;)
 	{
@@ -92,7 +97,7 @@ sub serve
 			{
 				$select->add($flow->{from}) unless $flow->{ended} || is_full($flow);
 				next unless @{ $flow->{pieces} };
-				next if $state{mute} && !$flow->{up};
+				next if is_held_back($flow);
 				my $rest = due($flow) - time();
 				$rest = 0.0005 if $rest < 0.0005;
 				$timeout = $rest if !defined $timeout || $rest < $timeout;
@@ -127,6 +132,12 @@ sub obey
 	elsif ($command eq 'freeze') { $state{frozen} = $argument; }
 	elsif ($command eq 'refuse') { $state{refuse} = $argument; }
 	elsif ($command eq 'hold') { @state{qw(hold held)} = (qr/$argument/, 0); }
+	elsif ($command eq 'stall') { $state{stall} = [ split ' ', $argument, 2 ]; }
+	elsif ($command eq 'cancels')
+	{
+		$state{cancels} = $argument;
+		delete $_->{flows}[0]{held_back} for @links;
+	}
 	elsif ($command eq 'held') { $answer = $state{held}; }
 	elsif ($command eq 'mute') { $state{mute} = $argument; }
 	elsif ($command eq 'cut') { $state{cut} = $argument; }
@@ -193,7 +204,9 @@ sub read_piece
 				$link->{speaks} = 1;
 				$piece = change_messages($flow, $piece);
 			}
-			push @{ $flow->{pieces} }, [ time() + $state{delay}, $piece ];
+			my $stalled = delete $flow->{stalled};
+			push @{ $flow->{pieces} },
+			  [ time() + $state{delay} + ($stalled ? $stalled->{seconds} : 0), $piece, $stalled ];
 		}
 	}
 	return;
@@ -206,7 +219,7 @@ sub write_pieces
 	{
 		for my $flow (@{ $link->{flows} })
 		{
-			next if $state{mute} && !$flow->{up};
+			next if is_held_back($flow);
 			while (!$link->{closed} && @{ $flow->{pieces} } && due($flow) <= $now)
 			{
 				my $piece = next_piece($flow, $now);
@@ -217,6 +230,12 @@ sub write_pieces
 		}
 	}
 	return;
+}
+
+sub is_held_back
+{
+	my $flow = shift;
+	return $state{mute} && !$flow->{up} || $flow->{held_back};
 }
 
 # A slow line takes no more than a small buffer.
@@ -301,11 +320,25 @@ sub change_messages
 			# 3.x is the protocol; others ask for encryption, or cancel
 			$flow->{started} = ($code >> 16) == 3;
 			$state{connections}++ if $flow->{started};
+			take_cancel($flow) if $code == 80877102;
 		}
 		else { $message = change_message($flow, $message); }
 		$out .= $message;
 	}
 	return $out;
+}
+
+sub take_cancel
+{
+	my $flow = shift;
+	$flow->{held_back} = 1 if $state{cancels} == 0;
+	$state{cancels}-- if $state{cancels} > 0;
+	for my $piece (map { @{ $_->{pieces} } } map { @{ $_->{flows} } } @links)
+	{
+		next unless $piece->[2];
+		$piece->[1] =~ s/\Q$piece->[2]{statement}\E/$piece->[2]{refused}/;
+	}
+	return;
 }
 
 sub change_message
@@ -318,6 +351,12 @@ sub change_message
 		if ($state{hold} && $query =~ $state{hold})
 		{
 			@state{qw(hold held frozen)} = (undef, 1, 1);
+		}
+		if ($state{stall} && $query =~ $state{stall}[1])
+		{
+			$flow->{stalled} = { seconds => $state{stall}[0] / 1000, statement => $message,
+				refused => with_size('P', pack('Z*Z*n', $name, 'SELECT refused', 0)) };
+			$state{stall} = undef;
 		}
 		$state{inject} = -1 if $query =~ /stop counting/;
 		return $message unless counts();
