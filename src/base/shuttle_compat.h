@@ -662,6 +662,28 @@ shuttle_bt_getroot(Relation index, Relation heap)
 #define SHUTTLE_LIBPQ_TELLS_GSSAPI
 #endif
 
+/* What postgres_fdw says of users who have to give credentials of their own. */
+#if PG_VERSION_NUM >= 160000
+#define SHUTTLE_CREDENTIALS_REQUIRED \
+	"password or GSSAPI delegated credentials required"
+#define SHUTTLE_CREDENTIALS_UNUSED \
+	"Non-superuser cannot connect if the server does not request a password or use GSSAPI with delegated credentials."
+#else
+#define SHUTTLE_CREDENTIALS_REQUIRED "password is required"
+#define SHUTTLE_CREDENTIALS_UNUSED \
+	"Non-superuser cannot connect if the server does not request a password."
+#endif
+#if PG_VERSION_NUM >= 180000
+#define SHUTTLE_CREDENTIALS_MISSING \
+	"Non-superusers must delegate GSSAPI credentials, provide a password, or enable SCRAM pass-through in user mapping."
+#elif PG_VERSION_NUM >= 160000
+#define SHUTTLE_CREDENTIALS_MISSING \
+	"Non-superusers must delegate GSSAPI credentials or provide a password in the user mapping."
+#else
+#define SHUTTLE_CREDENTIALS_MISSING \
+	"Non-superusers must provide a password in the user mapping."
+#endif
+
 static inline bool
 shuttle_gss_delegated(void)
 {

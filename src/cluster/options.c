@@ -4,9 +4,8 @@
  *	  where, and what a value is.
  *
  * postgres_fdw's options keep their meaning and are checked by its own
- * validator; ours carry the prefix shuttle_.  Which names postgres_fdw knows
- * depends on its version and on libpq's, and only its validator can tell, so
- * that it is asked with a value that no option takes.
+ * validator, which refuses them in its own words; ours carry the prefix
+ * shuttle_.
  * Memory: all of it is the caller's, short-lived.
  *-------------------------------------------------------------------------
  */
@@ -20,7 +19,6 @@
 #include "catalog/pg_user_mapping.h"
 #include "commands/defrem.h"
 #include "foreign/foreign.h"
-#include "nodes/makefuncs.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
@@ -91,19 +89,6 @@ static const OptionDefinition definitions[] = {
 	{"shuttle_remote_default", ON_TABLE | ON_COLUMN, VALUE_BOOL, 0, 0},
 };
 
-/*
- * Names of postgres_fdw's that a hint lists, where its version knows them;
- * of libpq's connection options only the common ones.
- */
-static const char *const their_names[] = {
-	"host", "port", "dbname", "user", "password", "password_required",
-	"sslcert", "sslkey", "schema_name", "table_name", "column_name",
-	"fdw_startup_cost", "fdw_tuple_cost", "extensions", "updatable",
-	"truncatable", "fetch_size", "batch_size", "analyze_sampling",
-	"parallel_commit", "parallel_abort", "keep_connections",
-	"use_scram_passthrough",
-};
-
 SHUTTLE_SQL_FUNCTION(shuttle_fdw_validator);
 
 static void check_option(DefElem *option, const ObjectKind *kind);
@@ -117,7 +102,6 @@ static char *owners_of_option(const char *name);
 static char *valid_options(const ObjectKind *kind);
 static const ObjectKind *find_kind(Oid catalog);
 static const OptionDefinition *find_definition(const char *name);
-static bool postgres_fdw_knows(const char *name, Oid catalog);
 static void postgres_fdw_validate(List *options, Oid catalog);
 
 /*
@@ -224,8 +208,7 @@ check_option(DefElem *option, const ObjectKind *kind)
 
 	if (definition != NULL && (definition->objects & kind->bit) != 0)
 		check_value(option, definition);
-	else if (definition != NULL || shuttle_option_is_ours(name) ||
-			 !postgres_fdw_knows(name, kind->catalog))
+	else if (shuttle_option_is_ours(name))
 		refuse_option(name, kind);
 }
 
@@ -341,7 +324,7 @@ check_together(List *options)
 				 errhint("Drop one of them.")));
 }
 
-/* Raises that an option is not for this kind of object, or for none. */
+/* Raises that an option of ours is not for this kind of object, or for none. */
 static void
 refuse_option(const char *name, const ObjectKind *kind)
 {
@@ -358,29 +341,28 @@ refuse_option(const char *name, const ObjectKind *kind)
 			(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
 			 errmsg("invalid option \"%s\"", name),
 			 valid[0] == '\0'
-			 ? errhint("There are no valid options of %s.", kind->name)
-			 : errhint("Valid options of %s are: %s.", kind->name, valid)));
+			 ? errhint("No option of %s begins with \"shuttle_\".", kind->name)
+			 : errhint("Options of %s that begin with \"shuttle_\" are: %s.",
+					   kind->name, valid)));
 }
 
-/* The kinds of objects that know an option, in words, or NULL. */
+/* The kinds of objects that know an option of ours, in words, or NULL. */
 static char *
 owners_of_option(const char *name)
 {
 	const OptionDefinition *definition = find_definition(name);
 	StringInfoData owners;
 
+	if (definition == NULL)
+		return NULL;
 	initStringInfo(&owners);
 	for (int i = 0; i < lengthof(kinds); i++)
 	{
-		if (definition != NULL
-			? (definition->objects & kinds[i].bit) == 0
-			: shuttle_option_is_ours(name) ||
-			!postgres_fdw_knows(name, kinds[i].catalog))
-			continue;
-		appendStringInfo(&owners, "%s%s", owners.len > 0 ? " or " : "",
-						 kinds[i].name);
+		if ((definition->objects & kinds[i].bit) != 0)
+			appendStringInfo(&owners, "%s%s", owners.len > 0 ? " or " : "",
+							 kinds[i].name);
 	}
-	return owners.len > 0 ? owners.data : NULL;
+	return owners.data;
 }
 
 static char *
@@ -389,20 +371,12 @@ valid_options(const ObjectKind *kind)
 	StringInfoData names;
 
 	initStringInfo(&names);
-	for (int i = 0; i < lengthof(their_names); i++)
-	{
-		if (postgres_fdw_knows(their_names[i], kind->catalog))
-			appendStringInfo(&names, "%s%s", names.len > 0 ? ", " : "",
-							 their_names[i]);
-	}
 	for (int i = 0; i < lengthof(definitions); i++)
 	{
 		if ((definitions[i].objects & kind->bit) != 0)
 			appendStringInfo(&names, "%s%s", names.len > 0 ? ", " : "",
 							 definitions[i].name);
 	}
-	if (kind->bit == ON_SERVER)
-		appendStringInfoString(&names, ", and other connection options of libpq");
 	return names.data;
 }
 
@@ -431,50 +405,23 @@ find_definition(const char *name)
 	return NULL;
 }
 
-/*
- * True where postgres_fdw takes an option of that name for that kind.  The
- * empty value is asked with, which most options refuse, but with another
- * SQLSTATE than an unknown name.
- */
-static bool
-postgres_fdw_knows(const char *name, Oid catalog)
+/* One option that postgres_fdw's hints name has another name here. */
+static char *
+with_our_name(char *hint)
 {
-	DefElem    *option = makeDefElem(pstrdup(name), (Node *) makeString(""), -1);
-	MemoryContext caller = CurrentMemoryContext;
-	volatile bool known = true;
+	const char *theirs = hint != NULL ? strstr(hint, SHUTTLE_THEIR_ESTIMATE) : NULL;
 
-	if (strcmp(name, SHUTTLE_THEIR_ESTIMATE) == 0)
-		return false;
-
-	/*
-	 * The error is the answer.  The validator holds no resources when it
-	 * raises it, so that no subtransaction is needed to go on.
-	 */
-	PG_TRY();
-	{
-		postgres_fdw_validate(list_make1(option), catalog);
-	}
-	PG_CATCH();
-	{
-		ErrorData  *error;
-
-		MemoryContextSwitchTo(caller);
-		error = CopyErrorData();
-		known = error->sqlerrcode != ERRCODE_FDW_INVALID_OPTION_NAME;
-		if (ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OUT_OF_MEMORY ||
-			error->sqlerrcode == ERRCODE_QUERY_CANCELED)
-			PG_RE_THROW();
-		FlushErrorState();
-		FreeErrorData(error);
-	}
-	PG_END_TRY();
-	return known;
+	if (theirs == NULL)
+		return hint;
+	return psprintf("%.*s%s%s", (int) (theirs - hint), hint, SHUTTLE_OUR_ESTIMATE,
+					theirs + strlen(SHUTTLE_THEIR_ESTIMATE));
 }
 
 /* Has postgres_fdw's validator check options that are its own. */
 static void
 postgres_fdw_validate(List *options, Oid catalog)
 {
+	MemoryContext cxt = CurrentMemoryContext;
 	PGFunction	validator;
 	Datum		array;
 
@@ -484,5 +431,21 @@ postgres_fdw_validate(List *options, Oid catalog)
 	array = transformRelOptions((Datum) 0, options, NULL, NULL, false, false);
 	if (DatumGetPointer(array) == NULL)
 		array = PointerGetDatum(construct_empty_array(TEXTOID));
-	DirectFunctionCall2(validator, array, ObjectIdGetDatum(catalog));
+
+	/* a context callback could not change the hint */
+	PG_TRY();
+	{
+		DirectFunctionCall2(validator, array, ObjectIdGetDatum(catalog));
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(cxt);
+		error = CopyErrorData();
+		FlushErrorState();
+		error->hint = with_our_name(error->hint);
+		ReThrowError(error);
+	}
+	PG_END_TRY();
 }

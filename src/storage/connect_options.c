@@ -271,9 +271,8 @@ check_password(const ShuttleNode *node, Oid userid)
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_S_R_E_PROHIBITED_SQL_STATEMENT_ATTEMPTED),
-			 errmsg("password or GSSAPI delegated credentials required"),
-			 errdetail("Non-superusers must delegate GSSAPI credentials or provide a password in the user mapping."),
-			 errhint("Set the option password of the user mapping, or have a superuser set password_required to false.")));
+			 errmsg(SHUTTLE_CREDENTIALS_REQUIRED),
+			 errdetail(SHUTTLE_CREDENTIALS_MISSING)));
 }
 
 bool
@@ -301,8 +300,8 @@ shuttle_connect_fail_password(ShuttleNode *node)
 	node->failure = (NodeFailure)
 	{
 		.sqlstate = ERRCODE_S_R_E_PROHIBITED_SQL_STATEMENT_ATTEMPTED,
-			.message = "password or GSSAPI delegated credentials required",
-			.detail = "Non-superuser cannot connect if the server does not request a password or use GSSAPI with delegated credentials.",
+			.message = SHUTTLE_CREDENTIALS_REQUIRED,
+			.detail = SHUTTLE_CREDENTIALS_UNUSED,
 			.hint = "Target server's authentication method must be changed or password_required=false set in the user mapping attributes.",
 	};
 }

@@ -92,8 +92,7 @@ find_mapping(Oid serverid, Oid userid, bool missing_ok)
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("user mapping not found for user \"%s\", server \"%s\"",
 						MappingUserName(userid),
-						GetForeignServer(serverid)->servername),
-				 errhint("Create one with CREATE USER MAPPING.")));
+						GetForeignServer(serverid)->servername)));
 	return umid;
 }
 
@@ -257,7 +256,7 @@ shuttle_connection_start(ShuttleNode *node)
 	if (!AcquireExternalFD())
 		ereport(ERROR,
 				(errcode(ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION),
-				 errmsg("could not connect to storage node \"%s\"", node->name),
+				 errmsg("could not connect to server \"%s\"", node->name),
 				 errdetail("There are too many open files on the local server."),
 				 errhint("Raise the server's \"max_files_per_process\" and/or \"ulimit -n\" limits.")));
 	node->conn = PQconnectStartParams(options->keywords, options->values, false);
@@ -375,7 +374,7 @@ fail_connect(ShuttleNode *node, int sqlstate, const char *detail,
 	int			length;
 
 	snprintf(failure.message, sizeof(failure.message),
-			 "could not connect to storage node \"%s\"", node->name);
+			 "could not connect to server \"%s\"", node->name);
 	strlcpy(failure.detail, detail, sizeof(failure.detail));
 	for (length = strlen(failure.detail);
 		 length > 0 && failure.detail[length - 1] == '\n'; length--)

@@ -78,7 +78,7 @@ sub is_over
 }
 
 # What was not answered is sent again, and then the node may not be up yet.
-my $lost = qr/^ERROR:  (08006: connection to storage node "far2" was lost|08001: could not connect to storage node "far2"|57P0[12]: )/;
+my $lost = qr/^ERROR:  (08006: connection to storage node "far2" was lost|08001: could not connect to server "far2"|57P0[12]: )/;
 for my $begin ('', 'BEGIN;', 'BEGIN; INSERT INTO here SELECT 0, 0, 0 WHERE false; SELECT count(*) FROM t1;')
 {
 	my $label = $begin eq '' ? 'alone' : $begin =~ /INSERT/ ? 'in a transaction that has asked' : 'in a transaction';
@@ -94,7 +94,7 @@ $far{2}->stop('immediate');
 my ($out, $err) = $session->result;
 like($err, qr/^ERROR:  (08006|08001|57P0)/, 'stopped: what is told');
 ($out, $err) = $session->run(sprintf $query, 't');
-like($err, qr/^ERROR:  08001: could not connect to storage node "far2"/, 'stopped: nobody there');
+like($err, qr/^ERROR:  08001: could not connect to server "far2"/, 'stopped: nobody there');
 is(($session->run('SELECT count(*) FROM t1;'))[0], 1000, 'stopped: the other node answers');
 $far{2}->start;
 $far{2}->safe_psql('postgres', 'TRUNCATE gate');

@@ -39,7 +39,7 @@ $session->run('IMPORT FOREIGN SCHEMA node LIMIT TO (gated, gated_later, gated_ha
 # have noticed, or not be up again yet, or answer.
 my $lost = qr/^ERROR:  08006: connection to storage node "far" was lost\n/;
 my $in_doubt = qr/^ERROR:  08007: connection to storage node "far" was lost\n/;
-my $away = '^ERROR:  08001: could not connect to storage node "far"\n';
+my $away = '^ERROR:  08001: could not connect to server "far"\n';
 my %states = (
 	'sent' => [ '', 'SELECT count(n) FROM gated;', qr/$lost|$away|^1$/ ],
 	'sent in a transaction' => [ 'BEGIN; INSERT INTO here VALUES (1);', 'SELECT count(n) FROM gated;', qr/$lost|$away|^1$/ ],

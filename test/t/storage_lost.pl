@@ -277,7 +277,7 @@ for my $how (sort keys %losses)
 		'BEGIN; SELECT count(*) FROM numbers;', 'ROLLBACK; SELECT count(*) FROM wanted, numbers;')
 	{
 		($out, $err) = $session->run($statement);
-		like($err, qr/^ERROR:  08001: could not connect to storage node "far"\nDETAIL: .*\nHINT: /s, "stopped: $statement");
+		like($err, qr/^ERROR:  08001: could not connect to server "far"\nDETAIL: .*\nHINT: /s, "stopped: $statement");
 	}
 	is(one($session, 'SELECT count(*) FROM here;'), 0, 'stopped: local work goes on');
 	$far->start;
@@ -292,9 +292,9 @@ for my $how (sort keys %losses)
 	$proxy->refuse(1);
 	$proxy->drop;
 	my ($out, $err) = $session->run('SELECT count(*) FROM numbers;');
-	like($err, qr/^ERROR:  08001: could not connect to storage node "far"/, 'refused');
+	like($err, qr/^ERROR:  08001: could not connect to server "far"/, 'refused');
 	($out, $err) = $session->run("INSERT INTO written VALUES (1, 'never');");
-	like($err, qr/^ERROR:  08001: could not connect to storage node "far"/, 'refused again');
+	like($err, qr/^ERROR:  08001: could not connect to server "far"/, 'refused again');
 	$proxy->refuse(0);
 	is_right('not refused');
 }

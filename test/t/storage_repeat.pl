@@ -153,7 +153,7 @@ for my $statement ('SELECT count(*) FROM numbers;', "INSERT INTO written VALUES 
 	$session->run('SELECT count(*) FROM numbers;');
 	$proxy->refuse(1);
 	$proxy->cut(1);
-	like(one('SELECT count(*) FROM numbers;'), qr/^ERROR:  08001: could not connect to storage node "far"/, 'gone for good');
+	like(one('SELECT count(*) FROM numbers;'), qr/^ERROR:  08001: could not connect to server "far"/, 'gone for good');
 	$proxy->refuse(0);
 	is(one('SELECT count(*) FROM numbers;'), 1000, 'back again');
 }

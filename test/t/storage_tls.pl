@@ -82,7 +82,7 @@ sub told
 my $full = "sslmode 'verify-full', sslrootcert '$dir/ca.crt'";
 my $password = q{user 'secret', password 'Geheim1'};
 my $certificate = "user 'certified', sslcert '$dir/client.crt', sslkey '$dir/client.key'";
-my $failed = qr/^psql.*ERROR:  08001: could not connect to storage node "s"/m;
+my $failed = qr/^psql.*ERROR:  08001: could not connect to server "s"/m;
 
 is(told($full, $password), 't', 'verify-full and SCRAM');
 like(told($full, q{user 'secret', password 'falsch'}), qr/password authentication failed/, 'a wrong password');
