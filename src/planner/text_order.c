@@ -8,7 +8,8 @@
  * wrong order and joins miss some (trap 14).  So a node is asked what it sorts by,
  * once a session and collation, when a query could use its order; all servers of
  * the query at a time, on connections of their own, since nothing of it belongs
- * to the transaction.  Only who answers as this server does is relied upon;
+ * to the transaction.  A session that had no connection to the server yet keeps
+ * this one.  Only who answers as this server does is relied upon;
  * who could not be asked is asked again later.  "C" is the same everywhere.
  * Memory: answers live in a context below CacheMemoryContext; a change of a server
  * or user mapping forgets them.
@@ -285,11 +286,14 @@ ask(List *servers, Oid collation, Oid userid)
 		runs[i].serverid = list_nth_oid(servers, i);
 		runs[i].name = GetForeignServer(runs[i].serverid)->servername;
 		runs[i].ok = true;
-		runs[i].tolerant = true;
+		runs[i].side = shuttle_side_create();
+		runs[i].lasts = true;
 		runs[i].row = take_row;
 		runs[i].row_arg = &answers[i];
 	}
 	shuttle_run(describing_sql(collation), userid, runs, nservers, ASK_LIMIT_MS);
+	for (int i = 0; !changed && i < nservers; i++)
+		shuttle_side_end(runs[i].side, runs[i].serverid, userid);
 	if (changed)
 		forget();
 	again = when_to_ask_again(began);

@@ -49,16 +49,21 @@ static void finish_connect(ShuttleNode *node);
 static void close_at_exit(int code, Datum arg);
 static void options_changed(Datum arg, int cacheid, uint32 hash);
 
-ShuttleNode *
-shuttle_node_get(Oid serverid, Oid userid)
+static ShuttleNode *
+find_node(Oid serverid, Oid userid)
 {
 	NodeKey		key = {serverid, find_mapping(serverid, userid, false)};
 	NodeEntry  *entry = NULL;
-	ShuttleNode *node;
 
 	if (node_table != NULL)
 		entry = hash_search(node_table, &key, HASH_FIND, NULL);
-	node = entry != NULL ? entry->node : create_node(key);
+	return entry != NULL ? entry->node : create_node(key);
+}
+
+ShuttleNode *
+shuttle_node_get(Oid serverid, Oid userid)
+{
+	ShuttleNode *node = find_node(serverid, userid);
 
 	if (node->state == NODE_LOST)
 		shuttle_connection_raise(node);
@@ -233,8 +238,9 @@ options_changed(Datum arg, int cacheid, uint32 hash)
 
 /* ---- connecting */
 
-void
-shuttle_connection_start(ShuttleNode *node)
+/* Reads the node's options, which a connection is to be made with. */
+static ConnectOptions *
+read_options(ShuttleNode *node)
 {
 	ConnectOptions *options;
 
@@ -253,21 +259,14 @@ shuttle_connection_start(ShuttleNode *node)
 	(void) shuttle_wait_event(SHUTTLE_WAIT_CONNECT);
 	shuttle_node_totals_enter(node);
 	shuttle_two_phase_look(node);
-	if (!AcquireExternalFD())
-		ereport(ERROR,
-				(errcode(ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION),
-				 errmsg("could not connect to server \"%s\"", node->name),
-				 errdetail("There are too many open files on the local server."),
-				 errhint("Raise the server's \"max_files_per_process\" and/or \"ulimit -n\" limits.")));
-	node->conn = PQconnectStartParams(options->keywords, options->values, false);
-	if (node->conn == NULL)
-	{
-		ReleaseExternalFD();
-		ereport(ERROR,
-				(errcode(ERRCODE_OUT_OF_MEMORY),
-				 errmsg("out of memory")));
-	}
-	PQsetNoticeReceiver(node->conn, shuttle_notice_receive, node);
+	return options;
+}
+
+static void
+begin_connection(ShuttleNode *node, PGconn *conn)
+{
+	node->conn = conn;
+	PQsetNoticeReceiver(conn, shuttle_notice_receive, node);
 	node->farewell[0] = '\0';
 	node->peer.silent_since = 0;
 	node->max_prepared = -1;
@@ -279,13 +278,52 @@ shuttle_connection_start(ShuttleNode *node)
 	node->least_trip_ms = -1;
 	node->sum_trips_ms = 0;
 	node->ntrips = 0;
-	node->connect_deadline = options->connect_timeout_s <= 0 ? 0 :
-		TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
-									(int64) options->connect_timeout_s * 1000);
+	node->connect_deadline = 0;
 	shuttle_wait_set_changed();
+}
+
+void
+shuttle_connection_start(ShuttleNode *node)
+{
+	ConnectOptions *options = read_options(node);
+	PGconn	   *conn;
+
+	if (!AcquireExternalFD())
+		ereport(ERROR,
+				(errcode(ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION),
+				 errmsg("could not connect to server \"%s\"", node->name),
+				 errdetail("There are too many open files on the local server."),
+				 errhint("Raise the server's \"max_files_per_process\" and/or \"ulimit -n\" limits.")));
+	conn = PQconnectStartParams(options->keywords, options->values, false);
+	if (conn == NULL)
+	{
+		ReleaseExternalFD();
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory")));
+	}
+	begin_connection(node, conn);
+	if (options->connect_timeout_s > 0)
+		node->connect_deadline =
+			TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+										(int64) options->connect_timeout_s * 1000);
 	shuttle_node_show(node);
 	if (PQstatus(node->conn) == CONNECTION_BAD)
 		connect_failed(node);
+}
+
+void
+shuttle_connection_adopt(Oid serverid, Oid userid, PGconn **conn)
+{
+	ShuttleNode *node = find_node(serverid, userid);
+
+	if (node->state != NODE_CLOSED)
+		return;
+	node->userid = userid;
+	(void) read_options(node);
+	begin_connection(node, *conn);
+	*conn = NULL;
+	finish_connect(node);
 }
 
 void

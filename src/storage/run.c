@@ -156,6 +156,14 @@ shuttle_side_create(void)
 	return side;
 }
 
+void
+shuttle_side_end(ShuttleSide *side, Oid serverid, Oid userid)
+{
+	if (side->conn != NULL)
+		shuttle_connection_adopt(serverid, userid, &side->conn);
+	close_side(side);
+}
+
 /* Returns false where a connection has to be made. */
 static bool
 start_on_side(Run *run)
@@ -203,7 +211,7 @@ try_options(Run *run, Oid userid)
 
 	PG_TRY();
 	{
-		options = shuttle_connect_options(&run->node, userid, false);
+		options = shuttle_connect_options(&run->node, userid, run->result->lasts);
 	}
 	PG_CATCH();
 	{
@@ -313,7 +321,8 @@ advance_connecting(Run *run)
 		return;
 	}
 	run->state = RUN_SENDING;
-	run->step = XactReadOnly ? STEP_READ_ONLY : STEP_CHECK_INTERVAL;
+	run->step = run->result->lasts ? STEP_SQL :
+		XactReadOnly ? STEP_READ_ONLY : STEP_CHECK_INTERVAL;
 	send_step(run);
 }
 

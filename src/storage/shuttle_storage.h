@@ -387,6 +387,8 @@ typedef struct ShuttleRun
 	ShuttleSide *side;			/* its connection */
 	bool		tolerant;		/* a mapping that may not be used is told in
 								 * the result; so it is with a side */
+	bool		lasts;			/* the session may go on with its connection;
+								 * the text is one of ours */
 	ShuttleRowCallback row;		/* takes rows, which are then not in result;
 								 * must not raise */
 	void	   *row_arg;
@@ -414,6 +416,12 @@ extern void shuttle_run(const char *sql, Oid userid, ShuttleRun *results,
  * reset or deleted.
  */
 extern ShuttleSide *shuttle_side_create(void);
+
+/*
+ * Ends a side whose runs last: the session goes on with its connection, if it has
+ * none to the server yet.  Errors: out of memory.
+ */
+extern void shuttle_side_end(ShuttleSide *side, Oid serverid, Oid userid);
 
 /* Adds to what is counted of a server. */
 extern void shuttle_node_totals_add(Oid serverid, ShuttleNodeTotal total, int64 n);

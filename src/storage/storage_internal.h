@@ -464,6 +464,13 @@ extern dlist_head shuttle_nodes;	/* all nodes of the session */
 /* Begins to connect.  Errors: options, password rule. */
 extern void shuttle_connection_start(ShuttleNode *node);
 
+/*
+ * Goes on with a connection that was made with the session's options and is idle,
+ * and sets *conn to NULL, unless the node has one.  Errors: no mapping, out of
+ * memory.
+ */
+extern void shuttle_connection_adopt(Oid serverid, Oid userid, PGconn **conn);
+
 /* Takes the next step of a connect, if the socket is ready for it or time is
  * up; failures are kept in the node. */
 extern void shuttle_connection_poll(ShuttleNode *node);
