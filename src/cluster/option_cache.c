@@ -13,6 +13,7 @@
 
 #include "commands/defrem.h"
 #include "foreign/foreign.h"
+#include "utils/builtins.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
@@ -37,6 +38,7 @@ typedef struct KnownOptions
 
 static MemoryContext known_cxt = NULL;
 static HTAB *known = NULL;
+static const KnownOptions *last = NULL; /* that was asked for */
 static bool changed = false;
 
 static void
@@ -62,6 +64,7 @@ forget_options(void)
 		CacheRegisterSyscacheCallback(FOREIGNTABLEREL, options_changed, (Datum) 0);
 	}
 	known = NULL;
+	last = NULL;
 	MemoryContextReset(known_cxt);
 	changed = false;
 	control.hcxt = known_cxt;
@@ -69,11 +72,32 @@ forget_options(void)
 						HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
-/* Finds the names among a table's own options. */
+/* An option's text, the table's before the server's; NULL: not set. */
+static const char *
+find_option(const List *options, const char *name)
+{
+	ListCell   *lc;
+
+	foreach(lc, options)
+	{
+		DefElem    *option = (DefElem *) lfirst(lc);
+
+		if (strcmp(option->defname, name) == 0)
+			return defGetString(option);
+	}
+	return NULL;
+}
+
+/* Finds the names among a table's own options, and what is asked for the most. */
 static void
 split_options(ShuttleTableOptions *own, const List *options, int nown)
 {
+	const char *estimate = find_option(options, SHUTTLE_OUR_ESTIMATE);
+
 	memset(own, 0, sizeof(ShuttleTableOptions));
+	own->fetch_size = find_option(options, "fetch_size");
+	if (estimate != NULL)
+		(void) parse_bool(estimate, &own->remote_estimate);
 	for (int i = 0; i < nown; i++)
 	{
 		DefElem    *option = list_nth_node(DefElem, options, i);
@@ -85,6 +109,11 @@ split_options(ShuttleTableOptions *own, const List *options, int nown)
 		else
 			own->others = lappend(own->others, option);
 	}
+
+	/* how names are written depends on that setting, which may change */
+	if (own->schema_name != NULL && own->table_name != NULL && !quote_all_identifiers)
+		own->qualified_name = quote_qualified_identifier(own->schema_name,
+														 own->table_name);
 }
 
 static const KnownOptions *
@@ -101,9 +130,11 @@ find_entry(Oid serverid, Oid relid)
 
 	if (known == NULL || changed)
 		forget_options();
+	if (last != NULL && last->key.serverid == serverid && last->key.relid == relid)
+		return last;
 	entry = hash_search(known, &key, HASH_FIND, NULL);
 	if (entry != NULL)
-		return entry;
+		return last = entry;
 
 	/* a change that is noticed here is one that may not be in what is read */
 	options = OidIsValid(relid) ? GetForeignTable(relid)->options : NIL;

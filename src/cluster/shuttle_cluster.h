@@ -33,12 +33,15 @@ extern bool shuttle_cluster_option_bool(Oid serverid, Oid relid,
 extern const char *shuttle_cluster_option_text(Oid serverid, Oid relid,
 											   const char *name);
 
-/* The options of a foreign table itself. */
+/* The options of a foreign table. */
 typedef struct ShuttleTableOptions
 {
 	const char *schema_name;	/* NULL: not set */
 	const char *table_name;
-	List	   *others;			/* of DefElem */
+	const char *qualified_name; /* both as SQL has them; NULL: not known */
+	List	   *others;			/* of its own: of DefElem */
+	const char *fetch_size;		/* its own or its server's; NULL: not set */
+	bool		remote_estimate;	/* the same, of ours */
 } ShuttleTableOptions;
 
 /* What they are; to be read at once, before any other option is. */

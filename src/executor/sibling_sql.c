@@ -17,12 +17,15 @@
 #include "executor/shuttle_executor.h"
 
 /* The table's name as postgres_fdw writes it. */
-static char *
+static const char *
 write_table_name(Oid serverid, Oid relid)
 {
 	const ShuttleTableOptions *options = shuttle_cluster_table_options(serverid, relid);
 	const char *schema = options->schema_name;
 	const char *name = options->table_name;
+
+	if (options->qualified_name != NULL && !quote_all_identifiers)
+		return options->qualified_name;
 
 	/* looking up another name may forget these */
 	if (schema != NULL && name != NULL)

@@ -264,7 +264,8 @@ make_leaf_path(PlannerInfo *root, const ShuttleInner *inner, RelOptInfo *leaf,
 		info = shuttle_child_param_info(root, leaf, inner->rel, info,
 										rows_of_leaf(inner, leaf), sibling);
 	(void) price_leaf(root, inner, leaf, asking, &startup, &total);
-	return shuttle_inner_path(root, leaf, info, startup, total, &asking->may_fail);
+	return shuttle_inner_path(root, leaf, info, startup, total, sibling,
+							  &asking->may_fail);
 }
 
 static Path *

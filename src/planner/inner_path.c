@@ -33,12 +33,14 @@ typedef struct Generalizing
 	bool		fails;
 } Generalizing;
 
-/* What a dry run tells of a scan with parameters. */
-typedef struct Verdict
+/* A clause of one child becomes that of another. */
+typedef struct Moving
 {
-	bool		can_batch;
-	bool		may_fail;
-} Verdict;
+	const RelOptInfo *from;
+	const RelOptInfo *to;
+	Relids		known;			/* the last set that was moved */
+	Relids		moved;
+} Moving;
 
 /*
  * A clause behind a security barrier must not be tested before the barrier's
@@ -193,10 +195,11 @@ verdict_owner(PlannerInfo *root, RelOptInfo *inner)
 	return owner;
 }
 
-static Verdict *
+static ShuttleVerdict *
 find_verdict(PlannerInfo *root, RelOptInfo *inner, ForeignPath *path)
 {
-	Verdict    *verdict = MemoryContextAllocZero(root->planner_cxt, sizeof(Verdict));
+	ShuttleVerdict *verdict = MemoryContextAllocZero(root->planner_cxt,
+													 sizeof(ShuttleVerdict));
 	const List *clauses = path->path.param_info->ppi_clauses;
 	const ForeignScan *scan;
 
@@ -211,13 +214,13 @@ find_verdict(PlannerInfo *root, RelOptInfo *inner, ForeignPath *path)
 	return verdict;
 }
 
-static const Verdict *
+static const ShuttleVerdict *
 judge(PlannerInfo *root, RelOptInfo *inner, ForeignPath *path)
 {
 	List	   *clauses = path->path.param_info->ppi_clauses;
 	List	   *key = make_signature(inner, clauses);
 	RelOptInfo *owner;
-	Verdict    *verdict;
+	ShuttleVerdict *verdict;
 
 	if (key == NIL)
 		key = generalize_clauses(inner, clauses);
@@ -297,29 +300,63 @@ columns_agree(const AppendRelInfo *child, const AppendRelInfo *other,
 	return true;
 }
 
+/* Sets of relations are few, and clauses share them. */
 static Relids
-replace_relid(Relids relids, Index from, Index to)
+move_relids(Relids relids, Moving *moving)
 {
-	if (!bms_is_member(from, relids))
+	if (bms_equal(relids, moving->from->relids))
+		return moving->to->relids;
+	if (!bms_is_member(moving->from->relid, relids))
 		return relids;
-	return bms_add_member(bms_del_member(bms_copy(relids), from), to);
+	if (moving->known == NULL || !bms_equal(relids, moving->known))
+	{
+		moving->known = relids;
+		moving->moved = bms_del_member(bms_copy(relids), moving->from->relid);
+		moving->moved = bms_add_member(moving->moved, moving->to->relid);
+	}
+	return moving->moved;
+}
+
+/* Copies all but what both clauses can share. */
+static Node *
+move_vars(Node *node, Moving *moving)
+{
+	Var		   *var;
+
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, PlaceHolderVar))
+	{
+		node = copyObject(node);
+		ChangeVarNodes(node, moving->from->relid, moving->to->relid, 0);
+		return node;
+	}
+	if (!IsA(node, Var))
+		return expression_tree_mutator(node, move_vars, moving);
+	if (((Var *) node)->varno != moving->from->relid)
+		return node;
+	var = palloc_object(Var);
+	*var = *(Var *) node;
+	var->varno = moving->to->relid;
+	if (var->varnosyn == moving->from->relid)
+		var->varnosyn = moving->to->relid;
+	return (Node *) var;
 }
 
 /* A clause of one child as that of another, whose columns are at the same places. */
 static RestrictInfo *
-move_clause(const RestrictInfo *clause, Index from, Index to)
+move_clause(const RestrictInfo *clause, Moving *moving)
 {
 	RestrictInfo *moved = makeNode(RestrictInfo);
 
 	*moved = *clause;
-	moved->clause = copyObject(clause->clause);
-	ChangeVarNodes((Node *) moved->clause, from, to, 0);
-	moved->clause_relids = replace_relid(clause->clause_relids, from, to);
-	moved->required_relids = replace_relid(clause->required_relids, from, to);
-	moved->outer_relids = replace_relid(clause->outer_relids, from, to);
-	moved->left_relids = replace_relid(clause->left_relids, from, to);
-	moved->right_relids = replace_relid(clause->right_relids, from, to);
-	shuttle_move_nullable_relids(moved, from, to);
+	moved->clause = (Expr *) move_vars((Node *) clause->clause, moving);
+	moved->clause_relids = move_relids(clause->clause_relids, moving);
+	moved->required_relids = move_relids(clause->required_relids, moving);
+	moved->outer_relids = move_relids(clause->outer_relids, moving);
+	moved->left_relids = move_relids(clause->left_relids, moving);
+	moved->right_relids = move_relids(clause->right_relids, moving);
+	shuttle_move_nullable_relids(moved, moving->from->relid, moving->to->relid);
 
 	/* its selectivity is its own; what it costs to evaluate is not */
 	moved->norm_selec = -1;
@@ -334,6 +371,7 @@ static List *
 clauses_of_sibling(PlannerInfo *root, RelOptInfo *child, RelOptInfo *parent,
 				   const ShuttleSibling *sibling)
 {
+	Moving		moving = {.from = sibling->rel,.to = child};
 	List	   *clauses = NIL;
 	ListCell   *lc;
 
@@ -348,10 +386,23 @@ clauses_of_sibling(PlannerInfo *root, RelOptInfo *child, RelOptInfo *parent,
 
 		if (clause->orclause != NULL)
 			return NIL;
-		clauses = lappend(clauses,
-						  move_clause(clause, sibling->rel->relid, child->relid));
+		clauses = lappend(clauses, move_clause(clause, &moving));
 	}
 	return clauses;
+}
+
+/*
+ * What was said of a child's scan holds for another's with the same clauses on the
+ * same server, where both are partitions.  Other children of one parent may have
+ * conditions of their own.
+ */
+static bool
+shares_verdict(const RelOptInfo *child, const RelOptInfo *parent,
+			   const ShuttleSibling *sibling)
+{
+	return child->serverid == sibling->rel->serverid &&
+		(parent->part_rels != NULL ||
+		 (child->baserestrictinfo == NIL && sibling->rel->baserestrictinfo == NIL));
 }
 
 /*
@@ -370,7 +421,11 @@ shuttle_child_param_info(PlannerInfo *root, RelOptInfo *child, RelOptInfo *paren
 	QualCost	cost;
 
 	if (known != NULL)
+	{
+		sibling->rel = NULL;
+		sibling->verdict = NULL;
 		return known;
+	}
 	old = MemoryContextSwitchTo(GetMemoryChunkContext(child));
 	known = makeNode(ParamPathInfo);
 	*known = *info;
@@ -382,7 +437,10 @@ shuttle_child_param_info(PlannerInfo *root, RelOptInfo *child, RelOptInfo *paren
 													  child, parent);
 		cost_qual_eval(&cost, clauses, root);	/* is remembered in them */
 		sibling->columns = columns_in(info->ppi_clauses, parent->relid);
+		sibling->verdict = NULL;
 	}
+	else if (!shares_verdict(child, parent, sibling))
+		sibling->verdict = NULL;
 	known->ppi_clauses = clauses;
 	sibling->rel = is_direct_child(root, child, parent) ? child : NULL;
 	sibling->info = known;
@@ -393,17 +451,18 @@ shuttle_child_param_info(PlannerInfo *root, RelOptInfo *child, RelOptInfo *paren
 
 Path *
 shuttle_inner_path(PlannerInfo *root, RelOptInfo *inner, const ParamPathInfo *info,
-				   Cost startup, Cost total, bool *may_fail)
+				   Cost startup, Cost total, ShuttleSibling *sibling,
+				   bool *may_fail)
 {
 	ForeignPath *path;
-	const Verdict *verdict;
 
 	path = shuttle_create_foreignscan_path(root, inner, info->ppi_rows, startup,
 										   total, info->ppi_req_outer);
 
 	/* the routine is the relation's own copy */
 	inner->fdwroutine->GetForeignPlan = shuttle_plan_foreign_scan;
-	verdict = judge(root, inner, path);
-	*may_fail = *may_fail || verdict->may_fail;
-	return verdict->can_batch ? &path->path : NULL;
+	if (sibling->verdict == NULL)
+		sibling->verdict = judge(root, inner, path);
+	*may_fail = *may_fail || sibling->verdict->may_fail;
+	return sibling->verdict->can_batch ? &path->path : NULL;
 }

@@ -100,12 +100,20 @@ extern void shuttle_keep_back_semi_joins(RelOptInfo *rel);
 extern ParamPathInfo *shuttle_param_info(PlannerInfo *root, RelOptInfo *rel,
 										 Relids required_outer);
 
+/* What a dry run tells of a scan with parameters. */
+typedef struct ShuttleVerdict
+{
+	bool		can_batch;
+	bool		may_fail;
+} ShuttleVerdict;
+
 /* The child whose clauses were made last; zeroes before the first one. */
 typedef struct ShuttleSibling
 {
 	RelOptInfo *rel;			/* NULL: its clauses are of no use to others */
 	const ParamPathInfo *info;
 	Bitmapset  *columns;		/* of the parent, that they use */
+	const ShuttleVerdict *verdict;	/* of the child after it, too, unless NULL */
 } ShuttleSibling;
 
 /*
@@ -121,11 +129,12 @@ extern ParamPathInfo *shuttle_child_param_info(PlannerInfo *root, RelOptInfo *ch
  * A scan of the foreign table that takes its parameters from the relations of
  * info, a key at a time.  It is never put into the relation's list of paths, so
  * that no other join can use its price.  NULL where none of the join clauses
- * can be shipped.  Sets *may_fail where what is shipped may.
+ * can be shipped.  Sets *may_fail where what is shipped may.  sibling: as
+ * shuttle_child_param_info() left it, or zeroes.
  */
 extern Path *shuttle_inner_path(PlannerInfo *root, RelOptInfo *inner,
 								const ParamPathInfo *info, Cost startup, Cost total,
-								bool *may_fail);
+								ShuttleSibling *sibling, bool *may_fail);
 
 /* ---- the inner side of a batched join (inner_append.c) */
 

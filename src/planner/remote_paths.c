@@ -55,8 +55,7 @@ is_wanted(PlannerInfo *root, RelOptInfo *rel)
 
 		if (rte->rtekind == RTE_RELATION &&
 			rte->relkind == RELKIND_FOREIGN_TABLE &&
-			shuttle_cluster_option_bool(rel->serverid, rte->relid,
-										"shuttle_remote_estimate", false))
+			shuttle_cluster_table_options(rel->serverid, rte->relid)->remote_estimate)
 			return true;
 	}
 	return false;

@@ -35,16 +35,15 @@ is_joined(PlannerInfo *root)
 static bool
 is_priced(const RelOptInfo *rel, const RangeTblEntry *rte)
 {
-	return shuttle_server_is_ours(rel->serverid) &&
-		shuttle_cluster_option_bool(rel->serverid, rte->relid,
-									"shuttle_remote_estimate", false);
+	return shuttle_foreign_is_ours(rel->fdwroutine) &&
+		shuttle_cluster_table_options(rel->serverid, rte->relid)->remote_estimate;
 }
 
 /* Rows of one page of postgres_fdw's. */
 static double
 fetch_size(Oid serverid, Oid relid)
 {
-	const char *text = shuttle_cluster_option_text(serverid, relid, "fetch_size");
+	const char *text = shuttle_cluster_table_options(serverid, relid)->fetch_size;
 
 	return text == NULL ? USUAL_FETCH_SIZE : Max(1, strtod(text, NULL));
 }

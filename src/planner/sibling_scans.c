@@ -188,8 +188,11 @@ clauses_agree(KnownScan *known, const RelOptInfo *rel, const List *clauses)
 		const RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
 
 		if (lfirst_int(traits) != traits_of(clause) ||
-			!equal(lfirst(other), clause->clause) ||
-			forms_walker((Node *) clause->clause, &context))
+			!equal(lfirst(other), clause->clause))
+			return false;
+
+		/* equal conditions have casts at the same places, if any */
+		if (known->forms != NIL && forms_walker((Node *) clause->clause, &context))
 			return false;
 	}
 	return equal(context.forms, known->forms);
@@ -209,6 +212,14 @@ is_alike(PlannerInfo *root, KnownScan *known, const RelOptInfo *rel, Oid relid,
 			  shuttle_cluster_table_options(rel->serverid, relid)->others) &&
 		memcmp(known->digest, shuttle_columns_digest(relid),
 			   SHUTTLE_DIGEST_BYTES) == 0;
+}
+
+/* The parameters of a plan; core makes copies of those that come from outer rows. */
+static List *
+values_of(const KnownScan *known)
+{
+	return known->parameters == NULL ? copyObject(known->values) :
+		list_copy(known->values);
 }
 
 /* The conditions of a plan, for a table with these clauses. */
@@ -243,7 +254,7 @@ shuttle_sibling_scan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 		if (is_alike(root, known, rel, relid, path, clauses))
 			return make_foreignscan(targetlist,
 									conditions_of(known, known->quals, clauses),
-									rel->relid, copyObject(known->values),
+									rel->relid, values_of(known),
 									shuttle_scan_text_of(&known->parts, rel->serverid,
 														 relid),
 									NIL,
