@@ -406,7 +406,7 @@ make_local_path(const Grouping *grouping, RelOptInfo *child)
 	path = (Path *) create_projection_path(root, child, path,
 										   translate_target(grouping, child,
 															grouping->input->reltarget));
-	if (strategy == AGG_SORTED)
+	if (strategy == AGG_SORTED && grouping->pathkeys != NIL)
 		path = (Path *) create_sort_path(root, child, path, grouping->pathkeys, -1);
 	if (grouping->is_whole)
 		having = translate(grouping, child, grouping->having);

@@ -56,4 +56,6 @@ SELECT q, smart.check(q) FROM unnest(ARRAY[
 	'SELECT k, g, array_agg(n ORDER BY n DESC) FROM l GROUP BY k, g HAVING count(*) > 1',
 	'SELECT k, sum(n) FROM l GROUP BY k',
 	'SELECT k, count(DISTINCT n) FROM l GROUP BY k',
-	'SELECT DISTINCT k, g FROM l']) q;
+	'SELECT DISTINCT k, g FROM l',
+	-- one group, with rows of here
+	'SELECT k, sum(n) FROM l WHERE k = 1 GROUP BY k']) q;
