@@ -654,6 +654,8 @@ add_state_columns(ForeignScan *scan, const List *states)
 	List	   *columns = NIL;
 	ListCell   *lc;
 
+	/* postgres_fdw keeps its list for another plan of the path */
+	scan->fdw_scan_tlist = list_copy(answers);
 	foreach(lc, states)
 	{
 		const List *state = lfirst_node(List, lc);
