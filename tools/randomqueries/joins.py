@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from randomqueries.conditions import Link, equality, identity, link
 from randomqueries.filters import filter_of
 from randomqueries.fragments import Place, Sql, all_of
 from randomqueries.scope import MOST_ROWS, Column, Item, Maker, Relation
 from randomqueries.subqueries import condition
-from randomqueries.subselects import COUNT, Around, derived, init_plan
+from randomqueries.subselects import (
+    COUNT,
+    Around,
+    derived,
+    distinct,
+    grouped,
+    init_plan,
+    named,
+)
 from randomqueries.tables import UNIONS
 
 FIRST_FOREIGN_SHARE = 0.35
 NEXT_FOREIGN_SHARE = 0.85
 SMALL_ROWS = 200  # of what has no better bound
+NOTHING = Around((), 1)
 
 
 @dataclass
@@ -57,7 +66,7 @@ def series_item(maker: Maker) -> Item:
 def first_item(maker: Maker) -> Item:
     kind = maker.dice.weighted([(20, "table"), (3, "derived"), (1, "values"), (1, "series")])
     if kind == "derived":
-        return derived(maker, Around((), 1), lateral=False)
+        return derived(maker, NOTHING, lateral=False)
     if kind == "values":
         return values_item(maker)
     if kind == "series":
@@ -102,7 +111,7 @@ def is_table(item: Item) -> bool:
 def add_table(maker: Maker, of: From) -> None:
     """Joins a table, or a SELECT that refers to nothing outside of it."""
     if maker.dice.chance(0.1):
-        item = derived(maker, Around((), 1), lateral=False)
+        item = derived(maker, NOTHING, lateral=False)
     else:
         item = maker.table(1500, NEXT_FOREIGN_SHARE)
     word = maker.dice.weighted(
@@ -145,6 +154,23 @@ def add_group(maker: Maker, of: From) -> None:
     of.sql = (of.sql, f" {outside} JOIN ", group, " ON ", linked.sql)
     of.rows = joined_rows(of.rows, rows, linked.share, outside)
     of.scope += [first.relation, second.relation]
+
+
+def add_groups(maker: Maker, of: From) -> None:
+    """Joins groups of a table by columns that they are grouped by."""
+    body = maker.dice.pick((grouped, grouped, distinct))
+    item = named(maker, body(maker, NOTHING), lateral=False)
+    keys = [c for c in item.relation.columns if c.name in (item.relation.unique or ())]
+    grouped_by = replace(item.relation, columns=tuple(keys))
+    word = maker.dice.weighted([(3, "INNER"), (3, "LEFT"), (1, "RIGHT")])
+    linked = join_link(maker, of, grouped_by, word)
+    of.sql = (of.sql, f" {word} JOIN ", item.sql, " ON ", linked.sql)
+    of.rows = joined_rows(of.rows, item.relation.rows, linked.share, word)
+    of.scope.append(item.relation)
+    if word == "RIGHT":
+        of.lockable.clear()
+    if maker.dice.chance(0.4):
+        of.conditions.append(filter_of(maker, item.relation))
 
 
 def function_item(maker: Maker, of: From) -> Item:

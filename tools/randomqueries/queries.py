@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from randomqueries.dice import Dice
 from randomqueries.fragments import Many, Sql, optional, where
-from randomqueries.joins import From, from_clause
+from randomqueries.joins import From, add_groups, from_clause
 from randomqueries.outputs import MOST_FOR_SUBQUERIES, aggregate, items
 from randomqueries.query import Query
 from randomqueries.scope import Column, Maker, Relation, unique_of
@@ -71,6 +71,16 @@ def rows_query(maker: Maker) -> Query:
         tail = (tail, optional(f" FOR {word} OF {maker.dice.pick(of.lockable)}"))
     sql = ("SELECT ", head, " FROM ", of.sql, where(of.conditions), tail)
     return Query(sql, ordered, maker.may_fail, limited, locks)
+
+
+def over_groups_query(maker: Maker) -> Query:
+    """A join over groups."""
+    of = from_clause(maker, maker.dice.between(1, 2))
+    add_groups(maker, of)
+    if maker.dice.chance(0.2):
+        add_groups(maker, of)
+    head = Many(tuple(items(maker, of, False)), ", ")
+    return Query(("SELECT ", head, " FROM ", of.sql, where(of.conditions)), may_fail=maker.may_fail)
 
 
 def grouped_query(maker: Maker) -> Query:
@@ -202,6 +212,7 @@ def writing_query(maker: Maker) -> Query:
 SHAPES: tuple[tuple[float, Callable[[Maker], Query]], ...] = (
     (48, rows_query),
     (16, grouped_query),
+    (8, over_groups_query),
     (8, window_query),
     (7, distinct_query),
     (8, union_query),
