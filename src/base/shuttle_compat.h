@@ -26,6 +26,7 @@
 #include "optimizer/appendinfo.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
+#include "optimizer/planner.h"
 #include "parser/parse_node.h"
 #include "pgstat.h"
 #include "storage/buffile.h"
@@ -564,6 +565,30 @@ shuttle_processed_distinct_clause(const PlannerInfo *root)
 	return root->processed_distinctClause;
 #else
 	return root->parse->distinctClause;
+#endif
+}
+
+/* Plans a subquery of a query that joins it; 17 asks which set operation it is of. */
+static inline PlannerInfo *
+shuttle_subquery_planner(PlannerInfo *root, Query *subquery)
+{
+#if PG_VERSION_NUM >= 170000
+	return subquery_planner(root->glob, subquery, root, false, 0, NULL);
+#else
+	return subquery_planner(root->glob, subquery, root, false, 0);
+#endif
+}
+
+/* A scan of a subquery without an order; 16 has it told what it need not do. */
+static inline Path *
+shuttle_create_subqueryscan_path(PlannerInfo *root, RelOptInfo *rel, Path *subpath,
+								 Relids required_outer)
+{
+#if PG_VERSION_NUM >= 160000
+	return (Path *) create_subqueryscan_path(root, rel, subpath, false, NIL,
+											 required_outer);
+#else
+	return (Path *) create_subqueryscan_path(root, rel, subpath, NIL, required_outer);
 #endif
 }
 

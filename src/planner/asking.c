@@ -129,10 +129,9 @@ is_in_order(PlannerInfo *root, Node *column)
 	return in_order;
 }
 
-/* True where a clause asks for a column that rows lie in the order of. */
-static bool
-asks_for_ordered_column(PlannerInfo *root, const RelOptInfo *inner,
-						const List *clauses)
+bool
+shuttle_asks_for_ordered_column(PlannerInfo *root, const RelOptInfo *inner,
+								const List *clauses)
 {
 	ListCell   *lc;
 
@@ -295,7 +294,8 @@ shuttle_asking(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner,
 		.server = shuttle_server_cost(root, serverid),
 		.outer_rows = Max(outer->rows, 1),
 		.outer_waits = waits_for_node(root, outer),
-		.by_ordered_column = asks_for_ordered_column(root, inner, info->ppi_clauses),
+		.by_ordered_column = shuttle_asks_for_ordered_column(root, inner,
+															 info->ppi_clauses),
 		.nscans = 1,
 		.inner_width = inner->reltarget->width,
 	};

@@ -121,14 +121,9 @@ shuttle_server_cost(PlannerInfo *root, Oid serverid)
  * repeated: the more keys there are the more of their pages are cached.
  */
 static double
-pages_of_key(PlannerInfo *root, RelOptInfo *inner, double rows, double nkeys)
+pages_of_key(PlannerInfo *root, const RelOptInfo *table, double rows, double nkeys)
 {
-	double		nfetched = nkeys;
-
-	/* what filters leave out is read as well; of one row it may be none */
-	if (rows > 1)
-		nfetched *= rows * Max(inner->tuples, 1) / Max(inner->rows, 1);
-	return index_pages_fetched(nfetched, Max(inner->pages, 1), 0, root) / nkeys;
+	return index_pages_fetched(rows * nkeys, Max(table->pages, 1), 0, root) / nkeys;
 }
 
 void
@@ -136,10 +131,29 @@ shuttle_key_cost(PlannerInfo *root, RelOptInfo *inner,
 				 const ShuttleServerCost *server, double rows, double nkeys,
 				 Cost *startup, Cost *total)
 {
-	double		pages = pages_of_key(root, inner, rows, Max(nkeys, 1));
+	double		read = 1;
+	double		pages;
 
+	/* what filters leave out is read as well; of one row it may be none */
+	if (rows > 1)
+		read = rows * Max(inner->tuples, 1) / Max(inner->rows, 1);
+	pages = pages_of_key(root, inner, read, Max(nkeys, 1));
 	*startup = ROWS_PER_KEY * server->row + pages * random_page_cost;
 	*total = *startup + rows * server->row;
+}
+
+void
+shuttle_groups_key_cost(PlannerInfo *root, const Path *path, const List *tables,
+						const ShuttleServerCost *server, double rows, double nkeys,
+						Cost *startup, Cost *total)
+{
+	ListCell   *lc;
+
+	*startup = ROWS_PER_KEY * server->row;
+	foreach(lc, tables)
+		* startup += rows * (cpu_tuple_cost + cpu_operator_cost) + random_page_cost *
+		pages_of_key(root, lfirst(lc), rows, Max(nkeys, 1));
+	*total = *startup + path->rows * server->row;
 }
 
 Cost

@@ -148,16 +148,14 @@ fixes_key(const List *clauses, List *key_exprs)
 	return false;
 }
 
-/* The share of the partitions that one key is expected to visit. */
-static double
-expected_share(RelOptInfo *inner, const ParamPathInfo *info, int nchildren)
+double
+shuttle_visited_share(const RelOptInfo *rel, const List *clauses, int nchildren)
 {
-	if (!enable_partition_pruning || inner->part_scheme == NULL ||
-		inner->partexprs == NULL)
+	if (!enable_partition_pruning || rel->part_scheme == NULL || rel->partexprs == NULL)
 		return 1;
-	for (int i = 0; i < inner->part_scheme->partnatts; i++)
+	for (int i = 0; i < rel->part_scheme->partnatts; i++)
 	{
-		if (!fixes_key(info->ppi_clauses, inner->partexprs[i]))
+		if (!fixes_key(clauses, rel->partexprs[i]))
 			return 1;
 	}
 	return 1.0 / nchildren;
@@ -210,6 +208,19 @@ price_leaf(PlannerInfo *root, const ShuttleInner *inner, RelOptInfo *leaf,
 	return true;
 }
 
+void
+shuttle_inner_begin_price(ShuttleInner *inner)
+{
+	Path	   *price = &inner->price;
+
+	NodeSetTag(price, T_Path);
+	price->pathtype = T_CustomScan;
+	price->parent = inner->rel;
+	price->pathtarget = inner->rel->reltarget;
+	price->param_info = (ParamPathInfo *) inner->info;
+	price->rows = inner->info->ppi_rows;
+}
+
 bool
 shuttle_inner_price(PlannerInfo *root, ShuttleInner *inner, ShuttleAsking *asking)
 {
@@ -219,13 +230,8 @@ shuttle_inner_price(PlannerInfo *root, ShuttleInner *inner, ShuttleAsking *askin
 
 	inner->rows_per_key = shuttle_rows_per_key(inner->rel, inner->info);
 	inner->share = inner->partitioned ?
-		expected_share(inner->rel, inner->info, nleaves) : 1;
-	NodeSetTag(price, T_Path);
-	price->pathtype = T_CustomScan;
-	price->parent = inner->rel;
-	price->pathtarget = inner->rel->reltarget;
-	price->param_info = (ParamPathInfo *) inner->info;
-	price->rows = inner->info->ppi_rows;
+		shuttle_visited_share(inner->rel, inner->info->ppi_clauses, nleaves) : 1;
+	shuttle_inner_begin_price(inner);
 	foreach(lc, inner->leaves)
 	{
 		Cost		startup;

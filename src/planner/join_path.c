@@ -73,6 +73,12 @@ is_inner_table(PlannerInfo *root, const RelOptInfo *rel)
 		shuttle_can_look_ahead(rel->fdwroutine, rel->serverid);
 }
 
+static bool
+is_inner_subquery(const RelOptInfo *rel)
+{
+	return IS_SIMPLE_REL(rel) && rel->rtekind == RTE_SUBQUERY && rel->subroot != NULL;
+}
+
 /*
  * The parameters that the join itself would still need, if core would accept
  * them; returns false where it would not.
@@ -121,7 +127,7 @@ may_win(PlannerInfo *root, RelOptInfo *joinrel, Path *outer_path,
 		return false;
 	if (shuttle_settings.debug_force_batched_join)
 		return true;
-	ahead = shuttle_look_ahead_path(root, outer_path, asking);
+	ahead = shuttle_look_ahead_path(root, outer_path, asking, NULL);
 	initial_cost_nestloop(root, &workspace, type, ahead, &inner->price, extra);
 	return shuttle_add_path_precheck(joinrel, &workspace,
 									 build_join_pathkeys(root, joinrel, type,
@@ -132,8 +138,8 @@ may_win(PlannerInfo *root, RelOptInfo *joinrel, Path *outer_path,
 /* Adds the join of one outer path with the inner scan. */
 static void
 add_batched_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer_path,
-				 Path *inner_path, JoinType type, JoinPathExtraData *extra,
-				 const ShuttleAsking *asking)
+				 Path *inner_path, ShuttleGroups *groups, JoinType type,
+				 JoinPathExtraData *extra, const ShuttleAsking *asking)
 {
 	RelOptInfo *outer = outer_path->parent;
 	RelOptInfo *inner = inner_path->parent;
@@ -146,9 +152,9 @@ add_batched_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer_path,
 							 &required))
 		return;
 	if ((shuttle_names_child_rows(outer_path) || shuttle_names_child_rows(inner_path)) &&
-		!shuttle_place_is_active())
+		(groups != NULL || !shuttle_place_is_active()))
 		return;
-	ahead = shuttle_look_ahead_path(root, outer_path, asking);
+	ahead = shuttle_look_ahead_path(root, outer_path, asking, groups);
 	initial_cost_nestloop(root, &workspace, type, ahead, inner_path, extra);
 	if (shuttle_names_child_rows(outer_path))
 		ahead = outer_path;
@@ -234,6 +240,21 @@ promising_outer_paths(PlannerInfo *root, RelOptInfo *joinrel, List *outer_paths,
 	return paths;
 }
 
+/* What a join asks for.  That with what was made unique is an inner join. */
+static ShuttleAsking
+find_asking(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner,
+			const ParamPathInfo *keys, Oid serverid, List *outer_paths, JoinType *type)
+{
+	ShuttleAsking asking = shuttle_asking(root, outer, inner, keys, serverid);
+
+	if (*type == JOIN_UNIQUE_OUTER)
+	{
+		shuttle_asking_once(&asking, (Path *) linitial(outer_paths));
+		*type = JOIN_INNER;
+	}
+	return asking;
+}
+
 /* Adds batched joins for each order that the outer side can come in. */
 static void
 add_batched_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
@@ -256,12 +277,7 @@ add_batched_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 	outer_paths = find_outer_paths(root, outer, type, extra);
 	if (outer_paths == NIL)
 		return;
-	asking = shuttle_asking(root, outer, rel, inner.info, serverid);
-	if (type == JOIN_UNIQUE_OUTER)
-	{
-		shuttle_asking_once(&asking, (Path *) linitial(outer_paths));
-		type = JOIN_INNER;
-	}
+	asking = find_asking(root, outer, rel, inner.info, serverid, outer_paths, &type);
 	if (!shuttle_inner_price(root, &inner, &asking))
 		return;
 	outer_paths = promising_outer_paths(root, joinrel, outer_paths, &inner, type,
@@ -272,8 +288,64 @@ add_batched_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 	if (inner_path == NULL)
 		return;
 	foreach(lc, outer_paths)
-		add_batched_join(root, joinrel, (Path *) lfirst(lc), inner_path, type, extra,
-						 &asking);
+		add_batched_join(root, joinrel, (Path *) lfirst(lc), inner_path, NULL, type,
+						 extra, &asking);
+}
+
+/*
+ * What is asked for in a subquery: by those of the clauses alone that go below
+ * its grouping.  False where there are none.
+ */
+static bool
+find_group_keys(PlannerInfo *root, RelOptInfo *rel, const ParamPathInfo *info,
+				ParamPathInfo *keys)
+{
+	*keys = *info;
+	keys->ppi_clauses = shuttle_clauses_on_groups(root, rel, info->ppi_clauses);
+	return keys->ppi_clauses != NIL &&
+		shuttle_clauses_can_be_asked(keys->ppi_clauses, rel);
+}
+
+/* The same over groups.  The subquery is planned again only where a join with it
+ * may be the best even if its keys cost nothing. */
+static void
+add_joins_over_groups(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
+					  RelOptInfo *rel, JoinType type, JoinPathExtraData *extra)
+{
+	ShuttleInner inner = {.rel = rel};
+	Oid			serverid = shuttle_groups_server(root, rel);
+	ShuttleAsking asking;
+	ParamPathInfo keys;
+	List	   *outer_paths;
+	Path	   *inner_path;
+	ListCell   *lc;
+
+	if (!OidIsValid(serverid))
+		return;
+	inner.info = find_parameters(root, outer, rel);
+	if (inner.info == NULL || !find_group_keys(root, rel, inner.info, &keys))
+		return;
+	outer_paths = find_outer_paths(root, outer, type, extra);
+	if (outer_paths == NIL)
+		return;
+	asking = find_asking(root, outer, rel, &keys, serverid, outer_paths, &type);
+	shuttle_inner_begin_price(&inner);
+	outer_paths = promising_outer_paths(root, joinrel, outer_paths, &inner, type,
+										extra, &asking);
+	if (outer_paths == NIL)
+		return;
+	inner.groups = shuttle_groups_plan(root, rel, keys.ppi_clauses);
+	if (inner.groups == NULL)
+		return;
+	shuttle_groups_price(inner.groups, &inner.price, &asking);
+	outer_paths = promising_outer_paths(root, joinrel, outer_paths, &inner, type,
+										extra, &asking);
+	if (outer_paths == NIL)
+		return;
+	inner_path = shuttle_groups_make(root, inner.groups, &inner.price);
+	foreach(lc, outer_paths)
+		add_batched_join(root, joinrel, (Path *) lfirst(lc), inner_path, inner.groups,
+						 type, extra, &asking);
 }
 
 /*
@@ -295,11 +367,14 @@ consider_join(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 	if (previous_join_hook != NULL)
 		previous_join_hook(root, joinrel, outer, inner, type, extra);
 	if (!shuttle_settings.enable_batched_join || !is_join_type(type) ||
-		!is_inner_table(root, inner) || may_write_too_soon(root))
+		may_write_too_soon(root))
 		return;
 	if (!enable_nestloop && !shuttle_settings.debug_force_batched_join)
 		return;
-	add_batched_joins(root, joinrel, outer, inner, type, extra);
+	if (is_inner_table(root, inner))
+		add_batched_joins(root, joinrel, outer, inner, type, extra);
+	else if (is_inner_subquery(inner))
+		add_joins_over_groups(root, joinrel, outer, inner, type, extra);
 }
 
 void

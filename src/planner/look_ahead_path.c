@@ -54,9 +54,13 @@ shuttle_names_child_rows(const Path *path)
 	return false;
 }
 
+/*
+ * The path's private list is what the plan needs, packed, and NIL or the groups
+ * that the join is with.
+ */
 Path *
-shuttle_look_ahead_path(PlannerInfo *root, Path *outer,
-						const ShuttleAsking *asking)
+shuttle_look_ahead_path(PlannerInfo *root, Path *outer, const ShuttleAsking *asking,
+						ShuttleGroups *groups)
 {
 	CustomPath *path = makeNode(CustomPath);
 	ShuttleLookAheadPlan plan = {.batch_size = asking->server.batch_size};
@@ -74,7 +78,9 @@ shuttle_look_ahead_path(PlannerInfo *root, Path *outer,
 	path->path.pathkeys = outer->pathkeys;
 	shuttle_path_copy_disabled(&path->path, outer);
 	path->custom_paths = list_make1(outer);
-	path->custom_private = shuttle_look_ahead_pack(&plan);
+	path->custom_private = list_make1(shuttle_look_ahead_pack(&plan));
+	if (groups != NULL)
+		path->custom_private = lappend(path->custom_private, groups);
 	path->methods = &look_ahead_path_methods;
 	return &path->path;
 }
@@ -117,7 +123,11 @@ plan_look_ahead(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	ShuttleLookAheadPlan plan;
 	CustomScan *scan;
 
-	shuttle_look_ahead_unpack(path->custom_private, &plan);
+	shuttle_look_ahead_unpack(linitial(path->custom_private), &plan);
+
+	/* core plans the inner side next */
+	if (list_length(path->custom_private) > 1)
+		shuttle_groups_adopt(lsecond(path->custom_private));
 	scan = shuttle_look_ahead_make((Plan *) linitial(plans), targetlist,
 								   copyObject(targetlist), &plan);
 	return &scan->scan.plan;

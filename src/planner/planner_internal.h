@@ -70,6 +70,17 @@ extern void shuttle_key_cost(PlannerInfo *root, RelOptInfo *inner,
 							 const ShuttleServerCost *server, double rows,
 							 double nkeys, Cost *startup, Cost *total);
 
+/* The same where a node makes a path's groups of so many rows for each key, which
+ * it finds in each of the tables. */
+extern void shuttle_groups_key_cost(PlannerInfo *root, const Path *path,
+									const List *tables,
+									const ShuttleServerCost *server, double rows,
+									double nkeys, Cost *startup, Cost *total);
+
+/* True where a clause asks for a column that rows lie in the order of. */
+extern bool shuttle_asks_for_ordered_column(PlannerInfo *root, const RelOptInfo *inner,
+											const List *clauses);
+
 /* For each outer row, what it may cost that the node has no index. */
 extern Cost shuttle_doubt_cost(const RelOptInfo *inner, const ShuttleAsking *asking);
 
@@ -138,17 +149,23 @@ extern Path *shuttle_inner_path(PlannerInfo *root, RelOptInfo *inner,
 
 /* ---- the inner side of a batched join (inner_append.c) */
 
+typedef struct ShuttleGroups ShuttleGroups;
+
 typedef struct ShuttleInner
 {
 	RelOptInfo *rel;
 	List	   *leaves;			/* that have its rows: itself, or its children */
 	bool		partitioned;	/* some are partitions */
+	ShuttleGroups *groups;		/* or NULL: then it has leaves */
 	const ParamPathInfo *info;	/* what it takes of the outer side */
 	double		rows_per_key;
 	double		share;			/* of the leaves, that a key visits */
 	Path		price;			/* of a scan for one outer row, and nothing
 								 * else of it */
 } ShuttleInner;
+
+/* The price of an inner side, but for its costs. */
+extern void shuttle_inner_begin_price(ShuttleInner *inner);
 
 /* Fills in the price, with rows_per_key and share, and what each batch asks;
  * false where a leaf cannot be asked by key. */
@@ -172,9 +189,70 @@ extern List *shuttle_append_leaves(PlannerInfo *root, RelOptInfo *rel,
 /* The server of the first foreign table among relations, or InvalidOid. */
 extern Oid	shuttle_leaves_server(const List *leaves);
 
+/* The share of a partitioned table's children that a key visits where these are
+ * its conditions. */
+extern double shuttle_visited_share(const RelOptInfo *rel, const List *clauses,
+									int nchildren);
+
 /* True where clauses with values of the outer side may be part of a scan's
  * SELECT: no security barrier, no volatile function. */
 extern bool shuttle_clauses_can_be_asked(const List *clauses, RelOptInfo *inner);
+
+/* ---- scans of a subquery (subquery_scans.c) */
+
+typedef struct ShuttleSubqueryScan
+{
+	PlannerInfo *root;			/* query level */
+	Path	   *path;
+	double		share;			/* of keys, that visit it */
+	bool		is_alike;		/* as the one before: another partition */
+} ShuttleSubqueryScan;
+
+/* The scans below a path of a subquery; NIL where they are below a join that is
+ * made here, or below other nodes that cost more for a key than they seem to. */
+extern List *shuttle_subquery_scans(PlannerInfo *subroot, Path *path);
+
+/* The tables that such a scan reads: RelOptInfos. */
+extern List *shuttle_scanned_tables(const ShuttleSubqueryScan *scan);
+
+/* ---- groups of the keys alone (inner_groups.c, grouped_subquery.c) */
+
+/* True of a subquery with GROUP BY or DISTINCT and no more than can be planned a
+ * second time. */
+extern bool shuttle_has_plain_groups(const RangeTblEntry *rte);
+
+/* The server of the first foreign table that such a subquery reads, else
+ * InvalidOid. */
+extern Oid	shuttle_groups_server(PlannerInfo *root, const RelOptInfo *rel);
+
+/* Those of join clauses that can be tested before the grouping. */
+extern List *shuttle_clauses_on_groups(PlannerInfo *root, RelOptInfo *rel,
+									   const List *clauses);
+
+/* A copy of a relation's subquery that tests these clauses, beside the conditions
+ * that core has given its own copy. */
+extern Query *shuttle_subquery_with_clauses(PlannerInfo *root, const RelOptInfo *rel,
+											const List *clauses);
+
+/* True where the conditions of a planned copy are those of core's, and so many. */
+extern bool shuttle_checks_the_same(const Query *planned, const Query *by_core,
+									int nclauses);
+
+/* The subquery planned for the keys of these clauses; remembered for the planning.
+ * NULL where its nodes cannot be asked by key. */
+extern ShuttleGroups *shuttle_groups_plan(PlannerInfo *root, RelOptInfo *rel,
+										  const List *clauses);
+
+/* Fills in what a key costs, and what each batch asks. */
+extern void shuttle_groups_price(const ShuttleGroups *groups, Path *price,
+								 ShuttleAsking *asking);
+
+/* A scan of the groups with that price and its parameters. */
+extern Path *shuttle_groups_make(PlannerInfo *root, const ShuttleGroups *groups,
+								 const Path *price);
+
+/* Has core make the relation's plan of these groups. */
+extern void shuttle_groups_adopt(const ShuttleGroups *groups);
 
 /* ---- values that are computed here (outer_values.c) */
 
@@ -410,9 +488,11 @@ extern void shuttle_memo_add(PlannerInfo *root, RelOptInfo *rel, List *key,
 
 /* ---- Look Ahead as a path (look_ahead_path.c) */
 
-/* A Look Ahead over a path, with the cost of its batches. */
+/* A Look Ahead over a path, with the cost of its batches.  groups: that it is to be
+ * joined with, or NULL. */
 extern Path *shuttle_look_ahead_path(PlannerInfo *root, Path *outer,
-									 const ShuttleAsking *asking);
+									 const ShuttleAsking *asking,
+									 ShuttleGroups *groups);
 
 /* True where no node of ours can stand above a path before the plan is
  * finished: its rows are named by variables of several result tables. */

@@ -39,12 +39,15 @@ is_priced(const RelOptInfo *rel, const RangeTblEntry *rte)
 		shuttle_cluster_table_options(rel->serverid, rte->relid)->remote_estimate;
 }
 
-/* Rows of one page of postgres_fdw's. */
+/* Rows of one page of postgres_fdw's; ours are not counted by pages. */
 static double
-fetch_size(Oid serverid, Oid relid)
+page_rows(const ShuttleServerCost *server, const RelOptInfo *rel,
+		  const RangeTblEntry *rte)
 {
-	const char *text = shuttle_cluster_table_options(serverid, relid)->fetch_size;
+	const char *text = NULL;
 
+	if (server->guest)
+		text = shuttle_cluster_table_options(rel->serverid, rte->relid)->fetch_size;
 	return text == NULL ? USUAL_FETCH_SIZE : Max(1, strtod(text, NULL));
 }
 
@@ -64,17 +67,57 @@ static void
 reprice_scans(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
 	ShuttleServerCost server = shuttle_server_cost(root, rel->serverid);
-	double		page_rows = USUAL_FETCH_SIZE;
+	double		rows = page_rows(&server, rel, rte);
 	int			nsiblings = count_siblings(root, rel);
 	ListCell   *lc;
 
-	if (server.guest)
-		page_rows = fetch_size(rel->serverid, rte->relid);
 	foreach(lc, rel->pathlist)
 	{
 		if (IsA(lfirst(lc), ForeignPath))
-			shuttle_reprice_scan(&server, (Path *) lfirst(lc), page_rows,
-								 nsiblings);
+			shuttle_reprice_scan(&server, (Path *) lfirst(lc), rows, nsiblings);
+	}
+}
+
+/*
+ * What postgres_fdw leaves out of a scan's price below a subquery.  Tables that
+ * are joined there have been priced already.
+ */
+static Cost
+find_missing_cost(const ShuttleSubqueryScan *scan, int nsiblings)
+{
+	const RelOptInfo *rel = scan->path->parent;
+	List	   *tables = shuttle_scanned_tables(scan);
+	const RangeTblEntry *rte = planner_rt_fetch(linitial_node(RelOptInfo, tables)->relid,
+												scan->root);
+	ShuttleServerCost server;
+	Path		path = *scan->path;
+
+	if (!IsA(scan->path, ForeignPath) ||
+		!shuttle_can_look_ahead(rel->fdwroutine, rel->serverid) ||
+		(!IS_UPPER_REL(rel) && is_joined(scan->root)) || is_priced(rel, rte))
+		return 0;
+	server = shuttle_server_cost(scan->root, rel->serverid);
+	shuttle_reprice_scan(&server, &path, page_rows(&server, rel, rte), nsiblings);
+	return path.total_cost - scan->path->total_cost;
+}
+
+/* Groups that nodes make for a join come in pages, as the rows of a table do. */
+static void
+reprice_subquery(RelOptInfo *rel)
+{
+	ListCell   *lc;
+	ListCell   *scan;
+
+	foreach(lc, rel->pathlist)
+	{
+		SubqueryScanPath *path = (SubqueryScanPath *) lfirst(lc);
+		List	   *scans;
+
+		if (!IsA(path, SubqueryScanPath))
+			continue;
+		scans = shuttle_subquery_scans(rel->subroot, path->subpath);
+		foreach(scan, scans)
+			path->path.total_cost += find_missing_cost(lfirst(scan), list_length(scans));
 	}
 }
 
@@ -83,6 +126,9 @@ consider_scan(PlannerInfo *root, RelOptInfo *rel, Index relid, RangeTblEntry *rt
 {
 	if (previous_scan_hook != NULL)
 		previous_scan_hook(root, rel, relid, rte);
+	if (rel->rtekind == RTE_SUBQUERY && rel->subroot != NULL && is_joined(root) &&
+		rel->lateral_relids == NULL && shuttle_settings.enable_batched_join)
+		reprice_subquery(rel);
 	if (rel->fdwroutine == NULL || !shuttle_settings.enable_batched_join ||
 		!is_joined(root) || rte->inh ||
 		!shuttle_can_look_ahead(rel->fdwroutine, rel->serverid))
