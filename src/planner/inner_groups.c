@@ -194,9 +194,10 @@ shuttle_groups_adopt(const ShuttleGroups *groups)
 
 /* ---- the price */
 
-/* Conditions of a table with values of the outer side. */
+/* Conditions of a table with values of the outer side, also within stable values,
+ * which have stand-ins there. */
 static List *
-key_clauses(const RelOptInfo *table, const Bitmapset *params)
+key_clauses(PlannerInfo *root, const RelOptInfo *table, const Bitmapset *params)
 {
 	List	   *clauses = NIL;
 	ListCell   *lc;
@@ -205,7 +206,8 @@ key_clauses(const RelOptInfo *table, const Bitmapset *params)
 	{
 		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
 
-		if (shuttle_uses_params((Node *) clause->clause, params))
+		if (shuttle_uses_params(shuttle_stable_put_back(root, (Node *) clause->clause),
+								params))
 			clauses = lappend(clauses, clause);
 	}
 	return clauses;
@@ -222,7 +224,7 @@ find_driving_table(const ShuttleSubqueryScan *scan, const Bitmapset *params, dou
 	foreach(lc, shuttle_scanned_tables(scan))
 	{
 		RelOptInfo *table = lfirst(lc);
-		List	   *clauses = key_clauses(table, params);
+		List	   *clauses = key_clauses(scan->root, table, params);
 		double		found;
 
 		if (clauses == NIL)
@@ -300,7 +302,8 @@ finds_rows_in_order(const ShuttleGroups *groups)
 
 		if (table != NULL &&
 			!shuttle_asks_for_ordered_column(scan->root, table,
-											 key_clauses(table, groups->params)))
+											 key_clauses(scan->root, table,
+														 groups->params)))
 			return false;
 	}
 	return true;

@@ -1,8 +1,8 @@
 -- Joins with groups: only those of the keys of a batch are made.
 \getenv test PG_ABS_SRCDIR
 \i :test/include/helpers.sql
-CREATE TABLE o AS SELECT i AS id, nullif(i % 9, 0) AS k, i % 3 AS m, (i % 5)::int8 AS l, 'k' || i % 7 AS t FROM generate_series(1, 30) i;
-CREATE TABLE big AS SELECT i AS id, nullif(i % 12, 11) AS k, i % 5 AS m, i % 4 AS n, i / 7.0 AS x, 'k' || i % 8 AS t FROM generate_series(1, 200) i;
+CREATE TABLE o AS SELECT i AS id, nullif(i % 9, 0) AS k, i % 3 AS m, (i % 5)::int8 AS l, 'k' || i % 7 AS t, timestamptz '2026-01-01 UTC' + i % 9 * interval '1 day' AS d FROM generate_series(1, 30) i;
+CREATE TABLE big AS SELECT i AS id, nullif(i % 12, 11) AS k, i % 5 AS m, i % 4 AS n, i / 7.0 AS x, 'k' || i % 8 AS t, timestamptz '2026-01-01 UTC' + i % 12 * interval '1 day' AS d FROM generate_series(1, 200) i;
 CREATE INDEX ON big (k);
 CREATE TABLE dim AS SELECT i AS m, 'd' || i AS name FROM generate_series(0, 3) i;
 CALL test.mirror('big', 'dim');
@@ -48,7 +48,9 @@ INSERT INTO queries VALUES
 	(33, 'SELECT o.id, s.* FROM o JOIN LATERAL (SELECT k, count(*) c FROM big WHERE n > o.m GROUP BY k) s ON s.k = o.k'),
 	(34, 'SELECT o.id, (SELECT sum(s.c) FROM o p JOIN (SELECT k, m, count(*) c FROM big WHERE n < o.m GROUP BY k, m) s ON s.k = p.k AND s.m = o.m) FROM o WHERE o.id < 9'),
 	(35, 'SELECT r.* FROM (SELECT o.m, sum(s.c) FROM o JOIN (SELECT k, count(*) c FROM big GROUP BY k) s ON s.k = o.k GROUP BY o.m) r'),
-	(36, 'SELECT o.id, s.*, coalesce(s.c, 0) + p.y FROM o LEFT JOIN (SELECT id, coalesce(k, 3) y FROM o WHERE id % 2 = 0) p ON p.id = o.id LEFT JOIN (SELECT k, count(*) c FROM big GROUP BY k) s ON s.k = p.y');
+	(36, 'SELECT o.id, s.*, coalesce(s.c, 0) + p.y FROM o LEFT JOIN (SELECT id, coalesce(k, 3) y FROM o WHERE id % 2 = 0) p ON p.id = o.id LEFT JOIN (SELECT k, count(*) c FROM big GROUP BY k) s ON s.k = p.y'),
+	-- a value of the outer side that depends on a setting
+	(37, 'SELECT o.id, s.* FROM o JOIN (SELECT d, count(*) c FROM big GROUP BY d) s ON s.d = o.d + interval ''1 day''');
 SELECT nr, test.same_rows(query) FROM queries ORDER BY nr;
 SELECT test.same_order('SELECT o.id, s.* FROM o JOIN (SELECT k, count(*) c FROM big GROUP BY k) s ON s.k = o.k ORDER BY o.id LIMIT 7');
 SELECT test.same_prepared('SELECT o.id, s.* FROM o JOIN (SELECT k, count(*) c FROM big WHERE n > $1 GROUP BY k) s ON s.k = o.k WHERE s.c > $1', 'int', '0', '1', '2');
