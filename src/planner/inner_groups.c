@@ -25,6 +25,14 @@
 #include "executor/shuttle_executor.h"
 #include "planner/planner_internal.h"
 
+/* What a key finds in a scan. */
+typedef struct KeyedTable
+{
+	RelOptInfo *rel;			/* NULL: no condition has outer values */
+	List	   *clauses;		/* its conditions with such values */
+	double		rows;			/* of a key */
+} KeyedTable;
+
 struct ShuttleGroups
 {
 	RelOptInfo *rel;			/* of the subquery */
@@ -32,6 +40,9 @@ struct ShuttleGroups
 	List	   *subplan_params;
 	Path	   *path;			/* NULL: it cannot be asked by key */
 	List	   *scans;			/* of ShuttleSubqueryScan */
+	KeyedTable *driving;		/* of each scan */
+	bool		in_order;		/* what a key finds lies in its order, in all
+								 * that it visits */
 	Bitmapset  *params;			/* that the outer side gives it */
 	bool		may_fail;
 };
@@ -69,8 +80,8 @@ cheapest_path(PlannerInfo *subroot)
 	return IS_DUMMY_REL(final) ? NULL : final->cheapest_total_path;
 }
 
-Oid
-shuttle_groups_server(PlannerInfo *root, const RelOptInfo *rel)
+static Oid
+find_server(PlannerInfo *root, const RelOptInfo *rel)
 {
 	Path	   *path = cheapest_path(rel->subroot);
 	const ShuttleSubqueryScan *scan;
@@ -81,6 +92,88 @@ shuttle_groups_server(PlannerInfo *root, const RelOptInfo *rel)
 	if (scan == NULL || !shuttle_has_plain_groups(planner_rt_fetch(rel->relid, root)))
 		return InvalidOid;
 	return scan->path->parent->serverid;
+}
+
+/* Each relation that the subquery is joined with asks. */
+Oid
+shuttle_groups_server(PlannerInfo *root, RelOptInfo *rel)
+{
+	List	   *key = list_make1_int(T_SubqueryScan);
+	Oid		   *serverid = shuttle_memo_find(root, rel, key);
+
+	if (serverid == NULL)
+	{
+		serverid = MemoryContextAlloc(root->planner_cxt, sizeof(Oid));
+		*serverid = find_server(root, rel);
+		shuttle_memo_add(root, rel, key, serverid);
+	}
+	list_free(key);
+	return *serverid;
+}
+
+/* ---- what a key finds */
+
+/* Conditions of a table with values of the outer side, also within stable values,
+ * which have stand-ins there. */
+static List *
+key_clauses(PlannerInfo *root, const RelOptInfo *table, const Bitmapset *params)
+{
+	List	   *clauses = NIL;
+	ListCell   *lc;
+
+	foreach(lc, table->baserestrictinfo)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
+
+		if (shuttle_uses_params(shuttle_stable_put_back(root, (Node *) clause->clause),
+								params))
+			clauses = lappend(clauses, clause);
+	}
+	return clauses;
+}
+
+/* Of the tables that a node joins for a key, the one that it finds the fewest rows
+ * in by the key. */
+static KeyedTable
+find_driving_table(const ShuttleSubqueryScan *scan, const Bitmapset *params)
+{
+	KeyedTable	driving = {0};
+	ListCell   *lc;
+
+	foreach(lc, shuttle_scanned_tables(scan))
+	{
+		KeyedTable	table = {.rel = lfirst(lc)};
+
+		table.clauses = key_clauses(scan->root, table.rel, params);
+		if (table.clauses == NIL)
+			continue;
+		table.rows = clamp_row_est(table.rel->tuples *
+								   clauselist_selectivity(scan->root, table.clauses,
+														  table.rel->relid,
+														  JOIN_INNER, NULL));
+		if (driving.rel == NULL || table.rows < driving.rows)
+			driving = table;
+	}
+	return driving;
+}
+
+static void
+find_driving_tables(ShuttleGroups *groups)
+{
+	ListCell   *lc;
+
+	groups->driving = palloc_array(KeyedTable, list_length(groups->scans));
+	groups->in_order = true;
+	foreach(lc, groups->scans)
+	{
+		const ShuttleSubqueryScan *scan = lfirst(lc);
+		KeyedTable	table = find_driving_table(scan, groups->params);
+
+		groups->driving[foreach_current_index(lc)] = table;
+		if (table.rel != NULL &&
+			!shuttle_asks_for_ordered_column(scan->root, table.rel, table.clauses))
+			groups->in_order = false;
+	}
 }
 
 /* ---- planning */
@@ -164,8 +257,10 @@ make_groups(PlannerInfo *root, RelOptInfo *rel, const List *clauses)
 	if (path == NULL)
 		return groups;
 	groups->scans = shuttle_subquery_scans(groups->subroot, path);
-	if (all_take_keys(groups))
-		groups->path = path;
+	if (!all_take_keys(groups))
+		return groups;
+	find_driving_tables(groups);
+	groups->path = path;
 	return groups;
 }
 
@@ -194,61 +289,12 @@ shuttle_groups_adopt(const ShuttleGroups *groups)
 
 /* ---- the price */
 
-/* Conditions of a table with values of the outer side, also within stable values,
- * which have stand-ins there. */
-static List *
-key_clauses(PlannerInfo *root, const RelOptInfo *table, const Bitmapset *params)
-{
-	List	   *clauses = NIL;
-	ListCell   *lc;
-
-	foreach(lc, table->baserestrictinfo)
-	{
-		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
-
-		if (shuttle_uses_params(shuttle_stable_put_back(root, (Node *) clause->clause),
-								params))
-			clauses = lappend(clauses, clause);
-	}
-	return clauses;
-}
-
-/* Of the tables that a node joins for a key, the one that it finds the fewest rows
- * in by the key; and how many these are. */
-static RelOptInfo *
-find_driving_table(const ShuttleSubqueryScan *scan, const Bitmapset *params, double *rows)
-{
-	RelOptInfo *driving = NULL;
-	ListCell   *lc;
-
-	foreach(lc, shuttle_scanned_tables(scan))
-	{
-		RelOptInfo *table = lfirst(lc);
-		List	   *clauses = key_clauses(scan->root, table, params);
-		double		found;
-
-		if (clauses == NIL)
-			continue;
-		found = clamp_row_est(table->tuples *
-							  clauselist_selectivity(scan->root, clauses, table->relid,
-													 JOIN_INNER, NULL));
-		if (driving == NULL || found < *rows)
-		{
-			driving = table;
-			*rows = found;
-		}
-	}
-	return driving;
-}
-
 /* What a key costs in a scan that it visits. */
 static void
-price_key(const ShuttleGroups *groups, const ShuttleSubqueryScan *scan, const ShuttleAsking *asking,
-		  Cost *startup, Cost *total)
+price_key(const ShuttleSubqueryScan *scan, const KeyedTable *driving,
+		  const ShuttleAsking *asking, Cost *startup, Cost *total)
 {
-	double		rows;
 	double		nkeys = asking->outer_rows * asking->keys_per_row * scan->share;
-	RelOptInfo *table;
 
 	if (!IsA(scan->path, ForeignPath))
 	{
@@ -256,16 +302,15 @@ price_key(const ShuttleGroups *groups, const ShuttleSubqueryScan *scan, const Sh
 		*total = scan->path->total_cost;
 		return;
 	}
-	table = find_driving_table(scan, groups->params, &rows);
-	if (table == NULL)
+	if (driving->rel == NULL)
 	{
 		*startup = *total = scan->path->total_cost;
 		return;
 	}
 	shuttle_groups_key_cost(scan->root, scan->path, shuttle_scanned_tables(scan), &asking->server,
-							rows, nkeys, startup, total);
+							driving->rows, nkeys, startup, total);
 	*startup *= asking->keys_per_row;
-	*total = *total * asking->keys_per_row + shuttle_doubt_cost(table, asking);
+	*total = *total * asking->keys_per_row + shuttle_doubt_cost(driving->rel, asking);
 }
 
 /* What is done here with the rows of a key. */
@@ -288,27 +333,6 @@ price_above(const ShuttleGroups *groups)
 	return Max(cost, 0) * visited / Max(rows, 1);
 }
 
-/* True where the rows that a key finds lie in its order, in all that it visits. */
-static bool
-finds_rows_in_order(const ShuttleGroups *groups)
-{
-	ListCell   *lc;
-
-	foreach(lc, groups->scans)
-	{
-		const ShuttleSubqueryScan *scan = lfirst(lc);
-		double		rows;
-		RelOptInfo *table = find_driving_table(scan, groups->params, &rows);
-
-		if (table != NULL &&
-			!shuttle_asks_for_ordered_column(scan->root, table,
-											 key_clauses(scan->root, table,
-														 groups->params)))
-			return false;
-	}
-	return true;
-}
-
 void
 shuttle_groups_price(const ShuttleGroups *groups, Path *price, ShuttleAsking *asking)
 {
@@ -316,7 +340,7 @@ shuttle_groups_price(const ShuttleGroups *groups, Path *price, ShuttleAsking *as
 	ListCell   *lc;
 
 	asking->may_fail = groups->may_fail;
-	asking->by_ordered_column = finds_rows_in_order(groups);
+	asking->by_ordered_column = groups->in_order;
 	price->startup_cost = 0;
 	price->total_cost = price_above(groups);
 	foreach(lc, groups->scans)
@@ -325,7 +349,8 @@ shuttle_groups_price(const ShuttleGroups *groups, Path *price, ShuttleAsking *as
 		Cost		startup;
 		Cost		total;
 
-		price_key(groups, scan, asking, &startup, &total);
+		price_key(scan, &groups->driving[foreach_current_index(lc)], asking,
+				  &startup, &total);
 		price->startup_cost += startup * scan->share;
 		price->total_cost += total * scan->share;
 		visited += scan->share;

@@ -223,7 +223,7 @@ extern bool shuttle_has_plain_groups(const RangeTblEntry *rte);
 
 /* The server of the first foreign table that such a subquery reads, else
  * InvalidOid. */
-extern Oid	shuttle_groups_server(PlannerInfo *root, const RelOptInfo *rel);
+extern Oid	shuttle_groups_server(PlannerInfo *root, RelOptInfo *rel);
 
 /* Those of join clauses that can be tested before the grouping. */
 extern List *shuttle_clauses_on_groups(PlannerInfo *root, RelOptInfo *rel,
