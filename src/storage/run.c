@@ -245,7 +245,7 @@ start(Run *run, Oid userid)
 	node->userid = userid;
 	initStringInfo(&run->rows);
 	error_context_stack = &context;
-	options = run->result->side != NULL || run->result->tolerant ?
+	options = run->result->side != NULL ?
 		try_options(run, userid) :
 		shuttle_connect_options(node, userid, false);
 	error_context_stack = context.previous;

@@ -384,9 +384,8 @@ typedef struct ShuttleRun
 	/* may be set by the caller */
 	const char *sql;			/* in place of the one for all */
 	Oid			userid;			/* whose mapping it is, if not the caller's */
-	ShuttleSide *side;			/* its connection */
-	bool		tolerant;		/* a mapping that may not be used is told in
-								 * the result; so it is with a side */
+	ShuttleSide *side;			/* its connection; a mapping that may not be
+								 * used is then told in the result */
 	bool		lasts;			/* the session may go on with its connection;
 								 * the text is one of ours */
 	ShuttleRowCallback row;		/* takes rows, which are then not in result;
@@ -404,7 +403,7 @@ typedef struct ShuttleRun
  * Runs sql on all the servers at once, outside of the transaction, on new
  * connections by the user's mappings, and waits for all of them, at most
  * limit_ms (0: without limit); who is late has failed.
- * Errors: no mapping and the password rule, if not tolerant; cancel and
+ * Errors: no mapping and the password rule, if there is no side; cancel and
  * timeouts.  What nodes raise, and connections that fail, are told in the results.
  */
 extern void shuttle_run(const char *sql, Oid userid, ShuttleRun *results,
