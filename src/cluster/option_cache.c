@@ -72,30 +72,37 @@ forget_options(void)
 						HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
-/* An option's text, the table's before the server's; NULL: not set. */
-static const char *
-find_option(const List *options, const char *name)
+DefElem *
+shuttle_option_find(const List *options, const char *name)
 {
 	ListCell   *lc;
 
 	foreach(lc, options)
 	{
-		DefElem    *option = (DefElem *) lfirst(lc);
+		DefElem    *option = lfirst_node(DefElem, lc);
 
 		if (strcmp(option->defname, name) == 0)
-			return defGetString(option);
+			return option;
 	}
 	return NULL;
+}
+
+const char *
+shuttle_option_text(const List *options, const char *name)
+{
+	DefElem    *option = shuttle_option_find(options, name);
+
+	return option == NULL ? NULL : defGetString(option);
 }
 
 /* Finds the names among a table's own options, and what is asked for the most. */
 static void
 split_options(ShuttleTableOptions *own, const List *options, int nown)
 {
-	const char *estimate = find_option(options, SHUTTLE_OUR_ESTIMATE);
+	const char *estimate = shuttle_option_text(options, SHUTTLE_OUR_ESTIMATE);
 
 	memset(own, 0, sizeof(ShuttleTableOptions));
-	own->fetch_size = find_option(options, "fetch_size");
+	own->fetch_size = shuttle_option_text(options, "fetch_size");
 	if (estimate != NULL)
 		(void) parse_bool(estimate, &own->remote_estimate);
 	for (int i = 0; i < nown; i++)

@@ -178,17 +178,11 @@ shuttle_cluster_option_bool(Oid serverid, Oid relid, const char *name,
 const char *
 shuttle_cluster_option_text(Oid serverid, Oid relid, const char *name)
 {
-	ListCell   *cell;
+	const char *text;
 
 	Assert(find_definition(name) != NULL || !shuttle_option_is_ours(name));
-	foreach(cell, shuttle_options_find(serverid, relid))
-	{
-		DefElem    *option = (DefElem *) lfirst(cell);
-
-		if (strcmp(option->defname, name) == 0)
-			return pstrdup(defGetString(option));
-	}
-	return NULL;
+	text = shuttle_option_text(shuttle_options_find(serverid, relid), name);
+	return text == NULL ? NULL : pstrdup(text);
 }
 
 /* Checks one option of ours, and of others that it belongs here. */

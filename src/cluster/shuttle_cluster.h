@@ -10,7 +10,7 @@
 #ifndef SHUTTLE_CLUSTER_H
 #define SHUTTLE_CLUSTER_H
 
-#include "nodes/pg_list.h"
+#include "nodes/parsenodes.h"
 
 /* Installs the room's hooks; called by _PG_init. */
 extern void shuttle_cluster_init(void);
@@ -32,6 +32,10 @@ extern bool shuttle_cluster_option_bool(Oid serverid, Oid relid,
 /* The same as it is written, also of postgres_fdw's options; NULL: not set. */
 extern const char *shuttle_cluster_option_text(Oid serverid, Oid relid,
 											   const char *name);
+
+/* The first option of that name in a list of DefElem, and its text; NULL: not set. */
+extern DefElem *shuttle_option_find(const List *options, const char *name);
+extern const char *shuttle_option_text(const List *options, const char *name);
 
 /* The options of a foreign table. */
 typedef struct ShuttleTableOptions

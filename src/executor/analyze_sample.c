@@ -25,6 +25,7 @@
 #include "utils/rel.h"
 #include "utils/sampling.h"
 
+#include "cluster/shuttle_cluster.h"
 #include "executor/analyze_internal.h"
 
 /* Pages by which the rows of a table without statistics are counted. */

@@ -451,8 +451,7 @@ extern bool shuttle_sql_may_fail(const char *sql);
 /* Options of a foreign table, then those of its server. */
 extern List *shuttle_foreign_options(Oid relid);
 
-/* The first option of that name, as text; NULL where it is not set. */
-extern const char *shuttle_option_text(List *options, const char *name);
+/* The value of the first option of that name; otherwise where it is not set. */
 extern bool shuttle_option_bool(List *options, const char *name, bool otherwise);
 extern int	shuttle_option_int(List *options, const char *name, int otherwise);
 extern int	shuttle_option_kb(List *options, const char *name, int otherwise);

@@ -13,10 +13,9 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+#include "cluster/shuttle_cluster.h"
 #include "executor/executor_internal.h"
 #include "executor/shuttle_executor.h"
-
-static DefElem *find_option(List *options, const char *name);
 
 List *
 shuttle_foreign_options(Oid relid)
@@ -27,18 +26,10 @@ shuttle_foreign_options(Oid relid)
 	return list_concat_copy(table->options, server->options);
 }
 
-const char *
-shuttle_option_text(List *options, const char *name)
-{
-	DefElem    *option = find_option(options, name);
-
-	return option == NULL ? NULL : defGetString(option);
-}
-
 bool
 shuttle_option_bool(List *options, const char *name, bool otherwise)
 {
-	DefElem    *option = find_option(options, name);
+	DefElem    *option = shuttle_option_find(options, name);
 
 	return option == NULL ? otherwise : defGetBoolean(option);
 }
@@ -61,21 +52,6 @@ shuttle_option_kb(List *options, const char *name, int otherwise)
 
 	return text !=NULL && parse_int(text, &value, GUC_UNIT_KB, NULL) ?
 				value : otherwise;
-}
-
-static DefElem *
-find_option(List *options, const char *name)
-{
-	ListCell   *cell;
-
-	foreach(cell, options)
-	{
-		DefElem    *option = lfirst_node(DefElem, cell);
-
-		if (strcmp(option->defname, name) == 0)
-			return option;
-	}
-	return NULL;
 }
 
 static void
