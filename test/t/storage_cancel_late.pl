@@ -4,23 +4,13 @@
 use strict;
 use warnings;
 
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-use ShuttleProxy;
+use ShuttleFar;
 use ShuttleSession;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf('postgresql.conf', "session_preload_libraries = 'pg_shuttle'\njit = off");
-$node->start;
-my $proxy = ShuttleProxy->new($node);
-my $port = $proxy->port;
-my $user = $node->safe_psql('postgres', 'SELECT current_user');
-
-$node->safe_psql('postgres', 'CREATE DATABASE far');
-$node->safe_psql('far', q{
+my ($node, $proxy) = ShuttleFar::start(q{
 	CREATE TABLE numbers AS SELECT i AS id FROM generate_series(1, 1000) i;
 	CREATE TABLE written (id int PRIMARY KEY);
 	CREATE FUNCTION nap(seconds float8) RETURNS int LANGUAGE plpgsql AS
@@ -39,10 +29,7 @@ $node->safe_psql('far', q{
 	CREATE VIEW brief AS SELECT nap(1) AS n;
 	CREATE VIEW dozing AS SELECT doze() AS n;
 });
-$node->safe_psql('postgres', qq{
-	CREATE EXTENSION pg_shuttle CASCADE;
-	CREATE SERVER far FOREIGN DATA WRAPPER shuttle OPTIONS (host '127.0.0.1', port '$port', dbname 'far');
-	CREATE USER MAPPING FOR CURRENT_USER SERVER far OPTIONS (user '$user');
+$node->safe_psql('postgres', q{
 	IMPORT FOREIGN SCHEMA public FROM SERVER far INTO public;
 });
 my $control = ShuttleSession->new($node, 'far');

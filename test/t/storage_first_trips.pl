@@ -3,34 +3,20 @@
 use strict;
 use warnings;
 
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-use ShuttleProxy;
+use ShuttleFar;
 use ShuttleSession;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf('postgresql.conf', "session_preload_libraries = 'pg_shuttle'\njit = off");
-$node->start;
-my $proxy = ShuttleProxy->new($node);
-my $port = $proxy->port;
-my $user = $node->safe_psql('postgres', 'SELECT current_user');
-
-$node->safe_psql('postgres', 'CREATE DATABASE far');
-$node->safe_psql('far', q{
+my ($node, $proxy) = ShuttleFar::start(q{
 	CREATE TABLE words AS SELECT i AS id, 'word ' || i AS t FROM generate_series(1, 1000) i;
 	ALTER TABLE words ADD PRIMARY KEY (id);
 	CREATE TABLE texts AS SELECT i AS id, 'word ' || i AS t FROM generate_series(1, 1000) i;
 	ALTER TABLE texts ADD PRIMARY KEY (t);
 	ANALYZE;
-});
-$node->safe_psql('postgres', qq{
-	CREATE EXTENSION pg_shuttle CASCADE;
-	CREATE SERVER far FOREIGN DATA WRAPPER shuttle OPTIONS (host '127.0.0.1', port '$port', dbname 'far', sslmode 'disable', gssencmode 'disable');
-	CREATE USER MAPPING FOR CURRENT_USER SERVER far OPTIONS (user '$user');
+}, options => "sslmode 'disable', gssencmode 'disable'");
+$node->safe_psql('postgres', q{
 	IMPORT FOREIGN SCHEMA public FROM SERVER far INTO public;
 	ANALYZE words, texts;
 });

@@ -9,21 +9,11 @@
 use strict;
 use warnings;
 
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
 use Test::More;
 
-use ShuttleProxy;
+use ShuttleFar;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->start;
-my $proxy = ShuttleProxy->new($node);
-my $port = $proxy->port;
-my $user = $node->safe_psql('postgres', 'SELECT current_user');
-
-$node->safe_psql('postgres', 'CREATE DATABASE far');
-$node->safe_psql('far', q{
+my ($node, $proxy) = ShuttleFar::start(q{
 	CREATE TABLE numbers AS SELECT i AS id, i % 10 AS n, 'number ' || i AS name FROM generate_series(1, 3000) i;
 	ALTER TABLE numbers ADD PRIMARY KEY (id);
 	CREATE TABLE written (id int PRIMARY KEY, v text);
@@ -31,12 +21,8 @@ $node->safe_psql('far', q{
 	CREATE VIEW wide AS SELECT id, repeat('w', 3000) AS t FROM numbers;
 	CREATE VIEW broken_wide AS SELECT id, 100 / (id - 2500) AS q, repeat('w', 3000) AS t FROM numbers;
 	ANALYZE;
-});
-$node->safe_psql('postgres', qq{
-	CREATE EXTENSION pg_shuttle CASCADE;
-	ALTER DATABASE postgres SET session_preload_libraries = 'pg_shuttle';
-	CREATE SERVER far FOREIGN DATA WRAPPER shuttle OPTIONS (host '127.0.0.1', port '$port', dbname 'far', shuttle_two_phase 'off');
-	CREATE USER MAPPING FOR CURRENT_USER SERVER far OPTIONS (user '$user');
+}, options => "shuttle_two_phase 'off'");
+$node->safe_psql('postgres', q{
 	CREATE FOREIGN TABLE numbers (id int, n int, name text) SERVER far;
 	CREATE FOREIGN TABLE broken (id int, q int) SERVER far;
 	CREATE FOREIGN TABLE wide (id int, t text) SERVER far;

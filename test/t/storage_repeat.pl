@@ -4,23 +4,13 @@
 use strict;
 use warnings;
 
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-use ShuttleProxy;
+use ShuttleFar;
 use ShuttleSession;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf('postgresql.conf', "session_preload_libraries = 'pg_shuttle'\njit = off");
-$node->start;
-my $proxy = ShuttleProxy->new($node);
-my $port = $proxy->port;
-my $user = $node->safe_psql('postgres', 'SELECT current_user');
-
-$node->safe_psql('postgres', 'CREATE DATABASE far');
-$node->safe_psql('far', q{
+my ($node, $proxy) = ShuttleFar::start(q{
 	CREATE TABLE numbers AS SELECT i AS id, i % 10 AS n FROM generate_series(1, 1000) i;
 	ALTER TABLE numbers ADD PRIMARY KEY (id);
 	CREATE TABLE others AS SELECT id, n FROM numbers;
@@ -28,11 +18,8 @@ $node->safe_psql('far', q{
 	ALTER TABLE others ADD PRIMARY KEY (id);
 	CREATE TABLE written (id int PRIMARY KEY, v text);
 	ANALYZE;
-});
-$node->safe_psql('postgres', qq{
-	CREATE EXTENSION pg_shuttle CASCADE;
-	CREATE SERVER far FOREIGN DATA WRAPPER shuttle OPTIONS (host '127.0.0.1', port '$port', dbname 'far', shuttle_two_phase 'off');
-	CREATE USER MAPPING FOR CURRENT_USER SERVER far OPTIONS (user '$user');
+}, options => "shuttle_two_phase 'off'");
+$node->safe_psql('postgres', q{
 	CREATE FOREIGN TABLE numbers (id int, n int) SERVER far;
 	CREATE FOREIGN TABLE others (id int, n int) SERVER far;
 	CREATE FOREIGN TABLE written (id int, v text) SERVER far;

@@ -3,24 +3,13 @@
 use strict;
 use warnings;
 
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-use ShuttleProxy;
+use ShuttleFar;
 use ShuttleSession;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf('postgresql.conf',
-	"session_preload_libraries = 'pg_shuttle'\njit = off\nmax_prepared_transactions = 5");
-$node->start;
-my $proxy = ShuttleProxy->new($node);
-my $port = $proxy->port;
-my $user = $node->safe_psql('postgres', 'SELECT current_user');
-
-$node->safe_psql('postgres', 'CREATE DATABASE far');
-$node->safe_psql('far', q{
+my ($node, $proxy) = ShuttleFar::start(q{
 	CREATE TABLE a AS SELECT i AS id, 0 AS v FROM generate_series(1, 12) i;
 	ALTER TABLE a ADD PRIMARY KEY (id);
 	CREATE TABLE b AS SELECT * FROM a;
@@ -32,11 +21,9 @@ $node->safe_psql('far', q{
 		'INSERT INTO public.written VALUES (i) RETURNING id';
 	CREATE VIEW writing AS SELECT id, public.writes(id) AS w FROM numbers WHERE id <= 3;
 	ANALYZE;
-});
-$node->safe_psql('postgres', qq{
-	CREATE EXTENSION pg_shuttle CASCADE;
-	CREATE SERVER far FOREIGN DATA WRAPPER shuttle OPTIONS (host '127.0.0.1', port '$port', dbname 'far');
-	CREATE USER MAPPING FOR CURRENT_USER SERVER far OPTIONS (user '$user');
+}, conf => 'max_prepared_transactions = 5');
+my $user = $node->safe_psql('postgres', 'SELECT current_user');
+$node->safe_psql('postgres', q{
 	IMPORT FOREIGN SCHEMA public FROM SERVER far INTO public;
 	CREATE FOREIGN TABLE writing_told (id int, w int) SERVER far
 		OPTIONS (table_name 'writing', shuttle_volatile 'on');

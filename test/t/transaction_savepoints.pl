@@ -3,54 +3,40 @@
 use strict;
 use warnings;
 
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-use ShuttleProxy;
+use ShuttleFar;
 use ShuttleSession;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf('postgresql.conf', "session_preload_libraries = 'pg_shuttle'\njit = off");
-$node->start;
-my $proxy = ShuttleProxy->new($node);
-my $port = $proxy->port;
-my $user = $node->safe_psql('postgres', 'SELECT current_user');
-
-$node->safe_psql('postgres', 'CREATE DATABASE far');
-$node->safe_psql('far', q{
+my ($node, $proxy) = ShuttleFar::start(q{
 	CREATE TABLE written (id int PRIMARY KEY, v int);
 	CREATE TABLE numbers AS SELECT i AS id FROM generate_series(1, 1000) i;
 	ALTER TABLE numbers ADD PRIMARY KEY (id);
 	CREATE VIEW cursors AS SELECT count(*) FROM pg_cursors;
 	ANALYZE;
 });
-$node->safe_psql('postgres', qq{
-	CREATE EXTENSION pg_shuttle CASCADE;
-	CREATE SERVER far FOREIGN DATA WRAPPER shuttle OPTIONS (host '127.0.0.1', port '$port', dbname 'far');
-	CREATE USER MAPPING FOR CURRENT_USER SERVER far OPTIONS (user '$user');
+$node->safe_psql('postgres', q{
 	IMPORT FOREIGN SCHEMA public FROM SERVER far INTO public;
 	CREATE FUNCTION plain(i int) RETURNS void LANGUAGE plpgsql AS
 		'BEGIN INSERT INTO written VALUES (i, 0); UPDATE written SET v = 1 WHERE id = i; END';
-	CREATE FUNCTION guarded(i int) RETURNS text LANGUAGE plpgsql AS \$\$
+	CREATE FUNCTION guarded(i int) RETURNS text LANGUAGE plpgsql AS $$
 	BEGIN
 		INSERT INTO written VALUES (i, 0);
 		UPDATE written SET v = 1 WHERE id = i;
 		RETURN 'written';
 	EXCEPTION WHEN unique_violation THEN
 		RETURN 'refused';
-	END \$\$;
-	CREATE FUNCTION upsert(i int) RETURNS void LANGUAGE plpgsql AS \$\$
+	END $$;
+	CREATE FUNCTION upsert(i int) RETURNS void LANGUAGE plpgsql AS $$
 	BEGIN
 		INSERT INTO written VALUES (i, 0);
 	EXCEPTION WHEN unique_violation THEN
 		UPDATE written SET v = v + 1 WHERE id = i;
-	END \$\$;
+	END $$;
 
 	-- A row at each level; an error at one level undoes all from there on down.
-	CREATE FUNCTION nested(level int, most int, fails int) RETURNS int LANGUAGE plpgsql AS \$\$
+	CREATE FUNCTION nested(level int, most int, fails int) RETURNS int LANGUAGE plpgsql AS $$
 	BEGIN
 		BEGIN
 			INSERT INTO written VALUES (level, most);
@@ -60,7 +46,7 @@ $node->safe_psql('postgres', qq{
 			INSERT INTO written VALUES (1000 + level, most);
 		END;
 		RETURN level;
-	END \$\$;
+	END $$;
 });
 
 my $session = ShuttleSession->new($node, 'postgres');

@@ -3,28 +3,18 @@
 use strict;
 use warnings;
 
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-use ShuttleProxy;
+use ShuttleFar;
 use ShuttleSession;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf('postgresql.conf', "session_preload_libraries = 'pg_shuttle'\njit = off\nmax_prepared_transactions = 5");
-$node->start;
-my $proxy = ShuttleProxy->new($node);
+my ($node, $proxy) = ShuttleFar::start('CREATE TABLE item (id int PRIMARY KEY, n int); CREATE TABLE part_0 (id int PRIMARY KEY, n int); CREATE TABLE part_1 (LIKE part_0 INCLUDING ALL)',
+	conf => 'max_prepared_transactions = 5');
 my $port = $proxy->port;
 my $user = $node->safe_psql('postgres', 'SELECT current_user');
-
-$node->safe_psql('postgres', 'CREATE DATABASE far');
-$node->safe_psql('far', 'CREATE TABLE item (id int PRIMARY KEY, n int); CREATE TABLE part_0 (id int PRIMARY KEY, n int); CREATE TABLE part_1 (LIKE part_0 INCLUDING ALL)');
 $node->safe_psql('postgres', qq{
-	CREATE EXTENSION pg_shuttle CASCADE;
-	CREATE SERVER far FOREIGN DATA WRAPPER shuttle OPTIONS (host '127.0.0.1', port '$port', dbname 'far');
 	CREATE SERVER near FOREIGN DATA WRAPPER shuttle OPTIONS (host '127.0.0.1', port '$port', dbname 'far');
-	CREATE USER MAPPING FOR CURRENT_USER SERVER far OPTIONS (user '$user');
 	CREATE USER MAPPING FOR CURRENT_USER SERVER near OPTIONS (user '$user');
 	CREATE FOREIGN TABLE item (id int, n int) SERVER far;
 	CREATE TABLE parted (id int, n int) PARTITION BY LIST (n);
