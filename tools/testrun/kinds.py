@@ -42,7 +42,8 @@ LAST_WITHOUT_EXPECTED_DIR = 15
 # The names that PGXS uses in make installcheck.
 DATABASES = {"regress": "contrib_regression", "isolation": "isolation_regression"}
 TAP_TAIL_LINES = 60
-TAP_JOBS = 2
+TAP_JOBS = 4  # they wait for real time rather than for a core
+TAP_FIRST = ("storage_faults_network", "commit_kill", "storage_pipeline_errors")  # the longest
 LANES = 2  # of regression and isolation tests
 
 
@@ -143,11 +144,12 @@ def accept_results(base: Path, names: list[str]) -> None:
 
 
 def run_tap(installed: Installed, wanted: Wanted) -> Outcome:
-    """Runs TAP scripts side by side: most of them wait. A script is one test in the count."""
+    """Runs TAP scripts side by side. A script is one test in the count."""
     names = wanted.choose("t", ".pl")
     if not names:
         return Outcome()
     announce(installed, "tap", len(names))
+    names.sort(key=lambda name: name not in TAP_FIRST)
     list_prefixes()
     base = run_directory()
     total = Outcome()
