@@ -377,18 +377,8 @@ shuttle_is_json_query(const Node *node)
 #endif
 }
 
-/*
- * Internal subtransactions are possible while parallel workers run, from 17 on;
- * but at their end they begin a new command, which is refused then if this one
- * has written or locked rows.
- */
-static inline bool
-shuttle_can_begin_subtransaction(void)
-{
-	return !IsInParallelMode() ||
-		(PG_VERSION_NUM >= 170000 &&
-		 !TransactionIdIsValid(GetTopTransactionIdIfAny()));
-}
+/* Internal subtransactions are possible while parallel workers run from 17 on. */
+#define SHUTTLE_SUBTRANSACTIONS_BESIDE_WORKERS (PG_VERSION_NUM >= 170000)
 
 /*
  * A path that takes parameters from the parent of a child relation, for a

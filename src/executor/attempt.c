@@ -10,11 +10,24 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "executor/executor.h"
 #include "nodes/primnodes.h"
 #include "utils/resowner.h"
 
 #include "base/shuttle_compat.h"
 #include "executor/look_ahead_internal.h"
+
+/*
+ * The last command that a statement took for what it writes or locks, and its
+ * transaction.  The server keeps this to itself.
+ */
+static struct
+{
+	LocalTransactionId transaction;
+	CommandId	number;
+} used_command;
+
+static ExecutorStart_hook_type previous_start = NULL;
 
 bool
 shuttle_computes_value(Node *expression)
@@ -30,6 +43,42 @@ must_be_raised(const ErrorData *error)
 {
 	return ERRCODE_TO_CATEGORY(error->sqlerrcode) ==
 		ERRCODE_OPERATOR_INTERVENTION;
+}
+
+/* These conditions are those of standard_ExecutorStart(). */
+static void
+start_executor(QueryDesc *queryDesc, int eflags)
+{
+	const PlannedStmt *statement = queryDesc->plannedstmt;
+
+	if (previous_start != NULL)
+		previous_start(queryDesc, eflags);
+	else
+		standard_ExecutorStart(queryDesc, eflags);
+	if (statement->commandType == CMD_SELECT && statement->rowMarks == NIL &&
+		!statement->hasModifyingCTE)
+		return;
+	used_command.transaction = shuttle_my_lxid();
+	used_command.number = GetCurrentCommandId(false);
+}
+
+static bool
+command_is_used(void)
+{
+	return TransactionIdIsValid(GetTopTransactionIdIfAny()) ||
+		(used_command.transaction == shuttle_my_lxid() &&
+		 used_command.number == GetCurrentCommandId(false));
+}
+
+/*
+ * The end of a subtransaction begins a new command, which is refused beside
+ * parallel workers if this one writes or locks rows.
+ */
+bool
+shuttle_can_begin_subtransaction(void)
+{
+	return !IsInParallelMode() ||
+		(SHUTTLE_SUBTRANSACTIONS_BESIDE_WORKERS && !command_is_used());
 }
 
 ErrorData *
@@ -75,4 +124,11 @@ shuttle_attempt(void (*work) (void *arg), void *arg)
 		return true;
 	FreeErrorData(error);
 	return false;
+}
+
+void
+shuttle_attempt_init(void)
+{
+	previous_start = ExecutorStart_hook;
+	ExecutorStart_hook = start_executor;
 }

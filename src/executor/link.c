@@ -714,4 +714,5 @@ shuttle_executor_init(void)
 	shuttle_early_start_init();
 	shuttle_analyze_columns_init();
 	shuttle_row_goal_init();
+	shuttle_attempt_init();
 }

@@ -604,11 +604,16 @@ extern void shuttle_served_scan_remove(ShuttleServedScan *scan);
 /* True where an expression is more than a parameter or constant. */
 extern bool shuttle_computes_value(Node *expression);
 
+/* Says if a subtransaction can begin, and end, now: beside parallel workers not always. */
+extern bool shuttle_can_begin_subtransaction(void);
+
+/* Installs the hook that this needs. */
+extern void shuttle_attempt_init(void);
+
 /*
  * Does something in a subtransaction of its own; an error ends it and is
  * forgotten, but for one that has another cause, such as a cancel.
- * Returns false if there was one, and where no subtransaction is possible,
- * which is in the leader of parallel workers before 17.
+ * Returns false if there was one, and where no subtransaction is possible.
  */
 extern bool shuttle_attempt(void (*work) (void *arg), void *arg);
 

@@ -21,3 +21,9 @@ RESET parallel_leader_participation;
 -- a function whose query is parallel, in a statement that has locked rows
 CREATE FUNCTION found(bigint) RETURNS bigint STABLE LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT sum(b.id) FROM a JOIN b ON b.k = a.k + $1); END';
 SELECT test.same_rows('SELECT id, found(id) FROM l WHERE id < 9 ORDER BY id FOR SHARE');
+-- also where the lock is a node's, and the transaction has written nothing here
+SET shuttle.debug_force_batched_join = on;
+SET search_path = guest, local, public;
+SELECT id, found(id) FROM b WHERE id < 4 ORDER BY id FOR SHARE;
+SET search_path = engine, local, public;
+SELECT id, found(id) FROM b WHERE id < 4 ORDER BY id FOR SHARE;
