@@ -127,7 +127,8 @@ shuttle_saved_by_node_join(PlannerInfo *root, const RelOptInfo *rel)
 {
 	const JoinPrice *price = NULL;
 
-	if (IS_JOIN_REL(rel))
+	/* also of the groups of a child, which has its own members */
+	if (IS_JOIN_REL(rel) || (IS_UPPER_REL(rel) && rel->relids != NULL))
 		price = shuttle_memo_find(root, NULL, price_key(rel->relids));
 	return price != NULL ? price->saved : 0;
 }

@@ -8,7 +8,8 @@
  * SELECT.  Local children, and those whose node cannot be asked, have core's
  * own partial aggregates.  Core's Finalize Aggregate combines them all, and
  * applies HAVING.  Where no group has rows of two children, there is nothing to
- * combine (whole_groups.c): any aggregate is asked for, and HAVING with it.
+ * combine (whole_groups.c): any aggregate is asked for, and HAVING with it, and
+ * where there is a LIMIT they also come sorted (ordered_groups.c).
  *
  *	Finalize Aggregate
  *	  Append, pruned at run time as the table's own
@@ -327,9 +328,38 @@ make_groups_rel(const Grouping *grouping, RelOptInfo *child)
 	return rel;
 }
 
-/* The child's groups as its node answers them; NULL: it cannot be asked. */
 static Path *
-make_remote_path(const Grouping *grouping, RelOptInfo *child)
+make_states_path(const Grouping *grouping, RelOptInfo *child, ForeignPath *path)
+{
+	return (Path *) create_projection_path(grouping->root, child, &path->path,
+										   translate_target(grouping, child,
+															grouping->states_target));
+}
+
+/* The same in the query's order, or NULL. */
+static Path *
+make_sorted_path(const Grouping *grouping, RelOptInfo *child, RelOptInfo *groups)
+{
+	ForeignPath *path;
+	Path	   *sorted;
+
+	if (!grouping->is_whole || !shuttle_wants_ordered_groups(grouping->root))
+		return NULL;
+	path = shuttle_ordered_groups_path(grouping->root, grouping->input, child, groups,
+									   grouping->target);
+	if (path == NULL)
+		return NULL;
+	sorted = make_states_path(grouping, child, path);
+	sorted->pathkeys = grouping->root->sort_pathkeys;
+	return sorted;
+}
+
+/*
+ * The child's groups as its node answers them; NULL: it cannot be asked.  sorted: is
+ * set to a path in the query's order, where one is wanted and had.
+ */
+static Path *
+make_remote_path(const Grouping *grouping, RelOptInfo *child, Path **sorted)
 {
 	GroupPathExtraData extra = {.patype = PARTITIONWISE_AGGREGATE_FULL};
 	ShuttleGroupClause saved;
@@ -363,9 +393,8 @@ make_remote_path(const Grouping *grouping, RelOptInfo *child)
 												   grouping->is_of_rows), states,
 									   grouping->node_clause);
 	}
-	return (Path *) create_projection_path(grouping->root, child, &path->path,
-										   translate_target(grouping, child,
-															grouping->states_target));
+	*sorted = make_sorted_path(grouping, child, groups);
+	return make_states_path(grouping, child, path);
 }
 
 static double
@@ -417,42 +446,88 @@ make_local_path(const Grouping *grouping, RelOptInfo *child)
 									count_groups(grouping, child, path->rows));
 }
 
-/* The groups of all children; NULL where no node has a part in it. */
+/* Puts the groups of all children together, and under the parent itself, so that core
+ * prunes them by its clauses. */
 static Path *
-make_append(const Grouping *grouping)
+append_children(const Grouping *grouping, List *paths)
 {
-	bool		partitioned = false;
-	bool		any_remote = false;
-	List	   *paths = NIL;
 	double		rows = 0;
 	AppendPath *append;
 	ListCell   *lc;
 
+	foreach(lc, paths)
+		rows += ((Path *) lfirst(lc))->rows;
+	append = create_append_path(grouping->root, grouping->input, paths, NIL, NIL,
+								NULL, 0, false, rows);
+	append->path.pathtarget = grouping->partial;
+	return &append->path;
+}
+
+/* The same in the query's order; children that do not come in it are sorted here. */
+static Path *
+merge_children(const Grouping *grouping, List *paths)
+{
+	PlannerInfo *root = grouping->root;
+	MergeAppendPath *merged;
+	ListCell   *lc;
+
+	foreach(lc, paths)
+	{
+		Path	   *path = lfirst(lc);
+
+		if (!shuttle_can_merge_groups(root, grouping->input, grouping->target, path))
+			return NULL;
+
+		/* core prices its own sort of a child, on 15, by the ungrouped rows */
+		if (!pathkeys_contained_in(root->sort_pathkeys, path->pathkeys))
+			lfirst(lc) = create_sort_path(root, path->parent, path,
+										  root->sort_pathkeys, -1);
+	}
+	merged = create_merge_append_path(root, grouping->input, paths,
+									  root->sort_pathkeys, NULL);
+	merged->path.pathtarget = grouping->partial;
+	return &merged->path;
+}
+
+/*
+ * The groups of all children; NULL where no node has a part in it.  merged: is set to
+ * the same in the query's order, or NULL.
+ */
+static Path *
+make_append(const Grouping *grouping, Path **merged)
+{
+	bool		partitioned = false;
+	bool		any_remote = false;
+	bool		any_sorted = false;
+	List	   *paths = NIL;
+	List	   *sorted_paths = NIL;
+	ListCell   *lc;
+
+	*merged = NULL;
 	foreach(lc, shuttle_append_leaves(grouping->root, grouping->input, &partitioned))
 	{
 		RelOptInfo *child = lfirst_node(RelOptInfo, lc);
+		Path	   *sorted = NULL;
 		Path	   *path;
 
 		if (IS_DUMMY_REL(child))
 			continue;
-		path = make_remote_path(grouping, child);
+		path = make_remote_path(grouping, child, &sorted);
 		if (path != NULL)
 			any_remote = true;
 		else
 			path = make_local_path(grouping, child);
 		if (path == NULL)
 			return NULL;
+		any_sorted |= sorted != NULL;
 		paths = lappend(paths, path);
-		rows += path->rows;
+		sorted_paths = lappend(sorted_paths, sorted != NULL ? sorted : path);
 	}
 	if (!any_remote)
 		return NULL;
-
-	/* It is the parent's own, so that core prunes it by the parent's clauses. */
-	append = create_append_path(grouping->root, grouping->input, paths, NIL, NIL,
-								NULL, 0, false, rows);
-	append->path.pathtarget = grouping->partial;
-	return &append->path;
+	if (any_sorted)
+		*merged = merge_children(grouping, sorted_paths);
+	return append_children(grouping, paths);
 }
 
 /* ---- the whole */
@@ -537,6 +612,7 @@ add_grouping_paths(Grouping *grouping)
 {
 	PlannerInfo *root = grouping->root;
 	Path	   *append;
+	Path	   *merged;
 
 	if (!(grouping->is_of_rows ? fill_rows_targets(grouping) : fill_targets(grouping)) ||
 		contain_volatile_functions((Node *) grouping->partial->exprs))
@@ -548,12 +624,14 @@ add_grouping_paths(Grouping *grouping)
 		count_aggregates(root, choose_split(grouping, AGGSPLIT_FINAL_DESERIAL),
 						 &grouping->final_costs);
 	}
-	append = make_append(grouping);
+	append = make_append(grouping, &merged);
 	if (append == NULL)
 		return false;
 	if (grouping->is_whole)
 	{
 		add_whole_groups(grouping, append);
+		if (merged != NULL)
+			add_whole_groups(grouping, merged);
 		return true;
 	}
 	if (choose_strategy(grouping) != AGG_SORTED)

@@ -335,6 +335,21 @@ extern void shuttle_place_collected(PlannedStmt *statement);
  * groups: the expressions that are grouped by. */
 extern bool shuttle_groups_are_whole(PlannerInfo *root, RelOptInfo *rel, List *groups);
 
+/* True where nodes may be asked for the first groups in the order of the query
+ * (ordered_groups.c). */
+extern bool shuttle_wants_ordered_groups(const PlannerInfo *root);
+
+/* True where core sorts a child's groups by the columns that it sorts all by.
+ * target: what comes out of the groups of input. */
+extern bool shuttle_can_merge_groups(const PlannerInfo *root, const RelOptInfo *input,
+									 const PathTarget *target, const Path *child);
+
+/* A child's groups, sorted by its node; NULL where that may sort otherwise.  groups:
+ * their relation, which has a path without an order. */
+extern ForeignPath *shuttle_ordered_groups_path(PlannerInfo *root, RelOptInfo *input,
+												RelOptInfo *child, RelOptInfo *groups,
+												const PathTarget *target);
+
 /* Installs the hook that adds paths with partial aggregates. */
 extern void shuttle_partial_aggregates_init(void);
 

@@ -594,6 +594,9 @@ get_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
 			add_upper_path(root, stage, rel, path, extra);
 		else
 		{
+			/* before the first row of a sort there is all that it sorts */
+			if (stage == UPPERREL_ORDERED)
+				path->path.startup_cost = Max(0, path->path.startup_cost - saved);
 			path->path.total_cost = Max(path->path.startup_cost,
 										path->path.total_cost - saved);
 			add_path(rel, &path->path);

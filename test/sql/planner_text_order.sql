@@ -11,8 +11,8 @@ CREATE DATABASE text_other TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_
 \set tables 'CREATE TABLE words (id int, t text, c text COLLATE "C"); INSERT INTO words SELECT i, CASE WHEN i % 2 = 0 THEN upper(w) ELSE w END, w FROM (SELECT i, chr(96 + i % 26 + 1) || i AS w FROM generate_series(1, 60) i) x'
 \set ECHO none
 SET search_path = public;
-SELECT format('CREATE SERVER alike FOREIGN DATA WRAPPER shuttle OPTIONS (host %L, port %L, dbname %L)', :'host', :'port', :'here') \gexec
-SELECT format('CREATE SERVER other FOREIGN DATA WRAPPER shuttle OPTIONS (host %L, port %L, dbname %L)', :'host', :'port', 'text_other') \gexec
+SELECT format('CREATE SERVER alike FOREIGN DATA WRAPPER shuttle OPTIONS (host %L, port %L, dbname %L, fdw_tuple_cost ''0.2'')', :'host', :'port', :'here') \gexec
+SELECT format('CREATE SERVER other FOREIGN DATA WRAPPER shuttle OPTIONS (host %L, port %L, dbname %L, fdw_tuple_cost ''0.2'')', :'host', :'port', 'text_other') \gexec
 SELECT format('CREATE SERVER nobody FOREIGN DATA WRAPPER shuttle OPTIONS (host %L, port %L, dbname %L)', :'host', :'port', 'no_such_database') \gexec
 CREATE USER MAPPING FOR CURRENT_USER SERVER alike;
 CREATE USER MAPPING FOR CURRENT_USER SERVER other;
@@ -77,6 +77,10 @@ SELECT (SELECT array_agg(t) FROM (SELECT t FROM words ORDER BY t) x) = (SELECT a
 SELECT array_agg(t) AS first FROM (SELECT t FROM parts ORDER BY t LIMIT 4) x;
 SELECT * FROM test.shipped('SELECT t FROM parts ORDER BY t');
 SELECT min(t), max(t), count(*) FROM parts;
+-- so are their first groups; the node that sorts otherwise has its own sorted here
+SELECT * FROM test.shipped('SELECT id, t FROM parts GROUP BY t, id ORDER BY t DESC, id LIMIT 1');
+SELECT * FROM test.shipped('SELECT id, c, t, max(c) FROM parts GROUP BY id, c, t ORDER BY max(c), id LIMIT 4');
+SELECT array_agg(t) AS first FROM (SELECT id, t FROM parts GROUP BY t, id ORDER BY t, id LIMIT 4) x;
 -- estimates by the node make no difference
 ALTER FOREIGN TABLE other OPTIONS (ADD shuttle_remote_estimate 'true');
 SELECT name, s.* FROM unnest('{alike,other}'::text[]) AS name, test.shipped(format('SELECT id FROM %s ORDER BY t', name)) AS s;
