@@ -197,7 +197,7 @@ def run_tap_script(installed: Installed, base: Path, name: str) -> TapResult:
     code, output = run_as_server_user(command, env, base / "test", SUITE_LIMIT_S)
     outcome = tap_outcome(name, code, output)
     note = " (skipped)" if outcome.skipped else ""
-    report = f"   {'ok' if code == 0 else 'not ok'} - {name}{note}"
+    report = f"   {'ok' if code == 0 else 'not ok'} - {name} on {installed.name}{note}"
     report += f"  {time.monotonic() - started:.0f} s"
     if code != 0:
         report = "\n".join([report, *output.splitlines()[-TAP_TAIL_LINES:]])
@@ -265,6 +265,8 @@ KINDS = {
 }
 # These have one server, which can run under valgrind.
 COMPARED = ("regress", "isolation")
+# These leave the cores to others most of their time.
+WAITING = ("tap",)
 # These do not depend on the version, or take long.
 ON_NEWEST_ONLY = ("pytest", "random")
 
