@@ -107,7 +107,6 @@ peer-suite:
 # The site of docs/, in site/
 docs:
 	tools/venv
-	.venv/bin/python -m pip install --quiet --disable-pip-version-check 'mkdocs-material>=9.5,<10'
 	NO_MKDOCS_2_WARNING=1 .venv/bin/python -m mkdocs build --quiet
 
 .PHONY: test lint format demo peer-suite docs
