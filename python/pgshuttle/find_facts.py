@@ -88,14 +88,27 @@ WHERE c.relkind = 'p' AND c.reltuples < 0
 ORDER BY 1
 """
 
-# remote relations that are read: name, and the columns with their types
-NODE_TABLES = {
-    "pg_settings": "name text, setting text",
-    "pg_database": "datname name, datcollate text, datcollversion text",
-    "pg_extension": "extname name, extversion text",
-    "pg_stat_user_tables": "schemaname name, relname name, n_live_tup int8",
-    "pg_timezone_names": "name text, utc_offset interval",
-}
+TABLE_COLUMNS = "schemaname name, relname name, n_live_tup int8"
+# remote relations that are read: name here and there, and the columns with their types
+NODE_TABLES = (
+    ("pg_settings", "pg_settings", "name text, setting text"),
+    ("pg_database", "pg_database", "datname name, datcollate text, datcollversion text"),
+    ("pg_locale", "pg_database", 'datname name, datlocprovider "char", datlocale text'),
+    ("pg_icu", "pg_database", 'datname name, datlocprovider "char", daticulocale text'),
+    ("pg_extension", "pg_extension", "extname name, extversion text"),
+    ("pg_stat_user_tables", "pg_stat_user_tables", TABLE_COLUMNS),
+    ("pg_timezone_names", "pg_timezone_names", "name text, utc_offset interval"),
+)
+# what a database sorts by where that is not the C library's collation: from 17 on, and before
+LOCALES = (
+    "SELECT datlocprovider, datlocale FROM pg_database WHERE datname = %s",
+    "SELECT datlocprovider, daticulocale FROM pg_database WHERE datname = %s",
+)
+NODE_LOCALES = (
+    "SELECT datlocprovider, datlocale FROM pg_temp.node_pg_locale WHERE datname = %s",
+    "SELECT datlocprovider, daticulocale FROM pg_temp.node_pg_icu WHERE datname = %s",
+)
+PROVIDERS = {"i": "ICU", "b": "builtin"}
 
 
 def read_rows(connection: Connection, query: str, *values: object) -> list[tuple[Any, ...]]:
@@ -115,12 +128,12 @@ def read_query_node(connection: Connection) -> ServerFacts:
     )
     collation = read_rows(
         connection,
-        "SELECT datcollate, coalesce(datcollversion, '') FROM pg_database "
+        "SELECT datcollate, coalesce(datcollversion, ''), datname FROM pg_database "
         "WHERE datname = current_database()",
     )[0]
     return ServerFacts(
         settings=dict(settings),
-        collation=collation[0],
+        collation=read_locale(connection, collation[2], LOCALES) or collation[0],
         collation_version=collation[1],
         extensions=dict(read_rows(connection, "SELECT extname, extversion FROM pg_extension")),
         time_zones=digest(
@@ -129,12 +142,20 @@ def read_query_node(connection: Connection) -> ServerFacts:
     )
 
 
+def read_locale(connection: Connection, database: str, queries: tuple[str, ...]) -> str:
+    """What a database sorts by; empty where that is the C library's collation."""
+    for query in queries:
+        for provider, locale in read_part(connection, query, database):
+            return f"{PROVIDERS[provider]} {locale}" if provider in PROVIDERS else ""
+    return ""
+
+
 @contextmanager
 def node_tables(connection: Connection, server: str) -> Iterator[None]:
     """Has temporary foreign tables over a node's catalogs."""
     with connection.transaction(force_rollback=True):
         connection.execute(f"SET LOCAL statement_timeout = {NODE_TIMEOUT_MS}".encode())
-        for name, columns in NODE_TABLES.items():
+        for name, remote_name, columns in NODE_TABLES:
             create = sql.SQL(
                 "CREATE FOREIGN TABLE pg_temp.{} ({}) SERVER {} "
                 "OPTIONS (schema_name 'pg_catalog', table_name {})"
@@ -144,7 +165,7 @@ def node_tables(connection: Connection, server: str) -> Iterator[None]:
                     sql.Identifier(f"node_{name}"),
                     sql.SQL(columns),
                     sql.Identifier(server),
-                    sql.Literal(name),
+                    sql.Literal(remote_name),
                 )
             )
         yield
@@ -171,11 +192,12 @@ def measure_round_trip(connection: Connection, wrapper: str) -> float:
 
 def read_node_server(connection: Connection) -> ServerFacts:
     """Reads the server behind the temporary tables."""
+    database = node_database(connection)
     collation = read_part(
         connection,
         "SELECT datcollate, coalesce(datcollversion, '') FROM pg_temp.node_pg_database "
         "WHERE datname = %s",
-        node_database(connection),
+        database,
     )
     zones = read_part(
         connection, "SELECT name, utc_offset::text FROM pg_temp.node_pg_timezone_names"
@@ -188,7 +210,8 @@ def read_node_server(connection: Connection) -> ServerFacts:
                 list(SETTINGS),
             )
         ),
-        collation=collation[0][0] if collation else "",
+        collation=read_locale(connection, database, NODE_LOCALES)
+        or (collation[0][0] if collation else ""),
         collation_version=collation[0][1] if collation else "",
         extensions=dict(
             read_part(connection, "SELECT extname, extversion FROM pg_temp.node_pg_extension")

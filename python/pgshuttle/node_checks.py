@@ -149,8 +149,10 @@ def check_statistics(_facts: Facts, node: NodeFacts) -> Iterator[Finding]:
                 f"{text}: {name_some(names)}",
                 make_analyze(names),
             )
-    if node.tables and not never and not stale:
-        text = f"of {len(node.tables)} foreign tables are near what the node has"
+    ncompared = sum(table.rows_there is not None for table in node.tables)
+    if ncompared and not never and not stale:
+        tables = f"{ncompared} foreign table{'s' if ncompared > 1 else ''}"
+        text = f"row counts of {tables} are near those of the node"
         yield Finding(node.name, Level.OK, "statistics", text)
 
 

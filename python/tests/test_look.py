@@ -65,6 +65,7 @@ def test_a_cluster_is_looked_at(running: Cluster, look: Look, work_dir: Path) ->
     check_doctor_of_a_user(running, look)
     check_explain(look, work_dir)
     check_top(running, look)
+    check_doctor_sees_icu(running, look)
 
 
 def check_doctor(running: Cluster, look: Look) -> None:
@@ -141,6 +142,18 @@ def check_explain(look: Look, work_dir: Path) -> None:
     assert "does not exist" in look("explain", "SELECT nothing", code=ExitCode.FAILED)
     refused = look("explain", JOIN, "--set", "work_mem=much", code=ExitCode.FAILED)
     assert "work_mem" in refused
+
+
+def check_doctor_sees_icu(running: Cluster, look: Look) -> None:
+    with catalog.connect(running.nodes[0].server) as node:
+        node.execute(
+            "CREATE DATABASE sorted TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'de'"
+        )
+    with catalog.connect(running.query) as query:
+        query.execute("ALTER SERVER node1 OPTIONS (SET dbname 'sorted')")
+    found = read_findings(look("doctor", "--json", code=ExitCode.FAILED))
+    assert "C here and ICU de there" in found["node1", "collation"]["text"]
+    assert ("node1", "statistics") not in found  # its table is not in this database
 
 
 def check_top(running: Cluster, look: Look) -> None:
