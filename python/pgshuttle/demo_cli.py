@@ -16,7 +16,6 @@ from pgshuttle.points import Outer, PointResult
 from pgshuttle.screen import Screen
 
 MAX_COMPLAINTS = 10  # lines of server logs that are printed
-RESULT_DIRS = (Path("demo-results"), Path("bench-results"))
 
 
 def make_listener(screen: Screen, progress: Status, *, as_json: bool) -> bench.Listener:
@@ -60,7 +59,7 @@ def print_results(screen: Screen, files: demo.DemoFiles) -> None:
 
 def run_demo(
     ctx: typer.Context,
-    full: Annotated[bool, typer.Option("--full", help="15 runs a point.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="15 runs a point, some 25 minutes.")] = False,
     directory: DirOption = None,
     pg: PgOption = None,
     results_dir: Annotated[
@@ -116,7 +115,7 @@ def write_report(
     places_of_results: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[RESULTS]...",
+            metavar="RESULTS",
             help="JSON files, or directories of them: of demo, bench, explain --json.",
         ),
     ] = None,
@@ -125,7 +124,7 @@ def write_report(
 ) -> None:
     """Writes one page of all results: figures, claims and plans; it loads nothing."""
     screen: Screen = ctx.obj
-    paths = report.find_results(places_of_results or list(RESULT_DIRS))
+    paths = report.find_results(places_of_results or [])
     report.write_report(paths, output)
     if as_json:
         typer.echo(json.dumps({"results": [str(path) for path in paths], "page": str(output)}))

@@ -10,14 +10,18 @@ from typing import Any
 from pgshuttle import figures, plan_view
 from pgshuttle.errors import ToolError
 
+RESULT_DIRS = (Path("demo-results"), Path("bench-results"))
 # the browser itself refuses whatever the page would load
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 FACTS = ("made_at", "elapsed_s", "geometric_mean", "worst")
+UNITS = {"_s": "s", "_mb": "MB"}  # endings of keys
 MISSED = "MISSED"
 NWORST = 20  # cases of a bench that are listed
 STYLE = """
-img { max-width: 100%; height: auto; display: block }
 .wide { overflow-x: auto }
+.wide img { width: max(100%, 46rem); height: auto; display: block }
+dl { grid-template-columns: minmax(5rem, max-content) minmax(0, 1fr) }
+dd { overflow-wrap: anywhere }
 table { border-collapse: collapse; font-size: .9rem }
 td, th { border-bottom: 1px solid #ddd; padding: .2rem .6rem; text-align: left }
 td.missed { color: #b00020; font-weight: 600 }
@@ -26,9 +30,12 @@ section { margin-bottom: 2.5rem }
 
 
 def find_results(folders: Sequence[Path]) -> list[Path]:
-    """Lists the files of results below folders, and files as they are."""
+    """Lists the files of results below folders, and files as they are.
+
+    Without any, those of the directories that the demo and the benches write to are meant.
+    """
     found: list[Path] = []
-    for folder in folders:
+    for folder in folders or [path for path in RESULT_DIRS if path.is_dir()]:
         found += sorted(folder.glob("*.json")) if folder.is_dir() else [folder]
     return found
 
@@ -52,7 +59,8 @@ def write_figure(path: Path) -> str:
         figure = Path(directory) / "figure.png"
         figures.draw(path, figure)
         data = base64.b64encode(figure.read_bytes()).decode()
-    return f'<img alt="{html.escape(path.stem)}" src="data:image/png;base64,{data}">'
+    image = f'<img alt="{html.escape(path.stem)}" src="data:image/png;base64,{data}">'
+    return f'<div class="wide">{image}</div>'
 
 
 def list_claims(found: dict[str, Any]) -> list[tuple[object, ...]]:
@@ -87,6 +95,14 @@ def list_plans(found: dict[str, Any]) -> list[tuple[object, ...]]:
     return [(*key, count) for key, count in points.items()]
 
 
+def name_fact(key: str) -> str:
+    """Writes a key of a file of results for readers: memory_mb is "memory, MB"."""
+    for ending, unit in UNITS.items():
+        if key.endswith(ending):
+            key = key.removesuffix(ending) + f", {unit}"
+    return key.replace("_", " ")
+
+
 def write_results(path: Path, found: dict[str, Any]) -> Iterator[str]:
     """The section of a file of results."""
     facts = {key: found[key] for key in FACTS if key in found}
@@ -98,7 +114,7 @@ def write_results(path: Path, found: dict[str, Any]) -> Iterator[str]:
     yield write_figure(path)
     yield "<dl>"
     for name, value in facts.items():
-        yield f"<dt>{html.escape(str(name))}</dt><dd>{html.escape(str(value))}</dd>"
+        yield f"<dt>{html.escape(name_fact(name))}</dt><dd>{html.escape(str(value))}</dd>"
     yield "</dl>"
     for title, names, rows in (
         ("Claims", ("claim", "where", "measured", "at most", ""), list_claims(found)),

@@ -34,6 +34,7 @@ def make_grid(bench: str) -> Grid:
     """A made-up run of all cells of the sweep, or of some of the hops."""
     if bench == tablets.NAME:
         known = [(cell.who, dict(cell.labels)) for cell in tablets.list_cells()]
+        known.append((tablets.BY_HAND, {}))
     else:
         known = [(who, {"tables": n}) for n in (2, 3) for who in (hops.OURS, hops.BY_HAND)]
     cells = [

@@ -14,12 +14,15 @@ from test_cpu import make_cpu
 from test_grid import make_grid
 from test_look import PLAN
 from test_plan_times import make_planning
+from test_scans import make_scans
 from test_star import make_star
+from test_tpch import make_tpch
 from test_transfer import make_transfer
 from test_writes import make_writes
 from typer.testing import CliRunner
 
 from pgshuttle import (
+    bench_cli,
     choice_report,
     cli,
     cpu_report,
@@ -27,7 +30,9 @@ from pgshuttle import (
     plan_report,
     report,
     results,
+    scans_report,
     star_report,
+    tpch_report,
     transfer_report,
     writes_report,
 )
@@ -35,7 +40,8 @@ from pgshuttle.errors import ExitCode, ToolError
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 BROWSER_TIMEOUT_S = 240
-DRAWN = ("demo-quick", "choices", "cpu", "planning", "star", "transfer", "writes", "sweep", "hops")
+OF_BENCHES = tuple(command.name or "" for command in bench_cli.app.registered_commands)
+DRAWN = ("demo-quick", *(name for name in OF_BENCHES if name != "all"))
 PHONE_WIDTH = 390  # CSS pixels
 
 # Shows the report in a frame as wide as a phone, and writes down what it finds there.
@@ -49,6 +55,7 @@ frame.onload = () => {
   document.body.append(JSON.stringify({
     width: page.documentElement.scrollWidth,
     images: images.length,
+    narrow: images.filter(image => image.width < 600).length,
     loaded: images.filter(image => image.complete && image.naturalWidth > 100).length,
     sections: page.querySelectorAll('section').length,
     bars: page.querySelectorAll('.bar i').length,
@@ -70,6 +77,8 @@ def folder(work_dir: Path) -> Path:
     writes_report.save_writes(make_writes(), work_dir / "writes.json")
     grid_report.save_grid(make_grid("sweep"), work_dir / "sweep.json")
     grid_report.save_grid(make_grid("hops"), work_dir / "hops.json")
+    scans_report.save_scans(make_scans(), work_dir / "scans.json")
+    tpch_report.save_tpch(make_tpch(), work_dir / "tpch.json")
     (work_dir / "plan.json").write_text(json.dumps([PLAN]))
     return work_dir
 
@@ -136,6 +145,7 @@ def test_a_browser_shows_it_on_a_phone(folder: Path) -> None:
     assert match, done.stdout[-500:]
     found = json.loads(match[1])
     assert found["width"] <= PHONE_WIDTH
+    assert found["narrow"] == 0  # a figure keeps its size and scrolls by itself
     assert found["images"] == found["loaded"] == len(DRAWN)
     assert found["sections"] == len(DRAWN) + 1
     assert found["bars"] == 4  # three times, and requests of one node
