@@ -70,6 +70,16 @@ def find_pg_config(name: str) -> Path | None:
     return None
 
 
+def write_install_hint(name: str) -> str:
+    """Says how to come by a server."""
+    path = "give the path of a pg_config: --pg /usr/lib/postgresql/18/bin/pg_config"
+    if name not in KNOWN_BUILDS:
+        return f"The names of servers are {', '.join(KNOWN_BUILDS)}; or {path}"
+    if places.source_dir() is None:
+        return f"Install it with its headers; or {path}"
+    return f"Run tools/servers install {name}; or {path}"
+
+
 def find_build(name: str) -> ServerBuild:
     """Finds a server by its name or by the path of its pg_config."""
     if "/" in name:
@@ -81,7 +91,7 @@ def find_build(name: str) -> ServerBuild:
     if found is None:
         raise ToolError(
             f'PostgreSQL "{name}" is not installed',
-            hint=f'Run "tools/servers install {name}", or give the path of a pg_config.',
+            hint=write_install_hint(name),
             exit_code=ExitCode.NOT_INSTALLED,
         )
     return read_build(name, found)
@@ -96,7 +106,7 @@ def find_best_build() -> ServerBuild:
     if not builds:
         raise ToolError(
             "no PostgreSQL server is installed",
-            hint='Run "tools/servers install 18-plain", or give the path of a pg_config.',
+            hint=write_install_hint("18-plain"),
             exit_code=ExitCode.NOT_INSTALLED,
         )
     return next((build for build in builds if build.has_extension()), builds[0])

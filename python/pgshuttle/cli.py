@@ -29,7 +29,7 @@ from pgshuttle import (  # noqa: E402
     target,
 )
 from pgshuttle.errors import ExitCode, ToolError  # noqa: E402
-from pgshuttle.screen import Screen  # noqa: E402
+from pgshuttle.screen import Screen, print_in_any_encoding  # noqa: E402
 from pgshuttle.servers import SUPERUSER  # noqa: E402
 from pgshuttle.state import Cluster  # noqa: E402
 
@@ -38,6 +38,12 @@ MAX_RTT_MS = 60_000
 DEFAULT_NAME = "default"
 QUERY = "query"
 FILE_WIDTH = 140  # characters of a line where the output is no terminal
+
+
+def write_os_error(error: OSError) -> str:
+    """What the system refused."""
+    said = error.strerror or str(error) or type(error).__name__
+    return f"{error.filename}: {said}" if error.filename else said
 
 
 class ToolGroup(TyperGroup):
@@ -53,6 +59,10 @@ class ToolGroup(TyperGroup):
             raise self.end(error) from None
         except psycopg.Error as error:  # a server that refuses something, or goes away
             raise self.end(ToolError(target.first_line(error))) from None
+        except BrokenPipeError:  # who reads our output has seen enough
+            raise
+        except OSError as error:  # a file or a directory that can't be read, made or written
+            raise self.end(ToolError(write_os_error(error))) from None
 
     def end(self, error: ToolError) -> typer.Exit:
         """Prints an error."""
@@ -199,7 +209,9 @@ def status(ctx: typer.Context, directory: DirOption = None, as_json: JsonOption 
 @app.command()
 def rtt(
     ctx: typer.Context,
-    milliseconds: Annotated[float, typer.Argument(min=0, max=MAX_RTT_MS)],
+    milliseconds: Annotated[
+        float, typer.Argument(min=0, max=MAX_RTT_MS, help="0: no delay but the proxy's own.")
+    ],
     node: Annotated[int | None, typer.Option(min=1, help="Only this storage node.")] = None,
     directory: DirOption = None,
     as_json: JsonOption = False,
@@ -245,4 +257,5 @@ def main() -> None:
     """The entry point of the command."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, end_on_signal)
+    print_in_any_encoding()
     app()

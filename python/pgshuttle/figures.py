@@ -18,7 +18,9 @@ from pgshuttle import (
     transfer_report,
     writes_report,
 )
-from pgshuttle.errors import ToolError
+from pgshuttle.errors import ExitCode, ToolError
+
+SUFFIXES = (".png", ".svg", ".pdf")
 
 # What only the files of the demo and of each bench have, and what draws them: its module, which
 # is loaded at its first use, and the function's name.
@@ -40,8 +42,10 @@ def read_json(path: Path) -> Any:  # noqa: ANN401  (JSON)
     """Reads a file that this tool wrote."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ToolError(f"could not read {path}: {error}") from None
+    except OSError as error:
+        raise ToolError(f"could not read {path}: {error.strerror}") from None
+    except ValueError as error:
+        raise ToolError(f"{path} is no JSON: {error}") from None
 
 
 def find_kind(found: Any) -> str | None:  # noqa: ANN401  (JSON)
@@ -61,5 +65,17 @@ def draw(results: Path, figure: Path) -> None:
     kind = find_kind(read_json(results))
     if kind is None:
         raise ToolError(f"{results} holds no results of pgshuttle demo or pgshuttle bench")
+    if figure.suffix.lower() not in SUFFIXES:
+        raise ToolError(
+            f"{figure} is not named as a figure",
+            hint=f"Figures end in {', '.join(SUFFIXES)}.",
+            exit_code=ExitCode.USAGE,
+        )
     module, name = DRAWN_BY[kind]
-    getattr(module, name)(results, figure)
+    draw_results = getattr(module, name)
+    try:
+        draw_results(results, figure)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise ToolError(
+            f"{results} is damaged, or of another version: {type(error).__name__}: {error}"
+        ) from None

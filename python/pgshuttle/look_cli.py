@@ -2,6 +2,8 @@
 
 import dataclasses
 import json
+import os
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -76,16 +78,29 @@ def is_loaded(connection: Connection) -> bool:
     return found is not None and bool(found[0])
 
 
+def as_unicode(argument: str) -> str:
+    """A word of the command line as it was typed, also where the locale is not one of UTF-8."""
+    return os.fsencode(argument).decode("utf-8", "replace")
+
+
+def read_input() -> str:
+    """The standard input as UTF-8, whatever the locale."""
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
+
+
 def explain_query(connection: Connection, query: str) -> tuple[dict[str, Any], bool]:
     """Runs a statement under EXPLAIN and takes back what it changed.
 
+    It is sent as a prepared one, of which the server takes no more than one: a
+    second would run without EXPLAIN, and could commit.
     Returns the answer, and whether it has the counters of DIST.
     """
     has_dist = target.load_library(connection) is None
     options = "ANALYZE, VERBOSE, FORMAT JSON" + (", DIST" if has_dist else "")
     try:
         with connection.transaction(force_rollback=True):
-            row = connection.execute(f"EXPLAIN ({options}) {query}".encode()).fetchone()
+            statement = f"EXPLAIN ({options}) {query}".encode()
+            row = connection.execute(statement, prepare=True).fetchone()
     except psycopg.Error as error:
         raise ToolError(f"the server says: {target.first_line(error)}") from None
     if row is None or not isinstance(row[0], list):
@@ -106,7 +121,9 @@ def run_explain(
     as_json: JsonOption = False,
 ) -> None:
     """Runs a statement, shows its plan with time and requests; its changes are rolled back."""
-    text = typer.get_text_stream("stdin").read() if query == "-" else query
+    text = read_input() if query == "-" else as_unicode(query)
+    if not text.strip(" \t\n;"):
+        raise ToolError("there is no statement", exit_code=ExitCode.USAGE)
     with target.connect(target.find_target(dsn, directory)) as connection:
         for word in setting or []:
             name, _, value = word.partition("=")

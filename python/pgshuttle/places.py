@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 from pgshuttle import processes
-from pgshuttle.errors import ToolError
+from pgshuttle.errors import ExitCode, ToolError
 
 # the kernel's limit for the path of a unix socket is 107 bytes; the longest
 # name that we or PostgreSQL put behind the directory is ".s.PGSQL.65535.lock"
@@ -35,7 +35,10 @@ def default_cluster_dir(name: str) -> Path:
 
 def make_readable_dir(path: Path) -> None:
     """Makes a directory that the server's user can reach, or says why it can't."""
-    path.mkdir(mode=0o755, parents=True, exist_ok=True)
+    try:
+        path.mkdir(mode=0o755, parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise ToolError(f"{path} is not a directory", exit_code=ExitCode.USAGE) from None
     if processes.server_user() is None:
         return
     try:

@@ -1,8 +1,23 @@
-"""Where commands print."""
+"""Where commands print, and what becomes of characters that a terminal's encoding lacks."""
 
+import codecs
+import io
+import sys
 from dataclasses import dataclass
 
 from rich.console import Console
+
+PLAIN = str.maketrans(
+    {
+        **dict.fromkeys("█▉▊▋▌▍▎▏", "#"),
+        **dict.fromkeys("└├", "`"),
+        "±": "+-",
+        "µ": "u",
+        "×": "x",
+        "…": "...",
+    }
+)
+ERRORS = "pgshuttle-plain"
 
 
 @dataclass(frozen=True)
@@ -11,3 +26,19 @@ class Screen:
 
     out: Console
     err: Console
+
+
+def write_plain(error: UnicodeError) -> tuple[str, int]:
+    """Writes what an encoding lacks by characters that all have."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end].translate(PLAIN)
+    return text.encode("ascii", "replace").decode("ascii"), error.end
+
+
+def print_in_any_encoding() -> None:
+    """Has nothing that is printed fail for the encoding of the terminal, such as that of LANG=C."""
+    codecs.register_error(ERRORS, write_plain)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=ERRORS)

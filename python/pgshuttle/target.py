@@ -70,7 +70,9 @@ def connect(target: Target) -> Connection:
             autocommit=True,
         )
     except psycopg.ProgrammingError as error:
-        raise ToolError(f"--dsn is no connection string: {error}".strip()) from None
+        raise ToolError(
+            f"--dsn is no connection string: {error}".strip(), exit_code=ExitCode.USAGE
+        ) from None
     except psycopg.OperationalError as error:
         raise ToolError(
             f"could not connect to {target.name}: {error}".strip(),

@@ -1,6 +1,9 @@
 """doctor, explain and top, on a cluster with the extension."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -65,6 +68,7 @@ def test_a_cluster_is_looked_at(running: Cluster, look: Look, work_dir: Path) ->
     check_doctor_of_a_user(running, look)
     check_explain(look, work_dir)
     check_top(running, look)
+    check_other_encodings(running)
     check_doctor_sees_icu(running, look)
 
 
@@ -142,6 +146,27 @@ def check_explain(look: Look, work_dir: Path) -> None:
     assert "does not exist" in look("explain", "SELECT nothing", code=ExitCode.FAILED)
     refused = look("explain", JOIN, "--set", "work_mem=much", code=ExitCode.FAILED)
     assert "work_mem" in refused
+    second = look("explain", "SELECT 1; COMMIT; DELETE FROM product", code=ExitCode.FAILED)
+    assert "multiple commands" in second
+    assert "no statement" in look("explain", " ; ", code=ExitCode.USAGE)
+    refused = look("explain", JOIN, "--html", "/nowhere/plan.html", code=ExitCode.FAILED)
+    assert refused == "pgshuttle: /nowhere/plan.html: No such file or directory\n"
+
+
+def check_other_encodings(running: Cluster) -> None:
+    """Arguments and output where the locale knows no more than ASCII."""
+    poor = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    query = JOIN.replace("SELECT i", 'SELECT i AS "\u00e4"')
+    words = ["explain", "--dir", str(running.directory), query]
+    done = subprocess.run(
+        [sys.executable, "-m", "pgshuttle", *words],
+        env=os.environ | poor,
+        capture_output=True,
+        check=False,
+    )
+    assert done.stderr == b""
+    assert b"Look Ahead" in done.stdout
+    assert b"####" in done.stdout
 
 
 def check_doctor_sees_icu(running: Cluster, look: Look) -> None:

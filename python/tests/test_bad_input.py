@@ -1,0 +1,92 @@
+"""What users get wrong: files, names, places. Each is told in a line, never by a traceback."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import synthetic
+from typer.testing import CliRunner
+
+from pgshuttle import cli, results, screen
+from pgshuttle.errors import ExitCode
+
+DAMAGED = {"points": 3, "claims": []}
+NOWHERE = "host=127.0.0.1 port=1"
+
+
+@pytest.fixture
+def folder(work_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the user is: some files, none of them good but one."""
+    monkeypatch.chdir(work_dir)
+    monkeypatch.setenv("SHUTTLE_CACHE", str(work_dir / "cache"))
+    for name in ("PGHOST", "PGPORT", "PGDATABASE", "PGSERVICE", "PGHOSTADDR"):
+        monkeypatch.delenv(name, raising=False)
+    Path("torn.json").write_text("{torn")
+    Path("list.json").write_text("[1, 2]")
+    Path("damaged.json").write_text(json.dumps(DAMAGED))
+    Path("binary.json").write_bytes(b"\xff\xfe\x00")
+    Path("folder.json").mkdir()
+    results.save_results(synthetic.make_results(), Path("demo-results/demo-quick.json"))
+    return work_dir
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ("plot none.json", ExitCode.FAILED, "could not read none.json: No such file"),
+        ("plot torn.json", ExitCode.FAILED, "torn.json is no JSON"),
+        ("plot binary.json", ExitCode.FAILED, "binary.json is no JSON"),
+        ("plot list.json", ExitCode.FAILED, "holds no results"),
+        ("plot folder.json", ExitCode.FAILED, "Is a directory"),
+        ("plot damaged.json", ExitCode.FAILED, "damaged.json is damaged"),
+        ("plot demo-results/demo-quick.json x.xyz", ExitCode.USAGE, "x.xyz is not named"),
+        ("plot demo-results/demo-quick.json none/x.png", ExitCode.OK, "Figure"),
+        ("plot demo-results/demo-quick.json torn.json/x.png", ExitCode.FAILED, "torn.json"),
+        ("report none.json", ExitCode.FAILED, "none.json"),
+        ("report folder.json", ExitCode.FAILED, "there are no results"),
+        ("report damaged.json", ExitCode.FAILED, "damaged.json is damaged"),
+        ("report -o folder.json", ExitCode.FAILED, "Is a directory"),
+        ("up --dir torn.json", ExitCode.USAGE, "is not a directory"),
+        ("up --dir /proc/none", ExitCode.FAILED, "/proc/none"),
+        ("up --pg 9", ExitCode.NOT_INSTALLED, "The names of servers are"),
+        ("up --rtt near", ExitCode.USAGE, "--rtt"),
+        ("rtt 5", ExitCode.NOT_RUNNING, "Make one with pgshuttle up"),
+        ("down --remove", ExitCode.NOT_RUNNING, "there is no cluster"),
+        ("doctor --dsn nonsense", ExitCode.USAGE, "no connection string"),
+        ("doctor --dsn no=thing", ExitCode.USAGE, 'invalid connection option "no"'),
+        ("explain --dsn PLACE SELECT", ExitCode.NOT_RUNNING, "could not connect"),
+        ("top --dsn host=/nowhere", ExitCode.NOT_RUNNING, "could not connect"),
+        ("bench sweep --rounds 0", ExitCode.USAGE, "--rounds"),
+        ("bench nothing", ExitCode.USAGE, "No such command"),
+        ("nothing", ExitCode.USAGE, "No such command"),
+    ],
+)
+def test_it_is_told_in_a_line(line: str, code: ExitCode, said: str) -> None:
+    words = [NOWHERE if word == "PLACE" else word for word in line.split()]
+    done = CliRunner().invoke(cli.app, words)
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    assert said in " ".join(done.output.split())
+    assert done.exit_code == code
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_report_needs_no_more_than_the_demo() -> None:
+    done = CliRunner().invoke(cli.app, ["report", "--json"])
+    assert done.exit_code == ExitCode.OK, done.output
+    assert json.loads(done.stdout)["results"] == ["demo-results/demo-quick.json"]
+
+
+def test_who_has_seen_enough_hears_nothing(folder: Path) -> None:
+    """Such as head -1."""
+    command = f"{sys.executable} -m pgshuttle --help | head -1"
+    done = subprocess.run(command, shell=True, capture_output=True, cwd=folder, check=True)
+    assert done.stderr == b""
+
+
+def test_characters_that_an_encoding_lacks() -> None:
+    screen.print_in_any_encoding()
+    written = "└ ██▍ 0.4 ms ±3 % für 5 µs…".encode("ascii", screen.ERRORS)
+    assert written == b"` ### 0.4 ms +-3 % f?r 5 us..."
