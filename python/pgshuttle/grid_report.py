@@ -40,6 +40,8 @@ STYLES = (
     ("0.35", "v", "--"),
     ("0.6", "x", ":"),
 )
+PEER_STYLES = (("#CC79A7", "--"), ("0.35", "--"), ("0.6", ":"), ("black", "-."))
+ABOVE = 1.5  # places an arrow over its mark, on a log scale
 DPI = 130
 
 Entry = dict[str, Any]
@@ -157,11 +159,41 @@ def time_of(cell: Entry) -> float:
     return float(cell["timing"]["median_ms"] if cell["timing"] else cell["stopped_ms"])
 
 
-def draw_line(axes: Axes, points: Sequence[tuple[float, float]], style: int, label: str) -> None:
-    """Draws one line of a panel."""
+@dataclasses.dataclass(frozen=True)
+class Point:
+    """One point of a line. is_stopped: its statement would have taken longer."""
+
+    x: float
+    y_ms: float
+    is_stopped: bool
+
+
+def make_point(x: float, cell: Entry) -> Point:
+    """Places a cell."""
+    return Point(x, time_of(cell), cell["timing"] is None)
+
+
+def draw_line(axes: Axes, points: Sequence[Point], style: int, label: str) -> None:
+    """Draws one line of a panel; where a statement was stopped, it would go on above."""
     color, mark, line = STYLES[style % len(STYLES)]
-    xs, ys = [x for x, _ in points], [y for _, y in points]
+    xs, ys = [point.x for point in points], [point.y_ms for point in points]
     axes.plot(xs, ys, color=color, marker=mark, linestyle=line, markersize=4, label=label)
+    stopped = [point for point in points if point.is_stopped]
+    axes.scatter(
+        [point.x for point in stopped],
+        [point.y_ms * ABOVE for point in stopped],
+        marker="$\\uparrow$",
+        color=color,
+        s=110,
+        zorder=3,
+    )
+
+
+def name_stopped(axes: Axes, cells: Sequence[Entry]) -> None:
+    """Says in the legend what an arrow is, where there is one."""
+    for stopped_ms in {cell["stopped_ms"] for cell in cells if cell["timing"] is None}:
+        label = f"stopped after {format_ms(stopped_ms)}"
+        axes.scatter([], [], marker="$\\uparrow$", color="black", s=110, label=label)
 
 
 def draw_published(axes: Axes, found: Entry, rtt_us: int) -> None:
@@ -179,7 +211,7 @@ def draw_sweep_panel(axes: Axes, found: Entry, cells: Sequence[Entry]) -> None:
     """Times against the batch size, a line for each request limit; peers are level lines."""
     ours = [cell for cell in cells if cell["who"] == tablets.OURS]
     for style, limit in enumerate(tablets.REQUEST_LIMITS):
-        best: dict[int, float] = {}
+        best: dict[int, Point] = {}
         for cell in ours:
             labels = cell["labels"]
             # of limits that do the same, only the smallest was measured
@@ -190,12 +222,13 @@ def draw_sweep_panel(axes: Axes, found: Entry, cells: Sequence[Entry]) -> None:
                 and other["labels"]["request_limit"] <= limit
             ):
                 size = labels["batch_size"]
-                best[size] = min(best.get(size, float("inf")), time_of(cell))
-        draw_line(axes, sorted(best.items()), style, f"shuttle, request limit {limit}")
-    for style, cell in enumerate(cells, start=3):
-        if cell["who"] != tablets.OURS and "planned" not in cell["who"]:
-            color, _, line = STYLES[style % len(STYLES)]
-            axes.axhline(time_of(cell), color=color, linestyle=line, label=cell["who"])
+                point = make_point(size, cell)
+                best[size] = min(best.get(size, point), point, key=lambda found: found.y_ms)
+        points = [point for _, point in sorted(best.items())]
+        draw_line(axes, points, style, f"shuttle, request limit {limit}")
+    peers = [cell for cell in cells if cell["who"] in (*tablets.PEERS, tablets.BY_HAND)]
+    for (color, line), cell in zip(PEER_STYLES, peers, strict=False):
+        axes.axhline(time_of(cell), color=color, linestyle=line, label=cell["who"])
     draw_published(axes, found, cells[0]["rtt_us"])
     axes.set_xscale("log")
     axes.set_xlabel("batch size, outer rows (log scale)")
@@ -205,7 +238,7 @@ def draw_hops_panel(axes: Axes, cells: Sequence[Entry]) -> None:
     """Times against the number of tables, a line for everybody."""
     names = list(dict.fromkeys(cell["who"] for cell in cells))
     for style, name in enumerate(names):
-        points = [(c["labels"]["tables"], time_of(c)) for c in cells if c["who"] == name]
+        points = [make_point(c["labels"]["tables"], c) for c in cells if c["who"] == name]
         draw_line(axes, points, style, name)
     rtt_ms = cells[0]["rtt_us"] / 1000
     counts = sorted({cell["labels"]["tables"] for cell in cells})
@@ -231,10 +264,11 @@ def draw_grid(results: Path, figure_path: Path) -> None:
                 draw_sweep_panel(axes, found, cells)
             else:
                 draw_hops_panel(axes, cells)
+            name_stopped(axes, cells)
             axes.set_yscale("log")
             axes.set_title(f"round trip {rtt_us / 1000:g} ms" if rtt_us else "no delay added")
             axes.grid(visible=True, alpha=0.3)
-        panels[0][0].set_ylabel("ms (log scale)")
+        panels[0][0].set_ylabel("time, ms (log scale)")
         handles, labels = panels[0][-1].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
         figure_path.parent.mkdir(parents=True, exist_ok=True)

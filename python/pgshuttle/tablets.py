@@ -4,15 +4,17 @@ The query is that of published figures, see reference.py: all rows of the table
 through a CTE, joined by key with the table, with a filter that all rows pass.
 """
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 
 import psycopg
 from psycopg import sql
+from psycopg.pq.abc import PGconn, PGresult
 
-from pgshuttle import catalog
+from pgshuttle import catalog, measure
 from pgshuttle.errors import ToolError
 from pgshuttle.grid import RTTS_US, Cell, Grid, OnStep, run_grid
-from pgshuttle.measure import Connection
+from pgshuttle.measure import Connection, Elapsed
 from pgshuttle.state import Cluster
 from pgshuttle.sweep import Bench
 from pgshuttle.transfer import make_schema
@@ -25,7 +27,7 @@ REQUEST_LIMITS = (100, 1024, 2000)
 FETCH_LIMITS = (100, 1024, 2000)
 NODE_SCHEMA = "sweep"
 ENGINE, STOCK, TUNED, LOCAL = "sweep_engine", "sweep_stock", "sweep_tuned", "sweep_local"
-OURS = "shuttle"
+OURS, BY_HAND = "shuttle", "arrays by hand"
 PEERS = {
     "postgres_fdw": STOCK,
     "postgres_fdw, tuned": TUNED,
@@ -35,6 +37,10 @@ TUNING = {"fetch_size": "10000", "use_remote_estimate": "true"}
 QUERY = """
 WITH a AS MATERIALIZED (SELECT * FROM {table})
 SELECT a.id, a.x, b.x FROM a JOIN {table} b ON b.id = a.id WHERE b.x = 0"""
+TABLET = "SELECT id, x FROM sweep.demo{number}"
+LOOK_UP = """
+SELECT k.ord, d.id, d.x FROM unnest($1::bigint[]) WITH ORDINALITY AS k(id, ord)
+JOIN ({whole}) d ON d.id = k.id WHERE d.x = 0"""
 COLUMNS = "id bigint, x int"
 FORCED = {
     "enable_hashjoin": "off",
@@ -157,12 +163,47 @@ def list_cells(batch_sizes: Sequence[int] = BATCH_SIZES) -> Iterator[Cell]:
                 yield Cell(OURS, labels, NROWS, query, FORCED | settings, counts=True)
 
 
+def write_by_hand(node: int, nnodes: int) -> tuple[bytes, bytes]:
+    """What someone would send to a node by libpq alone: all its rows; then keys, in an array."""
+    numbers = range(node, NTABLETS, nnodes)
+    whole = " UNION ALL ".join(TABLET.format(number=number) for number in numbers)
+    return whole.encode(), LOOK_UP.format(whole=whole).encode()
+
+
+def join_by_hand(bench: Bench) -> Callable[[], Elapsed]:
+    """Joins by libpq alone: both nodes at once, two round trips."""
+    nodes = [connection.pgconn for connection in bench.node_connections]
+    statements = [write_by_hand(node, len(nodes)) for node in range(len(nodes))]
+
+    def fetch(node: PGconn) -> PGresult:
+        result = node.get_result()
+        if result is None:
+            raise ToolError("a node gave no answer to an array by hand")
+        measure.check_result(result, "an array by hand")
+        while node.get_result() is not None:
+            pass
+        return result
+
+    def join() -> Elapsed:
+        start_ns = time.perf_counter_ns()
+        for node, (whole, _) in zip(nodes, statements, strict=True):
+            node.send_query_params(whole, [])
+        rows = [fetch(node) for node in nodes]
+        for node, (_, look_up), found in zip(nodes, statements, rows, strict=True):
+            keys = [found.get_value(row, 0) or b"" for row in range(found.ntuples)]
+            node.send_query_params(look_up, [b"{" + b",".join(keys) + b"}"])
+        nrows = sum(fetch(node).ntuples for node in nodes)
+        return Elapsed((time.perf_counter_ns() - start_ns) / measure.NS_PER_MS, nrows)
+
+    return join
+
+
 def run_sweep(cluster: Cluster, nrounds: int, on_step: OnStep) -> Grid:
     """Makes the tables and measures under each delay."""
     on_step("filling the tablets")
     make_tables(cluster)
 
-    def make_cells(_bench: Bench) -> list[Cell]:
-        return list(list_cells())
+    def make_cells(bench: Bench) -> list[Cell]:
+        return [*list_cells(), Cell(BY_HAND, {}, NROWS, by_hand=join_by_hand(bench))]
 
     return run_grid(cluster, NAME, make_cells, RTTS_US, nrounds, on_step)

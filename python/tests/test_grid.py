@@ -49,7 +49,7 @@ def make_grid(bench: str) -> Grid:
         elapsed_s=1.0,
         nrounds=2,
         machine=Machine("a processor", 2, 1000, "Linux"),
-        server={"version": "PostgreSQL 18"},
+        server={"version": "PostgreSQL 18", "configure_options": "--with-everything" * 9},
         settings={},
         cells=tuple(cells),
     )
@@ -114,6 +114,17 @@ def test_sweep_asks_as_often_as_its_settings_say(running: Cluster) -> None:
     assert batches[100] is not None
     assert batches[100] >= tablets.NROWS / 100 > batches[2000]
     assert len(found) == len(cells)
+
+
+def test_sweep_by_hand_takes_two_round_trips(running: Cluster) -> None:
+    rtt_us = 50_000
+    with sweep.open_bench(running) as bench:
+        join = tablets.join_by_hand(bench)
+        assert join().nrows == tablets.NROWS
+        bench.set_rtt(rtt_us)
+        elapsed_ms = join().elapsed_ms
+        bench.set_rtt(0)
+    assert 2 * rtt_us / 1000 <= elapsed_ms < 3 * rtt_us / 1000
 
 
 def test_a_slow_cell_is_stopped(running: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
