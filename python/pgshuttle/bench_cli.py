@@ -99,7 +99,7 @@ def run_cpu(
     npartitions: Annotated[
         int, typer.Option("--partitions", min=2, help="Of the inner side that has some.")
     ] = cpu.NPARTITIONS,
-    nrounds: Annotated[int, typer.Option("--rounds", min=1)] = cpu.NROUNDS,
+    nrounds: Annotated[int, typer.Option("--rounds", min=1, help="Runs of each.")] = cpu.NROUNDS,
     directory: DirOption = None,
     pg: PgOption = None,
     results_dir: ResultsOption = Path("bench-results"),
@@ -128,7 +128,9 @@ def run_planning(
     npartitions: Annotated[
         int, typer.Option("--partitions", min=2, help="Of each table.")
     ] = plan_tables.NPARTITIONS,
-    nrounds: Annotated[int, typer.Option("--rounds", min=1)] = plan_times.NROUNDS,
+    nrounds: Annotated[
+        int, typer.Option("--rounds", min=1, help="Runs of each.")
+    ] = plan_times.NROUNDS,
     directory: DirOption = None,
     pg: PgOption = None,
     results_dir: ResultsOption = Path("bench-results"),
@@ -157,7 +159,7 @@ def run_scans(
     norders: Annotated[
         int, typer.Option("--orders", min=4, help="Orders, of four lines each.")
     ] = scans_tables.NORDERS,
-    nrounds: Annotated[int, typer.Option("--rounds", min=1)] = scans.NROUNDS,
+    nrounds: Annotated[int, typer.Option("--rounds", min=1, help="Runs of each.")] = scans.NROUNDS,
     directory: DirOption = None,
     pg: PgOption = None,
     results_dir: ResultsOption = Path("bench-results"),
@@ -223,7 +225,7 @@ def run_tpch(
     norders: Annotated[
         int, typer.Option("--orders", min=4, help="Orders, of four lines each.")
     ] = scans_tables.NORDERS,
-    nrounds: Annotated[int, typer.Option("--rounds", min=1)] = tpch.NROUNDS,
+    nrounds: Annotated[int, typer.Option("--rounds", min=1, help="Runs of each.")] = tpch.NROUNDS,
     directory: DirOption = None,
     pg: PgOption = None,
     results_dir: ResultsOption = Path("bench-results"),
@@ -246,7 +248,9 @@ def run_tpch(
 def run_transfer(
     ctx: typer.Context,
     nrows: Annotated[int, typer.Option("--rows", min=1, help="Rows of the table.")] = 1_000_000,
-    nrounds: Annotated[int, typer.Option("--rounds", min=1)] = transfer.NROUNDS,
+    nrounds: Annotated[
+        int, typer.Option("--rounds", min=1, help="Runs of each.")
+    ] = transfer.NROUNDS,
     directory: DirOption = None,
     pg: PgOption = None,
     results_dir: ResultsOption = Path("bench-results"),
@@ -270,7 +274,7 @@ def run_transfer(
 @app.command("writes")
 def run_writes(
     ctx: typer.Context,
-    nrounds: Annotated[int, typer.Option("--rounds", min=1)] = writes.NROUNDS,
+    nrounds: Annotated[int, typer.Option("--rounds", min=1, help="Runs of each.")] = writes.NROUNDS,
     directory: DirOption = None,
     pg: PgOption = None,
     results_dir: ResultsOption = Path("bench-results"),

@@ -21,6 +21,7 @@ TOOLS = (
     "debhelper",
     "dh-python",
     "fakeroot",
+    "lintian",
     "pybuild-plugin-pyproject",
     "python3-all",
     "python3-setuptools",
@@ -65,6 +66,12 @@ def build(tree: Path, built: Path) -> None:
     names = {path.name.split("_")[0] for path in built.iterdir()}
     if TOOL not in names or names == {TOOL}:
         raise PackageError(f"built: {sorted(names)}")
+
+
+def check_policy(built: Path) -> None:
+    """Has lintian find neither errors nor warnings."""
+    packages = sorted(str(path) for path in built.glob("*.deb"))
+    call(["lintian", "--fail-on", "error,warning", "--tag-display-limit", "0", *packages])
 
 
 def check_requirements(built: Path) -> None:

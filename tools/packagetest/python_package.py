@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 from testrun.installed import ROOT, run_tool
@@ -19,6 +21,39 @@ assert Path(pgshuttle.__file__).is_relative_to(sys.argv[1]), pgshuttle.__file__
 program = proxy.compile_proxy(Path(sys.argv[1]))
 assert program.exists()
 """
+
+
+COMMANDS = ("up", "down", "status", "rtt", "psql", "doctor", "explain", "top", "demo", "plot")
+BENCHES = ("choices", "cpu", "planning", "scans", "star", "tpch", "transfer", "writes", "sweep")
+NOT_RUNNING = 3
+
+
+def test_new_environment(tree: Path, target: Path) -> None:
+    """Installs it with all that it needs, as the documentation says, and asks each command."""
+    call([sys.executable, "-m", "venv", target])
+    call([target / "bin/pip", "install", "--quiet", "--disable-pip-version-check", tree / "python"])
+    tool = target / "bin/pgshuttle"
+    groups = [[name] for name in (*COMMANDS, "report", "bench")]
+    for words in [*groups, *(["bench", name] for name in (*BENCHES, "hops", "all"))]:
+        text = call([tool, *words, "--help"])
+        if f"Usage: pgshuttle {' '.join(words)}" not in text:
+            raise PackageError(f"pgshuttle {' '.join(words)} --help prints:\n{text}")
+    for shell in ("bash", "zsh", "fish"):
+        script = call([tool, "--show-completion", shell])
+        if "_PGSHUTTLE_COMPLETE" not in script:
+            raise PackageError(f"the completion for {shell} is:\n{script}")
+    asked = {
+        "_PGSHUTTLE_COMPLETE": "complete_bash",
+        "COMP_WORDS": "pgshuttle exp",
+        "COMP_CWORD": "1",
+    }
+    if call([tool], env=asked).split() != ["explain"]:
+        raise PackageError('pgshuttle does not complete "exp" to "explain"')
+    nowhere = {"SHUTTLE_CACHE": str(target / "cache")}
+    command = [str(tool), "status", "--json"]
+    done = subprocess.run(command, env={**os.environ, **nowhere}, capture_output=True, check=False)
+    if done.returncode != NOT_RUNNING or done.stdout or b"pgshuttle up" not in done.stderr:
+        raise PackageError(f"pgshuttle status --json without a cluster: {done}")
 
 
 def test(tree: Path, target: Path) -> None:
