@@ -64,11 +64,23 @@ def time_of(node: PlanNode) -> float | None:
     return float(node["Actual Total Time"]) * int(node.get("Actual Loops", 1))
 
 
+def time_below(node: PlanNode) -> float:
+    """Time of what is below a node.
+
+    An Append below a Routed Append is never executed, but its children are.
+    """
+    children = node.get("Plans", [])
+    return sum(
+        time_below(child) if child.get("Actual Loops") == 0 else time_of(child) or 0.0
+        for child in children
+    )
+
+
 def list_lines(node: PlanNode, depth: int = 0) -> Iterator[Line]:
     """Yields a node and all below it, from the top."""
     whole = time_of(node)
     children = node.get("Plans", [])
-    own = None if whole is None else max(0.0, whole - sum(time_of(c) or 0.0 for c in children))
+    own = None if whole is None else max(0.0, whole - time_below(node))
     loops = node.get("Actual Loops")
     rows = node.get("Actual Rows")
     requests = [node[key] for key in (READ_REQUESTS, SENT_REQUESTS) if key in node]

@@ -193,6 +193,15 @@ def check_top(running: Cluster, look: Look) -> None:
     assert after.nodes[0].bytes_received > 0
 
 
+def test_time_below_what_is_never_executed() -> None:
+    """An Append below a Routed Append is not, and its partitions are."""
+    scan = {"Node Type": "Foreign Scan", "Actual Total Time": 3.0, "Actual Loops": 2}
+    append = {"Node Type": "Append", "Actual Total Time": 0.0, "Actual Loops": 0, "Plans": [scan]}
+    routed = {"Node Type": "Custom Scan", "Actual Total Time": 7.0, "Actual Loops": 1}
+    lines = list(plan_view.list_lines({**routed, "Plans": [append]}))
+    assert [line.own_ms for line in lines] == [1.0, 0.0, 6.0]
+
+
 def test_nothing_is_there(monkeypatch: pytest.MonkeyPatch, work_dir: Path) -> None:
     for name in target.LIBPQ_VARIABLES:
         monkeypatch.delenv(name, raising=False)
