@@ -37,6 +37,7 @@ US_PER_MS = 1000
 MAX_RTT_MS = 60_000
 DEFAULT_NAME = "default"
 QUERY = "query"
+LEAST_WIDTH = 80  # characters of a line
 FILE_WIDTH = 140  # characters of a line where the output is no terminal
 
 
@@ -104,6 +105,14 @@ def print_version(asked: bool) -> None:  # noqa: FBT001  (typer calls it so)
         raise typer.Exit
 
 
+def make_console() -> Console:
+    """Where tables go. A narrow terminal wraps their lines, instead of losing their words."""
+    out = Console()
+    if not out.is_terminal:
+        return Console(width=FILE_WIDTH)
+    return Console(width=LEAST_WIDTH) if out.width < LEAST_WIDTH else out
+
+
 @app.callback()
 def start(
     ctx: typer.Context,
@@ -115,10 +124,7 @@ def start(
     ] = False,
 ) -> None:
     """Checks pg_shuttle, shows what it does, and tries and measures it on small clusters."""
-    out = Console()
-    if not out.is_terminal:
-        out = Console(width=FILE_WIDTH)
-    ctx.obj = Screen(out, Console(stderr=True))
+    ctx.obj = Screen(make_console(), Console(stderr=True))
 
 
 def find_dir(directory: Path | None) -> Path:

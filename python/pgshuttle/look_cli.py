@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -183,7 +184,7 @@ def run_top(
             if as_json:
                 for moment in moments:
                     typer.echo(json.dumps([dataclasses.asdict(rate) for rate in moment.nodes]))
-            elif out.is_terminal:
+            elif out.is_terminal and shutil.get_terminal_size().columns >= out.width:
                 with Live(console=out, auto_refresh=False) as live:
                     for moment in moments:
                         live.update(node_rates.make_rates_table(moment), refresh=True)

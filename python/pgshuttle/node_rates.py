@@ -91,9 +91,12 @@ def find_rates(before: Moment, after: Moment) -> Moment:
 
 def make_rates_table(moment: Moment) -> Table:
     """Shows rates."""
-    table = Table("node", "sessions", "RTT", "requests/s", "rows read/s", "rows written/s")
-    for name in ("sent/s", "received/s", "sessions waiting", "errors/s"):
+    table = Table("node")
+    for name in ("sessions", "RTT", "requests /s", "rows read /s", "rows written /s"):
         table.add_column(name)
+    for name in ("kB out /s", "kB in /s", "sessions waiting", "errors /s"):
+        table.add_column(name)
+    table.padding, table.show_edge = (0, 0), False
     for column in table.columns[1:]:
         column.justify = "right"
     for node in moment.nodes:
@@ -104,8 +107,8 @@ def make_rates_table(moment: Moment) -> Table:
             f"{node.requests:.4g}",
             f"{node.rows_read:.4g}",
             f"{node.rows_written:.4g}",
-            f"{node.bytes_sent / 1000:.4g} kB",
-            f"{node.bytes_received / 1000:.4g} kB",
+            f"{node.bytes_sent / 1000:.4g}",
+            f"{node.bytes_received / 1000:.4g}",
             f"{node.waiting_ms / 1000:.2f}",
             f"{node.errors:.4g}",
         )

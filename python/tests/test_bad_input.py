@@ -9,7 +9,7 @@ import pytest
 import synthetic
 from typer.testing import CliRunner
 
-from pgshuttle import cli, results, screen
+from pgshuttle import cli, node_rates, results, screen
 from pgshuttle.errors import ExitCode
 
 DAMAGED = {"points": 3, "claims": []}
@@ -84,6 +84,19 @@ def test_who_has_seen_enough_hears_nothing(folder: Path) -> None:
     command = f"{sys.executable} -m pgshuttle --help | head -1"
     done = subprocess.run(command, shell=True, capture_output=True, cwd=folder, check=True)
     assert done.stderr == b""
+
+
+@pytest.mark.parametrize("width", ["40", "100"])
+def test_a_narrow_terminal_loses_no_words(monkeypatch: pytest.MonkeyPatch, width: str) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as if it were a terminal
+    out = cli.make_console()
+    assert out.is_terminal
+    assert out.width == max(cli.LEAST_WIDTH, int(width))
+    rates = node_rates.NodeCounts("node1", 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8, 9.0)
+    with out.capture() as captured:
+        out.print(node_rates.make_rates_table(node_rates.Moment(0.0, (rates,))))
+    assert "\u2026" not in captured.get()
 
 
 def test_characters_that_an_encoding_lacks() -> None:
