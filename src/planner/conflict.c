@@ -581,11 +581,15 @@ static PlannedStmt *
 plan_statement(Query *query, const char *query_string, int cursor_options,
 			   ParamListInfo params)
 {
-	planner_hook_type planner = previous_planner != NULL ? previous_planner : standard_planner;
-	List	   *queries = shuttle_writing_queries(query);
-	TakenClause *taken = has_clause(queries) ? take_clauses(queries) : NULL;
-	PlannedStmt *statement = planner(query, query_string, cursor_options, params);
+	List	   *queries;
+	TakenClause *taken;
+	PlannedStmt *statement;
 
+	if (!shuttle_query_writes(query))
+		return previous_planner(query, query_string, cursor_options, params);
+	queries = shuttle_writing_queries(query);
+	taken = has_clause(queries) ? take_clauses(queries) : NULL;
+	statement = previous_planner(query, query_string, cursor_options, params);
 	if (taken != NULL)
 		give_clauses(statement, taken);
 	return statement;
@@ -594,6 +598,6 @@ plan_statement(Query *query, const char *query_string, int cursor_options,
 void
 shuttle_conflict_init(void)
 {
-	previous_planner = planner_hook;
+	previous_planner = planner_hook != NULL ? planner_hook : standard_planner;
 	planner_hook = plan_statement;
 }

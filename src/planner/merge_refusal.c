@@ -17,28 +17,17 @@
 
 static planner_hook_type previous_planner = NULL;
 
-static PlannedStmt *
-plan_next(Query *query, const char *query_string, int cursor_options,
-		  ParamListInfo params)
-{
-	planner_hook_type planner = previous_planner != NULL ? previous_planner : standard_planner;
-
-	return planner(query, query_string, cursor_options, params);
-}
-
 /* A callback cannot read the error that it would add to. */
 static PlannedStmt *
-plan_statement(Query *query, const char *query_string, int cursor_options,
-			   ParamListInfo params)
+plan_merge(Query *query, const char *query_string, int cursor_options,
+		   ParamListInfo params)
 {
 	MemoryContext cxt = CurrentMemoryContext;
 	PlannedStmt *statement = NULL;
 
-	if (query->commandType != CMD_MERGE)
-		return plan_next(query, query_string, cursor_options, params);
 	PG_TRY();
 	{
-		statement = plan_next(query, query_string, cursor_options, params);
+		statement = previous_planner(query, query_string, cursor_options, params);
 	}
 	PG_CATCH();
 	{
@@ -57,9 +46,18 @@ plan_statement(Query *query, const char *query_string, int cursor_options,
 	return statement;
 }
 
+static PlannedStmt *
+plan_statement(Query *query, const char *query_string, int cursor_options,
+			   ParamListInfo params)
+{
+	if (query->commandType == CMD_MERGE)
+		return plan_merge(query, query_string, cursor_options, params);
+	return previous_planner(query, query_string, cursor_options, params);
+}
+
 void
 shuttle_merge_refusal_init(void)
 {
-	previous_planner = planner_hook;
+	previous_planner = planner_hook != NULL ? planner_hook : standard_planner;
 	planner_hook = plan_statement;
 }

@@ -49,15 +49,16 @@ static PlannedStmt *
 plan_statement(Query *query, const char *query_string, int cursor_options,
 			   ParamListInfo params)
 {
-	planner_hook_type planner = previous_planner != NULL ? previous_planner : standard_planner;
 	List	   *named = NIL;
 	PlannedStmt *statement;
 	ListCell   *lc;
 	ListCell   *columns;
 
+	if (!shuttle_query_writes(query))
+		return previous_planner(query, query_string, cursor_options, params);
 	foreach(lc, shuttle_writing_queries(query))
 		named = lappend(named, find_named(lfirst_node(Query, lc)));
-	statement = planner(query, query_string, cursor_options, params);
+	statement = previous_planner(query, query_string, cursor_options, params);
 	forboth(lc, shuttle_writing_plans(statement), columns, named)
 		give_named(lfirst(lc), lfirst(columns));
 	return statement;
@@ -66,6 +67,6 @@ plan_statement(Query *query, const char *query_string, int cursor_options,
 void
 shuttle_named_columns_init(void)
 {
-	previous_planner = planner_hook;
+	previous_planner = planner_hook != NULL ? planner_hook : standard_planner;
 	planner_hook = plan_statement;
 }

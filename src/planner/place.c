@@ -461,6 +461,13 @@ place_look_ahead(PlannedStmt *statement, int cursor_options)
 		lfirst(lc) = place_in((Plan *) lfirst(lc), &context);
 }
 
+/* Says if a statement could read a table; one that could not is as core plans it. */
+static bool
+may_read(const Query *query)
+{
+	return query->rtable != NIL || query->hasSubLinks || query->cteList != NIL;
+}
+
 static PlannedStmt *
 plan_statement(Query *query, const char *query_string, int cursor_options,
 			   ParamListInfo params)
@@ -468,12 +475,11 @@ plan_statement(Query *query, const char *query_string, int cursor_options,
 	PlannedStmt *statement;
 
 	is_active = true;
+	if (!may_read(query))
+		return previous_planner(query, query_string, cursor_options, params);
 	nplanning++;
 	shuttle_hints_begin();
-	if (previous_planner != NULL)
-		statement = previous_planner(query, query_string, cursor_options, params);
-	else
-		statement = standard_planner(query, query_string, cursor_options, params);
+	statement = previous_planner(query, query_string, cursor_options, params);
 	nplanning--;
 	if (shuttle_reads_foreign_table(statement))
 		shuttle_place_collected(statement);
@@ -514,7 +520,7 @@ shuttle_place_tell_late(const PlannerInfo *root)
 void
 shuttle_place_init(void)
 {
-	previous_planner = planner_hook;
+	previous_planner = planner_hook != NULL ? planner_hook : standard_planner;
 	planner_hook = plan_statement;
 	shuttle_hints_init();
 }

@@ -481,6 +481,13 @@ extern bool shuttle_aggregates_are_alike(PlannerInfo *root,
 
 /* ---- statements that write (writing_statements.c) */
 
+/* Says if the statement, or one of its WITH, writes; of most there is no more to do. */
+static inline bool
+shuttle_query_writes(const Query *query)
+{
+	return query->commandType != CMD_SELECT || query->hasModifyingCTE;
+}
+
 /* The statement, and then those of its WITH that write: Queries. */
 extern List *shuttle_writing_queries(Query *query);
 
