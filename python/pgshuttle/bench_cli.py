@@ -44,6 +44,8 @@ from pgshuttle.bench_place import (
 from pgshuttle.errors import ExitCode
 from pgshuttle.look_cli import JsonOption
 
+RoundsOption = Annotated[int, typer.Option("--rounds", min=1, help="Runs of each.")]
+
 app = typer.Typer(
     help="Answers one question by measuring.", no_args_is_help=True, add_completion=False
 )
@@ -99,7 +101,7 @@ def run_cpu(
     npartitions: Annotated[
         int, typer.Option("--partitions", min=2, help="Of the inner side that has some.")
     ] = cpu.NPARTITIONS,
-    nrounds: Annotated[int, typer.Option("--rounds", min=1, help="Runs of each.")] = cpu.NROUNDS,
+    nrounds: RoundsOption = cpu.NROUNDS,
     directory: DirOption = None,
     pg: PgOption = None,
     results_dir: ResultsOption = Path("bench-results"),
@@ -128,9 +130,7 @@ def run_planning(
     npartitions: Annotated[
         int, typer.Option("--partitions", min=2, help="Of each table.")
     ] = plan_tables.NPARTITIONS,
-    nrounds: Annotated[
-        int, typer.Option("--rounds", min=1, help="Runs of each.")
-    ] = plan_times.NROUNDS,
+    nrounds: RoundsOption = plan_times.NROUNDS,
     directory: DirOption = None,
     pg: PgOption = None,
     results_dir: ResultsOption = Path("bench-results"),
@@ -159,7 +159,7 @@ def run_scans(
     norders: Annotated[
         int, typer.Option("--orders", min=4, help="Orders, of four lines each.")
     ] = scans_tables.NORDERS,
-    nrounds: Annotated[int, typer.Option("--rounds", min=1, help="Runs of each.")] = scans.NROUNDS,
+    nrounds: RoundsOption = scans.NROUNDS,
     directory: DirOption = None,
     pg: PgOption = None,
     results_dir: ResultsOption = Path("bench-results"),
@@ -225,7 +225,7 @@ def run_tpch(
     norders: Annotated[
         int, typer.Option("--orders", min=4, help="Orders, of four lines each.")
     ] = scans_tables.NORDERS,
-    nrounds: Annotated[int, typer.Option("--rounds", min=1, help="Runs of each.")] = tpch.NROUNDS,
+    nrounds: RoundsOption = tpch.NROUNDS,
     directory: DirOption = None,
     pg: PgOption = None,
     results_dir: ResultsOption = Path("bench-results"),
@@ -248,9 +248,7 @@ def run_tpch(
 def run_transfer(
     ctx: typer.Context,
     nrows: Annotated[int, typer.Option("--rows", min=1, help="Rows of the table.")] = 1_000_000,
-    nrounds: Annotated[
-        int, typer.Option("--rounds", min=1, help="Runs of each.")
-    ] = transfer.NROUNDS,
+    nrounds: RoundsOption = transfer.NROUNDS,
     directory: DirOption = None,
     pg: PgOption = None,
     results_dir: ResultsOption = Path("bench-results"),
@@ -274,7 +272,7 @@ def run_transfer(
 @app.command("writes")
 def run_writes(
     ctx: typer.Context,
-    nrounds: Annotated[int, typer.Option("--rounds", min=1, help="Runs of each.")] = writes.NROUNDS,
+    nrounds: RoundsOption = writes.NROUNDS,
     directory: DirOption = None,
     pg: PgOption = None,
     results_dir: ResultsOption = Path("bench-results"),
