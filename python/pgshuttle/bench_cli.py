@@ -37,6 +37,7 @@ from pgshuttle.bench_place import (
     PgOption,
     Place,
     ResultsOption,
+    RttsOption,
     find_place,
     run_cluster,
     show,
@@ -57,9 +58,7 @@ def run_choices(
     only: Annotated[
         list[str] | None, typer.Argument(help="Only joins whose label contains one of these.")
     ] = None,
-    rtts_ms: Annotated[
-        list[float] | None, typer.Option("--rtt", help="Only with such a round trip, in ms.")
-    ] = None,
+    rtts_ms: RttsOption = None,
     scale: Annotated[
         float, typer.Option(min=0.00001, max=1, help="Of the tables' sizes; 1: to 1 million rows.")
     ] = 1.0,
@@ -160,6 +159,7 @@ def run_scans(
         int, typer.Option("--orders", min=4, help="Orders, of four lines each.")
     ] = scans_tables.NORDERS,
     nrounds: RoundsOption = scans.NROUNDS,
+    rtts_ms: RttsOption = None,
     directory: DirOption = None,
     pg: PgOption = None,
     results_dir: ResultsOption = Path("bench-results"),
@@ -171,8 +171,9 @@ def run_scans(
     err: Console = ctx.obj.err
     path = (directory or places.default_cluster_dir("bench-scans")).absolute()
     place = Place(path, pg, results_dir.absolute(), keep, scans.NNODES)
+    rtts_us = [round(1000 * rtt_ms) for rtt_ms in rtts_ms or []] or scans.RTTS_US
     with err.status("starting") as progress, run_cluster(place, progress) as running:
-        found = scans.run_scans(running, norders, nrounds, progress.update)
+        found = scans.run_scans(running, norders, nrounds, rtts_us, progress.update)
     json_path = place.results_dir / "scans.json"
     scans_report.save_scans(found, json_path)
     scans_report.draw_scans(json_path, json_path.with_suffix(".png"))

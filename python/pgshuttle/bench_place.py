@@ -23,6 +23,9 @@ ResultsOption = Annotated[
     Path, typer.Option("--results", help="Directory for the JSON and the figure.")
 ]
 CheckOption = Annotated[bool, typer.Option("--check", help="Fail if a target is missed.")]
+RttsOption = Annotated[
+    list[float] | None, typer.Option("--rtt", help="Only with such a round trip, in ms.")
+]
 KeepOption = Annotated[bool, typer.Option("--keep", help="Leave the cluster running.")]
 
 

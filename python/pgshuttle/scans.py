@@ -1,7 +1,7 @@
 """How long queries over four nodes take, beside the nodes' own statements run at once by hand."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,7 +9,7 @@ from typing import Any
 
 from psycopg import sql
 
-from pgshuttle import measure, results, scans_tables
+from pgshuttle import catalog, measure, results, scans_tables
 from pgshuttle.errors import ToolError
 from pgshuttle.measure import Connection, Session, Timing
 from pgshuttle.results import Machine
@@ -29,8 +29,8 @@ OWN_MS = 2.0
 BYTES_FACTOR = 2
 ROW_BYTES = 16
 REQUEST_BYTES = 512
+# here, and on nodes for whoever asks them: so few processors have all nodes on them
 COMMON = {"jit": "off", "max_parallel_workers_per_gather": "0"}
-NODE_OPTIONS = b"SET jit = off; SET max_parallel_workers_per_gather = 0"
 
 OnStep = Callable[[str], None]
 
@@ -199,9 +199,31 @@ def open_runner(cluster: Cluster, rtt_us: int) -> Iterator[Runner]:
                 raise ToolError(f"{node.server.name} has no delay proxy")
             connection = measure.connect_through_proxy(node.server, node.proxy.port)
             stack.enter_context(connection)
-            measure.check_result(connection.pgconn.exec_(NODE_OPTIONS), "SET")
             connections.append(connection)
         yield Runner(session, Hand(connections))
+
+
+def set_on_nodes(cluster: Cluster, statement: str) -> None:
+    """Executes ALTER DATABASE on all nodes, for each of the common settings, and its value."""
+    for node in cluster.nodes:
+        with catalog.connect(node.server) as connection:
+            for name, value in COMMON.items():
+                words = {
+                    "database": sql.Identifier(connection.info.dbname),
+                    "name": sql.Identifier(name),
+                    "value": sql.Literal(value),
+                }
+                connection.execute(sql.SQL(statement).format(**words))
+
+
+@contextmanager
+def plan_alike(cluster: Cluster) -> Iterator[None]:
+    """Has nodes plan for all new sessions as this server does, for as long as it lasts."""
+    set_on_nodes(cluster, "ALTER DATABASE {database} SET {name} = {value}")
+    try:
+        yield
+    finally:
+        set_on_nodes(cluster, "ALTER DATABASE {database} RESET {name}")
 
 
 def judge(
@@ -232,14 +254,13 @@ def judge(
     )
 
 
-def run_scans(cluster: Cluster, norders: int, nrounds: int, on_step: OnStep) -> Scans:
-    """Makes the tables and measures under each delay."""
-    start_s = time.monotonic()
-    on_step("filling the tables")
-    scans_tables.make_tables(cluster, norders)
+def measure_all(
+    cluster: Cluster, nrounds: int, rtts_us: Sequence[int], on_step: OnStep
+) -> tuple[list[WayResult], list[Verdict]]:
+    """Runs all queries under each delay."""
     found: list[WayResult] = []
     verdicts: list[Verdict] = []
-    for rtt_us in RTTS_US:
+    for rtt_us in rtts_us:
         with open_runner(cluster, rtt_us) as runner:
             for query in QUERIES:
                 on_step(f"{rtt_us / 1000:g} ms: {query.label}")
@@ -248,6 +269,18 @@ def run_scans(cluster: Cluster, norders: int, nrounds: int, on_step: OnStep) -> 
                 nrows_by_hand = runner.hand.time(query).nrows
                 found += runner.run_query(query, rtt_us, nrounds)
                 verdicts.append(judge(found, query, rtt_us, answers, nrows_by_hand))
+    return found, verdicts
+
+
+def run_scans(
+    cluster: Cluster, norders: int, nrounds: int, rtts_us: Sequence[int], on_step: OnStep
+) -> Scans:
+    """Makes the tables and measures under each delay."""
+    start_s = time.monotonic()
+    on_step("filling the tables")
+    scans_tables.make_tables(cluster, norders)
+    with plan_alike(cluster):
+        found, verdicts = measure_all(cluster, nrounds, rtts_us, on_step)
     return Scans(
         made_at=results.make_timestamp(),
         nrounds=nrounds,

@@ -8,7 +8,7 @@ import pytest
 from conftest import run_small_cluster
 from typer.testing import CliRunner
 
-from pgshuttle import builds, cli, measure, scans, scans_report, scans_tables
+from pgshuttle import builds, catalog, cli, measure, scans, scans_report, scans_tables
 from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.results import Machine
 from pgshuttle.scans import Answers, Scans, Way, WayResult
@@ -103,6 +103,24 @@ def test_each_query_is_right_and_timed(running: Cluster) -> None:
         assert 0 < answers.nbytes <= 2 * answers.nrows * (answers.row_bytes + 16) + 2 * 512
 
 
+def read_node_settings(cluster: Cluster) -> set[object]:
+    """Returns how new sessions of the nodes plan."""
+    found: set[object] = set()
+    for node in cluster.nodes:
+        with catalog.connect(node.server) as connection:
+            for name in scans.COMMON:
+                shown = connection.execute("SELECT current_setting(%s)", [name]).fetchone()
+                found.add((name, shown[0] if shown else None))
+    return found
+
+
+def test_nodes_plan_alike_for_all(running: Cluster) -> None:
+    before = read_node_settings(running)
+    with scans.plan_alike(running):
+        assert read_node_settings(running) == set(scans.COMMON.items())
+    assert read_node_settings(running) == before != set(scans.COMMON.items())
+
+
 def test_other_rows_are_an_error(running: Cluster) -> None:
     with scans.open_runner(running, 0) as runner:
         connection = runner.session.connection
@@ -115,13 +133,16 @@ def test_other_rows_are_an_error(running: Cluster) -> None:
 def test_command(
     monkeypatch: pytest.MonkeyPatch, work_dir: Path, build: builds.ServerBuild
 ) -> None:
-    def run(cluster: Cluster, norders: int, nrounds: int, on_step: scans.OnStep) -> Scans:
+    def run(
+        cluster: Cluster, norders: int, nrounds: int, rtts_us: list[int], on_step: scans.OnStep
+    ) -> Scans:
         on_step("filling the tables")
-        assert (len(cluster.nodes), norders, nrounds) == (4, 500, 2)
+        assert (len(cluster.nodes), norders, nrounds, rtts_us) == (4, 500, 2, [800])
         return make_scans(ours_ms=40.0)
 
     monkeypatch.setattr(scans, "run_scans", run)
     words = ["bench", "scans", "--rounds", "2", "--orders", "500", "--dir", str(work_dir / "c")]
+    words += ["--rtt", "0.8"]
     words += ["--results", str(work_dir / "out"), "--pg", str(build.pg_config)]
     if not build.has_extension():
         pytest.skip("pg_shuttle is not installed in the server")
