@@ -111,6 +111,25 @@ fence(const ShuttleServedScan *scan, bool fenced)
 	return fenced ? " OFFSET 0" : NULL;
 }
 
+/*
+ * The array of a column's keys.  A node whose array_nulls is off would take a NULL
+ * in it for a word, and one in a key that is an array itself; our own connections
+ * have it on.
+ */
+static void
+append_array(StringInfo out, const ShuttleServedScan *scan, int i)
+{
+	const ShuttleKeyColumn *column = &scan->key.columns[i];
+	const char *type = shuttle_key_column_type(column);
+
+	if (scan->transport->is_engine || (column->null_is_empty && !column->as_text))
+		appendStringInfo(out, "pg_catalog.unnest((SELECT $%d::%s))", i + 1, type);
+	else
+		appendStringInfo(out, "pg_catalog.unnest((SELECT $%d::pg_catalog.text::%s"
+						 " FROM pg_catalog.set_config('array_nulls', 'on', true)))",
+						 i + 1, type);
+}
+
 char *
 shuttle_batch_sql(const ShuttleServedScan *scan, bool fenced)
 {
@@ -136,9 +155,9 @@ shuttle_batch_sql(const ShuttleServedScan *scan, bool fenced)
 	{
 		if (scan->key.columns[i].scalar)
 			continue;
-		appendStringInfo(&out, "%spg_catalog.unnest((SELECT $%d::%s))",
-						 names.len > 0 ? ", " : "", i + 1,
-						 shuttle_key_column_type(&scan->key.columns[i]));
+		if (names.len > 0)
+			appendStringInfoString(&out, ", ");
+		append_array(&out, scan, i);
 		appendStringInfo(&names, "p%d, ", i + 1);
 	}
 	appendStringInfo(&out, ") WITH ORDINALITY AS %s(%sord) CROSS JOIN LATERAL (",

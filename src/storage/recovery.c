@@ -267,6 +267,7 @@ shuttle_pipeline_settings(ShuttleNode *node)
 	" ('DateStyle', 'ISO')," \
 	" ('IntervalStyle', 'postgres')," \
 	" ('extra_float_digits', '3')," \
+	" ('array_nulls', 'on')," \
 	" ('cursor_tuple_fraction', '1')" behind ")" \
 	" AS settings (name, value)"
 
