@@ -523,4 +523,5 @@ shuttle_place_init(void)
 	previous_planner = planner_hook != NULL ? planner_hook : standard_planner;
 	planner_hook = plan_statement;
 	shuttle_hints_init();
+	shuttle_one_group_init();
 }

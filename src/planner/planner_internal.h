@@ -579,6 +579,18 @@ extern void shuttle_conflict_init(void);
 extern void shuttle_named_columns_init(void);
 extern void shuttle_merge_refusal_init(void);
 
+/* ---- aggregates that nobody looks at (one_group.c) */
+
+/* Takes postgres_fdw's paths for them away, which answer the wrong number of rows. */
+extern void shuttle_one_group_init(void);
+
+/*
+ * True where a query has one group for all rows, and a node would not see that:
+ * no aggregate is left in what is wanted of it, nor in HAVING (may be NULL).
+ */
+extern bool shuttle_one_group_is_lost(PlannerInfo *root, const RelOptInfo *grouped,
+									  Node *having);
+
 /* ---- settings while planning (hints.c) */
 
 extern void shuttle_hints_init(void);

@@ -364,7 +364,8 @@ can_leave_to_node(PlannerInfo *root, UpperRelationKind stage,
 	{
 		case UPPERREL_GROUP_AGG:
 		case UPPERREL_PARTIAL_GROUP_AGG:
-			return shuttle_aggregates_are_alike(root, input, rel, extra);
+			return shuttle_aggregates_are_alike(root, input, rel, extra) &&
+				!shuttle_one_group_is_lost(root, rel, ((const GroupPathExtraData *) extra)->havingQual);
 		case UPPERREL_ORDERED:
 		case UPPERREL_FINAL:
 			return shuttle_order_is_alike(root, input, root->sort_pathkeys);
