@@ -21,4 +21,5 @@ CREATE TABLE d AS SELECT i AS id, format('ab%s%s', i / 2, CASE WHEN i % 2 = 0 TH
 ALTER TABLE d ADD v6 varchar(6);
 UPDATE d SET v6 = t;
 SELECT test.same_rows('SELECT d.id, b.id FROM d JOIN (SELECT DISTINCT v6 FROM d) s ON s.v6 = d.t JOIN b ON b.c8 = d.t');
+SELECT test.same_rows('SELECT s.v6, b.id FROM (SELECT DISTINCT v6 FROM d) s JOIN a ON s.v6 = a.c8 JOIN b ON b.v6 = a.c8');
 SELECT test.same_rows('SELECT d.id, b.id FROM (SELECT DISTINCT t, v6 FROM d) s JOIN d ON d.t = s.t AND d.t = s.v6 JOIN b ON b.c8 = s.t');
