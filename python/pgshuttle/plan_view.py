@@ -195,8 +195,9 @@ def write_plan(answer: dict[str, Any]) -> str:
     for line in lines:
         loops = f" in {write_count(line.loops)} loops" if (line.loops or 1) > 1 else ""
         rows = "" if line.rows is None else f" <small>{write_count(line.rows)} rows{loops}</small>"
+        rows = " <small>never executed</small>" if line.loops == 0 else rows
         parts.append(f'<li style="--depth:{line.depth}"><b>{html.escape(line.name)}</b>{rows}')
-        if line.own_ms is not None:
+        if line.own_ms is not None and line.loops != 0:
             label = f"{write_ms(line.own_ms)} of its own"
             parts.append(write_bar("time", part_of(line.own_ms, longest_ms), label))
         if line.requests is not None:
