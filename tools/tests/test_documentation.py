@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+SQL = ROOT / "sql/pg_shuttle.sql"
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
 LINK = re.compile(r"\[[^][]*(?:\[[^][]*\][^][]*)*\]\(\s*([^()\s]+)\s*\)")
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -71,6 +72,14 @@ def test_architecture_has_a_chapter_for_each_room() -> None:
     rooms = {path.name for path in (ROOT / "src").iterdir() if path.is_dir()}
     page = (ROOT / "docs/architecture.md").read_text()
     assert set(re.findall(r"^## .*\(`src/(\w+)`\)$", page, re.MULTILINE)) == rooms
+
+
+def test_functions_that_not_everybody_may_call_are_told() -> None:
+    revoked = re.findall(r"^REVOKE ALL ON FUNCTION (.*?) FROM PUBLIC;", SQL.read_text(), re.M)
+    names = set(re.findall(r"shuttle\.(\w+)\(", " ".join(revoked)))
+    assert "run_on_nodes" in names
+    told = set(re.findall(r"`(?:shuttle\.)?(\w+)\(\)`", (ROOT / "docs/upgrades.md").read_text()))
+    assert names - told == set()
 
 
 def test_links_are_found() -> None:
