@@ -99,6 +99,15 @@ def test_report_has_everything_and_loads_nothing(folder: Path) -> None:
     assert not re.search(r'(?:src|href)="(?!data:)', page)
 
 
+@pytest.mark.parametrize("name", DRAWN)
+def test_each_file_says_on_what_it_was_measured(folder: Path, name: str) -> None:
+    text = (folder / f"{name}.json").read_text()
+    whole = json.loads(text)
+    for part in ("units", "machine", "server", "settings"):
+        assert part in whole, part
+    assert "samples" in text
+
+
 def test_report_says_as_json_what_it_wrote(folder: Path) -> None:
     page = folder / "report.html"
     words = ["report", str(folder / "cpu.json"), "--output", str(page), "--json"]
