@@ -59,7 +59,9 @@ def print_results(screen: Screen, files: demo.DemoFiles) -> None:
 
 def run_demo(
     ctx: typer.Context,
-    full: Annotated[bool, typer.Option("--full", help="15 runs a point, some 25 minutes.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="15 runs a point, 25 to 30 minutes.")
+    ] = False,
     directory: DirOption = None,
     pg: PgOption = None,
     results_dir: Annotated[
