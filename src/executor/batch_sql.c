@@ -45,7 +45,7 @@ put_key(StringInfo out, int n, const void *arg)
 	if (scan->key.columns[n - 1].scalar)
 		appendStringInfo(out, "$%d", n);
 	else
-		appendStringInfo(out, "%s.p%d", names->alias, n);
+		appendStringInfo(out, "%s.%s_p%d", names->alias, names->alias, n);
 }
 
 /* A value that a planner knows nothing of; a cast follows. */
@@ -87,7 +87,10 @@ shuttle_scan_sql_without_values(const ForeignScan *scan)
 	return out.data;
 }
 
-/* A name that no relation in the SELECT has, or it would hide the keys. */
+/*
+ * A name that nothing in the SELECT begins with: a relation would hide the keys,
+ * and a column that the node's table has no longer would be one of theirs.
+ */
 static const char *
 keys_alias(const char *sql)
 {
@@ -149,7 +152,7 @@ shuttle_batch_sql(const ShuttleServedScan *scan, bool fenced)
 	 * postgres_fdw writes SELECT NULL where it needs no column, and does not
 	 * expect one in the answer.
 	 */
-	appendStringInfo(&out, "SELECT %s.ord%s FROM ROWS FROM (", keys.alias,
+	appendStringInfo(&out, "SELECT %s.%s_ord%s FROM ROWS FROM (", keys.alias, keys.alias,
 					 scan->attributes != NIL ? ", " ROWS_ALIAS ".*" : "");
 	for (int i = 0; i < scan->key.ncolumns; i++)
 	{
@@ -158,10 +161,10 @@ shuttle_batch_sql(const ShuttleServedScan *scan, bool fenced)
 		if (names.len > 0)
 			appendStringInfoString(&out, ", ");
 		append_array(&out, scan, i);
-		appendStringInfo(&names, "p%d, ", i + 1);
+		appendStringInfo(&names, "%s_p%d, ", keys.alias, i + 1);
 	}
-	appendStringInfo(&out, ") WITH ORDINALITY AS %s(%sord) CROSS JOIN LATERAL (",
-					 keys.alias, names.data);
+	appendStringInfo(&out, ") WITH ORDINALITY AS %s(%s%s_ord) CROSS JOIN LATERAL (",
+					 keys.alias, names.data, keys.alias);
 	if (behind != NULL)
 		appendStringInfoString(&out, "SELECT * FROM (");
 	append_replaced(&out, scan->sql, put_key, &keys);
