@@ -16,14 +16,11 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_operator.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/restrictinfo.h"
-#include "parser/parse_oper.h"
 #include "utils/lsyscache.h"
-#include "utils/syscache.h"
 
 #include "base/shuttle_compat.h"
 #include "executor/shuttle_executor.h"
@@ -189,30 +186,6 @@ implicitly_cast(Node *node)
 	}
 }
 
-/* True where the operator's name, between two values of a type, means this operator. */
-static bool
-is_meant_between(const OpExpr *operator, Oid type)
-{
-	HeapTuple	tuple = SearchSysCache1(OPEROID, ObjectIdGetDatum(operator->opno));
-	Form_pg_operator form;
-	char	   *schema;
-	List	   *name;
-	HeapTuple	found;
-	bool		result;
-
-	if (!HeapTupleIsValid(tuple))
-		return false;
-	form = (Form_pg_operator) GETSTRUCT(tuple);
-	schema = get_namespace_name(form->oprnamespace);
-	name = list_make2(makeString(schema), makeString(pstrdup(NameStr(form->oprname))));
-	ReleaseSysCache(tuple);
-	found = oper(NULL, name, type, type, true, -1);
-	result = HeapTupleIsValid(found) && oprid(found) == operator->opno;
-	if (HeapTupleIsValid(found))
-		ReleaseSysCache(found);
-	return result;
-}
-
 /*
  * True where both sides of an operator are relabelled from one type, of which the
  * node makes the same: of varchar = varchar, text = text, but not bpchar = bpchar,
@@ -233,7 +206,7 @@ relabels_alike(const OpExpr *operator)
 		left->relabelformat != right->relabelformat)
 		return false;
 	type = exprType((Node *) left->arg);
-	return type == exprType((Node *) right->arg) && is_meant_between(operator, type);
+	return type == exprType((Node *) right->arg) && shuttle_is_meant_between(operator, type);
 }
 
 /* True where postgres_fdw would write of an outer value something else. */

@@ -524,4 +524,5 @@ shuttle_place_init(void)
 	planner_hook = plan_statement;
 	shuttle_hints_init();
 	shuttle_one_group_init();
+	shuttle_written_casts_init();
 }

@@ -591,6 +591,14 @@ extern void shuttle_one_group_init(void);
 extern bool shuttle_one_group_is_lost(PlannerInfo *root, const RelOptInfo *grouped,
 									  Node *having);
 
+/* ---- casts that a query does not write (written_casts.c) */
+
+/* Has postgres_fdw write those that a node would not make again. */
+extern void shuttle_written_casts_init(void);
+
+/* True where the operator's name, between two values of a type, means this operator. */
+extern bool shuttle_is_meant_between(const OpExpr *operator, Oid type);
+
 /* ---- settings while planning (hints.c) */
 
 extern void shuttle_hints_init(void);

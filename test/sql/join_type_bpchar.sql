@@ -23,3 +23,12 @@ UPDATE d SET v6 = t;
 SELECT test.same_rows('SELECT d.id, b.id FROM d JOIN (SELECT DISTINCT v6 FROM d) s ON s.v6 = d.t JOIN b ON b.c8 = d.t');
 SELECT test.same_rows('SELECT s.v6, b.id FROM (SELECT DISTINCT v6 FROM d) s JOIN a ON s.v6 = a.c8 JOIN b ON b.v6 = a.c8');
 SELECT test.same_rows('SELECT d.id, b.id FROM (SELECT DISTINCT t, v6 FROM d) s JOIN d ON d.t = s.t AND d.t = s.v6 JOIN b ON b.c8 = s.t');
+-- so in joins on the node
+CREATE TABLE x AS SELECT DISTINCT c8 FROM a;
+CALL test.mirror('d', 'x');
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SELECT test.same_rows('SELECT d.id, b.id FROM d JOIN x ON d.v6 = x.c8 JOIN b ON b.v6 = x.c8');
+SELECT test.same_rows('SELECT d.id, e.id FROM d JOIN x ON d.v6 = x.c8 JOIN d e ON e.v6 = x.c8');
+SELECT test.same_rows('SELECT d.id, e.id FROM d JOIN (SELECT DISTINCT c8 FROM a) x ON d.v6 = x.c8 JOIN d e ON e.v6 = x.c8');
+
