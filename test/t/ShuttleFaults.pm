@@ -88,6 +88,12 @@ sub reach
 	$self->{proxy}->answered if $self->{proxy};
 	$session->send($statement);
 	ok($self->waits('PgSleep'), "$label: is there");
+
+	# ... and has read what was answered before, without which it would ask anew
+	my $pid = $session->pid;
+	$self->{node}->poll_query_until('postgres',
+		"SELECT coalesce(wait_event_type, '') = 'Extension' FROM pg_stat_activity WHERE pid = $pid")
+	  or die "$label: does not wait";
 	cmp_ok($self->{proxy}->answered, '>', 100000, "$label: half of it") if $state =~ /half/ && $self->{proxy};
 	return;
 }
