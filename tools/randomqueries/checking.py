@@ -27,8 +27,8 @@ from randomqueries.writes import written
 CANCELED = "57014"
 SYNTAX_CLASS = "42"
 BUSY = "another command is already in progress"
-LOCAL_LIMIT_MS = 3000
-FOREIGN_LIMIT_MS = 2500
+LOCAL_LIMIT_MS = 6000
+FOREIGN_LIMIT_MS = 5000
 SHOWN_ROWS = 6
 SHOWN_CHARS = 200
 
