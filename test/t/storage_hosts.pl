@@ -57,6 +57,7 @@ is(one('SELECT name FROM which_far_read_write;'), 'first', 'read-write: the prim
 is(one('SELECT name FROM which_far_standby;'), 'second', 'standby: the other one');
 is(one('SELECT name FROM which_far_any;'), 'second', 'any: the one that is named first');
 is(one('INSERT INTO written VALUES (1) RETURNING id;'), 1, 'written');
+$first->wait_for_catchup($second, 'replay');
 
 # The primary goes, in the middle of a transaction, and the standby takes over.
 one('BEGIN; INSERT INTO written VALUES (2);');
