@@ -329,7 +329,7 @@ is( one(q{
 
 # trap 17: N reads of one row take N round trips; COMMIT is not waited for.
 {
-	my $rtt_s = 0.05;
+	my $rtt_s = 0.1;
 	my $reads = 30;
 	$session->run('SELECT n FROM numbers WHERE id = 1; SELECT n FROM numbers WHERE id = 1; SELECT n FROM numbers WHERE id = 1;');
 	$proxy->delay_ms($rtt_s * 1000);

@@ -42,7 +42,7 @@ LAST_WITHOUT_EXPECTED_DIR = 15
 # The names that PGXS uses in make installcheck.
 DATABASES = {"regress": "contrib_regression", "isolation": "isolation_regression"}
 TAP_TAIL_LINES = 60
-TAP_JOBS = 4  # they wait for real time rather than for a core
+TAP_JOBS = 3  # they wait for real time rather than for a core
 TAP_FIRST = ("storage_faults_network", "commit_kill", "storage_pipeline_errors")  # the longest
 LANES = 2  # of regression and isolation tests
 
