@@ -91,6 +91,20 @@ BEGIN
 	RETURN format('%s differ: %s instead of %s', scans, (SELECT min(r) FROM (SELECT r FROM pg_temp.ours EXCEPT ALL SELECT r FROM pg_temp.theirs) a),
 		(SELECT min(r) FROM (SELECT r FROM pg_temp.theirs EXCEPT ALL SELECT r FROM pg_temp.ours) b));
 END $$;
+-- what nodes were asked, from some word of the SQL on, and the rows that each of them sent
+CREATE FUNCTION smart.sent(query text, part text, OUT shipped text, OUT returned text)
+LANGUAGE plpgsql SET search_path = dist, public AS $$
+DECLARE
+	plan jsonb;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, VERBOSE, DIST, FORMAT JSON) ' || query INTO plan;
+	SELECT string_agg(DISTINCT coalesce(regexp_replace(substring(s ->> 'Remote SQL' FROM part || '.*'), '\mr\d+\.', 'r.', 'g'), '-'), '|'),
+		string_agg(s ->> 'Storage Rows Returned', ' ' ORDER BY s ->> 'Alias', s ->> 'Storage Node')
+	INTO shipped, returned FROM jsonb_path_query(plan, 'strict $.** ? (@."Node Type" == "Foreign Scan")') s;
+END $$;
+-- the rows are those of the local table, in the same order
+CREATE FUNCTION smart.in_order(query text) RETURNS text
+LANGUAGE sql AS $$ SELECT smart.check(format('SELECT row_number() OVER (), q.* FROM (%s) q', query)) $$;
 RESET client_min_messages;
 \set QUIET off
 \set ECHO all

@@ -7,20 +7,6 @@ CREATE TABLE here.t (k int, g int, n numeric, t text COLLATE "C");
 INSERT INTO here.t SELECT i, nullif(i % 7, 0), CASE WHEN i % 9 > 0 THEN i * 7919 % 4001 END, 't' || i * 7919 % 4001 FROM generate_series(1, 4000) i;
 CALL smart.distribute('t', '{1,1001,2001,3001,4001}');
 SET search_path = dist;
--- what nodes were asked, and the rows that each of them sent
-CREATE FUNCTION smart.asked(query text, OUT shipped text, OUT returned text)
-LANGUAGE plpgsql SET search_path = dist, public AS $$
-DECLARE
-	plan jsonb;
-BEGIN
-	EXECUTE 'EXPLAIN (ANALYZE, VERBOSE, DIST, FORMAT JSON) ' || query INTO plan;
-	SELECT string_agg(DISTINCT coalesce(substring(s ->> 'Remote SQL' FROM 'LIMIT.*'), '-'), '|'),
-		string_agg(s ->> 'Storage Rows Returned', ' ' ORDER BY s ->> 'Alias')
-	INTO shipped, returned FROM jsonb_path_query(plan, 'strict $.** ? (@."Node Type" == "Foreign Scan")') s;
-END $$;
--- the rows are those of the local table, in the same order
-CREATE FUNCTION smart.in_order(query text) RETURNS text
-LANGUAGE sql AS $$ SELECT smart.check(format('SELECT row_number() OVER (), q.* FROM (%s) q', query)) $$;
 SELECT q, a.*, smart.in_order(q) FROM unnest(ARRAY[
 	'SELECT k, n FROM t ORDER BY n DESC, k LIMIT 5',
 	'SELECT k, n FROM t ORDER BY n NULLS FIRST, k LIMIT 5 OFFSET 20',
@@ -33,20 +19,20 @@ SELECT q, a.*, smart.in_order(q) FROM unnest(ARRAY[
 	'SELECT count(*) FROM (SELECT FROM t LIMIT 10) s',
 	'SELECT count(*) FROM (SELECT FROM t LIMIT 2500) s',
 	'SELECT count(*) FROM (SELECT FROM t OFFSET 10 LIMIT 10) s',
-	'SELECT min(k), max(n) FROM t']) q, smart.asked(q) a;
+	'SELECT min(k), max(n) FROM t']) q, smart.sent(q, 'LIMIT') a;
 -- not shipped: with ties, filters of this server, a LIMIT below a filter, what reads all rows
 SELECT q, a.shipped, smart.in_order(q) FROM unnest(ARRAY[
 	'SELECT g FROM t WHERE k < 3000 ORDER BY g FETCH FIRST 3 ROWS WITH TIES',
 	'SELECT k FROM t WHERE to_char(k, ''FM9999'') <> ''x'' ORDER BY k LIMIT 3',
 	'SELECT k FROM (SELECT k, n FROM t ORDER BY k LIMIT 50) s WHERE n > 2000 LIMIT 3',
-	'SELECT g, count(*) FROM t GROUP BY g ORDER BY g LIMIT 3']) q, smart.asked(q) a;
+	'SELECT g, count(*) FROM t GROUP BY g ORDER BY g LIMIT 3']) q, smart.sent(q, 'LIMIT') a;
 -- an unlucky estimate: the first node has no such row, the others are read nonetheless
 DELETE FROM node1.t WHERE g = 3;
 SELECT count(*) FROM (SELECT FROM t WHERE g = 3 LIMIT 100) s;
 -- parameters, cursors in both directions, rescans
 SET plan_cache_mode = force_generic_plan;
 PREPARE top(int, bigint) AS SELECT k, n FROM t ORDER BY k DESC LIMIT $1 OFFSET $2;
-SELECT * FROM smart.asked('EXECUTE top(1, 0)'), smart.asked('EXECUTE top(2, 3)') b;
+SELECT * FROM smart.sent('EXECUTE top(1, 0)', 'LIMIT'), smart.sent('EXECUTE top(2, 3)', 'LIMIT') b;
 EXECUTE top(2, 3);
 EXECUTE top(0, 0);
 EXECUTE top(1, NULL);

@@ -8,20 +8,6 @@ INSERT INTO here.t SELECT i % 400, nullif(i % 7, 0), i * 7919 % 4001 / 7.0, 't' 
 	CASE WHEN i % 5 > 0 THEN i / 3.0 END, date '2020-01-01' + i % 100 FROM generate_series(1, 4000) i;
 CALL smart.distribute('t', '{0,101,201,400,500}');  -- the fourth node is empty
 SET search_path = dist;
--- what nodes were asked, and the rows that each of them sent
-CREATE FUNCTION smart.asked(query text, OUT shipped text, OUT returned text)
-LANGUAGE plpgsql SET search_path = dist, public AS $$
-DECLARE
-	plan jsonb;
-BEGIN
-	EXECUTE 'EXPLAIN (ANALYZE, VERBOSE, DIST, FORMAT JSON) ' || query INTO plan;
-	SELECT string_agg(DISTINCT coalesce(regexp_replace(substring(s ->> 'Remote SQL' FROM 'ORDER BY.*'), '\mr\d+\.', 'r.', 'g'), '-'), '|'),
-		string_agg(s ->> 'Storage Rows Returned', ' ' ORDER BY s ->> 'Storage Node')
-	INTO shipped, returned FROM jsonb_path_query(plan, 'strict $.** ? (@."Node Type" == "Foreign Scan")') s;
-END $$;
--- the rows are those of the local table, in the same order
-CREATE FUNCTION smart.in_order(query text) RETURNS text
-LANGUAGE sql AS $$ SELECT smart.check(format('SELECT row_number() OVER (), q.* FROM (%s) q', query)) $$;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT k, sum(n) FROM t GROUP BY k ORDER BY sum(n) DESC, k LIMIT 3;
 SELECT q, a.*, smart.in_order(q) FROM unnest(ARRAY[
 	'SELECT k, sum(n) FROM t GROUP BY k ORDER BY sum(n) DESC, k LIMIT 3',
@@ -41,7 +27,7 @@ SELECT q, a.*, smart.in_order(q) FROM unnest(ARRAY[
 	'SELECT k, sum(n) FROM t GROUP BY k ORDER BY 2, 1 LIMIT 3 OFFSET 500',
 	'SELECT k, to_char(sum(n), ''FM9990.0'') FROM t GROUP BY k ORDER BY sum(n), k LIMIT 3',
 	'SELECT * FROM (SELECT k, sum(n) AS s FROM t GROUP BY k ORDER BY s DESC, k LIMIT 20) q LIMIT 2 OFFSET 1',
-	'SELECT count(*), sum(s) FROM (SELECT k, sum(n) AS s FROM t GROUP BY k ORDER BY s DESC, k LIMIT 9) q']) q, smart.asked(q) a;
+	'SELECT count(*), sum(s) FROM (SELECT k, sum(n) AS s FROM t GROUP BY k ORDER BY s DESC, k LIMIT 9) q']) q, smart.sent(q, 'ORDER BY') a;
 -- not shipped: no number of rows; ties; a condition, an order or a column of this server; windows and DISTINCT of groups; groups of several nodes
 SELECT q, a.shipped, smart.in_order(q) FROM unnest(ARRAY[
 	'SELECT k, sum(n) FROM t GROUP BY k ORDER BY 2, 1 LIMIT NULL',
@@ -54,19 +40,19 @@ SELECT q, a.shipped, smart.in_order(q) FROM unnest(ARRAY[
 	'SELECT k, rank() OVER (ORDER BY sum(n)) FROM t GROUP BY k ORDER BY 2, 1 LIMIT 3',
 	'SELECT DISTINCT k % 10, count(*) FROM t GROUP BY k ORDER BY 1, 2 LIMIT 3',
 	'SELECT k, generate_series(1, 2) FROM t GROUP BY k ORDER BY k DESC, 2 LIMIT 3',
-	'SELECT k % 10, sum(n) FROM t GROUP BY k % 10 ORDER BY 2 LIMIT 3']) q, smart.asked(q) a;
+	'SELECT k % 10, sum(n) FROM t GROUP BY k % 10 ORDER BY 2 LIMIT 3']) q, smart.sent(q, 'ORDER BY') a;
 -- whatever each group has, a volatile order is made here
-SELECT shipped, returned FROM smart.asked('SELECT k, sum(n) FROM t GROUP BY k ORDER BY random() LIMIT 3');
+SELECT shipped, returned FROM smart.sent('SELECT k, sum(n) FROM t GROUP BY k ORDER BY random() LIMIT 3', 'ORDER BY');
 -- statements that are prepared, with numbers of rows that come later
 SET plan_cache_mode = force_generic_plan;
 PREPARE top(int, bigint) AS SELECT k, sum(n) FROM t GROUP BY k ORDER BY 2 DESC, 1 LIMIT $1 OFFSET $2;
-SELECT * FROM smart.asked('EXECUTE top(1, 0)'), smart.asked('EXECUTE top(2, 3)') b;
+SELECT * FROM smart.sent('EXECUTE top(1, 0)', 'ORDER BY'), smart.sent('EXECUTE top(2, 3)', 'ORDER BY') b;
 EXECUTE top(2, 3);
 EXECUTE top(0, 0);
 EXECUTE top(1, NULL);
-SELECT returned FROM smart.asked('EXECUTE top(NULL, 0)');
+SELECT returned FROM smart.sent('EXECUTE top(NULL, 0)', 'ORDER BY');
 PREPARE part(int, int) AS SELECT k, sum(n) FROM t WHERE k BETWEEN $1 AND $1 + 2 GROUP BY k ORDER BY 2, 1 LIMIT $2;
-SELECT * FROM smart.asked('EXECUTE part(200, 2)');
+SELECT * FROM smart.sent('EXECUTE part(200, 2)', 'ORDER BY');
 EXECUTE part(200, 2);
 EXECUTE part(1000, 2);
 RESET plan_cache_mode;
@@ -88,7 +74,7 @@ ANALYZE dist.t5;
 SELECT q, a.*, smart.in_order(q) FROM unnest(ARRAY[
 	'SELECT k, sum(n) FROM t GROUP BY k ORDER BY sum(n) DESC, k LIMIT 3',
 	'SELECT k, count(*) FROM t GROUP BY k ORDER BY count(*), k LIMIT 60',
-	'SELECT k, count(*) FROM t WHERE k > 480 GROUP BY k ORDER BY count(*), k LIMIT 3']) q, smart.asked(q) a;
+	'SELECT k, count(*) FROM t WHERE k > 480 GROUP BY k ORDER BY count(*), k LIMIT 3']) q, smart.sent(q, 'ORDER BY') a;
 -- joins on nodes; columns that are equal
 CREATE TABLE here.u (k int, m int, w text COLLATE "C");
 INSERT INTO here.u SELECT i, i * 31 % 97, 'w' || i % 5 FROM generate_series(0, 399) i;
@@ -99,8 +85,8 @@ DELETE FROM here.t WHERE k >= 500;
 SELECT q, a.*, smart.in_order(q) FROM unnest(ARRAY[
 	'SELECT t.k, sum(n * m), w FROM t JOIN u ON u.k = t.k GROUP BY t.k, u.k, w ORDER BY 2 DESC, w, u.k LIMIT 3',
 	'SELECT u.k, sum(n), m FROM t JOIN u ON u.k = t.k WHERE w = ''w3'' GROUP BY u.k, m ORDER BY 2 DESC, m LIMIT 3',
-	'SELECT t.k, m, count(*) FROM t LEFT JOIN u ON u.k = t.k AND m > 50 GROUP BY t.k, m ORDER BY count(*), m DESC, t.k LIMIT 3']) q, smart.asked(q) a;
+	'SELECT t.k, m, count(*) FROM t LEFT JOIN u ON u.k = t.k AND m > 50 GROUP BY t.k, m ORDER BY count(*), m DESC, t.k LIMIT 3']) q, smart.sent(q, 'ORDER BY') a;
 RESET enable_partitionwise_join;
 -- switched off
 SET shuttle.enable_storage_aggregate = off;
-SELECT shipped FROM smart.asked('SELECT k, sum(n) FROM t GROUP BY k ORDER BY sum(n) DESC, k LIMIT 3');
+SELECT shipped FROM smart.sent('SELECT k, sum(n) FROM t GROUP BY k ORDER BY sum(n) DESC, k LIMIT 3', 'ORDER BY');
