@@ -70,12 +70,13 @@ shuttle_local_tree_touch(Relation rel, BlockNumber block, ShuttleProbe *probe)
 	ReleaseBuffer(read_buffer(rel, block, probe));
 }
 
+/* Locks and unlocks by nbtree's own functions, which tell valgrind of it. */
 static Buffer
 read_page(Relation index, BlockNumber block, ShuttleProbe *probe)
 {
 	Buffer		buffer = read_buffer(index, block, probe);
 
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	_bt_lockbuf(index, buffer, BT_READ);
 	return buffer;
 }
 
@@ -103,11 +104,12 @@ move_right(ShuttleLocalScan *scan, Buffer buffer, uint32 level, ShuttleProbe *pr
 	for (int i = 0; i < MOST_STEPS; i++)
 	{
 		Page		page = BufferGetPage(buffer);
-		BTPageOpaque opaque = BTPageGetOpaque(page);
+		BTPageOpaque opaque;
 		BlockNumber next;
 
 		if (!is_page_of_level(buffer, level))
 			break;
+		opaque = BTPageGetOpaque(page);
 		if (!P_IGNORE(opaque) &&
 			(P_RIGHTMOST(opaque) ||
 			 _bt_compare(scan->index, &scan->start, page, P_HIKEY) < enough))
@@ -115,10 +117,10 @@ move_right(ShuttleLocalScan *scan, Buffer buffer, uint32 level, ShuttleProbe *pr
 		if (P_RIGHTMOST(opaque))
 			break;
 		next = opaque->btpo_next;
-		UnlockReleaseBuffer(buffer);
+		_bt_relbuf(scan->index, buffer);
 		buffer = read_page(scan->index, next, probe);
 	}
-	UnlockReleaseBuffer(buffer);
+	_bt_relbuf(scan->index, buffer);
 	return InvalidBuffer;
 }
 
@@ -158,7 +160,7 @@ find_child(ShuttleLocalScan *scan, Buffer buffer)
 
 		child = BTreeTupleGetDownLink(entry);
 	}
-	UnlockReleaseBuffer(buffer);
+	_bt_relbuf(scan->index, buffer);
 	return child;
 }
 
@@ -184,7 +186,7 @@ find_leaf(ShuttleLocalScan *scan, ShuttleProbe *probe)
 	level = BTPageGetOpaque(BufferGetPage(buffer))->btpo_level;
 	block = BufferGetBlockNumber(buffer);
 	if (level == 0)
-		UnlockReleaseBuffer(buffer);
+		_bt_relbuf(scan->index, buffer);
 	while (level > 0)
 	{
 		buffer = move_right(scan, buffer, level, probe);
@@ -323,7 +325,7 @@ shuttle_local_tree_blocks(ShuttleLocalScan *scan, BlockNumber leaf,
 	if (BufferIsValid(buffer))
 	{
 		nblocks = read_entries(scan, BufferGetPage(buffer), values);
-		UnlockReleaseBuffer(buffer);
+		_bt_relbuf(scan->index, buffer);
 	}
 	if (scan->index_only)
 		nblocks = drop_visible(scan, nblocks);
