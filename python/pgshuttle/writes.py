@@ -5,49 +5,30 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from enum import StrEnum
 
 import psycopg
 from psycopg import sql
 
-from pgshuttle import catalog, measure, results, writes_tables
+from pgshuttle import catalog, measure, results, tpcb, writes_tables
+from pgshuttle.builds import ServerBuild
 from pgshuttle.errors import ToolError
-from pgshuttle.measure import Session, Timing
+from pgshuttle.measure import Session
 from pgshuttle.results import Machine
 from pgshuttle.state import Cluster
+from pgshuttle.writes_limits import Case, Line, Verdict, Way, WayResult, judge
 
 NNODES = 3
 RTTS_US = (0, 800, 90_000)
 NROUNDS = 7
-NTPCB = 20  # transactions of pgbench in a round: each takes less than a millisecond
+TPCB_MS = 400  # transactions of pgbench in a round, by what they take at least
+NTPCB = 2  # and no fewer
 NPINGS = 200
 NPINGS_FAR = 10
 STOCK_LIMIT_S = 20  # a row at a time over 90 ms takes a quarter of an hour
-NACCOUNTS_USED = 1000
 
 OnStep = Callable[[str], None]
-
-
-class Way(StrEnum):
-    """Where a statement is run."""
-
-    OURS = "shuttle"
-    STOCK = f"postgres_fdw, batch_size {writes_tables.STOCK_BATCH_SIZE}"
-    NODE = "on one node"
-    LINE = "on one node, over the line"  # transactions of pgbench only
-
-
-class Case(StrEnum):
-    """What is run; TPC-B are the transactions of pgbench."""
-
-    UPDATE = f"UPDATE of {writes_tables.NUPDATED} rows, joined"
-    INSERT = f"INSERT ... SELECT of {writes_tables.NWRITTEN} rows"
-    COPY = f"COPY of {writes_tables.NWRITTEN} rows"
-    DELETE = f"DELETE of {writes_tables.NWRITTEN} rows, joined"
-    ONE = "TPC-B, one node"
-    TWO = "TPC-B, two nodes"
-    FUNCTION = f"{writes_tables.NINSERTS} INSERTs in a function"
-
+Ports = Mapping[Way, int]
+Samples = dict[Way, list[float]]
 
 # of their own tables; rolled back behind the measurement
 STATEMENTS = {
@@ -56,60 +37,6 @@ STATEMENTS = {
     Case.COPY: "COPY {s}.item FROM STDIN",
     Case.DELETE: "DELETE FROM {s}.item AS i USING {s}.many AS m WHERE m.id = i.id",
 }
-TPCB = (
-    "BEGIN",
-    "UPDATE {s}.accounts SET abalance = abalance + 5 WHERE aid = {aid}",
-    "SELECT abalance FROM {s}.accounts WHERE aid = {aid}",
-    "UPDATE {s}.tellers SET tbalance = tbalance + 5 WHERE tid = {tid}",
-    "UPDATE {s}.branches SET bbalance = bbalance + 5 WHERE bid = 1",
-    "INSERT INTO {s}.history (tid, bid, aid, delta, mtime) VALUES ({tid}, 1, {aid}, 5, now())",
-    "COMMIT",
-)
-# a statement may take so many times what it takes on one node, and so many round trips
-LIMITS: Mapping[Case, tuple[float, int]] = {
-    Case.UPDATE: (1.5, 2),
-    Case.INSERT: (1.5, 2),
-    Case.COPY: (1.5, 2),
-    Case.DELETE: (1.5, 2),
-    Case.ONE: (1.6, len(TPCB) - 1),
-    Case.TWO: (1.6, len(TPCB) - 1 + 2),
-    Case.FUNCTION: (1.6, 2),  # for all of them, and the COMMIT
-}
-
-
-@dataclass(frozen=True)
-class Line:
-    """What empty statements take: those of a round trip, and of asking the query node."""
-
-    rtt_us: int
-    trip_ms: float
-    here_ms: float
-
-
-@dataclass(frozen=True)
-class WayResult:
-    """One case run in one way under one delay; timing None: it was stopped."""
-
-    case: str
-    way: str
-    rtt_us: int
-    timing: Timing | None
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What ours took, and may take, at the median.
-
-    relay_ms: what it would take to hand on the statements as they are, each over the line.
-    """
-
-    case: str
-    rtt_us: int
-    ours_ms: float
-    node_ms: float
-    limit_ms: float
-    relay_ms: float | None
-    is_kept: bool
 
 
 @dataclass(frozen=True)
@@ -127,18 +54,20 @@ class Writes:
     verdicts: tuple[Verdict, ...]
 
 
-def write(text: str, schema: str, **values: int) -> sql.Composed:
+def write(text: str, schema: str) -> sql.Composed:
     """Writes a statement about the tables of a schema."""
-    literals = {name: sql.Literal(value) for name, value in values.items()}
-    return sql.SQL(text).format(s=sql.Identifier(schema), **literals)
+    return sql.SQL(text).format(s=sql.Identifier(schema))
 
 
 class Runner:
     """Writes under one delay, in sessions that stay open."""
 
-    def __init__(self, here: Session, node: Session, line: Session) -> None:
+    def __init__(
+        self, here: Session, node: Session, line: Session, ports: Ports, build: ServerBuild
+    ) -> None:
         self.sessions = {Way.OURS: here, Way.STOCK: here, Way.NODE: node, Way.LINE: line}
-        self.naccounts = 0
+        self.ports = ports
+        self.build = build
 
     def ping(self, way: Way) -> float:
         """Milliseconds of an empty statement, which is a round trip and nothing else."""
@@ -177,13 +106,10 @@ class Runner:
         finally:
             session.connection.execute("ROLLBACK")
 
-    def run_tpcb(self, case: Case, way: Way) -> float:
-        """Runs one transaction of pgbench."""
-        session = self.sessions[way]
+    def run_tpcb(self, case: Case, way: Way, ntransactions: int) -> list[float]:
+        """Runs transactions of pgbench; returns milliseconds of each."""
         schema = writes_tables.schema_of(way.name, case.name)
-        self.naccounts = self.naccounts % NACCOUNTS_USED + 1
-        values = {"aid": self.naccounts, "tid": self.naccounts % 10 + 1}
-        return sum(session.time(write(line, schema, **values)).elapsed_ms for line in TPCB)
+        return tpcb.run_pgbench(self.build, self.ports[way], schema, ntransactions)
 
     def run_function(self, way: Way) -> float:
         """Calls the function that inserts row by row; its rows stay."""
@@ -195,9 +121,7 @@ class Runner:
         """Runs a case once; returns milliseconds."""
         if case is Case.FUNCTION:
             return self.run_function(way)
-        if case in STATEMENTS:
-            return self.run_statement(case, way)
-        return self.run_tpcb(case, way)
+        return self.run_statement(case, way)
 
     def run_limited(self, case: Case) -> float | None:
         """Runs a case over postgres_fdw; None if that takes too long."""
@@ -210,24 +134,37 @@ class Runner:
         finally:
             connection.execute("RESET statement_timeout")
 
-    def run_case(self, case: Case, rtt_us: int, nrounds: int) -> list[WayResult]:
+    def sample_tpcb(self, case: Case, rtt_us: int, nrounds: int) -> Samples:
+        """Runs pgbench by turns."""
+        least_ms = 1 + tpcb.NTRIPS * rtt_us / 1000
+        samples: Samples = {Way.OURS: [], Way.NODE: [], Way.LINE: []}
+        for _ in range(nrounds):
+            for way in list(samples):
+                count = TPCB_MS if way is Way.NODE else max(NTPCB, round(TPCB_MS / least_ms))
+                samples[way] += self.run_tpcb(case, way, count)
+        return samples | {Way.STOCK: self.run_tpcb(case, Way.STOCK, NTPCB)}
+
+    def sample(self, case: Case, nrounds: int) -> Samples:
         """Runs a case by turns, after once for nothing; over postgres_fdw once."""
-        samples: dict[Way, list[float]] = {Way.OURS: [], Way.NODE: []}
-        if case in (Case.ONE, Case.TWO):
-            samples[Way.LINE] = []
-            nrounds = nrounds * NTPCB if rtt_us == 0 else nrounds
+        samples: Samples = {Way.OURS: [], Way.NODE: []}
         for number in range(nrounds + 1):
             for way, found in samples.items():
                 elapsed_ms = self.run(case, way)
                 if number > 0:
                     found.append(elapsed_ms)
         stock_ms = self.run_limited(case)
-        found_ways = [
-            WayResult(str(case), str(way), rtt_us, measure.summarize(found))
+        return samples | {Way.STOCK: [] if stock_ms is None else [stock_ms]}
+
+    def run_case(self, case: Case, rtt_us: int, nrounds: int) -> list[WayResult]:
+        """Runs a case in all ways."""
+        if case in (Case.ONE, Case.TWO):
+            samples = self.sample_tpcb(case, rtt_us, nrounds)
+        else:
+            samples = self.sample(case, nrounds)
+        return [
+            WayResult(str(case), str(way), rtt_us, measure.summarize(found) if found else None)
             for way, found in samples.items()
         ]
-        timing = None if stock_ms is None else measure.summarize([stock_ms])
-        return [*found_ways, WayResult(str(case), str(Way.STOCK), rtt_us, timing)]
 
 
 @contextmanager
@@ -244,32 +181,13 @@ def open_runner(cluster: Cluster, rtt_us: int) -> Iterator[Runner]:
         stack.enter_context(line.connection)
         for session in (node, line):
             session.connection.execute(f"SET statement_timeout = '{measure.STATEMENT_TIMEOUT_S}s'")
-        yield Runner(here, node, line)
-
-
-def judge(ways: list[WayResult], line: Line, case: Case) -> Verdict:
-    """Compares ours with what a case takes on one node."""
-    median_ms = {
-        found.way: found.timing.median_ms
-        for found in ways
-        if found.case == case and found.rtt_us == line.rtt_us and found.timing is not None
-    }
-    factor, ntrips = LIMITS[case]
-    limit_ms = factor * median_ms[Way.NODE] + ntrips * line.trip_ms
-    ours_ms = median_ms[Way.OURS]
-    relay_ms = None
-    if Way.LINE in median_ms:
-        more_trips = ntrips - LIMITS[Case.ONE][1]
-        relay_ms = median_ms[Way.LINE] + len(TPCB) * line.here_ms + more_trips * line.trip_ms
-    return Verdict(
-        case=str(case),
-        rtt_us=line.rtt_us,
-        ours_ms=ours_ms,
-        node_ms=median_ms[Way.NODE],
-        limit_ms=round(limit_ms, 3),
-        relay_ms=None if relay_ms is None else round(relay_ms, 3),
-        is_kept=ours_ms <= limit_ms,
-    )
+        ports = {
+            Way.OURS: cluster.query.port,
+            Way.STOCK: cluster.query.port,
+            Way.NODE: first.server.port,
+            Way.LINE: first.proxy.port,
+        }
+        yield Runner(here, node, line, ports, cluster.build)
 
 
 def run_writes(cluster: Cluster, nrounds: int, on_step: OnStep) -> Writes:

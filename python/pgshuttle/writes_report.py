@@ -16,15 +16,16 @@ from matplotlib.patches import Patch  # noqa: E402
 
 from pgshuttle.errors import ToolError  # noqa: E402
 from pgshuttle.printing import format_ms  # noqa: E402
-from pgshuttle.writes import LIMITS, STOCK_LIMIT_S, Way, WayResult, Writes  # noqa: E402
+from pgshuttle.writes import STOCK_LIMIT_S, Writes  # noqa: E402
+from pgshuttle.writes_limits import LIMITS, Way, WayResult  # noqa: E402
 
 WRITES_FORMAT = 1
 UNITS = {
     "timing": "milliseconds of a statement, or of a transaction of TPC-B, seen by a client; "
     f"null: stopped after {STOCK_LIMIT_S} s",
     "rtt_us": "microseconds of a round trip between the query node and storage nodes",
-    "trip_ms": "milliseconds of a round trip, as an empty statement takes them more over the "
-    "delay proxy than without it",
+    "trip_ms": "milliseconds of a round trip, as a statement of the transaction, elsewhere an "
+    "empty one, takes them more over the delay proxy than without it",
     "here_ms": "milliseconds of an empty statement on the query node",
     "limit_ms": "milliseconds that ours may take: a factor of the same on one node, "
     "without a delay, and round trips",

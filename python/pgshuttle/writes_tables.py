@@ -14,6 +14,7 @@ NROWS = 30_000
 NUPDATED = 2678
 NWRITTEN = 10_000
 NACCOUNTS = 100_000
+NTELLERS = 10
 NINSERTS = 10
 STOCK_BATCH_SIZE = 1000
 NEW_IDS = 1_000_000  # above those that are there
@@ -35,7 +36,7 @@ CREATE TABLE {s}.accounts AS
 SELECT i AS aid, 1 AS bid, 0 AS abalance, repeat(' ', 84) AS filler
 FROM generate_series(1, {naccounts}) AS i;
 CREATE TABLE {s}.tellers AS
-SELECT i AS tid, 1 AS bid, 0 AS tbalance FROM generate_series(1, 10) AS i;
+SELECT i AS tid, 1 AS bid, 0 AS tbalance FROM generate_series(1, {ntellers}) AS i;
 CREATE TABLE {s}.branches AS SELECT 1 AS bid, 0 AS bbalance;
 CREATE TABLE {s}.history (tid int, bid int, aid int, delta int, mtime timestamp);
 ALTER TABLE {s}.accounts ADD PRIMARY KEY (aid);
@@ -57,6 +58,7 @@ LITERALS = {
     "nupdated": sql.Literal(NUPDATED),
     "nwritten": sql.Literal(NWRITTEN),
     "naccounts": sql.Literal(NACCOUNTS),
+    "ntellers": sql.Literal(NTELLERS),
     "new_ids": sql.Literal(NEW_IDS),
 }
 

@@ -8,11 +8,12 @@ import pytest
 from conftest import run_small_cluster
 from typer.testing import CliRunner
 
-from pgshuttle import builds, catalog, cli, measure, writes, writes_report, writes_tables
+from pgshuttle import builds, catalog, cli, measure, tpcb, writes, writes_report, writes_tables
 from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.results import Machine
 from pgshuttle.state import Cluster
-from pgshuttle.writes import Case, Line, Way, WayResult, Writes
+from pgshuttle.writes import Writes
+from pgshuttle.writes_limits import Case, Line, Way, WayResult, judge
 
 
 def make_writes(ours_ms: float = 14.0) -> Writes:
@@ -38,7 +39,7 @@ def make_writes(ours_ms: float = 14.0) -> Writes:
         settings={},
         lines=lines,
         ways=tuple(ways),
-        verdicts=tuple(writes.judge(ways, line, case) for line in lines for case in Case),
+        verdicts=tuple(judge(ways, line, case) for line in lines for case in Case),
     )
 
 
@@ -122,6 +123,28 @@ def test_each_case_is_timed(monkeypatch: pytest.MonkeyPatch, running: Cluster) -
     with catalog.connect(running.nodes[1].server) as connection:
         query = "SELECT count(*) > 0 FROM writes.history"
         assert connection.execute(query).fetchall() == [(True,)]
+
+
+def test_transactions_of_pgbench(running: Cluster) -> None:
+    port = running.query.port
+    schema = writes_tables.schema_of(Way.OURS.name, Case.TWO.name)
+    with catalog.connect(running.nodes[1].server) as connection:
+        query = "SELECT count(*) FROM writes.history"
+        before = connection.execute(query).fetchall()[0][0]
+        times_ms = tpcb.run_pgbench(running.build, port, schema, 5)
+        after = connection.execute(query).fetchall()[0][0]
+    assert isinstance(before, int)
+    assert len(times_ms) == 5
+    assert min(times_ms) > 0
+    assert after == before + 5 + tpcb.NWARM
+    with pytest.raises(ToolError, match=r"(?s)pgbench failed.*accounts"):
+        tpcb.run_pgbench(running.build, port, "nowhere", 1)
+
+
+def test_a_log_that_is_none(work_dir: Path) -> None:
+    (work_dir / "log.1").write_text("0 1 many 0 1 1\n", encoding="utf-8")
+    with pytest.raises(ToolError):
+        tpcb.read_log(work_dir)
 
 
 def test_command(
