@@ -10,6 +10,7 @@
 #include "nodes/execnodes.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
 #include "storage/shuttle_storage.h"
 
 /* ---- callbacks (foreign_routine.c and the files it names) */
@@ -204,17 +205,31 @@ extern void shuttle_foreign_scan_explain(ForeignScanState *scan,
 
 /* ---- what EXPLAIN shows of nodes (explain_remote.c) */
 
-/* The statement that a scan sent last, kept where shuttle.explain_remote is on. */
+/* The different statements that a plan node sent to a node for one table, each
+ * with its last values. */
 typedef struct ShuttleAsked ShuttleAsked;
 
-/* Keeps a statement in memory below owner; *asked is NULL at first. */
-extern void shuttle_asked_note(ShuttleAsked **asked, const ShuttleStatement *statement,
+/* Keeps a statement that is sent, in memory of owner. */
+extern void shuttle_asked_keep(ShuttleAsked **asked, const ShuttleStatement *sent,
 							   MemoryContext owner);
 
-/* Prints the node's plan of it, where EXPLAIN wants that.  Errors: cancel; what the
- * node refuses is printed. */
+/* The same in the query's memory, where its plan may be printed with nodes' own
+ * plans; *asked is NULL at first. */
+static inline void
+shuttle_asked_note(ShuttleAsked **asked, const ShuttleStatement *sent, EState *estate)
+{
+	if (unlikely(shuttle_settings.explain_remote) && estate->es_instrument != 0)
+		shuttle_asked_keep(asked, sent, estate->es_query_cxt);
+}
+
+/*
+ * Prints the node's plans of them, where EXPLAIN wants that.  Above the plan stands
+ * its statement, unless it is the only one, and the one that is shown besides.
+ * shown: that one; NULL: whatever was sent.
+ * Errors: cancel; what the node refuses is printed.
+ */
 extern void shuttle_asked_explain(const ShuttleAsked *asked, ShuttleNode *node,
-								  ExplainState *es);
+								  const char *shown, ExplainState *es);
 
 /* Prints the conditions of a table's scan that the node checks, with DIST. */
 extern void shuttle_storage_filter_explain(ForeignScanState *scan, ExplainState *es);

@@ -1,18 +1,20 @@
 /*-------------------------------------------------------------------------
  * explain_remote.c
- *	  What EXPLAIN shows of a scan's statement on its node: the conditions that
- *	  the node checks, and with shuttle.explain_remote the node's own plan.
+ *	  What EXPLAIN shows of statements on their node: the conditions of a scan
+ *	  that the node checks, and with shuttle.explain_remote the node's own plan.
  *
- * A node is asked for its plan when the statement is over, in the same
- * transaction, by EXPLAIN of the text that it was sent last, with the values of
- * then.  Nothing is executed a second time.  Where the node refuses, its message
- * stands in the plan's place.
+ * A node is asked for its plans when the statement is over, in the same
+ * transaction, by EXPLAIN of each text that it was sent, with the values that
+ * were sent with it last.  Nothing is executed a second time, nor written.  Where
+ * the node refuses, its message stands in the plan's place.
  *
- * Memory: what was sent last is kept in a context of its own, below the scan's.
+ * Memory: texts live in the query's context; the values of each in a context of
+ * its own below that, reset when the text is sent again.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "mb/pg_wchar.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/memutils.h"
@@ -23,46 +25,81 @@
 #include "executor/look_ahead_internal.h"
 #include "explain/shuttle_explain.h"
 
-struct ShuttleAsked
+/* Texts that are kept of one table of a plan node. */
+#define MOST_STATEMENTS 16
+
+/* Bytes of a text that stands above its plan. */
+#define MOST_SHOWN_BYTES 1000
+
+typedef struct AskedStatement
 {
-	MemoryContext cxt;			/* of the next */
-	const char *sql;
+	char	   *sql;
+	MemoryContext cxt;			/* of the values */
 	int			nparams;
 	const char **values;
+} AskedStatement;
+
+struct ShuttleAsked
+{
+	List	   *statements;		/* AskedStatement, in the order of their first
+								 * use */
+	bool		more;			/* there were others */
 };
 
 typedef struct PlanQuestion
 {
-	const ShuttleAsked *asked;
+	const AskedStatement *statement;
 	ShuttleNode *node;
 	bool		costs;
 	List	   *lines;			/* of char *: the answer */
 } PlanQuestion;
 
-void
-shuttle_asked_note(ShuttleAsked **asked, const ShuttleStatement *statement,
-				   MemoryContext owner)
+/* Finds the statement of a text, or takes it in; NULL: there are too many. */
+static AskedStatement *
+find_statement(ShuttleAsked *asked, const char *sql, MemoryContext owner)
 {
-	ShuttleAsked *last = *asked;
-	MemoryContext before;
+	AskedStatement *statement;
+	ListCell   *cell;
 
-	if (!shuttle_settings.explain_remote)
-		return;
-	if (last == NULL)
+	foreach(cell, asked->statements)
 	{
-		last = *asked = MemoryContextAllocZero(owner, sizeof(ShuttleAsked));
-		last->cxt = AllocSetContextCreate(owner, "shuttle statement to explain",
-										  ALLOCSET_SMALL_SIZES);
+		statement = lfirst(cell);
+		if (strcmp(statement->sql, sql) == 0)
+			return statement;
 	}
-	MemoryContextReset(last->cxt);
-	before = MemoryContextSwitchTo(last->cxt);
-	last->sql = pstrdup(statement->sql);
-	last->nparams = statement->nparams;
-	last->values = palloc0_array(const char *, statement->nparams + 1);
-	for (int i = 0; i < statement->nparams; i++)
+	if (list_length(asked->statements) == MOST_STATEMENTS)
 	{
-		if (statement->values[i] != NULL)
-			last->values[i] = pstrdup(statement->values[i]);
+		asked->more = true;
+		return NULL;
+	}
+	statement = palloc0_object(AskedStatement);
+	statement->sql = pstrdup(sql);
+	statement->cxt = AllocSetContextCreate(owner, "shuttle statement to explain",
+										   ALLOCSET_SMALL_SIZES);
+	asked->statements = lappend(asked->statements, statement);
+	return statement;
+}
+
+void
+shuttle_asked_keep(ShuttleAsked **asked, const ShuttleStatement *sent, MemoryContext owner)
+{
+	MemoryContext before = MemoryContextSwitchTo(owner);
+	AskedStatement *statement;
+
+	if (*asked == NULL)
+		*asked = palloc0_object(ShuttleAsked);
+	statement = find_statement(*asked, sent->sql, owner);
+	if (statement != NULL)
+	{
+		MemoryContextReset(statement->cxt);
+		MemoryContextSwitchTo(statement->cxt);
+		statement->nparams = sent->nparams;
+		statement->values = palloc0_array(const char *, sent->nparams + 1);
+		for (int i = 0; i < sent->nparams; i++)
+		{
+			if (sent->values[i] != NULL)
+				statement->values[i] = pstrdup(sent->values[i]);
+		}
 	}
 	MemoryContextSwitchTo(before);
 }
@@ -73,9 +110,9 @@ ask_for_plan(void *arg)
 	PlanQuestion *question = arg;
 	ShuttleStatement statement = {
 		.sql = psprintf("EXPLAIN (COSTS %s) %s", question->costs ? "on" : "off",
-						question->asked->sql),
-		.nparams = question->asked->nparams,
-		.values = question->asked->values,
+						question->statement->sql),
+		.nparams = question->statement->nparams,
+		.values = question->statement->values,
 		.effect = SHUTTLE_READS,
 		.size = SHUTTLE_SIZE_CERTAIN,
 		.ncolumns = 1,
@@ -89,20 +126,53 @@ ask_for_plan(void *arg)
 	shuttle_request_close(request);
 }
 
-void
-shuttle_asked_explain(const ShuttleAsked *asked, ShuttleNode *node, ExplainState *es)
+static char *
+shorten(const char *sql)
 {
-	PlanQuestion question = {.asked = asked,.node = node,.costs = es->costs};
-	ErrorData  *error;
+	int			length = strlen(sql);
 
-	if (asked == NULL || asked->sql == NULL || !es->analyze || !es->verbose ||
+	if (length <= MOST_SHOWN_BYTES)
+		return pstrdup(sql);
+	return psprintf("%.*s ...", pg_mbcliplen(sql, length, MOST_SHOWN_BYTES), sql);
+}
+
+/* The lines of one statement; named: below its text. */
+static List *
+plan_lines(const AskedStatement *statement, ShuttleNode *node, bool named, bool costs)
+{
+	PlanQuestion question = {.statement = statement,.node = node,.costs = costs};
+	ErrorData  *error = shuttle_attempt_error(ask_for_plan, &question);
+	ListCell   *cell;
+
+	if (error != NULL)
+		question.lines = list_make1(psprintf("not known: %s", error->message));
+	if (!named)
+		return question.lines;
+	foreach(cell, question.lines)
+		lfirst(cell) = psprintf("  %s", (char *) lfirst(cell));
+	return lcons(shorten(statement->sql), question.lines);
+}
+
+void
+shuttle_asked_explain(const ShuttleAsked *asked, ShuttleNode *node, const char *shown,
+					  ExplainState *es)
+{
+	List	   *lines = NIL;
+	bool		named;
+	ListCell   *cell;
+
+	if (asked == NULL || !es->analyze || !es->verbose ||
 		!shuttle_settings.explain_remote || !shuttle_explain_dist(es) ||
 		!shuttle_can_begin_subtransaction())
 		return;
-	error = shuttle_attempt_error(ask_for_plan, &question);
-	if (error != NULL)
-		question.lines = list_make1(psprintf("not known: %s", error->message));
-	shuttle_explain_lines(es, "Remote Plan", question.lines);
+	named = list_length(asked->statements) > 1 ||
+		(shown != NULL &&
+		 strcmp(((AskedStatement *) linitial(asked->statements))->sql, shown) != 0);
+	foreach(cell, asked->statements)
+		lines = list_concat(lines, plan_lines(lfirst(cell), node, named, es->costs));
+	if (asked->more)
+		lines = lappend(lines, "and others that are not shown");
+	shuttle_explain_lines(es, "Remote Plan", lines);
 }
 
 /* Who computes a parameter is not known here: it is printed by its number. */

@@ -31,6 +31,7 @@ typedef struct RemoteDirect
 	ShuttleRequest *request;	/* NULL: not sent */
 	uint64		nrows_left;		/* without a decoder: rows to be counted */
 	MemoryContext row_cxt;
+	ShuttleAsked *asked;		/* for EXPLAIN; NULL: nothing */
 	ShuttleCounters counters;
 
 	/* For joins: the target's row is cut out of the row returned. */
@@ -165,6 +166,7 @@ send_statement(ForeignScanState *scan)
 	statement.effect = SHUTTLE_WRITES;
 	statement.snapshot = shuttle_foreign_snapshot(estate);
 	statement.counters = &direct->counters;
+	shuttle_asked_note(&direct->asked, &statement, estate);
 	direct->request = shuttle_request_send(direct->node, &statement,
 										   estate->es_query_cxt);
 
@@ -267,5 +269,6 @@ explain_direct_modify(ForeignScanState *scan, ExplainState *es)
 	numbers.engine = true;
 	numbers.node_name = shuttle_node_name(direct->node);
 	shuttle_explain_counters(es, &numbers);
+	shuttle_asked_explain(direct->asked, direct->node, NULL, es);
 	shuttle_write_explain_commit(es);
 }

@@ -456,6 +456,7 @@ send_rows(ShuttleWrite *write, TupleTableSlot **slots, TupleTableSlot *plan_slot
 	statement.effect = SHUTTLE_WRITES;
 	statement.snapshot = shuttle_foreign_snapshot(write->estate);
 	statement.counters = &write->counters;
+	shuttle_asked_note(&write->asked, &statement, write->estate);
 	request = shuttle_request_send(write->storage_node, &statement, write->work_cxt);
 	shuttle_count(&write->counters, SHUTTLE_WRITE_REQUESTS, nslots);
 
@@ -610,7 +611,6 @@ explain_foreign_modify(ModifyTableState *mtstate, ResultRelInfo *target,
 					   List *fdw_private, int subplan_index, ExplainState *es)
 {
 	ShuttleWrite *write = target->ri_FdwState;
-	ShuttleExplainNumbers numbers;
 
 	if (es->verbose)
 		fdw_private = shuttle_conflict_explained(mtstate, target, fdw_private);
@@ -619,11 +619,22 @@ explain_foreign_modify(ModifyTableState *mtstate, ResultRelInfo *target,
 	if (write == NULL)
 		return;
 
-	numbers.counters = &write->counters;
-	numbers.reads = false;
-	numbers.writes = true;
-	numbers.engine = true;
-	numbers.node_name = shuttle_node_name(write->storage_node);
-	shuttle_explain_counters(es, &numbers);
+	shuttle_write_explain(write, es);
 	shuttle_write_explain_commit(es);
+}
+
+void
+shuttle_write_explain(ShuttleWrite *write, ExplainState *es)
+{
+	ShuttleExplainNumbers numbers = {
+		.counters = &write->counters,
+		.writes = true,
+		.engine = true,
+		.node_name = shuttle_node_name(write->storage_node),
+	};
+
+	shuttle_explain_counters(es, &numbers);
+	if (write->asked != NULL)
+		shuttle_asked_explain(write->asked, write->storage_node,
+							  shuttle_conflict_shown_sql(write), es);
 }

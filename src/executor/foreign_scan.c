@@ -556,7 +556,7 @@ shuttle_foreign_scan_send(ForeignScanState *scan, bool ahead)
 	statement.row_bytes = scan->ss.ps.plan->plan_width;
 	statement.decoder = remote->decoder;
 	statement.counters = &remote->counters;
-	shuttle_asked_note(&remote->asked, &statement, estate->es_query_cxt);
+	shuttle_asked_note(&remote->asked, &statement, estate);
 	remote->request = shuttle_request_send(remote->node, &statement,
 										   remote->request_cxt);
 	remote->ended = false;
@@ -761,5 +761,5 @@ explain_foreign_scan(ForeignScanState *scan, ExplainState *es)
 	numbers.engine = true;
 	numbers.node_name = shuttle_node_name(remote->node);
 	shuttle_explain_counters(es, &numbers);
-	shuttle_asked_explain(remote->asked, remote->node, es);
+	shuttle_asked_explain(remote->asked, remote->node, NULL, es);
 }

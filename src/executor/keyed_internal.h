@@ -74,6 +74,7 @@ typedef struct ShuttleKeyedTarget
 	int			nvalues;
 	ShuttleKeyedValue **values; /* of $1, $2, ... */
 	ShuttleDecoder *decoder;	/* NULL: no column is returned */
+	ShuttleAsked *asked_statements; /* for EXPLAIN; NULL: nothing */
 	ShuttleCounters counters;
 	bool		asked;			/* a piece went there */
 

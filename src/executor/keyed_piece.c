@@ -303,6 +303,7 @@ send_keys(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target)
 	shuttle_write_flush_others(target->node, estate);
 	shuttle_unsent_send_all(target->node);
 	target->asked = true;
+	shuttle_asked_note(&target->asked_statements, &statement, estate);
 	target->request = shuttle_request_send(target->node, &statement, state->piece_cxt);
 	MemoryContextSwitchTo(old_cxt);
 }

@@ -351,6 +351,7 @@ explain_target(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target, Explai
 	const char *operation = state->plan.operation == CMD_UPDATE ? "Foreign Update" :
 		"Foreign Delete";
 	const char *name = RelationGetRelationName(target->target->ri_RelationDesc);
+	const char *sql = NULL;
 	ShuttleExplainNumbers numbers = {
 		.counters = &target->counters,
 		.writes = true,
@@ -360,13 +361,17 @@ explain_target(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target, Explai
 
 	shuttle_explain_begin_table(es, operation, name);
 	if (es->verbose)
-		shuttle_explain_text(es, "Remote SQL",
-							 shuttle_keyed_sql(target->peer.sql, target->values,
-											   target->nvalues,
-											   target->target->ri_projectReturning != NULL,
-											   false, false));
+	{
+		sql = shuttle_keyed_sql(target->peer.sql, target->values, target->nvalues,
+								target->target->ri_projectReturning != NULL,
+								false, false);
+		shuttle_explain_text(es, "Remote SQL", sql);
+	}
 	if (target->node != NULL)
+	{
 		shuttle_explain_counters(es, &numbers);
+		shuttle_asked_explain(target->asked_statements, target->node, sql, es);
+	}
 	shuttle_explain_end_table(es);
 }
 

@@ -707,6 +707,7 @@ shuttle_executor_init(void)
 
 	/* which sources look ahead is known when writes begin */
 	shuttle_write_run_init();
+	shuttle_explain_routed_init();
 	shuttle_write_behind_init();
 	shuttle_other_writes_init();
 

@@ -127,8 +127,7 @@ send_keys(ShuttleChannel *channel, ShuttleKeySet *set, int first, int nkeys,
 	statement.size = scan->one_row ? SHUTTLE_SIZE_CERTAIN : SHUTTLE_SIZE_ESTIMATED;
 	statement.estimated_rows = scan->one_row ? nkeys : nkeys * scan->rows_per_key;
 	answer->channel = channel;
-	shuttle_asked_note(&channel->asked, &statement,
-					   scan->node->ss.ps.state->es_query_cxt);
+	shuttle_asked_note(&channel->asked, &statement, scan->node->ss.ps.state);
 	answer->request = shuttle_request_send(channel->node, &statement, set->cxt);
 	return answer;
 }
@@ -156,7 +155,7 @@ next_row(ShuttleAnswer *answer, bool wait, int *ordinal, HeapTuple *tuple)
 static void
 explain_channel(const ShuttleChannel *channel, ExplainState *es)
 {
-	shuttle_asked_explain(channel->asked, channel->node, es);
+	shuttle_asked_explain(channel->asked, channel->node, NULL, es);
 }
 
 static void

@@ -397,13 +397,6 @@ shuttle_write_buffer_send(ShuttleWrite *write, int nest_level, bool more)
 	send_piece(write, array_sql(write), nvalues, values, nest_level);
 }
 
-/* EXPLAIN shows one write of a table. */
-static ShuttleCounters *
-counters_of(ShuttleWrite *write)
-{
-	return write->update != NULL ? &write->update->counters : &write->counters;
-}
-
 /* Sends the rows that wait, as values were made of them. */
 static void
 send_piece(ShuttleWrite *write, const char *sql, int nparams,
@@ -415,6 +408,7 @@ send_piece(ShuttleWrite *write, const char *sql, int nparams,
 											  ALLOCSET_SMALL_SIZES);
 	MemoryContext old_cxt = MemoryContextSwitchTo(cxt);
 	SentPiece  *piece = palloc0_object(SentPiece);
+	ShuttleWrite *shown = shuttle_write_shown(write);
 	ShuttleStatement statement = {
 		.sql = sql,
 		.nparams = nparams,
@@ -422,7 +416,7 @@ send_piece(ShuttleWrite *write, const char *sql, int nparams,
 		.effect = SHUTTLE_WRITES,
 		.snapshot = shuttle_foreign_snapshot(write->estate),
 		.nest_level = nest_level,
-		.counters = counters_of(write),
+		.counters = &shown->counters,
 	};
 
 	piece->cxt = cxt;
@@ -442,8 +436,9 @@ send_piece(ShuttleWrite *write, const char *sql, int nparams,
 				shuttle_copy_minimal_tuple(buffer->rows[i].plan_row);
 		}
 	}
+	shuttle_asked_note(&shown->asked, &statement, write->estate);
 	piece->request = shuttle_request_send(write->storage_node, &statement, cxt);
-	shuttle_count(counters_of(write), SHUTTLE_WRITE_REQUESTS, buffer->nrows);
+	shuttle_count(&shown->counters, SHUTTLE_WRITE_REQUESTS, buffer->nrows);
 
 	MemoryContextSwitchTo(write->estate->es_query_cxt);
 	buffer->pieces = lappend(buffer->pieces, piece);

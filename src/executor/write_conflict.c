@@ -460,6 +460,27 @@ shuttle_conflict_check_partitions(const ModifyTableState *node)
 
 /* ---- EXPLAIN */
 
+const char *
+shuttle_conflict_shown_sql(const ShuttleWrite *write)
+{
+	ShuttleWrite shown = *write;
+	ShuttleWriteConflict first;
+	StringInfoData sql;
+
+	if (write->conflict == NULL)
+		return write->peer.sql;
+
+	/* as if it were the only request */
+	first = *write->conflict;
+	first.wants_mark = false;
+	memset(first.mark, 0, sizeof(first.mark));
+	shown.conflict = &first;
+	initStringInfo(&sql);
+	appendBinaryStringInfo(&sql, write->peer.sql, write->peer.values_end);
+	shuttle_conflict_append_tail(&sql, &shown, write->nattributes);
+	return sql.data;
+}
+
 List *
 shuttle_conflict_explained(ModifyTableState *node, ResultRelInfo *target,
 						   List *fdw_private)

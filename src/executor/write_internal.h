@@ -67,8 +67,18 @@ struct ShuttleWrite
 	bool		decided;		/* whether it is buffered */
 	ShuttleWriteBuffer *buffer; /* NULL: it is not */
 	MemoryContext work_cxt;
+
+	/* What EXPLAIN shows; of leaving and arriving rows it is the update's. */
+	ShuttleAsked *asked;		/* NULL: nothing */
 	ShuttleCounters counters;
 };
+
+/* The write that EXPLAIN shows: one of a table. */
+static inline ShuttleWrite *
+shuttle_write_shown(ShuttleWrite *write)
+{
+	return write->update != NULL ? write->update : write;
+}
 
 /* ---- rows of one request (foreign_modify.c) */
 
@@ -116,6 +126,14 @@ extern void shuttle_write_move(ShuttleWrite *write, TupleTableSlot *slot,
  * rows that were moved. */
 extern bool shuttle_move_is_seen(PlanState *source);
 
+/* ---- what EXPLAIN shows of rows that are routed (explain_routed.c) */
+
+/* Installs the hook that has ModifyTables explain these; called once. */
+extern void shuttle_explain_routed_init(void);
+
+/* Prints what a table's write sent, where EXPLAIN wants that. */
+extern void shuttle_write_explain(ShuttleWrite *write, ExplainState *es);
+
 /* ---- ON CONFLICT with columns (write_conflict.c) */
 
 /* True where the planner took such a clause out of the statement. */
@@ -157,6 +175,10 @@ extern void shuttle_conflict_translate_error(const ShuttleWrite *write);
 
 /* Raises an error where a row went to a partition that is not ours. */
 extern void shuttle_conflict_check_partitions(const ModifyTableState *node);
+
+/* The INSERT of one row as EXPLAIN shows it, also without such a clause; of UPDATE
+ * and DELETE the statement of one row. */
+extern const char *shuttle_conflict_shown_sql(const ShuttleWrite *write);
 
 /* The private list as EXPLAIN shows it. */
 extern List *shuttle_conflict_explained(ModifyTableState *node,

@@ -38,6 +38,11 @@ SELECT * FROM smart.lines('SELECT * FROM generate_series(1, 3) i, t1 WHERE k = i
 SET shuttle.explain_remote = on;
 \set options '''ANALYZE, DIST, VERBOSE, COSTS OFF, TIMING OFF, SUMMARY OFF'''
 SELECT count(*) > 3 AS shown FROM smart.lines('SELECT * FROM generate_series(1, 3) i, t1 WHERE k = i AND g > 2', :options);
+-- a request for one key alone is another statement
+SET shuttle.batch_size = 3;
+SELECT regexp_replace(regexp_replace(line, '\(actual.*', ''), 'SELECT .* CROSS JOIN', 'SELECT ...') AS line
+FROM smart.lines('SELECT * FROM generate_series(1, 4) i, t1 WHERE k = i AND g >= 0', :options) line WHERE line !~ 'Cond|Filter|InitPlan|Result';
+RESET shuttle.batch_size;
 RESET shuttle.debug_force_batched_join;
 SELECT * FROM smart.lines('SELECT g, count(*) FROM t1 GROUP BY g', :options);
 SELECT * FROM smart.lines('SELECT k FROM t1 WHERE k = (SELECT 7)', :options);
