@@ -62,10 +62,11 @@ has_children(PlannerInfo *root, const RelOptInfo *rel)
 	return rel->part_rels != NULL || planner_rt_fetch(rel->relid, root)->inh;
 }
 
+/* Not of a table that core knows to have no rows: postgres_fdw was not asked for it. */
 static bool
-is_inner_table(PlannerInfo *root, const RelOptInfo *rel)
+is_inner_table(PlannerInfo *root, RelOptInfo *rel)
 {
-	if (!IS_SIMPLE_REL(rel))
+	if (!IS_SIMPLE_REL(rel) || IS_DUMMY_REL(rel))
 		return false;
 	if (has_children(root, rel))
 		return true;

@@ -32,3 +32,6 @@ SELECT test.same_rows('SELECT a.id, b.id FROM a JOIN b ON b.k = a.k WHERE 1 = 0'
 SELECT test.same_rows('SELECT a.id, b.id FROM a JOIN b ON b.k = a.k WHERE (SELECT false)');
 SELECT test.same_rows('SELECT a.id, b.id FROM a LEFT JOIN b ON b.k = a.k AND b.v = (SELECT max(v) FROM a)');
 SELECT test.same_rows('SELECT a.id, b.id FROM a JOIN b ON b.k = a.k AND b.v > (SELECT avg(x.v) FROM b AS x WHERE x.k = 2)');
+-- core knows that the inner side has no rows (from 16 on), or finds out
+SELECT split_part(test.same_rows('SELECT a.id, b.id FROM a LEFT JOIN b ON b.k = a.k AND b.v = 3 AND b.v = 4'), ',', 1);
+SELECT split_part(test.same_rows('SELECT a.id, b.id FROM a LEFT JOIN b ON b.k = a.k AND b.k = 3 WHERE a.k = 4'), ',', 1);
