@@ -144,4 +144,5 @@ shuttle_planner_init(void)
 	shuttle_merge_refusal_init();
 	shuttle_partial_aggregates_init();
 	shuttle_reference_tables_init();
+	shuttle_fixed_keys_init();
 }

@@ -443,6 +443,11 @@ extern void shuttle_price_node_join(PlannerInfo *root, RelOptInfo *rel,
 /* What postgres_fdw charges too much for groups of such a join; else 0. */
 extern Cost shuttle_saved_by_node_join(PlannerInfo *root, const RelOptInfo *rel);
 
+/* ---- partition keys with one value (fixed_keys.c) */
+
+/* Has core join partitions whose keys are equal to the same value. */
+extern void shuttle_fixed_keys_init(void);
+
 /* ---- tables with a copy on several nodes (reference_tables.c) */
 
 /* Has nodes join their tables and partitions with their copies. */
