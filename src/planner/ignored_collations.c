@@ -84,15 +84,3 @@ shuttle_with_ignored_collations(Node *node)
 
 	return has_ignored(node, NULL) ? collation_mutator(node, &put_back) : node;
 }
-
-PathTarget *
-shuttle_target_without_ignored_collations(PathTarget *target)
-{
-	List	   *exprs = (List *) shuttle_without_ignored_collations((Node *) target->exprs);
-
-	if (exprs == target->exprs)
-		return target;
-	target = copy_pathtarget(target);
-	target->exprs = exprs;
-	return target;
-}

@@ -61,6 +61,7 @@ is_expression_to_compute(const Node *node)
 	{
 		case T_List:
 		case T_TargetEntry:
+		case T_SortGroupClause:
 		case T_Var:
 		case T_Const:
 		case T_Param:
@@ -350,6 +351,8 @@ shuttle_plan_foreign_scan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 	scan = plan_scan(root, rel, relid, path, targetlist, clauses, outer);
 	if (IS_UPPER_REL(rel))
 	{
+		scan->fdw_scan_tlist = (List *)
+			shuttle_stable_put_back(root, (Node *) scan->fdw_scan_tlist);
 		scan->fdw_scan_tlist = (List *)
 			shuttle_with_ignored_collations((Node *) scan->fdw_scan_tlist);
 		scan->scan.plan.qual = (List *)

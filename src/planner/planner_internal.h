@@ -278,7 +278,6 @@ extern Param *shuttle_make_stand_in(Node *node, int number);
 /* An expression as postgres_fdw may be shown it, and as it was before. */
 extern Node *shuttle_without_ignored_collations(Node *node);
 extern Node *shuttle_with_ignored_collations(Node *node);
-extern PathTarget *shuttle_target_without_ignored_collations(PathTarget *target);
 
 /* ---- scans of tables that are alike (sibling_scans.c) */
 

@@ -547,7 +547,14 @@ add_upper_path(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *rel,
 		add_priced(root, rel, path);
 }
 
-/* Shows groups without collations that nothing in them looks at. */
+/* Groups as postgres_fdw is shown them: without collations that nothing in them looks
+ * at, and with stand-ins for stable values. */
+static Node *
+shown_groups(PlannerInfo *root, Node *node)
+{
+	return shuttle_stable_stand_in(root, shuttle_without_ignored_collations(node));
+}
+
 static void
 ask_for_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
 					RelOptInfo *rel, void *extra)
@@ -563,8 +570,9 @@ ask_for_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *inpu
 		return;
 	}
 	shown = *(GroupPathExtraData *) extra;
-	shown.havingQual = shuttle_without_ignored_collations(shown.havingQual);
-	rel->reltarget = shuttle_target_without_ignored_collations(target);
+	shown.havingQual = shown_groups(root, shown.havingQual);
+	rel->reltarget = copy_pathtarget(target);
+	rel->reltarget->exprs = (List *) shown_groups(root, (Node *) target->exprs);
 	peer->GetForeignUpperPaths(root, stage, input, rel, &shown);
 	rel->reltarget = target;
 	foreach(lc, rel->pathlist)

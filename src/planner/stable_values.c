@@ -4,10 +4,10 @@
  *
  * postgres_fdw ships nothing that calls a stable function: now() of the node
  * would be another.  But where no column is in it, it is one value for the
- * whole statement.  Conditions get a stand-in for such a value, a parameter,
- * before postgres_fdw looks at them; the finished plan gets the expression
- * back, among those that the scan evaluates when it asks, or in a condition
- * that is checked here after all.
+ * whole statement.  Conditions, and what is computed of groups, get a stand-in
+ * for such a value, a parameter, before postgres_fdw looks at them; the finished
+ * plan gets the expression back, among those that the scan evaluates when it asks,
+ * in a column that it answers, or in a condition that is checked here after all.
  *
  * The value is computed when the scan asks, whether or not a row would come to
  * it.  So anywhere but as one side of a condition it has to be sure that it
@@ -63,7 +63,7 @@ static bool
 is_stable_value(PlannerInfo *root, Node *node)
 {
 	return shuttle_may_stand_in(node) && contain_mutable_functions(node) &&
-		bms_is_empty(pull_varnos(root, node));
+		bms_is_empty(pull_varnos(root, node)) && !contain_agg_clause(node);
 }
 
 static Node *
