@@ -23,6 +23,7 @@
 #include "base/shuttle_compat.h"
 #include "base/shuttle_settings.h"
 #include "executor/look_ahead_internal.h"
+#include "executor/write_internal.h"
 #include "explain/shuttle_explain.h"
 
 /* Texts that are kept of one table of a plan node. */
@@ -165,6 +166,9 @@ shuttle_asked_explain(const ShuttleAsked *asked, ShuttleNode *node, const char *
 		!shuttle_settings.explain_remote || !shuttle_explain_dist(es) ||
 		!shuttle_can_begin_subtransaction())
 		return;
+
+	/* What was not waited for must not fail in the subtransactions of here. */
+	shuttle_write_behind_finish(1);
 	named = list_length(asked->statements) > 1 ||
 		(shown != NULL &&
 		 strcmp(((AskedStatement *) linitial(asked->statements))->sql, shown) != 0);

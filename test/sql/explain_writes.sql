@@ -134,6 +134,32 @@ BEGIN
 END $$;
 SELECT * FROM adds();
 SELECT * FROM smart.lines('SELECT count(*) FROM adds()');
+-- whose errors are their own where auto_explain asks behind them
+LOAD 'auto_explain';
+CREATE FUNCTION dist.adds_again() RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	INSERT INTO t4 VALUES (0, 1);
+	BEGIN
+		INSERT INTO t4 VALUES (-1, 1);
+		INSERT INTO t4 VALUES (301, 1);
+	EXCEPTION WHEN unique_violation THEN
+		RETURN SQLERRM;
+	END;
+	RETURN 'no error';
+END $$;
+SET auto_explain.log_min_duration = 0;
+SET auto_explain.log_analyze = on;
+SET auto_explain.log_verbose = on;
+SET auto_explain.log_nested_statements = on;
+SET shuttle.explain_dist = on;
+SET shuttle.strict_savepoints = off;
+SELECT adds_again();
+RESET shuttle.strict_savepoints;
+DELETE FROM node4.t WHERE k = 0;
+SELECT adds_again();
+DELETE FROM node4.t WHERE k < 1 RETURNING k;
+RESET auto_explain.log_min_duration;
+RESET shuttle.explain_dist;
 -- while rows of the statement around them wait to be sent
 CREATE FUNCTION dist.add() RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN RETURN (SELECT count(*) FROM adds()); END $$;
 SELECT line FROM smart.lines('INSERT INTO t1 SELECT 61, add() FROM generate_series(1, 3) i') line
