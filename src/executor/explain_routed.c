@@ -143,7 +143,6 @@ prepare_explain(ModifyTableState *node)
 static void
 finish_executor(QueryDesc *query)
 {
-	EState	   *estate = query->estate;
 	MemoryContext old_cxt;
 	ListCell   *cell;
 
@@ -153,10 +152,8 @@ finish_executor(QueryDesc *query)
 		standard_ExecutorFinish(query);
 	if (query->instrument_options == 0)
 		return;
-	old_cxt = MemoryContextSwitchTo(estate->es_query_cxt);
-	if (IsA(query->planstate, ModifyTableState))
-		prepare_explain(castNode(ModifyTableState, query->planstate));
-	foreach(cell, estate->es_auxmodifytables)
+	old_cxt = MemoryContextSwitchTo(query->estate->es_query_cxt);
+	foreach(cell, shuttle_modify_tables(query))
 		prepare_explain(lfirst_node(ModifyTableState, cell));
 	MemoryContextSwitchTo(old_cxt);
 }

@@ -10,6 +10,7 @@
 #ifndef WRITE_INTERNAL_H
 #define WRITE_INTERNAL_H
 
+#include "executor/execdesc.h"
 #include "lib/ilist.h"
 #include "nodes/execnodes.h"
 
@@ -327,6 +328,9 @@ extern TupleTableSlot *shuttle_write_buffer_return(ShuttleWrite *write);
 extern bool shuttle_write_follows_up(const ShuttleWrite *write);
 
 /* ---- ModifyTable (write_run.c) */
+
+/* Lists the ModifyTableStates of a statement, each once. */
+extern List *shuttle_modify_tables(const QueryDesc *query);
 
 /* Installs the hook that finds a statement's ModifyTables; called once. */
 extern void shuttle_write_run_init(void);

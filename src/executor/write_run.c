@@ -80,6 +80,16 @@ static void flush(ShuttleWriteRun *run, bool idle);
 
 /* ---- finding the ModifyTables of a statement */
 
+List *
+shuttle_modify_tables(const QueryDesc *query)
+{
+	List	   *tables = IsA(query->planstate, ModifyTableState) ?
+		list_make1(query->planstate) : NIL;
+
+	/* The topmost one of a DO ALSO rule is here too. */
+	return list_concat_unique_ptr(tables, query->estate->es_auxmodifytables);
+}
+
 static void
 start_executor(QueryDesc *query, int eflags)
 {
@@ -96,9 +106,7 @@ start_executor(QueryDesc *query, int eflags)
 		return;
 
 	old_cxt = MemoryContextSwitchTo(query->estate->es_query_cxt);
-	if (IsA(query->planstate, ModifyTableState))
-		begin_run(castNode(ModifyTableState, query->planstate));
-	foreach(cell, query->estate->es_auxmodifytables)
+	foreach(cell, shuttle_modify_tables(query))
 		begin_run(lfirst_node(ModifyTableState, cell));
 	MemoryContextSwitchTo(old_cxt);
 }

@@ -70,9 +70,15 @@ SELECT * FROM smart.lines('INSERT INTO t VALUES (301, 1) ON CONFLICT (k) DO NOTH
 SET shuttle.write_buffer_size = '1kB';
 SELECT * FROM smart.lines('INSERT INTO t4 SELECT i, 1 FROM generate_series(310, 370) i ON CONFLICT (k) DO UPDATE SET n = excluded.n', dropped := 'Function Call|Conflict Filter');
 RESET shuttle.write_buffer_size;
--- by a view; and from a partition of here, which has nothing to show them at
+-- by a view, by a rule; and from a partition of here, which has nothing to show them at
 CREATE VIEW dist.seen AS SELECT * FROM t WHERE n >= 0;
 SELECT * FROM smart.lines('INSERT INTO seen VALUES (120, 1)', 'ANALYZE, DIST');
+CREATE RULE also AS ON INSERT TO here.wanted DO ALSO INSERT INTO t VALUES (NEW.k, 11), (NEW.k + 100, 11);
+SELECT * FROM smart.lines('INSERT INTO here.wanted VALUES (30), (31)', dropped := '->|"\*|CASE');
+SELECT count(*) FROM t WHERE n = 11;
+INSERT INTO here.wanted VALUES (32);
+SELECT count(*) FROM t WHERE n = 11;
+DROP RULE also ON here.wanted;
 CREATE TABLE dist.t_here PARTITION OF dist.t FOR VALUES FROM (1000) TO (2000);
 INSERT INTO t VALUES (1000, 1);
 SELECT * FROM smart.lines('UPDATE t SET k = 130 WHERE k = 1000');
