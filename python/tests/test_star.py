@@ -4,12 +4,13 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import run_small_cluster
 from typer.testing import CliRunner
 
-from pgshuttle import builds, cli, star, star_disk, star_report, star_tables
+from pgshuttle import builds, cli, star, star_disk, star_joins, star_report, star_tables
 from pgshuttle import cluster as clusters
 from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.results import Machine
@@ -106,6 +107,24 @@ def test_where_the_pages_were() -> None:
         check_state(State.BUFFERS, Sample(1.0, 5, 0), 1000 * page)
 
 
+@pytest.mark.parametrize("ndropped", [0, 2, star_joins.NTRIES])
+def test_pages_that_the_kernel_dropped(monkeypatch: pytest.MonkeyPatch, ndropped: int) -> None:
+    page = star_disk.PAGE_BYTES
+    dropped, cached = Sample(2.0, 100, 100 * page), Sample(1.0, 100, 0)
+    samples = iter([dropped] * ndropped + [cached])
+    monkeypatch.setattr(star_joins, "run_once", lambda *_: next(samples))
+    nobody: Any = None  # who runs it does not look at them
+
+    def run() -> Sample:
+        return star_joins.run_cached_once(nobody, nobody, nobody, State.KERNEL, 1000 * page)
+
+    if ndropped < star_joins.NTRIES:
+        assert run() == cached
+    else:
+        with pytest.raises(ToolError, match="not cached"):
+            run()
+
+
 @pytest.mark.parametrize("reader", [star_disk.make_ahead(3), star_disk.make_threads(3)])
 def test_reading_ahead_reads_all(work_dir: Path, reader: star_disk.Read) -> None:
     path = work_dir / "pages"
@@ -123,7 +142,8 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 def test_all_joins_are_measured(running: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     # where the files lie in memory nothing comes from a disk
-    monkeypatch.setattr("pgshuttle.star.check_state", lambda *_: None)
+    for module in ("star", "star_joins"):
+        monkeypatch.setattr(f"pgshuttle.{module}.check_state", lambda *_: None)
     steps: list[str] = []
     found = star.run_star(running, OPTIONS, steps.append)
     methods = {join.io_method for join in found.joins}
