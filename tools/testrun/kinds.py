@@ -36,6 +36,7 @@ from testrun.outcome import (
 )
 
 SUITE_LIMIT_S = 1800.0
+VALGRIND_LIMIT_S = 4 * SUITE_LIMIT_S
 DIFF_LINES = 120
 # From 16 on pg_regress takes the directory of expected files as an option.
 LAST_WITHOUT_EXPECTED_DIR = 15
@@ -101,10 +102,9 @@ def run_lane(
     if installed.major > LAST_WITHOUT_EXPECTED_DIR:
         command.append(f"--expecteddir={base}/test")
     under = valgrind.server_command(installed, base) if wanted.valgrind else ()
+    limit_s = VALGRIND_LIMIT_S if wanted.valgrind else SUITE_LIMIT_S
     with temporary_cluster(installed, base, under=under) as cluster:
-        code, output = run_as_server_user(
-            [*command, *names], cluster.environment(), base, SUITE_LIMIT_S
-        )
+        code, output = run_as_server_user([*command, *names], cluster.environment(), base, limit_s)
     print(output if code != 0 else "\n".join(result_lines(output)), flush=True)
     outcome = regress_outcome(code, output) + check_logs([cluster.log], [])
     if wanted.valgrind:
