@@ -14,6 +14,7 @@ from pgshuttle.explain import READ_REQUESTS, PlanNode, name_node
 BAR_WIDTH = 14  # characters
 FULL, PARTS = "█", " ▏▎▍▌▋▊▉"
 SENT_REQUESTS = "Storage Flush Requests"
+TABLE_LISTS = ("Target Tables", "Written Tables")  # core's, and ours
 TOTALS = (
     "Planning Time",
     "Execution Time",
@@ -40,6 +41,7 @@ DETAILS = (
     "Alone",
     "Storage Rows Scanned",
     "Storage Rows Returned",
+    "Storage Write Requests",
     "Remote SQL",
 )
 
@@ -76,6 +78,32 @@ def time_below(node: PlanNode) -> float:
     )
 
 
+def count_requests(node: PlanNode) -> int | None:
+    """The requests of a node, or of a table that it writes; None: it has no such numbers."""
+    requests = [int(node[key]) for key in (READ_REQUESTS, SENT_REQUESTS) if key in node]
+    return sum(requests) if requests else None
+
+
+def pick_details(node: PlanNode) -> dict[str, Any]:
+    """What is shown of a node, or of a table that it writes, besides its numbers."""
+    return {key: node[key] for key in DETAILS if key in node}
+
+
+def list_tables(node: PlanNode, depth: int) -> Iterator[Line]:
+    """Yields the tables that a node writes, where it lists them."""
+    for written in (written for key in TABLE_LISTS for written in node.get(key, [])):
+        name = f"{written.get('Operation', 'Write')} on {written.get('Relation Name', '?')}"
+        yield Line(
+            depth=depth,
+            name=name,
+            rows=None,
+            loops=None,
+            own_ms=None,
+            requests=count_requests(written),
+            details=pick_details(written),
+        )
+
+
 def list_lines(node: PlanNode, depth: int = 0) -> Iterator[Line]:
     """Yields a node and all below it, from the top."""
     whole = time_of(node)
@@ -83,16 +111,16 @@ def list_lines(node: PlanNode, depth: int = 0) -> Iterator[Line]:
     own = None if whole is None else max(0.0, whole - time_below(node))
     loops = node.get("Actual Loops")
     rows = node.get("Actual Rows")
-    requests = [node[key] for key in (READ_REQUESTS, SENT_REQUESTS) if key in node]
     yield Line(
         depth=depth,
         name=name_node(node),
         rows=None if rows is None or loops is None else float(rows) * int(loops),
         loops=None if loops is None else int(loops),
         own_ms=own,
-        requests=sum(requests) if requests else None,
-        details={key: node[key] for key in DETAILS if key in node},
+        requests=count_requests(node),
+        details=pick_details(node),
     )
+    yield from list_tables(node, depth + 1)
     for child in children:
         yield from list_lines(child, depth + 1)
 

@@ -241,6 +241,21 @@ def test_lines_of_a_plan() -> None:
     assert (there.rows, there.own_ms, there.requests) == (4, 8.0, 2)
 
 
+def test_lines_of_tables_that_are_written() -> None:
+    written = {
+        "Operation": "Foreign Insert",
+        "Relation Name": "t3",
+        "Storage Write Requests": 7,
+        "Storage Flush Requests": 1,
+    }
+    source = {"Node Type": "Result", "Actual Total Time": 1.0, "Actual Loops": 1}
+    node = {"Node Type": "ModifyTable", "Written Tables": [written], "Plans": [source]}
+    top, table, below = plan_view.list_lines(node)
+    assert (table.depth, table.name, table.requests) == (1, "Foreign Insert on t3", 1)
+    assert table.details == {"Storage Write Requests": 7}
+    assert (top.requests, below.name) == (None, "Result")
+
+
 def test_bars() -> None:
     assert plan_view.draw_bar(0).strip() == ""
     assert plan_view.draw_bar(1) == plan_view.FULL * plan_view.BAR_WIDTH
