@@ -164,6 +164,7 @@ send_statement(ForeignScanState *scan)
 	statement.values = shuttle_parameters_evaluate(direct->parameters,
 												   scan->ss.ps.ps_ExprContext);
 	statement.effect = SHUTTLE_WRITES;
+	statement.looks = true;
 	statement.snapshot = shuttle_foreign_snapshot(estate);
 	statement.counters = &direct->counters;
 	shuttle_asked_note(&direct->asked, &statement, estate);
@@ -257,16 +258,13 @@ static void
 explain_direct_modify(ForeignScanState *scan, ExplainState *es)
 {
 	RemoteDirect *direct = scan->fdw_state;
-	ShuttleExplainNumbers numbers;
+	ShuttleExplainNumbers numbers = {.writes = true,.looks = true,.engine = true};
 
 	shuttle_peer_routine->ExplainDirectModify(scan, es);
 	if (direct == NULL)
 		return;
 
 	numbers.counters = &direct->counters;
-	numbers.reads = false;
-	numbers.writes = true;
-	numbers.engine = true;
 	numbers.node_name = shuttle_node_name(direct->node);
 	shuttle_explain_counters(es, &numbers);
 	shuttle_asked_explain(direct->asked, direct->node, NULL, es);

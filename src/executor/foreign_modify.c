@@ -454,6 +454,7 @@ send_rows(ShuttleWrite *write, TupleTableSlot **slots, TupleTableSlot *plan_slot
 		statement.nparams++;
 	}
 	statement.effect = SHUTTLE_WRITES;
+	statement.looks = shuttle_write_looks(write);
 	statement.snapshot = shuttle_foreign_snapshot(write->estate);
 	statement.counters = &write->counters;
 	shuttle_asked_note(&write->asked, &statement, write->estate);
@@ -629,6 +630,7 @@ shuttle_write_explain(ShuttleWrite *write, ExplainState *es)
 	ShuttleExplainNumbers numbers = {
 		.counters = &write->counters,
 		.writes = true,
+		.looks = shuttle_write_looks(write),
 		.engine = true,
 		.node_name = shuttle_node_name(write->storage_node),
 	};

@@ -749,16 +749,13 @@ static void
 explain_foreign_scan(ForeignScanState *scan, ExplainState *es)
 {
 	RemoteScan *remote = scan->fdw_state;
-	ShuttleExplainNumbers numbers;
+	ShuttleExplainNumbers numbers = {.reads = true,.engine = true};
 
 	shuttle_foreign_scan_explain(scan, es);
 	if (remote == NULL || remote->node == NULL)
 		return;
 
 	numbers.counters = &remote->counters;
-	numbers.reads = true;
-	numbers.writes = false;
-	numbers.engine = true;
 	numbers.node_name = shuttle_node_name(remote->node);
 	shuttle_explain_counters(es, &numbers);
 	shuttle_asked_explain(remote->asked, remote->node, NULL, es);

@@ -296,6 +296,7 @@ send_keys(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target)
 		.nparams = target->nvalues,
 		.values = print_values(state, target),
 		.effect = SHUTTLE_WRITES,
+		.looks = true,
 		.snapshot = shuttle_foreign_snapshot(estate),
 		.counters = &target->counters,
 	};

@@ -355,6 +355,7 @@ explain_target(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target, Explai
 	ShuttleExplainNumbers numbers = {
 		.counters = &target->counters,
 		.writes = true,
+		.looks = true,
 		.engine = true,
 		.node_name = target->node == NULL ? NULL : shuttle_node_name(target->node),
 	};

@@ -81,6 +81,16 @@ shuttle_write_shown(ShuttleWrite *write)
 	return write->update != NULL ? write->update : write;
 }
 
+/* True where a node has to look for rows to write these, so that DIST counts them. */
+static inline bool
+shuttle_write_looks(const ShuttleWrite *write)
+{
+	const ModifyTable *plan = (const ModifyTable *) write->node->ps.plan;
+
+	return write->operation != CMD_INSERT || write->conflict != NULL ||
+		(plan != NULL && plan->onConflictAction != ONCONFLICT_NONE);
+}
+
 /* ---- rows of one request (foreign_modify.c) */
 
 /* Makes a write of a table for which the plan has none of that operation; in the

@@ -18,6 +18,7 @@
 typedef enum CounterKind
 {
 	COUNTER_READS,
+	COUNTER_SCANS,
 	COUNTER_WRITES,
 	COUNTER_BYTES
 } CounterKind;
@@ -33,7 +34,7 @@ typedef struct CounterLabel
 /* Printed in this order; a counter in us is shown in ms. */
 static const CounterLabel labels[] = {
 	[SHUTTLE_READ_REQUESTS] = {"Storage Read Requests", NULL, COUNTER_READS, false},
-	[SHUTTLE_ROWS_SCANNED] = {"Storage Rows Scanned", NULL, COUNTER_READS, true},
+	[SHUTTLE_ROWS_SCANNED] = {"Storage Rows Scanned", NULL, COUNTER_SCANS, true},
 	[SHUTTLE_ROWS_RETURNED] = {"Storage Rows Returned", NULL, COUNTER_READS, false},
 	[SHUTTLE_READ_TIME_US] = {"Storage Read Time", "us", COUNTER_READS, false},
 	[SHUTTLE_WRITE_REQUESTS] = {"Storage Write Requests", NULL, COUNTER_WRITES, false},
@@ -182,6 +183,8 @@ print_counters(ExplainState *es, const ShuttleExplainNumbers *numbers)
 		const CounterLabel *label = &labels[i];
 
 		if (label->kind == COUNTER_READS && !numbers->reads)
+			continue;
+		if (label->kind == COUNTER_SCANS && !numbers->reads && !numbers->looks)
 			continue;
 		if (label->kind == COUNTER_WRITES && !numbers->writes)
 			continue;

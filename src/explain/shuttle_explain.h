@@ -16,6 +16,7 @@ typedef struct ShuttleExplainNumbers
 	const ShuttleCounters *counters;
 	bool		reads;			/* show the counters of reads */
 	bool		writes;			/* show the counters of writes */
+	bool		looks;			/* of a write: rows scanned as well */
 	bool		engine;			/* rows scanned and bytes are known */
 	const char *node_name;		/* storage node, for VERBOSE */
 } ShuttleExplainNumbers;

@@ -116,6 +116,7 @@ create_request(ShuttleNode *node, const ShuttleStatement *statement,
 		shuttle_decoder_width(statement->decoder) : &request->own_width;
 	request->ncolumns = statement->ncolumns;
 	request->tag_only = statement->tag_only;
+	request->looks = statement->looks;
 	request->counters = statement->counters;
 	request->nest_level = statement->nest_level;
 	request->level = statement->nest_level > 0 ? statement->nest_level : owner_level();
@@ -340,7 +341,7 @@ shuttle_request_add_scanned(ShuttleRequest *request, bool behind)
 {
 	ShuttleCommand *command;
 
-	if (request->effect == SHUTTLE_WRITES)
+	if (request->effect == SHUTTLE_WRITES && !request->looks)
 		return;
 	command = shuttle_pipeline_add(request->node, COMMAND_SCANNED,
 								   ROWS_SCANNED_SQL);

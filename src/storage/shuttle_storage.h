@@ -199,6 +199,7 @@ typedef struct ShuttleStatement
 									 * request; NULL: rows have to be texts */
 	int			ncolumns;		/* that rows must have; 0: the decoder looks */
 	bool		tag_only;		/* reads, and is answered without rows */
+	bool		looks;			/* writes, and has to look for rows */
 	ShuttleCounters *counters;	/* owner's, or NULL; outlives the request */
 } ShuttleStatement;
 

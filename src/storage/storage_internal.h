@@ -401,6 +401,7 @@ struct ShuttleRequest
 	const ShuttleDecoder *decoder;	/* NULL: texts are wanted */
 	int			ncolumns;		/* that it must have; 0: not known */
 	bool		tag_only;
+	bool		looks;
 	ShuttleCounters *counters;
 	int			level;			/* nest level of its owner */
 	int			nest_level;		/* at which it is to be sent; 0: the current */
