@@ -9,9 +9,9 @@
  * prints the partitions behind what the table's own prints.  Nothing but EXPLAIN
  * and the end of the executor looks at it from then on.
  *
- * Core calls a table with a routine "Foreign" where it prints labels of tables; so
- * where all of these are tables of here (an UPDATE that moves rows out of them)
- * there is none to use, and only the totals count such rows.
+ * Where all tables of the plan are tables of here (an UPDATE that moves rows out
+ * of them), the last of these gets it.  Core calls a table with a routine "Foreign"
+ * where it prints labels of tables, so that word is taken back.
  *
  * Memory: the query's context.
  *-------------------------------------------------------------------------
@@ -92,7 +92,9 @@ explain_routed(ModifyTableState *node, ResultRelInfo *target, List *fdw_private,
 	const FdwRoutine *own = ((RoutedRoutine *) target->ri_FdwRoutine)->own;
 	ListCell   *cell;
 
-	if (own != NULL && own->ExplainForeignModify != NULL)
+	if (own == NULL)
+		shuttle_explain_call_local(es);
+	else if (own->ExplainForeignModify != NULL)
 		own->ExplainForeignModify(node, target, fdw_private, subplan_index, es);
 	if (!es->analyze || !shuttle_explain_dist(es))
 		return;
@@ -104,11 +106,11 @@ explain_routed(ModifyTableState *node, ResultRelInfo *target, List *fdw_private,
 		shuttle_write_explain_commit(es);
 }
 
-/* The last table that core asks, or may be made to ask, for lines; NULL: none. */
+/* The last table that core asks for lines, or else may be made to ask; NULL: none. */
 static ResultRelInfo *
 find_speaker(ModifyTableState *node)
 {
-	const ModifyTable *plan = castNode(ModifyTable, node->ps.plan);
+	ResultRelInfo *local = NULL;
 
 	for (int i = node->mt_nrels - 1; i >= 0; i--)
 	{
@@ -116,10 +118,10 @@ find_speaker(ModifyTableState *node)
 
 		if (target->ri_FdwRoutine != NULL && !target->ri_usesFdwDirectModify)
 			return target;
+		if (target->ri_FdwRoutine == NULL && local == NULL)
+			local = target;
 	}
-	return node->mt_nrels == 1 && node->resultRelInfo->ri_FdwRoutine == NULL &&
-		node->resultRelInfo->ri_RangeTableIndex == plan->nominalRelation ?
-		node->resultRelInfo : NULL;
+	return local;
 }
 
 static void

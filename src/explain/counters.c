@@ -119,6 +119,27 @@ shuttle_explain_lines(ExplainState *es, const char *label, List *lines)
 }
 
 void
+shuttle_explain_call_local(ExplainState *es)
+{
+	static const char foreign[] = "Foreign ";
+	int			nbytes = strlen(foreign);
+	int			at = es->str->len - 1;
+
+	/* Back to the beginning of the last line, behind its spaces. */
+	if (es->format != EXPLAIN_FORMAT_TEXT || at < 0)
+		return;
+	while (at > 0 && es->str->data[at - 1] != '\n')
+		at--;
+	while (es->str->data[at] == ' ')
+		at++;
+	if (strncmp(es->str->data + at, foreign, nbytes) != 0)
+		return;
+	memmove(es->str->data + at, es->str->data + at + nbytes,
+			es->str->len - at - nbytes + 1);
+	es->str->len -= nbytes;
+}
+
+void
 shuttle_explain_begin_tables(ExplainState *es)
 {
 	ExplainOpenGroup("Written Tables", "Written Tables", false, es);

@@ -68,6 +68,10 @@ extern void shuttle_explain_text(ExplainState *es, const char *label,
 /* Prints a property of several lines (char *): indented in text, else a list. */
 extern void shuttle_explain_lines(ExplainState *es, const char *label, List *lines);
 
+/* Core is about to print lines of a table of here, and may have called it foreign
+ * in the line in front of them. */
+extern void shuttle_explain_call_local(ExplainState *es);
+
 /* Stand around what a node prints of each of the tables that it writes. */
 extern void shuttle_explain_begin_tables(ExplainState *es);
 extern void shuttle_explain_end_tables(ExplainState *es);

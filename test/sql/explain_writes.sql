@@ -21,6 +21,13 @@ BEGIN
 		RETURN NEXT replace(line, '.00 loops', ' loops');
 	END LOOP;
 END $$;
+CREATE FUNCTION smart.properties(label text, query text) RETURNS SETOF jsonb LANGUAGE plpgsql SET search_path = dist, public AS $$
+DECLARE
+	plan jsonb;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, DIST, VERBOSE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT JSON) ' || query INTO plan;
+	RETURN QUERY SELECT jsonb_path_query(plan, format('strict $.**.%I', label)::jsonpath);
+END $$;
 SET shuttle.explain_remote = on;
 -- shipped whole, to each node that has rows
 SELECT * FROM smart.lines('UPDATE t SET n = n + 1 WHERE k BETWEEN 100 AND 101');
@@ -70,7 +77,8 @@ SELECT * FROM smart.lines('INSERT INTO t VALUES (301, 1) ON CONFLICT (k) DO NOTH
 SET shuttle.write_buffer_size = '1kB';
 SELECT * FROM smart.lines('INSERT INTO t4 SELECT i, 1 FROM generate_series(310, 370) i ON CONFLICT (k) DO UPDATE SET n = excluded.n', dropped := 'Function Call|Conflict Filter');
 RESET shuttle.write_buffer_size;
--- by a view, by a rule; and from a partition of here, which has nothing to show them at
+-- by a view, by a rule; and from partitions of here, which have no table of a node to show
+-- them at
 CREATE VIEW dist.seen AS SELECT * FROM t WHERE n >= 0;
 SELECT * FROM smart.lines('INSERT INTO seen VALUES (120, 1)', 'ANALYZE, DIST');
 CREATE RULE also AS ON INSERT TO here.wanted DO ALSO INSERT INTO t VALUES (NEW.k, 11), (NEW.k + 100, 11);
@@ -81,20 +89,24 @@ SELECT count(*) FROM t WHERE n = 11;
 DROP RULE also ON here.wanted;
 CREATE TABLE dist.t_here PARTITION OF dist.t FOR VALUES FROM (1000) TO (2000);
 INSERT INTO t VALUES (1000, 1);
+INSERT INTO t VALUES (1001, 1), (1002, 1), (1003, 1), (1004, 1), (1005, 1), (1006, 1);
 SELECT * FROM smart.lines('UPDATE t SET k = 130 WHERE k = 1000');
-DROP TABLE t_here;
+SELECT * FROM smart.lines('UPDATE t SET k = 130 WHERE k = 1001', 'ANALYZE, DIST');
+SELECT * FROM smart.lines('UPDATE t SET k = 130 WHERE k = 1002', 'ANALYZE');
+SELECT * FROM smart.lines('UPDATE t SET k = k - 800 WHERE k = 1003 RETURNING k', 'ANALYZE, DIST');
+SELECT * FROM smart.lines('WITH moved AS (UPDATE t SET k = k - 800 WHERE k = 1004 RETURNING k) SELECT k FROM moved', 'ANALYZE, DIST');
+CREATE TABLE dist.t_here2 PARTITION OF dist.t FOR VALUES FROM (2000) TO (3000);
+SELECT * FROM smart.lines('UPDATE t SET k = k - 800 WHERE k > 1004 AND n = 1', 'ANALYZE, DIST', dropped := 'Filter');
+INSERT INTO t VALUES (1000, 1), (2000, 1);
+SELECT w ->> 'Relation Name' AS here, w #>> '{Written Tables,0,Relation Name}' AS there, w #>> '{Written Tables,0,Storage Write Requests}' AS rows
+FROM smart.properties('Target Tables', 'UPDATE t SET k = k - 800 WHERE k >= 1000') l, jsonb_array_elements(l) w;
+SELECT tableoid::regclass AS partition, k FROM t WHERE k BETWEEN 130 AND 206 AND n = 1 ORDER BY k, tableoid;
+DROP TABLE t_here, t_here2;
 -- the statement above its plan is short
 CREATE TABLE node3.u (k int);
 CREATE FOREIGN TABLE dist.u (k int) SERVER smart3 OPTIONS (schema_name 'node3');
 SELECT left(line, 60) || '...' || right(line, 11) AS line, length(line) FROM smart.lines('INSERT INTO u SELECT i FROM generate_series(1, 300) i') line WHERE length(line) > 100;
 -- in the other formats
-CREATE FUNCTION smart.properties(label text, query text) RETURNS SETOF jsonb LANGUAGE plpgsql SET search_path = dist, public AS $$
-DECLARE
-	plan jsonb;
-BEGIN
-	EXECUTE 'EXPLAIN (ANALYZE, DIST, VERBOSE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT JSON) ' || query INTO plan;
-	RETURN QUERY SELECT jsonb_path_query(plan, format('strict $.**.%I', label)::jsonpath);
-END $$;
 SELECT smart.properties('Remote Plan', 'UPDATE t SET n = n + 1 WHERE k BETWEEN 100 AND 101');
 SELECT w ->> 'Operation' AS operation, w ->> 'Relation Name' AS name, w ->> 'Storage Node' AS node,
 	w ->> 'Storage Write Requests' AS rows, w ->> 'Storage Flush Requests' AS requests, w ->> 'Remote Plan' AS plan
