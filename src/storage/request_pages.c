@@ -6,7 +6,9 @@
  * wanted, these are as many as the estimate says, at least two; the number
  * asked for and not read then doubles each time that the reader has to wait.
  * With a row goal it is that many rows, and then, each time that they are used
- * up, as many as there were so far, or as a new goal says, if that is more.  Who
+ * up, as many as there were so far, or as a new goal says, if that is more.  An
+ * answer that has to get out of the way is asked for as far as it is expected to
+ * go, goal or not, and beyond that for as many rows again as have come.  Who
  * comes back a row at a time is likely to be a loop: it gets 10 rows the first
  * time and 100 later, as from postgres_fdw, so that it never waits more often.
  * Rows of a page are what fits shuttle.fetch_size_limit by the mean size of the
@@ -346,10 +348,12 @@ shuttle_pages_ask_all(ShuttleRequest *request)
 {
 	if (!locks_stepwise(request))
 	{
-		request->window = MOST_PAGES;
+		request->row_goal = 0;
 		request->page_rows = fitting_rows(request);
+		request->window = Max(first_window(request),
+							  pages_of(request, request->nrows_seen));
 	}
-	shuttle_pages_ask(request, true);
+	shuttle_pages_ask(request, false);
 }
 
 void
