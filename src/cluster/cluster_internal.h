@@ -17,10 +17,6 @@
 /* True where the name carries the prefix of our options. */
 extern bool shuttle_option_is_ours(const char *name);
 
-/* The options of a foreign table, if any, and behind them its server's; to be
- * read at once, and not changed.  Errors: one of them is gone. */
-extern const List *shuttle_options_find(Oid serverid, Oid relid);
-
 /*
  * Takes AccessExclusiveLock on every foreign table of a server, and keeps
  * others from making more until the end of the transaction.  Returns their

@@ -157,7 +157,7 @@ find_entry(Oid serverid, Oid relid)
 }
 
 const List *
-shuttle_options_find(Oid serverid, Oid relid)
+shuttle_cluster_options(Oid serverid, Oid relid)
 {
 	return find_entry(serverid, relid)->options;
 }

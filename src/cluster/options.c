@@ -181,7 +181,7 @@ shuttle_cluster_option_text(Oid serverid, Oid relid, const char *name)
 	const char *text;
 
 	Assert(find_definition(name) != NULL || !shuttle_option_is_ours(name));
-	text = shuttle_option_text(shuttle_options_find(serverid, relid), name);
+	text = shuttle_option_text(shuttle_cluster_options(serverid, relid), name);
 	return text == NULL ? NULL : pstrdup(text);
 }
 

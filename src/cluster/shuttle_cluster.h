@@ -48,7 +48,14 @@ typedef struct ShuttleTableOptions
 	bool		remote_estimate;	/* the same, of ours */
 } ShuttleTableOptions;
 
-/* What they are; to be read at once, before any other option is. */
+/*
+ * A table's own options and behind them its server's (relid InvalidOid: these
+ * alone); to be read at once, before any other option is.
+ * Errors: the server or table is gone.
+ */
+extern const List *shuttle_cluster_options(Oid serverid, Oid relid);
+
+/* What they are; to be read at once as well. */
 extern const ShuttleTableOptions *shuttle_cluster_table_options(Oid serverid, Oid relid);
 
 /* The transaction wrote through a server that is not on our wrapper, so that its

@@ -77,7 +77,7 @@ static void begin_sample(Sample *sample, HeapTuple *rows, int nwanted);
 static SamplingMethod
 wanted_method(Relation rel)
 {
-	List	   *options = shuttle_foreign_options(RelationGetRelid(rel));
+	const List *options = shuttle_foreign_options(RelationGetRelid(rel));
 	const char *name = shuttle_option_text(options, "analyze_sampling");
 
 	for (int i = 0; name != NULL && i < lengthof(sampling_names); i++)

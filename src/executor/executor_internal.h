@@ -461,15 +461,18 @@ extern bool shuttle_sql_groups(const char *sql);
  * cannot fail for a row (of a table; a view may compute anything). */
 extern bool shuttle_sql_may_fail(const char *sql);
 
+/* The handler of postgres_fdw, as its library calls it. */
+#define SHUTTLE_PEER_HANDLER "postgres_fdw_handler"
+
 /* ---- options and remote names (remote_names.c) */
 
-/* Options of a foreign table, then those of its server. */
-extern List *shuttle_foreign_options(Oid relid);
+/* Options of a foreign table, then those of its server; to be read at once. */
+extern const List *shuttle_foreign_options(Oid relid);
 
 /* The value of the first option of that name; otherwise where it is not set. */
-extern bool shuttle_option_bool(List *options, const char *name, bool otherwise);
-extern int	shuttle_option_int(List *options, const char *name, int otherwise);
-extern int	shuttle_option_kb(List *options, const char *name, int otherwise);
+extern bool shuttle_option_bool(const List *options, const char *name, bool otherwise);
+extern int	shuttle_option_int(const List *options, const char *name, int otherwise);
+extern int	shuttle_option_kb(const List *options, const char *name, int otherwise);
 
 /* The name that a foreign table, or its column, has there. */
 extern void shuttle_remote_table_name(Relation rel, char **schema, char **name);

@@ -56,12 +56,12 @@ analyze_foreign_table(Relation rel, AcquireSampleRowsFunc *acquire,
 					  BlockNumber *npages)
 {
 	ShuttleKnownTable *known = know_table(rel);
-	List	   *options = shuttle_foreign_options(RelationGetRelid(rel));
 	MemoryContext old_cxt = MemoryContextSwitchTo(known->cxt);
 
 	known->columns = shuttle_analyze_columns(rel);
 	if (!InSecurityRestrictedOperation() &&
-		shuttle_option_bool(options, "shuttle_copy_statistics", true) &&
+		shuttle_option_bool(shuttle_foreign_options(RelationGetRelid(rel)),
+							"shuttle_copy_statistics", true) &&
 		shuttle_statistics_fit(rel, known))
 		*acquire = acquire_copy;
 	else

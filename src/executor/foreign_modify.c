@@ -35,6 +35,7 @@
 #include "executor/write_internal.h"
 #include "explain/shuttle_explain.h"
 
+static int	is_foreign_rel_updatable(Relation rel);
 static void begin_foreign_modify(ModifyTableState *mtstate,
 								 ResultRelInfo *target, List *fdw_private,
 								 int subplan_index, int eflags);
@@ -86,6 +87,17 @@ shuttle_foreign_modify_fill(FdwRoutine *routine)
 	routine->BeginForeignInsert = begin_foreign_insert;
 	routine->EndForeignInsert = end_foreign_modify;
 	routine->ExplainForeignModify = explain_foreign_modify;
+	routine->IsForeignRelUpdatable = is_foreign_rel_updatable;
+}
+
+/* Which commands the option "updatable" allows: of INSERT, UPDATE and DELETE all, or none. */
+static int
+is_foreign_rel_updatable(Relation rel)
+{
+	if (!shuttle_option_bool(shuttle_foreign_options(RelationGetRelid(rel)),
+							 "updatable", true))
+		return 0;
+	return 1 << CMD_INSERT | 1 << CMD_UPDATE | 1 << CMD_DELETE;
 }
 
 static void
@@ -337,7 +349,7 @@ get_batch_size(ResultRelInfo *target)
 {
 	ShuttleWrite *write = target->ri_FdwState;
 	TriggerDesc *triggers = target->ri_TrigDesc;
-	List	   *options;
+	const List *options;
 
 	/* Whose rows are buffered has no batches of core's. */
 	if (write != NULL && (write->node->ps.plan == NULL ? shuttle_write_is_buffered(write) :

@@ -225,7 +225,7 @@ shuttle_foreign_page_limits(ForeignScanState *scan)
 	while ((rtindex = bms_next_member(plan->fs_base_relids, rtindex)) >= 0)
 	{
 		RangeTblEntry *rte = exec_rt_fetch(rtindex, scan->ss.ps.state);
-		List	   *options;
+		const List *options;
 		int			rows;
 
 		if (rte->rtekind != RTE_RELATION)

@@ -38,10 +38,10 @@ exec_foreign_truncate(List *rels, DropBehavior behavior, bool restart_seqs)
 	foreach(cell, rels)
 	{
 		Relation	rel = lfirst(cell);
-		List	   *options = shuttle_foreign_options(RelationGetRelid(rel));
 
 		shuttle_refuse_reference_write(RelationGetRelid(rel));
-		if (!shuttle_option_bool(options, "truncatable", true))
+		if (!shuttle_option_bool(shuttle_foreign_options(RelationGetRelid(rel)),
+								 "truncatable", true))
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("foreign table \"%s\" does not allow truncates",

@@ -30,7 +30,7 @@ static ProcessUtility_hook_type previous_utility = NULL;
 static void
 note_foreign_table(Oid relid)
 {
-	Oid			serverid = GetForeignTable(relid)->serverid;
+	Oid			serverid = GetForeignServerIdByRelId(relid);
 
 	if (shuttle_server_is_peer(serverid))
 		shuttle_commit_note_other_server(serverid);

@@ -17,17 +17,14 @@
 #include "executor/executor_internal.h"
 #include "executor/shuttle_executor.h"
 
-List *
+const List *
 shuttle_foreign_options(Oid relid)
 {
-	ForeignTable *table = GetForeignTable(relid);
-	ForeignServer *server = GetForeignServer(table->serverid);
-
-	return list_concat_copy(table->options, server->options);
+	return shuttle_cluster_options(GetForeignServerIdByRelId(relid), relid);
 }
 
 bool
-shuttle_option_bool(List *options, const char *name, bool otherwise)
+shuttle_option_bool(const List *options, const char *name, bool otherwise)
 {
 	DefElem    *option = shuttle_option_find(options, name);
 
@@ -35,7 +32,7 @@ shuttle_option_bool(List *options, const char *name, bool otherwise)
 }
 
 int
-shuttle_option_int(List *options, const char *name, int otherwise)
+shuttle_option_int(const List *options, const char *name, int otherwise)
 {
 	const char *text = shuttle_option_text(options, name);
 	int			value;
@@ -45,7 +42,7 @@ shuttle_option_int(List *options, const char *name, int otherwise)
 }
 
 int
-shuttle_option_kb(List *options, const char *name, int otherwise)
+shuttle_option_kb(const List *options, const char *name, int otherwise)
 {
 	const char *text = shuttle_option_text(options, name);
 	int			value;

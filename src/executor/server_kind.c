@@ -11,7 +11,10 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_proc.h"
 #include "foreign/fdwapi.h"
+#include "foreign/foreign.h"
+#include "utils/builtins.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
@@ -25,6 +28,8 @@
 typedef struct KnownServer
 {
 	Oid			serverid;		/* must be first: the key */
+	bool		is_peer;		/* uses postgres_fdw's handler */
+	bool		has_transport;	/* the next is known: */
 	const ShuttleTransport *transport;
 } KnownServer;
 
@@ -61,32 +66,66 @@ forget_servers(void)
 						HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
-static const ShuttleTransport *
-find_transport(Oid serverid)
+/* By the handler's symbol, so that another wrapper's tables never load postgres_fdw's library. */
+static bool
+uses_peer_handler(Oid serverid)
 {
-	if (shuttle_foreign_is_ours(GetFdwRoutineByServerId(serverid)))
-		return &shuttle_engine_transport;
-	if (shuttle_server_is_peer(serverid))
-		return &shuttle_guest_transport;
-	return NULL;
+	ForeignServer *server = GetForeignServer(serverid);
+	Oid			handler = GetForeignDataWrapper(server->fdwid)->fdwhandler;
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(handler));
+	Datum symbol;
+	bool		isnull;
+	bool		result;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	symbol = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosrc, &isnull);
+
+	result = !isnull && strcmp(TextDatumGetCString(symbol), SHUTTLE_PEER_HANDLER) == 0;
+	ReleaseSysCache(tuple);
+	return result;
 }
 
-const ShuttleTransport *
-shuttle_transport_for(Oid serverid)
+static KnownServer *
+find_server(Oid serverid)
 {
 	KnownServer *server;
-	const ShuttleTransport *transport;
+	bool		is_peer;
 
 	if (known == NULL || changed)
 		forget_servers();
 	server = hash_search(known, &serverid, HASH_FIND, NULL);
 	if (server != NULL)
-		return server->transport;
+		return server;
 
 	/* a change that is noticed here is one that may not be in what is found */
-	transport = find_transport(serverid);
+	is_peer = uses_peer_handler(serverid);
 	server = hash_search(known, &serverid, HASH_ENTER, NULL);
+	server->is_peer = is_peer;
+	server->has_transport = false;
+	return server;
+}
+
+bool
+shuttle_server_is_peer(Oid serverid)
+{
+	return find_server(serverid)->is_peer;
+}
+
+const ShuttleTransport *
+shuttle_transport_for(Oid serverid)
+{
+	KnownServer *server = find_server(serverid);
+	const ShuttleTransport *transport;
+
+	if (server->has_transport)
+		return server->transport;
+	if (shuttle_foreign_is_ours(GetFdwRoutineByServerId(serverid)))
+		transport = &shuttle_engine_transport;
+	else
+		transport = server->is_peer ? &shuttle_guest_transport : NULL;
 	server->transport = transport;
+	server->has_transport = true;
 	return transport;
 }
 

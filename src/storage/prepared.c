@@ -125,9 +125,6 @@ create_table(ShuttleNode *node)
 {
 	HASHCTL		control = {0};
 
-	if (node->seen_texts == NULL)
-		node->seen_texts = MemoryContextAllocZero(node->cxt,
-												  sizeof(uint32) * MOST_SEEN);
 	dlist_init(&node->prepared_lru);
 	control.keysize = sizeof(uint32);
 	control.entrysize = sizeof(PreparedEntry);
@@ -136,16 +133,33 @@ create_table(ShuttleNode *node)
 								 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
-/* Remembers a text; true if it was already. */
+static void
+create_seen(ShuttleNode *node)
+{
+	HASHCTL		control = {0};
+
+	node->seen_order = MemoryContextAllocZero(node->cxt, sizeof(uint32) * MOST_SEEN);
+	control.keysize = sizeof(uint32);
+	control.entrysize = sizeof(uint32);
+	control.hcxt = node->cxt;
+	node->seen_texts = hash_create("shuttle seen texts", MOST_SEEN, &control,
+								   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+/* Remembers a text, and forgets the oldest; true if it was known already. */
 static bool
 seen_before(ShuttleNode *node, uint32 hash)
 {
-	for (int i = 0; i < MOST_SEEN; i++)
-	{
-		if (node->seen_texts[i] == hash)
-			return true;
-	}
-	node->seen_texts[node->next_seen] = hash;
+	bool		found;
+
+	if (node->seen_texts == NULL)
+		create_seen(node);
+	hash_search(node->seen_texts, &hash, HASH_ENTER, &found);
+	if (found)
+		return true;
+	if (hash_get_num_entries(node->seen_texts) > MOST_SEEN)
+		hash_search(node->seen_texts, &node->seen_order[node->next_seen], HASH_REMOVE, NULL);
+	node->seen_order[node->next_seen] = hash;
 	node->next_seen = (node->next_seen + 1) % MOST_SEEN;
 	return false;
 }

@@ -280,7 +280,9 @@ struct ShuttleNode
 	dlist_head	prepared_lru;	/* least recently used first */
 	int			nprepared;
 	uint64		prepared_number;
-	uint32	   *seen_texts;		/* hashes of texts used once */
+	HTAB	   *seen_texts;		/* hashes of texts used once */
+	uint32	   *seen_order;		/* the same in a ring; what follows is the
+								 * oldest */
 	int			next_seen;
 
 	/* answers that may come in binary (answer_format.c) */
