@@ -303,6 +303,7 @@ run_executor(SHUTTLE_EXECUTOR_RUN_PARAMETERS)
 {
 	if (is_outermost(1))
 		begin_client_statement();
+	shuttle_write_run_limit(queryDesc, count);
 	if (previous_run != NULL)
 		previous_run(SHUTTLE_EXECUTOR_RUN_ARGUMENTS);
 	else

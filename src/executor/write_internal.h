@@ -367,6 +367,9 @@ extern bool shuttle_write_run_take(ShuttleWriteRun *run, ShuttleWrite *write,
 								   TupleTableSlot *slot, TupleTableSlot *plan_slot);
 extern void shuttle_write_run_send_full(ShuttleWriteRun *run, ShuttleWrite *write);
 
+/* Says how many rows of RETURNING a statement is run for; 0: all. */
+extern void shuttle_write_run_limit(const QueryDesc *query, uint64 count);
+
 /* Counts a row that core does not count, and keeps it for RETURNING. */
 extern void shuttle_write_run_count(ShuttleWriteRun *run, ResultRelInfo *target,
 									TupleTableSlot *slot, TupleTableSlot *plan_slot);

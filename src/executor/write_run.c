@@ -59,6 +59,9 @@ struct ShuttleWriteRun
 	List	   *writes;			/* ShuttleWrites that are buffered */
 	uint64		nrows;			/* taken so far */
 	Tuplestorestate *returned;	/* RETURNING's rows; NULL: there is none */
+	uint64		most_returned;	/* rows of it that are wanted; 0: all */
+	uint64		nreturned;		/* of these, those that are known */
+	uint64		nflushed;		/* of the rows taken */
 	TupleTableSlot *returned_slot;
 	ErrorData  *error;			/* met where it could not be raised */
 };
@@ -331,6 +334,7 @@ exec_buffered_modify(PlanState *node)
 	{
 		TupleTableSlot *slot = run->exec_modify(node);
 
+		run->nreturned += !TupIsNull(slot);
 		if (!TupIsNull(slot) || !run->ended)
 			return slot;
 	}
@@ -354,6 +358,22 @@ read_to_end(ShuttleWriteRun *run)
 	tuplestore_rescan(material->tuplestorestate);
 }
 
+/*
+ * True where whoever runs the statement wants no more rows of RETURNING than will
+ * come of those taken: the others are not to be written (SPI_execute).  Rows that
+ * are moved are written behind the last one, so nobody knows of theirs before.
+ */
+static bool
+has_enough(ShuttleWriteRun *run)
+{
+	if (run->most_returned == 0 || run->ended ||
+		run->nreturned + run->nrows - run->nflushed < run->most_returned)
+		return false;
+	if (!run->moves_wait)
+		flush(run, true);
+	return run->moves_wait || run->nreturned >= run->most_returned;
+}
+
 static TupleTableSlot *
 exec_source(PlanState *node)
 {
@@ -362,7 +382,7 @@ exec_source(PlanState *node)
 
 	if (run->read_first)
 		read_to_end(run);
-	row = run->exec_source(node);
+	row = has_enough(run) ? NULL : run->exec_source(node);
 	if (TupIsNull(row) && !run->ended)
 	{
 		run->ended = true;
@@ -414,15 +434,28 @@ shuttle_write_run_add(ShuttleWriteRun *run, ShuttleWrite *write,
 }
 
 void
+shuttle_write_run_limit(const QueryDesc *query, uint64 count)
+{
+	ShuttleWriteRun *run = NULL;
+
+	if (query->planstate != NULL && IsA(query->planstate, ModifyTableState))
+		run = shuttle_write_run_find((ModifyTableState *) query->planstate);
+	if (run != NULL && run->returned != NULL)
+		run->most_returned = count == 0 ? 0 : run->nreturned + count;
+}
+
+void
 shuttle_write_run_count(ShuttleWriteRun *run, ResultRelInfo *target,
 						TupleTableSlot *slot, TupleTableSlot *plan_slot)
 {
 	if (run->node->canSetTag)
 		run->estate->es_processed++;
-	if (target->ri_projectReturning != NULL)
-		tuplestore_puttupleslot(run->returned,
-								shuttle_project_returning(run->estate, target, CMD_INSERT,
-														  slot, plan_slot));
+	if (target->ri_projectReturning == NULL)
+		return;
+	tuplestore_puttupleslot(run->returned,
+							shuttle_project_returning(run->estate, target, CMD_INSERT,
+													  slot, plan_slot));
+	run->nreturned++;
 }
 
 /* ---- flushing */
@@ -541,7 +574,10 @@ follow_up(ShuttleWriteRun *run, bool idle)
 		CHECK_FOR_INTERRUPTS();
 		row = shuttle_write_buffer_return(first);
 		if (row != NULL)
+		{
 			tuplestore_puttupleslot(run->returned, row);
+			run->nreturned++;
+		}
 		if (idle)
 			ResetPerTupleExprContext(run->estate);
 		if (run->node->ps.ps_ExprContext != NULL)
@@ -580,6 +616,7 @@ flush(ShuttleWriteRun *run, bool idle)
 		if (run->node->canSetTag && !shuttle_write_takes_out(write))
 			run->estate->es_processed += nwritten;
 	}
+	run->nflushed = run->nrows;
 	if (run->source != NULL)
 		follow_up(run, idle);
 }
