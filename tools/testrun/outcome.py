@@ -17,8 +17,9 @@ NEW_LINE = re.compile(r"^(ok|not ok) \d+\s+[-+] (\S+)", re.MULTILINE)
 PYTEST_FAILED = re.compile(r"^FAILED \S+::(\w+)", re.MULTILINE)
 PYTEST_COUNT = re.compile(r"(\d+) (passed|failed|errors?)\b")
 PYTEST_SKIPPED = re.compile(r"^SKIPPED \[\d+\] (\S+?)(?::\d+)?: (.+)$", re.MULTILINE)
-# A script of TAP tests that is left out as a whole, as prove tells it.
-TAP_SKIPPED = re.compile(r"^1\.\.0 # SKIP\s*(.*)$", re.MULTILINE)
+# A script of TAP tests that is left out as a whole, as prove tells it: of one that printed
+# nothing before it said so, behind its name.
+TAP_SKIPPED = re.compile(r"^(?:1\.\.0 # SKIP|\S+ \.+ skipped:)\s*(.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
