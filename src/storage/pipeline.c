@@ -195,7 +195,7 @@ shuttle_pipeline_send(ShuttleNode *node)
 
 	if (node->state != NODE_READY || node->settling)
 		return;
-	while (node->nunsent_syncs > 0)
+	while (node->nunsent_syncs > 0 && !shuttle_pipeline_is_held(node))
 	{
 		ShuttleCommand *command = node->unsent;
 		bool		was_idle = node->nin_flight == 0;
@@ -229,6 +229,28 @@ shuttle_pipeline_send(ShuttleNode *node)
 	}
 	if (sent || node->flush_pending)
 		flush_output(node);
+}
+
+/*
+ * A pooler in transaction mode gives a session to somebody else when it hands on
+ * the end of a transaction, unless a Sync that is not answered has arrived since.
+ * A packet may come in parts, and those in front of its Sync would be lost, or be
+ * somebody else's.  So no transaction begins before the end of the one in front
+ * was answered.
+ */
+bool
+shuttle_pipeline_is_held(const ShuttleNode *node)
+{
+	const ShuttleCommand *next = node->unsent;
+	const ShuttleCommand *before;
+
+	if (!node->pooled || next == NULL ||
+		(next->kind != COMMAND_BEGIN && next->kind != COMMAND_FINISH) ||
+		dlist_head_element(ShuttleCommand, link,
+						   (dlist_head *) &node->commands) == next)
+		return false;
+	before = dlist_container(ShuttleCommand, link, next->link.prev);
+	return before->kind == COMMAND_SYNC;
 }
 
 static void

@@ -65,7 +65,8 @@ shuttle_pipeline_progress(ShuttleNode *node)
 			recover(node);
 		else if (node->settle_again)
 			settle_again(node);
-		else if (node->nunsent_syncs == 0 || node->settling)
+		else if (node->nunsent_syncs == 0 || node->settling ||
+				 shuttle_pipeline_is_held(node))
 			return;
 	}
 }

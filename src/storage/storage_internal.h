@@ -643,6 +643,9 @@ extern void shuttle_pipeline_end_packet(ShuttleNode *node);
 /* Sends what can be sent; never raises. */
 extern void shuttle_pipeline_send(ShuttleNode *node);
 
+/* True where the next packet has to wait for an answer to those before. */
+extern bool shuttle_pipeline_is_held(const ShuttleNode *node);
+
 /*
  * Reads the answers that are here; never raises, sends or allocates from the
  * server.  Stops behind a packet whose failure makes a recovery due.

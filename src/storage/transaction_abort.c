@@ -422,6 +422,9 @@ works_on_request(ShuttleNode *node)
 {
 	dlist_iter	iter;
 
+	/* It is at the end of an earlier transaction. */
+	if (shuttle_pipeline_is_held(node))
+		return false;
 	dlist_foreach(iter, &node->commands)
 	{
 		ShuttleCommand *command = dlist_container(ShuttleCommand, link, iter.cur);

@@ -8,6 +8,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
+use ShuttleProxy;
 use ShuttleSession;
 
 my ($pgbouncer) = grep { -x } '/usr/sbin/pgbouncer', '/usr/bin/pgbouncer';
@@ -139,9 +140,53 @@ is(neighbour($settings), $before, 'nothing of ours does');
 is($node->safe_psql('postgres', "SELECT count(*) FROM pg_stat_activity WHERE datname = 'far' AND backend_type = 'client backend'"), 1,
 	'one session served all of them');
 
+# The pooler hands the session to the next client when it has handed on the end of a
+# transaction, though on a slow line a part of our next one may be there already.
+my $proxy = ShuttleProxy->new(PoolerAddress->new($pool_port));
+$proxy->rate(2_000_000);
+my $theirs = "$dir/theirs.sql";
+open(my $script, '>', $theirs) or die;
+print $script "INSERT INTO theirs VALUES (1);\n" x 3000;
+close $script;
+$node->safe_psql('far', 'CREATE TABLE theirs (i int); CREATE TABLE wide (id int, t text)');
+one(qq{CREATE SERVER slow FOREIGN DATA WRAPPER shuttle
+		OPTIONS (host '127.0.0.1', port '@{[ $proxy->port ]}', dbname 'far', shuttle_pooler 'transaction');
+	CREATE USER MAPPING FOR CURRENT_USER SERVER slow OPTIONS (user '$user');
+	CREATE FOREIGN TABLE slow_numbers (id int) SERVER slow OPTIONS (table_name 'numbers');
+	CREATE FOREIGN TABLE slow_wide (id int, t text) SERVER slow OPTIONS (table_name 'wide');
+	SET statement_timeout = '30s';});
+my $neighbours = fork() // die;
+if ($neighbours == 0)
+{
+	open STDOUT, '>', '/dev/null';
+	exec 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', $theirs, $pooled or die;
+}
+for my $end ('COMMIT;', 'ROLLBACK;', 'BEGIN PERFORM count(*) FROM slow_numbers; PERFORM 1 / 0; EXCEPTION WHEN division_by_zero THEN NULL; END;')
+{
+	is(one(qq{DO \$\$
+		BEGIN
+			FOR i IN 1 .. 10 LOOP
+				@{[ $end =~ /PERFORM/ ? '' : 'PERFORM count(*) FROM slow_numbers;' ]} $end
+				INSERT INTO slow_wide VALUES (i, repeat('x', 100000));
+				COMMIT;
+			END LOOP;
+		END \$\$;}), '', "transactions behind each other on a slow line: $end");
+}
+waitpid($neighbours, 0);
+is($?, 0, 'no other client meets an error');
+is(neighbour('SELECT count(*) FROM theirs'), 3000, 'nor are their writes rolled back');
+is(one('SELECT count(*), sum(id) FROM slow_wide;'), '30|165', 'and ours are there');
+
+undef $proxy;
 $_->quit for $session, $second;
 kill 'TERM', $pool;
 waitpid($pool, 0);
 undef $pool;
 $node->stop;
 done_testing();
+
+package PoolerAddress;
+
+sub new { my ($class, $port) = @_; return bless { port => $port }, $class; }
+sub host { return '127.0.0.1'; }
+sub port { return $_[0]->{port}; }
