@@ -45,9 +45,9 @@
 
 #define LEAST_ROOM_BYTES (64 * 1024)
 
-/* libpq's buffer keeps the size of the largest row: the connection is replaced
- * behind the transaction. */
-#define LARGE_ROW_BYTES (64 * 1024 * 1024)
+/* libpq's buffers keep the size of the largest message: the connection is
+ * replaced behind the transaction. */
+#define LARGE_MESSAGE_BYTES (64 * 1024 * 1024)
 
 struct ShuttlePage
 {
@@ -143,7 +143,7 @@ shuttle_pages_take(ShuttleNode *node, ShuttleCommand *command, PGresult *result)
 
 	if (request == NULL || PQntuples(result) == 0)
 	{
-		PQclear(result);
+		shuttle_pages_drop(node, result);
 		return true;
 	}
 	page = MemoryContextAllocExtended(node->cxt, sizeof(ShuttlePage),
@@ -163,11 +163,26 @@ shuttle_pages_take(ShuttleNode *node, ShuttleCommand *command, PGresult *result)
 	request->bytes_here += page->bytes;
 	session_bytes += page->bytes;
 	shuttle_explain_memory(page->bytes);
-	if (*request->width > LARGE_ROW_BYTES)
-		node->invalidated = true;
+	shuttle_pages_note_message(node, *request->width);
 	if (request->bytes_here >= room_bytes(request) && may_flow(request))
 		request->flowing = true;
 	return true;
+}
+
+void
+shuttle_pages_drop(ShuttleNode *node, PGresult *result)
+{
+	if (PQntuples(result) > 0)
+		shuttle_pages_note_message(node, PQresultMemorySize(result) /
+								   PQntuples(result));
+	PQclear(result);
+}
+
+void
+shuttle_pages_note_message(ShuttleNode *node, int64 bytes)
+{
+	if (bytes > LARGE_MESSAGE_BYTES)
+		node->invalidated = true;
 }
 
 void

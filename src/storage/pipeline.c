@@ -349,6 +349,7 @@ count_bytes_sent(ShuttleCommand *command)
 			strlen(command->sql ? command->sql : request->sent_sql);
 	shuttle_count(request->counters, SHUTTLE_BYTES_SENT, bytes);
 	shuttle_node_count(request->node, SHUTTLE_NODE_BYTES_SENT, bytes);
+	shuttle_pages_note_message(request->node, bytes);
 }
 
 /* ---- reading: the pump */
@@ -436,7 +437,7 @@ static bool
 take_part(ShuttleNode *node, ShuttleCommand *command, PGresult *result)
 {
 	if (command->request == NULL || command->dropped)
-		PQclear(result);
+		shuttle_pages_drop(node, result);
 	else if (!shuttle_request_take(command->request, command, result))
 	{
 		shuttle_connection_lost(node, "out of memory");

@@ -121,6 +121,13 @@ extern bool shuttle_pages_is_part(const PGresult *result);
 extern bool shuttle_pages_take(ShuttleNode *node, ShuttleCommand *command,
 							   PGresult *result);
 
+/* Frees the rows of an answer that nobody wants any more.  Runs in the pump. */
+extern void shuttle_pages_drop(ShuttleNode *node, PGresult *result);
+
+/* Tells how large a message was, sent or received: libpq's memory of a large one
+ * is given back behind the transaction. */
+extern void shuttle_pages_note_message(ShuttleNode *node, int64 bytes);
+
 /* What was taken so far completes a page. */
 extern void shuttle_pages_end(ShuttleRequest *request);
 

@@ -1,6 +1,6 @@
 # Memory of a session that reads much from one node: long scans, two at a time,
-# LIMIT, wrong estimates of rows and of their width, one row of a gigabyte,
-# batches of wide rows. Measured is RssAnon, several hundred times a second,
+# LIMIT, wrong estimates of rows and of their width, one row of a gigabyte, read,
+# cancelled and written, batches of wide rows. Measured is RssAnon, several hundred times a second,
 # against the same query where the tables are local.
 #
 # With SHUTTLE_FULL_MEMORY=1 there are 5 million narrow rows, 1 GB of
@@ -51,6 +51,7 @@ my $tables = qq{
 	CREATE VIEW late AS SELECT id, CASE WHEN id < 10000 THEN 'x' ELSE repeat('w', 1000000) END AS t
 		FROM long WHERE id < 10000 + $nwide ORDER BY id;
 	CREATE VIEW huge AS SELECT 1 AS id, repeat('h', $huge_mb * 1000000) AS t;
+	CREATE TABLE written (id int, t text);
 	CREATE VIEW too_long AS SELECT 1 AS id, repeat('a', 600000000) AS t, repeat('b', 600000000) AS u;
 	CREATE TABLE same AS SELECT 7 AS k, i AS id FROM generate_series(1, $nsame) i;
 	CREATE INDEX ON same (k);
@@ -72,6 +73,7 @@ $node->safe_psql('postgres', qq{
 	CREATE FOREIGN TABLE wide (id int, t text) SERVER far;
 	CREATE FOREIGN TABLE late (id int, t text) SERVER far;
 	CREATE FOREIGN TABLE huge (id int, t text) SERVER far;
+	CREATE FOREIGN TABLE written (id int, t text) SERVER far;
 	CREATE FOREIGN TABLE too_long (id int, t text, u text) SERVER far;
 	CREATE FOREIGN TABLE same (k int, id int) SERVER far;
 	CREATE FOREIGN TABLE few (k int, t text) SERVER far;
@@ -202,6 +204,24 @@ SKIP:
 	($out, $err, $mb, $after_mb) = peak('postgres', '', sprintf("$bytes; SELECT count(*) FROM (SELECT * FROM long WHERE id < 10 OFFSET 0) x;", 'huge'));
 	is("$out$err", '1|' . $huge_mb * 1000000 . "\n9", 'huge row: next statement');
 	cmp_ok($after_mb, '<=', $allowed_mb, 'huge row: memory of the next statement');
+}
+
+# What libpq has gathered of a row that nobody waits for any more, or sent of one,
+# is given back as well.
+SKIP:
+{
+	skip "needs @{[ 9 * $huge_mb ]} MB of memory", 6 if free_mb() < 9 * $huge_mb;
+	my $next = 'SET statement_timeout = 0; SELECT count(*) FROM (SELECT * FROM few WHERE k < 3 OFFSET 0) x;';
+	for my $timeout_ms (100, 300, 500, 700)
+	{
+		my ($out, $err, $mb, $after_mb) = peak('postgres', '',
+			"SET statement_timeout = $timeout_ms; @{[ sprintf($bytes, 'huge') ]}; $next");
+		cmp_ok($after_mb, '<=', $allowed_mb, "huge row, given up after $timeout_ms ms: memory of the next statement");
+	}
+	my ($out, $err, $mb, $after_mb) = peak('postgres', '',
+		"INSERT INTO written SELECT 1, repeat('h', $huge_mb * 1000000); $next");
+	is("$out$err", '2', 'huge row is written');
+	cmp_ok($after_mb, '<=', $allowed_mb, 'huge row is written: memory of the next statement');
 }
 
 SKIP:
