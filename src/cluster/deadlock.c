@@ -45,7 +45,7 @@
 
 /* What is hidden of other roles' sessions is not needed. */
 #define EDGES_SQL \
-	"SELECT (SELECT system_identifier FROM pg_catalog.pg_control_system())," \
+	SHUTTLE_RUN_AT_ONCE "SELECT (SELECT system_identifier FROM pg_catalog.pg_control_system())," \
 	" w.pid, wa.application_name, b.pid, ba.application_name" \
 	" FROM (SELECT DISTINCT pid FROM pg_catalog.pg_locks WHERE NOT granted) AS w" \
 	" CROSS JOIN LATERAL pg_catalog.unnest(pg_catalog.pg_blocking_pids(w.pid)) AS b (pid)" \

@@ -44,7 +44,7 @@
 
 /* Roles of the node: the one that prepared it, or a superuser, may finish. */
 #define LIST_SQL \
-	"SELECT p.gid, p.owner," \
+	SHUTTLE_RUN_AT_ONCE "SELECT p.gid, p.owner," \
 	" (EXTRACT(EPOCH FROM p.prepared) OPERATOR(pg_catalog.*) 1000000)::pg_catalog.int8," \
 	" p.owner OPERATOR(pg_catalog.=) CURRENT_USER OR r.rolsuper" \
 	" FROM pg_catalog.pg_prepared_xacts AS p, pg_catalog.pg_roles AS r" \

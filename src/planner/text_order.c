@@ -60,7 +60,7 @@
 #define FIELD(row, name) "pg_catalog.to_jsonb(" row ") OPERATOR(pg_catalog.->>) '" name "'"
 
 #define DATABASE_SQL \
-	"SELECT pg_catalog.concat_ws(' ', coalesce(" FIELD("d", "datlocprovider") ", 'c')," \
+	SHUTTLE_RUN_AT_ONCE "SELECT pg_catalog.concat_ws(' ', coalesce(" FIELD("d", "datlocprovider") ", 'c')," \
 	" coalesce(" FIELD("d", "datlocale") ", " FIELD("d", "daticulocale") ", datcollate)," \
 	" " FIELD("d", "daticurules") ", pg_catalog.pg_encoding_to_char(encoding)," \
 	" pg_catalog.pg_database_collation_actual_version(oid))" \
@@ -68,7 +68,7 @@
 	" WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
 
 #define COLLATION_SQL \
-	"SELECT pg_catalog.concat_ws(' ', collprovider, collisdeterministic," \
+	SHUTTLE_RUN_AT_ONCE "SELECT pg_catalog.concat_ws(' ', collprovider, collisdeterministic," \
 	" coalesce(" FIELD("c", "colllocale") ", " FIELD("c", "colliculocale") ", collcollate)," \
 	" " FIELD("c", "collicurules") ", pg_catalog.getdatabaseencoding()," \
 	" pg_catalog.pg_collation_actual_version(oid))" \

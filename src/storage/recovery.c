@@ -317,10 +317,13 @@ add_setting(ShuttleNode *node, CommandKind kind, const char *sql)
 }
 
 /*
- * One statement, in a packet of its own: inside a transaction it would be
- * undone by a ROLLBACK.  A session of a pool is others' as well, and is left as
- * it is.  The node is to find out as soon as we do that the other end is gone:
- * a transaction of ours that is idle there keeps its locks until then.
+ * One SELECT, in a packet of its own: inside a transaction it would be undone by
+ * a ROLLBACK.  A packet in front of it keeps it, and all that is asked outside of
+ * transactions, from waiting for serializable transactions of others, where the
+ * remote user's defaults are SERIALIZABLE, READ ONLY and DEFERRABLE.  A session of
+ * a pool is others' as well, and is left as it is.  The node is to find out as
+ * soon as we do that the other end is gone: a transaction of ours that is idle
+ * there keeps its locks until then.
  */
 void
 shuttle_pipeline_add_settings(ShuttleNode *node)
@@ -338,6 +341,8 @@ shuttle_pipeline_add_settings(ShuttleNode *node)
 			 " SELECT pg_catalog.current_setting('max_prepared_transactions')",
 			 node->peer.keepalives_idle_s, node->peer.keepalives_interval_s,
 			 node->peer.keepalives_count);
+	add_setting(node, COMMAND_CONTROL,
+				"SET default_transaction_deferrable = off");
 	add_setting(node, COMMAND_SETTINGS, sql);
 	if (node->look_sql != NULL)
 		add_setting(node, COMMAND_LOOK, node->look_sql);

@@ -376,6 +376,12 @@ typedef struct ShuttleSide ShuttleSide;
 
 typedef void (*ShuttleRowCallback) (void *arg, const ShuttleRow *row);
 
+/*
+ * In front of a SELECT of ours: the defaults of a remote user can make it wait
+ * for serializable transactions of others.
+ */
+#define SHUTTLE_RUN_AT_ONCE "SET TRANSACTION NOT DEFERRABLE; "
+
 typedef struct ShuttleRun
 {
 	Oid			serverid;		/* set by the caller, as are the next two */

@@ -308,7 +308,7 @@ typedef enum CommandKind
 	COMMAND_ROLLBACK,			/* also to a savepoint, after an abort */
 	COMMAND_GUARD,				/* SAVEPOINT in front of a request sent ahead */
 	COMMAND_RECOVER,			/* ROLLBACK to that */
-	COMMAND_SETTINGS,			/* first command of a connection */
+	COMMAND_SETTINGS,			/* of a connection, before it is used */
 	COMMAND_LOOK,				/* does the node hold something prepared */
 	COMMAND_PREPARE,
 	COMMAND_CLOSE_PREPARED,

@@ -165,15 +165,18 @@ begin(ShuttleNode *node, NodeTransaction kind, uint64 snapshot, int nestlevel)
 {
 	const char *isolation = "READ COMMITTED";
 	char	   *name;
+	const char *deferrable = "";
 	char		sql[128];
 
 	if (kind == TRANSACTION_CLEAN)
 		isolation = "REPEATABLE READ";
 	else if (kind == TRANSACTION_FIXED)
 		isolation = IsolationIsSerializable() ? "SERIALIZABLE" : "REPEATABLE READ";
+	if (kind == TRANSACTION_FIXED && IsolationIsSerializable())
+		deferrable = XactDeferrable ? " DEFERRABLE" : " NOT DEFERRABLE";
 	snprintf(sql, sizeof(sql), "BEGIN ISOLATION LEVEL %s%s%s", isolation,
 			 kind == TRANSACTION_CLEAN || XactReadOnly ? " READ ONLY" : " READ WRITE",
-			 kind == TRANSACTION_FIXED && XactDeferrable ? " DEFERRABLE" : "");
+			 deferrable);
 
 	shuttle_transaction_forget(node);
 	shuttle_pipeline_add(node, COMMAND_BEGIN, sql);

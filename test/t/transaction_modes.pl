@@ -85,6 +85,27 @@ ok($watcher->poll("SELECT count(*) = 1 $ours AND wait_event = 'SafeSnapshot'"), 
 one('COMMIT;', $writer);
 is(($session->result)[0], 500, 'deferrable: goes on');
 
+# Nothing else does, though the remote user's defaults would have it so: neither the
+# settings of a new connection, nor the question for the order of texts, nor a transaction
+# that is not deferrable here.
+one(q{ALTER ROLE CURRENT_USER SET default_transaction_isolation = 'serializable';
+	ALTER ROLE CURRENT_USER SET default_transaction_read_only = on;
+	ALTER ROLE CURRENT_USER SET default_transaction_deferrable = on;}, $watcher);
+one('BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT count(*) FROM a; UPDATE a SET v = 2 WHERE id = 1;', $writer);
+for my $read ([ 'SELECT count(*) FROM a;', 500 ],
+	[ 'SELECT isolation FROM modes ORDER BY isolation;', 'repeatable read' ],
+	[ 'BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY; SELECT * FROM modes; COMMIT;', 'serializable|on|off' ],
+	[ q{SELECT id FROM a WHERE id = 1; DISCARD ALL; SET statement_timeout = '8s'; SELECT count(*) FROM a;}, "1\n500" ])
+{
+	my ($sql, $answer) = @$read;
+	$session->quit;
+	$session = ShuttleSession->new($node, 'postgres');
+	is(one("SET statement_timeout = '8s'; $sql"), $answer, "the remote user's defaults: $sql");
+	cmp_ok($session->seconds, '<', 7, 'and does not wait');
+}
+one('COMMIT;', $writer);
+one(q{ALTER ROLE CURRENT_USER RESET ALL;}, $watcher);
+
 # ---- a node that ends transactions that do nothing
 
 $far->safe_psql('postgres', q{ALTER ROLE CURRENT_USER SET idle_in_transaction_session_timeout = '300ms'});
