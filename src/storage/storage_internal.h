@@ -242,6 +242,7 @@ struct ShuttleNode
 	bool		commit_pending; /* one that is waited for */
 	bool		committed;		/* its tag was COMMIT */
 	bool		commit_unknown; /* its answer did not come */
+	bool		commit_writes;	/* what was asked to be committed had written */
 	bool		wrote;			/* or may have: not only read or locked */
 	bool		two_phase;		/* option: it may be asked to prepare */
 	int			max_prepared;	/* its max_prepared_transactions; -1: not

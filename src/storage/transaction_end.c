@@ -209,6 +209,7 @@ send_commit(ShuttleNode *node)
 	if (node->unsynced)
 		shuttle_pipeline_add(node, COMMAND_SYNC, NULL);
 	node->commit_pending = node->must_wait;
+	node->commit_writes = node->wrote;
 	node->committed = false;
 	node->can_repeat = false;
 	shuttle_pipeline_add(node, COMMAND_COMMIT, "COMMIT")->ignore_error = !node->must_wait;
@@ -305,7 +306,8 @@ release_savepoint(ShuttleNode *node, int level)
 
 /*
  * The local transaction failed when nodes had been asked to commit, by a cancel
- * or by another node's error.
+ * or by another node's error.  What only read there, or locked rows, has left
+ * nothing to tell of.
  */
 static void
 tell_commits(void)
@@ -316,6 +318,8 @@ tell_commits(void)
 	{
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
+		if (!node->commit_writes)
+			continue;
 		if (node->committed)
 			ereport(WARNING,
 					(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),

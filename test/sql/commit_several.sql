@@ -92,6 +92,22 @@ SELECT count(*) FROM here WHERE id = 4;
 TABLE records;
 SELECT count(*) FROM pg_prepared_xacts;
 
+-- SET CONSTRAINTS is not for constraints of nodes
+BEGIN;
+SET CONSTRAINTS ALL IMMEDIATE;
+INSERT INTO late VALUES (1), (1);
+ROLLBACK;
+
+-- where one node refuses, others tell only what was written there
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT count(*) FROM a WHERE id = 1;
+INSERT INTO late VALUES (1), (1);
+COMMIT;
+BEGIN;
+SELECT count(*) FROM (SELECT FROM a WHERE id = 1 FOR SHARE) x;
+INSERT INTO late VALUES (1), (1);
+COMMIT;
+
 -- savepoints
 BEGIN;
 UPDATE a SET v = 20 WHERE id = 1;
