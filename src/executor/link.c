@@ -71,7 +71,8 @@ shuttle_scan_can_batch(const ForeignScan *scan)
 	ListCell   *lc;
 
 	if (scan->operation != CMD_SELECT || scan->fdw_exprs == NIL ||
-		shuttle_peer_scan_sql(scan) == NULL)
+		shuttle_peer_scan_sql(scan) == NULL ||
+		shuttle_aggregates_values((Node *) scan->fdw_scan_tlist))
 		return false;
 	foreach(lc, scan->fdw_exprs)
 	{

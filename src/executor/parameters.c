@@ -12,10 +12,12 @@
 
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
 
 #include "base/shuttle_compat.h"
 #include "executor/executor_internal.h"
+#include "executor/shuttle_executor.h"
 
 struct ShuttleParameters
 {
@@ -26,6 +28,7 @@ struct ShuttleParameters
 };
 
 static bool collect_exec_params(Node *node, Bitmapset **params);
+static bool aggregates_values(Node *node, void *context);
 
 ShuttleParameters *
 shuttle_parameters_create(List *expressions, PlanState *parent)
@@ -107,4 +110,21 @@ collect_exec_params(Node *node, Bitmapset **params)
 	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
 		*params = bms_add_member(*params, ((Param *) node)->paramid);
 	return expression_tree_walker(node, collect_exec_params, params);
+}
+
+bool
+shuttle_aggregates_values(Node *expression)
+{
+	return aggregates_values(expression, NULL);
+}
+
+static bool
+aggregates_values(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Aggref))
+		return shuttle_exec_params(list_make1(node)) != NULL &&
+			!contain_var_clause(node);
+	return expression_tree_walker(node, aggregates_values, context);
 }

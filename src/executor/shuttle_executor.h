@@ -84,6 +84,11 @@ extern const FdwRoutine *shuttle_peer_get_routine(void);
  * their types are such that a request can be made. */
 extern bool shuttle_scan_can_batch(const ForeignScan *scan);
 
+/* True where an aggregate in an expression takes values of parameters of the plan and
+ * no column (parameters.c).  In a request for several keys these are columns of the
+ * keys, and SQL takes it for an aggregate of them. */
+extern bool shuttle_aggregates_values(Node *expression);
+
 /* True where such a scan computes on the node what may fail: requests of guests
  * then run in subtransactions. */
 extern bool shuttle_scan_may_fail(const ForeignScan *scan);

@@ -360,12 +360,18 @@ static bool
 can_leave_to_node(PlannerInfo *root, UpperRelationKind stage,
 				  const RelOptInfo *input, const RelOptInfo *rel, const void *extra)
 {
+	Node	   *having;
+
 	switch (stage)
 	{
 		case UPPERREL_GROUP_AGG:
 		case UPPERREL_PARTIAL_GROUP_AGG:
+
+			/* a plan does not tell what is in HAVING; of columns it does */
+			having = ((const GroupPathExtraData *) extra)->havingQual;
 			return shuttle_aggregates_are_alike(root, input, rel, extra) &&
-				!shuttle_one_group_is_lost(root, rel, ((const GroupPathExtraData *) extra)->havingQual);
+				!shuttle_one_group_is_lost(root, rel, having) &&
+				!shuttle_aggregates_values(having);
 		case UPPERREL_ORDERED:
 		case UPPERREL_FINAL:
 			return shuttle_order_is_alike(root, input, root->sort_pathkeys);
