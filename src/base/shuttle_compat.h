@@ -558,6 +558,17 @@ shuttle_processed_distinct_clause(const PlannerInfo *root)
 #endif
 }
 
+/* All that a query level joins; 16 counts outer joins among it. */
+static inline Relids
+shuttle_all_relids(const PlannerInfo *root)
+{
+#if PG_VERSION_NUM >= 160000
+	return root->all_query_rels;
+#else
+	return root->all_baserels;
+#endif
+}
+
 /* Plans a subquery of a query that joins it; 17 asks which set operation it is of. */
 static inline PlannerInfo *
 shuttle_subquery_planner(PlannerInfo *root, Query *subquery)

@@ -143,6 +143,7 @@ shuttle_planner_init(void)
 	shuttle_named_columns_init();
 	shuttle_merge_refusal_init();
 	shuttle_partial_aggregates_init();
+	shuttle_union_types_init();
 	shuttle_reference_tables_init();
 	shuttle_fixed_keys_init();
 }

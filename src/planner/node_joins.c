@@ -7,8 +7,10 @@
  * node that joins by an equality hashes, or does better.  Partitions are joined
  * with those of another table because they lie together: their joins are priced
  * for that, and their groups are as much cheaper; so are joins with reference
- * tables, which are copied to all nodes for that.  Joins of other tables keep
- * postgres_fdw's price, which shuttle_remote_estimate replaces by the node's.
+ * tables, which are copied to all nodes for that, and joins in branches of a UNION
+ * ALL that is grouped, which have their tables where a partition would have its rows.
+ * Joins of other tables keep postgres_fdw's price, which shuttle_remote_estimate
+ * replaces by the node's.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -82,7 +84,8 @@ bool
 shuttle_is_node_join(PlannerInfo *root, const RelOptInfo *rel)
 {
 	return rel->reloptkind == RELOPT_OTHER_JOINREL ||
-		(rel->reloptkind == RELOPT_JOINREL && shuttle_has_reference(root, rel));
+		(rel->reloptkind == RELOPT_JOINREL &&
+		 (shuttle_has_reference(root, rel) || shuttle_is_below_union(root)));
 }
 
 void

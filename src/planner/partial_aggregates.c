@@ -9,7 +9,9 @@
  * own partial aggregates.  Core's Finalize Aggregate combines them all, and
  * applies HAVING.  Where no group has rows of two children, there is nothing to
  * combine (whole_groups.c): any aggregate is asked for, and HAVING with it, and
- * where there is a LIMIT they also come sorted (ordered_groups.c).
+ * where there is a LIMIT they also come sorted (ordered_groups.c).  A branch of a
+ * UNION ALL may be a subquery of its own: its groups are those of what it selects
+ * from (union_branches.c).
  *
  *	Finalize Aggregate
  *	  Append, pruned at run time as the table's own
@@ -44,11 +46,18 @@
 #include "executor/shuttle_executor.h"
 #include "planner/planner_internal.h"
 
-/* One grouping of a query, and what is asked for it; all of the parent. */
+/*
+ * One grouping of a query, and what is asked for it; all of the parent.  What a branch
+ * of a UNION ALL selects from is an input of its own, for the same grouping.
+ */
 typedef struct Grouping
 {
 	PlannerInfo *root;
 	RelOptInfo *input;
+	const struct Grouping *outer;	/* of the UNION ALL, else NULL */
+	RelOptInfo *branch;			/* of it */
+	List	   *columns;		/* of the branch: TargetEntries */
+	int			depth;			/* of branches within branches; 0: none */
 	RelOptInfo *grouped;
 	bool		is_distinct;	/* and no GROUP BY */
 	bool		is_whole;		/* each group is of one child */
@@ -274,10 +283,28 @@ fill_rows_targets(Grouping *grouping)
 static void *
 translate(const Grouping *grouping, RelOptInfo *child, void *node)
 {
+	if (grouping->branch != NULL)
+		node = shuttle_translate_to_branch(grouping->branch,
+										   translate(grouping->outer, grouping->branch,
+													 node));
 	if (child == grouping->input)
 		return node;
 	return shuttle_translate_to_child(grouping->root, (Node *) node, child,
 									  grouping->input);
+}
+
+/*
+ * The same for a child's node.  A branch of a UNION ALL may select constants.  What is
+ * computed of them alone is made one: postgres_fdw ships few expressions over constants
+ * of text.
+ */
+static void *
+translate_for_node(const Grouping *grouping, RelOptInfo *child, void *node)
+{
+	node = translate(grouping, child, node);
+	if (grouping->branch != NULL || grouping->input->rtekind == RTE_SUBQUERY)
+		node = eval_const_expressions(grouping->root, (Node *) node);
+	return node;
 }
 
 static PathTarget *
@@ -287,6 +314,16 @@ translate_target(const Grouping *grouping, RelOptInfo *child,
 	PathTarget *translated = copy_pathtarget((PathTarget *) target);
 
 	translated->exprs = translate(grouping, child, translated->exprs);
+	return translated;
+}
+
+static PathTarget *
+translate_target_for_node(const Grouping *grouping, RelOptInfo *child,
+						  const PathTarget *target)
+{
+	PathTarget *translated = copy_pathtarget((PathTarget *) target);
+
+	translated->exprs = translate_for_node(grouping, child, translated->exprs);
 	return translated;
 }
 
@@ -305,8 +342,9 @@ translate_states(const Grouping *grouping, RelOptInfo *child)
 			continue;
 		states = lappend(states,
 						 list_make3(makeInteger(state->kind),
-									translate(grouping, child, state->partial),
-									translate(grouping, child, state->sources)));
+									translate_for_node(grouping, child, state->partial),
+									translate_for_node(grouping, child,
+													   state->sources)));
 	}
 	return states;
 }
@@ -320,7 +358,7 @@ make_groups_rel(const Grouping *grouping, RelOptInfo *child)
 	rel->reloptkind = RELOPT_OTHER_UPPER_REL;
 	rel->relids = bms_copy(child->relids);
 	rel->consider_startup = grouping->root->tuple_fraction > 0;
-	rel->reltarget = translate_target(grouping, child, grouping->answers);
+	rel->reltarget = translate_target_for_node(grouping, child, grouping->answers);
 	rel->serverid = child->serverid;
 	rel->userid = child->userid;
 	rel->useridiscurrent = child->useridiscurrent;
@@ -332,8 +370,8 @@ static Path *
 make_states_path(const Grouping *grouping, RelOptInfo *child, ForeignPath *path)
 {
 	return (Path *) create_projection_path(grouping->root, child, &path->path,
-										   translate_target(grouping, child,
-															grouping->states_target));
+										   translate_target_for_node(grouping, child,
+																	 grouping->states_target));
 }
 
 /* The same in the query's order, or NULL. */
@@ -366,6 +404,7 @@ make_remote_path(const Grouping *grouping, RelOptInfo *child, Path **sorted)
 	RelOptInfo *groups;
 	ForeignPath *path;
 	List	   *states;
+	bool		groups_otherwise;
 
 	if (child->fdwroutine == NULL || !shuttle_foreign_is_ours(child->fdwroutine) ||
 		shuttle_is_sampled(grouping->root, child))
@@ -386,15 +425,35 @@ make_remote_path(const Grouping *grouping, RelOptInfo *child, Path **sorted)
 
 	path = linitial_node(ForeignPath, groups->pathlist);
 	states = translate_states(grouping, child);
-	if (states != NIL || grouping->is_distinct || grouping->is_of_rows)
+	groups_otherwise = grouping->is_distinct || grouping->is_of_rows ||
+		grouping->branch != NULL;
+	if (states != NIL || groups_otherwise)
 	{
 		Assert(path->fdw_private == NIL);
-		path->fdw_private = list_make3(makeInteger(grouping->is_distinct ||
-												   grouping->is_of_rows), states,
-									   grouping->node_clause);
+		path->fdw_private = list_make5(makeInteger(groups_otherwise), states,
+									   grouping->node_clause, grouping->columns,
+									   makeInteger(grouping->depth));
 	}
 	*sorted = make_sorted_path(grouping, child, groups);
 	return make_states_path(grouping, child, path);
+}
+
+/* Puts the groups of all children together, and under the parent itself, so that core
+ * prunes them by its clauses. */
+static Path *
+append_children(const Grouping *grouping, List *paths)
+{
+	double		rows = 0;
+	AppendPath *append;
+	ListCell   *lc;
+
+	foreach(lc, paths)
+		rows += ((Path *) lfirst(lc))->rows;
+	append = create_append_path(grouping->root, grouping->input, paths, NIL, NIL,
+								NULL, 0, false, rows);
+	append->path.pathtarget = translate_target(grouping, grouping->input,
+											   grouping->partial);
+	return &append->path;
 }
 
 static double
@@ -446,22 +505,67 @@ make_local_path(const Grouping *grouping, RelOptInfo *child)
 									count_groups(grouping, child, path->rows));
 }
 
-/* Puts the groups of all children together, and under the parent itself, so that core
- * prunes them by its clauses. */
+/* ---- branches of a UNION ALL that are subqueries */
+
+static Path *make_asking_path(const Grouping *grouping, RelOptInfo *child,
+							  Path **sorted);
+
+/* The groups of what a branch selects from; NULL: some of that cannot be asked. */
 static Path *
-append_children(const Grouping *grouping, List *paths)
+make_groups_of_branch(const Grouping *grouping)
 {
-	double		rows = 0;
-	AppendPath *append;
+	bool		partitioned = false;
+	List	   *paths = NIL;
 	ListCell   *lc;
 
-	foreach(lc, paths)
-		rows += ((Path *) lfirst(lc))->rows;
-	append = create_append_path(grouping->root, grouping->input, paths, NIL, NIL,
-								NULL, 0, false, rows);
-	append->path.pathtarget = grouping->partial;
-	return &append->path;
+	foreach(lc, shuttle_append_leaves(grouping->root, grouping->input, &partitioned))
+	{
+		Path	   *sorted;
+		Path	   *path = make_asking_path(grouping, lfirst_node(RelOptInfo, lc),
+											&sorted);
+
+		if (path == NULL)
+			return NULL;
+		paths = lappend(paths, path);
+	}
+	if (paths == NIL)
+		return NULL;
+	return list_length(paths) == 1 ? linitial(paths) : append_children(grouping, paths);
 }
+
+static Path *
+make_branch_path(const Grouping *grouping, RelOptInfo *branch)
+{
+	Grouping	of_branch = *grouping;
+	ShuttleAggregates saved;
+	Path	   *path;
+
+	of_branch.input = shuttle_branch_input(branch);
+	if (of_branch.input == NULL)
+		return NULL;
+	of_branch.root = branch->subroot;
+	of_branch.outer = grouping;
+	of_branch.branch = branch;
+	of_branch.depth++;
+	of_branch.columns = make_tlist_from_pathtarget(grouping->states_target);
+
+	saved = shuttle_set_aggregates(of_branch.root,
+								   shuttle_get_aggregates(grouping->root));
+	path = make_groups_of_branch(&of_branch);
+	(void) shuttle_set_aggregates(of_branch.root, saved);
+	return path != NULL ? shuttle_branch_path(grouping->root, branch, path) : NULL;
+}
+
+/* The groups of a child or a branch as nodes answer them; as make_remote_path(). */
+static Path *
+make_asking_path(const Grouping *grouping, RelOptInfo *child, Path **sorted)
+{
+	Path	   *path = make_remote_path(grouping, child, sorted);
+
+	return path != NULL ? path : make_branch_path(grouping, child);
+}
+
+/* ---- all children */
 
 /* The same in the query's order; children that do not come in it are sorted here. */
 static Path *
@@ -512,7 +616,7 @@ make_append(const Grouping *grouping, Path **merged)
 
 		if (IS_DUMMY_REL(child))
 			continue;
-		path = make_remote_path(grouping, child, &sorted);
+		path = make_asking_path(grouping, child, &sorted);
 		if (path != NULL)
 			any_remote = true;
 		else
@@ -561,18 +665,31 @@ has_children(PlannerInfo *root, const RelOptInfo *input)
 		input->nparts > 0;
 }
 
+static bool
+any_may_be_asked(PlannerInfo *root, RelOptInfo *input)
+{
+	bool		partitioned = false;
+	ListCell   *lc;
+
+	foreach(lc, shuttle_append_leaves(root, input, &partitioned))
+	{
+		RelOptInfo *leaf = lfirst_node(RelOptInfo, lc);
+
+		if (leaf->fdwroutine != NULL || shuttle_branch_input(leaf) != NULL)
+			return true;
+	}
+	return false;
+}
+
 /* Cheap tests, before anything is built. */
 static bool
 may_be_split(PlannerInfo *root, RelOptInfo *input)
 {
-	bool		partitioned = false;
-
 	return shuttle_settings.enable_storage_aggregate && has_children(root, input) &&
 		bms_is_empty(input->lateral_relids) && !IS_DUMMY_REL(input) &&
 		!root->parse->hasTargetSRFs &&
 		!contain_volatile_functions((Node *) input->reltarget->exprs) &&
-		OidIsValid(shuttle_leaves_server(shuttle_append_leaves(root, input,
-															   &partitioned)));
+		any_may_be_asked(root, input);
 }
 
 /* The children's groups, which are all. */
@@ -766,6 +883,7 @@ shuttle_plan_partial_aggregate(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 {
 	bool		groups_otherwise = intVal(linitial(path->fdw_private)) != 0;
 	List	   *states = lsecond(path->fdw_private);
+	int			depth = intVal(list_nth(path->fdw_private, 4));
 	ForeignPath plain = *path;
 	ShuttleGroupClause saved;
 	ForeignScan *scan;
@@ -780,6 +898,13 @@ shuttle_plan_partial_aggregate(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 		(void) shuttle_set_group_clause(root, saved.whole, saved.processed);
 	if (states != NIL)
 		add_state_columns(scan, states);
+
+	/* core gives the plan of a branch the names that its columns have there */
+	for (; depth > 0; depth--)
+	{
+		root->processed_tlist = lfourth(path->fdw_private);
+		root = root->parent_root;
+	}
 	return scan;
 }
 

@@ -349,6 +349,39 @@ extern ForeignPath *shuttle_ordered_groups_path(PlannerInfo *root, RelOptInfo *i
 												RelOptInfo *child, RelOptInfo *groups,
 												const PathTarget *target);
 
+/* ---- branches of a UNION ALL that are subqueries (union_branches.c) */
+
+/* True of a query level that may be a branch of one that is grouped. */
+extern bool shuttle_is_below_union(const PlannerInfo *root);
+
+/* What a branch selects from, at its own query level, where each row of that is one
+ * of the branch; else NULL. */
+extern RelOptInfo *shuttle_branch_input(const RelOptInfo *branch);
+
+/* An expression over the branch's columns, over what they are selected from. */
+extern void *shuttle_translate_to_branch(RelOptInfo *branch, Node *node);
+
+/* A scan of the branch that has the columns of a path of its query level. */
+extern Path *shuttle_branch_path(PlannerInfo *root, RelOptInfo *branch, Path *groups);
+
+/* What a query level knows of its aggregates. */
+typedef struct ShuttleAggregates
+{
+	bool		any;
+	List	   *infos;
+	List	   *transitions;
+} ShuttleAggregates;
+
+extern ShuttleAggregates shuttle_get_aggregates(const PlannerInfo *root);
+
+/* Lends a query level those of another one; returns its own. */
+extern ShuttleAggregates shuttle_set_aggregates(PlannerInfo *root,
+												ShuttleAggregates aggregates);
+
+/* Has branches that differ in type be children of one relation; called once
+ * (union_types.c). */
+extern void shuttle_union_types_init(void);
+
 /* Installs the hook that adds paths with partial aggregates. */
 extern void shuttle_partial_aggregates_init(void);
 
@@ -430,7 +463,8 @@ extern void shuttle_estimate_apply(PlannerInfo *root, ForeignPath *path,
 
 /* ---- joins on nodes (node_joins.c) */
 
-/* True of joins that are priced so: of partitions, and with reference tables. */
+/* True of joins that are priced so: of partitions, with reference tables, and in
+ * branches of a UNION ALL. */
 extern bool shuttle_is_node_join(PlannerInfo *root, const RelOptInfo *rel);
 
 /* Prices the paths that postgres_fdw made of such a join, which must not be in the
