@@ -3,7 +3,10 @@
 \getenv test PG_ABS_SRCDIR
 \i :test/include/foreign.sql
 \i :test/include/transfer.sql
-CREATE EXTENSION IF NOT EXISTS citext;
+SET client_min_messages = warning;
+DROP EXTENSION IF EXISTS citext CASCADE;
+CREATE EXTENSION citext;
+RESET client_min_messages;
 
 -- types that are not the same object, or not known, on two servers
 CREATE TYPE node.color AS ENUM ('red', 'green', 'blue');
