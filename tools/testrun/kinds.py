@@ -237,6 +237,7 @@ def run_random(installed: Installed, wanted: Wanted) -> Outcome:
         try:
             code = process.wait(SUITE_LIMIT_S)
         except subprocess.TimeoutExpired:
+            print(f"random queries: not through after {SUITE_LIMIT_S:.0f} s", flush=True)
             code = 124
         finally:
             process.terminate()  # it stops its server
