@@ -236,6 +236,12 @@ reads_node_walker(Node *node, void *context)
 	return expression_tree_walker(node, reads_node_walker, context);
 }
 
+bool
+shuttle_reads_node(Node *query)
+{
+	return reads_node_walker(query, NULL);
+}
+
 /* The query of a WITH clause, or NULL. */
 static Node *
 find_cte(PlannerInfo *root, const RangeTblEntry *rte)
@@ -279,7 +285,7 @@ waits_for_node(PlannerInfo *root, const RelOptInfo *rel)
 			query = (Node *) rte->subquery;
 		else if (rte->rtekind == RTE_CTE)
 			query = find_cte(root, rte);
-		if (query != NULL && reads_node_walker(query, NULL))
+		if (query != NULL && shuttle_reads_node(query))
 			return true;
 	}
 	return false;

@@ -65,6 +65,9 @@ extern void shuttle_batches_cost(const ShuttleAsking *asking, const Path *outer,
 extern double shuttle_rows_per_key(const RelOptInfo *inner,
 								   const ParamPathInfo *info);
 
+/* True where a query, or any within it, reads a foreign table. */
+extern bool shuttle_reads_node(Node *query);
+
 /* Cost of one key, and with its rows, where nkeys are asked for in all. */
 extern void shuttle_key_cost(PlannerInfo *root, RelOptInfo *inner,
 							 const ShuttleServerCost *server, double rows,

@@ -10,7 +10,6 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_class.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/planner.h"
 #include "parser/parse_coerce.h"
@@ -106,20 +105,6 @@ keeps_its_types(RangeTblEntry *rte, List *casts)
 	return false;
 }
 
-static bool
-reads_foreign_table(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, RangeTblEntry))
-		return ((RangeTblEntry *) node)->rtekind == RTE_RELATION &&
-			((RangeTblEntry *) node)->relkind == RELKIND_FOREIGN_TABLE;
-	if (IsA(node, Query))
-		return query_tree_walker((Query *) node, reads_foreign_table, context,
-								 QTW_EXAMINE_RTES_BEFORE);
-	return expression_tree_walker(node, reads_foreign_table, context);
-}
-
 /* ---- the casts */
 
 /* As core does above a branch.  Only a cast that counts as written is in the SQL for a
@@ -171,7 +156,7 @@ cast_branches(Query *query)
 		return;
 	if (visit_branches(query, operations, NIL, any_differs) &&
 		!visit_branches(query, operations, NIL, keeps_its_types) &&
-		reads_foreign_table((Node *) query, NULL))
+		shuttle_reads_node((Node *) query))
 		(void) visit_branches(query, operations, NIL, cast_columns);
 }
 
