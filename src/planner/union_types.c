@@ -160,17 +160,21 @@ cast_branches(Query *query)
 		(void) visit_branches(query, operations, NIL, cast_columns);
 }
 
+/* Expressions hold queries only where there are sublinks; each statement comes here. */
 static bool
 cast_in(Node *node, void *context)
 {
+	Query	   *query = (Query *) node;
+
 	if (node == NULL)
 		return false;
-	if (IsA(node, Query))
-	{
-		cast_branches((Query *) node);
-		return query_tree_walker((Query *) node, cast_in, context, 0);
-	}
-	return expression_tree_walker(node, cast_in, context);
+	if (!IsA(node, Query))
+		return expression_tree_walker(node, cast_in, context);
+	cast_branches(query);
+	if (query->hasSubLinks)
+		return query_tree_walker(query, cast_in, context, 0);
+	return range_table_walker(query->rtable, cast_in, context, 0) ||
+		expression_tree_walker((Node *) query->cteList, cast_in, context);
 }
 
 static PlannedStmt *
