@@ -293,20 +293,6 @@ translate(const Grouping *grouping, RelOptInfo *child, void *node)
 									  grouping->input);
 }
 
-/*
- * The same for a child's node.  A branch of a UNION ALL may select constants.  What is
- * computed of them alone is made one: postgres_fdw ships few expressions over constants
- * of text.
- */
-static void *
-translate_for_node(const Grouping *grouping, RelOptInfo *child, void *node)
-{
-	node = translate(grouping, child, node);
-	if (grouping->branch != NULL || grouping->input->rtekind == RTE_SUBQUERY)
-		node = eval_const_expressions(grouping->root, (Node *) node);
-	return node;
-}
-
 static PathTarget *
 translate_target(const Grouping *grouping, RelOptInfo *child,
 				 const PathTarget *target)
@@ -317,13 +303,32 @@ translate_target(const Grouping *grouping, RelOptInfo *child,
 	return translated;
 }
 
+/*
+ * What a child's node is asked for.  A branch of a UNION ALL may select constants.  What
+ * is computed of them alone is made one: postgres_fdw ships few expressions over
+ * constants of text.
+ */
+static void *
+fold_constants(const Grouping *grouping, void *translated)
+{
+	if (grouping->branch == NULL && grouping->input->rtekind != RTE_SUBQUERY)
+		return translated;
+	return eval_const_expressions(grouping->root, (Node *) translated);
+}
+
+static void *
+translate_for_node(const Grouping *grouping, RelOptInfo *child, void *node)
+{
+	return fold_constants(grouping, translate(grouping, child, node));
+}
+
 static PathTarget *
 translate_target_for_node(const Grouping *grouping, RelOptInfo *child,
 						  const PathTarget *target)
 {
-	PathTarget *translated = copy_pathtarget((PathTarget *) target);
+	PathTarget *translated = translate_target(grouping, child, target);
 
-	translated->exprs = translate_for_node(grouping, child, translated->exprs);
+	translated->exprs = fold_constants(grouping, translated->exprs);
 	return translated;
 }
 
