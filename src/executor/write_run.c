@@ -444,18 +444,22 @@ shuttle_write_run_limit(const QueryDesc *query, uint64 count)
 		run->most_returned = count == 0 ? 0 : run->nreturned + count;
 }
 
+static void
+keep_returned(ShuttleWriteRun *run, TupleTableSlot *row)
+{
+	tuplestore_puttupleslot(run->returned, row);
+	run->nreturned++;
+}
+
 void
 shuttle_write_run_count(ShuttleWriteRun *run, ResultRelInfo *target,
 						TupleTableSlot *slot, TupleTableSlot *plan_slot)
 {
 	if (run->node->canSetTag)
 		run->estate->es_processed++;
-	if (target->ri_projectReturning == NULL)
-		return;
-	tuplestore_puttupleslot(run->returned,
-							shuttle_project_returning(run->estate, target, CMD_INSERT,
-													  slot, plan_slot));
-	run->nreturned++;
+	if (target->ri_projectReturning != NULL)
+		keep_returned(run, shuttle_project_returning(run->estate, target, CMD_INSERT,
+													 slot, plan_slot));
 }
 
 /* ---- flushing */
@@ -574,10 +578,7 @@ follow_up(ShuttleWriteRun *run, bool idle)
 		CHECK_FOR_INTERRUPTS();
 		row = shuttle_write_buffer_return(first);
 		if (row != NULL)
-		{
-			tuplestore_puttupleslot(run->returned, row);
-			run->nreturned++;
-		}
+			keep_returned(run, row);
 		if (idle)
 			ResetPerTupleExprContext(run->estate);
 		if (run->node->ps.ps_ExprContext != NULL)
