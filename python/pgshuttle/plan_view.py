@@ -78,50 +78,30 @@ def time_below(node: PlanNode) -> float:
     )
 
 
-def count_requests(node: PlanNode) -> int | None:
-    """The requests of a node, or of a table that it writes; None: it has no such numbers."""
-    requests = [int(node[key]) for key in (READ_REQUESTS, SENT_REQUESTS) if key in node]
-    return sum(requests) if requests else None
-
-
-def pick_details(node: PlanNode) -> dict[str, Any]:
-    """What is shown of a node, or of a table that it writes, besides its numbers."""
-    return {key: node[key] for key in DETAILS if key in node}
-
-
-def list_tables(node: PlanNode, depth: int) -> Iterator[Line]:
-    """Yields the tables that a node writes, where it lists them."""
-    for written in (written for key in TABLE_LISTS for written in node.get(key, [])):
-        name = f"{written.get('Operation', 'Write')} on {written.get('Relation Name', '?')}"
-        yield Line(
-            depth=depth,
-            name=name,
-            rows=None,
-            loops=None,
-            own_ms=None,
-            requests=count_requests(written),
-            details=pick_details(written),
-        )
+def make_line(node: PlanNode, depth: int, name: str) -> Line:
+    """Reads the numbers of a node, or of a table that it writes, as far as it has them."""
+    whole = time_of(node)
+    loops = node.get("Actual Loops")
+    rows = node.get("Actual Rows")
+    requests = [node[key] for key in (READ_REQUESTS, SENT_REQUESTS) if key in node]
+    return Line(
+        depth=depth,
+        name=name,
+        rows=None if rows is None or loops is None else float(rows) * int(loops),
+        loops=None if loops is None else int(loops),
+        own_ms=None if whole is None else max(0.0, whole - time_below(node)),
+        requests=sum(requests) if requests else None,
+        details={key: node[key] for key in DETAILS if key in node},
+    )
 
 
 def list_lines(node: PlanNode, depth: int = 0) -> Iterator[Line]:
-    """Yields a node and all below it, from the top."""
-    whole = time_of(node)
-    children = node.get("Plans", [])
-    own = None if whole is None else max(0.0, whole - time_below(node))
-    loops = node.get("Actual Loops")
-    rows = node.get("Actual Rows")
-    yield Line(
-        depth=depth,
-        name=name_node(node),
-        rows=None if rows is None or loops is None else float(rows) * int(loops),
-        loops=None if loops is None else int(loops),
-        own_ms=own,
-        requests=count_requests(node),
-        details=pick_details(node),
-    )
-    yield from list_tables(node, depth + 1)
-    for child in children:
+    """Yields a node, the tables that it writes where it lists them, and all below it."""
+    yield make_line(node, depth, name_node(node))
+    for written in (written for key in TABLE_LISTS for written in node.get(key, [])):
+        name = f"{written.get('Operation', 'Write')} on {written.get('Relation Name', '?')}"
+        yield make_line(written, depth + 1, name)
+    for child in node.get("Plans", []):
         yield from list_lines(child, depth + 1)
 
 
