@@ -18,7 +18,7 @@ BEGIN
 	FOR i IN 1..4 LOOP
 		EXECUTE format('DROP SERVER IF EXISTS smart%s CASCADE', i);
 		EXECUTE format('CREATE SERVER smart%s FOREIGN DATA WRAPPER shuttle
-			OPTIONS (host %L, port %L, dbname %L, fdw_tuple_cost ''0.2'')', i, host, current_setting('port'), current_database());
+			OPTIONS (host %L, port %L, dbname %L, fdw_tuple_cost ''0.2'', shuttle_round_trip_cost ''168'')', i, host, current_setting('port'), current_database());
 		EXECUTE format('CREATE USER MAPPING FOR CURRENT_USER SERVER smart%s', i);
 		EXECUTE format('CREATE SCHEMA node%s', i);
 	END LOOP;
