@@ -2,7 +2,7 @@
 -- inherit, and UNION ALL.  Each child is asked for the keys.
 \getenv test PG_ABS_SRCDIR
 \i :test/include/helpers.sql
-CREATE TABLE o AS SELECT i AS id, nullif(i % 25, 7) AS k, i % 4 AS j FROM generate_series(1, 80) i;
+CREATE TABLE o AS SELECT i AS id, nullif(i % 25, 7) AS k, i % 4 AS j FROM generate_series(1, 40) i;
 CREATE TABLE f AS SELECT i AS id, i % 20 AS k, i % 3 AS j, 'f' || i AS t FROM generate_series(1, 60) i;
 CREATE TABLE g AS SELECT i AS id, i % 15 + 10 AS k, 'g' || i AS t, i % 5 AS j FROM generate_series(1, 45) i;
 CREATE TABLE h AS SELECT i AS id, nullif(i % 10, 3) AS k, 'h' || i AS t FROM generate_series(1, 30) i;

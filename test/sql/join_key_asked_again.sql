@@ -5,8 +5,8 @@
 CREATE TABLE a AS
 	SELECT i AS id, (i % 12)::numeric AS n, 'name ' || i % 12 AS t, ARRAY[i % 12] AS r, uuid(lpad(to_hex(i % 12), 32, '0')) AS u,
 		i % 12 AS k, jsonb_build_object('k', i % 12) AS j
-	FROM generate_series(1, 60) i;
-CREATE TABLE b AS SELECT n, t, r, u, k, j, id, repeat('x', 900) AS wide FROM a, generate_series(1, 20);
+	FROM generate_series(1, 36) i;
+CREATE TABLE b AS SELECT n, t, r, u, k, j, id, repeat('x', 900) AS wide FROM a, generate_series(1, 30);
 CALL test.mirror('b');
 SET work_mem = '64kB';
 SELECT test.same_rows('SELECT a.id, count(b), sum(length(b.wide)) FROM a LEFT JOIN b ON b.n = a.n GROUP BY a.id');

@@ -36,6 +36,7 @@ from testrun.outcome import (
 )
 
 SUITE_LIMIT_S = 1800.0
+RANDOM_QUERIES = 1200  # they take no longer than the tests that run beside them
 VALGRIND_LIMIT_S = 4 * SUITE_LIMIT_S
 DIFF_LINES = 120
 # From 16 on pg_regress takes the directory of expected files as an option.
@@ -232,7 +233,8 @@ def run_random(installed: Installed, wanted: Wanted) -> Outcome:
     """Compares random queries over foreign tables with local ones; all of them are one test."""
     announce(installed, "random", None)
     command = [sys.executable, str(ROOT / "tools/random_queries"), "--no-build"]
-    command += ["--pg", installed.name, *(["--keep"] if wanted.keep else [])]
+    command += ["--pg", installed.name, "--count", str(RANDOM_QUERIES)]
+    command += ["--keep"] if wanted.keep else []
     with subprocess.Popen(command, stdin=subprocess.DEVNULL) as process:
         try:
             code = process.wait(SUITE_LIMIT_S)
