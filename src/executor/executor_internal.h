@@ -120,6 +120,10 @@ extern uint64 shuttle_foreign_snapshot(EState *estate);
  * plan has yet to compute: it can be sent at any time. */
 extern bool shuttle_foreign_scan_can_start(ForeignScanState *scan);
 
+/* True for a scan, not sent either, that locks rows of a table which its statement
+ * changes, while WITH writes as well: it must be sent before anything is written. */
+extern bool shuttle_foreign_scan_meets_writes(ForeignScanState *scan);
+
 /*
  * True where it waits for uncorrelated subqueries only, whose values it sends as
  * they are; has_params: they have all run.

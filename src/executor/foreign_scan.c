@@ -387,6 +387,27 @@ shuttle_foreign_scan_can_start(ForeignScanState *scan)
 }
 
 bool
+shuttle_foreign_scan_meets_writes(ForeignScanState *scan)
+{
+	RemoteScan *remote = scan->fdw_state;
+	const ForeignScan *plan = (const ForeignScan *) scan->ss.ps.plan;
+	const PlannedStmt *statement = scan->ss.ps.state->es_plannedstmt;
+	ListCell   *cell;
+
+	if (!is_plain(scan) || !remote->unsent.listed || !statement->hasModifyingCTE)
+		return false;
+	foreach(cell, statement->resultRelations)
+	{
+		if (bms_is_member(lfirst_int(cell), plan->fs_base_relids))
+		{
+			prepare_scan(scan);
+			return remote->effect == SHUTTLE_LOCKS;
+		}
+	}
+	return false;
+}
+
+bool
 shuttle_foreign_scan_awaits_params(ForeignScanState *scan)
 {
 	RemoteScan *remote = scan->fdw_state;

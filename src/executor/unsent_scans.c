@@ -7,6 +7,9 @@
  * statement's first write.  So a write first sends what was begun on its node
  * and depends on nothing that the plan computes.  The scans of an outer
  * statement are sent as well when a function writes: their snapshot is older.
+ * Scans that lock are not, but for those of a table that is changed beside
+ * another write of WITH: the node leaves out of their pages what that one has
+ * changed meanwhile.
  *
  * Memory: members live in the memory of their executor run and leave the
  * list, by a reset callback, before it goes.
@@ -87,9 +90,13 @@ shuttle_unsent_send_older(ShuttleNode *node, uint64 begun)
 		ShuttleUnsentScan *next = unsent->next;
 
 		/* Sending takes it off the list; locking scans stay on it. */
-		if (unsent->node == node && unsent->number <= begun &&
-			shuttle_foreign_scan_can_start(unsent->scan))
-			shuttle_foreign_scan_send(unsent->scan, true);
+		if (unsent->node == node && unsent->number <= begun)
+		{
+			if (shuttle_foreign_scan_can_start(unsent->scan))
+				shuttle_foreign_scan_send(unsent->scan, true);
+			else if (shuttle_foreign_scan_meets_writes(unsent->scan))
+				shuttle_foreign_scan_send(unsent->scan, false);
+		}
 		unsent = next;
 	}
 }

@@ -571,6 +571,17 @@ finish_piece(ShuttleWrite *write, SentPiece *piece)
 }
 
 /*
+ * True where rows may be missing because another part of the statement has
+ * changed them: core passes over these as well.
+ */
+static bool
+was_changed_beside(ShuttleWrite *write)
+{
+	return write->buffer->by_ctid && !shuttle_write_takes_out(write) &&
+		write->estate->es_plannedstmt->hasModifyingCTE;
+}
+
+/*
  * The scan locked its rows, so that nobody else can have taken one away; and a
  * COPY has counted its rows.
  */
@@ -579,7 +590,7 @@ judge_count(ShuttleWrite *write, int nsent, uint64 nwritten)
 {
 	if (nwritten > nsent)
 		shuttle_write_refuse_several(write, nwritten);
-	if (nwritten == nsent)
+	if (nwritten == nsent || was_changed_beside(write))
 		return;
 
 	/* What is known may be older than a trigger. */

@@ -161,11 +161,14 @@ static bool
 plan_direct_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex,
 				   int subplan_index)
 {
+	Oid			relid = planner_rt_fetch(rtindex, root)->relid;
 	List	   *targetlist = root->processed_tlist;
 	bool		direct;
 
-	shuttle_refuse_reference_write(planner_rt_fetch(rtindex, root)->relid);
-	if (!shuttle_rows_stay(root, plan, rtindex))
+	shuttle_refuse_reference_write(relid);
+
+	/* A node does not know what belongs to the same statement. */
+	if (!shuttle_rows_stay(root, plan, rtindex) || shuttle_is_written_twice(root, relid))
 		return false;
 	root->processed_tlist = (List *)
 		shuttle_stable_stand_in(root, (Node *) targetlist);

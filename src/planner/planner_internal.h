@@ -420,6 +420,10 @@ extern bool shuttle_plan_keyed_write(PlannerInfo *root, ModifyTable *plan, int i
  * these base relations reads. */
 extern bool shuttle_cte_writes(PlannerInfo *root, const List *relations);
 
+/* True where several parts of the statement, the main query or CTEs, write a
+ * table.  None of them changes what another one has written. */
+extern bool shuttle_is_written_twice(PlannerInfo *root, Oid relid);
+
 /* ---- samples (sample.c) */
 
 /* Puts TABLESAMPLE into the SELECT of a scan of ours.  Errors: samples that

@@ -4,7 +4,8 @@
  *
  * A data-modifying CTE and the main query see the state before the statement.
  * A scan of its own keeps to that: it is asked for before the CTE writes.  The
- * keys of a batched join may come later, even from the CTE itself.
+ * keys of a batched join may come later, even from the CTE itself, and so may a
+ * write that the node does by itself.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -17,17 +18,15 @@
 #include "executor/shuttle_executor.h"
 #include "planner/planner_internal.h"
 
-/* The foreign tables that a CTE writes to: its target, and what belongs to
+/* The foreign tables that a query writes to: its target, and what belongs to
  * that. */
 static List *
-find_targets(const CommonTableExpr *cte)
+find_targets(const Query *query)
 {
-	const Query *query = (const Query *) cte->ctequery;
 	List	   *targets = NIL;
 	ListCell   *lc;
 
-	if (!IsA(query, Query) || query->commandType == CMD_SELECT ||
-		query->resultRelation == 0)
+	if (query->commandType == CMD_SELECT || query->resultRelation == 0)
 		return NIL;
 	foreach(lc, find_all_inheritors(rt_fetch(query->resultRelation,
 											 query->rtable)->relid,
@@ -55,20 +54,29 @@ is_among(Oid relid, const List *targets)
 	return false;
 }
 
+static Query *
+find_statement(PlannerInfo *root)
+{
+	while (root->parent_root != NULL)
+		root = root->parent_root;
+	return root->parse;
+}
+
 bool
 shuttle_cte_writes(PlannerInfo *root, const List *relations)
 {
-	const PlannerInfo *top = root;
+	const Query *statement = find_statement(root);
 	List	   *targets = NIL;
 	ListCell   *lc;
 
-	while (top->parent_root != NULL)
-		top = top->parent_root;
-	if (!top->parse->hasModifyingCTE)
+	if (!statement->hasModifyingCTE)
 		return false;
-	foreach(lc, top->parse->cteList)
-		targets = list_concat(targets,
-							  find_targets(lfirst_node(CommonTableExpr, lc)));
+	foreach(lc, statement->cteList)
+	{
+		Node	   *query = lfirst_node(CommonTableExpr, lc)->ctequery;
+
+		targets = list_concat(targets, find_targets(castNode(Query, query)));
+	}
 	foreach(lc, relations)
 	{
 		const RelOptInfo *rel = lfirst(lc);
@@ -77,4 +85,21 @@ shuttle_cte_writes(PlannerInfo *root, const List *relations)
 			return true;
 	}
 	return false;
+}
+
+bool
+shuttle_is_written_twice(PlannerInfo *root, Oid relid)
+{
+	Query	   *statement = find_statement(root);
+	int			nwriters = 0;
+	ListCell   *lc;
+
+	if (!statement->hasModifyingCTE)
+		return false;
+	foreach(lc, shuttle_writing_queries(statement))
+	{
+		if (is_among(relid, find_targets(lfirst_node(Query, lc))))
+			nwriters++;
+	}
+	return nwriters > 1;
 }

@@ -242,6 +242,13 @@ one($by_batches);
 is( one('WITH w AS (UPDATE a SET v = 0 WHERE id = 1 RETURNING id) SELECT (SELECT a.v FROM a WHERE a.id = w.id) FROM w;'),
 	0, 'CTE: but for what is asked for by key, behind it');
 
+# ---- Several parts that write one table
+
+fresh();
+is( one('WITH w AS (UPDATE a SET v = 0 WHERE id < 3 RETURNING id) UPDATE a SET v = a.v + 1 FROM w WHERE w.id = a.id;'),
+	'', 'several parts: an UPDATE of rows that a CTE has changed');
+is(one('SELECT string_agg(v::text, \' \' ORDER BY id) FROM a WHERE id < 4;'), '0 0 100', 'several parts: changes none of them');
+
 $_->quit for $holder, $session, $other;
 $node->stop;
 done_testing();
