@@ -65,6 +65,7 @@ static bool may_buffer(const ShuttleWrite *write);
 static void collect_values(ShuttleWrite *write);
 static List *plan_other(ModifyTableState *mtstate, ResultRelInfo *target,
 						CmdType operation);
+static void check_policies(const ShuttleWrite *write, TupleTableSlot *slot);
 static TupleTableSlot *write_row(ShuttleWrite *write, TupleTableSlot *slot,
 								 TupleTableSlot *plan_slot);
 static int	send_rows(ShuttleWrite *write, TupleTableSlot **slots,
@@ -391,6 +392,7 @@ exec_foreign_insert(EState *estate, ResultRelInfo *target,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot route tuples into foreign table to be updated \"%s\"",
 						RelationGetRelationName(target->ri_RelationDesc))));
+	check_policies(write, slot);
 	return write_row(write, slot, plan_slot);
 }
 
@@ -423,7 +425,22 @@ exec_foreign_change(EState *estate, ResultRelInfo *target,
 		shuttle_write_move(write, slot, plan_slot);
 		return NULL;
 	}
+	if (write->operation == CMD_UPDATE)
+		check_policies(write, slot);
 	return write_row(write, slot, plan_slot);
+}
+
+/*
+ * A partitioned table may have row security, which core checks of rows for tables
+ * of here alone.
+ */
+static void
+check_policies(const ShuttleWrite *write, TupleTableSlot *slot)
+{
+	if (write->target->ri_WithCheckOptions != NIL)
+		ExecWithCheckOptions(write->node->operation == CMD_UPDATE ?
+							 WCO_RLS_UPDATE_CHECK : WCO_RLS_INSERT_CHECK,
+							 write->target, slot, write->estate);
 }
 
 /* NULL says that the row needs nothing more of core; COPY only counts it. */
