@@ -281,7 +281,8 @@ has_row_triggers(const TriggerDesc *triggers)
 /*
  * Of a COPY, checks and AFTER ROW triggers are core's and of one row each; so
  * are checks with subqueries, which could see what was written.  Of a row that
- * an UPDATE moves here, core alone knows the old values, and what to check.
+ * an UPDATE moves here, core alone knows the old values, and what to check; of one
+ * that MERGE inserts and returns, what brought it here.
  */
 static bool
 may_buffer(const ShuttleWrite *write)
@@ -296,7 +297,8 @@ may_buffer(const ShuttleWrite *write)
 		write->nattributes + (write->operation == CMD_DELETE) > 0 &&
 		(write->operation == write->node->operation ||
 		 (target->ri_WithCheckOptions == NIL &&
-		  !shuttle_returns_old_or_new((Node *) plan->returningLists))) &&
+		  !shuttle_returns_old_or_new((Node *) plan->returningLists) &&
+		  !(plan->operation == CMD_MERGE && plan->returningLists != NIL))) &&
 		(!follows_up ||
 		 (write->node->ps.plan != NULL &&
 		  !contain_subplans((Node *) target->ri_WithCheckOptions)));

@@ -21,3 +21,20 @@ INSERT INTO number SELECT v.* FROM (VALUES (1, 7), (2, 8)) v (id, v) WHERE NOT E
 SELECT tableoid::regclass, * FROM number ORDER BY id;
 -- another error keeps its own words
 MERGE INTO here h USING (VALUES (101, 0)) v (id, v) ON v.id = h.id WHEN MATCHED THEN UPDATE SET v = 1 / v.v;
+
+-- rows for a foreign partition where those of here alone are looked at; 17 can return them
+INSERT INTO number VALUES (102, 102);
+SELECT current_setting('server_version_num')::int >= 170000 AS returns \gset
+\set ECHO none
+\set QUIET on
+\if :returns
+MERGE INTO number n USING (VALUES (3, 7), (102, 8), (103, 9)) v (id, v) ON v.id = n.id AND n.id >= 100
+	WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT VALUES (v.id, v.v) RETURNING merge_action() AS action, v.id AS given, n.id, n.v;
+\else
+MERGE INTO number n USING (VALUES (3, 7), (102, 8), (103, 9)) v (id, v) ON v.id = n.id AND n.id >= 100
+	WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT VALUES (v.id, v.v);
+SELECT * FROM (VALUES ('INSERT', 3, 3, 7), ('DELETE', 102, 102, 102), ('INSERT', 103, 103, 9)) x (action, given, id, v);
+\endif
+\set QUIET off
+\set ECHO all
+SELECT tableoid::regclass, * FROM number ORDER BY id;
