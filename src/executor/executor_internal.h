@@ -8,6 +8,7 @@
 
 #include "foreign/fdwapi.h"
 #include "nodes/execnodes.h"
+#include "utils/resowner.h"
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_settings.h"
@@ -290,12 +291,13 @@ typedef struct ShuttleUnsentScan
 	struct ShuttleUnsentScan *previous;
 	ForeignScanState *scan;
 	ShuttleNode *node;
+	ResourceOwner owner;		/* of the snapshot that the scan runs under */
 	uint64		number;			/* counts the scans that were listed */
 	bool		listed;
 } ShuttleUnsentScan;
 
 /* Lists a scan; it leaves the list when it is removed, or when its executor
- * run's memory goes.  unsent lives in that memory. */
+ * run's resources or memory go.  unsent lives in that memory. */
 extern void shuttle_unsent_add(ShuttleUnsentScan *unsent,
 							   ForeignScanState *scan, ShuttleNode *node);
 extern void shuttle_unsent_remove(ShuttleUnsentScan *unsent);

@@ -12,12 +12,15 @@
  * changed meanwhile.
  *
  * Memory: members live in the memory of their executor run and leave the
- * list, by a reset callback, before it goes.
+ * list, by a reset callback, before it goes.  The run of a cursor that failed
+ * in a savepoint loses its snapshot and tables when that is rolled back, and
+ * its memory later: so they leave the list with their resource owner, too.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "utils/memutils.h"
+#include "utils/resowner.h"
 
 #include "executor/executor_internal.h"
 
@@ -30,20 +33,42 @@ remove_at_reset(void *arg)
 	shuttle_unsent_remove(arg);
 }
 
+/* Each owner that is released is the current one meanwhile. */
+static void
+remove_of_owner(ResourceReleasePhase phase, bool isCommit, bool isTopLevel,
+				void *arg)
+{
+	ShuttleUnsentScan *unsent = first_unsent;
+
+	while (unsent != NULL)
+	{
+		ShuttleUnsentScan *next = unsent->next;
+
+		if (unsent->owner == CurrentResourceOwner)
+			shuttle_unsent_remove(unsent);
+		unsent = next;
+	}
+}
+
 void
 shuttle_unsent_add(ShuttleUnsentScan *unsent, ForeignScanState *scan,
 				   ShuttleNode *node)
 {
 	MemoryContext query_cxt = scan->ss.ps.state->es_query_cxt;
 	MemoryContextCallback *callback;
+	static bool registered = false;
 
 	Assert(!unsent->listed);
+	if (!registered)
+		RegisterResourceReleaseCallback(remove_of_owner, NULL);
+	registered = true;
 	callback = MemoryContextAlloc(query_cxt, sizeof(MemoryContextCallback));
 	callback->func = remove_at_reset;
 	callback->arg = unsent;
 
 	unsent->scan = scan;
 	unsent->node = node;
+	unsent->owner = CurrentResourceOwner;
 	unsent->number = ++latest_number;
 	unsent->previous = NULL;
 	unsent->next = first_unsent;

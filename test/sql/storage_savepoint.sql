@@ -43,6 +43,17 @@ FETCH 2 FROM c;
 COMMIT;
 SELECT * FROM written;
 
+-- A cursor that was not read fails in a savepoint, and a write follows on its node.
+BEGIN;
+DECLARE c NO SCROLL CURSOR FOR SELECT id FROM numbers;
+SAVEPOINT a;
+FETCH BACKWARD 1 FROM c;
+ROLLBACK TO a;
+SAVEPOINT b;
+UPDATE written SET id = id WHERE id = 3;
+FETCH 1 FROM c;
+ROLLBACK;
+
 -- A loop over an answer, each of whose rows opens a savepoint on the node.
 CREATE FUNCTION keep(i int) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
