@@ -146,4 +146,5 @@ shuttle_planner_init(void)
 	shuttle_union_types_init();
 	shuttle_reference_tables_init();
 	shuttle_fixed_keys_init();
+	shuttle_locked_order_init();
 }

@@ -614,6 +614,11 @@ extern bool shuttle_uses_params(Node *expression, const Bitmapset *params);
  * that may pay. */
 extern void shuttle_place_local(PlannedStmt *statement);
 
+/* ---- order of rows that nodes lock (locked_order.c) */
+
+/* Has merge joins of them sort here. */
+extern void shuttle_locked_order_init(void);
+
 /* ---- joins (join_path.c), finished plans (place.c) */
 extern void shuttle_join_path_init(void);
 extern void shuttle_place_init(void);
