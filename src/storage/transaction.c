@@ -175,7 +175,7 @@ begin(ShuttleNode *node, NodeTransaction kind, uint64 snapshot, int nestlevel)
 	if (kind == TRANSACTION_FIXED && IsolationIsSerializable())
 		deferrable = XactDeferrable ? " DEFERRABLE" : " NOT DEFERRABLE";
 	snprintf(sql, sizeof(sql), "BEGIN ISOLATION LEVEL %s%s%s", isolation,
-			 kind == TRANSACTION_CLEAN || XactReadOnly ? " READ ONLY" : " READ WRITE",
+			 kind == TRANSACTION_CLEAN || XactReadOnly ? " READ ONLY" : "",
 			 deferrable);
 
 	shuttle_transaction_forget(node);

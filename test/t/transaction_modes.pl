@@ -104,6 +104,10 @@ for my $read ([ 'SELECT count(*) FROM a;', 500 ],
 	cmp_ok($session->seconds, '<', 7, 'and does not wait');
 }
 one('COMMIT;', $writer);
+
+# A node that is not to be written to by default is not.
+like(one('INSERT INTO written VALUES (3);'), qr/^ERROR:  25006: cannot execute INSERT in a read-only transaction/m, "the remote user's defaults: no write");
+is(one('SELECT count(*) FROM written;'), 0, 'nothing was written');
 one(q{ALTER ROLE CURRENT_USER RESET ALL;}, $watcher);
 
 # ---- a node that ends transactions that do nothing
