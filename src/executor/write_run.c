@@ -62,6 +62,8 @@ struct ShuttleWriteRun
 	uint64		most_returned;	/* rows of it that are wanted; 0: all */
 	uint64		nreturned;		/* of these, those that are known */
 	uint64		nflushed;		/* of the rows taken */
+	bool		follows_up_late;	/* what is to be done with rows that came
+									 * back waits for the run's turn */
 	TupleTableSlot *returned_slot;
 	ErrorData  *error;			/* met where it could not be raised */
 };
@@ -79,7 +81,8 @@ static void send_rows(ShuttleWriteRun *run, ShuttleWrite *write);
 static void send_all(ShuttleWriteRun *run);
 static void send_in_order(ShuttleWriteRun *run,
 						  void (*send) (ShuttleWriteRun *run, ShuttleWrite *write));
-static void flush(ShuttleWriteRun *run, bool idle);
+static void flush(ShuttleWriteRun *run, bool in_turn);
+static void follow_up(ShuttleWriteRun *run);
 
 /* ---- finding the ModifyTables of a statement */
 
@@ -382,6 +385,8 @@ exec_source(PlanState *node)
 
 	if (run->read_first)
 		read_to_end(run);
+	if (run->follows_up_late)
+		follow_up(run);
 	row = has_enough(run) ? NULL : run->exec_source(node);
 	if (TupIsNull(row) && !run->ended)
 	{
@@ -549,11 +554,9 @@ send_all(ShuttleWriteRun *run)
 /* Does what is to be done with rows that came back, in the order of the source;
  * those of RETURNING are kept. */
 static void
-follow_up(ShuttleWriteRun *run, bool idle)
+follow_up(ShuttleWriteRun *run)
 {
-	ExprContext *shared = GetPerTupleExprContext(run->estate);
-	ExprContext in_hand = *shared;
-
+	run->follows_up_late = false;
 	for (;;)
 	{
 		ShuttleWrite *first = NULL;
@@ -579,25 +582,21 @@ follow_up(ShuttleWriteRun *run, bool idle)
 		row = shuttle_write_buffer_return(first);
 		if (row != NULL)
 			keep_returned(run, row);
-		if (idle)
-			ResetPerTupleExprContext(run->estate);
+		ResetPerTupleExprContext(run->estate);
 		if (run->node->ps.ps_ExprContext != NULL)
 			ResetExprContext(run->node->ps.ps_ExprContext);
 	}
-
-	/* A trigger of core's may be under way whose function read a node. */
-	shared->ecxt_scantuple = in_hand.ecxt_scantuple;
-	shared->ecxt_innertuple = in_hand.ecxt_innertuple;
-	shared->ecxt_outertuple = in_hand.ecxt_outertuple;
 }
 
 /*
  * Sends all that is buffered, and waits until it is written, but for INSERTs whose
  * count is known behind the end of the source.
- * idle: core has nothing in hand of a row of this statement.
+ * in_turn: false for another statement, which this one has begun.  What is to be
+ * done with the rows then waits: triggers that are queued within that one would
+ * fire when it ends, and its handlers would catch errors of RETURNING.
  */
 static void
-flush(ShuttleWriteRun *run, bool idle)
+flush(ShuttleWriteRun *run, bool in_turn)
 {
 	bool		goes_on = run->ended && run->source != NULL &&
 		shuttle_write_behind_is_on(run->nest_level);
@@ -618,8 +617,12 @@ flush(ShuttleWriteRun *run, bool idle)
 			run->estate->es_processed += nwritten;
 	}
 	run->nflushed = run->nrows;
-	if (run->source != NULL)
-		follow_up(run, idle);
+	if (run->source == NULL)
+		return;
+	if (in_turn)
+		follow_up(run);
+	else
+		run->follows_up_late = true;
 }
 
 void

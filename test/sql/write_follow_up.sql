@@ -67,7 +67,32 @@ END $$;
 SELECT pair.both('CREATE TRIGGER look BEFORE INSERT OR UPDATE ON %1$s.account FOR EACH ROW WHEN (NEW.id %% 3 > 0) EXECUTE FUNCTION pair.look()') \g /dev/null
 SELECT pair.same_write(:state, 'INSERT INTO account (id, owner) SELECT i + 1000, i FROM generate_series(1, 20) i RETURNING *');
 SELECT pair.same_write(:state, 'UPDATE account SET id = id + 1000 WHERE pair.here(id) < 20');
+-- a statement of such a function that reads fires none of the AFTER triggers
+CREATE OR REPLACE FUNCTION pair.look() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	INSERT INTO heard (note) SELECT 'look ' || count(*) FROM account WHERE id > 1000;
+	RETURN NEW;
+END $$;
+CREATE FUNCTION pair.counts() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	INSERT INTO heard (note) SELECT 'rows ' || count(*) FROM account WHERE id > 1000;
+	RETURN NULL;
+END $$;
+CREATE FUNCTION pair.peek(i int) RETURNS int LANGUAGE plpgsql AS $$
+BEGIN
+	INSERT INTO heard (note) SELECT 'peek ' || id FROM account WHERE id = 300;
+	RETURN i;
+EXCEPTION WHEN others THEN
+	RETURN 0;
+END $$;
+SELECT pair.both('CREATE TRIGGER counts AFTER INSERT OR UPDATE OR DELETE ON %1$s.account FOR EACH ROW EXECUTE FUNCTION pair.counts()') \g /dev/null
+SELECT pair.same_write(:state, 'INSERT INTO account (id, owner) SELECT i + 1000, i FROM generate_series(1, 20) i RETURNING *');
+SELECT pair.same_write(:state, 'UPDATE account SET id = id + 1000 WHERE pair.here(id) < 20');
 SELECT pair.both('DROP TRIGGER look ON %1$s.account') \g /dev/null
+SELECT pair.same_write(:state, 'INSERT INTO account (id) SELECT pair.peek(i + 1000) FROM generate_series(1, 5) i');
+SELECT pair.same_write(:state, 'DELETE FROM account WHERE pair.peek(id) < 5');
+SELECT pair.same_write(:state, 'INSERT INTO account (id) SELECT pair.peek(i + 1000) FROM generate_series(1, 5) i RETURNING 10 / (id - 1003)');
+SELECT pair.both('DROP TRIGGER counts ON %1$s.account') \g /dev/null
 
 -- an error of a trigger, and rows that the node keeps out or changes
 CREATE FUNCTION pair.refuse() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'no %', NEW.id; END$$;
