@@ -135,9 +135,10 @@ begin_savepoint(SubXactEvent event, SubTransactionId self,
 		return;
 
 	/*
-	 * Rows of the levels above go out in front of the savepoint.  An error
-	 * here would leave a savepoint that is neither begun nor not begun, so it
-	 * is raised by the run, later.
+	 * Rows of the levels above go out in front of the savepoint, with what is
+	 * asked and read for that: behind one that is rolled back they were lost.
+	 * An error here would leave a savepoint that is neither begun nor not
+	 * begun, so it is raised by the run, later.
 	 */
 	dlist_foreach(iter, &runs)
 	{
@@ -148,16 +149,19 @@ begin_savepoint(SubXactEvent event, SubTransactionId self,
 			continue;
 		PG_TRY();
 		{
+			shuttle_transaction_set_level(GetCurrentTransactionNestLevel() - 1);
 			send_in_order(run, send_ahead);
 		}
 		PG_CATCH();
 		{
+			shuttle_transaction_set_level(0);
 			MemoryContextSwitchTo(run->estate->es_query_cxt);
 			run->error = CopyErrorData();
 			FlushErrorState();
 			MemoryContextSwitchTo(cxt);
 		}
 		PG_END_TRY();
+		shuttle_transaction_set_level(0);
 	}
 }
 

@@ -144,9 +144,10 @@ fill_limits(ShuttlePageLimits limits)
 static int
 owner_level(void)
 {
-	int			level = GetCurrentTransactionNestLevel();
+	int			level = shuttle_transaction_level();
 
-	if (ActivePortal != NULL &&
+	if (level == GetCurrentTransactionNestLevel() &&
+		ActivePortal != NULL &&
 		ActivePortal->createSubid != GetCurrentSubTransactionId() &&
 		ActivePortal->resowner == CurrentResourceOwner)
 		return level - 1;

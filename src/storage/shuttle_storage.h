@@ -254,6 +254,13 @@ extern ShuttleRequest *shuttle_request_send(ShuttleNode *node,
 											MemoryContext owner);
 
 /*
+ * Says which transaction nest level statements without one of their own belong to
+ * from now on.  0: the current one.  A savepoint's callback sets this while it sends
+ * in front of it, and sets it back when it ends, also by an error.
+ */
+extern void shuttle_transaction_set_level(int nest_level);
+
+/*
  * Gives the next row of an answer.  wait = false never blocks.
  * Errors: the node's error with its SQLSTATE, message, detail and hint, and
  * as context the node's name and the SQL (never values of parameters);

@@ -784,6 +784,9 @@ extern void shuttle_cancel(ShuttleNode **nodes, bool *done, int nnodes,
 
 /* ---- transaction.c */
 
+/* The nesting level that what is sent now belongs to. */
+extern int	shuttle_transaction_level(void);
+
 /* Remembers that a plan of the current nesting level may use the node. */
 extern void shuttle_transaction_want(ShuttleNode *node);
 

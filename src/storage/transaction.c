@@ -34,6 +34,8 @@
 #define TIMEOUT_GRACE_MS 500L
 #define TIMEOUT_STEP_MS 100L
 
+static int	sending_level = 0;
+
 static bool ensure_transaction(ShuttleNode *node, ShuttleEffect effect,
 							   uint64 snapshot, int nestlevel);
 static void begin(ShuttleNode *node, NodeTransaction kind, uint64 snapshot,
@@ -74,9 +76,21 @@ shuttle_transaction_forget(ShuttleNode *node)
 }
 
 void
+shuttle_transaction_set_level(int nest_level)
+{
+	sending_level = nest_level;
+}
+
+int
+shuttle_transaction_level(void)
+{
+	return sending_level > 0 ? sending_level : GetCurrentTransactionNestLevel();
+}
+
+void
 shuttle_transaction_want(ShuttleNode *node)
 {
-	int			nestlevel = GetCurrentTransactionNestLevel();
+	int			nestlevel = shuttle_transaction_level();
 
 	if (node->wanted_level == 0 || node->wanted_level > nestlevel)
 		node->wanted_level = nestlevel;
@@ -86,8 +100,7 @@ void
 shuttle_transaction_prepare(ShuttleNode *node, ShuttleEffect effect,
 							uint64 snapshot, int nest_level, bool fast_start)
 {
-	int			nestlevel = nest_level > 0 ? nest_level :
-		GetCurrentTransactionNestLevel();
+	int			nestlevel = nest_level > 0 ? nest_level : shuttle_transaction_level();
 	bool		writes = effect == SHUTTLE_WRITES || effect == SHUTTLE_MAY_WRITE;
 
 	if (writes && !node->wrote)

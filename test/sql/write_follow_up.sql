@@ -94,6 +94,26 @@ SELECT pair.same_write(:state, 'DELETE FROM account WHERE pair.peek(id) < 5');
 SELECT pair.same_write(:state, 'INSERT INTO account (id) SELECT pair.peek(i + 1000) FROM generate_series(1, 5) i RETURNING 10 / (id - 1003)');
 SELECT pair.both('DROP TRIGGER counts ON %1$s.account') \g /dev/null
 
+-- savepoints of such functions that roll back lose nothing of what was written before
+CREATE FUNCTION pair.tries(i int) RETURNS int LANGUAGE plpgsql AS $$
+BEGIN
+	INSERT INTO account (id) VALUES (i);
+	RETURN 0;
+EXCEPTION WHEN unique_violation THEN
+	RETURN i;
+END $$;
+SELECT pair.same_write(:state, 'UPDATE account SET balance = pair.tries(id) WHERE id < 6');
+SELECT pair.same_write(:state, 'UPDATE account SET balance = pair.tries(id) WHERE id < 6 RETURNING id, balance');
+SELECT pair.same_write(:state, 'DELETE FROM account WHERE id < 6 AND pair.tries(id) > 0 RETURNING id');
+SELECT pair.same_write(:state, 'INSERT INTO account (id, balance) SELECT i + 1000, pair.tries(i) FROM generate_series(1, 5) i RETURNING id, balance');
+BEGIN;
+SET LOCAL search_path = ours;
+DECLARE c CURSOR FOR SELECT id, balance FROM account WHERE id < 6 ORDER BY id;
+UPDATE account SET balance = pair.tries(id) WHERE id < 6;
+FETCH ALL FROM c;
+SELECT id, balance FROM account WHERE id < 6 ORDER BY id;
+ROLLBACK;
+
 -- an error of a trigger, and rows that the node keeps out or changes
 CREATE FUNCTION pair.refuse() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'no %', NEW.id; END$$;
 SELECT pair.both('CREATE TRIGGER refuse AFTER INSERT ON %1$s.account FOR EACH ROW WHEN (NEW.id = 1003) EXECUTE FUNCTION pair.refuse()') \g /dev/null
