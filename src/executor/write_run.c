@@ -29,6 +29,7 @@
 #include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "executor/executor.h"
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -129,6 +130,7 @@ static void
 begin_savepoint(SubXactEvent event, SubTransactionId self,
 				SubTransactionId parent, void *arg)
 {
+	bool		exits = ExitOnAnyError;
 	dlist_iter	iter;
 
 	if (event != SUBXACT_EVENT_START_SUB)
@@ -138,8 +140,10 @@ begin_savepoint(SubXactEvent event, SubTransactionId self,
 	 * Rows of the levels above go out in front of the savepoint, with what is
 	 * asked and read for that: behind one that is rolled back they were lost.
 	 * An error here would leave a savepoint that is neither begun nor not
-	 * begun, so it is raised by the run, later.
+	 * begun, so it is raised by the run, later.  Core makes any error FATAL
+	 * while an internal subtransaction begins; those that are caught are not.
 	 */
+	ExitOnAnyError = false;
 	dlist_foreach(iter, &runs)
 	{
 		ShuttleWriteRun *run = dlist_container(ShuttleWriteRun, link, iter.cur);
@@ -163,6 +167,7 @@ begin_savepoint(SubXactEvent event, SubTransactionId self,
 		PG_END_TRY();
 		shuttle_transaction_set_level(0);
 	}
+	ExitOnAnyError = exits;
 }
 
 void

@@ -106,6 +106,7 @@ SELECT pair.same_write(:state, 'UPDATE account SET balance = pair.tries(id) WHER
 SELECT pair.same_write(:state, 'UPDATE account SET balance = pair.tries(id) WHERE id < 6 RETURNING id, balance');
 SELECT pair.same_write(:state, 'DELETE FROM account WHERE id < 6 AND pair.tries(id) > 0 RETURNING id');
 SELECT pair.same_write(:state, 'INSERT INTO account (id, balance) SELECT i + 1000, pair.tries(i) FROM generate_series(1, 5) i RETURNING id, balance');
+SELECT pair.same_write(:state, 'INSERT INTO account (id) SELECT i + pair.tries(i) FROM generate_series(1001, 1005) i');
 BEGIN;
 SET LOCAL search_path = ours;
 DECLARE c CURSOR FOR SELECT id, balance FROM account WHERE id < 6 ORDER BY id;
