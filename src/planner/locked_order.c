@@ -14,8 +14,6 @@
 #include "nodes/pathnodes.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
-#include "optimizer/prep.h"
-#include "parser/parsetree.h"
 
 #include "base/shuttle_compat.h"
 #include "executor/shuttle_executor.h"
@@ -27,15 +25,11 @@ static set_join_pathlist_hook_type previous_join_hook = NULL;
 static bool
 is_locked(PlannerInfo *root, const RelOptInfo *rel)
 {
-	const PlanRowMark *mark;
-
 	if (rel->rtekind != RTE_RELATION || rel->fdwroutine == NULL ||
 		!shuttle_foreign_is_ours(rel->fdwroutine))
 		return false;
-	if (bms_is_member(rel->relid, root->all_result_relids))
-		return true;
-	mark = get_plan_rowmark(root->rowMarks, rel->relid);
-	return mark != NULL && mark->strength != LCS_NONE;
+	return bms_is_member(rel->relid, root->all_result_relids) ||
+		shuttle_is_locked(root, rel);
 }
 
 /* Such relations, and the tables that these are partitions of. */
