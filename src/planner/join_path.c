@@ -356,9 +356,8 @@ add_joins_over_groups(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 static bool
 may_write_too_soon(const PlannerInfo *root)
 {
-	while (root->parent_root != NULL)
-		root = root->parent_root;
-	return root->parse->commandType != CMD_SELECT && !shuttle_place_is_active();
+	return shuttle_find_statement(root)->commandType != CMD_SELECT &&
+		!shuttle_place_is_active();
 }
 
 static void

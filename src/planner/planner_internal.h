@@ -420,6 +420,9 @@ extern bool shuttle_plan_keyed_write(PlannerInfo *root, ModifyTable *plan, int i
  * these base relations reads. */
 extern bool shuttle_cte_writes(PlannerInfo *root, const List *relations);
 
+/* The query that a query being planned is part of, or that one itself. */
+extern Query *shuttle_find_statement(const PlannerInfo *root);
+
 /* True where several parts of the statement, the main query or CTEs, write a
  * table.  None of them changes what another one has written. */
 extern bool shuttle_is_written_twice(PlannerInfo *root, Oid relid);

@@ -54,8 +54,8 @@ is_among(Oid relid, const List *targets)
 	return false;
 }
 
-static Query *
-find_statement(PlannerInfo *root)
+Query *
+shuttle_find_statement(const PlannerInfo *root)
 {
 	while (root->parent_root != NULL)
 		root = root->parent_root;
@@ -65,7 +65,7 @@ find_statement(PlannerInfo *root)
 bool
 shuttle_cte_writes(PlannerInfo *root, const List *relations)
 {
-	const Query *statement = find_statement(root);
+	const Query *statement = shuttle_find_statement(root);
 	List	   *targets = NIL;
 	ListCell   *lc;
 
@@ -90,7 +90,7 @@ shuttle_cte_writes(PlannerInfo *root, const List *relations)
 bool
 shuttle_is_written_twice(PlannerInfo *root, Oid relid)
 {
-	Query	   *statement = find_statement(root);
+	Query	   *statement = shuttle_find_statement(root);
 	int			nwriters = 0;
 	ListCell   *lc;
 
