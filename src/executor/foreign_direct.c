@@ -2,9 +2,14 @@
  * foreign_direct.c
  *	  UPDATE and DELETE that run wholly on a storage node.
  *
- * The statement is sent when ModifyTable first asks for a row.  Without
- * RETURNING only its count matters; with it, ModifyTable evaluates the list
- * on the slots that it is given here, one for each row that the node returns.
+ * The statement is sent when ModifyTable first asks for a row, and those of
+ * the other partitions that it asks for by the same Append with it: k nodes cost
+ * one round trip.  Without RETURNING only their counts matter; with it,
+ * ModifyTable evaluates the list on the slots that it is given here, one for each
+ * row that the node returns.
+ *
+ * Rule: nothing of the statement is computed once the first of them is sent, since
+ * a subquery must not see what is written.
  *
  * Memory: the state lives in the query's context, which also owns the
  * request; row_cxt holds the row that was returned last.
@@ -19,6 +24,7 @@
 #include "utils/rel.h"
 
 #include "base/shuttle_compat.h"
+#include "executor/shuttle_executor.h"
 #include "executor/write_internal.h"
 #include "explain/shuttle_explain.h"
 
@@ -27,9 +33,12 @@ typedef struct RemoteDirect
 	ShuttleNode *node;
 	ShuttlePeerDirect peer;
 	ShuttleParameters *parameters;
+	const char *const *values;	/* of these, once they are evaluated */
 	ShuttleDecoder *decoder;	/* NULL: nothing is returned */
 	ShuttleRequest *request;	/* NULL: not sent */
-	uint64		nrows_left;		/* without a decoder: rows to be counted */
+	const AppendState *append;	/* of all that are sent together; NULL: alone */
+	bool		counted;		/* without a decoder: the answer was read */
+	uint64		nrows_left;		/* of these, rows to be counted */
 	MemoryContext row_cxt;
 	ShuttleAsked *asked;		/* for EXPLAIN; NULL: nothing */
 	ShuttleCounters counters;
@@ -46,7 +55,10 @@ static void end_direct_modify(ForeignScanState *scan);
 static void explain_direct_modify(ForeignScanState *scan, ExplainState *es);
 static void map_target_columns(RemoteDirect *direct, ForeignScan *plan,
 							   Relation target, Index rtindex);
+static void send_together(ForeignScanState *scan);
+static void evaluate_parameters(ForeignScanState *scan);
 static void send_statement(ForeignScanState *scan);
+static void count_rows(RemoteDirect *direct);
 static bool next_returned_row(ForeignScanState *scan);
 static TupleTableSlot *cut_out_target(ForeignScanState *scan);
 
@@ -126,7 +138,9 @@ iterate_direct_modify(ForeignScanState *scan)
 
 	ExecClearTuple(slot);		/* it points into row_cxt */
 	if (direct->request == NULL)
-		send_statement(scan);
+		send_together(scan);
+	if (direct->decoder == NULL && !direct->counted)
+		count_rows(direct);
 
 	if (target->ri_projectReturning == NULL)
 	{
@@ -149,35 +163,108 @@ iterate_direct_modify(ForeignScanState *scan)
 	return slot;
 }
 
+/* The scan's state where it is one of ours that writes and is executed. */
+static RemoteDirect *
+find_direct(PlanState *node)
+{
+	ForeignScanState *scan = (ForeignScanState *) node;
+
+	if (!IsA(node, ForeignScanState) ||
+		((ForeignScan *) node->plan)->operation == CMD_SELECT ||
+		!shuttle_foreign_is_ours(scan->fdwroutine))
+		return NULL;
+	return scan->fdw_state;
+}
+
+void
+shuttle_foreign_direct_join(ModifyTableState *node)
+{
+	PlanState  *source = outerPlanState(node);
+	AppendState *append;
+
+	/* A condition that is checked once may stand above the Append. */
+	if (source != NULL && IsA(source, ResultState))
+		source = outerPlanState(source);
+	if (source == NULL || !IsA(source, AppendState) ||
+		!shuttle_settings.enable_early_start)
+		return;
+	append = (AppendState *) source;
+	for (int i = 0; i < append->as_nplans; i++)
+	{
+		RemoteDirect *direct = find_direct(append->appendplans[i]);
+
+		if (direct != NULL)
+			direct->append = append;
+	}
+}
+
+/* Does something for each table whose turn will come, of those not asked yet. */
+static void
+for_all(const AppendState *append, void (*act) (ForeignScanState *scan))
+{
+	for (int i = -1; (i = bms_next_member(append->as_valid_subplans, i)) >= 0;)
+	{
+		RemoteDirect *direct = find_direct(append->appendplans[i]);
+
+		if (direct != NULL && direct->request == NULL)
+			act((ForeignScanState *) append->appendplans[i]);
+	}
+}
+
+/* The plan has come to one of the tables. */
+static void
+send_together(ForeignScanState *scan)
+{
+	RemoteDirect *direct = scan->fdw_state;
+
+	if (direct->append != NULL)
+	{
+		for_all(direct->append, evaluate_parameters);
+		for_all(direct->append, send_statement);
+		return;
+	}
+	evaluate_parameters(scan);
+	send_statement(scan);
+}
+
+static void
+evaluate_parameters(ForeignScanState *scan)
+{
+	RemoteDirect *direct = scan->fdw_state;
+
+	direct->values = shuttle_parameters_evaluate(direct->parameters,
+												 scan->ss.ps.ps_ExprContext);
+}
+
 static void
 send_statement(ForeignScanState *scan)
 {
 	RemoteDirect *direct = scan->fdw_state;
 	EState	   *estate = scan->ss.ps.state;
-	ShuttleStatement statement = {0};
+	ShuttleStatement statement = {
+		.sql = direct->peer.sql,
+		.nparams = shuttle_parameters_count(direct->parameters),
+		.values = direct->values,
+		.effect = SHUTTLE_WRITES,
+		.looks = true,
+		.snapshot = shuttle_foreign_snapshot(estate),
+		.counters = &direct->counters,
+	};
 
 	shuttle_write_flush_others(direct->node, estate);
 	shuttle_unsent_send_all(direct->node);
-
-	statement.sql = direct->peer.sql;
-	statement.nparams = shuttle_parameters_count(direct->parameters);
-	statement.values = shuttle_parameters_evaluate(direct->parameters,
-												   scan->ss.ps.ps_ExprContext);
-	statement.effect = SHUTTLE_WRITES;
-	statement.looks = true;
-	statement.snapshot = shuttle_foreign_snapshot(estate);
-	statement.counters = &direct->counters;
 	shuttle_asked_note(&direct->asked, &statement, estate);
 	direct->request = shuttle_request_send(direct->node, &statement,
 										   estate->es_query_cxt);
+}
 
-	/* RETURNING 1 needs no row from the node, only their number. */
-	if (direct->decoder == NULL)
-	{
-		direct->nrows_left = shuttle_request_finish(direct->request);
-		shuttle_count(&direct->counters, SHUTTLE_WRITE_REQUESTS,
-					  direct->nrows_left);
-	}
+/* RETURNING 1 needs no row from the node, only their number. */
+static void
+count_rows(RemoteDirect *direct)
+{
+	direct->nrows_left = shuttle_request_finish(direct->request);
+	direct->counted = true;
+	shuttle_count(&direct->counters, SHUTTLE_WRITE_REQUESTS, direct->nrows_left);
 }
 
 /* Puts the next row returned into the scan's slot; false at the end. */

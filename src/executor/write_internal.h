@@ -345,6 +345,10 @@ extern List *shuttle_modify_tables(const QueryDesc *query);
 /* Installs the hook that finds a statement's ModifyTables; called once. */
 extern void shuttle_write_run_init(void);
 
+/* Has tables that their nodes change by themselves be asked together
+ * (foreign_direct.c). */
+extern void shuttle_foreign_direct_join(ModifyTableState *node);
+
 /* Says how the transaction would commit now, with DIST and VERBOSE. */
 extern void shuttle_write_explain_commit(ExplainState *es);
 

@@ -114,7 +114,10 @@ start_executor(QueryDesc *query, int eflags)
 
 	old_cxt = MemoryContextSwitchTo(query->estate->es_query_cxt);
 	foreach(cell, shuttle_modify_tables(query))
+	{
 		begin_run(lfirst_node(ModifyTableState, cell));
+		shuttle_foreign_direct_join(lfirst_node(ModifyTableState, cell));
+	}
 	MemoryContextSwitchTo(old_cxt);
 }
 
