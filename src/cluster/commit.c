@@ -29,7 +29,6 @@ static char *make_name(void);
 static char *make_prefix(void);
 static void add_record(const char *name, List *servers);
 static void note_in_doubt(bool in_doubt);
-static void recover_on(Oid serverid, Oid userid);
 
 static const ShuttleCommitMethods methods = {
 	.wrote_here = wrote_here,
@@ -38,7 +37,7 @@ static const ShuttleCommitMethods methods = {
 	.record = add_record,
 	.in_doubt = note_in_doubt,
 	.prefix = make_prefix,
-	.recover = recover_on,
+	.recover = shuttle_commit_recover_on,
 	.look_for_deadlock = shuttle_deadlock_look,
 };
 
@@ -167,14 +166,8 @@ make_prefix(void)
 	return psprintf("%s%s_%u_", SHUTTLE_PREPARED_PREFIX, cluster, MyDatabaseId);
 }
 
-/*
- * A session has connected to a node that holds something prepared, which could
- * be in its way: a worker sees to it, or else the session itself, as far as the
- * role on the node may.  Records are left to shuttle.recover(): this is not the
- * transaction to remove them in.
- */
-static void
-recover_on(Oid serverid, Oid userid)
+void
+shuttle_commit_recover_on(Oid serverid, Oid userid)
 {
 	MemoryContext cxt;
 	MemoryContext old_cxt;

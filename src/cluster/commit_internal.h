@@ -92,6 +92,7 @@ typedef struct PreparedTransaction
 	PreparedFate fate;
 	bool		tried;
 	bool		finished;
+	char	   *error;			/* why it could not be; or NULL */
 } PreparedTransaction;
 
 /* A server, and one of those who may ask it. */
@@ -102,6 +103,8 @@ typedef struct RecoveryNode
 	Oid			userid;			/* whose mapping */
 	ShuttleSide *side;
 	bool		answered;
+	bool		is_standby;		/* and so could not answer */
+	bool		is_late;		/* has not answered in time */
 	char	   *error;			/* why it has not */
 	List	   *prepared;		/* of PreparedTransaction */
 	int			ncommitted;
@@ -127,8 +130,29 @@ extern void shuttle_recovery_finish(List *nodes, int limit_ms);
  * left to be done later. */
 extern bool shuttle_recovery_run(List *nodes, int limit_ms);
 
+/*
+ * True where what a node holds is left to another server, which leads to the same
+ * node: that one does what bears its number, unless it is gone, or was made to lead
+ * elsewhere.
+ */
+extern bool shuttle_recovery_is_others(const PreparedTransaction *prepared,
+									   const RecoveryNode *node, List *nodes);
+
+/* True where it was finished now, by whatever mapping. */
+extern bool shuttle_recovery_is_finished(const char *gid, List *nodes);
+
 /* How long a worker or a session waits for nodes; they are asked again later. */
 #define SHUTTLE_RECOVERY_WAIT_MS 10000
+
+/* ---- commit.c */
+
+/*
+ * A node holds something prepared that is, or could be, in this session's way: a
+ * worker sees to it, or else the session itself, as far as the role on the node may.
+ * Records are left to shuttle.recover(): this is not the transaction to remove them
+ * in.
+ */
+extern void shuttle_commit_recover_on(Oid serverid, Oid userid);
 
 /* ---- worker.c */
 

@@ -41,7 +41,8 @@
 #include "cluster/deadlock_internal.h"
 
 #define LOOK_AGAIN_US 20000
-#define LOOK_WAIT_MS 2000
+#define LOOK_WAIT_MS 1500
+#define SILENCE_MS 10000
 
 /* What is hidden of other roles' sessions is not needed. */
 #define EDGES_SQL \
@@ -73,8 +74,7 @@ typedef struct Edge
 typedef struct Look
 {
 	List	   *edges;			/* of Edge */
-	bool		by_prepared;	/* this session waits for a prepared
-								 * transaction */
+	bool		is_over;		/* the wait was, meanwhile */
 } Look;
 
 /* A server to ask. */
@@ -83,8 +83,10 @@ typedef struct Asked
 	Oid			serverid;
 	Oid			userid;
 	const char *name;
-	ShuttleSide *side;
+	struct KeptSide *kept;
 	Look	   *look;
+	bool		waits;			/* this session does, for a session's lock */
+	bool		by_prepared;	/* for one that a prepared transaction has */
 } Asked;
 
 /* Connections of this transaction. */
@@ -93,13 +95,15 @@ typedef struct KeptSide
 	Oid			serverid;
 	Oid			userid;
 	ShuttleSide *side;
+	TimestampTz silent_until;	/* it did not answer, and is not asked so long */
 } KeptSide;
 
 static List *kept_sides = NIL;
 static LocalTransactionId kept_lxid = InvalidLocalTransactionId;
 
-static Look *look_at(List *asked, bool and_here);
-static bool waits_here(const Look *look);
+static Look *look_at(List *all, bool and_here, List *waited);
+static List *who_is_waited_for(List *all);
+static void recover_prepared(List *all);
 static List *find_cycle(const Look *look, Session me);
 static Look *common_edges(const Look *first, const Look *second);
 static void raise_deadlock(List *cycle);
@@ -165,6 +169,7 @@ take_edge(void *arg, const ShuttleRow *row)
 	Asked	   *asked = arg;
 	Edge	   *edge = palloc0_object(Edge);
 	uint64		server = strtoull(row->values[0], NULL, 10);
+	bool		is_mine;
 
 	edge->server = asked->name;
 	edge->on_node = read_name(row->values[2], &edge->waiter);
@@ -179,11 +184,16 @@ take_edge(void *arg, const ShuttleRow *row)
 		.system_identifier = server,.pid = atoi(row->values[3])
 	};
 
+	is_mine = edge->on_node && same_session(edge->waiter, my_session());
+
 	/* A prepared transaction has no process. */
-	if (atoi(row->values[3]) != 0)
+	if (atoi(row->values[3]) == 0)
+		asked->by_prepared = asked->by_prepared || is_mine;
+	else
+	{
+		asked->waits = asked->waits || is_mine;
 		asked->look->edges = lappend(asked->look->edges, edge);
-	else if (same_session(edge->waiter, my_session()))
-		asked->look->by_prepared = true;
+	}
 }
 
 /* Who waits for a lock of this server. */
@@ -219,7 +229,7 @@ add_edges_here(Look *look)
 
 /* ---- asking */
 
-static ShuttleSide *
+static KeptSide *
 kept_side(Oid serverid, Oid userid)
 {
 	MemoryContext old_cxt = MemoryContextSwitchTo(TopTransactionContext);
@@ -237,14 +247,14 @@ kept_side(Oid serverid, Oid userid)
 	}
 	if (cell == NULL)
 	{
-		kept = palloc_object(KeptSide);
+		kept = palloc0_object(KeptSide);
 		kept->serverid = serverid;
 		kept->userid = userid;
 		kept->side = shuttle_side_create();
 		kept_sides = lappend(kept_sides, kept);
 	}
 	MemoryContextSwitchTo(old_cxt);
-	return kept->side;
+	return kept;
 }
 
 static List *
@@ -264,15 +274,20 @@ add_asked(List *all, Oid serverid, Oid userid)
 	asked->serverid = serverid;
 	asked->userid = userid;
 	asked->name = GetForeignServer(serverid)->servername;
-	asked->side = kept_side(serverid, userid);
+	asked->kept = kept_side(serverid, userid);
 	return lappend(all, asked);
 }
 
+/*
+ * Asks all of a list.  waited: of ShuttleServerUser; NIL: the look is made to its end.
+ * A host that is gone without a word would take the time of each look.
+ */
 static Look *
-look_at(List *all, bool and_here)
+look_at(List *all, bool and_here, List *waited)
 {
 	Look	   *look = palloc0_object(Look);
 	ShuttleRun *runs = palloc0_array(ShuttleRun, Max(1, list_length(all)));
+	TimestampTz start = GetCurrentTimestamp();
 	ListCell   *cell;
 
 	foreach(cell, all)
@@ -284,75 +299,116 @@ look_at(List *all, bool and_here)
 		run->serverid = asked->serverid;
 		run->name = asked->name;
 		run->userid = asked->userid;
-		run->side = asked->side;
+		run->side = asked->kept->side;
 		run->row = take_edge;
 		run->row_arg = asked;
 		run->nrows = -1;
-		run->ok = true;
+		run->ok = asked->kept->silent_until <= start;
+		if (!run->ok)
+			run->error = pstrdup("");
 	}
 	if (and_here)
 		add_edges_here(look);
-	shuttle_run(EDGES_SQL, GetUserId(), runs, list_length(all), LOOK_WAIT_MS);
+	look->is_over = !shuttle_run_beside(EDGES_SQL, GetUserId(), runs, list_length(all),
+										LOOK_WAIT_MS, waited);
+	foreach(cell, all)
+	{
+		const ShuttleRun *run = &runs[foreach_current_index(cell)];
+
+		if (!look->is_over && !run->ok && strcmp(run->sqlstate, "57014") == 0)
+			((Asked *) lfirst(cell))->kept->silent_until =
+				TimestampTzPlusMilliseconds(GetCurrentTimestamp(), SILENCE_MS);
+	}
 	return look;
 }
 
+/* Looks everywhere, twice.  Returns a cycle that this session has to end, or NIL. */
+static List *
+look_everywhere(List *all, List *waited)
+{
+	Look	   *look = look_at(all, true, waited);
+	Look	   *again;
+
+	if (look->is_over || find_cycle(look, my_session()) == NIL)
+		return NIL;
+	CHECK_FOR_INTERRUPTS();
+	pg_usleep(LOOK_AGAIN_US);
+	again = look_at(all, true, waited);
+	return again->is_over ? NIL :
+		find_cycle(common_edges(look, again), my_session());
+}
+
 void
-shuttle_deadlock_look(List *waited)
+shuttle_deadlock_look(List *at_work)
 {
 	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "shuttle deadlock",
 											  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old_cxt = MemoryContextSwitchTo(cxt);
 	List	   *all = NIL;
-	Look	   *look;
+	List	   *waited;
 	ListCell   *cell;
 
-	foreach(cell, waited)
+	foreach(cell, at_work)
 	{
 		const ShuttleServerUser *node = lfirst(cell);
 
 		all = add_asked(all, node->serverid, node->userid);
 	}
-	look = look_at(all, false);
-	if (look->by_prepared)
-		shuttle_recovery_wanted(true);
-	if (waits_here(look))
+	(void) look_at(all, false, NIL);
+	recover_prepared(all);
+	waited = who_is_waited_for(all);
+	if (waited != NIL)
 	{
+		List	   *cycle;
+
 		foreach(cell, list_concat(shuttle_server_list(), shuttle_peer_list()))
 			all = add_asked(all, lfirst_oid(cell), GetUserId());
-		look = look_at(all, true);
-		if (find_cycle(look, my_session()) != NIL)
-		{
-			List	   *cycle;
-
-			CHECK_FOR_INTERRUPTS();
-			pg_usleep(LOOK_AGAIN_US);
-			cycle = find_cycle(common_edges(look, look_at(all, true)), my_session());
-			if (cycle != NIL)
-				raise_deadlock(cycle);
-		}
+		cycle = look_everywhere(all, waited);
+		if (cycle != NIL)
+			raise_deadlock(cycle);
 	}
 	MemoryContextSwitchTo(old_cxt);
 	MemoryContextDelete(cxt);
 }
 
-/* ---- judging */
-
-/* True where this transaction waits for a lock on a node. */
-static bool
-waits_here(const Look *look)
+/* Nodes where this transaction waits for a lock: list of ShuttleServerUser. */
+static List *
+who_is_waited_for(List *all)
 {
-	Session		me = my_session();
+	List	   *waited = NIL;
 	ListCell   *cell;
 
-	foreach(cell, look->edges)
+	foreach(cell, all)
 	{
-		const Edge *edge = lfirst(cell);
+		const Asked *asked = lfirst(cell);
+		ShuttleServerUser *one;
 
-		if (edge->on_node && same_session(edge->waiter, me))
-			return true;
+		if (!asked->waits)
+			continue;
+		one = palloc_object(ShuttleServerUser);
+		one->serverid = asked->serverid;
+		one->userid = asked->userid;
+		waited = lappend(waited, one);
 	}
-	return false;
+	return waited;
 }
+
+/* What has the lock may have been left behind by a crash. */
+static void
+recover_prepared(List *all)
+{
+	ListCell   *cell;
+
+	foreach(cell, all)
+	{
+		const Asked *asked = lfirst(cell);
+
+		if (asked->by_prepared)
+			shuttle_commit_recover_on(asked->serverid, asked->userid);
+	}
+}
+
+/* ---- judging */
 
 static Look *
 common_edges(const Look *first, const Look *second)

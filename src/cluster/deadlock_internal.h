@@ -11,11 +11,11 @@
 #include "storage/shuttle_storage.h"
 
 /*
- * Called while the session waits for nodes.  waited: of ShuttleServerUser, where
+ * Called while the session waits for nodes.  at_work: of ShuttleServerUser, where
  * something is under way.
  * Errors: ERRCODE_T_R_DEADLOCK_DETECTED; cancel and the like.
  */
-extern void shuttle_deadlock_look(List *waited);
+extern void shuttle_deadlock_look(List *at_work);
 
 /* Servers that lead to other query nodes; see peers.c. */
 extern List *shuttle_peer_list(void);

@@ -22,6 +22,7 @@
 #include "storage/latch.h"
 #include "utils/json.h"
 
+#include "storage/requests_internal.h"
 #include "storage/storage_internal.h"
 
 #define CANCEL_WAIT_MS 1000
@@ -68,6 +69,8 @@ typedef struct AllRuns
 	Run		   *runs;
 	int			nruns;
 	TimestampTz deadline;		/* of all; 0: none */
+	List	   *beside;			/* whoever of these speaks ends it */
+	bool		is_over;		/* one of them has */
 	WaitEventSet *wait_set;
 } AllRuns;
 
@@ -84,6 +87,7 @@ static void take_error(Run *run, const PGresult *result);
 static void fail(Run *run, const char *sqlstate, const char *message);
 static void end(Run *run);
 static void fail_late(AllRuns *all);
+static void add_beside(AllRuns *all);
 static bool wait_for_any(AllRuns *all);
 static void end_all(AllRuns *all);
 
@@ -91,8 +95,16 @@ void
 shuttle_run(const char *sql, Oid userid, ShuttleRun *results, int nresults,
 			int limit_ms)
 {
+	(void) shuttle_run_beside(sql, userid, results, nresults, limit_ms, NIL);
+}
+
+bool
+shuttle_run_beside(const char *sql, Oid userid, ShuttleRun *results, int nresults,
+				   int limit_ms, List *beside)
+{
 	AllRuns    *all = palloc0_object(AllRuns);
 
+	all->beside = beside;
 	all->deadline = limit_ms <= 0 ? 0 :
 		TimestampTzPlusMilliseconds(GetCurrentTimestamp(), limit_ms);
 	all->runs = palloc0_array(Run, nresults);
@@ -123,6 +135,7 @@ shuttle_run(const char *sql, Oid userid, ShuttleRun *results, int nresults,
 		end_all(all);
 	}
 	PG_END_TRY();
+	return !all->is_over;
 }
 
 static void
@@ -577,6 +590,33 @@ end(Run *run)
 	ReleaseExternalFD();
 }
 
+/* Adds the nodes that the session waits for, but those whose answers it leaves
+ * alone. */
+static void
+add_beside(AllRuns *all)
+{
+	ListCell   *cell;
+
+	foreach(cell, all->beside)
+	{
+		const ShuttleServerUser *one = lfirst(cell);
+		dlist_iter	iter;
+
+		dlist_foreach(iter, &shuttle_nodes)
+		{
+			ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+			if (node->key.serverid == one->serverid && node->userid == one->userid &&
+				node->state == NODE_READY && !shuttle_pages_hold_up(node))
+			{
+				AddWaitEventToSet(all->wait_set, WL_SOCKET_READABLE,
+								  PQsocket(node->conn), NULL, NULL);
+				break;
+			}
+		}
+	}
+}
+
 /* Waits until something can be done; false: all have ended. */
 static bool
 wait_for_any(AllRuns *all)
@@ -587,7 +627,7 @@ wait_for_any(AllRuns *all)
 	int			nrunning = 0;
 	int			nevents;
 
-	all->wait_set = shuttle_create_wait_event_set(all->nruns + 2);
+	all->wait_set = shuttle_create_wait_event_set(all->nruns + list_length(all->beside) + 2);
 	AddWaitEventToSet(all->wait_set, WL_LATCH_SET, PGINVALID_SOCKET, MyLatch, NULL);
 	AddWaitEventToSet(all->wait_set, WL_EXIT_ON_PM_DEATH, PGINVALID_SOCKET, NULL, NULL);
 	for (int i = 0; i < all->nruns; i++)
@@ -607,6 +647,8 @@ wait_for_any(AllRuns *all)
 			(deadline == 0 || run->node.connect_deadline < deadline))
 			deadline = run->node.connect_deadline;
 	}
+	if (nrunning > 0)
+		add_beside(all);
 	if (all->deadline != 0 && (deadline == 0 || all->deadline < deadline))
 		deadline = all->deadline;
 	if (deadline != 0)
@@ -618,13 +660,16 @@ wait_for_any(AllRuns *all)
 	{
 		if (events[i].events & WL_LATCH_SET)
 			ResetLatch(MyLatch);
+		else if (events[i].user_data == NULL)
+			all->is_over = true;
 		else
 			((Run *) events[i].user_data)->ready = true;
 	}
 	FreeWaitEventSet(all->wait_set);
 	all->wait_set = NULL;
 	CHECK_FOR_INTERRUPTS();
-	if (all->deadline != 0 && GetCurrentTimestamp() >= all->deadline)
+	if (all->is_over ||
+		(all->deadline != 0 && GetCurrentTimestamp() >= all->deadline))
 		fail_late(all);
 	return nrunning > 0;
 }

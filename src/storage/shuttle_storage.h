@@ -424,6 +424,13 @@ extern void shuttle_run(const char *sql, Oid userid, ShuttleRun *results,
 						int nresults, int limit_ms);
 
 /*
+ * The same while the session waits for nodes.  beside: of ShuttleServerUser; as soon
+ * as one of these sends anything, the rest have failed, and it returns false.
+ */
+extern bool shuttle_run_beside(const char *sql, Oid userid, ShuttleRun *results,
+							   int nresults, int limit_ms, List *beside);
+
+/*
  * A connection for runs that belong together, made by the first of them and
  * again by the next one where it has failed; closed when the current context is
  * reset or deleted.

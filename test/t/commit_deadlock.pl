@@ -5,6 +5,8 @@
 use strict;
 use warnings;
 
+use IO::Socket::INET;
+use List::Util qw(min);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -148,6 +150,42 @@ sub update { my ($i, $id) = @_; return "UPDATE account$i SET v = v WHERE id = $i
 	$holder->run('COMMIT;');
 	goes_on($waiter, 'a wait without a cycle');
 	$_->quit for $holder, $waiter;
+}
+
+# ---- a server that answers nothing
+
+{
+	my $silence = IO::Socket::INET->new(Listen => 50, LocalAddr => '127.0.0.1') or die "no socket: $!";
+	$query->safe_psql('postgres', "CREATE SERVER silent FOREIGN DATA WRAPPER shuttle OPTIONS (host '127.0.0.1', port '" . $silence->sockport . "');
+		CREATE USER MAPPING FOR CURRENT_USER SERVER silent; SELECT shuttle.add_peer('silent')");
+
+	# the look at it is under way when the lock is given up
+	my @seconds;
+	for my $try (1 .. 3)
+	{
+		my ($holder, $waiter) = sessions($query, $query);
+		$holder->run(update(1, 6));
+		$waiter->send(update(1, 6));
+		ok($query->poll_query_until('postgres', "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = @{[ $waiter->pid ]} AND now() - query_start > interval '@{[ 2 * $timeout_ms ]} ms')"), 'looks');
+		my $released = time();
+		$holder->run('COMMIT;');
+		goes_on($waiter, 'silent: who has the lock');
+		push @seconds, $waiter->ended - $released;
+		$_->quit for $holder, $waiter;
+	}
+	cmp_ok(min(@seconds), '<', 0.6, 'silent: the end of a wait is not missed');
+
+	my ($old, $young) = sessions($query, $query);
+	$old->run(update(1, 7));
+	$young->run(update(2, 7));
+	$old->send(update(2, 7));
+	waits_on($nodes[1], "application_name ~ ':@{[ $old->pid ]} '");
+	my $began = time();
+	$young->send(update(1, 7));
+	is_victim($young, 'silent: a deadlock is found', $began);
+	goes_on($old, 'silent: who is left');
+	$_->quit for $old, $young;
+	$query->safe_psql('postgres', q{SELECT shuttle.remove_peer('silent'); DROP SERVER silent CASCADE});
 }
 
 $cluster->stop;
