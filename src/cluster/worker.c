@@ -48,7 +48,7 @@
 #define MOST_DATABASES 64
 #define DOUBT_MS (60 * 1000)
 #define MOST_BACKOFF 2			/* x recovery_interval */
-#define MOST_FAILURES 3
+#define MOST_FAILED_BACKOFF 12	/* of looks that told nothing */
 #define IDLE_S 3600
 
 typedef struct DatabaseToLook
@@ -60,9 +60,14 @@ typedef struct DatabaseToLook
 	bool		soon;
 	bool		wanted_again;	/* since the last look began */
 	bool		told;			/* what came of it */
-	int			nfailures;		/* looks that told nothing, one after the
-								 * other */
 } DatabaseToLook;
+
+typedef enum DatabaseState
+{
+	DATABASE_GONE,
+	DATABASE_CLOSED,			/* takes no connections */
+	DATABASE_OPEN
+} DatabaseState;
 
 typedef struct RecoveryShared
 {
@@ -83,8 +88,11 @@ static void request_memory(void);
 static void set_up_memory(void);
 static void want(Oid databaseid, bool soon);
 static void want_all(void);
+static DatabaseState database_state(Oid databaseid);
 static long look_at_due(void);
 static void look_at(Oid databaseid);
+static void note_failure(Oid databaseid, bool is_gone);
+static void keep_settings_out(void);
 
 void
 shuttle_recovery_worker_init(void)
@@ -185,7 +193,6 @@ want(Oid databaseid, bool soon)
 													  shuttle_settings.recovery_interval_s * INT64CONST(1000));
 		}
 		place->wanted_again = true;
-		place->nfailures = 0;
 		if (soon)
 		{
 			place->soon = true;
@@ -240,9 +247,9 @@ shuttle_recovery_main(Datum arg)
 	}
 }
 
-/* Has all databases looked at that take connections. */
+/* Calls a function for each database. */
 static void
-want_all(void)
+scan_databases(void (*take) (Form_pg_database form, void *arg), void *arg)
 {
 	Relation	catalog;
 	TableScanDesc scan;
@@ -253,16 +260,58 @@ want_all(void)
 	catalog = table_open(DatabaseRelationId, AccessShareLock);
 	scan = table_beginscan_catalog(catalog, 0, NULL);
 	while (HeapTupleIsValid(tuple = heap_getnext(scan, ForwardScanDirection)))
-	{
-		Form_pg_database form = (Form_pg_database) GETSTRUCT(tuple);
-
-		if (form->datallowconn && !form->datistemplate)
-			want(form->oid, true);
-	}
+		take((Form_pg_database) GETSTRUCT(tuple), arg);
 	table_endscan(scan);
 	table_close(catalog, AccessShareLock);
 	PopActiveSnapshot();
 	CommitTransactionCommand();
+}
+
+static void
+want_open(Form_pg_database form, void *arg)
+{
+	if (form->datallowconn && !form->datistemplate)
+		want(form->oid, true);
+}
+
+/* Has all databases looked at that take connections. */
+static void
+want_all(void)
+{
+	scan_databases(want_open, NULL);
+}
+
+typedef struct WantedState
+{
+	Oid			databaseid;
+	DatabaseState state;
+} WantedState;
+
+static void
+take_state(Form_pg_database form, void *arg)
+{
+	WantedState *wanted = arg;
+
+	if (form->oid == wanted->databaseid)
+		wanted->state = form->datallowconn ? DATABASE_OPEN : DATABASE_CLOSED;
+}
+
+static DatabaseState
+database_state(Oid databaseid)
+{
+	WantedState wanted = {.databaseid = databaseid,.state = DATABASE_GONE};
+
+	scan_databases(take_state, &wanted);
+	return wanted.state;
+}
+
+/* A look may take longer than the interval, and be in the way of DROP DATABASE: the
+ * interval begins with its end. */
+static void
+put_off(DatabaseToLook *place, TimestampTz now)
+{
+	place->next = TimestampTzPlusMilliseconds(now, shuttle_settings.recovery_interval_s *
+											  INT64CONST(1000) * place->backoff);
 }
 
 /* Takes the next database that is due; sets how long there is none. */
@@ -280,23 +329,14 @@ take_due(long *wait_ms)
 
 		if (!OidIsValid(place->databaseid))
 			continue;
-		if (place->nfailures >= MOST_FAILURES)
-		{
-			/* it was dropped, or takes no connections */
-			place->databaseid = InvalidOid;
-			continue;
-		}
 		if (place->soon || place->next <= now)
 		{
 			databaseid = place->databaseid;
-			place->nfailures = place->told ? 0 : place->nfailures + 1;
 			place->told = false;
 			place->soon = false;
 			place->wanted_again = false;
 			place->backoff = Max(place->backoff, 1);
-			place->next = TimestampTzPlusMilliseconds(now,
-													  shuttle_settings.recovery_interval_s *
-													  INT64CONST(1000) * place->backoff);
+			put_off(place, now);
 			break;
 		}
 		next = Min(next, place->next);
@@ -306,23 +346,27 @@ take_due(long *wait_ms)
 	return databaseid;
 }
 
-/* Returns how long nothing is due. */
+/* Looks at one database that is due, and returns how long nothing else is. */
 static long
 look_at_due(void)
 {
 	long		wait_ms;
-	Oid			databaseid;
+	Oid			databaseid = take_due(&wait_ms);
 
-	while (OidIsValid(databaseid = take_due(&wait_ms)))
+	if (OidIsValid(databaseid))
 	{
-		look_at(databaseid);
-		CHECK_FOR_INTERRUPTS();
+		DatabaseState state = database_state(databaseid);
+
+		if (state == DATABASE_OPEN)
+			look_at(databaseid);
+		note_failure(databaseid, state == DATABASE_GONE);
+		return 0;
 	}
 	if (shared->overflow)
 	{
 		shared->overflow = false;
 		want_all();
-		return 1;
+		return 0;
 	}
 	return wait_ms;
 }
@@ -357,7 +401,56 @@ look_at(Oid databaseid)
 				 errhint("Raise max_worker_processes.")));
 }
 
+/* A database of which a look told nothing, or that takes no connections, is looked
+ * at again, but less and less often. */
+static void
+note_failure(Oid databaseid, bool is_gone)
+{
+	TimestampTz now = GetCurrentTimestamp();
+
+	SpinLockAcquire(&shared->mutex);
+	for (int i = 0; i < MOST_DATABASES; i++)
+	{
+		DatabaseToLook *place = &shared->databases[i];
+
+		if (place->databaseid != databaseid || place->told)
+			continue;
+		place->backoff = Min(2 * place->backoff, MOST_FAILED_BACKOFF);
+		put_off(place, now);
+		if (is_gone)
+			place->databaseid = InvalidOid;
+	}
+	SpinLockRelease(&shared->mutex);
+}
+
 /* ---- a look at one database */
+
+/*
+ * What a database or role has set for its sessions must not end a look, nor have
+ * it wait for standbys or other transactions.  That a record was removed need not
+ * last: it would be removed again.
+ */
+static void
+keep_settings_out(void)
+{
+	static const char *const settings[][2] = {
+		{"transaction_timeout", "0"},
+		{"statement_timeout", "0"},
+		{"idle_in_transaction_session_timeout", "0"},
+		{"lock_timeout", "10s"},
+		{"default_transaction_isolation", "read committed"},
+		{"default_transaction_read_only", "off"},
+		{"default_transaction_deferrable", "off"},
+		{"synchronous_commit", "off"},
+	};
+
+	for (int i = 0; i < lengthof(settings); i++)
+	{
+		/* the first one came with 17 */
+		if (GetConfigOption(settings[i][0], true, false) != NULL)
+			SetConfigOption(settings[i][0], settings[i][1], PGC_SUSET, PGC_S_OVERRIDE);
+	}
+}
 
 /* Says what came of it; a database without anything left needs no more looks. */
 static void
@@ -374,7 +467,10 @@ tell_result(Oid databaseid, bool here, bool left)
 			continue;
 		place->told = true;
 		if (left)
+		{
 			place->until = TimestampTzPlusMilliseconds(now, DOUBT_MS);
+			put_off(place, now);
+		}
 		place->backoff = left ? Min(2 * Max(place->backoff, 1), MOST_BACKOFF) : 1;
 		if (!here || (!left && !place->wanted_again && place->until <= now))
 			place->databaseid = InvalidOid;
@@ -408,6 +504,7 @@ shuttle_recovery_look_main(Datum databaseid)
 	BackgroundWorkerUnblockSignals();
 
 	BackgroundWorkerInitializeConnectionByOid(DatumGetObjectId(databaseid), InvalidOid, 0);
+	keep_settings_out();
 
 	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
