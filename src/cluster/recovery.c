@@ -15,7 +15,7 @@
  * with it the record.  One that was given out again only delays (trap 29).
  *
  * A record is forgotten when it was read before all its servers were asked, and
- * none of them holds something of its name.
+ * nobody holds something of its name.
  *
  * Memory: the caller's context, short-lived.
  *-------------------------------------------------------------------------
@@ -42,15 +42,23 @@
 #include "cluster/cluster_internal.h"
 #include "cluster/commit_internal.h"
 
-/* Roles of the node: the one that prepared it, or a superuser, may finish. */
+/*
+ * Roles of the node: the one that prepared it, or a superuser, may finish.  A
+ * standby shows nothing of what it has prepared, and says so in a row of NULLs;
+ * that is asked first, so that a promotion in between cannot hide anything.
+ */
 #define LIST_SQL \
-	SHUTTLE_RUN_AT_ONCE "SELECT p.gid, p.owner," \
+	SHUTTLE_RUN_AT_ONCE "SELECT NULL::pg_catalog.text, NULL::pg_catalog.name," \
+	" NULL::pg_catalog.int8, NULL::pg_catalog.bool WHERE pg_catalog.pg_is_in_recovery()" \
+	" UNION ALL SELECT p.gid, p.owner," \
 	" (EXTRACT(EPOCH FROM p.prepared) OPERATOR(pg_catalog.*) 1000000)::pg_catalog.int8," \
 	" p.owner OPERATOR(pg_catalog.=) CURRENT_USER OR r.rolsuper" \
 	" FROM pg_catalog.pg_prepared_xacts AS p, pg_catalog.pg_roles AS r" \
 	" WHERE p.database OPERATOR(pg_catalog.=) pg_catalog.current_database()" \
 	" AND r.rolname OPERATOR(pg_catalog.=) CURRENT_USER" \
 	" AND pg_catalog.starts_with(p.gid, '" SHUTTLE_PREPARED_PREFIX "')"
+
+#define FIRST_LOOK_MS 2000
 
 static void take_row(void *arg, const ShuttleRow *row);
 static void judge(PreparedTransaction *prepared, const char *ours);
@@ -133,14 +141,25 @@ shuttle_recovery_look(List *nodes, int limit_ms)
 
 	for (int i = 0; i < list_length(nodes); i++)
 		sqls[i] = LIST_SQL;
+	foreach(cell, nodes)
+	{
+		RecoveryNode *node = lfirst(cell);
+
+		node->prepared = NIL;
+		node->is_standby = false;
+	}
 	runs = run_on(nodes, sqls, take_row, limit_ms);
 	foreach(cell, nodes)
 	{
 		RecoveryNode *node = lfirst(cell);
+		const char *state = runs[foreach_current_index(cell)].sqlstate;
 		ListCell   *inner;
 
-		node->answered = runs[foreach_current_index(cell)].ok;
-		node->error = runs[foreach_current_index(cell)].error;
+		node->is_late = strcmp(state, "57014") == 0;
+		node->answered = runs[foreach_current_index(cell)].ok && !node->is_standby;
+		node->error = node->is_standby ?
+			pstrdup("the server is a standby, which does not show what it has prepared") :
+			runs[foreach_current_index(cell)].error;
 		foreach(inner, node->prepared)
 			judge(lfirst(inner), ours);
 	}
@@ -150,8 +169,14 @@ static void
 take_row(void *arg, const ShuttleRow *row)
 {
 	RecoveryNode *node = arg;
-	PreparedTransaction *prepared = palloc0_object(PreparedTransaction);
+	PreparedTransaction *prepared;
 
+	if (row->values[0] == NULL)
+	{
+		node->is_standby = true;
+		return;
+	}
+	prepared = palloc0_object(PreparedTransaction);
 	prepared->gid = pstrdup(row->values[0]);
 	prepared->owner = pstrdup(row->values[1]);
 	prepared->since = (TimestampTz) strtoll(row->values[2], NULL, 10) -
@@ -209,27 +234,49 @@ is_live(uint64 fxid)
 
 /* ---- finishing it */
 
-static bool
-is_to_finish(const RecoveryNode *node, const PreparedTransaction *prepared)
+bool
+shuttle_recovery_is_others(const PreparedTransaction *prepared,
+						   const RecoveryNode *node, List *nodes)
 {
-	if (prepared->fate != FATE_COMMIT && prepared->fate != FATE_ROLL_BACK)
-		return false;
+	bool		answered = false;
+	ListCell   *cell;
 
-	/* Another server may lead to the same node; that one will do it. */
-	if (prepared->serverid != node->serverid &&
-		GetForeignServerExtended(prepared->serverid, FSV_MISSING_OK) != NULL)
+	if (prepared->serverid == node->serverid ||
+		GetForeignServerExtended(prepared->serverid, FSV_MISSING_OK) == NULL)
 		return false;
-	return !prepared->tried && prepared->ours_to_finish;
+	foreach(cell, nodes)
+	{
+		const RecoveryNode *other = lfirst(cell);
+		ListCell   *inner;
+
+		if (other->serverid != prepared->serverid || !other->answered)
+			continue;
+		answered = true;
+		foreach(inner, other->prepared)
+		{
+			if (strcmp(((PreparedTransaction *) lfirst(inner))->gid, prepared->gid) == 0)
+				return true;
+		}
+	}
+	return !answered;
+}
+
+static bool
+is_to_finish(const RecoveryNode *node, const PreparedTransaction *prepared, List *nodes)
+{
+	return (prepared->fate == FATE_COMMIT || prepared->fate == FATE_ROLL_BACK) &&
+		!prepared->tried && prepared->ours_to_finish &&
+		!shuttle_recovery_is_others(prepared, node, nodes);
 }
 
 static PreparedTransaction *
-next_to_finish(const RecoveryNode *node)
+next_to_finish(const RecoveryNode *node, List *nodes)
 {
 	ListCell   *cell;
 
 	foreach(cell, node->prepared)
 	{
-		if (is_to_finish(node, lfirst(cell)))
+		if (is_to_finish(node, lfirst(cell), nodes))
 			return lfirst(cell);
 	}
 	return NULL;
@@ -241,6 +288,8 @@ note_finished(RecoveryNode *node, PreparedTransaction *prepared, const ShuttleRu
 	/* someone else may have been faster */
 	prepared->tried = true;
 	prepared->finished = run->ok || strcmp(run->sqlstate, "42704") == 0;
+	if (!prepared->finished)
+		prepared->error = run->error;
 	if (!run->ok)
 		return;
 	if (prepared->fate == FATE_COMMIT)
@@ -268,7 +317,7 @@ shuttle_recovery_finish(List *nodes, int limit_ms)
 		{
 			int			i = foreach_current_index(cell);
 
-			next[i] = next_to_finish(lfirst(cell));
+			next[i] = next_to_finish(lfirst(cell), nodes);
 			sqls[i] = next[i] == NULL ? NULL :
 				psprintf("%s PREPARED %s",
 						 next[i]->fate == FATE_COMMIT ? "COMMIT" : "ROLLBACK",
@@ -286,15 +335,37 @@ shuttle_recovery_finish(List *nodes, int limit_ms)
 	}
 }
 
+static List *
+late_nodes(List *nodes)
+{
+	List	   *late = NIL;
+	ListCell   *cell;
+
+	foreach(cell, nodes)
+	{
+		if (((RecoveryNode *) lfirst(cell))->is_late)
+			late = lappend(late, lfirst(cell));
+	}
+	return late;
+}
+
+/* What is held by nodes that answer does not wait for those that do not. */
 bool
 shuttle_recovery_run(List *nodes, int limit_ms)
 {
 	List	   *records = shuttle_commit_records();
 	bool		left = false;
+	List	   *late;
 	ListCell   *cell;
 
-	shuttle_recovery_look(nodes, limit_ms);
+	shuttle_recovery_look(nodes, FIRST_LOOK_MS);
 	shuttle_recovery_finish(nodes, limit_ms);
+	late = late_nodes(nodes);
+	if (late != NIL)
+	{
+		shuttle_recovery_look(late, limit_ms);
+		shuttle_recovery_finish(nodes, limit_ms);
+	}
 	forget_records(records, nodes);
 	foreach(cell, nodes)
 	{
@@ -312,33 +383,65 @@ shuttle_recovery_run(List *nodes, int limit_ms)
 	return left;
 }
 
+bool
+shuttle_recovery_is_finished(const char *gid, List *nodes)
+{
+	ListCell   *cell;
+
+	foreach(cell, nodes)
+	{
+		ListCell   *inner;
+
+		foreach(inner, ((RecoveryNode *) lfirst(cell))->prepared)
+		{
+			const PreparedTransaction *prepared = lfirst(inner);
+
+			if (prepared->finished && strcmp(prepared->gid, gid) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
 /* ---- records */
 
-/* True where a server was asked, and holds nothing of that name. */
+/* True where a server was asked. */
 static bool
-server_is_done(Oid serverid, const char *name, List *nodes)
+has_answered(Oid serverid, List *nodes)
 {
-	bool		answered = false;
 	ListCell   *cell;
 
 	foreach(cell, nodes)
 	{
 		const RecoveryNode *node = lfirst(cell);
+
+		if (node->serverid == serverid && node->answered)
+			return true;
+	}
+	return false;
+}
+
+/* True where a node still holds something of a name, whatever server it was
+ * prepared for: that one may have been made to lead elsewhere. */
+static bool
+is_held(const char *name, List *nodes)
+{
+	ListCell   *cell;
+
+	foreach(cell, nodes)
+	{
 		ListCell   *inner;
 
-		if (node->serverid != serverid)
-			continue;
-		answered = answered || node->answered;
-		foreach(inner, node->prepared)
+		foreach(inner, ((RecoveryNode *) lfirst(cell))->prepared)
 		{
 			const PreparedTransaction *prepared = lfirst(inner);
 
 			if (prepared->name != NULL && strcmp(prepared->name, name) == 0 &&
-				prepared->serverid == serverid && !prepared->finished)
-				return false;
+				!shuttle_recovery_is_finished(prepared->gid, nodes))
+				return true;
 		}
 	}
-	return answered;
+	return false;
 }
 
 static void
@@ -350,11 +453,11 @@ forget_records(List *records, List *nodes)
 	foreach(cell, records)
 	{
 		const CommitRecord *record = lfirst(cell);
-		bool		done = true;
+		bool		done = !is_held(record->name, nodes);
 		ListCell   *inner;
 
 		foreach(inner, record->servers)
-			done = done && server_is_done(lfirst_oid(inner), record->name, nodes);
+			done = done && has_answered(lfirst_oid(inner), nodes);
 		if (done)
 			names = lappend(names, record->name);
 	}

@@ -56,36 +56,37 @@ refuse_on_standby(void)
 				 errhint("Call the function there.")));
 }
 
-/* What is of another server is shown by that one. */
+/* True where a mapping leads to a role that may finish it. */
 static bool
-concerns(const RecoveryNode *node, const PreparedTransaction *prepared)
-{
-	return prepared->fate == FATE_OTHER || prepared->serverid == node->serverid ||
-		GetForeignServerExtended(prepared->serverid, FSV_MISSING_OK) == NULL;
-}
-
-/* Another mapping of the server may have finished it. */
-static bool
-is_finished(List *nodes, Oid serverid, const char *gid)
+has_role(const PreparedTransaction *wanted, List *nodes)
 {
 	ListCell   *cell;
 
 	foreach(cell, nodes)
 	{
-		const RecoveryNode *node = lfirst(cell);
 		ListCell   *inner;
 
-		if (node->serverid != serverid)
-			continue;
-		foreach(inner, node->prepared)
+		foreach(inner, ((RecoveryNode *) lfirst(cell))->prepared)
 		{
 			const PreparedTransaction *prepared = lfirst(inner);
 
-			if (prepared->finished && strcmp(prepared->gid, gid) == 0)
+			if (prepared->ours_to_finish && strcmp(prepared->gid, wanted->gid) == 0)
 				return true;
 		}
 	}
 	return false;
+}
+
+/* Why something was not finished that is to be; NULL: no reason is known. */
+static const char *
+reason(const PreparedTransaction *prepared, List *nodes)
+{
+	if (prepared->fate != FATE_COMMIT && prepared->fate != FATE_ROLL_BACK)
+		return NULL;
+	if (prepared->error != NULL || has_role(prepared, nodes))
+		return prepared->error;
+	return psprintf("role \"%s\" has prepared it, and no user mapping leads to that role or to a superuser",
+					prepared->owner);
 }
 
 /* Sums up what the mappings of one server came to. */
@@ -97,6 +98,7 @@ put_server(ReturnSetInfo *result, List *nodes, const RecoveryNode *first)
 	bool		nulls[5] = {false};
 	List	   *unfinished = NIL;
 	const char *error = NULL;
+	const char *refusal = NULL;
 	int			ncommitted = 0;
 	int			nrolled_back = 0;
 	ListCell   *cell;
@@ -115,11 +117,17 @@ put_server(ReturnSetInfo *result, List *nodes, const RecoveryNode *first)
 		{
 			const PreparedTransaction *prepared = lfirst(inner);
 
-			if (prepared->fate != FATE_OTHER && concerns(node, prepared) &&
-				!is_finished(nodes, node->serverid, prepared->gid))
-				unfinished = list_append_unique(unfinished, makeString(prepared->gid));
+			if (prepared->fate == FATE_OTHER ||
+				shuttle_recovery_is_others(prepared, node, nodes) ||
+				shuttle_recovery_is_finished(prepared->gid, nodes))
+				continue;
+			unfinished = list_append_unique(unfinished, makeString(prepared->gid));
+			if (refusal == NULL)
+				refusal = reason(prepared, nodes);
 		}
 	}
+	if (error == NULL)
+		error = refusal;
 	namestrcpy(&name, first->name);
 	values[0] = NameGetDatum(&name);
 	values[1] = Int32GetDatum(ncommitted);
@@ -215,8 +223,11 @@ shuttle_prepared_transactions(PG_FUNCTION_ARGS)
 			put_transaction(result, node, NULL);
 		foreach(inner, node->prepared)
 		{
-			if (concerns(node, lfirst(inner)))
-				put_transaction(result, node, lfirst(inner));
+			const PreparedTransaction *prepared = lfirst(inner);
+
+			if (prepared->fate == FATE_OTHER ||
+				!shuttle_recovery_is_others(prepared, node, nodes))
+				put_transaction(result, node, prepared);
 		}
 	}
 	return (Datum) 0;

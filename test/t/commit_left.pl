@@ -1,0 +1,175 @@
+# What is left prepared on a node is finished by its record, also where servers were made
+# to lead to other nodes, a node is a standby for a while, another one does not answer,
+# or a database takes no connections or ends its transactions; and who waits for it
+# where there is no worker finishes it.
+# trap 32
+use strict;
+use warnings;
+
+use IO::Socket::INET;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+use ShuttleCommit;
+use ShuttleSession;
+
+my $cluster = ShuttleCommit->new(2, conf => "wal_level = replica\nmax_wal_senders = 5\n");
+my ($query, @nodes) = ($cluster->{query}, @{ $cluster->{nodes} });
+my $node = $nodes[0];
+my $number = 0;
+
+# Prepares on node1 what a session here would, and adds the record of its commit.
+sub leave
+{
+	my ($id, $here, $database) = @_;
+	$here //= $query;
+	$database //= 'postgres';
+	my $name = $here->safe_psql($database, "SELECT 'shuttle_' || cluster || '_' || (SELECT oid FROM pg_database WHERE datname = current_database()) || '_' || pg_current_xact_id()
+		FROM shuttle.identity") . sprintf('_%016x', ++$number);
+	my $server = $here->safe_psql($database, "SELECT oid FROM pg_foreign_server WHERE srvname = 'node1'");
+	$node->safe_psql('postgres', "BEGIN; UPDATE account SET v = v + 1 WHERE id = $id; PREPARE TRANSACTION '${name}_${server}_1'");
+	$here->safe_psql($database, "INSERT INTO shuttle.commit_records VALUES ('$name', ARRAY[$server], now())");
+	return;
+}
+
+sub value { my $id = shift; return $node->safe_psql('postgres', "SELECT v FROM account WHERE id = $id"); }
+sub records { return $query->safe_psql('postgres', 'SELECT count(*) FROM shuttle.commit_records'); }
+sub recover { my $server = shift; return $query->safe_psql('postgres', "SELECT committed, rolled_back, unfinished, error FROM shuttle.recover() WHERE server = '$server'"); }
+
+sub is_finished
+{
+	my ($id, $seconds, $label) = @_;
+	my $deadline = time() + $seconds;
+	usleep(50_000) while value($id) == 100 && time() < $deadline;
+	return is(value($id), 101, $label);
+}
+
+# A commit over two nodes has its database looked at.
+sub commit_here
+{
+	my $database = shift;
+	$query->safe_psql($database, 'BEGIN; UPDATE account1 SET v = v WHERE id = 20; UPDATE account2 SET v = v WHERE id = 20; COMMIT');
+	return;
+}
+
+sub set_interval
+{
+	my $interval = shift;
+	$query->safe_psql('postgres', "ALTER SYSTEM SET shuttle.recovery_interval = $interval");
+	$query->reload;
+	$query->poll_query_until('postgres', "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'pg_shuttle recovery worker')") if $interval == 0;
+	return;
+}
+
+sub lead
+{
+	my ($server, $to) = @_;
+	my ($host, $port) = ($to->host, $to->port);
+	$query->safe_psql('postgres', "ALTER SERVER $server OPTIONS (SET host '$host', SET port '$port')");
+	return;
+}
+
+# ---- servers that lead elsewhere
+
+set_interval(0);
+leave(1);
+lead('node1', $nodes[1]);
+lead('node2', $nodes[0]);
+like($query->safe_psql('postgres', 'SELECT server, state FROM shuttle.transactions'), qr/^node2\|to be committed$/, 'exchanged: it is shown where it is');
+is(recover('node2'), '1|0|0|', 'exchanged: it is committed there');
+lead('node1', $nodes[0]);
+lead('node2', $nodes[1]);
+is(recover('node1'), '0|0|0|', 'back: nothing is left');
+is(value(1) . '|' . records(), '101|0', 'it was committed, and its record is forgotten');
+
+# ---- no role that may finish it
+
+my $user = $query->safe_psql('postgres', 'SELECT current_user');
+$node->safe_psql('postgres', 'CREATE ROLE other LOGIN');
+leave(2);
+$query->safe_psql('postgres', q{ALTER USER MAPPING FOR CURRENT_USER SERVER node1 OPTIONS (SET user 'other')});
+is(recover('node1'), qq{0|0|1|role "$user" has prepared it, and no user mapping leads to that role or to a superuser}, 'a role that may not finish it: says why');
+$query->safe_psql('postgres', "ALTER USER MAPPING FOR CURRENT_USER SERVER node1 OPTIONS (SET user '$user')");
+is(recover('node1') . '|' . value(2), '1|0|0||101', 'one that may');
+
+# ---- a server that answers nothing, and what a database has set for its sessions
+
+my $silence = IO::Socket::INET->new(Listen => 50, LocalAddr => '127.0.0.1') or die "no socket: $!";
+$query->safe_psql('postgres', "CREATE SERVER silent FOREIGN DATA WRAPPER shuttle OPTIONS (host '127.0.0.1', port '" . $silence->sockport . "');
+	CREATE USER MAPPING FOR CURRENT_USER SERVER silent");
+leave(3);
+set_interval(1);
+commit_here('postgres');
+is_finished(3, 8, 'silent: what another node holds does not wait for it');
+SKIP:
+{
+	skip 'transaction_timeout came with 17', 1 if $query->pg_version < 17;
+	set_interval(0);
+	$query->safe_psql('postgres', "ALTER DATABASE postgres SET transaction_timeout = '300ms'");
+	leave(4);
+	set_interval(1);
+	commit_here('postgres');
+	is_finished(4, 8, 'a short transaction_timeout does not end it');
+	$query->safe_psql('postgres', 'ALTER DATABASE postgres RESET transaction_timeout');
+}
+$query->safe_psql('postgres', 'DROP SERVER silent CASCADE');
+close $silence;
+
+# ---- a database that takes no connections for a while
+
+$query->safe_psql('postgres', 'CREATE DATABASE closed');
+{
+	my ($host, @ports) = ($node->host, map { $_->port } @nodes);
+	$query->safe_psql('closed', 'CREATE EXTENSION pg_shuttle CASCADE;' . join '', map { "CREATE SERVER node$_ FOREIGN DATA WRAPPER shuttle OPTIONS (host '$host', port '$ports[$_ - 1]', dbname 'postgres');
+		CREATE USER MAPPING FOR CURRENT_USER SERVER node$_ OPTIONS (user '$user');
+		CREATE FOREIGN TABLE account$_ (id int, v int) SERVER node$_ OPTIONS (table_name 'account');" } 1, 2);
+}
+set_interval(0);
+leave(5, $query, 'closed');
+commit_here('closed');
+$query->safe_psql('postgres', 'ALTER DATABASE closed ALLOW_CONNECTIONS false');
+set_interval(1);
+sleep 5;
+is(value(5), 100, 'closed: nothing is done');
+$query->safe_psql('postgres', 'ALTER DATABASE closed ALLOW_CONNECTIONS true');
+is_finished(5, 30, 'open again: it is');
+
+# ---- without a worker
+
+my $plain = PostgreSQL::Test::Cluster->new('plain');
+$plain->init;
+$plain->append_conf('postgresql.conf', "session_preload_libraries = 'pg_shuttle'\nshuttle.deadlock_timeout = '200ms'");
+$plain->start;
+$cluster->make_tables($plain);
+my $session = ShuttleSession->new($plain, 'postgres');
+$session->run('SELECT v FROM account1 WHERE id = 6;');
+leave(6, $plain);
+my ($out, $err) = $session->run(q{SET statement_timeout = '30s'; BEGIN; UPDATE account1 SET v = v + 1 WHERE id = 6 RETURNING v; COMMIT;});
+is("$out$err", '102', 'without a worker: who waits for it finishes it');
+$session->quit;
+$plain->stop;
+
+# ---- a node that is a standby for a while
+
+set_interval(0);
+$node->backup('copy');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'copy', has_streaming => 1);
+$standby->start;
+leave(7);
+$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+$node->stop('immediate');
+lead('node1', $standby);
+my $refusal = 'the server is a standby, which does not show what it has prepared';
+is(recover('node1'), "0|0|0|$refusal", 'a standby says nothing');
+is($query->safe_psql('postgres', q{SELECT state FROM shuttle.transactions WHERE server = 'node1'}), "not known: $refusal", 'a standby: so does the view');
+is(records(), 1, 'a standby: the record is kept');
+$standby->promote;
+$node = $standby;
+is(recover('node1'), '1|0|0|', 'promoted: it is committed');
+is(value(7) . '|' . records(), '101|0', 'promoted: it is there, and its record is forgotten');
+
+$_->stop for $standby, $query, $nodes[1];
+done_testing();
