@@ -243,6 +243,12 @@ shuttle_write_buffer_has_rows(const ShuttleWrite *write)
 	return write->buffer->nrows > 0;
 }
 
+int64
+shuttle_write_buffer_bytes(const ShuttleWrite *write)
+{
+	return write->buffer->nbytes;
+}
+
 bool
 shuttle_write_buffer_is_full(const ShuttleWrite *write)
 {

@@ -301,6 +301,9 @@ extern bool shuttle_write_is_plain(ShuttleWrite *write);
 /* True where rows wait to be sent. */
 extern bool shuttle_write_buffer_has_rows(const ShuttleWrite *write);
 
+/* What the rows that wait will have when they are sent, roughly. */
+extern int64 shuttle_write_buffer_bytes(const ShuttleWrite *write);
+
 /* True where there are so many of them that they are to be sent now; true
  * where so much was sent that its answer is to be waited for. */
 extern bool shuttle_write_buffer_is_full(const ShuttleWrite *write);

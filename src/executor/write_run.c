@@ -59,6 +59,8 @@ struct ShuttleWriteRun
 	bool		holds_moves;	/* they are not to be sent now */
 	List	   *writes;			/* ShuttleWrites that are buffered */
 	uint64		nrows;			/* taken so far */
+	int64		nbytes;			/* of rows taken since the last flush, but for
+								 * those that wait for the end of the source */
 	Tuplestorestate *returned;	/* RETURNING's rows; NULL: there is none */
 	uint64		most_returned;	/* rows of it that are wanted; 0: all */
 	uint64		nreturned;		/* of these, those that are known */
@@ -68,6 +70,9 @@ struct ShuttleWriteRun
 	TupleTableSlot *returned_slot;
 	ErrorData  *error;			/* met where it could not be raised */
 };
+
+/* Tables whose buffers may be full at a time. */
+#define FULL_BUFFERS 16
 
 static dlist_head runs = DLIST_STATIC_INIT(runs);
 static ExecutorStart_hook_type previous_start = NULL;
@@ -408,10 +413,20 @@ exec_source(PlanState *node)
 	return row;
 }
 
+/* True where what the table has taken is not to be sent before the source ends. */
+static bool
+waits_for_end(const ShuttleWriteRun *run, const ShuttleWrite *write)
+{
+	return run->moves_wait && !run->ended && shuttle_write_brings_in(write);
+}
+
 bool
 shuttle_write_run_take(ShuttleWriteRun *run, ShuttleWrite *write,
 					   TupleTableSlot *slot, TupleTableSlot *plan_slot)
 {
+	int64		nbytes = shuttle_write_buffer_bytes(write);
+	bool		taken;
+
 	if (!list_member_ptr(run->writes, write))
 	{
 		MemoryContext old_cxt = MemoryContextSwitchTo(run->estate->es_query_cxt);
@@ -419,25 +434,35 @@ shuttle_write_run_take(ShuttleWriteRun *run, ShuttleWrite *write,
 		run->writes = lappend(run->writes, write);
 		MemoryContextSwitchTo(old_cxt);
 	}
-	return shuttle_write_buffer_add(write, slot, plan_slot, run->nrows++);
+	taken = shuttle_write_buffer_add(write, slot, plan_slot, run->nrows++);
+	if (!waits_for_end(run, write))
+		run->nbytes += shuttle_write_buffer_bytes(write) - nbytes;
+	return taken;
+}
+
+/*
+ * As much of one table is under way as the next piece may hold, or all tables
+ * together have as much as FULL_BUFFERS of them may have.
+ */
+static bool
+has_to_wait(const ShuttleWriteRun *run, const ShuttleWrite *write, bool is_full)
+{
+	int64		limit = FULL_BUFFERS * (int64) 1024 * shuttle_settings.write_buffer_size_kb;
+
+	return run->nbytes >= limit || (is_full && shuttle_write_buffer_is_ahead(write));
 }
 
 void
 shuttle_write_run_send_full(ShuttleWriteRun *run, ShuttleWrite *write)
 {
-	bool		waits = run->moves_wait && !run->ended;
+	bool		is_full = shuttle_write_buffer_is_full(write) && !waits_for_end(run, write);
 
-	if (!shuttle_write_buffer_is_full(write) ||
-		(waits && shuttle_write_brings_in(write)))
-		return;
-	run->holds_moves = waits;
-
-	/* As much is under way as the next piece may hold. */
-	if (shuttle_write_buffer_is_ahead(write))
+	run->holds_moves = run->moves_wait && !run->ended;
+	if (has_to_wait(run, write, is_full))
 		flush(run, true);
-	else if (shuttle_write_brings_in(write))
+	else if (is_full && shuttle_write_brings_in(write))
 		send_all(run);
-	else
+	else if (is_full)
 		send_rows(run, write);
 	run->holds_moves = false;
 }
@@ -629,6 +654,7 @@ flush(ShuttleWriteRun *run, bool in_turn)
 			run->estate->es_processed += nwritten;
 	}
 	run->nflushed = run->nrows;
+	run->nbytes = 0;
 	if (run->source == NULL)
 		return;
 	if (in_turn)
