@@ -281,7 +281,7 @@ next_returned_row(ForeignScanState *scan)
 		if (direct->nrows_left == 0)
 			return false;
 		direct->nrows_left--;
-		ExecStoreAllNullTuple(slot);
+		shuttle_write_store_nothing(slot);
 		return true;
 	}
 

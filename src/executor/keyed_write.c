@@ -257,7 +257,7 @@ return_row(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target, const Shut
 	if (decoder != NULL)
 		ExecForceStoreHeapTuple(shuttle_decoder_tuple(decoder, row), slot, false);
 	else
-		ExecStoreAllNullTuple(slot);
+		shuttle_write_store_nothing(slot);
 	slot->tts_tableOid = RelationGetRelid(target->target->ri_RelationDesc);
 	MemoryContextSwitchTo(old_cxt);
 	target->target->ri_projectReturning->pi_exprContext->ecxt_scantuple = slot;

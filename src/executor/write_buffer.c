@@ -71,6 +71,7 @@ struct ShuttleWriteBuffer
 	uint64		nfinished;		/* rows written that nobody has counted yet */
 };
 
+static ShuttleDecoder *create_decoder(const ShuttleWrite *write, int first_column);
 static HTAB *create_names(const ShuttleWrite *write);
 static TupleDesc describe_values(const ShuttleWrite *write);
 static bool is_named_again(ShuttleWriteBuffer *buffer, ItemPointer ctid);
@@ -93,17 +94,14 @@ shuttle_write_buffer_create(ShuttleWrite *write)
 	buffer->returns = shuttle_write_follows_up(write);
 	buffer->desc = describe_values(write);
 	buffer->values_slot = MakeSingleTupleTableSlot(buffer->desc, &TTSOpsMinimalTuple);
-	if (write->decoder != NULL)
-		buffer->decoder = shuttle_decoder_create(RelationGetDescr(write->rel),
-												 write->peer.attributes,
-												 buffer->by_ctid ? 1 : 0,
-												 write->rel, estate->es_query_cxt);
-	if (write->decoder != NULL && shuttle_conflict_updates(write))
-		buffer->marked_decoder = shuttle_decoder_create(RelationGetDescr(write->rel),
-														write->peer.attributes,
-														SHUTTLE_MARK_COLUMNS,
-														write->rel,
-														estate->es_query_cxt);
+	if (write->decoder != NULL || shuttle_conflict_returns_xmax(write))
+	{
+		buffer->decoder = create_decoder(write, buffer->by_ctid ? 1 :
+										 shuttle_conflict_front_columns(write, false));
+		if (shuttle_conflict_updates(write))
+			buffer->marked_decoder =
+				create_decoder(write, shuttle_conflict_front_columns(write, true));
+	}
 	if (buffer->by_ctid)
 	{
 		buffer->named = create_names(write);
@@ -122,6 +120,14 @@ shuttle_write_buffer_create(ShuttleWrite *write)
 											 ALLOCSET_DEFAULT_SIZES);
 	write->buffer = buffer;
 	MemoryContextSwitchTo(old_cxt);
+}
+
+/* Of the columns that RETURNING wants, from first_column on. */
+static ShuttleDecoder *
+create_decoder(const ShuttleWrite *write, int first_column)
+{
+	return shuttle_decoder_create(RelationGetDescr(write->rel), write->peer.attributes,
+								  first_column, write->rel, write->estate->es_query_cxt);
 }
 
 /* Of a row that is to stay and to leave, too, what comes first counts. */
@@ -659,7 +665,11 @@ keep_returned(ShuttleWrite *write, SentPiece *piece, uint64 nwritten)
 			at = (int) number - 1;
 			piece->written[at] = true;
 			if (decoder != NULL)
+			{
 				piece->returned[at] = shuttle_decoder_tuple(decoder, &row);
+				shuttle_conflict_show_xmax(write, piece->returned[at], &row,
+										   piece->marked);
+			}
 		}
 	}
 	MemoryContextSwitchTo(old_cxt);
@@ -703,7 +713,7 @@ shuttle_write_buffer_return(ShuttleWrite *write)
 	if (piece->returned[place] != NULL)
 		ExecForceStoreHeapTuple(piece->returned[place], slot, false);
 	else
-		ExecStoreAllNullTuple(slot);
+		shuttle_write_store_nothing(slot);
 	slot->tts_tableOid = RelationGetRelid(write->rel);
 	if (buffer->plan_slot != NULL)
 		ExecForceStoreMinimalTuple(piece->plan_rows[place], buffer->plan_slot, false);

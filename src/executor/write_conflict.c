@@ -18,9 +18,11 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/sysattr.h"
 #include "commands/trigger.h"
 #include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
 #include "parser/parsetree.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -53,7 +55,8 @@ struct ShuttleWriteConflict
 	ExprContext *econtext;
 	const char *const *values;	/* NULL: not evaluated */
 
-	bool		wants_mark;		/* the next request returns it */
+	bool		returns_xmax;	/* RETURNING tells rows inserted by it */
+	bool		wants_mark;		/* the next request returns the mark */
 	char	   *mark[2];		/* transaction and command; NULL: not known */
 };
 
@@ -191,6 +194,25 @@ append_set(StringInfo sql, const TargetEntry *entry, Relation root, Relation tab
 					 deparse_expression((Node *) entry->expr, context, true, false));
 }
 
+/* Core has taken out all that is set: these are DEFAULT of generated columns. */
+static void
+append_generated(StringInfo sql, Relation table)
+{
+	TupleDesc	desc = RelationGetDescr(table);
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(desc, i);
+
+		if (attribute->attisdropped || !attribute->attgenerated)
+			continue;
+		shuttle_append_remote_column(sql, table, i + 1);
+		appendStringInfoString(sql, " = DEFAULT");
+		return;
+	}
+	elog(ERROR, "ON CONFLICT DO UPDATE sets no column");
+}
+
 static void
 print_clause(ShuttleWriteConflict *conflict, const OnConflictExpr *clause,
 			 Relation root, Relation table, List *context)
@@ -219,6 +241,8 @@ print_clause(ShuttleWriteConflict *conflict, const OnConflictExpr *clause,
 		append_set(&sql, lfirst_node(TargetEntry, cell), root, table, context);
 		separator = ", ";
 	}
+	if (conflict->updates && clause->onConflictSet == NIL)
+		append_generated(&sql, table);
 	conflict->clause = sql.data;
 	if (clause->onConflictWhere != NULL)
 		conflict->condition = deparse_expression(clause->onConflictWhere, context, true, false);
@@ -244,6 +268,17 @@ name_table(ShuttleWrite *write)
 	peer->sql = head.data;
 }
 
+/* True where an expression looks at xmax: RETURNING has columns of the table alone. */
+static bool
+looks_at_xmax(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+		return ((Var *) node)->varattno == MaxTransactionIdAttributeNumber;
+	return expression_tree_walker(node, looks_at_xmax, context);
+}
+
 ShuttleWriteConflict *
 shuttle_conflict_create(ShuttleWrite *write)
 {
@@ -259,6 +294,8 @@ shuttle_conflict_create(ShuttleWrite *write)
 	clause = list_nth_node(OnConflictExpr, private, CONFLICT_CLAUSE);
 	conflict = palloc0_object(ShuttleWriteConflict);
 	conflict->updates = clause->action == ONCONFLICT_UPDATE;
+	conflict->returns_xmax = conflict->updates &&
+		looks_at_xmax((Node *) ((ModifyTable *) write->node->ps.plan)->returningLists, NULL);
 	if (conflict->updates)
 		shuttle_conflict_check_triggers(write->rel, write->target->ri_TrigDesc);
 	conflict->parameters =
@@ -337,6 +374,32 @@ shuttle_conflict_take_mark(ShuttleWrite *write, const ShuttleRow *row)
 	MemoryContextSwitchTo(old_cxt);
 }
 
+int
+shuttle_conflict_front_columns(const ShuttleWrite *write, bool marked)
+{
+	if (write->conflict == NULL)
+		return 0;
+	return (marked ? lengthof(write->conflict->mark) : 0) + write->conflict->returns_xmax;
+}
+
+bool
+shuttle_conflict_returns_xmax(const ShuttleWrite *write)
+{
+	return write->conflict != NULL && write->conflict->returns_xmax;
+}
+
+void
+shuttle_conflict_show_xmax(const ShuttleWrite *write, HeapTuple tuple,
+						   const ShuttleRow *row, bool marked)
+{
+	int			column = shuttle_conflict_front_columns(write, marked) - 1;
+
+	if (!shuttle_conflict_returns_xmax(write))
+		return;
+	HeapTupleHeaderSetXmax(tuple->t_data,
+						   (TransactionId) strtoul(shuttle_row_text(row, column), NULL, 10));
+}
+
 /* The condition of an UPDATE that fails for rows of earlier requests. */
 static void
 append_guard(StringInfo sql, const ShuttleWriteConflict *conflict, int nparams)
@@ -355,11 +418,38 @@ append_guard(StringInfo sql, const ShuttleWriteConflict *conflict, int nparams)
 	appendStringInfoString(sql, " END");
 }
 
+/* RETURNING with columns in front. */
+static void
+append_returning(StringInfo sql, const ShuttleWrite *write)
+{
+	const char *separator = " RETURNING ";
+	ListCell   *cell;
+
+	if (write->conflict->wants_mark)
+	{
+		appendStringInfoString(sql, " RETURNING xmin, cmin");
+		separator = ", ";
+	}
+	if (write->conflict->returns_xmax)
+	{
+		appendStringInfo(sql, "%sxmax", separator);
+		separator = ", ";
+	}
+	foreach(cell, write->peer.attributes)
+	{
+		appendStringInfoString(sql, separator);
+		if (lfirst_int(cell) == SelfItemPointerAttributeNumber)
+			appendStringInfoString(sql, "ctid");
+		else
+			shuttle_append_remote_column(sql, write->rel, lfirst_int(cell));
+		separator = ", ";
+	}
+}
+
 void
 shuttle_conflict_append_tail(StringInfo sql, const ShuttleWrite *write, int nparams)
 {
 	const ShuttleWriteConflict *conflict = write->conflict;
-	ListCell   *cell;
 
 	append_shifted(sql, conflict->clause, nparams);
 	if (conflict->updates && has_mark(conflict))
@@ -369,20 +459,10 @@ shuttle_conflict_append_tail(StringInfo sql, const ShuttleWrite *write, int npar
 		appendStringInfoString(sql, " WHERE ");
 		append_shifted(sql, conflict->condition, nparams);
 	}
-	if (!conflict->wants_mark)
-	{
+	if (!conflict->wants_mark && !conflict->returns_xmax)
 		appendStringInfoString(sql, write->peer.sql + write->peer.values_end);
-		return;
-	}
-	appendStringInfoString(sql, " RETURNING xmin, cmin");
-	foreach(cell, write->peer.attributes)
-	{
-		appendStringInfoString(sql, ", ");
-		if (lfirst_int(cell) == SelfItemPointerAttributeNumber)
-			appendStringInfoString(sql, "ctid");
-		else
-			shuttle_append_remote_column(sql, write->rel, lfirst_int(cell));
-	}
+	else
+		append_returning(sql, write);
 }
 
 int

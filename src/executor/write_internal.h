@@ -168,8 +168,17 @@ extern bool shuttle_conflict_wants_mark(const ShuttleWrite *write);
 extern bool shuttle_conflict_needs_mark(const ShuttleWrite *write);
 extern void shuttle_conflict_take_mark(ShuttleWrite *write, const ShuttleRow *row);
 
-/* Columns in front of those that RETURNING wants, in such an answer. */
-#define SHUTTLE_MARK_COLUMNS 2
+/* How many columns are in front of those that RETURNING wants; marked: in such an
+ * answer. */
+extern int	shuttle_conflict_front_columns(const ShuttleWrite *write, bool marked);
+
+/*
+ * True where RETURNING looks at xmax, which the node then returns: 0 says that DO
+ * UPDATE has inserted a row.  The other one puts it into a row's tuple.
+ */
+extern bool shuttle_conflict_returns_xmax(const ShuttleWrite *write);
+extern void shuttle_conflict_show_xmax(const ShuttleWrite *write, HeapTuple tuple,
+									   const ShuttleRow *row, bool marked);
 
 /* Appends what stands behind the rows of an INSERT, RETURNING included; nparams:
  * parameters of the rows, which those of the clause follow. */
@@ -248,6 +257,9 @@ extern char *shuttle_write_array_sql(const ShuttleWrite *write,
 									 const ShuttleRemoteTable *table);
 
 /* ---- values of many rows (write_values.c) */
+
+/* Stores a row of which RETURNING wants no column, but maybe system columns. */
+extern void shuttle_write_store_nothing(TupleTableSlot *slot);
 
 /* A row that waits to be sent. */
 typedef struct ShuttleWaitingRow

@@ -8,6 +8,8 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "access/transam.h"
 #include "executor/tuptable.h"
 #include "fmgr.h"
 #include "utils/memutils.h"
@@ -143,4 +145,17 @@ shuttle_write_print_arrays(const ShuttleWrite *write, const ShuttleWaitingRows *
 	shuttle_transmission_end(nestlevel);
 	MemoryContextSwitchTo(old_cxt);
 	return values;
+}
+
+/* System columns are read from the header as of a stored row. */
+void
+shuttle_write_store_nothing(TupleTableSlot *slot)
+{
+	HeapTuple	tuple;
+
+	ExecStoreAllNullTuple(slot);
+	tuple = ExecFetchSlotHeapTuple(slot, true, NULL);
+	HeapTupleHeaderSetXmin(tuple->t_data, InvalidTransactionId);
+	HeapTupleHeaderSetXmax(tuple->t_data, InvalidTransactionId);
+	HeapTupleHeaderSetCmin(tuple->t_data, InvalidTransactionId);
 }

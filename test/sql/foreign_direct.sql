@@ -12,6 +12,18 @@ SELECT pair.same_write(:state, 'DELETE FROM account WHERE id > 100');
 SELECT pair.same_write(:state, 'DELETE FROM account WHERE id > 280 RETURNING id, opened, weights');
 SELECT pair.same_write(:state, 'UPDATE account SET id = 1 WHERE id = 2');
 
+-- system columns alone
+SET search_path = ours;
+BEGIN;
+INSERT INTO account (id) VALUES (1001) RETURNING xmax, tableoid::regclass;
+INSERT INTO account (id) VALUES (1002), (1003) RETURNING xmax = 0 AS inserted;
+UPDATE account SET balance = 0 WHERE id > 1000 RETURNING xmin, xmax;
+UPDATE account SET balance = 1 WHERE id > 1000 AND random() < 2 RETURNING xmax;
+UPDATE account SET balance = 2 FROM generate_series(1001, 1002) g WHERE id = g RETURNING xmax, cmin;
+DELETE FROM account WHERE id = 1003 RETURNING cmax, tableoid::regclass;
+ROLLBACK;
+RESET search_path;
+
 -- joins: RETURNING of the target, of the other tables, of both, of system columns
 SET shuttle.enable_write_buffer = off;
 SELECT pair.plan('UPDATE account a SET owner = b.city FROM branch b WHERE b.id = a.branch AND a.id < 20 RETURNING a.*, b.id');

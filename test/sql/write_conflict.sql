@@ -43,6 +43,22 @@ SELECT pair.same_here(:state, 'INSERT INTO item (id) VALUES (1) ON CONFLICT (n) 
 SELECT pair.same_here(:state, 'WITH new AS (INSERT INTO item (id, n) SELECT i, i FROM generate_series(18, 24) i ON CONFLICT (id) DO UPDATE SET n = -item.n RETURNING id, n), more AS (INSERT INTO item (id) VALUES (40), (5) ON CONFLICT (id) DO NOTHING RETURNING id) SELECT new.id, new.n, more.id FROM new FULL JOIN more USING (id) ORDER BY 1, 3');
 SELECT pair.same_here(:state, 'WITH new AS (INSERT INTO item (id) VALUES (1), (50) ON CONFLICT (id) DO UPDATE SET n = 99) INSERT INTO item (id) VALUES (2), (51) ON CONFLICT (id) DO UPDATE SET n = 98 RETURNING id');
 
+-- DEFAULT of a generated column is all that is set
+SELECT pair.same_here(:state, 'INSERT INTO item (id, n) VALUES (1, 5), (31, 6) ON CONFLICT (id) DO UPDATE SET double = DEFAULT RETURNING id, n, double');
+SELECT pair.same_here(:state, 'INSERT INTO item (id, n) VALUES (1, 5), (2, 6) ON CONFLICT (id) DO UPDATE SET double = DEFAULT WHERE item.id = 2 RETURNING id');
+SELECT pair.same_here(:state, 'INSERT INTO item (id, n) VALUES (1, 5) ON CONFLICT (id) DO UPDATE SET double = DEFAULT, n = excluded.n RETURNING double');
+
+-- xmax tells rows that were inserted from those that were updated
+SELECT pair.same_here(:state, 'INSERT INTO item (id, n) VALUES (1, 5), (31, 6), (2, 7) ON CONFLICT (id) DO UPDATE SET n = excluded.n RETURNING id, xmax = 0 AS inserted');
+SELECT pair.same_here(:state, 'INSERT INTO item (id, n) VALUES (1, 5), (31, 6), (2, 7) ON CONFLICT (id) DO UPDATE SET n = excluded.n WHERE item.id > 1 RETURNING xmax = 0 AS inserted');
+SELECT pair.same_here(:state, 'INSERT INTO item (id, n) VALUES (1, 5) ON CONFLICT (id) DO UPDATE SET n = excluded.n RETURNING CASE xmax WHEN 0 THEN 1 ELSE 2 END');
+SELECT pair.same_here(:state, 'WITH new AS (INSERT INTO item (id, n) SELECT i, i FROM generate_series(15, 25) i ON CONFLICT (id) DO UPDATE SET n = -1 RETURNING xmax, id) SELECT id, xmax = 0 FROM new');
+SELECT pair.same_here(:state, 'INSERT INTO item (id, n) VALUES (31, 5), (1, 5) ON CONFLICT (id) DO NOTHING RETURNING xmax');
+SET shuttle.write_buffer_size = '1kB';
+SELECT pair.same_here(:state, 'INSERT INTO item (id, n) SELECT i, i FROM generate_series(1, 40) i ON CONFLICT (id) DO UPDATE SET n = excluded.n RETURNING id, xmax = 0 AS inserted');
+SELECT pair.same_here(:state, 'INSERT INTO item (id, n) SELECT i, i FROM generate_series(40, 1, -1) i ON CONFLICT (id) DO UPDATE SET n = excluded.n RETURNING xmax = 0 AS inserted');
+RESET shuttle.write_buffer_size;
+
 -- the same row twice, in one request and in several
 SELECT pair.same_here(:state, 'INSERT INTO item (id, n) VALUES (1, 1), (1, 2) ON CONFLICT (id) DO UPDATE SET n = excluded.n');
 SELECT pair.same_here(:state, 'INSERT INTO item (id, n) VALUES (31, 1), (31, 2) ON CONFLICT (id) DO UPDATE SET n = excluded.n');
