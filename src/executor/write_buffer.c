@@ -37,6 +37,7 @@ typedef struct SentPiece
 	ShuttleRequest *request;	/* NULL: its answer was read */
 	int			nrows;
 	int64		nbytes;
+	bool		follows;		/* others of the statement, on the same table */
 	bool		marked;			/* returns the mark of ON CONFLICT */
 
 	/* For RETURNING, for each row sent. */
@@ -64,6 +65,7 @@ struct ShuttleWriteBuffer
 	int			size;
 	int64		nbytes;
 	int64		nsent_bytes;	/* of pieces that were not waited for */
+	bool		has_sent;		/* some piece of the statement */
 
 	ShuttleRemoteTable *table;	/* while a piece is made or judged */
 	char	   *sql;			/* of many rows, in the query's context */
@@ -79,7 +81,8 @@ static int64 copy_values(ShuttleWrite *write, TupleTableSlot *slot, ShuttleWaiti
 static void send_piece(ShuttleWrite *write, const char *sql, int nparams,
 					   const char *const *values, int nest_level);
 static uint64 finish_piece(ShuttleWrite *write, SentPiece *piece);
-static void judge_count(ShuttleWrite *write, int nsent, uint64 nwritten);
+static void judge_count(ShuttleWrite *write, const SentPiece *piece, uint64 nwritten);
+pg_noreturn static void refuse_triggered(ShuttleWrite *write, int nsent, uint64 nwritten);
 static void keep_returned(ShuttleWrite *write, SentPiece *piece, uint64 nwritten);
 static void queue_triggers(ShuttleWrite *write, TupleTableSlot *slot);
 
@@ -435,6 +438,8 @@ send_piece(ShuttleWrite *write, const char *sql, int nparams,
 	piece->cxt = cxt;
 	piece->nrows = buffer->nrows;
 	piece->nbytes = buffer->nbytes;
+	piece->follows = buffer->has_sent;
+	buffer->has_sent = true;
 	piece->marked = shuttle_conflict_wants_mark(write);
 	if (buffer->returns)
 	{
@@ -574,7 +579,7 @@ finish_piece(ShuttleWrite *write, SentPiece *piece)
 	PG_END_TRY();
 
 	if (write->buffer->by_ctid || write->node->ps.plan == NULL)
-		judge_count(write, piece->nrows, nwritten);
+		judge_count(write, piece, nwritten);
 	if (write->buffer->returns || piece->marked)
 		keep_returned(write, piece, nwritten);
 	shuttle_request_close(piece->request);
@@ -598,8 +603,10 @@ was_changed_beside(ShuttleWrite *write)
  * COPY has counted its rows.
  */
 static void
-judge_count(ShuttleWrite *write, int nsent, uint64 nwritten)
+judge_count(ShuttleWrite *write, const SentPiece *piece, uint64 nwritten)
 {
+	int			nsent = piece->nrows;
+
 	if (nwritten > nsent)
 		shuttle_write_refuse_several(write, nwritten);
 	if (nwritten == nsent || was_changed_beside(write))
@@ -608,6 +615,8 @@ judge_count(ShuttleWrite *write, int nsent, uint64 nwritten)
 	/* What is known may be older than a trigger. */
 	shuttle_remote_table_forget(RelationGetRelid(write->rel), write->storage_node);
 	need_table(write);
+	if (write->buffer->table->plain && write->buffer->by_ctid && piece->follows)
+		refuse_triggered(write, nsent, nwritten);
 	if (write->buffer->table->plain || !write->buffer->by_ctid)
 		ereport(ERROR,
 				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
@@ -626,6 +635,24 @@ judge_count(ShuttleWrite *write, int nsent, uint64 nwritten)
 				 errdetail("Storage node \"%s\" deleted " UINT64_FORMAT " of %d rows.",
 						   shuttle_node_name(write->storage_node), nwritten, nsent),
 				 errhint("Look for triggers, rules and policies of the table there.")));
+}
+
+/*
+ * What the first rows triggered, as a foreign key's ON DELETE CASCADE on the node
+ * to the same table, has changed some that were to follow.  Of one request it comes
+ * behind them all.
+ */
+static void
+refuse_triggered(ShuttleWrite *write, int nsent, uint64 nwritten)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION),
+			 errmsg("rows of foreign table \"%s\" were changed by an operation that the statement triggered",
+					RelationGetRelationName(write->rel)),
+			 errdetail("Storage node \"%s\" wrote " UINT64_FORMAT " of %d rows of a later request.",
+					   shuttle_node_name(write->storage_node), nwritten, nsent),
+			 errhint("If a foreign key or a trigger of the node did it, raise %s, so that one request has all rows.",
+					 "shuttle.write_buffer_size")));
 }
 
 /*

@@ -160,7 +160,7 @@ SELECT pair.same_write(:state, 'DELETE FROM account WHERE pair.here(id) < 20 RET
 SELECT pair.same_write(:state, 'INSERT INTO account (id) SELECT i FROM generate_series(1001, 1010) i RETURNING id');
 DROP TRIGGER keep ON node.account;
 
--- without one, a row that is gone is a serialization failure
+-- without one, a row that the statement itself has made go is an error, as in core
 CREATE FUNCTION pair.takes(i int) RETURNS int LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
 	DELETE FROM account WHERE id = i + 1;
