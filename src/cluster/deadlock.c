@@ -15,6 +15,10 @@
  * itself in the graph that is left without younger sessions of that kind, which
  * is found by one walk.  Every session comes to the same answer by itself.
  *
+ * A session may not look (shuttle.deadlock_timeout), or not see the whole cycle, for
+ * want of a user mapping: where a cycle is still there after two more looks, the next
+ * youngest gives up, and so on.
+ *
  * Edges are asked for one after the other, so that a cycle may never have been
  * there at once: only edges count that a second look finds again, with the same
  * transactions.
@@ -27,6 +31,7 @@
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "catalog/pg_type.h"
+#include "common/hashfn.h"
 #include "foreign/foreign.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
@@ -41,6 +46,7 @@
 #include "cluster/deadlock_internal.h"
 
 #define LOOK_AGAIN_US 20000
+#define LOOKS_FOR_YOUNGER 2
 #define LOOK_WAIT_MS 1500
 #define SILENCE_MS 10000
 
@@ -101,10 +107,15 @@ typedef struct KeptSide
 static List *kept_sides = NIL;
 static LocalTransactionId kept_lxid = InvalidLocalTransactionId;
 
+/* A cycle that others should have ended, and how often it was seen. */
+static uint32 seen_cycle = 0;
+static int	nseen = 0;
+
 static Look *look_at(List *all, bool and_here, List *waited);
 static List *who_is_waited_for(List *all);
 static void recover_prepared(List *all);
-static List *find_cycle(const Look *look, Session me);
+static List *find_cycle(const Look *look, Session me, bool with_younger);
+static bool is_overdue(const Look *look, List *cycle);
 static Look *common_edges(const Look *first, const Look *second);
 static void raise_deadlock(List *cycle);
 
@@ -328,14 +339,21 @@ look_everywhere(List *all, List *waited)
 {
 	Look	   *look = look_at(all, true, waited);
 	Look	   *again;
+	bool		with_younger = false;
 
-	if (look->is_over || find_cycle(look, my_session()) == NIL)
+	if (look->is_over)
 		return NIL;
+	if (find_cycle(look, my_session(), false) == NIL)
+	{
+		with_younger = is_overdue(look, find_cycle(look, my_session(), true));
+		if (!with_younger)
+			return NIL;
+	}
 	CHECK_FOR_INTERRUPTS();
 	pg_usleep(LOOK_AGAIN_US);
 	again = look_at(all, true, waited);
 	return again->is_over ? NIL :
-		find_cycle(common_edges(look, again), my_session());
+		find_cycle(common_edges(look, again), my_session(), with_younger);
 }
 
 void
@@ -454,13 +472,37 @@ is_younger(const Look *look, Session session, Session me)
 	return false;
 }
 
+/* True for a cycle that this session has seen so often that all the younger ones
+ * have had their time to end it. */
+static bool
+is_overdue(const Look *look, List *cycle)
+{
+	uint32		hash = 0;
+	int			nyounger = 0;
+	ListCell   *cell;
+
+	foreach(cell, cycle)
+	{
+		const Edge *edge = lfirst(cell);
+
+		hash = hash_combine(hash, hash_bytes((const unsigned char *) &edge->waiter.pid,
+											 sizeof(edge->waiter.pid)));
+		hash = hash_combine(hash, edge->waiter.number);
+		if (is_younger(look, edge->waiter, my_session()))
+			nyounger++;
+	}
+	nseen = cycle != NIL && hash == seen_cycle ? nseen + 1 : 1;
+	seen_cycle = hash;
+	return cycle != NIL && nseen > LOOKS_FOR_YOUNGER * nyounger;
+}
+
 /*
- * A cycle in which this session is the one to give up: a list of its edges, the
- * session's own first; NIL: there is none.  A walk in breadth, which remembers by
- * which edge it came to a session.
+ * A cycle in which this session is the one to give up, or any that it is in: a list of
+ * its edges, the session's own first; NIL: there is none.  A walk in breadth, which
+ * remembers by which edge it came to a session.
  */
 static List *
-find_cycle(const Look *look, Session me)
+find_cycle(const Look *look, Session me, bool with_younger)
 {
 	int			nedges = list_length(look->edges);
 	int		   *came_by = palloc_array(int, Max(1, nedges));	/* edge -> the one
@@ -479,7 +521,7 @@ find_cycle(const Look *look, Session me)
 			const Edge *edge = list_nth(look->edges, i);
 
 			if (seen[i] || !same_session(edge->waiter, at) ||
-				is_younger(look, edge->blocker, me))
+				(!with_younger && is_younger(look, edge->blocker, me)))
 				continue;
 			seen[i] = true;
 			came_by[i] = next < 0 ? -1 : queue[next];

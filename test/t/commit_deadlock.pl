@@ -137,6 +137,22 @@ sub update { my ($i, $id) = @_; return "UPDATE account$i SET v = v WHERE id = $i
 	$_->quit for $a, $b, $c, $d;
 }
 
+# ---- the youngest does not look
+
+{
+	my ($old, $young) = sessions($query, $query);
+	$young->run('SET shuttle.deadlock_timeout = 0;');
+	$old->run(update(1, 8));
+	$young->run(update(2, 8));
+	$young->send(update(1, 8));
+	waits_on($nodes[0], "application_name ~ ':@{[ $young->pid ]} '");
+	my $began = time();
+	$old->send(update(2, 8));
+	is_victim($old, 'the youngest does not look: the next one', $began);
+	goes_on($young, 'the youngest does not look: goes on');
+	$_->quit for $old, $young;
+}
+
 # ---- waits that are none
 
 {
