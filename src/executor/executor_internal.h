@@ -315,6 +315,10 @@ extern void shuttle_unsent_send_all(ShuttleNode *node);
 extern void shuttle_unsent_send_older(ShuttleNode *node, uint64 begun);
 extern uint64 shuttle_unsent_number(void);
 
+/* True where the statement writes a table that the scan reads, by any name, and may
+ * have it read once more behind a write. */
+extern bool shuttle_may_read_behind_write(ForeignScanState *scan, int eflags);
+
 /* ---- early start (early_start.c) */
 
 /*

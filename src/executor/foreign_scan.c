@@ -59,6 +59,7 @@ typedef struct RemoteScan
 	ShuttleRowNeed *need;		/* rows that it may have locked; NULL: any
 								 * number, or it locks none */
 	bool		whole;			/* once a row is read, all will be */
+	int			eflags;			/* of the executor, for the scan */
 	List	   *together;		/* scans of which that is true together */
 	List	   *beside;			/* scans that are merged with it */
 	ShuttleLaterStart *later;	/* starts others when it is sent */
@@ -130,6 +131,7 @@ begin_foreign_scan(ForeignScanState *scan, int eflags)
 
 	remote = palloc0_object(RemoteScan);
 	remote->exec_params = shuttle_exec_params(plan->fdw_exprs);
+	remote->eflags = eflags;
 	scan->fdw_state = remote;
 
 	/* An EvalPlanQual tree rechecks rows that it is given; it rarely scans. */
@@ -571,6 +573,8 @@ shuttle_foreign_scan_send(ForeignScanState *scan, bool ahead)
 	statement.estimated_rows = remote->expected_rows;
 	statement.row_goal = first_rows(remote, (ForeignScan *) scan->ss.ps.plan);
 	statement.whole = remote->whole && statement.row_goal <= 0;
+	statement.keep = remote->effect == SHUTTLE_READS &&
+		shuttle_may_read_behind_write(scan, remote->eflags);
 	statement.limits = remote->limits;
 	statement.ahead = ahead;
 	statement.snapshot = shuttle_foreign_snapshot(estate);

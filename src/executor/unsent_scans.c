@@ -11,6 +11,9 @@
  * another write of WITH: the node leaves out of their pages what that one has
  * changed meanwhile.
  *
+ * A scan may be read again behind the write.  So the rows of a table that its
+ * statement writes stay here.
+ *
  * Memory: members live in the memory of their executor run and leave the
  * list, by a reset callback, before it goes.  The run of a cursor that failed
  * in a savepoint loses its snapshot and tables when that is rolled back, and
@@ -19,10 +22,15 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "executor/executor.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
 #include "executor/executor_internal.h"
+#include "executor/shuttle_executor.h"
 
 static ShuttleUnsentScan *first_unsent = NULL;
 static uint64 latest_number = 0;
@@ -124,4 +132,50 @@ shuttle_unsent_send_older(ShuttleNode *node, uint64 begun)
 		}
 		unsent = next;
 	}
+}
+
+/* True where a table, or a partition of it, is another on its node. */
+static bool
+leads_to(Oid written, Oid relid)
+{
+	List	   *relids = list_make1_oid(written);
+	ListCell   *lc;
+
+	/* only rows of an INSERT find their partitions as they come */
+	if (get_rel_relkind(written) == RELKIND_PARTITIONED_TABLE)
+		relids = find_all_inheritors(written, NoLock, NULL);
+	foreach(lc, relids)
+	{
+		if (get_rel_relkind(lfirst_oid(lc)) == RELKIND_FOREIGN_TABLE &&
+			shuttle_is_same_remote_table(lfirst_oid(lc), relid))
+			return true;
+	}
+	return false;
+}
+
+bool
+shuttle_may_read_behind_write(ForeignScanState *scan, int eflags)
+{
+	const ForeignScan *plan = (const ForeignScan *) scan->ss.ps.plan;
+	EState	   *estate = scan->ss.ps.state;
+	const PlannedStmt *statement = estate->es_plannedstmt;
+	ListCell   *lc;
+
+	if (!statement->hasModifyingCTE && statement->subplans == NIL &&
+		(eflags & EXEC_FLAG_REWIND) == 0)
+		return false;
+	foreach(lc, statement->resultRelations)
+	{
+		Oid			written = exec_rt_fetch(lfirst_int(lc), estate)->relid;
+		int			rtindex = -1;
+
+		while ((rtindex = bms_next_member(plan->fs_base_relids, rtindex)) >= 0)
+		{
+			const RangeTblEntry *rte = exec_rt_fetch(rtindex, estate);
+
+			if (rte->rtekind == RTE_RELATION && leads_to(written, rte->relid))
+				return true;
+		}
+	}
+	return false;
 }

@@ -10,9 +10,9 @@
  * nodes are flushed at once, and the true counts are added.  ModifyTable's
  * own then hands out the rows of RETURNING, in the order of the source.
  *
- * A source with a Look Ahead is read to its end before the first row is
- * written: a batch that is asked for behind the first write on its node would
- * see that write (trap 24).  The planner puts a Material on top of such a
+ * A source with a Look Ahead, or with scans that ask by values of other rows, is
+ * read to its end before the first row is written: what is asked for behind the
+ * first write on its node would see that write (trap 24).  The planner puts a Material on top of such a
  * source; here it is told to keep its rows.
  *
  * What is buffered is also sent before anything that could see it: a read of
@@ -233,10 +233,12 @@ remove_at_reset(void *arg)
 }
 
 static bool
-looks_ahead(PlanState *node, void *context)
+asks_by_values(PlanState *node, void *context)
 {
 	return shuttle_is_look_ahead(node) ||
-		planstate_tree_walker(node, looks_ahead, context);
+		(IsA(node, ForeignScanState) &&
+		 shuttle_exec_params(((ForeignScan *) node->plan)->fdw_exprs) != NULL) ||
+		planstate_tree_walker(node, asks_by_values, context);
 }
 
 static bool
@@ -254,7 +256,7 @@ static bool
 must_read_first(PlanState *source)
 {
 	return source != NULL && IsA(source, MaterialState) &&
-		looks_ahead(source, NULL) && reads_node(source, NULL);
+		asks_by_values(source, NULL) && reads_node(source, NULL);
 }
 
 /* Called in the query's context. */

@@ -195,7 +195,7 @@ takes_keys(ShuttleGroups *groups, const ShuttleSubqueryScan *scan)
 {
 	const ForeignScan *plan;
 
-	if (!is_remote(scan) || shuttle_cte_writes(scan->root, shuttle_scanned_tables(scan)))
+	if (!is_remote(scan) || shuttle_is_written_beside(scan->root, shuttle_scanned_tables(scan)))
 		return false;
 	if (scan->is_alike)
 		return true;

@@ -270,7 +270,7 @@ add_batched_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 
 	inner.leaves = shuttle_append_leaves(root, rel, &inner.partitioned);
 	serverid = shuttle_leaves_server(inner.leaves);
-	if (!OidIsValid(serverid) || shuttle_cte_writes(root, inner.leaves))
+	if (!OidIsValid(serverid) || shuttle_is_written_beside(root, inner.leaves))
 		return;
 	inner.info = find_parameters(root, outer, rel);
 	if (inner.info == NULL)

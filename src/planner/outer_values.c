@@ -341,6 +341,7 @@ shuttle_plan_foreign_scan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 						  Plan *outer)
 {
 	ForeignScan *scan;
+	List	   *late;
 
 	if (shuttle_is_partial_aggregate(path))
 		return shuttle_plan_partial_aggregate(root, rel, relid, path, targetlist,
@@ -348,7 +349,11 @@ shuttle_plan_foreign_scan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 	scan = shuttle_sibling_scan(root, rel, relid, path, targetlist, clauses);
 	if (scan != NULL)
 		return scan;
+	late = shuttle_late_join_clauses(root, rel, path);
+	clauses = list_difference_ptr(clauses, late);
 	scan = plan_scan(root, rel, relid, path, targetlist, clauses, outer);
+	scan->scan.plan.qual = list_concat(scan->scan.plan.qual,
+									   get_actual_clauses(late));
 	if (IS_UPPER_REL(rel))
 	{
 		scan->fdw_scan_tlist = (List *)

@@ -416,9 +416,34 @@ extern bool shuttle_plan_keyed_write(PlannerInfo *root, ModifyTable *plan, int i
 
 /* ---- what else the statement writes (written_tables.c) */
 
-/* True where a data-modifying CTE of the statement writes a table that one of
- * these base relations reads. */
-extern bool shuttle_cte_writes(PlannerInfo *root, const List *relations);
+/* True where another part of the statement writes a table that one of these base
+ * relations reads, so that it must be read before. */
+extern bool shuttle_is_written_beside(PlannerInfo *root, const List *relations);
+
+/*
+ * The same for the tables among these, where a join with the conditions, or what the
+ * query makes of its joins, takes a value that is known only when the plan runs.
+ */
+extern bool shuttle_waits_beside_write(PlannerInfo *root, Relids relids,
+									   const List *conditions);
+
+/*
+ * Makes postgres_fdw keep conditions of a base relation here that wait for such a
+ * value, while it looks at them.  Returns what shows them again.
+ */
+extern List *shuttle_hide_late_conditions(PlannerInfo *root, RelOptInfo *rel);
+extern void shuttle_show_late_conditions(List *hidden);
+
+/* The join clauses of a path that the scan must not take along for that reason. */
+extern List *shuttle_late_join_clauses(PlannerInfo *root, RelOptInfo *rel,
+									   const ForeignPath *path);
+
+/*
+ * True where the source of a write, or a subquery of its statement, asks for rows of
+ * a table that it writes by values of other rows, so that it may ask behind a write.
+ */
+extern bool shuttle_asks_for_target(const ModifyTable *writer,
+									const PlannedStmt *statement);
 
 /* The query that a query being planned is part of, or that one itself. */
 extern Query *shuttle_find_statement(const PlannerInfo *root);

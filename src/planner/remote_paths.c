@@ -342,14 +342,16 @@ add_parameterised_paths(PlannerInfo *root, RelOptInfo *rel, ForeignPath *plain)
 
 /*
  * Takes away the order that the query wants while postgres_fdw makes its paths,
- * where the node sorts otherwise; returns it, to be put back.
+ * where the node sorts otherwise or would have to wait for a value; returns it, to
+ * be put back.
  */
 static List *
 hide_order(PlannerInfo *root, RelOptInfo *rel)
 {
 	List	   *wanted = root->query_pathkeys;
 
-	if (!shuttle_order_is_alike(root, rel, wanted))
+	if (!shuttle_order_is_alike(root, rel, wanted) ||
+		shuttle_waits_beside_write(root, rel->relids, NIL))
 		root->query_pathkeys = NIL;
 	return wanted;
 }
@@ -385,10 +387,13 @@ get_rel_size(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 {
 	ForeignPath *path = makeNode(ForeignPath);
 	const ShuttleEstimate *estimate;
+	List	   *hidden;
 
 	shuttle_place_tell_late(root);
 	shuttle_stable_in_conditions(root, rel);
+	hidden = shuttle_hide_late_conditions(root, rel);
 	shuttle_peer_get_routine()->GetForeignRelSize(root, rel, relid);
+	shuttle_show_late_conditions(hidden);
 	if (!is_wanted(root, rel))
 		return;
 
@@ -486,6 +491,8 @@ shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 	List	   *paths;
 	ListCell   *lc;
 
+	if (shuttle_waits_beside_write(root, rel->relids, extra->restrictlist))
+		return;
 	wanted = hide_order(root, rel);
 	if (is_repriced)
 		rel->pathlist = make_stand_ins(others);
@@ -595,7 +602,8 @@ get_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
 	List	   *paths;
 	ListCell   *lc;
 
-	if (!can_leave_to_node(root, stage, input, rel, extra))
+	if (!can_leave_to_node(root, stage, input, rel, extra) ||
+		shuttle_waits_beside_write(root, input->relids, NIL))
 		return;
 	rel->pathlist = NIL;
 	ask_for_upper_paths(root, stage, input, rel, extra);

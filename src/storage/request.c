@@ -107,6 +107,7 @@ create_request(ShuttleNode *node, const ShuttleStatement *statement,
 	request->estimated_rows = statement->estimated_rows;
 	request->row_goal = statement->row_goal;
 	request->whole = statement->whole;
+	request->keep = statement->keep;
 	request->row_bytes = statement->row_bytes;
 	request->limits = fill_limits(statement->limits);
 	request->decoder = statement->decoder;
@@ -364,7 +365,7 @@ shuttle_request_fetch(ShuttleRequest *request, bool wait, ShuttleRow *row)
 	for (;;)
 	{
 		/* A savepoint that is not its owner's may take the rest away. */
-		if (request->sent_level > request->level)
+		if (request->sent_level > request->level || request->keep)
 			shuttle_request_complete(request);
 		if (failed_ahead(request, wait))
 			return SHUTTLE_FAILED;

@@ -188,6 +188,8 @@ typedef struct ShuttleStatement
 	double		row_goal;		/* rows that the plan will take; 0: all */
 	bool		whole;			/* without a goal: all rows are sure to be
 								 * read, and may be locked at once */
+	bool		keep;			/* its rows may be read again, and the node's
+								 * be others by then: all stay here */
 	ShuttlePageLimits limits;
 	bool		ahead;			/* asked before it is needed: an error of it
 								 * must not spoil the node's transaction */

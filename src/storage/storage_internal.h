@@ -398,6 +398,7 @@ struct ShuttleRequest
 	double		estimated_rows;
 	double		row_goal;
 	bool		whole;			/* see ShuttleStatement */
+	bool		keep;			/* the same */
 	int			row_bytes;
 	bool		is_narrow;		/* no row can be wide, by the columns' types */
 	ShuttlePageLimits limits;	/* none is 0 */
