@@ -252,38 +252,38 @@ shuttle_late_join_clauses(PlannerInfo *root, RelOptInfo *rel, const ForeignPath 
 
 /* ---- what the source of a write asks for, by values of other rows */
 
-/* What is looked for in the plan of a statement. */
-typedef struct TargetReads
-{
-	const PlannedStmt *statement;
-	const ModifyTable *writer;
-	List	   *targets;		/* foreign tables that it writes to */
-} TargetReads;
-
 /* True where a scan reads a target, and not the rows to be changed. */
 static bool
-reads_target(const ForeignScan *scan, const TargetReads *reads)
+reads_target(const ForeignScan *scan, const ModifyTable *writer,
+			 const PlannedStmt *statement)
 {
+	List	   *targets = NIL;
 	bool		found = false;
 	int			rtindex = -1;
 	ListCell   *lc;
 
-	foreach(lc, reads->writer->resultRelations)
+	foreach(lc, writer->resultRelations)
 	{
 		if (bms_is_member(lfirst_int(lc), scan->fs_base_relids))
 			return false;
 	}
+	foreach(lc, writer->resultRelations)
+	{
+		Oid			relid = rt_fetch(lfirst_int(lc), statement->rtable)->relid;
+
+		targets = list_concat_unique_oid(targets, foreign_tables_of(relid));
+	}
 	while (!found && (rtindex = bms_next_member(scan->fs_base_relids, rtindex)) >= 0)
 	{
-		const RangeTblEntry *rte = rt_fetch(rtindex, reads->statement->rtable);
+		const RangeTblEntry *rte = rt_fetch(rtindex, statement->rtable);
 
-		found = rte->rtekind == RTE_RELATION && is_among(rte->relid, reads->targets);
+		found = rte->rtekind == RTE_RELATION && is_among(rte->relid, targets);
 	}
 	return found;
 }
 
 static bool
-asks_for_target(Plan *plan, const TargetReads *reads)
+asks_for_target(Plan *plan, const ModifyTable *writer, const PlannedStmt *statement)
 {
 	List	   *children;
 	ListCell   *lc;
@@ -293,13 +293,13 @@ asks_for_target(Plan *plan, const TargetReads *reads)
 		return false;
 	if (IsA(plan, ForeignScan) && ((ForeignScan *) plan)->operation == CMD_SELECT &&
 		has_late_value((Node *) ((ForeignScan *) plan)->fdw_exprs, NULL) &&
-		reads_target((ForeignScan *) plan, reads))
+		reads_target((ForeignScan *) plan, writer, statement))
 		return true;
 	children = list_concat(list_make2(plan->lefttree, plan->righttree),
 						   shuttle_other_children(plan));
 	foreach(lc, children)
 	{
-		if (asks_for_target(lfirst(lc), reads))
+		if (asks_for_target(lfirst(lc), writer, statement))
 			return true;
 	}
 	return false;
@@ -308,22 +308,13 @@ asks_for_target(Plan *plan, const TargetReads *reads)
 bool
 shuttle_asks_for_target(const ModifyTable *writer, const PlannedStmt *statement)
 {
-	TargetReads reads = {.statement = statement,.writer = writer};
 	ListCell   *lc;
 
-	foreach(lc, writer->resultRelations)
-	{
-		Oid			relid = rt_fetch(lfirst_int(lc), statement->rtable)->relid;
-
-		reads.targets = list_concat_unique_oid(reads.targets, foreign_tables_of(relid));
-	}
-	if (reads.targets == NIL)
-		return false;
-	if (asks_for_target(outerPlan(writer), &reads))
+	if (asks_for_target(outerPlan(writer), writer, statement))
 		return true;
 	foreach(lc, statement->subplans)
 	{
-		if (asks_for_target(lfirst(lc), &reads))
+		if (asks_for_target(lfirst(lc), writer, statement))
 			return true;
 	}
 	return false;
