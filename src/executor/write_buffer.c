@@ -557,6 +557,15 @@ shuttle_write_buffer_go_on(ShuttleWrite *write)
 	return nwritten;
 }
 
+/* True where core's EXPLAIN tells how many rows were in conflict. */
+static bool
+leaves_out_conflicts(const ShuttleWrite *write)
+{
+	const ModifyTable *plan = (const ModifyTable *) write->node->ps.plan;
+
+	return plan != NULL && plan->onConflictAction == ONCONFLICT_NOTHING;
+}
+
 static uint64
 finish_piece(ShuttleWrite *write, SentPiece *piece)
 {
@@ -578,6 +587,8 @@ finish_piece(ShuttleWrite *write, SentPiece *piece)
 	}
 	PG_END_TRY();
 
+	if (leaves_out_conflicts(write) && nwritten < piece->nrows)
+		InstrCountTuples2(&write->node->ps, piece->nrows - nwritten);
 	if (write->buffer->by_ctid || write->node->ps.plan == NULL)
 		judge_count(write, piece, nwritten);
 	if (write->buffer->returns || piece->marked)

@@ -188,3 +188,7 @@ SELECT k, count(*) FROM t WHERE n BETWEEN 1 AND 8 AND k IN (60, 160) GROUP BY k 
 INSERT INTO t SELECT i, i FROM generate_series(100, 102) i;
 RESET shuttle.explain_remote;
 SELECT count(*) FILTER (WHERE line ~ 'Remote Plan'), count(*) > 3 AS lines FROM smart.lines('INSERT INTO t SELECT i, i FROM generate_series(100, 102) i') line;
+-- how many rows were in conflict
+DELETE FROM t WHERE k = 399;
+SELECT * FROM smart.lines('INSERT INTO t4 SELECT i, 1 FROM generate_series(397, 400) i ON CONFLICT DO NOTHING', 'ANALYZE');
+SELECT * FROM smart.lines('INSERT INTO t SELECT i, 1 FROM generate_series(399, 400) i ON CONFLICT DO NOTHING', 'ANALYZE');
