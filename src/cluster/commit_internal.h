@@ -68,7 +68,7 @@ extern void shuttle_commit_records_forget(List *names);
 /* The OID of a table of the extension; InvalidOid where it is not there. */
 extern Oid	shuttle_own_table(const char *name);
 
-/* ---- recovery.c */
+/* ---- recovery.c and recovery_mappings.c */
 
 typedef enum PreparedFate
 {
@@ -87,6 +87,7 @@ typedef struct PreparedTransaction
 	TimestampTz since;
 	bool		ours_to_finish; /* the role of the connection may */
 	Oid			serverid;		/* by its name; or 0 */
+	Oid			umid;
 	char	   *name;			/* without its server; NULL: not of ours */
 	uint64		fxid;
 	PreparedFate fate;
@@ -101,7 +102,10 @@ typedef struct RecoveryNode
 	Oid			serverid;
 	char	   *name;
 	Oid			userid;			/* whose mapping */
+	Oid			umid;
+	double		rank;			/* in which order mappings are tried */
 	ShuttleSide *side;
+	bool		asked;
 	bool		answered;
 	bool		is_standby;		/* and so could not answer */
 	bool		is_late;		/* has not answered in time */
@@ -111,11 +115,28 @@ typedef struct RecoveryNode
 	int			nrolled_back;
 } RecoveryNode;
 
+/* ---- recovery_mappings.c */
+
 /* A server, asked by a user's mapping; InvalidOid: by the public one. */
 extern RecoveryNode *shuttle_recovery_node(Oid serverid, Oid userid);
 
-/* Servers of our wrapper, each with all mappings: list of RecoveryNode. */
+/* Servers of our wrapper, each with all mappings, in the order in which they are to be
+ * tried: list of RecoveryNode. */
 extern List *shuttle_recovery_nodes(void);
+
+/* Asks each server by one of its mappings, or by a few where that fails. */
+extern void shuttle_recovery_ask(List *nodes, int limit_ms);
+
+/* Asks by further ones where there is something that the roles asked may not finish. */
+extern void shuttle_recovery_ask_others(List *nodes, int limit_ms);
+
+/* True where a server was asked, and has answered. */
+extern bool shuttle_recovery_has_answered(Oid serverid, List *nodes);
+
+/* True where one of the roles that were asked may finish it. */
+extern bool shuttle_recovery_has_role(const PreparedTransaction *wanted, List *nodes);
+
+/* ---- recovery.c */
 
 /*
  * Asks nodes what they hold prepared, and judges it.  limit_ms: as for

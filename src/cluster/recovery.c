@@ -22,14 +22,9 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
-#include "access/htup_details.h"
-#include "access/table.h"
 #include "access/transam.h"
 #include "access/xact.h"
 #include "access/xlog.h"
-#include "catalog/pg_authid.h"
-#include "catalog/pg_user_mapping.h"
 #include "foreign/foreign.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
@@ -65,40 +60,7 @@ static void judge(PreparedTransaction *prepared, const char *ours);
 static bool is_live(uint64 fxid);
 static void forget_records(List *records, List *nodes);
 
-/* ---- whom to ask */
-
-RecoveryNode *
-shuttle_recovery_node(Oid serverid, Oid userid)
-{
-	RecoveryNode *node = palloc0_object(RecoveryNode);
-
-	node->serverid = serverid;
-	node->name = GetForeignServer(serverid)->servername;
-	node->userid = OidIsValid(userid) ? userid : BOOTSTRAP_SUPERUSERID;
-	node->side = shuttle_side_create();
-	return node;
-}
-
-List *
-shuttle_recovery_nodes(void)
-{
-	List	   *servers = shuttle_server_list();
-	Relation	catalog = table_open(UserMappingRelationId, AccessShareLock);
-	SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, NULL, 0, NULL);
-	List	   *nodes = NIL;
-	HeapTuple	tuple;
-
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Form_pg_user_mapping form = (Form_pg_user_mapping) GETSTRUCT(tuple);
-
-		if (list_member_oid(servers, form->umserver))
-			nodes = lappend(nodes, shuttle_recovery_node(form->umserver, form->umuser));
-	}
-	systable_endscan(scan);
-	table_close(catalog, AccessShareLock);
-	return nodes;
-}
+/* ---- what they hold */
 
 /* Runs a statement on nodes; sqls: one for each, or NULL where there is none. */
 static ShuttleRun *
@@ -128,8 +90,6 @@ run_on(List *nodes, const char *const *sqls, ShuttleRowCallback row, int limit_m
 	return runs;
 }
 
-/* ---- what they hold */
-
 void
 shuttle_recovery_look(List *nodes, int limit_ms)
 {
@@ -145,6 +105,7 @@ shuttle_recovery_look(List *nodes, int limit_ms)
 	{
 		RecoveryNode *node = lfirst(cell);
 
+		node->asked = true;
 		node->prepared = NIL;
 		node->is_standby = false;
 	}
@@ -203,6 +164,7 @@ judge(PreparedTransaction *prepared, const char *ours)
 	prepared->name = pnstrdup(prepared->gid, strlen(ours) + length);
 	prepared->fxid = fxid;
 	prepared->serverid = serverid;
+	prepared->umid = umid;
 
 	if (is_live(fxid))
 		prepared->fate = FATE_LIVE;
@@ -308,6 +270,7 @@ shuttle_recovery_finish(List *nodes, int limit_ms)
 	bool		any = true;
 	ListCell   *cell;
 
+	shuttle_recovery_ask_others(nodes, limit_ms);
 	while (any)
 	{
 		ShuttleRun *runs;
@@ -358,7 +321,7 @@ shuttle_recovery_run(List *nodes, int limit_ms)
 	List	   *late;
 	ListCell   *cell;
 
-	shuttle_recovery_look(nodes, FIRST_LOOK_MS);
+	shuttle_recovery_ask(nodes, FIRST_LOOK_MS);
 	shuttle_recovery_finish(nodes, limit_ms);
 	late = late_nodes(nodes);
 	if (late != NIL)
@@ -372,7 +335,7 @@ shuttle_recovery_run(List *nodes, int limit_ms)
 		const RecoveryNode *node = lfirst(cell);
 		ListCell   *inner;
 
-		left = left || !node->answered;
+		left = left || !shuttle_recovery_has_answered(node->serverid, nodes);
 		foreach(inner, node->prepared)
 		{
 			const PreparedTransaction *prepared = lfirst(inner);
@@ -404,22 +367,6 @@ shuttle_recovery_is_finished(const char *gid, List *nodes)
 }
 
 /* ---- records */
-
-/* True where a server was asked. */
-static bool
-has_answered(Oid serverid, List *nodes)
-{
-	ListCell   *cell;
-
-	foreach(cell, nodes)
-	{
-		const RecoveryNode *node = lfirst(cell);
-
-		if (node->serverid == serverid && node->answered)
-			return true;
-	}
-	return false;
-}
 
 /* True where a node still holds something of a name, whatever server it was
  * prepared for: that one may have been made to lead elsewhere. */
@@ -457,7 +404,7 @@ forget_records(List *records, List *nodes)
 		ListCell   *inner;
 
 		foreach(inner, record->servers)
-			done = done && has_answered(lfirst_oid(inner), nodes);
+			done = done && shuttle_recovery_has_answered(lfirst_oid(inner), nodes);
 		if (done)
 			names = lappend(names, record->name);
 	}

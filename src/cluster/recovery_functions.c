@@ -2,7 +2,7 @@
  * recovery_functions.c
  *	  shuttle.recover() and what is below the view shuttle.transactions.
  *
- * Both use the mappings of all users: only the role that prepared something on
+ * Both use the mappings of any users: only the role that prepared something on
  * a node, or a superuser there, may finish it.
  *-------------------------------------------------------------------------
  */
@@ -56,36 +56,15 @@ refuse_on_standby(void)
 				 errhint("Call the function there.")));
 }
 
-/* True where a mapping leads to a role that may finish it. */
-static bool
-has_role(const PreparedTransaction *wanted, List *nodes)
-{
-	ListCell   *cell;
-
-	foreach(cell, nodes)
-	{
-		ListCell   *inner;
-
-		foreach(inner, ((RecoveryNode *) lfirst(cell))->prepared)
-		{
-			const PreparedTransaction *prepared = lfirst(inner);
-
-			if (prepared->ours_to_finish && strcmp(prepared->gid, wanted->gid) == 0)
-				return true;
-		}
-	}
-	return false;
-}
-
 /* Why something was not finished that is to be; NULL: no reason is known. */
 static const char *
 reason(const PreparedTransaction *prepared, List *nodes)
 {
 	if (prepared->fate != FATE_COMMIT && prepared->fate != FATE_ROLL_BACK)
 		return NULL;
-	if (prepared->error != NULL || has_role(prepared, nodes))
+	if (prepared->error != NULL || shuttle_recovery_has_role(prepared, nodes))
 		return prepared->error;
-	return psprintf("role \"%s\" has prepared it, and no user mapping leads to that role or to a superuser",
+	return psprintf("role \"%s\" has prepared it, and no user mapping that was asked leads to that role or to a superuser",
 					prepared->owner);
 }
 
@@ -126,7 +105,7 @@ put_server(ReturnSetInfo *result, List *nodes, const RecoveryNode *first)
 				refusal = reason(prepared, nodes);
 		}
 	}
-	if (error == NULL)
+	if (shuttle_recovery_has_answered(first->serverid, nodes))
 		error = refusal;
 	namestrcpy(&name, first->name);
 	values[0] = NameGetDatum(&name);
@@ -210,7 +189,7 @@ shuttle_prepared_transactions(PG_FUNCTION_ARGS)
 	refuse_on_standby();
 	InitMaterializedSRF(fcinfo, 0);
 	nodes = shuttle_recovery_nodes();
-	shuttle_recovery_look(nodes, SHUTTLE_RECOVERY_WAIT_MS);
+	shuttle_recovery_ask(nodes, SHUTTLE_RECOVERY_WAIT_MS);
 	foreach(cell, nodes)
 	{
 		const RecoveryNode *node = lfirst(cell);

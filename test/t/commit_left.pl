@@ -15,7 +15,7 @@ use Time::HiRes qw(time usleep);
 use ShuttleCommit;
 use ShuttleSession;
 
-my $cluster = ShuttleCommit->new(2, conf => "wal_level = replica\nmax_wal_senders = 5\n");
+my $cluster = ShuttleCommit->new(2, conf => "wal_level = replica\nmax_wal_senders = 5\nlog_connections = on\n");
 my ($query, @nodes) = ($cluster->{query}, @{ $cluster->{nodes} });
 my $node = $nodes[0];
 my $number = 0;
@@ -23,13 +23,15 @@ my $number = 0;
 # Prepares on node1 what a session here would, and adds the record of its commit.
 sub leave
 {
-	my ($id, $here, $database) = @_;
+	my ($id, $here, $database, $role, $mapping) = @_;
 	$here //= $query;
 	$database //= 'postgres';
+	$mapping //= 1;
+	my $become = defined $role ? "SET SESSION AUTHORIZATION $role;" : '';
 	my $name = $here->safe_psql($database, "SELECT 'shuttle_' || cluster || '_' || (SELECT oid FROM pg_database WHERE datname = current_database()) || '_' || pg_current_xact_id()
 		FROM shuttle.identity") . sprintf('_%016x', ++$number);
 	my $server = $here->safe_psql($database, "SELECT oid FROM pg_foreign_server WHERE srvname = 'node1'");
-	$node->safe_psql('postgres', "BEGIN; UPDATE account SET v = v + 1 WHERE id = $id; PREPARE TRANSACTION '${name}_${server}_1'");
+	$node->safe_psql('postgres', "$become BEGIN; UPDATE account SET v = v + 1 WHERE id = $id; PREPARE TRANSACTION '${name}_${server}_$mapping'");
 	$here->safe_psql($database, "INSERT INTO shuttle.commit_records VALUES ('$name', ARRAY[$server], now())");
 	return;
 }
@@ -90,9 +92,22 @@ my $user = $query->safe_psql('postgres', 'SELECT current_user');
 $node->safe_psql('postgres', 'CREATE ROLE other LOGIN');
 leave(2);
 $query->safe_psql('postgres', q{ALTER USER MAPPING FOR CURRENT_USER SERVER node1 OPTIONS (SET user 'other')});
-is(recover('node1'), qq{0|0|1|role "$user" has prepared it, and no user mapping leads to that role or to a superuser}, 'a role that may not finish it: says why');
+is(recover('node1'), qq{0|0|1|role "$user" has prepared it, and no user mapping that was asked leads to that role or to a superuser}, 'a role that may not finish it: says why');
 $query->safe_psql('postgres', "ALTER USER MAPPING FOR CURRENT_USER SERVER node1 OPTIONS (SET user '$user')");
 is(recover('node1') . '|' . value(2), '1|0|0||101', 'one that may');
+
+# ---- many mappings: one is asked, and the one that has prepared it
+
+$node->safe_psql('postgres', q{DO $$ BEGIN FOR i IN 1 .. 30 LOOP EXECUTE format('CREATE ROLE many%s LOGIN; GRANT ALL ON account TO many%1$s', i); END LOOP; END $$});
+$query->safe_psql('postgres', q{DO $$ BEGIN FOR i IN 1 .. 30 LOOP
+	EXECUTE format($e$CREATE ROLE many%s; CREATE USER MAPPING FOR many%1$s SERVER node1 OPTIONS (user 'many%1$s', password_required 'false')$e$, i); END LOOP; END $$;
+	ALTER USER MAPPING FOR CURRENT_USER SERVER node1 OPTIONS (SET user 'other')});
+leave(8, $query, 'postgres', 'many17', $query->safe_psql('postgres', q{SELECT umid FROM pg_user_mappings WHERE usename = 'many17'}));
+is(recover('node1') . '|' . value(8), '1|0|0||101', 'many mappings: it is finished by the one in its name');
+my $log = slurp_file($node->logfile);
+my %asked = map { $_ => 1 } $log =~ /connection authorized: user=(many\d+)/g;
+is(join(' ', sort keys %asked), 'many17', 'many mappings: by that alone');
+$query->safe_psql('postgres', "ALTER USER MAPPING FOR CURRENT_USER SERVER node1 OPTIONS (SET user '$user')");
 
 # ---- a server that answers nothing, and what a database has set for its sessions
 
