@@ -4,8 +4,9 @@
  *
  * A transaction that is prepared on nodes has a name,
  *	  shuttle_<cluster>_<database>_<full xid>_<64 random bits>
- * and is prepared on each by a name of its own with _<server>_<user mapping>
- * behind.  The cluster is a random number that CREATE EXTENSION makes.  Only
+ * and is prepared on each by a name of its own with _<server>_<user mapping>_
+ * behind, and the session's identity (session_name.c), by which others that wait
+ * for it know who it is.  The cluster is a random number that CREATE EXTENSION makes.  Only
  * the record of that very name decides (trap 29): an xid that wrote nothing
  * before a crash is given out again.
  *-------------------------------------------------------------------------

@@ -50,14 +50,28 @@
 #define LOOK_WAIT_MS 1500
 #define SILENCE_MS 10000
 
-/* What is hidden of other roles' sessions is not needed. */
+/*
+ * What is hidden of other roles' sessions is not needed.  A prepared transaction is
+ * process 0 there, and has the session that prepared it in its name.
+ */
 #define EDGES_SQL \
 	SHUTTLE_RUN_AT_ONCE "SELECT (SELECT system_identifier FROM pg_catalog.pg_control_system())," \
-	" w.pid, wa.application_name, b.pid, ba.application_name" \
+	" w.pid, wa.application_name, b.pid, COALESCE(ba.application_name, p.gid)" \
 	" FROM (SELECT DISTINCT pid FROM pg_catalog.pg_locks WHERE NOT granted) AS w" \
 	" CROSS JOIN LATERAL pg_catalog.unnest(pg_catalog.pg_blocking_pids(w.pid)) AS b (pid)" \
 	" LEFT JOIN pg_catalog.pg_stat_activity AS wa ON wa.pid OPERATOR(pg_catalog.=) w.pid" \
-	" LEFT JOIN pg_catalog.pg_stat_activity AS ba ON ba.pid OPERATOR(pg_catalog.=) b.pid"
+	" LEFT JOIN pg_catalog.pg_stat_activity AS ba ON ba.pid OPERATOR(pg_catalog.=) b.pid" \
+	" LEFT JOIN LATERAL (SELECT x.gid FROM pg_catalog.pg_locks AS wanted, pg_catalog.pg_locks AS held," \
+	"   pg_catalog.pg_locks AS own, pg_catalog.pg_prepared_xacts AS x" \
+	"  WHERE b.pid OPERATOR(pg_catalog.=) 0 AND wanted.pid OPERATOR(pg_catalog.=) w.pid" \
+	"   AND NOT wanted.granted AND held.granted AND held.pid IS NULL" \
+	"   AND held.locktype OPERATOR(pg_catalog.=) wanted.locktype" \
+	"   AND (held.transactionid OPERATOR(pg_catalog.=) wanted.transactionid" \
+	"    OR held.relation OPERATOR(pg_catalog.=) wanted.relation" \
+	"     AND held.database OPERATOR(pg_catalog.=) wanted.database)" \
+	"   AND own.pid IS NULL" \
+	"   AND own.virtualtransaction OPERATOR(pg_catalog.=) held.virtualtransaction" \
+	"   AND own.transactionid OPERATOR(pg_catalog.=) x.transaction) AS p ON true"
 
 /* A session, on whatever server. */
 typedef struct Session
@@ -121,10 +135,13 @@ static void raise_deadlock(List *cycle);
 
 /* ---- sessions and edges */
 
+/* Where both tell of a transaction, it is the same one: what is prepared can be left
+ * over from a process that had the number before. */
 static bool
 same_session(Session a, Session b)
 {
-	return a.system_identifier == b.system_identifier && a.pid == b.pid;
+	return a.system_identifier == b.system_identifier && a.pid == b.pid &&
+		(a.start == 0 || b.start == 0 || (a.start == b.start && a.number == b.number));
 }
 
 static bool
@@ -181,6 +198,7 @@ take_edge(void *arg, const ShuttleRow *row)
 	Edge	   *edge = palloc0_object(Edge);
 	uint64		server = strtoull(row->values[0], NULL, 10);
 	bool		is_mine;
+	bool		is_known;
 
 	edge->server = asked->name;
 	edge->on_node = read_name(row->values[2], &edge->waiter);
@@ -189,18 +207,18 @@ take_edge(void *arg, const ShuttleRow *row)
 	{
 		.system_identifier = server,.pid = atoi(row->values[1])
 	};
-	if (!read_name(row->values[4], &edge->blocker))
+	is_known = read_name(row->values[4], &edge->blocker);
+	if (!is_known)
 		edge->blocker = (Session)
 	{
 		.system_identifier = server,.pid = atoi(row->values[3])
 	};
 
+	/* Whoever has prepared a transaction may be gone. */
 	is_mine = edge->on_node && same_session(edge->waiter, my_session());
-
-	/* A prepared transaction has no process. */
 	if (atoi(row->values[3]) == 0)
 		asked->by_prepared = asked->by_prepared || is_mine;
-	else
+	if (is_known || atoi(row->values[3]) != 0)
 	{
 		asked->waits = asked->waits || is_mine;
 		asked->look->edges = lappend(asked->look->edges, edge);

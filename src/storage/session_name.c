@@ -122,6 +122,16 @@ keep_text(char *to, const char *text, int room)
 	}
 }
 
+void
+shuttle_session_identity(char *to, int room)
+{
+	snprintf(to, room, "%016llx:%d " INT64_FORMAT "/%u",
+			 (unsigned long long) GetSystemIdentifier(), MyProcPid,
+			 GetCurrentTransactionStartTimestamp() +
+			 (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY,
+			 shuttle_my_lxid());
+}
+
 /* Nodes cut a name after 63 bytes: the user's text makes room. */
 static char *
 make_name(const ShuttleNode *node, bool in_transaction)
@@ -132,11 +142,7 @@ make_name(const ShuttleNode *node, bool in_transaction)
 	int			nbehind;
 
 	if (in_transaction)
-		snprintf(identity, sizeof(identity), "%016llx:%d " INT64_FORMAT "/%u",
-				 (unsigned long long) GetSystemIdentifier(), MyProcPid,
-				 GetCurrentTransactionStartTimestamp() +
-				 (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY,
-				 shuttle_my_lxid());
+		shuttle_session_identity(identity, sizeof(identity));
 	else
 		snprintf(identity, sizeof(identity), "%016llx:%d",
 				 (unsigned long long) GetSystemIdentifier(), MyProcPid);

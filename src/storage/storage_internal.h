@@ -541,6 +541,9 @@ extern char *shuttle_session_name_begin(ShuttleNode *node, const char *option);
  * user's name stays. */
 extern char *shuttle_session_name_now(const ShuttleNode *node);
 
+/* Who this session is to nodes, in its transaction: what %x stands for there. */
+extern void shuttle_session_identity(char *to, int room);
+
 /* ---- shared_memory.c */
 
 extern void shuttle_shared_memory_init(void);

@@ -259,9 +259,11 @@ void
 shuttle_two_phase_send(ShuttleNode *node)
 {
 	char		sql[SHUTTLE_GID_SIZE + 32];
+	char		identity[NAMEDATALEN];
 
-	snprintf(node->gid, sizeof(node->gid), "%s_%u_%u", name,
-			 node->key.serverid, node->key.umid);
+	shuttle_session_identity(identity, sizeof(identity));
+	snprintf(node->gid, sizeof(node->gid), "%s_%u_%u_%s", name,
+			 node->key.serverid, node->key.umid, identity);
 	snprintf(sql, sizeof(sql), "COMMIT PREPARED '%s'", node->gid);
 	make_finish(node, sql);
 

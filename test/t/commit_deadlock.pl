@@ -137,6 +137,26 @@ sub update { my ($i, $id) = @_; return "UPDATE account$i SET v = v WHERE id = $i
 	$_->quit for $a, $b, $c, $d;
 }
 
+# ---- a commit that waits, when another node has prepared
+
+{
+	$nodes[0]->safe_psql('postgres', q{CREATE TABLE late (id int);
+		CREATE FUNCTION lock_late() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM 1 FROM public.account WHERE id = 9 FOR UPDATE; RETURN NULL; END';
+		CREATE CONSTRAINT TRIGGER late AFTER INSERT ON late DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION lock_late()});
+	$query->safe_psql('postgres', 'CREATE FOREIGN TABLE late (id int) SERVER node1');
+	my ($old, $young) = sessions($query, $query);
+	$old->run('INSERT INTO late VALUES (1);' . update(2, 9));
+	$young->run(update(1, 9));
+	$old->send('COMMIT;');
+	waits_on($nodes[0], "application_name ~ ':@{[ $old->pid ]} '");
+	my $began = time();
+	$young->send(update(2, 9));
+	is_victim($young, 'a commit that waits', $began);
+	my ($out, $err) = $old->result;
+	is($err, '', 'a commit that waits: commits');
+	$_->quit for $old, $young;
+}
+
 # ---- the youngest does not look
 
 {
