@@ -173,6 +173,9 @@ shuttle_commit_recover_on(Oid serverid, Oid userid)
 	MemoryContext old_cxt;
 	List	   *nodes;
 
+	/* what decides may not have come to a standby yet */
+	if (RecoveryInProgress() || IsParallelWorker())
+		return;
 	if (shuttle_recovery_has_worker())
 	{
 		shuttle_recovery_wanted(true);

@@ -104,8 +104,18 @@ my ($code, $out, $err) = $standby->psql('postgres', 'SELECT * FROM shuttle.recov
 like($err, qr/recovery of transactions is for the primary server/, 'a standby recovers nothing');
 is($standby->safe_psql('postgres', 'SELECT count(*) FROM account1'), 10, 'a standby reads');
 
-my $gid = $query->safe_psql('postgres', "SELECT 'shuttle_' || cluster || '_' || (SELECT oid FROM pg_database WHERE datname = 'postgres') || '_' || pg_current_xact_id() || '_0000000000000001_'
+my $stem = $query->safe_psql('postgres', "SELECT 'shuttle_' || cluster || '_' || (SELECT oid FROM pg_database WHERE datname = 'postgres') || '_' || pg_current_xact_id() || '_%s_'
 	|| (SELECT oid FROM pg_foreign_server WHERE srvname = 'node1') || '_1' FROM shuttle.identity");
+
+# who waits for what is prepared finishes it where there is no worker, but not there
+my $other = sprintf($stem, '0000000000000002');
+$nodes[0]->safe_psql('postgres', "BEGIN; LOCK account; PREPARE TRANSACTION '$other'");
+($code, $out, $err) = $standby->psql('postgres', "SET shuttle.deadlock_timeout = '100ms'; SET statement_timeout = '1s'; SELECT count(*) FROM account1");
+like($err, qr/statement timeout/, 'a standby waits for what is prepared');
+is($nodes[0]->safe_psql('postgres', 'SELECT gid FROM pg_prepared_xacts'), $other, 'a standby leaves what is prepared alone');
+$nodes[0]->safe_psql('postgres', "ROLLBACK PREPARED '$other'");
+
+my $gid = sprintf($stem, '0000000000000001');
 $nodes[0]->safe_psql('postgres', "BEGIN; UPDATE account SET v = 0 WHERE id = 2; PREPARE TRANSACTION '$gid'");
 $standby->promote;
 like($standby->safe_psql('postgres', 'SELECT state FROM shuttle.transactions'), qr/confirm_identity/, 'promoted: it waits to be told what it is');
