@@ -367,7 +367,7 @@ visit_scan(ForeignScanState *scan, Demand demand)
 	if (shuttle_foreign_scan_can_start(scan))
 	{
 		shuttle_write_flush_others(shuttle_foreign_scan_node(scan), scan->ss.ps.state);
-		shuttle_foreign_scan_send(scan, !demand.certain);
+		shuttle_foreign_scan_send(scan, 0, !demand.certain);
 	}
 	else if (shuttle_foreign_scan_awaits_params(scan))
 		wait_for((PlanState *) scan, demand);

@@ -169,9 +169,10 @@ extern double shuttle_foreign_scan_bound(const ForeignScanState *scan);
 
 /*
  * Sends a scan's request if it was not sent, without waiting.
+ * nest_level: of the transaction that it belongs to; 0: the current one.
  * ahead: the plan might never read it.
  */
-extern void shuttle_foreign_scan_send(ForeignScanState *scan, bool ahead);
+extern void shuttle_foreign_scan_send(ForeignScanState *scan, int nest_level, bool ahead);
 
 /*
  * Runs the scan's node without waiting: its next row, or an empty slot or NULL
@@ -293,6 +294,7 @@ typedef struct ShuttleUnsentScan
 	ShuttleNode *node;
 	ResourceOwner owner;		/* of the snapshot that the scan runs under */
 	uint64		number;			/* counts the scans that were listed */
+	int			nest_level;		/* of the transaction that the scan belongs to */
 	bool		listed;
 } ShuttleUnsentScan;
 

@@ -535,7 +535,7 @@ send_when_needed(ForeignScanState *scan)
 		return;
 	shuttle_early_start_params(scan->ss.ps.state, remote->exec_params);
 	shuttle_write_flush_others(remote->node, scan->ss.ps.state);
-	shuttle_foreign_scan_send(scan, false);
+	shuttle_foreign_scan_send(scan, 0, false);
 	if (remote->later != NULL)
 		shuttle_early_start_later(remote->later);
 	if (remote->effect != SHUTTLE_LOCKS)
@@ -547,13 +547,13 @@ send_when_needed(ForeignScanState *scan)
 		if (is_plain(other) && ((RemoteScan *) other->fdw_state)->unsent.listed)
 		{
 			shuttle_write_flush_others(shuttle_foreign_scan_node(other), other->ss.ps.state);
-			shuttle_foreign_scan_send(other, false);
+			shuttle_foreign_scan_send(other, 0, false);
 		}
 	}
 }
 
 void
-shuttle_foreign_scan_send(ForeignScanState *scan, bool ahead)
+shuttle_foreign_scan_send(ForeignScanState *scan, int nest_level, bool ahead)
 {
 	RemoteScan *remote = scan->fdw_state;
 	EState	   *estate = scan->ss.ps.state;
@@ -577,6 +577,7 @@ shuttle_foreign_scan_send(ForeignScanState *scan, bool ahead)
 		shuttle_may_read_behind_write(scan, remote->eflags);
 	statement.limits = remote->limits;
 	statement.ahead = ahead;
+	statement.nest_level = nest_level;
 	statement.snapshot = shuttle_foreign_snapshot(estate);
 	statement.row_bytes = scan->ss.ps.plan->plan_width;
 	statement.decoder = remote->decoder;

@@ -22,6 +22,7 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "executor/executor.h"
@@ -58,6 +59,21 @@ remove_of_owner(ResourceReleasePhase phase, bool isCommit, bool isTopLevel,
 	}
 }
 
+/* What a savepoint leaves behind belongs to the level around. */
+static void
+end_savepoint(SubXactEvent event, SubTransactionId self, SubTransactionId parent, void *arg)
+{
+	int			level = GetCurrentTransactionNestLevel();
+
+	if (event != SUBXACT_EVENT_COMMIT_SUB)
+		return;
+	for (ShuttleUnsentScan *unsent = first_unsent; unsent != NULL; unsent = unsent->next)
+	{
+		if (unsent->nest_level >= level)
+			unsent->nest_level = level - 1;
+	}
+}
+
 void
 shuttle_unsent_add(ShuttleUnsentScan *unsent, ForeignScanState *scan,
 				   ShuttleNode *node)
@@ -68,7 +84,10 @@ shuttle_unsent_add(ShuttleUnsentScan *unsent, ForeignScanState *scan,
 
 	Assert(!unsent->listed);
 	if (!registered)
+	{
 		RegisterResourceReleaseCallback(remove_of_owner, NULL);
+		RegisterSubXactCallback(end_savepoint, NULL);
+	}
 	registered = true;
 	callback = MemoryContextAlloc(query_cxt, sizeof(MemoryContextCallback));
 	callback->func = remove_at_reset;
@@ -78,6 +97,7 @@ shuttle_unsent_add(ShuttleUnsentScan *unsent, ForeignScanState *scan,
 	unsent->node = node;
 	unsent->owner = CurrentResourceOwner;
 	unsent->number = ++latest_number;
+	unsent->nest_level = GetCurrentTransactionNestLevel();
 	unsent->previous = NULL;
 	unsent->next = first_unsent;
 	if (first_unsent != NULL)
@@ -126,9 +146,9 @@ shuttle_unsent_send_older(ShuttleNode *node, uint64 begun)
 		if (unsent->node == node && unsent->number <= begun)
 		{
 			if (shuttle_foreign_scan_can_start(unsent->scan))
-				shuttle_foreign_scan_send(unsent->scan, true);
+				shuttle_foreign_scan_send(unsent->scan, unsent->nest_level, true);
 			else if (shuttle_foreign_scan_meets_writes(unsent->scan))
-				shuttle_foreign_scan_send(unsent->scan, false);
+				shuttle_foreign_scan_send(unsent->scan, unsent->nest_level, false);
 		}
 		unsent = next;
 	}

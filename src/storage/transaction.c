@@ -353,6 +353,10 @@ open_savepoints(ShuttleNode *node, int nestlevel, bool begun_now)
 			return false;
 		if (node->error != NULL)
 			shuttle_node_error_raise(node, node->error, NULL);
+
+		/* An answer that had to be asked for again has opened them. */
+		if (node->level >= nestlevel)
+			return true;
 	}
 	first = node->level + 1;
 	while (node->level < nestlevel)
