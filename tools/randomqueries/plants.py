@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from testrun.installed import TestRunError
 
@@ -19,7 +20,9 @@ class Edit:
     new: str
 
 
-PLANTS: dict[str, tuple[Edit, ...]] = {
+Plants: TypeAlias = dict[str, tuple[Edit, ...]]
+
+PLANTS: Plants = {
     # keys are compared by their hash alone, of which few bits are left
     "hash_alone": (
         Edit(
@@ -61,11 +64,11 @@ PLANTS: dict[str, tuple[Edit, ...]] = {
 
 
 @contextlib.contextmanager
-def planted(tree: Path, name: str) -> Iterator[None]:
+def planted(tree: Path, plants: Plants, name: str) -> Iterator[None]:
     """Puts a bug into a copy of the tree, and takes it out at the end."""
-    clean = {edit.file: (tree / edit.file).read_text() for edit in PLANTS[name]}
+    clean = {edit.file: (tree / edit.file).read_text() for edit in plants[name]}
     changed = dict(clean)
-    for edit in PLANTS[name]:
+    for edit in plants[name]:
         if changed[edit.file].count(edit.old) != 1:
             raise TestRunError(f'plant {name}: {edit.file} does not have once "{edit.old}"')
         changed[edit.file] = changed[edit.file].replace(edit.old, edit.new)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import TypeVar
 
 from randomqueries.checking import Case
 from randomqueries.fragments import smaller
 
 LIMIT_S = 60.0
+AnyCase = TypeVar("AnyCase")
 
 
 def smaller_cases(case: Case) -> Iterator[Case]:
@@ -29,13 +31,17 @@ def smaller_cases(case: Case) -> Iterator[Case]:
         yield replace(case, settings={k: v for k, v in case.settings.items() if k != name})
 
 
-def shrink(case: Case, still_fails: Callable[[Case], bool]) -> Case:
+def shrink(
+    case: AnyCase,
+    still_fails: Callable[[AnyCase], bool],
+    smaller_ones: Callable[[AnyCase], Iterator[AnyCase]],
+) -> AnyCase:
     """The smallest case found that still fails."""
     deadline = time.monotonic() + LIMIT_S
     found = True
     while found:
         found = False
-        for less in smaller_cases(case):
+        for less in smaller_ones(case):
             if time.monotonic() > deadline:
                 return case
             if still_fails(less):

@@ -18,7 +18,7 @@ from randomqueries.plans import most_batches
 from randomqueries.report import failure_lines
 from randomqueries.schema import make_schema
 from randomqueries.session import Session, SqlError
-from randomqueries.shrinking import shrink
+from randomqueries.shrinking import shrink, smaller_cases
 from randomqueries.tables import Table, make_tables
 from randomqueries.writes import TABLES as WRITTEN
 
@@ -166,7 +166,7 @@ class Tester:
             self.counts.first_failure = case.number
         crash = self.new_crashes()
         if self.wanted.shrink:
-            case = shrink(case, self.still_fails)
+            case = shrink(case, self.still_fails, smaller_cases)
             again = self.check(case)
             verdict = again if again.problem is not None else verdict
         plans = verdict.found.plans if verdict.found else []

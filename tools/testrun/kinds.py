@@ -36,7 +36,8 @@ from testrun.outcome import (
 )
 
 SUITE_LIMIT_S = 1800.0
-RANDOM_QUERIES = 1200  # they take no longer than the tests that run beside them
+# How many cases of each: they take no longer than the tests that run beside them.
+RANDOM_TOOLS = (("random_queries", 1200), ("random_writes", 300))
 VALGRIND_LIMIT_S = 4 * SUITE_LIMIT_S
 DIFF_LINES = 120
 # From 16 on pg_regress takes the directory of expected files as an option.
@@ -230,16 +231,23 @@ def run_pytest(installed: Installed, wanted: Wanted) -> Outcome:
 
 
 def run_random(installed: Installed, wanted: Wanted) -> Outcome:
-    """Compares random queries over foreign tables with local ones; all of them are one test."""
+    """Compares random statements over foreign tables with local ones; each tool is one test."""
     announce(installed, "random", None)
-    command = [sys.executable, str(ROOT / "tools/random_queries"), "--no-build"]
-    command += ["--pg", installed.name, "--count", str(RANDOM_QUERIES)]
+    total = Outcome()
+    for tool, count in RANDOM_TOOLS:
+        total += run_random_tool(installed, wanted, tool, count)
+    return total
+
+
+def run_random_tool(installed: Installed, wanted: Wanted, tool: str, count: int) -> Outcome:
+    command = [sys.executable, str(ROOT / "tools" / tool), "--no-build"]
+    command += ["--pg", installed.name, "--count", str(count)]
     command += ["--keep"] if wanted.keep else []
     with subprocess.Popen(command, stdin=subprocess.DEVNULL) as process:
         try:
             code = process.wait(SUITE_LIMIT_S)
         except subprocess.TimeoutExpired:
-            print(f"random queries: not through after {SUITE_LIMIT_S:.0f} s", flush=True)
+            print(f"{tool}: not through after {SUITE_LIMIT_S:.0f} s", flush=True)
             code = 124
         finally:
             process.terminate()  # it stops its server
@@ -279,7 +287,7 @@ def check_names(names: tuple[str, ...], kinds: list[str]) -> None:
     if "pytest" in kinds and kinds == ["pytest"]:
         return
     if names and kinds == ["random"]:
-        raise TestRunError("random queries have no names; see tools/random_queries --help")
+        raise TestRunError("random cases have no names; see tools/random_queries --help")
     known = {path.stem for path in (ROOT / "test").glob("*/*") if path.suffix != ".out"}
     missing = [name for name in names if name not in known]
     if missing:

@@ -1,0 +1,171 @@
+"""What the tools that run random statements have in common on the command line."""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import shutil
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from testrun.cluster import Cluster
+from testrun.installed import Installed, TestRunError, prepare
+
+from randomqueries.plants import Plants, planted
+from randomqueries.private import build, private_copy
+from randomqueries.tester import Wanted, server
+
+MOST_BYTES = 4 << 30  # of addresses of one process: more is a finding, and not the machine's end
+SERVERS = ("15", "16", "17", "18", "17-plain", "18-plain", "18-sanitize")
+
+
+class Counted(Protocol):
+    """What came out of a run."""
+
+    failures: int
+    first_failure: int | None
+    skipped: dict[str, int]
+
+    @property
+    def enough(self) -> bool: ...
+
+    def line(self) -> str: ...
+
+
+class Running(Protocol):
+    """One run on one server."""
+
+    def run(self) -> Counted: ...
+
+    def new_crashes(self) -> list[str]: ...
+
+
+@dataclass(frozen=True)
+class Tool:
+    """what: the cases of the tool, one: one of them; make: begins a run."""
+
+    description: str | None
+    what: str
+    one: str
+    count: int
+    plants: Plants
+    make: Callable[[Cluster, Wanted, Callable[[str], None]], Running]
+
+
+def parse_arguments(tool: Tool) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=tool.description)
+    parser.add_argument("--pg", choices=SERVERS, default="18", help="server (default: 18)")
+    parser.add_argument("--count", type=int, default=tool.count, metavar="N", help=tool.what)
+    parser.add_argument("--seed", type=int, nargs="+", default=[1], metavar="S", help="one or more")
+    parser.add_argument("--first", type=int, default=1, metavar="N", help="number of the first one")
+    parser.add_argument("--failures", type=int, default=1, metavar="N", help="stop after so many")
+    parser.add_argument("--keep", action="store_true", help="keep the files of the run")
+    parser.add_argument("--no-build", action="store_true", help="test what is installed")
+    parser.add_argument("--private", action="store_true", help="build into a copy of the server")
+    parser.add_argument("--plant", choices=list(tool.plants), help="with a bug, to be found")
+    parser.add_argument("--prove", action="store_true", help="with each of the bugs in turn")
+    return parser.parse_args()
+
+
+def say(line: str) -> None:
+    print(line, flush=True)
+
+
+def ignore(_line: str) -> None:
+    """What a planted bug does is not worth telling."""
+
+
+def test(tool: Tool, args: argparse.Namespace, installed: Installed, seed: int) -> Counted:
+    """Runs the cases on one server; its files stay where something is wrong."""
+    wanted = Wanted(seed, args.first, args.count, args.failures)
+    with server(installed) as (cluster, base):
+        tester = tool.make(cluster, wanted, say)
+        counts = tester.run()
+        crashed = tester.new_crashes()
+    for line in crashed:
+        say(f"server log: {line}")
+    for reason, times in counts.skipped.items():
+        say(f"skipped {times} times: {reason}")
+    say(f"== PostgreSQL {args.pg}, seed {seed}: {counts.line()}")
+    counts.failures += len(crashed)
+    if counts.failures or args.keep:
+        say(f"   files of this run: {base}")
+    else:
+        shutil.rmtree(base, ignore_errors=True)
+    return counts
+
+
+def find_failure(
+    tool: Tool, args: argparse.Namespace, installed: Installed, seed: int, only: int | None = None
+) -> int | None:
+    """The number of the first case that fails, among all or this one."""
+    wanted = Wanted(seed, only or args.first, 1 if only else args.count, 1, shrink=False)
+    with server(installed) as (cluster, base):
+        counts = tool.make(cluster, wanted, ignore).run()
+    shutil.rmtree(base, ignore_errors=True)
+    return counts.first_failure
+
+
+def prove(tool: Tool, args: argparse.Namespace, names: list[str]) -> bool:
+    """True where each planted bug is found, by a case that is right without it."""
+    proven = 0
+    found: dict[tuple[str, int], int | None] = {}
+    with private_copy(prepare(args.pg, False)) as (installed, tree):
+        for name in names:
+            with planted(tree, tool.plants, name):
+                build(installed, tree)
+                for seed in args.seed:
+                    found[name, seed] = find_failure(tool, args, installed, seed)
+        build(installed, tree)
+        for (name, seed), number in found.items():
+            if number is None:
+                say(f"{name}, seed {seed}: NOT FOUND within {args.count} {tool.what}")
+            elif find_failure(tool, args, installed, seed, number) is not None:
+                say(f"{name}, seed {seed}: {tool.one} {number} fails without it, too")
+            else:
+                say(f"{name}, seed {seed}: found by {tool.one} {number}")
+                proven += 1
+    say(f"== PostgreSQL {args.pg}: {proven} of {len(found)} planted bugs found")
+    return proven == len(found)
+
+
+def test_all(tool: Tool, args: argparse.Namespace, installed: Installed) -> bool:
+    counts = [test(tool, args, installed, seed) for seed in args.seed]
+    return all(not count.failures and count.enough for count in counts)
+
+
+def run(tool: Tool, args: argparse.Namespace) -> bool:
+    if args.prove or args.plant:
+        return prove(tool, args, [args.plant] if args.plant else list(tool.plants))
+    if not args.private:
+        return test_all(tool, args, prepare(args.pg, not args.no_build))
+    with private_copy(prepare(args.pg, False)) as (installed, tree):
+        build(installed, tree)
+        return test_all(tool, args, installed)
+
+
+def limit_memory(server_name: str) -> None:
+    """For all processes from now on; a sanitizer needs addresses without end."""
+    if not server_name.endswith("-sanitize"):
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        if soft == resource.RLIM_INFINITY or soft > MOST_BYTES:
+            resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, hard))
+
+
+def end_on_signal(number: int, _frame: object) -> None:
+    """Lets the with-blocks stop what they started."""
+    sys.exit(128 + number)
+
+
+def main(tool: Tool) -> int:
+    args = parse_arguments(tool)
+    signal.signal(signal.SIGTERM, end_on_signal)
+    limit_memory(args.pg)
+    try:
+        return 0 if run(tool, args) else 1
+    except TestRunError as error:
+        print(f"random {tool.what}: {error}", file=sys.stderr)
+        return 2

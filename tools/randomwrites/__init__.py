@@ -1,0 +1,1 @@
+"""Random transactions that write, over foreign tables and over local ones."""

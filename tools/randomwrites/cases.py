@@ -1,0 +1,42 @@
+"""Makes the transactions of a run; a seed and a number always make the same one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from randomqueries.dice import Dice
+from randomqueries.fragments import Sql
+
+from randomwrites.context import Context, Step
+from randomwrites.routines import make_routines
+from randomwrites.settings import random_isolation, random_settings
+from randomwrites.transactions import transaction
+
+COMMIT_SHARE = 0.6
+
+
+@dataclass(frozen=True)
+class Case:
+    """routines: what makes its functions and triggers, before it begins."""
+
+    number: int
+    routines: tuple[Sql, ...]
+    steps: tuple[Step, ...]
+    settings: dict[str, str]
+    isolation: str
+    end: str
+
+
+def make_case(seed: int, number: int) -> Case:
+    dice = Dice(seed, "case", number)
+    settings = random_settings(dice)
+    context = Context(
+        dice,
+        strict="shuttle.strict_savepoints" not in settings,
+        buffers="shuttle.enable_write_buffer" not in settings,
+    )
+    routines = tuple(make_routines(context))
+    steps = tuple(transaction(context))
+    isolation = random_isolation(dice)
+    end = "COMMIT" if dice.chance(COMMIT_SHARE) else "ROLLBACK"
+    return Case(number, routines, steps, settings, isolation, end)

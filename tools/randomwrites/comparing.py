@@ -1,0 +1,103 @@
+"""Says what differs between the two sides of a transaction."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from randomqueries.session import Row
+
+from randomwrites.running import Run, Sent
+from randomwrites.tables import TABLES
+
+Error: TypeAlias = tuple[str, str] | None
+
+SHOWN = 6
+TIMED_OUT = "57014"
+
+
+def multiset_problem(expected: Sequence[object], found: Sequence[object]) -> str | None:
+    missing = Counter(expected) - Counter(found)
+    too_many = Counter(found) - Counter(expected)
+    if not missing and not too_many:
+        return None
+    lines = [f"{missing.total()} missing, {too_many.total()} too many"]
+    lines += [f"  missing {item}" for item in list(missing.elements())[:SHOWN]]
+    lines += [f"  too many {item}" for item in list(too_many.elements())[:SHOWN]]
+    return "\n    ".join(lines)
+
+
+def notice_problem(expected: Sent, found: Sent) -> str | None:
+    """Behind an error, what statements and triggers tell that ran ahead of it is there, too."""
+    these, those = list(expected.outcome.notices), list(found.outcome.notices)
+    if expected.outcome.error is not None:
+        lacking = Counter(these) - Counter(those)
+        return f"notices missing: {list(lacking)[:SHOWN]}" if lacking else None
+    # functions in RETURNING run when all rows are written
+    if expected.step.ordered and "RETURNING" not in expected.sql:
+        if these != those:
+            return f"notices in order: {these[:SHOWN]} became {those[:SHOWN]}"
+        return None
+    problem = multiset_problem(these, those)
+    return f"notices: {problem}" if problem else None
+
+
+def row_problem(expected: Sent, found: Sent) -> str | None:
+    these, those = expected.outcome.rows, found.outcome.rows
+    problem = multiset_problem(these, those)
+    if problem is None and expected.step.ordered and these != those:
+        return f"another order: {these[:SHOWN]} became {those[:SHOWN]}"
+    return problem
+
+
+def is_guest_error(expected: Error, found: Error) -> bool:
+    """postgres_fdw does not pass on which constraint a node names."""
+    if expected is None or found is None or expected[0] != found[0] or found[1]:
+        return False
+    return any(expected[1].startswith(f"{table.name}_") for table in TABLES if table.is_guest)
+
+
+def statement_problem(expected: Sent, found: Sent) -> str | None:
+    one, other = expected.outcome, found.outcome
+    if expected.sql != found.sql:
+        return f"{expected.sql} against {found.sql}"
+    if one.error != other.error and not is_guest_error(one.error, other.error):
+        return f"error {other.error} instead of {one.error}: {other.message or one.message}"
+    if one.tag != other.tag:
+        return f"{other.tag} instead of {one.tag}"
+    return row_problem(expected, found) or notice_problem(expected, found)
+
+
+def table_problem(expected: dict[str, list[Row]], found: dict[str, list[Row]]) -> str | None:
+    for name in sorted(expected.keys() | found.keys()):
+        problem = multiset_problem(expected.get(name, []), found.get(name, []))
+        if problem is not None:
+            return f"rows of {name} afterwards: {problem}"
+    return None
+
+
+def problem_of(expected: Run, found: Run) -> str | None:
+    """What is wrong with the far side; None: nothing."""
+    if found.broken is not None or expected.broken is not None:
+        if expected.broken is None:
+            return f"could not begin: {found.broken}"
+        return None
+    for number, (one, other) in enumerate(zip(expected.sent, found.sent, strict=False), 1):
+        problem = statement_problem(one, other)
+        if problem is not None:
+            return f"statement {number}, {one.sql.splitlines()[0][:80]}: {problem}"
+    if len(expected.sent) != len(found.sent):
+        return "the transactions have different lengths"
+    return table_problem(expected.rows, found.rows)
+
+
+def skipped_because(expected: Run) -> str | None:
+    """Why nothing can be said of a transaction."""
+    if expected.broken is not None:
+        return f"not begun: {expected.broken}"
+    for sent in expected.sent:
+        error = sent.outcome.error
+        if error is not None and (error[0] == TIMED_OUT or error[0].startswith("42")):
+            return f"{sent.outcome.message}"
+    return None

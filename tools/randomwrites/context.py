@@ -1,0 +1,123 @@
+"""What the makers of one case know of each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from randomqueries.dice import Dice
+from randomqueries.fragments import Sql
+
+from randomwrites.tables import MAIN, Table
+
+REGIONS = (0, 1000, 2000)
+BLOCKS_OF_REGION = 9
+BLOCK = 100  # ids
+OLD_IDS: tuple[int, ...] = (*range(1, 13), *range(1001, 1007), *range(2001, 2007))
+MARKS = ("x", "some", "change", "null")
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of an int that returns one.
+
+    commutes: what it does and returns does not depend on the order of its calls;
+    stable: it reads only.
+    """
+
+    name: str
+    commutes: bool = False
+    stable: bool = False
+
+
+@dataclass
+class Facts:
+    """What triggers of a table mean for statements that write it."""
+
+    events: set[tuple[str, str, str]] = field(default_factory=set)  # BEFORE, ROW, INSERT
+    one_row: bool = False  # its row triggers depend on the order of rows
+    reads: bool = False  # a trigger reads tables that are written
+    raises: bool = False
+
+    def has(self, timing: str, level: str, event: str) -> bool:
+        return (timing, level, event) in self.events
+
+    @property
+    def updates_conflicts(self) -> bool:
+        """Is ON CONFLICT DO UPDATE allowed on a foreign table?"""
+        return not any(
+            event == "UPDATE" or (timing, level) == ("AFTER", "ROW")
+            for timing, level, event in self.events
+        )
+
+
+@dataclass
+class Context:
+    """blocks: where ids are that nobody has; functions and facts: what the case has made."""
+
+    dice: Dice
+    strict: bool = True  # errors of blocks come within these
+    buffers: bool = True
+    returns: bool = True  # statements may have RETURNING
+    may_poison: bool = True
+    poisoned: bool = False  # since it was set back
+    blocks: list[int] = field(default_factory=list)
+    names: int = 0
+    functions: list[Function] = field(default_factory=list)
+    facts: dict[str, Facts] = field(default_factory=dict)
+
+    def fresh(self) -> int:
+        """The first id of a block that has no rows."""
+        if not self.blocks:
+            every = [r + BLOCK * i for r in REGIONS for i in range(1, BLOCKS_OF_REGION + 1)]
+            self.blocks = self.dice.sample(every, len(every))
+        return self.blocks.pop()
+
+    def name(self, kind: str) -> str:
+        """One that nothing else of the case has."""
+        self.names += 1
+        return f"{kind}{self.names}"
+
+    def of(self, table: Table) -> Facts:
+        return self.facts.setdefault(table.name, Facts())
+
+    def old_id(self) -> int:
+        return self.dice.pick(OLD_IDS)
+
+    def table(self, *others: Table) -> Table:
+        """A table that statements write and read, but none of these."""
+        return self.dice.pick([table for table in MAIN if table not in others])
+
+    def function(self, ordered: bool) -> Function | None:
+        """One that may be called for rows that come in one order, or in any."""
+        fitting = [f for f in self.functions if ordered or f.commutes or f.stable]
+        return self.dice.pick(fitting) if fitting else None
+
+    def returning(self, text: str, share: float = 0.4) -> str:
+        return f" RETURNING {text}" if self.returns and self.dice.chance(share) else ""
+
+    def poison(self, kinds: list[str], share: float) -> str | None:
+        """What of a statement is to fail, if anything."""
+        if not self.may_poison or not self.dice.chance(share):
+            return None
+        self.poisoned = True
+        return self.dice.pick(kinds)
+
+    def call(self, argument: str, ordered: bool, otherwise: str, share: float = 0.3) -> str:
+        """A call of a function, or something else."""
+        function = self.function(ordered) if self.dice.chance(share) else None
+        return f"{function.name}({argument})" if function else otherwise
+
+
+@dataclass(frozen=True)
+class Step:
+    """A statement of the client.
+
+    ordered: its rows and notices come in one order; rows: what COPY sends;
+    guarded: it has a savepoint of its own, to which its error leads back.
+    """
+
+    sql: Sql
+    ordered: bool = False
+    guarded: bool = True
+    rows: tuple[str, ...] = ()
+    kind: str = ""

@@ -1,0 +1,56 @@
+"""Bugs that are planted to see whether random transactions find them."""
+
+from __future__ import annotations
+
+from randomqueries.plants import Edit, Plants
+
+PLANTS: Plants = {
+    # a function that reads a node does not find what its statement has written so far
+    "no_flush_before_read": (
+        Edit(
+            "src/executor/write_run.c",
+            "if (run->estate != estate && has_rows_for(run, node))",
+            "if (false && run->estate != estate && has_rows_for(run, node))",
+        ),
+    ),
+    # rows of a savepoint stay when it is rolled back
+    "savepoint_stays": (
+        Edit(
+            "src/storage/transaction_abort.c",
+            '"ROLLBACK TO SAVEPOINT s%d"',
+            '"RELEASE SAVEPOINT s%d"',
+        ),
+    ),
+    # rows that wait go behind a savepoint that is not theirs
+    "rows_behind_savepoint": (
+        Edit(
+            "src/executor/write_run.c",
+            "if (event != SUBXACT_EVENT_START_SUB)",
+            "if (event != SUBXACT_EVENT_START_SUB || true)",
+        ),
+    ),
+    # AFTER ROW triggers are queued within another statement, and fire when that ends
+    "trigger_too_early": (
+        Edit(
+            "src/executor/write_run.c",
+            "if (in_turn)\n\t\tfollow_up(run);",
+            "if (in_turn || true)\n\t\tfollow_up(run);",
+        ),
+    ),
+    # what a statement has begun to read is asked for behind its first write
+    "read_behind_write": (
+        Edit(
+            "src/executor/unsent_scans.c",
+            "if (unsent->node == node && unsent->number <= begun)",
+            "if (false && unsent->node == node && unsent->number <= begun)",
+        ),
+    ),
+    # a block catches errors of INSERTs that were sent before it
+    "block_is_entered": (
+        Edit(
+            "src/executor/write_behind.c",
+            "\tshuttle_write_behind_finish(1);\n\n\t/*\n\t * Values of",
+            "\n\t/*\n\t * Values of",
+        ),
+    ),
+}

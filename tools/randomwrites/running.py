@@ -1,0 +1,138 @@
+"""Runs one transaction on each side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from randomqueries.fragments import Place, Side
+from randomqueries.session import Row, SqlError
+
+from randomwrites.cases import Case
+from randomwrites.context import Step
+from randomwrites.session import Outcome, WriteSession
+from randomwrites.tables import COLUMNS, leaves_on
+from randomwrites.world import FAR, NODES, PLAIN
+
+LIMIT_MS = 20000
+FIRST_NUMBER = 5000  # of the sequence
+NO_ROUTINES = "DROP SCHEMA c CASCADE; CREATE SCHEMA c"
+NUMBERS = 100  # of the sequence for each statement, behind one that failed
+
+
+def no_table(_place: Place) -> str:
+    raise AssertionError("the tables of both sides have the same names")
+
+
+def text_of(step: Step) -> str:
+    return Side(no_table, lambda argument: argument.values[0]).write(step.sql)
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A statement as it was sent, and what came of it."""
+
+    sql: str
+    step: Step
+    outcome: Outcome
+
+
+@dataclass
+class Run:
+    """What a transaction did on one side; rows: all tables' afterwards."""
+
+    sent: list[Sent] = field(default_factory=list)
+    rows: dict[str, list[Row]] = field(default_factory=dict)
+    broken: str | None = None  # why it could not begin
+
+    @property
+    def is_lost(self) -> bool:
+        return any(sent.outcome.is_lost for sent in self.sent)
+
+
+@dataclass
+class Runner:
+    """The sessions of a run: the plain side, the far side, and its nodes."""
+
+    sessions: dict[str, WriteSession]
+
+    def prepare(self, side: str, case: Case) -> None:
+        """Makes the routines of a case on a side."""
+        session = self.sessions[side]
+        writer = Side(no_table, lambda argument: argument.values[0])
+        texts = [writer.write(sql) for sql in case.routines]
+        session.run("; ".join([NO_ROUTINES, *texts]))
+        session.run(f"SELECT setval('numbers', {FIRST_NUMBER})")
+
+    def begin(self, side: str, case: Case) -> None:
+        isolation = f" ISOLATION LEVEL {case.isolation}" if case.isolation else ""
+        settings = {"statement_timeout": str(LIMIT_MS)}
+        if side == FAR:
+            settings |= case.settings
+        lines = [f"SET LOCAL {name} = '{value}'" for name, value in settings.items()]
+        self.sessions[side].run("; ".join([f"BEGIN{isolation}", *lines]))
+
+    def run(self, side: str, case: Case) -> Run:
+        """The whole transaction, up to its COMMIT or ROLLBACK."""
+        found = Run()
+        try:
+            self.prepare(side, case)
+            self.begin(side, case)
+        except SqlError as error:
+            if not error.is_lost:
+                self.sessions[side].run("ROLLBACK")
+            found.broken = str(error)
+            return found
+        for i, step in enumerate(case.steps):
+            self.run_step(found, side, step, i)
+            if found.is_lost:
+                return found
+        self.send(found, side, Step(case.end))
+        if not found.is_lost:
+            found.rows = self.rows_of(side)
+            self.sessions[side].run(f"DEALLOCATE ALL; {NO_ROUTINES}")
+        return found
+
+    def send(self, found: Run, side: str, step: Step, sql: str | None = None) -> Outcome:
+        text = sql or text_of(step)
+        outcome = self.sessions[side].outcome(text, step.rows)
+        found.sent.append(Sent(text, step, outcome))
+        return outcome
+
+    def run_step(self, found: Run, side: str, step: Step, number: int) -> None:
+        guarded = step.guarded
+        if guarded:
+            self.send(found, side, step, "SAVEPOINT guard")
+        outcome = self.send(found, side, step)
+        if outcome.is_lost:
+            return
+        if guarded:
+            end = "ROLLBACK TO guard" if outcome.error else "RELEASE guard"
+            self.send(found, side, step, end)
+        if outcome.error or text_of(step).startswith("ROLLBACK TO"):
+            # how many numbers a statement took before it failed is open
+            again = FIRST_NUMBER + NUMBERS * (number + 1)
+            self.sessions[side].outcome(f"SELECT setval('numbers', {again})")
+
+    def rows_of(self, side: str) -> dict[str, list[Row]]:
+        """All rows that are there, by table or partition; of the far side the nodes' own."""
+        found: dict[str, list[Row]] = {}
+        places: list[tuple[str, str | None]] = [(node, node) for node in NODES] + [(FAR, None)]
+        if side == PLAIN:
+            places = [(PLAIN, server) for server in (*NODES, None)]
+        for place, server in places:
+            for leaf, rows in self.leaf_rows(place, server):
+                found.setdefault(leaf, []).append(rows)
+        return found
+
+    def leaf_rows(self, place: str, server: str | None) -> list[tuple[str, Row]]:
+        columns = ", ".join(COLUMNS)
+        selects = [
+            f"SELECT '{leaf.name}', {columns} FROM {leaf.name}" for _, leaf in leaves_on(server)
+        ]
+        rows = self.sessions[place].run(" UNION ALL ".join(selects))
+        return [((row[0] or b"").decode(), row[1:]) for row in rows]
+
+    def reset(self) -> None:
+        """Takes all tables back to their first rows."""
+        for session in self.sessions.values():
+            session.run("SELECT base.reset()")

@@ -1,0 +1,104 @@
+"""The tester of random transactions: what can be tested without a server."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from randomqueries.session import Row
+from randomwrites.cases import Case, make_case
+from randomwrites.comparing import problem_of
+from randomwrites.context import Step
+from randomwrites.plants import PLANTS
+from randomwrites.running import Run, Sent, text_of
+from randomwrites.session import Outcome
+from randomwrites.shrinking import smaller_cases
+from randomwrites.tables import TABLES, leaves_on
+from testrun.installed import ROOT
+
+SEED = 7
+
+
+def ran(outcome: Outcome, ordered: bool = False, sql: str = "DELETE FROM g") -> Run:
+    return Run([Sent(sql, Step(sql, ordered), outcome)])
+
+
+def test_a_seed_makes_the_same_cases() -> None:
+    for number in range(1, 50):
+        assert make_case(SEED, number) == make_case(SEED, number)
+
+
+def test_every_leaf_has_one_place() -> None:
+    places = [leaf.name for server in ("one", "two", None) for _, leaf in leaves_on(server)]
+    assert sorted(places) == sorted(leaf.name for table in TABLES for leaf in table.leaves)
+
+
+def test_all_kinds_of_statements_are_made() -> None:
+    texts = " ".join(text_of(step) for i in range(1, 400) for step in make_case(SEED, i).steps)
+    for words in (
+        "ON CONFLICT (id) DO UPDATE",
+        "ON CONFLICT DO NOTHING",
+        "FROM STDIN",
+        "MERGE INTO",
+        "WITH w0 AS",
+        "ROLLBACK TO",
+        "FETCH",
+        "EXECUTE",
+        "EXCEPTION WHEN",
+        "INSERT INTO va",
+        "DELETE FROM h USING",
+        "TRUNCATE",
+    ):
+        assert words in texts
+
+
+def test_smaller_cases_are_smaller() -> None:
+    def size(case: Case) -> int:
+        parts = [str(part) for part in (case.steps, case.routines, case.settings, case.isolation)]
+        return sum(map(len, parts)) + sum(step.guarded for step in case.steps) * 2
+
+    case = next(case for case in (make_case(SEED, i) for i in range(1, 99)) if case.routines)
+    assert all(size(less) < size(case) for less in smaller_cases(case))
+
+
+def test_rows_are_compared_as_multisets_where_their_order_is_open() -> None:
+    one = Outcome([(b"1",), (b"2",), (b"2",)], "DELETE 3")
+    assert problem_of(ran(one), ran(replace(one, rows=[(b"2",), (b"1",), (b"2",)]))) is None
+    assert problem_of(ran(one), ran(replace(one, rows=[(b"2",), (b"1",), (b"1",)]))) is not None
+    assert problem_of(ran(one, True), ran(replace(one, rows=one.rows[::-1]), True)) is not None
+
+
+def test_errors_are_told_apart_by_constraint() -> None:
+    one = Outcome(error=("23505", "a_pkey"))
+    assert problem_of(ran(one), ran(one)) is None
+    assert problem_of(ran(one), ran(Outcome(error=("23505", "a_k_key")))) is not None
+    assert problem_of(ran(one), ran(Outcome(tag="DELETE 0"))) is not None
+    # postgres_fdw does not tell which
+    assert (
+        problem_of(ran(Outcome(error=("23505", "g_pkey"))), ran(Outcome(error=("23505", ""))))
+        is None
+    )
+
+
+def test_notices_behind_an_error_may_be_told() -> None:
+    failed = Outcome(error=("23505", "a_pkey"), notices=("NOTICE: one",))
+    more = replace(failed, notices=("NOTICE: one", "NOTICE: two"))
+    assert problem_of(ran(failed), ran(more)) is None
+    assert problem_of(ran(more), ran(failed)) is not None
+    fine = Outcome(notices=("NOTICE: one", "NOTICE: two"))
+    assert problem_of(ran(fine), ran(replace(fine, notices=fine.notices[::-1]))) is None
+    assert problem_of(ran(fine, True), ran(replace(fine, notices=fine.notices[::-1]), True))
+
+
+def test_rows_afterwards_are_compared_both_ways() -> None:
+    row: Row = (b"1",)
+    one, other = Run([], {"a": [row]}), Run([], {"a": []})
+    assert problem_of(one, other) is not None
+    assert problem_of(other, one) is not None
+    assert problem_of(one, one) is None
+
+
+@pytest.mark.parametrize("name", PLANTS)
+def test_planted_bugs_have_their_place(name: str) -> None:
+    for edit in PLANTS[name]:
+        assert (ROOT / edit.file).read_text().count(edit.old) == 1
