@@ -399,6 +399,19 @@ extern void shuttle_write_run_count(ShuttleWriteRun *run, ResultRelInfo *target,
  */
 extern void shuttle_write_flush_others(ShuttleNode *node, const EState *estate);
 
+/* ---- what a statement writes (write_source.c) */
+
+/*
+ * True where the source asks nodes again and again, key by key, also where its
+ * Look Ahead cannot batch the keys: a later answer would see what was written.
+ * The planner has put a Material on top of it.
+ */
+extern bool shuttle_source_asks_again(PlanState *source);
+
+/* True where it calls functions that are to see the state before the statement, and
+ * nothing shows that they are called before rows are written. */
+extern bool shuttle_source_sees_snapshot(PlanState *source);
+
 /* ---- INSERTs that are not waited for (write_behind.c, plpgsql_statements.c) */
 
 /* Installs hooks and callbacks; called once. */

@@ -12,8 +12,9 @@
  *
  * A source with a Look Ahead, or with scans that ask by values of other rows, is
  * read to its end before the first row is written: what is asked for behind the
- * first write on its node would see that write (trap 24).  The planner puts a Material on top of such a
- * source; here it is told to keep its rows.
+ * first write on its node would see that write (trap 24).  The planner puts a
+ * Material on top of such a source; here it is told to keep its rows.  The rows
+ * of others that are to be read first are kept here (write_source.c).
  *
  * What is buffered is also sent before anything that could see it: a read of
  * the same node by another statement (of a function, say), and a savepoint
@@ -53,6 +54,10 @@ struct ShuttleWriteRun
 	ExecProcNodeMtd exec_source;
 	bool		read_first;		/* the source was not read yet, and is to be
 								 * read to its end */
+	Tuplestorestate *kept;		/* the source's rows, where that is no
+								 * Material; NULL: they are read one by one */
+	TupleTableSlot *kept_slot;
+	TupleTableSlot *source_slot;	/* for such a row, as the source has it */
 	bool		ended;			/* the source */
 	bool		moves_wait;		/* rows come to their new partitions when it
 								 * has */
@@ -78,6 +83,7 @@ static dlist_head runs = DLIST_STATIC_INIT(runs);
 static ExecutorStart_hook_type previous_start = NULL;
 
 static void begin_run(ModifyTableState *node);
+static void keep_source(ShuttleWriteRun *run);
 static void remove_at_reset(void *arg);
 static bool may_buffer(ModifyTableState *node);
 static TupleTableSlot *exec_buffered_modify(PlanState *node);
@@ -232,39 +238,12 @@ remove_at_reset(void *arg)
 	dlist_delete(&run->link);
 }
 
-static bool
-asks_by_values(PlanState *node, void *context)
-{
-	return shuttle_is_look_ahead(node) ||
-		(IsA(node, ForeignScanState) &&
-		 shuttle_exec_params(((ForeignScan *) node->plan)->fdw_exprs) != NULL) ||
-		planstate_tree_walker(node, asks_by_values, context);
-}
-
-static bool
-reads_node(PlanState *node, void *context)
-{
-	return IsA(node, ForeignScanState) ||
-		planstate_tree_walker(node, reads_node, context);
-}
-
-/*
- * True where the source asks nodes again and again, key by key, also where its
- * Look Ahead cannot batch the keys: a later answer would see what was written.
- */
-static bool
-must_read_first(PlanState *source)
-{
-	return source != NULL && IsA(source, MaterialState) &&
-		asks_by_values(source, NULL) && reads_node(source, NULL);
-}
-
 /* Called in the query's context. */
 static void
 begin_run(ModifyTableState *node)
 {
 	PlanState  *source = outerPlanState(node);
-	bool		read_first = must_read_first(source);
+	bool		read_first = shuttle_source_asks_again(source);
 	ShuttleWriteRun *run;
 
 	if (!read_first && !may_buffer(node))
@@ -275,6 +254,8 @@ begin_run(ModifyTableState *node)
 	run->moves_wait = node->operation == CMD_UPDATE && shuttle_move_is_seen(source);
 	if (read_first)
 		((MaterialState *) source)->eflags |= EXEC_FLAG_REWIND;
+	else if (may_buffer(node) && shuttle_source_sees_snapshot(source))
+		keep_source(run);
 	if (((ModifyTable *) node->ps.plan)->returningLists != NIL)
 	{
 		run->returned = tuplestore_begin_heap(false, false, work_mem);
@@ -287,6 +268,18 @@ begin_run(ModifyTableState *node)
 	ExecSetExecProcNode(&node->ps, exec_buffered_modify);
 	run->exec_source = source->ExecProcNodeReal;
 	ExecSetExecProcNode(source, exec_source);
+}
+
+/* Has all rows read before the first is written. */
+static void
+keep_source(ShuttleWriteRun *run)
+{
+	run->read_first = true;
+	run->kept = tuplestore_begin_heap(false, false, work_mem);
+	run->kept_slot = MakeSingleTupleTableSlot(ExecGetResultType(run->source),
+											  &TTSOpsMinimalTuple);
+	run->source_slot = MakeSingleTupleTableSlot(ExecGetResultType(run->source),
+												ExecGetResultSlotOps(run->source, NULL));
 }
 
 /* True where a row may go to a foreign table of ours, by a partition too. */
@@ -363,21 +356,36 @@ exec_buffered_modify(PlanState *node)
 	return run->returned == NULL ? NULL : next_returned(run);
 }
 
-/* Reads a Material to its end, so that it can give its rows from memory. */
+/* Reads the source to its end, so that its rows come from memory. */
 static void
 read_to_end(ShuttleWriteRun *run)
 {
-	MaterialState *material = castNode(MaterialState, run->source);
 	TupleTableSlot *row;
 
 	run->read_first = false;
-	do
+	for (;;)
 	{
 		CHECK_FOR_INTERRUPTS();
 		row = run->exec_source(run->source);
-	} while (!TupIsNull(row));
+		if (TupIsNull(row))
+			break;
+		if (run->kept != NULL)
+			tuplestore_puttupleslot(run->kept, row);
+	}
+	if (run->kept != NULL)
+		return;
 	ExecClearTuple(run->source->ps_ResultTupleSlot);
-	tuplestore_rescan(material->tuplestorestate);
+	tuplestore_rescan(castNode(MaterialState, run->source)->tuplestorestate);
+}
+
+static TupleTableSlot *
+next_row(ShuttleWriteRun *run)
+{
+	if (run->kept == NULL)
+		return run->exec_source(run->source);
+	if (!tuplestore_gettupleslot(run->kept, true, false, run->kept_slot))
+		return NULL;
+	return ExecCopySlot(run->source_slot, run->kept_slot);
 }
 
 /*
@@ -406,7 +414,7 @@ exec_source(PlanState *node)
 		read_to_end(run);
 	if (run->follows_up_late)
 		follow_up(run);
-	row = has_enough(run) ? NULL : run->exec_source(node);
+	row = has_enough(run) ? NULL : next_row(run);
 	if (TupIsNull(row) && !run->ended)
 	{
 		run->ended = true;
@@ -672,6 +680,13 @@ shuttle_write_run_end(const ModifyTableState *node)
 
 	if (run == NULL)
 		return;
+	if (run->kept != NULL)
+	{
+		ExecClearTuple(run->source_slot);
+		ExecClearTuple(run->kept_slot);
+		tuplestore_end(run->kept);
+		run->kept = NULL;
+	}
 	if (run->source == NULL && !run->ended)
 	{
 		run->ended = true;

@@ -69,6 +69,10 @@ SELECT test.beside($$ WITH a AS (UPDATE parts1 SET v = 0 WHERE id = 16 RETURNING
 -- the same tables in turn, without such a row
 SELECT test.beside($$ WITH a AS (DELETE FROM w WHERE id < 4 RETURNING id, v) INSERT INTO w SELECT id + 100, v FROM a $$);
 SELECT test.beside($$ WITH a AS (UPDATE w SET v = v - 5 WHERE id = 1 RETURNING id) UPDATE w SET v = v + 5 WHERE id = 2 $$);
+-- also where the node's own estimates make a scan by key the cheapest one
+ALTER FOREIGN TABLE engine.w OPTIONS (ADD shuttle_remote_estimate 'true');
+SELECT test.beside($$ WITH a AS (UPDATE w SET v = v + 30 WHERE id = 2 RETURNING id, v) SELECT (SELECT string_agg(a.v || ' from ' || q.v, ', ') FROM a LEFT JOIN w q ON q.id = a.id) $$);
+ALTER FOREIGN TABLE engine.w OPTIONS (DROP shuttle_remote_estimate);
 -- who writes each of two tables once is left to the node
 CREATE TABLE other AS SELECT * FROM w;
 CALL test.mirror('other');

@@ -1,0 +1,45 @@
+-- trap 24: a STABLE function sees the state before the statement that writes what it reads,
+-- a VOLATILE one the rows that were written before its call.
+\getenv test PG_ABS_SRCDIR
+\i :test/include/loopback.sql
+CALL test.loopback('near');
+CREATE TABLE remote_item (id int PRIMARY KEY, v int);
+INSERT INTO remote_item SELECT i, i FROM generate_series(1, 5) i;
+CREATE FOREIGN TABLE item (id int, v int) SERVER near OPTIONS (table_name 'remote_item');
+CREATE FUNCTION total(int) RETURNS bigint STABLE LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT sum(v) FROM item WHERE id <> $1 + 100); END';
+CREATE FUNCTION rows_now() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT count(*) FROM item); END';
+
+-- in what is set, in a condition, in what is inserted
+BEGIN;
+UPDATE item SET v = v + total(id);
+SELECT * FROM item ORDER BY id;
+ROLLBACK;
+BEGIN;
+UPDATE item SET v = 100 WHERE total(id) = 15 RETURNING id, v;
+ROLLBACK;
+BEGIN;
+DELETE FROM item WHERE id < 4 AND total(id) = 15;
+INSERT INTO item VALUES (11, total(0)), (12, total(0));
+INSERT INTO item SELECT i, total(i) FROM generate_series(21, 23) i;
+SELECT * FROM item ORDER BY id;
+ROLLBACK;
+-- rows come in the source's order, with all their columns, junk ones too
+BEGIN;
+UPDATE item SET v = g.x * 10 + total(id) FROM (VALUES (5, 1), (3, 2), (1, 3)) g (k, x) WHERE g.k = id AND total(g.x) > 0 RETURNING id, v, x;
+ROLLBACK;
+-- within a function, and in a loop over what is returned
+BEGIN;
+DO $$
+DECLARE
+	r record;
+BEGIN
+	FOR r IN UPDATE item SET v = total(id) WHERE id < 3 RETURNING id, v LOOP
+		RAISE WARNING '%', r;
+	END LOOP;
+END $$;
+ROLLBACK;
+-- volatile ones
+BEGIN;
+INSERT INTO item SELECT i, rows_now() FROM generate_series(21, 23) i RETURNING *;
+ROLLBACK;
+DROP TABLE remote_item CASCADE;
