@@ -65,7 +65,7 @@ def failing(context: Context, x: str) -> Sql:
     """A statement that fails."""
     return context.dice.pick(
         (
-            "INSERT INTO x (id, v) VALUES (3, 1), (3, 2);",
+            "INSERT INTO x (id, v) VALUES (905, 1), (905, 2);",
             "INSERT INTO y (id, v) SELECT 904, 1 FROM generate_series(1, 2);",
             f"INSERT INTO y (id, v) VALUES (abs({x}) % 100 + 700, 1000);",
             "UPDATE x SET v = 5000 WHERE id = 2;",
@@ -116,22 +116,25 @@ def read_side(context: Context, x: str) -> Sql:
     return f"total := total + (SELECT count(*) + coalesce(sum(v), 0) FROM {name});"
 
 
+CHANGES = (
+    "DELETE FROM {t} WHERE id = abs({x}) % 12 + 1 RETURNING v INTO nrows;",
+    "UPDATE {t} SET v = (v + abs({x})) % 100 WHERE id = 3 RETURNING v INTO nrows;",
+    "UPDATE {t} SET v = (v + 7) % 100 WHERE id < 8; GET DIAGNOSTICS nrows = ROW_COUNT;",
+    "DELETE FROM {t} WHERE v < abs({x}) % 20; GET DIAGNOSTICS nrows = ROW_COUNT;",
+    "INSERT INTO {t} (id, v) VALUES (abs({x}) % 40, 5) ON CONFLICT DO NOTHING;"
+    " GET DIAGNOSTICS nrows = ROW_COUNT;",
+    "EXECUTE 'UPDATE {t} SET v = v + 1 WHERE id > $1' USING abs({x}) % 12;"
+    " GET DIAGNOSTICS nrows = ROW_COUNT;",
+)
+UPSERT = (
+    "INSERT INTO {t} (id, v) VALUES (abs({x}) % 20, 5)"
+    " ON CONFLICT (id) DO UPDATE SET v = ({t}.v + excluded.v) % 100 RETURNING v INTO nrows;"
+)
+
+
 def change(context: Context, x: str) -> Sql:
-    name = context.dice.pick(("x", "y"))
-    statement = context.dice.pick(
-        (
-            f"DELETE FROM {name} WHERE id = abs({x}) % 12 + 1 RETURNING v INTO nrows;",
-            f"UPDATE {name} SET v = (v + abs({x})) % 100 WHERE id = 3 RETURNING v INTO nrows;",
-            f"UPDATE {name} SET v = (v + 7) % 100 WHERE id < 8; GET DIAGNOSTICS nrows = ROW_COUNT;",
-            f"DELETE FROM {name} WHERE v < abs({x}) % 20; GET DIAGNOSTICS nrows = ROW_COUNT;",
-            f"INSERT INTO {name} (id, v) VALUES (abs({x}) % 40, 5) ON CONFLICT DO NOTHING;"
-            " GET DIAGNOSTICS nrows = ROW_COUNT;",
-            f"INSERT INTO {name} (id, v) VALUES (abs({x}) % 20, 5)"
-            f" ON CONFLICT (id) DO UPDATE SET v = {name}.v + excluded.v RETURNING v INTO nrows;",
-            f"EXECUTE 'UPDATE {name} SET v = v + 1 WHERE id > $1' USING abs({x}) % 12;"
-            " GET DIAGNOSTICS nrows = ROW_COUNT;",
-        )
-    )
+    texts = (*CHANGES, UPSERT) if context.upserts else CHANGES
+    statement = context.dice.pick(texts).format(t=context.dice.pick(("x", "y")), x=x)
     return (statement, " total := total + coalesce(nrows, 0) + found::int;")
 
 

@@ -13,11 +13,15 @@ from randomwrites.settings import random_isolation, random_settings
 from randomwrites.transactions import transaction
 
 COMMIT_SHARE = 0.6
+AUTOCOMMIT_SHARE = 0.12
 
 
 @dataclass(frozen=True)
 class Case:
-    """routines: what makes its functions and triggers, before it begins."""
+    """routines: what makes its functions and triggers, before it begins.
+
+    end: COMMIT, ROLLBACK, or nothing where each statement is a transaction.
+    """
 
     number: int
     routines: tuple[Sql, ...]
@@ -34,9 +38,13 @@ def make_case(seed: int, number: int) -> Case:
         dice,
         strict="shuttle.strict_savepoints" not in settings,
         buffers="shuttle.enable_write_buffer" not in settings,
+        autocommit=dice.chance(AUTOCOMMIT_SHARE),
+        upserts=dice.chance(0.5),
     )
     routines = tuple(make_routines(context))
     steps = tuple(transaction(context))
     isolation = random_isolation(dice)
     end = "COMMIT" if dice.chance(COMMIT_SHARE) else "ROLLBACK"
+    if context.autocommit:
+        isolation, end = "", ""
     return Case(number, routines, steps, settings, isolation, end)

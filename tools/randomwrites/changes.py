@@ -70,7 +70,7 @@ def sources(context: Context, table: Table) -> tuple[Sql, str]:
         second = context.table(table, first)
         sql = (sql, f" JOIN {second.name} o ON o.id = q.id")
     if context.dice.chance(0.15):
-        sql = "generate_series(1, 1010) q (id)"
+        sql = "generate_series(1, 20) q (id)"
         return sql, "q.id % 100"
     return sql, "q.v"
 

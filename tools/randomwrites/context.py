@@ -57,7 +57,10 @@ class Context:
     dice: Dice
     strict: bool = True  # errors of blocks come within these
     buffers: bool = True
+    autocommit: bool = False  # each statement is a transaction
+    upserts: bool = False  # functions have ON CONFLICT DO UPDATE; it is refused beside triggers
     returns: bool = True  # statements may have RETURNING
+    stable: bool = True  # functions that see a statement's snapshot may be called
     may_poison: bool = True
     poisoned: bool = False  # since it was set back
     blocks: list[int] = field(default_factory=list)
@@ -89,8 +92,22 @@ class Context:
 
     def function(self, ordered: bool) -> Function | None:
         """One that may be called for rows that come in one order, or in any."""
-        fitting = [f for f in self.functions if ordered or f.commutes or f.stable]
-        return self.dice.pick(fitting) if fitting else None
+        fitting = [f for f in self.functions if self.may_call(f, ordered)]
+        found = self.dice.pick(fitting) if fitting else None
+        if found is not None and not found.stable:
+            self.stable = False
+        return found
+
+    def may_call(self, function: Function, ordered: bool) -> bool:
+        return self.stable if function.stable else ordered or function.commutes
+
+    def begin(self, table: Table | None) -> None:
+        """A statement begins that writes a table, or several.
+
+        A stable function sees the state before its statement where that is read to its
+        end first: row by row, beside other parts, and with volatile functions it is not.
+        """
+        self.stable = self.buffers and table is not None and not table.is_guest
 
     def returning(self, text: str, share: float = 0.4) -> str:
         return f" RETURNING {text}" if self.returns and self.dice.chance(share) else ""
@@ -120,4 +137,3 @@ class Step:
     ordered: bool = False
     guarded: bool = True
     rows: tuple[str, ...] = ()
-    kind: str = ""

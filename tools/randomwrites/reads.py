@@ -27,6 +27,11 @@ def join(context: Context) -> Step:
     return Step(f"{sql} ON o.{key} = q.{key}")
 
 
+def lock(context: Context) -> Step:
+    table = context.table()
+    return Step(f"SELECT id, v FROM {table.name} WHERE v > 30 ORDER BY id FOR UPDATE", ordered=True)
+
+
 def call(context: Context) -> Step:
     """Functions that write, in a query."""
     if not context.functions:
@@ -40,5 +45,5 @@ def call(context: Context) -> Step:
 
 
 def random_read(context: Context) -> Step:
-    make = context.dice.weighted([(3, whole), (3, numbers), (2, join), (3, call)])
+    make = context.dice.weighted([(3, whole), (3, numbers), (2, join), (3, call), (1, lock)])
     return make(context)

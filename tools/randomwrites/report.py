@@ -20,9 +20,10 @@ def failure_lines(seed: int, case: Case, problem: str | None, found: Run | None)
     for sql in case.routines:
         yield f"    {writer.write(sql)};"
     isolation = f" ISOLATION LEVEL {case.isolation}" if case.isolation else ""
-    yield f"    BEGIN{isolation};"
+    if case.end:
+        yield f"    BEGIN{isolation};"
     for name, value in case.settings.items():
-        yield f"    SET LOCAL {name} = '{value}';  -- far side"
+        yield f"    SET {'LOCAL ' if case.end else ''}{name} = '{value}';  -- far side"
     if found is None or not found.sent:
         for step in case.steps:
             yield f"    {text_of(step)};"

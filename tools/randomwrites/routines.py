@@ -11,7 +11,7 @@ from randomwrites.context import Context, Function
 from randomwrites.tables import BY_NAME, MAIN, SIDE, Table
 
 EVENTS = ("INSERT", "UPDATE", "DELETE")
-READERS = ("a", "b", "c", "h", "r", "x", "y", "l")
+READERS = ("a", "b", "c", "h", "r", "l")  # which no function writes
 
 
 def make_function(context: Context, number: int) -> Sql:
@@ -64,7 +64,8 @@ def sql_function(context: Context, name: str) -> Sql:
 def make_trigger(context: Context, number: int) -> list[Sql]:
     """Its function and itself."""
     dice = context.dice
-    table = dice.pick(SIDE[:2]) if dice.chance(0.15) else dice.pick(MAIN)
+    side = dice.chance(0.25) and not context.upserts
+    table = dice.pick(SIDE[:2]) if side else dice.pick(MAIN)
     level = dice.weighted([(4, "ROW"), (2, "STATEMENT")])
     timing = dice.pick(("BEFORE", "AFTER"))
     events = dice.sample(EVENTS, dice.between(1, 3))
@@ -142,9 +143,11 @@ def row_body(context: Context, table: Table, timing: str) -> Sql:
         elif timing == "AFTER" and table in MAIN:
             parts.append(after_read(context, table))
         else:
-            parts += [side_piece(context, table, False) for _ in range(dice.between(1, 2))]
+            if dice.chance(0.5):
+                parts.append(own_read(context, table))
+            parts += [side_piece(context, table, False) for _ in range(dice.between(0, 2))]
             facts.one_row = True
-            if timing == "BEFORE" and dice.chance(0.5):
+            if timing == "BEFORE" and dice.chance(0.7):
                 parts.append("IF TG_OP <> 'DELETE' THEN new.v := (new.v + total) % 100; END IF;")
     return (ROW, Many(tuple(parts), "\n    ", empty=""), RETURNS)
 
@@ -152,6 +155,12 @@ def row_body(context: Context, table: Table, timing: str) -> Sql:
 def side_piece(context: Context, table: Table, commutes: bool) -> Sql:
     """Triggers of side tables write what has no triggers."""
     return piece_of(context, "arg", commutes) if table in MAIN else log(context, "arg")
+
+
+def own_read(context: Context, table: Table) -> Sql:
+    """Rows of a statement are there that were written before this one."""
+    what = context.dice.pick(("count(*)", "coalesce(sum(v), 0)", "coalesce(max(id), 0)"))
+    return f"SELECT {what} INTO nrows FROM {table.name}; total := total + nrows;"
 
 
 def after_read(context: Context, table: Table) -> Sql:

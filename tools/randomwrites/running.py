@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from randomqueries.fragments import Place, Side
 from randomqueries.session import Row, SqlError
@@ -68,8 +68,10 @@ class Runner:
         settings = {"statement_timeout": str(LIMIT_MS)}
         if side == FAR:
             settings |= case.settings
-        lines = [f"SET LOCAL {name} = '{value}'" for name, value in settings.items()]
-        self.sessions[side].run("; ".join([f"BEGIN{isolation}", *lines]))
+        word = "SET LOCAL" if case.end else "SET"
+        lines = [f"{word} {name} = '{value}'" for name, value in settings.items()]
+        lines = [f"BEGIN{isolation}", *lines] if case.end else lines
+        self.sessions[side].run("; ".join(lines))
 
     def run(self, side: str, case: Case) -> Run:
         """The whole transaction, up to its COMMIT or ROLLBACK."""
@@ -83,13 +85,14 @@ class Runner:
             found.broken = str(error)
             return found
         for i, step in enumerate(case.steps):
-            self.run_step(found, side, step, i)
+            self.run_step(found, side, step if case.end else replace(step, guarded=False), i)
             if found.is_lost:
                 return found
-        self.send(found, side, Step(case.end))
+        if case.end:
+            self.send(found, side, Step(case.end))
         if not found.is_lost:
             found.rows = self.rows_of(side)
-            self.sessions[side].run(f"DEALLOCATE ALL; {NO_ROUTINES}")
+            self.sessions[side].run(f"DEALLOCATE ALL; RESET ALL; CLOSE ALL; {NO_ROUTINES}")
         return found
 
     def send(self, found: Run, side: str, step: Step, sql: str | None = None) -> Outcome:

@@ -124,7 +124,7 @@ class Tester:
         problem = problem_of(expected, found)
         if found.is_lost or expected.is_lost:
             self.reconnect()
-        if case.end == "COMMIT" or problem is not None:
+        if case.end != "ROLLBACK" or problem is not None:
             self.runner.reset()
         return problem, expected, found
 

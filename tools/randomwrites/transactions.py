@@ -3,127 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from randomqueries.fragments import Many, Sql
-
-from randomwrites.bodies import DECLARED, block, piece_of
-from randomwrites.changes import (
-    by_subquery,
-    delete,
-    delete_using,
-    truncate,
-    update,
-    update_from,
-    update_key,
-    update_subquery,
-    view_change,
-)
+from randomwrites.blocks import do_block
 from randomwrites.context import Context, Step
-from randomwrites.inserts import (
-    NAMES,
-    copy,
-    insert_conflict,
-    insert_select,
-    insert_serial,
-    insert_series,
-    insert_values,
-    insert_view,
-    merge,
-)
+from randomwrites.makers import WRITES
 from randomwrites.reads import random_read
-from randomwrites.tables import Table
-from randomwrites.values import condition
 from randomwrites.withs import with_writes
-
-Maker = Callable[[Context, Table], Step]
-
-INSIDE: tuple[tuple[float, Maker], ...] = (
-    (4, insert_values),
-    (3, insert_series),
-    (3, insert_select),
-    (2, insert_conflict),
-    (0.7, insert_serial),
-    (1.2, insert_view),
-    (4, update),
-    (2, update_key),
-    (3, update_from),
-    (2.5, update_subquery),
-    (2, by_subquery),
-    (2, delete),
-    (2, delete_using),
-    (1.2, view_change),
-)
-WRITES: tuple[tuple[float, Maker], ...] = (*INSIDE, (1.5, copy), (1, merge), (0.3, truncate))
 
 
 def write(context: Context) -> list[Step]:
     make = context.dice.weighted(WRITES)
-    return [make(context, context.table())]
+    table = context.table()
+    context.begin(table)
+    return [make(context, table)]
 
 
 def with_step(context: Context) -> list[Step]:
+    context.begin(None)
     step = with_writes(context)
     return [step] if step is not None else write(context)
 
 
 def read(context: Context) -> list[Step]:
     return [random_read(context)]
-
-
-def inside(context: Context) -> Sql:
-    """A statement as PL/pgSQL has it, and what it tells of it."""
-    context.returns = False
-    step = context.dice.weighted(INSIDE)(context, context.table())
-    context.returns = True
-    tells = context.dice.pick(
-        (
-            "GET DIAGNOSTICS nrows = ROW_COUNT; total := total + nrows;",
-            "total := total + found::int;",
-            "NULL;",
-        )
-    )
-    return (step.sql, "; ", tells)
-
-
-def returned_loop(context: Context) -> Sql:
-    """A statement whose rows a loop gets."""
-    table = context.table()
-    test = f" WHERE {condition(context, table.name)}"
-    one = context.of(table).one_row
-    head = f"INSERT INTO {table.name} ({NAMES}) SELECT {context.fresh()} + i, NULL, i, 'l', NULL"
-    sql = f"{head} FROM generate_series(1, 4) i"
-    if not one and context.dice.chance(0.5):
-        sql = f"UPDATE {table.name} SET v = ({table.name}.v + 1) % 100{test}"
-    return (
-        f"FOR rec IN {sql} RETURNING id, v LOOP total := total + rec.v;",
-        Many((" INSERT INTO log1 (id, v, s) VALUES (1, 1, 'returned');",), "", empty=""),
-        " END LOOP;",
-    )
-
-
-def part_of_block(context: Context) -> Sql:
-    dice = context.dice
-    kind = dice.weighted([(4, "piece"), (5, "inside"), (1, "loop"), (2, "block")])
-    if kind == "piece":
-        return piece_of(context, str(dice.between(0, 30)), False)
-    if kind == "loop":
-        return returned_loop(context)
-    if kind == "block":
-        parts = [inside(context) for _ in range(dice.between(1, 2))]
-        return block(context, "7", parts, context.strict and dice.chance(0.6))
-    return inside(context)
-
-
-def do_block(context: Context) -> list[Step]:
-    """A DO block; what may fail without being caught is its last statement."""
-    context.may_poison = False
-    parts = [part_of_block(context) for _ in range(context.dice.between(1, 4))]
-    context.may_poison = True
-    if context.dice.chance(0.4):
-        parts.append(inside(context))
-    body = Many(tuple(parts), "\n  ", empty="NULL;")
-    sql = (f"DO $d$ {DECLARED}\nBEGIN\n  ", body, "\n  RAISE NOTICE 'total %', total;\nEND $d$")
-    return [Step(sql, kind="block")]
 
 
 PREPARED = (
@@ -145,7 +48,8 @@ def prepared(context: Context) -> list[Step]:
     name = context.name("p")
     steps = [Step(f"PREPARE {name} (int, int) AS {sql}", guarded=False)]
     for _ in range(dice.between(1, 7)):
-        steps.append(Step(f"EXECUTE {name} ({context.fresh() + 5}, {dice.between(0, 99)})"))
+        values = f"{context.fresh() + 5}, {dice.between(0, 99)}"
+        steps.append(Step(f"EXECUTE {name} ({values})", guarded=False))
         if dice.chance(0.2):
             steps += write(context)
     return [*steps, Step(f"DEALLOCATE {name}", guarded=False)]
@@ -171,13 +75,17 @@ def cursors(context: Context) -> list[Step]:
     dice = context.dice
     name = context.name("c")
     table = context.table()
-    query = f"SELECT id, v, s FROM {table.name} WHERE v < 90 ORDER BY id"
-    steps = [Step(f"DECLARE {name} CURSOR FOR {query}")]
+    function = dice.pick([f for f in context.functions if f.commutes] or [None])
+    v = f"{function.name}(id)" if function is not None and dice.chance(0.3) else "v"
+    query = f"SELECT id, {v}, s FROM {table.name} WHERE v < 90 ORDER BY id"
+    hold = " WITH HOLD" if context.autocommit else ""
+    steps = [Step(f"DECLARE {name} CURSOR{hold} FOR {query}", guarded=False)]
     for _ in range(dice.between(1, 4)):
-        steps.append(Step(f"FETCH {dice.pick((1, 2, 5, 'ALL'))} FROM {name}", ordered=True))
+        count = dice.pick((1, 2, 5, "ALL"))
+        steps.append(Step(f"FETCH {count} FROM {name}", ordered=True, guarded=False))
         if dice.chance(0.6):
             steps += random_steps(context)
-    return [*steps, Step(f"CLOSE {name}")]
+    return [*steps, Step(f"CLOSE {name}", guarded=False)]
 
 
 KINDS: tuple[tuple[float, Callable[[Context], list[Step]]], ...] = (
@@ -194,12 +102,12 @@ GUARDED_SHARE = 0.15
 
 def random_steps(context: Context) -> list[Step]:
     context.poisoned = False
-    steps = context.dice.weighted(KINDS)(context)
+    kinds = [kind for kind in KINDS if kind[1] is not savepoints or not context.autocommit]
+    steps = context.dice.weighted(kinds)(context)
     if len(steps) != 1 or not steps[0].guarded:
         return steps
     share = 0.85 if context.poisoned else GUARDED_SHARE
-    step = steps[0]
-    return [Step(step.sql, step.ordered, context.dice.chance(share), step.rows, step.kind)]
+    return [replace(steps[0], guarded=context.dice.chance(share))]
 
 
 def transaction(context: Context) -> list[Step]:

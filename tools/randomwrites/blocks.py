@@ -1,0 +1,85 @@
+"""DO blocks: PL/pgSQL around statements that write."""
+
+from __future__ import annotations
+
+from randomqueries.fragments import Many, Sql
+
+from randomwrites.bodies import DECLARED, block, piece_of
+from randomwrites.context import Context, Step
+from randomwrites.inserts import NAMES
+from randomwrites.makers import INSIDE
+from randomwrites.values import condition
+
+
+def inside(context: Context) -> Sql:
+    """A statement as PL/pgSQL has it, and what it tells of it."""
+    context.returns = False
+    table = context.table()
+    context.begin(table)
+    step = context.dice.weighted(INSIDE)(context, table)
+    context.returns = True
+    tells = context.dice.pick(
+        (
+            "GET DIAGNOSTICS nrows = ROW_COUNT; total := total + nrows;",
+            "total := total + found::int;",
+            "NULL;",
+        )
+    )
+    return (step.sql, "; ", tells)
+
+
+def returned_loop(context: Context) -> Sql:
+    """A statement whose rows a loop gets."""
+    table = context.table()
+    test = f" WHERE {condition(context, table.name)}"
+    one = context.of(table).one_row
+    head = f"INSERT INTO {table.name} ({NAMES}) SELECT {context.fresh()} + i, NULL, i, 'l', NULL"
+    sql = f"{head} FROM generate_series(1, 4) i"
+    if not one and context.dice.chance(0.5):
+        sql = f"UPDATE {table.name} SET v = ({table.name}.v + 1) % 100{test}"
+    return (
+        f"FOR rec IN {sql} RETURNING id, v LOOP total := total + rec.v;",
+        Many((" INSERT INTO log1 (id, v, s) VALUES (1, 1, 'returned');",), "", empty=""),
+        " END LOOP;",
+    )
+
+
+def ended_loop(context: Context) -> Sql:
+    """A loop whose transaction ends with each row."""
+    table = context.table()
+    end = context.dice.pick(("COMMIT;", "ROLLBACK;", "IF rec.id % 2 = 0 THEN COMMIT; END IF;"))
+    return (
+        f"FOR rec IN SELECT id, v FROM {table.name} WHERE id < 6 ORDER BY id LOOP ",
+        Many((piece_of(context, "rec.id", False), inside(context)), " ", empty=""),
+        f" {end} END LOOP;",
+    )
+
+
+def part_of_block(context: Context) -> Sql:
+    dice = context.dice
+    kind = dice.weighted([(4, "piece"), (5, "inside"), (1, "loop"), (2, "block")])
+    if context.autocommit and dice.chance(0.25):
+        return dice.pick(("COMMIT;", "ROLLBACK;")) if dice.chance(0.7) else ended_loop(context)
+    if kind == "piece":
+        return piece_of(context, str(dice.between(0, 30)), False)
+    if kind == "loop":
+        return returned_loop(context)
+    if kind == "block":
+        parts = [inside(context) for _ in range(dice.between(1, 2))]
+        return block(context, "7", parts, context.strict and dice.chance(0.6))
+    return inside(context)
+
+
+def do_block(context: Context) -> list[Step]:
+    """A DO block; what may fail without being caught is its last statement."""
+    context.may_poison = False
+    parts = [part_of_block(context) for _ in range(context.dice.between(1, 4))]
+    context.may_poison = True
+    if context.dice.chance(0.4):
+        parts.append(inside(context))
+        if context.dice.chance(0.5):
+            # which must not catch what was sent before it
+            parts.append(block(context, "8", [piece_of(context, "8", True)], False))
+    body = Many(tuple(parts), "\n  ", empty="NULL;")
+    sql = (f"DO $d$ {DECLARED}\nBEGIN\n  ", body, "\n  RAISE NOTICE 'total %', total;\nEND $d$")
+    return [Step(sql)]

@@ -1,0 +1,49 @@
+"""All kinds of single statements that write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from randomwrites.changes import (
+    by_subquery,
+    delete,
+    delete_using,
+    truncate,
+    update,
+    update_from,
+    update_key,
+    update_subquery,
+    view_change,
+)
+from randomwrites.context import Context, Step
+from randomwrites.inserts import (
+    copy,
+    insert_conflict,
+    insert_select,
+    insert_serial,
+    insert_series,
+    insert_values,
+    insert_view,
+    merge,
+)
+from randomwrites.tables import Table
+
+Maker = Callable[[Context, Table], Step]
+
+INSIDE: tuple[tuple[float, Maker], ...] = (
+    (4, insert_values),
+    (3, insert_series),
+    (3, insert_select),
+    (2, insert_conflict),
+    (0.7, insert_serial),
+    (1.2, insert_view),
+    (4, update),
+    (2, update_key),
+    (3, update_from),
+    (2.5, update_subquery),
+    (2, by_subquery),
+    (2, delete),
+    (2, delete_using),
+    (1.2, view_change),
+)
+WRITES: tuple[tuple[float, Maker], ...] = (*INSIDE, (1.5, copy), (1, merge), (0.3, truncate))
