@@ -7,7 +7,7 @@
  * is read to its end that asks nodes again and again, and one that calls STABLE
  * functions of users: PostgreSQL shows these the state before the statement
  * (trap 24).  VOLATILE functions see the rows that were written so far; where
- * such a one is called as well, nothing is read ahead.
+ * such a one is called as well, no rows are kept for STABLE ones.
  *
  * Memory: none of its own.
  *-------------------------------------------------------------------------

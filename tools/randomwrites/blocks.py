@@ -14,7 +14,7 @@ from randomwrites.values import condition
 def inside(context: Context) -> Sql:
     """A statement as PL/pgSQL has it, and what it tells of it."""
     context.returns = False
-    table = context.table()
+    table = context.target()
     context.begin(table)
     step = context.dice.weighted(INSIDE)(context, table)
     context.returns = True
@@ -76,7 +76,9 @@ def do_block(context: Context) -> list[Step]:
     parts = [part_of_block(context) for _ in range(context.dice.between(1, 4))]
     context.may_poison = True
     if context.dice.chance(0.4):
+        context.keen = 0.5
         parts.append(inside(context))
+        context.keen = 0.0
         if context.dice.chance(0.5):
             # which must not catch what was sent before it
             parts.append(block(context, "8", [piece_of(context, "8", True)], False))

@@ -62,6 +62,7 @@ class Context:
     returns: bool = True  # statements may have RETURNING
     stable: bool = True  # functions that see a statement's snapshot may be called
     may_poison: bool = True
+    keen: float = 0.0  # at least this share of statements is to fail
     poisoned: bool = False  # since it was set back
     blocks: list[int] = field(default_factory=list)
     names: int = 0
@@ -90,6 +91,11 @@ class Context:
         """A table that statements write and read, but none of these."""
         return self.dice.pick([table for table in MAIN if table not in others])
 
+    def target(self) -> Table:
+        """A table that a statement writes; those with triggers more often."""
+        watched = [table for table in MAIN if table.name in self.facts]
+        return self.dice.pick(watched) if watched and self.dice.chance(0.45) else self.table()
+
     def function(self, ordered: bool) -> Function | None:
         """One that may be called for rows that come in one order, or in any."""
         fitting = [f for f in self.functions if self.may_call(f, ordered)]
@@ -114,7 +120,7 @@ class Context:
 
     def poison(self, kinds: list[str], share: float) -> str | None:
         """What of a statement is to fail, if anything."""
-        if not self.may_poison or not self.dice.chance(share):
+        if not self.may_poison or not self.dice.chance(max(share, self.keen)):
             return None
         self.poisoned = True
         return self.dice.pick(kinds)

@@ -53,12 +53,4 @@ PLANTS: Plants = {
             "if (false && unsent->node == node && unsent->number <= begun)",
         ),
     ),
-    # a block catches errors of INSERTs that were sent before it
-    "block_is_entered": (
-        Edit(
-            "src/executor/write_behind.c",
-            "\tshuttle_write_behind_finish(1);\n\n\t/*\n\t * Values of",
-            "\n\t/*\n\t * Values of",
-        ),
-    ),
 }

@@ -14,7 +14,7 @@ from randomwrites.withs import with_writes
 
 def write(context: Context) -> list[Step]:
     make = context.dice.weighted(WRITES)
-    table = context.table()
+    table = context.target()
     context.begin(table)
     return [make(context, table)]
 
