@@ -22,6 +22,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "utils/builtins.h"
 #include "utils/memutils.h"
 
 #include "base/shuttle_points.h"
@@ -170,7 +171,7 @@ raise_cannot_prepare(const ShuttleNode *node)
 					node->name),
 			 errdetail("Its max_prepared_transactions is 0."),
 			 errhint("Set max_prepared_transactions on the node, to at least the number of sessions that commit at once, and restart it; or accept commits that a crash can leave half done: ALTER SERVER %s OPTIONS (ADD shuttle_two_phase 'off').",
-					 node->name)));
+					 quote_identifier(node->name))));
 }
 
 /*

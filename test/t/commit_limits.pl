@@ -51,6 +51,10 @@ for my $connected ('', $first . $second)
 	is("$out$err", 't', "$label: one node alone is not");
 	$session->quit;
 }
+$query->safe_psql('postgres', 'ALTER SERVER node1 RENAME TO "Node 1"');
+$query->psql('postgres', "BEGIN; $first INSERT INTO here VALUES (1); COMMIT;", stderr => \my $hint);
+like($hint, qr/ALTER SERVER "Node 1" OPTIONS/, 'the hint quotes the name of the server');
+$query->safe_psql('postgres', 'ALTER SERVER "Node 1" RENAME TO node1');
 $query->safe_psql('postgres', "ALTER SERVER node$_ OPTIONS (ADD shuttle_two_phase 'off')") for 1, 2;
 is(scalar $query->psql('postgres', "BEGIN; $first $second INSERT INTO here VALUES (1); COMMIT;"), 0, 'with the option off it goes');
 $query->safe_psql('postgres', "ALTER SERVER node$_ OPTIONS (DROP shuttle_two_phase)") for 1, 2;
