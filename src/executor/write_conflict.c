@@ -320,6 +320,20 @@ shuttle_conflict_updates(const ShuttleWrite *write)
 
 /* ---- requests */
 
+/* A literal as it means the same whatever standard_conforming_strings the node has. */
+static void
+append_literal(StringInfo sql, const char *literal, const char *end)
+{
+	if (memchr(literal, '\\', end - literal) != NULL)
+		appendStringInfoChar(sql, 'E');
+	for (; literal < end; literal++)
+	{
+		if (*literal == '\\')
+			appendStringInfoChar(sql, '\\');
+		appendStringInfoChar(sql, *literal);
+	}
+}
+
 /* Appends a text of ours whose parameters are behind nparams others. */
 static void
 append_shifted(StringInfo sql, const char *shipped, int nparams)
@@ -330,6 +344,8 @@ append_shifted(StringInfo sql, const char *shipped, int nparams)
 
 		if (*shipped == '$' && shipped[1] >= '0' && shipped[1] <= '9')
 			appendStringInfo(sql, "$%d", atoi(shipped + 1) + nparams);
+		else if (*shipped == '\'')
+			append_literal(sql, shipped, end);
 		else
 			appendBinaryStringInfo(sql, shipped, end - shipped);
 		shipped = end;

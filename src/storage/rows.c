@@ -14,6 +14,7 @@
 #include "access/sysattr.h"
 #include "catalog/pg_type.h"
 #include "common/hashfn.h"
+#include "parser/parser.h"
 #include "port/pg_bswap.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
@@ -435,6 +436,10 @@ shuttle_transmission_begin(void)
 
 	/* For constants like regproc. */
 	set_for_transmission("search_path", "pg_catalog");
+
+	/* For the texts of constants. */
+	if (!standard_conforming_strings)
+		set_for_transmission("standard_conforming_strings", "on");
 	return nestlevel;
 }
 

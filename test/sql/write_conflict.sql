@@ -59,6 +59,17 @@ SELECT pair.same_here(:state, 'INSERT INTO item (id, n) SELECT i, i FROM generat
 SELECT pair.same_here(:state, 'INSERT INTO item (id, n) SELECT i, i FROM generate_series(40, 1, -1) i ON CONFLICT (id) DO UPDATE SET n = excluded.n RETURNING xmax = 0 AS inserted');
 RESET shuttle.write_buffer_size;
 
+-- backslashes, whatever the two servers make of them
+SELECT pair.same_here(:state, $w$INSERT INTO item (id, code) VALUES (1, 'n') ON CONFLICT (id) DO UPDATE SET code = item.code || 'a\b''c\' || excluded.code WHERE item.code <> 'k\' RETURNING code$w$);
+ALTER SERVER our_node OPTIONS (ADD options '-c standard_conforming_strings=off');
+SELECT pair.same_here(:state, $w$INSERT INTO item (id, code) VALUES (1, 'n') ON CONFLICT (id) DO UPDATE SET code = item.code || 'a\b''c\' || excluded.code WHERE item.code <> 'k\' RETURNING code$w$);
+ALTER SERVER our_node OPTIONS (DROP options);
+SET escape_string_warning = off;
+SET standard_conforming_strings = off;
+SELECT pair.same_here(:state, $w$INSERT INTO item (id, code) VALUES (1, 'n') ON CONFLICT (id) DO UPDATE SET code = item.code || 'a\\b''c\\' || excluded.code WHERE item.code <> 'k\\' RETURNING code$w$);
+SET standard_conforming_strings = on;
+RESET escape_string_warning;
+
 -- the same row twice, in one request and in several
 SELECT pair.same_here(:state, 'INSERT INTO item (id, n) VALUES (1, 1), (1, 2) ON CONFLICT (id) DO UPDATE SET n = excluded.n');
 SELECT pair.same_here(:state, 'INSERT INTO item (id, n) VALUES (31, 1), (31, 2) ON CONFLICT (id) DO UPDATE SET n = excluded.n');
