@@ -24,27 +24,61 @@
 #include "executor/shuttle_executor.h"
 #include "executor/write_internal.h"
 
-static bool
-asks_by_values(PlanState *node, void *context)
+/* What is looked for in a source, and in the CTEs that it scans. */
+typedef struct Search
 {
-	return shuttle_is_look_ahead(node) ||
-		(IsA(node, ForeignScanState) &&
-		 shuttle_exec_params(((ForeignScan *) node->plan)->fdw_exprs) != NULL) ||
-		planstate_tree_walker(node, asks_by_values, context);
+	bool		(*matches) (PlanState *node);
+	List	   *ctes;			/* that were looked at */
+} Search;
+
+static bool
+search_walker(PlanState *node, Search *search)
+{
+	if (search->matches(node))
+		return true;
+	if (IsA(node, CteScanState))
+	{
+		PlanState  *cte = ((CteScanState *) node)->cteplanstate;
+
+		if (!list_member_ptr(search->ctes, cte))
+		{
+			search->ctes = lappend(search->ctes, cte);
+			if (search_walker(cte, search))
+				return true;
+		}
+	}
+	return planstate_tree_walker(node, search_walker, search);
 }
 
 static bool
-reads_node(PlanState *node, void *context)
+has_node(PlanState *source, bool (*matches) (PlanState *node))
 {
-	return IsA(node, ForeignScanState) ||
-		planstate_tree_walker(node, reads_node, context);
+	Search		search = {.matches = matches};
+	bool		found = search_walker(source, &search);
+
+	list_free(search.ctes);
+	return found;
+}
+
+static bool
+asks_by_values(PlanState *node)
+{
+	return shuttle_is_look_ahead(node) ||
+		(IsA(node, ForeignScanState) &&
+		 shuttle_exec_params(((ForeignScan *) node->plan)->fdw_exprs) != NULL);
+}
+
+static bool
+reads_node(PlanState *node)
+{
+	return IsA(node, ForeignScanState);
 }
 
 bool
 shuttle_source_asks_again(PlanState *source)
 {
 	return source != NULL && IsA(source, MaterialState) &&
-		asks_by_values(source, NULL) && reads_node(source, NULL);
+		has_node(source, asks_by_values) && has_node(source, reads_node);
 }
 
 /* PostgreSQL's own functions do not read tables that users write. */
@@ -95,12 +129,11 @@ own_expressions_call(const Plan *plan)
 }
 
 static bool
-node_calls(PlanState *node, void *context)
+node_calls(PlanState *node)
 {
 	return calls_walker((Node *) node->plan->targetlist, NULL) ||
 		calls_walker((Node *) node->plan->qual, NULL) ||
-		own_expressions_call(node->plan) ||
-		planstate_tree_walker(node, node_calls, context);
+		own_expressions_call(node->plan);
 }
 
 bool
@@ -108,5 +141,5 @@ shuttle_source_sees_snapshot(PlanState *source)
 {
 	/* of a single row all is computed before it is written */
 	return !(IsA(source, ResultState) && outerPlanState(source) == NULL) &&
-		node_calls(source, NULL) && !shuttle_outer_shows_effects(source);
+		has_node(source, node_calls) && !shuttle_outer_shows_effects(source);
 }

@@ -130,6 +130,8 @@ BEGIN
 		'INSERT INTO large SELECT o.id + 10000, CASE WHEN o.id > 0 THEN (SELECT max(id) AS most FROM large WHERE id >= o.id) END, ''x'' FROM generate_series(1, 60) o (id) RETURNING v',
 		'INSERT INTO large SELECT o.id + 10000, x.most FROM generate_series(1, 60) o (id), LATERAL (SELECT max(id) AS most FROM large WHERE id >= o.id) x RETURNING v',
 		'DELETE FROM large WHERE id < 60 AND (SELECT count(*) FROM large x WHERE x.id <= large.id) < 20 RETURNING id',
+		'WITH r AS MATERIALIZED (SELECT o.id, (SELECT max(id) FROM large WHERE id >= o.id) AS most FROM generate_series(1, 60) o (id)) INSERT INTO large SELECT id + 10000, most, ''x'' FROM r RETURNING v',
+		'WITH r AS MATERIALIZED (SELECT o.id, x.most FROM generate_series(1, 60) o (id), LATERAL (SELECT max(id) AS most FROM large WHERE id >= o.id) x) UPDATE large SET id = r.most + r.id FROM r WHERE large.id = r.id RETURNING large.id',
 		'UPDATE parts SET v = (SELECT sum(x.v) FROM parts x WHERE x.id <= parts.id) RETURNING v']
 	LOOP
 		IF (SELECT count(*) FROM test.before(statement)) <> 1 THEN
