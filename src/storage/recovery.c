@@ -51,6 +51,8 @@ shuttle_pipeline_progress(ShuttleNode *node)
 			{
 				/* What arrived before the end may still be read. */
 				shuttle_pipeline_read(node);
+				if (node->state == NODE_READY && dlist_is_empty(&node->commands))
+					(void) PQisBusy(node->conn);	/* looks at last words */
 				if (node->state == NODE_READY)
 					shuttle_connection_broke(node, PQerrorMessage(node->conn),
 											 false);

@@ -137,6 +137,17 @@ ok($watcher->poll($gone), 'idle in transaction: it is ended');
 like(one('FETCH 100 FROM c;'), $lost, 'the rest of a cursor is lost');
 one('ROLLBACK;');
 
+# its last words are read while another node is waited for
+$node->safe_psql('postgres', "CREATE SERVER beside FOREIGN DATA WRAPPER shuttle OPTIONS (host '$host', port '$port', dbname 'postgres');
+	CREATE USER MAPPING FOR CURRENT_USER SERVER beside OPTIONS (user '$user');
+	CREATE FOREIGN TABLE beside (id int) SERVER beside OPTIONS (table_name 'a')");
+is(one('BEGIN; SELECT count(*) FROM a;'), 500, 'two nodes');
+ok($watcher->poll($gone), 'idle in transaction: it is ended');
+is(one('SELECT count(*) FROM beside;'), 500, 'another node answers');
+like(one('SELECT count(*) FROM a;'), $lost, 'behind that, an error that says why');
+is(one(q{ROLLBACK; SELECT shuttle.disconnect('beside');}), 't', 'its connection is closed');
+$node->safe_psql('postgres', 'DROP SERVER beside CASCADE');
+
 is(one('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM a;'), 500, 'REPEATABLE READ');
 ok($watcher->poll($gone), 'idle in transaction: it is ended');
 like(one('SELECT count(*) FROM a;'), $lost, 'a snapshot is lost');
