@@ -106,7 +106,9 @@ for my $read ([ 'SELECT count(*) FROM a;', 500 ],
 one('COMMIT;', $writer);
 
 # A node that is not to be written to by default is not.
-like(one('INSERT INTO written VALUES (3);'), qr/^ERROR:  25006: cannot execute INSERT in a read-only transaction/m, "the remote user's defaults: no write");
+my $refusal = one('INSERT INTO written VALUES (3);');
+like($refusal, qr/^ERROR:  25006: cannot execute INSERT in a read-only transaction/m, "the remote user's defaults: no write");
+unlike($refusal, qr/shuttle_volatile/, 'and no hint for reads that write');
 is(one('SELECT count(*) FROM written;'), 0, 'nothing was written');
 one(q{ALTER ROLE CURRENT_USER RESET ALL;}, $watcher);
 
