@@ -135,6 +135,7 @@ iterate_direct_modify(ForeignScanState *scan)
 	ResultRelInfo *target = scan->resultRelInfo;
 	EState	   *estate = scan->ss.ps.state;
 	TupleTableSlot *slot = scan->ss.ss_ScanTupleSlot;
+	TupleTableSlot *returned;
 
 	ExecClearTuple(slot);		/* it points into row_cxt */
 	if (direct->request == NULL)
@@ -158,8 +159,11 @@ iterate_direct_modify(ForeignScanState *scan)
 		return slot;
 	if (direct->peer.set_processed)
 		estate->es_processed++;
-	target->ri_projectReturning->pi_exprContext->ecxt_scantuple =
-		direct->is_join && direct->decoder != NULL ? cut_out_target(scan) : slot;
+	returned = direct->is_join && direct->decoder != NULL ? cut_out_target(scan) : slot;
+
+	/* core does so up to 17 */
+	returned->tts_tableOid = RelationGetRelid(target->ri_RelationDesc);
+	target->ri_projectReturning->pi_exprContext->ecxt_scantuple = returned;
 	return slot;
 }
 

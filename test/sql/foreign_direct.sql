@@ -33,6 +33,18 @@ SELECT pair.same_write(:state, 'UPDATE account a SET owner = b.city FROM branch 
 SELECT pair.same_write(:state, 'UPDATE account a SET owner = b.city FROM branch b WHERE b.id = a.branch AND a.id < 20 RETURNING b.city, a.id + 1');
 SELECT pair.same_write(:state, 'UPDATE account a SET owner = b.city FROM branch b WHERE b.id = a.branch AND a.id < 20 RETURNING a, b');
 SELECT pair.same_write(:state, 'UPDATE account a SET owner = b.city FROM branch b WHERE b.id = a.branch AND a.id < 20 RETURNING a.ctid IS NULL, a.tableoid = ''account''::regclass, a.xmin');
+-- a small table, for a join on the node; stock servers of 18 return no tableoid
+CREATE TABLE node.few AS SELECT i AS id, i AS v FROM generate_series(1, 3) i;
+CREATE FOREIGN TABLE ours.few (id int, v int) SERVER our_node OPTIONS (schema_name 'node');
+ANALYZE ours.few;
+SET search_path = ours;
+BEGIN;
+EXPLAIN (COSTS OFF) UPDATE few f SET v = 7 FROM few g WHERE f.id = 2 AND g.id = 3 RETURNING f.tableoid;
+UPDATE few f SET v = 7 FROM few g WHERE f.id = 2 AND g.id = 3 RETURNING f.tableoid::regclass, f.id, g.v;
+UPDATE few f SET v = 7 FROM few g WHERE f.id = 2 AND g.id = 3 RETURNING f.tableoid::regclass;
+DELETE FROM few f USING few g WHERE f.id = 2 AND g.id = 3 RETURNING f.tableoid::regclass, f;
+ROLLBACK;
+RESET search_path;
 SELECT pair.same_write(:state, 'UPDATE account a SET owner = b.city FROM branch b WHERE b.id = a.branch AND a.id < 20 RETURNING 1');
 SELECT pair.same_write(:state, 'DELETE FROM account a USING branch b WHERE b.id = a.branch AND b.id < 3');
 SELECT pair.same_write(:state, 'DELETE FROM account a USING branch b WHERE b.id = a.branch AND b.id < 3 RETURNING a.id, b.extra');
