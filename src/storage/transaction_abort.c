@@ -436,6 +436,21 @@ works_on_request(ShuttleNode *node)
 	return false;
 }
 
+/*
+ * A part of a ROLLBACK that no cancel may hit for the sake of a savepoint around
+ * it: that one follows at once, often before this was answered, and a node whose
+ * RELEASE is hit loses both.  For the end of the whole transaction it may.
+ */
+static bool
+add_spared(ShuttleNode *node, const char *sql, int level)
+{
+	ShuttleCommand *command = shuttle_pipeline_try(node, COMMAND_ROLLBACK, sql);
+
+	if (command != NULL)
+		command->spared_level = level;
+	return command != NULL;
+}
+
 void
 shuttle_transaction_roll_back(ShuttleNode *node, int level, bool cancelled)
 {
@@ -470,11 +485,9 @@ shuttle_transaction_roll_back(ShuttleNode *node, int level, bool cancelled)
 	else
 	{
 		snprintf(sql, sizeof(sql), "ROLLBACK TO SAVEPOINT s%d", level);
-		added = added &&
-			shuttle_pipeline_try(node, COMMAND_ROLLBACK, sql) != NULL;
+		added = added && add_spared(node, sql, Max(2, level - 1));
 		snprintf(sql, sizeof(sql), "RELEASE SAVEPOINT s%d", level);
-		added = added &&
-			shuttle_pipeline_try(node, COMMAND_ROLLBACK, sql) != NULL;
+		added = added && add_spared(node, sql, Max(2, level - 1));
 		shuttle_cursor_forget_level(node, level);
 		if (node->read_only_level >= level)
 			node->read_only_level = 0;
