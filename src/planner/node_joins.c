@@ -8,7 +8,9 @@
  * with those of another table because they lie together: their joins are priced
  * for that, and their groups are as much cheaper; so are joins with reference
  * tables, which are copied to all nodes for that, and joins in branches of a UNION
- * ALL that is grouped, which have their tables where a partition would have its rows.
+ * ALL that is grouped, which have their tables where a partition would have its rows;
+ * and those of an UPDATE or DELETE that has all its tables on one node, which need
+ * not travel at all.
  * Joins of other tables keep postgres_fdw's price, which shuttle_remote_estimate
  * replaces by the node's.
  *-------------------------------------------------------------------------
@@ -80,12 +82,23 @@ find_plain_path(const List *paths)
 	return NULL;
 }
 
+/* True of all tables of an UPDATE or DELETE. */
+static bool
+is_whole_change(const PlannerInfo *root, const RelOptInfo *rel)
+{
+	CmdType		command = root->parse->commandType;
+
+	return (command == CMD_UPDATE || command == CMD_DELETE) &&
+		bms_is_subset(root->all_baserels, rel->relids);
+}
+
 bool
 shuttle_is_node_join(PlannerInfo *root, const RelOptInfo *rel)
 {
 	return rel->reloptkind == RELOPT_OTHER_JOINREL ||
 		(rel->reloptkind == RELOPT_JOINREL &&
-		 (shuttle_has_reference(root, rel) || shuttle_is_below_union(root)));
+		 (shuttle_has_reference(root, rel) || shuttle_is_below_union(root) ||
+		  is_whole_change(root, rel)));
 }
 
 void

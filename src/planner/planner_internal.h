@@ -498,8 +498,8 @@ extern void shuttle_estimate_apply(PlannerInfo *root, ForeignPath *path,
 
 /* ---- joins on nodes (node_joins.c) */
 
-/* True of joins that are priced so: of partitions, with reference tables, and in
- * branches of a UNION ALL. */
+/* True of joins that are priced so: of partitions, with reference tables, in
+ * branches of a UNION ALL, and of all tables of an UPDATE or DELETE. */
 extern bool shuttle_is_node_join(PlannerInfo *root, const RelOptInfo *rel);
 
 /* Prices the paths that postgres_fdw made of such a join, which must not be in the

@@ -71,3 +71,23 @@ BEGIN
 	RAISE NOTICE 'count % found %', n, found;
 END $$;
 RESET search_path;
+
+-- tables of one node, however large: they are joined there
+CREATE TABLE node.many AS SELECT i AS id, i % 7 AS v FROM generate_series(1, 3000) i;
+ALTER TABLE node.many ADD PRIMARY KEY (id);
+CREATE TABLE node.more AS SELECT i AS id, i % 11 AS v, i / 2 AS many FROM generate_series(1, 11000) i;
+ALTER TABLE node.more ADD PRIMARY KEY (id);
+CREATE FOREIGN TABLE ours.many (id int, v int) SERVER our_node OPTIONS (schema_name 'node');
+CREATE FOREIGN TABLE ours.more (id int, v int, many int) SERVER our_node OPTIONS (schema_name 'node');
+ANALYZE ours.many, ours.more;
+\set state '''SELECT count(*), sum(v), sum(id * v) FROM many'''
+SET search_path = ours;
+EXPLAIN (COSTS OFF) UPDATE many SET v = more.v FROM more WHERE more.id = many.id;
+EXPLAIN (COSTS OFF) DELETE FROM many USING more, account WHERE more.many = many.id AND account.id = more.id;
+EXPLAIN (COSTS OFF) UPDATE many SET v = pair.here(more.v) FROM more WHERE more.id = many.id;
+RESET search_path;
+SELECT pair.same_here(:state, 'UPDATE many SET v = more.v FROM more WHERE more.id = many.id');
+SELECT pair.same_here(:state, 'UPDATE many SET v = more.v FROM more WHERE more.id = many.id AND more.v > 5 RETURNING many.*, more.id');
+SELECT pair.same_here(:state, 'UPDATE many SET v = pair.here(more.v) FROM more WHERE more.id = many.id RETURNING many.id');
+SELECT pair.same_here(:state, 'DELETE FROM many USING more WHERE more.many = many.id AND more.v = 3');
+SELECT pair.same_here(:state, 'DELETE FROM many USING more, more m WHERE more.many = many.id AND m.id = more.id + 1 AND m.v = 3 RETURNING many.id, m.v');
