@@ -35,7 +35,7 @@ def update(context: Context, table: Table) -> Step:
     name = table.name
     test = row_test(context, table, name)
     poison = poison_of(context, table)
-    if poison == "unique" and not is_single(test):
+    if poison == "unique" and not (is_single(test) and may_move(context, table)):
         poison = None
     sets = assignments(context, name, poison, is_single(test))
     head = f"UPDATE {name} SET {', '.join(sets)}"
