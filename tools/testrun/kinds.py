@@ -37,7 +37,7 @@ from testrun.outcome import (
 
 SUITE_LIMIT_S = 1800.0
 # How many cases of each: they take no longer than the tests that run beside them.
-RANDOM_TOOLS = (("random_queries", 1200), ("random_writes", 300))
+RANDOM_TOOLS = (("random_queries", 900), ("random_writes", 300))
 VALGRIND_LIMIT_S = 4 * SUITE_LIMIT_S
 DIFF_LINES = 120
 # From 16 on pg_regress takes the directory of expected files as an option.
