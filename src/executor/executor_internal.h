@@ -317,9 +317,11 @@ extern void shuttle_unsent_send_all(ShuttleNode *node);
 extern void shuttle_unsent_send_older(ShuttleNode *node, uint64 begun);
 extern uint64 shuttle_unsent_number(void);
 
-/* True where the statement writes a table that the scan reads, by any name, and may
- * have it read once more behind a write. */
-extern bool shuttle_may_read_behind_write(ForeignScanState *scan, int eflags);
+/* True where the statement writes a table that the scan reads, by any name. */
+extern bool shuttle_reads_written_table(const ForeignScanState *scan);
+
+/* True where it may have that read once more behind a write. */
+extern bool shuttle_may_read_behind_write(const ForeignScanState *scan, int eflags);
 
 /* ---- early start (early_start.c) */
 

@@ -6,6 +6,8 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
 #include "commands/defrem.h"
 #include "foreign/foreign.h"
 #include "utils/builtins.h"
@@ -68,8 +70,8 @@ shuttle_remote_table_name(Relation rel, char **schema, char **name)
 	find_table_name(GetForeignTable(RelationGetRelid(rel)), schema, name);
 }
 
-bool
-shuttle_is_same_remote_table(Oid relid, Oid other_relid)
+static bool
+is_same_remote_table(Oid relid, Oid other_relid)
 {
 	ForeignTable *table = GetForeignTable(relid);
 	ForeignTable *other = GetForeignTable(other_relid);
@@ -83,6 +85,22 @@ shuttle_is_same_remote_table(Oid relid, Oid other_relid)
 	find_table_name(table, &schema, &name);
 	find_table_name(other, &other_schema, &other_name);
 	return strcmp(schema, other_schema) == 0 && strcmp(name, other_name) == 0;
+}
+
+bool
+shuttle_write_reaches(Oid target, Oid relid)
+{
+	ListCell   *lc;
+
+	if (get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE)
+		return false;
+	foreach(lc, find_all_inheritors(target, NoLock, NULL))
+	{
+		if (get_rel_relkind(lfirst_oid(lc)) == RELKIND_FOREIGN_TABLE &&
+			is_same_remote_table(lfirst_oid(lc), relid))
+			return true;
+	}
+	return false;
 }
 
 char *

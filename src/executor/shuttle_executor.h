@@ -24,8 +24,9 @@ extern void shuttle_foreign_fill_routine(FdwRoutine *routine,
 /* True where a routine is ours, and not postgres_fdw's. */
 extern bool shuttle_foreign_is_ours(const FdwRoutine *routine);
 
-/* True where two foreign tables of one server are the same table there. */
-extern bool shuttle_is_same_remote_table(Oid relid, Oid other_relid);
+/* True where a foreign table is the same on its node as a table that is written, or as
+ * one that belongs to that. */
+extern bool shuttle_write_reaches(Oid target, Oid relid);
 
 /* ---- Look Ahead (look_ahead_plan.c, link.c) */
 

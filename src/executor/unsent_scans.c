@@ -23,10 +23,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "catalog/pg_class.h"
-#include "catalog/pg_inherits.h"
 #include "executor/executor.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
@@ -154,37 +151,14 @@ shuttle_unsent_send_older(ShuttleNode *node, uint64 begun)
 	}
 }
 
-/* True where a table, or a partition of it, is another on its node. */
-static bool
-leads_to(Oid written, Oid relid)
-{
-	List	   *relids = list_make1_oid(written);
-	ListCell   *lc;
-
-	/* only rows of an INSERT find their partitions as they come */
-	if (get_rel_relkind(written) == RELKIND_PARTITIONED_TABLE)
-		relids = find_all_inheritors(written, NoLock, NULL);
-	foreach(lc, relids)
-	{
-		if (get_rel_relkind(lfirst_oid(lc)) == RELKIND_FOREIGN_TABLE &&
-			shuttle_is_same_remote_table(lfirst_oid(lc), relid))
-			return true;
-	}
-	return false;
-}
-
 bool
-shuttle_may_read_behind_write(ForeignScanState *scan, int eflags)
+shuttle_reads_written_table(const ForeignScanState *scan)
 {
 	const ForeignScan *plan = (const ForeignScan *) scan->ss.ps.plan;
 	EState	   *estate = scan->ss.ps.state;
-	const PlannedStmt *statement = estate->es_plannedstmt;
 	ListCell   *lc;
 
-	if (!statement->hasModifyingCTE && statement->subplans == NIL &&
-		(eflags & EXEC_FLAG_REWIND) == 0)
-		return false;
-	foreach(lc, statement->resultRelations)
+	foreach(lc, estate->es_plannedstmt->resultRelations)
 	{
 		Oid			written = exec_rt_fetch(lfirst_int(lc), estate)->relid;
 		int			rtindex = -1;
@@ -193,9 +167,18 @@ shuttle_may_read_behind_write(ForeignScanState *scan, int eflags)
 		{
 			const RangeTblEntry *rte = exec_rt_fetch(rtindex, estate);
 
-			if (rte->rtekind == RTE_RELATION && leads_to(written, rte->relid))
+			if (rte->rtekind == RTE_RELATION && shuttle_write_reaches(written, rte->relid))
 				return true;
 		}
 	}
 	return false;
+}
+
+bool
+shuttle_may_read_behind_write(const ForeignScanState *scan, int eflags)
+{
+	const PlannedStmt *statement = scan->ss.ps.state->es_plannedstmt;
+
+	return (statement->hasModifyingCTE || statement->subplans != NIL ||
+			(eflags & EXEC_FLAG_REWIND) != 0) && shuttle_reads_written_table(scan);
 }

@@ -402,11 +402,12 @@ extern void shuttle_write_flush_others(ShuttleNode *node, const EState *estate);
 /* ---- what a statement writes (write_source.c) */
 
 /*
- * True where the source asks nodes again and again, key by key, also where its
- * Look Ahead cannot batch the keys: a later answer would see what was written.
- * The planner has put a Material on top of it.
+ * True where the source asks nodes again and again, key by key: by a Look Ahead,
+ * above which the planner has put a Material, also where it cannot batch the keys; or
+ * without one, for a table that the statement writes.  A later answer would see what
+ * was written.
  */
-extern bool shuttle_source_asks_again(PlanState *source);
+extern bool shuttle_source_asks_again(const ModifyTableState *node);
 
 /* True where it calls functions that are to see the state before the statement, and
  * nothing shows that they are called before rows are written. */

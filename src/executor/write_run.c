@@ -10,11 +10,11 @@
  * nodes are flushed at once, and the true counts are added.  ModifyTable's
  * own then hands out the rows of RETURNING, in the order of the source.
  *
- * A source with a Look Ahead, or with scans that ask by values of other rows, is
- * read to its end before the first row is written: what is asked for behind the
- * first write on its node would see that write (trap 24).  The planner puts a
- * Material on top of such a source; here it is told to keep its rows.  The rows
- * of others that are to be read first are kept here (write_source.c).
+ * A source with a Look Ahead is read to its end before the first row is
+ * written: a batch that is asked for behind the first write on its node would
+ * see that write (trap 24).  The planner puts a Material on top of such a
+ * source; here it is told to keep its rows.  The rows of others that are to be
+ * read first are kept here (write_source.c).
  *
  * What is buffered is also sent before anything that could see it: a read of
  * the same node by another statement (of a function, say), and a savepoint
@@ -243,18 +243,15 @@ static void
 begin_run(ModifyTableState *node)
 {
 	PlanState  *source = outerPlanState(node);
-	bool		read_first = shuttle_source_asks_again(source);
+	bool		asks_again = shuttle_source_asks_again(node);
 	ShuttleWriteRun *run;
 
-	if (!read_first && !may_buffer(node))
+	if (!asks_again && !may_buffer(node))
 		return;
 	run = create_run(node);
 	run->source = source;
-	run->read_first = read_first;
 	run->moves_wait = node->operation == CMD_UPDATE && shuttle_move_is_seen(source);
-	if (read_first)
-		((MaterialState *) source)->eflags |= EXEC_FLAG_REWIND;
-	else if (may_buffer(node) && shuttle_source_sees_snapshot(source))
+	if (asks_again || (may_buffer(node) && shuttle_source_sees_snapshot(source)))
 		keep_source(run);
 	if (((ModifyTable *) node->ps.plan)->returningLists != NIL)
 	{
@@ -275,6 +272,11 @@ static void
 keep_source(ShuttleWriteRun *run)
 {
 	run->read_first = true;
+	if (IsA(run->source, MaterialState))
+	{
+		((MaterialState *) run->source)->eflags |= EXEC_FLAG_REWIND;
+		return;
+	}
 	run->kept = tuplestore_begin_heap(false, false, work_mem);
 	run->kept_slot = MakeSingleTupleTableSlot(ExecGetResultType(run->source),
 											  &TTSOpsMinimalTuple);

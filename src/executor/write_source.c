@@ -27,7 +27,7 @@
 /* What is looked for in a source, and in the CTEs that it scans. */
 typedef struct Search
 {
-	bool		(*matches) (PlanState *node);
+	bool		(*matches) (const PlanState *node);
 	List	   *ctes;			/* that were looked at */
 } Search;
 
@@ -51,7 +51,7 @@ search_walker(PlanState *node, Search *search)
 }
 
 static bool
-has_node(PlanState *source, bool (*matches) (PlanState *node))
+has_node(PlanState *source, bool (*matches) (const PlanState *node))
 {
 	Search		search = {.matches = matches};
 	bool		found = search_walker(source, &search);
@@ -61,24 +61,59 @@ has_node(PlanState *source, bool (*matches) (PlanState *node))
 }
 
 static bool
-asks_by_values(PlanState *node)
-{
-	return shuttle_is_look_ahead(node) ||
-		(IsA(node, ForeignScanState) &&
-		 shuttle_exec_params(((ForeignScan *) node->plan)->fdw_exprs) != NULL);
-}
-
-static bool
-reads_node(PlanState *node)
+reads_node(const PlanState *node)
 {
 	return IsA(node, ForeignScanState);
 }
 
-bool
-shuttle_source_asks_again(PlanState *source)
+/* True of a scan of the rows to be changed. */
+static bool
+is_of_target(const ForeignScanState *scan)
 {
-	return source != NULL && IsA(source, MaterialState) &&
-		has_node(source, asks_by_values) && has_node(source, reads_node);
+	const ForeignScan *plan = (const ForeignScan *) scan->ss.ps.plan;
+	ListCell   *lc;
+
+	foreach(lc, scan->ss.ps.state->es_plannedstmt->resultRelations)
+	{
+		if (bms_is_member(lfirst_int(lc), plan->fs_base_relids))
+			return true;
+	}
+	return false;
+}
+
+/* True where a table that is written is read by values of other rows. */
+static bool
+asks_for_written(const PlanState *node)
+{
+	const ForeignScanState *scan = (const ForeignScanState *) node;
+
+	return IsA(node, ForeignScanState) &&
+		shuttle_exec_params(((const ForeignScan *) node->plan)->fdw_exprs) != NULL &&
+		!is_of_target(scan) && shuttle_reads_written_table(scan);
+}
+
+/* Such a source writes: each of its rows is one that was changed. */
+static bool
+is_left_to_nodes(const ModifyTableState *node)
+{
+	for (int i = 0; i < node->mt_nrels; i++)
+	{
+		if (node->resultRelInfo[i].ri_usesFdwDirectModify)
+			return true;
+	}
+	return false;
+}
+
+bool
+shuttle_source_asks_again(const ModifyTableState *node)
+{
+	PlanState  *source = outerPlanState(node);
+
+	if (source == NULL)
+		return false;
+	return (IsA(source, MaterialState) &&
+			has_node(source, shuttle_is_look_ahead) && has_node(source, reads_node)) ||
+		(!is_left_to_nodes(node) && has_node(source, asks_for_written));
 }
 
 /* PostgreSQL's own functions do not read tables that users write. */
@@ -129,7 +164,7 @@ own_expressions_call(const Plan *plan)
 }
 
 static bool
-node_calls(PlanState *node)
+node_calls(const PlanState *node)
 {
 	return calls_walker((Node *) node->plan->targetlist, NULL) ||
 		calls_walker((Node *) node->plan->qual, NULL) ||

@@ -239,6 +239,32 @@ has_look_ahead(Plan *plan)
 	return false;
 }
 
+/*
+ * A write to a foreign table must not be seen by a later batch of what the
+ * statement reads: its source is kept, and read to the end before the first
+ * write (write_run.c).
+ */
+static void
+read_source_first(ModifyTable *plan, ShuttlePlaceContext *context)
+{
+	ListCell   *lc;
+
+	if (!has_look_ahead(outerPlan(plan)) ||
+		shuttle_is_keyed_write_plan(outerPlan(plan)))
+		return;
+	foreach(lc, plan->resultRelations)
+	{
+		RangeTblEntry *rte = rt_fetch(lfirst_int(lc), context->statement->rtable);
+
+		if (rte->relkind == RELKIND_FOREIGN_TABLE ||
+			rte->relkind == RELKIND_PARTITIONED_TABLE)
+		{
+			outerPlan(plan) = materialize(outerPlan(plan), context);
+			return;
+		}
+	}
+}
+
 /* True where an Append prunes at run time and has a foreign scan to prune. */
 static bool
 wants_routes(Plan *plan)
@@ -348,6 +374,8 @@ place_in(Plan *plan, ShuttlePlaceContext *context)
 	}
 	if (IsA(plan, NestLoop))
 		consider_loop((NestLoop *) plan, context);
+	if (IsA(plan, ModifyTable))
+		read_source_first((ModifyTable *) plan, context);
 	if (IsA(plan, MergeJoin) && !((MergeJoin *) plan)->skip_mark_restore &&
 		shuttle_is_look_ahead_plan(innerPlan(plan)))
 		innerPlan(plan) = materialize(innerPlan(plan), context);
@@ -433,55 +461,6 @@ place_look_ahead(PlannedStmt *statement, int cursor_options)
 		lfirst(lc) = place_in((Plan *) lfirst(lc), &context);
 }
 
-/*
- * A write to a foreign table must not be seen by what the statement asks for
- * later: its source is kept, and read to the end before the first write
- * (write_run.c).
- */
-static void
-read_source_first(ModifyTable *plan, ShuttlePlaceContext *context)
-{
-	ListCell   *lc;
-
-	if (shuttle_is_keyed_write_plan(outerPlan(plan)) ||
-		!(has_look_ahead(outerPlan(plan)) ||
-		  shuttle_asks_for_target(plan, context->statement)))
-		return;
-	foreach(lc, plan->resultRelations)
-	{
-		RangeTblEntry *rte = rt_fetch(lfirst_int(lc), context->statement->rtable);
-
-		if (rte->relkind == RELKIND_FOREIGN_TABLE ||
-			rte->relkind == RELKIND_PARTITIONED_TABLE)
-		{
-			outerPlan(plan) = materialize(outerPlan(plan), context);
-			return;
-		}
-	}
-}
-
-static void
-read_sources_first(PlannedStmt *statement)
-{
-	ShuttlePlaceContext context = {
-		.statement = statement,
-		.next_id = shuttle_next_plan_id(statement),
-	};
-	List	   *plans = lcons(statement->planTree, list_copy(statement->subplans));
-	ListCell   *lc;
-
-	foreach(lc, plans)
-	{
-		Plan	   *plan = lfirst(lc);
-
-		/* what batches subqueries of RETURNING is above */
-		while (plan != NULL && !IsA(plan, ModifyTable))
-			plan = outerPlan(plan);
-		if (plan != NULL)
-			read_source_first((ModifyTable *) plan, &context);
-	}
-}
-
 /* Says if a statement could read a table; one that could not is as core plans it. */
 static bool
 may_read(const Query *query)
@@ -507,8 +486,6 @@ plan_statement(Query *query, const char *query_string, int cursor_options,
 	if (shuttle_hinted_settings()->enable_batched_join &&
 		shuttle_reads_foreign_table(statement))
 		place_look_ahead(statement, cursor_options);
-	if (statement->resultRelations != NIL && shuttle_reads_foreign_table(statement))
-		read_sources_first(statement);
 	shuttle_place_local(statement);
 	return statement;
 }

@@ -438,13 +438,6 @@ extern void shuttle_show_late_conditions(List *hidden);
 extern List *shuttle_late_join_clauses(PlannerInfo *root, RelOptInfo *rel,
 									   const ForeignPath *path);
 
-/*
- * True where the source of a write, or a subquery of its statement, asks for rows of
- * a table that it writes by values of other rows, so that it may ask behind a write.
- */
-extern bool shuttle_asks_for_target(const ModifyTable *writer,
-									const PlannedStmt *statement);
-
 /* The query that a query being planned is part of, or that one itself. */
 extern Query *shuttle_find_statement(const PlannerInfo *root);
 

@@ -12,8 +12,6 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_class.h"
-#include "catalog/pg_inherits.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -21,50 +19,17 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "parser/parsetree.h"
-#include "utils/lsyscache.h"
 
 #include "base/shuttle_compat.h"
 #include "executor/shuttle_executor.h"
 #include "planner/planner_internal.h"
 
-/* A table, and what belongs to it, as far as these are foreign. */
-static List *
-foreign_tables_of(Oid relid)
-{
-	List	   *tables = NIL;
-	ListCell   *lc;
-
-	foreach(lc, find_all_inheritors(relid, NoLock, NULL))
-	{
-		if (get_rel_relkind(lfirst_oid(lc)) == RELKIND_FOREIGN_TABLE)
-			tables = lappend_oid(tables, lfirst_oid(lc));
-	}
-	return tables;
-}
-
-/* The foreign tables that a query writes to. */
-static List *
-find_targets(const Query *query)
-{
-	if (query->commandType == CMD_SELECT || query->resultRelation == 0)
-		return NIL;
-	return foreign_tables_of(rt_fetch(query->resultRelation, query->rtable)->relid);
-}
-
-/* True where one of the tables is that of a relation, on its node. */
+/* True where a query writes to a table, by whatever name. */
 static bool
-is_among(Oid relid, const List *targets)
+writes_to(const Query *query, Oid relid)
 {
-	ListCell   *lc;
-
-	if (get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE)
-		return false;
-	foreach(lc, targets)
-	{
-		if (shuttle_is_same_remote_table(relid, lfirst_oid(lc)))
-			return true;
-	}
-	return false;
+	return query->commandType != CMD_SELECT && query->resultRelation != 0 &&
+		shuttle_write_reaches(rt_fetch(query->resultRelation, query->rtable)->relid, relid);
 }
 
 Query *
@@ -83,7 +48,7 @@ count_writers(Query *statement, Oid relid)
 
 	foreach(lc, shuttle_writing_queries(statement))
 	{
-		if (is_among(relid, find_targets(lfirst_node(Query, lc))))
+		if (writes_to(lfirst_node(Query, lc), relid))
 			nwriters++;
 	}
 	return nwriters;
@@ -118,7 +83,7 @@ is_written_beside(PlannerInfo *root, const RelOptInfo *rel)
 		return nwriters > 1;
 
 	/* What writes reads its source before its first row. */
-	while (writer != NULL && !is_among(relid, find_targets(writer->parse)))
+	while (writer != NULL && !writes_to(writer->parse, relid))
 		writer = writer->parent_root;
 	return writer == NULL || (writer != root && asks_among_writes(writer->parse));
 }
@@ -248,74 +213,4 @@ shuttle_late_join_clauses(PlannerInfo *root, RelOptInfo *rel, const ForeignPath 
 		!shuttle_is_written_beside(root, list_make1(rel)))
 		return NIL;
 	return info->ppi_clauses;
-}
-
-/* ---- what the source of a write asks for, by values of other rows */
-
-/* True where a scan reads a target, and not the rows to be changed. */
-static bool
-reads_target(const ForeignScan *scan, const ModifyTable *writer,
-			 const PlannedStmt *statement)
-{
-	List	   *targets = NIL;
-	bool		found = false;
-	int			rtindex = -1;
-	ListCell   *lc;
-
-	foreach(lc, writer->resultRelations)
-	{
-		if (bms_is_member(lfirst_int(lc), scan->fs_base_relids))
-			return false;
-	}
-	foreach(lc, writer->resultRelations)
-	{
-		Oid			relid = rt_fetch(lfirst_int(lc), statement->rtable)->relid;
-
-		targets = list_concat_unique_oid(targets, foreign_tables_of(relid));
-	}
-	while (!found && (rtindex = bms_next_member(scan->fs_base_relids, rtindex)) >= 0)
-	{
-		const RangeTblEntry *rte = rt_fetch(rtindex, statement->rtable);
-
-		found = rte->rtekind == RTE_RELATION && is_among(rte->relid, targets);
-	}
-	return found;
-}
-
-static bool
-asks_for_target(Plan *plan, const ModifyTable *writer, const PlannedStmt *statement)
-{
-	List	   *children;
-	ListCell   *lc;
-
-	/* a subplan that was not chosen is not there any more */
-	if (plan == NULL)
-		return false;
-	if (IsA(plan, ForeignScan) && ((ForeignScan *) plan)->operation == CMD_SELECT &&
-		has_late_value((Node *) ((ForeignScan *) plan)->fdw_exprs, NULL) &&
-		reads_target((ForeignScan *) plan, writer, statement))
-		return true;
-	children = list_concat(list_make2(plan->lefttree, plan->righttree),
-						   shuttle_other_children(plan));
-	foreach(lc, children)
-	{
-		if (asks_for_target(lfirst(lc), writer, statement))
-			return true;
-	}
-	return false;
-}
-
-bool
-shuttle_asks_for_target(const ModifyTable *writer, const PlannedStmt *statement)
-{
-	ListCell   *lc;
-
-	if (asks_for_target(outerPlan(writer), writer, statement))
-		return true;
-	foreach(lc, statement->subplans)
-	{
-		if (asks_for_target(lfirst(lc), writer, statement))
-			return true;
-	}
-	return false;
 }
