@@ -179,7 +179,7 @@ make_question(Relation rel)
 	initStringInfo(&sql);
 	appendStringInfo(&sql,
 					 "SELECT a.attname, n.nspname, t.typname, t.typdelim,"
-					 " t.typarray <> 0 AND t.typtype NOT IN ('c', 'd'),"
+					 " t.typarray <> 0 AND t.typcategory NOT IN ('A', 'C'),"
 					 " c.relkind IN ('r', 'p') AND NOT c.relrowsecurity"
 					 " AND NOT c.relhasrules"
 					 " AND (c.relkind = 'p' OR NOT c.relhassubclass)"

@@ -155,3 +155,16 @@ INSERT INTO ours.rounded VALUES (7, 7, '2024-01-01 12:00+05'), (8, 8, '2024-01-0
 INSERT INTO ours.rounded VALUES (7, 7, '2024-01-01 12:00+05'), (8, 8, '2024-01-01 00:00+00');
 \set VERBOSITY default
 SELECT id, f, t IS NULL AS empty FROM node.rounded ORDER BY id;
+
+-- a value that is too long for the domain of the node's column is not cut off
+CREATE DOMAIN node.short AS varchar(3);
+CREATE DOMAIN node.code AS char(2) CHECK (value <> 'no');
+CREATE TABLE node.coded (id int, s node.short, c node.code);
+CREATE FOREIGN TABLE stock.coded (id int, s text, c text) SERVER stock_node OPTIONS (schema_name 'node');
+CREATE FOREIGN TABLE ours.coded (id int, s text, c text) SERVER our_node OPTIONS (schema_name 'node');
+\set state '''SELECT * FROM coded ORDER BY id'''
+INSERT INTO ours.coded VALUES (1, 'a', 'b'), (2, NULL, NULL);
+SELECT pair.same_write(:state, 'INSERT INTO coded VALUES (3, ''abc'', ''de''), (4, NULL, NULL) RETURNING *');
+SELECT pair.same_write(:state, 'INSERT INTO coded VALUES (3, ''abcd'', ''de''), (4, NULL, NULL)');
+SELECT pair.same_write(:state, 'UPDATE coded SET c = ''def'' WHERE pair.here(id) > 0');
+SELECT pair.same_write(:state, 'UPDATE coded SET c = ''no'' WHERE pair.here(id) > 0');
