@@ -234,11 +234,13 @@ copy_values(ShuttleWrite *write, TupleTableSlot *slot, ShuttleWaitingRow *row)
 	row->values = shuttle_form_minimal_tuple(buffer->desc, values, nulls);
 	nbytes = row->values->t_len;
 
-	/* A value that lies in a TOAST table is as large as it is there. */
+	/* A stored value may be compressed, or lie in a TOAST table. */
 	for (int i = 0; i < write->nattributes; i++)
 	{
+		char	   *value = DatumGetPointer(values[i]);
+
 		if (!nulls[i] && TupleDescAttr(buffer->desc, i)->attlen == -1 &&
-			VARATT_IS_EXTERNAL(DatumGetPointer(values[i])))
+			(VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value)))
 			nbytes += toast_raw_datum_size(values[i]);
 	}
 	pfree(values);

@@ -42,6 +42,16 @@ ROLLBACK;
 RESET search_path;
 RESET shuttle.write_buffer_size;
 
+-- a compressed value is as large as it travels
+CREATE TABLE pair.packed (id int, t text);
+ALTER TABLE pair.packed ALTER t SET STORAGE MAIN;
+INSERT INTO pair.packed SELECT i + 1000, repeat('packed ', 10000) FROM generate_series(1, 100) i;
+SET shuttle.write_buffer_size = '1MB';
+SELECT rows, flushes > 5 AS pieces, pg_relation_size('pair.packed') < 500000 AS packed
+FROM pair.flushes('INSERT INTO account (id, owner) SELECT id, t FROM pair.packed');
+DELETE FROM ours.account WHERE id > 1000;
+RESET shuttle.write_buffer_size;
+
 -- RETURNING comes in the order of the source
 SET search_path = ours;
 BEGIN;
