@@ -82,7 +82,8 @@ static void send_piece(ShuttleWrite *write, const char *sql, int nparams,
 					   const char *const *values, int nest_level);
 static uint64 finish_piece(ShuttleWrite *write, SentPiece *piece);
 static void judge_count(ShuttleWrite *write, const SentPiece *piece, uint64 nwritten);
-pg_noreturn static void refuse_triggered(ShuttleWrite *write, int nsent, uint64 nwritten);
+pg_noreturn static void refuse_triggered(ShuttleWrite *write, const SentPiece *piece,
+										 uint64 nwritten);
 static void keep_returned(ShuttleWrite *write, SentPiece *piece, uint64 nwritten);
 static void queue_triggers(ShuttleWrite *write, TupleTableSlot *slot);
 
@@ -628,9 +629,9 @@ judge_count(ShuttleWrite *write, const SentPiece *piece, uint64 nwritten)
 	/* What is known may be older than a trigger. */
 	shuttle_remote_table_forget(RelationGetRelid(write->rel), write->storage_node);
 	need_table(write);
-	if (write->buffer->table->plain && write->buffer->by_ctid && piece->follows)
-		refuse_triggered(write, nsent, nwritten);
-	if (write->buffer->table->plain || !write->buffer->by_ctid)
+	if (write->buffer->table->plain && write->buffer->by_ctid)
+		refuse_triggered(write, piece, nwritten);
+	if (!write->buffer->by_ctid)
 		ereport(ERROR,
 				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 				 errmsg("could not write all rows of foreign table \"%s\" due to concurrent changes",
@@ -651,21 +652,25 @@ judge_count(ShuttleWrite *write, const SentPiece *piece, uint64 nwritten)
 }
 
 /*
- * What the first rows triggered, as a foreign key's ON DELETE CASCADE on the node
- * to the same table, has changed some that were to follow.  Of one request it comes
+ * Rows that the scan has locked were changed by what the statement calls: a function
+ * or a trigger here, or, where others were sent before, something on the node, as a
+ * foreign key's ON DELETE CASCADE to the same table.  Of one request that comes
  * behind them all.
  */
 static void
-refuse_triggered(ShuttleWrite *write, int nsent, uint64 nwritten)
+refuse_triggered(ShuttleWrite *write, const SentPiece *piece, uint64 nwritten)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION),
 			 errmsg("rows of foreign table \"%s\" were changed by an operation that the statement triggered",
 					RelationGetRelationName(write->rel)),
-			 errdetail("Storage node \"%s\" wrote " UINT64_FORMAT " of %d rows of a later request.",
-					   shuttle_node_name(write->storage_node), nwritten, nsent),
+			 errdetail("Storage node \"%s\" wrote " UINT64_FORMAT " of %d rows of %s request.",
+					   shuttle_node_name(write->storage_node), nwritten, piece->nrows,
+					   piece->follows ? "a later" : "the first"),
+			 piece->follows ?
 			 errhint("If a foreign key or a trigger of the node did it, raise %s, so that one request has all rows.",
-					 "shuttle.write_buffer_size")));
+					 "shuttle.write_buffer_size") :
+			 errhint("Change rows of the same table by a statement of its own, or by an AFTER trigger.")));
 }
 
 /*

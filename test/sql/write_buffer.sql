@@ -178,6 +178,8 @@ BEGIN
 END $$;
 SET search_path = ours;
 UPDATE account SET balance = pair.takes(id) WHERE id < 5;
+UPDATE account SET balance = pair.takes(id - 1) WHERE id < 5;
+DELETE FROM account WHERE pair.takes(id - 1) < 5;
 SELECT count(*) FROM account WHERE id < 5;
 RESET search_path;
 
