@@ -249,6 +249,35 @@ copy_values(ShuttleWrite *write, TupleTableSlot *slot, ShuttleWaitingRow *row)
 	return nbytes;
 }
 
+/* What core fires for a row, before it hands it over. */
+static bool
+has_before_trigger(const ShuttleWrite *write)
+{
+	const TriggerDesc *triggers = write->target->ri_TrigDesc;
+
+	return triggers != NULL && (write->node->operation == CMD_UPDATE ?
+								triggers->trig_update_before_row :
+								triggers->trig_delete_before_row);
+}
+
+bool
+shuttle_write_buffer_fired_for(const ShuttleWrite *write, TupleTableSlot *plan_slot)
+{
+	AttrNumber	table_column = write->node->mt_resultOidAttno;
+	Datum		ctid;
+	bool		is_null;
+
+	if (!write->buffer->by_ctid || !has_before_trigger(write))
+		return false;
+	if (AttributeNumberIsValid(table_column) &&
+		DatumGetObjectId(ExecGetJunkAttribute(plan_slot, table_column, &is_null)) !=
+		RelationGetRelid(write->rel))
+		return false;
+	ctid = ExecGetJunkAttribute(plan_slot, write->ctid_column, &is_null);
+	return !is_null &&
+		hash_search(write->buffer->named, DatumGetPointer(ctid), HASH_FIND, NULL) != NULL;
+}
+
 bool
 shuttle_write_buffer_has_rows(const ShuttleWrite *write)
 {

@@ -306,6 +306,13 @@ extern void shuttle_write_buffer_create(ShuttleWrite *write);
 extern bool shuttle_write_buffer_add(ShuttleWrite *write, TupleTableSlot *slot,
 									 TupleTableSlot *plan_slot, uint64 number);
 
+/*
+ * True where the statement has changed the source's row before, and has fired BEFORE
+ * ROW triggers for it, as core does once for a row of a table of here.
+ */
+extern bool shuttle_write_buffer_fired_for(const ShuttleWrite *write,
+										   TupleTableSlot *plan_slot);
+
 /* True where the node writes each row that it is sent, or fails.  Waits for
  * the node's answer where nothing is known of the table. */
 extern bool shuttle_write_is_plain(ShuttleWrite *write);

@@ -406,6 +406,20 @@ has_enough(ShuttleWriteRun *run)
 	return run->moves_wait || run->nreturned >= run->most_returned;
 }
 
+/* True where the row is one that was changed, which core must not see again. */
+static bool
+fired_for(const ShuttleWriteRun *run, TupleTableSlot *row)
+{
+	ListCell   *cell;
+
+	foreach(cell, run->writes)
+	{
+		if (shuttle_write_buffer_fired_for(lfirst(cell), row))
+			return true;
+	}
+	return false;
+}
+
 static TupleTableSlot *
 exec_source(PlanState *node)
 {
@@ -416,7 +430,11 @@ exec_source(PlanState *node)
 		read_to_end(run);
 	if (run->follows_up_late)
 		follow_up(run);
-	row = has_enough(run) ? NULL : next_row(run);
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		row = has_enough(run) ? NULL : next_row(run);
+	} while (!TupIsNull(row) && fired_for(run, row));
 	if (TupIsNull(row) && !run->ended)
 	{
 		run->ended = true;

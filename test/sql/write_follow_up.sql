@@ -166,3 +166,25 @@ SELECT pair.same_write(:parted, 'INSERT INTO small SELECT i, i * 20 FROM generat
 SELECT pair.same_write(:parted, 'UPDATE parted SET v = pair.here(v) + 5');
 SELECT pair.same_write(:parted, 'UPDATE small SET v = pair.here(v) * 60');
 SELECT pair.same_write(:parted, 'DELETE FROM small WHERE pair.here(v) > 5 RETURNING *');
+
+-- of a row that is met several times, BEFORE triggers are fired once, as in a partition of here
+CREATE TABLE node.far (id int, v int);
+CREATE TABLE ours.met (id int, v int) PARTITION BY LIST (id);
+CREATE FOREIGN TABLE ours.far PARTITION OF ours.met FOR VALUES IN (1, 2) SERVER our_node OPTIONS (schema_name 'node');
+CREATE TABLE ours.near PARTITION OF ours.met DEFAULT;
+CREATE FUNCTION pair.tell() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	RAISE NOTICE '% % % %', TG_TABLE_NAME, TG_WHEN, TG_OP, OLD;
+	IF TG_OP = 'DELETE' THEN
+		RETURN OLD;
+	END IF;
+	-- kept out, it is still as it was
+	RETURN CASE WHEN NEW.v > 1 THEN NEW END;
+END $$;
+INSERT INTO ours.met VALUES (1, 0), (3, 0);
+CREATE TRIGGER tell BEFORE UPDATE ON ours.met FOR EACH ROW EXECUTE FUNCTION pair.tell();
+UPDATE ours.met SET v = n FROM generate_series(1, 3) n WHERE pair.here(n) = n;
+UPDATE ours.met SET id = id + 1, v = n FROM generate_series(1, 3) n WHERE pair.here(n) = n AND met.id = 1;
+UPDATE ours.met SET id = id + 2, v = n FROM generate_series(2, 3) n WHERE pair.here(n) = n;
+CREATE TRIGGER tell_too BEFORE DELETE ON ours.met FOR EACH ROW EXECUTE FUNCTION pair.tell();
+DELETE FROM ours.met USING generate_series(1, 3) n WHERE pair.here(n) = n RETURNING met;
