@@ -122,7 +122,7 @@ may_win(PlannerInfo *root, RelOptInfo *joinrel, Path *outer_path,
 	JoinCostWorkspace workspace;
 	Relids		required;
 
-	if (bms_overlap(PATH_REQ_OUTER(outer_path), inner->rel->relids) ||
+	if (bms_overlap(PATH_REQ_OUTER(outer_path), top_relids(inner->rel)) ||
 		!find_required_outer(outer_path->parent, inner->rel, outer_path,
 							 &inner->price, extra, &required))
 		return false;
