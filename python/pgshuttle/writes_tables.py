@@ -18,6 +18,7 @@ NTELLERS = 10
 NINSERTS = 10
 STOCK_BATCH_SIZE = 1000
 NEW_IDS = 1_000_000  # above those that are there
+FOUND_BY_KEY = ("accounts", "tellers", "branches")  # of TPC-B
 ITEM = "id int PRIMARY KEY, n int, note text"
 SERVER_NAMES = {"OURS": catalog.engine_server_name, "STOCK": catalog.stock_server_name}
 
@@ -153,10 +154,12 @@ def set_batch_size(connection: Connection, nnodes: int) -> None:
             connection.execute(statement.format(sql.Identifier(name), size))
 
 
-def analyze_partitions(connection: Connection, way: str, nnodes: int) -> None:
+def analyze_foreign_tables(connection: Connection, way: str, nnodes: int) -> None:
     """Has foreign tables analyzed, which ANALYZE of a whole database leaves out."""
-    for number in range(1, nnodes + 1):
-        table = sql.Identifier(schema_of(way, "item"), f"item{number}")
+    tables = [("item", f"item{number}") for number in range(1, nnodes + 1)]
+    tables += [(case, name) for case in ("ONE", "TWO") for name in FOUND_BY_KEY]
+    for case, name in tables:
+        table = sql.Identifier(schema_of(way, case), name)
         connection.execute(sql.SQL("ANALYZE {}").format(table))
 
 
@@ -178,6 +181,6 @@ def make_tables(cluster: Cluster) -> None:
                 connection.execute("VACUUM (ANALYZE, FREEZE)")
         with catalog.connect(cluster.query) as connection:
             for way in SERVER_NAMES:
-                analyze_partitions(connection, way, len(cluster.nodes))
+                analyze_foreign_tables(connection, way, len(cluster.nodes))
     except psycopg.Error as error:
         raise ToolError(f"could not make the tables to write to: {error}".strip()) from None

@@ -72,6 +72,12 @@ static const SwitchDefinition switches[] = {
 		.flags = GUC_EXPLAIN,
 	},
 	{
+		.name = "shuttle.enable_plan_reuse",
+		.help = "Enables sharing a plan by statements about one foreign table that differ in literals only.",
+		.value = &shuttle_settings.enable_plan_reuse,
+		.initial = true,
+	},
+	{
 		.name = "shuttle.enable_routed_append",
 		.help = "Enables visiting only the partitions that a row's key is routed to.",
 		.value = &shuttle_settings.enable_routed_append,
@@ -118,6 +124,13 @@ static const SwitchDefinition switches[] = {
 		.value = &shuttle_settings.debug_force_batched_join,
 		.initial = false,
 		.flags = GUC_EXPLAIN | GUC_NOT_IN_SAMPLE,
+	},
+	{
+		.name = "shuttle.debug_force_plan_reuse",
+		.help = "Makes a plan to be shared for the first of the statements already.",
+		.value = &shuttle_settings.debug_force_plan_reuse,
+		.initial = false,
+		.flags = GUC_NOT_IN_SAMPLE,
 	},
 	{
 		.name = "shuttle.debug_spoil_look_ahead",

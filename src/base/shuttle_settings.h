@@ -16,6 +16,7 @@ typedef struct ShuttleSettings
 	bool		enable_early_start;
 	bool		enable_key_cache;
 	bool		enable_local_look_ahead;
+	bool		enable_plan_reuse;
 	bool		enable_routed_append;
 	bool		enable_storage_aggregate;
 	bool		enable_write_behind;
@@ -23,6 +24,7 @@ typedef struct ShuttleSettings
 	bool		debug_fake_answers;
 	bool		debug_find_by_key;
 	bool		debug_force_batched_join;
+	bool		debug_force_plan_reuse;
 	bool		debug_spoil_look_ahead;
 	bool		explain_dist;
 	bool		explain_remote;

@@ -357,6 +357,13 @@ extern ShuttleParameters *shuttle_parameters_create(List *expressions,
 extern int	shuttle_parameters_count(const ShuttleParameters *parameters);
 
 /*
+ * True where a scan's parameters stand for literals (planner/literal_plans.c).  The
+ * node that used to plan the literals has to plan these values, unless one row is all
+ * that can be found.
+ */
+extern bool shuttle_has_literals(const ForeignScan *scan);
+
+/*
  * Evaluates them to texts, under the settings that values travel with.  The
  * texts live in the per-tuple memory of econtext, the array until next time.
  */

@@ -245,12 +245,17 @@ send_statement(ForeignScanState *scan)
 {
 	RemoteDirect *direct = scan->fdw_state;
 	EState	   *estate = scan->ss.ps.state;
+	ForeignScan *plan = (ForeignScan *) scan->ss.ps.plan;
+
+	/* With RETURNING, what was prepared fails once a table was altered. */
 	ShuttleStatement statement = {
 		.sql = direct->peer.sql,
 		.nparams = shuttle_parameters_count(direct->parameters),
 		.values = direct->values,
 		.effect = SHUTTLE_WRITES,
 		.looks = true,
+		.custom_plan = (direct->peer.has_returning || plan->scan.plan.plan_rows > 1) &&
+		shuttle_has_literals(plan),
 		.snapshot = shuttle_foreign_snapshot(estate),
 		.counters = &direct->counters,
 	};

@@ -556,6 +556,7 @@ void
 shuttle_foreign_scan_send(ForeignScanState *scan, int nest_level, bool ahead)
 {
 	RemoteScan *remote = scan->fdw_state;
+	ForeignScan *plan = (ForeignScan *) scan->ss.ps.plan;
 	EState	   *estate = scan->ss.ps.state;
 	ShuttleStatement statement = {0};
 
@@ -571,7 +572,7 @@ shuttle_foreign_scan_send(ForeignScanState *scan, int nest_level, bool ahead)
 	statement.effect = remote->effect;
 	statement.size = remote->size;
 	statement.estimated_rows = remote->expected_rows;
-	statement.row_goal = first_rows(remote, (ForeignScan *) scan->ss.ps.plan);
+	statement.row_goal = first_rows(remote, plan);
 	statement.whole = remote->whole && statement.row_goal <= 0;
 	statement.keep = remote->effect == SHUTTLE_READS &&
 		shuttle_may_read_behind_write(scan, remote->eflags);
@@ -582,6 +583,7 @@ shuttle_foreign_scan_send(ForeignScanState *scan, int nest_level, bool ahead)
 	statement.row_bytes = scan->ss.ps.plan->plan_width;
 	statement.decoder = remote->decoder;
 	statement.counters = &remote->counters;
+	statement.custom_plan = plan->scan.plan.plan_rows > 1 && shuttle_has_literals(plan);
 	shuttle_asked_note(&remote->asked, &statement, estate);
 	remote->request = shuttle_request_send(remote->node, &statement,
 										   remote->request_cxt);

@@ -93,6 +93,19 @@ shuttle_parameters_evaluate(ShuttleParameters *parameters,
 	return parameters->values;
 }
 
+bool
+shuttle_has_literals(const ForeignScan *scan)
+{
+	ListCell   *lc;
+
+	foreach(lc, scan->fdw_exprs)
+	{
+		if (IsA(lfirst(lc), Const))
+			return true;
+	}
+	return false;
+}
+
 Bitmapset *
 shuttle_exec_params(List *expressions)
 {

@@ -103,6 +103,12 @@ shuttle_explain_init(void)
 	ExecutorEnd_hook = executor_end;
 }
 
+bool
+shuttle_explain_is_open(void)
+{
+	return innermost != NULL;
+}
+
 /*
  * The plan that is printed must be the one that the frame's EXPLAIN ran: with
  * auto_explain, a second ExplainState prints the same plan, and others print

@@ -47,6 +47,9 @@ extern void shuttle_explain_init(void);
  * and es prints an executed plan. */
 extern bool shuttle_explain_dist(ExplainState *es);
 
+/* True while an EXPLAIN is running, and in functions that it calls. */
+extern bool shuttle_explain_is_open(void);
+
 /*
  * Prints a node's counters if DIST is wanted and the plan was executed; times
  * only where EXPLAIN measures them (TIMING).  VERBOSE names the storage node.

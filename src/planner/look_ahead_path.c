@@ -147,4 +147,5 @@ shuttle_planner_init(void)
 	shuttle_reference_tables_init();
 	shuttle_fixed_keys_init();
 	shuttle_locked_order_init();
+	shuttle_literal_plans_init();	/* around all that plan */
 }

@@ -640,6 +640,11 @@ extern void shuttle_place_local(PlannedStmt *statement);
 /* Has merge joins of them sort here. */
 extern void shuttle_locked_order_init(void);
 
+/* ---- statements that differ in literals (literal_plans.c) */
+
+/* Has them share a plan. */
+extern void shuttle_literal_plans_init(void);
+
 /* ---- joins (join_path.c), finished plans (place.c) */
 extern void shuttle_join_path_init(void);
 extern void shuttle_place_init(void);

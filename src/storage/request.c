@@ -117,6 +117,7 @@ create_request(ShuttleNode *node, const ShuttleStatement *statement,
 		shuttle_decoder_width(statement->decoder) : &request->own_width;
 	request->ncolumns = statement->ncolumns;
 	request->tag_only = statement->tag_only;
+	request->custom_plan = statement->custom_plan;
 	request->looks = statement->looks;
 	request->counters = statement->counters;
 	request->nest_level = statement->nest_level;
@@ -227,8 +228,9 @@ send_request(ShuttleRequest *request, bool ahead)
 		shuttle_pages_open(request);
 	else
 	{
-		bool		earlier;
-		ShuttlePrepared *prepared = shuttle_prepared_use(node, request, &earlier);
+		bool		earlier = false;
+		ShuttlePrepared *prepared = request->custom_plan ? NULL :
+			shuttle_prepared_use(node, request, &earlier);
 		ShuttleCommand *command = shuttle_pipeline_add(node, COMMAND_STATEMENT,
 													   NULL);
 

@@ -202,6 +202,7 @@ typedef struct ShuttleStatement
 	int			ncolumns;		/* that rows must have; 0: the decoder looks */
 	bool		tag_only;		/* reads, and is answered without rows */
 	bool		looks;			/* writes, and has to look for rows */
+	bool		custom_plan;	/* the node has to plan it for its values */
 	ShuttleCounters *counters;	/* owner's, or NULL; outlives the request */
 } ShuttleStatement;
 

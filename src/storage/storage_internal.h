@@ -405,6 +405,7 @@ struct ShuttleRequest
 	const ShuttleDecoder *decoder;	/* NULL: texts are wanted */
 	int			ncolumns;		/* that it must have; 0: not known */
 	bool		tag_only;
+	bool		custom_plan;
 	bool		looks;
 	ShuttleCounters *counters;
 	int			level;			/* nest level of its owner */

@@ -29,6 +29,7 @@ VALUES = (
     (0.1, "shuttle.fetch_ahead", ("1kB",)),
     (0.25, "shuttle.debug_force_batched_join", ("on",)),
     (0.08, "shuttle.debug_spoil_look_ahead", ("on",)),
+    (0.4, "shuttle.debug_force_plan_reuse", ("on",)),
     (0.35, "plan_cache_mode", ("force_generic_plan", "force_custom_plan")),
     (0.15, "enable_partitionwise_join", ("on",)),
     (0.1, "work_mem", ("64kB",)),
