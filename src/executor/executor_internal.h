@@ -315,6 +315,12 @@ extern void shuttle_unsent_send_all(ShuttleNode *node);
  * functions, sees it.  begun: shuttle_unsent_number() of that time.
  */
 extern void shuttle_unsent_send_older(ShuttleNode *node, uint64 begun);
+
+/*
+ * Sends those of a statement that lock rows of a table which is changed beside
+ * another write of WITH.
+ */
+extern void shuttle_unsent_send_targets(const EState *estate);
 extern uint64 shuttle_unsent_number(void);
 
 /* True where the statement writes a table that the scan reads, by any name. */

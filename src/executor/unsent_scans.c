@@ -151,6 +151,22 @@ shuttle_unsent_send_older(ShuttleNode *node, uint64 begun)
 	}
 }
 
+void
+shuttle_unsent_send_targets(const EState *estate)
+{
+	ShuttleUnsentScan *unsent = first_unsent;
+
+	while (unsent != NULL)
+	{
+		ShuttleUnsentScan *next = unsent->next;
+
+		if (unsent->scan->ss.ps.state == estate &&
+			shuttle_foreign_scan_meets_writes(unsent->scan))
+			shuttle_foreign_scan_send(unsent->scan, unsent->nest_level, false);
+		unsent = next;
+	}
+}
+
 bool
 shuttle_reads_written_table(const ForeignScanState *scan)
 {

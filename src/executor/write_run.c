@@ -153,12 +153,16 @@ begin_savepoint(SubXactEvent event, SubTransactionId self,
 	/*
 	 * Rows of the levels above go out in front of the savepoint, with what is
 	 * asked and read for that: behind one that is rolled back they were lost.
+	 * So were the locks of scans that a write in it would send ahead.
+	 *
 	 * An error here would leave a savepoint that is neither begun nor not
 	 * begun, so it is raised by the run, later.  Core makes any error FATAL
 	 * while an internal subtransaction begins; those that are caught are not.
 	 */
 	ExitOnAnyError = false;
-	dlist_foreach(iter, &runs)
+
+	/* The latest is the first of the list, and the innermost. */
+	dlist_reverse_foreach(iter, &runs)
 	{
 		ShuttleWriteRun *run = dlist_container(ShuttleWriteRun, link, iter.cur);
 		MemoryContext cxt = CurrentMemoryContext;
@@ -168,6 +172,7 @@ begin_savepoint(SubXactEvent event, SubTransactionId self,
 		PG_TRY();
 		{
 			shuttle_transaction_set_level(GetCurrentTransactionNestLevel() - 1);
+			shuttle_unsent_send_targets(run->estate);
 			send_in_order(run, send_ahead);
 		}
 		PG_CATCH();
