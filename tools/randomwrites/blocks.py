@@ -10,6 +10,8 @@ from randomwrites.inserts import NAMES
 from randomwrites.makers import INSIDE
 from randomwrites.values import condition
 
+PROCEDURES = 0.3  # of the blocks
+
 
 def inside(context: Context) -> Sql:
     """A statement as PL/pgSQL has it, and what it tells of it."""
@@ -70,6 +72,14 @@ def part_of_block(context: Context) -> Sql:
     return inside(context)
 
 
+def procedure(context: Context, body: Sql) -> list[Step]:
+    """The same, by CALL."""
+    name = context.name("c.p")
+    head = f"CREATE PROCEDURE {name}(INOUT result bigint) LANGUAGE plpgsql AS $d$ {DECLARED}"
+    sql = (f"{head}\nBEGIN\n  ", body, "\n  result := total;\nEND $d$")
+    return [Step(sql, guarded=False), Step(f"CALL {name}(0)")]
+
+
 def do_block(context: Context) -> list[Step]:
     """A DO block; what may fail without being caught is its last statement."""
     context.may_poison = False
@@ -83,5 +93,7 @@ def do_block(context: Context) -> list[Step]:
             # which must not catch what was sent before it
             parts.append(block(context, "8", [piece_of(context, "8", True)], False))
     body = Many(tuple(parts), "\n  ", empty="NULL;")
+    if context.dice.chance(PROCEDURES):
+        return procedure(context, body)
     sql = (f"DO $d$ {DECLARED}\nBEGIN\n  ", body, "\n  RAISE NOTICE 'total %', total;\nEND $d$")
     return [Step(sql)]

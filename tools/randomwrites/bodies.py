@@ -112,7 +112,7 @@ def read(context: Context, x: str) -> Sql:
 
 
 def read_side(context: Context, x: str) -> Sql:
-    name = context.dice.pick(("x", "y", "log1", "log2", "n"))
+    name = context.dice.pick(("x", "y", "log1", "log2", "n", "i"))
     return f"total := total + (SELECT count(*) + coalesce(sum(v), 0) FROM {name});"
 
 
@@ -139,7 +139,8 @@ def change(context: Context, x: str) -> Sql:
 
 
 def serial(context: Context, x: str) -> Sql:
-    return f"INSERT INTO n (v, s) VALUES ({x} % 100, 'number') RETURNING id INTO nrows;" + (
+    name = context.dice.pick(("n", "i"))
+    return f"INSERT INTO {name} (v, s) VALUES ({x} % 100, 'number') RETURNING id INTO nrows;" + (
         " total := total + nrows;"
     )
 

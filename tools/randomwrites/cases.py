@@ -31,7 +31,7 @@ class Case:
     end: str
 
 
-def make_case(seed: int, number: int) -> Case:
+def make_case(seed: int, number: int, old_and_new: bool = False) -> Case:
     dice = Dice(seed, "case", number)
     settings = random_settings(dice)
     context = Context(
@@ -40,6 +40,7 @@ def make_case(seed: int, number: int) -> Case:
         buffers="shuttle.enable_write_buffer" not in settings,
         autocommit=dice.chance(AUTOCOMMIT_SHARE),
         upserts=dice.chance(0.5),
+        old_and_new=old_and_new,
     )
     routines = tuple(make_routines(context))
     steps = tuple(transaction(context))

@@ -39,7 +39,10 @@ def update(context: Context, table: Table) -> Step:
         poison = None
     sets = assignments(context, name, poison, is_single(test))
     head = f"UPDATE {name} SET {', '.join(sets)}"
-    return Step((head, test, returning(context, table, is_single(test))), is_single(test))
+    # rows that move have no OLD
+    both = not (table.partition_by and poison == "unique")
+    tail = returning(context, table, is_single(test), both=both)
+    return Step((head, test, tail), is_single(test))
 
 
 def may_move(context: Context, table: Table) -> bool:
@@ -90,6 +93,24 @@ def update_from(context: Context, table: Table) -> Step:
     return Step((f"UPDATE {name} SET v = {v} FROM ", sql, fixed, test, tail), single)
 
 
+def met_often(context: Context, table: Table) -> Step:
+    """Rows that a join finds several times, which are changed once."""
+    dice = context.dice
+    name = table.name
+    if table.is_guest or not context.buffers:
+        return update_from(context, table)
+    facts = context.of(table)
+    link = dice.pick((f"q.p = {name}.p", f"q.s = {name}.s", f"q.id % 5 = {name}.id % 5"))
+    test = one_row(context, name) if facts.one_row else f"{name}.id < 3000"
+    where_sql = f"WHERE {link} AND q.id < 1010 AND {test}"
+    tail = context.returning(f"{name}.id, {name}.v, {name}.s")
+    other = context.table(table).name
+    if dice.chance(0.3):
+        return Step(f"DELETE FROM {name} USING {other} q {where_sql}{tail}")
+    sets = assignments(context, name, None, False, may_call=False)
+    return Step(f"UPDATE {name} SET {', '.join(sets)} FROM {other} q {where_sql}{tail}")
+
+
 def delete_using(context: Context, table: Table) -> Step:
     name = table.name
     sql, _ = sources(context, table)
@@ -114,7 +135,7 @@ def subquery(context: Context, table: Table) -> str:
 def update_subquery(context: Context, table: Table) -> Step:
     test = row_test(context, table, table.name)
     sql = f"UPDATE {table.name} SET v = {subquery(context, table)}"
-    return Step((sql, test, returning(context, table, False)), is_single(test))
+    return Step((sql, test, returning(context, table, False, both=True)), is_single(test))
 
 
 def by_subquery(context: Context, table: Table) -> Step:
@@ -141,7 +162,8 @@ def by_subquery(context: Context, table: Table) -> Step:
 def delete(context: Context, table: Table) -> Step:
     test = row_test(context, table, table.name)
     single = is_single(test)
-    return Step((f"DELETE FROM {table.name}", test, returning(context, table, single)), single)
+    tail = returning(context, table, single, both=True)
+    return Step((f"DELETE FROM {table.name}", test, tail), single)
 
 
 def view_change(context: Context, table: Table) -> Step:

@@ -61,6 +61,7 @@ class Context:
     upserts: bool = False  # functions have ON CONFLICT DO UPDATE; it is refused beside triggers
     returns: bool = True  # statements may have RETURNING
     stable: bool = True  # functions that see a statement's snapshot may be called
+    old_and_new: bool = False  # RETURNING may have both (18)
     may_poison: bool = True
     keen: float = 0.0  # at least this share of statements is to fail
     poisoned: bool = False  # since it was set back

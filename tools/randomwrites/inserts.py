@@ -11,10 +11,16 @@ from randomwrites.values import condition, poison_of, row
 NAMES = ", ".join(COLUMNS)
 
 
-def returning(context: Context, table: Table, ordered: bool, share: float = 0.4) -> str:
+def returning(
+    context: Context, table: Table, ordered: bool, share: float = 0.4, both: bool = False
+) -> str:
+    """both: OLD and NEW may be told apart."""
     dice = context.dice
     if not context.returns or not dice.chance(share):
         return ""
+    if both and context.old_and_new and dice.chance(0.4):
+        names = ", ".join(f"{row}.{column}" for row in ("old", "new") for column in COLUMNS)
+        return dice.pick((f" RETURNING {names}", " RETURNING id, old.v, new.v + 1, new IS NULL"))
     # rows that functions read here are all those of the statement, and not those so far
     function = dice.pick([f for f in context.functions if f.commutes] or [None])
     call = f", {function.name}({table.name}.id)" if function and dice.chance(0.3) else ""
@@ -135,7 +141,10 @@ def insert_serial(context: Context, _table: Table) -> Step:
     """Numbers of a sequence."""
     most = context.dice.pick((1, 3, 8))
     source = f"SELECT i, 'serial' FROM generate_series(1, {most}) i"
-    return Step(f"INSERT INTO n (v, s) {source}" + context.returning("id, v", 0.8), ordered=True)
+    name = context.dice.pick(("n", "i"))
+    return Step(
+        f"INSERT INTO {name} (v, s) {source}" + context.returning("id, v", 0.8), ordered=True
+    )
 
 
 def insert_view(context: Context, table: Table) -> Step:

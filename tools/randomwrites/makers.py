@@ -8,6 +8,7 @@ from randomwrites.changes import (
     by_subquery,
     delete,
     delete_using,
+    met_often,
     truncate,
     update,
     update_from,
@@ -44,6 +45,7 @@ INSIDE: tuple[tuple[float, Maker], ...] = (
     (2, by_subquery),
     (2, delete),
     (2, delete_using),
+    (1.5, met_often),
     (1.2, view_change),
 )
 WRITES: tuple[tuple[float, Maker], ...] = (*INSIDE, (1.5, copy), (1, merge), (0.3, truncate))

@@ -10,7 +10,7 @@ from randomqueries.session import Row, SqlError
 from randomwrites.cases import Case
 from randomwrites.context import Step
 from randomwrites.session import Outcome, WriteSession
-from randomwrites.tables import COLUMNS, leaves_on
+from randomwrites.tables import COLUMNS, TABLES, leaves_on
 from randomwrites.world import FAR, NODES, PLAIN
 
 LIMIT_MS = 20000
@@ -61,7 +61,16 @@ class Runner:
         writer = Side(no_table, lambda argument: argument.values[0])
         texts = [writer.write(sql) for sql in case.routines]
         session.run("; ".join([NO_ROUTINES, *texts]))
-        session.run(f"SELECT setval('numbers', {FIRST_NUMBER})")
+        self.number_from(side, FIRST_NUMBER)
+
+    def number_from(self, side: str, number: int) -> None:
+        """Sets the sequences that statements of a side take numbers of, here and on nodes."""
+        self.sessions[side].outcome(f"SELECT setval('numbers', {number})")
+        for table in TABLES:
+            if table.numbered:
+                place = side if side == PLAIN else table.leaves[0].server or side
+                sql = f"SELECT setval('{table.name}_id_seq', {number})"
+                self.sessions[place].outcome(sql)
 
     def begin(self, side: str, case: Case) -> None:
         isolation = f" ISOLATION LEVEL {case.isolation}" if case.isolation else ""
@@ -114,7 +123,7 @@ class Runner:
         if outcome.error or text_of(step).startswith("ROLLBACK TO"):
             # how many numbers a statement took before it failed is open
             again = FIRST_NUMBER + NUMBERS * (number + 1)
-            self.sessions[side].outcome(f"SELECT setval('numbers', {again})")
+            self.number_from(side, again)
 
     def rows_of(self, side: str) -> dict[str, list[Row]]:
         """All rows that are there, by table or partition; of the far side the nodes' own."""

@@ -26,6 +26,7 @@ SKIPPED_SHARE = 0.02
 FEW = 100  # transactions: with less of them shares say nothing
 BROKEN_SHARE = 0.5  # of all that may end in an error
 SPOILED_TRIES = 4
+OLD_AND_NEW = 180000  # the version from which on RETURNING has both
 
 SYSTEM = """
 ALTER SYSTEM SET autovacuum = off;
@@ -112,6 +113,9 @@ class Tester:
                 raise SqlError("lost", "the server did not come back")
             time.sleep(0.2)
 
+    def knows_old_and_new(self) -> bool:
+        return self.runner.sessions[PLAIN].connection.server_version >= OLD_AND_NEW
+
     def reconnect(self) -> None:
         for session in self.runner.sessions.values():
             session.close()
@@ -163,7 +167,7 @@ class Tester:
         for number in range(self.wanted.first, self.wanted.first + self.wanted.count):
             if number % SESSION_CASES == 0:
                 self.reconnect()
-            case = make_case(self.wanted.seed, number)
+            case = make_case(self.wanted.seed, number, self.knows_old_and_new())
             problem, expected, found = self.check(case)
             skipped = skipped_because(expected)
             if skipped is not None:

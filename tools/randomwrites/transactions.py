@@ -70,6 +70,9 @@ def savepoints(context: Context) -> list[Step]:
     return steps
 
 
+BY_KEY = ("enable_nestloop", "shuttle.enable_batched_join")
+
+
 def cursors(context: Context) -> list[Step]:
     """A cursor that is read in pieces, while other statements run."""
     dice = context.dice
@@ -79,7 +82,21 @@ def cursors(context: Context) -> list[Step]:
     v = f"{function.name}(id)" if function is not None and dice.chance(0.3) else "v"
     query = f"SELECT id, {v}, s FROM {table.name} WHERE v < 90 ORDER BY id"
     hold = " WITH HOLD" if context.autocommit else ""
-    steps = [Step(f"DECLARE {name} CURSOR{hold} FOR {query}", guarded=False)]
+    before, behind = [], []
+    if dice.chance(0.3):
+        # what asks by key goes on to see what is written meanwhile
+        other = context.table(table)
+        query = (
+            f"SELECT q.id, q.v, o.v, o.s FROM {table.name} q"
+            f" {dice.pick(('JOIN', 'LEFT JOIN'))} {other.name} o ON o.id = q.id ORDER BY q.id"
+        )
+        before = [Step(f"SET {name} = off", guarded=False) for name in BY_KEY]
+        behind = [Step(f"RESET {name}", guarded=False) for name in BY_KEY]
+    steps = [
+        *before,
+        Step(f"DECLARE {name} CURSOR{hold} FOR {query}", guarded=False),
+        *behind,
+    ]
     for _ in range(dice.between(1, 4)):
         count = dice.pick((1, 2, 5, "ALL"))
         steps.append(Step(f"FETCH {count} FROM {name}", ordered=True, guarded=False))

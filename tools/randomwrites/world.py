@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from randomqueries.dice import Dice
 from randomqueries.session import Session
 
+from randomwrites.shapes import random_shape
 from randomwrites.tables import (
     COLUMNS,
     PARENTS,
     TABLES,
     Leaf,
+    Middle,
     Table,
     column_types,
     create_local,
@@ -66,7 +68,7 @@ def make_plain(session: Session, seed: int) -> dict[str, list[list[str | None]]]
     found = {}
     leaves = [leaf.name for table in TABLES for leaf in table.leaves]
     for table in TABLES:
-        if not table.logs and not table.serial:
+        if not table.logs and not table.serial and not table.numbered:
             rows = list(base_rows(Dice(seed, "rows", table.name)))
             session.copy(f"COPY {table.name} ({columns}) FROM STDIN", rows)
     for leaf in leaves:
@@ -78,13 +80,14 @@ def make_plain(session: Session, seed: int) -> dict[str, list[list[str | None]]]
 
 
 def make_leaves(
-    session: Session, server: str | None, rows: dict[str, list[list[str | None]]]
+    session: Session, server: str | None, rows: dict[str, list[list[str | None]]], seed: int
 ) -> None:
     """The tables of a node, or those of the far side that are local."""
     names = []
     for table, leaf in leaves_on(server):
         if not (server is None and table.partition_by):
-            session.run(create_local(table, leaf.name))
+            shape = random_shape(Dice(seed, "node", leaf.name), len(column_types(table)))
+            session.run(create_local(table, leaf.name, shape))
         session.run(f"CREATE TABLE base.{leaf.name} (id int, k int, v int, s text, p int)")
         session.copy(f"COPY base.{leaf.name} FROM STDIN", rows[leaf.name])
         names.append(leaf.name)
@@ -102,12 +105,28 @@ def foreign_table(dice: Dice, table: Table, leaf: Leaf) -> str:
         options.append(f"{estimate} 'true'")
     if dice.chance(0.3):
         options.append("async_capable 'true'")
+    if table.numbered:
+        options.append("shuttle_remote_default 'on'")
     tail = f" OPTIONS ({', '.join(options)})" if options else ""
-    if table.partition_by:
-        head = f"CREATE FOREIGN TABLE {leaf.name} PARTITION OF {table.name} {leaf.bound}"
-    else:
-        head = f"CREATE FOREIGN TABLE {leaf.name} ({', '.join(column_types(table))})"
-    return f"{head} SERVER {leaf.server}{tail}"
+    columns = column_types(table, far=True)
+    shape = random_shape(dice, len(columns))
+    text = (
+        f"CREATE FOREIGN TABLE {leaf.name} ({', '.join(shape.columns(columns))})"
+        f" SERVER {leaf.server}{tail}{shape.end('FOREIGN TABLE', leaf.name)}"
+    )
+    parent = leaf.within or table.name
+    attach = f"; ALTER TABLE {parent} ATTACH PARTITION {leaf.name} {leaf.bound}"
+    return text + (attach if table.partition_by else "")
+
+
+def make_middle(dice: Dice, table: Table, middle: Middle) -> str:
+    columns = column_types(table)
+    shape = random_shape(dice, len(columns))
+    return (
+        f"CREATE TABLE {middle.name} ({', '.join(shape.columns(columns))})"
+        f" PARTITION BY {middle.partition_by}{shape.end('TABLE', middle.name)};"
+        f" ALTER TABLE {table.name} ATTACH PARTITION {middle.name} {middle.bound}"
+    )
 
 
 def make_servers(session: Session) -> None:
@@ -128,14 +147,17 @@ def make_far(session: Session, seed: int, rows: dict[str, list[list[str | None]]
         if table.partition_by:
             columns = ", ".join(column_types(table))
             session.run(f"CREATE TABLE {table.name} ({columns}) PARTITION BY {table.partition_by}")
+        for middle in table.middles:
+            session.run(make_middle(Dice(seed, "middle", middle.name), table, middle))
         for leaf in table.leaves:
             if leaf.server is not None:
                 session.run(foreign_table(Dice(seed, "options", leaf.name), table, leaf))
             elif table.partition_by:
-                session.run(create_local(table, leaf.name))
+                shape = random_shape(Dice(seed, "here", leaf.name), len(column_types(table)))
+                session.run(create_local(table, leaf.name, shape))
                 session.run(not_null(table))
                 session.run(f"ALTER TABLE {table.name} ATTACH PARTITION {leaf.name} {leaf.bound}")
-    make_leaves(session, None, rows)
+    make_leaves(session, None, rows, seed)
     for statement in views():
         session.run(statement)
 
@@ -146,7 +168,7 @@ def make_world(sessions: dict[str, Session], seed: int) -> None:
     for node in NODES:
         sessions[node].run("CREATE SCHEMA base; CREATE SEQUENCE numbers")
         sessions[node].run(PARENT_TABLES.format(n=PARENTS))
-        make_leaves(sessions[node], node, rows)
+        make_leaves(sessions[node], node, rows, seed)
         sessions[node].run("SELECT base.reset(); ANALYZE")
     make_far(sessions[FAR], seed, rows)
     sessions[FAR].run("SELECT base.reset(); ANALYZE")

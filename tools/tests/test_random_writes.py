@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from randomqueries.dice import Dice
 from randomqueries.session import Row
 from randomwrites.cases import Case, make_case
 from randomwrites.comparing import problem_of
@@ -12,6 +13,7 @@ from randomwrites.context import Step
 from randomwrites.plants import PLANTS
 from randomwrites.running import Run, Sent, text_of
 from randomwrites.session import Outcome
+from randomwrites.shapes import GONE, random_shape
 from randomwrites.shrinking import smaller_cases
 from randomwrites.tables import TABLES, leaves_on
 from testrun.installed import ROOT
@@ -34,7 +36,8 @@ def test_every_leaf_has_one_place() -> None:
 
 
 def test_all_kinds_of_statements_are_made() -> None:
-    texts = " ".join(text_of(step) for i in range(1, 400) for step in make_case(SEED, i).steps)
+    cases = [make_case(SEED, i, old_and_new=True) for i in range(1, 400)]
+    texts = " ".join(text_of(step) for case in cases for step in case.steps)
     for words in (
         "ON CONFLICT (id) DO UPDATE",
         "ON CONFLICT DO NOTHING",
@@ -48,6 +51,10 @@ def test_all_kinds_of_statements_are_made() -> None:
         "INSERT INTO va",
         "DELETE FROM h USING",
         "TRUNCATE",
+        "CREATE PROCEDURE",
+        "SET enable_nestloop = off",
+        "new.v",
+        "INSERT INTO i",
     ):
         assert words in texts
 
@@ -102,3 +109,12 @@ def test_rows_afterwards_are_compared_both_ways() -> None:
 def test_planted_bugs_have_their_place(name: str) -> None:
     for edit in PLANTS[name]:
         assert (ROOT / edit.file).read_text().count(edit.old) == 1
+
+
+def test_a_shape_has_all_columns() -> None:
+    columns = ["id int", "v int", "s text"]
+    for number in range(20):
+        shape = random_shape(Dice(SEED, number), len(columns))
+        found = shape.columns(columns)
+        assert sorted(set(found) - set(GONE)) == sorted(columns)
+        assert len(found) == len(columns) + shape.end("TABLE", "t").count("DROP")
