@@ -122,8 +122,8 @@ extern uint64 shuttle_foreign_snapshot(EState *estate);
 extern bool shuttle_foreign_scan_can_start(ForeignScanState *scan);
 
 /* True for a scan, not sent either, that locks rows of a table which its statement
- * changes, while WITH writes as well: it must be sent before anything is written. */
-extern bool shuttle_foreign_scan_meets_writes(ForeignScanState *scan);
+ * changes, and needs nothing that the plan has yet to compute. */
+extern bool shuttle_foreign_scan_is_target(ForeignScanState *scan);
 
 /*
  * True where it waits for uncorrelated subqueries only, whose values it sends as
@@ -316,10 +316,7 @@ extern void shuttle_unsent_send_all(ShuttleNode *node);
  */
 extern void shuttle_unsent_send_older(ShuttleNode *node, uint64 begun);
 
-/*
- * Sends those of a statement that lock rows of a table which is changed beside
- * another write of WITH.
- */
+/* Sends those of a statement that lock the rows which it is to change. */
 extern void shuttle_unsent_send_targets(const EState *estate);
 extern uint64 shuttle_unsent_number(void);
 

@@ -389,14 +389,14 @@ shuttle_foreign_scan_can_start(ForeignScanState *scan)
 }
 
 bool
-shuttle_foreign_scan_meets_writes(ForeignScanState *scan)
+shuttle_foreign_scan_is_target(ForeignScanState *scan)
 {
 	RemoteScan *remote = scan->fdw_state;
 	const ForeignScan *plan = (const ForeignScan *) scan->ss.ps.plan;
 	const PlannedStmt *statement = scan->ss.ps.state->es_plannedstmt;
 	ListCell   *cell;
 
-	if (!is_plain(scan) || !remote->unsent.listed || !statement->hasModifyingCTE)
+	if (!is_plain(scan) || !remote->unsent.listed)
 		return false;
 	foreach(cell, statement->resultRelations)
 	{

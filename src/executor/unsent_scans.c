@@ -29,6 +29,7 @@
 
 #include "executor/executor_internal.h"
 #include "executor/shuttle_executor.h"
+#include "executor/write_internal.h"
 
 static ShuttleUnsentScan *first_unsent = NULL;
 static uint64 latest_number = 0;
@@ -144,26 +145,35 @@ shuttle_unsent_send_older(ShuttleNode *node, uint64 begun)
 		{
 			if (shuttle_foreign_scan_can_start(unsent->scan))
 				shuttle_foreign_scan_send(unsent->scan, unsent->nest_level, true);
-			else if (shuttle_foreign_scan_meets_writes(unsent->scan))
+			else if (unsent->scan->ss.ps.state->es_plannedstmt->hasModifyingCTE &&
+					 shuttle_foreign_scan_is_target(unsent->scan))
 				shuttle_foreign_scan_send(unsent->scan, unsent->nest_level, false);
 		}
 		unsent = next;
 	}
 }
 
-void
-shuttle_unsent_send_targets(const EState *estate)
+static ShuttleUnsentScan *
+find_target(const EState *estate)
 {
 	ShuttleUnsentScan *unsent = first_unsent;
 
-	while (unsent != NULL)
-	{
-		ShuttleUnsentScan *next = unsent->next;
+	while (unsent != NULL && !(unsent->scan->ss.ps.state == estate &&
+							   shuttle_foreign_scan_is_target(unsent->scan)))
+		unsent = unsent->next;
+	return unsent;
+}
 
-		if (unsent->scan->ss.ps.state == estate &&
-			shuttle_foreign_scan_meets_writes(unsent->scan))
-			shuttle_foreign_scan_send(unsent->scan, unsent->nest_level, false);
-		unsent = next;
+void
+shuttle_unsent_send_targets(const EState *estate)
+{
+	ShuttleUnsentScan *unsent;
+
+	/* Each leaves the list, and others may do so meanwhile. */
+	while ((unsent = find_target(estate)) != NULL)
+	{
+		shuttle_write_flush_others(unsent->node, estate);
+		shuttle_foreign_scan_send(unsent->scan, unsent->nest_level, false);
 	}
 }
 

@@ -132,11 +132,24 @@ start_executor(QueryDesc *query, int eflags)
 	MemoryContextSwitchTo(old_cxt);
 }
 
+/*
+ * Sends what must not see the rows that a table has buffered: what was begun to be
+ * read on its node, and, where rows come from other partitions, all that the
+ * statement is to change, or it would change them again.
+ */
+static void
+send_scans(ShuttleWriteRun *run, ShuttleWrite *write)
+{
+	shuttle_unsent_send_older(write->storage_node, run->begun);
+	if (shuttle_write_brings_in(write))
+		shuttle_unsent_send_targets(run->estate);
+}
+
 /* In front of a savepoint that belongs to a statement within this one. */
 static void
 send_ahead(ShuttleWriteRun *run, ShuttleWrite *write)
 {
-	shuttle_unsent_send_older(write->storage_node, run->begun);
+	send_scans(run, write);
 	shuttle_write_buffer_send(write, run->nest_level, true);
 }
 
@@ -172,7 +185,8 @@ begin_savepoint(SubXactEvent event, SubTransactionId self,
 		PG_TRY();
 		{
 			shuttle_transaction_set_level(GetCurrentTransactionNestLevel() - 1);
-			shuttle_unsent_send_targets(run->estate);
+			if (run->source != NULL && run->estate->es_plannedstmt->hasModifyingCTE)
+				shuttle_unsent_send_targets(run->estate);
 			send_in_order(run, send_ahead);
 		}
 		PG_CATCH();
@@ -587,7 +601,7 @@ send_rows(ShuttleWriteRun *run, ShuttleWrite *write)
 		if (outer->estate != run->estate && has_rows_for(outer, write->storage_node))
 			flush(outer, false);
 	}
-	shuttle_unsent_send_older(write->storage_node, run->begun);
+	send_scans(run, write);
 	if (write->leaving != NULL && shuttle_write_buffer_has_rows(write->leaving))
 		shuttle_write_buffer_send(write->leaving, run->nest_level, !run->ended);
 	shuttle_write_buffer_send(write, run->nest_level, !run->ended);

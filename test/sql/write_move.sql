@@ -84,12 +84,25 @@ EXCEPTION
 	WHEN SQLSTATE 'SH001' THEN NULL;
 	WHEN OTHERS THEN answer := ARRAY[SQLSTATE || ' ' || SQLERRM];
 END $$;
+CREATE FUNCTION pair.guarded(i int) RETURNS int LANGUAGE plpgsql AS $$
+BEGIN
+	BEGIN
+		RETURN 1;
+	EXCEPTION WHEN OTHERS THEN
+		RETURN 0;
+	END;
+END $$;
+CREATE FUNCTION pair.reads(i int) RETURNS int LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN (SELECT 0 * count(*) FROM number WHERE id < i);
+END $$;
 CREATE FUNCTION same_move(statement text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	expected text[] := outcome('near', statement);
 	found text[];
 	ways text[] := ARRAY['', 'shuttle.write_buffer_size=1kB', 'shuttle.enable_batched_join=off', 'shuttle.debug_force_batched_join=on',
 		'enable_hashjoin=off',
+		'shuttle.enable_early_start=off', 'shuttle.enable_early_start=off shuttle.write_buffer_size=1kB shuttle.fetch_limit=3',
 		'shuttle.write_buffer_size=1kB enable_hashjoin=off enable_mergejoin=off shuttle.enable_batched_join=off'];
 	way text;
 	setting text;
@@ -124,6 +137,9 @@ SELECT same_move(statement) FROM unnest(ARRAY[
 	'UPDATE number SET id = pair.here(id) + 1, note = note || id',
 	'UPDATE sub SET id = 750 - id',
 	'UPDATE number SET id = id WHERE id = 10',
+	-- with functions in front of which rows are sent
+	'UPDATE number SET id = id + 100, v = v + pair.guarded(id) WHERE id < 400',
+	'UPDATE number SET id = id + 100, v = v + 1 + pair.reads(id) WHERE id < 400',
 	-- returned
 	'UPDATE number SET id = id + 100 WHERE id < 400 RETURNING tableoid::regclass, *',
 	'UPDATE number SET id = 50 WHERE id >= 200 RETURNING id, v, note',
