@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from randomqueries.fragments import Many, Sql, where
 
-from randomwrites.context import Context, Step
+from randomwrites.context import REGIONS, Context, Step
 from randomwrites.inserts import returning
 from randomwrites.tables import VIEW_MOST_V, Table
 from randomwrites.values import assignments, condition, one_row, poison_of
+
+REGION, LAST = REGIONS[1], REGIONS[-1] + REGIONS[1]
 
 
 def is_one_row(context: Context, table: Table) -> bool:
@@ -51,11 +53,32 @@ def may_move(context: Context, table: Table) -> bool:
     return not table.partition_by or (moves and context.buffers)
 
 
+def may_rotate(context: Context, table: Table) -> bool:
+    return (
+        context.returns
+        and not context.rotated
+        and not context.of(table).one_row
+        and not table.is_guest
+        and context.dice.chance(0.35)
+    )
+
+
+def rotate(context: Context, table: Table) -> Step:
+    """All rows go to the next partition, where the statement must not meet them again."""
+    context.rotated = True
+    name = table.name
+    v = context.call(f"{name}.id", False, f"{name}.v + 1", 0.5)
+    tail = context.returning("id, v, s")
+    return Step(f"UPDATE {name} SET id = ({name}.id + {REGION}) % {LAST} + 50, v = {v}{tail}")
+
+
 def update_key(context: Context, table: Table) -> Step:
     """Rows that may come to another partition."""
     name = table.name
     if not may_move(context, table):
         return update(context, table)
+    if may_rotate(context, table):
+        return rotate(context, table)
     if is_one_row(context, table):
         test, new = one_row(context, name), str(context.fresh() + 1)
     else:

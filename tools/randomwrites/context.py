@@ -65,6 +65,7 @@ class Context:
     may_poison: bool = True
     keen: float = 0.0  # at least this share of statements is to fail
     poisoned: bool = False  # since it was set back
+    rotated: bool = False  # rows have changed places, which they can once
     blocks: list[int] = field(default_factory=list)
     names: int = 0
     functions: list[Function] = field(default_factory=list)
