@@ -50,6 +50,11 @@
 #define LOOK_WAIT_MS 1500
 #define SILENCE_MS 10000
 
+/* What a lock is on: all that pg_locks tells of it. */
+#define LOCKED_THING(lock) \
+	"(" lock ".locktype, " lock ".database, " lock ".relation, " lock ".page, " lock ".tuple, " \
+	lock ".virtualxid, " lock ".transactionid, " lock ".classid, " lock ".objid, " lock ".objsubid)::pg_catalog.text"
+
 /*
  * What is hidden of other roles' sessions is not needed.  A prepared transaction is
  * process 0 there, and has the session that prepared it in its name.
@@ -65,10 +70,7 @@
 	"   pg_catalog.pg_locks AS own, pg_catalog.pg_prepared_xacts AS x" \
 	"  WHERE b.pid OPERATOR(pg_catalog.=) 0 AND wanted.pid OPERATOR(pg_catalog.=) w.pid" \
 	"   AND NOT wanted.granted AND held.granted AND held.pid IS NULL" \
-	"   AND held.locktype OPERATOR(pg_catalog.=) wanted.locktype" \
-	"   AND (held.transactionid OPERATOR(pg_catalog.=) wanted.transactionid" \
-	"    OR held.relation OPERATOR(pg_catalog.=) wanted.relation" \
-	"     AND held.database OPERATOR(pg_catalog.=) wanted.database)" \
+	"   AND " LOCKED_THING("held") " OPERATOR(pg_catalog.=) " LOCKED_THING("wanted") \
 	"   AND own.pid IS NULL" \
 	"   AND own.virtualtransaction OPERATOR(pg_catalog.=) held.virtualtransaction" \
 	"   AND own.transactionid OPERATOR(pg_catalog.=) x.transaction) AS p ON true"

@@ -144,17 +144,27 @@ sub update { my ($i, $id) = @_; return "UPDATE account$i SET v = v WHERE id = $i
 		CREATE FUNCTION lock_late() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM 1 FROM public.account WHERE id = 9 FOR UPDATE; RETURN NULL; END';
 		CREATE CONSTRAINT TRIGGER late AFTER INSERT ON late DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION lock_late()});
 	$query->safe_psql('postgres', 'CREATE FOREIGN TABLE late (id int) SERVER node1');
-	my ($old, $young) = sessions($query, $query);
-	$old->run('INSERT INTO late VALUES (1);' . update(2, 9));
-	$young->run(update(1, 9));
-	$old->send('COMMIT;');
-	waits_on($nodes[0], "application_name ~ ':@{[ $old->pid ]} '");
-	my $began = time();
-	$young->send(update(2, 9));
-	is_victim($young, 'a commit that waits', $began);
-	my ($out, $err) = $old->result;
-	is($err, '', 'a commit that waits: commits');
-	$_->quit for $old, $young;
+	$nodes[1]->safe_psql('postgres', q{CREATE TABLE numbered (id int);
+		CREATE FUNCTION lock_number() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(42); RETURN NULL; END';
+		CREATE TRIGGER numbered BEFORE INSERT ON numbered FOR EACH STATEMENT EXECUTE FUNCTION lock_number()});
+	$query->safe_psql('postgres', 'CREATE FOREIGN TABLE numbered (id int) SERVER node2');
+
+	# what node2 has prepared holds a row, or an advisory lock
+	for my $change (update(2, 9), 'INSERT INTO numbered VALUES (1);')
+	{
+		my $label = "a commit that waits, behind $change";
+		my ($old, $young) = sessions($query, $query);
+		$old->run("INSERT INTO late VALUES (1); $change");
+		$young->run(update(1, 9));
+		$old->send('COMMIT;');
+		waits_on($nodes[0], "application_name ~ ':@{[ $old->pid ]} '");
+		my $began = time();
+		$young->send($change);
+		is_victim($young, $label, $began);
+		my ($out, $err) = $old->result;
+		is($err, '', "$label: commits");
+		$_->quit for $old, $young;
+	}
 }
 
 # ---- the youngest does not look
