@@ -84,7 +84,7 @@ typedef enum PreparedFate
 typedef struct PreparedTransaction
 {
 	char	   *gid;
-	char	   *owner;			/* role on the node */
+	char	   *owner;			/* role on the node; empty: it was dropped */
 	TimestampTz since;
 	bool		ours_to_finish; /* the role of the connection may */
 	Oid			serverid;		/* by its name; or 0 */

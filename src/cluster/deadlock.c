@@ -75,6 +75,8 @@
 	"   AND own.virtualtransaction OPERATOR(pg_catalog.=) held.virtualtransaction" \
 	"   AND own.transactionid OPERATOR(pg_catalog.=) x.transaction) AS p ON true"
 
+#define EDGE_COLUMNS 5
+
 /* A session, on whatever server. */
 typedef struct Session
 {
@@ -332,6 +334,7 @@ look_at(List *all, bool and_here, List *waited)
 		run->userid = asked->userid;
 		run->side = asked->kept->side;
 		run->row = take_edge;
+		run->ncolumns = EDGE_COLUMNS;
 		run->row_arg = asked;
 		run->nrows = -1;
 		run->ok = asked->kept->silent_until <= start;

@@ -53,6 +53,7 @@
 	" AND r.rolname OPERATOR(pg_catalog.=) CURRENT_USER" \
 	" AND pg_catalog.starts_with(p.gid, '" SHUTTLE_PREPARED_PREFIX "')"
 
+#define LIST_COLUMNS 4
 #define FIRST_LOOK_MS 2000
 
 static void take_row(void *arg, const ShuttleRow *row);
@@ -80,6 +81,7 @@ run_on(List *nodes, const char *const *sqls, ShuttleRowCallback row, int limit_m
 		run->side = node->side;
 		run->sql = sqls[foreach_current_index(cell)];
 		run->row = row;
+		run->ncolumns = LIST_COLUMNS;
 		run->row_arg = node;
 		run->nrows = -1;
 		run->ok = run->sql != NULL;
@@ -132,7 +134,7 @@ take_row(void *arg, const ShuttleRow *row)
 	RecoveryNode *node = arg;
 	PreparedTransaction *prepared;
 
-	if (row->values[0] == NULL)
+	if (row->values[0][0] == '\0')
 	{
 		node->is_standby = true;
 		return;
@@ -142,7 +144,7 @@ take_row(void *arg, const ShuttleRow *row)
 	prepared->owner = pstrdup(row->values[1]);
 	prepared->since = (TimestampTz) strtoll(row->values[2], NULL, 10) -
 		(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY;
-	prepared->ours_to_finish = row->values[3] != NULL && row->values[3][0] == 't';
+	prepared->ours_to_finish = row->values[3][0] == 't';
 	node->prepared = lappend(node->prepared, prepared);
 }
 

@@ -64,6 +64,8 @@ reason(const PreparedTransaction *prepared, List *nodes)
 		return NULL;
 	if (prepared->error != NULL || shuttle_recovery_has_role(prepared, nodes))
 		return prepared->error;
+	if (prepared->owner[0] == '\0')
+		return "a role that was dropped has prepared it, and no user mapping that was asked leads to a superuser";
 	return psprintf("role \"%s\" has prepared it, and no user mapping that was asked leads to that role or to a superuser",
 					prepared->owner);
 }
@@ -150,6 +152,7 @@ put_transaction(ReturnSetInfo *result, const RecoveryNode *node,
 	if (prepared != NULL)
 	{
 		values[1] = CStringGetTextDatum(prepared->gid);
+		nulls[2] = prepared->owner[0] == '\0';
 		values[2] = CStringGetTextDatum(prepared->owner);
 		values[3] = TimestampTzGetDatum(prepared->since);
 		values[4] = CStringGetTextDatum(states[prepared->fate]);

@@ -225,8 +225,7 @@ describe_here(Oid collation, Answer *answer)
 static void
 take_row(void *arg, const ShuttleRow *row)
 {
-	if (row->ncolumns == 1 && row->values[0] != NULL)
-		strlcpy(((Answer *) arg)->text, row->values[0], MOST_BYTES);
+	strlcpy(((Answer *) arg)->text, row->values[0], MOST_BYTES);
 }
 
 /* What is known of a node, and need not be asked again. */
@@ -289,6 +288,7 @@ ask(List *servers, Oid collation, Oid userid)
 		runs[i].side = shuttle_side_create();
 		runs[i].lasts = true;
 		runs[i].row = take_row;
+		runs[i].ncolumns = 1;
 		runs[i].row_arg = &answers[i];
 	}
 	shuttle_run(describing_sql(collation), userid, runs, nservers, ASK_LIMIT_MS);

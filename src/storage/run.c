@@ -60,7 +60,8 @@ typedef struct Run
 	bool		flush_pending;
 	bool		ready;			/* its socket is */
 	bool		new_answer;		/* the next row begins one */
-	bool		answered;		/* the user's text was, at least once */
+	bool		answered;		/* the text was, at least once, by rows where
+								 * some are wanted */
 	StringInfoData rows;		/* as JSON, without the closing bracket */
 } Run;
 
@@ -408,8 +409,15 @@ static void
 take_result(Run *run, PGresult *result)
 {
 	ShuttleRun *told = run->result;
+	ExecStatusType status = PQresultStatus(result);
 
-	switch (PQresultStatus(result))
+	if ((status == PGRES_SINGLE_TUPLE || status == PGRES_TUPLES_OK) &&
+		told->row != NULL && PQnfields(result) != told->ncolumns)
+	{
+		fail(run, "08P01", "the answer has other columns than were asked for");
+		return;
+	}
+	switch (status)
 	{
 		case PGRES_SINGLE_TUPLE:
 			add_row(run, result);
@@ -441,7 +449,8 @@ take_result(Run *run, PGresult *result)
 			}
 			if (PQcmdStatus(result)[0] != '\0')
 				told->status = pstrdup(PQcmdStatus(result));
-			run->new_answer = run->answered = true;
+			run->new_answer = true;
+			run->answered = told->row == NULL || status == PGRES_TUPLES_OK;
 			break;
 
 		case PGRES_COPY_IN:
@@ -511,8 +520,7 @@ hand_rows(ShuttleRun *told, const PGresult *result)
 	{
 		for (int column = 0; column < ncolumns; column++)
 		{
-			row.values[column] = PQgetisnull(result, i, column) ? NULL :
-				PQgetvalue(result, i, column);
+			row.values[column] = PQgetvalue(result, i, column);
 			row.lengths[column] = PQgetlength(result, i, column);
 		}
 		told->row(told->row_arg, &row);

@@ -406,8 +406,9 @@ typedef struct ShuttleRun
 	bool		lasts;			/* the session may go on with its connection;
 								 * the text is one of ours */
 	ShuttleRowCallback row;		/* takes rows, which are then not in result;
-								 * must not raise */
+								 * must not raise; NULL is an empty text */
 	void	   *row_arg;
+	int			ncolumns;		/* of these rows */
 
 	char	   *status;			/* command tag of the last statement */
 	int64		nrows;			/* it returned or changed; -1: none of both */

@@ -53,6 +53,13 @@ SELECT recoveries FROM shuttle.node_stats;
 SELECT * FROM shuttle.recover();
 SELECT right(name, 2) AS name FROM shuttle.commit_records ORDER BY 1;
 
+-- whose role is gone
+CREATE ROLE regress_commit_gone;
+SELECT ok, status FROM shuttle.run_on_nodes(format('BEGIN; SET LOCAL ROLE regress_commit_gone; SELECT pg_current_xact_id(); PREPARE TRANSACTION %L', gid(:'past', 15, :server)));
+DROP ROLE regress_commit_gone;
+SELECT owner, state FROM shuttle.transactions WHERE transaction = gid(:'past', 15, :server);
+SELECT * FROM shuttle.recover();
+
 -- one whose session is still at work
 BEGIN;
 SELECT pg_current_xact_id() AS live \gset
