@@ -14,9 +14,12 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/xact.h"
+#include "catalog/dependency.h"
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
+#include "commands/extension.h"
 #include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -39,12 +42,16 @@ enum
 
 static void delete_record(Relation records, Snapshot snapshot, const char *name);
 
+/* Who may create a schema could have made one with a table of that name. */
 Oid
 shuttle_own_table(const char *name)
 {
 	Oid			schema = get_namespace_oid("shuttle", true);
+	Oid			extension = get_extension_oid("pg_shuttle", true);
+	Oid			relid = OidIsValid(schema) ? get_relname_relid(name, schema) : InvalidOid;
 
-	return OidIsValid(schema) ? get_relname_relid(name, schema) : InvalidOid;
+	return OidIsValid(extension) && OidIsValid(relid) &&
+		getExtensionOfObject(RelationRelationId, relid) == extension ? relid : InvalidOid;
 }
 
 static Relation

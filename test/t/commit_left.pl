@@ -132,6 +132,20 @@ SKIP:
 $query->safe_psql('postgres', 'DROP SERVER silent CASCADE');
 close $silence;
 
+# ---- a database without the extension, which has a schema of that name
+
+$query->safe_psql('postgres', 'CREATE ROLE builder LOGIN CREATEDB');
+my @builder = (extra_params => [ '-U', 'builder' ]);
+$query->safe_psql('postgres', 'CREATE DATABASE imitation', @builder);
+$query->safe_psql('imitation', 'CREATE SCHEMA shuttle;
+	CREATE TABLE shuttle.identity (cluster int, system_identifier int, timeline int); INSERT INTO shuttle.identity VALUES (1, 1, 1);
+	CREATE TABLE shuttle.commit_records (name int, servers int, since int); INSERT INTO shuttle.commit_records VALUES (1, 1, 1)', @builder);
+my $looked = q{SELECT xact_commit FROM pg_stat_database WHERE datname = 'imitation'};
+$query->restart;
+my $nlooks = $query->safe_psql('postgres', $looked);
+ok($query->poll_query_until('postgres', "SELECT ($looked) > $nlooks"), 'tables of others are not read');
+$query->safe_psql('postgres', 'DROP DATABASE imitation');
+
 # ---- a database that takes no connections for a while
 
 $query->safe_psql('postgres', 'CREATE DATABASE closed');
