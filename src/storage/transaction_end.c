@@ -57,7 +57,8 @@ end_transaction(XactEvent event, void *arg)
 			{
 				ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
-				if (shuttle_transaction_is_open(node))
+				/* what was done on a node that is lost cannot be kept either */
+				if (shuttle_transaction_is_open(node) || node->state == NODE_LOST)
 					ereport(ERROR,
 							(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 							 errmsg("cannot PREPARE a transaction that has operated on storage node \"%s\"",

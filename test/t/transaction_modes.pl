@@ -207,6 +207,12 @@ for my $use ('SELECT count(*) FROM a;', 'INSERT INTO written VALUES (60);')
 	is(one('SELECT (SELECT count(*) FROM written), (SELECT count(*) FROM here WHERE id = 7), (SELECT count(*) FROM pg_prepared_xacts);'),
 		'0|0|0', 'all is rolled back');
 }
+one('BEGIN; INSERT INTO here VALUES (7); INSERT INTO written VALUES (60);');
+$far->safe_psql('postgres', q{SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name ~ '^pg_shuttle .*/'});
+like(one('SAVEPOINT s; SELECT count(*) FROM a;'), qr/^ERROR:  08006/, 'PREPARE TRANSACTION: what was written is lost');
+like(one(q{ROLLBACK TO s; PREPARE TRANSACTION 'p';}), qr/^ERROR:  0A000: cannot PREPARE a transaction that has operated on storage node "far"\nHINT: /,
+	'and nothing is prepared without it');
+is(one('SELECT (SELECT count(*) FROM here WHERE id = 7), (SELECT count(*) FROM pg_prepared_xacts);'), '0|0', 'all is rolled back');
 is(one(q{BEGIN; INSERT INTO here VALUES (8); PREPARE TRANSACTION 'p'; COMMIT PREPARED 'p'; SELECT count(*) FROM here WHERE id = 8;}), 1,
 	'PREPARE TRANSACTION without the node');
 is(one(q{BEGIN; INSERT INTO here VALUES (9); SAVEPOINT s; INSERT INTO written VALUES (60); ROLLBACK TO s;
