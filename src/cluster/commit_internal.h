@@ -97,6 +97,13 @@ typedef struct PreparedTransaction
 	char	   *error;			/* why it could not be; or NULL */
 } PreparedTransaction;
 
+/* True for what recovery is to finish. */
+static inline bool
+shuttle_recovery_is_decided(const PreparedTransaction *prepared)
+{
+	return prepared->fate == FATE_COMMIT || prepared->fate == FATE_ROLL_BACK;
+}
+
 /* A server, and one of those who may ask it. */
 typedef struct RecoveryNode
 {
@@ -134,8 +141,16 @@ extern void shuttle_recovery_ask_others(List *nodes, int limit_ms);
 /* True where a server was asked, and has answered. */
 extern bool shuttle_recovery_has_answered(Oid serverid, List *nodes);
 
+/* True where a test holds for what one of the nodes has of a name. */
+extern bool shuttle_recovery_any(const char *gid, List *nodes,
+								 bool (*test) (const RecoveryNode *node,
+											   const PreparedTransaction *prepared));
+
 /* True where one of the roles that were asked may finish it. */
-extern bool shuttle_recovery_has_role(const PreparedTransaction *wanted, List *nodes);
+extern bool shuttle_recovery_has_role(const char *gid, List *nodes);
+
+/* True where it was finished now, by whatever mapping. */
+extern bool shuttle_recovery_is_finished(const char *gid, List *nodes);
 
 /* ---- recovery.c */
 
@@ -159,9 +174,6 @@ extern bool shuttle_recovery_run(List *nodes, int limit_ms);
  */
 extern bool shuttle_recovery_is_others(const PreparedTransaction *prepared,
 									   const RecoveryNode *node, List *nodes);
-
-/* True where it was finished now, by whatever mapping. */
-extern bool shuttle_recovery_is_finished(const char *gid, List *nodes);
 
 /* How long a worker or a session waits for nodes; they are asked again later. */
 #define SHUTTLE_RECOVERY_WAIT_MS 10000

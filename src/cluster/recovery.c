@@ -198,37 +198,26 @@ is_live(uint64 fxid)
 
 /* ---- finishing it */
 
+static bool
+is_of_this_server(const RecoveryNode *node, const PreparedTransaction *prepared)
+{
+	return node->answered && node->serverid == prepared->serverid;
+}
+
 bool
 shuttle_recovery_is_others(const PreparedTransaction *prepared,
 						   const RecoveryNode *node, List *nodes)
 {
-	bool		answered = false;
-	ListCell   *cell;
-
-	if (prepared->serverid == node->serverid ||
-		GetForeignServerExtended(prepared->serverid, FSV_MISSING_OK) == NULL)
-		return false;
-	foreach(cell, nodes)
-	{
-		const RecoveryNode *other = lfirst(cell);
-		ListCell   *inner;
-
-		if (other->serverid != prepared->serverid || !other->answered)
-			continue;
-		answered = true;
-		foreach(inner, other->prepared)
-		{
-			if (strcmp(((PreparedTransaction *) lfirst(inner))->gid, prepared->gid) == 0)
-				return true;
-		}
-	}
-	return !answered;
+	return prepared->serverid != node->serverid &&
+		GetForeignServerExtended(prepared->serverid, FSV_MISSING_OK) != NULL &&
+		(!shuttle_recovery_has_answered(prepared->serverid, nodes) ||
+		 shuttle_recovery_any(prepared->gid, nodes, is_of_this_server));
 }
 
 static bool
 is_to_finish(const RecoveryNode *node, const PreparedTransaction *prepared, List *nodes)
 {
-	return (prepared->fate == FATE_COMMIT || prepared->fate == FATE_ROLL_BACK) &&
+	return shuttle_recovery_is_decided(prepared) &&
 		!prepared->tried && prepared->ours_to_finish &&
 		!shuttle_recovery_is_others(prepared, node, nodes);
 }
@@ -346,26 +335,6 @@ shuttle_recovery_run(List *nodes, int limit_ms)
 		}
 	}
 	return left;
-}
-
-bool
-shuttle_recovery_is_finished(const char *gid, List *nodes)
-{
-	ListCell   *cell;
-
-	foreach(cell, nodes)
-	{
-		ListCell   *inner;
-
-		foreach(inner, ((RecoveryNode *) lfirst(cell))->prepared)
-		{
-			const PreparedTransaction *prepared = lfirst(inner);
-
-			if (prepared->finished && strcmp(prepared->gid, gid) == 0)
-				return true;
-		}
-	}
-	return false;
 }
 
 /* ---- records */

@@ -60,9 +60,9 @@ refuse_on_standby(void)
 static const char *
 reason(const PreparedTransaction *prepared, List *nodes)
 {
-	if (prepared->fate != FATE_COMMIT && prepared->fate != FATE_ROLL_BACK)
+	if (!shuttle_recovery_is_decided(prepared))
 		return NULL;
-	if (prepared->error != NULL || shuttle_recovery_has_role(prepared, nodes))
+	if (prepared->error != NULL || shuttle_recovery_has_role(prepared->gid, nodes))
 		return prepared->error;
 	if (prepared->owner[0] == '\0')
 		return "a role that was dropped has prepared it, and no user mapping that was asked leads to a superuser";

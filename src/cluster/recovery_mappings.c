@@ -150,23 +150,50 @@ shuttle_recovery_ask(List *nodes, int limit_ms)
 }
 
 bool
-shuttle_recovery_has_role(const PreparedTransaction *wanted, List *nodes)
+shuttle_recovery_any(const char *gid, List *nodes,
+					 bool (*test) (const RecoveryNode *node,
+								   const PreparedTransaction *prepared))
 {
 	ListCell   *cell;
 
 	foreach(cell, nodes)
 	{
+		const RecoveryNode *node = lfirst(cell);
 		ListCell   *inner;
 
-		foreach(inner, ((RecoveryNode *) lfirst(cell))->prepared)
+		foreach(inner, node->prepared)
 		{
 			const PreparedTransaction *prepared = lfirst(inner);
 
-			if (prepared->ours_to_finish && strcmp(prepared->gid, wanted->gid) == 0)
+			if (strcmp(prepared->gid, gid) == 0 && test(node, prepared))
 				return true;
 		}
 	}
 	return false;
+}
+
+static bool
+may_finish(const RecoveryNode *node, const PreparedTransaction *prepared)
+{
+	return prepared->ours_to_finish;
+}
+
+bool
+shuttle_recovery_has_role(const char *gid, List *nodes)
+{
+	return shuttle_recovery_any(gid, nodes, may_finish);
+}
+
+static bool
+was_finished(const RecoveryNode *node, const PreparedTransaction *prepared)
+{
+	return prepared->finished;
+}
+
+bool
+shuttle_recovery_is_finished(const char *gid, List *nodes)
+{
+	return shuttle_recovery_any(gid, nodes, was_finished);
 }
 
 /* Mappings to ask for what nobody who was asked may finish. */
@@ -202,8 +229,8 @@ shuttle_recovery_ask_others(List *nodes, int limit_ms)
 		{
 			const PreparedTransaction *prepared = lfirst(inner);
 
-			if ((prepared->fate == FATE_COMMIT || prepared->fate == FATE_ROLL_BACK) &&
-				!shuttle_recovery_has_role(prepared, nodes))
+			if (shuttle_recovery_is_decided(prepared) &&
+				!shuttle_recovery_has_role(prepared->gid, nodes))
 				others = add_others_for(others, node, prepared, nodes);
 		}
 	}
