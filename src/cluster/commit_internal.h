@@ -169,8 +169,7 @@ extern bool shuttle_recovery_run(List *nodes, int limit_ms);
 
 /*
  * True where what a node holds is left to another server, which leads to the same
- * node: that one does what bears its number, unless it is gone, or was made to lead
- * elsewhere.
+ * node, and whose number it bears.
  */
 extern bool shuttle_recovery_is_others(const PreparedTransaction *prepared,
 									   const RecoveryNode *node, List *nodes);

@@ -209,9 +209,7 @@ shuttle_recovery_is_others(const PreparedTransaction *prepared,
 						   const RecoveryNode *node, List *nodes)
 {
 	return prepared->serverid != node->serverid &&
-		GetForeignServerExtended(prepared->serverid, FSV_MISSING_OK) != NULL &&
-		(!shuttle_recovery_has_answered(prepared->serverid, nodes) ||
-		 shuttle_recovery_any(prepared->gid, nodes, is_of_this_server));
+		shuttle_recovery_any(prepared->gid, nodes, is_of_this_server);
 }
 
 static bool

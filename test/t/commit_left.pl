@@ -86,6 +86,15 @@ lead('node2', $nodes[1]);
 is(recover('node1'), '0|0|0|', 'back: nothing is left');
 is(value(1) . '|' . records(), '101|0', 'it was committed, and its record is forgotten');
 
+leave(10);
+$query->safe_psql('postgres', q{ALTER SERVER node1 OPTIONS (SET port '1')});
+lead('node2', $nodes[0]);
+is(recover('node2') . '|' . value(10), '1|0|0||101', 'unreachable by its own server: it is committed by another one that leads there');
+is(records(), 1, 'and its record is kept');
+lead('node1', $nodes[0]);
+lead('node2', $nodes[1]);
+is(recover('node1') . '|' . records(), '0|0|0||0', 'reachable again: it is forgotten');
+
 # ---- no role that may finish it
 
 my $user = $query->safe_psql('postgres', 'SELECT current_user');
