@@ -109,7 +109,8 @@ typedef struct RecoveryNode
 {
 	Oid			serverid;
 	char	   *name;
-	Oid			userid;			/* whose mapping */
+	Oid			userid;			/* whose mapping, or who uses PUBLIC's */
+	bool		by_public;
 	Oid			umid;
 	double		rank;			/* in which order mappings are tried */
 	ShuttleSide *side;

@@ -78,6 +78,7 @@ run_on(List *nodes, const char *const *sqls, ShuttleRowCallback row, int limit_m
 		run->serverid = node->serverid;
 		run->name = node->name;
 		run->userid = node->userid;
+		run->by_public = node->by_public;
 		run->side = node->side;
 		run->sql = sqls[foreach_current_index(cell)];
 		run->row = row;

@@ -34,12 +34,13 @@ shuttle_recovery_node(Oid serverid, Oid userid)
 	node->serverid = serverid;
 	node->name = GetForeignServer(serverid)->servername;
 	node->userid = OidIsValid(userid) ? userid : BOOTSTRAP_SUPERUSERID;
+	node->by_public = !OidIsValid(userid);
 	node->side = shuttle_side_create();
 	return node;
 }
 
-/* Lower is better: a superuser here is mostly one there.  PUBLIC's is used as that of
- * the bootstrap superuser. */
+/* Lower is better: a superuser here is mostly one there.  PUBLIC's is used with the
+ * rights of the bootstrap superuser. */
 static double
 rank(Oid umuser)
 {

@@ -45,10 +45,10 @@ static bool used_own_credentials(const ShuttleNode *node);
 static void check_password(const ShuttleNode *node, Oid userid);
 
 ConnectOptions *
-shuttle_connect_options(ShuttleNode *node, Oid userid, bool sends_ahead)
+shuttle_connect_options(ShuttleNode *node, Oid userid, Oid mapped, bool sends_ahead)
 {
 	ForeignServer *server = GetForeignServer(node->key.serverid);
-	UserMapping *mapping = GetUserMapping(userid, server->serverid);
+	UserMapping *mapping = GetUserMapping(mapped, server->serverid);
 	ConnectOptions *options = palloc0_object(ConnectOptions);
 	int			most = list_length(server->options) +
 		list_length(mapping->options) + 16;

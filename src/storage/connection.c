@@ -246,7 +246,7 @@ read_options(ShuttleNode *node)
 
 	Assert(node->state == NODE_CLOSED);
 	name_node(node);
-	options = shuttle_connect_options(node, node->userid, true);
+	options = shuttle_connect_options(node, node->userid, node->userid, true);
 	node->invalidated = false;
 	node->used_password = false;
 	node->server_hash =

@@ -222,10 +222,11 @@ try_options(Run *run, Oid userid)
 {
 	MemoryContext cxt = CurrentMemoryContext;
 	ConnectOptions *volatile options = NULL;
+	Oid			mapped = run->result->by_public ? InvalidOid : userid;
 
 	PG_TRY();
 	{
-		options = shuttle_connect_options(&run->node, userid, run->result->lasts);
+		options = shuttle_connect_options(&run->node, userid, mapped, run->result->lasts);
 	}
 	PG_CATCH();
 	{
@@ -261,7 +262,7 @@ start(Run *run, Oid userid)
 	error_context_stack = &context;
 	options = run->result->side != NULL ?
 		try_options(run, userid) :
-		shuttle_connect_options(node, userid, false);
+		shuttle_connect_options(node, userid, userid, false);
 	error_context_stack = context.previous;
 	if (options == NULL)
 		return;

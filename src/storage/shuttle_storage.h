@@ -403,6 +403,8 @@ typedef struct ShuttleRun
 	Oid			userid;			/* whose mapping it is, if not the caller's */
 	ShuttleSide *side;			/* its connection; a mapping that may not be
 								 * used is then told in the result */
+	bool		by_public;		/* on a side: PUBLIC's mapping, with that
+								 * user's rights */
 	bool		lasts;			/* the session may go on with its connection;
 								 * the text is one of ours */
 	ShuttleRowCallback row;		/* takes rows, which are then not in result;

@@ -517,11 +517,12 @@ typedef struct ConnectOptions
 /*
  * Collects libpq's options of the node's server and mapping, and fills the
  * flags of the node that come from options.  Names of hosts are resolved.
+ * userid: whose rights count; mapped: whose mapping it is, InvalidOid: PUBLIC's.
  * sends_ahead: messages may be sent while the node is busy with others.
  * Errors: password rule (2F003), as postgres_fdw.
  */
 extern ConnectOptions *shuttle_connect_options(ShuttleNode *node, Oid userid,
-											   bool sends_ahead);
+											   Oid mapped, bool sends_ahead);
 
 /* Checks a new connection by the password rule; false: not allowed. */
 extern bool shuttle_connect_allowed(const ShuttleNode *node);

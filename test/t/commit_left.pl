@@ -105,6 +105,13 @@ is(recover('node1'), qq{0|0|1|role "$user" has prepared it, and no user mapping 
 $query->safe_psql('postgres', "ALTER USER MAPPING FOR CURRENT_USER SERVER node1 OPTIONS (SET user '$user')");
 is(recover('node1') . '|' . value(2), '1|0|0||101', 'one that may');
 
+leave(9);
+$query->safe_psql('postgres', q{ALTER USER MAPPING FOR CURRENT_USER SERVER node1 OPTIONS (SET user 'other')});
+is(recover('node1'), qq{0|0|1|role "$user" has prepared it, and no user mapping that was asked leads to that role or to a superuser}, 'a role that may not, again');
+$query->safe_psql('postgres', "CREATE USER MAPPING FOR PUBLIC SERVER node1 OPTIONS (user '$user')");
+is(recover('node1') . '|' . value(9), '1|0|0||101', 'the mapping of PUBLIC leads to one that may');
+$query->safe_psql('postgres', "DROP USER MAPPING FOR PUBLIC SERVER node1; ALTER USER MAPPING FOR CURRENT_USER SERVER node1 OPTIONS (SET user '$user')");
+
 # ---- many mappings: one is asked, and the one that has prepared it
 
 $node->safe_psql('postgres', q{DO $$ BEGIN FOR i IN 1 .. 30 LOOP EXECUTE format('CREATE ROLE many%s LOGIN; GRANT ALL ON account TO many%1$s', i); END LOOP; END $$});
