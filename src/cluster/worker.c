@@ -13,8 +13,9 @@
  * that one clean look proves nothing: such a database is looked at for a
  * minute, from when all its nodes have answered.  Where a node does not answer, looks are rarer.
  *
- * Memory: a table of databases in shared memory, of fixed size; when it is full,
- * all databases are looked at.
+ * Memory: a table of databases in shared memory, of fixed size.  When it is full, all
+ * databases are looked at, as soon as there is a place for each; those that wait for
+ * one are in a list of that process.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -45,7 +46,7 @@
 #include "base/shuttle_wait_events.h"
 #include "cluster/commit_internal.h"
 
-#define MOST_DATABASES 64
+#define MOST_DATABASES 1024
 #define DOUBT_MS (60 * 1000)
 #define MOST_BACKOFF 2			/* x recovery_interval */
 #define MOST_FAILED_BACKOFF 12	/* of looks that told nothing */
@@ -80,6 +81,9 @@ typedef struct RecoveryShared
 static shmem_request_hook_type previous_request = NULL;
 static shmem_startup_hook_type previous_startup = NULL;
 static RecoveryShared *shared = NULL;
+
+/* Databases that are to be looked at and have no place in the table yet. */
+static List *waiting = NIL;
 
 extern PGDLLEXPORT void shuttle_recovery_main(Datum arg);
 extern PGDLLEXPORT void shuttle_recovery_look_main(Datum databaseid);
@@ -270,8 +274,11 @@ scan_databases(void (*take) (Form_pg_database form, void *arg), void *arg)
 static void
 want_open(Form_pg_database form, void *arg)
 {
+	MemoryContext old_cxt = MemoryContextSwitchTo(TopMemoryContext);
+
 	if (form->datallowconn && !form->datistemplate)
-		want(form->oid, true);
+		waiting = lappend_oid(waiting, form->oid);
+	MemoryContextSwitchTo(old_cxt);
 }
 
 /* Has all databases looked at that take connections. */
@@ -279,6 +286,28 @@ static void
 want_all(void)
 {
 	scan_databases(want_open, NULL);
+}
+
+static bool
+has_room(void)
+{
+	bool		found = false;
+
+	SpinLockAcquire(&shared->mutex);
+	for (int i = 0; i < MOST_DATABASES && !found; i++)
+		found = !OidIsValid(shared->databases[i].databaseid);
+	SpinLockRelease(&shared->mutex);
+	return found;
+}
+
+static void
+give_places(void)
+{
+	while (waiting != NIL && has_room())
+	{
+		want(linitial_oid(waiting), true);
+		waiting = list_delete_first(waiting);
+	}
 }
 
 typedef struct WantedState
@@ -351,8 +380,10 @@ static long
 look_at_due(void)
 {
 	long		wait_ms;
-	Oid			databaseid = take_due(&wait_ms);
+	Oid			databaseid;
 
+	give_places();
+	databaseid = take_due(&wait_ms);
 	if (OidIsValid(databaseid))
 	{
 		DatabaseState state = database_state(databaseid);
@@ -362,7 +393,7 @@ look_at_due(void)
 		note_failure(databaseid, state == DATABASE_GONE);
 		return 0;
 	}
-	if (shared->overflow)
+	if (shared->overflow && waiting == NIL)
 	{
 		shared->overflow = false;
 		want_all();

@@ -162,6 +162,20 @@ my $nlooks = $query->safe_psql('postgres', $looked);
 ok($query->poll_query_until('postgres', "SELECT ($looked) > $nlooks"), 'tables of others are not read');
 $query->safe_psql('postgres', 'DROP DATABASE imitation');
 
+# ---- many databases: each is looked at, and not again and again
+
+my $many = 70;
+$query->safe_psql('postgres', join '', map { "CREATE DATABASE many$_ STRATEGY file_copy;\n" } 1 .. $many);
+$query->safe_psql('postgres', 'ALTER SYSTEM SET autovacuum = off');
+$query->restart;
+my $seen = q{SELECT count(*) FROM pg_stat_database WHERE datname ~ '^many' AND xact_commit > 0};
+ok($query->poll_query_until('postgres', "SELECT ($seen) = $many"), 'many databases: all of them are looked at');
+my $ncommits = q{SELECT sum(xact_commit) FROM pg_stat_database WHERE datname ~ '^many'};
+my $once = $query->safe_psql('postgres', $ncommits);
+sleep 3;
+is($query->safe_psql('postgres', $ncommits), $once, 'many databases: once');
+$query->safe_psql('postgres', join '', map { "DROP DATABASE many$_;\n" } 1 .. $many);
+
 # ---- a database that takes no connections for a while
 
 $query->safe_psql('postgres', 'CREATE DATABASE closed');
