@@ -60,6 +60,8 @@ refuse_on_standby(void)
 static const char *
 reason(const PreparedTransaction *prepared, List *nodes)
 {
+	if (prepared->fate == FATE_UNCONFIRMED)
+		return states[FATE_UNCONFIRMED];
 	if (!shuttle_recovery_is_decided(prepared))
 		return NULL;
 	if (prepared->error != NULL || shuttle_recovery_has_role(prepared->gid, nodes))

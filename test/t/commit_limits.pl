@@ -123,7 +123,7 @@ my $gid = sprintf($stem, '0000000000000001');
 $nodes[0]->safe_psql('postgres', "BEGIN; UPDATE account SET v = 0 WHERE id = 2; PREPARE TRANSACTION '$gid'");
 $standby->promote;
 like($standby->safe_psql('postgres', 'SELECT state FROM shuttle.transactions'), qr/confirm_identity/, 'promoted: it waits to be told what it is');
-is($standby->safe_psql('postgres', q{SELECT * FROM shuttle.recover() WHERE server = 'node1'}), 'node1|0|0|1|', 'promoted: nothing is rolled back');
+is($standby->safe_psql('postgres', q{SELECT * FROM shuttle.recover() WHERE server = 'node1'}), 'node1|0|0|1|waits for shuttle.confirm_identity() or shuttle.new_identity()', 'promoted: nothing is rolled back');
 is(scalar $standby->psql('postgres', "BEGIN; $first $second COMMIT;"), 0, 'promoted: it commits');
 $standby->safe_psql('postgres', 'SELECT shuttle.confirm_identity()');
 is($standby->safe_psql('postgres', q{SELECT * FROM shuttle.recover() WHERE server = 'node1'}), 'node1|0|1|0|', 'confirmed: it is');
