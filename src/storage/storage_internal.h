@@ -840,6 +840,12 @@ extern void shuttle_transaction_roll_back(ShuttleNode *node, int level,
 										  bool cancelled);
 
 /*
+ * Cancels a COMMIT that is waited for, a second at most.  Behind that it was answered,
+ * or the connection is lost and commit_unknown set; never raises.
+ */
+extern void shuttle_transaction_stop_commit(ShuttleNode *node);
+
+/*
  * A read-only transaction may end while answers are unread that nobody wants:
  * they would stand in front of the COMMIT, and a statement that still runs
  * could hold it up for long.  Answers that do not come soon are cancelled, and

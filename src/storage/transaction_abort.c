@@ -98,12 +98,20 @@ shuttle_transaction_wait_quietly(ShuttleNode *node,
 		long		rest_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
 															  deadline);
 
-		if (rest_ms <= 0)
-			break;
 		(void) shuttle_poll(SHUTTLE_WAIT_COMMIT, &event, 1, (int) rest_ms);
 		(void) take_event(node, &event);
+		if (rest_ms <= 0)
+			break;
 	}
 	return condition(node);
+}
+
+/* How long a cancel has to take effect before it is repeated. */
+static int64
+again_ms(const ShuttleNode *node)
+{
+	return (int64) Max(CANCEL_AGAIN_MS,
+					   4 * shuttle_round_trip_shortest(&node->round_trip));
 }
 
 /* The latest time for something that an abort waits for. */
@@ -326,6 +334,36 @@ cancel_nodes(ShuttleNode **nodes, int nnodes, int level, TimestampTz deadline)
 		cancel_again(busy[i], deadline);
 }
 
+static bool
+commit_was_answered(const ShuttleNode *node)
+{
+	return !node->commit_pending;
+}
+
+void
+shuttle_transaction_stop_commit(ShuttleNode *node)
+{
+	TimestampTz deadline = abort_deadline();
+	bool		cancelled = false;
+
+	/* a cancel that comes before its statement has no effect */
+	do
+	{
+		TimestampTz again;
+
+		shuttle_cancel(&node, &cancelled, 1, deadline);
+		again = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), again_ms(node));
+		(void) shuttle_transaction_wait_quietly(node, commit_was_answered,
+												Min(again, deadline));
+	} while (node->commit_pending && GetCurrentTimestamp() < deadline);
+
+	/* one that is still on its way could hit what is sent next */
+	if (node->commit_pending)
+		shuttle_connection_broke(node, "the node did not answer", false);
+	else if (!cancelled && node->state == NODE_READY)
+		shuttle_connection_close(node);
+}
+
 void
 shuttle_transaction_roll_back_all(int level)
 {
@@ -518,8 +556,7 @@ cancel_again(ShuttleNode *node, TimestampTz deadline)
 	bool		cancelled = true;
 
 	while (cancelled && node->settling &&
-		   !wait_quietly(node, Max(CANCEL_AGAIN_MS, 4 * shuttle_round_trip_shortest(&node->round_trip)),
-						 deadline, false) &&
+		   !wait_quietly(node, again_ms(node), deadline, false) &&
 		   GetCurrentTimestamp() < deadline)
 		shuttle_cancel(&node, &cancelled, 1, deadline);
 	if (!cancelled)

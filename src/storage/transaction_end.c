@@ -15,6 +15,7 @@
 
 #include "access/xact.h"
 #include "miscadmin.h"
+#include "utils/timeout.h"
 
 #include "base/shuttle_points.h"
 #include "storage/requests_internal.h"
@@ -29,6 +30,8 @@ static void check_part(CommitPart part);
 static void check_before_commit(ShuttleNode *node);
 static void send_commit(ShuttleNode *node);
 static void check_commit(ShuttleNode *node);
+static void await_commit(ShuttleNode *node);
+static void heed_cancel(void);
 static void release_savepoint(ShuttleNode *node, int level);
 static void tell_commits(void);
 static void forget_all(void);
@@ -131,8 +134,10 @@ commit_all(bool in_worker)
 		check_part(COMMIT_PREPARED_FIRST);
 	}
 	check_part(COMMIT_AT_ONCE);
+	heed_cancel();
 	send_part(COMMIT_LAST);
 	check_part(COMMIT_LAST);
+	heed_cancel();
 	if (two_phase)
 		SHUTTLE_POINT("prepared");
 	if (shuttle_notices_waiting)
@@ -239,17 +244,19 @@ check_commit(ShuttleNode *node)
 {
 	bool		must_wait = node->must_wait;
 
-	shuttle_wait_until(node, SHUTTLE_WAIT_COMMIT,
-					   must_wait ? commit_is_answered : is_flushed, node);
+	if (must_wait)
+		await_commit(node);
+	else
+		shuttle_wait_until(node, SHUTTLE_WAIT_COMMIT, is_flushed, node);
 
 	/* A connection that broke behind the answer does no harm. */
 	if (must_wait && !node->committed)
 	{
+		if (!node->commit_unknown)
+			CHECK_FOR_INTERRUPTS();
+		node->commit_unknown = false;	/* the error says it */
 		if (node->state == NODE_LOST || node->state == NODE_CLOSED)
-		{
-			node->commit_unknown = false;	/* the error says it */
 			shuttle_connection_raise(node);
-		}
 		if (node->error != NULL)
 			shuttle_node_error_raise(node, node->error, "COMMIT");
 	}
@@ -262,6 +269,46 @@ check_commit(ShuttleNode *node)
 				 errmsg("storage node \"%s\" rolled the transaction back",
 						node->name),
 				 errhint("Repeat the transaction.")));
+}
+
+static bool
+commit_is_over(void *arg)
+{
+	return commit_is_answered(arg) || QueryCancelPending;
+}
+
+/*
+ * Where a cancel comes the node is told, and its answer says what became of the
+ * transaction: nothing is raised before that is known.
+ */
+static void
+await_commit(ShuttleNode *node)
+{
+	HOLD_CANCEL_INTERRUPTS();
+	shuttle_wait_until(node, SHUTTLE_WAIT_COMMIT, commit_is_over, node);
+	RESUME_CANCEL_INTERRUPTS();
+	if (!commit_is_answered(node))
+		shuttle_transaction_stop_commit(node);
+}
+
+/* A cancel comes too late where something was committed, as for a local commit. */
+static void
+heed_cancel(void)
+{
+	dlist_iter	iter;
+
+	if (!QueryCancelPending)
+		return;
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		const ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		if (!node->commit_writes || !node->committed)
+			continue;
+		QueryCancelPending = false;
+		(void) get_timeout_indicator(STATEMENT_TIMEOUT, true);
+	}
+	CHECK_FOR_INTERRUPTS();
 }
 
 /* ---- savepoints */

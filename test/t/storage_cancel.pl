@@ -217,6 +217,21 @@ $proxy->delay_ms(0);
 	is(($control->run('SELECT count(*) FROM slow_to_commit;'))[0], 0, 'nothing was committed');
 }
 
+# One that the node has done, and whose answer is on its way: nothing is left to be cancelled.
+for my $timeout (0, '150ms')
+{
+	my $label = "COMMIT was done, statement_timeout $timeout";
+	$session->run("BEGIN; INSERT INTO written VALUES (77, 'x'); SET statement_timeout = '$timeout';");
+	$proxy->delay_ms(250);
+	$session->send('COMMIT;');
+	ok($control->poll('SELECT count(*) = 1 FROM written WHERE id = 77'), $label);
+	my ($err) = $timeout eq '0' ? cancel($session) : ($session->result)[1];
+	$proxy->delay_ms(0);
+	is($err, '', "$label: no error");
+	is_usable($session, $label);
+	$session->run('RESET statement_timeout; DELETE FROM written;');
+}
+
 # trap 19: a cancel that comes late never hits the next statement.  What ends
 # the timeout is under it too, and so it stands there twice.
 {
