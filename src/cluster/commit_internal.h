@@ -87,6 +87,7 @@ typedef struct PreparedTransaction
 	char	   *owner;			/* role on the node; empty: it was dropped */
 	TimestampTz since;
 	bool		ours_to_finish; /* the role of the connection may */
+	bool		connected;		/* the session that has prepared it is */
 	Oid			serverid;		/* by its name; or 0 */
 	Oid			umid;
 	char	   *name;			/* without its server; NULL: not of ours */

@@ -40,25 +40,32 @@
 /*
  * Roles of the node: the one that prepared it, or a superuser, may finish.  A
  * standby shows nothing of what it has prepared, and says so in a row of NULLs;
- * that is asked first, so that a promotion in between cannot hide anything.
+ * that is asked first, so that a promotion in between cannot hide anything.  The last
+ * column tells whether the session that has prepared it is connected still.
  */
 #define LIST_SQL \
 	SHUTTLE_RUN_AT_ONCE "SELECT NULL::pg_catalog.text, NULL::pg_catalog.name," \
-	" NULL::pg_catalog.int8, NULL::pg_catalog.bool WHERE pg_catalog.pg_is_in_recovery()" \
+	" NULL::pg_catalog.int8, NULL::pg_catalog.bool, NULL::pg_catalog.bool" \
+	" WHERE pg_catalog.pg_is_in_recovery()" \
 	" UNION ALL SELECT p.gid, p.owner," \
 	" (EXTRACT(EPOCH FROM p.prepared) OPERATOR(pg_catalog.*) 1000000)::pg_catalog.int8," \
-	" p.owner OPERATOR(pg_catalog.=) CURRENT_USER OR r.rolsuper" \
+	" p.owner OPERATOR(pg_catalog.=) CURRENT_USER OR r.rolsuper," \
+	" EXISTS (SELECT FROM pg_catalog.pg_stat_activity AS a" \
+	"  WHERE a.backend_start OPERATOR(pg_catalog.<) p.prepared" \
+	"  AND pg_catalog.strpos(a.application_name OPERATOR(pg_catalog.||) ' '," \
+	"   pg_catalog.substring(p.gid, '[0-9a-f]{16}:[0-9]+ ')) OPERATOR(pg_catalog.>) 0)" \
 	" FROM pg_catalog.pg_prepared_xacts AS p, pg_catalog.pg_roles AS r" \
 	" WHERE p.database OPERATOR(pg_catalog.=) pg_catalog.current_database()" \
 	" AND r.rolname OPERATOR(pg_catalog.=) CURRENT_USER" \
 	" AND pg_catalog.starts_with(p.gid, '" SHUTTLE_PREPARED_PREFIX "')"
 
-#define LIST_COLUMNS 4
+#define LIST_COLUMNS 5
 #define FIRST_LOOK_MS 2000
 
 static void take_row(void *arg, const ShuttleRow *row);
 static void judge(PreparedTransaction *prepared, const char *ours);
 static bool is_live(uint64 fxid);
+static bool is_elsewhere(uint64 fxid, int pid);
 static void forget_records(List *records, List *nodes);
 
 /* ---- what they hold */
@@ -146,6 +153,7 @@ take_row(void *arg, const ShuttleRow *row)
 	prepared->since = (TimestampTz) strtoll(row->values[2], NULL, 10) -
 		(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY;
 	prepared->ours_to_finish = row->values[3][0] == 't';
+	prepared->connected = row->values[4][0] == 't';
 	node->prepared = lappend(node->prepared, prepared);
 }
 
@@ -158,11 +166,12 @@ judge(PreparedTransaction *prepared, const char *ours)
 	unsigned int serverid;
 	unsigned int umid;
 	int			length = 0;
+	int			pid = 0;
 
 	prepared->fate = FATE_OTHER;
 	if (strncmp(prepared->gid, ours, strlen(ours)) != 0 ||
-		sscanf(prepared->gid + strlen(ours), "%llu_%16llx%n_%u_%u", &fxid, &number,
-			   &length, &serverid, &umid) != 4)
+		sscanf(prepared->gid + strlen(ours), "%llu_%16llx%n_%u_%u_%*16[0-9a-f]:%d", &fxid,
+			   &number, &length, &serverid, &umid, &pid) < 4)
 		return;
 	prepared->name = pnstrdup(prepared->gid, strlen(ours) + length);
 	prepared->fxid = fxid;
@@ -173,9 +182,23 @@ judge(PreparedTransaction *prepared, const char *ours)
 		prepared->fate = FATE_LIVE;
 	else if (shuttle_commit_record_exists(prepared->name))
 		prepared->fate = FATE_COMMIT;
+	else if (prepared->connected && is_elsewhere(fxid, pid))
+		prepared->fate = FATE_LIVE;
 	else
 		prepared->fate = shuttle_identity_is_confirmed() ?
 			FATE_ROLL_BACK : FATE_UNCONFIRMED;
+}
+
+/*
+ * True where a transaction whose session is connected to the node cannot be of this
+ * server: that is a copy of the one that works on it, without a promotion that would
+ * tell.  Or it was killed, and the node has yet to notice.
+ */
+static bool
+is_elsewhere(uint64 fxid, int pid)
+{
+	return fxid >= U64FromFullTransactionId(ReadNextFullTransactionId()) ||
+		BackendPidGetProc(pid) == NULL;
 }
 
 /* True while a session may still work on a transaction, or a later one has the

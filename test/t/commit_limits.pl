@@ -96,6 +96,31 @@ SKIP:
 	}
 	$query->safe_psql('postgres', 'SELECT * FROM shuttle.recover()');
 	is($query->safe_psql('postgres', 'SELECT count(*) FROM shuttle.commit_records'), 0, 'records are forgotten');
+
+	# a copy that was started beside it, and knows nothing of what the original is at
+	$query->backup('beside');
+	my $copy = PostgreSQL::Test::Cluster->new('beside');
+	$copy->init_from_backup($query, 'beside');
+	$copy->start;
+	for my $run ('before', 'behind')
+	{
+		# it gives out the same numbers
+		$copy->safe_psql('postgres', 'INSERT INTO here SELECT 1; ' x 20) if $run eq 'behind';
+		my $session = ShuttleSession->new($query, 'postgres');
+		my @was = map { $_->safe_psql('postgres', 'SELECT v FROM account WHERE id = 1') } @nodes;
+		$session->run("BEGIN; $first $second");
+		$points->arm('prepared');
+		$session->send('COMMIT;');
+		ok($points->reached('prepared', $session->pid), "a copy, $run: the original has prepared");
+		is($copy->safe_psql('postgres', 'SELECT string_agg(DISTINCT state, $$,$$) FROM shuttle.transactions'), 'in progress', "a copy, $run: sees that");
+		is($copy->safe_psql('postgres', 'SELECT sum(rolled_back), sum(unfinished) FROM shuttle.recover()'), '0|2', "a copy, $run: leaves it alone");
+		$points->release('prepared');
+		my ($out, $err) = $session->result;
+		is($err, '', "a copy, $run: the original commits");
+		is(join('|', map { $_->safe_psql('postgres', 'SELECT v FROM account WHERE id = 1') } @nodes), join('|', map { $_ + 1 } @was), "a copy, $run: on both nodes");
+		$session->quit;
+	}
+	$copy->stop;
 }
 
 # ---- a standby, and what it is after its promotion
