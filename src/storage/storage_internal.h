@@ -255,6 +255,7 @@ struct ShuttleNode
 	char	   *look_sql;		/* by which a new connection asks what was
 								 * left prepared; NULL: it does not */
 	bool		left_prepared;	/* and the answer */
+	bool		finish_missing; /* it had nothing to finish any more */
 	bool		finish_pending;
 	bool		finished;
 	int			level;			/* 1 + open savepoints */

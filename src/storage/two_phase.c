@@ -282,6 +282,7 @@ static void
 make_finish(ShuttleNode *node, const char *sql)
 {
 	node->finished = false;
+	node->finish_missing = false;
 	node->finish[0] = shuttle_pipeline_make(node, COMMAND_FINISH, sql);
 	node->finish[1] = shuttle_pipeline_make(node, COMMAND_SYNC, NULL);
 	if (node->finish[0] == NULL || node->finish[1] == NULL)
@@ -371,7 +372,6 @@ shuttle_two_phase_answer(ShuttleNode *node, const ShuttleCommand *command,
 						 bool failed)
 {
 	const char *tag = failed ? "" : PQcmdStatus(command->result);
-	int			sqlstate;
 
 	if (command->kind == COMMAND_PREPARE_TRANSACTION)
 	{
@@ -385,10 +385,12 @@ shuttle_two_phase_answer(ShuttleNode *node, const ShuttleCommand *command,
 		return;
 	}
 
-	/* Somebody's recovery may have been faster. */
-	sqlstate = failed ? shuttle_result_sqlstate(command->result) : 0;
 	node->finish_pending = false;
-	node->finished = !failed || sqlstate == ERRCODE_UNDEFINED_OBJECT;
+	node->finished = !failed;
+
+	/* Not by our recovery, which leaves alone what a session is at. */
+	node->finish_missing = failed &&
+		shuttle_result_sqlstate(command->result) == ERRCODE_UNDEFINED_OBJECT;
 	if (!failed)
 		shuttle_node_count(node, SHUTTLE_NODE_COMMITS, 1);
 }
@@ -451,6 +453,12 @@ await_finish(ShuttleNode *node, TimestampTz deadline)
 		shuttle_connection_lost(node, "the node did not answer in time");
 	if (node->part == COMMIT_BEHIND)
 		shuttle_transaction_forget(node);
+	else if (node->finish_missing)
+		ereport(WARNING,
+				(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
+				 errmsg("storage node \"%s\" may not have committed", node->name),
+				 errdetail("The transaction has committed here. The node does not have it prepared any more: somebody else has ended it there, or the node has lost it."),
+				 errhint("Look on the node whether the transaction is there.")));
 	else if (!node->finished)
 		ereport(WARNING,
 				(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),

@@ -97,6 +97,21 @@ SKIP:
 	$query->safe_psql('postgres', 'SELECT * FROM shuttle.recover()');
 	is($query->safe_psql('postgres', 'SELECT count(*) FROM shuttle.commit_records'), 0, 'records are forgotten');
 
+	# somebody else ends what is prepared
+	{
+		my $session = ShuttleSession->new($query, 'postgres');
+		$session->run("BEGIN; $first $second");
+		$points->arm('committed');
+		$session->send('COMMIT;');
+		ok($points->reached('committed', $session->pid), 'ended by somebody else: gets there');
+		my $gid = $nodes[0]->safe_psql('postgres', 'SELECT gid FROM pg_prepared_xacts');
+		$nodes[0]->safe_psql('postgres', "ROLLBACK PREPARED '$gid'");
+		$points->release('committed');
+		my ($out, $err) = $session->result;
+		like($err, qr/^WARNING:  08007: storage node "node1" may not have committed\n/, 'ended by somebody else: is told');
+		$session->quit;
+	}
+
 	# a copy that was started beside it, and knows nothing of what the original is at
 	$query->backup('beside');
 	my $copy = PostgreSQL::Test::Cluster->new('beside');
