@@ -134,7 +134,7 @@ def insert_conflict(context: Context, table: Table) -> Step:
             action = "(id) DO NOTHING"
     tail = returning(context, table, True)
     sql = (f"INSERT INTO {table.name} ({NAMES}) VALUES ", rows, f" ON CONFLICT {action}", tail)
-    return Step(sql, ordered=True)
+    return Step(sql, ordered=table.keeps_order)
 
 
 def insert_serial(context: Context, _table: Table) -> Step:

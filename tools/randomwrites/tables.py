@@ -63,6 +63,11 @@ class Table:
         return all(leaf.server is None for leaf in self.leaves)
 
     @property
+    def keeps_order(self) -> bool:
+        """RETURNING has rows of partitions of here before those of nodes."""
+        return self.is_local or all(leaf.server is not None for leaf in self.leaves)
+
+    @property
     def updates_conflicts(self) -> bool:
         """ON CONFLICT with columns can be had of all its leaves."""
         return self.is_local or all(leaf.server in ("one", "two") for leaf in self.leaves)
