@@ -42,6 +42,18 @@ ROLLBACK;
 BEGIN;
 INSERT INTO item SELECT i, rows_now() FROM generate_series(21, 23) i RETURNING *;
 ROLLBACK;
+-- below a Materialize they are called for all rows before
+CREATE FUNCTION total_now() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT sum(v) FROM item); END';
+CREATE TABLE wanted AS SELECT generate_series(1, 3) AS k;
+BEGIN;
+SET LOCAL shuttle.enable_batched_join = off;
+UPDATE item SET v = total_now() FROM wanted WHERE k = id RETURNING id, v;
+ROLLBACK;
+BEGIN;
+SET LOCAL shuttle.debug_force_batched_join = on;
+UPDATE item SET v = total_now() FROM wanted WHERE k = id RETURNING id, v;
+ROLLBACK;
+DROP TABLE wanted;
 -- by key, row by row, in more rows than are sent at once
 INSERT INTO item SELECT i, i % 4 FROM generate_series(101, 200) i;
 SET shuttle.enable_batched_join = off;
