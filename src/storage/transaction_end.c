@@ -14,12 +14,16 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "executor/spi.h"
 #include "miscadmin.h"
 #include "utils/timeout.h"
 
 #include "base/shuttle_points.h"
 #include "storage/requests_internal.h"
 #include "storage/storage_internal.h"
+
+/* A cancel that came too late waits for the end of the transaction. */
+static bool cancel_is_held = false;
 
 static void end_transaction(XactEvent event, void *arg);
 static void end_savepoint(SubXactEvent event, SubTransactionId self,
@@ -72,6 +76,7 @@ end_transaction(XactEvent event, void *arg)
 
 		case XACT_EVENT_ABORT:
 		case XACT_EVENT_PARALLEL_ABORT:
+			cancel_is_held = false; /* the error has ended that */
 			shuttle_transaction_roll_back_all(1);
 			shuttle_two_phase_undo();
 			tell_commits();
@@ -81,6 +86,9 @@ end_transaction(XactEvent event, void *arg)
 		case XACT_EVENT_COMMIT:
 			shuttle_two_phase_finish();
 			forget_all();
+			if (cancel_is_held)
+				RESUME_CANCEL_INTERRUPTS();
+			cancel_is_held = false;
 			break;
 
 		case XACT_EVENT_PARALLEL_COMMIT:
@@ -291,24 +299,42 @@ await_commit(ShuttleNode *node)
 		shuttle_transaction_stop_commit(node);
 }
 
-/* A cancel comes too late where something was committed, as for a local commit. */
-static void
-heed_cancel(void)
+static bool
+something_committed(void)
 {
 	dlist_iter	iter;
 
-	if (!QueryCancelPending)
-		return;
 	dlist_foreach(iter, &shuttle_nodes)
 	{
 		const ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
-		if (!node->commit_writes || !node->committed)
-			continue;
+		if (node->commit_writes && node->committed)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Where something was committed, a cancel comes too late for the transaction, as in a
+ * local commit: it ends a procedure behind that, and is else for nothing.
+ */
+static void
+heed_cancel(void)
+{
+	if (!QueryCancelPending || cancel_is_held)
+		return;
+	if (!something_committed())
+		CHECK_FOR_INTERRUPTS();
+	else if (SPI_inside_nonatomic_context())
+	{
+		HOLD_CANCEL_INTERRUPTS();
+		cancel_is_held = true;
+	}
+	else
+	{
 		QueryCancelPending = false;
 		(void) get_timeout_indicator(STATEMENT_TIMEOUT, true);
 	}
-	CHECK_FOR_INTERRUPTS();
 }
 
 /* ---- savepoints */

@@ -59,6 +59,8 @@ $node->safe_psql('postgres', qq{
 	CREATE TABLE wanted AS SELECT i AS id FROM generate_series(1, 100) i;
 	ANALYZE wanted;
 	CREATE FUNCTION here(i int) RETURNS int LANGUAGE plpgsql AS 'BEGIN RETURN i; END';
+	CREATE PROCEDURE commit_often() LANGUAGE plpgsql AS
+		'BEGIN FOR i IN 101 .. 120 LOOP INSERT INTO written VALUES (i); COMMIT; END LOOP; END';
 });
 
 my $control = ShuttleSession->new($node, 'far');
@@ -229,6 +231,16 @@ for my $timeout (0, '150ms')
 	$proxy->delay_ms(0);
 	is($err, '', "$label: no error");
 	is_usable($session, $label);
+	$session->run('RESET statement_timeout; DELETE FROM written;');
+}
+
+# It ends a procedure that goes on behind its COMMIT.
+{
+	$proxy->delay_ms(250);
+	my ($out, $err) = $session->run(q{SET statement_timeout = '350ms'; CALL commit_often();});
+	$proxy->delay_ms(0);
+	like($err, qr/^ERROR:  57014: canceling statement due to statement timeout/, 'a procedure that commits ends');
+	is_usable($session, 'a procedure that commits');
 	$session->run('RESET statement_timeout; DELETE FROM written;');
 }
 
