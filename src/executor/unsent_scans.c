@@ -29,7 +29,6 @@
 
 #include "executor/executor_internal.h"
 #include "executor/shuttle_executor.h"
-#include "executor/write_internal.h"
 
 static ShuttleUnsentScan *first_unsent = NULL;
 static uint64 latest_number = 0;
@@ -171,10 +170,7 @@ shuttle_unsent_send_targets(const EState *estate)
 
 	/* Each leaves the list, and others may do so meanwhile. */
 	while ((unsent = find_target(estate)) != NULL)
-	{
-		shuttle_write_flush_others(unsent->node, estate);
 		shuttle_foreign_scan_send(unsent->scan, unsent->nest_level, false);
-	}
 }
 
 bool

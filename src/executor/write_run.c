@@ -567,7 +567,7 @@ raise_error(ShuttleWriteRun *run)
 	}
 }
 
-/* True where the run has rows for the node that were not sent. */
+/* True where the run has rows for the node, or for any, that were not sent. */
 static bool
 has_rows_for(const ShuttleWriteRun *run, const ShuttleNode *node)
 {
@@ -577,18 +577,16 @@ has_rows_for(const ShuttleWriteRun *run, const ShuttleNode *node)
 	{
 		ShuttleWrite *write = lfirst(cell);
 
-		if (write->storage_node == node && shuttle_write_buffer_has_rows(write))
+		if ((node == NULL || write->storage_node == node) &&
+			shuttle_write_buffer_has_rows(write))
 			return true;
 	}
 	return false;
 }
 
-/*
- * Sends what a table has buffered, behind what statements around this one
- * have, and behind reads that must not see it.
- */
+/* What statements around this one have written is there before. */
 static void
-send_rows(ShuttleWriteRun *run, ShuttleWrite *write)
+flush_older(ShuttleWriteRun *run, const ShuttleNode *node)
 {
 	dlist_node *older = &run->link;
 
@@ -598,9 +596,17 @@ send_rows(ShuttleWriteRun *run, ShuttleWrite *write)
 
 		older = dlist_next_node(&runs, older);
 		outer = dlist_container(ShuttleWriteRun, link, older);
-		if (outer->estate != run->estate && has_rows_for(outer, write->storage_node))
+		if (outer->estate != run->estate && has_rows_for(outer, node))
 			flush(outer, false);
 	}
+}
+
+/* Sends what a table has buffered, behind reads that must not see it. */
+static void
+send_rows(ShuttleWriteRun *run, ShuttleWrite *write)
+{
+	/* With rows that arrive go scans of any node. */
+	flush_older(run, shuttle_write_brings_in(write) ? NULL : write->storage_node);
 	send_scans(run, write);
 	if (write->leaving != NULL && shuttle_write_buffer_has_rows(write->leaving))
 		shuttle_write_buffer_send(write->leaving, run->nest_level, !run->ended);
