@@ -61,6 +61,7 @@ class Context:
     upserts: bool = False  # functions have ON CONFLICT DO UPDATE; it is refused beside triggers
     returns: bool = True  # statements may have RETURNING
     stable: bool = True  # functions that see a statement's snapshot may be called
+    called_stable: bool = False  # the statement calls one: none beside it that may write
     old_and_new: bool = False  # RETURNING may have both (18)
     may_poison: bool = True
     keen: float = 0.0  # at least this share of statements is to fail
@@ -102,12 +103,16 @@ class Context:
         """One that may be called for rows that come in one order, or in any."""
         fitting = [f for f in self.functions if self.may_call(f, ordered)]
         found = self.dice.pick(fitting) if fitting else None
-        if found is not None and not found.stable:
+        if found is not None and found.stable:
+            self.called_stable = True
+        elif found is not None:
             self.stable = False
         return found
 
     def may_call(self, function: Function, ordered: bool) -> bool:
-        return self.stable if function.stable else ordered or function.commutes
+        if function.stable:
+            return self.stable
+        return not self.called_stable and (ordered or function.commutes)
 
     def begin(self, table: Table | None) -> None:
         """A statement begins that writes a table, or several.
@@ -116,6 +121,7 @@ class Context:
         end first: row by row, beside other parts, and with volatile functions it is not.
         """
         self.stable = self.buffers and table is not None and not table.is_guest
+        self.called_stable = False
 
     def returning(self, text: str, share: float = 0.4) -> str:
         return f" RETURNING {text}" if self.returns and self.dice.chance(share) else ""
