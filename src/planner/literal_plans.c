@@ -22,6 +22,7 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "common/hashfn.h"
@@ -29,6 +30,7 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/planner.h"
 #include "parser/parsetree.h"
@@ -47,12 +49,15 @@
 #include "planner/planner_internal.h"
 
 #define MOST_SHAPES 100
+#define MOST_LITERALS 2000		/* columns there are at most, and some */
+#define MOST_LEFT_BYTES 8192
 
 /* A statement with parameters in place of its literals. */
 typedef struct Shape
 {
 	Query	   *query;
 	List	   *literals;		/* Const of each parameter */
+	Size		left_bytes;		/* of literals that were left */
 	uint32		hash;
 	bool		has_parameters; /* of its own */
 } Shape;
@@ -95,13 +100,17 @@ is_about_one_table(const Query *query)
 		shuttle_server_is_ours(GetForeignServerIdByRelId(rte->relid));
 }
 
-/* Hints of pg_hint_plan are for one statement, and a setting of core's is for all. */
+/*
+ * Hints of pg_hint_plan are for one statement, and a setting of core's is for all.
+ * Where that says so, CHECK constraints refute literals.
+ */
 static bool
 may_share_plan(const Query *query, const char *query_string, int cursor_options,
 			   ParamListInfo params)
 {
 	return shuttle_settings.enable_plan_reuse && !is_making &&
 		plan_cache_mode != PLAN_CACHE_MODE_FORCE_CUSTOM_PLAN &&
+		constraint_exclusion != CONSTRAINT_EXCLUSION_ON &&
 		params == NULL && (cursor_options & ~CURSOR_OPT_PARALLEL_OK) == 0 &&
 		is_about_one_table(query) && !shuttle_explain_is_open() &&
 		strstr(query_string, "/*+") == NULL;
@@ -131,6 +140,8 @@ look_at_left(Node *node, void *context)
 	{
 		const Const *literal = (const Const *) node;
 
+		shape->left_bytes += datumGetSize(literal->constvalue, literal->constbyval,
+										  literal->constlen);
 		add_to_hash(shape, datum_image_hash(literal->constvalue, literal->constbyval,
 											literal->constlen));
 	}
@@ -165,12 +176,43 @@ replace_literal(Const *literal, Shape *shape)
 	return (Node *) param;
 }
 
-/* A literal that was cast is one of the other type. */
-static Node *
-fold_cast(Node *node)
+static bool
+is_users_function(Oid function, void *context)
 {
-	Node	   *folded = eval_const_expressions(NULL, node);
+	return function >= FirstNormalObjectId;
+}
 
+static bool
+is_more_than_literals(Node *node, void *context)
+{
+	switch (nodeTag(node))
+	{
+		case T_Const:
+		case T_FuncExpr:
+		case T_OpExpr:
+		case T_RelabelType:
+		case T_CoerceViaIO:
+		case T_List:
+			return check_functions_in_node(node, is_users_function, NULL) ||
+				expression_tree_walker(node, is_more_than_literals, context);
+		default:
+			return true;
+	}
+}
+
+/*
+ * What is computed of literals, by a cast for one, is another literal; else the node
+ * would raise what the planner does.  Functions of users might have effects: the planner
+ * calls them again.
+ */
+static Node *
+fold(Node *node)
+{
+	Node	   *folded;
+
+	if (is_more_than_literals(node, NULL))
+		return node;
+	folded = eval_const_expressions(NULL, node);
 	return IsA(folded, Const) ? folded : node;
 }
 
@@ -213,15 +255,20 @@ replace_in_cast(const FuncExpr *cast, Shape *shape)
 	return (Node *) copy;
 }
 
-/* Within an operator's arguments.  What is not looked into is left as it is. */
+/*
+ * Within an operator's arguments.  What is not looked into is left as it is, and so is
+ * what users' functions, which the planner may call, are given.
+ */
 static Node *
 replace_in_arguments(Node *node, void *context)
 {
 	Shape	   *shape = context;
 
 	check_stack_depth();
-	if (IsA(node, FuncExpr))
-		node = fold_cast(node);
+	if (check_functions_in_node(node, is_users_function, NULL))
+		return leave(node, shape);
+	if (IsA(node, FuncExpr) || IsA(node, OpExpr))
+		node = fold(node);
 	switch (nodeTag(node))
 	{
 		case T_Const:
@@ -253,7 +300,7 @@ replace_in_value(Node *node, Shape *shape)
 		case T_FuncExpr:
 		case T_RelabelType:
 		case T_CoerceViaIO:
-			node = fold_cast(node);
+			node = fold(node);
 			break;
 		case T_CoerceToDomain:
 			{
@@ -289,6 +336,17 @@ is_equality_with_column(const OpExpr *operator)
 }
 
 static Node *
+replace_beside_column(Node *node, void *context)
+{
+	if (IsA(node, List))
+		return expression_tree_mutator(node, replace_beside_column, context);
+	if (IsA(node, Const) && has_type_by_itself((Const *) node))
+		return replace_literal((Const *) node, context);
+	return leave(node, context);
+}
+
+/* Nothing is computed here, which a condition before it may forbid. */
+static Node *
 replace_in_conditions(Node *node, void *context)
 {
 	check_stack_depth();
@@ -297,7 +355,10 @@ replace_in_conditions(Node *node, void *context)
 	if (IsA(node, List) || is_andclause(node))
 		return expression_tree_mutator(node, replace_in_conditions, context);
 	if (IsA(node, OpExpr) && is_equality_with_column((OpExpr *) node))
-		return replace_in_arguments(node, context);
+	{
+		add_to_hash(context, ((OpExpr *) node)->opno);
+		return expression_tree_mutator(node, replace_beside_column, context);
+	}
 	return leave(node, context);
 }
 
@@ -372,12 +433,21 @@ add_shape(uint32 hash)
 	return known;
 }
 
+/* A plan that is out of date may have lost its statement. */
 static bool
 has_shape(const KnownShape *known, const Shape *shape)
 {
 	return known->hash == shape->hash &&
-		(known->source == NULL ||
+		(known->source == NULL || !CachedPlanIsValid(known->source) ||
 		 equal(linitial(known->source->query_list), shape->query));
+}
+
+/* What it takes to make, and to keep, has bounds. */
+static bool
+is_worth_keeping(const Shape *shape)
+{
+	return shape->literals != NIL && list_length(shape->literals) <= MOST_LITERALS &&
+		shape->left_bytes <= MOST_LEFT_BYTES && !shape->has_parameters;
 }
 
 static KnownShape *
@@ -537,7 +607,7 @@ plan_by_shape(Query *query)
 	KnownShape *known;
 	PlannedStmt *statement;
 
-	if (shape.literals == NIL || shape.has_parameters)
+	if (!is_worth_keeping(&shape))
 		return NULL;
 	known = find_shape(&shape);
 	if (known == NULL)

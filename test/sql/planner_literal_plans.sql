@@ -164,6 +164,40 @@ SELECT n, raises(1) FROM item WHERE id = 8;
 SELECT n FROM item WHERE id = 8;
 SELECT n FROM item WHERE id = 9;
 
+-- what the planner computes of literals is computed, or raised, before anything is done
+CREATE FUNCTION tells(int) RETURNS bigint IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RAISE WARNING ''% was told'', $1; RETURN $1; END';
+CREATE FUNCTION notes() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE WARNING ''%'', tg_op; RETURN NULL; END';
+CREATE TRIGGER notes BEFORE UPDATE ON item FOR EACH STATEMENT EXECUTE FUNCTION notes();
+SET shuttle.debug_force_plan_reuse = on;
+UPDATE item SET n = 2147483647 + 1 WHERE id = 7;
+UPDATE item SET n = 1 / 0 WHERE id = 7;
+UPDATE item SET n = 200 + 7 WHERE id = 7;
+DROP TRIGGER notes ON item;
+RESET shuttle.debug_force_plan_reuse;
+UPDATE item SET n = tells(5) WHERE id = 7;
+UPDATE item SET n = n - tells(6) WHERE id = 7;
+SELECT n FROM item WHERE id = 7 AND n = 300000000000::int;
+SELECT n FROM item WHERE false AND id = 300000000000::int;
+SELECT n FROM item WHERE false AND id = 300000000000::int;
+-- CHECK constraints refute literals where they are asked
+ALTER FOREIGN TABLE item ADD CHECK (id > 0);
+INSERT INTO second_item VALUES (-1, -1), (-2, -2), (-3, -3);
+SELECT n FROM item WHERE id = -1;
+SELECT n FROM item WHERE id = -2;
+SET constraint_exclusion = on;
+SELECT n FROM item WHERE id = -3;
+RESET constraint_exclusion;
+SELECT n FROM item WHERE id = -3;
+-- no plans are kept for what is large
+DO $$
+BEGIN
+	FOR i IN 1 .. 3 LOOP
+		EXECUTE format('SELECT n FROM item WHERE id = %s AND note <> %L', i, repeat('x', 100000));
+		EXECUTE format('SELECT n FROM item WHERE id = %s AND note <> %L', i, repeat('x', 1000));
+	END LOOP;
+END $$;
+SELECT max(total_bytes) > 100000 AS large FROM pg_backend_memory_contexts WHERE name = 'CachedPlanQuery';
+
 -- statements of functions, with parameters of their own
 DO $$
 DECLARE
@@ -189,7 +223,7 @@ SELECT n FROM item WHERE note = 'a' AND id = 7 ORDER BY n LIMIT 1;
 SELECT n FROM item WHERE note = 'a' AND id = 8 ORDER BY n LIMIT 1;
 SELECT n FROM item WHERE note = 'a' AND id = 7 ORDER BY n LIMIT 0;
 COMMIT;
-DROP FUNCTION looks, raises;
+DROP FUNCTION looks, raises, tells, notes;
 DROP TABLE remote_item, second_item CASCADE;
 DROP TYPE mood;
 DROP SCHEMA other CASCADE;
