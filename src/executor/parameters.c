@@ -10,6 +10,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
@@ -25,10 +26,33 @@ struct ShuttleParameters
 	ExprState **exprs;
 	FmgrInfo   *output;
 	const char **values;
+	bool		settings_matter;	/* to what is printed */
 };
 
 static bool collect_exec_params(Node *node, Bitmapset **params);
 static bool aggregates_values(Node *node, void *context);
+
+/* Under any settings: to enter and leave those of shuttle_transmission_begin() takes some
+ * 3000 instructions. */
+static bool
+prints_alike(Oid type)
+{
+	switch (type)
+	{
+		case BOOLOID:
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case NUMERICOID:
+		case TEXTOID:
+		case VARCHAROID:
+		case BPCHAROID:
+		case UUIDOID:
+			return true;
+		default:
+			return false;
+	}
+}
 
 ShuttleParameters *
 shuttle_parameters_create(List *expressions, PlanState *parent)
@@ -40,7 +64,7 @@ shuttle_parameters_create(List *expressions, PlanState *parent)
 	if (n == 0)
 		return NULL;
 
-	parameters = palloc(sizeof(ShuttleParameters));
+	parameters = palloc0_object(ShuttleParameters);
 	parameters->n = n;
 	parameters->exprs = palloc_array(ExprState *, n);
 	parameters->output = palloc0_array(FmgrInfo, n);
@@ -53,6 +77,8 @@ shuttle_parameters_create(List *expressions, PlanState *parent)
 		bool		is_varlena;
 
 		parameters->exprs[i] = ExecInitExpr(expr, parent);
+		if (!prints_alike(exprType((Node *) expr)))
+			parameters->settings_matter = true;
 		getTypeOutputInfo(exprType((Node *) expr), &function, &is_varlena);
 		fmgr_info(function, &parameters->output[i]);
 	}
@@ -72,7 +98,7 @@ shuttle_parameters_evaluate(ShuttleParameters *parameters,
 	MemoryContext old_cxt;
 	Datum	   *values;
 	bool	   *nulls;
-	int			nestlevel;
+	int			nestlevel = 0;
 
 	if (parameters == NULL)
 		return NULL;
@@ -84,11 +110,13 @@ shuttle_parameters_evaluate(ShuttleParameters *parameters,
 		values[i] = ExecEvalExpr(parameters->exprs[i], econtext, &nulls[i]);
 
 	/* not before: expressions see the user's settings */
-	nestlevel = shuttle_transmission_begin();
+	if (parameters->settings_matter)
+		nestlevel = shuttle_transmission_begin();
 	for (int i = 0; i < parameters->n; i++)
 		parameters->values[i] = nulls[i] ? NULL :
 			OutputFunctionCall(&parameters->output[i], values[i]);
-	shuttle_transmission_end(nestlevel);
+	if (parameters->settings_matter)
+		shuttle_transmission_end(nestlevel);
 	MemoryContextSwitchTo(old_cxt);
 	return parameters->values;
 }
