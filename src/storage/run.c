@@ -17,6 +17,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "foreign/foreign.h"
 #include "miscadmin.h"
 #include "storage/fd.h"
 #include "storage/latch.h"
@@ -213,6 +214,18 @@ keep_connection(Run *run)
 }
 
 /*
+ * Who owns a server chooses its host and its mappings, and nobody else has asked for
+ * the connection: for what an ordinary user chose, passwords are needed.
+ */
+static Oid
+whose_rights(Oid serverid, Oid userid)
+{
+	Oid			owner = GetForeignServer(serverid)->owner;
+
+	return superuser_arg(owner) ? userid : owner;
+}
+
+/*
  * The same as shuttle_connect_options(), but a mapping that may not be used
  * fails like a node: those of others are asked all the same.  A callback could
  * not keep the error from ending the caller.
@@ -226,7 +239,9 @@ try_options(Run *run, Oid userid)
 
 	PG_TRY();
 	{
-		options = shuttle_connect_options(&run->node, userid, mapped, run->result->lasts);
+		options = shuttle_connect_options(&run->node,
+										  whose_rights(run->node.key.serverid, userid),
+										  mapped, run->result->lasts);
 	}
 	PG_CATCH();
 	{

@@ -112,6 +112,14 @@ $query->safe_psql('postgres', "CREATE USER MAPPING FOR PUBLIC SERVER node1 OPTIO
 is(recover('node1') . '|' . value(9), '1|0|0||101', 'the mapping of PUBLIC leads to one that may');
 $query->safe_psql('postgres', "DROP USER MAPPING FOR PUBLIC SERVER node1; ALTER USER MAPPING FOR CURRENT_USER SERVER node1 OPTIONS (SET user '$user')");
 
+# ---- a server of an ordinary user: no connection without a password
+
+leave(20);
+$query->safe_psql('postgres', q{CREATE ROLE owner; GRANT USAGE ON FOREIGN DATA WRAPPER shuttle TO owner; ALTER SERVER node1 OWNER TO owner});
+like(recover('node1'), qr/^0\|0\|0\|password .*required$/, 'what an ordinary user chose');
+$query->safe_psql('postgres', qq{ALTER SERVER node1 OWNER TO "$user"});
+is(recover('node1') . '|' . value(20), '1|0|0||101', 'and a superuser');
+
 # ---- many mappings: one is asked, and the one that has prepared it
 
 $node->safe_psql('postgres', q{DO $$ BEGIN FOR i IN 1 .. 30 LOOP EXECUTE format('CREATE ROLE many%s LOGIN; GRANT ALL ON account TO many%1$s', i); END LOOP; END $$});
