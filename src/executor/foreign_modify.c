@@ -421,8 +421,14 @@ exec_foreign_change(EState *estate, ResultRelInfo *target,
 	if (write->operation == CMD_UPDATE && write->rel->rd_rel->relispartition &&
 		!ExecPartitionCheck(target, slot, estate, false))
 	{
-		/* The partition itself is what the statement names. */
-		if (target->ri_RootResultRelInfo == NULL)
+		const ResultRelInfo *root = target->ri_RootResultRelInfo;
+
+		/*
+		 * The statement names the partition itself, which may have had
+		 * children.
+		 */
+		if (root == NULL ||
+			root->ri_RelationDesc->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
 			ExecPartitionCheckEmitError(target, slot, estate);
 		shuttle_write_move(write, slot, plan_slot);
 		return NULL;

@@ -25,6 +25,15 @@ EXECUTE rows;
 ROLLBACK;
 UPDATE low SET id = 100 WHERE id = 10;
 \echo :SQLSTATE
+-- and after it had children
+CREATE FOREIGN TABLE once_parent (id int) SERVER our_node OPTIONS (table_name 'remote_once');
+CREATE TABLE remote_once AS SELECT 1 AS id;
+CREATE TABLE once_child () INHERITS (once_parent);
+DROP TABLE once_child;
+CREATE TABLE over_once (id int) PARTITION BY LIST (id);
+ALTER TABLE over_once ATTACH PARTITION once_parent FOR VALUES IN (1);
+UPDATE once_parent SET id = 2;
+DROP TABLE over_once, remote_once;
 UPDATE low SET id = 0 WHERE id = 1;
 UPDATE number SET id = NULL WHERE id = 10;
 EXECUTE rows;
