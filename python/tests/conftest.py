@@ -55,7 +55,8 @@ def build() -> builds.ServerBuild:
 @contextmanager
 def run_small_cluster(factory: pytest.TempPathFactory, name: str, nnodes: int) -> Iterator[Cluster]:
     """Has a cluster with the extension and without a delay, for the tests of one module."""
-    best = builds.find_best_build()
+    wanted = os.environ.get("PGSHUTTLE_TEST_PG")  # what tools/run_tests has built for
+    best = builds.find_build(wanted) if wanted else builds.find_best_build()
     if not best.has_extension():
         pytest.skip("pg_shuttle is not installed in a server")
     directory = factory.mktemp(name)

@@ -9,9 +9,9 @@
  * statement gets a copy with its own literals in the parameters' places, and the node
  * gets them as $1, $2, ...
  *
- * That is done for statements about one foreign table of the engine.  Literals that
- * plans could depend on stay what they are: of the conditions, only "column = literal"
- * has a parameter.  EXPLAIN plans each statement by itself, so that it shows it.
+ * That is done for statements about one foreign table of the engine; literal_shape.c
+ * says which literals get parameters.  EXPLAIN plans each statement by itself, so that it
+ * shows it.
  *
  * The shapes of the last statements are kept in the order of their use.  A plan is
  * made when a shape comes for the second time.
@@ -22,25 +22,15 @@
  */
 #include "postgres.h"
 
-#include "access/transam.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_type.h"
-#include "common/hashfn.h"
 #include "lib/ilist.h"
-#include "miscadmin.h"
-#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
-#include "optimizer/optimizer.h"
 #include "optimizer/planner.h"
 #include "parser/parsetree.h"
-#include "utils/builtins.h"
-#include "utils/datum.h"
-#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/plancache.h"
-#include "utils/resowner.h"
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_settings.h"
@@ -51,16 +41,6 @@
 #define MOST_SHAPES 100
 #define MOST_LITERALS 2000		/* columns there are at most, and some */
 #define MOST_LEFT_BYTES 8192
-
-/* A statement with parameters in place of its literals. */
-typedef struct Shape
-{
-	Query	   *query;
-	List	   *literals;		/* Const of each parameter */
-	Size		left_bytes;		/* of literals that were left */
-	uint32		hash;
-	bool		has_parameters; /* of its own */
-} Shape;
 
 typedef struct KnownShape
 {
@@ -95,6 +75,10 @@ is_about_one_table(const Query *query)
 		query->withCheckOptions != NIL)
 		return false;
 	rte = linitial_node(RangeTblEntry, query->rtable);
+
+	/* whether the row stays in a partition, literals tell */
+	if (query->commandType == CMD_UPDATE && get_rel_relispartition(rte->relid))
+		return false;
 	return rte->rtekind == RTE_RELATION && rte->relkind == RELKIND_FOREIGN_TABLE &&
 		rte->securityQuals == NIL && rte->tablesample == NULL &&
 		shuttle_server_is_ours(GetForeignServerIdByRelId(rte->relid));
@@ -114,290 +98,6 @@ may_share_plan(const Query *query, const char *query_string, int cursor_options,
 		params == NULL && (cursor_options & ~CURSOR_OPT_PARALLEL_OK) == 0 &&
 		is_about_one_table(query) && !shuttle_explain_is_open() &&
 		strstr(query_string, "/*+") == NULL;
-}
-
-/* ---- its shape */
-
-static void
-add_to_hash(Shape *shape, uint32 value)
-{
-	shape->hash = hash_combine(shape->hash, murmurhash32(value));
-}
-
-static bool
-look_at_left(Node *node, void *context)
-{
-	Shape	   *shape = context;
-
-	if (node == NULL)
-		return false;
-	add_to_hash(shape, nodeTag(node));
-	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXTERN)
-		shape->has_parameters = true;
-	if (IsA(node, Var))
-		add_to_hash(shape, ((Var *) node)->varattno);
-	if (IsA(node, Const) && !((Const *) node)->constisnull)
-	{
-		const Const *literal = (const Const *) node;
-
-		shape->left_bytes += datumGetSize(literal->constvalue, literal->constbyval,
-										  literal->constlen);
-		add_to_hash(shape, datum_image_hash(literal->constvalue, literal->constbyval,
-											literal->constlen));
-	}
-	return expression_tree_walker(node, look_at_left, context);
-}
-
-/* Literals in it make the shape another one. */
-static Node *
-leave(Node *node, Shape *shape)
-{
-	(void) look_at_left(node, shape);
-	return node;
-}
-
-static Node *
-replace_literal(Const *literal, Shape *shape)
-{
-	Param	   *param;
-
-	if (literal->constisnull || literal->consttype == BOOLOID ||
-		get_typtype(literal->consttype) == TYPTYPE_PSEUDO)
-		return leave((Node *) literal, shape);
-	shape->literals = lappend(shape->literals, literal);
-	param = makeNode(Param);
-	param->paramkind = PARAM_EXTERN;
-	param->paramid = list_length(shape->literals);
-	param->paramtype = literal->consttype;
-	param->paramtypmod = literal->consttypmod;
-	param->paramcollid = literal->constcollid;
-	param->location = -1;
-	add_to_hash(shape, param->paramtype);
-	return (Node *) param;
-}
-
-static bool
-is_users_function(Oid function, void *context)
-{
-	return function >= FirstNormalObjectId;
-}
-
-static bool
-is_more_than_literals(Node *node, void *context)
-{
-	switch (nodeTag(node))
-	{
-		case T_Const:
-		case T_FuncExpr:
-		case T_OpExpr:
-		case T_RelabelType:
-		case T_CoerceViaIO:
-		case T_List:
-			return check_functions_in_node(node, is_users_function, NULL) ||
-				expression_tree_walker(node, is_more_than_literals, context);
-		default:
-			return true;
-	}
-}
-
-/*
- * What is computed of literals, by a cast for one, is another literal; else the node
- * would raise what the planner does.  Functions of users might have effects: the planner
- * calls them again.
- */
-static Node *
-fold(Node *node)
-{
-	Node	   *folded;
-
-	if (is_more_than_literals(node, NULL))
-		return node;
-	folded = eval_const_expressions(NULL, node);
-	return IsA(folded, Const) ? folded : node;
-}
-
-/*
- * Beside a column, postgres_fdw writes a literal without its type, and the node finds
- * out, by the type of its own column.  A parameter is of the type that it is here.
- */
-static bool
-has_type_by_itself(const Const *literal)
-{
-	if (literal->constisnull)
-		return false;
-	switch (literal->consttype)
-	{
-		case INT2OID:
-		case INT4OID:
-		case INT8OID:
-			return true;
-		case NUMERICOID:
-			return strchr(DatumGetCString(DirectFunctionCall1(numeric_out,
-															  literal->constvalue)),
-						  '.') != NULL;
-		default:
-			return false;
-	}
-}
-
-static Node *replace_in_arguments(Node *node, void *context);
-
-/* The other arguments of a cast say what to cast to. */
-static Node *
-replace_in_cast(const FuncExpr *cast, Shape *shape)
-{
-	FuncExpr   *copy = palloc_object(FuncExpr);
-
-	add_to_hash(shape, cast->funcid);
-	*copy = *cast;
-	copy->args = list_copy(cast->args);
-	linitial(copy->args) = replace_in_arguments(linitial(copy->args), shape);
-	return (Node *) copy;
-}
-
-/*
- * Within an operator's arguments.  What is not looked into is left as it is, and so is
- * what users' functions, which the planner may call, are given.
- */
-static Node *
-replace_in_arguments(Node *node, void *context)
-{
-	Shape	   *shape = context;
-
-	check_stack_depth();
-	if (check_functions_in_node(node, is_users_function, NULL))
-		return leave(node, shape);
-	if (IsA(node, FuncExpr) || IsA(node, OpExpr))
-		node = fold(node);
-	switch (nodeTag(node))
-	{
-		case T_Const:
-			if (!has_type_by_itself((Const *) node))
-				break;
-			return replace_literal((Const *) node, shape);
-		case T_FuncExpr:
-			if (((FuncExpr *) node)->funcformat == COERCE_EXPLICIT_CALL ||
-				((FuncExpr *) node)->args == NIL)
-				break;
-			return replace_in_cast((FuncExpr *) node, shape);
-		case T_OpExpr:
-			add_to_hash(shape, ((OpExpr *) node)->opno);
-			return expression_tree_mutator(node, replace_in_arguments, shape);
-		case T_List:
-			return expression_tree_mutator(node, replace_in_arguments, shape);
-		default:
-			break;
-	}
-	return leave(node, shape);
-}
-
-/* Of a value that is written. */
-static Node *
-replace_in_value(Node *node, Shape *shape)
-{
-	switch (nodeTag(node))
-	{
-		case T_FuncExpr:
-		case T_RelabelType:
-		case T_CoerceViaIO:
-			node = fold(node);
-			break;
-		case T_CoerceToDomain:
-			{
-				CoerceToDomain *copy = palloc_object(CoerceToDomain);
-
-				*copy = *(CoerceToDomain *) node;
-				copy->arg = (Expr *) replace_in_value((Node *) copy->arg, shape);
-				return (Node *) copy;
-			}
-		default:
-			break;
-	}
-	if (IsA(node, Const))
-		return replace_literal((Const *) node, shape);
-	return replace_in_arguments(node, shape);
-}
-
-static bool
-is_column(const Node *node)
-{
-	if (IsA(node, RelabelType))
-		node = (const Node *) ((const RelabelType *) node)->arg;
-	return IsA(node, Var);
-}
-
-/* Statistics of the column make such a condition, and not the value. */
-static bool
-is_equality_with_column(const OpExpr *operator)
-{
-	return list_length(operator->args) == 2 &&
-		(is_column(linitial(operator->args)) || is_column(lsecond(operator->args))) &&
-		get_oprrest(operator->opno) == F_EQSEL;
-}
-
-static Node *
-replace_beside_column(Node *node, void *context)
-{
-	if (IsA(node, List))
-		return expression_tree_mutator(node, replace_beside_column, context);
-	if (IsA(node, Const) && has_type_by_itself((Const *) node))
-		return replace_literal((Const *) node, context);
-	return leave(node, context);
-}
-
-/* Nothing is computed here, which a condition before it may forbid. */
-static Node *
-replace_in_conditions(Node *node, void *context)
-{
-	check_stack_depth();
-	if (node == NULL)
-		return NULL;
-	if (IsA(node, List) || is_andclause(node))
-		return expression_tree_mutator(node, replace_in_conditions, context);
-	if (IsA(node, OpExpr) && is_equality_with_column((OpExpr *) node))
-	{
-		add_to_hash(context, ((OpExpr *) node)->opno);
-		return expression_tree_mutator(node, replace_beside_column, context);
-	}
-	return leave(node, context);
-}
-
-/* The statement itself stays as it is; the shape refers to parts of it. */
-static Shape
-take_shape(Query *query)
-{
-	Shape		shape = {.hash = query->commandType};
-	List	   *targets = NIL;
-	ListCell   *lc;
-
-	add_to_hash(&shape, linitial_node(RangeTblEntry, query->rtable)->relid);
-	foreach(lc, query->targetList)
-	{
-		TargetEntry *copy = palloc_object(TargetEntry);
-
-		*copy = *lfirst_node(TargetEntry, lc);
-		add_to_hash(&shape, copy->resno);
-		copy->expr = (Expr *) (query->commandType == CMD_SELECT ?
-							   leave((Node *) copy->expr, &shape) :
-							   replace_in_value((Node *) copy->expr, &shape));
-		targets = lappend(targets, copy);
-	}
-	leave((Node *) query->returningList, &shape);
-	leave(query->limitOffset, &shape);
-	leave(query->limitCount, &shape);
-
-	shape.query = palloc_object(Query);
-	*shape.query = *query;
-	shape.query->targetList = targets;
-	shape.query->jointree = makeFromExpr(query->jointree->fromlist,
-										 replace_in_conditions(query->jointree->quals,
-															   &shape));
-
-	/* not of a plan for many */
-	shape.query->queryId = 0;
-	shape.query->stmt_location = -1;
-	shape.query->stmt_len = 0;
-	return shape;
 }
 
 /* ---- shapes that are known */
@@ -435,7 +135,7 @@ add_shape(uint32 hash)
 
 /* A plan that is out of date may have lost its statement. */
 static bool
-has_shape(const KnownShape *known, const Shape *shape)
+has_shape(const KnownShape *known, const ShuttleShape *shape)
 {
 	return known->hash == shape->hash &&
 		(known->source == NULL || !CachedPlanIsValid(known->source) ||
@@ -444,14 +144,14 @@ has_shape(const KnownShape *known, const Shape *shape)
 
 /* What it takes to make, and to keep, has bounds. */
 static bool
-is_worth_keeping(const Shape *shape)
+is_worth_keeping(const ShuttleShape *shape)
 {
 	return shape->literals != NIL && list_length(shape->literals) <= MOST_LITERALS &&
 		shape->left_bytes <= MOST_LEFT_BYTES && !shape->has_parameters;
 }
 
 static KnownShape *
-find_shape(const Shape *shape)
+find_shape(const ShuttleShape *shape)
 {
 	dlist_iter	iter;
 
@@ -481,7 +181,7 @@ empty_statement(void)
 }
 
 static void
-begin_plan(KnownShape *known, const Shape *shape)
+begin_plan(KnownShape *known, const ShuttleShape *shape)
 {
 	int			n = list_length(shape->literals);
 	Oid		   *types = palloc_array(Oid, n);
@@ -541,26 +241,42 @@ put_into_list(List *expressions, List *literals)
 	return (List *) put_literals((Node *) expressions, literals);
 }
 
-static void
-put_into_plan(Plan *plan, List *literals)
+static Plan *
+copy_node(const Plan *plan, Size size)
 {
-	plan->targetlist = put_into_list(plan->targetlist, literals);
-	plan->qual = put_into_list(plan->qual, literals);
+	return memcpy(palloc(size), plan, size);
+}
+
+/* What has no literals in it is shared with the plan that is kept. */
+static Plan *
+put_into_plan(const Plan *plan, List *literals)
+{
+	Plan	   *copy;
+
 	if (IsA(plan, ForeignScan))
 	{
-		ForeignScan *scan = (ForeignScan *) plan;
+		ForeignScan *scan = (ForeignScan *) copy_node(plan, sizeof(ForeignScan));
 
 		scan->fdw_exprs = put_into_list(scan->fdw_exprs, literals);
 		scan->fdw_recheck_quals = put_into_list(scan->fdw_recheck_quals, literals);
+		copy = &scan->scan.plan;
 	}
 	else if (IsA(plan, Result))
 	{
-		Result	   *result = (Result *) plan;
+		Result	   *result = (Result *) copy_node(plan, sizeof(Result));
 
 		result->resconstantqual = put_literals(result->resconstantqual, literals);
+		copy = &result->plan;
 	}
-	if (outerPlan(plan) != NULL)
-		put_into_plan(outerPlan(plan), literals);
+	else
+	{
+		copy = copy_node(plan, IsA(plan, ModifyTable) ? sizeof(ModifyTable) :
+						 sizeof(LockRows));
+		copy->lefttree = put_into_plan(plan->lefttree, literals);
+	}
+	copy->targetlist = put_into_list(copy->targetlist, literals);
+	copy->qual = put_into_list(copy->qual, literals);
+	return copy;
 }
 
 static CachedPlan *
@@ -571,7 +287,7 @@ get_plan(KnownShape *known)
 	is_making = true;
 	PG_TRY();
 	{
-		plan = GetCachedPlan(known->source, NULL, CurrentResourceOwner, NULL);
+		plan = GetCachedPlan(known->source, NULL, NULL, NULL);
 	}
 	PG_FINALLY();
 	{
@@ -581,31 +297,57 @@ get_plan(KnownShape *known)
 	return plan;
 }
 
+static void
+release_plan(void *plan)
+{
+	ReleaseCachedPlan(plan, NULL);
+}
+
+/* The plan lives as long as what the planner makes for the statement. */
+static void
+release_later(CachedPlan *plan)
+{
+	MemoryContextCallback *callback = palloc_object(MemoryContextCallback);
+
+	callback->func = release_plan;
+	callback->arg = plan;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
+}
+
 /* NULL where the shape has no plan, for now or at all. */
 static PlannedStmt *
-copy_plan(KnownShape *known, const Query *query)
+copy_plan(KnownShape *known, const Query *query, List *literals)
 {
 	CachedPlan *plan = get_plan(known);
-	PlannedStmt *statement = linitial_node(PlannedStmt, plan->stmt_list);
+	const PlannedStmt *statement = linitial_node(PlannedStmt, plan->stmt_list);
 	Oid			relid = linitial_node(RangeTblEntry, query->rtable)->relid;
-	PlannedStmt *copy = NULL;
+	PlannedStmt *copy;
 
+	release_later(plan);
 	if (!list_member_oid(statement->relationOids, relid))
+	{
 		forget_plan(known);		/* it was invalidated just now */
-	else if (statement->subplans != NIL || !can_put_literals(statement->planTree))
+		return NULL;
+	}
+	if (statement->subplans != NIL || !can_put_literals(statement->planTree))
+	{
 		known->unusable = true;
-	else
-		copy = copyObject(statement);
-	ReleaseCachedPlan(plan, CurrentResourceOwner);
+		return NULL;
+	}
+	copy = palloc_object(PlannedStmt);
+	*copy = *statement;
+	copy->planTree = put_into_plan(statement->planTree, literals);
+	copy->queryId = query->queryId;
+	copy->stmt_location = query->stmt_location;
+	copy->stmt_len = query->stmt_len;
 	return copy;
 }
 
 static PlannedStmt *
 plan_by_shape(Query *query)
 {
-	Shape		shape = take_shape(query);
+	ShuttleShape shape = shuttle_take_shape(query);
 	KnownShape *known;
-	PlannedStmt *statement;
 
 	if (!is_worth_keeping(&shape))
 		return NULL;
@@ -622,14 +364,7 @@ plan_by_shape(Query *query)
 		return NULL;
 	if (known->source == NULL)
 		begin_plan(known, &shape);
-	statement = copy_plan(known, query);
-	if (statement == NULL)
-		return NULL;
-	put_into_plan(statement->planTree, shape.literals);
-	statement->queryId = query->queryId;
-	statement->stmt_location = query->stmt_location;
-	statement->stmt_len = query->stmt_len;
-	return statement;
+	return copy_plan(known, query, shape.literals);
 }
 
 static PlannedStmt *

@@ -640,7 +640,20 @@ extern void shuttle_place_local(PlannedStmt *statement);
 /* Has merge joins of them sort here. */
 extern void shuttle_locked_order_init(void);
 
-/* ---- statements that differ in literals (literal_plans.c) */
+/* ---- statements that differ in literals (literal_plans.c, literal_shape.c) */
+
+/* A statement with parameters in place of its literals. */
+typedef struct ShuttleShape
+{
+	Query	   *query;			/* refers to parts of the statement */
+	List	   *literals;		/* Const of each parameter */
+	Size		left_bytes;		/* of literals that were left */
+	uint32		hash;
+	bool		has_parameters; /* of its own */
+} ShuttleShape;
+
+/* The shape of a statement about one table, which stays as it is. */
+extern ShuttleShape shuttle_take_shape(Query *query);
 
 /* Has them share a plan. */
 extern void shuttle_literal_plans_init(void);

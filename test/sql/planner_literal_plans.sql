@@ -90,6 +90,14 @@ SELECT id, n FROM remote_item WHERE id BETWEEN 101 AND 104 ORDER BY id;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT n FROM item WHERE id = 7;
 EXPLAIN (VERBOSE, COSTS OFF) UPDATE item SET n = n + 5, price = price - 2.50, note = 'ccc' WHERE id = 10;
 
+-- whether a row stays in its partition, literals tell: then the node changes it
+CREATE TABLE parts (id int, n int) PARTITION BY LIST (n);
+CREATE FOREIGN TABLE part PARTITION OF parts FOR VALUES IN (1, 2) SERVER near OPTIONS (table_name 'remote_item');
+UPDATE part SET id = 8, n = 2 WHERE id = 21;
+UPDATE part SET id = 9, n = 1 WHERE id = 21;
+UPDATE part SET id = 10, n = 2 WHERE id = 21;
+DROP TABLE parts;
+
 -- a plan is made anew when something changes: names, columns, servers, settings
 CREATE TABLE second_item (LIKE remote_item INCLUDING ALL);
 INSERT INTO second_item SELECT i, 100 + i FROM generate_series(1, 20) i;

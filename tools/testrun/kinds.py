@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -37,7 +38,7 @@ from testrun.outcome import (
 
 SUITE_LIMIT_S = 1800.0
 # How many cases of each: they take no longer than the tests that run beside them.
-RANDOM_TOOLS = (("random_queries", 900), ("random_writes", 300))
+RANDOM_TOOLS = (("random_queries", 700), ("random_writes", 300))
 VALGRIND_LIMIT_S = 4 * SUITE_LIMIT_S
 DIFF_LINES = 120
 # From 16 on pg_regress takes the directory of expected files as an option.
@@ -219,6 +220,7 @@ def run_pytest(installed: Installed, wanted: Wanted) -> Outcome:
     done = subprocess.run(
         command,
         cwd=ROOT / "python",
+        env={**os.environ, "PGSHUTTLE_TEST_PG": installed.program("pg_config")},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
