@@ -118,19 +118,29 @@ warn(void)
 			 errhint("shuttle.adopt_server() moves it to the wrapper \"%s\".", "shuttle")));
 }
 
-static char *
-make_name(void)
+/*
+ * A crash can lose that an identifier was taken, and another session takes it again:
+ * each session has a number.
+ */
+static uint64
+session_number(void)
 {
-	uint64		number;
+	static uint64 number = 0;
 
-	if (!pg_strong_random(&number, sizeof(number)))
+	if (number == 0 && !pg_strong_random(&number, sizeof(number)))
 		ereport(ERROR,
 				(errcode(ERRCODE_INTERNAL_ERROR),
 				 errmsg("could not generate a random number")));
+	return number;
+}
+
+static char *
+make_name(void)
+{
 	return psprintf("%s%s_%u_" UINT64_FORMAT "_%016llx", SHUTTLE_PREPARED_PREFIX,
 					shuttle_identity(), MyDatabaseId,
 					U64FromFullTransactionId(GetTopFullTransactionId()),
-					(unsigned long long) number);
+					(unsigned long long) session_number());
 }
 
 /* What went well leaves a record, which the session's next one takes away; the

@@ -14,17 +14,12 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/xact.h"
-#include "catalog/dependency.h"
 #include "catalog/indexing.h"
-#include "catalog/namespace.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
-#include "commands/extension.h"
 #include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
-#include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
@@ -42,22 +37,10 @@ enum
 
 static void delete_record(Relation records, Snapshot snapshot, const char *name);
 
-/* Who may create a schema could have made one with a table of that name. */
-Oid
-shuttle_own_table(const char *name)
-{
-	Oid			schema = get_namespace_oid("shuttle", true);
-	Oid			extension = get_extension_oid("pg_shuttle", true);
-	Oid			relid = OidIsValid(schema) ? get_relname_relid(name, schema) : InvalidOid;
-
-	return OidIsValid(extension) && OidIsValid(relid) &&
-		getExtensionOfObject(RelationRelationId, relid) == extension ? relid : InvalidOid;
-}
-
 static Relation
 open_records(LOCKMODE lock)
 {
-	Oid			relid = shuttle_own_table("commit_records");
+	Oid			relid = shuttle_own_table(SHUTTLE_TABLE_COMMIT_RECORDS);
 
 	if (!OidIsValid(relid))
 		ereport(ERROR,
@@ -186,7 +169,7 @@ shuttle_commit_records_forget(List *names)
 	ListCell   *cell;
 
 	if (names == NIL ||
-		!ConditionalLockRelationOid(shuttle_own_table("commit_records"),
+		!ConditionalLockRelationOid(shuttle_own_table(SHUTTLE_TABLE_COMMIT_RECORDS),
 									ShareUpdateExclusiveLock))
 		return;
 	records = open_records(NoLock);

@@ -36,7 +36,7 @@ SHUTTLE_SQL_FUNCTION(shuttle_server_identity);
 static bool
 read_identity(Datum *values)
 {
-	Oid			relid = shuttle_own_table("identity");
+	Oid			relid = shuttle_own_table(SHUTTLE_TABLE_IDENTITY);
 	Relation	rel;
 	SysScanDesc scan;
 	HeapTuple	tuple;

@@ -33,7 +33,7 @@ shuttle_check_peer(PG_FUNCTION_ARGS)
 List *
 shuttle_peer_list(void)
 {
-	Oid			relid = shuttle_own_table("peers");
+	Oid			relid = shuttle_own_table(SHUTTLE_TABLE_PEERS);
 	Relation	rel;
 	SysScanDesc scan;
 	HeapTuple	tuple;

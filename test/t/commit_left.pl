@@ -187,12 +187,16 @@ $query->safe_psql('postgres', join '', map { "DROP DATABASE many$_;\n" } 1 .. $m
 # ---- a database that takes no connections for a while
 
 $query->safe_psql('postgres', 'CREATE DATABASE closed');
+
+sub make_extension
 {
 	my ($host, @ports) = ($node->host, map { $_->port } @nodes);
 	$query->safe_psql('closed', 'CREATE EXTENSION pg_shuttle CASCADE;' . join '', map { "CREATE SERVER node$_ FOREIGN DATA WRAPPER shuttle OPTIONS (host '$host', port '$ports[$_ - 1]', dbname 'postgres');
 		CREATE USER MAPPING FOR CURRENT_USER SERVER node$_ OPTIONS (user '$user');
 		CREATE FOREIGN TABLE account$_ (id int, v int) SERVER node$_ OPTIONS (table_name 'account');" } 1, 2);
+	return;
 }
+make_extension();
 set_interval(0);
 leave(5, $query, 'closed');
 commit_here('closed');
@@ -203,6 +207,18 @@ is(value(5), 100, 'closed: nothing is done');
 $query->safe_psql('postgres', 'ALTER DATABASE closed ALLOW_CONNECTIONS true');
 is_finished(5, 30, 'open again: it is');
 
+# ---- an extension that is made again, beside a session that has used its tables
+
+my $both = 'BEGIN; UPDATE account1 SET v = v WHERE id = 20; UPDATE account2 SET v = v WHERE id = 20; COMMIT;';
+my $session = ShuttleSession->new($query, 'closed');
+is(join('', $session->run($both)), '', 'a session commits over two nodes');
+$query->safe_psql('closed', 'DROP EXTENSION pg_shuttle CASCADE; DROP SCHEMA IF EXISTS shuttle;
+	CREATE SCHEMA shuttle; CREATE TABLE shuttle.commit_records (name int); DROP SCHEMA shuttle CASCADE');
+make_extension();
+is(join('', $session->run($both)), '', 'made again: so does it now');
+is($query->safe_psql('closed', 'SELECT count(*) FROM shuttle.commit_records'), 1, 'made again: and the record is in its table');
+$session->quit;
+
 # ---- without a worker
 
 my $plain = PostgreSQL::Test::Cluster->new('plain');
@@ -210,7 +226,7 @@ $plain->init;
 $plain->append_conf('postgresql.conf', "session_preload_libraries = 'pg_shuttle'\nshuttle.deadlock_timeout = '200ms'");
 $plain->start;
 $cluster->make_tables($plain);
-my $session = ShuttleSession->new($plain, 'postgres');
+$session = ShuttleSession->new($plain, 'postgres');
 $session->run('SELECT v FROM account1 WHERE id = 6;');
 leave(6, $plain);
 my ($out, $err) = $session->run(q{SET statement_timeout = '30s'; BEGIN; UPDATE account1 SET v = v + 1 WHERE id = 6 RETURNING v; COMMIT;});
