@@ -39,6 +39,22 @@ in_word(char c)
 		IS_HIGHBIT_SET(c);
 }
 
+/* False where a word is nowhere in the text, whatever stands around it: most texts are
+ * not read word by word. */
+static bool
+may_have_word(const char *sql, const char *word)
+{
+	const char	first[] = {word[0], pg_tolower((unsigned char) word[0]), '\0'};
+	size_t		length = strlen(word);
+
+	for (sql = strpbrk(sql, first); sql != NULL; sql = strpbrk(sql + 1, first))
+	{
+		if (pg_strncasecmp(sql, word, length) == 0)
+			return true;
+	}
+	return false;
+}
+
 bool
 shuttle_sql_locks(const char *sql)
 {
@@ -52,6 +68,8 @@ shuttle_sql_count_locks(const char *sql)
 	const char *strength;
 	int			nclauses = 0;
 
+	if (!may_have_word(sql, "FOR"))
+		return 0;
 	while (next_locking_clause(&reader, &strength))
 		nclauses++;
 	return nclauses;
@@ -93,6 +111,8 @@ shuttle_sql_limit(const char *sql)
 {
 	SqlReader	reader = {.next = sql};
 
+	if (!may_have_word(sql, "LIMIT"))
+		return -1;
 	while (next_word(&reader))
 	{
 		if (reader.depth == 0 && word_is(&reader, "LIMIT"))
@@ -234,6 +254,8 @@ shuttle_sql_samples(const char *sql)
 {
 	SqlReader	reader = {.next = sql};
 
+	if (!may_have_word(sql, "TABLESAMPLE"))
+		return false;
 	while (next_word(&reader))
 	{
 		if (word_is(&reader, "TABLESAMPLE"))
