@@ -23,7 +23,9 @@
 #include "postgres.h"
 
 #include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
 #include "lib/ilist.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/planner.h"
@@ -247,9 +249,22 @@ copy_node(const Plan *plan, Size size)
 	return memcpy(palloc(size), plan, size);
 }
 
-/* What has no literals in it is shared with the plan that is kept. */
+/* In the list of an UPDATE's source, core looks for the old row by its name. */
+static List *
+no_row(void)
+{
+	return list_make1(makeTargetEntry((Expr *) makeNullConst(RECORDOID, -1, InvalidOid),
+									  1, "wholerow", true));
+}
+
+/*
+ * What has no literals in it is shared with the plan that is kept.
+ *
+ * computes: somebody gets rows of it.  A write that the node does whole gives none
+ * unless something is returned, and what its scan would compute of them is left out.
+ */
 static Plan *
-put_into_plan(const Plan *plan, List *literals)
+put_into_plan(const Plan *plan, bool computes, List *literals)
 {
 	Plan	   *copy;
 
@@ -258,6 +273,13 @@ put_into_plan(const Plan *plan, List *literals)
 		ForeignScan *scan = (ForeignScan *) copy_node(plan, sizeof(ForeignScan));
 
 		scan->fdw_exprs = put_into_list(scan->fdw_exprs, literals);
+		if (scan->operation != CMD_SELECT && !computes)
+		{
+			scan->fdw_recheck_quals = NIL;
+			scan->scan.plan.qual = NIL;
+			scan->scan.plan.targetlist = no_row();
+			return &scan->scan.plan;
+		}
 		scan->fdw_recheck_quals = put_into_list(scan->fdw_recheck_quals, literals);
 		copy = &scan->scan.plan;
 	}
@@ -272,7 +294,9 @@ put_into_plan(const Plan *plan, List *literals)
 	{
 		copy = copy_node(plan, IsA(plan, ModifyTable) ? sizeof(ModifyTable) :
 						 sizeof(LockRows));
-		copy->lefttree = put_into_plan(plan->lefttree, literals);
+		computes = !IsA(plan, ModifyTable) ||
+			((const ModifyTable *) plan)->returningLists != NIL;
+		copy->lefttree = put_into_plan(plan->lefttree, computes, literals);
 	}
 	copy->targetlist = put_into_list(copy->targetlist, literals);
 	copy->qual = put_into_list(copy->qual, literals);
@@ -336,7 +360,7 @@ copy_plan(KnownShape *known, const Query *query, List *literals)
 	}
 	copy = palloc_object(PlannedStmt);
 	*copy = *statement;
-	copy->planTree = put_into_plan(statement->planTree, literals);
+	copy->planTree = put_into_plan(statement->planTree, true, literals);
 	copy->queryId = query->queryId;
 	copy->stmt_location = query->stmt_location;
 	copy->stmt_len = query->stmt_len;

@@ -148,6 +148,7 @@ has_type_by_itself(const Const *literal)
 }
 
 static Node *replace_in_arguments(Node *node, void *context);
+static Node *replace_in_folded(Node *node, ShuttleShape *shape);
 
 /* The other arguments of a cast say what to cast to. */
 static Node *
@@ -162,20 +163,25 @@ replace_in_cast(const FuncExpr *cast, ShuttleShape *shape)
 	return (Node *) copy;
 }
 
-/*
- * Within an operator's arguments.  What is not looked into is left as it is, and so is
- * what users' functions, which the planner may call, are given.
- */
+/* Within an operator's arguments. */
 static Node *
 replace_in_arguments(Node *node, void *context)
 {
-	ShuttleShape *shape = context;
-
 	check_stack_depth();
-	if (check_functions_in_node(node, is_users_function, NULL))
-		return leave(node, shape);
 	if (IsA(node, FuncExpr) || IsA(node, OpExpr))
 		node = fold(node);
+	return replace_in_folded(node, context);
+}
+
+/*
+ * What is not looked into is left as it is, and so is what users' functions, which the
+ * planner may call, are given.
+ */
+static Node *
+replace_in_folded(Node *node, ShuttleShape *shape)
+{
+	if (check_functions_in_node(node, is_users_function, NULL))
+		return leave(node, shape);
 	switch (nodeTag(node))
 	{
 		case T_Const:
@@ -205,6 +211,7 @@ replace_in_value(Node *node, ShuttleShape *shape)
 	switch (nodeTag(node))
 	{
 		case T_FuncExpr:
+		case T_OpExpr:
 		case T_RelabelType:
 		case T_CoerceViaIO:
 			node = fold(node);
@@ -222,7 +229,7 @@ replace_in_value(Node *node, ShuttleShape *shape)
 	}
 	if (IsA(node, Const))
 		return replace_literal((Const *) node, shape);
-	return replace_in_arguments(node, shape);
+	return replace_in_folded(node, shape);
 }
 
 static bool
