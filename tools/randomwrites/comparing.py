@@ -31,22 +31,24 @@ def multiset_problem(expected: Sequence[object], found: Sequence[object]) -> str
     return "\n    ".join(lines)
 
 
+def behind_error_problem(expected: Sent, found: Sent) -> str | None:
+    """What statements and triggers tell that ran ahead of an error is there, too."""
+    # a foreign key is checked behind each request, and not behind all rows; and where rows
+    # came in another order, another one has failed
+    is_foreign_key = expected.outcome.error is not None and expected.outcome.error[0] == FOREIGN_KEY
+    if is_foreign_key or expected.outcome.message != found.outcome.message:
+        return None
+    lacking = Counter(expected.outcome.notices) - Counter(found.outcome.notices)
+    return f"notices missing: {list(lacking)[:SHOWN]}" if lacking else None
+
+
 def notice_problem(expected: Sent, found: Sent) -> str | None:
-    """Behind an error, what statements and triggers tell that ran ahead of it is there, too."""
     these, those = list(expected.outcome.notices), list(found.outcome.notices)
     # functions in RETURNING run when all rows are written
-    may_lack = CALLED_BEHIND.search(expected.sql) is not None
-    # a foreign key is checked behind each request, and not behind all rows
+    runs_behind = CALLED_BEHIND.search(expected.sql) is not None
     if expected.outcome.error is not None:
-        may_lack = may_lack or expected.outcome.error[0] == FOREIGN_KEY
-        # rows came in another order, and another one has failed
-        may_lack = may_lack or expected.outcome.message != found.outcome.message
-    if expected.outcome.error is not None and may_lack:
-        return None
-    if expected.outcome.error is not None:
-        lacking = Counter(these) - Counter(those)
-        return f"notices missing: {list(lacking)[:SHOWN]}" if lacking else None
-    if expected.step.ordered and not may_lack:
+        return None if runs_behind else behind_error_problem(expected, found)
+    if expected.step.ordered and not runs_behind:
         if these != those:
             return f"notices in order: {these[:SHOWN]} became {those[:SHOWN]}"
         return None
