@@ -836,6 +836,41 @@ shuttle_append_prunes(const Append *append)
 #endif
 }
 
+/*
+ * From 18 on an EvalPlanQual tree is lent the run-time pruning of the statement's plan.
+ * Makes its own, if so; what was pruned when the statement began stays so.
+ */
+static inline bool
+shuttle_make_pruning(EState *estate)
+{
+#if PG_VERSION_NUM >= 180000
+	List	   *results = estate->es_part_prune_results;
+	Bitmapset  *unpruned = estate->es_unpruned_relids;
+
+	if (estate->es_epq_active == NULL || estate->es_part_prune_states !=
+		estate->es_epq_active->parentestate->es_part_prune_states)
+		return false;
+	estate->es_part_prune_states = NIL;
+	estate->es_part_prune_results = NIL;
+	estate->es_unpruned_relids = bms_copy(unpruned);
+	ExecDoInitialPruning(estate);
+	estate->es_part_prune_results = results;
+	estate->es_unpruned_relids = unpruned;
+	return true;
+#else
+	return false;
+#endif
+}
+
+#if PG_VERSION_NUM >= 180000
+#define SHUTTLE_OWN_PRUNING(node, append, children, now) \
+	((now) == NULL || list_member_ptr((node)->state->es_part_prune_states, now) ? (now) : \
+	 ExecInitPartitionExecPruning(node, list_length(children), (append)->part_prune_index, \
+								  (append)->apprelids, &(Bitmapset *) {NULL}))
+#else
+#define SHUTTLE_OWN_PRUNING(node, append, children, now) ((void) (append), (now))
+#endif
+
 /* 17 raised postgres_fdw's default cost of a row. */
 #if PG_VERSION_NUM >= 170000
 #define SHUTTLE_PEER_TUPLE_COST 0.2

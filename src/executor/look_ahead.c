@@ -100,6 +100,7 @@ begin_look_ahead(CustomScanState *node, EState *estate, int eflags)
 	const TupleTableSlotOps *ops;
 
 	nbegun++;
+	shuttle_own_pruning(estate);
 	outerPlanState(node) = ExecInitNode(child, estate, eflags);
 	ops = shuttle_outer_rows_init(&look->rows, outerPlanState(node));
 	look->slot = ExecInitExtraTupleSlot(estate,

@@ -397,6 +397,11 @@ extern ShuttleRoutes *shuttle_routes_create(ShuttleRoutedAppend *node,
 extern int	shuttle_routes_find(ShuttleRoutedAppend *node,
 								ShuttleRoutes *routes);
 
+/* ---- run-time pruning where rows are checked again (own_pruning.c) */
+
+/* Called when a node begins, before its children do. */
+extern void shuttle_own_pruning(EState *estate);
+
 /* ---- copies of outer rows (outer_rows.c) */
 
 typedef struct ShuttleOuterRows
