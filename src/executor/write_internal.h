@@ -296,6 +296,31 @@ extern void shuttle_write_append_element(StringInfo array, const char *text,
 
 /* ---- buffered rows (write_buffer.c) */
 
+struct ShuttleWriteBuffer
+{
+	bool		by_ctid;		/* UPDATE, DELETE */
+	bool		returns;		/* something follows up on rows */
+	TupleDesc	desc;			/* of values */
+	TupleTableSlot *values_slot;
+	TupleTableSlot *plan_slot;	/* NULL: nothing that follows needs one */
+	ShuttleDecoder *decoder;	/* NULL: no column is returned */
+	ShuttleDecoder *marked_decoder; /* the same, behind a mark */
+	HTAB	   *named;			/* ctids of this statement; NULL: none */
+
+	MemoryContext rows_cxt;
+	ShuttleWaitingRow *rows;
+	int			nrows;
+	int			size;
+	int64		nbytes;
+	int64		nsent_bytes;	/* of pieces that were not waited for */
+	bool		has_sent;		/* some piece of the statement */
+
+	ShuttleRemoteTable *table;	/* while a piece is made or judged */
+	char	   *sql;			/* of many rows, in the query's context */
+	List	   *pieces;			/* oldest first */
+	uint64		nfinished;		/* rows written that nobody has counted yet */
+};
+
 /* Makes the write a buffered one, in the query's context. */
 extern void shuttle_write_buffer_create(ShuttleWrite *write);
 
@@ -313,10 +338,6 @@ extern bool shuttle_write_buffer_add(ShuttleWrite *write, TupleTableSlot *slot,
 extern bool shuttle_write_buffer_fired_for(const ShuttleWrite *write,
 										   TupleTableSlot *plan_slot);
 
-/* True where the node writes each row that it is sent, or fails.  Waits for
- * the node's answer where nothing is known of the table. */
-extern bool shuttle_write_is_plain(ShuttleWrite *write);
-
 /* True where rows wait to be sent. */
 extern bool shuttle_write_buffer_has_rows(const ShuttleWrite *write);
 
@@ -327,6 +348,12 @@ extern int64 shuttle_write_buffer_bytes(const ShuttleWrite *write);
  * where so much was sent that its answer is to be waited for. */
 extern bool shuttle_write_buffer_is_full(const ShuttleWrite *write);
 extern bool shuttle_write_buffer_is_ahead(const ShuttleWrite *write);
+
+/* ---- requests for them (write_pieces.c) */
+
+/* True where the node writes each row that it is sent, or fails.  Waits for
+ * the node's answer where nothing is known of the table. */
+extern bool shuttle_write_is_plain(ShuttleWrite *write);
 
 /*
  * Sends what is buffered; waits only for what the node says of the table,
@@ -356,8 +383,14 @@ extern bool shuttle_write_buffer_peek(ShuttleWrite *write, uint64 *number);
  */
 extern TupleTableSlot *shuttle_write_buffer_return(ShuttleWrite *write);
 
-/* True where something of that is to be done. */
+/* ---- what is done with them (write_follow_up.c) */
+
+/* True where something is to be done with rows that were written. */
 extern bool shuttle_write_follows_up(const ShuttleWrite *write);
+
+/* Queues AFTER ROW triggers for the row of a piece that is returned; core fires them when
+ * the statement ends, in this order. */
+extern void shuttle_write_queue_triggers(ShuttleWrite *write, TupleTableSlot *slot);
 
 /* ---- ModifyTable (write_run.c) */
 
