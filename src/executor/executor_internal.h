@@ -22,7 +22,7 @@ extern const FdwRoutine *shuttle_peer_routine;
 extern void shuttle_foreign_scan_fill(FdwRoutine *routine);
 extern void shuttle_foreign_direct_fill(FdwRoutine *routine);
 extern void shuttle_foreign_modify_fill(FdwRoutine *routine);
-extern void shuttle_foreign_table_fill(FdwRoutine *routine);
+extern void shuttle_foreign_truncate_fill(FdwRoutine *routine);
 extern void shuttle_foreign_analyze_fill(FdwRoutine *routine);
 extern void shuttle_foreign_import_fill(FdwRoutine *routine);
 extern void shuttle_foreign_async_fill(FdwRoutine *routine);
@@ -510,5 +510,6 @@ extern void shuttle_append_remote_column(StringInfo sql, Relation rel,
 /* ---- other_writes.c */
 
 extern void shuttle_other_writes_init(void);
+extern void shuttle_foreign_truncate_init(void);
 
 #endif							/* EXECUTOR_INTERNAL_H */

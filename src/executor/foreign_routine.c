@@ -26,7 +26,7 @@ shuttle_foreign_fill_routine(FdwRoutine *routine, const FdwRoutine *planner)
 	shuttle_foreign_scan_fill(routine);
 	shuttle_foreign_direct_fill(routine);
 	shuttle_foreign_modify_fill(routine);
-	shuttle_foreign_table_fill(routine);
+	shuttle_foreign_truncate_fill(routine);
 	shuttle_foreign_analyze_fill(routine);
 	shuttle_foreign_import_fill(routine);
 	shuttle_foreign_async_fill(routine);

@@ -711,6 +711,7 @@ shuttle_executor_init(void)
 	shuttle_explain_routed_init();
 	shuttle_write_behind_init();
 	shuttle_other_writes_init();
+	shuttle_foreign_truncate_init();
 
 	/* goals are known before scans are started: the later hook runs first */
 	shuttle_early_start_init();
