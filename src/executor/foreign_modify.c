@@ -172,10 +172,10 @@ plan_other(ModifyTableState *mtstate, ResultRelInfo *target, CmdType operation)
 		rte->relid = RelationGetRelid(target->ri_RelationDesc);
 		rte->relkind = RELKIND_FOREIGN_TABLE;
 
-		/* UPDATE made its RETURNING for the first table that it changes. */
+		/* UPDATE's RETURNING is of the plan's first table, even if pruned. */
 		if (plan != NULL && plan->operation == CMD_UPDATE &&
 			rtindex == plan->rootRelation)
-			rtindex = mtstate->resultRelInfo[0].ri_RangeTableIndex;
+			rtindex = linitial_int(plan->resultRelations);
 	}
 
 	other->operation = operation;

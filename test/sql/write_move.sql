@@ -228,6 +228,23 @@ UPDATE far.number SET id = 11 WHERE v = 2;
 SELECT tableoid::regclass, * FROM far.number WHERE v < 12 ORDER BY v;
 ROLLBACK;
 
+-- a plan for all values leaves the first partition out when it starts, by which RETURNING
+-- was planned
+CREATE TABLE node.one (id int, v int);
+CREATE TABLE node.three (id int, v int);
+CREATE TABLE far.part (id int, v int) PARTITION BY RANGE (id);
+CREATE FOREIGN TABLE far.one PARTITION OF far.part FOR VALUES FROM (0) TO (10) SERVER our_node OPTIONS (schema_name 'node');
+CREATE TABLE far.two PARTITION OF far.part FOR VALUES FROM (10) TO (20);
+CREATE FOREIGN TABLE far.three PARTITION OF far.part FOR VALUES FROM (20) TO (30) SERVER second_node OPTIONS (schema_name 'node');
+INSERT INTO far.part SELECT i, i FROM generate_series(0, 29) i;
+SET plan_cache_mode = force_generic_plan;
+PREPARE later(int, int) AS UPDATE far.part SET id = id + 10 WHERE id BETWEEN $1 AND $2 RETURNING tableoid::regclass, *;
+EXECUTE later(3, 3);
+EXECUTE later(14, 15);
+EXECUTE later(9, 10);
+RESET plan_cache_mode;
+SELECT tableoid::regclass, * FROM far.part WHERE id > 22 OR v > 29 ORDER BY 1, 2, 3;
+
 SET client_min_messages = warning;
 DROP SCHEMA far, near CASCADE;
 DROP SERVER second_node CASCADE;
