@@ -326,6 +326,7 @@ collect_values(ShuttleWrite *write)
 			continue;
 		getTypeOutputInfo(attribute->atttypid, &function, &is_varlena);
 		fmgr_info(function, &write->output[write->nattributes]);
+		write->need = Max(write->need, shuttle_print_need(attribute->atttypid));
 		write->attributes[write->nattributes++] = number;
 	}
 	write->nvalues = write->nattributes + (write->operation == CMD_INSERT ? 0 : 1);
@@ -517,7 +518,7 @@ print_values(ShuttleWrite *write, TupleTableSlot **slots,
 {
 	Oid			tableoid = InvalidOid;
 	MemoryContext old_cxt = MemoryContextSwitchTo(write->work_cxt);
-	int			nestlevel = shuttle_transmission_begin();
+	int			nestlevel = shuttle_transmission_begin(write->need);
 	const char **value = write->values;
 
 	if (write->operation != CMD_INSERT)

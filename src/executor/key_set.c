@@ -364,7 +364,7 @@ text_array(const ShuttleKeySet *set, int column, int first, int nkeys)
 	Datum	   *texts = palloc0(sizeof(Datum) * nkeys);
 	int			dims[1] = {nkeys};
 	int			bounds[1] = {1};
-	int			nestlevel = shuttle_transmission_begin();
+	int			nestlevel = shuttle_transmission_begin(SHUTTLE_PRINT_ALL);
 
 	for (int i = 0; i < nkeys; i++)
 	{

@@ -248,7 +248,7 @@ print_values(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target)
 	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
 	const char **texts = palloc_array(const char *, target->nvalues);
 	StringInfoData *arrays = palloc_array(StringInfoData, target->nvalues);
-	int			nestlevel = shuttle_transmission_begin();
+	int			nestlevel = shuttle_transmission_begin(SHUTTLE_PRINT_ALL);
 
 	for (int i = 0; i < target->nvalues; i++)
 	{

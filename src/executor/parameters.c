@@ -10,7 +10,6 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
@@ -26,33 +25,11 @@ struct ShuttleParameters
 	ExprState **exprs;
 	FmgrInfo   *output;
 	const char **values;
-	bool		settings_matter;	/* to what is printed */
+	ShuttlePrintNeed need;		/* what they have to be printed under */
 };
 
 static bool collect_exec_params(Node *node, Bitmapset **params);
 static bool aggregates_values(Node *node, void *context);
-
-/* Under any settings: to enter and leave those of shuttle_transmission_begin() takes some
- * 3000 instructions. */
-static bool
-prints_alike(Oid type)
-{
-	switch (type)
-	{
-		case BOOLOID:
-		case INT2OID:
-		case INT4OID:
-		case INT8OID:
-		case NUMERICOID:
-		case TEXTOID:
-		case VARCHAROID:
-		case BPCHAROID:
-		case UUIDOID:
-			return true;
-		default:
-			return false;
-	}
-}
 
 ShuttleParameters *
 shuttle_parameters_create(List *expressions, PlanState *parent)
@@ -77,8 +54,8 @@ shuttle_parameters_create(List *expressions, PlanState *parent)
 		bool		is_varlena;
 
 		parameters->exprs[i] = ExecInitExpr(expr, parent);
-		if (!prints_alike(exprType((Node *) expr)))
-			parameters->settings_matter = true;
+		parameters->need = Max(parameters->need,
+							   shuttle_print_need(exprType((Node *) expr)));
 		getTypeOutputInfo(exprType((Node *) expr), &function, &is_varlena);
 		fmgr_info(function, &parameters->output[i]);
 	}
@@ -98,7 +75,7 @@ shuttle_parameters_evaluate(ShuttleParameters *parameters,
 	MemoryContext old_cxt;
 	Datum	   *values;
 	bool	   *nulls;
-	int			nestlevel = 0;
+	int			nestlevel;
 
 	if (parameters == NULL)
 		return NULL;
@@ -110,13 +87,11 @@ shuttle_parameters_evaluate(ShuttleParameters *parameters,
 		values[i] = ExecEvalExpr(parameters->exprs[i], econtext, &nulls[i]);
 
 	/* not before: expressions see the user's settings */
-	if (parameters->settings_matter)
-		nestlevel = shuttle_transmission_begin();
+	nestlevel = shuttle_transmission_begin(parameters->need);
 	for (int i = 0; i < parameters->n; i++)
 		parameters->values[i] = nulls[i] ? NULL :
 			OutputFunctionCall(&parameters->output[i], values[i]);
-	if (parameters->settings_matter)
-		shuttle_transmission_end(nestlevel);
+	shuttle_transmission_end(nestlevel);
 	MemoryContextSwitchTo(old_cxt);
 	return parameters->values;
 }

@@ -68,7 +68,7 @@ make_values(ShuttleChannel *channel, ShuttleKeySet *set, int first, int nkeys)
 {
 	ShuttleServedScan *scan = channel->scan;
 	const char **values = palloc0(sizeof(char *) * scan->key.ncolumns);
-	int			nestlevel = shuttle_transmission_begin();
+	int			nestlevel = shuttle_transmission_begin(SHUTTLE_PRINT_ALL);
 
 	for (int i = 0; i < scan->key.ncolumns; i++)
 	{

@@ -302,7 +302,7 @@ shuttle_conflict_create(ShuttleWrite *write)
 		shuttle_parameters_create((List *) list_nth(private, CONFLICT_PARAMETERS),
 								  (PlanState *) write->node);
 	conflict->econtext = CreateExprContext(write->estate);
-	nestlevel = shuttle_transmission_begin();
+	nestlevel = shuttle_transmission_begin(SHUTTLE_PRINT_ALL);
 	context = make_print_context(root, write->rel,
 								 intVal(list_nth(private, CONFLICT_TARGET)),
 								 clause->exclRelIndex);

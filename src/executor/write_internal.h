@@ -59,6 +59,7 @@ struct ShuttleWrite
 	int			nattributes;
 	AttrNumber *attributes;
 	FmgrInfo   *output;
+	ShuttlePrintNeed need;
 	int			nvalues;		/* with the ctid */
 	const char **values;		/* room for batch_size rows */
 

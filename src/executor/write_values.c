@@ -38,7 +38,7 @@ shuttle_write_print_rows(const ShuttleWrite *write, const ShuttleWaitingRows *ro
 	MemoryContext old_cxt = MemoryContextSwitchTo(write->work_cxt);
 	const char **values = palloc_array(const char *, write->nvalues * rows->nrows + 1);
 	const char **value = values;
-	int			nestlevel = shuttle_transmission_begin();
+	int			nestlevel = shuttle_transmission_begin(write->need);
 
 	Assert(!rows->by_ctid || rows->nrows == 1);
 	for (int row = 0; row < rows->nrows; row++)
@@ -117,7 +117,7 @@ shuttle_write_print_arrays(const ShuttleWrite *write, const ShuttleWaitingRows *
 	const char **values = palloc_array(const char *, narrays);
 	StringInfoData *arrays = palloc_array(StringInfoData, narrays);
 	StringInfoData *first = rows->by_ctid ? arrays + 1 : arrays;
-	int			nestlevel = shuttle_transmission_begin();
+	int			nestlevel = shuttle_transmission_begin(write->need);
 
 	for (int i = 0; i < narrays; i++)
 	{

@@ -422,11 +422,40 @@ set_for_transmission(const char *name, const char *value)
 							 GUC_ACTION_SAVE, true, 0, false);
 }
 
-int
-shuttle_transmission_begin(void)
+ShuttlePrintNeed
+shuttle_print_need(Oid type)
 {
-	int			nestlevel = NewGUCNestLevel();
+	switch (type)
+	{
+		case BOOLOID:
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case NUMERICOID:
+		case TEXTOID:
+		case VARCHAROID:
+		case BPCHAROID:
+		case UUIDOID:
+			return SHUTTLE_PRINT_ANYHOW;
+		case DATEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return SHUTTLE_PRINT_DATES;
+		default:
+			return SHUTTLE_PRINT_ALL;
+	}
+}
 
+/* To enter and leave them takes some 3000 instructions. */
+int
+shuttle_transmission_begin(ShuttlePrintNeed need)
+{
+	int			nestlevel;
+
+	if (need == SHUTTLE_PRINT_ANYHOW ||
+		(need == SHUTTLE_PRINT_DATES && DateStyle == USE_ISO_DATES))
+		return 0;
+	nestlevel = NewGUCNestLevel();
 	if (DateStyle != USE_ISO_DATES)
 		set_for_transmission("datestyle", "ISO");
 	if (IntervalStyle != INTSTYLE_POSTGRES)
@@ -446,5 +475,6 @@ shuttle_transmission_begin(void)
 void
 shuttle_transmission_end(int nestlevel)
 {
-	AtEOXact_GUC(true, nestlevel);
+	if (nestlevel > 0)
+		AtEOXact_GUC(true, nestlevel);
 }

@@ -501,9 +501,20 @@ extern void shuttle_decoder_store(ShuttleDecoder *decoder,
 extern int64 shuttle_row_int64(const ShuttleRow *row, int column);
 extern char *shuttle_row_text(const ShuttleRow *row, int column);
 
+/* What the texts of a type depend on; each includes those in front of it. */
+typedef enum ShuttlePrintNeed
+{
+	SHUTTLE_PRINT_ANYHOW,
+	SHUTTLE_PRINT_DATES,		/* ISO dates */
+	SHUTTLE_PRINT_ALL
+} ShuttlePrintNeed;
+
+extern ShuttlePrintNeed shuttle_print_need(Oid type);
+
 /* Begins, and ends, output under the settings that values travel with
- * (ISO dates, extra_float_digits 3, ...); returns the GUC nest level. */
-extern int	shuttle_transmission_begin(void);
+ * (ISO dates, extra_float_digits 3, ...), where these are needed and not what is set;
+ * returns the GUC nest level, or 0. */
+extern int	shuttle_transmission_begin(ShuttlePrintNeed need);
 extern void shuttle_transmission_end(int nestlevel);
 
 /*
