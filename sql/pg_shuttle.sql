@@ -241,6 +241,25 @@ INSERT INTO shuttle.identity
 SELECT pg_catalog.replace(pg_catalog.gen_random_uuid()::pg_catalog.text, '-', ''), own.system_identifier, own.timeline
 FROM shuttle.server_identity() AS own;
 
+-- A publication FOR ALL TABLES has these tables as well: a subscriber keeps its own.
+CREATE FUNCTION shuttle.keep_own()
+RETURNS pg_catalog.trigger
+LANGUAGE C VOLATILE
+AS 'MODULE_PATHNAME', 'shuttle_keep_own';
+
+COMMENT ON FUNCTION shuttle.keep_own() IS
+'keeps what is replicated from another server out of a table that is of this one';
+
+REVOKE ALL ON FUNCTION shuttle.keep_own() FROM PUBLIC;
+
+CREATE TRIGGER keep_own BEFORE INSERT OR UPDATE OR DELETE ON shuttle.identity
+FOR EACH ROW EXECUTE FUNCTION shuttle.keep_own();
+ALTER TABLE shuttle.identity ENABLE REPLICA TRIGGER keep_own;
+
+CREATE TRIGGER keep_own BEFORE INSERT OR UPDATE OR DELETE ON shuttle.commit_records
+FOR EACH ROW EXECUTE FUNCTION shuttle.keep_own();
+ALTER TABLE shuttle.commit_records ENABLE REPLICA TRIGGER keep_own;
+
 CREATE FUNCTION shuttle.confirm_identity()
 RETURNS pg_catalog.void
 LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE

@@ -15,6 +15,7 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/xlog.h"
+#include "commands/trigger.h"
 #include "funcapi.h"
 #include "utils/builtins.h"
 
@@ -31,6 +32,7 @@ enum
 };
 
 SHUTTLE_SQL_FUNCTION(shuttle_server_identity);
+SHUTTLE_SQL_FUNCTION(shuttle_keep_own);
 
 /* Copies the row's values; false: the extension is not here. */
 static bool
@@ -108,4 +110,27 @@ shuttle_server_identity(PG_FUNCTION_ARGS)
 	values[1] = Int64GetDatum((int64) GetWALInsertionTimeLine());
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc),
 													  values, nulls)));
+}
+
+/*
+ * shuttle.keep_own(): a trigger that fires for what is applied by replication, and
+ * keeps it out.  Another cluster's number would otherwise stand beside ours.
+ */
+Datum
+shuttle_keep_own(PG_FUNCTION_ARGS)
+{
+	TriggerData *data = (TriggerData *) fcinfo->context;
+
+	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_BEFORE(data->tg_event) ||
+		!TRIGGER_FIRED_FOR_ROW(data->tg_event))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("function \"%s\" was not called by a BEFORE ROW trigger",
+						"shuttle.keep_own")));
+
+	/* enabling all triggers of a table makes this one fire always */
+	if (SessionReplicationRole == SESSION_REPLICATION_ROLE_REPLICA)
+		return PointerGetDatum(NULL);
+	return PointerGetDatum(TRIGGER_FIRED_BY_UPDATE(data->tg_event) ?
+						   data->tg_newtuple : data->tg_trigtuple);
 }

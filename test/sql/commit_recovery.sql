@@ -84,6 +84,16 @@ SELECT shuttle.new_identity();
 SELECT state, count(*) FROM held GROUP BY 1;
 SELECT * FROM shuttle.recover();
 
+-- what is replicated from another server leaves alone what is of this one
+SET session_replication_role = replica;
+INSERT INTO shuttle.identity VALUES ('another', 1, 1);
+INSERT INTO shuttle.commit_records VALUES (name(:'past', 16), ARRAY[:server], now());
+UPDATE shuttle.identity SET cluster = 'another';
+DELETE FROM shuttle.identity;
+RESET session_replication_role;
+SELECT cluster = 'another' AS is_another FROM shuttle.identity;
+TABLE shuttle.commit_records;
+
 -- a node that can't be asked
 ALTER SERVER one OPTIONS (SET port '1');
 SELECT server, transaction, state LIKE 'not known: %' AS is_not_known FROM shuttle.transactions;
