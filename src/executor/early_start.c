@@ -219,6 +219,8 @@ visit(PlanState *node, Demand demand)
 			demand.rows = 0;
 			if (shuttle_is_look_ahead(node))
 				visit(outerPlanState(node), demand);
+			else
+				visit(shuttle_merge_reading(node), everything);
 			break;
 		default:
 			break;

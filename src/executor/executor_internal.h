@@ -258,6 +258,20 @@ extern ShuttleTargetRows *shuttle_target_rows_create(const char *table_name,
 extern Oid	shuttle_target_rows_decode(const ShuttleTargetRows *rows,
 									   ItemPointer ctid);
 
+/* Those of a foreign table in a MERGE, which its scans and actions share, made at need;
+ * NULL in other statements (merge_run.c). */
+extern ShuttleTargetRows *shuttle_merge_target_rows(EState *estate, Oid relid,
+													const char *table_name);
+
+/* The input of a MERGE's node that reads everything; NULL: it is another node. */
+extern PlanState *shuttle_merge_reading(const PlanState *node);
+
+/* The plan of WITH that this one scans to its end; NULL likewise. */
+extern PlanState *shuttle_merge_rows(const PlanState *node);
+
+/* Called once. */
+extern void shuttle_merge_register(void);
+
 /* Those of a table whose rows are updated or deleted by name; else NULL. */
 extern ShuttleTargetRows *shuttle_foreign_modify_rows(ResultRelInfo *target);
 

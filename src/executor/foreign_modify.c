@@ -228,8 +228,10 @@ create_write(ModifyTableState *node, ResultRelInfo *target, CmdType operation,
 														  "ctid");
 		if (!AttributeNumberIsValid(write->ctid_column))
 			elog(ERROR, "could not find junk ctid column");
-		write->rows = shuttle_target_rows_create(RelationGetRelationName(rel),
-												 estate->es_query_cxt);
+		write->rows = shuttle_merge_target_rows(estate, relid, RelationGetRelationName(rel));
+		if (write->rows == NULL)
+			write->rows = shuttle_target_rows_create(RelationGetRelationName(rel),
+													 estate->es_query_cxt);
 	}
 	collect_values(write);
 	if (operation != CMD_INSERT)

@@ -703,6 +703,7 @@ shuttle_executor_init(void)
 	shuttle_look_ahead_register();
 	shuttle_routed_append_register();
 	shuttle_keyed_write_register();
+	shuttle_merge_register();
 	previous_start = ExecutorStart_hook;
 	ExecutorStart_hook = start_executor;
 

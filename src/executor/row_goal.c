@@ -36,15 +36,16 @@ typedef struct RowGoal
 	double		sure;			/* it will be asked for so many, or be at its
 								 * end */
 	bool		once;			/* it is never run again */
+	bool		of_merge;		/* it is among what a MERGE reads */
 } RowGoal;
 
-static const RowGoal all_rows = {0, NULL, 0, INFINITY, false};
+static const RowGoal all_rows = {0, NULL, 0, INFINITY, false, false};
 
 static ExecutorRun_hook_type previous_run = NULL;
 
 static void set_goals(PlanState *node, RowGoal goal);
 static void set_goals_of(PlanState **nodes, int nnodes, RowGoal goal);
-static void set_goals_of_subplans(List *subplans);
+static void set_goals_of_subplans(List *subplans, const PlanState *whole);
 
 /* Where only a part of the rows may be wanted and nobody says how many. */
 #define UNKNOWN_GOAL	32
@@ -207,6 +208,18 @@ sure_below_limit(LimitState *node, double sure)
 }
 
 /*
+ * True of the join of a MERGE's source with those of its rows that match something: as
+ * each of these is of the source, none is left when that is at its end.
+ */
+static bool
+joins_matched(const PlanState *node)
+{
+	return (IsA(node, HashJoinState) || IsA(node, MergeJoinState)) &&
+		(((const JoinState *) node)->jointype == JOIN_LEFT ||
+		 ((const JoinState *) node)->jointype == JOIN_RIGHT);
+}
+
+/*
  * How many rows of its children a node surely reads, where so many of its own
  * are asked for; nodes that are not named here read all of a child, or are not
  * known.
@@ -218,6 +231,9 @@ sure_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 
 	outer->sure = inner->sure = part;
 	outer->once = inner->once = goal.once;
+	outer->of_merge = inner->of_merge = goal.of_merge;
+	if (goal.of_merge && joins_matched(node))
+		return;
 	switch (nodeTag(node))
 	{
 		case T_LimitState:
@@ -495,12 +511,13 @@ set_goals(PlanState *node, RowGoal goal)
 	set_goals(outerPlanState(node), outer_goal);
 	set_goals(innerPlanState(node), inner_goal);
 	set_goals_of_others(node, outer_goal);
-	set_goals_of_subplans(node->initPlan);
-	set_goals_of_subplans(node->subPlan);
+	set_goals_of_subplans(node->initPlan, shuttle_merge_rows(node));
+	set_goals_of_subplans(node->subPlan, NULL);
 }
 
+/* whole: the plan of one of them that is read to its end, or NULL. */
 static void
-set_goals_of_subplans(List *subplans)
+set_goals_of_subplans(List *subplans, const PlanState *whole)
 {
 	ShuttleNeedStep one = {.kind = SHUTTLE_NEED_ONE};
 	ListCell   *lc;
@@ -525,7 +542,9 @@ set_goals_of_subplans(List *subplans)
 				}
 				break;
 			case CTE_SUBLINK:
-				goal.sure = 1;	/* of its readers, each may stop */
+				/* of its readers, each may stop */
+				goal.of_merge = subplan->planstate == whole;
+				goal.sure = goal.of_merge ? INFINITY : 1;
 				break;
 			default:
 				break;
@@ -566,7 +585,7 @@ run_executor(SHUTTLE_EXECUTOR_RUN_PARAMETERS)
 		ShuttleNeedStep run = {.kind = SHUTTLE_NEED_RUN,.node = queryDesc->planstate,
 		.rows = count};
 		RowGoal		goal = {count, count > 0 ? &run : NULL, 0,
-		count > 0 ? count : INFINITY, true};
+		count > 0 ? count : INFINITY, true, false};
 
 		/* FETCH 0 takes nothing, and says no more than that it is a cursor */
 		if (ScanDirectionIsNoMovement(direction))

@@ -85,6 +85,13 @@ extern const FdwRoutine *shuttle_peer_get_routine(void);
  * their types are such that a request can be made. */
 extern bool shuttle_scan_can_batch(const ForeignScan *scan);
 
+/* ---- MERGE of foreign partitions (merge_run.c) */
+
+/* Makes the node over the plan that reads everything, and those of the actions. */
+extern CustomScan *shuttle_merge_make(List *plans);
+
+extern bool shuttle_is_merge_plan(const Plan *plan);
+
 /* True where an aggregate in an expression takes values of parameters of the plan and
  * no column (parameters.c).  In a request for several keys these are columns of the
  * keys, and SQL takes it for an aggregate of them. */

@@ -170,6 +170,35 @@ add_part(ShuttleTargetRows *rows, TablePart part)
 
 /* ---- the scan of the target */
 
+/*
+ * What a MERGE reads is named for its actions, whose targets are other relations of the
+ * statement.  Of a join, the table is the one whose ctid is wanted; *rtindex: its number,
+ * else as it was.
+ */
+static ShuttleTargetRows *
+rows_of_merge(ForeignScanState *scan, List *attributes, int *rtindex)
+{
+	ForeignScan *plan = (ForeignScan *) scan->ss.ps.plan;
+	EState	   *estate = scan->ss.ps.state;
+	int			index = -1;
+
+	while ((index = bms_next_member(plan->fs_base_relids, index)) >= 0)
+	{
+		const RangeTblEntry *rte = exec_rt_fetch(index, estate);
+		ShuttleTargetRows *rows;
+
+		if (rte->rtekind != RTE_RELATION ||
+			(plan->scan.scanrelid == 0 ? find_ctid_column(plan, index) == 0 :
+			 !list_member_int(attributes, SelfItemPointerAttributeNumber)))
+			continue;
+		rows = shuttle_merge_target_rows(estate, rte->relid, rte->eref->aliasname);
+		if (rows != NULL)
+			*rtindex = index;
+		return rows;
+	}
+	return NULL;
+}
+
 ShuttleTargetScan *
 shuttle_target_scan_create(ForeignScanState *scan, const char *sql,
 						   List *attributes)
@@ -181,6 +210,8 @@ shuttle_target_scan_create(ForeignScanState *scan, const char *sql,
 	AttrNumber	ctid_column = 0;
 	int			rtindex = -1;
 
+	if (plan->operation == CMD_SELECT)
+		rows = rows_of_merge(scan, attributes, &rtindex);
 	while (rows == NULL && estate->es_result_relations != NULL &&
 		   (rtindex = bms_next_member(plan->fs_base_relids, rtindex)) >= 0)
 	{

@@ -141,6 +141,7 @@ shuttle_planner_init(void)
 	shuttle_place_init();
 	shuttle_conflict_init();
 	shuttle_named_columns_init();
+	shuttle_merge_plan_init();
 	shuttle_merge_refusal_init();
 	shuttle_partial_aggregates_init();
 	shuttle_union_types_init();

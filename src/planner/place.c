@@ -52,8 +52,6 @@ shuttle_other_children(Plan *plan)
 	}
 }
 
-static int	largest_id(Plan *plan);
-
 static int
 largest_id_of(List *plans)
 {
@@ -62,15 +60,15 @@ largest_id_of(List *plans)
 
 	foreach(lc, plans)
 	{
-		int			id = largest_id((Plan *) lfirst(lc));
+		int			id = shuttle_largest_plan_id((Plan *) lfirst(lc));
 
 		largest = Max(largest, id);
 	}
 	return largest;
 }
 
-static int
-largest_id(Plan *plan)
+int
+shuttle_largest_plan_id(Plan *plan)
 {
 	int			below;
 	int			beside;
@@ -87,7 +85,7 @@ largest_id(Plan *plan)
 int
 shuttle_next_plan_id(const PlannedStmt *statement)
 {
-	int			in_tree = largest_id(statement->planTree);
+	int			in_tree = shuttle_largest_plan_id(statement->planTree);
 	int			in_subplans = largest_id_of(statement->subplans);
 
 	return Max(in_tree, in_subplans) + 1;

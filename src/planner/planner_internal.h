@@ -625,6 +625,9 @@ extern Plan *shuttle_route_appends(Plan *plan, ShuttlePlaceContext *context);
  * its place. */
 extern Plan *shuttle_place_for_subplans(Plan *plan, ShuttlePlaceContext *context);
 
+/* The largest number of a node of a plan. */
+extern int	shuttle_largest_plan_id(Plan *plan);
+
 /* A number that no node of the statement has. */
 extern int	shuttle_next_plan_id(const PlannedStmt *statement);
 
@@ -666,6 +669,23 @@ extern void shuttle_conflict_init(void);
 /* Installs the hook that tells plans of INSERTs which columns have values; called
  * once (named_columns.c). */
 extern void shuttle_named_columns_init(void);
+
+/* ---- MERGE (merge_rewrite.c, merge_plan.c, merge_refusal.c) */
+
+/* The statements that a MERGE consists of, as one with WITH: its main query reads
+ * everything, and returns target rows that several source rows act upon; a query for
+ * each action writes, in their order.  Refers to parts of query. */
+extern Query *shuttle_merge_rewrite(Query *query);
+
+/* True where none of the MERGE's own WITH has a name that it gives. */
+extern bool shuttle_merge_names_are_free(const Query *query);
+
+/* True of such a statement, while it is planned. */
+extern bool shuttle_merge_is_planned(const Query *statement);
+
+/* Install the hooks that plan those of foreign partitions so, and that say what to
+ * write instead of others. */
+extern void shuttle_merge_plan_init(void);
 extern void shuttle_merge_refusal_init(void);
 
 /* ---- aggregates that nobody looks at (one_group.c) */

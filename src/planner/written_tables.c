@@ -59,7 +59,8 @@ shuttle_is_written_twice(PlannerInfo *root, Oid relid)
 {
 	Query	   *statement = shuttle_find_statement(root);
 
-	return statement->hasModifyingCTE && count_writers(statement, relid) > 1;
+	return shuttle_merge_is_planned(statement) ||
+		(statement->hasModifyingCTE && count_writers(statement, relid) > 1);
 }
 
 /* True where a query evaluates subqueries between the rows that it writes. */
@@ -88,11 +89,14 @@ is_written_beside(PlannerInfo *root, const RelOptInfo *rel)
 	return writer == NULL || (writer != root && asks_among_writes(writer->parse));
 }
 
+/* A MERGE reads everything before it writes. */
 static bool
 is_writing(const PlannerInfo *root)
 {
 	const Query *statement = shuttle_find_statement(root);
 
+	if (shuttle_merge_is_planned(statement))
+		return false;
 	return statement->commandType != CMD_SELECT || statement->hasModifyingCTE;
 }
 

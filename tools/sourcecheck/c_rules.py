@@ -15,6 +15,10 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.MULTILINE)
 SYSTEM_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]+<([^>]+)>", re.MULTILINE)
 LIBPQ = re.compile(r"\bPQ[a-z]\w*\s*\(|\b(?:PGconn|PGresult|PGcancel|PGcancelConn)\b")
 VERSION = re.compile(r"\bPG_VERSION_NUM\b")
+COMPAT_HEADERS = {
+    Path("src/base/shuttle_compat.h"),
+    Path("src/base/shuttle_compat_queries.h"),
+}
 EXPLAIN = re.compile(r"\bExplain(?:Property|Open|Close|Indent|Separate|Dummy)\w*\s*\(")
 EREPORT = re.compile(r"\bereport\s*\(\s*(?:ERROR|FATAL|PANIC)\b")
 ERRCODE = re.compile(r"\berrcode\w*\s*\(")
@@ -72,9 +76,9 @@ def check_places(source: Source) -> Iterator[Finding]:
         for line, found in source.matches(LIBPQ):
             name = found.group().rstrip("( \t")
             yield Finding(source.path, line, f"{name}: libpq is known only in storage/")
-    if source.path != Path("src/base/shuttle_compat.h"):
+    if source.path not in COMPAT_HEADERS:
         for line, _ in source.matches(VERSION):
-            message = "PG_VERSION_NUM is read only in base/shuttle_compat.h"
+            message = "PG_VERSION_NUM is read only in base/shuttle_compat.h and _queries.h"
             yield Finding(source.path, line, message)
     if source.room != "explain":
         for line, found in source.matches(EXPLAIN):
