@@ -32,7 +32,7 @@ PLANTS: Plants = {
     # nobody looks at what is written through a view
     "check_option_lost": (
         Edit(
-            "src/executor/write_buffer.c",
+            "src/executor/write_pieces.c",
             "if (write->target->ri_WithCheckOptions != NIL && write->operation != CMD_DELETE)",
             "if (false && write->operation != CMD_DELETE)",
         ),
