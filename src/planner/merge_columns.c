@@ -11,7 +11,6 @@
 #include "nodes/nodeFuncs.h"
 
 #include "base/shuttle_compat.h"
-#include "base/shuttle_compat_queries.h"
 #include "planner/merge_internal.h"
 
 typedef struct Columns

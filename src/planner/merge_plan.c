@@ -32,7 +32,6 @@
 #include "utils/typcache.h"
 
 #include "base/shuttle_compat.h"
-#include "base/shuttle_compat_queries.h"
 #include "executor/shuttle_executor.h"
 #include "planner/planner_internal.h"
 

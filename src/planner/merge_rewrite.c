@@ -38,7 +38,6 @@
 #include "utils/typcache.h"
 
 #include "base/shuttle_compat.h"
-#include "base/shuttle_compat_queries.h"
 #include "planner/merge_internal.h"
 #include "planner/planner_internal.h"
 
