@@ -26,7 +26,8 @@ END $$;
 CREATE VIEW held AS
 SELECT server, regexp_replace(regexp_replace(regexp_replace(transaction, '_[0-9a-f]{32}_\d+_', '_C_D_'), '_\d+_([0-9a-f]{16}_)', '_X_\1'), '\d+_1$', 'S_M') AS transaction,
 	since BETWEEN clock_timestamp() - interval '1 minute' AND clock_timestamp() AS is_recent, state
-FROM shuttle.transactions ORDER BY transactions.transaction;
+-- this cluster's number is a random one
+FROM shuttle.transactions ORDER BY transaction NOT LIKE 'shuttle\_0123%', transactions.transaction;
 -- a transaction that is over, here
 SELECT pg_current_xact_id() AS past \gset
 
