@@ -69,3 +69,5 @@ CREATE TRIGGER refuse AFTER TRUNCATE ON node.here_2 EXECUTE FUNCTION node.refuse
 \set VERBOSITY terse
 TRUNCATE parted;
 \set VERBOSITY default
+DROP TABLE parted;
+DROP FUNCTION tell();
