@@ -29,6 +29,8 @@ typedef struct Truncation
 {
 	const TruncateStmt *statement;
 	MemoryContext cxt;
+	bool		has_looked;		/* the next is known: */
+	bool		fires_after;	/* AFTER triggers, perhaps */
 	List	   *requests;		/* that were sent and not waited for */
 } Truncation;
 
@@ -80,6 +82,16 @@ may_fire_after(const TruncateStmt *statement)
 	return false;
 }
 
+/* Asked when core has locked the tables, and once, however many servers there are. */
+static bool
+waits_for_each(Truncation *truncation)
+{
+	if (!truncation->has_looked)
+		truncation->fires_after = may_fire_after(truncation->statement);
+	truncation->has_looked = true;
+	return truncation->fires_after;
+}
+
 static void
 send_truncate(ShuttleNode *node, const char *sql)
 {
@@ -127,7 +139,7 @@ exec_foreign_truncate(List *rels, DropBehavior behavior, bool restart_seqs)
 
 	node = shuttle_node_get(serverid, GetUserId());
 	shuttle_write_flush_others(node, NULL);
-	if (current == NULL || may_fire_after(current->statement))
+	if (current == NULL || waits_for_each(current))
 		shuttle_query(node, sql.data, SHUTTLE_WRITES, 0, NULL, NULL);
 	else
 		send_truncate(node, sql.data);
@@ -164,9 +176,10 @@ process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 	PG_END_TRY();
 
 	foreach(cell, truncation.requests)
+	{
 		(void) shuttle_request_finish(lfirst(cell));
-	foreach(cell, truncation.requests)
 		shuttle_request_close(lfirst(cell));
+	}
 }
 
 void
