@@ -248,8 +248,10 @@ send_piece(ShuttleWrite *write, const char *sql, int nparams,
 
 /* ---- answers */
 
-uint64
-shuttle_write_buffer_finish(ShuttleWrite *write)
+/* Waits for what was sent, or leaves what is not answered yet to write_behind.c; returns
+ * how many rows these are. */
+static uint64
+take_pieces(ShuttleWrite *write, bool leaves)
 {
 	ShuttleWriteBuffer *buffer = write->buffer;
 	uint64		nwritten = buffer->nfinished;
@@ -261,7 +263,13 @@ shuttle_write_buffer_finish(ShuttleWrite *write)
 	{
 		SentPiece  *piece = lfirst(cell);
 
-		if (piece->request != NULL)
+		if (leaves && shuttle_request_look(piece->request) == SHUTTLE_PENDING)
+		{
+			shuttle_write_behind_leave(write, piece->request, piece->nrows,
+									   piece->nbytes);
+			nwritten += piece->nrows;
+		}
+		else if (piece->request != NULL)
 			nwritten += finish_piece(write, piece);
 		if (!buffer->returns)
 		{
@@ -270,6 +278,12 @@ shuttle_write_buffer_finish(ShuttleWrite *write)
 		}
 	}
 	return nwritten;
+}
+
+uint64
+shuttle_write_buffer_finish(ShuttleWrite *write)
+{
+	return take_pieces(write, false);
 }
 
 /* True where nothing is to be done with the rows of a write when they are written,
@@ -284,34 +298,6 @@ writes_all(const ShuttleWrite *write)
 		!write->buffer->returns;
 }
 
-/* Leaves what was sent to write_behind.c; returns how many rows these are. */
-static uint64
-leave_pieces(ShuttleWrite *write)
-{
-	ShuttleWriteBuffer *buffer = write->buffer;
-	uint64		nwritten = buffer->nfinished;
-	ListCell   *cell;
-
-	buffer->nsent_bytes = 0;
-	buffer->nfinished = 0;
-	foreach(cell, buffer->pieces)
-	{
-		SentPiece  *piece = lfirst(cell);
-
-		if (shuttle_request_look(piece->request) == SHUTTLE_PENDING)
-		{
-			shuttle_write_behind_leave(write, piece->request, piece->nrows,
-									   piece->nbytes);
-			nwritten += piece->nrows;
-		}
-		else
-			nwritten += finish_piece(write, piece);
-		MemoryContextDelete(piece->cxt);
-		buffer->pieces = foreach_delete_current(buffer->pieces, cell);
-	}
-	return nwritten;
-}
-
 uint64
 shuttle_write_buffer_go_on(ShuttleWrite *write)
 {
@@ -322,8 +308,7 @@ shuttle_write_buffer_go_on(ShuttleWrite *write)
 		return shuttle_write_buffer_finish(write);
 	table = shuttle_remote_table_look(write->rel, write->storage_node);
 	if (table != NULL)
-		return table->plain && shuttle_write_behind_is_safe() ? leave_pieces(write) :
-			shuttle_write_buffer_finish(write);
+		return take_pieces(write, table->plain && shuttle_write_behind_is_safe());
 
 	/* The answer comes right behind that of the rows. */
 	shuttle_remote_table_ask(write->rel, write->storage_node,
