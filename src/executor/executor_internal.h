@@ -258,8 +258,11 @@ extern ShuttleTargetRows *shuttle_target_rows_create(const char *table_name,
 extern Oid	shuttle_target_rows_decode(const ShuttleTargetRows *rows,
 									   ItemPointer ctid);
 
+/* True while a MERGE is run by its node (merge_run.c). */
+extern bool shuttle_runs_merge(const EState *estate);
+
 /* Those of a foreign table in a MERGE, which its scans and actions share, made at need;
- * NULL in other statements (merge_run.c). */
+ * NULL in other statements. */
 extern ShuttleTargetRows *shuttle_merge_target_rows(EState *estate, Oid relid,
 													const char *table_name);
 

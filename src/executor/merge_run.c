@@ -28,22 +28,11 @@
 /* The rows of a foreign table that the actions of a MERGE share with its scans. */
 typedef struct MergeTarget
 {
+	dlist_node	link;			/* in targets */
+	const EState *estate;
 	Oid			relid;
 	ShuttleTargetRows *rows;
 } MergeTarget;
-
-typedef struct MergeState
-{
-	CustomScanState css;		/* must be first */
-} MergeState;
-
-/* The tables of an executor run. */
-typedef struct MergeTargets
-{
-	dlist_node	link;			/* in all_targets */
-	const EState *estate;
-	List	   *targets;		/* of MergeTarget */
-} MergeTargets;
 
 static Node *create_state(CustomScan *plan);
 static void begin_merge(CustomScanState *node, EState *estate, int eflags);
@@ -51,7 +40,7 @@ static TupleTableSlot *exec_merge(CustomScanState *node);
 static void end_merge(CustomScanState *node);
 static void rescan_merge(CustomScanState *node);
 
-static dlist_head all_targets = DLIST_STATIC_INIT(all_targets);
+static dlist_head targets = DLIST_STATIC_INIT(targets);
 
 static const CustomScanMethods merge_methods = {
 	.CustomName = "Merge",
@@ -111,66 +100,59 @@ shuttle_merge_rows(const PlanState *node)
 static void
 remove_at_reset(void *arg)
 {
-	dlist_delete(&((MergeTargets *) arg)->link);
+	dlist_delete(&((MergeTarget *) arg)->link);
 }
 
-static MergeTargets *
-find_targets(const EState *estate)
+bool
+shuttle_runs_merge(const EState *estate)
+{
+	return estate->es_plannedstmt != NULL &&
+		shuttle_is_merge_plan(estate->es_plannedstmt->planTree);
+}
+
+static MergeTarget *
+find_target(const EState *estate, Oid relid)
 {
 	dlist_iter	iter;
 
-	dlist_foreach(iter, &all_targets)
+	dlist_foreach(iter, &targets)
 	{
-		MergeTargets *targets = dlist_container(MergeTargets, link, iter.cur);
+		MergeTarget *target = dlist_container(MergeTarget, link, iter.cur);
 
-		if (targets->estate == estate)
-			return targets;
+		if (target->estate == estate && target->relid == relid)
+			return target;
 	}
 	return NULL;
 }
 
-static MergeTargets *
-add_targets(EState *estate)
+static MergeTarget *
+add_target(EState *estate, Oid relid, const char *table_name)
 {
-	MergeTargets *targets = palloc0_object(MergeTargets);
+	MemoryContext old_cxt = MemoryContextSwitchTo(estate->es_query_cxt);
+	MergeTarget *target = palloc_object(MergeTarget);
 	MemoryContextCallback *callback = palloc_object(MemoryContextCallback);
 
-	targets->estate = estate;
-	dlist_push_head(&all_targets, &targets->link);
+	target->estate = estate;
+	target->relid = relid;
+	target->rows = shuttle_target_rows_create(table_name, estate->es_query_cxt);
+	dlist_push_head(&targets, &target->link);
 	callback->func = remove_at_reset;
-	callback->arg = targets;
+	callback->arg = target;
 	MemoryContextRegisterResetCallback(estate->es_query_cxt, callback);
-	return targets;
+	MemoryContextSwitchTo(old_cxt);
+	return target;
 }
 
 ShuttleTargetRows *
 shuttle_merge_target_rows(EState *estate, Oid relid, const char *table_name)
 {
-	MemoryContext old_cxt;
-	MergeTargets *targets;
 	MergeTarget *target;
-	ListCell   *cell;
 
-	if (estate->es_plannedstmt == NULL ||
-		!shuttle_is_merge_plan(estate->es_plannedstmt->planTree))
+	if (!shuttle_runs_merge(estate))
 		return NULL;
-	old_cxt = MemoryContextSwitchTo(estate->es_query_cxt);
-	targets = find_targets(estate);
-	if (targets == NULL)
-		targets = add_targets(estate);
-	MemoryContextSwitchTo(old_cxt);
-	foreach(cell, targets->targets)
-	{
-		target = lfirst(cell);
-		if (target->relid == relid)
-			return target->rows;
-	}
-	old_cxt = MemoryContextSwitchTo(estate->es_query_cxt);
-	target = palloc_object(MergeTarget);
-	target->relid = relid;
-	target->rows = shuttle_target_rows_create(table_name, estate->es_query_cxt);
-	targets->targets = lappend(targets->targets, target);
-	MemoryContextSwitchTo(old_cxt);
+	target = find_target(estate, relid);
+	if (target == NULL)
+		target = add_target(estate, relid, table_name);
 	return target->rows;
 }
 
@@ -179,10 +161,9 @@ shuttle_merge_target_rows(EState *estate, Oid relid, const char *table_name)
 static Node *
 create_state(CustomScan *plan)
 {
-	MergeState *state = palloc0_object(MergeState);
+	CustomScanState *state = makeNode(CustomScanState);
 
-	NodeSetTag(state, T_CustomScanState);
-	state->css.methods = &merge_exec_methods;
+	state->methods = &merge_exec_methods;
 	return (Node *) state;
 }
 

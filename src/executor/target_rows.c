@@ -185,16 +185,13 @@ rows_of_merge(ForeignScanState *scan, List *attributes, int *rtindex)
 	while ((index = bms_next_member(plan->fs_base_relids, index)) >= 0)
 	{
 		const RangeTblEntry *rte = exec_rt_fetch(index, estate);
-		ShuttleTargetRows *rows;
 
 		if (rte->rtekind != RTE_RELATION ||
 			(plan->scan.scanrelid == 0 ? find_ctid_column(plan, index) == 0 :
 			 !list_member_int(attributes, SelfItemPointerAttributeNumber)))
 			continue;
-		rows = shuttle_merge_target_rows(estate, rte->relid, rte->eref->aliasname);
-		if (rows != NULL)
-			*rtindex = index;
-		return rows;
+		*rtindex = index;
+		return shuttle_merge_target_rows(estate, rte->relid, rte->eref->aliasname);
 	}
 	return NULL;
 }
@@ -210,7 +207,7 @@ shuttle_target_scan_create(ForeignScanState *scan, const char *sql,
 	AttrNumber	ctid_column = 0;
 	int			rtindex = -1;
 
-	if (plan->operation == CMD_SELECT)
+	if (plan->operation == CMD_SELECT && shuttle_runs_merge(estate))
 		rows = rows_of_merge(scan, attributes, &rtindex);
 	while (rows == NULL && estate->es_result_relations != NULL &&
 		   (rtindex = bms_next_member(plan->fs_base_relids, rtindex)) >= 0)
