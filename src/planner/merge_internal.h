@@ -44,4 +44,8 @@ extern Node *shuttle_merge_place(Node *expression, ShuttleMergePlaces places);
  * statement that has its WITH. */
 extern Query *shuttle_merge_place_query(Query *query, int depth);
 
+/* Parts of expressions (merge_rewrite.c); of what they are given they are made. */
+extern Expr *shuttle_merge_equals(Oid operator, Expr *left, Expr *right);
+extern CaseWhen *shuttle_merge_when(Expr *condition, Expr *result);
+
 #endif							/* MERGE_INTERNAL_H */

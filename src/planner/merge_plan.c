@@ -33,6 +33,7 @@
 
 #include "base/shuttle_compat.h"
 #include "executor/shuttle_executor.h"
+#include "planner/merge_internal.h"
 #include "planner/planner_internal.h"
 
 static planner_hook_type previous_planner = NULL;
@@ -201,20 +202,17 @@ convert_row_of(Oid relid, Expr *tableoid, Expr *row)
 {
 	const TypeCacheEntry *oid = lookup_type_cache(OIDOID, TYPECACHE_EQ_OPR);
 	ConvertRowtypeExpr *convert = makeNode(ConvertRowtypeExpr);
-	CaseWhen   *when = makeNode(CaseWhen);
 	Expr	   *constant = (Expr *) makeConst(OIDOID, -1, InvalidOid, sizeof(Oid),
 											  ObjectIdGetDatum(relid), false, true);
+	Expr	   *is_of_it;
 
 	convert->arg = row;
 	convert->resulttype = get_rel_type_id(relid);
 	convert->convertformat = COERCE_IMPLICIT_CAST;
 	convert->location = -1;
-	when->expr = make_opclause(oid->eq_opr, BOOLOID, false, tableoid, constant,
-							   InvalidOid, InvalidOid);
-	set_opfuncid((OpExpr *) when->expr);
-	when->result = (Expr *) convert;
-	when->location = -1;
-	return when;
+	is_of_it = shuttle_merge_equals(oid->eq_opr, tableoid, constant);
+	set_opfuncid((OpExpr *) is_of_it);
+	return shuttle_merge_when(is_of_it, (Expr *) convert);
 }
 
 /* The old row, as the foreign table has it, whose columns may lie in another order. */
@@ -377,21 +375,11 @@ put_together(PlannedStmt *statement, Query *rewritten, const List *foreign)
 static Bitmapset *
 scanned_relations(const Plan *plan)
 {
-	switch (nodeTag(plan))
-	{
-		case T_ForeignScan:
-			return bms_copy(((const ForeignScan *) plan)->fs_base_relids);
-		case T_SeqScan:
-		case T_SampleScan:
-		case T_IndexScan:
-		case T_IndexOnlyScan:
-		case T_BitmapHeapScan:
-		case T_TidScan:
-		case T_TidRangeScan:
-			return bms_make_singleton(((const Scan *) plan)->scanrelid);
-		default:
-			return NULL;
-	}
+	if (IsA(plan, ForeignScan))
+		return bms_copy(((const ForeignScan *) plan)->fs_base_relids);
+	if (shuttle_scans_table_here(plan))
+		return bms_make_singleton(((const Scan *) plan)->scanrelid);
+	return NULL;
 }
 
 static Bitmapset *

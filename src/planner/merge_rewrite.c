@@ -177,14 +177,14 @@ make_int(int value)
 							  Int32GetDatum(value), false, true);
 }
 
-static Expr *
-is_equal(Oid operator, Expr *left, Expr *right)
+Expr *
+shuttle_merge_equals(Oid operator, Expr *left, Expr *right)
 {
 	return make_opclause(operator, BOOLOID, false, left, right, InvalidOid, InvalidOid);
 }
 
-static CaseWhen *
-make_when(Expr *condition, Expr *result)
+CaseWhen *
+shuttle_merge_when(Expr *condition, Expr *result)
 {
 	CaseWhen   *when = makeNode(CaseWhen);
 
@@ -320,7 +320,7 @@ choose_action(const ShuttleMerge *merge, bool matched, ShuttleMergePlaces places
 						  matched ? number : -number);
 		if (action->qual == NULL)
 			return make_case(whens, result);
-		whens = lappend(whens, make_when((Expr *) shuttle_merge_place(action->qual, places), result));
+		whens = lappend(whens, shuttle_merge_when((Expr *) shuttle_merge_place(action->qual, places), result));
 	}
 	return make_case(whens, make_int(0));
 }
@@ -346,8 +346,8 @@ join_matched(Query *source, Query *matched)
 	join->jointype = JOIN_LEFT;
 	join->larg = reference(SOURCE);
 	join->rarg = reference(SECOND);
-	join->quals = (Node *) is_equal(int8->eq_opr, column_of(source, SOURCE, 1),
-									column_of(matched, SECOND, MATCHED_NUMBER));
+	join->quals = (Node *) shuttle_merge_equals(int8->eq_opr, column_of(source, SOURCE, 1),
+												column_of(matched, SECOND, MATCHED_NUMBER));
 	join->rtindex = JOIN;
 	return (Node *) join;
 }
@@ -399,8 +399,8 @@ make_joined(ShuttleMerge *merge)
 		unmatched->arg = matched_column(matched, SECOND, MATCHED_NUMBER, true);
 		unmatched->nulltesttype = IS_NULL;
 		unmatched->location = -1;
-		action = make_case(list_make1(make_when((Expr *) unmatched,
-												choose_action(merge, false, places))),
+		action = make_case(list_make1(shuttle_merge_when((Expr *) unmatched,
+														 choose_action(merge, false, places))),
 						   action);
 	}
 	else
@@ -428,8 +428,8 @@ value_for(Expr *value, Expr *action, int number)
 
 	if (IsA(node, Var) || IsA(node, Const))
 		return value;
-	return make_case(list_make1(make_when(is_equal(Int4EqualOperator, action,
-												   make_int(number)), value)),
+	return make_case(list_make1(shuttle_merge_when(shuttle_merge_equals(Int4EqualOperator, action,
+																		make_int(number)), value)),
 					 (Expr *) makeNullConst(exprType(node), exprTypmod(node),
 											exprCollation(node)));
 }
@@ -513,8 +513,8 @@ make_action(const ShuttleMerge *merge, int index, int nbefore)
 												merge->query->rtable));
 	const Query *rows = (Query *) merge->rows->ctequery;
 	RangeTblEntry *source = cte_entry(merge->rows, 1);
-	Expr	   *is_for_it = is_equal(Int4EqualOperator, column_of(rows, SECOND, 1),
-									 make_int(number_of(merge, index)));
+	Expr	   *is_for_it = shuttle_merge_equals(Int4EqualOperator, column_of(rows, SECOND, 1),
+												 make_int(number_of(merge, index)));
 	Query	   *query = make_select(merge, list_make2(target, source),
 									list_make1(reference(SECOND)), (Node *) is_for_it);
 	ListCell   *cell;

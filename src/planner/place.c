@@ -389,6 +389,24 @@ may_go_back(int cursor_options)
 		(cursor_options & CURSOR_OPT_NO_SCROLL) == 0;
 }
 
+bool
+shuttle_scans_table_here(const Plan *plan)
+{
+	switch (nodeTag(plan))
+	{
+		case T_SeqScan:
+		case T_SampleScan:
+		case T_IndexScan:
+		case T_IndexOnlyScan:
+		case T_BitmapHeapScan:
+		case T_TidScan:
+		case T_TidRangeScan:
+			return true;
+		default:
+			return false;
+	}
+}
+
 /*
  * Finds the plans that WHERE CURRENT OF passes on its way to a scan of a table
  * here, and that scan.  Returns false where there is none.
@@ -403,15 +421,6 @@ find_positioned(Plan *plan, ShuttlePlaceContext *context)
 		return false;
 	switch (nodeTag(plan))
 	{
-		case T_SeqScan:
-		case T_SampleScan:
-		case T_IndexScan:
-		case T_IndexOnlyScan:
-		case T_BitmapHeapScan:
-		case T_TidScan:
-		case T_TidRangeScan:
-			found = true;
-			break;
 		case T_Result:
 		case T_Limit:
 			found = find_positioned(outerPlan(plan), context);
@@ -422,6 +431,7 @@ find_positioned(Plan *plan, ShuttlePlaceContext *context)
 				found = find_positioned((Plan *) lfirst(lc), context) || found;
 			break;
 		default:
+			found = shuttle_scans_table_here(plan);
 			break;
 	}
 	if (found)

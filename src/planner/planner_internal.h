@@ -625,6 +625,9 @@ extern Plan *shuttle_route_appends(Plan *plan, ShuttlePlaceContext *context);
  * its place. */
 extern Plan *shuttle_place_for_subplans(Plan *plan, ShuttlePlaceContext *context);
 
+/* True of a node that reads a table of this server. */
+extern bool shuttle_scans_table_here(const Plan *plan);
+
 /* The largest number of a node of a plan. */
 extern int	shuttle_largest_plan_id(Plan *plan);
 
