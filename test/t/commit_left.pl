@@ -49,10 +49,12 @@ sub is_finished
 }
 
 # A commit over two nodes has its database looked at.
+my $both = 'BEGIN; UPDATE account1 SET v = v WHERE id = 20; UPDATE account2 SET v = v WHERE id = 20; COMMIT;';
+
 sub commit_here
 {
 	my $database = shift;
-	$query->safe_psql($database, 'BEGIN; UPDATE account1 SET v = v WHERE id = 20; UPDATE account2 SET v = v WHERE id = 20; COMMIT');
+	$query->safe_psql($database, $both);
 	return;
 }
 
@@ -209,7 +211,6 @@ is_finished(5, 30, 'open again: it is');
 
 # ---- an extension that is made again, beside a session that has used its tables
 
-my $both = 'BEGIN; UPDATE account1 SET v = v WHERE id = 20; UPDATE account2 SET v = v WHERE id = 20; COMMIT;';
 my $session = ShuttleSession->new($query, 'closed');
 is(join('', $session->run($both)), '', 'a session commits over two nodes');
 $query->safe_psql('closed', 'DROP EXTENSION pg_shuttle CASCADE; DROP SCHEMA IF EXISTS shuttle;
