@@ -1,28 +1,43 @@
-"""The transactions of pgbench (TPC-B), run by pgbench: over the query node and on a node."""
+"""The transactions of pgbench (TPC-B), run by pgbench: over the query node and on a node.
 
+And by a client that needs no query node, since it knows which node has what.
+"""
+
+import random
+import re
 import tempfile
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
-from psycopg import conninfo
+import psycopg
+from psycopg import conninfo, pq
 
-from pgshuttle import catalog, processes, writes_tables
+from pgshuttle import catalog, measure, processes, writes_tables
 from pgshuttle.builds import ServerBuild
 from pgshuttle.errors import ToolError
+from pgshuttle.measure import Connection
 from pgshuttle.servers import SUPERUSER
 
-SCRIPT = r"""\set aid random(1, :naccounts)
-\set tid random(1, :ntellers)
-\set delta random(-5000, 5000)
-BEGIN;
-UPDATE accounts SET abalance = abalance + :delta WHERE aid = :aid;
-SELECT abalance FROM accounts WHERE aid = :aid;
-UPDATE tellers SET tbalance = tbalance + :delta WHERE tid = :tid;
-UPDATE branches SET bbalance = bbalance + :delta WHERE bid = 1;
-INSERT INTO history (tid, bid, aid, delta, mtime)
-VALUES (:tid, 1, :aid, :delta, CURRENT_TIMESTAMP);
-END;
-"""
-NSTATEMENTS = 7
+STATEMENTS = (
+    "UPDATE accounts SET abalance = abalance + :delta WHERE aid = :aid",
+    "SELECT abalance FROM accounts WHERE aid = :aid",
+    "UPDATE tellers SET tbalance = tbalance + :delta WHERE tid = :tid",
+    "UPDATE branches SET bbalance = bbalance + :delta WHERE bid = 1",
+    "INSERT INTO history (tid, bid, aid, delta, mtime)"
+    " VALUES (:tid, 1, :aid, :delta, CURRENT_TIMESTAMP)",
+)
+MOST_DELTA = 5000
+SCRIPT = "\n".join(
+    [
+        r"\set aid random(1, :naccounts)",
+        r"\set tid random(1, :ntellers)",
+        rf"\set delta random(-{MOST_DELTA}, {MOST_DELTA})",
+        *(f"{statement};" for statement in ("BEGIN", *STATEMENTS, "END")),
+        "",
+    ]
+)
+NSTATEMENTS = 2 + len(STATEMENTS)
 NTRIPS = NSTATEMENTS - 1  # BEGIN need not be asked for by itself
 NWARM = 3  # transactions of a new session that do not count
 LIMIT_S = 120
@@ -62,3 +77,57 @@ def run_pgbench(build: ServerBuild, port: int, schema: str, ntransactions: int) 
     if len(found) != count:
         raise ToolError(f"pgbench ended {len(found)} of {count} transactions")
     return found[NWARM:]
+
+
+class ByHand:
+    """The same transactions on one node or two, each asked only for what depends on its answer.
+
+    BEGIN travels with the first statement for a node. Two nodes prepare at once and commit at
+    once; nothing is recorded that would end what a crash leaves.
+    """
+
+    DONE = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
+
+    def __init__(self, connections: Sequence[Connection]) -> None:
+        for connection in connections:
+            connection.execute("SET search_path = writes")
+        self._nodes = [connection.pgconn for connection in connections]
+
+    def _finish(self, node: pq.abc.PGconn) -> None:
+        """Reads the answers to what was sent."""
+        while (result := node.get_result()) is not None:
+            if result.status not in self.DONE:
+                raise psycopg.DatabaseError(result.error_message.decode())
+
+    def _ask(self, nodes: Sequence[pq.abc.PGconn], statement: str) -> None:
+        for node in nodes:
+            node.send_query(statement.encode())
+        for node in nodes:
+            self._finish(node)
+
+    def _transact(self, name: str) -> None:
+        values = {
+            ":aid": str(random.randint(1, writes_tables.NACCOUNTS)),
+            ":tid": str(random.randint(1, writes_tables.NTELLERS)),
+            ":delta": str(random.randint(-MOST_DELTA, MOST_DELTA)),
+        }
+        begun: list[pq.abc.PGconn] = []
+        for statement in STATEMENTS:
+            text = re.sub(r":\w+", lambda found: values[found[0]], statement)
+            node = self._nodes[0 if "accounts" in statement else -1]
+            self._ask([node], text if node in begun else f"BEGIN; {text}")
+            begun.append(node)
+        if len(self._nodes) == 1:
+            self._ask(self._nodes, "COMMIT")
+            return
+        self._ask(self._nodes, f"PREPARE TRANSACTION '{name}'")
+        self._ask(self._nodes, f"COMMIT PREPARED '{name}'")
+
+    def run(self, ntransactions: int) -> list[float]:
+        """Runs transactions one by one; returns milliseconds of each."""
+        found = []
+        for number in range(NWARM + ntransactions):
+            start_ns = time.perf_counter_ns()
+            self._transact(f"by hand {number}")
+            found.append((time.perf_counter_ns() - start_ns) / measure.NS_PER_MS)
+        return found[NWARM:]

@@ -2,7 +2,7 @@
 
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -63,9 +63,18 @@ class Runner:
     """Writes under one delay, in sessions that stay open."""
 
     def __init__(
-        self, here: Session, node: Session, line: Session, ports: Ports, build: ServerBuild
+        self,
+        here: Session,
+        node: Session,
+        lines: Sequence[Session],
+        ports: Ports,
+        build: ServerBuild,
     ) -> None:
-        self.sessions = {Way.OURS: here, Way.STOCK: here, Way.NODE: node, Way.LINE: line}
+        self.sessions = {Way.OURS: here, Way.STOCK: here, Way.NODE: node, Way.LINE: lines[0]}
+        self.by_hand = {
+            Case.ONE: tpcb.ByHand([line.connection for line in lines[:1]]),
+            Case.TWO: tpcb.ByHand([line.connection for line in lines[:2]]),
+        }
         self.ports = ports
         self.build = build
 
@@ -108,6 +117,8 @@ class Runner:
 
     def run_tpcb(self, case: Case, way: Way, ntransactions: int) -> list[float]:
         """Runs transactions of pgbench; returns milliseconds of each."""
+        if way is Way.HAND:
+            return self.by_hand[case].run(ntransactions)
         schema = writes_tables.schema_of(way.name, case.name)
         return tpcb.run_pgbench(self.build, self.ports[way], schema, ntransactions)
 
@@ -137,7 +148,7 @@ class Runner:
     def sample_tpcb(self, case: Case, rtt_us: int, nrounds: int) -> Samples:
         """Runs pgbench by turns."""
         least_ms = 1 + tpcb.NTRIPS * rtt_us / 1000
-        samples: Samples = {Way.OURS: [], Way.NODE: [], Way.LINE: []}
+        samples: Samples = {Way.OURS: [], Way.NODE: [], Way.LINE: [], Way.HAND: []}
         for _ in range(nrounds):
             for way in list(samples):
                 count = TPCB_MS if way is Way.NODE else max(NTPCB, round(TPCB_MS / least_ms))
@@ -169,25 +180,30 @@ class Runner:
 
 @contextmanager
 def open_runner(cluster: Cluster, rtt_us: int) -> Iterator[Runner]:
-    """Opens sessions: here under a delay, and on the first node without one and with it."""
+    """Opens sessions: here under a delay, on the first node without one, on two with it."""
     with ExitStack() as stack:
         here = stack.enter_context(measure.open_delayed_session(cluster, rtt_us))
         first = cluster.nodes[0]
-        if first.proxy is None:
-            raise ToolError(f"{first.server.name} has no delay proxy")
         node = Session(catalog.connect(first.server))
         stack.enter_context(node.connection)
-        line = Session(measure.connect_through_proxy(first.server, first.proxy.port))
-        stack.enter_context(line.connection)
-        for session in (node, line):
+        fronts = [front for front in (near.proxy for near in cluster.nodes) if front is not None]
+        if len(fronts) < NNODES:
+            raise ToolError("a storage node has no delay proxy")
+        lines = [
+            Session(measure.connect_through_proxy(near.server, front.port))
+            for near, front in zip(cluster.nodes[:2], fronts, strict=False)
+        ]
+        for line in lines:
+            stack.enter_context(line.connection)
+        for session in (node, *lines):
             session.connection.execute(f"SET statement_timeout = '{measure.STATEMENT_TIMEOUT_S}s'")
         ports = {
             Way.OURS: cluster.query.port,
             Way.STOCK: cluster.query.port,
             Way.NODE: first.server.port,
-            Way.LINE: first.proxy.port,
+            Way.LINE: fronts[0].port,
         }
-        yield Runner(here, node, line, ports, cluster.build)
+        yield Runner(here, node, lines, ports, cluster.build)
 
 
 def run_writes(cluster: Cluster, nrounds: int, on_step: OnStep) -> Writes:

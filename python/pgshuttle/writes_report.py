@@ -29,14 +29,15 @@ UNITS = {
     "here_ms": "milliseconds of an empty statement on the query node",
     "limit_ms": "milliseconds that ours may take: a factor of the same on one node, "
     "without a delay, and round trips",
-    "relay_ms": "milliseconds of the same over the delay proxy, and an empty statement on the "
-    "query node for each: what nobody who hands statements on can undercut",
+    "relay_ms": "milliseconds of the same by a client of the nodes themselves, and an empty "
+    "statement on the query node for each that it is asked: handed on by hand",
 }
 COLORS = {
     str(Way.OURS): "#0072B2",
     str(Way.STOCK): "#E69F00",
     str(Way.NODE): "0.6",
     str(Way.LINE): "0.8",
+    str(Way.HAND): "#009E73",
 }
 DPI = 130
 
@@ -68,7 +69,7 @@ def show_time(ways: tuple[WayResult, ...], case: str, way: Way, rtt_us: int) -> 
 def make_writes_table(writes: Writes) -> Table:
     """A row for each case and delay."""
     table = Table("RTT", "statement", "on one node", "shuttle", "limit", "kept")
-    table.add_column("handed on")
+    table.add_column("by hand")
     table.add_column("postgres_fdw")
     table.title = f"writing to storage nodes, medians of {writes.nrounds} rounds"
     for verdict in writes.verdicts:
@@ -105,13 +106,13 @@ def draw_panel(axes: Axes, found: Entry, rtt_us: int) -> None:
     for way in found["ways"]:
         if way["rtt_us"] != rtt_us:
             continue
-        place = rows[way["case"]] + 0.2 * (list(COLORS).index(way["way"]) - 1.5)
+        place = rows[way["case"]] + 0.16 * (list(COLORS).index(way["way"]) - 2)
         stopped_ms = 1000.0 * STOCK_LIMIT_S
         time_ms = stopped_ms if way["timing"] is None else way["timing"]["median_ms"]
-        axes.barh(place, time_ms, 0.19, color=COLORS[way["way"]])
+        axes.barh(place, time_ms, 0.15, color=COLORS[way["way"]])
     for verdict in verdicts:
         row = rows[verdict["case"]]
-        axes.plot([verdict["limit_ms"]] * 2, [row - 0.4, row - 0.1], color="red")
+        axes.plot([verdict["limit_ms"]] * 2, [row - 0.4, row - 0.24], color="red")
     axes.set_yticks(range(len(rows)), list(rows))
     axes.set_ylim(len(rows) - 0.5, -0.6)
     axes.set_xscale("log")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.results import Machine
 from pgshuttle.state import Cluster
 from pgshuttle.writes import Writes
-from pgshuttle.writes_limits import Case, Line, Way, WayResult, judge
+from pgshuttle.writes_limits import LIMITS, Case, Line, Way, WayResult, judge
 
 
 def make_writes(ours_ms: float = 14.0) -> Writes:
@@ -24,6 +25,7 @@ def make_writes(ours_ms: float = 14.0) -> Writes:
             times_ms = {Way.OURS: ours_ms + 2 * rtt_us / 1000, Way.NODE: 10.0}
             if case in (Case.ONE, Case.TWO):
                 times_ms[Way.LINE] = 10.0 + 7 * rtt_us / 1000
+                times_ms[Way.HAND] = 9.0 + 8 * rtt_us / 1000
             for way, time_ms in times_ms.items():
                 timing = measure.summarize([time_ms, time_ms])
                 ways.append(WayResult(str(case), str(way), rtt_us, timing))
@@ -52,7 +54,7 @@ def test_limits() -> None:
     assert by_case[Case.TWO, 800].limit_ms == pytest.approx(16 + 8 * 0.8)
     assert by_case[Case.FUNCTION, 90_000].limit_ms == pytest.approx(16 + 180)
     assert by_case[Case.COPY, 800].relay_ms is None
-    assert by_case[Case.TWO, 800].relay_ms == pytest.approx(10 + 7 * 0.8 + 7 * 0.1 + 2 * 0.8)
+    assert by_case[Case.TWO, 800].relay_ms == pytest.approx(9 + 8 * 0.8 + 7 * 0.1)
     assert writes_report.make_writes_table(found).row_count == len(found.verdicts)
 
 
@@ -113,7 +115,7 @@ def test_each_case_is_timed(monkeypatch: pytest.MonkeyPatch, running: Cluster) -
     with writes.open_runner(running, 2000) as runner:
         for case in Case:
             found = runner.run_case(case, 2000, 1)
-            line = [Way.LINE] if case in (Case.ONE, Case.TWO) else []
+            line = [Way.LINE, Way.HAND] if case in (Case.ONE, Case.TWO) else []
             assert [way.way for way in found] == [
                 str(way) for way in (Way.OURS, Way.NODE, *line, Way.STOCK)
             ]
@@ -123,6 +125,23 @@ def test_each_case_is_timed(monkeypatch: pytest.MonkeyPatch, running: Cluster) -
     with catalog.connect(running.nodes[1].server) as connection:
         query = "SELECT count(*) > 0 FROM writes.history"
         assert connection.execute(query).fetchall() == [(True,)]
+
+
+@pytest.mark.parametrize("case", [Case.ONE, Case.TWO])
+def test_transactions_by_hand(running: Cluster, case: Case) -> None:
+    count = "SELECT count(*) FROM writes.history"
+    with ExitStack() as stack:
+        nodes = [stack.enter_context(catalog.connect(node.server)) for node in (running.nodes[:2])]
+        history = nodes[0] if case is Case.ONE else nodes[1]
+        history.execute("TRUNCATE writes.history")
+        runner = stack.enter_context(writes.open_runner(running, 2000))
+        times_ms = runner.run_tpcb(case, Way.HAND, 3)
+        assert len(times_ms) == 3
+        ntrips = LIMITS[case][1]
+        assert 2.0 * ntrips <= min(times_ms) < 2.0 * (ntrips + 1) + 20.0
+        assert history.execute(count).fetchall() == [(tpcb.NWARM + 3,)]
+        for node in nodes:
+            assert node.execute("SELECT FROM pg_prepared_xacts").fetchall() == []
 
 
 def test_transactions_of_pgbench(running: Cluster) -> None:
