@@ -604,6 +604,27 @@ extern void shuttle_look_ahead_unlink(LookAheadState *look);
 /* Has a scan node do without its Look Ahead (served_scan.c). */
 extern void shuttle_served_scan_remove(ShuttleServedScan *scan);
 
+/* ---- batches of outer rows (look_ahead_batch.c) */
+
+/*
+ * True where one more batch may be sent before the first is joined.  With a
+ * row goal no more rows are read ahead than were taken already: so the batches
+ * in flight ramp up once the batches have their full size.
+ */
+extern bool shuttle_batch_may_fill(LookAheadState *look);
+
+/*
+ * Reads outer rows, and has their keys asked for.  The loop's parameters are
+ * put back.  Returns false if there was no outer row left.
+ */
+extern bool shuttle_batch_fill(LookAheadState *look);
+
+/* Frees a batch; first of all, no slot may point into it. */
+extern void shuttle_batch_drop(LookAheadState *look, ShuttleBatch *batch);
+
+/* Tells EXPLAIN what the batches hold, at its peaks and after them. */
+extern void shuttle_batches_tell_memory(LookAheadState *look);
+
 /* ---- what may fail (attempt.c) */
 
 /* True where an expression is more than a parameter or constant. */

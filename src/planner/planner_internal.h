@@ -389,7 +389,7 @@ extern void shuttle_union_types_init(void);
 extern void shuttle_partial_aggregates_init(void);
 
 /* True where a foreign path's answers are to be made states of aggregates, and
- * GetForeignPlan of such paths. */
+ * GetForeignPlan of such paths (partial_plan.c). */
 extern bool shuttle_is_partial_aggregate(const ForeignPath *path);
 extern ForeignScan *shuttle_plan_partial_aggregate(PlannerInfo *root, RelOptInfo *rel,
 												   Oid relid, ForeignPath *path,
