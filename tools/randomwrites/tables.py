@@ -64,8 +64,8 @@ class Table:
 
     @property
     def keeps_order(self) -> bool:
-        """RETURNING has rows of partitions of here before those of nodes."""
-        return self.is_local or all(leaf.server is not None for leaf in self.leaves)
+        """Rows that ON CONFLICT leaves out are only counted: those of partitions change places."""
+        return self.is_local or not self.partition_by
 
     @property
     def updates_conflicts(self) -> bool:
