@@ -13,7 +13,6 @@ from pgshuttle import (
     choices,
     cpu,
     cpu_report,
-    places,
     plan_report,
     plan_tables,
     plan_times,
@@ -35,12 +34,12 @@ from pgshuttle.bench_place import (
     DirOption,
     KeepOption,
     PgOption,
-    Place,
+    Report,
     ResultsOption,
     RttsOption,
     find_place,
+    finish,
     run_cluster,
-    show,
 )
 from pgshuttle.errors import ExitCode
 from pgshuttle.look_cli import JsonOption
@@ -81,14 +80,12 @@ def run_choices(
             progress.update(f"{ndone} of {nall}: {label}")
 
         found = choices.run_choices(running, cases, scale, on_case)
-    json_path = place.results_dir / "choices.json"
-    choice_report.save_choices(found, json_path)
-    choice_plot.draw_choices(json_path, json_path.with_suffix(".png"))
     tables = [
         choice_report.make_choices_table(found),
         choice_report.make_misses_table(found.cases),
     ]
-    show(ctx.obj, found, json_path, tables, as_json=as_json)
+    report = Report(choice_report.save_choices, choice_plot.draw_choices, tables)
+    finish(ctx.obj, place, "choices", found, report, as_json=as_json)
     if check and not choice_report.is_kept(found):
         raise typer.Exit(ExitCode.CLAIM_FAILED)
 
@@ -115,10 +112,8 @@ def run_cpu(
         found = cpu.run_cpu(
             running, progress.update, nrows=nrows, npartitions=npartitions, nrounds=nrounds
         )
-    json_path = place.results_dir / "cpu.json"
-    cpu_report.save_cpu(found, json_path)
-    cpu_report.draw_cpu(json_path, json_path.with_suffix(".png"))
-    show(ctx.obj, found, json_path, [cpu_report.make_cpu_table(found)], as_json=as_json)
+    report = Report(cpu_report.save_cpu, cpu_report.draw_cpu, [cpu_report.make_cpu_table(found)])
+    finish(ctx.obj, place, "cpu", found, report, as_json=as_json)
     if check and not cpu_report.is_kept(found):
         raise typer.Exit(ExitCode.CLAIM_FAILED)
 
@@ -144,10 +139,12 @@ def run_planning(
         found = plan_times.run_planning(
             running, progress.update, npartitions=npartitions, nrounds=nrounds
         )
-    json_path = place.results_dir / "planning.json"
-    plan_report.save_planning(found, json_path)
-    plan_report.draw_planning(json_path, json_path.with_suffix(".png"))
-    show(ctx.obj, found, json_path, [plan_report.make_planning_table(found)], as_json=as_json)
+    report = Report(
+        plan_report.save_planning,
+        plan_report.draw_planning,
+        [plan_report.make_planning_table(found)],
+    )
+    finish(ctx.obj, place, "planning", found, report, as_json=as_json)
     if check and not plan_report.is_kept(found):
         raise typer.Exit(ExitCode.CLAIM_FAILED)
 
@@ -169,15 +166,14 @@ def run_scans(
 ) -> None:
     """Times queries over four nodes, beside the nodes' own statements run at once by hand."""
     err: Console = ctx.obj.err
-    path = (directory or places.default_cluster_dir("bench-scans")).absolute()
-    place = Place(path, pg, results_dir.absolute(), keep, scans.NNODES)
+    place = find_place(directory, pg, results_dir, keep=keep, nnodes=scans.NNODES)
     rtts_us = [round(1000 * rtt_ms) for rtt_ms in rtts_ms or []] or scans.RTTS_US
     with err.status("starting") as progress, run_cluster(place, progress) as running:
         found = scans.run_scans(running, norders, nrounds, rtts_us, progress.update)
-    json_path = place.results_dir / "scans.json"
-    scans_report.save_scans(found, json_path)
-    scans_report.draw_scans(json_path, json_path.with_suffix(".png"))
-    show(ctx.obj, found, json_path, [scans_report.make_scans_table(found)], as_json=as_json)
+    report = Report(
+        scans_report.save_scans, scans_report.draw_scans, [scans_report.make_scans_table(found)]
+    )
+    finish(ctx.obj, place, "scans", found, report, as_json=as_json)
     if check and not scans_report.is_kept(found):
         raise typer.Exit(ExitCode.CLAIM_FAILED)
 
@@ -211,11 +207,9 @@ def run_star(
     )
     with err.status("starting") as progress, run_cluster(place, progress) as running:
         found = star.run_star(running, options, progress.update)
-    json_path = place.results_dir / "star.json"
-    star_report.save_star(found, json_path)
-    star_report.draw_star(json_path, json_path.with_suffix(".png"))
     tables = [star_report.make_disk_table(found), star_report.make_star_table(found)]
-    show(ctx.obj, found, json_path, tables, as_json=as_json)
+    report = Report(star_report.save_star, star_report.draw_star, tables)
+    finish(ctx.obj, place, "star", found, report, as_json=as_json)
     if check and not star_report.is_kept(found):
         raise typer.Exit(ExitCode.CLAIM_FAILED)
 
@@ -235,14 +229,13 @@ def run_tpch(
 ) -> None:
     """Times nine queries of TPC-H over four nodes: ours, stock postgres_fdw, local tables."""
     err: Console = ctx.obj.err
-    path = (directory or places.default_cluster_dir("bench-tpch")).absolute()
-    place = Place(path, pg, results_dir.absolute(), keep, scans.NNODES)
+    place = find_place(directory, pg, results_dir, keep=keep, nnodes=scans.NNODES)
     with err.status("starting") as progress, run_cluster(place, progress) as running:
         found = tpch.run_tpch(running, norders, nrounds, progress.update)
-    json_path = place.results_dir / "tpch.json"
-    tpch_report.save_tpch(found, json_path)
-    tpch_report.draw_tpch(json_path, json_path.with_suffix(".png"))
-    show(ctx.obj, found, json_path, [tpch_report.make_tpch_table(found)], as_json=as_json)
+    report = Report(
+        tpch_report.save_tpch, tpch_report.draw_tpch, [tpch_report.make_tpch_table(found)]
+    )
+    finish(ctx.obj, place, "tpch", found, report, as_json=as_json)
 
 
 @app.command("transfer")
@@ -262,10 +255,12 @@ def run_transfer(
     place = find_place(directory, pg, results_dir, keep=keep)
     with err.status("starting") as progress, run_cluster(place, progress) as running:
         found = transfer.run_transfer(running, nrows, nrounds, progress.update)
-    json_path = place.results_dir / "transfer.json"
-    transfer_report.save_transfer(found, json_path)
-    transfer_report.draw_transfer(json_path, json_path.with_suffix(".png"))
-    show(ctx.obj, found, json_path, [transfer_report.make_transfer_table(found)], as_json=as_json)
+    report = Report(
+        transfer_report.save_transfer,
+        transfer_report.draw_transfer,
+        [transfer_report.make_transfer_table(found)],
+    )
+    finish(ctx.obj, place, "transfer", found, report, as_json=as_json)
     if check and not transfer_report.is_kept(found):
         raise typer.Exit(ExitCode.CLAIM_FAILED)
 
@@ -283,14 +278,15 @@ def run_writes(
 ) -> None:
     """Times statements that write many rows, and pgbench's transactions: ours, stock, one node."""
     err: Console = ctx.obj.err
-    path = (directory or places.default_cluster_dir("bench-writes")).absolute()
-    place = Place(path, pg, results_dir.absolute(), keep, writes.NNODES)
+    place = find_place(directory, pg, results_dir, keep=keep, nnodes=writes.NNODES)
     with err.status("starting") as progress, run_cluster(place, progress) as running:
         found = writes.run_writes(running, nrounds, progress.update)
-    json_path = place.results_dir / "writes.json"
-    writes_report.save_writes(found, json_path)
-    writes_report.draw_writes(json_path, json_path.with_suffix(".png"))
-    show(ctx.obj, found, json_path, [writes_report.make_writes_table(found)], as_json=as_json)
+    report = Report(
+        writes_report.save_writes,
+        writes_report.draw_writes,
+        [writes_report.make_writes_table(found)],
+    )
+    finish(ctx.obj, place, "writes", found, report, as_json=as_json)
     if check and not writes_report.is_kept(found):
         raise typer.Exit(ExitCode.CLAIM_FAILED)
 

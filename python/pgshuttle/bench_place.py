@@ -1,10 +1,10 @@
 """Where a bench runs, what its commands have in common, and how they show what they found."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Protocol
+from typing import Annotated, Generic, Protocol, TypeVar
 
 import typer
 from rich.status import Status
@@ -37,13 +37,21 @@ class Place:
     pg: str | None
     results_dir: Path
     keep: bool
-    nnodes: int = demo.NNODES
+    nnodes: int
 
 
-def find_place(directory: Path | None, pg: str | None, results_dir: Path, *, keep: bool) -> Place:
-    """Says where a bench runs."""
-    path = directory or places.default_cluster_dir("bench")
-    return Place(path.absolute(), pg, results_dir.absolute(), keep)
+def find_place(
+    directory: Path | None,
+    pg: str | None,
+    results_dir: Path,
+    *,
+    keep: bool,
+    nnodes: int = demo.NNODES,
+) -> Place:
+    """Says where a bench runs; those with as many nodes share a cluster."""
+    name = "bench" if nnodes == demo.NNODES else f"bench-{nnodes}-nodes"
+    path = directory or places.default_cluster_dir(name)
+    return Place(path.absolute(), pg, results_dir.absolute(), keep, nnodes)
 
 
 @contextmanager
@@ -65,14 +73,29 @@ class Measured(Protocol):
     def server(self) -> Mapping[str, str]: ...
 
 
-def show(
-    screen: Screen, found: Measured, json_path: Path, tables: Sequence[Table], *, as_json: bool
+Found = TypeVar("Found", bound=Measured)
+
+
+@dataclass(frozen=True)
+class Report(Generic[Found]):
+    """How a bench keeps what it found, draws that file, and what it prints."""
+
+    save: Callable[[Found, Path], None]
+    draw: Callable[[Path, Path], None]
+    tables: Sequence[Table]
+
+
+def finish(
+    screen: Screen, place: Place, name: str, found: Found, report: Report[Found], *, as_json: bool
 ) -> None:
-    """Prints the tables, on what it was measured, and where the files are; or the JSON file."""
+    """Writes what a bench found into files of its name, and prints the tables, or the JSON."""
+    json_path = place.results_dir / f"{name}.json"
+    report.save(found, json_path)
+    report.draw(json_path, json_path.with_suffix(".png"))
     if as_json:
         typer.echo(json_path.read_text(encoding="utf-8"), nl=False)
         return
-    for table in tables:
+    for table in report.tables:
         screen.out.print(table)
     screen.out.print(f"Measured in {found.elapsed_s:g} s on {found.server['version']}.")
     screen.out.print(f"Results: {json_path}\nFigure:  {json_path.with_suffix('.png')}")

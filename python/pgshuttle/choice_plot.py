@@ -1,20 +1,14 @@
 """The figure of the planner's choices, drawn from the JSON file."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-matplotlib.use("Agg")  # no window
-
-from matplotlib import pyplot  # noqa: E402
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-from matplotlib.lines import Line2D  # noqa: E402
-
-from pgshuttle.errors import ToolError  # noqa: E402
+from pgshuttle.figure_files import open_figure
+from pgshuttle.json_files import Entry, read_results
 
 # told apart by everyone (Okabe and Ito), and by their markers
 STYLES = {
@@ -30,22 +24,15 @@ TRANSPORTS = {"engine": "", "guest": "stock servers: "}
 WIDTH_IN = 14.0
 ROW_IN = 0.21
 MARGINS_IN = 2.1
-DPI = 130
-
-Entry = dict[str, Any]
 
 
 def read_choices(path: Path) -> Entry:
     """Reads a file of choices."""
-    try:
-        found: Entry = json.loads(path.read_text(encoding="utf-8"))
-        if not found["cases"] or found["geometric_mean"] < 1:
-            raise ToolError(f"{path} has no choices of the planner")
-    except FileNotFoundError:
-        raise ToolError(f"{path} does not exist") from None
-    except (ValueError, KeyError, TypeError):
-        raise ToolError(f"{path} is not a file of the planner's choices") from None
-    return found
+    return read_results(
+        path,
+        "choices of the planner",
+        lambda found: found["cases"] and found["geometric_mean"] >= 1,
+    )
 
 
 def name_row(case: Entry) -> str:
@@ -111,21 +98,14 @@ def draw_choices(results_path: Path, figure_path: Path) -> None:
     rtts_us = sorted({case["rtt_us"] for case in cases})
     rows = {name: row for row, name in enumerate(dict.fromkeys(name_row(case) for case in cases))}
     size = (WIDTH_IN, ROW_IN * len(rows) + MARGINS_IN)
-    figure, panels = pyplot.subplots(
-        1, len(rtts_us), sharey=True, squeeze=False, figsize=size, layout="constrained"
-    )
-    try:
-        for axes, rtt_us in zip(panels[0], rtts_us, strict=True):
+    with open_figure(figure_path, len(rtts_us), size, sharey=True) as (figure, panels):
+        for axes, rtt_us in zip(panels, rtts_us, strict=True):
             draw_panel(axes, [case for case in cases if case["rtt_us"] == rtt_us], rows, rtt_us)
-        panels[0][0].set_yticks(list(rows.values()), list(rows), fontsize=8)
-        panels[0][0].set_ylim(len(rows) - 0.4, -0.6)
+        panels[0].set_yticks(list(rows.values()), list(rows), fontsize=8)
+        panels[0].set_ylim(len(rows) - 0.4, -0.6)
         figure.suptitle(
             f"Which way to join the planner chose, for {len(cases)} queries: "
             f"on average {found['geometric_mean']:.2f} times the fastest way, "
             f"at worst {found['worst']:.2f} times"
         )
         add_legend(figure)
-        figure_path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(figure_path, dpi=DPI)
-    finally:
-        pyplot.close(figure)

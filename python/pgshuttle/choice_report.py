@@ -1,7 +1,6 @@
 """What the planner's choices came to: the JSON file and tables for the terminal."""
 
 import dataclasses
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from rich.table import Table
 
 from pgshuttle.choice_cases import FORCED, Way
 from pgshuttle.choices import STOP_FACTOR, CaseResult, Choices, PlanResult, find_geometric_mean
+from pgshuttle.json_files import write_json
 from pgshuttle.printing import format_ms
 
 CHOICES_FORMAT = 1
@@ -40,9 +40,7 @@ def to_json(choices: Choices) -> dict[str, Any]:
 
 def save_choices(choices: Choices, path: Path) -> None:
     """Writes the JSON file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(to_json(choices), indent=1, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    write_json(path, to_json(choices))
 
 
 def is_kept(choices: Choices) -> bool:

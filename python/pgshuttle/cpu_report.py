@@ -1,20 +1,14 @@
 """What a batched join costs on this side: the JSON file, a table and the figure."""
 
 import dataclasses
-import json
 from pathlib import Path
-from typing import Any
 
-import matplotlib
+from matplotlib.axes import Axes
+from rich.table import Table
 
-matplotlib.use("Agg")  # no window
-
-from matplotlib import pyplot  # noqa: E402
-from matplotlib.axes import Axes  # noqa: E402
-from rich.table import Table  # noqa: E402
-
-from pgshuttle.cpu import Cpu, Way  # noqa: E402
-from pgshuttle.errors import ToolError  # noqa: E402
+from pgshuttle.cpu import Cpu, Way
+from pgshuttle.figure_files import open_figure
+from pgshuttle.json_files import Entry, read_results, write_json
 
 CPU_FORMAT = 1
 UNITS = {
@@ -29,7 +23,6 @@ OURS = "#D55E00"
 CORES = "#0072B2"
 OUTER = "0.6"
 SIZE_IN = (9.0, 4.2)
-DPI = 130
 
 
 def save_cpu(found: Cpu, path: Path) -> None:
@@ -37,9 +30,8 @@ def save_cpu(found: Cpu, path: Path) -> None:
     fields = dataclasses.asdict(found)
     for ratio, entry in zip(found.ratios, fields["ratios"], strict=True):
         entry["ok"] = ratio.ok
-    path.parent.mkdir(parents=True, exist_ok=True)
     whole = {"format": CPU_FORMAT, "units": UNITS, **fields}
-    path.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_json(path, whole)
 
 
 def is_kept(found: Cpu) -> bool:
@@ -67,20 +59,12 @@ def make_cpu_table(found: Cpu) -> Table:
     return table
 
 
-def read_cpu(path: Path) -> dict[str, Any]:
+def read_cpu(path: Path) -> Entry:
     """Reads a file of such results."""
-    try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if not found["ways"] or not found["ratios"]:
-            raise ToolError(f"{path} has no CPU times")
-    except FileNotFoundError:
-        raise ToolError(f"{path} does not exist") from None
-    except (ValueError, KeyError, TypeError):
-        raise ToolError(f"{path} is not a file of CPU times") from None
-    return found
+    return read_results(path, "CPU times", lambda found: found["ways"] and found["ratios"])
 
 
-def draw_bars(axes: Axes, found: dict[str, Any]) -> None:
+def draw_bars(axes: Axes, found: Entry) -> None:
     """Draws a bar for each way, with its ratio to what it is compared with."""
     ratios = {ratio["way"]: ratio for ratio in found["ratios"]}
     for row, result in enumerate(found["ways"]):
@@ -98,8 +82,7 @@ def draw_bars(axes: Axes, found: dict[str, Any]) -> None:
 def draw_cpu(results_path: Path, figure_path: Path) -> None:
     """Draws the figure of a file of CPU times."""
     found = read_cpu(results_path)
-    figure, axes = pyplot.subplots(figsize=SIZE_IN, layout="constrained")
-    try:
+    with open_figure(figure_path, 1, SIZE_IN) as (_, [axes]):
         draw_bars(axes, found)
         axes.set_xlim(0, 1.45 * max(result["row_ns"] for result in found["ways"]))
         axes.set_xlabel("nanoseconds an outer row, whole query")
@@ -109,7 +92,3 @@ def draw_cpu(results_path: Path, figure_path: Path) -> None:
             f"{found['npartitions']} partitions under the appends",
             fontsize=10,
         )
-        figure_path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(figure_path, dpi=DPI)
-    finally:
-        pyplot.close(figure)

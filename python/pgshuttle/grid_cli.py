@@ -15,10 +15,11 @@ from pgshuttle.bench_place import (
     KeepOption,
     PgOption,
     Place,
+    Report,
     ResultsOption,
     find_place,
+    finish,
     run_cluster,
-    show,
 )
 from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.look_cli import JsonOption
@@ -40,10 +41,8 @@ def run_grid(
     """Measures a grid, prints its table, and writes its files."""
     with ctx.obj.err.status("starting") as progress, run_cluster(place, progress) as running:
         found = run(running, nrounds, progress.update)
-    json_path = place.results_dir / f"{found.bench}.json"
-    grid_report.save_grid(found, json_path)
-    grid_report.draw_grid(json_path, json_path.with_suffix(".png"))
-    show(ctx.obj, found, json_path, [grid_report.make_table(found)], as_json=as_json)
+    report = Report(grid_report.save_grid, grid_report.draw_grid, [grid_report.make_table(found)])
+    finish(ctx.obj, place, found.bench, found, report, as_json=as_json)
 
 
 def run_sweep(

@@ -1,23 +1,17 @@
 """What the sweep and the hops came to: the JSON file, tables, and figures drawn from the file."""
 
 import dataclasses
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-import matplotlib
+from matplotlib.axes import Axes
 from rich.table import Table
 
-matplotlib.use("Agg")  # no window
-
-from matplotlib import pyplot  # noqa: E402
-from matplotlib.axes import Axes  # noqa: E402
-
-from pgshuttle import hops, reference, tablets  # noqa: E402
-from pgshuttle.errors import ToolError  # noqa: E402
-from pgshuttle.grid import CellResult, Grid  # noqa: E402
-from pgshuttle.printing import format_count, format_ms  # noqa: E402
+from pgshuttle import hops, reference, tablets
+from pgshuttle.figure_files import name_delay, open_figure
+from pgshuttle.grid import CellResult, Grid
+from pgshuttle.json_files import Entry, read_results, write_json
+from pgshuttle.printing import format_count, format_ms
 
 GRID_FORMAT = 1
 UNITS = {
@@ -42,9 +36,6 @@ STYLES = (
 )
 PEER_STYLES = (("#CC79A7", "--"), ("0.35", "--"), ("0.6", ":"), ("black", "-."))
 ABOVE = 1.5  # places an arrow over its mark, on a log scale
-DPI = 130
-
-Entry = dict[str, Any]
 
 
 def list_published() -> Entry:
@@ -66,8 +57,7 @@ def save_grid(grid: Grid, path: Path) -> None:
     whole: Entry = {"format": GRID_FORMAT, "units": UNITS, **dataclasses.asdict(grid)}
     if grid.bench == tablets.NAME:
         whole["published"] = list_published()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_json(path, whole)
 
 
 def list_rtts(grid: Grid) -> list[int]:
@@ -143,15 +133,11 @@ def make_table(grid: Grid) -> Table:
 
 def read_grid(path: Path) -> Entry:
     """Reads a file of a grid."""
-    try:
-        found: Entry = json.loads(path.read_text(encoding="utf-8"))
-        if found["bench"] not in (tablets.NAME, hops.NAME) or not found["cells"]:
-            raise ToolError(f"{path} has no cells of a sweep or of hops")
-    except FileNotFoundError:
-        raise ToolError(f"{path} does not exist") from None
-    except (ValueError, KeyError, TypeError):
-        raise ToolError(f"{path} is not a file of a sweep or of hops") from None
-    return found
+    return read_results(
+        path,
+        "cells of a sweep or of hops",
+        lambda found: found["bench"] in (tablets.NAME, hops.NAME) and found["cells"],
+    )
 
 
 def time_of(cell: Entry) -> float:
@@ -254,11 +240,8 @@ def draw_grid(results: Path, figure_path: Path) -> None:
     found = read_grid(results)
     rtts_us = sorted({cell["rtt_us"] for cell in found["cells"]})
     size = (4.2 * len(rtts_us), 5.0)
-    figure, panels = pyplot.subplots(
-        1, len(rtts_us), sharey=True, squeeze=False, figsize=size, layout="constrained"
-    )
-    try:
-        for axes, rtt_us in zip(panels[0], rtts_us, strict=True):
+    with open_figure(figure_path, len(rtts_us), size, sharey=True) as (figure, panels):
+        for axes, rtt_us in zip(panels, rtts_us, strict=True):
             cells = [cell for cell in found["cells"] if cell["rtt_us"] == rtt_us]
             if found["bench"] == tablets.NAME:
                 draw_sweep_panel(axes, found, cells)
@@ -266,12 +249,8 @@ def draw_grid(results: Path, figure_path: Path) -> None:
                 draw_hops_panel(axes, cells)
             name_stopped(axes, cells)
             axes.set_yscale("log")
-            axes.set_title(f"round trip {rtt_us / 1000:g} ms" if rtt_us else "no delay added")
+            axes.set_title(name_delay(rtt_us))
             axes.grid(visible=True, alpha=0.3)
-        panels[0][0].set_ylabel("time, ms (log scale)")
-        handles, labels = panels[0][-1].get_legend_handles_labels()
+        panels[0].set_ylabel("time, ms (log scale)")
+        handles, labels = panels[-1].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
-        figure_path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(figure_path, dpi=DPI)
-    finally:
-        pyplot.close(figure)

@@ -1,20 +1,13 @@
 """What planning takes beside stock: the JSON file, a table and the figure."""
 
 import dataclasses
-import json
 from pathlib import Path
-from typing import Any
 
-import matplotlib
+from rich.table import Table
 
-matplotlib.use("Agg")  # no window
-
-from matplotlib import pyplot  # noqa: E402
-from matplotlib.patches import Patch  # noqa: E402
-from rich.table import Table  # noqa: E402
-
-from pgshuttle.errors import ToolError  # noqa: E402
-from pgshuttle.plan_times import BOUND, PlanTimes, Way  # noqa: E402
+from pgshuttle.figure_files import add_color_legend, open_figure
+from pgshuttle.json_files import Entry, read_results, write_json
+from pgshuttle.plan_times import BOUND, PlanTimes, Way
 
 PLANNING_FORMAT = 2
 UNITS = {
@@ -26,7 +19,6 @@ UNITS = {
 # told apart by everyone (Okabe and Ito)
 COLORS = {str(Way.GUEST): "#E69F00", str(Way.ENGINE): "#0072B2"}
 SIZE_IN = (9.0, 7.5)
-DPI = 130
 
 
 def save_planning(found: PlanTimes, path: Path) -> None:
@@ -34,9 +26,8 @@ def save_planning(found: PlanTimes, path: Path) -> None:
     fields = dataclasses.asdict(found)
     for ratio, entry in zip(found.ratios, fields["ratios"], strict=True):
         entry["ok"] = ratio.ok
-    path.parent.mkdir(parents=True, exist_ok=True)
     whole = {"format": PLANNING_FORMAT, "units": UNITS, **fields}
-    path.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_json(path, whole)
 
 
 def is_kept(found: PlanTimes) -> bool:
@@ -65,25 +56,16 @@ def make_planning_table(found: PlanTimes) -> Table:
     return table
 
 
-def read_planning(path: Path) -> dict[str, Any]:
+def read_planning(path: Path) -> Entry:
     """Reads a file of such results."""
-    try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if not found["planned"] or not found["ratios"]:
-            raise ToolError(f"{path} has no planning times")
-    except FileNotFoundError:
-        raise ToolError(f"{path} does not exist") from None
-    except (ValueError, KeyError, TypeError):
-        raise ToolError(f"{path} is not a file of planning times") from None
-    return found
+    return read_results(path, "planning times", lambda found: found["planned"] and found["ratios"])
 
 
 def draw_planning(results_path: Path, figure_path: Path) -> None:
     """Draws the figure of a file of planning times: a bar for each query and way."""
     found = read_planning(results_path)
     labels = list(dict.fromkeys(ratio["label"] for ratio in found["ratios"]))
-    figure, axes = pyplot.subplots(figsize=SIZE_IN, layout="constrained")
-    try:
+    with open_figure(figure_path, 1, SIZE_IN) as (figure, [axes]):
         for ratio in found["ratios"]:
             place = labels.index(ratio["label"]) + 0.4 * list(COLORS).index(ratio["way"]) - 0.2
             axes.barh(place, ratio["ratio"], 0.38, color=COLORS[ratio["way"]])
@@ -94,9 +76,4 @@ def draw_planning(results_path: Path, figure_path: Path) -> None:
         axes.invert_yaxis()
         axes.set_xlabel("times as long as PostgreSQL without the library (red: at most)")
         axes.set_title(f"Planning with {found['nparts']} partitions", fontsize=10)
-        handles = [Patch(color=color) for color in COLORS.values()]
-        figure.legend(handles, list(COLORS), loc="outside lower center", ncols=2, frameon=False)
-        figure_path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(figure_path, dpi=DPI)
-    finally:
-        pyplot.close(figure)
+        add_color_legend(figure, COLORS, ncols=2)

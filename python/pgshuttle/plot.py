@@ -4,19 +4,19 @@ import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import matplotlib
 
 matplotlib.use("Agg")  # no window
 
-from matplotlib import pyplot  # noqa: E402
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-from matplotlib.lines import Line2D  # noqa: E402
-from matplotlib.ticker import FuncFormatter  # noqa: E402
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter
 
-from pgshuttle.errors import ToolError  # noqa: E402
+from pgshuttle.errors import ToolError
+from pgshuttle.figure_files import open_figure
+from pgshuttle.json_files import Entry
 
 # told apart by everyone (Okabe and Ito), dark enough for text, and by their markers
 STYLES = (("#000000", "o"), ("#0072B2", "s"), ("#D55E00", "^"), ("#009E73", "D"))
@@ -35,8 +35,6 @@ LABEL_DISTANCE = 0.40  # powers of ten between labels, so that they can be read
 WIDTH_IN = 11.0
 HEIGHT_IN = 6.4
 DPI = 150
-
-Entry = dict[str, Any]
 
 
 def read_points(path: Path) -> list[Entry]:
@@ -238,10 +236,9 @@ def draw_join(results_path: Path, figure_path: Path) -> None:
         raise ToolError(f"{results_path} has no points of the join")
     colors = {rtt_us: style[0] for rtt_us, style in zip(rtts_us, STYLES, strict=False)}
     markers = {rtt_us: style[1] for rtt_us, style in zip(rtts_us, STYLES, strict=False)}
-    figure, (left, right) = pyplot.subplots(
-        1, 2, sharey=True, width_ratios=(3, 1), figsize=(WIDTH_IN, HEIGHT_IN), layout="constrained"
-    )
-    try:
+    with open_figure(
+        figure_path, 2, (WIDTH_IN, HEIGHT_IN), dpi=DPI, sharey=True, width_ratios=(3, 1)
+    ) as (figure, [left, right]):
         label_axes(left, right, sizes)
         for rtt_us, color in colors.items():
             draw_line(left, select_line(entries, rtt_us), color, markers[rtt_us])
@@ -253,7 +250,3 @@ def draw_join(results_path: Path, figure_path: Path) -> None:
             "2000 rows on one server joined with 2000 rows on another, by the round-trip time "
             "to each"
         )
-        figure_path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(figure_path, dpi=DPI)
-    finally:
-        pyplot.close(figure)

@@ -2,7 +2,6 @@
 
 import dataclasses
 import datetime
-import json
 import os
 import platform
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from typing import Any
 from pgshuttle import __version__, catalog, reference
 from pgshuttle.builds import EXTENSION
 from pgshuttle.claims import Claim
+from pgshuttle.json_files import write_json
 from pgshuttle.planning import PlanningCost
 from pgshuttle.points import PointResult
 from pgshuttle.state import Cluster
@@ -132,6 +132,4 @@ def to_json(results: Results) -> dict[str, Any]:
 
 def save_results(results: Results, path: Path) -> None:
     """Writes the JSON file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(to_json(results), indent=1, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    write_json(path, to_json(results))

@@ -1,22 +1,14 @@
 """What the scans came to: the JSON file, a table, and the figure drawn from the file."""
 
 import dataclasses
-import json
 from pathlib import Path
-from typing import Any
 
-import matplotlib
 from rich.table import Table
 
-matplotlib.use("Agg")  # no window
-
-from matplotlib import pyplot  # noqa: E402
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.patches import Patch  # noqa: E402
-
-from pgshuttle.errors import ToolError  # noqa: E402
-from pgshuttle.printing import format_ms  # noqa: E402
-from pgshuttle.scans import (  # noqa: E402
+from pgshuttle.figure_files import add_color_legend, draw_limited_ways, open_figure
+from pgshuttle.json_files import Entry, read_results, write_json
+from pgshuttle.printing import format_ms
+from pgshuttle.scans import (
     FACTOR,
     NTRIPS,
     OWN_MS,
@@ -44,9 +36,6 @@ COLORS = {
     str(Way.STOCK): "#E69F00",
     str(Way.HERE): "0.6",
 }
-DPI = 130
-
-Entry = dict[str, Any]
 
 
 def save_scans(scans: Scans, path: Path) -> None:
@@ -54,8 +43,7 @@ def save_scans(scans: Scans, path: Path) -> None:
     allowed = {"factor": FACTOR, "ntrips": NTRIPS, "own_ms": OWN_MS}
     whole = {"format": SCANS_FORMAT, "units": UNITS, "allowed": allowed}
     whole |= dataclasses.asdict(scans)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_json(path, whole)
 
 
 def is_kept(scans: Scans) -> bool:
@@ -99,52 +87,15 @@ def make_scans_table(scans: Scans) -> Table:
 
 def read_scans(path: Path) -> Entry:
     """Reads a file of scans."""
-    try:
-        found: Entry = json.loads(path.read_text(encoding="utf-8"))
-        if not found["ways"] or not found["verdicts"]:
-            raise ToolError(f"{path} has no scans")
-    except FileNotFoundError:
-        raise ToolError(f"{path} does not exist") from None
-    except (ValueError, KeyError, TypeError):
-        raise ToolError(f"{path} is not a file of scans") from None
-    return found
-
-
-def draw_panel(axes: Axes, found: Entry, rtt_us: int) -> None:
-    """Draws the queries under one delay: a bar for each way, a line for what ours may take."""
-    verdicts = [verdict for verdict in found["verdicts"] if verdict["rtt_us"] == rtt_us]
-    rows = {verdict["query"]: row for row, verdict in enumerate(verdicts)}
-    for way in found["ways"]:
-        if way["rtt_us"] != rtt_us:
-            continue
-        place = rows[way["query"]] + 0.2 * (list(COLORS).index(way["way"]) - 1.5)
-        stopped_ms = 1000.0 * STOCK_LIMIT_S
-        time_ms = stopped_ms if way["timing"] is None else way["timing"]["median_ms"]
-        axes.barh(place, time_ms, 0.19, color=COLORS[way["way"]])
-    for verdict in verdicts:
-        row = rows[verdict["query"]]
-        axes.plot([verdict["limit_ms"]] * 2, [row - 0.4, row - 0.2], color="red")
-    axes.set_yticks(range(len(rows)), list(rows))
-    axes.set_ylim(len(rows) - 0.5, -0.6)
-    axes.set_xscale("log")
-    axes.set_xlabel("ms")
-    axes.set_title(f"round trip {rtt_us / 1000:g} ms" if rtt_us else "no delay added")
+    return read_results(path, "scans", lambda found: found["ways"] and found["verdicts"])
 
 
 def draw_scans(results_path: Path, figure_path: Path) -> None:
     """Draws the figure of a file of scans."""
     found = read_scans(results_path)
     rtts_us = sorted({verdict["rtt_us"] for verdict in found["verdicts"]})
-    figure, panels = pyplot.subplots(
-        1, len(rtts_us), sharey=True, squeeze=False, figsize=(13.0, 10.0), layout="constrained"
-    )
-    try:
-        for axes, rtt_us in zip(panels[0], rtts_us, strict=True):
-            draw_panel(axes, found, rtt_us)
+    with open_figure(figure_path, len(rtts_us), (13.0, 10.0), sharey=True) as (figure, panels):
+        for axes, rtt_us in zip(panels, rtts_us, strict=True):
+            draw_limited_ways(axes, found, "query", rtt_us, COLORS, 1000.0 * STOCK_LIMIT_S)
         figure.suptitle("Queries over four storage nodes (red: what ours may take)")
-        handles = [Patch(color=color) for color in COLORS.values()]
-        figure.legend(handles, list(COLORS), loc="outside lower center", ncols=4, frameon=False)
-        figure_path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(figure_path, dpi=DPI)
-    finally:
-        pyplot.close(figure)
+        add_color_legend(figure, COLORS, ncols=4)

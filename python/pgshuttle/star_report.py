@@ -1,21 +1,15 @@
 """What a star join costs with and without looking ahead: the JSON file, tables and the figure."""
 
 import dataclasses
-import json
 from pathlib import Path
-from typing import Any
 
-import matplotlib
+from matplotlib.axes import Axes
+from rich.table import Table
 
-matplotlib.use("Agg")  # no window
-
-from matplotlib import pyplot  # noqa: E402
-from matplotlib.axes import Axes  # noqa: E402
-from rich.table import Table  # noqa: E402
-
-from pgshuttle.errors import ToolError  # noqa: E402
-from pgshuttle.star import COLD_BOUND, Measured, Star  # noqa: E402
-from pgshuttle.star_joins import State  # noqa: E402
+from pgshuttle.figure_files import open_figure
+from pgshuttle.json_files import Entry, read_results, write_json
+from pgshuttle.star import COLD_BOUND, Measured, Star
+from pgshuttle.star_joins import State
 
 STAR_FORMAT = 1
 UNITS = {
@@ -33,7 +27,6 @@ UNITS = {
 COLORS = {16: "#E69F00", 128: "#D55E00"}
 PANEL_IN = 3.1
 HEIGHT_IN = 4.4
-DPI = 130
 
 
 def save_star(found: Star, path: Path) -> None:
@@ -41,9 +34,8 @@ def save_star(found: Star, path: Path) -> None:
     fields = dataclasses.asdict(found)
     for ratio, entry in zip(found.ratios, fields["ratios"], strict=True):
         entry["ok"] = ratio.ok
-    path.parent.mkdir(parents=True, exist_ok=True)
     whole = {"format": STAR_FORMAT, "units": UNITS, **fields}
-    path.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_json(path, whole)
 
 
 def is_kept(found: Star) -> bool:
@@ -100,20 +92,16 @@ def make_disk_table(found: Star) -> Table:
     return table
 
 
-def read_star(path: Path) -> dict[str, Any]:
+def read_star(path: Path) -> Entry:
     """Reads a file of such results."""
-    try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if not found["joins"] or not found["ratios"] or found["disk_limit"] <= 0:
-            raise ToolError(f"{path} has no star joins")
-    except FileNotFoundError:
-        raise ToolError(f"{path} does not exist") from None
-    except (ValueError, KeyError, TypeError):
-        raise ToolError(f"{path} is not a file of star joins") from None
-    return found
+    return read_results(
+        path,
+        "star joins",
+        lambda found: found["joins"] and found["ratios"] and found["disk_limit"] > 0,
+    )
 
 
-def draw_panel(axes: Axes, found: dict[str, Any], state: str, io_method: str) -> None:
+def draw_panel(axes: Axes, found: Entry, state: str, io_method: str) -> None:
     """Draws the ratios of one state, a group of bars for each number of dimensions."""
     ratios = [
         ratio
@@ -141,20 +129,13 @@ def draw_star(results_path: Path, figure_path: Path) -> None:
     found = read_star(results_path)
     panels = list(dict.fromkeys((r["state"], r["io_method"]) for r in found["ratios"]))
     size = (max(6.0, PANEL_IN * len(panels)), HEIGHT_IN)
-    figure, all_axes = pyplot.subplots(
-        1, len(panels), squeeze=False, figsize=size, layout="constrained"
-    )
-    try:
-        for axes, (state, io_method) in zip(all_axes[0], panels, strict=True):
+    with open_figure(figure_path, len(panels), size) as (figure, all_axes):
+        for axes, (state, io_method) in zip(all_axes, panels, strict=True):
             draw_panel(axes, found, state, io_method)
-        all_axes[0][0].set_ylabel("time with looking ahead / without")
+        all_axes[0].set_ylabel("time with looking ahead / without")
         figure.suptitle(
             f"Star join of {found['nsampled']} rows, {found['data_mb']:.0f} MB: "
             f"effective_io_concurrency 16 and 128; dotted: target ({COLD_BOUND:g} cold); "
             f"blue: the disk alone, {found['disk_limit']:.2f}",
             fontsize=10,
         )
-        figure_path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(figure_path, dpi=DPI)
-    finally:
-        pyplot.close(figure)

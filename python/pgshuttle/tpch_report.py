@@ -1,21 +1,15 @@
 """What the queries of TPC-H came to: the JSON file, a table, and the figure drawn from the file."""
 
 import dataclasses
-import json
 from pathlib import Path
-from typing import Any
 
-import matplotlib
 from rich.table import Table
 
-matplotlib.use("Agg")  # no window
-
-from matplotlib import pyplot  # noqa: E402
-
-from pgshuttle.errors import ToolError  # noqa: E402
-from pgshuttle.printing import format_ms  # noqa: E402
-from pgshuttle.scans import STOCK_LIMIT_S  # noqa: E402
-from pgshuttle.tpch import Tpch  # noqa: E402
+from pgshuttle.figure_files import open_figure
+from pgshuttle.json_files import Entry, read_results, write_json
+from pgshuttle.printing import format_ms
+from pgshuttle.scans import STOCK_LIMIT_S
+from pgshuttle.tpch import Tpch
 
 TPCH_FORMAT = 1
 UNITS = {
@@ -24,14 +18,12 @@ UNITS = {
     "nrows, nbytes": "rows and bytes that nodes sent for ours",
 }
 COLORS = {"ours": "#0072B2", "stock": "#E69F00", "here": "0.6"}
-DPI = 130
 
 
 def save_tpch(found: Tpch, path: Path) -> None:
     """Writes the JSON file."""
     whole = {"format": TPCH_FORMAT, "units": UNITS} | dataclasses.asdict(found)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_json(path, whole)
 
 
 def make_tpch_table(found: Tpch) -> Table:
@@ -55,24 +47,15 @@ def make_tpch_table(found: Tpch) -> Table:
     return table
 
 
-def read_tpch(path: Path) -> dict[str, Any]:
+def read_tpch(path: Path) -> Entry:
     """Reads a file of this kind."""
-    try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if not found["queries"]:
-            raise ToolError(f"{path} has no queries")
-    except FileNotFoundError:
-        raise ToolError(f"{path} does not exist") from None
-    except (ValueError, KeyError, TypeError):
-        raise ToolError(f"{path} is not a file of queries of TPC-H") from None
-    return found
+    return read_results(path, "queries of TPC-H", lambda found: found["queries"])
 
 
 def draw_tpch(results_path: Path, figure_path: Path) -> None:
     """Draws the figure: for each query and delay a bar for each way."""
     queries = read_tpch(results_path)["queries"]
-    figure, axes = pyplot.subplots(figsize=(9.0, 9.0), layout="constrained")
-    try:
+    with open_figure(figure_path, 1, (9.0, 9.0)) as (_, [axes]):
         for number, (way, color) in enumerate(COLORS.items()):
             times_ms = [
                 1000.0 * STOCK_LIMIT_S if query[way] is None else query[way]["median_ms"]
@@ -87,7 +70,3 @@ def draw_tpch(results_path: Path, figure_path: Path) -> None:
         axes.set_xlabel("ms")
         axes.set_title("TPC-H over four storage nodes")
         axes.legend()
-        figure_path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(figure_path, dpi=DPI)
-    finally:
-        pyplot.close(figure)

@@ -1,22 +1,16 @@
 """What the transfer came to: the JSON file, a table, and the figure drawn from the file."""
 
 import dataclasses
-import json
 from pathlib import Path
-from typing import Any
 
-import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
 from rich.table import Table
 
-matplotlib.use("Agg")  # no window
-
-from matplotlib import pyplot  # noqa: E402
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.patches import Patch  # noqa: E402
-
-from pgshuttle.errors import ToolError  # noqa: E402
-from pgshuttle.printing import format_ms  # noqa: E402
-from pgshuttle.transfer import Transfer, Way  # noqa: E402
+from pgshuttle.figure_files import name_delay, open_figure
+from pgshuttle.json_files import Entry, read_results, write_json
+from pgshuttle.printing import format_ms
+from pgshuttle.transfer import Transfer, Way
 
 TRANSFER_FORMAT = 1
 LEAST_GAIN = 2.0  # over postgres_fdw, that the project promises
@@ -30,9 +24,6 @@ UNITS = {
     "ours_over_copy": f"median of {Way.BINARY} / median of {Way.COPY}",
 }
 COLORS = {"session": "#0072B2", "node": "#E69F00", "time": "0.25"}
-DPI = 130
-
-Entry = dict[str, Any]
 
 
 def save_transfer(transfer: Transfer, path: Path) -> None:
@@ -40,8 +31,7 @@ def save_transfer(transfer: Transfer, path: Path) -> None:
     targets = {"stock_over_ours": LEAST_GAIN, "ours_over_copy": LARGEST_OF_COPY}
     whole = {"format": TRANSFER_FORMAT, "units": UNITS, "targets": targets}
     whole |= dataclasses.asdict(transfer)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_json(path, whole)
 
 
 def is_kept(transfer: Transfer) -> bool:
@@ -76,15 +66,9 @@ def make_transfer_table(transfer: Transfer) -> Table:
 
 def read_transfer(path: Path) -> Entry:
     """Reads a file of transfers."""
-    try:
-        found: Entry = json.loads(path.read_text(encoding="utf-8"))
-        if not found["ways"] or not found["ratios"] or found["nrows"] < 1:
-            raise ToolError(f"{path} has no transfers")
-    except FileNotFoundError:
-        raise ToolError(f"{path} does not exist") from None
-    except (ValueError, KeyError, TypeError):
-        raise ToolError(f"{path} is not a file of transfers") from None
-    return found
+    return read_results(
+        path, "transfers", lambda found: found["ways"] and found["ratios"] and found["nrows"] >= 1
+    )
 
 
 def draw_panel(axes: Axes, found: Entry, ratio: Entry) -> None:
@@ -104,9 +88,8 @@ def draw_panel(axes: Axes, found: Entry, ratio: Entry) -> None:
     axes.set_ylim(len(ways) - 0.5, -0.6)
     axes.margins(x=0.18)
     axes.set_xlabel("ms")
-    delay = f"round trip {rtt_us / 1000:g} ms" if rtt_us else "no delay added"
     axes.set_title(
-        f"{delay}: {ratio['stock_over_ours']:.2f} times as fast as postgres_fdw,\n"
+        f"{name_delay(rtt_us)}: {ratio['stock_over_ours']:.2f} times as fast as postgres_fdw,\n"
         f"{ratio['ours_over_copy']:.2f} of the time of COPY",
         fontsize=10,
     )
@@ -116,17 +99,10 @@ def draw_transfer(results_path: Path, figure_path: Path) -> None:
     """Draws the figure of a file of transfers."""
     found = read_transfer(results_path)
     ratios: list[Entry] = found["ratios"]
-    figure, panels = pyplot.subplots(
-        1, len(ratios), sharey=True, squeeze=False, figsize=(12.0, 4.2), layout="constrained"
-    )
-    try:
-        for axes, ratio in zip(panels[0], ratios, strict=True):
+    with open_figure(figure_path, len(ratios), (12.0, 4.2), sharey=True) as (figure, panels):
+        for axes, ratio in zip(panels, ratios, strict=True):
             draw_panel(axes, found, ratio)
         figure.suptitle(f"Reading {found['nrows']} rows of 8 mixed columns from one storage node")
         handles = [Patch(color=color) for color in COLORS.values()]
         labels = ["processor time here", "processor time of the node", "time (red: quartiles)"]
         figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
-        figure_path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(figure_path, dpi=DPI)
-    finally:
-        pyplot.close(figure)

@@ -1,23 +1,15 @@
 """What the writes came to: the JSON file, a table, and the figure drawn from the file."""
 
 import dataclasses
-import json
 from pathlib import Path
-from typing import Any
 
-import matplotlib
 from rich.table import Table
 
-matplotlib.use("Agg")  # no window
-
-from matplotlib import pyplot  # noqa: E402
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.patches import Patch  # noqa: E402
-
-from pgshuttle.errors import ToolError  # noqa: E402
-from pgshuttle.printing import format_ms  # noqa: E402
-from pgshuttle.writes import STOCK_LIMIT_S, Writes  # noqa: E402
-from pgshuttle.writes_limits import LIMITS, Way, WayResult  # noqa: E402
+from pgshuttle.figure_files import add_color_legend, draw_limited_ways, open_figure
+from pgshuttle.json_files import Entry, read_results, write_json
+from pgshuttle.printing import format_ms
+from pgshuttle.writes import STOCK_LIMIT_S, Writes
+from pgshuttle.writes_limits import LIMITS, Way, WayResult
 
 WRITES_FORMAT = 1
 UNITS = {
@@ -39,9 +31,6 @@ COLORS = {
     str(Way.LINE): "0.8",
     str(Way.HAND): "#009E73",
 }
-DPI = 130
-
-Entry = dict[str, Any]
 
 
 def save_writes(writes: Writes, path: Path) -> None:
@@ -49,8 +38,7 @@ def save_writes(writes: Writes, path: Path) -> None:
     limits = {str(case): {"factor": factor, "ntrips": n} for case, (factor, n) in LIMITS.items()}
     whole = {"format": WRITES_FORMAT, "units": UNITS, "limits": limits}
     whole |= dataclasses.asdict(writes)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_json(path, whole)
 
 
 def is_kept(writes: Writes) -> bool:
@@ -88,52 +76,15 @@ def make_writes_table(writes: Writes) -> Table:
 
 def read_writes(path: Path) -> Entry:
     """Reads a file of writes."""
-    try:
-        found: Entry = json.loads(path.read_text(encoding="utf-8"))
-        if not found["ways"] or not found["verdicts"]:
-            raise ToolError(f"{path} has no writes")
-    except FileNotFoundError:
-        raise ToolError(f"{path} does not exist") from None
-    except (ValueError, KeyError, TypeError):
-        raise ToolError(f"{path} is not a file of writes") from None
-    return found
-
-
-def draw_panel(axes: Axes, found: Entry, rtt_us: int) -> None:
-    """Draws the cases under one delay: a bar for each way, a line for what ours may take."""
-    verdicts = [verdict for verdict in found["verdicts"] if verdict["rtt_us"] == rtt_us]
-    rows = {verdict["case"]: row for row, verdict in enumerate(verdicts)}
-    for way in found["ways"]:
-        if way["rtt_us"] != rtt_us:
-            continue
-        place = rows[way["case"]] + 0.16 * (list(COLORS).index(way["way"]) - 2)
-        stopped_ms = 1000.0 * STOCK_LIMIT_S
-        time_ms = stopped_ms if way["timing"] is None else way["timing"]["median_ms"]
-        axes.barh(place, time_ms, 0.15, color=COLORS[way["way"]])
-    for verdict in verdicts:
-        row = rows[verdict["case"]]
-        axes.plot([verdict["limit_ms"]] * 2, [row - 0.4, row - 0.24], color="red")
-    axes.set_yticks(range(len(rows)), list(rows))
-    axes.set_ylim(len(rows) - 0.5, -0.6)
-    axes.set_xscale("log")
-    axes.set_xlabel("ms")
-    axes.set_title(f"round trip {rtt_us / 1000:g} ms" if rtt_us else "no delay added")
+    return read_results(path, "writes", lambda found: found["ways"] and found["verdicts"])
 
 
 def draw_writes(results_path: Path, figure_path: Path) -> None:
     """Draws the figure of a file of writes."""
     found = read_writes(results_path)
     rtts_us = sorted({verdict["rtt_us"] for verdict in found["verdicts"]})
-    figure, panels = pyplot.subplots(
-        1, len(rtts_us), sharey=True, squeeze=False, figsize=(14.0, 4.6), layout="constrained"
-    )
-    try:
-        for axes, rtt_us in zip(panels[0], rtts_us, strict=True):
-            draw_panel(axes, found, rtt_us)
+    with open_figure(figure_path, len(rtts_us), (14.0, 4.6), sharey=True) as (figure, panels):
+        for axes, rtt_us in zip(panels, rtts_us, strict=True):
+            draw_limited_ways(axes, found, "case", rtt_us, COLORS, 1000.0 * STOCK_LIMIT_S)
         figure.suptitle("Writing rows to three storage nodes (red: what ours may take)")
-        handles = [Patch(color=color) for color in COLORS.values()]
-        figure.legend(handles, list(COLORS), loc="outside lower center", ncols=3, frameon=False)
-        figure_path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(figure_path, dpi=DPI)
-    finally:
-        pyplot.close(figure)
+        add_color_legend(figure, COLORS, ncols=3)
