@@ -14,6 +14,8 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+
 #include "storage/storage_internal.h"
 
 #define MOST_KEPT 256
@@ -196,4 +198,45 @@ show(const Notice *notice)
 			 errhint("%s", texts[NOTICE_HINT]) : 0,
 			 texts[NOTICE_CONTEXT] != NULL ?
 			 errcontext("%s", texts[NOTICE_CONTEXT]) : 0));
+}
+
+/* The name as every encoding of a client has it. */
+static void
+keep_ascii(char *name)
+{
+	for (; *name != '\0'; name++)
+	{
+		if (IS_HIGHBIT_SET(*name))
+			*name = '?';
+	}
+}
+
+void
+shuttle_warn_of_node(const ShuttleNode *node, void (*warn) (const char *name))
+{
+	MemoryContext cxt = CurrentMemoryContext;
+	uint32		nholds = InterruptHoldoffCount;
+	uint32		ncancel_holds = QueryCancelHoldoffCount;
+	volatile bool told = false;
+	char		name[NAMEDATALEN];
+
+	strlcpy(name, node->name, sizeof(name));
+	for (int i = 0; i < 2 && !told; i++)
+	{
+		PG_TRY();
+		{
+			warn(name);
+			told = true;
+		}
+		PG_CATCH();
+		{
+			/* an error ends what holds interrupts */
+			MemoryContextSwitchTo(cxt);
+			FlushErrorState();
+			InterruptHoldoffCount = nholds;
+			QueryCancelHoldoffCount = ncancel_holds;
+			keep_ascii(name);
+		}
+		PG_END_TRY();
+	}
 }

@@ -721,6 +721,12 @@ extern bool shuttle_notices_waiting;
 /* Shows them. */
 extern void shuttle_notices_show(void);
 
+/*
+ * Warns of a node where nothing may be raised (trap 27): the client's encoding may lack
+ * a character of its name, which then has question marks.
+ */
+extern void shuttle_warn_of_node(const ShuttleNode *node, void (*warn) (const char *name));
+
 /* ---- prepared.c */
 
 /*

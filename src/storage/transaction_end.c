@@ -378,6 +378,25 @@ release_savepoint(ShuttleNode *node, int level)
 	shuttle_cursor_release_level(node, level);
 }
 
+static void
+warn_of_commit(const char *node_name)
+{
+	ereport(WARNING,
+			(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
+			 errmsg("storage node \"%s\" has committed", node_name),
+			 errdetail("The transaction failed behind that.")));
+}
+
+static void
+warn_of_unknown(const char *node_name)
+{
+	ereport(WARNING,
+			(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
+			 errmsg("storage node \"%s\" may have committed", node_name),
+			 errdetail("Its answer to COMMIT did not come."),
+			 errhint("Look on the node whether the transaction is there.")));
+}
+
 /*
  * The local transaction failed when nodes had been asked to commit, by a cancel
  * or by another node's error.  What only read there, or locked rows, has left
@@ -390,21 +409,14 @@ tell_commits(void)
 
 	dlist_foreach(iter, &shuttle_nodes)
 	{
-		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+		const ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
 		if (!node->commit_writes)
 			continue;
 		if (node->committed)
-			ereport(WARNING,
-					(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
-					 errmsg("storage node \"%s\" has committed", node->name),
-					 errdetail("The transaction failed behind that.")));
+			shuttle_warn_of_node(node, warn_of_commit);
 		else if (node->commit_unknown)
-			ereport(WARNING,
-					(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
-					 errmsg("storage node \"%s\" may have committed", node->name),
-					 errdetail("Its answer to COMMIT did not come."),
-					 errhint("Look on the node whether the transaction is there.")));
+			shuttle_warn_of_node(node, warn_of_unknown);
 	}
 }
 

@@ -445,6 +445,26 @@ finish_is_answered(const ShuttleNode *node)
 }
 
 static void
+warn_of_missing(const char *node_name)
+{
+	ereport(WARNING,
+			(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
+			 errmsg("storage node \"%s\" may not have committed", node_name),
+			 errdetail("The transaction has committed here. The node does not have it prepared any more: somebody else has ended it there, or the node has lost it."),
+			 errhint("Look on the node whether the transaction is there.")));
+}
+
+static void
+warn_of_unfinished(const char *node_name)
+{
+	ereport(WARNING,
+			(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
+			 errmsg("storage node \"%s\" has not committed yet", node_name),
+			 errdetail("The transaction has committed here, and is prepared on the node."),
+			 errhint("Recovery finishes it; see shuttle.transactions.")));
+}
+
+static void
 await_finish(ShuttleNode *node, TimestampTz deadline)
 {
 	if (node->finish_pending &&
@@ -454,17 +474,9 @@ await_finish(ShuttleNode *node, TimestampTz deadline)
 	if (node->part == COMMIT_BEHIND)
 		shuttle_transaction_forget(node);
 	else if (node->finish_missing)
-		ereport(WARNING,
-				(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
-				 errmsg("storage node \"%s\" may not have committed", node->name),
-				 errdetail("The transaction has committed here. The node does not have it prepared any more: somebody else has ended it there, or the node has lost it."),
-				 errhint("Look on the node whether the transaction is there.")));
+		shuttle_warn_of_node(node, warn_of_missing);
 	else if (!node->finished)
-		ereport(WARNING,
-				(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
-				 errmsg("storage node \"%s\" has not committed yet", node->name),
-				 errdetail("The transaction has committed here, and is prepared on the node."),
-				 errhint("Recovery finishes it; see shuttle.transactions.")));
+		shuttle_warn_of_node(node, warn_of_unfinished);
 }
 
 /* ---- the local transaction failed */

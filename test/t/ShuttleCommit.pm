@@ -28,7 +28,7 @@ sub start_node
 {
 	my ($name, $conf) = @_;
 	my $server = PostgreSQL::Test::Cluster->new($name);
-	$server->init;
+	$server->init(extra => [ '--encoding', 'UTF8' ]);
 	$server->append_conf('postgresql.conf', "restart_after_crash = on\njit = off\n$conf");
 	$server->start;
 	return $server;

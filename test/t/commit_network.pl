@@ -109,6 +109,31 @@ is($one->safe_psql('postgres', 'SELECT count(*) FROM pg_prepared_xacts'), 1, 'th
 $proxy->thaw;
 is_over(after(), 'COMMIT PREPARED does not arrive');
 
+# ---- a name that the client's encoding lacks: what is told then must not fail
+
+$query->safe_psql('postgres', 'ALTER SERVER node1 RENAME TO U&"n\2192"');
+$session->run('SET client_encoding = LATIN1;');
+begin_transfer();
+$proxy->hold('^COMMIT PREPARED');
+$session->send('COMMIT;');
+ok($proxy->is_held, 'a strange name: COMMIT PREPARED does not arrive');
+($out, $err) = $session->result;
+like($err, qr/^WARNING:  08007: storage node "n\?\?\?" has not committed yet/m, 'a strange name: a warning');
+unlike($err, qr/ERROR|PANIC/, 'a strange name: and no error');
+$proxy->thaw;
+is_over(after(), 'a strange name');
+
+$two->safe_psql('postgres', q{
+	CREATE TABLE refused (id int);
+	CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE division_by_zero; END';
+	CREATE CONSTRAINT TRIGGER refused AFTER INSERT ON refused DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()});
+$query->safe_psql('postgres', q{ALTER SERVER U&"n\2192" OPTIONS (ADD shuttle_two_phase 'off'); ALTER SERVER node2 OPTIONS (ADD shuttle_two_phase 'off');
+	CREATE FOREIGN TABLE refused (id int) SERVER node2});
+($out, $err) = $session->run('BEGIN; UPDATE account1 SET v = v WHERE id = 1; INSERT INTO refused VALUES (1); COMMIT;');
+like($err, qr/^WARNING:  08007: storage node "n\?\?\?" has committed/m, 'a strange name: a warning behind an error');
+like($err, qr/^ERROR:  22012/m, 'a strange name: and the error');
+is_over($before, 'a strange name, behind an error');
+
 $session->quit;
 $cluster->stop;
 done_testing();
