@@ -57,7 +57,7 @@ typedef struct CommitRecord
 extern void shuttle_commit_record_add(const char *name, List *servers,
 									  const char *finished);
 
-/* Looks under a snapshot taken now. */
+/* Sees what has committed by now; a query that runs in parallel can't take a snapshot. */
 extern bool shuttle_commit_record_exists(const char *name);
 
 /* All records, under a snapshot taken now: list of CommitRecord. */

@@ -97,12 +97,10 @@ bool
 shuttle_commit_record_exists(const char *name)
 {
 	Relation	records = open_records(AccessShareLock);
-	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
-	SysScanDesc scan = scan_records(records, snapshot, name);
+	SysScanDesc scan = scan_records(records, SnapshotSelf, name);
 	bool		found = HeapTupleIsValid(systable_getnext(scan));
 
 	systable_endscan(scan);
-	UnregisterSnapshot(snapshot);
 	table_close(records, AccessShareLock);
 	return found;
 }

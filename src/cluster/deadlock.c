@@ -229,7 +229,7 @@ take_edge(void *arg, const ShuttleRow *row)
 	}
 }
 
-/* Who waits for a lock of this server. */
+/* Who waits for a lock of this server.  A parallel worker does so for its leader. */
 static void
 add_edges_here(Look *look)
 {
@@ -253,7 +253,7 @@ add_edges_here(Look *look)
 			Edge	   *edge = palloc0_object(Edge);
 
 			edge->waiter.system_identifier = edge->blocker.system_identifier = server;
-			edge->waiter.pid = lock->pid;
+			edge->waiter.pid = lock->leaderPid;
 			edge->blocker.pid = DatumGetInt32(blockers[k]);
 			look->edges = lappend(look->edges, edge);
 		}

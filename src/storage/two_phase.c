@@ -21,6 +21,7 @@
  */
 #include "postgres.h"
 
+#include "access/parallel.h"
 #include "access/xact.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
@@ -94,7 +95,7 @@ shuttle_two_phase_recover(void)
 bool
 shuttle_deadlock_can_look(void)
 {
-	return methods != NULL && IsTransactionState() && !IsInParallelMode();
+	return methods != NULL && IsTransactionState() && !IsParallelWorker();
 }
 
 void

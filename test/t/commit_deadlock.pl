@@ -198,6 +198,41 @@ sub update { my ($i, $id) = @_; return "UPDATE account$i SET v = v WHERE id = $i
 	$_->quit for $holder, $waiter;
 }
 
+# ---- a query that runs in parallel: its leader waits for a node, or a worker here
+
+{
+	$query->safe_psql('postgres', q{CREATE TABLE many AS SELECT i FROM generate_series(1, 20000) i; ANALYZE many;
+		CREATE FOREIGN TABLE alias1 (id int, v int) SERVER node1 OPTIONS (table_name 'account');
+		CREATE FUNCTION lock_one(i int) RETURNS int LANGUAGE plpgsql PARALLEL SAFE AS
+			'BEGIN IF i = 5 THEN PERFORM pg_advisory_xact_lock_shared(7); END IF; RETURN i; END'});
+	my $in_parallel = 'SET LOCAL max_parallel_workers_per_gather = 2; SET LOCAL parallel_setup_cost = 0; SET LOCAL parallel_tuple_cost = 0;
+		SET LOCAL min_parallel_table_scan_size = 0; SET LOCAL parallel_leader_participation = off;';
+
+	my ($old, $young) = sessions($query, $query);
+	$old->run('TRUNCATE alias1;');
+	$young->run("LOCK lock; $in_parallel");
+	$old->send('UPDATE lock SET n = n WHERE id = 1;');
+	waits_on($query, "pid = @{[ $old->pid ]}");
+	my $began = time();
+	$young->send('SELECT count(*) FROM (SELECT i, 1 FROM many OFFSET 0) m LEFT JOIN (SELECT id FROM account1 WHERE id + random() > 0) a ON a.id = m.i;');
+	is_victim($young, 'in parallel, the leader', $began);
+	my ($out, $err) = $old->result;
+	is($err, '', 'in parallel, whom it waited for: goes on');
+	$_->run('ROLLBACK;') for $old;
+	$_->quit for $old, $young;
+
+	($old, $young) = sessions($query, $query);
+	$old->run('SELECT pg_advisory_xact_lock(7);');
+	$young->run(update(1, 10) . $in_parallel);
+	$young->send('SELECT count(lock_one(i)) FROM many;');
+	waits_on($query, "backend_type = 'parallel worker'");
+	$began = time();
+	$old->send(update(1, 10));
+	is_victim($old, 'in parallel, who waits for a worker', $began);
+	goes_on($young, 'in parallel, whose worker waits');
+	$_->quit for $old, $young;
+}
+
 # ---- a server that answers nothing
 
 {

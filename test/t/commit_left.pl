@@ -233,6 +233,16 @@ leave(6, $plain);
 my ($out, $err) = $session->run(q{SET statement_timeout = '30s'; BEGIN; UPDATE account1 SET v = v + 1 WHERE id = 6 RETURNING v; COMMIT;});
 is("$out$err", '102', 'without a worker: who waits for it finishes it');
 $session->quit;
+
+# what is found when a query in parallel connects
+$plain->safe_psql('postgres', 'CREATE TABLE many AS SELECT i FROM generate_series(1, 20000) i; ANALYZE many');
+leave(11, $plain);
+sleep 2;
+$session = ShuttleSession->new($plain, 'postgres');
+$session->run('SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;');
+($out, $err) = $session->run('SELECT count(*) FROM (SELECT i, 1 FROM many OFFSET 0) m LEFT JOIN (SELECT id FROM account1 WHERE id + random() > 0) a ON a.id = m.i;');
+is("$out$err|" . value(11), '20000|101', 'without a worker: so does who connects, in a query in parallel');
+$session->quit;
 $plain->stop;
 
 # ---- a node that is a standby for a while
