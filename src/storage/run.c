@@ -259,6 +259,19 @@ try_options(Run *run, Oid userid)
 	return options;
 }
 
+/* Waiting takes a file descriptor, too, and raises where there is none. */
+static bool
+acquire_socket(void)
+{
+	bool		enough;
+
+	if (!AcquireExternalFD())
+		return false;
+	enough = AcquireExternalFD();
+	ReleaseExternalFD();
+	return enough;
+}
+
 static void
 start(Run *run, Oid userid)
 {
@@ -281,7 +294,7 @@ start(Run *run, Oid userid)
 	error_context_stack = context.previous;
 	if (options == NULL)
 		return;
-	if (!AcquireExternalFD())
+	if (!acquire_socket())
 	{
 		fail(run, "53000", "there are too many open files on the local server");
 		return;

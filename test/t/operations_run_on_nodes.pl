@@ -144,7 +144,17 @@ $node->safe_psql('postgres', 'GRANT USAGE ON FOREIGN SERVER a, b TO plain');
 is(($plain->run(q{SELECT server, ok FROM shuttle.run_on_nodes('SELECT 1', '{a}');}))[0], 'a|t', 'who was granted both');
 like(($plain->run(q{SELECT server, ok FROM shuttle.run_on_nodes('SELECT 1', '{b}');}))[1], qr/^ERROR:  2F003: password.*CONTEXT:  storage node "b"/s, 'by the rule about passwords');
 
-$_->quit for $session, $watcher, $plain;
+# ---- more servers than this one may have sockets
+
+$_->quit for $session, $plain;
+$node->append_conf('postgresql.conf', 'max_files_per_process = 70');
+$node->restart;
+$node->safe_psql('postgres', join '', map { "CREATE SERVER many$_ FOREIGN DATA WRAPPER shuttle OPTIONS (host '$host', port '$port', dbname 'a');
+	CREATE USER MAPPING FOR CURRENT_USER SERVER many$_ OPTIONS (user '$user');" } 1 .. 40);
+is($node->safe_psql('postgres', q{SELECT string_agg(DISTINCT error, '') FROM shuttle.run_on_nodes('SELECT 1', ARRAY(SELECT srvname FROM pg_foreign_server WHERE srvname ~ 'many'))
+	HAVING count(*) = 40 AND bool_or(ok)}), 'there are too many open files on the local server', 'too many servers: some are told of');
+
+$watcher->quit;
 $far->stop;
 $node->stop;
 done_testing();
