@@ -90,7 +90,9 @@ shuttle_commit_record_add(const char *name, List *servers, const char *finished)
 	tuple = heap_form_tuple(RelationGetDescr(records), values, nulls);
 	CatalogTupleInsert(records, tuple);
 	PopActiveSnapshot();
-	table_close(records, RowExclusiveLock);
+
+	/* Whoever rewrites or drops the table waits for the decision. */
+	table_close(records, NoLock);
 }
 
 bool

@@ -97,6 +97,22 @@ SKIP:
 	$query->safe_psql('postgres', 'SELECT * FROM shuttle.recover()');
 	is($query->safe_psql('postgres', 'SELECT count(*) FROM shuttle.commit_records'), 0, 'records are forgotten');
 
+	# the table of records, while a record is not committed
+	{
+		my $session = ShuttleSession->new($query, 'postgres');
+		$session->run("BEGIN; $first $second");
+		$points->arm('prepared');
+		$session->send('COMMIT;');
+		ok($points->reached('prepared', $session->pid), 'a record: gets there');
+		$query->psql('postgres', q{SET lock_timeout = '200ms'; TRUNCATE shuttle.commit_records}, stderr => \my $error);
+		like($error, qr/canceling statement due to lock timeout/, 'a record: its table is not emptied meanwhile');
+		$points->release('prepared');
+		is(($session->result)[1], '', 'a record: is kept');
+		is($query->safe_psql('postgres', 'SELECT count(*) FROM shuttle.commit_records'), 1, 'a record: is there');
+		$session->quit;
+		$query->safe_psql('postgres', 'SELECT * FROM shuttle.recover()');
+	}
+
 	# somebody else ends what is prepared
 	{
 		my $session = ShuttleSession->new($query, 'postgres');
