@@ -232,7 +232,9 @@ close_oldest(ShuttleNode *node)
 /*
  * What a statement is told that was prepared before a table was altered.  The
  * result of a query is fixed by its preparation, and so are the types of the
- * parameters of INSERT and UPDATE, which have no casts in the text.
+ * parameters of INSERT and UPDATE, which have no casts in the text.  A type that
+ * was made anew is another one, whatever its name: an internal error says that the
+ * old one is not there.
  */
 static bool
 says_out_of_date(const PGresult *result, ShuttleEffect effect)
@@ -241,6 +243,8 @@ says_out_of_date(const PGresult *result, ShuttleEffect effect)
 	{
 		case ERRCODE_FEATURE_NOT_SUPPORTED:
 		case ERRCODE_UNDEFINED_PSTATEMENT:
+		case ERRCODE_INTERNAL_ERROR:
+		case ERRCODE_UNDEFINED_OBJECT:
 			return true;
 
 		case ERRCODE_DATATYPE_MISMATCH:

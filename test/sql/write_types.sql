@@ -168,3 +168,19 @@ SELECT pair.same_write(:state, 'INSERT INTO coded VALUES (3, ''abc'', ''de''), (
 SELECT pair.same_write(:state, 'INSERT INTO coded VALUES (3, ''abcd'', ''de''), (4, NULL, NULL)');
 SELECT pair.same_write(:state, 'UPDATE coded SET c = ''def'' WHERE pair.here(id) > 0');
 SELECT pair.same_write(:state, 'UPDATE coded SET c = ''no'' WHERE pair.here(id) > 0');
+
+-- a type that was made anew: a statement that was prepared before is prepared again
+CREATE TYPE node.size AS ENUM ('small', 'large');
+CREATE TABLE node.sized (id int, s node.size);
+CREATE FOREIGN TABLE ours.sized (id int, s text) SERVER our_node OPTIONS (schema_name 'node');
+INSERT INTO ours.sized VALUES (1, 'small');
+INSERT INTO ours.sized VALUES (2, 'large');
+INSERT INTO ours.sized VALUES (3, 'small');
+SET client_min_messages = warning;
+DROP TYPE node.size CASCADE;
+RESET client_min_messages;
+CREATE TYPE node.size AS ENUM ('large', 'small');
+ALTER TABLE node.sized ADD COLUMN s node.size;
+INSERT INTO ours.sized VALUES (4, 'small');
+INSERT INTO ours.sized VALUES (5, 'large');
+SELECT * FROM ours.sized ORDER BY id;
