@@ -16,12 +16,14 @@
 #include "common/hashfn.h"
 #include "parser/parser.h"
 #include "port/pg_bswap.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/xml.h"
 
 #include "base/shuttle_compat.h"
 #include "storage/requests_internal.h"
@@ -74,6 +76,7 @@ static void decode_row(ShuttleDecoder *decoder, const ShuttleRow *row,
 					   Datum *values, bool *nulls, RowIdentity *identity);
 static void convert_row(ShuttleDecoder *decoder, const ShuttleRow *row,
 						Datum *values, bool *nulls, RowIdentity *identity);
+static int	begin_reading(const ShuttleRow *row);
 static void add_conversion_context(void *arg);
 
 ShuttleDecoder *
@@ -282,6 +285,7 @@ decode_row(ShuttleDecoder *decoder, const ShuttleRow *row, Datum *values,
 {
 	ErrorContextCallback context;
 	MemoryContext old_cxt;
+	int			nestlevel;
 
 	/* A list without columns is sent as NULL. */
 	if (decoder->ncolumns > 0 &&
@@ -300,7 +304,9 @@ decode_row(ShuttleDecoder *decoder, const ShuttleRow *row, Datum *values,
 	error_context_stack = &context;
 	old_cxt = MemoryContextSwitchTo(decoder->row_cxt);
 	memset(nulls, true, decoder->desc->natts);
+	nestlevel = begin_reading(row);
 	convert_row(decoder, row, values, nulls, identity);
+	shuttle_transmission_end(nestlevel);
 	decoder->current = -1;
 	if (decoder->finish != NULL)
 		decoder->finish(decoder->finish_arg, values, nulls);
@@ -420,6 +426,23 @@ set_for_transmission(const char *name, const char *value)
 {
 	(void) set_config_option(name, value, PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
+}
+
+/*
+ * Texts of a node are read as it prints them, whatever the session has set for
+ * texts of its own; returns the GUC nest level, or 0.
+ */
+static int
+begin_reading(const ShuttleRow *row)
+{
+	int			nestlevel;
+
+	if (row->in_binary || (Array_nulls && xmloption == XMLOPTION_CONTENT))
+		return 0;
+	nestlevel = NewGUCNestLevel();
+	set_for_transmission("array_nulls", "on");
+	set_for_transmission("xmloption", "content");
+	return nestlevel;
 }
 
 ShuttlePrintNeed

@@ -38,3 +38,22 @@ SET shuttle.enable_batched_join = on;
 SET shuttle.debug_force_batched_join = on;
 \set VERBOSITY default
 SELECT v.i, w.x2 FROM (VALUES (1), (2)) v (i) JOIN word w (x1, x2) ON w.x1 = v.i;
+
+-- what the session has set for its own texts is nothing to those of a node
+RESET shuttle.debug_force_batched_join;
+CREATE TABLE node.texts (id int, t text[], r real[], x xml);
+CREATE FOREIGN TABLE ours.texts (id int, t text[], r real[], x xml) SERVER our_node OPTIONS (schema_name 'node');
+INSERT INTO ours.texts VALUES (1, '{a,NULL}', '{1,NULL}');
+-- where the server knows xml
+DO $$
+BEGIN
+	UPDATE node.texts SET x = 'no <b>document</b>';
+EXCEPTION WHEN feature_not_supported THEN
+END $$;
+SET array_nulls = off;
+SET xmloption = document;
+SELECT id, t[2] IS NULL AS t, r[2] IS NULL AS r, coalesce(x::text, 'no <b>document</b>') AS x FROM ours.texts;
+UPDATE ours.texts SET id = pair.here(2) + random() * 0 RETURNING t[2] IS NULL AS t, r[2] IS NULL AS r, coalesce(x::text, 'no <b>document</b>') AS x;
+SELECT t[2] IS NULL AS t, r[2] IS NULL AS r FROM node.texts;
+RESET array_nulls;
+RESET xmloption;
