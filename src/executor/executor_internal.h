@@ -430,6 +430,9 @@ extern bool shuttle_peer_read_scan(const ForeignScan *scan, ShuttlePeerScan *pee
 extern bool shuttle_peer_read_modify(const List *fdw_private, ShuttlePeerModify *peer);
 extern bool shuttle_peer_read_direct(const ForeignScan *scan, ShuttlePeerDirect *peer);
 
+/* Has its text, in place, say -0 of a float as a node understands it. */
+extern void shuttle_peer_quote_zeros(ForeignScan *scan);
+
 /* The scan with another SELECT; all else is shared. */
 extern ForeignScan *shuttle_peer_replace_scan_sql(const ForeignScan *scan,
 												  const char *sql);

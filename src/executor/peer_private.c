@@ -185,6 +185,29 @@ shuttle_peer_read_direct(const ForeignScan *scan, ShuttlePeerDirect *peer)
 	return true;
 }
 
+/*
+ * The constant -0 of a float is "(-0)::double precision" there, which is made of the
+ * integer 0.  What replaces it has the same length.
+ */
+void
+shuttle_peer_quote_zeros(ForeignScan *scan)
+{
+	static const char *const zero = "(-0)::";
+	char	   *sql;
+	const char *p;
+
+	if (scan->fdw_private == NIL || !element_is(scan->fdw_private, SCAN_SQL, T_String))
+		return;
+	sql = strVal(list_nth(scan->fdw_private, SCAN_SQL));
+	if (strstr(sql, zero) == NULL)
+		return;
+	for (p = sql; *p != '\0'; p = shuttle_sql_skip_token(p))
+	{
+		if (strncmp(p, zero, strlen(zero)) == 0)
+			sql[p - sql] = sql[p - sql + 3] = '\'';
+	}
+}
+
 static bool
 element_is(const List *list, int i, NodeTag tag)
 {

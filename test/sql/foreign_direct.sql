@@ -91,3 +91,13 @@ SELECT pair.same_here(:state, 'UPDATE many SET v = more.v FROM more WHERE more.i
 SELECT pair.same_here(:state, 'UPDATE many SET v = pair.here(more.v) FROM more WHERE more.id = many.id RETURNING many.id');
 SELECT pair.same_here(:state, 'DELETE FROM many USING more WHERE more.many = many.id AND more.v = 3');
 SELECT pair.same_here(:state, 'DELETE FROM many USING more, more m WHERE more.many = many.id AND m.id = more.id + 1 AND m.v = 3 RETURNING many.id, m.v');
+
+-- the sign of a zero is not lost on the way
+CREATE TABLE node.zero (id int PRIMARY KEY, f8 float8, f4 float4, s text);
+CREATE FOREIGN TABLE ours.zero (id int, f8 float8, f4 float4, s text) SERVER our_node OPTIONS (schema_name 'node');
+INSERT INTO ours.zero VALUES (1, 1, 1, ''), (2, 2, 2, '');
+UPDATE ours.zero SET f8 = '-0', f4 = '-0', s = '(-0)::real' WHERE id = 1 RETURNING *;
+EXPLAIN (VERBOSE, COSTS OFF) UPDATE ours.zero SET f8 = '-0', f4 = '-0', s = '(-0)::real' WHERE id = 1;
+SELECT id, atan2('-0', -f8) FROM ours.zero WHERE atan2('-0', -f8) < 0;
+PREPARE to_zero(float8) AS UPDATE ours.zero SET f8 = $1 WHERE id = 2 RETURNING f8;
+EXECUTE to_zero('-0');
