@@ -3,8 +3,9 @@
  *	  Transactions of nodes: commit and the end of savepoints.
  *
  * Commit: where one node was written to, COMMIT goes to all nodes at once,
- * before the local commit; answers are waited for where something was written
- * or locked, and under SERIALIZABLE.  Other COMMITs are flushed, and answered
+ * before the local commit, and behind it to those where rows were only locked;
+ * answers are waited for where something was written, or locked and nothing
+ * written, and under SERIALIZABLE.  Other COMMITs are flushed, and answered
  * by the next use.  What happens with several is in two_phase.c, rolling back
  * in transaction_abort.c.
  *
@@ -227,6 +228,8 @@ send_commit(ShuttleNode *node)
 	node->committed = false;
 	node->can_repeat = false;
 	shuttle_pipeline_add(node, COMMAND_COMMIT, "COMMIT")->ignore_error = !node->must_wait;
+	if (node->part == COMMIT_LAST && !node->must_wait)
+		shuttle_node_count(node, SHUTTLE_NODE_COMMITS, 1);
 	shuttle_pipeline_end_packet(node);
 }
 

@@ -177,13 +177,19 @@ raise_cannot_prepare(const ShuttleNode *node)
 
 /*
  * The part of a node where nothing is prepared.  Under SERIALIZABLE a node that
- * only read can refuse, and so goes first.
+ * only read can refuse, and so goes first.  Else one whose rows are locked keeps them
+ * until what was written elsewhere is there to be seen by whoever waits for them; that
+ * the locks are given up nobody waits for.
  */
 static CommitPart
-plain_part(const ShuttleNode *node, int nwriters)
+plain_part(ShuttleNode *node, int nwriters)
 {
-	return IsolationIsSerializable() && nwriters == 1 && node->wrote ?
-		COMMIT_LAST : COMMIT_AT_ONCE;
+	if (IsolationIsSerializable())
+		return nwriters == 1 && node->wrote ? COMMIT_LAST : COMMIT_AT_ONCE;
+	if (nwriters == 0 || node->wrote || !node->must_wait)
+		return COMMIT_AT_ONCE;
+	node->must_wait = false;
+	return COMMIT_LAST;
 }
 
 static CommitPart

@@ -94,6 +94,24 @@ like($err, qr/^ERROR:  57014/m, 'a node takes its time: cancelled');
 cmp_ok($session->seconds, '<', 20, 'a node takes its time: in time');
 is_over($before, 'a node takes its time');
 
+# ---- one node alone writes: rows that are locked on another one stay so until it has committed
+
+$session->run('BEGIN; SELECT v FROM account2 WHERE id = 2 FOR UPDATE; INSERT INTO slow VALUES (1);');
+$session->send('COMMIT;');
+ok($one->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'PgSleep'}), 'locked rows: the commit takes its time');
+$two->psql('postgres', 'SELECT FROM account WHERE id = 2 FOR UPDATE NOWAIT', stderr => \my $locked);
+like($locked, qr/could not obtain lock/, 'locked rows: are locked');
+$query->safe_psql('postgres', "SELECT pg_cancel_backend(@{[ $session->pid ]})");
+($out, $err) = $session->result;
+like($err, qr/^ERROR:  57014/m, 'locked rows: cancelled');
+is_over($before, 'locked rows');
+$session->run('BEGIN; SELECT v FROM account2 WHERE id = 2 FOR UPDATE; UPDATE account1 SET v = v WHERE id = 2;');
+$proxy->trips;
+($out, $err) = $session->run('COMMIT;');
+is($err . $proxy->trips, 1, 'locked rows: one round trip');
+ok($two->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_locks WHERE mode = 'RowShareLock'}), 'locked rows: are given up');
+is_over($before, 'locked rows, committed');
+
 # ---- the second half
 
 begin_transfer();
