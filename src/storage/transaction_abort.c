@@ -22,7 +22,8 @@
 #define QUIET_WAIT_MS 200
 #define CANCEL_AGAIN_MS 100
 #define MOST_TRIES 3
-#define MOST_BUSY 64
+#define MOST_BUSY 64			/* cancelled at once; there may be several
+								 * times as many */
 #define CANNOT_CANCEL "the node could not be told to cancel"
 
 static void cancel_nodes(ShuttleNode **nodes, int nnodes, int level,
@@ -382,10 +383,12 @@ shuttle_transaction_roll_back_all(int level)
 		if (!shuttle_transaction_is_open(node) || node->level < level ||
 			!begin_to_roll_back(node, level, deadline))
 			continue;
-		if (nbusy < lengthof(busy))
-			busy[nbusy++] = node;
-		else
-			shuttle_connection_lost(node, "too many nodes to cancel at once");
+		busy[nbusy++] = node;
+		if (nbusy == lengthof(busy))
+		{
+			cancel_nodes(busy, nbusy, level, deadline);
+			nbusy = 0;
+		}
 	}
 	if (nbusy > 0)
 		cancel_nodes(busy, nbusy, level, deadline);
