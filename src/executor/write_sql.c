@@ -19,28 +19,48 @@
 #define TABLE_ALIAS	SHUTTLE_TABLE_ALIAS
 #define ROWS_ALIAS	"shuttle_rows"
 
-/* ROWS FROM (unnest($1::int4[]), ...): columns p1, p2, ..., and ord. */
+/* The arrays' elements of an attribute. */
 static void
-append_rows(StringInfo sql, const ShuttleWrite *write,
-			const ShuttleRemoteTable *table)
+append_elements(StringInfo sql, const ShuttleWrite *write, int i, int parameter,
+				const ShuttleRemoteTable *table)
 {
-	bool		by_ctid = write->operation != CMD_INSERT;
-	int			parameter = 0;
+	int			column = write->attributes[i] - 1;
 
-	appendStringInfoString(sql, "ROWS FROM (");
-	if (by_ctid)
-		appendStringInfo(sql, "pg_catalog.unnest($%d::pg_catalog.tid[])", ++parameter);
+	appendStringInfo(sql, "pg_catalog.unnest($%d::%s[])", parameter,
+					 table->as_text[column] ? "pg_catalog.text" : table->types[column]);
+}
+
+/*
+ * (SELECT unnest($1::int4[]) AS p1, ...): rows that need no number.  Unlike those of
+ * functions in FROM they are not stored on their way.
+ */
+static void
+append_inserted_rows(StringInfo sql, const ShuttleWrite *write,
+					 const ShuttleRemoteTable *table)
+{
 	for (int i = 0; i < write->nattributes; i++)
 	{
-		int			column = write->attributes[i] - 1;
-
-		appendStringInfo(sql, "%spg_catalog.unnest($%d::%s[])",
-						 parameter > 0 ? ", " : "", parameter + 1,
-						 table->as_text[column] ? "pg_catalog.text" : table->types[column]);
-		parameter++;
+		appendStringInfoString(sql, i == 0 ? "(SELECT " : ", ");
+		append_elements(sql, write, i, i + 1, table);
+		appendStringInfo(sql, " AS p%d", i + 1);
 	}
-	if (by_ctid)
-		appendStringInfo(sql, ", pg_catalog.unnest($%d::pg_catalog.oid[])", ++parameter);
+	appendStringInfoString(sql, ") AS " ROWS_ALIAS);
+}
+
+/* ROWS FROM (unnest($1::tid[]), ...): columns p1, p2, ..., and ord. */
+static void
+append_found_rows(StringInfo sql, const ShuttleWrite *write,
+				  const ShuttleRemoteTable *table)
+{
+	int			parameter = 1;
+
+	appendStringInfo(sql, "ROWS FROM (pg_catalog.unnest($%d::pg_catalog.tid[])", parameter);
+	for (int i = 0; i < write->nattributes; i++)
+	{
+		appendStringInfoString(sql, ", ");
+		append_elements(sql, write, i, ++parameter, table);
+	}
+	appendStringInfo(sql, ", pg_catalog.unnest($%d::pg_catalog.oid[])", ++parameter);
 	appendStringInfoString(sql, ") WITH ORDINALITY AS " ROWS_ALIAS "(");
 	for (int i = 1; i <= parameter; i++)
 		appendStringInfo(sql, "p%d, ", i);
@@ -117,7 +137,7 @@ append_insert(StringInfo sql, const ShuttleWrite *write,
 		append_value(sql, write, i, table);
 	}
 	appendStringInfoString(sql, " FROM ");
-	append_rows(sql, write, table);
+	append_inserted_rows(sql, write, table);
 	if (write->conflict != NULL)
 		shuttle_conflict_append_tail(sql, write, write->nattributes);
 	else
@@ -162,7 +182,7 @@ append_change(StringInfo sql, const ShuttleWrite *write,
 		separator = ", ";
 	}
 	appendStringInfoString(sql, updates ? " FROM " : " USING ");
-	append_rows(sql, write, table);
+	append_found_rows(sql, write, table);
 	appendStringInfo(sql, " WHERE " TABLE_ALIAS ".ctid = " ROWS_ALIAS ".p1"
 					 " AND (" ROWS_ALIAS ".p%d IS NULL OR "
 					 TABLE_ALIAS ".tableoid = " ROWS_ALIAS ".p%d)",

@@ -16,6 +16,7 @@ BEGIN
 	FOR line IN EXECUTE format('EXPLAIN (%s, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) %s', options, query) LOOP
 		CONTINUE WHEN line ~ '^ *(Storage Bytes|Output|Storage Read|Storage Rows|Storage: )' OR line ~ dropped;
 		line := regexp_replace(line, 'ROWS FROM \(.*\) WITH ORDINALITY AS (\w+)\([^()]*\)', 'ROWS FROM (...) AS \1');
+		line := regexp_replace(line, '\(SELECT pg_catalog\.unnest.*\) AS (shuttle_rows)', '(SELECT ...) AS \1');
 		line := regexp_replace(line, 'CASE WHEN true THEN \(?(\S+?)\)? ELSE .*? END(?=,| FROM| WHERE)', '\1', 'g');
 		line := regexp_replace(line, 'InitPlan 1.*', 'InitPlan 1');
 		RETURN NEXT replace(line, '.00 loops', ' loops');
