@@ -12,8 +12,8 @@ EXTENSION = pg_shuttle
 EXTVERSION = $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" $(EXTENSION).control)
 PGFILEDESC = "pg_shuttle - batched access to other servers"
 
-HDRS = $(sort $(wildcard src/*.h src/*/*.h))
-OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
+HDRS = $(sort $(wildcard src/*.h src/*/*.h src/*/*/*.h))
+OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c)))
 
 DATA = $(wildcard sql/$(EXTENSION)--*--*.sql)
 DATA_built = sql/$(EXTENSION)--$(EXTVERSION).sql

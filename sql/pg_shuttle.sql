@@ -326,47 +326,47 @@ REVOKE ALL ON FUNCTION shuttle.recover(), shuttle.prepared_transactions() FROM P
 
 -- ------------------------------------------------ deadlocks over several servers
 
-CREATE TABLE shuttle.peers (server pg_catalog.name PRIMARY KEY);
+CREATE TABLE shuttle.query_nodes (server pg_catalog.name PRIMARY KEY);
 
-COMMENT ON TABLE shuttle.peers IS
+COMMENT ON TABLE shuttle.query_nodes IS
 'servers that lead to other query nodes over the same storage nodes';
 
-SELECT pg_catalog.pg_extension_config_dump('shuttle.peers', '');
+SELECT pg_catalog.pg_extension_config_dump('shuttle.query_nodes', '');
 
-GRANT SELECT ON shuttle.peers TO PUBLIC;
+GRANT SELECT ON shuttle.query_nodes TO PUBLIC;
 
-CREATE FUNCTION shuttle.check_peer(server pg_catalog.name)
+CREATE FUNCTION shuttle.check_query_node(server pg_catalog.name)
 RETURNS pg_catalog.void
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED
-AS 'MODULE_PATHNAME', 'shuttle_check_peer';
+AS 'MODULE_PATHNAME', 'shuttle_check_query_node';
 
-COMMENT ON FUNCTION shuttle.check_peer(pg_catalog.name) IS
+COMMENT ON FUNCTION shuttle.check_query_node(pg_catalog.name) IS
 'raises an error unless a server is of the foreign-data wrapper shuttle';
 
-CREATE FUNCTION shuttle.add_peer(server pg_catalog.name)
+CREATE FUNCTION shuttle.add_query_node(server pg_catalog.name)
 RETURNS pg_catalog.void
 LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE
 SET search_path = pg_catalog
 AS $$
-	SELECT shuttle.check_peer(server);
-	INSERT INTO shuttle.peers VALUES (server) ON CONFLICT DO NOTHING;
+	SELECT shuttle.check_query_node(server);
+	INSERT INTO shuttle.query_nodes VALUES (server) ON CONFLICT DO NOTHING;
 $$;
 
-COMMENT ON FUNCTION shuttle.add_peer(pg_catalog.name) IS
+COMMENT ON FUNCTION shuttle.add_query_node(pg_catalog.name) IS
 'names a server that leads to another query node, to be asked when a deadlock is looked for';
 
-CREATE FUNCTION shuttle.remove_peer(server pg_catalog.name)
+CREATE FUNCTION shuttle.remove_query_node(server pg_catalog.name)
 RETURNS pg_catalog.void
 LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE
 SET search_path = pg_catalog
 AS $$
-	DELETE FROM shuttle.peers AS p WHERE p.server = remove_peer.server;
+	DELETE FROM shuttle.query_nodes AS p WHERE p.server = remove_query_node.server;
 $$;
 
-COMMENT ON FUNCTION shuttle.remove_peer(pg_catalog.name) IS
-'takes back shuttle.add_peer()';
+COMMENT ON FUNCTION shuttle.remove_query_node(pg_catalog.name) IS
+'takes back shuttle.add_query_node()';
 
-REVOKE ALL ON FUNCTION shuttle.add_peer(pg_catalog.name), shuttle.remove_peer(pg_catalog.name) FROM PUBLIC;
+REVOKE ALL ON FUNCTION shuttle.add_query_node(pg_catalog.name), shuttle.remove_query_node(pg_catalog.name) FROM PUBLIC;
 
 -- --------------------------------------- what nodes collect, combined here
 

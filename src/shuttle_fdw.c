@@ -18,11 +18,11 @@ SHUTTLE_SQL_FUNCTION(shuttle_fdw_handler);
 Datum
 shuttle_fdw_handler(PG_FUNCTION_ARGS)
 {
-	const FdwRoutine *peer = shuttle_peer_get_routine();
+	const FdwRoutine *postgres_fdw = shuttle_postgres_fdw_get_routine();
 	FdwRoutine *routine = makeNode(FdwRoutine);
 
-	*routine = *peer;
-	shuttle_foreign_fill_routine(routine, peer);
+	*routine = *postgres_fdw;
+	shuttle_foreign_fill_routine(routine, postgres_fdw);
 	shuttle_planner_fill_routine(routine);
 	PG_RETURN_POINTER(routine);
 }

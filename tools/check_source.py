@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from sourcecheck.c_rules import check_c_file, check_short_share
+from sourcecheck.c_rules import check_c_file, check_folders, check_short_share
 from sourcecheck.conformance import check_conformance
 from sourcecheck.other_rules import check_links, check_marks, check_python, check_tests
 from sourcecheck.source import Finding, Source
@@ -51,6 +51,7 @@ def check_c_sources() -> Iterator[Finding]:
     sources = [Source(path.relative_to(ROOT), path.read_text()) for path in paths]
     for source in sources:
         yield from check_c_file(ROOT, source)
+    yield from check_folders([source.path for source in sources])
     yield from check_short_share([f for source in sources for f in source.functions()])
 
 

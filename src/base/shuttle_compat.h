@@ -874,9 +874,9 @@ shuttle_make_pruning(EState *estate)
 
 /* 17 raised postgres_fdw's default cost of a row. */
 #if PG_VERSION_NUM >= 170000
-#define SHUTTLE_PEER_TUPLE_COST 0.2
+#define SHUTTLE_POSTGRES_FDW_TUPLE_COST 0.2
 #else
-#define SHUTTLE_PEER_TUPLE_COST 0.01
+#define SHUTTLE_POSTGRES_FDW_TUPLE_COST 0.01
 #endif
 
 /* A parameterised scan of a foreign table. */

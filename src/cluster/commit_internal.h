@@ -66,16 +66,16 @@ extern List *shuttle_commit_records(void);
 /* Removes records with these names. */
 extern void shuttle_commit_records_forget(List *names);
 
-/* ---- own_table.c */
+/* ---- extension_tables.c */
 
 typedef enum ShuttleOwnTable
 {
 	SHUTTLE_TABLE_COMMIT_RECORDS,
 	SHUTTLE_TABLE_IDENTITY,
-	SHUTTLE_TABLE_PEERS
+	SHUTTLE_TABLE_QUERY_NODES
 } ShuttleOwnTable;
 
-#define SHUTTLE_NTABLES (SHUTTLE_TABLE_PEERS + 1)
+#define SHUTTLE_NTABLES (SHUTTLE_TABLE_QUERY_NODES + 1)
 
 /* The OID of a table of the extension; InvalidOid where it is not there. */
 extern Oid	shuttle_own_table(ShuttleOwnTable table);

@@ -4,7 +4,7 @@
  *
  * A session that has waited for a node for shuttle.deadlock_timeout asks it
  * whether a lock is the reason.  If so it asks all nodes, and the other query
- * nodes that it was told of (peers), who waits for whom, and looks at its own
+ * nodes that it was told of, who waits for whom, and looks at its own
  * server.  Sessions of query nodes are told apart by system identifier and
  * process, which our application_name on nodes has (session_name.c); others by
  * those of the server they are on.
@@ -402,7 +402,7 @@ shuttle_deadlock_look(List *at_work)
 	{
 		List	   *cycle;
 
-		foreach(cell, list_concat(shuttle_server_list(), shuttle_peer_list()))
+		foreach(cell, list_concat(shuttle_server_list(), shuttle_query_node_list()))
 			all = add_asked(all, lfirst_oid(cell), GetUserId());
 		cycle = look_everywhere(all, waited);
 		if (cycle != NIL)

@@ -17,7 +17,7 @@
  */
 extern void shuttle_deadlock_look(List *at_work);
 
-/* Servers that lead to other query nodes; see peers.c. */
-extern List *shuttle_peer_list(void);
+/* Servers that lead to other query nodes; see query_nodes.c. */
+extern List *shuttle_query_node_list(void);
 
 #endif							/* SHUTTLE_DEADLOCK_INTERNAL_H */

@@ -28,7 +28,7 @@ extern bool shuttle_foreign_is_ours(const FdwRoutine *routine);
  * one that belongs to that. */
 extern bool shuttle_write_reaches(Oid target, Oid relid);
 
-/* ---- Look Ahead (look_ahead_plan.c, link.c) */
+/* ---- Look Ahead (look_ahead_plan.c, look_ahead_links.c) */
 
 /* Whether a Look Ahead prefetches for local index scans. */
 typedef enum ShuttleLocalUse
@@ -76,10 +76,10 @@ extern bool shuttle_can_look_ahead(const FdwRoutine *routine, Oid serverid);
 
 /* True where the server is on our wrapper; on stock postgres_fdw. */
 extern bool shuttle_server_is_ours(Oid serverid);
-extern bool shuttle_server_is_peer(Oid serverid);
+extern bool shuttle_server_is_postgres_fdw(Oid serverid);
 
 /* postgres_fdw's own routine; its library is loaded if it was not. */
-extern const FdwRoutine *shuttle_peer_get_routine(void);
+extern const FdwRoutine *shuttle_postgres_fdw_get_routine(void);
 
 /* True where a scan's parameters can be asked for in batches: its SELECT and
  * their types are such that a request can be made. */

@@ -379,7 +379,7 @@ extern bool shuttle_commit_is_two_phase(void);
 
 extern void shuttle_commit_set_methods(const ShuttleCommitMethods *methods);
 
-/* ---- statements of administrators (run.c) */
+/* ---- statements of administrators (outside_transaction.c) */
 
 /* A connection that is kept between runs; see shuttle_side_create(). */
 typedef struct ShuttleSide ShuttleSide;
@@ -452,7 +452,7 @@ extern void shuttle_side_end(ShuttleSide *side, Oid serverid, Oid userid);
 /* Adds to what is counted of a server. */
 extern void shuttle_node_totals_add(Oid serverid, ShuttleNodeTotal total, int64 n);
 
-/* ---- rows in and out (rows.c) */
+/* ---- rows in and out (row_values.c) */
 
 /*
  * A decoder turns a row of an answer into values of desc's columns.

@@ -78,7 +78,7 @@ sub add_query
 		my ($host, $port) = ($pair->[1]->host, $pair->[1]->port);
 		$pair->[0]->safe_psql('postgres', "CREATE SERVER peer FOREIGN DATA WRAPPER shuttle OPTIONS (host '$host', port '$port', dbname 'postgres');
 			CREATE USER MAPPING FOR CURRENT_USER SERVER peer OPTIONS (user '$user');
-			SELECT shuttle.add_peer('peer')");
+			SELECT shuttle.add_query_node('peer')");
 	}
 	push @{ $self->{others} }, $other;
 	return $other;

@@ -238,7 +238,7 @@ sub update { my ($i, $id) = @_; return "UPDATE account$i SET v = v WHERE id = $i
 {
 	my $silence = IO::Socket::INET->new(Listen => 50, LocalAddr => '127.0.0.1') or die "no socket: $!";
 	$query->safe_psql('postgres', "CREATE SERVER silent FOREIGN DATA WRAPPER shuttle OPTIONS (host '127.0.0.1', port '" . $silence->sockport . "');
-		CREATE USER MAPPING FOR CURRENT_USER SERVER silent; SELECT shuttle.add_peer('silent')");
+		CREATE USER MAPPING FOR CURRENT_USER SERVER silent; SELECT shuttle.add_query_node('silent')");
 
 	# the look at it is under way when the lock is given up
 	my @seconds;
@@ -266,7 +266,7 @@ sub update { my ($i, $id) = @_; return "UPDATE account$i SET v = v WHERE id = $i
 	is_victim($young, 'silent: a deadlock is found', $began);
 	goes_on($old, 'silent: who is left');
 	$_->quit for $old, $young;
-	$query->safe_psql('postgres', q{SELECT shuttle.remove_peer('silent'); DROP SERVER silent CASCADE});
+	$query->safe_psql('postgres', q{SELECT shuttle.remove_query_node('silent'); DROP SERVER silent CASCADE});
 }
 
 $cluster->stop;

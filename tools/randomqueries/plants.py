@@ -26,12 +26,12 @@ PLANTS: Plants = {
     # keys are compared by their hash alone, of which few bits are left
     "hash_alone": (
         Edit(
-            "src/executor/key_set.c",
+            "src/executor/join/key_set.c",
             "shape->hash = hash;",
             "shape->hash = hash & 1023;",
         ),
         Edit(
-            "src/executor/key_set.c",
+            "src/executor/join/key_set.c",
             "(!shape->nulls[i] &&",
             "(false &&",
         ),
@@ -39,7 +39,7 @@ PLANTS: Plants = {
     # the rows of a key are stored under the next one
     "next_ordinal": (
         Edit(
-            "src/executor/key_range.c",
+            "src/executor/join/key_range.c",
             "add_row(set, range, range->first + ordinal, tuple);",
             "add_row(set, range, range->first + (ordinal + 1) % range->nkeys, tuple);",
         ),
@@ -47,7 +47,7 @@ PLANTS: Plants = {
     # one row a key is taken for enough although a local filter is left
     "one_row_filter": (
         Edit(
-            "src/executor/link.c",
+            "src/executor/join/look_ahead_links.c",
             "direct && context->one_row && node->ss.ps.qual == NULL);",
             "direct && context->one_row);",
         ),
@@ -55,7 +55,7 @@ PLANTS: Plants = {
     # a key with a NULL never has rows
     "null_is_empty": (
         Edit(
-            "src/executor/served_scan.c",
+            "src/executor/join/served_scan.c",
             "column->null_is_empty = null_is_empty(",
             "column->null_is_empty = true || null_is_empty(",
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,12 +19,15 @@ VERSION = re.compile(r"\bPG_VERSION_NUM\b")
 # All that depends on the version, however much that is.
 COMPAT_HEADER = Path("src/base/shuttle_compat.h")
 EXPLAIN = re.compile(r"\bExplain(?:Property|Open|Close|Indent|Separate|Dummy)\w*\s*\(")
+EXTERN = re.compile(r"^extern\b", re.MULTILINE)
 EREPORT = re.compile(r"\bereport\s*\(\s*(?:ERROR|FATAL|PANIC)\b")
 ERRCODE = re.compile(r"\berrcode\w*\s*\(")
 
 MOST_FILE_LINES = 1000
 LONG_FILE_LINES = 600
 MOST_FUNCTION_LINES = 100
+MOST_FOLDER_FILES = 30
+MOST_HEADER_EXTERNS = 50
 SHORT_FUNCTION_LINES = 40
 SHORT_SHARE_PERCENT = 85
 NLONGEST_SHOWN = 8
@@ -58,12 +62,17 @@ def check_includes(root: Path, source: Source) -> Iterator[Finding]:
         if rank(room) < rank(source.room):
             message = f'{source.room}/ includes "{name}", but {room}/ is above it on the ladder'
             yield Finding(source.path, line, message)
-        if room != source.room and name.endswith("_internal.h"):
+        if room != source.room and not is_door(Path(name)):
             yield Finding(source.path, line, f'"{name}" belongs to {room}/ alone; use its door')
 
 
 def rank(room: str) -> int:
     return LADDER.index(room) if room in LADDER else -1
+
+
+def is_door(header: Path) -> bool:
+    """Doors of a room lie in the room itself; its sub-rooms' headers are its own."""
+    return header.name.startswith("shuttle_") and len(header.parts) == len(("room", "file"))
 
 
 def check_places(source: Source) -> Iterator[Finding]:
@@ -99,10 +108,22 @@ def check_size(source: Source) -> Iterator[Finding]:
     elif nlines > LONG_FILE_LINES:
         message = f"{nlines} lines; files should have at most {LONG_FILE_LINES}"
         yield Finding(source.path, 1, message, warning=True)
+    nexterns = len(EXTERN.findall(source.code)) if source.path.suffix == ".h" else 0
+    if nexterns > MOST_HEADER_EXTERNS:
+        message = f"{nexterns} externs; no header has over {MOST_HEADER_EXTERNS}"
+        yield Finding(source.path, 1, message)
     for function in source.functions():
         if function.nlines > MOST_FUNCTION_LINES:
             message = f"{function.name}() has {function.nlines} lines, over {MOST_FUNCTION_LINES}"
             yield Finding(source.path, function.line, message)
+
+
+def check_folders(paths: list[Path]) -> Iterator[Finding]:
+    """A folder holds what a reader can overlook."""
+    for folder, nfiles in sorted(Counter(path.parent for path in paths).items()):
+        if nfiles > MOST_FOLDER_FILES:
+            message = f"{nfiles} files; no folder of src has over {MOST_FOLDER_FILES}"
+            yield Finding(folder, 1, message)
 
 
 def check_short_share(functions: list[Function]) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/explain.md").read_text()
-SOURCES = [path.read_text() for path in sorted(ROOT.glob("src/*/*.c"))]
+SOURCES = [path.read_text() for path in sorted(ROOT.glob("src/**/*.c"))]
 
 # A counter with its unit; a property; a group that the other formats show; a node of a plan.
 PRINTED = (
@@ -37,6 +37,6 @@ def test_each_form_is_found() -> None:
     assert names >= {"Look Ahead", "Keyed Write", "Routed Append", "Remote Plan"}
     # these two print by the forms above; another that shows itself may need one more
     shown = {
-        path.name for path in ROOT.glob("src/*/*.c") if "ExplainCustomScan = " in path.read_text()
+        path.name for path in ROOT.glob("src/**/*.c") if "ExplainCustomScan = " in path.read_text()
     }
     assert shown == {"look_ahead.c", "keyed_write.c"}

@@ -1,0 +1,72 @@
+/*-------------------------------------------------------------------------
+ * extension_tables.c
+ *	  The tables of the extension, which every commit over several nodes looks for.
+ *
+ * Who may create a schema could have made one with a table of that name, so a table
+ * counts if it belongs to the extension.  What was found is known until pg_class or a
+ * schema changes; that a table is not there is not kept, since an extension's tables
+ * are its own only some time after they were created.
+ *
+ * Memory: none of its own.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/dependency.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "commands/extension.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#include "base/shuttle_compat.h"
+#include "cluster/commit_internal.h"
+
+static const char *const names[SHUTTLE_NTABLES] = {
+	[SHUTTLE_TABLE_COMMIT_RECORDS] = "commit_records",
+	[SHUTTLE_TABLE_IDENTITY] = "identity",
+	[SHUTTLE_TABLE_QUERY_NODES] = "query_nodes",
+};
+
+static Oid	known[SHUTTLE_NTABLES];
+
+static void
+forget_tables(Datum argument, int cache, uint32 hash)
+{
+	memset(known, 0, sizeof(known));
+}
+
+static void
+watch_catalogs(void)
+{
+	static bool watching = false;
+
+	if (watching)
+		return;
+	CacheRegisterSyscacheCallback(RELOID, forget_tables, (Datum) 0);
+	CacheRegisterSyscacheCallback(NAMESPACENAME, forget_tables, (Datum) 0);
+	watching = true;
+}
+
+static Oid
+find_table(const char *name)
+{
+	Oid			schema = get_namespace_oid("shuttle", true);
+	Oid			extension = get_extension_oid("pg_shuttle", true);
+	Oid			relid = OidIsValid(schema) ? get_relname_relid(name, schema) : InvalidOid;
+
+	return OidIsValid(extension) && OidIsValid(relid) &&
+		getExtensionOfObject(RelationRelationId, relid) == extension ? relid : InvalidOid;
+}
+
+Oid
+shuttle_own_table(ShuttleOwnTable table)
+{
+	if (!OidIsValid(known[table]))
+	{
+		watch_catalogs();
+		known[table] = find_table(names[table]);
+	}
+	return known[table];
+}

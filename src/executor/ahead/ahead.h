@@ -1,0 +1,82 @@
+/*-------------------------------------------------------------------------
+ * ahead.h
+ *	  What is done before the executor asks for it, and whether it may be.
+ *
+ * Files: early_start.c sends the scans of a plan that will surely be read before
+ * it waits for any of them; unsent_scans.c lists scans that were begun and not
+ * sent; row_goal.c, row_need.c and read_ahead.c say how many rows are wanted;
+ * outer_effects.c, outer_errors.c and expression_errors.c say what reading rows
+ * ahead could show or raise; caught_error.c and sure_values.c compute values
+ * ahead whose errors are not the statement's yet.
+ *
+ * In: the state of a plan that starts. Out: requests that are under way.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_EXECUTOR_AHEAD_AHEAD_H
+#define SHUTTLE_EXECUTOR_AHEAD_AHEAD_H
+
+#include "executor/executor_types.h"
+#include "storage/shuttle_storage.h"
+
+/* ---- scans that were not sent yet (unsent_scans.c) */
+
+/* A member of the session's list of scans without parameters of the plan. */
+typedef struct ShuttleUnsentScan
+{
+	struct ShuttleUnsentScan *next;
+	struct ShuttleUnsentScan *previous;
+	ForeignScanState *scan;
+	ShuttleNode *node;
+	ResourceOwner owner;		/* of the snapshot that the scan runs under */
+	uint64		number;			/* counts the scans that were listed */
+	int			nest_level;		/* of the transaction that the scan belongs to */
+	bool		listed;
+} ShuttleUnsentScan;
+
+/* Lists a scan; it leaves the list when it is removed, or when its executor
+ * run's resources or memory go.  unsent lives in that memory. */
+extern void shuttle_unsent_add(ShuttleUnsentScan *unsent,
+							   ForeignScanState *scan, ShuttleNode *node);
+extern void shuttle_unsent_remove(ShuttleUnsentScan *unsent);
+
+/*
+ * Called before a write is sent: sends what was begun on that node and not
+ * asked for yet, so that it sees the node as it was before the statement.
+ */
+extern void shuttle_unsent_send_all(ShuttleNode *node);
+
+/*
+ * The same for a write that was begun a while ago: what was begun since, by
+ * functions, sees it.  begun: shuttle_unsent_number() of that time.
+ */
+extern void shuttle_unsent_send_older(ShuttleNode *node, uint64 begun);
+
+/* Sends those of a statement that lock the rows which it is to change. */
+extern void shuttle_unsent_send_targets(const EState *estate);
+extern uint64 shuttle_unsent_number(void);
+
+/* True where the statement writes a table that the scan reads, by any name. */
+extern bool shuttle_reads_written_table(const ForeignScanState *scan);
+
+/* True where it may have that read once more behind a write. */
+extern bool shuttle_may_read_behind_write(const ForeignScanState *scan, int eflags);
+
+/* ---- early start (early_start.c) */
+
+/*
+ * Sends the first page of every scan below that will be read, where
+ * shuttle.enable_early_start is on.
+ * count: rows that the run will take; 0: all.
+ */
+extern void shuttle_early_start(PlanState *root, uint64 count);
+
+/* Starts what has waited for what has run now. */
+extern void shuttle_early_start_later(ShuttleLaterStart *later);
+
+/* Starts the subqueries that params are of, where several have to run. */
+extern void shuttle_early_start_params(EState *estate, const Bitmapset *params);
+
+/* Installs the hook that starts scans early; called once. */
+extern void shuttle_early_start_init(void);
+
+#endif							/* SHUTTLE_EXECUTOR_AHEAD_AHEAD_H */

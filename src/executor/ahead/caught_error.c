@@ -1,0 +1,134 @@
+/*-------------------------------------------------------------------------
+ * caught_error.c
+ *	  Does something whose error is not an error of the statement yet.
+ *
+ * Values for rows to come are computed ahead of time; an error there is
+ * raised when the join comes to that row and computes them again, and never
+ * if it does not come there.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "executor/executor.h"
+#include "nodes/primnodes.h"
+#include "utils/resowner.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/ahead/sure_values.h"
+
+/*
+ * The last command that a statement took for what it writes or locks, and its
+ * transaction.  The server keeps this to itself.
+ */
+static struct
+{
+	LocalTransactionId transaction;
+	CommandId	number;
+} used_command;
+
+static ExecutorStart_hook_type previous_start = NULL;
+
+bool
+shuttle_computes_value(Node *expression)
+{
+	while (IsA(expression, RelabelType))
+		expression = (Node *) ((RelabelType *) expression)->arg;
+	return !IsA(expression, Param) && !IsA(expression, Const);
+}
+
+/* A cancel, or the end of the server, says nothing about what was done. */
+static bool
+must_be_raised(const ErrorData *error)
+{
+	return ERRCODE_TO_CATEGORY(error->sqlerrcode) ==
+		ERRCODE_OPERATOR_INTERVENTION;
+}
+
+/* These conditions are those of standard_ExecutorStart(). */
+static void
+start_executor(QueryDesc *queryDesc, int eflags)
+{
+	const PlannedStmt *statement = queryDesc->plannedstmt;
+
+	if (previous_start != NULL)
+		previous_start(queryDesc, eflags);
+	else
+		standard_ExecutorStart(queryDesc, eflags);
+	if (statement->commandType == CMD_SELECT && statement->rowMarks == NIL &&
+		!statement->hasModifyingCTE)
+		return;
+	used_command.transaction = shuttle_my_lxid();
+	used_command.number = GetCurrentCommandId(false);
+}
+
+static bool
+command_is_used(void)
+{
+	return TransactionIdIsValid(GetTopTransactionIdIfAny()) ||
+		(used_command.transaction == shuttle_my_lxid() &&
+		 used_command.number == GetCurrentCommandId(false));
+}
+
+/*
+ * The end of a subtransaction begins a new command, which is refused beside
+ * parallel workers if this one writes or locks rows.
+ */
+bool
+shuttle_can_begin_subtransaction(void)
+{
+	return !IsInParallelMode() ||
+		(SHUTTLE_SUBTRANSACTIONS_BESIDE_WORKERS && !command_is_used());
+}
+
+ErrorData *
+shuttle_attempt_error(void (*work) (void *arg), void *arg)
+{
+	MemoryContext cxt = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	ErrorData  *volatile error = NULL;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(cxt);
+
+	/* only a subtransaction's abort frees what was held when it failed */
+	PG_TRY();
+	{
+		work(arg);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(cxt);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(cxt);
+	CurrentResourceOwner = owner;
+	if (error != NULL && must_be_raised(error))
+		ReThrowError(error);
+	return error;
+}
+
+bool
+shuttle_attempt(void (*work) (void *arg), void *arg)
+{
+	ErrorData  *error;
+
+	if (!shuttle_can_begin_subtransaction())
+		return false;
+	error = shuttle_attempt_error(work, arg);
+	if (error == NULL)
+		return true;
+	FreeErrorData(error);
+	return false;
+}
+
+void
+shuttle_attempt_init(void)
+{
+	previous_start = ExecutorStart_hook;
+	ExecutorStart_hook = start_executor;
+}

@@ -1,0 +1,625 @@
+/*-------------------------------------------------------------------------
+ * early_start.c
+ *	  Sends all scans of a plan that will be read before the first answer is
+ *	  waited for, so that k nodes cost one round trip and the slowest node.
+ *
+ * At the first run of a plan one walk finds the scans.  What a node will do
+ * with its input decides what may be started below it: a scan is started
+ * where its first page is read unless another input turns out to be empty,
+ * and never where only a part of several inputs may be wanted (LIMIT over
+ * Append), where rows are locked, or below a parallel worker.
+ *
+ * What waits for subqueries that run once comes later: the scans whose SELECT
+ * takes their values, and the children that are left when partitions were pruned by
+ * them.  The first of these that the plan comes to has the others sent.  A scan
+ * that is about to be sent needs all values at once, so their subqueries are
+ * started together.
+ *
+ * Of scans that lock it is only said which ones are read to their end by whoever
+ * reads their first row: these may lock ahead, and those of one Append together.
+ *
+ * Rule: an error of a scan that stock PostgreSQL might not have run must not
+ * show.  Scans that are not certain to be run are therefore sent ahead, which
+ * keeps their error on the node until the plan asks for the scan itself.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "executor/execPartition.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
+#include "executor/ahead/ahead.h"
+#include "executor/ahead/row_need.h"
+#include "executor/executor_types.h"
+#include "executor/join/join.h"
+#include "executor/scan/scan.h"
+#include "executor/shuttle_executor.h"
+#include "executor/write/write.h"
+
+/* What the nodes above want of a node. */
+typedef struct Demand
+{
+	bool		all;			/* every row */
+	bool		certain;		/* it will be run, if nothing fails before */
+	bool		whole;			/* whoever reads a row of it reads all */
+	double		rows;			/* at least so many, if not all; 0: not known */
+	ShuttleLaterStart *later;	/* where to note what has to wait */
+	bool		noting;			/* scans are told of that, and not started */
+} Demand;
+
+/* What a walk could not start yet, because an uncorrelated subquery has not run. */
+struct ShuttleLaterStart
+{
+	MemoryContext cxt;
+	List	   *waiting;		/* of Waiting */
+};
+
+/* A scan, or an Append or MergeAppend that prunes. */
+typedef struct Waiting
+{
+	PlanState  *node;
+	Demand		demand;
+} Waiting;
+
+static ExecutorRun_hook_type previous_run = NULL;
+
+static void run_executor(SHUTTLE_EXECUTOR_RUN_PARAMETERS);
+static void visit(PlanState *node, Demand demand);
+static void visit_init_plans(PlanState *node, Demand above);
+static void visit_init_plan(SubPlanState *init, Demand above);
+static bool prunes(const PartitionPruneState *state);
+static bool is_pruned_by(const PartitionPruneState *state, int param);
+static bool limit_is_zero(LimitState *limit);
+static bool param_is_needed(PlanState *node, int param);
+static void visit_scan(ForeignScanState *scan, Demand demand);
+static void visit_append(AppendState *append, Demand demand);
+static void visit_all(PlanState **nodes, int nnodes, const Bitmapset *chosen,
+					  Demand demand);
+static void wait_for_pruning(PlanState *node, PlanState **nodes, int nnodes,
+							 Demand demand);
+static void start_together(AppendState *append);
+static void visit_merge_append(MergeAppendState *append, Demand demand);
+static void visit_hash_join(HashJoinState *join, Demand demand);
+static void visit_nested_loop(NestLoopState *loop, Demand demand);
+static void wait_for(PlanState *node, Demand demand);
+
+void
+shuttle_early_start_init(void)
+{
+	previous_run = ExecutorRun_hook;
+	ExecutorRun_hook = run_executor;
+}
+
+static void
+run_executor(SHUTTLE_EXECUTOR_RUN_PARAMETERS)
+{
+	if (!queryDesc->already_executed && !ScanDirectionIsNoMovement(direction) &&
+		shuttle_reads_foreign_table(queryDesc->plannedstmt))
+	{
+		MemoryContext old_cxt;
+
+		old_cxt = MemoryContextSwitchTo(queryDesc->estate->es_query_cxt);
+		shuttle_early_start(queryDesc->planstate, count);
+		MemoryContextSwitchTo(old_cxt);
+	}
+	if (previous_run != NULL)
+		previous_run(SHUTTLE_EXECUTOR_RUN_ARGUMENTS);
+	else
+		standard_ExecutorRun(SHUTTLE_EXECUTOR_RUN_ARGUMENTS);
+}
+
+void
+shuttle_early_start(PlanState *root, uint64 count)
+{
+	Demand		demand = {.all = count == 0,.certain = true,.whole = count == 0,.rows = count};
+
+	if (!shuttle_settings.enable_early_start || IsParallelWorker())
+		return;
+	demand.later = palloc0_object(ShuttleLaterStart);
+	demand.later->cxt = CurrentMemoryContext;
+	visit(root, demand);
+}
+
+/* What is wanted of an input, where that is not what is wanted of its node. */
+static Demand
+demand_of_input(Demand above, bool all, bool certain, bool whole)
+{
+	Demand		demand = {.all = all,.certain = certain,.whole = whole};
+
+	demand.later = above.later;
+	demand.noting = above.noting;
+	return demand;
+}
+
+static void
+visit(PlanState *node, Demand demand)
+{
+	Demand		everything = demand_of_input(demand, true, demand.certain, true);
+	Demand		other = demand_of_input(demand, demand.all, false, false);
+	Demand		part = demand_of_input(demand, demand.all, demand.certain, false);
+
+	if (node == NULL)
+		return;
+	check_stack_depth();
+	if (!demand.noting)
+		visit_init_plans(node, demand);
+
+
+	switch (nodeTag(node))
+	{
+		case T_ForeignScanState:
+			visit_scan((ForeignScanState *) node, demand);
+			break;
+		case T_AppendState:
+			visit_append((AppendState *) node, demand);
+			break;
+		case T_MergeAppendState:
+			visit_merge_append((MergeAppendState *) node, demand);
+			break;
+		case T_HashJoinState:
+			visit_hash_join((HashJoinState *) node, demand);
+			break;
+		case T_NestLoopState:
+			visit_nested_loop((NestLoopState *) node, demand);
+			break;
+		case T_MergeJoinState:
+			visit(outerPlanState(node), part);
+			visit(innerPlanState(node), other);
+			break;
+
+			/* These read all of their input before their first row. */
+		case T_SortState:
+		case T_HashState:
+		case T_ModifyTableState:
+			visit(outerPlanState(node), everything);
+			break;
+		case T_AggState:
+			visit(outerPlanState(node),
+				  ((Agg *) node->plan)->aggstrategy == AGG_SORTED ? demand : everything);
+			break;
+		case T_SetOpState:
+			visit(outerPlanState(node), part);
+			visit(innerPlanState(node), other);
+			break;
+
+			/* These hand on rows as they come. */
+		case T_ProjectSetState:
+			demand.rows = 0;
+			visit(outerPlanState(node), demand);
+			break;
+		case T_MaterialState:
+		case T_UniqueState:
+		case T_GroupState:
+		case T_WindowAggState:
+		case T_IncrementalSortState:
+			visit(outerPlanState(node), demand);
+			break;
+		case T_SubqueryScanState:
+			visit(((SubqueryScanState *) node)->subplan, demand);
+			break;
+		case T_ResultState:
+			if (((Result *) node->plan)->resconstantqual == NULL)
+				visit(outerPlanState(node), demand);
+			break;
+		case T_LimitState:
+			if (limit_is_zero((LimitState *) node))
+				break;
+			if (((Limit *) node->plan)->limitCount != NULL)
+				demand.all = demand.whole = false;
+			demand.rows = shuttle_row_bound_below_limit((LimitState *) node,
+														demand.rows);
+			visit(outerPlanState(node), demand);
+			break;
+		case T_CteScanState:
+			demand.rows = 0;
+			visit(((CteScanState *) node)->cteplanstate, demand);
+			break;
+		case T_CustomScanState:
+			demand.rows = 0;
+			if (shuttle_is_look_ahead(node))
+				visit(outerPlanState(node), demand);
+			else
+				visit(shuttle_merge_reading(node), everything);
+			break;
+		default:
+			break;
+	}
+}
+
+/*
+ * Uncorrelated scalar subqueries run when their value is first used.  They
+ * are started where some expression uses it that is evaluated in any case.
+ */
+static void
+visit_init_plans(PlanState *node, Demand above)
+{
+	ListCell   *cell;
+
+	foreach(cell, node->initPlan)
+	{
+		SubPlanState *init = lfirst_node(SubPlanState, cell);
+		SubPlan    *plan = init->subplan;
+
+		if (plan->subLinkType != CTE_SUBLINK && plan->setParam != NIL &&
+			param_is_needed(node, linitial_int(plan->setParam)))
+			visit_init_plan(init, above);
+	}
+}
+
+static void
+visit_init_plan(SubPlanState *init, Demand above)
+{
+	visit(init->planstate,
+		  demand_of_input(above, init->subplan->subLinkType == ARRAY_SUBLINK, false, false));
+}
+
+/* Looks for a parameter outside of expressions that may leave it out. */
+static bool
+uses_param_in_any_case(Node *node, int *param)
+{
+	if (node == NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_Param:
+			return ((Param *) node)->paramkind == PARAM_EXEC &&
+				((Param *) node)->paramid == *param;
+		case T_BoolExpr:
+
+			/* AND and OR evaluate their first argument in any case. */
+			return uses_param_in_any_case(linitial(((BoolExpr *) node)->args), param);
+		case T_CoalesceExpr:
+			return uses_param_in_any_case(linitial(((CoalesceExpr *) node)->args), param);
+		case T_CaseExpr:
+		case T_SubPlan:
+		case T_AlternativeSubPlan:
+			return false;
+		default:
+			return expression_tree_walker(node, uses_param_in_any_case, param);
+	}
+}
+
+/* The input that a node reads first, and NULL where it might read none. */
+static PlanState *
+first_input(PlanState *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_AppendState:
+			{
+				AppendState *append = (AppendState *) node;
+
+				return append->as_nplans > 0 && !prunes(append->as_prune_state) ?
+					append->appendplans[0] : NULL;
+			}
+		case T_MergeAppendState:
+			{
+				MergeAppendState *append = (MergeAppendState *) node;
+
+				return append->ms_nplans > 0 && !prunes(append->ms_prune_state) ?
+					append->mergeplans[0] : NULL;
+			}
+		case T_SubqueryScanState:
+			return ((SubqueryScanState *) node)->subplan;
+		case T_ResultState:
+			return ((Result *) node->plan)->resconstantqual == NULL ?
+				outerPlanState(node) : NULL;
+		case T_LimitState:
+			return limit_is_zero((LimitState *) node) ? NULL : outerPlanState(node);
+		default:
+			return outerPlanState(node);
+	}
+}
+
+static bool
+prunes(const PartitionPruneState *state)
+{
+	return state != NULL && state->do_exec_prune;
+}
+
+/* Of several levels of partitions the lower ones may be left out. */
+static bool
+is_pruned_by(const PartitionPruneState *state, int param)
+{
+	return prunes(state) && bms_is_member(param, state->execparamids) &&
+		state->num_partprunedata == 1 &&
+		state->partprunedata[0]->num_partrelprunedata == 1;
+}
+
+/* True where a row of the node, or its first input's, needs the parameter. */
+static bool
+param_is_needed(PlanState *node, int param)
+{
+	Plan	   *plan;
+
+	for (; node != NULL; node = first_input(node))
+	{
+		plan = node->plan;
+		if (uses_param_in_any_case((Node *) plan->targetlist, &param) ||
+			(plan->qual != NIL &&
+			 uses_param_in_any_case(linitial(plan->qual), &param)))
+			return true;
+		if (IsA(plan, ForeignScan) &&
+			uses_param_in_any_case((Node *) ((ForeignScan *) plan)->fdw_exprs, &param))
+			return true;
+		if (IsA(plan, Result) && ((Result *) plan)->resconstantqual != NULL &&
+			uses_param_in_any_case(linitial((List *) ((Result *) plan)->resconstantqual),
+								   &param))
+			return true;
+		if ((IsA(node, AppendState) &&
+			 is_pruned_by(((AppendState *) node)->as_prune_state, param)) ||
+			(IsA(node, MergeAppendState) &&
+			 is_pruned_by(((MergeAppendState *) node)->ms_prune_state, param)))
+			return true;
+	}
+	return false;
+}
+
+static void
+visit_scan(ForeignScanState *scan, Demand demand)
+{
+	if (demand.noting)
+	{
+		shuttle_foreign_scan_set_later(scan, demand.later);
+		return;
+	}
+	if (demand.whole)
+		shuttle_foreign_scan_read_whole(scan, NIL);
+	if (shuttle_foreign_scan_can_start(scan))
+	{
+		shuttle_write_flush_others(shuttle_foreign_scan_node(scan), scan->ss.ps.state);
+		shuttle_foreign_scan_send(scan, 0, !demand.certain);
+	}
+	else if (shuttle_foreign_scan_awaits_params(scan))
+		wait_for((PlanState *) scan, demand);
+}
+
+/*
+ * Where some rows are wanted only, the first child may have enough of them.  Of
+ * a known number as many children are started as are expected to be needed, all
+ * but the first ahead: what they are asked for is no more than that number.
+ */
+static void
+visit_append(AppendState *append, Demand demand)
+{
+	Bitmapset  *chosen = NULL;
+
+	if (prunes(append->as_prune_state))
+	{
+		chosen = bms_union(append->as_valid_subplans, append->as_valid_asyncplans);
+		if (bms_is_empty(chosen))
+		{
+			wait_for_pruning((PlanState *) append, append->appendplans,
+							 append->as_nplans, demand);
+			return;
+		}
+	}
+	visit_all(append->appendplans, append->as_nplans, chosen, demand);
+	bms_free(chosen);
+	if (demand.whole && !demand.noting)
+		start_together(append);
+}
+
+/* Visits children that are chosen (NULL: all), by turns, as far as their rows
+ * are needed. */
+static void
+visit_all(PlanState **nodes, int nnodes, const Bitmapset *chosen, Demand demand)
+{
+	double		rows = 0;
+
+	for (int i = 0; i < nnodes; i++)
+	{
+		if (chosen != NULL && !bms_is_member(i, chosen))
+			continue;
+		visit(nodes[i], demand);
+		if (demand.all || demand.noting)
+			continue;
+		rows += nodes[i]->plan->plan_rows;
+		if (rows >= demand.rows)
+			break;
+		demand.certain = false;
+	}
+}
+
+/* Scans that lock are not started early, but whoever reads the first of an
+ * Append reads the others. */
+static void
+start_together(AppendState *append)
+{
+	List	   *scans = NIL;
+	ListCell   *cell;
+
+	for (int i = 0; i < append->as_nplans; i++)
+	{
+		if (IsA(append->appendplans[i], ForeignScanState))
+			scans = lappend(scans, append->appendplans[i]);
+	}
+	foreach(cell, scans)
+		shuttle_foreign_scan_read_whole(lfirst_node(ForeignScanState, cell), scans);
+}
+
+/*
+ * Reads the first row of each child.  Where it stops early children have pages of
+ * some rows, which are used up at about the same time.
+ */
+static void
+visit_merge_append(MergeAppendState *append, Demand demand)
+{
+	List	   *scans = NIL;
+	ListCell   *cell;
+
+	if (prunes(append->ms_prune_state) && bms_is_empty(append->ms_valid_subplans))
+	{
+		wait_for_pruning((PlanState *) append, append->mergeplans,
+						 append->ms_nplans, demand);
+		return;
+	}
+	for (int i = 0; i < append->ms_nplans; i++)
+	{
+		PlanState  *child = append->mergeplans[i];
+
+		if (prunes(append->ms_prune_state) && !bms_is_member(i, append->ms_valid_subplans))
+			continue;
+		visit(child, demand);
+		if (IsA(child, ForeignScanState))
+			scans = lappend(scans, child);
+	}
+	if (demand.noting || demand.all)
+		return;
+	foreach(cell, scans)
+		shuttle_foreign_scan_read_beside(lfirst_node(ForeignScanState, cell), scans);
+}
+
+/*
+ * Which side is read first depends on their costs, and an empty one keeps the
+ * other from being read unless the join fills rows of that other side.
+ */
+static void
+visit_hash_join(HashJoinState *join, Demand demand)
+{
+	JoinType	type = join->js.jointype;
+	Demand		outer = demand_of_input(demand, demand.all, false, false);
+	Demand		inner = demand_of_input(demand, true, false, true);
+	const Plan *hash = innerPlan(join->js.ps.plan);
+	const Plan *outer_plan = outerPlan(join->js.ps.plan);
+
+	outer.certain = demand.certain &&
+		(type == JOIN_LEFT || type == JOIN_ANTI || type == JOIN_FULL);
+	inner.certain = demand.certain && (type == JOIN_RIGHT || type == JOIN_FULL);
+
+	/* One that starts cheaply is asked for a row before the hash is built. */
+	outer.whole = demand.whole &&
+		(outer.certain || outer_plan->startup_cost >= hash->total_cost);
+	visit(innerPlanState(join), inner);
+	visit(outerPlanState(join), outer);
+}
+
+static void
+visit_nested_loop(NestLoopState *loop, Demand demand)
+{
+	Demand		inner = demand_of_input(demand, false, false, false);
+
+	demand.rows = 0;
+	visit(outerPlanState(loop), demand);
+
+	/* With parameters it waits for the outer side's rows. */
+	inner.all = demand.all && !loop->js.single_match &&
+		loop->js.jointype != JOIN_ANTI;
+	inner.whole = inner.all;
+	if (((NestLoop *) loop->js.ps.plan)->nestParams == NIL)
+		visit(innerPlanState(loop), inner);
+}
+
+/* LIMIT 0 reads nothing; any other limit, known now or not, may read. */
+static bool
+limit_is_zero(LimitState *limit)
+{
+	Node	   *count = ((Limit *) limit->ps.plan)->limitCount;
+	bool		is_null;
+	Datum		value;
+
+	if (count == NULL)
+		return false;
+
+	/* Only what can neither fail nor change may be evaluated already now. */
+	if (!IsA(count, Const) &&
+		(!IsA(count, Param) || ((Param *) count)->paramkind != PARAM_EXTERN))
+		return false;
+	value = ExecEvalExprSwitchContext(limit->limitCount,
+									  limit->ps.ps_ExprContext, &is_null);
+	return !is_null && DatumGetInt64(value) == 0;
+}
+
+/* ---- later */
+
+static void
+wait_for(PlanState *node, Demand demand)
+{
+	Waiting    *waiting;
+
+	if (demand.later == NULL)
+		return;
+	waiting = palloc_object(Waiting);
+	waiting->node = node;
+	waiting->demand = demand;
+	demand.later->waiting = lappend(demand.later->waiting, waiting);
+	if (IsA(node, ForeignScanState))
+		shuttle_foreign_scan_set_later((ForeignScanState *) node, demand.later);
+}
+
+/* The first child that is left tells of the others. */
+static void
+wait_for_pruning(PlanState *node, PlanState **nodes, int nnodes, Demand demand)
+{
+	if (!demand.noting)
+		wait_for(node, demand);
+	demand.noting = true;
+	visit_all(nodes, nnodes, NULL, demand);
+}
+
+/* True where nothing that has to run is in the way of a waiting node. */
+static bool
+can_start_later(PlanState *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_AppendState:
+			return !bms_is_empty(((AppendState *) node)->as_valid_subplans) ||
+				!bms_is_empty(((AppendState *) node)->as_valid_asyncplans);
+		case T_MergeAppendState:
+			return !bms_is_empty(((MergeAppendState *) node)->ms_valid_subplans);
+		default:
+			return shuttle_foreign_scan_has_params((ForeignScanState *) node);
+	}
+}
+
+void
+shuttle_early_start_later(ShuttleLaterStart *later)
+{
+	MemoryContext old_cxt = MemoryContextSwitchTo(later->cxt);
+	List	   *waiting = later->waiting;
+	ListCell   *cell;
+
+	later->waiting = NIL;
+	foreach(cell, waiting)
+	{
+		Waiting    *one = lfirst(cell);
+
+		if (!can_start_later(one->node))
+			later->waiting = lappend(later->waiting, one);
+		else if (one->node->chgParam == NULL)
+			visit(one->node, one->demand);
+	}
+	MemoryContextSwitchTo(old_cxt);
+}
+
+/*
+ * A scan is about to be sent that needs these values.  One subquery runs as it is
+ * read; only several have something to do at the same time.
+ */
+void
+shuttle_early_start_params(EState *estate, const Bitmapset *params)
+{
+	MemoryContext old_cxt;
+	Demand		nothing_later = {.certain = false};
+	int			nplans = 0;
+
+	if (!shuttle_settings.enable_early_start || IsParallelWorker())
+		return;
+	for (int i = -1; (i = bms_next_member(params, i)) >= 0;)
+		nplans += estate->es_param_exec_vals[i].execPlan != NULL;
+	if (nplans < 2)
+		return;
+	old_cxt = MemoryContextSwitchTo(estate->es_query_cxt);
+	for (int i = -1; (i = bms_next_member(params, i)) >= 0;)
+	{
+		if (estate->es_param_exec_vals[i].execPlan != NULL)
+			visit_init_plan(estate->es_param_exec_vals[i].execPlan, nothing_later);
+	}
+	MemoryContextSwitchTo(old_cxt);
+}

@@ -1,0 +1,241 @@
+/*-------------------------------------------------------------------------
+ * outer_effects.c
+ *	  What reading the rows of an outer side ahead of their turn would show.
+ *
+ * Stock reads a row when the join has done all with the one before.  Rows may
+ * be read sooner where that cannot be seen: no volatile function is called, no
+ * row is locked or written.  Only nodes that are known to do nothing else
+ * count as such; the plans behind CTE scans and behind the initplans that are
+ * executed on the way belong to what is read.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_proc.h"
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/ahead/outer_side.h"
+#include "executor/join/join.h"
+#include "executor/join/served_scan.h"
+#include "executor/scan/scan.h"
+#include "executor/shuttle_executor.h"
+#include "storage/shuttle_storage.h"
+
+static bool node_shows(PlanState *node, void *context);
+
+/* ---- expressions */
+
+static bool
+is_volatile(Oid function)
+{
+	return OidIsValid(function) &&
+		func_volatile(function) == PROVOLATILE_VOLATILE;
+}
+
+/* An aggregate itself is never declared volatile; its functions may be. */
+static bool
+aggregate_is_volatile(Oid aggregate)
+{
+	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
+	Form_pg_aggregate form;
+	bool		found;
+
+	if (!HeapTupleIsValid(tuple))
+		return true;
+	form = (Form_pg_aggregate) GETSTRUCT(tuple);
+	found = is_volatile(form->aggtransfn) || is_volatile(form->aggfinalfn) ||
+		is_volatile(form->aggcombinefn) || is_volatile(form->aggserialfn) ||
+		is_volatile(form->aggdeserialfn) || is_volatile(form->aggmtransfn) ||
+		is_volatile(form->aggminvtransfn) || is_volatile(form->aggmfinalfn);
+	ReleaseSysCache(tuple);
+	return found;
+}
+
+static bool
+volatile_aggregate_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Aggref) && aggregate_is_volatile(((Aggref *) node)->aggfnoid))
+		return true;
+	if (IsA(node, WindowFunc) && ((WindowFunc *) node)->winagg &&
+		aggregate_is_volatile(((WindowFunc *) node)->winfnoid))
+		return true;
+	return expression_tree_walker(node, volatile_aggregate_walker, context);
+}
+
+static bool
+expression_shows(Node *expression)
+{
+	return expression != NULL &&
+		(contain_volatile_functions(expression) ||
+		 volatile_aggregate_walker(expression, NULL));
+}
+
+/* ---- nodes */
+
+/* Functions in FROM. */
+static bool
+functions_show(const FunctionScan *plan)
+{
+	ListCell   *lc;
+
+	foreach(lc, plan->functions)
+	{
+		if (expression_shows(((RangeTblFunction *) lfirst(lc))->funcexpr))
+			return true;
+	}
+	return false;
+}
+
+/* A foreign scan, of a view that has effects on its node. */
+static bool
+foreign_scan_shows(ForeignScanState *node)
+{
+	const ForeignScan *plan = (const ForeignScan *) node->ss.ps.plan;
+
+	return plan->operation != CMD_SELECT ||
+		expression_shows((Node *) plan->fdw_exprs) ||
+		(shuttle_foreign_is_ours(node->fdwroutine) &&
+		 shuttle_foreign_scan_effect(node) == SHUTTLE_MAY_WRITE);
+}
+
+/*
+ * A WITH query that writes: all of its rows are written in any case, and no
+ * snapshot of the statement sees them; triggers might.  Those of the partitions
+ * that rows are routed to are not known yet.
+ */
+static bool
+writes_show(const ModifyTableState *node)
+{
+	const ModifyTable *plan = (const ModifyTable *) node->ps.plan;
+
+	for (int i = 0; i < node->mt_nrels; i++)
+	{
+		const ResultRelInfo *table = &node->resultRelInfo[i];
+
+		if (table->ri_TrigDesc != NULL ||
+			table->ri_RelationDesc->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+			return true;
+	}
+	return expression_shows((Node *) plan->returningLists) ||
+		expression_shows((Node *) plan->withCheckOptionLists) ||
+		expression_shows((Node *) plan->onConflictSet) ||
+		expression_shows(plan->onConflictWhere) ||
+		plan->mergeActionLists != NIL;
+}
+
+/* What a node does beside evaluating its target list and conditions; all of a
+ * node that is not known. */
+static bool
+own_work_shows(PlanState *node)
+{
+	Plan	   *plan = node->plan;
+
+	switch (nodeTag(plan))
+	{
+		case T_SeqScan:
+		case T_IndexScan:
+		case T_IndexOnlyScan:
+		case T_BitmapIndexScan:
+		case T_BitmapHeapScan:
+		case T_BitmapAnd:
+		case T_BitmapOr:
+		case T_TidScan:
+		case T_TidRangeScan:
+		case T_SubqueryScan:
+		case T_CteScan:
+		case T_NamedTuplestoreScan:
+		case T_WorkTableScan:
+		case T_RecursiveUnion:
+		case T_ProjectSet:
+		case T_Append:
+		case T_MergeAppend:
+		case T_Hash:
+		case T_Material:
+		case T_Memoize:
+		case T_Sort:
+		case T_IncrementalSort:
+		case T_Group:
+		case T_Agg:
+		case T_Unique:
+		case T_SetOp:
+		case T_Gather:
+		case T_GatherMerge:
+			return false;
+		case T_SampleScan:
+			return expression_shows((Node *) ((SampleScan *) plan)->tablesample);
+		case T_FunctionScan:
+			return functions_show((FunctionScan *) plan);
+		case T_ValuesScan:
+			return expression_shows((Node *) ((ValuesScan *) plan)->values_lists);
+		case T_ForeignScan:
+			return foreign_scan_shows((ForeignScanState *) node);
+		case T_CustomScan:
+			return !shuttle_is_look_ahead(node) && !shuttle_is_routed_append(node);
+		case T_Result:
+			return expression_shows(((Result *) plan)->resconstantqual);
+		case T_NestLoop:
+		case T_HashJoin:
+		case T_MergeJoin:
+			return expression_shows((Node *) ((Join *) plan)->joinqual);
+		case T_ModifyTable:
+			return writes_show((ModifyTableState *) node);
+		case T_WindowAgg:
+			return expression_shows(((WindowAgg *) plan)->startOffset) ||
+				expression_shows(((WindowAgg *) plan)->endOffset) ||
+				expression_shows((Node *) ((WindowAgg *) plan)->runCondition);
+		case T_Limit:
+			return expression_shows(((Limit *) plan)->limitOffset) ||
+				expression_shows(((Limit *) plan)->limitCount);
+		default:
+			return true;
+	}
+}
+
+static bool
+node_shows(PlanState *node, void *context)
+{
+	if (expression_shows((Node *) node->plan->targetlist) ||
+		expression_shows((Node *) node->plan->qual) || own_work_shows(node))
+		return true;
+	if (IsA(node, CteScanState) &&
+		node_shows(((CteScanState *) node)->cteplanstate, context))
+		return true;
+	return planstate_tree_walker(node, node_shows, context);
+}
+
+/*
+ * An initplan of a node further up is executed when the first expression needs
+ * it; none was yet.
+ */
+static bool
+initplans_show(PlanState *outer)
+{
+	const ParamExecData *params = outer->state->es_param_exec_vals;
+	int			id = -1;
+
+	while ((id = bms_next_member(outer->plan->extParam, id)) >= 0)
+	{
+		const SubPlanState *initplan = (const SubPlanState *) params[id].execPlan;
+
+		if (initplan != NULL &&
+			(node_shows(initplan->planstate, NULL) ||
+			 initplans_show(initplan->planstate)))
+			return true;
+	}
+	return false;
+}
+
+bool
+shuttle_outer_shows_effects(PlanState *outer)
+{
+	return node_shows(outer, NULL) || initplans_show(outer);
+}

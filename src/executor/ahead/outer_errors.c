@@ -1,0 +1,347 @@
+/*-------------------------------------------------------------------------
+ * outer_errors.c
+ *	  What reading the rows of an outer side ahead of their turn may raise.
+ *
+ * Stock reads a row when the join has done all with the one before, and may
+ * stop before a row that raises an error.  What may be raised decides how far
+ * rows are read ahead where it is not certain that all will be (read_ahead.c).
+ *
+ * Two questions are asked of a node: what is raised once its first row is there,
+ * which is when sorts, hash tables and the like have read their input, and what
+ * is raised while it runs at all.  The first is asked of an outer side itself,
+ * the other of what may begin later: inner sides of nested loops, further
+ * children of an Append, subqueries.
+ *
+ * An error ends the outer side: it is not asked for a row any more, but may be
+ * started again.  A node that keeps what it has read would then go on with the
+ * rows behind.  A pause leaves it in the middle, to be asked again: the nodes
+ * between have to be where they were.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/ahead/outer_side.h"
+#include "executor/fdw/postgres_fdw.h"
+#include "executor/fdw/scan_text.h"
+#include "executor/join/join.h"
+#include "executor/join/served_scan.h"
+#include "executor/shuttle_executor.h"
+
+/* How a node is looked at. */
+typedef struct Question
+{
+	bool		once;			/* it is not started again after an error */
+	bool		later;			/* its first row is there */
+} Question;
+
+static ShuttleOuterErrors errors_of(PlanState *node, Question question);
+
+static ShuttleOuterErrors
+worse(ShuttleOuterErrors errors, ShuttleOuterErrors others)
+{
+	return Max(errors, others);
+}
+
+/* Of a child that the node goes on reading as it did before. */
+static ShuttleOuterErrors
+running(PlanState *node, Question question)
+{
+	question.later = false;
+	return node == NULL ? SHUTTLE_RAISES_NOTHING : errors_of(node, question);
+}
+
+/* Of a child whose rows the node keeps: one that was not read to its end is not
+ * read again from its beginning. */
+static ShuttleOuterErrors
+keeping(ShuttleOuterErrors errors, Question question)
+{
+	if (errors == SHUTTLE_RAISES_NOTHING ||
+		(errors == SHUTTLE_RAISES_VALUES && question.once))
+		return errors;
+	return SHUTTLE_RAISES_ANYTHING;
+}
+
+/* Of a child that is read to its end for the first row. */
+static ShuttleOuterErrors
+read_first(PlanState *child, Question question)
+{
+	return question.later ? SHUTTLE_RAISES_NOTHING :
+		keeping(running(child, question), question);
+}
+
+/* Of a node that cannot be asked again in the middle of a group of rows. */
+static ShuttleOuterErrors
+without_pause(ShuttleOuterErrors errors)
+{
+	return errors == SHUTTLE_RAISES_REQUESTS ? SHUTTLE_RAISES_ANYTHING : errors;
+}
+
+static ShuttleOuterErrors
+running_all(PlanState **nodes, int nnodes, Question question)
+{
+	ShuttleOuterErrors errors = SHUTTLE_RAISES_NOTHING;
+
+	for (int i = 0; i < nnodes; i++)
+		errors = worse(errors, running(nodes[i], question));
+	return errors;
+}
+
+/* ---- nodes */
+
+/* A scan of ours or of stock postgres_fdw can wait before it asks; others are
+ * not known. */
+static ShuttleOuterErrors
+foreign_scan_errors(ForeignScanState *node, Question question)
+{
+	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
+	ShuttleOuterErrors keys;
+	const char *sql = plan->operation == CMD_SELECT ?
+		shuttle_postgres_fdw_scan_sql(plan) : NULL;
+
+	if (sql == NULL || plan->scan.plan.async_capable ||
+		!shuttle_can_look_ahead(NULL, plan->fs_server))
+		return SHUTTLE_RAISES_ANYTHING;
+	keys = shuttle_expression_errors((Node *) plan->fdw_exprs, &node->ss.ps,
+									 question.once);
+	return shuttle_sql_may_fail(sql) ? worse(keys, SHUTTLE_RAISES_REQUESTS) : keys;
+}
+
+static ShuttleOuterErrors
+append_errors(AppendState *node, Question question)
+{
+	ShuttleOuterErrors errors = running_all(node->appendplans, node->as_nplans,
+											question);
+
+	if (node->as_nasyncplans > 0 ||
+		(node->as_prune_state != NULL && node->as_prune_state->do_exec_prune))
+		return errors == SHUTTLE_RAISES_NOTHING && node->as_nasyncplans == 0 ?
+			SHUTTLE_RAISES_VALUES : SHUTTLE_RAISES_ANYTHING;
+	return errors;
+}
+
+/* The hash table is made before the first row comes, and is kept. */
+static ShuttleOuterErrors
+hash_join_errors(HashJoinState *node, Question question)
+{
+	HashJoin   *plan = (HashJoin *) node->js.ps.plan;
+	List	   *clauses = list_concat_copy(plan->hashclauses, plan->join.joinqual);
+	ShuttleOuterErrors errors;
+
+	errors = shuttle_expression_errors((Node *) clauses, &node->js.ps, question.once);
+	errors = worse(errors, read_first(innerPlanState(node), question));
+	return worse(errors, errors_of(outerPlanState(node), question));
+}
+
+static ShuttleOuterErrors
+join_errors(JoinState *node, List *clauses, Question question)
+{
+	ShuttleOuterErrors errors;
+
+	clauses = list_concat_copy(clauses, ((Join *) node->ps.plan)->joinqual);
+	errors = shuttle_expression_errors((Node *) clauses, &node->ps, question.once);
+	errors = worse(errors, running(innerPlanState(node), question));
+	return worse(errors, errors_of(outerPlanState(node), question));
+}
+
+/* Groups of sorted rows are made as they come, others from all of them; but what
+ * did not fit into memory is aggregated later. */
+static ShuttleOuterErrors
+aggregate_errors(AggState *node, Question question)
+{
+	if (((Agg *) node->ss.ps.plan)->aggstrategy == AGG_SORTED)
+		return without_pause(errors_of(outerPlanState(node), question));
+	return read_first(outerPlanState(node), question);
+}
+
+static ShuttleOuterErrors
+custom_errors(CustomScanState *node, Question question)
+{
+	ShuttleOuterErrors errors = SHUTTLE_RAISES_NOTHING;
+	ListCell   *lc;
+
+	if (shuttle_is_look_ahead(&node->ss.ps))
+		return errors_of(outerPlanState(node), question);
+	if (!shuttle_is_routed_append(&node->ss.ps))
+		return SHUTTLE_RAISES_ANYTHING;
+	foreach(lc, node->custom_ps)
+		errors = worse(errors, running((PlanState *) lfirst(lc), question));
+	return errors;
+}
+
+/* Expressions beside the target list, the conditions, and those of joins. */
+static Node *
+other_expressions(const Plan *plan)
+{
+	switch (nodeTag(plan))
+	{
+		case T_IndexScan:
+			return (Node *) list_concat_copy(((IndexScan *) plan)->indexqualorig,
+											 ((IndexScan *) plan)->indexorderbyorig);
+		case T_IndexOnlyScan:
+			return (Node *) list_concat_copy(((IndexOnlyScan *) plan)->recheckqual,
+											 ((IndexOnlyScan *) plan)->indexorderby);
+		case T_BitmapIndexScan:
+			return (Node *) ((BitmapIndexScan *) plan)->indexqualorig;
+		case T_BitmapHeapScan:
+			return (Node *) ((BitmapHeapScan *) plan)->bitmapqualorig;
+		case T_FunctionScan:
+			return (Node *) ((FunctionScan *) plan)->functions;
+		case T_ValuesScan:
+			return (Node *) ((ValuesScan *) plan)->values_lists;
+		case T_Result:
+			return ((Result *) plan)->resconstantqual;
+		case T_Limit:
+			return (Node *) list_make2(((Limit *) plan)->limitOffset,
+									   ((Limit *) plan)->limitCount);
+		case T_WindowAgg:
+			return (Node *) lappend(lappend(list_copy(((WindowAgg *) plan)->runCondition),
+											((WindowAgg *) plan)->startOffset),
+									((WindowAgg *) plan)->endOffset);
+		default:
+			return NULL;
+	}
+}
+
+/* What is below a node, and the expressions of joins and foreign scans. */
+static ShuttleOuterErrors
+errors_below(PlanState *node, Question question)
+{
+	switch (nodeTag(node))
+	{
+		case T_SeqScanState:
+		case T_IndexScanState:
+		case T_IndexOnlyScanState:
+		case T_BitmapIndexScanState:
+		case T_FunctionScanState:
+		case T_ValuesScanState:
+		case T_WorkTableScanState:
+		case T_NamedTuplestoreScanState:
+			return SHUTTLE_RAISES_NOTHING;
+		case T_ForeignScanState:
+			return foreign_scan_errors((ForeignScanState *) node, question);
+		case T_BitmapHeapScanState:
+			return running(outerPlanState(node), question);
+		case T_BitmapAndState:
+			return running_all(((BitmapAndState *) node)->bitmapplans,
+							   ((BitmapAndState *) node)->nplans, question);
+		case T_BitmapOrState:
+			return running_all(((BitmapOrState *) node)->bitmapplans,
+							   ((BitmapOrState *) node)->nplans, question);
+		case T_SubqueryScanState:
+			return errors_of(((SubqueryScanState *) node)->subplan, question);
+		case T_CteScanState:
+
+			/* other readers would go on where it was stopped */
+			return running(((CteScanState *) node)->cteplanstate, question) ==
+				SHUTTLE_RAISES_NOTHING ? SHUTTLE_RAISES_NOTHING : SHUTTLE_RAISES_ANYTHING;
+		case T_ResultState:
+		case T_LimitState:
+		case T_ProjectSetState:
+		case T_LockRowsState:
+			return outerPlanState(node) == NULL ? SHUTTLE_RAISES_NOTHING :
+				errors_of(outerPlanState(node), question);
+		case T_MaterialState:
+			return keeping(errors_of(outerPlanState(node), question), question);
+		case T_MemoizeState:
+			return keeping(running(outerPlanState(node), question), question);
+		case T_UniqueState:
+		case T_GroupState:
+		case T_WindowAggState:
+			return without_pause(errors_of(outerPlanState(node), question));
+		case T_IncrementalSortState:
+			return keeping(running(outerPlanState(node), question), question);
+		case T_SortState:
+			return read_first(outerPlanState(node), question);
+		case T_HashState:
+			return running(outerPlanState(node), question);
+		case T_AggState:
+			return aggregate_errors((AggState *) node, question);
+		case T_SetOpState:
+		case T_RecursiveUnionState:
+			return keeping(worse(running(outerPlanState(node), question),
+								 running(innerPlanState(node), question)), question);
+		case T_AppendState:
+			return append_errors((AppendState *) node, question);
+		case T_MergeAppendState:
+
+			/* its first row needs one of each child */
+			return question.later ?
+				running_all(((MergeAppendState *) node)->mergeplans,
+							((MergeAppendState *) node)->ms_nplans, question) :
+				without_pause(running_all(((MergeAppendState *) node)->mergeplans,
+										  ((MergeAppendState *) node)->ms_nplans, question));
+		case T_NestLoopState:
+			return join_errors((JoinState *) node, NIL, question);
+		case T_MergeJoinState:
+			return join_errors((JoinState *) node,
+							   ((MergeJoin *) node->plan)->mergeclauses, question);
+		case T_HashJoinState:
+			return hash_join_errors((HashJoinState *) node, question);
+		case T_CustomScanState:
+			return custom_errors((CustomScanState *) node, question);
+		case T_GatherState:
+		case T_GatherMergeState:
+
+			/* errors of workers come through the node */
+			return running(outerPlanState(node), question) ==
+				SHUTTLE_RAISES_NOTHING ? SHUTTLE_RAISES_NOTHING : SHUTTLE_RAISES_ANYTHING;
+		default:
+			return SHUTTLE_RAISES_ANYTHING;
+	}
+}
+
+/* An initplan that depends on a row above is executed again for another one, by
+ * whichever expression needs it, and goes on where it was if it was stopped. */
+static ShuttleOuterErrors
+initplan_errors(PlanState *node)
+{
+	ListCell   *lc;
+
+	foreach(lc, node->initPlan)
+	{
+		SubPlanState *initplan = lfirst_node(SubPlanState, lc);
+
+		if (!bms_is_empty(initplan->planstate->plan->extParam) &&
+			(initplan->subplan->subLinkType != EXISTS_SUBLINK ||
+			 shuttle_run_errors(initplan->planstate, false) != SHUTTLE_RAISES_NOTHING))
+			return SHUTTLE_RAISES_ANYTHING;
+	}
+	return SHUTTLE_RAISES_NOTHING;
+}
+
+static ShuttleOuterErrors
+errors_of(PlanState *node, Question question)
+{
+	Plan	   *plan = node->plan;
+	ShuttleOuterErrors errors = worse(initplan_errors(node),
+									  errors_below(node, question));
+
+	if (errors == SHUTTLE_RAISES_ANYTHING)
+		return errors;
+	errors = worse(errors, shuttle_expression_errors((Node *) plan->targetlist,
+													 node, question.once));
+	errors = worse(errors, shuttle_expression_errors((Node *) plan->qual,
+													 node, question.once));
+	return worse(errors, shuttle_expression_errors(other_expressions(plan),
+												   node, question.once));
+}
+
+ShuttleOuterErrors
+shuttle_outer_errors(PlanState *outer, bool once)
+{
+	Question	question = {.once = once,.later = true};
+
+	return errors_of(outer, question);
+}
+
+ShuttleOuterErrors
+shuttle_run_errors(PlanState *node, bool once)
+{
+	Question	question = {.once = once,.later = false};
+
+	return errors_of(node, question);
+}

@@ -1,0 +1,254 @@
+/*-------------------------------------------------------------------------
+ * read_ahead.c
+ *	  Reads outer rows that the join may never come to.
+ *
+ * Where a LIMIT, an EXISTS, a cursor or a join may stop before all rows of the
+ * outer side are read, an error of a row that is read ahead is not an error of
+ * the statement yet.  By what may be raised (outer_errors.c):
+ *
+ *	nothing		rows are read as far ahead as batches want
+ *	values		an error of a row is kept, and raised when its turn comes; the
+ *				rows in front of it are joined
+ *	requests	a scan that would have to ask for more rows pauses instead; the
+ *				batch ends there and the next one goes on.  So nothing is asked
+ *				for that a row at a time would not have asked for
+ *	anything	only rows that are surely needed are read, at the worst one
+ *
+ * An error is caught without a subtransaction, which would take what scans hold:
+ * it is one of a built-in function that holds nothing, came out of nodes that are
+ * only ended or started again, and has no context, as it would from whatever
+ * calls something itself.  A pause is an error as well, which nobody sees.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "executor/executor.h"
+#include "executor/instrument.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/memutils.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/ahead/outer_side.h"
+#include "executor/ahead/row_need.h"
+#include "executor/executor_types.h"
+#include "executor/fdw/postgres_fdw.h"
+#include "executor/fdw/scan_text.h"
+#include "executor/join/join.h"
+#include "executor/join/served_scan.h"
+#include "executor/scan/scan.h"
+#include "executor/shuttle_executor.h"
+
+#define ERRCODE_PAUSE MAKE_SQLSTATE('S', 'H', '0', '0', '1')
+
+/* A scan of stock postgres_fdw whose pages are counted. */
+typedef struct CountedScan
+{
+	FdwRoutine	routine;		/* must be first: fdwroutine points here */
+	FdwRoutine *original;
+	int			fetch_size;
+	int64		nrows;			/* since it was started */
+} CountedScan;
+
+static bool is_reading_ahead = false;
+
+bool
+shuttle_is_reading_ahead(void)
+{
+	return is_reading_ahead;
+}
+
+void
+shuttle_pause(void)
+{
+	Assert(is_reading_ahead);
+	ereport(ERROR,
+			(errcode(ERRCODE_PAUSE),
+			 errmsg_internal("outer side is read no further ahead")));
+}
+
+/* ---- what reading ahead raises */
+
+static bool
+is_pause(const ErrorData *error)
+{
+	return error->sqlerrcode == ERRCODE_PAUSE;
+}
+
+/* True of errors that values raise, and of pauses. */
+static bool
+can_wait(const ErrorData *error)
+{
+	if (is_pause(error))
+		return true;
+	return error->context == NULL &&
+		(ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_DATA_EXCEPTION ||
+		 error->sqlerrcode == ERRCODE_CARDINALITY_VIOLATION ||
+		 error->sqlerrcode == ERRCODE_PROGRAM_LIMIT_EXCEEDED);
+}
+
+/* Stops the clocks of nodes that were left by an error. */
+static bool
+leave_walker(PlanState *node, void *context)
+{
+	Instrumentation *instrument = node->instrument;
+
+	if (instrument != NULL && instrument->need_timer &&
+		!INSTR_TIME_IS_ZERO(instrument->starttime))
+		InstrStopNode(instrument, 0);
+	return planstate_tree_walker(node, leave_walker, context);
+}
+
+/*
+ * The next row of the outer side.  What it raises is kept in look->stopped if it
+ * can wait, and raised otherwise, with the context that was hidden here.
+ */
+static TupleTableSlot *
+read_row(LookAheadState *look)
+{
+	MemoryContext cxt = CurrentMemoryContext;
+	bool		before = is_reading_ahead;
+	TupleTableSlot *volatile row = NULL;
+	ErrorData  *volatile error = NULL;
+
+	PG_TRY();
+	{
+		is_reading_ahead = true;
+		error_context_stack = NULL;
+		row = ExecProcNode(outerPlanState(look));
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(look->css.ss.ps.state->es_query_cxt);
+		error = CopyErrorData();
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(cxt);
+	is_reading_ahead = before;
+	if (error == NULL)
+		return row;
+	if (!can_wait(error))
+		ThrowErrorData(error);
+	(void) leave_walker(outerPlanState(look), NULL);
+	look->stopped = error;
+	return NULL;
+}
+
+TupleTableSlot *
+shuttle_read_outer(LookAheadState *look, const ShuttleBatch *batch)
+{
+	bool		ahead = look->nbatches > 0 || batch->nrows > 0;
+
+	if (is_reading_ahead ||
+		(ahead && (look->errors == SHUTTLE_RAISES_VALUES ||
+				   look->errors == SHUTTLE_RAISES_REQUESTS)))
+		return read_row(look);
+	return ExecProcNode(outerPlanState(look));
+}
+
+bool
+shuttle_may_read_ahead(LookAheadState *look)
+{
+	if (isinf(look->sure))
+		return true;
+
+	/* initplans have been executed by the first row, if all rows need them */
+	if (!look->judged)
+	{
+		look->judged = true;
+		look->errors = shuttle_outer_errors(outerPlanState(look), look->once);
+	}
+	return look->errors != SHUTTLE_RAISES_ANYTHING ||
+		look->rows_pulled < look->sure;
+}
+
+void
+shuttle_read_on(LookAheadState *look)
+{
+	if (look->stopped == NULL || !is_pause(look->stopped))
+		return;
+	FreeErrorData(look->stopped);
+	look->stopped = NULL;
+}
+
+void
+shuttle_raise_stopped(LookAheadState *look)
+{
+	if (look->stopped != NULL)
+		ThrowErrorData(look->stopped);
+}
+
+/* ---- scans that pause */
+
+static TupleTableSlot *
+iterate_counted_scan(ForeignScanState *node)
+{
+	CountedScan *counted = (CountedScan *) node->fdwroutine;
+	TupleTableSlot *slot;
+
+	if (is_reading_ahead && counted->nrows % counted->fetch_size == 0)
+		shuttle_pause();
+
+	/* the first row may be timed, by another table of callbacks */
+	node->fdwroutine = counted->original;
+	slot = counted->original->IterateForeignScan(node);
+	counted->original = node->fdwroutine;
+	node->fdwroutine = &counted->routine;
+	if (!TupIsNull(slot))
+		counted->nrows++;
+	return slot;
+}
+
+static void
+rescan_counted_scan(ForeignScanState *node)
+{
+	CountedScan *counted = (CountedScan *) node->fdwroutine;
+
+	counted->nrows = 0;
+	counted->original->ReScanForeignScan(node);
+}
+
+static void
+count_scan(ForeignScanState *node)
+{
+	CountedScan *counted;
+	ShuttlePostgresFdwScan postgres_fdw;
+
+	if (!shuttle_postgres_fdw_read_scan((ForeignScan *) node->ss.ps.plan, &postgres_fdw))
+		return;
+	counted = palloc0_object(CountedScan);
+	counted->routine = *node->fdwroutine;
+	counted->routine.IterateForeignScan = iterate_counted_scan;
+	counted->routine.ReScanForeignScan = rescan_counted_scan;
+	counted->original = node->fdwroutine;
+	counted->fetch_size = postgres_fdw.fetch_size;
+	node->fdwroutine = &counted->routine;
+}
+
+/* Served scans and ours look by themselves. */
+static void
+prepare_scan(ForeignScanState *node)
+{
+	const ForeignScan *plan = (const ForeignScan *) node->ss.ps.plan;
+	const char *sql;
+
+	if (plan->operation != CMD_SELECT || plan->scan.plan.async_capable ||
+		shuttle_is_served_scan(node) ||
+		!shuttle_can_look_ahead(NULL, plan->fs_server) ||
+		node->fdwroutine->IterateForeignScan == iterate_counted_scan)
+		return;
+	sql = shuttle_postgres_fdw_scan_sql(plan);
+	if (sql != NULL && shuttle_sql_may_fail(sql) &&
+		!shuttle_foreign_scan_pause(node))
+		count_scan(node);
+}
+
+bool
+shuttle_pause_walker(PlanState *node, void *context)
+{
+	if (IsA(node, ForeignScanState))
+		prepare_scan((ForeignScanState *) node);
+	return planstate_tree_walker(node, shuttle_pause_walker, context);
+}

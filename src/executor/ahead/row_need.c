@@ -1,0 +1,149 @@
+/*-------------------------------------------------------------------------
+ * row_need.c
+ *	  How many rows a plan is sure to need still, at this moment.
+ *
+ * A goal (row_goal.c) is a guess made before the first row: what a join rejects
+ * is not known, nor how many rows it makes of one.  What locks rows must not
+ * guess (trap 21).  So it asks here each time it wants more: the executor run
+ * and the LIMITs above know what they have got, and a Look Ahead what it holds
+ * and has not handed out.  At least one row is needed, or nobody would ask.
+ *
+ * Memory: steps are made on the stack while goals are passed down; who needs
+ * them later copies them into the query's context.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "base/shuttle_compat.h"
+#include "executor/ahead/row_need.h"
+#include "executor/executor_types.h"
+#include "executor/fdw/postgres_fdw.h"
+#include "executor/fdw/scan_text.h"
+#include "executor/join/join.h"
+#include "executor/shuttle_executor.h"
+
+struct ShuttleRowNeed
+{
+	int			nsteps;
+	ShuttleNeedStep steps[FLEXIBLE_ARRAY_MEMBER];	/* from below upwards */
+};
+
+/* What a LIMIT reads still where so many of its own rows are wanted. */
+static double
+needed_below_limit(const LimitState *limit, double wanted)
+{
+	/* it has not evaluated its numbers */
+	if (limit->lstate == LIMIT_INITIAL)
+		return 1;
+	wanted += Max(limit->offset - limit->position, 0);
+	if (limit->noCount)
+		return wanted;
+	return Min(wanted, (double) limit->offset + limit->count - limit->position);
+}
+
+static double
+needed_below(const ShuttleNeedStep *step, double wanted)
+{
+	const LookAheadState *look;
+
+	switch (step->kind)
+	{
+		case SHUTTLE_NEED_RUN:
+			return step->rows - step->node->state->es_processed;
+		case SHUTTLE_NEED_LIMIT:
+			return needed_below_limit((const LimitState *) step->node, wanted);
+		case SHUTTLE_NEED_HELD:
+			look = (const LookAheadState *) step->node;
+			return wanted - (look->rows_pulled - look->rows_taken);
+		case SHUTTLE_NEED_ONE:
+			return 1;
+		case SHUTTLE_NEED_PART:
+			break;
+	}
+	return isinf(wanted) ? wanted : 1;
+}
+
+double
+shuttle_rows_needed(const ShuttleRowNeed *need)
+{
+	double		rows = INFINITY;
+
+	for (int i = need == NULL ? 0 : need->nsteps; i > 0; i--)
+		rows = Max(needed_below(&need->steps[i - 1], rows), 1);
+	return rows;
+}
+
+ShuttleRowNeed *
+shuttle_row_need_copy(ShuttleRowNeed *old, const ShuttleNeedStep *last,
+					  EState *estate)
+{
+	ShuttleRowNeed *need;
+	int			nsteps = 0;
+
+	if (old != NULL)
+		pfree(old);
+	for (const ShuttleNeedStep *step = last; step != NULL; step = step->above)
+		nsteps++;
+	if (nsteps == 0)
+		return NULL;
+	need = MemoryContextAlloc(estate->es_query_cxt,
+							  offsetof(ShuttleRowNeed, steps) +
+							  nsteps * sizeof(ShuttleNeedStep));
+	need->nsteps = 0;
+	for (; last != NULL; last = last->above)
+		need->steps[need->nsteps++] = *last;
+	return need;
+}
+
+/* True where a Limit takes the first row of its child, and no other. */
+bool
+shuttle_limit_takes_one(const PlanState *node)
+{
+	const Limit *limit = (const Limit *) node->plan;
+	const Const *count = (const Const *) limit->limitCount;
+
+	return count != NULL && IsA(count, Const) && !count->constisnull &&
+		DatumGetInt64(count->constvalue) == 1 && limit->limitOffset == NULL &&
+		limit->limitOption == LIMIT_OPTION_COUNT;
+}
+
+bool
+shuttle_scan_gives_one(const ForeignScanState *node)
+{
+	const ForeignScan *plan = (const ForeignScan *) node->ss.ps.plan;
+	const char *sql = plan->operation == CMD_SELECT ?
+		shuttle_postgres_fdw_scan_sql(plan) : NULL;
+
+	return sql != NULL && shuttle_sql_limit(sql) == 1;
+}
+
+/* True of a node that never has more than one row in a run. */
+static bool
+gives_one(const PlanState *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_LimitState:
+			return shuttle_limit_takes_one(node) || gives_one(outerPlanState(node));
+		case T_ForeignScanState:
+			return shuttle_scan_gives_one((const ForeignScanState *) node);
+		case T_SubqueryScanState:
+			return gives_one(((const SubqueryScanState *) node)->subplan);
+		case T_ResultState:
+		case T_LockRowsState:
+		case T_MaterialState:
+		case T_MemoizeState:
+			return outerPlanState(node) == NULL || gives_one(outerPlanState(node));
+		default:
+			return false;
+	}
+}
+
+bool
+shuttle_join_gives_one(const JoinState *join)
+{
+	return join->single_match || join->jointype == JOIN_ANTI ||
+		(IsA(join, NestLoopState) && gives_one(innerPlanState(join)));
+}

@@ -1,0 +1,54 @@
+/*-------------------------------------------------------------------------
+ * fdw.h
+ *	  What ties us to foreign tables, their servers and postgres_fdw.
+ *
+ * Files: foreign_routine.c makes our FdwRoutine of postgres_fdw's, which
+ * postgres_fdw_routine.c finds; postgres_fdw_private.c alone reads the private
+ * lists of its plans; sql_words.c and sibling_sql.c read the SELECTs it wrote;
+ * server_kind.c says how a server can be asked; remote_names.c and
+ * column_names.c know names on nodes; foreign_import.c and foreign_truncate.c
+ * are the callbacks of IMPORT FOREIGN SCHEMA and TRUNCATE.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_EXECUTOR_FDW_FDW_H
+#define SHUTTLE_EXECUTOR_FDW_FDW_H
+
+#include "foreign/fdwapi.h"
+#include "executor/join/transport.h"
+
+/* ---- callbacks (foreign_routine.c and the files it names) */
+
+/* postgres_fdw's own routine; set with the first routine of ours. */
+extern const FdwRoutine *shuttle_postgres_fdw_routine;
+extern void shuttle_foreign_truncate_fill(FdwRoutine *routine);
+extern void shuttle_foreign_import_fill(FdwRoutine *routine);
+
+/* ---- options and remote names (remote_names.c) */
+
+/* Options of a foreign table, then those of its server; to be read at once. */
+extern const List *shuttle_foreign_options(Oid relid);
+
+/* The value of the first option of that name; otherwise where it is not set. */
+extern bool shuttle_option_bool(const List *options, const char *name, bool otherwise);
+extern int	shuttle_option_int(const List *options, const char *name, int otherwise);
+extern int	shuttle_option_kb(const List *options, const char *name, int otherwise);
+
+/* The name that a foreign table, or its column, has there. */
+extern void shuttle_remote_table_name(Relation rel, char **schema, char **name);
+extern char *shuttle_remote_column_name(Relation rel, AttrNumber attribute);
+
+/* Appends that name, quoted. */
+extern void shuttle_append_remote_table(StringInfo sql, Relation rel);
+extern void shuttle_append_remote_column(StringInfo sql, Relation rel,
+										 AttrNumber attribute);
+
+/* ---- other_writes.c */
+extern void shuttle_foreign_truncate_init(void);
+
+/* ---- transports (transport_guest.c, transport_engine.c) */
+
+/* The transport for the server of a scan, or NULL if it is not remote
+ * (server_kind.c). */
+extern const ShuttleTransport *shuttle_transport_for(Oid serverid);
+
+#endif							/* SHUTTLE_EXECUTOR_FDW_FDW_H */

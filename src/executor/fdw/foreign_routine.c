@@ -1,0 +1,45 @@
+/*-------------------------------------------------------------------------
+ * foreign_routine.c
+ *	  Which callbacks of a foreign-data wrapper are ours.
+ *
+ * Rule: all that execute are, and none that plans.  A callback of
+ * postgres_fdw's that executes would open its own, second connection to the
+ * node within the same transaction (trap 16); its planning callbacks connect
+ * only with the option use_remote_estimate, which our validator refuses.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/fdw/fdw.h"
+#include "executor/scan/scan.h"
+#include "executor/shuttle_executor.h"
+#include "executor/statistics/statistics.h"
+#include "executor/write/write_table.h"
+
+const FdwRoutine *shuttle_postgres_fdw_routine = NULL;
+
+/* Told from postgres_fdw's by a callback that is never shared with it. */
+static BeginForeignScan_function our_begin = NULL;
+
+void
+shuttle_foreign_fill_routine(FdwRoutine *routine, const FdwRoutine *planner)
+{
+	shuttle_postgres_fdw_routine = planner;
+
+	shuttle_foreign_scan_fill(routine);
+	shuttle_foreign_direct_fill(routine);
+	shuttle_foreign_modify_fill(routine);
+	shuttle_foreign_truncate_fill(routine);
+	shuttle_foreign_analyze_fill(routine);
+	shuttle_foreign_import_fill(routine);
+	shuttle_foreign_async_fill(routine);
+
+	our_begin = routine->BeginForeignScan;
+}
+
+bool
+shuttle_foreign_is_ours(const FdwRoutine *routine)
+{
+	return our_begin != NULL && routine->BeginForeignScan == our_begin;
+}

@@ -1,0 +1,193 @@
+/*-------------------------------------------------------------------------
+ * foreign_truncate.c
+ *	  TRUNCATE of foreign tables.
+ *
+ * It runs on the session's one connection to the node, so that it sees and
+ * waits for nothing that the transaction did itself.  Core asks for the tables of one
+ * server after those of another; all servers are sent their part before any is waited
+ * for, at the end of the statement.  AFTER triggers fire before that, so that with such
+ * ones each is waited for.
+ *
+ * Memory: requests belong to the context that the statement is run in.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_inherits.h"
+#include "foreign/foreign.h"
+#include "miscadmin.h"
+#include "utils/rel.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_utility.h"
+#include "executor/fdw/fdw.h"
+#include "executor/shuttle_executor.h"
+#include "executor/write/write.h"
+#include "storage/shuttle_storage.h"
+
+/* A TRUNCATE that is being run. */
+typedef struct Truncation
+{
+	const TruncateStmt *statement;
+	MemoryContext cxt;
+	bool		has_looked;		/* the next is known: */
+	bool		fires_after;	/* AFTER triggers, perhaps */
+	List	   *requests;		/* that were sent and not waited for */
+} Truncation;
+
+static Truncation *current = NULL;	/* NULL: none */
+
+static ProcessUtility_hook_type previous_utility = NULL;
+
+static void exec_foreign_truncate(List *rels, DropBehavior behavior,
+								  bool restart_seqs);
+
+void
+shuttle_foreign_truncate_fill(FdwRoutine *routine)
+{
+	routine->ExecForeignTruncate = exec_foreign_truncate;
+}
+
+static bool
+has_after_trigger(Oid relid)
+{
+	Relation	rel = table_open(relid, AccessShareLock);
+	bool		has = rel->trigdesc != NULL && rel->trigdesc->trig_truncate_after_statement;
+
+	table_close(rel, NoLock);
+	return has;
+}
+
+/* Which tables CASCADE reaches is not looked at. */
+static bool
+may_fire_after(const TruncateStmt *statement)
+{
+	ListCell   *cell;
+
+	if (statement->behavior == DROP_CASCADE)
+		return true;
+	foreach(cell, statement->relations)
+	{
+		const RangeVar *name = lfirst_node(RangeVar, cell);
+		Oid			relid = RangeVarGetRelid(name, AccessShareLock, false);
+		List	   *tables = name->inh ? find_all_inheritors(relid, AccessShareLock, NULL) :
+			list_make1_oid(relid);
+		ListCell   *inner;
+
+		foreach(inner, tables)
+		{
+			if (has_after_trigger(lfirst_oid(inner)))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Asked when core has locked the tables, and once, however many servers there are. */
+static bool
+waits_for_each(Truncation *truncation)
+{
+	if (!truncation->has_looked)
+		truncation->fires_after = may_fire_after(truncation->statement);
+	truncation->has_looked = true;
+	return truncation->fires_after;
+}
+
+static void
+send_truncate(ShuttleNode *node, const char *sql)
+{
+	ShuttleStatement statement = {
+		.sql = sql,
+		.effect = SHUTTLE_WRITES,
+		.size = SHUTTLE_SIZE_CERTAIN,
+	};
+	MemoryContext old_cxt = MemoryContextSwitchTo(current->cxt);
+
+	current->requests = lappend(current->requests,
+								shuttle_request_send(node, &statement, current->cxt));
+	MemoryContextSwitchTo(old_cxt);
+}
+
+/* All tables are of one server. */
+static void
+exec_foreign_truncate(List *rels, DropBehavior behavior, bool restart_seqs)
+{
+	StringInfoData sql;
+	Oid			serverid = InvalidOid;
+	ShuttleNode *node;
+	ListCell   *cell;
+
+	initStringInfo(&sql);
+	appendStringInfoString(&sql, "TRUNCATE ");
+	foreach(cell, rels)
+	{
+		Relation	rel = lfirst(cell);
+
+		shuttle_refuse_reference_write(RelationGetRelid(rel));
+		if (!shuttle_option_bool(shuttle_foreign_options(RelationGetRelid(rel)),
+								 "truncatable", true))
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("foreign table \"%s\" does not allow truncates",
+							RelationGetRelationName(rel))));
+		if (foreach_current_index(cell) > 0)
+			appendStringInfoString(&sql, ", ");
+		shuttle_append_remote_table(&sql, rel);
+		serverid = GetForeignServerIdByRelId(RelationGetRelid(rel));
+	}
+	appendStringInfoString(&sql, restart_seqs ? " RESTART IDENTITY" : " CONTINUE IDENTITY");
+	appendStringInfoString(&sql, behavior == DROP_CASCADE ? " CASCADE" : " RESTRICT");
+
+	node = shuttle_node_get(serverid, GetUserId());
+	shuttle_write_flush_others(node, NULL);
+	if (current == NULL || waits_for_each(current))
+		shuttle_query(node, sql.data, SHUTTLE_WRITES, 0, NULL, NULL);
+	else
+		send_truncate(node, sql.data);
+	pfree(sql.data);
+}
+
+static void
+process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
+				ProcessUtilityContext context, ParamListInfo params,
+				QueryEnvironment *queryEnv, DestReceiver *dest,
+				QueryCompletion *qc)
+{
+	Truncation	truncation = {.cxt = CurrentMemoryContext};
+	Truncation *outer = current;
+	ListCell   *cell;
+
+	if (!IsA(pstmt->utilityStmt, TruncateStmt))
+	{
+		shuttle_utility_run(previous_utility, pstmt, queryString, readOnlyTree,
+							context, params, queryEnv, dest, qc);
+		return;
+	}
+	truncation.statement = castNode(TruncateStmt, pstmt->utilityStmt);
+	current = &truncation;
+	PG_TRY();
+	{
+		shuttle_utility_run(previous_utility, pstmt, queryString, readOnlyTree,
+							context, params, queryEnv, dest, qc);
+	}
+	PG_FINALLY();
+	{
+		current = outer;
+	}
+	PG_END_TRY();
+
+	foreach(cell, truncation.requests)
+	{
+		(void) shuttle_request_finish(lfirst(cell));
+		shuttle_request_close(lfirst(cell));
+	}
+}
+
+void
+shuttle_foreign_truncate_init(void)
+{
+	previous_utility = ProcessUtility_hook;
+	ProcessUtility_hook = process_utility;
+}

@@ -1,0 +1,228 @@
+/*-------------------------------------------------------------------------
+ * postgres_fdw_private.c
+ *	  The only file that knows the private lists of postgres_fdw's plans.
+ *
+ * The lists are not an interface: they held from 15 to 18, and their shape is
+ * checked here before anything is taken out.  Where it does not fit, callers
+ * that could do without leave the plan alone, and callers that execute it
+ * raise an internal error.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/value.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/fdw/postgres_fdw.h"
+#include "executor/fdw/scan_text.h"
+#include "executor/shuttle_executor.h"
+
+/* Of a scan; joins and aggregates have a description as a fourth element, and
+ * partial aggregates what we add behind it. */
+enum ScanPrivate
+{
+	SCAN_SQL,
+	SCAN_ATTRIBUTES,
+	SCAN_FETCH_SIZE,
+	SCAN_RELATIONS,
+	SCAN_STATES
+};
+
+/* Of a ModifyTable. */
+enum ModifyPrivate
+{
+	MODIFY_SQL,
+	MODIFY_TARGETS,
+	MODIFY_VALUES_END,
+	MODIFY_HAS_RETURNING,
+	MODIFY_ATTRIBUTES,
+	MODIFY_LENGTH
+};
+
+/* Of a scan that modifies directly. */
+enum DirectPrivate
+{
+	DIRECT_SQL,
+	DIRECT_HAS_RETURNING,
+	DIRECT_ATTRIBUTES,
+	DIRECT_SET_PROCESSED,
+	DIRECT_LENGTH
+};
+
+static bool element_is(const List *list, int i, NodeTag tag);
+static bool element_is_attributes(const List *list, int i);
+
+bool
+shuttle_postgres_fdw_read_scan(const ForeignScan *scan, ShuttlePostgresFdwScan *postgres_fdw)
+{
+	const List *list = scan->fdw_private;
+	int			length = list_length(list);
+
+	if (scan->operation != CMD_SELECT ||
+		length < SCAN_RELATIONS || length > SCAN_STATES + 1 ||
+		!element_is(list, SCAN_SQL, T_String) ||
+		!element_is_attributes(list, SCAN_ATTRIBUTES) ||
+		!element_is(list, SCAN_FETCH_SIZE, T_Integer) ||
+		(length > SCAN_RELATIONS && !element_is(list, SCAN_RELATIONS, T_String)) ||
+		(length > SCAN_STATES && !element_is(list, SCAN_STATES, T_List)))
+		return false;
+
+	postgres_fdw->sql = strVal(list_nth(list, SCAN_SQL));
+	postgres_fdw->attributes = (List *) list_nth(list, SCAN_ATTRIBUTES);
+	postgres_fdw->fetch_size = intVal(list_nth(list, SCAN_FETCH_SIZE));
+	return true;
+}
+
+const char *
+shuttle_postgres_fdw_scan_sql(const ForeignScan *scan)
+{
+	ShuttlePostgresFdwScan postgres_fdw;
+
+	return shuttle_postgres_fdw_read_scan(scan, &postgres_fdw) ? postgres_fdw.sql : NULL;
+}
+
+List *
+shuttle_postgres_fdw_scan_attributes(const ForeignScan *scan)
+{
+	ShuttlePostgresFdwScan postgres_fdw;
+
+	return shuttle_postgres_fdw_read_scan(scan, &postgres_fdw) ? postgres_fdw.attributes : NIL;
+}
+
+List *
+shuttle_postgres_fdw_scan_states(const ForeignScan *scan)
+{
+	if (scan->operation != CMD_SELECT ||
+		list_length(scan->fdw_private) <= SCAN_STATES)
+		return NIL;
+	return list_nth_node(List, scan->fdw_private, SCAN_STATES);
+}
+
+bool
+shuttle_scan_add_states(ForeignScan *scan, List *states)
+{
+	ShuttlePostgresFdwScan postgres_fdw;
+
+	if (!shuttle_postgres_fdw_read_scan(scan, &postgres_fdw) ||
+		list_length(scan->fdw_private) != SCAN_STATES)
+		return false;
+	scan->fdw_private = lappend(list_copy(scan->fdw_private), states);
+	return true;
+}
+
+ForeignScan *
+shuttle_postgres_fdw_replace_scan_sql(const ForeignScan *scan, const char *sql)
+{
+	ForeignScan *copy = palloc(sizeof(ForeignScan));
+
+	Assert(element_is(scan->fdw_private, SCAN_SQL, T_String));
+	*copy = *scan;
+	copy->fdw_private = list_copy(scan->fdw_private);
+	lfirst(list_nth_cell(copy->fdw_private, SCAN_SQL)) = makeString(pstrdup(sql));
+	return copy;
+}
+
+List *
+shuttle_postgres_fdw_make_scan(char *sql, List *attributes, int fetch_size)
+{
+	return list_make3(makeString(sql), attributes, makeInteger(fetch_size));
+}
+
+bool
+shuttle_postgres_fdw_read_modify(const List *list, ShuttlePostgresFdwModify *postgres_fdw)
+{
+	if (list_length(list) != MODIFY_LENGTH ||
+		!element_is(list, MODIFY_SQL, T_String) ||
+		!element_is_attributes(list, MODIFY_TARGETS) ||
+		!element_is(list, MODIFY_VALUES_END, T_Integer) ||
+		!element_is(list, MODIFY_HAS_RETURNING, T_Boolean) ||
+		!element_is_attributes(list, MODIFY_ATTRIBUTES))
+		return false;
+
+	postgres_fdw->sql = strVal(list_nth(list, MODIFY_SQL));
+	postgres_fdw->target_attributes = (List *) list_nth(list, MODIFY_TARGETS);
+	postgres_fdw->values_end = intVal(list_nth(list, MODIFY_VALUES_END));
+	postgres_fdw->has_returning = boolVal(list_nth(list, MODIFY_HAS_RETURNING));
+	postgres_fdw->attributes = (List *) list_nth(list, MODIFY_ATTRIBUTES);
+	return postgres_fdw->values_end <= (int) strlen(postgres_fdw->sql);
+}
+
+List *
+shuttle_postgres_fdw_replace_modify_sql(List *fdw_private, char *sql)
+{
+	List	   *copy = list_copy(fdw_private);
+
+	lfirst(list_nth_cell(copy, MODIFY_SQL)) = makeString(sql);
+	return copy;
+}
+
+List *
+shuttle_postgres_fdw_replace_insert(List *fdw_private, char *sql, List *target_attributes,
+							int values_end)
+{
+	List	   *copy = shuttle_postgres_fdw_replace_modify_sql(fdw_private, sql);
+
+	lfirst(list_nth_cell(copy, MODIFY_TARGETS)) = target_attributes;
+	lfirst(list_nth_cell(copy, MODIFY_VALUES_END)) = makeInteger(values_end);
+	return copy;
+}
+
+bool
+shuttle_postgres_fdw_read_direct(const ForeignScan *scan, ShuttlePostgresFdwDirect *postgres_fdw)
+{
+	const List *list = scan->fdw_private;
+
+	if (scan->operation == CMD_SELECT ||
+		list_length(list) != DIRECT_LENGTH ||
+		!element_is(list, DIRECT_SQL, T_String) ||
+		!element_is(list, DIRECT_HAS_RETURNING, T_Boolean) ||
+		!element_is_attributes(list, DIRECT_ATTRIBUTES) ||
+		!element_is(list, DIRECT_SET_PROCESSED, T_Boolean))
+		return false;
+
+	postgres_fdw->sql = strVal(list_nth(list, DIRECT_SQL));
+	postgres_fdw->has_returning = boolVal(list_nth(list, DIRECT_HAS_RETURNING));
+	postgres_fdw->attributes = (List *) list_nth(list, DIRECT_ATTRIBUTES);
+	postgres_fdw->set_processed = boolVal(list_nth(list, DIRECT_SET_PROCESSED));
+	return true;
+}
+
+/*
+ * The constant -0 of a float is "(-0)::double precision" there, which is made of the
+ * integer 0.  What replaces it has the same length.
+ */
+void
+shuttle_postgres_fdw_quote_zeros(ForeignScan *scan)
+{
+	static const char *const zero = "(-0)::";
+	char	   *sql;
+	const char *p;
+
+	if (scan->fdw_private == NIL || !element_is(scan->fdw_private, SCAN_SQL, T_String))
+		return;
+	sql = strVal(list_nth(scan->fdw_private, SCAN_SQL));
+	if (strstr(sql, zero) == NULL)
+		return;
+	for (p = sql; *p != '\0'; p = shuttle_sql_skip_token(p))
+	{
+		if (strncmp(p, zero, strlen(zero)) == 0)
+			sql[p - sql] = sql[p - sql + 3] = '\'';
+	}
+}
+
+static bool
+element_is(const List *list, int i, NodeTag tag)
+{
+	const Node *element = list_nth(list, i);
+
+	return element != NULL && nodeTag(element) == tag;
+}
+
+/* A list of attribute numbers; an empty one is NIL. */
+static bool
+element_is_attributes(const List *list, int i)
+{
+	const Node *element = list_nth(list, i);
+
+	return element == NULL || IsA(element, IntList);
+}

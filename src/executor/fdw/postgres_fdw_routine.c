@@ -1,0 +1,83 @@
+/*-------------------------------------------------------------------------
+ * postgres_fdw_routine.c
+ *	  postgres_fdw's table of callbacks.
+ *
+ * Its handler is the only one of its functions that is exported on every
+ * version of the server.  The routine lives as long as the session.
+ *
+ * The texts of its plans are corrected here, where they all come from.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "foreign/fdwapi.h"
+#include "utils/memutils.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/fdw/postgres_fdw.h"
+#include "executor/fdw/scan_text.h"
+#include "executor/shuttle_executor.h"
+
+static FdwRoutine original;
+
+static ForeignScan *
+plan_scan(PlannerInfo *root, RelOptInfo *rel, Oid relid, ForeignPath *path,
+		  List *targetlist, List *clauses, Plan *outer_plan)
+{
+	ForeignScan *scan = original.GetForeignPlan(root, rel, relid, path, targetlist,
+												clauses, outer_plan);
+
+	shuttle_postgres_fdw_quote_zeros(scan);
+	return scan;
+}
+
+static void
+quote_zeros(Plan *plan)
+{
+	ListCell   *cell;
+
+	if (plan == NULL)
+		return;
+	if (IsA(plan, ForeignScan) && ((ForeignScan *) plan)->operation != CMD_SELECT)
+		shuttle_postgres_fdw_quote_zeros((ForeignScan *) plan);
+	if (IsA(plan, Append))
+	{
+		foreach(cell, ((Append *) plan)->appendplans)
+			quote_zeros(lfirst(cell));
+	}
+	quote_zeros(plan->lefttree);
+}
+
+static bool
+plan_direct_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex,
+				   int subplan_index)
+{
+	if (!original.PlanDirectModify(root, plan, rtindex, subplan_index))
+		return false;
+	quote_zeros(plan->plan.lefttree);
+	return true;
+}
+
+const FdwRoutine *
+shuttle_postgres_fdw_get_routine(void)
+{
+	static FdwRoutine *routine = NULL;
+
+	LOCAL_FCINFO(fcinfo, 0);
+	PGFunction	handler;
+	MemoryContext old;
+
+	if (routine != NULL)
+		return routine;
+	handler = load_external_function("$libdir/postgres_fdw", SHUTTLE_POSTGRES_FDW_HANDLER,
+									 true, NULL);
+	InitFunctionCallInfoData(*fcinfo, NULL, 0, InvalidOid, NULL, NULL);
+	old = MemoryContextSwitchTo(TopMemoryContext);
+	routine = (FdwRoutine *) DatumGetPointer(handler(fcinfo));
+	MemoryContextSwitchTo(old);
+	original = *routine;
+	routine->GetForeignPlan = plan_scan;
+	routine->PlanDirectModify = plan_direct_modify;
+	return routine;
+}

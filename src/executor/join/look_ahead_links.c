@@ -1,0 +1,736 @@
+/*-------------------------------------------------------------------------
+ * look_ahead_links.c
+ *	  Connects each Look Ahead with the scans that it looks ahead for.
+ *
+ * Done on the plan state right after core made it, so that nothing needs to
+ * be known when the plan is made, and the trees that EvalPlanQual builds for
+ * itself stay plain.  A scan belongs to the one nested loop that binds the
+ * last of its parameters; parameters that something between the loop and the
+ * scan binds put it out of the loop's reach.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <limits.h>
+
+#include "access/parallel.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "foreign/fdwapi.h"
+#include "foreign/foreign.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "utils/lsyscache.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
+#include "cluster/shuttle_cluster.h"
+#include "executor/ahead/ahead.h"
+#include "executor/ahead/outer_side.h"
+#include "executor/ahead/row_need.h"
+#include "executor/ahead/sure_values.h"
+#include "executor/executor_types.h"
+#include "executor/fdw/fdw.h"
+#include "executor/fdw/postgres_fdw.h"
+#include "executor/fdw/scan_text.h"
+#include "executor/join/join.h"
+#include "executor/join/served_scan.h"
+#include "executor/join/transport.h"
+#include "executor/prefetch/prefetch.h"
+#include "executor/scan/remote_values.h"
+#include "executor/scan/scan.h"
+#include "executor/shuttle_executor.h"
+#include "executor/statistics/statistics.h"
+#include "executor/write/keyed_write.h"
+#include "executor/write/write.h"
+#include "executor/write/write_table.h"
+#include "storage/shuttle_storage.h"
+
+static ExecutorStart_hook_type previous_start = NULL;
+
+static bool link_walker(PlanState *node, void *context);
+
+/* ---- expressions and parameters */
+
+static bool
+uses_param_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param))
+		return ((Param *) node)->paramkind == PARAM_EXEC &&
+			((Param *) node)->paramid == *(int *) context;
+	return expression_tree_walker(node, uses_param_walker, context);
+}
+
+bool
+shuttle_expression_uses_param(Node *expression, int param)
+{
+	return uses_param_walker(expression, &param);
+}
+
+/* ---- transports */
+
+/* A type whose values can travel in an array, or as texts in one. */
+static bool
+can_travel(Oid type)
+{
+	return get_typtype(type) != TYPTYPE_PSEUDO;
+}
+
+bool
+shuttle_scan_can_batch(const ForeignScan *scan)
+{
+	ListCell   *lc;
+
+	if (scan->operation != CMD_SELECT || scan->fdw_exprs == NIL ||
+		shuttle_postgres_fdw_scan_sql(scan) == NULL ||
+		shuttle_aggregates_values((Node *) scan->fdw_scan_tlist))
+		return false;
+	foreach(lc, scan->fdw_exprs)
+	{
+		if (!can_travel(exprType((Node *) lfirst(lc))))
+			return false;
+	}
+	return true;
+}
+
+bool
+shuttle_scan_may_fail(const ForeignScan *scan)
+{
+	return shuttle_sql_may_fail(shuttle_postgres_fdw_scan_sql(scan));
+}
+
+/* ---- linking */
+
+/* What is being linked. */
+typedef struct LinkContext
+{
+	LookAheadState *look;
+	PlanState  *direct;			/* root of the side that is looked ahead for */
+	bool		by_position;	/* may a scan there trust the position */
+	bool		one_row;		/* is one row a key enough of a scan there */
+	bool		conditional;	/* may the side not be evaluated at all */
+	bool		reached;		/* is this node surely executed for a row */
+	bool		may_share;		/* may several nodes evaluate it in turn */
+	bool		foreign;		/* look for foreign scans */
+	bool		local;			/* look for local index scans */
+} LinkContext;
+
+static void find_scans(PlanState *node, const LinkContext *context,
+					   Bitmapset *bound_between);
+
+/*
+ * True where a request may go out ahead of need: never of a view with effects;
+ * where rows are locked or the error of a request cannot be thrown away, only
+ * if stock would execute the scan as well.
+ */
+static bool
+may_ask_ahead(ForeignScanState *node, const LinkContext *context)
+{
+	const ForeignScan *plan = (const ForeignScan *) node->ss.ps.plan;
+	const ShuttleTransport *transport = shuttle_transport_for(plan->fs_server);
+
+	if (transport == NULL ||
+		(transport->is_engine &&
+		 shuttle_foreign_scan_effect(node) == SHUTTLE_MAY_WRITE))
+		return false;
+	if (shuttle_sql_locks(shuttle_postgres_fdw_scan_sql(plan)) &&
+		(context->conditional || !context->reached))
+		return false;
+
+	/* a guest cannot throw away the error of what nobody would have asked */
+	return !context->conditional || transport->is_engine;
+}
+
+/*
+ * True where the Look Ahead binds the last of a scan's parameters, and may ask
+ * for its keys.  A subquery that several nodes evaluate, as the children of an
+ * Append do, has one scan, which they take in turn.
+ */
+static bool
+can_claim(ForeignScanState *node, const LinkContext *context,
+		  const Bitmapset *bound_between)
+{
+	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
+	Bitmapset  *params = shuttle_exec_params(plan->fdw_exprs);
+
+	/* a subquery would run with what belongs to the evaluation of keys */
+	if (!shuttle_scan_can_batch(plan) || bms_overlap(params, bound_between) ||
+		!shuttle_look_ahead_binds(context->look, (Node *) plan->fdw_exprs) ||
+		contain_subplans((Node *) plan->fdw_exprs))
+		return false;
+	if (shuttle_is_served_scan(node) &&
+		(!context->may_share ||
+		 !shuttle_served_scan_can_share(node, context->look)))
+		return false;
+	return may_ask_ahead(node, context);
+}
+
+/* The transport of a scan that can be claimed; the first that is none warns. */
+static const ShuttleTransport *
+choose_transport(const ForeignScan *plan, const LookAheadState *look)
+{
+	if (!shuttle_settings.debug_fake_answers)
+		return shuttle_transport_for(plan->fs_server);
+	if (look->nscans == 0)
+		ereport(WARNING,
+				(errmsg("answers of storage nodes are made up"),
+				 errhint("Set shuttle.debug_fake_answers to off.")));
+	return &shuttle_fake_transport;
+}
+
+/* Takes over a scan that can be claimed. */
+static ShuttleServedScan *
+claim_scan(ForeignScanState *node, const LinkContext *context, bool one_row)
+{
+	LookAheadState *look = context->look;
+	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
+	ShuttleServedScan *scan;
+
+	if (shuttle_is_served_scan(node))
+		scan = shuttle_served_scan_share(node, look);
+	else
+		scan = shuttle_served_scan_create(node, look,
+										  choose_transport(plan, look), one_row);
+	if (look->nscans == 0)
+		look->scans = palloc(sizeof(ShuttleServedScan *));
+	else
+		look->scans = repalloc(look->scans, sizeof(ShuttleServedScan *) *
+							   (look->nscans + 1));
+	look->scans[look->nscans++] = scan;
+	scan->conditional = scan->conditional || !context->reached;
+	return scan;
+}
+
+static void
+consider_scan(ForeignScanState *node, const LinkContext *context,
+			  const Bitmapset *bound_between)
+{
+	bool		direct = context->direct == &node->ss.ps;
+	ShuttleServedScan *scan;
+
+	if (!can_claim(node, context, bound_between))
+		return;
+	scan = claim_scan(node, context,
+					  direct && context->one_row && node->ss.ps.qual == NULL);
+	scan->by_position = direct && context->by_position;
+}
+
+/* True where a child of a routed append can be claimed. */
+static bool
+can_claim_child(const ShuttleRoutedAppend *node, int child,
+				const LinkContext *context)
+{
+	PlanState  *scan = node->append->appendplans[child];
+
+	return IsA(scan, ForeignScanState) &&
+		can_claim((ForeignScanState *) scan, context, NULL);
+}
+
+/* An append that another Look Ahead uses is shared as it is, or not at all. */
+static bool
+can_link_append(const ShuttleRoutedAppend *node, const LinkContext *context)
+{
+	if (node->look == NULL)
+		return true;
+	for (int i = 0; i < node->append->as_nplans; i++)
+	{
+		if (node->served[i] && !can_claim_child(node, i, context))
+			return false;
+	}
+	return context->may_share;
+}
+
+/* Takes over the children of a routed append. */
+static void
+consider_append(ShuttleRoutedAppend *node, const LinkContext *context)
+{
+	LookAheadState *look = context->look;
+	LinkContext below = *context;
+	bool		direct = context->direct == &node->css.ss.ps;
+	bool		is_first = node->look == NULL;
+
+	if (!can_link_append(node, context) ||
+		!shuttle_routed_append_link(node, look, direct && context->by_position))
+		return;
+	below.reached = false;
+	for (int i = 0; i < node->append->as_nplans; i++)
+	{
+		ShuttleServedScan *scan;
+
+		if (is_first)
+			node->served[i] = can_claim_child(node, i, context);
+		if (!node->served[i])
+			continue;
+		scan = claim_scan((ForeignScanState *) node->append->appendplans[i],
+						  &below, false);
+		scan->append = node;
+		scan->by_position = node->by_position;
+	}
+}
+
+static void
+find_scans_in(PlanState **nodes, int nnodes, const LinkContext *context,
+			  Bitmapset *bound_between)
+{
+	for (int i = 0; i < nnodes; i++)
+		find_scans(nodes[i], context, bound_between);
+}
+
+/* Children that are not outer or inner plan. */
+static void
+find_scans_in_children(PlanState *node, const LinkContext *context,
+					   Bitmapset *bound_between)
+{
+	LinkContext below = *context;
+	ListCell   *lc;
+
+	switch (nodeTag(node))
+	{
+		case T_AppendState:
+
+			/* only some of these are visited for a row: no pages for all */
+			if (shuttle_append_prunes((Append *) node->plan))
+				below.local = below.reached = false;
+			find_scans_in(((AppendState *) node)->appendplans,
+						  Min(((AppendState *) node)->as_nplans, 1),
+						  &below, bound_between);
+			below.reached = false;
+			find_scans_in(((AppendState *) node)->appendplans + 1,
+						  ((AppendState *) node)->as_nplans - 1,
+						  &below, bound_between);
+			break;
+		case T_MergeAppendState:
+			below.reached = false;
+			find_scans_in(((MergeAppendState *) node)->mergeplans,
+						  ((MergeAppendState *) node)->ms_nplans,
+						  &below, bound_between);
+			break;
+		case T_SubqueryScanState:
+			find_scans(((SubqueryScanState *) node)->subplan, context,
+					   bound_between);
+			break;
+		case T_CustomScanState:
+			below.reached = false;
+			foreach(lc, ((CustomScanState *) node)->custom_ps)
+				find_scans((PlanState *) lfirst(lc), &below, bound_between);
+			break;
+		default:
+			break;
+	}
+}
+
+/* True where a node evaluates a parameter of an initplan for each row: not
+ * under what may leave out a part of itself. */
+static bool
+evaluates_param(Node *node, void *param)
+{
+	if (node == NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_Param:
+			return ((Param *) node)->paramkind == PARAM_EXEC &&
+				((Param *) node)->paramid == *(int *) param;
+		case T_CaseExpr:
+		case T_CoalesceExpr:
+		case T_BoolExpr:
+		case T_SubPlan:
+		case T_AlternativeSubPlan:
+		case T_Aggref:
+		case T_WindowFunc:
+			return false;
+		default:
+			return expression_tree_walker(node, evaluates_param, param);
+	}
+}
+
+/*
+ * True where an initplan is executed whenever the node is: that of a minimum
+ * or maximum is, by the Result that core makes for it.
+ */
+static bool
+is_certain_initplan(const Plan *plan, const SubPlan *initplan)
+{
+	int			param = linitial_int(initplan->setParam);
+	List	   *quals;
+
+	if (!IsA(plan, Result) || plan->lefttree != NULL)
+		return false;
+	quals = (List *) ((const Result *) plan)->resconstantqual;
+	return evaluates_param(quals != NIL ? linitial(quals) :
+						   (Node *) plan->targetlist, &param);
+}
+
+/* Finds the scans of a node's initplans, which run again for each key. */
+static void
+find_scans_in_initplans(PlanState *node, const LinkContext *context,
+						Bitmapset *bound_between)
+{
+	ListCell   *lc;
+
+	foreach(lc, node->initPlan)
+	{
+		SubPlanState *state = (SubPlanState *) lfirst(lc);
+		LinkContext below = *context;
+		bool		certain = is_certain_initplan(node->plan, state->subplan);
+
+		below.direct = state->planstate;
+		below.by_position = false;
+		below.one_row = state->subplan->subLinkType == EXISTS_SUBLINK;
+		below.conditional = context->conditional || !certain;
+		below.reached = context->reached && certain;
+		find_scans(state->planstate, &below, bound_between);
+	}
+}
+
+/* True where a Limit takes at least one row of its child. */
+static bool
+takes_any_row(const Limit *limit)
+{
+	const Const *count = (const Const *) limit->limitCount;
+
+	return count == NULL ||
+		(IsA(count, Const) && !count->constisnull &&
+		 DatumGetInt64(count->constvalue) > 0);
+}
+
+/* True where a node cannot be executed without its outer child. */
+static bool
+executes_outer(const PlanState *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_AggState:
+		case T_GroupState:
+		case T_WindowAggState:
+		case T_SortState:
+		case T_IncrementalSortState:
+		case T_UniqueState:
+		case T_MaterialState:
+		case T_MemoizeState:	/* an initplan of its inside empties it */
+		case T_LockRowsState:
+		case T_NestLoopState:
+			return true;
+		case T_LimitState:
+			return takes_any_row((const Limit *) node->plan);
+		case T_ResultState:
+			return ((const Result *) node->plan)->resconstantqual == NULL;
+		case T_CustomScanState:
+			return shuttle_is_look_ahead(node);
+		default:
+			return false;
+	}
+}
+
+/* True where an initplan's value is another for other rows of the Look Ahead. */
+static bool
+varies_with_row(const SubPlanState *initplan, const LinkContext *context,
+				const Bitmapset *bound_between)
+{
+	const Bitmapset *params = initplan->planstate->plan->extParam;
+	int			id = -1;
+
+	if (bms_overlap(params, bound_between))
+		return true;
+	while ((id = bms_next_member(params, id)) >= 0)
+	{
+		if (shuttle_look_ahead_binding(context->look, id) != NULL)
+			return true;
+	}
+	return false;
+}
+
+/* Finds the scans at and below a node that are looked ahead for. */
+static void
+find_scans(PlanState *node, const LinkContext *context, Bitmapset *bound_between)
+{
+	LinkContext below = *context;
+	ListCell   *lc;
+
+	if (node == NULL || IsA(node, GatherState) || IsA(node, GatherMergeState))
+		return;
+	bound_between = bms_copy(bound_between);
+	foreach(lc, node->initPlan)
+	{
+		SubPlanState *initplan = (SubPlanState *) lfirst(lc);
+		ListCell   *param;
+
+		if (!varies_with_row(initplan, context, bound_between))
+			continue;
+		foreach(param, initplan->subplan->setParam)
+			bound_between = bms_add_member(bound_between, lfirst_int(param));
+	}
+	if (context->foreign && IsA(node, ForeignScanState))
+		consider_scan((ForeignScanState *) node, context, bound_between);
+	if (context->local && (IsA(node, IndexScanState) || IsA(node, IndexOnlyScanState)))
+		shuttle_local_claim(context->look, node, bound_between,
+							context->direct == node && context->one_row &&
+							node->qual == NULL);
+	if (context->foreign && shuttle_is_routed_append(node) &&
+		bms_is_empty(bound_between))
+		consider_append((ShuttleRoutedAppend *) node, context);
+	find_scans_in_initplans(node, context, bound_between);
+	if (IsA(node, LimitState) && shuttle_limit_takes_one(node))
+	{
+		below.direct = outerPlanState(node);
+		below.by_position = false;
+		below.one_row = true;
+	}
+	below.reached = context->reached && executes_outer(node);
+	find_scans(outerPlanState(node), &below, bound_between);
+	below = *context;
+	below.reached = false;
+	if (IsA(node, NestLoopState))
+	{
+		foreach(lc, ((NestLoop *) node->plan)->nestParams)
+			bound_between = bms_add_member(bound_between,
+										   lfirst_node(NestLoopParam, lc)->paramno);
+	}
+	find_scans(innerPlanState(node), &below, bound_between);
+	find_scans_in_children(node, context, bound_between);
+}
+
+/*
+ * How many batches may be in flight: as the servers allow, but a batch of one
+ * row asks for one row at a time.
+ */
+static int
+most_in_flight(const LookAheadState *look)
+{
+	int			most = INT_MAX;
+
+	if (look->batch_size == 1)
+		return 1;
+	for (int i = 0; i < look->nscans; i++)
+	{
+		ForeignScan *plan = (ForeignScan *) look->scans[i]->node->ss.ps.plan;
+
+		most = Min(most, shuttle_cluster_option_int(plan->fs_server, InvalidOid,
+													"shuttle_batches_in_flight",
+													shuttle_settings.batches_in_flight));
+	}
+	return most;
+}
+
+/* True where every request is waited for, and none locks rows. */
+static bool
+may_stretch(const LookAheadState *look)
+{
+	for (int i = 0; i < look->nscans; i++)
+	{
+		if (look->scans[i]->transport->is_engine || look->scans[i]->locks)
+			return false;
+	}
+	return look->nscans > 0 && look->batch_size > 1;
+}
+
+/* Takes what the planner decided; false where nothing may be pulled ahead. */
+static bool
+begin_link(LookAheadState *look, ShuttleLookAheadPlan *plan)
+{
+	if (look->linked || shuttle_outer_shows_effects(outerPlanState(look)))
+		return false;
+	shuttle_look_ahead_unpack(((CustomScan *) look->css.ss.ps.plan)->custom_private,
+							  plan);
+	look->batch_size = plan->batch_size;
+	return true;
+}
+
+static void
+end_link(LookAheadState *look)
+{
+	if (look->nscans == 0 && look->nlocals == 0)
+		return;
+	if (look->nscans == 0)
+		look->nappends = 0;
+	look->most_in_flight = look->nscans > 0 ? most_in_flight(look) : 1;
+	look->may_stretch = may_stretch(look);
+	shuttle_look_ahead_start(look);
+}
+
+void
+shuttle_look_ahead_unlink(LookAheadState *look)
+{
+	Assert(dlist_is_empty(&look->batches));
+	for (int i = 0; i < look->nscans; i++)
+		shuttle_served_scan_remove(look->scans[i]);
+	for (int i = 0; i < look->nappends; i++)
+		look->appends[i]->look = NULL;
+	look->nscans = look->nappends = 0;
+	look->linked = false;
+}
+
+/*
+ * Links the Look Ahead under a nested loop.  One row a key is enough where
+ * the loop takes one of each and everything is checked on the node.
+ */
+static void
+link_loop(NestLoopState *loop)
+{
+	LinkContext context = {
+		.look = (LookAheadState *) outerPlanState(loop),
+		.direct = innerPlanState(loop),
+		.by_position = !shuttle_settings.debug_find_by_key,
+		.one_row = loop->js.joinqual == NULL &&
+		(loop->js.single_match || loop->js.jointype == JOIN_ANTI),
+		.reached = true,
+		.foreign = shuttle_settings.enable_batched_join,
+	};
+	ShuttleLookAheadPlan plan;
+	ListCell   *lc;
+
+	if (!begin_link(context.look, &plan))
+		return;
+	context.foreign = context.foreign && plan.local != SHUTTLE_LOCAL_ONLY;
+	context.local = shuttle_settings.enable_local_look_ahead &&
+		plan.local != SHUTTLE_LOCAL_NOT;
+	foreach(lc, ((NestLoop *) loop->js.ps.plan)->nestParams)
+	{
+		NestLoopParam *param = lfirst_node(NestLoopParam, lc);
+
+		Assert(IsA(param->paramval, Var) && param->paramval->varno == OUTER_VAR);
+		shuttle_look_ahead_bind(context.look, param->paramno, param->paramval);
+	}
+	find_scans(context.direct, &context, NULL);
+	end_link(context.look);
+}
+
+/*
+ * Links one subquery of the node that owns it.  Its scans find their rows by
+ * key: a subquery that stands twice is executed by two owners in turn.
+ */
+static void
+link_subplan(LookAheadState *look, SubPlanState *state, bool conditional)
+{
+	LinkContext context = {
+		.look = look,
+		.direct = state->planstate,
+		.one_row = state->subplan->subLinkType == EXISTS_SUBLINK,
+		.conditional = conditional,
+		.reached = !conditional,
+		.may_share = true,
+		.foreign = shuttle_settings.enable_batched_join,
+	};
+	ListCell   *param;
+	ListCell   *arg;
+
+	foreach(arg, state->subplan->args)
+	{
+		if (!IsA(lfirst(arg), Var))
+			return;
+	}
+	forboth(param, state->subplan->parParam, arg, state->subplan->args)
+		shuttle_look_ahead_bind(look, lfirst_int(param), lfirst_node(Var, arg));
+	find_scans(context.direct, &context, NULL);
+}
+
+/* Links the Look Ahead for the correlated subqueries of an owner. */
+static void
+link_owner(LookAheadState *look, List *subplans)
+{
+	ShuttleLookAheadPlan plan;
+	ListCell   *lc;
+
+	if (subplans == NIL || !begin_link(look, &plan))
+		return;
+	foreach(lc, subplans)
+	{
+		SubPlanState *state = (SubPlanState *) lfirst(lc);
+		bool		certain = list_member_int(plan.certain,
+											  state->subplan->plan_id);
+
+		if (certain || list_member_int(plan.conditional, state->subplan->plan_id))
+			link_subplan(look, state, !certain);
+	}
+	end_link(look);
+}
+
+static bool
+link_walker(PlanState *node, void *context)
+{
+	if (shuttle_is_look_ahead(node))
+		link_owner((LookAheadState *) node, node->subPlan);
+	else if (shuttle_is_look_ahead(outerPlanState(node)))
+	{
+		if (IsA(node, NestLoopState))
+			link_loop((NestLoopState *) node);
+		else
+			link_owner((LookAheadState *) outerPlanState(node), node->subPlan);
+	}
+	return planstate_tree_walker(node, link_walker, context);
+}
+
+/* True where a plan can have a foreign scan. */
+bool
+shuttle_reads_foreign_table(const PlannedStmt *statement)
+{
+	ListCell   *lc;
+
+	foreach(lc, statement->rtable)
+	{
+		if (lfirst_node(RangeTblEntry, lc)->relkind == RELKIND_FOREIGN_TABLE)
+			return true;
+	}
+	return false;
+}
+
+/* Calls a walker for the plan and for each of its subqueries. */
+static void
+walk_query(QueryDesc *query, bool (*walker) (PlanState *node, void *context))
+{
+	ListCell   *lc;
+
+	(void) walker(query->planstate, NULL);
+	foreach(lc, query->estate->es_subplanstates)
+	{
+		if (lfirst(lc) != NULL)
+			(void) walker((PlanState *) lfirst(lc), NULL);
+	}
+}
+
+static void
+start_executor(QueryDesc *query, int eflags)
+{
+	uint64		begun = shuttle_look_aheads_begun();
+	MemoryContext old;
+
+	if (previous_start != NULL)
+		previous_start(query, eflags);
+	else
+		standard_ExecutorStart(query, eflags);
+	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 || IsParallelWorker())
+		return;
+	old = MemoryContextSwitchTo(query->estate->es_query_cxt);
+	if (begun != shuttle_look_aheads_begun())
+		walk_query(query, link_walker);
+	if (shuttle_reads_foreign_table(query->plannedstmt))
+		walk_query(query, shuttle_guest_trip_walker);
+	MemoryContextSwitchTo(old);
+}
+
+void
+shuttle_executor_init(void)
+{
+	shuttle_look_ahead_register();
+	shuttle_routed_append_register();
+	shuttle_keyed_write_register();
+	shuttle_merge_register();
+	previous_start = ExecutorStart_hook;
+	ExecutorStart_hook = start_executor;
+
+	/* which sources look ahead is known when writes begin */
+	shuttle_write_run_init();
+	shuttle_explain_routed_init();
+	shuttle_write_behind_init();
+	shuttle_other_writes_init();
+	shuttle_foreign_truncate_init();
+
+	/* goals are known before scans are started: the later hook runs first */
+	shuttle_early_start_init();
+	shuttle_analyze_columns_init();
+	shuttle_row_goal_init();
+	shuttle_attempt_init();
+}

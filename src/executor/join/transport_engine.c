@@ -1,0 +1,188 @@
+/*-------------------------------------------------------------------------
+ * transport_engine.c
+ *	  Batches of keys over our own connections: many in flight.
+ *
+ * Memory: a channel lives in the query's context; an answer and its request
+ * in the context that was current when it was sent (its key set's).
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "utils/fmgroids.h"
+#include "utils/memutils.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/executor_types.h"
+#include "executor/join/key_set.h"
+#include "executor/join/served_scan.h"
+#include "executor/join/transport.h"
+#include "executor/scan/remote_values.h"
+#include "executor/scan/scan.h"
+#include "executor/write/write.h"
+#include "executor/write/write_table.h"
+#include "storage/shuttle_storage.h"
+
+struct ShuttleChannel
+{
+	ShuttleServedScan *scan;
+	ShuttleNode *node;
+	ShuttleDecoder *decoder;
+	ShuttleStatement statement; /* what all requests have in common */
+	const char *fenced_sql;		/* NULL until it is needed */
+	MemoryContext values_cxt;	/* texts of one request's parameters */
+	ShuttleAsked *asked;		/* for EXPLAIN; NULL: nothing */
+};
+
+struct ShuttleAnswer
+{
+	ShuttleChannel *channel;
+	ShuttleRequest *request;
+};
+
+static ShuttleChannel *
+open_channel(ShuttleServedScan *scan)
+{
+	ForeignScanState *node = scan->node;
+	EState	   *estate = node->ss.ps.state;
+	ShuttleChannel *channel = palloc0(sizeof(ShuttleChannel));
+
+	channel->scan = scan;
+	channel->node = shuttle_foreign_scan_node(node);
+	channel->decoder = shuttle_foreign_scan_decoder(node, scan->attributes, 1,
+													estate->es_query_cxt);
+	channel->statement = (ShuttleStatement)
+	{
+		.sql = shuttle_batch_sql(scan, false),
+			.nparams = scan->key.ncolumns,
+			.effect = shuttle_foreign_scan_effect(node),
+			.limits = shuttle_foreign_page_limits(node),
+			.row_bytes = node->ss.ps.plan->plan_width,
+			.snapshot = shuttle_foreign_snapshot(estate),
+			.counters = &scan->counters,
+			.decoder = channel->decoder,
+	};
+	channel->values_cxt = AllocSetContextCreate(estate->es_query_cxt,
+												"shuttle parameters",
+												ALLOCSET_DEFAULT_SIZES);
+	return channel;
+}
+
+/* The texts of a request's parameters, in values_cxt. */
+static const char *const *
+make_values(ShuttleChannel *channel, ShuttleKeySet *set, int first, int nkeys)
+{
+	ShuttleServedScan *scan = channel->scan;
+	const char **values = palloc0(sizeof(char *) * scan->key.ncolumns);
+	int			nestlevel = shuttle_transmission_begin(SHUTTLE_PRINT_ALL);
+
+	for (int i = 0; i < scan->key.ncolumns; i++)
+	{
+		ShuttleKeyColumn *column = &scan->key.columns[i];
+
+		if (!column->scalar)
+		{
+			Datum		keys = shuttle_key_set_array(set, i, first, nkeys);
+
+			/* an array of texts where the type has no array type */
+			values[i] = column->as_text ? OidOutputFunctionCall(F_ARRAY_OUT, keys) :
+				OutputFunctionCall(&column->output, keys);
+		}
+		else if (!set->nulls[i][first])
+			values[i] = OutputFunctionCall(&column->output,
+										   set->values[i][first]);
+	}
+	shuttle_transmission_end(nestlevel);
+	return values;
+}
+
+/* The SQL of a request; it lives as long as the channel. */
+static const char *
+choose_sql(ShuttleChannel *channel, int nkeys)
+{
+	ShuttleServedScan *scan = channel->scan;
+	MemoryContext old;
+
+	if (!shuttle_served_scan_fences(scan, nkeys))
+		return channel->statement.sql;
+	if (channel->fenced_sql == NULL)
+	{
+		old = MemoryContextSwitchTo(scan->node->ss.ps.state->es_query_cxt);
+		channel->fenced_sql = shuttle_batch_sql(scan, true);
+		MemoryContextSwitchTo(old);
+	}
+	return channel->fenced_sql;
+}
+
+static ShuttleAnswer *
+send_keys(ShuttleChannel *channel, ShuttleKeySet *set, int first, int nkeys,
+		  bool ahead)
+{
+	ShuttleServedScan *scan = channel->scan;
+	ShuttleAnswer *answer = palloc(sizeof(ShuttleAnswer));
+	ShuttleStatement statement = channel->statement;
+	MemoryContext old;
+
+	shuttle_write_flush_others(channel->node, scan->node->ss.ps.state);
+	MemoryContextReset(channel->values_cxt);
+	old = MemoryContextSwitchTo(channel->values_cxt);
+	statement.values = make_values(channel, set, first, nkeys);
+	MemoryContextSwitchTo(old);
+	statement.sql = choose_sql(channel, nkeys);
+	statement.ahead = ahead;
+	statement.size = scan->one_row ? SHUTTLE_SIZE_CERTAIN : SHUTTLE_SIZE_ESTIMATED;
+	statement.estimated_rows = scan->one_row ? nkeys : nkeys * scan->rows_per_key;
+	answer->channel = channel;
+	shuttle_asked_note(&channel->asked, &statement, scan->node->ss.ps.state);
+	answer->request = shuttle_request_send(channel->node, &statement, set->cxt);
+	return answer;
+}
+
+static ShuttleStatus
+next_row(ShuttleAnswer *answer, bool wait, int *ordinal, HeapTuple *tuple)
+{
+	ShuttleServedScan *scan = answer->channel->scan;
+	ShuttleRow	row;
+	ShuttleStatus status = shuttle_request_fetch(answer->request, wait, &row);
+
+	if (status == SHUTTLE_ROW)
+	{
+		int64		number = shuttle_row_int64(&row, 0);
+
+		*ordinal = number > 0 && number <= INT_MAX ? (int) number - 1 : -1;
+		*tuple = shuttle_decoder_tuple(answer->channel->decoder, &row);
+		if (scan->target != NULL)
+			shuttle_target_scan_name_row(scan->target, *tuple,
+										 scan->node->ss.ss_ScanTupleSlot->tts_tupleDescriptor);
+	}
+	return status;
+}
+
+static void
+explain_channel(const ShuttleChannel *channel, ExplainState *es)
+{
+	shuttle_asked_explain(channel->asked, channel->node, NULL, es);
+}
+
+static void
+close_answer(ShuttleAnswer *answer)
+{
+	shuttle_request_close(answer->request);
+	pfree(answer);
+}
+
+static void
+close_channel(ShuttleChannel *channel)
+{
+	MemoryContextDelete(channel->values_cxt);
+}
+
+const ShuttleTransport shuttle_engine_transport = {
+	.is_engine = true,
+	.open = open_channel,
+	.send = send_keys,
+	.next = next_row,
+	.close_answer = close_answer,
+	.close = close_channel,
+	.explain = explain_channel,
+};

@@ -1,0 +1,41 @@
+/*-------------------------------------------------------------------------
+ * foreign_sample.c
+ *	  Scans that take a sample on the storage node.
+ *
+ * A scan that is run again within one statement has to find the sample that
+ * it found before, as core's does, though each request is a statement of its
+ * own to the node.  So a sample that is not REPEATABLE by the user's word is
+ * made so, by a seed that is drawn when the scan begins.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "common/pg_prng.h"
+#include "lib/stringinfo.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/fdw/postgres_fdw.h"
+#include "executor/fdw/scan_text.h"
+#include "executor/scan/scan.h"
+#include "executor/shuttle_executor.h"
+
+bool
+shuttle_scan_add_sample(ForeignScan *scan, int alias, const char *clause)
+{
+	const char *sql = shuttle_postgres_fdw_scan_sql(scan);
+	char	   *sampled;
+
+	sampled = sql == NULL ? NULL : shuttle_sql_add_sample(sql, alias, clause);
+	if (sampled == NULL)
+		return false;
+	scan->fdw_private = shuttle_postgres_fdw_replace_scan_sql(scan, sampled)->fdw_private;
+	return true;
+}
+
+const char *
+shuttle_foreign_sample_sql(const char *sql)
+{
+	if (!shuttle_sql_samples(sql))
+		return sql;
+	return shuttle_sql_add_seed(sql, pg_prng_double(&pg_global_prng_state));
+}

@@ -1,0 +1,110 @@
+/*-------------------------------------------------------------------------
+ * analyze_columns.c
+ *	  The columns that an ANALYZE statement names.
+ *
+ * Core tells them to nobody, since all that it asks for is rows.  So the
+ * statement is kept while it runs.  A session that loads the library in the
+ * midst of its first statement misses it, and takes all columns.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/attnum.h"
+#include "catalog/namespace.h"
+#include "catalog/partition.h"
+#include "nodes/parsenodes.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_utility.h"
+#include "executor/statistics/statistics.h"
+
+static ProcessUtility_hook_type previous_utility = NULL;
+
+/* The statement that runs; it outlives the pointer, which its end resets. */
+static const VacuumStmt *running = NULL;
+
+static void run_utility(PlannedStmt *pstmt, const char *queryString,
+						bool readOnlyTree, ProcessUtilityContext context,
+						ParamListInfo params, QueryEnvironment *queryEnv,
+						DestReceiver *dest, QueryCompletion *qc);
+static bool is_about(const VacuumRelation *named, Relation rel);
+
+void
+shuttle_analyze_columns_init(void)
+{
+	previous_utility = ProcessUtility_hook;
+	ProcessUtility_hook = run_utility;
+}
+
+static void
+run_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
+			ProcessUtilityContext context, ParamListInfo params,
+			QueryEnvironment *queryEnv, DestReceiver *dest,
+			QueryCompletion *qc)
+{
+	const VacuumStmt *outer = running;
+
+	if (!IsA(pstmt->utilityStmt, VacuumStmt))
+	{
+		shuttle_utility_run(previous_utility, pstmt, queryString, readOnlyTree, context, params,
+							queryEnv, dest, qc);
+		return;
+	}
+
+	/* The statement may go with its portal: no callback would be in time. */
+	PG_TRY();
+	{
+		running = (const VacuumStmt *) pstmt->utilityStmt;
+		shuttle_utility_run(previous_utility, pstmt, queryString, readOnlyTree, context, params,
+							queryEnv, dest, qc);
+	}
+	PG_FINALLY();
+	{
+		running = outer;
+	}
+	PG_END_TRY();
+}
+
+/* A table that is named twice gets the columns of both. */
+Bitmapset *
+shuttle_analyze_columns(Relation rel)
+{
+	Bitmapset  *columns = NULL;
+	ListCell   *cell;
+
+	foreach(cell, running == NULL ? NIL : running->rels)
+	{
+		const VacuumRelation *named = lfirst_node(VacuumRelation, cell);
+		ListCell   *name;
+
+		if (!is_about(named, rel))
+			continue;
+		if (named->va_cols == NIL)
+			return NULL;
+		foreach(name, named->va_cols)
+		{
+			AttrNumber	attribute = get_attnum(RelationGetRelid(rel),
+											   strVal(lfirst(name)));
+
+			if (attribute > 0)
+				columns = bms_add_member(columns, attribute);
+		}
+	}
+	return columns;
+}
+
+/* Columns that are named for a partitioned table are its partitions', too. */
+static bool
+is_about(const VacuumRelation *named, Relation rel)
+{
+	Oid			relid = named->oid;
+
+	if (!OidIsValid(relid) && named->relation != NULL)
+		relid = RangeVarGetRelid(named->relation, NoLock, true);
+	if (relid == RelationGetRelid(rel))
+		return true;
+	return rel->rd_rel->relispartition &&
+		list_member_oid(get_partition_ancestors(RelationGetRelid(rel)), relid);
+}

@@ -1,0 +1,172 @@
+/*-------------------------------------------------------------------------
+ * explain_routed.c
+ *	  What EXPLAIN (ANALYZE, DIST) shows of rows that ModifyTable routes to
+ *	  partitions which its plan does not name.
+ *
+ * Core prints the tables of the plan, and lets their FDWs add lines; of an INSERT
+ * into a partitioned table that is the table named, and no partition.  So when a
+ * statement that may be printed is over, the last such table gets a routine that
+ * prints the partitions behind what the table's own prints.  Nothing but EXPLAIN
+ * and the end of the executor looks at it from then on.
+ *
+ * Where all tables of the plan are tables of here (an UPDATE that moves rows out
+ * of them), the last of these gets it.  Core calls a table with a routine "Foreign"
+ * where it prints labels of tables, so that word is taken back.
+ *
+ * Memory: the query's context.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "utils/rel.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/executor_types.h"
+#include "executor/shuttle_executor.h"
+#include "executor/write/write.h"
+#include "executor/write/write_buffer.h"
+#include "executor/write/write_conflict.h"
+#include "executor/write/write_table.h"
+#include "explain/shuttle_explain.h"
+
+typedef struct RoutedRoutine
+{
+	FdwRoutine	routine;		/* must be first: what core sees */
+	const FdwRoutine *own;		/* the table's; NULL: none */
+} RoutedRoutine;
+
+static ExecutorFinish_hook_type previous_finish = NULL;
+
+/* The write of rows that a ModifyTable routed to a table; NULL: it is none. */
+static ShuttleWrite *
+routed_write(const ModifyTableState *node, const ResultRelInfo *target)
+{
+	ShuttleWrite *write;
+
+	if (target->ri_FdwRoutine == NULL || target->ri_FdwState == NULL ||
+		!shuttle_foreign_is_ours(target->ri_FdwRoutine))
+		return NULL;
+	write = target->ri_FdwState;
+	return write->node == node && write->operation == CMD_INSERT ? write : NULL;
+}
+
+/* Lists the writes of a ModifyTable that core does not show. */
+static List *
+list_routed(ModifyTableState *node)
+{
+	List	   *writes = NIL;
+	ShuttleWrite *write;
+	ListCell   *cell;
+
+	foreach(cell, node->ps.state->es_tuple_routing_result_relations)
+	{
+		write = routed_write(node, lfirst(cell));
+		if (write != NULL)
+			writes = lappend(writes, write);
+	}
+
+	/* Partitions that the statement changes by a statement of their own. */
+	for (int i = 0; i < node->mt_nrels; i++)
+	{
+		ResultRelInfo *target = &node->resultRelInfo[i];
+
+		write = target->ri_usesFdwDirectModify ? routed_write(node, target) : NULL;
+		if (write != NULL)
+			writes = lappend(writes, write);
+	}
+	return writes;
+}
+
+static void
+explain_table(ShuttleWrite *write, ExplainState *es)
+{
+	shuttle_explain_begin_table(es, "Foreign Insert", RelationGetRelationName(write->rel));
+	if (es->verbose)
+		shuttle_explain_text(es, "Remote SQL", shuttle_conflict_shown_sql(write));
+	shuttle_write_explain(write, es);
+	shuttle_explain_end_table(es);
+}
+
+/* Takes the place of a table's ExplainForeignModify. */
+static void
+explain_routed(ModifyTableState *node, ResultRelInfo *target, List *fdw_private,
+			   int subplan_index, ExplainState *es)
+{
+	const FdwRoutine *own = ((RoutedRoutine *) target->ri_FdwRoutine)->own;
+	ListCell   *cell;
+
+	if (own == NULL)
+		shuttle_explain_call_local(es);
+	else if (own->ExplainForeignModify != NULL)
+		own->ExplainForeignModify(node, target, fdw_private, subplan_index, es);
+	if (!es->analyze || !shuttle_explain_dist(es))
+		return;
+	shuttle_explain_begin_tables(es);
+	foreach(cell, list_routed(node))
+		explain_table(lfirst(cell), es);
+	shuttle_explain_end_tables(es);
+	if (own == NULL || !shuttle_foreign_is_ours(own))
+		shuttle_write_explain_commit(es);
+}
+
+/* The last table that core asks for lines, or else may be made to ask; NULL: none. */
+static ResultRelInfo *
+find_speaker(ModifyTableState *node)
+{
+	ResultRelInfo *local = NULL;
+
+	for (int i = node->mt_nrels - 1; i >= 0; i--)
+	{
+		ResultRelInfo *target = &node->resultRelInfo[i];
+
+		if (target->ri_FdwRoutine != NULL && !target->ri_usesFdwDirectModify)
+			return target;
+		if (target->ri_FdwRoutine == NULL && local == NULL)
+			local = target;
+	}
+	return local;
+}
+
+static void
+prepare_explain(ModifyTableState *node)
+{
+	ResultRelInfo *speaker = find_speaker(node);
+	RoutedRoutine *routine;
+
+	if (speaker == NULL || list_routed(node) == NIL)
+		return;
+	routine = palloc0_object(RoutedRoutine);
+	routine->own = speaker->ri_FdwRoutine;
+	if (routine->own != NULL)
+		routine->routine = *routine->own;
+	else
+		routine->routine.type = T_FdwRoutine;
+	routine->routine.ExplainForeignModify = explain_routed;
+	speaker->ri_FdwRoutine = &routine->routine;
+}
+
+static void
+finish_executor(QueryDesc *query)
+{
+	MemoryContext old_cxt;
+	ListCell   *cell;
+
+	if (previous_finish != NULL)
+		previous_finish(query);
+	else
+		standard_ExecutorFinish(query);
+	if (query->instrument_options == 0)
+		return;
+	old_cxt = MemoryContextSwitchTo(query->estate->es_query_cxt);
+	foreach(cell, shuttle_modify_tables(query))
+		prepare_explain(lfirst_node(ModifyTableState, cell));
+	MemoryContextSwitchTo(old_cxt);
+}
+
+void
+shuttle_explain_routed_init(void)
+{
+	previous_finish = ExecutorFinish_hook;
+	ExecutorFinish_hook = finish_executor;
+}

@@ -1,0 +1,694 @@
+/*-------------------------------------------------------------------------
+ * foreign_modify.c
+ *	  INSERT, UPDATE and DELETE of rows of foreign tables, COPY into them,
+ *	  and rows that are routed to them.
+ *
+ * Rows are buffered (write_buffer.c) where what core does with them afterwards
+ * can be done for all of them together.  Else each row, or each batch of a COPY, is one request whose
+ * answer is waited for, so that counts and errors are those of its row.
+ *
+ * Rule: UPDATE and DELETE name their row by ctid and tableoid, since a ctid
+ * names a row in each partition of a remote table (trap 22, target_rows.c).
+ * Where the scan could not read tableoid, a statement that changes more than
+ * one row is refused.  No row at all is left to ModifyTable: the scan locked
+ * the row, so that only a trigger there can have kept it.
+ *
+ * Memory: the state lives in the query's context; work_cxt holds the values
+ * and the request of the row in hand, and is reset before each.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/sysattr.h"
+#include "executor/executor.h"
+#include "foreign/foreign.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/clauses.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_counters.h"
+#include "base/shuttle_settings.h"
+#include "executor/ahead/ahead.h"
+#include "executor/executor_types.h"
+#include "executor/fdw/fdw.h"
+#include "executor/fdw/postgres_fdw.h"
+#include "executor/fdw/scan_text.h"
+#include "executor/scan/remote_values.h"
+#include "executor/scan/scan.h"
+#include "executor/shuttle_executor.h"
+#include "executor/write/write.h"
+#include "executor/write/write_buffer.h"
+#include "executor/write/write_conflict.h"
+#include "executor/write/write_table.h"
+#include "explain/shuttle_explain.h"
+#include "storage/shuttle_storage.h"
+
+static int	is_foreign_rel_updatable(Relation rel);
+static void begin_foreign_modify(ModifyTableState *mtstate,
+								 ResultRelInfo *target, List *fdw_private,
+								 int subplan_index, int eflags);
+static void begin_foreign_insert(ModifyTableState *mtstate,
+								 ResultRelInfo *target);
+static TupleTableSlot *exec_foreign_insert(EState *estate,
+										   ResultRelInfo *target,
+										   TupleTableSlot *slot,
+										   TupleTableSlot *plan_slot);
+static TupleTableSlot **exec_foreign_batch_insert(EState *estate,
+												  ResultRelInfo *target,
+												  TupleTableSlot **slots,
+												  TupleTableSlot **plan_slots,
+												  int *nslots);
+static TupleTableSlot *exec_foreign_change(EState *estate,
+										   ResultRelInfo *target,
+										   TupleTableSlot *slot,
+										   TupleTableSlot *plan_slot);
+static int	get_batch_size(ResultRelInfo *target);
+static void end_foreign_modify(EState *estate, ResultRelInfo *target);
+static void explain_foreign_modify(ModifyTableState *mtstate,
+								   ResultRelInfo *target, List *fdw_private,
+								   int subplan_index, ExplainState *es);
+static ShuttleWrite *create_write(ModifyTableState *node, ResultRelInfo *target,
+								  CmdType operation, List *fdw_private);
+static bool may_buffer(const ShuttleWrite *write);
+static void collect_values(ShuttleWrite *write);
+static List *plan_other(ModifyTableState *mtstate, ResultRelInfo *target,
+						CmdType operation);
+static void check_policies(const ShuttleWrite *write, TupleTableSlot *slot);
+static TupleTableSlot *write_row(ShuttleWrite *write, TupleTableSlot *slot,
+								 TupleTableSlot *plan_slot);
+static int	send_rows(ShuttleWrite *write, TupleTableSlot **slots,
+					  TupleTableSlot *plan_slot, int nslots);
+static Oid	print_values(ShuttleWrite *write, TupleTableSlot **slots,
+						 TupleTableSlot *plan_slot, int nslots);
+static void store_returned_row(ShuttleWrite *write, ShuttleRequest *request,
+							   TupleTableSlot *slot);
+
+void
+shuttle_foreign_modify_fill(FdwRoutine *routine)
+{
+	routine->BeginForeignModify = begin_foreign_modify;
+	routine->ExecForeignInsert = exec_foreign_insert;
+	routine->ExecForeignBatchInsert = exec_foreign_batch_insert;
+	routine->GetForeignModifyBatchSize = get_batch_size;
+	routine->ExecForeignUpdate = exec_foreign_change;
+	routine->ExecForeignDelete = exec_foreign_change;
+	routine->EndForeignModify = end_foreign_modify;
+	routine->BeginForeignInsert = begin_foreign_insert;
+	routine->EndForeignInsert = end_foreign_modify;
+	routine->ExplainForeignModify = explain_foreign_modify;
+	routine->IsForeignRelUpdatable = is_foreign_rel_updatable;
+}
+
+/* Which commands the option "updatable" allows: of INSERT, UPDATE and DELETE all, or none. */
+static int
+is_foreign_rel_updatable(Relation rel)
+{
+	if (!shuttle_option_bool(shuttle_foreign_options(RelationGetRelid(rel)),
+							 "updatable", true))
+		return 0;
+	return 1 << CMD_INSERT | 1 << CMD_UPDATE | 1 << CMD_DELETE;
+}
+
+static void
+begin_foreign_modify(ModifyTableState *mtstate, ResultRelInfo *target,
+					 List *fdw_private, int subplan_index, int eflags)
+{
+	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
+		return;
+
+	target->ri_FdwState = create_write(mtstate, target, mtstate->operation,
+									   fdw_private);
+}
+
+/* COPY, and rows that are routed to a partition, which an UPDATE may change as
+ * well. */
+static void
+begin_foreign_insert(ModifyTableState *mtstate, ResultRelInfo *target)
+{
+	ShuttleWrite *update = target->ri_FdwState;
+	ShuttleWrite *insert;
+	MemoryContext old_cxt;
+
+	shuttle_refuse_reference_write(RelationGetRelid(target->ri_RelationDesc));
+
+	old_cxt = MemoryContextSwitchTo(mtstate->ps.state->es_query_cxt);
+	insert = shuttle_write_create(mtstate, target, CMD_INSERT);
+	MemoryContextSwitchTo(old_cxt);
+	if (update == NULL)
+		target->ri_FdwState = insert;
+	else
+	{
+		insert->update = update;
+		update->arriving = insert;
+	}
+}
+
+ShuttleWrite *
+shuttle_write_create(ModifyTableState *node, ResultRelInfo *target, CmdType operation)
+{
+	List	   *fdw_private = plan_other(node, target, operation);
+
+	if (operation == CMD_INSERT && node->operation == CMD_INSERT)
+		fdw_private = shuttle_remote_default_omit_routed(fdw_private, node, target);
+	return create_write(node, target, operation, fdw_private);
+}
+
+/*
+ * Has postgres_fdw make an INSERT or DELETE for a table that the statement's plan
+ * has none for.  It plans one from a ModifyTable and a range table, so it is
+ * given as much of both as it looks at.
+ */
+static List *
+plan_other(ModifyTableState *mtstate, ResultRelInfo *target, CmdType operation)
+{
+	ModifyTable *plan = castNode(ModifyTable, mtstate->ps.plan);
+	EState	   *estate = mtstate->ps.state;
+	ModifyTable *other = makeNode(ModifyTable);
+	PlannerInfo *root = makeNode(PlannerInfo);
+	Index		rtindex = target->ri_RangeTableIndex;
+	RangeTblEntry *rte;
+
+	if (rtindex != 0)
+		rte = exec_rt_fetch(rtindex, estate);
+	else
+	{
+		/* A partition that is not in the range table: its parent stands in. */
+		ResultRelInfo *parent = target->ri_RootResultRelInfo;
+
+		rtindex = parent->ri_RangeTableIndex;
+		rte = copyObject(exec_rt_fetch(rtindex, estate));
+		rte->relid = RelationGetRelid(target->ri_RelationDesc);
+		rte->relkind = RELKIND_FOREIGN_TABLE;
+
+		/* UPDATE's RETURNING is of the plan's first table, even if pruned. */
+		if (plan != NULL && plan->operation == CMD_UPDATE &&
+			rtindex == plan->rootRelation)
+			rtindex = linitial_int(plan->resultRelations);
+	}
+
+	other->operation = operation;
+	other->onConflictAction = plan == NULL ? ONCONFLICT_NONE : plan->onConflictAction;
+	other->withCheckOptionLists = list_make1(target->ri_WithCheckOptions);
+	if (operation == CMD_INSERT)
+		other->returningLists = list_make1(target->ri_returningList);
+
+	root->simple_rel_array_size = rtindex + 1;
+	root->simple_rte_array = palloc0_array(RangeTblEntry *, rtindex + 1);
+	root->simple_rte_array[rtindex] = rte;
+	return shuttle_postgres_fdw_routine->PlanForeignModify(root, other, rtindex, 0);
+}
+
+/* Called in the query's context. */
+static ShuttleWrite *
+create_write(ModifyTableState *node, ResultRelInfo *target, CmdType operation,
+			 List *fdw_private)
+{
+	EState	   *estate = node->ps.state;
+	ShuttleWrite *write = palloc0_object(ShuttleWrite);
+	Relation	rel = target->ri_RelationDesc;
+	Oid			relid = RelationGetRelid(rel);
+
+	write->node = node;
+	write->target = target;
+	write->rel = rel;
+	write->estate = estate;
+	write->operation = operation;
+	if (!shuttle_postgres_fdw_read_modify(fdw_private, &write->postgres_fdw))
+		elog(ERROR, "unexpected plan of a modification");
+	if (operation == CMD_INSERT && node->operation == CMD_INSERT)
+		write->conflict = shuttle_conflict_create(write);
+	write->storage_node = shuttle_node_get(GetForeignServerIdByRelId(relid),
+										   ExecGetResultRelCheckAsUser(target, estate));
+	if (write->postgres_fdw.has_returning)
+		write->decoder = shuttle_decoder_create(RelationGetDescr(rel),
+												write->postgres_fdw.attributes, 0, rel,
+												estate->es_query_cxt);
+	if (operation == CMD_INSERT)
+	{
+		write->row_limit = shuttle_option_int(shuttle_foreign_options(relid),
+											  "batch_size", 0);
+		write->batch_size = Max(1, write->row_limit);
+	}
+	else
+	{
+		write->batch_size = 1;
+		write->ctid_column = ExecFindJunkAttributeInTlist(outerPlanState(node)->plan->targetlist,
+														  "ctid");
+		if (!AttributeNumberIsValid(write->ctid_column))
+			elog(ERROR, "could not find junk ctid column");
+		write->rows = shuttle_merge_target_rows(estate, relid, RelationGetRelationName(rel));
+		if (write->rows == NULL)
+			write->rows = shuttle_target_rows_create(RelationGetRelationName(rel),
+													 estate->es_query_cxt);
+	}
+	collect_values(write);
+	if (operation != CMD_INSERT)
+		write->sql_by_table = shuttle_sql_compare_tableoid(write->postgres_fdw.sql,
+														   write->nvalues + 1);
+	write->work_cxt = AllocSetContextCreate(estate->es_query_cxt,
+											"shuttle written row",
+											ALLOCSET_SMALL_SIZES);
+	return write;
+}
+
+bool
+shuttle_write_is_buffered(ShuttleWrite *write)
+{
+	if (write->decided)
+		return write->buffer != NULL;
+	write->decided = true;
+	if (!may_buffer(write))
+	{
+		/* Without columns there is nothing to find a row by. */
+		if (shuttle_conflict_updates(write))
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("ON CONFLICT DO UPDATE is not supported on foreign table \"%s\"",
+							RelationGetRelationName(write->rel)),
+					 errhint("Insert and update in two statements.")));
+		return false;
+	}
+	if (write->node->ps.plan == NULL)
+	{
+		/* COPY counts what it sends, so the node must not keep a row out. */
+		if (!shuttle_write_is_plain(write))
+			return false;
+		shuttle_write_run_begin_copy(write->node);
+	}
+	if (shuttle_write_run_find(write->node) != NULL)
+		shuttle_write_buffer_create(write);
+	return write->buffer != NULL;
+}
+
+static bool
+has_row_triggers(const TriggerDesc *triggers)
+{
+	return triggers != NULL &&
+		(triggers->trig_insert_after_row || triggers->trig_update_after_row ||
+		 triggers->trig_delete_after_row);
+}
+
+/*
+ * Of a COPY, checks and AFTER ROW triggers are core's and of one row each; so
+ * are checks with subqueries, which could see what was written.  Of a row that
+ * an UPDATE moves here, core alone knows the old values, and what to check; of one
+ * that MERGE inserts and returns, what brought it here.
+ */
+static bool
+may_buffer(const ShuttleWrite *write)
+{
+	const ResultRelInfo *target = write->target;
+	const ModifyTable *plan = (const ModifyTable *) write->node->ps.plan;
+	bool		follows_up = target->ri_WithCheckOptions != NIL ||
+		has_row_triggers(target->ri_TrigDesc);
+
+	return (shuttle_settings.enable_write_buffer || shuttle_conflict_updates(write)) &&
+		write->node->mt_transition_capture == NULL &&
+		write->nattributes + (write->operation == CMD_DELETE) > 0 &&
+		(write->operation == write->node->operation ||
+		 (target->ri_WithCheckOptions == NIL &&
+		  !shuttle_returns_old_or_new((Node *) plan->returningLists) &&
+		  !(plan->operation == CMD_MERGE && plan->returningLists != NIL))) &&
+		(!follows_up ||
+		 (write->node->ps.plan != NULL &&
+		  !contain_subplans((Node *) target->ri_WithCheckOptions)));
+}
+
+/* Finds the attributes whose values travel with each row. */
+static void
+collect_values(ShuttleWrite *write)
+{
+	TupleDesc	desc = RelationGetDescr(write->rel);
+	int			ntargets = list_length(write->postgres_fdw.target_attributes);
+	ListCell   *cell;
+
+	write->attributes = palloc_array(AttrNumber, ntargets + 1);
+	write->output = palloc0_array(FmgrInfo, ntargets + 1);
+	foreach(cell, write->postgres_fdw.target_attributes)
+	{
+		AttrNumber	number = lfirst_int(cell);
+		Form_pg_attribute attribute = TupleDescAttr(desc, number - 1);
+		Oid			function;
+		bool		is_varlena;
+
+		/* The node computes generated columns; they are sent as DEFAULT. */
+		if (attribute->attgenerated)
+			continue;
+		getTypeOutputInfo(attribute->atttypid, &function, &is_varlena);
+		fmgr_info(function, &write->output[write->nattributes]);
+		write->need = Max(write->need, shuttle_print_need(attribute->atttypid));
+		write->attributes[write->nattributes++] = number;
+	}
+	write->nvalues = write->nattributes + (write->operation == CMD_INSERT ? 0 : 1);
+
+	if (write->nvalues > 0)
+		write->batch_size = Min(write->batch_size, SHUTTLE_MAX_PARAMETERS / write->nvalues);
+
+	/* Behind the values of UPDATE and DELETE there may be a tableoid. */
+	write->values = palloc0_array(const char *, write->nvalues * write->batch_size + 1);
+}
+
+ShuttleTargetRows *
+shuttle_foreign_modify_rows(ResultRelInfo *target)
+{
+	if (target->ri_FdwRoutine == NULL || target->ri_FdwState == NULL ||
+		target->ri_usesFdwDirectModify ||
+		!shuttle_foreign_is_ours(target->ri_FdwRoutine))
+		return NULL;
+	return ((ShuttleWrite *) target->ri_FdwState)->rows;
+}
+
+static int
+get_batch_size(ResultRelInfo *target)
+{
+	ShuttleWrite *write = target->ri_FdwState;
+	TriggerDesc *triggers = target->ri_TrigDesc;
+	const List *options;
+
+	/* Whose rows are buffered has no batches of core's. */
+	if (write != NULL && (write->node->ps.plan == NULL ? shuttle_write_is_buffered(write) :
+						  may_buffer(write)))
+		return 1;
+
+	/*
+	 * A returned row, a check of it or an AFTER trigger is of one row; a
+	 * BEFORE trigger may look for the rows before its own.
+	 */
+	if (target->ri_projectReturning != NULL ||
+		target->ri_WithCheckOptions != NIL ||
+		(triggers != NULL &&
+		 (triggers->trig_insert_before_row || triggers->trig_insert_after_row)))
+		return 1;
+
+	/* Rows without columns can't be several in one VALUES. */
+	if (write != NULL)
+		return write->postgres_fdw.target_attributes == NIL ? 1 : write->batch_size;
+
+	/* EXPLAIN without ANALYZE */
+	options = shuttle_foreign_options(RelationGetRelid(target->ri_RelationDesc));
+	return Max(1, shuttle_option_int(options, "batch_size", 1));
+}
+
+static TupleTableSlot *
+exec_foreign_insert(EState *estate, ResultRelInfo *target,
+					TupleTableSlot *slot, TupleTableSlot *plan_slot)
+{
+	ShuttleWrite *write = target->ri_FdwState;
+
+	if (write->operation != CMD_INSERT)
+		write = write->arriving;
+
+	/* The UPDATE would reach the row later and change it again. */
+	if ((write->update != NULL || target->ri_usesFdwDirectModify) &&
+		!shuttle_write_is_buffered(write))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot route tuples into foreign table to be updated \"%s\"",
+						RelationGetRelationName(target->ri_RelationDesc))));
+	check_policies(write, slot);
+	return write_row(write, slot, plan_slot);
+}
+
+static TupleTableSlot **
+exec_foreign_batch_insert(EState *estate, ResultRelInfo *target,
+						  TupleTableSlot **slots, TupleTableSlot **plan_slots,
+						  int *nslots)
+{
+	*nslots = send_rows(target->ri_FdwState, slots, NULL, *nslots);
+	return *nslots > 0 ? slots : NULL;
+}
+
+/*
+ * UPDATE and DELETE of one row.  One whose new values belong to another partition
+ * must not stay in this one, where nobody would look for it; the node may know of
+ * no partitions.
+ */
+static TupleTableSlot *
+exec_foreign_change(EState *estate, ResultRelInfo *target,
+					TupleTableSlot *slot, TupleTableSlot *plan_slot)
+{
+	ShuttleWrite *write = target->ri_FdwState;
+
+	if (write->operation == CMD_UPDATE && write->rel->rd_rel->relispartition &&
+		!ExecPartitionCheck(target, slot, estate, false))
+	{
+		const ResultRelInfo *root = target->ri_RootResultRelInfo;
+
+		/*
+		 * The statement names the partition itself, which may have had
+		 * children.
+		 */
+		if (root == NULL ||
+			root->ri_RelationDesc->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
+			ExecPartitionCheckEmitError(target, slot, estate);
+		shuttle_write_move(write, slot, plan_slot);
+		return NULL;
+	}
+	if (write->operation == CMD_UPDATE)
+		check_policies(write, slot);
+	return write_row(write, slot, plan_slot);
+}
+
+/*
+ * A partitioned table may have row security, which core checks of rows for tables
+ * of here alone.
+ */
+static void
+check_policies(const ShuttleWrite *write, TupleTableSlot *slot)
+{
+	if (write->target->ri_WithCheckOptions != NIL)
+		ExecWithCheckOptions(write->node->operation == CMD_UPDATE ?
+							 WCO_RLS_UPDATE_CHECK : WCO_RLS_INSERT_CHECK,
+							 write->target, slot, write->estate);
+}
+
+/* NULL says that the row needs nothing more of core; COPY only counts it. */
+static TupleTableSlot *
+write_row(ShuttleWrite *write, TupleTableSlot *slot, TupleTableSlot *plan_slot)
+{
+	if (shuttle_write_is_buffered(write))
+	{
+		shuttle_write_run_add(shuttle_write_run_find(write->node), write, slot,
+							  plan_slot);
+		return write->node->ps.plan == NULL ? slot : NULL;
+	}
+	return send_rows(write, &slot, plan_slot, 1) > 0 ? slot : NULL;
+}
+
+/*
+ * Sends rows and waits for the answer; a row returned is stored in the first
+ * slot.  Returns how many rows the node has written.
+ */
+static int
+send_rows(ShuttleWrite *write, TupleTableSlot **slots, TupleTableSlot *plan_slot,
+		  int nslots)
+{
+	ShuttleStatement statement = {0};
+	ShuttleRequest *request;
+	Oid			tableoid;
+	uint64		nrows;
+
+	shuttle_write_flush_others(write->storage_node, write->estate);
+	shuttle_unsent_send_all(write->storage_node);
+
+	MemoryContextReset(write->work_cxt);
+	tableoid = print_values(write, slots, plan_slot, nslots);
+	statement.sql = shuttle_write_values_sql(write, nslots);
+	statement.nparams = write->nvalues * nslots;
+	statement.values = write->values;
+	if (OidIsValid(tableoid) && write->sql_by_table != NULL)
+	{
+		statement.sql = write->sql_by_table;
+		statement.nparams++;
+	}
+	statement.effect = SHUTTLE_WRITES;
+	statement.looks = shuttle_write_looks(write);
+	statement.snapshot = shuttle_foreign_snapshot(write->estate);
+	statement.counters = &write->counters;
+	shuttle_asked_note(&write->asked, &statement, write->estate);
+	request = shuttle_request_send(write->storage_node, &statement, write->work_cxt);
+	shuttle_count(&write->counters, SHUTTLE_WRITE_REQUESTS, nslots);
+
+	nrows = shuttle_request_finish(request);
+	if (write->operation != CMD_INSERT && nrows > 1)
+		shuttle_write_refuse_several(write, nrows);
+	if (write->decoder != NULL && nrows > 0)
+		store_returned_row(write, request, slots[0]);
+	shuttle_request_close(request);
+	return (int) nrows;
+}
+
+/*
+ * Returns the table on the node that the row to be changed is in, and prints
+ * that behind the values; InvalidOid where it is not known.
+ */
+static Oid
+print_values(ShuttleWrite *write, TupleTableSlot **slots,
+			 TupleTableSlot *plan_slot, int nslots)
+{
+	Oid			tableoid = InvalidOid;
+	MemoryContext old_cxt = MemoryContextSwitchTo(write->work_cxt);
+	int			nestlevel = shuttle_transmission_begin(write->need);
+	const char **value = write->values;
+
+	if (write->operation != CMD_INSERT)
+	{
+		bool		is_null;
+		Datum		ctid = ExecGetJunkAttribute(plan_slot, write->ctid_column,
+												&is_null);
+
+		ItemPointerData row;
+
+		if (is_null)
+			elog(ERROR, "ctid is NULL");
+		row = *(ItemPointer) DatumGetPointer(ctid);
+		tableoid = shuttle_target_rows_decode(write->rows, &row);
+		*value++ = DatumGetCString(DirectFunctionCall1(tidout, PointerGetDatum(&row)));
+	}
+	for (int row = 0; row < nslots; row++)
+	{
+		for (int i = 0; i < write->nattributes; i++)
+		{
+			bool		is_null;
+			Datum		datum = slot_getattr(slots[row], write->attributes[i],
+											 &is_null);
+
+			*value++ = is_null ? NULL : OutputFunctionCall(&write->output[i], datum);
+		}
+	}
+	if (OidIsValid(tableoid))
+		*value = psprintf("%u", tableoid);
+	shuttle_transmission_end(nestlevel);
+	MemoryContextSwitchTo(old_cxt);
+	return tableoid;
+}
+
+/*
+ * The statement for a number of rows: for more than one, the VALUES of
+ * postgres_fdw's INSERT are followed by those of the other rows.
+ */
+const char *
+shuttle_write_values_sql(ShuttleWrite *write, int nrows)
+{
+	TupleDesc	desc = RelationGetDescr(write->rel);
+	StringInfoData sql;
+	int			parameter = write->nattributes;
+	MemoryContext old_cxt;
+
+	if (nrows == 1 && write->conflict == NULL)
+		return write->postgres_fdw.sql;
+	if (write->insert_sql != NULL && write->insert_rows == nrows &&
+		!shuttle_conflict_updates(write))
+		return write->insert_sql;
+
+	Assert(write->operation == CMD_INSERT);
+	if (write->insert_sql != NULL)
+		pfree(write->insert_sql);
+	write->insert_sql = NULL;
+	old_cxt = MemoryContextSwitchTo(write->estate->es_query_cxt);
+	initStringInfo(&sql);
+	appendBinaryStringInfo(&sql, write->postgres_fdw.sql, write->postgres_fdw.values_end);
+	for (int row = 1; row < nrows; row++)
+	{
+		const char *separator = ", (";
+		ListCell   *cell;
+
+		foreach(cell, write->postgres_fdw.target_attributes)
+		{
+			appendStringInfoString(&sql, separator);
+			separator = ", ";
+			if (TupleDescAttr(desc, lfirst_int(cell) - 1)->attgenerated)
+				appendStringInfoString(&sql, "DEFAULT");
+			else
+				appendStringInfo(&sql, "$%d", ++parameter);
+		}
+		appendStringInfoChar(&sql, ')');
+	}
+	if (write->conflict != NULL)
+		shuttle_conflict_append_tail(&sql, write, parameter);
+	else
+		appendStringInfoString(&sql, write->postgres_fdw.sql + write->postgres_fdw.values_end);
+	MemoryContextSwitchTo(old_cxt);
+
+	write->insert_sql = sql.data;
+	write->insert_rows = nrows;
+	return write->insert_sql;
+}
+
+/* Stores the row returned; the slot frees it. */
+static void
+store_returned_row(ShuttleWrite *write, ShuttleRequest *request,
+				   TupleTableSlot *slot)
+{
+	ShuttleRow	row;
+
+	if (shuttle_request_fetch(request, true, &row) != SHUTTLE_ROW)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROTOCOL_VIOLATION),
+				 errmsg("storage node \"%s\" returned no row",
+						shuttle_node_name(write->storage_node))));
+
+	/* The slot may be of a kind that stores no heap tuple. */
+	ExecForceStoreHeapTuple(shuttle_decoder_tuple(write->decoder, &row), slot, true);
+}
+
+void
+shuttle_write_refuse_several(ShuttleWrite *write, uint64 nrows)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("a single row of foreign table \"%s\" could not be told from others",
+					RelationGetRelationName(write->rel)),
+			 errdetail(UINT64_FORMAT " rows have the same ctid on storage node \"%s\"; its table is partitioned or has children.",
+					   nrows, shuttle_node_name(write->storage_node)),
+			 errhint("Create a foreign table for each partition, or write the statement so that it can run wholly on the storage node.")));
+}
+
+static void
+end_foreign_modify(EState *estate, ResultRelInfo *target)
+{
+	ShuttleWrite *write = target->ri_FdwState;
+
+	if (write == NULL)
+		return;
+	shuttle_write_run_end(write->node);
+	MemoryContextReset(write->work_cxt);
+}
+
+static void
+explain_foreign_modify(ModifyTableState *mtstate, ResultRelInfo *target,
+					   List *fdw_private, int subplan_index, ExplainState *es)
+{
+	ShuttleWrite *write = target->ri_FdwState;
+
+	if (es->verbose)
+		fdw_private = shuttle_conflict_explained(mtstate, target, fdw_private);
+	shuttle_postgres_fdw_routine->ExplainForeignModify(mtstate, target, fdw_private,
+											   subplan_index, es);
+	if (write == NULL)
+		return;
+
+	shuttle_write_explain(write, es);
+	shuttle_write_explain_commit(es);
+}
+
+void
+shuttle_write_explain(ShuttleWrite *write, ExplainState *es)
+{
+	ShuttleExplainNumbers numbers = {
+		.counters = &write->counters,
+		.writes = true,
+		.looks = shuttle_write_looks(write),
+		.engine = true,
+		.node_name = shuttle_node_name(write->storage_node),
+	};
+
+	shuttle_explain_counters(es, &numbers);
+	if (write->asked != NULL)
+		shuttle_asked_explain(write->asked, write->storage_node,
+							  shuttle_conflict_shown_sql(write), es);
+}

@@ -1,0 +1,228 @@
+/*-------------------------------------------------------------------------
+ * merge_run.c
+ *	  Plan node that runs a MERGE as the statements that it consists of
+ *	  (planner/write/merge_plan.c).
+ *
+ * Its first input reads everything that the statement reads, and returns the target
+ * rows that several source rows act upon: these are refused as by core's MERGE, before
+ * anything is written.  The others are ModifyTables, one for each action, which find
+ * their rows in what was read.
+ *
+ * Rule: their rows are counted as the statement's.  Core does not count those of a
+ * ModifyTable that it has planned for WITH, and has it run once more at the end, when
+ * nothing is left to do.
+ *
+ * Memory: everything lives in the query's context.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/rel.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/executor_types.h"
+#include "executor/shuttle_executor.h"
+#include "executor/write/write.h"
+#include "executor/write/write_table.h"
+
+/* The rows of a foreign table that the actions of a MERGE share with its scans. */
+typedef struct MergeTarget
+{
+	dlist_node	link;			/* in targets */
+	const EState *estate;
+	Oid			relid;
+	ShuttleTargetRows *rows;
+} MergeTarget;
+
+static Node *create_state(CustomScan *plan);
+static void begin_merge(CustomScanState *node, EState *estate, int eflags);
+static TupleTableSlot *exec_merge(CustomScanState *node);
+static void end_merge(CustomScanState *node);
+static void rescan_merge(CustomScanState *node);
+
+static dlist_head targets = DLIST_STATIC_INIT(targets);
+
+static const CustomScanMethods merge_methods = {
+	.CustomName = "Merge",
+	.CreateCustomScanState = create_state,
+};
+
+static const CustomExecMethods merge_exec_methods = {
+	.CustomName = "Merge",
+	.BeginCustomScan = begin_merge,
+	.ExecCustomScan = exec_merge,
+	.EndCustomScan = end_merge,
+	.ReScanCustomScan = rescan_merge,
+};
+
+void
+shuttle_merge_register(void)
+{
+	RegisterCustomScanMethods(&merge_methods);
+}
+
+CustomScan *
+shuttle_merge_make(List *plans)
+{
+	CustomScan *scan = makeNode(CustomScan);
+
+	scan->methods = &merge_methods;
+	scan->custom_plans = plans;
+	return scan;
+}
+
+bool
+shuttle_is_merge_plan(const Plan *plan)
+{
+	return plan != NULL && IsA(plan, CustomScan) &&
+		((const CustomScan *) plan)->methods == &merge_methods;
+}
+
+PlanState *
+shuttle_merge_reading(const PlanState *node)
+{
+	return shuttle_is_merge_plan(node->plan) ?
+		linitial(((const CustomScanState *) node)->custom_ps) : NULL;
+}
+
+PlanState *
+shuttle_merge_rows(const PlanState *node)
+{
+	PlanState  *reading = shuttle_merge_reading(node);
+
+	while (reading != NULL && !IsA(reading, CteScanState))
+		reading = outerPlanState(reading);
+	return reading == NULL ? NULL : ((CteScanState *) reading)->cteplanstate;
+}
+
+/* ---- rows of foreign tables */
+
+static void
+remove_at_reset(void *arg)
+{
+	dlist_delete(&((MergeTarget *) arg)->link);
+}
+
+bool
+shuttle_runs_merge(const EState *estate)
+{
+	return estate->es_plannedstmt != NULL &&
+		shuttle_is_merge_plan(estate->es_plannedstmt->planTree);
+}
+
+static MergeTarget *
+find_target(const EState *estate, Oid relid)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &targets)
+	{
+		MergeTarget *target = dlist_container(MergeTarget, link, iter.cur);
+
+		if (target->estate == estate && target->relid == relid)
+			return target;
+	}
+	return NULL;
+}
+
+static MergeTarget *
+add_target(EState *estate, Oid relid, const char *table_name)
+{
+	MemoryContext old_cxt = MemoryContextSwitchTo(estate->es_query_cxt);
+	MergeTarget *target = palloc_object(MergeTarget);
+	MemoryContextCallback *callback = palloc_object(MemoryContextCallback);
+
+	target->estate = estate;
+	target->relid = relid;
+	target->rows = shuttle_target_rows_create(table_name, estate->es_query_cxt);
+	dlist_push_head(&targets, &target->link);
+	callback->func = remove_at_reset;
+	callback->arg = target;
+	MemoryContextRegisterResetCallback(estate->es_query_cxt, callback);
+	MemoryContextSwitchTo(old_cxt);
+	return target;
+}
+
+ShuttleTargetRows *
+shuttle_merge_target_rows(EState *estate, Oid relid, const char *table_name)
+{
+	MergeTarget *target;
+
+	if (!shuttle_runs_merge(estate))
+		return NULL;
+	target = find_target(estate, relid);
+	if (target == NULL)
+		target = add_target(estate, relid, table_name);
+	return target->rows;
+}
+
+/* ---- execution */
+
+static Node *
+create_state(CustomScan *plan)
+{
+	CustomScanState *state = makeNode(CustomScanState);
+
+	state->methods = &merge_exec_methods;
+	return (Node *) state;
+}
+
+static void
+begin_merge(CustomScanState *node, EState *estate, int eflags)
+{
+	ListCell   *cell;
+
+	foreach(cell, ((CustomScan *) node->ss.ps.plan)->custom_plans)
+	{
+		PlanState  *child = ExecInitNode(lfirst(cell), estate, eflags);
+
+		if (IsA(child, ModifyTableState))
+			((ModifyTableState *) child)->canSetTag = true;
+		node->custom_ps = lappend(node->custom_ps, child);
+	}
+}
+
+static bool
+has_row(PlanState *child)
+{
+	TupleTableSlot *row = ExecProcNode(child);
+
+	return !TupIsNull(row);
+}
+
+static TupleTableSlot *
+exec_merge(CustomScanState *node)
+{
+	ListCell   *cell;
+
+	if (has_row(linitial(node->custom_ps)))
+		ereport(ERROR,
+				(errcode(ERRCODE_CARDINALITY_VIOLATION),
+				 errmsg("%s command cannot affect row a second time", "MERGE"),
+				 errhint("Ensure that not more than one source row matches any one target row.")));
+
+	/* without RETURNING each does all of its work before it returns */
+	for_each_from(cell, node->custom_ps, 1)
+	{
+		if (has_row(lfirst(cell)))
+			elog(ERROR, "unexpected row of an action of MERGE");
+	}
+	return NULL;
+}
+
+static void
+end_merge(CustomScanState *node)
+{
+	ListCell   *cell;
+
+	foreach(cell, node->custom_ps)
+		ExecEndNode(lfirst(cell));
+}
+
+static void
+rescan_merge(CustomScanState *node)
+{
+	elog(ERROR, "rows of a statement that writes cannot be read again");
+}

@@ -1,0 +1,116 @@
+/*-------------------------------------------------------------------------
+ * plpgsql_statements.c
+ *	  Has INSERTs waited for in front of statements of PL/pgSQL that an error
+ *	  must not come behind.
+ *
+ * A block with EXCEPTION begins a subtransaction, in front of its PG_TRY.  An
+ * error of the level around it cannot be raised from there: nobody could clean up
+ * a subtransaction that has half begun.  Before the statement, it can.  ROLLBACK
+ * would have the error forgotten, and RAISE would raise another one.
+ *
+ * PL/pgSQL tells one plugin of each statement, and that is us; whoever was told
+ * before is told by us.  Where somebody came later, who may not do the same, we
+ * can't be sure.
+ *
+ * Memory: none.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "plpgsql.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/write/write.h"
+
+static PLpgSQL_plugin **place = NULL;
+static PLpgSQL_plugin *previous = NULL; /* NULL: nobody was told before */
+
+static void begin_statement(PLpgSQL_execstate *estate, PLpgSQL_stmt *stmt);
+static void set_up_function(PLpgSQL_execstate *estate, PLpgSQL_function *func);
+static void begin_function(PLpgSQL_execstate *estate, PLpgSQL_function *func);
+static void end_function(PLpgSQL_execstate *estate, PLpgSQL_function *func);
+static void end_statement(PLpgSQL_execstate *estate, PLpgSQL_stmt *stmt);
+
+static PLpgSQL_plugin plugin = {
+	.func_setup = set_up_function,
+	.func_beg = begin_function,
+	.func_end = end_function,
+	.stmt_beg = begin_statement,
+	.stmt_end = end_statement,
+};
+
+void
+shuttle_plpgsql_statements_see(void)
+{
+	if (place != NULL)
+		return;
+	place = (PLpgSQL_plugin **) find_rendezvous_variable("PLpgSQL_plugin");
+	previous = *place;
+	*place = &plugin;
+}
+
+bool
+shuttle_plpgsql_statements_are_seen(void)
+{
+	return place != NULL && *place == &plugin;
+}
+
+static void
+begin_statement(PLpgSQL_execstate *estate, PLpgSQL_stmt *stmt)
+{
+	switch (stmt->cmd_type)
+	{
+		case PLPGSQL_STMT_BLOCK:
+			if (((PLpgSQL_stmt_block *) stmt)->exceptions != NULL)
+				shuttle_write_behind_enter_block();
+			break;
+		case PLPGSQL_STMT_RAISE:
+			if (((PLpgSQL_stmt_raise *) stmt)->elog_level >= ERROR)
+				shuttle_write_behind_finish(1);
+			break;
+		case PLPGSQL_STMT_COMMIT:
+		case PLPGSQL_STMT_ROLLBACK:
+			shuttle_write_behind_finish(1);
+			break;
+		default:
+			break;
+	}
+	if (previous != NULL && previous->stmt_beg != NULL)
+		previous->stmt_beg(estate, stmt);
+}
+
+/* PL/pgSQL has just filled in what the plugin may call. */
+static void
+set_up_function(PLpgSQL_execstate *estate, PLpgSQL_function *func)
+{
+	if (previous == NULL)
+		return;
+	previous->error_callback = plugin.error_callback;
+	previous->assign_expr = plugin.assign_expr;
+	previous->assign_value = plugin.assign_value;
+	previous->eval_datum = plugin.eval_datum;
+	previous->cast_value = plugin.cast_value;
+	if (previous->func_setup != NULL)
+		previous->func_setup(estate, func);
+}
+
+static void
+begin_function(PLpgSQL_execstate *estate, PLpgSQL_function *func)
+{
+	if (previous != NULL && previous->func_beg != NULL)
+		previous->func_beg(estate, func);
+}
+
+static void
+end_function(PLpgSQL_execstate *estate, PLpgSQL_function *func)
+{
+	if (previous != NULL && previous->func_end != NULL)
+		previous->func_end(estate, func);
+}
+
+static void
+end_statement(PLpgSQL_execstate *estate, PLpgSQL_stmt *stmt)
+{
+	if (previous != NULL && previous->stmt_end != NULL)
+		previous->stmt_end(estate, stmt);
+}

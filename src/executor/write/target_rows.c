@@ -1,0 +1,283 @@
+/*-------------------------------------------------------------------------
+ * target_rows.c
+ *	  Which row of the storage node a row of an UPDATE or DELETE is.
+ *
+ * postgres_fdw names a row by its ctid alone.  Where the remote table has
+ * partitions or children, each of them may have a row of that ctid, so the
+ * scan of the target also reads tableoid, and the statement that changes the
+ * row names both (trap 22).
+ *
+ * Only the ctid travels through the plan.  Rows of the table that was seen
+ * first keep theirs.  A row of another table gets one that no real row has:
+ *
+ *	offset	the real one, with the highest bit set
+ *	block	the real one, whose upper 12 bits are replaced by an index
+ *
+ * of a list of pairs (tableoid, upper bits).  The highest bit is free, since
+ * a page of 32 kB has room for 8192 line pointers.  So nothing is remembered
+ * for each row.
+ *
+ * Memory: the list lives in the query's context.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/sysattr.h"
+#include "executor/executor.h"
+#include "storage/itemptr.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/executor_types.h"
+#include "executor/fdw/scan_text.h"
+#include "executor/write/write.h"
+#include "executor/write/write_table.h"
+
+#define OTHER_TABLE		((OffsetNumber) 0x8000)
+#define LOW_BITS		20
+#define LOW_MASK		((BlockNumber) ((1 << LOW_BITS) - 1))
+#define MOST_PARTS		(1 << (32 - LOW_BITS))
+
+/* A part of a table: the pages whose numbers have equal upper bits. */
+typedef struct TablePart
+{
+	Oid			tableoid;
+	BlockNumber high;			/* upper bits of the block */
+} TablePart;
+
+typedef struct PartEntry
+{
+	TablePart	part;			/* must be first: the key */
+	int			index;
+} PartEntry;
+
+struct ShuttleTargetRows
+{
+	MemoryContext cxt;
+	const char *table_name;
+	Oid			first;			/* the table that was seen first */
+	TablePart  *parts;			/* of other tables */
+	int			nparts;
+	int			parts_size;
+	int			last;			/* part that was looked for last */
+	HTAB	   *index;			/* NULL: no other table was seen */
+};
+
+static int	find_part(ShuttleTargetRows *rows, TablePart part);
+static int	add_part(ShuttleTargetRows *rows, TablePart part);
+static AttrNumber find_ctid_column(const ForeignScan *plan, Index target);
+
+ShuttleTargetRows *
+shuttle_target_rows_create(const char *table_name, MemoryContext cxt)
+{
+	ShuttleTargetRows *rows = MemoryContextAllocZero(cxt, sizeof(ShuttleTargetRows));
+
+	rows->cxt = cxt;
+	rows->table_name = MemoryContextStrdup(cxt, table_name);
+	return rows;
+}
+
+/* Changes a row's ctid so that it stands for the table, too. */
+static void
+encode(ShuttleTargetRows *rows, ItemPointer ctid, Oid tableoid)
+{
+	BlockNumber block = ItemPointerGetBlockNumberNoCheck(ctid);
+	TablePart	part = {tableoid, block >> LOW_BITS};
+	int			index;
+
+	if (!OidIsValid(rows->first))
+		rows->first = tableoid;
+	if (tableoid == rows->first)
+		return;
+	index = find_part(rows, part);
+	ItemPointerSet(ctid, (BlockNumber) index << LOW_BITS | (block & LOW_MASK),
+				   ItemPointerGetOffsetNumberNoCheck(ctid) | OTHER_TABLE);
+}
+
+Oid
+shuttle_target_rows_decode(const ShuttleTargetRows *rows, ItemPointer ctid)
+{
+	BlockNumber block = ItemPointerGetBlockNumberNoCheck(ctid);
+	OffsetNumber offset = ItemPointerGetOffsetNumberNoCheck(ctid);
+	const TablePart *part;
+
+	if ((offset & OTHER_TABLE) == 0)
+		return rows->first;
+	if (block >> LOW_BITS >= rows->nparts)
+		elog(ERROR, "unexpected ctid of a row to be changed");
+	part = &rows->parts[block >> LOW_BITS];
+	ItemPointerSet(ctid, part->high << LOW_BITS | (block & LOW_MASK),
+				   offset & ~OTHER_TABLE);
+	return part->tableoid;
+}
+
+/* Rows mostly come table by table. */
+static int
+find_part(ShuttleTargetRows *rows, TablePart part)
+{
+	PartEntry  *entry;
+	bool		found;
+
+	if (rows->last < rows->nparts &&
+		memcmp(&rows->parts[rows->last], &part, sizeof(part)) == 0)
+		return rows->last;
+	if (rows->index == NULL)
+	{
+		HASHCTL		control = {
+			.keysize = sizeof(TablePart),
+			.entrysize = sizeof(PartEntry),
+			.hcxt = rows->cxt,
+		};
+
+		rows->index = hash_create("shuttle tables of a target", 64, &control,
+								  HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	}
+	entry = hash_search(rows->index, &part, HASH_FIND, NULL);
+	if (entry == NULL)
+	{
+		int			index = add_part(rows, part);
+
+		entry = hash_search(rows->index, &part, HASH_ENTER, &found);
+		entry->index = index;
+	}
+	rows->last = entry->index;
+	return entry->index;
+}
+
+static int
+add_part(ShuttleTargetRows *rows, TablePart part)
+{
+	if (rows->nparts == MOST_PARTS)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("too many tables behind foreign table \"%s\" for one statement",
+						rows->table_name),
+				 errdetail("Rows of %d partitions or children, or of parts of 8 GB of them, can be told apart.",
+						   MOST_PARTS),
+				 errhint("Change fewer partitions by a statement, or write it so that it can run wholly on the storage node.")));
+	if (rows->nparts == rows->parts_size)
+	{
+		rows->parts_size = Max(16, rows->parts_size * 2);
+		if (rows->parts == NULL)
+			rows->parts = MemoryContextAlloc(rows->cxt, sizeof(TablePart) *
+											 rows->parts_size);
+		else
+			rows->parts = repalloc(rows->parts, sizeof(TablePart) *
+								   rows->parts_size);
+	}
+	rows->parts[rows->nparts] = part;
+	return rows->nparts++;
+}
+
+/* ---- the scan of the target */
+
+/*
+ * What a MERGE reads is named for its actions, whose targets are other relations of the
+ * statement.  Of a join, the table is the one whose ctid is wanted; *rtindex: its number,
+ * else as it was.
+ */
+static ShuttleTargetRows *
+rows_of_merge(ForeignScanState *scan, List *attributes, int *rtindex)
+{
+	ForeignScan *plan = (ForeignScan *) scan->ss.ps.plan;
+	EState	   *estate = scan->ss.ps.state;
+	int			index = -1;
+
+	while ((index = bms_next_member(plan->fs_base_relids, index)) >= 0)
+	{
+		const RangeTblEntry *rte = exec_rt_fetch(index, estate);
+
+		if (rte->rtekind != RTE_RELATION ||
+			(plan->scan.scanrelid == 0 ? find_ctid_column(plan, index) == 0 :
+			 !list_member_int(attributes, SelfItemPointerAttributeNumber)))
+			continue;
+		*rtindex = index;
+		return shuttle_merge_target_rows(estate, rte->relid, rte->eref->aliasname);
+	}
+	return NULL;
+}
+
+ShuttleTargetScan *
+shuttle_target_scan_create(ForeignScanState *scan, const char *sql,
+						   List *attributes)
+{
+	ForeignScan *plan = (ForeignScan *) scan->ss.ps.plan;
+	EState	   *estate = scan->ss.ps.state;
+	ShuttleTargetScan *target;
+	ShuttleTargetRows *rows = NULL;
+	AttrNumber	ctid_column = 0;
+	int			rtindex = -1;
+
+	if (plan->operation == CMD_SELECT && shuttle_runs_merge(estate))
+		rows = rows_of_merge(scan, attributes, &rtindex);
+	while (rows == NULL && estate->es_result_relations != NULL &&
+		   (rtindex = bms_next_member(plan->fs_base_relids, rtindex)) >= 0)
+	{
+		if (estate->es_result_relations[rtindex - 1] != NULL)
+			rows = shuttle_foreign_modify_rows(estate->es_result_relations[rtindex - 1]);
+	}
+	if (rows == NULL)
+		return NULL;
+	if (plan->scan.scanrelid == 0)
+	{
+		ctid_column = find_ctid_column(plan, rtindex);
+		if (ctid_column == 0)
+			return NULL;
+	}
+	else if (!list_member_int(attributes, SelfItemPointerAttributeNumber))
+		return NULL;
+	sql = shuttle_sql_add_tableoid(sql, ctid_column);
+	if (sql == NULL)
+		return NULL;
+
+	target = palloc(sizeof(ShuttleTargetScan));
+	target->rows = rows;
+	target->ctid_column = ctid_column;
+	target->sql = sql;
+	target->attributes = lappend_int(list_copy(attributes), TableOidAttributeNumber);
+	return target;
+}
+
+/* The column of a join's rows that is the target's ctid; 0: none. */
+static AttrNumber
+find_ctid_column(const ForeignScan *plan, Index target)
+{
+	ListCell   *cell;
+
+	foreach(cell, plan->fdw_scan_tlist)
+	{
+		Var		   *var = (Var *) lfirst_node(TargetEntry, cell)->expr;
+
+		if (IsA(var, Var) && var->varno == target &&
+			var->varattno == SelfItemPointerAttributeNumber)
+			return foreach_current_index(cell) + 1;
+	}
+	return 0;
+}
+
+void
+shuttle_target_scan_name_row(ShuttleTargetScan *target, HeapTuple tuple,
+							 TupleDesc desc)
+{
+	Oid			tableoid = tuple->t_tableOid;
+	bool		is_null = false;
+
+	tuple->t_tableOid = InvalidOid;
+	if (!OidIsValid(tableoid))
+		return;
+	if (target->ctid_column == 0)
+	{
+		encode(target->rows, &tuple->t_self, tableoid);
+		tuple->t_data->t_ctid = tuple->t_self;
+	}
+	else
+	{
+		/* of fixed length and by reference: it points into the tuple */
+		Datum		ctid = heap_getattr(tuple, target->ctid_column, desc, &is_null);
+
+		if (!is_null)
+			encode(target->rows, (ItemPointer) DatumGetPointer(ctid), tableoid);
+	}
+}

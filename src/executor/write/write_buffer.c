@@ -1,0 +1,248 @@
+/*-------------------------------------------------------------------------
+ * write_buffer.c
+ *	  Rows of one table that wait to be written by one request for many of them.
+ *
+ * Rule: of several changes of one row in a statement the first counts, as in core.
+ *
+ * Memory: rows that wait are values in rows_cxt, reset when they are sent.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/detoast.h"
+#include "executor/executor.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
+#include "executor/executor_types.h"
+#include "executor/scan/scan.h"
+#include "executor/write/write_buffer.h"
+#include "executor/write/write_conflict.h"
+#include "executor/write/write_table.h"
+#include "storage/shuttle_storage.h"
+
+static ShuttleDecoder *create_decoder(const ShuttleWrite *write, int first_column);
+static HTAB *create_names(const ShuttleWrite *write);
+static TupleDesc describe_values(const ShuttleWrite *write);
+static bool is_named_again(ShuttleWriteBuffer *buffer, ItemPointer ctid);
+static int64 copy_values(ShuttleWrite *write, TupleTableSlot *slot, ShuttleWaitingRow *row);
+
+void
+shuttle_write_buffer_create(ShuttleWrite *write)
+{
+	EState	   *estate = write->estate;
+	MemoryContext old_cxt = MemoryContextSwitchTo(estate->es_query_cxt);
+	ShuttleWriteBuffer *buffer = palloc0_object(ShuttleWriteBuffer);
+
+	buffer->by_ctid = write->operation != CMD_INSERT;
+	buffer->returns = shuttle_write_follows_up(write);
+	buffer->desc = describe_values(write);
+	buffer->values_slot = MakeSingleTupleTableSlot(buffer->desc, &TTSOpsMinimalTuple);
+	if (write->decoder != NULL || shuttle_conflict_returns_xmax(write))
+	{
+		buffer->decoder = create_decoder(write, buffer->by_ctid ? 1 :
+										 shuttle_conflict_front_columns(write, false));
+		if (shuttle_conflict_updates(write))
+			buffer->marked_decoder =
+				create_decoder(write, shuttle_conflict_front_columns(write, true));
+	}
+	if (buffer->by_ctid)
+	{
+		buffer->named = create_names(write);
+		shuttle_remote_table_ask(write->rel, write->storage_node,
+								 shuttle_foreign_snapshot(estate));
+	}
+	if (buffer->returns && write->node->operation != CMD_INSERT)
+	{
+		PlanState  *source = outerPlanState(write->node);
+
+		buffer->plan_slot = MakeSingleTupleTableSlot(ExecGetResultType(source),
+													 ExecGetResultSlotOps(source, NULL));
+	}
+	buffer->rows_cxt = AllocSetContextCreate(estate->es_query_cxt,
+											 "shuttle write buffer",
+											 ALLOCSET_DEFAULT_SIZES);
+	write->buffer = buffer;
+	MemoryContextSwitchTo(old_cxt);
+}
+
+/* Of the columns that RETURNING wants, from first_column on. */
+static ShuttleDecoder *
+create_decoder(const ShuttleWrite *write, int first_column)
+{
+	return shuttle_decoder_create(RelationGetDescr(write->rel), write->postgres_fdw.attributes,
+								  first_column, write->rel, write->estate->es_query_cxt);
+}
+
+/* Of a row that is to stay and to leave, too, what comes first counts. */
+static HTAB *
+create_names(const ShuttleWrite *write)
+{
+	HASHCTL		control = {
+		.keysize = sizeof(ItemPointerData),
+		.entrysize = sizeof(ItemPointerData),
+		.hcxt = write->estate->es_query_cxt,
+	};
+
+	if (shuttle_write_takes_out(write))
+		return write->update->buffer->named;
+	return hash_create("shuttle rows named", 256, &control,
+					   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+/* The row type of the attributes that travel. */
+static TupleDesc
+describe_values(const ShuttleWrite *write)
+{
+	TupleDesc	desc = CreateTemplateTupleDesc(write->nattributes);
+
+	for (int i = 0; i < write->nattributes; i++)
+		TupleDescCopyEntry(desc, i + 1, RelationGetDescr(write->rel),
+						   write->attributes[i]);
+	return desc;
+}
+
+/* ---- rows in */
+
+bool
+shuttle_write_buffer_add(ShuttleWrite *write, TupleTableSlot *slot,
+						 TupleTableSlot *plan_slot, uint64 number)
+{
+	ShuttleWriteBuffer *buffer = write->buffer;
+	MemoryContext old_cxt;
+	ShuttleWaitingRow *row;
+	ItemPointer ctid = NULL;
+
+	if (buffer->by_ctid)
+	{
+		bool		is_null;
+
+		ctid = (ItemPointer) DatumGetPointer(ExecGetJunkAttribute(plan_slot,
+																  write->ctid_column,
+																  &is_null));
+		if (is_null)
+			elog(ERROR, "ctid is NULL");
+		if (is_named_again(buffer, ctid))
+			return false;
+	}
+	old_cxt = MemoryContextSwitchTo(buffer->rows_cxt);
+	if (buffer->nrows == buffer->size)
+	{
+		buffer->size = Max(64, buffer->size * 2);
+		buffer->rows = buffer->rows == NULL ?
+			MemoryContextAllocHuge(buffer->rows_cxt, sizeof(ShuttleWaitingRow) * buffer->size) :
+			repalloc_huge(buffer->rows, sizeof(ShuttleWaitingRow) * buffer->size);
+	}
+	row = &buffer->rows[buffer->nrows++];
+	row->number = number;
+	if (ctid != NULL)
+	{
+		row->ctid = *ctid;
+		row->tableoid = shuttle_target_rows_decode(write->rows, &row->ctid);
+	}
+	row->plan_row = NULL;
+	buffer->nbytes += copy_values(write, slot, row) + sizeof(ShuttleWaitingRow);
+	if (buffer->plan_slot != NULL)
+	{
+		row->plan_row = ExecCopySlotMinimalTuple(plan_slot);
+		buffer->nbytes += row->plan_row->t_len;
+	}
+	MemoryContextSwitchTo(old_cxt);
+	return true;
+}
+
+/* True where the statement has named the row before. */
+static bool
+is_named_again(ShuttleWriteBuffer *buffer, ItemPointer ctid)
+{
+	bool		found;
+
+	(void) hash_search(buffer->named, ctid, HASH_ENTER, &found);
+	return found;
+}
+
+/* Returns how many bytes the values have when they are sent, roughly. */
+static int64
+copy_values(ShuttleWrite *write, TupleTableSlot *slot, ShuttleWaitingRow *row)
+{
+	ShuttleWriteBuffer *buffer = write->buffer;
+	Datum	   *values = palloc_array(Datum, Max(write->nattributes, 1));
+	bool	   *nulls = palloc_array(bool, Max(write->nattributes, 1));
+	int64		nbytes;
+
+	for (int i = 0; i < write->nattributes; i++)
+		values[i] = slot_getattr(slot, write->attributes[i], &nulls[i]);
+	row->values = shuttle_form_minimal_tuple(buffer->desc, values, nulls);
+	nbytes = row->values->t_len;
+
+	/* A stored value may be compressed, or lie in a TOAST table. */
+	for (int i = 0; i < write->nattributes; i++)
+	{
+		char	   *value = DatumGetPointer(values[i]);
+
+		if (!nulls[i] && TupleDescAttr(buffer->desc, i)->attlen == -1 &&
+			(VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value)))
+			nbytes += toast_raw_datum_size(values[i]);
+	}
+	pfree(values);
+	pfree(nulls);
+	return nbytes;
+}
+
+/* What core fires for a row, before it hands it over. */
+static bool
+has_before_trigger(const ShuttleWrite *write)
+{
+	const TriggerDesc *triggers = write->target->ri_TrigDesc;
+
+	return triggers != NULL && (write->node->operation == CMD_UPDATE ?
+								triggers->trig_update_before_row :
+								triggers->trig_delete_before_row);
+}
+
+bool
+shuttle_write_buffer_fired_for(const ShuttleWrite *write, TupleTableSlot *plan_slot)
+{
+	AttrNumber	table_column = write->node->mt_resultOidAttno;
+	Datum		ctid;
+	bool		is_null;
+
+	if (!write->buffer->by_ctid || !has_before_trigger(write))
+		return false;
+	if (AttributeNumberIsValid(table_column) &&
+		DatumGetObjectId(ExecGetJunkAttribute(plan_slot, table_column, &is_null)) !=
+		RelationGetRelid(write->rel))
+		return false;
+	ctid = ExecGetJunkAttribute(plan_slot, write->ctid_column, &is_null);
+	return !is_null &&
+		hash_search(write->buffer->named, DatumGetPointer(ctid), HASH_FIND, NULL) != NULL;
+}
+
+bool
+shuttle_write_buffer_has_rows(const ShuttleWrite *write)
+{
+	return write->buffer->nrows > 0;
+}
+
+int64
+shuttle_write_buffer_bytes(const ShuttleWrite *write)
+{
+	return write->buffer->nbytes;
+}
+
+bool
+shuttle_write_buffer_is_full(const ShuttleWrite *write)
+{
+	return !shuttle_settings.enable_write_buffer ||
+		write->buffer->nbytes >= shuttle_settings.write_buffer_size_kb * (int64) 1024 ||
+		(write->row_limit > 0 && write->buffer->nrows >= write->row_limit);
+}
+
+bool
+shuttle_write_buffer_is_ahead(const ShuttleWrite *write)
+{
+	return write->buffer->nsent_bytes >= shuttle_settings.write_buffer_size_kb * (int64) 1024;
+}

@@ -1,0 +1,608 @@
+/*-------------------------------------------------------------------------
+ * write_conflict.c
+ *	  INSERT ... ON CONFLICT into foreign tables: the clause as a node gets it.
+ *
+ * The planner takes the clause out of the statement (on_conflict.c) and hangs it
+ * behind the private lists of the ModifyTable, which executes one list for each
+ * table that it writes and never looks at one more.  Here it becomes text, for
+ * each table with the names that its columns have on the node.
+ *
+ * Rule: no row is updated twice by one statement.  A node sees to that within
+ * a request.  Where a statement needs several, the first one that writes
+ * returns the transaction and the command that its rows were written by; in
+ * later ones the condition of the UPDATE fails for rows that carry that
+ * transaction and that command, or a later one (trap 34c).
+ *
+ * Memory: everything lives in the query's context.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/sysattr.h"
+#include "commands/trigger.h"
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/parsetree.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/ruleutils.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/executor_types.h"
+#include "executor/fdw/fdw.h"
+#include "executor/fdw/postgres_fdw.h"
+#include "executor/fdw/scan_text.h"
+#include "executor/scan/remote_values.h"
+#include "executor/shuttle_executor.h"
+#include "executor/write/write_buffer.h"
+#include "executor/write/write_conflict.h"
+#include "storage/shuttle_storage.h"
+
+/* What a condition says of a row that was written before; users see another
+ * message. */
+#define SECOND_TIME "pg_shuttle: this row was written before by "
+
+/* What hangs behind a ModifyTable's private lists. */
+enum ConflictPrivate
+{
+	CONFLICT_CLAUSE,
+	CONFLICT_TARGET,
+	CONFLICT_PARAMETERS,
+	CONFLICT_LENGTH
+};
+
+struct ShuttleWriteConflict
+{
+	bool		updates;
+	char	   *clause;			/* up to SET's end; parameters from $1 on */
+	char	   *condition;		/* of the UPDATE; NULL: there is none */
+	ShuttleParameters *parameters;
+	ExprContext *econtext;
+	const char *const *values;	/* NULL: not evaluated */
+
+	bool		returns_xmax;	/* RETURNING tells rows inserted by it */
+	bool		wants_mark;		/* the next request returns the mark */
+	char	   *mark[2];		/* transaction and command; NULL: not known */
+};
+
+/* ---- the clause in a plan */
+
+void
+shuttle_conflict_attach(ModifyTable *plan, OnConflictExpr *clause, Index target,
+						List *parameters)
+{
+	List	   *private = list_make3(clause, makeInteger(target), parameters);
+
+	Assert(list_length(private) == CONFLICT_LENGTH);
+	Assert(list_length(plan->fdwPrivLists) == list_length(plan->resultRelations));
+	plan->fdwPrivLists = lappend(plan->fdwPrivLists, private);
+}
+
+/* NULL: the plan has none. */
+static List *
+find_private(const ModifyTable *plan)
+{
+	if (plan == NULL ||
+		list_length(plan->fdwPrivLists) <= list_length(plan->resultRelations))
+		return NIL;
+	return (List *) list_nth(plan->fdwPrivLists, list_length(plan->resultRelations));
+}
+
+bool
+shuttle_conflict_is_in(const ModifyTable *plan)
+{
+	return find_private(plan) != NIL;
+}
+
+void
+shuttle_conflict_check_triggers(Relation rel, const TriggerDesc *triggers)
+{
+	if (triggers == NULL ||
+		(!triggers->trig_insert_after_row &&
+		 !triggers->trig_update_before_row && !triggers->trig_update_after_row &&
+		 !triggers->trig_update_before_statement &&
+		 !triggers->trig_update_after_statement &&
+		 !triggers->trig_insert_new_table))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("ON CONFLICT DO UPDATE is not supported on \"%s\" with its triggers",
+					RelationGetRelationName(rel)),
+			 errdetail("Only the storage node knows which rows are updated, so that triggers here could not fire for them."),
+			 errhint("Create the triggers on the storage node's table.")));
+}
+
+/* ---- its text */
+
+/*
+ * Stands for a relation of the clause: names of columns come from it alone.
+ * The attributes are those of root, the names those that table has on its node.
+ */
+static RangeTblEntry *
+make_named_relation(Relation root, Relation table, const char *alias)
+{
+	RangeTblEntry *entry = makeNode(RangeTblEntry);
+	TupleDesc	desc = RelationGetDescr(root);
+	List	   *names = NIL;
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(desc, i);
+		AttrNumber	number = i + 1;
+
+		if (attribute->attisdropped)
+		{
+			names = lappend(names, makeString(pstrdup("")));
+			continue;
+		}
+		if (root != table)
+			number = get_attnum(RelationGetRelid(table), NameStr(attribute->attname));
+		names = lappend(names, makeString(shuttle_remote_column_name(table, number)));
+	}
+	entry->rtekind = RTE_VALUES;
+	entry->alias = makeAlias(alias, NIL);
+	entry->eref = makeAlias(alias, names);
+	entry->inFromCl = true;
+	return entry;
+}
+
+/* A context for core's own printing of expressions. */
+static List *
+make_print_context(Relation root, Relation table, Index target, Index excluded)
+{
+	PlannedStmt *statement = makeNode(PlannedStmt);
+	List	   *names = NIL;
+
+	for (Index i = 1; i <= Max(target, excluded); i++)
+	{
+		const char *alias = i == target ? SHUTTLE_TABLE_ALIAS :
+			i == excluded ? "excluded" : "shuttle_unused";
+		RangeTblEntry *entry;
+
+		if (i == target || i == excluded)
+			entry = make_named_relation(root, table, alias);
+		else
+		{
+			entry = makeNode(RangeTblEntry);
+			entry->rtekind = RTE_RESULT;
+			entry->eref = makeAlias(alias, NIL);
+		}
+		statement->rtable = lappend(statement->rtable, entry);
+		names = lappend(names, pstrdup(alias));
+	}
+	return deparse_context_for_plan_tree(statement, names);
+}
+
+static void
+append_arbiter(StringInfo sql, const InferenceElem *element, List *context)
+{
+	const char *text = deparse_expression(element->expr, context, false, false);
+
+	appendStringInfo(sql, IsA(element->expr, Var) ? "%s" : "(%s)", text);
+	if (OidIsValid(element->infercollid))
+		appendStringInfo(sql, " COLLATE %s", generate_collation_name(element->infercollid));
+	if (OidIsValid(element->inferopclass))
+		appendStringInfo(sql, " %s", generate_opclass_name(element->inferopclass));
+}
+
+static void
+append_set(StringInfo sql, const TargetEntry *entry, Relation root, Relation table,
+		   List *context)
+{
+	AttrNumber	number = entry->resno;
+
+	if (root != table)
+		number = get_attnum(RelationGetRelid(table),
+							get_attname(RelationGetRelid(root), number, false));
+	shuttle_append_remote_column(sql, table, number);
+	appendStringInfo(sql, " = %s",
+					 deparse_expression((Node *) entry->expr, context, true, false));
+}
+
+/* Core has taken out all that is set: these are DEFAULT of generated columns. */
+static void
+append_generated(StringInfo sql, Relation table)
+{
+	TupleDesc	desc = RelationGetDescr(table);
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(desc, i);
+
+		if (attribute->attisdropped || !attribute->attgenerated)
+			continue;
+		shuttle_append_remote_column(sql, table, i + 1);
+		appendStringInfoString(sql, " = DEFAULT");
+		return;
+	}
+	elog(ERROR, "ON CONFLICT DO UPDATE sets no column");
+}
+
+static void
+print_clause(ShuttleWriteConflict *conflict, const OnConflictExpr *clause,
+			 Relation root, Relation table, List *context)
+{
+	StringInfoData sql;
+	const char *separator = " (";
+	ListCell   *cell;
+
+	initStringInfo(&sql);
+	appendStringInfoString(&sql, " ON CONFLICT");
+	foreach(cell, clause->arbiterElems)
+	{
+		appendStringInfoString(&sql, separator);
+		append_arbiter(&sql, lfirst_node(InferenceElem, cell), context);
+		separator = ", ";
+	}
+	appendStringInfoChar(&sql, ')');
+	if (clause->arbiterWhere != NULL)
+		appendStringInfo(&sql, " WHERE %s",
+						 deparse_expression(clause->arbiterWhere, context, false, false));
+	appendStringInfoString(&sql, conflict->updates ? " DO UPDATE SET " : " DO NOTHING");
+	separator = "";
+	foreach(cell, clause->onConflictSet)
+	{
+		appendStringInfoString(&sql, separator);
+		append_set(&sql, lfirst_node(TargetEntry, cell), root, table, context);
+		separator = ", ";
+	}
+	if (conflict->updates && clause->onConflictSet == NIL)
+		append_generated(&sql, table);
+	conflict->clause = sql.data;
+	if (clause->onConflictWhere != NULL)
+		conflict->condition = deparse_expression(clause->onConflictWhere, context, true, false);
+}
+
+/* Gives the table of postgres_fdw's INSERT a name that the clause uses. */
+static void
+name_table(ShuttleWrite *write)
+{
+	ShuttlePostgresFdwModify *postgres_fdw = &write->postgres_fdw;
+	StringInfoData head;
+	int			length;
+
+	initStringInfo(&head);
+	appendStringInfoString(&head, "INSERT INTO ");
+	shuttle_append_remote_table(&head, write->rel);
+	length = head.len;
+	if (strncmp(postgres_fdw->sql, head.data, length) != 0)
+		elog(ERROR, "unexpected INSERT of postgres_fdw");
+	appendStringInfoString(&head, " AS " SHUTTLE_TABLE_ALIAS);
+	postgres_fdw->values_end += head.len - length;
+	appendStringInfoString(&head, postgres_fdw->sql + length);
+	postgres_fdw->sql = head.data;
+}
+
+/* True where an expression looks at xmax: RETURNING has columns of the table alone. */
+static bool
+looks_at_xmax(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+		return ((Var *) node)->varattno == MaxTransactionIdAttributeNumber;
+	return expression_tree_walker(node, looks_at_xmax, context);
+}
+
+ShuttleWriteConflict *
+shuttle_conflict_create(ShuttleWrite *write)
+{
+	List	   *private = find_private(castNode(ModifyTable, write->node->ps.plan));
+	ShuttleWriteConflict *conflict;
+	const OnConflictExpr *clause;
+	List	   *context;
+	Relation	root = write->node->rootResultRelInfo->ri_RelationDesc;
+	int			nestlevel;
+
+	if (private == NIL)
+		return NULL;
+	clause = list_nth_node(OnConflictExpr, private, CONFLICT_CLAUSE);
+	conflict = palloc0_object(ShuttleWriteConflict);
+	conflict->updates = clause->action == ONCONFLICT_UPDATE;
+	conflict->returns_xmax = conflict->updates &&
+		looks_at_xmax((Node *) ((ModifyTable *) write->node->ps.plan)->returningLists, NULL);
+	if (conflict->updates)
+		shuttle_conflict_check_triggers(write->rel, write->target->ri_TrigDesc);
+	conflict->parameters =
+		shuttle_parameters_create((List *) list_nth(private, CONFLICT_PARAMETERS),
+								  (PlanState *) write->node);
+	conflict->econtext = CreateExprContext(write->estate);
+	nestlevel = shuttle_transmission_begin(SHUTTLE_PRINT_ALL);
+	context = make_print_context(root, write->rel,
+								 intVal(list_nth(private, CONFLICT_TARGET)),
+								 clause->exclRelIndex);
+	print_clause(conflict, clause, root, write->rel, context);
+	shuttle_transmission_end(nestlevel);
+	name_table(write);
+	return conflict;
+}
+
+bool
+shuttle_conflict_updates(const ShuttleWrite *write)
+{
+	return write->conflict != NULL && write->conflict->updates;
+}
+
+/* ---- requests */
+
+/* A literal as it means the same whatever standard_conforming_strings the node has. */
+static void
+append_literal(StringInfo sql, const char *literal, const char *end)
+{
+	if (memchr(literal, '\\', end - literal) != NULL)
+		appendStringInfoChar(sql, 'E');
+	for (; literal < end; literal++)
+	{
+		if (*literal == '\\')
+			appendStringInfoChar(sql, '\\');
+		appendStringInfoChar(sql, *literal);
+	}
+}
+
+/* Appends a text of ours whose parameters are behind nparams others. */
+static void
+append_shifted(StringInfo sql, const char *shipped, int nparams)
+{
+	while (*shipped != '\0')
+	{
+		const char *end = shuttle_sql_skip_token(shipped);
+
+		if (*shipped == '$' && shipped[1] >= '0' && shipped[1] <= '9')
+			appendStringInfo(sql, "$%d", atoi(shipped + 1) + nparams);
+		else if (*shipped == '\'')
+			append_literal(sql, shipped, end);
+		else
+			appendBinaryStringInfo(sql, shipped, end - shipped);
+		shipped = end;
+	}
+}
+
+static bool
+has_mark(const ShuttleWriteConflict *conflict)
+{
+	return conflict->mark[0] != NULL;
+}
+
+void
+shuttle_conflict_expect(ShuttleWrite *write, bool more)
+{
+	if (write->conflict != NULL)
+		write->conflict->wants_mark = more && shuttle_conflict_needs_mark(write);
+}
+
+bool
+shuttle_conflict_wants_mark(const ShuttleWrite *write)
+{
+	return write->conflict != NULL && write->conflict->wants_mark;
+}
+
+bool
+shuttle_conflict_needs_mark(const ShuttleWrite *write)
+{
+	return shuttle_conflict_updates(write) && !has_mark(write->conflict);
+}
+
+void
+shuttle_conflict_take_mark(ShuttleWrite *write, const ShuttleRow *row)
+{
+	MemoryContext old_cxt;
+
+	if (has_mark(write->conflict))
+		return;
+	old_cxt = MemoryContextSwitchTo(write->estate->es_query_cxt);
+	for (int i = 0; i < lengthof(write->conflict->mark); i++)
+		write->conflict->mark[i] = pstrdup(shuttle_row_text(row, i));
+	MemoryContextSwitchTo(old_cxt);
+}
+
+int
+shuttle_conflict_front_columns(const ShuttleWrite *write, bool marked)
+{
+	if (write->conflict == NULL)
+		return 0;
+	return (marked ? lengthof(write->conflict->mark) : 0) + write->conflict->returns_xmax;
+}
+
+bool
+shuttle_conflict_returns_xmax(const ShuttleWrite *write)
+{
+	return write->conflict != NULL && write->conflict->returns_xmax;
+}
+
+void
+shuttle_conflict_show_xmax(const ShuttleWrite *write, HeapTuple tuple,
+						   const ShuttleRow *row, bool marked)
+{
+	int			column = shuttle_conflict_front_columns(write, marked) - 1;
+
+	if (!shuttle_conflict_returns_xmax(write))
+		return;
+	HeapTupleHeaderSetXmax(tuple->t_data,
+						   (TransactionId) strtoul(shuttle_row_text(row, column), NULL, 10));
+}
+
+/* The condition of an UPDATE that fails for rows of earlier requests. */
+static void
+append_guard(StringInfo sql, const ShuttleWriteConflict *conflict, int nparams)
+{
+	int			mark = nparams + shuttle_parameters_count(conflict->parameters);
+
+	appendStringInfo(sql, " WHERE CASE WHEN " SHUTTLE_TABLE_ALIAS ".xmin = $%d::pg_catalog.xid"
+					 " AND " SHUTTLE_TABLE_ALIAS ".cmin::pg_catalog.text::pg_catalog.int8 >= $%d::pg_catalog.int8"
+					 " THEN pg_catalog.concat('" SECOND_TIME "', "
+					 SHUTTLE_TABLE_ALIAS ".xmin)::pg_catalog.bool ELSE ",
+					 mark + 1, mark + 2);
+	if (conflict->condition == NULL)
+		appendStringInfoString(sql, "true");
+	else
+		append_shifted(sql, conflict->condition, nparams);
+	appendStringInfoString(sql, " END");
+}
+
+/* RETURNING with columns in front. */
+static void
+append_returning(StringInfo sql, const ShuttleWrite *write)
+{
+	const char *separator = " RETURNING ";
+	ListCell   *cell;
+
+	if (write->conflict->wants_mark)
+	{
+		appendStringInfoString(sql, " RETURNING xmin, cmin");
+		separator = ", ";
+	}
+	if (write->conflict->returns_xmax)
+	{
+		appendStringInfo(sql, "%sxmax", separator);
+		separator = ", ";
+	}
+	foreach(cell, write->postgres_fdw.attributes)
+	{
+		appendStringInfoString(sql, separator);
+		if (lfirst_int(cell) == SelfItemPointerAttributeNumber)
+			appendStringInfoString(sql, "ctid");
+		else
+			shuttle_append_remote_column(sql, write->rel, lfirst_int(cell));
+		separator = ", ";
+	}
+}
+
+void
+shuttle_conflict_append_tail(StringInfo sql, const ShuttleWrite *write, int nparams)
+{
+	const ShuttleWriteConflict *conflict = write->conflict;
+
+	append_shifted(sql, conflict->clause, nparams);
+	if (conflict->updates && has_mark(conflict))
+		append_guard(sql, conflict, nparams);
+	else if (conflict->condition != NULL)
+	{
+		appendStringInfoString(sql, " WHERE ");
+		append_shifted(sql, conflict->condition, nparams);
+	}
+	if (!conflict->wants_mark && !conflict->returns_xmax)
+		appendStringInfoString(sql, write->postgres_fdw.sql + write->postgres_fdw.values_end);
+	else
+		append_returning(sql, write);
+}
+
+int
+shuttle_conflict_count_values(const ShuttleWrite *write)
+{
+	const ShuttleWriteConflict *conflict = write->conflict;
+
+	if (conflict == NULL)
+		return 0;
+	return shuttle_parameters_count(conflict->parameters) +
+		(conflict->updates && has_mark(conflict) ? lengthof(conflict->mark) : 0);
+}
+
+void
+shuttle_conflict_add_values(const ShuttleWrite *write, const char **values)
+{
+	ShuttleWriteConflict *conflict = write->conflict;
+	int			n;
+
+	if (conflict == NULL)
+		return;
+	n = shuttle_parameters_count(conflict->parameters);
+	if (conflict->values == NULL && n > 0)
+		conflict->values = shuttle_parameters_evaluate(conflict->parameters,
+													   conflict->econtext);
+	for (int i = 0; i < n; i++)
+		values[i] = conflict->values[i];
+	if (conflict->updates && has_mark(conflict))
+		memcpy(values + n, conflict->mark, sizeof(conflict->mark));
+}
+
+void
+shuttle_conflict_translate_error(const ShuttleWrite *write)
+{
+	MemoryContext old_cxt;
+	ErrorData  *error;
+
+	if (!shuttle_conflict_updates(write) || geterrcode() != ERRCODE_INVALID_TEXT_REPRESENTATION)
+		return;
+	old_cxt = MemoryContextSwitchTo(write->estate->es_query_cxt);
+	error = CopyErrorData();
+	MemoryContextSwitchTo(old_cxt);
+	if (error->message == NULL || strstr(error->message, SECOND_TIME) == NULL)
+		return;
+	FlushErrorState();
+	ereport(ERROR,
+			(errcode(ERRCODE_CARDINALITY_VIOLATION),
+			 errmsg("ON CONFLICT DO UPDATE command cannot affect row a second time"),
+			 errhint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.")));
+}
+
+/* ---- partitions */
+
+void
+shuttle_conflict_check_partitions(const ModifyTableState *node)
+{
+	ListCell   *cell;
+
+	if (find_private(castNode(ModifyTable, node->ps.plan)) == NIL)
+		return;
+	foreach(cell, node->ps.state->es_tuple_routing_result_relations)
+	{
+		ResultRelInfo *target = lfirst(cell);
+
+		if (target->ri_RootResultRelInfo == node->rootResultRelInfo &&
+			(target->ri_FdwRoutine == NULL ||
+			 !shuttle_foreign_is_ours(target->ri_FdwRoutine)))
+			ereport(ERROR,
+					(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+					 errmsg("partition \"%s\" was attached while ON CONFLICT was executed",
+							RelationGetRelationName(target->ri_RelationDesc)),
+					 errhint("Repeat the transaction.")));
+	}
+}
+
+/* ---- EXPLAIN */
+
+const char *
+shuttle_conflict_shown_sql(const ShuttleWrite *write)
+{
+	ShuttleWrite shown = *write;
+	ShuttleWriteConflict first;
+	StringInfoData sql;
+
+	if (write->conflict == NULL)
+		return write->postgres_fdw.sql;
+
+	/* as if it were the only request */
+	first = *write->conflict;
+	first.wants_mark = false;
+	memset(first.mark, 0, sizeof(first.mark));
+	shown.conflict = &first;
+	initStringInfo(&sql);
+	appendBinaryStringInfo(&sql, write->postgres_fdw.sql, write->postgres_fdw.values_end);
+	shuttle_conflict_append_tail(&sql, &shown, write->nattributes);
+	return sql.data;
+}
+
+List *
+shuttle_conflict_explained(ModifyTableState *node, ResultRelInfo *target,
+						   List *fdw_private)
+{
+	ShuttleWrite write = {
+		.node = node,
+		.target = target,
+		.rel = target->ri_RelationDesc,
+		.estate = node->ps.state,
+		.operation = CMD_INSERT,
+	};
+	StringInfoData sql;
+
+	if (find_private(castNode(ModifyTable, node->ps.plan)) == NIL ||
+		!shuttle_postgres_fdw_read_modify(fdw_private, &write.postgres_fdw))
+		return fdw_private;
+	write.conflict = shuttle_conflict_create(&write);
+	initStringInfo(&sql);
+	appendBinaryStringInfo(&sql, write.postgres_fdw.sql, write.postgres_fdw.values_end);
+	shuttle_conflict_append_tail(&sql, &write, list_length(write.postgres_fdw.target_attributes));
+	return shuttle_postgres_fdw_replace_modify_sql(fdw_private, sql.data);
+}

@@ -1,0 +1,80 @@
+/*-------------------------------------------------------------------------
+ * write_follow_up.c
+ *	  What core does with rows when they are written.
+ *
+ * Memory: rows for triggers in the write's work_cxt, until the next one.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "commands/trigger.h"
+#include "executor/executor.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/executor_types.h"
+#include "executor/write/write_buffer.h"
+
+bool
+shuttle_write_follows_up(const ShuttleWrite *write)
+{
+	const TriggerDesc *triggers = write->target->ri_TrigDesc;
+
+	if (shuttle_write_takes_out(write))
+		return false;
+	if (write->target->ri_projectReturning != NULL ||
+		(write->target->ri_WithCheckOptions != NIL && write->operation != CMD_DELETE))
+		return true;
+	if (triggers == NULL || write->node->ps.plan == NULL)
+		return false;
+	switch (write->operation)
+	{
+		case CMD_INSERT:
+			return triggers->trig_insert_after_row;
+		case CMD_UPDATE:
+			return triggers->trig_update_after_row;
+		default:
+			return triggers->trig_delete_after_row;
+	}
+}
+
+/* The row as it was, which the source brought along for triggers. */
+static HeapTuple
+old_row(ShuttleWrite *write)
+{
+	bool		is_null;
+	Datum		whole = ExecGetJunkAttribute(write->buffer->plan_slot,
+											 write->target->ri_RowIdAttNo, &is_null);
+	HeapTuple	tuple = palloc0_object(HeapTupleData);
+
+	if (is_null)
+		elog(ERROR, "wholerow is NULL");
+	tuple->t_data = DatumGetHeapTupleHeader(whole);
+	tuple->t_len = HeapTupleHeaderGetDatumLength(tuple->t_data);
+	ItemPointerSetInvalid(&tuple->t_self);
+	tuple->t_tableOid = RelationGetRelid(write->rel);
+	return tuple;
+}
+
+void
+shuttle_write_queue_triggers(ShuttleWrite *write, TupleTableSlot *slot)
+{
+	ResultRelInfo *target = write->target;
+	EState	   *estate = write->estate;
+	MemoryContext old_cxt;
+
+	if (target->ri_TrigDesc == NULL)
+		return;
+	MemoryContextReset(write->work_cxt);
+	old_cxt = MemoryContextSwitchTo(write->work_cxt);
+	if (write->operation == CMD_INSERT)
+		ExecARInsertTriggers(estate, target, slot, NIL, NULL);
+	else if (write->operation == CMD_UPDATE && target->ri_TrigDesc->trig_update_after_row)
+		ExecARUpdateTriggers(estate, target, NULL, NULL, NULL, old_row(write), slot,
+							 NIL, NULL, false);
+	else if (write->operation == CMD_DELETE && target->ri_TrigDesc->trig_delete_after_row)
+		ExecARDeleteTriggers(estate, target, NULL, old_row(write), NULL, false);
+	MemoryContextSwitchTo(old_cxt);
+}

@@ -1,0 +1,177 @@
+/*-------------------------------------------------------------------------
+ * write_move.c
+ *	  Rows that an UPDATE moves out of a partition that is a foreign table.
+ *
+ * As core does between tables of here, the row is deleted in the one partition
+ * and inserted into the other: of a node, by its write buffer; of here, at once.
+ * Core itself moves rows out of partitions of here, and gives them to our INSERT.
+ *
+ * Rules: no scan of the statement may find a row where it came to.  Scans were
+ * sent before the first row is written (early_start.c); where the source asks
+ * nodes for more, what arrives waits for its end.  The scan locked the row, so a
+ * DELETE that does not find it is an error: the row would be there twice.
+ *
+ * Memory: what routes rows belongs to the ModifyTable, as with core.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/tupconvert.h"
+#include "commands/trigger.h"
+#include "executor/execPartition.h"
+#include "executor/executor.h"
+#include "executor/nodeModifyTable.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/rel.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/executor_types.h"
+#include "executor/scan/remote_values.h"
+#include "executor/write/write.h"
+#include "executor/write/write_buffer.h"
+#include "executor/write/write_table.h"
+
+static bool can_leave(ShuttleWrite *write);
+static ResultRelInfo *find_partition(ShuttleWrite *write, TupleTableSlot **slot);
+static void insert_here(ShuttleWriteRun *run, EState *estate, ResultRelInfo *to,
+						TupleTableSlot *slot, TupleTableSlot *plan_slot);
+static void insert_there(ShuttleWriteRun *run, EState *estate, ResultRelInfo *to,
+						 TupleTableSlot *slot, TupleTableSlot *plan_slot);
+
+/* Once something asks again, by key or by a subquery, or changes a table by a
+ * statement of its own. */
+static bool
+reads_later(PlanState *node, void *context)
+{
+	if (node->subPlan != NIL || IsA(node, NestLoopState) || IsA(node, CustomScanState))
+		return true;
+	if (IsA(node, ForeignScanState))
+	{
+		const ForeignScan *scan = (const ForeignScan *) node->plan;
+
+		return scan->operation != CMD_SELECT ||
+			!bms_is_empty(shuttle_exec_params(scan->fdw_exprs));
+	}
+	return planstate_tree_walker(node, reads_later, context);
+}
+
+bool
+shuttle_move_is_seen(PlanState *source)
+{
+	return reads_later(source, NULL);
+}
+
+void
+shuttle_write_move(ShuttleWrite *write, TupleTableSlot *slot, TupleTableSlot *plan_slot)
+{
+	ShuttleWriteRun *run = shuttle_write_run_find(write->node);
+	EState	   *estate = write->estate;
+	ResultRelInfo *to;
+	TupleTableSlot *row;
+
+	if (!can_leave(write))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot move a row out of partition \"%s\", which is a foreign table",
+						RelationGetRelationName(write->rel)),
+				 errdetail("The row's new values belong to another partition."),
+				 errhint("Delete the row and insert it anew.")));
+	if (!shuttle_write_run_take(run, write->leaving, slot, plan_slot))
+		return;
+
+	to = find_partition(write, &slot);
+	row = ExecGetReturningSlot(estate, to);
+	ExecCopySlot(row, slot);
+	row->tts_tableOid = RelationGetRelid(to->ri_RelationDesc);
+	if (to->ri_FdwRoutine != NULL)
+		insert_there(run, estate, to, row, plan_slot);
+	else
+		insert_here(run, estate, to, row, plan_slot);
+	shuttle_write_run_send_full(run, write->leaving);
+}
+
+/* True where all that core does with such a row can be done. */
+static bool
+can_leave(ShuttleWrite *write)
+{
+	const ResultRelInfo *target = write->target;
+	const TriggerDesc *triggers = target->ri_TrigDesc;
+	const ModifyTable *plan = (const ModifyTable *) write->node->ps.plan;
+	MemoryContext old_cxt;
+
+	if (write->leaving != NULL)
+		return true;
+	if (!shuttle_write_is_buffered(write) || target->ri_WithCheckOptions != NIL ||
+		shuttle_returns_old_or_new((Node *) plan->returningLists) ||
+		(triggers != NULL &&
+		 (triggers->trig_delete_before_row || triggers->trig_delete_after_row)))
+		return false;
+	old_cxt = MemoryContextSwitchTo(write->estate->es_query_cxt);
+	write->leaving = shuttle_write_create(write->node, write->target, CMD_DELETE);
+	write->leaving->update = write;
+	write->leaving->rows = write->rows;
+	MemoryContextSwitchTo(old_cxt);
+	return shuttle_write_is_buffered(write->leaving);
+}
+
+/* Finds out where a row belongs to, and gives it that partition's columns. */
+static ResultRelInfo *
+find_partition(ShuttleWrite *write, TupleTableSlot **slot)
+{
+	ModifyTableState *node = write->node;
+	EState	   *estate = write->estate;
+	TupleConversionMap *map = ExecGetChildToRootMap(write->target);
+	ResultRelInfo *to;
+
+	if (node->mt_partition_tuple_routing == NULL)
+	{
+		MemoryContext old_cxt = MemoryContextSwitchTo(estate->es_query_cxt);
+		Relation	root = node->rootResultRelInfo->ri_RelationDesc;
+
+		node->mt_partition_tuple_routing = ExecSetupPartitionTupleRouting(estate, root);
+		node->mt_root_tuple_slot = table_slot_create(root, NULL);
+		MemoryContextSwitchTo(old_cxt);
+	}
+	if (map != NULL)
+		*slot = execute_attr_map_slot(map->attrMap, *slot, node->mt_root_tuple_slot);
+	to = ExecFindPartition(node, node->rootResultRelInfo,
+						   node->mt_partition_tuple_routing, *slot, estate);
+	map = ExecGetRootToChildMap(to, estate);
+	if (map != NULL)
+		*slot = execute_attr_map_slot(map->attrMap, *slot, to->ri_PartitionTupleSlot);
+	return to;
+}
+
+/* A BEFORE trigger may leave the row out. */
+static void
+insert_here(ShuttleWriteRun *run, EState *estate, ResultRelInfo *to,
+			TupleTableSlot *slot, TupleTableSlot *plan_slot)
+{
+	if (to->ri_RelationDesc->rd_rel->relhasindex && to->ri_IndexRelationDescs == NULL)
+		ExecOpenIndices(to, false);
+	ItemPointerSetInvalid(&slot->tts_tid);
+	ExecSimpleRelationInsert(to, estate, slot);
+	if (ItemPointerIsValid(&slot->tts_tid))
+		shuttle_write_run_count(run, to, slot, plan_slot);
+}
+
+/* Ours buffers the row; others have written it then. */
+static void
+insert_there(ShuttleWriteRun *run, EState *estate, ResultRelInfo *to,
+			 TupleTableSlot *slot, TupleTableSlot *plan_slot)
+{
+	TupleConstr *constraints = RelationGetDescr(to->ri_RelationDesc)->constr;
+
+	if (to->ri_TrigDesc != NULL && to->ri_TrigDesc->trig_insert_before_row &&
+		!ExecBRInsertTriggers(estate, to, slot))
+		return;
+	if (constraints != NULL && constraints->has_generated_stored)
+		ExecComputeStoredGenerated(to, estate, slot, CMD_INSERT);
+	slot = to->ri_FdwRoutine->ExecForeignInsert(estate, to, slot, plan_slot);
+	if (slot == NULL)
+		return;
+	ExecARInsertTriggers(estate, to, slot, NIL, NULL);
+	shuttle_write_run_count(run, to, slot, plan_slot);
+}

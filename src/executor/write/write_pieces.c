@@ -1,0 +1,540 @@
+/*-------------------------------------------------------------------------
+ * write_pieces.c
+ *	  Requests for the rows of a write buffer, and what is done with their answers.
+ *
+ * What is sent at once is a piece; its answer tells how many rows were written, and
+ * returns those that RETURNING wants.
+ *
+ * Rules: fewer rows changed than named is an error unless something on the node may
+ * have wanted it (trap 23); more is one always (trap 22).
+ *
+ * Memory: a piece is in a context of its own, which also owns its request, until its
+ * last row is returned.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_counters.h"
+#include "executor/executor_types.h"
+#include "executor/scan/remote_values.h"
+#include "executor/scan/scan.h"
+#include "executor/write/write.h"
+#include "executor/write/write_buffer.h"
+#include "executor/write/write_conflict.h"
+#include "executor/write/write_table.h"
+#include "storage/shuttle_storage.h"
+
+/* Rows that were sent in one request. */
+typedef struct SentPiece
+{
+	MemoryContext cxt;
+	ShuttleRequest *request;	/* NULL: its answer was read */
+	int			nrows;
+	int64		nbytes;
+	bool		follows;		/* others of the statement, on the same table */
+	bool		marked;			/* returns the mark of ON CONFLICT */
+
+	/* For RETURNING, for each row sent. */
+	uint64	   *numbers;
+	MinimalTuple *plan_rows;
+	bool	   *written;
+	HeapTuple  *returned;		/* NULL: no column is wanted */
+	int			next;			/* row that was not handed out */
+} SentPiece;
+
+static void send_piece(ShuttleWrite *write, const char *sql, int nparams,
+					   const char *const *values, int nest_level);
+static uint64 finish_piece(ShuttleWrite *write, SentPiece *piece);
+static void judge_count(ShuttleWrite *write, const SentPiece *piece, uint64 nwritten);
+pg_noreturn static void refuse_triggered(ShuttleWrite *write, const SentPiece *piece,
+										 uint64 nwritten);
+static void keep_returned(ShuttleWrite *write, SentPiece *piece, uint64 nwritten);
+
+/* ---- sending */
+
+/* What the node says of the table; asks, or waits, where it must. */
+static ShuttleRemoteTable *
+read_table(ShuttleWrite *write)
+{
+	return shuttle_remote_table_read(write->rel, write->storage_node,
+									 shuttle_foreign_snapshot(write->estate));
+}
+
+static void
+need_table(ShuttleWrite *write)
+{
+	write->buffer->table = read_table(write);
+}
+
+bool
+shuttle_write_is_plain(ShuttleWrite *write)
+{
+	return read_table(write)->plain;
+}
+
+/*
+ * One row, or rows of a table that nothing is known of yet, need no types: the
+ * INSERT has a list of VALUES then, and the node is asked beside it.
+ */
+static bool
+travels_as_values(ShuttleWrite *write)
+{
+	ShuttleWriteBuffer *buffer = write->buffer;
+
+	if (buffer->nrows == 1)
+		return !buffer->by_ctid || !buffer->returns;
+	return !buffer->by_ctid &&
+		buffer->nrows * write->nattributes + shuttle_conflict_count_values(write) <=
+		SHUTTLE_MAX_PARAMETERS &&
+		!shuttle_remote_table_is_asked(write->rel, write->storage_node);
+}
+
+/* Puts the values of ON CONFLICT behind those of rows; returns how many there
+ * are then.  In work_cxt. */
+static int
+add_conflict_values(ShuttleWrite *write, const char ***values, int nvalues)
+{
+	int			n = shuttle_conflict_count_values(write);
+
+	if (n > 0)
+	{
+		MemoryContext old_cxt = MemoryContextSwitchTo(write->work_cxt);
+		const char **all = palloc_array(const char *, nvalues + n);
+
+		memcpy(all, *values, sizeof(char *) * nvalues);
+		shuttle_conflict_add_values(write, all + nvalues);
+		*values = all;
+		MemoryContextSwitchTo(old_cxt);
+	}
+	return nvalues + n;
+}
+
+/*
+ * Rows of a later request may be those of an earlier one, which it has to find
+ * by the mark in the answer of the first that wrote any.
+ */
+static void
+learn_mark(ShuttleWrite *write)
+{
+	ShuttleWriteBuffer *buffer = write->buffer;
+	ListCell   *cell;
+
+	foreach(cell, buffer->pieces)
+	{
+		SentPiece  *piece = lfirst(cell);
+
+		if (piece->request != NULL)
+			buffer->nfinished += finish_piece(write, piece);
+	}
+}
+
+/* The text for many rows; that of ON CONFLICT DO UPDATE changes with its mark. */
+static const char *
+array_sql(ShuttleWrite *write)
+{
+	ShuttleWriteBuffer *buffer = write->buffer;
+
+	if (buffer->sql == NULL || shuttle_conflict_updates(write))
+	{
+		MemoryContext old_cxt = MemoryContextSwitchTo(write->estate->es_query_cxt);
+
+		if (buffer->sql != NULL)
+			pfree(buffer->sql);
+		buffer->sql = shuttle_write_array_sql(write, buffer->table);
+		MemoryContextSwitchTo(old_cxt);
+	}
+	return buffer->sql;
+}
+
+void
+shuttle_write_buffer_send(ShuttleWrite *write, int nest_level, bool more)
+{
+	ShuttleWriteBuffer *buffer = write->buffer;
+	const char **values;
+	int			nvalues;
+	ShuttleWaitingRows rows = {
+		.by_ctid = buffer->by_ctid,
+		.nrows = buffer->nrows,
+		.rows = buffer->rows,
+		.slot = buffer->values_slot,
+	};
+
+	if (shuttle_conflict_needs_mark(write))
+		learn_mark(write);
+	(void) shuttle_conflict_expect(write, more);
+	MemoryContextReset(write->work_cxt);
+	if (travels_as_values(write))
+	{
+		const char *sql = shuttle_write_values_sql(write, buffer->nrows);
+		int			nparams = write->nvalues * buffer->nrows;
+		bool		ask = buffer->nrows > 1;
+
+		if (buffer->by_ctid && OidIsValid(buffer->rows[0].tableoid) &&
+			write->sql_by_table != NULL)
+		{
+			sql = write->sql_by_table;
+			nparams++;
+		}
+		values = shuttle_write_print_rows(write, &rows);
+		nparams = add_conflict_values(write, &values, nparams);
+		send_piece(write, sql, nparams, values, nest_level);
+		if (ask)
+			shuttle_remote_table_ask(write->rel, write->storage_node,
+									 shuttle_foreign_snapshot(write->estate));
+		return;
+	}
+
+	need_table(write);
+	values = shuttle_write_print_arrays(write, &rows, buffer->table);
+	nvalues = add_conflict_values(write, &values, write->nvalues + buffer->by_ctid);
+	send_piece(write, array_sql(write), nvalues, values, nest_level);
+}
+
+/* Sends the rows that wait, as values were made of them. */
+static void
+send_piece(ShuttleWrite *write, const char *sql, int nparams,
+		   const char *const *values, int nest_level)
+{
+	ShuttleWriteBuffer *buffer = write->buffer;
+	MemoryContext cxt = AllocSetContextCreate(write->estate->es_query_cxt,
+											  "shuttle written piece",
+											  ALLOCSET_SMALL_SIZES);
+	MemoryContext old_cxt = MemoryContextSwitchTo(cxt);
+	SentPiece  *piece = palloc0_object(SentPiece);
+	ShuttleWrite *shown = shuttle_write_shown(write);
+	ShuttleStatement statement = {
+		.sql = sql,
+		.nparams = nparams,
+		.values = values,
+		.effect = SHUTTLE_WRITES,
+		.looks = shuttle_write_looks(write),
+		.snapshot = shuttle_foreign_snapshot(write->estate),
+		.nest_level = nest_level,
+		.counters = &shown->counters,
+	};
+
+	piece->cxt = cxt;
+	piece->nrows = buffer->nrows;
+	piece->nbytes = buffer->nbytes;
+	piece->follows = buffer->has_sent;
+	buffer->has_sent = true;
+	piece->marked = shuttle_conflict_wants_mark(write);
+	if (buffer->returns)
+	{
+		piece->numbers = palloc_array(uint64, buffer->nrows);
+		piece->plan_rows = palloc_array(MinimalTuple, buffer->nrows);
+		piece->written = palloc0_array(bool, buffer->nrows);
+		piece->returned = palloc0_array(HeapTuple, buffer->nrows);
+		for (int i = 0; i < buffer->nrows; i++)
+		{
+			piece->numbers[i] = buffer->rows[i].number;
+			piece->plan_rows[i] = buffer->rows[i].plan_row == NULL ? NULL :
+				shuttle_copy_minimal_tuple(buffer->rows[i].plan_row);
+		}
+	}
+	shuttle_asked_note(&shown->asked, &statement, write->estate);
+	piece->request = shuttle_request_send(write->storage_node, &statement, cxt);
+	shuttle_count(&shown->counters, SHUTTLE_WRITE_REQUESTS, buffer->nrows);
+
+	MemoryContextSwitchTo(write->estate->es_query_cxt);
+	buffer->pieces = lappend(buffer->pieces, piece);
+	MemoryContextSwitchTo(old_cxt);
+
+	MemoryContextReset(buffer->rows_cxt);
+	buffer->rows = NULL;
+	buffer->nrows = buffer->size = 0;
+	buffer->nsent_bytes += buffer->nbytes;
+	buffer->nbytes = 0;
+	MemoryContextReset(write->work_cxt);
+}
+
+/* ---- answers */
+
+/* Waits for what was sent, or leaves what is not answered yet to write_behind.c; returns
+ * how many rows these are. */
+static uint64
+take_pieces(ShuttleWrite *write, bool leaves)
+{
+	ShuttleWriteBuffer *buffer = write->buffer;
+	uint64		nwritten = buffer->nfinished;
+	ListCell   *cell;
+
+	buffer->nsent_bytes = 0;
+	buffer->nfinished = 0;
+	foreach(cell, buffer->pieces)
+	{
+		SentPiece  *piece = lfirst(cell);
+
+		if (leaves && shuttle_request_look(piece->request) == SHUTTLE_PENDING)
+		{
+			shuttle_write_behind_leave(write, piece->request, piece->nrows,
+									   piece->nbytes);
+			nwritten += piece->nrows;
+		}
+		else if (piece->request != NULL)
+			nwritten += finish_piece(write, piece);
+		if (!buffer->returns)
+		{
+			MemoryContextDelete(piece->cxt);
+			buffer->pieces = foreach_delete_current(buffer->pieces, cell);
+		}
+	}
+	return nwritten;
+}
+
+uint64
+shuttle_write_buffer_finish(ShuttleWrite *write)
+{
+	return take_pieces(write, false);
+}
+
+/* True where nothing is to be done with the rows of a write when they are written,
+ * and no row is left out by what the statement says. */
+static bool
+writes_all(const ShuttleWrite *write)
+{
+	const ModifyTable *plan = castNode(ModifyTable, write->node->ps.plan);
+
+	return write->operation == CMD_INSERT && plan->operation == CMD_INSERT &&
+		plan->onConflictAction == ONCONFLICT_NONE && write->conflict == NULL &&
+		!write->buffer->returns;
+}
+
+uint64
+shuttle_write_buffer_go_on(ShuttleWrite *write)
+{
+	const ShuttleRemoteTable *table;
+	uint64		nwritten;
+
+	if (!writes_all(write))
+		return shuttle_write_buffer_finish(write);
+	table = shuttle_remote_table_look(write->rel, write->storage_node);
+	if (table != NULL)
+		return take_pieces(write, table->plain && shuttle_write_behind_is_safe());
+
+	/* The answer comes right behind that of the rows. */
+	shuttle_remote_table_ask(write->rel, write->storage_node,
+							 shuttle_foreign_snapshot(write->estate));
+	nwritten = shuttle_write_buffer_finish(write);
+	(void) read_table(write);
+	return nwritten;
+}
+
+/* True where core's EXPLAIN tells how many rows were in conflict. */
+static bool
+leaves_out_conflicts(const ShuttleWrite *write)
+{
+	const ModifyTable *plan = (const ModifyTable *) write->node->ps.plan;
+
+	return plan != NULL && plan->onConflictAction == ONCONFLICT_NOTHING;
+}
+
+static uint64
+finish_piece(ShuttleWrite *write, SentPiece *piece)
+{
+	uint64		nwritten;
+
+	/*
+	 * An error may mean that the node's table was changed, in a transaction
+	 * that goes on after a savepoint; nothing is reset then.
+	 */
+	PG_TRY();
+	{
+		nwritten = shuttle_request_finish(piece->request);
+	}
+	PG_CATCH();
+	{
+		shuttle_remote_table_forget(RelationGetRelid(write->rel), write->storage_node);
+		shuttle_conflict_translate_error(write);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+
+	if (leaves_out_conflicts(write) && nwritten < piece->nrows)
+		InstrCountTuples2(&write->node->ps, piece->nrows - nwritten);
+	if (write->buffer->by_ctid || write->node->ps.plan == NULL)
+		judge_count(write, piece, nwritten);
+	if (write->buffer->returns || piece->marked)
+		keep_returned(write, piece, nwritten);
+	shuttle_request_close(piece->request);
+	piece->request = NULL;
+	return nwritten;
+}
+
+/*
+ * True where rows may be missing because another part of the statement has
+ * changed them: core passes over these as well.
+ */
+static bool
+was_changed_beside(ShuttleWrite *write)
+{
+	return write->buffer->by_ctid && !shuttle_write_takes_out(write) &&
+		write->estate->es_plannedstmt->hasModifyingCTE;
+}
+
+/*
+ * The scan locked its rows, so that nobody else can have taken one away; and a
+ * COPY has counted its rows.
+ */
+static void
+judge_count(ShuttleWrite *write, const SentPiece *piece, uint64 nwritten)
+{
+	int			nsent = piece->nrows;
+
+	if (nwritten > nsent)
+		shuttle_write_refuse_several(write, nwritten);
+	if (nwritten == nsent || was_changed_beside(write))
+		return;
+
+	/* What is known may be older than a trigger. */
+	shuttle_remote_table_forget(RelationGetRelid(write->rel), write->storage_node);
+	need_table(write);
+	if (write->buffer->table->plain && write->buffer->by_ctid)
+		refuse_triggered(write, piece, nwritten);
+	if (!write->buffer->by_ctid)
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("could not write all rows of foreign table \"%s\" due to concurrent changes",
+						RelationGetRelationName(write->rel)),
+				 errdetail("Storage node \"%s\" wrote " UINT64_FORMAT " of %d rows.",
+						   shuttle_node_name(write->storage_node), nwritten, nsent),
+				 errhint("Repeat the transaction.")));
+
+	/* It would be there twice. */
+	if (shuttle_write_takes_out(write))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("could not move all rows out of partition \"%s\", which is a foreign table",
+						RelationGetRelationName(write->rel)),
+				 errdetail("Storage node \"%s\" deleted " UINT64_FORMAT " of %d rows.",
+						   shuttle_node_name(write->storage_node), nwritten, nsent),
+				 errhint("Look for triggers, rules and policies of the table there.")));
+}
+
+/*
+ * Rows that the scan has locked were changed by what the statement calls: a function
+ * or a trigger here, or, where others were sent before, something on the node, as a
+ * foreign key's ON DELETE CASCADE to the same table.  Of one request that comes
+ * behind them all.
+ */
+static void
+refuse_triggered(ShuttleWrite *write, const SentPiece *piece, uint64 nwritten)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION),
+			 errmsg("rows of foreign table \"%s\" were changed by an operation that the statement triggered",
+					RelationGetRelationName(write->rel)),
+			 errdetail("Storage node \"%s\" wrote " UINT64_FORMAT " of %d rows of %s request.",
+					   shuttle_node_name(write->storage_node), nwritten, piece->nrows,
+					   piece->follows ? "a later" : "the first"),
+			 piece->follows ?
+			 errhint("If a foreign key or a trigger of the node did it, raise %s, so that one request has all rows.",
+					 "shuttle.write_buffer_size") :
+			 errhint("Change rows of the same table by a statement of its own, or by an AFTER trigger.")));
+}
+
+/*
+ * Keeps the rows returned, each in the place of the row that it answers.  An
+ * INSERT does not tell it: the rows come in the order in which they were sent,
+ * and where there are fewer, that is all that is known.
+ */
+static void
+keep_returned(ShuttleWrite *write, SentPiece *piece, uint64 nwritten)
+{
+	ShuttleWriteBuffer *buffer = write->buffer;
+	MemoryContext old_cxt = MemoryContextSwitchTo(piece->cxt);
+	ShuttleDecoder *decoder = piece->marked ? buffer->marked_decoder : buffer->decoder;
+	ShuttleRow	row;
+	int			place = 0;
+
+	if (buffer->decoder == NULL && !buffer->by_ctid && !piece->marked)
+		memset(piece->written, true, Min(nwritten, piece->nrows));
+	else
+	{
+		while (shuttle_request_fetch(piece->request, true, &row) == SHUTTLE_ROW)
+		{
+			int64		number = ++place;
+			int			at;
+
+			if (buffer->by_ctid)
+				number = shuttle_row_int64(&row, 0);
+			if (number < 1 || number > piece->nrows)
+				ereport(ERROR,
+						(errcode(ERRCODE_PROTOCOL_VIOLATION),
+						 errmsg("storage node \"%s\" returned a row that was not asked for",
+								shuttle_node_name(write->storage_node))));
+			if (piece->marked)
+				shuttle_conflict_take_mark(write, &row);
+			if (!buffer->returns)
+				continue;
+			at = (int) number - 1;
+			piece->written[at] = true;
+			if (decoder != NULL)
+			{
+				piece->returned[at] = shuttle_decoder_tuple(decoder, &row);
+				shuttle_conflict_show_xmax(write, piece->returned[at], &row,
+										   piece->marked);
+			}
+		}
+	}
+	MemoryContextSwitchTo(old_cxt);
+}
+
+/* ---- rows that were written */
+
+bool
+shuttle_write_buffer_peek(ShuttleWrite *write, uint64 *number)
+{
+	ShuttleWriteBuffer *buffer = write->buffer;
+
+	while (buffer->pieces != NIL)
+	{
+		SentPiece  *piece = linitial(buffer->pieces);
+
+		if (piece->request != NULL)
+			return false;
+		while (piece->next < piece->nrows && !piece->written[piece->next])
+			piece->next++;
+		if (piece->next < piece->nrows)
+		{
+			*number = piece->numbers[piece->next];
+			return true;
+		}
+		buffer->pieces = list_delete_first(buffer->pieces);
+		ExecClearTuple(ExecGetReturningSlot(write->estate, write->target));
+		if (buffer->plan_slot != NULL)
+			ExecClearTuple(buffer->plan_slot);
+		MemoryContextDelete(piece->cxt);
+	}
+	return false;
+}
+
+TupleTableSlot *
+shuttle_write_buffer_return(ShuttleWrite *write)
+{
+	ShuttleWriteBuffer *buffer = write->buffer;
+	SentPiece  *piece = linitial(buffer->pieces);
+	int			place = piece->next++;
+	TupleTableSlot *slot = ExecGetReturningSlot(write->estate, write->target);
+
+	if (piece->returned[place] != NULL)
+		ExecForceStoreHeapTuple(piece->returned[place], slot, false);
+	else
+		shuttle_write_store_nothing(slot);
+	slot->tts_tableOid = RelationGetRelid(write->rel);
+	if (buffer->plan_slot != NULL)
+		ExecForceStoreMinimalTuple(piece->plan_rows[place], buffer->plan_slot, false);
+	shuttle_write_queue_triggers(write, slot);
+	if (write->target->ri_WithCheckOptions != NIL && write->operation != CMD_DELETE)
+		ExecWithCheckOptions(WCO_VIEW_CHECK, write->target, slot, write->estate);
+	if (write->target->ri_projectReturning == NULL)
+		return NULL;
+	return shuttle_project_returning(write->estate, write->target,
+									 write->operation, slot, buffer->plan_slot);
+}

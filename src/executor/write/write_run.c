@@ -1,0 +1,784 @@
+/*-------------------------------------------------------------------------
+ * write_run.c
+ *	  Steers core's ModifyTable: the rows that it writes to foreign tables of
+ *	  ours are buffered, and flushed at the end of its source.
+ *
+ * The callbacks that write a row take it and return NULL, so that core counts
+ * nothing and evaluates no RETURNING.  Two functions stand around core's: the
+ * source's tells when its last row was read, which is before the AFTER
+ * STATEMENT triggers are queued and before anybody reads the count; there all
+ * nodes are flushed at once, and the true counts are added.  ModifyTable's
+ * own then hands out the rows of RETURNING, in the order of the source.
+ *
+ * A source with a Look Ahead is read to its end before the first row is
+ * written: a batch that is asked for behind the first write on its node would
+ * see that write (trap 24).  The planner puts a Material on top of such a
+ * source; here it is told to keep its rows.  The rows of others that are to be
+ * read first are kept here (write_source.c).
+ *
+ * What is buffered is also sent before anything that could see it: a read of
+ * the same node by another statement (of a function, say), and a savepoint
+ * (which would take it away when it rolls back).
+ *
+ * Memory: a run lives in its query's context and leaves the list of runs, by a
+ * reset callback, before that goes.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/tuplestore.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
+#include "executor/ahead/ahead.h"
+#include "executor/executor_types.h"
+#include "executor/shuttle_executor.h"
+#include "executor/write/write.h"
+#include "executor/write/write_buffer.h"
+#include "executor/write/write_conflict.h"
+#include "executor/write/write_table.h"
+#include "explain/shuttle_explain.h"
+#include "storage/shuttle_storage.h"
+
+struct ShuttleWriteRun
+{
+	dlist_node	link;			/* in runs, latest first */
+	ModifyTableState *node;
+	PlanState  *source;
+	EState	   *estate;
+	int			nest_level;		/* of the transaction, when it began */
+	uint64		begun;			/* the scans of this time must not see it */
+	ExecProcNodeMtd exec_modify;	/* core's */
+	ExecProcNodeMtd exec_source;
+	bool		read_first;		/* the source was not read yet, and is to be
+								 * read to its end */
+	Tuplestorestate *kept;		/* the source's rows, where that is no
+								 * Material; NULL: they are read one by one */
+	TupleTableSlot *kept_slot;
+	TupleTableSlot *source_slot;	/* for such a row, as the source has it */
+	bool		ended;			/* the source */
+	bool		moves_wait;		/* rows come to their new partitions when it
+								 * has */
+	bool		holds_moves;	/* they are not to be sent now */
+	List	   *writes;			/* ShuttleWrites that are buffered */
+	uint64		nrows;			/* taken so far */
+	int64		nbytes;			/* of rows taken since the last flush, but for
+								 * those that wait for the end of the source */
+	Tuplestorestate *returned;	/* RETURNING's rows; NULL: there is none */
+	uint64		most_returned;	/* rows of it that are wanted; 0: all */
+	uint64		nreturned;		/* of these, those that are known */
+	uint64		nflushed;		/* of the rows taken */
+	bool		follows_up_late;	/* what is to be done with rows that came
+									 * back waits for the run's turn */
+	TupleTableSlot *returned_slot;
+	ErrorData  *error;			/* met where it could not be raised */
+};
+
+/* Tables whose buffers may be full at a time. */
+#define FULL_BUFFERS 16
+
+static dlist_head runs = DLIST_STATIC_INIT(runs);
+static ExecutorStart_hook_type previous_start = NULL;
+
+static void begin_run(ModifyTableState *node);
+static void keep_source(ShuttleWriteRun *run);
+static void remove_at_reset(void *arg);
+static bool may_buffer(ModifyTableState *node);
+static TupleTableSlot *exec_buffered_modify(PlanState *node);
+static TupleTableSlot *exec_source(PlanState *node);
+static TupleTableSlot *next_returned(ShuttleWriteRun *run);
+static void send_rows(ShuttleWriteRun *run, ShuttleWrite *write);
+static void send_all(ShuttleWriteRun *run);
+static void send_in_order(ShuttleWriteRun *run,
+						  void (*send) (ShuttleWriteRun *run, ShuttleWrite *write));
+static void flush(ShuttleWriteRun *run, bool in_turn);
+static void follow_up(ShuttleWriteRun *run);
+
+/* ---- finding the ModifyTables of a statement */
+
+List *
+shuttle_modify_tables(const QueryDesc *query)
+{
+	List	   *tables = IsA(query->planstate, ModifyTableState) ?
+		list_make1(query->planstate) : NIL;
+
+	/* The topmost one of a DO ALSO rule is here too. */
+	return list_concat_unique_ptr(tables, query->estate->es_auxmodifytables);
+}
+
+static void
+start_executor(QueryDesc *query, int eflags)
+{
+	MemoryContext old_cxt;
+	ListCell   *cell;
+
+	if (previous_start != NULL)
+		previous_start(query, eflags);
+	else
+		standard_ExecutorStart(query, eflags);
+	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 || IsParallelWorker() ||
+		(query->operation == CMD_SELECT &&
+		 query->estate->es_auxmodifytables == NIL))
+		return;
+
+	old_cxt = MemoryContextSwitchTo(query->estate->es_query_cxt);
+	foreach(cell, shuttle_modify_tables(query))
+	{
+		begin_run(lfirst_node(ModifyTableState, cell));
+		shuttle_foreign_direct_join(lfirst_node(ModifyTableState, cell));
+	}
+	MemoryContextSwitchTo(old_cxt);
+}
+
+/*
+ * Sends what must not see the rows that a table has buffered: what was begun to be
+ * read on its node, and, where rows come from other partitions, all that the
+ * statement is to change, or it would change them again.
+ */
+static void
+send_scans(ShuttleWriteRun *run, ShuttleWrite *write)
+{
+	shuttle_unsent_send_older(write->storage_node, run->begun);
+	if (shuttle_write_brings_in(write))
+		shuttle_unsent_send_targets(run->estate);
+}
+
+/* In front of a savepoint that belongs to a statement within this one. */
+static void
+send_ahead(ShuttleWriteRun *run, ShuttleWrite *write)
+{
+	send_scans(run, write);
+	shuttle_write_buffer_send(write, run->nest_level, true);
+}
+
+static void
+begin_savepoint(SubXactEvent event, SubTransactionId self,
+				SubTransactionId parent, void *arg)
+{
+	bool		exits = ExitOnAnyError;
+	dlist_iter	iter;
+
+	if (event != SUBXACT_EVENT_START_SUB)
+		return;
+
+	/*
+	 * Rows of the levels above go out in front of the savepoint, with what is
+	 * asked and read for that: behind one that is rolled back they were lost.
+	 * So were the locks of scans that a write in it would send ahead.
+	 *
+	 * An error here would leave a savepoint that is neither begun nor not
+	 * begun, so it is raised by the run, later.  Core makes any error FATAL
+	 * while an internal subtransaction begins; those that are caught are not.
+	 */
+	ExitOnAnyError = false;
+
+	/* The latest is the first of the list, and the innermost. */
+	dlist_reverse_foreach(iter, &runs)
+	{
+		ShuttleWriteRun *run = dlist_container(ShuttleWriteRun, link, iter.cur);
+		MemoryContext cxt = CurrentMemoryContext;
+
+		if (run->error != NULL)
+			continue;
+		PG_TRY();
+		{
+			shuttle_transaction_set_level(GetCurrentTransactionNestLevel() - 1);
+			if (run->source != NULL && run->estate->es_plannedstmt->hasModifyingCTE)
+				shuttle_unsent_send_targets(run->estate);
+			send_in_order(run, send_ahead);
+		}
+		PG_CATCH();
+		{
+			shuttle_transaction_set_level(0);
+			MemoryContextSwitchTo(run->estate->es_query_cxt);
+			run->error = CopyErrorData();
+			FlushErrorState();
+			MemoryContextSwitchTo(cxt);
+		}
+		PG_END_TRY();
+		shuttle_transaction_set_level(0);
+	}
+	ExitOnAnyError = exits;
+}
+
+void
+shuttle_write_explain_commit(ExplainState *es)
+{
+	if (es->verbose && es->analyze && shuttle_explain_dist(es))
+		shuttle_explain_text(es, "Commit", shuttle_commit_is_two_phase() ?
+							 "prepared first" : "at once");
+}
+
+void
+shuttle_write_run_init(void)
+{
+	previous_start = ExecutorStart_hook;
+	ExecutorStart_hook = start_executor;
+	RegisterSubXactCallback(begin_savepoint, NULL);
+}
+
+/* Puts a run into the list; called in the query's context. */
+static ShuttleWriteRun *
+create_run(ModifyTableState *node)
+{
+	MemoryContextCallback *callback = palloc_object(MemoryContextCallback);
+	ShuttleWriteRun *run = palloc0_object(ShuttleWriteRun);
+
+	run->node = node;
+	run->estate = node->ps.state;
+	run->nest_level = GetCurrentTransactionNestLevel();
+	run->begun = shuttle_unsent_number();
+	callback->func = remove_at_reset;
+	callback->arg = run;
+	dlist_push_head(&runs, &run->link);
+	MemoryContextRegisterResetCallback(run->estate->es_query_cxt, callback);
+	return run;
+}
+
+void
+shuttle_write_run_begin_copy(ModifyTableState *node)
+{
+	MemoryContext old_cxt;
+
+	if (shuttle_write_run_find(node) != NULL)
+		return;
+	old_cxt = MemoryContextSwitchTo(node->ps.state->es_query_cxt);
+	(void) create_run(node);
+	MemoryContextSwitchTo(old_cxt);
+}
+
+static void
+remove_at_reset(void *arg)
+{
+	ShuttleWriteRun *run = arg;
+
+	dlist_delete(&run->link);
+}
+
+/* Called in the query's context. */
+static void
+begin_run(ModifyTableState *node)
+{
+	PlanState  *source = outerPlanState(node);
+	bool		asks_again = shuttle_source_asks_again(node);
+	ShuttleWriteRun *run;
+
+	if (!asks_again && !may_buffer(node))
+		return;
+	run = create_run(node);
+	run->source = source;
+	run->moves_wait = node->operation == CMD_UPDATE && shuttle_move_is_seen(source);
+	if (asks_again || (may_buffer(node) && shuttle_source_sees_snapshot(source)))
+		keep_source(run);
+	if (((ModifyTable *) node->ps.plan)->returningLists != NIL)
+	{
+		run->returned = tuplestore_begin_heap(false, false, work_mem);
+		run->returned_slot =
+			MakeSingleTupleTableSlot(node->ps.ps_ResultTupleSlot->tts_tupleDescriptor,
+									 &TTSOpsMinimalTuple);
+	}
+
+	run->exec_modify = node->ps.ExecProcNodeReal;
+	ExecSetExecProcNode(&node->ps, exec_buffered_modify);
+	run->exec_source = source->ExecProcNodeReal;
+	ExecSetExecProcNode(source, exec_source);
+}
+
+/* Has all rows read before the first is written. */
+static void
+keep_source(ShuttleWriteRun *run)
+{
+	run->read_first = true;
+	if (IsA(run->source, MaterialState))
+	{
+		((MaterialState *) run->source)->eflags |= EXEC_FLAG_REWIND;
+		return;
+	}
+	run->kept = tuplestore_begin_heap(false, false, work_mem);
+	run->kept_slot = MakeSingleTupleTableSlot(ExecGetResultType(run->source),
+											  &TTSOpsMinimalTuple);
+	run->source_slot = MakeSingleTupleTableSlot(ExecGetResultType(run->source),
+												ExecGetResultSlotOps(run->source, NULL));
+}
+
+/* True where a row may go to a foreign table of ours, by a partition too. */
+static bool
+may_buffer(ModifyTableState *node)
+{
+	ResultRelInfo *root = node->rootResultRelInfo;
+
+	if (outerPlanState(node) == NULL)
+		return false;
+	if (!shuttle_settings.enable_write_buffer &&
+		!shuttle_conflict_is_in(castNode(ModifyTable, node->ps.plan)))
+		return false;
+	if (root != NULL &&
+		root->ri_RelationDesc->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+		return true;
+	for (int i = 0; i < node->mt_nrels; i++)
+	{
+		ResultRelInfo *target = &node->resultRelInfo[i];
+
+		if (target->ri_FdwRoutine != NULL && !target->ri_usesFdwDirectModify &&
+			shuttle_foreign_is_ours(target->ri_FdwRoutine))
+			return true;
+	}
+	return false;
+}
+
+ShuttleWriteRun *
+shuttle_write_run_find(const ModifyTableState *node)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &runs)
+	{
+		ShuttleWriteRun *run = dlist_container(ShuttleWriteRun, link, iter.cur);
+
+		if (run->node == node)
+			return run;
+	}
+	return NULL;
+}
+
+static ShuttleWriteRun *
+find_by_source(const PlanState *source)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &runs)
+	{
+		ShuttleWriteRun *run = dlist_container(ShuttleWriteRun, link, iter.cur);
+
+		if (run->source == source)
+			return run;
+	}
+	elog(ERROR, "source of a ModifyTable is not known");
+}
+
+/* ---- execution */
+
+static TupleTableSlot *
+exec_buffered_modify(PlanState *node)
+{
+	ShuttleWriteRun *run = shuttle_write_run_find((ModifyTableState *) node);
+
+	/* Local partitions return their rows as they write them. */
+	if (!run->ended)
+	{
+		TupleTableSlot *slot = run->exec_modify(node);
+
+		run->nreturned += !TupIsNull(slot);
+		if (!TupIsNull(slot) || !run->ended)
+			return slot;
+	}
+	return run->returned == NULL ? NULL : next_returned(run);
+}
+
+/* Reads the source to its end, so that its rows come from memory. */
+static void
+read_to_end(ShuttleWriteRun *run)
+{
+	TupleTableSlot *row;
+
+	run->read_first = false;
+	for (;;)
+	{
+		CHECK_FOR_INTERRUPTS();
+		row = run->exec_source(run->source);
+		if (TupIsNull(row))
+			break;
+		if (run->kept != NULL)
+			tuplestore_puttupleslot(run->kept, row);
+	}
+	if (run->kept != NULL)
+		return;
+	ExecClearTuple(run->source->ps_ResultTupleSlot);
+	tuplestore_rescan(castNode(MaterialState, run->source)->tuplestorestate);
+}
+
+static TupleTableSlot *
+next_row(ShuttleWriteRun *run)
+{
+	if (run->kept == NULL)
+		return run->exec_source(run->source);
+	if (!tuplestore_gettupleslot(run->kept, true, false, run->kept_slot))
+		return NULL;
+	return ExecCopySlot(run->source_slot, run->kept_slot);
+}
+
+/*
+ * True where whoever runs the statement wants no more rows of RETURNING than will
+ * come of those taken: the others are not to be written (SPI_execute).  Rows that
+ * are moved are written behind the last one, so nobody knows of theirs before.
+ */
+static bool
+has_enough(ShuttleWriteRun *run)
+{
+	if (run->most_returned == 0 || run->ended ||
+		run->nreturned + run->nrows - run->nflushed < run->most_returned)
+		return false;
+	if (!run->moves_wait)
+		flush(run, true);
+	return run->moves_wait || run->nreturned >= run->most_returned;
+}
+
+/* True where the row is one that was changed, which core must not see again. */
+static bool
+fired_for(const ShuttleWriteRun *run, TupleTableSlot *row)
+{
+	ListCell   *cell;
+
+	foreach(cell, run->writes)
+	{
+		if (shuttle_write_buffer_fired_for(lfirst(cell), row))
+			return true;
+	}
+	return false;
+}
+
+static TupleTableSlot *
+exec_source(PlanState *node)
+{
+	ShuttleWriteRun *run = find_by_source(node);
+	TupleTableSlot *row;
+
+	if (run->read_first)
+		read_to_end(run);
+	if (run->follows_up_late)
+		follow_up(run);
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		row = has_enough(run) ? NULL : next_row(run);
+	} while (!TupIsNull(row) && fired_for(run, row));
+	if (TupIsNull(row) && !run->ended)
+	{
+		run->ended = true;
+		flush(run, true);
+	}
+	return row;
+}
+
+/* True where what the table has taken is not to be sent before the source ends. */
+static bool
+waits_for_end(const ShuttleWriteRun *run, const ShuttleWrite *write)
+{
+	return run->moves_wait && !run->ended && shuttle_write_brings_in(write);
+}
+
+bool
+shuttle_write_run_take(ShuttleWriteRun *run, ShuttleWrite *write,
+					   TupleTableSlot *slot, TupleTableSlot *plan_slot)
+{
+	int64		nbytes = shuttle_write_buffer_bytes(write);
+	bool		taken;
+
+	if (!list_member_ptr(run->writes, write))
+	{
+		MemoryContext old_cxt = MemoryContextSwitchTo(run->estate->es_query_cxt);
+
+		run->writes = lappend(run->writes, write);
+		MemoryContextSwitchTo(old_cxt);
+	}
+	taken = shuttle_write_buffer_add(write, slot, plan_slot, run->nrows++);
+	if (!waits_for_end(run, write))
+		run->nbytes += shuttle_write_buffer_bytes(write) - nbytes;
+	return taken;
+}
+
+/*
+ * As much of one table is under way as the next piece may hold, or all tables
+ * together have as much as FULL_BUFFERS of them may have.
+ */
+static bool
+has_to_wait(const ShuttleWriteRun *run, const ShuttleWrite *write, bool is_full)
+{
+	int64		limit = FULL_BUFFERS * (int64) 1024 * shuttle_settings.write_buffer_size_kb;
+
+	return run->nbytes >= limit || (is_full && shuttle_write_buffer_is_ahead(write));
+}
+
+void
+shuttle_write_run_send_full(ShuttleWriteRun *run, ShuttleWrite *write)
+{
+	bool		is_full = shuttle_write_buffer_is_full(write) && !waits_for_end(run, write);
+
+	run->holds_moves = run->moves_wait && !run->ended;
+	if (has_to_wait(run, write, is_full))
+		flush(run, true);
+	else if (is_full && shuttle_write_brings_in(write))
+		send_all(run);
+	else if (is_full)
+		send_rows(run, write);
+	run->holds_moves = false;
+}
+
+void
+shuttle_write_run_add(ShuttleWriteRun *run, ShuttleWrite *write,
+					  TupleTableSlot *slot, TupleTableSlot *plan_slot)
+{
+	(void) shuttle_write_run_take(run, write, slot, plan_slot);
+	shuttle_write_run_send_full(run, write);
+}
+
+void
+shuttle_write_run_limit(const QueryDesc *query, uint64 count)
+{
+	ShuttleWriteRun *run = NULL;
+
+	if (query->planstate != NULL && IsA(query->planstate, ModifyTableState))
+		run = shuttle_write_run_find((ModifyTableState *) query->planstate);
+	if (run != NULL && run->returned != NULL)
+		run->most_returned = count == 0 ? 0 : run->nreturned + count;
+}
+
+static void
+keep_returned(ShuttleWriteRun *run, TupleTableSlot *row)
+{
+	tuplestore_puttupleslot(run->returned, row);
+	run->nreturned++;
+}
+
+void
+shuttle_write_run_count(ShuttleWriteRun *run, ResultRelInfo *target,
+						TupleTableSlot *slot, TupleTableSlot *plan_slot)
+{
+	if (run->node->canSetTag)
+		run->estate->es_processed++;
+	if (target->ri_projectReturning != NULL)
+		keep_returned(run, shuttle_project_returning(run->estate, target, CMD_INSERT,
+													 slot, plan_slot));
+}
+
+/* ---- flushing */
+
+static void
+raise_error(ShuttleWriteRun *run)
+{
+	ErrorData  *error = run->error;
+
+	if (error != NULL)
+	{
+		run->error = NULL;
+		ReThrowError(error);
+	}
+}
+
+/* True where the run has rows for the node, or for any, that were not sent. */
+static bool
+has_rows_for(const ShuttleWriteRun *run, const ShuttleNode *node)
+{
+	ListCell   *cell;
+
+	foreach(cell, run->writes)
+	{
+		ShuttleWrite *write = lfirst(cell);
+
+		if ((node == NULL || write->storage_node == node) &&
+			shuttle_write_buffer_has_rows(write))
+			return true;
+	}
+	return false;
+}
+
+/* What statements around this one have written is there before. */
+static void
+flush_older(ShuttleWriteRun *run, const ShuttleNode *node)
+{
+	dlist_node *older = &run->link;
+
+	while (dlist_has_next(&runs, older))
+	{
+		ShuttleWriteRun *outer;
+
+		older = dlist_next_node(&runs, older);
+		outer = dlist_container(ShuttleWriteRun, link, older);
+		if (outer->estate != run->estate && has_rows_for(outer, node))
+			flush(outer, false);
+	}
+}
+
+/* Sends what a table has buffered, behind reads that must not see it. */
+static void
+send_rows(ShuttleWriteRun *run, ShuttleWrite *write)
+{
+	/* With rows that arrive go scans of any node. */
+	flush_older(run, shuttle_write_brings_in(write) ? NULL : write->storage_node);
+	send_scans(run, write);
+	if (write->leaving != NULL && shuttle_write_buffer_has_rows(write->leaving))
+		shuttle_write_buffer_send(write->leaving, run->nest_level, !run->ended);
+	shuttle_write_buffer_send(write, run->nest_level, !run->ended);
+}
+
+/* Deletes go first: a row that moves to another table may be in its way. */
+static void
+send_in_order(ShuttleWriteRun *run,
+			  void (*send) (ShuttleWriteRun *run, ShuttleWrite *write))
+{
+	static const CmdType order[] = {CMD_DELETE, CMD_UPDATE, CMD_INSERT};
+
+	for (int i = 0; i < lengthof(order); i++)
+	{
+		ListCell   *cell;
+
+		foreach(cell, run->writes)
+		{
+			ShuttleWrite *write = lfirst(cell);
+
+			if (write->operation != order[i] ||
+				!shuttle_write_buffer_has_rows(write) ||
+				(run->holds_moves && shuttle_write_brings_in(write)))
+				continue;
+			send(run, write);
+		}
+	}
+}
+
+static void
+send_all(ShuttleWriteRun *run)
+{
+	send_in_order(run, send_rows);
+}
+
+/* Does what is to be done with rows that came back, in the order of the source;
+ * those of RETURNING are kept. */
+static void
+follow_up(ShuttleWriteRun *run)
+{
+	run->follows_up_late = false;
+	for (;;)
+	{
+		ShuttleWrite *first = NULL;
+		uint64		least = 0;
+		ListCell   *cell;
+		TupleTableSlot *row;
+
+		foreach(cell, run->writes)
+		{
+			uint64		number;
+
+			if (shuttle_write_buffer_peek(lfirst(cell), &number) &&
+				(first == NULL || number < least))
+			{
+				first = lfirst(cell);
+				least = number;
+			}
+		}
+		if (first == NULL)
+			break;
+
+		CHECK_FOR_INTERRUPTS();
+		row = shuttle_write_buffer_return(first);
+		if (row != NULL)
+			keep_returned(run, row);
+		ResetPerTupleExprContext(run->estate);
+		if (run->node->ps.ps_ExprContext != NULL)
+			ResetExprContext(run->node->ps.ps_ExprContext);
+	}
+}
+
+/*
+ * Sends all that is buffered, and waits until it is written, but for INSERTs whose
+ * count is known behind the end of the source.
+ * in_turn: false for another statement, which this one has begun.  What is to be
+ * done with the rows then waits: triggers that are queued within that one would
+ * fire when it ends, and its handlers would catch errors of RETURNING.
+ */
+static void
+flush(ShuttleWriteRun *run, bool in_turn)
+{
+	bool		goes_on = run->ended && run->source != NULL &&
+		shuttle_write_behind_is_on(run->nest_level);
+	ListCell   *cell;
+
+	raise_error(run);
+	if (run->source != NULL)
+		shuttle_conflict_check_partitions(run->node);
+	send_all(run);
+	foreach(cell, run->writes)
+	{
+		ShuttleWrite *write = lfirst(cell);
+		uint64		nwritten = goes_on ? shuttle_write_buffer_go_on(write) :
+			shuttle_write_buffer_finish(write);
+
+		/* A row that moves is counted where it comes to. */
+		if (run->node->canSetTag && !shuttle_write_takes_out(write))
+			run->estate->es_processed += nwritten;
+	}
+	run->nflushed = run->nrows;
+	run->nbytes = 0;
+	if (run->source == NULL)
+		return;
+	if (in_turn)
+		follow_up(run);
+	else
+		run->follows_up_late = true;
+}
+
+void
+shuttle_write_run_end(const ModifyTableState *node)
+{
+	ShuttleWriteRun *run = shuttle_write_run_find(node);
+
+	if (run == NULL)
+		return;
+	if (run->kept != NULL)
+	{
+		ExecClearTuple(run->source_slot);
+		ExecClearTuple(run->kept_slot);
+		tuplestore_end(run->kept);
+		run->kept = NULL;
+	}
+	if (run->source == NULL && !run->ended)
+	{
+		run->ended = true;
+		flush(run, true);
+	}
+	if (run->returned == NULL)
+		return;
+	ExecClearTuple(run->returned_slot);
+	tuplestore_end(run->returned);
+	run->returned = NULL;
+}
+
+/* The next row of RETURNING, in ModifyTable's own slot. */
+static TupleTableSlot *
+next_returned(ShuttleWriteRun *run)
+{
+	TupleTableSlot *slot = run->node->ps.ps_ResultTupleSlot;
+	TupleTableSlot *from = run->returned_slot;
+
+	ExecClearTuple(slot);
+	if (!tuplestore_gettupleslot(run->returned, true, false, from))
+		return NULL;
+	slot_getallattrs(from);
+	memcpy(slot->tts_values, from->tts_values,
+		   sizeof(Datum) * slot->tts_tupleDescriptor->natts);
+	memcpy(slot->tts_isnull, from->tts_isnull,
+		   sizeof(bool) * slot->tts_tupleDescriptor->natts);
+	return ExecStoreVirtualTuple(slot);
+}
+
+void
+shuttle_write_flush_others(ShuttleNode *node, const EState *estate)
+{
+	dlist_iter	iter;
+
+	/* The latest is the first of the list, and the innermost. */
+	dlist_reverse_foreach(iter, &runs)
+	{
+		ShuttleWriteRun *run = dlist_container(ShuttleWriteRun, link, iter.cur);
+
+		if (run->estate != estate && has_rows_for(run, node))
+			flush(run, false);
+	}
+}

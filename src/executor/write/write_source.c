@@ -1,0 +1,184 @@
+/*-------------------------------------------------------------------------
+ * write_source.c
+ *	  Whether the rows that a statement writes are all read before the first
+ *	  of them is written.
+ *
+ * What is read later on a node sees what was written there before.  So a source
+ * is read to its end that asks nodes again and again, and one that calls STABLE
+ * functions of users: PostgreSQL shows these the state before the statement
+ * (trap 24).  VOLATILE functions see the rows that were written so far; where
+ * such a one is called as well, no rows are kept for STABLE ones.
+ *
+ * Memory: none of its own.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "catalog/pg_proc.h"
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/lsyscache.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/ahead/ahead.h"
+#include "executor/ahead/outer_side.h"
+#include "executor/join/join.h"
+#include "executor/scan/remote_values.h"
+#include "executor/shuttle_executor.h"
+#include "executor/write/write_buffer.h"
+
+/* What is looked for in a source, and in the CTEs that it scans. */
+typedef struct Search
+{
+	bool		(*matches) (const PlanState *node);
+	List	   *ctes;			/* that were looked at */
+} Search;
+
+static bool
+search_walker(PlanState *node, Search *search)
+{
+	if (search->matches(node))
+		return true;
+	if (IsA(node, CteScanState))
+	{
+		PlanState  *cte = ((CteScanState *) node)->cteplanstate;
+
+		if (!list_member_ptr(search->ctes, cte))
+		{
+			search->ctes = lappend(search->ctes, cte);
+			if (search_walker(cte, search))
+				return true;
+		}
+	}
+	return planstate_tree_walker(node, search_walker, search);
+}
+
+static bool
+has_node(PlanState *source, bool (*matches) (const PlanState *node))
+{
+	Search		search = {.matches = matches};
+	bool		found = search_walker(source, &search);
+
+	list_free(search.ctes);
+	return found;
+}
+
+static bool
+reads_node(const PlanState *node)
+{
+	return IsA(node, ForeignScanState);
+}
+
+/* True of a scan of the rows to be changed. */
+static bool
+is_of_target(const ForeignScanState *scan)
+{
+	const ForeignScan *plan = (const ForeignScan *) scan->ss.ps.plan;
+	ListCell   *lc;
+
+	foreach(lc, scan->ss.ps.state->es_plannedstmt->resultRelations)
+	{
+		if (bms_is_member(lfirst_int(lc), plan->fs_base_relids))
+			return true;
+	}
+	return false;
+}
+
+/* True where a table that is written is read by values of other rows. */
+static bool
+asks_for_written(const PlanState *node)
+{
+	const ForeignScanState *scan = (const ForeignScanState *) node;
+
+	return IsA(node, ForeignScanState) &&
+		shuttle_exec_params(((const ForeignScan *) node->plan)->fdw_exprs) != NULL &&
+		!is_of_target(scan) && shuttle_reads_written_table(scan);
+}
+
+/* Such a source writes: each of its rows is one that was changed. */
+static bool
+is_left_to_nodes(const ModifyTableState *node)
+{
+	for (int i = 0; i < node->mt_nrels; i++)
+	{
+		if (node->resultRelInfo[i].ri_usesFdwDirectModify)
+			return true;
+	}
+	return false;
+}
+
+bool
+shuttle_source_asks_again(const ModifyTableState *node)
+{
+	PlanState  *source = outerPlanState(node);
+
+	if (source == NULL)
+		return false;
+	return (IsA(source, MaterialState) &&
+			has_node(source, shuttle_is_look_ahead) && has_node(source, reads_node)) ||
+		(!is_left_to_nodes(node) && has_node(source, asks_for_written));
+}
+
+/* PostgreSQL's own functions do not read tables that users write. */
+static bool
+is_stable_of_users(Oid function, void *context)
+{
+	return function >= FirstNormalObjectId &&
+		func_volatile(function) == PROVOLATILE_STABLE;
+}
+
+static bool
+calls_walker(Node *node, void *context)
+{
+	return node != NULL &&
+		(check_functions_in_node(node, is_stable_of_users, context) ||
+		 expression_tree_walker(node, calls_walker, context));
+}
+
+/* What a node computes of its rows. */
+static bool
+own_expressions_call(const Plan *plan)
+{
+	ListCell   *lc;
+
+	switch (nodeTag(plan))
+	{
+		case T_ForeignScan:
+			return calls_walker((Node *) ((const ForeignScan *) plan)->fdw_exprs, NULL);
+		case T_ValuesScan:
+			return calls_walker((Node *) ((const ValuesScan *) plan)->values_lists, NULL);
+		case T_FunctionScan:
+			foreach(lc, ((const FunctionScan *) plan)->functions)
+			{
+				if (calls_walker(((RangeTblFunction *) lfirst(lc))->funcexpr, NULL))
+					return true;
+			}
+			return false;
+		case T_HashJoin:
+			if (calls_walker((Node *) ((const HashJoin *) plan)->hashclauses, NULL))
+				return true;
+			/* FALLTHROUGH */
+		case T_NestLoop:
+		case T_MergeJoin:
+			return calls_walker((Node *) ((const Join *) plan)->joinqual, NULL);
+		default:
+			return false;
+	}
+}
+
+static bool
+node_calls(const PlanState *node)
+{
+	return calls_walker((Node *) node->plan->targetlist, NULL) ||
+		calls_walker((Node *) node->plan->qual, NULL) ||
+		own_expressions_call(node->plan);
+}
+
+bool
+shuttle_source_sees_snapshot(PlanState *source)
+{
+	/* of a single row all is computed before it is written */
+	return !(IsA(source, ResultState) && outerPlanState(source) == NULL) &&
+		has_node(source, node_calls) && !shuttle_outer_shows_effects(source);
+}

@@ -1,0 +1,210 @@
+/*-------------------------------------------------------------------------
+ * write_sql.c
+ *	  The statement that writes many rows: its parameters are arrays, one for
+ *	  each column.
+ *
+ * INSERT keeps the end of postgres_fdw's own text (ON CONFLICT, RETURNING), or
+ * has the one of its clause (write_conflict.c).
+ * UPDATE and DELETE find their rows by ctid, and return the place of the row
+ * in the arrays in front of its columns.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/sysattr.h"
+#include "lib/stringinfo.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/executor_types.h"
+#include "executor/fdw/fdw.h"
+#include "executor/write/write_buffer.h"
+#include "executor/write/write_conflict.h"
+#include "executor/write/write_table.h"
+
+#define TABLE_ALIAS	SHUTTLE_TABLE_ALIAS
+#define ROWS_ALIAS	"shuttle_rows"
+
+/* The arrays' elements of an attribute. */
+static void
+append_elements(StringInfo sql, const ShuttleWrite *write, int i, int parameter,
+				const ShuttleRemoteTable *table)
+{
+	int			column = write->attributes[i] - 1;
+
+	appendStringInfo(sql, "pg_catalog.unnest($%d::%s[])", parameter,
+					 table->as_text[column] ? "pg_catalog.text" : table->types[column]);
+}
+
+/*
+ * (SELECT unnest($1::int4[]) AS p1, ...): rows that need no number.  Unlike those of
+ * functions in FROM they are not stored on their way.
+ */
+static void
+append_inserted_rows(StringInfo sql, const ShuttleWrite *write,
+					 const ShuttleRemoteTable *table)
+{
+	for (int i = 0; i < write->nattributes; i++)
+	{
+		appendStringInfoString(sql, i == 0 ? "(SELECT " : ", ");
+		append_elements(sql, write, i, i + 1, table);
+		appendStringInfo(sql, " AS p%d", i + 1);
+	}
+	appendStringInfoString(sql, ") AS " ROWS_ALIAS);
+}
+
+/* ROWS FROM (unnest($1::tid[]), ...): columns p1, p2, ..., and ord. */
+static void
+append_found_rows(StringInfo sql, const ShuttleWrite *write,
+				  const ShuttleRemoteTable *table)
+{
+	int			parameter = 1;
+
+	appendStringInfo(sql, "ROWS FROM (pg_catalog.unnest($%d::pg_catalog.tid[])", parameter);
+	for (int i = 0; i < write->nattributes; i++)
+	{
+		appendStringInfoString(sql, ", ");
+		append_elements(sql, write, i, ++parameter, table);
+	}
+	appendStringInfo(sql, ", pg_catalog.unnest($%d::pg_catalog.oid[])", ++parameter);
+	appendStringInfoString(sql, ") WITH ORDINALITY AS " ROWS_ALIAS "(");
+	for (int i = 1; i <= parameter; i++)
+		appendStringInfo(sql, "p%d, ", i);
+	appendStringInfoString(sql, "ord)");
+}
+
+/* The node's column that a value is for, without a row of it. */
+static void
+append_column(StringInfo sql, const ShuttleWrite *write, int i)
+{
+	appendStringInfoString(sql, "(NULL::");
+	shuttle_append_remote_table(sql, write->rel);
+	appendStringInfoString(sql, ").");
+	shuttle_append_remote_column(sql, write->rel, write->attributes[i]);
+}
+
+/*
+ * One value of a row.  The column might have been changed since the node was
+ * asked, and a value that goes through the type of that time can become another
+ * one: '007' and 7, or 1.5 and 2.  So that type is compared with the column's, by
+ * a CASE that the node resolves once and never executes: two arrays for one
+ * function of any arrays have to be of the same type.
+ */
+static void
+append_value(StringInfo sql, const ShuttleWrite *write, int i,
+			 const ShuttleRemoteTable *table)
+{
+	int			column = write->attributes[i] - 1;
+	int			parameter = i + (write->operation == CMD_INSERT ? 1 : 2);
+
+	if (table->types[column] == NULL)
+	{
+		appendStringInfo(sql, ROWS_ALIAS ".p%d", parameter);
+		return;
+	}
+	appendStringInfoString(sql, "CASE WHEN true THEN ");
+	if (table->as_text[column])
+	{
+		appendStringInfo(sql, "CAST(" ROWS_ALIAS ".p%d AS %s) ELSE ", parameter,
+						 table->types[column]);
+		append_column(sql, write, i);
+	}
+	else
+	{
+		appendStringInfo(sql, ROWS_ALIAS ".p%d ELSE (pg_catalog.array_larger("
+						 "ARRAY[" ROWS_ALIAS ".p%d], ARRAY[", parameter, parameter);
+		append_column(sql, write, i);
+		appendStringInfoString(sql, "]))[1]");
+	}
+	appendStringInfoString(sql, " END");
+}
+
+static void
+append_insert(StringInfo sql, const ShuttleWrite *write,
+			  const ShuttleRemoteTable *table)
+{
+	const char *separator = "(";
+
+	appendStringInfoString(sql, "INSERT INTO ");
+	shuttle_append_remote_table(sql, write->rel);
+	if (write->conflict != NULL)
+		appendStringInfoString(sql, " AS " TABLE_ALIAS);
+	for (int i = 0; i < write->nattributes; i++)
+	{
+		appendStringInfoString(sql, separator);
+		shuttle_append_remote_column(sql, write->rel, write->attributes[i]);
+		separator = ", ";
+	}
+	appendStringInfoString(sql, ") SELECT ");
+	for (int i = 0; i < write->nattributes; i++)
+	{
+		if (i > 0)
+			appendStringInfoString(sql, ", ");
+		append_value(sql, write, i, table);
+	}
+	appendStringInfoString(sql, " FROM ");
+	append_inserted_rows(sql, write, table);
+	if (write->conflict != NULL)
+		shuttle_conflict_append_tail(sql, write, write->nattributes);
+	else
+		appendStringInfoString(sql, write->postgres_fdw.sql + write->postgres_fdw.values_end);
+}
+
+/* RETURNING: the row's place, then the columns that postgres_fdw asks for. */
+static void
+append_returning(StringInfo sql, const ShuttleWrite *write)
+{
+	ListCell   *cell;
+
+	appendStringInfoString(sql, " RETURNING " ROWS_ALIAS ".ord");
+	foreach(cell, write->postgres_fdw.attributes)
+	{
+		AttrNumber	attribute = lfirst_int(cell);
+
+		appendStringInfoString(sql, ", " TABLE_ALIAS ".");
+		if (attribute == SelfItemPointerAttributeNumber)
+			appendStringInfoString(sql, "ctid");
+		else
+			shuttle_append_remote_column(sql, write->rel, attribute);
+	}
+}
+
+static void
+append_change(StringInfo sql, const ShuttleWrite *write,
+			  const ShuttleRemoteTable *table)
+{
+	bool		updates = write->operation == CMD_UPDATE;
+	const char *separator = " SET ";
+
+	appendStringInfoString(sql, updates ? "UPDATE " : "DELETE FROM ");
+	shuttle_append_remote_table(sql, write->rel);
+	appendStringInfoString(sql, " AS " TABLE_ALIAS);
+	for (int i = 0; updates && i < write->nattributes; i++)
+	{
+		appendStringInfoString(sql, separator);
+		shuttle_append_remote_column(sql, write->rel, write->attributes[i]);
+		appendStringInfoString(sql, " = ");
+		append_value(sql, write, i, table);
+		separator = ", ";
+	}
+	appendStringInfoString(sql, updates ? " FROM " : " USING ");
+	append_found_rows(sql, write, table);
+	appendStringInfo(sql, " WHERE " TABLE_ALIAS ".ctid = " ROWS_ALIAS ".p1"
+					 " AND (" ROWS_ALIAS ".p%d IS NULL OR "
+					 TABLE_ALIAS ".tableoid = " ROWS_ALIAS ".p%d)",
+					 write->nvalues + 1, write->nvalues + 1);
+	if (shuttle_write_follows_up(write))
+		append_returning(sql, write);
+}
+
+char *
+shuttle_write_array_sql(const ShuttleWrite *write, const ShuttleRemoteTable *table)
+{
+	StringInfoData sql;
+
+	initStringInfo(&sql);
+	if (write->operation == CMD_INSERT)
+		append_insert(&sql, write, table);
+	else
+		append_change(&sql, write, table);
+	return sql.data;
+}

@@ -1,0 +1,67 @@
+/*-------------------------------------------------------------------------
+ * one_group.c
+ *	  Aggregates without GROUP BY that nobody looks at.
+ *
+ * All rows are one group then, and that is there also where no row is.  A
+ * query keeps it when its aggregates are gone, folded away or not wanted from
+ * a subquery; postgres_fdw writes a SELECT without any, which answers as many
+ * rows as there are.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "optimizer/clauses.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/planner.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/shuttle_executor.h"
+#include "planner/group/group.h"
+
+static create_upper_paths_hook_type previous_upper_paths = NULL;
+
+bool
+shuttle_one_group_is_lost(PlannerInfo *root, const RelOptInfo *grouped, Node *having)
+{
+	return root->parse->hasAggs && root->parse->groupClause == NIL &&
+		root->parse->groupingSets == NIL &&
+		!contain_agg_clause((Node *) grouped->reltarget->exprs) &&
+		!contain_agg_clause(having);
+}
+
+/* postgres_fdw's path may have displaced core's, so that one is made anew. */
+static void
+group_here(PlannerInfo *root, RelOptInfo *input, RelOptInfo *grouped, Node *having)
+{
+	AggClauseCosts costs = {0};
+
+	grouped->pathlist = NIL;
+	grouped->partial_pathlist = NIL;
+	add_path(grouped, (Path *)
+			 create_agg_path(root, grouped, input->cheapest_total_path,
+							 grouped->reltarget, AGG_PLAIN, AGGSPLIT_SIMPLE,
+							 NIL, (List *) having, &costs, 1));
+}
+
+static void
+mend_groups(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
+			RelOptInfo *output, void *extra)
+{
+	Node	   *having;
+
+	if (previous_upper_paths != NULL)
+		previous_upper_paths(root, stage, input, output, extra);
+	if (stage != UPPERREL_GROUP_AGG || !OidIsValid(output->serverid) ||
+		!shuttle_server_is_postgres_fdw(output->serverid))
+		return;
+	having = ((GroupPathExtraData *) extra)->havingQual;
+	if (shuttle_one_group_is_lost(root, output, having))
+		group_here(root, input, output, having);
+}
+
+void
+shuttle_one_group_init(void)
+{
+	previous_upper_paths = create_upper_paths_hook;
+	create_upper_paths_hook = mend_groups;
+}

@@ -1,0 +1,195 @@
+/*-------------------------------------------------------------------------
+ * union_types.c
+ *	  UNION ALL of branches whose columns differ in type.
+ *
+ * Core casts what comes out of such branches.  It keeps the UNION ALL as a subquery
+ * for that, with the branches inside, where neither conditions of the query around it
+ * nor its aggregates get to their tables.  The same casts within the branches make it
+ * one whose branches core takes as children of one relation.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/nodeFuncs.h"
+#include "optimizer/planner.h"
+#include "parser/parse_coerce.h"
+#include "parser/parsetree.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
+#include "planner/group/unions.h"
+#include "planner/join/join.h"
+
+/* Visits a branch; casts: SetOperationStmts that its columns go through, the nearest
+ * first.  Returns true to stop. */
+typedef bool (*BranchVisitor) (RangeTblEntry *rte, List *casts);
+
+static planner_hook_type previous_planner = NULL;
+
+static bool
+visit_branches(Query *query, Node *node, List *casts, BranchVisitor visit)
+{
+	SetOperationStmt *operation = (SetOperationStmt *) node;
+
+	check_stack_depth();
+	if (IsA(node, RangeTblRef))
+		return visit(rt_fetch(((RangeTblRef *) node)->rtindex, query->rtable), casts);
+	casts = lcons(operation, list_copy(casts));
+	return visit_branches(query, operation->larg, casts, visit) ||
+		visit_branches(query, operation->rarg, casts, visit);
+}
+
+static bool
+is_union_all(Node *node)
+{
+	const SetOperationStmt *operation = (const SetOperationStmt *) node;
+
+	check_stack_depth();
+	return IsA(node, RangeTblRef) ||
+		(operation->op == SETOP_UNION && operation->all &&
+		 is_union_all(operation->larg) && is_union_all(operation->rarg));
+}
+
+/* ---- what is looked at */
+
+static bool
+differs(const TargetEntry *entry, List *casts)
+{
+	ListCell   *lc;
+
+	foreach(lc, casts)
+	{
+		SetOperationStmt *operation = lfirst_node(SetOperationStmt, lc);
+
+		if (list_nth_oid(operation->colTypes, entry->resno - 1) !=
+			exprType((Node *) entry->expr))
+			return true;
+	}
+	return false;
+}
+
+static bool
+any_differs(RangeTblEntry *rte, List *casts)
+{
+	ListCell   *lc;
+
+	foreach(lc, rte->subquery->targetList)
+	{
+		TargetEntry *entry = lfirst_node(TargetEntry, lc);
+
+		if (!entry->resjunk && differs(entry, casts))
+			return true;
+	}
+	return false;
+}
+
+/* True where a cast would change what the branch groups or sorts by, or there is no
+ * place for it. */
+static bool
+keeps_its_types(RangeTblEntry *rte, List *casts)
+{
+	const Query *branch = rte->subquery;
+	ListCell   *lc;
+
+	if (!any_differs(rte, casts))
+		return false;
+	if (branch->setOperations != NULL || branch->distinctClause != NIL ||
+		branch->hasTargetSRFs)
+		return true;
+	foreach(lc, branch->targetList)
+	{
+		TargetEntry *entry = lfirst_node(TargetEntry, lc);
+
+		if (entry->ressortgroupref != 0 && !entry->resjunk && differs(entry, casts))
+			return true;
+	}
+	return false;
+}
+
+/* ---- the casts */
+
+/* As core does above a branch.  Only a cast that counts as written is in the SQL for a
+ * node, which would not make that of character to text again. */
+static Expr *
+cast_as(Expr *value, const SetOperationStmt *operation, int column)
+{
+	Oid			type = list_nth_oid(operation->colTypes, column);
+	Oid			collation = list_nth_oid(operation->colCollations, column);
+	Node	   *node = (Node *) value;
+
+	if (exprType(node) != type)
+		node = coerce_type(NULL, node, exprType(node), type, -1, COERCION_IMPLICIT,
+						   COERCE_EXPLICIT_CAST, -1);
+	if (exprCollation(node) != collation)
+		node = applyRelabelType(node, type, exprTypmod(node), collation,
+								COERCE_EXPLICIT_CAST, -1, false);
+	return (Expr *) node;
+}
+
+static bool
+cast_columns(RangeTblEntry *rte, List *casts)
+{
+	ListCell   *lc;
+	ListCell   *cast;
+
+	foreach(lc, rte->subquery->targetList)
+	{
+		TargetEntry *entry = lfirst_node(TargetEntry, lc);
+
+		if (entry->resjunk || !differs(entry, casts))
+			continue;
+		foreach(cast, casts)
+			entry->expr = cast_as(entry->expr, lfirst_node(SetOperationStmt, cast),
+								  entry->resno - 1);
+	}
+	return false;
+}
+
+static void
+cast_branches(Query *query)
+{
+	Node	   *operations = query->setOperations;
+
+	/* what core would not make children of one relation anyway */
+	if (operations == NULL || query->sortClause != NIL || query->limitCount != NULL ||
+		query->limitOffset != NULL || query->rowMarks != NIL || query->cteList != NIL ||
+		!is_union_all(operations))
+		return;
+	if (visit_branches(query, operations, NIL, any_differs) &&
+		!visit_branches(query, operations, NIL, keeps_its_types) &&
+		shuttle_reads_node((Node *) query))
+		(void) visit_branches(query, operations, NIL, cast_columns);
+}
+
+/* Expressions hold queries only where there are sublinks; each statement comes here. */
+static bool
+cast_in(Node *node, void *context)
+{
+	Query	   *query = (Query *) node;
+
+	if (node == NULL)
+		return false;
+	if (!IsA(node, Query))
+		return expression_tree_walker(node, cast_in, context);
+	cast_branches(query);
+	if (query->hasSubLinks)
+		return query_tree_walker(query, cast_in, context, 0);
+	return range_table_walker(query->rtable, cast_in, context, 0) ||
+		expression_tree_walker((Node *) query->cteList, cast_in, context);
+}
+
+static PlannedStmt *
+plan_statement(Query *query, const char *query_string, int cursor_options,
+			   ParamListInfo params)
+{
+	if (shuttle_settings.enable_storage_aggregate)
+		(void) cast_in((Node *) query, NULL);
+	return previous_planner(query, query_string, cursor_options, params);
+}
+
+void
+shuttle_union_types_init(void)
+{
+	previous_planner = planner_hook != NULL ? planner_hook : standard_planner;
+	planner_hook = plan_statement;
+}

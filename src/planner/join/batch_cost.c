@@ -1,0 +1,305 @@
+/*-------------------------------------------------------------------------
+ * batch_cost.c
+ *	  What a batched join costs, in the planner's units.
+ *
+ * A batched join pays for its keys and rows, and for the round trips that
+ * nothing hides.  The formula is in docs/architecture.md with the
+ * measurements that it stands on; the constants here are those of it.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
+#include "cluster/shuttle_cluster.h"
+#include "executor/shuttle_executor.h"
+#include "planner/join/join.h"
+#include "planner/statement/statement.h"
+#include "storage/shuttle_storage.h"
+
+/* What is asked and looked up for a key, in rows that are fetched. */
+#define ROWS_PER_KEY 7
+
+/* Rows that are fetched while nothing but a round trip goes on. */
+#define ROWS_PER_MILLISECOND 1600
+
+/* Of a row that is not wide; from PostgreSQL 17 on postgres_fdw's default. */
+#define USUAL_TUPLE_COST 0.2
+
+/* How likely it is that a node has no index for a key, and reads the whole table
+ * for each request.  No statistics tell; a column by which rows lie in order is
+ * likely to be the primary key. */
+#define LACKS_INDEX 0.05
+
+/* Where nobody has seen a round trip to a server yet: one data centre. */
+#define USUAL_ROUND_TRIP_MS 0.5
+
+/* postgres_fdw's default price of reaching a server at all. */
+#define USUAL_STARTUP_COST 100.0
+
+/* What a request costs both servers beside its keys. */
+#define REQUEST_MS 0.05
+
+/* Copying an outer row and finding its key's rows again. */
+#define LOOK_AHEAD_ROW_COST (4 * cpu_tuple_cost)
+
+/* A request of stock postgres_fdw is DECLARE, FETCH and CLOSE; where it may fail
+ * it has a savepoint, too. */
+#define GUEST_ROUND_TRIPS 3
+#define GUEST_ROUND_TRIPS_GUARDED 5
+
+/* Bytes that a row takes beside its columns, here and on its way. */
+#define ROW_OVERHEAD_BYTES 64
+
+/* The same in pages of a scan of ours, as storage/request/request_pages.c counts them. */
+#define PAGE_ROW_OVERHEAD_BYTES 100
+
+/* A cost of postgres_fdw's that the server's owner has set. */
+static double
+postgres_fdw_cost(Oid serverid, const char *name, double otherwise)
+{
+	const char *text = shuttle_cluster_option_text(serverid, InvalidOid, name);
+
+	return text == NULL ? otherwise : strtod(text, NULL);
+}
+
+static ShuttleServerCost
+find_server_cost(Oid serverid)
+{
+	ShuttleServerCost cost;
+	double		trip_ms = shuttle_round_trip_ms(serverid);
+	double		ms = (cpu_tuple_cost + USUAL_TUPLE_COST) * ROWS_PER_MILLISECOND;
+
+	cost.guest = !shuttle_server_is_ours(serverid);
+	cost.reach = postgres_fdw_cost(serverid, "fdw_startup_cost", USUAL_STARTUP_COST);
+	cost.row = cpu_tuple_cost +
+		postgres_fdw_cost(serverid, "fdw_tuple_cost", USUAL_TUPLE_COST);
+	cost.postgres_fdw_row = cpu_tuple_cost +
+		postgres_fdw_cost(serverid, "fdw_tuple_cost", SHUTTLE_POSTGRES_FDW_TUPLE_COST);
+	if (trip_ms < 0)
+		trip_ms = USUAL_ROUND_TRIP_MS;
+	cost.round_trip = shuttle_cluster_option_real(serverid, InvalidOid,
+												  "shuttle_round_trip_cost",
+												  trip_ms * ms);
+	cost.request = REQUEST_MS * ms;
+	cost.batch_size = shuttle_cluster_option_int(serverid, InvalidOid,
+												 "shuttle_batch_size",
+												 shuttle_settings.batch_size);
+	cost.request_limit = shuttle_cluster_option_int(serverid, InvalidOid,
+													"shuttle_request_limit",
+													shuttle_settings.request_limit);
+	cost.in_flight = shuttle_cluster_option_int(serverid, InvalidOid,
+												"shuttle_batches_in_flight",
+												shuttle_settings.batches_in_flight);
+	if (cost.batch_size == 1)
+		cost.in_flight = 1;
+	return cost;
+}
+
+ShuttleServerCost
+shuttle_server_cost(PlannerInfo *root, Oid serverid)
+{
+	List	   *key = list_make1_oid(serverid);
+	ShuttleServerCost *cost = shuttle_memo_find(root, NULL, key);
+
+	if (cost == NULL)
+	{
+		cost = MemoryContextAlloc(root->planner_cxt, sizeof(ShuttleServerCost));
+		*cost = find_server_cost(serverid);
+		shuttle_memo_add(root, NULL, key, cost);
+	}
+	return *cost;
+}
+
+/*
+ * Pages that a node reads for a key, as core thinks of index scans that are
+ * repeated: the more keys there are the more of their pages are cached.
+ */
+static double
+pages_of_key(PlannerInfo *root, const RelOptInfo *table, double rows, double nkeys)
+{
+	return index_pages_fetched(rows * nkeys, Max(table->pages, 1), 0, root) / nkeys;
+}
+
+void
+shuttle_key_cost(PlannerInfo *root, RelOptInfo *inner,
+				 const ShuttleServerCost *server, double rows, double nkeys,
+				 Cost *startup, Cost *total)
+{
+	double		read = 1;
+	double		pages;
+
+	/* what filters leave out is read as well; of one row it may be none */
+	if (rows > 1)
+		read = rows * Max(inner->tuples, 1) / Max(inner->rows, 1);
+	pages = pages_of_key(root, inner, read, Max(nkeys, 1));
+	*startup = ROWS_PER_KEY * server->row + pages * random_page_cost;
+	*total = *startup + rows * server->row;
+}
+
+void
+shuttle_groups_key_cost(PlannerInfo *root, const Path *path, const List *tables,
+						const ShuttleServerCost *server, double rows, double nkeys,
+						Cost *startup, Cost *total)
+{
+	ListCell   *lc;
+
+	*startup = ROWS_PER_KEY * server->row;
+	foreach(lc, tables)
+		* startup += rows * (cpu_tuple_cost + cpu_operator_cost) + random_page_cost *
+		pages_of_key(root, lfirst(lc), rows, Max(nkeys, 1));
+	*total = *startup + path->rows * server->row;
+}
+
+Cost
+shuttle_doubt_cost(const RelOptInfo *inner, const ShuttleAsking *asking)
+{
+	double		batch_rows = Min(asking->outer_rows, asking->server.batch_size);
+
+	if (asking->by_ordered_column)
+		return 0;
+	return LACKS_INDEX * (inner->pages * seq_page_cost + inner->tuples * cpu_tuple_cost) /
+		batch_rows;
+}
+
+/*
+ * Batches all of whose keys are known ask for nothing: there are as many that do
+ * as hold all keys, and one more, as these do not come first of all.
+ */
+static double
+count_asking(const ShuttleAsking *asking, double rows, double batch_rows,
+			 double nbatches)
+{
+	if (!asking->answers_kept)
+		return nbatches;
+	return Min(nbatches, ceil(rows * asking->keys_per_row / batch_rows) + 1);
+}
+
+/* Batches that can be in flight, by what their rows take. */
+static double
+find_in_flight(const ShuttleAsking *asking, const Path *outer, double batch_rows)
+{
+	double		outer_bytes = outer->pathtarget->width + 2 * ROW_OVERHEAD_BYTES;
+	double		answer_bytes = asking->rows_per_row *
+		(asking->inner_width + ROW_OVERHEAD_BYTES);
+	double		kilobytes = 1024.0 / batch_rows;
+	double		by_outer = work_mem * kilobytes / outer_bytes;
+	double		by_answers = Max(work_mem, shuttle_settings.fetch_ahead_kb) *
+		kilobytes / Max(answer_bytes, 1);
+
+	return Max(1, Min(asking->server.in_flight, floor(Min(by_outer, by_answers))));
+}
+
+/*
+ * Over our wrapper requests are sent before the answers of earlier ones have
+ * come, as many as can be in flight.  The first answer is waited for no longer
+ * than that of any scan, all of which start at once; unless the outer rows
+ * have to come from a node first, or this is done for each row of a join above.
+ */
+static void
+cost_engine_batches(const ShuttleAsking *asking, const Path *outer,
+					double batch_rows, double nbatches, double nasking,
+					Cost *startup, Cost *total)
+{
+	double		waits = ceil(nbatches / find_in_flight(asking, outer, batch_rows)) - 1;
+	bool		first = asking->outer_waits || PATH_REQ_OUTER(outer) != NULL;
+
+	*startup = asking->server.request;
+	if (first)
+		*startup += asking->server.round_trip;
+	*total = *startup + waits * asking->server.round_trip +
+		(nasking * asking->nscans - 1) * asking->server.request;
+}
+
+/* A guest sends one request after the other, and reads one page after the
+ * other. */
+static void
+cost_guest_batches(const ShuttleAsking *asking, double rows, double nasking,
+				   Cost *startup, Cost *total)
+{
+	const ShuttleServerCost *server = &asking->server;
+	double		nkeys = rows * asking->keys_per_row;
+	double		nrequests = asking->nscans *
+		ceil(nkeys / nasking / server->request_limit);
+	double		npages = floor(rows * asking->rows_per_row / nasking /
+							   (shuttle_settings.fetch_limit + 1));
+	int			trips = asking->may_fail ? GUEST_ROUND_TRIPS_GUARDED : GUEST_ROUND_TRIPS;
+	double		ntrips = nrequests * trips + npages;
+
+	*startup = trips * server->round_trip + server->request;
+	*total = Max(*startup, nasking * (ntrips * server->round_trip +
+									  nrequests * server->request));
+}
+
+/*
+ * Any scan of postgres_fdw's has fdw_startup_cost.  What is counted above is all
+ * that batches take where that is the default, so what was set beyond it comes
+ * on top, once for each scan.
+ */
+static Cost
+cost_of_reaching(const ShuttleAsking *asking)
+{
+	return asking->nscans * Max(0, asking->server.reach - USUAL_STARTUP_COST);
+}
+
+void
+shuttle_batches_cost(const ShuttleAsking *asking, const Path *outer,
+					 Cost *startup, Cost *total)
+{
+	double		rows = Max(outer->rows, 1);
+	double		batch_rows = Min(rows, asking->server.batch_size);
+	double		nbatches = ceil(rows / batch_rows);
+	double		nasking = count_asking(asking, rows, batch_rows, nbatches);
+
+	if (asking->server.guest)
+		cost_guest_batches(asking, rows, nasking, startup, total);
+	else
+		cost_engine_batches(asking, outer, batch_rows, nbatches, nasking, startup,
+							total);
+	*total += rows * LOOK_AHEAD_ROW_COST + cost_of_reaching(asking);
+	*startup += cost_of_reaching(asking);
+}
+
+/*
+ * Round trips of a large scan of ours, less what is read meanwhile.  What is
+ * asked for before anybody reads it is half of shuttle.fetch_ahead, for all
+ * partitions together; the rest is asked for then, and as much as
+ * shuttle.fetch_ahead allows is on its way.
+ */
+static Cost
+cost_of_windows(const ShuttleServerCost *server, const Path *path, int nsiblings)
+{
+	double		row_bytes = path->pathtarget->width + PAGE_ROW_OVERHEAD_BYTES;
+	double		window_rows = shuttle_settings.fetch_ahead_kb * 1024.0 / row_bytes;
+	double		early_rows = window_rows / 2 / nsiblings;
+
+	if (path->rows <= early_rows)
+		return 0;
+	return Max(0, server->round_trip - early_rows * server->row) +
+		floor((path->rows - early_rows) / window_rows) *
+		Max(0, server->round_trip - window_rows * server->row);
+}
+
+void
+shuttle_reprice_scan(const ShuttleServerCost *server, Path *path, double page_rows,
+					 int nsiblings)
+{
+	double		npages = floor(path->rows / page_rows) + 1;
+
+	path->total_cost += path->rows * (server->row - server->postgres_fdw_row);
+	if (!server->guest)
+	{
+		path->total_cost += cost_of_windows(server, path, nsiblings);
+		return;
+	}
+
+	/* DECLARE, the first page; CLOSE, the other pages */
+	path->startup_cost += 2 * server->round_trip;
+	path->total_cost += (2 + npages) * server->round_trip;
+}

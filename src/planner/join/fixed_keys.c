@@ -1,0 +1,239 @@
+/*-------------------------------------------------------------------------
+ * fixed_keys.c
+ *	  Joins of partitions whose key has one value for all rows.
+ *
+ * Core joins partitions with each other where it sees a clause that makes their
+ * keys equal.  Of "a.k = b.k AND a.k = 7" it makes "a.k = 7 AND b.k = 7", and so,
+ * before 18 and in outer joins ever since, such a clause is missing.  Keys that
+ * are equal to the same value are as good: the join is said to be partitioned as
+ * its sides are, before core looks if it is.
+ *
+ * That a key has the value must hold of the rows that the table gives.  Where the
+ * other side is kept by an outer join, its rows meet none but those.
+ */
+#include "postgres.h"
+
+#include "access/stratnum.h"
+#include "catalog/partition.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/paths.h"
+#include "utils/lsyscache.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/shuttle_executor.h"
+#include "planner/join/inner_side.h"
+#include "planner/join/node_joins.h"
+
+static set_join_pathlist_hook_type previous_join_hook = NULL;
+
+static Node *
+strip_relabel(Node *node)
+{
+	while (IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	return node;
+}
+
+/* True of a column of the key that cannot be NULL by an outer join. */
+static bool
+is_key(const RelOptInfo *rel, int column, Node *node)
+{
+	return list_member(rel->partexprs[column], strip_relabel(node));
+}
+
+/* True where a clause compares by what tells partitions apart by a column. */
+static bool
+is_equality(const RelOptInfo *rel, int column, const Node *clause)
+{
+	PartitionScheme scheme = rel->part_scheme;
+	const OpExpr *op = (const OpExpr *) clause;
+	int			strategy = scheme->strategy == PARTITION_STRATEGY_HASH ?
+		HTEqualStrategyNumber : BTEqualStrategyNumber;
+
+	return IsA(op, OpExpr) && list_length(op->args) == 2 &&
+		op->inputcollid == scheme->partcollation[column] &&
+		get_op_opfamily_strategy(op->opno, scheme->partopfamily[column]) == strategy &&
+		op_strict(op->opno);
+}
+
+/* The value of a column of the key by one condition; NULL: it says nothing of that. */
+static Node *
+value_by(const RelOptInfo *rel, int column, const RestrictInfo *condition)
+{
+	const List *sides = ((const OpExpr *) condition->clause)->args;
+	Node	   *value;
+
+	if (!is_equality(rel, column, (const Node *) condition->clause))
+		return NULL;
+	if (is_key(rel, column, linitial(sides)))
+		value = lsecond(sides);
+	else if (is_key(rel, column, lsecond(sides)))
+		value = linitial(sides);
+	else
+		return NULL;
+	return IsA(value, Const) || IsA(value, Param) ? value : NULL;
+}
+
+/* The value that a column of the key has in all rows; NULL: it may have several. */
+static Node *
+find_value(PlannerInfo *root, const RelOptInfo *rel, int column)
+{
+	int			relid = -1;
+	ListCell   *lc;
+
+	while ((relid = bms_next_member(rel->relids, relid)) >= 0)
+	{
+		/* 16 and later number outer joins as well */
+		if (root->simple_rel_array[relid] == NULL)
+			continue;
+		foreach(lc, root->simple_rel_array[relid]->baserestrictinfo)
+		{
+			Node	   *value = value_by(rel, column, lfirst_node(RestrictInfo, lc));
+
+			if (value != NULL)
+				return value;
+		}
+	}
+	return NULL;
+}
+
+/* True where the join's own clauses make a column of the key equal. */
+static bool
+has_clause(const RelOptInfo *joinrel, const RelOptInfo *outer,
+		   const RelOptInfo *inner, int column, JoinType type, const List *clauses)
+{
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		const RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
+		const List *sides = ((const OpExpr *) clause->clause)->args;
+
+		if ((IS_OUTER_JOIN(type) && RINFO_IS_PUSHED_DOWN(clause, joinrel->relids)) ||
+			!is_equality(outer, column, (const Node *) clause->clause))
+			continue;
+		if ((is_key(outer, column, linitial(sides)) &&
+			 is_key(inner, column, lsecond(sides))) ||
+			(is_key(outer, column, lsecond(sides)) &&
+			 is_key(inner, column, linitial(sides))))
+			return true;
+	}
+	return false;
+}
+
+/* True where the keys are equal, and not by clauses alone, which core looks at. */
+static bool
+keys_are_equal(PlannerInfo *root, const RelOptInfo *joinrel, const RelOptInfo *outer,
+			   const RelOptInfo *inner, JoinType type, const List *clauses)
+{
+	bool		any_fixed = false;
+
+	for (int column = 0; column < outer->part_scheme->partnatts; column++)
+	{
+		Node	   *value;
+
+		if (has_clause(joinrel, outer, inner, column, type, clauses))
+			continue;
+		value = find_value(root, outer, column);
+		if (value == NULL || !equal(value, find_value(root, inner, column)))
+			return false;
+		any_fixed = true;
+	}
+	return any_fixed;
+}
+
+/* True where some partition lies on a node of ours. */
+static bool
+is_on_nodes(PlannerInfo *root, RelOptInfo *rel)
+{
+	bool		partitioned = false;
+	ListCell   *lc;
+
+	foreach(lc, shuttle_append_leaves(root, rel, &partitioned))
+	{
+		const RelOptInfo *leaf = lfirst_node(RelOptInfo, lc);
+
+		if (leaf->fdwroutine != NULL && shuttle_foreign_is_ours(leaf->fdwroutine))
+			return true;
+	}
+	return false;
+}
+
+static bool
+has_partitions(const RelOptInfo *rel)
+{
+	return rel->consider_partitionwise_join && rel->part_scheme != NULL &&
+		rel->boundinfo != NULL && rel->nparts > 0 && rel->part_rels != NULL &&
+		rel->partexprs != NULL && rel->nullable_partexprs != NULL;
+}
+
+/*
+ * True where the join's partitions were joined already, in another order of tables,
+ * and not to the end (reference_tables.c): core would make them once more.
+ */
+static bool
+has_children(PlannerInfo *root, const RelOptInfo *joinrel)
+{
+	ListCell   *lc;
+
+	if (joinrel->reloptkind != RELOPT_JOINREL)
+		return false;
+	foreach(lc, root->join_rel_list)
+	{
+		if (bms_equal(lfirst_node(RelOptInfo, lc)->top_parent_relids, joinrel->relids))
+			return true;
+	}
+	return false;
+}
+
+/* Core finds bounds and partitions by itself. */
+static void
+set_scheme(RelOptInfo *joinrel, const RelOptInfo *outer, const RelOptInfo *inner,
+		   JoinType type)
+{
+	PartitionScheme scheme = outer->part_scheme;
+
+	joinrel->partexprs = palloc0_array(List *, scheme->partnatts);
+	joinrel->nullable_partexprs = palloc0_array(List *, scheme->partnatts);
+	for (int i = 0; i < scheme->partnatts; i++)
+	{
+		List	   *keys = list_copy(outer->partexprs[i]);
+		List	   *nullable = list_copy(outer->nullable_partexprs[i]);
+
+		if (type == JOIN_INNER)
+			keys = list_concat(keys, inner->partexprs[i]);
+		else if (type == JOIN_LEFT)
+			nullable = list_concat(nullable, inner->partexprs[i]);
+		if (type != JOIN_SEMI)
+			nullable = list_concat(nullable, inner->nullable_partexprs[i]);
+		joinrel->partexprs[i] = keys;
+		joinrel->nullable_partexprs[i] = nullable;
+	}
+	joinrel->part_scheme = scheme;
+	joinrel->consider_partitionwise_join = true;
+}
+
+static void
+consider_join(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
+			  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
+{
+	if (previous_join_hook != NULL)
+		previous_join_hook(root, joinrel, outer, inner, type, extra);
+	if (enable_partitionwise_join && joinrel->part_scheme == NULL &&
+		joinrel->nparts == -1 &&
+		(type == JOIN_INNER || type == JOIN_LEFT || type == JOIN_SEMI) &&
+		has_partitions(outer) && has_partitions(inner) &&
+		outer->part_scheme == inner->part_scheme &&
+		keys_are_equal(root, joinrel, outer, inner, type, extra->restrictlist) &&
+		is_on_nodes(root, outer) && is_on_nodes(root, inner) &&
+		!has_children(root, joinrel))
+		set_scheme(joinrel, outer, inner, type);
+}
+
+void
+shuttle_fixed_keys_init(void)
+{
+	previous_join_hook = set_join_pathlist_hook;
+	set_join_pathlist_hook = consider_join;
+}

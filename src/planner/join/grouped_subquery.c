@@ -1,0 +1,407 @@
+/*-------------------------------------------------------------------------
+ * grouped_subquery.c
+ *	  Subqueries with GROUP BY or DISTINCT, and join clauses moved into them.
+ *
+ * A clause that compares a column which is grouped by with values of the outer
+ * side keeps or drops whole groups, so it may be tested below the grouping as
+ * well.  The values become references of a LATERAL subquery.  The clause also
+ * stays where it is: what is moved can leave out groups too few, never too many.
+ * Core has by then moved conditions of the upper query into a copy of its own,
+ * and keeps no list of them.  They are looked for once more, and what came of it
+ * is compared with core's after both are planned.
+ */
+#include "postgres.h"
+
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/restrictinfo.h"
+#include "optimizer/tlist.h"
+#include "parser/parse_clause.h"
+#include "parser/parse_relation.h"
+#include "parser/parsetree.h"
+#include "rewrite/rewriteManip.h"
+#include "utils/lsyscache.h"
+
+#include "base/shuttle_compat.h"
+#include "planner/join/inner_side.h"
+
+/* An expression of the upper query on its way into a subquery. */
+typedef struct Moving
+{
+	Index		relid;			/* of the subquery */
+	const List *targetlist;
+} Moving;
+
+/* What the join tree says of a relation alone. */
+typedef struct Conditions
+{
+	Index		relid;
+	bool		closed;			/* what comes now is checked above an outer
+								 * join */
+	List	   *found;
+} Conditions;
+
+/* ---- which subqueries */
+
+/*
+ * True of what must not be planned twice, as it would be in the finished plan
+ * twice, or answer otherwise: subqueries in expressions, WITH, samples.
+ */
+static bool
+stays_as_it_is_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, RangeTblEntry))
+		return ((RangeTblEntry *) node)->tablesample != NULL;
+	if (IsA(node, Query))
+	{
+		Query	   *query = (Query *) node;
+
+		return query->hasSubLinks || query->cteList != NIL || query->rowMarks != NIL ||
+			query_tree_walker(query, stays_as_it_is_walker, context,
+							  QTW_EXAMINE_RTES_BEFORE);
+	}
+	return expression_tree_walker(node, stays_as_it_is_walker, context);
+}
+
+bool
+shuttle_has_plain_groups(const RangeTblEntry *rte)
+{
+	Query	   *query = rte->subquery;
+
+	if (rte->rtekind != RTE_SUBQUERY || rte->inh || query->commandType != CMD_SELECT)
+		return false;
+	if (query->groupClause == NIL &&
+		(query->distinctClause == NIL || query->hasAggs || query->havingQual != NULL))
+		return false;
+	return query->groupingSets == NIL && query->setOperations == NULL &&
+		query->limitCount == NULL && query->limitOffset == NULL &&
+		!query->hasWindowFuncs && !query->hasTargetSRFs &&
+		!contain_volatile_functions((Node *) query) &&
+		!stays_as_it_is_walker((Node *) query, NULL);
+}
+
+/* ---- which clauses */
+
+/* True where an operator cannot tell values that are of one group apart. */
+static bool
+respects_groups(Oid operator, const SortGroupClause *group)
+{
+	ListCell   *lc;
+
+	foreach(lc, get_mergejoin_opfamilies(group->eqop))
+	{
+		if (op_in_opfamily(operator, lfirst_oid(lc)))
+			return true;
+	}
+	return false;
+}
+
+/* The clause by which a list tells values of a column apart, or NULL. */
+static const SortGroupClause *
+find_group(const TargetEntry *column, List *clauses)
+{
+	if (column->ressortgroupref == 0)
+		return NULL;
+	return get_sortgroupref_clause_noerr(column->ressortgroupref, clauses);
+}
+
+/* True where a clause with this operator can be tested before a list's grouping;
+ * without one it can. */
+static bool
+can_go_below(const OpExpr *clause, const TargetEntry *column, List *grouping)
+{
+	const SortGroupClause *group;
+
+	if (grouping == NIL)
+		return true;
+	group = find_group(column, grouping);
+	return group != NULL && respects_groups(clause->opno, group);
+}
+
+/* The column of a subquery that is one side of a clause, whose other side has
+ * none; or 0. */
+static AttrNumber
+compared_column(const RelOptInfo *rel, const RestrictInfo *clause)
+{
+	OpExpr	   *op = (OpExpr *) clause->clause;
+	Node	   *side;
+
+	if (!is_opclause(op) || list_length(op->args) != 2)
+		return 0;
+	if (bms_equal(clause->left_relids, rel->relids) &&
+		!bms_overlap(clause->right_relids, rel->relids))
+		side = get_leftop(op);
+	else if (bms_equal(clause->right_relids, rel->relids) &&
+			 !bms_overlap(clause->left_relids, rel->relids))
+		side = get_rightop(op);
+	else
+		return 0;
+	while (IsA(side, RelabelType))
+		side = (Node *) ((RelabelType *) side)->arg;
+	return IsA(side, Var) ? ((Var *) side)->varattno : 0;
+}
+
+/* Where values that differ are of one group, only what stands above the grouping
+ * knows which of them the group has. */
+static bool
+collations_agree(const OpExpr *clause, const TargetEntry *column)
+{
+	Oid			collation = exprCollation((Node *) column->expr);
+
+	return clause->inputcollid == collation &&
+		(!OidIsValid(collation) || get_collation_isdeterministic(collation));
+}
+
+static bool
+is_on_groups(PlannerInfo *root, const RelOptInfo *rel, const RestrictInfo *clause)
+{
+	const RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
+	const OpExpr *op = (const OpExpr *) clause->clause;
+	AttrNumber	attribute = compared_column(rel, clause);
+	const TargetEntry *column;
+
+	if (attribute <= 0 || contain_subplans((Node *) op) ||
+		(rte->security_barrier && contain_leaked_vars((Node *) op)))
+		return false;
+	column = get_tle_by_resno(rte->subquery->targetList, attribute);
+	return column != NULL && collations_agree(op, column) &&
+		can_go_below(op, column, rte->subquery->groupClause) &&
+		can_go_below(op, column, rte->subquery->distinctClause);
+}
+
+List *
+shuttle_clauses_on_groups(PlannerInfo *root, RelOptInfo *rel, const List *clauses)
+{
+	List	   *found = NIL;
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
+
+		if (is_on_groups(root, rel, clause))
+			found = lappend(found, clause);
+	}
+	return found;
+}
+
+/* ---- moving */
+
+/* What the subquery computes takes the place of its columns; everything else is
+ * one level further up. */
+static Node *
+move_mutator(Node *node, Moving *moving)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Var))
+	{
+		Var		   *var = copyObject((Var *) node);
+
+		if (var->varno == moving->relid)
+			return copyObject((Node *) get_tle_by_resno((List *) moving->targetlist,
+														var->varattno)->expr);
+		var->varlevelsup++;
+		return (Node *) var;
+	}
+	node = expression_tree_mutator(node, move_mutator, moving);
+	if (IsA(node, PlaceHolderVar))
+		((PlaceHolderVar *) node)->phlevelsup++;
+	return node;
+}
+
+/* As core does with conditions of its own: HAVING goes to WHERE when the query
+ * is planned. */
+static void
+move_into(Query *query, Index relid, Expr *clause)
+{
+	Moving		moving = {.relid = relid,.targetlist = query->targetList};
+	Node	   *moved = move_mutator((Node *) clause, &moving);
+
+	if (query->groupClause != NIL || query->havingQual != NULL)
+		query->havingQual = make_and_qual(query->havingQual, moved);
+	else
+		query->jointree->quals = make_and_qual(query->jointree->quals, moved);
+}
+
+/* ---- conditions of the upper query */
+
+static bool
+has_placeholder(Node *condition)
+{
+	ListCell   *lc;
+
+	foreach(lc, pull_var_clause(condition, PVC_INCLUDE_PLACEHOLDERS))
+	{
+		if (!IsA(lfirst(lc), Var))
+			return true;
+	}
+	return false;
+}
+
+static bool
+is_of_subquery_alone(PlannerInfo *root, Node *condition, Index relid)
+{
+	Relids		used = pull_varnos(root, condition);
+	int			member;
+
+	return bms_get_singleton_member(used, &member) && member == relid &&
+		!contain_subplans(condition) && !has_placeholder(condition);
+}
+
+static void
+add_conditions(PlannerInfo *root, Node *quals, Conditions *conditions)
+{
+	ListCell   *lc;
+
+	if (conditions->closed)
+		return;
+	foreach(lc, (List *) quals)
+	{
+		if (is_of_subquery_alone(root, lfirst(lc), conditions->relid))
+			conditions->found = lappend(conditions->found, lfirst(lc));
+	}
+}
+
+static bool find_conditions(PlannerInfo *root, Node *node, Conditions *conditions);
+
+static bool
+find_conditions_in_join(PlannerInfo *root, const JoinExpr *join, Conditions *conditions)
+{
+	bool		left = find_conditions(root, join->larg, conditions);
+	bool		right = find_conditions(root, join->rarg, conditions);
+	bool		filters_left = join->jointype == JOIN_INNER || join->jointype == JOIN_SEMI;
+
+	if (!left && !right)
+		return false;
+	if (join->jointype != JOIN_FULL && (right || filters_left))
+		add_conditions(root, join->quals, conditions);
+	if (join->jointype == JOIN_FULL || (right && join->jointype == JOIN_LEFT))
+		conditions->closed = true;
+	return true;
+}
+
+/* Finds conditions that are checked before the relation is joined; false where it
+ * is not below the node. */
+static bool
+find_conditions(PlannerInfo *root, Node *node, Conditions *conditions)
+{
+	bool		found = false;
+	ListCell   *lc;
+
+	if (IsA(node, RangeTblRef))
+		return ((RangeTblRef *) node)->rtindex == conditions->relid;
+	if (IsA(node, JoinExpr))
+		return find_conditions_in_join(root, (JoinExpr *) node, conditions);
+	foreach(lc, castNode(FromExpr, node)->fromlist)
+		found = find_conditions(root, lfirst(lc), conditions) || found;
+	if (found)
+		add_conditions(root, ((FromExpr *) node)->quals, conditions);
+	return found;
+}
+
+static bool
+stays_above(const RelOptInfo *rel, const Node *condition)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->baserestrictinfo)
+	{
+		if (equal(lfirst_node(RestrictInfo, lc)->clause, condition))
+			return true;
+	}
+	return false;
+}
+
+/* Those of them that core has most likely moved into the subquery; none where
+ * there was none at all. */
+static List *
+find_moved(PlannerInfo *root, const RelOptInfo *rel)
+{
+	Conditions	conditions = {.relid = rel->relid};
+	List	   *moved = NIL;
+	ListCell   *lc;
+
+	if (rel->baserestrict_min_security == UINT_MAX)
+		return NIL;
+	(void) find_conditions(root, (Node *) root->parse->jointree, &conditions);
+	foreach(lc, conditions.found)
+	{
+		if (!stays_above(rel, lfirst(lc)))
+			moved = lappend(moved, lfirst(lc));
+	}
+	return moved;
+}
+
+/* ---- the copy */
+
+/* As core does, leaves uncomputed what nobody reads. */
+static void
+drop_unused_columns(Query *query, const RelOptInfo *rel)
+{
+	Bitmapset  *used = NULL;
+	ListCell   *lc;
+
+	if (query->distinctClause != NIL && !query->hasDistinctOn)
+		return;
+	pull_varattnos((Node *) rel->reltarget->exprs, rel->relid, &used);
+	foreach(lc, rel->baserestrictinfo)
+		pull_varattnos((Node *) lfirst_node(RestrictInfo, lc)->clause, rel->relid, &used);
+	if (bms_is_member(0 - FirstLowInvalidHeapAttributeNumber, used))
+		return;					/* the whole row */
+	foreach(lc, query->targetList)
+	{
+		TargetEntry *entry = lfirst_node(TargetEntry, lc);
+		Node	   *value = (Node *) entry->expr;
+
+		if (entry->ressortgroupref == 0 && !entry->resjunk &&
+			!bms_is_member(entry->resno - FirstLowInvalidHeapAttributeNumber, used))
+			entry->expr = (Expr *) makeNullConst(exprType(value), exprTypmod(value),
+												 exprCollation(value));
+	}
+}
+
+Query *
+shuttle_subquery_with_clauses(PlannerInfo *root, const RelOptInfo *rel,
+							  const List *clauses)
+{
+	Query	   *query = copyObject(planner_rt_fetch(rel->relid, root)->subquery);
+	ListCell   *lc;
+
+	foreach(lc, find_moved(root, rel))
+		move_into(query, rel->relid, lfirst(lc));
+	foreach(lc, clauses)
+		move_into(query, rel->relid, lfirst_node(RestrictInfo, lc)->clause);
+	drop_unused_columns(query, rel);
+	return query;
+}
+
+static bool
+has_all(const List *conditions, const List *of)
+{
+	ListCell   *lc;
+
+	foreach(lc, of)
+	{
+		if (!list_member(conditions, lfirst(lc)))
+			return false;
+	}
+	return true;
+}
+
+bool
+shuttle_checks_the_same(const Query *planned, const Query *by_core, int nclauses)
+{
+	const List *where = (const List *) planned->jointree->quals;
+	const List *having = (const List *) planned->havingQual;
+	const List *core_where = (const List *) by_core->jointree->quals;
+	const List *core_having = (const List *) by_core->havingQual;
+
+	return list_length(where) == list_length(core_where) + nclauses &&
+		list_length(having) == list_length(core_having) &&
+		has_all(where, core_where) && has_all(having, core_having);
+}

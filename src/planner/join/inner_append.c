@@ -1,0 +1,314 @@
+/*-------------------------------------------------------------------------
+ * inner_append.c
+ *	  The inner side of a batched join over a partitioned table, a table that
+ *	  others inherit, or a UNION ALL.
+ *
+ * The price of the whole comes first, from the sizes of its children; only
+ * where a join with it may be the best its paths are made.  Then each live child
+ * gets a scan that takes its parameters from the outer side: foreign ones as
+ * inner_path.c makes them, local ones core's cheapest.  Core's
+ * Append over partitions brings the steps of run-time pruning, by which the
+ * routed append sends each key where it can have rows; of other children all
+ * are asked.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
+#include "parser/parsetree.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
+#include "executor/shuttle_executor.h"
+#include "planner/join/inner_side.h"
+#include "planner/join/join.h"
+#include "planner/statement/statement.h"
+
+/* The cheapest path of a local child that needs no more parameters than there
+ * are; or NULL. */
+static Path *
+cheapest_local_path(const RelOptInfo *child, const ParamPathInfo *info)
+{
+	Path	   *best = NULL;
+	ListCell   *lc;
+
+	foreach(lc, child->pathlist)
+	{
+		Path	   *path = (Path *) lfirst(lc);
+
+		if (bms_is_subset(PATH_REQ_OUTER(path), info->ppi_req_outer) &&
+			(best == NULL || path->total_cost < best->total_cost))
+			best = path;
+	}
+	return best;
+}
+
+/* That path, made to take exactly the parameters, as an Append wants of its
+ * children. */
+static Path *
+local_path(PlannerInfo *root, RelOptInfo *child, const ParamPathInfo *info)
+{
+	Path	   *best = cheapest_local_path(child, info);
+
+	if (bms_equal(PATH_REQ_OUTER(best), info->ppi_req_outer))
+		return best;
+	(void) shuttle_param_info(root, child, info->ppi_req_outer);
+	return reparameterize_path(root, best, info->ppi_req_outer, 1.0);
+}
+
+/*
+ * A clause of the parent may have no copy of core's for a local child (members of
+ * an equivalence class that use both sides of the join have none).  The join
+ * believes that the inner side checks what the parent's parameters say.
+ */
+static bool
+checks_all_clauses(const Path *child, const ParamPathInfo *parent)
+{
+	return child->param_info != NULL &&
+		list_length(child->param_info->ppi_clauses) >=
+		list_length(parent->ppi_clauses);
+}
+
+static void
+add_leaf(PlannerInfo *root, RelOptInfo *rel, List **leaves, bool *partitioned)
+{
+	if (rel != NULL && !IS_DUMMY_REL(rel))
+		*leaves = list_concat(*leaves,
+							  shuttle_append_leaves(root, rel, partitioned));
+}
+
+List *
+shuttle_append_leaves(PlannerInfo *root, RelOptInfo *rel, bool *partitioned)
+{
+	List	   *leaves = NIL;
+	int			i = -1;
+	ListCell   *lc;
+
+	if (rel->part_rels != NULL && rel->nparts > 0)
+	{
+		*partitioned = true;
+		while ((i = bms_next_member(rel->live_parts, i)) >= 0)
+			add_leaf(root, rel->part_rels[i], &leaves, partitioned);
+		return leaves;
+	}
+	if (!IS_SIMPLE_REL(rel) || !planner_rt_fetch(rel->relid, root)->inh)
+		return list_make1(rel);
+	foreach(lc, root->append_rel_list)
+	{
+		AppendRelInfo *child = lfirst_node(AppendRelInfo, lc);
+
+		if (child->parent_relid == rel->relid)
+			add_leaf(root, find_base_rel(root, child->child_relid), &leaves,
+					 partitioned);
+	}
+	return leaves;
+}
+
+Oid
+shuttle_leaves_server(const List *leaves)
+{
+	ListCell   *lc;
+
+	foreach(lc, leaves)
+	{
+		const RelOptInfo *leaf = (const RelOptInfo *) lfirst(lc);
+
+		if (leaf->fdwroutine != NULL)
+			return leaf->serverid;
+	}
+	return InvalidOid;
+}
+
+/* True where a join clause sets a column of the partition key equal to
+ * something of the outer side. */
+static bool
+fixes_key(const List *clauses, List *key_exprs)
+{
+	ListCell   *clause;
+	ListCell   *expr;
+
+	foreach(clause, clauses)
+	{
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, clause);
+
+		if (rinfo->mergeopfamilies == NIL || !is_opclause(rinfo->clause))
+			continue;
+		foreach(expr, key_exprs)
+		{
+			if (equal(lfirst(expr), get_leftop(rinfo->clause)) ||
+				equal(lfirst(expr), get_rightop(rinfo->clause)))
+				return true;
+		}
+	}
+	return false;
+}
+
+double
+shuttle_visited_share(const RelOptInfo *rel, const List *clauses, int nchildren)
+{
+	if (!enable_partition_pruning || rel->part_scheme == NULL || rel->partexprs == NULL)
+		return 1;
+	for (int i = 0; i < rel->part_scheme->partnatts; i++)
+	{
+		if (!fixes_key(clauses, rel->partexprs[i]))
+			return 1;
+	}
+	return 1.0 / nchildren;
+}
+
+/* ---- the price */
+
+/* Rows that a key finds in a child: all of its rows in the one partition that
+ * has it, or a part of them in each child. */
+static double
+rows_of_leaf(const ShuttleInner *inner, const RelOptInfo *leaf)
+{
+	if (inner->share < 1)
+		return Min(inner->rows_per_key, leaf->rows);
+	return inner->rows_per_key * leaf->rows / Max(inner->rel->rows, 1);
+}
+
+/* What a child costs for each outer row whose key it is asked for; false where
+ * it cannot be asked. */
+static bool
+price_leaf(PlannerInfo *root, const ShuttleInner *inner, RelOptInfo *leaf,
+		   const ShuttleAsking *asking, Cost *startup, Cost *total)
+{
+	double		part = asking->keys_per_row;
+	const Path *path;
+
+	if (leaf->rtekind != RTE_RELATION)
+		return false;			/* it would run once more for each row */
+	if (leaf->fdwroutine == NULL)
+	{
+		path = cheapest_local_path(leaf, inner->info);
+		if (path == NULL)
+			return false;
+		*startup = path->startup_cost;
+		*total = path->total_cost;
+		return true;
+	}
+
+	/* A sample is taken of the whole table, which would be read for each key. */
+	if (!shuttle_can_look_ahead(leaf->fdwroutine, leaf->serverid) ||
+		shuttle_is_sampled(root, leaf))
+		return false;
+	shuttle_key_cost(root, leaf, &asking->server, rows_of_leaf(inner, leaf),
+					 asking->outer_rows * asking->keys_per_row * inner->share,
+					 startup, total);
+	if (shuttle_settings.debug_force_batched_join)
+		part *= SHUTTLE_FORCED_COST;
+	*startup *= part;
+	*total = *total * part + shuttle_doubt_cost(leaf, asking);
+	return true;
+}
+
+void
+shuttle_inner_begin_price(ShuttleInner *inner)
+{
+	Path	   *price = &inner->price;
+
+	NodeSetTag(price, T_Path);
+	price->pathtype = T_CustomScan;
+	price->parent = inner->rel;
+	price->pathtarget = inner->rel->reltarget;
+	price->param_info = (ParamPathInfo *) inner->info;
+	price->rows = inner->info->ppi_rows;
+}
+
+bool
+shuttle_inner_price(PlannerInfo *root, ShuttleInner *inner, ShuttleAsking *asking)
+{
+	int			nleaves = list_length(inner->leaves);
+	Path	   *price = &inner->price;
+	ListCell   *lc;
+
+	inner->rows_per_key = shuttle_rows_per_key(inner->rel, inner->info);
+	inner->share = inner->partitioned ?
+		shuttle_visited_share(inner->rel, inner->info->ppi_clauses, nleaves) : 1;
+	shuttle_inner_begin_price(inner);
+	foreach(lc, inner->leaves)
+	{
+		Cost		startup;
+		Cost		total;
+
+		if (!price_leaf(root, inner, (RelOptInfo *) lfirst(lc), asking, &startup,
+						&total))
+			return false;
+		if (price->total_cost == 0)
+			price->startup_cost = startup;
+		price->total_cost += total * inner->share;
+	}
+	price->startup_cost = Min(price->startup_cost, price->total_cost);
+
+	/* a batch of many keys has some for each partition */
+	asking->nscans = Max(1, Min(nleaves,
+								ceil(Min(asking->outer_rows, asking->server.batch_size) *
+									 asking->keys_per_row * nleaves * inner->share)));
+	return true;
+}
+
+/* ---- the path */
+
+/* The path of a child; NULL where none of its clauses can be shipped. */
+static Path *
+make_leaf_path(PlannerInfo *root, const ShuttleInner *inner, RelOptInfo *leaf,
+			   ShuttleAsking *asking, ShuttleSibling *sibling)
+{
+	const ParamPathInfo *info = inner->info;
+	Cost		startup;
+	Cost		total;
+
+	if (leaf->fdwroutine == NULL)
+		return local_path(root, leaf, info);
+	if (leaf != inner->rel)
+		info = shuttle_child_param_info(root, leaf, inner->rel, info,
+										rows_of_leaf(inner, leaf), sibling);
+	(void) price_leaf(root, inner, leaf, asking, &startup, &total);
+	return shuttle_inner_path(root, leaf, info, startup, total, sibling,
+							  &asking->may_fail);
+}
+
+static Path *
+make_append(PlannerInfo *root, const ShuttleInner *inner, List *children)
+{
+	Path	   *append;
+
+	append = (Path *) create_append_path(root, inner->rel, children, NIL, NIL,
+										 inner->info->ppi_req_outer, 0, false, -1);
+	append->rows = inner->price.rows;
+	append->startup_cost = inner->price.startup_cost;
+	append->total_cost = inner->price.total_cost;
+	return inner->partitioned ? shuttle_routed_append_path(append) : append;
+}
+
+Path *
+shuttle_inner_make(PlannerInfo *root, const ShuttleInner *inner,
+				   ShuttleAsking *asking)
+{
+	List	   *children = NIL;
+	ShuttleSibling sibling = {NULL};
+	ListCell   *lc;
+
+	foreach(lc, inner->leaves)
+	{
+		RelOptInfo *leaf = (RelOptInfo *) lfirst(lc);
+		Path	   *path = make_leaf_path(root, inner, leaf, asking, &sibling);
+
+		if (path == NULL)
+			return NULL;
+		if (leaf == inner->rel)
+			return path;
+		if (!checks_all_clauses(path, inner->info))
+			return NULL;
+		children = lappend(children, path);
+	}
+	return make_append(root, inner, children);
+}

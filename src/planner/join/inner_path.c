@@ -1,0 +1,470 @@
+/*-------------------------------------------------------------------------
+ * inner_path.c
+ *	  The inner side of a batched join: a foreign scan with parameters.
+ *
+ * postgres_fdw makes such paths only with remote estimates.  Whether a join
+ * clause can be shipped is asked by a dry run of its GetForeignPlan, once for
+ * each relation and set of clauses.
+ * Memory: the verdicts live in the planner's context of their query level;
+ * the list that finds them loses them when that context goes.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/sysattr.h"
+#include "access/transam.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/restrictinfo.h"
+#include "rewrite/rewriteManip.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
+#include "executor/shuttle_executor.h"
+#include "planner/join/inner_side.h"
+#include "planner/scan/scan.h"
+#include "planner/statement/statement.h"
+
+typedef struct Generalizing
+{
+	const RelOptInfo *inner;
+	bool		fails;
+} Generalizing;
+
+/* A clause of one child becomes that of another. */
+typedef struct Moving
+{
+	const RelOptInfo *from;
+	const RelOptInfo *to;
+	Relids		known;			/* the last set that was moved */
+	Relids		moved;
+} Moving;
+
+/*
+ * A clause behind a security barrier must not be tested before the barrier's
+ * own: then the scan cannot take its value as a parameter.
+ */
+static bool
+all_promotable(const List *clauses, RelOptInfo *inner)
+{
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		if (!restriction_is_securely_promotable(lfirst_node(RestrictInfo, lc),
+												inner))
+			return false;
+	}
+	return true;
+}
+
+/* True where a key would be computed by a volatile function. */
+static bool
+any_volatile(const List *clauses)
+{
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
+
+		if (contain_volatile_functions((Node *) clause->clause))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * IS DISTINCT FROM names no operator: the node would take the one that it finds
+ * in pg_catalog, which for a type of an extension is another.
+ */
+static bool
+hides_operator_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, RestrictInfo))
+		node = (Node *) ((RestrictInfo *) node)->clause;
+	if (IsA(node, DistinctExpr) && ((DistinctExpr *) node)->opno >= FirstGenbkiObjectId)
+		return true;
+	return expression_tree_walker(node, hides_operator_walker, context);
+}
+
+bool
+shuttle_clauses_can_be_asked(const List *clauses, RelOptInfo *inner)
+{
+	return all_promotable(clauses, inner) && !any_volatile(clauses) &&
+		!hides_operator_walker((Node *) clauses, NULL);
+}
+
+/*
+ * What decides if clauses can be shipped, where each compares a column of the
+ * table with one of the outer side: equal lists mean equal verdicts, for all
+ * partitions of a table.  NIL where a clause is of another form.
+ */
+static List *
+make_signature(RelOptInfo *inner, const List *clauses)
+{
+	List	   *signature = list_make1_oid(inner->serverid);
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		OpExpr	   *clause = (OpExpr *) lfirst_node(RestrictInfo, lc)->clause;
+		ListCell   *arg;
+
+		if (!IsA(clause, OpExpr))
+			return NIL;
+		signature = lappend_oid(signature, clause->opno);
+		signature = lappend_oid(signature, clause->inputcollid);
+		foreach(arg, clause->args)
+		{
+			Var		   *var = (Var *) lfirst(arg);
+
+			if (!IsA(var, Var) || var->varattno <= 0)
+				return NIL;
+			signature = lappend_oid(signature, var->vartype);
+			signature = lappend_oid(signature, var->varcollid);
+			signature = lappend_oid(signature, var->varno == inner->relid);
+		}
+	}
+	return signature;
+}
+
+/* Any column of the inner table stands for all of its type. */
+static Node *
+generalize(Node *node, Generalizing *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, PlaceHolderVar))
+		context->fails = true;
+	else if (IsA(node, Var) && ((Var *) node)->varno == context->inner->relid)
+	{
+		Var		   *var = copyObject((Var *) node);
+
+		if (var->varattno <= 0)
+			context->fails = true;
+		var->varno = 0;
+		var->varattno = 0;
+		return (Node *) var;
+	}
+	return expression_tree_mutator(node, generalize, context);
+}
+
+/* As a signature, of clauses of any form; NIL where they tell partitions apart. */
+static List *
+generalize_clauses(RelOptInfo *inner, const List *clauses)
+{
+	Generalizing context = {.inner = inner};
+	Oid			serverid = inner->serverid;
+	List	   *general = list_make1(makeConst(OIDOID, -1, InvalidOid, sizeof(Oid),
+											   ObjectIdGetDatum(serverid),
+											   false, true));
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+		general = lappend(general,
+						  generalize((Node *) lfirst_node(RestrictInfo, lc)->clause,
+									 &context));
+	return context.fails ? NIL : general;
+}
+
+/*
+ * The relation for which a verdict holds: the partitioned table that a table
+ * is a partition of, on the topmost level.  Other children of one parent may
+ * have conditions of their own.
+ */
+static RelOptInfo *
+verdict_owner(PlannerInfo *root, RelOptInfo *inner)
+{
+	RelOptInfo *owner = inner;
+
+	while (root->append_rel_array != NULL &&
+		   root->append_rel_array[owner->relid] != NULL)
+	{
+		Index		relid = root->append_rel_array[owner->relid]->parent_relid;
+		RelOptInfo *parent = find_base_rel(root, relid);
+
+		if (parent->part_rels == NULL)
+			break;
+		owner = parent;
+	}
+	return owner;
+}
+
+static ShuttleVerdict *
+find_verdict(PlannerInfo *root, RelOptInfo *inner, ForeignPath *path)
+{
+	ShuttleVerdict *verdict = MemoryContextAllocZero(root->planner_cxt,
+													 sizeof(ShuttleVerdict));
+	const List *clauses = path->path.param_info->ppi_clauses;
+	const ForeignScan *scan;
+
+	if (!shuttle_clauses_can_be_asked(clauses, inner))
+		return verdict;
+	scan = shuttle_dry_run(root, path, NIL);
+	verdict->can_batch = shuttle_scan_can_batch(scan);
+
+	/* only a guest pays for it */
+	verdict->may_fail = verdict->can_batch &&
+		!shuttle_server_is_ours(inner->serverid) && shuttle_scan_may_fail(scan);
+	return verdict;
+}
+
+static const ShuttleVerdict *
+judge(PlannerInfo *root, RelOptInfo *inner, ForeignPath *path)
+{
+	List	   *clauses = path->path.param_info->ppi_clauses;
+	List	   *key = make_signature(inner, clauses);
+	RelOptInfo *owner;
+	ShuttleVerdict *verdict;
+
+	if (key == NIL)
+		key = generalize_clauses(inner, clauses);
+	owner = key == NIL ? inner : verdict_owner(root, inner);
+	if (key == NIL)
+		key = clauses;
+	verdict = shuttle_memo_find(root, owner, key);
+	if (verdict == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(root->planner_cxt);
+
+		if (key != clauses)
+			key = copyObject(key);
+		MemoryContextSwitchTo(old);
+		verdict = find_verdict(root, inner, path);
+		shuttle_memo_add(root, owner, key, verdict);
+	}
+	return verdict;
+}
+
+ParamPathInfo *
+shuttle_param_info(PlannerInfo *root, RelOptInfo *rel, Relids required_outer)
+{
+	ParamPathInfo *info = find_param_path_info(rel, required_outer);
+	MemoryContext old;
+
+	if (info != NULL)
+		return info;
+	old = MemoryContextSwitchTo(GetMemoryChunkContext(rel));
+	info = get_baserel_parampathinfo(root, rel, bms_copy(required_outer));
+	MemoryContextSwitchTo(old);
+	return info;
+}
+
+/* Columns of a table that clauses use. */
+static Bitmapset *
+columns_in(const List *clauses, Index relid)
+{
+	Bitmapset  *columns = NULL;
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+		pull_varattnos((Node *) lfirst_node(RestrictInfo, lc)->clause, relid, &columns);
+	return columns;
+}
+
+static bool
+is_direct_child(PlannerInfo *root, const RelOptInfo *child, const RelOptInfo *parent)
+{
+	return root->append_rel_array[child->relid]->parent_relid == parent->relid;
+}
+
+/* True where two children of a table have these of its columns at the same places. */
+static bool
+columns_agree(const AppendRelInfo *child, const AppendRelInfo *other,
+			  const Bitmapset *columns)
+{
+	int			i = -1;
+
+	while ((i = bms_next_member(columns, i)) >= 0)
+	{
+		AttrNumber	column = i + FirstLowInvalidHeapAttributeNumber;
+		const Var  *var;
+		const Var  *other_var;
+
+		if (column <= 0)
+			return false;
+		var = list_nth(child->translated_vars, column - 1);
+		other_var = list_nth(other->translated_vars, column - 1);
+		if (var == NULL || other_var == NULL || !IsA(var, Var) ||
+			!IsA(other_var, Var) || var->varattno != other_var->varattno ||
+			var->vartype != other_var->vartype ||
+			var->vartypmod != other_var->vartypmod ||
+			var->varcollid != other_var->varcollid)
+			return false;
+	}
+	return true;
+}
+
+/* Sets of relations are few, and clauses share them. */
+static Relids
+move_relids(Relids relids, Moving *moving)
+{
+	if (bms_equal(relids, moving->from->relids))
+		return moving->to->relids;
+	if (!bms_is_member(moving->from->relid, relids))
+		return relids;
+	if (moving->known == NULL || !bms_equal(relids, moving->known))
+	{
+		moving->known = relids;
+		moving->moved = bms_del_member(bms_copy(relids), moving->from->relid);
+		moving->moved = bms_add_member(moving->moved, moving->to->relid);
+	}
+	return moving->moved;
+}
+
+/* Copies all but what both clauses can share. */
+static Node *
+move_vars(Node *node, Moving *moving)
+{
+	Var		   *var;
+
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, PlaceHolderVar))
+	{
+		node = copyObject(node);
+		ChangeVarNodes(node, moving->from->relid, moving->to->relid, 0);
+		return node;
+	}
+	if (!IsA(node, Var))
+		return expression_tree_mutator(node, move_vars, moving);
+	if (((Var *) node)->varno != moving->from->relid)
+		return node;
+	var = palloc_object(Var);
+	*var = *(Var *) node;
+	var->varno = moving->to->relid;
+	if (var->varnosyn == moving->from->relid)
+		var->varnosyn = moving->to->relid;
+	return (Node *) var;
+}
+
+/* A clause of one child as that of another, whose columns are at the same places. */
+static RestrictInfo *
+move_clause(const RestrictInfo *clause, Moving *moving)
+{
+	RestrictInfo *moved = makeNode(RestrictInfo);
+
+	*moved = *clause;
+	moved->clause = (Expr *) move_vars((Node *) clause->clause, moving);
+	moved->clause_relids = move_relids(clause->clause_relids, moving);
+	moved->required_relids = move_relids(clause->required_relids, moving);
+	moved->outer_relids = move_relids(clause->outer_relids, moving);
+	moved->left_relids = move_relids(clause->left_relids, moving);
+	moved->right_relids = move_relids(clause->right_relids, moving);
+	shuttle_move_nullable_relids(moved, moving->from->relid, moving->to->relid);
+
+	/* its selectivity is its own; what it costs to evaluate is not */
+	moved->norm_selec = -1;
+	moved->outer_selec = -1;
+	moved->scansel_cache = NIL;
+	return moved;
+}
+
+/* The clauses of the last child, as this one's; NIL where they have to be
+ * translated. */
+static List *
+clauses_of_sibling(PlannerInfo *root, RelOptInfo *child, RelOptInfo *parent,
+				   const ShuttleSibling *sibling)
+{
+	Moving		moving = {.from = sibling->rel,.to = child};
+	List	   *clauses = NIL;
+	ListCell   *lc;
+
+	if (sibling->rel == NULL || !is_direct_child(root, child, parent) ||
+		!columns_agree(root->append_rel_array[child->relid],
+					   root->append_rel_array[sibling->rel->relid],
+					   sibling->columns))
+		return NIL;
+	foreach(lc, sibling->info->ppi_clauses)
+	{
+		const RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
+
+		if (clause->orclause != NULL)
+			return NIL;
+		clauses = lappend(clauses, move_clause(clause, &moving));
+	}
+	return clauses;
+}
+
+/*
+ * What was said of a child's scan holds for another's with the same clauses on the
+ * same server, where both are partitions.  Other children of one parent may have
+ * conditions of their own.
+ */
+static bool
+shares_verdict(const RelOptInfo *child, const RelOptInfo *parent,
+			   const ShuttleSibling *sibling)
+{
+	return child->serverid == sibling->rel->serverid &&
+		(parent->part_rels != NULL ||
+		 (child->baserestrictinfo == NIL && sibling->rel->baserestrictinfo == NIL));
+}
+
+/*
+ * Core would look for the clauses of each child again, which takes as long as
+ * all the rest of its planning, and translating them takes longer than to move
+ * those of a sibling.
+ */
+ParamPathInfo *
+shuttle_child_param_info(PlannerInfo *root, RelOptInfo *child, RelOptInfo *parent,
+						 const ParamPathInfo *info, double rows,
+						 ShuttleSibling *sibling)
+{
+	ParamPathInfo *known = find_param_path_info(child, info->ppi_req_outer);
+	MemoryContext old;
+	List	   *clauses;
+	QualCost	cost;
+
+	if (known != NULL)
+	{
+		sibling->rel = NULL;
+		sibling->verdict = NULL;
+		return known;
+	}
+	old = MemoryContextSwitchTo(GetMemoryChunkContext(child));
+	known = makeNode(ParamPathInfo);
+	*known = *info;
+	known->ppi_rows = clamp_row_est(rows);
+	clauses = clauses_of_sibling(root, child, parent, sibling);
+	if (clauses == NIL)
+	{
+		clauses = (List *) shuttle_translate_to_child(root, (Node *) info->ppi_clauses,
+													  child, parent);
+		cost_qual_eval(&cost, clauses, root);	/* is remembered in them */
+		sibling->columns = columns_in(info->ppi_clauses, parent->relid);
+		sibling->verdict = NULL;
+	}
+	else if (!shares_verdict(child, parent, sibling))
+		sibling->verdict = NULL;
+	known->ppi_clauses = clauses;
+	sibling->rel = is_direct_child(root, child, parent) ? child : NULL;
+	sibling->info = known;
+	child->ppilist = lappend(child->ppilist, known);
+	MemoryContextSwitchTo(old);
+	return known;
+}
+
+Path *
+shuttle_inner_path(PlannerInfo *root, RelOptInfo *inner, const ParamPathInfo *info,
+				   Cost startup, Cost total, ShuttleSibling *sibling,
+				   bool *may_fail)
+{
+	ForeignPath *path;
+
+	path = shuttle_create_foreignscan_path(root, inner, info->ppi_rows, startup,
+										   total, info->ppi_req_outer);
+
+	/* the routine is the relation's own copy */
+	inner->fdwroutine->GetForeignPlan = shuttle_plan_foreign_scan;
+	if (sibling->verdict == NULL)
+		sibling->verdict = judge(root, inner, path);
+	*may_fail = *may_fail || sibling->verdict->may_fail;
+	return sibling->verdict->can_batch ? &path->path : NULL;
+}

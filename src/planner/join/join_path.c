@@ -1,0 +1,388 @@
+/*-------------------------------------------------------------------------
+ * join_path.c
+ *	  Batched joins as paths: core's nested loop with a Look Ahead under its
+ *	  outer side, over a parameterised foreign scan.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "optimizer/cost.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "parser/parsetree.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
+#include "executor/shuttle_executor.h"
+#include "planner/join/inner_side.h"
+#include "planner/join/join.h"
+#include "planner/place/place.h"
+#include "planner/statement/statement.h"
+
+static set_join_pathlist_hook_type previous_join_hook = NULL;
+
+/* The relations that a path's parameters may come from, seen from a join. */
+static Relids
+top_relids(const RelOptInfo *rel)
+{
+	return rel->top_parent_relids ? rel->top_parent_relids : rel->relids;
+}
+
+/*
+ * Join types that core's nested loop runs as they are, and semi joins whose other
+ * side is made unique and comes first.  Others are made of these by swapping sides.
+ */
+static bool
+is_join_type(JoinType type)
+{
+	return type == JOIN_INNER || type == JOIN_LEFT || type == JOIN_SEMI ||
+		type == JOIN_ANTI || type == JOIN_UNIQUE_OUTER;
+}
+
+/*
+ * "big.k IN (SELECT ...)" asks for the rows of big once for each value: the
+ * subquery's rows are the outer side, made unique.  NULL where they cannot be, or
+ * where what they are told apart by is computed for that: core then adds a column,
+ * which what stands above does not expect.
+ */
+static Path *
+make_unique_outer(PlannerInfo *root, RelOptInfo *outer, SpecialJoinInfo *semi)
+{
+	ListCell   *lc;
+
+	foreach(lc, semi->semi_rhs_exprs)
+	{
+		if (!list_member(outer->reltarget->exprs, lfirst(lc)))
+			return NULL;
+	}
+	return (Path *) create_unique_path(root, outer, outer->cheapest_total_path, semi);
+}
+
+/* Partitioned tables, parents of tables that inherit, UNION ALL. */
+static bool
+has_children(PlannerInfo *root, const RelOptInfo *rel)
+{
+	return rel->part_rels != NULL || planner_rt_fetch(rel->relid, root)->inh;
+}
+
+/* Not of a table that core knows to have no rows: postgres_fdw was not asked for it. */
+static bool
+is_inner_table(PlannerInfo *root, RelOptInfo *rel)
+{
+	if (!IS_SIMPLE_REL(rel) || IS_DUMMY_REL(rel))
+		return false;
+	if (has_children(root, rel))
+		return true;
+	return rel->rtekind == RTE_RELATION && rel->fdwroutine != NULL &&
+		shuttle_can_look_ahead(rel->fdwroutine, rel->serverid);
+}
+
+static bool
+is_inner_subquery(const RelOptInfo *rel)
+{
+	return IS_SIMPLE_REL(rel) && rel->rtekind == RTE_SUBQUERY && rel->subroot != NULL;
+}
+
+/*
+ * The parameters that the join itself would still need, if core would accept
+ * them; returns false where it would not.
+ */
+static bool
+find_required_outer(RelOptInfo *outer, RelOptInfo *inner, Path *outer_path,
+					Path *inner_path, JoinPathExtraData *extra,
+					Relids *required)
+{
+	if (shuttle_uses_own_outer_join(extra->sjinfo, outer_path, inner_path))
+		return false;
+	*required = calc_nestloop_required_outer(top_relids(outer),
+											 PATH_REQ_OUTER(outer_path),
+											 top_relids(inner),
+											 PATH_REQ_OUTER(inner_path));
+	return *required == NULL ||
+		bms_overlap(*required, extra->param_source_rels);
+}
+
+/* Makes sure that a forced path wins over all others. */
+static void
+force_cost(Path *path, const Path *outer)
+{
+	path->startup_cost = 0;
+	path->total_cost = 1 + outer->total_cost * SHUTTLE_FORCED_COST +
+		path->rows * SHUTTLE_FORCED_COST;
+}
+
+/*
+ * False where the joinrel has a path already that is better than any batched
+ * join with this outer path can be.  What is made of an inner side with many
+ * partitions takes as long as all the rest of planning.
+ */
+static bool
+may_win(PlannerInfo *root, RelOptInfo *joinrel, Path *outer_path,
+		ShuttleInner *inner, JoinType type, JoinPathExtraData *extra,
+		const ShuttleAsking *asking)
+{
+	Path	   *ahead;
+	JoinCostWorkspace workspace;
+	Relids		required;
+
+	if (bms_overlap(PATH_REQ_OUTER(outer_path), top_relids(inner->rel)) ||
+		!find_required_outer(outer_path->parent, inner->rel, outer_path,
+							 &inner->price, extra, &required))
+		return false;
+	if (shuttle_settings.debug_force_batched_join)
+		return true;
+	ahead = shuttle_look_ahead_path(root, outer_path, asking, NULL);
+	initial_cost_nestloop(root, &workspace, type, ahead, &inner->price, extra);
+	return shuttle_add_path_precheck(joinrel, &workspace,
+									 build_join_pathkeys(root, joinrel, type,
+														 ahead->pathkeys),
+									 required);
+}
+
+/* Adds the join of one outer path with the inner scan. */
+static void
+add_batched_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer_path,
+				 Path *inner_path, ShuttleGroups *groups, JoinType type,
+				 JoinPathExtraData *extra, const ShuttleAsking *asking)
+{
+	RelOptInfo *outer = outer_path->parent;
+	RelOptInfo *inner = inner_path->parent;
+	Path	   *ahead;
+	NestPath   *join;
+	JoinCostWorkspace workspace;
+	Relids		required;
+
+	if (!find_required_outer(outer, inner, outer_path, inner_path, extra,
+							 &required))
+		return;
+	if ((shuttle_names_child_rows(outer_path) || shuttle_names_child_rows(inner_path)) &&
+		(groups != NULL || !shuttle_place_is_active()))
+		return;
+	ahead = shuttle_look_ahead_path(root, outer_path, asking, groups);
+	initial_cost_nestloop(root, &workspace, type, ahead, inner_path, extra);
+	if (shuttle_names_child_rows(outer_path))
+		ahead = outer_path;
+	inner_path = shuttle_path_for_child(root, inner_path, outer);
+	if (inner_path == NULL)
+		return;
+	join = create_nestloop_path(root, joinrel, type, &workspace, extra, ahead,
+								inner_path, extra->restrictlist,
+								build_join_pathkeys(root, joinrel, type,
+													ahead->pathkeys),
+								required);
+	if (shuttle_settings.debug_force_batched_join)
+		force_cost(&join->jpath.path, outer_path);
+	add_path(joinrel, &join->jpath.path);
+}
+
+/*
+ * The parameters that the inner side takes.  They are said to come from no more
+ * relations than they do come from: joins of others to these, which there may
+ * be many of, then share what is found out for them about each partition.
+ */
+static ParamPathInfo *
+find_parameters(PlannerInfo *root, const RelOptInfo *outer, RelOptInfo *inner)
+{
+	Relids		all = bms_union(top_relids(outer), inner->lateral_relids);
+	ParamPathInfo *info = shuttle_param_info(root, inner, all);
+	Relids		needed = bms_copy(inner->lateral_relids);
+	ParamPathInfo *shared;
+	ListCell   *lc;
+
+	if (info == NULL || info->ppi_clauses == NIL)
+		return NULL;
+	foreach(lc, info->ppi_clauses)
+		needed = bms_add_members(needed,
+								 lfirst_node(RestrictInfo, lc)->clause_relids);
+	needed = bms_del_members(needed, inner->relids);
+	if (bms_is_empty(needed) || !bms_is_subset(needed, all) || bms_equal(needed, all))
+		return info;
+	shared = shuttle_param_info(root, inner, needed);
+	return list_length(shared->ppi_clauses) == list_length(info->ppi_clauses) ?
+		shared : info;
+}
+
+/* The outer paths that a join is made of: cheap ones, and those with an order. */
+static List *
+find_outer_paths(PlannerInfo *root, RelOptInfo *outer, JoinType type,
+				 JoinPathExtraData *extra)
+{
+	List	   *paths = NIL;
+	ListCell   *lc;
+
+	if (type == JOIN_UNIQUE_OUTER)
+	{
+		Path	   *path = make_unique_outer(root, outer, extra->sjinfo);
+
+		return path == NULL ? NIL : list_make1(path);
+	}
+	foreach(lc, outer->pathlist)
+	{
+		Path	   *path = (Path *) lfirst(lc);
+
+		if (path == outer->cheapest_total_path ||
+			path == outer->cheapest_startup_path || path->pathkeys != NIL)
+			paths = lappend(paths, path);
+	}
+	return paths;
+}
+
+/* Those of them whose batched join may be the best in some way. */
+static List *
+promising_outer_paths(PlannerInfo *root, RelOptInfo *joinrel, List *outer_paths,
+					  ShuttleInner *inner, JoinType type,
+					  JoinPathExtraData *extra, const ShuttleAsking *asking)
+{
+	List	   *paths = NIL;
+	ListCell   *lc;
+
+	foreach(lc, outer_paths)
+	{
+		if (may_win(root, joinrel, lfirst(lc), inner, type, extra, asking))
+			paths = lappend(paths, lfirst(lc));
+	}
+	return paths;
+}
+
+/* What a join asks for.  That with what was made unique is an inner join. */
+static ShuttleAsking
+find_asking(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner,
+			const ParamPathInfo *keys, Oid serverid, List *outer_paths, JoinType *type)
+{
+	ShuttleAsking asking = shuttle_asking(root, outer, inner, keys, serverid);
+
+	if (*type == JOIN_UNIQUE_OUTER)
+	{
+		shuttle_asking_once(&asking, (Path *) linitial(outer_paths));
+		*type = JOIN_INNER;
+	}
+	return asking;
+}
+
+/* Adds batched joins for each order that the outer side can come in. */
+static void
+add_batched_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
+				  RelOptInfo *rel, JoinType type, JoinPathExtraData *extra)
+{
+	ShuttleInner inner = {.rel = rel};
+	ShuttleAsking asking;
+	Oid			serverid;
+	List	   *outer_paths;
+	Path	   *inner_path;
+	ListCell   *lc;
+
+	inner.leaves = shuttle_append_leaves(root, rel, &inner.partitioned);
+	serverid = shuttle_leaves_server(inner.leaves);
+	if (!OidIsValid(serverid) || shuttle_is_written_beside(root, inner.leaves))
+		return;
+	inner.info = find_parameters(root, outer, rel);
+	if (inner.info == NULL)
+		return;
+	outer_paths = find_outer_paths(root, outer, type, extra);
+	if (outer_paths == NIL)
+		return;
+	asking = find_asking(root, outer, rel, inner.info, serverid, outer_paths, &type);
+	if (!shuttle_inner_price(root, &inner, &asking))
+		return;
+	outer_paths = promising_outer_paths(root, joinrel, outer_paths, &inner, type,
+										extra, &asking);
+	if (outer_paths == NIL)
+		return;
+	inner_path = shuttle_inner_make(root, &inner, &asking);
+	if (inner_path == NULL)
+		return;
+	foreach(lc, outer_paths)
+		add_batched_join(root, joinrel, (Path *) lfirst(lc), inner_path, NULL, type,
+						 extra, &asking);
+}
+
+/*
+ * What is asked for in a subquery: by those of the clauses alone that go below
+ * its grouping.  False where there are none.
+ */
+static bool
+find_group_keys(PlannerInfo *root, RelOptInfo *rel, const ParamPathInfo *info,
+				ParamPathInfo *keys)
+{
+	*keys = *info;
+	keys->ppi_clauses = shuttle_clauses_on_groups(root, rel, info->ppi_clauses);
+	return keys->ppi_clauses != NIL &&
+		shuttle_clauses_can_be_asked(keys->ppi_clauses, rel);
+}
+
+/* The same over groups.  The subquery is planned again only where a join with it
+ * may be the best even if its keys cost nothing. */
+static void
+add_joins_over_groups(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
+					  RelOptInfo *rel, JoinType type, JoinPathExtraData *extra)
+{
+	ShuttleInner inner = {.rel = rel};
+	Oid			serverid = shuttle_groups_server(root, rel);
+	ShuttleAsking asking;
+	ParamPathInfo keys;
+	List	   *outer_paths;
+	Path	   *inner_path;
+	ListCell   *lc;
+
+	if (!OidIsValid(serverid))
+		return;
+	inner.info = find_parameters(root, outer, rel);
+	if (inner.info == NULL || !find_group_keys(root, rel, inner.info, &keys))
+		return;
+	outer_paths = find_outer_paths(root, outer, type, extra);
+	if (outer_paths == NIL)
+		return;
+	asking = find_asking(root, outer, rel, &keys, serverid, outer_paths, &type);
+	shuttle_inner_begin_price(&inner);
+	outer_paths = promising_outer_paths(root, joinrel, outer_paths, &inner, type,
+										extra, &asking);
+	if (outer_paths == NIL)
+		return;
+	inner.groups = shuttle_groups_plan(root, rel, keys.ppi_clauses);
+	if (inner.groups == NULL)
+		return;
+	shuttle_groups_price(inner.groups, &inner.price, &asking);
+	outer_paths = promising_outer_paths(root, joinrel, outer_paths, &inner, type,
+										extra, &asking);
+	if (outer_paths == NIL)
+		return;
+	inner_path = shuttle_groups_make(root, inner.groups, &inner.price);
+	foreach(lc, outer_paths)
+		add_batched_join(root, joinrel, (Path *) lfirst(lc), inner_path, inner.groups,
+						 type, extra, &asking);
+}
+
+/*
+ * A statement that writes reads its source first, for which the finished plan
+ * is changed: not where the library came too late for that.
+ */
+static bool
+may_write_too_soon(const PlannerInfo *root)
+{
+	return shuttle_find_statement(root)->commandType != CMD_SELECT &&
+		!shuttle_place_is_active();
+}
+
+static void
+consider_join(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
+			  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
+{
+	if (previous_join_hook != NULL)
+		previous_join_hook(root, joinrel, outer, inner, type, extra);
+	if (!shuttle_settings.enable_batched_join || !is_join_type(type) ||
+		may_write_too_soon(root))
+		return;
+	if (!enable_nestloop && !shuttle_settings.debug_force_batched_join)
+		return;
+	if (is_inner_table(root, inner))
+		add_batched_joins(root, joinrel, outer, inner, type, extra);
+	else if (is_inner_subquery(inner))
+		add_joins_over_groups(root, joinrel, outer, inner, type, extra);
+}
+
+void
+shuttle_join_path_init(void)
+{
+	previous_join_hook = set_join_pathlist_hook;
+	set_join_pathlist_hook = consider_join;
+}

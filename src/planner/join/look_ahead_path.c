@@ -1,0 +1,161 @@
+/*-------------------------------------------------------------------------
+ * look_ahead_path.c
+ *	  Look Ahead, and its routed append, as paths.
+ *
+ * Look Ahead keeps the order of the outer path and claims nothing else.  Both
+ * do not project, are not run in parallel workers and do not read backwards.
+ *
+ * An UPDATE or DELETE of a table with children names its rows by variables
+ * that core resolves in its own nodes only.  Above paths that return them our
+ * nodes are left out here, and put in on the finished plan.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/extensible.h"
+#include "optimizer/pathnode.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
+#include "executor/shuttle_executor.h"
+#include "planner/group/group.h"
+#include "planner/group/unions.h"
+#include "planner/join/inner_side.h"
+#include "planner/join/join.h"
+#include "planner/join/node_joins.h"
+#include "planner/place/place.h"
+#include "planner/scan/scan.h"
+#include "planner/shuttle_planner.h"
+#include "planner/statement/literals.h"
+#include "planner/statement/statement.h"
+#include "planner/write/write.h"
+
+static Plan *plan_look_ahead(PlannerInfo *root, RelOptInfo *rel,
+							 CustomPath *path, List *targetlist,
+							 List *clauses, List *plans);
+
+static const CustomPathMethods look_ahead_path_methods = {
+	.CustomName = "Look Ahead",
+	.PlanCustomPath = plan_look_ahead,
+};
+
+static Plan *plan_routed_append(PlannerInfo *root, RelOptInfo *rel,
+								CustomPath *path, List *targetlist,
+								List *clauses, List *plans);
+
+static const CustomPathMethods routed_append_path_methods = {
+	.CustomName = "Routed Append",
+	.PlanCustomPath = plan_routed_append,
+};
+
+bool
+shuttle_names_child_rows(const Path *path)
+{
+	ListCell   *lc;
+
+	foreach(lc, path->pathtarget->exprs)
+	{
+		Var		   *var = (Var *) lfirst(lc);
+
+		if (IsA(var, Var) && var->varno == ROWID_VAR)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The path's private list is what the plan needs, packed, and NIL or the groups
+ * that the join is with.
+ */
+Path *
+shuttle_look_ahead_path(PlannerInfo *root, Path *outer, const ShuttleAsking *asking,
+						ShuttleGroups *groups)
+{
+	CustomPath *path = makeNode(CustomPath);
+	ShuttleLookAheadPlan plan = {.batch_size = asking->server.batch_size};
+	Cost		startup;
+	Cost		total;
+
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = outer->parent;
+	path->path.pathtarget = outer->pathtarget;
+	path->path.param_info = outer->param_info;
+	path->path.rows = outer->rows;
+	shuttle_batches_cost(asking, outer, &startup, &total);
+	path->path.startup_cost = outer->startup_cost + startup;
+	path->path.total_cost = outer->total_cost + total;
+	path->path.pathkeys = outer->pathkeys;
+	shuttle_path_copy_disabled(&path->path, outer);
+	path->custom_paths = list_make1(outer);
+	path->custom_private = list_make1(shuttle_look_ahead_pack(&plan));
+	if (groups != NULL)
+		path->custom_private = lappend(path->custom_private, groups);
+	path->methods = &look_ahead_path_methods;
+	return &path->path;
+}
+
+Path *
+shuttle_routed_append_path(Path *append)
+{
+	CustomPath *path;
+
+	if (shuttle_names_child_rows(append))
+		return append;
+	path = makeNode(CustomPath);
+	path->path = *append;
+	NodeSetTag(path, T_CustomPath);
+	path->path.pathtype = T_CustomScan;
+	path->custom_paths = list_make1(append);
+	path->methods = &routed_append_path_methods;
+	return &path->path;
+}
+
+static Plan *
+plan_routed_append(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+				   List *targetlist, List *clauses, List *plans)
+{
+	CustomScan *scan;
+
+	scan = shuttle_routed_append_make((Plan *) linitial(plans), targetlist,
+									  copyObject(targetlist));
+	return &scan->scan.plan;
+}
+
+/*
+ * The child's clauses are checked by the child; the target lists of both are
+ * made from the same path target.
+ */
+static Plan *
+plan_look_ahead(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+				List *targetlist, List *clauses, List *plans)
+{
+	ShuttleLookAheadPlan plan;
+	CustomScan *scan;
+
+	shuttle_look_ahead_unpack(linitial(path->custom_private), &plan);
+
+	/* core plans the inner side next */
+	if (list_length(path->custom_private) > 1)
+		shuttle_groups_adopt(lsecond(path->custom_private));
+	scan = shuttle_look_ahead_make((Plan *) linitial(plans), targetlist,
+								   copyObject(targetlist), &plan);
+	return &scan->scan.plan;
+}
+
+void
+shuttle_planner_init(void)
+{
+	shuttle_scan_price_init();
+	shuttle_join_path_init();
+	shuttle_place_init();
+	shuttle_conflict_init();
+	shuttle_named_columns_init();
+	shuttle_merge_plan_init();
+	shuttle_merge_refusal_init();
+	shuttle_partial_aggregates_init();
+	shuttle_union_types_init();
+	shuttle_reference_tables_init();
+	shuttle_fixed_keys_init();
+	shuttle_locked_order_init();
+	shuttle_literal_plans_init();	/* around all that plan */
+}

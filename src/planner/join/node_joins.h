@@ -1,0 +1,49 @@
+/*-------------------------------------------------------------------------
+ * node_joins.h
+ *	  Joins that a node does: of partitions with one key, with reference tables,
+ *	  and what they cost.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_PLANNER_JOIN_NODE_JOINS_H
+#define SHUTTLE_PLANNER_JOIN_NODE_JOINS_H
+
+#include "base/shuttle_compat.h"
+
+/* ---- costs (batch_cost.c, key_estimate.c) */
+
+/* Has semi joins with this foreign table shipped only where a node can run
+ * them (semi_joins.c). */
+extern void shuttle_keep_back_semi_joins(RelOptInfo *rel);
+
+/* ---- joins on nodes (node_joins.c) */
+
+/* True of joins that are priced so: of partitions, with reference tables, in
+ * branches of a UNION ALL, and of all tables of an UPDATE or DELETE. */
+extern bool shuttle_is_node_join(PlannerInfo *root, const RelOptInfo *rel);
+
+/* Prices the paths that postgres_fdw made of such a join, which must not be in the
+ * relation's list yet. */
+extern void shuttle_price_node_join(PlannerInfo *root, RelOptInfo *rel,
+									RelOptInfo *outer, RelOptInfo *inner,
+									const List *clauses, List *paths);
+
+/* What postgres_fdw charges too much for groups of such a join; else 0. */
+extern Cost shuttle_saved_by_node_join(PlannerInfo *root, const RelOptInfo *rel);
+
+/* ---- partition keys with one value (fixed_keys.c) */
+
+/* Has core join partitions whose keys are equal to the same value. */
+extern void shuttle_fixed_keys_init(void);
+
+/* ---- tables with a copy on several nodes (reference_tables.c) */
+
+/* Has nodes join their tables and partitions with their copies. */
+extern void shuttle_reference_tables_init(void);
+
+/* True where one of a relation's tables has copies. */
+extern bool shuttle_has_reference(PlannerInfo *root, const RelOptInfo *rel);
+
+/* True where rows of a table are locked, on its own node. */
+extern bool shuttle_is_locked(PlannerInfo *root, const RelOptInfo *rel);
+
+#endif							/* SHUTTLE_PLANNER_JOIN_NODE_JOINS_H */

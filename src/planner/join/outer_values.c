@@ -1,0 +1,373 @@
+/*-------------------------------------------------------------------------
+ * outer_values.c
+ *	  Values of the outer side that are computed here and sent as keys.
+ *
+ * postgres_fdw ships a join clause whole or not at all: "f.k = here(o.x)" with
+ * a function that only this server has would make no key.  But here(o.x) is
+ * one value for each outer row.  The plan of a scan is made with a stand-in for
+ * such a value, a parameter, which postgres_fdw knows how to send; then the
+ * expression takes the stand-in's place among those that the scan evaluates,
+ * and core provides it with the outer columns that it needs.
+ * So is what postgres_fdw writes wrongly: a subscript of an outer array, as
+ * $1::integer[][1] is an array and not its element; and a cast that the query
+ * does not write, as "character = $1::varchar" for "character::text =
+ * varchar::text" compares without trailing blanks.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/restrictinfo.h"
+#include "utils/lsyscache.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/shuttle_executor.h"
+#include "planner/group/group.h"
+#include "planner/join/inner_side.h"
+#include "planner/scan/scan.h"
+#include "planner/statement/statement.h"
+
+typedef struct ValuesContext
+{
+	PlannerInfo *root;
+	RelOptInfo *rel;			/* that is scanned */
+	List	   *values;			/* stand-in number i is -1 - i */
+} ValuesContext;
+
+/* ---- which expressions */
+
+static bool
+refers_inside_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, CaseWhen))	/* core's walker does not know it by itself */
+		return refers_inside_walker((Node *) ((CaseWhen *) node)->expr, context) ||
+			refers_inside_walker((Node *) ((CaseWhen *) node)->result, context);
+	return IsA(node, CaseTestExpr) || IsA(node, CoerceToDomainValue) ||
+		expression_tree_walker(node, refers_inside_walker, context);
+}
+
+bool
+shuttle_refers_inside(Node *node)
+{
+	return !IsA(node, List) && !IsA(node, TargetEntry) &&
+		refers_inside_walker(node, NULL);
+}
+
+static bool
+is_expression_to_compute(const Node *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_List:
+		case T_TargetEntry:
+		case T_SortGroupClause:
+		case T_Var:
+		case T_Const:
+		case T_Param:
+		case T_CaseWhen:
+		case T_CaseTestExpr:
+			return false;
+		default:
+			return true;
+	}
+}
+
+bool
+shuttle_may_stand_in(Node *node)
+{
+	return is_expression_to_compute(node) && !contain_subplans(node) &&
+		!contain_volatile_functions(node) && !refers_inside_walker(node, NULL) &&
+		get_typtype(exprType(node)) != TYPTYPE_PSEUDO;
+}
+
+Param *
+shuttle_make_stand_in(Node *node, int number)
+{
+	Param	   *param = makeNode(Param);
+
+	param->paramkind = PARAM_EXEC;
+	param->paramid = number;
+	param->paramtype = exprType(node);
+	param->paramtypmod = exprTypmod(node);
+	param->paramcollid = exprCollation(node);
+	param->location = -1;
+	return param;
+}
+
+/* True where a node is a value that the outer row alone decides. */
+static bool
+is_outer_value(Node *node, const ValuesContext *context)
+{
+	Relids		used;
+
+	if (!shuttle_may_stand_in(node))
+		return false;
+
+	/* postgres_fdw computes its parameters under its own settings */
+	if (contain_mutable_functions(node) &&
+		!shuttle_foreign_is_ours(context->rel->fdwroutine))
+		return false;
+	used = pull_varnos(context->root, node);
+	return !bms_is_empty(used) && !bms_overlap(used, context->rel->relids);
+}
+
+/* Puts stand-ins in the place of the largest such values. */
+static Node *
+stand_in_mutator(Node *node, ValuesContext *context)
+{
+	int			i = 0;
+	ListCell   *lc;
+
+	if (node == NULL)
+		return NULL;
+	if (!is_outer_value(node, context))
+	{
+		if (shuttle_refers_inside(node))
+			return node;
+		return expression_tree_mutator(node, stand_in_mutator, context);
+	}
+	foreach(lc, context->values)
+	{
+		if (equal(lfirst(lc), node))
+			break;
+		i++;
+	}
+	if (lc == NULL)
+		context->values = lappend(context->values, node);
+	return (Node *) shuttle_make_stand_in(node, -1 - i);
+}
+
+/* Puts the values back. */
+static Node *
+value_mutator(Node *node, ValuesContext *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC &&
+		((Param *) node)->paramid < 0 &&
+		-1 - ((Param *) node)->paramid < list_length(context->values))
+		return copyObject(list_nth(context->values, -1 - ((Param *) node)->paramid));
+	return expression_tree_mutator(node, value_mutator, context);
+}
+
+/* The same for a list, with stable values as well. */
+static List *
+put_back(List *expressions, ValuesContext *context)
+{
+	Node	   *result = (Node *) expressions;
+
+	if (context->values != NIL)
+		result = value_mutator(result, context);
+	return (List *) shuttle_stable_put_back(context->root, result);
+}
+
+/* ---- which clauses */
+
+/* What a cast that is not written is applied to; NULL: the node is none. */
+static Node *
+implicitly_cast(Node *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_RelabelType:
+			return ((RelabelType *) node)->relabelformat == COERCE_IMPLICIT_CAST ?
+				(Node *) ((RelabelType *) node)->arg : NULL;
+		case T_CoerceViaIO:
+			return ((CoerceViaIO *) node)->coerceformat == COERCE_IMPLICIT_CAST ?
+				(Node *) ((CoerceViaIO *) node)->arg : NULL;
+		case T_ArrayCoerceExpr:
+			return ((ArrayCoerceExpr *) node)->coerceformat == COERCE_IMPLICIT_CAST ?
+				(Node *) ((ArrayCoerceExpr *) node)->arg : NULL;
+		case T_FuncExpr:
+			return ((FuncExpr *) node)->funcformat == COERCE_IMPLICIT_CAST ?
+				(Node *) ((FuncExpr *) node)->args : NULL;
+		default:
+			return NULL;
+	}
+}
+
+/*
+ * True where both sides of an operator are relabelled from one type, of which the
+ * node makes the same: of varchar = varchar, text = text, but not bpchar = bpchar,
+ * which comes about where both were compared with a bpchar.
+ */
+static bool
+relabels_alike(const OpExpr *operator)
+{
+	RelabelType *left;
+	RelabelType *right;
+	Oid			type;
+
+	if (list_length(operator->args) != 2)
+		return false;
+	left = linitial(operator->args);
+	right = lsecond(operator->args);
+	if (!IsA(left, RelabelType) || !IsA(right, RelabelType) ||
+		left->relabelformat != right->relabelformat)
+		return false;
+	type = exprType((Node *) left->arg);
+	return type == exprType((Node *) right->arg) && shuttle_is_meant_between(operator, type);
+}
+
+/* True where postgres_fdw would write of an outer value something else. */
+static bool
+written_wrongly_walker(Node *node, void *context)
+{
+	const ValuesContext *values = context;
+	Node	   *outer;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, SubscriptingRef))
+	{
+		outer = (Node *) ((SubscriptingRef *) node)->refexpr;
+		if (IsA(outer, Var) &&
+			!bms_is_member(((Var *) outer)->varno, values->rel->relids))
+			return true;
+	}
+	if (IsA(node, OpExpr) && relabels_alike((OpExpr *) node))
+	{
+		List	   *sides = ((OpExpr *) node)->args;
+
+		return written_wrongly_walker((Node *) ((RelabelType *) linitial(sides))->arg,
+									  context) ||
+			written_wrongly_walker((Node *) ((RelabelType *) lsecond(sides))->arg,
+								   context);
+	}
+	outer = implicitly_cast(node);
+	if (outer != NULL &&
+		!bms_is_subset(pull_varnos(values->root, outer), values->rel->relids))
+		return true;
+	return expression_tree_walker(node, written_wrongly_walker, context);
+}
+
+/* Clauses with those replaced that have a stand-in; the others as they are. */
+static List *
+replace_clauses(const List *clauses, const List *replaced, ValuesContext *context)
+{
+	List	   *result = NIL;
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
+
+		if (list_member_ptr(replaced, clause))
+		{
+			RestrictInfo *copy = makeNode(RestrictInfo);
+
+			*copy = *clause;
+			copy->clause = (Expr *) stand_in_mutator((Node *) clause->clause,
+													 context);
+			clause = copy;
+		}
+		result = lappend(result, clause);
+	}
+	return result;
+}
+
+/*
+ * The join clauses of a path that postgres_fdw would not ship as they are, or
+ * would ship wrongly.  left: the conditions that its plan leaves to us; NIL
+ * if there is no plan yet.
+ */
+static List *
+clauses_to_replace(const ValuesContext *context, const ParamPathInfo *info,
+				   const List *left)
+{
+	RelOptInfo *rel = context->rel;
+	List	   *found = NIL;
+	ListCell   *lc;
+
+	foreach(lc, info->ppi_clauses)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
+
+		if (restriction_is_securely_promotable(clause, rel) &&
+			(list_member_ptr(left, clause->clause) ||
+			 written_wrongly_walker((Node *) clause->clause, (void *) context)))
+			found = lappend(found, clause);
+	}
+	return found;
+}
+
+/* postgres_fdw's plan, with the values in the place of their stand-ins. */
+static ForeignScan *
+plan_with_values(RelOptInfo *rel, Oid relid, ForeignPath *path,
+				 List *targetlist, List *clauses, Plan *outer,
+				 ValuesContext *context)
+{
+	ForeignScan *scan;
+
+	scan = shuttle_postgres_fdw_get_routine()->GetForeignPlan(context->root, rel, relid,
+													  path, targetlist, clauses,
+													  outer);
+	scan->fdw_exprs = put_back(scan->fdw_exprs, context);
+	scan->fdw_recheck_quals = put_back(scan->fdw_recheck_quals, context);
+	scan->scan.plan.qual = put_back(scan->scan.plan.qual, context);
+	return scan;
+}
+
+static ForeignScan *
+plan_scan(PlannerInfo *root, RelOptInfo *rel, Oid relid, ForeignPath *path,
+		  List *targetlist, List *clauses, Plan *outer)
+{
+	ValuesContext first = {.root = root,.rel = rel};
+	ValuesContext second = {.root = root,.rel = rel};
+	const ParamPathInfo *info = path->path.param_info;
+	List	   *replaced;
+	ForeignScan *scan;
+
+	if (!IS_SIMPLE_REL(rel) || info == NULL)
+		return plan_with_values(rel, relid, path, targetlist, clauses, outer,
+								&first);
+	replaced = replace_clauses(clauses, clauses_to_replace(&first, info, NIL), &first);
+	scan = plan_with_values(rel, relid, path, targetlist, replaced, outer, &first);
+	if (scan->scan.plan.qual == NIL)
+		return scan;
+
+	/* conditions are left: more of them can be shipped with stand-ins */
+	replaced = clauses_to_replace(&second, info, scan->scan.plan.qual);
+	replaced = replace_clauses(clauses, replaced, &second);
+	if (list_length(second.values) == list_length(first.values))
+		return scan;
+	return plan_with_values(rel, relid, path, targetlist, replaced, outer, &second);
+}
+
+ForeignScan *
+shuttle_plan_foreign_scan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
+						  ForeignPath *path, List *targetlist, List *clauses,
+						  Plan *outer)
+{
+	ForeignScan *scan;
+	List	   *late;
+
+	if (shuttle_is_partial_aggregate(path))
+		return shuttle_plan_partial_aggregate(root, rel, relid, path, targetlist,
+											  clauses, outer);
+	scan = shuttle_sibling_scan(root, rel, relid, path, targetlist, clauses);
+	if (scan != NULL)
+		return scan;
+	late = shuttle_late_join_clauses(root, rel, path);
+	clauses = list_difference_ptr(clauses, late);
+	scan = plan_scan(root, rel, relid, path, targetlist, clauses, outer);
+	scan->scan.plan.qual = list_concat(scan->scan.plan.qual,
+									   get_actual_clauses(late));
+	if (IS_UPPER_REL(rel))
+	{
+		scan->fdw_scan_tlist = (List *)
+			shuttle_stable_put_back(root, (Node *) scan->fdw_scan_tlist);
+		scan->fdw_scan_tlist = (List *)
+			shuttle_with_ignored_collations((Node *) scan->fdw_scan_tlist);
+		scan->scan.plan.qual = (List *)
+			shuttle_with_ignored_collations((Node *) scan->scan.plan.qual);
+	}
+	shuttle_sibling_remember(root, rel, relid, path, clauses, scan);
+	if (shuttle_foreign_is_ours(rel->fdwroutine))
+		shuttle_sample_add(root, rel, scan);
+	return scan;
+}

@@ -1,0 +1,697 @@
+/*-------------------------------------------------------------------------
+ * reference_tables.c
+ *	  Joins with tables that several nodes have a copy of
+ *	  (shuttle_replicated_on), done on the node of what they are joined with.
+ *
+ * Beside a table of one node: core lets postgres_fdw join what lies on one
+ * server.  A join with a reference table is given the other side's server,
+ * where it has a copy there; the copies have the same name on all nodes.
+ *
+ * Beside a partitioned table: each partition is joined with the copy on its
+ * node, as core joins partitions of two tables.  For that a reference table gets
+ * children, one for each server, which are the table itself read elsewhere; so
+ * core can translate what it knows of the join into what holds of a child.
+ *
+ *	Append
+ *	  Foreign Scan on n1: partition 1 joined with the copy on n1
+ *	  Foreign Scan on n2: partition 2 joined with the copy on n2
+ *
+ * The join of the whole is then partitioned as the table is, so that core and
+ * partial_aggregates.c go on from there.  Core drops whatever else the topmost
+ * join could be made of: it is only done where every node does its part.
+ *
+ * Which copy a partition is joined with depends on nothing but the way of
+ * partitioning and its number in it: joins that are made of the same tables in
+ * another order have to have the same members.
+ * Memory: children of reference tables live as long as the planning does, also
+ * under GEQO, which throws away joins.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "catalog/pg_class.h"
+#include "foreign/foreign.h"
+#include "optimizer/cost.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/prep.h"
+#include "parser/parsetree.h"
+#include "partitioning/partbounds.h"
+#include "utils/rel.h"
+#include "utils/varlena.h"
+
+#include "base/shuttle_compat.h"
+#include "cluster/shuttle_cluster.h"
+#include "executor/shuttle_executor.h"
+#include "planner/join/node_joins.h"
+#include "planner/statement/statement.h"
+
+/* The first of a key's numbers, which tells it from other keys. */
+#define COPIES_KEY (-2)
+#define CHILD_KEY (-3)
+
+/* The servers that a reference table is on. */
+typedef struct Copies
+{
+	List	   *servers;		/* of Oid; NIL: it is no reference table */
+} Copies;
+
+/* One join of a partitioned table, seen from its partitions. */
+typedef struct PartitionJoin
+{
+	PlannerInfo *root;
+	RelOptInfo *joinrel;
+	RelOptInfo *whole;			/* that has the partitions */
+	RelOptInfo *reference;
+	bool		is_outer;		/* the partitioned side is */
+	JoinType	type;
+	JoinPathExtraData *extra;
+} PartitionJoin;
+
+static set_join_pathlist_hook_type previous_join_hook = NULL;
+
+/* ---- where the copies are */
+
+static bool
+same_text(const char *one, const char *other)
+{
+	return one == NULL || other == NULL ? one == other : strcmp(one, other) == 0;
+}
+
+/* What postgres_fdw may ship to a table's own server it must be able to ship to
+ * one with a copy. */
+static bool
+is_copy_server(Oid home, Oid serverid)
+{
+	return shuttle_server_is_ours(serverid) &&
+		same_text(shuttle_cluster_option_text(home, InvalidOid, "extensions"),
+				  shuttle_cluster_option_text(serverid, InvalidOid, "extensions"));
+}
+
+static List *
+read_servers(Oid home, const char *option)
+{
+	List	   *names = NIL;
+	List	   *servers = list_make1_oid(home);
+	ListCell   *lc;
+
+	if (!SplitIdentifierString(pstrdup(option), ',', &names))
+		return servers;
+	foreach(lc, names)
+	{
+		Oid			serverid = get_foreign_server_oid(lfirst(lc), true);
+
+		if (OidIsValid(serverid) && is_copy_server(home, serverid))
+			servers = list_append_unique_oid(servers, serverid);
+	}
+	return servers;
+}
+
+static Copies *
+find_copies(PlannerInfo *root, const RelOptInfo *rel)
+{
+	MemoryContext old = MemoryContextSwitchTo(root->planner_cxt);
+	Oid			relid = planner_rt_fetch(rel->relid, root)->relid;
+	Oid			home = GetForeignServerIdByRelId(relid);
+	const char *option = shuttle_cluster_option_text(home, relid,
+													 "shuttle_replicated_on");
+	Copies	   *copies = palloc0(sizeof(Copies));
+
+	if (option != NULL)
+		copies->servers = read_servers(home, option);
+	MemoryContextSwitchTo(old);
+	return copies;
+}
+
+/* The servers with the rows of a base relation; NIL: it is no reference table. */
+static List *
+copies_of(PlannerInfo *root, RelOptInfo *rel)
+{
+	List	   *key;
+	Copies	   *copies;
+
+	if (rel->rtekind != RTE_RELATION || rel->fdwroutine == NULL ||
+		!shuttle_foreign_is_ours(rel->fdwroutine))
+		return NIL;
+	key = list_make1_int(COPIES_KEY);
+	copies = shuttle_memo_find(root, rel, key);
+	if (copies == NULL)
+	{
+		copies = find_copies(root, rel);
+		shuttle_memo_add(root, rel, key, copies);
+	}
+	return copies->servers;
+}
+
+/* The next base relation of a set, also a child; NULL: there is no other. */
+static RelOptInfo *
+next_table(PlannerInfo *root, Relids relids, int *relid)
+{
+	while ((*relid = bms_next_member(relids, *relid)) >= 0)
+	{
+		if (*relid < root->simple_rel_array_size &&
+			root->simple_rel_array[*relid] != NULL)
+			return root->simple_rel_array[*relid];
+	}
+	return NULL;
+}
+
+bool
+shuttle_is_locked(PlannerInfo *root, const RelOptInfo *rel)
+{
+	const PlanRowMark *mark = get_plan_rowmark(root->rowMarks, rel->relid);
+
+	return mark != NULL && mark->strength != LCS_NONE;
+}
+
+bool
+shuttle_has_reference(PlannerInfo *root, const RelOptInfo *rel)
+{
+	RelOptInfo *table;
+	int			relid = -1;
+
+	while ((table = next_table(root, rel->relids, &relid)) != NULL)
+	{
+		if (copies_of(root, table) != NIL)
+			return true;
+	}
+	return false;
+}
+
+/* A foreign table whose own server this is, of a relation; InvalidOid: it has none. */
+static Oid
+find_neighbour(PlannerInfo *root, const RelOptInfo *rel, Oid serverid)
+{
+	RelOptInfo *table;
+	int			relid = -1;
+
+	while ((table = next_table(root, rel->relids, &relid)) != NULL)
+	{
+		Oid			found = planner_rt_fetch(table->relid, root)->relid;
+
+		if (table->fdwroutine != NULL && GetForeignServerIdByRelId(found) == serverid)
+			return found;
+	}
+	return InvalidOid;
+}
+
+/*
+ * postgres_fdw takes the server of a relation, and its options, from a foreign
+ * table.  For a copy that is another one that lies there.
+ */
+static void
+get_size_on(PlannerInfo *root, RelOptInfo *rel, Oid serverid, Oid neighbour)
+{
+	rel->serverid = serverid;
+	rel->fdwroutine->GetForeignRelSize(root, rel, neighbour);
+}
+
+/* ---- beside tables of one node */
+
+/* A side of a join on a server: itself, or the same table read there; NULL: it is
+ * not there.  other: the other side. */
+static RelOptInfo *
+side_on(PlannerInfo *root, RelOptInfo *side, const RelOptInfo *other, Oid serverid)
+{
+	Oid			neighbour;
+	RelOptInfo *copy;
+
+	if (side->serverid == serverid)
+		return side;
+	if (side->reloptkind != RELOPT_BASEREL || shuttle_is_locked(root, side) ||
+		!list_member_oid(copies_of(root, side), serverid))
+		return NULL;
+	neighbour = find_neighbour(root, other, serverid);
+	if (!OidIsValid(neighbour))
+		return NULL;
+	copy = makeNode(RelOptInfo);
+	*copy = *side;
+	copy->fdw_private = NULL;
+	get_size_on(root, copy, serverid, neighbour);
+	return copy;
+}
+
+/* Sets the user as core does for a join on one server; false: there are two. */
+static bool
+set_user(RelOptInfo *joinrel, const RelOptInfo *outer, const RelOptInfo *inner)
+{
+	if (outer->userid == inner->userid)
+	{
+		joinrel->userid = outer->userid;
+		joinrel->useridiscurrent = outer->useridiscurrent || inner->useridiscurrent;
+		return true;
+	}
+	if ((OidIsValid(outer->userid) && OidIsValid(inner->userid)) ||
+		Max(outer->userid, inner->userid) != GetUserId())
+		return false;
+	joinrel->userid = GetUserId();
+	joinrel->useridiscurrent = true;
+	return true;
+}
+
+/* Has the join made on one of its sides' servers. */
+static bool
+join_on(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner,
+		Oid serverid, JoinType type, JoinPathExtraData *extra)
+{
+	RelOptInfo *outer_there;
+	RelOptInfo *inner_there;
+
+	if (!OidIsValid(serverid))
+		return false;
+	outer_there = side_on(root, outer, inner, serverid);
+	inner_there = side_on(root, inner, outer, serverid);
+	if (outer_there == NULL || inner_there == NULL || !set_user(joinrel, outer, inner))
+		return false;
+	joinrel->serverid = serverid;
+	joinrel->fdwroutine = outer->fdwroutine;
+	joinrel->fdwroutine->GetForeignJoinPaths(root, joinrel, outer_there, inner_there,
+											 type, extra);
+	return true;
+}
+
+static void
+consider_on_copy(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
+				 RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
+{
+	if (joinrel->reloptkind != RELOPT_JOINREL || OidIsValid(joinrel->serverid) ||
+		outer->fdwroutine == NULL || inner->fdwroutine == NULL ||
+		!shuttle_has_reference(root, joinrel))
+		return;
+	if (!join_on(root, joinrel, outer, inner, outer->serverid, type, extra))
+		(void) join_on(root, joinrel, outer, inner, inner->serverid, type, extra);
+}
+
+/* ---- children of reference tables */
+
+/* An entry for the same table in the range table; privileges are checked for
+ * the first one. */
+static Index
+add_child_entry(PlannerInfo *root, const RelOptInfo *rel)
+{
+	RangeTblEntry *rte = shuttle_child_entry(planner_rt_fetch(rel->relid, root));
+	Index		relid;
+
+	root->parse->rtable = lappend(root->parse->rtable, rte);
+	relid = list_length(root->parse->rtable);
+	if (relid >= root->simple_rel_array_size)
+		expand_planner_arrays(root, relid + 1 - root->simple_rel_array_size);
+	root->simple_rte_array[relid] = rte;
+	return relid;
+}
+
+static AppendRelInfo *
+add_translation(PlannerInfo *root, const RelOptInfo *rel, Index relid)
+{
+	Relation	table = table_open(planner_rt_fetch(rel->relid, root)->relid, NoLock);
+	AppendRelInfo *translation = make_append_rel_info(table, table, rel->relid, relid);
+
+	table_close(table, NoLock);
+	root->append_rel_list = lappend(root->append_rel_list, translation);
+	root->append_rel_array[relid] = translation;
+	return translation;
+}
+
+/* What core does for a child before and while it looks for its paths. */
+static void
+plan_child(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *child,
+		   AppendRelInfo *translation, Oid neighbour)
+{
+	RangeTblEntry *rte = planner_rt_fetch(child->relid, root);
+
+	child->joininfo = (List *)
+		adjust_appendrel_attrs(root, (Node *) rel->joininfo, 1, &translation);
+	child->reltarget->exprs = (List *)
+		adjust_appendrel_attrs(root, (Node *) rel->reltarget->exprs, 1, &translation);
+	child->reltarget->cost = rel->reltarget->cost;
+	if (rel->has_eclass_joins || has_useful_pathkeys(root, rel))
+		add_child_rel_equivalences(root, translation, rel, child);
+	child->has_eclass_joins = rel->has_eclass_joins;
+	child->consider_parallel = rel->consider_parallel;
+
+	set_foreign_size_estimates(root, child);
+	get_size_on(root, child, child->serverid, neighbour);
+	child->rows = clamp_row_est(child->rows);
+	child->tuples = Max(child->tuples, child->rows);
+	child->fdwroutine->GetForeignPaths(root, child, rte->relid);
+	if (set_rel_pathlist_hook != NULL)
+		set_rel_pathlist_hook(root, child, child->relid, rte);
+	set_cheapest(child);
+}
+
+static RelOptInfo *
+make_child(PlannerInfo *root, RelOptInfo *rel, Oid serverid, Oid neighbour)
+{
+	MemoryContext old = MemoryContextSwitchTo(root->planner_cxt);
+	Index		relid = add_child_entry(root, rel);
+	AppendRelInfo *translation = add_translation(root, rel, relid);
+	RelOptInfo *child = build_simple_rel(root, relid, rel);
+
+	child->serverid = serverid;
+	plan_child(root, rel, child, translation, neighbour);
+	MemoryContextSwitchTo(old);
+	return child;
+}
+
+/* The reference table as it is read beside a partition, or from its own server
+ * where there is no copy. */
+static RelOptInfo *
+find_child(PlannerInfo *root, RelOptInfo *rel, const RelOptInfo *partition)
+{
+	Oid			serverid = rel->serverid;
+	Oid			neighbour = planner_rt_fetch(rel->relid, root)->relid;
+	List	   *key;
+	RelOptInfo *child;
+
+	if (partition != NULL &&
+		list_member_oid(copies_of(root, rel), partition->serverid))
+	{
+		serverid = partition->serverid;
+		neighbour = planner_rt_fetch(partition->relid, root)->relid;
+	}
+	key = list_make2_oid(CHILD_KEY, serverid);
+	child = shuttle_memo_find(root, rel, key);
+	if (child == NULL)
+	{
+		child = make_child(root, rel, serverid, neighbour);
+		shuttle_memo_add(root, rel, key, child);
+	}
+	return child;
+}
+
+/* ---- beside partitioned tables */
+
+/* True where the rows of the partitioned side come out once, with a row of the
+ * other side or without. */
+static bool
+keeps_side(JoinType type, bool is_outer)
+{
+	if (type == JOIN_INNER)
+		return true;
+	if (is_outer)
+		return type == JOIN_LEFT || type == JOIN_SEMI || type == JOIN_ANTI;
+	return type == JOIN_RIGHT || shuttle_is_right_semi_or_anti(type);
+}
+
+static bool
+has_partitions(const RelOptInfo *rel)
+{
+	return rel->part_scheme != NULL && rel->boundinfo != NULL && rel->nparts > 0 &&
+		rel->part_rels != NULL && rel->partexprs != NULL && !rel->partbounds_merged;
+}
+
+/*
+ * Partitions that have partitions are left to core, and tables that are wanted by
+ * whole rows, which postgres_fdw would not ship.
+ */
+static bool
+can_be_joined(PlannerInfo *root, const RelOptInfo *rel)
+{
+	int			i = -1;
+
+	if (rel->reloptkind != RELOPT_BASEREL && rel->reloptkind != RELOPT_JOINREL)
+		return false;
+	if (rel->reloptkind == RELOPT_BASEREL &&
+		!bms_is_empty(rel->attr_needed[InvalidAttrNumber - rel->min_attr]))
+		return false;
+	while ((i = bms_next_member(rel->live_parts, i)) >= 0)
+	{
+		if (rel->part_rels[i] != NULL && has_partitions(rel->part_rels[i]))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The foreign table whose server decides for a partition: of the first table that
+ * is partitioned so, and has one there; NULL: there is none.
+ */
+static RelOptInfo *
+find_partition(PlannerInfo *root, PartitionScheme scheme, int number)
+{
+	for (int relid = 1; relid < root->simple_rel_array_size; relid++)
+	{
+		const RelOptInfo *rel = root->simple_rel_array[relid];
+		RelOptInfo *partition;
+
+		if (rel == NULL || rel->reloptkind != RELOPT_BASEREL ||
+			rel->part_scheme != scheme || !has_partitions(rel) ||
+			number >= rel->nparts)
+			continue;
+		partition = rel->part_rels[number];
+		if (partition != NULL && partition->fdwroutine != NULL)
+			return partition;
+	}
+	return NULL;
+}
+
+/* True where core can only join partitions of the same number: all tables that
+ * are partitioned by the same types have the same bounds. */
+static bool
+bounds_agree(PlannerInfo *root, const RelOptInfo *whole)
+{
+	PartitionScheme scheme = whole->part_scheme;
+
+	for (int relid = 1; relid < root->simple_rel_array_size; relid++)
+	{
+		const RelOptInfo *rel = root->simple_rel_array[relid];
+
+		if (rel == NULL || rel->reloptkind != RELOPT_BASEREL ||
+			rel->part_scheme != scheme || rel->boundinfo == whole->boundinfo ||
+			!rel->consider_partitionwise_join || !has_partitions(rel))
+			continue;
+		if (rel->nparts != whole->nparts ||
+			!partition_bounds_equal(scheme->partnatts, scheme->parttyplen,
+									scheme->parttypbyval, rel->boundinfo,
+									whole->boundinfo))
+			return false;
+	}
+	return true;
+}
+
+/* The join's side for one partition. */
+static SpecialJoinInfo *
+translate_special(const PartitionJoin *join, int nappinfos, AppendRelInfo **appinfos)
+{
+	SpecialJoinInfo *special = makeNode(SpecialJoinInfo);
+
+	*special = *join->extra->sjinfo;
+	special->min_lefthand = adjust_child_relids(special->min_lefthand, nappinfos,
+												appinfos);
+	special->min_righthand = adjust_child_relids(special->min_righthand, nappinfos,
+												 appinfos);
+	special->syn_lefthand = adjust_child_relids(special->syn_lefthand, nappinfos,
+												appinfos);
+	special->syn_righthand = adjust_child_relids(special->syn_righthand, nappinfos,
+												 appinfos);
+	special->semi_rhs_exprs = (List *)
+		adjust_appendrel_attrs(join->root, (Node *) special->semi_rhs_exprs,
+							   nappinfos, appinfos);
+	return special;
+}
+
+/* Joins a partition with the copy on its node; the relation has paths as those
+ * of any join, and is a child of the whole one. */
+static RelOptInfo *
+join_partition(const PartitionJoin *join, int number)
+{
+	PlannerInfo *root = join->root;
+	RelOptInfo *partition = join->whole->part_rels[number];
+	RelOptInfo *copy = find_child(root, join->reference,
+								  find_partition(root, join->whole->part_scheme,
+												 number));
+	RelOptInfo *outer = join->is_outer ? partition : copy;
+	RelOptInfo *inner = join->is_outer ? copy : partition;
+	Relids		relids = bms_union(outer->relids, inner->relids);
+	int			nappinfos;
+	AppendRelInfo **appinfos = find_appinfos_by_relids(root, relids, &nappinfos);
+	SpecialJoinInfo *special = translate_special(join, nappinfos, appinfos);
+	List	   *clauses = (List *)
+		adjust_appendrel_attrs(root, (Node *) join->extra->restrictlist, nappinfos,
+							   appinfos);
+	RelOptInfo *child;
+
+	relids = adjust_child_relids(join->joinrel->relids, nappinfos, appinfos);
+	child = find_join_rel(root, relids);
+	if (child == NULL)
+		child = shuttle_build_child_join_rel(root, outer, inner, join->joinrel,
+											 clauses, special, nappinfos, appinfos);
+	add_paths_to_joinrel(root, child, outer, inner, join->type, special, clauses);
+	return child;
+}
+
+/* True where a join of partitions has a path that its node runs. */
+static bool
+is_on_node(const RelOptInfo *child)
+{
+	ListCell   *lc;
+
+	if (!OidIsValid(child->serverid))
+		return false;
+	foreach(lc, child->pathlist)
+	{
+		if (IsA(lfirst(lc), ForeignPath))
+			return true;
+	}
+	return false;
+}
+
+/* The first join of these tables that is looked at decides. */
+static bool
+is_undecided(const RelOptInfo *joinrel)
+{
+	return joinrel->part_scheme == NULL && joinrel->nparts == -1;
+}
+
+/* The join is partitioned as its partitioned side. */
+static void
+set_partitions(RelOptInfo *joinrel, const RelOptInfo *whole, RelOptInfo **children)
+{
+	joinrel->part_scheme = whole->part_scheme;
+	joinrel->boundinfo = whole->boundinfo;
+	joinrel->nparts = whole->nparts;
+	joinrel->partexprs = whole->partexprs;
+	joinrel->nullable_partexprs = whole->nullable_partexprs;
+	joinrel->part_rels = children;
+	for (int i = 0; i < whole->nparts; i++)
+	{
+		if (children[i] == NULL)
+			continue;
+		joinrel->live_parts = bms_add_member(joinrel->live_parts, i);
+		joinrel->all_partrels = bms_add_members(joinrel->all_partrels,
+												children[i]->relids);
+	}
+}
+
+static bool
+is_live(const RelOptInfo *partition)
+{
+	return partition != NULL && !IS_DUMMY_REL((RelOptInfo *) partition);
+}
+
+/* Joins all partitions; gives up at the first that its node cannot join. */
+static void
+join_partitions(const PartitionJoin *join)
+{
+	RelOptInfo *joinrel = join->joinrel;
+	RelOptInfo *whole = join->whole;
+	RelOptInfo **children = MemoryContextAllocZero(GetMemoryChunkContext(joinrel),
+												   whole->nparts * sizeof(RelOptInfo *));
+	bool		found = false;
+
+	/* core expects that of a relation that has children */
+	joinrel->consider_partitionwise_join = true;
+	for (int i = 0; i < whole->nparts; i++)
+	{
+		RelOptInfo *partition = whole->part_rels[i];
+
+		if (!is_live(partition))
+			continue;
+		children[i] = join_partition(join, i);
+		if (OidIsValid(partition->serverid) && !is_on_node(children[i]))
+			return;
+		found = true;
+	}
+	if (found)
+		set_partitions(joinrel, whole, children);
+}
+
+/* Another way to make the same join: more paths for its children. */
+static void
+add_to_partitions(const PartitionJoin *join)
+{
+	RelOptInfo *joinrel = join->joinrel;
+	RelOptInfo *whole = join->whole;
+
+	if (joinrel->part_scheme != whole->part_scheme ||
+		joinrel->nparts != whole->nparts || joinrel->partbounds_merged)
+		return;
+	for (int i = 0; i < whole->nparts; i++)
+	{
+		if (joinrel->part_rels[i] != NULL && is_live(whole->part_rels[i]))
+			(void) join_partition(join, i);
+	}
+}
+
+static bool
+any_on_copy(PlannerInfo *root, const RelOptInfo *whole, RelOptInfo *reference)
+{
+	int			i = -1;
+
+	while ((i = bms_next_member(whole->live_parts, i)) >= 0)
+	{
+		const RelOptInfo *partition = whole->part_rels[i];
+
+		if (is_live(partition) && partition->fdwroutine != NULL &&
+			shuttle_foreign_is_ours(partition->fdwroutine) &&
+			list_member_oid(copies_of(root, reference), partition->serverid))
+			return true;
+	}
+	return false;
+}
+
+static void
+consider_partitions(PartitionJoin *join)
+{
+	PlannerInfo *root = join->root;
+	RelOptInfo *reference = join->reference;
+
+	if (!keeps_side(join->type, join->is_outer) || !has_partitions(join->whole) ||
+		reference->reloptkind != RELOPT_BASEREL || copies_of(root, reference) == NIL ||
+		!can_be_joined(root, join->whole) || !can_be_joined(root, reference) ||
+		!bms_is_empty(join->joinrel->lateral_relids) ||
+		!bounds_agree(root, join->whole) || !any_on_copy(root, join->whole, reference))
+		return;
+	if (is_undecided(join->joinrel))
+		join_partitions(join);
+	else if (has_partitions(join->joinrel))
+		add_to_partitions(join);
+}
+
+/* ---- the hook */
+
+/*
+ * Rows that are changed or locked are found again under EvalPlanQual by the number
+ * of their table, which a child does not have.
+ */
+static bool
+only_reads(const PlannerInfo *root)
+{
+	return root->rowMarks == NIL &&
+		(root->parse->commandType == CMD_SELECT ||
+		 root->parse->commandType == CMD_INSERT);
+}
+
+static void
+consider_join(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
+			  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
+{
+	PartitionJoin join = {
+		.root = root,
+		.joinrel = joinrel,
+		.whole = outer,
+		.reference = inner,
+		.is_outer = true,
+		.type = type,
+		.extra = extra,
+	};
+
+	if (previous_join_hook != NULL)
+		previous_join_hook(root, joinrel, outer, inner, type, extra);
+	consider_on_copy(root, joinrel, outer, inner, type, extra);
+	if (joinrel->reloptkind != RELOPT_JOINREL || !only_reads(root))
+		return;
+	consider_partitions(&join);
+	join.whole = inner;
+	join.reference = outer;
+	join.is_outer = false;
+	consider_partitions(&join);
+}
+
+void
+shuttle_reference_tables_init(void)
+{
+	previous_join_hook = set_join_pathlist_hook;
+	set_join_pathlist_hook = consider_join;
+}

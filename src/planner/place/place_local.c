@@ -1,0 +1,243 @@
+/*-------------------------------------------------------------------------
+ * place_local.c
+ *	  Puts a Look Ahead under nested loops over local index scans.
+ *
+ * On the finished plan, each nested loop whose inner side looks up rows of a
+ * local table by a btree gets one, so that their pages are read ahead.  It can
+ * only pay where many rows are looked up in what is not surely cached: the
+ * tables and indexes together must be larger than a part of shared_buffers and
+ * of effective_cache_size.  Whether it does pay is found out by the run.
+ * Parallel workers do not look ahead: nothing is placed below a Gather.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_am.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/plannodes.h"
+#include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
+#include "executor/shuttle_executor.h"
+#include "planner/place/place.h"
+#include "planner/statement/statement.h"
+
+/* Rows that the outer side should have, at least. */
+#define LEAST_OUTER_ROWS 50
+
+/* This part of the cache is left to a table and its indexes. */
+#define CACHED_SHARE 4
+
+/* All rows of a node are wanted. */
+#define NO_LIMIT HUGE_VAL
+
+/* What the inner side of a loop reads. */
+typedef struct InnerSize
+{
+	PlannedStmt *statement;
+	const Bitmapset *params;	/* that the loop sets */
+	double		pages;
+} InnerSize;
+
+static void visit(Plan *plan, double limit, ShuttlePlaceContext *context);
+
+/* ---- what an inner side reads */
+
+/* Pages of a relation, as it was last analyzed or as it is. */
+static double
+count_pages(Relation rel, bool analyzed)
+{
+	return analyzed ? rel->rd_rel->relpages : RelationGetNumberOfBlocks(rel);
+}
+
+/* Pages that an index scan looks up rows in; 0 where it cannot be helped.  The
+ * planner has both locked, so they are there. */
+static double
+pages_of_scan(Oid table, Oid index, bool index_only)
+{
+	Relation	heap = RelationIdGetRelation(table);
+	Relation	btree = RelationIdGetRelation(index);
+	bool		analyzed;
+	double		pages = 0;
+
+	/* an index that another library made up is not there */
+	if (btree == NULL)
+	{
+		RelationClose(heap);
+		return 0;
+	}
+	analyzed = heap->rd_rel->reltuples >= 0;
+
+	if (btree->rd_rel->relam == BTREE_AM_OID && !RelationUsesLocalBuffers(heap))
+	{
+		pages = count_pages(btree, analyzed);
+		if (!index_only)
+			pages += count_pages(heap, analyzed);
+	}
+	RelationClose(btree);
+	RelationClose(heap);
+	return pages;
+}
+
+static void
+add_scan(InnerSize *size, const Scan *scan, Oid index, List *conditions)
+{
+	if (shuttle_uses_params((Node *) conditions, size->params))
+		size->pages += pages_of_scan(rt_fetch(scan->scanrelid,
+											  size->statement->rtable)->relid,
+									 index, IsA(scan, IndexOnlyScan));
+}
+
+/* Adds the index scans at and below a node that take the loop's parameters. */
+static void
+add_scans(InnerSize *size, Plan *plan)
+{
+	ListCell   *lc;
+
+	if (plan == NULL || IsA(plan, Gather) || IsA(plan, GatherMerge))
+		return;
+	if (IsA(plan, IndexScan))
+		add_scan(size, (Scan *) plan, ((IndexScan *) plan)->indexid,
+				 ((IndexScan *) plan)->indexqual);
+	else if (IsA(plan, IndexOnlyScan))
+		add_scan(size, (Scan *) plan, ((IndexOnlyScan *) plan)->indexid,
+				 ((IndexOnlyScan *) plan)->indexqual);
+	add_scans(size, plan->lefttree);
+	add_scans(size, plan->righttree);
+	if (IsA(plan, SubqueryScan))
+		add_scans(size, ((SubqueryScan *) plan)->subplan);
+	else if (IsA(plan, Append) && !shuttle_append_prunes((Append *) plan))
+	{
+		foreach(lc, ((Append *) plan)->appendplans)
+			add_scans(size, (Plan *) lfirst(lc));
+	}
+}
+
+/* ---- placing */
+
+static void
+place_under(NestLoop *loop, ShuttlePlaceContext *context)
+{
+	Plan	   *child = outerPlan(loop);
+	ShuttleLookAheadPlan plan = {
+		.batch_size = shuttle_hinted_settings()->batch_size,
+		.local = SHUTTLE_LOCAL_ONLY,
+	};
+	List	   *targetlist;
+	List	   *scan_targetlist;
+
+	if (context->next_id == 0)
+		context->next_id = shuttle_next_plan_id(context->statement);
+	shuttle_make_targetlists(child, &targetlist, &scan_targetlist);
+	outerPlan(loop) =
+		shuttle_finish_node(shuttle_look_ahead_make(child, targetlist,
+													scan_targetlist, &plan),
+							child, context);
+}
+
+/* limit: rows of the outer side that the plan above will take. */
+static void
+consider_loop(NestLoop *loop, double limit, ShuttlePlaceContext *context)
+{
+	InnerSize	size = {.statement = context->statement};
+	Bitmapset  *params = NULL;
+	ListCell   *lc;
+
+	if (loop->nestParams == NIL ||
+		Min(limit, outerPlan(loop)->plan_rows) < LEAST_OUTER_ROWS)
+		return;
+	foreach(lc, loop->nestParams)
+		params = bms_add_member(params, lfirst_node(NestLoopParam, lc)->paramno);
+	size.params = params;
+	add_scans(&size, innerPlan(loop));
+	if (size.pages <= (double) Min(NBuffers, effective_cache_size) / CACHED_SHARE)
+		return;
+	if (shuttle_is_look_ahead_plan(outerPlan(loop)))
+		shuttle_look_ahead_add_local((CustomScan *) outerPlan(loop));
+	else
+		place_under(loop, context);
+}
+
+/* How many rows of its outer plan a node will take. */
+static double
+limit_of_outer(const Plan *plan, double limit)
+{
+	switch (nodeTag(plan))
+	{
+		case T_Limit:
+			return Min(limit, plan->plan_rows);
+		case T_NestLoop:
+			return limit * outerPlan(plan)->plan_rows / Max(plan->plan_rows, 1);
+		case T_Result:
+		case T_LockRows:
+		case T_CustomScan:
+		case T_ProjectSet:
+			return limit;
+		default:
+			return NO_LIMIT;
+	}
+}
+
+static void
+visit_list(List *plans, double limit, ShuttlePlaceContext *context)
+{
+	ListCell   *lc;
+
+	foreach(lc, plans)
+		visit((Plan *) lfirst(lc), limit, context);
+}
+
+/* Places nodes at and below a plan, of which `limit` rows will be taken. */
+static void
+visit(Plan *plan, double limit, ShuttlePlaceContext *context)
+{
+	if (plan == NULL)
+		return;
+	switch (nodeTag(plan))
+	{
+		case T_Gather:
+		case T_GatherMerge:
+			return;
+		case T_Append:
+			visit_list(((Append *) plan)->appendplans, limit, context);
+			return;
+		case T_MergeAppend:
+			visit_list(((MergeAppend *) plan)->mergeplans, limit, context);
+			return;
+		case T_SubqueryScan:
+			visit(((SubqueryScan *) plan)->subplan, limit, context);
+			return;
+		case T_CustomScan:
+			visit_list(((CustomScan *) plan)->custom_plans, limit, context);
+			break;
+		case T_NestLoop:
+			consider_loop((NestLoop *) plan, limit_of_outer(plan, limit), context);
+			break;
+		default:
+			break;
+	}
+	if (outerPlan(plan) != NULL)
+		visit(outerPlan(plan), limit_of_outer(plan, limit), context);
+	if (innerPlan(plan) != NULL)
+		visit(innerPlan(plan), NO_LIMIT, context);
+}
+
+void
+shuttle_place_local(PlannedStmt *statement)
+{
+	ShuttlePlaceContext context = {.statement = statement};
+
+	const ShuttleSettings *settings = shuttle_hinted_settings();
+
+	if (!settings->enable_local_look_ahead || settings->batch_size == 1)
+		return;
+	visit(statement->planTree, NO_LIMIT, &context);
+	visit_list(statement->subplans, NO_LIMIT, &context);
+}

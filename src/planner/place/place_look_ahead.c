@@ -1,0 +1,539 @@
+/*-------------------------------------------------------------------------
+ * place_look_ahead.c
+ *	  Puts a Look Ahead under nested loops that core planned by itself, and a
+ *	  routed append over the Appends that they look ahead through.
+ *
+ * Loops over lateral subqueries, over remote estimates, under Memoize or by
+ * a hint have no path of ours.  On the finished plan, each nested loop with a
+ * foreign scan below its inner side that takes one of the loop's parameters
+ * gets one; what exactly is looked ahead for is found when the plan starts.
+ * The first statement of a session that loads the library while it is being
+ * planned does not come by here: it has only the paths' own, and a notice says
+ * so where that matters.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_class.h"
+#include "executor/executor.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/plannodes.h"
+#include "optimizer/planner.h"
+#include "parser/parsetree.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
+#include "executor/shuttle_executor.h"
+#include "planner/group/group.h"
+#include "planner/group/unions.h"
+#include "planner/place/place.h"
+#include "planner/shuttle_planner.h"
+#include "planner/statement/statement.h"
+
+static planner_hook_type previous_planner = NULL;
+static bool is_active = false;	/* the hook was called */
+static int	nplanning = 0;		/* calls of the hook; an error leaves them in */
+
+static Plan *place_in(Plan *plan, ShuttlePlaceContext *context);
+
+List *
+shuttle_other_children(Plan *plan)
+{
+	switch (nodeTag(plan))
+	{
+		case T_Append:
+			return ((Append *) plan)->appendplans;
+		case T_MergeAppend:
+			return ((MergeAppend *) plan)->mergeplans;
+		case T_SubqueryScan:
+			return list_make1(((SubqueryScan *) plan)->subplan);
+		case T_CustomScan:
+			return ((CustomScan *) plan)->custom_plans;
+		default:
+			return NIL;
+	}
+}
+
+static int
+largest_id_of(List *plans)
+{
+	int			largest = 0;
+	ListCell   *lc;
+
+	foreach(lc, plans)
+	{
+		int			id = shuttle_largest_plan_id((Plan *) lfirst(lc));
+
+		largest = Max(largest, id);
+	}
+	return largest;
+}
+
+int
+shuttle_largest_plan_id(Plan *plan)
+{
+	int			below;
+	int			beside;
+
+	if (plan == NULL)
+		return 0;
+
+	/* not inside of Max(), which evaluates its arguments more than once */
+	below = largest_id_of(list_make2(plan->lefttree, plan->righttree));
+	beside = largest_id_of(shuttle_other_children(plan));
+	return Max(plan->plan_node_id, Max(below, beside));
+}
+
+int
+shuttle_next_plan_id(const PlannedStmt *statement)
+{
+	int			in_tree = shuttle_largest_plan_id(statement->planTree);
+	int			in_subplans = largest_id_of(statement->subplans);
+
+	return Max(in_tree, in_subplans) + 1;
+}
+
+static bool
+uses_any_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param))
+		return ((Param *) node)->paramkind == PARAM_EXEC &&
+			bms_is_member(((Param *) node)->paramid, (Bitmapset *) context);
+	return expression_tree_walker(node, uses_any_walker, context);
+}
+
+bool
+shuttle_uses_params(Node *expression, const Bitmapset *params)
+{
+	return uses_any_walker(expression, (void *) params);
+}
+
+/* A foreign scan in one of several plans; see shuttle_find_batch_scan(). */
+static const ForeignScan *
+find_scan_in(List *plans, const Bitmapset *params, const PlannedStmt *statement)
+{
+	const ForeignScan *scan = NULL;
+	ListCell   *lc;
+
+	foreach(lc, plans)
+	{
+		scan = shuttle_find_batch_scan((Plan *) lfirst(lc), params, statement);
+		if (scan != NULL)
+			break;
+	}
+	return scan;
+}
+
+const ForeignScan *
+shuttle_find_batch_scan(Plan *plan, const Bitmapset *params,
+						const PlannedStmt *statement)
+{
+	const ForeignScan *scan;
+	List	   *children;
+	ListCell   *lc;
+
+	if (plan == NULL || IsA(plan, Gather) || IsA(plan, GatherMerge))
+		return NULL;
+	if (IsA(plan, ForeignScan))
+	{
+		scan = (const ForeignScan *) plan;
+		if (shuttle_uses_params((Node *) scan->fdw_exprs, params) &&
+			shuttle_scan_can_batch(scan) &&
+			shuttle_can_look_ahead(NULL, scan->fs_server))
+			return scan;
+	}
+	children = list_make2(plan->lefttree, plan->righttree);
+	foreach(lc, plan->initPlan)
+		children = lappend(children,
+						   list_nth(statement->subplans,
+									lfirst_node(SubPlan, lc)->plan_id - 1));
+	return find_scan_in(list_concat(children, shuttle_other_children(plan)), params,
+						statement);
+}
+
+void
+shuttle_make_targetlists(Plan *child, List **targetlist, List **scan_targetlist)
+{
+	ListCell   *lc;
+
+	*targetlist = *scan_targetlist = NIL;
+	foreach(lc, child->targetlist)
+	{
+		TargetEntry *entry = lfirst_node(TargetEntry, lc);
+		TargetEntry *copy;
+		Var		   *var;
+
+		var = makeVarFromTargetEntry(OUTER_VAR, entry);
+		*scan_targetlist = lappend(*scan_targetlist,
+								   makeTargetEntry((Expr *) var, entry->resno,
+												   entry->resname, false));
+		copy = flatCopyTargetEntry(entry);
+		copy->expr = (Expr *) palloc_object(Var);
+		memcpy(copy->expr, var, sizeof(Var));
+		((Var *) copy->expr)->varno = INDEX_VAR;
+		*targetlist = lappend(*targetlist, copy);
+	}
+}
+
+/* Fills in what core's planner would have, for a node over child. */
+static Plan *
+finish_plan(Plan *plan, const Plan *child, ShuttlePlaceContext *context)
+{
+	plan->startup_cost = child->startup_cost;
+	plan->total_cost = child->total_cost;
+	plan->plan_rows = child->plan_rows;
+	plan->plan_width = child->plan_width;
+	plan->extParam = bms_copy(child->extParam);
+	plan->allParam = bms_copy(child->allParam);
+	plan->plan_node_id = context->next_id++;
+	shuttle_plan_copy_disabled(plan, child);
+	return plan;
+}
+
+Plan *
+shuttle_finish_node(CustomScan *node, Plan *child, ShuttlePlaceContext *context)
+{
+	/* only a direct child of an Append may wait for its rows */
+	child->async_capable = false;
+	return finish_plan(&node->scan.plan, child, context);
+}
+
+/* Keeps the rows of a node that cannot go back, for one above that does. */
+static Plan *
+materialize(Plan *child, ShuttlePlaceContext *context)
+{
+	Material   *material = makeNode(Material);
+	Plan	   *plan = &material->plan;
+	ListCell   *lc;
+
+	foreach(lc, child->targetlist)
+	{
+		TargetEntry *entry = flatCopyTargetEntry(lfirst_node(TargetEntry, lc));
+
+		/* ModifyTable looks for the NULLs of dropped and generated columns. */
+		if (!IsA(entry->expr, Const))
+			entry->expr = (Expr *) makeVarFromTargetEntry(OUTER_VAR, entry);
+		plan->targetlist = lappend(plan->targetlist, entry);
+	}
+	plan->lefttree = child;
+	return finish_plan(plan, child, context);
+}
+
+static bool
+has_look_ahead(Plan *plan)
+{
+	ListCell   *lc;
+
+	if (plan == NULL)
+		return false;
+	if (shuttle_is_look_ahead_plan(plan) || has_look_ahead(plan->lefttree) ||
+		has_look_ahead(plan->righttree))
+		return true;
+	foreach(lc, shuttle_other_children(plan))
+	{
+		if (has_look_ahead((Plan *) lfirst(lc)))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A write to a foreign table must not be seen by a later batch of what the
+ * statement reads: its source is kept, and read to the end before the first
+ * write (write_run.c).
+ */
+static void
+read_source_first(ModifyTable *plan, ShuttlePlaceContext *context)
+{
+	ListCell   *lc;
+
+	if (!has_look_ahead(outerPlan(plan)) ||
+		shuttle_is_keyed_write_plan(outerPlan(plan)))
+		return;
+	foreach(lc, plan->resultRelations)
+	{
+		RangeTblEntry *rte = rt_fetch(lfirst_int(lc), context->statement->rtable);
+
+		if (rte->relkind == RELKIND_FOREIGN_TABLE ||
+			rte->relkind == RELKIND_PARTITIONED_TABLE)
+		{
+			outerPlan(plan) = materialize(outerPlan(plan), context);
+			return;
+		}
+	}
+}
+
+/* True where an Append prunes at run time and has a foreign scan to prune. */
+static bool
+wants_routes(Plan *plan)
+{
+	ListCell   *lc;
+
+	if (!IsA(plan, Append) || !shuttle_append_prunes((Append *) plan))
+		return false;
+	foreach(lc, ((Append *) plan)->appendplans)
+	{
+		if (IsA(lfirst(lc), ForeignScan) &&
+			shuttle_scan_can_batch((ForeignScan *) lfirst(lc)) &&
+			shuttle_can_look_ahead(NULL,
+								   ((ForeignScan *) lfirst(lc))->fs_server))
+			return true;
+	}
+	return false;
+}
+
+Plan *
+shuttle_route_appends(Plan *plan, ShuttlePlaceContext *context)
+{
+	List	   *targetlist;
+	List	   *scan_targetlist;
+	ListCell   *lc;
+
+	if (plan == NULL || shuttle_is_routed_append_plan(plan) ||
+		IsA(plan, Gather) || IsA(plan, GatherMerge))
+		return plan;
+	if (wants_routes(plan))
+	{
+		shuttle_make_targetlists(plan, &targetlist, &scan_targetlist);
+		return shuttle_finish_node(shuttle_routed_append_make(plan, targetlist,
+															  scan_targetlist),
+								   plan, context);
+	}
+	plan->lefttree = shuttle_route_appends(plan->lefttree, context);
+	plan->righttree = shuttle_route_appends(plan->righttree, context);
+	if (IsA(plan, SubqueryScan))
+		((SubqueryScan *) plan)->subplan =
+			shuttle_route_appends(((SubqueryScan *) plan)->subplan, context);
+	else
+	{
+		foreach(lc, shuttle_other_children(plan))
+			lfirst(lc) = shuttle_route_appends((Plan *) lfirst(lc), context);
+	}
+	return plan;
+}
+
+/* Puts a Look Ahead for a scan between a loop and its outer side. */
+static void
+place_under(NestLoop *loop, const ForeignScan *scan, ShuttlePlaceContext *context)
+{
+	Plan	   *child = outerPlan(loop);
+	ShuttleLookAheadPlan plan = {
+		.batch_size = shuttle_hinted_batch_size(scan->fs_server),
+	};
+	List	   *targetlist;
+	List	   *scan_targetlist;
+	Plan	   *look;
+
+	shuttle_make_targetlists(child, &targetlist, &scan_targetlist);
+	look = shuttle_finish_node(shuttle_look_ahead_make(child, targetlist,
+													   scan_targetlist, &plan),
+							   child, context);
+	outerPlan(loop) = look;
+}
+
+static void
+consider_loop(NestLoop *loop, ShuttlePlaceContext *context)
+{
+	Bitmapset  *params = NULL;
+	const ForeignScan *scan;
+	ListCell   *lc;
+
+	if (loop->nestParams == NIL)
+		return;
+	foreach(lc, loop->nestParams)
+		params = bms_add_member(params, lfirst_node(NestLoopParam, lc)->paramno);
+	scan = shuttle_find_batch_scan(innerPlan(loop), params, context->statement);
+	if (scan == NULL)
+		return;
+
+	/* a path of ours may be over an Append that could have none */
+	if (!shuttle_is_look_ahead_plan(outerPlan(loop)))
+		place_under(loop, scan, context);
+	innerPlan(loop) = shuttle_route_appends(innerPlan(loop), context);
+}
+
+/* Places nodes at and below a plan; returns what stands in its place. */
+static Plan *
+place_in(Plan *plan, ShuttlePlaceContext *context)
+{
+	ListCell   *lc;
+
+	if (plan == NULL || IsA(plan, Gather) || IsA(plan, GatherMerge))
+		return plan;
+	plan->lefttree = place_in(plan->lefttree, context);
+	plan->righttree = place_in(plan->righttree, context);
+	if (IsA(plan, SubqueryScan))
+		((SubqueryScan *) plan)->subplan =
+			place_in(((SubqueryScan *) plan)->subplan, context);
+	else
+	{
+		foreach(lc, shuttle_other_children(plan))
+			lfirst(lc) = place_in((Plan *) lfirst(lc), context);
+	}
+	if (IsA(plan, NestLoop))
+		consider_loop((NestLoop *) plan, context);
+	if (IsA(plan, ModifyTable))
+		read_source_first((ModifyTable *) plan, context);
+	if (IsA(plan, MergeJoin) && !((MergeJoin *) plan)->skip_mark_restore &&
+		shuttle_is_look_ahead_plan(innerPlan(plan)))
+		innerPlan(plan) = materialize(innerPlan(plan), context);
+	return shuttle_place_for_subplans(plan, context);
+}
+
+/* A cursor that does not say otherwise may be fetched backwards if its plan
+ * can be read so; FAST_PLAN is what a cursor's query is planned with. */
+static bool
+may_go_back(int cursor_options)
+{
+	return (cursor_options & (CURSOR_OPT_SCROLL | CURSOR_OPT_FAST_PLAN)) != 0 &&
+		(cursor_options & CURSOR_OPT_NO_SCROLL) == 0;
+}
+
+bool
+shuttle_scans_table_here(const Plan *plan)
+{
+	switch (nodeTag(plan))
+	{
+		case T_SeqScan:
+		case T_SampleScan:
+		case T_IndexScan:
+		case T_IndexOnlyScan:
+		case T_BitmapHeapScan:
+		case T_TidScan:
+		case T_TidRangeScan:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/*
+ * Finds the plans that WHERE CURRENT OF passes on its way to a scan of a table
+ * here, and that scan.  Returns false where there is none.
+ */
+static bool
+find_positioned(Plan *plan, ShuttlePlaceContext *context)
+{
+	bool		found = false;
+	ListCell   *lc;
+
+	if (plan == NULL)
+		return false;
+	switch (nodeTag(plan))
+	{
+		case T_Result:
+		case T_Limit:
+			found = find_positioned(outerPlan(plan), context);
+			break;
+		case T_Append:
+		case T_SubqueryScan:
+			foreach(lc, shuttle_other_children(plan))
+				found = find_positioned((Plan *) lfirst(lc), context) || found;
+			break;
+		default:
+			found = shuttle_scans_table_here(plan);
+			break;
+	}
+	if (found)
+		context->positioned = lappend(context->positioned, plan);
+	return found;
+}
+
+/* Any cursor over one table may be used to change the row it stands on; where
+ * rows are locked, core knows that row from the lock. */
+static bool
+has_position(const PlannedStmt *statement, int cursor_options)
+{
+	return (cursor_options & CURSOR_OPT_FAST_PLAN) != 0 &&
+		statement->rowMarks == NIL;
+}
+
+static void
+place_look_ahead(PlannedStmt *statement, int cursor_options)
+{
+	ShuttlePlaceContext context = {
+		.statement = statement,
+		.next_id = shuttle_next_plan_id(statement),
+	};
+	bool		backward;
+	ListCell   *lc;
+
+	if (has_position(statement, cursor_options))
+		(void) find_positioned(statement->planTree, &context);
+	backward = may_go_back(cursor_options) &&
+		ExecSupportsBackwardScan(statement->planTree);
+	statement->planTree = place_in(statement->planTree, &context);
+	if (backward && !ExecSupportsBackwardScan(statement->planTree))
+		statement->planTree = materialize(statement->planTree, &context);
+	foreach(lc, statement->subplans)
+		lfirst(lc) = place_in((Plan *) lfirst(lc), &context);
+}
+
+/* Says if a statement could read a table; one that could not is as core plans it. */
+static bool
+may_read(const Query *query)
+{
+	return query->rtable != NIL || query->hasSubLinks || query->cteList != NIL;
+}
+
+static PlannedStmt *
+plan_statement(Query *query, const char *query_string, int cursor_options,
+			   ParamListInfo params)
+{
+	PlannedStmt *statement;
+
+	is_active = true;
+	if (!may_read(query))
+		return previous_planner(query, query_string, cursor_options, params);
+	nplanning++;
+	shuttle_hints_begin();
+	statement = previous_planner(query, query_string, cursor_options, params);
+	nplanning--;
+	if (shuttle_reads_foreign_table(statement))
+		shuttle_place_collected(statement);
+	if (shuttle_hinted_settings()->enable_batched_join &&
+		shuttle_reads_foreign_table(statement))
+		place_look_ahead(statement, cursor_options);
+	shuttle_place_local(statement);
+	return statement;
+}
+
+bool
+shuttle_place_is_active(void)
+{
+	return is_active;
+}
+
+bool
+shuttle_place_is_planning(void)
+{
+	return nplanning > 0;
+}
+
+/* A subquery that its outer query gave parameters to is planned on its own. */
+void
+shuttle_place_tell_late(const PlannerInfo *root)
+{
+	static bool told = false;
+
+	if (is_active || told || !shuttle_settings.enable_batched_join ||
+		root->parent_root == NULL || root->parent_root->plan_params == NIL)
+		return;
+	told = true;
+	ereport(NOTICE,
+			(errmsg("pg_shuttle was loaded too late to batch the subqueries of this statement"),
+			 errhint("Load it before: session_preload_libraries = 'pg_shuttle'.")));
+}
+
+void
+shuttle_place_init(void)
+{
+	previous_planner = planner_hook != NULL ? planner_hook : standard_planner;
+	planner_hook = plan_statement;
+	shuttle_hints_init();
+	shuttle_one_group_init();
+	shuttle_written_casts_init();
+}

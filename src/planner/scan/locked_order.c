@@ -1,0 +1,115 @@
+/*-------------------------------------------------------------------------
+ * locked_order.c
+ *	  Merge joins of rows that a node has locked, which may be out of order.
+ *
+ * A node sorts first and locks then: where it waits for another session it
+ * returns the row as that has left it, in the place of the old one.  Core
+ * says of its own LockRows that nothing is sorted above it, but does not know of
+ * a scan that locks.  What is merely shown in that order may be; a merge
+ * join would pass over the rows behind such a row, so it sorts them here.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/pathnodes.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/shuttle_executor.h"
+#include "planner/join/node_joins.h"
+#include "planner/scan/scan.h"
+
+static set_join_pathlist_hook_type previous_join_hook = NULL;
+
+/* True where rows of a base relation are locked on its node by its scan. */
+static bool
+is_locked(PlannerInfo *root, const RelOptInfo *rel)
+{
+	if (rel->rtekind != RTE_RELATION || rel->fdwroutine == NULL ||
+		!shuttle_foreign_is_ours(rel->fdwroutine))
+		return false;
+	return bms_is_member(rel->relid, root->all_result_relids) ||
+		shuttle_is_locked(root, rel);
+}
+
+/* Such relations, and the tables that these are partitions of. */
+static Relids
+find_locked(PlannerInfo *root)
+{
+	Relids		locked = NULL;
+
+	if (root->rowMarks == NIL && bms_is_empty(root->all_result_relids))
+		return NULL;
+	for (int i = 1; i < root->simple_rel_array_size; i++)
+	{
+		const RelOptInfo *rel = root->simple_rel_array[i];
+
+		if (rel == NULL || !is_locked(root, rel))
+			continue;
+		locked = bms_add_member(locked, rel->relid);
+		locked = bms_add_members(locked, rel->top_parent_relids);
+	}
+	return locked;
+}
+
+/* True where a path may have its order from the scan of such a relation. */
+static bool
+is_ordered_by_node(Path *path, Relids locked)
+{
+	if (!bms_overlap(path->parent->relids, locked) || IsA(path, SortPath))
+		return false;
+	if (IsA(path, MergePath) && ((MergePath *) path)->outersortkeys != NIL)
+		return false;
+	if (IsA(path, NestPath) || IsA(path, HashPath) || IsA(path, MergePath))
+		return is_ordered_by_node(((JoinPath *) path)->outerjoinpath, locked);
+	return true;
+}
+
+/* Sorts one side of a merge join, where that is ordered so; the costs of the join
+ * are those without it. */
+static void
+sort_side(PlannerInfo *root, MergePath *merge, Path **side, const List *sortkeys,
+		  Relids locked)
+{
+	Path	   *path = *side;
+	SortPath   *sort;
+
+	if (sortkeys != NIL || !is_ordered_by_node(path, locked))
+		return;
+	sort = create_sort_path(root, path->parent, path, path->pathkeys, -1.0);
+	sort->path.param_info = path->param_info;
+	merge->jpath.path.startup_cost += sort->path.startup_cost - path->startup_cost;
+	merge->jpath.path.total_cost += sort->path.total_cost - path->total_cost;
+	*side = (Path *) sort;
+}
+
+static void
+consider_join(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
+			  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
+{
+	Relids		locked;
+	ListCell   *lc;
+
+	if (previous_join_hook != NULL)
+		previous_join_hook(root, joinrel, outer, inner, type, extra);
+	locked = find_locked(root);
+	if (!bms_overlap(joinrel->relids, locked))
+		return;
+	foreach(lc, joinrel->pathlist)
+	{
+		MergePath  *merge = lfirst(lc);
+
+		if (!IsA(merge, MergePath))
+			continue;
+		sort_side(root, merge, &merge->jpath.outerjoinpath, merge->outersortkeys, locked);
+		sort_side(root, merge, &merge->jpath.innerjoinpath, merge->innersortkeys, locked);
+	}
+}
+
+void
+shuttle_locked_order_init(void)
+{
+	previous_join_hook = set_join_pathlist_hook;
+	set_join_pathlist_hook = consider_join;
+}

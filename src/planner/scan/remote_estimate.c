@@ -1,0 +1,146 @@
+/*-------------------------------------------------------------------------
+ * remote_estimate.c
+ *	  What a path over foreign tables costs by the planner of its node.
+ *
+ * postgres_fdw asks for such estimates on a connection of its own, so its
+ * option is refused on our wrapper; shuttle_remote_estimate asks on ours.  A
+ * path's SELECT, as postgres_fdw writes it in a dry run, is explained on the
+ * node; the formulas that turn the answer into a path's cost are
+ * postgres_fdw's (estimate_path_cost_size), so that plans are the same.
+ * Memory: the estimate of a relation without orders and parameters of its own
+ * lives as long as its planning, others in the current context.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "foreign/fdwapi.h"
+#include "miscadmin.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "parser/parsetree.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/shuttle_executor.h"
+#include "planner/join/join.h"
+#include "planner/scan/scan.h"
+#include "planner/statement/statement.h"
+#include "storage/shuttle_storage.h"
+
+/* Takes the numbers from the first line of EXPLAIN. */
+static void
+read_explain_line(void *arg, const ShuttleRow *row)
+{
+	ShuttleEstimate *estimate = arg;
+	const char *numbers;
+
+	if (estimate->found || row->values[0] == NULL)
+		return;
+	numbers = strstr(row->values[0], "(cost=");
+	if (numbers == NULL)
+		return;
+	estimate->found = sscanf(numbers, "(cost=%lf..%lf rows=%lf width=%d)",
+							 &estimate->startup_cost, &estimate->total_cost,
+							 &estimate->retrieved_rows, &estimate->width) == 4;
+}
+
+ForeignScan *
+shuttle_dry_run(PlannerInfo *root, ForeignPath *path, List *more_clauses)
+{
+	RelOptInfo *rel = path->path.parent;
+	Oid			relid = InvalidOid;
+	List	   *clauses = NIL;
+
+	if (IS_SIMPLE_REL(rel))
+	{
+		relid = planner_rt_fetch(rel->relid, root)->relid;
+		clauses = list_concat_copy(rel->baserestrictinfo, more_clauses);
+		if (path->path.param_info != NULL)
+			clauses = list_concat(clauses, path->path.param_info->ppi_clauses);
+	}
+	return rel->fdwroutine->GetForeignPlan(root, rel, relid, path, NIL,
+										   clauses, NULL);
+}
+
+/* Adds what is done on the query node: local conditions and the target. */
+static void
+add_local_costs(PlannerInfo *root, RelOptInfo *rel, const ForeignScan *scan,
+				ShuttleEstimate *estimate)
+{
+	List	   *quals = scan->scan.plan.qual;
+	PathTarget *target = rel->reltarget;
+	QualCost	cost;
+
+	estimate->rows = clamp_row_est(estimate->retrieved_rows *
+								   clauselist_selectivity(root, quals, rel->relid,
+														  JOIN_INNER, NULL));
+	cost_qual_eval(&cost, quals, root);
+	estimate->startup_cost += cost.startup + target->cost.startup;
+	estimate->total_cost += cost.per_tuple * estimate->retrieved_rows +
+		target->cost.startup + target->cost.per_tuple * estimate->rows;
+
+	/* The node computes an aggregate's columns itself. */
+	if (IS_UPPER_REL(rel))
+	{
+		cost_qual_eval(&cost, scan->fdw_scan_tlist, root);
+		estimate->startup_cost -= cost.startup;
+		estimate->total_cost -= cost.startup + cost.per_tuple * estimate->rows;
+	}
+}
+
+/* Asks the node about the SELECT of a path. */
+static void
+ask_node(PlannerInfo *root, ForeignPath *path, ShuttleEstimate *estimate)
+{
+	RelOptInfo *rel = path->path.parent;
+	Oid			userid = OidIsValid(rel->userid) ? rel->userid : GetUserId();
+	ForeignScan *scan = shuttle_dry_run(root, path, NIL);
+	char	   *sql = shuttle_scan_sql_without_values(scan);
+
+	if (sql == NULL)
+		return;
+	shuttle_query(shuttle_node_get(rel->serverid, userid),
+				  psprintf("EXPLAIN %s", sql), SHUTTLE_READS, 1,
+				  read_explain_line, estimate);
+	if (estimate->found)
+		add_local_costs(root, rel, scan, estimate);
+}
+
+const ShuttleEstimate *
+shuttle_estimate_path(PlannerInfo *root, ForeignPath *path)
+{
+	ShuttleEstimate *estimate = palloc0_object(ShuttleEstimate);
+
+	ask_node(root, path, estimate);
+	return estimate->found ? estimate : NULL;
+}
+
+const ShuttleEstimate *
+shuttle_estimate_rel(PlannerInfo *root, ForeignPath *path)
+{
+	RelOptInfo *rel = path->path.parent;
+	List	   *key = IS_UPPER_REL(rel) ? NIL : shuttle_memo_members(rel->relids);
+	RelOptInfo *owner = IS_UPPER_REL(rel) ? rel : NULL;
+	ShuttleEstimate *estimate = shuttle_memo_find(root, owner, key);
+
+	if (estimate == NULL)
+	{
+		estimate = MemoryContextAllocZero(root->planner_cxt,
+										  sizeof(ShuttleEstimate));
+		ask_node(root, path, estimate);
+		shuttle_memo_add(root, owner, key, estimate);
+	}
+	return estimate->found ? estimate : NULL;
+}
+
+void
+shuttle_estimate_apply(PlannerInfo *root, ForeignPath *path,
+					   const ShuttleEstimate *estimate)
+{
+	ShuttleServerCost server = shuttle_server_cost(root, path->path.parent->serverid);
+
+	path->path.rows = estimate->rows;
+	path->path.startup_cost = estimate->startup_cost + server.reach;
+	path->path.total_cost = estimate->total_cost + server.reach +
+		estimate->retrieved_rows * server.row;
+}

@@ -1,0 +1,645 @@
+/*-------------------------------------------------------------------------
+ * remote_paths.c
+ *	  Paths over foreign tables whose costs come from the node, for tables
+ *	  with the option shuttle_remote_estimate.
+ *
+ * postgres_fdw makes its paths as without remote estimates, while nothing
+ * else is in the relation's list that could displace them; they are priced
+ * anew by their nodes and then take part as any other.  With an estimate at
+ * hand it pays to try more: orders that merge joins could use, and scans that
+ * take parameters, both of which postgres_fdw adds with use_remote_estimate.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "catalog/pg_class.h"
+#include "foreign/fdwapi.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
+#include "optimizer/tlist.h"
+#include "parser/parsetree.h"
+
+#include "base/shuttle_compat.h"
+#include "cluster/shuttle_cluster.h"
+#include "executor/shuttle_executor.h"
+#include "planner/group/group.h"
+#include "planner/join/inner_side.h"
+#include "planner/join/node_joins.h"
+#include "planner/place/place.h"
+#include "planner/scan/scan.h"
+#include "planner/shuttle_planner.h"
+#include "planner/statement/statement.h"
+#include "planner/write/write.h"
+
+/* Costs that no path of postgres_fdw comes near. */
+#define HUGE_COST 1e20
+
+/* Share of its run that postgres_fdw lets a LIMIT on the node save. */
+#define LIMIT_BONUS 0.05
+
+/* The members of classes that were tried as parameters. */
+typedef struct TriedMembers
+{
+	Expr	   *current;
+	List	   *earlier;
+} TriedMembers;
+
+/* Relations above joins may not name theirs; they stand over all of them. */
+static bool
+is_wanted(PlannerInfo *root, RelOptInfo *rel)
+{
+	Relids		relids = rel->relids == NULL ? root->all_baserels : rel->relids;
+	int			relid = -1;
+
+	while ((relid = bms_next_member(relids, relid)) >= 0)
+	{
+		RangeTblEntry *rte = planner_rt_fetch(relid, root);
+
+		if (rte->rtekind == RTE_RELATION &&
+			rte->relkind == RELKIND_FOREIGN_TABLE &&
+			shuttle_cluster_table_options(rel->serverid, rte->relid)->remote_estimate)
+			return true;
+	}
+	return false;
+}
+
+static ForeignPath *
+copy_path(const ForeignPath *path)
+{
+	ForeignPath *copy = makeNode(ForeignPath);
+
+	memcpy(copy, path, sizeof(ForeignPath));
+	return copy;
+}
+
+/*
+ * Prices a path by its node and lets it take part; it is gone afterwards where
+ * others are better.  Returns its rows.
+ */
+static double
+add_priced(PlannerInfo *root, RelOptInfo *rel, ForeignPath *path)
+{
+	const ShuttleEstimate *estimate;
+	double		rows;
+
+	if (path->path.pathkeys == NIL && path->fdw_private == NIL &&
+		bms_equal(PATH_REQ_OUTER(&path->path), path->path.parent->lateral_relids))
+		estimate = shuttle_estimate_rel(root, path);
+	else
+		estimate = shuttle_estimate_path(root, path);
+	if (estimate != NULL)
+		shuttle_estimate_apply(root, path, estimate);
+	rows = path->path.rows;
+	add_path(rel, &path->path);
+	return rows;
+}
+
+/*
+ * Prices the paths that postgres_fdw made and lets them take part.  Returns
+ * the one without an order, or NULL; by its old price it may have been dropped
+ * for one with an order, and is then made of that.
+ */
+static ForeignPath *
+add_all_priced(PlannerInfo *root, RelOptInfo *rel, List *paths)
+{
+	ForeignPath *first = NULL;
+	ForeignPath *plain = NULL;
+	ListCell   *lc;
+
+	foreach(lc, paths)
+	{
+		ForeignPath *path = (ForeignPath *) lfirst(lc);
+
+		if (!IsA(path, ForeignPath))
+			continue;
+		if (first == NULL)
+			first = copy_path(path);
+		if (path->path.pathkeys == NIL)
+			plain = copy_path(path);
+		add_priced(root, rel, path);
+	}
+	if (plain == NULL && first != NULL)
+	{
+		plain = first;
+		plain->path.pathkeys = NIL;
+		add_priced(root, rel, copy_path(plain));
+	}
+	return plain;
+}
+
+/* ---- orders */
+
+/*
+ * A column of the relation that is in the class and that the node can sort
+ * by.  What a semi join hides on its inner side is no column of it.
+ */
+static bool
+has_sortable_column(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *class)
+{
+	EquivalenceMemberIterator members;
+	EquivalenceMember *member;
+
+	setup_eclass_member_iterator(&members, class, rel->relids);
+	while ((member = eclass_member_iterator_next(&members)) != NULL)
+	{
+		Var		   *var = (Var *) member->em_expr;
+		bool		hidden = false;
+		ListCell   *lc;
+
+		if (!IsA(var, Var) || var->varattno <= 0 ||
+			var->vartype >= FirstGenbkiObjectId ||
+			!bms_is_subset(member->em_relids, rel->relids))
+			continue;
+		foreach(lc, root->join_info_list)
+		{
+			SpecialJoinInfo *join = lfirst_node(SpecialJoinInfo, lc);
+
+			if (join->jointype == JOIN_SEMI && IS_JOIN_REL(rel) &&
+				bms_is_member(var->varno, join->syn_righthand))
+				hidden = true;
+		}
+		if (!hidden)
+			return true;
+	}
+	return false;
+}
+
+/* Classes by which a merge join could want the relation to be sorted. */
+static List *
+find_useful_classes(PlannerInfo *root, RelOptInfo *rel)
+{
+	Relids		relids = rel->top_parent_relids ? rel->top_parent_relids : rel->relids;
+	List	   *classes = NIL;
+	ListCell   *lc;
+
+	if (rel->has_eclass_joins)
+	{
+		foreach(lc, root->eq_classes)
+		{
+			if (eclass_useful_for_merging(root, lfirst(lc), rel))
+				classes = lappend(classes, lfirst(lc));
+		}
+	}
+	foreach(lc, rel->joininfo)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
+
+		if (clause->mergeopfamilies == NIL)
+			continue;
+		update_mergeclause_eclasses(root, clause);
+		if (bms_overlap(relids, clause->right_ec->ec_relids))
+			classes = list_append_unique_ptr(classes, clause->right_ec);
+		else if (bms_overlap(relids, clause->left_ec->ec_relids))
+			classes = list_append_unique_ptr(classes, clause->left_ec);
+	}
+	return classes;
+}
+
+/*
+ * The local join that stands in for a join on the node under EvalPlanQual,
+ * sorted as well.  The columns that the node's conditions and expressions need
+ * must come through the sort.
+ */
+static Path *
+sort_local_join(PlannerInfo *root, RelOptInfo *rel, ForeignPath *path,
+				List *pathkeys)
+{
+	Path	   *join = path->fdw_outerpath;
+	PathTarget *target;
+	List	   *quals;
+
+	if (join == NULL || pathkeys_contained_in(pathkeys, join->pathkeys))
+		return join;
+	quals = shuttle_dry_run(root, path, NIL)->scan.plan.qual;
+	target = copy_pathtarget(join->pathtarget);
+	add_new_columns_to_pathtarget(target,
+								  pull_var_clause((Node *) target->exprs,
+												  PVC_RECURSE_PLACEHOLDERS));
+	add_new_columns_to_pathtarget(target,
+								  pull_var_clause((Node *) quals,
+												  PVC_RECURSE_PLACEHOLDERS));
+	if (list_length(target->exprs) > list_length(join->pathtarget->exprs))
+		join = (Path *) create_projection_path(root, rel, join, target);
+	return (Path *) create_sort_path(root, rel, join, pathkeys, -1.0);
+}
+
+/*
+ * Adds the scan or join sorted by each column that a merge join could want.
+ * The order that the query wants is among postgres_fdw's own paths.
+ */
+static void
+add_ordered_paths(PlannerInfo *root, RelOptInfo *rel, ForeignPath *path)
+{
+	ListCell   *lc;
+
+	foreach(lc, find_useful_classes(root, rel))
+	{
+		EquivalenceClass *class = lfirst(lc);
+		Oid			opfamily = linitial_oid(class->ec_opfamilies);
+		ForeignPath *ordered;
+
+		if (list_length(root->query_pathkeys) == 1 &&
+			linitial_node(PathKey, root->query_pathkeys)->pk_eclass == class)
+			continue;
+		if (opfamily >= FirstGenbkiObjectId ||
+			!has_sortable_column(root, rel, class) ||
+			!shuttle_class_sorts_alike(root, rel, class))
+			continue;
+		ordered = copy_path(path);
+		ordered->path.pathkeys =
+			list_make1(make_canonical_pathkey(root, class, opfamily,
+											  COMPARE_LT, false));
+		ordered->fdw_outerpath = sort_local_join(root, rel, path,
+												 ordered->path.pathkeys);
+		add_priced(root, rel, ordered);
+	}
+}
+
+/* ---- parameters */
+
+/* The relations that a clause takes its parameters from, seen from rel; NULL
+ * where it can't be moved there, or the node would not be asked it. */
+static Relids
+find_parameters(PlannerInfo *root, RelOptInfo *rel, RestrictInfo *clause,
+				ForeignPath *plain)
+{
+	Relids		outer;
+
+	if (!join_clause_is_movable_to(clause, rel) ||
+		!shuttle_clauses_can_be_asked(list_make1(clause), rel))
+		return NULL;
+	outer = bms_del_member(bms_union(clause->clause_relids, rel->lateral_relids),
+						   rel->relid);
+	if (bms_is_empty(outer) ||
+		list_length(shuttle_dry_run(root, plain, list_make1(clause))->scan.plan.qual) >
+		list_length(shuttle_dry_run(root, plain, NIL)->scan.plan.qual))
+		return NULL;
+	return outer;
+}
+
+static List *
+collect_parameters(PlannerInfo *root, RelOptInfo *rel, List *clauses,
+				   ForeignPath *plain, List *infos)
+{
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		Relids		outer = find_parameters(root, rel, lfirst_node(RestrictInfo, lc),
+											plain);
+
+		if (outer != NULL)
+			infos = list_append_unique_ptr(infos,
+										   get_baserel_parampathinfo(root, rel, outer));
+	}
+	return infos;
+}
+
+static bool
+is_untried_member(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *class,
+				  EquivalenceMember *member, void *arg)
+{
+	TriedMembers *tried = arg;
+
+	if (tried->current != NULL)
+		return equal(member->em_expr, tried->current);
+	if (list_member(tried->earlier, member->em_expr))
+		return false;
+	tried->current = member->em_expr;
+	return true;
+}
+
+/* Adds the scan with parameters of each set of relations that can give any. */
+static void
+add_parameterised_paths(PlannerInfo *root, RelOptInfo *rel, ForeignPath *plain)
+{
+	TriedMembers tried = {NULL, NIL};
+	List	   *infos = collect_parameters(root, rel, rel->joininfo, plain, NIL);
+	ListCell   *lc;
+
+	while (rel->has_eclass_joins)
+	{
+		List	   *clauses;
+
+		tried.current = NULL;
+		clauses = generate_implied_equalities_for_column(root, rel,
+														 is_untried_member, &tried,
+														 rel->lateral_referencers);
+		if (tried.current == NULL)
+			break;
+		infos = collect_parameters(root, rel, clauses, plain, infos);
+		tried.earlier = lappend(tried.earlier, tried.current);
+	}
+	foreach(lc, infos)
+	{
+		ParamPathInfo *info = lfirst_node(ParamPathInfo, lc);
+		ForeignPath *path = copy_path(plain);
+
+		path->path.param_info = info;
+		info->ppi_rows = add_priced(root, rel, path);
+	}
+}
+
+/* ---- callbacks */
+
+/*
+ * Takes away the order that the query wants while postgres_fdw makes its paths,
+ * where the node sorts otherwise or would have to wait for a value; returns it, to
+ * be put back.
+ */
+static List *
+hide_order(PlannerInfo *root, RelOptInfo *rel)
+{
+	List	   *wanted = root->query_pathkeys;
+
+	if (!shuttle_order_is_alike(root, rel, wanted) ||
+		shuttle_waits_beside_write(root, rel->relids, NIL))
+		root->query_pathkeys = NIL;
+	return wanted;
+}
+
+/* True where a step above the joins does not depend on how the node sorts, or it
+ * sorts as we do. */
+static bool
+can_leave_to_node(PlannerInfo *root, UpperRelationKind stage,
+				  const RelOptInfo *input, const RelOptInfo *rel, const void *extra)
+{
+	Node	   *having;
+
+	switch (stage)
+	{
+		case UPPERREL_GROUP_AGG:
+		case UPPERREL_PARTIAL_GROUP_AGG:
+
+			/* a plan does not tell what is in HAVING; of columns it does */
+			having = ((const GroupPathExtraData *) extra)->havingQual;
+			return shuttle_aggregates_are_alike(root, input, rel, extra) &&
+				!shuttle_one_group_is_lost(root, rel, having) &&
+				!shuttle_aggregates_values(having);
+		case UPPERREL_ORDERED:
+		case UPPERREL_FINAL:
+			return shuttle_order_is_alike(root, input, root->sort_pathkeys);
+		default:
+			return true;
+	}
+}
+
+static void
+get_rel_size(PlannerInfo *root, RelOptInfo *rel, Oid relid)
+{
+	ForeignPath *path = makeNode(ForeignPath);
+	const ShuttleEstimate *estimate;
+	List	   *hidden;
+
+	shuttle_place_tell_late(root);
+	shuttle_stable_in_conditions(root, rel);
+	hidden = shuttle_hide_late_conditions(root, rel);
+	shuttle_postgres_fdw_get_routine()->GetForeignRelSize(root, rel, relid);
+	shuttle_show_late_conditions(hidden);
+	if (!is_wanted(root, rel))
+		return;
+
+	/* no more than the dry run looks at: its size core does not know yet */
+	path->path.pathtype = T_ForeignScan;
+	path->path.parent = rel;
+	path->path.pathtarget = rel->reltarget;
+	path->path.rows = rel->rows;
+	estimate = shuttle_estimate_rel(root, path);
+	if (estimate == NULL)
+		return;
+	rel->rows = estimate->rows;
+	rel->reltarget->width = estimate->width;
+	rel->tuples = Max(rel->tuples, rel->rows);
+}
+
+static void
+get_paths(PlannerInfo *root, RelOptInfo *rel, Oid relid)
+{
+	List	   *wanted = hide_order(root, rel);
+	List	   *paths;
+	ForeignPath *plain;
+
+	shuttle_postgres_fdw_get_routine()->GetForeignPaths(root, rel, relid);
+	root->query_pathkeys = wanted;
+	if (!is_wanted(root, rel))
+		return;
+	paths = rel->pathlist;
+	rel->pathlist = NIL;
+	plain = add_all_priced(root, rel, paths);
+	if (plain == NULL)
+		return;
+	add_ordered_paths(root, rel, plain);
+	add_parameterised_paths(root, rel, plain);
+}
+
+/*
+ * Stand-ins for the join's local paths: postgres_fdw looks for one to use
+ * under EvalPlanQual, but none can keep a path of postgres_fdw's out.
+ */
+static List *
+make_stand_ins(const List *paths)
+{
+	List	   *stand_ins = NIL;
+	ListCell   *lc;
+
+	foreach(lc, paths)
+	{
+		Path	   *path = lfirst(lc);
+		Path	   *copy;
+		size_t		size;
+
+		if (IsA(path, NestPath))
+			size = sizeof(NestPath);
+		else if (IsA(path, MergePath))
+			size = sizeof(MergePath);
+		else if (IsA(path, HashPath))
+			size = sizeof(HashPath);
+		else
+			continue;
+		copy = palloc(size);
+		memcpy(copy, path, size);
+		copy->startup_cost += HUGE_COST;
+		copy->total_cost += HUGE_COST;
+		stand_ins = lappend(stand_ins, copy);
+	}
+	return stand_ins;
+}
+
+/* Joins on the node, priced by what it says. */
+static void
+add_estimated_joins(PlannerInfo *root, RelOptInfo *rel, List *paths)
+{
+	ForeignPath *plain = add_all_priced(root, rel, paths);
+	const ShuttleEstimate *estimate;
+
+	if (plain == NULL)
+		return;
+	estimate = shuttle_estimate_rel(root, plain);
+	if (estimate != NULL)
+	{
+		rel->rows = estimate->rows;
+		rel->reltarget->width = estimate->width;
+	}
+	add_ordered_paths(root, rel, plain);
+}
+
+void
+shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
+						  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
+{
+	List	   *others = rel->pathlist;
+	bool		is_repriced = is_wanted(root, rel) || shuttle_is_node_join(root, rel);
+	List	   *wanted;
+	List	   *paths;
+	ListCell   *lc;
+
+	if (shuttle_waits_beside_write(root, rel->relids, extra->restrictlist))
+		return;
+	wanted = hide_order(root, rel);
+	if (is_repriced)
+		rel->pathlist = make_stand_ins(others);
+	shuttle_postgres_fdw_get_routine()->GetForeignJoinPaths(root, rel, outer, inner,
+													type, extra);
+	root->query_pathkeys = wanted;
+	if (!is_repriced)
+		return;
+	paths = rel->pathlist;
+	rel->pathlist = others;
+	if (is_wanted(root, rel))
+	{
+		add_estimated_joins(root, rel, paths);
+		return;
+	}
+	shuttle_price_node_join(root, rel, outer, inner, extra->restrictlist, paths);
+	foreach(lc, paths)
+	{
+		if (IsA(lfirst(lc), ForeignPath))
+			add_path(rel, lfirst(lc));
+	}
+}
+
+/*
+ * A LIMIT without an order: the node's answer for all rows will do.  Returns
+ * false where there was none.
+ */
+static bool
+price_limit(PlannerInfo *root, ForeignPath *path, const FinalPathExtraData *extra)
+{
+	ForeignPath *plain = copy_path(path);
+	const ShuttleEstimate *all;
+	ShuttleEstimate some;
+
+	plain->fdw_private = NIL;
+	all = shuttle_estimate_rel(root, plain);
+	if (all == NULL)
+		return false;
+	some = *all;
+	adjust_limit_rows_costs(&some.rows, &some.startup_cost, &some.total_cost,
+							extra->offset_est, extra->count_est);
+	some.retrieved_rows = some.rows;
+	shuttle_estimate_apply(root, path, &some);
+	if (extra->limit_tuples > 0 && extra->limit_tuples < all->rows)
+		path->path.total_cost -= (path->path.total_cost - path->path.startup_cost) *
+			LIMIT_BONUS * (all->rows - extra->limit_tuples) / all->rows;
+	return true;
+}
+
+/* Adds the path of one step above the joins: aggregates, order, LIMIT. */
+static void
+add_upper_path(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *rel,
+			   ForeignPath *path, void *extra)
+{
+	if (stage == UPPERREL_FINAL && path->path.pathkeys == NIL &&
+		((FinalPathExtraData *) extra)->limit_needed)
+	{
+		(void) price_limit(root, path, extra);
+		add_path(rel, &path->path);
+	}
+	else if (stage == UPPERREL_FINAL &&
+			 !((FinalPathExtraData *) extra)->limit_needed)
+		add_path(rel, &path->path); /* costs what its input costs */
+	else
+		add_priced(root, rel, path);
+}
+
+/* Groups as postgres_fdw is shown them: without collations that nothing in them looks
+ * at, and with stand-ins for stable values. */
+static Node *
+shown_groups(PlannerInfo *root, Node *node)
+{
+	return shuttle_stable_stand_in(root, shuttle_without_ignored_collations(node));
+}
+
+static void
+ask_for_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
+					RelOptInfo *rel, void *extra)
+{
+	const FdwRoutine *postgres_fdw = shuttle_postgres_fdw_get_routine();
+	GroupPathExtraData shown;
+	PathTarget *target = rel->reltarget;
+	ListCell   *lc;
+
+	if (stage != UPPERREL_GROUP_AGG)
+	{
+		postgres_fdw->GetForeignUpperPaths(root, stage, input, rel, extra);
+		return;
+	}
+	shown = *(GroupPathExtraData *) extra;
+	shown.havingQual = shown_groups(root, shown.havingQual);
+	rel->reltarget = copy_pathtarget(target);
+	rel->reltarget->exprs = (List *) shown_groups(root, (Node *) target->exprs);
+	postgres_fdw->GetForeignUpperPaths(root, stage, input, rel, &shown);
+	rel->reltarget = target;
+	foreach(lc, rel->pathlist)
+		((Path *) lfirst(lc))->pathtarget = target;
+}
+
+static void
+get_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
+				RelOptInfo *rel, void *extra)
+{
+	List	   *others = rel->pathlist;
+	bool		estimated = is_wanted(root, input);
+	Cost		saved = shuttle_saved_by_node_join(root, input);
+	List	   *paths;
+	ListCell   *lc;
+
+	if (!can_leave_to_node(root, stage, input, rel, extra) ||
+		shuttle_waits_beside_write(root, input->relids, NIL))
+		return;
+	rel->pathlist = NIL;
+	ask_for_upper_paths(root, stage, input, rel, extra);
+	paths = rel->pathlist;
+	rel->pathlist = others;
+	foreach(lc, paths)
+	{
+		ForeignPath *path = lfirst_node(ForeignPath, lc);
+
+		if (estimated)
+			add_upper_path(root, stage, rel, path, extra);
+		else
+		{
+			/* before the first row of a sort there is all that it sorts */
+			if (stage == UPPERREL_ORDERED)
+				path->path.startup_cost = Max(0, path->path.startup_cost - saved);
+			path->path.total_cost = Max(path->path.startup_cost,
+										path->path.total_cost - saved);
+			add_path(rel, &path->path);
+		}
+	}
+}
+
+void
+shuttle_planner_fill_routine(FdwRoutine *routine)
+{
+	routine->GetForeignRelSize = get_rel_size;
+	routine->GetForeignPaths = get_paths;
+	routine->GetForeignPlan = shuttle_plan_foreign_scan;
+	routine->GetForeignJoinPaths = shuttle_remote_join_paths;
+	routine->GetForeignUpperPaths = get_upper_paths;
+	shuttle_foreign_writes_fill(routine);
+}

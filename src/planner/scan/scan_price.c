@@ -1,0 +1,149 @@
+/*-------------------------------------------------------------------------
+ * scan_price.c
+ *	  Scans of foreign tables, priced so that joins over them compare.
+ *
+ * postgres_fdw's costs leave out the round trips of its pages, each of which
+ * is waited for, and before 17 most of what a row costs.  A batched join is
+ * charged for both, and would lose to a hash join that reads whole tables in
+ * a thousand pages.  So where tables are joined, their scans are charged, too.
+ */
+#include "postgres.h"
+
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "parser/parsetree.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
+#include "cluster/shuttle_cluster.h"
+#include "executor/shuttle_executor.h"
+#include "planner/join/inner_side.h"
+#include "planner/join/join.h"
+#include "planner/join/node_joins.h"
+#include "planner/scan/scan.h"
+
+/* postgres_fdw's default rows of a page. */
+#define USUAL_FETCH_SIZE 100
+
+static set_rel_pathlist_hook_type previous_scan_hook = NULL;
+
+/* True where a scan's price decides how it is joined. */
+static bool
+is_joined(PlannerInfo *root)
+{
+	return bms_membership(root->all_baserels) == BMS_MULTIPLE;
+}
+
+/* The node's own estimates are complete (remote_estimate.c). */
+static bool
+is_priced(const RelOptInfo *rel, const RangeTblEntry *rte)
+{
+	return shuttle_foreign_is_ours(rel->fdwroutine) &&
+		shuttle_cluster_table_options(rel->serverid, rte->relid)->remote_estimate;
+}
+
+/* Rows of one page of postgres_fdw's; ours are not counted by pages. */
+static double
+page_rows(const ShuttleServerCost *server, const RelOptInfo *rel,
+		  const RangeTblEntry *rte)
+{
+	const char *text = NULL;
+
+	if (server->guest)
+		text = shuttle_cluster_table_options(rel->serverid, rte->relid)->fetch_size;
+	return text == NULL ? USUAL_FETCH_SIZE : Max(1, strtod(text, NULL));
+}
+
+/* Partitions of a table that are scanned together with this one. */
+static int
+count_siblings(PlannerInfo *root, const RelOptInfo *rel)
+{
+	RelOptInfo *parent;
+
+	if (rel->reloptkind != RELOPT_OTHER_MEMBER_REL)
+		return 1;
+	parent = find_base_rel(root, root->append_rel_array[rel->relid]->parent_relid);
+	return Max(1, bms_num_members(parent->live_parts));
+}
+
+static void
+reprice_scans(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+{
+	ShuttleServerCost server = shuttle_server_cost(root, rel->serverid);
+	double		rows = page_rows(&server, rel, rte);
+	int			nsiblings = count_siblings(root, rel);
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+	{
+		if (IsA(lfirst(lc), ForeignPath))
+			shuttle_reprice_scan(&server, (Path *) lfirst(lc), rows, nsiblings);
+	}
+}
+
+/*
+ * What postgres_fdw leaves out of a scan's price below a subquery.  Tables that
+ * are joined there have been priced already.
+ */
+static Cost
+find_missing_cost(const ShuttleSubqueryScan *scan, int nsiblings)
+{
+	const RelOptInfo *rel = scan->path->parent;
+	List	   *tables = shuttle_scanned_tables(scan);
+	const RangeTblEntry *rte = planner_rt_fetch(linitial_node(RelOptInfo, tables)->relid,
+												scan->root);
+	ShuttleServerCost server;
+	Path		path = *scan->path;
+
+	if (!IsA(scan->path, ForeignPath) ||
+		!shuttle_can_look_ahead(rel->fdwroutine, rel->serverid) ||
+		(!IS_UPPER_REL(rel) && is_joined(scan->root)) || is_priced(rel, rte))
+		return 0;
+	server = shuttle_server_cost(scan->root, rel->serverid);
+	shuttle_reprice_scan(&server, &path, page_rows(&server, rel, rte), nsiblings);
+	return path.total_cost - scan->path->total_cost;
+}
+
+/* Groups that nodes make for a join come in pages, as the rows of a table do. */
+static void
+reprice_subquery(RelOptInfo *rel)
+{
+	ListCell   *lc;
+	ListCell   *scan;
+
+	foreach(lc, rel->pathlist)
+	{
+		SubqueryScanPath *path = (SubqueryScanPath *) lfirst(lc);
+		List	   *scans;
+
+		if (!IsA(path, SubqueryScanPath))
+			continue;
+		scans = shuttle_subquery_scans(rel->subroot, path->subpath);
+		foreach(scan, scans)
+			path->path.total_cost += find_missing_cost(lfirst(scan), list_length(scans));
+	}
+}
+
+static void
+consider_scan(PlannerInfo *root, RelOptInfo *rel, Index relid, RangeTblEntry *rte)
+{
+	if (previous_scan_hook != NULL)
+		previous_scan_hook(root, rel, relid, rte);
+	if (rel->rtekind == RTE_SUBQUERY && rel->subroot != NULL && is_joined(root) &&
+		rel->lateral_relids == NULL && shuttle_settings.enable_batched_join)
+		reprice_subquery(rel);
+	if (rel->fdwroutine == NULL || !shuttle_settings.enable_batched_join ||
+		!is_joined(root) || rte->inh ||
+		!shuttle_can_look_ahead(rel->fdwroutine, rel->serverid))
+		return;
+	shuttle_keep_back_semi_joins(rel);
+	if (!is_priced(rel, rte))
+		reprice_scans(root, rel, rte);
+}
+
+void
+shuttle_scan_price_init(void)
+{
+	previous_scan_hook = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = consider_scan;
+}

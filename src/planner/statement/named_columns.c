@@ -1,0 +1,72 @@
+/*-------------------------------------------------------------------------
+ * named_columns.c
+ *	  Which columns an INSERT into a partitioned table has values for.
+ *
+ * Foreign partitions are met when a row is routed to them, and the plan has
+ * values for all columns by then.  So the plan is told which ones the statement
+ * has (remote_default.c).
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_class.h"
+#include "optimizer/planner.h"
+#include "parser/parsetree.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/shuttle_executor.h"
+#include "planner/statement/statement.h"
+
+static planner_hook_type previous_planner = NULL;
+
+/* The columns, as a list in a list; NIL where nobody needs to be told. */
+static List *
+find_named(const Query *query)
+{
+	List	   *named = NIL;
+	ListCell   *lc;
+
+	if (query->commandType != CMD_INSERT ||
+		rt_fetch(query->resultRelation, query->rtable)->relkind !=
+		RELKIND_PARTITIONED_TABLE)
+		return NIL;
+	foreach(lc, query->targetList)
+		named = lappend_int(named, lfirst_node(TargetEntry, lc)->resno);
+	return list_make1(named);
+}
+
+static void
+give_named(Plan *plan, List *named)
+{
+	if (named == NIL)
+		return;
+	if (!IsA(plan, ModifyTable) || ((ModifyTable *) plan)->operation != CMD_INSERT)
+		elog(ERROR, "unexpected plan of an INSERT");
+	shuttle_remote_default_attach((ModifyTable *) plan, linitial(named));
+}
+
+static PlannedStmt *
+plan_statement(Query *query, const char *query_string, int cursor_options,
+			   ParamListInfo params)
+{
+	List	   *named = NIL;
+	PlannedStmt *statement;
+	ListCell   *lc;
+	ListCell   *columns;
+
+	if (!shuttle_query_writes(query))
+		return previous_planner(query, query_string, cursor_options, params);
+	foreach(lc, shuttle_writing_queries(query))
+		named = lappend(named, find_named(lfirst_node(Query, lc)));
+	statement = previous_planner(query, query_string, cursor_options, params);
+	forboth(lc, shuttle_writing_plans(statement), columns, named)
+		give_named(lfirst(lc), lfirst(columns));
+	return statement;
+}
+
+void
+shuttle_named_columns_init(void)
+{
+	previous_planner = planner_hook != NULL ? planner_hook : standard_planner;
+	planner_hook = plan_statement;
+}

@@ -1,0 +1,201 @@
+/*-------------------------------------------------------------------------
+ * stable_values.c
+ *	  Stable expressions without columns, computed here and sent as values.
+ *
+ * postgres_fdw ships nothing that calls a stable function: now() of the node
+ * would be another.  But where no column is in it, it is one value for the
+ * whole statement.  Conditions, and what is computed of groups, get a stand-in
+ * for such a value, a parameter, before postgres_fdw looks at them; the finished
+ * plan gets the expression back, among those that the scan evaluates when it asks,
+ * in a column that it answers, or in a condition that is checked here after all.
+ *
+ * The value is computed when the scan asks, whether or not a row would come to
+ * it.  So anywhere but as one side of a condition it has to be sure that it
+ * raises nothing.  There PostgreSQL computes it ahead of rows as well, if it
+ * finds them by an index.
+ *
+ * Selectivities are estimated of the expressions themselves: core keeps them
+ * with the conditions.
+ *
+ * Stand-ins are numbered for a query level, upwards from the smallest integer;
+ * those of outer values (outer_values.c) downwards from -1.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/shuttle_executor.h"
+#include "planner/join/inner_side.h"
+#include "planner/scan/scan.h"
+#include "planner/statement/statement.h"
+
+/* The number of the first stand-in. */
+#define FIRST_STAND_IN INT_MIN
+
+/* The values of a query level. */
+typedef struct StableValues
+{
+	PlannerInfo *root;
+	List	   *values;			/* in the planner's context */
+} StableValues;
+
+/* NULL where the query level has none yet and none is to be made. */
+static StableValues *
+get_values(PlannerInfo *root, bool create)
+{
+	List	   *key = list_make1_int(FIRST_STAND_IN);
+	StableValues *stable = shuttle_memo_find(root, NULL, key);
+
+	if (stable == NULL && create)
+	{
+		stable = MemoryContextAllocZero(root->planner_cxt, sizeof(StableValues));
+		stable->root = root;
+		shuttle_memo_add(root, NULL, key, stable);
+	}
+	list_free(key);
+	return stable;
+}
+
+/* True where a node is one value for the statement, and postgres_fdw would not
+ * ship it. */
+static bool
+is_stable_value(PlannerInfo *root, Node *node)
+{
+	return shuttle_may_stand_in(node) && contain_mutable_functions(node) &&
+		bms_is_empty(pull_varnos(root, node)) && !contain_agg_clause(node);
+}
+
+static Node *
+make_stand_in(Node *node, StableValues *stable)
+{
+	int			i = 0;
+	ListCell   *lc;
+
+	foreach(lc, stable->values)
+	{
+		if (equal(lfirst(lc), node))
+			break;
+		i++;
+	}
+	if (lc == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(stable->root->planner_cxt);
+
+		stable->values = lappend(stable->values, copyObject(node));
+		MemoryContextSwitchTo(old);
+	}
+	return (Node *) shuttle_make_stand_in(node, FIRST_STAND_IN + i);
+}
+
+/* Puts stand-ins in the place of the largest such values that are sure. */
+static Node *
+stand_in_mutator(Node *node, StableValues *stable)
+{
+	if (node == NULL)
+		return NULL;
+	if (is_stable_value(stable->root, node) && shuttle_is_sure_value(node))
+		return make_stand_in(node, stable);
+	if (shuttle_refers_inside(node))
+		return node;
+	return expression_tree_mutator(node, stand_in_mutator, stable);
+}
+
+/* The sides of a condition; NULL: it has none. */
+static List **
+sides_of(Node *condition)
+{
+	if (IsA(condition, OpExpr))
+		return &((OpExpr *) condition)->args;
+	if (IsA(condition, ScalarArrayOpExpr))
+		return &((ScalarArrayOpExpr *) condition)->args;
+	return NULL;
+}
+
+/* The same for a condition, one side of which may be any stable value. */
+static Node *
+stand_in_condition(Node *condition, StableValues *stable)
+{
+	List	  **sides = sides_of(condition);
+	List	   *replaced = NIL;
+	ListCell   *lc;
+
+	if (sides == NULL)
+		return stand_in_mutator(condition, stable);
+	foreach(lc, *sides)
+	{
+		Node	   *side = lfirst(lc);
+
+		replaced = lappend(replaced, is_stable_value(stable->root, side) ?
+						   make_stand_in(side, stable) :
+						   stand_in_mutator(side, stable));
+	}
+	condition = copyObject(condition);
+	*sides_of(condition) = replaced;
+	return condition;
+}
+
+/* Puts the values back. */
+static Node *
+value_mutator(Node *node, StableValues *stable)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
+	{
+		int64		i = (int64) ((Param *) node)->paramid - FIRST_STAND_IN;
+
+		if (i < list_length(stable->values))
+			return copyObject(list_nth(stable->values, i));
+	}
+	return expression_tree_mutator(node, value_mutator, stable);
+}
+
+Node *
+shuttle_stable_stand_in(PlannerInfo *root, Node *node)
+{
+	if (!contain_mutable_functions(node))
+		return node;
+	return stand_in_mutator(node, get_values(root, true));
+}
+
+Node *
+shuttle_stable_put_back(PlannerInfo *root, Node *node)
+{
+	StableValues *stable = get_values(root, false);
+
+	return stable == NULL ? node : value_mutator(node, stable);
+}
+
+void
+shuttle_stable_in_conditions(PlannerInfo *root, RelOptInfo *rel)
+{
+	List	   *clauses = NIL;
+	ListCell   *lc;
+
+	foreach(lc, rel->baserestrictinfo)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
+		Node	   *replaced = (Node *) clause->clause;
+
+		if (!clause->pseudoconstant)
+			replaced = shuttle_without_ignored_collations(replaced);
+		if (!clause->pseudoconstant && contain_mutable_functions(replaced))
+			replaced = stand_in_condition(replaced, get_values(root, true));
+		if (replaced != (Node *) clause->clause)
+		{
+			RestrictInfo *copy = makeNode(RestrictInfo);
+
+			(void) clause_selectivity(root, (Node *) clause, 0, JOIN_INNER, NULL);
+			*copy = *clause;
+			copy->clause = (Expr *) replaced;
+			copy->orclause = NULL;
+			clause = copy;
+		}
+		clauses = lappend(clauses, clause);
+	}
+	rel->baserestrictinfo = clauses;
+}

@@ -1,0 +1,110 @@
+/*-------------------------------------------------------------------------
+ * written_casts.c
+ *	  Casts from and to bpchar that a query does not write.
+ *
+ * postgres_fdw leaves them out, and the node makes them again when it looks for
+ * the operator.  But from v = x.c AND w = x.c core concludes v::bpchar =
+ * w::bpchar, and what is left of that, v = w, does not ignore trailing blanks.
+ * So they count as written, before core makes classes of what is equal.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_class.h"
+#include "catalog/pg_operator.h"
+#include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/plancat.h"
+#include "parser/parse_oper.h"
+#include "parser/parsetree.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#include "base/shuttle_compat.h"
+#include "planner/statement/statement.h"
+
+static get_relation_info_hook_type previous_relation_info = NULL;
+
+bool
+shuttle_is_meant_between(const OpExpr *operator, Oid type)
+{
+	HeapTuple	tuple = SearchSysCache1(OPEROID, ObjectIdGetDatum(operator->opno));
+	Form_pg_operator form;
+	char	   *schema;
+	List	   *name;
+	HeapTuple	found;
+	bool		result;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	form = (Form_pg_operator) GETSTRUCT(tuple);
+	schema = get_namespace_name(form->oprnamespace);
+	name = list_make2(makeString(schema), makeString(pstrdup(NameStr(form->oprname))));
+	ReleaseSysCache(tuple);
+	found = oper(NULL, name, type, type, true, -1);
+	result = HeapTupleIsValid(found) && oprid(found) == operator->opno;
+	if (HeapTupleIsValid(found))
+		ReleaseSysCache(found);
+	return result;
+}
+
+/* The place where a cast says how it came about; NULL: the node is no cast, or of others. */
+static CoercionForm *
+find_form(Node *node, Oid *from)
+{
+	Node	   *argument;
+	CoercionForm *form;
+
+	if (IsA(node, RelabelType))
+	{
+		argument = (Node *) ((RelabelType *) node)->arg;
+		form = &((RelabelType *) node)->relabelformat;
+	}
+	else if (IsA(node, FuncExpr) && list_length(((FuncExpr *) node)->args) == 1)
+	{
+		argument = linitial(((FuncExpr *) node)->args);
+		form = &((FuncExpr *) node)->funcformat;
+	}
+	else
+		return NULL;
+	*from = exprType(argument);
+	return *from == BPCHAROID || exprType(node) == BPCHAROID ? form : NULL;
+}
+
+static bool
+write_casts_walker(Node *node, void *context)
+{
+	ListCell   *lc;
+
+	if (node == NULL)
+		return false;
+	if (!IsA(node, OpExpr))
+		return expression_tree_walker(node, write_casts_walker, context);
+	foreach(lc, ((OpExpr *) node)->args)
+	{
+		Oid			from;
+		CoercionForm *form = find_form(lfirst(lc), &from);
+
+		if (form != NULL && *form == COERCE_IMPLICIT_CAST &&
+			!shuttle_is_meant_between((OpExpr *) node, from))
+			*form = COERCE_EXPLICIT_CAST;
+	}
+	return expression_tree_walker(node, write_casts_walker, context);
+}
+
+static void
+write_casts(PlannerInfo *root, Oid relid, bool has_heirs, RelOptInfo *rel)
+{
+	if (previous_relation_info != NULL)
+		previous_relation_info(root, relid, has_heirs, rel);
+	if (rel->reloptkind == RELOPT_BASEREL &&
+		(has_heirs || planner_rt_fetch(rel->relid, root)->relkind == RELKIND_FOREIGN_TABLE))
+		(void) write_casts_walker((Node *) root->parse->jointree, NULL);
+}
+
+void
+shuttle_written_casts_init(void)
+{
+	previous_relation_info = get_relation_info_hook;
+	get_relation_info_hook = write_casts;
+}

@@ -1,0 +1,221 @@
+/*-------------------------------------------------------------------------
+ * written_tables.c
+ *	  Which tables a statement reads that another part of it writes.
+ *
+ * A data-modifying CTE and the main query see the state before the statement, and
+ * so do subqueries in RETURNING.  A scan of its own keeps to that: it is asked for
+ * before anything is written.  The keys of a batched join may come later, even from
+ * the CTE itself, and so may a write that the node does by itself, and a value that
+ * a scan waits for.  So where a table is written beside a scan, what is compared
+ * with such values is not left to the node.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "parser/parsetree.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/shuttle_executor.h"
+#include "planner/statement/statement.h"
+#include "planner/write/write.h"
+
+/* True where a query writes to a table, by whatever name. */
+static bool
+writes_to(const Query *query, Oid relid)
+{
+	return query->commandType != CMD_SELECT && query->resultRelation != 0 &&
+		shuttle_write_reaches(rt_fetch(query->resultRelation, query->rtable)->relid, relid);
+}
+
+Query *
+shuttle_find_statement(const PlannerInfo *root)
+{
+	while (root->parent_root != NULL)
+		root = root->parent_root;
+	return root->parse;
+}
+
+static int
+count_writers(Query *statement, Oid relid)
+{
+	int			nwriters = 0;
+	ListCell   *lc;
+
+	foreach(lc, shuttle_writing_queries(statement))
+	{
+		if (writes_to(lfirst_node(Query, lc), relid))
+			nwriters++;
+	}
+	return nwriters;
+}
+
+bool
+shuttle_is_written_twice(PlannerInfo *root, Oid relid)
+{
+	Query	   *statement = shuttle_find_statement(root);
+
+	return shuttle_merge_is_planned(statement) ||
+		(statement->hasModifyingCTE && count_writers(statement, relid) > 1);
+}
+
+/* True where a query evaluates subqueries between the rows that it writes. */
+static bool
+asks_among_writes(const Query *query)
+{
+	return contain_subplans((Node *) query->returningList) ||
+		contain_subplans((Node *) query->mergeActionList);
+}
+
+/* The same for one table. */
+static bool
+is_written_beside(PlannerInfo *root, const RelOptInfo *rel)
+{
+	Query	   *statement = shuttle_find_statement(root);
+	Oid			relid = planner_rt_fetch(rel->relid, root)->relid;
+	int			nwriters = count_writers(statement, relid);
+	PlannerInfo *writer = root;
+
+	if (nwriters != 1)
+		return nwriters > 1;
+
+	/* What writes reads its source before its first row. */
+	while (writer != NULL && !writes_to(writer->parse, relid))
+		writer = writer->parent_root;
+	return writer == NULL || (writer != root && asks_among_writes(writer->parse));
+}
+
+/* A MERGE reads everything before it writes. */
+static bool
+is_writing(const PlannerInfo *root)
+{
+	const Query *statement = shuttle_find_statement(root);
+
+	if (shuttle_merge_is_planned(statement))
+		return false;
+	return statement->commandType != CMD_SELECT || statement->hasModifyingCTE;
+}
+
+bool
+shuttle_is_written_beside(PlannerInfo *root, const List *relations)
+{
+	ListCell   *lc;
+
+	if (!is_writing(root))
+		return false;
+	foreach(lc, relations)
+	{
+		if (is_written_beside(root, lfirst(lc)))
+			return true;
+	}
+	return false;
+}
+
+/* Relations above joins may not name theirs; they stand over all of them. */
+static List *
+tables_among(PlannerInfo *root, Relids relids)
+{
+	List	   *relations = NIL;
+	int			relid = -1;
+
+	if (relids == NULL)
+		relids = root->all_baserels;
+	while ((relid = bms_next_member(relids, relid)) >= 0)
+	{
+		RelOptInfo *rel = root->simple_rel_array[relid];
+
+		if (rel != NULL && rel->rtekind == RTE_RELATION)
+			relations = lappend(relations, rel);
+	}
+	return relations;
+}
+
+/* ---- values that come late */
+
+/* Stand-ins, with their negative numbers, are known when a scan is asked for. */
+static bool
+has_late_value(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param))
+		return ((Param *) node)->paramkind == PARAM_EXEC && ((Param *) node)->paramid >= 0;
+	if (IsA(node, RestrictInfo))
+		return has_late_value((Node *) ((RestrictInfo *) node)->clause, context);
+	return expression_tree_walker(node, has_late_value, context);
+}
+
+bool
+shuttle_waits_beside_write(PlannerInfo *root, Relids relids, const List *conditions)
+{
+	const Query *query = root->parse;
+	List	   *tables;
+	bool		waits;
+	ListCell   *lc;
+
+	if (!is_writing(root))
+		return false;
+	waits = has_late_value((Node *) conditions, NULL) ||
+		has_late_value((Node *) query->targetList, NULL) ||
+		has_late_value(query->havingQual, NULL) ||
+		has_late_value(query->limitCount, NULL) ||
+		has_late_value(query->limitOffset, NULL);
+	tables = tables_among(root, relids);
+	foreach(lc, tables)
+		waits = waits || has_late_value((Node *) ((RelOptInfo *) lfirst(lc))->baserestrictinfo, NULL);
+	return waits && shuttle_is_written_beside(root, tables);
+}
+
+List *
+shuttle_hide_late_conditions(PlannerInfo *root, RelOptInfo *rel)
+{
+	List	   *hidden = NIL;
+	ListCell   *lc;
+
+	foreach(lc, rel->baserestrictinfo)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
+		QualCost	cost;
+
+		if (!has_late_value((Node *) clause, NULL) ||
+			!shuttle_is_written_beside(root, list_make1(rel)))
+			continue;
+
+		/* what core keeps with the clause is of the clause as it is */
+		(void) clause_selectivity(root, (Node *) clause, 0, JOIN_INNER, NULL);
+		cost_qual_eval_node(&cost, (Node *) clause, root);
+		hidden = lappend(hidden, list_make2(clause, clause->clause));
+		clause->clause = (Expr *) make_and_qual((Node *) clause->clause,
+												(Node *) makeNode(NextValueExpr));
+	}
+	return hidden;
+}
+
+void
+shuttle_show_late_conditions(List *hidden)
+{
+	ListCell   *lc;
+
+	foreach(lc, hidden)
+	{
+		List	   *pair = lfirst_node(List, lc);
+
+		linitial_node(RestrictInfo, pair)->clause = lsecond(pair);
+	}
+}
+
+List *
+shuttle_late_join_clauses(PlannerInfo *root, RelOptInfo *rel, const ForeignPath *path)
+{
+	const ParamPathInfo *info = path->path.param_info;
+
+	if (info == NULL || !IS_SIMPLE_REL(rel) ||
+		!shuttle_is_written_beside(root, list_make1(rel)))
+		return NIL;
+	return info->ppi_clauses;
+}

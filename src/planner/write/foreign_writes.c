@@ -1,0 +1,217 @@
+/*-------------------------------------------------------------------------
+ * foreign_writes.c
+ *	  Which UPDATEs and DELETEs of foreign tables may run wholly on a node,
+ *	  and which are refused.
+ *
+ * A foreign table may be a partition here and an ordinary table on its node,
+ * which then keeps whatever it is told.  So an UPDATE of the partition key is
+ * shipped whole only where every row is sure to stay in its partition;
+ * otherwise each new row is looked at when it is written (foreign_modify.c).
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/appendinfo.h"
+#include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
+#include "utils/partcache.h"
+#include "utils/rel.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/shuttle_executor.h"
+#include "planner/shuttle_planner.h"
+#include "planner/statement/statement.h"
+#include "planner/write/write.h"
+
+/* The columns that an UPDATE sets, and to what. */
+typedef struct NewValues
+{
+	List	   *attributes;		/* of int */
+	List	   *entries;		/* TargetEntries, in the same order */
+} NewValues;
+
+static bool
+has_current_of(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, CurrentOfExpr))
+		return true;
+	return expression_tree_walker(node, has_current_of, context);
+}
+
+/*
+ * Core would refuse WHERE CURRENT OF when it looks at the first row, and
+ * change nothing without a word where there is none.
+ */
+static void
+add_update_targets(PlannerInfo *root, Index rtindex, RangeTblEntry *rte,
+				   Relation rel)
+{
+	if (has_current_of(root->parse->jointree->quals, NULL))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("WHERE CURRENT OF is not supported for this table type"),
+				 errdetail("\"%s\" is a foreign table.",
+						   RelationGetRelationName(rel)),
+				 errhint("Name the row by its key.")));
+	shuttle_postgres_fdw_get_routine()->AddForeignUpdateTargets(root, rtindex, rte, rel);
+}
+
+/* Puts new values in the places of columns (of relation 1). */
+static Node *
+put_new_values(Node *node, void *context)
+{
+	const NewValues *new_values = context;
+
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Var))
+	{
+		ListCell   *attribute;
+		ListCell   *entry;
+
+		forboth(attribute, new_values->attributes, entry, new_values->entries)
+		{
+			if (lfirst_int(attribute) == ((Var *) node)->varattno)
+				return copyObject((Node *) lfirst_node(TargetEntry, entry)->expr);
+		}
+		return copyObject(node);
+	}
+	return expression_tree_mutator(node, put_new_values, context);
+}
+
+static bool
+sets_any_of(const NewValues *new_values, Bitmapset *attributes)
+{
+	ListCell   *cell;
+
+	foreach(cell, new_values->attributes)
+	{
+		if (bms_is_member(lfirst_int(cell) - FirstLowInvalidHeapAttributeNumber,
+						  attributes))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * True where no row can leave its partition: because nothing is set that
+ * decides about it, or because it is set to constants that fit.
+ */
+static bool
+rows_stay(PlannerInfo *root, Index rtindex)
+{
+	RangeTblEntry *rte = planner_rt_fetch(rtindex, root);
+	Relation	rel = table_open(rte->relid, NoLock);
+	List	   *condition = RelationGetPartitionQual(rel);
+	NewValues	new_values;
+	Bitmapset  *attributes = NULL;
+	Node	   *decided;
+
+	table_close(rel, NoLock);
+	if (condition == NIL)
+		return true;
+	get_translated_update_targetlist(root, rtindex, &new_values.entries,
+									 &new_values.attributes);
+	pull_varattnos((Node *) condition, 1, &attributes);
+	if (!sets_any_of(&new_values, attributes))
+		return true;
+
+	decided = put_new_values((Node *) make_ands_explicit(condition), &new_values);
+	decided = eval_const_expressions(root, decided);
+	return IsA(decided, Const) && !((Const *) decided)->constisnull &&
+		DatumGetBool(((Const *) decided)->constvalue);
+}
+
+bool
+shuttle_rows_stay(PlannerInfo *root, const ModifyTable *plan, Index rtindex)
+{
+	return plan->operation != CMD_UPDATE || rows_stay(root, rtindex);
+}
+
+/* The values take the places of their stand-ins in the scans that were made to
+ * write. */
+static void
+put_values_back(PlannerInfo *root, Plan *plan)
+{
+	ListCell   *lc;
+
+	if (plan == NULL)
+		return;
+	if (IsA(plan, ForeignScan) && ((ForeignScan *) plan)->operation != CMD_SELECT)
+	{
+		ForeignScan *scan = (ForeignScan *) plan;
+
+		scan->fdw_exprs = (List *)
+			shuttle_stable_put_back(root, (Node *) scan->fdw_exprs);
+	}
+	if (IsA(plan, Append))
+	{
+		foreach(lc, ((Append *) plan)->appendplans)
+			put_values_back(root, lfirst(lc));
+	}
+	put_values_back(root, plan->lefttree);
+}
+
+/* postgres_fdw looks at stand-ins also in the place of stable values that are
+ * set, as in SET changed = now(). */
+static bool
+plan_direct_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex,
+				   int subplan_index)
+{
+	Oid			relid = planner_rt_fetch(rtindex, root)->relid;
+	List	   *targetlist = root->processed_tlist;
+	bool		direct;
+
+	shuttle_refuse_reference_write(relid);
+
+	/* A node does not know what belongs to the same statement. */
+	if (!shuttle_rows_stay(root, plan, rtindex) || shuttle_is_written_twice(root, relid))
+		return false;
+	root->processed_tlist = (List *)
+		shuttle_stable_stand_in(root, (Node *) targetlist);
+	direct = shuttle_postgres_fdw_get_routine()->PlanDirectModify(root, plan, rtindex,
+														  subplan_index) ||
+		shuttle_plan_keyed_write(root, plan, subplan_index);
+	root->processed_tlist = targetlist;
+	if (direct)
+		put_values_back(root, plan->plan.lefttree);
+	return direct;
+}
+
+/* Of writes that are not shipped whole. */
+static List *
+plan_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex, int subplan_index)
+{
+	Oid			relid = planner_rt_fetch(rtindex, root)->relid;
+	List	   *fdw_private;
+	Bitmapset  *named = NULL;
+	Relation	rel;
+	ListCell   *lc;
+
+	shuttle_refuse_reference_write(relid);
+	fdw_private = shuttle_postgres_fdw_get_routine()->PlanForeignModify(root, plan, rtindex,
+																subplan_index);
+	if (plan->operation != CMD_INSERT)
+		return fdw_private;
+
+	/* Core has completed processed_tlist only. */
+	foreach(lc, root->parse->targetList)
+		named = bms_add_member(named, lfirst_node(TargetEntry, lc)->resno);
+	rel = table_open(relid, NoLock);
+	fdw_private = shuttle_remote_default_omit(fdw_private, rel, named);
+	table_close(rel, NoLock);
+	return fdw_private;
+}
+
+void
+shuttle_foreign_writes_fill(FdwRoutine *routine)
+{
+	routine->AddForeignUpdateTargets = add_update_targets;
+	routine->PlanForeignModify = plan_modify;
+	routine->PlanDirectModify = plan_direct_modify;
+}

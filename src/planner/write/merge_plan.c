@@ -1,0 +1,480 @@
+/*-------------------------------------------------------------------------
+ * merge_plan.c
+ *	  Has a MERGE into a partitioned table with foreign partitions planned as the
+ *	  statements that it consists of (merge_rewrite.c), and puts their plans together.
+ *
+ * The plan of such a MERGE is one node above that of the main query and above a
+ * ModifyTable for each action.  Core plans an UPDATE or DELETE as a join of the rows to
+ * be changed with the target.  That join is not run: all that ModifyTable wants of
+ * a row (its new values, its name and its old values) is among those rows already, so
+ * that the scan of these takes the join's place.
+ *
+ * Rule: where no foreign partition would be read, core's own MERGE is planned.  What
+ * cannot be told by such statements is left to core, too, which refuses it
+ * (merge_refusal.c): triggers, views, row security, RETURNING, actions NOT MATCHED BY
+ * SOURCE, WITH that writes, and foreign partitions that are not ours.
+ *
+ * Memory: none of its own.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/planner.h"
+#include "parser/parsetree.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/typcache.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/shuttle_executor.h"
+#include "planner/place/place.h"
+#include "planner/statement/statement.h"
+#include "planner/write/merge.h"
+#include "planner/write/write.h"
+
+static planner_hook_type previous_planner = NULL;
+
+/* A statement is being planned in the place of a MERGE. */
+static bool is_planning = false;
+
+bool
+shuttle_merge_is_planned(const Query *statement)
+{
+	return is_planning && !shuttle_merge_names_are_free(statement);
+}
+
+/* ---- which ones */
+
+/* A trigger sees what was done before it, which here is each action as a whole. */
+static bool
+is_plain(Relation rel)
+{
+	TupleDesc	desc = RelationGetDescr(rel);
+
+	if (rel->trigdesc != NULL || rel->rd_rel->relhasrules)
+		return false;
+	for (int i = 0; i < desc->natts; i++)
+	{
+		char		generated = TupleDescAttr(desc, i)->attgenerated;
+
+		if (generated != '\0' && generated != ATTRIBUTE_GENERATED_STORED)
+			return false;
+	}
+	return true;
+}
+
+/* Looks at a table and its partitions; lists all, and those that are foreign.  False
+ * where one of them does not fit. */
+static bool
+partitions_fit(Oid relid, List **partitions, List **foreign)
+{
+	bool		fit = true;
+	ListCell   *cell;
+
+	*foreign = NIL;
+	*partitions = find_all_inheritors(relid, AccessShareLock, NULL);
+	foreach(cell, *partitions)
+	{
+		Relation	rel = table_open(lfirst_oid(cell), NoLock);
+
+		if (rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE)
+		{
+			*foreign = lappend_oid(*foreign, RelationGetRelid(rel));
+			fit = fit && shuttle_foreign_is_ours(GetFdwRoutineForRelation(rel, false));
+		}
+		fit = fit && is_plain(rel);
+		table_close(rel, NoLock);
+	}
+	return fit && *foreign != NIL;
+}
+
+static bool
+sets_several_at_once(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_MULTIEXPR)
+		return true;
+	return expression_tree_walker(node, sets_several_at_once, context);
+}
+
+static bool
+actions_fit(const Query *query)
+{
+	ListCell   *cell;
+
+	foreach(cell, query->mergeActionList)
+	{
+		const MergeAction *action = lfirst_node(MergeAction, cell);
+
+		if (MERGE_IS_OF_17(query, action) ||
+			sets_several_at_once((Node *) action->targetList, NULL))
+			return false;
+	}
+	return true;
+}
+
+/* Of core's views the table behind is a later relation. */
+static bool
+can_rewrite(const Query *query, List **partitions, List **foreign)
+{
+	const RangeTblEntry *target = rt_fetch(query->resultRelation, query->rtable);
+
+	return target->rtekind == RTE_RELATION &&
+		target->relkind == RELKIND_PARTITIONED_TABLE && target->inh &&
+		query->resultRelation == 1 && query->returningList == NIL &&
+		target->securityQuals == NIL && query->withCheckOptions == NIL &&
+		!query->hasModifyingCTE && list_length(query->jointree->fromlist) == 1 &&
+		actions_fit(query) && shuttle_merge_names_are_free(query) &&
+		partitions_fit(target->relid, partitions, foreign);
+}
+
+/* ---- plans */
+
+static CteScan *
+find_cte_scan(Plan *plan)
+{
+	CteScan    *scan;
+	ListCell   *cell;
+
+	if (plan == NULL || IsA(plan, CteScan))
+		return (CteScan *) plan;
+	scan = find_cte_scan(plan->lefttree);
+	if (scan == NULL)
+		scan = find_cte_scan(plan->righttree);
+	foreach(cell, shuttle_other_children(plan))
+	{
+		if (scan == NULL)
+			scan = find_cte_scan(lfirst(cell));
+	}
+	return scan;
+}
+
+static Expr *
+column_of_rows(const CteScan *scan, const RangeTblEntry *rows, AttrNumber number)
+{
+	return (Expr *) makeVar(scan->scan.scanrelid, number,
+							list_nth_oid(rows->coltypes, number - 1),
+							list_nth_int(rows->coltypmods, number - 1),
+							list_nth_oid(rows->colcollations, number - 1), 0);
+}
+
+static AttrNumber
+find_column(const RangeTblEntry *rows, const char *name)
+{
+	ListCell   *cell;
+
+	foreach(cell, rows->eref->colnames)
+	{
+		if (strcmp(strVal(lfirst(cell)), name) == 0)
+			return foreach_current_index(cell) + 1;
+	}
+	elog(ERROR, "could not find column \"%s\" of a MERGE", name);
+}
+
+/* True where a row of the one table is one of the other, as it is. */
+static bool
+lie_alike(Oid one, Oid other)
+{
+	Relation	rels[] = {table_open(one, NoLock), table_open(other, NoLock)};
+	TupleDesc	descs[] = {RelationGetDescr(rels[0]), RelationGetDescr(rels[1])};
+	bool		alike = descs[0]->natts == descs[1]->natts;
+
+	for (int i = 0; alike && i < descs[0]->natts; i++)
+	{
+		Form_pg_attribute a = TupleDescAttr(descs[0], i);
+		Form_pg_attribute b = TupleDescAttr(descs[1], i);
+
+		alike = a->attisdropped == b->attisdropped && a->atttypid == b->atttypid &&
+			(a->attisdropped || strcmp(NameStr(a->attname), NameStr(b->attname)) == 0);
+	}
+	table_close(rels[0], NoLock);
+	table_close(rels[1], NoLock);
+	return alike;
+}
+
+static CaseWhen *
+convert_row_of(Oid relid, Expr *tableoid, Expr *row)
+{
+	const TypeCacheEntry *oid = lookup_type_cache(OIDOID, TYPECACHE_EQ_OPR);
+	ConvertRowtypeExpr *convert = makeNode(ConvertRowtypeExpr);
+	Expr	   *constant = (Expr *) makeConst(OIDOID, -1, InvalidOid, sizeof(Oid),
+											  ObjectIdGetDatum(relid), false, true);
+	Expr	   *is_of_it;
+
+	convert->arg = row;
+	convert->resulttype = get_rel_type_id(relid);
+	convert->convertformat = COERCE_IMPLICIT_CAST;
+	convert->location = -1;
+	is_of_it = shuttle_merge_equals(oid->eq_opr, tableoid, constant);
+	set_opfuncid((OpExpr *) is_of_it);
+	return shuttle_merge_when(is_of_it, (Expr *) convert);
+}
+
+/* The old row, as the foreign table has it, whose columns may lie in another order. */
+static Expr *
+old_row(Expr *row, Expr *tableoid, Oid relid, const List *foreign)
+{
+	CaseExpr   *choice = makeNode(CaseExpr);
+	ListCell   *cell;
+
+	foreach(cell, foreign)
+	{
+		if (!lie_alike(relid, lfirst_oid(cell)))
+			choice->args = lappend(choice->args,
+								   convert_row_of(lfirst_oid(cell), tableoid, row));
+	}
+	if (choice->args == NIL)
+		return row;
+	choice->casetype = RECORDOID;
+	choice->defresult = row;
+	choice->location = -1;
+	return (Expr *) choice;
+}
+
+/* The column of rows that a junk column of ModifyTable's is; "wholerow" and a number is
+ * a whole row of the source, as core wants it to look at a row again. */
+static Expr *
+junk_column(const CteScan *scan, const RangeTblEntry *rows, const char *name, Oid relid,
+			const List *foreign)
+{
+	if (strcmp(name, "wholerow") == 0)
+		return old_row(column_of_rows(scan, rows, find_column(rows, "row")),
+					   column_of_rows(scan, rows, find_column(rows, "tableoid")),
+					   relid, foreign);
+	if (strncmp(name, "wholerow", strlen("wholerow")) == 0)
+		return (Expr *) makeVar(scan->scan.scanrelid, InvalidAttrNumber, RECORDOID, -1,
+								InvalidOid, 0);
+	return column_of_rows(scan, rows, find_column(rows, name));
+}
+
+/* The columns of rows that an action's query takes new values of. */
+static List *
+value_columns(const Query *action)
+{
+	List	   *columns = NIL;
+	ListCell   *cell;
+
+	foreach(cell, action->targetList)
+		columns = lappend_int(columns,
+							  castNode(Var, lfirst_node(TargetEntry, cell)->expr)->varattno);
+	return columns;
+}
+
+/* Has an UPDATE or DELETE of a table read its rows where they are; action: its query. */
+static void
+read_rows(ModifyTable *plan, const RangeTblEntry *rows, const Query *action,
+		  const List *foreign)
+{
+	Oid			relid = rt_fetch(action->resultRelation, action->rtable)->relid;
+	List	   *values = value_columns(action);
+	Plan	   *join = outerPlan(plan);
+	CteScan    *scan = copyObject(find_cte_scan(join));
+	List	   *targetlist = NIL;
+	int			nvalues = 0;
+	ListCell   *cell;
+
+	if (scan == NULL || !bms_is_empty(plan->fdwDirectModifyPlans) || scan->scan.plan.qual == NIL)
+		elog(ERROR, "unexpected plan of an action of MERGE");
+	foreach(cell, join->targetlist)
+	{
+		TargetEntry *entry = flatCopyTargetEntry(lfirst_node(TargetEntry, cell));
+
+		entry->expr = entry->resjunk ?
+			junk_column(scan, rows, entry->resname, relid, foreign) :
+			column_of_rows(scan, rows, list_nth_int(values, nvalues++));
+		targetlist = lappend(targetlist, entry);
+	}
+	scan->scan.plan.targetlist = targetlist;
+	outerPlan(plan) = &scan->scan.plan;
+}
+
+/* Takes the plans of the actions out of the statement's. */
+static List *
+take_actions(PlannedStmt *statement, Query *rewritten, const List *foreign)
+{
+	const RangeTblEntry *rows = linitial(rewritten->rtable);
+	List	   *actions = list_delete_first(shuttle_writing_queries(rewritten));
+	List	   *plans = NIL;
+	List	   *init_plans = NIL;
+	ListCell   *cell;
+
+	foreach(cell, statement->planTree->initPlan)
+	{
+		SubPlan    *init = lfirst_node(SubPlan, cell);
+		ListCell   *place = list_nth_cell(statement->subplans, init->plan_id - 1);
+		ModifyTable *plan = lfirst(place);
+
+		if (!IsA(plan, ModifyTable))
+		{
+			init_plans = lappend(init_plans, init);
+			continue;
+		}
+		if (plan->operation != CMD_INSERT)
+			read_rows(plan, rows, list_nth(actions, list_length(plans)), foreign);
+		plans = lappend(plans, plan);
+		lfirst(place) = NULL;
+	}
+	if (list_length(plans) != list_length(actions))
+		elog(ERROR, "unexpected plan of a MERGE");
+	statement->planTree->initPlan = init_plans;
+	return plans;
+}
+
+/* What is deleted may be in the way of what is updated, and that of what is inserted. */
+static List *
+sort_actions(const List *plans)
+{
+	static const CmdType order[] = {CMD_DELETE, CMD_UPDATE, CMD_INSERT};
+	List	   *sorted = NIL;
+	ListCell   *cell;
+
+	for (int i = 0; i < lengthof(order); i++)
+	{
+		foreach(cell, plans)
+		{
+			if (((ModifyTable *) lfirst(cell))->operation == order[i])
+				sorted = lappend(sorted, lfirst(cell));
+		}
+	}
+	return sorted;
+}
+
+static void
+put_together(PlannedStmt *statement, Query *rewritten, const List *foreign)
+{
+	Plan	   *first = statement->planTree;
+	List	   *plans = sort_actions(take_actions(statement, rewritten, foreign));
+	ShuttlePlaceContext context = {
+		.statement = statement,
+		.next_id = shuttle_next_plan_id(statement),
+	};
+	CustomScan *merge;
+	Plan	   *plan;
+	ListCell   *cell;
+
+	foreach(cell, plans)
+		context.next_id = Max(context.next_id, shuttle_largest_plan_id(lfirst(cell)) + 1);
+	merge = shuttle_merge_make(lcons(first, plans));
+	plan = shuttle_finish_node(merge, first, &context);
+	plan->plan_rows = plan->plan_width = 0;
+	plan->initPlan = first->initPlan;
+	first->initPlan = NIL;
+	foreach(cell, plans)
+		plan->total_cost += ((Plan *) lfirst(cell))->total_cost;
+	statement->planTree = plan;
+	statement->commandType = CMD_MERGE;
+	statement->hasModifyingCTE = false;
+}
+
+/* The relations that a node scans by itself, or a node for it. */
+static Bitmapset *
+scanned_relations(const Plan *plan)
+{
+	if (IsA(plan, ForeignScan))
+		return bms_copy(((const ForeignScan *) plan)->fs_base_relids);
+	if (shuttle_scans_table_here(plan))
+		return bms_make_singleton(((const Scan *) plan)->scanrelid);
+	return NULL;
+}
+
+static Bitmapset *
+relations_below(Plan *plan)
+{
+	Bitmapset  *relations;
+	List	   *children;
+	ListCell   *cell;
+
+	if (plan == NULL)
+		return NULL;
+	relations = scanned_relations(plan);
+	children = list_make2(plan->lefttree, plan->righttree);
+	foreach(cell, list_concat(children, shuttle_other_children(plan)))
+		relations = bms_join(relations, relations_below(lfirst(cell)));
+	return relations;
+}
+
+/* The tables that a statement reads, those of its source among them. */
+static List *
+tables_read(const PlannedStmt *statement)
+{
+	Bitmapset  *relations = NULL;
+	List	   *relids = NIL;
+	int			rtindex = -1;
+	ListCell   *cell;
+
+	foreach(cell, statement->subplans)
+		relations = bms_join(relations, relations_below(lfirst(cell)));
+	while ((rtindex = bms_next_member(relations, rtindex)) >= 0)
+		relids = lappend_oid(relids, rt_fetch(rtindex, statement->rtable)->relid);
+	return relids;
+}
+
+/* True where of a table's partitions only such are read that core can MERGE into. */
+static bool
+is_for_core(const PlannedStmt *statement, const List *partitions, const List *foreign)
+{
+	bool		reads = false;
+	ListCell   *cell;
+
+	foreach(cell, tables_read(statement))
+	{
+		if (list_member_oid(foreign, lfirst_oid(cell)))
+			return false;
+		reads = reads || list_member_oid(partitions, lfirst_oid(cell));
+	}
+	return reads;
+}
+
+static PlannedStmt *
+plan_rewritten(Query *rewritten, const List *foreign, const char *query_string,
+			   int cursor_options, ParamListInfo params)
+{
+	bool		before = is_planning;
+	Query	   *kept = copyObject(rewritten);
+	PlannedStmt *statement = NULL;
+
+	/* No reset callback: it is to be done as soon as the planner returns. */
+	PG_TRY();
+	{
+		is_planning = true;
+		statement = previous_planner(rewritten, query_string, cursor_options, params);
+	}
+	PG_FINALLY();
+	{
+		is_planning = before;
+	}
+	PG_END_TRY();
+	put_together(statement, kept, foreign);
+	return statement;
+}
+
+static PlannedStmt *
+plan_statement(Query *query, const char *query_string, int cursor_options,
+			   ParamListInfo params)
+{
+	List	   *partitions;
+	List	   *foreign;
+	PlannedStmt *statement;
+
+	if (query->commandType != CMD_MERGE || !can_rewrite(query, &partitions, &foreign))
+		return previous_planner(query, query_string, cursor_options, params);
+	statement = plan_rewritten(shuttle_merge_rewrite(copyObject(query)), foreign, query_string,
+							   cursor_options, params);
+	if (is_for_core(statement, partitions, foreign))
+		return previous_planner(query, query_string, cursor_options, params);
+	return statement;
+}
+
+void
+shuttle_merge_plan_init(void)
+{
+	previous_planner = planner_hook != NULL ? planner_hook : standard_planner;
+	planner_hook = plan_statement;
+}

@@ -1,0 +1,64 @@
+/*-------------------------------------------------------------------------
+ * merge_refusal.c
+ *	  Says what to write instead of a MERGE that core refuses.
+ *
+ * A MERGE into a foreign table is refused when it is parsed, where nothing of ours
+ * is asked; one into a partitioned table when the plan is made, if a foreign
+ * partition is left by then, and no callback of the wrapper is called before.
+ *
+ * Memory: none of its own.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "optimizer/planner.h"
+
+#include "base/shuttle_compat.h"
+#include "planner/write/write.h"
+
+static planner_hook_type previous_planner = NULL;
+
+/* A callback cannot read the error that it would add to. */
+static PlannedStmt *
+plan_merge(Query *query, const char *query_string, int cursor_options,
+		   ParamListInfo params)
+{
+	MemoryContext cxt = CurrentMemoryContext;
+	PlannedStmt *statement = NULL;
+
+	PG_TRY();
+	{
+		statement = previous_planner(query, query_string, cursor_options, params);
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(cxt);
+		error = CopyErrorData();
+		if (error->sqlerrcode != ERRCODE_FEATURE_NOT_SUPPORTED || error->hint != NULL ||
+			strstr(error->message, "MERGE") == NULL)
+			PG_RE_THROW();
+		FlushErrorState();
+		error->hint = pstrdup("Use INSERT ... ON CONFLICT, or UPDATE ... FROM and an INSERT of the rows that are missing.");
+		ReThrowError(error);
+	}
+	PG_END_TRY();
+	return statement;
+}
+
+static PlannedStmt *
+plan_statement(Query *query, const char *query_string, int cursor_options,
+			   ParamListInfo params)
+{
+	if (query->commandType == CMD_MERGE)
+		return plan_merge(query, query_string, cursor_options, params);
+	return previous_planner(query, query_string, cursor_options, params);
+}
+
+void
+shuttle_merge_refusal_init(void)
+{
+	previous_planner = planner_hook != NULL ? planner_hook : standard_planner;
+	planner_hook = plan_statement;
+}

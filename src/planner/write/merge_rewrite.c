@@ -1,0 +1,659 @@
+/*-------------------------------------------------------------------------
+ * merge_rewrite.c
+ *	  Makes of a MERGE the statements that it consists of, for storage nodes.
+ *
+ * Core has no MERGE for foreign tables.  What it does is told by a query that reads
+ * and by an UPDATE, DELETE or INSERT for each action:
+ *
+ *	source	what MERGE reads, and a number for each row; read once
+ *	matched	source JOIN target ON ... FOR UPDATE OF target
+ *	joined	source LEFT JOIN matched, and which action each row is for
+ *	rows	joined, and the new values of that action
+ *	action	UPDATE, DELETE or INSERT of the rows that are for it
+ *
+ * All of rows is read before anything is written: the main query, which looks for
+ * target rows that several source rows act upon, reads it first (merge_run.c).  A row
+ * that another session has changed is looked at as it is when it is locked, and belongs
+ * to no source row if it does not match any more, as with core's MERGE.
+ *
+ * An UPDATE or DELETE finds its rows in rows and not in the target, which it names only
+ * for core to plan it (merge_plan.c).
+ *
+ * Memory: everything is made in the current context.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/sysattr.h"
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_operator.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "parser/parse_oper.h"
+#include "parser/parsetree.h"
+#include "utils/fmgroids.h"
+#include "utils/typcache.h"
+
+#include "base/shuttle_compat.h"
+#include "planner/write/merge.h"
+#include "planner/write/write.h"
+
+#define SOURCE_NAME "source of MERGE"
+#define ROWS_NAME "rows of MERGE"
+
+/* How many levels of queries are around the expressions of each. */
+#define SOURCE_DEPTH 1
+#define ROWS_DEPTH 1
+#define JOINED_DEPTH 2
+#define MATCHED_DEPTH 3
+
+/* Relations of the queries. */
+#define TARGET 1				/* of matched, and of each action */
+#define SOURCE 1				/* of joined, where it has both */
+#define SECOND 2				/* what is beside these */
+#define JOIN 3					/* of joined */
+
+/* ---- queries */
+
+static Query *
+make_select(const ShuttleMerge *merge, List *rtable, List *from, Node *quals)
+{
+	Query	   *query = makeNode(Query);
+
+	query->commandType = CMD_SELECT;
+	query->querySource = QSRC_ORIGINAL;
+	query->canSetTag = false;
+	query->rtable = rtable;
+	query->jointree = makeFromExpr(from, quals);
+	query->hasSubLinks = merge->query->hasSubLinks;
+	return query;
+}
+
+static void
+add_column(Query *query, Expr *value, const char *name)
+{
+	query->targetList = lappend(query->targetList,
+								makeTargetEntry(value,
+												list_length(query->targetList) + 1,
+												pstrdup(name), false));
+}
+
+static void
+add_columns(Query *query, List *values, const char *name)
+{
+	ListCell   *cell;
+
+	foreach(cell, values)
+		add_column(query, lfirst(cell), name);
+}
+
+static Expr *
+column_of(const Query *query, Index relation, int number)
+{
+	return (Expr *) makeVarFromTargetEntry(relation, list_nth(query->targetList, number - 1));
+}
+
+static List *
+column_names(const Query *query)
+{
+	List	   *names = NIL;
+	ListCell   *cell;
+
+	foreach(cell, query->targetList)
+		names = lappend(names, makeString(lfirst_node(TargetEntry, cell)->resname));
+	return names;
+}
+
+static Node *
+reference(Index relation)
+{
+	RangeTblRef *ref = makeNode(RangeTblRef);
+
+	ref->rtindex = relation;
+	return (Node *) ref;
+}
+
+static RangeTblEntry *
+subquery_entry(Query *query, const char *name)
+{
+	RangeTblEntry *rte = makeNode(RangeTblEntry);
+
+	rte->rtekind = RTE_SUBQUERY;
+	rte->subquery = query;
+	rte->eref = makeAlias(name, column_names(query));
+	rte->inFromCl = true;
+	return rte;
+}
+
+static CommonTableExpr *
+make_cte(const char *name, Query *query)
+{
+	CommonTableExpr *cte = makeNode(CommonTableExpr);
+	ListCell   *cell;
+
+	cte->ctename = pstrdup(name);
+	cte->ctematerialized = CTEMaterializeAlways;
+	cte->ctequery = (Node *) query;
+	cte->location = -1;
+	if (query->commandType != CMD_SELECT)
+		return cte;
+	cte->ctecolnames = column_names(query);
+	foreach(cell, query->targetList)
+	{
+		Node	   *value = (Node *) lfirst_node(TargetEntry, cell)->expr;
+
+		cte->ctecoltypes = lappend_oid(cte->ctecoltypes, exprType(value));
+		cte->ctecoltypmods = lappend_int(cte->ctecoltypmods, exprTypmod(value));
+		cte->ctecolcollations = lappend_oid(cte->ctecolcollations, exprCollation(value));
+	}
+	return cte;
+}
+
+/* depth: of the query that scans it. */
+static RangeTblEntry *
+cte_entry(CommonTableExpr *cte, int depth)
+{
+	RangeTblEntry *rte = makeNode(RangeTblEntry);
+
+	cte->cterefcount++;
+	rte->rtekind = RTE_CTE;
+	rte->ctename = cte->ctename;
+	rte->ctelevelsup = depth;
+	rte->coltypes = cte->ctecoltypes;
+	rte->coltypmods = cte->ctecoltypmods;
+	rte->colcollations = cte->ctecolcollations;
+	rte->eref = makeAlias(cte->ctename, copyObject(cte->ctecolnames));
+	rte->inFromCl = true;
+	return rte;
+}
+
+static Expr *
+make_int(int value)
+{
+	return (Expr *) makeConst(INT4OID, -1, InvalidOid, sizeof(int32),
+							  Int32GetDatum(value), false, true);
+}
+
+Expr *
+shuttle_merge_equals(Oid operator, Expr *left, Expr *right)
+{
+	return make_opclause(operator, BOOLOID, false, left, right, InvalidOid, InvalidOid);
+}
+
+CaseWhen *
+shuttle_merge_when(Expr *condition, Expr *result)
+{
+	CaseWhen   *when = makeNode(CaseWhen);
+
+	when->expr = condition;
+	when->result = result;
+	when->location = -1;
+	return when;
+}
+
+static Expr *
+make_case(List *whens, Expr *otherwise)
+{
+	CaseExpr   *choice;
+
+	if (whens == NIL)
+		return otherwise;
+	choice = makeNode(CaseExpr);
+	choice->casetype = exprType((Node *) otherwise);
+	choice->casecollid = exprCollation((Node *) otherwise);
+	choice->args = whens;
+	choice->defresult = otherwise;
+	choice->location = -1;
+	return (Expr *) choice;
+}
+
+/* ---- what is read */
+
+/* The rows of the source, by number. */
+static Query *
+make_source(ShuttleMerge *merge)
+{
+	Query	   *query = make_select(merge, merge->query->rtable,
+									merge->query->jointree->fromlist, NULL);
+	WindowFunc *number = makeNode(WindowFunc);
+	WindowClause *window = makeNode(WindowClause);
+
+	window->winref = number->winref = 1;
+	window->frameOptions = FRAMEOPTION_DEFAULTS;
+	number->winfnoid = F_ROW_NUMBER;
+	number->wintype = INT8OID;
+	number->location = -1;
+	query->windowClause = list_make1(window);
+	query->hasWindowFuncs = true;
+	COPY_PERMISSIONS(query, merge->query);
+	add_column(query, (Expr *) number, "number");
+	add_columns(query, merge->source_vars, "source");
+	return shuttle_merge_place_query(query, SOURCE_DEPTH);
+}
+
+/* Columns of matched, and of joined behind its own. */
+typedef enum MatchedColumn
+{
+	MATCHED_NUMBER = 1,
+	MATCHED_CTID,
+	MATCHED_TABLEOID,
+	MATCHED_ROW,
+	MATCHED_FIXED = MATCHED_ROW
+} MatchedColumn;
+
+static void
+lock_target(Query *query)
+{
+	RowMarkClause *mark = makeNode(RowMarkClause);
+
+	mark->rti = TARGET;
+	mark->strength = LCS_FORUPDATE;
+	mark->waitPolicy = LockWaitBlock;
+	query->rowMarks = list_make1(mark);
+	query->hasForUpdate = true;
+}
+
+/* The pairs of rows that match. */
+static Query *
+make_matched(ShuttleMerge *merge)
+{
+	RangeTblEntry *target = copyObject(rt_fetch(merge->query->resultRelation,
+												merge->query->rtable));
+	ShuttleMergePlaces places = {
+		.merge = merge,
+		.source = SECOND,
+		.source_before = 1,
+		.depth = MATCHED_DEPTH,
+	};
+	RangeTblEntry *source = cte_entry(merge->source, MATCHED_DEPTH);
+	Query	   *query = make_select(merge, list_make2(target, source),
+									list_make2(reference(SECOND), reference(TARGET)),
+									shuttle_merge_place(MERGE_CONDITION(merge->query), places));
+	Query	   *read = (Query *) merge->source->ctequery;
+
+	(void) COPY_PERMISSION(query, target, merge->query);
+	add_column(query, column_of(read, SECOND, 1), "number");
+	if (merge->changes)
+	{
+		add_column(query, (Expr *) makeVar(TARGET, SelfItemPointerAttributeNumber, TIDOID,
+										   -1, InvalidOid, 0), "ctid");
+		add_column(query, (Expr *) makeVar(TARGET, TableOidAttributeNumber, OIDOID,
+										   -1, InvalidOid, 0), "tableoid");
+		add_column(query, (Expr *) makeWholeRowVar(target, TARGET, 0, false), "row");
+		lock_target(query);
+	}
+	for (int i = 2; i <= list_length(read->targetList); i++)
+		add_column(query, column_of(read, SECOND, i), "source");
+	add_columns(query, copyObject(merge->target_vars), "target");
+	return query;
+}
+
+/* True of an action for rows that match, or for others. */
+static bool
+is_for(const MergeAction *action, bool matched)
+{
+	return MERGE_IS_MATCHED(action) == matched;
+}
+
+/*
+ * The number of the action that a row is for, if it matches or if it does not: the
+ * first one whose condition holds.  0: nothing is to be done; negative: an INSERT.
+ */
+static Expr *
+choose_action(const ShuttleMerge *merge, bool matched, ShuttleMergePlaces places)
+{
+	List	   *whens = NIL;
+	ListCell   *cell;
+
+	foreach(cell, merge->query->mergeActionList)
+	{
+		const MergeAction *action = lfirst_node(MergeAction, cell);
+		int			number = foreach_current_index(cell) + 1;
+		Expr	   *result;
+
+		if (!is_for(action, matched))
+			continue;
+		result = make_int(action->commandType == CMD_NOTHING ? 0 :
+						  matched ? number : -number);
+		if (action->qual == NULL)
+			return make_case(whens, result);
+		whens = lappend(whens, shuttle_merge_when((Expr *) shuttle_merge_place(action->qual, places), result));
+	}
+	return make_case(whens, make_int(0));
+}
+
+static RangeTblEntry *
+join_entry(void)
+{
+	RangeTblEntry *rte = makeNode(RangeTblEntry);
+
+	rte->rtekind = RTE_JOIN;
+	rte->jointype = JOIN_LEFT;
+	rte->eref = makeAlias("*MERGE*", NIL);
+	rte->inFromCl = true;
+	return rte;
+}
+
+static Node *
+join_matched(Query *source, Query *matched)
+{
+	const TypeCacheEntry *int8 = lookup_type_cache(INT8OID, TYPECACHE_EQ_OPR);
+	JoinExpr   *join = makeNode(JoinExpr);
+
+	join->jointype = JOIN_LEFT;
+	join->larg = reference(SOURCE);
+	join->rarg = reference(SECOND);
+	join->quals = (Node *) shuttle_merge_equals(int8->eq_opr, column_of(source, SOURCE, 1),
+												column_of(matched, SECOND, MATCHED_NUMBER));
+	join->rtindex = JOIN;
+	return (Node *) join;
+}
+
+static Expr *
+matched_column(const Query *matched, Index relation, int number, bool nulled)
+{
+	Var		   *var = (Var *) column_of(matched, relation, number);
+
+	if (nulled)
+		SET_NULLED_BY(var, JOIN);
+	return (Expr *) var;
+}
+
+/*
+ * Each row, and its action.  Without INSERTs those that match are enough; else the
+ * source is the first of its relations.
+ */
+static Query *
+make_joined(ShuttleMerge *merge)
+{
+	Query	   *source = (Query *) merge->source->ctequery;
+	Query	   *matched = make_matched(merge);
+	Index		relation = merge->inserts ? SECOND : 1;
+	int			nfixed = merge->changes ? MATCHED_FIXED : 1;
+	int			nsource = list_length(merge->source_vars);
+	ShuttleMergePlaces places = {
+		.merge = merge,
+		.source = 1,
+		.source_before = merge->inserts ? 1 : nfixed,
+		.target = relation,
+		.target_before = nfixed + nsource,
+		.nulled_by = merge->inserts ? JOIN : 0,
+		.depth = JOINED_DEPTH,
+	};
+	RangeTblEntry *entry = subquery_entry(matched, "matched");
+	Expr	   *action = choose_action(merge, true, places);
+	Query	   *query;
+	ListCell   *cell;
+
+	if (merge->inserts)
+	{
+		NullTest   *unmatched = makeNode(NullTest);
+
+		query = make_select(merge,
+							list_make3(cte_entry(merge->source, JOINED_DEPTH), entry,
+									   join_entry()),
+							list_make1(join_matched(source, matched)), NULL);
+		unmatched->arg = matched_column(matched, SECOND, MATCHED_NUMBER, true);
+		unmatched->nulltesttype = IS_NULL;
+		unmatched->location = -1;
+		action = make_case(list_make1(shuttle_merge_when((Expr *) unmatched,
+														 choose_action(merge, false, places))),
+						   action);
+	}
+	else
+		query = make_select(merge, list_make1(entry), list_make1(reference(1)), NULL);
+	add_column(query, action, "action");
+	for (int i = 2; i <= nfixed; i++)
+		add_column(query, matched_column(matched, relation, i, merge->inserts),
+				   ((TargetEntry *) list_nth(matched->targetList, i - 1))->resname);
+	foreach(cell, merge->source_vars)
+		add_column(query, (Expr *) shuttle_merge_place(lfirst(cell), places), "source");
+	foreach(cell, merge->target_vars)
+		add_column(query, (Expr *) shuttle_merge_place(lfirst(cell), places), "target");
+
+	/* keeps core from computing the action anew for each of its values */
+	query->limitOffset = (Node *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
+											Int64GetDatum(0), false, FLOAT8PASSBYVAL);
+	return query;
+}
+
+/* A new value, of the rows that are for its action alone. */
+static Expr *
+value_for(Expr *value, Expr *action, int number)
+{
+	Node	   *node = (Node *) value;
+
+	if (IsA(node, Var) || IsA(node, Const))
+		return value;
+	return make_case(list_make1(shuttle_merge_when(shuttle_merge_equals(Int4EqualOperator, action,
+																		make_int(number)), value)),
+					 (Expr *) makeNullConst(exprType(node), exprTypmod(node),
+											exprCollation(node)));
+}
+
+/* The number that rows have which are for an action. */
+static int
+number_of(const ShuttleMerge *merge, int index)
+{
+	const MergeAction *action = list_nth_node(MergeAction, merge->query->mergeActionList,
+											  index);
+
+	return MERGE_IS_MATCHED(action) ? index + 1 : -(index + 1);
+}
+
+/* What every action needs. */
+static Query *
+make_rows(ShuttleMerge *merge)
+{
+	Query	   *joined = make_joined(merge);
+	int			nfixed = merge->changes ? MATCHED_FIXED : 1;
+	ShuttleMergePlaces places = {
+		.merge = merge,
+		.source = 1,
+		.source_before = nfixed,
+		.target = 1,
+		.target_before = nfixed + list_length(merge->source_vars),
+		.depth = ROWS_DEPTH,
+	};
+	Query	   *query = make_select(merge, list_make1(subquery_entry(joined, "joined")),
+									list_make1(reference(1)), NULL);
+	ListCell   *cell;
+	ListCell   *lc;
+
+	for (int i = 1; i <= nfixed; i++)
+		add_column(query, column_of(joined, 1, i),
+				   ((TargetEntry *) list_nth(joined->targetList, i - 1))->resname);
+	foreach(cell, merge->query->mergeActionList)
+	{
+		int			index = foreach_current_index(cell);
+
+		foreach(lc, lfirst_node(MergeAction, cell)->targetList)
+		{
+			TargetEntry *entry = lfirst_node(TargetEntry, lc);
+
+			add_column(query, value_for((Expr *) shuttle_merge_place((Node *) entry->expr, places),
+										column_of(joined, 1, 1), number_of(merge, index)),
+					   entry->resname == NULL ? "value" : entry->resname);
+		}
+	}
+	return query;
+}
+
+/* ---- what is written */
+
+/* The privileges that an action needs, as MERGE wants them; those to read are checked
+ * where the target is read. */
+static void
+set_permissions(Query *query, RangeTblEntry *target, const ShuttleMerge *merge)
+{
+	RTEPermissionInfo *permission = COPY_PERMISSION(query, target, merge->query);
+	Bitmapset  *columns = NULL;
+	ListCell   *cell;
+
+	foreach(cell, query->targetList)
+		columns = bms_add_member(columns, lfirst_node(TargetEntry, cell)->resno -
+								 FirstLowInvalidHeapAttributeNumber);
+	permission->requiredPerms = query->commandType == CMD_UPDATE ? ACL_UPDATE :
+		query->commandType == CMD_DELETE ? ACL_DELETE : ACL_INSERT;
+	permission->selectedCols = NULL;
+	permission->insertedCols = query->commandType == CMD_INSERT ? columns : NULL;
+	permission->updatedCols = query->commandType == CMD_UPDATE ? columns : NULL;
+}
+
+/* The values begin behind so many columns of rows. */
+static Query *
+make_action(const ShuttleMerge *merge, int index, int nbefore)
+{
+	const MergeAction *action = list_nth_node(MergeAction, merge->query->mergeActionList,
+											  index);
+	RangeTblEntry *target = copyObject(rt_fetch(merge->query->resultRelation,
+												merge->query->rtable));
+	const Query *rows = (Query *) merge->rows->ctequery;
+	RangeTblEntry *source = cte_entry(merge->rows, 1);
+	Expr	   *is_for_it = shuttle_merge_equals(Int4EqualOperator, column_of(rows, SECOND, 1),
+												 make_int(number_of(merge, index)));
+	Query	   *query = make_select(merge, list_make2(target, source),
+									list_make1(reference(SECOND)), (Node *) is_for_it);
+	ListCell   *cell;
+
+	query->commandType = action->commandType;
+	query->resultRelation = TARGET;
+	query->override = action->override;
+	query->hasSubLinks = false;
+	if (action->commandType != CMD_INSERT)
+		query->jointree->fromlist = lcons(reference(TARGET), query->jointree->fromlist);
+	target->inFromCl = action->commandType != CMD_INSERT;
+	foreach(cell, action->targetList)
+	{
+		TargetEntry *entry = flatCopyTargetEntry(lfirst_node(TargetEntry, cell));
+
+		entry->expr = column_of(rows, SECOND, ++nbefore);
+		query->targetList = lappend(query->targetList, entry);
+	}
+	set_permissions(query, target, merge);
+	return query;
+}
+
+static void
+make_actions(ShuttleMerge *merge)
+{
+	int			nbefore = merge->changes ? MATCHED_FIXED : 1;
+	ListCell   *cell;
+
+	foreach(cell, merge->query->mergeActionList)
+	{
+		const MergeAction *action = lfirst_node(MergeAction, cell);
+		int			index = foreach_current_index(cell);
+
+		if (action->commandType != CMD_NOTHING)
+			merge->actions = lappend(merge->actions,
+									 make_cte(psprintf("action %d of MERGE", index + 1),
+											  make_action(merge, index, nbefore)));
+		nbefore += list_length(action->targetList);
+	}
+}
+
+/* ---- the main query */
+
+static void
+group_by(Query *query, Expr *column, const char *name)
+{
+	SortGroupClause *group = makeNode(SortGroupClause);
+
+	add_column(query, column, name);
+	group->tleSortGroupRef = list_length(query->targetList);
+	llast_node(TargetEntry, query->targetList)->ressortgroupref = group->tleSortGroupRef;
+	get_sort_group_operators(exprType((Node *) column), false, true, false, &group->sortop,
+							 &group->eqop, NULL, &group->hashable);
+	query->groupClause = lappend(query->groupClause, group);
+}
+
+static Expr *
+count_rows(void)
+{
+	Aggref	   *count = makeNode(Aggref);
+
+	count->aggfnoid = F_COUNT_;
+	count->aggtype = INT8OID;
+	count->aggstar = true;
+	count->aggkind = AGGKIND_NORMAL;
+	count->aggsplit = AGGSPLIT_SIMPLE;
+	count->aggno = count->aggtransno = -1;
+	count->location = -1;
+	return (Expr *) count;
+}
+
+/* Reads all of rows, and returns the target rows that are changed more than once. */
+static Query *
+make_main(ShuttleMerge *merge)
+{
+	const Query *rows = (Query *) merge->rows->ctequery;
+	Expr	   *changes = make_opclause(Int4LessOperator, BOOLOID, false, make_int(0),
+										column_of(rows, 1, 1), InvalidOid, InvalidOid);
+	Query	   *query = make_select(merge, list_make1(cte_entry(merge->rows, 0)),
+									list_make1(reference(1)), (Node *) changes);
+
+	query->hasSubLinks = false;
+	query->hasAggs = true;
+	if (merge->changes)
+	{
+		group_by(query, column_of(rows, 1, MATCHED_TABLEOID), "tableoid");
+		group_by(query, column_of(rows, 1, MATCHED_CTID), "ctid");
+	}
+	else
+		group_by(query, column_of(rows, 1, 1), "action");
+	query->havingQual = (Node *)
+		make_opclause(Int8LessOperator, BOOLOID, false,
+					  (Expr *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
+										 Int64GetDatum(1), false, FLOAT8PASSBYVAL),
+					  count_rows(), InvalidOid, InvalidOid);
+	return query;
+}
+
+bool
+shuttle_merge_names_are_free(const Query *query)
+{
+	ListCell   *cell;
+
+	foreach(cell, query->cteList)
+	{
+		const char *name = lfirst_node(CommonTableExpr, cell)->ctename;
+
+		if (strcmp(name, SOURCE_NAME) == 0 || strcmp(name, ROWS_NAME) == 0)
+			return false;
+	}
+	return true;
+}
+
+Query *
+shuttle_merge_rewrite(Query *query)
+{
+	ShuttleMerge merge = {.query = query};
+	Query	   *statement;
+	ListCell   *cell;
+
+	foreach(cell, query->mergeActionList)
+	{
+		CmdType		command = lfirst_node(MergeAction, cell)->commandType;
+
+		merge.inserts |= command == CMD_INSERT;
+		merge.changes |= command == CMD_UPDATE || command == CMD_DELETE;
+	}
+	shuttle_merge_collect_columns(&merge);
+	merge.source = make_cte(SOURCE_NAME, make_source(&merge));
+	merge.rows = make_cte(ROWS_NAME, make_rows(&merge));
+	make_actions(&merge);
+	statement = make_main(&merge);
+	statement->querySource = query->querySource;
+	statement->queryId = query->queryId;
+	statement->canSetTag = query->canSetTag;
+	statement->stmt_location = query->stmt_location;
+	statement->stmt_len = query->stmt_len;
+	statement->hasModifyingCTE = true;
+	statement->cteList = list_concat(list_copy(query->cteList),
+									 lcons(merge.source, lcons(merge.rows, merge.actions)));
+	return statement;
+}

@@ -1,0 +1,604 @@
+/*-------------------------------------------------------------------------
+ * on_conflict.c
+ *	  INSERT ... ON CONFLICT with columns or a constraint, into foreign tables
+ *	  and into tables whose partitions are foreign.
+ *
+ * Core looks for a unique index here, and there is none: the clause is the
+ * node's.  So it is taken out of the statement before that is planned, and hung
+ * behind the finished plan (write_conflict.c), which makes text of it.
+ *
+ * What the clause computes from nothing but parameters and constants is
+ * evaluated here, once a statement, when its first rows are sent; the rest must
+ * mean the same on the node: built-in types, functions that are built in and
+ * immutable.  Everything else is refused with the reason.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "access/sysattr.h"
+#include "access/transam.h"
+#include "catalog/partition.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_constraint.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_proc.h"
+#include "foreign/fdwapi.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/planner.h"
+#include "parser/parsetree.h"
+#include "rewrite/rewriteManip.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/partcache.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+
+#include "base/shuttle_compat.h"
+#include "executor/shuttle_executor.h"
+#include "planner/statement/statement.h"
+#include "planner/write/write.h"
+
+/* A clause that was taken out of a statement. */
+typedef struct TakenClause
+{
+	OnConflictExpr *clause;		/* NULL: there was none to be taken */
+	Oid			relid;
+	Index		target;
+	List	   *parameters;		/* what its Params stand for */
+	List	   *relids;			/* tables that it was decided for */
+} TakenClause;
+
+/* While expressions are made such that a node understands them. */
+typedef struct ShipContext
+{
+	TakenClause *taken;
+	Index		target;
+	Index		excluded;
+	Relation	rel;
+	const char *reason;			/* why they cannot be; NULL: they can */
+} ShipContext;
+
+static const char *const compute_here = "Compute values in the INSERT's source and refer to them by EXCLUDED, or insert and update in two statements.";
+static const char *const name_partition = "Insert into the partition that the row belongs to.";
+static const char *const name_all_columns = "Name the columns of all partition keys.";
+
+static planner_hook_type previous_planner = NULL;
+
+static Node *ship(Node *node, void *arg);
+
+pg_noreturn static void
+refuse(Oid relid, const char *reason, const char *hint)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("ON CONFLICT of an INSERT into \"%s\" cannot be left to storage nodes",
+					get_rel_name(relid)),
+			 errdetail("%s", reason),
+			 errhint("%s", hint)));
+}
+
+/* ---- tables */
+
+/*
+ * True where the rows of a table go to foreign tables of ours; an error where
+ * only some do.  Lists the tables.
+ */
+static bool
+is_ours(Oid relid, List **relids)
+{
+	ListCell   *cell;
+	Oid			other = InvalidOid;
+	bool		ours = false;
+
+	*relids = find_all_inheritors(relid, AccessShareLock, NULL);
+	foreach(cell, *relids)
+	{
+		Oid			member = lfirst_oid(cell);
+		char		kind = get_rel_relkind(member);
+
+		if (kind == RELKIND_PARTITIONED_TABLE)
+			continue;
+		if (kind == RELKIND_FOREIGN_TABLE &&
+			shuttle_foreign_is_ours(GetFdwRoutineByRelId(member)))
+			ours = true;
+		else
+			other = member;
+	}
+	if (ours && OidIsValid(other))
+		refuse(relid, psprintf("Partition \"%s\" is not a foreign table of the wrapper shuttle.",
+							   get_rel_name(other)), name_partition);
+	return ours;
+}
+
+static bool
+has_name(const List *names, const char *name)
+{
+	ListCell   *cell;
+
+	foreach(cell, names)
+	{
+		if (strcmp(lfirst(cell), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A node sees rows of its own partitions only, so that they must be unique
+ * there: as in core, the columns of every partition key have to be among them.
+ * names: of columns that are compared.
+ */
+static void
+check_partition_keys(Oid relid, const List *relids, const List *names)
+{
+	ListCell   *cell;
+
+	foreach(cell, relids)
+	{
+		Relation	rel;
+		PartitionKey key;
+
+		if (get_rel_relkind(lfirst_oid(cell)) != RELKIND_PARTITIONED_TABLE)
+			continue;
+		rel = table_open(lfirst_oid(cell), NoLock);
+		key = RelationGetPartitionKey(rel);
+		for (int i = 0; i < key->partnatts; i++)
+		{
+			AttrNumber	number = key->partattrs[i];
+
+			if (number == 0)
+				refuse(relid, "A partition key has expressions.", name_partition);
+			if (!has_name(names, get_attname(RelationGetRelid(rel), number, false)))
+				refuse(relid, psprintf("Column \"%s\" of a partition key is not among those of ON CONFLICT.",
+									   get_attname(RelationGetRelid(rel), number, false)),
+					   name_all_columns);
+		}
+		table_close(rel, NoLock);
+	}
+}
+
+/* The columns of a table that an UPDATE may change, of the names that they have
+ * in the clause's target; one that is set to what is inserted keeps its value,
+ * since it is compared. */
+static Bitmapset *
+changed_columns(Oid table, const OnConflictExpr *clause, Oid relid)
+{
+	Bitmapset  *columns = NULL;
+	ListCell   *cell;
+
+	foreach(cell, clause->onConflictSet)
+	{
+		const TargetEntry *entry = lfirst_node(TargetEntry, cell);
+		const Var  *value = (const Var *) entry->expr;
+		AttrNumber	number;
+
+		if (IsA(value, Var) && value->varno == clause->exclRelIndex &&
+			value->varattno == entry->resno)
+			continue;
+		number = get_attnum(table, get_attname(relid, entry->resno, false));
+		columns = bms_add_member(columns, number - FirstLowInvalidHeapAttributeNumber);
+	}
+	return columns;
+}
+
+/* An UPDATE on a node must not leave a row in a partition that it does not
+ * belong to any more; the node may know of no partitions. */
+static void
+check_moves(Oid relid, const OnConflictExpr *clause, const List *relids)
+{
+	List	   *tables = list_copy(relids);
+	ListCell   *cell;
+
+	if (get_rel_relispartition(relid))
+		tables = list_concat(tables, get_partition_ancestors(relid));
+	foreach(cell, tables)
+	{
+		Relation	rel;
+		bool		in_expression;
+
+		if (get_rel_relkind(lfirst_oid(cell)) != RELKIND_PARTITIONED_TABLE)
+			continue;
+		rel = table_open(lfirst_oid(cell), AccessShareLock);
+		if (has_partition_attrs(rel, changed_columns(lfirst_oid(cell), clause, relid),
+								&in_expression))
+			refuse(relid, psprintf("It sets a column of the partition key of \"%s\" to another value than EXCLUDED has there.",
+								   RelationGetRelationName(rel)), compute_here);
+		table_close(rel, NoLock);
+	}
+}
+
+static void
+check_triggers(Oid relid)
+{
+	Relation	rel = table_open(relid, NoLock);
+
+	shuttle_conflict_check_triggers(rel, rel->trigdesc);
+	table_close(rel, NoLock);
+}
+
+/* ---- expressions */
+
+static bool
+not_same_there(Oid function, void *context)
+{
+	return function >= FirstGenbkiObjectId ||
+		func_volatile(function) != PROVOLATILE_IMMUTABLE;
+}
+
+/* True where an expression's value is another one for another row, or where it
+ * is a part of an expression and has no value of its own. */
+static bool
+depends_on_row(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var) || IsA(node, CaseTestExpr))
+		return true;
+	return expression_tree_walker(node, depends_on_row, context);
+}
+
+/* What the expression's value is becomes a parameter. */
+static Param *
+make_parameter(Node *node, TakenClause *taken)
+{
+	Param	   *param = makeNode(Param);
+
+	taken->parameters = lappend(taken->parameters, node);
+	param->paramkind = PARAM_EXTERN;
+	param->paramid = list_length(taken->parameters);
+	param->paramtype = exprType(node);
+	param->paramtypmod = exprTypmod(node);
+	param->paramcollid = exprCollation(node);
+	param->location = -1;
+	return param;
+}
+
+static bool
+is_built_in(Oid object)
+{
+	return object < FirstGenbkiObjectId;
+}
+
+/* Kinds of expressions that core prints and reads back the same. */
+static bool
+is_known_kind(Node *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_Const:
+		case T_FuncExpr:
+		case T_OpExpr:
+		case T_DistinctExpr:
+		case T_NullIfExpr:
+		case T_ScalarArrayOpExpr:
+		case T_BoolExpr:
+		case T_RelabelType:
+		case T_CoerceViaIO:
+		case T_ArrayCoerceExpr:
+		case T_CollateExpr:
+		case T_CaseExpr:
+		case T_CaseTestExpr:
+		case T_CoalesceExpr:
+		case T_MinMaxExpr:
+		case T_ArrayExpr:
+		case T_NullTest:
+		case T_BooleanTest:
+			return true;
+		case T_SubscriptingRef:
+			return castNode(SubscriptingRef, node)->refassgnexpr == NULL;
+		default:
+			return false;
+	}
+}
+
+static void
+check_column(const Var *var, ShipContext *context)
+{
+	Form_pg_attribute attribute;
+
+	if (var->varlevelsup != 0 ||
+		(var->varno != context->target && var->varno != context->excluded))
+		context->reason = "It refers to another table.";
+	else if (var->varattno <= 0)
+		context->reason = "It refers to a whole row or to a system column.";
+	else
+	{
+		attribute = TupleDescAttr(RelationGetDescr(context->rel), var->varattno - 1);
+		if (attribute->attgenerated == ATTRIBUTE_GENERATED_VIRTUAL)
+			context->reason = "It refers to a column that is computed when it is read.";
+	}
+}
+
+static char *
+unknown_type_reason(Node *node)
+{
+	return psprintf("It has a value of type %s, which is not built in.",
+					format_type_be(exprType(node)));
+}
+
+/* Says why an expression, leaving out what it consists of, cannot be shipped. */
+static void
+check_kind(Node *node, ShipContext *context)
+{
+	if (!is_known_kind(node))
+		context->reason = "It has an expression of a kind that nodes are not sent.";
+	else if (!is_built_in(exprType(node)))
+		context->reason = unknown_type_reason(node);
+	else if (IsA(node, CollateExpr) && !is_built_in(((CollateExpr *) node)->collOid))
+		context->reason = "It names a collation that is not built in.";
+	else if (check_functions_in_node(node, not_same_there, NULL))
+		context->reason = "It computes something from a row with a function that is not immutable, or not built in.";
+}
+
+/* Replaces what does not depend on the row by parameters. */
+static Node *
+ship(Node *node, void *arg)
+{
+	ShipContext *context = arg;
+
+	if (node == NULL || context->reason != NULL)
+		return node;
+	if (IsA(node, List) || IsA(node, CaseWhen))
+		return expression_tree_mutator(node, ship, arg);
+	if (IsA(node, Var))
+	{
+		check_column((Var *) node, context);
+		return node;
+	}
+	if (!IsA(node, Const) && !depends_on_row(node, NULL))
+	{
+		Param	   *param;
+
+		if (!is_built_in(exprType(node)))
+		{
+			context->reason = unknown_type_reason(node);
+			return node;
+		}
+		param = make_parameter(node, context->taken);
+
+		/* the cast tells the node its type */
+		return (Node *) makeRelabelType((Expr *) param, param->paramtype, -1,
+										param->paramcollid, COERCE_EXPLICIT_CAST);
+	}
+	check_kind(node, context);
+	return context->reason != NULL ? node : expression_tree_mutator(node, ship, arg);
+}
+
+static void
+check_contents(Node *node, ShipContext *context)
+{
+	if (contain_volatile_functions(node))
+		context->reason = "It has a volatile function.";
+	else if (checkExprHasSubLink(node))
+		context->reason = "It has a subquery.";
+}
+
+/* What a column is set to; a value that comes from here has the type that the
+ * node's column has. */
+static Expr *
+ship_new_value(Expr *value, ShipContext *context)
+{
+	check_contents((Node *) value, context);
+	if (context->reason != NULL)
+		return value;
+	value = expression_planner(value);
+	if (!depends_on_row((Node *) value, NULL))
+		return (Expr *) make_parameter((Node *) value, context->taken);
+	return (Expr *) ship((Node *) value, context);
+}
+
+static void
+ship_update(OnConflictExpr *clause, ShipContext *context)
+{
+	ListCell   *cell;
+
+	foreach(cell, clause->onConflictSet)
+	{
+		TargetEntry *entry = lfirst_node(TargetEntry, cell);
+
+		entry->expr = ship_new_value(entry->expr, context);
+		if (context->reason != NULL)
+			return;
+	}
+	if (clause->onConflictWhere == NULL)
+		return;
+	check_contents(clause->onConflictWhere, context);
+	if (context->reason == NULL)
+		clause->onConflictWhere =
+			ship((Node *) expression_planner((Expr *) clause->onConflictWhere), context);
+}
+
+/* ---- arbiters */
+
+/* The columns of a constraint stand for its name, which nodes do not know. */
+static List *
+constraint_columns(Oid constraint, Index target, ShipContext *context)
+{
+	HeapTuple	tuple = SearchSysCache1(CONSTROID, ObjectIdGetDatum(constraint));
+	Form_pg_constraint form;
+	Bitmapset  *attributes;
+	List	   *elements = NIL;
+	Oid			found;
+	int			member = -1;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for constraint %u", constraint);
+	form = (Form_pg_constraint) GETSTRUCT(tuple);
+	if (form->contype != CONSTRAINT_PRIMARY && form->contype != CONSTRAINT_UNIQUE)
+		context->reason = psprintf("Constraint \"%s\" is neither a primary key nor unique.",
+								   NameStr(form->conname));
+	attributes = get_relation_constraint_attnos(form->conrelid, NameStr(form->conname),
+												false, &found);
+	while (context->reason == NULL &&
+		   (member = bms_next_member(attributes, member)) >= 0)
+	{
+		AttrNumber	number = member + FirstLowInvalidHeapAttributeNumber;
+		InferenceElem *element = makeNode(InferenceElem);
+		Oid			type;
+		int32		typmod;
+		Oid			collation;
+
+		get_atttypetypmodcoll(form->conrelid, number, &type, &typmod, &collation);
+		element->expr = (Node *) makeVar(target, number, type, typmod, collation, 0);
+		elements = lappend(elements, element);
+	}
+	ReleaseSysCache(tuple);
+	return elements;
+}
+
+/* Makes the clause name columns and expressions; returns the columns. */
+static List *
+ship_arbiters(OnConflictExpr *clause, ShipContext *context)
+{
+	List	   *names = NIL;
+	ListCell   *cell;
+
+	if (OidIsValid(clause->constraint))
+	{
+		clause->arbiterElems = constraint_columns(clause->constraint, context->target, context);
+		clause->constraint = InvalidOid;
+	}
+	foreach(cell, clause->arbiterElems)
+	{
+		InferenceElem *element = lfirst_node(InferenceElem, cell);
+
+		if ((OidIsValid(element->infercollid) && !is_built_in(element->infercollid)) ||
+			(OidIsValid(element->inferopclass) && !is_built_in(element->inferopclass)))
+			context->reason = "It names a collation or an operator class that is not built in.";
+		element->expr = ship(element->expr, context);
+		if (context->reason == NULL && IsA(element->expr, Var))
+			names = lappend(names, get_attname(RelationGetRelid(context->rel),
+											   ((Var *) element->expr)->varattno, false));
+	}
+	clause->arbiterWhere = ship(clause->arbiterWhere, context);
+	if (context->reason == NULL && context->taken->parameters != NIL)
+		context->reason = "What is to be unique depends on parameters.";
+	return names;
+}
+
+/* ---- statements */
+
+/* Takes the clause out of an INSERT whose target is ours. */
+static void
+take_clause(Query *query, TakenClause *taken)
+{
+	OnConflictExpr *clause = query->onConflict;
+	ShipContext context = {.taken = taken};
+	List	   *names;
+
+	if (query->commandType != CMD_INSERT || clause == NULL ||
+		(clause->arbiterElems == NIL && !OidIsValid(clause->constraint)))
+		return;
+	taken->relid = rt_fetch(query->resultRelation, query->rtable)->relid;
+	if (!is_ours(taken->relid, &taken->relids))
+		return;
+	clause = copyObject(clause);
+	clause->exclRelTlist = NIL;
+	taken->target = context.target = query->resultRelation;
+	context.excluded = clause->exclRelIndex;
+	context.rel = table_open(taken->relid, NoLock);
+	names = ship_arbiters(clause, &context);
+	if (context.reason == NULL && clause->action == ONCONFLICT_UPDATE)
+	{
+		if (query->withCheckOptions != NIL)
+			context.reason = "The rows are to be checked by a view or by a policy.";
+		else if (shuttle_returns_old_or_new((Node *) query->returningList))
+			context.reason = "RETURNING tells OLD from NEW.";
+		else
+			ship_update(clause, &context);
+	}
+	table_close(context.rel, NoLock);
+	if (context.reason != NULL)
+		refuse(taken->relid, context.reason, compute_here);
+	check_partition_keys(taken->relid, taken->relids, names);
+	if (clause->action == ONCONFLICT_UPDATE)
+	{
+		check_moves(taken->relid, clause, taken->relids);
+		check_triggers(taken->relid);
+	}
+	taken->clause = clause;
+	query->onConflict = NULL;
+}
+
+static void
+give_clause(Plan *plan, PlannedStmt *statement, const TakenClause *taken)
+{
+	ModifyTable *modify = (ModifyTable *) plan;
+	ListCell   *cell;
+
+	if (taken->clause == NULL)
+		return;
+	if (!IsA(plan, ModifyTable) || modify->operation != CMD_INSERT ||
+		rt_fetch(linitial_int(modify->resultRelations), statement->rtable)->relid !=
+		taken->relid)
+		elog(ERROR, "unexpected plan of an INSERT with ON CONFLICT");
+	shuttle_conflict_attach(modify, taken->clause, taken->target, taken->parameters);
+
+	/* Another partition, at any level, makes the plan another one. */
+	foreach(cell, taken->relids)
+		statement->relationOids = list_append_unique_oid(statement->relationOids,
+														 lfirst_oid(cell));
+}
+
+/* Of each statement that writes. */
+static TakenClause *
+take_clauses(List *queries)
+{
+	TakenClause *taken = palloc0_array(TakenClause, list_length(queries));
+	ListCell   *cell;
+
+	foreach(cell, queries)
+		take_clause(lfirst_node(Query, cell), &taken[foreach_current_index(cell)]);
+	return taken;
+}
+
+static void
+give_clauses(PlannedStmt *statement, const TakenClause *taken)
+{
+	ListCell   *cell;
+
+	foreach(cell, shuttle_writing_plans(statement))
+		give_clause(lfirst(cell), statement, &taken[foreach_current_index(cell)]);
+}
+
+static bool
+has_clause(const List *queries)
+{
+	ListCell   *cell;
+
+	foreach(cell, queries)
+	{
+		if (lfirst_node(Query, cell)->onConflict != NULL)
+			return true;
+	}
+	return false;
+}
+
+static PlannedStmt *
+plan_statement(Query *query, const char *query_string, int cursor_options,
+			   ParamListInfo params)
+{
+	List	   *queries;
+	TakenClause *taken;
+	PlannedStmt *statement;
+
+	if (!shuttle_query_writes(query))
+		return previous_planner(query, query_string, cursor_options, params);
+	queries = shuttle_writing_queries(query);
+	taken = has_clause(queries) ? take_clauses(queries) : NULL;
+	statement = previous_planner(query, query_string, cursor_options, params);
+	if (taken != NULL)
+		give_clauses(statement, taken);
+	return statement;
+}
+
+void
+shuttle_conflict_init(void)
+{
+	previous_planner = planner_hook != NULL ? planner_hook : standard_planner;
+	planner_hook = plan_statement;
+}

@@ -1,0 +1,328 @@
+/*-------------------------------------------------------------------------
+ * connect_options.c
+ *	  libpq's options of a server and a user mapping, and the rule about
+ *	  passwords.
+ *
+ * The rule is postgres_fdw's, with its SQLSTATE and texts: somebody who is no
+ * superuser must not use what the server's own account could (password files,
+ * peer authentication), so the mapping has to give a password and the node has
+ * to ask for it, unless a superuser set password_required to false.
+ *
+ * Memory: options are made in the current context; no value of them gets into
+ * a message.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "commands/defrem.h"
+#include "foreign/foreign.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+
+#include "base/shuttle_compat.h"
+#include "storage/connection/connection.h"
+#include "storage/shuttle_storage.h"
+
+/* For nodes that are gone without a word, where options say nothing else:
+ * together half a minute. */
+#define CONNECT_TIMEOUT_S 30
+#define KEEPALIVES_IDLE_S 15
+#define KEEPALIVES_INTERVAL_S 5
+#define KEEPALIVES_COUNT 3
+
+#define MOST_SECONDS 32767		/* the kernel takes no more */
+
+static bool is_libpq_option(const char *name);
+static void add_option(ConnectOptions *options, const char *name,
+					   const char *value);
+static void add_list(ConnectOptions *options, List *definitions);
+static void add_liveness_limits(ConnectOptions *options, ShuttleNode *node,
+							bool sends_ahead);
+static const char *find_option(const ConnectOptions *options, const char *name);
+static bool is_pooled(List *definitions);
+static bool find_switch(List *definitions, const char *name, bool otherwise);
+static void add_scram_keys(ConnectOptions *options, ShuttleNode *node);
+static bool used_own_credentials(const ShuttleNode *node);
+static void check_password(const ShuttleNode *node, Oid userid);
+
+ConnectOptions *
+shuttle_connect_options(ShuttleNode *node, Oid userid, Oid mapped, bool sends_ahead)
+{
+	ForeignServer *server = GetForeignServer(node->key.serverid);
+	UserMapping *mapping = GetUserMapping(mapped, server->serverid);
+	ConnectOptions *options = palloc0_object(ConnectOptions);
+	int			most = list_length(server->options) +
+		list_length(mapping->options) + 16;
+	const char *host;
+	const char *hostaddr;
+	const char *port;
+	const char *password;
+
+	options->keywords = palloc0_array(const char *, most);
+	options->values = palloc0_array(const char *, most);
+	add_list(options, server->options);
+	add_list(options, mapping->options);
+	add_liveness_limits(options, node, sends_ahead);
+	add_option(options, "application_name",
+			   shuttle_session_name_begin(node, find_option(options, "application_name")));
+	add_option(options, "client_encoding", GetDatabaseEncodingName());
+
+	node->keep = find_switch(server->options, "keep_connections", true);
+	node->pooled = is_pooled(server->options);
+	node->two_phase = find_switch(server->options, "shuttle_two_phase", true);
+	node->needs_password = find_switch(mapping->options, "password_required", true);
+	password = find_option(options, "password");
+	node->has_password = password != NULL && password[0] != '\0';
+	node->scram_passthrough =
+		find_switch(mapping->options, "use_scram_passthrough",
+					find_switch(server->options, "use_scram_passthrough", false));
+	add_scram_keys(options, node);
+	node->exempt = superuser_arg(userid);
+	check_password(node, userid);
+
+	host = find_option(options, "host");
+	hostaddr = find_option(options, "hostaddr");
+	port = find_option(options, "port");
+	if (host != NULL && hostaddr == NULL)
+	{
+		shuttle_host_names_resolve(&host, &hostaddr, &port);
+		add_option(options, "host", host);
+		if (hostaddr != NULL)
+			add_option(options, "hostaddr", hostaddr);
+		if (port != NULL)
+			add_option(options, "port", port);
+	}
+	return options;
+}
+
+/* What postgres_fdw takes for libpq's, so that both accept the same. */
+static bool
+is_libpq_option(const char *name)
+{
+	static PQconninfoOption *all = NULL;
+
+	/* malloc'd once a session */
+	if (all == NULL)
+		all = PQconndefaults();
+	if (all == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_OUT_OF_MEMORY),
+				 errmsg("out of memory"),
+				 errdetail("Could not get libpq's default connection options.")));
+	if (strcmp(name, "fallback_application_name") == 0 ||
+		strcmp(name, "client_encoding") == 0 ||
+		strncmp(name, "oauth_", strlen("oauth_")) == 0)
+		return false;
+	for (PQconninfoOption *option = all; option->keyword != NULL; option++)
+	{
+		if (strcmp(option->keyword, name) == 0)
+			return strchr(option->dispchar, 'D') == NULL;
+	}
+	return false;
+}
+
+static void
+add_option(ConnectOptions *options, const char *name, const char *value)
+{
+	/* libpq takes the last of equal names; here they are replaced. */
+	for (int i = 0; i < options->noptions; i++)
+	{
+		if (strcmp(options->keywords[i], name) == 0)
+		{
+			options->values[i] = value;
+			return;
+		}
+	}
+	options->keywords[options->noptions] = name;
+	options->values[options->noptions] = value;
+	options->noptions++;
+}
+
+static void
+add_list(ConnectOptions *options, List *definitions)
+{
+	ListCell   *cell;
+
+	foreach(cell, definitions)
+	{
+		DefElem    *definition = lfirst_node(DefElem, cell);
+
+		if (is_libpq_option(definition->defname))
+			add_option(options, definition->defname, defGetString(definition));
+	}
+}
+
+/* The number of an option that is there; adds it where it is not. */
+static int
+number_option(ConnectOptions *options, const char *name, int otherwise)
+{
+	const char *value = find_option(options, name);
+
+	if (value != NULL)
+		return Max(0, Min(atoi(value), MOST_SECONDS));
+	add_option(options, name, psprintf("%d", otherwise));
+	return otherwise;
+}
+
+/*
+ * How long a host may be silent.  The kernel's keep-alives see to a connection
+ * on which nothing is under way.  What was sent and not acknowledged is for
+ * tcp_user_timeout, but that also ends a connection whose node does not read
+ * for so long, because it is busy with what was sent before.  So only options
+ * set it; host_liveness.c sees to it otherwise.
+ */
+static void
+add_liveness_limits(ConnectOptions *options, ShuttleNode *node, bool sends_ahead)
+{
+	const char *user_timeout = find_option(options, "tcp_user_timeout");
+	int			user_timeout_s = user_timeout != NULL ? atoi(user_timeout) / 1000 : 0;
+	HostLiveness *liveness = &node->liveness;
+	int			idle_s = KEEPALIVES_IDLE_S;
+	int			interval_s = KEEPALIVES_INTERVAL_S;
+	int			silence_s;
+
+	/* The kernel looks at it when a keep-alive is due. */
+	if (user_timeout_s > 0)
+	{
+		idle_s = Max(1, Min(idle_s, user_timeout_s / 2));
+		interval_s = Max(1, Min(interval_s, user_timeout_s / 4));
+	}
+	liveness->keepalives_idle_s = number_option(options, "keepalives_idle", idle_s);
+	liveness->keepalives_interval_s =
+		number_option(options, "keepalives_interval", interval_s);
+	liveness->keepalives_count =
+		number_option(options, "keepalives_count", KEEPALIVES_COUNT);
+	options->connect_timeout_s =
+		number_option(options, "connect_timeout", CONNECT_TIMEOUT_S);
+
+	silence_s = (int) Min((double) MOST_SECONDS,
+						  liveness->keepalives_idle_s +
+						  (double) liveness->keepalives_interval_s * liveness->keepalives_count);
+	if (silence_s <= 0)
+		silence_s = KEEPALIVES_IDLE_S + KEEPALIVES_INTERVAL_S * KEEPALIVES_COUNT;
+	liveness->silence_limit_ms = sends_ahead && user_timeout == NULL ? silence_s * 1000 : 0;
+	if (!sends_ahead)
+		(void) number_option(options, "tcp_user_timeout", silence_s * 1000);
+}
+
+static const char *
+find_option(const ConnectOptions *options, const char *name)
+{
+	for (int i = 0; i < options->noptions; i++)
+	{
+		if (strcmp(options->keywords[i], name) == 0)
+			return options->values[i];
+	}
+	return NULL;
+}
+
+static bool
+is_pooled(List *definitions)
+{
+	ListCell   *cell;
+
+	foreach(cell, definitions)
+	{
+		DefElem    *definition = lfirst_node(DefElem, cell);
+
+		if (strcmp(definition->defname, "shuttle_pooler") == 0)
+			return strcmp(defGetString(definition), "transaction") == 0;
+	}
+	return false;
+}
+
+static bool
+find_switch(List *definitions, const char *name, bool otherwise)
+{
+	ListCell   *cell;
+
+	foreach(cell, definitions)
+	{
+		DefElem    *definition = lfirst_node(DefElem, cell);
+
+		if (strcmp(definition->defname, name) == 0)
+			return defGetBoolean(definition);
+	}
+	return otherwise;
+}
+
+/* The keys by which the client logged in here, where the option allows it. */
+static void
+add_scram_keys(ConnectOptions *options, ShuttleNode *node)
+{
+	char	   *client_key;
+	char	   *server_key;
+
+	if (node->scram_passthrough &&
+		shuttle_get_scram_keys(&client_key, &server_key))
+	{
+		add_option(options, "scram_client_key", client_key);
+		add_option(options, "scram_server_key", server_key);
+		add_option(options, "require_auth", "scram-sha-256");
+	}
+	else
+		node->scram_passthrough = false;
+}
+
+static void
+check_password(const ShuttleNode *node, Oid userid)
+{
+	if (superuser_arg(userid) || node->has_password || !node->needs_password ||
+		node->scram_passthrough || shuttle_gss_delegated())
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_S_R_E_PROHIBITED_SQL_STATEMENT_ATTEMPTED),
+			 errmsg(SHUTTLE_CREDENTIALS_REQUIRED),
+			 errdetail(SHUTTLE_CREDENTIALS_MISSING)));
+}
+
+bool
+shuttle_connect_allowed(const ShuttleNode *node)
+{
+	return node->exempt || !node->needs_password || node->scram_passthrough ||
+		used_own_credentials(node);
+}
+
+/* True where the node asked for what the user gave: not where it lets in
+ * whoever comes from this server. */
+static bool
+used_own_credentials(const ShuttleNode *node)
+{
+#ifdef SHUTTLE_LIBPQ_TELLS_GSSAPI
+	if (shuttle_gss_delegated() && PQconnectionUsedGSSAPI(node->conn))
+		return true;
+#endif
+	return node->has_password && node->used_password;
+}
+
+void
+shuttle_connect_fail_password(ShuttleNode *node)
+{
+	node->failure = (NodeFailure)
+	{
+		.sqlstate = ERRCODE_S_R_E_PROHIBITED_SQL_STATEMENT_ATTEMPTED,
+			.message = SHUTTLE_CREDENTIALS_REQUIRED,
+			.detail = SHUTTLE_CREDENTIALS_UNUSED,
+			.hint = "Target server's authentication method must be changed or password_required=false set in the user mapping attributes.",
+	};
+}
+
+/*
+ * A connection is shared by all who use one mapping, also the public one; it
+ * may have been opened by a superuser whose session became somebody else's.
+ */
+void
+shuttle_connect_check_user(ShuttleNode *node, Oid userid)
+{
+	if (node->state == NODE_CLOSED || superuser_arg(userid))
+		return;
+	check_password(node, userid);
+	if (node->state == NODE_CONNECTING)
+		node->exempt = false;
+	else if (node->needs_password && !node->scram_passthrough &&
+			 !used_own_credentials(node))
+	{
+		shuttle_connect_fail_password(node);
+		shuttle_connection_raise(node);
+	}
+}

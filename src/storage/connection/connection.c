@@ -1,0 +1,620 @@
+/*-------------------------------------------------------------------------
+ * connection.c
+ *	  The nodes of the session and their connections.
+ *
+ * A connection goes CLOSED -> CONNECTING -> READY; it is closed when idle and
+ * its options changed, when idle for too long, or when it breaks.  One that
+ * breaks inside a transaction is LOST until that has ended, so that nothing
+ * goes on as if the work on the node were still there.
+ *
+ * Memory: a node has a context of its own under TopMemoryContext and is never
+ * freed; a PGconn belongs to its node, and with it one of the server's
+ * external file descriptors.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/pg_user_mapping.h"
+#include "foreign/foreign.h"
+#include "miscadmin.h"
+#include "storage/fd.h"
+#include "storage/ipc.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_wait_events.h"
+#include "storage/connection/connection.h"
+#include "storage/connection/node_state.h"
+#include "storage/request/answer.h"
+#include "storage/request/pipeline.h"
+#include "storage/request/request.h"
+#include "storage/shuttle_storage.h"
+#include "storage/transaction/transaction.h"
+#include "storage/transaction/two_phase.h"
+#include "storage/values/values.h"
+
+#define OLDEST_VERSION 120000
+#define EXIT_WAIT_MS 100
+
+typedef struct NodeEntry
+{
+	NodeKey		key;
+	ShuttleNode *node;
+} NodeEntry;
+
+dlist_head	shuttle_nodes = DLIST_STATIC_INIT(shuttle_nodes);
+static HTAB *node_table = NULL;
+
+static Oid	find_mapping(Oid serverid, Oid userid, bool missing_ok);
+static ShuttleNode *create_node(NodeKey key);
+static void name_node(ShuttleNode *node);
+static void connect_failed(ShuttleNode *node);
+static void fail_connect(ShuttleNode *node, int sqlstate, const char *detail,
+						 const char *hint);
+static void finish_connect(ShuttleNode *node);
+static void close_at_exit(int code, Datum arg);
+static void options_changed(Datum arg, int cacheid, uint32 hash);
+
+static ShuttleNode *
+find_node(Oid serverid, Oid userid)
+{
+	NodeKey		key = {serverid, find_mapping(serverid, userid, false)};
+	NodeEntry  *entry = NULL;
+
+	if (node_table != NULL)
+		entry = hash_search(node_table, &key, HASH_FIND, NULL);
+	return entry != NULL ? entry->node : create_node(key);
+}
+
+ShuttleNode *
+shuttle_node_get(Oid serverid, Oid userid)
+{
+	ShuttleNode *node = find_node(serverid, userid);
+
+	if (node->state == NODE_LOST)
+		shuttle_connection_raise(node);
+	if (node->invalidated && !shuttle_transaction_is_open(node))
+		shuttle_connection_close(node);
+	shuttle_connect_check_user(node, userid);
+	node->userid = userid;
+	shuttle_transaction_want(node);
+	if (node->state == NODE_CLOSED)
+		shuttle_connection_start(node);
+	if (node->entry_missing)
+		shuttle_node_totals_enter(node);
+	return node;
+}
+
+/* The user's mapping, or the public one. */
+static Oid
+find_mapping(Oid serverid, Oid userid, bool missing_ok)
+{
+	Oid			umid;
+
+	umid = GetSysCacheOid2(USERMAPPINGUSERSERVER, Anum_pg_user_mapping_oid,
+						   ObjectIdGetDatum(userid),
+						   ObjectIdGetDatum(serverid));
+	if (!OidIsValid(umid))
+		umid = GetSysCacheOid2(USERMAPPINGUSERSERVER, Anum_pg_user_mapping_oid,
+							   ObjectIdGetDatum(InvalidOid),
+							   ObjectIdGetDatum(serverid));
+	if (!OidIsValid(umid) && !missing_ok)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("user mapping not found for user \"%s\", server \"%s\"",
+						MappingUserName(userid),
+						GetForeignServer(serverid)->servername)));
+	return umid;
+}
+
+bool
+shuttle_node_has_mapping(Oid serverid, Oid userid)
+{
+	return OidIsValid(find_mapping(serverid, userid, true));
+}
+
+static ShuttleNode *
+create_node(NodeKey key)
+{
+	MemoryContext cxt;
+	ShuttleNode *node;
+	NodeEntry  *entry;
+
+	if (node_table == NULL)
+	{
+		HASHCTL		control = {0};
+
+		control.keysize = sizeof(NodeKey);
+		control.entrysize = sizeof(NodeEntry);
+		node_table = hash_create("shuttle nodes", 16, &control,
+								 HASH_ELEM | HASH_BLOBS);
+	}
+	if (dlist_is_empty(&shuttle_nodes))
+		on_proc_exit(close_at_exit, (Datum) 0);
+	cxt = AllocSetContextCreate(TopMemoryContext, "shuttle node",
+								ALLOCSET_DEFAULT_SIZES);
+	node = MemoryContextAllocZero(cxt, sizeof(ShuttleNode));
+	node->cxt = cxt;
+	node->key = key;
+	node->state = NODE_CLOSED;
+	node->set_position = -1;
+	node->packet = 1;
+	dlist_init(&node->commands);
+	dlist_init(&node->requests);
+	name_node(node);
+	shuttle_transaction_forget(node);
+
+	entry = hash_search(node_table, &key, HASH_ENTER, NULL);
+	entry->node = node;
+	dlist_push_tail(&shuttle_nodes, &node->link);
+	return node;
+}
+
+/* Old names are kept: somebody may hold them. */
+static void
+name_node(ShuttleNode *node)
+{
+	const char *name = GetForeignServer(node->key.serverid)->servername;
+
+	if (node->name == NULL || strcmp(node->name, name) != 0)
+		node->name = MemoryContextStrdup(node->cxt, name);
+}
+
+const char *
+shuttle_node_name(const ShuttleNode *node)
+{
+	return node->name;
+}
+
+bool
+shuttle_node_wrote(const ShuttleNode *node)
+{
+	return node->wrote;
+}
+
+bool
+shuttle_node_in_use(Oid serverid)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		if (node->key.serverid == serverid && shuttle_transaction_is_open(node))
+			return true;
+	}
+	return false;
+}
+
+int
+shuttle_node_disconnect(Oid serverid)
+{
+	int			nclosed = 0;
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		if ((OidIsValid(serverid) && node->key.serverid != serverid) ||
+			node->state == NODE_CLOSED)
+			continue;
+		if (shuttle_transaction_is_open(node) || node->used_level > 0 ||
+			node->wanted_level > 0)
+			ereport(WARNING,
+					(errcode(ERRCODE_OBJECT_IN_USE),
+					 errmsg("cannot close connection to storage node \"%s\" because it is still in use",
+							node->name)));
+		else
+		{
+			shuttle_connection_close(node);
+			nclosed++;
+		}
+	}
+	return nclosed;
+}
+
+void
+shuttle_storage_init(void)
+{
+	shuttle_shared_memory_init();
+	CacheRegisterSyscacheCallback(FOREIGNSERVEROID, options_changed, (Datum) 0);
+	CacheRegisterSyscacheCallback(USERMAPPINGOID, options_changed, (Datum) 0);
+	shuttle_transaction_end_init();
+}
+
+/* A server or a mapping was altered: its connections are made anew when their
+ * transactions have ended. */
+static void
+options_changed(Datum arg, int cacheid, uint32 hash)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+		uint32		own = cacheid == FOREIGNSERVEROID ?
+			node->server_hash : node->mapping_hash;
+
+		if (node->state != NODE_CLOSED && (hash == 0 || hash == own))
+			node->invalidated = true;
+	}
+}
+
+/* ---- connecting */
+
+/* Reads the node's options, which a connection is to be made with. */
+static ConnectOptions *
+read_options(ShuttleNode *node)
+{
+	ConnectOptions *options;
+
+	Assert(node->state == NODE_CLOSED);
+	name_node(node);
+	options = shuttle_connect_options(node, node->userid, node->userid, true);
+	node->invalidated = false;
+	node->used_password = false;
+	node->server_hash =
+		GetSysCacheHashValue1(FOREIGNSERVEROID,
+							  ObjectIdGetDatum(node->key.serverid));
+	node->mapping_hash =
+		GetSysCacheHashValue1(USERMAPPINGOID, ObjectIdGetDatum(node->key.umid));
+
+	/* From here on nobody has to make it known while aborting. */
+	(void) shuttle_wait_event(SHUTTLE_WAIT_CONNECT);
+	shuttle_node_totals_enter(node);
+	shuttle_two_phase_look(node);
+	return options;
+}
+
+static void
+begin_connection(ShuttleNode *node, PGconn *conn)
+{
+	node->conn = conn;
+	PQsetNoticeReceiver(conn, shuttle_notice_receive, node);
+	node->farewell[0] = '\0';
+	node->liveness.silent_since = 0;
+	node->max_prepared = -1;
+	node->state = NODE_CONNECTING;
+	node->polling = PGRES_POLLING_WRITING;
+	node->readable = false;
+	node->connected_at = GetCurrentTimestamp();
+	node->address[0] = '\0';
+	node->least_trip_ms = -1;
+	node->sum_trips_ms = 0;
+	node->ntrips = 0;
+	node->connect_deadline = 0;
+	shuttle_wait_set_changed();
+}
+
+void
+shuttle_connection_start(ShuttleNode *node)
+{
+	ConnectOptions *options = read_options(node);
+	PGconn	   *conn;
+
+	if (!AcquireExternalFD())
+		ereport(ERROR,
+				(errcode(ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION),
+				 errmsg("could not connect to server \"%s\"", node->name),
+				 errdetail("There are too many open files on the local server."),
+				 errhint("Raise the server's \"max_files_per_process\" and/or \"ulimit -n\" limits.")));
+	conn = PQconnectStartParams(options->keywords, options->values, false);
+	if (conn == NULL)
+	{
+		ReleaseExternalFD();
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory")));
+	}
+	begin_connection(node, conn);
+	if (options->connect_timeout_s > 0)
+		node->connect_deadline =
+			TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+										(int64) options->connect_timeout_s * 1000);
+	shuttle_node_show(node);
+	if (PQstatus(node->conn) == CONNECTION_BAD)
+		connect_failed(node);
+}
+
+void
+shuttle_connection_adopt(Oid serverid, Oid userid, PGconn **conn)
+{
+	ShuttleNode *node = find_node(serverid, userid);
+
+	if (node->state != NODE_CLOSED)
+		return;
+	node->userid = userid;
+	(void) read_options(node);
+	begin_connection(node, *conn);
+	*conn = NULL;
+	finish_connect(node);
+}
+
+void
+shuttle_connection_poll(ShuttleNode *node)
+{
+	Assert(node->state == NODE_CONNECTING);
+	if (!node->readable)
+	{
+		if (node->connect_deadline != 0 &&
+			GetCurrentTimestamp() >= node->connect_deadline)
+			fail_connect(node,
+						 ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION,
+						 "timeout expired",
+						 "Check that the node is up, and the options host, port and connect_timeout of the server.");
+		return;
+	}
+	node->readable = false;
+	node->polling = PQconnectPoll(node->conn);
+
+	/* It may have gone on to another address, by a socket of equal number. */
+	shuttle_wait_set_changed();
+	if (node->polling == PGRES_POLLING_FAILED)
+		connect_failed(node);
+	else if (node->polling == PGRES_POLLING_OK)
+		finish_connect(node);
+}
+
+static void
+finish_connect(ShuttleNode *node)
+{
+	int			version = PQserverVersion(node->conn);
+
+	node->used_password = PQconnectionUsedPassword(node->conn) != 0;
+	if (version < OLDEST_VERSION)
+	{
+		char		detail[128];
+
+		snprintf(detail, sizeof(detail),
+				 "The node runs PostgreSQL %d.%d; %d is the oldest that is supported.",
+				 version / 10000,
+				 version >= 100000 ? version % 10000 : version / 100 % 100,
+				 OLDEST_VERSION / 10000);
+		fail_connect(node, ERRCODE_FEATURE_NOT_SUPPORTED, detail,
+					 "Upgrade the node, or leave the server on postgres_fdw.");
+		return;
+	}
+	if (!shuttle_connect_allowed(node))
+	{
+		shuttle_connection_close(node);
+		shuttle_connect_fail_password(node);
+		return;
+	}
+	if (PQsetnonblocking(node->conn, 1) != 0 ||
+		PQenterPipelineMode(node->conn) != 1)
+	{
+		connect_failed(node);
+		return;
+	}
+	node->state = NODE_READY;
+	node->polling = PGRES_POLLING_OK;
+	shuttle_node_count(node, SHUTTLE_NODE_CONNECTS, 1);
+	if (node->was_connected)
+		shuttle_node_count(node, SHUTTLE_NODE_RECONNECTS, 1);
+	node->was_connected = true;
+	shuttle_node_note_address(node);
+	shuttle_node_show(node);
+	shuttle_pipeline_settings(node);
+}
+
+/* With libpq's own words, which name address and reason and no secret. */
+static void
+connect_failed(ShuttleNode *node)
+{
+	const char *hint = "Check the options host, port and dbname of the server, user and password of the user mapping, and that the node accepts connections.";
+
+	shuttle_host_names_forget();
+	fail_connect(node, ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION,
+				 PQerrorMessage(node->conn), hint);
+}
+
+static void
+fail_connect(ShuttleNode *node, int sqlstate, const char *detail,
+			 const char *hint)
+{
+	NodeFailure failure = {.sqlstate = sqlstate};
+	int			length;
+
+	snprintf(failure.message, sizeof(failure.message),
+			 "could not connect to server \"%s\"", node->name);
+	strlcpy(failure.detail, detail, sizeof(failure.detail));
+	for (length = strlen(failure.detail);
+		 length > 0 && failure.detail[length - 1] == '\n'; length--)
+		failure.detail[length - 1] = '\0';
+	strlcpy(failure.hint, hint, sizeof(failure.hint));
+	shuttle_node_count(node, SHUTTLE_NODE_ERRORS, 1);
+	shuttle_connection_close(node);
+	node->failure = failure;
+}
+
+void
+shuttle_connection_raise(ShuttleNode *node)
+{
+	const NodeFailure *failure = &node->failure;
+
+	ereport(ERROR,
+			(errcode(failure->sqlstate),
+			 errmsg_internal("%s", failure->message),
+			 failure->detail[0] != '\0' ?
+			 errdetail_internal("%s", failure->detail) : 0,
+			 failure->hint[0] != '\0' ?
+			 errhint("%s", failure->hint) : 0));
+}
+
+/* ---- ending */
+
+void
+shuttle_connection_close(ShuttleNode *node)
+{
+	PGconn	   *conn = node->conn;
+
+	shuttle_idle_end(node);
+	node->conn = NULL;
+	node->state = NODE_CLOSED;
+	node->invalidated = false;
+	node->settling = false;
+	node->settle_failed = false;
+	node->settle_packet = 0;
+	node->settle_again = false;
+	node->lock_timeout = 0;
+	node->timeout_deadline = 0;
+	node->fast_start = false;
+
+	/* Requests that were open now ask for the reason. */
+	if (node->failure.sqlstate == 0)
+	{
+		node->failure.sqlstate = ERRCODE_CONNECTION_FAILURE;
+		snprintf(node->failure.message, sizeof(node->failure.message),
+				 "connection to storage node \"%s\" was closed", node->name);
+	}
+	shuttle_pipeline_clear(node);
+	shuttle_prepared_clear(node);
+	shuttle_format_clear(node);
+	shuttle_transaction_forget(node);
+	if (conn != NULL)
+	{
+		shuttle_wait_set_changed();
+		PQfinish(conn);
+		ReleaseExternalFD();
+	}
+	shuttle_node_show(node);
+}
+
+void
+shuttle_connection_lost(ShuttleNode *node, const char *detail)
+{
+	NodeFailure failure = {.sqlstate = ERRCODE_CONNECTION_FAILURE};
+	bool		in_transaction = shuttle_transaction_is_open(node) ||
+		node->used_level > 0;
+	bool		must_wait = node->must_wait;
+	char	   *extra;
+	int			length;
+
+	snprintf(failure.message, sizeof(failure.message),
+			 "connection to storage node \"%s\" was lost", node->name);
+	if (node->farewell[0] != '\0')
+		detail = node->farewell;
+	strlcpy(failure.detail, detail != NULL ? detail : "",
+			sizeof(failure.detail));
+
+	/* libpq adds that when it is asked for more. */
+	extra = strstr(failure.detail, "\ninvalid socket");
+	if (extra != NULL)
+		*extra = '\0';
+	for (length = strlen(failure.detail);
+		 length > 0 && failure.detail[length - 1] == '\n'; length--)
+		failure.detail[length - 1] = '\0';
+	strlcpy(failure.hint, "The next transaction connects again.",
+			sizeof(failure.hint));
+
+	shuttle_node_count(node, SHUTTLE_NODE_ERRORS, 1);
+	shuttle_connection_close(node);
+	node->failure = failure;
+	if (in_transaction)
+	{
+		node->state = NODE_LOST;
+		node->must_wait = must_wait;
+		shuttle_node_show(node);
+	}
+}
+
+void
+shuttle_connection_broke(ShuttleNode *node, const char *detail, bool said)
+{
+	bool		committing = node->commit_pending && !said;
+
+	if (shuttle_transaction_is_open(node) && node->can_repeat)
+	{
+		/* Their owners send them when they ask for rows. */
+		shuttle_request_repeat_all(node);
+		shuttle_connection_close(node);
+		return;
+	}
+	shuttle_connection_lost(node, detail);
+	if (committing)
+	{
+		node->commit_unknown = true;
+		node->failure.sqlstate = ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN;
+		strlcpy(node->failure.hint,
+				"It was lost during COMMIT. Look on the node whether the transaction is there.",
+				sizeof(node->failure.hint));
+	}
+}
+
+/*
+ * The session ends.  What nodes still have to say is read first, for a short
+ * while: a socket that is closed with unread data looks broken to them.
+ */
+static void
+close_at_exit(int code, Datum arg)
+{
+	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+													   EXIT_WAIT_MS);
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		while (node->state == NODE_READY && node->nin_flight > 0)
+		{
+			struct pollfd event = {.fd = PQsocket(node->conn),.events = POLLIN};
+			long		rest_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
+																  deadline);
+
+			if (rest_ms <= 0 || shuttle_poll(SHUTTLE_WAIT_COMMIT, &event, 1, (int) rest_ms) <= 0)
+				break;
+			node->readable = true;
+			shuttle_pipeline_progress(node);
+		}
+		if (node->conn != NULL)
+			PQfinish(node->conn);
+		node->conn = NULL;
+		node->state = NODE_CLOSED;
+	}
+}
+
+void
+shuttle_connection_check(ShuttleNode *node)
+{
+	/* Its last words may stand in front of its end. */
+	while (node->state == NODE_READY)
+	{
+		struct pollfd event = {.fd = PQsocket(node->conn),.events = POLLIN};
+
+		if (poll(&event, 1, 0) <= 0)
+			break;
+		node->readable = true;
+		(void) shuttle_pages_make_way(node);
+		shuttle_pipeline_progress(node);
+
+		/* Makes libpq look at what was said while nothing was asked. */
+		if (node->state == NODE_READY && dlist_is_empty(&node->commands))
+			(void) PQisBusy(node->conn);
+	}
+	if (node->state == NODE_READY && node->farewell[0] != '\0')
+		shuttle_connection_broke(node, NULL, true);
+}
+
+/*
+ * A connection that died while idle shows it when it is read.  Answers to a
+ * COMMIT that was not waited for are read by the way.
+ */
+void
+shuttle_connection_revive(ShuttleNode *node)
+{
+	shuttle_idle_end(node);
+	shuttle_transaction_await_rollback(node);
+	shuttle_connection_check(node);
+	if (node->invalidated && node->state != NODE_LOST)
+		shuttle_connection_close(node);
+	if (node->state == NODE_CLOSED)
+		shuttle_connection_start(node);
+	if (node->state == NODE_CLOSED || node->state == NODE_LOST)
+		shuttle_connection_raise(node);
+}

@@ -1,0 +1,97 @@
+/*-------------------------------------------------------------------------
+ * host_liveness.c
+ *	  Finds hosts that are gone without a word while something is sent to them.
+ *
+ * Keep-alives find one of which an answer is awaited.  While something that was
+ * sent is not acknowledged the kernel sends none, and goes on trying for a
+ * quarter of an hour.  Its option tcp_user_timeout shortens that, but takes a
+ * node that does not read for a while for dead as well: one that is busy with
+ * a statement of a minute while the next batches wait in its buffer.  So we ask
+ * the kernel ourselves: a host is silent while something has been sent twice in
+ * vain and no acknowledgement of any kind has come since.
+ *
+ * Elsewhere than on Linux, only keep-alives are had.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#ifdef __linux__
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#endif
+
+#include "base/shuttle_compat.h"
+#include "storage/connection/connection.h"
+#include "storage/connection/node_state.h"
+#include "storage/shuttle_storage.h"
+
+#define LOOKS_PER_LIMIT 6
+
+static bool is_silent(const ShuttleNode *node);
+
+static long
+period_ms(const ShuttleNode *node)
+{
+	return Max(100, node->liveness.silence_limit_ms / LOOKS_PER_LIMIT);
+}
+
+static bool
+is_watched(const ShuttleNode *node)
+{
+	return node->liveness.silence_limit_ms > 0 &&
+		(node->nin_flight > 0 || node->flush_pending);
+}
+
+long
+shuttle_host_liveness_wait_ms(const ShuttleNode *node)
+{
+	return is_watched(node) ? period_ms(node) : -1;
+}
+
+void
+shuttle_host_liveness_look(ShuttleNode *node, TimestampTz now)
+{
+	HostLiveness *liveness = &node->liveness;
+	char		detail[128];
+
+	if (!is_watched(node) || now < liveness->next_look)
+		return;
+	liveness->next_look = TimestampTzPlusMilliseconds(now, period_ms(node));
+	if (!is_silent(node))
+		liveness->silent_since = 0;
+	else if (liveness->silent_since == 0)
+		liveness->silent_since = now;
+	else if (TimestampDifferenceMilliseconds(liveness->silent_since, now) >=
+			 liveness->silence_limit_ms)
+	{
+		snprintf(detail, sizeof(detail), "The host has not answered for %d s.",
+				 liveness->silence_limit_ms / 1000);
+		shuttle_connection_broke(node, detail, false);
+	}
+}
+
+#ifdef __linux__
+
+static bool
+is_silent(const ShuttleNode *node)
+{
+	struct tcp_info info;
+	socklen_t	size = sizeof(info);
+
+	/* Local sockets have no such thing, and need none. */
+	memset(&info, 0, sizeof(info));
+	if (getsockopt(PQsocket(node->conn), IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+		return false;
+	return info.tcpi_unacked > 0 && info.tcpi_retransmits > 0 &&
+		info.tcpi_last_ack_recv >= (uint32) period_ms(node);
+}
+
+#else
+
+static bool
+is_silent(const ShuttleNode *node)
+{
+	return false;
+}
+
+#endif

@@ -1,0 +1,149 @@
+/*-------------------------------------------------------------------------
+ * idle.c
+ *	  Ends connections that were idle for shuttle.idle_timeout.
+ *
+ * The session itself may be idle, and then runs none of our code but the
+ * handler of a timer.  The handler shuts the socket down, no more; the node
+ * sees the end of the connection, and so do we at its next use, which then
+ * connects again.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <sys/socket.h>
+
+#include "port/atomics.h"
+#include "utils/timeout.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
+#include "storage/connection/connection.h"
+#include "storage/connection/node_state.h"
+#include "storage/shuttle_storage.h"
+
+#define CHUNK_SIZE 64
+
+/* Written by the session, read by the handler. */
+typedef struct IdleSocket
+{
+	volatile int socket;		/* -1: free */
+	TimestampTz since;
+	ShuttleNode *node;
+} IdleSocket;
+
+/* Never freed; the handler walks the list while the session adds to it. */
+typedef struct IdleChunk
+{
+	IdleSocket	sockets[CHUNK_SIZE];
+	struct IdleChunk *volatile next;
+} IdleChunk;
+
+static IdleChunk *volatile first_chunk = NULL;
+static bool registered = false;
+static TimeoutId idle_timer;
+static int	idle_period_ms = 0;
+
+static void end_idle_connections(void);
+
+static IdleSocket *
+find_free_socket(void)
+{
+	IdleChunk  *chunk;
+
+	for (chunk = first_chunk; chunk != NULL; chunk = chunk->next)
+	{
+		for (int i = 0; i < CHUNK_SIZE; i++)
+		{
+			if (chunk->sockets[i].socket < 0)
+				return &chunk->sockets[i];
+		}
+	}
+	chunk = MemoryContextAllocZero(TopMemoryContext, sizeof(IdleChunk));
+	for (int i = 0; i < CHUNK_SIZE; i++)
+		chunk->sockets[i].socket = -1;
+	chunk->next = first_chunk;
+	pg_compiler_barrier();
+	first_chunk = chunk;
+	return &chunk->sockets[0];
+}
+
+static void
+note_idle(ShuttleNode *node)
+{
+	IdleSocket *idle = find_free_socket();
+
+	idle->since = GetCurrentTimestamp();
+	idle->node = node;
+	pg_compiler_barrier();
+	idle->socket = PQsocket(node->conn);
+	node->idle_socket = idle;
+}
+
+void
+shuttle_idle_begin(ShuttleNode *node)
+{
+	int			period_ms;
+
+	if (shuttle_settings.idle_timeout_s <= 0)
+		return;
+	if (!registered)
+		idle_timer = RegisterTimeout(USER_TIMEOUT, end_idle_connections);
+	registered = true;
+	if (node->idle_socket == NULL)
+		note_idle(node);
+
+	/*
+	 * A look now and then is enough, and costs a signal only.  An error of
+	 * the session, in whatever statement, stops the timer.
+	 */
+	period_ms = Max(100, shuttle_settings.idle_timeout_s * 1000 / 8);
+	if (get_timeout_active(idle_timer) && period_ms == idle_period_ms)
+		return;
+	idle_period_ms = period_ms;
+	enable_timeout_every(idle_timer,
+						 TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+													 period_ms),
+						 period_ms);
+}
+
+void
+shuttle_idle_end(ShuttleNode *node)
+{
+	if (node->idle_socket != NULL)
+		node->idle_socket->socket = -1;
+	node->idle_socket = NULL;
+	node->ended_idle = false;
+}
+
+/* In a signal handler. */
+static void
+end_if_idle_too_long(IdleSocket *idle, TimestampTz now)
+{
+	int			socket = idle->socket;
+
+	if (socket < 0 ||
+		!TimestampDifferenceExceeds(idle->since, now,
+									shuttle_settings.idle_timeout_s * 1000))
+		return;
+	idle->socket = -1;
+	(void) shutdown(socket, SHUT_RDWR);
+	idle->node->ended_idle = true;
+	shuttle_node_show_ended(idle->node);
+}
+
+/* Runs in a signal handler. */
+static void
+end_idle_connections(void)
+{
+	int			save_errno = errno;
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (shuttle_settings.idle_timeout_s <= 0)
+		return;
+	for (IdleChunk *chunk = first_chunk; chunk != NULL; chunk = chunk->next)
+	{
+		for (int i = 0; i < CHUNK_SIZE; i++)
+			end_if_idle_too_long(&chunk->sockets[i], now);
+	}
+	errno = save_errno;
+}

@@ -1,0 +1,219 @@
+/*-------------------------------------------------------------------------
+ * node_list.c
+ *	  The connections of all sessions, for the view shuttle.nodes.
+ *
+ * Each connection has a slot of a pool in shared memory, which its session
+ * writes when the state of the connection changes.  A session whose pool is
+ * empty, or without shared memory, shows the connections of its own only.
+ *
+ * Memory: none of its own; the pool is shared_memory.c's.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "storage/ipc.h"
+#include "storage/spin.h"
+
+#include "storage/connection/connection.h"
+#include "storage/connection/node_state.h"
+#include "storage/connection/node_views.h"
+#include "storage/shuttle_storage.h"
+#include "storage/transaction/transaction.h"
+
+static bool leaving = false;	/* the session ends */
+
+static SharedSlot *take_slot(ShuttleNode *node);
+static void give_back(ShuttleNode *node);
+static void give_back_all(int code, Datum arg);
+static void fill_info(const ShuttleNode *node, ShuttleNodeInfo *info);
+
+void
+shuttle_slots_clear(SharedSlots *slots, LWLock *lock, int nslots)
+{
+	slots->lock = lock;
+	slots->nslots = nslots;
+	slots->first_free = nslots > 0 ? 0 : -1;
+	for (int i = 0; i < nslots; i++)
+	{
+		SharedSlot *slot = &slots->slots[i];
+
+		memset(slot, 0, sizeof(SharedSlot));
+		SpinLockInit(&slot->mutex);
+		slot->next_free = i + 1 < nslots ? i + 1 : -1;
+	}
+}
+
+void
+shuttle_node_show(ShuttleNode *node)
+{
+	SharedSlot *slot;
+	ShuttleNodeInfo info;
+
+	if (shuttle_shared_slots == NULL || leaving)
+		return;
+	if (node->state == NODE_CLOSED)
+	{
+		give_back(node);
+		return;
+	}
+	slot = node->slot != NULL ? node->slot : take_slot(node);
+	if (slot == NULL)
+		return;
+	fill_info(node, &info);
+	SpinLockAcquire(&slot->mutex);
+	slot->info = info;
+	slot->ended = node->ended_idle;
+	SpinLockRelease(&slot->mutex);
+}
+
+/* Called by a signal handler, which takes no lock. */
+void
+shuttle_node_show_ended(ShuttleNode *node)
+{
+	SharedSlot *slot = node->slot;
+
+	if (slot != NULL && !leaving)
+		slot->ended = true;
+}
+
+static SharedSlot *
+take_slot(ShuttleNode *node)
+{
+	static bool registered = false;
+	SharedSlots *slots = shuttle_shared_slots;
+	SharedSlot *slot = NULL;
+
+	if (!registered)
+		before_shmem_exit(give_back_all, (Datum) 0);
+	registered = true;
+
+	LWLockAcquire(slots->lock, LW_EXCLUSIVE);
+	if (slots->first_free >= 0)
+	{
+		slot = &slots->slots[slots->first_free];
+		slots->first_free = slot->next_free;
+		slot->used = true;
+		slot->ended = false;
+		slot->databaseid = MyDatabaseId;
+		fill_info(node, &slot->info);
+	}
+	LWLockRelease(slots->lock);
+	node->slot = slot;
+	return slot;
+}
+
+static void
+give_back(ShuttleNode *node)
+{
+	SharedSlots *slots = shuttle_shared_slots;
+	SharedSlot *slot = node->slot;
+
+	if (slot == NULL)
+		return;
+	node->slot = NULL;
+	LWLockAcquire(slots->lock, LW_EXCLUSIVE);
+	slot->used = false;
+	slot->next_free = slots->first_free;
+	slots->first_free = slot - slots->slots;
+	LWLockRelease(slots->lock);
+}
+
+/* Locks can't be taken any more when connections are closed. */
+static void
+give_back_all(int code, Datum arg)
+{
+	dlist_iter	iter;
+
+	leaving = true;
+	dlist_foreach(iter, &shuttle_nodes)
+		give_back(dlist_container(ShuttleNode, link, iter.cur));
+}
+
+static ShuttleNodeState
+shown_state(const ShuttleNode *node)
+{
+	switch (node->state)
+	{
+		case NODE_CONNECTING:
+			return SHUTTLE_NODE_CONNECTING;
+		case NODE_LOST:
+			return SHUTTLE_NODE_LOST;
+		default:
+			return shuttle_transaction_is_open(node) ?
+				SHUTTLE_NODE_IN_TRANSACTION : SHUTTLE_NODE_IDLE;
+	}
+}
+
+static void
+fill_info(const ShuttleNode *node, ShuttleNodeInfo *info)
+{
+	info->serverid = node->key.serverid;
+	info->userid = node->userid;
+	info->pid = MyProcPid;
+	info->state = shown_state(node);
+	info->since = node->connected_at;
+	info->node_pid = node->conn != NULL ? PQbackendPID(node->conn) : 0;
+	info->version = node->conn != NULL ? PQserverVersion(node->conn) : 0;
+	info->least_trip_ms = node->least_trip_ms;
+	info->mean_trip_ms = node->ntrips > 0 ? node->sum_trips_ms / node->ntrips : -1;
+	strlcpy(info->address, node->address, sizeof(info->address));
+}
+
+/* Names have no address yet while the connection is being made. */
+void
+shuttle_node_note_address(ShuttleNode *node)
+{
+	const char *address = PQhostaddr(node->conn);
+	const char *port = PQport(node->conn);
+
+	if (address == NULL || address[0] == '\0')
+		address = PQhost(node->conn);
+	if (address == NULL)
+		address = "";
+	snprintf(node->address, sizeof(node->address),
+			 strchr(address, ':') != NULL ? "[%s]:%s" : "%s:%s",
+			 address, port != NULL ? port : "");
+}
+
+List *
+shuttle_node_list(void)
+{
+	List	   *list = NIL;
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+		ShuttleNodeInfo *info;
+
+		if (node->state == NODE_CLOSED || node->ended_idle)
+			continue;
+		info = palloc_object(ShuttleNodeInfo);
+		fill_info(node, info);
+		list = lappend(list, info);
+	}
+	if (shuttle_shared_slots == NULL)
+		return list;
+
+	LWLockAcquire(shuttle_shared_slots->lock, LW_SHARED);
+	for (int i = 0; i < shuttle_shared_slots->nslots; i++)
+	{
+		SharedSlot *slot = &shuttle_shared_slots->slots[i];
+		ShuttleNodeInfo *info;
+
+		if (!slot->used || slot->ended || slot->databaseid != MyDatabaseId)
+			continue;
+		info = palloc_object(ShuttleNodeInfo);
+		SpinLockAcquire(&slot->mutex);
+		*info = slot->info;
+		SpinLockRelease(&slot->mutex);
+		if (info->pid == MyProcPid)
+			pfree(info);
+		else
+			list = lappend(list, info);
+	}
+	LWLockRelease(shuttle_shared_slots->lock);
+	return list;
+}

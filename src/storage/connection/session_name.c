@@ -1,0 +1,162 @@
+/*-------------------------------------------------------------------------
+ * session_name.c
+ *	  The application_name of our sessions on nodes.
+ *
+ * It tells who is behind a session on a node: the query node, by the
+ * identifier that initdb gave to its cluster, the backend there, and the
+ * transaction, by its start in microseconds since 1970 and its number in the
+ * backend.  Everybody on the node may read it, where pg_stat_activity hides
+ * the start of other roles' transactions: the search for deadlocks over nodes
+ * needs it (trap 32).  The transaction's part is set locally in the
+ * packet of BEGIN.
+ *
+ * A name that the user gave stays as it is, and %x in it stands for all that.
+ *
+ * Memory: the parts of a name are in the node.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "commands/dbcommands.h"
+#include "datatype/timestamp.h"
+#include "miscadmin.h"
+#include "storage/proc.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+
+#include "base/shuttle_compat.h"
+#include "storage/connection/connection.h"
+#include "storage/shuttle_storage.h"
+
+#define DEFAULT_NAME "pg_shuttle %x"
+
+static void keep_text(char *to, const char *text, int room);
+static char *make_name(const ShuttleNode *node, bool in_transaction);
+
+/*
+ * Fills in the escapes that postgres_fdw knows.  Returns the text behind our
+ * own one, %x, where what was made ends; NULL if there is none.
+ */
+static const char *
+expand(StringInfo out, const char *name)
+{
+	for (; *name != '\0'; name++)
+	{
+		if (*name != '%')
+		{
+			appendStringInfoChar(out, *name);
+			continue;
+		}
+		switch (*++name)
+		{
+			case '\0':
+				return NULL;
+			case '%':
+				appendStringInfoChar(out, '%');
+				break;
+			case 'a':
+				appendStringInfoString(out, application_name);
+				break;
+			case 'c':
+				appendStringInfo(out, "%lx.%x", (long) MyStartTime, MyProcPid);
+				break;
+			case 'C':
+				appendStringInfoString(out, cluster_name);
+				break;
+			case 'd':
+				appendStringInfoString(out, get_database_name(MyDatabaseId));
+				break;
+			case 'p':
+				appendStringInfo(out, "%d", MyProcPid);
+				break;
+			case 'u':
+				appendStringInfoString(out, GetUserNameFromId(GetSessionUserId(), false));
+				break;
+			case 'x':
+				return name + 1;
+			default:
+				break;
+		}
+	}
+	return NULL;
+}
+
+char *
+shuttle_session_name_begin(ShuttleNode *node, const char *option)
+{
+	const char *setting = GetConfigOption("postgres_fdw.application_name",
+										  true, false);
+	StringInfoData text;
+	const char *rest;
+
+	if (setting != NULL && setting[0] != '\0')
+		option = setting;
+	if (option == NULL)
+		option = DEFAULT_NAME;
+
+	initStringInfo(&text);
+	rest = expand(&text, option);
+	node->names_transaction = rest != NULL;
+	if (rest == NULL)
+		return text.data;
+
+	keep_text(node->name_before, text.data, NAMEDATALEN);
+	resetStringInfo(&text);
+	while (rest != NULL)
+		rest = expand(&text, rest);
+	keep_text(node->name_behind, text.data, NAMEDATALEN);
+	pfree(text.data);
+	return make_name(node, false);
+}
+
+/* Nodes replace what is not ASCII, some by more bytes than it had. */
+static void
+keep_text(char *to, const char *text, int room)
+{
+	strlcpy(to, text, room);
+	for (; *to != '\0'; to++)
+	{
+		if (*to < ' ' || *to > '~')
+			*to = '?';
+	}
+}
+
+void
+shuttle_session_identity(char *to, int room)
+{
+	snprintf(to, room, "%016llx:%d " INT64_FORMAT "/%u",
+			 (unsigned long long) GetSystemIdentifier(), MyProcPid,
+			 GetCurrentTransactionStartTimestamp() +
+			 (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY,
+			 shuttle_my_lxid());
+}
+
+/* Nodes cut a name after 63 bytes: the user's text makes room. */
+static char *
+make_name(const ShuttleNode *node, bool in_transaction)
+{
+	char		identity[NAMEDATALEN];
+	int			room;
+	int			nbefore;
+	int			nbehind;
+
+	if (in_transaction)
+		shuttle_session_identity(identity, sizeof(identity));
+	else
+		snprintf(identity, sizeof(identity), "%016llx:%d",
+				 (unsigned long long) GetSystemIdentifier(), MyProcPid);
+
+	room = NAMEDATALEN - 1 - (int) strlen(identity);
+	nbefore = Min(room, (int) strlen(node->name_before));
+	nbehind = Min(room - nbefore, (int) strlen(node->name_behind));
+	return psprintf("%.*s%s%.*s", nbefore, node->name_before, identity,
+					nbehind, node->name_behind);
+}
+
+char *
+shuttle_session_name_now(const ShuttleNode *node)
+{
+	return node->names_transaction ? make_name(node, true) : NULL;
+}

@@ -1,0 +1,101 @@
+/*-------------------------------------------------------------------------
+ * shared_memory.c
+ *	  What all sessions know of each other's nodes, where the library is
+ *	  preloaded by shared_preload_libraries.
+ *
+ * Things of fixed size: totals of servers, a pool of slots, one for each
+ * connection to a node, and round trips to servers.  Without them each session
+ * shows, and plans by, its own only.
+ *
+ * Memory: about 250 kB for 100 sessions, requested at the server's start.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/ipc.h"
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
+
+#include "storage/connection/node_state.h"
+#include "storage/connection/node_views.h"
+
+#define TRANCHE "pg_shuttle"
+#define NLOCKS 2
+
+/* In the mean; who has more takes them from others. */
+#define SLOTS_PER_BACKEND 8
+
+static shmem_request_hook_type previous_request = NULL;
+static shmem_startup_hook_type previous_startup = NULL;
+
+SharedSlots *shuttle_shared_slots = NULL;
+HTAB	   *shuttle_shared_totals = NULL;
+LWLock	   *shuttle_totals_lock = NULL;
+
+static void request_memory(void);
+static void set_up_memory(void);
+
+void
+shuttle_shared_memory_init(void)
+{
+	if (!process_shared_preload_libraries_in_progress)
+		return;
+	previous_request = shmem_request_hook;
+	shmem_request_hook = request_memory;
+	previous_startup = shmem_startup_hook;
+	shmem_startup_hook = set_up_memory;
+}
+
+static int
+count_slots(void)
+{
+	return SLOTS_PER_BACKEND * MaxBackends;
+}
+
+static Size
+size_of_slots(void)
+{
+	return add_size(offsetof(SharedSlots, slots),
+					mul_size(count_slots(), sizeof(SharedSlot)));
+}
+
+static void
+request_memory(void)
+{
+	if (previous_request != NULL)
+		previous_request();
+	RequestAddinShmemSpace(size_of_slots());
+	RequestAddinShmemSpace(shuttle_round_trip_memory_size());
+	RequestAddinShmemSpace(hash_estimate_size(SHUTTLE_MOST_SERVERS,
+											  sizeof(SharedTotals)));
+	RequestNamedLWLockTranche(TRANCHE, NLOCKS);
+}
+
+static void
+set_up_memory(void)
+{
+	HASHCTL		control = {
+		.keysize = sizeof(TotalsKey),
+		.entrysize = sizeof(SharedTotals),
+	};
+	LWLockPadded *locks;
+	bool		found;
+
+	if (previous_startup != NULL)
+		previous_startup();
+
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	locks = GetNamedLWLockTranche(TRANCHE);
+	shuttle_totals_lock = &locks[0].lock;
+	shuttle_shared_totals = ShmemInitHash("pg_shuttle totals of nodes",
+										  SHUTTLE_MOST_SERVERS,
+										  SHUTTLE_MOST_SERVERS, &control,
+										  HASH_ELEM | HASH_BLOBS);
+	shuttle_shared_slots = ShmemInitStruct("pg_shuttle connections",
+										   size_of_slots(), &found);
+	if (!found)
+		shuttle_slots_clear(shuttle_shared_slots, &locks[1].lock, count_slots());
+	shuttle_round_trip_set_up_memory();
+	LWLockRelease(AddinShmemInitLock);
+}

@@ -1,0 +1,567 @@
+/*-------------------------------------------------------------------------
+ * answer_pages.c
+ *	  Rows of answers that are here: from libpq to the reader.
+ *
+ * An answer to one command (a page of a cursor, or all that a statement gives)
+ * comes in parts where its rows could be wide, so that no more of it need be
+ * here than was looked at; else libpq gives it as a whole.  How many rows libpq
+ * gathers is told before the first of them is read from its buffer.
+ *
+ * Rules:
+ * - Rows of an incomplete page are given to the reader only where the page
+ *	 takes more room than it may ("flowing"), and never those that may turn out
+ *	 to be void: of statements, and the first page of what was asked ahead.
+ * - A request whose rows take more than their room is not read on ("held up"):
+ *	 the node's connection is left alone, so that the node has to wait.  So is
+ *	 one whose node nobody waits for, while the session has enough to read.
+ * - Whoever waits for something of a node that is held up moves the rows that
+ *	 stand in the way into the store of their request, which goes to a file
+ *	 beyond work_mem.  So nothing is ever waited for that can't come.
+ *
+ * Memory: the PGresults of parts are freed when their page was read; a page
+ * that is flowing, part by part.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_counters.h"
+#include "base/shuttle_settings.h"
+#include "explain/shuttle_explain.h"
+#include "storage/connection/connection.h"
+#include "storage/connection/node_state.h"
+#include "storage/request/answer.h"
+#include "storage/request/pipeline.h"
+#include "storage/request/request.h"
+#include "storage/shuttle_storage.h"
+#include "storage/storage_types.h"
+#include "storage/values/values.h"
+
+/*
+ * Rows that libpq gathers, by the width of those that the scan has had of late;
+ * where it had none, one.  What comes next may be wide all the same, and libpq
+ * gives no part before it is whole: so many rows of a megabyte are what a
+ * session can be surprised by.  With eight the parts as such take a tenth of the
+ * time to read rows of 80 bytes, and larger ones save little of that.
+ */
+#define MOST_TOGETHER 8
+#define FIRST_TOGETHER 1
+#define TOGETHER_BYTES (64 * 1024)
+
+#define LEAST_ROOM_BYTES (64 * 1024)
+
+/* libpq's buffers keep the size of the largest message: the connection is
+ * replaced behind the transaction. */
+#define LARGE_MESSAGE_BYTES (64 * 1024 * 1024)
+
+struct ShuttlePage
+{
+	dlist_node	link;			/* in request->pages */
+	PGresult   *result;
+	int64		bytes;			/* memory */
+	bool		in_binary;
+	bool		is_last;		/* part of its page */
+	bool		is_first;		/* its columns were not looked at yet */
+};
+
+static int64 session_bytes = 0; /* of all pages */
+
+static int	rows_together(const ShuttleCommand *command);
+static void forget_width(ShuttleRequest *request);
+static int64 room_bytes(const ShuttleRequest *request);
+static bool may_flow(const ShuttleRequest *request);
+static void free_read(ShuttleRequest *request, const ShuttlePage *last);
+static void free_page(ShuttleRequest *request, ShuttlePage *page);
+static void set_current(ShuttleRequest *request, ShuttlePage *page, int row);
+static void check_columns(ShuttleRequest *request, ShuttlePage *page);
+
+/* ---- from libpq; runs in the pump */
+
+static bool
+has_rows(const ShuttleCommand *command)
+{
+	return command->kind == COMMAND_STATEMENT || command->kind == COMMAND_FETCH;
+}
+
+void
+shuttle_pages_begin(ShuttleNode *node, ShuttleCommand *command)
+{
+	int			nrows;
+
+	if (command->begun)
+		return;
+	command->begun = true;
+	if (!has_rows(command))
+		return;
+	nrows = rows_together(command);
+	if (command->request != NULL)
+		forget_width(command->request);
+	if (nrows == 0)
+		return;
+
+	/* Where it does no more, the answer comes as a whole. */
+#ifdef LIBPQ_HAS_CHUNK_MODE
+	if (nrows > 1)
+		(void) PQsetChunkedRowsMode(node->conn, nrows);
+	else
+#endif
+		(void) PQsetSingleRowMode(node->conn);
+}
+
+/* Rows that libpq may gather before it gives them; 0: all. */
+static int
+rows_together(const ShuttleCommand *command)
+{
+	const ShuttleRequest *request = command->request;
+
+	if (request == NULL || command->dropped)
+		return FIRST_TOGETHER;
+	if (request->effect != SHUTTLE_WRITES && request->is_narrow)
+		return 0;
+	if (*request->width == 0)
+		return FIRST_TOGETHER;
+	return (int) Max(1, Min(TOGETHER_BYTES / *request->width, MOST_TOGETHER));
+}
+
+/* A wide row now and then does not slow down all that comes behind it. */
+static void
+forget_width(ShuttleRequest *request)
+{
+	*request->width -= *request->width / 2;
+}
+
+bool
+shuttle_pages_is_part(const PGresult *result)
+{
+#ifdef LIBPQ_HAS_CHUNK_MODE
+	if (PQresultStatus(result) == PGRES_TUPLES_CHUNK)
+		return true;
+#endif
+	return PQresultStatus(result) == PGRES_SINGLE_TUPLE;
+}
+
+bool
+shuttle_pages_take(ShuttleNode *node, ShuttleCommand *command, PGresult *result)
+{
+	ShuttleRequest *request = command->dropped ? NULL : command->request;
+	ShuttlePage *page;
+
+	if (request == NULL || PQntuples(result) == 0)
+	{
+		shuttle_pages_drop(node, result);
+		return true;
+	}
+	page = MemoryContextAllocExtended(node->cxt, sizeof(ShuttlePage),
+									  MCXT_ALLOC_NO_OOM);
+	if (page == NULL)
+	{
+		PQclear(result);
+		return false;
+	}
+	page->result = result;
+	page->bytes = PQresultMemorySize(result);
+	page->in_binary = command->in_binary;
+	page->is_last = false;
+	page->is_first = command->nrows == 0;
+	dlist_push_tail(&request->pages, &page->link);
+	command->nrows += PQntuples(result);
+	request->bytes_here += page->bytes;
+	session_bytes += page->bytes;
+	shuttle_explain_memory(page->bytes);
+	shuttle_pages_note_message(node, *request->width);
+	if (request->bytes_here >= room_bytes(request) && may_flow(request))
+		request->flowing = true;
+	return true;
+}
+
+void
+shuttle_pages_drop(ShuttleNode *node, PGresult *result)
+{
+	if (PQntuples(result) > 0)
+		shuttle_pages_note_message(node, PQresultMemorySize(result) /
+								   PQntuples(result));
+	PQclear(result);
+}
+
+void
+shuttle_pages_note_message(ShuttleNode *node, int64 bytes)
+{
+	if (bytes > LARGE_MESSAGE_BYTES)
+		node->invalidated = true;
+}
+
+void
+shuttle_pages_end(ShuttleRequest *request)
+{
+	ShuttlePage *page;
+
+	request->flowing = false;
+	request->stored_part = false;
+	if (dlist_is_empty(&request->pages))
+		return;
+	page = dlist_tail_element(ShuttlePage, link, &request->pages);
+	if (page->is_last)
+		return;
+	page->is_last = true;
+	request->npages_here++;
+}
+
+/* Void rows must not be read: those of a statement that fails later, and those
+ * ahead of need, whose error may not show. */
+static bool
+may_flow(const ShuttleRequest *request)
+{
+	return request->mode == REQUEST_CURSOR &&
+		(!request->ahead || request->handed_out);
+}
+
+/* ---- holding up */
+
+/* Rows of an answer that goes to a store have no room here, but on their way. */
+static int64
+room_bytes(const ShuttleRequest *request)
+{
+	int64		room_kb = work_mem;
+
+	if (request->mode == REQUEST_CURSOR)
+		room_kb = request->limits.fetch_ahead_kb;
+	else if (request->store != NULL)
+		room_kb = 0;
+	return Max(LEAST_ROOM_BYTES, room_kb * INT64CONST(1024));
+}
+
+/* What is here, and the part that comes next: all of it, before it can be
+ * held up again. */
+static bool
+is_full(const ShuttleCommand *command)
+{
+	const ShuttleRequest *request = command->request;
+
+	return request->bytes_here + rows_together(command) * *request->width >=
+		room_bytes(request);
+}
+
+bool
+shuttle_pages_hold_up(ShuttleNode *node)
+{
+	ShuttleCommand *command;
+	ShuttleRequest *request;
+
+	if (node->state != NODE_READY || node->recovery_due ||
+		dlist_is_empty(&node->commands))
+		return false;
+	command = dlist_head_element(ShuttleCommand, link, &node->commands);
+	request = command->request;
+	if (!command->sent || request == NULL || command->dropped ||
+		!has_rows(command) || dlist_is_empty(&request->pages))
+		return false;
+	if (is_full(command))
+		return true;
+	return !shuttle_wait_is_for(node) &&
+		session_bytes >= request->limits.fetch_ahead_kb * INT64CONST(1024);
+}
+
+bool
+shuttle_pages_make_way(ShuttleNode *node)
+{
+	ShuttleCommand *command;
+
+	if (!shuttle_pages_hold_up(node))
+		return false;
+	command = dlist_head_element(ShuttleCommand, link, &node->commands);
+	shuttle_pages_store(command->request);
+	return true;
+}
+
+/* ---- to the reader */
+
+/* Are rows that are here the reader's? */
+static bool
+is_readable(ShuttleRequest *request)
+{
+	if (dlist_is_empty(&request->pages))
+		return false;
+	if (request->mode != REQUEST_CURSOR)
+		return request->state == REQUEST_DONE;
+	return request->npages_here > 0 || request->flowing;
+}
+
+bool
+shuttle_pages_has_unread(ShuttleRequest *request)
+{
+	ShuttlePage *page = request->reading;
+
+	if (!is_readable(request))
+		return false;
+	return page == NULL || request->row < PQntuples(page->result) ||
+		dlist_has_next(&request->pages, &page->link);
+}
+
+int64
+shuttle_pages_count_unread(const ShuttleRequest *request)
+{
+	bool		read = request->reading != NULL;
+	int64		nrows = -request->row;
+	dlist_iter	iter;
+
+	dlist_foreach(iter, unconstify(dlist_head *, &request->pages))
+	{
+		const ShuttlePage *page = dlist_container(ShuttlePage, link, iter.cur);
+
+		read = read && page != request->reading;
+		if (!read)
+			nrows += PQntuples(page->result);
+	}
+	return nrows;
+}
+
+bool
+shuttle_pages_next(ShuttleRequest *request, ShuttleRow *row)
+{
+	while (is_readable(request))
+	{
+		ShuttlePage *page = request->reading;
+		bool		was_last;
+
+		if (page == NULL)
+			page = request->reading = dlist_head_element(ShuttlePage, link,
+														 &request->pages);
+		if (request->row < PQntuples(page->result))
+		{
+			set_current(request, page, request->row++);
+			*row = request->current;
+			return true;
+		}
+
+		was_last = page->is_last;
+		if (!dlist_has_next(&request->pages, &page->link))
+		{
+			/* The last page stays, so that the answer can be read again. */
+			if (!was_last || request->state == REQUEST_DONE)
+				return false;
+		}
+		else if (!was_last && !request->flowing)
+		{
+			request->reading = dlist_container(ShuttlePage, link,
+											   dlist_next_node(&request->pages,
+															   &page->link));
+			request->row = 0;
+			continue;
+		}
+		free_read(request, page);
+		if (was_last)
+			shuttle_request_page_was_read(request);
+	}
+	return false;
+}
+
+void
+shuttle_pages_rewind(ShuttleRequest *request)
+{
+	request->reading = NULL;
+	request->row = 0;
+}
+
+/* Frees all parts up to one that was read. */
+static void
+free_read(ShuttleRequest *request, const ShuttlePage *last)
+{
+	bool		more = true;
+
+	while (more)
+	{
+		ShuttlePage *page = dlist_head_element(ShuttlePage, link,
+											   &request->pages);
+
+		more = page != last;
+		free_page(request, page);
+	}
+	shuttle_pages_rewind(request);
+	request->forgot = true;
+}
+
+static void
+free_page(ShuttleRequest *request, ShuttlePage *page)
+{
+	dlist_delete(&page->link);
+	if (page->is_last)
+		request->npages_here--;
+	request->bytes_here -= page->bytes;
+	session_bytes -= page->bytes;
+	shuttle_explain_memory(-page->bytes);
+	PQclear(page->result);
+	pfree(page);
+}
+
+void
+shuttle_pages_free(ShuttleRequest *request)
+{
+	dlist_mutable_iter iter;
+
+	dlist_foreach_modify(iter, &request->pages)
+	{
+		free_page(request, dlist_container(ShuttlePage, link, iter.cur));
+	}
+	shuttle_pages_rewind(request);
+	request->flowing = false;
+	request->stored_part = false;
+}
+
+void
+shuttle_pages_store(ShuttleRequest *request)
+{
+	/* rows that were read, of parts that are still here */
+	if (request->reading != NULL &&
+		(request->row > 0 ||
+		 dlist_has_prev(&request->pages, &request->reading->link)))
+		request->forgot = true;
+	while (request->reading != NULL &&
+		   dlist_has_prev(&request->pages, &request->reading->link))
+		free_page(request, dlist_head_element(ShuttlePage, link, &request->pages));
+
+	while (!dlist_is_empty(&request->pages))
+	{
+		ShuttlePage *page = dlist_head_element(ShuttlePage, link,
+											   &request->pages);
+
+		if (request->store == NULL)
+			request->store = shuttle_store_create(request->cxt);
+		for (; request->row < PQntuples(page->result); request->row++)
+		{
+			set_current(request, page, request->row);
+			shuttle_store_put(request->store, &request->current);
+		}
+		request->stored_part = !page->is_last;
+		free_page(request, page);
+		shuttle_pages_rewind(request);
+	}
+}
+
+/* Makes a row of a page the current one. */
+static void
+set_current(ShuttleRequest *request, ShuttlePage *page, int row)
+{
+	const PGresult *result = page->result;
+	ShuttleRow *current = &request->current;
+
+	if (unlikely(page->is_first))
+		check_columns(request, page);
+	if (current->values == NULL)
+	{
+		int			ncolumns = PQnfields(result);
+		Size		room = Max(1, ncolumns);
+
+		current->ncolumns = ncolumns;
+		current->values = MemoryContextAlloc(request->cxt, sizeof(char *) * room);
+		current->lengths = MemoryContextAlloc(request->cxt, sizeof(int) * room);
+	}
+	current->in_binary = page->in_binary;
+	for (int i = 0; i < current->ncolumns; i++)
+	{
+		int			length = PQgetlength(result, row, i);
+
+		current->lengths[i] = length;
+		current->values[i] = length == 0 && PQgetisnull(result, row, i) ?
+			NULL : PQgetvalue(result, row, i);
+	}
+}
+
+/*
+ * A page has to be described as the ones before it, in the format that it was
+ * asked for, and in binary by the types that its values are read as: nobody
+ * looks at that for each row.
+ */
+static void
+check_columns(ShuttleRequest *request, ShuttlePage *page)
+{
+	const PGresult *result = page->result;
+	int			ncolumns = PQnfields(result);
+	int			expected = request->current.values != NULL ?
+		request->current.ncolumns : request->ncolumns;
+	bool		agrees = true;
+
+	if (expected > 0 && ncolumns != expected)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROTOCOL_VIOLATION),
+				 errmsg("answer has %d columns where %d were expected",
+						ncolumns, expected),
+				 errcontext("storage node \"%s\", request: %s",
+							request->node->name, request->sql)));
+	for (int i = 0; i < ncolumns; i++)
+		agrees &= (PQfformat(result, i) != 0) == page->in_binary;
+	if (agrees && page->in_binary)
+		agrees = shuttle_decoder_agrees(request->decoder, result,
+										PQserverVersion(request->node->conn));
+	if (!agrees)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROTOCOL_VIOLATION),
+				 errmsg("answer has other types or formats than were expected"),
+				 errcontext("storage node \"%s\", request: %s",
+							request->node->name, request->sql)));
+	page->is_first = false;
+}
+
+/* ---- counting; runs in the pump */
+
+void
+shuttle_pages_count(ShuttleCommand *command, const PGresult *result)
+{
+	ShuttleRequest *request = command->request;
+	const char *tag = PQcmdStatus(unconstify(PGresult *, result));
+	int			nrows = PQntuples(result);
+	int			ncolumns = PQnfields(result);
+	int			header_bytes = 1 + 4 + 2 + 4 * ncolumns;
+	int64		largest = *request->width;
+	int64		bytes = 0;
+
+	for (int row = 0; row < nrows; row++)
+	{
+		int64		row_bytes = header_bytes;
+
+		for (int column = 0; column < ncolumns; column++)
+			row_bytes += PQgetlength(result, row, column);
+		largest = Max(largest, row_bytes);
+		bytes += row_bytes;
+	}
+	*request->width = largest;
+	/* The tag may be in the last part, and the result behind that have none. */
+	if (tag[0] != '\0')
+	{
+		command->tag_bytes = strlen(tag);
+		command->tells_rows = shuttle_tag_tells_rows(tag);
+		command->naffected = strtoull(PQcmdTuples(unconstify(PGresult *, result)),
+									  NULL, 10);
+	}
+	request->nrows_seen += nrows;
+	request->nbytes_seen += bytes;
+
+	/* As in a large result: libpq keeps a pointer and a length of each value. */
+	request->memory_seen += bytes + (int64) nrows * ncolumns * 16;
+	shuttle_count(request->counters, SHUTTLE_ROWS_RETURNED, nrows);
+	shuttle_count(request->counters, SHUTTLE_BYTES_RECEIVED, bytes);
+	shuttle_node_count(request->node, SHUTTLE_NODE_ROWS_READ, nrows);
+	shuttle_node_count(request->node, SHUTTLE_NODE_BYTES_RECEIVED, bytes);
+}
+
+void
+shuttle_pages_count_frame(const ShuttleCommand *command)
+{
+	ShuttleRequest *request = command->request;
+	const PGresult *result = command->result;
+	int			ncolumns = PQnfields(result);
+	int64		bytes;
+
+	/* ParseComplete, BindComplete, CommandComplete, ReadyForQuery */
+	bytes = 5 + 5 + 6 + command->tag_bytes + 6;
+	if (ncolumns == 0)			/* NoData */
+		bytes += 5;
+	else						/* RowDescription */
+		bytes += 7;
+	for (int column = 0; column < ncolumns; column++)
+		bytes += strlen(PQfname(result, column)) + 1 + 18;
+	shuttle_count(request->counters, SHUTTLE_BYTES_RECEIVED, bytes);
+	shuttle_node_count(request->node, SHUTTLE_NODE_BYTES_RECEIVED, bytes);
+}

@@ -1,0 +1,126 @@
+/*-------------------------------------------------------------------------
+ * cursor.c
+ *	  Names of cursors on a node.
+ *
+ * Rules: names are used again, so that texts repeat.  A cursor is closed only
+ * when its DECLARE was answered, since CLOSE of a cursor that does not exist
+ * would fail the transaction.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "utils/memutils.h"
+
+#include "base/shuttle_compat.h"
+#include "storage/connection/connection.h"
+#include "storage/request/pipeline.h"
+#include "storage/request/request.h"
+#include "storage/shuttle_storage.h"
+#include "storage/storage_types.h"
+
+int
+shuttle_cursor_allocate(ShuttleNode *node)
+{
+	int			cursor = 0;
+
+	while (cursor < node->ncursors &&
+		   node->cursors[cursor].state != CURSOR_FREE)
+		cursor++;
+	if (cursor == node->ncursors)
+	{
+		int			ncursors = Max(8, node->ncursors * 2);
+
+		if (node->cursors == NULL)
+			node->cursors = MemoryContextAlloc(node->cxt,
+											   sizeof(CursorSlot) * ncursors);
+		else
+			node->cursors = repalloc(node->cursors,
+									 sizeof(CursorSlot) * ncursors);
+		memset(node->cursors + node->ncursors, 0,
+			   sizeof(CursorSlot) * (ncursors - node->ncursors));
+		node->ncursors = ncursors;
+	}
+	node->cursors[cursor] = (CursorSlot)
+	{
+		.state = CURSOR_USED,
+			.level = node->level,
+			.packet = node->packet,
+	};
+	return cursor;
+}
+
+void
+shuttle_cursor_release(ShuttleNode *node, int cursor)
+{
+	if (node->cursors[cursor].state == CURSOR_USED)
+		node->cursors[cursor].state = CURSOR_UNWANTED;
+}
+
+void
+shuttle_cursor_answer(ShuttleNode *node, ShuttleCommand *command, bool failed)
+{
+	CursorSlot *slot = &node->cursors[command->cursor];
+
+	/* Cursors of a transaction that was left are forgotten already. */
+	if (command->dropped || slot->packet != command->packet)
+		return;
+	if (!failed)
+		slot->answered = true;
+	else if (slot->state == CURSOR_UNWANTED)
+		slot->state = CURSOR_FREE;
+}
+
+void
+shuttle_cursor_close_unwanted(ShuttleNode *node)
+{
+	for (int i = 0; i < node->ncursors; i++)
+	{
+		char		sql[32];
+
+		if (node->cursors[i].state != CURSOR_UNWANTED ||
+			!node->cursors[i].answered)
+			continue;
+		snprintf(sql, sizeof(sql), "CLOSE c%d", i);
+		shuttle_pipeline_add(node, COMMAND_CONTROL, sql);
+		node->cursors[i].state = CURSOR_FREE;
+	}
+}
+
+void
+shuttle_cursor_forget_level(ShuttleNode *node, int level)
+{
+	for (int i = 0; i < node->ncursors; i++)
+	{
+		if (node->cursors[i].level >= level)
+			node->cursors[i].state = CURSOR_FREE;
+	}
+}
+
+void
+shuttle_cursor_forget_packet(ShuttleNode *node, uint64 packet)
+{
+	dlist_iter	iter;
+
+	/* Their requests must not release what another one has got meanwhile. */
+	dlist_foreach(iter, &node->requests)
+	{
+		ShuttleRequest *request = dlist_container(ShuttleRequest, link, iter.cur);
+
+		if (request->cursor >= 0 && request->generation == node->generation &&
+			node->cursors[request->cursor].packet == packet)
+			request->cursor = -1;
+	}
+	for (int i = 0; i < node->ncursors; i++)
+	{
+		if (node->cursors[i].packet == packet)
+			node->cursors[i].state = CURSOR_FREE;
+	}
+}
+
+void
+shuttle_cursor_release_level(ShuttleNode *node, int level)
+{
+	for (int i = 0; i < node->ncursors; i++)
+		node->cursors[i].level = Min(node->cursors[i].level, level - 1);
+}

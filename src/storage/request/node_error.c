@@ -1,0 +1,163 @@
+/*-------------------------------------------------------------------------
+ * node_error.c
+ *	  Errors that nodes answered with: kept, shared and raised.
+ *
+ * Memory: malloc'd and counted, because the pump may not allocate from the
+ * server; holders release them in their reset callbacks.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+
+#include "base/shuttle_compat.h"
+#include "storage/connection/connection.h"
+#include "storage/request/pipeline.h"
+#include "storage/request/request.h"
+#include "storage/shuttle_storage.h"
+#include "storage/storage_types.h"
+
+/* Takes the result over.  Where memory is short, there is no error to keep:
+ * the caller then knows only that there was one. */
+ShuttleNodeError *
+shuttle_node_error_create(PGresult *result, const char *sql)
+{
+	ShuttleNodeError *error = malloc(sizeof(ShuttleNodeError));
+
+	if (error == NULL)
+	{
+		PQclear(result);
+		return NULL;
+	}
+	error->nholders = 1;
+	error->result = result;
+	error->sql = sql != NULL ? strdup(sql) : NULL;
+	error->origin = NULL;
+	error->level = 0;
+	error->nraised_inside = 0;
+	return error;
+}
+
+ShuttleNodeError *
+shuttle_node_error_hold(ShuttleNodeError *error)
+{
+	if (error != NULL)
+		error->nholders++;
+	return error;
+}
+
+void
+shuttle_node_error_release(ShuttleNodeError **error)
+{
+	ShuttleNodeError *old = *error;
+
+	*error = NULL;
+	if (old == NULL || --old->nholders > 0)
+		return;
+	PQclear(old->result);
+	free(old->sql);
+	free(old->origin);
+	free(old);
+}
+
+int
+shuttle_result_sqlstate(const PGresult *result)
+{
+	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+
+	if (state == NULL || strlen(state) != 5)
+		return 0;
+	return MAKE_SQLSTATE(state[0], state[1], state[2], state[3], state[4]);
+}
+
+/* Names of objects, for clients that look at them. */
+static int
+copy_names(const PGresult *result)
+{
+	static const int fields[] = {
+		PG_DIAG_SCHEMA_NAME,
+		PG_DIAG_TABLE_NAME,
+		PG_DIAG_COLUMN_NAME,
+		PG_DIAG_DATATYPE_NAME,
+		PG_DIAG_CONSTRAINT_NAME,
+	};
+
+	for (int i = 0; i < lengthof(fields); i++)
+	{
+		const char *value = PQresultErrorField(result, fields[i]);
+
+		if (value != NULL)
+			err_generic_string(fields[i], value);
+	}
+	return 0;
+}
+
+/* Says where it happened; the text of a request has no values in it. */
+static int
+add_request(const ShuttleNode *node, const char *sql)
+{
+	if (sql != NULL)
+		return errcontext("storage node \"%s\", request: %s", node->name, sql);
+	return errcontext("storage node \"%s\"", node->name);
+}
+
+void
+shuttle_node_error_place(ShuttleNodeError *error, const ShuttleRequest *request)
+{
+	if (error == NULL || request->origin == NULL)
+		return;
+	error->origin = strdup(request->origin);
+	error->level = request->sent_level;
+}
+
+/*
+ * True where an error of a level around this one was raised within it, caught
+ * there, and met once more.  Who tries again until another error comes would try
+ * for ever.
+ */
+static bool
+is_met_again_inside(ShuttleNodeError *error)
+{
+	return error != NULL && error->origin != NULL &&
+		GetCurrentTransactionNestLevel() > error->level &&
+		error->nraised_inside++ > 0;
+}
+
+void
+shuttle_node_error_raise(ShuttleNode *node, ShuttleNodeError *error,
+						 const char *sql)
+{
+	const char *origin = error != NULL ? error->origin : NULL;
+	const PGresult *result = error != NULL ? error->result : NULL;
+	const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+	const char *detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
+	const char *hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
+	const char *context = PQresultErrorField(result, PG_DIAG_CONTEXT);
+	int			sqlstate = shuttle_result_sqlstate(result);
+
+	if (error != NULL && error->sql != NULL)
+		sql = error->sql;
+	if (sqlstate == 0)
+		sqlstate = ERRCODE_FDW_ERROR;
+	if (sqlstate == ERRCODE_READ_ONLY_SQL_TRANSACTION && hint == NULL &&
+		!XactReadOnly && node->transaction == TRANSACTION_CLEAN)
+		hint = "Set the option shuttle_volatile of the foreign table if reading it writes.";
+	if (is_met_again_inside(error))
+		sqlstate = ERRCODE_IN_FAILED_SQL_TRANSACTION;
+
+	/* What is executed now has nothing to do with it. */
+	if (origin != NULL)
+		error_context_stack = NULL;
+
+	ereport(ERROR,
+			(errcode(sqlstate),
+			 message != NULL && message[0] != '\0' ?
+			 errmsg_internal("%s", message) :
+			 errmsg("storage node \"%s\" failed without a message", node->name),
+			 detail != NULL ? errdetail_internal("%s", detail) : 0,
+			 hint != NULL ? errhint("%s", hint) : 0,
+			 context != NULL ? errcontext("%s", context) : 0,
+			 copy_names(result),
+			 add_request(node, sql),
+			 origin != NULL ? errcontext("%s", origin) : 0));
+}

@@ -1,0 +1,245 @@
+/*-------------------------------------------------------------------------
+ * notices.c
+ *	  Notices and warnings of nodes: kept when they come, shown when it is
+ *	  safe to.
+ *
+ * libpq hands them over while the pump reads, where nothing may allocate from
+ * the server or raise.  Whoever has waited shows them, in the order in which
+ * they came.  To libpq, an error that comes while nothing is asked is a notice,
+ * too: it is kept as the reason why the connection ended, and so is the warning
+ * of a server that goes down at once.
+ *
+ * Memory: malloc'd, and bounded; what does not fit is counted.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "base/shuttle_compat.h"
+#include "storage/connection/connection.h"
+#include "storage/request/pipeline.h"
+#include "storage/shuttle_storage.h"
+
+#define MOST_KEPT 256
+#define MOST_KEPT_BYTES (256 * 1024)
+
+typedef enum NoticeText
+{
+	NOTICE_MESSAGE,
+	NOTICE_DETAIL,
+	NOTICE_HINT,
+	NOTICE_CONTEXT,
+	NNOTICE_TEXTS
+} NoticeText;
+
+static const int text_fields[] = {
+	[NOTICE_MESSAGE] = PG_DIAG_MESSAGE_PRIMARY,
+	[NOTICE_DETAIL] = PG_DIAG_MESSAGE_DETAIL,
+	[NOTICE_HINT] = PG_DIAG_MESSAGE_HINT,
+	[NOTICE_CONTEXT] = PG_DIAG_CONTEXT,
+};
+
+typedef struct Notice
+{
+	dlist_node	link;
+	char		node_name[NAMEDATALEN];
+	int			level;
+	int			sqlstate;
+	Size		size;
+	char	   *texts[NNOTICE_TEXTS];	/* behind the struct; NULL: none */
+} Notice;
+
+bool		shuttle_notices_waiting = false;
+static dlist_head kept = DLIST_STATIC_INIT(kept);
+static int	nkept = 0;
+static Size kept_bytes = 0;
+static int64 ndropped = 0;
+
+static int	level_of(const char *severity);
+static bool is_farewell(int sqlstate);
+static bool concerns_us(int sqlstate);
+static Notice *copy_notice(const PGresult *result);
+static void show(const Notice *notice);
+
+void
+shuttle_notice_receive(void *arg, const PGresult *result)
+{
+	ShuttleNode *node = arg;
+	const char *severity = PQresultErrorField(result,
+											  PG_DIAG_SEVERITY_NONLOCALIZED);
+	const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+	int			level;
+	int			sqlstate;
+	Notice	   *notice;
+
+	if (severity == NULL || message == NULL)
+		return;
+	level = level_of(severity);
+	sqlstate = shuttle_result_sqlstate(result);
+	if (strcmp(severity, "FATAL") == 0 || is_farewell(sqlstate))
+	{
+		strlcpy(node->farewell, message, sizeof(node->farewell));
+		return;
+	}
+	if (level == 0 || concerns_us(sqlstate))
+		return;
+
+	shuttle_notices_waiting = true;
+	notice = nkept < MOST_KEPT ? copy_notice(result) : NULL;
+	if (notice == NULL)
+	{
+		ndropped++;
+		return;
+	}
+	strlcpy(notice->node_name, node->name, sizeof(notice->node_name));
+	notice->level = level;
+	dlist_push_tail(&kept, &notice->link);
+	nkept++;
+	kept_bytes += notice->size;
+}
+
+/* 0: not shown.  A node's log is its own affair. */
+static int
+level_of(const char *severity)
+{
+	if (strcmp(severity, "WARNING") == 0)
+		return WARNING;
+	if (strcmp(severity, "NOTICE") == 0)
+		return NOTICE;
+	if (strcmp(severity, "INFO") == 0)
+		return INFO;
+	if (strcmp(severity, "LOG") == 0 || strncmp(severity, "DEBUG", 5) == 0)
+		return DEBUG1;
+	return 0;
+}
+
+/* A server that goes down at once, or crashes, says so by a warning. */
+static bool
+is_farewell(int sqlstate)
+{
+	return sqlstate == ERRCODE_ADMIN_SHUTDOWN ||
+		sqlstate == ERRCODE_CRASH_SHUTDOWN;
+}
+
+/* "There is no transaction in progress": a BEGIN of ours had been skipped. */
+static bool
+concerns_us(int sqlstate)
+{
+	return sqlstate == ERRCODE_NO_ACTIVE_SQL_TRANSACTION ||
+		sqlstate == ERRCODE_ACTIVE_SQL_TRANSACTION;
+}
+
+static Notice *
+copy_notice(const PGresult *result)
+{
+	Size		size = sizeof(Notice);
+	Notice	   *notice;
+	char	   *place;
+
+	for (int i = 0; i < NNOTICE_TEXTS; i++)
+	{
+		const char *text = PQresultErrorField(result, text_fields[i]);
+
+		size += text !=NULL ? strlen(text) + 1 : 0;
+	}
+	if (kept_bytes + size > MOST_KEPT_BYTES || (notice = malloc(size)) == NULL)
+		return NULL;
+	notice->size = size;
+	notice->sqlstate = shuttle_result_sqlstate(result);
+	place = (char *) (notice + 1);
+	for (int i = 0; i < NNOTICE_TEXTS; i++)
+	{
+		const char *text = PQresultErrorField(result, text_fields[i]);
+
+		notice->texts[i] = NULL;
+		if (text == NULL)
+			continue;
+		notice->texts[i] = place;
+		strcpy(place, text);
+		place += strlen(text) + 1;
+	}
+	return notice;
+}
+
+void
+shuttle_notices_show(void)
+{
+	int64		nothers = ndropped;
+
+	shuttle_notices_waiting = false;
+	ndropped = 0;
+	while (!dlist_is_empty(&kept))
+	{
+		Notice	   *notice = dlist_container(Notice, link,
+											 dlist_pop_head_node(&kept));
+
+		nkept--;
+		kept_bytes -= notice->size;
+		show(notice);
+		free(notice);
+	}
+	if (nothers > 0)
+		ereport(NOTICE,
+				(errmsg_plural("%lld further message of storage nodes is not shown",
+							   "%lld further messages of storage nodes are not shown",
+							   (unsigned long) nothers, (long long) nothers)));
+}
+
+static void
+show(const Notice *notice)
+{
+	char	   *const *texts = notice->texts;
+
+	ereport(notice->level,
+			(notice->sqlstate != 0 ? errcode(notice->sqlstate) : 0,
+			 errmsg("storage node \"%s\": %s", notice->node_name,
+					texts[NOTICE_MESSAGE]),
+			 texts[NOTICE_DETAIL] != NULL ?
+			 errdetail_internal("%s", texts[NOTICE_DETAIL]) : 0,
+			 texts[NOTICE_HINT] != NULL ?
+			 errhint("%s", texts[NOTICE_HINT]) : 0,
+			 texts[NOTICE_CONTEXT] != NULL ?
+			 errcontext("%s", texts[NOTICE_CONTEXT]) : 0));
+}
+
+/* The name as every encoding of a client has it. */
+static void
+keep_ascii(char *name)
+{
+	for (; *name != '\0'; name++)
+	{
+		if (IS_HIGHBIT_SET(*name))
+			*name = '?';
+	}
+}
+
+void
+shuttle_warn_of_node(const ShuttleNode *node, void (*warn) (const char *name))
+{
+	MemoryContext cxt = CurrentMemoryContext;
+	uint32		nholds = InterruptHoldoffCount;
+	uint32		ncancel_holds = QueryCancelHoldoffCount;
+	volatile bool told = false;
+	char		name[NAMEDATALEN];
+
+	strlcpy(name, node->name, sizeof(name));
+	for (int i = 0; i < 2 && !told; i++)
+	{
+		PG_TRY();
+		{
+			warn(name);
+			told = true;
+		}
+		PG_CATCH();
+		{
+			/* an error ends what holds interrupts */
+			MemoryContextSwitchTo(cxt);
+			FlushErrorState();
+			InterruptHoldoffCount = nholds;
+			QueryCancelHoldoffCount = ncancel_holds;
+			keep_ascii(name);
+		}
+		PG_END_TRY();
+	}
+}

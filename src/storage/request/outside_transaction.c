@@ -1,0 +1,749 @@
+/*-------------------------------------------------------------------------
+ * outside_transaction.c
+ *	  Runs an administrator's statement on several nodes at once, outside of
+ *	  the session's transaction.
+ *
+ * Each node gets a connection for this alone, with the settings of its own
+ * user and database, and the statement as it is, by the simple protocol: so
+ * VACUUM, CREATE INDEX CONCURRENTLY and texts of several statements work.
+ *
+ *	  CONNECTING --> SENDING one text after the other --> ENDED
+ *
+ * Memory: a run lives in the context of the caller.  Connections are closed,
+ * and what still runs on nodes is cancelled, also where the wait is ended by
+ * an error: that talks to nodes, which no callback may.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "foreign/foreign.h"
+#include "miscadmin.h"
+#include "storage/fd.h"
+#include "storage/latch.h"
+#include "utils/json.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_wait_events.h"
+#include "storage/connection/connection.h"
+#include "storage/request/answer.h"
+#include "storage/request/pipeline.h"
+#include "storage/shuttle_storage.h"
+
+#define CANCEL_WAIT_MS 1000
+#define MOST_ROWS 1000
+#define MOST_ROWS_BYTES (1024 * 1024)
+
+typedef enum RunState
+{
+	RUN_CONNECTING,
+	RUN_SENDING,
+	RUN_ENDED
+} RunState;
+
+struct ShuttleSide
+{
+	PGconn	   *conn;			/* NULL: none, or a run has it */
+	MemoryContextCallback callback;
+};
+
+/* What goes out before the user's text. */
+typedef enum RunStep
+{
+	STEP_READ_ONLY,
+	STEP_CHECK_INTERVAL,
+	STEP_SQL
+} RunStep;
+
+typedef struct Run
+{
+	ShuttleNode node;			/* in no list: its connection and options */
+	ShuttleRun *result;
+	const char *sql;
+	RunState	state;
+	RunStep		step;
+	bool		flush_pending;
+	bool		ready;			/* its socket is */
+	bool		new_answer;		/* the next row begins one */
+	bool		answered;		/* the text was, at least once, by rows where
+								 * some are wanted */
+	StringInfoData rows;		/* as JSON, without the closing bracket */
+} Run;
+
+typedef struct AllRuns
+{
+	Run		   *runs;
+	int			nruns;
+	TimestampTz deadline;		/* of all; 0: none */
+	List	   *beside;			/* whoever of these speaks ends it */
+	bool		is_over;		/* one of them has */
+	WaitEventSet *wait_set;
+} AllRuns;
+
+static void start(Run *run, Oid userid);
+static bool start_on_side(Run *run);
+static void advance(Run *run);
+static void advance_connecting(Run *run);
+static void send_step(Run *run);
+static void read_answers(Run *run);
+static void take_result(Run *run, PGresult *result);
+static void add_row(Run *run, const PGresult *result);
+static void hand_rows(ShuttleRun *told, const PGresult *result);
+static void take_error(Run *run, const PGresult *result);
+static void fail(Run *run, const char *sqlstate, const char *message);
+static void end(Run *run);
+static void fail_late(AllRuns *all);
+static void add_beside(AllRuns *all);
+static bool wait_for_any(AllRuns *all);
+static void end_all(AllRuns *all);
+
+void
+shuttle_run(const char *sql, Oid userid, ShuttleRun *results, int nresults,
+			int limit_ms)
+{
+	(void) shuttle_run_beside(sql, userid, results, nresults, limit_ms, NIL);
+}
+
+bool
+shuttle_run_beside(const char *sql, Oid userid, ShuttleRun *results, int nresults,
+				   int limit_ms, List *beside)
+{
+	AllRuns    *all = palloc0_object(AllRuns);
+
+	all->beside = beside;
+	all->deadline = limit_ms <= 0 ? 0 :
+		TimestampTzPlusMilliseconds(GetCurrentTimestamp(), limit_ms);
+	all->runs = palloc0_array(Run, nresults);
+	all->nruns = nresults;
+
+	PG_TRY();
+	{
+		for (int i = 0; i < nresults; i++)
+		{
+			Run		   *run = &all->runs[i];
+
+			run->result = &results[i];
+			run->sql = results[i].sql != NULL ? results[i].sql : sql;
+			run->state = RUN_ENDED;
+			if (results[i].error == NULL && !start_on_side(run))
+				start(run, OidIsValid(results[i].userid) ? results[i].userid : userid);
+		}
+		while (wait_for_any(all))
+		{
+			for (int i = 0; i < nresults; i++)
+				advance(&all->runs[i]);
+			if (shuttle_notices_waiting)
+				shuttle_notices_show();
+		}
+	}
+	PG_FINALLY();
+	{
+		end_all(all);
+	}
+	PG_END_TRY();
+	return !all->is_over;
+}
+
+static void
+add_node_context(void *arg)
+{
+	errcontext("storage node \"%s\"", ((Run *) arg)->result->name);
+}
+
+/* ---- connections that are kept */
+
+static void
+close_side(void *arg)
+{
+	ShuttleSide *side = arg;
+
+	if (side->conn == NULL)
+		return;
+	PQfinish(side->conn);
+	ReleaseExternalFD();
+	side->conn = NULL;
+}
+
+ShuttleSide *
+shuttle_side_create(void)
+{
+	ShuttleSide *side = palloc0_object(ShuttleSide);
+
+	side->callback.func = close_side;
+	side->callback.arg = side;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, &side->callback);
+	return side;
+}
+
+void
+shuttle_side_end(ShuttleSide *side, Oid serverid, Oid userid)
+{
+	if (side->conn != NULL)
+		shuttle_connection_adopt(serverid, userid, &side->conn);
+	close_side(side);
+}
+
+/* Returns false where a connection has to be made. */
+static bool
+start_on_side(Run *run)
+{
+	ShuttleSide *side = run->result->side;
+
+	if (side == NULL || side->conn == NULL)
+		return false;
+	initStringInfo(&run->rows);
+	run->node.name = pstrdup(run->result->name);
+	run->node.conn = side->conn;
+	side->conn = NULL;
+
+	/* Its notices belong to this run. */
+	PQsetNoticeReceiver(run->node.conn, shuttle_notice_receive, &run->node);
+	run->state = RUN_SENDING;
+	run->step = STEP_SQL;
+	send_step(run);
+	return true;
+}
+
+/* Gives back a connection that is of further use. */
+static void
+keep_connection(Run *run)
+{
+	ShuttleSide *side = run->result->side;
+
+	if (side == NULL || PQstatus(run->node.conn) != CONNECTION_OK ||
+		PQtransactionStatus(run->node.conn) != PQTRANS_IDLE)
+		return;
+	side->conn = run->node.conn;
+	run->node.conn = NULL;
+}
+
+/*
+ * Who owns a server chooses its host and its mappings, and nobody else has asked for
+ * the connection: for what an ordinary user chose, passwords are needed.
+ */
+static Oid
+whose_rights(Oid serverid, Oid userid)
+{
+	Oid			owner = GetForeignServer(serverid)->owner;
+
+	return superuser_arg(owner) ? userid : owner;
+}
+
+/*
+ * The same as shuttle_connect_options(), but a mapping that may not be used
+ * fails like a node: those of others are asked all the same.  A callback could
+ * not keep the error from ending the caller.
+ */
+static ConnectOptions *
+try_options(Run *run, Oid userid)
+{
+	MemoryContext cxt = CurrentMemoryContext;
+	ConnectOptions *volatile options = NULL;
+	Oid			mapped = run->result->by_public ? InvalidOid : userid;
+
+	PG_TRY();
+	{
+		options = shuttle_connect_options(&run->node,
+										  whose_rights(run->node.key.serverid, userid),
+										  mapped, run->result->lasts);
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(cxt);
+		error = CopyErrorData();
+		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED ||
+			error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN)
+			PG_RE_THROW();
+		FlushErrorState();
+		fail(run, unpack_sql_state(error->sqlerrcode), error->message);
+	}
+	PG_END_TRY();
+	return options;
+}
+
+/* Waiting takes a file descriptor, too, and raises where there is none. */
+static bool
+acquire_socket(void)
+{
+	bool		enough;
+
+	if (!AcquireExternalFD())
+		return false;
+	enough = AcquireExternalFD();
+	ReleaseExternalFD();
+	return enough;
+}
+
+static void
+start(Run *run, Oid userid)
+{
+	ShuttleNode *node = &run->node;
+	ConnectOptions *options;
+	ErrorContextCallback context = {
+		.previous = error_context_stack,
+		.callback = add_node_context,
+		.arg = run,
+	};
+
+	node->key.serverid = run->result->serverid;
+	node->name = pstrdup(run->result->name);
+	node->userid = userid;
+	initStringInfo(&run->rows);
+	error_context_stack = &context;
+	options = run->result->side != NULL ?
+		try_options(run, userid) :
+		shuttle_connect_options(node, userid, userid, false);
+	error_context_stack = context.previous;
+	if (options == NULL)
+		return;
+	if (!acquire_socket())
+	{
+		fail(run, "53000", "there are too many open files on the local server");
+		return;
+	}
+	node->conn = PQconnectStartParams(options->keywords, options->values, false);
+	if (node->conn == NULL)
+	{
+		ReleaseExternalFD();
+		fail(run, "53200", "out of memory");
+		return;
+	}
+	PQsetNoticeReceiver(node->conn, shuttle_notice_receive, node);
+	node->polling = PGRES_POLLING_WRITING;
+	node->connect_deadline = options->connect_timeout_s <= 0 ? 0 :
+		TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+									(int64) options->connect_timeout_s * 1000);
+	run->state = RUN_CONNECTING;
+	if (PQstatus(node->conn) == CONNECTION_BAD)
+		fail(run, "08001", PQerrorMessage(node->conn));
+}
+
+static void
+advance(Run *run)
+{
+	switch (run->state)
+	{
+		case RUN_CONNECTING:
+			advance_connecting(run);
+			break;
+		case RUN_SENDING:
+			if (run->ready)
+				read_answers(run);
+			break;
+		case RUN_ENDED:
+			break;
+	}
+	run->ready = false;
+}
+
+static void
+advance_connecting(Run *run)
+{
+	ShuttleNode *node = &run->node;
+
+	if (!run->ready)
+	{
+		if (node->connect_deadline != 0 &&
+			GetCurrentTimestamp() >= node->connect_deadline)
+			fail(run, "08001", "timeout expired");
+		return;
+	}
+	node->polling = PQconnectPoll(node->conn);
+	if (node->polling == PGRES_POLLING_FAILED)
+		fail(run, "08001", PQerrorMessage(node->conn));
+	if (node->polling != PGRES_POLLING_OK)
+		return;
+	node->used_password = PQconnectionUsedPassword(node->conn) != 0;
+	if (!shuttle_connect_allowed(node))
+	{
+		shuttle_connect_fail_password(node);
+		fail(run, "2F003", node->failure.message);
+		return;
+	}
+	if (PQsetnonblocking(node->conn, 1) != 0)
+	{
+		fail(run, "08001", PQerrorMessage(node->conn));
+		return;
+	}
+	run->state = RUN_SENDING;
+	run->step = run->result->lasts ? STEP_SQL :
+		XactReadOnly ? STEP_READ_ONLY : STEP_CHECK_INTERVAL;
+	send_step(run);
+}
+
+static void
+send_step(Run *run)
+{
+	PGconn	   *conn = run->node.conn;
+	int			sent;
+	int			rest = 0;
+
+	/* A setting would stay in a session of a pool, for whoever gets it next. */
+	if (run->step == STEP_CHECK_INTERVAL &&
+		(PQserverVersion(conn) < 140000 || run->node.pooled))
+		run->step++;
+	if (run->step == STEP_READ_ONLY)
+		sent = PQsendQuery(conn, run->node.pooled ? "BEGIN READ ONLY" :
+						   "SET default_transaction_read_only = on");
+	else if (run->step == STEP_CHECK_INTERVAL)
+		sent = PQsendQuery(conn, "SET client_connection_check_interval = '2s'");
+	else
+	{
+		sent = PQsendQuery(conn, run->sql);
+
+		/* so that a long answer is never in memory as a whole */
+		if (sent == 1)
+			PQsetSingleRowMode(conn);
+	}
+	if (sent == 1)
+		rest = PQflush(conn);
+	run->flush_pending = rest > 0;
+	run->new_answer = true;
+	if (sent != 1 || rest < 0)
+		fail(run, "08006", PQerrorMessage(conn));
+}
+
+/* Reads what has come, and goes on with the next text behind the last of it. */
+static void
+read_answers(Run *run)
+{
+	PGconn	   *conn = run->node.conn;
+	int			rest = run->flush_pending ? PQflush(conn) : 0;
+	bool		alive = PQconsumeInput(conn) == 1 && rest >= 0;
+
+	/* What arrived before the end can still be read. */
+	run->flush_pending = rest > 0;
+	while (run->state == RUN_SENDING && !PQisBusy(conn))
+	{
+		PGresult   *result = PQgetResult(conn);
+
+		if (result != NULL)
+		{
+			take_result(run, result);
+			PQclear(result);
+		}
+		else if (run->step == STEP_SQL && run->result->ok && !run->answered)
+			fail(run, "08P01", "the node has not answered the statement");
+		else if (run->step == STEP_SQL || !run->result->ok)
+			end(run);
+		else
+		{
+			run->step++;
+			send_step(run);
+		}
+	}
+	if (run->state == RUN_SENDING && !alive)
+		fail(run, "08006", PQerrorMessage(conn));
+}
+
+static void
+take_result(Run *run, PGresult *result)
+{
+	ShuttleRun *told = run->result;
+	ExecStatusType status = PQresultStatus(result);
+
+	if ((status == PGRES_SINGLE_TUPLE || status == PGRES_TUPLES_OK) &&
+		told->row != NULL && PQnfields(result) != told->ncolumns)
+	{
+		fail(run, "08P01", "the answer has other columns than were asked for");
+		return;
+	}
+	switch (status)
+	{
+		case PGRES_SINGLE_TUPLE:
+			add_row(run, result);
+			break;
+
+		case PGRES_TUPLES_OK:
+		case PGRES_COMMAND_OK:
+		case PGRES_EMPTY_QUERY:
+			if (run->step != STEP_SQL)
+				break;
+			if (PQresultStatus(result) == PGRES_TUPLES_OK)
+			{
+				/* an answer of no rows is one, too */
+				add_row(run, result);
+				if (PQcmdStatus(result)[0] == '\0' ||
+					(shuttle_tag_tells_rows(PQcmdStatus(result)) &&
+					 strtoll(PQcmdTuples(result), NULL, 10) != told->nrows))
+				{
+					fail(run, "08P01", "rows of the answer are missing");
+					break;
+				}
+				told->result = psprintf("%s]", run->rows.data);
+			}
+			else
+			{
+				told->result = NULL;
+				told->nrows = PQcmdTuples(result)[0] != '\0' ?
+					strtoll(PQcmdTuples(result), NULL, 10) : -1;
+			}
+			if (PQcmdStatus(result)[0] != '\0')
+				told->status = pstrdup(PQcmdStatus(result));
+			run->new_answer = true;
+			run->answered = told->row == NULL || status == PGRES_TUPLES_OK;
+			break;
+
+		case PGRES_COPY_IN:
+		case PGRES_COPY_OUT:
+		case PGRES_COPY_BOTH:
+			fail(run, "0A000", "COPY from or to the client is not possible here");
+			break;
+
+		default:
+			if (run->step != STEP_CHECK_INTERVAL)
+				take_error(run, result);
+			break;
+	}
+}
+
+/* Counts all rows, and keeps the first ones. */
+static void
+add_row(Run *run, const PGresult *result)
+{
+	ShuttleRun *told = run->result;
+	StringInfo	rows = &run->rows;
+
+	if (run->new_answer)
+	{
+		resetStringInfo(rows);
+		appendStringInfoChar(rows, '[');
+		told->nrows = 0;
+		run->new_answer = false;
+	}
+	if (told->row != NULL)
+	{
+		told->nrows += PQntuples(result);
+		hand_rows(told, result);
+		return;
+	}
+	for (int row = 0; row < PQntuples(result); row++)
+	{
+		if (told->nrows++ >= MOST_ROWS || rows->len >= MOST_ROWS_BYTES)
+			continue;
+		appendStringInfoString(rows, told->nrows > 1 ? ", {" : "{");
+		for (int column = 0; column < PQnfields(result); column++)
+		{
+			if (column > 0)
+				appendStringInfoString(rows, ", ");
+			escape_json(rows, PQfname(result, column));
+			appendStringInfoString(rows, ": ");
+			if (PQgetisnull(result, row, column))
+				appendStringInfoString(rows, "null");
+			else
+				escape_json(rows, PQgetvalue(result, row, column));
+		}
+		appendStringInfoChar(rows, '}');
+	}
+}
+
+static void
+hand_rows(ShuttleRun *told, const PGresult *result)
+{
+	int			ncolumns = PQnfields(result);
+	ShuttleRow	row = {
+		.ncolumns = ncolumns,
+		.values = palloc0_array(char *, ncolumns + 1),
+		.lengths = palloc0_array(int, ncolumns + 1),
+	};
+
+	for (int i = 0; i < PQntuples(result); i++)
+	{
+		for (int column = 0; column < ncolumns; column++)
+		{
+			row.values[column] = PQgetvalue(result, i, column);
+			row.lengths[column] = PQgetlength(result, i, column);
+		}
+		told->row(told->row_arg, &row);
+	}
+}
+
+/* The node's own error; a connection that broke has a result, too. */
+static void
+take_error(Run *run, const PGresult *result)
+{
+	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+	const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+	const char *detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
+	const char *hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
+	ShuttleRun *told = run->result;
+	StringInfoData text;
+
+	/* What comes behind is a consequence. */
+	if (told->error != NULL)
+		return;
+	if (state == NULL || message == NULL)
+	{
+		fail(run, "08006", PQerrorMessage(run->node.conn));
+		return;
+	}
+	initStringInfo(&text);
+	appendStringInfoString(&text, message);
+	if (detail != NULL)
+		appendStringInfo(&text, "\nDETAIL: %s", detail);
+	if (hint != NULL)
+		appendStringInfo(&text, "\nHINT: %s", hint);
+	told->ok = false;
+	told->status = NULL;
+	told->result = NULL;
+	told->nrows = -1;
+	strlcpy(told->sqlstate, state, sizeof(told->sqlstate));
+	told->error = text.data;
+}
+
+static void
+fail(Run *run, const char *sqlstate, const char *message)
+{
+	ShuttleRun *told = run->result;
+	int			length = strlen(message);
+
+	if (told->error != NULL)
+	{
+		end(run);
+		return;
+	}
+	while (length > 0 && message[length - 1] == '\n')
+		length--;
+	told->ok = false;
+	told->status = NULL;
+	told->result = NULL;
+	told->nrows = -1;
+	strlcpy(told->sqlstate, sqlstate, sizeof(told->sqlstate));
+	told->error = pnstrdup(message, length);
+	end(run);
+}
+
+static void
+end(Run *run)
+{
+	PGconn	   *conn = run->node.conn;
+
+	run->state = RUN_ENDED;
+	if (conn != NULL)
+		keep_connection(run);
+	conn = run->node.conn;
+	run->node.conn = NULL;
+	if (conn == NULL)
+		return;
+	PQfinish(conn);
+	ReleaseExternalFD();
+}
+
+/* Adds the nodes that the session waits for, but those whose answers it leaves
+ * alone. */
+static void
+add_beside(AllRuns *all)
+{
+	ListCell   *cell;
+
+	foreach(cell, all->beside)
+	{
+		const ShuttleServerUser *one = lfirst(cell);
+		dlist_iter	iter;
+
+		dlist_foreach(iter, &shuttle_nodes)
+		{
+			ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+			if (node->key.serverid == one->serverid && node->userid == one->userid &&
+				node->state == NODE_READY && !shuttle_pages_hold_up(node))
+			{
+				AddWaitEventToSet(all->wait_set, WL_SOCKET_READABLE,
+								  PQsocket(node->conn), NULL, NULL);
+				break;
+			}
+		}
+	}
+}
+
+/* Waits until something can be done; false: all have ended. */
+static bool
+wait_for_any(AllRuns *all)
+{
+	WaitEvent	events[16];
+	TimestampTz deadline = 0;
+	long		limit_ms = -1;
+	int			nrunning = 0;
+	int			nevents;
+
+	all->wait_set = shuttle_create_wait_event_set(all->nruns + list_length(all->beside) + 2);
+	AddWaitEventToSet(all->wait_set, WL_LATCH_SET, PGINVALID_SOCKET, MyLatch, NULL);
+	AddWaitEventToSet(all->wait_set, WL_EXIT_ON_PM_DEATH, PGINVALID_SOCKET, NULL, NULL);
+	for (int i = 0; i < all->nruns; i++)
+	{
+		Run		   *run = &all->runs[i];
+		uint32		wanted = WL_SOCKET_READABLE;
+
+		if (run->state == RUN_ENDED)
+			continue;
+		nrunning++;
+		if (run->state == RUN_SENDING)
+			wanted |= run->flush_pending ? WL_SOCKET_WRITEABLE : 0;
+		else if (run->node.polling == PGRES_POLLING_WRITING)
+			wanted = WL_SOCKET_WRITEABLE;
+		AddWaitEventToSet(all->wait_set, wanted, PQsocket(run->node.conn), NULL, run);
+		if (run->state == RUN_CONNECTING && run->node.connect_deadline != 0 &&
+			(deadline == 0 || run->node.connect_deadline < deadline))
+			deadline = run->node.connect_deadline;
+	}
+	if (nrunning > 0)
+		add_beside(all);
+	if (all->deadline != 0 && (deadline == 0 || all->deadline < deadline))
+		deadline = all->deadline;
+	if (deadline != 0)
+		limit_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
+	nevents = nrunning == 0 ? 0 :
+		WaitEventSetWait(all->wait_set, limit_ms, events, lengthof(events),
+						 shuttle_wait_event(SHUTTLE_WAIT_RUN));
+	for (int i = 0; i < nevents; i++)
+	{
+		if (events[i].events & WL_LATCH_SET)
+			ResetLatch(MyLatch);
+		else if (events[i].user_data == NULL)
+			all->is_over = true;
+		else
+			((Run *) events[i].user_data)->ready = true;
+	}
+	FreeWaitEventSet(all->wait_set);
+	all->wait_set = NULL;
+	CHECK_FOR_INTERRUPTS();
+	if (all->is_over ||
+		(all->deadline != 0 && GetCurrentTimestamp() >= all->deadline))
+		fail_late(all);
+	return nrunning > 0;
+}
+
+static void
+fail_late(AllRuns *all)
+{
+	for (int i = 0; i < all->nruns; i++)
+	{
+		if (all->runs[i].state != RUN_ENDED)
+			fail(&all->runs[i], "57014", "the node did not answer in time");
+	}
+}
+
+/* Cancels what still runs, which happens behind an error alone. */
+static void
+end_all(AllRuns *all)
+{
+	ShuttleNode **nodes = palloc_array(ShuttleNode *, Max(1, all->nruns));
+	bool	   *done = palloc_array(bool, Max(1, all->nruns));
+	int			nnodes = 0;
+
+	for (int i = 0; i < all->nruns; i++)
+	{
+		if (all->runs[i].state == RUN_SENDING)
+			nodes[nnodes++] = &all->runs[i].node;
+	}
+	if (nnodes > 0)
+		shuttle_cancel(nodes, done, nnodes,
+					   TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+												   CANCEL_WAIT_MS));
+	for (int i = 0; i < all->nruns; i++)
+		end(&all->runs[i]);
+	if (all->wait_set != NULL)
+		FreeWaitEventSet(all->wait_set);
+}

@@ -1,0 +1,720 @@
+/*-------------------------------------------------------------------------
+ * pipeline.c
+ *	  The queue of a node: commands go out in whole packets, answers come in.
+ *
+ * Rules (trap 34): only whole packets are sent, so that each later packet
+ * starts a new segment on the node.  The pump reads a result on to its NULL
+ * before anything is sent, and never raises: the first error of a transaction
+ * is stored in the node.  An error of a command sent ahead concerns only its
+ * request; node_reset.c makes the node forget it.
+ *
+ * Memory: commands live in node->cxt until their answer was read, those with
+ * rows until the rows were.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_counters.h"
+#include "explain/shuttle_explain.h"
+#include "storage/connection/connection.h"
+#include "storage/connection/node_state.h"
+#include "storage/request/answer.h"
+#include "storage/request/pipeline.h"
+#include "storage/request/request.h"
+#include "storage/shuttle_storage.h"
+#include "storage/storage_types.h"
+#include "storage/transaction/transaction.h"
+#include "storage/transaction/two_phase.h"
+
+
+static bool ends_connection(const PGresult *result);
+static bool fits_command(const ShuttleCommand *command, const PGresult *result);
+static const char *reason_of_end(const ShuttleNode *node,
+								 const PGresult *result, bool *said);
+static void remember_error(ShuttleNode *node, ShuttleCommand *command,
+						   bool out_of_date);
+static bool command_ended_transaction(const ShuttleCommand *command);
+static bool take_part(ShuttleNode *node, ShuttleCommand *command,
+					  PGresult *result);
+static void answer_command(ShuttleNode *node, ShuttleCommand *command);
+static void note_settings(ShuttleNode *node, const PGresult *result);
+static bool send_command(ShuttleNode *node, ShuttleCommand *command);
+static bool send_statement(PGconn *conn, ShuttleCommand *command);
+static void count_bytes_sent(ShuttleCommand *command);
+static void flush_output(ShuttleNode *node);
+static void note_round_trip(ShuttleNode *node);
+
+/* ---- adding */
+
+ShuttleCommand *
+shuttle_pipeline_make(ShuttleNode *node, CommandKind kind, const char *sql)
+{
+	Size		sql_size = sql != NULL ? strlen(sql) + 1 : 0;
+	ShuttleCommand *command;
+
+	command = MemoryContextAllocExtended(node->cxt,
+										 sizeof(ShuttleCommand) + sql_size,
+										 MCXT_ALLOC_NO_OOM | MCXT_ALLOC_HUGE);
+	if (command == NULL)
+		return NULL;
+	memset(command, 0, sizeof(ShuttleCommand));
+	command->kind = kind;
+	if (sql != NULL)
+	{
+		command->sql = (char *) (command + 1);
+		memcpy(command->sql, sql, sql_size);
+	}
+	return command;
+}
+
+void
+shuttle_pipeline_append(ShuttleNode *node, ShuttleCommand *command)
+{
+	command->packet = node->packet;
+	command->generation = node->generation;
+	command->ahead = node->adding_ahead;
+	command->repeatable = node->adding_repeatable;
+	dlist_push_tail(&node->commands, &command->link);
+	if (node->unsent == NULL)
+		node->unsent = command;
+	node->unsynced = command->kind != COMMAND_SYNC;
+	if (command->kind == COMMAND_SYNC)
+	{
+		node->nunsent_syncs++;
+		node->packet++;
+	}
+}
+
+ShuttleCommand *
+shuttle_pipeline_try(ShuttleNode *node, CommandKind kind, const char *sql)
+{
+	ShuttleCommand *command = shuttle_pipeline_make(node, kind, sql);
+
+	if (command != NULL)
+		shuttle_pipeline_append(node, command);
+	return command;
+}
+
+ShuttleCommand *
+shuttle_pipeline_add(ShuttleNode *node, CommandKind kind, const char *sql)
+{
+	ShuttleCommand *command = shuttle_pipeline_try(node, kind, sql);
+
+	if (command == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory")));
+	return command;
+}
+
+bool
+shuttle_pipeline_sync(ShuttleNode *node)
+{
+	if (shuttle_pipeline_try(node, COMMAND_SYNC, NULL) == NULL)
+		return false;
+	shuttle_pipeline_send(node);
+	return true;
+}
+
+void
+shuttle_pipeline_end_packet(ShuttleNode *node)
+{
+	if (shuttle_pipeline_add(node, COMMAND_SYNC, NULL)->ahead)
+		node->nahead++;
+	node->adding_ahead = false;
+	node->adding_repeatable = false;
+	shuttle_pipeline_send(node);
+}
+
+/* ---- taking away */
+
+void
+shuttle_pipeline_unlink(ShuttleNode *node, ShuttleCommand *command)
+{
+	if (node->unsent == command)
+		node->unsent = dlist_has_next(&node->commands, &command->link) ?
+			dlist_container(ShuttleCommand, link,
+							dlist_next_node(&node->commands, &command->link)) :
+			NULL;
+	dlist_delete(&command->link);
+	if (command->kind != COMMAND_SYNC)
+	{
+		if (command->sent)
+			node->nin_flight--;
+	}
+	else
+	{
+		if (!command->sent)
+			node->nunsent_syncs--;
+		if (command->ahead)
+			node->nahead--;
+	}
+}
+
+void
+shuttle_command_free(ShuttleNode *node, ShuttleCommand *command)
+{
+	if (command->prepared != NULL)
+		shuttle_prepared_release(command);
+	PQclear(command->result);
+	pfree(command);
+}
+
+void
+shuttle_pipeline_clear(ShuttleNode *node)
+{
+	dlist_mutable_iter iter;
+
+	dlist_foreach_modify(iter, &node->commands)
+	{
+		ShuttleCommand *command = dlist_container(ShuttleCommand, link, iter.cur);
+
+		dlist_delete(&command->link);
+		shuttle_command_free(node, command);
+	}
+	dlist_foreach_modify(iter, &node->requests)
+	{
+		ShuttleRequest *request = dlist_container(ShuttleRequest, link, iter.cur);
+
+		shuttle_request_fail(request, NULL, false);
+	}
+	node->unsent = NULL;
+	node->nunsent_syncs = 0;
+	node->nin_flight = 0;
+	node->nahead = 0;
+	node->unsynced = false;
+	node->adding_ahead = false;
+	node->adding_repeatable = false;
+	node->ahead_failed = false;
+	node->recovery_due = false;
+	node->timing = false;
+	node->flush_pending = false;
+	node->readable = false;
+}
+
+/* ---- sending */
+
+void
+shuttle_pipeline_send(ShuttleNode *node)
+{
+	bool		sent = false;
+
+	if (node->state != NODE_READY || node->settling)
+		return;
+	while (node->nunsent_syncs > 0 && !shuttle_pipeline_is_held(node))
+	{
+		ShuttleCommand *command = node->unsent;
+		bool		was_idle = node->nin_flight == 0;
+
+		if (!send_command(node, command))
+		{
+			shuttle_connection_broke(node, PQerrorMessage(node->conn), false);
+			return;
+		}
+		command->sent = sent = true;
+		node->unsent = dlist_has_next(&node->commands, &command->link) ?
+			dlist_container(ShuttleCommand, link,
+							dlist_next_node(&node->commands, &command->link)) :
+			NULL;
+		if (command->kind == COMMAND_SYNC)
+			node->nunsent_syncs--;
+		else
+		{
+			node->nin_flight++;
+			if (was_idle)
+			{
+				node->timing = true;
+
+				/* nobody waits for the answer of such a COMMIT */
+				node->trip_counts = command->kind != COMMAND_COMMIT ||
+					!command->ignore_error;
+				INSTR_TIME_SET_CURRENT(node->sent_at);
+			}
+		}
+		count_bytes_sent(command);
+	}
+	if (sent || node->flush_pending)
+		flush_output(node);
+}
+
+/*
+ * A pooler in transaction mode gives a session to somebody else when it hands on
+ * the end of a transaction, unless a Sync that is not answered has arrived since.
+ * A packet may come in parts, and those in front of its Sync would be lost, or be
+ * somebody else's.  So no transaction begins before the end of the one in front
+ * was answered.
+ */
+bool
+shuttle_pipeline_is_held(const ShuttleNode *node)
+{
+	const ShuttleCommand *next = node->unsent;
+	const ShuttleCommand *before;
+
+	if (!node->pooled || next == NULL ||
+		(next->kind != COMMAND_BEGIN && next->kind != COMMAND_FINISH) ||
+		dlist_head_element(ShuttleCommand, link,
+						   (dlist_head *) &node->commands) == next)
+		return false;
+	before = dlist_container(ShuttleCommand, link, next->link.prev);
+	return before->kind == COMMAND_SYNC;
+}
+
+static void
+flush_output(ShuttleNode *node)
+{
+	int			rest = PQflush(node->conn);
+
+	if (rest < 0)
+		shuttle_connection_broke(node, PQerrorMessage(node->conn), false);
+	else
+		node->flush_pending = rest > 0;
+}
+
+static bool
+send_command(ShuttleNode *node, ShuttleCommand *command)
+{
+	PGconn	   *conn = node->conn;
+
+	switch (command->kind)
+	{
+		case COMMAND_SYNC:
+#ifdef LIBPQ_HAS_SEND_PIPELINE_SYNC
+			return PQsendPipelineSync(conn) == 1;
+#else
+			return PQpipelineSync(conn) == 1;
+#endif
+
+		case COMMAND_PREPARE:
+			return PQsendPrepare(conn,
+								 shuttle_prepared_name(command->prepared),
+								 shuttle_prepared_sql(command->prepared),
+								 0, NULL) == 1;
+
+		case COMMAND_CLOSE_PREPARED:
+#ifdef LIBPQ_HAS_CLOSE_PREPARED
+			return PQsendClosePrepared(conn,
+									   shuttle_prepared_name(command->prepared)) == 1;
+#else
+			return PQsendQueryParams(conn, command->sql, 0,
+									 NULL, NULL, NULL, NULL, 0) == 1;
+#endif
+
+		case COMMAND_STATEMENT:
+		case COMMAND_DECLARE:
+			return send_statement(conn, command);
+
+		default:
+
+			/*
+			 * The answer to a savepoint tells soon that no cancel can hit it
+			 * any more, however long the statement behind it takes.
+			 */
+			return PQsendQueryParams(conn, command->sql, 0,
+									 NULL, NULL, NULL, NULL,
+									 command->in_binary) == 1 &&
+				(command->spared_level <= 1 || PQsendFlushRequest(conn) == 1);
+	}
+}
+
+static bool
+send_statement(PGconn *conn, ShuttleCommand *command)
+{
+	ShuttleRequest *request = command->request;
+	const char *const *values = (const char *const *) request->values;
+
+	if (command->prepared != NULL)
+		return PQsendQueryPrepared(conn,
+								   shuttle_prepared_name(command->prepared),
+								   request->nparams, values, NULL, NULL,
+								   command->in_binary) == 1;
+	return PQsendQueryParams(conn, request->sent_sql, request->nparams,
+							 NULL, values, NULL, NULL, command->in_binary) == 1;
+}
+
+/* Sizes of the messages, as the protocol's chapter gives them. */
+static void
+count_bytes_sent(ShuttleCommand *command)
+{
+	ShuttleRequest *request = command->request;
+	int64		bytes;
+
+	if (command->kind == COMMAND_SYNC || request == NULL)
+		return;
+
+	/* Bind with empty names, Describe portal, Execute */
+	bytes = 5 + 2 + 2 + 2 + 4 + 7 + 10;
+	if (command->kind == COMMAND_STATEMENT || command->kind == COMMAND_DECLARE)
+	{
+		for (int i = 0; i < request->nparams; i++)
+			bytes += 4 + (request->values[i] ? strlen(request->values[i]) : 0);
+	}
+	if (command->prepared != NULL)
+		bytes += strlen(shuttle_prepared_name(command->prepared));
+	else						/* Parse */
+		bytes += 5 + 1 + 1 + 2 +
+			strlen(command->sql ? command->sql : request->sent_sql);
+	shuttle_count(request->counters, SHUTTLE_BYTES_SENT, bytes);
+	shuttle_node_count(request->node, SHUTTLE_NODE_BYTES_SENT, bytes);
+	shuttle_pages_note_message(request->node, bytes);
+}
+
+/* ---- reading: the pump */
+
+void
+shuttle_pipeline_read(ShuttleNode *node)
+{
+	while (!dlist_is_empty(&node->commands) && !node->recovery_due)
+	{
+		ShuttleCommand *command = dlist_head_element(ShuttleCommand, link,
+													 &node->commands);
+		PGresult   *result;
+
+		if (!command->sent || shuttle_pages_hold_up(node))
+			return;
+		shuttle_pages_begin(node, command);
+		if (PQisBusy(node->conn))
+			return;
+		result = PQgetResult(node->conn);
+		if (result != NULL && PQresultStatus(result) != PGRES_PIPELINE_SYNC)
+		{
+			note_round_trip(node);
+			if (ends_connection(result))
+			{
+				bool		said;
+				const char *reason = reason_of_end(node, result, &said);
+
+				shuttle_connection_broke(node, reason, said);
+				PQclear(result);
+				return;
+			}
+			if (command->kind == COMMAND_BEGIN &&
+				command->generation == node->generation)
+				node->can_repeat = false;
+			if (!fits_command(command, result))
+			{
+				PQclear(result);
+				shuttle_connection_broke(node, SHUTTLE_NO_ANSWER, false);
+				return;
+			}
+			if (shuttle_pages_is_part(result))
+			{
+				if (!take_part(node, command, result))
+					return;
+				continue;
+			}
+		}
+
+		if (command->kind == COMMAND_SYNC)
+		{
+			if (PQresultStatus(result) != PGRES_PIPELINE_SYNC)
+			{
+				if (result == NULL)
+					shuttle_connection_broke(node, PQerrorMessage(node->conn),
+											 false);
+				else
+					shuttle_connection_lost(node,
+											"the node's answers are out of step");
+				PQclear(result);
+				return;
+			}
+			PQclear(result);
+			if (node->ahead_failed && command->packet == node->ahead_packet)
+				node->recovery_due = true;
+		}
+		else if (result != NULL && PQresultStatus(result) != PGRES_PIPELINE_SYNC)
+		{
+			/* NULL has to follow before anything else is done. */
+			command->result = result;
+			continue;
+		}
+		else if (command->result == NULL)
+		{
+			PQclear(result);
+			shuttle_connection_broke(node, PQerrorMessage(node->conn), false);
+			return;
+		}
+		shuttle_pipeline_unlink(node, command);
+		answer_command(node, command);
+	}
+}
+
+/* Returns false where the node's connection had to be given up. */
+static bool
+take_part(ShuttleNode *node, ShuttleCommand *command, PGresult *result)
+{
+	if (command->request == NULL || command->dropped)
+		shuttle_pages_drop(node, result);
+	else if (!shuttle_request_take(command->request, command, result))
+	{
+		shuttle_connection_lost(node, "out of memory");
+		return false;
+	}
+	return true;
+}
+
+/*
+ * True for the node's last words, for what libpq makes up when nothing more can
+ * come or what came makes no sense, and for answers that no request has: then
+ * nobody knows what the next ones belong to.  Answers that arrived in front of
+ * those still count.
+ */
+static bool
+ends_connection(const PGresult *result)
+{
+	const char *severity;
+
+	switch (PQresultStatus(result))
+	{
+		case PGRES_FATAL_ERROR:
+			severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+			return severity == NULL || strcmp(severity, "ERROR") != 0;
+
+		case PGRES_COPY_IN:
+		case PGRES_COPY_OUT:
+		case PGRES_COPY_BOTH:
+			return true;
+
+		default:
+			return false;
+	}
+}
+
+bool
+shuttle_tag_tells_rows(const char *tag)
+{
+	return strncmp(tag, "FETCH ", 6) == 0 || strncmp(tag, "SELECT ", 7) == 0;
+}
+
+/* What is told of the end: the node's last words, libpq's reason, or ours. */
+static const char *
+reason_of_end(const ShuttleNode *node, const PGresult *result, bool *said)
+{
+	const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+
+	*said = message != NULL;
+	if (message != NULL)
+		return message;
+	if (PQresultStatus(result) == PGRES_FATAL_ERROR)
+		return PQerrorMessage(node->conn);
+	return SHUTTLE_NO_ANSWER;
+}
+
+/* One result for each command behind its parts, and one with rows for each that
+ * asks for some. */
+static bool
+fits_command(const ShuttleCommand *command, const PGresult *result)
+{
+	ShuttleRequest *request = command->request;
+
+	if (command->result != NULL)
+		return false;
+	if (PQresultStatus(result) != PGRES_COMMAND_OK &&
+		PQresultStatus(result) != PGRES_EMPTY_QUERY)
+		return true;
+	if (command->kind == COMMAND_STATEMENT)
+		return request == NULL || request->effect == SHUTTLE_WRITES ||
+			request->tag_only;
+	return command->kind != COMMAND_FETCH;
+}
+
+/* The first answer to something that went out alone. */
+static void
+note_round_trip(ShuttleNode *node)
+{
+	instr_time	elapsed;
+	double		elapsed_ms;
+
+	if (!node->timing)
+		return;
+	node->timing = false;
+	INSTR_TIME_SET_CURRENT(elapsed);
+	INSTR_TIME_SUBTRACT(elapsed, node->sent_at);
+	elapsed_ms = INSTR_TIME_GET_MILLISEC(elapsed);
+	shuttle_round_trip_add(&node->round_trip, node->key.serverid, elapsed_ms);
+	if (node->least_trip_ms < 0 || elapsed_ms < node->least_trip_ms)
+		node->least_trip_ms = elapsed_ms;
+	if (node->trip_counts)
+	{
+		node->sum_trips_ms += elapsed_ms;
+		node->ntrips++;
+	}
+}
+
+static bool
+command_failed(const ShuttleCommand *command)
+{
+	switch (PQresultStatus(command->result))
+	{
+		case PGRES_COMMAND_OK:
+		case PGRES_TUPLES_OK:
+		case PGRES_EMPTY_QUERY:
+			return false;
+		default:
+			return true;
+	}
+}
+
+/* The tags of ROLLBACK [TO] and of the RELEASE behind it. */
+static bool
+command_ended_transaction(const ShuttleCommand *command)
+{
+	const char *tag = PQcmdStatus(command->result);
+
+	return strcmp(tag, "ROLLBACK") == 0 || strcmp(tag, "RELEASE") == 0;
+}
+
+/*
+ * A command was answered and is out of the queue: tells whom it concerns, and
+ * frees it if nobody takes it.
+ */
+static void
+answer_command(ShuttleNode *node, ShuttleCommand *command)
+{
+	bool		failed = command->kind != COMMAND_SYNC && command_failed(command);
+	bool		out_of_date = false;
+
+	/* Looks at the result, which the error takes. */
+	if (command->prepared != NULL)
+		out_of_date = shuttle_prepared_answer(node, command, failed);
+	if (command->kind == COMMAND_DECLARE)
+		shuttle_cursor_answer(node, command, failed);
+	if (failed)
+		remember_error(node, command, out_of_date);
+	switch (command->kind)
+	{
+		case COMMAND_STATEMENT:
+		case COMMAND_DECLARE:
+		case COMMAND_FETCH:
+		case COMMAND_SCANNED:
+			if (command->request != NULL && !command->dropped)
+			{
+				if (failed)
+					shuttle_request_fail(command->request, node->error,
+										 command->ahead && node->ahead_failed);
+				else
+				{
+					shuttle_request_answer(command->request, command);
+					return;
+				}
+			}
+			break;
+
+		case COMMAND_BEGIN:
+			if (!failed && command->generation == node->generation)
+				node->begun = true;
+			break;
+
+		case COMMAND_COMMIT:
+			if (command->generation != node->generation)
+				break;
+			node->commit_pending = false;
+			node->committed = !failed &&
+				strcmp(PQcmdStatus(command->result), "COMMIT") == 0;
+			if (node->committed && node->must_wait)
+				shuttle_node_count(node, SHUTTLE_NODE_COMMITS, 1);
+			break;
+
+		case COMMAND_LOOK:
+			if (!failed && PQntuples(command->result) > 0)
+				node->left_prepared = shuttle_left_prepared = true;
+			break;
+
+		case COMMAND_PREPARE_TRANSACTION:
+		case COMMAND_FINISH:
+			shuttle_two_phase_answer(node, command, failed);
+			break;
+
+		case COMMAND_ROLLBACK:
+			/* A late cancel can hit it (trap 19). */
+			if (failed || !command_ended_transaction(command))
+				node->settle_failed = true;
+			else if (node->settle_level == 1)
+				shuttle_node_count(node, SHUTTLE_NODE_ROLLBACKS, 1);
+			break;
+
+		case COMMAND_SYNC:
+			if (command->packet == node->settle_packet)
+				shuttle_transaction_settled(node);
+			break;
+
+		case COMMAND_SETTINGS:
+			if (failed)
+				shuttle_connection_lost(node,
+										PQresultErrorField(command->result,
+														   PG_DIAG_MESSAGE_PRIMARY));
+			else
+				note_settings(node, command->result);
+			break;
+
+		default:
+			break;
+	}
+	shuttle_command_free(node, command);
+}
+
+/* The last one tells if the node can prepare transactions. */
+static void
+note_settings(ShuttleNode *node, const PGresult *result)
+{
+	int			nrows = PQntuples(result);
+
+	if (nrows > 0)
+		node->max_prepared = atoi(PQgetvalue(result, nrows - 1, 0));
+}
+
+/*
+ * Stores the error of a transaction, or sees that it is one of a request that
+ * was sent ahead.  What failed only because of an earlier error says so by
+ * PGRES_PIPELINE_ABORTED or 25P02, and is not remembered.
+ */
+static void
+remember_error(ShuttleNode *node, ShuttleCommand *command, bool out_of_date)
+{
+	const char *sql = command->sql;
+
+	if (command->dropped || command->ignore_error ||
+		command->generation != node->generation ||
+		node->error != NULL || node->ahead_failed || node->begin_again)
+		return;
+	if (command->request != NULL && command->kind != COMMAND_SCANNED)
+		sql = command->request->sql;
+	else if (command->kind == COMMAND_PREPARE_TRANSACTION)
+		sql = "PREPARE TRANSACTION";
+	shuttle_node_count(node, SHUTTLE_NODE_ERRORS, 1);
+
+	if (command->ahead && command->kind != COMMAND_GUARD)
+	{
+		node->ahead_failed = true;
+		node->ahead_packet = command->packet;
+
+		/* At once: its owner may ask again before the packet has ended. */
+		shuttle_cursor_forget_packet(node, command->packet);
+		if (command->request != NULL && out_of_date)
+			shuttle_request_repeat(command->request);
+		else if (command->request != NULL)
+		{
+			ShuttleNodeError *error =
+				shuttle_node_error_create(command->result, sql);
+
+			command->result = NULL;
+			shuttle_request_fail(command->request, error, true);
+			shuttle_node_error_release(&error);
+		}
+		command->request = NULL;
+		return;
+	}
+	if (out_of_date && command->packet == node->first_packet)
+	{
+		node->begin_again = true;
+		shuttle_request_repeat_all(node);
+		command->request = NULL;
+		return;
+	}
+	node->error = shuttle_node_error_create(command->result, sql);
+	command->result = NULL;
+	if (command->request != NULL)
+		shuttle_node_error_place(node->error, command->request);
+}

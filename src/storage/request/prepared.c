@@ -1,0 +1,365 @@
+/*-------------------------------------------------------------------------
+ * prepared.c
+ *	  Prepared statements of a connection.
+ *
+ * Rules: a text is prepared at its second use, since postgres_fdw prints
+ * constants into texts, so that most may never come again (trap 37).  A name
+ * is used by the packet that prepares it, and by others once its preparation
+ * was answered: in a failed packet, it did not happen.  256 names a connection; the least recently used is closed with
+ * the next request.  A statement that is out of date, because a table was
+ * altered, is forgotten, and prepared anew where it can be repeated.
+ *
+ * Memory: entries in node->cxt; first uses are remembered as hashes, where
+ * two texts with one hash only means that one is prepared early.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "utils/memutils.h"
+
+#include "base/shuttle_compat.h"
+#include "storage/connection/connection.h"
+#include "storage/request/pipeline.h"
+#include "storage/request/request.h"
+#include "storage/shuttle_storage.h"
+#include "storage/storage_types.h"
+
+#define MOST_PREPARED 256
+#define MOST_SEEN 1024
+
+typedef enum PreparedState
+{
+	PREPARED_ASKED,				/* Parse is on its way */
+	PREPARED_READY,
+	PREPARED_CLOSING
+} PreparedState;
+
+typedef struct PreparedEntry
+{
+	uint32		hash;			/* key: texts with equal hashes in a list */
+	ShuttlePrepared *first;
+} PreparedEntry;
+
+struct ShuttlePrepared
+{
+	ShuttlePrepared *next;		/* same hash */
+	dlist_node	lru;
+	PreparedState state;
+	uint32		hash;
+	uint64		generation;		/* node's transaction that used it last */
+	int			nusers;			/* commands that name it */
+	bool		forgotten;		/* in no table: freed with its last command */
+	char		name[24];
+	char	   *sql;
+};
+
+static void create_table(ShuttleNode *node);
+static bool seen_before(ShuttleNode *node, uint32 hash);
+static ShuttlePrepared *find(ShuttleNode *node, uint32 hash, const char *sql);
+static ShuttlePrepared *prepare(ShuttleNode *node, uint32 hash,
+								ShuttleRequest *request);
+static void close_oldest(ShuttleNode *node);
+static void release(ShuttlePrepared *prepared);
+static void forget(ShuttleNode *node, ShuttlePrepared *prepared);
+
+const char *
+shuttle_prepared_name(const ShuttlePrepared *prepared)
+{
+	return prepared->name;
+}
+
+const char *
+shuttle_prepared_sql(const ShuttlePrepared *prepared)
+{
+	return prepared->sql;
+}
+
+static uint32
+hash_text(const char *sql)
+{
+	return hash_bytes((const unsigned char *) sql, strlen(sql));
+}
+
+bool
+shuttle_prepared_is_untried(ShuttleNode *node, const char *sql)
+{
+	ShuttlePrepared *prepared = NULL;
+
+	if (node->prepared != NULL)
+		prepared = find(node, hash_text(sql), sql);
+	return prepared != NULL && prepared->state == PREPARED_READY &&
+		prepared->generation != node->generation;
+}
+
+ShuttlePrepared *
+shuttle_prepared_use(ShuttleNode *node, ShuttleRequest *request, bool *earlier)
+{
+	const char *sql = request->sent_sql;
+	uint32		hash = hash_text(sql);
+	ShuttlePrepared *prepared;
+
+	*earlier = false;
+	/* The session may be another one the next time. */
+	if (node->pooled)
+		return NULL;
+	if (node->prepared == NULL)
+		create_table(node);
+	prepared = find(node, hash, sql);
+	if (prepared == NULL)
+	{
+		if (!seen_before(node, hash))
+			return NULL;
+		prepared = prepare(node, hash, request);
+	}
+	else if (prepared->state != PREPARED_READY)
+		return NULL;
+	else
+	{
+		dlist_delete(&prepared->lru);
+		dlist_push_tail(&node->prepared_lru, &prepared->lru);
+		*earlier = true;
+	}
+	prepared->generation = node->generation;
+	prepared->nusers++;
+	return prepared;
+}
+
+static void
+create_table(ShuttleNode *node)
+{
+	HASHCTL		control = {0};
+
+	dlist_init(&node->prepared_lru);
+	control.keysize = sizeof(uint32);
+	control.entrysize = sizeof(PreparedEntry);
+	control.hcxt = node->cxt;
+	node->prepared = hash_create("shuttle prepared statements", 64, &control,
+								 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+static void
+create_seen(ShuttleNode *node)
+{
+	HASHCTL		control = {0};
+
+	node->seen_order = MemoryContextAllocZero(node->cxt, sizeof(uint32) * MOST_SEEN);
+	control.keysize = sizeof(uint32);
+	control.entrysize = sizeof(uint32);
+	control.hcxt = node->cxt;
+	node->seen_texts = hash_create("shuttle seen texts", MOST_SEEN, &control,
+								   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+/* Remembers a text, and forgets the oldest; true if it was known already. */
+static bool
+seen_before(ShuttleNode *node, uint32 hash)
+{
+	bool		found;
+
+	if (node->seen_texts == NULL)
+		create_seen(node);
+	hash_search(node->seen_texts, &hash, HASH_ENTER, &found);
+	if (found)
+		return true;
+	if (hash_get_num_entries(node->seen_texts) > MOST_SEEN)
+		hash_search(node->seen_texts, &node->seen_order[node->next_seen], HASH_REMOVE, NULL);
+	node->seen_order[node->next_seen] = hash;
+	node->next_seen = (node->next_seen + 1) % MOST_SEEN;
+	return false;
+}
+
+static ShuttlePrepared *
+find(ShuttleNode *node, uint32 hash, const char *sql)
+{
+	PreparedEntry *entry = hash_search(node->prepared, &hash, HASH_FIND, NULL);
+	ShuttlePrepared *prepared = entry != NULL ? entry->first : NULL;
+
+	while (prepared != NULL && strcmp(prepared->sql, sql) != 0)
+		prepared = prepared->next;
+	return prepared;
+}
+
+/* Adds a Parse to the packet; its error is the request's. */
+static ShuttlePrepared *
+prepare(ShuttleNode *node, uint32 hash, ShuttleRequest *request)
+{
+	Size		size = strlen(request->sent_sql) + 1;
+	ShuttlePrepared *prepared;
+	ShuttleCommand *command;
+	PreparedEntry *entry;
+	bool		found;
+
+	if (node->nprepared >= MOST_PREPARED)
+		close_oldest(node);
+
+	prepared = MemoryContextAllocZero(node->cxt, sizeof(ShuttlePrepared) + size);
+	prepared->sql = (char *) (prepared + 1);
+	memcpy(prepared->sql, request->sent_sql, size);
+	prepared->hash = hash;
+	prepared->state = PREPARED_ASKED;
+	snprintf(prepared->name, sizeof(prepared->name), "s" UINT64_FORMAT,
+			 ++node->prepared_number);
+
+	entry = hash_search(node->prepared, &hash, HASH_ENTER, &found);
+	prepared->next = found ? entry->first : NULL;
+	entry->first = prepared;
+	dlist_push_tail(&node->prepared_lru, &prepared->lru);
+	node->nprepared++;
+
+	command = shuttle_pipeline_add(node, COMMAND_PREPARE, NULL);
+	command->prepared = prepared;
+	command->request = request;
+	prepared->nusers++;
+	return prepared;
+}
+
+static void
+close_oldest(ShuttleNode *node)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &node->prepared_lru)
+	{
+		ShuttlePrepared *prepared = dlist_container(ShuttlePrepared, lru, iter.cur);
+		char		sql[64];
+
+		if (prepared->state != PREPARED_READY)
+			continue;
+		snprintf(sql, sizeof(sql), "DEALLOCATE %s", prepared->name);
+		prepared->state = PREPARED_CLOSING;
+		prepared->nusers++;
+		shuttle_pipeline_add(node, COMMAND_CLOSE_PREPARED, sql)->prepared = prepared;
+		return;
+	}
+}
+
+/*
+ * What a statement is told that was prepared before a table was altered.  The
+ * result of a query is fixed by its preparation, and so are the types of the
+ * parameters of INSERT and UPDATE, which have no casts in the text.  A type that
+ * was made anew is another one, whatever its name: an internal error says that the
+ * old one is not there.
+ */
+static bool
+says_out_of_date(const PGresult *result, ShuttleEffect effect)
+{
+	switch (shuttle_result_sqlstate(result))
+	{
+		case ERRCODE_FEATURE_NOT_SUPPORTED:
+		case ERRCODE_UNDEFINED_PSTATEMENT:
+		case ERRCODE_INTERNAL_ERROR:
+		case ERRCODE_UNDEFINED_OBJECT:
+			return true;
+
+		case ERRCODE_DATATYPE_MISMATCH:
+		case ERRCODE_UNDEFINED_FUNCTION:
+		case ERRCODE_CANNOT_COERCE:
+		case ERRCODE_INVALID_TEXT_REPRESENTATION:
+		case ERRCODE_INVALID_BINARY_REPRESENTATION:
+		case ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE:
+		case ERRCODE_INVALID_DATETIME_FORMAT:
+		case ERRCODE_DATETIME_FIELD_OVERFLOW:
+			return effect == SHUTTLE_WRITES;
+
+		default:
+			return false;
+	}
+}
+
+/* Runs in the pump: frees at most. */
+bool
+shuttle_prepared_answer(ShuttleNode *node, ShuttleCommand *command, bool failed)
+{
+	ShuttlePrepared *prepared = command->prepared;
+	bool		out_of_date = false;
+
+	command->prepared = NULL;
+	switch (command->kind)
+	{
+		case COMMAND_PREPARE:
+			if (failed)
+				forget(node, prepared);
+			else if (prepared->state == PREPARED_ASKED)
+				prepared->state = PREPARED_READY;
+			break;
+
+		case COMMAND_CLOSE_PREPARED:
+			/* Skipped behind an error: it is there still. */
+			if (failed)
+				prepared->state = PREPARED_READY;
+			else
+				forget(node, prepared);
+			break;
+
+		default:
+			out_of_date = failed && command->prepared_earlier &&
+				command->request != NULL &&
+				says_out_of_date(command->result, command->request->effect);
+			if (out_of_date)
+				forget(node, prepared);
+			break;
+	}
+	release(prepared);
+	return out_of_date;
+}
+
+/* A command that was not answered is freed. */
+void
+shuttle_prepared_release(ShuttleCommand *command)
+{
+	release(command->prepared);
+	command->prepared = NULL;
+}
+
+static void
+release(ShuttlePrepared *prepared)
+{
+	if (--prepared->nusers == 0 && prepared->forgotten)
+		pfree(prepared);
+}
+
+/* Takes an entry out of the table; it lives until its last command is gone. */
+static void
+forget(ShuttleNode *node, ShuttlePrepared *prepared)
+{
+	PreparedEntry *entry;
+
+	if (prepared->forgotten)
+		return;
+	prepared->forgotten = true;
+	dlist_delete(&prepared->lru);
+	node->nprepared--;
+	entry = hash_search(node->prepared, &prepared->hash, HASH_FIND, NULL);
+	if (entry->first == prepared)
+		entry->first = prepared->next;
+	else
+	{
+		ShuttlePrepared *before = entry->first;
+
+		while (before->next != prepared)
+			before = before->next;
+		before->next = prepared->next;
+	}
+	if (entry->first == NULL)
+		hash_search(node->prepared, &prepared->hash, HASH_REMOVE, NULL);
+}
+
+void
+shuttle_prepared_clear(ShuttleNode *node)
+{
+	dlist_mutable_iter iter;
+
+	if (node->prepared == NULL)
+		return;
+	dlist_foreach_modify(iter, &node->prepared_lru)
+	{
+		ShuttlePrepared *prepared = dlist_container(ShuttlePrepared, lru, iter.cur);
+
+		dlist_delete(&prepared->lru);
+		pfree(prepared);
+	}
+	hash_destroy(node->prepared);
+	node->prepared = NULL;
+	node->nprepared = 0;
+}

@@ -1,0 +1,37 @@
+/*-------------------------------------------------------------------------
+ * query.c
+ *	  Statements of our own about a server, from the first row to the last.
+ *
+ * Memory: a context that ends with the call.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "base/shuttle_compat.h"
+#include "storage/connection/connection.h"
+#include "storage/request/request.h"
+#include "storage/shuttle_storage.h"
+
+void
+shuttle_query(ShuttleNode *node, const char *sql, ShuttleEffect effect,
+			  int ncolumns, ShuttleRowCallback callback, void *arg)
+{
+	ShuttleStatement statement = {
+		.sql = sql,
+		.effect = effect,
+		.size = SHUTTLE_SIZE_CERTAIN,
+		.ncolumns = ncolumns,
+	};
+	ShuttleRequest *request;
+	ShuttleRow	row;
+
+	request = shuttle_request_send(node, &statement, CurrentMemoryContext);
+	while (shuttle_request_fetch(request, true, &row) == SHUTTLE_ROW)
+	{
+		if (callback != NULL)
+			callback(arg, &row);
+	}
+	shuttle_request_close(request);
+}

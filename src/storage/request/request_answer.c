@@ -1,0 +1,312 @@
+/*-------------------------------------------------------------------------
+ * request_answer.c
+ *	  What becomes of a request: its answers as the pump reads them, and its
+ *	  end.
+ *
+ * Memory: nothing here allocates from the server or raises; these functions
+ * run in the pump, in reset callbacks and while a transaction aborts.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_counters.h"
+#include "storage/connection/connection.h"
+#include "storage/connection/node_state.h"
+#include "storage/request/answer.h"
+#include "storage/request/pipeline.h"
+#include "storage/request/request.h"
+#include "storage/shuttle_storage.h"
+#include "storage/storage_types.h"
+#include "storage/values/values.h"
+
+static void start_over(ShuttleRequest *request);
+static void detach_commands(ShuttleRequest *request);
+static bool take_last(ShuttleRequest *request, ShuttleCommand *command);
+static void mark_behind_end(ShuttleRequest *request);
+
+/* Pages that were asked for before the end was known hold nothing up. */
+static void
+mark_behind_end(ShuttleRequest *request)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &request->node->commands)
+	{
+		ShuttleCommand *command = dlist_container(ShuttleCommand, link, iter.cur);
+
+		if (command->request == request)
+			command->behind_end = true;
+	}
+}
+
+bool
+shuttle_request_take(ShuttleRequest *request, ShuttleCommand *command,
+					 PGresult *result)
+{
+	shuttle_pages_count(command, result);
+	if (shuttle_format_check(request, result, command->in_binary))
+		return shuttle_pages_take(request->node, command, result);
+	PQclear(result);
+	start_over(request);
+	return true;
+}
+
+/*
+ * Takes what the last result has, which is all where the answer did not come in
+ * parts.  Returns false if the answer is of no use.
+ */
+static bool
+take_last(ShuttleRequest *request, ShuttleCommand *command)
+{
+	ShuttleNode *node = request->node;
+	PGresult   *result = command->result;
+
+	shuttle_pages_count(command, result);
+	shuttle_pages_count_frame(command);
+	if (!shuttle_format_check(request, result, command->in_binary))
+	{
+		start_over(request);
+		return false;
+	}
+	if (command->tag_bytes == 0 ||
+		(command->tells_rows &&
+		 command->naffected != command->nrows + PQntuples(result)))
+	{
+		shuttle_connection_broke(node, SHUTTLE_NO_ANSWER, false);
+		return false;
+	}
+	if (command->kind == COMMAND_FETCH)
+		request->naffected += command->nrows + PQntuples(result);
+	else
+		request->naffected = command->naffected;
+	if (PQntuples(result) == 0)
+		return true;
+	command->result = NULL;
+	if (shuttle_pages_take(node, command, result))
+		return true;
+	shuttle_connection_lost(node, "out of memory");
+	return false;
+}
+
+void
+shuttle_request_answer(ShuttleRequest *request, ShuttleCommand *command)
+{
+	ShuttleNode *node = request->node;
+	const PGresult *result = command->result;
+
+	switch (command->kind)
+	{
+		case COMMAND_SCANNED:
+			{
+				int64		scanned = PQntuples(result) == 1 && PQnfields(result) == 1 ?
+					strtoll(PQgetvalue(result, 0, 0), NULL, 10) : 0;
+
+				request->nscanned_asked--;
+				if (command->nrows_asked == 0)
+					request->scanned_before = scanned;
+				else
+					shuttle_count(request->counters, SHUTTLE_ROWS_SCANNED,
+								  scanned - request->scanned_before);
+				break;
+			}
+
+		case COMMAND_STATEMENT:
+			if (!take_last(request, command))
+				break;
+			if (request->mode == REQUEST_HELD &&
+				command->nrows > shuttle_request_most_held(request))
+			{
+				shuttle_pages_free(request);
+				request->state = REQUEST_UNSENT;
+				break;
+			}
+			if (request->effect == SHUTTLE_WRITES)
+				shuttle_node_count(node, SHUTTLE_NODE_ROWS_WRITTEN,
+								   request->naffected);
+			request->state = REQUEST_DONE;
+			shuttle_pages_end(request);
+			break;
+
+		case COMMAND_FETCH:
+			if (!take_last(request, command))
+				break;
+			request->npages_asked--;
+			request->stalled = false;
+			if (command->nrows < command->nrows_asked)
+			{
+				request->at_end = true;
+				mark_behind_end(request);
+				if (request->state == REQUEST_OPEN)
+					request->state = REQUEST_DONE;
+			}
+			shuttle_pages_end(request);
+			break;
+
+		default:
+			break;
+	}
+	shuttle_command_free(node, command);
+}
+
+void
+shuttle_request_fail(ShuttleRequest *request, ShuttleNodeError *error,
+					 bool own_error)
+{
+	/* Counters behind a complete answer do not come any more, either. */
+	request->nscanned_asked = 0;
+	if (request->state != REQUEST_OPEN)
+		return;
+	shuttle_format_forget(request);
+	request->state = REQUEST_FAILED;
+	request->own_error = own_error;
+	shuttle_node_error_release(&request->error);
+	request->error = shuttle_node_error_hold(error);
+}
+
+void
+shuttle_request_skip(ShuttleRequest *request)
+{
+	if (request->state != REQUEST_OPEN)
+		return;
+
+	/* Its owner need not know that there was a savepoint in front. */
+	if (!request->ahead)
+	{
+		shuttle_request_repeat(request);
+		return;
+	}
+	request->state = REQUEST_SKIPPED;
+	request->nscanned_asked = 0;
+}
+
+/* ---- ending */
+
+void
+shuttle_request_close(ShuttleRequest *request)
+{
+	ShuttleNode *node = request->node;
+
+	MemoryContextDelete(request->cxt);
+
+	/* As postgres_fdw's CLOSE, which goes to the node. */
+	if (node->state == NODE_LOST)
+		shuttle_connection_raise(node);
+}
+
+/* Takes a request's commands out of the queue; those sent are answered yet. */
+static void
+detach_commands(ShuttleRequest *request)
+{
+	ShuttleNode *node = request->node;
+	dlist_mutable_iter iter;
+
+	dlist_foreach_modify(iter, &node->commands)
+	{
+		ShuttleCommand *command = dlist_container(ShuttleCommand, link, iter.cur);
+
+		if (command->request != request)
+			continue;
+		command->request = NULL;
+		if (command->sent ||
+			(command->kind != COMMAND_STATEMENT &&
+			 command->kind != COMMAND_DECLARE &&
+			 command->kind != COMMAND_FETCH &&
+			 command->kind != COMMAND_SCANNED))
+			continue;
+		if (command->kind == COMMAND_DECLARE)
+			node->cursors[command->cursor].state = CURSOR_FREE;
+		shuttle_pipeline_unlink(node, command);
+		shuttle_command_free(node, command);
+	}
+}
+
+void
+shuttle_request_repeat(ShuttleRequest *request)
+{
+	if (request->state != REQUEST_OPEN)
+		return;
+	Assert(!request->handed_out && dlist_is_empty(&request->pages));
+	detach_commands(request);
+	request->cursor = -1;
+	request->npages_asked = 0;
+	request->nscanned_asked = 0;
+	request->at_end = false;
+	request->state = REQUEST_UNSENT;
+	request->repeats = true;
+	request->node->repeat_due |= request->unawaited;
+}
+
+void
+shuttle_request_repeat_all(ShuttleNode *node)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &node->requests)
+	{
+		ShuttleRequest *request = dlist_container(ShuttleRequest, link, iter.cur);
+
+		if (request->generation == node->generation)
+			shuttle_request_repeat(request);
+	}
+}
+
+/* Nothing of the answer is of use: it has to be asked for again, as texts. */
+static void
+start_over(ShuttleRequest *request)
+{
+	Assert(!request->handed_out);
+	detach_commands(request);
+	shuttle_pages_free(request);
+	if (request->cursor >= 0 && request->generation == request->node->generation)
+		shuttle_cursor_release(request->node, request->cursor);
+	request->cursor = -1;
+	request->npages_asked = 0;
+	request->nscanned_asked = 0;
+	request->at_end = false;
+	request->state = REQUEST_UNSENT;
+}
+
+void
+shuttle_request_abort(ShuttleRequest *request)
+{
+	request->cursor = -1;
+	if (request->state != REQUEST_OPEN && request->state != REQUEST_UNSENT)
+		return;
+	detach_commands(request);
+	shuttle_pages_free(request);
+	request->npages_asked = 0;
+	request->nscanned_asked = 0;
+	request->at_end = false;
+	if (!request->handed_out && request->effect == SHUTTLE_READS)
+	{
+		if (request->store != NULL)
+			MemoryContextDelete(shuttle_store_context(request->store));
+		request->store = NULL;
+		request->state = REQUEST_UNSENT;
+	}
+	else
+	{
+		request->state = REQUEST_OPEN;
+		shuttle_request_fail(request, NULL, false);
+	}
+}
+
+/* The reset callback: frees and marks, no more. */
+void
+shuttle_request_abandon(void *arg)
+{
+	ShuttleRequest *request = arg;
+	ShuttleNode *node = request->node;
+
+	if (request->link.next != NULL)
+	{
+		dlist_delete(&request->link);
+		detach_commands(request);
+		node->nunawaited -= request->unawaited;
+	}
+	shuttle_pages_free(request);
+	if (request->cursor >= 0 && request->generation == node->generation)
+		shuttle_cursor_release(node, request->cursor);
+	shuttle_node_error_release(&request->error);
+}

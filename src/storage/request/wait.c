@@ -1,0 +1,324 @@
+/*-------------------------------------------------------------------------
+ * wait.c
+ *	  The progress engine: whoever waits for one node drives all of them on.
+ *
+ * Each pass writes what can be written and reads what is there on every
+ * connection with work, so that neither side can fill up and wait for the
+ * other.  The set of sockets is kept across statements and made anew when one
+ * was opened, replaced or closed.
+ *
+ * Memory: the set lives for the session.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/latch.h"
+#include "utils/wait_event.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
+#include "base/shuttle_wait_events.h"
+#include "storage/connection/connection.h"
+#include "storage/connection/node_state.h"
+#include "storage/request/answer.h"
+#include "storage/request/pipeline.h"
+#include "storage/shuttle_storage.h"
+#include "storage/transaction/transaction.h"
+#include "storage/transaction/two_phase.h"
+
+#define MOST_EVENTS 16
+
+/* When to look for a deadlock. */
+typedef struct LockWatch
+{
+	TimestampTz next;			/* 0: not decided yet */
+	int64		interval_ms;
+} LockWatch;
+
+static WaitEventSet *wait_set = NULL;
+static bool set_changed = true;
+static uint64 wait_number = 0;
+
+static bool make_way(void);
+static void make_set(void);
+static void update_set(void);
+static uint32 wanted_events(ShuttleNode *node);
+static long wait_limit_ms(const LockWatch *watch);
+static void look_at_hosts(void);
+static void watch_locks(LockWatch *watch);
+static void wait_once(ShuttleNode *node, ShuttleWaitEvent event,
+					  const LockWatch *watch);
+
+void
+shuttle_wait_set_changed(void)
+{
+	set_changed = true;
+}
+
+/* One pass over all nodes; never waits. */
+static void
+progress_all(void)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		if (node->state == NODE_CONNECTING || node->state == NODE_READY)
+			shuttle_pipeline_progress(node);
+	}
+}
+
+void
+shuttle_wait_until(ShuttleNode *node, ShuttleWaitEvent event,
+				   ShuttleCondition condition, void *arg)
+{
+	LockWatch	watch = {0};
+
+	shuttle_wait_also_for(node);
+	wait_number++;
+	for (;;)
+	{
+		progress_all();
+		if (shuttle_notices_waiting)
+			shuttle_notices_show();
+		if (shuttle_left_prepared)
+			shuttle_two_phase_recover();
+		if (condition(arg))
+			return;
+		if (make_way())
+			continue;
+		watch_locks(&watch);
+		wait_once(node, event, &watch);
+	}
+}
+
+void
+shuttle_wait_also_for(ShuttleNode *node)
+{
+	node->wait_number = wait_number + 1;
+}
+
+bool
+shuttle_wait_is_for(const ShuttleNode *node)
+{
+	return node->wait_number == wait_number;
+}
+
+/* Gets answers out of the way of what is waited for; false: there are none. */
+static bool
+make_way(void)
+{
+	bool		made = false;
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		if (shuttle_wait_is_for(node) && shuttle_pages_make_way(node))
+			made = true;
+	}
+	return made;
+}
+
+/*
+ * What is waited for may wait for a lock that its holder will never give up.
+ * Looks are made less often as time goes by, up to twice the time.
+ */
+static void
+watch_locks(LockWatch *watch)
+{
+	TimestampTz now;
+
+	if (shuttle_settings.deadlock_timeout_ms <= 0 || !shuttle_deadlock_can_look())
+		return;
+	now = GetCurrentTimestamp();
+	if (watch->next == 0)
+		watch->interval_ms = shuttle_settings.deadlock_timeout_ms;
+	else if (now >= watch->next)
+	{
+		shuttle_deadlock_look_now();
+		now = GetCurrentTimestamp();
+		watch->interval_ms = Min(2 * watch->interval_ms,
+								 2 * (int64) shuttle_settings.deadlock_timeout_ms);
+	}
+	else
+		return;
+	watch->next = TimestampTzPlusMilliseconds(now, watch->interval_ms);
+}
+
+static void
+wait_once(ShuttleNode *node, ShuttleWaitEvent event, const LockWatch *watch)
+{
+	WaitEvent	events[MOST_EVENTS];
+	int			nevents;
+	instr_time	start;
+	instr_time	elapsed;
+
+	if (set_changed)
+		make_set();
+	else
+		update_set();
+
+	if (node->state == NODE_CONNECTING)
+		event = SHUTTLE_WAIT_CONNECT;
+	INSTR_TIME_SET_CURRENT(start);
+	nevents = WaitEventSetWait(wait_set, wait_limit_ms(watch), events, MOST_EVENTS,
+							   shuttle_wait_event(event));
+	INSTR_TIME_SET_CURRENT(elapsed);
+	INSTR_TIME_SUBTRACT(elapsed, start);
+	shuttle_node_count(node, SHUTTLE_NODE_WAIT_US,
+					   INSTR_TIME_GET_MICROSEC(elapsed));
+	for (int i = 0; i < nevents; i++)
+	{
+		ShuttleNode *ready = events[i].user_data;
+
+		if (events[i].events & WL_LATCH_SET)
+		{
+			ResetLatch(MyLatch);
+			CHECK_FOR_INTERRUPTS();
+		}
+		else if (ready->state == NODE_CONNECTING ||
+				 (events[i].events & WL_SOCKET_READABLE))
+			ready->readable = true;
+	}
+	look_at_hosts();
+}
+
+int
+shuttle_poll(ShuttleWaitEvent event, struct pollfd *sockets, int nsockets,
+			 int limit_ms)
+{
+	int			nready;
+	int			save_errno;
+
+	pgstat_report_wait_start(shuttle_wait_event(event));
+	nready = poll(sockets, nsockets, limit_ms);
+	save_errno = errno;
+	pgstat_report_wait_end();
+	errno = save_errno;
+	return nready;
+}
+
+/*
+ * Makes the set anew.  A failure leaves no set, and the next wait tries again.
+ */
+static void
+make_set(void)
+{
+	int			nnodes = 0;
+	dlist_iter	iter;
+
+	if (wait_set != NULL)
+		FreeWaitEventSet(wait_set);
+	wait_set = NULL;
+
+	dlist_foreach(iter, &shuttle_nodes)
+		nnodes++;
+	wait_set = shuttle_create_wait_event_set(nnodes + 2);
+	AddWaitEventToSet(wait_set, WL_LATCH_SET, PGINVALID_SOCKET, MyLatch, NULL);
+	AddWaitEventToSet(wait_set, WL_EXIT_ON_PM_DEATH, PGINVALID_SOCKET, NULL, NULL);
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		node->set_position = -1;
+		node->set_events = wanted_events(node);
+		if (node->set_events == 0 || node->conn == NULL ||
+			PQsocket(node->conn) < 0)
+			continue;
+		node->set_position = AddWaitEventToSet(wait_set, node->set_events,
+											   PQsocket(node->conn), NULL, node);
+	}
+	set_changed = false;
+}
+
+static void
+update_set(void)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+		uint32		events;
+
+		events = wanted_events(node);
+		if (events == node->set_events)
+			continue;
+
+		/* A socket must be waited for, or not be in the set. */
+		if (events == 0 || node->set_events == 0)
+		{
+			make_set();
+			return;
+		}
+		if (node->set_position < 0)
+			continue;
+		ModifyWaitEvent(wait_set, node->set_position, events, NULL);
+		node->set_events = events;
+	}
+}
+
+/* 0: nothing, since its answers are left alone. */
+static uint32
+wanted_events(ShuttleNode *node)
+{
+	if (shuttle_pages_hold_up(node))
+		return 0;
+	if (node->state == NODE_CONNECTING)
+		return node->polling == PGRES_POLLING_READING ?
+			WL_SOCKET_READABLE : WL_SOCKET_WRITEABLE;
+	return WL_SOCKET_READABLE |
+		(node->flush_pending ? WL_SOCKET_WRITEABLE : 0);
+}
+
+/* How long a node can be left alone; -1: no limit but a cancel. */
+static long
+node_limit_ms(const ShuttleNode *node)
+{
+	if (node->state == NODE_READY)
+		return shuttle_host_liveness_wait_ms(node);
+	if (node->state != NODE_CONNECTING || node->connect_deadline == 0)
+		return -1;
+	return TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
+										   node->connect_deadline);
+}
+
+/* Until the first connect runs out of time, or hosts or locks have to be looked
+ * at. */
+static long
+wait_limit_ms(const LockWatch *watch)
+{
+	long		limit_ms = watch->next == 0 ? -1 :
+		TimestampDifferenceMilliseconds(GetCurrentTimestamp(), watch->next);
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+		long		rest_ms = node_limit_ms(node);
+
+		if (rest_ms >= 0 && (limit_ms < 0 || rest_ms < limit_ms))
+			limit_ms = rest_ms;
+	}
+	return limit_ms;
+}
+
+static void
+look_at_hosts(void)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		if (node->state == NODE_READY)
+			shuttle_host_liveness_look(node, now);
+	}
+}

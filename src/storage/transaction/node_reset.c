@@ -1,0 +1,362 @@
+/*-------------------------------------------------------------------------
+ * node_reset.c
+ *	  What happens between sending and reading: the node is made to forget an
+ *	  error of a request that was sent ahead, and a new connection gets its
+ *	  settings.
+ *
+ * A packet sent ahead is [..., SAVEPOINT a, request, RELEASE a, Sync].  When
+ * the request fails:
+ * 1. The node skips to that Sync; its transaction is failed, and every packet
+ *	  that was sent behind it fails too, without any effect.  None of those
+ *	  begins or ends a transaction or a savepoint of ours: such commands wait
+ *	  until nothing sent ahead is unanswered (transaction.c).
+ * 2. Having read that Sync, we send [ROLLBACK TO a, RELEASE a, Sync].
+ * 3. Requests of the packets behind that were sent ahead too are skipped for
+ *	  good: their owners ask again if need be.  All other commands of those
+ *	  packets are put behind the recovery, in their order; placeholders take
+ *	  the answers that are still to come for the first sending.
+ *
+ * Memory: placeholders are commands like others.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/builtins.h"
+
+#include "base/shuttle_compat.h"
+#include "storage/connection/connection.h"
+#include "storage/request/answer.h"
+#include "storage/request/pipeline.h"
+#include "storage/request/request.h"
+#include "storage/shuttle_storage.h"
+#include "storage/storage_types.h"
+#include "storage/transaction/transaction.h"
+
+static void recover(ShuttleNode *node);
+static void settle_again(ShuttleNode *node);
+static bool replace_sent(ShuttleNode *node, dlist_head *again);
+static void append_all(ShuttleNode *node, dlist_head *commands);
+static void drop_skipped(ShuttleNode *node, ShuttleCommand *command);
+
+void
+shuttle_pipeline_progress(ShuttleNode *node)
+{
+	for (;;)
+	{
+		if (node->state == NODE_CONNECTING)
+			shuttle_connection_poll(node);
+
+		/* Not even sent to: libpq could read meanwhile. */
+		if (shuttle_pages_hold_up(node))
+			return;
+		shuttle_pipeline_send(node);
+		if (node->state == NODE_READY && node->readable)
+		{
+			node->readable = false;
+			if (PQconsumeInput(node->conn) == 0)
+			{
+				/* What arrived before the end may still be read. */
+				shuttle_pipeline_read(node);
+				if (node->state == NODE_READY && dlist_is_empty(&node->commands))
+					(void) PQisBusy(node->conn);	/* looks at last words */
+				if (node->state == NODE_READY)
+					shuttle_connection_broke(node, PQerrorMessage(node->conn),
+											 false);
+			}
+		}
+		if (node->state != NODE_READY)
+			return;
+		shuttle_pipeline_read(node);
+		if (node->state != NODE_READY)
+			return;
+		if (node->recovery_due)
+			recover(node);
+		else if (node->settle_again)
+			settle_again(node);
+		else if (node->nunsent_syncs == 0 || node->settling ||
+				 shuttle_pipeline_is_held(node))
+			return;
+	}
+}
+
+/* Moves what is not sent yet into a list. */
+static void
+set_unsent_aside(ShuttleNode *node, dlist_head *unsent)
+{
+	dlist_init(unsent);
+	while (node->unsent != NULL)
+	{
+		ShuttleCommand *command = node->unsent;
+		bool		ahead = command->ahead;
+
+		command->ahead = false; /* not counted as gone */
+		shuttle_pipeline_unlink(node, command);
+		command->ahead = ahead;
+		dlist_push_tail(unsent, &command->link);
+	}
+}
+
+static void
+recover(ShuttleNode *node)
+{
+	dlist_head	again;
+	dlist_head	unsent;
+	bool		unsynced = node->unsynced;
+
+	node->recovery_due = false;
+	node->ahead_failed = false;
+
+	dlist_init(&again);
+	set_unsent_aside(node, &unsent);
+	if (!replace_sent(node, &again) ||
+		!shuttle_pipeline_try(node, COMMAND_RECOVER, "ROLLBACK TO SAVEPOINT a") ||
+		!shuttle_pipeline_try(node, COMMAND_RECOVER, "RELEASE SAVEPOINT a") ||
+		!shuttle_pipeline_try(node, COMMAND_SYNC, NULL))
+	{
+		/* Its queue can't be trusted any more. */
+		shuttle_connection_lost(node, "out of memory");
+		return;
+	}
+	append_all(node, &again);
+	append_all(node, &unsent);
+	node->unsynced = unsynced;
+}
+
+/*
+ * A late cancel hit the ROLLBACK of a transaction or savepoint, which is the
+ * only thing that was sent: sends it again, in front of all that waits.
+ */
+static void
+settle_again(ShuttleNode *node)
+{
+	dlist_head	unsent;
+	bool		unsynced = node->unsynced;
+	char		sql[48];
+	bool		added;
+
+	node->settle_again = false;
+	set_unsent_aside(node, &unsent);
+	node->settle_packet = node->packet;
+	if (node->settle_level == 1)
+		added = shuttle_pipeline_try(node, COMMAND_ROLLBACK, "ROLLBACK") != NULL;
+	else
+	{
+		snprintf(sql, sizeof(sql), "ROLLBACK TO SAVEPOINT s%d", node->settle_level);
+		added = shuttle_pipeline_try(node, COMMAND_ROLLBACK, sql) != NULL;
+		snprintf(sql, sizeof(sql), "RELEASE SAVEPOINT s%d", node->settle_level);
+		added = added && shuttle_pipeline_try(node, COMMAND_ROLLBACK, sql) != NULL;
+	}
+	node->settling = false;
+	if (!added || !shuttle_pipeline_sync(node))
+	{
+		shuttle_connection_lost(node, "out of memory");
+		return;
+	}
+	node->settling = true;
+	append_all(node, &unsent);
+	node->unsynced = unsynced;
+}
+
+/*
+ * Puts placeholders for all commands that were sent, and the commands that
+ * have to be sent again into a list.  Returns false where memory is short.
+ */
+static bool
+replace_sent(ShuttleNode *node, dlist_head *again)
+{
+	dlist_head	sent;
+
+	dlist_init(&sent);
+	while (!dlist_is_empty(&node->commands))
+		dlist_push_tail(&sent, dlist_pop_head_node(&node->commands));
+
+	while (!dlist_is_empty(&sent))
+	{
+		ShuttleCommand *command = dlist_container(ShuttleCommand, link,
+												  dlist_pop_head_node(&sent));
+		ShuttleCommand *placeholder;
+
+		placeholder = shuttle_pipeline_try(node, command->kind == COMMAND_SYNC ?
+										   COMMAND_SYNC : COMMAND_CONTROL, NULL);
+		if (placeholder == NULL)
+			return false;
+		placeholder->sent = true;
+		placeholder->dropped = true;
+		placeholder->result = command->result;
+		command->result = NULL;
+		if (placeholder->kind == COMMAND_SYNC)
+			node->nunsent_syncs--;
+
+		if (command->ahead && !command->repeatable &&
+			command->kind != COMMAND_SYNC)
+			drop_skipped(node, command);
+		else
+		{
+			/* Without its request, a packet is not ahead of anything. */
+			if (command->ahead && !command->repeatable)
+			{
+				node->nahead--;
+				command->ahead = false;
+			}
+			command->sent = false;
+			dlist_push_tail(again, &command->link);
+		}
+	}
+	/* Placeholders are no commands to be sent. */
+	node->unsent = NULL;
+	return true;
+}
+
+/* A command that was sent ahead and skipped by the node. */
+static void
+drop_skipped(ShuttleNode *node, ShuttleCommand *command)
+{
+	if (command->kind == COMMAND_DECLARE)
+		shuttle_cursor_forget_packet(node, command->packet);
+	if (command->prepared != NULL)
+		(void) shuttle_prepared_answer(node, command, true);
+	if (command->request != NULL)
+		shuttle_request_skip(command->request);
+	shuttle_command_free(node, command);
+}
+
+/* Appends commands that are to be sent, with new numbers of packets. */
+static void
+append_all(ShuttleNode *node, dlist_head *commands)
+{
+	while (!dlist_is_empty(commands))
+	{
+		ShuttleCommand *command = dlist_container(ShuttleCommand, link,
+												  dlist_pop_head_node(commands));
+
+		if (command->kind == COMMAND_DECLARE &&
+			node->cursors[command->cursor].packet == command->packet)
+			node->cursors[command->cursor].packet = node->packet;
+		if (command->kind == COMMAND_BEGIN &&
+			command->generation == node->generation)
+			node->first_packet = node->packet;
+		command->packet = node->packet;
+		dlist_push_tail(&node->commands, &command->link);
+		if (node->unsent == NULL)
+			node->unsent = command;
+		if (command->kind == COMMAND_SYNC)
+		{
+			node->nunsent_syncs++;
+			node->packet++;
+		}
+	}
+}
+
+void
+shuttle_pipeline_settings(ShuttleNode *node)
+{
+	dlist_head	waiting;
+	bool		unsynced = node->unsynced;
+
+	/* Everything that was queued while the connection was made goes behind. */
+	dlist_init(&waiting);
+	while (!dlist_is_empty(&node->commands))
+		dlist_push_tail(&waiting, dlist_pop_head_node(&node->commands));
+	node->unsent = NULL;
+	node->nunsent_syncs = 0;
+	shuttle_pipeline_add_settings(node);
+	append_all(node, &waiting);
+	node->unsynced = unsynced;
+}
+
+/*
+ * Values travel as these make them, and names are found in pg_catalog.
+ * more: further rows, as VALUES has them; behind: a UNION with others.
+ */
+#define SETTINGS_SQL(is_local, more, behind) \
+	"SELECT pg_catalog.set_config(name, value, " is_local ")" \
+	" FROM (VALUES" more \
+	" ('search_path', 'pg_catalog')," \
+	" ('TimeZone', 'GMT')," \
+	" ('DateStyle', 'ISO')," \
+	" ('IntervalStyle', 'postgres')," \
+	" ('extra_float_digits', '3')," \
+	" ('array_nulls', 'on')," \
+	" ('cursor_tuple_fraction', '1')" behind ")" \
+	" AS settings (name, value)"
+
+/* Other platforms may refuse the last one, and the transaction would fail. */
+void
+shuttle_pipeline_add_local_settings(ShuttleNode *node)
+{
+	if (!node->pooled)
+		return;
+	if (PQserverVersion(node->conn) < 140000)
+		shuttle_pipeline_add(node, COMMAND_CONTROL, SETTINGS_SQL("true", "", ""));
+	else
+		shuttle_pipeline_add(node, COMMAND_CONTROL,
+							 SETTINGS_SQL("true", "",
+										  " UNION ALL SELECT 'client_connection_check_interval', '2s'"
+										  " WHERE pg_catalog.version() ~ 'linux'"));
+}
+
+/*
+ * For pg_stat_statements of nodes before 16 SET is another statement for each
+ * value.
+ */
+void
+shuttle_pipeline_add_local_setting(ShuttleNode *node, const char *name,
+								   const char *value)
+{
+	const char *format = PQserverVersion(node->conn) >= 160000 ?
+		"SET LOCAL %s = %s" : "SELECT pg_catalog.set_config('%s', %s, true)";
+	char	   *quoted = quote_literal_cstr(value);
+	char	   *sql = psprintf(format, name, quoted);
+
+	shuttle_pipeline_add(node, COMMAND_CONTROL, sql);
+	pfree(sql);
+	pfree(quoted);
+}
+
+/* In a packet of its own; none is to be missing because of a cancel. */
+static void
+add_setting(ShuttleNode *node, CommandKind kind, const char *sql)
+{
+	ShuttleCommand *command = shuttle_pipeline_add(node, kind, sql);
+
+	command->ignore_error = true;
+	command->spared_level = 1;
+	shuttle_pipeline_add(node, COMMAND_SYNC, NULL);
+}
+
+/*
+ * One SELECT, in a packet of its own: inside a transaction it would be undone by
+ * a ROLLBACK.  A packet in front of it keeps it, and all that is asked outside of
+ * transactions, from waiting for serializable transactions of others, where the
+ * remote user's defaults are SERIALIZABLE, READ ONLY and DEFERRABLE.  A session of
+ * a pool is others' as well, and is left as it is.  The node is to find out as
+ * soon as we do that the other end is gone: a transaction of ours that is idle
+ * there keeps its locks until then.
+ */
+void
+shuttle_pipeline_add_settings(ShuttleNode *node)
+{
+	char		sql[1024];
+
+	if (node->pooled)
+		return;
+	snprintf(sql, sizeof(sql),
+			 SETTINGS_SQL("false",
+						  " ('tcp_keepalives_idle', '%d'),"
+						  " ('tcp_keepalives_interval', '%d'),"
+						  " ('tcp_keepalives_count', '%d'),", "")
+			 " UNION ALL"
+			 " SELECT pg_catalog.current_setting('max_prepared_transactions')",
+			 node->liveness.keepalives_idle_s, node->liveness.keepalives_interval_s,
+			 node->liveness.keepalives_count);
+	add_setting(node, COMMAND_CONTROL,
+				"SET default_transaction_deferrable = off");
+	add_setting(node, COMMAND_SETTINGS, sql);
+	if (node->look_sql != NULL)
+		add_setting(node, COMMAND_LOOK, node->look_sql);
+
+	/* Some platforms refuse it. */
+	if (PQserverVersion(node->conn) >= 140000)
+		add_setting(node, COMMAND_CONTROL,
+					"SET client_connection_check_interval = '2s'");
+}

@@ -1,0 +1,169 @@
+/*-------------------------------------------------------------------------
+ * snapshot.c
+ *	  Numbers of local snapshots, and which of them are in use.
+ *
+ * Two statements have the same snapshot if the server gave them the same copy,
+ * as it does with those of a STABLE function and the statement that calls it.
+ * Neither address nor contents tell that: memory is used again, and snapshots
+ * with nothing committed in between are equal.  So the number is kept in the
+ * copy itself, in snapXactCompletionCount.  The server sets that to 0 in each
+ * copy it makes, also in a parallel worker, and never reads it there: it only
+ * serves to build the static snapshots again.
+ *
+ * A snapshot is in use while the run of a plan under it is on the stack.  A
+ * cursor is between two fetches not.
+ *
+ * Memory: the runs are on the stack.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "utils/memutils.h"
+
+#include "base/shuttle_compat.h"
+#include "storage/connection/connection.h"
+#include "storage/shuttle_storage.h"
+#include "storage/transaction/transaction.h"
+
+/* A call of the executor that has not returned. */
+typedef struct Run
+{
+	Snapshot	snapshot;		/* registered by its plan */
+	struct Run *outer;
+	int			depth;			/* from 1 */
+} Run;
+
+static Run *innermost_run = NULL;
+static uint64 last_number = 0;
+static ExecutorRun_hook_type previous_run = NULL;
+static ExecutorFinish_hook_type previous_finish = NULL;
+
+uint64
+shuttle_snapshot_number(Snapshot snapshot)
+{
+	Assert(snapshot->copied);
+	if (snapshot->snapXactCompletionCount == 0)
+		snapshot->snapXactCompletionCount = ++last_number;
+	return snapshot->snapXactCompletionCount;
+}
+
+static bool
+is_in_use(uint64 number)
+{
+	for (const Run *run = innermost_run; run != NULL; run = run->outer)
+	{
+		if (run->snapshot != InvalidSnapshot &&
+			run->snapshot->snapXactCompletionCount == number)
+			return true;
+	}
+	return false;
+}
+
+int
+shuttle_snapshot_run_depth(void)
+{
+	return innermost_run == NULL ? 0 : innermost_run->depth;
+}
+
+bool
+shuttle_snapshot_is_needed(const ShuttleNode *node)
+{
+	for (int i = 0; i < node->nreaders; i++)
+	{
+		if (is_in_use(node->readers[i]))
+			return true;
+	}
+	return false;
+}
+
+void
+shuttle_snapshot_note_reader(ShuttleNode *node, uint64 number)
+{
+	int			nkept = 0;
+
+	if (node->nreaders > 0 && node->readers[node->nreaders - 1] == number)
+		return;
+
+	/* Nobody asks for those that are over: so there are few. */
+	for (int i = 0; i < node->nreaders; i++)
+	{
+		if (node->readers[i] != number && is_in_use(node->readers[i]))
+			node->readers[nkept++] = node->readers[i];
+	}
+	node->nreaders = nkept;
+	if (nkept == node->readers_size)
+	{
+		int			size = Max(8, 2 * nkept);
+
+		node->readers = node->readers == NULL ?
+			MemoryContextAlloc(node->cxt, size * sizeof(uint64)) :
+			repalloc(node->readers, size * sizeof(uint64));
+		node->readers_size = size;
+	}
+	node->readers[node->nreaders++] = number;
+}
+
+static void
+begin_run(Run *run, Snapshot snapshot)
+{
+	run->snapshot = snapshot;
+	run->outer = innermost_run;
+	run->depth = shuttle_snapshot_run_depth() + 1;
+	innermost_run = run;
+}
+
+/* PG_FINALLY, as no memory context goes with each call of the executor. */
+static void
+run_executor(SHUTTLE_EXECUTOR_RUN_PARAMETERS)
+{
+	Run			run;
+
+	begin_run(&run, queryDesc->estate->es_snapshot);
+	PG_TRY();
+	{
+		if (previous_run != NULL)
+			previous_run(SHUTTLE_EXECUTOR_RUN_ARGUMENTS);
+		else
+			standard_ExecutorRun(SHUTTLE_EXECUTOR_RUN_ARGUMENTS);
+	}
+	PG_FINALLY();
+	{
+		innermost_run = run.outer;
+	}
+	PG_END_TRY();
+}
+
+/*
+ * Data-modifying CTEs run to their end here.  AFTER triggers, which see what was
+ * committed meanwhile, do not find the statement in use where it has none.
+ */
+static void
+finish_executor(QueryDesc *queryDesc)
+{
+	bool		has_writing_with = queryDesc->estate->es_auxmodifytables != NIL;
+	Run			run;
+
+	begin_run(&run, has_writing_with ? queryDesc->estate->es_snapshot : InvalidSnapshot);
+	PG_TRY();
+	{
+		if (previous_finish != NULL)
+			previous_finish(queryDesc);
+		else
+			standard_ExecutorFinish(queryDesc);
+	}
+	PG_FINALLY();
+	{
+		innermost_run = run.outer;
+	}
+	PG_END_TRY();
+}
+
+void
+shuttle_snapshot_init(void)
+{
+	previous_run = ExecutorRun_hook;
+	ExecutorRun_hook = run_executor;
+	previous_finish = ExecutorFinish_hook;
+	ExecutorFinish_hook = finish_executor;
+}

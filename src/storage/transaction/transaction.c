@@ -1,0 +1,455 @@
+/*-------------------------------------------------------------------------
+ * transaction.c
+ *	  Transactions of nodes: what goes in front of a request.
+ *
+ * A transaction starts on a node in the packet of the first request.  Under
+ * local READ COMMITTED it is clean at first (REPEATABLE READ READ ONLY), and a
+ * request of a later local snapshot puts COMMIT and BEGIN in front of itself,
+ * unless a statement that is under way has read the node: its functions then
+ * see what it sees.  The first write or row lock replaces the transaction by
+ * one in READ COMMITTED, which then stays (trap 15).  Under REPEATABLE READ and
+ * SERIALIZABLE the node's is the same.  Savepoints s2, s3, ... follow the local
+ * nesting level.
+ *
+ * Rules: commands that begin or end a transaction or a savepoint wait until
+ * nothing sent ahead is unanswered, because an error of that would make the
+ * node skip them; before SAVEPOINT, all answers are here (trap 18).  COMMIT
+ * starts a packet, so that no earlier error skips it.
+ *
+ * Memory: none of its own; commands are the pipeline's.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "storage/proc.h"
+#include "utils/timeout.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
+#include "base/shuttle_wait_events.h"
+#include "storage/connection/connection.h"
+#include "storage/connection/node_state.h"
+#include "storage/request/pipeline.h"
+#include "storage/request/request.h"
+#include "storage/shuttle_storage.h"
+#include "storage/storage_types.h"
+#include "storage/transaction/transaction.h"
+#include "storage/transaction/two_phase.h"
+
+/* By which a node's statement_timeout is later than the session's, at least; and
+ * to what it is rounded, so that one statement's serves the next one. */
+#define TIMEOUT_GRACE_MS 500L
+#define TIMEOUT_STEP_MS 100L
+
+static int	sending_level = 0;
+
+static bool ensure_transaction(ShuttleNode *node, ShuttleEffect effect,
+							   uint64 snapshot, int nestlevel);
+static void begin(ShuttleNode *node, NodeTransaction kind, uint64 snapshot,
+				  int nestlevel);
+static void end_clean(ShuttleNode *node);
+static void undo_failed(ShuttleNode *node);
+static bool open_savepoints(ShuttleNode *node, int nestlevel, bool begun_now);
+static void complete_answers(ShuttleNode *node);
+static void follow_read_only(ShuttleNode *node);
+static void set_timeouts(ShuttleNode *node);
+
+bool
+shuttle_transaction_is_open(const ShuttleNode *node)
+{
+	return node->transaction != TRANSACTION_NONE;
+}
+
+void
+shuttle_transaction_forget(ShuttleNode *node)
+{
+	node->transaction = TRANSACTION_NONE;
+	node->generation++;
+	node->snapshot = 0;
+	node->nreaders = 0;
+	node->level = 0;
+	node->begun = false;
+	node->must_wait = false;
+	node->wrote = false;
+	node->commit_pending = false;
+	node->adding_ahead = false;
+	node->adding_repeatable = false;
+	node->ahead_failed = false;
+	node->recovery_due = false;
+	node->can_repeat = false;
+	node->begin_again = false;
+	shuttle_node_error_release(&node->error);
+	shuttle_cursor_forget_level(node, 0);
+}
+
+void
+shuttle_transaction_set_level(int nest_level)
+{
+	sending_level = nest_level;
+}
+
+int
+shuttle_transaction_level(void)
+{
+	return sending_level > 0 ? sending_level : GetCurrentTransactionNestLevel();
+}
+
+void
+shuttle_transaction_want(ShuttleNode *node)
+{
+	int			nestlevel = shuttle_transaction_level();
+
+	if (node->wanted_level == 0 || node->wanted_level > nestlevel)
+		node->wanted_level = nestlevel;
+}
+
+void
+shuttle_transaction_prepare(ShuttleNode *node, ShuttleEffect effect,
+							uint64 snapshot, int nest_level, bool fast_start)
+{
+	int			nestlevel = nest_level > 0 ? nest_level : shuttle_transaction_level();
+	bool		writes = effect == SHUTTLE_WRITES || effect == SHUTTLE_MAY_WRITE;
+
+	if (writes && !node->wrote)
+		shuttle_two_phase_check_writer(node);
+
+	/* What is waited for may show that the transaction has to begin again. */
+	for (;;)
+	{
+		bool		begun_now = ensure_transaction(node, effect, snapshot, nestlevel);
+
+		if (node->used_level == 0 || node->used_level > nestlevel)
+			node->used_level = nestlevel;
+		if (node->error != NULL)
+			shuttle_node_error_raise(node, node->error, NULL);
+		if (open_savepoints(node, nestlevel, begun_now))
+			break;
+	}
+	if (node->transaction == TRANSACTION_CLEAN)
+		shuttle_snapshot_note_reader(node, snapshot);
+	if (effect != SHUTTLE_READS)
+		node->must_wait = true;
+	if (writes)
+		node->wrote = true;
+	shuttle_cursor_close_unwanted(node);
+	follow_read_only(node);
+	set_timeouts(node);
+	if (fast_start != node->fast_start)
+		shuttle_pipeline_add(node, COMMAND_CONTROL, fast_start ?
+							 "SET LOCAL cursor_tuple_fraction = 0.1" :
+							 "SET LOCAL cursor_tuple_fraction = 1");
+	node->fast_start = fast_start;
+}
+
+/* True where the node is in a transaction that has not failed. */
+static bool
+is_of_use(const ShuttleNode *node)
+{
+	return shuttle_transaction_is_open(node) && !node->begin_again;
+}
+
+/*
+ * Begins a transaction, and returns true, unless the one that is there serves
+ * the request.
+ */
+static bool
+ensure_transaction(ShuttleNode *node, ShuttleEffect effect, uint64 snapshot,
+				   int nestlevel)
+{
+	NodeTransaction kind = IsolationUsesXactSnapshot() ? TRANSACTION_FIXED :
+		effect == SHUTTLE_READS ? TRANSACTION_CLEAN : TRANSACTION_CURRENT;
+	bool		was_open = shuttle_transaction_is_open(node);
+
+	if (node->state == NODE_LOST)
+		shuttle_connection_raise(node);
+	if (is_of_use(node))
+	{
+		if (node->transaction != TRANSACTION_CLEAN ||
+			(kind != TRANSACTION_CURRENT &&
+			 (snapshot <= node->snapshot || shuttle_snapshot_is_needed(node))))
+			return false;
+		end_clean(node);
+	}
+	else if (node->begin_again)
+		undo_failed(node);
+	else
+		shuttle_connection_revive(node);
+	begin(node, kind, snapshot, nestlevel);
+	if (!was_open)
+		shuttle_node_show(node);
+	return true;
+}
+
+static void
+begin(ShuttleNode *node, NodeTransaction kind, uint64 snapshot, int nestlevel)
+{
+	const char *isolation = "READ COMMITTED";
+	char	   *name;
+	const char *deferrable = "";
+	char		sql[128];
+
+	if (kind == TRANSACTION_CLEAN)
+		isolation = "REPEATABLE READ";
+	else if (kind == TRANSACTION_FIXED)
+		isolation = IsolationIsSerializable() ? "SERIALIZABLE" : "REPEATABLE READ";
+	if (kind == TRANSACTION_FIXED && IsolationIsSerializable())
+		deferrable = XactDeferrable ? " DEFERRABLE" : " NOT DEFERRABLE";
+	snprintf(sql, sizeof(sql), "BEGIN ISOLATION LEVEL %s%s%s", isolation,
+			 kind == TRANSACTION_CLEAN || XactReadOnly ? " READ ONLY" : "",
+			 deferrable);
+
+	shuttle_transaction_forget(node);
+	shuttle_pipeline_add(node, COMMAND_BEGIN, sql);
+	shuttle_pipeline_add_local_settings(node);
+	name = shuttle_session_name_now(node);
+	if (name != NULL)
+		shuttle_pipeline_add_local_setting(node, "application_name", name);
+	node->first_packet = node->packet;
+	node->can_repeat = node->used_level == 0;
+	node->transaction = kind;
+	node->snapshot = snapshot;
+	node->level = 1;
+	node->begun_level = nestlevel;
+	node->read_only_level = kind == TRANSACTION_CLEAN || XactReadOnly ? 1 : 0;
+	node->must_wait = IsolationIsSerializable();
+	node->timeout_deadline = 0;
+	node->lock_timeout = 0;
+	node->fast_start = false;
+}
+
+/* Ends a clean transaction, from which nothing can be lost. */
+static void
+end_clean(ShuttleNode *node)
+{
+	complete_answers(node);
+	if (node->state == NODE_LOST)
+		shuttle_connection_raise(node);
+	if (node->begin_again)
+		undo_failed(node);
+	else if (node->transaction == TRANSACTION_NONE)
+		shuttle_connection_revive(node);
+	else
+	{
+		if (node->unsynced)
+			shuttle_pipeline_add(node, COMMAND_SYNC, NULL);
+		shuttle_pipeline_add(node, COMMAND_COMMIT, "COMMIT")->ignore_error = true;
+	}
+}
+
+/* Ends a transaction that failed before anything was done in it. */
+static void
+undo_failed(ShuttleNode *node)
+{
+	if (node->unsynced)
+		shuttle_pipeline_add(node, COMMAND_SYNC, NULL);
+	shuttle_pipeline_add(node, COMMAND_CONTROL, "ROLLBACK")->ignore_error = true;
+}
+
+/*
+ * Where it does not matter which savepoint an error belongs to, savepoints are
+ * begun behind writes that were not answered.  What becomes of those that fail is
+ * seen to when one is rolled back (transaction_abort.c).
+ */
+static bool
+need_not_wait(const ShuttleRequest *request)
+{
+	return request != NULL && request->unawaited &&
+		request->state == REQUEST_OPEN && !shuttle_settings.strict_savepoints;
+}
+
+/* One that is to be repeated belongs to the transaction that was begun since,
+ * or will be; where it reads ahead, it is asked for again if it is needed. */
+static bool
+is_to_come(const ShuttleRequest *request)
+{
+	if (request->being_sent || need_not_wait(request))
+		return false;
+	if (request->state == REQUEST_UNSENT && request->repeats)
+		return !request->ahead;
+	return request->generation == request->node->generation &&
+		(request->state == REQUEST_OPEN || request->state == REQUEST_UNSENT);
+}
+
+/* Reads the answers of a node that are still to come in its transaction. */
+static void
+complete_answers(ShuttleNode *node)
+{
+	bool		again = true;
+
+	while (again)
+	{
+		dlist_iter	iter;
+
+		again = false;
+		dlist_foreach(iter, &node->requests)
+		{
+			ShuttleRequest *request = dlist_container(ShuttleRequest, link, iter.cur);
+
+			if (!is_to_come(request))
+				continue;
+			shuttle_request_complete(request);
+			again = true;
+			break;
+		}
+	}
+}
+
+static bool
+ahead_is_settled(void *arg)
+{
+	ShuttleNode *node = arg;
+
+	return (node->nahead == 0 && !node->ahead_failed && !node->recovery_due) ||
+		node->state == NODE_LOST || node->state == NODE_CLOSED;
+}
+
+/*
+ * True where nothing that can fail by itself is unanswered.  Commands that
+ * only follow the local transaction are not waited for: a ROLLBACK TO that
+ * fails does so because the node's transaction is lost anyway.
+ */
+static bool
+no_request_in_flight(void *arg)
+{
+	ShuttleNode *node = arg;
+	dlist_iter	iter;
+
+	if (node->state == NODE_LOST || node->state == NODE_CLOSED)
+		return true;
+	if (!ahead_is_settled(node))
+		return false;
+	dlist_foreach(iter, &node->commands)
+	{
+		const ShuttleCommand *command = dlist_container(ShuttleCommand, link,
+														iter.cur);
+
+		switch (command->kind)
+		{
+			case COMMAND_STATEMENT:
+				if (need_not_wait(command->request))
+					break;
+				return false;
+			case COMMAND_DECLARE:
+			case COMMAND_FETCH:
+			case COMMAND_SCANNED:
+			case COMMAND_PREPARE:
+				return false;
+			default:
+				break;
+		}
+	}
+	return true;
+}
+
+/* Returns false where the transaction turns out to be of no use. */
+static bool
+open_savepoints(ShuttleNode *node, int nestlevel, bool begun_now)
+{
+	ShuttleCommand *last = NULL;
+	int			first;
+
+	if (node->level >= nestlevel)
+		return true;
+	if (!begun_now)
+	{
+		complete_answers(node);
+		shuttle_wait_until(node, SHUTTLE_WAIT_READ, no_request_in_flight, node);
+		if (node->state == NODE_LOST)
+			shuttle_connection_raise(node);
+		if (!is_of_use(node))
+			return false;
+		if (node->error != NULL)
+			shuttle_node_error_raise(node, node->error, NULL);
+
+		/* An answer that had to be asked for again has opened them. */
+		if (node->level >= nestlevel)
+			return true;
+	}
+	first = node->level + 1;
+	while (node->level < nestlevel)
+	{
+		char		sql[32];
+
+		snprintf(sql, sizeof(sql), "SAVEPOINT s%d", node->level + 1);
+		last = shuttle_pipeline_add(node, COMMAND_CONTROL, sql);
+		node->level++;
+	}
+
+	/* Without them, what was done before would be lost. */
+	if (!begun_now)
+		last->spared_level = first;
+	return true;
+}
+
+void
+shuttle_transaction_settle_ahead(ShuttleNode *node)
+{
+	shuttle_wait_until(node, SHUTTLE_WAIT_READ, ahead_is_settled, node);
+}
+
+/*
+ * The local transaction may have become read only since the node's began, for
+ * good or within a savepoint; reading a table there may write.  A request of an
+ * outer level is that level's, which is not known to be read only.
+ */
+static void
+follow_read_only(ShuttleNode *node)
+{
+	if (!XactReadOnly || node->read_only_level > 0 ||
+		node->level != GetCurrentTransactionNestLevel())
+		return;
+	shuttle_pipeline_add(node, COMMAND_CONTROL, "SET TRANSACTION READ ONLY");
+	node->read_only_level = node->level;
+}
+
+/*
+ * The session's statements have a deadline each, the node's a time each: that of
+ * an earlier statement serves where it is neither too short nor much too long.
+ */
+static void
+set_statement_timeout(ShuttleNode *node, TimestampTz deadline)
+{
+	long		wanted_ms = TIMEOUT_GRACE_MS +
+		TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
+	char		value[32];
+
+	if (deadline == 0)
+		shuttle_pipeline_add(node, COMMAND_CONTROL,
+							 "SET LOCAL statement_timeout TO DEFAULT");
+	else if (node->timeout_deadline <= 0 || node->timeout_ms < wanted_ms ||
+			 node->timeout_ms > wanted_ms + TIMEOUT_GRACE_MS)
+	{
+		node->timeout_ms = (wanted_ms + TIMEOUT_STEP_MS - 1) /
+			TIMEOUT_STEP_MS * TIMEOUT_STEP_MS;
+		snprintf(value, sizeof(value), "%ld", node->timeout_ms);
+		shuttle_pipeline_add_local_setting(node, "statement_timeout", value);
+	}
+	node->timeout_deadline = deadline;
+}
+
+/*
+ * The node gets the rest of our own timeouts, so that it stops by itself where
+ * no cancel can reach it.  The session's own statement_timeout goes first, so
+ * that the error is always the same.  The node's stay where we have none.
+ */
+static void
+set_timeouts(ShuttleNode *node)
+{
+	TimestampTz deadline = get_timeout_active(STATEMENT_TIMEOUT) ?
+		get_timeout_finish_time(STATEMENT_TIMEOUT) : 0;
+	char		value[32];
+
+	if (deadline != node->timeout_deadline)
+		set_statement_timeout(node, deadline);
+	if (LockTimeout != node->lock_timeout)
+	{
+		snprintf(value, sizeof(value), "%d", LockTimeout);
+		if (LockTimeout == 0)
+			shuttle_pipeline_add(node, COMMAND_CONTROL,
+								 "SET LOCAL lock_timeout TO DEFAULT");
+		else
+			shuttle_pipeline_add_local_setting(node, "lock_timeout", value);
+		node->lock_timeout = LockTimeout;
+	}
+}

@@ -1,0 +1,592 @@
+/*-------------------------------------------------------------------------
+ * transaction_abort.c
+ *	  Transactions and savepoints of nodes: rolling back (traps 19, 33, 34).
+ *
+ * Callbacks never raise, and wait at most a second, for the cancel of what is
+ * running.  Then ROLLBACK [TO] goes out in a packet of its own, and behind a
+ * cancel nothing else does until its tag was read.  A node that could not be
+ * cancelled loses its connection.
+ *
+ * Memory: none of its own.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "miscadmin.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_wait_events.h"
+#include "storage/connection/connection.h"
+#include "storage/connection/node_state.h"
+#include "storage/request/answer.h"
+#include "storage/request/pipeline.h"
+#include "storage/request/request.h"
+#include "storage/shuttle_storage.h"
+#include "storage/storage_types.h"
+#include "storage/transaction/transaction.h"
+
+#define ABORT_WAIT_MS 1000
+#define QUIET_WAIT_MS 200
+#define CANCEL_AGAIN_MS 100
+#define MOST_TRIES 3
+#define MOST_BUSY 64			/* cancelled at once; there may be several
+								 * times as many */
+#define CANNOT_CANCEL "the node could not be told to cancel"
+
+static void cancel_nodes(ShuttleNode **nodes, int nnodes, int level,
+						 TimestampTz deadline);
+static bool stop_requests(ShuttleNode *node, int level);
+static bool works_on_request(ShuttleNode *node);
+static void cancel_again(ShuttleNode *node, TimestampTz deadline);
+
+/* What a node is to be polled for. */
+static struct pollfd
+awaited_event(const ShuttleNode *node)
+{
+	return (struct pollfd)
+	{
+		.fd = PQsocket(node->conn),
+			.events = POLLIN | (node->flush_pending ? POLLOUT : 0),
+	};
+}
+
+/* Drives a node on behind that; returns true where something came. */
+static bool
+take_event(ShuttleNode *node, const struct pollfd *event)
+{
+	bool		came = (event->revents & ~POLLOUT) != 0;
+
+	node->readable = node->readable || came;
+	shuttle_pipeline_progress(node);
+	return came;
+}
+
+/*
+ * Reads what is on its way, without raising, until nothing is left, nothing
+ * came for wait_ms, or deadline is over.  Returns false where the node is still
+ * not quiet.  interruptible: it also ends when an interrupt is pending.
+ */
+static bool
+wait_quietly(ShuttleNode *node, double wait_ms, TimestampTz deadline,
+			 bool interruptible)
+{
+	TimestampTz quiet_at = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+													   (int64) wait_ms);
+
+	/*
+	 * a ROLLBACK is settled behind its Sync, which is not counted as in
+	 * flight
+	 */
+	while (node->state == NODE_READY &&
+		   (node->nin_flight > 0 || node->flush_pending || node->settling))
+	{
+		struct pollfd event = awaited_event(node);
+		long		rest_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
+															  Min(quiet_at, deadline));
+
+		if (rest_ms <= 0 || (interruptible && InterruptPending) ||
+			shuttle_pages_hold_up(node))
+			return false;
+		(void) shuttle_poll(SHUTTLE_WAIT_ABORT, &event, 1, (int) rest_ms);
+		if (take_event(node, &event))
+			quiet_at = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+												   (int64) wait_ms);
+	}
+	return true;
+}
+
+bool
+shuttle_transaction_wait_quietly(ShuttleNode *node,
+								 bool (*condition) (const ShuttleNode *node),
+								 TimestampTz deadline)
+{
+	while (node->state == NODE_READY && !condition(node))
+	{
+		struct pollfd event = awaited_event(node);
+		long		rest_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
+															  deadline);
+
+		(void) shuttle_poll(SHUTTLE_WAIT_COMMIT, &event, 1, (int) rest_ms);
+		(void) take_event(node, &event);
+		if (rest_ms <= 0)
+			break;
+	}
+	return condition(node);
+}
+
+/* How long a cancel has to take effect before it is repeated. */
+static int64
+again_ms(const ShuttleNode *node)
+{
+	return (int64) Max(CANCEL_AGAIN_MS,
+					   4 * shuttle_round_trip_shortest(&node->round_trip));
+}
+
+/* The latest time for something that an abort waits for. */
+static TimestampTz
+abort_deadline(void)
+{
+	return TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ABORT_WAIT_MS);
+}
+
+/*
+ * A ROLLBACK stands behind what the node had sent before, which on a slow line
+ * can take any time; of a transaction that is over, nothing is lost with the
+ * connection.
+ */
+void
+shuttle_transaction_await_rollback(ShuttleNode *node)
+{
+	TimestampTz deadline = abort_deadline();
+
+	while (node->settling &&
+		   !wait_quietly(node, ABORT_WAIT_MS, deadline, true))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (GetCurrentTimestamp() >= deadline)
+			shuttle_connection_close(node);
+	}
+}
+
+/*
+ * True where nothing that is still to come takes the node any time: pages
+ * behind the end of a cursor, which were asked for before it was known.
+ */
+static bool
+nothing_runs(ShuttleNode *node)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &node->commands)
+	{
+		const ShuttleCommand *command = dlist_container(ShuttleCommand, link,
+														iter.cur);
+
+		if (command->kind == COMMAND_STATEMENT ||
+			command->kind == COMMAND_DECLARE ||
+			(command->kind == COMMAND_FETCH && !command->behind_end))
+			return false;
+	}
+	return true;
+}
+
+void
+shuttle_transaction_leave_unread(ShuttleNode *node)
+{
+	if (node->state == NODE_CONNECTING)
+	{
+		shuttle_connection_close(node);
+		return;
+	}
+	node->readable = true;
+	shuttle_pipeline_progress(node);
+	if (nothing_runs(node) ||
+		wait_quietly(node, Max(QUIET_WAIT_MS, 4 * shuttle_round_trip_shortest(&node->round_trip)),
+					 abort_deadline(), true))
+		return;
+	CHECK_FOR_INTERRUPTS();
+	if (stop_requests(node, 1))
+		cancel_nodes(&node, 1, 1, abort_deadline());
+}
+
+/*
+ * What began inside the savepoint ends with it, but a clean transaction that a
+ * statement outside counts on.  That one then stays as it is, as if it had
+ * begun there, or is missed.
+ */
+static void
+keep_needed(ShuttleNode *node, int level)
+{
+	if (level == 1 || node->transaction != TRANSACTION_CLEAN ||
+		!shuttle_snapshot_is_needed(node))
+		return;
+	node->begun_level = Min(node->begun_level, level - 1);
+	node->used_level = Min(node->used_level, level - 1);
+}
+
+/*
+ * Writes that nobody waits for are mostly answered soon: a cancel would take
+ * longer.  Returns false where one of a level around has failed, or may have: the
+ * node then may have ignored any savepoint behind it, and a ROLLBACK to one of that
+ * name would undo writes that are to stay (an earlier one's, whose RELEASE it has
+ * ignored too).
+ */
+static bool
+await_writes(ShuttleNode *node, int level, TimestampTz deadline)
+{
+	dlist_iter	iter;
+
+	if (node->nunawaited == 0)
+		return true;
+	(void) wait_quietly(node, Max(QUIET_WAIT_MS, 4 * shuttle_round_trip_shortest(&node->round_trip)),
+						deadline, false);
+	if (level == 1)
+		return true;
+	dlist_foreach(iter, &node->requests)
+	{
+		const ShuttleRequest *request = dlist_container(ShuttleRequest, link, iter.cur);
+
+		if (request->unawaited && request->sent_level < level &&
+			request->state != REQUEST_DONE)
+			return false;
+	}
+	return true;
+}
+
+/* Makes a node's requests of a level void.  Returns true where it still works on
+ * something, which has to be cancelled; else it is told to roll back. */
+static bool
+begin_to_roll_back(ShuttleNode *node, int level, TimestampTz deadline)
+{
+	if (node->settling &&
+		!wait_quietly(node, ABORT_WAIT_MS, deadline, false))
+		shuttle_connection_lost(node, "the node did not answer");
+	else if (!await_writes(node, level, deadline))
+		shuttle_connection_lost(node, "a write in front of the savepoint has failed");
+	else if (stop_requests(node, level))
+		return true;
+	else
+		shuttle_transaction_roll_back(node, level, false);
+	return false;
+}
+
+/* What began inside the savepoint ends with it, unless the local transaction
+ * keeps its snapshot. */
+static int
+level_to_undo(const ShuttleNode *node, int level)
+{
+	return node->begun_level >= level &&
+		(!IsolationUsesXactSnapshot() || !node->begun) ? 1 : level;
+}
+
+/* True where the node may still be at what no cancel may hit. */
+static bool
+is_spared(ShuttleNode *node, int level)
+{
+	int			undone = level_to_undo(node, level);
+	dlist_iter	iter;
+
+	if (node->state != NODE_READY)
+		return false;
+	dlist_foreach(iter, &node->commands)
+	{
+		const ShuttleCommand *command = dlist_container(ShuttleCommand, link,
+														iter.cur);
+
+		if (command->sent && command->spared_level > 0 &&
+			command->spared_level <= undone)
+			return true;
+	}
+	return false;
+}
+
+/* Waits until no node is at such; stays a while for the cancels. */
+static void
+await_spared(ShuttleNode **nodes, int nnodes, int level, TimestampTz deadline)
+{
+	TimestampTz latest = TimestampTzPlusMilliseconds(deadline, -ABORT_WAIT_MS / 2);
+
+	for (;;)
+	{
+		struct pollfd events[MOST_BUSY];
+		ShuttleNode *waiting[MOST_BUSY];
+		int			nwaiting = 0;
+		long		rest_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
+															  latest);
+
+		for (int i = 0; i < nnodes; i++)
+		{
+			if (!is_spared(nodes[i], level) || shuttle_pages_hold_up(nodes[i]))
+				continue;
+			waiting[nwaiting] = nodes[i];
+			events[nwaiting++] = awaited_event(nodes[i]);
+		}
+		if (nwaiting == 0 || rest_ms <= 0)
+			return;
+		(void) shuttle_poll(SHUTTLE_WAIT_ABORT, events, nwaiting, (int) rest_ms);
+		for (int i = 0; i < nwaiting; i++)
+			(void) take_event(waiting[i], &events[i]);
+	}
+}
+
+/* Cancels what nodes work on, and has them roll back. */
+static void
+cancel_nodes(ShuttleNode **nodes, int nnodes, int level, TimestampTz deadline)
+{
+	ShuttleNode *busy[MOST_BUSY];
+	bool		cancelled[MOST_BUSY] = {false};
+	int			nbusy = 0;
+
+	await_spared(nodes, nnodes, level, deadline);
+	for (int i = 0; i < nnodes; i++)
+	{
+		if (is_spared(nodes[i], level))
+			shuttle_connection_lost(nodes[i], "the node did not answer");
+		else if (nodes[i]->state == NODE_READY)
+			busy[nbusy++] = nodes[i];
+	}
+	shuttle_cancel(busy, cancelled, nbusy, deadline);
+	for (int i = 0; i < nbusy; i++)
+	{
+		if (cancelled[i] && (busy[i]->commit_pending ||
+							 busy[i]->two_phase_state == TWO_PHASE_ASKED))
+			cancelled[i] = wait_quietly(busy[i], ABORT_WAIT_MS, deadline, false);
+		if (busy[i]->commit_pending)
+			busy[i]->commit_unknown = true;
+		if (cancelled[i])
+			shuttle_transaction_roll_back(busy[i], level, true);
+		else
+			shuttle_connection_lost(busy[i], CANNOT_CANCEL);
+	}
+	for (int i = 0; i < nbusy; i++)
+		cancel_again(busy[i], deadline);
+}
+
+static bool
+commit_was_answered(const ShuttleNode *node)
+{
+	return !node->commit_pending;
+}
+
+void
+shuttle_transaction_stop_commit(ShuttleNode *node)
+{
+	TimestampTz deadline = abort_deadline();
+	bool		cancelled = false;
+
+	/* a cancel that comes before its statement has no effect */
+	do
+	{
+		TimestampTz again;
+
+		shuttle_cancel(&node, &cancelled, 1, deadline);
+		again = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), again_ms(node));
+		(void) shuttle_transaction_wait_quietly(node, commit_was_answered,
+												Min(again, deadline));
+	} while (node->commit_pending && GetCurrentTimestamp() < deadline);
+
+	/* one that is still on its way could hit what is sent next */
+	if (node->commit_pending)
+		shuttle_connection_broke(node, "the node did not answer", false);
+	else if (!cancelled && node->state == NODE_READY)
+		shuttle_connection_close(node);
+}
+
+void
+shuttle_transaction_roll_back_all(int level)
+{
+	TimestampTz deadline = abort_deadline();
+	ShuttleNode *busy[MOST_BUSY];
+	int			nbusy = 0;
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		if (node->state == NODE_CONNECTING && level == 1)
+			shuttle_connection_close(node);
+		keep_needed(node, level);
+		if (!shuttle_transaction_is_open(node) || node->level < level ||
+			!begin_to_roll_back(node, level, deadline))
+			continue;
+		busy[nbusy++] = node;
+		if (nbusy == lengthof(busy))
+		{
+			cancel_nodes(busy, nbusy, level, deadline);
+			nbusy = 0;
+		}
+	}
+	if (nbusy > 0)
+		cancel_nodes(busy, nbusy, level, deadline);
+
+	/*
+	 * A node that was first used inside may begin again, unless a plan from
+	 * outside counts on it.
+	 */
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		if (node->wanted_level >= level)
+			node->wanted_level = 0;
+		if (node->used_level < level)
+			continue;
+		node->used_level = node->wanted_level;
+		if (node->used_level > 0)
+			continue;
+		if (node->state == NODE_LOST && !IsolationUsesXactSnapshot())
+		{
+			node->state = NODE_CLOSED;
+			shuttle_node_show(node);
+		}
+	}
+}
+
+/*
+ * Makes the requests of a level void and reads what has arrived.  Returns
+ * true where the node still works on something.
+ */
+static bool
+stop_requests(ShuttleNode *node, int level)
+{
+	dlist_mutable_iter iter;
+
+	node->adding_ahead = false;
+	node->adding_repeatable = false;
+	node->ahead_failed = false;
+	node->recovery_due = false;
+	dlist_foreach_modify(iter, &node->requests)
+	{
+		ShuttleRequest *request = dlist_container(ShuttleRequest, link, iter.cur);
+
+		if (request->sent_level >= level)
+			shuttle_request_abort(request);
+	}
+	dlist_foreach_modify(iter, &node->commands)
+	{
+		ShuttleCommand *command = dlist_container(ShuttleCommand, link, iter.cur);
+
+		if (command->kind == COMMAND_SYNC && command->ahead)
+			node->nahead--;
+		command->ahead = false;
+		command->dropped = true;
+	}
+	shuttle_node_error_release(&node->error);
+	if (node->state == NODE_READY)
+	{
+		node->readable = true;
+		shuttle_pipeline_progress(node);
+	}
+	return node->state == NODE_READY && works_on_request(node);
+}
+
+/*
+ * True where a cancel would end something.  What is left of an inner level may
+ * be its own ROLLBACK, which must not be hit.
+ */
+static bool
+works_on_request(ShuttleNode *node)
+{
+	dlist_iter	iter;
+
+	/* It is at the end of an earlier transaction. */
+	if (shuttle_pipeline_is_held(node))
+		return false;
+	dlist_foreach(iter, &node->commands)
+	{
+		ShuttleCommand *command = dlist_container(ShuttleCommand, link, iter.cur);
+
+		if (command->sent && command->kind != COMMAND_ROLLBACK &&
+			command->kind != COMMAND_SYNC)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A part of a ROLLBACK that no cancel may hit for the sake of a savepoint around
+ * it: that one follows at once, often before this was answered, and a node whose
+ * RELEASE is hit loses both.  For the end of the whole transaction it may.
+ */
+static bool
+add_spared(ShuttleNode *node, const char *sql, int level)
+{
+	ShuttleCommand *command = shuttle_pipeline_try(node, COMMAND_ROLLBACK, sql);
+
+	if (command != NULL)
+		command->spared_level = level;
+	return command != NULL;
+}
+
+void
+shuttle_transaction_roll_back(ShuttleNode *node, int level, bool cancelled)
+{
+	char		sql[48];
+	bool		added = true;
+
+	if (node->state != NODE_READY && node->state != NODE_CONNECTING)
+		return;
+	if (node->two_phase_state == TWO_PHASE_DONE)
+	{
+		/* it is not in the transaction any more */
+		shuttle_transaction_forget(node);
+		return;
+	}
+	if (node->settling)
+	{
+		/* nothing is sent before that is answered, and nobody waits for it */
+		shuttle_connection_lost(node, "the node did not answer");
+		return;
+	}
+
+	node->begin_again = false;
+	level = level_to_undo(node, level);
+	if (node->unsynced)
+		added = shuttle_pipeline_try(node, COMMAND_SYNC, NULL) != NULL;
+	node->settle_packet = node->packet;
+	node->settle_level = level;
+	node->settle_tries = 0;
+	if (level == 1)
+		added = added &&
+			shuttle_pipeline_try(node, COMMAND_ROLLBACK, "ROLLBACK") != NULL;
+	else
+	{
+		snprintf(sql, sizeof(sql), "ROLLBACK TO SAVEPOINT s%d", level);
+		added = added && add_spared(node, sql, Max(2, level - 1));
+		snprintf(sql, sizeof(sql), "RELEASE SAVEPOINT s%d", level);
+		added = added && add_spared(node, sql, Max(2, level - 1));
+		shuttle_cursor_forget_level(node, level);
+		if (node->read_only_level >= level)
+			node->read_only_level = 0;
+		node->level = level - 1;
+		node->timeout_deadline = -1;
+		node->lock_timeout = -1;
+	}
+	if (!added || !shuttle_pipeline_sync(node))
+	{
+		shuttle_connection_lost(node, "out of memory");
+		return;
+	}
+	if (node->state == NODE_READY)
+		node->settling = cancelled;
+	if (level == 1)
+		shuttle_transaction_forget(node);
+}
+
+/*
+ * A cancel that reaches the node before its statement does has no effect, and
+ * the statement would run on, with its locks.  One too many hits the ROLLBACK,
+ * which is then sent again.  One that is still on its way could hit what is
+ * sent next.
+ */
+static void
+cancel_again(ShuttleNode *node, TimestampTz deadline)
+{
+	bool		cancelled = true;
+
+	while (cancelled && node->settling &&
+		   !wait_quietly(node, again_ms(node), deadline, false) &&
+		   GetCurrentTimestamp() < deadline)
+		shuttle_cancel(&node, &cancelled, 1, deadline);
+	if (!cancelled)
+		shuttle_connection_lost(node, CANNOT_CANCEL);
+}
+
+/* Runs in the pump, behind the Sync of a ROLLBACK's packet. */
+void
+shuttle_transaction_settled(ShuttleNode *node)
+{
+	node->settle_packet = 0;
+	if (!node->settle_failed)
+	{
+		node->settling = false;
+		return;
+	}
+	node->settle_failed = false;
+	if (!node->settling || ++node->settle_tries >= MOST_TRIES)
+		shuttle_connection_lost(node, "the node did not roll back");
+	else
+		node->settle_again = true;
+}

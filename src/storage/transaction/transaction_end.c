@@ -1,0 +1,461 @@
+/*-------------------------------------------------------------------------
+ * transaction_end.c
+ *	  Transactions of nodes: commit and the end of savepoints.
+ *
+ * Commit: where one node was written to, COMMIT goes to all nodes at once,
+ * before the local commit, and behind it to those where rows were only locked;
+ * answers are waited for where something was written, or locked and nothing
+ * written, and under SERIALIZABLE.  Other COMMITs are flushed, and answered
+ * by the next use.  What happens with several is in two_phase.c, rolling back
+ * in transaction_abort.c.
+ *
+ * Memory: none of its own.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/timeout.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_points.h"
+#include "base/shuttle_wait_events.h"
+#include "storage/connection/connection.h"
+#include "storage/connection/node_state.h"
+#include "storage/request/pipeline.h"
+#include "storage/request/request.h"
+#include "storage/shuttle_storage.h"
+#include "storage/transaction/transaction.h"
+#include "storage/transaction/two_phase.h"
+
+/* A cancel that came too late waits for the end of the transaction. */
+static bool cancel_is_held = false;
+
+static void end_transaction(XactEvent event, void *arg);
+static void end_savepoint(SubXactEvent event, SubTransactionId self,
+						  SubTransactionId parent, void *arg);
+static void commit_all(bool in_worker);
+static void send_part(CommitPart part);
+static void check_part(CommitPart part);
+static void check_before_commit(ShuttleNode *node);
+static void send_commit(ShuttleNode *node);
+static void check_commit(ShuttleNode *node);
+static void await_commit(ShuttleNode *node);
+static void heed_cancel(void);
+static void release_savepoint(ShuttleNode *node, int level);
+static void tell_commits(void);
+static void forget_all(void);
+
+void
+shuttle_transaction_end_init(void)
+{
+	RegisterXactCallback(end_transaction, NULL);
+	RegisterSubXactCallback(end_savepoint, NULL);
+}
+
+static void
+end_transaction(XactEvent event, void *arg)
+{
+	dlist_iter	iter;
+
+	switch (event)
+	{
+		case XACT_EVENT_PRE_COMMIT:
+		case XACT_EVENT_PARALLEL_PRE_COMMIT:
+			commit_all(event == XACT_EVENT_PARALLEL_PRE_COMMIT);
+			break;
+
+		case XACT_EVENT_PRE_PREPARE:
+			dlist_foreach(iter, &shuttle_nodes)
+			{
+				ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+				/* what was done on a node that is lost cannot be kept either */
+				if (shuttle_transaction_is_open(node) || node->state == NODE_LOST)
+					ereport(ERROR,
+							(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+							 errmsg("cannot PREPARE a transaction that has operated on storage node \"%s\"",
+									node->name),
+							 errhint("Use COMMIT, or leave foreign tables out of the transaction.")));
+			}
+			break;
+
+		case XACT_EVENT_ABORT:
+		case XACT_EVENT_PARALLEL_ABORT:
+			cancel_is_held = false; /* the error has ended that */
+			shuttle_transaction_roll_back_all(1);
+			shuttle_two_phase_undo();
+			tell_commits();
+			forget_all();
+			break;
+
+		case XACT_EVENT_COMMIT:
+			shuttle_two_phase_finish();
+			forget_all();
+			if (cancel_is_held)
+				RESUME_CANCEL_INTERRUPTS();
+			cancel_is_held = false;
+			break;
+
+		case XACT_EVENT_PARALLEL_COMMIT:
+		case XACT_EVENT_PREPARE:
+			forget_all();
+			break;
+	}
+}
+
+static void
+end_savepoint(SubXactEvent event, SubTransactionId self,
+			  SubTransactionId parent, void *arg)
+{
+	int			level = GetCurrentTransactionNestLevel();
+	dlist_iter	iter;
+
+	if (event == SUBXACT_EVENT_PRE_COMMIT_SUB)
+	{
+		dlist_foreach(iter, &shuttle_nodes)
+		{
+			ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+			release_savepoint(node, level);
+		}
+	}
+	else if (event == SUBXACT_EVENT_ABORT_SUB)
+		shuttle_transaction_roll_back_all(level);
+}
+
+/* ---- commit */
+
+static void
+commit_all(bool in_worker)
+{
+	bool		two_phase;
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+		check_before_commit(dlist_container(ShuttleNode, link, iter.cur));
+
+	two_phase = shuttle_two_phase_plan(in_worker);
+	if (two_phase)
+	{
+		shuttle_two_phase_name();
+		send_part(COMMIT_PREPARED_FIRST);
+	}
+	send_part(COMMIT_AT_ONCE);
+	if (two_phase)
+	{
+		shuttle_two_phase_record();
+		check_part(COMMIT_PREPARED_FIRST);
+	}
+	check_part(COMMIT_AT_ONCE);
+	heed_cancel();
+	send_part(COMMIT_LAST);
+	check_part(COMMIT_LAST);
+	heed_cancel();
+	if (two_phase)
+		SHUTTLE_POINT("prepared");
+	if (shuttle_notices_waiting)
+		shuttle_notices_show();
+}
+
+/* Sends what the nodes with one part in the commit have to do, at once. */
+static void
+send_part(CommitPart part)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		if (!shuttle_transaction_is_open(node) || node->part != part)
+			continue;
+		node->part_asked = true;
+		if (part == COMMIT_PREPARED_FIRST)
+			shuttle_two_phase_send(node);
+		else
+			send_commit(node);
+	}
+}
+
+static void
+check_part(CommitPart part)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		/* also of one whose connection has been lost meanwhile */
+		if (!node->part_asked || node->part != part)
+			continue;
+		node->part_asked = false;
+		if (part == COMMIT_PREPARED_FIRST)
+			shuttle_two_phase_check(node);
+		else
+			check_commit(node);
+	}
+}
+
+/* Raises what would keep a node from committing. */
+static void
+check_before_commit(ShuttleNode *node)
+{
+	if (node->state == NODE_LOST && node->must_wait)
+		shuttle_connection_raise(node);
+	if (!shuttle_transaction_is_open(node))
+		return;
+	if (node->begin_again)
+		shuttle_transaction_roll_back(node, 1, false);
+	else if (!node->must_wait)
+		shuttle_transaction_leave_unread(node);
+	else
+	{
+		shuttle_transaction_settle_ahead(node);
+
+		/* While no node has committed, a lost one does no harm. */
+		shuttle_connection_check(node);
+		if (node->state == NODE_LOST)
+			shuttle_connection_raise(node);
+		if (node->error != NULL)
+			shuttle_node_error_raise(node, node->error, NULL);
+	}
+}
+
+static void
+send_commit(ShuttleNode *node)
+{
+	if (node->unsynced)
+		shuttle_pipeline_add(node, COMMAND_SYNC, NULL);
+	node->commit_pending = node->must_wait;
+	node->commit_writes = node->wrote;
+	node->committed = false;
+	node->can_repeat = false;
+	shuttle_pipeline_add(node, COMMAND_COMMIT, "COMMIT")->ignore_error = !node->must_wait;
+	if (node->part == COMMIT_LAST && !node->must_wait)
+		shuttle_node_count(node, SHUTTLE_NODE_COMMITS, 1);
+	shuttle_pipeline_end_packet(node);
+}
+
+static bool
+commit_is_answered(void *arg)
+{
+	ShuttleNode *node = arg;
+
+	return !node->commit_pending || node->state == NODE_LOST ||
+		node->state == NODE_CLOSED;
+}
+
+static bool
+is_flushed(void *arg)
+{
+	ShuttleNode *node = arg;
+
+	return !node->flush_pending || node->state != NODE_READY;
+}
+
+static void
+check_commit(ShuttleNode *node)
+{
+	bool		must_wait = node->must_wait;
+
+	if (must_wait)
+		await_commit(node);
+	else
+		shuttle_wait_until(node, SHUTTLE_WAIT_COMMIT, is_flushed, node);
+
+	/* A connection that broke behind the answer does no harm. */
+	if (must_wait && !node->committed)
+	{
+		if (!node->commit_unknown)
+			CHECK_FOR_INTERRUPTS();
+		node->commit_unknown = false;	/* the error says it */
+		if (node->state == NODE_LOST || node->state == NODE_CLOSED)
+			shuttle_connection_raise(node);
+		if (node->error != NULL)
+			shuttle_node_error_raise(node, node->error, "COMMIT");
+	}
+	shuttle_transaction_forget(node);
+
+	/* COMMIT of a failed transaction answers ROLLBACK, without an error. */
+	if (must_wait && !node->committed)
+		ereport(ERROR,
+				(errcode(ERRCODE_TRANSACTION_ROLLBACK),
+				 errmsg("storage node \"%s\" rolled the transaction back",
+						node->name),
+				 errhint("Repeat the transaction.")));
+}
+
+static bool
+commit_is_over(void *arg)
+{
+	return commit_is_answered(arg) || QueryCancelPending;
+}
+
+/*
+ * Where a cancel comes the node is told, and its answer says what became of the
+ * transaction: nothing is raised before that is known.
+ */
+static void
+await_commit(ShuttleNode *node)
+{
+	HOLD_CANCEL_INTERRUPTS();
+	shuttle_wait_until(node, SHUTTLE_WAIT_COMMIT, commit_is_over, node);
+	RESUME_CANCEL_INTERRUPTS();
+	if (!commit_is_answered(node))
+		shuttle_transaction_stop_commit(node);
+}
+
+static bool
+something_committed(void)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		const ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		if (node->commit_writes && node->committed)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Where something was committed, a cancel comes too late for the transaction, as in a
+ * local commit: it ends a procedure behind that, and is else for nothing.
+ */
+static void
+heed_cancel(void)
+{
+	if (!QueryCancelPending || cancel_is_held)
+		return;
+	if (!something_committed())
+		CHECK_FOR_INTERRUPTS();
+	else if (SPI_inside_nonatomic_context())
+	{
+		HOLD_CANCEL_INTERRUPTS();
+		cancel_is_held = true;
+	}
+	else
+	{
+		QueryCancelPending = false;
+		(void) get_timeout_indicator(STATEMENT_TIMEOUT, true);
+	}
+}
+
+/* ---- savepoints */
+
+/* RELEASE travels with the next packet. */
+static void
+release_savepoint(ShuttleNode *node, int level)
+{
+	dlist_iter	iter;
+	char		sql[40];
+
+	/* An error is raised while all of it still belongs to the savepoint. */
+	if (shuttle_transaction_is_open(node) && node->level >= level &&
+		node->error != NULL)
+		shuttle_node_error_raise(node, node->error, NULL);
+	node->begun_level = Min(node->begun_level, level - 1);
+	node->used_level = Min(node->used_level, level - 1);
+	node->wanted_level = Min(node->wanted_level, level - 1);
+	dlist_foreach(iter, &node->requests)
+	{
+		ShuttleRequest *request = dlist_container(ShuttleRequest, link, iter.cur);
+
+		request->level = Min(request->level, level - 1);
+		request->sent_level = Min(request->sent_level, level - 1);
+		request->nest_level = Min(request->nest_level, level - 1);
+	}
+	if (!shuttle_transaction_is_open(node) || node->level < level)
+		return;
+	shuttle_transaction_settle_ahead(node);
+	if (node->state == NODE_LOST)
+		shuttle_connection_raise(node);
+	if (node->error != NULL)
+		shuttle_node_error_raise(node, node->error, NULL);
+	if (!shuttle_transaction_is_open(node))
+		return;
+	node->level = level - 1;
+	if (node->begin_again)
+		return;
+	snprintf(sql, sizeof(sql), "RELEASE SAVEPOINT s%d", level);
+	shuttle_pipeline_add(node, COMMAND_CONTROL, sql);
+	shuttle_cursor_release_level(node, level);
+}
+
+static void
+warn_of_commit(const char *node_name)
+{
+	ereport(WARNING,
+			(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
+			 errmsg("storage node \"%s\" has committed", node_name),
+			 errdetail("The transaction failed behind that.")));
+}
+
+static void
+warn_of_unknown(const char *node_name)
+{
+	ereport(WARNING,
+			(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
+			 errmsg("storage node \"%s\" may have committed", node_name),
+			 errdetail("Its answer to COMMIT did not come."),
+			 errhint("Look on the node whether the transaction is there.")));
+}
+
+/*
+ * The local transaction failed when nodes had been asked to commit, by a cancel
+ * or by another node's error.  What only read there, or locked rows, has left
+ * nothing to tell of.
+ */
+static void
+tell_commits(void)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		const ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		if (!node->commit_writes)
+			continue;
+		if (node->committed)
+			shuttle_warn_of_node(node, warn_of_commit);
+		else if (node->commit_unknown)
+			shuttle_warn_of_node(node, warn_of_unknown);
+	}
+}
+
+/* All nodes are outside of transactions now. */
+static void
+forget_all(void)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		node->used_level = 0;
+		node->wanted_level = 0;
+		node->committed = false;
+		node->commit_unknown = false;
+		shuttle_two_phase_forget(node);
+		shuttle_node_totals_tell(node);
+		if (node->state == NODE_LOST)
+			node->state = NODE_CLOSED;
+		else if (node->state == NODE_CLOSED)
+			continue;
+		Assert(!shuttle_transaction_is_open(node));
+		if (node->state == NODE_CONNECTING ||
+			(node->state == NODE_READY && (!node->keep || node->invalidated)))
+			shuttle_connection_close(node);
+		else if (node->state == NODE_READY)
+			shuttle_idle_begin(node);
+		shuttle_node_show(node);
+	}
+}

@@ -1,0 +1,550 @@
+/*-------------------------------------------------------------------------
+ * two_phase.c
+ *	  Commits over several nodes: all of them, or none.
+ *
+ * 1. Before the local commit, every node that was written to is asked to
+ *	  prepare, all in one round trip, and a record is written into a table
+ *	  here.  Who has only read is committed in the same trip.
+ * 2. The record commits with the local transaction: that is the decision.
+ * 3. Behind it all nodes are told to commit, in a second round trip.
+ *
+ * What goes wrong before 2 rolls everything back, here or by recovery, which
+ * finds no record; what goes wrong behind 2 is finished by recovery, which
+ * finds one.  One node that wrote while nothing was written here needs none of
+ * that.  A node with shuttle_two_phase 'off' commits between 1 and 2.
+ *
+ * Rules (trap 27): what 3 needs is made in 1; from 2 on nothing is allocated
+ * and nothing raises.  Waits of 3 end after shuttle.commit_wait.
+ *
+ * Memory: commands of 3 are in node->finish until they are in the queue.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "access/xact.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_points.h"
+#include "base/shuttle_settings.h"
+#include "base/shuttle_wait_events.h"
+#include "storage/connection/connection.h"
+#include "storage/connection/node_state.h"
+#include "storage/request/pipeline.h"
+#include "storage/shuttle_storage.h"
+#include "storage/storage_types.h"
+#include "storage/transaction/transaction.h"
+#include "storage/transaction/two_phase.h"
+
+static const ShuttleCommitMethods *methods = NULL;
+
+/* Of the transaction that is being committed; in its context. */
+static const char *name = NULL;
+
+bool		shuttle_left_prepared = false;
+
+static void raise_cannot_prepare(const ShuttleNode *node);
+static void raise_refusal(ShuttleNode *node);
+static void make_finish(ShuttleNode *node, const char *sql);
+static void start_finish(ShuttleNode *node);
+static void await_finish(ShuttleNode *node, TimestampTz deadline);
+
+void
+shuttle_commit_set_methods(const ShuttleCommitMethods *cluster_methods)
+{
+	methods = cluster_methods;
+}
+
+/* ---- what a crash left */
+
+/*
+ * Sessions at work have things prepared as well, but not for long.  The answer
+ * comes in the same trip as that to a connection's settings.
+ */
+void
+shuttle_two_phase_look(ShuttleNode *node)
+{
+	char	   *prefix = methods != NULL ? methods->prefix() : NULL;
+	char	   *sql;
+
+	if (node->look_sql != NULL)
+		pfree(node->look_sql);
+	node->look_sql = NULL;
+	if (prefix == NULL)
+		return;
+	sql = psprintf("SELECT FROM pg_catalog.pg_prepared_xacts"
+				   " WHERE pg_catalog.starts_with(gid, '%s')"
+				   " AND prepared < pg_catalog.now() - interval '1 second' LIMIT 1",
+				   prefix);
+	node->look_sql = MemoryContextStrdup(node->cxt, sql);
+}
+
+void
+shuttle_two_phase_recover(void)
+{
+	dlist_iter	iter;
+
+	shuttle_left_prepared = false;
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		if (!node->left_prepared)
+			continue;
+		node->left_prepared = false;
+		methods->recover(node->key.serverid, node->userid);
+	}
+}
+
+/* ---- waiting for locks */
+
+bool
+shuttle_deadlock_can_look(void)
+{
+	return methods != NULL && IsTransactionState() && !IsParallelWorker();
+}
+
+void
+shuttle_deadlock_look_now(void)
+{
+	List	   *waited = NIL;
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+		ShuttleServerUser *one;
+
+		if (node->state != NODE_READY || node->nin_flight == 0 || node->settling)
+			continue;
+		one = palloc_object(ShuttleServerUser);
+		one->serverid = node->key.serverid;
+		one->userid = node->userid;
+		waited = lappend(waited, one);
+	}
+	if (waited != NIL)
+		methods->look_for_deadlock(waited);
+}
+
+/* ---- who takes part */
+
+/* True for a node that has to be prepared if it is not alone. */
+static bool
+is_writer(const ShuttleNode *node)
+{
+	return shuttle_transaction_is_open(node) && node->wrote && node->two_phase;
+}
+
+static bool
+settings_are_known(void *arg)
+{
+	ShuttleNode *node = arg;
+
+	return node->state != NODE_CONNECTING &&
+		(node->state != NODE_READY || node->max_prepared >= 0 ||
+		 node->pooled || dlist_is_empty(&node->commands));
+}
+
+void
+shuttle_two_phase_check_writer(ShuttleNode *node)
+{
+	ShuttleNode *other = NULL;
+	dlist_iter	iter;
+
+	if (!node->two_phase || methods == NULL)
+		return;
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *candidate = dlist_container(ShuttleNode, link, iter.cur);
+
+		if (candidate != node && is_writer(candidate))
+			other = candidate;
+	}
+	if (other == NULL)
+		return;
+	shuttle_wait_until(node, SHUTTLE_WAIT_CONNECT, settings_are_known, node);
+	if (node->max_prepared == 0)
+		raise_cannot_prepare(node);
+	if (other->max_prepared == 0)
+		raise_cannot_prepare(other);
+}
+
+static void
+raise_cannot_prepare(const ShuttleNode *node)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("storage node \"%s\" cannot take part in an atomic commit over several servers",
+					node->name),
+			 errdetail("Its max_prepared_transactions is 0."),
+			 errhint("Set max_prepared_transactions on the node, to at least the number of sessions that commit at once, and restart it; or accept commits that a crash can leave half done: ALTER SERVER %s OPTIONS (ADD shuttle_two_phase 'off').",
+					 quote_identifier(node->name))));
+}
+
+/*
+ * The part of a node where nothing is prepared.  Under SERIALIZABLE a node that
+ * only read can refuse, and so goes first.  Else one whose rows are locked keeps them
+ * until what was written elsewhere is there to be seen by whoever waits for them; that
+ * the locks are given up nobody waits for.
+ */
+static CommitPart
+plain_part(ShuttleNode *node, int nwriters)
+{
+	if (IsolationIsSerializable())
+		return nwriters == 1 && node->wrote ? COMMIT_LAST : COMMIT_AT_ONCE;
+	if (nwriters == 0 || node->wrote || !node->must_wait)
+		return COMMIT_AT_ONCE;
+	node->must_wait = false;
+	return COMMIT_LAST;
+}
+
+static CommitPart
+two_phase_part(const ShuttleNode *node)
+{
+	if (node->wrote)
+		return node->two_phase ? COMMIT_PREPARED_FIRST : COMMIT_LAST;
+	return node->must_wait && !IsolationIsSerializable() ?
+		COMMIT_BEHIND : COMMIT_AT_ONCE;
+}
+
+static void
+count_writers(int *nwriters, int *nable)
+{
+	dlist_iter	iter;
+
+	*nwriters = *nable = 0;
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		const ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		if (shuttle_transaction_is_open(node) && node->wrote)
+			(*nwriters)++;
+		if (is_writer(node))
+			(*nable)++;
+	}
+}
+
+bool
+shuttle_commit_is_two_phase(void)
+{
+	int			nwriters;
+	int			nable;
+
+	count_writers(&nwriters, &nable);
+	return methods != NULL && nable > 0 && (nwriters > 1 || methods->wrote_here());
+}
+
+bool
+shuttle_two_phase_plan(bool in_worker)
+{
+	int			nwriters;
+	int			nable;
+	bool		needed;
+	dlist_iter	iter;
+
+	count_writers(&nwriters, &nable);
+	needed = !in_worker && shuttle_commit_is_two_phase();
+	if (nwriters > 0 && methods != NULL)
+		methods->warn();
+
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		if (!shuttle_transaction_is_open(node))
+			continue;
+		node->part = needed ? two_phase_part(node) : plain_part(node, nwriters);
+		if (node->part == COMMIT_PREPARED_FIRST && node->max_prepared == 0)
+			raise_cannot_prepare(node);
+	}
+	return needed;
+}
+
+/* ---- before the local commit */
+
+void
+shuttle_two_phase_name(void)
+{
+	name = MemoryContextStrdup(TopTransactionContext, methods->name());
+	SHUTTLE_POINT("before-prepare");
+}
+
+void
+shuttle_two_phase_send(ShuttleNode *node)
+{
+	char		sql[SHUTTLE_GID_SIZE + 32];
+	char		identity[NAMEDATALEN];
+
+	shuttle_session_identity(identity, sizeof(identity));
+	snprintf(node->gid, sizeof(node->gid), "%s_%u_%u_%s", name,
+			 node->key.serverid, node->key.umid, identity);
+	snprintf(sql, sizeof(sql), "COMMIT PREPARED '%s'", node->gid);
+	make_finish(node, sql);
+
+	if (node->unsynced)
+		shuttle_pipeline_add(node, COMMAND_SYNC, NULL);
+	node->can_repeat = false;
+	snprintf(sql, sizeof(sql), "PREPARE TRANSACTION '%s'", node->gid);
+	shuttle_pipeline_add(node, COMMAND_PREPARE_TRANSACTION, sql);
+	node->two_phase_state = TWO_PHASE_ASKED;
+	shuttle_pipeline_end_packet(node);
+}
+
+/* Makes what is sent behind the local commit. */
+static void
+make_finish(ShuttleNode *node, const char *sql)
+{
+	node->finished = false;
+	node->finish_missing = false;
+	node->finish[0] = shuttle_pipeline_make(node, COMMAND_FINISH, sql);
+	node->finish[1] = shuttle_pipeline_make(node, COMMAND_SYNC, NULL);
+	if (node->finish[0] == NULL || node->finish[1] == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory")));
+	node->finish[0]->ignore_error = true;
+}
+
+void
+shuttle_two_phase_record(void)
+{
+	List	   *servers = NIL;
+	dlist_iter	iter;
+
+	SHUTTLE_POINT("prepare-sent");
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		if (!shuttle_transaction_is_open(node))
+			continue;
+		if (node->part == COMMIT_PREPARED_FIRST)
+			servers = list_append_unique_oid(servers, node->key.serverid);
+		else if (node->part == COMMIT_BEHIND)
+			make_finish(node, "COMMIT");
+	}
+	methods->record(name, servers);
+	ForceSyncCommit();
+	SHUTTLE_POINT("recorded");
+}
+
+static bool
+prepare_is_answered(void *arg)
+{
+	ShuttleNode *node = arg;
+
+	return node->two_phase_state != TWO_PHASE_ASKED || node->error != NULL ||
+		node->state == NODE_LOST || node->state == NODE_CLOSED;
+}
+
+void
+shuttle_two_phase_check(ShuttleNode *node)
+{
+	shuttle_wait_until(node, SHUTTLE_WAIT_COMMIT, prepare_is_answered, node);
+	if (node->two_phase_state != TWO_PHASE_DONE)
+	{
+		if (node->state == NODE_LOST || node->state == NODE_CLOSED)
+			shuttle_connection_raise(node);
+		if (node->error != NULL)
+			raise_refusal(node);
+	}
+	shuttle_transaction_forget(node);
+
+	/* PREPARE of a failed transaction answers ROLLBACK, without an error. */
+	if (node->two_phase_state != TWO_PHASE_DONE)
+		ereport(ERROR,
+				(errcode(ERRCODE_TRANSACTION_ROLLBACK),
+				 errmsg("storage node \"%s\" rolled the transaction back",
+						node->name),
+				 errhint("Repeat the transaction.")));
+}
+
+/* What a node may commit and cannot prepare gets a hint of ours. */
+static void
+raise_refusal(ShuttleNode *node)
+{
+	const PGresult *result = node->error->result;
+	const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+	int			sqlstate = shuttle_result_sqlstate(result);
+
+	if (sqlstate == ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE &&
+		node->max_prepared <= 0)
+		raise_cannot_prepare(node);
+	if (sqlstate != ERRCODE_FEATURE_NOT_SUPPORTED)
+		shuttle_node_error_raise(node, node->error, "PREPARE TRANSACTION");
+	ereport(ERROR,
+			(errcode(sqlstate),
+			 errmsg("storage node \"%s\" cannot prepare the transaction for an atomic commit over several servers",
+					node->name),
+			 message != NULL ? errdetail("The node says: %s.", message) : 0,
+			 errhint("Do this on the node in a transaction that writes nowhere else, or set shuttle_two_phase 'off' on the server.")));
+}
+
+void
+shuttle_two_phase_answer(ShuttleNode *node, const ShuttleCommand *command,
+						 bool failed)
+{
+	const char *tag = failed ? "" : PQcmdStatus(command->result);
+
+	if (command->kind == COMMAND_PREPARE_TRANSACTION)
+	{
+		if (command->generation != node->generation ||
+			node->two_phase_state != TWO_PHASE_ASKED)
+			return;
+		node->two_phase_state = strcmp(tag, "PREPARE TRANSACTION") == 0 ?
+			TWO_PHASE_DONE : TWO_PHASE_NONE;
+		if (node->two_phase_state == TWO_PHASE_DONE)
+			shuttle_node_count(node, SHUTTLE_NODE_PREPARES, 1);
+		return;
+	}
+
+	node->finish_pending = false;
+	node->finished = !failed;
+
+	/* Not by our recovery, which leaves alone what a session is at. */
+	node->finish_missing = failed &&
+		shuttle_result_sqlstate(command->result) == ERRCODE_UNDEFINED_OBJECT;
+	if (!failed)
+		shuttle_node_count(node, SHUTTLE_NODE_COMMITS, 1);
+}
+
+/* ---- behind the local commit */
+
+void
+shuttle_two_phase_finish(void)
+{
+	TimestampTz deadline =
+		TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+									shuttle_settings.commit_wait_ms);
+	bool		in_doubt = false;
+	dlist_iter	iter;
+
+	if (name == NULL)
+		return;
+	name = NULL;
+	SHUTTLE_POINT("committed");
+	dlist_foreach(iter, &shuttle_nodes)
+		start_finish(dlist_container(ShuttleNode, link, iter.cur));
+	SHUTTLE_POINT("commit-sent");
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		if (node->part == COMMIT_AT_ONCE || node->part == COMMIT_LAST)
+			continue;
+		await_finish(node, deadline);
+		if (node->part == COMMIT_PREPARED_FIRST && !node->finished)
+			in_doubt = true;
+	}
+	methods->in_doubt(in_doubt);
+}
+
+static void
+start_finish(ShuttleNode *node)
+{
+	if (node->finish[0] == NULL || node->state != NODE_READY)
+		return;
+	shuttle_pipeline_append(node, node->finish[0]);
+	shuttle_pipeline_append(node, node->finish[1]);
+	node->finish[0] = node->finish[1] = NULL;
+	node->finish_pending = true;
+	shuttle_pipeline_send(node);
+}
+
+static bool
+finish_is_answered(const ShuttleNode *node)
+{
+	return !node->finish_pending;
+}
+
+static void
+warn_of_missing(const char *node_name)
+{
+	ereport(WARNING,
+			(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
+			 errmsg("storage node \"%s\" may not have committed", node_name),
+			 errdetail("The transaction has committed here. The node does not have it prepared any more: somebody else has ended it there, or the node has lost it."),
+			 errhint("Look on the node whether the transaction is there.")));
+}
+
+static void
+warn_of_unfinished(const char *node_name)
+{
+	ereport(WARNING,
+			(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
+			 errmsg("storage node \"%s\" has not committed yet", node_name),
+			 errdetail("The transaction has committed here, and is prepared on the node."),
+			 errhint("Recovery finishes it; see shuttle.transactions.")));
+}
+
+static void
+await_finish(ShuttleNode *node, TimestampTz deadline)
+{
+	if (node->finish_pending &&
+		!shuttle_transaction_wait_quietly(node, finish_is_answered, deadline) &&
+		node->state == NODE_READY)
+		shuttle_connection_lost(node, "the node did not answer in time");
+	if (node->part == COMMIT_BEHIND)
+		shuttle_transaction_forget(node);
+	else if (node->finish_missing)
+		shuttle_warn_of_node(node, warn_of_missing);
+	else if (!node->finished)
+		shuttle_warn_of_node(node, warn_of_unfinished);
+}
+
+/* ---- the local transaction failed */
+
+void
+shuttle_two_phase_undo(void)
+{
+	bool		in_doubt = false;
+	dlist_iter	iter;
+
+	name = NULL;
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+		char		sql[SHUTTLE_GID_SIZE + 32];
+		ShuttleCommand *command;
+
+		if (node->two_phase_state == TWO_PHASE_NONE)
+			continue;
+		in_doubt = true;
+		if (node->two_phase_state == TWO_PHASE_ASKED || node->state != NODE_READY)
+			continue;
+		snprintf(sql, sizeof(sql), "ROLLBACK PREPARED '%s'", node->gid);
+		command = shuttle_pipeline_try(node, COMMAND_CONTROL, sql);
+		if (command == NULL)
+		{
+			shuttle_connection_lost(node, "out of memory");
+			continue;
+		}
+		command->ignore_error = true;
+		if (!shuttle_pipeline_sync(node))
+			shuttle_connection_lost(node, "out of memory");
+		else
+			shuttle_node_count(node, SHUTTLE_NODE_ROLLBACKS, 1);
+	}
+
+	/* What was sent may be lost on its way. */
+	if (in_doubt)
+		methods->in_doubt(true);
+}
+
+void
+shuttle_two_phase_forget(ShuttleNode *node)
+{
+	for (int i = 0; i < lengthof(node->finish); i++)
+	{
+		if (node->finish[i] != NULL)
+			pfree(node->finish[i]);
+		node->finish[i] = NULL;
+	}
+	node->part = COMMIT_AT_ONCE;
+	node->part_asked = false;
+	node->two_phase_state = TWO_PHASE_NONE;
+	node->finish_pending = false;
+	node->gid[0] = '\0';
+}

@@ -1,0 +1,114 @@
+/*-------------------------------------------------------------------------
+ * answer_format.c
+ *	  Whether the values of an answer are asked for in binary.
+ *
+ * In text any types of the two sides go together that can be converted; in
+ * binary the node's have to be the ones expected here.  Nobody knows them
+ * before the first answer to a statement, so that one is asked for as texts;
+ * then its next pages, and later requests with the same statement, come in
+ * binary where the types agree.  So a node is never asked for a format that it
+ * might not have, which would be an error that ends its transaction.
+ *
+ * A type that was changed on the node since then shows in the first answer:
+ * the request is sent again, as texts.
+ *
+ * Memory: what is known of a connection is a table of hashes, each in the one
+ * place that its value gives.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "utils/memutils.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
+#include "storage/connection/connection.h"
+#include "storage/request/request.h"
+#include "storage/shuttle_storage.h"
+#include "storage/values/values.h"
+
+#define NKEYS 1024
+
+static uint64 *key_place(const ShuttleRequest *request);
+static bool node_has_formats(const ShuttleNode *node);
+
+void
+shuttle_format_choose(ShuttleRequest *request)
+{
+	ShuttleNode *node = request->node;
+	uint64		types_hash;
+
+	request->format = FORMAT_TEXT;
+	request->format_checked = false;
+
+	/* Only what reads may be sent again. */
+	if (request->decoder == NULL || request->refused_binary ||
+		request->effect != SHUTTLE_READS ||
+		!shuttle_settings.enable_binary_transfer ||
+		!shuttle_decoder_takes_binary(request->decoder, &types_hash))
+		return;
+	if (node->binary_keys == NULL)
+		node->binary_keys = MemoryContextAllocZero(node->cxt,
+												   sizeof(uint64) * NKEYS);
+	request->format_key =
+		hash_bytes_extended((const unsigned char *) request->sql,
+							strlen(request->sql), types_hash);
+	request->format = *key_place(request) == request->format_key ?
+		FORMAT_BINARY : FORMAT_UNDECIDED;
+}
+
+static uint64 *
+key_place(const ShuttleRequest *request)
+{
+	return &request->node->binary_keys[request->format_key % NKEYS];
+}
+
+/* Times are numbers of microseconds in all servers that are not very old. */
+static bool
+node_has_formats(const ShuttleNode *node)
+{
+	const char *integer_times = PQparameterStatus(node->conn,
+												  "integer_datetimes");
+
+	return integer_times != NULL && strcmp(integer_times, "on") == 0;
+}
+
+bool
+shuttle_format_check(ShuttleRequest *request, const PGresult *result,
+					 bool in_binary)
+{
+	ShuttleNode *node = request->node;
+
+	if (request->format_checked || request->format == FORMAT_TEXT)
+		return true;
+	request->format_checked = true;
+	if (node_has_formats(node) &&
+		shuttle_decoder_agrees(request->decoder, result,
+							   PQserverVersion(node->conn)))
+	{
+		*key_place(request) = request->format_key;
+		request->format = FORMAT_BINARY;
+		return true;
+	}
+	shuttle_format_forget(request);
+	request->format = FORMAT_TEXT;
+	request->refused_binary = true;
+	return !in_binary;
+}
+
+void
+shuttle_format_forget(const ShuttleRequest *request)
+{
+	if (request->format == FORMAT_BINARY &&
+		request->node->binary_keys != NULL &&
+		*key_place(request) == request->format_key)
+		*key_place(request) = 0;
+}
+
+void
+shuttle_format_clear(ShuttleNode *node)
+{
+	if (node->binary_keys != NULL)
+		memset(node->binary_keys, 0, sizeof(uint64) * NKEYS);
+}

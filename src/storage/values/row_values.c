@@ -1,0 +1,503 @@
+/*-------------------------------------------------------------------------
+ * row_values.c
+ *	  Rows in and out: values of an answer become tuples, and values are
+ *	  printed under the settings that they travel with.
+ *
+ * Memory: a decoder lives in its owner.  Values of a row lie in its room, and
+ * what does not fit there or comes from a type's own function in its context
+ * "shuttle row"; both are emptied before each row.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/sysattr.h"
+#include "catalog/pg_type.h"
+#include "common/hashfn.h"
+#include "parser/parser.h"
+#include "port/pg_bswap.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/float.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/xml.h"
+
+#include "base/shuttle_compat.h"
+#include "storage/shuttle_storage.h"
+#include "storage/values/decoders.h"
+#include "storage/values/values.h"
+
+/* Values of a usual row; longer ones are allocated. */
+#define ROOM_BYTES 8192
+
+/* Where the values of one answer column go. */
+typedef struct DecoderColumn
+{
+	AttrNumber	attribute;		/* 0: an index of the descriptor, no more */
+	ShuttleValueReader reader;
+} DecoderColumn;
+
+struct ShuttleDecoder
+{
+	TupleDesc	desc;
+	int			first_column;
+	int			ncolumns;
+	DecoderColumn *columns;
+	bool		is_virtual;		/* no column of the header is among them */
+	bool		in_binary;		/* all may be asked for in binary */
+	uint64		types_hash;		/* of what the columns should be */
+	int64	   *width;			/* kept by requests */
+	Datum	   *values;
+	bool	   *nulls;
+	const char *relation_name;	/* NULL: not known */
+	ShuttleColumnContext add_context;	/* NULL: by relation_name */
+	void	   *context_arg;
+	ShuttleRowFinish finish;	/* NULL: no columns are computed */
+	void	   *finish_arg;
+	int			current;		/* column being converted; -1: none */
+	MemoryContext row_cxt;
+	ShuttleValueRoom room;
+};
+
+/* What is read into a tuple's header; texts, as all columns of such a row. */
+typedef struct RowIdentity
+{
+	ItemPointerData ctid;
+	Oid			tableoid;
+} RowIdentity;
+
+static void init_reader(ShuttleValueReader *reader, Form_pg_attribute attribute,
+						MemoryContext owner);
+static void choose_format(ShuttleDecoder *decoder);
+static void decode_row(ShuttleDecoder *decoder, const ShuttleRow *row,
+					   Datum *values, bool *nulls, RowIdentity *identity);
+static void convert_row(ShuttleDecoder *decoder, const ShuttleRow *row,
+						Datum *values, bool *nulls, RowIdentity *identity);
+static int	begin_reading(const ShuttleRow *row);
+static void add_conversion_context(void *arg);
+
+ShuttleDecoder *
+shuttle_decoder_create(TupleDesc desc, List *attributes, int first_column,
+					   Relation rel, MemoryContext owner)
+{
+	MemoryContext old_cxt = MemoryContextSwitchTo(owner);
+	ShuttleDecoder *decoder = palloc0_object(ShuttleDecoder);
+	ListCell   *cell;
+
+	decoder->desc = desc;
+	decoder->first_column = first_column;
+	decoder->ncolumns = list_length(attributes);
+	decoder->columns = palloc0_array(DecoderColumn, Max(1, decoder->ncolumns));
+	decoder->values = palloc0_array(Datum, Max(1, desc->natts));
+	decoder->nulls = palloc0_array(bool, Max(1, desc->natts));
+	decoder->current = -1;
+	decoder->width = palloc0_object(int64);
+	if (rel != NULL)
+		decoder->relation_name = pstrdup(RelationGetRelationName(rel));
+	decoder->row_cxt = AllocSetContextCreate(owner, "shuttle row",
+											 ALLOCSET_SMALL_SIZES);
+	decoder->room.start = decoder->room.next = palloc(ROOM_BYTES);
+	decoder->room.end = decoder->room.start + ROOM_BYTES;
+	decoder->room.overflow = decoder->row_cxt;
+
+	decoder->is_virtual = true;
+	foreach(cell, attributes)
+	{
+		DecoderColumn *column = &decoder->columns[foreach_current_index(cell)];
+
+		column->attribute = lfirst_int(cell);
+		if (column->attribute <= 0)
+		{
+			decoder->is_virtual = false;
+			continue;
+		}
+		Assert(column->attribute <= desc->natts);
+		init_reader(&column->reader, TupleDescAttr(desc, column->attribute - 1),
+					owner);
+	}
+	choose_format(decoder);
+	MemoryContextSwitchTo(old_cxt);
+	return decoder;
+}
+
+static void
+init_reader(ShuttleValueReader *reader, Form_pg_attribute attribute,
+			MemoryContext owner)
+{
+	Oid			input;
+
+	reader->owner = owner;
+	reader->column_type = attribute->atttypid;
+	reader->typmod = reader->column_typmod = attribute->atttypmod;
+	reader->type = getBaseTypeAndTypmod(attribute->atttypid, &reader->typmod);
+	reader->is_domain = reader->type != reader->column_type;
+	getTypeInputInfo(attribute->atttypid, &input, &reader->input_parameter);
+	fmgr_info_cxt(input, &reader->input, owner);
+	shuttle_binary_type_find(reader);
+}
+
+/*
+ * All columns come in one format: in binary where none has to be a text, and
+ * where that saves time over all of them.
+ */
+static void
+choose_format(ShuttleDecoder *decoder)
+{
+	double		gain_ns = 0;
+	uint64		hash = 0;
+
+	for (int i = 0; i < decoder->ncolumns; i++)
+	{
+		ShuttleValueReader *reader = &decoder->columns[i].reader;
+
+		if (!reader->in_binary)
+			return;
+		gain_ns += reader->gain_ns;
+		hash = hash_combine64(hash, hash_bytes_uint32_extended(reader->type, 0));
+		hash = hash_combine64(hash, hash_bytes_uint32_extended(reader->typmod, 0));
+	}
+	decoder->in_binary = gain_ns > 0;
+	decoder->types_hash = hash;
+}
+
+bool
+shuttle_decoder_takes_binary(const ShuttleDecoder *decoder, uint64 *types_hash)
+{
+	*types_hash = decoder->types_hash;
+	return decoder->in_binary;
+}
+
+bool
+shuttle_decoder_is_narrow(const ShuttleDecoder *decoder, int most_bytes)
+{
+	double		bytes = 0;
+
+	for (int i = 0; i < decoder->ncolumns; i++)
+	{
+		const DecoderColumn *column = &decoder->columns[i];
+		int			attribute = column->attribute;
+
+		if (attribute <= 0)
+			continue;
+		if (TupleDescAttr(decoder->desc, attribute - 1)->attlen > 0)
+			continue;
+		if (column->reader.is_domain ||
+			type_maximum_size(column->reader.type, column->reader.typmod) < 0)
+			return false;
+		bytes += type_maximum_size(column->reader.type, column->reader.typmod);
+	}
+	return bytes <= most_bytes;
+}
+
+int64 *
+shuttle_decoder_width(const ShuttleDecoder *decoder)
+{
+	return decoder->width;
+}
+
+bool
+shuttle_decoder_agrees(const ShuttleDecoder *decoder, const PGresult *answer,
+					   int node_version)
+{
+	if (PQnfields(answer) != decoder->first_column + decoder->ncolumns)
+		return false;
+	for (int i = 0; i < decoder->first_column; i++)
+	{
+		if (PQftype(answer, i) != INT8OID)
+			return false;
+	}
+	for (int i = 0; i < decoder->ncolumns; i++)
+	{
+		int			column = decoder->first_column + i;
+
+		if (!shuttle_binary_type_agrees(&decoder->columns[i].reader,
+										PQftype(answer, column),
+										PQfmod(answer, column), node_version))
+			return false;
+	}
+	return true;
+}
+
+void
+shuttle_decoder_set_context(ShuttleDecoder *decoder,
+							ShuttleColumnContext add_context, void *arg)
+{
+	decoder->add_context = add_context;
+	decoder->context_arg = arg;
+}
+
+void
+shuttle_decoder_set_finish(ShuttleDecoder *decoder, ShuttleRowFinish finish,
+						   void *arg)
+{
+	decoder->finish = finish;
+	decoder->finish_arg = arg;
+}
+
+HeapTuple
+shuttle_decoder_tuple(ShuttleDecoder *decoder, const ShuttleRow *row)
+{
+	RowIdentity identity = {.tableoid = InvalidOid};
+	HeapTuple	tuple;
+
+	ItemPointerSetInvalid(&identity.ctid);
+	decode_row(decoder, row, decoder->values, decoder->nulls, &identity);
+	tuple = heap_form_tuple(decoder->desc, decoder->values, decoder->nulls);
+
+	/* In t_ctid as well, where a composite value keeps it for EvalPlanQual. */
+	if (ItemPointerIsValid(&identity.ctid))
+		tuple->t_self = tuple->t_data->t_ctid = identity.ctid;
+	tuple->t_tableOid = identity.tableoid;
+
+	/*
+	 * A tuple made here has the fields of a composite value; whoever reads
+	 * the system columns must not see a type's OID as a transaction.
+	 */
+	HeapTupleHeaderSetXmax(tuple->t_data, InvalidTransactionId);
+	HeapTupleHeaderSetXmin(tuple->t_data, InvalidTransactionId);
+	HeapTupleHeaderSetCmin(tuple->t_data, InvalidTransactionId);
+	return tuple;
+}
+
+bool
+shuttle_decoder_is_virtual(const ShuttleDecoder *decoder)
+{
+	return decoder->is_virtual;
+}
+
+void
+shuttle_decoder_store(ShuttleDecoder *decoder, const ShuttleRow *row,
+					  TupleTableSlot *slot)
+{
+	Assert(decoder->is_virtual);
+	Assert(slot->tts_tupleDescriptor->natts == decoder->desc->natts);
+	decode_row(decoder, row, slot->tts_values, slot->tts_isnull, NULL);
+	ExecStoreVirtualTuple(slot);
+}
+
+/* Fills values and nulls, of which there is one for each attribute. */
+static void
+decode_row(ShuttleDecoder *decoder, const ShuttleRow *row, Datum *values,
+		   bool *nulls, RowIdentity *identity)
+{
+	ErrorContextCallback context;
+	MemoryContext old_cxt;
+	int			nestlevel;
+
+	/* A list without columns is sent as NULL. */
+	if (decoder->ncolumns > 0 &&
+		row->ncolumns != decoder->first_column + decoder->ncolumns)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INCONSISTENT_DESCRIPTOR_INFORMATION),
+				 errmsg("answer has %d columns where %d were expected",
+						row->ncolumns,
+						decoder->first_column + decoder->ncolumns)));
+
+	MemoryContextReset(decoder->row_cxt);
+	decoder->room.next = decoder->room.start;
+	context.callback = add_conversion_context;
+	context.arg = decoder;
+	context.previous = error_context_stack;
+	error_context_stack = &context;
+	old_cxt = MemoryContextSwitchTo(decoder->row_cxt);
+	memset(nulls, true, decoder->desc->natts);
+	nestlevel = begin_reading(row);
+	convert_row(decoder, row, values, nulls, identity);
+	shuttle_transmission_end(nestlevel);
+	decoder->current = -1;
+	if (decoder->finish != NULL)
+		decoder->finish(decoder->finish_arg, values, nulls);
+	MemoryContextSwitchTo(old_cxt);
+	error_context_stack = context.previous;
+}
+
+static void
+read_identity(RowIdentity *identity, AttrNumber attribute, char *value)
+{
+	if (value == NULL)
+		return;
+	if (attribute == SelfItemPointerAttributeNumber)
+		identity->ctid = *(ItemPointer) DatumGetPointer(DirectFunctionCall1(tidin,
+																			CStringGetDatum(value)));
+	else if (attribute == TableOidAttributeNumber)
+		identity->tableoid = atooid(value);
+}
+
+static void
+convert_row(ShuttleDecoder *decoder, const ShuttleRow *row, Datum *values,
+			bool *nulls, RowIdentity *identity)
+{
+	for (int i = 0; i < decoder->ncolumns; i++)
+	{
+		DecoderColumn *column = &decoder->columns[i];
+		ShuttleValueReader *reader = &column->reader;
+		int			field = decoder->first_column + i;
+		char	   *value = row->values[field];
+		int			attribute = column->attribute - 1;
+
+		decoder->current = i;
+		if (attribute < 0)
+		{
+			read_identity(identity, column->attribute, value);
+			continue;
+		}
+		if (value == NULL)
+		{
+			/* Functions that see NULLs are those of domains. */
+			if (!reader->input.fn_strict)
+				(void) InputFunctionCall(&reader->input, NULL,
+										 reader->input_parameter,
+										 reader->column_typmod);
+			continue;
+		}
+		nulls[attribute] = false;
+		if (row->in_binary)
+			values[attribute] = shuttle_binary_value(reader, value,
+													 row->lengths[field],
+													 &decoder->room);
+		else if (reader->is_domain ||
+				 !shuttle_text_value(reader, value, row->lengths[field],
+									 &decoder->room, &values[attribute]))
+		{
+			shuttle_check_encoding(value, row->lengths[field]);
+			values[attribute] = InputFunctionCall(&reader->input, value,
+												  reader->input_parameter,
+												  reader->column_typmod);
+		}
+	}
+}
+
+int64
+shuttle_row_int64(const ShuttleRow *row, int column)
+{
+	uint64		bits;
+	char	   *value = shuttle_row_text(row, column);
+
+	if (!row->in_binary)
+		return pg_strtoint64(value);
+	if (row->lengths[column] != sizeof(bits))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+				 errmsg("incorrect binary data format")));
+	memcpy(&bits, value, sizeof(bits));
+	return (int64) pg_ntoh64(bits);
+}
+
+char *
+shuttle_row_text(const ShuttleRow *row, int column)
+{
+	if (column >= row->ncolumns || row->values[column] == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROTOCOL_VIOLATION),
+				 errmsg("answer has no value in column %d", column + 1)));
+	return row->values[column];
+}
+
+static void
+add_conversion_context(void *arg)
+{
+	ShuttleDecoder *decoder = arg;
+	AttrNumber	attribute;
+
+	if (decoder->current < 0)
+		return;
+	attribute = decoder->columns[decoder->current].attribute;
+	if (decoder->add_context != NULL)
+		decoder->add_context(decoder->context_arg, attribute);
+	else if (decoder->relation_name != NULL && attribute > 0)
+		errcontext("column \"%s\" of foreign table \"%s\"",
+				   NameStr(TupleDescAttr(decoder->desc, attribute - 1)->attname),
+				   decoder->relation_name);
+	else if (decoder->relation_name != NULL &&
+			 attribute == SelfItemPointerAttributeNumber)
+		errcontext("column \"%s\" of foreign table \"%s\"", "ctid",
+				   decoder->relation_name);
+	else
+		errcontext("processing expression at position %d in select list",
+				   decoder->current + 1);
+}
+
+/* Sets one setting until shuttle_transmission_end(). */
+static void
+set_for_transmission(const char *name, const char *value)
+{
+	(void) set_config_option(name, value, PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+}
+
+/*
+ * Texts of a node are read as it prints them, whatever the session has set for
+ * texts of its own; returns the GUC nest level, or 0.
+ */
+static int
+begin_reading(const ShuttleRow *row)
+{
+	int			nestlevel;
+
+	if (row->in_binary || (Array_nulls && xmloption == XMLOPTION_CONTENT))
+		return 0;
+	nestlevel = NewGUCNestLevel();
+	set_for_transmission("array_nulls", "on");
+	set_for_transmission("xmloption", "content");
+	return nestlevel;
+}
+
+ShuttlePrintNeed
+shuttle_print_need(Oid type)
+{
+	switch (type)
+	{
+		case BOOLOID:
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case NUMERICOID:
+		case TEXTOID:
+		case VARCHAROID:
+		case BPCHAROID:
+		case UUIDOID:
+			return SHUTTLE_PRINT_ANYHOW;
+		case DATEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return SHUTTLE_PRINT_DATES;
+		default:
+			return SHUTTLE_PRINT_ALL;
+	}
+}
+
+/* To enter and leave them takes some 3000 instructions. */
+int
+shuttle_transmission_begin(ShuttlePrintNeed need)
+{
+	int			nestlevel;
+
+	if (need == SHUTTLE_PRINT_ANYHOW ||
+		(need == SHUTTLE_PRINT_DATES && DateStyle == USE_ISO_DATES))
+		return 0;
+	nestlevel = NewGUCNestLevel();
+	if (DateStyle != USE_ISO_DATES)
+		set_for_transmission("datestyle", "ISO");
+	if (IntervalStyle != INTSTYLE_POSTGRES)
+		set_for_transmission("intervalstyle", "postgres");
+	if (extra_float_digits < 3)
+		set_for_transmission("extra_float_digits", "3");
+
+	/* For constants like regproc. */
+	set_for_transmission("search_path", "pg_catalog");
+
+	/* For the texts of constants. */
+	if (!standard_conforming_strings)
+		set_for_transmission("standard_conforming_strings", "on");
+	return nestlevel;
+}
+
+void
+shuttle_transmission_end(int nestlevel)
+{
+	if (nestlevel > 0)
+		AtEOXact_GUC(true, nestlevel);
+}
