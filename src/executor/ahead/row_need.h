@@ -6,6 +6,7 @@
 #ifndef SHUTTLE_EXECUTOR_AHEAD_ROW_NEED_H
 #define SHUTTLE_EXECUTOR_AHEAD_ROW_NEED_H
 
+#include "base/shuttle_compat.h"
 #include "executor/executor_types.h"
 
 /* ---- rows that are sure to be needed (row_need.c) */

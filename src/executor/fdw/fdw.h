@@ -14,6 +14,7 @@
 #define SHUTTLE_EXECUTOR_FDW_FDW_H
 
 #include "foreign/fdwapi.h"
+
 #include "executor/join/transport.h"
 
 /* ---- callbacks (foreign_routine.c and the files it names) */

@@ -50,14 +50,14 @@ extern void shuttle_postgres_fdw_quote_zeros(ForeignScan *scan);
 
 /* The scan with another SELECT; all else is shared. */
 extern ForeignScan *shuttle_postgres_fdw_replace_scan_sql(const ForeignScan *scan,
-												  const char *sql);
+														  const char *sql);
 
 /* The same of an INSERT, UPDATE or DELETE. */
 extern List *shuttle_postgres_fdw_replace_modify_sql(List *fdw_private, char *sql);
 
 /* The same of an INSERT that sets other columns. */
 extern List *shuttle_postgres_fdw_replace_insert(List *fdw_private, char *sql,
-										 List *target_attributes, int values_end);
+												 List *target_attributes, int values_end);
 
 /* The private list of a scan that we have postgres_fdw run. */
 extern List *shuttle_postgres_fdw_make_scan(char *sql, List *attributes, int fetch_size);

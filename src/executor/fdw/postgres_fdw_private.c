@@ -158,7 +158,7 @@ shuttle_postgres_fdw_replace_modify_sql(List *fdw_private, char *sql)
 
 List *
 shuttle_postgres_fdw_replace_insert(List *fdw_private, char *sql, List *target_attributes,
-							int values_end)
+									int values_end)
 {
 	List	   *copy = shuttle_postgres_fdw_replace_modify_sql(fdw_private, sql);
 

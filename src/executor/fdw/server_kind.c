@@ -29,7 +29,7 @@
 typedef struct KnownServer
 {
 	Oid			serverid;		/* must be first: the key */
-	bool		is_postgres_fdw;		/* uses postgres_fdw's handler */
+	bool		is_postgres_fdw;	/* uses postgres_fdw's handler */
 	bool		has_transport;	/* the next is known: */
 	const ShuttleTransport *transport;
 } KnownServer;

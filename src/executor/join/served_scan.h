@@ -8,6 +8,7 @@
 #define SHUTTLE_EXECUTOR_JOIN_SERVED_SCAN_H
 
 #include "foreign/fdwapi.h"
+
 #include "executor/join/key_set.h"
 #include "executor/join/transport.h"
 #include "executor/write/write_table.h"

@@ -480,7 +480,7 @@ make_plan(ShuttleChannel *channel, bool fenced)
 	 * known to be complete without asking again.
 	 */
 	plan->fdw_private = shuttle_postgres_fdw_make_scan(shuttle_batch_sql(scan, fenced),
-											   columns, shuttle_settings.fetch_limit + 1);
+													   columns, shuttle_settings.fetch_limit + 1);
 	return plan;
 }
 

@@ -668,7 +668,7 @@ explain_foreign_modify(ModifyTableState *mtstate, ResultRelInfo *target,
 	if (es->verbose)
 		fdw_private = shuttle_conflict_explained(mtstate, target, fdw_private);
 	shuttle_postgres_fdw_routine->ExplainForeignModify(mtstate, target, fdw_private,
-											   subplan_index, es);
+													   subplan_index, es);
 	if (write == NULL)
 		return;
 

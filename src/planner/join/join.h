@@ -27,7 +27,7 @@ typedef struct ShuttleServerCost
 	Cost		round_trip;		/* one that nothing hides */
 	Cost		request;		/* beside round trips, keys and rows */
 	Cost		row;			/* of one fetched row */
-	Cost		postgres_fdw_row;		/* the same in paths of postgres_fdw */
+	Cost		postgres_fdw_row;	/* the same in paths of postgres_fdw */
 	int			batch_size;		/* outer rows */
 	int			request_limit;	/* keys */
 	int			in_flight;		/* batches */

@@ -503,7 +503,7 @@ shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 	if (is_repriced)
 		rel->pathlist = make_stand_ins(others);
 	shuttle_postgres_fdw_get_routine()->GetForeignJoinPaths(root, rel, outer, inner,
-													type, extra);
+															type, extra);
 	root->query_pathkeys = wanted;
 	if (!is_repriced)
 		return;

@@ -175,7 +175,7 @@ plan_direct_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex,
 	root->processed_tlist = (List *)
 		shuttle_stable_stand_in(root, (Node *) targetlist);
 	direct = shuttle_postgres_fdw_get_routine()->PlanDirectModify(root, plan, rtindex,
-														  subplan_index) ||
+																  subplan_index) ||
 		shuttle_plan_keyed_write(root, plan, subplan_index);
 	root->processed_tlist = targetlist;
 	if (direct)
@@ -195,7 +195,7 @@ plan_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex, int subplan_ind
 
 	shuttle_refuse_reference_write(relid);
 	fdw_private = shuttle_postgres_fdw_get_routine()->PlanForeignModify(root, plan, rtindex,
-																subplan_index);
+																		subplan_index);
 	if (plan->operation != CMD_INSERT)
 		return fdw_private;
 

@@ -260,8 +260,8 @@ plan_scan(KeyedWrite *write, RelOptInfo *target)
 	clauses = list_concat_copy(target->baserestrictinfo, info->ppi_clauses);
 	path = shuttle_create_foreignscan_path(root, target, 1, 0, 0, write->others);
 	scan = shuttle_postgres_fdw_get_routine()->GetForeignPlan(root, target,
-													  planner_rt_fetch(target->relid, root)->relid,
-													  path, NIL, clauses, NULL);
+															  planner_rt_fetch(target->relid, root)->relid,
+															  path, NIL, clauses, NULL);
 	scan->fs_server = target->serverid;
 	shuttle_scan_set_relids(scan, target->relids);
 	return scan;

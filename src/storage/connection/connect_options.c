@@ -37,7 +37,7 @@ static void add_option(ConnectOptions *options, const char *name,
 					   const char *value);
 static void add_list(ConnectOptions *options, List *definitions);
 static void add_liveness_limits(ConnectOptions *options, ShuttleNode *node,
-							bool sends_ahead);
+								bool sends_ahead);
 static const char *find_option(const ConnectOptions *options, const char *name);
 static bool is_pooled(List *definitions);
 static bool find_switch(List *definitions, const char *name, bool otherwise);

@@ -19,6 +19,7 @@
 #include "portability/instr_time.h"
 #include "utils/hsearch.h"
 
+#include "base/shuttle_compat.h"
 #include "storage/shuttle_storage.h"
 #include "storage/storage_types.h"
 
@@ -129,7 +130,7 @@ struct ShuttleNode
 	PGconn	   *conn;
 	PostgresPollingStatusType polling;	/* what PQconnectPoll waits for */
 	TimestampTz connect_deadline;	/* 0: none */
-	HostLiveness	liveness;
+	HostLiveness liveness;
 	bool		keep;			/* option keep_connections */
 	bool		pooled;			/* each transaction may have another session */
 	bool		needs_password; /* option password_required */

@@ -22,6 +22,7 @@
 #include "lib/ilist.h"
 #include "libpq-fe.h"
 
+#include "base/shuttle_compat.h"
 #include "base/shuttle_wait_events.h"
 #include "storage/shuttle_storage.h"
 #include "storage/storage_types.h"
