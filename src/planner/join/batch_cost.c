@@ -158,11 +158,11 @@ shuttle_groups_key_cost(PlannerInfo *root, const Path *path, const List *tables,
 }
 
 Cost
-shuttle_doubt_cost(const RelOptInfo *inner, const ShuttleAsking *asking)
+shuttle_doubt_cost(const RelOptInfo *inner, const ShuttleKeyEstimate *estimate)
 {
-	double		batch_rows = Min(asking->outer_rows, asking->server.batch_size);
+	double		batch_rows = Min(estimate->outer_rows, estimate->server.batch_size);
 
-	if (asking->by_ordered_column)
+	if (estimate->by_ordered_column)
 		return 0;
 	return LACKS_INDEX * (inner->pages * seq_page_cost + inner->tuples * cpu_tuple_cost) /
 		batch_rows;
@@ -173,27 +173,27 @@ shuttle_doubt_cost(const RelOptInfo *inner, const ShuttleAsking *asking)
  * as hold all keys, and one more, as these do not come first of all.
  */
 static double
-count_asking(const ShuttleAsking *asking, double rows, double batch_rows,
-			 double nbatches)
+count_asked_batches(const ShuttleKeyEstimate *estimate, double rows, double batch_rows,
+					double nbatches)
 {
-	if (!asking->answers_kept)
+	if (!estimate->answers_kept)
 		return nbatches;
-	return Min(nbatches, ceil(rows * asking->keys_per_row / batch_rows) + 1);
+	return Min(nbatches, ceil(rows * estimate->keys_per_row / batch_rows) + 1);
 }
 
 /* Batches that can be in flight, by what their rows take. */
 static double
-find_in_flight(const ShuttleAsking *asking, const Path *outer, double batch_rows)
+find_in_flight(const ShuttleKeyEstimate *estimate, const Path *outer, double batch_rows)
 {
 	double		outer_bytes = outer->pathtarget->width + 2 * ROW_OVERHEAD_BYTES;
-	double		answer_bytes = asking->rows_per_row *
-		(asking->inner_width + ROW_OVERHEAD_BYTES);
+	double		answer_bytes = estimate->rows_per_row *
+		(estimate->inner_width + ROW_OVERHEAD_BYTES);
 	double		kilobytes = 1024.0 / batch_rows;
 	double		by_outer = work_mem * kilobytes / outer_bytes;
 	double		by_answers = Max(work_mem, shuttle_settings.fetch_ahead_kb) *
 		kilobytes / Max(answer_bytes, 1);
 
-	return Max(1, Min(asking->server.in_flight, floor(Min(by_outer, by_answers))));
+	return Max(1, Min(estimate->server.in_flight, floor(Min(by_outer, by_answers))));
 }
 
 /*
@@ -203,38 +203,38 @@ find_in_flight(const ShuttleAsking *asking, const Path *outer, double batch_rows
  * have to come from a node first, or this is done for each row of a join above.
  */
 static void
-cost_engine_batches(const ShuttleAsking *asking, const Path *outer,
-					double batch_rows, double nbatches, double nasking,
+cost_engine_batches(const ShuttleKeyEstimate *estimate, const Path *outer,
+					double batch_rows, double nbatches, double nasked,
 					Cost *startup, Cost *total)
 {
-	double		waits = ceil(nbatches / find_in_flight(asking, outer, batch_rows)) - 1;
-	bool		first = asking->outer_waits || PATH_REQ_OUTER(outer) != NULL;
+	double		waits = ceil(nbatches / find_in_flight(estimate, outer, batch_rows)) - 1;
+	bool		first = estimate->outer_waits || PATH_REQ_OUTER(outer) != NULL;
 
-	*startup = asking->server.request;
+	*startup = estimate->server.request;
 	if (first)
-		*startup += asking->server.round_trip;
-	*total = *startup + waits * asking->server.round_trip +
-		(nasking * asking->nscans - 1) * asking->server.request;
+		*startup += estimate->server.round_trip;
+	*total = *startup + waits * estimate->server.round_trip +
+		(nasked * estimate->nscans - 1) * estimate->server.request;
 }
 
 /* A guest sends one request after the other, and reads one page after the
  * other. */
 static void
-cost_guest_batches(const ShuttleAsking *asking, double rows, double nasking,
+cost_guest_batches(const ShuttleKeyEstimate *estimate, double rows, double nasked,
 				   Cost *startup, Cost *total)
 {
-	const ShuttleServerCost *server = &asking->server;
-	double		nkeys = rows * asking->keys_per_row;
-	double		nrequests = asking->nscans *
-		ceil(nkeys / nasking / server->request_limit);
-	double		npages = floor(rows * asking->rows_per_row / nasking /
+	const ShuttleServerCost *server = &estimate->server;
+	double		nkeys = rows * estimate->keys_per_row;
+	double		nrequests = estimate->nscans *
+		ceil(nkeys / nasked / server->request_limit);
+	double		npages = floor(rows * estimate->rows_per_row / nasked /
 							   (shuttle_settings.fetch_limit + 1));
-	int			trips = asking->may_fail ? GUEST_ROUND_TRIPS_GUARDED : GUEST_ROUND_TRIPS;
+	int			trips = estimate->may_fail ? GUEST_ROUND_TRIPS_GUARDED : GUEST_ROUND_TRIPS;
 	double		ntrips = nrequests * trips + npages;
 
 	*startup = trips * server->round_trip + server->request;
-	*total = Max(*startup, nasking * (ntrips * server->round_trip +
-									  nrequests * server->request));
+	*total = Max(*startup, nasked * (ntrips * server->round_trip +
+									 nrequests * server->request));
 }
 
 /*
@@ -243,27 +243,27 @@ cost_guest_batches(const ShuttleAsking *asking, double rows, double nasking,
  * on top, once for each scan.
  */
 static Cost
-cost_of_reaching(const ShuttleAsking *asking)
+cost_of_reaching(const ShuttleKeyEstimate *estimate)
 {
-	return asking->nscans * Max(0, asking->server.reach - USUAL_STARTUP_COST);
+	return estimate->nscans * Max(0, estimate->server.reach - USUAL_STARTUP_COST);
 }
 
 void
-shuttle_batches_cost(const ShuttleAsking *asking, const Path *outer,
+shuttle_batches_cost(const ShuttleKeyEstimate *estimate, const Path *outer,
 					 Cost *startup, Cost *total)
 {
 	double		rows = Max(outer->rows, 1);
-	double		batch_rows = Min(rows, asking->server.batch_size);
+	double		batch_rows = Min(rows, estimate->server.batch_size);
 	double		nbatches = ceil(rows / batch_rows);
-	double		nasking = count_asking(asking, rows, batch_rows, nbatches);
+	double		nasked = count_asked_batches(estimate, rows, batch_rows, nbatches);
 
-	if (asking->server.guest)
-		cost_guest_batches(asking, rows, nasking, startup, total);
+	if (estimate->server.guest)
+		cost_guest_batches(estimate, rows, nasked, startup, total);
 	else
-		cost_engine_batches(asking, outer, batch_rows, nbatches, nasking, startup,
+		cost_engine_batches(estimate, outer, batch_rows, nbatches, nasked, startup,
 							total);
-	*total += rows * LOOK_AHEAD_ROW_COST + cost_of_reaching(asking);
-	*startup += cost_of_reaching(asking);
+	*total += rows * LOOK_AHEAD_ROW_COST + cost_of_reaching(estimate);
+	*startup += cost_of_reaching(estimate);
 }
 
 /*

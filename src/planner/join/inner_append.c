@@ -179,9 +179,9 @@ rows_of_leaf(const ShuttleInner *inner, const RelOptInfo *leaf)
  * it cannot be asked. */
 static bool
 price_leaf(PlannerInfo *root, const ShuttleInner *inner, RelOptInfo *leaf,
-		   const ShuttleAsking *asking, Cost *startup, Cost *total)
+		   const ShuttleKeyEstimate *estimate, Cost *startup, Cost *total)
 {
-	double		part = asking->keys_per_row;
+	double		part = estimate->keys_per_row;
 	const Path *path;
 
 	if (leaf->rtekind != RTE_RELATION)
@@ -200,13 +200,13 @@ price_leaf(PlannerInfo *root, const ShuttleInner *inner, RelOptInfo *leaf,
 	if (!shuttle_can_look_ahead(leaf->fdwroutine, leaf->serverid) ||
 		shuttle_is_sampled(root, leaf))
 		return false;
-	shuttle_key_cost(root, leaf, &asking->server, rows_of_leaf(inner, leaf),
-					 asking->outer_rows * asking->keys_per_row * inner->share,
+	shuttle_key_cost(root, leaf, &estimate->server, rows_of_leaf(inner, leaf),
+					 estimate->outer_rows * estimate->keys_per_row * inner->share,
 					 startup, total);
 	if (shuttle_settings.debug_force_batched_join)
 		part *= SHUTTLE_FORCED_COST;
 	*startup *= part;
-	*total = *total * part + shuttle_doubt_cost(leaf, asking);
+	*total = *total * part + shuttle_doubt_cost(leaf, estimate);
 	return true;
 }
 
@@ -224,7 +224,7 @@ shuttle_inner_begin_price(ShuttleInner *inner)
 }
 
 bool
-shuttle_inner_price(PlannerInfo *root, ShuttleInner *inner, ShuttleAsking *asking)
+shuttle_inner_price(PlannerInfo *root, ShuttleInner *inner, ShuttleKeyEstimate *estimate)
 {
 	int			nleaves = list_length(inner->leaves);
 	Path	   *price = &inner->price;
@@ -239,7 +239,7 @@ shuttle_inner_price(PlannerInfo *root, ShuttleInner *inner, ShuttleAsking *askin
 		Cost		startup;
 		Cost		total;
 
-		if (!price_leaf(root, inner, (RelOptInfo *) lfirst(lc), asking, &startup,
+		if (!price_leaf(root, inner, (RelOptInfo *) lfirst(lc), estimate, &startup,
 						&total))
 			return false;
 		if (price->total_cost == 0)
@@ -249,9 +249,9 @@ shuttle_inner_price(PlannerInfo *root, ShuttleInner *inner, ShuttleAsking *askin
 	price->startup_cost = Min(price->startup_cost, price->total_cost);
 
 	/* a batch of many keys has some for each partition */
-	asking->nscans = Max(1, Min(nleaves,
-								ceil(Min(asking->outer_rows, asking->server.batch_size) *
-									 asking->keys_per_row * nleaves * inner->share)));
+	estimate->nscans = Max(1, Min(nleaves,
+								  ceil(Min(estimate->outer_rows, estimate->server.batch_size) *
+									   estimate->keys_per_row * nleaves * inner->share)));
 	return true;
 }
 
@@ -260,7 +260,7 @@ shuttle_inner_price(PlannerInfo *root, ShuttleInner *inner, ShuttleAsking *askin
 /* The path of a child; NULL where none of its clauses can be shipped. */
 static Path *
 make_leaf_path(PlannerInfo *root, const ShuttleInner *inner, RelOptInfo *leaf,
-			   ShuttleAsking *asking, ShuttleSibling *sibling)
+			   ShuttleKeyEstimate *estimate, ShuttleSibling *sibling)
 {
 	const ParamPathInfo *info = inner->info;
 	Cost		startup;
@@ -271,9 +271,9 @@ make_leaf_path(PlannerInfo *root, const ShuttleInner *inner, RelOptInfo *leaf,
 	if (leaf != inner->rel)
 		info = shuttle_child_param_info(root, leaf, inner->rel, info,
 										rows_of_leaf(inner, leaf), sibling);
-	(void) price_leaf(root, inner, leaf, asking, &startup, &total);
+	(void) price_leaf(root, inner, leaf, estimate, &startup, &total);
 	return shuttle_inner_path(root, leaf, info, startup, total, sibling,
-							  &asking->may_fail);
+							  &estimate->may_fail);
 }
 
 static Path *
@@ -291,7 +291,7 @@ make_append(PlannerInfo *root, const ShuttleInner *inner, List *children)
 
 Path *
 shuttle_inner_make(PlannerInfo *root, const ShuttleInner *inner,
-				   ShuttleAsking *asking)
+				   ShuttleKeyEstimate *estimate)
 {
 	List	   *children = NIL;
 	ShuttleSibling sibling = {NULL};
@@ -300,7 +300,7 @@ shuttle_inner_make(PlannerInfo *root, const ShuttleInner *inner,
 	foreach(lc, inner->leaves)
 	{
 		RelOptInfo *leaf = (RelOptInfo *) lfirst(lc);
-		Path	   *path = make_leaf_path(root, inner, leaf, asking, &sibling);
+		Path	   *path = make_leaf_path(root, inner, leaf, estimate, &sibling);
 
 		if (path == NULL)
 			return NULL;

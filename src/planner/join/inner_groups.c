@@ -297,9 +297,9 @@ shuttle_groups_adopt(const ShuttleGroups *groups)
 /* What a key costs in a scan that it visits. */
 static void
 price_key(const ShuttleSubqueryScan *scan, const KeyedTable *driving,
-		  const ShuttleAsking *asking, Cost *startup, Cost *total)
+		  const ShuttleKeyEstimate *estimate, Cost *startup, Cost *total)
 {
-	double		nkeys = asking->outer_rows * asking->keys_per_row * scan->share;
+	double		nkeys = estimate->outer_rows * estimate->keys_per_row * scan->share;
 
 	if (!IsA(scan->path, ForeignPath))
 	{
@@ -312,10 +312,10 @@ price_key(const ShuttleSubqueryScan *scan, const KeyedTable *driving,
 		*startup = *total = scan->path->total_cost;
 		return;
 	}
-	shuttle_groups_key_cost(scan->root, scan->path, shuttle_scanned_tables(scan), &asking->server,
+	shuttle_groups_key_cost(scan->root, scan->path, shuttle_scanned_tables(scan), &estimate->server,
 							driving->rows, nkeys, startup, total);
-	*startup *= asking->keys_per_row;
-	*total = *total * asking->keys_per_row + shuttle_doubt_cost(driving->rel, asking);
+	*startup *= estimate->keys_per_row;
+	*total = *total * estimate->keys_per_row + shuttle_doubt_cost(driving->rel, estimate);
 }
 
 /* What is done here with the rows of a key. */
@@ -339,13 +339,13 @@ price_above(const ShuttleGroups *groups)
 }
 
 void
-shuttle_groups_price(const ShuttleGroups *groups, Path *price, ShuttleAsking *asking)
+shuttle_groups_price(const ShuttleGroups *groups, Path *price, ShuttleKeyEstimate *estimate)
 {
 	double		visited = 0;
 	ListCell   *lc;
 
-	asking->may_fail = groups->may_fail;
-	asking->by_ordered_column = groups->in_order;
+	estimate->may_fail = groups->may_fail;
+	estimate->by_ordered_column = groups->in_order;
 	price->startup_cost = 0;
 	price->total_cost = price_above(groups);
 	foreach(lc, groups->scans)
@@ -354,7 +354,7 @@ shuttle_groups_price(const ShuttleGroups *groups, Path *price, ShuttleAsking *as
 		Cost		startup;
 		Cost		total;
 
-		price_key(scan, &groups->driving[foreach_current_index(lc)], asking,
+		price_key(scan, &groups->driving[foreach_current_index(lc)], estimate,
 				  &startup, &total);
 		price->startup_cost += startup * scan->share;
 		price->total_cost += total * scan->share;
@@ -365,9 +365,9 @@ shuttle_groups_price(const ShuttleGroups *groups, Path *price, ShuttleAsking *as
 	price->startup_cost = Min(price->startup_cost, price->total_cost);
 
 	/* a batch of many keys has some for each partition */
-	asking->nscans = Max(1, Min(list_length(groups->scans),
-								ceil(Min(asking->outer_rows, asking->server.batch_size) *
-									 asking->keys_per_row * visited)));
+	estimate->nscans = Max(1, Min(list_length(groups->scans),
+								  ceil(Min(estimate->outer_rows, estimate->server.batch_size) *
+									   estimate->keys_per_row * visited)));
 }
 
 Path *

@@ -78,7 +78,7 @@ extern void shuttle_inner_begin_price(ShuttleInner *inner);
 /* Fills in the price, with rows_per_key and share, and what each batch asks;
  * false where a leaf cannot be asked by key. */
 extern bool shuttle_inner_price(PlannerInfo *root, ShuttleInner *inner,
-								ShuttleAsking *asking);
+								ShuttleKeyEstimate *estimate);
 
 /*
  * A scan with that price, which finds out if what it asks may fail: of a table with foreign partitions or heirs, and of a
@@ -86,7 +86,7 @@ extern bool shuttle_inner_price(PlannerInfo *root, ShuttleInner *inner,
  * NULL where a leaf has no clause that can be shipped.
  */
 extern Path *shuttle_inner_make(PlannerInfo *root, const ShuttleInner *inner,
-								ShuttleAsking *asking);
+								ShuttleKeyEstimate *estimate);
 
 /* The relations that have the rows of a base relation, or of a join that is made
  * partition by partition: itself, or its children and theirs.  Sets *partitioned
@@ -153,7 +153,7 @@ extern ShuttleGroups *shuttle_groups_plan(PlannerInfo *root, RelOptInfo *rel,
 
 /* Fills in what a key costs, and what each batch asks. */
 extern void shuttle_groups_price(const ShuttleGroups *groups, Path *price,
-								 ShuttleAsking *asking);
+								 ShuttleKeyEstimate *estimate);
 
 /* A scan of the groups with that price and its parameters. */
 extern Path *shuttle_groups_make(PlannerInfo *root, const ShuttleGroups *groups,

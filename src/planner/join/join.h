@@ -34,7 +34,7 @@ typedef struct ShuttleServerCost
 } ShuttleServerCost;
 
 /* What a batched join of two relations asks for. */
-typedef struct ShuttleAsking
+typedef struct ShuttleKeyEstimate
 {
 	ShuttleServerCost server;
 	double		outer_rows;
@@ -46,22 +46,22 @@ typedef struct ShuttleAsking
 	bool		by_ordered_column;	/* that the inner rows lie in order of */
 	int			nscans;			/* that a batch may ask */
 	int			inner_width;	/* bytes of a row */
-} ShuttleAsking;
+} ShuttleKeyEstimate;
 
 /* The answer is remembered for the planning. */
 extern ShuttleServerCost shuttle_server_cost(PlannerInfo *root, Oid serverid);
 
 /* What a join asks for with the clauses of info. */
-extern ShuttleAsking shuttle_asking(PlannerInfo *root, RelOptInfo *outer,
-									RelOptInfo *inner, const ParamPathInfo *info,
-									Oid serverid);
+extern ShuttleKeyEstimate shuttle_key_estimate_make(PlannerInfo *root, RelOptInfo *outer,
+													RelOptInfo *inner, const ParamPathInfo *info,
+													Oid serverid);
 
 /* The same where each row of an outer path has a key of its own. */
-extern void shuttle_asking_once(ShuttleAsking *asking, const Path *outer);
+extern void shuttle_key_estimate_set_once(ShuttleKeyEstimate *estimate, const Path *outer);
 
 /* Cost of the round trips that nothing hides, and of what is done here, for the
  * rows of a path. */
-extern void shuttle_batches_cost(const ShuttleAsking *asking, const Path *outer,
+extern void shuttle_batches_cost(const ShuttleKeyEstimate *estimate, const Path *outer,
 								 Cost *startup, Cost *total);
 
 /* Rows of a relation that one key is expected to find. */
@@ -88,7 +88,7 @@ extern bool shuttle_asks_for_ordered_column(PlannerInfo *root, const RelOptInfo 
 											const List *clauses);
 
 /* For each outer row, what it may cost that the node has no index. */
-extern Cost shuttle_doubt_cost(const RelOptInfo *inner, const ShuttleAsking *asking);
+extern Cost shuttle_doubt_cost(const RelOptInfo *inner, const ShuttleKeyEstimate *estimate);
 
 /* Adds to a scan's cost what postgres_fdw leaves out.  nsiblings: partitions
  * that are read together. */
@@ -103,7 +103,7 @@ typedef struct ShuttleGroups ShuttleGroups;
 /* A Look Ahead over a path, with the cost of its batches.  groups: that it is to be
  * joined with, or NULL. */
 extern Path *shuttle_look_ahead_path(PlannerInfo *root, Path *outer,
-									 const ShuttleAsking *asking,
+									 const ShuttleKeyEstimate *estimate,
 									 ShuttleGroups *groups);
 
 /* True where no node of ours can stand above a path before the plan is

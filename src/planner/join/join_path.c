@@ -119,7 +119,7 @@ force_cost(Path *path, const Path *outer)
 static bool
 may_win(PlannerInfo *root, RelOptInfo *joinrel, Path *outer_path,
 		ShuttleInner *inner, JoinType type, JoinPathExtraData *extra,
-		const ShuttleAsking *asking)
+		const ShuttleKeyEstimate *estimate)
 {
 	Path	   *ahead;
 	JoinCostWorkspace workspace;
@@ -131,7 +131,7 @@ may_win(PlannerInfo *root, RelOptInfo *joinrel, Path *outer_path,
 		return false;
 	if (shuttle_settings.debug_force_batched_join)
 		return true;
-	ahead = shuttle_look_ahead_path(root, outer_path, asking, NULL);
+	ahead = shuttle_look_ahead_path(root, outer_path, estimate, NULL);
 	initial_cost_nestloop(root, &workspace, type, ahead, &inner->price, extra);
 	return shuttle_add_path_precheck(joinrel, &workspace,
 									 build_join_pathkeys(root, joinrel, type,
@@ -143,7 +143,7 @@ may_win(PlannerInfo *root, RelOptInfo *joinrel, Path *outer_path,
 static void
 add_batched_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer_path,
 				 Path *inner_path, ShuttleGroups *groups, JoinType type,
-				 JoinPathExtraData *extra, const ShuttleAsking *asking)
+				 JoinPathExtraData *extra, const ShuttleKeyEstimate *estimate)
 {
 	RelOptInfo *outer = outer_path->parent;
 	RelOptInfo *inner = inner_path->parent;
@@ -158,7 +158,7 @@ add_batched_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer_path,
 	if ((shuttle_names_child_rows(outer_path) || shuttle_names_child_rows(inner_path)) &&
 		(groups != NULL || !shuttle_place_is_active()))
 		return;
-	ahead = shuttle_look_ahead_path(root, outer_path, asking, groups);
+	ahead = shuttle_look_ahead_path(root, outer_path, estimate, groups);
 	initial_cost_nestloop(root, &workspace, type, ahead, inner_path, extra);
 	if (shuttle_names_child_rows(outer_path))
 		ahead = outer_path;
@@ -231,32 +231,32 @@ find_outer_paths(PlannerInfo *root, RelOptInfo *outer, JoinType type,
 static List *
 promising_outer_paths(PlannerInfo *root, RelOptInfo *joinrel, List *outer_paths,
 					  ShuttleInner *inner, JoinType type,
-					  JoinPathExtraData *extra, const ShuttleAsking *asking)
+					  JoinPathExtraData *extra, const ShuttleKeyEstimate *estimate)
 {
 	List	   *paths = NIL;
 	ListCell   *lc;
 
 	foreach(lc, outer_paths)
 	{
-		if (may_win(root, joinrel, lfirst(lc), inner, type, extra, asking))
+		if (may_win(root, joinrel, lfirst(lc), inner, type, extra, estimate))
 			paths = lappend(paths, lfirst(lc));
 	}
 	return paths;
 }
 
 /* What a join asks for.  That with what was made unique is an inner join. */
-static ShuttleAsking
-find_asking(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner,
-			const ParamPathInfo *keys, Oid serverid, List *outer_paths, JoinType *type)
+static ShuttleKeyEstimate
+find_key_estimate(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner,
+				  const ParamPathInfo *keys, Oid serverid, List *outer_paths, JoinType *type)
 {
-	ShuttleAsking asking = shuttle_asking(root, outer, inner, keys, serverid);
+	ShuttleKeyEstimate estimate = shuttle_key_estimate_make(root, outer, inner, keys, serverid);
 
 	if (*type == JOIN_UNIQUE_OUTER)
 	{
-		shuttle_asking_once(&asking, (Path *) linitial(outer_paths));
+		shuttle_key_estimate_set_once(&estimate, (Path *) linitial(outer_paths));
 		*type = JOIN_INNER;
 	}
-	return asking;
+	return estimate;
 }
 
 /* Adds batched joins for each order that the outer side can come in. */
@@ -265,7 +265,7 @@ add_batched_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 				  RelOptInfo *rel, JoinType type, JoinPathExtraData *extra)
 {
 	ShuttleInner inner = {.rel = rel};
-	ShuttleAsking asking;
+	ShuttleKeyEstimate estimate;
 	Oid			serverid;
 	List	   *outer_paths;
 	Path	   *inner_path;
@@ -281,19 +281,19 @@ add_batched_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 	outer_paths = find_outer_paths(root, outer, type, extra);
 	if (outer_paths == NIL)
 		return;
-	asking = find_asking(root, outer, rel, inner.info, serverid, outer_paths, &type);
-	if (!shuttle_inner_price(root, &inner, &asking))
+	estimate = find_key_estimate(root, outer, rel, inner.info, serverid, outer_paths, &type);
+	if (!shuttle_inner_price(root, &inner, &estimate))
 		return;
 	outer_paths = promising_outer_paths(root, joinrel, outer_paths, &inner, type,
-										extra, &asking);
+										extra, &estimate);
 	if (outer_paths == NIL)
 		return;
-	inner_path = shuttle_inner_make(root, &inner, &asking);
+	inner_path = shuttle_inner_make(root, &inner, &estimate);
 	if (inner_path == NULL)
 		return;
 	foreach(lc, outer_paths)
 		add_batched_join(root, joinrel, (Path *) lfirst(lc), inner_path, NULL, type,
-						 extra, &asking);
+						 extra, &estimate);
 }
 
 /*
@@ -318,7 +318,7 @@ add_joins_over_groups(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 {
 	ShuttleInner inner = {.rel = rel};
 	Oid			serverid = shuttle_groups_server(root, rel);
-	ShuttleAsking asking;
+	ShuttleKeyEstimate estimate;
 	ParamPathInfo keys;
 	List	   *outer_paths;
 	Path	   *inner_path;
@@ -332,24 +332,24 @@ add_joins_over_groups(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 	outer_paths = find_outer_paths(root, outer, type, extra);
 	if (outer_paths == NIL)
 		return;
-	asking = find_asking(root, outer, rel, &keys, serverid, outer_paths, &type);
+	estimate = find_key_estimate(root, outer, rel, &keys, serverid, outer_paths, &type);
 	shuttle_inner_begin_price(&inner);
 	outer_paths = promising_outer_paths(root, joinrel, outer_paths, &inner, type,
-										extra, &asking);
+										extra, &estimate);
 	if (outer_paths == NIL)
 		return;
 	inner.groups = shuttle_groups_plan(root, rel, keys.ppi_clauses);
 	if (inner.groups == NULL)
 		return;
-	shuttle_groups_price(inner.groups, &inner.price, &asking);
+	shuttle_groups_price(inner.groups, &inner.price, &estimate);
 	outer_paths = promising_outer_paths(root, joinrel, outer_paths, &inner, type,
-										extra, &asking);
+										extra, &estimate);
 	if (outer_paths == NIL)
 		return;
 	inner_path = shuttle_groups_make(root, inner.groups, &inner.price);
 	foreach(lc, outer_paths)
 		add_batched_join(root, joinrel, (Path *) lfirst(lc), inner_path, inner.groups,
-						 type, extra, &asking);
+						 type, extra, &estimate);
 }
 
 /*

@@ -160,7 +160,7 @@ bound_of(const RestrictInfo *clause, const RelOptInfo *inner, Node **bounded)
 {
 	const OpExpr *op = (const OpExpr *) clause->clause;
 	Oid			operator;
-	RegProcedure estimate;
+	RegProcedure estimator;
 
 	if (!is_opclause(op) || list_length(op->args) != 2)
 		return 0;
@@ -171,8 +171,8 @@ bound_of(const RestrictInfo *clause, const RelOptInfo *inner, Node **bounded)
 		operator = get_commutator(operator);
 		*bounded = lsecond(op->args);
 	}
-	estimate = OidIsValid(operator) ? get_oprrest(operator) : 0;
-	switch (estimate)
+	estimator = OidIsValid(operator) ? get_oprrest(operator) : 0;
+	switch (estimator)
 	{
 		case F_SCALARLTSEL:
 		case F_SCALARLESEL:
@@ -292,12 +292,12 @@ waits_for_node(PlannerInfo *root, const RelOptInfo *rel)
 	return false;
 }
 
-ShuttleAsking
-shuttle_asking(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner,
-			   const ParamPathInfo *info, Oid serverid)
+ShuttleKeyEstimate
+shuttle_key_estimate_make(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner,
+						  const ParamPathInfo *info, Oid serverid)
 {
 	double		rows_per_key = shuttle_rows_per_key(inner, info);
-	ShuttleAsking asking = {
+	ShuttleKeyEstimate estimate = {
 		.server = shuttle_server_cost(root, serverid),
 		.outer_rows = Max(outer->rows, 1),
 		.outer_waits = waits_for_node(root, outer),
@@ -307,21 +307,21 @@ shuttle_asking(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner,
 		.inner_width = inner->reltarget->width,
 	};
 
-	asking.keys_per_row = estimate_keys_per_row(root, outer, inner,
-												info->ppi_clauses,
-												asking.server.batch_size,
-												rows_per_key,
-												&asking.answers_kept);
-	asking.rows_per_row = rows_per_key * asking.keys_per_row;
-	return asking;
+	estimate.keys_per_row = estimate_keys_per_row(root, outer, inner,
+												  info->ppi_clauses,
+												  estimate.server.batch_size,
+												  rows_per_key,
+												  &estimate.answers_kept);
+	estimate.rows_per_row = rows_per_key * estimate.keys_per_row;
+	return estimate;
 }
 
 void
-shuttle_asking_once(ShuttleAsking *asking, const Path *outer)
+shuttle_key_estimate_set_once(ShuttleKeyEstimate *estimate, const Path *outer)
 {
-	if (asking->keys_per_row > 0)
-		asking->rows_per_row /= asking->keys_per_row;
-	asking->keys_per_row = 1;
-	asking->answers_kept = false;
-	asking->outer_rows = Max(outer->rows, 1);
+	if (estimate->keys_per_row > 0)
+		estimate->rows_per_row /= estimate->keys_per_row;
+	estimate->keys_per_row = 1;
+	estimate->answers_kept = false;
+	estimate->outer_rows = Max(outer->rows, 1);
 }

@@ -68,11 +68,11 @@ shuttle_names_child_rows(const Path *path)
  * that the join is with.
  */
 Path *
-shuttle_look_ahead_path(PlannerInfo *root, Path *outer, const ShuttleAsking *asking,
+shuttle_look_ahead_path(PlannerInfo *root, Path *outer, const ShuttleKeyEstimate *estimate,
 						ShuttleGroups *groups)
 {
 	CustomPath *path = makeNode(CustomPath);
-	ShuttleLookAheadPlan plan = {.batch_size = asking->server.batch_size};
+	ShuttleLookAheadPlan plan = {.batch_size = estimate->server.batch_size};
 	Cost		startup;
 	Cost		total;
 
@@ -81,7 +81,7 @@ shuttle_look_ahead_path(PlannerInfo *root, Path *outer, const ShuttleAsking *ask
 	path->path.pathtarget = outer->pathtarget;
 	path->path.param_info = outer->param_info;
 	path->path.rows = outer->rows;
-	shuttle_batches_cost(asking, outer, &startup, &total);
+	shuttle_batches_cost(estimate, outer, &startup, &total);
 	path->path.startup_cost = outer->startup_cost + startup;
 	path->path.total_cost = outer->total_cost + total;
 	path->path.pathkeys = outer->pathkeys;
