@@ -68,17 +68,17 @@ extern void shuttle_commit_records_forget(List *names);
 
 /* ---- extension_tables.c */
 
-typedef enum ShuttleOwnTable
+typedef enum ShuttleExtensionTable
 {
 	SHUTTLE_TABLE_COMMIT_RECORDS,
 	SHUTTLE_TABLE_IDENTITY,
 	SHUTTLE_TABLE_QUERY_NODES
-} ShuttleOwnTable;
+} ShuttleExtensionTable;
 
 #define SHUTTLE_NTABLES (SHUTTLE_TABLE_QUERY_NODES + 1)
 
 /* The OID of a table of the extension; InvalidOid where it is not there. */
-extern Oid	shuttle_own_table(ShuttleOwnTable table);
+extern Oid	shuttle_extension_table(ShuttleExtensionTable table);
 
 /* ---- recovery.c and recovery_mappings.c */
 

@@ -40,7 +40,7 @@ static void delete_record(Relation records, Snapshot snapshot, const char *name)
 static Relation
 open_records(LOCKMODE lock)
 {
-	Oid			relid = shuttle_own_table(SHUTTLE_TABLE_COMMIT_RECORDS);
+	Oid			relid = shuttle_extension_table(SHUTTLE_TABLE_COMMIT_RECORDS);
 
 	if (!OidIsValid(relid))
 		ereport(ERROR,
@@ -169,7 +169,7 @@ shuttle_commit_records_forget(List *names)
 	ListCell   *cell;
 
 	if (names == NIL ||
-		!ConditionalLockRelationOid(shuttle_own_table(SHUTTLE_TABLE_COMMIT_RECORDS),
+		!ConditionalLockRelationOid(shuttle_extension_table(SHUTTLE_TABLE_COMMIT_RECORDS),
 									ShareUpdateExclusiveLock))
 		return;
 	records = open_records(NoLock);

@@ -61,7 +61,7 @@ find_table(const char *name)
 }
 
 Oid
-shuttle_own_table(ShuttleOwnTable table)
+shuttle_extension_table(ShuttleExtensionTable table)
 {
 	if (!OidIsValid(known[table]))
 	{

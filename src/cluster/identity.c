@@ -38,7 +38,7 @@ SHUTTLE_SQL_FUNCTION(shuttle_keep_own);
 static bool
 read_identity(Datum *values)
 {
-	Oid			relid = shuttle_own_table(SHUTTLE_TABLE_IDENTITY);
+	Oid			relid = shuttle_extension_table(SHUTTLE_TABLE_IDENTITY);
 	Relation	rel;
 	SysScanDesc scan;
 	HeapTuple	tuple;

@@ -33,7 +33,7 @@ shuttle_check_query_node(PG_FUNCTION_ARGS)
 List *
 shuttle_query_node_list(void)
 {
-	Oid			relid = shuttle_own_table(SHUTTLE_TABLE_QUERY_NODES);
+	Oid			relid = shuttle_extension_table(SHUTTLE_TABLE_QUERY_NODES);
 	Relation	rel;
 	SysScanDesc scan;
 	HeapTuple	tuple;

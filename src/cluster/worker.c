@@ -540,7 +540,7 @@ shuttle_recovery_look_main(Datum databaseid)
 	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
 	pgstat_report_activity(STATE_RUNNING, "finishing prepared transactions");
-	here = OidIsValid(shuttle_own_table(SHUTTLE_TABLE_IDENTITY));
+	here = OidIsValid(shuttle_extension_table(SHUTTLE_TABLE_IDENTITY));
 	if (here)
 	{
 		List	   *nodes = shuttle_recovery_nodes();
