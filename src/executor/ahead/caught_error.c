@@ -82,7 +82,7 @@ shuttle_can_begin_subtransaction(void)
 }
 
 ErrorData *
-shuttle_attempt_error(void (*work) (void *arg), void *arg)
+shuttle_catch_error(void (*work) (void *arg), void *arg)
 {
 	MemoryContext cxt = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
@@ -113,13 +113,13 @@ shuttle_attempt_error(void (*work) (void *arg), void *arg)
 }
 
 bool
-shuttle_attempt(void (*work) (void *arg), void *arg)
+shuttle_try(void (*work) (void *arg), void *arg)
 {
 	ErrorData  *error;
 
 	if (!shuttle_can_begin_subtransaction())
 		return false;
-	error = shuttle_attempt_error(work, arg);
+	error = shuttle_catch_error(work, arg);
 	if (error == NULL)
 		return true;
 	FreeErrorData(error);
@@ -127,7 +127,7 @@ shuttle_attempt(void (*work) (void *arg), void *arg)
 }
 
 void
-shuttle_attempt_init(void)
+shuttle_catch_error_init(void)
 {
 	previous_start = ExecutorStart_hook;
 	ExecutorStart_hook = start_executor;

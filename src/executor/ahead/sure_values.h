@@ -22,16 +22,16 @@ extern bool shuttle_computes_value(Node *expression);
 extern bool shuttle_can_begin_subtransaction(void);
 
 /* Installs the hook that this needs. */
-extern void shuttle_attempt_init(void);
+extern void shuttle_catch_error_init(void);
 
 /*
  * Does something in a subtransaction of its own; an error ends it and is
  * forgotten, but for one that has another cause, such as a cancel.
  * Returns false if there was one, and where no subtransaction is possible.
  */
-extern bool shuttle_attempt(void (*work) (void *arg), void *arg);
+extern bool shuttle_try(void (*work) (void *arg), void *arg);
 
 /* The same where a subtransaction is possible; returns the error, or NULL. */
-extern ErrorData *shuttle_attempt_error(void (*work) (void *arg), void *arg);
+extern ErrorData *shuttle_catch_error(void (*work) (void *arg), void *arg);
 
 #endif							/* SHUTTLE_EXECUTOR_AHEAD_SURE_VALUES_H */

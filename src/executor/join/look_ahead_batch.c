@@ -280,7 +280,7 @@ collect_computed(LookAheadState *look, ShuttleBatch *batch)
 
 	for (; context.row < batch->nrows; context.row++)
 	{
-		if (shuttle_attempt(collect_rows, &context))
+		if (shuttle_try(collect_rows, &context))
 			return;
 	}
 }

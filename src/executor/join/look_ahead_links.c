@@ -732,5 +732,5 @@ shuttle_executor_init(void)
 	shuttle_early_start_init();
 	shuttle_analyze_columns_init();
 	shuttle_row_goal_init();
-	shuttle_attempt_init();
+	shuttle_catch_error_init();
 }

@@ -339,7 +339,7 @@ read_ahead(ShuttleAnswer *answer)
 		return false;
 	end_array_scan(channel);
 	prepare_rows(channel);
-	if (shuttle_attempt(read_all, answer))
+	if (shuttle_try(read_all, answer))
 		return true;
 	if (channel->estate != NULL)
 		drop_array_scan(channel);

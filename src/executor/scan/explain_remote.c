@@ -145,7 +145,7 @@ static List *
 plan_lines(const AskedStatement *statement, ShuttleNode *node, bool named, bool costs)
 {
 	PlanQuestion question = {.statement = statement,.node = node,.costs = costs};
-	ErrorData  *error = shuttle_attempt_error(ask_for_plan, &question);
+	ErrorData  *error = shuttle_catch_error(ask_for_plan, &question);
 	ListCell   *cell;
 
 	if (error != NULL)

@@ -202,7 +202,7 @@ shuttle_statistics_copy(Relation rel, const ShuttleKnownTable *known)
 {
 	CopyWork	work = {.rel = rel,.known = known};
 
-	return shuttle_attempt(copy_columns, &work) ? work.ncolumns : -1;
+	return shuttle_try(copy_columns, &work) ? work.ncolumns : -1;
 }
 
 static void

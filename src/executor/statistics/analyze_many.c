@@ -205,7 +205,7 @@ ask_group(TableGroup *group)
 	{
 		group->round_cxt = AllocSetContextCreate(group->cxt, "pg_shuttle analyze round",
 												 ALLOCSET_SMALL_SIZES);
-		error = shuttle_attempt_error(ask_nodes, group);
+		error = shuttle_catch_error(ask_nodes, group);
 
 		/*
 		 * A request that was not read would be asked again by the node's
@@ -363,7 +363,7 @@ analyze_listed(Listed *table, ReturnSetInfo *result)
 	INSTR_TIME_SET_CURRENT(start);
 	shuttle_analyze_outcome = SHUTTLE_NOT_ANALYZED;
 	if (table->permitted && error == NULL)
-		error = shuttle_attempt_error(analyze_one, table);
+		error = shuttle_catch_error(analyze_one, table);
 	put_table(result, table,
 			  error != NULL ? "failed" :
 			  shuttle_analyze_outcome == SHUTTLE_COPIED ? "copied" :

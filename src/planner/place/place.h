@@ -72,7 +72,7 @@ extern void shuttle_place_init(void);
 
 /* Tells, once, of a correlated subquery in a statement whose planning began
  * before the library was loaded: no Look Ahead is placed for it. */
-extern void shuttle_place_tell_late(const PlannerInfo *root);
+extern void shuttle_place_report_late_load(const PlannerInfo *root);
 
 /* False in a session's first statement, where the library was loaded during
  * its planning: nodes are not put in on its finished plan. */

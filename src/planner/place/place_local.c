@@ -127,7 +127,7 @@ place_under(NestLoop *loop, ShuttlePlaceContext *context)
 {
 	Plan	   *child = outerPlan(loop);
 	ShuttleLookAheadPlan plan = {
-		.batch_size = shuttle_hinted_settings()->batch_size,
+		.batch_size = shuttle_planning_settings()->batch_size,
 		.local = SHUTTLE_LOCAL_ONLY,
 	};
 	List	   *targetlist;
@@ -234,7 +234,7 @@ shuttle_place_local(PlannedStmt *statement)
 {
 	ShuttlePlaceContext context = {.statement = statement};
 
-	const ShuttleSettings *settings = shuttle_hinted_settings();
+	const ShuttleSettings *settings = shuttle_planning_settings();
 
 	if (!settings->enable_local_look_ahead || settings->batch_size == 1)
 		return;

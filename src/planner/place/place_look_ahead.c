@@ -321,7 +321,7 @@ place_under(NestLoop *loop, const ForeignScan *scan, ShuttlePlaceContext *contex
 {
 	Plan	   *child = outerPlan(loop);
 	ShuttleLookAheadPlan plan = {
-		.batch_size = shuttle_hinted_batch_size(scan->fs_server),
+		.batch_size = shuttle_planning_batch_size(scan->fs_server),
 	};
 	List	   *targetlist;
 	List	   *scan_targetlist;
@@ -489,12 +489,12 @@ plan_statement(Query *query, const char *query_string, int cursor_options,
 	if (!may_read(query))
 		return previous_planner(query, query_string, cursor_options, params);
 	nplanning++;
-	shuttle_hints_begin();
+	shuttle_planning_settings_begin();
 	statement = previous_planner(query, query_string, cursor_options, params);
 	nplanning--;
 	if (shuttle_reads_foreign_table(statement))
 		shuttle_place_collected(statement);
-	if (shuttle_hinted_settings()->enable_batched_join &&
+	if (shuttle_planning_settings()->enable_batched_join &&
 		shuttle_reads_foreign_table(statement))
 		place_look_ahead(statement, cursor_options);
 	shuttle_place_local(statement);
@@ -515,7 +515,7 @@ shuttle_place_is_planning(void)
 
 /* A subquery that its outer query gave parameters to is planned on its own. */
 void
-shuttle_place_tell_late(const PlannerInfo *root)
+shuttle_place_report_late_load(const PlannerInfo *root)
 {
 	static bool told = false;
 
@@ -533,7 +533,7 @@ shuttle_place_init(void)
 {
 	previous_planner = planner_hook != NULL ? planner_hook : standard_planner;
 	planner_hook = plan_statement;
-	shuttle_hints_init();
+	shuttle_planning_settings_init();
 	shuttle_one_group_init();
 	shuttle_written_casts_init();
 }

@@ -397,7 +397,7 @@ find_done(FindContext *found, ShuttlePlaceContext *context)
 	if (found->scan == NULL)
 		return false;
 	found->plan.batch_size =
-		shuttle_hinted_batch_size(found->scan->fs_server);
+		shuttle_planning_batch_size(found->scan->fs_server);
 	route_subplans(found->plan.certain, found, context);
 	route_subplans(found->plan.conditional, found, context);
 	return true;

@@ -37,26 +37,26 @@ note_settings(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
 }
 
 void
-shuttle_hints_begin(void)
+shuttle_planning_settings_begin(void)
 {
 	noted = shuttle_settings;
 }
 
 const ShuttleSettings *
-shuttle_hinted_settings(void)
+shuttle_planning_settings(void)
 {
 	return &noted;
 }
 
 int
-shuttle_hinted_batch_size(Oid serverid)
+shuttle_planning_batch_size(Oid serverid)
 {
 	return shuttle_cluster_option_int(serverid, InvalidOid,
 									  "shuttle_batch_size", noted.batch_size);
 }
 
 void
-shuttle_hints_init(void)
+shuttle_planning_settings_init(void)
 {
 	previous_upper_paths = create_upper_paths_hook;
 	create_upper_paths_hook = note_settings;

@@ -114,15 +114,15 @@ extern void shuttle_written_casts_init(void);
 extern bool shuttle_is_meant_between(const OpExpr *operator, Oid type);
 
 /* ---- settings while planning (planning_settings.c) */
-extern void shuttle_hints_init(void);
+extern void shuttle_planning_settings_init(void);
 
 /* Before a statement is planned. */
-extern void shuttle_hints_begin(void);
+extern void shuttle_planning_settings_begin(void);
 
 /* What the settings were while the last statement was planned. */
-extern const ShuttleSettings *shuttle_hinted_settings(void);
+extern const ShuttleSettings *shuttle_planning_settings(void);
 
 /* Outer rows of a batch that asks a server, as they say or its option does. */
-extern int	shuttle_hinted_batch_size(Oid serverid);
+extern int	shuttle_planning_batch_size(Oid serverid);
 
 #endif							/* SHUTTLE_PLANNER_STATEMENT_STATEMENT_H */
