@@ -35,6 +35,6 @@ typedef struct ShuttleWrite ShuttleWrite;
 typedef struct ShuttleWriteBuffer ShuttleWriteBuffer;
 typedef struct ShuttleWriteRun ShuttleWriteRun;
 typedef struct ShuttleRemoteTable ShuttleRemoteTable;
-typedef struct ShuttleWriteConflict ShuttleWriteConflict;
+typedef struct ShuttleOnConflict ShuttleOnConflict;
 
 #endif							/* SHUTTLE_EXECUTOR_EXECUTOR_TYPES_H */

@@ -163,12 +163,12 @@ extern void shuttle_remote_default_attach(ModifyTable *plan, List *named);
  * relation target and of the clause's exclRelIndex; parameters are the
  * expressions that its external Params stand for, from 1 on.
  */
-extern void shuttle_conflict_attach(ModifyTable *plan, OnConflictExpr *clause,
-									Index target, List *parameters);
+extern void shuttle_on_conflict_attach(ModifyTable *plan, OnConflictExpr *clause,
+									   Index target, List *parameters);
 
 /* Refuses DO UPDATE where a table here has triggers that would have to fire. */
-extern void shuttle_conflict_check_triggers(Relation rel,
-											const TriggerDesc *triggers);
+extern void shuttle_on_conflict_check_triggers(Relation rel,
+											   const TriggerDesc *triggers);
 
 /* ---- partial aggregates (foreign_aggregate.c) */
 

@@ -83,7 +83,7 @@ explain_table(ShuttleWrite *write, ExplainState *es)
 {
 	shuttle_explain_begin_table(es, "Foreign Insert", RelationGetRelationName(write->rel));
 	if (es->verbose)
-		shuttle_explain_text(es, "Remote SQL", shuttle_conflict_shown_sql(write));
+		shuttle_explain_text(es, "Remote SQL", shuttle_on_conflict_shown_sql(write));
 	shuttle_write_explain(write, es);
 	shuttle_explain_end_table(es);
 }

@@ -220,7 +220,7 @@ create_write(ModifyTableState *node, ResultRelInfo *target, CmdType operation,
 	if (!shuttle_postgres_fdw_read_modify(fdw_private, &write->postgres_fdw))
 		elog(ERROR, "unexpected plan of a modification");
 	if (operation == CMD_INSERT && node->operation == CMD_INSERT)
-		write->conflict = shuttle_conflict_create(write);
+		write->conflict = shuttle_on_conflict_create(write);
 	write->storage_node = shuttle_node_get(GetForeignServerIdByRelId(relid),
 										   ExecGetResultRelCheckAsUser(target, estate));
 	if (write->postgres_fdw.has_returning)
@@ -264,7 +264,7 @@ shuttle_write_is_buffered(ShuttleWrite *write)
 	if (!may_buffer(write))
 	{
 		/* Without columns there is nothing to find a row by. */
-		if (shuttle_conflict_updates(write))
+		if (shuttle_on_conflict_updates(write))
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("ON CONFLICT DO UPDATE is not supported on foreign table \"%s\"",
@@ -306,7 +306,7 @@ may_buffer(const ShuttleWrite *write)
 	bool		follows_up = target->ri_WithCheckOptions != NIL ||
 		has_row_triggers(target->ri_TrigDesc);
 
-	return (shuttle_settings.enable_write_buffer || shuttle_conflict_updates(write)) &&
+	return (shuttle_settings.enable_write_buffer || shuttle_on_conflict_updates(write)) &&
 		write->node->mt_transition_capture == NULL &&
 		write->nattributes + (write->operation == CMD_DELETE) > 0 &&
 		(write->operation == write->node->operation ||
@@ -582,7 +582,7 @@ shuttle_write_values_sql(ShuttleWrite *write, int nrows)
 	if (nrows == 1 && write->conflict == NULL)
 		return write->postgres_fdw.sql;
 	if (write->insert_sql != NULL && write->insert_rows == nrows &&
-		!shuttle_conflict_updates(write))
+		!shuttle_on_conflict_updates(write))
 		return write->insert_sql;
 
 	Assert(write->operation == CMD_INSERT);
@@ -609,7 +609,7 @@ shuttle_write_values_sql(ShuttleWrite *write, int nrows)
 		appendStringInfoChar(&sql, ')');
 	}
 	if (write->conflict != NULL)
-		shuttle_conflict_append_tail(&sql, write, parameter);
+		shuttle_on_conflict_append_tail(&sql, write, parameter);
 	else
 		appendStringInfoString(&sql, write->postgres_fdw.sql + write->postgres_fdw.values_end);
 	MemoryContextSwitchTo(old_cxt);
@@ -666,7 +666,7 @@ explain_foreign_modify(ModifyTableState *mtstate, ResultRelInfo *target,
 	ShuttleWrite *write = target->ri_FdwState;
 
 	if (es->verbose)
-		fdw_private = shuttle_conflict_explained(mtstate, target, fdw_private);
+		fdw_private = shuttle_on_conflict_explained(mtstate, target, fdw_private);
 	shuttle_postgres_fdw_routine->ExplainForeignModify(mtstate, target, fdw_private,
 													   subplan_index, es);
 	if (write == NULL)
@@ -690,5 +690,5 @@ shuttle_write_explain(ShuttleWrite *write, ExplainState *es)
 	shuttle_explain_counters(es, &numbers);
 	if (write->asked != NULL)
 		shuttle_asked_explain(write->asked, write->storage_node,
-							  shuttle_conflict_shown_sql(write), es);
+							  shuttle_on_conflict_shown_sql(write), es);
 }

@@ -41,13 +41,13 @@ shuttle_write_buffer_create(ShuttleWrite *write)
 	buffer->returns = shuttle_write_follows_up(write);
 	buffer->desc = describe_values(write);
 	buffer->values_slot = MakeSingleTupleTableSlot(buffer->desc, &TTSOpsMinimalTuple);
-	if (write->decoder != NULL || shuttle_conflict_returns_xmax(write))
+	if (write->decoder != NULL || shuttle_on_conflict_returns_xmax(write))
 	{
 		buffer->decoder = create_decoder(write, buffer->by_ctid ? 1 :
-										 shuttle_conflict_front_columns(write, false));
-		if (shuttle_conflict_updates(write))
+										 shuttle_on_conflict_front_columns(write, false));
+		if (shuttle_on_conflict_updates(write))
 			buffer->marked_decoder =
-				create_decoder(write, shuttle_conflict_front_columns(write, true));
+				create_decoder(write, shuttle_on_conflict_front_columns(write, true));
 	}
 	if (buffer->by_ctid)
 	{

@@ -21,7 +21,7 @@ struct ShuttleWrite
 	ShuttleNode *storage_node;
 	ShuttlePostgresFdwModify postgres_fdw;
 	ShuttleDecoder *decoder;	/* NULL: nothing is returned */
-	ShuttleWriteConflict *conflict; /* NULL: there is no such clause */
+	ShuttleOnConflict *conflict;	/* NULL: there is no such clause */
 
 	/* UPDATE, DELETE */
 	AttrNumber	ctid_column;	/* in the source's rows */

@@ -53,7 +53,7 @@ enum ConflictPrivate
 	CONFLICT_LENGTH
 };
 
-struct ShuttleWriteConflict
+struct ShuttleOnConflict
 {
 	bool		updates;
 	char	   *clause;			/* up to SET's end; parameters from $1 on */
@@ -70,8 +70,8 @@ struct ShuttleWriteConflict
 /* ---- the clause in a plan */
 
 void
-shuttle_conflict_attach(ModifyTable *plan, OnConflictExpr *clause, Index target,
-						List *parameters)
+shuttle_on_conflict_attach(ModifyTable *plan, OnConflictExpr *clause, Index target,
+						   List *parameters)
 {
 	List	   *private = list_make3(clause, makeInteger(target), parameters);
 
@@ -91,13 +91,13 @@ find_private(const ModifyTable *plan)
 }
 
 bool
-shuttle_conflict_is_in(const ModifyTable *plan)
+shuttle_on_conflict_is_in(const ModifyTable *plan)
 {
 	return find_private(plan) != NIL;
 }
 
 void
-shuttle_conflict_check_triggers(Relation rel, const TriggerDesc *triggers)
+shuttle_on_conflict_check_triggers(Relation rel, const TriggerDesc *triggers)
 {
 	if (triggers == NULL ||
 		(!triggers->trig_insert_after_row &&
@@ -221,7 +221,7 @@ append_generated(StringInfo sql, Relation table)
 }
 
 static void
-print_clause(ShuttleWriteConflict *conflict, const OnConflictExpr *clause,
+print_clause(ShuttleOnConflict *conflict, const OnConflictExpr *clause,
 			 Relation root, Relation table, List *context)
 {
 	StringInfoData sql;
@@ -286,11 +286,11 @@ looks_at_xmax(Node *node, void *context)
 	return expression_tree_walker(node, looks_at_xmax, context);
 }
 
-ShuttleWriteConflict *
-shuttle_conflict_create(ShuttleWrite *write)
+ShuttleOnConflict *
+shuttle_on_conflict_create(ShuttleWrite *write)
 {
 	List	   *private = find_private(castNode(ModifyTable, write->node->ps.plan));
-	ShuttleWriteConflict *conflict;
+	ShuttleOnConflict *conflict;
 	const OnConflictExpr *clause;
 	List	   *context;
 	Relation	root = write->node->rootResultRelInfo->ri_RelationDesc;
@@ -299,12 +299,12 @@ shuttle_conflict_create(ShuttleWrite *write)
 	if (private == NIL)
 		return NULL;
 	clause = list_nth_node(OnConflictExpr, private, CONFLICT_CLAUSE);
-	conflict = palloc0_object(ShuttleWriteConflict);
+	conflict = palloc0_object(ShuttleOnConflict);
 	conflict->updates = clause->action == ONCONFLICT_UPDATE;
 	conflict->returns_xmax = conflict->updates &&
 		looks_at_xmax((Node *) ((ModifyTable *) write->node->ps.plan)->returningLists, NULL);
 	if (conflict->updates)
-		shuttle_conflict_check_triggers(write->rel, write->target->ri_TrigDesc);
+		shuttle_on_conflict_check_triggers(write->rel, write->target->ri_TrigDesc);
 	conflict->parameters =
 		shuttle_parameters_create((List *) list_nth(private, CONFLICT_PARAMETERS),
 								  (PlanState *) write->node);
@@ -320,7 +320,7 @@ shuttle_conflict_create(ShuttleWrite *write)
 }
 
 bool
-shuttle_conflict_updates(const ShuttleWrite *write)
+shuttle_on_conflict_updates(const ShuttleWrite *write)
 {
 	return write->conflict != NULL && write->conflict->updates;
 }
@@ -360,32 +360,32 @@ append_shifted(StringInfo sql, const char *shipped, int nparams)
 }
 
 static bool
-has_mark(const ShuttleWriteConflict *conflict)
+has_mark(const ShuttleOnConflict *conflict)
 {
 	return conflict->mark[0] != NULL;
 }
 
 void
-shuttle_conflict_expect(ShuttleWrite *write, bool more)
+shuttle_on_conflict_expect(ShuttleWrite *write, bool more)
 {
 	if (write->conflict != NULL)
-		write->conflict->wants_mark = more && shuttle_conflict_needs_mark(write);
+		write->conflict->wants_mark = more && shuttle_on_conflict_needs_mark(write);
 }
 
 bool
-shuttle_conflict_wants_mark(const ShuttleWrite *write)
+shuttle_on_conflict_wants_mark(const ShuttleWrite *write)
 {
 	return write->conflict != NULL && write->conflict->wants_mark;
 }
 
 bool
-shuttle_conflict_needs_mark(const ShuttleWrite *write)
+shuttle_on_conflict_needs_mark(const ShuttleWrite *write)
 {
-	return shuttle_conflict_updates(write) && !has_mark(write->conflict);
+	return shuttle_on_conflict_updates(write) && !has_mark(write->conflict);
 }
 
 void
-shuttle_conflict_take_mark(ShuttleWrite *write, const ShuttleRow *row)
+shuttle_on_conflict_take_mark(ShuttleWrite *write, const ShuttleRow *row)
 {
 	MemoryContext old_cxt;
 
@@ -398,7 +398,7 @@ shuttle_conflict_take_mark(ShuttleWrite *write, const ShuttleRow *row)
 }
 
 int
-shuttle_conflict_front_columns(const ShuttleWrite *write, bool marked)
+shuttle_on_conflict_front_columns(const ShuttleWrite *write, bool marked)
 {
 	if (write->conflict == NULL)
 		return 0;
@@ -406,18 +406,18 @@ shuttle_conflict_front_columns(const ShuttleWrite *write, bool marked)
 }
 
 bool
-shuttle_conflict_returns_xmax(const ShuttleWrite *write)
+shuttle_on_conflict_returns_xmax(const ShuttleWrite *write)
 {
 	return write->conflict != NULL && write->conflict->returns_xmax;
 }
 
 void
-shuttle_conflict_show_xmax(const ShuttleWrite *write, HeapTuple tuple,
-						   const ShuttleRow *row, bool marked)
+shuttle_on_conflict_show_xmax(const ShuttleWrite *write, HeapTuple tuple,
+							  const ShuttleRow *row, bool marked)
 {
-	int			column = shuttle_conflict_front_columns(write, marked) - 1;
+	int			column = shuttle_on_conflict_front_columns(write, marked) - 1;
 
-	if (!shuttle_conflict_returns_xmax(write))
+	if (!shuttle_on_conflict_returns_xmax(write))
 		return;
 	HeapTupleHeaderSetXmax(tuple->t_data,
 						   (TransactionId) strtoul(shuttle_row_text(row, column), NULL, 10));
@@ -425,7 +425,7 @@ shuttle_conflict_show_xmax(const ShuttleWrite *write, HeapTuple tuple,
 
 /* The condition of an UPDATE that fails for rows of earlier requests. */
 static void
-append_guard(StringInfo sql, const ShuttleWriteConflict *conflict, int nparams)
+append_guard(StringInfo sql, const ShuttleOnConflict *conflict, int nparams)
 {
 	int			mark = nparams + shuttle_parameters_count(conflict->parameters);
 
@@ -470,9 +470,9 @@ append_returning(StringInfo sql, const ShuttleWrite *write)
 }
 
 void
-shuttle_conflict_append_tail(StringInfo sql, const ShuttleWrite *write, int nparams)
+shuttle_on_conflict_append_tail(StringInfo sql, const ShuttleWrite *write, int nparams)
 {
-	const ShuttleWriteConflict *conflict = write->conflict;
+	const ShuttleOnConflict *conflict = write->conflict;
 
 	append_shifted(sql, conflict->clause, nparams);
 	if (conflict->updates && has_mark(conflict))
@@ -489,9 +489,9 @@ shuttle_conflict_append_tail(StringInfo sql, const ShuttleWrite *write, int npar
 }
 
 int
-shuttle_conflict_count_values(const ShuttleWrite *write)
+shuttle_on_conflict_count_values(const ShuttleWrite *write)
 {
-	const ShuttleWriteConflict *conflict = write->conflict;
+	const ShuttleOnConflict *conflict = write->conflict;
 
 	if (conflict == NULL)
 		return 0;
@@ -500,9 +500,9 @@ shuttle_conflict_count_values(const ShuttleWrite *write)
 }
 
 void
-shuttle_conflict_add_values(const ShuttleWrite *write, const char **values)
+shuttle_on_conflict_add_values(const ShuttleWrite *write, const char **values)
 {
-	ShuttleWriteConflict *conflict = write->conflict;
+	ShuttleOnConflict *conflict = write->conflict;
 	int			n;
 
 	if (conflict == NULL)
@@ -518,12 +518,12 @@ shuttle_conflict_add_values(const ShuttleWrite *write, const char **values)
 }
 
 void
-shuttle_conflict_translate_error(const ShuttleWrite *write)
+shuttle_on_conflict_translate_error(const ShuttleWrite *write)
 {
 	MemoryContext old_cxt;
 	ErrorData  *error;
 
-	if (!shuttle_conflict_updates(write) || geterrcode() != ERRCODE_INVALID_TEXT_REPRESENTATION)
+	if (!shuttle_on_conflict_updates(write) || geterrcode() != ERRCODE_INVALID_TEXT_REPRESENTATION)
 		return;
 	old_cxt = MemoryContextSwitchTo(write->estate->es_query_cxt);
 	error = CopyErrorData();
@@ -540,7 +540,7 @@ shuttle_conflict_translate_error(const ShuttleWrite *write)
 /* ---- partitions */
 
 void
-shuttle_conflict_check_partitions(const ModifyTableState *node)
+shuttle_on_conflict_check_partitions(const ModifyTableState *node)
 {
 	ListCell   *cell;
 
@@ -564,10 +564,10 @@ shuttle_conflict_check_partitions(const ModifyTableState *node)
 /* ---- EXPLAIN */
 
 const char *
-shuttle_conflict_shown_sql(const ShuttleWrite *write)
+shuttle_on_conflict_shown_sql(const ShuttleWrite *write)
 {
 	ShuttleWrite shown = *write;
-	ShuttleWriteConflict first;
+	ShuttleOnConflict first;
 	StringInfoData sql;
 
 	if (write->conflict == NULL)
@@ -580,13 +580,13 @@ shuttle_conflict_shown_sql(const ShuttleWrite *write)
 	shown.conflict = &first;
 	initStringInfo(&sql);
 	appendBinaryStringInfo(&sql, write->postgres_fdw.sql, write->postgres_fdw.values_end);
-	shuttle_conflict_append_tail(&sql, &shown, write->nattributes);
+	shuttle_on_conflict_append_tail(&sql, &shown, write->nattributes);
 	return sql.data;
 }
 
 List *
-shuttle_conflict_explained(ModifyTableState *node, ResultRelInfo *target,
-						   List *fdw_private)
+shuttle_on_conflict_explained(ModifyTableState *node, ResultRelInfo *target,
+							  List *fdw_private)
 {
 	ShuttleWrite write = {
 		.node = node,
@@ -600,9 +600,9 @@ shuttle_conflict_explained(ModifyTableState *node, ResultRelInfo *target,
 	if (find_private(castNode(ModifyTable, node->ps.plan)) == NIL ||
 		!shuttle_postgres_fdw_read_modify(fdw_private, &write.postgres_fdw))
 		return fdw_private;
-	write.conflict = shuttle_conflict_create(&write);
+	write.conflict = shuttle_on_conflict_create(&write);
 	initStringInfo(&sql);
 	appendBinaryStringInfo(&sql, write.postgres_fdw.sql, write.postgres_fdw.values_end);
-	shuttle_conflict_append_tail(&sql, &write, list_length(write.postgres_fdw.target_attributes));
+	shuttle_on_conflict_append_tail(&sql, &write, list_length(write.postgres_fdw.target_attributes));
 	return shuttle_postgres_fdw_replace_modify_sql(fdw_private, sql.data);
 }

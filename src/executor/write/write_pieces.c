@@ -90,7 +90,7 @@ travels_as_values(ShuttleWrite *write)
 	if (buffer->nrows == 1)
 		return !buffer->by_ctid || !buffer->returns;
 	return !buffer->by_ctid &&
-		buffer->nrows * write->nattributes + shuttle_conflict_count_values(write) <=
+		buffer->nrows * write->nattributes + shuttle_on_conflict_count_values(write) <=
 		SHUTTLE_MAX_PARAMETERS &&
 		!shuttle_remote_table_is_asked(write->rel, write->storage_node);
 }
@@ -100,7 +100,7 @@ travels_as_values(ShuttleWrite *write)
 static int
 add_conflict_values(ShuttleWrite *write, const char ***values, int nvalues)
 {
-	int			n = shuttle_conflict_count_values(write);
+	int			n = shuttle_on_conflict_count_values(write);
 
 	if (n > 0)
 	{
@@ -108,7 +108,7 @@ add_conflict_values(ShuttleWrite *write, const char ***values, int nvalues)
 		const char **all = palloc_array(const char *, nvalues + n);
 
 		memcpy(all, *values, sizeof(char *) * nvalues);
-		shuttle_conflict_add_values(write, all + nvalues);
+		shuttle_on_conflict_add_values(write, all + nvalues);
 		*values = all;
 		MemoryContextSwitchTo(old_cxt);
 	}
@@ -140,7 +140,7 @@ array_sql(ShuttleWrite *write)
 {
 	ShuttleWriteBuffer *buffer = write->buffer;
 
-	if (buffer->sql == NULL || shuttle_conflict_updates(write))
+	if (buffer->sql == NULL || shuttle_on_conflict_updates(write))
 	{
 		MemoryContext old_cxt = MemoryContextSwitchTo(write->estate->es_query_cxt);
 
@@ -165,9 +165,9 @@ shuttle_write_buffer_send(ShuttleWrite *write, int nest_level, bool more)
 		.slot = buffer->values_slot,
 	};
 
-	if (shuttle_conflict_needs_mark(write))
+	if (shuttle_on_conflict_needs_mark(write))
 		learn_mark(write);
-	(void) shuttle_conflict_expect(write, more);
+	(void) shuttle_on_conflict_expect(write, more);
 	MemoryContextReset(write->work_cxt);
 	if (travels_as_values(write))
 	{
@@ -224,7 +224,7 @@ send_piece(ShuttleWrite *write, const char *sql, int nparams,
 	piece->nbytes = buffer->nbytes;
 	piece->follows = buffer->has_sent;
 	buffer->has_sent = true;
-	piece->marked = shuttle_conflict_wants_mark(write);
+	piece->marked = shuttle_on_conflict_wants_mark(write);
 	if (buffer->returns)
 	{
 		piece->numbers = palloc_array(uint64, buffer->nrows);
@@ -351,7 +351,7 @@ finish_piece(ShuttleWrite *write, SentPiece *piece)
 	PG_CATCH();
 	{
 		shuttle_remote_table_forget(RelationGetRelid(write->rel), write->storage_node);
-		shuttle_conflict_translate_error(write);
+		shuttle_on_conflict_translate_error(write);
 		PG_RE_THROW();
 	}
 	PG_END_TRY();
@@ -470,7 +470,7 @@ keep_returned(ShuttleWrite *write, SentPiece *piece, uint64 nwritten)
 						 errmsg("storage node \"%s\" returned a row that was not asked for",
 								shuttle_node_name(write->storage_node))));
 			if (piece->marked)
-				shuttle_conflict_take_mark(write, &row);
+				shuttle_on_conflict_take_mark(write, &row);
 			if (!buffer->returns)
 				continue;
 			at = (int) number - 1;
@@ -478,8 +478,8 @@ keep_returned(ShuttleWrite *write, SentPiece *piece, uint64 nwritten)
 			if (decoder != NULL)
 			{
 				piece->returned[at] = shuttle_decoder_tuple(decoder, &row);
-				shuttle_conflict_show_xmax(write, piece->returned[at], &row,
-										   piece->marked);
+				shuttle_on_conflict_show_xmax(write, piece->returned[at], &row,
+											  piece->marked);
 			}
 		}
 	}

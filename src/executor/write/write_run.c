@@ -318,7 +318,7 @@ may_buffer(ModifyTableState *node)
 	if (outerPlanState(node) == NULL)
 		return false;
 	if (!shuttle_settings.enable_write_buffer &&
-		!shuttle_conflict_is_in(castNode(ModifyTable, node->ps.plan)))
+		!shuttle_on_conflict_is_in(castNode(ModifyTable, node->ps.plan)))
 		return false;
 	if (root != NULL &&
 		root->ri_RelationDesc->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
@@ -702,7 +702,7 @@ flush(ShuttleWriteRun *run, bool in_turn)
 
 	raise_error(run);
 	if (run->source != NULL)
-		shuttle_conflict_check_partitions(run->node);
+		shuttle_on_conflict_check_partitions(run->node);
 	send_all(run);
 	foreach(cell, run->writes)
 	{

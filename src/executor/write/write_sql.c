@@ -144,7 +144,7 @@ append_insert(StringInfo sql, const ShuttleWrite *write,
 	appendStringInfoString(sql, " FROM ");
 	append_inserted_rows(sql, write, table);
 	if (write->conflict != NULL)
-		shuttle_conflict_append_tail(sql, write, write->nattributes);
+		shuttle_on_conflict_append_tail(sql, write, write->nattributes);
 	else
 		appendStringInfoString(sql, write->postgres_fdw.sql + write->postgres_fdw.values_end);
 }

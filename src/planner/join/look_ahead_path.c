@@ -148,7 +148,7 @@ shuttle_planner_init(void)
 	shuttle_scan_price_init();
 	shuttle_join_path_init();
 	shuttle_place_init();
-	shuttle_conflict_init();
+	shuttle_on_conflict_init();
 	shuttle_named_columns_init();
 	shuttle_merge_plan_init();
 	shuttle_merge_refusal_init();

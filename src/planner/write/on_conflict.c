@@ -216,7 +216,7 @@ check_triggers(Oid relid)
 {
 	Relation	rel = table_open(relid, NoLock);
 
-	shuttle_conflict_check_triggers(rel, rel->trigdesc);
+	shuttle_on_conflict_check_triggers(rel, rel->trigdesc);
 	table_close(rel, NoLock);
 }
 
@@ -536,7 +536,7 @@ give_clause(Plan *plan, PlannedStmt *statement, const TakenClause *taken)
 		rt_fetch(linitial_int(modify->resultRelations), statement->rtable)->relid !=
 		taken->relid)
 		elog(ERROR, "unexpected plan of an INSERT with ON CONFLICT");
-	shuttle_conflict_attach(modify, taken->clause, taken->target, taken->parameters);
+	shuttle_on_conflict_attach(modify, taken->clause, taken->target, taken->parameters);
 
 	/* Another partition, at any level, makes the plan another one. */
 	foreach(cell, taken->relids)
@@ -597,7 +597,7 @@ plan_statement(Query *query, const char *query_string, int cursor_options,
 }
 
 void
-shuttle_conflict_init(void)
+shuttle_on_conflict_init(void)
 {
 	previous_planner = planner_hook != NULL ? planner_hook : standard_planner;
 	planner_hook = plan_statement;

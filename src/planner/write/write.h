@@ -33,7 +33,7 @@ extern bool shuttle_rows_stay(PlannerInfo *root, const ModifyTable *plan,
 extern bool shuttle_plan_keyed_write(PlannerInfo *root, ModifyTable *plan, int index);
 
 /* ---- joins (join_path.c), finished plans (place_look_ahead.c) */
-extern void shuttle_conflict_init(void);
+extern void shuttle_on_conflict_init(void);
 
 /* ---- MERGE (merge_rewrite.c, merge_plan.c, merge_refusal.c) */
 
