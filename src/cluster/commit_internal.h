@@ -169,7 +169,7 @@ extern bool shuttle_recovery_is_finished(const char *gid, List *nodes);
 
 /*
  * Asks nodes what they hold prepared, and judges it.  limit_ms: as for
- * shuttle_run().
+ * shuttle_outside_run().
  */
 extern void shuttle_recovery_look(List *nodes, int limit_ms);
 

@@ -319,14 +319,14 @@ static Look *
 look_at(List *all, bool and_here, List *waited)
 {
 	Look	   *look = palloc0_object(Look);
-	ShuttleRun *runs = palloc0_array(ShuttleRun, Max(1, list_length(all)));
+	ShuttleOutsideRun *runs = palloc0_array(ShuttleOutsideRun, Max(1, list_length(all)));
 	TimestampTz start = GetCurrentTimestamp();
 	ListCell   *cell;
 
 	foreach(cell, all)
 	{
 		Asked	   *asked = lfirst(cell);
-		ShuttleRun *run = &runs[foreach_current_index(cell)];
+		ShuttleOutsideRun *run = &runs[foreach_current_index(cell)];
 
 		asked->look = look;
 		run->serverid = asked->serverid;
@@ -343,11 +343,11 @@ look_at(List *all, bool and_here, List *waited)
 	}
 	if (and_here)
 		add_edges_here(look);
-	look->is_over = !shuttle_run_beside(EDGES_SQL, GetUserId(), runs, list_length(all),
-										LOOK_WAIT_MS, waited);
+	look->is_over = !shuttle_outside_run_beside(EDGES_SQL, GetUserId(), runs, list_length(all),
+												LOOK_WAIT_MS, waited);
 	foreach(cell, all)
 	{
-		const ShuttleRun *run = &runs[foreach_current_index(cell)];
+		const ShuttleOutsideRun *run = &runs[foreach_current_index(cell)];
 
 		if (!look->is_over && !run->ok && strcmp(run->sqlstate, "57014") == 0)
 			((Asked *) lfirst(cell))->kept->silent_until =

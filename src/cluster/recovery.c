@@ -71,16 +71,16 @@ static void forget_records(List *records, List *nodes);
 /* ---- what they hold */
 
 /* Runs a statement on nodes; sqls: one for each, or NULL where there is none. */
-static ShuttleRun *
+static ShuttleOutsideRun *
 run_on(List *nodes, const char *const *sqls, ShuttleRowCallback row, int limit_ms)
 {
-	ShuttleRun *runs = palloc0_array(ShuttleRun, Max(1, list_length(nodes)));
+	ShuttleOutsideRun *runs = palloc0_array(ShuttleOutsideRun, Max(1, list_length(nodes)));
 	ListCell   *cell;
 
 	foreach(cell, nodes)
 	{
 		RecoveryNode *node = lfirst(cell);
-		ShuttleRun *run = &runs[foreach_current_index(cell)];
+		ShuttleOutsideRun *run = &runs[foreach_current_index(cell)];
 
 		run->serverid = node->serverid;
 		run->name = node->name;
@@ -96,7 +96,7 @@ run_on(List *nodes, const char *const *sqls, ShuttleRowCallback row, int limit_m
 		if (!run->ok)
 			run->error = pstrdup("");
 	}
-	shuttle_run(NULL, GetUserId(), runs, list_length(nodes), limit_ms);
+	shuttle_outside_run(NULL, GetUserId(), runs, list_length(nodes), limit_ms);
 	return runs;
 }
 
@@ -106,7 +106,7 @@ shuttle_recovery_look(List *nodes, int limit_ms)
 	const char **sqls = palloc_array(const char *, Max(1, list_length(nodes)));
 	char	   *ours = psprintf("%s%s_%u_", SHUTTLE_PREPARED_PREFIX,
 								shuttle_identity(), MyDatabaseId);
-	ShuttleRun *runs;
+	ShuttleOutsideRun *runs;
 	ListCell   *cell;
 
 	for (int i = 0; i < list_length(nodes); i++)
@@ -258,7 +258,7 @@ next_to_finish(const RecoveryNode *node, List *nodes)
 }
 
 static void
-note_finished(RecoveryNode *node, PreparedTransaction *prepared, const ShuttleRun *run)
+note_finished(RecoveryNode *node, PreparedTransaction *prepared, const ShuttleOutsideRun *run)
 {
 	/* someone else may have been faster */
 	prepared->tried = true;
@@ -286,7 +286,7 @@ shuttle_recovery_finish(List *nodes, int limit_ms)
 	shuttle_recovery_ask_others(nodes, limit_ms);
 	while (any)
 	{
-		ShuttleRun *runs;
+		ShuttleOutsideRun *runs;
 
 		any = false;
 		foreach(cell, nodes)

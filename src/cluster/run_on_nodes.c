@@ -28,8 +28,8 @@
 SHUTTLE_SQL_FUNCTION(shuttle_run_on_nodes);
 
 static List *named_servers(ArrayType *names);
-static void prepare_run(ShuttleRun *run, Oid serverid);
-static void put_run(ReturnSetInfo *result, const ShuttleRun *run);
+static void prepare_run(ShuttleOutsideRun *run, Oid serverid);
+static void put_run(ReturnSetInfo *result, const ShuttleOutsideRun *run);
 
 /* shuttle.run_on_nodes(sql, servers) */
 Datum
@@ -37,7 +37,7 @@ shuttle_run_on_nodes(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	List	   *servers;
-	ShuttleRun *runs;
+	ShuttleOutsideRun *runs;
 	ListCell   *cell;
 
 	InitMaterializedSRF(fcinfo, 0);
@@ -45,12 +45,12 @@ shuttle_run_on_nodes(PG_FUNCTION_ARGS)
 		return (Datum) 0;
 	servers = PG_ARGISNULL(1) ? shuttle_server_list() :
 		named_servers(PG_GETARG_ARRAYTYPE_P(1));
-	runs = palloc0_array(ShuttleRun, Max(1, list_length(servers)));
+	runs = palloc0_array(ShuttleOutsideRun, Max(1, list_length(servers)));
 	foreach(cell, servers)
 		prepare_run(&runs[foreach_current_index(cell)], lfirst_oid(cell));
 
-	shuttle_run(text_to_cstring(PG_GETARG_TEXT_PP(0)), GetUserId(), runs,
-				list_length(servers), 0);
+	shuttle_outside_run(text_to_cstring(PG_GETARG_TEXT_PP(0)), GetUserId(), runs,
+						list_length(servers), 0);
 	for (int i = 0; i < list_length(servers); i++)
 		put_run(result, &runs[i]);
 	return (Datum) 0;
@@ -80,7 +80,7 @@ named_servers(ArrayType *names)
 
 /* A server that the caller may not use is told of like one that fails. */
 static void
-prepare_run(ShuttleRun *run, Oid serverid)
+prepare_run(ShuttleOutsideRun *run, Oid serverid)
 {
 	ForeignServer *server = GetForeignServer(serverid);
 
@@ -112,7 +112,7 @@ prepare_run(ShuttleRun *run, Oid serverid)
 }
 
 static void
-put_run(ReturnSetInfo *result, const ShuttleRun *run)
+put_run(ReturnSetInfo *result, const ShuttleOutsideRun *run)
 {
 	NameData	name;
 	Datum		values[NCOLUMNS] = {0};

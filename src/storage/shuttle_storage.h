@@ -392,7 +392,7 @@ typedef void (*ShuttleRowCallback) (void *arg, const ShuttleRow *row);
  */
 #define SHUTTLE_RUN_AT_ONCE "SET TRANSACTION NOT DEFERRABLE; "
 
-typedef struct ShuttleRun
+typedef struct ShuttleOutsideRun
 {
 	Oid			serverid;		/* set by the caller, as are the next two */
 	const char *name;
@@ -417,7 +417,7 @@ typedef struct ShuttleRun
 	char	   *result;			/* its first rows, as JSON; NULL: none */
 	char		sqlstate[6];	/* if not ok */
 	char	   *error;
-} ShuttleRun;
+} ShuttleOutsideRun;
 
 /*
  * Runs sql on all the servers at once, outside of the transaction, on new
@@ -426,15 +426,15 @@ typedef struct ShuttleRun
  * Errors: no mapping and the password rule, if there is no side; cancel and
  * timeouts.  What nodes raise, and connections that fail, are told in the results.
  */
-extern void shuttle_run(const char *sql, Oid userid, ShuttleRun *results,
-						int nresults, int limit_ms);
+extern void shuttle_outside_run(const char *sql, Oid userid, ShuttleOutsideRun *results,
+								int nresults, int limit_ms);
 
 /*
  * The same while the session waits for nodes.  beside: of ShuttleServerUser; as soon
  * as one of these sends anything, the rest have failed, and it returns false.
  */
-extern bool shuttle_run_beside(const char *sql, Oid userid, ShuttleRun *results,
-							   int nresults, int limit_ms, List *beside);
+extern bool shuttle_outside_run_beside(const char *sql, Oid userid, ShuttleOutsideRun *results,
+									   int nresults, int limit_ms, List *beside);
 
 /*
  * A connection for runs that belong together, made by the first of them and

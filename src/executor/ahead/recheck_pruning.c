@@ -45,7 +45,7 @@ take_own(PlanState *node, void *context)
 }
 
 void
-shuttle_own_pruning(EState *estate)
+shuttle_recheck_pruning_init(EState *estate)
 {
 	ListCell   *cell;
 

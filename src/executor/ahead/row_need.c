@@ -66,7 +66,7 @@ needed_below(const ShuttleNeedStep *step, double wanted)
 }
 
 double
-shuttle_rows_needed(const ShuttleRowNeed *need)
+shuttle_row_need_count(const ShuttleRowNeed *need)
 {
 	double		rows = INFINITY;
 

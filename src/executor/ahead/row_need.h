@@ -36,7 +36,7 @@ extern ShuttleRowNeed *shuttle_row_need_copy(ShuttleRowNeed *old,
 
 /* Rows that the node will surely be asked for still, or else be at its end, this
  * one included; INFINITY: all, also of NULL. */
-extern double shuttle_rows_needed(const ShuttleRowNeed *need);
+extern double shuttle_row_need_count(const ShuttleRowNeed *need);
 
 /* True where a join surely makes at most one row of each outer row. */
 extern bool shuttle_join_gives_one(const JoinState *join);

@@ -11,7 +11,7 @@
 /* ---- run-time pruning where rows are checked again (recheck_pruning.c) */
 
 /* Called when a node begins, before its children do. */
-extern void shuttle_own_pruning(EState *estate);
+extern void shuttle_recheck_pruning_init(EState *estate);
 
 /* ---- what may fail (caught_error.c) */
 

@@ -93,7 +93,7 @@ begin_look_ahead(CustomScanState *node, EState *estate, int eflags)
 	const TupleTableSlotOps *ops;
 
 	nbegun++;
-	shuttle_own_pruning(estate);
+	shuttle_recheck_pruning_init(estate);
 	outerPlanState(node) = ExecInitNode(child, estate, eflags);
 	ops = shuttle_outer_rows_init(&look->rows, outerPlanState(node));
 	look->slot = ExecInitExtraTupleSlot(estate,

@@ -185,7 +185,7 @@ next_rows(const LookAheadState *look)
 {
 	if (!look->locks_late)
 		return look->next_size;
-	return (int) Min(look->next_size, shuttle_rows_needed(look->need));
+	return (int) Min(look->next_size, shuttle_row_need_count(look->need));
 }
 
 static ShuttleBatch *

@@ -106,7 +106,7 @@ begin_routed_append(CustomScanState *node, EState *estate, int eflags)
 	 * pass changed parameters to it at each rescan.  There is no Append where
 	 * core found that it would have only one child.
 	 */
-	shuttle_own_pruning(estate);
+	shuttle_recheck_pruning_init(estate);
 	child = ExecInitNode(outerPlan(node->ss.ps.plan), estate, eflags);
 	node->custom_ps = list_make1(child);
 	if (IsA(child, AppendState))

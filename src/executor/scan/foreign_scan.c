@@ -346,7 +346,7 @@ judge_size(RemoteScan *remote, const ForeignScan *plan)
 static double
 lock_goal(const RemoteScan *remote)
 {
-	double		rows = shuttle_rows_needed(remote->need);
+	double		rows = shuttle_row_need_count(remote->need);
 
 	return isinf(rows) ? 0 : rows;
 }

@@ -213,7 +213,7 @@ replace_below(Plan *plan)
 }
 
 void
-shuttle_place_collected(PlannedStmt *statement)
+shuttle_finish_collected_aggregates(PlannedStmt *statement)
 {
 	List	   *plans = lcons(statement->planTree, list_copy(statement->subplans));
 	ListCell   *lc;

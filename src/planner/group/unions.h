@@ -18,7 +18,7 @@ extern bool shuttle_collects(const Aggref *aggregate, ShuttleStateKind *kind);
 extern Aggref *shuttle_collecting_source(const Aggref *aggregate);
 
 /* Has a finished plan combine what nodes collected by aggregates of ours. */
-extern void shuttle_place_collected(PlannedStmt *statement);
+extern void shuttle_finish_collected_aggregates(PlannedStmt *statement);
 
 /* ---- branches of a UNION ALL that are subqueries (union_branches.c) */
 

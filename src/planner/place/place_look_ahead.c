@@ -493,7 +493,7 @@ plan_statement(Query *query, const char *query_string, int cursor_options,
 	statement = previous_planner(query, query_string, cursor_options, params);
 	nplanning--;
 	if (shuttle_reads_foreign_table(statement))
-		shuttle_place_collected(statement);
+		shuttle_finish_collected_aggregates(statement);
 	if (shuttle_planning_settings()->enable_batched_join &&
 		shuttle_reads_foreign_table(statement))
 		place_look_ahead(statement, cursor_options);

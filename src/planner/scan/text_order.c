@@ -273,7 +273,7 @@ static void
 ask(List *servers, Oid collation, Oid userid)
 {
 	int			nservers = list_length(servers);
-	ShuttleRun *runs = palloc0_array(ShuttleRun, nservers);
+	ShuttleOutsideRun *runs = palloc0_array(ShuttleOutsideRun, nservers);
 	Answer	   *answers = palloc0_array(Answer, nservers);
 	TimestampTz began = GetCurrentTimestamp();
 	TimestampTz again;
@@ -291,7 +291,7 @@ ask(List *servers, Oid collation, Oid userid)
 		runs[i].ncolumns = 1;
 		runs[i].row_arg = &answers[i];
 	}
-	shuttle_run(describing_sql(collation), userid, runs, nservers, ASK_LIMIT_MS);
+	shuttle_outside_run(describing_sql(collation), userid, runs, nservers, ASK_LIMIT_MS);
 	for (int i = 0; !changed && i < nservers; i++)
 		shuttle_side_end(runs[i].side, runs[i].serverid, userid);
 	if (changed)

@@ -128,7 +128,7 @@ rows_stay(PlannerInfo *root, Index rtindex)
 }
 
 bool
-shuttle_rows_stay(PlannerInfo *root, const ModifyTable *plan, Index rtindex)
+shuttle_rows_keep_partition(PlannerInfo *root, const ModifyTable *plan, Index rtindex)
 {
 	return plan->operation != CMD_UPDATE || rows_stay(root, rtindex);
 }
@@ -170,7 +170,7 @@ plan_direct_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex,
 	shuttle_refuse_reference_write(relid);
 
 	/* A node does not know what belongs to the same statement. */
-	if (!shuttle_rows_stay(root, plan, rtindex) || shuttle_is_written_twice(root, relid))
+	if (!shuttle_rows_keep_partition(root, plan, rtindex) || shuttle_is_written_twice(root, relid))
 		return false;
 	root->processed_tlist = (List *)
 		shuttle_stable_stand_in(root, (Node *) targetlist);

@@ -286,7 +286,7 @@ add_target(KeyedWrite *write, Index rtindex, int index)
 	if (!shuttle_foreign_is_ours(target->fdwroutine) ||
 		has_row_triggers(root, rtindex, write->plan->operation) ||
 		has_stored_generated_columns(root, rtindex) ||
-		!shuttle_rows_stay(root, write->plan, rtindex))
+		!shuttle_rows_keep_partition(root, write->plan, rtindex))
 		return false;
 	scan = plan_scan(write, target);
 	if (scan == NULL)

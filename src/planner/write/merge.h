@@ -24,7 +24,7 @@ typedef struct ShuttleMerge
 extern void shuttle_merge_collect_columns(ShuttleMerge *merge);
 
 /* Where the columns of both sides are to be found, while expressions move. */
-typedef struct ShuttleMergePlaces
+typedef struct ShuttleMergeColumnMap
 {
 	const ShuttleMerge *merge;
 	Index		source;
@@ -35,14 +35,14 @@ typedef struct ShuttleMergePlaces
 								 * none */
 	int			depth;			/* that they move to: levels of queries */
 	int			level;			/* of the expression looked at */
-} ShuttleMergePlaces;
+} ShuttleMergeColumnMap;
 
 /* A copy of an expression of the MERGE, for another place. */
-extern Node *shuttle_merge_place(Node *expression, ShuttleMergePlaces places);
+extern Node *shuttle_merge_move_expression(Node *expression, ShuttleMergeColumnMap places);
 
 /* A copy of a query that stands for the MERGE, so many levels of queries below the
  * statement that has its WITH. */
-extern Query *shuttle_merge_place_query(Query *query, int depth);
+extern Query *shuttle_merge_move_query(Query *query, int depth);
 
 /* Parts of expressions (merge_rewrite.c); of what they are given they are made. */
 extern Expr *shuttle_merge_equals(Oid operator, Expr *left, Expr *right);

@@ -78,7 +78,7 @@ position_of(const List *vars, const Var *var)
 }
 
 static Node *
-place_var(const Var *var, const ShuttleMergePlaces *places)
+place_var(const Var *var, const ShuttleMergeColumnMap *places)
 {
 	const ShuttleMerge *merge = places->merge;
 	bool		of_target = var->varno == merge->query->resultRelation;
@@ -96,11 +96,11 @@ place_var(const Var *var, const ShuttleMergePlaces *places)
 	return (Node *) moved;
 }
 
-static Node *place_mutator(Node *node, ShuttleMergePlaces *places);
+static Node *place_mutator(Node *node, ShuttleMergeColumnMap *places);
 
 /* The WITH of the MERGE is on the topmost level. */
 static Query *
-place_query(Query *query, ShuttleMergePlaces *places)
+place_query(Query *query, ShuttleMergeColumnMap *places)
 {
 	Query	   *moved = query_tree_mutator(query, place_mutator, places, 0);
 	ListCell   *cell;
@@ -116,7 +116,7 @@ place_query(Query *query, ShuttleMergePlaces *places)
 }
 
 static Node *
-place_mutator(Node *node, ShuttleMergePlaces *places)
+place_mutator(Node *node, ShuttleMergeColumnMap *places)
 {
 	if (node == NULL)
 		return NULL;
@@ -136,15 +136,15 @@ place_mutator(Node *node, ShuttleMergePlaces *places)
 }
 
 Node *
-shuttle_merge_place(Node *expression, ShuttleMergePlaces places)
+shuttle_merge_move_expression(Node *expression, ShuttleMergeColumnMap places)
 {
 	return place_mutator(expression, &places);
 }
 
 Query *
-shuttle_merge_place_query(Query *query, int depth)
+shuttle_merge_move_query(Query *query, int depth)
 {
-	ShuttleMergePlaces places = {.depth = depth};
+	ShuttleMergeColumnMap places = {.depth = depth};
 
 	return place_query(query, &places);
 }

@@ -231,7 +231,7 @@ make_source(ShuttleMerge *merge)
 	COPY_PERMISSIONS(query, merge->query);
 	add_column(query, (Expr *) number, "number");
 	add_columns(query, merge->source_vars, "source");
-	return shuttle_merge_place_query(query, SOURCE_DEPTH);
+	return shuttle_merge_move_query(query, SOURCE_DEPTH);
 }
 
 /* Columns of matched, and of joined behind its own. */
@@ -262,7 +262,7 @@ make_matched(ShuttleMerge *merge)
 {
 	RangeTblEntry *target = copyObject(rt_fetch(merge->query->resultRelation,
 												merge->query->rtable));
-	ShuttleMergePlaces places = {
+	ShuttleMergeColumnMap places = {
 		.merge = merge,
 		.source = SECOND,
 		.source_before = 1,
@@ -271,7 +271,7 @@ make_matched(ShuttleMerge *merge)
 	RangeTblEntry *source = cte_entry(merge->source, MATCHED_DEPTH);
 	Query	   *query = make_select(merge, list_make2(target, source),
 									list_make2(reference(SECOND), reference(TARGET)),
-									shuttle_merge_place(MERGE_CONDITION(merge->query), places));
+									shuttle_merge_move_expression(MERGE_CONDITION(merge->query), places));
 	Query	   *read = (Query *) merge->source->ctequery;
 
 	(void) COPY_PERMISSION(query, target, merge->query);
@@ -303,7 +303,7 @@ is_for(const MergeAction *action, bool matched)
  * first one whose condition holds.  0: nothing is to be done; negative: an INSERT.
  */
 static Expr *
-choose_action(const ShuttleMerge *merge, bool matched, ShuttleMergePlaces places)
+choose_action(const ShuttleMerge *merge, bool matched, ShuttleMergeColumnMap places)
 {
 	List	   *whens = NIL;
 	ListCell   *cell;
@@ -320,7 +320,7 @@ choose_action(const ShuttleMerge *merge, bool matched, ShuttleMergePlaces places
 						  matched ? number : -number);
 		if (action->qual == NULL)
 			return make_case(whens, result);
-		whens = lappend(whens, shuttle_merge_when((Expr *) shuttle_merge_place(action->qual, places), result));
+		whens = lappend(whens, shuttle_merge_when((Expr *) shuttle_merge_move_expression(action->qual, places), result));
 	}
 	return make_case(whens, make_int(0));
 }
@@ -374,7 +374,7 @@ make_joined(ShuttleMerge *merge)
 	Index		relation = merge->inserts ? SECOND : 1;
 	int			nfixed = merge->changes ? MATCHED_FIXED : 1;
 	int			nsource = list_length(merge->source_vars);
-	ShuttleMergePlaces places = {
+	ShuttleMergeColumnMap places = {
 		.merge = merge,
 		.source = 1,
 		.source_before = merge->inserts ? 1 : nfixed,
@@ -410,9 +410,9 @@ make_joined(ShuttleMerge *merge)
 		add_column(query, matched_column(matched, relation, i, merge->inserts),
 				   ((TargetEntry *) list_nth(matched->targetList, i - 1))->resname);
 	foreach(cell, merge->source_vars)
-		add_column(query, (Expr *) shuttle_merge_place(lfirst(cell), places), "source");
+		add_column(query, (Expr *) shuttle_merge_move_expression(lfirst(cell), places), "source");
 	foreach(cell, merge->target_vars)
-		add_column(query, (Expr *) shuttle_merge_place(lfirst(cell), places), "target");
+		add_column(query, (Expr *) shuttle_merge_move_expression(lfirst(cell), places), "target");
 
 	/* keeps core from computing the action anew for each of its values */
 	query->limitOffset = (Node *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
@@ -450,7 +450,7 @@ make_rows(ShuttleMerge *merge)
 {
 	Query	   *joined = make_joined(merge);
 	int			nfixed = merge->changes ? MATCHED_FIXED : 1;
-	ShuttleMergePlaces places = {
+	ShuttleMergeColumnMap places = {
 		.merge = merge,
 		.source = 1,
 		.source_before = nfixed,
@@ -474,7 +474,7 @@ make_rows(ShuttleMerge *merge)
 		{
 			TargetEntry *entry = lfirst_node(TargetEntry, lc);
 
-			add_column(query, value_for((Expr *) shuttle_merge_place((Node *) entry->expr, places),
+			add_column(query, value_for((Expr *) shuttle_merge_move_expression((Node *) entry->expr, places),
 										column_of(joined, 1, 1), number_of(merge, index)),
 					   entry->resname == NULL ? "value" : entry->resname);
 		}

@@ -19,8 +19,8 @@
 extern void shuttle_foreign_writes_fill(FdwRoutine *routine);
 
 /* True where no row of the table can leave its partition. */
-extern bool shuttle_rows_stay(PlannerInfo *root, const ModifyTable *plan,
-							  Index rtindex);
+extern bool shuttle_rows_keep_partition(PlannerInfo *root, const ModifyTable *plan,
+										Index rtindex);
 
 /* ---- UPDATE and DELETE joined with rows of here (keyed_writes.c) */
 

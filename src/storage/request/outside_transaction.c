@@ -58,7 +58,7 @@ typedef enum RunStep
 typedef struct Run
 {
 	ShuttleNode node;			/* in no list: its connection and options */
-	ShuttleRun *result;
+	ShuttleOutsideRun *result;
 	const char *sql;
 	RunState	state;
 	RunStep		step;
@@ -88,7 +88,7 @@ static void send_step(Run *run);
 static void read_answers(Run *run);
 static void take_result(Run *run, PGresult *result);
 static void add_row(Run *run, const PGresult *result);
-static void hand_rows(ShuttleRun *told, const PGresult *result);
+static void hand_rows(ShuttleOutsideRun *told, const PGresult *result);
 static void take_error(Run *run, const PGresult *result);
 static void fail(Run *run, const char *sqlstate, const char *message);
 static void end(Run *run);
@@ -98,15 +98,15 @@ static bool wait_for_any(AllRuns *all);
 static void end_all(AllRuns *all);
 
 void
-shuttle_run(const char *sql, Oid userid, ShuttleRun *results, int nresults,
-			int limit_ms)
+shuttle_outside_run(const char *sql, Oid userid, ShuttleOutsideRun *results, int nresults,
+					int limit_ms)
 {
-	(void) shuttle_run_beside(sql, userid, results, nresults, limit_ms, NIL);
+	(void) shuttle_outside_run_beside(sql, userid, results, nresults, limit_ms, NIL);
 }
 
 bool
-shuttle_run_beside(const char *sql, Oid userid, ShuttleRun *results, int nresults,
-				   int limit_ms, List *beside)
+shuttle_outside_run_beside(const char *sql, Oid userid, ShuttleOutsideRun *results, int nresults,
+						   int limit_ms, List *beside)
 {
 	AllRuns    *all = palloc0_object(AllRuns);
 
@@ -441,7 +441,7 @@ read_answers(Run *run)
 static void
 take_result(Run *run, PGresult *result)
 {
-	ShuttleRun *told = run->result;
+	ShuttleOutsideRun *told = run->result;
 	ExecStatusType status = PQresultStatus(result);
 
 	if ((status == PGRES_SINGLE_TUPLE || status == PGRES_TUPLES_OK) &&
@@ -503,7 +503,7 @@ take_result(Run *run, PGresult *result)
 static void
 add_row(Run *run, const PGresult *result)
 {
-	ShuttleRun *told = run->result;
+	ShuttleOutsideRun *told = run->result;
 	StringInfo	rows = &run->rows;
 
 	if (run->new_answer)
@@ -540,7 +540,7 @@ add_row(Run *run, const PGresult *result)
 }
 
 static void
-hand_rows(ShuttleRun *told, const PGresult *result)
+hand_rows(ShuttleOutsideRun *told, const PGresult *result)
 {
 	int			ncolumns = PQnfields(result);
 	ShuttleRow	row = {
@@ -568,7 +568,7 @@ take_error(Run *run, const PGresult *result)
 	const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
 	const char *detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
 	const char *hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
-	ShuttleRun *told = run->result;
+	ShuttleOutsideRun *told = run->result;
 	StringInfoData text;
 
 	/* What comes behind is a consequence. */
@@ -596,7 +596,7 @@ take_error(Run *run, const PGresult *result)
 static void
 fail(Run *run, const char *sqlstate, const char *message)
 {
-	ShuttleRun *told = run->result;
+	ShuttleOutsideRun *told = run->result;
 	int			length = strlen(message);
 
 	if (told->error != NULL)
