@@ -11,8 +11,6 @@ from pgshuttle import (
     choice_plot,
     choice_report,
     choices,
-    cpu,
-    cpu_report,
     plan_report,
     plan_tables,
     plan_times,
@@ -87,34 +85,6 @@ def run_choices(
     report = Report(choice_report.save_choices, choice_plot.draw_choices, tables)
     finish(ctx.obj, place, "choices", found, report, as_json=as_json)
     if check and not choice_report.is_kept(found):
-        raise typer.Exit(ExitCode.CLAIM_FAILED)
-
-
-@app.command("cpu")
-def run_cpu(
-    ctx: typer.Context,
-    nrows: Annotated[int, typer.Option("--rows", min=1, help="Outer rows.")] = cpu.NROWS,
-    npartitions: Annotated[
-        int, typer.Option("--partitions", min=2, help="Of the inner side that has some.")
-    ] = cpu.NPARTITIONS,
-    nrounds: RoundsOption = cpu.NROUNDS,
-    directory: DirOption = None,
-    pg: PgOption = None,
-    results_dir: ResultsOption = Path("bench-results"),
-    keep: KeepOption = False,
-    check: CheckOption = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Times what a batched join costs on this side, beside a local hash join and core's Append."""
-    err: Console = ctx.obj.err
-    place = find_place(directory, pg, results_dir, keep=keep)
-    with err.status("starting") as progress, run_cluster(place, progress) as running:
-        found = cpu.run_cpu(
-            running, progress.update, nrows=nrows, npartitions=npartitions, nrounds=nrounds
-        )
-    report = Report(cpu_report.save_cpu, cpu_report.draw_cpu, [cpu_report.make_cpu_table(found)])
-    finish(ctx.obj, place, "cpu", found, report, as_json=as_json)
-    if check and not cpu_report.is_kept(found):
         raise typer.Exit(ExitCode.CLAIM_FAILED)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from pgshuttle import (
     choice_plot,
-    cpu_report,
     grid_report,
     plan_report,
     plot,
@@ -28,7 +27,6 @@ DRAWN_BY: Mapping[str, tuple[ModuleType, str]] = {
     "points": (plot, "draw_join"),
     "cases": (choice_plot, "draw_choices"),
     "planned": (plan_report, "draw_planning"),
-    "npartitions": (cpu_report, "draw_cpu"),
     "disk_limit": (star_report, "draw_star"),
     "limits": (writes_report, "draw_writes"),
     "targets": (transfer_report, "draw_transfer"),

@@ -12,7 +12,6 @@ from pgshuttle.errors import ExitCode, ToolError
 DRAWING = (
     "pgshuttle.plot",
     "pgshuttle.choice_plot",
-    "pgshuttle.cpu_report",
     "pgshuttle.plan_report",
     "pgshuttle.scans_report",
     "pgshuttle.star_report",

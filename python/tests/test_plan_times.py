@@ -8,7 +8,7 @@ import pytest
 from conftest import run_small_cluster
 from typer.testing import CliRunner
 
-from pgshuttle import builds, cli, cpu, plan_report, plan_tables, plan_times
+from pgshuttle import builds, cli, plan_report, plan_tables, plan_times
 from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.plan_times import Planned, PlanTimes, Way
 from pgshuttle.results import Machine
@@ -29,7 +29,7 @@ def make_planning(engine_ms: float = 1.2) -> PlanTimes:
         elapsed_s=60.0,
         machine=Machine("a processor", 2, 8192, "Linux"),
         server={"version": "PostgreSQL 18"},
-        settings=cpu.COMMON,
+        settings={},
         planned=planned,
         ratios=tuple(plan_times.compare(planned)),
     )

@@ -17,7 +17,6 @@ typedef struct SwitchDefinition
 	const char *help;
 	bool	   *value;
 	bool		initial;
-	bool		for_superusers;
 	int			flags;
 } SwitchDefinition;
 
@@ -102,14 +101,6 @@ static const SwitchDefinition switches[] = {
 		.help = "Enables writing many rows of a foreign table by one request.",
 		.value = &shuttle_settings.enable_write_buffer,
 		.initial = true,
-	},
-	{
-		.name = "shuttle.debug_fake_answers",
-		.help = "Makes up the answers to keys here, to measure what is done on this side; never right.",
-		.value = &shuttle_settings.debug_fake_answers,
-		.initial = false,
-		.for_superusers = true,
-		.flags = GUC_EXPLAIN | GUC_NOT_IN_SAMPLE,
 	},
 	{
 		.name = "shuttle.debug_find_by_key",
@@ -270,8 +261,7 @@ shuttle_settings_define(void)
 		const SwitchDefinition *s = &switches[i];
 
 		DefineCustomBoolVariable(s->name, s->help, NULL, s->value, s->initial,
-								 s->for_superusers ? PGC_SUSET : PGC_USERSET,
-								 s->flags, NULL, NULL, NULL);
+								 PGC_USERSET, s->flags, NULL, NULL, NULL);
 	}
 	for (int i = 0; i < lengthof(numbers); i++)
 	{

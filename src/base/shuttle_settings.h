@@ -21,7 +21,6 @@ typedef struct ShuttleSettings
 	bool		enable_storage_aggregate;
 	bool		enable_write_behind;
 	bool		enable_write_buffer;
-	bool		debug_fake_answers;
 	bool		debug_find_by_key;
 	bool		debug_force_batched_join;
 	bool		debug_force_plan_reuse;

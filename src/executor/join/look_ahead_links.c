@@ -168,19 +168,6 @@ can_claim(ForeignScanState *node, const LinkContext *context,
 	return may_ask_ahead(node, context);
 }
 
-/* The transport of a scan that can be claimed; the first that is none warns. */
-static const ShuttleTransport *
-choose_transport(const ForeignScan *plan, const LookAheadState *look)
-{
-	if (!shuttle_settings.debug_fake_answers)
-		return shuttle_transport_for(plan->fs_server);
-	if (look->nscans == 0)
-		ereport(WARNING,
-				(errmsg("answers of storage nodes are made up"),
-				 errhint("Set shuttle.debug_fake_answers to off.")));
-	return &shuttle_fake_transport;
-}
-
 /* Takes over a scan that can be claimed. */
 static ShuttleServedScan *
 claim_scan(ForeignScanState *node, const LinkContext *context, bool one_row)
@@ -193,7 +180,8 @@ claim_scan(ForeignScanState *node, const LinkContext *context, bool one_row)
 		scan = shuttle_served_scan_share(node, look);
 	else
 		scan = shuttle_served_scan_create(node, look,
-										  choose_transport(plan, look), one_row);
+										  shuttle_transport_for(plan->fs_server),
+										  one_row);
 	if (look->nscans == 0)
 		look->scans = palloc(sizeof(ShuttleServedScan *));
 	else

@@ -34,7 +34,6 @@ typedef struct ShuttleTransport
 } ShuttleTransport;
 extern const ShuttleTransport shuttle_guest_transport;
 extern const ShuttleTransport shuttle_engine_transport;
-extern const ShuttleTransport shuttle_fake_transport;
 
 /* ---- round trips of guests (guest_trip.c) */
 
