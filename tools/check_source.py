@@ -4,6 +4,7 @@
 C: includes run down the ladder of rooms; sizes of files and functions; libpq,
 PG_VERSION_NUM and EXPLAIN output in their places; an errcode in each error.
 Python: sizes. Documents: links and named tests. Tests: expected files. Prints file:line.
+With --cycles it prints instead which C files call each other in cycles, and by what names.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from sourcecheck.c_rules import check_c_file, check_folders, check_short_share
 from sourcecheck.conformance import check_conformance
+from sourcecheck.cycles import cycle_lines
 from sourcecheck.other_rules import check_links, check_marks, check_python, check_tests
 from sourcecheck.source import Finding, Source
 
@@ -46,9 +48,13 @@ def check_file(path: Path) -> Iterator[Finding]:
         yield from check_links(ROOT, path, text)
 
 
-def check_c_sources() -> Iterator[Finding]:
+def c_sources() -> list[Source]:
     paths = sorted((ROOT / "src").rglob("*.[ch]"))
-    sources = [Source(path.relative_to(ROOT), path.read_text()) for path in paths]
+    return [Source(path.relative_to(ROOT), path.read_text()) for path in paths]
+
+
+def check_c_sources() -> Iterator[Finding]:
+    sources = c_sources()
     for source in sources:
         yield from check_c_file(ROOT, source)
     yield from check_folders([source.path for source in sources])
@@ -64,6 +70,9 @@ def findings() -> Iterator[Finding]:
 
 
 def main() -> int:
+    if sys.argv[1:] == ["--cycles"]:
+        print("\n".join(cycle_lines(c_sources())))
+        return 0
     found = list(findings())
     for finding in found:
         print(finding)

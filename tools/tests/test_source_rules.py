@@ -8,6 +8,7 @@ import pytest
 from check_library import ENTRY_POINTS, complaints
 from sourcecheck.c_rules import check_c_file, check_short_share
 from sourcecheck.conformance import check_conformance
+from sourcecheck.cycles import MAX_CYCLE_FILES, check_cycles, cycle_lines
 from sourcecheck.other_rules import check_links, check_marks, check_python, check_tests
 from sourcecheck.source import Function, Source
 
@@ -139,3 +140,35 @@ def test_named_tests_exist_and_compare_what_is_said(tmp_path: Path) -> None:
     found = [str(finding) for finding in check_conformance(tmp_path)]
     assert "3 queries are compared, not 4" in found[0]
     assert 'there is no test "join_gone"' in found[1]
+
+
+def circle_of(count: int) -> list[Source]:
+    """Files of which each calls the next, and the last the first."""
+    return [
+        Source(
+            Path(f"src/f{i}.c"),
+            f"int shuttle_variable_{i} = 0;\n\n/* shuttle_f0() */\nvoid\nshuttle_f{i}(void)\n"
+            f"{{\n\tshuttle_f{(i + 1) % count}();\n}}\n",
+        )
+        for i in range(count)
+    ]
+
+
+def test_long_cycles_of_calls_are_found() -> None:
+    assert not list(check_cycles(circle_of(MAX_CYCLE_FILES)))
+    found = [str(finding) for finding in check_cycles(circle_of(MAX_CYCLE_FILES + 1))]
+    assert len(found) == 1
+    assert f"{MAX_CYCLE_FILES + 1} files call in a cycle" in found[0]
+    assert all(f"f{i}" in found[0] for i in range(MAX_CYCLE_FILES + 1))
+
+
+def test_cycles_are_told_with_their_names() -> None:
+    reader = Source(Path("src/reader.c"), "void\nshuttle_read(void)\n{\n\tshuttle_list--;\n}\n")
+    owner = Source(Path("src/owner.c"), "List *shuttle_list = NIL;\n")
+    assert list(cycle_lines([reader, owner])) == []
+    owner = Source(owner.path, owner.text + "void\nshuttle_own(void)\n{\n\tshuttle_read();\n}\n")
+    assert list(cycle_lines([reader, owner])) == [
+        "2 files:",
+        "  src/owner.c -> src/reader.c: shuttle_read",
+        "  src/reader.c -> src/owner.c: shuttle_list",
+    ]
