@@ -6,7 +6,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SQL = ROOT / "sql/pg_shuttle.sql"
-PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
+DOCS = sorted((ROOT / "docs").rglob("*.md"))
+PAGES = [*ROOT.glob("*.md"), *DOCS]
+LONGEST_ROOM = 120  # lines
 LINK = re.compile(r"\[[^][]*(?:\[[^][]*\][^][]*)*\]\(\s*([^()\s]+)\s*\)")
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#+ +(.*?) *$", re.MULTILINE)
@@ -50,16 +52,16 @@ def test_pages_of_the_site_link_inside_of_it() -> None:
     """What docs/ links to is in docs/: the site holds nothing else."""
     outside = [
         f"{page.name}: {link}"
-        for page in ROOT.glob("docs/*.md")
+        for page in DOCS
         for link in links_of(page)
-        if link.startswith("..")
+        if not (page.parent / link).resolve().is_relative_to(ROOT / "docs")
     ]
     assert outside == []
 
 
 def test_every_page_is_in_the_navigation() -> None:
-    named = set(re.findall(r"(\w+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
-    assert named == {page.name for page in ROOT.glob("docs/*.md")}
+    named = set(re.findall(r"([\w/]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
+    assert named == {str(page.relative_to(ROOT / "docs")) for page in DOCS}
 
 
 def test_the_readme_reaches_every_page() -> None:
@@ -68,10 +70,22 @@ def test_the_readme_reaches_every_page() -> None:
     assert missing == set()
 
 
-def test_architecture_has_a_chapter_for_each_room() -> None:
-    rooms = {path.name for path in (ROOT / "src").iterdir() if path.is_dir()}
-    page = (ROOT / "docs/architecture.md").read_text()
-    assert set(re.findall(r"^## .*\(`src/(\w+)`\)$", page, re.MULTILINE)) == rooms
+def test_each_room_has_a_page_that_names_its_sub_rooms() -> None:
+    rooms = {path.name: path for path in (ROOT / "src").iterdir() if path.is_dir()}
+    linked = {link for link in links_of(ROOT / "docs/architecture.md") if link.startswith("rooms/")}
+    assert linked == {f"rooms/{name}.md" for name in rooms}
+    for name, room in rooms.items():
+        page = (ROOT / f"docs/rooms/{name}.md").read_text()
+        assert len(page.splitlines()) <= LONGEST_ROOM, name
+        listed = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+        assert {path.name for path in room.iterdir() if path.is_dir()} - listed == set()
+
+
+def test_files_that_rooms_name_exist() -> None:
+    files = {path.name for path in (ROOT / "src").rglob("*.[ch]")}
+    for page in (ROOT / "docs/rooms").glob("*.md"):
+        named = set(re.findall(r"`(\w+\.[ch])`", page.read_text()))
+        assert named - files == set(), page.name
 
 
 def test_functions_that_not_everybody_may_call_are_told() -> None:

@@ -99,8 +99,10 @@ def find_broken(pages: dict[Path, Page]) -> Iterator[str]:
                 yield f"{path.name}: {link}: there is no such place"
 
 
-def test_every_page_is_built(pages: dict[Path, Page]) -> None:
-    assert {path.stem for path in pages} == {path.stem for path in ROOT.glob("docs/*.md")}
+def test_every_page_is_built(site: Path, pages: dict[Path, Page]) -> None:
+    docs = ROOT / "docs"
+    wanted = {str(path.relative_to(docs).with_suffix("")) for path in docs.rglob("*.md")}
+    assert {str(path.relative_to(site).with_suffix("")) for path in pages} == wanted
 
 
 def test_links_of_the_site_lead_somewhere(pages: dict[Path, Page]) -> None:

@@ -3,8 +3,8 @@
  *	  What a batched join costs, in the planner's units.
  *
  * A batched join pays for its keys and rows, and for the round trips that
- * nothing hides.  The formula is in docs/architecture.md with the
- * measurements that it stands on; the constants here are those of it.
+ * nothing hides.  The formula is in docs/rooms/planner.md, the measurements
+ * behind its constants in docs/measurements.md.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -40,7 +40,7 @@
 #include "planner/statement/statement.h"
 #include "planner/write/write.h"
 
-/* Rows that sending a key costs as much as fetching (architecture.md). */
+/* Rows that sending a key costs as much as fetching (docs/rooms/planner.md). */
 #define ROWS_OF_A_KEY 4
 
 typedef struct KeyedWrite
