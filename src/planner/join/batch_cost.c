@@ -2,9 +2,9 @@
  * batch_cost.c
  *	  What a batched join costs, in the planner's units.
  *
- * A batched join pays for its keys and rows, and for the round trips that
- * nothing hides.  The formula is in docs/rooms/planner.md, the measurements
- * behind its constants in docs/measurements.md.
+ * A batched join pays for its keys, its rows and its hops.  The formula is in
+ * docs/rooms/planner.md, the measurements behind the constants here in
+ * docs/measurements.md.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -23,44 +23,49 @@
 #include "planner/statement/statement.h"
 #include "storage/shuttle_storage.h"
 
-/* What is asked and looked up for a key, in rows that are fetched. */
+/* Cost of a key, in fetched rows. */
 #define ROWS_PER_KEY 7
 
-/* Rows that are fetched while nothing but a round trip goes on. */
+/* Rows that can be fetched in a millisecond. */
 #define ROWS_PER_MILLISECOND 1600
 
-/* Of a row that is not wide; from PostgreSQL 17 on postgres_fdw's default. */
+/* Cost of fetching a narrow row; postgres_fdw's default fdw_tuple_cost from 17
+ * on. */
 #define USUAL_TUPLE_COST 0.2
 
-/* How likely it is that a node has no index for a key, and reads the whole table
- * for each request.  No statistics tell; a column by which rows lie in order is
- * likely to be the primary key. */
+/*
+ * Probability that a node has no index for the key, and so reads the whole
+ * table for each request. No statistics tell. A column correlated with the
+ * physical order is likely to be the primary key.
+ */
 #define LACKS_INDEX 0.05
 
-/* Where nobody has seen a round trip to a server yet: one data centre. */
+/* Assumed until a round trip has been measured: one data centre. */
 #define USUAL_ROUND_TRIP_MS 0.5
 
-/* postgres_fdw's default price of reaching a server at all. */
+/* postgres_fdw's default fdw_startup_cost. */
 #define USUAL_STARTUP_COST 100.0
 
-/* What a request costs both servers beside its keys. */
+/* CPU time of a request on both servers, without its keys. */
 #define REQUEST_MS 0.05
 
-/* Copying an outer row and finding its key's rows again. */
+/* Copying an outer row and looking up its key's rows. */
 #define LOOK_AHEAD_ROW_COST (4 * cpu_tuple_cost)
 
-/* A request of stock postgres_fdw is DECLARE, FETCH and CLOSE; where it may fail
- * it has a savepoint, too. */
+/* Stock postgres_fdw sends DECLARE, FETCH and CLOSE; if the request may fail,
+ * also SAVEPOINT and RELEASE. */
 #define GUEST_ROUND_TRIPS 3
 #define GUEST_ROUND_TRIPS_GUARDED 5
 
-/* Bytes that a row takes beside its columns, here and on its way. */
+/* Overhead bytes of a row in memory and on the wire. */
 #define ROW_OVERHEAD_BYTES 64
 
-/* The same in pages of a scan of ours, as storage/request/request_pages.c counts them. */
+/*
+ * The same in pages of our scans; must match storage/request/request_pages.c.
+ */
 #define PAGE_ROW_OVERHEAD_BYTES 100
 
-/* A cost of postgres_fdw's that the server's owner has set. */
+/* A cost option of postgres_fdw that the server may have. */
 static double
 postgres_fdw_cost(Oid serverid, const char *name, double otherwise)
 {
@@ -117,10 +122,8 @@ shuttle_server_cost(PlannerInfo *root, Oid serverid)
 	return *cost;
 }
 
-/*
- * Pages that a node reads for a key, as core thinks of index scans that are
- * repeated: the more keys there are the more of their pages are cached.
- */
+/* Pages that a node reads for a key, by core's formula for repeated index
+ * scans: the more keys, the more of their pages are cached. */
 static double
 pages_of_key(PlannerInfo *root, const RelOptInfo *table, double rows, double nkeys)
 {
@@ -135,7 +138,10 @@ shuttle_key_cost(PlannerInfo *root, RelOptInfo *inner,
 	double		read = 1;
 	double		pages;
 
-	/* what filters leave out is read as well; of one row it may be none */
+	/*
+	 * rows that filters remove are read as well, unless there is one row
+	 * anyway
+	 */
 	if (rows > 1)
 		read = rows * Max(inner->tuples, 1) / Max(inner->rows, 1);
 	pages = pages_of_key(root, inner, read, Max(nkeys, 1));
@@ -169,8 +175,9 @@ shuttle_doubt_cost(const RelOptInfo *inner, const ShuttleKeyEstimate *estimate)
 }
 
 /*
- * Batches all of whose keys are known ask for nothing: there are as many that do
- * as hold all keys, and one more, as these do not come first of all.
+ * Batches that send something. Batches whose keys are all cached send nothing:
+ * we count as many batches as hold all distinct keys, and one more, since those
+ * keys do not all come first.
  */
 static double
 count_asked_batches(const ShuttleKeyEstimate *estimate, double rows, double batch_rows,
@@ -181,7 +188,7 @@ count_asked_batches(const ShuttleKeyEstimate *estimate, double rows, double batc
 	return Min(nbatches, ceil(rows * estimate->keys_per_row / batch_rows) + 1);
 }
 
-/* Batches that can be in flight, by what their rows take. */
+/* Batches that can be in flight within work_mem and shuttle.fetch_ahead. */
 static double
 find_in_flight(const ShuttleKeyEstimate *estimate, const Path *outer, double batch_rows)
 {
@@ -197,10 +204,10 @@ find_in_flight(const ShuttleKeyEstimate *estimate, const Path *outer, double bat
 }
 
 /*
- * Over our wrapper requests are sent before the answers of earlier ones have
- * come, as many as can be in flight.  The first answer is waited for no longer
- * than that of any scan, all of which start at once; unless the outer rows
- * have to come from a node first, or this is done for each row of a join above.
+ * Over our wrapper, requests are pipelined up to the limit in flight. The first
+ * answer costs no more than that of any scan, since all scans start together;
+ * unless the outer rows must come from a node first, or the join is itself
+ * rescanned for each row of a join above.
  */
 static void
 cost_engine_batches(const ShuttleKeyEstimate *estimate, const Path *outer,
@@ -217,8 +224,7 @@ cost_engine_batches(const ShuttleKeyEstimate *estimate, const Path *outer,
 		(nasked * estimate->nscans - 1) * estimate->server.request;
 }
 
-/* A guest sends one request after the other, and reads one page after the
- * other. */
+/* Over stock postgres_fdw, requests and pages go one after the other. */
 static void
 cost_guest_batches(const ShuttleKeyEstimate *estimate, double rows, double nasked,
 				   Cost *startup, Cost *total)
@@ -237,11 +243,8 @@ cost_guest_batches(const ShuttleKeyEstimate *estimate, double rows, double naske
 									 nrequests * server->request));
 }
 
-/*
- * Any scan of postgres_fdw's has fdw_startup_cost.  What is counted above is all
- * that batches take where that is the default, so what was set beyond it comes
- * on top, once for each scan.
- */
+/* The costs above assume the default fdw_startup_cost; a larger setting is
+ * added once for each scan. */
 static Cost
 cost_of_reaching(const ShuttleKeyEstimate *estimate)
 {
@@ -267,10 +270,10 @@ shuttle_batches_cost(const ShuttleKeyEstimate *estimate, const Path *outer,
 }
 
 /*
- * Round trips of a large scan of ours, less what is read meanwhile.  What is
- * asked for before anybody reads it is half of shuttle.fetch_ahead, for all
- * partitions together; the rest is asked for then, and as much as
- * shuttle.fetch_ahead allows is on its way.
+ * Hops of a large scan over our wrapper. Half of shuttle.fetch_ahead, shared by
+ * all partitions, is requested before anybody reads; after that always as much
+ * as shuttle.fetch_ahead allows is in flight. What is read in the meantime
+ * hides part of each hop.
  */
 static Cost
 cost_of_windows(const ShuttleServerCost *server, const Path *path, int nsiblings)
@@ -299,7 +302,7 @@ shuttle_reprice_scan(const ShuttleServerCost *server, Path *path, double page_ro
 		return;
 	}
 
-	/* DECLARE, the first page; CLOSE, the other pages */
+	/* DECLARE and the first page; then the other pages and CLOSE */
 	path->startup_cost += 2 * server->round_trip;
 	path->total_cost += (2 + npages) * server->round_trip;
 }

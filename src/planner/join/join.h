@@ -19,79 +19,84 @@
 
 /* ---- costs (batch_cost.c, key_estimate.c) */
 
-/* What the planner knows of a server's way to answer. */
+/* Costs and limits of a server. */
 typedef struct ShuttleServerCost
 {
-	bool		guest;			/* of stock postgres_fdw */
-	Cost		reach;			/* of a scan, before its first row */
-	Cost		round_trip;		/* one that nothing hides */
-	Cost		request;		/* beside round trips, keys and rows */
+	bool		guest;			/* a server of stock postgres_fdw */
+	Cost		reach;			/* fdw_startup_cost of a scan */
+	Cost		round_trip;		/* of one hop */
+	Cost		request;		/* of a request, without round trip, keys and
+								 * rows */
 	Cost		row;			/* of one fetched row */
-	Cost		postgres_fdw_row;	/* the same in paths of postgres_fdw */
-	int			batch_size;		/* outer rows */
-	int			request_limit;	/* keys */
-	int			in_flight;		/* batches */
+	Cost		postgres_fdw_row;	/* what postgres_fdw's paths charge for it */
+	int			batch_size;		/* outer rows per batch */
+	int			request_limit;	/* keys per request */
+	int			in_flight;		/* batches in flight at most */
 } ShuttleServerCost;
 
-/* What a batched join of two relations asks for. */
+/* What a batched join asks nodes for. */
 typedef struct ShuttleKeyEstimate
 {
 	ShuttleServerCost server;
 	double		outer_rows;
-	bool		outer_waits;	/* outer rows come from nodes themselves */
-	bool		answers_kept;	/* for the keys of later batches */
-	bool		may_fail;		/* what nodes compute for a key */
-	double		keys_per_row;	/* asked for, for each outer row */
-	double		rows_per_row;	/* that come, for each outer row */
-	bool		by_ordered_column;	/* that the inner rows lie in order of */
-	int			nscans;			/* that a batch may ask */
-	int			inner_width;	/* bytes of a row */
+	bool		outer_waits;	/* the outer side reads a foreign table, too */
+	bool		answers_kept;	/* answers are cached for later batches
+								 * (key_cache.c) */
+	bool		may_fail;		/* the remote expressions can raise errors */
+	double		keys_per_row;	/* keys sent per outer row; below 1 if keys
+								 * repeat */
+	double		rows_per_row;	/* inner rows received per outer row */
+	bool		by_ordered_column;	/* the key column is correlated with the
+									 * physical order */
+	int			nscans;			/* inner scans (partitions) that a batch has
+								 * keys for */
+	int			inner_width;	/* bytes of an inner row */
 } ShuttleKeyEstimate;
 
-/* The answer is remembered for the planning. */
+/* Remembered until planning ends. */
 extern ShuttleServerCost shuttle_server_cost(PlannerInfo *root, Oid serverid);
 
-/* What a join asks for with the clauses of info. */
+/* The estimate for join clauses info->ppi_clauses. */
 extern ShuttleKeyEstimate shuttle_key_estimate_make(PlannerInfo *root, RelOptInfo *outer,
 													RelOptInfo *inner, const ParamPathInfo *info,
 													Oid serverid);
 
-/* The same where each row of an outer path has a key of its own. */
+/* Changes the estimate: each row of the outer path has a key of its own. */
 extern void shuttle_key_estimate_set_once(ShuttleKeyEstimate *estimate, const Path *outer);
 
-/* Cost of the round trips that nothing hides, and of what is done here, for the
- * rows of a path. */
+/* Cost of a Look Ahead over a path: hops, requests and local work. */
 extern void shuttle_batches_cost(const ShuttleKeyEstimate *estimate, const Path *outer,
 								 Cost *startup, Cost *total);
 
-/* Rows of a relation that one key is expected to find. */
+/* Inner rows expected for one key. */
 extern double shuttle_rows_per_key(const RelOptInfo *inner,
 								   const ParamPathInfo *info);
 
-/* True where a query, or any within it, reads a foreign table. */
+/* True if a query or one of its subqueries reads a foreign table. */
 extern bool shuttle_reads_node(Node *query);
 
-/* Cost of one key, and with its rows, where nkeys are asked for in all. */
+/* Cost of one key and its rows, if nkeys are sent in total. */
 extern void shuttle_key_cost(PlannerInfo *root, RelOptInfo *inner,
 							 const ShuttleServerCost *server, double rows,
 							 double nkeys, Cost *startup, Cost *total);
 
-/* The same where a node makes a path's groups of so many rows for each key, which
- * it finds in each of the tables. */
+/* The same if the node computes groups: path returns them for one key, which
+ * finds so many rows in each of the tables. */
 extern void shuttle_groups_key_cost(PlannerInfo *root, const Path *path,
 									const List *tables,
 									const ShuttleServerCost *server, double rows,
 									double nkeys, Cost *startup, Cost *total);
 
-/* True where a clause asks for a column that rows lie in the order of. */
+/* True if a clause compares a column with which the physical order is
+ * correlated. */
 extern bool shuttle_asks_for_ordered_column(PlannerInfo *root, const RelOptInfo *inner,
 											const List *clauses);
 
-/* For each outer row, what it may cost that the node has no index. */
+/* Cost per outer row for the risk that the node has no index for the key. */
 extern Cost shuttle_doubt_cost(const RelOptInfo *inner, const ShuttleKeyEstimate *estimate);
 
-/* Adds to a scan's cost what postgres_fdw leaves out.  nsiblings: partitions
- * that are read together. */
+/* Adds the round trips that postgres_fdw does not charge. nsiblings: partitions
+ * that are scanned together. */
 extern void shuttle_reprice_scan(const ShuttleServerCost *server, Path *path,
 								 double page_rows, int nsiblings);
 
@@ -100,14 +105,14 @@ typedef struct ShuttleGroups ShuttleGroups;
 
 /* ---- Look Ahead as a path (look_ahead_path.c) */
 
-/* A Look Ahead over a path, with the cost of its batches.  groups: that it is to be
- * joined with, or NULL. */
+/* A Look Ahead over a path, with the cost of its batches. groups: the inner
+ * side, if the join is over groups; else NULL. */
 extern Path *shuttle_look_ahead_path(PlannerInfo *root, Path *outer,
 									 const ShuttleKeyEstimate *estimate,
 									 ShuttleGroups *groups);
 
-/* True where no node of ours can stand above a path before the plan is
- * finished: its rows are named by variables of several result tables. */
+/* True if a path returns ROWID_VAR columns, which custom scans cannot pass on
+ * before setrefs.c has resolved them. */
 extern bool shuttle_names_child_rows(const Path *path);
 
 /* A routed append over an Append's path, at its cost; Append itself where it

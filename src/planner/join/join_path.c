@@ -21,7 +21,7 @@
 
 static set_join_pathlist_hook_type previous_join_hook = NULL;
 
-/* The relations that a path's parameters may come from, seen from a join. */
+/* A relation's relids; for a partition those of its topmost parent. */
 static Relids
 top_relids(const RelOptInfo *rel)
 {
@@ -29,8 +29,9 @@ top_relids(const RelOptInfo *rel)
 }
 
 /*
- * Join types that core's nested loop runs as they are, and semi joins whose other
- * side is made unique and comes first.  Others are made of these by swapping sides.
+ * Join types of core's nested loop, and semi joins whose inner side is made
+ * unique and becomes the outer side. The planner tries the others with sides
+ * swapped.
  */
 static bool
 is_join_type(JoinType type)
@@ -40,10 +41,10 @@ is_join_type(JoinType type)
 }
 
 /*
- * "big.k IN (SELECT ...)" asks for the rows of big once for each value: the
- * subquery's rows are the outer side, made unique.  NULL where they cannot be, or
- * where what they are told apart by is computed for that: core then adds a column,
- * which what stands above does not expect.
+ * For "big.k IN (SELECT ...)", looks up the rows of big for each distinct
+ * value: the subquery becomes the outer side, made unique. NULL if that is
+ * impossible, or if an expression would have to be computed for it: core would
+ * add a column that nodes above do not expect.
  */
 static Path *
 make_unique_outer(PlannerInfo *root, RelOptInfo *outer, SpecialJoinInfo *semi)
@@ -58,14 +59,16 @@ make_unique_outer(PlannerInfo *root, RelOptInfo *outer, SpecialJoinInfo *semi)
 	return (Path *) create_unique_path(root, outer, outer->cheapest_total_path, semi);
 }
 
-/* Partitioned tables, parents of tables that inherit, UNION ALL. */
+/* True of partitioned tables, inheritance parents and UNION ALL. */
 static bool
 has_children(PlannerInfo *root, const RelOptInfo *rel)
 {
 	return rel->part_rels != NULL || planner_rt_fetch(rel->relid, root)->inh;
 }
 
-/* Not of a table that core knows to have no rows: postgres_fdw was not asked for it. */
+/*
+ * For a dummy relation postgres_fdw was not called, so it has no fdw_private.
+ */
 static bool
 is_inner_table(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -83,10 +86,8 @@ is_inner_subquery(const RelOptInfo *rel)
 	return IS_SIMPLE_REL(rel) && rel->rtekind == RTE_SUBQUERY && rel->subroot != NULL;
 }
 
-/*
- * The parameters that the join itself would still need, if core would accept
- * them; returns false where it would not.
- */
+/* Sets *required to the join's own parameterization; false if core would reject
+ * it. */
 static bool
 find_required_outer(RelOptInfo *outer, RelOptInfo *inner, Path *outer_path,
 					Path *inner_path, JoinPathExtraData *extra,
@@ -102,7 +103,7 @@ find_required_outer(RelOptInfo *outer, RelOptInfo *inner, Path *outer_path,
 		bms_overlap(*required, extra->param_source_rels);
 }
 
-/* Makes sure that a forced path wins over all others. */
+/* Makes a forced path win over all others. */
 static void
 force_cost(Path *path, const Path *outer)
 {
@@ -112,9 +113,9 @@ force_cost(Path *path, const Path *outer)
 }
 
 /*
- * False where the joinrel has a path already that is better than any batched
- * join with this outer path can be.  What is made of an inner side with many
- * partitions takes as long as all the rest of planning.
+ * False if the joinrel already has a better path than any batched join with
+ * this outer path can be. Checked early since paths for an inner side with many
+ * partitions take as long as the rest of planning.
  */
 static bool
 may_win(PlannerInfo *root, RelOptInfo *joinrel, Path *outer_path,
@@ -176,9 +177,9 @@ add_batched_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer_path,
 }
 
 /*
- * The parameters that the inner side takes.  They are said to come from no more
- * relations than they do come from: joins of others to these, which there may
- * be many of, then share what is found out for them about each partition.
+ * The inner side's parameterization. It names only the relations that the
+ * clauses need, not all of the outer side: joins with larger outer sides then
+ * share the paths of each partition.
  */
 static ParamPathInfo *
 find_parameters(PlannerInfo *root, const RelOptInfo *outer, RelOptInfo *inner)
@@ -202,7 +203,7 @@ find_parameters(PlannerInfo *root, const RelOptInfo *outer, RelOptInfo *inner)
 		shared : info;
 }
 
-/* The outer paths that a join is made of: cheap ones, and those with an order. */
+/* Outer paths to try: the cheapest ones and the ordered ones. */
 static List *
 find_outer_paths(PlannerInfo *root, RelOptInfo *outer, JoinType type,
 				 JoinPathExtraData *extra)
@@ -227,7 +228,7 @@ find_outer_paths(PlannerInfo *root, RelOptInfo *outer, JoinType type,
 	return paths;
 }
 
-/* Those of them whose batched join may be the best in some way. */
+/* Outer paths whose batched join may be the best. */
 static List *
 promising_outer_paths(PlannerInfo *root, RelOptInfo *joinrel, List *outer_paths,
 					  ShuttleInner *inner, JoinType type,
@@ -244,7 +245,9 @@ promising_outer_paths(PlannerInfo *root, RelOptInfo *joinrel, List *outer_paths,
 	return paths;
 }
 
-/* What a join asks for.  That with what was made unique is an inner join. */
+/*
+ * The estimate for a join. With a unique outer side it becomes an inner join.
+ */
 static ShuttleKeyEstimate
 find_key_estimate(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner,
 				  const ParamPathInfo *keys, Oid serverid, List *outer_paths, JoinType *type)
@@ -259,7 +262,7 @@ find_key_estimate(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner,
 	return estimate;
 }
 
-/* Adds batched joins for each order that the outer side can come in. */
+/* Adds batched joins over a table, one for each outer path worth trying. */
 static void
 add_batched_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 				  RelOptInfo *rel, JoinType type, JoinPathExtraData *extra)
@@ -296,10 +299,8 @@ add_batched_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 						 extra, &estimate);
 }
 
-/*
- * What is asked for in a subquery: by those of the clauses alone that go below
- * its grouping.  False where there are none.
- */
+/* Sets keys to info with only the clauses that can be moved below the
+ * subquery's grouping. False if there are none. */
 static bool
 find_group_keys(PlannerInfo *root, RelOptInfo *rel, const ParamPathInfo *info,
 				ParamPathInfo *keys)
@@ -310,8 +311,11 @@ find_group_keys(PlannerInfo *root, RelOptInfo *rel, const ParamPathInfo *info,
 		shuttle_clauses_can_be_asked(keys->ppi_clauses, rel);
 }
 
-/* The same over groups.  The subquery is planned again only where a join with it
- * may be the best even if its keys cost nothing. */
+/*
+ * Adds batched joins over a grouped subquery. Planning the subquery again is
+ * expensive: it is done only if the join could win even if its keys cost
+ * nothing.
+ */
 static void
 add_joins_over_groups(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 					  RelOptInfo *rel, JoinType type, JoinPathExtraData *extra)
@@ -352,10 +356,8 @@ add_joins_over_groups(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 						 type, extra, &estimate);
 }
 
-/*
- * A statement that writes reads its source first, for which the finished plan
- * is changed: not where the library came too late for that.
- */
+/* A statement that writes must read its source first, by a Material in the
+ * finished plan; that needs our planner hook. */
 static bool
 may_write_too_soon(const PlannerInfo *root)
 {

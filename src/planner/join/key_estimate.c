@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  * key_estimate.c
- *	  What a batched join will ask for: how many keys, how many rows of each,
- *	  and whether the first of them has to wait for another node.
+ *	  Estimates for a batched join: how many keys it sends, how many rows
+ *	  each finds, and whether the outer side waits for nodes itself.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -25,16 +25,16 @@
 #include "planner/join/inner_side.h"
 #include "planner/join/join.h"
 
-/* What a key and a row take beside their values, where they are kept. */
+/* Overhead of a cached key and of a cached row, in bytes. */
 #define KEPT_KEY_BYTES 100
 #define KEPT_ROW_BYTES 64
 
-/* Correlation from which rows are taken to lie in a column's order. */
+/* A column with a larger correlation counts as physically ordered. */
 #define IN_ORDER 0.9
 
 /* ---- keys */
 
-/* What a clause takes of the outer side. */
+/* The outer side's expressions in a clause. */
 static List *
 outer_expressions(const RestrictInfo *clause, const RelOptInfo *inner)
 {
@@ -59,7 +59,7 @@ outer_expressions(const RestrictInfo *clause, const RelOptInfo *inner)
 	return vars;
 }
 
-/* True where the answers for so many keys can be kept for later batches. */
+/* True if the answers for ndistinct keys fit in the key cache. */
 static bool
 can_keep_answers(const PlannerInfo *root, const RelOptInfo *inner,
 				 double ndistinct, double rows_per_key)
@@ -73,9 +73,9 @@ can_keep_answers(const PlannerInfo *root, const RelOptInfo *inner,
 }
 
 /*
- * Keys that are asked for, for each outer row: each distinct one is asked for
- * once, if its answer can be kept, else once in each batch that has it.  Sets
- * *kept where it is known to repeat and can.
+ * Keys sent per outer row. Each distinct key is sent once if its answer is
+ * cached, else once in each batch that contains it. Sets *kept if keys repeat
+ * and answers are cached.
  */
 static double
 estimate_keys_per_row(PlannerInfo *root, const RelOptInfo *outer,
@@ -98,19 +98,22 @@ estimate_keys_per_row(PlannerInfo *root, const RelOptInfo *outer,
 	ndistinct = estimate_num_groups(root, expressions, rows, NULL, &known);
 	ndistinct = Max(1, Min(ndistinct, rows));
 
-	/* as Memoize does: without statistics no repeats are hoped for */
+	/* as Memoize does: without statistics we expect no repeats */
 	if ((known.flags & SELFLAG_USED_DEFAULT) != 0)
 		return 1;
 	*kept = can_keep_answers(root, inner, ndistinct, rows_per_key);
 	if (*kept)
 		return ndistinct / rows;
 
-	/* each has as many rows, and a batch is a sample of them */
+	/*
+	 * assumes that all keys are equally frequent and a batch is a random
+	 * sample
+	 */
 	return ndistinct * (1 - pow(1 - batch_rows / rows, rows / ndistinct)) /
 		batch_rows;
 }
 
-/* True where rows lie in the order of a column, or nearly so. */
+/* True if a column is correlated with the physical order. */
 static bool
 is_in_order(PlannerInfo *root, Node *column)
 {
@@ -154,7 +157,8 @@ shuttle_asks_for_ordered_column(PlannerInfo *root, const RelOptInfo *inner,
 
 /* ---- rows of a key */
 
-/* The side of a range that a clause bounds: of its estimate, or 0. */
+/* F_SCALARLTSEL or F_SCALARGTSEL if a clause bounds an inner expression
+ * (*bounded) from above or below; else 0. */
 static RegProcedure
 bound_of(const RestrictInfo *clause, const RelOptInfo *inner, Node **bounded)
 {
@@ -186,9 +190,9 @@ bound_of(const RestrictInfo *clause, const RelOptInfo *inner, Node **bounded)
 }
 
 /*
- * Two bounds of one column by outer values are taken by core as if they had
- * nothing to do with each other, a third of the rows each.  With constants
- * that it does not know it expects a narrow range, and so do we.
+ * For "a.x BETWEEN b.lo AND b.hi" core takes both bounds as independent, a
+ * third of the rows each. With unknown constants it expects a narrow range, and
+ * so do we.
  */
 double
 shuttle_rows_per_key(const RelOptInfo *inner, const ParamPathInfo *info)
@@ -263,7 +267,8 @@ find_cte(PlannerInfo *root, const RangeTblEntry *rte)
 	return NULL;
 }
 
-/* True where the rows of a relation come from nodes, or wait for some. */
+/* True if a relation's rows come from nodes, or from a subquery that reads
+ * nodes. */
 static bool
 waits_for_node(PlannerInfo *root, const RelOptInfo *rel)
 {

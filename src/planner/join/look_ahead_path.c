@@ -1,13 +1,14 @@
 /*-------------------------------------------------------------------------
  * look_ahead_path.c
- *	  Look Ahead, and its routed append, as paths.
+ *	  Look Ahead and Routed Append as paths.
  *
- * Look Ahead keeps the order of the outer path and claims nothing else.  Both
- * do not project, are not run in parallel workers and do not read backwards.
+ * Look Ahead keeps the order of its outer path. Both do not project, are not
+ * parallel safe and do not scan backward.
  *
- * An UPDATE or DELETE of a table with children names its rows by variables
- * that core resolves in its own nodes only.  Above paths that return them our
- * nodes are left out here, and put in on the finished plan.
+ * UPDATE and DELETE of a table with children identify rows by ROWID_VAR
+ * columns, which core resolves in its own nodes only. Over paths with such
+ * columns we make no custom path; place_look_ahead.c adds the nodes to the
+ * finished plan.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -63,10 +64,8 @@ shuttle_names_child_rows(const Path *path)
 	return false;
 }
 
-/*
- * The path's private list is what the plan needs, packed, and NIL or the groups
- * that the join is with.
- */
+/* custom_private: the packed ShuttleLookAheadPlan, then the groups if the join
+ * is over groups. */
 Path *
 shuttle_look_ahead_path(PlannerInfo *root, Path *outer, const ShuttleKeyEstimate *estimate,
 						ShuttleGroups *groups)
@@ -121,10 +120,8 @@ plan_routed_append(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	return &scan->scan.plan;
 }
 
-/*
- * The child's clauses are checked by the child; the target lists of both are
- * made from the same path target.
- */
+/* The child checks the clauses. Both target lists are made from one path
+ * target. */
 static Plan *
 plan_look_ahead(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 				List *targetlist, List *clauses, List *plans)
@@ -134,7 +131,7 @@ plan_look_ahead(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 
 	shuttle_look_ahead_unpack(linitial(path->custom_private), &plan);
 
-	/* core plans the inner side next */
+	/* core makes the inner plan next, from the relation's subroot */
 	if (list_length(path->custom_private) > 1)
 		shuttle_groups_adopt(lsecond(path->custom_private));
 	scan = shuttle_look_ahead_make((Plan *) linitial(plans), targetlist,
@@ -157,5 +154,5 @@ shuttle_planner_init(void)
 	shuttle_reference_tables_init();
 	shuttle_fixed_keys_init();
 	shuttle_locked_order_init();
-	shuttle_literal_plans_init();	/* around all that plan */
+	shuttle_literal_plans_init();	/* last: its planner hook runs first */
 }

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  * place.h
- *	  Look Ahead placed on a finished plan.
+ *	  Puts Look Ahead nodes into a finished plan.
  *
- * Files: place_look_ahead.c puts it under nested loops that core chose by
+ * Files: place_look_ahead.c puts one under nested loops that core planned by
  * itself; place_subplans.c at nodes with correlated subqueries; place_local.c
- * over local index scans, where it only prefetches.
+ * under loops over local index scans, where it only prefetches.
  *
- * In: a PlannedStmt. Out: the same plan with Look Aheads in it.
+ * In: a PlannedStmt. Out: the same statement with Look Aheads in its plan.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_PLANNER_PLACE_PLACE_H
@@ -19,50 +19,54 @@
 typedef struct ShuttlePlaceContext
 {
 	PlannedStmt *statement;
-	int			next_id;		/* plan_node_id of the next node; 0: find out */
-	List	   *positioned;		/* plans of a cursor that WHERE CURRENT OF
-								 * looks for the row fetched last in */
+	int			next_id;		/* plan_node_id of the next new node; 0: not
+								 * computed yet */
+	List	   *positioned;		/* plan nodes between a cursor's top node and
+								 * the scan that WHERE CURRENT OF uses */
 } ShuttlePlaceContext;
 
-/* Children of a node that are not its outer and inner plan. */
+/* Child plans of a node other than its outer and inner plan. */
 extern List *shuttle_other_children(Plan *plan);
 
-/* The first foreign scan at or below a node that takes one of the parameters
- * and can be asked for batches of keys, also in initplans; or NULL. */
+/* The first foreign scan at or below a node, initplans included, that uses one
+ * of the parameters and can be asked for batches of keys; or NULL. */
 extern const ForeignScan *shuttle_find_batch_scan(Plan *plan,
 												  const Bitmapset *params,
 												  const PlannedStmt *statement);
 
-/* Target lists of a node of ours over a finished plan: the child's columns. */
+/*
+ * Makes the target lists of a custom scan that passes its child's columns on.
+ */
 extern void shuttle_make_targetlists(Plan *child, List **targetlist,
 									 List **scan_targetlist);
 
-/* Gives a node of ours over a finished plan the plan's costs and parameters. */
+/* Gives a new node the costs, parameters and number that setrefs.c would give
+ * it. */
 extern Plan *shuttle_finish_node(CustomScan *node, Plan *child,
 								 ShuttlePlaceContext *context);
 
 /* Puts a routed append over each Append at or below a plan that prunes foreign
- * scans at run time; returns what stands in the plan's place. */
+ * scans at run time. Returns the plan or what replaces it. */
 extern Plan *shuttle_route_appends(Plan *plan, ShuttlePlaceContext *context);
 
-/* Looks ahead for the correlated subqueries of a node; returns what stands in
- * its place. */
+/* Puts a Look Ahead at a node with correlated subqueries. Returns the plan or
+ * what replaces it. */
 extern Plan *shuttle_place_for_subplans(Plan *plan, ShuttlePlaceContext *context);
 
-/* True of a node that reads a table of this server. */
+/* True if a node scans a local table. */
 extern bool shuttle_scans_table_here(const Plan *plan);
 
-/* The largest number of a node of a plan. */
+/* The largest plan_node_id of a plan. */
 extern int	shuttle_largest_plan_id(Plan *plan);
 
-/* A number that no node of the statement has. */
+/* An unused plan_node_id. */
 extern int	shuttle_next_plan_id(const PlannedStmt *statement);
 
-/* True where an expression uses one of these PARAM_EXEC parameters. */
+/* True if an expression uses one of these PARAM_EXEC parameters. */
 extern bool shuttle_uses_params(Node *expression, const Bitmapset *params);
 
-/* Puts a Look Ahead under loops over local index scans (place_local.c), where
- * that may pay. */
+/* Puts a Look Ahead under loops over local index scans where it may pay
+ * (place_local.c). */
 extern void shuttle_place_local(PlannedStmt *statement);
 
 /* ---- joins (join_path.c), finished plans (place_look_ahead.c) */
@@ -70,15 +74,17 @@ extern void shuttle_place_init(void);
 
 /* ---- settings while planning (planning_settings.c) */
 
-/* Tells, once, of a correlated subquery in a statement whose planning began
- * before the library was loaded: no Look Ahead is placed for it. */
+/*
+ * Raises a NOTICE, once per session, if a correlated subquery gets no Look
+ * Ahead because the library was loaded while the statement was being planned.
+ */
 extern void shuttle_place_report_late_load(const PlannerInfo *root);
 
-/* False in a session's first statement, where the library was loaded during
- * its planning: nodes are not put in on its finished plan. */
+/* False while a statement is planned that began before our planner hook was
+ * installed: its finished plan gets no Look Aheads. */
 extern bool shuttle_place_is_active(void);
 
-/* True while a statement is planned on whose finished plan nodes are put in. */
+/* True while our planner hook runs core's planner. */
 extern bool shuttle_place_is_planning(void);
 
 #endif							/* SHUTTLE_PLANNER_PLACE_PLACE_H */

@@ -2,12 +2,13 @@
  * place_local.c
  *	  Puts a Look Ahead under nested loops over local index scans.
  *
- * On the finished plan, each nested loop whose inner side looks up rows of a
- * local table by a btree gets one, so that their pages are read ahead.  It can
- * only pay where many rows are looked up in what is not surely cached: the
- * tables and indexes together must be larger than a part of shared_buffers and
- * of effective_cache_size.  Whether it does pay is found out by the run.
- * Parallel workers do not look ahead: nothing is placed below a Gather.
+ * Each nested loop whose inner side looks up rows of a local table by a btree
+ * gets a Look Ahead that prefetches their pages. That can only pay if many
+ * rows are looked up and the pages may not be cached: the tables and indexes
+ * together must be larger than a part of shared_buffers and of
+ * effective_cache_size. Whether it does pay is measured while it runs
+ * (local_prefetch.c). Nothing is placed below a Gather: parallel workers do
+ * not look ahead.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -29,10 +30,12 @@
 #include "planner/place/place.h"
 #include "planner/statement/statement.h"
 
-/* Rows that the outer side should have, at least. */
+/* Fewer outer rows get no Look Ahead. */
 #define LEAST_OUTER_ROWS 50
 
-/* This part of the cache is left to a table and its indexes. */
+/*
+ * Tables and indexes that fit in 1/CACHED_SHARE of the cache count as cached.
+ */
 #define CACHED_SHARE 4
 
 /* All rows of a node are wanted. */
@@ -42,7 +45,7 @@
 typedef struct InnerSize
 {
 	PlannedStmt *statement;
-	const Bitmapset *params;	/* that the loop sets */
+	const Bitmapset *params;	/* nestParams of the loop */
 	double		pages;
 } InnerSize;
 
@@ -50,15 +53,15 @@ static void visit(Plan *plan, double limit, ShuttlePlaceContext *context);
 
 /* ---- what an inner side reads */
 
-/* Pages of a relation, as it was last analyzed or as it is. */
+/* Pages at the last ANALYZE, or now. */
 static double
 count_pages(Relation rel, bool analyzed)
 {
 	return analyzed ? rel->rd_rel->relpages : RelationGetNumberOfBlocks(rel);
 }
 
-/* Pages that an index scan looks up rows in; 0 where it cannot be helped.  The
- * planner has both locked, so they are there. */
+/* Pages of the index and table that a scan reads; 0 if it cannot be prefetched.
+ * The planner holds locks on both. */
 static double
 pages_of_scan(Oid table, Oid index, bool index_only)
 {
@@ -67,7 +70,7 @@ pages_of_scan(Oid table, Oid index, bool index_only)
 	bool		analyzed;
 	double		pages = 0;
 
-	/* an index that another library made up is not there */
+	/* a hypothetical index (HypoPG) cannot be opened */
 	if (btree == NULL)
 	{
 		RelationClose(heap);
@@ -142,7 +145,7 @@ place_under(NestLoop *loop, ShuttlePlaceContext *context)
 							child, context);
 }
 
-/* limit: rows of the outer side that the plan above will take. */
+/* limit: outer rows that the plan above will read. */
 static void
 consider_loop(NestLoop *loop, double limit, ShuttlePlaceContext *context)
 {
@@ -165,7 +168,7 @@ consider_loop(NestLoop *loop, double limit, ShuttlePlaceContext *context)
 		place_under(loop, context);
 }
 
-/* How many rows of its outer plan a node will take. */
+/* How many rows of its outer plan a node reads. */
 static double
 limit_of_outer(const Plan *plan, double limit)
 {
@@ -194,7 +197,7 @@ visit_list(List *plans, double limit, ShuttlePlaceContext *context)
 		visit((Plan *) lfirst(lc), limit, context);
 }
 
-/* Places nodes at and below a plan, of which `limit` rows will be taken. */
+/* Places nodes at and below a plan of which limit rows will be read. */
 static void
 visit(Plan *plan, double limit, ShuttlePlaceContext *context)
 {

@@ -1,15 +1,17 @@
 /*-------------------------------------------------------------------------
  * place_look_ahead.c
- *	  Puts a Look Ahead under nested loops that core planned by itself, and a
- *	  routed append over the Appends that they look ahead through.
+ *	  Puts a Look Ahead under nested loops that core planned by itself, and
+ *	  a routed append over the Appends on their inner side.
  *
- * Loops over lateral subqueries, over remote estimates, under Memoize or by
- * a hint have no path of ours.  On the finished plan, each nested loop with a
- * foreign scan below its inner side that takes one of the loop's parameters
- * gets one; what exactly is looked ahead for is found when the plan starts.
- * The first statement of a session that loads the library while it is being
- * planned does not come by here: it has only the paths' own, and a notice says
- * so where that matters.
+ * Our paths do not cover loops over LATERAL subqueries, remote estimates,
+ * Memoize and loops forced by pg_hint_plan. In the finished plan, each nested
+ * loop gets a Look Ahead if a foreign scan below its inner side uses one of
+ * the loop's parameters. Which scans are looked ahead for is found when the
+ * plan starts.
+ *
+ * The statement during whose planning the library is loaded does not pass our
+ * planner hook: it has only the Look Aheads of our paths, and a notice says so
+ * if a subquery lacks one.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -32,8 +34,9 @@
 #include "planner/statement/statement.h"
 
 static planner_hook_type previous_planner = NULL;
-static bool is_active = false;	/* the hook was called */
-static int	nplanning = 0;		/* calls of the hook; an error leaves them in */
+static bool is_active = false;	/* our planner hook was called */
+static int	nplanning = 0;		/* depth of our planner hook; not decremented
+								 * on error */
 
 static Plan *place_in(Plan *plan, ShuttlePlaceContext *context);
 
@@ -111,7 +114,7 @@ shuttle_uses_params(Node *expression, const Bitmapset *params)
 	return uses_any_walker(expression, (void *) params);
 }
 
-/* A foreign scan in one of several plans; see shuttle_find_batch_scan(). */
+/* shuttle_find_batch_scan() over several plans. */
 static const ForeignScan *
 find_scan_in(List *plans, const Bitmapset *params, const PlannedStmt *statement)
 {
@@ -178,7 +181,7 @@ shuttle_make_targetlists(Plan *child, List **targetlist, List **scan_targetlist)
 	}
 }
 
-/* Fills in what core's planner would have, for a node over child. */
+/* Fills in what core's planner would, for a node over child. */
 static Plan *
 finish_plan(Plan *plan, const Plan *child, ShuttlePlaceContext *context)
 {
@@ -201,7 +204,9 @@ shuttle_finish_node(CustomScan *node, Plan *child, ShuttlePlaceContext *context)
 	return finish_plan(&node->scan.plan, child, context);
 }
 
-/* Keeps the rows of a node that cannot go back, for one above that does. */
+/*
+ * Adds a Material, for a parent that needs backward scan or mark and restore.
+ */
 static Plan *
 materialize(Plan *child, ShuttlePlaceContext *context)
 {
@@ -241,9 +246,9 @@ has_look_ahead(Plan *plan)
 }
 
 /*
- * A write to a foreign table must not be seen by a later batch of what the
- * statement reads: its source is kept, and read to the end before the first
- * write (write_run.c).
+ * Later batches of keys must not see what the statement writes. The Material
+ * makes the ModifyTable's source be read to its end before the first write
+ * (write_run.c).
  */
 static void
 read_source_first(ModifyTable *plan, ShuttlePlaceContext *context)
@@ -266,7 +271,8 @@ read_source_first(ModifyTable *plan, ShuttlePlaceContext *context)
 	}
 }
 
-/* True where an Append prunes at run time and has a foreign scan to prune. */
+/* True if an Append prunes at run time and has a foreign scan among its
+ * children. */
 static bool
 wants_routes(Plan *plan)
 {
@@ -349,13 +355,13 @@ consider_loop(NestLoop *loop, ShuttlePlaceContext *context)
 	if (scan == NULL)
 		return;
 
-	/* a path of ours may be over an Append that could have none */
+	/* our path has the Look Ahead already, but maybe no routed append */
 	if (!shuttle_is_look_ahead_plan(outerPlan(loop)))
 		place_under(loop, scan, context);
 	innerPlan(loop) = shuttle_route_appends(innerPlan(loop), context);
 }
 
-/* Places nodes at and below a plan; returns what stands in its place. */
+/* Places nodes at and below a plan. Returns the plan or what replaces it. */
 static Plan *
 place_in(Plan *plan, ShuttlePlaceContext *context)
 {
@@ -383,8 +389,8 @@ place_in(Plan *plan, ShuttlePlaceContext *context)
 	return shuttle_place_for_subplans(plan, context);
 }
 
-/* A cursor that does not say otherwise may be fetched backwards if its plan
- * can be read so; FAST_PLAN is what a cursor's query is planned with. */
+/* Without NO SCROLL a cursor can be fetched backwards if its plan supports
+ * that. CURSOR_OPT_FAST_PLAN tells that a cursor's query is being planned. */
 static bool
 may_go_back(int cursor_options)
 {
@@ -410,10 +416,8 @@ shuttle_scans_table_here(const Plan *plan)
 	}
 }
 
-/*
- * Finds the plans that WHERE CURRENT OF passes on its way to a scan of a table
- * here, and that scan.  Returns false where there is none.
- */
+/* Collects the nodes that execCurrentOf() descends through to the scan of a
+ * local table, and that scan. Returns false if there is none. */
 static bool
 find_positioned(Plan *plan, ShuttlePlaceContext *context)
 {
@@ -442,8 +446,8 @@ find_positioned(Plan *plan, ShuttlePlaceContext *context)
 	return found;
 }
 
-/* Any cursor over one table may be used to change the row it stands on; where
- * rows are locked, core knows that row from the lock. */
+/* Any cursor over one table may be used with WHERE CURRENT OF. With FOR UPDATE
+ * core finds the row by its ExecRowMark instead. */
 static bool
 has_position(const PlannedStmt *statement, int cursor_options)
 {
@@ -472,7 +476,7 @@ place_look_ahead(PlannedStmt *statement, int cursor_options)
 		lfirst(lc) = place_in((Plan *) lfirst(lc), &context);
 }
 
-/* Says if a statement could read a table; one that could not is as core plans it. */
+/* False for statements like SELECT 1, which need nothing from us. */
 static bool
 may_read(const Query *query)
 {
@@ -513,7 +517,7 @@ shuttle_place_is_planning(void)
 	return nplanning > 0;
 }
 
-/* A subquery that its outer query gave parameters to is planned on its own. */
+/* A subquery is correlated if its parent level has plan_params for it. */
 void
 shuttle_place_report_late_load(const PlannerInfo *root)
 {

@@ -1,18 +1,17 @@
 /*-------------------------------------------------------------------------
  * place_subplans.c
- *	  Puts a Look Ahead at the owners of correlated subqueries.
+ *	  Puts a Look Ahead at plan nodes with correlated subqueries.
  *
- * An expression with a SubPlan is evaluated for each row of the node that
- * owns it.  On the finished plan a Look Ahead goes above such a node and takes
- * over its target list and its conditions from the first one with a SubPlan
- * on, in their order; the node keeps what they are computed from.  A Result or
- * an aggregate that evaluates SubPlans on its input gets the Look Ahead below.
- * SubPlans are found by number, so they may move freely.  Nothing is put over
- * the scan of a cursor that can be the one of WHERE CURRENT OF.
+ * A node evaluates its SubPlans for each row. Either the Look Ahead goes above
+ * that node and takes over its target list and its quals from the first one
+ * with a SubPlan on, in order, and the node only returns the columns that they
+ * need. Or, for a Result or an aggregate that evaluates SubPlans on its input
+ * rows, it goes below. SubPlans are found by number, so they may move. Nothing
+ * is put over a cursor's scan that WHERE CURRENT OF may need.
  *
- * A position is certain where it is evaluated for each row that comes by;
- * others (CASE, OR, a later condition, FILTER) may be looked ahead for only
- * where an error can be thrown away, which the executor decides.
+ * A SubPlan is certain if it is evaluated for each row. Others (in CASE, OR, a
+ * later qual, FILTER) are conditional: they are looked ahead for only if an
+ * error can be thrown away, which the executor decides.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -31,12 +30,13 @@
 typedef struct FindContext
 {
 	PlannedStmt *statement;
-	bool		conditional;	/* the position may not be evaluated */
+	bool		conditional;	/* the expression may not be evaluated for
+								 * each row */
 	const ForeignScan *scan;	/* the first one that can be looked ahead for */
 	ShuttleLookAheadPlan plan;
 } FindContext;
 
-/* What a move of expressions to the node above needs of the node below. */
+/* Columns that expressions moved to the Look Ahead need from the node below. */
 typedef struct MoveContext
 {
 	List	   *columns;
@@ -47,7 +47,7 @@ static bool has_subplan_walker(Node *node, void *context);
 
 /* ---- which SubPlans */
 
-/* A foreign scan in the subquery that takes one of its parameters. */
+/* A foreign scan in the subquery that uses one of its parameters, or NULL. */
 static const ForeignScan *
 scan_of_subplan(const SubPlan *subplan, PlannedStmt *statement)
 {
@@ -59,7 +59,10 @@ scan_of_subplan(const SubPlan *subplan, PlannedStmt *statement)
 		return NULL;
 	foreach(lc, subplan->args)
 	{
-		/* evaluated ahead: nothing that could fail or have an effect */
+		/*
+		 * arguments are evaluated ahead: they must not fail or have side
+		 * effects
+		 */
 		if (!IsA(lfirst(lc), Var) && !IsA(lfirst(lc), Aggref))
 			return NULL;
 	}
@@ -87,7 +90,7 @@ add_subplan(const SubPlan *subplan, FindContext *context)
 											subplan->plan_id);
 }
 
-/* Walks what is only evaluated under a condition. */
+/* Walks an expression that may not be evaluated for each row. */
 static void
 find_conditional(Node *node, FindContext *context)
 {
@@ -98,7 +101,7 @@ find_conditional(Node *node, FindContext *context)
 	context->conditional = before;
 }
 
-/* The first member of a list is certain where the list is, the rest not. */
+/* The first member is evaluated if the list is; the others may be skipped. */
 static void
 find_in_sequence(List *list, FindContext *context)
 {
@@ -131,7 +134,7 @@ find_in_subscripts(SubscriptingRef *expr, FindContext *context)
 	find_conditional((Node *) expr->refassgnexpr, context);
 }
 
-/* Conditions without SubPlans in front of the first one stay below it. */
+/* Quals before the first one with a SubPlan stay in the node below. */
 static void
 find_in_quals(List *quals, FindContext *context)
 {
@@ -199,10 +202,7 @@ find_walker(Node *node, FindContext *context)
 		default:
 			if (shuttle_is_json_query(node) && !context->conditional)
 			{
-				/*
-				 * of JSON_VALUE() and its like nothing is evaluated for a
-				 * NULL
-				 */
+				/* JSON_VALUE() and the like evaluate nothing for NULL */
 				find_conditional(node, context);
 				return false;
 			}
@@ -240,7 +240,7 @@ has_subplan_walker(Node *node, void *context)
 		expression_tree_walker(node, has_subplan_walker, context);
 }
 
-/* Replaces what the node below computes by columns of its output. */
+/* Replaces what the node below computes by Vars of its output columns. */
 static Node *
 move_mutator(Node *node, MoveContext *context)
 {
@@ -267,8 +267,8 @@ move_mutator(Node *node, MoveContext *context)
 							exprTypmod(node), exprCollation(node), 0);
 }
 
-/* Nodes that evaluate their target list and conditions on rows of their own,
- * in a form that may be moved up. */
+/* True of nodes whose target list and quals may be evaluated by a Look Ahead
+ * above: both refer to the node's own rows. */
 static bool
 may_move_up(const Plan *plan)
 {
@@ -295,7 +295,8 @@ may_move_up(const Plan *plan)
 	}
 }
 
-/* Conditions from the first one with a SubPlan on; they keep their order. */
+/* Removes the quals from the first one with a SubPlan on; they keep their
+ * order. */
 static List *
 take_quals(Plan *plan)
 {
@@ -314,7 +315,9 @@ take_quals(Plan *plan)
 	return taken;
 }
 
-/* The node's columns, as the node above sees them. */
+/*
+ * Target lists of the node below (*targetlist) and of the scan tuple above it.
+ */
 static List *
 make_scan_targetlist(List *columns, List **targetlist)
 {
@@ -375,7 +378,7 @@ place_below_owner(Plan *owner, FindContext *found, ShuttlePlaceContext *context)
 							child, context);
 }
 
-/* Has the plan's Appends below the subqueries routed as well. */
+/* Puts routed appends into the subqueries' plans. */
 static void
 route_subplans(const List *plan_ids, FindContext *found,
 			   ShuttlePlaceContext *context)
@@ -412,7 +415,7 @@ shuttle_place_for_subplans(Plan *plan, ShuttlePlaceContext *context)
 	if (context->statement->subplans == NIL)
 		return plan;
 
-	/* its row has to be the one that was fetched, and no node above it */
+	/* WHERE CURRENT OF needs this scan's current row to be the fetched one */
 	if (list_member_ptr(context->positioned, plan))
 		return plan;
 	if (outerPlan(plan) != NULL && (IsA(plan, Result) || IsA(plan, Agg)))
