@@ -1,15 +1,16 @@
 /*-------------------------------------------------------------------------
  * fixed_keys.c
- *	  Joins of partitions whose key has one value for all rows.
+ *	  Partitionwise joins of tables whose partition keys are fixed to one
+ *	  value.
  *
- * Core joins partitions with each other where it sees a clause that makes their
- * keys equal.  Of "a.k = b.k AND a.k = 7" it makes "a.k = 7 AND b.k = 7", and so,
- * before 18 and in outer joins ever since, such a clause is missing.  Keys that
- * are equal to the same value are as good: the join is said to be partitioned as
- * its sides are, before core looks if it is.
+ * Core joins partitions with each other if a join clause makes their keys
+ * equal. From "a.k = b.k AND a.k = 7" it derives "a.k = 7 AND b.k = 7", and
+ * drops the join clause (until 17, and in outer joins in all versions). Keys
+ * that equal the same value are as good: we mark the joinrel as partitioned
+ * like its sides before core checks.
  *
- * That a key has the value must hold of the rows that the table gives.  Where the
- * other side is kept by an outer join, its rows meet none but those.
+ * Only quals of the base relations count. If an outer join keeps the other
+ * side's rows, they match only rows with that value.
  */
 #include "postgres.h"
 
@@ -35,14 +36,14 @@ strip_relabel(Node *node)
 	return node;
 }
 
-/* True of a column of the key that cannot be NULL by an outer join. */
+/* True of an expression for this key column that no outer join makes NULL. */
 static bool
 is_key(const RelOptInfo *rel, int column, Node *node)
 {
 	return list_member(rel->partexprs[column], strip_relabel(node));
 }
 
-/* True where a clause compares by what tells partitions apart by a column. */
+/* True if a clause is an equality of the partitioning's operator family. */
 static bool
 is_equality(const RelOptInfo *rel, int column, const Node *clause)
 {
@@ -57,7 +58,7 @@ is_equality(const RelOptInfo *rel, int column, const Node *clause)
 		op_strict(op->opno);
 }
 
-/* The value of a column of the key by one condition; NULL: it says nothing of that. */
+/* The Const or Param that a qual fixes a key column to; or NULL. */
 static Node *
 value_by(const RelOptInfo *rel, int column, const RestrictInfo *condition)
 {
@@ -75,7 +76,7 @@ value_by(const RelOptInfo *rel, int column, const RestrictInfo *condition)
 	return IsA(value, Const) || IsA(value, Param) ? value : NULL;
 }
 
-/* The value that a column of the key has in all rows; NULL: it may have several. */
+/* The value that a key column has in all rows, or NULL. */
 static Node *
 find_value(PlannerInfo *root, const RelOptInfo *rel, int column)
 {
@@ -98,7 +99,7 @@ find_value(PlannerInfo *root, const RelOptInfo *rel, int column)
 	return NULL;
 }
 
-/* True where the join's own clauses make a column of the key equal. */
+/* True if a join clause makes this key column equal on both sides. */
 static bool
 has_clause(const RelOptInfo *joinrel, const RelOptInfo *outer,
 		   const RelOptInfo *inner, int column, JoinType type, const List *clauses)
@@ -122,7 +123,9 @@ has_clause(const RelOptInfo *joinrel, const RelOptInfo *outer,
 	return false;
 }
 
-/* True where the keys are equal, and not by clauses alone, which core looks at. */
+/*
+ * True if the keys are equal and core, which looks at clauses only, misses it.
+ */
 static bool
 keys_are_equal(PlannerInfo *root, const RelOptInfo *joinrel, const RelOptInfo *outer,
 			   const RelOptInfo *inner, JoinType type, const List *clauses)
@@ -143,7 +146,7 @@ keys_are_equal(PlannerInfo *root, const RelOptInfo *joinrel, const RelOptInfo *o
 	return any_fixed;
 }
 
-/* True where some partition lies on a node of ours. */
+/* True if some partition is a foreign table of our wrapper. */
 static bool
 is_on_nodes(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -168,10 +171,8 @@ has_partitions(const RelOptInfo *rel)
 		rel->partexprs != NULL && rel->nullable_partexprs != NULL;
 }
 
-/*
- * True where the join's partitions were joined already, in another order of tables,
- * and not to the end (reference_tables.c): core would make them once more.
- */
+/* True if child joins exist already, made for another join order and given up
+ * midway (reference_tables.c): core would create them twice. */
 static bool
 has_children(PlannerInfo *root, const RelOptInfo *joinrel)
 {
@@ -187,7 +188,7 @@ has_children(PlannerInfo *root, const RelOptInfo *joinrel)
 	return false;
 }
 
-/* Core finds bounds and partitions by itself. */
+/* Core computes bounds and partitions itself. */
 static void
 set_scheme(RelOptInfo *joinrel, const RelOptInfo *outer, const RelOptInfo *inner,
 		   JoinType type)

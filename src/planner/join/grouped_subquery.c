@@ -1,14 +1,16 @@
 /*-------------------------------------------------------------------------
  * grouped_subquery.c
- *	  Subqueries with GROUP BY or DISTINCT, and join clauses moved into them.
+ *	  Subqueries with GROUP BY or DISTINCT, and moving join clauses into
+ *	  them.
  *
- * A clause that compares a column which is grouped by with values of the outer
- * side keeps or drops whole groups, so it may be tested below the grouping as
- * well.  The values become references of a LATERAL subquery.  The clause also
- * stays where it is: what is moved can leave out groups too few, never too many.
- * Core has by then moved conditions of the upper query into a copy of its own,
- * and keeps no list of them.  They are looked for once more, and what came of it
- * is compared with core's after both are planned.
+ * A clause that compares a grouping column with outer values keeps or drops
+ * whole groups, so it may be tested below the grouping. The outer values
+ * become lateral references. The clause is also checked above, so the copy may
+ * only return too many groups, never too few.
+ *
+ * Core has by then pushed quals of the upper query into its own copy, without
+ * recording which. We look for them again, and compare the result with core's
+ * copy after both are planned.
  */
 #include "postgres.h"
 
@@ -27,18 +29,18 @@
 #include "base/shuttle_compat.h"
 #include "planner/join/inner_side.h"
 
-/* An expression of the upper query on its way into a subquery. */
+/* State of moving an expression of the upper query into a subquery. */
 typedef struct Moving
 {
 	Index		relid;			/* of the subquery */
 	const List *targetlist;
 } Moving;
 
-/* What the join tree says of a relation alone. */
+/* Quals in the join tree that use one relation only. */
 typedef struct Conditions
 {
 	Index		relid;
-	bool		closed;			/* what comes now is checked above an outer
+	bool		closed;			/* further quals are checked above an outer
 								 * join */
 	List	   *found;
 } Conditions;
@@ -46,8 +48,9 @@ typedef struct Conditions
 /* ---- which subqueries */
 
 /*
- * True of what must not be planned twice, as it would be in the finished plan
- * twice, or answer otherwise: subqueries in expressions, WITH, samples.
+ * True of a query that must not be planned a second time, since it could appear
+ * twice in the finished plan or answer differently: with sublinks, WITH, row
+ * marks, samples.
  */
 static bool
 stays_as_it_is_walker(Node *node, void *context)
@@ -86,7 +89,7 @@ shuttle_has_plain_groups(const RangeTblEntry *rte)
 
 /* ---- which clauses */
 
-/* True where an operator cannot tell values that are of one group apart. */
+/* True if an operator treats values of one group alike. */
 static bool
 respects_groups(Oid operator, const SortGroupClause *group)
 {
@@ -100,7 +103,7 @@ respects_groups(Oid operator, const SortGroupClause *group)
 	return false;
 }
 
-/* The clause by which a list tells values of a column apart, or NULL. */
+/* The SortGroupClause for a column in a list, or NULL. */
 static const SortGroupClause *
 find_group(const TargetEntry *column, List *clauses)
 {
@@ -109,8 +112,7 @@ find_group(const TargetEntry *column, List *clauses)
 	return get_sortgroupref_clause_noerr(column->ressortgroupref, clauses);
 }
 
-/* True where a clause with this operator can be tested before a list's grouping;
- * without one it can. */
+/* True if a clause on a column can be tested below a grouping (NIL: none). */
 static bool
 can_go_below(const OpExpr *clause, const TargetEntry *column, List *grouping)
 {
@@ -122,8 +124,8 @@ can_go_below(const OpExpr *clause, const TargetEntry *column, List *grouping)
 	return group != NULL && respects_groups(clause->opno, group);
 }
 
-/* The column of a subquery that is one side of a clause, whose other side has
- * none; or 0. */
+/* The subquery's column that a clause compares with an expression of other
+ * relations; or 0. */
 static AttrNumber
 compared_column(const RelOptInfo *rel, const RestrictInfo *clause)
 {
@@ -145,8 +147,8 @@ compared_column(const RelOptInfo *rel, const RestrictInfo *clause)
 	return IsA(side, Var) ? ((Var *) side)->varattno : 0;
 }
 
-/* Where values that differ are of one group, only what stands above the grouping
- * knows which of them the group has. */
+/* With a nondeterministic collation a group has values that differ, and only
+ * above the grouping is it known which of them it shows. */
 static bool
 collations_agree(const OpExpr *clause, const TargetEntry *column)
 {
@@ -191,8 +193,8 @@ shuttle_clauses_on_groups(PlannerInfo *root, RelOptInfo *rel, const List *clause
 
 /* ---- moving */
 
-/* What the subquery computes takes the place of its columns; everything else is
- * one level further up. */
+/* Replaces the subquery's columns by their expressions; other Vars become
+ * references one level up. */
 static Node *
 move_mutator(Node *node, Moving *moving)
 {
@@ -214,8 +216,7 @@ move_mutator(Node *node, Moving *moving)
 	return node;
 }
 
-/* As core does with conditions of its own: HAVING goes to WHERE when the query
- * is planned. */
+/* As core's pushdown does: planning moves HAVING to WHERE where possible. */
 static void
 move_into(Query *query, Index relid, Expr *clause)
 {
@@ -285,8 +286,8 @@ find_conditions_in_join(PlannerInfo *root, const JoinExpr *join, Conditions *con
 	return true;
 }
 
-/* Finds conditions that are checked before the relation is joined; false where it
- * is not below the node. */
+/* Collects quals that are checked before the relation is joined; false if the
+ * relation is not below the node. */
 static bool
 find_conditions(PlannerInfo *root, Node *node, Conditions *conditions)
 {
@@ -317,8 +318,8 @@ stays_above(const RelOptInfo *rel, const Node *condition)
 	return false;
 }
 
-/* Those of them that core has most likely moved into the subquery; none where
- * there was none at all. */
+/* The quals that core has probably pushed into the subquery; NIL if it had none
+ * to push. */
 static List *
 find_moved(PlannerInfo *root, const RelOptInfo *rel)
 {
@@ -339,7 +340,7 @@ find_moved(PlannerInfo *root, const RelOptInfo *rel)
 
 /* ---- the copy */
 
-/* As core does, leaves uncomputed what nobody reads. */
+/* As remove_unused_subquery_outputs() does. */
 static void
 drop_unused_columns(Query *query, const RelOptInfo *rel)
 {
@@ -352,7 +353,7 @@ drop_unused_columns(Query *query, const RelOptInfo *rel)
 	foreach(lc, rel->baserestrictinfo)
 		pull_varattnos((Node *) lfirst_node(RestrictInfo, lc)->clause, rel->relid, &used);
 	if (bms_is_member(0 - FirstLowInvalidHeapAttributeNumber, used))
-		return;					/* the whole row */
+		return;					/* whole-row reference */
 	foreach(lc, query->targetList)
 	{
 		TargetEntry *entry = lfirst_node(TargetEntry, lc);

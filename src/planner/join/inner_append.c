@@ -1,15 +1,14 @@
 /*-------------------------------------------------------------------------
  * inner_append.c
- *	  The inner side of a batched join over a partitioned table, a table that
- *	  others inherit, or a UNION ALL.
+ *	  The inner side of a batched join over a partitioned table, an
+ *	  inheritance parent, or a UNION ALL.
  *
- * The price of the whole comes first, from the sizes of its children; only
- * where a join with it may be the best its paths are made.  Then each live child
- * gets a scan that takes its parameters from the outer side: foreign ones as
- * inner_path.c makes them, local ones core's cheapest.  Core's
- * Append over partitions brings the steps of run-time pruning, by which the
- * routed append sends each key where it can have rows; of other children all
- * are asked.
+ * First the whole is priced from the sizes of its children; its paths are made
+ * only if a join with that price may be the best. Then each live child gets a
+ * scan parameterized by the outer side: foreign ones by inner_path.c, local
+ * ones core's cheapest path. Core's Append over partitions has the steps of
+ * run-time pruning, by which the routed append sends each key to the
+ * partitions that can have rows; other children are all asked for each key.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -31,8 +30,8 @@
 #include "planner/join/join.h"
 #include "planner/statement/statement.h"
 
-/* The cheapest path of a local child that needs no more parameters than there
- * are; or NULL. */
+/* The cheapest path of a local child that needs no parameters but those of
+ * info; or NULL. */
 static Path *
 cheapest_local_path(const RelOptInfo *child, const ParamPathInfo *info)
 {
@@ -50,8 +49,7 @@ cheapest_local_path(const RelOptInfo *child, const ParamPathInfo *info)
 	return best;
 }
 
-/* That path, made to take exactly the parameters, as an Append wants of its
- * children. */
+/* That path with exactly info's parameterization, as an Append requires. */
 static Path *
 local_path(PlannerInfo *root, RelOptInfo *child, const ParamPathInfo *info)
 {
@@ -64,9 +62,10 @@ local_path(PlannerInfo *root, RelOptInfo *child, const ParamPathInfo *info)
 }
 
 /*
- * A clause of the parent may have no copy of core's for a local child (members of
- * an equivalence class that use both sides of the join have none).  The join
- * believes that the inner side checks what the parent's parameters say.
+ * True if a child's path checks all clauses of the parent's parameterization,
+ * which the join relies on. For a local child core may lack a clause: members
+ * of an equivalence class that use both sides of the join have no child
+ * version.
  */
 static bool
 checks_all_clauses(const Path *child, const ParamPathInfo *parent)
@@ -126,8 +125,7 @@ shuttle_leaves_server(const List *leaves)
 	return InvalidOid;
 }
 
-/* True where a join clause sets a column of the partition key equal to
- * something of the outer side. */
+/* True if a clause sets the partition key column equal to an outer value. */
 static bool
 fixes_key(const List *clauses, List *key_exprs)
 {
@@ -165,8 +163,8 @@ shuttle_visited_share(const RelOptInfo *rel, const List *clauses, int nchildren)
 
 /* ---- the price */
 
-/* Rows that a key finds in a child: all of its rows in the one partition that
- * has it, or a part of them in each child. */
+/* Rows that a key finds in a child: all of the key's rows if it visits one
+ * partition, else the child's share of them. */
 static double
 rows_of_leaf(const ShuttleInner *inner, const RelOptInfo *leaf)
 {
@@ -175,8 +173,8 @@ rows_of_leaf(const ShuttleInner *inner, const RelOptInfo *leaf)
 	return inner->rows_per_key * leaf->rows / Max(inner->rel->rows, 1);
 }
 
-/* What a child costs for each outer row whose key it is asked for; false where
- * it cannot be asked. */
+/* Cost of a child per outer row that visits it; false if it cannot be asked by
+ * key. */
 static bool
 price_leaf(PlannerInfo *root, const ShuttleInner *inner, RelOptInfo *leaf,
 		   const ShuttleKeyEstimate *estimate, Cost *startup, Cost *total)
@@ -185,7 +183,7 @@ price_leaf(PlannerInfo *root, const ShuttleInner *inner, RelOptInfo *leaf,
 	const Path *path;
 
 	if (leaf->rtekind != RTE_RELATION)
-		return false;			/* it would run once more for each row */
+		return false;			/* a subquery would be rescanned for each row */
 	if (leaf->fdwroutine == NULL)
 	{
 		path = cheapest_local_path(leaf, inner->info);
@@ -196,7 +194,7 @@ price_leaf(PlannerInfo *root, const ShuttleInner *inner, RelOptInfo *leaf,
 		return true;
 	}
 
-	/* A sample is taken of the whole table, which would be read for each key. */
+	/* A sampled table would be read whole for each key. */
 	if (!shuttle_can_look_ahead(leaf->fdwroutine, leaf->serverid) ||
 		shuttle_is_sampled(root, leaf))
 		return false;
@@ -248,7 +246,7 @@ shuttle_inner_price(PlannerInfo *root, ShuttleInner *inner, ShuttleKeyEstimate *
 	}
 	price->startup_cost = Min(price->startup_cost, price->total_cost);
 
-	/* a batch of many keys has some for each partition */
+	/* a batch of many keys has keys for each partition */
 	estimate->nscans = Max(1, Min(nleaves,
 								  ceil(Min(estimate->outer_rows, estimate->server.batch_size) *
 									   estimate->keys_per_row * nleaves * inner->share)));
@@ -257,7 +255,7 @@ shuttle_inner_price(PlannerInfo *root, ShuttleInner *inner, ShuttleKeyEstimate *
 
 /* ---- the path */
 
-/* The path of a child; NULL where none of its clauses can be shipped. */
+/* The path of a child; NULL if none of its clauses can be shipped. */
 static Path *
 make_leaf_path(PlannerInfo *root, const ShuttleInner *inner, RelOptInfo *leaf,
 			   ShuttleKeyEstimate *estimate, ShuttleSibling *sibling)

@@ -1,13 +1,15 @@
 /*-------------------------------------------------------------------------
  * inner_groups.c
- *	  The inner side of a batched join over groups: a subquery with GROUP BY or
- *	  DISTINCT that is planned a second time, for the keys of the outer side.
+ *	  The inner side of a batched join over groups: a subquery with GROUP BY
+ *	  or DISTINCT is planned a second time, with the join clauses below its
+ *	  grouping.
  *
- * The copy is planned as core plans a LATERAL subquery, once for each set of join
- * clauses that it takes, and its scans are priced as keys of a batch.  Core makes
- * the plan of a subquery from what is noted at its relation; so where a join with
- * the copy is chosen, the copy's notes take the place of the original's when the
- * plan is made.  A relation is scanned once in a plan: only one of both is in it.
+ * The copy is planned like a LATERAL subquery, once for each set of join
+ * clauses, and its scans are priced as keys of a batch. Core creates a
+ * subquery's plan from the subroot of its RelOptInfo. If a join with the copy
+ * is chosen, the copy's subroot replaces the original's when the plan is made;
+ * a plan scans a relation once, so never both.
+ *
  * Memory: root->planner_cxt.
  */
 #include "postgres.h"
@@ -30,25 +32,25 @@
 #include "planner/scan/scan.h"
 #include "planner/statement/statement.h"
 
-/* What a key finds in a scan. */
+/* The table of a scan in which the key is looked up. */
 typedef struct KeyedTable
 {
-	RelOptInfo *rel;			/* NULL: no condition has outer values */
-	List	   *clauses;		/* its conditions with such values */
-	double		rows;			/* of a key */
+	RelOptInfo *rel;			/* NULL: no qual uses outer values */
+	List	   *clauses;		/* its quals with outer values */
+	double		rows;			/* rows found for a key */
 } KeyedTable;
 
 struct ShuttleGroups
 {
-	RelOptInfo *rel;			/* of the subquery */
+	RelOptInfo *rel;			/* of the subquery in the upper query */
 	PlannerInfo *subroot;
 	List	   *subplan_params;
-	Path	   *path;			/* NULL: it cannot be asked by key */
+	Path	   *path;			/* NULL: cannot be asked by key */
 	List	   *scans;			/* of ShuttleSubqueryScan */
-	KeyedTable *driving;		/* of each scan */
-	bool		in_order;		/* what a key finds lies in its order, in all
-								 * that it visits */
-	Bitmapset  *params;			/* that the outer side gives it */
+	KeyedTable *driving;		/* one for each of scans */
+	bool		in_order;		/* all driving tables are physically ordered
+								 * by the key */
+	Bitmapset  *params;			/* parameters with outer values */
 	bool		may_fail;
 };
 
@@ -76,7 +78,7 @@ first_remote(const List *scans)
 	return NULL;
 }
 
-/* The path of a subquery that returns no rows is of no use. */
+/* NULL for a subquery that is proven to be empty. */
 static Path *
 cheapest_path(PlannerInfo *subroot)
 {
@@ -99,7 +101,7 @@ find_server(PlannerInfo *root, const RelOptInfo *rel)
 	return scan->path->parent->serverid;
 }
 
-/* Each relation that the subquery is joined with asks. */
+/* Called for each relation that the subquery is joined with, so remembered. */
 Oid
 shuttle_groups_server(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -118,8 +120,8 @@ shuttle_groups_server(PlannerInfo *root, RelOptInfo *rel)
 
 /* ---- what a key finds */
 
-/* Conditions of a table with values of the outer side, also within stable values,
- * which have stand-ins there. */
+/* Quals of a table with outer values, also inside stable values, which are
+ * replaced by stand-ins at that point. */
 static List *
 key_clauses(PlannerInfo *root, const RelOptInfo *table, const Bitmapset *params)
 {
@@ -137,8 +139,8 @@ key_clauses(PlannerInfo *root, const RelOptInfo *table, const Bitmapset *params)
 	return clauses;
 }
 
-/* Of the tables that a node joins for a key, the one that it finds the fewest rows
- * in by the key. */
+/* Of the tables that a node joins, the one in which a key finds the fewest
+ * rows. */
 static KeyedTable
 find_driving_table(const ShuttleSubqueryScan *scan, const Bitmapset *params)
 {
@@ -194,7 +196,7 @@ ids_of(const List *params)
 	return ids;
 }
 
-/* True where a scan is asked by key; its node may be asked for batches of them. */
+/* True if a remote scan uses the outer values and can be asked for batches. */
 static bool
 takes_keys(ShuttleGroups *groups, const ShuttleSubqueryScan *scan)
 {
@@ -229,10 +231,8 @@ all_take_keys(ShuttleGroups *groups)
 	return first_remote(groups->scans) != NULL;
 }
 
-/*
- * Plans the copy.  References to the outer side that the subquery has by itself
- * keep their parameters.
- */
+/* Plans the copy. Lateral references that the subquery has itself keep their
+ * parameters. */
 static void
 plan_copy(PlannerInfo *root, ShuttleGroups *groups, const List *clauses)
 {
@@ -294,7 +294,7 @@ shuttle_groups_adopt(const ShuttleGroups *groups)
 
 /* ---- the price */
 
-/* What a key costs in a scan that it visits. */
+/* Cost of a key in a scan that it visits. */
 static void
 price_key(const ShuttleSubqueryScan *scan, const KeyedTable *driving,
 		  const ShuttleKeyEstimate *estimate, Cost *startup, Cost *total)
@@ -318,7 +318,7 @@ price_key(const ShuttleSubqueryScan *scan, const KeyedTable *driving,
 	*total = *total * estimate->keys_per_row + shuttle_doubt_cost(driving->rel, estimate);
 }
 
-/* What is done here with the rows of a key. */
+/* Cost of the subquery's local nodes for the rows of a key. */
 static Cost
 price_above(const ShuttleGroups *groups)
 {
@@ -364,7 +364,7 @@ shuttle_groups_price(const ShuttleGroups *groups, Path *price, ShuttleKeyEstimat
 		price->total_cost *= SHUTTLE_FORCED_COST;
 	price->startup_cost = Min(price->startup_cost, price->total_cost);
 
-	/* a batch of many keys has some for each partition */
+	/* a batch of many keys has keys for each partition */
 	estimate->nscans = Max(1, Min(list_length(groups->scans),
 								  ceil(Min(estimate->outer_rows, estimate->server.batch_size) *
 									   estimate->keys_per_row * visited)));

@@ -1,12 +1,13 @@
 /*-------------------------------------------------------------------------
  * inner_path.c
- *	  The inner side of a batched join: a foreign scan with parameters.
+ *	  The inner side of a batched join: a parameterized foreign scan.
  *
- * postgres_fdw makes such paths only with remote estimates.  Whether a join
- * clause can be shipped is asked by a dry run of its GetForeignPlan, once for
+ * postgres_fdw makes such paths only with remote estimates. Whether a join
+ * clause can be shipped is found by a dry run of its GetForeignPlan, once for
  * each relation and set of clauses.
- * Memory: the verdicts live in the planner's context of their query level;
- * the list that finds them loses them when that context goes.
+ *
+ * Memory: verdicts live in root->planner_cxt; planning_memo.c forgets them
+ * with it.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -35,19 +36,17 @@ typedef struct Generalizing
 	bool		fails;
 } Generalizing;
 
-/* A clause of one child becomes that of another. */
+/* State of translating a clause from one child to another. */
 typedef struct Moving
 {
 	const RelOptInfo *from;
 	const RelOptInfo *to;
-	Relids		known;			/* the last set that was moved */
+	Relids		known;			/* the last set that was translated */
 	Relids		moved;
 } Moving;
 
-/*
- * A clause behind a security barrier must not be tested before the barrier's
- * own: then the scan cannot take its value as a parameter.
- */
+/* A clause must not be tested before security barrier quals of lower level:
+ * then its value cannot be a parameter of the scan. */
 static bool
 all_promotable(const List *clauses, RelOptInfo *inner)
 {
@@ -62,7 +61,7 @@ all_promotable(const List *clauses, RelOptInfo *inner)
 	return true;
 }
 
-/* True where a key would be computed by a volatile function. */
+/* True if a clause has a volatile function. */
 static bool
 any_volatile(const List *clauses)
 {
@@ -78,10 +77,8 @@ any_volatile(const List *clauses)
 	return false;
 }
 
-/*
- * IS DISTINCT FROM names no operator: the node would take the one that it finds
- * in pg_catalog, which for a type of an extension is another.
- */
+/* IS DISTINCT FROM is deparsed without its operator. The node would use the
+ * default "=" of the type, which for an extension's type may be another. */
 static bool
 hides_operator_walker(Node *node, void *context)
 {
@@ -102,9 +99,9 @@ shuttle_clauses_can_be_asked(const List *clauses, RelOptInfo *inner)
 }
 
 /*
- * What decides if clauses can be shipped, where each compares a column of the
- * table with one of the outer side: equal lists mean equal verdicts, for all
- * partitions of a table.  NIL where a clause is of another form.
+ * A key for the verdict on clauses that compare an inner column with an outer
+ * one: equal lists mean equal verdicts, for all partitions of a table. NIL if a
+ * clause has another form.
  */
 static List *
 make_signature(RelOptInfo *inner, const List *clauses)
@@ -135,7 +132,7 @@ make_signature(RelOptInfo *inner, const List *clauses)
 	return signature;
 }
 
-/* Any column of the inner table stands for all of its type. */
+/* Replaces inner columns by a Var that depends on the type only. */
 static Node *
 generalize(Node *node, Generalizing *context)
 {
@@ -156,7 +153,8 @@ generalize(Node *node, Generalizing *context)
 	return expression_tree_mutator(node, generalize, context);
 }
 
-/* As a signature, of clauses of any form; NIL where they tell partitions apart. */
+/* Like make_signature(), for clauses of any form; NIL if the verdict may differ
+ * between partitions. */
 static List *
 generalize_clauses(RelOptInfo *inner, const List *clauses)
 {
@@ -175,9 +173,9 @@ generalize_clauses(RelOptInfo *inner, const List *clauses)
 }
 
 /*
- * The relation for which a verdict holds: the partitioned table that a table
- * is a partition of, on the topmost level.  Other children of one parent may
- * have conditions of their own.
+ * The relation for which a verdict is remembered: the topmost partitioned table
+ * above a partition. Children of other parents may have quals of their own, so
+ * each keeps its own verdict.
  */
 static RelOptInfo *
 verdict_owner(PlannerInfo *root, RelOptInfo *inner)
@@ -210,7 +208,7 @@ find_verdict(PlannerInfo *root, RelOptInfo *inner, ForeignPath *path)
 	scan = shuttle_dry_run(root, path, NIL);
 	verdict->can_batch = shuttle_scan_can_batch(scan);
 
-	/* only a guest pays for it */
+	/* only stock postgres_fdw needs a savepoint then */
 	verdict->may_fail = verdict->can_batch &&
 		!shuttle_server_is_ours(inner->serverid) && shuttle_scan_may_fail(scan);
 	return verdict;
@@ -257,7 +255,7 @@ shuttle_param_info(PlannerInfo *root, RelOptInfo *rel, Relids required_outer)
 	return info;
 }
 
-/* Columns of a table that clauses use. */
+/* Columns of a table in clauses, as pull_varattnos() numbers them. */
 static Bitmapset *
 columns_in(const List *clauses, Index relid)
 {
@@ -275,7 +273,8 @@ is_direct_child(PlannerInfo *root, const RelOptInfo *child, const RelOptInfo *pa
 	return root->append_rel_array[child->relid]->parent_relid == parent->relid;
 }
 
-/* True where two children of a table have these of its columns at the same places. */
+/* True if two children have these parent columns at the same attribute numbers,
+ * with the same types. */
 static bool
 columns_agree(const AppendRelInfo *child, const AppendRelInfo *other,
 			  const Bitmapset *columns)
@@ -302,7 +301,9 @@ columns_agree(const AppendRelInfo *child, const AppendRelInfo *other,
 	return true;
 }
 
-/* Sets of relations are few, and clauses share them. */
+/*
+ * Translates a set of relations; remembers the last one, which clauses share.
+ */
 static Relids
 move_relids(Relids relids, Moving *moving)
 {
@@ -319,7 +320,7 @@ move_relids(Relids relids, Moving *moving)
 	return moving->moved;
 }
 
-/* Copies all but what both clauses can share. */
+/* Translates Vars; subexpressions without the child's Vars are shared. */
 static Node *
 move_vars(Node *node, Moving *moving)
 {
@@ -345,7 +346,7 @@ move_vars(Node *node, Moving *moving)
 	return (Node *) var;
 }
 
-/* A clause of one child as that of another, whose columns are at the same places. */
+/* Translates a clause to another child with the same attribute numbers. */
 static RestrictInfo *
 move_clause(const RestrictInfo *clause, Moving *moving)
 {
@@ -360,15 +361,15 @@ move_clause(const RestrictInfo *clause, Moving *moving)
 	moved->right_relids = move_relids(clause->right_relids, moving);
 	shuttle_move_nullable_relids(moved, moving->from->relid, moving->to->relid);
 
-	/* its selectivity is its own; what it costs to evaluate is not */
+	/* selectivities differ between children; eval_cost does not */
 	moved->norm_selec = -1;
 	moved->outer_selec = -1;
 	moved->scansel_cache = NIL;
 	return moved;
 }
 
-/* The clauses of the last child, as this one's; NIL where they have to be
- * translated. */
+/* The last child's clauses, translated to this child; NIL if that is
+ * impossible. */
 static List *
 clauses_of_sibling(PlannerInfo *root, RelOptInfo *child, RelOptInfo *parent,
 				   const ShuttleSibling *sibling)
@@ -394,9 +395,9 @@ clauses_of_sibling(PlannerInfo *root, RelOptInfo *child, RelOptInfo *parent,
 }
 
 /*
- * What was said of a child's scan holds for another's with the same clauses on the
- * same server, where both are partitions.  Other children of one parent may have
- * conditions of their own.
+ * A verdict holds for the next child with the same clauses on the same server
+ * if both are partitions. Children of other parents may have quals of their
+ * own.
  */
 static bool
 shares_verdict(const RelOptInfo *child, const RelOptInfo *parent,
@@ -408,9 +409,9 @@ shares_verdict(const RelOptInfo *child, const RelOptInfo *parent,
 }
 
 /*
- * Core would look for the clauses of each child again, which takes as long as
- * all the rest of its planning, and translating them takes longer than to move
- * those of a sibling.
+ * Core would derive the clauses of each child anew, which takes as long as the
+ * rest of planning. Translating a sibling's clauses is faster than translating
+ * the parent's.
  */
 ParamPathInfo *
 shuttle_child_param_info(PlannerInfo *root, RelOptInfo *child, RelOptInfo *parent,
@@ -437,7 +438,8 @@ shuttle_child_param_info(PlannerInfo *root, RelOptInfo *child, RelOptInfo *paren
 	{
 		clauses = (List *) shuttle_translate_to_child(root, (Node *) info->ppi_clauses,
 													  child, parent);
-		cost_qual_eval(&cost, clauses, root);	/* is remembered in them */
+		cost_qual_eval(&cost, clauses, root);	/* caches eval_cost in the
+												 * clauses */
 		sibling->columns = columns_in(info->ppi_clauses, parent->relid);
 		sibling->verdict = NULL;
 	}
@@ -461,7 +463,7 @@ shuttle_inner_path(PlannerInfo *root, RelOptInfo *inner, const ParamPathInfo *in
 	path = shuttle_create_foreignscan_path(root, inner, info->ppi_rows, startup,
 										   total, info->ppi_req_outer);
 
-	/* the routine is the relation's own copy */
+	/* each RelOptInfo has its own copy of the FdwRoutine */
 	inner->fdwroutine->GetForeignPlan = shuttle_plan_foreign_scan;
 	if (sibling->verdict == NULL)
 		sibling->verdict = judge(root, inner, path);

@@ -1,18 +1,16 @@
 /*-------------------------------------------------------------------------
  * node_joins.c
- *	  What joins of partitions, and with reference tables, cost on a node.
+ *	  Prices joins that a node runs.
  *
- * postgres_fdw knows no way of joining: without remote estimates it charges for
- * each pair of rows, and so keeps from the node every join of large tables.  A
- * node that joins by an equality hashes, or does better.  Partitions are joined
- * with those of another table because they lie together: their joins are priced
- * for that, and their groups are as much cheaper; so are joins with reference
- * tables, which are copied to all nodes for that, and joins in branches of a UNION
- * ALL that is grouped, which have their tables where a partition would have its rows;
- * and those of an UPDATE or DELETE that has all its tables on one node, which need
- * not travel at all.
- * Joins of other tables keep postgres_fdw's price, which shuttle_remote_estimate
- * replaces by the node's.
+ * Without remote estimates postgres_fdw charges a join for each pair of rows,
+ * which keeps large joins from the node. A node joins by an equality with a
+ * hash join or better. We reprice the joins that tables were laid out for: of
+ * partitions with partitions, with reference tables, in branches of a grouped
+ * UNION ALL, and those of an UPDATE or DELETE with all its tables on one node.
+ * Groups over them get cheaper by the same amount.
+ *
+ * Other joins keep postgres_fdw's price; shuttle_remote_estimate uses the
+ * node's.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -26,13 +24,13 @@
 #include "planner/join/node_joins.h"
 #include "planner/statement/statement.h"
 
-/* The first of a key's numbers, which tells it from other keys. */
+/* First member of our keys in planning_memo.c. */
 #define PRICE_KEY (-1)
 
 typedef struct JoinPrice
 {
-	Cost		on_node;		/* without the transfer of rows */
-	Cost		saved;			/* what postgres_fdw charges beyond that */
+	Cost		on_node;		/* on the node, without transfer */
+	Cost		saved;			/* how much more postgres_fdw charges */
 } JoinPrice;
 
 static List *
@@ -56,7 +54,7 @@ has_equality(const List *clauses)
 	return false;
 }
 
-/* As postgres_fdw prices the scan of a table, or as its join was priced. */
+/* postgres_fdw's price of a table's scan, or our price of a join. */
 static Cost
 cost_on_node(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -69,7 +67,7 @@ cost_on_node(PlannerInfo *root, RelOptInfo *rel)
 	return price != NULL ? price->on_node : rel->rows * cpu_tuple_cost;
 }
 
-/* The path without an order; NULL: there is none. */
+/* The foreign path without pathkeys, or NULL. */
 static const Path *
 find_plain_path(const List *paths)
 {
@@ -85,7 +83,7 @@ find_plain_path(const List *paths)
 	return NULL;
 }
 
-/* True of all tables of an UPDATE or DELETE. */
+/* True if an UPDATE or DELETE has no tables but those of rel. */
 static bool
 is_whole_change(const PlannerInfo *root, const RelOptInfo *rel)
 {
@@ -146,7 +144,7 @@ shuttle_saved_by_node_join(PlannerInfo *root, const RelOptInfo *rel)
 {
 	const JoinPrice *price = NULL;
 
-	/* also of the groups of a child, which has its own members */
+	/* also for a child's groups, which have the child's relids */
 	if (IS_JOIN_REL(rel) || (IS_UPPER_REL(rel) && rel->relids != NULL))
 		price = shuttle_memo_find(root, NULL, price_key(rel->relids));
 	return price != NULL ? price->saved : 0;

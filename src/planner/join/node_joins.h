@@ -11,39 +11,44 @@
 
 /* ---- costs (batch_cost.c, key_estimate.c) */
 
-/* Has semi joins with this foreign table shipped only where a node can run
- * them (semi_joins.c). */
+/* Drops paths for shipped semi joins with this table that the node could not
+ * run (semi_joins.c). */
 extern void shuttle_keep_back_semi_joins(RelOptInfo *rel);
 
 /* ---- joins on nodes (node_joins.c) */
 
-/* True of joins that are priced so: of partitions, with reference tables, in
- * branches of a UNION ALL, and of all tables of an UPDATE or DELETE. */
+/*
+ * True of joins with our price for joins on a node: joins of partitions, with
+ * reference tables, in branches of a UNION ALL, and of all tables of an UPDATE
+ * or DELETE.
+ */
 extern bool shuttle_is_node_join(PlannerInfo *root, const RelOptInfo *rel);
 
-/* Prices the paths that postgres_fdw made of such a join, which must not be in the
- * relation's list yet. */
+/*
+ * Prices the paths that postgres_fdw made for such a join, before add_path().
+ */
 extern void shuttle_price_node_join(PlannerInfo *root, RelOptInfo *rel,
 									RelOptInfo *outer, RelOptInfo *inner,
 									const List *clauses, List *paths);
 
-/* What postgres_fdw charges too much for groups of such a join; else 0. */
+/* How much postgres_fdw overcharges for groups over such a join; else 0. */
 extern Cost shuttle_saved_by_node_join(PlannerInfo *root, const RelOptInfo *rel);
 
 /* ---- partition keys with one value (fixed_keys.c) */
 
-/* Has core join partitions whose keys are equal to the same value. */
+/* Lets core join partitions whose keys are equal to the same value. */
 extern void shuttle_fixed_keys_init(void);
 
 /* ---- tables with a copy on several nodes (reference_tables.c) */
 
-/* Has nodes join their tables and partitions with their copies. */
+/* Lets nodes join their tables and partitions with their copies of a reference
+ * table. */
 extern void shuttle_reference_tables_init(void);
 
-/* True where one of a relation's tables has copies. */
+/* True if one of a relation's tables is a reference table. */
 extern bool shuttle_has_reference(PlannerInfo *root, const RelOptInfo *rel);
 
-/* True where rows of a table are locked, on its own node. */
+/* True if a table has a row mark that locks (FOR UPDATE and the like). */
 extern bool shuttle_is_locked(PlannerInfo *root, const RelOptInfo *rel);
 
 #endif							/* SHUTTLE_PLANNER_JOIN_NODE_JOINS_H */

@@ -1,17 +1,18 @@
 /*-------------------------------------------------------------------------
  * outer_values.c
- *	  Values of the outer side that are computed here and sent as keys.
+ *	  Expressions of the outer side that are computed here and sent as keys.
  *
- * postgres_fdw ships a join clause whole or not at all: "f.k = here(o.x)" with
- * a function that only this server has would make no key.  But here(o.x) is
- * one value for each outer row.  The plan of a scan is made with a stand-in for
- * such a value, a parameter, which postgres_fdw knows how to send; then the
- * expression takes the stand-in's place among those that the scan evaluates,
- * and core provides it with the outer columns that it needs.
- * So is what postgres_fdw writes wrongly: a subscript of an outer array, as
- * $1::integer[][1] is an array and not its element; and a cast that the query
- * does not write, as "character = $1::varchar" for "character::text =
- * varchar::text" compares without trailing blanks.
+ * postgres_fdw ships a join clause whole or not at all: "f.k = local_fn(o.x)"
+ * would make no key if only this server has local_fn. But local_fn(o.x) is one
+ * value per outer row. While postgres_fdw plans the scan, a stand-in, a Param
+ * with a negative number, replaces the expression; postgres_fdw knows how to
+ * send it. In the finished scan's fdw_exprs the expression is put back, and
+ * core provides the outer columns.
+ *
+ * Also replaced is what postgres_fdw deparses wrongly: a subscript of an outer
+ * array ($1::integer[][1] is an array, not its element), and implicit casts,
+ * which it leaves out: "character::text = varchar::text" would become
+ * "character = $1::varchar", which ignores trailing blanks.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -32,7 +33,7 @@
 typedef struct ValuesContext
 {
 	PlannerInfo *root;
-	RelOptInfo *rel;			/* that is scanned */
+	RelOptInfo *rel;			/* the scanned relation */
 	List	   *values;			/* stand-in number i is -1 - i */
 } ValuesContext;
 
@@ -43,7 +44,8 @@ refers_inside_walker(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
-	if (IsA(node, CaseWhen))	/* core's walker does not know it by itself */
+	if (IsA(node, CaseWhen))	/* expression_tree_walker() does not visit it
+								 * alone */
 		return refers_inside_walker((Node *) ((CaseWhen *) node)->expr, context) ||
 			refers_inside_walker((Node *) ((CaseWhen *) node)->result, context);
 	return IsA(node, CaseTestExpr) || IsA(node, CoerceToDomainValue) ||
@@ -98,7 +100,7 @@ shuttle_make_stand_in(Node *node, int number)
 	return param;
 }
 
-/* True where a node is a value that the outer row alone decides. */
+/* True of an expression over outer columns only. */
 static bool
 is_outer_value(Node *node, const ValuesContext *context)
 {
@@ -107,7 +109,7 @@ is_outer_value(Node *node, const ValuesContext *context)
 	if (!shuttle_may_stand_in(node))
 		return false;
 
-	/* postgres_fdw computes its parameters under its own settings */
+	/* stock postgres_fdw evaluates parameters under its own settings */
 	if (contain_mutable_functions(node) &&
 		!shuttle_foreign_is_ours(context->rel->fdwroutine))
 		return false;
@@ -115,7 +117,7 @@ is_outer_value(Node *node, const ValuesContext *context)
 	return !bms_is_empty(used) && !bms_overlap(used, context->rel->relids);
 }
 
-/* Puts stand-ins in the place of the largest such values. */
+/* Replaces the largest such expressions by stand-ins. */
 static Node *
 stand_in_mutator(Node *node, ValuesContext *context)
 {
@@ -141,7 +143,7 @@ stand_in_mutator(Node *node, ValuesContext *context)
 	return (Node *) shuttle_make_stand_in(node, -1 - i);
 }
 
-/* Puts the values back. */
+/* Replaces stand-ins by their expressions. */
 static Node *
 value_mutator(Node *node, ValuesContext *context)
 {
@@ -154,7 +156,7 @@ value_mutator(Node *node, ValuesContext *context)
 	return expression_tree_mutator(node, value_mutator, context);
 }
 
-/* The same for a list, with stable values as well. */
+/* The same for a list; also for stable values (stable_values.c). */
 static List *
 put_back(List *expressions, ValuesContext *context)
 {
@@ -167,7 +169,7 @@ put_back(List *expressions, ValuesContext *context)
 
 /* ---- which clauses */
 
-/* What a cast that is not written is applied to; NULL: the node is none. */
+/* The argument of an implicit cast; NULL: the node is none. */
 static Node *
 implicitly_cast(Node *node)
 {
@@ -191,9 +193,9 @@ implicitly_cast(Node *node)
 }
 
 /*
- * True where both sides of an operator are relabelled from one type, of which the
- * node makes the same: of varchar = varchar, text = text, but not bpchar = bpchar,
- * which comes about where both were compared with a bpchar.
+ * True if both sides of an operator have the same implicit relabel, and the
+ * node would add it again: yes for varchar = varchar, no for bpchar = bpchar
+ * compared as text, where the node finds bpchar's operator.
  */
 static bool
 relabels_alike(const OpExpr *operator)
@@ -213,7 +215,7 @@ relabels_alike(const OpExpr *operator)
 	return type == exprType((Node *) right->arg) && shuttle_is_meant_between(operator, type);
 }
 
-/* True where postgres_fdw would write of an outer value something else. */
+/* True if postgres_fdw would deparse an outer value wrongly. */
 static bool
 written_wrongly_walker(Node *node, void *context)
 {
@@ -245,7 +247,7 @@ written_wrongly_walker(Node *node, void *context)
 	return expression_tree_walker(node, written_wrongly_walker, context);
 }
 
-/* Clauses with those replaced that have a stand-in; the others as they are. */
+/* The clauses, with stand-ins in those of replaced. */
 static List *
 replace_clauses(const List *clauses, const List *replaced, ValuesContext *context)
 {
@@ -270,11 +272,8 @@ replace_clauses(const List *clauses, const List *replaced, ValuesContext *contex
 	return result;
 }
 
-/*
- * The join clauses of a path that postgres_fdw would not ship as they are, or
- * would ship wrongly.  left: the conditions that its plan leaves to us; NIL
- * if there is no plan yet.
- */
+/* Join clauses that postgres_fdw would not ship, or would deparse wrongly.
+ * left: the quals that its plan leaves to us; NIL if there is no plan yet. */
 static List *
 clauses_to_replace(const ValuesContext *context, const ParamPathInfo *info,
 				   const List *left)
@@ -295,7 +294,7 @@ clauses_to_replace(const ValuesContext *context, const ParamPathInfo *info,
 	return found;
 }
 
-/* postgres_fdw's plan, with the values in the place of their stand-ins. */
+/* postgres_fdw's plan, with the expressions put back. */
 static ForeignScan *
 plan_with_values(RelOptInfo *rel, Oid relid, ForeignPath *path,
 				 List *targetlist, List *clauses, Plan *outer,
@@ -330,7 +329,7 @@ plan_scan(PlannerInfo *root, RelOptInfo *rel, Oid relid, ForeignPath *path,
 	if (scan->scan.plan.qual == NIL)
 		return scan;
 
-	/* conditions are left: more of them can be shipped with stand-ins */
+	/* quals are left: with stand-ins more of them may be shipped */
 	replaced = clauses_to_replace(&second, info, scan->scan.plan.qual);
 	replaced = replace_clauses(clauses, replaced, &second);
 	if (list_length(second.values) == list_length(first.values))

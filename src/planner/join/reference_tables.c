@@ -1,30 +1,30 @@
 /*-------------------------------------------------------------------------
  * reference_tables.c
- *	  Joins with tables that several nodes have a copy of
- *	  (shuttle_replicated_on), done on the node of what they are joined with.
+ *	  Joins with reference tables (option shuttle_replicated_on), which
+ *	  several nodes have a copy of, done on the other side's node.
  *
- * Beside a table of one node: core lets postgres_fdw join what lies on one
- * server.  A join with a reference table is given the other side's server,
- * where it has a copy there; the copies have the same name on all nodes.
+ * Table of one node: core lets postgres_fdw join tables of one server. The
+ * reference table is given the other side's server if it has a copy there;
+ * copies have the same name on all nodes.
  *
- * Beside a partitioned table: each partition is joined with the copy on its
- * node, as core joins partitions of two tables.  For that a reference table gets
- * children, one for each server, which are the table itself read elsewhere; so
- * core can translate what it knows of the join into what holds of a child.
+ * Partitioned table: each partition is joined with the copy on its node, as in
+ * a partitionwise join. For that a reference table gets child relations, one
+ * for each server, so that core can translate clauses to them.
  *
- *	Append
- *	  Foreign Scan on n1: partition 1 joined with the copy on n1
- *	  Foreign Scan on n2: partition 2 joined with the copy on n2
+ * 	Append
+ * 	  Foreign Scan on n1: partition 1 joined with the copy on n1
+ * 	  Foreign Scan on n2: partition 2 joined with the copy on n2
  *
- * The join of the whole is then partitioned as the table is, so that core and
- * partial_aggregates.c go on from there.  Core drops whatever else the topmost
- * join could be made of: it is only done where every node does its part.
+ * The joinrel is then partitioned like the table, so core and
+ * partial_aggregates.c go on from there. Core then drops the topmost joinrel's
+ * other paths, so we do it only if every node does its part.
  *
- * Which copy a partition is joined with depends on nothing but the way of
- * partitioning and its number in it: joins that are made of the same tables in
- * another order have to have the same members.
- * Memory: children of reference tables live as long as the planning does, also
- * under GEQO, which throws away joins.
+ * Which copy a partition is joined with depends only on the partition scheme
+ * and the partition's number: another join order must find the same child
+ * joins.
+ *
+ * Memory: children of reference tables live in root->planner_cxt, also under
+ * GEQO, which frees joinrels.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -47,24 +47,24 @@
 #include "planner/join/node_joins.h"
 #include "planner/statement/statement.h"
 
-/* The first of a key's numbers, which tells it from other keys. */
+/* First member of our keys in planning_memo.c. */
 #define COPIES_KEY (-2)
 #define CHILD_KEY (-3)
 
 /* The servers that a reference table is on. */
 typedef struct Copies
 {
-	List	   *servers;		/* of Oid; NIL: it is no reference table */
+	List	   *servers;		/* Oids; NIL: not a reference table */
 } Copies;
 
-/* One join of a partitioned table, seen from its partitions. */
+/* A join of a partitioned relation with a reference table. */
 typedef struct PartitionJoin
 {
 	PlannerInfo *root;
 	RelOptInfo *joinrel;
-	RelOptInfo *whole;			/* that has the partitions */
+	RelOptInfo *whole;			/* the partitioned side */
 	RelOptInfo *reference;
-	bool		is_outer;		/* the partitioned side is */
+	bool		is_outer;		/* whole is the outer side */
 	JoinType	type;
 	JoinPathExtraData *extra;
 } PartitionJoin;
@@ -79,8 +79,8 @@ same_text(const char *one, const char *other)
 	return one == NULL || other == NULL ? one == other : strcmp(one, other) == 0;
 }
 
-/* What postgres_fdw may ship to a table's own server it must be able to ship to
- * one with a copy. */
+/* True if what postgres_fdw ships to the table's own server can be shipped to
+ * serverid. */
 static bool
 is_copy_server(Oid home, Oid serverid)
 {
@@ -124,7 +124,7 @@ find_copies(PlannerInfo *root, const RelOptInfo *rel)
 	return copies;
 }
 
-/* The servers with the rows of a base relation; NIL: it is no reference table. */
+/* Servers that have a base relation's rows; NIL if it is no reference table. */
 static List *
 copies_of(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -144,7 +144,7 @@ copies_of(PlannerInfo *root, RelOptInfo *rel)
 	return copies->servers;
 }
 
-/* The next base relation of a set, also a child; NULL: there is no other. */
+/* The next base or child relation of a set, or NULL. */
 static RelOptInfo *
 next_table(PlannerInfo *root, Relids relids, int *relid)
 {
@@ -179,7 +179,7 @@ shuttle_has_reference(PlannerInfo *root, const RelOptInfo *rel)
 	return false;
 }
 
-/* A foreign table whose own server this is, of a relation; InvalidOid: it has none. */
+/* A foreign table of a relation that lies on serverid, or InvalidOid. */
 static Oid
 find_neighbour(PlannerInfo *root, const RelOptInfo *rel, Oid serverid)
 {
@@ -196,10 +196,8 @@ find_neighbour(PlannerInfo *root, const RelOptInfo *rel, Oid serverid)
 	return InvalidOid;
 }
 
-/*
- * postgres_fdw takes the server of a relation, and its options, from a foreign
- * table.  For a copy that is another one that lies there.
- */
+/* postgres_fdw takes server and options from a foreign table's OID. For a copy
+ * we pass a neighbour, another foreign table on that server. */
 static void
 get_size_on(PlannerInfo *root, RelOptInfo *rel, Oid serverid, Oid neighbour)
 {
@@ -209,8 +207,8 @@ get_size_on(PlannerInfo *root, RelOptInfo *rel, Oid serverid, Oid neighbour)
 
 /* ---- beside tables of one node */
 
-/* A side of a join on a server: itself, or the same table read there; NULL: it is
- * not there.  other: the other side. */
+/* The side as read on serverid: itself, or a copy of its RelOptInfo; NULL if it
+ * is not there. */
 static RelOptInfo *
 side_on(PlannerInfo *root, RelOptInfo *side, const RelOptInfo *other, Oid serverid)
 {
@@ -232,7 +230,7 @@ side_on(PlannerInfo *root, RelOptInfo *side, const RelOptInfo *other, Oid server
 	return copy;
 }
 
-/* Sets the user as core does for a join on one server; false: there are two. */
+/* Sets the user as core does for a join on one server; false if they differ. */
 static bool
 set_user(RelOptInfo *joinrel, const RelOptInfo *outer, const RelOptInfo *inner)
 {
@@ -250,7 +248,7 @@ set_user(RelOptInfo *joinrel, const RelOptInfo *outer, const RelOptInfo *inner)
 	return true;
 }
 
-/* Has the join made on one of its sides' servers. */
+/* Makes the paths for the join on one side's server. */
 static bool
 join_on(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner,
 		Oid serverid, JoinType type, JoinPathExtraData *extra)
@@ -285,8 +283,7 @@ consider_on_copy(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 
 /* ---- children of reference tables */
 
-/* An entry for the same table in the range table; privileges are checked for
- * the first one. */
+/* Adds a range table entry for the same table, without permission checks. */
 static Index
 add_child_entry(PlannerInfo *root, const RelOptInfo *rel)
 {
@@ -313,7 +310,7 @@ add_translation(PlannerInfo *root, const RelOptInfo *rel, Index relid)
 	return translation;
 }
 
-/* What core does for a child before and while it looks for its paths. */
+/* As core does for a child in set_append_rel_size() and _pathlist(). */
 static void
 plan_child(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *child,
 		   AppendRelInfo *translation, Oid neighbour)
@@ -354,8 +351,8 @@ make_child(PlannerInfo *root, RelOptInfo *rel, Oid serverid, Oid neighbour)
 	return child;
 }
 
-/* The reference table as it is read beside a partition, or from its own server
- * where there is no copy. */
+/* The reference table's child on a partition's server, or on its own server if
+ * there is no copy. */
 static RelOptInfo *
 find_child(PlannerInfo *root, RelOptInfo *rel, const RelOptInfo *partition)
 {
@@ -382,8 +379,8 @@ find_child(PlannerInfo *root, RelOptInfo *rel, const RelOptInfo *partition)
 
 /* ---- beside partitioned tables */
 
-/* True where the rows of the partitioned side come out once, with a row of the
- * other side or without. */
+/* True if a row of the partitioned side is joined in its own partition only,
+ * matched or not. */
 static bool
 keeps_side(JoinType type, bool is_outer)
 {
@@ -401,10 +398,8 @@ has_partitions(const RelOptInfo *rel)
 		rel->part_rels != NULL && rel->partexprs != NULL && !rel->partbounds_merged;
 }
 
-/*
- * Partitions that have partitions are left to core, and tables that are wanted by
- * whole rows, which postgres_fdw would not ship.
- */
+/* Sub-partitioned tables are left to core, and whole-row references, which
+ * postgres_fdw does not ship. */
 static bool
 can_be_joined(PlannerInfo *root, const RelOptInfo *rel)
 {
@@ -423,10 +418,8 @@ can_be_joined(PlannerInfo *root, const RelOptInfo *rel)
 	return true;
 }
 
-/*
- * The foreign table whose server decides for a partition: of the first table that
- * is partitioned so, and has one there; NULL: there is none.
- */
+/* The partition that decides the server for a partition number: of the first
+ * table with this scheme that has a foreign one there; or NULL. */
 static RelOptInfo *
 find_partition(PlannerInfo *root, PartitionScheme scheme, int number)
 {
@@ -446,8 +439,8 @@ find_partition(PlannerInfo *root, PartitionScheme scheme, int number)
 	return NULL;
 }
 
-/* True where core can only join partitions of the same number: all tables that
- * are partitioned by the same types have the same bounds. */
+/* True if all tables of this scheme have the same bounds, so that core joins
+ * partitions of equal numbers only. */
 static bool
 bounds_agree(PlannerInfo *root, const RelOptInfo *whole)
 {
@@ -470,7 +463,7 @@ bounds_agree(PlannerInfo *root, const RelOptInfo *whole)
 	return true;
 }
 
-/* The join's side for one partition. */
+/* The SpecialJoinInfo for a child join. */
 static SpecialJoinInfo *
 translate_special(const PartitionJoin *join, int nappinfos, AppendRelInfo **appinfos)
 {
@@ -491,8 +484,7 @@ translate_special(const PartitionJoin *join, int nappinfos, AppendRelInfo **appi
 	return special;
 }
 
-/* Joins a partition with the copy on its node; the relation has paths as those
- * of any join, and is a child of the whole one. */
+/* Joins a partition with the copy on its node, as a child joinrel. */
 static RelOptInfo *
 join_partition(const PartitionJoin *join, int number)
 {
@@ -521,7 +513,7 @@ join_partition(const PartitionJoin *join, int number)
 	return child;
 }
 
-/* True where a join of partitions has a path that its node runs. */
+/* True if a child joinrel has a foreign path. */
 static bool
 is_on_node(const RelOptInfo *child)
 {
@@ -537,14 +529,14 @@ is_on_node(const RelOptInfo *child)
 	return false;
 }
 
-/* The first join of these tables that is looked at decides. */
+/* True until the first join order has set the partitioning. */
 static bool
 is_undecided(const RelOptInfo *joinrel)
 {
 	return joinrel->part_scheme == NULL && joinrel->nparts == -1;
 }
 
-/* The join is partitioned as its partitioned side. */
+/* Partitions the joinrel like its partitioned side. */
 static void
 set_partitions(RelOptInfo *joinrel, const RelOptInfo *whole, RelOptInfo **children)
 {
@@ -580,7 +572,7 @@ join_partitions(const PartitionJoin *join)
 												   whole->nparts * sizeof(RelOptInfo *));
 	bool		found = false;
 
-	/* core expects that of a relation that has children */
+	/* core asserts this for parents of child joinrels */
 	joinrel->consider_partitionwise_join = true;
 	for (int i = 0; i < whole->nparts; i++)
 	{
@@ -597,7 +589,7 @@ join_partitions(const PartitionJoin *join)
 		set_partitions(joinrel, whole, children);
 }
 
-/* Another way to make the same join: more paths for its children. */
+/* Another join order: adds paths to the child joins. */
 static void
 add_to_partitions(const PartitionJoin *join)
 {
@@ -651,10 +643,8 @@ consider_partitions(PartitionJoin *join)
 
 /* ---- the hook */
 
-/*
- * Rows that are changed or locked are found again under EvalPlanQual by the number
- * of their table, which a child does not have.
- */
+/* EvalPlanQual finds rows by the range table index of their table, which a
+ * child lacks. */
 static bool
 only_reads(const PlannerInfo *root)
 {

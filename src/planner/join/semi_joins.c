@@ -1,12 +1,11 @@
 /*-------------------------------------------------------------------------
  * semi_joins.c
- *	  Keeps back semi joins that postgres_fdw ships and no node can run.
+ *	  Drops shipped semi joins that the node could not run.
  *
- * From 17 on postgres_fdw ships a semi join as EXISTS, also where a condition
- * between its sides has to stay here.  The columns of the inner side that this
- * condition reads are then asked for outside of the EXISTS, and the node
- * answers 42P01.  The broken path must not meet the others of its relation:
- * they would lose to it, and be gone.
+ * From 17 on postgres_fdw ships a semi join as EXISTS, even if a join qual
+ * must be checked locally. It then selects the inner columns of that qual
+ * outside of the EXISTS, and the node answers 42P01. The broken path must not
+ * get into add_path(): it could displace correct paths.
  */
 #include "postgres.h"
 
@@ -18,8 +17,7 @@
 #include "planner/join/node_joins.h"
 #include "planner/scan/scan.h"
 
-/* True where a scan that joins on the node checks here what only its inner
- * side has. */
+/* True if the scan checks a qual here that uses the hidden inner side. */
 static bool
 reads_hidden_side(PlannerInfo *root, ForeignPath *path, const RelOptInfo *inner)
 {
@@ -29,7 +27,7 @@ reads_hidden_side(PlannerInfo *root, ForeignPath *path, const RelOptInfo *inner)
 					   inner->relids);
 }
 
-/* GetForeignJoinPaths of relations of postgres_fdw and of our wrapper. */
+/* GetForeignJoinPaths for postgres_fdw's wrapper and ours. */
 static void
 add_foreign_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 				  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
@@ -60,6 +58,6 @@ add_foreign_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 void
 shuttle_keep_back_semi_joins(RelOptInfo *rel)
 {
-	/* the routine is the relation's own copy */
+	/* each RelOptInfo has its own copy of the FdwRoutine */
 	rel->fdwroutine->GetForeignJoinPaths = add_foreign_joins;
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  * subquery_scans.c
- *	  The scans that a subquery is made of, where it groups the rows of one table,
- *	  of partitions, or of what a node joins.
+ *	  Finds the scans below a path of a subquery that groups rows of one
+ *	  table, of partitions, or of a join on a node.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -15,7 +15,8 @@
 typedef struct Search
 {
 	List	   *found;			/* of ShuttleSubqueryScan */
-	double		share;			/* of those that come now */
+	double		share;			/* fraction of the keys that visit the scans
+								 * found next */
 	bool		is_alike;
 } Search;
 
@@ -63,7 +64,9 @@ add_scan(PlannerInfo *root, Path *path, Search *search)
 	return true;
 }
 
-/* False where a path has nodes that are not known here. */
+/*
+ * Adds the scans below a path; false if there are other nodes, such as joins.
+ */
 static bool
 find_scans(PlannerInfo *root, Path *path, Search *search)
 {
@@ -93,7 +96,7 @@ find_scans(PlannerInfo *root, Path *path, Search *search)
 			return find_scans(root, ((AggPath *) path)->subpath, search);
 		case T_UpperUniquePath:
 			return find_scans(root, ((UpperUniquePath *) path)->subpath, search);
-		case T_LimitPath:		/* DISTINCT of what is the same in all rows */
+		case T_LimitPath:		/* DISTINCT of constants */
 			return find_scans(root, ((LimitPath *) path)->subpath, search);
 		case T_SubqueryScanPath:
 			return find_scans(path->parent->subroot, ((SubqueryScanPath *) path)->subpath,
@@ -111,9 +114,7 @@ shuttle_subquery_scans(PlannerInfo *subroot, Path *path)
 	return find_scans(subroot, path, &search) ? search.found : NIL;
 }
 
-/*
- * What core makes for the groups of a whole query has no relations noted.
- */
+/* A path for the groups of a whole query has no relids. */
 List *
 shuttle_scanned_tables(const ShuttleSubqueryScan *scan)
 {
@@ -127,7 +128,7 @@ shuttle_scanned_tables(const ShuttleSubqueryScan *scan)
 	{
 		RelOptInfo *table = scan->root->simple_rel_array[relid];
 
-		if (table != NULL)		/* an outer join has none */
+		if (table != NULL)		/* NULL for an outer join's relid */
 			tables = lappend(tables, table);
 	}
 	return tables;
