@@ -1,23 +1,23 @@
 /*-------------------------------------------------------------------------
  * literal_plans.c
- *	  Plans of statements that differ in their literals only.
+ *	  Shared plans for statements that differ only in their literals.
  *
- * To plan "UPDATE t SET n = n + 3 WHERE id = 7" costs more than all else that this
- * server does for it.  There is one plan, whatever the literals: to have the node do
- * it.  So it is made as for a prepared statement, with parameters in place of the
- * literals, and kept by core's plan cache, which knows when it is out of date; a
- * statement gets a copy with its own literals in the parameters' places, and the node
- * gets them as $1, $2, ...
+ * To plan "UPDATE t SET n = n + 3 WHERE id = 7" costs more than all else that
+ * this server does for it, and the plan never depends on the literals: the
+ * node runs the statement. So it is planned like a prepared statement, with
+ * parameters instead of literals, and kept by core's plan cache, which handles
+ * invalidation. A statement gets a copy with its literals in place of the
+ * parameters; the node gets them as $1, $2, ...
  *
- * That is done for statements about one foreign table of the engine; literal_shape.c
- * says which literals get parameters.  EXPLAIN plans each statement by itself, so that it
- * shows it.
+ * This is done for statements on one foreign table of our wrapper;
+ * literal_shape.c says which literals become parameters. EXPLAIN always plans
+ * anew.
  *
- * The shapes of the last statements are kept in the order of their use.  A plan is
- * made when a shape comes for the second time.
+ * The shapes of recent statements are kept in order of use. A plan is made
+ * when a shape comes for the second time.
  *
- * Memory: shapes live below CacheMemoryContext, their plans where the plan cache keeps
- * saved ones.
+ * Memory: shapes live in CacheMemoryContext, their plans where the plan cache
+ * keeps saved plans.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -41,23 +41,23 @@
 #include "planner/statement/literals.h"
 
 #define MOST_SHAPES 100
-#define MOST_LITERALS 2000		/* columns there are at most, and some */
+#define MOST_LITERALS 2000		/* more than a table can have columns */
 #define MOST_LEFT_BYTES 8192
 
 typedef struct KnownShape
 {
 	dlist_node	link;
 	uint32		hash;
-	CachedPlanSource *source;	/* NULL: was seen once */
-	bool		unusable;		/* its plan is more than what literals can be
-								 * put into */
-	ShuttleSettings settings;	/* that its plan was made under */
+	CachedPlanSource *source;	/* NULL: seen only once */
+	bool		unusable;		/* its plan has nodes that we cannot put
+								 * literals into */
+	ShuttleSettings settings;	/* in force when its plan was made */
 } KnownShape;
 
 static dlist_head shapes = DLIST_STATIC_INIT(shapes);
 static int	nshapes = 0;
 
-/* A plan is being made; what is planned within must not take it away. */
+/* A plan is being made: statements planned meanwhile must not drop it. */
 static bool is_making = false;
 
 static planner_hook_type previous_planner = NULL;
@@ -78,7 +78,7 @@ is_about_one_table(const Query *query)
 		return false;
 	rte = linitial_node(RangeTblEntry, query->rtable);
 
-	/* whether the row stays in a partition, literals tell */
+	/* a literal may decide whether the row leaves its partition */
 	if (query->commandType == CMD_UPDATE && get_rel_relispartition(rte->relid))
 		return false;
 	return rte->rtekind == RTE_RELATION && rte->relkind == RELKIND_FOREIGN_TABLE &&
@@ -86,10 +86,8 @@ is_about_one_table(const Query *query)
 		shuttle_server_is_ours(GetForeignServerIdByRelId(rte->relid));
 }
 
-/*
- * Hints of pg_hint_plan are for one statement, and a setting of core's is for all.
- * Where that says so, CHECK constraints refute literals.
- */
+/* Hints of pg_hint_plan apply to one statement. With constraint_exclusion = on,
+ * CHECK constraints are tested against literals. */
 static bool
 may_share_plan(const Query *query, const char *query_string, int cursor_options,
 			   ParamListInfo params)
@@ -113,7 +111,7 @@ forget_plan(KnownShape *known)
 	known->unusable = false;
 }
 
-/* A new one takes the place of that which was not used for the longest time. */
+/* Adds a shape, replacing the least recently used one if there are too many. */
 static KnownShape *
 add_shape(uint32 hash)
 {
@@ -135,7 +133,8 @@ add_shape(uint32 hash)
 	return known;
 }
 
-/* A plan that is out of date may have lost its statement. */
+/* True if known is this shape. An invalid plan source may have lost its query,
+ * so only the hash is compared then. */
 static bool
 has_shape(const KnownShape *known, const ShuttleShape *shape)
 {
@@ -144,7 +143,7 @@ has_shape(const KnownShape *known, const ShuttleShape *shape)
 		 equal(linitial(known->source->query_list), shape->query));
 }
 
-/* What it takes to make, and to keep, has bounds. */
+/* Bounds the cost of making and keeping a plan. */
 static bool
 is_worth_keeping(const ShuttleShape *shape)
 {
@@ -169,10 +168,8 @@ find_shape(const ShuttleShape *shape)
 	return NULL;
 }
 
-/*
- * The plan cache analyses the statement of a plan that is out of date again.  It is
- * given one that reads nothing, by which that is noticed.
- */
+/* For an invalid plan the plan cache analyzes its raw statement again. We give
+ * it one that reads no table, so that copy_plan() notices. */
 static RawStmt *
 empty_statement(void)
 {
@@ -209,7 +206,7 @@ is_current(const KnownShape *known)
 
 /* ---- plans with literals */
 
-/* Known are the nodes of a plan that has the table's node do all there is to do. */
+/* True if the plan has only node types that put_into_plan() handles. */
 static bool
 can_put_literals(const Plan *plan)
 {
@@ -249,7 +246,8 @@ copy_node(const Plan *plan, Size size)
 	return memcpy(palloc(size), plan, size);
 }
 
-/* In the list of an UPDATE's source, core looks for the old row by its name. */
+/* Core looks for the junk column "wholerow" in the target list of an UPDATE's
+ * source. */
 static List *
 no_row(void)
 {
@@ -258,10 +256,11 @@ no_row(void)
 }
 
 /*
- * What has no literals in it is shared with the plan that is kept.
+ * Copies a plan with literals instead of parameters. Parts without expressions
+ * are shared with the kept plan.
  *
- * computes: somebody gets rows of it.  A write that the node does whole gives none
- * unless something is returned, and what its scan would compute of them is left out.
+ * computes: the parent reads the node's rows. A direct modify without RETURNING
+ * returns none, so its target list is not copied.
  */
 static Plan *
 put_into_plan(const Plan *plan, bool computes, List *literals)
@@ -327,7 +326,7 @@ release_plan(void *plan)
 	ReleaseCachedPlan(plan, NULL);
 }
 
-/* The plan lives as long as what the planner makes for the statement. */
+/* Keeps the plan as long as the memory of the statement's own plan. */
 static void
 release_later(CachedPlan *plan)
 {
@@ -338,7 +337,7 @@ release_later(CachedPlan *plan)
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
 }
 
-/* NULL where the shape has no plan, for now or at all. */
+/* NULL if the shape's plan is invalid or unusable. */
 static PlannedStmt *
 copy_plan(KnownShape *known, const Query *query, List *literals)
 {

@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  * literal_shape.c
- *	  A statement with parameters in place of its literals.
+ *	  Replaces literals of a statement by parameters.
  *
- * Parameters take the place of literals that no plan could depend on, and that the node
- * takes for the same as a parameter of their type: what is written, what is computed of
- * columns to be written, and "column = literal" among the conditions.  All others stay,
- * and make the shape another one.
+ * A literal becomes a parameter if no plan depends on it and the node treats a
+ * parameter of its type the same: values that are written, expressions of such
+ * values and columns, and "column = literal" among the quals. Other literals
+ * stay and are part of the shape.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -55,7 +55,7 @@ look_at_left(Node *node, void *context)
 	return expression_tree_walker(node, look_at_left, context);
 }
 
-/* Literals in it make the shape another one. */
+/* Leaves an expression as it is; its literals become part of the shape. */
 static Node *
 leave(Node *node, ShuttleShape *shape)
 {
@@ -108,9 +108,9 @@ is_more_than_literals(Node *node, void *context)
 }
 
 /*
- * What is computed of literals, by a cast for one, is another literal; else the node
- * would raise what the planner does.  Functions of users might have effects: the planner
- * calls them again.
+ * Evaluates an expression of literals, such as a cast, to one literal; else the
+ * node would raise the error that the planner raises here. Functions of users
+ * are left alone: they may have side effects, and the planner evaluates them.
  */
 static Node *
 fold(Node *node)
@@ -124,8 +124,9 @@ fold(Node *node)
 }
 
 /*
- * Beside a column, postgres_fdw writes a literal without its type, and the node finds
- * out, by the type of its own column.  A parameter is of the type that it is here.
+ * Next to a column postgres_fdw deparses some literals without a type, so that
+ * the node takes the type of its column; a parameter has the type it has here.
+ * True for literals whose type is clear.
  */
 static bool
 has_type_by_itself(const Const *literal)
@@ -150,7 +151,7 @@ has_type_by_itself(const Const *literal)
 static Node *replace_in_arguments(Node *node, void *context);
 static Node *replace_in_folded(Node *node, ShuttleShape *shape);
 
-/* The other arguments of a cast say what to cast to. */
+/* Only the first argument of a cast is a value; the others are its typmod. */
 static Node *
 replace_in_cast(const FuncExpr *cast, ShuttleShape *shape)
 {
@@ -163,7 +164,7 @@ replace_in_cast(const FuncExpr *cast, ShuttleShape *shape)
 	return (Node *) copy;
 }
 
-/* Within an operator's arguments. */
+/* Replaces literals in an operator's arguments. */
 static Node *
 replace_in_arguments(Node *node, void *context)
 {
@@ -173,10 +174,8 @@ replace_in_arguments(Node *node, void *context)
 	return replace_in_folded(node, context);
 }
 
-/*
- * What is not looked into is left as it is, and so is what users' functions, which the
- * planner may call, are given.
- */
+/* The same for a folded expression. Node types not listed, and calls of users'
+ * functions, which the planner may evaluate, are left as they are. */
 static Node *
 replace_in_folded(Node *node, ShuttleShape *shape)
 {
@@ -204,7 +203,7 @@ replace_in_folded(Node *node, ShuttleShape *shape)
 	return leave(node, shape);
 }
 
-/* Of a value that is written. */
+/* Replaces literals in a value that is written. */
 static Node *
 replace_in_value(Node *node, ShuttleShape *shape)
 {
@@ -240,7 +239,8 @@ is_column(const Node *node)
 	return IsA(node, Var);
 }
 
-/* Statistics of the column make such a condition, and not the value. */
+/* True for "column = x", whose selectivity depends on the column more than on
+ * x. */
 static bool
 is_equality_with_column(const OpExpr *operator)
 {
@@ -259,7 +259,8 @@ replace_beside_column(Node *node, void *context)
 	return leave(node, context);
 }
 
-/* Nothing is computed here, which a condition before it may forbid. */
+/* Replaces literals in quals. Nothing is folded: an earlier qual may protect
+ * from an error. */
 static Node *
 replace_in_conditions(Node *node, void *context)
 {
@@ -306,7 +307,7 @@ shuttle_take_shape(Query *query)
 										 replace_in_conditions(query->jointree->quals,
 															   &shape));
 
-	/* not of a plan for many */
+	/* a shared plan has no query text */
 	shape.query->queryId = 0;
 	shape.query->stmt_location = -1;
 	shape.query->stmt_len = 0;

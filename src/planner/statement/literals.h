@@ -15,15 +15,15 @@ typedef struct ShuttleShape
 {
 	Query	   *query;			/* refers to parts of the statement */
 	List	   *literals;		/* Const of each parameter */
-	Size		left_bytes;		/* of literals that were left */
+	Size		left_bytes;		/* bytes of literals that stay in the query */
 	uint32		hash;
-	bool		has_parameters; /* of its own */
+	bool		has_parameters; /* it has PARAM_EXTERN of its own */
 } ShuttleShape;
 
-/* The shape of a statement about one table, which stays as it is. */
+/* The shape of a statement on one table. The statement is not changed. */
 extern ShuttleShape shuttle_take_shape(Query *query);
 
-/* Has them share a plan. */
+/* Installs the planner hook that shares plans. */
 extern void shuttle_literal_plans_init(void);
 
 #endif							/* SHUTTLE_PLANNER_STATEMENT_LITERALS_H */

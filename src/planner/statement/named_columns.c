@@ -1,10 +1,11 @@
 /*-------------------------------------------------------------------------
  * named_columns.c
- *	  Which columns an INSERT into a partitioned table has values for.
+ *	  Notes in an INSERT's plan which columns of a partitioned table have
+ *	  values.
  *
- * Foreign partitions are met when a row is routed to them, and the plan has
- * values for all columns by then.  So the plan is told which ones the statement
- * has (remote_default.c).
+ * A foreign partition is known only when a row is routed to it, and by then
+ * the plan computes values for all columns. So the statement's own columns are
+ * noted in the plan (remote_default.c).
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -19,7 +20,7 @@
 
 static planner_hook_type previous_planner = NULL;
 
-/* The columns, as a list in a list; NIL where nobody needs to be told. */
+/* The columns, as a list in a list; NIL if they are not needed. */
 static List *
 find_named(const Query *query)
 {

@@ -2,13 +2,13 @@
  * partition_sample.c
  *	  TABLESAMPLE of partitioned and inherited tables with foreign children.
  *
- * Core takes no sample of a foreign table, and lets TABLESAMPLE of its parent
- * be; postgres_fdw does not look at it, so that a sample of one percent is
- * the whole table (trap 21).  Here the clause is put into the SELECT that
- * postgres_fdw made, behind the table's name.
+ * Core rejects TABLESAMPLE of a foreign table but not of its parent, and
+ * postgres_fdw ignores the clause: a sample of one percent is then the whole
+ * table (trap 21). We insert the clause after the table's name in the SELECT
+ * that postgres_fdw made.
  *
- * Only PostgreSQL's own two methods travel.  Their arguments do as they are,
- * or as parameters; what the executor adds is said in foreign_sample.c.
+ * Only BERNOULLI and SYSTEM are supported. Their arguments are sent as
+ * constants or parameters; foreign_sample.c has the executor's part.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -63,7 +63,7 @@ sample_clause(const RangeTblEntry *rte, ForeignScan *scan)
 	return sql.data;
 }
 
-/* NULL: a method of somebody else's. */
+/* NULL: a method of an extension. */
 static const char *
 method_name(Oid handler)
 {
@@ -117,7 +117,7 @@ shuttle_sample_add(PlannerInfo *root, const RelOptInfo *rel, ForeignScan *scan)
 	{
 		RangeTblEntry *rte;
 
-		/* outer joins have numbers, too, but no tables */
+		/* relids of outer joins have no RelOptInfo */
 		if (rtindex >= root->simple_rel_array_size ||
 			root->simple_rel_array[rtindex] == NULL)
 			continue;

@@ -1,10 +1,9 @@
 /*-------------------------------------------------------------------------
  * planning_memo.c
- *	  What the planner found out about a relation, for the next time that it
- *	  asks within the same planning.
+ *	  Remembers what was computed for a relation, until planning ends.
  *
- * Memory: an entry lives in the planner's context of its query level; the
- * list that finds it loses it when that context goes.
+ * Memory: an entry lives in its query level's planner_cxt, and is removed from
+ * the list when that context is reset.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -23,7 +22,7 @@ typedef struct Memo
 
 static Memo *memos = NULL;
 
-/* The context of a query level goes: so do its entries. */
+/* Reset callback of a planner_cxt. */
 static void
 forget_memos(void *root)
 {

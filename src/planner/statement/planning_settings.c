@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  * planning_settings.c
- *	  Settings that hold while a statement is being planned, and no longer.
+ *	  Settings that hold only while a statement is being planned.
  *
- * pg_hint_plan's Set() changes settings around core's planner.  Where its
- * planner hook is called inside of ours, they are changed back when we look at
- * the finished plan.  So they are noted at the last moment at which core tells
- * of its planning: when the paths of a query's result are made.
+ * pg_hint_plan's Set() changes settings around core's planner. If its planner
+ * hook is called inside of ours, they are reset by the time we look at the
+ * finished plan. So we copy them when core last calls a hook during planning:
+ * when it has made the paths of the query's result.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -29,8 +29,8 @@ note_settings(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
 		previous_upper_paths(root, stage, input, output, extra);
 
 	/*
-	 * That of the statement itself comes last, also behind such of functions
-	 * that are evaluated while it is planned.
+	 * The top-level query's call comes last, after those of subqueries and of
+	 * SQL functions evaluated during planning.
 	 */
 	if (stage == UPPERREL_FINAL)
 		noted = shuttle_settings;

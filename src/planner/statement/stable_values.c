@@ -2,23 +2,21 @@
  * stable_values.c
  *	  Stable expressions without columns, computed here and sent as values.
  *
- * postgres_fdw ships nothing that calls a stable function: now() of the node
- * would be another.  But where no column is in it, it is one value for the
- * whole statement.  Conditions, and what is computed of groups, get a stand-in
- * for such a value, a parameter, before postgres_fdw looks at them; the finished
- * plan gets the expression back, among those that the scan evaluates when it asks,
- * in a column that it answers, or in a condition that is checked here after all.
+ * postgres_fdw ships no stable function: now() on the node would differ. But
+ * without columns the expression has one value for the whole statement. In
+ * quals and in expressions over groups it is replaced by a stand-in, a Param,
+ * before postgres_fdw looks at them. The finished scan gets the expression
+ * back: in fdw_exprs, in its target list, or in a local qual.
  *
- * The value is computed when the scan asks, whether or not a row would come to
- * it.  So anywhere but as one side of a condition it has to be sure that it
- * raises nothing.  There PostgreSQL computes it ahead of rows as well, if it
- * finds them by an index.
+ * The value is computed when the scan sends its request, even if no row would
+ * need it. So it must not be able to raise an error, unless it is one side of
+ * a qual: there PostgreSQL may also compute it early, for an index scan.
  *
- * Selectivities are estimated of the expressions themselves: core keeps them
- * with the conditions.
+ * Selectivities are estimated from the original expressions and cached in the
+ * RestrictInfo first.
  *
- * Stand-ins are numbered for a query level, upwards from the smallest integer;
- * those of outer values (outer_values.c) downwards from -1.
+ * Stand-ins are numbered per query level, upwards from INT_MIN; those of
+ * outer_values.c count down from -1.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -36,14 +34,14 @@
 /* The number of the first stand-in. */
 #define FIRST_STAND_IN INT_MIN
 
-/* The values of a query level. */
+/* The stable values of a query level. */
 typedef struct StableValues
 {
 	PlannerInfo *root;
-	List	   *values;			/* in the planner's context */
+	List	   *values;			/* in root->planner_cxt */
 } StableValues;
 
-/* NULL where the query level has none yet and none is to be made. */
+/* NULL if there are none and create is false. */
 static StableValues *
 get_values(PlannerInfo *root, bool create)
 {
@@ -60,8 +58,8 @@ get_values(PlannerInfo *root, bool create)
 	return stable;
 }
 
-/* True where a node is one value for the statement, and postgres_fdw would not
- * ship it. */
+/* True of an expression that has one value for the statement and that
+ * postgres_fdw would not ship. */
 static bool
 is_stable_value(PlannerInfo *root, Node *node)
 {
@@ -91,7 +89,7 @@ make_stand_in(Node *node, StableValues *stable)
 	return (Node *) shuttle_make_stand_in(node, FIRST_STAND_IN + i);
 }
 
-/* Puts stand-ins in the place of the largest such values that are sure. */
+/* Replaces the largest stable values that cannot raise errors by stand-ins. */
 static Node *
 stand_in_mutator(Node *node, StableValues *stable)
 {
@@ -104,7 +102,7 @@ stand_in_mutator(Node *node, StableValues *stable)
 	return expression_tree_mutator(node, stand_in_mutator, stable);
 }
 
-/* The sides of a condition; NULL: it has none. */
+/* The arguments of an operator qual; NULL: it is none. */
 static List **
 sides_of(Node *condition)
 {
@@ -115,7 +113,7 @@ sides_of(Node *condition)
 	return NULL;
 }
 
-/* The same for a condition, one side of which may be any stable value. */
+/* The same for a qual, whose sides may be any stable values. */
 static Node *
 stand_in_condition(Node *condition, StableValues *stable)
 {
@@ -138,7 +136,7 @@ stand_in_condition(Node *condition, StableValues *stable)
 	return condition;
 }
 
-/* Puts the values back. */
+/* Replaces stand-ins by their expressions. */
 static Node *
 value_mutator(Node *node, StableValues *stable)
 {

@@ -1,12 +1,14 @@
 /*-------------------------------------------------------------------------
  * statement.h
- *	  What is done with a statement as a whole, before and behind core's planner.
+ *	  What is done with a statement as a whole, before and after core's
+ *	  planner.
  *
  * Files: planning_settings.c keeps settings in force while core plans;
- * planning_memo.c remembers what was found out; literal_plans.c and
+ * planning_memo.c remembers results during one planning; literal_plans.c and
  * literal_shape.c share one plan between statements that differ in literals;
  * stable_values.c, written_casts.c, partition_sample.c and named_columns.c
- * change the tree; written_tables.c and writing_statements.c say who writes.
+ * change the query tree; written_tables.c and writing_statements.c tell which
+ * tables a statement writes.
  *
  * In: a Query. Out: the Query that core plans, or a kept plan.
  *-------------------------------------------------------------------------
@@ -19,98 +21,98 @@
 
 /* ---- stable values (stable_values.c) */
 
-/* An expression with stand-ins in the place of stable values that have no columns
- * and raise nothing; itself where there are none. */
+/* Replaces stable expressions without columns that cannot raise errors by
+ * stand-ins. Returns node itself if there are none. */
 extern Node *shuttle_stable_stand_in(PlannerInfo *root, Node *node);
 
-/* The expression with the values. */
+/* Replaces stand-ins by their expressions. */
 extern Node *shuttle_stable_put_back(PlannerInfo *root, Node *node);
 
-/* Puts stand-ins into the conditions of a base relation. */
+/* Puts stand-ins into the quals of a base relation. */
 extern void shuttle_stable_in_conditions(PlannerInfo *root, RelOptInfo *rel);
 
 /* ---- what else the statement writes (written_tables.c) */
 
-/* True where another part of the statement writes a table that one of these base
- * relations reads, so that it must be read before. */
+/* True if another part of the statement writes a table that one of these base
+ * relations reads, so that the table must be read before. */
 extern bool shuttle_is_written_beside(PlannerInfo *root, const List *relations);
 
-/*
- * The same for the tables among these, where a join with the conditions, or what the
- * query makes of its joins, takes a value that is known only when the plan runs.
- */
+/* The same for the tables of relids, if quals of the join, or the query above
+ * it, use a Param that is set only when the plan runs. */
 extern bool shuttle_waits_beside_write(PlannerInfo *root, Relids relids,
 									   const List *conditions);
 
-/*
- * Makes postgres_fdw keep conditions of a base relation here that wait for such a
- * value, while it looks at them.  Returns what shows them again.
- */
+/* Makes postgres_fdw check such quals of a base relation locally, while it
+ * plans. Returns what shuttle_show_late_conditions() needs to undo that. */
 extern List *shuttle_hide_late_conditions(PlannerInfo *root, RelOptInfo *rel);
 extern void shuttle_show_late_conditions(List *hidden);
 
-/* The join clauses of a path that the scan must not take along for that reason. */
+/* The join clauses of a path that must not be shipped for that reason. */
 extern List *shuttle_late_join_clauses(PlannerInfo *root, RelOptInfo *rel,
 									   const ForeignPath *path);
 
-/* The query that a query being planned is part of, or that one itself. */
+/* The top-level query that root belongs to. */
 extern Query *shuttle_find_statement(const PlannerInfo *root);
 
-/* True where several parts of the statement, the main query or CTEs, write a
- * table.  None of them changes what another one has written. */
+/* True if several parts of the statement (main query, CTEs) write a table; each
+ * sees it as it was before the statement. */
 extern bool shuttle_is_written_twice(PlannerInfo *root, Oid relid);
 
 /* ---- samples (partition_sample.c) */
 
-/* Puts TABLESAMPLE into the SELECT of a scan of ours.  Errors: samples that
- * nodes cannot take. */
+/* Puts TABLESAMPLE into the SELECT of our scan. Errors: samples that nodes
+ * cannot take. */
 extern void shuttle_sample_add(PlannerInfo *root, const RelOptInfo *rel,
 							   ForeignScan *scan);
 
-/* True where a statement wants a sample of a table. */
+/* True if a table has TABLESAMPLE. */
 extern bool shuttle_is_sampled(PlannerInfo *root, const RelOptInfo *rel);
 
 /* ---- statements that write (writing_statements.c) */
 
-/* Says if the statement, or one of its WITH, writes; of most there is no more to do. */
+/* True if the statement or a CTE of it writes. */
 static inline bool
 shuttle_query_writes(const Query *query)
 {
 	return query->commandType != CMD_SELECT || query->hasModifyingCTE;
 }
 
-/* The statement, and then those of its WITH that write: Queries. */
+/* The statement, then its data-modifying CTEs: Queries. */
 extern List *shuttle_writing_queries(Query *query);
 
-/* Their plans, in the same order; the first is that of the statement, whatever it
- * is. */
+/* Their plans, in the same order. The first is always the statement's own. */
 extern List *shuttle_writing_plans(const PlannedStmt *statement);
 
 /* ---- what was found out during a planning (planning_memo.c) */
 
-/* The value remembered for a relation (or NULL) and a list, or NULL. */
+/* The value remembered for a relation (or NULL) and a key; NULL: none. */
 extern void *shuttle_memo_find(PlannerInfo *root, RelOptInfo *rel, List *key);
 
-/* A key for a join: GEQO frees relations of joins and makes them anew, so they go
- * by members. */
+/* A key for a joinrel. GEQO frees and rebuilds joinrels, so the key lists the
+ * members. */
 extern List *shuttle_memo_members(Relids relids);
 
-/* Remembers a value, which lives in root->planner_cxt, as the key's members. */
+/*
+ * Remembers a value. It must live in root->planner_cxt, like the key's members.
+ */
 extern void shuttle_memo_add(PlannerInfo *root, RelOptInfo *rel, List *key,
 							 void *value);
 
 /* ---- joins (join_path.c), finished plans (place_look_ahead.c) */
 
-/* Installs the hook that tells plans of INSERTs which columns have values; called
- * once (named_columns.c). */
+/* Installs the hook that notes in INSERT plans which columns have values
+ * (named_columns.c). */
 extern void shuttle_named_columns_init(void);
 
 /* ---- casts that a query does not write (written_casts.c) */
 
-/* Has postgres_fdw write those that a node would not make again. */
+/*
+ * Makes postgres_fdw deparse implicit casts that a node would not add itself.
+ */
 extern void shuttle_written_casts_init(void);
 
-/* True where the operator's name, between two values of a type, means this operator. */
+/* True if the parser resolves the operator's name between two values of a type
+ * to this operator. */
 extern bool shuttle_is_meant_between(const OpExpr *operator, Oid type);
 
 /* ---- settings while planning (planning_settings.c) */
@@ -119,10 +121,10 @@ extern void shuttle_planning_settings_init(void);
 /* Before a statement is planned. */
 extern void shuttle_planning_settings_begin(void);
 
-/* What the settings were while the last statement was planned. */
+/* The settings in force while the last statement was planned. */
 extern const ShuttleSettings *shuttle_planning_settings(void);
 
-/* Outer rows of a batch that asks a server, as they say or its option does. */
+/* The batch size for a server by these settings, or by its option. */
 extern int	shuttle_planning_batch_size(Oid serverid);
 
 #endif							/* SHUTTLE_PLANNER_STATEMENT_STATEMENT_H */

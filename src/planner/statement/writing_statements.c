@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  * writing_statements.c
- *	  The statements that write in what is planned at once, and their plans.
+ *	  The parts of a statement that write, and their plans.
  *
- * What core cannot plan or keep is taken from these statements before they are
- * planned, and hung behind their plans: both must be found in the same order.
- * WITH may write on the topmost level only, and is planned into subplans in the
- * order of WITH.
+ * Clauses that core cannot plan are taken out of these queries before planning
+ * and attached to their plans after it, so both lists must have the same
+ * order. Data-modifying WITH is allowed at the top level only, and its
+ * subplans are in the order of WITH.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

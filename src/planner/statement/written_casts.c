@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  * written_casts.c
- *	  Casts from and to bpchar that a query does not write.
+ *	  Makes implicit casts from and to bpchar explicit.
  *
- * postgres_fdw leaves them out, and the node makes them again when it looks for
- * the operator.  But from v = x.c AND w = x.c core concludes v::bpchar =
- * w::bpchar, and what is left of that, v = w, does not ignore trailing blanks.
- * So they count as written, before core makes classes of what is equal.
+ * postgres_fdw leaves implicit casts out, and the node adds them again when it
+ * resolves the operator. But from v = x.c AND w = x.c core derives v::bpchar =
+ * w::bpchar; shipped as v = w it no longer ignores trailing blanks. So the
+ * casts are marked explicit before core builds equivalence classes.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -48,7 +48,8 @@ shuttle_is_meant_between(const OpExpr *operator, Oid type)
 	return result;
 }
 
-/* The place where a cast says how it came about; NULL: the node is no cast, or of others. */
+/* The CoercionForm of a cast from or to bpchar, and its argument's type; NULL:
+ * none. */
 static CoercionForm *
 find_form(Node *node, Oid *from)
 {

@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  * written_tables.c
- *	  Which tables a statement reads that another part of it writes.
+ *	  Tables that one part of a statement reads and another part writes.
  *
- * A data-modifying CTE and the main query see the state before the statement, and
- * so do subqueries in RETURNING.  A scan of its own keeps to that: it is asked for
- * before anything is written.  The keys of a batched join may come later, even from
- * the CTE itself, and so may a write that the node does by itself, and a value that
- * a scan waits for.  So where a table is written beside a scan, what is compared
- * with such values is not left to the node.
+ * A data-modifying CTE, the main query and subqueries in RETURNING must all
+ * see the state before the statement. A plain scan does: it is sent before
+ * anything is written. But keys of a batched join, values that a scan waits
+ * for, and writes done by the node itself may come later. So if a table is
+ * written by another part of the statement, quals with such values are not
+ * shipped.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -25,7 +25,7 @@
 #include "planner/statement/statement.h"
 #include "planner/write/write.h"
 
-/* True where a query writes to a table, by whatever name. */
+/* True if a query writes a table, also through a parent. */
 static bool
 writes_to(const Query *query, Oid relid)
 {
@@ -64,7 +64,7 @@ shuttle_is_written_twice(PlannerInfo *root, Oid relid)
 		(statement->hasModifyingCTE && count_writers(statement, relid) > 1);
 }
 
-/* True where a query evaluates subqueries between the rows that it writes. */
+/* True if a query evaluates subqueries between its writes. */
 static bool
 asks_among_writes(const Query *query)
 {
@@ -72,7 +72,7 @@ asks_among_writes(const Query *query)
 		contain_subplans((Node *) query->mergeActionList);
 }
 
-/* The same for one table. */
+/* shuttle_is_written_beside() for one table. */
 static bool
 is_written_beside(PlannerInfo *root, const RelOptInfo *rel)
 {
@@ -84,7 +84,7 @@ is_written_beside(PlannerInfo *root, const RelOptInfo *rel)
 	if (nwriters != 1)
 		return nwriters > 1;
 
-	/* What writes reads its source before its first row. */
+	/* a writing query reads its own source before it writes the first row */
 	while (writer != NULL && !writes_to(writer->parse, relid))
 		writer = writer->parent_root;
 	return writer == NULL || (writer != root && asks_among_writes(writer->parse));
@@ -116,7 +116,8 @@ shuttle_is_written_beside(PlannerInfo *root, const List *relations)
 	return false;
 }
 
-/* Relations above joins may not name theirs; they stand over all of them. */
+/* The tables of relids. Upper relations may have no relids; they cover all
+ * tables. */
 static List *
 tables_among(PlannerInfo *root, Relids relids)
 {
@@ -137,7 +138,8 @@ tables_among(PlannerInfo *root, Relids relids)
 
 /* ---- values that come late */
 
-/* Stand-ins, with their negative numbers, are known when a scan is asked for. */
+/* True if an expression uses a Param that is set at run time. Stand-ins
+ * (negative numbers) are computed when the scan is sent. */
 static bool
 has_late_value(Node *node, void *context)
 {
@@ -186,7 +188,7 @@ shuttle_hide_late_conditions(PlannerInfo *root, RelOptInfo *rel)
 			!shuttle_is_written_beside(root, list_make1(rel)))
 			continue;
 
-		/* what core keeps with the clause is of the clause as it is */
+		/* cache selectivity and cost of the original clause */
 		(void) clause_selectivity(root, (Node *) clause, 0, JOIN_INNER, NULL);
 		cost_qual_eval_node(&cost, (Node *) clause, root);
 		hidden = lappend(hidden, list_make2(clause, clause->clause));
