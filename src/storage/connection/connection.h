@@ -262,6 +262,10 @@ struct ShuttleNode
 	/* answers that may come in binary (answer_format.c) */
 	uint64	   *binary_keys;	/* a table of them; NULL: none yet */
 
+	/* cancel (cancel.c) */
+	dlist_node	cancel_link;	/* in the list of nodes to be cancelled */
+	bool		cancelled;		/* the node was told to */
+
 	/* requests and cursors */
 	dlist_head	requests;		/* all that are alive, as they were sent */
 	int			nunawaited;		/* of these, such that nobody waits for */

@@ -2,11 +2,15 @@
  * cancel.c
  *	  Cancels what runs on nodes, while a (sub)transaction aborts.
  *
- * Never raises and never waits longer than it is told: interrupts are held in
- * abort callbacks (trap 33).  A request to cancel travels over a connection of
- * its own; the node closes that when it has signalled, so a cancel is done
- * when its connection has ended.  libpq can do so without blocking from 17
- * on; before, a child process calls PQcancel().
+ * Never raises, and gives up when no node has answered for a while: interrupts
+ * are held in abort callbacks (trap 33).  Each answer gives the others their
+ * whole time again, so that a busy machine with many nodes loses none, and
+ * nodes that are silent take their time together.
+ *
+ * A request to cancel travels over a connection of its own; the node closes
+ * that when it has signalled, so a cancel is done when its connection has
+ * ended.  libpq can do so without blocking from 17 on; before, a child process
+ * calls PQcancel().
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -126,58 +130,96 @@ end_cancel(Cancel *cancel)
 
 #endif
 
-/* Waits for the cancels that are under way; returns when none is. */
-static void
-drive_cancels(Cancel *cancels, int ncancels, TimestampTz deadline)
+/* Starts cancels of further nodes while there is room; returns how many run. */
+static int
+fill_window(Cancel *window, dlist_iter *next, const dlist_head *nodes)
 {
-	for (;;)
+	int			nrunning = 0;
+
+	for (int i = 0; i < MOST_AT_ONCE; i++)
 	{
-		struct pollfd events[MOST_AT_ONCE];
-		Cancel	   *waiting[MOST_AT_ONCE];
-		int			nwaiting = 0;
+		Cancel	   *cancel = &window[i];
+
+		while (!cancel->running && next->cur != &nodes->head)
+		{
+			memset(cancel, 0, sizeof(Cancel));
+			cancel->node = dlist_container(ShuttleNode, cancel_link, next->cur);
+			next->cur = next->cur->next;
+			start_cancel(cancel);
+			if (!cancel->running)
+				end_cancel(cancel);
+		}
+		nrunning += cancel->running ? 1 : 0;
+	}
+	return nrunning;
+}
+
+/* Waits until some of the cancels can go on; false: none could for limit_ms. */
+static bool
+advance_window(Cancel *window, int limit_ms)
+{
+	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), limit_ms);
+	struct pollfd events[MOST_AT_ONCE];
+	Cancel	   *waiting[MOST_AT_ONCE];
+	int			nwaiting = 0;
+	int			nready;
+
+	for (int i = 0; i < MOST_AT_ONCE; i++)
+	{
+		if (!window[i].running)
+			continue;
+		waiting[nwaiting] = &window[i];
+		events[nwaiting++] = wanted_event(&window[i]);
+	}
+	do
+	{
 		long		rest_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
 															  deadline);
 
-		for (int i = 0; i < ncancels; i++)
-		{
-			if (!cancels[i].running)
-				continue;
-			waiting[nwaiting] = &cancels[i];
-			events[nwaiting++] = wanted_event(&cancels[i]);
-		}
-		if (nwaiting == 0 || rest_ms <= 0)
-			return;
-		if (shuttle_poll(SHUTTLE_WAIT_ABORT, events, nwaiting, (int) rest_ms) < 0 &&
-			errno != EINTR)
-			return;
-		for (int i = 0; i < nwaiting; i++)
-		{
-			if (events[i].revents != 0)
-				advance_cancel(waiting[i]);
-		}
+		nready = shuttle_poll(SHUTTLE_WAIT_ABORT, events, nwaiting, (int) rest_ms);
+	} while (nready < 0 && errno == EINTR);
+	if (nready <= 0)
+		return false;
+	for (int i = 0; i < nwaiting; i++)
+	{
+		if (events[i].revents == 0)
+			continue;
+		advance_cancel(waiting[i]);
+		if (waiting[i]->running)
+			continue;
+		waiting[i]->node->cancelled = waiting[i]->done;
+		end_cancel(waiting[i]);
 	}
+	return true;
 }
 
 void
-shuttle_cancel(ShuttleNode **nodes, bool *done, int nnodes, TimestampTz deadline)
+shuttle_cancel(dlist_head *nodes, int limit_ms)
 {
-	Cancel		cancels[MOST_AT_ONCE];
+	Cancel		window[MOST_AT_ONCE] = {0};
+	dlist_iter	next;
 
-	for (int first = 0; first < nnodes; first += MOST_AT_ONCE)
+	dlist_foreach(next, nodes)
+		dlist_container(ShuttleNode, cancel_link, next.cur)->cancelled = false;
+	next.cur = dlist_is_empty(nodes) ? &nodes->head : nodes->head.next;
+	while (fill_window(window, &next, nodes) > 0)
 	{
-		int			ncancels = Min(nnodes - first, MOST_AT_ONCE);
-
-		memset(cancels, 0, sizeof(cancels));
-		for (int i = 0; i < ncancels; i++)
-		{
-			cancels[i].node = nodes[first + i];
-			start_cancel(&cancels[i]);
-		}
-		drive_cancels(cancels, ncancels, deadline);
-		for (int i = 0; i < ncancels; i++)
-		{
-			done[first + i] = cancels[i].done;
-			end_cancel(&cancels[i]);
-		}
+		if (!advance_window(window, limit_ms))
+			break;
 	}
+	for (int i = 0; i < MOST_AT_ONCE; i++)
+	{
+		if (window[i].running)
+			end_cancel(&window[i]);
+	}
+}
+
+bool
+shuttle_cancel_one(ShuttleNode *node, int limit_ms)
+{
+	dlist_head	nodes = DLIST_STATIC_INIT(nodes);
+
+	dlist_push_tail(&nodes, &node->cancel_link);
+	shuttle_cancel(&nodes, limit_ms);
+	return node->cancelled;
 }

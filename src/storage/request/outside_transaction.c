@@ -92,6 +92,7 @@ static void hand_rows(ShuttleOutsideRun *told, const PGresult *result);
 static void take_error(Run *run, const PGresult *result);
 static void fail(Run *run, const char *sqlstate, const char *message);
 static void end(Run *run);
+static void cancel_running(AllRuns *all);
 static void fail_late(AllRuns *all);
 static void add_beside(AllRuns *all);
 static bool wait_for_any(AllRuns *all);
@@ -716,6 +717,19 @@ wait_for_any(AllRuns *all)
 }
 
 static void
+cancel_running(AllRuns *all)
+{
+	dlist_head	nodes = DLIST_STATIC_INIT(nodes);
+
+	for (int i = 0; i < all->nruns; i++)
+	{
+		if (all->runs[i].state == RUN_SENDING)
+			dlist_push_tail(&nodes, &all->runs[i].node.cancel_link);
+	}
+	shuttle_cancel(&nodes, CANCEL_WAIT_MS);
+}
+
+static void
 fail_late(AllRuns *all)
 {
 	for (int i = 0; i < all->nruns; i++)
@@ -725,23 +739,11 @@ fail_late(AllRuns *all)
 	}
 }
 
-/* Cancels what still runs, which happens behind an error alone. */
+/* Only an error has left some running. */
 static void
 end_all(AllRuns *all)
 {
-	ShuttleNode **nodes = palloc_array(ShuttleNode *, Max(1, all->nruns));
-	bool	   *done = palloc_array(bool, Max(1, all->nruns));
-	int			nnodes = 0;
-
-	for (int i = 0; i < all->nruns; i++)
-	{
-		if (all->runs[i].state == RUN_SENDING)
-			nodes[nnodes++] = &all->runs[i].node;
-	}
-	if (nnodes > 0)
-		shuttle_cancel(nodes, done, nnodes,
-					   TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
-												   CANCEL_WAIT_MS));
+	cancel_running(all);
 	for (int i = 0; i < all->nruns; i++)
 		end(&all->runs[i]);
 	if (all->wait_set != NULL)

@@ -232,10 +232,13 @@ extern void shuttle_wait_set_changed(void);
 
 /* ---- cancel.c */
 
-/* Cancels what runs on nodes; waits for all together, at most until deadline;
- * never raises.  Nodes that could not be reached are marked by false. */
-extern void shuttle_cancel(ShuttleNode **nodes, bool *done, int nnodes,
-						   TimestampTz deadline);
+/*
+ * Cancels what runs on nodes, which are linked by cancel_link, and marks those
+ * that were told (cancelled).  Gives up when none has answered for limit_ms.
+ * Never raises.
+ */
+extern void shuttle_cancel(dlist_head *nodes, int limit_ms);
+extern bool shuttle_cancel_one(ShuttleNode *node, int limit_ms);
 
 /* ---- cursors of a node (cursor.c) */
 

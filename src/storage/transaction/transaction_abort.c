@@ -2,8 +2,9 @@
  * transaction_abort.c
  *	  Transactions and savepoints of nodes: rolling back (traps 19, 33, 34).
  *
- * Callbacks never raise, and wait at most a second, for the cancel of what is
- * running.  Then ROLLBACK [TO] goes out in a packet of its own, and behind a
+ * Callbacks never raise.  They cancel what is running, and wait a second for
+ * the next node that answers: each one that does gives the others another
+ * second.  Then ROLLBACK [TO] goes out in a packet of its own, and behind a
  * cancel nothing else does until its tag was read.  A node that could not be
  * cancelled loses its connection.
  *
@@ -30,15 +31,13 @@
 #define QUIET_WAIT_MS 200
 #define CANCEL_AGAIN_MS 100
 #define MOST_TRIES 3
-#define MOST_BUSY 64			/* cancelled at once; there may be several
-								 * times as many */
+#define MOST_POLLED 64			/* at once; there may be more */
 #define CANNOT_CANCEL "the node could not be told to cancel"
 
-static void cancel_nodes(ShuttleNode **nodes, int nnodes, int level,
-						 TimestampTz deadline);
+static void cancel_nodes(dlist_head *nodes, int level);
 static bool stop_requests(ShuttleNode *node, int level);
 static bool works_on_request(ShuttleNode *node);
-static void cancel_again(ShuttleNode *node, TimestampTz deadline);
+static void cancel_again(ShuttleNode *node, TimestampTz *deadline);
 
 /* What a node is to be polled for. */
 static struct pollfd
@@ -123,7 +122,7 @@ again_ms(const ShuttleNode *node)
 					   4 * shuttle_round_trip_shortest(&node->round_trip));
 }
 
-/* The latest time for something that an abort waits for. */
+/* The latest time for the next node to answer. */
 static TimestampTz
 abort_deadline(void)
 {
@@ -187,7 +186,12 @@ shuttle_transaction_leave_unread(ShuttleNode *node)
 		return;
 	CHECK_FOR_INTERRUPTS();
 	if (stop_requests(node, 1))
-		cancel_nodes(&node, 1, 1, abort_deadline());
+	{
+		dlist_head	nodes = DLIST_STATIC_INIT(nodes);
+
+		dlist_push_tail(&nodes, &node->cancel_link);
+		cancel_nodes(&nodes, 1);
+	}
 }
 
 /*
@@ -213,14 +217,15 @@ keep_needed(ShuttleNode *node, int level)
  * ignored too).
  */
 static bool
-await_writes(ShuttleNode *node, int level, TimestampTz deadline)
+await_writes(ShuttleNode *node, int level, TimestampTz *deadline)
 {
 	dlist_iter	iter;
 
 	if (node->nunawaited == 0)
 		return true;
-	(void) wait_quietly(node, Max(QUIET_WAIT_MS, 4 * shuttle_round_trip_shortest(&node->round_trip)),
-						deadline, false);
+	if (wait_quietly(node, Max(QUIET_WAIT_MS, 4 * shuttle_round_trip_shortest(&node->round_trip)),
+					 *deadline, false))
+		*deadline = abort_deadline();
 	if (level == 1)
 		return true;
 	dlist_foreach(iter, &node->requests)
@@ -237,12 +242,18 @@ await_writes(ShuttleNode *node, int level, TimestampTz deadline)
 /* Makes a node's requests of a level void.  Returns true where it still works on
  * something, which has to be cancelled; else it is told to roll back. */
 static bool
-begin_to_roll_back(ShuttleNode *node, int level, TimestampTz deadline)
+begin_to_roll_back(ShuttleNode *node, int level, TimestampTz *deadline)
 {
-	if (node->settling &&
-		!wait_quietly(node, ABORT_WAIT_MS, deadline, false))
-		shuttle_connection_lost(node, "the node did not answer");
-	else if (!await_writes(node, level, deadline))
+	if (node->settling)
+	{
+		if (!wait_quietly(node, ABORT_WAIT_MS, *deadline, false))
+		{
+			shuttle_connection_lost(node, "the node did not answer");
+			return false;
+		}
+		*deadline = abort_deadline();
+	}
+	if (!await_writes(node, level, deadline))
 		shuttle_connection_lost(node, "a write in front of the savepoint has failed");
 	else if (stop_requests(node, level))
 		return true;
@@ -281,66 +292,97 @@ is_spared(ShuttleNode *node, int level)
 	return false;
 }
 
-/* Waits until no node is at such; stays a while for the cancels. */
+/* Waits until no node is at such, for a while each. */
 static void
-await_spared(ShuttleNode **nodes, int nnodes, int level, TimestampTz deadline)
+await_spared(dlist_head *nodes, int level)
 {
-	TimestampTz latest = TimestampTzPlusMilliseconds(deadline, -ABORT_WAIT_MS / 2);
+	TimestampTz latest = 0;
+	int			nbefore = 0;
 
 	for (;;)
 	{
-		struct pollfd events[MOST_BUSY];
-		ShuttleNode *waiting[MOST_BUSY];
-		int			nwaiting = 0;
-		long		rest_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
-															  latest);
+		struct pollfd events[MOST_POLLED];
+		ShuttleNode *waiting[MOST_POLLED];
+		int			nspared = 0;
+		long		rest_ms;
+		dlist_iter	iter;
 
-		for (int i = 0; i < nnodes; i++)
+		dlist_foreach(iter, nodes)
 		{
-			if (!is_spared(nodes[i], level) || shuttle_pages_hold_up(nodes[i]))
+			ShuttleNode *node = dlist_container(ShuttleNode, cancel_link, iter.cur);
+
+			if (!is_spared(node, level) || shuttle_pages_hold_up(node))
 				continue;
-			waiting[nwaiting] = nodes[i];
-			events[nwaiting++] = awaited_event(nodes[i]);
+			if (nspared < MOST_POLLED)
+			{
+				waiting[nspared] = node;
+				events[nspared] = awaited_event(node);
+			}
+			nspared++;
 		}
-		if (nwaiting == 0 || rest_ms <= 0)
+		if (latest == 0 || nspared < nbefore)
+			latest = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ABORT_WAIT_MS / 2);
+		nbefore = nspared;
+		rest_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), latest);
+		if (nspared == 0 || rest_ms <= 0)
 			return;
-		(void) shuttle_poll(SHUTTLE_WAIT_ABORT, events, nwaiting, (int) rest_ms);
-		for (int i = 0; i < nwaiting; i++)
+		(void) shuttle_poll(SHUTTLE_WAIT_ABORT, events, Min(nspared, MOST_POLLED),
+							(int) rest_ms);
+		for (int i = 0; i < Min(nspared, MOST_POLLED); i++)
 			(void) take_event(waiting[i], &events[i]);
+	}
+}
+
+/* Takes nodes out of the list that are not to be cancelled. */
+static void
+leave_out_spared(dlist_head *nodes, int level)
+{
+	dlist_mutable_iter iter;
+
+	dlist_foreach_modify(iter, nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, cancel_link, iter.cur);
+
+		if (is_spared(node, level))
+			shuttle_connection_lost(node, "the node did not answer");
+		if (node->state != NODE_READY)
+			dlist_delete(iter.cur);
 	}
 }
 
 /* Cancels what nodes work on, and has them roll back. */
 static void
-cancel_nodes(ShuttleNode **nodes, int nnodes, int level, TimestampTz deadline)
+cancel_nodes(dlist_head *nodes, int level)
 {
-	ShuttleNode *busy[MOST_BUSY];
-	bool		cancelled[MOST_BUSY] = {false};
-	int			nbusy = 0;
+	TimestampTz deadline;
+	dlist_iter	iter;
 
-	await_spared(nodes, nnodes, level, deadline);
-	for (int i = 0; i < nnodes; i++)
+	await_spared(nodes, level);
+	leave_out_spared(nodes, level);
+	shuttle_cancel(nodes, ABORT_WAIT_MS);
+	deadline = abort_deadline();
+	dlist_foreach(iter, nodes)
 	{
-		if (is_spared(nodes[i], level))
-			shuttle_connection_lost(nodes[i], "the node did not answer");
-		else if (nodes[i]->state == NODE_READY)
-			busy[nbusy++] = nodes[i];
-	}
-	shuttle_cancel(busy, cancelled, nbusy, deadline);
-	for (int i = 0; i < nbusy; i++)
-	{
-		if (cancelled[i] && (busy[i]->commit_pending ||
-							 busy[i]->two_phase_state == TWO_PHASE_ASKED))
-			cancelled[i] = wait_quietly(busy[i], ABORT_WAIT_MS, deadline, false);
-		if (busy[i]->commit_pending)
-			busy[i]->commit_unknown = true;
-		if (cancelled[i])
-			shuttle_transaction_roll_back(busy[i], level, true);
+		ShuttleNode *node = dlist_container(ShuttleNode, cancel_link, iter.cur);
+
+		if (node->cancelled && (node->commit_pending ||
+								node->two_phase_state == TWO_PHASE_ASKED))
+		{
+			node->cancelled = wait_quietly(node, ABORT_WAIT_MS, deadline, false);
+			if (node->cancelled)
+				deadline = abort_deadline();
+		}
+		if (node->commit_pending)
+			node->commit_unknown = true;
+		if (node->cancelled)
+			shuttle_transaction_roll_back(node, level, true);
 		else
-			shuttle_connection_lost(busy[i], CANNOT_CANCEL);
+			shuttle_connection_lost(node, CANNOT_CANCEL);
 	}
-	for (int i = 0; i < nbusy; i++)
-		cancel_again(busy[i], deadline);
+	/* out of the list, since each may be cancelled alone once more */
+	while (!dlist_is_empty(nodes))
+		cancel_again(dlist_container(ShuttleNode, cancel_link,
+									 dlist_pop_head_node(nodes)), &deadline);
 }
 
 static bool
@@ -360,7 +402,7 @@ shuttle_transaction_stop_commit(ShuttleNode *node)
 	{
 		TimestampTz again;
 
-		shuttle_cancel(&node, &cancelled, 1, deadline);
+		cancelled = shuttle_cancel_one(node, ABORT_WAIT_MS);
 		again = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), again_ms(node));
 		(void) shuttle_transaction_wait_quietly(node, commit_was_answered,
 												Min(again, deadline));
@@ -377,8 +419,7 @@ void
 shuttle_transaction_roll_back_all(int level)
 {
 	TimestampTz deadline = abort_deadline();
-	ShuttleNode *busy[MOST_BUSY];
-	int			nbusy = 0;
+	dlist_head	busy = DLIST_STATIC_INIT(busy);
 	dlist_iter	iter;
 
 	dlist_foreach(iter, &shuttle_nodes)
@@ -388,18 +429,12 @@ shuttle_transaction_roll_back_all(int level)
 		if (node->state == NODE_CONNECTING && level == 1)
 			shuttle_connection_close(node);
 		keep_needed(node, level);
-		if (!shuttle_transaction_is_open(node) || node->level < level ||
-			!begin_to_roll_back(node, level, deadline))
-			continue;
-		busy[nbusy++] = node;
-		if (nbusy == lengthof(busy))
-		{
-			cancel_nodes(busy, nbusy, level, deadline);
-			nbusy = 0;
-		}
+		if (shuttle_transaction_is_open(node) && node->level >= level &&
+			begin_to_roll_back(node, level, &deadline))
+			dlist_push_tail(&busy, &node->cancel_link);
 	}
-	if (nbusy > 0)
-		cancel_nodes(busy, nbusy, level, deadline);
+	if (!dlist_is_empty(&busy))
+		cancel_nodes(&busy, level);
 
 	/*
 	 * A node that was first used inside may begin again, unless a plan from
@@ -562,16 +597,20 @@ shuttle_transaction_roll_back(ShuttleNode *node, int level, bool cancelled)
  * sent next.
  */
 static void
-cancel_again(ShuttleNode *node, TimestampTz deadline)
+cancel_again(ShuttleNode *node, TimestampTz *deadline)
 {
-	bool		cancelled = true;
+	double		wait_ms = again_ms(node);
 
-	while (cancelled && node->settling &&
-		   !wait_quietly(node, again_ms(node), deadline, false) &&
-		   GetCurrentTimestamp() < deadline)
-		shuttle_cancel(&node, &cancelled, 1, deadline);
-	if (!cancelled)
-		shuttle_connection_lost(node, CANNOT_CANCEL);
+	while (node->settling &&
+		   !wait_quietly(node, wait_ms, *deadline, false) &&
+		   GetCurrentTimestamp() < *deadline)
+	{
+		if (!shuttle_cancel_one(node, ABORT_WAIT_MS))
+			shuttle_connection_lost(node, CANNOT_CANCEL);
+		wait_ms *= 2;
+	}
+	if (!node->settling)
+		*deadline = abort_deadline();
 }
 
 /* Runs in the pump, behind the Sync of a ROLLBACK's packet. */
