@@ -9,9 +9,12 @@
  *
  *	  CONNECTING --> SENDING one text after the other --> ENDED
  *
- * Memory: a run lives in the context of the caller.  Connections are closed,
- * and what still runs on nodes is cancelled, also where the wait is ended by
- * an error: that talks to nodes, which no callback may.
+ * What still runs on nodes is cancelled when the time is up, when nobody needs
+ * the answer any more, or when an error ends the wait: that its connection was
+ * closed, a node notices late or never.
+ *
+ * Memory: a run lives in the context of the caller.  Cancelling talks to nodes,
+ * which no callback of a context may.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -732,6 +735,7 @@ cancel_running(AllRuns *all)
 static void
 fail_late(AllRuns *all)
 {
+	cancel_running(all);
 	for (int i = 0; i < all->nruns; i++)
 	{
 		if (all->runs[i].state != RUN_ENDED)
