@@ -1,15 +1,14 @@
 /*-------------------------------------------------------------------------
  * aggregate_states.c
- *	  What a node has to be asked for the state of an aggregate over its rows.
+ *	  Which ordinary aggregates give the transition state of an aggregate.
  *
- * Core combines aggregates by their transition states.  An aggregate without
- * a final function is its own state.  States of the others are made here of
- * ordinary aggregates: avg(x) of count(x) and sum(x).  Sums and sums of
- * squares of exact numbers are exact, so the state is the one that core would
- * have; of floats, its rounding may differ in the last digit, as it does with
- * the order of rows.  array_agg() and the like, which have more in them than
- * core can combine everywhere, are combined by aggregates of ours
- * (collected_aggregates.c).
+ * Core combines aggregates by their transition states. Without a final
+ * function the result is the state. Other states are made from ordinary
+ * aggregates: that of avg(x) from count(x) and sum(x). Sums and sums of
+ * squares of exact types are exact, so the state is the one core would have;
+ * for floats the rounding may differ in the last digit, as it does with the
+ * order of rows. array_agg() and the like, which core cannot combine on all
+ * versions, are combined by our own aggregates (collected_aggregates.c).
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -36,7 +35,7 @@ static Aggref *make_count(Aggref *like, Expr *argument, bool counts_all);
 static Expr *widen(Expr *argument, ShuttleStateKind kind);
 static Oid	sum_function(Oid type);
 
-/* Arithmetic that gives a value wherever it gets values. */
+/* Functions that return NULL for NULL arguments only. */
 static bool
 is_plain_arithmetic(Oid function)
 {
@@ -96,7 +95,7 @@ all_never_null(const RelOptInfo *input, const List *expressions)
 	return true;
 }
 
-/* True where the argument is never NULL: a column, or what is computed of such. */
+/* True if an aggregate's argument is never NULL. */
 static bool
 counts_all_rows(const RelOptInfo *input, const Aggref *aggregate)
 {
@@ -122,8 +121,8 @@ shuttle_aggregate_state(const RelOptInfo *input, Aggref *aggregate)
 	return state->sources != NIL ? state : NULL;
 }
 
-/* States that travel between processes are known by what writes them, others by
- * what combines two of them. */
+/* Finds the kind of state by the serialization function, or without one by the
+ * combine function. */
 static bool
 find_kind(Aggref *aggregate, ShuttleStateKind *kind)
 {
@@ -173,8 +172,7 @@ find_kind(Aggref *aggregate, ShuttleStateKind *kind)
 	return list_length(aggregate->args) == 1;
 }
 
-/* The aggregates of complete groups that the node is asked for; NIL: none that
- * would do. */
+/* The aggregates that the node is asked for; NIL: impossible. */
 static List *
 make_sources(Aggref *aggregate, ShuttleStateKind kind, bool counts_all)
 {
@@ -220,7 +218,7 @@ make_sources(Aggref *aggregate, ShuttleStateKind kind, bool counts_all)
 	}
 }
 
-/* It is computed on a node; no aggregate here has its number. */
+/* An aggregate that a node computes has no number in this plan. */
 static Aggref *
 without_numbers(Aggref *aggregate)
 {
@@ -247,7 +245,9 @@ make_source(Aggref *like, Oid function, Oid type, Expr *argument)
 	return without_numbers(source);
 }
 
-/* Of a column that is never NULL the rows are counted: once for all columns. */
+/*
+ * count(*) instead of count(x) if x is never NULL: shared by all such columns.
+ */
 static Aggref *
 make_count(Aggref *like, Expr *argument, bool counts_all)
 {
@@ -263,7 +263,8 @@ make_count(Aggref *like, Expr *argument, bool counts_all)
 	return count;
 }
 
-/* The argument as a type whose sum, or product, holds what the state holds. */
+/* Casts the argument to a type whose sum or product does not overflow where the
+ * state would not. */
 static Expr *
 widen(Expr *argument, ShuttleStateKind kind)
 {

@@ -2,14 +2,14 @@
  * collected_aggregates.c
  *	  array_agg, json_agg, jsonb_agg and string_agg over several nodes.
  *
- * Core combines parts of some of them from 16 on, and of others never.  So in a
- * finished plan that combines what nodes have collected, an aggregate of ours
- * (collected.c of the executor, schema shuttle) takes the place of core's, in the
- * partial aggregates over local children as well.  While core plans, the names
- * are core's own: what stands above finds its columns by them.
+ * Core can combine some of them from 16 on, others never. So in a finished
+ * plan that combines what nodes collected, our aggregates
+ * (executor/scan/collected.c, schema shuttle) replace core's, also in partial
+ * aggregates over local children. During planning they keep core's function
+ * OIDs, by which nodes above match their columns.
  *
- * Nodes are asked for arrays in place of JSON, which postgres_fdw does not ship,
- * since its words depend on settings.
+ * Nodes are asked for arrays instead of JSON: postgres_fdw does not ship JSON
+ * aggregates, whose output depends on settings.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -97,7 +97,7 @@ find_aggregate(Oid function)
 	return NULL;
 }
 
-/* InvalidOid where the extension's objects are of a version without it. */
+/* InvalidOid if an older version of the extension is installed. */
 static Oid
 find_ours(const CollectedAggregate *aggregate)
 {
@@ -111,7 +111,8 @@ find_ours(const CollectedAggregate *aggregate)
 						   ObjectIdGetDatum(schema));
 }
 
-/* Arrays of a node's arrays would be one with more dimensions. */
+/* True if values can be array elements; arrays cannot, since array_agg() of
+ * arrays makes one array of more dimensions. */
 static bool
 can_be_elements(Oid type)
 {
@@ -177,7 +178,7 @@ collects_anywhere(Plan *plan)
 	return collects_anywhere(outerPlan(plan)) || collects_anywhere(innerPlan(plan));
 }
 
-/* Only parts are ours: an aggregate over all of its rows stays core's. */
+/* Replaces partial aggregates; an aggregate over all rows stays core's. */
 static bool
 replace_in(Node *node, void *context)
 {

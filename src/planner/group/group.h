@@ -4,9 +4,9 @@
  *
  * Files: partial_aggregates.c adds the paths; aggregate_states.c says what a
  * node is asked for; grouping_targets.c and partial_plan.c make target lists
- * and plans of it; whole_groups.c, ordered_groups.c and one_group.c are cases
- * in which nothing has to be combined here; union_branches.c and union_types.c
- * do the same for UNION ALL; collected_aggregates.c for array_agg and the like.
+ * and plans; whole_groups.c, ordered_groups.c and one_group.c are cases in
+ * which nothing has to be combined here; union_branches.c and union_types.c do
+ * the same for UNION ALL; collected_aggregates.c for array_agg and the like.
  *
  * In: a grouping of core's. Out: paths whose scans return states or groups.
  *-------------------------------------------------------------------------
@@ -18,34 +18,34 @@
 
 /* ---- partial aggregates (partial_aggregates.c, aggregate_states.c) */
 
-/* How core's partial aggregate is had from a node. */
+/* How to get the transition state of an aggregate from a node. */
 typedef struct ShuttleAggregateState
 {
 	ShuttleStateKind kind;
-	Aggref	   *partial;		/* as core combines it */
-	List	   *sources;		/* of Aggref: over complete groups */
+	Aggref	   *partial;		/* core's partial Aggref for the state */
+	List	   *sources;		/* ordinary Aggrefs that the node is asked for */
 } ShuttleAggregateState;
 
-/* Of an aggregate over input, in the current context; NULL where ordinary
- * aggregates cannot tell the state of this one. */
+/* The state of an aggregate over input; NULL if ordinary aggregates cannot
+ * provide it. */
 extern ShuttleAggregateState *shuttle_aggregate_state(const RelOptInfo *input,
 													  Aggref *aggregate);
 
-/* True where the rows of a group all come from one partition (whole_groups.c).
- * groups: the expressions that are grouped by. */
+/* True if all rows of a group are in one partition (whole_groups.c). groups:
+ * the expressions of GROUP BY. */
 extern bool shuttle_groups_are_whole(PlannerInfo *root, RelOptInfo *rel, List *groups);
 
-/* True where nodes may be asked for the first groups in the order of the query
- * (ordered_groups.c). */
+/* True if the query has ORDER BY and LIMIT over the groups, so that nodes may
+ * sort them (ordered_groups.c). */
 extern bool shuttle_wants_ordered_groups(const PlannerInfo *root);
 
-/* True where core sorts a child's groups by the columns that it sorts all by.
- * target: what comes out of the groups of input. */
+/* True if core can merge the child's sorted groups by the query's sort columns.
+ * target: the result of grouping input. */
 extern bool shuttle_can_merge_groups(const PlannerInfo *root, const RelOptInfo *input,
 									 const PathTarget *target, const Path *child);
 
-/* A child's groups, sorted by its node; NULL where that may sort otherwise.  groups:
- * their relation, which has a path without an order. */
+/* A path for a child's groups, sorted by its node; NULL if the node may sort
+ * differently. groups: their relation, which has an unsorted path. */
 extern ForeignPath *shuttle_ordered_groups_path(PlannerInfo *root, RelOptInfo *input,
 												RelOptInfo *child, RelOptInfo *groups,
 												const PathTarget *target);
@@ -55,7 +55,7 @@ extern ForeignPath *shuttle_ordered_groups_path(PlannerInfo *root, RelOptInfo *i
 /* Installs the hook that adds paths with partial aggregates. */
 extern void shuttle_partial_aggregates_init(void);
 
-/* True where a foreign path's answers are to be made states of aggregates, and
+/* True if a foreign path's rows are to become aggregate states; and
  * GetForeignPlan of such paths (partial_plan.c). */
 extern bool shuttle_is_partial_aggregate(const ForeignPath *path);
 extern ForeignScan *shuttle_plan_partial_aggregate(PlannerInfo *root, RelOptInfo *rel,
@@ -65,67 +65,68 @@ extern ForeignScan *shuttle_plan_partial_aggregate(PlannerInfo *root, RelOptInfo
 
 /* ---- aggregates that nobody looks at (one_group.c) */
 
-/* Takes postgres_fdw's paths for them away, which answer the wrong number of rows. */
+/*
+ * Removes postgres_fdw's paths for them, which return a wrong number of rows.
+ */
 extern void shuttle_one_group_init(void);
 
 /*
- * True where a query has one group for all rows, and a node would not see that:
- * no aggregate is left in what is wanted of it, nor in HAVING (may be NULL).
+ * True if a query has one group for all rows, but the SELECT for a node would
+ * not show that: its targets and HAVING (may be NULL) have no aggregate left.
  */
 extern bool shuttle_one_group_is_lost(PlannerInfo *root, const RelOptInfo *grouped,
 									  Node *having);
 
 /*
- * One grouping of a query, and what is asked for it; all of the parent.  What a branch
- * of a UNION ALL selects from is an input of its own, for the same grouping.
+ * One grouping of a query, and what children are asked for. All expressions are
+ * the parent's. For a branch of a UNION ALL there is another ShuttleGrouping,
+ * with the branch's input.
  */
 typedef struct ShuttleGrouping
 {
 	PlannerInfo *root;
 	RelOptInfo *input;
-	const struct ShuttleGrouping *outer;	/* of the UNION ALL, else NULL */
-	RelOptInfo *branch;			/* of it */
-	List	   *columns;		/* of the branch: TargetEntries */
-	int			depth;			/* of branches within branches; 0: none */
+	const struct ShuttleGrouping *outer;	/* the UNION ALL's grouping; NULL:
+											 * this is no branch */
+	RelOptInfo *branch;			/* the branch's relation in the UNION ALL */
+	List	   *columns;		/* TargetEntries of the branch */
+	int			depth;			/* nesting of branches; 0: none */
 	RelOptInfo *grouped;
-	bool		is_distinct;	/* and no GROUP BY */
-	bool		is_whole;		/* each group is of one child */
-	bool		is_of_rows;		/* nodes only leave out rows that repeat */
-	PathTarget *target;			/* what comes out */
+	bool		is_distinct;	/* DISTINCT, not GROUP BY */
+	bool		is_whole;		/* all rows of a group are in one child */
+	bool		is_of_rows;		/* nodes only remove duplicate rows */
+	PathTarget *target;			/* result of the grouping */
 	int			flags;			/* GROUPING_CAN_... */
 	List	   *targetlist;
 	Node	   *having;
-	List	   *whole_clause;	/* the query's */
-	List	   *node_clause;	/* to group by on nodes */
-	List	   *clause;			/* to group by here */
-	List	   *pathkeys;		/* to sort by before */
+	List	   *whole_clause;	/* the query's GROUP BY or DISTINCT */
+	List	   *node_clause;	/* GROUP BY on nodes */
+	List	   *clause;			/* grouping here, without redundant columns */
+	List	   *pathkeys;		/* input order for sorted grouping */
 	List	   *states;			/* of ShuttleAggregateState */
-	PathTarget *answers;		/* groups, and sources of states */
-	PathTarget *partial;		/* groups, and states as core makes them */
-	PathTarget *states_target;	/* the same as scans of foreign children have */
+	PathTarget *answers;		/* grouping columns and sources of states */
+	PathTarget *partial;		/* grouping columns and core's partial states */
+	PathTarget *states_target;	/* the same, as foreign scans return it */
 	AggClauseCosts partial_costs;
 	AggClauseCosts final_costs;
 } ShuttleGrouping;
 
 /* ---- what children are asked for (grouping_targets.c) */
 
-/* Fills the targets; false where the query wants what nodes cannot give. */
+/* Fills the targets; false if the query needs what nodes cannot provide. */
 extern bool shuttle_grouping_fill_targets(ShuttleGrouping *grouping);
 
-/* The same with groups and values, where nodes leave out rows that repeat. */
+/* The same for is_of_rows: grouping columns and aggregated values. */
 extern bool shuttle_grouping_fill_rows_targets(ShuttleGrouping *grouping);
 
-/*
- * Expressions of the parent as those of a child or a branch; copies, in the current
- * context.
- */
+/* Translates the parent's expressions to a child or branch; copies them. */
 extern void *shuttle_grouping_translate(const ShuttleGrouping *grouping,
 										RelOptInfo *child, void *node);
 extern PathTarget *shuttle_grouping_translate_target(const ShuttleGrouping *grouping,
 													 RelOptInfo *child,
 													 const PathTarget *target);
 
-/* The same as the child's node is asked for them. */
+/* The same for the SELECT that the child's node gets. */
 extern void *shuttle_grouping_translate_for_node(const ShuttleGrouping *grouping,
 												 RelOptInfo *child, void *node);
 extern PathTarget *shuttle_grouping_translate_target_for_node(const ShuttleGrouping *grouping,

@@ -1,10 +1,11 @@
 /*-------------------------------------------------------------------------
  * grouping_targets.c
- *	  What children of a grouping are asked for, and what is made of it.
+ *	  Targets of a grouping: what children are asked for and what is made of
+ *	  it.
  *
- * Where groups are combined here, that is the groups and the sources of their
- * aggregates' states; where each group is of one child, what the query wants.
- * Where all aggregates take each value once, nodes leave out rows that repeat.
+ * If groups are combined here, children return grouping columns and sources of
+ * aggregate states; if each group is in one child, the query's own targets; if
+ * all aggregates ignore duplicates, nodes only remove duplicate rows.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -29,10 +30,8 @@ is_group(const ShuttleGrouping *grouping, Index reference)
 		get_sortgroupref_clause_noerr(reference, grouping->whole_clause) != NULL;
 }
 
-/*
- * Collects the aggregates of an expression.  Returns true where it has
- * something else that is neither a group nor computed of groups.
- */
+/* Collects the aggregates of an expression. Returns true if it has something
+ * else that does not depend on grouping columns only. */
 static bool
 collect_aggregates(Node *node, ShuttleGrouping *grouping)
 {
@@ -64,7 +63,7 @@ collect_aggregates(Node *node, ShuttleGrouping *grouping)
 	return expression_tree_walker(node, collect_aggregates, grouping);
 }
 
-/* Puts the columns that are grouped by into a target. */
+/* Adds the grouping columns to a target. */
 static void
 add_groups(const ShuttleGrouping *grouping, PathTarget *target)
 {
@@ -118,7 +117,7 @@ shuttle_grouping_fill_targets(ShuttleGrouping *grouping)
 
 /* ---- rows that do not repeat */
 
-/* A number that no column of the query is grouped or sorted by. */
+/* An unused ressortgroupref. */
 static Index
 next_reference(const ShuttleGrouping *grouping)
 {
@@ -132,7 +131,7 @@ next_reference(const ShuttleGrouping *grouping)
 	return largest + 1;
 }
 
-/* Has nodes group by what a DISTINCT aggregate takes. */
+/* Lets nodes group by the argument of a DISTINCT aggregate, too. */
 static void
 add_distinct_value(ShuttleGrouping *grouping, const Aggref *aggregate, Expr *value)
 {
@@ -160,9 +159,9 @@ is_extreme(Oid function)
 }
 
 /*
- * Collects the values of aggregates to which it does not matter how often a value
- * comes: of DISTINCT ones, and then min() and the like of the same values.
- * Returns true where an expression has others, or what is not computed of groups.
+ * Collects the arguments of aggregates that ignore duplicates: DISTINCT ones,
+ * and min() and the like of the same values. Returns true if an expression has
+ * other aggregates or ungrouped columns.
  */
 static bool
 collect_values(Node *node, ShuttleGrouping *grouping)
@@ -198,7 +197,7 @@ shuttle_grouping_fill_rows_targets(ShuttleGrouping *grouping)
 	grouping->answers = create_empty_pathtarget();
 	add_groups(grouping, grouping->answers);
 
-	/* the first time finds values, and the second one what only these allow */
+	/* the first pass finds values, the second checks against all of them */
 	(void) collect_values((Node *) wanted, grouping);
 	if (list_length(grouping->node_clause) == list_length(grouping->whole_clause) ||
 		collect_values((Node *) wanted, grouping))
@@ -233,11 +232,8 @@ shuttle_grouping_translate_target(const ShuttleGrouping *grouping, RelOptInfo *c
 	return translated;
 }
 
-/*
- * What a child's node is asked for.  A branch of a UNION ALL may select constants.  What
- * is computed of them alone is made one: postgres_fdw ships few expressions over
- * constants of text.
- */
+/* A branch of a UNION ALL may select constants. Expressions over them are
+ * folded: postgres_fdw ships few expressions over text constants. */
 static void *
 fold_constants(const ShuttleGrouping *grouping, void *translated)
 {

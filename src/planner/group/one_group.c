@@ -1,11 +1,10 @@
 /*-------------------------------------------------------------------------
  * one_group.c
- *	  Aggregates without GROUP BY that nobody looks at.
+ *	  Aggregation without GROUP BY whose aggregates are not needed.
  *
- * All rows are one group then, and that is there also where no row is.  A
- * query keeps it when its aggregates are gone, folded away or not wanted from
- * a subquery; postgres_fdw writes a SELECT without any, which answers as many
- * rows as there are.
+ * A query with aggregates and no GROUP BY returns one row even for empty
+ * input. If all aggregates are folded away or not used by the outer query,
+ * postgres_fdw ships a SELECT without any, which returns all rows.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -29,7 +28,7 @@ shuttle_one_group_is_lost(PlannerInfo *root, const RelOptInfo *grouped, Node *ha
 		!contain_agg_clause(having);
 }
 
-/* postgres_fdw's path may have displaced core's, so that one is made anew. */
+/* postgres_fdw's path may have displaced core's, so we make one. */
 static void
 group_here(PlannerInfo *root, RelOptInfo *input, RelOptInfo *grouped, Node *having)
 {

@@ -1,19 +1,19 @@
 /*-------------------------------------------------------------------------
  * ordered_groups.c
- *	  Whole groups in the order that the query wants, sorted by their nodes.
+ *	  Whole groups in the query's order, sorted by their nodes.
  *
- * Of ORDER BY sum(x) LIMIT n each node then returns its own first n groups: a
- * LIMIT over a merge of sorted scans is shipped when the plan starts
+ * With ORDER BY sum(x) LIMIT n each node then returns its own first n groups:
+ * a LIMIT over a merge of sorted scans is shipped when the plan starts
  * (executor/ahead/row_goal.c).
  *
- * postgres_fdw sorts groups by what stands in the target of their relation.  Its
- * own are those of a whole query; a child's target has the child's columns, which
- * it does not find in the query's pathkeys.  So it is shown pathkeys of the same
- * order whose only members are the child's expressions; it also writes ORDER BY
- * from these.  Above the child's path stand the query's.
+ * postgres_fdw sorts groups by expressions that it finds both in their
+ * relation's target and in the query's pathkeys. A child's target has the
+ * child's columns, which the query's pathkeys lack. So postgres_fdw is shown
+ * copies of the pathkeys whose only members are the child's expressions. The
+ * path above has the query's pathkeys.
  *
- * Core sorts and merges children by columns that it finds at the same place of
- * each one's target: where it would not, nothing is sorted by nodes.
+ * Core sorts and merges children by columns at the same position of each
+ * target; if it would not find them there, nodes do not sort.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -27,8 +27,9 @@
 #include "planner/group/group.h"
 
 /*
- * The first column of a target that is in a class, and its member; NULL: none is.
- * clauses: SortGroupClauses of the columns to look at, or NIL for all.
+ * The member of a class that is the first matching column of a target, and its
+ * position; NULL: none. clauses: SortGroupClauses of the columns to look at;
+ * NIL: all.
  */
 static const EquivalenceMember *
 find_member(EquivalenceClass *class, const PathTarget *target, Relids relids,
@@ -53,7 +54,7 @@ find_member(EquivalenceClass *class, const PathTarget *target, Relids relids,
 	return NULL;
 }
 
-/* True where core sorts a child's groups by the same columns as the parent's. */
+/* True if core finds the sort columns at the same positions in both targets. */
 static bool
 has_same_columns(const List *pathkeys, const PathTarget *of_parent, Relids parent,
 				 const PathTarget *of_child, Relids child)
@@ -92,7 +93,7 @@ shuttle_can_merge_groups(const PlannerInfo *root, const RelOptInfo *input,
 							child->pathtarget, child->parent->relids);
 }
 
-/* The same order by a child's expression. */
+/* A copy of a pathkey for a child's expression. */
 static PathKey *
 make_child_pathkey(const PathKey *pathkey, const EquivalenceMember *member,
 				   Expr *of_child, Relids child)
@@ -113,10 +114,8 @@ make_child_pathkey(const PathKey *pathkey, const EquivalenceMember *member,
 	return made;
 }
 
-/*
- * The query's order by a child's expressions, as they are sorted by and not as they
- * stand in the target: they may differ in collation.  NIL: some are not there.
- */
+/* The query's pathkeys for a child, made from the ORDER BY expressions, which
+ * may differ from the target's in collation. NIL if some are missing. */
 static List *
 make_child_pathkeys(PlannerInfo *root, RelOptInfo *input, RelOptInfo *child,
 					const PathTarget *target)
@@ -162,7 +161,7 @@ shuttle_ordered_groups_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *ch
 	ordered->useridiscurrent = groups->useridiscurrent;
 	ordered->fdwroutine = groups->fdwroutine;
 
-	/* as the groups of a whole query */
+	/* pretend that they are the groups of a whole query */
 	groups->reloptkind = RELOPT_UPPER_REL;
 	root->sort_pathkeys = pathkeys;
 	root->upper_targets[UPPERREL_ORDERED] = groups->reltarget;

@@ -1,27 +1,27 @@
 /*-------------------------------------------------------------------------
  * partial_aggregates.c
- *	  GROUP BY, aggregates and DISTINCT over partitioned tables, heirs, UNION
- *	  ALL and joins of partitions, of which each node computes its part.
+ *	  GROUP BY, aggregates and DISTINCT over partitioned tables, inheritance
+ *	  children, UNION ALL and partitionwise joins, computed in part by
+ *	  nodes.
  *
- * Each foreign child is asked for complete groups of its own rows, by a path
- * that postgres_fdw makes for them: it says what can be shipped, and writes the
- * SELECT.  Local children, and those whose node cannot be asked, have core's
- * own partial aggregates.  Core's Finalize Aggregate combines them all, and
- * applies HAVING.  Where no group has rows of two children, there is nothing to
- * combine (whole_groups.c): any aggregate is asked for, and HAVING with it, and
- * where there is a LIMIT they also come sorted (ordered_groups.c).  A branch of a
- * UNION ALL may be a subquery of its own: its groups are those of what it selects
- * from (union_branches.c).
+ * Each foreign child gets a path of postgres_fdw's for the groups of its own
+ * rows: postgres_fdw decides what can be shipped, and writes the SELECT. Local
+ * children, and those whose node cannot do it, get core's partial aggregates.
+ * Core's Finalize Aggregate combines them all and applies HAVING. If no group
+ * has rows in two children, nothing is combined (whole_groups.c): any
+ * aggregate and HAVING is shipped, and with LIMIT nodes sort, too
+ * (ordered_groups.c). A branch of a UNION ALL may be a subquery: its groups
+ * are those of what it selects from (union_branches.c).
  *
- *	Finalize Aggregate
- *	  Append, pruned at run time as the table's own
- *		Foreign Scan: g, count(x), sum(x), and the state of avg(x) made of them
- *		Partial Aggregate over a local child
+ * 	Finalize Aggregate
+ * 	  Append, pruned at run time as the table's own
+ * 		Foreign Scan: g, count(x), sum(x), and the state of avg(x) made of them
+ * 		Partial Aggregate over a local child
  *
- * The executor makes states of what nodes answer (foreign_aggregate.c).
+ * The executor makes states from what nodes return (foreign_aggregate.c).
  *
- * postgres_fdw ships no DISTINCT.  It is asked for a GROUP BY of the same
- * columns, which the query is given for as long as it looks.
+ * postgres_fdw ships no DISTINCT: while it plans, the query has a GROUP BY of
+ * the same columns instead.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -47,7 +47,8 @@
 
 static create_upper_paths_hook_type previous_upper_hook = NULL;
 
-/* Of whole groups, rows, and groups only there is nothing to combine. */
+/* Whole groups, duplicate removal and grouping without aggregates need no
+ * combining. */
 static AggSplit
 choose_split(const ShuttleGrouping *grouping, AggSplit split)
 {
@@ -57,7 +58,7 @@ choose_split(const ShuttleGrouping *grouping, AggSplit split)
 
 /* ---- paths of children */
 
-/* The states that a foreign child's answer is turned into. */
+/* The states made from a foreign child's rows. */
 static List *
 translate_states(const ShuttleGrouping *grouping, RelOptInfo *child)
 {
@@ -79,7 +80,7 @@ translate_states(const ShuttleGrouping *grouping, RelOptInfo *child)
 	return states;
 }
 
-/* The relation of a child's groups, as core makes one for each partition. */
+/* The upper relation of a child's groups, as core makes one per partition. */
 static RelOptInfo *
 make_groups_rel(const ShuttleGrouping *grouping, RelOptInfo *child)
 {
@@ -104,7 +105,7 @@ make_states_path(const ShuttleGrouping *grouping, RelOptInfo *child, ForeignPath
 																					  grouping->states_target));
 }
 
-/* The same in the query's order, or NULL. */
+/* The child's groups in the query's order, or NULL. */
 static Path *
 make_sorted_path(const ShuttleGrouping *grouping, RelOptInfo *child, RelOptInfo *groups)
 {
@@ -122,10 +123,8 @@ make_sorted_path(const ShuttleGrouping *grouping, RelOptInfo *child, RelOptInfo 
 	return sorted;
 }
 
-/*
- * The child's groups as its node answers them; NULL: it cannot be asked.  sorted: is
- * set to a path in the query's order, where one is wanted and had.
- */
+/* The child's groups, computed by its node; NULL if it cannot. *sorted: a path
+ * in the query's order, if wanted and possible. */
 static Path *
 make_remote_path(const ShuttleGrouping *grouping, RelOptInfo *child, Path **sorted)
 {
@@ -168,8 +167,8 @@ make_remote_path(const ShuttleGrouping *grouping, RelOptInfo *child, Path **sort
 	return make_states_path(grouping, child, path);
 }
 
-/* Puts the groups of all children together, and under the parent itself, so that core
- * prunes them by its clauses. */
+/* Appends the children's groups. The parent is the table's relation, so that
+ * core adds run-time pruning. */
 static Path *
 append_children(const ShuttleGrouping *grouping, List *paths)
 {
@@ -207,7 +206,7 @@ choose_strategy(const ShuttleGrouping *grouping)
 	return AGG_SORTED;
 }
 
-/* The child's rows, aggregated here. */
+/* The child's groups or states, computed here. */
 static Path *
 make_local_path(const ShuttleGrouping *grouping, RelOptInfo *child)
 {
@@ -240,7 +239,8 @@ make_local_path(const ShuttleGrouping *grouping, RelOptInfo *child)
 static Path *make_asking_path(const ShuttleGrouping *grouping, RelOptInfo *child,
 							  Path **sorted);
 
-/* The groups of what a branch selects from; NULL: some of that cannot be asked. */
+/* The groups of a branch's input; NULL if some of its relations cannot be
+ * asked. */
 static Path *
 make_groups_of_branch(const ShuttleGrouping *grouping)
 {
@@ -286,7 +286,9 @@ make_branch_path(const ShuttleGrouping *grouping, RelOptInfo *branch)
 	return path != NULL ? shuttle_branch_path(grouping->root, branch, path) : NULL;
 }
 
-/* The groups of a child or a branch as nodes answer them; as make_remote_path(). */
+/*
+ * The groups of a child or a branch, computed by nodes; as make_remote_path().
+ */
 static Path *
 make_asking_path(const ShuttleGrouping *grouping, RelOptInfo *child, Path **sorted)
 {
@@ -297,7 +299,8 @@ make_asking_path(const ShuttleGrouping *grouping, RelOptInfo *child, Path **sort
 
 /* ---- all children */
 
-/* The same in the query's order; children that do not come in it are sorted here. */
+/* Merges the children's groups in the query's order; others are sorted here
+ * first. */
 static Path *
 merge_children(const ShuttleGrouping *grouping, List *paths)
 {
@@ -312,7 +315,7 @@ merge_children(const ShuttleGrouping *grouping, List *paths)
 		if (!shuttle_can_merge_groups(root, grouping->input, grouping->target, path))
 			return NULL;
 
-		/* core prices its own sort of a child, on 15, by the ungrouped rows */
+		/* 15 would cost its own sort of a child by the ungrouped rows */
 		if (!pathkeys_contained_in(root->sort_pathkeys, path->pathkeys))
 			lfirst(lc) = create_sort_path(root, path->parent, path,
 										  root->sort_pathkeys, -1);
@@ -323,10 +326,8 @@ merge_children(const ShuttleGrouping *grouping, List *paths)
 	return &merged->path;
 }
 
-/*
- * The groups of all children; NULL where no node has a part in it.  merged: is set to
- * the same in the query's order, or NULL.
- */
+/* The groups of all children; NULL if no node computes any. *merged: the same
+ * in the query's order, or NULL. */
 static Path *
 make_append(const ShuttleGrouping *grouping, Path **merged)
 {
@@ -385,7 +386,7 @@ add_final_path(const ShuttleGrouping *grouping, Path *path, AggStrategy strategy
 							 &grouping->final_costs, rows));
 }
 
-/* A table with children, or a join that core makes partition by partition. */
+/* True of a table with children and of a partitionwise join. */
 static bool
 has_children(PlannerInfo *root, const RelOptInfo *input)
 {
@@ -422,7 +423,7 @@ may_be_split(PlannerInfo *root, RelOptInfo *input)
 		any_may_be_asked(root, input);
 }
 
-/* The children's groups, which are all. */
+/* Adds a path of the children's groups, which need no combining. */
 static void
 add_whole_groups(const ShuttleGrouping *grouping, Path *append)
 {
@@ -431,8 +432,8 @@ add_whole_groups(const ShuttleGrouping *grouping, Path *append)
 									grouping->target));
 }
 
-/* Core's costs of aggregates, of which some are combined by functions of ours: as
- * costly as its own. */
+/* Core's costs of aggregates. Those that only our functions combine count as if
+ * core could. */
 static void
 count_aggregates(PlannerInfo *root, AggSplit split, AggClauseCosts *costs)
 {
@@ -453,7 +454,7 @@ count_aggregates(PlannerInfo *root, AggSplit split, AggClauseCosts *costs)
 		lfirst_node(AggTransInfo, lc)->combinefn_oid = InvalidOid;
 }
 
-/* Returns false where nodes cannot be asked for that. */
+/* Returns false if nodes cannot compute the groups. */
 static bool
 add_grouping_paths(ShuttleGrouping *grouping)
 {
@@ -538,7 +539,7 @@ consider_distinct(PlannerInfo *root, RelOptInfo *input, RelOptInfo *distinct)
 	grouping.clause = shuttle_processed_distinct_clause(root);
 	grouping.pathkeys = root->distinct_pathkeys;
 	if (grouping.clause == NIL)
-		return;					/* one row, which core asks for by LIMIT 1 */
+		return;					/* one row; core uses LIMIT 1 */
 	if (grouping_is_hashable(grouping.clause))
 		grouping.flags |= GROUPING_CAN_USE_HASH;
 	if (grouping_is_sortable(grouping.clause))

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  * partial_plan.c
- *	  The scan of a child's groups (partial_aggregates.c), and of the states
- *	  that the executor makes of what its node answers.
+ *	  GetForeignPlan for a child's groups and aggregate states
+ *	  (partial_aggregates.c).
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -14,10 +14,8 @@
 #include "planner/group/group.h"
 #include "planner/join/inner_side.h"
 
-/*
- * Adds a column for each state behind those that the node answers.  Errors:
- * what was asked for is not among these.
- */
+/* Adds a column for each state after the node's columns. Errors: a source of a
+ * state is not among these. */
 static void
 add_state_columns(ForeignScan *scan, const List *states)
 {
@@ -25,7 +23,7 @@ add_state_columns(ForeignScan *scan, const List *states)
 	List	   *columns = NIL;
 	ListCell   *lc;
 
-	/* postgres_fdw keeps its list for another plan of the path */
+	/* postgres_fdw may use its list again for another plan of the path */
 	scan->fdw_scan_tlist = list_copy(answers);
 	foreach(lc, states)
 	{
@@ -75,7 +73,7 @@ shuttle_plan_partial_aggregate(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 	if (states != NIL)
 		add_state_columns(scan, states);
 
-	/* core gives the plan of a branch the names that its columns have there */
+	/* core labels the columns of a branch's plan by processed_tlist */
 	for (; depth > 0; depth--)
 	{
 		root->processed_tlist = lfourth(path->fdw_private);

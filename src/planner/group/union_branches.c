@@ -3,19 +3,19 @@
  *	  Branches of a UNION ALL that core keeps as subqueries, for partial
  *	  aggregates of their rows.
  *
- * Core makes a branch that is a table and nothing else a child of the UNION ALL.
- * One with a WHERE, or with a join, stays a subquery, planned at a query level of
- * its own.  Groups of its rows are groups of what it selects from, by the
- * expressions that it selects: that is a scan or a join at its query level, which
- * postgres_fdw can be asked for groups of as it is asked for those of a table.
+ * A branch that only selects from a table becomes a child of the UNION ALL.
+ * With a WHERE or a join it stays a subquery with its own query level. Groups
+ * of its rows are groups of its input, a scan or a join at that level, by the
+ * expressions that it selects; postgres_fdw can be asked for them as for
+ * groups of a table.
  *
- *	Append
- *	  Subquery Scan on the branch, which core leaves out of the finished plan
- *		Foreign Scan at the branch's query level: g, count(x), sum(x)
+ * 	Append
+ * 	  Subquery Scan on the branch, which setrefs.c removes
+ * 		Foreign Scan at the branch's query level: g, count(x), sum(x)
  *
- * The subquery has other columns then.  Core looks at their names where it makes
- * the plan, when the path is chosen; so they are changed there
- * (partial_aggregates.c).
+ * The subquery then has other columns. Core reads their names from
+ * processed_tlist when it creates the plan, so partial_plan.c changes them
+ * then.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -48,7 +48,7 @@ shuttle_is_below_union(const PlannerInfo *root)
 	return false;
 }
 
-/* True where each row that is selected from is one of the branch. */
+/* True if the branch has one row for each row of its input. */
 static bool
 selects_each_row(const Query *query)
 {
@@ -61,8 +61,8 @@ selects_each_row(const Query *query)
 		!query->hasWindowFuncs && !query->hasTargetSRFs;
 }
 
-/* Conditions that core has not moved into the branch, but for those that have no
- * columns, which it checks above any plan of it. */
+/* True if core did not push all quals into the branch. Pseudoconstant quals do
+ * not count: core checks them above any plan of it. */
 static bool
 is_filtered(const RelOptInfo *branch)
 {
@@ -136,7 +136,7 @@ shuttle_branch_path(PlannerInfo *root, RelOptInfo *branch, Path *groups)
 	}
 	path->pathtarget->width = groups->pathtarget->width;
 
-	/* of a node that will not be there */
+	/* the Subquery Scan will be removed */
 	path->rows = groups->rows;
 	path->startup_cost = groups->startup_cost;
 	path->total_cost = groups->total_cost;

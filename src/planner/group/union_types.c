@@ -2,10 +2,10 @@
  * union_types.c
  *	  UNION ALL of branches whose columns differ in type.
  *
- * Core casts what comes out of such branches.  It keeps the UNION ALL as a subquery
- * for that, with the branches inside, where neither conditions of the query around it
- * nor its aggregates get to their tables.  The same casts within the branches make it
- * one whose branches core takes as children of one relation.
+ * Core casts the output of such branches, and for that keeps the UNION ALL as
+ * a subquery, so that quals and aggregates of the outer query do not reach the
+ * branches' tables. We put the same casts into the branches, and core makes
+ * them children of one relation.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -20,8 +20,8 @@
 #include "planner/group/unions.h"
 #include "planner/join/join.h"
 
-/* Visits a branch; casts: SetOperationStmts that its columns go through, the nearest
- * first.  Returns true to stop. */
+/* Visits a branch. casts: the SetOperationStmts above it, innermost first.
+ * Returns true to stop. */
 typedef bool (*BranchVisitor) (RangeTblEntry *rte, List *casts);
 
 static planner_hook_type previous_planner = NULL;
@@ -83,8 +83,8 @@ any_differs(RangeTblEntry *rte, List *casts)
 	return false;
 }
 
-/* True where a cast would change what the branch groups or sorts by, or there is no
- * place for it. */
+/* True if a cast would change the branch's grouping or sorting, or cannot be
+ * put into it. */
 static bool
 keeps_its_types(RangeTblEntry *rte, List *casts)
 {
@@ -108,8 +108,8 @@ keeps_its_types(RangeTblEntry *rte, List *casts)
 
 /* ---- the casts */
 
-/* As core does above a branch.  Only a cast that counts as written is in the SQL for a
- * node, which would not make that of character to text again. */
+/* As core does above a branch, but explicit: postgres_fdw leaves implicit casts
+ * out, and the node would not cast bpchar to text by itself. */
 static Expr *
 cast_as(Expr *value, const SetOperationStmt *operation, int column)
 {
@@ -150,7 +150,7 @@ cast_branches(Query *query)
 {
 	Node	   *operations = query->setOperations;
 
-	/* what core would not make children of one relation anyway */
+	/* core would not flatten these anyway */
 	if (operations == NULL || query->sortClause != NIL || query->limitCount != NULL ||
 		query->limitOffset != NULL || query->rowMarks != NIL || query->cteList != NIL ||
 		!is_union_all(operations))
@@ -161,7 +161,8 @@ cast_branches(Query *query)
 		(void) visit_branches(query, operations, NIL, cast_columns);
 }
 
-/* Expressions hold queries only where there are sublinks; each statement comes here. */
+/* Only sublinks put queries into expressions. Called for each statement, so it
+ * avoids walking them. */
 static bool
 cast_in(Node *node, void *context)
 {

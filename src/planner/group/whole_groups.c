@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  * whole_groups.c
- *	  Whether each group of a grouping lies within one partition.
+ *	  Whether all rows of each group are in one partition.
  *
- * It does where the partition key is among what is grouped by, at each level of
- * partitions.  Then partitions aggregate for themselves, with any aggregate and
- * HAVING, and their groups only have to be appended.
+ * They are if GROUP BY contains the partition key, at each level of
+ * partitions. Then partitions compute any aggregate and HAVING by themselves,
+ * and their groups are only appended.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -14,8 +14,8 @@
 #include "base/shuttle_compat.h"
 #include "planner/group/group.h"
 
-/* Values are grouped by what tells partitions apart: the same expression, and
- * the same collation, as another one might hold more values equal. */
+/* True if a grouping expression is the partition key with the same collation;
+ * another collation might treat more values as equal. */
 static bool
 groups_by(const List *groups, const Node *key, Oid collation)
 {
@@ -35,7 +35,7 @@ groups_by(const List *groups, const Node *key, Oid collation)
 	return false;
 }
 
-/* One level; a column of the key may have several names in a join. */
+/* Checks one level. In a join a key column may have several expressions. */
 static bool
 groups_by_whole_key(const RelOptInfo *rel, const List *groups)
 {
