@@ -2,7 +2,8 @@
 """Checks the rules of our sources that a machine can check.
 
 C: includes run down the ladder of rooms; sizes of files and functions; libpq,
-PG_VERSION_NUM and EXPLAIN output in their places; an errcode in each error.
+PG_VERSION_NUM and EXPLAIN output in their places; headers of version differences
+included where their names are used; an errcode in each error.
 Python: sizes. Documents: links and named tests. Tests: expected files. Prints file:line.
 With --cycles it prints instead which C files call each other in cycles, and by what names.
 """
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sourcecheck.c_rules import check_c_file, check_folders, check_short_share
+from sourcecheck.compat_rules import check_compat
 from sourcecheck.conformance import check_conformance
 from sourcecheck.cycles import cycle_lines
 from sourcecheck.other_rules import check_links, check_marks, check_python, check_tests
@@ -57,6 +59,7 @@ def check_c_sources() -> Iterator[Finding]:
     sources = c_sources()
     for source in sources:
         yield from check_c_file(ROOT, source)
+    yield from check_compat(sources)
     yield from check_folders([source.path for source in sources])
     yield from check_short_share([f for source in sources for f in source.functions()])
 

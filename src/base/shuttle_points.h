@@ -11,7 +11,7 @@
 #ifndef SHUTTLE_POINTS_H
 #define SHUTTLE_POINTS_H
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_session.h"
 
 #ifdef SHUTTLE_TEST_POINTS
 #define SHUTTLE_POINT(name) shuttle_point_wait("shuttle-" name)

@@ -5,7 +5,7 @@
  */
 #include "postgres.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_session.h"
 #include "base/shuttle_wait_events.h"
 
 /* Released names stay; docs/operations.md explains them. */

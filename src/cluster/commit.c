@@ -18,7 +18,8 @@
 #include "utils/memutils.h"
 #include "utils/pgstat_internal.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_catalog.h"
+#include "base/shuttle_compat_session.h"
 #include "cluster/cluster_internal.h"
 #include "cluster/commit_internal.h"
 #include "cluster/deadlock_internal.h"

@@ -24,6 +24,7 @@
 #include "utils/timestamp.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_catalog.h"
 #include "cluster/commit_internal.h"
 
 /* Columns of shuttle.commit_records. */

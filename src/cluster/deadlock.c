@@ -41,6 +41,7 @@
 #include "utils/memutils.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_session.h"
 #include "cluster/cluster_internal.h"
 #include "cluster/commit_internal.h"
 #include "cluster/deadlock_internal.h"

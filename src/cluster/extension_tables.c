@@ -20,7 +20,6 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-#include "base/shuttle_compat.h"
 #include "cluster/commit_internal.h"
 
 static const char *const names[SHUTTLE_NTABLES] = {

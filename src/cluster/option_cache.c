@@ -19,7 +19,6 @@
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 
-#include "base/shuttle_compat.h"
 #include "cluster/cluster_internal.h"
 #include "cluster/shuttle_cluster.h"
 

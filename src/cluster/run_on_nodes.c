@@ -20,6 +20,7 @@
 #include "utils/builtins.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_catalog.h"
 #include "cluster/cluster_internal.h"
 #include "storage/shuttle_storage.h"
 

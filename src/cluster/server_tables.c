@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/table.h"
 #include "catalog/pg_foreign_table.h"
@@ -26,7 +27,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_session.h"
 #include "cluster/cluster_internal.h"
 
 static List *list_tables(Relation catalog, Oid serverid,

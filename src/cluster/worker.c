@@ -41,7 +41,6 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
-#include "base/shuttle_compat.h"
 #include "base/shuttle_settings.h"
 #include "base/shuttle_wait_events.h"
 #include "cluster/commit_internal.h"

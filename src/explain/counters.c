@@ -12,6 +12,7 @@
 
 #include "utils/builtins.h"
 
+#include "base/shuttle_compat_explain.h"
 #include "explain/explain_internal.h"
 
 /* Which counters a line of output belongs to. */

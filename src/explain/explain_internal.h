@@ -6,6 +6,7 @@
 #ifndef SHUTTLE_EXPLAIN_INTERNAL_H
 #define SHUTTLE_EXPLAIN_INTERNAL_H
 
+#include "base/shuttle_compat_explain.h"
 #include "explain/shuttle_explain.h"
 
 /* Prints the totals of one executed plan, where the summary is printed. */

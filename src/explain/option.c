@@ -33,6 +33,8 @@
 #include "executor/executor.h"
 #include "nodes/makefuncs.h"
 
+#include "base/shuttle_compat_executor.h"
+#include "base/shuttle_compat_explain.h"
 #include "base/shuttle_settings.h"
 #include "base/shuttle_utility.h"
 #include "explain/explain_internal.h"

@@ -7,7 +7,7 @@
 #ifndef SHUTTLE_EXPLAIN_H
 #define SHUTTLE_EXPLAIN_H
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_explain.h"
 #include "base/shuttle_counters.h"
 
 /* What one scan, join or write asked of its nodes. */

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from check_library import ENTRY_POINTS, complaints
 from sourcecheck.c_rules import check_c_file, check_short_share
+from sourcecheck.compat_rules import check_compat
 from sourcecheck.conformance import check_conformance
 from sourcecheck.cycles import MAX_CYCLE_FILES, check_cycles, cycle_lines
 from sourcecheck.other_rules import check_links, check_marks, check_python, check_tests
@@ -35,7 +36,7 @@ BAD = [
     ("base/a.c", '#include "shuttle_base.h"\n', "lacks its room"),
     ("base/a.c", "#include <libpq-fe.h>\n", "libpq is known only in storage/"),
     ("base/a.c", "\tPQclear(result);\n", "PQclear: libpq is known only in storage/"),
-    ("base/a.c", "#if PG_VERSION_NUM < 160000\n", "only in base/shuttle_compat.h"),
+    ("base/a.c", "#if PG_VERSION_NUM < 160000\n", "only in base/shuttle_compat*.h"),
     ("storage/a.c", '\tExplainPropertyText("a", b, es);\n', "only in explain/"),
     ("base/a.c", '\tereport(ERROR,\n\t\t\t(errmsg("errcode(1)")));\n', "has no errcode"),
     ("base/a.c", "\n" * 1001, "no file has over 1000"),
@@ -50,7 +51,7 @@ GOOD = [
     ("base/a.c", '\tereport(ERROR,\n\t\t\t(errcode(ERRCODE_X),\n\t\t\t errmsg("a")));\n'),
     ("shuttle.c", '#include "planner/shuttle_planner.h"\n'),
     ("base/shuttle_compat.h", "#if PG_VERSION_NUM < 160000\n#endif\n"),
-    ("base/shuttle_compat.h", "\n" * 1001),
+    ("base/shuttle_compat_libpq.h", "#if PG_VERSION_NUM < 160000\n#endif\n"),
 ]
 
 
@@ -65,6 +66,34 @@ def test_bad_c_is_found(tree: Path, path: str, text: str, expected: str) -> None
 @pytest.mark.parametrize(("path", "text"), GOOD)
 def test_good_c_passes(tree: Path, path: str, text: str) -> None:
     assert complaints_of(tree, path, text) == []
+
+
+COMPAT = """#define SHUTTLE_TELLS
+#define LockHeldByMe shuttle_lock_held
+static inline int
+shuttle_form(int a)
+{
+\treturn a;
+}
+typedef struct Group
+{
+\tint a;
+} Group;
+extern void _PG_init(void);
+"""
+
+
+@pytest.mark.parametrize(
+    "use", ["#ifdef SHUTTLE_TELLS", "LockHeldByMe(a);", "shuttle_form(1);", "Group a;", "_PG_init"]
+)
+def test_names_of_versions_are_included(use: str) -> None:
+    header = Source(Path("src/base/shuttle_compat_lock.h"), COMPAT)
+    include = '#include "base/shuttle_compat_lock.h"\n'
+    found = list(check_compat([header, Source(Path("src/base/a.c"), f"/* {use} */\n{use}\n")]))
+    assert [(f.line, 'include "base/shuttle_compat_lock.h"' in f.message) for f in found] == [
+        (2, True)
+    ]
+    assert not list(check_compat([header, Source(Path("src/base/a.c"), include + use)]))
 
 
 def test_functions_are_measured() -> None:

@@ -15,6 +15,9 @@
 #ifndef SHUTTLE_EXECUTOR_AHEAD_AHEAD_H
 #define SHUTTLE_EXECUTOR_AHEAD_AHEAD_H
 
+#include "nodes/execnodes.h"
+#include "utils/resowner.h"
+
 #include "executor/executor_types.h"
 #include "storage/shuttle_storage.h"
 

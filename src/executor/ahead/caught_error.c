@@ -14,7 +14,7 @@
 #include "nodes/primnodes.h"
 #include "utils/resowner.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_session.h"
 #include "executor/ahead/sure_values.h"
 
 /*

@@ -32,6 +32,7 @@
 #include "nodes/nodeFuncs.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_executor.h"
 #include "base/shuttle_settings.h"
 #include "executor/ahead/ahead.h"
 #include "executor/ahead/row_need.h"

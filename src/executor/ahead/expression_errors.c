@@ -22,7 +22,6 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/ahead/outer_side.h"
 #include "executor/join/join.h"
 

@@ -13,14 +13,15 @@
 
 #include "access/htup_details.h"
 #include "catalog/pg_aggregate.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_proc.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 #include "utils/syscache.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/ahead/outer_side.h"
 #include "executor/join/join.h"
 #include "executor/join/served_scan.h"

@@ -20,10 +20,10 @@
  */
 #include "postgres.h"
 
+#include "executor/execPartition.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/ahead/outer_side.h"
 #include "executor/fdw/postgres_fdw.h"
 #include "executor/fdw/scan_text.h"

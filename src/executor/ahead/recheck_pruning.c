@@ -17,7 +17,7 @@
 
 #include "nodes/nodeFuncs.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_executor.h"
 #include "executor/ahead/sure_values.h"
 
 static bool

@@ -21,7 +21,7 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/fmgroids.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_executor.h"
 #include "executor/ahead/row_need.h"
 #include "executor/executor_types.h"
 #include "executor/fdw/postgres_fdw.h"

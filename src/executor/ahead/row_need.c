@@ -16,7 +16,6 @@
 
 #include <math.h>
 
-#include "base/shuttle_compat.h"
 #include "executor/ahead/row_need.h"
 #include "executor/executor_types.h"
 #include "executor/fdw/postgres_fdw.h"

@@ -6,6 +6,8 @@
 #ifndef SHUTTLE_EXECUTOR_AHEAD_ROW_NEED_H
 #define SHUTTLE_EXECUTOR_AHEAD_ROW_NEED_H
 
+#include "nodes/execnodes.h"
+
 #include "base/shuttle_compat.h"
 #include "executor/executor_types.h"
 

@@ -15,7 +15,6 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/shuttle_executor.h"
 
 static bool

@@ -6,7 +6,7 @@
 #ifndef SHUTTLE_EXECUTOR_AHEAD_SURE_VALUES_H
 #define SHUTTLE_EXECUTOR_AHEAD_SURE_VALUES_H
 
-#include "base/shuttle_compat.h"
+#include "nodes/execnodes.h"
 
 /* ---- run-time pruning where rows are checked again (recheck_pruning.c) */
 

@@ -27,7 +27,7 @@
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_executor.h"
 #include "executor/ahead/ahead.h"
 #include "executor/scan/scan.h"
 #include "executor/shuttle_executor.h"

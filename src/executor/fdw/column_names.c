@@ -19,7 +19,6 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/fdw/fdw.h"
 #include "executor/shuttle_executor.h"
 

@@ -15,7 +15,6 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/fdw/fdw.h"
 #include "storage/shuttle_storage.h"
 

@@ -10,7 +10,6 @@
  */
 #include "postgres.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/fdw/fdw.h"
 #include "executor/scan/scan.h"
 #include "executor/shuttle_executor.h"

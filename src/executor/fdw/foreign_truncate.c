@@ -20,7 +20,6 @@
 #include "miscadmin.h"
 #include "utils/rel.h"
 
-#include "base/shuttle_compat.h"
 #include "base/shuttle_utility.h"
 #include "executor/fdw/fdw.h"
 #include "executor/shuttle_executor.h"

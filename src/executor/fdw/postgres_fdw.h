@@ -6,7 +6,7 @@
 #ifndef SHUTTLE_EXECUTOR_FDW_POSTGRES_FDW_H
 #define SHUTTLE_EXECUTOR_FDW_POSTGRES_FDW_H
 
-#include "base/shuttle_compat.h"
+#include "nodes/plannodes.h"
 
 /* ---- postgres_fdw's private lists (postgres_fdw_private.c) */
 

@@ -12,7 +12,6 @@
 
 #include "nodes/value.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/fdw/postgres_fdw.h"
 #include "executor/fdw/scan_text.h"
 #include "executor/shuttle_executor.h"

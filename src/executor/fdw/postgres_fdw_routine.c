@@ -14,7 +14,6 @@
 #include "foreign/fdwapi.h"
 #include "utils/memutils.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/fdw/postgres_fdw.h"
 #include "executor/fdw/scan_text.h"
 #include "executor/shuttle_executor.h"

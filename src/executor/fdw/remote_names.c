@@ -15,7 +15,6 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-#include "base/shuttle_compat.h"
 #include "cluster/shuttle_cluster.h"
 #include "executor/fdw/fdw.h"
 #include "executor/shuttle_executor.h"

@@ -20,7 +20,6 @@
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/fdw/fdw.h"
 #include "executor/fdw/scan_text.h"
 #include "executor/join/transport.h"

@@ -12,7 +12,6 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
-#include "base/shuttle_compat.h"
 #include "cluster/shuttle_cluster.h"
 #include "executor/fdw/postgres_fdw.h"
 #include "executor/fdw/scan_text.h"

@@ -14,7 +14,6 @@
 
 #include "lib/stringinfo.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/fdw/scan_text.h"
 
 /* Where the reader is, and the word (or number) that it read last. */

@@ -14,7 +14,6 @@
 
 #include "lib/stringinfo.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/executor_types.h"
 #include "executor/fdw/postgres_fdw.h"
 #include "executor/fdw/scan_text.h"

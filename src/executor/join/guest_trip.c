@@ -13,7 +13,6 @@
 #include "nodes/nodeFuncs.h"
 #include "portability/instr_time.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/join/served_scan.h"
 #include "executor/join/transport.h"
 #include "executor/shuttle_executor.h"

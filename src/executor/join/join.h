@@ -16,7 +16,6 @@
 #ifndef SHUTTLE_EXECUTOR_JOIN_JOIN_H
 #define SHUTTLE_EXECUTOR_JOIN_JOIN_H
 
-#include "base/shuttle_compat.h"
 #include "executor/ahead/row_need.h"
 #include "executor/join/served_scan.h"
 #include "explain/shuttle_explain.h"

@@ -24,6 +24,7 @@
 #include "postgres.h"
 
 #include "executor/nodeHash.h"
+#include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "base/shuttle_compat.h"

@@ -17,7 +17,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_executor.h"
 #include "executor/ahead/row_need.h"
 #include "executor/executor_types.h"
 #include "executor/join/key_set.h"

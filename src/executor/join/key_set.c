@@ -21,7 +21,6 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/executor_types.h"
 #include "executor/join/key_set.h"
 #include "storage/shuttle_storage.h"

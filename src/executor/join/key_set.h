@@ -7,7 +7,9 @@
 #ifndef SHUTTLE_EXECUTOR_JOIN_KEY_SET_H
 #define SHUTTLE_EXECUTOR_JOIN_KEY_SET_H
 
-#include "base/shuttle_compat.h"
+#include "nodes/execnodes.h"
+#include "storage/buffile.h"
+
 #include "executor/executor_types.h"
 
 /* ---- keys (key_set.c) */

@@ -22,6 +22,7 @@
 #include "utils/memutils.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_explain.h"
 #include "base/shuttle_settings.h"
 #include "executor/ahead/row_need.h"
 #include "executor/ahead/sure_values.h"

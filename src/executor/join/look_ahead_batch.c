@@ -18,7 +18,6 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "base/shuttle_compat.h"
 #include "base/shuttle_settings.h"
 #include "executor/ahead/row_need.h"
 #include "executor/ahead/sure_values.h"

@@ -23,7 +23,7 @@
 #include "optimizer/clauses.h"
 #include "utils/lsyscache.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_executor.h"
 #include "base/shuttle_settings.h"
 #include "cluster/shuttle_cluster.h"
 #include "executor/ahead/ahead.h"

@@ -12,7 +12,6 @@
 
 #include "executor/executor.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/executor_types.h"
 #include "executor/join/join.h"
 

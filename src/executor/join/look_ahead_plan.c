@@ -8,7 +8,6 @@
  */
 #include "postgres.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/join/join.h"
 #include "executor/shuttle_executor.h"
 

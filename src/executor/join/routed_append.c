@@ -22,7 +22,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_executor.h"
 #include "base/shuttle_settings.h"
 #include "executor/ahead/sure_values.h"
 #include "executor/executor_types.h"

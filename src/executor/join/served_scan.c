@@ -21,7 +21,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_explain.h"
 #include "base/shuttle_settings.h"
 #include "cluster/shuttle_cluster.h"
 #include "executor/ahead/sure_values.h"

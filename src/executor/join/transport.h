@@ -6,7 +6,7 @@
 #ifndef SHUTTLE_EXECUTOR_JOIN_TRANSPORT_H
 #define SHUTTLE_EXECUTOR_JOIN_TRANSPORT_H
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_explain.h"
 #include "executor/executor_types.h"
 #include "storage/shuttle_storage.h"
 

@@ -12,7 +12,7 @@
 #include "utils/fmgroids.h"
 #include "utils/memutils.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_explain.h"
 #include "executor/executor_types.h"
 #include "executor/join/key_set.h"
 #include "executor/join/served_scan.h"

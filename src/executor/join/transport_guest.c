@@ -34,7 +34,7 @@
 #include "utils/memutils.h"
 #include "utils/tuplestore.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_executor.h"
 #include "base/shuttle_counters.h"
 #include "base/shuttle_settings.h"
 #include "executor/ahead/sure_values.h"

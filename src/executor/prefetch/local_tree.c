@@ -21,7 +21,7 @@
 #include "portability/instr_time.h"
 #include "utils/rel.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_catalog.h"
 #include "executor/executor_types.h"
 #include "executor/join/join.h"
 #include "executor/prefetch/prefetch.h"

@@ -14,6 +14,8 @@
 #ifndef SHUTTLE_EXECUTOR_PREFETCH_PREFETCH_H
 #define SHUTTLE_EXECUTOR_PREFETCH_PREFETCH_H
 
+#include "access/nbtree.h"
+
 #include "executor/join/join.h"
 
 /* ---- local index scans (local_prefetch.c) */

@@ -21,6 +21,7 @@
 #include "utils/ruleutils.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_explain.h"
 #include "base/shuttle_settings.h"
 #include "executor/ahead/sure_values.h"
 #include "executor/executor_types.h"

@@ -22,6 +22,7 @@
 #include "utils/timestamp.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_catalog.h"
 #include "executor/fdw/postgres_fdw.h"
 #include "executor/scan/remote_values.h"
 #include "executor/shuttle_executor.h"

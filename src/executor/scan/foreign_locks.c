@@ -15,7 +15,8 @@
 #include "executor/executor.h"
 #include "utils/rel.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_executor.h"
+#include "base/shuttle_compat_explain.h"
 #include "executor/fdw/fdw.h"
 #include "executor/fdw/postgres_fdw.h"
 #include "executor/fdw/scan_text.h"

@@ -13,7 +13,6 @@
 #include "common/pg_prng.h"
 #include "lib/stringinfo.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/fdw/postgres_fdw.h"
 #include "executor/fdw/scan_text.h"
 #include "executor/scan/scan.h"

@@ -31,6 +31,9 @@
 #include "utils/snapmgr.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_executor.h"
+#include "base/shuttle_compat_explain.h"
+#include "base/shuttle_compat_executor.h"
 #include "base/shuttle_counters.h"
 #include "base/shuttle_settings.h"
 #include "executor/ahead/ahead.h"

@@ -7,7 +7,7 @@
 #ifndef SHUTTLE_EXECUTOR_SCAN_REMOTE_VALUES_H
 #define SHUTTLE_EXECUTOR_SCAN_REMOTE_VALUES_H
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_explain.h"
 #include "base/shuttle_settings.h"
 #include "executor/executor_types.h"
 #include "storage/shuttle_storage.h"

@@ -17,7 +17,7 @@
 
 #include "foreign/fdwapi.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_explain.h"
 #include "executor/ahead/row_need.h"
 #include "storage/shuttle_storage.h"
 

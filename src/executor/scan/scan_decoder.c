@@ -11,7 +11,6 @@
 #include "access/sysattr.h"
 #include "executor/executor.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/scan/remote_values.h"
 #include "executor/scan/scan.h"
 #include "storage/shuttle_storage.h"

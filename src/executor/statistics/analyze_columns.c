@@ -16,7 +16,6 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-#include "base/shuttle_compat.h"
 #include "base/shuttle_utility.h"
 #include "executor/statistics/statistics.h"
 

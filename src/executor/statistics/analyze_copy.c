@@ -27,7 +27,7 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_catalog.h"
 #include "executor/ahead/sure_values.h"
 #include "executor/fdw/fdw.h"
 #include "executor/statistics/statistics.h"

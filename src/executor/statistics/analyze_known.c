@@ -13,7 +13,6 @@
 
 #include "utils/memutils.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/statistics/statistics.h"
 
 static dlist_head known_tables = DLIST_STATIC_INIT(known_tables);

@@ -22,6 +22,7 @@
 #include "utils/syscache.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_catalog.h"
 #include "executor/statistics/statistics.h"
 #include "storage/shuttle_storage.h"
 

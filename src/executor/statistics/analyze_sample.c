@@ -25,7 +25,6 @@
 #include "utils/rel.h"
 #include "utils/sampling.h"
 
-#include "base/shuttle_compat.h"
 #include "cluster/shuttle_cluster.h"
 #include "executor/fdw/fdw.h"
 #include "executor/statistics/statistics.h"

@@ -24,7 +24,6 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/fdw/fdw.h"
 #include "executor/statistics/statistics.h"
 #include "storage/shuttle_storage.h"

@@ -22,6 +22,7 @@
 #include "utils/rel.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_explain.h"
 #include "executor/executor_types.h"
 #include "executor/shuttle_executor.h"
 #include "executor/write/write.h"

@@ -24,6 +24,7 @@
 #include "utils/rel.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_explain.h"
 #include "base/shuttle_counters.h"
 #include "base/shuttle_settings.h"
 #include "executor/ahead/ahead.h"

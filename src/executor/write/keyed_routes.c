@@ -17,6 +17,7 @@
 #include "utils/rel.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_executor.h"
 #include "executor/write/keyed_write.h"
 
 /* What a partition of a table is. */

@@ -22,7 +22,6 @@
 #include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/fdw/scan_text.h"
 #include "executor/join/key_set.h"
 #include "executor/write/keyed_write.h"

@@ -28,6 +28,9 @@
 #include "utils/tuplestore.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_executor.h"
+#include "base/shuttle_compat_explain.h"
+#include "base/shuttle_compat_executor.h"
 #include "base/shuttle_counters.h"
 #include "base/shuttle_settings.h"
 #include "executor/fdw/postgres_fdw.h"

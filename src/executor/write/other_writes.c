@@ -17,7 +17,6 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-#include "base/shuttle_compat.h"
 #include "base/shuttle_utility.h"
 #include "cluster/shuttle_cluster.h"
 #include "executor/shuttle_executor.h"

@@ -19,7 +19,6 @@
 
 #include "plpgsql.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/write/write.h"
 
 static PLpgSQL_plugin **place = NULL;

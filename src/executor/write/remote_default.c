@@ -24,7 +24,6 @@
 #include "utils/partcache.h"
 #include "utils/rel.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/fdw/fdw.h"
 #include "executor/fdw/postgres_fdw.h"
 #include "executor/shuttle_executor.h"

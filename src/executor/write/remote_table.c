@@ -32,7 +32,6 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
-#include "base/shuttle_compat.h"
 #include "base/shuttle_counters.h"
 #include "executor/executor_types.h"
 #include "executor/fdw/fdw.h"

@@ -29,7 +29,7 @@
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_executor.h"
 #include "executor/executor_types.h"
 #include "executor/fdw/scan_text.h"
 #include "executor/write/write.h"

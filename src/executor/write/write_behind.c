@@ -36,6 +36,7 @@
 #include "utils/rel.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_executor.h"
 #include "base/shuttle_settings.h"
 #include "base/shuttle_utility.h"
 #include "executor/executor_types.h"

@@ -16,6 +16,7 @@
 #include "utils/rel.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_executor.h"
 #include "base/shuttle_settings.h"
 #include "executor/executor_types.h"
 #include "executor/scan/scan.h"

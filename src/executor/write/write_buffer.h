@@ -7,6 +7,8 @@
 #ifndef SHUTTLE_EXECUTOR_WRITE_WRITE_BUFFER_H
 #define SHUTTLE_EXECUTOR_WRITE_WRITE_BUFFER_H
 
+#include "nodes/execnodes.h"
+
 #include "executor/executor_types.h"
 #include "executor/fdw/postgres_fdw.h"
 #include "storage/shuttle_storage.h"

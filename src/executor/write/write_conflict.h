@@ -6,7 +6,8 @@
 #ifndef SHUTTLE_EXECUTOR_WRITE_WRITE_CONFLICT_H
 #define SHUTTLE_EXECUTOR_WRITE_WRITE_CONFLICT_H
 
-#include "base/shuttle_compat.h"
+#include "nodes/execnodes.h"
+
 #include "executor/executor_types.h"
 #include "storage/shuttle_storage.h"
 

@@ -26,7 +26,7 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/rel.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_executor.h"
 #include "executor/executor_types.h"
 #include "executor/scan/remote_values.h"
 #include "executor/write/write.h"

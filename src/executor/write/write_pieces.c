@@ -20,6 +20,7 @@
 #include "utils/rel.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_executor.h"
 #include "base/shuttle_counters.h"
 #include "executor/executor_types.h"
 #include "executor/scan/remote_values.h"

@@ -37,6 +37,9 @@
 #include "utils/tuplestore.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_executor.h"
+#include "base/shuttle_compat_explain.h"
+#include "base/shuttle_compat_executor.h"
 #include "base/shuttle_settings.h"
 #include "executor/ahead/ahead.h"
 #include "executor/executor_types.h"

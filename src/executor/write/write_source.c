@@ -20,7 +20,7 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_executor.h"
 #include "executor/ahead/ahead.h"
 #include "executor/ahead/outer_side.h"
 #include "executor/join/join.h"

@@ -14,7 +14,6 @@
 #include "access/sysattr.h"
 #include "lib/stringinfo.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/executor_types.h"
 #include "executor/fdw/fdw.h"
 #include "executor/write/write_buffer.h"

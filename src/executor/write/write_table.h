@@ -9,7 +9,7 @@
 
 #include "foreign/fdwapi.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_explain.h"
 #include "executor/executor_types.h"
 #include "storage/shuttle_storage.h"
 

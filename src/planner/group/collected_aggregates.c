@@ -24,7 +24,6 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/shuttle_executor.h"
 #include "planner/group/unions.h"
 #include "planner/place/place.h"

@@ -18,7 +18,7 @@
 #include "optimizer/tlist.h"
 #include "utils/syscache.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_planner.h"
 #include "executor/shuttle_executor.h"
 #include "planner/group/group.h"
 #include "planner/group/unions.h"

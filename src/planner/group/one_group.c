@@ -13,7 +13,6 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/planner.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/shuttle_executor.h"
 #include "planner/group/group.h"
 

@@ -23,7 +23,7 @@
 #include "optimizer/paths.h"
 #include "optimizer/tlist.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_planner.h"
 #include "planner/group/group.h"
 
 /*

@@ -37,7 +37,7 @@
 #include "parser/parsetree.h"
 #include "utils/selfuncs.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_planner.h"
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
 #include "planner/group/group.h"

@@ -9,7 +9,7 @@
 #include "nodes/makefuncs.h"
 #include "optimizer/tlist.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_planner.h"
 #include "executor/shuttle_executor.h"
 #include "planner/group/group.h"
 #include "planner/join/inner_side.h"

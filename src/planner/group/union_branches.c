@@ -26,7 +26,7 @@
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_planner.h"
 #include "base/shuttle_settings.h"
 #include "planner/group/unions.h"
 

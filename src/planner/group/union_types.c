@@ -10,12 +10,12 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/planner.h"
 #include "parser/parse_coerce.h"
 #include "parser/parsetree.h"
 
-#include "base/shuttle_compat.h"
 #include "base/shuttle_settings.h"
 #include "planner/group/unions.h"
 #include "planner/join/join.h"

@@ -11,7 +11,7 @@
 
 #include "nodes/nodeFuncs.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_planner.h"
 #include "planner/group/group.h"
 
 /* True if a grouping expression is the partition key with the same collation;

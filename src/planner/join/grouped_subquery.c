@@ -26,7 +26,6 @@
 #include "rewrite/rewriteManip.h"
 #include "utils/lsyscache.h"
 
-#include "base/shuttle_compat.h"
 #include "planner/join/inner_side.h"
 
 /* State of moving an expression of the upper query into a subquery. */

@@ -23,7 +23,6 @@
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
 
-#include "base/shuttle_compat.h"
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
 #include "planner/join/inner_side.h"

@@ -22,8 +22,10 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/restrictinfo.h"
 #include "rewrite/rewriteManip.h"
+#include "utils/memutils.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_planner.h"
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
 #include "planner/join/inner_side.h"

@@ -6,6 +6,9 @@
 #ifndef SHUTTLE_PLANNER_JOIN_INNER_SIDE_H
 #define SHUTTLE_PLANNER_JOIN_INNER_SIDE_H
 
+#include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
+
 #include "planner/join/join.h"
 
 /* A forced path costs this share of what it would, so as to win. */

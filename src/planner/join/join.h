@@ -15,7 +15,7 @@
 #ifndef SHUTTLE_PLANNER_JOIN_JOIN_H
 #define SHUTTLE_PLANNER_JOIN_JOIN_H
 
-#include "base/shuttle_compat.h"
+#include "nodes/pathnodes.h"
 
 /* ---- costs (batch_cost.c, key_estimate.c) */
 

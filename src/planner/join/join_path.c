@@ -11,7 +11,7 @@
 #include "optimizer/paths.h"
 #include "parser/parsetree.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_planner.h"
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
 #include "planner/join/inner_side.h"

@@ -12,6 +12,7 @@
 #include "catalog/pg_operator.h"
 #include "catalog/pg_statistic.h"
 #include "executor/nodeHash.h"
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/restrictinfo.h"
@@ -20,7 +21,6 @@
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 
-#include "base/shuttle_compat.h"
 #include "base/shuttle_settings.h"
 #include "planner/join/inner_side.h"
 #include "planner/join/join.h"

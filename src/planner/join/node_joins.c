@@ -16,9 +16,9 @@
 #include "postgres.h"
 
 #include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 
-#include "base/shuttle_compat.h"
 #include "planner/group/unions.h"
 #include "planner/join/join.h"
 #include "planner/join/node_joins.h"

@@ -23,7 +23,6 @@
 #include "optimizer/restrictinfo.h"
 #include "utils/lsyscache.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/shuttle_executor.h"
 #include "planner/group/group.h"
 #include "planner/join/inner_side.h"

@@ -12,7 +12,6 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/shuttle_executor.h"
 #include "planner/join/node_joins.h"
 #include "planner/scan/scan.h"

@@ -12,7 +12,8 @@
 #ifndef SHUTTLE_PLANNER_PLACE_PLACE_H
 #define SHUTTLE_PLANNER_PLACE_PLACE_H
 
-#include "base/shuttle_compat.h"
+#include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
 
 /* ---- finished plans (place_look_ahead.c, place_subplans.c) */
 

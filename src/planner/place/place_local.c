@@ -24,7 +24,7 @@
 #include "utils/rel.h"
 #include "utils/relcache.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_executor.h"
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
 #include "planner/place/place.h"

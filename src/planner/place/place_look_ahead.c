@@ -25,6 +25,8 @@
 #include "parser/parsetree.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_executor.h"
+#include "base/shuttle_compat_planner.h"
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
 #include "planner/group/group.h"

@@ -20,7 +20,7 @@
 #include "nodes/nodeFuncs.h"
 #include "nodes/plannodes.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_planner.h"
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
 #include "planner/place/place.h"

@@ -16,7 +16,6 @@
 #include "optimizer/tlist.h"
 #include "utils/fmgroids.h"
 
-#include "base/shuttle_compat.h"
 #include "planner/scan/scan.h"
 
 /* Their first argument names a field, or an encoding. */

@@ -15,7 +15,6 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/shuttle_executor.h"
 #include "planner/join/node_joins.h"
 #include "planner/scan/scan.h"

@@ -23,7 +23,7 @@
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_planner.h"
 #include "cluster/shuttle_cluster.h"
 #include "executor/shuttle_executor.h"
 #include "planner/group/group.h"

@@ -13,7 +13,8 @@
 #ifndef SHUTTLE_PLANNER_SCAN_SCAN_H
 #define SHUTTLE_PLANNER_SCAN_SCAN_H
 
-#include "base/shuttle_compat.h"
+#include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
 
 /* ---- costs (batch_cost.c, key_estimate.c) */
 

@@ -13,7 +13,6 @@
 #include "optimizer/paths.h"
 #include "parser/parsetree.h"
 
-#include "base/shuttle_compat.h"
 #include "base/shuttle_settings.h"
 #include "cluster/shuttle_cluster.h"
 #include "executor/shuttle_executor.h"

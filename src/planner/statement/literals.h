@@ -6,7 +6,7 @@
 #ifndef SHUTTLE_PLANNER_STATEMENT_LITERALS_H
 #define SHUTTLE_PLANNER_STATEMENT_LITERALS_H
 
-#include "base/shuttle_compat.h"
+#include "nodes/parsenodes.h"
 
 /* ---- statements that differ in literals (literal_plans.c, literal_shape.c) */
 

@@ -14,7 +14,6 @@
 #include "optimizer/planner.h"
 #include "parser/parsetree.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/shuttle_executor.h"
 #include "planner/statement/statement.h"
 

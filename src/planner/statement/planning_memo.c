@@ -8,7 +8,6 @@
  */
 #include "postgres.h"
 
-#include "base/shuttle_compat.h"
 #include "planner/statement/statement.h"
 
 typedef struct Memo

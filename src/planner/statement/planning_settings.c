@@ -12,7 +12,6 @@
 
 #include "optimizer/planner.h"
 
-#include "base/shuttle_compat.h"
 #include "base/shuttle_settings.h"
 #include "cluster/shuttle_cluster.h"
 #include "planner/statement/statement.h"

@@ -25,7 +25,6 @@
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/shuttle_executor.h"
 #include "planner/join/inner_side.h"
 #include "planner/scan/scan.h"

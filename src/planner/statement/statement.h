@@ -16,7 +16,9 @@
 #ifndef SHUTTLE_PLANNER_STATEMENT_STATEMENT_H
 #define SHUTTLE_PLANNER_STATEMENT_STATEMENT_H
 
-#include "base/shuttle_compat.h"
+#include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
+
 #include "base/shuttle_settings.h"
 
 /* ---- stable values (stable_values.c) */

@@ -12,7 +12,6 @@
 
 #include "nodes/plannodes.h"
 
-#include "base/shuttle_compat.h"
 #include "planner/statement/statement.h"
 
 List *

@@ -10,6 +10,7 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_operator.h"
 #include "catalog/pg_type.h"
@@ -20,7 +21,6 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-#include "base/shuttle_compat.h"
 #include "planner/statement/statement.h"
 
 static get_relation_info_hook_type previous_relation_info = NULL;

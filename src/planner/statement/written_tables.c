@@ -20,7 +20,6 @@
 #include "optimizer/pathnode.h"
 #include "parser/parsetree.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/shuttle_executor.h"
 #include "planner/statement/statement.h"
 #include "planner/write/write.h"

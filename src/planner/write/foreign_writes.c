@@ -20,7 +20,6 @@
 #include "utils/partcache.h"
 #include "utils/rel.h"
 
-#include "base/shuttle_compat.h"
 #include "executor/shuttle_executor.h"
 #include "planner/shuttle_planner.h"
 #include "planner/statement/statement.h"

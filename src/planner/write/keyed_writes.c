@@ -32,7 +32,8 @@
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_executor.h"
+#include "base/shuttle_compat_planner.h"
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
 #include "planner/join/inner_side.h"

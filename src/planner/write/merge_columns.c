@@ -10,7 +10,7 @@
 
 #include "nodes/nodeFuncs.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_planner.h"
 #include "planner/write/merge.h"
 
 typedef struct Columns

@@ -31,7 +31,8 @@
 #include "utils/rel.h"
 #include "utils/typcache.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_executor.h"
+#include "base/shuttle_compat_planner.h"
 #include "executor/shuttle_executor.h"
 #include "planner/place/place.h"
 #include "planner/statement/statement.h"

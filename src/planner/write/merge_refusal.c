@@ -13,7 +13,6 @@
 
 #include "optimizer/planner.h"
 
-#include "base/shuttle_compat.h"
 #include "planner/write/write.h"
 
 static planner_hook_type previous_planner = NULL;

@@ -37,7 +37,7 @@
 #include "utils/fmgroids.h"
 #include "utils/typcache.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_planner.h"
 #include "planner/write/merge.h"
 #include "planner/write/write.h"
 

@@ -38,6 +38,8 @@
 #include "utils/syscache.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_catalog.h"
+#include "base/shuttle_compat_executor.h"
 #include "executor/shuttle_executor.h"
 #include "planner/statement/statement.h"
 #include "planner/write/write.h"

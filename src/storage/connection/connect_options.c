@@ -20,6 +20,7 @@
 #include "miscadmin.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_libpq.h"
 #include "storage/connection/connection.h"
 #include "storage/shuttle_storage.h"
 

@@ -23,8 +23,8 @@
 #include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
+#include "utils/timestamp.h"
 
-#include "base/shuttle_compat.h"
 #include "base/shuttle_wait_events.h"
 #include "storage/connection/connection.h"
 #include "storage/connection/node_state.h"

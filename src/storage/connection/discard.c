@@ -12,7 +12,6 @@
  */
 #include "postgres.h"
 
-#include "base/shuttle_compat.h"
 #include "base/shuttle_wait_events.h"
 #include "storage/connection/connection.h"
 #include "storage/request/pipeline.h"

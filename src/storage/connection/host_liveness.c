@@ -20,7 +20,8 @@
 #include <netinet/tcp.h>
 #endif
 
-#include "base/shuttle_compat.h"
+#include "utils/timestamp.h"
+
 #include "storage/connection/connection.h"
 #include "storage/connection/node_state.h"
 #include "storage/shuttle_storage.h"

@@ -20,7 +20,6 @@
 #include "utils/memutils.h"
 #include "utils/wait_event.h"
 
-#include "base/shuttle_compat.h"
 #include "base/shuttle_wait_events.h"
 #include "storage/connection/connection.h"
 #include "storage/connection/node_state.h"

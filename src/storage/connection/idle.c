@@ -13,9 +13,10 @@
 #include <sys/socket.h>
 
 #include "port/atomics.h"
+#include "utils/memutils.h"
 #include "utils/timeout.h"
+#include "utils/timestamp.h"
 
-#include "base/shuttle_compat.h"
 #include "base/shuttle_settings.h"
 #include "storage/connection/connection.h"
 #include "storage/connection/node_state.h"

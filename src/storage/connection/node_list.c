@@ -16,6 +16,7 @@
 #include "storage/ipc.h"
 #include "storage/spin.h"
 
+#include "base/shuttle_compat.h"
 #include "storage/connection/connection.h"
 #include "storage/connection/node_state.h"
 #include "storage/connection/node_views.h"

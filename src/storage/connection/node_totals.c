@@ -17,6 +17,7 @@
 #include "storage/ipc.h"
 #include "utils/timestamp.h"
 
+#include "base/shuttle_compat.h"
 #include "storage/connection/connection.h"
 #include "storage/connection/node_state.h"
 #include "storage/connection/node_views.h"

@@ -7,7 +7,10 @@
 #ifndef SHUTTLE_STORAGE_CONNECTION_NODE_VIEWS_H
 #define SHUTTLE_STORAGE_CONNECTION_NODE_VIEWS_H
 
-#include "base/shuttle_compat.h"
+#include "storage/lwlock.h"
+#include "storage/spin.h"
+#include "utils/hsearch.h"
+
 #include "storage/shuttle_storage.h"
 
 /* Servers of all databases; the one that was used longest ago makes room. */

@@ -19,7 +19,6 @@
 #include "storage/spin.h"
 #include "utils/hsearch.h"
 
-#include "base/shuttle_compat.h"
 #include "storage/connection/connection.h"
 #include "storage/connection/node_state.h"
 #include "storage/shuttle_storage.h"

@@ -26,7 +26,7 @@
 #include "utils/builtins.h"
 #include "utils/guc.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_session.h"
 #include "storage/connection/connection.h"
 #include "storage/shuttle_storage.h"
 

@@ -27,7 +27,6 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "base/shuttle_compat.h"
 #include "base/shuttle_counters.h"
 #include "base/shuttle_settings.h"
 #include "explain/shuttle_explain.h"

@@ -20,7 +20,6 @@
 #include "utils/memutils.h"
 #include "utils/wait_event.h"
 
-#include "base/shuttle_compat.h"
 #include "explain/shuttle_explain.h"
 #include "storage/request/answer.h"
 #include "storage/shuttle_storage.h"

@@ -17,7 +17,8 @@
 
 #include <unistd.h>
 
-#include "base/shuttle_compat.h"
+#include "utils/timestamp.h"
+
 #include "base/shuttle_wait_events.h"
 #include "storage/connection/connection.h"
 #include "storage/connection/node_state.h"

@@ -10,7 +10,6 @@
 
 #include "access/xact.h"
 
-#include "base/shuttle_compat.h"
 #include "storage/connection/connection.h"
 #include "storage/request/pipeline.h"
 #include "storage/request/request.h"

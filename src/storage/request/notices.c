@@ -16,7 +16,6 @@
 
 #include "miscadmin.h"
 
-#include "base/shuttle_compat.h"
 #include "storage/connection/connection.h"
 #include "storage/request/pipeline.h"
 #include "storage/shuttle_storage.h"

@@ -27,6 +27,7 @@
 #include "utils/json.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_session.h"
 #include "base/shuttle_wait_events.h"
 #include "storage/connection/connection.h"
 #include "storage/request/answer.h"

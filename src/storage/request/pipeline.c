@@ -16,7 +16,6 @@
 
 #include "utils/memutils.h"
 
-#include "base/shuttle_compat.h"
 #include "base/shuttle_counters.h"
 #include "explain/shuttle_explain.h"
 #include "storage/connection/connection.h"

@@ -18,7 +18,6 @@
 #include "common/hashfn.h"
 #include "utils/memutils.h"
 
-#include "base/shuttle_compat.h"
 #include "storage/connection/connection.h"
 #include "storage/request/pipeline.h"
 #include "storage/request/request.h"

@@ -9,7 +9,6 @@
 
 #include "utils/memutils.h"
 
-#include "base/shuttle_compat.h"
 #include "storage/connection/connection.h"
 #include "storage/request/request.h"
 #include "storage/shuttle_storage.h"

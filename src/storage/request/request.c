@@ -26,7 +26,6 @@
 #include "utils/portal.h"
 #include "utils/resowner.h"
 
-#include "base/shuttle_compat.h"
 #include "base/shuttle_counters.h"
 #include "base/shuttle_settings.h"
 #include "base/shuttle_wait_events.h"

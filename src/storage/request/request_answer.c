@@ -9,7 +9,8 @@
  */
 #include "postgres.h"
 
-#include "base/shuttle_compat.h"
+#include "utils/memutils.h"
+
 #include "base/shuttle_counters.h"
 #include "storage/connection/connection.h"
 #include "storage/connection/node_state.h"

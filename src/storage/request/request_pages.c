@@ -29,7 +29,6 @@
 
 #include "utils/memutils.h"
 
-#include "base/shuttle_compat.h"
 #include "base/shuttle_counters.h"
 #include "base/shuttle_settings.h"
 #include "storage/connection/connection.h"

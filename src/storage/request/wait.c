@@ -16,7 +16,7 @@
 #include "storage/latch.h"
 #include "utils/wait_event.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_session.h"
 #include "base/shuttle_settings.h"
 #include "base/shuttle_wait_events.h"
 #include "storage/connection/connection.h"

@@ -23,7 +23,6 @@
 
 #include "utils/builtins.h"
 
-#include "base/shuttle_compat.h"
 #include "storage/connection/connection.h"
 #include "storage/request/answer.h"
 #include "storage/request/pipeline.h"

@@ -21,7 +21,7 @@
 #include "executor/executor.h"
 #include "utils/memutils.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_executor.h"
 #include "storage/connection/connection.h"
 #include "storage/shuttle_storage.h"
 #include "storage/transaction/transaction.h"

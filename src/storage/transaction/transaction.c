@@ -25,7 +25,6 @@
 #include "storage/proc.h"
 #include "utils/timeout.h"
 
-#include "base/shuttle_compat.h"
 #include "base/shuttle_settings.h"
 #include "base/shuttle_wait_events.h"
 #include "storage/connection/connection.h"

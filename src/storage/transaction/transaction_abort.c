@@ -15,8 +15,8 @@
 
 #include "access/xact.h"
 #include "miscadmin.h"
+#include "utils/timestamp.h"
 
-#include "base/shuttle_compat.h"
 #include "base/shuttle_wait_events.h"
 #include "storage/connection/connection.h"
 #include "storage/connection/node_state.h"

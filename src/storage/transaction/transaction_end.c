@@ -19,7 +19,6 @@
 #include "miscadmin.h"
 #include "utils/timeout.h"
 
-#include "base/shuttle_compat.h"
 #include "base/shuttle_points.h"
 #include "base/shuttle_wait_events.h"
 #include "storage/connection/connection.h"

@@ -21,7 +21,6 @@
 #include "common/hashfn.h"
 #include "utils/memutils.h"
 
-#include "base/shuttle_compat.h"
 #include "base/shuttle_settings.h"
 #include "storage/connection/connection.h"
 #include "storage/request/request.h"

@@ -23,7 +23,7 @@
 #include "catalog/pg_type.h"
 #include "utils/lsyscache.h"
 
-#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_catalog.h"
 #include "storage/values/decoders.h"
 
 /* What binary saves for each element of an array, more than for a value. */

@@ -14,6 +14,7 @@
 #include "access/sysattr.h"
 #include "catalog/pg_type.h"
 #include "common/hashfn.h"
+#include "miscadmin.h"
 #include "parser/parser.h"
 #include "port/pg_bswap.h"
 #include "utils/array.h"

@@ -1,0 +1,166 @@
+/*-------------------------------------------------------------------------
+ * shuttle_compat_catalog.h
+ *	  Differences between the versions of the server: catalogs, types,
+ *	  statistics, privileges and indexes.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_COMPAT_CATALOG_H
+#define SHUTTLE_COMPAT_CATALOG_H
+
+#include "access/htup_details.h"
+#include "access/nbtree.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_database.h"
+#include "commands/vacuum.h"
+#include "nodes/makefuncs.h"
+#include "pgstat.h"
+#include "utils/relcache.h"
+#include "utils/syscache.h"
+
+#if PG_VERSION_NUM < 160000
+#include "catalog/pg_foreign_data_wrapper.h"
+#include "catalog/pg_foreign_server.h"
+#include "utils/acl.h"
+#endif
+
+/* ---- columns, indexes and databases */
+
+/* Columns can be generated when they are read; no version before has one. */
+#if PG_VERSION_NUM < 180000
+#define ATTRIBUTE_GENERATED_VIRTUAL 'v'
+#endif
+
+/* The index of a table's primary key; 18 tells deferrable ones apart. */
+static inline Oid
+shuttle_primary_key(Relation rel)
+{
+#if PG_VERSION_NUM >= 180000
+	return RelationGetPrimaryKeyIndex(rel, false);
+#else
+	return RelationGetPrimaryKeyIndex(rel);
+#endif
+}
+
+/* The root of a btree, share-locked, or InvalidBuffer; 16 asks for the table. */
+static inline Buffer
+shuttle_bt_getroot(Relation index, Relation heap)
+{
+#if PG_VERSION_NUM >= 160000
+	return _bt_getroot(index, heap, BT_READ);
+#else
+	return _bt_getroot(index, BT_READ);
+#endif
+}
+
+/* The locale of a database that is not of libc's. */
+#if PG_VERSION_NUM < 170000
+#define Anum_pg_database_datlocale Anum_pg_database_daticulocale
+#endif
+
+/* ---- intervals */
+
+/* 17 knows infinite intervals, and has states of its own for sums of them. */
+#if PG_VERSION_NUM < 170000
+#define F_INTERVAL_AVG_SERIALIZE InvalidOid
+#define INTERVAL_NOT_FINITE(interval) false
+#define INTERVAL_IS_NOBEGIN(interval) false
+#else
+#define F_INTERVAL_COMBINE InvalidOid
+#endif
+
+/*
+ * True where another server takes the bytes of an interval as this one does: 17
+ * calls infinite what were very long ones before.
+ */
+static inline bool
+shuttle_agrees_on_intervals(int server_version)
+{
+	return (server_version >= 170000) == (PG_VERSION_NUM >= 170000);
+}
+
+/* ---- statistics */
+
+/* What ALTER TABLE SET STATISTICS said of a column; -1: nothing.  17 keeps
+ * that as NULL. */
+static inline int
+shuttle_statistics_target(Oid relid, AttrNumber attribute)
+{
+	HeapTuple	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relid),
+										Int16GetDatum(attribute));
+	int			target = -1;
+
+	if (!HeapTupleIsValid(tuple))
+		return target;
+#if PG_VERSION_NUM >= 170000
+	{
+		bool		is_null;
+		Datum		value = SysCacheGetAttr(ATTNUM, tuple,
+											Anum_pg_attribute_attstattarget,
+											&is_null);
+
+		if (!is_null)
+			target = DatumGetInt16(value);
+	}
+#else
+	target = ((Form_pg_attribute) GETSTRUCT(tuple))->attstattarget;
+#endif
+	ReleaseSysCache(tuple);
+	return target;
+}
+
+/* Whether the user may analyze a table, with a warning if not. */
+#if PG_VERSION_NUM < 160000
+#define vacuum_is_permitted_for_relation vacuum_is_relation_owner
+#endif
+
+/* Analyzes one table within the transaction; 16 takes a memory context. */
+static inline void
+shuttle_analyze_table(Oid relid)
+{
+	VacuumParams params = {
+		.options = VACOPT_ANALYZE,
+		.log_min_duration = -1,
+	};
+	List	   *tables = list_make1(makeVacuumRelation(NULL, relid, NIL));
+
+#if PG_VERSION_NUM >= 160000
+	vacuum(tables, &params, NULL, CurrentMemoryContext, false);
+#else
+	vacuum(tables, &params, NULL, false);
+#endif
+}
+
+/* The table that a session counts written rows of; 16 renamed it. */
+static inline Oid
+shuttle_counted_table(const PgStat_TableStatus *status)
+{
+#if PG_VERSION_NUM >= 160000
+	return status->id;
+#else
+	return status->t_id;
+#endif
+}
+
+/* ---- privileges */
+
+/* One function for all kinds of objects since 16; here for servers only. */
+#if PG_VERSION_NUM < 160000
+static inline bool
+object_ownercheck(Oid classid, Oid objectid, Oid roleid)
+{
+	Assert(classid == ForeignServerRelationId);
+	return pg_foreign_server_ownercheck(objectid, roleid);
+}
+
+/* The same; here for foreign-data wrappers and servers only. */
+static inline AclResult
+object_aclcheck(Oid classid, Oid objectid, Oid roleid, AclMode mode)
+{
+	if (classid == ForeignServerRelationId)
+		return pg_foreign_server_aclcheck(objectid, roleid, mode);
+	Assert(classid == ForeignDataWrapperRelationId);
+	return pg_foreign_data_wrapper_aclcheck(objectid, roleid, mode);
+}
+#endif
+
+#endif							/* SHUTTLE_COMPAT_CATALOG_H */

@@ -1,0 +1,295 @@
+/*-------------------------------------------------------------------------
+ * shuttle_compat_executor.h
+ *	  Differences between the versions of the server: plan nodes, tuples and
+ *	  the executor's state.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_COMPAT_EXECUTOR_H
+#define SHUTTLE_COMPAT_EXECUTOR_H
+
+#include "access/htup_details.h"
+#include "executor/execPartition.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/optimizer.h"
+#include "storage/buffile.h"
+#include "utils/rel.h"
+
+/* ---- runs and their state */
+
+/* Arguments of an ExecutorRun_hook; execute_once went. */
+#if PG_VERSION_NUM < 180000
+#define SHUTTLE_EXECUTOR_RUN_PARAMETERS \
+	QueryDesc *queryDesc, ScanDirection direction, uint64 count, bool execute_once
+#define SHUTTLE_EXECUTOR_RUN_ARGUMENTS queryDesc, direction, count, execute_once
+#else
+#define SHUTTLE_EXECUTOR_RUN_PARAMETERS \
+	QueryDesc *queryDesc, ScanDirection direction, uint64 count
+#define SHUTTLE_EXECUTOR_RUN_ARGUMENTS queryDesc, direction, count
+#endif
+
+/*
+ * Lends what a scan needs of one executor state to another one, whose run is
+ * a part of the first one's.
+ */
+static inline void
+shuttle_share_executor_state(EState *to, const EState *from)
+{
+	to->es_snapshot = from->es_snapshot;
+	to->es_crosscheck_snapshot = from->es_crosscheck_snapshot;
+	to->es_range_table = from->es_range_table;
+	to->es_range_table_size = from->es_range_table_size;
+	to->es_relations = from->es_relations;
+#if PG_VERSION_NUM >= 160000
+	to->es_rteperminfos = from->es_rteperminfos;
+#endif
+#if PG_VERSION_NUM >= 180000
+	to->es_unpruned_relids = from->es_unpruned_relids;
+#endif
+	to->es_plannedstmt = from->es_plannedstmt;
+	to->es_param_list_info = from->es_param_list_info;
+	to->es_queryEnv = from->es_queryEnv;
+	to->es_sourceText = from->es_sourceText;
+}
+
+/* A table that the statement changes, or one above it; 18 wants to be told. */
+static inline Relation
+shuttle_changed_relation(EState *estate, Index rtindex)
+{
+#if PG_VERSION_NUM >= 180000
+	return ExecGetRangeTableRelation(estate, rtindex, true);
+#else
+	return ExecGetRangeTableRelation(estate, rtindex);
+#endif
+}
+
+/* ---- who a scan or a write runs as */
+
+/*
+ * The user that a foreign scan, or a write, runs as.  From 16 on it is in the
+ * plan and in the permissions of the statement, before in the range table.
+ */
+static inline Oid
+shuttle_scan_user(const ForeignScan *scan, EState *estate)
+{
+#if PG_VERSION_NUM >= 160000
+	Oid			user = scan->checkAsUser;
+#else
+	Index		rtindex = scan->scan.scanrelid;
+	Oid			user;
+
+	if (rtindex == 0)
+		rtindex = bms_next_member(scan->fs_relids, -1);
+	user = exec_rt_fetch(rtindex, estate)->checkAsUser;
+#endif
+	return OidIsValid(user) ? user : GetUserId();
+}
+
+/* The user that a write runs as; 16 moved it to the permissions of the statement. */
+#if PG_VERSION_NUM < 160000
+static inline Oid
+ExecGetResultRelCheckAsUser(ResultRelInfo *target, EState *estate)
+{
+	Index		rtindex = target->ri_RangeTableIndex;
+	Oid			user;
+
+	if (rtindex == 0)
+		rtindex = target->ri_RootResultRelInfo->ri_RangeTableIndex;
+	user = exec_rt_fetch(rtindex, estate)->checkAsUser;
+	return OidIsValid(user) ? user : GetUserId();
+}
+#endif
+
+/* The user of a scan is copied from plan to plan; before 16 it is elsewhere. */
+static inline void
+shuttle_copy_scan_user(ForeignScan *to, const ForeignScan *from)
+{
+#if PG_VERSION_NUM >= 160000
+	to->checkAsUser = from->checkAsUser;
+	to->fs_base_relids = from->fs_base_relids;
+#endif
+}
+
+/* ---- rows */
+
+/* Makes and copies tuples in the current context; 18 can leave room in front. */
+static inline MinimalTuple
+shuttle_form_minimal_tuple(TupleDesc desc, Datum *values, bool *nulls)
+{
+#if PG_VERSION_NUM >= 180000
+	return heap_form_minimal_tuple(desc, values, nulls, 0);
+#else
+	return heap_form_minimal_tuple(desc, values, nulls);
+#endif
+}
+
+static inline MinimalTuple
+shuttle_copy_minimal_tuple(MinimalTuple tuple)
+{
+#if PG_VERSION_NUM >= 180000
+	return heap_copy_minimal_tuple(tuple, 0);
+#else
+	return heap_copy_minimal_tuple(tuple);
+#endif
+}
+
+/* How the root's rows become those of a partition that they are routed to. */
+#if PG_VERSION_NUM < 160000
+static inline TupleConversionMap *
+ExecGetRootToChildMap(ResultRelInfo *child, EState *estate)
+{
+	return child->ri_RootToPartitionMap;
+}
+#endif
+
+/*
+ * Evaluates RETURNING on a row of a foreign table that was written, or, for a
+ * DELETE, was there; 18 tells OLD and NEW apart.
+ */
+static inline TupleTableSlot *
+shuttle_project_returning(EState *estate, ResultRelInfo *target,
+						  CmdType operation, TupleTableSlot *row,
+						  TupleTableSlot *plan_row)
+{
+	ProjectionInfo *projection = target->ri_projectReturning;
+	ExprContext *econtext = projection->pi_exprContext;
+
+	econtext->ecxt_scantuple = row;
+	econtext->ecxt_outertuple = plan_row;
+#if PG_VERSION_NUM >= 180000
+	{
+		TupleTableSlot *old_row = operation == CMD_DELETE ? row : NULL;
+		TupleTableSlot *new_row = operation == CMD_DELETE ? NULL : row;
+		int			flags = projection->pi_state.flags;
+
+		if (operation == CMD_UPDATE && (flags & EEO_FLAG_HAS_OLD) != 0)
+		{
+			bool		is_null;
+			Datum		whole = ExecGetJunkAttribute(plan_row, target->ri_RowIdAttNo,
+													 &is_null);
+			HeapTupleHeader header = DatumGetHeapTupleHeader(whole);
+			HeapTupleData tuple = {
+				.t_len = HeapTupleHeaderGetDatumLength(header),
+				.t_tableOid = RelationGetRelid(target->ri_RelationDesc),
+				.t_data = header,
+			};
+
+			ItemPointerSetInvalid(&tuple.t_self);
+			old_row = target->ri_oldTupleSlot;
+			ExecForceStoreHeapTuple(&tuple, old_row, false);
+		}
+		econtext->ecxt_oldtuple = old_row != NULL ? old_row :
+			(flags & EEO_FLAG_HAS_OLD) != 0 ? ExecGetAllNullSlot(estate, target) : NULL;
+		econtext->ecxt_newtuple = new_row != NULL ? new_row :
+			(flags & EEO_FLAG_HAS_NEW) != 0 ? ExecGetAllNullSlot(estate, target) : NULL;
+		if (old_row == NULL)
+			projection->pi_state.flags |= EEO_FLAG_OLD_IS_NULL;
+		else
+			projection->pi_state.flags &= ~EEO_FLAG_OLD_IS_NULL;
+		if (new_row == NULL)
+			projection->pi_state.flags |= EEO_FLAG_NEW_IS_NULL;
+		else
+			projection->pi_state.flags &= ~EEO_FLAG_NEW_IS_NULL;
+	}
+#endif
+	return ExecProject(projection);
+}
+
+/* True where RETURNING tells OLD from NEW, as it can from 18 on. */
+static inline bool
+shuttle_returns_old_or_new(Node *node)
+{
+#if PG_VERSION_NUM >= 180000
+	return contain_vars_returning_old_or_new(node);
+#else
+	return false;
+#endif
+}
+
+/* 16 gave temporary files a read that knows how much must be there. */
+#if PG_VERSION_NUM < 160000
+static inline void
+shuttle_BufFileReadExact(BufFile *file, void *to, size_t size)
+{
+	if (BufFileRead(file, to, size) != size)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not read from temporary file: %m")));
+}
+#define BufFileReadExact shuttle_BufFileReadExact
+#endif
+
+/* ---- plan nodes and their run-time pruning */
+
+/* From 16 on fs_relids has outer joins as well. */
+#if PG_VERSION_NUM < 160000
+#define fs_base_relids fs_relids
+#endif
+
+/* Says of which relation a scan is that core has not planned. */
+static inline void
+shuttle_scan_set_relids(ForeignScan *scan, Relids relids)
+{
+	scan->fs_relids = bms_copy(relids);
+	scan->fs_base_relids = scan->fs_relids;
+}
+
+/* True where an Append chooses its children at run time. */
+static inline bool
+shuttle_append_prunes(const Append *append)
+{
+#if PG_VERSION_NUM >= 180000
+	return append->part_prune_index >= 0;
+#else
+	return append->part_prune_info != NULL;
+#endif
+}
+
+/* The children of an Append that its run-time pruning leaves. */
+static inline Bitmapset *
+shuttle_find_matching_subplans(PartitionPruneState *state)
+{
+#if PG_VERSION_NUM >= 180000
+	return ExecFindMatchingSubPlans(state, false, NULL);
+#else
+	return ExecFindMatchingSubPlans(state, false);
+#endif
+}
+
+/*
+ * From 18 on an EvalPlanQual tree is lent the run-time pruning of the statement's plan.
+ * Makes its own, if so; what was pruned when the statement began stays so.
+ */
+static inline bool
+shuttle_make_pruning(EState *estate)
+{
+#if PG_VERSION_NUM >= 180000
+	List	   *results = estate->es_part_prune_results;
+	Bitmapset  *unpruned = estate->es_unpruned_relids;
+
+	if (estate->es_epq_active == NULL || estate->es_part_prune_states !=
+		estate->es_epq_active->parentestate->es_part_prune_states)
+		return false;
+	estate->es_part_prune_states = NIL;
+	estate->es_part_prune_results = NIL;
+	estate->es_unpruned_relids = bms_copy(unpruned);
+	ExecDoInitialPruning(estate);
+	estate->es_part_prune_results = results;
+	estate->es_unpruned_relids = unpruned;
+	return true;
+#else
+	return false;
+#endif
+}
+
+#if PG_VERSION_NUM >= 180000
+#define SHUTTLE_OWN_PRUNING(node, append, children, now) \
+	((now) == NULL || list_member_ptr((node)->state->es_part_prune_states, now) ? (now) : \
+	 ExecInitPartitionExecPruning(node, list_length(children), (append)->part_prune_index, \
+								  (append)->apprelids, &(Bitmapset *) {NULL}))
+#else
+#define SHUTTLE_OWN_PRUNING(node, append, children, now) ((void) (append), (now))
+#endif
+
+#endif							/* SHUTTLE_COMPAT_EXECUTOR_H */

@@ -1,0 +1,88 @@
+/*-------------------------------------------------------------------------
+ * shuttle_compat_libpq.h
+ *	  Differences between the versions of the server: how the client of this
+ *	  session logged in, and what that allows on storage nodes.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_COMPAT_LIBPQ_H
+#define SHUTTLE_COMPAT_LIBPQ_H
+
+#if PG_VERSION_NUM >= 180000
+#include "common/base64.h"
+#include "common/scram-common.h"
+#endif
+
+/*
+ * The session's port includes the headers of GSSAPI if the server was built
+ * with it, and packages of the server's headers do not bring them.
+ */
+#if !defined(ENABLE_GSS) || __has_include(<gssapi/gssapi.h>) || __has_include(<gssapi.h>)
+#define SHUTTLE_HAS_PORT
+#include "libpq/libpq-be.h"
+#include "miscadmin.h"
+#endif
+
+/*
+ * The keys by which the client of this session logged in with SCRAM, in
+ * base64; 18 keeps them, for nodes that know the same password.
+ */
+static inline bool
+shuttle_get_scram_keys(char **client_key, char **server_key)
+{
+#if PG_VERSION_NUM >= 180000 && defined(SHUTTLE_HAS_PORT)
+	int			size = pg_b64_enc_len(SCRAM_MAX_KEY_LEN) + 1;
+
+	if (MyProcPort == NULL || !MyProcPort->has_scram_keys)
+		return false;
+	*client_key = palloc0(size);
+	*server_key = palloc0(size);
+	return pg_b64_encode(MyProcPort->scram_ClientKey,
+						 sizeof(MyProcPort->scram_ClientKey),
+						 *client_key, size - 1) >= 0 &&
+		pg_b64_encode(MyProcPort->scram_ServerKey,
+					  sizeof(MyProcPort->scram_ServerKey),
+					  *server_key, size - 1) >= 0;
+#else
+	return false;
+#endif
+}
+
+/* Did the client of this session delegate its GSSAPI credentials?  libpq can tell
+ * from 16 on, too, whether a connection has used them. */
+#if PG_VERSION_NUM >= 160000
+#define SHUTTLE_LIBPQ_TELLS_GSSAPI
+#endif
+
+static inline bool
+shuttle_gss_delegated(void)
+{
+#if PG_VERSION_NUM >= 160000 && defined(ENABLE_GSS) && defined(SHUTTLE_HAS_PORT)
+	return MyProcPort != NULL && be_gssapi_get_delegation(MyProcPort);
+#else
+	return false;
+#endif
+}
+
+/* What postgres_fdw says of users who have to give credentials of their own. */
+#if PG_VERSION_NUM >= 160000
+#define SHUTTLE_CREDENTIALS_REQUIRED \
+	"password or GSSAPI delegated credentials required"
+#define SHUTTLE_CREDENTIALS_UNUSED \
+	"Non-superuser cannot connect if the server does not request a password or use GSSAPI with delegated credentials."
+#else
+#define SHUTTLE_CREDENTIALS_REQUIRED "password is required"
+#define SHUTTLE_CREDENTIALS_UNUSED \
+	"Non-superuser cannot connect if the server does not request a password."
+#endif
+#if PG_VERSION_NUM >= 180000
+#define SHUTTLE_CREDENTIALS_MISSING \
+	"Non-superusers must delegate GSSAPI credentials, provide a password, or enable SCRAM pass-through in user mapping."
+#elif PG_VERSION_NUM >= 160000
+#define SHUTTLE_CREDENTIALS_MISSING \
+	"Non-superusers must delegate GSSAPI credentials or provide a password in the user mapping."
+#else
+#define SHUTTLE_CREDENTIALS_MISSING \
+	"Non-superusers must provide a password in the user mapping."
+#endif
+
+#endif							/* SHUTTLE_COMPAT_LIBPQ_H */

@@ -1,0 +1,360 @@
+/*-------------------------------------------------------------------------
+ * shuttle_compat_planner.h
+ *	  Differences between the versions of the server: parse trees, paths and
+ *	  the planner's structs.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_COMPAT_PLANNER_H
+#define SHUTTLE_COMPAT_PLANNER_H
+
+#include "access/stratnum.h"
+#include "nodes/makefuncs.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/appendinfo.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/planner.h"
+#include "parser/parse_relation.h"
+
+/* ---- the query */
+
+/* JSON_VALUE() and its like, which 17 brought. */
+static inline bool
+shuttle_is_json_query(const Node *node)
+{
+#if PG_VERSION_NUM >= 170000
+	return IsA(node, JsonExpr);
+#else
+	return false;
+#endif
+}
+
+/* 17 gave MERGE's condition a place beside the source's, and knows other rows than those
+ * that match and those that match nothing. */
+#if PG_VERSION_NUM < 170000
+#define MERGE_CONDITION(query) ((query)->jointree->quals)
+#define MERGE_IS_MATCHED(action) ((action)->matched)
+#define MERGE_IS_OF_17(query, action) false
+#else
+#define MERGE_CONDITION(query) ((query)->mergeJoinCondition)
+#define MERGE_IS_MATCHED(action) ((action)->matchKind == MERGE_WHEN_MATCHED)
+#define MERGE_IS_OF_17(query, action) \
+	((query)->mergeTargetRelation != (query)->resultRelation || \
+	 (action)->matchKind == MERGE_WHEN_NOT_MATCHED_BY_SOURCE)
+#endif
+
+/* 16 has lists of the privileges that are checked, and of joins that make NULLs. */
+#if PG_VERSION_NUM < 160000
+typedef RangeTblEntry RTEPermissionInfo;
+#define COPY_PERMISSIONS(query, from) ((void) 0)
+#define COPY_PERMISSION(query, rte, from) (rte)
+#define SET_NULLED_BY(var, join) ((void) 0)
+#else
+#define COPY_PERMISSIONS(query, from) ((query)->rteperminfos = copyObject((from)->rteperminfos))
+#define COPY_PERMISSION(query, rte, from) \
+	((query)->rteperminfos = lappend((query)->rteperminfos, \
+									 copyObject(getRTEPermissionInfo((from)->rteperminfos, rte))), \
+	 (rte)->perminfoindex = list_length((query)->rteperminfos), \
+	 getRTEPermissionInfo((query)->rteperminfos, rte))
+#define SET_NULLED_BY(var, join) \
+	((var)->varnullingrels = (join) == 0 ? NULL : bms_make_singleton(join))
+#endif
+
+/* An entry of the range table for a child that is the same table, whose privileges
+ * are checked with the parent's. */
+static inline RangeTblEntry *
+shuttle_child_entry(const RangeTblEntry *parent)
+{
+	RangeTblEntry *child = makeNode(RangeTblEntry);
+
+	*child = *parent;
+	child->securityQuals = NIL;
+#if PG_VERSION_NUM >= 160000
+	child->perminfoindex = 0;
+#else
+	child->requiredPerms = 0;
+#endif
+	return child;
+}
+
+/* ---- clauses and groups */
+
+/* The members of a class that are of these relations or of all; 18 keeps those
+ * of child relations apart. */
+#if PG_VERSION_NUM < 180000
+typedef struct EquivalenceMemberIterator
+{
+	List	   *members;
+	int			next;
+} EquivalenceMemberIterator;
+
+static inline void
+setup_eclass_member_iterator(EquivalenceMemberIterator *it, EquivalenceClass *ec,
+							 Relids child_relids)
+{
+	it->members = ec->ec_members;
+	it->next = 0;
+}
+
+static inline EquivalenceMember *
+eclass_member_iterator_next(EquivalenceMemberIterator *it)
+{
+	if (it->next >= list_length(it->members))
+		return NULL;
+	return list_nth_node(EquivalenceMember, it->members, it->next++);
+}
+
+/* Orders have names of their own, beside the strategies of btrees. */
+#define COMPARE_LT BTLessStrategyNumber
+#endif
+
+/* True of a column of a table, or of its partitions, that is never NULL.  Before 17
+ * the planner does not know. */
+static inline bool
+shuttle_is_never_null(const RelOptInfo *rel, AttrNumber attribute)
+{
+#if PG_VERSION_NUM >= 170000
+	return attribute > 0 && bms_is_member(attribute, rel->notnullattnums);
+#else
+	return false;
+#endif
+}
+
+/* What groups are told apart by; 16 leaves out what is the same in all rows. */
+static inline List *
+shuttle_processed_group_clause(const PlannerInfo *root)
+{
+#if PG_VERSION_NUM >= 160000
+	return root->processed_groupClause;
+#else
+	return root->parse->groupClause;
+#endif
+}
+
+static inline List *
+shuttle_processed_distinct_clause(const PlannerInfo *root)
+{
+#if PG_VERSION_NUM >= 160000
+	return root->processed_distinctClause;
+#else
+	return root->parse->distinctClause;
+#endif
+}
+
+/* Gives a query another GROUP BY; returns the one that it had. */
+typedef struct ShuttleGroupClause
+{
+	List	   *whole;
+	List	   *processed;
+} ShuttleGroupClause;
+
+static inline ShuttleGroupClause
+shuttle_set_group_clause(PlannerInfo *root, List *whole, List *processed)
+{
+	ShuttleGroupClause before;
+
+	before.whole = root->parse->groupClause;
+	before.processed = shuttle_processed_group_clause(root);
+	root->parse->groupClause = whole;
+#if PG_VERSION_NUM >= 160000
+	root->processed_groupClause = processed;
+#endif
+	return before;
+}
+
+/* An expression over a base relation, over a child of it or of its children. */
+static inline void *
+shuttle_translate_to_child(PlannerInfo *root, Node *node, RelOptInfo *child,
+						   RelOptInfo *parent)
+{
+#if PG_VERSION_NUM >= 160000
+	return adjust_appendrel_attrs_multilevel(root, node, child, parent);
+#else
+	return adjust_appendrel_attrs_multilevel(root, node, child->relids,
+											 parent->relids);
+#endif
+}
+
+/* Until 16 a clause says which of its relations outer joins make NULL. */
+static inline void
+shuttle_move_nullable_relids(RestrictInfo *clause, Index from, Index to)
+{
+#if PG_VERSION_NUM < 160000
+	if (bms_is_member(from, clause->nullable_relids))
+		clause->nullable_relids =
+			bms_add_member(bms_del_member(bms_copy(clause->nullable_relids), from), to);
+#endif
+}
+
+/* ---- joins */
+
+/* All that a query level joins; 16 counts outer joins among it. */
+static inline Relids
+shuttle_all_relids(const PlannerInfo *root)
+{
+#if PG_VERSION_NUM >= 160000
+	return root->all_query_rels;
+#else
+	return root->all_baserels;
+#endif
+}
+
+/* Joins of partitions are handed what translates their parents. */
+static inline RelOptInfo *
+shuttle_build_child_join_rel(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner,
+							 RelOptInfo *parent, List *clauses,
+							 SpecialJoinInfo *special, int nappinfos,
+							 AppendRelInfo **appinfos)
+{
+#if PG_VERSION_NUM >= 180000
+	return build_child_join_rel(root, outer, inner, parent, clauses, special,
+								nappinfos, appinfos);
+#elif PG_VERSION_NUM >= 160000
+	return build_child_join_rel(root, outer, inner, parent, clauses, special);
+#else
+	return build_child_join_rel(root, outer, inner, parent, clauses, special,
+								special->jointype);
+#endif
+}
+
+/* Joins that keep their inner side and are no outer joins; 16 and 18 brought them. */
+static inline bool
+shuttle_is_right_semi_or_anti(JoinType type)
+{
+#if PG_VERSION_NUM >= 180000
+	return type == JOIN_RIGHT_SEMI || type == JOIN_RIGHT_ANTI;
+#elif PG_VERSION_NUM >= 160000
+	return type == JOIN_RIGHT_ANTI;
+#else
+	return false;
+#endif
+}
+
+/* A semi join whose inner rows are kept, which 18 brought. */
+static inline bool
+shuttle_is_right_semi(JoinType type)
+{
+#if PG_VERSION_NUM >= 180000
+	return type == JOIN_RIGHT_SEMI;
+#else
+	return false;
+#endif
+}
+
+/*
+ * From 16 on an outer join is a relation of its own, and a path that takes
+ * parameters from the join being made makes no sense.
+ */
+static inline bool
+shuttle_uses_own_outer_join(const SpecialJoinInfo *join, const Path *outer,
+							const Path *inner)
+{
+#if PG_VERSION_NUM >= 160000
+	return join->ojrelid != 0 &&
+		(bms_is_member(join->ojrelid, PATH_REQ_OUTER(inner)) ||
+		 bms_is_member(join->ojrelid, PATH_REQ_OUTER(outer)));
+#else
+	return false;
+#endif
+}
+
+/*
+ * A path that takes parameters from the parent of a child relation, for a
+ * nested loop over the child; NULL where it cannot be changed to that.  17
+ * changes it when the plan is made.
+ */
+static inline Path *
+shuttle_path_for_child(PlannerInfo *root, Path *path, RelOptInfo *child)
+{
+	if (!bms_overlap(PATH_REQ_OUTER(path), child->top_parent_relids))
+		return path;
+#if PG_VERSION_NUM >= 170000
+	return path_is_reparameterizable_by_child(path, child) ? path : NULL;
+#else
+	return reparameterize_path_by_child(root, path, child);
+#endif
+}
+
+/* 18 counts nodes that are disabled. */
+static inline bool
+shuttle_add_path_precheck(RelOptInfo *rel, const JoinCostWorkspace *workspace,
+						  List *pathkeys, Relids required_outer)
+{
+#if PG_VERSION_NUM >= 180000
+	return add_path_precheck(rel, workspace->disabled_nodes, workspace->startup_cost,
+							 workspace->total_cost, pathkeys, required_outer);
+#else
+	return add_path_precheck(rel, workspace->startup_cost, workspace->total_cost,
+							 pathkeys, required_outer);
+#endif
+}
+
+/* ---- other paths, and plans */
+
+/* Plans a subquery of a query that joins it; 17 asks which set operation it is of. */
+static inline PlannerInfo *
+shuttle_subquery_planner(PlannerInfo *root, Query *subquery)
+{
+#if PG_VERSION_NUM >= 170000
+	return subquery_planner(root->glob, subquery, root, false, 0, NULL);
+#else
+	return subquery_planner(root->glob, subquery, root, false, 0);
+#endif
+}
+
+/* A scan of a subquery without an order; 16 has it told what it need not do. */
+static inline Path *
+shuttle_create_subqueryscan_path(PlannerInfo *root, RelOptInfo *rel, Path *subpath,
+								 Relids required_outer)
+{
+#if PG_VERSION_NUM >= 160000
+	return (Path *) create_subqueryscan_path(root, rel, subpath, false, NIL,
+											 required_outer);
+#else
+	return (Path *) create_subqueryscan_path(root, rel, subpath, NIL, required_outer);
+#endif
+}
+
+/* A parameterised scan of a foreign table. */
+static inline ForeignPath *
+shuttle_create_foreignscan_path(PlannerInfo *root, RelOptInfo *rel, double rows,
+								Cost startup, Cost total, Relids required_outer)
+{
+#if PG_VERSION_NUM >= 180000
+	return create_foreignscan_path(root, rel, NULL, rows, 0, startup, total, NIL,
+								   required_outer, NULL, NIL, NIL);
+#elif PG_VERSION_NUM >= 170000
+	return create_foreignscan_path(root, rel, NULL, rows, startup, total, NIL,
+								   required_outer, NULL, NIL, NIL);
+#else
+	return create_foreignscan_path(root, rel, NULL, rows, startup, total, NIL,
+								   required_outer, NULL, NIL);
+#endif
+}
+
+/* 17 raised postgres_fdw's default cost of a row. */
+#if PG_VERSION_NUM >= 170000
+#define SHUTTLE_POSTGRES_FDW_TUPLE_COST 0.2
+#else
+#define SHUTTLE_POSTGRES_FDW_TUPLE_COST 0.01
+#endif
+
+/* 18 counts disabled nodes; before, they cost disable_cost. */
+static inline void
+shuttle_path_copy_disabled(Path *to, const Path *from)
+{
+#if PG_VERSION_NUM >= 180000
+	to->disabled_nodes = from->disabled_nodes;
+#endif
+}
+
+static inline void
+shuttle_plan_copy_disabled(Plan *to, const Plan *from)
+{
+#if PG_VERSION_NUM >= 180000
+	to->disabled_nodes = from->disabled_nodes;
+#endif
+}
+
+#endif							/* SHUTTLE_COMPAT_PLANNER_H */

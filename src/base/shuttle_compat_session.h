@@ -1,0 +1,82 @@
+/*-------------------------------------------------------------------------
+ * shuttle_compat_session.h
+ *	  Differences between the versions of the server: the session's
+ *	  transaction, its locks, and what it waits for.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_COMPAT_SESSION_H
+#define SHUTTLE_COMPAT_SESSION_H
+
+#include "storage/latch.h"
+#include "storage/lmgr.h"
+#include "storage/lock.h"
+#include "storage/proc.h"
+#include "utils/memutils.h"
+#include "utils/wait_event.h"
+
+#if PG_VERSION_NUM >= 170000
+#include "utils/injection_point.h"
+#endif
+
+/* The number of the current transaction in its session; 17 moved it. */
+static inline LocalTransactionId
+shuttle_my_lxid(void)
+{
+#if PG_VERSION_NUM >= 170000
+	return MyProc->vxid.lxid;
+#else
+	return MyProc->lxid;
+#endif
+}
+
+/* Internal subtransactions are possible while parallel workers run from 17 on. */
+#define SHUTTLE_SUBTRANSACTIONS_BESIDE_WORKERS (PG_VERSION_NUM >= 170000)
+
+/* Since 17 one function asks for a lock or for any stronger one. */
+#if PG_VERSION_NUM < 170000
+static inline bool
+shuttle_lock_held_by_me(const LOCKTAG *tag, LOCKMODE mode, bool orstronger)
+{
+	bool		held = LockHeldByMe(tag, mode);
+
+	while (!held && orstronger && mode < MaxLockMode)
+		held = LockHeldByMe(tag, ++mode);
+	return held;
+}
+
+#define LockHeldByMe shuttle_lock_held_by_me
+#endif
+
+/* Extensions name their wait events. */
+static inline uint32
+shuttle_new_wait_event(const char *name)
+{
+#if PG_VERSION_NUM >= 170000
+	return WaitEventExtensionNew(name);
+#else
+	return PG_WAIT_EXTENSION;
+#endif
+}
+
+/* A set of wait events that lives as long as the session. */
+static inline WaitEventSet *
+shuttle_create_wait_event_set(int nevents)
+{
+#if PG_VERSION_NUM >= 170000
+	return CreateWaitEventSet(NULL, nevents);
+#else
+	return CreateWaitEventSet(TopMemoryContext, nevents);
+#endif
+}
+
+/* A point of core's kind, at which a test can stop; servers have them since 17,
+ * where they are built so, and 18 gave them an argument. */
+#if PG_VERSION_NUM >= 180000
+#define shuttle_injection_point(name) INJECTION_POINT(name, NULL)
+#elif PG_VERSION_NUM >= 170000
+#define shuttle_injection_point(name) INJECTION_POINT(name)
+#else
+#define shuttle_injection_point(name) ((void) 0)
+#endif
+
+#endif							/* SHUTTLE_COMPAT_SESSION_H */
