@@ -1,7 +1,7 @@
 # pg_shuttle
 #
 #   make PG_CONFIG=..., make install PG_CONFIG=...     the extension alone, for one server
-#   make test | lint | format | demo | peer-suite | docs     see CONTRIBUTING.md
+#   make test | test-all | lint | format | demo | peer-suite | docs     see CONTRIBUTING.md
 #
 # Settings: WERROR=1 makes warnings errors; TEST_POINTS=1 builds the points at
 # which crash tests stop a server that has no injection points of its own;
@@ -90,7 +90,12 @@ sql/$(EXTENSION)--$(EXTVERSION).sql: sql/$(EXTENSION).sql $(EXTENSION).control
 # ---------------------------------------------------------- development
 
 test:
-	tools/run_tests $(TEST_OPTS)
+	tools/servers need test
+	tools/venv
+	tools/run_tests --part usual $(TEST_OPTS)
+
+test-all: test
+	tools/run_tests --part rest $(TEST_OPTS)
 
 lint:
 	tools/lint
@@ -109,4 +114,4 @@ docs:
 	tools/venv
 	NO_MKDOCS_2_WARNING=1 .venv/bin/python -m mkdocs build --quiet
 
-.PHONY: test lint format demo peer-suite docs
+.PHONY: test test-all lint format demo peer-suite docs

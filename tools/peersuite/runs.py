@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from testrun.cluster import Cluster, run_as_server_user, temporary_cluster
+from testrun.compared import LAST_WITHOUT_EXPECTED_DIR
 from testrun.installed import Installed, TestRunError
-from testrun.kinds import LAST_WITHOUT_EXPECTED_DIR, run_tap_script
 from testrun.outcome import crashes
+from testrun.tap import run_tap_script
 
 from peersuite.outputs import (
     Difference,
@@ -111,5 +112,7 @@ def run_scripts(installed: Installed, suite: Suite) -> tuple[int, Path]:
     suite.write_to(base, True)
     failed = 0
     for name in suite.names("t"):
-        failed += run_tap_script(installed, base, name).tell().failed
+        result = run_tap_script(installed, base, name)
+        print(f"   {result.word()} - {name}, {result.elapsed_s:.0f} s", flush=True)
+        failed += result.tell().failed
     return failed, base

@@ -8,8 +8,9 @@ import pwd
 import signal
 import socket
 import subprocess
+import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -88,28 +89,42 @@ def as_server_user() -> dict[str, Any]:
 
 
 def run_as_server_user(
-    command: Sequence[str], env: dict[str, str], cwd: Path, limit_s: float
+    command: Sequence[str],
+    env: dict[str, str],
+    cwd: Path,
+    limit_s: float,
+    on_line: Callable[[str], None] = lambda _line: None,
 ) -> tuple[int, str]:
-    """Returns exit code and output; a run over its limit is ended and has failed."""
-    try:
-        done = subprocess.run(
-            command,
-            env=env,
-            cwd=cwd,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            timeout=limit_s,
-            check=False,
-            **as_server_user(),
-        )
-    except subprocess.TimeoutExpired as late:
-        output = late.stdout or b""
-        text = output.decode(errors="replace") if isinstance(output, bytes) else output
-        return 124, f"{text}\nended: it took longer than {limit_s:.0f} s\n"
-    return done.returncode, done.stdout
+    """Returns exit code and output; a run over its limit is ended and has failed.
+
+    on_line gets each line of the output as it comes.
+    """
+    with subprocess.Popen(
+        command,
+        env=env,
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        **as_server_user(),
+    ) as process:
+        timer = threading.Timer(limit_s, process.kill)
+        timer.start()
+        try:
+            lines = []
+            for line in process.stdout or ():
+                lines.append(line)
+                on_line(line)
+            code = process.wait()
+        finally:
+            late = not timer.is_alive()
+            timer.cancel()
+            process.kill()
+    if late:
+        return 124, f"{''.join(lines)}\nended: it took longer than {limit_s:.0f} s\n"
+    return code, "".join(lines)
 
 
 def free_port() -> int:

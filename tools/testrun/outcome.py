@@ -12,8 +12,9 @@ CRASH = re.compile(r"TRAP:|PANIC|terminated by signal|AddressSanitizer|runtime e
 EXPECTED = re.compile(r"^#\s*expected in server log:\s*(.+?)\s*$", re.MULTILINE)
 
 # 15 prints "test name ... ok  5 ms", newer ones "ok 1  - name  5 ms".
-OLD_LINE = re.compile(r"^test (\S+)\s+\.\.\. (ok|FAILED)", re.MULTILINE)
-NEW_LINE = re.compile(r"^(ok|not ok) \d+\s+[-+] (\S+)", re.MULTILINE)
+OLD_LINE = re.compile(r"^test (\S+)\s+\.\.\. (ok|FAILED)\b.*?(\d+)? ms", re.MULTILINE)
+NEW_LINE = re.compile(r"^(ok|not ok) \d+\s+[-+] (\S+)\s+(\d+) ms", re.MULTILINE)
+PYTEST_LINE = re.compile(r"^\S+::(\S+) (PASSED|FAILED|ERROR|SKIPPED)")
 PYTEST_FAILED = re.compile(r"^FAILED \S+::(\w+)", re.MULTILINE)
 PYTEST_COUNT = re.compile(r"(\d+) (passed|failed|errors?)\b")
 PYTEST_SKIPPED = re.compile(r"^SKIPPED \[\d+\] (\S+?)(?::\d+)?: (.+)$", re.MULTILINE)
@@ -53,18 +54,19 @@ class Outcome:
         return 0 < self.failed <= most and self.failed == len(self.failed_names)
 
 
+def regress_results(output: str) -> list[tuple[str, bool, float]]:
+    """Name, success and seconds of each test that pg_regress tells of."""
+    results = [(name, word == "ok", ms) for name, word, ms in OLD_LINE.findall(output)]
+    results += [(name, word == "ok", ms) for word, name, ms in NEW_LINE.findall(output)]
+    return [(name, passed, float(ms or 0) / 1000) for name, passed, ms in results]
+
+
 def regress_outcome(code: int, output: str) -> Outcome:
     """Counts the lines of pg_regress; an exit code alone is a failure, too."""
-    results = [(name, word == "ok") for name, word in OLD_LINE.findall(output)]
-    results += [(name, word == "ok") for word, name in NEW_LINE.findall(output)]
-    names = tuple(name for name, passed in results if not passed)
+    results = regress_results(output)
+    names = tuple(name for name, passed, _ in results if not passed)
     failed = len(names) if code == 0 or names else 1
     return Outcome(len(results) - len(names), failed, names)
-
-
-def result_lines(output: str) -> list[str]:
-    """The lines of pg_regress that name a test."""
-    return [line for line in output.splitlines() if OLD_LINE.match(line) or NEW_LINE.match(line)]
 
 
 def pytest_outcome(code: int, output: str) -> Outcome:

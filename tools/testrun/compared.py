@@ -1,0 +1,119 @@
+"""Regression and isolation tests, whose output is compared with a file."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from testrun import valgrind
+from testrun.cluster import run_as_server_user, temporary_cluster
+from testrun.installed import ROOT, Installed, run_directory
+from testrun.outcome import Outcome, check_logs, regress_outcome, regress_results
+from testrun.progress import Test
+from testrun.wanted import SUITE_LIMIT_S, Wanted, clean_up
+
+VALGRIND_LIMIT_S = 4 * SUITE_LIMIT_S
+DIFF_LINES = 120
+# From 16 on pg_regress takes the directory of expected files as an option.
+LAST_WITHOUT_EXPECTED_DIR = 15
+# The names that PGXS uses in make installcheck.
+DATABASES = {"regress": "contrib_regression", "isolation": "isolation_regression"}
+LANES = 2
+
+
+def plan_regress(installed: Installed, wanted: Wanted) -> list[str]:
+    return wanted.plan("regress", installed, wanted.choose("sql", ".sql"))
+
+
+def plan_isolation(installed: Installed, wanted: Wanted) -> list[str]:
+    return wanted.plan("isolation", installed, wanted.choose("specs", ".spec"))
+
+
+def run_regress(installed: Installed, wanted: Wanted, names: list[str]) -> Outcome:
+    program = installed.pgxs_dir / "src/test/regress/pg_regress"
+    return run_compared(installed, wanted, "regress", names, program)
+
+
+def run_isolation(installed: Installed, wanted: Wanted, names: list[str]) -> Outcome:
+    program = installed.pgxs_dir / "src/test/isolation/pg_isolation_regress"
+    return run_compared(installed, wanted, "isolation", names, program)
+
+
+def run_compared(
+    installed: Installed, wanted: Wanted, kind: str, names: list[str], program: Path
+) -> Outcome:
+    """Runs tests whose output is compared with a file, in lanes with a server each."""
+    lanes = [names[i::LANES] for i in range(min(LANES, len(names)))]
+    total = Outcome()
+    with ThreadPoolExecutor(LANES) as pool:
+        for outcome in pool.map(
+            lambda lane: run_lane(installed, wanted, kind, lane, program), lanes
+        ):
+            total += outcome
+    return total
+
+
+def run_lane(
+    installed: Installed, wanted: Wanted, kind: str, names: list[str], program: Path
+) -> Outcome:
+    base = run_directory()
+    expect_something(base / "test/expected", names)
+    command = [str(program), f"--inputdir={base}/test", f"--outputdir={base}"]
+    command += [f"--bindir={installed.bindir}", f"--dbname={DATABASES[kind]}"]
+    if installed.major > LAST_WITHOUT_EXPECTED_DIR:
+        command.append(f"--expecteddir={base}/test")
+    under = valgrind.server_command(installed, base) if wanted.valgrind else ()
+    limit_s = VALGRIND_LIMIT_S if wanted.valgrind else SUITE_LIMIT_S
+    with temporary_cluster(installed, base, under=under) as cluster:
+        code, output = run_as_server_user(
+            [*command, *names],
+            cluster.environment(),
+            base,
+            limit_s,
+            lambda line: tell_results(wanted, kind, installed.name, line),
+        )
+    if code != 0 and not regress_results(output):
+        print(output, flush=True)
+    outcome = regress_outcome(code, output) + check_logs([cluster.log], [])
+    if wanted.valgrind:
+        outcome += valgrind.check_reports(base)
+    show_differences(base)
+    if wanted.accept:
+        accept_results(base, names)
+    clean_up(base, wanted, outcome)
+    return outcome
+
+
+def tell_results(wanted: Wanted, kind: str, server: str, line: str) -> None:
+    for name, passed, elapsed_s in regress_results(line):
+        test = Test(kind, server, name)
+        wanted.progress.ended(test, "ok" if passed else "not ok", elapsed_s)
+
+
+def expect_something(expected: Path, names: list[str]) -> None:
+    """Gives new tests an empty expected file: 15 stops at a missing one."""
+    for name in names:
+        if not any(expected.glob(f"{name}.out")) and not any(expected.glob(f"{name}_[0-9].out")):
+            (expected / f"{name}.out").touch()
+
+
+def show_differences(base: Path) -> None:
+    diffs = base / "regression.diffs"
+    if not diffs.exists():
+        return
+    lines = diffs.read_text(errors="replace").splitlines()
+    print("\n".join(lines[:DIFF_LINES]))
+    if len(lines) > DIFF_LINES:
+        print(f"... {len(lines) - DIFF_LINES} more lines in {diffs}")
+    sys.stdout.flush()
+
+
+def accept_results(base: Path, names: list[str]) -> None:
+    """Takes what came out as what is expected from now on."""
+    for name in names:
+        result = base / "results" / f"{name}.out"
+        if result.exists():
+            shutil.copyfile(result, ROOT / "test/expected" / f"{name}.out")
+            print(f"   accepted test/expected/{name}.out")

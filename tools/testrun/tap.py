@@ -1,0 +1,99 @@
+"""TAP tests: scripts that start servers of their own."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from testrun.cluster import clean_environment, run_as_server_user, sanitizer_environment
+from testrun.installed import Installed, list_prefixes, run_directory, server_user
+from testrun.outcome import EXPECTED, Outcome, check_logs, tap_outcome
+from testrun.progress import Test
+from testrun.wanted import SUITE_LIMIT_S, Wanted, clean_up
+
+TAP_TAIL_LINES = 60
+JOBS = 3  # they wait for real time rather than for a core
+
+
+def plan_tap(installed: Installed, wanted: Wanted) -> list[str]:
+    return wanted.plan("tap", installed, wanted.choose("t", ".pl"))
+
+
+def run_tap(installed: Installed, wanted: Wanted, names: list[str]) -> Outcome:
+    """Runs TAP scripts side by side. A script is one test in the count."""
+    list_prefixes()
+    base = run_directory()
+
+    def run_one(name: str) -> Outcome:
+        result = run_tap_script(installed, base, name)
+        test = Test("tap", installed.name, name)
+        wanted.progress.ended(test, result.word(), result.elapsed_s)
+        return result.tell()
+
+    with ThreadPoolExecutor(JOBS) as pool:
+        total = sum(pool.map(run_one, names), Outcome())
+    clean_up(base, wanted, total)
+    return total
+
+
+@cache
+def port_directory() -> Path:
+    """Where scripts of all runs reserve ports: two at a time must not take the same one."""
+    path = Path(tempfile.gettempdir()) / "pg_shuttle_test_ports"
+    path.mkdir(exist_ok=True)
+    user = server_user()
+    if user is not None:
+        shutil.chown(path, user)
+    return path
+
+
+@dataclass(frozen=True)
+class TapResult:
+    """What one script came to; excused: lines of its logs that are no crash."""
+
+    outcome: Outcome
+    output: str
+    elapsed_s: float
+    logs: list[Path]
+    excused: list[str]
+
+    def word(self) -> str:
+        if self.outcome.failed:
+            return "not ok"
+        return "skipped" if self.outcome.skipped else "ok"
+
+    def tell(self) -> Outcome:
+        """Shows the end of what a failed script printed, and lines of crashes."""
+        if self.outcome.failed:
+            print("\n".join(self.output.splitlines()[-TAP_TAIL_LINES:]), flush=True)
+        return self.outcome + check_logs(self.logs, self.excused)
+
+
+def run_tap_script(installed: Installed, base: Path, name: str) -> TapResult:
+    started = time.monotonic()
+    work = base / name
+    user = server_user()
+    work.mkdir()
+    if user is not None:
+        shutil.chown(work, user)
+    env = clean_environment(installed) | sanitizer_environment(installed)
+    env.update(
+        TESTLOGDIR=str(work / "log"),
+        TESTDATADIR=str(work),
+        PG_TEST_PORT_DIR=str(port_directory()),
+        PG_REGRESS=str(installed.pgxs_dir / "src/test/regress/pg_regress"),
+        SHUTTLE_SERVERS=":".join(f"{name}={prefix}" for name, prefix in list_prefixes()),
+    )
+    perl_dir = installed.pgxs_dir / "src/test/perl"
+    script = base / "test/t" / f"{name}.pl"
+    command = ["prove", "-v", "-I", str(perl_dir), "-I", str(script.parent), str(script)]
+    code, output = run_as_server_user(command, env, base / "test", SUITE_LIMIT_S)
+    elapsed_s = time.monotonic() - started
+    logs = [log for log in work.rglob("*.log") if log.is_file()]
+    excused = EXPECTED.findall(script.read_text())
+    return TapResult(tap_outcome(name, code, output), output, elapsed_s, logs, excused)

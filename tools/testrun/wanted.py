@@ -1,0 +1,46 @@
+"""What a run of tests was asked for, and what all kinds of tests share."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from testrun.installed import ROOT, Installed
+from testrun.outcome import Outcome
+from testrun.progress import Progress, Test
+
+SUITE_LIMIT_S = 1800.0
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the caller asked for. No names means all tests.
+
+    random_share: of the cases of random queries and writes, per cent.
+    """
+
+    names: tuple[str, ...]
+    accept: bool = False
+    keep: bool = False
+    valgrind: bool = False
+    random_share: int = 100
+    progress: Progress = field(default_factory=Progress)
+
+    def choose(self, kind: str, suffix: str) -> list[str]:
+        """Names of the tests of a kind, without directory and suffix."""
+        found = sorted(path.stem for path in (ROOT / "test" / kind).glob(f"*{suffix}"))
+        return [name for name in found if not self.names or name in self.names]
+
+    def plan(self, kind: str, installed: Installed, names: list[str]) -> list[str]:
+        """Has tests counted among those to come, and returns them longest first."""
+        self.progress.plan(Test(kind, installed.name, name) for name in names)
+        return self.progress.longest_first(kind, installed.name, names)
+
+
+def clean_up(base: Path, wanted: Wanted, outcome: Outcome) -> None:
+    """Leaves the files of a failed run where they can be looked at."""
+    if outcome.failed or wanted.keep:
+        print(f"   files of this run: {base}", flush=True)
+    else:
+        shutil.rmtree(base, ignore_errors=True)

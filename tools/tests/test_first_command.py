@@ -1,0 +1,111 @@
+"""What make demo and make test do first, and what CI looks at behind the demo."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import check_demo
+import pytest
+from testrun.installed import ROOT
+
+ORDINARY_USER = "nobody"
+
+
+def write_program(path: Path, text: str) -> None:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+def test_an_ordinary_user_hears_once_of_all_that_is_missing(tmp_path: Path) -> None:
+    """Nothing is installed, and sudo is not had."""
+    for folder in (tmp_path, *list(tmp_path.parents)[:2]):
+        folder.chmod(0o755)
+    write_program(tmp_path / "dpkg-query", "exit 1")
+    write_program(tmp_path / "sudo", "exit 1")
+    # bash reads the script from a pipe: its user may have no way into the tree
+    done = subprocess.run(
+        ["bash", "-s", "need", "test"],
+        input=(ROOT / "tools/servers").read_text(),
+        env={"PATH": f"{tmp_path}:{os.environ['PATH']}", "SHUTTLE_CACHE": str(tmp_path / "cache")},
+        cwd="/",
+        user=ORDINARY_USER if os.geteuid() == 0 else None,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1
+    assert "as root: apt-get update && apt-get install" in lines[0]
+    for package in ("build-essential", "libicu-dev", "postgresql-15", "postgresql-server-dev-15"):
+        assert f" {package}" in lines[0]
+
+
+@pytest.mark.parametrize("tool", ["servers", "build"])
+def test_variables_of_make_stay_out_of_other_builds(tool: str) -> None:
+    """PostgreSQL's makefiles generate headers only where MAKELEVEL is 0."""
+    unset = re.search(r"^unset .*$", (ROOT / "tools" / tool).read_text(), re.MULTILINE)
+    assert unset
+    done = subprocess.run(
+        ["bash", "-c", f"set -u\n{unset[0]}\nenv"],
+        env={"MAKELEVEL": "1", "MAKEFLAGS": "s", "MFLAGS": "-s", "MAKEOVERRIDES": "A=b"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "MAKE" not in done.stdout
+    assert "MFLAGS" not in done.stdout
+
+
+def results(**changes: Any) -> dict[str, Any]:  # noqa: ANN401  (of any part of them)
+    claim = {
+        "family": "f",
+        "detail": "d",
+        "unit": "requests",
+        "measured": 1,
+        "bound": 1,
+        "ok": True,
+    }
+    found = {"claims": [claim] * 30, "complaints": [], "trips": {"same_rows": True}}
+    return found | changes
+
+
+@pytest.fixture
+def figure(tmp_path: Path) -> Path:
+    path = tmp_path / "demo.png"
+    path.write_bytes(check_demo.PNG + bytes(30_000))
+    return path
+
+
+def test_a_demo_as_it_should_be(figure: Path) -> None:
+    slow = {"family": "f", "detail": "d", "unit": "ms", "measured": 9, "bound": 1, "ok": False}
+    assert list(check_demo.complaints(results(), figure)) == []
+    found = results(claims=[*results()["claims"], slow])
+    assert list(check_demo.complaints(found, figure)) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"claims": [results()["claims"][0] | {"ok": False, "measured": 2}] * 30}, "2 requests"),
+        ({"claims": []}, "only 0 claims"),
+        ({"complaints": ["PANIC: x"]}, "PANIC: x"),
+        ({"trips": None}, "the same rows"),
+        ({"trips": {"same_rows": False}}, "the same rows"),
+    ],
+)
+def test_a_demo_that_went_wrong(figure: Path, changes: dict[str, Any], expected: str) -> None:
+    found = list(check_demo.complaints(results(**changes), figure))
+    assert found
+    assert expected in found[0]
+
+
+def test_a_demo_without_its_picture(figure: Path) -> None:
+    figure.write_bytes(b"no picture")
+    assert "is no picture" in next(check_demo.complaints(results(), figure))
+    figure.unlink()
+    assert "there is no" in next(check_demo.complaints(results(), figure))
