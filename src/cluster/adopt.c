@@ -1,20 +1,21 @@
 /*-------------------------------------------------------------------------
  * adopt.c
- *	  Moving a server between postgres_fdw's wrapper and ours, in place.
+ *	  Moves a server between postgres_fdw's wrapper and ours, in place.
  *
- * A transaction has one connection to a node, postgres_fdw's or ours.  So a
- * table's routine may change only between transactions:
+ * A transaction must not use two connections to a node, postgres_fdw's and
+ * ours. So a table's FdwRoutine may change only between transactions:
  *
  * 1. The function is the client's whole statement, outside of a transaction
- *	  block, and this transaction has locked no table of the server yet.
+ * 	  block, and this transaction has locked no table of the server yet.
  * 2. AccessExclusiveLock on every foreign table of the server waits for all
- *	  other transactions that used one.
- * 3. No table is made meanwhile: see server_tables.c.
- * 4. With the commit each table's relcache entry, which holds the routine, is
- *	  invalidated, and with the server's row all plans.
+ * 	  other transactions that used one.
+ * 3. No table is created meanwhile (server_tables.c).
+ * 4. The commit invalidates each table's relcache entry, which holds the
+ * 	  routine, and by the server's row all plans.
  *
- * postgres_fdw reads use_remote_estimate from the catalog by itself and would
- * connect for it, so that the option has another name on our wrapper.
+ * postgres_fdw would act on use_remote_estimate and open its own connection,
+ * so the option has another name on our wrapper.
+ *
  * Memory: all of it lives as long as the call.
  *-------------------------------------------------------------------------
  */
@@ -61,11 +62,11 @@
 typedef struct Direction
 {
 	const char *function;		/* for messages */
-	const char *from;			/* wrappers */
+	const char *from;			/* names of wrappers */
 	const char *to;
-	const char *old_estimate;	/* option that gets a new name */
+	const char *old_estimate;	/* option that is renamed */
 	const char *new_estimate;
-	bool		drops_ours;		/* all other options of ours */
+	bool		drops_ours;		/* also drops our other options */
 } Direction;
 
 typedef struct Move
@@ -73,8 +74,8 @@ typedef struct Move
 	const Direction *direction;
 	Oid			serverid;
 	ForeignDataWrapper *target;
-	ReturnSetInfo *result;		/* a row for each change */
-	const char *object;			/* looked at now, in words */
+	ReturnSetInfo *result;		/* gets a row for each change */
+	const char *object;			/* description of the current object */
 } Move;
 
 static const Direction adoption = {
@@ -166,9 +167,8 @@ move_server(FunctionCallInfo fcinfo, const Direction *direction)
 }
 
 /*
- * Refuses to run anywhere but as a client's statement of its own, as core
- * does for VACUUM: a transaction that used the server before, or goes on to
- * use it, would have two connections to the node.
+ * Requires to be the client's whole statement, as VACUUM does: a transaction
+ * that uses the server before or after would have two connections to the node.
  */
 static void
 check_statement(FunctionCallInfo fcinfo, const char *function)
@@ -186,9 +186,9 @@ check_statement(FunctionCallInfo fcinfo, const char *function)
 }
 
 /*
- * True where the function is called by the plan that the client's statement
- * runs.  A query of a function has an executor state of its own; a cursor of
- * a function is a portal of its own, but not with the client's text.
+ * True if the function is called by the plan of the client's own statement. A
+ * query inside a function has another EState; a cursor of a function has a
+ * portal with another source text.
  */
 static bool
 is_whole_statement(ReturnSetInfo *result)
@@ -200,7 +200,7 @@ is_whole_statement(ReturnSetInfo *result)
 		strcmp(ActivePortal->sourceText, debug_query_string) == 0;
 }
 
-/* Finds and locks the server; it is then still what the caller may move. */
+/* Finds and locks the server, and checks it again after the lock. */
 static Oid
 lock_server(const char *name, const Direction *direction)
 {
@@ -212,7 +212,7 @@ lock_server(const char *name, const Direction *direction)
 	LockDatabaseObject(ForeignServerRelationId, serverid, 0,
 					   AccessExclusiveLock);
 
-	/* While we waited it may have become another. */
+	/* it may have been dropped or renamed while we waited */
 	server = GetForeignServerExtended(serverid, FSV_MISSING_OK);
 	if (server == NULL || strcmp(server->servername, name) != 0)
 		ereport(ERROR,
@@ -252,7 +252,7 @@ find_target(const Direction *direction)
 	return target;
 }
 
-/* Our connection must not outlive a release; postgres_fdw closes its own. */
+/* Our connection must not outlive the move; postgres_fdw closes its own. */
 static void
 close_connection(Oid serverid)
 {
@@ -264,7 +264,7 @@ close_connection(Oid serverid)
 	shuttle_node_disconnect(serverid);
 }
 
-/* For the rows of the result and the context of errors. */
+/* Describes the current object, for result rows and error contexts. */
 static void
 look_at(Move *move, Oid catalog, Oid objectid, int column)
 {
@@ -341,7 +341,7 @@ move_table(Move *move, Oid relid)
 		InvokeObjectPostAlterHook(ForeignTableRelationId, relid, 0);
 	}
 
-	/* The entry of every session has the old wrapper's routine. */
+	/* relcache entries of all sessions hold the old wrapper's routine */
 	CacheInvalidateRelcacheByRelid(relid);
 	table_close(catalog, RowExclusiveLock);
 }
@@ -386,7 +386,7 @@ move_columns(Move *move, Oid relid)
 	table_close(catalog, RowExclusiveLock);
 }
 
-/* User mappings have no options that would change; they are only checked. */
+/* User mappings have no options to change; the validator checks them. */
 static void
 check_mappings(Move *move)
 {
@@ -413,10 +413,8 @@ check_mappings(Move *move)
 	table_close(catalog, AccessShareLock);
 }
 
-/*
- * Turns the options of the object into what they are on the new wrapper,
- * and has its validator check them.  Returns false if nothing changed.
- */
+/* Converts an object's options for the new wrapper and validates them. Returns
+ * false if nothing changed. */
 static bool
 move_options(Move *move, Oid catalog, Datum *options, bool *isnull)
 {
@@ -470,7 +468,7 @@ changed_options(Move *move, List *options)
 	return changed ? after : options;
 }
 
-/* Adds a row to the function's result; after is NULL for what is gone. */
+/* Adds a row to the function's result; after is NULL if dropped. */
 static void
 report_change(Move *move, const char *what, const char *before,
 			  const char *after)
@@ -487,7 +485,7 @@ report_change(Move *move, const char *what, const char *before,
 						 values, nulls);
 }
 
-/* As it is written behind OPTIONS. */
+/* As in OPTIONS (...). */
 static char *
 option_text(const char *name, DefElem *option)
 {

@@ -10,31 +10,29 @@
 
 #include "cluster/shuttle_cluster.h"
 
-/* postgres_fdw reads this option by itself, from the catalog; see adopt.c. */
+/* postgres_fdw would act on its own option, so ours has another name; see
+ * adopt.c. */
 #define SHUTTLE_THEIR_ESTIMATE "use_remote_estimate"
 #define SHUTTLE_OUR_ESTIMATE "shuttle_remote_estimate"
 
-/* True where the name carries the prefix of our options. */
+/* True if the name has the prefix of our options. */
 extern bool shuttle_option_is_ours(const char *name);
 
 /*
- * Takes AccessExclusiveLock on every foreign table of a server, and keeps
- * others from making more until the end of the transaction.  Returns their
- * OIDs.  Errors: ERRCODE_OBJECT_IN_USE where this transaction used one.
+ * Takes AccessExclusiveLock on every foreign table of a server, and prevents
+ * new ones until the end of the transaction. Returns their OIDs. Errors:
+ * ERRCODE_OBJECT_IN_USE if this statement uses one.
  */
 extern List *shuttle_server_tables_lock(Oid serverid);
 
-/*
- * The server of our wrapper with that name.
- * Errors: ERRCODE_UNDEFINED_OBJECT; ERRCODE_WRONG_OBJECT_TYPE where it is of
- * another wrapper.
- */
+/* The server of our wrapper with that name. Errors: ERRCODE_UNDEFINED_OBJECT;
+ * ERRCODE_WRONG_OBJECT_TYPE if it is of another wrapper. */
 extern Oid	shuttle_server_find(const char *name);
 
 /* All servers of our wrapper, by name. */
 extern List *shuttle_server_list(void);
 
-/* Has commits go by commit.c. */
+/* Registers the callbacks of commit.c with storage/. */
 extern void shuttle_commit_init(void);
 
 #endif							/* SHUTTLE_CLUSTER_INTERNAL_H */

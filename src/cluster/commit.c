@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  * commit.c
- *	  What a commit over several nodes needs to know of this server: whether
- *	  something was written here, a name, and the record that decides.
+ *	  What a commit over several nodes needs from this server: whether the
+ *	  transaction wrote here, its name, and the commit record.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -42,12 +42,12 @@ static const ShuttleCommitMethods methods = {
 	.look_for_deadlock = shuttle_deadlock_look,
 };
 
-/* Names of the transaction that is being committed, and of the last one, if all
- * nodes have finished it. */
+/* Names of the transaction being committed, and of the last one if all nodes
+ * have finished it. */
 static char current[SHUTTLE_MOST_NAME];
 static char finished[SHUTTLE_MOST_NAME];
 
-/* A server of stock postgres_fdw that a transaction wrote to, and which one. */
+/* The stock postgres_fdw server written to last, and the transaction. */
 static Oid	other_server = InvalidOid;
 static LocalTransactionId other_lxid = InvalidLocalTransactionId;
 
@@ -57,7 +57,8 @@ shuttle_commit_init(void)
 	shuttle_commit_set_methods(&methods);
 }
 
-/* A table that is gone again left its traces in the catalogs. */
+/* False for temporary tables and tables dropped in the same transaction, which
+ * wrote to the catalogs. */
 static bool
 lasts(Oid table)
 {
@@ -66,10 +67,9 @@ lasts(Oid table)
 }
 
 /*
- * A transaction that has an identifier need not have written anything:
- * nextval() takes one now and then, and so do row locks.  Rows that were written
- * to tables that last are counted by core for its statistics, to the
- * transaction; those of catalogs too.
+ * True if the transaction wrote rows here. An xid alone does not tell:
+ * nextval() and row locks take one, too. Rows written to permanent tables,
+ * catalogs included, are in the transaction's pending statistics.
  */
 static bool
 wrote_here(void)
@@ -98,7 +98,7 @@ shuttle_commit_note_other_server(Oid serverid)
 	other_lxid = shuttle_my_lxid();
 }
 
-/* Once a session. */
+/* Warns once per session. */
 static void
 warn(void)
 {
@@ -119,10 +119,8 @@ warn(void)
 			 errhint("shuttle.adopt_server() moves it to the wrapper \"%s\".", "shuttle")));
 }
 
-/*
- * A crash can lose that an identifier was taken, and another session takes it again:
- * each session has a number.
- */
+/* After a crash another session may get the same xid, so the name has a random
+ * number per session. */
 static uint64
 session_number(void)
 {
@@ -144,8 +142,8 @@ make_name(void)
 					(unsigned long long) session_number());
 }
 
-/* What went well leaves a record, which the session's next one takes away; the
- * last one of a session is left to recovery. */
+/* A finished commit leaves its record to the session's next one to remove; a
+ * session's last record is left to recovery. */
 static void
 add_record(const char *name, List *servers)
 {
@@ -168,7 +166,7 @@ make_prefix(void)
 {
 	char	   *cluster;
 
-	/* a standby finishes nothing, and workers leave it to their leader */
+	/* a standby finishes nothing; parallel workers leave it to the leader */
 	if (RecoveryInProgress() || IsParallelWorker())
 		return NULL;
 	cluster = shuttle_identity_if_any();
@@ -184,7 +182,7 @@ shuttle_commit_recover_on(Oid serverid, Oid userid)
 	MemoryContext old_cxt;
 	List	   *nodes;
 
-	/* what decides may not have come to a standby yet */
+	/* a standby may not have received the record yet */
 	if (RecoveryInProgress() || IsParallelWorker())
 		return;
 	if (shuttle_recovery_has_worker())

@@ -2,13 +2,15 @@
  * commit_internal.h
  *	  What the files about commits over several nodes share.
  *
- * A transaction that is prepared on nodes has a name,
- *	  shuttle_<cluster>_<database>_<full xid>_<64 random bits>
- * and is prepared on each by a name of its own with _<server>_<user mapping>_
- * behind, and the session's identity (session_name.c), by which others that wait
- * for it know who it is.  The cluster is a random number that CREATE EXTENSION makes.  Only
- * the record of that very name decides (trap 29): an xid that wrote nothing
- * before a crash is given out again.
+ * The name of a distributed transaction is
+ *
+ * 	  shuttle_<cluster>_<database>_<full xid>_<64 random bits>
+ *
+ * The GID on each node is that name with _<server>_<user mapping>_ and the
+ * session's identity (session_name.c) appended, by which waiting sessions know
+ * who holds the lock. The cluster is a random number made by CREATE EXTENSION.
+ * Only the commit record of exactly that name decides (trap 29): after a crash
+ * the server reuses an xid that wrote nothing.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_COMMIT_INTERNAL_H
@@ -23,24 +25,19 @@
 
 #define SHUTTLE_MOST_NAME 160
 
-/* What all names of prepared transactions of ours, on any server, begin with. */
+/* Prefix of the GIDs of all our prepared transactions. */
 #define SHUTTLE_PREPARED_PREFIX "shuttle_"
 
 /* ---- identity.c */
 
-/*
- * The number of this cluster, in the current context.
- * Errors: the extension's tables are not there.
- */
+/* The cluster's random number. Errors: the extension's tables are missing. */
 extern char *shuttle_identity(void);
 
-/* The same, or NULL where the extension is not in this database. */
+/* The same; NULL if the extension is not in this database. */
 extern char *shuttle_identity_if_any(void);
 
-/*
- * True while this server is the one that the number was made for, or that was
- * told to go on for it: not on a standby that was promoted, or a copy.
- */
+/* True while this server is the one that the number was made for or confirmed
+ * for; false on a promoted standby or a copy. */
 extern bool shuttle_identity_is_confirmed(void);
 
 /* ---- commit_record.c */
@@ -52,12 +49,11 @@ typedef struct CommitRecord
 	TimestampTz since;
 } CommitRecord;
 
-/* Adds a record; removes that of a transaction that all nodes have finished,
- * where finished is not NULL. */
+/* Adds a record, and removes that of the finished transaction, if not NULL. */
 extern void shuttle_commit_record_add(const char *name, List *servers,
 									  const char *finished);
 
-/* Sees what has committed by now; a query that runs in parallel can't take a snapshot. */
+/* Uses SnapshotSelf: sees what has committed by now, also in parallel mode. */
 extern bool shuttle_commit_record_exists(const char *name);
 
 /* All records, under a snapshot taken now: list of CommitRecord. */
@@ -77,60 +73,60 @@ typedef enum ShuttleExtensionTable
 
 #define SHUTTLE_NTABLES (SHUTTLE_TABLE_QUERY_NODES + 1)
 
-/* The OID of a table of the extension; InvalidOid where it is not there. */
+/* The OID of a table of the extension; InvalidOid if it does not exist. */
 extern Oid	shuttle_extension_table(ShuttleExtensionTable table);
 
 /* ---- recovery.c and recovery_mappings.c */
 
 typedef enum PreparedFate
 {
-	FATE_COMMIT,				/* there is a record */
-	FATE_ROLL_BACK,				/* there is none, and there will be none */
-	FATE_LIVE,					/* its session is at work on it */
-	FATE_UNCONFIRMED,			/* there is none, but this may be a copy */
+	FATE_COMMIT,				/* there is a commit record */
+	FATE_ROLL_BACK,				/* no record, and there will be none */
+	FATE_LIVE,					/* its session still works on it */
+	FATE_UNCONFIRMED,			/* no record, but this server may be a copy */
 	FATE_OTHER					/* of another cluster or database */
 } PreparedFate;
 
-/* A transaction that a node holds prepared. */
+/* A prepared transaction on a node. */
 typedef struct PreparedTransaction
 {
 	char	   *gid;
-	char	   *owner;			/* role on the node; empty: it was dropped */
+	char	   *owner;			/* role on the node; empty: dropped */
 	TimestampTz since;
-	bool		ours_to_finish; /* the role of the connection may */
-	bool		connected;		/* the session that has prepared it is */
-	Oid			serverid;		/* by its name; or 0 */
+	bool		ours_to_finish; /* our role on the node may finish it */
+	bool		connected;		/* the session that prepared it is connected */
+	Oid			serverid;		/* server in its GID; or 0 */
 	Oid			umid;
-	char	   *name;			/* without its server; NULL: not of ours */
+	char	   *name;			/* GID without server; NULL: not ours */
 	uint64		fxid;
 	PreparedFate fate;
 	bool		tried;
 	bool		finished;
-	char	   *error;			/* why it could not be; or NULL */
+	char	   *error;			/* why it could not be finished; or NULL */
 } PreparedTransaction;
 
-/* True for what recovery is to finish. */
+/* True if recovery is to finish it. */
 static inline bool
 shuttle_recovery_is_decided(const PreparedTransaction *prepared)
 {
 	return prepared->fate == FATE_COMMIT || prepared->fate == FATE_ROLL_BACK;
 }
 
-/* A server, and one of those who may ask it. */
+/* A server and one user mapping by which it can be asked. */
 typedef struct RecoveryNode
 {
 	Oid			serverid;
 	char	   *name;
-	Oid			userid;			/* whose mapping, or who uses PUBLIC's */
+	Oid			userid;			/* the mapping's user, or who uses PUBLIC's */
 	bool		by_public;
 	Oid			umid;
-	double		rank;			/* in which order mappings are tried */
+	double		rank;			/* mappings are tried in this order */
 	ShuttleSide *side;
 	bool		asked;
 	bool		answered;
-	bool		is_standby;		/* and so could not answer */
-	bool		is_late;		/* has not answered in time */
-	char	   *error;			/* why it has not */
+	bool		is_standby;		/* it is a standby, which shows nothing */
+	bool		is_late;		/* did not answer in time */
+	char	   *error;			/* why it did not answer */
 	List	   *prepared;		/* of PreparedTransaction */
 	int			ncommitted;
 	int			nrolled_back;
@@ -138,65 +134,60 @@ typedef struct RecoveryNode
 
 /* ---- recovery_mappings.c */
 
-/* A server, asked by a user's mapping; InvalidOid: by the public one. */
+/* A server with a user's mapping; InvalidOid: the public mapping. */
 extern RecoveryNode *shuttle_recovery_node(Oid serverid, Oid userid);
 
-/* Servers of our wrapper, each with all mappings, in the order in which they are to be
- * tried: list of RecoveryNode. */
+/* All servers of our wrapper with all their mappings, in the order to try them:
+ * list of RecoveryNode. */
 extern List *shuttle_recovery_nodes(void);
 
-/* Asks each server by one of its mappings, or by a few where that fails. */
+/* Asks each server by one mapping, and by a few more if that fails. */
 extern void shuttle_recovery_ask(List *nodes, int limit_ms);
 
-/* Asks by further ones where there is something that the roles asked may not finish. */
+/* Asks by further mappings where no role so far may finish a transaction. */
 extern void shuttle_recovery_ask_others(List *nodes, int limit_ms);
 
-/* True where a server was asked, and has answered. */
+/* True if a server has answered. */
 extern bool shuttle_recovery_has_answered(Oid serverid, List *nodes);
 
-/* True where a test holds for what one of the nodes has of a name. */
+/* True if a test holds for the transaction gid on one of the nodes. */
 extern bool shuttle_recovery_any(const char *gid, List *nodes,
 								 bool (*test) (const RecoveryNode *node,
 											   const PreparedTransaction *prepared));
 
-/* True where one of the roles that were asked may finish it. */
+/* True if one of our roles may finish it. */
 extern bool shuttle_recovery_has_role(const char *gid, List *nodes);
 
-/* True where it was finished now, by whatever mapping. */
+/* True if it was finished by any mapping. */
 extern bool shuttle_recovery_is_finished(const char *gid, List *nodes);
 
 /* ---- recovery.c */
 
-/*
- * Asks nodes what they hold prepared, and judges it.  limit_ms: as for
- * shuttle_outside_run().
- */
+/* Lists the prepared transactions of nodes and decides their fate. limit_ms: as
+ * for shuttle_outside_run(). */
 extern void shuttle_recovery_look(List *nodes, int limit_ms);
 
-/* Finishes what is to be finished on nodes that have been looked at. */
+/* Commits or rolls back decided transactions on nodes that were listed. */
 extern void shuttle_recovery_finish(List *nodes, int limit_ms);
 
-/* Both, and forgets records that nobody needs.  Returns whether anything is
- * left to be done later. */
+/* Does both, and removes records that nobody needs. Returns true if something
+ * is left to do later. */
 extern bool shuttle_recovery_run(List *nodes, int limit_ms);
 
-/*
- * True where what a node holds is left to another server, which leads to the same
- * node, and whose number it bears.
- */
+/* True if a prepared transaction is left to another foreign server, which leads
+ * to the same node and whose OID is in the GID. */
 extern bool shuttle_recovery_is_others(const PreparedTransaction *prepared,
 									   const RecoveryNode *node, List *nodes);
 
-/* How long a worker or a session waits for nodes; they are asked again later. */
+/* How long a worker or a session waits for nodes in one look. */
 #define SHUTTLE_RECOVERY_WAIT_MS 10000
 
 /* ---- commit.c */
 
 /*
- * A node holds something prepared that is, or could be, in this session's way: a
- * worker sees to it, or else the session itself, as far as the role on the node may.
- * Records are left to shuttle.recover(): this is not the transaction to remove them
- * in.
+ * A prepared transaction on the node blocks this session, or could. The worker
+ * finishes it, or else this session, as far as its role on the node may.
+ * Records stay: this transaction is not the one to remove them.
  */
 extern void shuttle_commit_recover_on(Oid serverid, Oid userid);
 
@@ -204,10 +195,10 @@ extern void shuttle_commit_recover_on(Oid serverid, Oid userid);
 
 extern void shuttle_recovery_worker_init(void);
 
-/* Has the worker look soon, or at its next turn; never raises. */
+/* Makes the worker look soon, or at its next turn; never raises. */
 extern void shuttle_recovery_wanted(bool soon);
 
-/* True where there is a worker. */
+/* True if the worker is running. */
 extern bool shuttle_recovery_has_worker(void);
 
 #endif							/* SHUTTLE_COMMIT_INTERNAL_H */

@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  * commit_record.c
- *	  The table of commit records: one row for each transaction that nodes
- *	  were asked to prepare, written by that transaction itself.
+ *	  The table of commit records: one row per transaction that was prepared
+ *	  on nodes, written by that transaction itself.
  *
- * Rows are read and written without the user's rights, snapshot and triggers,
- * as those of catalogs are.
+ * Rows are read and written like catalog rows: without the user's rights and
+ * triggers, and with snapshots of our own.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -84,7 +84,7 @@ shuttle_commit_record_add(const char *name, List *servers, const char *finished)
 										sizeof(Oid), true, TYPALIGN_INT));
 	values[COLUMN_SINCE - 1] = TimestampTzGetDatum(GetCurrentTimestamp());
 
-	/* None is active while a transaction commits. */
+	/* no snapshot is active during commit */
 	PushActiveSnapshot(GetLatestSnapshot());
 	if (finished != NULL && !IsolationIsSerializable())
 		delete_record(records, GetActiveSnapshot(), finished);
@@ -92,7 +92,7 @@ shuttle_commit_record_add(const char *name, List *servers, const char *finished)
 	CatalogTupleInsert(records, tuple);
 	PopActiveSnapshot();
 
-	/* Whoever rewrites or drops the table waits for the decision. */
+	/* keep the lock: DROP or a rewrite must wait for the decision */
 	table_close(records, NoLock);
 }
 
@@ -159,8 +159,9 @@ delete_record(Relation records, Snapshot snapshot, const char *name)
 }
 
 /*
- * Another session may want to forget the same ones: the lock is kept, so that
- * it sees what was removed, and who does not get it leaves them for later.
+ * Another session may remove the same records. The lock is kept to the end of
+ * the transaction, so that it sees what was removed; a session that does not
+ * get the lock leaves them for later.
  */
 void
 shuttle_commit_records_forget(List *names)

@@ -1,7 +1,6 @@
 /*-------------------------------------------------------------------------
  * connections.c
- *	  What a session does with its connections to nodes: closes them, and
- *	  has DISCARD reach them.
+ *	  shuttle.disconnect(), and DISCARD on nodes.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -57,7 +56,7 @@ run_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 		discard(castNode(DiscardStmt, pstmt->utilityStmt)->target);
 }
 
-/* Here it is done already. */
+/* Repeats on nodes what DISCARD did here. */
 static void
 discard(DiscardMode mode)
 {

@@ -2,28 +2,28 @@
  * deadlock.c
  *	  Finds deadlocks over several nodes, from within a session that waits.
  *
- * A session that has waited for a node for shuttle.deadlock_timeout asks it
- * whether a lock is the reason.  If so it asks all nodes, and the other query
- * nodes that it was told of, who waits for whom, and looks at its own
- * server.  Sessions of query nodes are told apart by system identifier and
- * process, which our application_name on nodes has (session_name.c); others by
- * those of the server they are on.
+ * After waiting for a node for shuttle.deadlock_timeout a session asks it
+ * whether a lock is the reason. If so it asks all nodes and the other known
+ * query nodes who waits for whom, and adds the local locks. Sessions of query
+ * nodes are identified by system identifier and PID, which our
+ * application_name on nodes contains (session_name.c), other sessions by those
+ * of their server.
  *
- * Who gives up: in a cycle, of the sessions that wait for a storage node, the one
- * whose transaction is the youngest; one that waits for a lock here could not
- * (trap 32).  So a session is the victim exactly if there is a cycle through
- * itself in the graph that is left without younger sessions of that kind, which
- * is found by one walk.  Every session comes to the same answer by itself.
+ * The victim is the youngest transaction in the cycle among the sessions that
+ * wait for a storage node; one that waits for a local lock could not give up
+ * (trap 32). So a session is the victim if there is a cycle through itself in
+ * the graph without younger sessions of that kind, which one walk finds. Every
+ * session decides this by itself.
  *
- * A session may not look (shuttle.deadlock_timeout), or not see the whole cycle, for
- * want of a user mapping: where a cycle is still there after two more looks, the next
- * youngest gives up, and so on.
+ * A session may not look (shuttle.deadlock_timeout), or not see the whole
+ * cycle for lack of a user mapping. If a cycle is still there after two more
+ * looks, the next youngest session gives up, and so on.
  *
- * Edges are asked for one after the other, so that a cycle may never have been
- * there at once: only edges count that a second look finds again, with the same
+ * Nodes are asked at different moments, so a cycle may never have existed at
+ * one time: an edge counts only if a second look finds it with the same
  * transactions.
  *
- * Memory: a context for one look.  Connections live as long as the transaction.
+ * Memory: a context for one look. Connections live as long as the transaction.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -51,15 +51,13 @@
 #define LOOK_WAIT_MS 1500
 #define SILENCE_MS 10000
 
-/* What a lock is on: all that pg_locks tells of it. */
+/* The locked object: the columns of pg_locks that identify it. */
 #define LOCKED_THING(lock) \
 	"(" lock ".locktype, " lock ".database, " lock ".relation, " lock ".page, " lock ".tuple, " \
 	lock ".virtualxid, " lock ".transactionid, " lock ".classid, " lock ".objid, " lock ".objsubid)::pg_catalog.text"
 
-/*
- * What is hidden of other roles' sessions is not needed.  A prepared transaction is
- * process 0 there, and has the session that prepared it in its name.
- */
+/* Columns hidden from other roles are not needed. For a prepared transaction
+ * pg_blocking_pids() returns 0; its GID names the session that prepared it. */
 #define EDGES_SQL \
 	SHUTTLE_RUN_AT_ONCE "SELECT (SELECT system_identifier FROM pg_catalog.pg_control_system())," \
 	" w.pid, wa.application_name, b.pid, COALESCE(ba.application_name, p.gid)" \
@@ -78,28 +76,30 @@
 
 #define EDGE_COLUMNS 5
 
-/* A session, on whatever server. */
+/* A session of any server. */
 typedef struct Session
 {
 	uint64		system_identifier;
 	int			pid;
-	int64		start;			/* of its transaction, where a node tells it */
-	uint32		number;			/* of that in the session */
+	int64		start;			/* start of its transaction in us; 0: not
+								 * known */
+	uint32		number;			/* local transaction number */
 } Session;
 
 typedef struct Edge
 {
 	Session		waiter;
 	Session		blocker;
-	bool		on_node;		/* the waiter is ours and waits for a node */
-	const char *server;			/* where; NULL: here */
+	bool		on_node;		/* the waiter is a query node's session and
+								 * waits for a node */
+	const char *server;			/* server with the lock; NULL: this one */
 } Edge;
 
 /* One look at everything. */
 typedef struct Look
 {
 	List	   *edges;			/* of Edge */
-	bool		is_over;		/* the wait was, meanwhile */
+	bool		is_over;		/* the wait ended meanwhile */
 } Look;
 
 /* A server to ask. */
@@ -110,8 +110,9 @@ typedef struct Asked
 	const char *name;
 	struct KeptSide *kept;
 	Look	   *look;
-	bool		waits;			/* this session does, for a session's lock */
-	bool		by_prepared;	/* for one that a prepared transaction has */
+	bool		waits;			/* this session waits there for a session's
+								 * lock */
+	bool		by_prepared;	/* it waits for a prepared transaction's lock */
 } Asked;
 
 /* Connections of this transaction. */
@@ -120,13 +121,15 @@ typedef struct KeptSide
 	Oid			serverid;
 	Oid			userid;
 	ShuttleSide *side;
-	TimestampTz silent_until;	/* it did not answer, and is not asked so long */
+	TimestampTz silent_until;	/* not asked until then: it did not answer */
 } KeptSide;
 
 static List *kept_sides = NIL;
 static LocalTransactionId kept_lxid = InvalidLocalTransactionId;
 
-/* A cycle that others should have ended, and how often it was seen. */
+/*
+ * A cycle that younger sessions should have ended, and how often it was seen.
+ */
 static uint32 seen_cycle = 0;
 static int	nseen = 0;
 
@@ -140,8 +143,8 @@ static void raise_deadlock(List *cycle);
 
 /* ---- sessions and edges */
 
-/* Where both tell of a transaction, it is the same one: what is prepared can be left
- * over from a process that had the number before. */
+/* Compares transactions only if both are known: a prepared transaction may be
+ * left over from an earlier process with the same PID. */
 static bool
 same_session(Session a, Session b)
 {
@@ -172,7 +175,8 @@ my_session(void)
 	return me;
 }
 
-/* Reads who is behind a session on a node; false: nobody of ours. */
+/* Parses a session's identity from an application_name or GID; false: there is
+ * none. */
 static bool
 read_name(const char *name, Session *session)
 {
@@ -219,7 +223,10 @@ take_edge(void *arg, const ShuttleRow *row)
 		.system_identifier = server,.pid = atoi(row->values[3])
 	};
 
-	/* Whoever has prepared a transaction may be gone. */
+	/*
+	 * a prepared transaction of unknown origin is no edge: its session is
+	 * gone
+	 */
 	is_mine = edge->on_node && same_session(edge->waiter, my_session());
 	if (atoi(row->values[3]) == 0)
 		asked->by_prepared = asked->by_prepared || is_mine;
@@ -230,7 +237,9 @@ take_edge(void *arg, const ShuttleRow *row)
 	}
 }
 
-/* Who waits for a lock of this server.  A parallel worker does so for its leader. */
+/*
+ * Adds edges for local locks. A parallel worker waits on its leader's behalf.
+ */
 static void
 add_edges_here(Look *look)
 {
@@ -271,7 +280,7 @@ kept_side(Oid serverid, Oid userid)
 	ListCell   *cell;
 
 	if (kept_lxid != shuttle_my_lxid())
-		kept_sides = NIL;		/* they went with their transaction */
+		kept_sides = NIL;		/* freed with their transaction */
 	kept_lxid = shuttle_my_lxid();
 	foreach(cell, kept_sides)
 	{
@@ -313,8 +322,9 @@ add_asked(List *all, Oid serverid, Oid userid)
 }
 
 /*
- * Asks all of a list.  waited: of ShuttleServerUser; NIL: the look is made to its end.
- * A host that is gone without a word would take the time of each look.
+ * Asks all servers of a list. waited: nodes that end the look when they answer;
+ * NIL: look to the end. A host that does not respond is not asked for a while,
+ * or it would cost each look its full time.
  */
 static Look *
 look_at(List *all, bool and_here, List *waited)
@@ -357,7 +367,8 @@ look_at(List *all, bool and_here, List *waited)
 	return look;
 }
 
-/* Looks everywhere, twice.  Returns a cycle that this session has to end, or NIL. */
+/* Looks everywhere, twice. Returns the cycle that this session has to end, or
+ * NIL. */
 static List *
 look_everywhere(List *all, List *waited)
 {
@@ -413,7 +424,9 @@ shuttle_deadlock_look(List *at_work)
 	MemoryContextDelete(cxt);
 }
 
-/* Nodes where this transaction waits for a lock: list of ShuttleServerUser. */
+/*
+ * Nodes where this transaction waits for a session's lock: ShuttleServerUsers.
+ */
 static List *
 who_is_waited_for(List *all)
 {
@@ -435,7 +448,7 @@ who_is_waited_for(List *all)
 	return waited;
 }
 
-/* What has the lock may have been left behind by a crash. */
+/* The lock may be held by a prepared transaction that a crash left behind. */
 static void
 recover_prepared(List *all)
 {
@@ -473,7 +486,7 @@ common_edges(const Look *first, const Look *second)
 	return common;
 }
 
-/* True for a session that would have to give up before this one does. */
+/* True for a session that should give up before this one. */
 static bool
 is_younger(const Look *look, Session session, Session me)
 {
@@ -496,8 +509,8 @@ is_younger(const Look *look, Session session, Session me)
 	return false;
 }
 
-/* True for a cycle that this session has seen so often that all the younger ones
- * have had their time to end it. */
+/* True if this session has seen a cycle so often that all younger sessions had
+ * time to end it. */
 static bool
 is_overdue(const Look *look, List *cycle)
 {
@@ -521,16 +534,15 @@ is_overdue(const Look *look, List *cycle)
 }
 
 /*
- * A cycle in which this session is the one to give up, or any that it is in: a list of
- * its edges, the session's own first; NIL: there is none.  A walk in breadth, which
- * remembers by which edge it came to a session.
+ * A cycle through this session, as a list of edges beginning with its own, or
+ * NIL. Unless with_younger, only cycles without younger sessions.
+ * Breadth-first; came_by remembers the edge before each edge.
  */
 static List *
 find_cycle(const Look *look, Session me, bool with_younger)
 {
 	int			nedges = list_length(look->edges);
-	int		   *came_by = palloc_array(int, Max(1, nedges));	/* edge -> the one
-																 * before */
+	int		   *came_by = palloc_array(int, Max(1, nedges));	/* edge -> previous edge */
 	int		   *queue = palloc_array(int, Max(1, nedges));
 	bool	   *seen = palloc0_array(bool, Max(1, nedges));
 	int			nqueued = 0;

@@ -11,13 +11,13 @@
 #include "storage/shuttle_storage.h"
 
 /*
- * Called while the session waits for nodes.  at_work: of ShuttleServerUser, where
- * something is under way.
- * Errors: ERRCODE_T_R_DEADLOCK_DETECTED; cancel and the like.
+ * Called while the session waits for nodes. at_work: ShuttleServerUsers with a
+ * statement under way. Errors: ERRCODE_T_R_DEADLOCK_DETECTED; cancel and the
+ * like.
  */
 extern void shuttle_deadlock_look(List *at_work);
 
-/* Servers that lead to other query nodes; see query_nodes.c. */
+/* Foreign servers of other query nodes (query_nodes.c). */
 extern List *shuttle_query_node_list(void);
 
 #endif							/* SHUTTLE_DEADLOCK_INTERNAL_H */

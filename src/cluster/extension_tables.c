@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  * extension_tables.c
- *	  The tables of the extension, which every commit over several nodes looks for.
+ *	  OIDs of the extension's tables.
  *
- * Who may create a schema could have made one with a table of that name, so a table
- * counts if it belongs to the extension.  What was found is known until pg_class or a
- * schema changes; that a table is not there is not kept, since an extension's tables
- * are its own only some time after they were created.
+ * A table counts only if it belongs to the extension: another user could have
+ * created the schema and a table of that name. OIDs are cached until pg_class
+ * or a schema changes. A missing table is not cached: during CREATE EXTENSION
+ * tables become members only some time after their creation.
  *
  * Memory: none of its own.
  *-------------------------------------------------------------------------

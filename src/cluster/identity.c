@@ -1,12 +1,13 @@
 /*-------------------------------------------------------------------------
  * identity.c
- *	  Who this cluster is to storage nodes, and whether it still is.
+ *	  The identity of this cluster towards storage nodes, and whether it is
+ *	  confirmed for this server.
  *
- * A physical copy of the query node has the same number and may lack records
- * of the original, whose transactions it would roll back (trap 29).  So the
- * number is stored with the server's system identifier and timeline, which
- * promotion and point-in-time recovery change; until somebody says what is
- * meant, nothing is rolled back for want of a record.
+ * A physical copy of the query node has the same cluster number but may lack
+ * commit records of the original, whose transactions it would then roll back
+ * (trap 29). So the number is stored with the server's system identifier and
+ * timeline, which promotion and point-in-time recovery change. Until an
+ * administrator confirms it, nothing is rolled back for lack of a record.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -34,7 +35,7 @@ enum
 SHUTTLE_SQL_FUNCTION(shuttle_server_identity);
 SHUTTLE_SQL_FUNCTION(shuttle_keep_own);
 
-/* Copies the row's values; false: the extension is not here. */
+/* Copies the row's values; false: no extension in this database. */
 static bool
 read_identity(Datum *values)
 {
@@ -96,7 +97,7 @@ shuttle_identity_is_confirmed(void)
 		(int64) GetWALInsertionTimeLine();
 }
 
-/* shuttle.server_identity(): what the row of this server has to say. */
+/* shuttle.server_identity(): this server's system identifier and timeline */
 Datum
 shuttle_server_identity(PG_FUNCTION_ARGS)
 {
@@ -112,10 +113,8 @@ shuttle_server_identity(PG_FUNCTION_ARGS)
 													  values, nulls)));
 }
 
-/*
- * shuttle.keep_own(): a trigger that fires for what is applied by replication, and
- * keeps it out.  Another cluster's number would otherwise stand beside ours.
- */
+/* shuttle.keep_own(): a BEFORE ROW trigger that keeps out rows applied by
+ * logical replication, or another cluster's number would stand beside ours. */
 Datum
 shuttle_keep_own(PG_FUNCTION_ARGS)
 {
@@ -128,7 +127,7 @@ shuttle_keep_own(PG_FUNCTION_ARGS)
 				 errmsg("function \"%s\" was not called by a BEFORE ROW trigger",
 						"shuttle.keep_own")));
 
-	/* enabling all triggers of a table makes this one fire always */
+	/* after ENABLE TRIGGER ALL it fires for local writes, too */
 	if (SessionReplicationRole == SESSION_REPLICATION_ROLE_REPLICA)
 		return PointerGetDatum(NULL);
 	return PointerGetDatum(TRIGGER_FIRED_BY_UPDATE(data->tg_event) ?

@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  * node_views.c
- *	  The functions below the views shuttle.nodes and shuttle.node_stats.
+ *	  Functions of the views shuttle.nodes and shuttle.node_stats.
  *
- * Connections of others are shown to those who may read all statistics and to
- * members of the role that made them, as pg_stat_activity shows queries.
- * Totals name nobody and are shown to all.
+ * As in pg_stat_activity, other sessions' connections are shown to members of
+ * their role and of pg_read_all_stats. Totals name nobody and are shown to
+ * all.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -60,7 +60,7 @@ shuttle_node_connections(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* A value that is not known, which negative and empty ones are not, is NULL. */
+/* Unknown values (negative, zero or empty) are NULL. */
 static void
 put_connection(ReturnSetInfo *result, const ShuttleNodeInfo *info)
 {

@@ -1,12 +1,13 @@
 /*-------------------------------------------------------------------------
  * option_cache.c
- *	  The options of foreign tables and their servers, as they were last read.
+ *	  Cache of the options of foreign tables and their servers.
  *
- * Planning asks for some of them for each partition of a table, and reading
- * them from the catalogs takes a good part of the time that core needs to plan
- * its scan.  What was read holds until either catalog changes: the callback
- * only notes that, so that nothing is freed under whoever reads it.
- * Memory: "shuttle options" below CacheMemoryContext, emptied by a change.
+ * Planning needs some of them for each partition, and reading the catalogs
+ * takes a good part of the time that core needs to plan a scan. Entries are
+ * valid until either catalog changes. The invalidation callback only sets a
+ * flag, so that nothing is freed while somebody reads it.
+ *
+ * Memory: "shuttle options" in CacheMemoryContext, reset after a change.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -25,19 +26,19 @@
 typedef struct OptionsKey
 {
 	Oid			serverid;
-	Oid			relid;			/* InvalidOid: of the server alone */
+	Oid			relid;			/* InvalidOid: the server's options only */
 } OptionsKey;
 
 typedef struct KnownOptions
 {
 	OptionsKey	key;
-	List	   *options;		/* the table's in front of the server's */
-	ShuttleTableOptions own;	/* parts of them */
+	List	   *options;		/* the table's, then the server's */
+	ShuttleTableOptions own;	/* the same, parsed */
 } KnownOptions;
 
 static MemoryContext known_cxt = NULL;
 static HTAB *known = NULL;
-static const KnownOptions *last = NULL; /* that was asked for */
+static const KnownOptions *last = NULL; /* the last entry returned */
 static bool changed = false;
 
 static void
@@ -46,7 +47,7 @@ options_changed(Datum argument, int cache, uint32 hash)
 	changed = true;
 }
 
-/* Begins with nothing known: at first, and after a change. */
+/* Empties the cache, at first use and after a change. */
 static void
 forget_options(void)
 {
@@ -94,7 +95,7 @@ shuttle_option_text(const List *options, const char *name)
 	return option == NULL ? NULL : defGetString(option);
 }
 
-/* Finds the names among a table's own options, and what is asked for the most. */
+/* Parses a table's options, of which the first nown are its own. */
 static void
 split_options(ShuttleTableOptions *own, const List *options, int nown)
 {
@@ -116,7 +117,7 @@ split_options(ShuttleTableOptions *own, const List *options, int nown)
 			own->others = lappend(own->others, option);
 	}
 
-	/* how names are written depends on that setting, which may change */
+	/* quoting depends on this setting, which may change */
 	if (own->schema_name != NULL && own->table_name != NULL && !quote_all_identifiers)
 		own->qualified_name = quote_qualified_identifier(own->schema_name,
 														 own->table_name);
@@ -142,7 +143,10 @@ find_entry(Oid serverid, Oid relid)
 	if (entry != NULL)
 		return last = entry;
 
-	/* a change that is noticed here is one that may not be in what is read */
+	/*
+	 * reading the catalogs may process invalidations: a change noticed now
+	 * may be missing in what we read
+	 */
 	options = OidIsValid(relid) ? GetForeignTable(relid)->options : NIL;
 	nown = list_length(options);
 	options = list_concat_copy(options, GetForeignServer(serverid)->options);

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  * options.c
- *	  Options of servers, user mappings, tables and columns: what is valid
- *	  where, and what a value is.
+ *	  Options of servers, user mappings, tables and columns: which are valid
+ *	  where, and their values.
  *
- * postgres_fdw's options keep their meaning and are checked by its own
- * validator, which refuses them in its own words; ours carry the prefix
- * shuttle_.
- * Memory: all of it is the caller's, short-lived.
+ * postgres_fdw's options keep their meaning and are checked by its validator,
+ * with its messages. Ours have the prefix shuttle_.
+ *
+ * Memory: the caller's context, short-lived.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -32,7 +32,7 @@ typedef enum OptionValue
 	VALUE_BOOL,
 	VALUE_POOLER,				/* transaction, or off */
 	VALUE_INT,
-	VALUE_KB,					/* with a unit of memory; kB without one */
+	VALUE_KB,					/* with a memory unit; kB by default */
 	VALUE_REAL,					/* not negative */
 	VALUE_NAMES					/* names of servers, separated by commas */
 } OptionValue;
@@ -71,7 +71,7 @@ static const ObjectKind kinds[] = {
 	{ON_COLUMN, AttributeRelationId, "a column of a foreign table"},
 };
 
-/* Ranges are those of the settings that the options override. */
+/* Ranges equal those of the settings that the options override. */
 static const OptionDefinition definitions[] = {
 	{"shuttle_batch_size", ON_SERVER, VALUE_INT, 1, 65536},
 	{"shuttle_request_limit", ON_SERVER, VALUE_INT, 1, 65536},
@@ -104,10 +104,7 @@ static const ObjectKind *find_kind(Oid catalog);
 static const OptionDefinition *find_definition(const char *name);
 static void postgres_fdw_validate(List *options, Oid catalog);
 
-/*
- * shuttle.fdw_validator(text[], oid): all options that an object is to have,
- * and the catalog that it is in.
- */
+/* shuttle.fdw_validator(text[], oid): an object's options and its catalog */
 Datum
 shuttle_fdw_validator(PG_FUNCTION_ARGS)
 {
@@ -185,7 +182,7 @@ shuttle_cluster_option_text(Oid serverid, Oid relid, const char *name)
 	return text == NULL ? NULL : pstrdup(text);
 }
 
-/* Checks one option of ours, and of others that it belongs here. */
+/* Checks one option; others than ours only for names that we reject. */
 static void
 check_option(DefElem *option, const ObjectKind *kind)
 {
@@ -270,7 +267,7 @@ check_number(const char *name, const char *text,
 						definition->max, unit)));
 }
 
-/* A server that is gone is no error: a table that names it can be restored. */
+/* A missing server is only a warning, so that a dump can be restored. */
 static void
 check_names(const char *name, const char *text)
 {
@@ -318,7 +315,7 @@ check_together(List *options)
 				 errhint("Drop one of them.")));
 }
 
-/* Raises that an option of ours is not for this kind of object, or for none. */
+/* Raises that one of our options is not valid for this kind of object. */
 static void
 refuse_option(const char *name, const ObjectKind *kind)
 {
@@ -340,7 +337,7 @@ refuse_option(const char *name, const ObjectKind *kind)
 					   kind->name, valid)));
 }
 
-/* The kinds of objects that know an option of ours, in words, or NULL. */
+/* The kinds of objects that have an option, in words, or NULL. */
 static char *
 owners_of_option(const char *name)
 {
@@ -399,7 +396,7 @@ find_definition(const char *name)
 	return NULL;
 }
 
-/* One option that postgres_fdw's hints name has another name here. */
+/* In postgres_fdw's hint, replaces the option that has another name here. */
 static char *
 with_our_name(char *hint)
 {
@@ -411,7 +408,7 @@ with_our_name(char *hint)
 					theirs + strlen(SHUTTLE_THEIR_ESTIMATE));
 }
 
-/* Has postgres_fdw's validator check options that are its own. */
+/* Lets postgres_fdw's validator check its own options. */
 static void
 postgres_fdw_validate(List *options, Oid catalog)
 {
@@ -426,7 +423,7 @@ postgres_fdw_validate(List *options, Oid catalog)
 	if (DatumGetPointer(array) == NULL)
 		array = PointerGetDatum(construct_empty_array(TEXTOID));
 
-	/* a context callback could not change the hint */
+	/* an error context callback could not change the hint */
 	PG_TRY();
 	{
 		DirectFunctionCall2(validator, array, ObjectIdGetDatum(catalog));

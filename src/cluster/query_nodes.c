@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  * query_nodes.c
- *	  Other query nodes over the same storage nodes, which are asked for their
- *	  local locks when a deadlock is looked for.
+ *	  Other query nodes over the same storage nodes. The search for
+ *	  deadlocks asks them for their local locks.
  *
- * A query node is a foreign server of our wrapper; shuttle.add_query_node() and
- * shuttle.remove_query_node() keep their names in a table.
+ * A query node is a foreign server of our wrapper; shuttle.add_query_node()
+ * and shuttle.remove_query_node() keep the names in a table.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -22,7 +22,7 @@
 
 SHUTTLE_SQL_FUNCTION(shuttle_check_query_node);
 
-/* shuttle.check_query_node(server): raises what is wrong with a name. */
+/* shuttle.check_query_node(server): raises an error for a wrong name */
 Datum
 shuttle_check_query_node(PG_FUNCTION_ARGS)
 {

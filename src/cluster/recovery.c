@@ -1,21 +1,23 @@
 /*-------------------------------------------------------------------------
  * recovery.c
- *	  Finishes transactions that nodes hold prepared and that nobody works on
- *	  any more.
+ *	  Finishes prepared transactions on nodes that no session works on any
+ *	  more.
  *
- * Why that cannot race with a commit, which 1. takes a transaction identifier,
- * 2. has nodes prepare, 3. commits its record, 4. has nodes commit, and
- * 5. gives up the lock on its identifier:
- * a. What a node holds is listed: everything there has passed 1.
- * b. A transaction whose identifier is locked is left alone.  Later the lock is
- *	  gone, so the transaction is behind 5 or has failed, and its record is
- *	  there for good, or will never be.
- * c. Then the record is looked for, under a snapshot taken now, and decides.
- * An identifier that the server has not given out yet was lost in a crash, and
- * with it the record.  One that was given out again only delays (trap 29).
+ * A commit 1. takes an xid, 2. prepares on nodes, 3. commits its record, 4.
+ * commits on nodes, and 5. releases the lock on its xid. Why recovery cannot
+ * race with it:
  *
- * A record is forgotten when it was read before all its servers were asked, and
- * nobody holds something of its name.
+ * a. It first lists a node's prepared transactions: all have passed 1.
+ * b. It leaves a transaction alone while its xid is locked. Once the lock is
+ *    gone the transaction is past 5 or has failed, so its record is there for
+ *    good or will never be.
+ * c. Then it looks for the record, under a snapshot taken now; that decides.
+ *
+ * An xid that this server has not assigned yet was lost in a crash, and its
+ * record with it. An xid that was assigned again only delays (trap 29).
+ *
+ * A record is removed if it was read before all its servers were asked, and no
+ * node has a prepared transaction of its name.
  *
  * Memory: the caller's context, short-lived.
  *-------------------------------------------------------------------------
@@ -38,10 +40,11 @@
 #include "cluster/commit_internal.h"
 
 /*
- * Roles of the node: the one that prepared it, or a superuser, may finish.  A
- * standby shows nothing of what it has prepared, and says so in a row of NULLs;
- * that is asked first, so that a promotion in between cannot hide anything.  The last
- * column tells whether the session that has prepared it is connected still.
+ * Only the role that prepared a transaction, or a superuser, may finish it. A
+ * standby does not show its prepared transactions: it answers with a row of
+ * NULLs, which is evaluated first, so that a promotion in between hides
+ * nothing. The last column tells if the session that prepared is still
+ * connected.
  */
 #define LIST_SQL \
 	SHUTTLE_RUN_AT_ONCE "SELECT NULL::pg_catalog.text, NULL::pg_catalog.name," \
@@ -70,7 +73,7 @@ static void forget_records(List *records, List *nodes);
 
 /* ---- what they hold */
 
-/* Runs a statement on nodes; sqls: one for each, or NULL where there is none. */
+/* Runs a statement on each node; sqls: one per node, NULL: none. */
 static ShuttleOutsideRun *
 run_on(List *nodes, const char *const *sqls, ShuttleRowCallback row, int limit_ms)
 {
@@ -157,7 +160,7 @@ take_row(void *arg, const ShuttleRow *row)
 	node->prepared = lappend(node->prepared, prepared);
 }
 
-/* Reads a name, and decides by it. */
+/* Parses a GID and decides the transaction's fate. */
 static void
 judge(PreparedTransaction *prepared, const char *ours)
 {
@@ -190,9 +193,9 @@ judge(PreparedTransaction *prepared, const char *ours)
 }
 
 /*
- * True where a transaction whose session is connected to the node cannot be of this
- * server: that is a copy of the one that works on it, without a promotion that would
- * tell.  Or it was killed, and the node has yet to notice.
+ * True if a transaction whose session is connected to the node is not this
+ * server's: this is a copy of the server that works on it, not promoted. Or the
+ * session was killed and the node has not noticed yet.
  */
 static bool
 is_elsewhere(uint64 fxid, int pid)
@@ -201,8 +204,8 @@ is_elsewhere(uint64 fxid, int pid)
 		BackendPidGetProc(pid) == NULL;
 }
 
-/* True while a session may still work on a transaction, or a later one has the
- * same identifier. */
+/* True while a session may still work on the transaction, or a later one has
+ * the same xid. */
 static bool
 is_live(uint64 fxid)
 {
@@ -210,7 +213,7 @@ is_live(uint64 fxid)
 	TransactionId xid = (TransactionId) fxid;
 	LOCKTAG		tag;
 
-	/* lost in a crash, or too old for its number to tell anything */
+	/* lost in a crash, or so old that the xid has wrapped around */
 	if (fxid >= next || next - fxid > PG_INT32_MAX)
 		return false;
 	SET_LOCKTAG_TRANSACTION(tag, xid);
@@ -260,7 +263,7 @@ next_to_finish(const RecoveryNode *node, List *nodes)
 static void
 note_finished(RecoveryNode *node, PreparedTransaction *prepared, const ShuttleOutsideRun *run)
 {
-	/* someone else may have been faster */
+	/* 42704: another session was faster */
 	prepared->tried = true;
 	prepared->finished = run->ok || strcmp(run->sqlstate, "42704") == 0;
 	if (!prepared->finished)
@@ -325,7 +328,7 @@ late_nodes(List *nodes)
 	return late;
 }
 
-/* What is held by nodes that answer does not wait for those that do not. */
+/* Nodes that answer are not kept waiting by those that do not. */
 bool
 shuttle_recovery_run(List *nodes, int limit_ms)
 {
@@ -361,8 +364,8 @@ shuttle_recovery_run(List *nodes, int limit_ms)
 
 /* ---- records */
 
-/* True where a node still holds something of a name, whatever server it was
- * prepared for: that one may have been made to lead elsewhere. */
+/* True if some node has an unfinished transaction of this name, under any
+ * server: a server's host may have been changed. */
 static bool
 is_held(const char *name, List *nodes)
 {

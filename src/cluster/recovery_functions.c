@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  * recovery_functions.c
- *	  shuttle.recover() and what is below the view shuttle.transactions.
+ *	  shuttle.recover(), and the function of the view shuttle.transactions.
  *
- * Both use the mappings of any users: only the role that prepared something on
- * a node, or a superuser there, may finish it.
+ * Both use all users' mappings: only the role that prepared a transaction, or
+ * a superuser of the node, may finish it.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -28,7 +28,7 @@ static const char *const states[] = {
 	[FATE_OTHER] = "of another cluster or database",
 };
 
-/* True for the first entry of a server; others are other users' mappings. */
+/* True for a server's first entry; the others are for other mappings. */
 static bool
 is_first(List *nodes, const RecoveryNode *node)
 {
@@ -56,7 +56,7 @@ refuse_on_standby(void)
 				 errhint("Call the function there.")));
 }
 
-/* Why something was not finished that is to be; NULL: no reason is known. */
+/* Why a transaction was not finished; NULL: unknown. */
 static const char *
 reason(const PreparedTransaction *prepared, List *nodes)
 {
@@ -72,7 +72,7 @@ reason(const PreparedTransaction *prepared, List *nodes)
 					prepared->owner);
 }
 
-/* Sums up what the mappings of one server came to. */
+/* Adds a result row for a server, summed over its mappings. */
 static void
 put_server(ReturnSetInfo *result, List *nodes, const RecoveryNode *first)
 {
@@ -167,7 +167,7 @@ put_transaction(ReturnSetInfo *result, const RecoveryNode *node,
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-/* The first mapping by which a server has answered, or any. */
+/* The first mapping by which a server has answered, else first. */
 static const RecoveryNode *
 speaker(List *nodes, const RecoveryNode *first)
 {

@@ -1,10 +1,11 @@
 /*-------------------------------------------------------------------------
  * recovery_mappings.c
- *	  By which user mappings recovery asks nodes.
+ *	  Which user mappings recovery uses to ask nodes.
  *
- * There can be thousands of them.  What a node holds is shown to every role: one
- * mapping of a server is asked, and some others only where that fails.  What its
- * role may not finish is finished by the mapping that is in the name.
+ * There can be thousands of mappings. pg_prepared_xacts is visible to every
+ * role, so a server is asked by one mapping, and by a few more only if that
+ * fails. What this role may not finish is finished by the mapping named in the
+ * GID.
  *
  * Memory: the caller's context, short-lived.
  *-------------------------------------------------------------------------
@@ -39,8 +40,8 @@ shuttle_recovery_node(Oid serverid, Oid userid)
 	return node;
 }
 
-/* Lower is better: a superuser here is mostly one there.  PUBLIC's is used with the
- * rights of the bootstrap superuser. */
+/* Lower is better: a superuser here is mostly one on the node. PUBLIC's mapping
+ * is used with the bootstrap superuser's rights. */
 static double
 rank(Oid umuser)
 {
@@ -89,7 +90,7 @@ shuttle_recovery_nodes(void)
 	return nodes;
 }
 
-/* Mappings of a server that were not asked, at most so many. */
+/* At most `most` mappings of a server that were not used yet. */
 static List *
 others_of(Oid serverid, List *nodes, int most)
 {
@@ -126,7 +127,7 @@ shuttle_recovery_ask(List *nodes, int limit_ms)
 {
 	int			most = 1;
 
-	/* again, where the first mapping failed; in a later look others are tried */
+	/* second round: if the first mapping failed; later looks try others */
 	for (int i = 0; i < 2; i++)
 	{
 		List	   *asked = NIL;
@@ -197,7 +198,7 @@ shuttle_recovery_is_finished(const char *gid, List *nodes)
 	return shuttle_recovery_any(gid, nodes, was_finished);
 }
 
-/* Mappings to ask for what nobody who was asked may finish. */
+/* Adds mappings for a transaction that no role so far may finish. */
 static List *
 add_others_for(List *others, const RecoveryNode *node,
 			   const PreparedTransaction *prepared, List *nodes)

@@ -2,10 +2,10 @@
  * run_on_nodes.c
  *	  shuttle.run_on_nodes(): an administrator's statement on all nodes.
  *
- * It runs as the remote user of the caller's mapping and may do whatever that
- * user may, which can be more than the caller's foreign tables allow.  So
- * nobody but superusers may call it unless told to, and others need USAGE on
- * each server, as they do to make foreign tables of it.
+ * It runs as the remote user of the caller's mapping, with all rights of that
+ * user, which can be more than the caller's foreign tables allow. So by
+ * default only superusers may call it, and others also need USAGE on each
+ * server, as for creating foreign tables.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -79,7 +79,7 @@ named_servers(ArrayType *names)
 	return servers;
 }
 
-/* A server that the caller may not use is told of like one that fails. */
+/* Missing privileges are reported in the server's row, like a failure. */
 static void
 prepare_run(ShuttleOutsideRun *run, Oid serverid)
 {

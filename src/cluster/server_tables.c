@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  * server_tables.c
- *	  All foreign tables of a server, locked so that no other can come.
+ *	  Locks all foreign tables of a server, so that no new one can appear.
  *
- * CREATE FOREIGN TABLE locks nothing of its server.  Why none slips through:
+ * CREATE FOREIGN TABLE does not lock its server. Why we miss no table:
  *
- * 1. It looks the wrapper up after it has locked pg_foreign_table, so that
- *	  under our lock on that catalog nobody can go on with the old wrapper.
- * 2. It gives that lock back before it commits, so that its row may be there
- *	  but not visible: a dirty scan finds it, and we wait for its transaction.
- * 3. Nothing waits under the lock on the catalog: it is taken for a look, and
- *	  kept only if that finds nothing new.
+ * 1. It looks the wrapper up after it has locked pg_foreign_table, so while
+ * 	  we lock that catalog nobody can go on with the old wrapper.
+ * 2. It releases that lock before it commits, so its row may be there but
+ * 	  not visible: a dirty scan finds it, and we wait for its transaction.
+ * 3. We never wait while holding the lock on the catalog: it is taken for a
+ * 	  look, and kept only if that finds nothing new.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -64,7 +64,7 @@ shuttle_server_tables_lock(Oid serverid)
 	}
 }
 
-/* creator: a transaction that is making one of the tables, or is invalid. */
+/* creator: an open transaction that is creating one of the tables, if any. */
 static List *
 list_tables(Relation catalog, Oid serverid, TransactionId *creator)
 {
@@ -91,7 +91,7 @@ list_tables(Relation catalog, Oid serverid, TransactionId *creator)
 	return tables;
 }
 
-/* A table that was dropped before we got the lock is no error. */
+/* A table dropped before we got the lock is no error. */
 static void
 lock_table(Oid relid)
 {

@@ -16,11 +16,9 @@
 extern void shuttle_cluster_init(void);
 
 /*
- * The value of one of our options (shuttle_...) that overrides a setting: the
- * table's, else the server's, else otherwise.  relid may be InvalidOid.
- * Sizes (shuttle_fetch_size_limit, shuttle_fetch_ahead) are in kB, as the
- * settings.  Servers and tables of postgres_fdw have none of our options.
- * Errors: the server or table is gone.
+ * The value of one of our options (shuttle_...), which overrides a setting: the
+ * table's, else the server's, else otherwise. relid may be InvalidOid. Sizes
+ * are in kB, as in the settings. Errors: the server or table does not exist.
  */
 extern int	shuttle_cluster_option_int(Oid serverid, Oid relid,
 									   const char *name, int otherwise);
@@ -29,11 +27,12 @@ extern double shuttle_cluster_option_real(Oid serverid, Oid relid,
 extern bool shuttle_cluster_option_bool(Oid serverid, Oid relid,
 										const char *name, bool otherwise);
 
-/* The same as it is written, also of postgres_fdw's options; NULL: not set. */
+/* The same as text, also for postgres_fdw's options; NULL: not set. */
 extern const char *shuttle_cluster_option_text(Oid serverid, Oid relid,
 											   const char *name);
 
-/* The first option of that name in a list of DefElem, and its text; NULL: not set. */
+/* The first option of that name in a list of DefElem, and its value; NULL:
+ * none. */
 extern DefElem *shuttle_option_find(const List *options, const char *name);
 extern const char *shuttle_option_text(const List *options, const char *name);
 
@@ -42,24 +41,21 @@ typedef struct ShuttleTableOptions
 {
 	const char *schema_name;	/* NULL: not set */
 	const char *table_name;
-	const char *qualified_name; /* both as SQL has them; NULL: not known */
-	List	   *others;			/* of its own: of DefElem */
-	const char *fetch_size;		/* its own or its server's; NULL: not set */
-	bool		remote_estimate;	/* the same, of ours */
+	const char *qualified_name; /* schema.table, quoted; NULL: not known */
+	List	   *others;			/* the table's other options: DefElems */
+	const char *fetch_size;		/* the table's or its server's; NULL: not set */
+	bool		remote_estimate;	/* shuttle_remote_estimate, likewise */
 } ShuttleTableOptions;
 
-/*
- * A table's own options and behind them its server's (relid InvalidOid: these
- * alone); to be read at once, before any other option is.
- * Errors: the server or table is gone.
- */
+/* A table's options followed by its server's (relid InvalidOid: only these).
+ * Valid until the next call. Errors: the server or table does not exist. */
 extern const List *shuttle_cluster_options(Oid serverid, Oid relid);
 
-/* What they are; to be read at once as well. */
+/* The same, parsed; valid until the next call. */
 extern const ShuttleTableOptions *shuttle_cluster_table_options(Oid serverid, Oid relid);
 
-/* The transaction wrote through a server that is not on our wrapper, so that its
- * commit is not atomic with that of our nodes: they warn of it. */
+/* Notes that the transaction wrote through a stock postgres_fdw server, whose
+ * commit is not atomic with our nodes': the commit warns. */
 extern void shuttle_commit_note_other_server(Oid serverid);
 
 #endif							/* SHUTTLE_CLUSTER_H */

@@ -2,20 +2,20 @@
  * worker.c
  *	  Background workers that finish prepared transactions.
  *
- * Where the library is in shared_preload_libraries, one process, connected to
- * no database, starts with the server.  It has every database looked at once,
- * for what a crash left behind; later those in which transactions were
- * prepared, every shuttle.recovery_interval until nothing is left, and at once
- * where something went wrong.  Each look is a worker of its own, which ends
- * with it: a process that stayed would be in the way of DROP DATABASE.
+ * If the library is in shared_preload_libraries, a launcher process starts
+ * with the server, connected to no database. First it has every database
+ * looked at, for what a crash left behind; later those in which transactions
+ * were prepared, every shuttle.recovery_interval until nothing is left, and at
+ * once if something went wrong. Each look is a short-lived worker of its own:
+ * a permanent connection would block DROP DATABASE.
  *
- * A ROLLBACK or a crash may overtake a PREPARE that is still on its way, so
- * that one clean look proves nothing: such a database is looked at for a
- * minute, from when all its nodes have answered.  Where a node does not answer, looks are rarer.
+ * ROLLBACK or a crash may overtake a PREPARE that is still on its way, so one
+ * clean look proves nothing: such a database is looked at for a minute after
+ * all its nodes have answered. If a node does not answer, looks get rarer.
  *
- * Memory: a table of databases in shared memory, of fixed size.  When it is full, all
- * databases are looked at, as soon as there is a place for each; those that wait for
- * one are in a list of that process.
+ * Memory: a table of databases of fixed size in shared memory. If it is full,
+ * all databases are looked at, one by one as entries get free; until then they
+ * are in the launcher's list "waiting".
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -47,32 +47,33 @@
 
 #define MOST_DATABASES 1024
 #define DOUBT_MS (60 * 1000)
-#define MOST_BACKOFF 2			/* x recovery_interval */
-#define MOST_FAILED_BACKOFF 12	/* of looks that told nothing */
+#define MOST_BACKOFF 2			/* in recovery_intervals */
+#define MOST_FAILED_BACKOFF 12	/* after looks that failed */
 #define IDLE_S 3600
 
 typedef struct DatabaseToLook
 {
-	Oid			databaseid;		/* InvalidOid: a free place */
-	TimestampTz until;			/* it is looked at, also where all is well */
+	Oid			databaseid;		/* InvalidOid: free entry */
+	TimestampTz until;			/* looked at until then, even if nothing is
+								 * left */
 	TimestampTz next;
 	int			backoff;		/* intervals to the next look */
 	bool		soon;
-	bool		wanted_again;	/* since the last look began */
-	bool		told;			/* what came of it */
+	bool		wanted_again;	/* again since the last look began */
+	bool		told;			/* the last look reported its result */
 } DatabaseToLook;
 
 typedef enum DatabaseState
 {
 	DATABASE_GONE,
-	DATABASE_CLOSED,			/* takes no connections */
+	DATABASE_CLOSED,			/* datallowconn is false */
 	DATABASE_OPEN
 } DatabaseState;
 
 typedef struct RecoveryShared
 {
 	slock_t		mutex;
-	Latch	   *latch;			/* of the process that starts workers; or NULL */
+	Latch	   *latch;			/* the launcher's; or NULL */
 	bool		overflow;
 	DatabaseToLook databases[MOST_DATABASES];
 } RecoveryShared;
@@ -81,7 +82,7 @@ static shmem_request_hook_type previous_request = NULL;
 static shmem_startup_hook_type previous_startup = NULL;
 static RecoveryShared *shared = NULL;
 
-/* Databases that are to be looked at and have no place in the table yet. */
+/* Databases to look at that have no entry in the table yet. */
 static List *waiting = NIL;
 
 extern PGDLLEXPORT void shuttle_recovery_main(Datum arg);
@@ -160,7 +161,7 @@ shuttle_recovery_has_worker(void)
 		shuttle_settings.recovery_interval_s > 0;
 }
 
-/* Runs behind commits: neither allocates nor raises. */
+/* Runs after commits: neither allocates nor raises. */
 static void
 want(Oid databaseid, bool soon)
 {
@@ -205,7 +206,7 @@ want(Oid databaseid, bool soon)
 	latch = shared->latch;
 	SpinLockRelease(&shared->mutex);
 
-	/* It may sleep for long, as long as nobody wanted anything. */
+	/* the launcher may be in a long sleep */
 	if (latch != NULL && (soon || is_new))
 		SetLatch(latch);
 }
@@ -280,7 +281,7 @@ want_open(Form_pg_database form, void *arg)
 	MemoryContextSwitchTo(old_cxt);
 }
 
-/* Has all databases looked at that take connections. */
+/* Requests a look at all databases that allow connections. */
 static void
 want_all(void)
 {
@@ -333,8 +334,8 @@ database_state(Oid databaseid)
 	return wanted.state;
 }
 
-/* A look may take longer than the interval, and be in the way of DROP DATABASE: the
- * interval begins with its end. */
+/* The interval begins at the end of a look: a look may take longer than the
+ * interval, and blocks DROP DATABASE meanwhile. */
 static void
 put_off(DatabaseToLook *place, TimestampTz now)
 {
@@ -342,7 +343,7 @@ put_off(DatabaseToLook *place, TimestampTz now)
 											  INT64CONST(1000) * place->backoff);
 }
 
-/* Takes the next database that is due; sets how long there is none. */
+/* Takes the next database that is due, or sets *wait_ms until one is. */
 static Oid
 take_due(long *wait_ms)
 {
@@ -374,7 +375,7 @@ take_due(long *wait_ms)
 	return databaseid;
 }
 
-/* Looks at one database that is due, and returns how long nothing else is. */
+/* Looks at one database that is due. Returns how long none is. */
 static long
 look_at_due(void)
 {
@@ -401,8 +402,8 @@ look_at_due(void)
 	return wait_ms;
 }
 
-/* Starts a worker and waits for its end; where there can be none, the next turn
- * tries again. */
+/* Starts a worker and waits for its end. If none can start, the next turn tries
+ * again. */
 static void
 look_at(Oid databaseid)
 {
@@ -431,8 +432,8 @@ look_at(Oid databaseid)
 				 errhint("Raise max_worker_processes.")));
 }
 
-/* A database of which a look told nothing, or that takes no connections, is looked
- * at again, but less and less often. */
+/* After a look without a result, or if the database allows no connections, the
+ * next look comes later each time. */
 static void
 note_failure(Oid databaseid, bool is_gone)
 {
@@ -456,9 +457,9 @@ note_failure(Oid databaseid, bool is_gone)
 /* ---- a look at one database */
 
 /*
- * What a database or role has set for its sessions must not end a look, nor have
- * it wait for standbys or other transactions.  That a record was removed need not
- * last: it would be removed again.
+ * Settings of the database or role must not end a look, nor make it wait for
+ * standbys or other transactions. Removing a record need not be durable: it
+ * would be removed again.
  */
 static void
 keep_settings_out(void)
@@ -476,13 +477,13 @@ keep_settings_out(void)
 
 	for (int i = 0; i < lengthof(settings); i++)
 	{
-		/* the first one came with 17 */
+		/* transaction_timeout is new in 17 */
 		if (GetConfigOption(settings[i][0], true, false) != NULL)
 			SetConfigOption(settings[i][0], settings[i][1], PGC_SUSET, PGC_S_OVERRIDE);
 	}
 }
 
-/* Says what came of it; a database without anything left needs no more looks. */
+/* Reports a look's result. A database with nothing left is removed. */
 static void
 tell_result(Oid databaseid, bool here, bool left)
 {
