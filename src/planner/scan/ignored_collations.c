@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  * ignored_collations.c
- *	  Functions that take a text by no collation: date_trunc(), extract().
+ *	  Removes collations that a function ignores: date_trunc(), extract().
  *
- * The parser gives date_trunc('month', t) the default collation, which is the
- * constant's.  postgres_fdw ships no function whose collation is not that of a
- * column of the node, and so none of these, nor groups by them.  It is shown them
- * without a collation.  Where the planner knows the expressions by what they were,
- * in the columns of groups, a finished plan has it again: these functions have
- * one argument with a collation, which is theirs.
+ * The parser gives date_trunc('month', t) the default collation of its
+ * constant. postgres_fdw ships a function only if its collation comes from a
+ * column of the node, and so ships none of these, nor groups by them. It is
+ * shown them without the collation. In finished plans the collation is put
+ * back, since core compares the expressions in grouping columns: it is that of
+ * the function's first argument.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -52,7 +52,7 @@ has_ignored(Node *node, void *context)
 	return expression_tree_walker(node, has_ignored, context);
 }
 
-/* Takes collations out, or (*put_back) puts them back. */
+/* Removes collations, or (*put_back) puts them back. */
 static Node *
 collation_mutator(Node *node, bool *put_back)
 {

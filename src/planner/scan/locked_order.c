@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  * locked_order.c
- *	  Merge joins of rows that a node has locked, which may be out of order.
+ *	  Sorts input of merge joins that a node has locked.
  *
- * A node sorts first and locks then: where it waits for another session it
- * returns the row as that has left it, in the place of the old one.  Core
- * says of its own LockRows that nothing is sorted above it, but does not know of
- * a scan that locks.  What is merely shown in that order may be; a merge
- * join would pass over the rows behind such a row, so it sorts them here.
+ * A node sorts first and then locks: if it waited for another session it
+ * returns the new version of the row, at the old version's position. Core
+ * knows that of its own LockRows, but not of a scan that locks. For output
+ * such an order is allowed; a merge join could skip rows, so its input is
+ * sorted here.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -21,7 +21,7 @@
 
 static set_join_pathlist_hook_type previous_join_hook = NULL;
 
-/* True where rows of a base relation are locked on its node by its scan. */
+/* True if the scan of a base relation locks rows on its node. */
 static bool
 is_locked(PlannerInfo *root, const RelOptInfo *rel)
 {
@@ -32,7 +32,7 @@ is_locked(PlannerInfo *root, const RelOptInfo *rel)
 		shuttle_is_locked(root, rel);
 }
 
-/* Such relations, and the tables that these are partitions of. */
+/* Relids of such relations and of their partitioned parents. */
 static Relids
 find_locked(PlannerInfo *root)
 {
@@ -52,7 +52,7 @@ find_locked(PlannerInfo *root)
 	return locked;
 }
 
-/* True where a path may have its order from the scan of such a relation. */
+/* True if a path's order may come from the scan of such a relation. */
 static bool
 is_ordered_by_node(Path *path, Relids locked)
 {
@@ -65,8 +65,7 @@ is_ordered_by_node(Path *path, Relids locked)
 	return true;
 }
 
-/* Sorts one side of a merge join, where that is ordered so; the costs of the join
- * are those without it. */
+/* Sorts one side of a merge join if needed; the cost of the sort is added. */
 static void
 sort_side(PlannerInfo *root, MergePath *merge, Path **side, const List *sortkeys,
 		  Relids locked)

@@ -1,14 +1,15 @@
 /*-------------------------------------------------------------------------
  * remote_estimate.c
- *	  What a path over foreign tables costs by the planner of its node.
+ *	  Asks a node's planner what a path over foreign tables costs.
  *
- * postgres_fdw asks for such estimates on a connection of its own, so its
- * option is refused on our wrapper; shuttle_remote_estimate asks on ours.  A
- * path's SELECT, as postgres_fdw writes it in a dry run, is explained on the
- * node; the formulas that turn the answer into a path's cost are
- * postgres_fdw's (estimate_path_cost_size), so that plans are the same.
- * Memory: the estimate of a relation without orders and parameters of its own
- * lives as long as its planning, others in the current context.
+ * postgres_fdw would ask on its own connection, so its option is refused on
+ * our wrapper; shuttle_remote_estimate asks on ours. The node explains the
+ * path's SELECT, which postgres_fdw makes in a dry run. The formulas from
+ * there to the path's cost are those of postgres_fdw
+ * (estimate_path_cost_size), so that plans are the same.
+ *
+ * Memory: the estimate of a plain path of a relation lives in
+ * root->planner_cxt, others in the current context.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -27,7 +28,7 @@
 #include "planner/statement/statement.h"
 #include "storage/shuttle_storage.h"
 
-/* Takes the numbers from the first line of EXPLAIN. */
+/* Reads the numbers from the first line of EXPLAIN. */
 static void
 read_explain_line(void *arg, const ShuttleRow *row)
 {
@@ -62,7 +63,7 @@ shuttle_dry_run(PlannerInfo *root, ForeignPath *path, List *more_clauses)
 										   clauses, NULL);
 }
 
-/* Adds what is done on the query node: local conditions and the target. */
+/* Adds the cost of local quals and the target list. */
 static void
 add_local_costs(PlannerInfo *root, RelOptInfo *rel, const ForeignScan *scan,
 				ShuttleEstimate *estimate)
@@ -79,7 +80,7 @@ add_local_costs(PlannerInfo *root, RelOptInfo *rel, const ForeignScan *scan,
 	estimate->total_cost += cost.per_tuple * estimate->retrieved_rows +
 		target->cost.startup + target->cost.per_tuple * estimate->rows;
 
-	/* The node computes an aggregate's columns itself. */
+	/* the node computes the columns of groups */
 	if (IS_UPPER_REL(rel))
 	{
 		cost_qual_eval(&cost, scan->fdw_scan_tlist, root);
@@ -88,7 +89,7 @@ add_local_costs(PlannerInfo *root, RelOptInfo *rel, const ForeignScan *scan,
 	}
 }
 
-/* Asks the node about the SELECT of a path. */
+/* Asks the node for an estimate of a path. */
 static void
 ask_node(PlannerInfo *root, ForeignPath *path, ShuttleEstimate *estimate)
 {

@@ -1,13 +1,12 @@
 /*-------------------------------------------------------------------------
  * remote_paths.c
- *	  Paths over foreign tables whose costs come from the node, for tables
- *	  with the option shuttle_remote_estimate.
+ *	  Paths over foreign tables with the node's estimates (option
+ *	  shuttle_remote_estimate).
  *
- * postgres_fdw makes its paths as without remote estimates, while nothing
- * else is in the relation's list that could displace them; they are priced
- * anew by their nodes and then take part as any other.  With an estimate at
- * hand it pays to try more: orders that merge joins could use, and scans that
- * take parameters, both of which postgres_fdw adds with use_remote_estimate.
+ * postgres_fdw makes its paths without remote estimates, while the relation's
+ * pathlist is empty so that nothing displaces them. We reprice them by the
+ * node and then add them. As postgres_fdw with use_remote_estimate, we also
+ * add paths with orders for merge joins and parameterized paths.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -35,20 +34,21 @@
 #include "planner/statement/statement.h"
 #include "planner/write/write.h"
 
-/* Costs that no path of postgres_fdw comes near. */
+/* Larger than the cost of any path of postgres_fdw's. */
 #define HUGE_COST 1e20
 
-/* Share of its run that postgres_fdw lets a LIMIT on the node save. */
+/* Share of the run cost that postgres_fdw takes off for a LIMIT on the node. */
 #define LIMIT_BONUS 0.05
 
-/* The members of classes that were tried as parameters. */
+/* Equivalence members that were tried as parameters. */
 typedef struct TriedMembers
 {
 	Expr	   *current;
 	List	   *earlier;
 } TriedMembers;
 
-/* Relations above joins may not name theirs; they stand over all of them. */
+/* True if one of a relation's tables has remote estimates. Upper relations may
+ * have no relids; they cover all tables. */
 static bool
 is_wanted(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -76,10 +76,8 @@ copy_path(const ForeignPath *path)
 	return copy;
 }
 
-/*
- * Prices a path by its node and lets it take part; it is gone afterwards where
- * others are better.  Returns its rows.
- */
+/* Prices a path by its node and adds it; add_path() may free it. Returns its
+ * rows. */
 static double
 add_priced(PlannerInfo *root, RelOptInfo *rel, ForeignPath *path)
 {
@@ -99,9 +97,9 @@ add_priced(PlannerInfo *root, RelOptInfo *rel, ForeignPath *path)
 }
 
 /*
- * Prices the paths that postgres_fdw made and lets them take part.  Returns
- * the one without an order, or NULL; by its old price it may have been dropped
- * for one with an order, and is then made of that.
+ * Prices and adds postgres_fdw's paths. Returns a copy of the one without
+ * pathkeys, or NULL. If postgres_fdw's prices made an ordered path displace it,
+ * it is made from that one.
  */
 static ForeignPath *
 add_all_priced(PlannerInfo *root, RelOptInfo *rel, List *paths)
@@ -168,7 +166,7 @@ has_sortable_column(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *class)
 	return false;
 }
 
-/* Classes by which a merge join could want the relation to be sorted. */
+/* Equivalence classes by which a merge join could sort the relation. */
 static List *
 find_useful_classes(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -200,9 +198,9 @@ find_useful_classes(PlannerInfo *root, RelOptInfo *rel)
 }
 
 /*
- * The local join that stands in for a join on the node under EvalPlanQual,
- * sorted as well.  The columns that the node's conditions and expressions need
- * must come through the sort.
+ * The local join that EvalPlanQual runs instead of the node's join, sorted as
+ * well. The sort must keep the columns that the node's quals and expressions
+ * need.
  */
 static Path *
 sort_local_join(PlannerInfo *root, RelOptInfo *rel, ForeignPath *path,
@@ -227,10 +225,8 @@ sort_local_join(PlannerInfo *root, RelOptInfo *rel, ForeignPath *path,
 	return (Path *) create_sort_path(root, rel, join, pathkeys, -1.0);
 }
 
-/*
- * Adds the scan or join sorted by each column that a merge join could want.
- * The order that the query wants is among postgres_fdw's own paths.
- */
+/* Adds paths sorted by each column that a merge join could want. The query's
+ * own order is among postgres_fdw's paths. */
 static void
 add_ordered_paths(PlannerInfo *root, RelOptInfo *rel, ForeignPath *path)
 {
@@ -261,8 +257,8 @@ add_ordered_paths(PlannerInfo *root, RelOptInfo *rel, ForeignPath *path)
 
 /* ---- parameters */
 
-/* The relations that a clause takes its parameters from, seen from rel; NULL
- * where it can't be moved there, or the node would not be asked it. */
+/* The outer relations of a join clause for a parameterized path of rel; NULL if
+ * it cannot be moved there or shipped. */
 static Relids
 find_parameters(PlannerInfo *root, RelOptInfo *rel, RestrictInfo *clause,
 				ForeignPath *plain)
@@ -313,7 +309,7 @@ is_untried_member(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *class,
 	return true;
 }
 
-/* Adds the scan with parameters of each set of relations that can give any. */
+/* Adds a parameterized path for each useful set of outer relations. */
 static void
 add_parameterised_paths(PlannerInfo *root, RelOptInfo *rel, ForeignPath *plain)
 {
@@ -347,9 +343,8 @@ add_parameterised_paths(PlannerInfo *root, RelOptInfo *rel, ForeignPath *plain)
 /* ---- callbacks */
 
 /*
- * Takes away the order that the query wants while postgres_fdw makes its paths,
- * where the node sorts otherwise or would have to wait for a value; returns it, to
- * be put back.
+ * Hides query_pathkeys while postgres_fdw makes its paths, if the node sorts
+ * differently or would have to wait for a value. Returns them, to be restored.
  */
 static List *
 hide_order(PlannerInfo *root, RelOptInfo *rel)
@@ -362,7 +357,7 @@ hide_order(PlannerInfo *root, RelOptInfo *rel)
 	return wanted;
 }
 
-/* True where a step above the joins does not depend on how the node sorts, or it
+/* True if an upper step does not depend on how the node sorts, or the node
  * sorts as we do. */
 static bool
 can_leave_to_node(PlannerInfo *root, UpperRelationKind stage,
@@ -375,7 +370,9 @@ can_leave_to_node(PlannerInfo *root, UpperRelationKind stage,
 		case UPPERREL_GROUP_AGG:
 		case UPPERREL_PARTIAL_GROUP_AGG:
 
-			/* a plan does not tell what is in HAVING; of columns it does */
+			/*
+			 * of HAVING the plan keeps only text; of columns, the expressions
+			 */
 			having = ((const GroupPathExtraData *) extra)->havingQual;
 			return shuttle_aggregates_are_alike(root, input, rel, extra) &&
 				!shuttle_one_group_is_lost(root, rel, having) &&
@@ -403,7 +400,7 @@ get_rel_size(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 	if (!is_wanted(root, rel))
 		return;
 
-	/* no more than the dry run looks at: its size core does not know yet */
+	/* only what the dry run needs: core has not set the size yet */
 	path->path.pathtype = T_ForeignScan;
 	path->path.parent = rel;
 	path->path.pathtarget = rel->reltarget;
@@ -436,10 +433,8 @@ get_paths(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 	add_parameterised_paths(root, rel, plain);
 }
 
-/*
- * Stand-ins for the join's local paths: postgres_fdw looks for one to use
- * under EvalPlanQual, but none can keep a path of postgres_fdw's out.
- */
+/* Copies of the join's local paths at huge cost: postgres_fdw needs one for
+ * EvalPlanQual, but none may displace its own paths. */
 static List *
 make_stand_ins(const List *paths)
 {
@@ -469,7 +464,7 @@ make_stand_ins(const List *paths)
 	return stand_ins;
 }
 
-/* Joins on the node, priced by what it says. */
+/* Adds joins on the node, with the node's estimates. */
 static void
 add_estimated_joins(PlannerInfo *root, RelOptInfo *rel, List *paths)
 {
@@ -522,10 +517,8 @@ shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 	}
 }
 
-/*
- * A LIMIT without an order: the node's answer for all rows will do.  Returns
- * false where there was none.
- */
+/* Prices a LIMIT without ORDER BY from the node's estimate for all rows.
+ * Returns false if there is none. */
 static bool
 price_limit(PlannerInfo *root, ForeignPath *path, const FinalPathExtraData *extra)
 {
@@ -548,7 +541,7 @@ price_limit(PlannerInfo *root, ForeignPath *path, const FinalPathExtraData *extr
 	return true;
 }
 
-/* Adds the path of one step above the joins: aggregates, order, LIMIT. */
+/* Adds the path of an upper step: aggregates, order, LIMIT. */
 static void
 add_upper_path(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *rel,
 			   ForeignPath *path, void *extra)
@@ -566,8 +559,8 @@ add_upper_path(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *rel,
 		add_priced(root, rel, path);
 }
 
-/* Groups as postgres_fdw is shown them: without collations that nothing in them looks
- * at, and with stand-ins for stable values. */
+/* Grouping expressions as postgres_fdw is shown them: without ignored
+ * collations, and with stand-ins for stable values. */
 static Node *
 shown_groups(PlannerInfo *root, Node *node)
 {
@@ -623,7 +616,7 @@ get_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
 			add_upper_path(root, stage, rel, path, extra);
 		else
 		{
-			/* before the first row of a sort there is all that it sorts */
+			/* a sort reads all its input before the first row */
 			if (stage == UPPERREL_ORDERED)
 				path->path.startup_cost = Max(0, path->path.startup_cost - saved);
 			path->path.total_cost = Max(path->path.startup_cost,

@@ -18,7 +18,7 @@
 
 /* ---- costs (batch_cost.c, key_estimate.c) */
 
-/* Has the scans of joins repriced (scan_price.c). */
+/* Installs the hook that reprices scans of joined tables (scan_price.c). */
 extern void shuttle_scan_price_init(void);
 
 /* GetForeignJoinPaths of our wrapper (remote_paths.c). */
@@ -28,31 +28,32 @@ extern void shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel,
 
 /* ---- functions that ignore collations (ignored_collations.c) */
 
-/* An expression as postgres_fdw may be shown it, and as it was before. */
+/* Removes ignored collations, for postgres_fdw's eyes, and puts them back. */
 extern Node *shuttle_without_ignored_collations(Node *node);
 extern Node *shuttle_with_ignored_collations(Node *node);
 
 /* ---- scans of tables that are alike (sibling_scans.c) */
 
-/* The plan of a child's scan, made of a sibling's; NULL where none is known that
- * differs in the table alone. */
+/* The plan of a child's scan, made from a sibling's; NULL if none differs in
+ * the table only. */
 extern ForeignScan *shuttle_sibling_scan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 										 const ForeignPath *path, List *targetlist,
 										 const List *clauses);
 
-/* Remembers the plan of a child's scan for its siblings; all that is needed of it
- * is copied. */
+/*
+ * Remembers the plan of a child's scan for its siblings; copies what it keeps.
+ */
 extern void shuttle_sibling_remember(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 									 const ForeignPath *path, const List *clauses,
 									 const ForeignScan *scan);
 
 /* ---- estimates by a node (remote_estimate.c, remote_paths.c) */
 
-/* A path as the node sees it, without what the transfer of rows costs. */
+/* The node's estimate for a path, without the transfer of rows. */
 typedef struct ShuttleEstimate
 {
 	bool		found;
-	double		retrieved_rows; /* before local conditions */
+	double		retrieved_rows; /* before local quals */
 	double		rows;
 	int			width;			/* bytes */
 	Cost		startup_cost;
@@ -60,46 +61,45 @@ typedef struct ShuttleEstimate
 } ShuttleEstimate;
 
 /*
- * The plan that postgres_fdw makes of a path, for a look at it.  The run's
- * only trace is in the relation's private data, and the real run overwrites it.
- * more_clauses: conditions of a scan, beside its relation's.
+ * postgres_fdw's plan for a path, only to look at. It changes nothing but the
+ * relation's fdw_private, which the real run overwrites. more_clauses: quals
+ * beside the relation's own.
  */
 extern ForeignScan *shuttle_dry_run(PlannerInfo *root, ForeignPath *path,
 									List *more_clauses);
 
-/* What the node says of a path; NULL where it said nothing that we know. */
+/* The node's estimate for a path; NULL if there is none. */
 extern const ShuttleEstimate *shuttle_estimate_path(PlannerInfo *root,
 													ForeignPath *path);
 
-/* The same for a path without order, and without parameters but for lateral
- * references: asked once a relation. */
+/* The same for a path without pathkeys, and with no parameters but lateral
+ * references; remembered per relation. */
 extern const ShuttleEstimate *shuttle_estimate_rel(PlannerInfo *root,
 												   ForeignPath *path);
 
-/* Gives a path the estimate's rows and costs, with those of the transfer. */
+/* Sets a path's rows and costs to the estimate plus the transfer. */
 extern void shuttle_estimate_apply(PlannerInfo *root, ForeignPath *path,
 								   const ShuttleEstimate *estimate);
 
 /* ---- the order of text (text_order.c) */
 
 /*
- * True where the node of a relation sorts values of a type, by a collation if they
- * have one, as this server does.  It is asked on a connection of its own where the
- * session does not know.
- * Errors: cancel and timeouts; a node that cannot be asked sorts otherwise.
+ * True if the node of a relation sorts values of a type and collation as this
+ * server does. If not known yet, the node is asked on a connection of its own.
+ * Errors: cancel and timeouts; if a node cannot be asked, false.
  */
 extern bool shuttle_sorts_alike(PlannerInfo *root, const RelOptInfo *rel,
 								Oid type, Oid collation);
 
-/* The same of what is equal to some column of the relation. */
+/* The same for an equivalence class. */
 extern bool shuttle_class_sorts_alike(PlannerInfo *root, const RelOptInfo *rel,
 									  const EquivalenceClass *class);
 
-/* The same of an order that the relation's rows might come in. */
+/* The same for the pathkeys that concern the relation. */
 extern bool shuttle_order_is_alike(PlannerInfo *root, const RelOptInfo *rel,
 								   const List *pathkeys);
 
-/* The same of aggregates over a relation that depend on the order of text. */
+/* The same for aggregates over a relation that compare values. */
 extern bool shuttle_aggregates_are_alike(PlannerInfo *root,
 										 const RelOptInfo *input,
 										 const RelOptInfo *grouped,
@@ -107,7 +107,7 @@ extern bool shuttle_aggregates_are_alike(PlannerInfo *root,
 
 /* ---- order of rows that nodes lock (locked_order.c) */
 
-/* Has merge joins of them sort here. */
+/* Makes merge joins of locked rows sort locally. */
 extern void shuttle_locked_order_init(void);
 
 #endif							/* SHUTTLE_PLANNER_SCAN_SCAN_H */

@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  * scan_price.c
- *	  Scans of foreign tables, priced so that joins over them compare.
+ *	  Prices scans of foreign tables so that joins over them compare.
  *
- * postgres_fdw's costs leave out the round trips of its pages, each of which
- * is waited for, and before 17 most of what a row costs.  A batched join is
- * charged for both, and would lose to a hash join that reads whole tables in
- * a thousand pages.  So where tables are joined, their scans are charged, too.
+ * postgres_fdw's costs leave out the round trips of its pages and, before 17,
+ * most of the cost of a row. A batched join is charged for both, and would
+ * lose to a hash join that reads whole tables in a thousand pages. So scans of
+ * joined tables are charged for them, too.
  */
 #include "postgres.h"
 
@@ -21,19 +21,19 @@
 #include "planner/join/node_joins.h"
 #include "planner/scan/scan.h"
 
-/* postgres_fdw's default rows of a page. */
+/* postgres_fdw's default fetch_size. */
 #define USUAL_FETCH_SIZE 100
 
 static set_rel_pathlist_hook_type previous_scan_hook = NULL;
 
-/* True where a scan's price decides how it is joined. */
+/* True if the query joins several relations. */
 static bool
 is_joined(PlannerInfo *root)
 {
 	return bms_membership(root->all_baserels) == BMS_MULTIPLE;
 }
 
-/* The node's own estimates are complete (remote_estimate.c). */
+/* True if the node priced the scan (remote_estimate.c). */
 static bool
 is_priced(const RelOptInfo *rel, const RangeTblEntry *rte)
 {
@@ -41,7 +41,7 @@ is_priced(const RelOptInfo *rel, const RangeTblEntry *rte)
 		shuttle_cluster_table_options(rel->serverid, rte->relid)->remote_estimate;
 }
 
-/* Rows of one page of postgres_fdw's; ours are not counted by pages. */
+/* Rows of a page of stock postgres_fdw; our pages are not counted. */
 static double
 page_rows(const ShuttleServerCost *server, const RelOptInfo *rel,
 		  const RangeTblEntry *rte)
@@ -53,7 +53,7 @@ page_rows(const ShuttleServerCost *server, const RelOptInfo *rel,
 	return text == NULL ? USUAL_FETCH_SIZE : Max(1, strtod(text, NULL));
 }
 
-/* Partitions of a table that are scanned together with this one. */
+/* Live partitions of the table's parent. */
 static int
 count_siblings(PlannerInfo *root, const RelOptInfo *rel)
 {
@@ -80,10 +80,8 @@ reprice_scans(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	}
 }
 
-/*
- * What postgres_fdw leaves out of a scan's price below a subquery.  Tables that
- * are joined there have been priced already.
- */
+/* The cost that postgres_fdw leaves out of a scan below a subquery; 0 if it was
+ * added there already. */
 static Cost
 find_missing_cost(const ShuttleSubqueryScan *scan, int nsiblings)
 {
@@ -103,7 +101,7 @@ find_missing_cost(const ShuttleSubqueryScan *scan, int nsiblings)
 	return path.total_cost - scan->path->total_cost;
 }
 
-/* Groups that nodes make for a join come in pages, as the rows of a table do. */
+/* Reprices a subquery in a join: groups from nodes come in pages, too. */
 static void
 reprice_subquery(RelOptInfo *rel)
 {

@@ -1,20 +1,21 @@
 /*-------------------------------------------------------------------------
  * sibling_scans.c
- *	  Scans of the children of one table, whose SELECTs differ in the names of
- *	  the tables alone.
+ *	  Plans scans of a table's children from one plan, if their SELECTs
+ *	  differ in the table's name only.
  *
- * To write the SELECT of each of 200 partitions takes postgres_fdw as long as all
- * the rest of planning.  So the plan of one child's scan is remembered while a
- * query is planned, and a sibling's is made of it, with the sibling's name in the
- * text and its number in the conditions, where all is equal that postgres_fdw looks
- * at: server, user, options, names of columns, columns that are read, parameters,
- * and conditions; nothing is locked, written, sorted or sampled.  Where anything
- * differs the sibling is planned by postgres_fdw, and its plan remembered beside.
+ * For 200 partitions postgres_fdw needs as long to deparse the SELECTs as the
+ * rest of planning takes. So a child's plan is remembered while a query is
+ * planned, and a sibling's is made from it, with the sibling's name in the
+ * text and its relid in the quals. All that postgres_fdw looks at must be
+ * equal: server, user, options, column names, columns read, parameters and
+ * quals; and nothing is locked, written, sorted or sampled. Otherwise
+ * postgres_fdw plans the sibling, and that plan is remembered, too.
  *
- * Conditions are compared after the remembered ones got the sibling's number in
- * place.  How a cast was written, which equal() takes for the same, is compared as
- * well, since the text depends on it.
- * Memory: the planner's context of the query level.
+ * Quals are compared after the remembered ones got the sibling's relid.
+ * Coercion forms, which equal() ignores but the text depends on, are compared
+ * separately.
+ *
+ * Memory: root->planner_cxt.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -36,33 +37,33 @@
 #include "planner/scan/scan.h"
 #include "planner/statement/statement.h"
 
-/* Plans of one table's children that are remembered: these come in few forms. */
+/* Plans remembered for one table: its children differ in few ways. */
 #define MOST_PLANS 4
 
-/* What is remembered of all children of a table. */
+/* Plans remembered for the children of a table. */
 typedef struct Siblings
 {
-	List	   *plans;			/* of KnownScan, the last one first */
+	List	   *plans;			/* KnownScans, latest first */
 } Siblings;
 
 typedef struct KnownScan
 {
 	Oid			serverid;
 	Oid			userid;
-	List	   *options;		/* but for its names */
-	uint8		digest[SHUTTLE_DIGEST_BYTES];	/* of its columns' names */
-	Bitmapset  *columns;		/* of its target */
-	Relids		parameters;		/* relations that they come from */
+	List	   *options;		/* options without schema_name and table_name */
+	uint8		digest[SHUTTLE_DIGEST_BYTES];	/* digest of the column names */
+	Bitmapset  *columns;		/* columns in its target */
+	Relids		parameters;		/* outer relations of its parameters */
 	Index		security_min;
-	Index		number;			/* of the table whose Vars are below */
-	List	   *clauses;		/* without their RestrictInfos */
-	List	   *traits;			/* of each of these: see add_traits() */
-	List	   *forms;			/* of the casts in them */
-	bool		replaced;		/* conditions are not those of the query */
-	List	   *quals;			/* if so, of the plan, as those below; else
-								 * the places of clauses */
+	Index		number;			/* relid of the Vars in the lists below */
+	List	   *clauses;		/* bare clauses */
+	List	   *traits;			/* traits_of() each clause */
+	List	   *forms;			/* coercion forms in them */
+	bool		replaced;		/* quals differ from the query's clauses */
+	List	   *quals;			/* if replaced, the plan's expressions; else
+								 * indexes into clauses */
 	List	   *recheck_quals;
-	List	   *values;			/* its parameters */
+	List	   *values;			/* its fdw_exprs */
 	ShuttleScanText parts;
 } KnownScan;
 
@@ -74,7 +75,7 @@ typedef struct FormsContext
 	bool		has_placeholder;	/* equal() does not look into them */
 } FormsContext;
 
-/* Collects how casts and rows are written. */
+/* Collects coercion forms. */
 static bool
 forms_walker(Node *node, FormsContext *context)
 {
@@ -115,7 +116,7 @@ forms_walker(Node *node, FormsContext *context)
 	return expression_tree_walker(node, forms_walker, context);
 }
 
-/* What equal conditions may still differ in. */
+/* Properties that equal clauses may differ in. */
 static int
 traits_of(const RestrictInfo *clause)
 {
@@ -132,10 +133,8 @@ target_columns(const RelOptInfo *rel)
 	return columns;
 }
 
-/*
- * The table that a child belongs to on the topmost level, or NULL where a scan is
- * none of a child, or does more than to find rows: locks or writes them, say.
- */
+/* The topmost parent of a child; NULL if the scan is of no child, or does more
+ * than read rows. */
 static RelOptInfo *
 find_parent(PlannerInfo *root, RelOptInfo *rel, const ForeignPath *path)
 {
@@ -151,7 +150,7 @@ find_parent(PlannerInfo *root, RelOptInfo *rel, const ForeignPath *path)
 	return parent;
 }
 
-/* What is remembered of a table's children; NULL where nothing is. */
+/* The plans remembered for a table; NULL if none. */
 static Siblings *
 get_siblings(PlannerInfo *root, RelOptInfo *parent, bool create)
 {
@@ -194,14 +193,14 @@ clauses_agree(KnownScan *known, const RelOptInfo *rel, const List *clauses)
 			!equal(lfirst(other), clause->clause))
 			return false;
 
-		/* equal conditions have casts at the same places, if any */
+		/* equal clauses have casts at the same places */
 		if (known->forms != NIL && forms_walker((Node *) clause->clause, &context))
 			return false;
 	}
 	return equal(context.forms, known->forms);
 }
 
-/* True where postgres_fdw would make the same plan for a table, but for its name. */
+/* True if postgres_fdw would make the same plan but for the table's name. */
 static bool
 is_alike(PlannerInfo *root, KnownScan *known, const RelOptInfo *rel, Oid relid,
 		 const ForeignPath *path, const List *clauses)
@@ -217,7 +216,8 @@ is_alike(PlannerInfo *root, KnownScan *known, const RelOptInfo *rel, Oid relid,
 			   SHUTTLE_DIGEST_BYTES) == 0;
 }
 
-/* The parameters of a plan; core makes copies of those that come from outer rows. */
+/* A copy of the plan's fdw_exprs; if they are outer values core copies them
+ * itself. */
 static List *
 values_of(const KnownScan *known)
 {
@@ -225,7 +225,7 @@ values_of(const KnownScan *known)
 		list_copy(known->values);
 }
 
-/* The conditions of a plan, for a table with these clauses. */
+/* The plan's quals, for a table with these clauses. */
 static List *
 conditions_of(const KnownScan *known, const List *conditions, const List *clauses)
 {
@@ -269,7 +269,7 @@ shuttle_sibling_scan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 
 /* ---- remembering */
 
-/* Fills in what conditions there are; false where they cannot be compared. */
+/* Fills in the clauses; false if they cannot be compared. */
 static bool
 remember_clauses(KnownScan *known, const List *clauses)
 {
@@ -289,7 +289,7 @@ remember_clauses(KnownScan *known, const List *clauses)
 	return true;
 }
 
-/* Finds the conditions of a plan among the clauses; false where one is none. */
+/* Indexes of a plan's quals among the clauses; false if one is not there. */
 static bool
 find_places(const List *conditions, const List *clauses, List **places)
 {

@@ -2,17 +2,18 @@
  * text_order.c
  *	  Whether a node sorts text as this server does.
  *
- * postgres_fdw has nodes sort by the collation of a foreign table's column, and
- * core merges what they return.  Where a node's collation of that name is of
- * another locale, or its library of another version, the rows are merged in a
- * wrong order and joins miss some (trap 14).  So a node is asked what it sorts by,
- * once a session and collation, when a query could use its order; all servers of
- * the query at a time, on connections of their own, since nothing of it belongs
- * to the transaction.  A session that had no connection to the server yet keeps
- * this one.  Only who answers as this server does is relied upon;
- * who could not be asked is asked again later.  "C" is the same everywhere.
- * Memory: answers live in a context below CacheMemoryContext; a change of a server
- * or user mapping forgets them.
+ * postgres_fdw lets nodes sort by a column's collation, and core merges what
+ * they return. If the node's collation of that name has another locale or
+ * library version, rows are merged in a wrong order and joins miss some (trap
+ * 14). So when a query could use a node's order, the node is asked how it
+ * sorts, once per session and collation: all servers of the query at once, on
+ * separate connections, outside of the transaction. If the session has no
+ * connection to a server yet, it keeps this one. Only an equal answer counts
+ * as alike; a node that could not be asked is asked again later. "C" is alike
+ * everywhere.
+ *
+ * Memory: answers live below CacheMemoryContext, until a server or user
+ * mapping changes.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -46,18 +47,17 @@
 #include "planner/scan/scan.h"
 #include "storage/shuttle_storage.h"
 
-/* Longer descriptions are cut, and compared as they are then. */
+/* Longer descriptions are truncated before they are compared. */
 #define MOST_BYTES 256
 
 #define ASK_LIMIT_MS 10000
 
-/* A node that could not be asked may be back after a while: this one, or as many
- * times what it took to find that out, if that is longer. */
+/* When to ask a node again that could not be asked: after this time, or after
+ * this multiple of the time the attempt took, if longer. */
 #define ASK_AGAIN_MS 10000
 #define ASK_AGAIN_TIMES 10
 
-/* What the sessions of a database sort by where nothing else is said; columns
- * have other names from version to version. */
+/* The database's default collation. Column names depend on the version. */
 #define FIELD(row, name) "pg_catalog.to_jsonb(" row ") OPERATOR(pg_catalog.->>) '" name "'"
 
 #define DATABASE_SQL \
@@ -79,7 +79,7 @@
 typedef struct OrderKey
 {
 	Oid			serverid;
-	Oid			userid;			/* by whose mapping it is asked */
+	Oid			userid;			/* whose mapping is used */
 	Oid			collation;
 } OrderKey;
 
@@ -129,7 +129,7 @@ forget(void)
 	changed = false;
 }
 
-/* What asks a node for a collation. */
+/* The statement that asks a node for a collation. */
 static char *
 describing_sql(Oid collation)
 {
@@ -149,7 +149,7 @@ describing_sql(Oid collation)
 	return psprintf(COLLATION_SQL, quote_literal_cstr(name));
 }
 
-/* Appends a column by its name, if this version has it and it is not NULL. */
+/* Appends a column by name; false if this version lacks it or it is NULL. */
 static bool
 append_column(StringInfo to, HeapTuple tuple, TupleDesc columns, const char *name)
 {
@@ -188,10 +188,8 @@ append_version(StringInfo to, PGFunction version_of, Oid oid)
 		appendStringInfo(to, " %s", TextDatumGetCString(version));
 }
 
-/*
- * What this server sorts by, in the words of the statements above.  These are not
- * executed here, so that nobody who looks at statements sees one of ours.
- */
+/* Describes this server's collation as the statements above do. They are not
+ * executed here, to keep them out of statement statistics. */
 static void
 describe_here(Oid collation, Answer *answer)
 {
@@ -229,7 +227,7 @@ take_row(void *arg, const ShuttleRow *row)
 	strlcpy(((Answer *) arg)->text, row->values[0], MOST_BYTES);
 }
 
-/* What is known of a node, and need not be asked again. */
+/* The valid answer of a node, or NULL. */
 static const KnownOrder *
 find_known(const OrderKey *key)
 {
@@ -239,7 +237,7 @@ find_known(const OrderKey *key)
 		NULL : entry;
 }
 
-/* Servers of ours in a query that nothing is known of yet. */
+/* Our servers in a query that must be asked. */
 static List *
 unknown_servers(PlannerInfo *root, Oid userid, Oid collation)
 {
@@ -332,11 +330,8 @@ collation_is_alike(PlannerInfo *root, const RelOptInfo *rel, Oid collation)
 	return entry != NULL && entry->alike;
 }
 
-/*
- * jsonb has no collation, and compares its texts by the database's.  Other types
- * that hold texts without having a collation are users', which postgres_fdw does
- * not have nodes sort.
- */
+/* jsonb has no collation but compares its strings by the database's. Other such
+ * types are users' types, which postgres_fdw does not let nodes sort. */
 bool
 shuttle_sorts_alike(PlannerInfo *root, const RelOptInfo *rel, Oid type, Oid collation)
 {
@@ -358,7 +353,7 @@ shuttle_class_sorts_alike(PlannerInfo *root, const RelOptInfo *rel,
 							   class->ec_collation);
 }
 
-/* True where some expression of a class is of the relation. */
+/* True if a member of a class is the relation's. */
 static bool
 has_member(const EquivalenceClass *class, const RelOptInfo *rel)
 {
@@ -389,7 +384,7 @@ typedef struct OrdersContext
 	const RelOptInfo *rel;
 } OrdersContext;
 
-/* min() and max() compare, and so does ORDER BY within an aggregate. */
+/* min(), max() and ORDER BY in an aggregate compare values. */
 static bool
 orders_otherwise(Node *node, OrdersContext *context)
 {

@@ -4,9 +4,9 @@
  *	  and which are refused.
  *
  * A foreign table may be a partition here and an ordinary table on its node,
- * which then keeps whatever it is told.  So an UPDATE of the partition key is
- * shipped whole only where every row is sure to stay in its partition;
- * otherwise each new row is looked at when it is written (foreign_modify.c).
+ * which does not check partition bounds. So an UPDATE of the partition key is
+ * shipped whole only if no row can leave its partition; else each new row is
+ * checked when it is written (foreign_modify.c).
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -25,7 +25,7 @@
 #include "planner/statement/statement.h"
 #include "planner/write/write.h"
 
-/* The columns that an UPDATE sets, and to what. */
+/* The columns that an UPDATE sets, and their new values. */
 typedef struct NewValues
 {
 	List	   *attributes;		/* of int */
@@ -42,10 +42,8 @@ has_current_of(Node *node, void *context)
 	return expression_tree_walker(node, has_current_of, context);
 }
 
-/*
- * Core would refuse WHERE CURRENT OF when it looks at the first row, and
- * change nothing without a word where there is none.
- */
+/* Core would refuse WHERE CURRENT OF only at the first row, and silently do
+ * nothing if there is none. */
 static void
 add_update_targets(PlannerInfo *root, Index rtindex, RangeTblEntry *rte,
 				   Relation rel)
@@ -60,7 +58,7 @@ add_update_targets(PlannerInfo *root, Index rtindex, RangeTblEntry *rte,
 	shuttle_postgres_fdw_get_routine()->AddForeignUpdateTargets(root, rtindex, rte, rel);
 }
 
-/* Puts new values in the places of columns (of relation 1). */
+/* Replaces columns (of varno 1) by their new values. */
 static Node *
 put_new_values(Node *node, void *context)
 {
@@ -97,12 +95,10 @@ sets_any_of(const NewValues *new_values, Bitmapset *attributes)
 	return false;
 }
 
-/*
- * True where no row can leave its partition: because nothing is set that
- * decides about it, or because it is set to constants that fit.
- */
+/* True if no row can leave its partition: the UPDATE sets no column of the
+ * partition constraint, or sets constants that satisfy it. */
 static bool
-rows_stay(PlannerInfo *root, Index rtindex)
+rows_keep_partition(PlannerInfo *root, Index rtindex)
 {
 	RangeTblEntry *rte = planner_rt_fetch(rtindex, root);
 	Relation	rel = table_open(rte->relid, NoLock);
@@ -129,11 +125,10 @@ rows_stay(PlannerInfo *root, Index rtindex)
 bool
 shuttle_rows_keep_partition(PlannerInfo *root, const ModifyTable *plan, Index rtindex)
 {
-	return plan->operation != CMD_UPDATE || rows_stay(root, rtindex);
+	return plan->operation != CMD_UPDATE || rows_keep_partition(root, rtindex);
 }
 
-/* The values take the places of their stand-ins in the scans that were made to
- * write. */
+/* Replaces stand-ins by their values in scans that write. */
 static void
 put_values_back(PlannerInfo *root, Plan *plan)
 {
@@ -156,8 +151,8 @@ put_values_back(PlannerInfo *root, Plan *plan)
 	put_values_back(root, plan->lefttree);
 }
 
-/* postgres_fdw looks at stand-ins also in the place of stable values that are
- * set, as in SET changed = now(). */
+/* Stable values that are set, as in SET changed = now(), are shown to
+ * postgres_fdw as stand-ins, too. */
 static bool
 plan_direct_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex,
 				   int subplan_index)
@@ -168,7 +163,7 @@ plan_direct_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex,
 
 	shuttle_refuse_reference_write(relid);
 
-	/* A node does not know what belongs to the same statement. */
+	/* a node cannot tell that several requests are one statement */
 	if (!shuttle_rows_keep_partition(root, plan, rtindex) || shuttle_is_written_twice(root, relid))
 		return false;
 	root->processed_tlist = (List *)
@@ -182,7 +177,7 @@ plan_direct_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex,
 	return direct;
 }
 
-/* Of writes that are not shipped whole. */
+/* PlanForeignModify, for writes that are not shipped whole. */
 static List *
 plan_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex, int subplan_index)
 {
@@ -198,7 +193,9 @@ plan_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex, int subplan_ind
 	if (plan->operation != CMD_INSERT)
 		return fdw_private;
 
-	/* Core has completed processed_tlist only. */
+	/*
+	 * processed_tlist has all columns, parse->targetList those that are named
+	 */
 	foreach(lc, root->parse->targetList)
 		named = bms_add_member(named, lfirst_node(TargetEntry, lc)->resno);
 	rel = table_open(relid, NoLock);

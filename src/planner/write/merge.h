@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  * merge.h
- *	  What the files share that make statements of a MERGE.
+ *	  What the files share that rewrite a MERGE into other statements.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_PLANNER_WRITE_MERGE_H
@@ -11,40 +11,39 @@
 typedef struct ShuttleMerge
 {
 	Query	   *query;
-	bool		inserts;		/* some action does */
+	bool		inserts;		/* some action inserts */
 	bool		changes;		/* some action updates or deletes */
-	List	   *source_vars;	/* columns of the source that are used */
+	List	   *source_vars;	/* columns of the source that the MERGE uses */
 	List	   *target_vars;	/* and of the target */
 	CommonTableExpr *source;
 	CommonTableExpr *rows;
 	List	   *actions;		/* CommonTableExprs */
 } ShuttleMerge;
 
-/* Fills in the columns that are used (merge_columns.c). */
+/* Fills in source_vars and target_vars (merge_columns.c). */
 extern void shuttle_merge_collect_columns(ShuttleMerge *merge);
 
-/* Where the columns of both sides are to be found, while expressions move. */
+/* Where the columns of both sides are found when an expression is moved to
+ * another query. */
 typedef struct ShuttleMergeColumnMap
 {
 	const ShuttleMerge *merge;
 	Index		source;
-	int			source_before;	/* columns in front of them */
-	Index		target;			/* 0: they stay where they are */
+	int			source_before;	/* columns before the source's */
+	Index		target;			/* 0: the target's Vars stay */
 	int			target_before;
-	Index		nulled_by;		/* outer join that the target is below; 0:
-								 * none */
-	int			depth;			/* that they move to: levels of queries */
-	int			level;			/* of the expression looked at */
+	Index		nulled_by;		/* outer join above the target; 0: none */
+	int			depth;			/* levels of queries to move down */
+	int			level;			/* level of the current expression */
 } ShuttleMergeColumnMap;
 
-/* A copy of an expression of the MERGE, for another place. */
+/* A copy of an expression of the MERGE, moved to another query. */
 extern Node *shuttle_merge_move_expression(Node *expression, ShuttleMergeColumnMap places);
 
-/* A copy of a query that stands for the MERGE, so many levels of queries below the
- * statement that has its WITH. */
+/* A copy of a query, moved depth levels below the statement with the WITH. */
 extern Query *shuttle_merge_move_query(Query *query, int depth);
 
-/* Parts of expressions (merge_rewrite.c); of what they are given they are made. */
+/* Make expressions from their arguments, without copying (merge_rewrite.c). */
 extern Expr *shuttle_merge_equals(Oid operator, Expr *left, Expr *right);
 extern CaseWhen *shuttle_merge_when(Expr *condition, Expr *result);
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  * merge_columns.c
- *	  The columns that a MERGE uses of its source and its target, and where they are
- *	  found in the queries that it is told by (merge_rewrite.c).
+ *	  The columns of source and target that a MERGE uses, and where they are
+ *	  found in the queries that replace it (merge_rewrite.c).
  *
  * Memory: everything is made in the current context.
  *-------------------------------------------------------------------------
@@ -98,7 +98,7 @@ place_var(const Var *var, const ShuttleMergeColumnMap *places)
 
 static Node *place_mutator(Node *node, ShuttleMergeColumnMap *places);
 
-/* The WITH of the MERGE is on the topmost level. */
+/* References to the MERGE's WITH go to the top level. */
 static Query *
 place_query(Query *query, ShuttleMergeColumnMap *places)
 {

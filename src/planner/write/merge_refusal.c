@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  * merge_refusal.c
- *	  Says what to write instead of a MERGE that core refuses.
+ *	  Adds a hint to core's error if it refuses a MERGE.
  *
- * A MERGE into a foreign table is refused when it is parsed, where nothing of ours
- * is asked; one into a partitioned table when the plan is made, if a foreign
- * partition is left by then, and no callback of the wrapper is called before.
+ * A MERGE into a foreign table is refused by the parser, where we have no
+ * hook; one into a partitioned table by the planner, if a foreign partition is
+ * left after pruning, before any callback of the wrapper.
  *
  * Memory: none of its own.
  *-------------------------------------------------------------------------
@@ -17,7 +17,7 @@
 
 static planner_hook_type previous_planner = NULL;
 
-/* A callback cannot read the error that it would add to. */
+/* An error context callback could not read the error, hence PG_TRY. */
 static PlannedStmt *
 plan_merge(Query *query, const char *query_string, int cursor_options,
 		   ParamListInfo params)
