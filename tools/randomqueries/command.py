@@ -9,38 +9,17 @@ import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 from testrun.cluster import Cluster
 from testrun.installed import Installed, TestRunError, prepare
 
 from randomqueries.plants import Plants, planted
 from randomqueries.private import build, private_copy
-from randomqueries.tester import Wanted, server
+from randomqueries.runs import AnyTester, Counts, Say, Wanted, server
 
 MOST_BYTES = 4 << 30  # of addresses of one process: more is a finding, and not the machine's end
 SERVERS = ("15", "16", "17", "18", "17-plain", "18-plain", "18-sanitize")
-
-
-class Counted(Protocol):
-    """What came out of a run."""
-
-    failures: int
-    first_failure: int | None
-    skipped: dict[str, int]
-
-    @property
-    def enough(self) -> bool: ...
-
-    def line(self) -> str: ...
-
-
-class Running(Protocol):
-    """One run on one server."""
-
-    def run(self) -> Counted: ...
-
-    def new_crashes(self) -> list[str]: ...
 
 
 @dataclass(frozen=True)
@@ -52,7 +31,7 @@ class Tool:
     one: str
     count: int
     plants: Plants
-    make: Callable[[Cluster, Wanted, Callable[[str], None]], Running]
+    make: Callable[[Cluster, Wanted, Say], AnyTester]
 
 
 def parse_arguments(tool: Tool) -> argparse.Namespace:
@@ -78,7 +57,7 @@ def ignore(_line: str) -> None:
     """What a planted bug does is not worth telling."""
 
 
-def test(tool: Tool, args: argparse.Namespace, installed: Installed, seed: int) -> Counted:
+def test(tool: Tool, args: argparse.Namespace, installed: Installed, seed: int) -> Counts[Any]:
     """Runs the cases on one server; its files stay where something is wrong."""
     wanted = Wanted(seed, args.first, args.count, args.failures)
     with server(installed) as (cluster, base):

@@ -1,0 +1,213 @@
+"""One run of a tool that tries random cases: counted, and failures made smaller and told."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+from testrun.cluster import Cluster, temporary_cluster
+from testrun.installed import Installed, run_directory
+from testrun.outcome import crashes
+
+from randomqueries.session import SqlError
+from randomqueries.shrinking import shrink
+
+RESTART_LIMIT_S = 60.0
+FEW = 100  # cases: with less of them shares say nothing
+SPOILED_TRIES = 4  # a case with random guesses fails now and then
+
+Say = Callable[[str], None]
+
+
+class AnyCase(Protocol):
+    """What all cases have."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def settings(self) -> Mapping[str, str]: ...
+
+
+class AnyVerdict(Protocol):
+    """problem: what is wrong, or None; skipped: why nothing was compared."""
+
+    @property
+    def problem(self) -> str | None: ...
+    @property
+    def skipped(self) -> str | None: ...
+
+
+CaseT = TypeVar("CaseT", bound=AnyCase)
+VerdictT = TypeVar("VerdictT", bound=AnyVerdict)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the caller asked for."""
+
+    seed: int
+    first: int
+    count: int
+    most_failures: int
+    shrink: bool = True
+
+
+@dataclass
+class Counts(ABC, Generic[VerdictT]):
+    """What came out of a run."""
+
+    most_skipped: ClassVar[float]  # of those that were compared
+
+    compared: int = 0
+    skipped: dict[str, int] = field(default_factory=dict)
+    failures: int = 0
+    first_failure: int | None = None
+    elapsed_s: float = 0.0
+
+    def add(self, verdict: VerdictT) -> None:
+        if verdict.skipped is not None:
+            self.skipped[verdict.skipped] = self.skipped.get(verdict.skipped, 0) + 1
+            return
+        self.compared += 1
+        self.look_at(verdict)
+
+    @abstractmethod
+    def look_at(self, verdict: VerdictT) -> None:
+        """Counts more of what was compared."""
+
+    @abstractmethod
+    def means_something(self) -> bool:
+        """Did enough cases do what the comparison is about."""
+
+    @abstractmethod
+    def shares(self) -> str:
+        """What was compared, in words."""
+
+    @property
+    def nskipped(self) -> int:
+        return sum(self.skipped.values())
+
+    @property
+    def enough(self) -> bool:
+        if self.compared < FEW:
+            return True
+        return self.means_something() and self.nskipped <= self.most_skipped * self.compared
+
+    def line(self) -> str:
+        return (
+            f"{self.shares()}, {self.nskipped} skipped, "
+            f"{self.failures} failed, {self.elapsed_s:.0f} s"
+        )
+
+
+class Tester(ABC, Generic[CaseT, VerdictT]):
+    """The server of a run, and what is known of it."""
+
+    session_cases: ClassVar[int]  # after so many, sessions are new
+
+    def __init__(
+        self, cluster: Cluster, wanted: Wanted, say: Say, counts: Counts[VerdictT]
+    ) -> None:
+        self.cluster = cluster
+        self.wanted = wanted
+        self.say = say
+        self.counts = counts
+        self.crash_lines = 0
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Makes tables and sessions."""
+
+    @abstractmethod
+    def connect(self) -> None:
+        """Makes all sessions; fails if the server is not there."""
+
+    @abstractmethod
+    def begin_session(self) -> None:
+        """Takes new sessions."""
+
+    @abstractmethod
+    def make_case(self, number: int) -> CaseT: ...
+
+    @abstractmethod
+    def check(self, case: CaseT) -> VerdictT:
+        """Runs a case on both sides."""
+
+    @abstractmethod
+    def smaller_cases(self, case: CaseT) -> Iterator[CaseT]: ...
+
+    @abstractmethod
+    def failure_lines(self, case: CaseT, verdict: VerdictT) -> Iterable[str]: ...
+
+    def session_words(self, database: str) -> tuple[str, int, str, str]:
+        """What a session takes: host, port, user and database."""
+        env = self.cluster.environment()
+        return env["PGHOST"], self.cluster.port, env["PGUSER"], database
+
+    def reconnect(self) -> None:
+        """Waits for a server that crashed."""
+        deadline = time.monotonic() + RESTART_LIMIT_S
+        while True:
+            with contextlib.suppress(SqlError):
+                self.connect()
+                return
+            if time.monotonic() > deadline:
+                raise SqlError("lost", "the server did not come back")
+            time.sleep(0.2)
+
+    def still_fails(self, case: CaseT) -> bool:
+        tries = SPOILED_TRIES if "shuttle.debug_spoil_look_ahead" in case.settings else 1
+        return any(self.check(case).problem is not None for _ in range(tries))
+
+    def new_crashes(self) -> list[str]:
+        """Lines of the server log that no healthy run has, and that were not told yet."""
+        lines = crashes(self.cluster.log, [])
+        new, self.crash_lines = lines[self.crash_lines :], len(lines)
+        return new
+
+    def tell_failure(self, case: CaseT, verdict: VerdictT) -> None:
+        self.counts.failures += 1
+        if self.counts.first_failure is None:
+            self.counts.first_failure = case.number
+        crash = self.new_crashes()
+        if self.wanted.shrink:
+            case = shrink(case, self.still_fails, self.smaller_cases)
+            again = self.check(case)
+            verdict = again if again.problem is not None else verdict
+        for line in self.failure_lines(case, verdict):
+            self.say(line)
+        for line in crash:
+            self.say(f"  server log: {line}")
+        self.new_crashes()
+
+    def run(self) -> Counts[VerdictT]:
+        started = time.monotonic()
+        self.prepare()
+        for number in range(self.wanted.first, self.wanted.first + self.wanted.count):
+            if number % self.session_cases == 0:
+                self.begin_session()
+            case = self.make_case(number)
+            verdict = self.check(case)
+            self.counts.add(verdict)
+            if verdict.problem is not None:
+                self.tell_failure(case, verdict)
+            if self.counts.failures >= self.wanted.most_failures:
+                break
+        self.counts.elapsed_s = time.monotonic() - started
+        return self.counts
+
+
+AnyTester = Tester[Any, Any]
+
+
+@contextlib.contextmanager
+def server(installed: Installed) -> Iterator[tuple[Cluster, Path]]:
+    """A server for one run, and the directory that holds its files."""
+    base = run_directory()
+    with temporary_cluster(installed, base) as cluster:
+        yield cluster, base
