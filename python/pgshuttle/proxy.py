@@ -134,41 +134,6 @@ class ProxyControl:
         """Sets the round-trip time, also for what is under way."""
         self.command(f"rtt {rtt_us}")
 
-    def set_rate(self, bytes_per_s: int) -> None:
-        """Sets what each direction of each connection carries in a second; 0: all."""
-        self.command(f"rate {bytes_per_s}")
-
-    def reset(self) -> None:
-        """Sets all counts to 0."""
-        self.command("reset")
-
-    def freeze(self) -> None:
-        """From now on nothing is read and nothing is handed on."""
-        self.command("freeze")
-
-    def thaw(self) -> None:
-        """Ends freeze."""
-        self.command("thaw")
-
-    def drop(self) -> None:
-        """Resets all connections."""
-        self.command("drop")
-
-    def drop_after(self, nbytes: int, direction: str = "") -> None:
-        """Resets all connections when nbytes more were handed on.
-
-        direction: "up" counts only bytes to the server, "down" only from it.
-        """
-        self.command(f"drop_after {nbytes} {direction}".strip())
-
-    def refuse(self) -> None:
-        """Refuses new connections, as if no server ran."""
-        self.command("refuse")
-
-    def admit(self) -> None:
-        """Ends refuse."""
-        self.command("admit")
-
     def stats(self) -> ProxyStats:
         """Returns all counts since the start or the last reset."""
         answer: dict[str, Any] = json.loads(self.command("stats"))

@@ -1,13 +1,15 @@
 """What a cluster is made of, and the file that remembers it."""
 
+import dataclasses
 import json
+import types
+import typing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pgshuttle.builds import ServerBuild
 from pgshuttle.errors import ExitCode, ToolError
-from pgshuttle.processes import ProcessId
 from pgshuttle.proxy import Proxy
 from pgshuttle.servers import Server
 
@@ -39,101 +41,25 @@ class Cluster:
     nodes: tuple[StorageNode, ...]
 
 
-def write_process(process: ProcessId | None) -> dict[str, int] | None:
-    """Turns a process into JSON."""
-    if process is None:
-        return None
-    return {"pid": process.pid, "started_ticks": process.started_ticks}
-
-
-def read_process(entry: dict[str, int] | None) -> ProcessId | None:
-    """Reads a process from JSON."""
-    return None if entry is None else ProcessId(entry["pid"], entry["started_ticks"])
-
-
-def write_server(server: Server) -> dict[str, Any]:
-    """Turns a server into JSON."""
-    return {
-        "name": server.name,
-        "directory": str(server.directory),
-        "socket_dir": str(server.socket_dir),
-        "port": server.port,
-        "process": write_process(server.process),
-    }
-
-
-def read_server(entry: dict[str, Any]) -> Server:
-    """Reads a server from JSON."""
-    return Server(
-        name=entry["name"],
-        directory=Path(entry["directory"]),
-        socket_dir=Path(entry["socket_dir"]),
-        port=entry["port"],
-        process=read_process(entry["process"]),
-    )
-
-
-def write_proxy(proxy: Proxy | None) -> dict[str, Any] | None:
-    """Turns a proxy into JSON."""
-    if proxy is None:
-        return None
-    return {
-        "port": proxy.port,
-        "control_path": str(proxy.control_path),
-        "process": write_process(proxy.process),
-    }
-
-
-def read_proxy(entry: dict[str, Any] | None) -> Proxy | None:
-    """Reads a proxy from JSON."""
-    if entry is None:
-        return None
-    process = ProcessId(entry["process"]["pid"], entry["process"]["started_ticks"])
-    return Proxy(entry["port"], Path(entry["control_path"]), process)
-
-
-def write_build(build: ServerBuild) -> dict[str, str]:
-    """Turns a server build into JSON."""
-    return {
-        "name": build.name,
-        "pg_config": str(build.pg_config),
-        "version": build.version,
-        "bin_dir": str(build.bin_dir),
-        "library_dir": str(build.library_dir),
-        "share_dir": str(build.share_dir),
-        "configure_options": build.configure_options,
-    }
-
-
-def read_build(entry: dict[str, str]) -> ServerBuild:
-    """Reads a server build from JSON."""
-    return ServerBuild(
-        name=entry["name"],
-        pg_config=Path(entry["pg_config"]),
-        version=entry["version"],
-        bin_dir=Path(entry["bin_dir"]),
-        library_dir=Path(entry["library_dir"]),
-        share_dir=Path(entry["share_dir"]),
-        configure_options=entry["configure_options"],
-    )
+def read_value(kind: Any, entry: Any) -> Any:  # noqa: ANN401  (any of the types above)
+    """Makes a value of its JSON. kind: its type, as a field is annotated."""
+    if typing.get_origin(kind) is types.UnionType:  # with None
+        return None if entry is None else read_value(typing.get_args(kind)[0], entry)
+    if typing.get_origin(kind) is tuple:
+        return tuple(read_value(typing.get_args(kind)[0], one) for one in entry)
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        types_of = typing.get_type_hints(kind)
+        fields = dataclasses.fields(kind)
+        return kind(**{f.name: read_value(types_of[f.name], entry[f.name]) for f in fields})
+    return kind(entry)
 
 
 def save_cluster(cluster: Cluster) -> None:
     """Writes the state file; a reader sees the old one or the new one."""
-    state = {
-        "format": STATE_FORMAT,
-        "build": write_build(cluster.build),
-        "with_extension": cluster.with_extension,
-        "rtt_us": cluster.rtt_us,
-        "query": write_server(cluster.query),
-        "nodes": [
-            {"server": write_server(node.server), "proxy": write_proxy(node.proxy)}
-            for node in cluster.nodes
-        ],
-    }
+    state = {"format": STATE_FORMAT, **dataclasses.asdict(cluster)}
     path = cluster.directory / STATE_FILE
     half = path.with_suffix(".new")
-    half.write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
+    half.write_text(json.dumps(state, indent=2, default=str) + "\n", encoding="utf-8")
     half.rename(path)
 
 
@@ -144,17 +70,7 @@ def load_cluster(directory: Path) -> Cluster | None:
         state = json.loads(path.read_text(encoding="utf-8"))
         if state["format"] != STATE_FORMAT:
             raise ToolError(f"{path} was written by another version of this tool")
-        return Cluster(
-            directory=directory,
-            build=read_build(state["build"]),
-            with_extension=state["with_extension"],
-            rtt_us=state["rtt_us"],
-            query=read_server(state["query"]),
-            nodes=tuple(
-                StorageNode(read_server(node["server"]), read_proxy(node["proxy"]))
-                for node in state["nodes"]
-            ),
-        )
+        found: Cluster = read_value(Cluster, state | {"directory": directory})
     except FileNotFoundError:
         return None
     except PermissionError:
@@ -165,3 +81,4 @@ def load_cluster(directory: Path) -> Cluster | None:
             hint="Remove the directory if nothing of it runs any more.",
             exit_code=ExitCode.FAILED,
         ) from None
+    return found

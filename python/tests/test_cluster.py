@@ -92,7 +92,7 @@ def test_query_node_reads_through_the_proxy(running: Cluster) -> None:
         assert control.stats().rtt_us == 5000
         with pytest.raises(psycopg.OperationalError), connection.transaction():
             connection.execute("SELECT i FROM t")
-            control.drop()
+            control.command("drop")
             connection.execute("SELECT i FROM t")
 
 

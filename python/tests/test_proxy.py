@@ -111,7 +111,7 @@ def test_round_trips_are_changes_of_direction(echo_proxy: proxy.Proxy) -> None:
         for _ in range(7):
             ask(client, b"question")
         assert control.stats().total.round_trips == 7
-        control.reset()
+        control.command("reset")
         control.set_rtt_us(40_000)
         for _ in range(3):  # three pieces, one flight
             client.sendall(b"x")
@@ -137,7 +137,7 @@ def test_counts_by_connection(echo_proxy: proxy.Proxy) -> None:
         assert [counts.round_trips for counts in stats.connections.values()] == [1, 2]
         assert [counts.sent_bytes for counts in stats.connections.values()] == [5, 6]
         assert stats.total.received_bytes == 11
-        control.reset()
+        control.command("reset")
         assert control.stats().total == proxy.ProxyCounts(0, 0, 0, 0, 0)
 
 
@@ -161,7 +161,7 @@ def test_rate(echo_proxy: proxy.Proxy) -> None:
         connect(echo_proxy.port) as client,
         connect(echo_proxy.port) as other,
     ):
-        control.set_rate(20_000)
+        control.command("rate 20000")
         assert control.command("rate") == "ok 20000"
         start = time.perf_counter()
         client.sendall(bytes(8_000))
@@ -174,7 +174,7 @@ def test_rate(echo_proxy: proxy.Proxy) -> None:
         assert elapsed_s >= 0.35
         assert other_s < elapsed_s
         client.sendall(bytes(50_000))
-        control.set_rate(0)
+        control.command("rate 0")
         while received < 58_000:
             received += len(client.recv(100_000))
         assert time.perf_counter() - start < elapsed_s + WAIT_S
@@ -182,7 +182,7 @@ def test_rate(echo_proxy: proxy.Proxy) -> None:
 
 def test_rate_holds_back_who_sends(echo_proxy: proxy.Proxy) -> None:
     with proxy.open_control(echo_proxy.control_path) as control, connect(echo_proxy.port) as client:
-        control.set_rate(1000)
+        control.command("rate 1000")
         client.settimeout(0.3)
         with pytest.raises(TimeoutError):
             client.sendall(bytes(200_000_000))
@@ -191,25 +191,25 @@ def test_rate_holds_back_who_sends(echo_proxy: proxy.Proxy) -> None:
 def test_freeze_and_thaw(echo_proxy: proxy.Proxy) -> None:
     with proxy.open_control(echo_proxy.control_path) as control, connect(echo_proxy.port) as client:
         ask(client, b"x")
-        control.freeze()
+        control.command("freeze")
         assert control.stats().frozen
         client.sendall(b"y")
         client.settimeout(0.1)
         with pytest.raises(TimeoutError):
             client.recv(10)
         client.settimeout(WAIT_S)
-        control.thaw()
+        control.command("thaw")
         assert client.recv(10) == b"y"
 
 
 def test_freeze_stops_reading(echo_proxy: proxy.Proxy) -> None:
     with proxy.open_control(echo_proxy.control_path) as control, connect(echo_proxy.port) as client:
-        control.freeze()
+        control.command("freeze")
         client.settimeout(0.2)
         with pytest.raises(TimeoutError):
             client.sendall(bytes(200_000_000))
         start = time.process_time()
-        control.drop()
+        control.command("drop")
         assert time.process_time() - start < 1
 
 
@@ -217,7 +217,7 @@ def test_drop_resets_all_connections(echo_proxy: proxy.Proxy) -> None:
     with proxy.open_control(echo_proxy.control_path) as control:
         with connect(echo_proxy.port) as client:
             ask(client, b"x")
-            control.drop()
+            control.command("drop")
             with pytest.raises(ConnectionResetError):
                 client.recv(10)
         with connect(echo_proxy.port) as client:
@@ -229,7 +229,7 @@ def test_drop_after_some_bytes(echo_proxy: proxy.Proxy, direction: str) -> None:
     received = b""
     with proxy.open_control(echo_proxy.control_path) as control, connect(echo_proxy.port) as client:
         ask(client, b"before")
-        control.drop_after(5, direction)
+        control.command(f"drop_after 5 {direction}")
         client.sendall(b"abcdefgh")
         with pytest.raises(ConnectionResetError):
             while True:
@@ -240,10 +240,10 @@ def test_drop_after_some_bytes(echo_proxy: proxy.Proxy, direction: str) -> None:
 
 def test_refuse_and_admit(echo_proxy: proxy.Proxy) -> None:
     with proxy.open_control(echo_proxy.control_path) as control:
-        control.refuse()
+        control.command("refuse")
         with pytest.raises(ConnectionRefusedError), connect(echo_proxy.port):
             pass
-        control.admit()
+        control.command("admit")
         with connect(echo_proxy.port) as client:
             assert ask(client, b"x") == b"x"
 
