@@ -80,13 +80,9 @@ def run_demo(cluster: Cluster, effort: Effort, listener: Listener) -> Results:
         listener.on_step("counting the instructions of planning")
         planning_costs = planning.measure_planning(cluster)
     return Results(
-        made_at=results.make_timestamp(),
+        **results.describe_run(cluster, start_s),
         effort=effort.name,
         nruns=effort.nruns,
-        elapsed_s=round(time.monotonic() - start_s, 1),
-        machine=results.read_machine(),
-        server=results.read_server(cluster),
-        settings=results.read_settings(cluster),
         points=tuple(point_results),
         one_row_round_trips=one_row_round_trips,
         planning=planning_costs,

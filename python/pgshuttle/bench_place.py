@@ -1,16 +1,19 @@
-"""Where a bench runs, what its commands have in common, and how they show what they found."""
+"""What the commands pgshuttle bench ... have in common: options, cluster, files, tables."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Generic, Protocol, TypeVar
+from typing import Annotated, Any, Protocol
 
 import typer
-from rich.status import Status
 from rich.table import Table
 
-from pgshuttle import demo, places
+from pgshuttle import demo, figures, places
+from pgshuttle.cluster import ClusterOptions
+from pgshuttle.errors import ExitCode
+from pgshuttle.json_files import save_run
+from pgshuttle.look_cli import JsonOption
+from pgshuttle.results import OnStep, Run
 from pgshuttle.screen import Screen
 from pgshuttle.state import Cluster
 
@@ -23,79 +26,103 @@ ResultsOption = Annotated[
     Path, typer.Option("--results", help="Directory for the JSON and the figure.")
 ]
 CheckOption = Annotated[bool, typer.Option("--check", help="Fail if a target is missed.")]
-RttsOption = Annotated[
-    list[float] | None, typer.Option("--rtt", help="Only with such a round trip, in ms.")
-]
 KeepOption = Annotated[bool, typer.Option("--keep", help="Leave the cluster running.")]
 
-
-@dataclass(frozen=True)
-class Place:
-    """Where a bench runs and writes."""
-
-    directory: Path
-    pg: str | None
-    results_dir: Path
-    keep: bool
-    nnodes: int
+Measure = Callable[[Cluster, OnStep], Run]
 
 
-def find_place(
+class Report(Protocol):
+    """The module that shows what a bench found. head: what its file begins with."""
+
+    @property
+    def HEAD(self) -> Mapping[str, object]: ...  # noqa: N802  (a constant of the module)
+    def make_tables(self, found: Any, /) -> Sequence[Table]: ...  # noqa: ANN401  (its own run)
+
+
+def common_options(
+    directory: DirOption = None,
+    pg: PgOption = None,
+    results_dir: ResultsOption = Path("bench-results"),
+    keep: KeepOption = False,
+    check: CheckOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """What all benches take."""
+
+
+def list_parameters(function: Callable[..., object]) -> list[inspect.Parameter]:
+    """The parameters of a function, which typer makes options of."""
+    return list(inspect.signature(function).parameters.values())
+
+
+def make_command(
+    app: typer.Typer,
+    name: str,
+    report: Report,
+    *,
+    nnodes: int = demo.NNODES,
+    has_targets: bool = True,
+) -> Callable[[Callable[..., Measure]], Callable[..., Measure]]:
+    """Makes a bench of a function that turns options of its own into what measures."""
+
+    def add(prepare: Callable[..., Measure]) -> Callable[..., Measure]:
+        own = list_parameters(prepare)
+        common = [p for p in list_parameters(common_options) if has_targets or p.name != "check"]
+        defaults = {parameter.name: parameter.default for parameter in (*own, *common)}
+
+        def command(ctx: typer.Context, **given: Any) -> None:  # noqa: ANN401  (of all types)
+            given = defaults | given
+            measure = prepare(**{parameter.name: given.pop(parameter.name) for parameter in own})
+            run_bench(ctx.obj, name, report, measure, nnodes=nnodes, **given)
+
+        context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        context = context.replace(annotation=typer.Context)
+        signature = inspect.Signature([context, *own, *common])
+        command.__signature__ = signature  # type: ignore[attr-defined]
+        command.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()}
+        command.__doc__ = prepare.__doc__
+        app.command(name)(command)
+        return prepare
+
+    return add
+
+
+def run_bench(
+    screen: Screen,
+    name: str,
+    report: Report,
+    measure: Measure,
+    *,
+    nnodes: int,
     directory: Path | None,
     pg: str | None,
     results_dir: Path,
-    *,
     keep: bool,
-    nnodes: int = demo.NNODES,
-) -> Place:
-    """Says where a bench runs; those with as many nodes share a cluster."""
-    name = "bench" if nnodes == demo.NNODES else f"bench-{nnodes}-nodes"
-    path = directory or places.default_cluster_dir(name)
-    return Place(path.absolute(), pg, results_dir.absolute(), keep, nnodes)
-
-
-@contextmanager
-def run_cluster(place: Place, progress: Status) -> Iterator[Cluster]:
-    """Has a cluster for a bench."""
-    options = demo.ClusterUse(
-        place.directory, place.pg, with_extension=True, keep=place.keep, nnodes=place.nnodes
-    )
-    with demo.run_cluster(options, progress.update) as running:
-        yield running
-
-
-class Measured(Protocol):
-    """What all benches know of their run."""
-
-    @property
-    def elapsed_s(self) -> float: ...
-    @property
-    def server(self) -> Mapping[str, str]: ...
-
-
-Found = TypeVar("Found", bound=Measured)
-
-
-@dataclass(frozen=True)
-class Report(Generic[Found]):
-    """How a bench keeps what it found, draws that file, and what it prints."""
-
-    save: Callable[[Found, Path], None]
-    draw: Callable[[Path, Path], None]
-    tables: Sequence[Table]
-
-
-def finish(
-    screen: Screen, place: Place, name: str, found: Found, report: Report[Found], *, as_json: bool
+    as_json: bool,
+    check: bool = False,
 ) -> None:
-    """Writes what a bench found into files of its name, and prints the tables, or the JSON."""
-    json_path = place.results_dir / f"{name}.json"
-    report.save(found, json_path)
-    report.draw(json_path, json_path.with_suffix(".png"))
+    """Measures, writes files of the bench's name, and prints the tables, or the JSON.
+
+    Benches with as many nodes share a cluster.
+    """
+    of_nodes = "bench" if nnodes == demo.NNODES else f"bench-{nnodes}-nodes"
+    path = (directory or places.default_cluster_dir(of_nodes)).absolute()
+    options = ClusterOptions(path, nnodes, pg, rtt_us=0, with_extension=True)
+    with (
+        screen.err.status("starting") as progress,
+        demo.run_cluster(options, progress.update, keep=keep) as running,
+    ):
+        found = measure(running, progress.update)
+    json_path = results_dir.absolute() / f"{name}.json"
+    figure_path = json_path.with_suffix(".png")
+    save_run(found, report.HEAD, json_path)
+    figures.draw(json_path, figure_path)
     if as_json:
         typer.echo(json_path.read_text(encoding="utf-8"), nl=False)
-        return
-    for table in report.tables:
-        screen.out.print(table)
-    screen.out.print(f"Measured in {found.elapsed_s:g} s on {found.server['version']}.")
-    screen.out.print(f"Results: {json_path}\nFigure:  {json_path.with_suffix('.png')}")
+    else:
+        for table in report.make_tables(found):
+            screen.out.print(table)
+        screen.out.print(f"Measured in {found.elapsed_s:g} s on {found.server['version']}.")
+        screen.out.print(f"Results: {json_path}\nFigure:  {figure_path}")
+    if check and not found.is_kept:
+        raise typer.Exit(ExitCode.CLAIM_FAILED)

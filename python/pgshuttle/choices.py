@@ -3,7 +3,7 @@
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +14,7 @@ from pgshuttle import choice_cases, choice_tables, explain, measure, results
 from pgshuttle.choice_cases import FORCED, Case, Way
 from pgshuttle.errors import ToolError
 from pgshuttle.measure import Session
-from pgshuttle.results import Machine
+from pgshuttle.results import OnStep, Run
 from pgshuttle.state import Cluster
 
 STOP_FACTOR = 5.0  # a plan that takes so many times as long as the best is stopped
@@ -24,11 +24,11 @@ NROUNDS = 9
 FIRST_ROUNDS = 8  # of a session, the shortest of whose round trips counts
 ROUNDS_MS = 900.0  # of one query, after each plan ran once
 LEAST_SAMPLES = 2
+LARGEST_MEAN = 1.15  # that the project promises
+LARGEST_RATIO = 2.0
 LONG_MS = 2500.0  # a plan that takes longer runs once
 RIVAL_FACTOR = 1.7  # farther from the best, one run is enough
 PRICES = ("Startup Cost", "Total Cost", "Plan Rows", "Plan Width", "Disabled", "Disabled Nodes")
-
-OnCase = Callable[[int, int, str], None]  # cases done, cases in all, the next one
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,10 @@ class PlanResult:
     estimated_cost: float
     samples_ms: tuple[float, ...]
     stopped_ms: float | None
+    time_ms: float | None = field(init=False)
 
-    @property
-    def time_ms(self) -> float | None:
-        """What it takes."""
-        return min(self.samples_ms, default=None)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "time_ms", min(self.samples_ms, default=None))
 
 
 @dataclass(frozen=True)
@@ -67,19 +66,19 @@ class CaseResult:
         return next((plan for plan in self.plans if way in plan.ways), None)
 
 
-@dataclass(frozen=True)
-class Choices:
+@dataclass(frozen=True, kw_only=True)
+class Choices(Run):
     """All that one run found out."""
 
-    made_at: str
     scale: float
-    elapsed_s: float
-    machine: Machine
-    server: Mapping[str, str]
-    settings: Mapping[str, str]
     geometric_mean: float
     worst: float
     cases: tuple[CaseResult, ...]
+
+    @property
+    def is_kept(self) -> bool:
+        """Says if all targets are met."""
+        return self.geometric_mean <= LARGEST_MEAN and self.worst <= LARGEST_RATIO
 
 
 @dataclass
@@ -229,32 +228,29 @@ def find_geometric_mean(ratios: Sequence[float]) -> float:
     return math.exp(sum(math.log(ratio) for ratio in ratios) / len(ratios))
 
 
-def run_cases(cluster: Cluster, cases: Sequence[Case], on_case: OnCase) -> list[CaseResult]:
+def run_cases(cluster: Cluster, cases: Sequence[Case], on_step: OnStep) -> list[CaseResult]:
     """Runs all cases, those of one delay in one session."""
     found: list[CaseResult] = []
     for rtt_us in sorted({case.rtt_us for case in cases}):
         with open_runner(cluster, rtt_us) as runner:
             for case in cases:
                 if case.rtt_us == rtt_us:
-                    on_case(len(found), len(cases), f"{rtt_us / 1000:g} ms, {case.shape.label}")
+                    label = f"{rtt_us / 1000:g} ms, {case.shape.label}"
+                    on_step(f"{len(found)} of {len(cases)}: {label}")
                     found.append(runner.run_case(case))
     return found
 
 
-def run_choices(cluster: Cluster, cases: Sequence[Case], scale: float, on_case: OnCase) -> Choices:
+def run_choices(cluster: Cluster, cases: Sequence[Case], scale: float, on_step: OnStep) -> Choices:
     """Makes the tables, runs the cases and sums them up."""
     start_s = time.monotonic()
-    on_case(0, len(cases), "filling the tables")
+    on_step("filling the tables")
     choice_tables.make_tables(cluster, scale)
-    found = run_cases(cluster, cases, on_case)
+    found = run_cases(cluster, cases, on_step)
     ratios = [case.ratio for case in found]
     return Choices(
-        made_at=results.make_timestamp(),
+        **results.describe_run(cluster, start_s),
         scale=scale,
-        elapsed_s=round(time.monotonic() - start_s, 1),
-        machine=results.read_machine(),
-        server=results.read_server(cluster),
-        settings=results.read_settings(cluster),
         geometric_mean=round(find_geometric_mean(ratios), 4),
         worst=max(ratios),
         cases=tuple(found),

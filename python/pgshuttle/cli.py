@@ -22,7 +22,6 @@ from pgshuttle import (  # noqa: E402
     cluster,
     demo_cli,
     first_steps,
-    grid_cli,
     look_cli,
     places,
     printing,
@@ -84,7 +83,6 @@ app = typer.Typer(
 
 look_cli.add_to(app)
 demo_cli.add_to(app)
-grid_cli.add_to(bench_cli.app)
 bench_cli.add_to(app)
 
 DirOption = Annotated[Path | None, typer.Option("--dir", help="Directory of the cluster.")]

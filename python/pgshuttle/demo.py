@@ -1,15 +1,16 @@
 """The demo: a cluster for as long as it takes, the bench, the files."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgshuttle import bench, cluster, plot, results
+from pgshuttle import bench, cluster, figures, results
 from pgshuttle.bench import Listener
+from pgshuttle.cluster import ClusterOptions
 from pgshuttle.errors import ToolError
-from pgshuttle.results import Results
+from pgshuttle.results import OnStep, Results
 from pgshuttle.state import Cluster
 from pgshuttle.sweep import Effort
 
@@ -37,45 +38,29 @@ class DemoFiles:
     figure_path: Path
 
 
-@dataclass(frozen=True)
-class ClusterUse:
-    """Which cluster is used for as long as something is measured."""
-
-    directory: Path
-    pg: str | None
-    with_extension: bool
-    keep: bool
-    nnodes: int = NNODES
-
-
 @contextmanager
-def run_cluster(use: ClusterUse, on_step: Callable[[str], None]) -> Iterator[Cluster]:
+def run_cluster(asked: ClusterOptions, on_step: OnStep, *, keep: bool = False) -> Iterator[Cluster]:
     """Has a cluster running; one that did not run before is removed afterwards."""
-    asked = cluster.ClusterOptions(
-        directory=use.directory,
-        nnodes=use.nnodes,
-        pg=use.pg,
-        rtt_us=0,
-        with_extension=use.with_extension,
-    )
     started = cluster.up(asked, on_step)
     try:
         yield started.cluster
     finally:
-        if not started.was_running and not use.keep:
+        if not started.was_running and not keep:
             on_step("stopping")
             with contextlib.suppress(ToolError):
-                cluster.down(use.directory, remove=True)
+                cluster.down(asked.directory, remove=True)
 
 
 def run(options: DemoOptions, listener: Listener) -> DemoFiles:
     """Runs the demo and writes its files."""
-    use = ClusterUse(options.directory, options.pg, options.with_extension, options.keep)
-    with run_cluster(use, listener.on_step) as running:
+    asked = ClusterOptions(
+        options.directory, NNODES, options.pg, rtt_us=0, with_extension=options.with_extension
+    )
+    with run_cluster(asked, listener.on_step, keep=options.keep) as running:
         found = bench.run_demo(running, options.effort, listener)
     json_path = options.results_dir / f"demo-{options.effort.name}.json"
     figure_path = json_path.with_suffix(".png")
     results.save_results(found, json_path)
     listener.on_step("drawing the figure")
-    plot.draw_join(json_path, figure_path)
+    figures.draw(json_path, figure_path)
     return DemoFiles(found, json_path, figure_path)

@@ -1,13 +1,12 @@
 """Which figure belongs to a file of results."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from pgshuttle import (
-    choice_plot,
+    choice_report,
     grid_report,
     plan_report,
     plot,
@@ -21,18 +20,20 @@ from pgshuttle.errors import ExitCode, ToolError
 
 SUFFIXES = (".png", ".svg", ".pdf")
 
-# What only the files of the demo and of each bench have, and what draws them: its module, which
-# is loaded at its first use, and the function's name.
-DRAWN_BY: Mapping[str, tuple[ModuleType, str]] = {
-    "points": (plot, "draw_join"),
-    "cases": (choice_plot, "draw_choices"),
-    "planned": (plan_report, "draw_planning"),
-    "disk_limit": (star_report, "draw_star"),
-    "limits": (writes_report, "draw_writes"),
-    "targets": (transfer_report, "draw_transfer"),
-    "cells": (grid_report, "draw_grid"),
-    "allowed": (scans_report, "draw_scans"),
-    "queries": (tpch_report, "draw_tpch"),
+Draw = Callable[[Any, Path], None]
+
+# What only the files of the demo and of each bench have, and what draws them; a module is loaded
+# at its first use.
+DRAWN_BY: Mapping[str, Callable[[], Draw]] = {
+    "points": lambda: plot.draw,
+    "cases": lambda: choice_report.draw,
+    "planned": lambda: plan_report.draw,
+    "disk_limit": lambda: star_report.draw,
+    "limits": lambda: writes_report.draw,
+    "targets": lambda: transfer_report.draw,
+    "cells": lambda: grid_report.draw,
+    "allowed": lambda: scans_report.draw,
+    "queries": lambda: tpch_report.draw,
 }
 
 
@@ -60,7 +61,8 @@ def can_draw(found: Any) -> bool:  # noqa: ANN401  (JSON)
 
 def draw(results: Path, figure: Path) -> None:
     """Draws the figure of a file of results: of the demo or of a bench."""
-    kind = find_kind(read_json(results))
+    found = read_json(results)
+    kind = find_kind(found)
     if kind is None:
         raise ToolError(f"{results} holds no results of pgshuttle demo or pgshuttle bench")
     if figure.suffix.lower() not in SUFFIXES:
@@ -69,10 +71,8 @@ def draw(results: Path, figure: Path) -> None:
             hint=f"Figures end in {', '.join(SUFFIXES)}.",
             exit_code=ExitCode.USAGE,
         )
-    module, name = DRAWN_BY[kind]
-    draw_results = getattr(module, name)
     try:
-        draw_results(results, figure)
+        DRAWN_BY[kind]()(found, figure)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise ToolError(
             f"{results} is damaged, or of another version: {type(error).__name__}: {error}"

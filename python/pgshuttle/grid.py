@@ -9,7 +9,7 @@ from psycopg import sql
 from pgshuttle import measure, results, sweep
 from pgshuttle.errors import ToolError
 from pgshuttle.measure import Elapsed, Timing
-from pgshuttle.results import Machine
+from pgshuttle.results import OnStep, Run
 from pgshuttle.state import Cluster
 from pgshuttle.sweep import Bench
 
@@ -20,7 +20,6 @@ CELL_MS = 1500.0
 LIMIT_MS = 15_000.0
 RTTS_US = (0, 800, 90_000)
 
-OnStep = Callable[[str], None]
 Labels = Mapping[str, int]
 
 
@@ -62,18 +61,14 @@ class CellResult:
         return self.timing.median_ms if self.timing else None
 
 
-@dataclass(frozen=True)
-class Grid:
+@dataclass(frozen=True, kw_only=True)
+class Grid(Run):
     """All that one run found out. bench: the name of the command."""
 
     bench: str
-    made_at: str
-    elapsed_s: float
     nrounds: int
-    machine: Machine
-    server: Mapping[str, str]
-    settings: Mapping[str, str]
     cells: tuple[CellResult, ...]
+    published: Mapping[str, object] | None = None
 
     def find(self, who: str, rtt_us: int, **labels: int) -> CellResult | None:
         """Returns the cell with these labels."""
@@ -182,6 +177,7 @@ def run_grid(
     rtts_us: Sequence[int],
     nrounds: int,
     on_step: OnStep,
+    published: Mapping[str, object] | None = None,
 ) -> Grid:
     """Measures a grid under each delay, each in a session that knows no other."""
     start_s = time.monotonic()
@@ -192,12 +188,9 @@ def run_grid(
             found += run_cells(bench, make_cells(bench), rtt_us, nrounds, on_step)
             bench.set_rtt(cluster.rtt_us)
     return Grid(
+        **results.describe_run(cluster, start_s),
         bench=name,
-        made_at=results.make_timestamp(),
-        elapsed_s=round(time.monotonic() - start_s, 1),
         nrounds=nrounds,
-        machine=results.read_machine(),
-        server=results.read_server(cluster),
-        settings=results.read_settings(cluster),
         cells=tuple(found),
+        published=published,
     )

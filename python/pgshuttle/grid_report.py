@@ -1,7 +1,7 @@
 """What the sweep and the hops came to: the JSON file, tables, and figures drawn from the file."""
 
-import dataclasses
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -10,20 +10,22 @@ from rich.table import Table
 from pgshuttle import hops, reference, tablets
 from pgshuttle.figure_files import name_delay, open_figure
 from pgshuttle.grid import CellResult, Grid
-from pgshuttle.json_files import Entry, read_results, write_json
+from pgshuttle.json_files import Entry
 from pgshuttle.printing import format_count, format_ms
 
-GRID_FORMAT = 1
-UNITS = {
-    "timing": "milliseconds, seen by a client of the query node",
-    "stopped_ms": "milliseconds after which the statement was stopped",
-    "rtt_us": "microseconds of a round trip, added by the delay proxy",
-    "round_trips": "changes of direction on the connections to all nodes, in the last run",
-    "requests": "statements to storage nodes, and pages of their answers, as EXPLAIN tells",
-    "batch_size": "outer rows",
-    "request_limit": "keys",
-    "fetch_limit": "rows",
-    "tables": "tables of the join",
+HEAD = {
+    "format": 1,
+    "units": {
+        "timing": "milliseconds, seen by a client of the query node",
+        "stopped_ms": "milliseconds after which the statement was stopped",
+        "rtt_us": "microseconds of a round trip, added by the delay proxy",
+        "round_trips": "changes of direction on the connections to all nodes, in the last run",
+        "requests": "statements to storage nodes, and pages of their answers, as EXPLAIN tells",
+        "batch_size": "outer rows",
+        "request_limit": "keys",
+        "fetch_limit": "rows",
+        "tables": "tables of the join",
+    },
 }
 # colours and marks that are told apart without seeing red or green
 STYLES = (
@@ -36,28 +38,6 @@ STYLES = (
 )
 PEER_STYLES = (("#CC79A7", "--"), ("0.35", "--"), ("0.6", ":"), ("black", "-."))
 ABOVE = 1.5  # places an arrow over its mark, on a log scale
-
-
-def list_published() -> Entry:
-    """The published figures, as the file keeps them."""
-    one_node = [
-        {"batch_size": batch_size, "request_limit": limit, "elapsed_ms": elapsed_ms}
-        for (batch_size, limit), elapsed_ms in reference.ONE_NODE_MS.items()
-    ]
-    by_rtt = [
-        {"batch_size": batch_size, "rtt_us": rtt_us, "elapsed_ms": elapsed_ms}
-        for batch_size, times_ms in reference.BY_RTT_MS.items()
-        for rtt_us, elapsed_ms in zip((800, 90_000), times_ms, strict=True)
-    ]
-    return {"source": reference.SOURCE, "one_node_ms": one_node, "by_rtt_ms": by_rtt}
-
-
-def save_grid(grid: Grid, path: Path) -> None:
-    """Writes the JSON file."""
-    whole: Entry = {"format": GRID_FORMAT, "units": UNITS, **dataclasses.asdict(grid)}
-    if grid.bench == tablets.NAME:
-        whole["published"] = list_published()
-    write_json(path, whole)
 
 
 def list_rtts(grid: Grid) -> list[int]:
@@ -126,18 +106,9 @@ def make_hops_table(grid: Grid) -> Table:
     return table
 
 
-def make_table(grid: Grid) -> Table:
+def make_tables(grid: Grid) -> list[Table]:
     """The table of a grid."""
-    return make_sweep_table(grid) if grid.bench == tablets.NAME else make_hops_table(grid)
-
-
-def read_grid(path: Path) -> Entry:
-    """Reads a file of a grid."""
-    return read_results(
-        path,
-        "cells of a sweep or of hops",
-        lambda found: found["bench"] in (tablets.NAME, hops.NAME) and found["cells"],
-    )
+    return [make_sweep_table(grid) if grid.bench == tablets.NAME else make_hops_table(grid)]
 
 
 def time_of(cell: Entry) -> float:
@@ -145,7 +116,7 @@ def time_of(cell: Entry) -> float:
     return float(cell["timing"]["median_ms"] if cell["timing"] else cell["stopped_ms"])
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Point:
     """One point of a line. is_stopped: its statement would have taken longer."""
 
@@ -235,9 +206,8 @@ def draw_hops_panel(axes: Axes, cells: Sequence[Entry]) -> None:
     axes.set_xlabel("tables of the join")
 
 
-def draw_grid(results: Path, figure_path: Path) -> None:
+def draw(found: Entry, figure_path: Path) -> None:
     """Draws the figure of a file: a panel for each delay."""
-    found = read_grid(results)
     rtts_us = sorted({cell["rtt_us"] for cell in found["cells"]})
     size = (4.2 * len(rtts_us), 5.0)
     with open_figure(figure_path, len(rtts_us), size, sharey=True) as (figure, panels):

@@ -8,8 +8,9 @@ from psycopg import sql
 
 from pgshuttle import catalog, measure
 from pgshuttle.errors import ToolError
-from pgshuttle.grid import Cell, Grid, OnStep, run_grid
+from pgshuttle.grid import Cell, Grid, run_grid
 from pgshuttle.measure import Connection, Elapsed
+from pgshuttle.results import OnStep
 from pgshuttle.state import Cluster
 from pgshuttle.sweep import Bench
 from pgshuttle.transfer import make_schema

@@ -11,7 +11,7 @@ from pgshuttle.errors import ExitCode, ToolError
 
 DRAWING = (
     "pgshuttle.plot",
-    "pgshuttle.choice_plot",
+    "pgshuttle.choice_report",
     "pgshuttle.plan_report",
     "pgshuttle.scans_report",
     "pgshuttle.star_report",

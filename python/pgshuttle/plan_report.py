@@ -1,41 +1,28 @@
 """What planning takes beside stock: the JSON file, a table and the figure."""
 
-import dataclasses
 from pathlib import Path
 
 from rich.table import Table
 
 from pgshuttle.figure_files import add_color_legend, open_figure
-from pgshuttle.json_files import Entry, read_results, write_json
+from pgshuttle.json_files import Entry
 from pgshuttle.plan_times import BOUND, PlanTimes, Way
 
-PLANNING_FORMAT = 2
-UNITS = {
-    "samples_ms": "milliseconds of planning, as EXPLAIN (SUMMARY) tells",
-    "nparts": "partitions of each table",
-    "ratio": "shortest of the way / shortest of stock",
-    "bound": "that ratio is to be at most",
+HEAD = {
+    "format": 2,
+    "units": {
+        "samples_ms": "milliseconds of planning, as EXPLAIN (SUMMARY) tells",
+        "nparts": "partitions of each table",
+        "ratio": "shortest of the way / shortest of stock",
+        "bound": "that ratio is to be at most",
+    },
 }
 # told apart by everyone (Okabe and Ito)
 COLORS = {str(Way.GUEST): "#E69F00", str(Way.ENGINE): "#0072B2"}
 SIZE_IN = (9.0, 7.5)
 
 
-def save_planning(found: PlanTimes, path: Path) -> None:
-    """Writes the JSON file."""
-    fields = dataclasses.asdict(found)
-    for ratio, entry in zip(found.ratios, fields["ratios"], strict=True):
-        entry["ok"] = ratio.ok
-    whole = {"format": PLANNING_FORMAT, "units": UNITS, **fields}
-    write_json(path, whole)
-
-
-def is_kept(found: PlanTimes) -> bool:
-    """Says if all targets are met."""
-    return all(ratio.ok for ratio in found.ratios)
-
-
-def make_planning_table(found: PlanTimes) -> Table:
+def make_tables(found: PlanTimes) -> list[Table]:
     """A row for each query and way of ours."""
     planned = {(one.label, one.way): one for one in found.planned}
     table = Table("query", "over", "joins", "stock", "ours", "times", "verdict")
@@ -53,17 +40,11 @@ def make_planning_table(found: PlanTimes) -> Table:
             "ok" if ratio.ok else "[red]MISSED[/red]",
         )
     table.caption = f"Over postgres_fdw (guest) or our wrapper (engine); at most {BOUND:g} times."
-    return table
+    return [table]
 
 
-def read_planning(path: Path) -> Entry:
-    """Reads a file of such results."""
-    return read_results(path, "planning times", lambda found: found["planned"] and found["ratios"])
-
-
-def draw_planning(results_path: Path, figure_path: Path) -> None:
+def draw(found: Entry, figure_path: Path) -> None:
     """Draws the figure of a file of planning times: a bar for each query and way."""
-    found = read_planning(results_path)
     labels = list(dict.fromkeys(ratio["label"] for ratio in found["ratios"]))
     with open_figure(figure_path, 1, SIZE_IN) as (figure, [axes]):
         for ratio in found["ratios"]:

@@ -7,7 +7,7 @@ others take longer is due to the machine.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import StrEnum
@@ -20,13 +20,11 @@ from pgshuttle import catalog, explain, measure, plan_tables, results
 from pgshuttle.builds import EXTENSION
 from pgshuttle.errors import ToolError
 from pgshuttle.measure import Connection
-from pgshuttle.results import Machine
+from pgshuttle.results import OnStep, Run
 from pgshuttle.state import Cluster
 
 NROUNDS = 25
 BOUND = 1.5
-
-OnStep = Callable[[str], None]
 
 
 class Way(StrEnum):
@@ -94,34 +92,27 @@ class Planned:
     shortest_ms: float
 
 
-@dataclass(frozen=True)
-class Ratio:
+@dataclass(frozen=True, kw_only=True)
+class Ratio(results.Ratio):
     """What one of ours takes as a part of what stock takes."""
 
     label: str
     way: str
-    ratio: float
-    bound: float
-
-    @property
-    def ok(self) -> bool:
-        """Says if the target is met."""
-        return self.ratio <= self.bound
 
 
-@dataclass(frozen=True)
-class PlanTimes:
+@dataclass(frozen=True, kw_only=True)
+class PlanTimes(Run):
     """All that one run found out."""
 
-    made_at: str
     nparts: int
     nrounds: int
-    elapsed_s: float
-    machine: Machine
-    server: Mapping[str, str]
-    settings: Mapping[str, str]
     planned: tuple[Planned, ...]
     ratios: tuple[Ratio, ...]
+
+    @property
+    def is_kept(self) -> bool:
+        """Says if all targets are met."""
+        return all(ratio.ok for ratio in self.ratios)
 
 
 def open_session(cluster: Cluster, way: Way) -> Connection:
@@ -187,7 +178,12 @@ def compare(planned: Sequence[Planned]) -> list[Ratio]:
     """Compares ours with stock."""
     stock_ms = {one.label: one.shortest_ms for one in planned if one.way == Way.STOCK}
     return [
-        Ratio(one.label, one.way, round(one.shortest_ms / stock_ms[one.label], 4), BOUND)
+        Ratio(
+            label=one.label,
+            way=one.way,
+            ratio=round(one.shortest_ms / stock_ms[one.label], 4),
+            bound=BOUND,
+        )
         for one in planned
         if one.way != Way.STOCK
     ]
@@ -205,13 +201,9 @@ def run_planning(cluster: Cluster, on_step: OnStep, *, npartitions: int, nrounds
             on_step(query.label)
             planned += measure_query(sessions, query, nrounds)
     return PlanTimes(
-        made_at=results.make_timestamp(),
+        **results.describe_run(cluster, start_s),
         nparts=npartitions,
         nrounds=nrounds,
-        elapsed_s=round(time.monotonic() - start_s, 1),
-        machine=results.read_machine(),
-        server=results.read_server(cluster),
-        settings=results.read_settings(cluster),
         planned=tuple(planned),
         ratios=tuple(compare(planned)),
     )

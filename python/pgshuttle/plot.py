@@ -1,21 +1,15 @@
 """The figure: time of the join against the batch size, drawn from the JSON file."""
 
-import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
-
-import matplotlib
-
-matplotlib.use("Agg")  # no window
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
-from pgshuttle.errors import ToolError
-from pgshuttle.figure_files import open_figure
+from pgshuttle.figure_files import name_delay, open_figure
 from pgshuttle.json_files import Entry
 
 # told apart by everyone (Okabe and Ito), dark enough for text, and by their markers
@@ -37,17 +31,6 @@ HEIGHT_IN = 6.4
 DPI = 150
 
 
-def read_points(path: Path) -> list[Entry]:
-    """Reads the points of the join from a file of results."""
-    try:
-        found: list[Entry] = json.loads(path.read_text(encoding="utf-8"))["points"]
-    except FileNotFoundError:
-        raise ToolError(f"{path} does not exist") from None
-    except (ValueError, KeyError, TypeError):
-        raise ToolError(f"{path} is not a file of results") from None
-    return [entry for entry in found if entry["point"]["case"] == "join"]
-
-
 def select(entries: Sequence[Entry], **wanted: object) -> list[Entry]:
     """Returns the points that have these labels."""
     return [
@@ -55,11 +38,6 @@ def select(entries: Sequence[Entry], **wanted: object) -> list[Entry]:
         for entry in entries
         if all(entry["point"][key] == value for key, value in wanted.items())
     ]
-
-
-def name_rtt(rtt_us: int) -> str:
-    """Names a round-trip time."""
-    return f"round trip {rtt_us / 1000:g} ms" if rtt_us else "no delay added"
 
 
 def format_ms(time_ms: float) -> str:
@@ -149,7 +127,7 @@ def label_lines(axes: Axes, entries: Sequence[Entry], colors: dict[int, str]) ->
         line = select_line(entries, rtt_us)
         default_ms = find_default_ms(entries, rtt_us)
         if line and default_ms is not None:
-            text = f"{name_rtt(rtt_us)}:\n{format_ms(default_ms)} at batch {VALUE_LABEL_AT}"
+            text = f"{name_delay(rtt_us)}:\n{format_ms(default_ms)} at batch {VALUE_LABEL_AT}"
             last = line[-1]
             ends.append((last["estimated_ms"], last["point"]["batch_size"], text, color))
     ends.sort()
@@ -203,7 +181,7 @@ def label_axes(left: Axes, right: Axes, sizes: Sequence[int]) -> None:
 def add_legend(figure: Figure, colors: dict[int, str], markers: dict[int, str]) -> None:
     """Explains lines and markers below the figure, where no data is."""
     handles = [
-        Line2D([], [], color=colors[rtt_us], marker=markers[rtt_us], label=name_rtt(rtt_us))
+        Line2D([], [], color=colors[rtt_us], marker=markers[rtt_us], label=name_delay(rtt_us))
         for rtt_us in colors
     ]
     handles += [
@@ -227,13 +205,13 @@ def add_legend(figure: Figure, colors: dict[int, str], markers: dict[int, str]) 
     figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=9, frameon=False)
 
 
-def draw_join(results_path: Path, figure_path: Path) -> None:
+def draw(found: Entry, figure_path: Path) -> None:
     """Draws the figure of a file of results."""
-    entries = read_points(results_path)
+    entries = [entry for entry in found["points"] if entry["point"]["case"] == "join"]
     rtts_us = sorted({entry["point"]["rtt_us"] for entry in entries})
     sizes = sorted({entry["point"]["batch_size"] or 1 for entry in entries})
     if not rtts_us:
-        raise ToolError(f"{results_path} has no points of the join")
+        raise ValueError("no points of the join")
     colors = {rtt_us: style[0] for rtt_us, style in zip(rtts_us, STYLES, strict=False)}
     markers = {rtt_us: style[1] for rtt_us, style in zip(rtts_us, STYLES, strict=False)}
     with open_figure(

@@ -4,21 +4,22 @@ import dataclasses
 import datetime
 import os
 import platform
-from collections.abc import Mapping
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pgshuttle import __version__, catalog, reference
 from pgshuttle.builds import EXTENSION
 from pgshuttle.claims import Claim
-from pgshuttle.json_files import write_json
+from pgshuttle.json_files import save_run
 from pgshuttle.planning import PlanningCost
 from pgshuttle.points import PointResult
 from pgshuttle.state import Cluster
 from pgshuttle.trips import TripsResult
 
-RESULTS_FORMAT = 1
+OnStep = Callable[[str], None]
 UNITS = {
     "*_ms": "milliseconds, seen by a client of the query node",
     "*_us": "microseconds",
@@ -42,17 +43,40 @@ class Machine:
     system: str
 
 
-@dataclass(frozen=True)
-class Results:
-    """All that one run of the demo found out."""
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What the demo and every bench tell of a run, beside what they found out."""
 
     made_at: str
-    effort: str
-    nruns: int
     elapsed_s: float
     machine: Machine
     server: Mapping[str, str]
     settings: Mapping[str, str]
+
+    @property
+    def is_kept(self) -> bool:
+        """Says if all targets are met, where there are some."""
+        return True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ratio:
+    """A time as a part of another one, and how large it may be."""
+
+    ratio: float
+    bound: float
+    ok: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ok", self.ratio <= self.bound)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results(Run):
+    """All that one run of the demo found out."""
+
+    effort: str
+    nruns: int
     points: tuple[PointResult, ...]
     one_row_round_trips: int | None
     planning: tuple[PlanningCost, ...]
@@ -107,29 +131,32 @@ def read_settings(cluster: Cluster) -> dict[str, str]:
     return {str(name): str(value) for name, value in rows}
 
 
-def make_timestamp() -> str:
-    """Returns the time now, in UTC."""
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+def describe_run(
+    cluster: Cluster, start_s: float, settings: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Describes a run that began then, by the monotonic clock: what Run tells of it.
+
+    settings: of its own sessions.
+    """
+    return {
+        "made_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "elapsed_s": round(time.monotonic() - start_s, 1),
+        "machine": read_machine(),
+        "server": read_server(cluster),
+        "settings": read_settings(cluster) | dict(settings or {}),
+    }
+
+
+def list_head() -> dict[str, Any]:
+    """What the file begins with."""
+    return {"format": 1, "units": UNITS, "published": reference.list_published()}
 
 
 def to_json(results: Results) -> dict[str, Any]:
     """Turns results into what the file keeps."""
-    published = {
-        "source": reference.SOURCE,
-        "one_node_ms": [
-            {"batch_size": batch_size, "request_limit": limit, "elapsed_ms": elapsed_ms}
-            for (batch_size, limit), elapsed_ms in reference.ONE_NODE_MS.items()
-        ],
-        "by_rtt_ms": [
-            {"batch_size": batch_size, "rtt_us": rtt_us, "elapsed_ms": elapsed_ms}
-            for batch_size, times_ms in reference.BY_RTT_MS.items()
-            for rtt_us, elapsed_ms in zip((800, 90_000), times_ms, strict=True)
-        ],
-    }
-    fields = dataclasses.asdict(results)
-    return {"format": RESULTS_FORMAT, "units": UNITS, **fields, "published": published}
+    return {**list_head(), **dataclasses.asdict(results)}
 
 
 def save_results(results: Results, path: Path) -> None:
     """Writes the JSON file."""
-    write_json(path, to_json(results))
+    save_run(results, list_head(), path)

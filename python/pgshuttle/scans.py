@@ -1,7 +1,7 @@
 """How long queries over four nodes take, beside the nodes' own statements run at once by hand."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,7 +12,7 @@ from psycopg import sql
 from pgshuttle import catalog, measure, results, scans_tables
 from pgshuttle.errors import ToolError
 from pgshuttle.measure import Connection, Session, Timing
-from pgshuttle.results import Machine
+from pgshuttle.results import OnStep, Run
 from pgshuttle.scans_queries import QUERIES, Query
 from pgshuttle.state import Cluster
 
@@ -31,8 +31,6 @@ ROW_BYTES = 16
 REQUEST_BYTES = 512
 # here, and on nodes for whoever asks them: so few processors have all nodes on them
 COMMON = {"jit": "off", "max_parallel_workers_per_gather": "0"}
-
-OnStep = Callable[[str], None]
 
 
 class Way(StrEnum):
@@ -80,19 +78,19 @@ class Verdict:
     is_kept: bool
 
 
-@dataclass(frozen=True)
-class Scans:
+@dataclass(frozen=True, kw_only=True)
+class Scans(Run):
     """All that one run found out."""
 
-    made_at: str
     nrounds: int
     norders: int
-    elapsed_s: float
-    machine: Machine
-    server: Mapping[str, str]
-    settings: Mapping[str, str]
     ways: tuple[WayResult, ...]
     verdicts: tuple[Verdict, ...]
+
+    @property
+    def is_kept(self) -> bool:
+        """Says if all targets are met."""
+        return all(verdict.is_kept for verdict in self.verdicts)
 
 
 def write(text: str, schema: str) -> sql.Composed:
@@ -282,13 +280,9 @@ def run_scans(
     with plan_alike(cluster):
         found, verdicts = measure_all(cluster, nrounds, rtts_us, on_step)
     return Scans(
-        made_at=results.make_timestamp(),
+        **results.describe_run(cluster, start_s, COMMON),
         nrounds=nrounds,
         norders=norders,
-        elapsed_s=round(time.monotonic() - start_s, 1),
-        machine=results.read_machine(),
-        server=results.read_server(cluster),
-        settings=results.read_settings(cluster) | COMMON,
         ways=tuple(found),
         verdicts=tuple(verdicts),
     )

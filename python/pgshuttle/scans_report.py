@@ -1,12 +1,11 @@
 """What the scans came to: the JSON file, a table, and the figure drawn from the file."""
 
-import dataclasses
 from pathlib import Path
 
 from rich.table import Table
 
 from pgshuttle.figure_files import add_color_legend, draw_limited_ways, open_figure
-from pgshuttle.json_files import Entry, read_results, write_json
+from pgshuttle.json_files import Entry
 from pgshuttle.printing import format_ms
 from pgshuttle.scans import (
     FACTOR,
@@ -18,17 +17,20 @@ from pgshuttle.scans import (
     WayResult,
 )
 
-SCANS_FORMAT = 1
-UNITS = {
-    "timing": f"milliseconds of a query, seen by a client; null: stopped after {STOCK_LIMIT_S} s",
-    "rtt_us": "microseconds of a round trip between the query node and storage nodes",
-    "limit_ms": "milliseconds that ours may take: a factor of the nodes' own statements, "
-    "round trips, and some of its own",
-    "nrows": "rows that nodes sent for ours",
-    "nrows_by_hand": "rows that their own statements return",
-    "nbytes": "bytes that nodes sent for ours",
-    "limit_bytes": "bytes that they may send: twice the rows by hand, in the width that the plan "
-    "tells and 16 bytes, and 512 for a request",
+HEAD = {
+    "format": 1,
+    "units": {
+        "timing": f"ms of a query, seen by a client; null: stopped after {STOCK_LIMIT_S} s",
+        "rtt_us": "microseconds of a round trip between the query node and storage nodes",
+        "limit_ms": "milliseconds that ours may take: a factor of the nodes' own statements, "
+        "round trips, and some of its own",
+        "nrows": "rows that nodes sent for ours",
+        "nrows_by_hand": "rows that their own statements return",
+        "nbytes": "bytes that nodes sent for ours",
+        "limit_bytes": "bytes that they may send: twice the rows by hand, in the width that the "
+        "plan tells and 16 bytes, and 512 for a request",
+    },
+    "allowed": {"factor": FACTOR, "ntrips": NTRIPS, "own_ms": OWN_MS},
 }
 COLORS = {
     str(Way.OURS): "#0072B2",
@@ -36,19 +38,6 @@ COLORS = {
     str(Way.STOCK): "#E69F00",
     str(Way.HERE): "0.6",
 }
-
-
-def save_scans(scans: Scans, path: Path) -> None:
-    """Writes the JSON file."""
-    allowed = {"factor": FACTOR, "ntrips": NTRIPS, "own_ms": OWN_MS}
-    whole = {"format": SCANS_FORMAT, "units": UNITS, "allowed": allowed}
-    whole |= dataclasses.asdict(scans)
-    write_json(path, whole)
-
-
-def is_kept(scans: Scans) -> bool:
-    """Says if all limits are kept."""
-    return all(verdict.is_kept for verdict in scans.verdicts)
 
 
 def show_time(ways: tuple[WayResult, ...], query: str, way: Way, rtt_us: int) -> str:
@@ -59,7 +48,7 @@ def show_time(ways: tuple[WayResult, ...], query: str, way: Way, rtt_us: int) ->
     return ""
 
 
-def make_scans_table(scans: Scans) -> Table:
+def make_tables(scans: Scans) -> list[Table]:
     """A row for each query and delay."""
     table = Table(
         "RTT", "query", "by hand", "shuttle", "limit", "rows", "by hand", "bytes", "limit", "kept"
@@ -82,17 +71,11 @@ def make_scans_table(scans: Scans) -> Table:
             show_time(scans.ways, verdict.query, Way.STOCK, verdict.rtt_us),
             show_time(scans.ways, verdict.query, Way.HERE, verdict.rtt_us),
         )
-    return table
+    return [table]
 
 
-def read_scans(path: Path) -> Entry:
-    """Reads a file of scans."""
-    return read_results(path, "scans", lambda found: found["ways"] and found["verdicts"])
-
-
-def draw_scans(results_path: Path, figure_path: Path) -> None:
+def draw(found: Entry, figure_path: Path) -> None:
     """Draws the figure of a file of scans."""
-    found = read_scans(results_path)
     rtts_us = sorted({verdict["rtt_us"] for verdict in found["verdicts"]})
     with open_figure(figure_path, len(rtts_us), (13.0, 10.0), sharey=True) as (figure, panels):
         for axes, rtt_us in zip(panels, rtts_us, strict=True):

@@ -9,11 +9,11 @@ kernel has forgotten the files.
 import itertools
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pgshuttle import measure, results, star_disk, star_tables
-from pgshuttle.results import Machine
+from pgshuttle.results import OnStep, Run
 from pgshuttle.star_disk import RawReads
 from pgshuttle.star_joins import (
     COMMON,
@@ -35,8 +35,6 @@ NCOLD = 3
 NCACHED = 9
 COLD_BOUND = 0.35
 CACHED_BOUND = 1.05
-
-OnStep = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -63,39 +61,32 @@ class Measured:
     time_ms: float
 
 
-@dataclass(frozen=True)
-class Ratio:
+@dataclass(frozen=True, kw_only=True)
+class Ratio(results.Ratio):
     """A plan's time with looking ahead as a part of its time without."""
 
     state: str
     io_method: str
     ndimensions: int
     concurrency: int
-    ratio: float
-    bound: float
-
-    @property
-    def ok(self) -> bool:
-        """Says if the target is met."""
-        return self.ratio <= self.bound
 
 
-@dataclass(frozen=True)
-class Star:
+@dataclass(frozen=True, kw_only=True)
+class Star(Run):
     """All that one run found out. disk_limit: of the disk with many reads at a time."""
 
-    made_at: str
     nrows: int
     nsampled: int
     data_mb: float
-    elapsed_s: float
-    machine: Machine
-    server: Mapping[str, str]
-    settings: Mapping[str, str]
     disk: tuple[RawReads, ...]
     disk_limit: float
     joins: tuple[Measured, ...]
     ratios: tuple[Ratio, ...]
+
+    @property
+    def is_kept(self) -> bool:
+        """Says if all targets are met."""
+        return all(ratio.ok for ratio in self.ratios)
 
 
 class Bench:
@@ -177,9 +168,14 @@ def compare(joins: Sequence[Measured]) -> Iterator[Ratio]:
     for join in joins:
         if join.concurrency > 0:
             where = (join.state, join.io_method, join.ndimensions)
-            bound = COLD_BOUND if join.state == State.COLD else CACHED_BOUND
-            ratio = round(join.time_ms / base_ms[where], 4)
-            yield Ratio(*where, join.concurrency, ratio, bound)
+            yield Ratio(
+                state=join.state,
+                io_method=join.io_method,
+                ndimensions=join.ndimensions,
+                concurrency=join.concurrency,
+                ratio=round(join.time_ms / base_ms[where], 4),
+                bound=COLD_BOUND if join.state == State.COLD else CACHED_BOUND,
+            )
 
 
 def run_star(cluster: Cluster, options: Options, on_step: OnStep) -> Star:
@@ -188,7 +184,11 @@ def run_star(cluster: Cluster, options: Options, on_step: OnStep) -> Star:
     on_step("filling the tables")
     star_tables.make_tables(cluster, options.nrows, options.nsampled)
     stored = star_tables.find_stored(cluster)
-    server, settings = results.read_server(cluster), results.read_settings(cluster)
+    buffers = {
+        "shared_buffers": f"{stored.small_buffers_kb}kB",
+        "shared_buffers, where all is in it": f"{stored.large_buffers_kb}kB",
+    }
+    described = results.describe_run(cluster, start_s, COMMON | buffers)
     on_step("measuring the disk")
     disk = tuple(star_disk.measure_disk(stored.dimension_files))
     bench = Bench(cluster, stored, options, on_step)
@@ -197,19 +197,11 @@ def run_star(cluster: Cluster, options: Options, on_step: OnStep) -> Star:
             bench.run_cold(io_method, ndimensions)
         for state in (State.KERNEL, State.BUFFERS):
             bench.run_cached(state, io_method)
-    buffers = {
-        "shared_buffers": f"{stored.small_buffers_kb}kB",
-        "shared_buffers, where all is in it": f"{stored.large_buffers_kb}kB",
-    }
     return Star(
-        made_at=results.make_timestamp(),
+        **described | {"elapsed_s": round(time.monotonic() - start_s, 1)},
         nrows=options.nrows,
         nsampled=options.nsampled,
         data_mb=round(stored.all_bytes / 1024**2, 1),
-        elapsed_s=round(time.monotonic() - start_s, 1),
-        machine=results.read_machine(),
-        server=server,
-        settings=settings | COMMON | buffers,
         disk=disk,
         disk_limit=star_disk.find_limit(disk),
         joins=tuple(bench.joins),

@@ -1,46 +1,33 @@
 """What a star join costs with and without looking ahead: the JSON file, tables and the figure."""
 
-import dataclasses
 from pathlib import Path
 
 from matplotlib.axes import Axes
 from rich.table import Table
 
 from pgshuttle.figure_files import open_figure
-from pgshuttle.json_files import Entry, read_results, write_json
+from pgshuttle.json_files import Entry
 from pgshuttle.star import COLD_BOUND, Measured, Star
 from pgshuttle.star_joins import State
 
-STAR_FORMAT = 1
-UNITS = {
-    "elapsed_ms": "milliseconds of one execution, seen by its client; planned before",
-    "time_ms": "milliseconds: of cold runs the median, of cached ones the shortest",
-    "npages": "pages of 8 kB that were read into shared buffers",
-    "disk_bytes": "bytes that the disk had to read for the server's processes meanwhile",
-    "concurrency": "effective_io_concurrency; 0: without looking ahead",
-    "read_us": "microseconds a page of 8 kB, read at random places of the same files, cold",
-    "disk_limit": "the shortest read_us / that of one after the other",
-    "ratio": "time_ms with looking ahead / without",
-    "bound": "that ratio is to be at most",
+HEAD = {
+    "format": 1,
+    "units": {
+        "elapsed_ms": "milliseconds of one execution, seen by its client; planned before",
+        "time_ms": "milliseconds: of cold runs the median, of cached ones the shortest",
+        "npages": "pages of 8 kB that were read into shared buffers",
+        "disk_bytes": "bytes that the disk had to read for the server's processes meanwhile",
+        "concurrency": "effective_io_concurrency; 0: without looking ahead",
+        "read_us": "microseconds a page of 8 kB, read at random places of the same files, cold",
+        "disk_limit": "the shortest read_us / that of one after the other",
+        "ratio": "time_ms with looking ahead / without",
+        "bound": "that ratio is to be at most",
+    },
 }
 # told apart by everyone (Okabe and Ito)
 COLORS = {16: "#E69F00", 128: "#D55E00"}
 PANEL_IN = 3.1
 HEIGHT_IN = 4.4
-
-
-def save_star(found: Star, path: Path) -> None:
-    """Writes the JSON file."""
-    fields = dataclasses.asdict(found)
-    for ratio, entry in zip(found.ratios, fields["ratios"], strict=True):
-        entry["ok"] = ratio.ok
-    whole = {"format": STAR_FORMAT, "units": UNITS, **fields}
-    write_json(path, whole)
-
-
-def is_kept(found: Star) -> bool:
-    """Says if all targets are met."""
-    return all(ratio.ok for ratio in found.ratios)
 
 
 def name_method(io_method: str) -> str:
@@ -92,13 +79,9 @@ def make_disk_table(found: Star) -> Table:
     return table
 
 
-def read_star(path: Path) -> Entry:
-    """Reads a file of such results."""
-    return read_results(
-        path,
-        "star joins",
-        lambda found: found["joins"] and found["ratios"] and found["disk_limit"] > 0,
-    )
+def make_tables(found: Star) -> list[Table]:
+    """What the disk can do, and what the joins took."""
+    return [make_disk_table(found), make_star_table(found)]
 
 
 def draw_panel(axes: Axes, found: Entry, state: str, io_method: str) -> None:
@@ -124,9 +107,8 @@ def draw_panel(axes: Axes, found: Entry, state: str, io_method: str) -> None:
     axes.set_title(f"{state}\n{name_method(io_method)}", fontsize=9)
 
 
-def draw_star(results_path: Path, figure_path: Path) -> None:
+def draw(found: Entry, figure_path: Path) -> None:
     """Draws the figure of a file of star joins."""
-    found = read_star(results_path)
     panels = list(dict.fromkeys((r["state"], r["io_method"]) for r in found["ratios"]))
     size = (max(6.0, PANEL_IN * len(panels)), HEIGHT_IN)
     with open_figure(figure_path, len(panels), size) as (figure, all_axes):

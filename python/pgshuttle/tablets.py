@@ -11,10 +11,11 @@ import psycopg
 from psycopg import sql
 from psycopg.pq.abc import PGconn, PGresult
 
-from pgshuttle import catalog, measure
+from pgshuttle import catalog, measure, reference
 from pgshuttle.errors import ToolError
-from pgshuttle.grid import RTTS_US, Cell, Grid, OnStep, run_grid
+from pgshuttle.grid import RTTS_US, Cell, Grid, run_grid
 from pgshuttle.measure import Connection, Elapsed
+from pgshuttle.results import OnStep
 from pgshuttle.state import Cluster
 from pgshuttle.sweep import Bench
 from pgshuttle.transfer import make_schema
@@ -206,4 +207,6 @@ def run_sweep(cluster: Cluster, nrounds: int, on_step: OnStep) -> Grid:
     def make_cells(bench: Bench) -> list[Cell]:
         return [*list_cells(), Cell(BY_HAND, {}, NROWS, by_hand=join_by_hand(bench))]
 
-    return run_grid(cluster, NAME, make_cells, RTTS_US, nrounds, on_step)
+    return run_grid(
+        cluster, NAME, make_cells, RTTS_US, nrounds, on_step, reference.list_published()
+    )

@@ -1,13 +1,13 @@
 """How long queries of TPC-H take over four nodes: ours, stock postgres_fdw, local tables."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pgshuttle import measure, results, scans, scans_tables, tpch_tables
 from pgshuttle.errors import ToolError
 from pgshuttle.measure import Timing
-from pgshuttle.results import Machine
+from pgshuttle.results import OnStep, Run
 from pgshuttle.scans import Runner, Way
 from pgshuttle.scans_queries import Query
 from pgshuttle.state import Cluster
@@ -21,8 +21,6 @@ WAYS = (Way.OURS, Way.STOCK, Way.HERE)
 SETTINGS = {"jit": "off", "enable_partitionwise_join": "on"}
 # the library is loaded: without this it would look ahead over postgres_fdw, too
 WITHOUT_US = {"shuttle.enable_batched_join": "off"}
-
-OnStep = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -38,17 +36,12 @@ class QueryResult:
     nbytes: int
 
 
-@dataclass(frozen=True)
-class Tpch:
+@dataclass(frozen=True, kw_only=True)
+class Tpch(Run):
     """All that one run found out."""
 
-    made_at: str
     nrounds: int
     norders: int
-    elapsed_s: float
-    machine: Machine
-    server: Mapping[str, str]
-    settings: Mapping[str, str]
     queries: tuple[QueryResult, ...]
 
 
@@ -113,12 +106,8 @@ def run_tpch(cluster: Cluster, norders: int, nrounds: int, on_step: OnStep) -> T
                 on_step(f"{rtt_us / 1000:g} ms: {query.label}")
                 found.append(run_query(runner, query, rtt_us, nrounds))
     return Tpch(
-        made_at=results.make_timestamp(),
+        **results.describe_run(cluster, start_s, SETTINGS),
         nrounds=nrounds,
         norders=norders,
-        elapsed_s=round(time.monotonic() - start_s, 1),
-        machine=results.read_machine(),
-        server=results.read_server(cluster),
-        settings=results.read_settings(cluster) | SETTINGS,
         queries=tuple(found),
     )

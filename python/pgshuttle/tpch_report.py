@@ -1,32 +1,27 @@
 """What the queries of TPC-H came to: the JSON file, a table, and the figure drawn from the file."""
 
-import dataclasses
 from pathlib import Path
 
 from rich.table import Table
 
 from pgshuttle.figure_files import open_figure
-from pgshuttle.json_files import Entry, read_results, write_json
+from pgshuttle.json_files import Entry
 from pgshuttle.printing import format_ms
 from pgshuttle.scans import STOCK_LIMIT_S
 from pgshuttle.tpch import Tpch
 
-TPCH_FORMAT = 1
-UNITS = {
-    "ours, stock, here": f"milliseconds, seen by a client; null: stopped after {STOCK_LIMIT_S} s",
-    "rtt_us": "microseconds of a round trip between the query node and storage nodes",
-    "nrows, nbytes": "rows and bytes that nodes sent for ours",
+HEAD = {
+    "format": 1,
+    "units": {
+        "ours, stock, here": f"ms, seen by a client; null: stopped after {STOCK_LIMIT_S} s",
+        "rtt_us": "microseconds of a round trip between the query node and storage nodes",
+        "nrows, nbytes": "rows and bytes that nodes sent for ours",
+    },
 }
 COLORS = {"ours": "#0072B2", "stock": "#E69F00", "here": "0.6"}
 
 
-def save_tpch(found: Tpch, path: Path) -> None:
-    """Writes the JSON file."""
-    whole = {"format": TPCH_FORMAT, "units": UNITS} | dataclasses.asdict(found)
-    write_json(path, whole)
-
-
-def make_tpch_table(found: Tpch) -> Table:
+def make_tables(found: Tpch) -> list[Table]:
     """A row for each query and delay."""
     table = Table("RTT", "query", "shuttle", "postgres_fdw", "ratio", "local", "rows", "kB")
     table.title = f"TPC-H over four nodes, {found.norders} orders, medians of {found.nrounds}"
@@ -44,17 +39,12 @@ def make_tpch_table(found: Tpch) -> Table:
             str(query.nrows),
             f"{query.nbytes / 1000:.0f}",
         )
-    return table
+    return [table]
 
 
-def read_tpch(path: Path) -> Entry:
-    """Reads a file of this kind."""
-    return read_results(path, "queries of TPC-H", lambda found: found["queries"])
-
-
-def draw_tpch(results_path: Path, figure_path: Path) -> None:
+def draw(found: Entry, figure_path: Path) -> None:
     """Draws the figure: for each query and delay a bar for each way."""
-    queries = read_tpch(results_path)["queries"]
+    queries = found["queries"]
     with open_figure(figure_path, 1, (9.0, 9.0)) as (_, [axes]):
         for number, (way, color) in enumerate(COLORS.items()):
             times_ms = [

@@ -4,7 +4,7 @@ import os
 import resource
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -16,13 +16,15 @@ from psycopg import sql
 from pgshuttle import catalog, measure, processes, results
 from pgshuttle.errors import ToolError
 from pgshuttle.measure import Connection, Session, Timing
-from pgshuttle.results import Machine
+from pgshuttle.results import OnStep, Run
 from pgshuttle.servers import SUPERUSER, Server
 from pgshuttle.state import Cluster
 
 RTTS_US = (0, 800)
 NROUNDS = 7
 COPY_TIMEOUT_S = 120
+LEAST_GAIN = 2.0  # over postgres_fdw, that the project promises
+LARGEST_OF_COPY = 2.0
 TABLE = "transfer"
 STOCK_FETCH_SIZE = 10_000
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -40,8 +42,6 @@ SELECT count(id), count(account), count(device), count(reading), count(price), c
   count(at), count(is_new)
 FROM (SELECT * FROM {} OFFSET 0) AS t"""
 COPY = "COPY (SELECT * FROM transfer.transfer) TO STDOUT"
-
-OnStep = Callable[[str], None]
 
 
 class Way(StrEnum):
@@ -92,19 +92,22 @@ class Ratio:
     ours_over_copy: float
 
 
-@dataclass(frozen=True)
-class Transfer:
+@dataclass(frozen=True, kw_only=True)
+class Transfer(Run):
     """All that one run found out."""
 
-    made_at: str
     nrows: int
     nrounds: int
-    elapsed_s: float
-    machine: Machine
-    server: Mapping[str, str]
-    settings: Mapping[str, str]
     ways: tuple[WayResult, ...]
     ratios: tuple[Ratio, ...]
+
+    @property
+    def is_kept(self) -> bool:
+        """Says if all targets are met."""
+        return all(
+            ratio.stock_over_ours >= LEAST_GAIN and ratio.ours_over_copy <= LARGEST_OF_COPY
+            for ratio in self.ratios
+        )
 
 
 @dataclass
@@ -273,13 +276,9 @@ def run_transfer(cluster: Cluster, nrows: int, nrounds: int, on_step: OnStep) ->
         with open_runner(cluster, rtt_us) as runner:
             found += runner.run_rounds(nrounds, rtt_us, on_step)
     return Transfer(
-        made_at=results.make_timestamp(),
+        **results.describe_run(cluster, start_s),
         nrows=nrows,
         nrounds=nrounds,
-        elapsed_s=round(time.monotonic() - start_s, 1),
-        machine=results.read_machine(),
-        server=results.read_server(cluster),
-        settings=results.read_settings(cluster),
         ways=tuple(found),
         ratios=tuple(compare(found, rtt_us) for rtt_us in RTTS_US),
     )

@@ -1,6 +1,5 @@
 """What the transfer came to: the JSON file, a table, and the figure drawn from the file."""
 
-import dataclasses
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -8,41 +7,26 @@ from matplotlib.patches import Patch
 from rich.table import Table
 
 from pgshuttle.figure_files import name_delay, open_figure
-from pgshuttle.json_files import Entry, read_results, write_json
+from pgshuttle.json_files import Entry
 from pgshuttle.printing import format_ms
-from pgshuttle.transfer import Transfer, Way
+from pgshuttle.transfer import LARGEST_OF_COPY, LEAST_GAIN, Transfer, Way
 
-TRANSFER_FORMAT = 1
-LEAST_GAIN = 2.0  # over postgres_fdw, that the project promises
-LARGEST_OF_COPY = 2.0
-UNITS = {
-    "timing": "milliseconds, seen by a client of the query node; COPY: of psql from start to end",
-    "session_cpu_ms": "milliseconds of processor time of the session here, or of psql; median",
-    "node_cpu_ms": "the same of all processes of the storage node",
-    "rtt_us": "microseconds of a round trip, added by the delay proxy",
-    "stock_over_ours": f"median of {Way.STOCK} / median of {Way.BINARY}",
-    "ours_over_copy": f"median of {Way.BINARY} / median of {Way.COPY}",
+HEAD = {
+    "format": 1,
+    "units": {
+        "timing": "ms, seen by a client of the query node; COPY: of psql from start to end",
+        "session_cpu_ms": "milliseconds of processor time of the session here, or of psql; median",
+        "node_cpu_ms": "the same of all processes of the storage node",
+        "rtt_us": "microseconds of a round trip, added by the delay proxy",
+        "stock_over_ours": f"median of {Way.STOCK} / median of {Way.BINARY}",
+        "ours_over_copy": f"median of {Way.BINARY} / median of {Way.COPY}",
+    },
+    "targets": {"stock_over_ours": LEAST_GAIN, "ours_over_copy": LARGEST_OF_COPY},
 }
 COLORS = {"session": "#0072B2", "node": "#E69F00", "time": "0.25"}
 
 
-def save_transfer(transfer: Transfer, path: Path) -> None:
-    """Writes the JSON file."""
-    targets = {"stock_over_ours": LEAST_GAIN, "ours_over_copy": LARGEST_OF_COPY}
-    whole = {"format": TRANSFER_FORMAT, "units": UNITS, "targets": targets}
-    whole |= dataclasses.asdict(transfer)
-    write_json(path, whole)
-
-
-def is_kept(transfer: Transfer) -> bool:
-    """Says if the targets are met under each delay."""
-    return all(
-        ratio.stock_over_ours >= LEAST_GAIN and ratio.ours_over_copy <= LARGEST_OF_COPY
-        for ratio in transfer.ratios
-    )
-
-
-def make_transfer_table(transfer: Transfer) -> Table:
+def make_tables(transfer: Transfer) -> list[Table]:
     """A row for each way and delay."""
     table = Table("RTT", "way", "median", "quartiles", "CPU here", "CPU of the node")
     table.title = f"reading {transfer.nrows} rows of 8 columns, {transfer.nrounds} rounds"
@@ -61,14 +45,7 @@ def make_transfer_table(transfer: Transfer) -> Table:
         f" (at most {LARGEST_OF_COPY:g})"
         for ratio in transfer.ratios
     )
-    return table
-
-
-def read_transfer(path: Path) -> Entry:
-    """Reads a file of transfers."""
-    return read_results(
-        path, "transfers", lambda found: found["ways"] and found["ratios"] and found["nrows"] >= 1
-    )
+    return [table]
 
 
 def draw_panel(axes: Axes, found: Entry, ratio: Entry) -> None:
@@ -95,9 +72,8 @@ def draw_panel(axes: Axes, found: Entry, ratio: Entry) -> None:
     )
 
 
-def draw_transfer(results_path: Path, figure_path: Path) -> None:
+def draw(found: Entry, figure_path: Path) -> None:
     """Draws the figure of a file of transfers."""
-    found = read_transfer(results_path)
     ratios: list[Entry] = found["ratios"]
     with open_figure(figure_path, len(ratios), (12.0, 4.2), sharey=True) as (figure, panels):
         for axes, ratio in zip(panels, ratios, strict=True):

@@ -2,7 +2,7 @@
 
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from pgshuttle import catalog, measure, results, tpcb, writes_tables
 from pgshuttle.builds import ServerBuild
 from pgshuttle.errors import ToolError
 from pgshuttle.measure import Session
-from pgshuttle.results import Machine
+from pgshuttle.results import OnStep, Run
 from pgshuttle.state import Cluster
 from pgshuttle.writes_limits import Case, Line, Verdict, Way, WayResult, judge
 
@@ -26,7 +26,6 @@ NPINGS = 200
 NPINGS_FAR = 10
 STOCK_LIMIT_S = 20  # a row at a time over 90 ms takes a quarter of an hour
 
-OnStep = Callable[[str], None]
 Ports = Mapping[Way, int]
 Samples = dict[Way, list[float]]
 
@@ -39,19 +38,19 @@ STATEMENTS = {
 }
 
 
-@dataclass(frozen=True)
-class Writes:
+@dataclass(frozen=True, kw_only=True)
+class Writes(Run):
     """All that one run found out."""
 
-    made_at: str
     nrounds: int
-    elapsed_s: float
-    machine: Machine
-    server: Mapping[str, str]
-    settings: Mapping[str, str]
     lines: tuple[Line, ...]
     ways: tuple[WayResult, ...]
     verdicts: tuple[Verdict, ...]
+
+    @property
+    def is_kept(self) -> bool:
+        """Says if all targets are met."""
+        return all(verdict.is_kept for verdict in self.verdicts)
 
 
 def write(text: str, schema: str) -> sql.Composed:
@@ -220,12 +219,8 @@ def run_writes(cluster: Cluster, nrounds: int, on_step: OnStep) -> Writes:
                 on_step(f"{rtt_us / 1000:g} ms: {case}")
                 found += runner.run_case(case, rtt_us, nrounds)
     return Writes(
-        made_at=results.make_timestamp(),
+        **results.describe_run(cluster, start_s),
         nrounds=nrounds,
-        elapsed_s=round(time.monotonic() - start_s, 1),
-        machine=results.read_machine(),
-        server=results.read_server(cluster),
-        settings=results.read_settings(cluster),
         lines=tuple(lines),
         ways=tuple(found),
         verdicts=tuple(judge(found, line, case) for line in lines for case in Case),

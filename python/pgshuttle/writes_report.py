@@ -1,28 +1,30 @@
 """What the writes came to: the JSON file, a table, and the figure drawn from the file."""
 
-import dataclasses
 from pathlib import Path
 
 from rich.table import Table
 
 from pgshuttle.figure_files import add_color_legend, draw_limited_ways, open_figure
-from pgshuttle.json_files import Entry, read_results, write_json
+from pgshuttle.json_files import Entry
 from pgshuttle.printing import format_ms
 from pgshuttle.writes import STOCK_LIMIT_S, Writes
 from pgshuttle.writes_limits import LIMITS, Way, WayResult
 
-WRITES_FORMAT = 1
-UNITS = {
-    "timing": "milliseconds of a statement, or of a transaction of TPC-B, seen by a client; "
-    f"null: stopped after {STOCK_LIMIT_S} s",
-    "rtt_us": "microseconds of a round trip between the query node and storage nodes",
-    "trip_ms": "milliseconds of a round trip, as a statement of the transaction, elsewhere an "
-    "empty one, takes them more over the delay proxy than without it",
-    "here_ms": "milliseconds of an empty statement on the query node",
-    "limit_ms": "milliseconds that ours may take: a factor of the same on one node, "
-    "without a delay, and round trips",
-    "relay_ms": "milliseconds of the same by a client of the nodes themselves, and an empty "
-    "statement on the query node for each that it is asked: handed on by hand",
+HEAD = {
+    "format": 1,
+    "units": {
+        "timing": "milliseconds of a statement, or of a transaction of TPC-B, seen by a client; "
+        f"null: stopped after {STOCK_LIMIT_S} s",
+        "rtt_us": "microseconds of a round trip between the query node and storage nodes",
+        "trip_ms": "milliseconds of a round trip, as a statement of the transaction, elsewhere an "
+        "empty one, takes them more over the delay proxy than without it",
+        "here_ms": "milliseconds of an empty statement on the query node",
+        "limit_ms": "milliseconds that ours may take: a factor of the same on one node, "
+        "without a delay, and round trips",
+        "relay_ms": "milliseconds of the same by a client of the nodes themselves, and an empty "
+        "statement on the query node for each that it is asked: handed on by hand",
+    },
+    "limits": {str(case): {"factor": factor, "ntrips": n} for case, (factor, n) in LIMITS.items()},
 }
 COLORS = {
     str(Way.OURS): "#0072B2",
@@ -33,19 +35,6 @@ COLORS = {
 }
 
 
-def save_writes(writes: Writes, path: Path) -> None:
-    """Writes the JSON file."""
-    limits = {str(case): {"factor": factor, "ntrips": n} for case, (factor, n) in LIMITS.items()}
-    whole = {"format": WRITES_FORMAT, "units": UNITS, "limits": limits}
-    whole |= dataclasses.asdict(writes)
-    write_json(path, whole)
-
-
-def is_kept(writes: Writes) -> bool:
-    """Says if all limits are kept."""
-    return all(verdict.is_kept for verdict in writes.verdicts)
-
-
 def show_time(ways: tuple[WayResult, ...], case: str, way: Way, rtt_us: int) -> str:
     """The median of one way, or that it was stopped."""
     for found in ways:
@@ -54,7 +43,7 @@ def show_time(ways: tuple[WayResult, ...], case: str, way: Way, rtt_us: int) -> 
     return ""
 
 
-def make_writes_table(writes: Writes) -> Table:
+def make_tables(writes: Writes) -> list[Table]:
     """A row for each case and delay."""
     table = Table("RTT", "statement", "on one node", "shuttle", "limit", "kept")
     table.add_column("by hand")
@@ -71,17 +60,11 @@ def make_writes_table(writes: Writes) -> Table:
             "" if verdict.relay_ms is None else format_ms(verdict.relay_ms),
             show_time(writes.ways, verdict.case, Way.STOCK, verdict.rtt_us),
         )
-    return table
+    return [table]
 
 
-def read_writes(path: Path) -> Entry:
-    """Reads a file of writes."""
-    return read_results(path, "writes", lambda found: found["ways"] and found["verdicts"])
-
-
-def draw_writes(results_path: Path, figure_path: Path) -> None:
+def draw(found: Entry, figure_path: Path) -> None:
     """Draws the figure of a file of writes."""
-    found = read_writes(results_path)
     rtts_us = sorted({verdict["rtt_us"] for verdict in found["verdicts"]})
     with open_figure(figure_path, len(rtts_us), (14.0, 4.6), sharey=True) as (figure, panels):
         for axes, rtt_us in zip(panels, rtts_us, strict=True):

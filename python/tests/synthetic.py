@@ -1,6 +1,7 @@
 """Made-up results, as a perfect machine would give them."""
 
 from dataclasses import replace
+from typing import Any
 
 from pgshuttle import claims, measure, points, tables
 from pgshuttle.explain import PlanFacts
@@ -8,6 +9,15 @@ from pgshuttle.planning import PlanningCost
 from pgshuttle.points import Case, Contender, Outer, Planner, Point, PointResult
 from pgshuttle.results import Machine, Results
 from pgshuttle.trips import TripsResult, TripsRun
+
+# what a run tells of itself
+RUN: dict[str, Any] = {
+    "made_at": "2024-01-01T00:00:00+00:00",
+    "elapsed_s": 100.0,
+    "machine": Machine("a processor", 2, 8192, "Linux"),
+    "server": {"version": "PostgreSQL 18", "configure_options": "--with-everything" * 9},
+    "settings": {"jit": "on"},
+}
 
 
 def make_facts(join: str) -> PlanFacts:
@@ -103,13 +113,9 @@ def make_results(factor: float = 1.0) -> Results:
         first_rows=(("1", "15", "2003", "Keizer", "United States"),),
     )
     return Results(
-        made_at="2024-01-01T00:00:00+00:00",
+        **RUN | {"server": {"version": "PostgreSQL 18", "extension": "1.0"}},
         effort="quick",
         nruns=3,
-        elapsed_s=100.0,
-        machine=Machine("a processor", 2, 8192, "Linux"),
-        server={"version": "PostgreSQL 18", "extension": "1.0"},
-        settings={"jit": "on"},
         points=tuple(found),
         one_row_round_trips=1,
         planning=PLANNING,

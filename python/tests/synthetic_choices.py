@@ -1,9 +1,10 @@
 """Made-up choices of the planner."""
 
+import synthetic
+
 from pgshuttle import choices
 from pgshuttle.choice_cases import Case, Way, list_cases, write_query
 from pgshuttle.choices import CaseResult, Choices, PlanResult
-from pgshuttle.results import Machine
 
 
 def make_plan(*ways: Way, time_ms: float | None = 2.0) -> PlanResult:
@@ -41,12 +42,8 @@ def make_choices(worst: float = 1.5) -> Choices:
     found.insert(0, make_case(cases[0], worst))
     ratios = [case.ratio for case in found]
     return Choices(
-        made_at="2024-01-01T00:00:00+00:00",
+        **synthetic.RUN,
         scale=1.0,
-        elapsed_s=500.0,
-        machine=Machine("a processor", 2, 8192, "Linux"),
-        server={"version": "PostgreSQL 18"},
-        settings={"jit": "on"},
         geometric_mean=choices.find_geometric_mean(ratios),
         worst=worst,
         cases=tuple(found),

@@ -1,31 +1,24 @@
 """The planner's choices: which joins, how they are timed, what is shown."""
 
-import json
 import math
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import synthetic_choices
 from conftest import run_small_cluster
 from psycopg import sql
 from psycopg.pq.abc import PGresult
-from typer.testing import CliRunner
 
 from pgshuttle import (
-    builds,
     catalog,
     choice_cases,
-    choice_plot,
     choice_report,
     choice_tables,
     choices,
-    cli,
     measure,
 )
 from pgshuttle.choice_cases import FORCED, Case, Shape, Transport, Way
-from pgshuttle.choices import Choices
-from pgshuttle.errors import ExitCode, ToolError
+from pgshuttle.errors import ToolError
 from pgshuttle.state import Cluster
 
 
@@ -90,33 +83,12 @@ def test_mean() -> None:
 
 def test_tables_show_what_was_missed() -> None:
     found = synthetic_choices.make_choices(worst=4.0)
-    assert not choice_report.is_kept(found)
+    assert not found.is_kept
     assert choice_report.make_misses_table(found.cases).row_count == 1
     assert choice_report.name_choice(found.cases[0]) == "hash join"
     assert choice_report.format_plan(found.cases[0].find(Way.NESTED_LOOP)) == "> 30.00 ms"
     assert choice_report.format_plan(found.cases[0].find(Way.MERGE)) == "-"
-    assert choice_report.is_kept(synthetic_choices.make_choices(worst=1.2))
-
-
-def test_figure_and_json(work_dir: Path) -> None:
-    path = work_dir / "out" / "choices.json"
-    choice_report.save_choices(synthetic_choices.make_choices(), path)
-    whole = json.loads(path.read_text())
-    assert whole["units"]["rtt_us"].startswith("microseconds")
-    assert whole["cases"][0]["plans"][0]["samples_ms"] == [2.2, 2.0]
-    assert whole["cases"][0]["plans"][0]["time_ms"] == 2.0
-    choice_plot.draw_choices(path, work_dir / "choices.png")
-    picture = (work_dir / "choices.png").read_bytes()
-    assert picture.startswith(b"\x89PNG")
-    assert len(picture) > 20_000
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"cases": [], "geometric_mean": 1}'])
-def test_a_file_without_choices(work_dir: Path, text: str) -> None:
-    path = work_dir / "choices.json"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(ToolError):
-        choice_plot.draw_choices(path, work_dir / "choices.png")
+    assert synthetic_choices.make_choices(worst=1.2).is_kept
 
 
 @pytest.fixture(scope="module")
@@ -204,32 +176,3 @@ def test_a_cancel_that_comes_late_is_waited_out(running: Cluster) -> None:
         assert session.limits[-1] == b"SET statement_timeout = '120s'"
         with pytest.raises(ToolError, match="SET failed"):
             LateSession(connection, measure.LATE_CANCELS).time_within(sql.SQL("SELECT 1"), 1000.0)
-
-
-@pytest.fixture
-def played(monkeypatch: pytest.MonkeyPatch, work_dir: Path) -> Path:
-    """A bench that measures nothing."""
-
-    def run(_cluster: object, cases: list[Case], scale: float, on_case: choices.OnCase) -> Choices:
-        on_case(0, len(cases), "filling the tables")
-        assert scale == 0.5
-        return synthetic_choices.make_choices(worst=3.0)
-
-    monkeypatch.setattr(choices, "run_choices", run)
-    return work_dir
-
-
-def test_command(played: Path, build: builds.ServerBuild) -> None:
-    words = ["bench", "choices", "--scale", "0.5", "--dir", str(played / "c")]
-    words += ["--results", str(played / "out"), "--pg", str(build.pg_config)]
-    if not build.has_extension():
-        pytest.skip("pg_shuttle is not installed in the server")
-    result = CliRunner().invoke(cli.app, words)
-    assert result.exit_code == ExitCode.OK, result.output
-    assert "geometric mean" in result.output
-    assert (played / "out" / "choices.png").exists()
-    assert not (played / "c").exists()
-    result = CliRunner().invoke(cli.app, [*words, "--check"])
-    assert result.exit_code == ExitCode.CLAIM_FAILED
-    result = CliRunner().invoke(cli.app, [*words, "no such join"])
-    assert result.exit_code == ExitCode.USAGE

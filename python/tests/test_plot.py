@@ -3,23 +3,12 @@
 import json
 from pathlib import Path
 
-import pytest
 import synthetic
 
-from pgshuttle import plot, printing, results
-from pgshuttle.errors import ToolError
+from pgshuttle import figures, plot, printing, results
 from pgshuttle.points import Outer
 
 PNG_BEGINNING = b"\x89PNG"
-
-
-def test_figure_from_results(work_dir: Path) -> None:
-    path = work_dir / "out" / "demo.json"
-    results.save_results(synthetic.make_results(), path)
-    plot.draw_join(path, work_dir / "demo.png")
-    picture = (work_dir / "demo.png").read_bytes()
-    assert picture.startswith(PNG_BEGINNING)
-    assert len(picture) > 20_000
 
 
 def test_figure_without_the_extension(work_dir: Path) -> None:
@@ -29,21 +18,8 @@ def test_figure_without_the_extension(work_dir: Path) -> None:
     ]
     path = work_dir / "demo.json"
     path.write_text(json.dumps(whole), encoding="utf-8")
-    plot.draw_join(path, work_dir / "demo.png")
+    figures.draw(path, work_dir / "demo.png")
     assert (work_dir / "demo.png").exists()
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"points": []}', "not JSON"])
-def test_a_file_that_has_no_results(work_dir: Path, text: str) -> None:
-    path = work_dir / "demo.json"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(ToolError):
-        plot.draw_join(path, work_dir / "demo.png")
-
-
-def test_a_file_that_is_not_there(work_dir: Path) -> None:
-    with pytest.raises(ToolError, match="does not exist"):
-        plot.draw_join(work_dir / "demo.json", work_dir / "demo.png")
 
 
 def test_json_has_units_and_raw_samples() -> None:

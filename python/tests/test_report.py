@@ -9,39 +9,16 @@ from pathlib import Path
 
 import pytest
 import synthetic
-import synthetic_choices
-from test_cpu import make_cpu
-from test_grid import make_grid
+from test_bench_cli import MADE, save_all
 from test_look import PLAN
-from test_plan_times import make_planning
-from test_scans import make_scans
-from test_star import make_star
-from test_tpch import make_tpch
-from test_transfer import make_transfer
-from test_writes import make_writes
 from typer.testing import CliRunner
 
-from pgshuttle import (
-    bench_cli,
-    choice_report,
-    cli,
-    cpu_report,
-    grid_report,
-    plan_report,
-    report,
-    results,
-    scans_report,
-    star_report,
-    tpch_report,
-    transfer_report,
-    writes_report,
-)
+from pgshuttle import cli, report, results
 from pgshuttle.errors import ExitCode, ToolError
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 BROWSER_TIMEOUT_S = 240
-OF_BENCHES = tuple(command.name or "" for command in bench_cli.app.registered_commands)
-DRAWN = ("demo-quick", *(name for name in OF_BENCHES if name != "all"))
+DRAWN = ("demo-quick", *MADE)
 PHONE_WIDTH = 390  # CSS pixels
 
 # Shows the report in a frame as wide as a phone, and writes down what it finds there.
@@ -69,16 +46,7 @@ document.body.append(frame);
 def folder(work_dir: Path) -> Path:
     """Results of each kind, and a plan."""
     results.save_results(synthetic.make_results(factor=3.0), work_dir / "demo-quick.json")
-    choice_report.save_choices(synthetic_choices.make_choices(), work_dir / "choices.json")
-    cpu_report.save_cpu(make_cpu(), work_dir / "cpu.json")
-    plan_report.save_planning(make_planning(), work_dir / "planning.json")
-    star_report.save_star(make_star(), work_dir / "star.json")
-    transfer_report.save_transfer(make_transfer(), work_dir / "transfer.json")
-    writes_report.save_writes(make_writes(), work_dir / "writes.json")
-    grid_report.save_grid(make_grid("sweep"), work_dir / "sweep.json")
-    grid_report.save_grid(make_grid("hops"), work_dir / "hops.json")
-    scans_report.save_scans(make_scans(), work_dir / "scans.json")
-    tpch_report.save_tpch(make_tpch(), work_dir / "tpch.json")
+    save_all(work_dir)
     (work_dir / "plan.json").write_text(json.dumps([PLAN]))
     return work_dir
 
@@ -110,10 +78,10 @@ def test_each_file_says_on_what_it_was_measured(folder: Path, name: str) -> None
 
 def test_report_says_as_json_what_it_wrote(folder: Path) -> None:
     page = folder / "report.html"
-    words = ["report", str(folder / "cpu.json"), "--output", str(page), "--json"]
+    words = ["report", str(folder / "star.json"), "--output", str(page), "--json"]
     done = CliRunner().invoke(cli.app, words)
     assert json.loads(done.stdout) == {
-        "results": [str(folder / "cpu.json")],
+        "results": [str(folder / "star.json")],
         "page": str(page),
     }
 
@@ -124,6 +92,19 @@ def test_plot_draws_each_kind(folder: Path) -> None:
         done = CliRunner().invoke(cli.app, ["plot", str(folder / f"{name}.json"), str(figure)])
         assert done.exit_code == ExitCode.OK, done.output
         assert figure.stat().st_size > 1000
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_files_without_results_are_told(folder: Path, name: str) -> None:
+    path = folder / f"{name}.json"
+    emptied = {
+        key: [] if isinstance(value, list) else value
+        for key, value in json.loads(path.read_text()).items()
+    }
+    path.write_text(json.dumps(emptied))
+    done = CliRunner().invoke(cli.app, ["plot", str(path)])
+    assert done.exit_code == ExitCode.FAILED, done.output
+    assert "is damaged" in done.output
 
 
 def test_other_files_are_refused(work_dir: Path) -> None:

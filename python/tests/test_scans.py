@@ -1,16 +1,13 @@
 """Queries over several nodes: what is timed, what is shown, what is kept."""
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+import synthetic
 from conftest import run_small_cluster
-from typer.testing import CliRunner
 
-from pgshuttle import builds, catalog, cli, measure, scans, scans_report, scans_tables
-from pgshuttle.errors import ExitCode, ToolError
-from pgshuttle.results import Machine
+from pgshuttle import catalog, measure, scans, scans_report, scans_tables
+from pgshuttle.errors import ToolError
 from pgshuttle.scans import Answers, Scans, Way, WayResult
 from pgshuttle.scans_queries import QUERIES
 from pgshuttle.state import Cluster
@@ -28,13 +25,9 @@ def make_scans(ours_ms: float = 12.0, nrows: int = 4, nbytes: int = 2000) -> Sca
             stock = None if rtt_us else measure.summarize([500.0])
             ways.append(WayResult(query.label, str(Way.STOCK), rtt_us, stock))
     return Scans(
-        made_at="2024-01-01T00:00:00+00:00",
+        **synthetic.RUN,
         nrounds=2,
         norders=100,
-        elapsed_s=1.0,
-        machine=Machine("a processor", 2, 1000, "Linux"),
-        server={"version": "PostgreSQL 18"},
-        settings={},
         ways=tuple(ways),
         verdicts=tuple(
             scans.judge(ways, query, rtt_us, Answers(nrows, nbytes, 4, 20.0), 4)
@@ -46,33 +39,14 @@ def make_scans(ours_ms: float = 12.0, nrows: int = 4, nbytes: int = 2000) -> Sca
 
 def test_limits() -> None:
     found = make_scans()
-    assert scans_report.is_kept(found)
+    assert found.is_kept
     assert found.verdicts[0].limit_ms == pytest.approx(1.2 * 10 + 2)
     assert found.verdicts[-1].limit_ms == pytest.approx(1.2 * 10 + 0.8 + 2)
-    assert not scans_report.is_kept(make_scans(ours_ms=14.5))
-    assert not scans_report.is_kept(make_scans(nrows=5))
+    assert not make_scans(ours_ms=14.5).is_kept
+    assert not make_scans(nrows=5).is_kept
     assert found.verdicts[0].limit_bytes == 2 * 4 * (20 + 16) + 4 * 512
-    assert not scans_report.is_kept(make_scans(nbytes=2337))
-    assert scans_report.make_scans_table(found).row_count == 2 * len(QUERIES)
-
-
-def test_figure_and_json(work_dir: Path) -> None:
-    path = work_dir / "out" / "scans.json"
-    scans_report.save_scans(make_scans(), path)
-    whole = json.loads(path.read_text())
-    assert whole["allowed"] == {"factor": 1.2, "ntrips": 1, "own_ms": 2.0}
-    assert whole["ways"][-1]["timing"] is None
-    result = CliRunner().invoke(cli.app, ["plot", str(path), str(work_dir / "scans.png")])
-    assert result.exit_code == ExitCode.OK, result.output
-    assert (work_dir / "scans.png").read_bytes().startswith(b"\x89PNG")
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"ways": [], "verdicts": []}'])
-def test_a_file_without_scans(work_dir: Path, text: str) -> None:
-    path = work_dir / "scans.json"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(ToolError):
-        scans_report.draw_scans(path, work_dir / "scans.png")
+    assert not make_scans(nbytes=2337).is_kept
+    assert scans_report.make_tables(found)[0].row_count == 2 * len(QUERIES)
 
 
 def test_borders() -> None:
@@ -128,26 +102,3 @@ def test_other_rows_are_an_error(running: Cluster) -> None:
         with pytest.raises(ToolError, match="not those of the local table"):
             runner.check(next(query for query in QUERIES if query.label == "by year"))
         connection.execute("ROLLBACK")
-
-
-def test_command(
-    monkeypatch: pytest.MonkeyPatch, work_dir: Path, build: builds.ServerBuild
-) -> None:
-    def run(
-        cluster: Cluster, norders: int, nrounds: int, rtts_us: list[int], on_step: scans.OnStep
-    ) -> Scans:
-        on_step("filling the tables")
-        assert (len(cluster.nodes), norders, nrounds, rtts_us) == (4, 500, 2, [800])
-        return make_scans(ours_ms=40.0)
-
-    monkeypatch.setattr(scans, "run_scans", run)
-    words = ["bench", "scans", "--rounds", "2", "--orders", "500", "--dir", str(work_dir / "c")]
-    words += ["--rtt", "0.8"]
-    words += ["--results", str(work_dir / "out"), "--pg", str(build.pg_config)]
-    if not build.has_extension():
-        pytest.skip("pg_shuttle is not installed in the server")
-    result = CliRunner().invoke(cli.app, words)
-    assert result.exit_code == ExitCode.OK, result.output
-    assert (work_dir / "out" / "scans.png").exists()
-    result = CliRunner().invoke(cli.app, [*words, "--check"])
-    assert result.exit_code == ExitCode.CLAIM_FAILED

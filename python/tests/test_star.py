@@ -1,19 +1,16 @@
 """Star joins over local tables: how they are measured and what is shown."""
 
-import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import synthetic
 from conftest import run_small_cluster
-from typer.testing import CliRunner
 
-from pgshuttle import builds, cli, star, star_disk, star_joins, star_report, star_tables
 from pgshuttle import cluster as clusters
-from pgshuttle.errors import ExitCode, ToolError
-from pgshuttle.results import Machine
+from pgshuttle import star, star_disk, star_joins, star_report, star_tables
+from pgshuttle.errors import ToolError
 from pgshuttle.star import Measured, Star
 from pgshuttle.star_disk import RawReads
 from pgshuttle.star_joins import PLANS, Sample, State, check_state
@@ -44,14 +41,10 @@ def make_star(cold_ms: float = 30.0) -> Star:
         for concurrency, time_ms in zip((0, 16, 128), times_ms, strict=True)
     )
     return Star(
-        made_at="2024-01-01T00:00:00+00:00",
+        **synthetic.RUN,
         nrows=1_000_000,
         nsampled=10_000,
         data_mb=1000.0,
-        elapsed_s=60.0,
-        machine=Machine("a processor", 2, 8192, "Linux"),
-        server={"version": "PostgreSQL 18"},
-        settings={},
         disk=DISK,
         disk_limit=star_disk.find_limit(DISK),
         joins=joins,
@@ -64,32 +57,10 @@ def test_ratios_are_of_one_state() -> None:
     assert [ratio.ratio for ratio in found.ratios] == [0.34, 0.3, 1.01, 1.02]
     assert [ratio.bound for ratio in found.ratios] == [0.35, 0.35, 1.05, 1.05]
     assert found.disk_limit == 0.25
-    assert star_report.is_kept(found)
-    assert not star_report.is_kept(make_star(cold_ms=36.0))
+    assert found.is_kept
+    assert not make_star(cold_ms=36.0).is_kept
     assert star_report.make_star_table(found).row_count == len(found.ratios)
     assert star_report.make_disk_table(found).row_count == len(DISK)
-
-
-def test_figure_and_json(work_dir: Path) -> None:
-    path = work_dir / "out" / "star.json"
-    star_report.save_star(make_star(), path)
-    whole = json.loads(path.read_text())
-    assert whole["units"]["read_us"].startswith("microseconds")
-    assert whole["ratios"][0]["ok"] is True
-    star_report.draw_star(path, work_dir / "star.png")
-    picture = (work_dir / "star.png").read_bytes()
-    assert picture.startswith(b"\x89PNG")
-    assert len(picture) > 20_000
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"joins": [], "ratios": [], "disk_limit": 1}'])
-def test_a_file_without_joins(work_dir: Path, text: str) -> None:
-    path = work_dir / "star.json"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(ToolError):
-        star_report.draw_star(path, work_dir / "star.png")
-    with pytest.raises(ToolError, match="does not exist"):
-        star_report.draw_star(work_dir / "none.json", work_dir / "star.png")
 
 
 def test_where_the_pages_were() -> None:
@@ -165,31 +136,3 @@ def test_all_joins_are_measured(running: Cluster, monkeypatch: pytest.MonkeyPatc
     star_tables.make_tables(again, OPTIONS.nrows, OPTIONS.nsampled)
     assert star_tables.find_stored(again) == stored
     assert stored.all_bytes > star_tables.NDIMENSIONS * stored.dimension_bytes
-
-
-@pytest.fixture
-def played(monkeypatch: pytest.MonkeyPatch, work_dir: Path) -> Path:
-    """A bench that measures nothing."""
-
-    def run(_cluster: object, options: star.Options, on_step: star.OnStep) -> Star:
-        on_step("measuring")
-        assert options == star.Options(100_000, 500, (1, 4), star.NCOLD, 3)
-        return make_star(cold_ms=50.0)
-
-    monkeypatch.setattr(star, "run_star", run)
-    return work_dir
-
-
-def test_command(played: Path, build: builds.ServerBuild) -> None:
-    words = ["bench", "star", "--rows", "100000", "--cached", "3", "--dir", str(played / "c")]
-    words += ["--dimensions", "4", "--dimensions", "1"]
-    words += ["--results", str(played / "out"), "--pg", str(build.pg_config)]
-    if not build.has_extension():
-        pytest.skip("pg_shuttle is not installed in the server")
-    result = CliRunner().invoke(cli.app, words)
-    assert result.exit_code == ExitCode.OK, result.output
-    assert "dimensions" in result.output
-    assert (played / "out" / "star.png").exists()
-    assert not (played / "c").exists()
-    assert CliRunner().invoke(cli.app, [*words, "--check"]).exit_code == ExitCode.CLAIM_FAILED
-    shutil.rmtree(played / "out")

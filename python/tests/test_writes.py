@@ -1,17 +1,15 @@
 """Writes of many rows: what is timed, what is shown, what is kept."""
 
-import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+import synthetic
 from conftest import run_small_cluster
-from typer.testing import CliRunner
 
-from pgshuttle import builds, catalog, cli, measure, tpcb, writes, writes_report, writes_tables
-from pgshuttle.errors import ExitCode, ToolError
-from pgshuttle.results import Machine
+from pgshuttle import catalog, measure, tpcb, writes, writes_report, writes_tables
+from pgshuttle.errors import ToolError
 from pgshuttle.state import Cluster
 from pgshuttle.writes import Writes
 from pgshuttle.writes_limits import LIMITS, Case, Line, Way, WayResult, judge
@@ -33,12 +31,8 @@ def make_writes(ours_ms: float = 14.0) -> Writes:
             ways.append(WayResult(str(case), str(Way.STOCK), rtt_us, stock))
     lines = tuple(Line(rtt_us, rtt_us / 1000, 0.1) for rtt_us in writes.RTTS_US)
     return Writes(
-        made_at="2024-01-01T00:00:00+00:00",
+        **synthetic.RUN,
         nrounds=2,
-        elapsed_s=1.0,
-        machine=Machine("a processor", 2, 1000, "Linux"),
-        server={"version": "PostgreSQL 18"},
-        settings={},
         lines=lines,
         ways=tuple(ways),
         verdicts=tuple(judge(ways, line, case) for line in lines for case in Case),
@@ -47,34 +41,15 @@ def make_writes(ours_ms: float = 14.0) -> Writes:
 
 def test_limits() -> None:
     found = make_writes()
-    assert writes_report.is_kept(found)
-    assert not writes_report.is_kept(make_writes(ours_ms=15.5))
+    assert found.is_kept
+    assert not make_writes(ours_ms=15.5).is_kept
     by_case = {(verdict.case, verdict.rtt_us): verdict for verdict in found.verdicts}
     assert by_case[Case.UPDATE, 90_000].limit_ms == pytest.approx(15 + 180)
     assert by_case[Case.TWO, 800].limit_ms == pytest.approx(16 + 8 * 0.8)
     assert by_case[Case.FUNCTION, 90_000].limit_ms == pytest.approx(16 + 180)
     assert by_case[Case.COPY, 800].relay_ms is None
     assert by_case[Case.TWO, 800].relay_ms == pytest.approx(9 + 8 * 0.8 + 7 * 0.1)
-    assert writes_report.make_writes_table(found).row_count == len(found.verdicts)
-
-
-def test_figure_and_json(work_dir: Path) -> None:
-    path = work_dir / "out" / "writes.json"
-    writes_report.save_writes(make_writes(), path)
-    whole = json.loads(path.read_text())
-    assert whole["limits"][str(Case.COPY)] == {"factor": 1.5, "ntrips": 2}
-    assert whole["ways"][-1]["timing"] is None
-    result = CliRunner().invoke(cli.app, ["plot", str(path), str(work_dir / "writes.png")])
-    assert result.exit_code == ExitCode.OK, result.output
-    assert (work_dir / "writes.png").read_bytes().startswith(b"\x89PNG")
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"ways": [], "verdicts": []}'])
-def test_a_file_without_writes(work_dir: Path, text: str) -> None:
-    path = work_dir / "writes.json"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(ToolError):
-        writes_report.draw_writes(path, work_dir / "writes.png")
+    assert writes_report.make_tables(found)[0].row_count == len(found.verdicts)
 
 
 @pytest.fixture(scope="module")
@@ -164,23 +139,3 @@ def test_a_log_that_is_none(work_dir: Path) -> None:
     (work_dir / "log.1").write_text("0 1 many 0 1 1\n", encoding="utf-8")
     with pytest.raises(ToolError):
         tpcb.read_log(work_dir)
-
-
-def test_command(
-    monkeypatch: pytest.MonkeyPatch, work_dir: Path, build: builds.ServerBuild
-) -> None:
-    def run(cluster: Cluster, nrounds: int, on_step: writes.OnStep) -> Writes:
-        on_step("filling the tables")
-        assert (len(cluster.nodes), nrounds) == (3, 2)
-        return make_writes(ours_ms=40.0)
-
-    monkeypatch.setattr(writes, "run_writes", run)
-    words = ["bench", "writes", "--rounds", "2", "--dir", str(work_dir / "c")]
-    words += ["--results", str(work_dir / "out"), "--pg", str(build.pg_config)]
-    if not build.has_extension():
-        pytest.skip("pg_shuttle is not installed in the server")
-    result = CliRunner().invoke(cli.app, words)
-    assert result.exit_code == ExitCode.OK, result.output
-    assert (work_dir / "out" / "writes.png").exists()
-    result = CliRunner().invoke(cli.app, [*words, "--check"])
-    assert result.exit_code == ExitCode.CLAIM_FAILED

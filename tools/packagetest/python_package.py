@@ -24,7 +24,7 @@ assert program.exists()
 
 
 COMMANDS = ("up", "down", "status", "rtt", "psql", "doctor", "explain", "top", "demo", "plot")
-BENCHES = ("choices", "cpu", "planning", "scans", "star", "tpch", "transfer", "writes", "sweep")
+BENCHES = ("choices", "planning", "scans", "star", "tpch", "transfer", "writes", "sweep")
 NOT_RUNNING = 3
 
 

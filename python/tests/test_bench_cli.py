@@ -1,0 +1,184 @@
+"""The commands pgshuttle bench ...: options, files and exit codes, with made-up runs."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import synthetic_choices
+from test_grid import make_grid
+from test_plan_times import make_planning
+from test_scans import make_scans
+from test_star import make_star
+from test_tpch import make_tpch
+from test_transfer import make_transfer
+from test_writes import make_writes
+from typer.testing import CliRunner
+
+from pgshuttle import (
+    bench_cli,
+    builds,
+    choice_cases,
+    choice_report,
+    choices,
+    cli,
+    figures,
+    grid_report,
+    hops,
+    plan_report,
+    plan_tables,
+    plan_times,
+    scans,
+    scans_report,
+    star,
+    star_report,
+    tablets,
+    tpch,
+    tpch_report,
+    transfer,
+    transfer_report,
+    writes,
+    writes_report,
+)
+from pgshuttle.bench_place import Report
+from pgshuttle.errors import ExitCode, ToolError
+from pgshuttle.json_files import save_run
+from pgshuttle.results import Run
+from pgshuttle.state import Cluster
+
+
+@dataclass(frozen=True)
+class Made:
+    """A run that misses its targets. given: number of nodes and what the words come to."""
+
+    module: ModuleType
+    function: str
+    report: Report
+    words: str
+    given: list[object]
+    found: Run
+
+
+MADE = {
+    "choices": Made(
+        *(choices, "run_choices", choice_report, "--scale 0.5"),
+        [2, choice_cases.list_cases(), 0.5],
+        synthetic_choices.make_choices(worst=3.0),
+    ),
+    "planning": Made(
+        *(plan_times, "run_planning", plan_report, "--rounds 3"),
+        [2, plan_tables.NPARTITIONS, 3],
+        make_planning(1.6),
+    ),
+    "scans": Made(
+        *(scans, "run_scans", scans_report, "--rounds 2 --orders 500 --rtt 0.8"),
+        [4, 500, 2, [800]],
+        make_scans(ours_ms=40.0),
+    ),
+    "star": Made(
+        *(star, "run_star", star_report),
+        "--rows 100000 --cached 3 --dimensions 4 --dimensions 1",
+        [2, star.Options(100_000, 500, (1, 4), star.NCOLD, 3)],
+        make_star(cold_ms=50.0),
+    ),
+    "tpch": Made(
+        *(tpch, "run_tpch", tpch_report, "--rounds 2 --orders 500"), [4, 500, 2], make_tpch()
+    ),
+    "transfer": Made(
+        *(transfer, "run_transfer", transfer_report, "--rows 500 --rounds 3"),
+        [2, 500, 3],
+        make_transfer(ours_ms=400.0),
+    ),
+    "writes": Made(
+        *(writes, "run_writes", writes_report, "--rounds 2"), [3, 2], make_writes(ours_ms=40.0)
+    ),
+    "sweep": Made(
+        *(tablets, "run_sweep", grid_report, "--rounds 3"), [2, 3], make_grid(tablets.NAME)
+    ),
+    "hops": Made(*(hops, "run_hops", grid_report, "--rounds 3"), [2, 3], make_grid(hops.NAME)),
+}
+WITHOUT_TARGETS = ("tpch", "sweep", "hops")
+
+
+def save_all(folder: Path) -> None:
+    """Writes a file of each bench."""
+    for name, made in MADE.items():
+        save_run(made.found, made.report.HEAD, folder / f"{name}.json")
+
+
+@pytest.fixture
+def place(work_dir: Path, build: builds.ServerBuild) -> list[str]:
+    """Words that say where a bench runs."""
+    if not build.has_extension():
+        pytest.skip("pg_shuttle is not installed in the server")
+    return ["--results", str(work_dir / "out"), "--pg", str(build.pg_config)]
+
+
+def play(made: Made, given: list[object]) -> Callable[..., Run]:
+    """Measures nothing, and notes what it was given."""
+
+    def run(cluster: Cluster, *values: object, **named: object) -> Run:
+        given[:] = [len(cluster.nodes)]
+        for value in (*values, *named.values()):
+            if callable(value):
+                value("measuring")
+            else:
+                given.append(value)
+        return made.found
+
+    return run
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_command(
+    monkeypatch: pytest.MonkeyPatch, work_dir: Path, place: list[str], name: str
+) -> None:
+    made = MADE[name]
+    given: list[object] = []
+    monkeypatch.setattr(made.module, made.function, play(made, given))
+    words = ["bench", name, *made.words.split(), "--dir", str(work_dir / "c"), *place]
+    result = CliRunner().invoke(cli.app, [*words, "--keep"])
+    assert result.exit_code == ExitCode.OK, result.output
+    assert given == made.given
+    table = made.report.make_tables(made.found)[0]
+    assert table.row_count > 0
+    assert str(table.columns[0].header) in result.output
+    assert (work_dir / "out" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    result = CliRunner().invoke(cli.app, [*words, "--json", "--keep"])
+    assert json.loads(result.stdout) == figures.read_json(work_dir / "out" / f"{name}.json")
+    assert (work_dir / "c").exists()
+    result = CliRunner().invoke(cli.app, ["down", "--remove", "--dir", str(work_dir / "c")])
+    assert result.exit_code == ExitCode.OK, result.output
+    if name not in WITHOUT_TARGETS:
+        result = CliRunner().invoke(cli.app, [*words, "--check"])
+        assert result.exit_code == ExitCode.CLAIM_FAILED
+        assert not (work_dir / "c").exists()
+
+
+def test_a_join_that_there_is_not() -> None:
+    result = CliRunner().invoke(cli.app, ["bench", "choices", "no such join"])
+    assert result.exit_code == ExitCode.USAGE
+
+
+def test_all_go_on_after_one_that_fails(
+    monkeypatch: pytest.MonkeyPatch, work_dir: Path, place: list[str]
+) -> None:
+    def fail(_cluster: object, *_: object) -> Run:
+        raise ToolError("no rows")
+
+    monkeypatch.setattr(tablets, "run_sweep", fail)
+    monkeypatch.setattr(hops, "run_hops", play(MADE["hops"], []))
+    commands = bench_cli.app.registered_commands
+    known = [command for command in commands if command.name in ("sweep", "hops", "all")]
+    monkeypatch.setattr(bench_cli.app, "registered_commands", known)
+    result = CliRunner().invoke(cli.app, ["bench", "all", *place])
+    assert result.exit_code == ExitCode.FAILED, result.output
+    assert (work_dir / "out" / "hops.png").exists()
+    assert not (work_dir / "out" / "sweep.png").exists()
+    result = CliRunner().invoke(cli.app, ["bench", "all", *place, "--json"])
+    assert result.exit_code == ExitCode.FAILED, result.output
+    found = json.loads(result.stdout)
+    assert found["errors"] == {"sweep": "no rows"}
+    assert list(found["results"]) == ["hops"]
