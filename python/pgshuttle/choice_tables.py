@@ -10,11 +10,17 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import psycopg
 from psycopg import sql
 
 from pgshuttle import catalog
-from pgshuttle.errors import ToolError
+from pgshuttle.building import (
+    analyze,
+    in_parentheses,
+    make_foreign_table,
+    make_schema,
+    making,
+    part_of,
+)
 from pgshuttle.measure import Connection
 from pgshuttle.state import Cluster
 
@@ -55,13 +61,6 @@ def scale_rows(nrows: int, scale: float) -> int:
 def name_table(nrows: int) -> str:
     """Names the table that has so many rows at scale 1."""
     return f"c{nrows}"
-
-
-def make_schema(connection: Connection, schema: str) -> None:
-    """Makes a schema anew."""
-    name = sql.Identifier(schema)
-    connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(name))
-    connection.execute(sql.SQL("CREATE SCHEMA {}").format(name))
 
 
 def make_table(
@@ -115,21 +114,15 @@ def make_foreign_partitions(
     connection.execute(create.format(parent, columns))
     bounds = list_bounds(scale)
     for part in range(NPARTITIONS):
-        statement = sql.SQL(
-            "CREATE FOREIGN TABLE {} PARTITION OF {} FOR VALUES FROM ({}) TO ({})"
-            " SERVER {} OPTIONS (schema_name {})"
+        first, end = bounds[part : part + 2]
+        make_foreign_table(
+            connection,
+            sql.Identifier(schema, f"{PARTITIONED}{part}"),
+            part_of(parent, "FROM ({first}) TO ({end})", first=first, end=end),
+            servers[part % len(servers)],
+            {"schema_name": HERE},
         )
-        connection.execute(
-            statement.format(
-                sql.Identifier(schema, f"{PARTITIONED}{part}"),
-                parent,
-                sql.Literal(bounds[part]),
-                sql.Literal(bounds[part + 1]),
-                sql.Identifier(servers[part % len(servers)]),
-                sql.Literal(HERE),
-            )
-        )
-    connection.execute(sql.SQL("ANALYZE {}").format(parent))
+    analyze(connection, parent)
 
 
 def make_foreign_tables(
@@ -137,16 +130,13 @@ def make_foreign_tables(
 ) -> None:
     """Makes the foreign tables over two servers; c10_2 is c10 on the second."""
     make_schema(connection, schema)
-    columns = sql.SQL(COLUMNS).format(sql.SQL(""))
+    columns = in_parentheses(COLUMNS.format(""))
     for number, server in enumerate(servers, start=1):
         for nrows in SIZES:
             table = sql.Identifier(schema, f"{name_table(nrows)}_{number}")
-            create = sql.SQL(
-                "CREATE FOREIGN TABLE {} ({}) SERVER {} OPTIONS (schema_name {}, table_name {})"
-            )
-            options = (sql.Literal(HERE), sql.Literal(name_table(nrows)))
-            connection.execute(create.format(table, columns, sql.Identifier(server), *options))
-            connection.execute(sql.SQL("ANALYZE {}").format(table))
+            options = {"schema_name": HERE, "table_name": name_table(nrows)}
+            make_foreign_table(connection, table, columns, server, options)
+            analyze(connection, table)
     make_foreign_partitions(connection, schema, servers, scale)
 
 
@@ -182,7 +172,7 @@ def make_tables(cluster: Cluster, scale: float) -> None:
         with catalog.connect(places[number]) as connection:
             fill_server(connection, parts, scale)
 
-    try:
+    with making("the tables of the choices"):
         with ThreadPoolExecutor() as pool:
             list(pool.map(fill, range(len(places))))
         with catalog.connect(cluster.query) as connection:
@@ -195,5 +185,3 @@ def make_tables(cluster: Cluster, scale: float) -> None:
             comment = sql.SQL("COMMENT ON SCHEMA {} IS {}")
             made = sql.Literal(describe_tables(scale))
             connection.execute(comment.format(sql.Identifier(GUEST), made))
-    except psycopg.Error as error:
-        raise ToolError(f"could not make the tables of the choices: {error}".strip()) from None

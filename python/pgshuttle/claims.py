@@ -1,7 +1,8 @@
 """The project's claims about its speed, checked against what was measured."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from pgshuttle.planning import PlanningCost
 from pgshuttle.points import (
@@ -83,51 +84,38 @@ def name_plan(result: PointResult | None) -> str:
     return ", ".join(result.facts.joins) if result and result.facts else ""
 
 
-def check_hops(measured: Measured) -> list[Claim]:
+def check_time(name: str, measured: Measured, point: Point, bound: float | None) -> Claim:
+    """Makes a claim of the time of a point; its note is how it was joined."""
+    return check(name, "ms", measured.find_ms(point), bound, name_plan(measured.find(point)))
+
+
+def check_hops(measured: Measured) -> Iterator[Claim]:
     """A join costs its dependent hops: 1.15 of them, 1.2 of its time at RTT 0, and 2 ms."""
-    claims = []
-    for planner in Planner:
-        for outer in OUTERS:
-            for rtt_us in (rtt_us for rtt_us in RTTS_US if rtt_us > 0):
-                for size in CLAIMED_BATCH_SIZES:
-                    point = engine_point(outer, rtt_us, planner, size)
-                    without_delay_ms = measured.find_ms(engine_point(outer, 0, planner, size))
-                    hops_ms = DEPENDENT_HOPS[outer] * rtt_us / 1000
-                    bound = None
-                    if without_delay_ms is not None:
-                        bound = 1.15 * hops_ms + 1.2 * without_delay_ms + 2
-                    claims.append(
-                        check(
-                            f"hops, {outer} outer, RTT {rtt_us / 1000:g} ms, planner {planner}; "
-                            f"batch {size}",
-                            "ms",
-                            measured.find_ms(point),
-                            bound,
-                            name_plan(measured.find(point)),
-                        )
-                    )
-    return claims
+    rtts_us = [rtt_us for rtt_us in RTTS_US if rtt_us > 0]
+    for planner, outer, rtt_us, size in product(Planner, OUTERS, rtts_us, CLAIMED_BATCH_SIZES):
+        without_delay_ms = measured.find_ms(engine_point(outer, 0, planner, size))
+        bound = None
+        if without_delay_ms is not None:
+            bound = 1.15 * DEPENDENT_HOPS[outer] * rtt_us / 1000 + 1.2 * without_delay_ms + 2
+        where = f"{outer} outer, RTT {rtt_us / 1000:g} ms, planner {planner}; batch {size}"
+        point = engine_point(outer, rtt_us, planner, size)
+        yield check_time(f"hops, {where}", measured, point, bound)
 
 
-def check_round_trips(measured: Measured) -> list[Claim]:
+def check_round_trips(measured: Measured) -> Iterator[Claim]:
     """The proxies count as many round trips as there are dependent hops.
 
     Where round trips are long, that is: over a fast wire one batch is answered
     before the next is sent.
     """
-    claims = []
-    for outer in OUTERS:
-        for size in CLAIMED_BATCH_SIZES:
-            result = measured.find(engine_point(outer, FAR_RTT_US, Planner.FORCED, size))
-            claims.append(
-                check(
-                    f"round trips waited for, RTT 90 ms, {outer} outer; batch {size}",
-                    "round trips",
-                    None if result is None else result.round_trips,
-                    DEPENDENT_HOPS[outer],
-                )
-            )
-    return claims
+    for outer, size in product(OUTERS, CLAIMED_BATCH_SIZES):
+        result = measured.find(engine_point(outer, FAR_RTT_US, Planner.FORCED, size))
+        yield check(
+            f"round trips waited for, RTT 90 ms, {outer} outer; batch {size}",
+            "round trips",
+            result.round_trips if result else None,
+            DEPENDENT_HOPS[outer],
+        )
 
 
 def count_requests(outer_rows: int, batch_size: int, request_limit: int) -> int:
@@ -136,131 +124,76 @@ def count_requests(outer_rows: int, batch_size: int, request_limit: int) -> int:
     return sum(-(-size // request_limit) for size in batches)
 
 
-def check_requests(measured: Measured) -> list[Claim]:
+def check_requests(measured: Measured) -> Iterator[Claim]:
     """Read requests are the batches, each split by the request limit, and no more."""
-    claims = []
-    for outer in OUTERS:
-        for size in BATCH_SIZES:
-            for limit in REQUEST_LIMITS:
-                point = Point(Case.JOIN, Contender.ENGINE, outer, 0, Planner.FORCED, size, limit)
-                result = measured.find(point)
-                requests = result.facts.inner_requests if result and result.facts else None
-                claims.append(
-                    check(
-                        f"read requests = batches x ceil(batch / request limit), {outer} outer; "
-                        f"batch {size}, limit {limit}",
-                        "requests",
-                        requests,
-                        count_requests(NROWS, size, limit),
-                    )
-                )
-    return claims
-
-
-def check_planning(costs: Sequence[PlanningCost]) -> list[Claim]:
-    """Queries without foreign tables are planned as before, but for two percent."""
-    return [
-        check(
-            f"instructions added to planning without foreign tables; {cost.name}",
-            "%",
-            round(100 * cost.increase, 3),
-            2.0,
+    for outer, size, limit in product(OUTERS, BATCH_SIZES, REQUEST_LIMITS):
+        point = Point(Case.JOIN, Contender.ENGINE, outer, 0, Planner.FORCED, size, limit)
+        result = measured.find(point)
+        yield check(
+            f"read requests = batches x ceil(batch / request limit), {outer} outer; "
+            f"batch {size}, limit {limit}",
+            "requests",
+            result.facts.inner_requests if result and result.facts else None,
+            count_requests(NROWS, size, limit),
         )
-        for cost in costs
-    ]
 
 
-def check_without_delay(measured: Measured) -> list[Claim]:
+def check_planning(costs: Sequence[PlanningCost]) -> Iterator[Claim]:
+    """Queries without foreign tables are planned as before, but for two percent."""
+    for cost in costs:
+        name = f"instructions added to planning without foreign tables; {cost.name}"
+        yield check(name, "%", round(100 * cost.increase, 3), 2.0)
+
+
+def check_without_delay(measured: Measured) -> Iterator[Claim]:
     """What the join may cost when the wire costs nothing."""
-    claims = []
     for outer in OUTERS:
         time_ms = measured.find_ms(engine_point(outer, 0, Planner.FORCED, 1024))
-        smaller_ms = measured.find_ms(engine_point(outer, 0, Planner.FORCED, 128))
-        by_hand_ms = measured.find_ms(
-            Point(Case.JOIN, Contender.BY_HAND, outer, 0, request_limit=DEFAULT_LIMIT)
-        )
-        stock_ms = measured.find_ms(
-            Point(Case.JOIN, Contender.STOCK_LOOKUPS, outer, 0, Planner.FORCED)
-        )
-        where = f"RTT 0, batch 1024; {outer} outer"
-        claims += [
-            check(f"1.1 x batch 128, {where}", "ms", time_ms, scale(1.1, smaller_ms)),
-            check(f"2.5 x by hand, {where}", "ms", time_ms, scale(2.5, by_hand_ms)),
-            check(
-                f"1/20 of postgres_fdw's nested loop, {where}", "ms", time_ms, scale(0.05, stock_ms)
-            ),
-        ]
-    return claims
+        by_hand = Point(Case.JOIN, Contender.BY_HAND, outer, 0, request_limit=DEFAULT_LIMIT)
+        stock = Point(Case.JOIN, Contender.STOCK_LOOKUPS, outer, 0, Planner.FORCED)
+        for name, factor, point in (
+            ("1.1 x batch 128", 1.1, engine_point(outer, 0, Planner.FORCED, 128)),
+            ("2.5 x by hand", 2.5, by_hand),
+            ("1/20 of postgres_fdw's nested loop", 0.05, stock),
+        ):
+            bound = scale(factor, measured.find_ms(point))
+            yield check(f"{name}, RTT 0, batch 1024; {outer} outer", "ms", time_ms, bound)
 
 
-def check_big(measured: Measured) -> list[Claim]:
+def check_big(measured: Measured) -> Iterator[Claim]:
     """1000 keys into a table of 1 000 000 rows, against postgres_fdw's best hash join."""
-    hash_times_ms = [
-        time_ms
-        for contender in (Contender.STOCK_HASH, Contender.STOCK_HASH_LARGE_PAGES)
-        if (time_ms := measured.find_ms(
-            Point(Case.BIG, contender, Outer.LOCAL, 0, Planner.FORCED)
-        )) is not None
-    ]  # fmt: skip
-    bound = scale(0.05, min(hash_times_ms, default=None))
-    claims = []
+    stock = (Contender.STOCK_HASH, Contender.STOCK_HASH_LARGE_PAGES)
+    points = [Point(Case.BIG, who, Outer.LOCAL, 0, Planner.FORCED) for who in stock]
+    times_ms = [measured.find_ms(point) for point in points]
+    bound = scale(0.05, min((time for time in times_ms if time is not None), default=None))
     for planner in Planner:
         point = Point(Case.BIG, Contender.ENGINE, Outer.LOCAL, 0, planner, 1024, DEFAULT_LIMIT)
-        claims.append(
-            check(
-                f"1/20 of postgres_fdw's hash join, 1000 keys in 1000000 rows; planner {planner}",
-                "ms",
-                measured.find_ms(point),
-                bound,
-                name_plan(measured.find(point)),
-            )
-        )
-    return claims
+        name = f"1/20 of postgres_fdw's hash join, 1000 keys in 1000000 rows; planner {planner}"
+        yield check_time(name, measured, point, bound)
 
 
-def check_guest(measured: Measured) -> list[Claim]:
+def check_guest(measured: Measured) -> Iterator[Claim]:
     """Over servers of stock postgres_fdw the join is at least 50 times as fast as its own."""
-    claims = []
-    for outer in OUTERS:
+    for outer, planner in product(OUTERS, Planner):
         stock = Point(Case.JOIN, Contender.STOCK_LOOKUPS, outer, NEAR_RTT_US, Planner.FORCED)
-        for planner in Planner:
-            point = Point(
-                Case.JOIN, Contender.GUEST, outer, NEAR_RTT_US, planner, 1024, DEFAULT_LIMIT
-            )
-            claims.append(
-                check(
-                    f"guest, 1/50 of postgres_fdw's nested loop, RTT 0.8 ms; {outer} outer, "
-                    f"planner {planner}",
-                    "ms",
-                    measured.find_ms(point),
-                    scale(0.02, measured.find_ms(stock)),
-                    name_plan(measured.find(point)),
-                )
-            )
-    return claims
+        ours = Point(Case.JOIN, Contender.GUEST, outer, NEAR_RTT_US, planner, 1024, DEFAULT_LIMIT)
+        where = f"RTT 0.8 ms; {outer} outer, planner {planner}"
+        name = f"guest, 1/50 of postgres_fdw's nested loop, {where}"
+        yield check_time(name, measured, ours, scale(0.02, measured.find_ms(stock)))
 
 
-def check_one_row(measured: Measured, round_trips: int | None) -> list[Claim]:
+def check_one_row(measured: Measured, round_trips: int | None) -> Iterator[Claim]:
     """A read by primary key is one round trip and takes half of postgres_fdw's time."""
 
     def read(contender: Contender, rtt_us: int) -> float | None:
         return measured.find_ms(Point(Case.ONE_ROW, contender, Outer.NONE, rtt_us))
 
-    return [
-        check("one row; round trips in the proxy", "round trips", round_trips, 1),
-        check(
-            "one row; 1/2 of postgres_fdw, RTT 0.8 ms",
-            "ms",
-            read(Contender.ENGINE, NEAR_RTT_US),
-            scale(0.5, read(Contender.STOCK_BEST, NEAR_RTT_US)),
-        ),
-        check(
-            "one row; 1.15 round trips, RTT 90 ms",
-            "ms",
-            read(Contender.ENGINE, FAR_RTT_US),
-            1.15 * FAR_RTT_US / 1000,
-        ),
-    ]
+    half_ms = scale(0.5, read(Contender.STOCK_BEST, NEAR_RTT_US))
+    near_ms, far_ms = (read(Contender.ENGINE, rtt_us) for rtt_us in (NEAR_RTT_US, FAR_RTT_US))
+    yield check("one row; round trips in the proxy", "round trips", round_trips, 1)
+    yield check("one row; 1/2 of postgres_fdw, RTT 0.8 ms", "ms", near_ms, half_ms)
+    bound_ms = 1.15 * FAR_RTT_US / 1000
+    yield check("one row; 1.15 round trips, RTT 90 ms", "ms", far_ms, bound_ms)
 
 
 def check_claims(

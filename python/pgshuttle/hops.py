@@ -3,17 +3,15 @@
 import time
 from collections.abc import Callable, Iterator
 
-import psycopg
 from psycopg import sql
 
 from pgshuttle import catalog, measure
-from pgshuttle.errors import ToolError
+from pgshuttle.building import analyze, in_parentheses, make_foreign_table, make_schema, making
 from pgshuttle.grid import Cell, Grid, run_grid
 from pgshuttle.measure import Connection, Elapsed
 from pgshuttle.results import OnStep
 from pgshuttle.state import Cluster
 from pgshuttle.sweep import Bench
-from pgshuttle.transfer import make_schema
 
 NAME = "hops"
 RTTS_US = (0, 800, 10_000, 90_000)
@@ -56,22 +54,15 @@ def define_foreign(connection: Connection, schema: str, nnodes: int) -> None:
         table = sql.Identifier(schema, name_table(number))
         options = {"schema_name": NODE_SCHEMA, "table_name": name_table(number)}
         options |= TUNING if schema == TUNED else {}
-        connection.execute(
-            sql.SQL(
-                "CREATE FOREIGN TABLE {} (id int, next bigint, name text) SERVER {} OPTIONS ({})"
-            ).format(
-                table,
-                sql.Identifier(name_server(number % nnodes + 1)),
-                catalog.write_options(options),
-            )
-        )
-        connection.execute(sql.SQL("ANALYZE {}").format(table))
+        columns = in_parentheses("id int, next bigint, name text")
+        make_foreign_table(connection, table, columns, name_server(number % nnodes + 1), options)
+        analyze(connection, table)
 
 
 def make_tables(cluster: Cluster, nrows: int = NROWS) -> None:
     """Makes all tables on the nodes and on the query node."""
     nnodes = len(cluster.nodes)
-    try:
+    with making("the tables of the hops"):
         for node in range(nnodes):
             with catalog.connect(cluster.nodes[node].server) as connection:
                 make_schema(connection, NODE_SCHEMA)
@@ -84,8 +75,6 @@ def make_tables(cluster: Cluster, nrows: int = NROWS) -> None:
             make_schema(connection, LOCAL)
             for number in range(1, MOST_TABLES + 1):
                 fill(connection, LOCAL, number, nrows)
-    except psycopg.Error as error:
-        raise ToolError(f"could not make the tables of the hops: {error}".strip()) from None
 
 
 def write_query(schema: str, ntables: int) -> sql.Composed:

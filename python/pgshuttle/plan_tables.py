@@ -5,12 +5,11 @@ load it and another one is stock. Their rows are on another server, for statisti
 query of the bench reads any.
 """
 
-import psycopg
 from psycopg import sql
 
 from pgshuttle import catalog
+from pgshuttle.building import making
 from pgshuttle.builds import EXTENSION
-from pgshuttle.errors import ToolError
 from pgshuttle.measure import Connection
 from pgshuttle.state import Cluster
 
@@ -94,7 +93,7 @@ def make_tables(cluster: Cluster, npartitions: int) -> None:
         STOCK_SCHEMA: (catalog.stock_server_name(2), catalog.STOCK_WRAPPER),
         ENGINE_SCHEMA: (catalog.engine_server_name(2), catalog.ENGINE_WRAPPER),
     }
-    try:
+    with making("the tables"):
         with catalog.connect(cluster.nodes[1].server) as connection:
             make_partitions(connection, ROWS_SCHEMA, npartitions)
             execute(connection, ROWS_SCHEMA, FILL, npartitions)
@@ -111,5 +110,3 @@ def make_tables(cluster: Cluster, npartitions: int) -> None:
                     connection.execute(analyze)
             execute(connection, LOCAL_SCHEMA, "DROP SCHEMA IF EXISTS {s} CASCADE", npartitions)
             execute(connection, LOCAL_SCHEMA, "CREATE SCHEMA {s};" + LOCAL, npartitions)
-    except psycopg.Error as error:
-        raise ToolError(f"could not make the tables: {error}".strip()) from None

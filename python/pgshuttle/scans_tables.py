@@ -3,17 +3,22 @@
 They look like TPC-H's, but are computed from the row's number, so that each run has the same.
 """
 
-import psycopg
 from psycopg import sql
 
 from pgshuttle import catalog
-from pgshuttle.errors import ToolError
+from pgshuttle.building import (
+    SERVER_NAMES,
+    execute,
+    make_foreign_table,
+    make_schema,
+    making,
+    part_of,
+)
 from pgshuttle.measure import Connection
 from pgshuttle.state import Cluster
 
 NORDERS = 150_000  # TPC-H's scale 0.1
 LINES_AN_ORDER = 4
-SERVER_NAMES = {"OURS": catalog.engine_server_name, "STOCK": catalog.stock_server_name}
 NODE_SCHEMA = "scans"
 HERE_SCHEMA = "scans_here"
 
@@ -56,18 +61,6 @@ def schema_of(way: str) -> str:
     return f"scans_{way}".lower()
 
 
-def execute(connection: Connection, text: str, schema: str, **values: int) -> None:
-    """Executes statements about the tables of a schema."""
-    literals = {name: sql.Literal(value) for name, value in values.items()}
-    for statement in text.split(";"):
-        connection.execute(sql.SQL(statement).format(s=sql.Identifier(schema), **literals))
-
-
-def make_schema(connection: Connection, schema: str) -> None:
-    """Makes a schema anew."""
-    execute(connection, "DROP SCHEMA IF EXISTS {s} CASCADE; CREATE SCHEMA {s}", schema)
-
-
 def make_rows(connection: Connection, schema: str, first: int, last: int) -> None:
     """Makes tables with the orders from first to last, and their lines."""
     make_schema(connection, schema)
@@ -92,28 +85,23 @@ def make_partitions(connection: Connection, way: str, borders: list[int]) -> Non
         parent = f"CREATE TABLE {{s}}.{name} ({columns}) PARTITION BY RANGE ({key})"
         execute(connection, parent, schema)
         for number in range(1, len(borders)):
-            statement = sql.SQL(
-                "CREATE FOREIGN TABLE {}.{} PARTITION OF {}.{} FOR VALUES FROM ({}) TO ({})"
-                " SERVER {} OPTIONS (schema_name {}, table_name {})"
-            ).format(
-                sql.Identifier(schema),
-                sql.Identifier(f"{name}{number}"),
-                sql.Identifier(schema),
-                sql.Identifier(name),
-                sql.Literal(borders[number - 1]),
-                sql.Literal(borders[number]),
-                sql.Identifier(SERVER_NAMES[way](number)),
-                sql.Literal(NODE_SCHEMA),
-                sql.Literal(name),
+            first, end = borders[number - 1 : number + 1]
+            make_foreign_table(
+                connection,
+                sql.Identifier(schema, f"{name}{number}"),
+                part_of(
+                    sql.Identifier(schema, name), "FROM ({first}) TO ({end})", first=first, end=end
+                ),
+                SERVER_NAMES[way](number),
+                {"schema_name": NODE_SCHEMA, "table_name": name},
             )
-            connection.execute(statement)
         execute(connection, f"ANALYZE {{s}}.{name}", schema)
 
 
 def make_tables(cluster: Cluster, norders: int) -> None:
     """Makes all tables, and rows in them."""
     borders = find_borders(norders, len(cluster.nodes))
-    try:
+    with making("the tables to scan"):
         for node, first, behind in zip(cluster.nodes, borders, borders[1:], strict=False):
             with catalog.connect(node.server) as connection:
                 make_rows(connection, NODE_SCHEMA, first, behind - 1)
@@ -121,5 +109,3 @@ def make_tables(cluster: Cluster, norders: int) -> None:
             make_rows(connection, HERE_SCHEMA, borders[0], borders[-1] - 1)
             for way in SERVER_NAMES:
                 make_partitions(connection, way, borders)
-    except psycopg.Error as error:
-        raise ToolError(f"could not make the tables to scan: {error}".strip()) from None

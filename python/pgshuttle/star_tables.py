@@ -8,7 +8,7 @@ import psycopg
 from psycopg import sql
 
 from pgshuttle import catalog, servers, star_disk, state
-from pgshuttle.errors import ToolError
+from pgshuttle.building import make_schema, making
 from pgshuttle.state import Cluster
 
 SCHEMA = "star"
@@ -75,23 +75,19 @@ def make_tables(cluster: Cluster, nrows: int, nsampled: int) -> None:
     """Makes all tables, unless a cluster that was kept has them."""
     size = f"{nrows} rows a dimension, {nsampled} sampled"
     schema = sql.Identifier(SCHEMA)
-    try:
-        with catalog.connect(cluster.query) as connection:
-            found = connection.execute(
-                "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = %s",
-                [SCHEMA],
-            ).fetchone()
-            if found is not None and found[0] == size:
-                return
-            connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(schema))
-            connection.execute(sql.SQL("CREATE SCHEMA {}").format(schema))
-            for number in range(1, NDIMENSIONS + 1):
-                fill_dimension(connection, number, nrows)
-            fill_fact(connection, nrows, nsampled)
-            done = sql.SQL("COMMENT ON SCHEMA {} IS {}")
-            connection.execute(done.format(schema, sql.Literal(size)))
-    except psycopg.Error as error:
-        raise ToolError(f"could not make the tables: {error}".strip()) from None
+    with making("the tables"), catalog.connect(cluster.query) as connection:
+        found = connection.execute(
+            "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = %s",
+            [SCHEMA],
+        ).fetchone()
+        if found is not None and found[0] == size:
+            return
+        make_schema(connection, SCHEMA)
+        for number in range(1, NDIMENSIONS + 1):
+            fill_dimension(connection, number, nrows)
+        fill_fact(connection, nrows, nsampled)
+        done = sql.SQL("COMMENT ON SCHEMA {} IS {}")
+        connection.execute(done.format(schema, sql.Literal(size)))
 
 
 def find_stored(cluster: Cluster) -> Stored:

@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import psycopg
 from psycopg import sql
 
 from pgshuttle import catalog
-from pgshuttle.errors import ToolError
+from pgshuttle.building import analyze, in_parentheses, make_foreign_table, make_schema, making
 from pgshuttle.measure import Connection
 from pgshuttle.state import Cluster
 
@@ -87,14 +86,9 @@ def fill_node(connection: Connection, *, with_big: bool) -> None:
 
 def fill_query_node(connection: Connection) -> None:
     """Makes the local tables: an outer side of the join, and keys into the big table."""
-    statements = [
-        "DROP SCHEMA IF EXISTS here CASCADE",
-        "CREATE SCHEMA here",
-        "CREATE TABLE here.demo (id bigint PRIMARY KEY, x int)",
-        "CREATE TABLE here.keys (id bigint PRIMARY KEY)",
-    ]
-    for statement in statements:
-        connection.execute(statement)
+    make_schema(connection, LOCAL_SCHEMA)
+    connection.execute("CREATE TABLE here.demo (id bigint PRIMARY KEY, x int)")
+    connection.execute("CREATE TABLE here.keys (id bigint PRIMARY KEY)")
     demo = sql.Identifier(LOCAL_SCHEMA, "demo")
     connection.execute(sql.SQL(FILL).format(demo), [NROWS])
     # spread over the whole big table, in no order; 7919 is prime
@@ -108,21 +102,18 @@ def fill_query_node(connection: Connection) -> None:
 
 def define_foreign_tables(connection: Connection, schema: str) -> None:
     """Makes the foreign tables of one schema and gathers their statistics."""
-    name = sql.Identifier(schema)
-    connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(name))
-    connection.execute(sql.SQL("CREATE SCHEMA {}").format(name))
+    make_schema(connection, schema)
     for table in list_foreign_tables(schema):
         options = {"schema_name": "public", "table_name": table.remote_name, **table.options}
-        listed = catalog.write_options(options)
-        create = sql.SQL("CREATE FOREIGN TABLE {} (id bigint, x int) SERVER {} OPTIONS ({})")
-        connection.execute(create.format(table.identifier, sql.Identifier(table.server), listed))
+        columns = in_parentheses("id bigint, x int")
+        make_foreign_table(connection, table.identifier, columns, table.server, options)
     for table in list_foreign_tables(schema):
-        connection.execute(sql.SQL("ANALYZE {}").format(table.identifier))
+        analyze(connection, table.identifier)
 
 
 def make_tables(cluster: Cluster) -> None:
     """Makes all tables of the demo anew."""
-    try:
+    with making("the demo's tables"):
         for number, node in enumerate(cluster.nodes[:2], start=1):
             with catalog.connect(node.server) as connection:
                 fill_node(connection, with_big=number == 2)
@@ -136,5 +127,3 @@ def make_tables(cluster: Cluster) -> None:
             define_foreign_tables(connection, STOCK_SCHEMA)
             if cluster.with_extension:
                 define_foreign_tables(connection, ENGINE_SCHEMA)
-    except psycopg.Error as error:
-        raise ToolError(f"could not make the demo's tables: {error}".strip()) from None

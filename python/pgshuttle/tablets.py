@@ -7,18 +7,17 @@ through a CTE, joined by key with the table, with a filter that all rows pass.
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-import psycopg
 from psycopg import sql
 from psycopg.pq.abc import PGconn, PGresult
 
 from pgshuttle import catalog, measure, reference
+from pgshuttle.building import analyze, make_foreign_table, make_schema, making
 from pgshuttle.errors import ToolError
 from pgshuttle.grid import RTTS_US, Cell, Grid, run_grid
 from pgshuttle.measure import Connection, Elapsed
 from pgshuttle.results import OnStep
 from pgshuttle.state import Cluster
 from pgshuttle.sweep import Bench
-from pgshuttle.transfer import make_schema
 
 NAME = "sweep"
 NROWS = 2000
@@ -91,16 +90,14 @@ def define_foreign(connection: Connection, schema: str, nnodes: int) -> None:
     for number in range(NTABLETS):
         options = {"schema_name": NODE_SCHEMA, "table_name": f"demo{number}"}
         options |= TUNING if schema == TUNED else {}
-        connection.execute(
-            sql.SQL("CREATE FOREIGN TABLE {} PARTITION OF {} {} SERVER {} OPTIONS ({})").format(
-                sql.Identifier(schema, f"demo{number}"),
-                table,
-                split_ids(number),
-                sql.Identifier(name_server(number % nnodes + 1)),
-                catalog.write_options(options),
-            )
+        make_foreign_table(
+            connection,
+            sql.Identifier(schema, f"demo{number}"),
+            sql.SQL("PARTITION OF {} {}").format(table, split_ids(number)),
+            name_server(number % nnodes + 1),
+            options,
         )
-    connection.execute(sql.SQL("ANALYZE {}").format(table))
+    analyze(connection, table)
 
 
 def define_local(connection: Connection) -> None:
@@ -123,7 +120,7 @@ def define_local(connection: Connection) -> None:
 
 def make_tables(cluster: Cluster) -> None:
     """Makes the tablets on the nodes, and the tables over them."""
-    try:
+    with making("the tables of the sweep"):
         for number, node in enumerate(cluster.nodes):
             with catalog.connect(node.server) as connection:
                 fill_node(connection, number, len(cluster.nodes))
@@ -131,8 +128,6 @@ def make_tables(cluster: Cluster) -> None:
             for schema in (ENGINE, STOCK, TUNED):
                 define_foreign(connection, schema, len(cluster.nodes))
             define_local(connection)
-    except psycopg.Error as error:
-        raise ToolError(f"could not make the tables of the sweep: {error}".strip()) from None
 
 
 def write_query(schema: str) -> sql.Composed:

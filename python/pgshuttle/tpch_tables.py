@@ -5,13 +5,19 @@ names of all nodes; for stock postgres_fdw they are on the first node. What quer
 by is a hash of the row's number, so that it goes with no column of the lines.
 """
 
-import psycopg
 from psycopg import sql
 
 from pgshuttle import catalog, scans_tables
-from pgshuttle.errors import ToolError
+from pgshuttle.building import (
+    SERVER_NAMES,
+    analyze,
+    execute,
+    in_parentheses,
+    make_foreign_table,
+    making,
+)
 from pgshuttle.measure import Connection
-from pgshuttle.scans_tables import HERE_SCHEMA, NODE_SCHEMA, SERVER_NAMES, execute, schema_of
+from pgshuttle.scans_tables import HERE_SCHEMA, NODE_SCHEMA, schema_of
 from pgshuttle.state import Cluster
 
 # as many as the orders and lines of scans_tables refer to
@@ -89,21 +95,15 @@ def make_foreign_tables(connection: Connection, way: str, nnodes: int) -> None:
     if way == "OURS":
         options["shuttle_replicated_on"] = ",".join(servers)
     for name, columns in TABLES.items():
-        statement = sql.SQL("CREATE FOREIGN TABLE {}.{} ({}) SERVER {} OPTIONS ({})").format(
-            sql.Identifier(schema),
-            sql.Identifier(name),
-            sql.SQL(columns),
-            sql.Identifier(servers[0]),
-            catalog.write_options(options),
-        )
-        connection.execute(statement)
-        execute(connection, f"ANALYZE {{s}}.{name}", schema)
+        table = sql.Identifier(schema, name)
+        make_foreign_table(connection, table, in_parentheses(columns), servers[0], options)
+        analyze(connection, table)
 
 
 def make_tables(cluster: Cluster, norders: int) -> None:
     """Makes all tables, and rows in them."""
     scans_tables.make_tables(cluster, norders)
-    try:
+    with making("the tables of TPC-H"):
         for node in cluster.nodes:
             with catalog.connect(node.server) as connection:
                 make_copy(connection, NODE_SCHEMA)
@@ -111,5 +111,3 @@ def make_tables(cluster: Cluster, norders: int) -> None:
             make_copy(connection, HERE_SCHEMA)
             for way in SERVER_NAMES:
                 make_foreign_tables(connection, way, len(cluster.nodes))
-    except psycopg.Error as error:
-        raise ToolError(f"could not make the tables of TPC-H: {error}".strip()) from None

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-import psycopg
 from psycopg import sql
 
 from pgshuttle import catalog, measure, processes, results
+from pgshuttle.building import make_schema, making
 from pgshuttle.errors import ToolError
-from pgshuttle.measure import Connection, Session, Timing
+from pgshuttle.measure import Session, Timing
 from pgshuttle.results import OnStep, Run
 from pgshuttle.servers import SUPERUSER, Server
 from pgshuttle.state import Cluster
@@ -157,13 +157,6 @@ def read_children_cpu_ms() -> float:
     return 1000.0 * (used.ru_utime + used.ru_stime)
 
 
-def make_schema(connection: Connection, schema: str) -> None:
-    """Makes a schema anew."""
-    name = sql.Identifier(schema)
-    connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(name))
-    connection.execute(sql.SQL("CREATE SCHEMA {}").format(name))
-
-
 def make_tables(cluster: Cluster, nrows: int) -> None:
     """Makes the table on the first storage node, and foreign tables over it."""
     servers = {
@@ -171,7 +164,7 @@ def make_tables(cluster: Cluster, nrows: int) -> None:
         "transfer_stock": catalog.stock_server_name(1),
         "transfer_stock_default": catalog.stock_server_name(1),
     }
-    try:
+    with making("the tables of the transfer"):
         with catalog.connect(cluster.nodes[0].server) as connection:
             make_schema(connection, TABLE)
             table = sql.Identifier(TABLE, TABLE)
@@ -187,8 +180,6 @@ def make_tables(cluster: Cluster, nrows: int) -> None:
             statement = sql.SQL("ALTER FOREIGN TABLE {} OPTIONS (ADD fetch_size {})")
             stock = sql.Identifier("transfer_stock", TABLE)
             connection.execute(statement.format(stock, sql.Literal(str(STOCK_FETCH_SIZE))))
-    except psycopg.Error as error:
-        raise ToolError(f"could not make the tables of the transfer: {error}".strip()) from None
 
 
 class Runner:

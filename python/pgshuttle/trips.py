@@ -10,10 +10,10 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import psycopg
 from psycopg import sql
 
 from pgshuttle import catalog, measure, tables
+from pgshuttle.building import analyze, in_parentheses, make_foreign_table, making
 from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.explain import PlanFacts
 from pgshuttle.measure import Connection, Timing
@@ -135,16 +135,14 @@ def make_foreign_tables(connection: Connection, schema: str) -> None:
     for number, name, columns in ((1, "cities", CITY_COLUMNS), (2, "countries", COUNTRY_COLUMNS)):
         table = sql.Identifier(schema, name)
         connection.execute(sql.SQL("DROP FOREIGN TABLE IF EXISTS {}").format(table))
-        create = sql.SQL("CREATE FOREIGN TABLE {} ({}) SERVER {} OPTIONS (schema_name 'public')")
-        body = sql.SQL(columns).format(sql.SQL(""))
-        server = sql.Identifier(name_server(number))
-        connection.execute(create.format(table, body, server))
-        connection.execute(sql.SQL("ANALYZE {}").format(table))
+        shape, options = in_parentheses(columns.format("")), {"schema_name": "public"}
+        make_foreign_table(connection, table, shape, name_server(number), options)
+        analyze(connection, table)
 
 
 def make_trips_tables(cluster: Cluster, world: World) -> None:
     """Makes all tables of this part anew. The schemas are there already."""
-    try:
+    with making("the tables of the trips"):
         with catalog.connect(cluster.nodes[0].server) as connection:
             cities = sql.Identifier("cities")
             make_table(connection, cities, CITY_COLUMNS)
@@ -160,8 +158,6 @@ def make_trips_tables(cluster: Cluster, world: World) -> None:
             make_foreign_tables(connection, tables.STOCK_SCHEMA)
             if cluster.with_extension:
                 make_foreign_tables(connection, tables.ENGINE_SCHEMA)
-    except psycopg.Error as error:
-        raise ToolError(f"could not make the tables of the trips: {error}".strip()) from None
 
 
 def list_ways(cluster: Cluster) -> list[Way]:

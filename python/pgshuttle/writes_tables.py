@@ -2,11 +2,18 @@
 
 from functools import cache
 
-import psycopg
 from psycopg import sql
 
 from pgshuttle import catalog
-from pgshuttle.errors import ToolError
+from pgshuttle.building import (
+    SERVER_NAMES,
+    analyze,
+    execute,
+    make_foreign_table,
+    make_schema,
+    making,
+    part_of,
+)
 from pgshuttle.measure import Connection
 from pgshuttle.state import Cluster
 
@@ -20,7 +27,6 @@ STOCK_BATCH_SIZE = 1000
 NEW_IDS = 1_000_000  # above those that are there
 FOUND_BY_KEY = ("accounts", "tellers", "branches")  # of TPC-B
 ITEM = "id int PRIMARY KEY, n int, note text"
-SERVER_NAMES = {"OURS": catalog.engine_server_name, "STOCK": catalog.stock_server_name}
 
 # in schema {s}: rows to update, to insert and to delete by
 SOURCES = """
@@ -54,13 +60,13 @@ BEGIN
     END LOOP;
 END $$"""
 
-LITERALS = {
-    "nrows": sql.Literal(NROWS),
-    "nupdated": sql.Literal(NUPDATED),
-    "nwritten": sql.Literal(NWRITTEN),
-    "naccounts": sql.Literal(NACCOUNTS),
-    "ntellers": sql.Literal(NTELLERS),
-    "new_ids": sql.Literal(NEW_IDS),
+SIZES = {
+    "nrows": NROWS,
+    "nupdated": NUPDATED,
+    "nwritten": NWRITTEN,
+    "naccounts": NACCOUNTS,
+    "ntellers": NTELLERS,
+    "new_ids": NEW_IDS,
 }
 
 
@@ -79,17 +85,6 @@ def copied_rows() -> bytes:
     )
 
 
-def execute(connection: Connection, text: str, schema: str) -> None:
-    """Executes statements about the tables of a schema."""
-    for statement in text.split(";"):
-        connection.execute(sql.SQL(statement).format(s=sql.Identifier(schema), **LITERALS))
-
-
-def make_schema(connection: Connection, schema: str) -> None:
-    """Makes a schema anew."""
-    execute(connection, "DROP SCHEMA IF EXISTS {s} CASCADE; CREATE SCHEMA {s}", schema)
-
-
 def make_function(connection: Connection, schema: str) -> None:
     """Makes the function that inserts row by row."""
     statement = sql.SQL(FUNCTION).format(s=sql.Identifier(schema), ninserts=sql.Literal(NINSERTS))
@@ -99,12 +94,12 @@ def make_function(connection: Connection, schema: str) -> None:
 def make_node(connection: Connection, *, is_first: bool) -> None:
     """Makes the tables of one storage node."""
     make_schema(connection, "writes")
-    execute(connection, "CREATE TABLE {s}.item (" + ITEM + ");" + TPCB, "writes")
+    execute(connection, "CREATE TABLE {s}.item (" + ITEM + ");" + TPCB, "writes", **SIZES)
     if is_first:
         make_function(connection, "writes")
         make_schema(connection, "writes_whole")
-        execute(connection, "CREATE TABLE {s}.item (" + ITEM + ");" + FILL, "writes_whole")
-        execute(connection, "ANALYZE {s}.item;" + SOURCES, "writes_whole")
+        execute(connection, "CREATE TABLE {s}.item (" + ITEM + ");" + FILL, "writes_whole", **SIZES)
+        execute(connection, "ANALYZE {s}.item;" + SOURCES, "writes_whole", **SIZES)
 
 
 def make_partitions(connection: Connection, way: str, nnodes: int) -> None:
@@ -114,16 +109,15 @@ def make_partitions(connection: Connection, way: str, nnodes: int) -> None:
     columns = ITEM.replace(" PRIMARY KEY", "")
     execute(connection, "CREATE TABLE {s}.item (" + columns + ") PARTITION BY HASH (id)", schema)
     for number in range(1, nnodes + 1):
-        statement = sql.SQL(
-            "CREATE FOREIGN TABLE {}.{} PARTITION OF {}.item"
-            " FOR VALUES WITH (MODULUS {}, REMAINDER {})"
-            " SERVER {} OPTIONS (schema_name 'writes', table_name 'item')"
+        bounds = "WITH (MODULUS {n}, REMAINDER {i})"
+        make_foreign_table(
+            connection,
+            sql.Identifier(schema, f"item{number}"),
+            part_of(sql.Identifier(schema, "item"), bounds, n=nnodes, i=number - 1),
+            SERVER_NAMES[way](number),
+            {"schema_name": "writes", "table_name": "item"},
         )
-        name, server = sql.Identifier(schema), sql.Identifier(SERVER_NAMES[way](number))
-        table = sql.Identifier(f"item{number}")
-        numbers = (sql.Literal(nnodes), sql.Literal(number - 1))
-        connection.execute(statement.format(name, table, name, *numbers, server))
-    execute(connection, SOURCES, schema)
+    execute(connection, SOURCES, schema, **SIZES)
 
 
 def import_tpcb(connection: Connection, way: str, case: str) -> None:
@@ -159,13 +153,12 @@ def analyze_foreign_tables(connection: Connection, way: str, nnodes: int) -> Non
     tables = [("item", f"item{number}") for number in range(1, nnodes + 1)]
     tables += [(case, name) for case in ("ONE", "TWO") for name in FOUND_BY_KEY]
     for case, name in tables:
-        table = sql.Identifier(schema_of(way, case), name)
-        connection.execute(sql.SQL("ANALYZE {}").format(table))
+        analyze(connection, sql.Identifier(schema_of(way, case), name))
 
 
 def make_tables(cluster: Cluster) -> None:
     """Makes all tables, and rows in them."""
-    try:
+    with making("the tables to write to"):
         for node in cluster.nodes:
             with catalog.connect(node.server) as connection:
                 make_node(connection, is_first=node is cluster.nodes[0])
@@ -175,12 +168,10 @@ def make_tables(cluster: Cluster) -> None:
                 make_partitions(connection, way, len(cluster.nodes))
                 for case in ("ONE", "TWO"):
                     import_tpcb(connection, way, case)
-            execute(connection, FILL, schema_of("OURS", "item"))
+            execute(connection, FILL, schema_of("OURS", "item"), **SIZES)
         for node in cluster.nodes:
             with catalog.connect(node.server) as connection:
                 connection.execute("VACUUM (ANALYZE, FREEZE)")
         with catalog.connect(cluster.query) as connection:
             for way in SERVER_NAMES:
                 analyze_foreign_tables(connection, way, len(cluster.nodes))
-    except psycopg.Error as error:
-        raise ToolError(f"could not make the tables to write to: {error}".strip()) from None

@@ -81,5 +81,5 @@ def test_more_requests_or_round_trips_than_needed() -> None:
 
 def test_planning_that_costs_too_much() -> None:
     cost = replace(synthetic.PLANNING[0], instructions_with=1_021_000)
-    assert claims.check_planning(synthetic.PLANNING)[0].ok is True
-    assert claims.check_planning([cost])[0].ok is False
+    assert next(claims.check_planning(synthetic.PLANNING)).ok is True
+    assert next(claims.check_planning([cost])).ok is False

@@ -1,0 +1,65 @@
+"""What making tables takes everywhere: schemas, statements about them, foreign tables."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import psycopg
+from psycopg import sql
+
+from pgshuttle import catalog
+from pgshuttle.errors import ToolError
+
+Connection = psycopg.Connection[tuple[object, ...]]
+# of the schemas of two ways
+SERVER_NAMES = {"OURS": catalog.engine_server_name, "STOCK": catalog.stock_server_name}
+
+
+@contextmanager
+def making(what: str) -> Iterator[None]:
+    """Tells which tables could not be made."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise ToolError(f"could not make {what}: {error}".strip()) from None
+
+
+def execute(connection: Connection, text: str, schema: str, **values: int) -> None:
+    """Executes statements about the tables of a schema, {s}."""
+    literals = {name: sql.Literal(value) for name, value in values.items()}
+    for statement in text.split(";"):
+        connection.execute(sql.SQL(statement).format(s=sql.Identifier(schema), **literals))
+
+
+def make_schema(connection: Connection, schema: str) -> None:
+    """Makes a schema anew."""
+    execute(connection, "DROP SCHEMA IF EXISTS {s} CASCADE; CREATE SCHEMA {s}", schema)
+
+
+def in_parentheses(columns: str) -> sql.Composed:
+    """The columns of a table."""
+    return sql.SQL("({})").format(sql.SQL(columns))
+
+
+def part_of(parent: sql.Identifier, bounds: str, **values: int) -> sql.Composed:
+    """What makes a table a partition. bounds: FROM ... or WITH ..., with places for values."""
+    literals = {name: sql.Literal(value) for name, value in values.items()}
+    written = sql.SQL(bounds).format(**literals)
+    return sql.SQL("PARTITION OF {} FOR VALUES {}").format(parent, written)
+
+
+def make_foreign_table(
+    connection: Connection,
+    table: sql.Identifier,
+    shape: sql.Composable,
+    server: str,
+    options: Mapping[str, str],
+) -> None:
+    """Makes a foreign table. shape: its columns, or whose partition it is."""
+    create = sql.SQL("CREATE FOREIGN TABLE {} {} SERVER {} OPTIONS ({})")
+    listed = catalog.write_options(options)
+    connection.execute(create.format(table, shape, sql.Identifier(server), listed))
+
+
+def analyze(connection: Connection, table: sql.Identifier) -> None:
+    """Gathers the statistics of a table."""
+    connection.execute(sql.SQL("ANALYZE {}").format(table))
