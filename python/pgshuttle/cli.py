@@ -27,7 +27,9 @@ from pgshuttle import (  # noqa: E402
     printing,
     target,
 )
+from pgshuttle.bench_place import DirOption, PgOption  # noqa: E402
 from pgshuttle.errors import ExitCode, ToolError  # noqa: E402
+from pgshuttle.look_cli import JsonOption  # noqa: E402
 from pgshuttle.screen import Screen, print_in_any_encoding  # noqa: E402
 from pgshuttle.servers import SUPERUSER  # noqa: E402
 from pgshuttle.state import Cluster  # noqa: E402
@@ -85,12 +87,6 @@ look_cli.add_to(app)
 demo_cli.add_to(app)
 bench_cli.add_to(app)
 
-DirOption = Annotated[Path | None, typer.Option("--dir", help="Directory of the cluster.")]
-JsonOption = look_cli.JsonOption
-PgOption = Annotated[
-    str | None,
-    typer.Option("--pg", help="Server: 15, 18, 18-plain, or the path of a pg_config."),
-]
 RttOption = Annotated[
     float, typer.Option("--rtt", min=0, max=MAX_RTT_MS, help="Round-trip time in ms.")
 ]

@@ -9,7 +9,7 @@ import typer
 from rich.status import Status
 
 from pgshuttle import bench, demo, figures, places, printing, report, results, sweep
-from pgshuttle.bench_place import PgOption
+from pgshuttle.bench_place import KeepOption, PgOption, ResultsOption
 from pgshuttle.errors import ExitCode
 from pgshuttle.look_cli import DirOption, JsonOption
 from pgshuttle.points import Outer, PointResult
@@ -64,10 +64,8 @@ def run_demo(
     ] = False,
     directory: DirOption = None,
     pg: PgOption = None,
-    results_dir: Annotated[
-        Path, typer.Option("--results", help="Directory for the JSON and the figure.")
-    ] = Path("demo-results"),
-    keep: Annotated[bool, typer.Option("--keep", help="Leave the cluster running.")] = False,
+    results_dir: ResultsOption = Path("demo-results"),
+    keep: KeepOption = False,
     check: Annotated[bool, typer.Option("--check", help="Fail if a claim is missed.")] = False,
     stock: Annotated[
         bool, typer.Option("--stock", help="Measure postgres_fdw alone, without pg_shuttle.")

@@ -1,6 +1,7 @@
 """The checks of pgshuttle doctor: facts in, findings out. Those of a node are in node_checks."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from pgshuttle import __version__
 from pgshuttle.facts import Facts, ServerFacts
@@ -23,7 +24,6 @@ def check_version(facts: Facts) -> Iterator[Finding]:
     version = facts.query.settings.get("server_version", "?")
     good = OLDEST_MAJOR <= major_of(facts.query) <= NEWEST_MAJOR
     yield Finding(
-        ALL_NODES,
         Level.OK if good else Level.ERROR,
         "version",
         f"PostgreSQL {version}",
@@ -49,7 +49,7 @@ def check_extension(facts: Facts) -> Iterator[Finding]:
         advice = "ALTER EXTENSION pg_shuttle UPDATE;"
     elif made != __version__:
         level, text = Level.NOTE, f"version {made}, and this tool is {__version__}"
-    yield Finding(ALL_NODES, level, "extension", text, advice)
+    yield Finding(level, "extension", text, advice)
 
 
 def check_library(facts: Facts) -> Iterator[Finding]:
@@ -58,19 +58,17 @@ def check_library(facts: Facts) -> Iterator[Finding]:
     shared = facts.query.settings.get("shared_preload_libraries")
     if facts.load_error:
         yield Finding(
-            ALL_NODES,
             Level.ERROR,
             "library",
             f"could not be loaded: {facts.load_error}",
             "Have an administrator set session_preload_libraries = 'pg_shuttle'.",
         )
     elif shared is not None and EXTENSION in shared:
-        yield Finding(ALL_NODES, Level.OK, "library", "in shared_preload_libraries")
+        yield Finding(Level.OK, "library", "in shared_preload_libraries")
     elif facts.was_loaded and shared is None:
-        yield Finding(ALL_NODES, Level.OK, "library", "loaded for each session")
+        yield Finding(Level.OK, "library", "loaded for each session")
     elif facts.was_loaded:
         yield Finding(
-            ALL_NODES,
             Level.NOTE,
             "library",
             "loaded for each session",
@@ -79,7 +77,6 @@ def check_library(facts: Facts) -> Iterator[Finding]:
         )
     else:
         yield Finding(
-            ALL_NODES,
             Level.WARNING,
             "library",
             "not preloaded: nothing looks ahead before a session loads it",
@@ -99,7 +96,6 @@ def check_settings(facts: Facts) -> Iterator[Finding]:
     for name, (value, meaning) in bad.items():
         if facts.query.settings.get(name) == value:
             yield Finding(
-                ALL_NODES,
                 Level.WARNING,
                 "settings",
                 f"{name} is {value}: {meaning}",
@@ -111,7 +107,6 @@ def check_partitionwise(facts: Facts) -> Iterator[Finding]:
     """May partitions that lie on one node be joined there?"""
     if facts.query.settings.get("enable_partitionwise_join") == "off" and facts.partitioned[1:]:
         yield Finding(
-            ALL_NODES,
             Level.NOTE,
             "settings",
             f"enable_partitionwise_join is off; on nodes: {name_some(facts.partitioned)}",
@@ -123,7 +118,6 @@ def check_parents(facts: Facts) -> Iterator[Finding]:
     """Does the planner know what partitioned tables hold as a whole?"""
     if facts.unknown_parents:
         yield Finding(
-            ALL_NODES,
             Level.WARNING,
             "statistics",
             f"never analyzed as a whole: {name_some(facts.unknown_parents)}",
@@ -136,16 +130,13 @@ def check_servers(facts: Facts) -> Iterator[Finding]:
     """Is there anything to ask?"""
     if not facts.nodes:
         yield Finding(
-            ALL_NODES,
             Level.NOTE,
             "servers",
             "no foreign server of postgres_fdw or shuttle in this database",
             "CREATE SERVER ... FOREIGN DATA WRAPPER shuttle OPTIONS (host ..., dbname ...).",
         )
     if facts.is_standby and facts.nodes:
-        yield Finding(
-            ALL_NODES, Level.NOTE, "servers", "this is a standby: nodes are not looked at from here"
-        )
+        yield Finding(Level.NOTE, "servers", "this is a standby: nodes are not looked at from here")
 
 
 QUERY_CHECKS: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
@@ -161,8 +152,10 @@ QUERY_CHECKS: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
 
 def find_all(facts: Facts) -> list[Finding]:
     """Runs every check."""
-    found = [finding for check in QUERY_CHECKS for finding in check(facts)]
+    found = [
+        replace(finding, where=ALL_NODES) for check in QUERY_CHECKS for finding in check(facts)
+    ]
     for node in facts.nodes:
         for check_node in NODE_CHECKS:
-            found += check_node(facts, node)
+            found += [replace(finding, where=node.name) for finding in check_node(facts, node)]
     return found

@@ -1,6 +1,6 @@
 """What a check of pgshuttle doctor found."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -17,7 +17,7 @@ class Level(StrEnum):
 class Finding:
     """What a check found, on which server, and what to do about it."""
 
-    where: str
+    where: str = field(default="", kw_only=True)  # set by who runs the check
     level: Level
     check: str
     text: str

@@ -155,9 +155,7 @@ def open_delayed_session(cluster: Cluster, rtt_us: int) -> Iterator[Session]:
     """Opens a session that has never known another delay; the cluster's comes back behind it."""
     with contextlib.ExitStack() as stack:
         for node in cluster.nodes:
-            if node.proxy is None:
-                raise ToolError(f"{node.server.name} has no delay proxy")
-            control = stack.enter_context(proxy.open_control(node.proxy.control_path))
+            control = stack.enter_context(proxy.open_control(node.front.control_path))
             control.set_rtt_us(rtt_us)
             stack.callback(control.set_rtt_us, cluster.rtt_us)
         session = open_session(cluster)

@@ -25,7 +25,6 @@ def check_rights(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
     """May this user reach the node at all?"""
     if not node.may_use:
         yield Finding(
-            node.name,
             Level.WARNING,
             "privileges",
             f"{facts.user} may not use this server; it was not looked at",
@@ -33,7 +32,6 @@ def check_rights(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
         )
     elif not node.has_mapping:
         yield Finding(
-            node.name,
             Level.ERROR,
             "privileges",
             f"{facts.user} has no user mapping",
@@ -42,7 +40,6 @@ def check_rights(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
         )
     elif node.error:
         yield Finding(
-            node.name,
             Level.ERROR,
             "reachable",
             node.error,
@@ -56,7 +53,7 @@ def check_round_trip(_facts: Facts, node: NodeFacts) -> Iterator[Finding]:
     if node.round_trip_ms is not None:
         version = node.server.settings.get("server_version", "of unknown version")
         text = f"PostgreSQL {version}, about {node.round_trip_ms:.2g} ms away, by {node.wrapper}"
-        yield Finding(node.name, Level.OK, "reachable", text)
+        yield Finding(Level.OK, "reachable", text)
 
 
 def check_two_phase(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
@@ -64,7 +61,6 @@ def check_two_phase(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
     several = sum(other.wrapper == "shuttle" for other in facts.nodes) > 1
     if several and node.server.settings.get("max_prepared_transactions") == "0":
         yield Finding(
-            node.name,
             Level.WARNING,
             "prepared transactions",
             "max_prepared_transactions is 0: a transaction can't write here and on another node",
@@ -81,16 +77,13 @@ def check_extensions(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
         here = facts.query.extensions.get(name)
         if there is None:
             yield Finding(
-                node.name,
                 Level.ERROR,
                 "extensions",
                 f"the option extensions names {name}, which is missing there",
                 f"CREATE EXTENSION {name}; on the node, or take it out of the option.",
             )
         elif here is not None and here != there:
-            yield Finding(
-                node.name, Level.WARNING, "extensions", f"{name} is {here} here and {there} there"
-            )
+            yield Finding(Level.WARNING, "extensions", f"{name} is {here} here and {there} there")
 
 
 def check_sameness(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
@@ -102,23 +95,20 @@ def check_sameness(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
     ):
         mine, its = here.settings.get(name), there.settings.get(name)
         if its is not None and mine != its:
-            yield Finding(
-                node.name, Level.WARNING, label, f"{mine} here and {its} there: {meaning}"
-            )
+            yield Finding(Level.WARNING, label, f"{mine} here and {its} there: {meaning}")
     if there.collation and here.collation != there.collation:
         text = f"{here.collation} here and {there.collation} there: text sorts differently"
         advice = 'Create both databases with one collation, or use COLLATE "C" for keys.'
-        yield Finding(node.name, Level.WARNING, "collation", text, advice)
+        yield Finding(Level.WARNING, "collation", text, advice)
     elif there.collation_version and here.collation_version != there.collation_version:
         text = (
             f"version {here.collation_version or 'unknown'} here and {there.collation_version} "
             "there: some texts may sort differently"
         )
         advice = "Bring both systems to one release of their C library or ICU, then REINDEX."
-        yield Finding(node.name, Level.WARNING, "collation", text, advice)
+        yield Finding(Level.WARNING, "collation", text, advice)
     if there.time_zones and here.time_zones != there.time_zones:
         yield Finding(
-            node.name,
             Level.WARNING,
             "time zones",
             "their data differs: a time with a zone may be another moment there",
@@ -143,17 +133,13 @@ def check_statistics(_facts: Facts, node: NodeFacts) -> Iterator[Finding]:
     ):
         if names:
             yield Finding(
-                node.name,
-                Level.WARNING,
-                "statistics",
-                f"{text}: {name_some(names)}",
-                make_analyze(names),
+                Level.WARNING, "statistics", f"{text}: {name_some(names)}", make_analyze(names)
             )
     ncompared = sum(table.rows_there is not None for table in node.tables)
     if ncompared and not never and not stale:
         tables = f"{ncompared} foreign table{'s' if ncompared > 1 else ''}"
         text = f"row counts of {tables} are near those of the node"
-        yield Finding(node.name, Level.OK, "statistics", text)
+        yield Finding(Level.OK, "statistics", text)
 
 
 NODE_CHECKS: tuple[Callable[[Facts, NodeFacts], Iterator[Finding]], ...] = (

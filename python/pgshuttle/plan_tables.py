@@ -87,8 +87,7 @@ def make_union(connection: Connection, schema: str, npartitions: int) -> None:
 
 def make_tables(cluster: Cluster, npartitions: int) -> None:
     """Makes all tables anew: rows on the second node, and what sees them on the first."""
-    proxy = cluster.nodes[1].proxy
-    port = cluster.nodes[1].server.port if proxy is None else proxy.port
+    port = cluster.nodes[1].front.port
     sees = {
         STOCK_SCHEMA: (catalog.stock_server_name(2), catalog.STOCK_WRAPPER),
         ENGINE_SCHEMA: (catalog.engine_server_name(2), catalog.ENGINE_WRAPPER),

@@ -5,11 +5,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from psycopg import sql
 
-from pgshuttle import catalog, measure, results, scans_tables
+from pgshuttle import catalog, explain, measure, results, scans_tables
 from pgshuttle.errors import ToolError
 from pgshuttle.measure import Connection, Session, Timing
 from pgshuttle.results import OnStep, Run
@@ -98,12 +97,6 @@ def write(text: str, schema: str) -> sql.Composed:
     return sql.SQL(text).format(s=sql.Identifier(schema))
 
 
-def find_scans(plan: dict[str, Any]) -> list[dict[str, Any]]:
-    """Finds the foreign scans of a plan."""
-    found = [scan for child in plan.get("Plans", []) for scan in find_scans(child)]
-    return [plan, *found] if plan["Node Type"] == "Foreign Scan" else found
-
-
 class Hand:
     """Connections to all nodes, through their proxies."""
 
@@ -163,7 +156,8 @@ class Runner:
         if not isinstance(plan, list):
             raise ToolError("EXPLAIN gave no plan")
         top = plan[0]
-        widths = [scan["Plan Width"] for scan in find_scans(top["Plan"])]
+        scans = [n for n in explain.walk(top["Plan"]) if n["Node Type"] == "Foreign Scan"]
+        widths = [scan["Plan Width"] for scan in scans]
         return Answers(
             nrows=int(top["Storage Rows Returned"]),
             nbytes=int(top["Storage Bytes Received"]),
@@ -193,9 +187,7 @@ def open_runner(cluster: Cluster, rtt_us: int) -> Iterator[Runner]:
         session = stack.enter_context(measure.open_delayed_session(cluster, rtt_us))
         connections = []
         for node in cluster.nodes:
-            if node.proxy is None:
-                raise ToolError(f"{node.server.name} has no delay proxy")
-            connection = measure.connect_through_proxy(node.server, node.proxy.port)
+            connection = measure.connect_through_proxy(node.server, node.front.port)
             stack.enter_context(connection)
             connections.append(connection)
         yield Runner(session, Hand(connections))

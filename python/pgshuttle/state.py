@@ -24,6 +24,13 @@ class StorageNode:
     server: Server
     proxy: Proxy | None
 
+    @property
+    def front(self) -> Proxy:
+        """The proxy, which there is while the cluster runs."""
+        if self.proxy is None:
+            raise ToolError(f"{self.server.name} has no delay proxy")
+        return self.proxy
+
 
 @dataclass(frozen=True)
 class Cluster:

@@ -260,10 +260,8 @@ def open_bench(cluster: Cluster) -> Iterator[Bench]:
         controls = []
         by_hand = []
         for node in cluster.nodes:
-            if node.proxy is None:
-                raise ToolError(f"{node.server.name} has no delay proxy")
-            controls.append(stack.enter_context(proxy.open_control(node.proxy.control_path)))
-            connection = measure.connect_through_proxy(node.server, node.proxy.port)
+            controls.append(stack.enter_context(proxy.open_control(node.front.control_path)))
+            connection = measure.connect_through_proxy(node.server, node.front.port)
             by_hand.append(stack.enter_context(connection))
         session = measure.open_session(cluster)
         stack.enter_context(session.connection)

@@ -119,11 +119,10 @@ def make_tables(cluster: Cluster) -> None:
                 fill_node(connection, with_big=number == 2)
         with catalog.connect(cluster.query) as connection:
             fill_query_node(connection)
-            inner = cluster.nodes[1].proxy
-            if inner is not None:
-                catalog.define_server(
-                    connection, LOOKUP_SERVER, catalog.STOCK_WRAPPER, inner.port, LOOKUP_OPTIONS
-                )
+            port = cluster.nodes[1].front.port
+            catalog.define_server(
+                connection, LOOKUP_SERVER, catalog.STOCK_WRAPPER, port, LOOKUP_OPTIONS
+            )
             define_foreign_tables(connection, STOCK_SCHEMA)
             if cluster.with_extension:
                 define_foreign_tables(connection, ENGINE_SCHEMA)

@@ -207,10 +207,8 @@ class Runner:
     def copy(self) -> Cost:
         """Has psql copy the table out, through the same proxy."""
         node = self.cluster.nodes[0]
-        if node.proxy is None:
-            raise ToolError(f"{node.server.name} has no delay proxy")
         words = [self.cluster.build.bin_dir / "psql", "-Xq", "-h", "127.0.0.1", "-p"]
-        words += [node.proxy.port, "-U", SUPERUSER, "-d", catalog.DATABASE]
+        words += [node.front.port, "-U", SUPERUSER, "-d", catalog.DATABASE]
         words += ["-o", os.devnull, "-c", COPY]
         node_before_ms = read_server_cpu_ms(node.server)
         own_before_ms = read_children_cpu_ms()

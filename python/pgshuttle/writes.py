@@ -185,12 +185,9 @@ def open_runner(cluster: Cluster, rtt_us: int) -> Iterator[Runner]:
         first = cluster.nodes[0]
         node = Session(catalog.connect(first.server))
         stack.enter_context(node.connection)
-        fronts = [front for front in (near.proxy for near in cluster.nodes) if front is not None]
-        if len(fronts) < NNODES:
-            raise ToolError("a storage node has no delay proxy")
         lines = [
-            Session(measure.connect_through_proxy(near.server, front.port))
-            for near, front in zip(cluster.nodes[:2], fronts, strict=False)
+            Session(measure.connect_through_proxy(near.server, near.front.port))
+            for near in cluster.nodes[:2]
         ]
         for line in lines:
             stack.enter_context(line.connection)
@@ -200,7 +197,7 @@ def open_runner(cluster: Cluster, rtt_us: int) -> Iterator[Runner]:
             Way.OURS: cluster.query.port,
             Way.STOCK: cluster.query.port,
             Way.NODE: first.server.port,
-            Way.LINE: fronts[0].port,
+            Way.LINE: first.front.port,
         }
         yield Runner(here, node, lines, ports, cluster.build)
 

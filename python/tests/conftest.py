@@ -6,7 +6,7 @@ import socket
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -52,9 +52,23 @@ def build() -> builds.ServerBuild:
     pytest.skip("no PostgreSQL server is installed")
 
 
+def small_cluster(
+    name: str, nnodes: int, fill: Callable[[Cluster], object] = lambda _made: None
+) -> Callable[[pytest.TempPathFactory], Iterator[Cluster]]:
+    """A fixture for the tests of one module: a cluster with the extension and without a delay."""
+
+    @pytest.fixture(scope="module")
+    def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+        with run_small_cluster(tmp_path_factory, name, nnodes) as made:
+            fill(made)
+            yield made
+
+    return running
+
+
 @contextmanager
 def run_small_cluster(factory: pytest.TempPathFactory, name: str, nnodes: int) -> Iterator[Cluster]:
-    """Has a cluster with the extension and without a delay, for the tests of one module."""
+    """Has a cluster with the extension and without a delay."""
     wanted = os.environ.get("PGSHUTTLE_TEST_PG")  # what tools/run_tests has built for
     best = builds.find_build(wanted) if wanted else builds.find_best_build()
     if not best.has_extension():

@@ -1,11 +1,10 @@
 """The planner's choices: which joins, how they are timed, what is shown."""
 
 import math
-from collections.abc import Iterator
 
 import pytest
 import synthetic_choices
-from conftest import run_small_cluster
+from conftest import small_cluster
 from psycopg import sql
 from psycopg.pq.abc import PGresult
 
@@ -91,12 +90,7 @@ def test_tables_show_what_was_missed() -> None:
     assert synthetic_choices.make_choices(worst=1.2).is_kept
 
 
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A cluster with tiny tables."""
-    with run_small_cluster(tmp_path_factory, "choices", 2) as made:
-        choice_tables.make_tables(made, 0.0005)
-        yield made
+running = small_cluster("choices", 2, lambda made: choice_tables.make_tables(made, 0.0005))
 
 
 def test_tables_that_are_there_are_not_made_again(running: Cluster) -> None:

@@ -1,10 +1,7 @@
 """Planning times: how they are measured and what is shown."""
 
-from collections.abc import Iterator
-
-import pytest
 import synthetic
-from conftest import run_small_cluster
+from conftest import small_cluster
 
 from pgshuttle import plan_report, plan_times
 from pgshuttle.plan_times import Planned, PlanTimes, Way
@@ -38,11 +35,7 @@ def test_ratios_are_to_stock() -> None:
     assert plan_report.make_tables(found)[0].row_count == 2
 
 
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A cluster of one query node and two nodes."""
-    with run_small_cluster(tmp_path_factory, "planning", 2) as made:
-        yield made
+running = small_cluster("planning", 2)
 
 
 def test_each_session_plans_its_tables(running: Cluster) -> None:

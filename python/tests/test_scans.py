@@ -1,10 +1,8 @@
 """Queries over several nodes: what is timed, what is shown, what is kept."""
 
-from collections.abc import Iterator
-
 import pytest
 import synthetic
-from conftest import run_small_cluster
+from conftest import small_cluster
 
 from pgshuttle import catalog, measure, scans, scans_report, scans_tables
 from pgshuttle.errors import ToolError
@@ -53,12 +51,7 @@ def test_borders() -> None:
     assert scans_tables.find_borders(10, 4) == [1, 3, 6, 8, 11]
 
 
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A cluster with few rows."""
-    with run_small_cluster(tmp_path_factory, "scans", 2) as made:
-        scans_tables.make_tables(made, 3000)
-        yield made
+running = small_cluster("scans", 2, lambda made: scans_tables.make_tables(made, 3000))
 
 
 def test_each_query_is_right_and_timed(running: Cluster) -> None:

@@ -1,11 +1,9 @@
 """docs/settings.md against pg_settings of a server that runs: names, defaults, ranges, units."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-from conftest import run_small_cluster
+from conftest import small_cluster
 
 from pgshuttle import catalog
 from pgshuttle.state import Cluster
@@ -21,11 +19,7 @@ UNITS = {
 }
 
 
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A server with the library."""
-    with run_small_cluster(tmp_path_factory, "settings", 1) as made:
-        yield made
+running = small_cluster("settings", 1)
 
 
 def read_value(text: str, unit: str | None) -> str:

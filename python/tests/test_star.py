@@ -1,12 +1,11 @@
 """Star joins over local tables: how they are measured and what is shown."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import synthetic
-from conftest import run_small_cluster
+from conftest import small_cluster
 
 from pgshuttle import cluster as clusters
 from pgshuttle import star, star_disk, star_joins, star_report, star_tables
@@ -104,11 +103,7 @@ def test_reading_ahead_reads_all(work_dir: Path, reader: star_disk.Read) -> None
     assert star_disk.time_reads(path, reader, 100) > 0
 
 
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A cluster of one query node and its nodes."""
-    with run_small_cluster(tmp_path_factory, "star", 1) as made:
-        yield made
+running = small_cluster("star", 1)
 
 
 def test_all_joins_are_measured(running: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,8 @@
 """Queries of TPC-H over several nodes: their answers, where they are computed, what is shown."""
 
-from collections.abc import Iterator
-
 import pytest
 import synthetic
-from conftest import run_small_cluster
+from conftest import small_cluster
 
 from pgshuttle import measure, scans, tpch, tpch_tables
 from pgshuttle.errors import ToolError
@@ -28,12 +26,7 @@ def make_tpch() -> Tpch:
     )
 
 
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A cluster with few rows."""
-    with run_small_cluster(tmp_path_factory, "tpch", 2) as made:
-        tpch_tables.make_tables(made, 3000)
-        yield made
+running = small_cluster("tpch", 2, lambda made: tpch_tables.make_tables(made, 3000))
 
 
 def test_each_query_is_right_and_sends_few_rows(running: Cluster) -> None:

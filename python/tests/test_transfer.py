@@ -1,10 +1,8 @@
 """The transfer of many rows: what is timed, what is shown, what is kept."""
 
-from collections.abc import Iterator
-
 import pytest
 import synthetic
-from conftest import run_small_cluster
+from conftest import small_cluster
 from psycopg import sql
 
 from pgshuttle import measure, transfer, transfer_report
@@ -39,12 +37,7 @@ def test_ratios_and_targets() -> None:
     assert transfer_report.make_tables(found)[0].row_count == len(found.ways)
 
 
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A cluster with a small table."""
-    with run_small_cluster(tmp_path_factory, "transfer", 1) as made:
-        transfer.make_tables(made, 3000)
-        yield made
+running = small_cluster("transfer", 1, lambda made: transfer.make_tables(made, 3000))
 
 
 def test_each_way_fetches_all_rows(running: Cluster) -> None:

@@ -1,12 +1,11 @@
 """Writes of many rows: what is timed, what is shown, what is kept."""
 
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 import synthetic
-from conftest import run_small_cluster
+from conftest import small_cluster
 
 from pgshuttle import catalog, measure, tpcb, writes, writes_report, writes_tables
 from pgshuttle.errors import ToolError
@@ -52,12 +51,7 @@ def test_limits() -> None:
     assert writes_report.make_tables(found)[0].row_count == len(found.verdicts)
 
 
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A cluster with the tables."""
-    with run_small_cluster(tmp_path_factory, "writes", writes.NNODES) as made:
-        writes_tables.make_tables(made)
-        yield made
+running = small_cluster("writes", writes.NNODES, writes_tables.make_tables)
 
 
 def test_all_ways_write_the_same(running: Cluster) -> None:
