@@ -2,9 +2,9 @@
  * analyze_columns.c
  *	  The columns that an ANALYZE statement names.
  *
- * Core tells them to nobody, since all that it asks for is rows.  So the
- * statement is kept while it runs.  A session that loads the library in the
- * midst of its first statement misses it, and takes all columns.
+ * Core does not pass them to the callback, so the statement is kept while it
+ * runs. A session that loads the library during its first statement misses it,
+ * and takes all columns.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -21,7 +21,7 @@
 
 static ProcessUtility_hook_type previous_utility = NULL;
 
-/* The statement that runs; it outlives the pointer, which its end resets. */
+/* The running statement, or NULL. */
 static const VacuumStmt *running = NULL;
 
 static void run_utility(PlannedStmt *pstmt, const char *queryString,
@@ -52,7 +52,7 @@ run_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 		return;
 	}
 
-	/* The statement may go with its portal: no callback would be in time. */
+	/* The statement may be freed with its portal, before any reset callback. */
 	PG_TRY();
 	{
 		running = (const VacuumStmt *) pstmt->utilityStmt;
@@ -66,7 +66,7 @@ run_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 	PG_END_TRY();
 }
 
-/* A table that is named twice gets the columns of both. */
+/* A table named twice gets the columns of both. */
 Bitmapset *
 shuttle_analyze_columns(Relation rel)
 {
@@ -94,7 +94,7 @@ shuttle_analyze_columns(Relation rel)
 	return columns;
 }
 
-/* Columns that are named for a partitioned table are its partitions', too. */
+/* Columns named for a partitioned table count for its partitions. */
 static bool
 is_about(const VacuumRelation *named, Relation rel)
 {

@@ -1,10 +1,11 @@
 /*-------------------------------------------------------------------------
  * analyze_copy.c
- *	  The node's statistics of a table, written as this server's own.
+ *	  Writes a node's statistics of a table as this server's own.
  *
- * Rows of pg_statistic are made as ANALYZE would make them: the operators are
- * those of this server's types, so that types and collations have to be the
- * same on the node.
+ * Rows of pg_statistic are made as ANALYZE would make them. They contain
+ * operators of this server's types, so types and collations must be the same
+ * on the node.
+ *
  * Source: comments of pg_statistic.h; update_attstats() of core.
  *-------------------------------------------------------------------------
  */
@@ -32,7 +33,7 @@
 #include "executor/fdw/fdw.h"
 #include "executor/statistics/statistics.h"
 
-/* A row of pg_statistic that is being made. */
+/* A row of pg_statistic under construction. */
 typedef struct StatisticRow
 {
 	Datum		values[Natts_pg_statistic];
@@ -40,7 +41,7 @@ typedef struct StatisticRow
 	int			nslots;
 } StatisticRow;
 
-/* A column, and what its statistics are about. */
+/* A column and the operators of its statistics. */
 typedef struct CopiedColumn
 {
 	AttrNumber	attribute;
@@ -82,7 +83,7 @@ shuttle_statistics_fit(Relation rel, const ShuttleKnownTable *known)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
 
-	/* Nodes show none that are extended, and here they are made of rows. */
+	/* extended statistics cannot be copied: they need sampled rows */
 	if (known->table.columns == NIL || known->table.rows < 0 ||
 		RelationGetStatExtList(rel) != NIL)
 		return false;
@@ -129,10 +130,8 @@ find_column(Relation rel, const ShuttleKnownTable *known, AttrNumber attribute)
 	return NULL;
 }
 
-/*
- * Nodes before 17 do not show what they know of ranges.  Texts of money depend
- * on a setting of the node.
- */
+/* False for ranges from nodes before 17, which do not show their statistics,
+ * and for money, whose text depends on a setting of the node. */
 static bool
 column_fits(Form_pg_attribute attribute, char **facts)
 {
@@ -152,7 +151,7 @@ column_fits(Form_pg_attribute attribute, char **facts)
 					   facts[FACT_COLLATION]);
 }
 
-/* text and varchar have all their operators in common. */
+/* Compares types; text and varchar share their operators. */
 static bool
 same_type(Oid type, const char *name)
 {
@@ -178,7 +177,7 @@ same_type(Oid type, const char *name)
 	return same;
 }
 
-/* en_US.UTF-8 and en_US.utf8 are one locale. */
+/* Ignores case and hyphens: en_US.UTF-8 is en_US.utf8. */
 static bool
 same_collation(const char *ours, const char *theirs)
 {
@@ -286,7 +285,7 @@ add_values(StatisticRow *row, const CopiedColumn *column)
 				 (Datum) 0);
 }
 
-/* Of arrays, and of tsvectors, whose elements are texts. */
+/* Element statistics of arrays and tsvectors, whose elements are text. */
 static void
 add_elements(StatisticRow *row, const CopiedColumn *column)
 {
@@ -311,7 +310,7 @@ add_elements(StatisticRow *row, const CopiedColumn *column)
 				 read_array(facts[FACT_ELEMENT_COUNTS], FLOAT4OID), (Datum) 0);
 }
 
-/* Bounds go first, as in core, though their number is the higher one. */
+/* Bounds first, as in core, though their kind's number is higher. */
 static void
 add_ranges(StatisticRow *row, const CopiedColumn *column)
 {
@@ -349,7 +348,7 @@ add_slot(StatisticRow *row, int kind, Oid operator, Oid collation,
 	row->nulls[Anum_pg_statistic_stavalues1 - 1 + slot] = values == (Datum) 0;
 }
 
-/* An array of that type's values from its text. */
+/* Parses an array of a type. */
 static Datum
 read_array(const char *text, Oid type)
 {

@@ -1,12 +1,13 @@
 /*-------------------------------------------------------------------------
  * analyze_known.c
- *	  What is known of foreign tables between two calls of ANALYZE.
+ *	  What is known of foreign tables between two callbacks of ANALYZE.
  *
- * ANALYZE first asks for a table's size and then for its rows, for a
- * partitioned table first the one of all partitions and then the other, and
- * carries nothing of ours from the one to the other.
- * Memory: each entry has a context of its own below the caller's, and leaves
- * the session's list when that context goes.
+ * ANALYZE first asks for a table's size and later for its rows (for
+ * partitions, first all sizes), and passes nothing of ours from one call to
+ * the other.
+ *
+ * Memory: each entry has its own context below the caller's, and leaves the
+ * list when that context is deleted.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

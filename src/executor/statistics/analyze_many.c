@@ -2,13 +2,13 @@
  * analyze_many.c
  *	  shuttle.analyze(): ANALYZE of all foreign tables of our servers.
  *
- * Tables are taken in groups.  All nodes of a group are asked at once for what
- * they know of its tables, and then each table is analyzed by core, in a
- * subtransaction of its own, which finds the answer here already.  A node that
- * cannot be reached is tried once; its tables are told of as failed.
+ * Tables are taken in groups. All nodes of a group are asked at once for their
+ * statistics; then core analyzes each table, in a subtransaction of its own,
+ * and our callback finds the answer here. A node that cannot be reached is
+ * tried once; its tables are reported as failed.
  *
- * Then come tables with foreign partitions or children, for which rows are
- * sampled as by any ANALYZE.
+ * Then come parents of foreign tables, for which rows are sampled as in any
+ * ANALYZE.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -47,15 +47,15 @@ typedef struct Listed
 	Oid			relid;
 	Oid			serverid;		/* InvalidOid: not a foreign table itself */
 	Oid			owner;
-	bool		permitted;		/* for the caller to analyze */
-	ErrorData  *error;			/* why its node is not even tried */
+	bool		permitted;		/* the caller may analyze it */
+	ErrorData  *error;			/* its node failed already */
 } Listed;
 
-/* A node that is asked for tables of a group. */
+/* A node and the group's tables on it. */
 typedef struct AskedNode
 {
 	Oid			serverid;
-	Oid			owner;			/* of the tables, as whom it is asked */
+	Oid			owner;			/* owner of the tables, whose mapping is used */
 	ShuttleNode *node;
 	List	   *schemas;
 	List	   *names;
@@ -64,15 +64,15 @@ typedef struct AskedNode
 	bool		done;
 } AskedNode;
 
-/* A group that is asked for. */
+/* A group of tables. */
 typedef struct TableGroup
 {
 	Listed	   *tables;
 	int			ntables;
 	List	   *asked;			/* of AskedNode */
-	AskedNode  *current;		/* the one that is dealt with */
-	MemoryContext cxt;			/* of all this; reset after each group */
-	MemoryContext round_cxt;	/* of the requests of one round */
+	AskedNode  *current;		/* the one being worked on */
+	MemoryContext cxt;			/* holds all of this */
+	MemoryContext round_cxt;	/* requests of one round */
 } TableGroup;
 
 SHUTTLE_SQL_FUNCTION(shuttle_analyze);
@@ -139,10 +139,7 @@ shuttle_analyze(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/*
- * Foreign tables of ours, and behind them the tables that these are partitions
- * or children of, lowest first.
- */
+/* Our foreign tables, then their parents, lowest level first. */
 static Listed *
 list_tables(const char *schema, int *ntables)
 {
@@ -187,10 +184,8 @@ list_tables(const char *schema, int *ntables)
 	return tables;
 }
 
-/*
- * Asks all nodes of the group at once.  Each round leaves out the node that
- * made the one before fail.
- */
+/* Asks all nodes of the group at once. If one fails, another round asks again
+ * without it. */
 static void
 ask_group(TableGroup *group)
 {
@@ -208,10 +203,7 @@ ask_group(TableGroup *group)
 												 ALLOCSET_SMALL_SIZES);
 		error = shuttle_catch_error(ask_nodes, group);
 
-		/*
-		 * A request that was not read would be asked again by the node's
-		 * next.
-		 */
+		/* free unread requests, which the node's next request would resume */
 		MemoryContextDelete(group->round_cxt);
 		if (error != NULL && group->current == NULL)
 			ReThrowError(error);
@@ -220,7 +212,7 @@ ask_group(TableGroup *group)
 	} while (error != NULL);
 }
 
-/* As core's ANALYZE decides it, with its warning. */
+/* As core's ANALYZE checks it, with its warning. */
 static bool
 may_analyze(Oid relid)
 {
@@ -308,7 +300,9 @@ send_request(TableGroup *group, AskedNode *asked)
 										  &statement, group->round_cxt);
 }
 
-/* What the node refuses is asked again for each table, which tells why. */
+/*
+ * If the node raises an error, each table is asked for again, which reports it.
+ */
 static void
 read_answer(TableGroup *group, AskedNode *asked)
 {
@@ -342,7 +336,7 @@ keep_known(TableGroup *group, AskedNode *asked, ShuttleNodeTable *tables)
 	}
 }
 
-/* A node without a connection is not tried again for each table. */
+/* Fails all tables of a node that cannot be reached. */
 static void
 blame_node(AskedNode *asked, ErrorData *error)
 {
@@ -404,7 +398,7 @@ put_table(ReturnSetInfo *result, const Listed *table, const char *how,
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-/* As the catalog now says; negative: it does not. */
+/* reltuples of a table; negative: unknown. */
 static double
 rows_of(Oid relid)
 {

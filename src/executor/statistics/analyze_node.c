@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  * analyze_node.c
- *	  What a node knows of its tables: their size, and the statistics that it
+ *	  Asks a node for the size of its tables and for the statistics that it
  *	  shows to the remote user in pg_stats.
  *
- * One statement asks for any number of tables.  It takes names as they are,
- * so that a table which is not there, or not visible, is no error but has no
- * rows in the answer.
+ * One statement asks for any number of tables by name: a missing or invisible
+ * table is no error but has no rows in the answer.
+ *
  * Memory: the caller's.
  *-------------------------------------------------------------------------
  */
@@ -26,7 +26,7 @@
 #include "executor/statistics/statistics.h"
 #include "storage/shuttle_storage.h"
 
-/* Columns of the answer in front of a column's facts. */
+/* First columns of the answer; a column's facts follow. */
 enum
 {
 	TABLE_ORDINAL,
@@ -38,9 +38,9 @@ enum
 };
 
 /*
- * The table with all that is below it.  A leaf has as many rows a page as when
- * it was analyzed last, as the planner takes it; where it was not, or is of no
- * kind that has pages, they are not known.
+ * The table and all its children. As the planner does, a leaf's rows are its
+ * density at the last ANALYZE times its current pages. Unknown if not analyzed,
+ * or without pages of its own.
  */
 #define TREE_SQL \
 	"SELECT pg_catalog.sum(leaf.pages) AS pages," \
@@ -62,8 +62,8 @@ enum
 	" / pg_catalog.current_setting('block_size')::pg_catalog.int8 ELSE 0 END AS pages" \
 	" FROM tree JOIN pg_catalog.pg_class b ON b.oid = tree.id) AS c) AS leaf"
 
-/* Which collation a column has: C under all its names, and the database's by
- * what that is. */
+/* A column's collation: C for all its names; for the default one, the
+ * database's locale. */
 #define COLLATION_SQL \
 	"CASE WHEN l.collname IN ('C', 'POSIX') THEN 'C'" \
 	" WHEN l.collname = 'default' THEN (SELECT" \
@@ -73,10 +73,8 @@ enum
 	" FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())" \
 	" ELSE ln.nspname || '.' || l.collname END"
 
-/*
- * Older nodes lack some columns of catalogs and of pg_stats; where a name finds
- * none, it is that of "older", which is all NULL.
- */
+/* Older nodes lack some columns of catalogs and pg_stats; such names then
+ * resolve to "older", which is all NULL. */
 #define OLDER_SQL \
 	"(SELECT 'c'::pg_catalog.text AS datlocprovider, NULL::pg_catalog.text AS daticulocale," \
 	" NULL::pg_catalog.text AS datlocale, NULL::pg_catalog.text AS range_length_histogram," \
@@ -122,7 +120,7 @@ shuttle_node_tables_sql(List *schemas, List *names)
 	return sql.data;
 }
 
-/* As an array of names in one literal. */
+/* Appends an array of names as one literal. */
 static void
 append_names(StringInfo sql, List *names)
 {

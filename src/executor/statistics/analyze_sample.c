@@ -2,15 +2,15 @@
  * analyze_sample.c
  *	  Samples of foreign tables, for ANALYZE.
  *
- * The node takes the sample, and no more than it travels, unless the user
- * wants all rows to (analyze_sampling 'off').  A table that is large is sampled
- * as core does with its own: as many pages as rows are wanted, and of their
- * rows the share that gives these.
+ * The node takes the sample, so only sampled rows are sent, unless the user
+ * wants all (analyze_sampling 'off'). A large table is sampled as core does:
+ * as many pages as rows are wanted, and the fraction of their rows that gives
+ * these.
  *
- * How many rows the table has is known by the node's statistics.  Where it has
- * none, it counts those of some pages, and those of a view all.  A table that
- * is small by them is read whole.  More rows than such a number makes likely do
- * not travel: the node counts them then, and is asked for another sample.
+ * The number of rows comes from the node's statistics. Without them the node
+ * counts the rows of some pages, or all rows of a view. A table that is small
+ * by that number is read whole. If more rows come than the number makes
+ * likely, the transfer stops, the node counts, and takes another sample.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -30,13 +30,13 @@
 #include "executor/statistics/statistics.h"
 #include "storage/shuttle_storage.h"
 
-/* Pages by which the rows of a table without statistics are counted. */
+/* Pages sampled to count the rows of a table without statistics. */
 #define COUNTED_PAGES 1000
 
 /* The option analyze_sampling, as postgres_fdw knows it. */
 typedef enum SamplingMethod
 {
-	SAMPLE_OFF,					/* all rows travel */
+	SAMPLE_OFF,					/* all rows are fetched */
 	SAMPLE_AUTO,
 	SAMPLE_RANDOM,				/* WHERE random() < share */
 	SAMPLE_SYSTEM,				/* TABLESAMPLE */
@@ -58,7 +58,7 @@ typedef struct Sample
 	int			nwanted;
 	int			nrows;
 	double		nseen;
-	double		nskip;			/* rows to pass over; negative: to be drawn */
+	double		nskip;			/* rows to skip; negative: not drawn yet */
 	ReservoirStateData reservoir;
 	ShuttleDecoder *decoder;
 	MemoryContext cxt;			/* of the rows */
@@ -96,7 +96,7 @@ shuttle_sample_is_off(Relation rel)
 	return wanted_method(rel) == SAMPLE_OFF;
 }
 
-/* Foreign tables below a partitioned one would give all their rows. */
+/* True if TABLESAMPLE works; foreign partitions would return all rows. */
 static bool
 has_tablesample(const ShuttleNodeTable *table)
 {
@@ -106,9 +106,9 @@ has_tablesample(const ShuttleNodeTable *table)
 }
 
 /*
- * A table that the node does not know is left to the SELECT, whose error says
- * so.  What has no pages is given those that its rows would need here, so that
- * it has its share in the sample of a parent.
+ * A table unknown to the node is left to the SELECT, which raises the error. A
+ * table without pages gets those that its rows would need here, so that it has
+ * a share in its parent's sample.
  */
 void
 shuttle_sample_count(Relation rel, ShuttleNodeTable *table)
@@ -193,7 +193,7 @@ begin_sample(Sample *sample, HeapTuple *rows, int nwanted)
 	reservoir_init_selection_state(&sample->reservoir, nwanted);
 }
 
-/* What stands behind the table's name. */
+/* The clause after the table's name. */
 static char *
 sample_clause(SamplingMethod method, const ShuttleNodeTable *table, int nwanted)
 {
@@ -211,10 +211,8 @@ sample_clause(SamplingMethod method, const ShuttleNodeTable *table, int nwanted)
 	return psprintf(" WHERE pg_catalog.random() < %.9g", share);
 }
 
-/*
- * Reads by pages, as nobody knows how many rows there will be.
- * limit: returns false where there are as many, or more; 0: none.
- */
+/* Reads in pages, since the number of rows is unknown. limit: stops and returns
+ * false at that many rows; 0: none. */
 static bool
 read_rows(Sample *sample, Relation rel, const char *clause, int limit)
 {
@@ -247,7 +245,7 @@ read_rows(Sample *sample, Relation rel, const char *clause, int limit)
 	return limit == 0 || sample->nseen < limit;
 }
 
-/* The SELECT of all columns; returns their attribute numbers. */
+/* Appends a SELECT of all columns; returns their attribute numbers. */
 static List *
 append_columns(StringInfo sql, Relation rel)
 {
@@ -271,11 +269,8 @@ append_columns(StringInfo sql, Relation rel)
 	return attributes;
 }
 
-/*
- * Takes a row into the sample or passes it over, as acquire_sample_rows() of
- * core does: the first nwanted, then each with the chance that Vitter's
- * algorithm gives it, in the place of a random one.
- */
+/* Adds a row to the sample or skips it, as core's acquire_sample_rows(): the
+ * first nwanted, then by Vitter's algorithm, replacing a random one. */
 static void
 sample_row(Sample *sample, const ShuttleRow *row)
 {

@@ -2,17 +2,16 @@
  * foreign_analyze.c
  *	  ANALYZE of foreign tables.
  *
- * The node has statistics of its own as a rule: they are copied, and no row
- * travels.  Core's ANALYZE knows nothing of that.  It asks for rows; it gets
- * none, the statistics are written meanwhile, and all that is left to it is to
- * note the size of the table.
+ * Usually the node has statistics, which are copied; no row is sent. Core's
+ * ANALYZE does not know: it asks for rows and gets none, while we write the
+ * statistics, and it only updates the table's size.
  *
- * Where they cannot be copied, the node takes a sample (analyze_sample.c).  So
- * it does for what is said of a partitioned table or a parent as a whole, for
- * which core puts together rows of all.
+ * If they cannot be copied, the node takes a sample (analyze_sample.c);
+ * likewise for a parent as a whole, for which core combines rows of all
+ * children.
  *
- * All runs on the session's one connection to the node, so that it sees and
- * waits for nothing that the transaction did itself.
+ * All runs on the session's one connection to the node, so it sees the
+ * transaction's own changes and never waits for its locks.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -49,9 +48,9 @@ shuttle_foreign_analyze_fill(FdwRoutine *routine)
 }
 
 /*
- * Core asks for a table's own statistics before it takes on the owner's rights,
- * and for its part in those of a parent with them.  Where somebody analyzes
- * under such rights from the start, a sample does as well.
+ * Core calls this before it switches to the owner's rights for a table's own
+ * statistics, and after it for a parent's. If a user analyzes with such rights
+ * from the start, a sample is taken.
  */
 static bool
 analyze_foreign_table(Relation rel, AcquireSampleRowsFunc *acquire,
@@ -78,7 +77,7 @@ analyze_foreign_table(Relation rel, AcquireSampleRowsFunc *acquire,
 	return true;
 }
 
-/* Asks the node, unless it was asked ahead. */
+/* Asks the node, unless it was asked ahead already. */
 static ShuttleKnownTable *
 know_table(Relation rel)
 {
@@ -109,7 +108,7 @@ take_answer(void *arg, const ShuttleRow *row)
 	MemoryContextSwitchTo(old_cxt);
 }
 
-/* ANALYZE reads as the table's owner, whoever runs it. */
+/* ANALYZE reads as the table's owner. */
 ShuttleNode *
 shuttle_analyze_node(Relation rel)
 {

@@ -1,17 +1,18 @@
 /*-------------------------------------------------------------------------
  * keyed_writes.c
- *	  UPDATE and DELETE of foreign tables joined with rows that are here, as
- *	  one statement for each table: the rows travel as arrays, and the node
- *	  joins them.
+ *	  UPDATE and DELETE of foreign tables joined with local rows, as one
+ *	  statement per table: the rows are sent as arrays, and the node joins
+ *	  them.
  *
- * postgres_fdw modifies a table directly only where the node has all that the
- * statement reads.  It writes the statement for us all the same: columns of
- * other tables become parameters.  The join of the finished plan is then
- * replaced by a node that reads its other side (executor/write/keyed_write.c), so it
- * does not matter which kind of join the planner has chosen.
- * Rules: all tables that the statement changes, or none.  The node must check
- * every condition between the table and the others, so only inner joins, and
- * semi joins that keep the table's rows, are taken.
+ * postgres_fdw modifies a table directly only if the node has all tables of
+ * the statement. We let it deparse the statement with columns of other tables
+ * as parameters. Then a custom scan that reads the other side
+ * (executor/write/keyed_write.c) replaces the join in the finished plan,
+ * whatever its method.
+ *
+ * Rules: all target tables of the statement, or none. The node must check
+ * every qual between the table and the others, so only inner joins are taken,
+ * and semi joins that keep the table's rows.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -41,7 +42,7 @@
 #include "planner/statement/statement.h"
 #include "planner/write/write.h"
 
-/* Rows that sending a key costs as much as fetching (docs/rooms/planner.md). */
+/* Cost of sending a key, in fetched rows (docs/rooms/planner.md). */
 #define ROWS_OF_A_KEY 4
 
 typedef struct KeyedWrite
@@ -49,16 +50,18 @@ typedef struct KeyedWrite
 	PlannerInfo *root;
 	ModifyTable *plan;
 	RelOptInfo *named;			/* the table that the statement names */
-	Relids		others;			/* base relations that it is joined with */
+	Relids		others;			/* base relations joined with it */
 	Join	   *join;
-	Plan	   *source;			/* its other side */
+	Plan	   *source;			/* the join's other side */
 	double		nread;			/* rows of the table that the join would read */
 	ShuttleKeyedPlan keyed;
 } KeyedWrite;
 
 /* ---- the statement */
 
-/* True where nothing but inner and semi joins stands between the tables. */
+/*
+ * True if all joins are inner joins or semi joins with the table on the left.
+ */
 static bool
 joins_plainly(const KeyedWrite *write)
 {
@@ -75,7 +78,7 @@ joins_plainly(const KeyedWrite *write)
 	return true;
 }
 
-/* Finds the tables of the statement; false where it is not of the kind. */
+/* Finds the tables of the statement; false if we do not handle it. */
 static bool
 find_tables(KeyedWrite *write)
 {
@@ -100,7 +103,7 @@ find_tables(KeyedWrite *write)
 
 /* ---- the finished plan */
 
-/* What hands on the rows of its one child as they are. */
+/* Skips nodes that return the rows of their child unchanged. */
 static Plan *
 skip_carriers(Plan *plan)
 {
@@ -111,7 +114,7 @@ skip_carriers(Plan *plan)
 	return plan;
 }
 
-/* True where a plan does nothing but read the table that is changed. */
+/* True if a plan only reads target tables. */
 static bool
 reads_target(KeyedWrite *write, Plan *plan)
 {
@@ -148,7 +151,7 @@ takes_parameters(const Join *join)
 	return IsA(join, NestLoop) && ((const NestLoop *) join)->nestParams != NIL;
 }
 
-/* Finds the join with the table that is changed, and the join's other side. */
+/* Finds the join with the target table, and its other side. */
 static bool
 find_join(KeyedWrite *write)
 {
@@ -177,9 +180,8 @@ find_join(KeyedWrite *write)
 }
 
 /*
- * True where the keys are likely to cost less than what the join would read of
- * the table, and the round trip of that.  A join that takes keys itself has made
- * that choice already.
+ * True if sending keys is likely to cost less than reading the table for the
+ * join, plus its round trip. A parameterized join has made that choice already.
  */
 static bool
 is_worth_it(const KeyedWrite *write)
@@ -200,7 +202,7 @@ is_worth_it(const KeyedWrite *write)
 
 /* ---- what is sent */
 
-/* True for a column of the tables that the changed one is joined with. */
+/* True for a column of the other tables. */
 static bool
 is_others_column(const KeyedWrite *write, Node *node)
 {
@@ -208,7 +210,8 @@ is_others_column(const KeyedWrite *write, Node *node)
 		bms_is_member(((Var *) node)->varno, write->others);
 }
 
-/* A value that travels: a column of the other side, or one of the statement. */
+/* True if a value can be sent: a column of the other side, or an expression
+ * without columns. */
 static bool
 can_travel(const KeyedWrite *write, Node *node)
 {
@@ -219,7 +222,7 @@ can_travel(const KeyedWrite *write, Node *node)
 	return !contain_var_clause(node) && !contain_subplans(node);
 }
 
-/* The place of a value among those that are computed here; adds it. */
+/* The index of a value in keyed.values; adds it. */
 static int
 add_value(KeyedWrite *write, Node *node)
 {
@@ -234,7 +237,8 @@ add_value(KeyedWrite *write, Node *node)
 	return list_length(write->keyed.values) - 1;
 }
 
-/* The scan of one table whose conditions have all become the node's. */
+/* A scan of one target table with all join quals as remote quals; NULL if
+ * impossible. */
 static ForeignScan *
 plan_scan(KeyedWrite *write, RelOptInfo *target)
 {
@@ -247,8 +251,8 @@ plan_scan(KeyedWrite *write, RelOptInfo *target)
 	ListCell   *cell;
 
 	/*
-	 * All rows for each of the others are no join; and a member of an
-	 * equivalence class may have no copy for a partition.
+	 * Without a join qual there is nothing to send; and a partition may lack
+	 * a qual of an equivalence class.
 	 */
 	if (info == NULL || info->ppi_clauses == NIL ||
 		list_length(info->ppi_clauses) < list_length(named->ppi_clauses))
@@ -268,7 +272,7 @@ plan_scan(KeyedWrite *write, RelOptInfo *target)
 	return scan;
 }
 
-/* Has postgres_fdw write the statement of one table. */
+/* Makes postgres_fdw deparse the statement for one target table. */
 static bool
 add_target(KeyedWrite *write, Index rtindex, int index)
 {
@@ -317,9 +321,9 @@ add_target(KeyedWrite *write, Index rtindex, int index)
 /* ---- where keys go */
 
 /*
- * The value that a column of a partition key is set equal to, of the other side
- * or the same for all rows, by the operator that partitions are told apart with;
- * negative: there is none.
+ * The index of the value that a partition key column equals, by the
+ * partitioning's operator: a column of the other side or an expression without
+ * columns; negative: none.
  */
 static int
 find_key_value(KeyedWrite *write, RelOptInfo *rel, int column)
@@ -355,7 +359,8 @@ find_key_value(KeyedWrite *write, RelOptInfo *rel, int column)
 	return -1;
 }
 
-/* Adds what decides about a partition of a table, and of its partitions. */
+/* Adds the values that choose a partition, at all levels; false if some are
+ * missing. */
 static bool
 add_routes(KeyedWrite *write, RelOptInfo *rel)
 {
@@ -389,9 +394,8 @@ add_routes(KeyedWrite *write, RelOptInfo *rel)
 /* ---- the node */
 
 /*
- * What ModifyTable looks for in a row: the table that it is of, and columns of
- * the other side for RETURNING, which may stand there as new values as well.
- * Other new values are none of its business.
+ * The columns that ModifyTable reads: tableoid, and columns of the other side,
+ * for RETURNING. The node computes all other new values, so they are NULL here.
  */
 static List *
 make_targetlist(KeyedWrite *write, Var **tableoid)

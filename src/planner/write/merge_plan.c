@@ -1,17 +1,17 @@
 /*-------------------------------------------------------------------------
  * merge_plan.c
- *	  Has a MERGE into a partitioned table with foreign partitions planned as the
- *	  statements that it consists of (merge_rewrite.c), and puts their plans together.
+ *	  Plans a MERGE into a partitioned table with foreign partitions as the
+ *	  statements of merge_rewrite.c, and combines their plans.
  *
- * The plan of such a MERGE is one node above that of the main query and above a
- * ModifyTable for each action.  Core plans an UPDATE or DELETE as a join of the rows to
- * be changed with the target.  That join is not run: all that ModifyTable wants of
- * a row (its new values, its name and its old values) is among those rows already, so
- * that the scan of these takes the join's place.
+ * The plan has one node on top of the plan of the main query and a ModifyTable
+ * per action. Core plans an UPDATE or DELETE as a join of the rows with the
+ * target. That join is not run: the rows already have all that ModifyTable
+ * reads (new values, row identity, old row), so their CteScan replaces the
+ * join.
  *
- * Rule: where no foreign partition would be read, core's own MERGE is planned.  What
- * cannot be told by such statements is left to core, too, which refuses it
- * (merge_refusal.c): triggers, views, row security, RETURNING, actions NOT MATCHED BY
+ * Rule: if no foreign partition would be read, core's own MERGE is planned.
+ * What these statements cannot do is left to core, too, which refuses it
+ * (merge_refusal.c): triggers, views, row security, RETURNING, NOT MATCHED BY
  * SOURCE, WITH that writes, and foreign partitions that are not ours.
  *
  * Memory: none of its own.
@@ -41,7 +41,7 @@
 
 static planner_hook_type previous_planner = NULL;
 
-/* A statement is being planned in the place of a MERGE. */
+/* A rewritten MERGE is being planned. */
 static bool is_planning = false;
 
 bool
@@ -52,7 +52,8 @@ shuttle_merge_is_planned(const Query *statement)
 
 /* ---- which ones */
 
-/* A trigger sees what was done before it, which here is each action as a whole. */
+/* False if there are triggers, which would see whole actions done instead of
+ * single rows, or rules or virtual generated columns. */
 static bool
 is_plain(Relation rel)
 {
@@ -70,8 +71,8 @@ is_plain(Relation rel)
 	return true;
 }
 
-/* Looks at a table and its partitions; lists all, and those that are foreign.  False
- * where one of them does not fit. */
+/* Lists a table's partitions, and the foreign ones. False if one is not
+ * suitable. */
 static bool
 partitions_fit(Oid relid, List **partitions, List **foreign)
 {
@@ -121,7 +122,7 @@ actions_fit(const Query *query)
 	return true;
 }
 
-/* Of core's views the table behind is a later relation. */
+/* resultRelation is 1 unless core has expanded a view. */
 static bool
 can_rewrite(const Query *query, List **partitions, List **foreign)
 {
@@ -179,7 +180,7 @@ find_column(const RangeTblEntry *rows, const char *name)
 	elog(ERROR, "could not find column \"%s\" of a MERGE", name);
 }
 
-/* True where a row of the one table is one of the other, as it is. */
+/* True if two tables have the same columns at the same attribute numbers. */
 static bool
 lie_alike(Oid one, Oid other)
 {
@@ -218,7 +219,7 @@ convert_row_of(Oid relid, Expr *tableoid, Expr *row)
 	return shuttle_merge_when(is_of_it, (Expr *) convert);
 }
 
-/* The old row, as the foreign table has it, whose columns may lie in another order. */
+/* The old row, converted to the foreign table's row type if columns differ. */
 static Expr *
 old_row(Expr *row, Expr *tableoid, Oid relid, const List *foreign)
 {
@@ -239,8 +240,8 @@ old_row(Expr *row, Expr *tableoid, Oid relid, const List *foreign)
 	return (Expr *) choice;
 }
 
-/* The column of rows that a junk column of ModifyTable's is; "wholerow" and a number is
- * a whole row of the source, as core wants it to look at a row again. */
+/* Maps ModifyTable's junk columns to columns of rows. "wholerow<n>" is a row
+ * mark's whole row of the source, for EvalPlanQual. */
 static Expr *
 junk_column(const CteScan *scan, const RangeTblEntry *rows, const char *name, Oid relid,
 			const List *foreign)
@@ -255,7 +256,7 @@ junk_column(const CteScan *scan, const RangeTblEntry *rows, const char *name, Oi
 	return column_of_rows(scan, rows, find_column(rows, name));
 }
 
-/* The columns of rows that an action's query takes new values of. */
+/* The columns of rows that hold an action's new values. */
 static List *
 value_columns(const Query *action)
 {
@@ -268,7 +269,8 @@ value_columns(const Query *action)
 	return columns;
 }
 
-/* Has an UPDATE or DELETE of a table read its rows where they are; action: its query. */
+/* Replaces the join below an UPDATE or DELETE by the CteScan of rows; action:
+ * its query. */
 static void
 read_rows(ModifyTable *plan, const RangeTblEntry *rows, const Query *action,
 		  const List *foreign)
@@ -296,7 +298,7 @@ read_rows(ModifyTable *plan, const RangeTblEntry *rows, const Query *action,
 	outerPlan(plan) = &scan->scan.plan;
 }
 
-/* Takes the plans of the actions out of the statement's. */
+/* Removes the actions' plans from the statement's subplans. */
 static List *
 take_actions(PlannedStmt *statement, Query *rewritten, const List *foreign)
 {
@@ -328,7 +330,9 @@ take_actions(PlannedStmt *statement, Query *rewritten, const List *foreign)
 	return plans;
 }
 
-/* What is deleted may be in the way of what is updated, and that of what is inserted. */
+/*
+ * DELETEs first, then UPDATEs, then INSERTs, to avoid false unique violations.
+ */
 static List *
 sort_actions(const List *plans)
 {
@@ -374,7 +378,7 @@ put_together(PlannedStmt *statement, Query *rewritten, const List *foreign)
 	statement->hasModifyingCTE = false;
 }
 
-/* The relations that a node scans by itself, or a node for it. */
+/* The relations that a node scans. */
 static Bitmapset *
 scanned_relations(const Plan *plan)
 {
@@ -401,7 +405,7 @@ relations_below(Plan *plan)
 	return relations;
 }
 
-/* The tables that a statement reads, those of its source among them. */
+/* The tables that a statement's subplans read, the source's included. */
 static List *
 tables_read(const PlannedStmt *statement)
 {
@@ -417,7 +421,7 @@ tables_read(const PlannedStmt *statement)
 	return relids;
 }
 
-/* True where of a table's partitions only such are read that core can MERGE into. */
+/* True if the statement reads partitions, but no foreign one. */
 static bool
 is_for_core(const PlannedStmt *statement, const List *partitions, const List *foreign)
 {
@@ -441,7 +445,7 @@ plan_rewritten(Query *rewritten, const List *foreign, const char *query_string,
 	Query	   *kept = copyObject(rewritten);
 	PlannedStmt *statement = NULL;
 
-	/* No reset callback: it is to be done as soon as the planner returns. */
+	/* PG_TRY since it must be reset as soon as the planner returns */
 	PG_TRY();
 	{
 		is_planning = true;

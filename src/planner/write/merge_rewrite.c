@@ -1,23 +1,23 @@
 /*-------------------------------------------------------------------------
  * merge_rewrite.c
- *	  Makes of a MERGE the statements that it consists of, for storage nodes.
+ *	  Rewrites a MERGE as statements that storage nodes can run.
  *
- * Core has no MERGE for foreign tables.  What it does is told by a query that reads
- * and by an UPDATE, DELETE or INSERT for each action:
+ * Core has no MERGE for foreign tables. We use queries that read, and one
+ * UPDATE, DELETE or INSERT per action:
  *
- *	source	what MERGE reads, and a number for each row; read once
- *	matched	source JOIN target ON ... FOR UPDATE OF target
- *	joined	source LEFT JOIN matched, and which action each row is for
- *	rows	joined, and the new values of that action
- *	action	UPDATE, DELETE or INSERT of the rows that are for it
+ * 	source	what MERGE reads, with a row number; read once
+ * 	matched	source JOIN target ON ... FOR UPDATE OF target
+ * 	joined	source LEFT JOIN matched, and the action for each row
+ * 	rows	joined, and the new values of that action
+ * 	action	UPDATE, DELETE or INSERT of its rows
  *
- * All of rows is read before anything is written: the main query, which looks for
- * target rows that several source rows act upon, reads it first (merge_run.c).  A row
- * that another session has changed is looked at as it is when it is locked, and belongs
- * to no source row if it does not match any more, as with core's MERGE.
+ * All of rows is read before anything is written: the main query, which finds
+ * target rows matched by several source rows, reads it first (merge_run.c). If
+ * another session has changed a row, the locked version counts, and if it no
+ * longer matches it belongs to no source row, as in core's MERGE.
  *
- * An UPDATE or DELETE finds its rows in rows and not in the target, which it names only
- * for core to plan it (merge_plan.c).
+ * An UPDATE or DELETE reads its rows from rows and not from the target, which
+ * it names only so that core can plan it (merge_plan.c).
  *
  * Memory: everything is made in the current context.
  *-------------------------------------------------------------------------
@@ -44,17 +44,17 @@
 #define SOURCE_NAME "source of MERGE"
 #define ROWS_NAME "rows of MERGE"
 
-/* How many levels of queries are around the expressions of each. */
+/* Query levels between the top level and the expressions of each query. */
 #define SOURCE_DEPTH 1
 #define ROWS_DEPTH 1
 #define JOINED_DEPTH 2
 #define MATCHED_DEPTH 3
 
-/* Relations of the queries. */
+/* Range table indexes in the queries. */
 #define TARGET 1				/* of matched, and of each action */
-#define SOURCE 1				/* of joined, where it has both */
-#define SECOND 2				/* what is beside these */
-#define JOIN 3					/* of joined */
+#define SOURCE 1				/* in joined, if it has both sides */
+#define SECOND 2				/* the other relation */
+#define JOIN 3					/* the join in joined */
 
 /* ---- queries */
 
@@ -152,7 +152,7 @@ make_cte(const char *name, Query *query)
 	return cte;
 }
 
-/* depth: of the query that scans it. */
+/* A range table entry for a CTE; depth: query level that scans it. */
 static RangeTblEntry *
 cte_entry(CommonTableExpr *cte, int depth)
 {
@@ -212,7 +212,7 @@ make_case(List *whens, Expr *otherwise)
 
 /* ---- what is read */
 
-/* The rows of the source, by number. */
+/* The source's rows, numbered. */
 static Query *
 make_source(ShuttleMerge *merge)
 {
@@ -234,7 +234,7 @@ make_source(ShuttleMerge *merge)
 	return shuttle_merge_move_query(query, SOURCE_DEPTH);
 }
 
-/* Columns of matched, and of joined behind its own. */
+/* Columns of matched, and of joined (with the action first). */
 typedef enum MatchedColumn
 {
 	MATCHED_NUMBER = 1,
@@ -256,7 +256,7 @@ lock_target(Query *query)
 	query->hasForUpdate = true;
 }
 
-/* The pairs of rows that match. */
+/* The pairs of matching rows. */
 static Query *
 make_matched(ShuttleMerge *merge)
 {
@@ -291,17 +291,15 @@ make_matched(ShuttleMerge *merge)
 	return query;
 }
 
-/* True of an action for rows that match, or for others. */
+/* True if an action is for matching (or for unmatched) rows. */
 static bool
 is_for(const MergeAction *action, bool matched)
 {
 	return MERGE_IS_MATCHED(action) == matched;
 }
 
-/*
- * The number of the action that a row is for, if it matches or if it does not: the
- * first one whose condition holds.  0: nothing is to be done; negative: an INSERT.
- */
+/* The number of a row's action: the first one whose condition holds. 0: none;
+ * negative: an INSERT. */
 static Expr *
 choose_action(const ShuttleMerge *merge, bool matched, ShuttleMergeColumnMap places)
 {
@@ -362,10 +360,8 @@ matched_column(const Query *matched, Index relation, int number, bool nulled)
 	return (Expr *) var;
 }
 
-/*
- * Each row, and its action.  Without INSERTs those that match are enough; else the
- * source is the first of its relations.
- */
+/* Each row and its action. Without INSERTs only matched is needed; else the
+ * source is the first relation. */
 static Query *
 make_joined(ShuttleMerge *merge)
 {
@@ -414,13 +410,13 @@ make_joined(ShuttleMerge *merge)
 	foreach(cell, merge->target_vars)
 		add_column(query, (Expr *) shuttle_merge_move_expression(lfirst(cell), places), "target");
 
-	/* keeps core from computing the action anew for each of its values */
+	/* OFFSET 0 keeps core from inlining the action's expression */
 	query->limitOffset = (Node *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
 											Int64GetDatum(0), false, FLOAT8PASSBYVAL);
 	return query;
 }
 
-/* A new value, of the rows that are for its action alone. */
+/* A new value, computed only for rows of its action. */
 static Expr *
 value_for(Expr *value, Expr *action, int number)
 {
@@ -434,7 +430,7 @@ value_for(Expr *value, Expr *action, int number)
 											exprCollation(node)));
 }
 
-/* The number that rows have which are for an action. */
+/* An action's number in rows. */
 static int
 number_of(const ShuttleMerge *merge, int index)
 {
@@ -444,7 +440,7 @@ number_of(const ShuttleMerge *merge, int index)
 	return MERGE_IS_MATCHED(action) ? index + 1 : -(index + 1);
 }
 
-/* What every action needs. */
+/* All columns that the actions need. */
 static Query *
 make_rows(ShuttleMerge *merge)
 {
@@ -484,8 +480,8 @@ make_rows(ShuttleMerge *merge)
 
 /* ---- what is written */
 
-/* The privileges that an action needs, as MERGE wants them; those to read are checked
- * where the target is read. */
+/* The privileges that an action needs in MERGE; SELECT is checked where the
+ * target is read. */
 static void
 set_permissions(Query *query, RangeTblEntry *target, const ShuttleMerge *merge)
 {
@@ -503,7 +499,7 @@ set_permissions(Query *query, RangeTblEntry *target, const ShuttleMerge *merge)
 	permission->updatedCols = query->commandType == CMD_UPDATE ? columns : NULL;
 }
 
-/* The values begin behind so many columns of rows. */
+/* The statement of an action; its new values follow nbefore columns of rows. */
 static Query *
 make_action(const ShuttleMerge *merge, int index, int nbefore)
 {
@@ -586,7 +582,9 @@ count_rows(void)
 	return (Expr *) count;
 }
 
-/* Reads all of rows, and returns the target rows that are changed more than once. */
+/*
+ * Reads all of rows, and returns target rows that are changed more than once.
+ */
 static Query *
 make_main(ShuttleMerge *merge)
 {

@@ -1,16 +1,16 @@
 /*-------------------------------------------------------------------------
  * on_conflict.c
- *	  INSERT ... ON CONFLICT with columns or a constraint, into foreign tables
- *	  and into tables whose partitions are foreign.
+ *	  INSERT ... ON CONFLICT with columns or a constraint, into foreign
+ *	  tables and tables with foreign partitions.
  *
- * Core looks for a unique index here, and there is none: the clause is the
- * node's.  So it is taken out of the statement before that is planned, and hung
- * behind the finished plan (write_conflict.c), which makes text of it.
+ * Core would look for a unique index on this server. So the clause is removed
+ * before planning and attached to the finished plan (write_conflict.c), to be
+ * deparsed for the node.
  *
- * What the clause computes from nothing but parameters and constants is
- * evaluated here, once a statement, when its first rows are sent; the rest must
- * mean the same on the node: built-in types, functions that are built in and
- * immutable.  Everything else is refused with the reason.
+ * Expressions of parameters and constants only are evaluated here, once per
+ * statement, when its first rows are sent. All others must mean the same on
+ * the node: built-in types, and built-in immutable functions. Everything else
+ * is refused with the reason.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -44,24 +44,24 @@
 #include "planner/statement/statement.h"
 #include "planner/write/write.h"
 
-/* A clause that was taken out of a statement. */
+/* A clause that was removed from a statement. */
 typedef struct TakenClause
 {
-	OnConflictExpr *clause;		/* NULL: there was none to be taken */
+	OnConflictExpr *clause;		/* NULL: none removed */
 	Oid			relid;
 	Index		target;
-	List	   *parameters;		/* what its Params stand for */
-	List	   *relids;			/* tables that it was decided for */
+	List	   *parameters;		/* expressions of its Params */
+	List	   *relids;			/* tables that were checked */
 } TakenClause;
 
-/* While expressions are made such that a node understands them. */
+/* State of converting expressions for a node. */
 typedef struct ShipContext
 {
 	TakenClause *taken;
 	Index		target;
 	Index		excluded;
 	Relation	rel;
-	const char *reason;			/* why they cannot be; NULL: they can */
+	const char *reason;			/* why they cannot be converted; or NULL */
 } ShipContext;
 
 static const char *const compute_here = "Compute values in the INSERT's source and refer to them by EXCLUDED, or insert and update in two statements.";
@@ -85,10 +85,8 @@ refuse(Oid relid, const char *reason, const char *hint)
 
 /* ---- tables */
 
-/*
- * True where the rows of a table go to foreign tables of ours; an error where
- * only some do.  Lists the tables.
- */
+/* True if a table's rows go to our foreign tables; an error if only some do.
+ * Lists the tables. */
 static bool
 is_ours(Oid relid, List **relids)
 {
@@ -129,11 +127,8 @@ has_name(const List *names, const char *name)
 	return false;
 }
 
-/*
- * A node sees rows of its own partitions only, so that they must be unique
- * there: as in core, the columns of every partition key have to be among them.
- * names: of columns that are compared.
- */
+/* A node sees only its own partitions' rows. So, as in core, the clause's
+ * columns (names) must include all partition keys. */
 static void
 check_partition_keys(Oid relid, const List *relids, const List *names)
 {
@@ -163,9 +158,11 @@ check_partition_keys(Oid relid, const List *relids, const List *names)
 	}
 }
 
-/* The columns of a table that an UPDATE may change, of the names that they have
- * in the clause's target; one that is set to what is inserted keeps its value,
- * since it is compared. */
+/*
+ * The columns that the clause may change, as attributes of table (relid: the
+ * clause's target). A column set to EXCLUDED's own value does not change if it
+ * is an arbiter.
+ */
 static Bitmapset *
 changed_columns(Oid table, const OnConflictExpr *clause, Oid relid)
 {
@@ -187,8 +184,8 @@ changed_columns(Oid table, const OnConflictExpr *clause, Oid relid)
 	return columns;
 }
 
-/* An UPDATE on a node must not leave a row in a partition that it does not
- * belong to any more; the node may know of no partitions. */
+/* The UPDATE on the node must not move a row out of its partition: the node may
+ * not know of partitions. */
 static void
 check_moves(Oid relid, const OnConflictExpr *clause, const List *relids)
 {
@@ -231,8 +228,7 @@ not_same_there(Oid function, void *context)
 		func_volatile(function) != PROVOLATILE_IMMUTABLE;
 }
 
-/* True where an expression's value is another one for another row, or where it
- * is a part of an expression and has no value of its own. */
+/* True if an expression depends on the row, or on a CASE around it. */
 static bool
 depends_on_row(Node *node, void *context)
 {
@@ -243,7 +239,7 @@ depends_on_row(Node *node, void *context)
 	return expression_tree_walker(node, depends_on_row, context);
 }
 
-/* What the expression's value is becomes a parameter. */
+/* Replaces an expression by a parameter. */
 static Param *
 make_parameter(Node *node, TakenClause *taken)
 {
@@ -265,7 +261,7 @@ is_built_in(Oid object)
 	return object < FirstGenbkiObjectId;
 }
 
-/* Kinds of expressions that core prints and reads back the same. */
+/* Kinds of expressions that ruleutils deparses reliably. */
 static bool
 is_known_kind(Node *node)
 {
@@ -322,7 +318,7 @@ unknown_type_reason(Node *node)
 					format_type_be(exprType(node)));
 }
 
-/* Says why an expression, leaving out what it consists of, cannot be shipped. */
+/* Sets the reason why a node, without its children, cannot be shipped. */
 static void
 check_kind(Node *node, ShipContext *context)
 {
@@ -336,7 +332,7 @@ check_kind(Node *node, ShipContext *context)
 		context->reason = "It computes something from a row with a function that is not immutable, or not built in.";
 }
 
-/* Replaces what does not depend on the row by parameters. */
+/* Replaces expressions that do not depend on the row by parameters. */
 static Node *
 ship(Node *node, void *arg)
 {
@@ -379,8 +375,8 @@ check_contents(Node *node, ShipContext *context)
 		context->reason = "It has a subquery.";
 }
 
-/* What a column is set to; a value that comes from here has the type that the
- * node's column has. */
+/* Converts a new value for a column. A value computed here has the column's
+ * type, so needs no cast. */
 static Expr *
 ship_new_value(Expr *value, ShipContext *context)
 {
@@ -416,7 +412,7 @@ ship_update(OnConflictExpr *clause, ShipContext *context)
 
 /* ---- arbiters */
 
-/* The columns of a constraint stand for its name, which nodes do not know. */
+/* Replaces a constraint's name, unknown to nodes, by its columns. */
 static List *
 constraint_columns(Oid constraint, Index target, ShipContext *context)
 {
@@ -452,7 +448,9 @@ constraint_columns(Oid constraint, Index target, ShipContext *context)
 	return elements;
 }
 
-/* Makes the clause name columns and expressions; returns the columns. */
+/*
+ * Converts the arbiters to columns and expressions; returns the columns' names.
+ */
 static List *
 ship_arbiters(OnConflictExpr *clause, ShipContext *context)
 {
@@ -484,7 +482,7 @@ ship_arbiters(OnConflictExpr *clause, ShipContext *context)
 
 /* ---- statements */
 
-/* Takes the clause out of an INSERT whose target is ours. */
+/* Removes the clause from an INSERT into our tables. */
 static void
 take_clause(Query *query, TakenClause *taken)
 {
@@ -540,13 +538,13 @@ give_clause(Plan *plan, PlannedStmt *statement, const TakenClause *taken)
 		elog(ERROR, "unexpected plan of an INSERT with ON CONFLICT");
 	shuttle_on_conflict_attach(modify, taken->clause, taken->target, taken->parameters);
 
-	/* Another partition, at any level, makes the plan another one. */
+	/* new partitions at any level must invalidate the plan */
 	foreach(cell, taken->relids)
 		statement->relationOids = list_append_unique_oid(statement->relationOids,
 														 lfirst_oid(cell));
 }
 
-/* Of each statement that writes. */
+/* Removes the clauses of all statements that write. */
 static TakenClause *
 take_clauses(List *queries)
 {
