@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  * column_names.c
- *	  Whether foreign tables have the same columns on their nodes.
+ *	  Whether foreign tables have the same column names on their nodes.
  *
- * Of tables with many partitions the planner asks that for each of them, and
- * each column takes two look-ups in catalogs.  So the names of a table's columns
- * are kept as their SHA-256 until the table changes: its callback only notes
- * that.  Each column counts with its number, and dropped ones as such.
- * Memory: "shuttle columns" below CacheMemoryContext, an entry for each table.
+ * The planner asks this for each partition, and each column takes two catalog
+ * look-ups. So the SHA-256 of a table's column names is cached until the table
+ * changes. It covers attribute numbers and dropped columns.
+ *
+ * Memory: "shuttle columns" in CacheMemoryContext, an entry per table.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -26,7 +26,7 @@ typedef struct KnownColumns
 {
 	Oid			relid;			/* must be first: the key */
 	bool		valid;
-	uint64		all_changed;	/* the number below when it was read */
+	uint64		all_changed;	/* all_changed when it was read */
 	uint8		digest[SHUTTLE_DIGEST_BYTES];
 } KnownColumns;
 
@@ -34,8 +34,8 @@ StaticAssertDecl(SHUTTLE_DIGEST_BYTES == PG_SHA256_DIGEST_LENGTH,
 				 "a digest is one of SHA-256");
 
 static HTAB *known = NULL;
-static uint64 changes = 0;		/* that were told of */
-static uint64 all_changed = 0;	/* of these, that are about all tables */
+static uint64 changes = 0;		/* number of relcache invalidations */
+static uint64 all_changed = 0;	/* those for all tables */
 
 static void
 table_changed(Datum argument, Oid relid)
@@ -107,7 +107,10 @@ shuttle_columns_digest(Oid relid)
 	if (columns != NULL && columns->valid && columns->all_changed == all_changed)
 		return columns->digest;
 
-	/* a change that is noticed here is one that may not be in what is read */
+	/*
+	 * reading the catalogs may process invalidations: a change noticed now
+	 * may be missing in what we read
+	 */
 	changes_before = changes;
 	digest_columns(relid, digest);
 	columns = hash_search(known, &relid, HASH_ENTER, NULL);

@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  * fdw.h
- *	  What ties us to foreign tables, their servers and postgres_fdw.
+ *	  Foreign tables, their servers, and postgres_fdw.
  *
- * Files: foreign_routine.c makes our FdwRoutine of postgres_fdw's, which
+ * Files: foreign_routine.c makes our FdwRoutine from postgres_fdw's, which
  * postgres_fdw_routine.c finds; postgres_fdw_private.c alone reads the private
- * lists of its plans; sql_words.c and sibling_sql.c read the SELECTs it wrote;
- * server_kind.c says how a server can be asked; remote_names.c and
+ * lists of its plans; sql_words.c and sibling_sql.c read its SELECTs;
+ * server_kind.c says which transport a server has; remote_names.c and
  * column_names.c know names on nodes; foreign_import.c and foreign_truncate.c
  * are the callbacks of IMPORT FOREIGN SCHEMA and TRUNCATE.
  *-------------------------------------------------------------------------
@@ -19,22 +19,22 @@
 
 /* ---- callbacks (foreign_routine.c and the files it names) */
 
-/* postgres_fdw's own routine; set with the first routine of ours. */
+/* postgres_fdw's own routine; set when ours is first made. */
 extern const FdwRoutine *shuttle_postgres_fdw_routine;
 extern void shuttle_foreign_truncate_fill(FdwRoutine *routine);
 extern void shuttle_foreign_import_fill(FdwRoutine *routine);
 
 /* ---- options and remote names (remote_names.c) */
 
-/* Options of a foreign table, then those of its server; to be read at once. */
+/* Options of a foreign table, then its server's; valid until the next call. */
 extern const List *shuttle_foreign_options(Oid relid);
 
-/* The value of the first option of that name; otherwise where it is not set. */
+/* The value of the first option of that name; else otherwise. */
 extern bool shuttle_option_bool(const List *options, const char *name, bool otherwise);
 extern int	shuttle_option_int(const List *options, const char *name, int otherwise);
 extern int	shuttle_option_kb(const List *options, const char *name, int otherwise);
 
-/* The name that a foreign table, or its column, has there. */
+/* The remote name of a foreign table or of its column. */
 extern void shuttle_remote_table_name(Relation rel, char **schema, char **name);
 extern char *shuttle_remote_column_name(Relation rel, AttrNumber attribute);
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  * foreign_import.c
- *	  IMPORT FOREIGN SCHEMA: makes CREATE FOREIGN TABLE commands of the tables
- *	  of a schema on a storage node.
+ *	  IMPORT FOREIGN SCHEMA: makes CREATE FOREIGN TABLE commands for the
+ *	  tables of a schema on a storage node.
  *
  * Options and commands are those of postgres_fdw.
  *-------------------------------------------------------------------------
@@ -42,9 +42,9 @@ typedef struct Import
 
 	MemoryContext cxt;			/* of the commands */
 	List	   *commands;		/* finished, of char * */
-	char	   *table;			/* in hand; NULL: none */
+	char	   *table;			/* current table; NULL: none */
 	StringInfoData command;
-	int			ncolumns;		/* of the table in hand */
+	int			ncolumns;		/* of the current table */
 } Import;
 
 static List *import_foreign_schema(ImportForeignSchemaStmt *stmt, Oid serverid);
@@ -133,10 +133,9 @@ count_row(void *arg, const ShuttleRow *row)
 }
 
 /*
- * The SELECT that describes the columns of the schema's tables, a row each.
- * With search_path = pg_catalog, types and functions of all other schemas
- * come out qualified.  Partitions are left to their parents unless they are
- * asked for by name.
+ * A SELECT with a row per column of the schema's tables. With search_path =
+ * pg_catalog, types and functions of other schemas come out qualified.
+ * Partitions are imported only if asked for by name.
  */
 static char *
 describe_sql(Import *import)
@@ -189,7 +188,7 @@ describe_sql(Import *import)
 	return sql.data;
 }
 
-/* Takes one column; the first of another table finishes the one before. */
+/* Adds a column; the first column of another table finishes the last table. */
 static void
 import_column(void *arg, const ShuttleRow *row)
 {
@@ -221,7 +220,7 @@ append_column(Import *import, const ShuttleRow *row)
 	if (import->ncolumns++ > 0)
 		appendStringInfoString(command, ",\n");
 
-	/* The option keeps the link when the local column is renamed. */
+	/* column_name keeps working when the local column is renamed */
 	appendStringInfo(command, "  %s %s OPTIONS (column_name %s)",
 					 quote_identifier(values[COLUMN_NAME]),
 					 shuttle_row_text(row, COLUMN_TYPE),

@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  * foreign_routine.c
- *	  Which callbacks of a foreign-data wrapper are ours.
+ *	  Which callbacks of the FdwRoutine are ours.
  *
- * Rule: all that execute are, and none that plans.  A callback of
- * postgres_fdw's that executes would open its own, second connection to the
- * node within the same transaction (trap 16); its planning callbacks connect
- * only with the option use_remote_estimate, which our validator refuses.
+ * Rule: all that execute, and none that plans. postgres_fdw's executing
+ * callbacks would open a second connection to the node in the same transaction
+ * (trap 16); its planning callbacks connect only with use_remote_estimate,
+ * which our validator refuses.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -18,7 +18,7 @@
 
 const FdwRoutine *shuttle_postgres_fdw_routine = NULL;
 
-/* Told from postgres_fdw's by a callback that is never shared with it. */
+/* Our routine is recognized by this callback, which is never postgres_fdw's. */
 static BeginForeignScan_function our_begin = NULL;
 
 void

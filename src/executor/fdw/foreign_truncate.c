@@ -2,13 +2,13 @@
  * foreign_truncate.c
  *	  TRUNCATE of foreign tables.
  *
- * It runs on the session's one connection to the node, so that it sees and
- * waits for nothing that the transaction did itself.  Core asks for the tables of one
- * server after those of another; all servers are sent their part before any is waited
- * for, at the end of the statement.  AFTER triggers fire before that, so that with such
- * ones each is waited for.
+ * It runs on the session's one connection to the node, so it sees the
+ * transaction's own changes and never waits for its locks. Core calls us per
+ * server; all servers are sent their TRUNCATE first, and waited for at the end
+ * of the statement. AFTER triggers fire before that, so with such triggers
+ * each server is waited for.
  *
- * Memory: requests belong to the context that the statement is run in.
+ * Memory: requests belong to the statement's context.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -26,14 +26,14 @@
 #include "executor/write/write.h"
 #include "storage/shuttle_storage.h"
 
-/* A TRUNCATE that is being run. */
+/* The running TRUNCATE statement. */
 typedef struct Truncation
 {
 	const TruncateStmt *statement;
 	MemoryContext cxt;
-	bool		has_looked;		/* the next is known: */
-	bool		fires_after;	/* AFTER triggers, perhaps */
-	List	   *requests;		/* that were sent and not waited for */
+	bool		has_looked;		/* fires_after is known */
+	bool		fires_after;	/* there may be AFTER triggers */
+	List	   *requests;		/* sent and not waited for */
 } Truncation;
 
 static Truncation *current = NULL;	/* NULL: none */
@@ -59,7 +59,7 @@ has_after_trigger(Oid relid)
 	return has;
 }
 
-/* Which tables CASCADE reaches is not looked at. */
+/* With CASCADE we do not look which tables are reached. */
 static bool
 may_fire_after(const TruncateStmt *statement)
 {
@@ -84,7 +84,7 @@ may_fire_after(const TruncateStmt *statement)
 	return false;
 }
 
-/* Asked when core has locked the tables, and once, however many servers there are. */
+/* Checked once per statement, after core has locked the tables. */
 static bool
 waits_for_each(Truncation *truncation)
 {

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  * postgres_fdw.h
- *	  What is known of postgres_fdw beyond its exported handler.
+ *	  What we know of postgres_fdw beyond its exported handler.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_EXECUTOR_FDW_POSTGRES_FDW_H
@@ -10,7 +10,7 @@
 
 /* ---- postgres_fdw's private lists (postgres_fdw_private.c) */
 
-/* What postgres_fdw planned for a scan. */
+/* postgres_fdw's plan of a scan. */
 typedef struct ShuttlePostgresFdwScan
 {
 	const char *sql;
@@ -18,7 +18,7 @@ typedef struct ShuttlePostgresFdwScan
 	int			fetch_size;
 } ShuttlePostgresFdwScan;
 
-/* What it planned for INSERT, UPDATE or DELETE of single rows. */
+/* Its plan of INSERT, UPDATE or DELETE of single rows. */
 typedef struct ShuttlePostgresFdwModify
 {
 	const char *sql;
@@ -28,7 +28,7 @@ typedef struct ShuttlePostgresFdwModify
 	List	   *attributes;		/* of int: attribute of each column returned */
 } ShuttlePostgresFdwModify;
 
-/* What it planned for a whole UPDATE or DELETE. */
+/* Its plan of a direct UPDATE or DELETE. */
 typedef struct ShuttlePostgresFdwDirect
 {
 	const char *sql;
@@ -37,37 +37,34 @@ typedef struct ShuttlePostgresFdwDirect
 	bool		set_processed;
 } ShuttlePostgresFdwDirect;
 
-/*
- * These read the lists and return false where the shape is not the known one;
- * nothing is copied.
- */
+/* Read the lists, without copying; false if the shape is unknown. */
 extern bool shuttle_postgres_fdw_read_scan(const ForeignScan *scan, ShuttlePostgresFdwScan *postgres_fdw);
 extern bool shuttle_postgres_fdw_read_modify(const List *fdw_private, ShuttlePostgresFdwModify *postgres_fdw);
 extern bool shuttle_postgres_fdw_read_direct(const ForeignScan *scan, ShuttlePostgresFdwDirect *postgres_fdw);
 
-/* Has its text, in place, say -0 of a float as a node understands it. */
+/* Fixes the constant -0 of a float in its SQL, in place. */
 extern void shuttle_postgres_fdw_quote_zeros(ForeignScan *scan);
 
 /* The scan with another SELECT; all else is shared. */
 extern ForeignScan *shuttle_postgres_fdw_replace_scan_sql(const ForeignScan *scan,
 														  const char *sql);
 
-/* The same of an INSERT, UPDATE or DELETE. */
+/* The same for an INSERT, UPDATE or DELETE. */
 extern List *shuttle_postgres_fdw_replace_modify_sql(List *fdw_private, char *sql);
 
-/* The same of an INSERT that sets other columns. */
+/* The same for an INSERT with other columns. */
 extern List *shuttle_postgres_fdw_replace_insert(List *fdw_private, char *sql,
 												 List *target_attributes, int values_end);
 
-/* The private list of a scan that we have postgres_fdw run. */
+/* Makes the private list of a scan that postgres_fdw executes. */
 extern List *shuttle_postgres_fdw_make_scan(char *sql, List *attributes, int fetch_size);
 
-/* The SELECT of a scan, and the attributes of its columns; NULL and NIL where
- * the shape is not the known one. */
+/* The SELECT of a scan, and the attributes of its columns; NULL and NIL if the
+ * shape is unknown. */
 extern const char *shuttle_postgres_fdw_scan_sql(const ForeignScan *scan);
 extern List *shuttle_postgres_fdw_scan_attributes(const ForeignScan *scan);
 
-/* What shuttle_scan_add_states() put there. */
+/* The list that shuttle_scan_add_states() added. */
 extern List *shuttle_postgres_fdw_scan_states(const ForeignScan *scan);
 
 #endif							/* SHUTTLE_EXECUTOR_FDW_POSTGRES_FDW_H */

@@ -2,10 +2,9 @@
  * postgres_fdw_private.c
  *	  The only file that knows the private lists of postgres_fdw's plans.
  *
- * The lists are not an interface: they held from 15 to 18, and their shape is
- * checked here before anything is taken out.  Where it does not fit, callers
- * that could do without leave the plan alone, and callers that execute it
- * raise an internal error.
+ * The lists are no interface. They have been stable from 15 to 18, and their
+ * shape is checked before use. If it is unknown, callers that can do without
+ * leave the plan alone, and callers that execute it raise an internal error.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -16,8 +15,8 @@
 #include "executor/fdw/scan_text.h"
 #include "executor/shuttle_executor.h"
 
-/* Of a scan; joins and aggregates have a description as a fourth element, and
- * partial aggregates what we add behind it. */
+/* A scan's list. For joins and aggregates the fourth element describes the
+ * relations; for partial aggregates we append a fifth. */
 enum ScanPrivate
 {
 	SCAN_SQL,
@@ -27,7 +26,7 @@ enum ScanPrivate
 	SCAN_STATES
 };
 
-/* Of a ModifyTable. */
+/* A ModifyTable's list. */
 enum ModifyPrivate
 {
 	MODIFY_SQL,
@@ -38,7 +37,7 @@ enum ModifyPrivate
 	MODIFY_LENGTH
 };
 
-/* Of a scan that modifies directly. */
+/* A direct modify's list. */
 enum DirectPrivate
 {
 	DIRECT_SQL,
@@ -186,10 +185,8 @@ shuttle_postgres_fdw_read_direct(const ForeignScan *scan, ShuttlePostgresFdwDire
 	return true;
 }
 
-/*
- * The constant -0 of a float is "(-0)::double precision" there, which is made of the
- * integer 0.  What replaces it has the same length.
- */
+/* postgres_fdw deparses -0 of a float as "(-0)::double precision", which is 0,
+ * since -0 is an integer there. The replacement '-0' has the same length. */
 void
 shuttle_postgres_fdw_quote_zeros(ForeignScan *scan)
 {

@@ -1,11 +1,9 @@
 /*-------------------------------------------------------------------------
  * postgres_fdw_routine.c
- *	  postgres_fdw's table of callbacks.
+ *	  postgres_fdw's FdwRoutine.
  *
- * Its handler is the only one of its functions that is exported on every
- * version of the server.  The routine lives as long as the session.
- *
- * The texts of its plans are corrected here, where they all come from.
+ * Its handler is its only function that is exported on every version. The
+ * routine lives as long as the session. Its plans' SQL is corrected here.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

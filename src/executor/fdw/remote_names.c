@@ -1,7 +1,6 @@
 /*-------------------------------------------------------------------------
  * remote_names.c
- *	  Options of foreign tables, and the names that tables and columns have
- *	  on their storage node.
+ *	  Options of foreign tables, and remote names of tables and columns.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -39,7 +38,7 @@ shuttle_option_int(const List *options, const char *name, int otherwise)
 	const char *text = shuttle_option_text(options, name);
 	int			value;
 
-	/* The validator has seen it; a value that is none counts as not set. */
+	/* the validator checked it; an invalid value counts as not set */
 	return text !=NULL && parse_int(text, &value, 0, NULL) ? value : otherwise;
 }
 

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  * scan_text.h
- *	  Reading the SELECT that postgres_fdw wrote for a scan.
+ *	  Reading the SELECT that postgres_fdw made for a scan.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_EXECUTOR_FDW_SCAN_TEXT_H
@@ -8,54 +8,56 @@
 
 /* ---- reading SQL (sql_words.c) */
 
-/* The end of the token that begins here: a literal, a quoted name, a comment,
- * a word, a parameter, or one character. */
+/* The end of the token at from: a literal, a quoted name, a comment, a word, a
+ * parameter, or one character. */
 extern const char *shuttle_sql_skip_token(const char *from);
 
-/* True where a SELECT made by postgres_fdw locks rows. */
+/* True if a SELECT of postgres_fdw's locks rows; and its number of locking
+ * clauses. */
 extern bool shuttle_sql_locks(const char *sql);
 extern int	shuttle_sql_count_locks(const char *sql);
 
-/* Gives each of its locking clauses another strength (UPDATE, KEY SHARE, ...)
- * and adds a policy (SKIP LOCKED, NOWAIT); NULL leaves the one or the other. */
+/* Replaces the strength of each locking clause (UPDATE, KEY SHARE, ...) and
+ * adds a policy (SKIP LOCKED, NOWAIT); NULL: unchanged. */
 extern char *shuttle_sql_change_locks(const char *sql, const char *strength,
 									  const char *policy);
 
-/* Where the name of the first table stands; false: the SELECT is of another form. */
+/* Finds the first table's name; false if the SELECT has another form. */
 extern bool shuttle_sql_find_table(const char *sql, const char **begin,
 								   const char **end);
 
 /* Adds a TABLESAMPLE clause to the table of alias r<alias>, or to the only one
- * (0); NULL where it is not found. */
+ * (0); NULL if it is not found. */
 extern char *shuttle_sql_add_sample(const char *sql, int alias, const char *clause);
 
-/* True where a SELECT samples; gives the samples without a seed this one. */
+/*
+ * True if a SELECT has TABLESAMPLE; and adds REPEATABLE (seed) where it lacks.
+ */
 extern bool shuttle_sql_samples(const char *sql);
 extern char *shuttle_sql_add_seed(const char *sql, double seed);
 
-/* Adds tableoid to a SELECT's list, of the table whose ctid is an item of the
- * list (from 1; 0: there is one table); NULL where that is not what it is. */
+/* Adds tableoid to a SELECT's list, for the table whose ctid is the given item
+ * (from 1; 0: there is one table); NULL if that item is no ctid. */
 extern char *shuttle_sql_add_tableoid(const char *sql, int ctid_item);
 
-/* Adds a condition on tableoid to an UPDATE or DELETE of the row of ctid $1;
- * NULL where it is none. */
+/* Adds "tableoid = $<parameter>" to an UPDATE or DELETE by ctid = $1; NULL if
+ * it has another form. */
 extern char *shuttle_sql_compare_tableoid(const char *sql, int parameter);
 
-/* Value of a SELECT's own LIMIT; negative where there is none, or where it is
- * not a number. */
+/* A SELECT's own LIMIT; negative if it has none or it is not a number. */
 extern double shuttle_sql_limit(const char *sql);
 
-/* True where a LIMIT can stand behind a SELECT: it neither has one nor locks. */
+/* True if a LIMIT can be appended: the SELECT has none and does not lock. */
 extern bool shuttle_sql_takes_limit(const char *sql);
 
-/* True where a SELECT has a GROUP BY of its own. */
+/* True if a SELECT has a GROUP BY. */
 extern bool shuttle_sql_groups(const char *sql);
 
-/* False where a SELECT does nothing but take columns and compare them, which
- * cannot fail for a row (of a table; a view may compute anything). */
+/* False if a SELECT only returns and compares columns, which cannot fail for a
+ * table's row (a view may compute anything). */
 extern bool shuttle_sql_may_fail(const char *sql);
 
-/* The handler of postgres_fdw, as its library calls it. */
+/* The C name of postgres_fdw's handler. */
 #define SHUTTLE_POSTGRES_FDW_HANDLER "postgres_fdw_handler"
 
 #endif							/* SHUTTLE_EXECUTOR_FDW_SCAN_TEXT_H */

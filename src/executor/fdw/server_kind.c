@@ -1,12 +1,13 @@
 /*-------------------------------------------------------------------------
  * server_kind.c
- *	  Which servers can be asked for batches of keys, and how.
+ *	  Which servers can be asked for batches of keys, and by which
+ *	  transport.
  *
- * Planning asks that for each partition of a table, several times over, and
- * each answer takes four look-ups in catalogs and a call of the wrapper's
- * handler.  What was found holds until a server, a wrapper or a function
- * changes: the callback only notes that.
- * Memory: "shuttle servers" below CacheMemoryContext, emptied by a change.
+ * Planning asks this several times per partition, and each answer takes four
+ * catalog look-ups and a call of the handler. Answers are cached until a
+ * server, wrapper or function changes; the callback only sets a flag.
+ *
+ * Memory: "shuttle servers" in CacheMemoryContext, emptied after a change.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -29,7 +30,7 @@ typedef struct KnownServer
 {
 	Oid			serverid;		/* must be first: the key */
 	bool		is_postgres_fdw;	/* uses postgres_fdw's handler */
-	bool		has_transport;	/* the next is known: */
+	bool		has_transport;	/* transport is known */
 	const ShuttleTransport *transport;
 } KnownServer;
 
@@ -42,7 +43,7 @@ servers_changed(Datum argument, int cache, uint32 hash)
 	changed = true;
 }
 
-/* Begins with nothing known: at first, and after a change. */
+/* Empties the cache, at first use and after a change. */
 static void
 forget_servers(void)
 {
@@ -66,7 +67,8 @@ forget_servers(void)
 						HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
-/* By the handler's symbol, so that another wrapper's tables never load postgres_fdw's library. */
+/* Compares the handler's symbol, so that postgres_fdw's library is not loaded
+ * for other wrappers' tables. */
 static bool
 uses_postgres_fdw_handler(Oid serverid)
 {
@@ -98,7 +100,10 @@ find_server(Oid serverid)
 	if (server != NULL)
 		return server;
 
-	/* a change that is noticed here is one that may not be in what is found */
+	/*
+	 * reading the catalogs may process invalidations: a change noticed now
+	 * may be missing in what we read
+	 */
 	is_postgres_fdw = uses_postgres_fdw_handler(serverid);
 	server = hash_search(known, &serverid, HASH_ENTER, NULL);
 	server->is_postgres_fdw = is_postgres_fdw;

@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  * sibling_sql.c
- *	  The SELECT of one table with another table's name in it.
+ *	  Replaces the table's name in the SELECT of a scan.
  *
- * A scan of one table, as postgres_fdw writes it, names the table once, behind
- * FROM: columns are not qualified.  Whoever puts in the name of another table
- * has to know that all the rest would be the same.
+ * postgres_fdw names a scan's table once, after FROM; columns are not
+ * qualified. Callers must know that all the rest is the same for the other
+ * table.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -17,7 +17,7 @@
 #include "executor/fdw/scan_text.h"
 #include "executor/shuttle_executor.h"
 
-/* The table's name as postgres_fdw writes it. */
+/* The table's name as postgres_fdw deparses it. */
 static const char *
 write_table_name(Oid serverid, Oid relid)
 {
@@ -28,7 +28,7 @@ write_table_name(Oid serverid, Oid relid)
 	if (options->qualified_name != NULL && !quote_all_identifiers)
 		return options->qualified_name;
 
-	/* looking up another name may forget these */
+	/* the look-ups below may reset the option cache */
 	if (schema != NULL && name != NULL)
 		return quote_qualified_identifier(schema, name);
 	schema = schema == NULL ? NULL : pstrdup(schema);

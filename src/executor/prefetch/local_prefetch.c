@@ -1,28 +1,27 @@
 /*-------------------------------------------------------------------------
  * local_prefetch.c
- *	  Has the pages of local index scans read ahead of the join.
+ *	  Prefetches pages of local index scans ahead of the join.
  *
- * For the rows of a batch the keys of each scan are evaluated.  From then on
- * two positions run through the batch in front of the row that is handed out:
- * at the first, the leaf page of a key is asked for, at the second that leaf is
- * read and the pages of the table are asked for.  Each of them stops when as
- * many reads are under way as effective_io_concurrency of the tablespace says.
+ * Each scan's keys are evaluated for the rows of a batch. Then two positions
+ * run ahead of the current row: at the first, the leaf page of a key is
+ * prefetched; at the second, that leaf is read and the table pages are
+ * prefetched. Each stops at the tablespace's effective_io_concurrency of reads
+ * in flight.
  *
- * All of it is worth its work only where reads take time, and so it begins
- * only then:
+ * This pays only if reads are slow, so it starts only then:
  *
- *	 WATCH --the session reads pages--> PROBE --they are slow--> AHEAD
- *	   ^								  | they are not			|
- *	   +----------------------------------+						|
- *	   +---- a batch that started no read, or won nothing ------+
+ * 	 WATCH --the session reads pages--> PROBE --they are slow--> AHEAD
+ * 	   ^								  | they are not			|
+ * 	   +----------------------------------+						|
+ * 	   +---- a batch that started no read, or won nothing ------+
  *
- * WATCH hands on rows and looks at core's count of pages read now and then;
- * with everything in shared buffers it ends there.  PROBE reads the pages of a
- * few rows one after the other, just before the join does, and compares how
- * long that takes with the work of finding them: where the kernel has the
- * pages, asking ahead gains nothing.  AHEAD times some leaves that were asked
- * for: they must come faster than those of PROBE did.  It probes again now and
- * then.  Each time it does not pay the next WATCH is longer.
+ * WATCH returns rows and checks core's count of pages read now and then; if
+ * all is in shared buffers it stays there. PROBE reads the pages of a few rows
+ * one by one, just before the join does, and compares the time with the CPU
+ * time of finding them: if the kernel has the pages cached, prefetching gains
+ * nothing. AHEAD times some prefetched leaves: they must be faster than those
+ * of PROBE. It probes again now and then. Each time it does not pay, the next
+ * WATCH is longer.
  *
  * Memory: the keys of a batch live in its context.
  *-------------------------------------------------------------------------
@@ -42,8 +41,8 @@
 #include "executor/join/join.h"
 #include "executor/prefetch/prefetch.h"
 
-/* Outer rows: of the first WATCH, of a later one at least and at most, of one
- * PROBE at most, between two PROBEs at least and at most. */
+/* Lengths in outer rows: of the first WATCH; of later ones, at least and at
+ * most; of a PROBE at most; between two PROBEs, at least and at most. */
 #define FIRST_WATCH 16
 #define LEAST_WATCH 64
 #define MOST_WATCH 2048
@@ -51,31 +50,33 @@
 #define LEAST_AHEAD 64
 #define MOST_AHEAD 4096
 
-/* A read is slow if it takes this many times the work of finding the page. */
+/*
+ * A read is slow if it takes this many times the CPU time of finding the page.
+ */
 #define SLOW_READ 12
 
-/* So many of a probe's reads have to be slow. */
+/* Number of slow reads that start AHEAD. */
 #define LEAST_SLOW 2
 
-/* From this row of a batch on leaves are timed, so many of them at least; they
- * must come in this part of the time that those of a probe took. */
+/* Leaves are timed from this row of a batch on, at least so many; their median
+ * must be below this fraction of the probe's. */
 #define FIRST_TIMED 16
 #define LEAST_TIMED 4
 #define FASTER_READ 0.75
 
-/* What one scan asks for, for the rows of one batch. */
+/* One scan's keys and pages for the rows of a batch. */
 struct ShuttleLocalKeys
 {
 	ShuttleLocalScan *scan;
-	int			distance;		/* rows between two positions, at most */
+	int			distance;		/* rows between the positions, at most */
 	Datum	   *values;			/* row * nvalues + value */
-	bool	   *wanted;			/* for each row: it leads to pages */
-	BlockNumber *leaves;		/* for each row, once its leaf was looked for */
-	bool	   *leaf_reads;		/* for each row: reads that were started */
+	bool	   *wanted;			/* for each row: has a key */
+	BlockNumber *leaves;		/* for each row: its leaf page, once found */
+	bool	   *leaf_reads;		/* for each row: reads started */
 	uint8	   *heap_reads;
-	int			next_leaf;		/* row whose leaf is to be looked for */
-	int			next_heap;		/* row whose pages are */
-	int			passed;			/* rows that the join has */
+	int			next_leaf;		/* first position */
+	int			next_heap;		/* second position */
+	int			passed;			/* rows the join has read */
 	int			leaves_under_way;
 	int			heaps_under_way;
 };
@@ -95,7 +96,7 @@ create_keys(ShuttleLocalScan *scan, int nrows)
 	keys->leaf_reads = palloc0_array(bool, nrows);
 	keys->heap_reads = palloc0_array(uint8, nrows);
 
-	/* the join reads the pages of the first row itself before any could come */
+	/* no prefetch for the first row: the join reads its pages right away */
 	keys->next_leaf = keys->next_heap = 1;
 	keys->leaves[0] = InvalidBlockNumber;
 	return keys;
@@ -111,7 +112,7 @@ start_read(LookAheadState *look, Relation rel, BlockNumber block)
 	return true;
 }
 
-/* Looks for the leaf of a row's key, and asks for it. */
+/* Finds the leaf of a row's key and prefetches it. */
 static void
 start_leaf(LookAheadState *look, ShuttleLocalKeys *keys, int row)
 {
@@ -129,7 +130,7 @@ start_leaf(LookAheadState *look, ShuttleLocalKeys *keys, int row)
 	keys->leaves_under_way += keys->leaf_reads[row];
 }
 
-/* Reads the leaf of a row's key, and asks for the pages it leads to. */
+/* Reads the leaf of a row's key and prefetches its table pages. */
 static void
 start_heaps(LookAheadState *look, ShuttleLocalKeys *keys, int row)
 {
@@ -151,8 +152,9 @@ start_heaps(LookAheadState *look, ShuttleLocalKeys *keys, int row)
 		keys->heaps_under_way += keys->heap_reads[row];
 }
 
-/* Asks for as many pages as may be under way, for rows behind the one that is
- * handed out next. */
+/*
+ * Prefetches as many pages as may be in flight, for rows after the current one.
+ */
 static void
 advance(LookAheadState *look, ShuttleLocalKeys *keys, int position, int nrows)
 {
@@ -211,7 +213,7 @@ begin_watch(ShuttlePace *pace, int rows)
 	pace->pages_read = pgBufferUsage.shared_blks_read;
 }
 
-/* It does not pay: the next try is later than the one before. */
+/* Back to WATCH; each time for longer. */
 static void
 pause_prefetch(LookAheadState *look)
 {
@@ -245,7 +247,7 @@ begin_ahead(LookAheadState *look)
 	pace->ahead.nreads = 0;
 }
 
-/* Reads the pages of one scan for the parameters as they are set now. */
+/* Reads one scan's pages for the current parameters. */
 static void
 probe_scan(ShuttleLocalScan *scan, ShuttleProbe *probe)
 {
@@ -260,7 +262,7 @@ probe_scan(ShuttleLocalScan *scan, ShuttleProbe *probe)
 		shuttle_local_tree_touch(scan->heap, scan->blocks[0], probe);
 }
 
-/* Probes the scans with a row; keeps the times of its reads. */
+/* Reads a row's pages for all scans and records the times. */
 static void
 probe_row(LookAheadState *look, TupleTableSlot *row)
 {
@@ -288,7 +290,7 @@ probe_row(LookAheadState *look, TupleTableSlot *row)
 		pace->probe.read_us[pace->probe.nreads++] = probe.read_us[i];
 }
 
-/* Goes on as the probes say. */
+/* Decides by the probes' times. */
 static void
 judge_probes(LookAheadState *look)
 {
@@ -319,7 +321,7 @@ shuttle_local_turn(LookAheadState *look, TupleTableSlot *row)
 			break;
 		case SHUTTLE_PACE_PROBE:
 
-			/* rows of a batch that was asked for ahead tell nothing */
+			/* rows whose pages were prefetched tell nothing */
 			if (look->current != NULL && look->current->locals != NULL)
 				break;
 			probe_row(look, row);
@@ -366,7 +368,7 @@ median_us(ShuttleProbe *probe)
 	return read_us[probe->nreads / 2];
 }
 
-/* True unless the leaves that were asked for ahead came no faster. */
+/* True unless prefetched leaves were no faster. */
 static bool
 wins_time(ShuttlePace *pace)
 {

@@ -1,12 +1,11 @@
 /*-------------------------------------------------------------------------
  * local_scan.c
- *	  What the keys of a local index scan are, and where a search for them
- *	  starts.
+ *	  Keys of a local index scan, and where a search for them starts.
  *
- * A search starts with the equalities on the leading columns, and with one
- * inequality behind them in the direction of the scan.  Conditions that cannot
- * be checked beside the scan (arrays, row comparisons, IS NULL in front) end
- * it there; then only the leaf page is known, and no page of the table.
+ * A search starts with the equalities on the leading columns and one
+ * inequality after them, in the scan's direction. Conditions that cannot be
+ * checked outside of the scan (arrays, row comparisons, a leading IS NULL) end
+ * it: then only the leaf page is found, and no table pages.
  *
  * Memory: a scan lives in the query's context.
  *-------------------------------------------------------------------------
@@ -26,7 +25,7 @@
 #include "executor/prefetch/prefetch.h"
 #include "executor/scan/remote_values.h"
 
-/* Pages of the table that one key leads to, at most. */
+/* Table pages prefetched for one key, at most. */
 #define MOST_BLOCKS 64
 
 /* What an index scan and an index-only scan have in common. */
@@ -79,10 +78,8 @@ function_may_fail(Oid function, void *context)
 	return !get_func_leakproof(function);
 }
 
-/*
- * True where evaluating an expression ahead could show: a function that may
- * raise an error, a subquery.
- */
+/* True if evaluating an expression early could be noticed: functions that may
+ * raise errors, subqueries. */
 static bool
 may_fail_walker(Node *node, void *context)
 {
@@ -119,7 +116,7 @@ find_runtime_key(const ScanParts *parts, ScanKey key)
 	return NULL;
 }
 
-/* A key that compares a column with one value by an operator. */
+/* True of a key "column operator value". */
 static bool
 is_plain(ScanKey key)
 {
@@ -127,7 +124,7 @@ is_plain(ScanKey key)
 							 SK_SEARCHNOTNULL | SK_ORDER_BY)) == 0;
 }
 
-/* Adds a key whose value can be had ahead; returns false for others. */
+/* Adds a key if its value can be evaluated early; else returns false. */
 static bool
 add_key(ShuttleLocalScan *scan, const ScanParts *parts, ScanKey key,
 		const Bitmapset *bound_between, Bitmapset **params)
@@ -158,7 +155,7 @@ add_key(ShuttleLocalScan *scan, const ScanParts *parts, ScanKey key,
 	return true;
 }
 
-/* The function that orders a column against a value of the key's type. */
+/* The btree comparison function of a column and the key's type. */
 static bool
 find_order(Relation index, ScanKey key, FmgrInfo *order)
 {
@@ -179,7 +176,8 @@ find_order(Relation index, ScanKey key, FmgrInfo *order)
 	return true;
 }
 
-/* The key on a column that a search can start with, or NULL. */
+/* A key on a column that a search can start with, or NULL. *beyond: the search
+ * starts after equal entries. */
 static ShuttleLocalKey *
 find_start(ShuttleLocalScan *scan, AttrNumber column, bool *is_equal, bool *beyond)
 {
@@ -215,7 +213,7 @@ find_start(ShuttleLocalScan *scan, AttrNumber column, bool *is_equal, bool *beyo
 	return found;
 }
 
-/* Prepares where a search starts; false where it would be the index's end. */
+/* Prepares the start of a search; false if there is no key to start with. */
 static bool
 prepare_start(ShuttleLocalScan *scan)
 {
@@ -246,7 +244,7 @@ prepare_start(ShuttleLocalScan *scan)
 	return start->keysz > 0;
 }
 
-/* Prepares keys; false where the scan does not depend on the Look Ahead. */
+/* Prepares keys; false if none uses the Look Ahead's parameters. */
 static bool
 prepare_keys(ShuttleLocalScan *scan, LookAheadState *look, const ScanParts *parts,
 			 const Bitmapset *bound_between)
@@ -300,7 +298,7 @@ shuttle_local_scan_create(LookAheadState *look, PlanState *node,
 
 /* ---- the key of a row */
 
-/* True where parameters of other nodes have their values. */
+/* True if the parameters of other nodes have been computed. */
 static bool
 others_are_set(ShuttleLocalScan *scan)
 {
@@ -325,7 +323,7 @@ shuttle_local_scan_evaluate(ShuttleLocalScan *scan, Datum *values)
 
 		values[i] = ExecEvalExpr(scan->values[i].expr, scan->econtext, &isnull);
 
-		/* operators of a btree are strict; values elsewhere cost a read */
+		/* btree operators are strict; a TOASTed value would cost reads */
 		if (isnull || (scan->values[i].toastable &&
 					   VARATT_IS_EXTERNAL(DatumGetPointer(values[i]))))
 			return false;

@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  * local_tree.c
- *	  Which pages of a local btree, and of its table, a key leads to.
+ *	  Finds the pages of a local btree, and of its table, for a key.
  *
- * A search goes down from the root as core's does, but stops above the leaf
- * level: the leaf itself need not be here yet.  What it finds is a hint.  No
- * row is judged visible or not, no lock outlives a call, and a page that was
- * split, deleted or used anew in between only makes a hint wrong or missing:
- * each page is checked to be what the search expects before it is used.
- * Pages are pinned and share-locked one at a time, as core's searches do.
+ * A search descends from the root as core's does, but stops above the leaf
+ * level, since the leaf may not be cached yet. Its result is a hint.
+ * Visibility is not checked, no lock outlives a call, and a page that was
+ * split, deleted or recycled in between only makes a hint wrong or missing:
+ * each page is checked before use. Pages are pinned and share-locked one at a
+ * time, as in core's searches.
  *
  * Memory: comparisons run in the per-tuple memory of the scan's context.
  *-------------------------------------------------------------------------
@@ -26,23 +26,23 @@
 #include "executor/join/join.h"
 #include "executor/prefetch/prefetch.h"
 
-/* Steps to the right that a search makes on one level, at most. */
+/* Most steps to the right on one level. */
 #define MOST_STEPS 4
 
-/* Entries of one leaf that are looked at for one key, at most. */
+/* Most entries of a leaf to check for one key. */
 #define MOST_ENTRIES 256
 
-/* What an index entry is to a scan. */
+/* Whether an index entry matches the keys. */
 typedef enum EntryVerdict
 {
 	ENTRY_MATCHES,
 	ENTRY_DIFFERS,
-	ENTRY_ENDS					/* nor does any behind it match */
+	ENTRY_ENDS					/* nor do later ones match */
 } EntryVerdict;
 
 /* ---- pages */
 
-/* Reads a page of the index; false where it is not one that was used. */
+/* Reads a page; a probe records the time if it was not in shared buffers. */
 static Buffer
 read_buffer(Relation rel, BlockNumber block, ShuttleProbe *probe)
 {
@@ -72,7 +72,7 @@ shuttle_local_tree_touch(Relation rel, BlockNumber block, ShuttleProbe *probe)
 	ReleaseBuffer(read_buffer(rel, block, probe));
 }
 
-/* Locks and unlocks by nbtree's own functions, which tell valgrind of it. */
+/* Uses nbtree's own locking functions, for their valgrind annotations. */
 static Buffer
 read_page(Relation index, BlockNumber block, ShuttleProbe *probe)
 {
@@ -82,7 +82,7 @@ read_page(Relation index, BlockNumber block, ShuttleProbe *probe)
 	return buffer;
 }
 
-/* True where a locked page is a page of this level. */
+/* True if a locked page is a btree page of this level. */
 static bool
 is_page_of_level(Buffer buffer, uint32 level)
 {
@@ -94,10 +94,8 @@ is_page_of_level(Buffer buffer, uint32 level)
 		 BTPageGetOpaque(page)->btpo_level == level);
 }
 
-/*
- * Steps over pages that were split or deleted since the search saw the link to
- * them.  Returns the page, locked; InvalidBuffer where it gave up.
- */
+/* Moves right past pages split or deleted since the search saw the link to
+ * them. Returns the locked page, or InvalidBuffer if it gave up. */
 static Buffer
 move_right(ShuttleLocalScan *scan, Buffer buffer, uint32 level, ShuttleProbe *probe)
 {
@@ -126,7 +124,7 @@ move_right(ShuttleLocalScan *scan, Buffer buffer, uint32 level, ShuttleProbe *pr
 	return InvalidBuffer;
 }
 
-/* The first entry of a page that is not in front of the search's start. */
+/* The first entry of a page at or after the search's start. */
 static OffsetNumber
 search_page(ShuttleLocalScan *scan, Page page)
 {
@@ -146,8 +144,7 @@ search_page(ShuttleLocalScan *scan, Page page)
 	return low;
 }
 
-/* The page below a page of a level above the leaves, where the search goes on;
- * lets go of the page. */
+/* The child page where the search continues; releases the page. */
 static BlockNumber
 find_child(ShuttleLocalScan *scan, Buffer buffer)
 {

@@ -1,14 +1,13 @@
 /*-------------------------------------------------------------------------
  * prefetch.h
- *	  Pages of local index scans, read ahead of a nested loop.
+ *	  Prefetching of pages for local index scans below a nested loop.
  *
- * Files: local_scan.c says what the keys of an index scan are;
- * local_tree.c which pages of the index and the table a key leads to;
- * local_prefetch.c asks the kernel for them, while a Look Ahead's batch lasts,
- * and stops where all pages are cached anyway.
+ * Files: local_scan.c prepares the keys of an index scan; local_tree.c finds
+ * the index and table pages of a key; local_prefetch.c prefetches them while a
+ * Look Ahead's batch is joined, and stops if all pages are cached anyway.
  *
- * In: the outer rows of a batch. Out: hints to the kernel; no answer depends
- * on them.
+ * In: the outer rows of a batch. Out: PrefetchBuffer() calls; no result
+ * depends on them.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_EXECUTOR_PREFETCH_PREFETCH_H
@@ -20,29 +19,31 @@
 
 /* ---- local index scans (local_prefetch.c) */
 
-/* Takes an index scan of the inner side, if its pages can be asked for. */
+/* Adds an index scan of the inner side if its pages can be prefetched. */
 extern void shuttle_local_claim(LookAheadState *look, PlanState *node,
 								const Bitmapset *bound_between, bool one_row);
 
-/* Called when links are complete; the node's contexts are there. */
+/* Called when all scans are added; the node's memory contexts exist. */
 extern void shuttle_local_start(LookAheadState *look);
 
-/* A batch begins: room for keys, where it is to be looked ahead for.  Its row
- * was pulled, and the parameters are set from it.  It was handed out, or is
- * given up. */
+/*
+ * begin_batch allocates keys if the batch is to be prefetched for. collect
+ * evaluates a row's keys; the nest parameters are set from it. end_batch: the
+ * batch was joined or given up.
+ */
 extern void shuttle_local_begin_batch(LookAheadState *look, ShuttleBatch *batch);
 extern void shuttle_local_collect(LookAheadState *look, ShuttleBatch *batch,
 								  int row);
 extern void shuttle_local_end_batch(LookAheadState *look,
 									const ShuttleBatch *batch);
 
-/* Asks for pages, before the row at look->position is handed out. */
+/* Prefetches, before the row at look->position is returned. */
 extern void shuttle_local_advance(LookAheadState *look, ShuttleBatch *batch);
 
-/* Decides what comes next; see shuttle_local_count_row(). */
+/* Changes state; see shuttle_local_count_row(). */
 extern void shuttle_local_turn(LookAheadState *look, TupleTableSlot *row);
 
-/* Called with each row, before it is handed out. */
+/* Called for each row before it is returned. */
 static inline void
 shuttle_local_count_row(LookAheadState *look, TupleTableSlot *row)
 {
@@ -50,7 +51,7 @@ shuttle_local_count_row(LookAheadState *look, TupleTableSlot *row)
 		shuttle_local_turn(look, row);
 }
 
-/* A value that a key depends on and that changes from row to row. */
+/* A key's value that changes from row to row. */
 typedef struct ShuttleLocalValue
 {
 	ExprState  *expr;
@@ -60,9 +61,10 @@ typedef struct ShuttleLocalValue
 /* A condition on an index column. */
 typedef struct ShuttleLocalKey
 {
-	ScanKeyData key;			/* as the scan has it */
-	int			value;			/* that it compares with; -1: a constant */
-	bool		is_start;		/* equality that the search starts with */
+	ScanKeyData key;			/* copy of the scan's key */
+	int			value;			/* index of its value; -1: a constant */
+	bool		is_start;		/* equality that the search starts with; no
+								 * entries behind match */
 } ShuttleLocalKey;
 
 struct ShuttleLocalScan
@@ -71,59 +73,57 @@ struct ShuttleLocalScan
 	Relation	heap;
 	bool		index_only;
 	bool		backward;
-	bool		exact;			/* keys tell which index tuples match */
+	bool		exact;			/* keys decide which index tuples match */
 	bool		one_row;		/* the first match is enough */
-	int			index_limit;	/* pages of the index being read at a time */
-	int			heap_limit;		/* pages of the table being read at a time */
+	int			index_limit;	/* index pages in flight at most */
+	int			heap_limit;		/* table pages in flight at most */
 
 	int			nvalues;
 	ShuttleLocalValue *values;
 	int			nkeys;
 	ShuttleLocalKey *keys;
-	Bitmapset  *others;			/* parameters that are set elsewhere */
+	Bitmapset  *others;			/* parameters set by other nodes */
 	ExprContext *econtext;		/* comparisons run in its memory */
 
-	BTScanInsertData start;		/* where in the index a scan starts */
+	BTScanInsertData start;		/* start of the search */
 	int			start_values[INDEX_MAX_KEYS];	/* -1: a constant */
 
-	BlockNumber *blocks;		/* pages of the table for one key */
-	int			nblocks;		/* room there */
+	BlockNumber *blocks;		/* table pages of one key */
+	int			nblocks;		/* size of blocks */
 };
 
 /*
- * Prepares an index scan; NULL where nothing can be said of its pages: not a
- * btree, a temporary table, no key that the search could start with.
- * look: its parameters are bound; others that the scan takes are set by nodes
- * above.  bound_between: parameters that may not be used.
+ * Prepares an index scan; NULL if its pages cannot be found: not a btree, a
+ * temporary table, no key to start a search with. look: the Look Ahead that
+ * sets its parameters; nodes above set the others. bound_between: parameters
+ * set by nodes in between, which may not be used.
  */
 extern ShuttleLocalScan *shuttle_local_scan_create(LookAheadState *look,
 												   PlanState *node,
 												   const Bitmapset *bound_between,
 												   bool one_row);
 
-/*
- * Evaluates the values of a key in the current memory context, under the
- * parameters as they are set now.  False where the key leads nowhere.
- */
+/* Evaluates a key's values in the current memory context, with the parameters
+ * as set now. False if the key finds nothing. */
 extern bool shuttle_local_scan_evaluate(ShuttleLocalScan *scan, Datum *values);
 
 /* ---- pages (local_tree.c) */
 
 /*
- * The leaf page where a key's entries begin, or InvalidBlockNumber.  Pages on
- * the way are read.  Nothing is pinned or locked afterwards.
- * probe: times reads; may be NULL.
+ * The leaf page where a key's entries begin, or InvalidBlockNumber. Reads the
+ * pages above it. Leaves nothing pinned or locked. probe: measures reads; may
+ * be NULL.
  */
 extern BlockNumber shuttle_local_tree_leaf(ShuttleLocalScan *scan,
 										   const Datum *values,
 										   ShuttleProbe *probe);
 
-/* Pages of the table that a key's entries on its leaf page point to; their
- * number, and the pages themselves in scan->blocks.  Reads the leaf. */
+/* Reads the leaf and sets scan->blocks to the table pages of the key's entries;
+ * returns their number. */
 extern int	shuttle_local_tree_blocks(ShuttleLocalScan *scan, BlockNumber leaf,
 									  const Datum *values, ShuttleProbe *probe);
 
-/* Reads a page and lets it go again, timed. */
+/* Reads and releases a page, timed. */
 extern void shuttle_local_tree_touch(Relation rel, BlockNumber block,
 									 ShuttleProbe *probe);
 
