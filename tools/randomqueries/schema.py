@@ -64,11 +64,7 @@ def make_schema(session: Session, tables: tuple[Table, ...], seed: int) -> None:
     """Makes everything that queries refer to."""
     session.run(BASE)
     for transport, wrapper in TRANSPORTS.items():
-        session.run(
-            f"CREATE SERVER {transport} FOREIGN DATA WRAPPER {wrapper} OPTIONS"
-            f" (host '{session.host}', port '{session.port}', dbname '{session.database}');"
-            f"CREATE USER MAPPING FOR CURRENT_USER SERVER {transport}"
-        )
+        session.define_server(transport, wrapper, session.database)
     for table in tables:
         if table.shape.is_view:
             continue

@@ -76,6 +76,14 @@ class Session:
             raise error
         return rows_of(last)
 
+    def define_server(self, name: str, wrapper: str, database: str) -> None:
+        """A foreign server that leads to a database of this very server."""
+        self.run(
+            f"CREATE SERVER {name} FOREIGN DATA WRAPPER {wrapper} OPTIONS"
+            f" (host '{self.host}', port '{self.port}', dbname '{database}');"
+            f"CREATE USER MAPPING FOR CURRENT_USER SERVER {name}"
+        )
+
     def next_result(self) -> pq.abc.PGresult | None:
         """Waits in turns of a second: a machine that stood still meanwhile is no hanging server."""
         turns = int(self.limit_s)

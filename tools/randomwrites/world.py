@@ -129,20 +129,11 @@ def make_middle(dice: Dice, table: Table, middle: Middle) -> str:
     )
 
 
-def make_servers(session: Session) -> None:
-    for server, wrapper in WRAPPERS.items():
-        database = "two" if server == "guest" else server
-        session.run(
-            f"CREATE SERVER {server} FOREIGN DATA WRAPPER {wrapper} OPTIONS"
-            f" (host '{session.host}', port '{session.port}', dbname '{database}');"
-            f"CREATE USER MAPPING FOR CURRENT_USER SERVER {server}"
-        )
-
-
 def make_far(session: Session, seed: int, rows: dict[str, list[list[str | None]]]) -> None:
     session.run("CREATE EXTENSION pg_shuttle CASCADE")
     session.run(COMMON)
-    make_servers(session)
+    for server, wrapper in WRAPPERS.items():
+        session.define_server(server, wrapper, "two" if server == "guest" else server)
     for table in TABLES:
         if table.partition_by:
             columns = ", ".join(column_types(table))
