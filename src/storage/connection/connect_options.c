@@ -68,17 +68,17 @@ shuttle_connect_options(ShuttleNode *node, Oid userid, Oid mapped, bool sends_ah
 			   shuttle_session_name_begin(node, find_option(options, "application_name")));
 	add_option(options, "client_encoding", GetDatabaseEncodingName());
 
-	node->keep = find_switch(server->options, "keep_connections", true);
-	node->pooled = is_pooled(server->options);
-	node->two_phase = find_switch(server->options, "shuttle_two_phase", true);
-	node->needs_password = find_switch(mapping->options, "password_required", true);
+	node->options.keep = find_switch(server->options, "keep_connections", true);
+	node->options.pooled = is_pooled(server->options);
+	node->options.two_phase = find_switch(server->options, "shuttle_two_phase", true);
+	node->options.needs_password = find_switch(mapping->options, "password_required", true);
 	password = find_option(options, "password");
-	node->has_password = password != NULL && password[0] != '\0';
-	node->scram_passthrough =
+	node->options.has_password = password != NULL && password[0] != '\0';
+	node->options.scram_passthrough =
 		find_switch(mapping->options, "use_scram_passthrough",
 					find_switch(server->options, "use_scram_passthrough", false));
 	add_scram_keys(options, node);
-	node->exempt = superuser_arg(userid);
+	node->options.exempt = superuser_arg(userid);
 	check_password(node, userid);
 
 	host = find_option(options, "host");
@@ -254,7 +254,7 @@ add_scram_keys(ConnectOptions *options, ShuttleNode *node)
 	char	   *client_key;
 	char	   *server_key;
 
-	if (node->scram_passthrough &&
+	if (node->options.scram_passthrough &&
 		shuttle_get_scram_keys(&client_key, &server_key))
 	{
 		add_option(options, "scram_client_key", client_key);
@@ -262,14 +262,14 @@ add_scram_keys(ConnectOptions *options, ShuttleNode *node)
 		add_option(options, "require_auth", "scram-sha-256");
 	}
 	else
-		node->scram_passthrough = false;
+		node->options.scram_passthrough = false;
 }
 
 static void
 check_password(const ShuttleNode *node, Oid userid)
 {
-	if (superuser_arg(userid) || node->has_password || !node->needs_password ||
-		node->scram_passthrough || shuttle_gss_delegated())
+	if (superuser_arg(userid) || node->options.has_password || !node->options.needs_password ||
+		node->options.scram_passthrough || shuttle_gss_delegated())
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_S_R_E_PROHIBITED_SQL_STATEMENT_ATTEMPTED),
@@ -280,7 +280,7 @@ check_password(const ShuttleNode *node, Oid userid)
 bool
 shuttle_connect_allowed(const ShuttleNode *node)
 {
-	return node->exempt || !node->needs_password || node->scram_passthrough ||
+	return node->options.exempt || !node->options.needs_password || node->options.scram_passthrough ||
 		used_own_credentials(node);
 }
 
@@ -290,16 +290,16 @@ static bool
 used_own_credentials(const ShuttleNode *node)
 {
 #ifdef SHUTTLE_LIBPQ_TELLS_GSSAPI
-	if (shuttle_gss_delegated() && PQconnectionUsedGSSAPI(node->conn))
+	if (shuttle_gss_delegated() && PQconnectionUsedGSSAPI(node->connection.conn))
 		return true;
 #endif
-	return node->has_password && node->used_password;
+	return node->options.has_password && node->connection.used_password;
 }
 
 void
 shuttle_connect_fail_password(ShuttleNode *node)
 {
-	node->failure = (NodeFailure)
+	node->connection.failure = (NodeFailure)
 	{
 		.sqlstate = ERRCODE_S_R_E_PROHIBITED_SQL_STATEMENT_ATTEMPTED,
 			.message = SHUTTLE_CREDENTIALS_REQUIRED,
@@ -315,12 +315,12 @@ shuttle_connect_fail_password(ShuttleNode *node)
 void
 shuttle_connect_check_user(ShuttleNode *node, Oid userid)
 {
-	if (node->state == NODE_CLOSED || superuser_arg(userid))
+	if (node->connection.state == NODE_CLOSED || superuser_arg(userid))
 		return;
 	check_password(node, userid);
-	if (node->state == NODE_CONNECTING)
-		node->exempt = false;
-	else if (node->needs_password && !node->scram_passthrough &&
+	if (node->connection.state == NODE_CONNECTING)
+		node->options.exempt = false;
+	else if (node->options.needs_password && !node->options.scram_passthrough &&
 			 !used_own_credentials(node))
 	{
 		shuttle_connect_fail_password(node);

@@ -74,16 +74,16 @@ shuttle_node_get(Oid serverid, Oid userid)
 {
 	ShuttleNode *node = find_node(serverid, userid);
 
-	if (node->state == NODE_LOST)
+	if (node->connection.state == NODE_LOST)
 		shuttle_connection_raise(node);
-	if (node->invalidated && !shuttle_transaction_is_open(node))
+	if (node->connection.invalidated && !shuttle_transaction_is_open(node))
 		shuttle_connection_close(node);
 	shuttle_connect_check_user(node, userid);
 	node->userid = userid;
 	shuttle_transaction_want(node);
-	if (node->state == NODE_CLOSED)
+	if (node->connection.state == NODE_CLOSED)
 		shuttle_connection_start(node);
-	if (node->entry_missing)
+	if (node->shown.entry_missing)
 		shuttle_node_totals_enter(node);
 	return node;
 }
@@ -139,11 +139,11 @@ create_node(NodeKey key)
 	node = MemoryContextAllocZero(cxt, sizeof(ShuttleNode));
 	node->cxt = cxt;
 	node->key = key;
-	node->state = NODE_CLOSED;
-	node->set_position = -1;
-	node->packet = 1;
-	dlist_init(&node->commands);
-	dlist_init(&node->requests);
+	node->connection.state = NODE_CLOSED;
+	node->socket.set_position = -1;
+	node->queue.packet = 1;
+	dlist_init(&node->queue.commands);
+	dlist_init(&node->requests.all);
 	name_node(node);
 	shuttle_transaction_forget(node);
 
@@ -172,7 +172,7 @@ shuttle_node_name(const ShuttleNode *node)
 bool
 shuttle_node_wrote(const ShuttleNode *node)
 {
-	return node->wrote;
+	return node->transaction.wrote;
 }
 
 bool
@@ -201,10 +201,10 @@ shuttle_node_disconnect(Oid serverid)
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
 		if ((OidIsValid(serverid) && node->key.serverid != serverid) ||
-			node->state == NODE_CLOSED)
+			node->connection.state == NODE_CLOSED)
 			continue;
-		if (shuttle_transaction_is_open(node) || node->used_level > 0 ||
-			node->wanted_level > 0)
+		if (shuttle_transaction_is_open(node) || node->transaction.used_level > 0 ||
+			node->transaction.wanted_level > 0)
 			ereport(WARNING,
 					(errcode(ERRCODE_OBJECT_IN_USE),
 					 errmsg("cannot close connection to storage node \"%s\" because it is still in use",
@@ -238,10 +238,10 @@ options_changed(Datum arg, int cacheid, uint32 hash)
 	{
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 		uint32		own = cacheid == FOREIGNSERVEROID ?
-			node->server_hash : node->mapping_hash;
+			node->options.server_hash : node->options.mapping_hash;
 
-		if (node->state != NODE_CLOSED && (hash == 0 || hash == own))
-			node->invalidated = true;
+		if (node->connection.state != NODE_CLOSED && (hash == 0 || hash == own))
+			node->connection.invalidated = true;
 	}
 }
 
@@ -253,15 +253,15 @@ read_options(ShuttleNode *node)
 {
 	ConnectOptions *options;
 
-	Assert(node->state == NODE_CLOSED);
+	Assert(node->connection.state == NODE_CLOSED);
 	name_node(node);
 	options = shuttle_connect_options(node, node->userid, node->userid, true);
-	node->invalidated = false;
-	node->used_password = false;
-	node->server_hash =
+	node->connection.invalidated = false;
+	node->connection.used_password = false;
+	node->options.server_hash =
 		GetSysCacheHashValue1(FOREIGNSERVEROID,
 							  ObjectIdGetDatum(node->key.serverid));
-	node->mapping_hash =
+	node->options.mapping_hash =
 		GetSysCacheHashValue1(USERMAPPINGOID, ObjectIdGetDatum(node->key.umid));
 
 	/* From here on nobody has to make it known while aborting. */
@@ -274,20 +274,20 @@ read_options(ShuttleNode *node)
 static void
 begin_connection(ShuttleNode *node, PGconn *conn)
 {
-	node->conn = conn;
+	node->connection.conn = conn;
 	PQsetNoticeReceiver(conn, shuttle_notice_receive, node);
-	node->farewell[0] = '\0';
+	node->connection.farewell[0] = '\0';
 	node->liveness.silent_since = 0;
-	node->max_prepared = -1;
-	node->state = NODE_CONNECTING;
-	node->polling = PGRES_POLLING_WRITING;
-	node->readable = false;
-	node->connected_at = GetCurrentTimestamp();
-	node->address[0] = '\0';
-	node->least_trip_ms = -1;
-	node->sum_trips_ms = 0;
-	node->ntrips = 0;
-	node->connect_deadline = 0;
+	node->commit.max_prepared = -1;
+	node->connection.state = NODE_CONNECTING;
+	node->connection.polling = PGRES_POLLING_WRITING;
+	node->socket.readable = false;
+	node->shown.connected_at = GetCurrentTimestamp();
+	node->shown.address[0] = '\0';
+	node->shown.least_trip_ms = -1;
+	node->shown.sum_trips_ms = 0;
+	node->shown.ntrips = 0;
+	node->connection.deadline = 0;
 	shuttle_wait_set_changed();
 }
 
@@ -313,11 +313,11 @@ shuttle_connection_start(ShuttleNode *node)
 	}
 	begin_connection(node, conn);
 	if (options->connect_timeout_s > 0)
-		node->connect_deadline =
+		node->connection.deadline =
 			TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
 										(int64) options->connect_timeout_s * 1000);
 	shuttle_node_show(node);
-	if (PQstatus(node->conn) == CONNECTION_BAD)
+	if (PQstatus(node->connection.conn) == CONNECTION_BAD)
 		connect_failed(node);
 }
 
@@ -326,7 +326,7 @@ shuttle_connection_adopt(Oid serverid, Oid userid, PGconn **conn)
 {
 	ShuttleNode *node = find_node(serverid, userid);
 
-	if (node->state != NODE_CLOSED)
+	if (node->connection.state != NODE_CLOSED)
 		return;
 	node->userid = userid;
 	(void) read_options(node);
@@ -338,34 +338,34 @@ shuttle_connection_adopt(Oid serverid, Oid userid, PGconn **conn)
 void
 shuttle_connection_poll(ShuttleNode *node)
 {
-	Assert(node->state == NODE_CONNECTING);
-	if (!node->readable)
+	Assert(node->connection.state == NODE_CONNECTING);
+	if (!node->socket.readable)
 	{
-		if (node->connect_deadline != 0 &&
-			GetCurrentTimestamp() >= node->connect_deadline)
+		if (node->connection.deadline != 0 &&
+			GetCurrentTimestamp() >= node->connection.deadline)
 			fail_connect(node,
 						 ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION,
 						 "timeout expired",
 						 "Check that the node is up, and the options host, port and connect_timeout of the server.");
 		return;
 	}
-	node->readable = false;
-	node->polling = PQconnectPoll(node->conn);
+	node->socket.readable = false;
+	node->connection.polling = PQconnectPoll(node->connection.conn);
 
 	/* It may have gone on to another address, by a socket of equal number. */
 	shuttle_wait_set_changed();
-	if (node->polling == PGRES_POLLING_FAILED)
+	if (node->connection.polling == PGRES_POLLING_FAILED)
 		connect_failed(node);
-	else if (node->polling == PGRES_POLLING_OK)
+	else if (node->connection.polling == PGRES_POLLING_OK)
 		finish_connect(node);
 }
 
 static void
 finish_connect(ShuttleNode *node)
 {
-	int			version = PQserverVersion(node->conn);
+	int			version = PQserverVersion(node->connection.conn);
 
-	node->used_password = PQconnectionUsedPassword(node->conn) != 0;
+	node->connection.used_password = PQconnectionUsedPassword(node->connection.conn) != 0;
 	if (version < OLDEST_VERSION)
 	{
 		char		detail[128];
@@ -385,18 +385,18 @@ finish_connect(ShuttleNode *node)
 		shuttle_connect_fail_password(node);
 		return;
 	}
-	if (PQsetnonblocking(node->conn, 1) != 0 ||
-		PQenterPipelineMode(node->conn) != 1)
+	if (PQsetnonblocking(node->connection.conn, 1) != 0 ||
+		PQenterPipelineMode(node->connection.conn) != 1)
 	{
 		connect_failed(node);
 		return;
 	}
-	node->state = NODE_READY;
-	node->polling = PGRES_POLLING_OK;
+	node->connection.state = NODE_READY;
+	node->connection.polling = PGRES_POLLING_OK;
 	shuttle_node_count(node, SHUTTLE_NODE_CONNECTS, 1);
-	if (node->was_connected)
+	if (node->shown.was_connected)
 		shuttle_node_count(node, SHUTTLE_NODE_RECONNECTS, 1);
-	node->was_connected = true;
+	node->shown.was_connected = true;
 	shuttle_node_note_address(node);
 	shuttle_node_show(node);
 	shuttle_pipeline_settings(node);
@@ -410,7 +410,7 @@ connect_failed(ShuttleNode *node)
 
 	shuttle_host_names_forget();
 	fail_connect(node, ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION,
-				 PQerrorMessage(node->conn), hint);
+				 PQerrorMessage(node->connection.conn), hint);
 }
 
 static void
@@ -429,13 +429,13 @@ fail_connect(ShuttleNode *node, int sqlstate, const char *detail,
 	strlcpy(failure.hint, hint, sizeof(failure.hint));
 	shuttle_node_count(node, SHUTTLE_NODE_ERRORS, 1);
 	shuttle_connection_close(node);
-	node->failure = failure;
+	node->connection.failure = failure;
 }
 
 void
 shuttle_connection_raise(ShuttleNode *node)
 {
-	const NodeFailure *failure = &node->failure;
+	const NodeFailure *failure = &node->connection.failure;
 
 	ereport(ERROR,
 			(errcode(failure->sqlstate),
@@ -451,25 +451,25 @@ shuttle_connection_raise(ShuttleNode *node)
 void
 shuttle_connection_close(ShuttleNode *node)
 {
-	PGconn	   *conn = node->conn;
+	PGconn	   *conn = node->connection.conn;
 
 	shuttle_idle_end(node);
-	node->conn = NULL;
-	node->state = NODE_CLOSED;
-	node->invalidated = false;
-	node->settling = false;
-	node->settle_failed = false;
-	node->settle_packet = 0;
-	node->settle_again = false;
-	node->lock_timeout = 0;
-	node->timeout_deadline = 0;
-	node->fast_start = false;
+	node->connection.conn = NULL;
+	node->connection.state = NODE_CLOSED;
+	node->connection.invalidated = false;
+	node->rollback.awaited = false;
+	node->rollback.failed = false;
+	node->rollback.packet = 0;
+	node->rollback.again = false;
+	node->transaction.lock_timeout = 0;
+	node->transaction.timeout_deadline = 0;
+	node->transaction.fast_start = false;
 
 	/* Requests that were open now ask for the reason. */
-	if (node->failure.sqlstate == 0)
+	if (node->connection.failure.sqlstate == 0)
 	{
-		node->failure.sqlstate = ERRCODE_CONNECTION_FAILURE;
-		snprintf(node->failure.message, sizeof(node->failure.message),
+		node->connection.failure.sqlstate = ERRCODE_CONNECTION_FAILURE;
+		snprintf(node->connection.failure.message, sizeof(node->connection.failure.message),
 				 "connection to storage node \"%s\" was closed", node->name);
 	}
 	shuttle_pipeline_clear(node);
@@ -490,15 +490,15 @@ shuttle_connection_lost(ShuttleNode *node, const char *detail)
 {
 	NodeFailure failure = {.sqlstate = ERRCODE_CONNECTION_FAILURE};
 	bool		in_transaction = shuttle_transaction_is_open(node) ||
-		node->used_level > 0;
-	bool		must_wait = node->must_wait;
+		node->transaction.used_level > 0;
+	bool		must_wait = node->commit.must_wait;
 	char	   *extra;
 	int			length;
 
 	snprintf(failure.message, sizeof(failure.message),
 			 "connection to storage node \"%s\" was lost", node->name);
-	if (node->farewell[0] != '\0')
-		detail = node->farewell;
+	if (node->connection.farewell[0] != '\0')
+		detail = node->connection.farewell;
 	strlcpy(failure.detail, detail != NULL ? detail : "",
 			sizeof(failure.detail));
 
@@ -514,11 +514,11 @@ shuttle_connection_lost(ShuttleNode *node, const char *detail)
 
 	shuttle_node_count(node, SHUTTLE_NODE_ERRORS, 1);
 	shuttle_connection_close(node);
-	node->failure = failure;
+	node->connection.failure = failure;
 	if (in_transaction)
 	{
-		node->state = NODE_LOST;
-		node->must_wait = must_wait;
+		node->connection.state = NODE_LOST;
+		node->commit.must_wait = must_wait;
 		shuttle_node_show(node);
 	}
 }
@@ -526,9 +526,9 @@ shuttle_connection_lost(ShuttleNode *node, const char *detail)
 void
 shuttle_connection_broke(ShuttleNode *node, const char *detail, bool said)
 {
-	bool		committing = node->commit_pending && !said;
+	bool		committing = node->commit.pending && !said;
 
-	if (shuttle_transaction_is_open(node) && node->can_repeat)
+	if (shuttle_transaction_is_open(node) && node->transaction.can_repeat)
 	{
 		/* Their owners send them when they ask for rows. */
 		shuttle_request_repeat_all(node);
@@ -538,11 +538,11 @@ shuttle_connection_broke(ShuttleNode *node, const char *detail, bool said)
 	shuttle_connection_lost(node, detail);
 	if (committing)
 	{
-		node->commit_unknown = true;
-		node->failure.sqlstate = ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN;
-		strlcpy(node->failure.hint,
+		node->commit.unknown = true;
+		node->connection.failure.sqlstate = ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN;
+		strlcpy(node->connection.failure.hint,
 				"It was lost during COMMIT. Look on the node whether the transaction is there.",
-				sizeof(node->failure.hint));
+				sizeof(node->connection.failure.hint));
 	}
 }
 
@@ -561,21 +561,21 @@ close_at_exit(int code, Datum arg)
 	{
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
-		while (node->state == NODE_READY && node->nin_flight > 0)
+		while (node->connection.state == NODE_READY && node->queue.nin_flight > 0)
 		{
-			struct pollfd event = {.fd = PQsocket(node->conn),.events = POLLIN};
+			struct pollfd event = {.fd = PQsocket(node->connection.conn),.events = POLLIN};
 			long		rest_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
 																  deadline);
 
 			if (rest_ms <= 0 || shuttle_poll(SHUTTLE_WAIT_COMMIT, &event, 1, (int) rest_ms) <= 0)
 				break;
-			node->readable = true;
+			node->socket.readable = true;
 			shuttle_pipeline_progress(node);
 		}
-		if (node->conn != NULL)
-			PQfinish(node->conn);
-		node->conn = NULL;
-		node->state = NODE_CLOSED;
+		if (node->connection.conn != NULL)
+			PQfinish(node->connection.conn);
+		node->connection.conn = NULL;
+		node->connection.state = NODE_CLOSED;
 	}
 }
 
@@ -583,21 +583,21 @@ void
 shuttle_connection_check(ShuttleNode *node)
 {
 	/* Its last words may stand in front of its end. */
-	while (node->state == NODE_READY)
+	while (node->connection.state == NODE_READY)
 	{
-		struct pollfd event = {.fd = PQsocket(node->conn),.events = POLLIN};
+		struct pollfd event = {.fd = PQsocket(node->connection.conn),.events = POLLIN};
 
 		if (poll(&event, 1, 0) <= 0)
 			break;
-		node->readable = true;
+		node->socket.readable = true;
 		(void) shuttle_pages_make_way(node);
 		shuttle_pipeline_progress(node);
 
 		/* Makes libpq look at what was said while nothing was asked. */
-		if (node->state == NODE_READY && dlist_is_empty(&node->commands))
-			(void) PQisBusy(node->conn);
+		if (node->connection.state == NODE_READY && dlist_is_empty(&node->queue.commands))
+			(void) PQisBusy(node->connection.conn);
 	}
-	if (node->state == NODE_READY && node->farewell[0] != '\0')
+	if (node->connection.state == NODE_READY && node->connection.farewell[0] != '\0')
 		shuttle_connection_broke(node, NULL, true);
 }
 
@@ -611,10 +611,10 @@ shuttle_connection_revive(ShuttleNode *node)
 	shuttle_idle_end(node);
 	shuttle_transaction_await_rollback(node);
 	shuttle_connection_check(node);
-	if (node->invalidated && node->state != NODE_LOST)
+	if (node->connection.invalidated && node->connection.state != NODE_LOST)
 		shuttle_connection_close(node);
-	if (node->state == NODE_CLOSED)
+	if (node->connection.state == NODE_CLOSED)
 		shuttle_connection_start(node);
-	if (node->state == NODE_CLOSED || node->state == NODE_LOST)
+	if (node->connection.state == NODE_CLOSED || node->connection.state == NODE_LOST)
 		shuttle_connection_raise(node);
 }

@@ -23,7 +23,7 @@ is_quiet(void *arg)
 {
 	ShuttleNode *node = arg;
 
-	return node->nin_flight == 0 || node->state != NODE_READY;
+	return node->queue.nin_flight == 0 || node->connection.state != NODE_READY;
 }
 
 /* The COMMIT of a transaction that only read may be on its way still. */
@@ -32,7 +32,7 @@ discard_session(ShuttleNode *node)
 {
 	shuttle_wait_until(node, SHUTTLE_WAIT_COMMIT, is_quiet, node);
 	shuttle_connection_check(node);
-	if (node->state != NODE_READY)
+	if (node->connection.state != NODE_READY)
 		return;
 	shuttle_prepared_clear(node);
 	shuttle_pipeline_add(node, COMMAND_SETTINGS, "DISCARD ALL")->ignore_error = true;
@@ -50,7 +50,7 @@ shuttle_discard_all(void)
 	{
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
-		if (node->state == NODE_READY && !node->pooled &&
+		if (node->connection.state == NODE_READY && !node->options.pooled &&
 			!shuttle_transaction_is_open(node))
 			discard_session(node);
 	}
@@ -75,11 +75,11 @@ shuttle_discard_part(const char *sql)
 
 		if (!shuttle_transaction_is_open(node))
 		{
-			if (node->pooled)
+			if (node->options.pooled)
 				continue;
 			shuttle_connection_check(node);
 		}
-		if (node->state == NODE_READY)
+		if (node->connection.state == NODE_READY)
 			requests = lappend(requests,
 							   shuttle_request_send(node, &statement,
 													CurrentMemoryContext));

@@ -40,7 +40,7 @@ static bool
 is_watched(const ShuttleNode *node)
 {
 	return node->liveness.silence_limit_ms > 0 &&
-		(node->nin_flight > 0 || node->flush_pending);
+		(node->queue.nin_flight > 0 || node->socket.flush_pending);
 }
 
 long
@@ -81,7 +81,7 @@ is_silent(const ShuttleNode *node)
 
 	/* Local sockets have no such thing, and need none. */
 	memset(&info, 0, sizeof(info));
-	if (getsockopt(PQsocket(node->conn), IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+	if (getsockopt(PQsocket(node->connection.conn), IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
 		return false;
 	return info.tcpi_unacked > 0 && info.tcpi_retransmits > 0 &&
 		info.tcpi_last_ack_recv >= (uint32) period_ms(node);

@@ -76,8 +76,8 @@ note_idle(ShuttleNode *node)
 	idle->since = GetCurrentTimestamp();
 	idle->node = node;
 	pg_compiler_barrier();
-	idle->socket = PQsocket(node->conn);
-	node->idle_socket = idle;
+	idle->socket = PQsocket(node->connection.conn);
+	node->connection.idle_socket = idle;
 }
 
 void
@@ -90,7 +90,7 @@ shuttle_idle_begin(ShuttleNode *node)
 	if (!registered)
 		idle_timer = RegisterTimeout(USER_TIMEOUT, end_idle_connections);
 	registered = true;
-	if (node->idle_socket == NULL)
+	if (node->connection.idle_socket == NULL)
 		note_idle(node);
 
 	/*
@@ -110,10 +110,10 @@ shuttle_idle_begin(ShuttleNode *node)
 void
 shuttle_idle_end(ShuttleNode *node)
 {
-	if (node->idle_socket != NULL)
-		node->idle_socket->socket = -1;
-	node->idle_socket = NULL;
-	node->ended_idle = false;
+	if (node->connection.idle_socket != NULL)
+		node->connection.idle_socket->socket = -1;
+	node->connection.idle_socket = NULL;
+	node->connection.ended_idle = false;
 }
 
 /* In a signal handler. */
@@ -128,7 +128,7 @@ end_if_idle_too_long(IdleSocket *idle, TimestampTz now)
 		return;
 	idle->socket = -1;
 	(void) shutdown(socket, SHUT_RDWR);
-	idle->node->ended_idle = true;
+	idle->node->connection.ended_idle = true;
 	shuttle_node_show_ended(idle->node);
 }
 

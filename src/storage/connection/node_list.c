@@ -54,18 +54,18 @@ shuttle_node_show(ShuttleNode *node)
 
 	if (shuttle_shared_slots == NULL || leaving)
 		return;
-	if (node->state == NODE_CLOSED)
+	if (node->connection.state == NODE_CLOSED)
 	{
 		give_back(node);
 		return;
 	}
-	slot = node->slot != NULL ? node->slot : take_slot(node);
+	slot = node->shown.slot != NULL ? node->shown.slot : take_slot(node);
 	if (slot == NULL)
 		return;
 	fill_info(node, &info);
 	SpinLockAcquire(&slot->mutex);
 	slot->info = info;
-	slot->ended = node->ended_idle;
+	slot->ended = node->connection.ended_idle;
 	SpinLockRelease(&slot->mutex);
 }
 
@@ -73,7 +73,7 @@ shuttle_node_show(ShuttleNode *node)
 void
 shuttle_node_show_ended(ShuttleNode *node)
 {
-	SharedSlot *slot = node->slot;
+	SharedSlot *slot = node->shown.slot;
 
 	if (slot != NULL && !leaving)
 		slot->ended = true;
@@ -101,7 +101,7 @@ take_slot(ShuttleNode *node)
 		fill_info(node, &slot->info);
 	}
 	LWLockRelease(slots->lock);
-	node->slot = slot;
+	node->shown.slot = slot;
 	return slot;
 }
 
@@ -109,11 +109,11 @@ static void
 give_back(ShuttleNode *node)
 {
 	SharedSlots *slots = shuttle_shared_slots;
-	SharedSlot *slot = node->slot;
+	SharedSlot *slot = node->shown.slot;
 
 	if (slot == NULL)
 		return;
-	node->slot = NULL;
+	node->shown.slot = NULL;
 	LWLockAcquire(slots->lock, LW_EXCLUSIVE);
 	slot->used = false;
 	slot->next_free = slots->first_free;
@@ -135,7 +135,7 @@ give_back_all(int code, Datum arg)
 static ShuttleNodeState
 shown_state(const ShuttleNode *node)
 {
-	switch (node->state)
+	switch (node->connection.state)
 	{
 		case NODE_CONNECTING:
 			return SHUTTLE_NODE_CONNECTING;
@@ -154,26 +154,26 @@ fill_info(const ShuttleNode *node, ShuttleNodeInfo *info)
 	info->userid = node->userid;
 	info->pid = MyProcPid;
 	info->state = shown_state(node);
-	info->since = node->connected_at;
-	info->node_pid = node->conn != NULL ? PQbackendPID(node->conn) : 0;
-	info->version = node->conn != NULL ? PQserverVersion(node->conn) : 0;
-	info->least_trip_ms = node->least_trip_ms;
-	info->mean_trip_ms = node->ntrips > 0 ? node->sum_trips_ms / node->ntrips : -1;
-	strlcpy(info->address, node->address, sizeof(info->address));
+	info->since = node->shown.connected_at;
+	info->node_pid = node->connection.conn != NULL ? PQbackendPID(node->connection.conn) : 0;
+	info->version = node->connection.conn != NULL ? PQserverVersion(node->connection.conn) : 0;
+	info->least_trip_ms = node->shown.least_trip_ms;
+	info->mean_trip_ms = node->shown.ntrips > 0 ? node->shown.sum_trips_ms / node->shown.ntrips : -1;
+	strlcpy(info->address, node->shown.address, sizeof(info->address));
 }
 
 /* Names have no address yet while the connection is being made. */
 void
 shuttle_node_note_address(ShuttleNode *node)
 {
-	const char *address = PQhostaddr(node->conn);
-	const char *port = PQport(node->conn);
+	const char *address = PQhostaddr(node->connection.conn);
+	const char *port = PQport(node->connection.conn);
 
 	if (address == NULL || address[0] == '\0')
-		address = PQhost(node->conn);
+		address = PQhost(node->connection.conn);
 	if (address == NULL)
 		address = "";
-	snprintf(node->address, sizeof(node->address),
+	snprintf(node->shown.address, sizeof(node->shown.address),
 			 strchr(address, ':') != NULL ? "[%s]:%s" : "%s:%s",
 			 address, port != NULL ? port : "");
 }
@@ -189,7 +189,7 @@ shuttle_node_list(void)
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 		ShuttleNodeInfo *info;
 
-		if (node->state == NODE_CLOSED || node->ended_idle)
+		if (node->connection.state == NODE_CLOSED || node->connection.ended_idle)
 			continue;
 		info = palloc_object(ShuttleNodeInfo);
 		fill_info(node, info);

@@ -25,8 +25,8 @@ extern void shuttle_node_note_address(ShuttleNode *node);
 static inline void
 shuttle_node_count(ShuttleNode *node, ShuttleNodeTotal total, int64 n)
 {
-	node->counts[total] += n;
-	node->counted = true;
+	node->shown.counts[total] += n;
+	node->shown.counted = true;
 }
 
 /* Makes sure that the server is counted for.  Errors: none expected. */

@@ -34,8 +34,8 @@ shuttle_node_totals_enter(ShuttleNode *node)
 {
 	static bool registered = false;
 
-	if (node->counted_since == 0)
-		node->counted_since = GetCurrentTimestamp();
+	if (node->shown.counted_since == 0)
+		node->shown.counted_since = GetCurrentTimestamp();
 	if (shuttle_shared_totals == NULL)
 		return;
 	if (!registered)
@@ -45,7 +45,7 @@ shuttle_node_totals_enter(ShuttleNode *node)
 	LWLockAcquire(shuttle_totals_lock, LW_EXCLUSIVE);
 	(void) make_entry(node->key.serverid);
 	LWLockRelease(shuttle_totals_lock);
-	node->entry_missing = false;
+	node->shown.entry_missing = false;
 }
 
 /* The caller holds the lock. */
@@ -103,7 +103,7 @@ shuttle_node_totals_tell(ShuttleNode *node)
 {
 	SharedTotals *entry;
 
-	if (shuttle_shared_totals == NULL || !node->counted)
+	if (shuttle_shared_totals == NULL || !node->shown.counted)
 		return;
 	LWLockAcquire(shuttle_totals_lock, LW_SHARED);
 	entry = find_entry(node->key.serverid);
@@ -111,15 +111,15 @@ shuttle_node_totals_tell(ShuttleNode *node)
 	{
 		for (int i = 0; i < SHUTTLE_NNODE_TOTALS; i++)
 		{
-			if (node->counts[i] != 0)
-				pg_atomic_fetch_add_u64(&entry->value[i], node->counts[i]);
-			node->counts[i] = 0;
+			if (node->shown.counts[i] != 0)
+				pg_atomic_fetch_add_u64(&entry->value[i], node->shown.counts[i]);
+			node->shown.counts[i] = 0;
 		}
 		pg_atomic_write_u64(&entry->last_told, (uint64) GetCurrentTimestamp());
-		node->counted = false;
+		node->shown.counted = false;
 	}
 	LWLockRelease(shuttle_totals_lock);
-	node->entry_missing = entry == NULL;
+	node->shown.entry_missing = entry == NULL;
 }
 
 void
@@ -143,7 +143,7 @@ shuttle_node_totals_add(Oid serverid, ShuttleNodeTotal total, int64 n)
 
 		if (node->key.serverid != serverid)
 			continue;
-		node->counts[total] += n;
+		node->shown.counts[total] += n;
 		break;
 	}
 }
@@ -216,12 +216,12 @@ own_totals(void)
 		{
 			totals = palloc0_object(ShuttleNodeTotals);
 			totals->serverid = node->key.serverid;
-			totals->since = node->counted_since;
+			totals->since = node->shown.counted_since;
 			list = lappend(list, totals);
 		}
-		totals->since = Min(totals->since, node->counted_since);
+		totals->since = Min(totals->since, node->shown.counted_since);
 		for (int i = 0; i < SHUTTLE_NNODE_TOTALS; i++)
-			totals->value[i] += node->counts[i];
+			totals->value[i] += node->shown.counts[i];
 	}
 	return list;
 }
@@ -240,8 +240,8 @@ shuttle_node_totals_reset(Oid serverid)
 
 		if (OidIsValid(serverid) && node->key.serverid != serverid)
 			continue;
-		memset(node->counts, 0, sizeof(node->counts));
-		node->counted_since = now;
+		memset(node->shown.counts, 0, sizeof(node->shown.counts));
+		node->shown.counted_since = now;
 	}
 	if (shuttle_shared_totals == NULL)
 		return;

@@ -98,15 +98,15 @@ shuttle_session_name_begin(ShuttleNode *node, const char *option)
 
 	initStringInfo(&text);
 	rest = expand(&text, option);
-	node->names_transaction = rest != NULL;
+	node->connection.names_transaction = rest != NULL;
 	if (rest == NULL)
 		return text.data;
 
-	keep_text(node->name_before, text.data, NAMEDATALEN);
+	keep_text(node->connection.name_before, text.data, NAMEDATALEN);
 	resetStringInfo(&text);
 	while (rest != NULL)
 		rest = expand(&text, rest);
-	keep_text(node->name_behind, text.data, NAMEDATALEN);
+	keep_text(node->connection.name_behind, text.data, NAMEDATALEN);
 	pfree(text.data);
 	return make_name(node, false);
 }
@@ -149,14 +149,14 @@ make_name(const ShuttleNode *node, bool in_transaction)
 				 (unsigned long long) GetSystemIdentifier(), MyProcPid);
 
 	room = NAMEDATALEN - 1 - (int) strlen(identity);
-	nbefore = Min(room, (int) strlen(node->name_before));
-	nbehind = Min(room - nbefore, (int) strlen(node->name_behind));
-	return psprintf("%.*s%s%.*s", nbefore, node->name_before, identity,
-					nbehind, node->name_behind);
+	nbefore = Min(room, (int) strlen(node->connection.name_before));
+	nbehind = Min(room - nbefore, (int) strlen(node->connection.name_behind));
+	return psprintf("%.*s%s%.*s", nbefore, node->connection.name_before, identity,
+					nbehind, node->connection.name_behind);
 }
 
 char *
 shuttle_session_name_now(const ShuttleNode *node)
 {
-	return node->names_transaction ? make_name(node, true) : NULL;
+	return node->connection.names_transaction ? make_name(node, true) : NULL;
 }

@@ -104,10 +104,10 @@ shuttle_pages_begin(ShuttleNode *node, ShuttleCommand *command)
 	/* Where it does no more, the answer comes as a whole. */
 #ifdef LIBPQ_HAS_CHUNK_MODE
 	if (nrows > 1)
-		(void) PQsetChunkedRowsMode(node->conn, nrows);
+		(void) PQsetChunkedRowsMode(node->connection.conn, nrows);
 	else
 #endif
-		(void) PQsetSingleRowMode(node->conn);
+		(void) PQsetSingleRowMode(node->connection.conn);
 }
 
 /* Rows that libpq may gather before it gives them; 0: all. */
@@ -189,7 +189,7 @@ void
 shuttle_pages_note_message(ShuttleNode *node, int64 bytes)
 {
 	if (bytes > LARGE_MESSAGE_BYTES)
-		node->invalidated = true;
+		node->connection.invalidated = true;
 }
 
 void
@@ -249,10 +249,10 @@ shuttle_pages_hold_up(ShuttleNode *node)
 	ShuttleCommand *command;
 	ShuttleRequest *request;
 
-	if (node->state != NODE_READY || node->recovery_due ||
-		dlist_is_empty(&node->commands))
+	if (node->connection.state != NODE_READY || node->errors.recovery_due ||
+		dlist_is_empty(&node->queue.commands))
 		return false;
-	command = dlist_head_element(ShuttleCommand, link, &node->commands);
+	command = dlist_head_element(ShuttleCommand, link, &node->queue.commands);
 	request = command->request;
 	if (!command->sent || request == NULL || command->dropped ||
 		!has_rows(command) || dlist_is_empty(&request->pages))
@@ -270,7 +270,7 @@ shuttle_pages_make_way(ShuttleNode *node)
 
 	if (!shuttle_pages_hold_up(node))
 		return false;
-	command = dlist_head_element(ShuttleCommand, link, &node->commands);
+	command = dlist_head_element(ShuttleCommand, link, &node->queue.commands);
 	shuttle_pages_store(command->request);
 	return true;
 }
@@ -493,7 +493,7 @@ check_columns(ShuttleRequest *request, ShuttlePage *page)
 		agrees &= (PQfformat(result, i) != 0) == page->in_binary;
 	if (agrees && page->in_binary)
 		agrees = shuttle_decoder_agrees(request->decoder, result,
-										PQserverVersion(request->node->conn));
+										PQserverVersion(request->node->connection.conn));
 	if (!agrees)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROTOCOL_VIOLATION),

@@ -51,7 +51,7 @@ static void end_cancel(Cancel *cancel);
 static void
 start_cancel(Cancel *cancel)
 {
-	cancel->conn = PQcancelCreate(cancel->node->conn);
+	cancel->conn = PQcancelCreate(cancel->node->connection.conn);
 	cancel->polling = PGRES_POLLING_WRITING;
 	cancel->running = cancel->conn != NULL && PQcancelStart(cancel->conn) == 1;
 }
@@ -96,7 +96,7 @@ call_cancel(void *arg, int fd)
 static void
 start_cancel(Cancel *cancel)
 {
-	cancel->cancel = PQgetCancel(cancel->node->conn);
+	cancel->cancel = PQgetCancel(cancel->node->connection.conn);
 	cancel->running = cancel->cancel != NULL &&
 		shuttle_helper_start(&cancel->helper, call_cancel, cancel->cancel);
 	cancel->helper.pid = cancel->running ? cancel->helper.pid : 0;
@@ -144,7 +144,7 @@ fill_window(Cancel *window, dlist_iter *next, const dlist_head *nodes)
 		while (!cancel->running && next->cur != &nodes->head)
 		{
 			memset(cancel, 0, sizeof(Cancel));
-			cancel->node = dlist_container(ShuttleNode, cancel_link, next->cur);
+			cancel->node = dlist_container(ShuttleNode, rollback.cancel_link, next->cur);
 			next->cur = next->cur->next;
 			start_cancel(cancel);
 			if (!cancel->running)
@@ -188,7 +188,7 @@ advance_window(Cancel *window, int limit_ms)
 		advance_cancel(waiting[i]);
 		if (waiting[i]->running)
 			continue;
-		waiting[i]->node->cancelled = waiting[i]->done;
+		waiting[i]->node->rollback.cancelled = waiting[i]->done;
 		end_cancel(waiting[i]);
 	}
 	return true;
@@ -201,7 +201,7 @@ shuttle_cancel(dlist_head *nodes, int limit_ms)
 	dlist_iter	next;
 
 	dlist_foreach(next, nodes)
-		dlist_container(ShuttleNode, cancel_link, next.cur)->cancelled = false;
+		dlist_container(ShuttleNode, rollback.cancel_link, next.cur)->rollback.cancelled = false;
 	next.cur = dlist_is_empty(nodes) ? &nodes->head : nodes->head.next;
 	while (fill_window(window, &next, nodes) > 0)
 	{
@@ -220,7 +220,7 @@ shuttle_cancel_one(ShuttleNode *node, int limit_ms)
 {
 	dlist_head	nodes = DLIST_STATIC_INIT(nodes);
 
-	dlist_push_tail(&nodes, &node->cancel_link);
+	dlist_push_tail(&nodes, &node->rollback.cancel_link);
 	shuttle_cancel(&nodes, limit_ms);
-	return node->cancelled;
+	return node->rollback.cancelled;
 }

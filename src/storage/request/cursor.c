@@ -23,28 +23,28 @@ shuttle_cursor_allocate(ShuttleNode *node)
 {
 	int			cursor = 0;
 
-	while (cursor < node->ncursors &&
-		   node->cursors[cursor].state != CURSOR_FREE)
+	while (cursor < node->requests.ncursors &&
+		   node->requests.cursors[cursor].state != CURSOR_FREE)
 		cursor++;
-	if (cursor == node->ncursors)
+	if (cursor == node->requests.ncursors)
 	{
-		int			ncursors = Max(8, node->ncursors * 2);
+		int			ncursors = Max(8, node->requests.ncursors * 2);
 
-		if (node->cursors == NULL)
-			node->cursors = MemoryContextAlloc(node->cxt,
-											   sizeof(CursorSlot) * ncursors);
+		if (node->requests.cursors == NULL)
+			node->requests.cursors = MemoryContextAlloc(node->cxt,
+														sizeof(CursorSlot) * ncursors);
 		else
-			node->cursors = repalloc(node->cursors,
-									 sizeof(CursorSlot) * ncursors);
-		memset(node->cursors + node->ncursors, 0,
-			   sizeof(CursorSlot) * (ncursors - node->ncursors));
-		node->ncursors = ncursors;
+			node->requests.cursors = repalloc(node->requests.cursors,
+											  sizeof(CursorSlot) * ncursors);
+		memset(node->requests.cursors + node->requests.ncursors, 0,
+			   sizeof(CursorSlot) * (ncursors - node->requests.ncursors));
+		node->requests.ncursors = ncursors;
 	}
-	node->cursors[cursor] = (CursorSlot)
+	node->requests.cursors[cursor] = (CursorSlot)
 	{
 		.state = CURSOR_USED,
-			.level = node->level,
-			.packet = node->packet,
+			.level = node->transaction.level,
+			.packet = node->queue.packet,
 	};
 	return cursor;
 }
@@ -52,14 +52,14 @@ shuttle_cursor_allocate(ShuttleNode *node)
 void
 shuttle_cursor_release(ShuttleNode *node, int cursor)
 {
-	if (node->cursors[cursor].state == CURSOR_USED)
-		node->cursors[cursor].state = CURSOR_UNWANTED;
+	if (node->requests.cursors[cursor].state == CURSOR_USED)
+		node->requests.cursors[cursor].state = CURSOR_UNWANTED;
 }
 
 void
 shuttle_cursor_answer(ShuttleNode *node, ShuttleCommand *command, bool failed)
 {
-	CursorSlot *slot = &node->cursors[command->cursor];
+	CursorSlot *slot = &node->requests.cursors[command->cursor];
 
 	/* Cursors of a transaction that was left are forgotten already. */
 	if (command->dropped || slot->packet != command->packet)
@@ -73,26 +73,26 @@ shuttle_cursor_answer(ShuttleNode *node, ShuttleCommand *command, bool failed)
 void
 shuttle_cursor_close_unwanted(ShuttleNode *node)
 {
-	for (int i = 0; i < node->ncursors; i++)
+	for (int i = 0; i < node->requests.ncursors; i++)
 	{
 		char		sql[32];
 
-		if (node->cursors[i].state != CURSOR_UNWANTED ||
-			!node->cursors[i].answered)
+		if (node->requests.cursors[i].state != CURSOR_UNWANTED ||
+			!node->requests.cursors[i].answered)
 			continue;
 		snprintf(sql, sizeof(sql), "CLOSE c%d", i);
 		shuttle_pipeline_add(node, COMMAND_CONTROL, sql);
-		node->cursors[i].state = CURSOR_FREE;
+		node->requests.cursors[i].state = CURSOR_FREE;
 	}
 }
 
 void
 shuttle_cursor_forget_level(ShuttleNode *node, int level)
 {
-	for (int i = 0; i < node->ncursors; i++)
+	for (int i = 0; i < node->requests.ncursors; i++)
 	{
-		if (node->cursors[i].level >= level)
-			node->cursors[i].state = CURSOR_FREE;
+		if (node->requests.cursors[i].level >= level)
+			node->requests.cursors[i].state = CURSOR_FREE;
 	}
 }
 
@@ -102,24 +102,24 @@ shuttle_cursor_forget_packet(ShuttleNode *node, uint64 packet)
 	dlist_iter	iter;
 
 	/* Their requests must not release what another one has got meanwhile. */
-	dlist_foreach(iter, &node->requests)
+	dlist_foreach(iter, &node->requests.all)
 	{
 		ShuttleRequest *request = dlist_container(ShuttleRequest, link, iter.cur);
 
-		if (request->cursor >= 0 && request->generation == node->generation &&
-			node->cursors[request->cursor].packet == packet)
+		if (request->cursor >= 0 && request->generation == node->transaction.generation &&
+			node->requests.cursors[request->cursor].packet == packet)
 			request->cursor = -1;
 	}
-	for (int i = 0; i < node->ncursors; i++)
+	for (int i = 0; i < node->requests.ncursors; i++)
 	{
-		if (node->cursors[i].packet == packet)
-			node->cursors[i].state = CURSOR_FREE;
+		if (node->requests.cursors[i].packet == packet)
+			node->requests.cursors[i].state = CURSOR_FREE;
 	}
 }
 
 void
 shuttle_cursor_release_level(ShuttleNode *node, int level)
 {
-	for (int i = 0; i < node->ncursors; i++)
-		node->cursors[i].level = Min(node->cursors[i].level, level - 1);
+	for (int i = 0; i < node->requests.ncursors; i++)
+		node->requests.cursors[i].level = Min(node->requests.cursors[i].level, level - 1);
 }

@@ -139,7 +139,7 @@ shuttle_node_error_raise(ShuttleNode *node, ShuttleNodeError *error,
 	if (sqlstate == 0)
 		sqlstate = ERRCODE_FDW_ERROR;
 	if (sqlstate == ERRCODE_READ_ONLY_SQL_TRANSACTION && hint == NULL &&
-		!XactReadOnly && node->transaction == TRANSACTION_CLEAN)
+		!XactReadOnly && node->transaction.kind == TRANSACTION_CLEAN)
 		hint = "Set the option shuttle_volatile of the foreign table if reading it writes.";
 	if (is_met_again_inside(error))
 		sqlstate = ERRCODE_IN_FAILED_SQL_TRANSACTION;

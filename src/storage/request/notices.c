@@ -78,7 +78,7 @@ shuttle_notice_receive(void *arg, const PGresult *result)
 	sqlstate = shuttle_result_sqlstate(result);
 	if (strcmp(severity, "FATAL") == 0 || is_farewell(sqlstate))
 	{
-		strlcpy(node->farewell, message, sizeof(node->farewell));
+		strlcpy(node->connection.farewell, message, sizeof(node->connection.farewell));
 		return;
 	}
 	if (level == 0 || concerns_us(sqlstate))

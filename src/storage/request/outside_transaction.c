@@ -198,11 +198,11 @@ start_on_side(Run *run)
 		return false;
 	initStringInfo(&run->rows);
 	run->node.name = pstrdup(run->result->name);
-	run->node.conn = side->conn;
+	run->node.connection.conn = side->conn;
 	side->conn = NULL;
 
 	/* Its notices belong to this run. */
-	PQsetNoticeReceiver(run->node.conn, shuttle_notice_receive, &run->node);
+	PQsetNoticeReceiver(run->node.connection.conn, shuttle_notice_receive, &run->node);
 	run->state = RUN_SENDING;
 	run->step = STEP_SQL;
 	send_step(run);
@@ -215,11 +215,11 @@ keep_connection(Run *run)
 {
 	ShuttleSide *side = run->result->side;
 
-	if (side == NULL || PQstatus(run->node.conn) != CONNECTION_OK ||
-		PQtransactionStatus(run->node.conn) != PQTRANS_IDLE)
+	if (side == NULL || PQstatus(run->node.connection.conn) != CONNECTION_OK ||
+		PQtransactionStatus(run->node.connection.conn) != PQTRANS_IDLE)
 		return;
-	side->conn = run->node.conn;
-	run->node.conn = NULL;
+	side->conn = run->node.connection.conn;
+	run->node.connection.conn = NULL;
 }
 
 /*
@@ -308,21 +308,21 @@ start(Run *run, Oid userid)
 		fail(run, "53000", "there are too many open files on the local server");
 		return;
 	}
-	node->conn = PQconnectStartParams(options->keywords, options->values, false);
-	if (node->conn == NULL)
+	node->connection.conn = PQconnectStartParams(options->keywords, options->values, false);
+	if (node->connection.conn == NULL)
 	{
 		ReleaseExternalFD();
 		fail(run, "53200", "out of memory");
 		return;
 	}
-	PQsetNoticeReceiver(node->conn, shuttle_notice_receive, node);
-	node->polling = PGRES_POLLING_WRITING;
-	node->connect_deadline = options->connect_timeout_s <= 0 ? 0 :
+	PQsetNoticeReceiver(node->connection.conn, shuttle_notice_receive, node);
+	node->connection.polling = PGRES_POLLING_WRITING;
+	node->connection.deadline = options->connect_timeout_s <= 0 ? 0 :
 		TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
 									(int64) options->connect_timeout_s * 1000);
 	run->state = RUN_CONNECTING;
-	if (PQstatus(node->conn) == CONNECTION_BAD)
-		fail(run, "08001", PQerrorMessage(node->conn));
+	if (PQstatus(node->connection.conn) == CONNECTION_BAD)
+		fail(run, "08001", PQerrorMessage(node->connection.conn));
 }
 
 static void
@@ -350,26 +350,26 @@ advance_connecting(Run *run)
 
 	if (!run->ready)
 	{
-		if (node->connect_deadline != 0 &&
-			GetCurrentTimestamp() >= node->connect_deadline)
+		if (node->connection.deadline != 0 &&
+			GetCurrentTimestamp() >= node->connection.deadline)
 			fail(run, "08001", "timeout expired");
 		return;
 	}
-	node->polling = PQconnectPoll(node->conn);
-	if (node->polling == PGRES_POLLING_FAILED)
-		fail(run, "08001", PQerrorMessage(node->conn));
-	if (node->polling != PGRES_POLLING_OK)
+	node->connection.polling = PQconnectPoll(node->connection.conn);
+	if (node->connection.polling == PGRES_POLLING_FAILED)
+		fail(run, "08001", PQerrorMessage(node->connection.conn));
+	if (node->connection.polling != PGRES_POLLING_OK)
 		return;
-	node->used_password = PQconnectionUsedPassword(node->conn) != 0;
+	node->connection.used_password = PQconnectionUsedPassword(node->connection.conn) != 0;
 	if (!shuttle_connect_allowed(node))
 	{
 		shuttle_connect_fail_password(node);
-		fail(run, "2F003", node->failure.message);
+		fail(run, "2F003", node->connection.failure.message);
 		return;
 	}
-	if (PQsetnonblocking(node->conn, 1) != 0)
+	if (PQsetnonblocking(node->connection.conn, 1) != 0)
 	{
-		fail(run, "08001", PQerrorMessage(node->conn));
+		fail(run, "08001", PQerrorMessage(node->connection.conn));
 		return;
 	}
 	run->state = RUN_SENDING;
@@ -381,16 +381,16 @@ advance_connecting(Run *run)
 static void
 send_step(Run *run)
 {
-	PGconn	   *conn = run->node.conn;
+	PGconn	   *conn = run->node.connection.conn;
 	int			sent;
 	int			rest = 0;
 
 	/* A setting would stay in a session of a pool, for whoever gets it next. */
 	if (run->step == STEP_CHECK_INTERVAL &&
-		(PQserverVersion(conn) < 140000 || run->node.pooled))
+		(PQserverVersion(conn) < 140000 || run->node.options.pooled))
 		run->step++;
 	if (run->step == STEP_READ_ONLY)
-		sent = PQsendQuery(conn, run->node.pooled ? "BEGIN READ ONLY" :
+		sent = PQsendQuery(conn, run->node.options.pooled ? "BEGIN READ ONLY" :
 						   "SET default_transaction_read_only = on");
 	else if (run->step == STEP_CHECK_INTERVAL)
 		sent = PQsendQuery(conn, "SET client_connection_check_interval = '2s'");
@@ -414,7 +414,7 @@ send_step(Run *run)
 static void
 read_answers(Run *run)
 {
-	PGconn	   *conn = run->node.conn;
+	PGconn	   *conn = run->node.connection.conn;
 	int			rest = run->flush_pending ? PQflush(conn) : 0;
 	bool		alive = PQconsumeInput(conn) == 1 && rest >= 0;
 
@@ -581,7 +581,7 @@ take_error(Run *run, const PGresult *result)
 		return;
 	if (state == NULL || message == NULL)
 	{
-		fail(run, "08006", PQerrorMessage(run->node.conn));
+		fail(run, "08006", PQerrorMessage(run->node.connection.conn));
 		return;
 	}
 	initStringInfo(&text);
@@ -623,13 +623,13 @@ fail(Run *run, const char *sqlstate, const char *message)
 static void
 end(Run *run)
 {
-	PGconn	   *conn = run->node.conn;
+	PGconn	   *conn = run->node.connection.conn;
 
 	run->state = RUN_ENDED;
 	if (conn != NULL)
 		keep_connection(run);
-	conn = run->node.conn;
-	run->node.conn = NULL;
+	conn = run->node.connection.conn;
+	run->node.connection.conn = NULL;
 	if (conn == NULL)
 		return;
 	PQfinish(conn);
@@ -653,10 +653,10 @@ add_beside(AllRuns *all)
 			ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
 			if (node->key.serverid == one->serverid && node->userid == one->userid &&
-				node->state == NODE_READY && !shuttle_pages_hold_up(node))
+				node->connection.state == NODE_READY && !shuttle_pages_hold_up(node))
 			{
 				AddWaitEventToSet(all->wait_set, WL_SOCKET_READABLE,
-								  PQsocket(node->conn), NULL, NULL);
+								  PQsocket(node->connection.conn), NULL, NULL);
 				break;
 			}
 		}
@@ -686,12 +686,12 @@ wait_for_any(AllRuns *all)
 		nrunning++;
 		if (run->state == RUN_SENDING)
 			wanted |= run->flush_pending ? WL_SOCKET_WRITEABLE : 0;
-		else if (run->node.polling == PGRES_POLLING_WRITING)
+		else if (run->node.connection.polling == PGRES_POLLING_WRITING)
 			wanted = WL_SOCKET_WRITEABLE;
-		AddWaitEventToSet(all->wait_set, wanted, PQsocket(run->node.conn), NULL, run);
-		if (run->state == RUN_CONNECTING && run->node.connect_deadline != 0 &&
-			(deadline == 0 || run->node.connect_deadline < deadline))
-			deadline = run->node.connect_deadline;
+		AddWaitEventToSet(all->wait_set, wanted, PQsocket(run->node.connection.conn), NULL, run);
+		if (run->state == RUN_CONNECTING && run->node.connection.deadline != 0 &&
+			(deadline == 0 || run->node.connection.deadline < deadline))
+			deadline = run->node.connection.deadline;
 	}
 	if (nrunning > 0)
 		add_beside(all);
@@ -728,7 +728,7 @@ cancel_running(AllRuns *all)
 	for (int i = 0; i < all->nruns; i++)
 	{
 		if (all->runs[i].state == RUN_SENDING)
-			dlist_push_tail(&nodes, &all->runs[i].node.cancel_link);
+			dlist_push_tail(&nodes, &all->runs[i].node.rollback.cancel_link);
 	}
 	shuttle_cancel(&nodes, CANCEL_WAIT_MS);
 }

@@ -72,18 +72,18 @@ shuttle_pipeline_make(ShuttleNode *node, CommandKind kind, const char *sql)
 void
 shuttle_pipeline_append(ShuttleNode *node, ShuttleCommand *command)
 {
-	command->packet = node->packet;
-	command->generation = node->generation;
-	command->ahead = node->adding_ahead;
-	command->repeatable = node->adding_repeatable;
-	dlist_push_tail(&node->commands, &command->link);
-	if (node->unsent == NULL)
-		node->unsent = command;
-	node->unsynced = command->kind != COMMAND_SYNC;
+	command->packet = node->queue.packet;
+	command->generation = node->transaction.generation;
+	command->ahead = node->queue.adding_ahead;
+	command->repeatable = node->queue.adding_repeatable;
+	dlist_push_tail(&node->queue.commands, &command->link);
+	if (node->queue.unsent == NULL)
+		node->queue.unsent = command;
+	node->queue.unsynced = command->kind != COMMAND_SYNC;
 	if (command->kind == COMMAND_SYNC)
 	{
-		node->nunsent_syncs++;
-		node->packet++;
+		node->queue.nunsent_syncs++;
+		node->queue.packet++;
 	}
 }
 
@@ -122,9 +122,9 @@ void
 shuttle_pipeline_end_packet(ShuttleNode *node)
 {
 	if (shuttle_pipeline_add(node, COMMAND_SYNC, NULL)->ahead)
-		node->nahead++;
-	node->adding_ahead = false;
-	node->adding_repeatable = false;
+		node->errors.nahead++;
+	node->queue.adding_ahead = false;
+	node->queue.adding_repeatable = false;
 	shuttle_pipeline_send(node);
 }
 
@@ -133,23 +133,23 @@ shuttle_pipeline_end_packet(ShuttleNode *node)
 void
 shuttle_pipeline_unlink(ShuttleNode *node, ShuttleCommand *command)
 {
-	if (node->unsent == command)
-		node->unsent = dlist_has_next(&node->commands, &command->link) ?
+	if (node->queue.unsent == command)
+		node->queue.unsent = dlist_has_next(&node->queue.commands, &command->link) ?
 			dlist_container(ShuttleCommand, link,
-							dlist_next_node(&node->commands, &command->link)) :
+							dlist_next_node(&node->queue.commands, &command->link)) :
 			NULL;
 	dlist_delete(&command->link);
 	if (command->kind != COMMAND_SYNC)
 	{
 		if (command->sent)
-			node->nin_flight--;
+			node->queue.nin_flight--;
 	}
 	else
 	{
 		if (!command->sent)
-			node->nunsent_syncs--;
+			node->queue.nunsent_syncs--;
 		if (command->ahead)
-			node->nahead--;
+			node->errors.nahead--;
 	}
 }
 
@@ -167,31 +167,31 @@ shuttle_pipeline_clear(ShuttleNode *node)
 {
 	dlist_mutable_iter iter;
 
-	dlist_foreach_modify(iter, &node->commands)
+	dlist_foreach_modify(iter, &node->queue.commands)
 	{
 		ShuttleCommand *command = dlist_container(ShuttleCommand, link, iter.cur);
 
 		dlist_delete(&command->link);
 		shuttle_command_free(node, command);
 	}
-	dlist_foreach_modify(iter, &node->requests)
+	dlist_foreach_modify(iter, &node->requests.all)
 	{
 		ShuttleRequest *request = dlist_container(ShuttleRequest, link, iter.cur);
 
 		shuttle_request_fail(request, NULL, false);
 	}
-	node->unsent = NULL;
-	node->nunsent_syncs = 0;
-	node->nin_flight = 0;
-	node->nahead = 0;
-	node->unsynced = false;
-	node->adding_ahead = false;
-	node->adding_repeatable = false;
-	node->ahead_failed = false;
-	node->recovery_due = false;
-	node->timing = false;
-	node->flush_pending = false;
-	node->readable = false;
+	node->queue.unsent = NULL;
+	node->queue.nunsent_syncs = 0;
+	node->queue.nin_flight = 0;
+	node->errors.nahead = 0;
+	node->queue.unsynced = false;
+	node->queue.adding_ahead = false;
+	node->queue.adding_repeatable = false;
+	node->errors.ahead_failed = false;
+	node->errors.recovery_due = false;
+	node->queue.timing = false;
+	node->socket.flush_pending = false;
+	node->socket.readable = false;
 }
 
 /* ---- sending */
@@ -201,41 +201,41 @@ shuttle_pipeline_send(ShuttleNode *node)
 {
 	bool		sent = false;
 
-	if (node->state != NODE_READY || node->settling)
+	if (node->connection.state != NODE_READY || node->rollback.awaited)
 		return;
-	while (node->nunsent_syncs > 0 && !shuttle_pipeline_is_held(node))
+	while (node->queue.nunsent_syncs > 0 && !shuttle_pipeline_is_held(node))
 	{
-		ShuttleCommand *command = node->unsent;
-		bool		was_idle = node->nin_flight == 0;
+		ShuttleCommand *command = node->queue.unsent;
+		bool		was_idle = node->queue.nin_flight == 0;
 
 		if (!send_command(node, command))
 		{
-			shuttle_connection_broke(node, PQerrorMessage(node->conn), false);
+			shuttle_connection_broke(node, PQerrorMessage(node->connection.conn), false);
 			return;
 		}
 		command->sent = sent = true;
-		node->unsent = dlist_has_next(&node->commands, &command->link) ?
+		node->queue.unsent = dlist_has_next(&node->queue.commands, &command->link) ?
 			dlist_container(ShuttleCommand, link,
-							dlist_next_node(&node->commands, &command->link)) :
+							dlist_next_node(&node->queue.commands, &command->link)) :
 			NULL;
 		if (command->kind == COMMAND_SYNC)
-			node->nunsent_syncs--;
+			node->queue.nunsent_syncs--;
 		else
 		{
-			node->nin_flight++;
+			node->queue.nin_flight++;
 			if (was_idle)
 			{
-				node->timing = true;
+				node->queue.timing = true;
 
 				/* nobody waits for the answer of such a COMMIT */
-				node->trip_counts = command->kind != COMMAND_COMMIT ||
+				node->shown.trip_counts = command->kind != COMMAND_COMMIT ||
 					!command->ignore_error;
-				INSTR_TIME_SET_CURRENT(node->sent_at);
+				INSTR_TIME_SET_CURRENT(node->queue.sent_at);
 			}
 		}
 		count_bytes_sent(command);
 	}
-	if (sent || node->flush_pending)
+	if (sent || node->socket.flush_pending)
 		flush_output(node);
 }
 
@@ -249,13 +249,13 @@ shuttle_pipeline_send(ShuttleNode *node)
 bool
 shuttle_pipeline_is_held(const ShuttleNode *node)
 {
-	const ShuttleCommand *next = node->unsent;
+	const ShuttleCommand *next = node->queue.unsent;
 	const ShuttleCommand *before;
 
-	if (!node->pooled || next == NULL ||
+	if (!node->options.pooled || next == NULL ||
 		(next->kind != COMMAND_BEGIN && next->kind != COMMAND_FINISH) ||
 		dlist_head_element(ShuttleCommand, link,
-						   (dlist_head *) &node->commands) == next)
+						   (dlist_head *) &node->queue.commands) == next)
 		return false;
 	before = dlist_container(ShuttleCommand, link, next->link.prev);
 	return before->kind == COMMAND_SYNC;
@@ -264,18 +264,18 @@ shuttle_pipeline_is_held(const ShuttleNode *node)
 static void
 flush_output(ShuttleNode *node)
 {
-	int			rest = PQflush(node->conn);
+	int			rest = PQflush(node->connection.conn);
 
 	if (rest < 0)
-		shuttle_connection_broke(node, PQerrorMessage(node->conn), false);
+		shuttle_connection_broke(node, PQerrorMessage(node->connection.conn), false);
 	else
-		node->flush_pending = rest > 0;
+		node->socket.flush_pending = rest > 0;
 }
 
 static bool
 send_command(ShuttleNode *node, ShuttleCommand *command)
 {
-	PGconn	   *conn = node->conn;
+	PGconn	   *conn = node->connection.conn;
 
 	switch (command->kind)
 	{
@@ -365,18 +365,18 @@ count_bytes_sent(ShuttleCommand *command)
 void
 shuttle_pipeline_read(ShuttleNode *node)
 {
-	while (!dlist_is_empty(&node->commands) && !node->recovery_due)
+	while (!dlist_is_empty(&node->queue.commands) && !node->errors.recovery_due)
 	{
 		ShuttleCommand *command = dlist_head_element(ShuttleCommand, link,
-													 &node->commands);
+													 &node->queue.commands);
 		PGresult   *result;
 
 		if (!command->sent || shuttle_pages_hold_up(node))
 			return;
 		shuttle_pages_begin(node, command);
-		if (PQisBusy(node->conn))
+		if (PQisBusy(node->connection.conn))
 			return;
-		result = PQgetResult(node->conn);
+		result = PQgetResult(node->connection.conn);
 		if (result != NULL && PQresultStatus(result) != PGRES_PIPELINE_SYNC)
 		{
 			note_round_trip(node);
@@ -390,8 +390,8 @@ shuttle_pipeline_read(ShuttleNode *node)
 				return;
 			}
 			if (command->kind == COMMAND_BEGIN &&
-				command->generation == node->generation)
-				node->can_repeat = false;
+				command->generation == node->transaction.generation)
+				node->transaction.can_repeat = false;
 			if (!fits_command(command, result))
 			{
 				PQclear(result);
@@ -411,7 +411,7 @@ shuttle_pipeline_read(ShuttleNode *node)
 			if (PQresultStatus(result) != PGRES_PIPELINE_SYNC)
 			{
 				if (result == NULL)
-					shuttle_connection_broke(node, PQerrorMessage(node->conn),
+					shuttle_connection_broke(node, PQerrorMessage(node->connection.conn),
 											 false);
 				else
 					shuttle_connection_lost(node,
@@ -420,8 +420,8 @@ shuttle_pipeline_read(ShuttleNode *node)
 				return;
 			}
 			PQclear(result);
-			if (node->ahead_failed && command->packet == node->ahead_packet)
-				node->recovery_due = true;
+			if (node->errors.ahead_failed && command->packet == node->errors.ahead_packet)
+				node->errors.recovery_due = true;
 		}
 		else if (result != NULL && PQresultStatus(result) != PGRES_PIPELINE_SYNC)
 		{
@@ -432,7 +432,7 @@ shuttle_pipeline_read(ShuttleNode *node)
 		else if (command->result == NULL)
 		{
 			PQclear(result);
-			shuttle_connection_broke(node, PQerrorMessage(node->conn), false);
+			shuttle_connection_broke(node, PQerrorMessage(node->connection.conn), false);
 			return;
 		}
 		shuttle_pipeline_unlink(node, command);
@@ -497,7 +497,7 @@ reason_of_end(const ShuttleNode *node, const PGresult *result, bool *said)
 	if (message != NULL)
 		return message;
 	if (PQresultStatus(result) == PGRES_FATAL_ERROR)
-		return PQerrorMessage(node->conn);
+		return PQerrorMessage(node->connection.conn);
 	return SHUTTLE_NO_ANSWER;
 }
 
@@ -526,19 +526,19 @@ note_round_trip(ShuttleNode *node)
 	instr_time	elapsed;
 	double		elapsed_ms;
 
-	if (!node->timing)
+	if (!node->queue.timing)
 		return;
-	node->timing = false;
+	node->queue.timing = false;
 	INSTR_TIME_SET_CURRENT(elapsed);
-	INSTR_TIME_SUBTRACT(elapsed, node->sent_at);
+	INSTR_TIME_SUBTRACT(elapsed, node->queue.sent_at);
 	elapsed_ms = INSTR_TIME_GET_MILLISEC(elapsed);
 	shuttle_round_trip_add(&node->round_trip, node->key.serverid, elapsed_ms);
-	if (node->least_trip_ms < 0 || elapsed_ms < node->least_trip_ms)
-		node->least_trip_ms = elapsed_ms;
-	if (node->trip_counts)
+	if (node->shown.least_trip_ms < 0 || elapsed_ms < node->shown.least_trip_ms)
+		node->shown.least_trip_ms = elapsed_ms;
+	if (node->shown.trip_counts)
 	{
-		node->sum_trips_ms += elapsed_ms;
-		node->ntrips++;
+		node->shown.sum_trips_ms += elapsed_ms;
+		node->shown.ntrips++;
 	}
 }
 
@@ -591,8 +591,8 @@ answer_command(ShuttleNode *node, ShuttleCommand *command)
 			if (command->request != NULL && !command->dropped)
 			{
 				if (failed)
-					shuttle_request_fail(command->request, node->error,
-										 command->ahead && node->ahead_failed);
+					shuttle_request_fail(command->request, node->errors.first,
+										 command->ahead && node->errors.ahead_failed);
 				else
 				{
 					shuttle_request_answer(command->request, command);
@@ -602,23 +602,23 @@ answer_command(ShuttleNode *node, ShuttleCommand *command)
 			break;
 
 		case COMMAND_BEGIN:
-			if (!failed && command->generation == node->generation)
-				node->begun = true;
+			if (!failed && command->generation == node->transaction.generation)
+				node->transaction.begun = true;
 			break;
 
 		case COMMAND_COMMIT:
-			if (command->generation != node->generation)
+			if (command->generation != node->transaction.generation)
 				break;
-			node->commit_pending = false;
-			node->committed = !failed &&
+			node->commit.pending = false;
+			node->commit.done = !failed &&
 				strcmp(PQcmdStatus(command->result), "COMMIT") == 0;
-			if (node->committed && node->must_wait)
+			if (node->commit.done && node->commit.must_wait)
 				shuttle_node_count(node, SHUTTLE_NODE_COMMITS, 1);
 			break;
 
 		case COMMAND_LOOK:
 			if (!failed && PQntuples(command->result) > 0)
-				node->left_prepared = shuttle_left_prepared = true;
+				node->commit.left_prepared = shuttle_left_prepared = true;
 			break;
 
 		case COMMAND_PREPARE_TRANSACTION:
@@ -629,13 +629,13 @@ answer_command(ShuttleNode *node, ShuttleCommand *command)
 		case COMMAND_ROLLBACK:
 			/* A late cancel can hit it (trap 19). */
 			if (failed || !command_ended_transaction(command))
-				node->settle_failed = true;
-			else if (node->settle_level == 1)
+				node->rollback.failed = true;
+			else if (node->rollback.level == 1)
 				shuttle_node_count(node, SHUTTLE_NODE_ROLLBACKS, 1);
 			break;
 
 		case COMMAND_SYNC:
-			if (command->packet == node->settle_packet)
+			if (command->packet == node->rollback.packet)
 				shuttle_transaction_settled(node);
 			break;
 
@@ -661,7 +661,7 @@ note_settings(ShuttleNode *node, const PGresult *result)
 	int			nrows = PQntuples(result);
 
 	if (nrows > 0)
-		node->max_prepared = atoi(PQgetvalue(result, nrows - 1, 0));
+		node->commit.max_prepared = atoi(PQgetvalue(result, nrows - 1, 0));
 }
 
 /*
@@ -675,8 +675,8 @@ remember_error(ShuttleNode *node, ShuttleCommand *command, bool out_of_date)
 	const char *sql = command->sql;
 
 	if (command->dropped || command->ignore_error ||
-		command->generation != node->generation ||
-		node->error != NULL || node->ahead_failed || node->begin_again)
+		command->generation != node->transaction.generation ||
+		node->errors.first != NULL || node->errors.ahead_failed || node->transaction.begin_again)
 		return;
 	if (command->request != NULL && command->kind != COMMAND_SCANNED)
 		sql = command->request->sql;
@@ -686,8 +686,8 @@ remember_error(ShuttleNode *node, ShuttleCommand *command, bool out_of_date)
 
 	if (command->ahead && command->kind != COMMAND_GUARD)
 	{
-		node->ahead_failed = true;
-		node->ahead_packet = command->packet;
+		node->errors.ahead_failed = true;
+		node->errors.ahead_packet = command->packet;
 
 		/* At once: its owner may ask again before the packet has ended. */
 		shuttle_cursor_forget_packet(node, command->packet);
@@ -705,15 +705,15 @@ remember_error(ShuttleNode *node, ShuttleCommand *command, bool out_of_date)
 		command->request = NULL;
 		return;
 	}
-	if (out_of_date && command->packet == node->first_packet)
+	if (out_of_date && command->packet == node->transaction.first_packet)
 	{
-		node->begin_again = true;
+		node->transaction.begin_again = true;
 		shuttle_request_repeat_all(node);
 		command->request = NULL;
 		return;
 	}
-	node->error = shuttle_node_error_create(command->result, sql);
+	node->errors.first = shuttle_node_error_create(command->result, sql);
 	command->result = NULL;
 	if (command->request != NULL)
-		shuttle_node_error_place(node->error, command->request);
+		shuttle_node_error_place(node->errors.first, command->request);
 }

@@ -85,10 +85,10 @@ shuttle_prepared_is_untried(ShuttleNode *node, const char *sql)
 {
 	ShuttlePrepared *prepared = NULL;
 
-	if (node->prepared != NULL)
+	if (node->prepared.statements != NULL)
 		prepared = find(node, hash_text(sql), sql);
 	return prepared != NULL && prepared->state == PREPARED_READY &&
-		prepared->generation != node->generation;
+		prepared->generation != node->transaction.generation;
 }
 
 ShuttlePrepared *
@@ -100,9 +100,9 @@ shuttle_prepared_use(ShuttleNode *node, ShuttleRequest *request, bool *earlier)
 
 	*earlier = false;
 	/* The session may be another one the next time. */
-	if (node->pooled)
+	if (node->options.pooled)
 		return NULL;
-	if (node->prepared == NULL)
+	if (node->prepared.statements == NULL)
 		create_table(node);
 	prepared = find(node, hash, sql);
 	if (prepared == NULL)
@@ -116,10 +116,10 @@ shuttle_prepared_use(ShuttleNode *node, ShuttleRequest *request, bool *earlier)
 	else
 	{
 		dlist_delete(&prepared->lru);
-		dlist_push_tail(&node->prepared_lru, &prepared->lru);
+		dlist_push_tail(&node->prepared.lru, &prepared->lru);
 		*earlier = true;
 	}
-	prepared->generation = node->generation;
+	prepared->generation = node->transaction.generation;
 	prepared->nusers++;
 	return prepared;
 }
@@ -129,12 +129,12 @@ create_table(ShuttleNode *node)
 {
 	HASHCTL		control = {0};
 
-	dlist_init(&node->prepared_lru);
+	dlist_init(&node->prepared.lru);
 	control.keysize = sizeof(uint32);
 	control.entrysize = sizeof(PreparedEntry);
 	control.hcxt = node->cxt;
-	node->prepared = hash_create("shuttle prepared statements", 64, &control,
-								 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	node->prepared.statements = hash_create("shuttle prepared statements", 64, &control,
+											HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
 static void
@@ -142,12 +142,12 @@ create_seen(ShuttleNode *node)
 {
 	HASHCTL		control = {0};
 
-	node->seen_order = MemoryContextAllocZero(node->cxt, sizeof(uint32) * MOST_SEEN);
+	node->prepared.seen_order = MemoryContextAllocZero(node->cxt, sizeof(uint32) * MOST_SEEN);
 	control.keysize = sizeof(uint32);
 	control.entrysize = sizeof(uint32);
 	control.hcxt = node->cxt;
-	node->seen_texts = hash_create("shuttle seen texts", MOST_SEEN, &control,
-								   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	node->prepared.seen_texts = hash_create("shuttle seen texts", MOST_SEEN, &control,
+											HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
 /* Remembers a text, and forgets the oldest; true if it was known already. */
@@ -156,22 +156,22 @@ seen_before(ShuttleNode *node, uint32 hash)
 {
 	bool		found;
 
-	if (node->seen_texts == NULL)
+	if (node->prepared.seen_texts == NULL)
 		create_seen(node);
-	hash_search(node->seen_texts, &hash, HASH_ENTER, &found);
+	hash_search(node->prepared.seen_texts, &hash, HASH_ENTER, &found);
 	if (found)
 		return true;
-	if (hash_get_num_entries(node->seen_texts) > MOST_SEEN)
-		hash_search(node->seen_texts, &node->seen_order[node->next_seen], HASH_REMOVE, NULL);
-	node->seen_order[node->next_seen] = hash;
-	node->next_seen = (node->next_seen + 1) % MOST_SEEN;
+	if (hash_get_num_entries(node->prepared.seen_texts) > MOST_SEEN)
+		hash_search(node->prepared.seen_texts, &node->prepared.seen_order[node->prepared.next_seen], HASH_REMOVE, NULL);
+	node->prepared.seen_order[node->prepared.next_seen] = hash;
+	node->prepared.next_seen = (node->prepared.next_seen + 1) % MOST_SEEN;
 	return false;
 }
 
 static ShuttlePrepared *
 find(ShuttleNode *node, uint32 hash, const char *sql)
 {
-	PreparedEntry *entry = hash_search(node->prepared, &hash, HASH_FIND, NULL);
+	PreparedEntry *entry = hash_search(node->prepared.statements, &hash, HASH_FIND, NULL);
 	ShuttlePrepared *prepared = entry != NULL ? entry->first : NULL;
 
 	while (prepared != NULL && strcmp(prepared->sql, sql) != 0)
@@ -189,7 +189,7 @@ prepare(ShuttleNode *node, uint32 hash, ShuttleRequest *request)
 	PreparedEntry *entry;
 	bool		found;
 
-	if (node->nprepared >= MOST_PREPARED)
+	if (node->prepared.nstatements >= MOST_PREPARED)
 		close_oldest(node);
 
 	prepared = MemoryContextAllocZero(node->cxt, sizeof(ShuttlePrepared) + size);
@@ -198,13 +198,13 @@ prepare(ShuttleNode *node, uint32 hash, ShuttleRequest *request)
 	prepared->hash = hash;
 	prepared->state = PREPARED_ASKED;
 	snprintf(prepared->name, sizeof(prepared->name), "s" UINT64_FORMAT,
-			 ++node->prepared_number);
+			 ++node->prepared.last_number);
 
-	entry = hash_search(node->prepared, &hash, HASH_ENTER, &found);
+	entry = hash_search(node->prepared.statements, &hash, HASH_ENTER, &found);
 	prepared->next = found ? entry->first : NULL;
 	entry->first = prepared;
-	dlist_push_tail(&node->prepared_lru, &prepared->lru);
-	node->nprepared++;
+	dlist_push_tail(&node->prepared.lru, &prepared->lru);
+	node->prepared.nstatements++;
 
 	command = shuttle_pipeline_add(node, COMMAND_PREPARE, NULL);
 	command->prepared = prepared;
@@ -218,7 +218,7 @@ close_oldest(ShuttleNode *node)
 {
 	dlist_iter	iter;
 
-	dlist_foreach(iter, &node->prepared_lru)
+	dlist_foreach(iter, &node->prepared.lru)
 	{
 		ShuttlePrepared *prepared = dlist_container(ShuttlePrepared, lru, iter.cur);
 		char		sql[64];
@@ -328,8 +328,8 @@ forget(ShuttleNode *node, ShuttlePrepared *prepared)
 		return;
 	prepared->forgotten = true;
 	dlist_delete(&prepared->lru);
-	node->nprepared--;
-	entry = hash_search(node->prepared, &prepared->hash, HASH_FIND, NULL);
+	node->prepared.nstatements--;
+	entry = hash_search(node->prepared.statements, &prepared->hash, HASH_FIND, NULL);
 	if (entry->first == prepared)
 		entry->first = prepared->next;
 	else
@@ -341,7 +341,7 @@ forget(ShuttleNode *node, ShuttlePrepared *prepared)
 		before->next = prepared->next;
 	}
 	if (entry->first == NULL)
-		hash_search(node->prepared, &prepared->hash, HASH_REMOVE, NULL);
+		hash_search(node->prepared.statements, &prepared->hash, HASH_REMOVE, NULL);
 }
 
 void
@@ -349,16 +349,16 @@ shuttle_prepared_clear(ShuttleNode *node)
 {
 	dlist_mutable_iter iter;
 
-	if (node->prepared == NULL)
+	if (node->prepared.statements == NULL)
 		return;
-	dlist_foreach_modify(iter, &node->prepared_lru)
+	dlist_foreach_modify(iter, &node->prepared.lru)
 	{
 		ShuttlePrepared *prepared = dlist_container(ShuttlePrepared, lru, iter.cur);
 
 		dlist_delete(&prepared->lru);
 		pfree(prepared);
 	}
-	hash_destroy(node->prepared);
-	node->prepared = NULL;
-	node->nprepared = 0;
+	hash_destroy(node->prepared.statements);
+	node->prepared.statements = NULL;
+	node->prepared.nstatements = 0;
 }

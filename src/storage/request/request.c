@@ -208,15 +208,15 @@ send_request(ShuttleRequest *request, bool ahead)
 	ShuttleNode *node = request->node;
 	MemoryContext old_cxt;
 
-	if (node->repeat_due)
+	if (node->requests.repeat_due)
 		send_earlier_again(request);
 	old_cxt = MemoryContextSwitchTo(request->cxt);
 	shuttle_transaction_prepare(node, request->effect, request->snapshot,
 								request->nest_level,
 								request->mode == REQUEST_CURSOR ?
-								request->row_goal > 0 : node->fast_start);
-	request->generation = node->generation;
-	request->sent_level = node->level;
+								request->row_goal > 0 : node->transaction.fast_start);
+	request->generation = node->transaction.generation;
+	request->sent_level = node->transaction.level;
 	if (request->mode != REQUEST_CURSOR)
 		request->sent_sql = request->mode == REQUEST_WHOLE ? request->sql :
 			psprintf("SELECT * FROM (\n%s\n) AS held LIMIT " INT64_FORMAT,
@@ -228,7 +228,7 @@ send_request(ShuttleRequest *request, bool ahead)
 		require_transaction(node);
 	if (ahead)
 	{
-		node->adding_ahead = true;
+		node->queue.adding_ahead = true;
 		shuttle_pipeline_add(node, COMMAND_GUARD, "SAVEPOINT a");
 	}
 	if (shuttle_count_rows_scanned)
@@ -257,7 +257,7 @@ send_request(ShuttleRequest *request, bool ahead)
 		shuttle_request_add_release(request);
 
 	if (request->link.next == NULL)
-		dlist_push_tail(&node->requests, &request->link);
+		dlist_push_tail(&node->requests.all, &request->link);
 	request->state = REQUEST_OPEN;
 	shuttle_pipeline_end_packet(node);
 	MemoryContextSwitchTo(old_cxt);
@@ -274,7 +274,7 @@ send_earlier_again(ShuttleRequest *request)
 	bool		is_new = request->link.next == NULL;
 	dlist_iter	iter;
 
-	dlist_foreach(iter, &node->requests)
+	dlist_foreach(iter, &node->requests.all)
 	{
 		ShuttleRequest *earlier = dlist_container(ShuttleRequest, link, iter.cur);
 
@@ -289,7 +289,7 @@ send_earlier_again(ShuttleRequest *request)
 
 	/* All were looked at, and none was found. */
 	if (is_new)
-		node->repeat_due = false;
+		node->requests.repeat_due = false;
 }
 
 /*
@@ -300,7 +300,7 @@ send_earlier_again(ShuttleRequest *request)
 static void
 require_transaction(ShuttleNode *node)
 {
-	if (node->begun || node->packet == node->first_packet)
+	if (node->transaction.begun || node->queue.packet == node->transaction.first_packet)
 		return;
 	shuttle_pipeline_add(node, COMMAND_CONTROL, "SAVEPOINT b");
 	shuttle_pipeline_add(node, COMMAND_CONTROL, "RELEASE SAVEPOINT b");
@@ -318,7 +318,7 @@ needs_guard(const ShuttleRequest *request)
 
 	return request->mode != REQUEST_CURSOR &&
 		request->effect == SHUTTLE_READS &&
-		node->packet != node->first_packet &&
+		node->queue.packet != node->transaction.first_packet &&
 		shuttle_prepared_is_untried(node, request->sent_sql);
 }
 
@@ -369,7 +369,7 @@ ShuttleStatus
 shuttle_request_fetch(ShuttleRequest *request, bool wait, ShuttleRow *row)
 {
 	/* What a transaction has lost is lost, even if rows of it are here. */
-	if (request->node->state == NODE_LOST)
+	if (request->node->connection.state == NODE_LOST)
 		shuttle_connection_raise(request->node);
 	request->reads_ahead = request->ahead && !wait;
 	request->being_read = true;
@@ -411,7 +411,7 @@ shuttle_request_fetch(ShuttleRequest *request, bool wait, ShuttleRow *row)
 			wait_for_answer(request, shuttle_request_has_news);
 		else
 		{
-			request->node->readable = true;
+			request->node->socket.readable = true;
 			shuttle_pipeline_progress(request->node);
 			if (shuttle_notices_waiting)
 				shuttle_notices_show();
@@ -476,7 +476,7 @@ has_rows_here(ShuttleRequest *request)
 bool
 shuttle_request_has_rows(ShuttleRequest *request)
 {
-	return request->node->state != NODE_LOST &&
+	return request->node->connection.state != NODE_LOST &&
 		(request->state == REQUEST_DONE || has_rows_here(request));
 }
 
@@ -599,8 +599,8 @@ raise_failure(ShuttleRequest *request)
 {
 	ShuttleNode *node = request->node;
 
-	if (request->error == NULL && node->state != NODE_READY &&
-		node->state != NODE_CONNECTING)
+	if (request->error == NULL && node->connection.state != NODE_READY &&
+		node->connection.state != NODE_CONNECTING)
 		shuttle_connection_raise(node);
 	if (request->error == NULL)
 		ereport(ERROR,
@@ -652,8 +652,8 @@ shuttle_request_leave(ShuttleRequest *request, MemoryContext owner, const char *
 	request->counters = NULL;
 	request->origin = origin != NULL ? MemoryContextStrdup(request->cxt, origin) : NULL;
 	request->unawaited = true;
-	node->nunawaited++;
-	node->repeat_due |= request->state == REQUEST_UNSENT;
+	node->requests.nunawaited++;
+	node->requests.repeat_due |= request->state == REQUEST_UNSENT;
 }
 
 bool

@@ -32,7 +32,7 @@ mark_behind_end(ShuttleRequest *request)
 {
 	dlist_iter	iter;
 
-	dlist_foreach(iter, &request->node->commands)
+	dlist_foreach(iter, &request->node->queue.commands)
 	{
 		ShuttleCommand *command = dlist_container(ShuttleCommand, link, iter.cur);
 
@@ -191,7 +191,7 @@ shuttle_request_close(ShuttleRequest *request)
 	MemoryContextDelete(request->cxt);
 
 	/* As postgres_fdw's CLOSE, which goes to the node. */
-	if (node->state == NODE_LOST)
+	if (node->connection.state == NODE_LOST)
 		shuttle_connection_raise(node);
 }
 
@@ -202,7 +202,7 @@ detach_commands(ShuttleRequest *request)
 	ShuttleNode *node = request->node;
 	dlist_mutable_iter iter;
 
-	dlist_foreach_modify(iter, &node->commands)
+	dlist_foreach_modify(iter, &node->queue.commands)
 	{
 		ShuttleCommand *command = dlist_container(ShuttleCommand, link, iter.cur);
 
@@ -216,7 +216,7 @@ detach_commands(ShuttleRequest *request)
 			 command->kind != COMMAND_SCANNED))
 			continue;
 		if (command->kind == COMMAND_DECLARE)
-			node->cursors[command->cursor].state = CURSOR_FREE;
+			node->requests.cursors[command->cursor].state = CURSOR_FREE;
 		shuttle_pipeline_unlink(node, command);
 		shuttle_command_free(node, command);
 	}
@@ -235,7 +235,7 @@ shuttle_request_repeat(ShuttleRequest *request)
 	request->at_end = false;
 	request->state = REQUEST_UNSENT;
 	request->repeats = true;
-	request->node->repeat_due |= request->unawaited;
+	request->node->requests.repeat_due |= request->unawaited;
 }
 
 void
@@ -243,11 +243,11 @@ shuttle_request_repeat_all(ShuttleNode *node)
 {
 	dlist_iter	iter;
 
-	dlist_foreach(iter, &node->requests)
+	dlist_foreach(iter, &node->requests.all)
 	{
 		ShuttleRequest *request = dlist_container(ShuttleRequest, link, iter.cur);
 
-		if (request->generation == node->generation)
+		if (request->generation == node->transaction.generation)
 			shuttle_request_repeat(request);
 	}
 }
@@ -259,7 +259,7 @@ start_over(ShuttleRequest *request)
 	Assert(!request->handed_out);
 	detach_commands(request);
 	shuttle_pages_free(request);
-	if (request->cursor >= 0 && request->generation == request->node->generation)
+	if (request->cursor >= 0 && request->generation == request->node->transaction.generation)
 		shuttle_cursor_release(request->node, request->cursor);
 	request->cursor = -1;
 	request->npages_asked = 0;
@@ -304,10 +304,10 @@ shuttle_request_abandon(void *arg)
 	{
 		dlist_delete(&request->link);
 		detach_commands(request);
-		node->nunawaited -= request->unawaited;
+		node->requests.nunawaited -= request->unawaited;
 	}
 	shuttle_pages_free(request);
-	if (request->cursor >= 0 && request->generation == node->generation)
+	if (request->cursor >= 0 && request->generation == node->transaction.generation)
 		shuttle_cursor_release(node, request->cursor);
 	shuttle_node_error_release(&request->error);
 }

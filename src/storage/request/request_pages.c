@@ -121,7 +121,7 @@ look_at_others(const ShuttleRequest *request)
 	{
 		ShuttleNode *node = dlist_container(ShuttleNode, link, node_iter.cur);
 
-		dlist_foreach(iter, &node->requests)
+		dlist_foreach(iter, &node->requests.all)
 		{
 			ShuttleRequest *other = dlist_container(ShuttleRequest, link, iter.cur);
 			double		bytes;
@@ -308,7 +308,7 @@ shuttle_pages_ask(ShuttleRequest *request, bool waits)
 	shuttle_cursor_close_unwanted(node);
 	if (request->reads_ahead)
 	{
-		node->adding_ahead = node->adding_repeatable = true;
+		node->queue.adding_ahead = node->queue.adding_repeatable = true;
 		shuttle_pipeline_add(node, COMMAND_GUARD, "SAVEPOINT a");
 	}
 	if (shuttle_count_rows_scanned)

@@ -66,7 +66,7 @@ progress_all(void)
 	{
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
-		if (node->state == NODE_CONNECTING || node->state == NODE_READY)
+		if (node->connection.state == NODE_CONNECTING || node->connection.state == NODE_READY)
 			shuttle_pipeline_progress(node);
 	}
 }
@@ -98,13 +98,13 @@ shuttle_wait_until(ShuttleNode *node, ShuttleWaitEvent event,
 void
 shuttle_wait_also_for(ShuttleNode *node)
 {
-	node->wait_number = wait_number + 1;
+	node->socket.wait_number = wait_number + 1;
 }
 
 bool
 shuttle_wait_is_for(const ShuttleNode *node)
 {
-	return node->wait_number == wait_number;
+	return node->socket.wait_number == wait_number;
 }
 
 /* Gets answers out of the way of what is waited for; false: there are none. */
@@ -163,7 +163,7 @@ wait_once(ShuttleNode *node, ShuttleWaitEvent event, const LockWatch *watch)
 	else
 		update_set();
 
-	if (node->state == NODE_CONNECTING)
+	if (node->connection.state == NODE_CONNECTING)
 		event = SHUTTLE_WAIT_CONNECT;
 	INSTR_TIME_SET_CURRENT(start);
 	nevents = WaitEventSetWait(wait_set, wait_limit_ms(watch), events, MOST_EVENTS,
@@ -181,9 +181,9 @@ wait_once(ShuttleNode *node, ShuttleWaitEvent event, const LockWatch *watch)
 			ResetLatch(MyLatch);
 			CHECK_FOR_INTERRUPTS();
 		}
-		else if (ready->state == NODE_CONNECTING ||
+		else if (ready->connection.state == NODE_CONNECTING ||
 				 (events[i].events & WL_SOCKET_READABLE))
-			ready->readable = true;
+			ready->socket.readable = true;
 	}
 	look_at_hosts();
 }
@@ -225,13 +225,13 @@ make_set(void)
 	{
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
-		node->set_position = -1;
-		node->set_events = wanted_events(node);
-		if (node->set_events == 0 || node->conn == NULL ||
-			PQsocket(node->conn) < 0)
+		node->socket.set_position = -1;
+		node->socket.set_events = wanted_events(node);
+		if (node->socket.set_events == 0 || node->connection.conn == NULL ||
+			PQsocket(node->connection.conn) < 0)
 			continue;
-		node->set_position = AddWaitEventToSet(wait_set, node->set_events,
-											   PQsocket(node->conn), NULL, node);
+		node->socket.set_position = AddWaitEventToSet(wait_set, node->socket.set_events,
+													  PQsocket(node->connection.conn), NULL, node);
 	}
 	set_changed = false;
 }
@@ -247,19 +247,19 @@ update_set(void)
 		uint32		events;
 
 		events = wanted_events(node);
-		if (events == node->set_events)
+		if (events == node->socket.set_events)
 			continue;
 
 		/* A socket must be waited for, or not be in the set. */
-		if (events == 0 || node->set_events == 0)
+		if (events == 0 || node->socket.set_events == 0)
 		{
 			make_set();
 			return;
 		}
-		if (node->set_position < 0)
+		if (node->socket.set_position < 0)
 			continue;
-		ModifyWaitEvent(wait_set, node->set_position, events, NULL);
-		node->set_events = events;
+		ModifyWaitEvent(wait_set, node->socket.set_position, events, NULL);
+		node->socket.set_events = events;
 	}
 }
 
@@ -269,23 +269,23 @@ wanted_events(ShuttleNode *node)
 {
 	if (shuttle_pages_hold_up(node))
 		return 0;
-	if (node->state == NODE_CONNECTING)
-		return node->polling == PGRES_POLLING_READING ?
+	if (node->connection.state == NODE_CONNECTING)
+		return node->connection.polling == PGRES_POLLING_READING ?
 			WL_SOCKET_READABLE : WL_SOCKET_WRITEABLE;
 	return WL_SOCKET_READABLE |
-		(node->flush_pending ? WL_SOCKET_WRITEABLE : 0);
+		(node->socket.flush_pending ? WL_SOCKET_WRITEABLE : 0);
 }
 
 /* How long a node can be left alone; -1: no limit but a cancel. */
 static long
 node_limit_ms(const ShuttleNode *node)
 {
-	if (node->state == NODE_READY)
+	if (node->connection.state == NODE_READY)
 		return shuttle_host_liveness_wait_ms(node);
-	if (node->state != NODE_CONNECTING || node->connect_deadline == 0)
+	if (node->connection.state != NODE_CONNECTING || node->connection.deadline == 0)
 		return -1;
 	return TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
-										   node->connect_deadline);
+										   node->connection.deadline);
 }
 
 /* Until the first connect runs out of time, or hosts or locks have to be looked
@@ -318,7 +318,7 @@ look_at_hosts(void)
 	{
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
-		if (node->state == NODE_READY)
+		if (node->connection.state == NODE_READY)
 			shuttle_host_liveness_look(node, now);
 	}
 }

@@ -42,37 +42,37 @@ shuttle_pipeline_progress(ShuttleNode *node)
 {
 	for (;;)
 	{
-		if (node->state == NODE_CONNECTING)
+		if (node->connection.state == NODE_CONNECTING)
 			shuttle_connection_poll(node);
 
 		/* Not even sent to: libpq could read meanwhile. */
 		if (shuttle_pages_hold_up(node))
 			return;
 		shuttle_pipeline_send(node);
-		if (node->state == NODE_READY && node->readable)
+		if (node->connection.state == NODE_READY && node->socket.readable)
 		{
-			node->readable = false;
-			if (PQconsumeInput(node->conn) == 0)
+			node->socket.readable = false;
+			if (PQconsumeInput(node->connection.conn) == 0)
 			{
 				/* What arrived before the end may still be read. */
 				shuttle_pipeline_read(node);
-				if (node->state == NODE_READY && dlist_is_empty(&node->commands))
-					(void) PQisBusy(node->conn);	/* looks at last words */
-				if (node->state == NODE_READY)
-					shuttle_connection_broke(node, PQerrorMessage(node->conn),
+				if (node->connection.state == NODE_READY && dlist_is_empty(&node->queue.commands))
+					(void) PQisBusy(node->connection.conn); /* looks at last words */
+				if (node->connection.state == NODE_READY)
+					shuttle_connection_broke(node, PQerrorMessage(node->connection.conn),
 											 false);
 			}
 		}
-		if (node->state != NODE_READY)
+		if (node->connection.state != NODE_READY)
 			return;
 		shuttle_pipeline_read(node);
-		if (node->state != NODE_READY)
+		if (node->connection.state != NODE_READY)
 			return;
-		if (node->recovery_due)
+		if (node->errors.recovery_due)
 			recover(node);
-		else if (node->settle_again)
+		else if (node->rollback.again)
 			settle_again(node);
-		else if (node->nunsent_syncs == 0 || node->settling ||
+		else if (node->queue.nunsent_syncs == 0 || node->rollback.awaited ||
 				 shuttle_pipeline_is_held(node))
 			return;
 	}
@@ -83,9 +83,9 @@ static void
 set_unsent_aside(ShuttleNode *node, dlist_head *unsent)
 {
 	dlist_init(unsent);
-	while (node->unsent != NULL)
+	while (node->queue.unsent != NULL)
 	{
-		ShuttleCommand *command = node->unsent;
+		ShuttleCommand *command = node->queue.unsent;
 		bool		ahead = command->ahead;
 
 		command->ahead = false; /* not counted as gone */
@@ -100,10 +100,10 @@ recover(ShuttleNode *node)
 {
 	dlist_head	again;
 	dlist_head	unsent;
-	bool		unsynced = node->unsynced;
+	bool		unsynced = node->queue.unsynced;
 
-	node->recovery_due = false;
-	node->ahead_failed = false;
+	node->errors.recovery_due = false;
+	node->errors.ahead_failed = false;
 
 	dlist_init(&again);
 	set_unsent_aside(node, &unsent);
@@ -118,7 +118,7 @@ recover(ShuttleNode *node)
 	}
 	append_all(node, &again);
 	append_all(node, &unsent);
-	node->unsynced = unsynced;
+	node->queue.unsynced = unsynced;
 }
 
 /*
@@ -129,31 +129,31 @@ static void
 settle_again(ShuttleNode *node)
 {
 	dlist_head	unsent;
-	bool		unsynced = node->unsynced;
+	bool		unsynced = node->queue.unsynced;
 	char		sql[48];
 	bool		added;
 
-	node->settle_again = false;
+	node->rollback.again = false;
 	set_unsent_aside(node, &unsent);
-	node->settle_packet = node->packet;
-	if (node->settle_level == 1)
+	node->rollback.packet = node->queue.packet;
+	if (node->rollback.level == 1)
 		added = shuttle_pipeline_try(node, COMMAND_ROLLBACK, "ROLLBACK") != NULL;
 	else
 	{
-		snprintf(sql, sizeof(sql), "ROLLBACK TO SAVEPOINT s%d", node->settle_level);
+		snprintf(sql, sizeof(sql), "ROLLBACK TO SAVEPOINT s%d", node->rollback.level);
 		added = shuttle_pipeline_try(node, COMMAND_ROLLBACK, sql) != NULL;
-		snprintf(sql, sizeof(sql), "RELEASE SAVEPOINT s%d", node->settle_level);
+		snprintf(sql, sizeof(sql), "RELEASE SAVEPOINT s%d", node->rollback.level);
 		added = added && shuttle_pipeline_try(node, COMMAND_ROLLBACK, sql) != NULL;
 	}
-	node->settling = false;
+	node->rollback.awaited = false;
 	if (!added || !shuttle_pipeline_sync(node))
 	{
 		shuttle_connection_lost(node, "out of memory");
 		return;
 	}
-	node->settling = true;
+	node->rollback.awaited = true;
 	append_all(node, &unsent);
-	node->unsynced = unsynced;
+	node->queue.unsynced = unsynced;
 }
 
 /*
@@ -166,8 +166,8 @@ replace_sent(ShuttleNode *node, dlist_head *again)
 	dlist_head	sent;
 
 	dlist_init(&sent);
-	while (!dlist_is_empty(&node->commands))
-		dlist_push_tail(&sent, dlist_pop_head_node(&node->commands));
+	while (!dlist_is_empty(&node->queue.commands))
+		dlist_push_tail(&sent, dlist_pop_head_node(&node->queue.commands));
 
 	while (!dlist_is_empty(&sent))
 	{
@@ -184,7 +184,7 @@ replace_sent(ShuttleNode *node, dlist_head *again)
 		placeholder->result = command->result;
 		command->result = NULL;
 		if (placeholder->kind == COMMAND_SYNC)
-			node->nunsent_syncs--;
+			node->queue.nunsent_syncs--;
 
 		if (command->ahead && !command->repeatable &&
 			command->kind != COMMAND_SYNC)
@@ -194,7 +194,7 @@ replace_sent(ShuttleNode *node, dlist_head *again)
 			/* Without its request, a packet is not ahead of anything. */
 			if (command->ahead && !command->repeatable)
 			{
-				node->nahead--;
+				node->errors.nahead--;
 				command->ahead = false;
 			}
 			command->sent = false;
@@ -202,7 +202,7 @@ replace_sent(ShuttleNode *node, dlist_head *again)
 		}
 	}
 	/* Placeholders are no commands to be sent. */
-	node->unsent = NULL;
+	node->queue.unsent = NULL;
 	return true;
 }
 
@@ -229,19 +229,19 @@ append_all(ShuttleNode *node, dlist_head *commands)
 												  dlist_pop_head_node(commands));
 
 		if (command->kind == COMMAND_DECLARE &&
-			node->cursors[command->cursor].packet == command->packet)
-			node->cursors[command->cursor].packet = node->packet;
+			node->requests.cursors[command->cursor].packet == command->packet)
+			node->requests.cursors[command->cursor].packet = node->queue.packet;
 		if (command->kind == COMMAND_BEGIN &&
-			command->generation == node->generation)
-			node->first_packet = node->packet;
-		command->packet = node->packet;
-		dlist_push_tail(&node->commands, &command->link);
-		if (node->unsent == NULL)
-			node->unsent = command;
+			command->generation == node->transaction.generation)
+			node->transaction.first_packet = node->queue.packet;
+		command->packet = node->queue.packet;
+		dlist_push_tail(&node->queue.commands, &command->link);
+		if (node->queue.unsent == NULL)
+			node->queue.unsent = command;
 		if (command->kind == COMMAND_SYNC)
 		{
-			node->nunsent_syncs++;
-			node->packet++;
+			node->queue.nunsent_syncs++;
+			node->queue.packet++;
 		}
 	}
 }
@@ -250,17 +250,17 @@ void
 shuttle_pipeline_settings(ShuttleNode *node)
 {
 	dlist_head	waiting;
-	bool		unsynced = node->unsynced;
+	bool		unsynced = node->queue.unsynced;
 
 	/* Everything that was queued while the connection was made goes behind. */
 	dlist_init(&waiting);
-	while (!dlist_is_empty(&node->commands))
-		dlist_push_tail(&waiting, dlist_pop_head_node(&node->commands));
-	node->unsent = NULL;
-	node->nunsent_syncs = 0;
+	while (!dlist_is_empty(&node->queue.commands))
+		dlist_push_tail(&waiting, dlist_pop_head_node(&node->queue.commands));
+	node->queue.unsent = NULL;
+	node->queue.nunsent_syncs = 0;
 	shuttle_pipeline_add_settings(node);
 	append_all(node, &waiting);
-	node->unsynced = unsynced;
+	node->queue.unsynced = unsynced;
 }
 
 /*
@@ -283,9 +283,9 @@ shuttle_pipeline_settings(ShuttleNode *node)
 void
 shuttle_pipeline_add_local_settings(ShuttleNode *node)
 {
-	if (!node->pooled)
+	if (!node->options.pooled)
 		return;
-	if (PQserverVersion(node->conn) < 140000)
+	if (PQserverVersion(node->connection.conn) < 140000)
 		shuttle_pipeline_add(node, COMMAND_CONTROL, SETTINGS_SQL("true", "", ""));
 	else
 		shuttle_pipeline_add(node, COMMAND_CONTROL,
@@ -302,7 +302,7 @@ void
 shuttle_pipeline_add_local_setting(ShuttleNode *node, const char *name,
 								   const char *value)
 {
-	const char *format = PQserverVersion(node->conn) >= 160000 ?
+	const char *format = PQserverVersion(node->connection.conn) >= 160000 ?
 		"SET LOCAL %s = %s" : "SELECT pg_catalog.set_config('%s', %s, true)";
 	char	   *quoted = quote_literal_cstr(value);
 	char	   *sql = psprintf(format, name, quoted);
@@ -337,7 +337,7 @@ shuttle_pipeline_add_settings(ShuttleNode *node)
 {
 	char		sql[1024];
 
-	if (node->pooled)
+	if (node->options.pooled)
 		return;
 	snprintf(sql, sizeof(sql),
 			 SETTINGS_SQL("false",
@@ -351,11 +351,11 @@ shuttle_pipeline_add_settings(ShuttleNode *node)
 	add_setting(node, COMMAND_CONTROL,
 				"SET default_transaction_deferrable = off");
 	add_setting(node, COMMAND_SETTINGS, sql);
-	if (node->look_sql != NULL)
-		add_setting(node, COMMAND_LOOK, node->look_sql);
+	if (node->commit.look_sql != NULL)
+		add_setting(node, COMMAND_LOOK, node->commit.look_sql);
 
 	/* Some platforms refuse it. */
-	if (PQserverVersion(node->conn) >= 140000)
+	if (PQserverVersion(node->connection.conn) >= 140000)
 		add_setting(node, COMMAND_CONTROL,
 					"SET client_connection_check_interval = '2s'");
 }

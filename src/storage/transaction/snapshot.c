@@ -69,9 +69,9 @@ shuttle_snapshot_run_depth(void)
 bool
 shuttle_snapshot_is_needed(const ShuttleNode *node)
 {
-	for (int i = 0; i < node->nreaders; i++)
+	for (int i = 0; i < node->transaction.nreaders; i++)
 	{
-		if (is_in_use(node->readers[i]))
+		if (is_in_use(node->transaction.readers[i]))
 			return true;
 	}
 	return false;
@@ -82,26 +82,26 @@ shuttle_snapshot_note_reader(ShuttleNode *node, uint64 number)
 {
 	int			nkept = 0;
 
-	if (node->nreaders > 0 && node->readers[node->nreaders - 1] == number)
+	if (node->transaction.nreaders > 0 && node->transaction.readers[node->transaction.nreaders - 1] == number)
 		return;
 
 	/* Nobody asks for those that are over: so there are few. */
-	for (int i = 0; i < node->nreaders; i++)
+	for (int i = 0; i < node->transaction.nreaders; i++)
 	{
-		if (node->readers[i] != number && is_in_use(node->readers[i]))
-			node->readers[nkept++] = node->readers[i];
+		if (node->transaction.readers[i] != number && is_in_use(node->transaction.readers[i]))
+			node->transaction.readers[nkept++] = node->transaction.readers[i];
 	}
-	node->nreaders = nkept;
-	if (nkept == node->readers_size)
+	node->transaction.nreaders = nkept;
+	if (nkept == node->transaction.readers_size)
 	{
 		int			size = Max(8, 2 * nkept);
 
-		node->readers = node->readers == NULL ?
+		node->transaction.readers = node->transaction.readers == NULL ?
 			MemoryContextAlloc(node->cxt, size * sizeof(uint64)) :
-			repalloc(node->readers, size * sizeof(uint64));
-		node->readers_size = size;
+			repalloc(node->transaction.readers, size * sizeof(uint64));
+		node->transaction.readers_size = size;
 	}
-	node->readers[node->nreaders++] = number;
+	node->transaction.readers[node->transaction.nreaders++] = number;
 }
 
 static void

@@ -45,7 +45,7 @@ static int	sending_level = 0;
 
 static bool ensure_transaction(ShuttleNode *node, ShuttleEffect effect,
 							   uint64 snapshot, int nestlevel);
-static void begin(ShuttleNode *node, NodeTransaction kind, uint64 snapshot,
+static void begin(ShuttleNode *node, TransactionKind kind, uint64 snapshot,
 				  int nestlevel);
 static void end_clean(ShuttleNode *node);
 static void undo_failed(ShuttleNode *node);
@@ -57,28 +57,28 @@ static void set_timeouts(ShuttleNode *node);
 bool
 shuttle_transaction_is_open(const ShuttleNode *node)
 {
-	return node->transaction != TRANSACTION_NONE;
+	return node->transaction.kind != TRANSACTION_NONE;
 }
 
 void
 shuttle_transaction_forget(ShuttleNode *node)
 {
-	node->transaction = TRANSACTION_NONE;
-	node->generation++;
-	node->snapshot = 0;
-	node->nreaders = 0;
-	node->level = 0;
-	node->begun = false;
-	node->must_wait = false;
-	node->wrote = false;
-	node->commit_pending = false;
-	node->adding_ahead = false;
-	node->adding_repeatable = false;
-	node->ahead_failed = false;
-	node->recovery_due = false;
-	node->can_repeat = false;
-	node->begin_again = false;
-	shuttle_node_error_release(&node->error);
+	node->transaction.kind = TRANSACTION_NONE;
+	node->transaction.generation++;
+	node->transaction.snapshot = 0;
+	node->transaction.nreaders = 0;
+	node->transaction.level = 0;
+	node->transaction.begun = false;
+	node->commit.must_wait = false;
+	node->transaction.wrote = false;
+	node->commit.pending = false;
+	node->queue.adding_ahead = false;
+	node->queue.adding_repeatable = false;
+	node->errors.ahead_failed = false;
+	node->errors.recovery_due = false;
+	node->transaction.can_repeat = false;
+	node->transaction.begin_again = false;
+	shuttle_node_error_release(&node->errors.first);
 	shuttle_cursor_forget_level(node, 0);
 }
 
@@ -99,8 +99,8 @@ shuttle_transaction_want(ShuttleNode *node)
 {
 	int			nestlevel = shuttle_transaction_level();
 
-	if (node->wanted_level == 0 || node->wanted_level > nestlevel)
-		node->wanted_level = nestlevel;
+	if (node->transaction.wanted_level == 0 || node->transaction.wanted_level > nestlevel)
+		node->transaction.wanted_level = nestlevel;
 }
 
 void
@@ -110,7 +110,7 @@ shuttle_transaction_prepare(ShuttleNode *node, ShuttleEffect effect,
 	int			nestlevel = nest_level > 0 ? nest_level : shuttle_transaction_level();
 	bool		writes = effect == SHUTTLE_WRITES || effect == SHUTTLE_MAY_WRITE;
 
-	if (writes && !node->wrote)
+	if (writes && !node->transaction.wrote)
 		shuttle_two_phase_check_writer(node);
 
 	/* What is waited for may show that the transaction has to begin again. */
@@ -118,34 +118,34 @@ shuttle_transaction_prepare(ShuttleNode *node, ShuttleEffect effect,
 	{
 		bool		begun_now = ensure_transaction(node, effect, snapshot, nestlevel);
 
-		if (node->used_level == 0 || node->used_level > nestlevel)
-			node->used_level = nestlevel;
-		if (node->error != NULL)
-			shuttle_node_error_raise(node, node->error, NULL);
+		if (node->transaction.used_level == 0 || node->transaction.used_level > nestlevel)
+			node->transaction.used_level = nestlevel;
+		if (node->errors.first != NULL)
+			shuttle_node_error_raise(node, node->errors.first, NULL);
 		if (open_savepoints(node, nestlevel, begun_now))
 			break;
 	}
-	if (node->transaction == TRANSACTION_CLEAN)
+	if (node->transaction.kind == TRANSACTION_CLEAN)
 		shuttle_snapshot_note_reader(node, snapshot);
 	if (effect != SHUTTLE_READS)
-		node->must_wait = true;
+		node->commit.must_wait = true;
 	if (writes)
-		node->wrote = true;
+		node->transaction.wrote = true;
 	shuttle_cursor_close_unwanted(node);
 	follow_read_only(node);
 	set_timeouts(node);
-	if (fast_start != node->fast_start)
+	if (fast_start != node->transaction.fast_start)
 		shuttle_pipeline_add(node, COMMAND_CONTROL, fast_start ?
 							 "SET LOCAL cursor_tuple_fraction = 0.1" :
 							 "SET LOCAL cursor_tuple_fraction = 1");
-	node->fast_start = fast_start;
+	node->transaction.fast_start = fast_start;
 }
 
 /* True where the node is in a transaction that has not failed. */
 static bool
 is_of_use(const ShuttleNode *node)
 {
-	return shuttle_transaction_is_open(node) && !node->begin_again;
+	return shuttle_transaction_is_open(node) && !node->transaction.begin_again;
 }
 
 /*
@@ -156,21 +156,21 @@ static bool
 ensure_transaction(ShuttleNode *node, ShuttleEffect effect, uint64 snapshot,
 				   int nestlevel)
 {
-	NodeTransaction kind = IsolationUsesXactSnapshot() ? TRANSACTION_FIXED :
+	TransactionKind kind = IsolationUsesXactSnapshot() ? TRANSACTION_FIXED :
 		effect == SHUTTLE_READS ? TRANSACTION_CLEAN : TRANSACTION_CURRENT;
 	bool		was_open = shuttle_transaction_is_open(node);
 
-	if (node->state == NODE_LOST)
+	if (node->connection.state == NODE_LOST)
 		shuttle_connection_raise(node);
 	if (is_of_use(node))
 	{
-		if (node->transaction != TRANSACTION_CLEAN ||
+		if (node->transaction.kind != TRANSACTION_CLEAN ||
 			(kind != TRANSACTION_CURRENT &&
-			 (snapshot <= node->snapshot || shuttle_snapshot_is_needed(node))))
+			 (snapshot <= node->transaction.snapshot || shuttle_snapshot_is_needed(node))))
 			return false;
 		end_clean(node);
 	}
-	else if (node->begin_again)
+	else if (node->transaction.begin_again)
 		undo_failed(node);
 	else
 		shuttle_connection_revive(node);
@@ -181,7 +181,7 @@ ensure_transaction(ShuttleNode *node, ShuttleEffect effect, uint64 snapshot,
 }
 
 static void
-begin(ShuttleNode *node, NodeTransaction kind, uint64 snapshot, int nestlevel)
+begin(ShuttleNode *node, TransactionKind kind, uint64 snapshot, int nestlevel)
 {
 	const char *isolation = "READ COMMITTED";
 	char	   *name;
@@ -204,17 +204,17 @@ begin(ShuttleNode *node, NodeTransaction kind, uint64 snapshot, int nestlevel)
 	name = shuttle_session_name_now(node);
 	if (name != NULL)
 		shuttle_pipeline_add_local_setting(node, "application_name", name);
-	node->first_packet = node->packet;
-	node->can_repeat = node->used_level == 0;
-	node->transaction = kind;
-	node->snapshot = snapshot;
-	node->level = 1;
-	node->begun_level = nestlevel;
-	node->read_only_level = kind == TRANSACTION_CLEAN || XactReadOnly ? 1 : 0;
-	node->must_wait = IsolationIsSerializable();
-	node->timeout_deadline = 0;
-	node->lock_timeout = 0;
-	node->fast_start = false;
+	node->transaction.first_packet = node->queue.packet;
+	node->transaction.can_repeat = node->transaction.used_level == 0;
+	node->transaction.kind = kind;
+	node->transaction.snapshot = snapshot;
+	node->transaction.level = 1;
+	node->transaction.begun_level = nestlevel;
+	node->transaction.read_only_level = kind == TRANSACTION_CLEAN || XactReadOnly ? 1 : 0;
+	node->commit.must_wait = IsolationIsSerializable();
+	node->transaction.timeout_deadline = 0;
+	node->transaction.lock_timeout = 0;
+	node->transaction.fast_start = false;
 }
 
 /* Ends a clean transaction, from which nothing can be lost. */
@@ -222,15 +222,15 @@ static void
 end_clean(ShuttleNode *node)
 {
 	complete_answers(node);
-	if (node->state == NODE_LOST)
+	if (node->connection.state == NODE_LOST)
 		shuttle_connection_raise(node);
-	if (node->begin_again)
+	if (node->transaction.begin_again)
 		undo_failed(node);
-	else if (node->transaction == TRANSACTION_NONE)
+	else if (node->transaction.kind == TRANSACTION_NONE)
 		shuttle_connection_revive(node);
 	else
 	{
-		if (node->unsynced)
+		if (node->queue.unsynced)
 			shuttle_pipeline_add(node, COMMAND_SYNC, NULL);
 		shuttle_pipeline_add(node, COMMAND_COMMIT, "COMMIT")->ignore_error = true;
 	}
@@ -240,7 +240,7 @@ end_clean(ShuttleNode *node)
 static void
 undo_failed(ShuttleNode *node)
 {
-	if (node->unsynced)
+	if (node->queue.unsynced)
 		shuttle_pipeline_add(node, COMMAND_SYNC, NULL);
 	shuttle_pipeline_add(node, COMMAND_CONTROL, "ROLLBACK")->ignore_error = true;
 }
@@ -266,7 +266,7 @@ is_to_come(const ShuttleRequest *request)
 		return false;
 	if (request->state == REQUEST_UNSENT && request->repeats)
 		return !request->ahead;
-	return request->generation == request->node->generation &&
+	return request->generation == request->node->transaction.generation &&
 		(request->state == REQUEST_OPEN || request->state == REQUEST_UNSENT);
 }
 
@@ -281,7 +281,7 @@ complete_answers(ShuttleNode *node)
 		dlist_iter	iter;
 
 		again = false;
-		dlist_foreach(iter, &node->requests)
+		dlist_foreach(iter, &node->requests.all)
 		{
 			ShuttleRequest *request = dlist_container(ShuttleRequest, link, iter.cur);
 
@@ -299,8 +299,8 @@ ahead_is_settled(void *arg)
 {
 	ShuttleNode *node = arg;
 
-	return (node->nahead == 0 && !node->ahead_failed && !node->recovery_due) ||
-		node->state == NODE_LOST || node->state == NODE_CLOSED;
+	return (node->errors.nahead == 0 && !node->errors.ahead_failed && !node->errors.recovery_due) ||
+		node->connection.state == NODE_LOST || node->connection.state == NODE_CLOSED;
 }
 
 /*
@@ -314,11 +314,11 @@ no_request_in_flight(void *arg)
 	ShuttleNode *node = arg;
 	dlist_iter	iter;
 
-	if (node->state == NODE_LOST || node->state == NODE_CLOSED)
+	if (node->connection.state == NODE_LOST || node->connection.state == NODE_CLOSED)
 		return true;
 	if (!ahead_is_settled(node))
 		return false;
-	dlist_foreach(iter, &node->commands)
+	dlist_foreach(iter, &node->queue.commands)
 	{
 		const ShuttleCommand *command = dlist_container(ShuttleCommand, link,
 														iter.cur);
@@ -348,31 +348,31 @@ open_savepoints(ShuttleNode *node, int nestlevel, bool begun_now)
 	ShuttleCommand *last = NULL;
 	int			first;
 
-	if (node->level >= nestlevel)
+	if (node->transaction.level >= nestlevel)
 		return true;
 	if (!begun_now)
 	{
 		complete_answers(node);
 		shuttle_wait_until(node, SHUTTLE_WAIT_READ, no_request_in_flight, node);
-		if (node->state == NODE_LOST)
+		if (node->connection.state == NODE_LOST)
 			shuttle_connection_raise(node);
 		if (!is_of_use(node))
 			return false;
-		if (node->error != NULL)
-			shuttle_node_error_raise(node, node->error, NULL);
+		if (node->errors.first != NULL)
+			shuttle_node_error_raise(node, node->errors.first, NULL);
 
 		/* An answer that had to be asked for again has opened them. */
-		if (node->level >= nestlevel)
+		if (node->transaction.level >= nestlevel)
 			return true;
 	}
-	first = node->level + 1;
-	while (node->level < nestlevel)
+	first = node->transaction.level + 1;
+	while (node->transaction.level < nestlevel)
 	{
 		char		sql[32];
 
-		snprintf(sql, sizeof(sql), "SAVEPOINT s%d", node->level + 1);
+		snprintf(sql, sizeof(sql), "SAVEPOINT s%d", node->transaction.level + 1);
 		last = shuttle_pipeline_add(node, COMMAND_CONTROL, sql);
-		node->level++;
+		node->transaction.level++;
 	}
 
 	/* Without them, what was done before would be lost. */
@@ -395,11 +395,11 @@ shuttle_transaction_settle_ahead(ShuttleNode *node)
 static void
 follow_read_only(ShuttleNode *node)
 {
-	if (!XactReadOnly || node->read_only_level > 0 ||
-		node->level != GetCurrentTransactionNestLevel())
+	if (!XactReadOnly || node->transaction.read_only_level > 0 ||
+		node->transaction.level != GetCurrentTransactionNestLevel())
 		return;
 	shuttle_pipeline_add(node, COMMAND_CONTROL, "SET TRANSACTION READ ONLY");
-	node->read_only_level = node->level;
+	node->transaction.read_only_level = node->transaction.level;
 }
 
 /*
@@ -416,15 +416,15 @@ set_statement_timeout(ShuttleNode *node, TimestampTz deadline)
 	if (deadline == 0)
 		shuttle_pipeline_add(node, COMMAND_CONTROL,
 							 "SET LOCAL statement_timeout TO DEFAULT");
-	else if (node->timeout_deadline <= 0 || node->timeout_ms < wanted_ms ||
-			 node->timeout_ms > wanted_ms + TIMEOUT_GRACE_MS)
+	else if (node->transaction.timeout_deadline <= 0 || node->transaction.timeout_ms < wanted_ms ||
+			 node->transaction.timeout_ms > wanted_ms + TIMEOUT_GRACE_MS)
 	{
-		node->timeout_ms = (wanted_ms + TIMEOUT_STEP_MS - 1) /
+		node->transaction.timeout_ms = (wanted_ms + TIMEOUT_STEP_MS - 1) /
 			TIMEOUT_STEP_MS * TIMEOUT_STEP_MS;
-		snprintf(value, sizeof(value), "%ld", node->timeout_ms);
+		snprintf(value, sizeof(value), "%ld", node->transaction.timeout_ms);
 		shuttle_pipeline_add_local_setting(node, "statement_timeout", value);
 	}
-	node->timeout_deadline = deadline;
+	node->transaction.timeout_deadline = deadline;
 }
 
 /*
@@ -439,9 +439,9 @@ set_timeouts(ShuttleNode *node)
 		get_timeout_finish_time(STATEMENT_TIMEOUT) : 0;
 	char		value[32];
 
-	if (deadline != node->timeout_deadline)
+	if (deadline != node->transaction.timeout_deadline)
 		set_statement_timeout(node, deadline);
-	if (LockTimeout != node->lock_timeout)
+	if (LockTimeout != node->transaction.lock_timeout)
 	{
 		snprintf(value, sizeof(value), "%d", LockTimeout);
 		if (LockTimeout == 0)
@@ -449,6 +449,6 @@ set_timeouts(ShuttleNode *node)
 								 "SET LOCAL lock_timeout TO DEFAULT");
 		else
 			shuttle_pipeline_add_local_setting(node, "lock_timeout", value);
-		node->lock_timeout = LockTimeout;
+		node->transaction.lock_timeout = LockTimeout;
 	}
 }

@@ -45,8 +45,8 @@ awaited_event(const ShuttleNode *node)
 {
 	return (struct pollfd)
 	{
-		.fd = PQsocket(node->conn),
-			.events = POLLIN | (node->flush_pending ? POLLOUT : 0),
+		.fd = PQsocket(node->connection.conn),
+			.events = POLLIN | (node->socket.flush_pending ? POLLOUT : 0),
 	};
 }
 
@@ -56,7 +56,7 @@ take_event(ShuttleNode *node, const struct pollfd *event)
 {
 	bool		came = (event->revents & ~POLLOUT) != 0;
 
-	node->readable = node->readable || came;
+	node->socket.readable = node->socket.readable || came;
 	shuttle_pipeline_progress(node);
 	return came;
 }
@@ -77,8 +77,8 @@ wait_quietly(ShuttleNode *node, double wait_ms, TimestampTz deadline,
 	 * a ROLLBACK is settled behind its Sync, which is not counted as in
 	 * flight
 	 */
-	while (node->state == NODE_READY &&
-		   (node->nin_flight > 0 || node->flush_pending || node->settling))
+	while (node->connection.state == NODE_READY &&
+		   (node->queue.nin_flight > 0 || node->socket.flush_pending || node->rollback.awaited))
 	{
 		struct pollfd event = awaited_event(node);
 		long		rest_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
@@ -100,7 +100,7 @@ shuttle_transaction_wait_quietly(ShuttleNode *node,
 								 bool (*condition) (const ShuttleNode *node),
 								 TimestampTz deadline)
 {
-	while (node->state == NODE_READY && !condition(node))
+	while (node->connection.state == NODE_READY && !condition(node))
 	{
 		struct pollfd event = awaited_event(node);
 		long		rest_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
@@ -139,7 +139,7 @@ shuttle_transaction_await_rollback(ShuttleNode *node)
 {
 	TimestampTz deadline = abort_deadline();
 
-	while (node->settling &&
+	while (node->rollback.awaited &&
 		   !wait_quietly(node, ABORT_WAIT_MS, deadline, true))
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -157,7 +157,7 @@ nothing_runs(ShuttleNode *node)
 {
 	dlist_iter	iter;
 
-	dlist_foreach(iter, &node->commands)
+	dlist_foreach(iter, &node->queue.commands)
 	{
 		const ShuttleCommand *command = dlist_container(ShuttleCommand, link,
 														iter.cur);
@@ -173,12 +173,12 @@ nothing_runs(ShuttleNode *node)
 void
 shuttle_transaction_leave_unread(ShuttleNode *node)
 {
-	if (node->state == NODE_CONNECTING)
+	if (node->connection.state == NODE_CONNECTING)
 	{
 		shuttle_connection_close(node);
 		return;
 	}
-	node->readable = true;
+	node->socket.readable = true;
 	shuttle_pipeline_progress(node);
 	if (nothing_runs(node) ||
 		wait_quietly(node, Max(QUIET_WAIT_MS, 4 * shuttle_round_trip_shortest(&node->round_trip)),
@@ -189,7 +189,7 @@ shuttle_transaction_leave_unread(ShuttleNode *node)
 	{
 		dlist_head	nodes = DLIST_STATIC_INIT(nodes);
 
-		dlist_push_tail(&nodes, &node->cancel_link);
+		dlist_push_tail(&nodes, &node->rollback.cancel_link);
 		cancel_nodes(&nodes, 1);
 	}
 }
@@ -202,11 +202,11 @@ shuttle_transaction_leave_unread(ShuttleNode *node)
 static void
 keep_needed(ShuttleNode *node, int level)
 {
-	if (level == 1 || node->transaction != TRANSACTION_CLEAN ||
+	if (level == 1 || node->transaction.kind != TRANSACTION_CLEAN ||
 		!shuttle_snapshot_is_needed(node))
 		return;
-	node->begun_level = Min(node->begun_level, level - 1);
-	node->used_level = Min(node->used_level, level - 1);
+	node->transaction.begun_level = Min(node->transaction.begun_level, level - 1);
+	node->transaction.used_level = Min(node->transaction.used_level, level - 1);
 }
 
 /*
@@ -221,14 +221,14 @@ await_writes(ShuttleNode *node, int level, TimestampTz *deadline)
 {
 	dlist_iter	iter;
 
-	if (node->nunawaited == 0)
+	if (node->requests.nunawaited == 0)
 		return true;
 	if (wait_quietly(node, Max(QUIET_WAIT_MS, 4 * shuttle_round_trip_shortest(&node->round_trip)),
 					 *deadline, false))
 		*deadline = abort_deadline();
 	if (level == 1)
 		return true;
-	dlist_foreach(iter, &node->requests)
+	dlist_foreach(iter, &node->requests.all)
 	{
 		const ShuttleRequest *request = dlist_container(ShuttleRequest, link, iter.cur);
 
@@ -244,7 +244,7 @@ await_writes(ShuttleNode *node, int level, TimestampTz *deadline)
 static bool
 begin_to_roll_back(ShuttleNode *node, int level, TimestampTz *deadline)
 {
-	if (node->settling)
+	if (node->rollback.awaited)
 	{
 		if (!wait_quietly(node, ABORT_WAIT_MS, *deadline, false))
 		{
@@ -267,8 +267,8 @@ begin_to_roll_back(ShuttleNode *node, int level, TimestampTz *deadline)
 static int
 level_to_undo(const ShuttleNode *node, int level)
 {
-	return node->begun_level >= level &&
-		(!IsolationUsesXactSnapshot() || !node->begun) ? 1 : level;
+	return node->transaction.begun_level >= level &&
+		(!IsolationUsesXactSnapshot() || !node->transaction.begun) ? 1 : level;
 }
 
 /* True where the node may still be at what no cancel may hit. */
@@ -278,9 +278,9 @@ is_spared(ShuttleNode *node, int level)
 	int			undone = level_to_undo(node, level);
 	dlist_iter	iter;
 
-	if (node->state != NODE_READY)
+	if (node->connection.state != NODE_READY)
 		return false;
-	dlist_foreach(iter, &node->commands)
+	dlist_foreach(iter, &node->queue.commands)
 	{
 		const ShuttleCommand *command = dlist_container(ShuttleCommand, link,
 														iter.cur);
@@ -309,7 +309,7 @@ await_spared(dlist_head *nodes, int level)
 
 		dlist_foreach(iter, nodes)
 		{
-			ShuttleNode *node = dlist_container(ShuttleNode, cancel_link, iter.cur);
+			ShuttleNode *node = dlist_container(ShuttleNode, rollback.cancel_link, iter.cur);
 
 			if (!is_spared(node, level) || shuttle_pages_hold_up(node))
 				continue;
@@ -341,11 +341,11 @@ leave_out_spared(dlist_head *nodes, int level)
 
 	dlist_foreach_modify(iter, nodes)
 	{
-		ShuttleNode *node = dlist_container(ShuttleNode, cancel_link, iter.cur);
+		ShuttleNode *node = dlist_container(ShuttleNode, rollback.cancel_link, iter.cur);
 
 		if (is_spared(node, level))
 			shuttle_connection_lost(node, "the node did not answer");
-		if (node->state != NODE_READY)
+		if (node->connection.state != NODE_READY)
 			dlist_delete(iter.cur);
 	}
 }
@@ -363,32 +363,32 @@ cancel_nodes(dlist_head *nodes, int level)
 	deadline = abort_deadline();
 	dlist_foreach(iter, nodes)
 	{
-		ShuttleNode *node = dlist_container(ShuttleNode, cancel_link, iter.cur);
+		ShuttleNode *node = dlist_container(ShuttleNode, rollback.cancel_link, iter.cur);
 
-		if (node->cancelled && (node->commit_pending ||
-								node->two_phase_state == TWO_PHASE_ASKED))
+		if (node->rollback.cancelled && (node->commit.pending ||
+										 node->commit.two_phase == TWO_PHASE_ASKED))
 		{
-			node->cancelled = wait_quietly(node, ABORT_WAIT_MS, deadline, false);
-			if (node->cancelled)
+			node->rollback.cancelled = wait_quietly(node, ABORT_WAIT_MS, deadline, false);
+			if (node->rollback.cancelled)
 				deadline = abort_deadline();
 		}
-		if (node->commit_pending)
-			node->commit_unknown = true;
-		if (node->cancelled)
+		if (node->commit.pending)
+			node->commit.unknown = true;
+		if (node->rollback.cancelled)
 			shuttle_transaction_roll_back(node, level, true);
 		else
 			shuttle_connection_lost(node, CANNOT_CANCEL);
 	}
 	/* out of the list, since each may be cancelled alone once more */
 	while (!dlist_is_empty(nodes))
-		cancel_again(dlist_container(ShuttleNode, cancel_link,
+		cancel_again(dlist_container(ShuttleNode, rollback.cancel_link,
 									 dlist_pop_head_node(nodes)), &deadline);
 }
 
 static bool
 commit_was_answered(const ShuttleNode *node)
 {
-	return !node->commit_pending;
+	return !node->commit.pending;
 }
 
 void
@@ -406,12 +406,12 @@ shuttle_transaction_stop_commit(ShuttleNode *node)
 		again = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), again_ms(node));
 		(void) shuttle_transaction_wait_quietly(node, commit_was_answered,
 												Min(again, deadline));
-	} while (node->commit_pending && GetCurrentTimestamp() < deadline);
+	} while (node->commit.pending && GetCurrentTimestamp() < deadline);
 
 	/* one that is still on its way could hit what is sent next */
-	if (node->commit_pending)
+	if (node->commit.pending)
 		shuttle_connection_broke(node, "the node did not answer", false);
-	else if (!cancelled && node->state == NODE_READY)
+	else if (!cancelled && node->connection.state == NODE_READY)
 		shuttle_connection_close(node);
 }
 
@@ -426,12 +426,12 @@ shuttle_transaction_roll_back_all(int level)
 	{
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
-		if (node->state == NODE_CONNECTING && level == 1)
+		if (node->connection.state == NODE_CONNECTING && level == 1)
 			shuttle_connection_close(node);
 		keep_needed(node, level);
-		if (shuttle_transaction_is_open(node) && node->level >= level &&
+		if (shuttle_transaction_is_open(node) && node->transaction.level >= level &&
 			begin_to_roll_back(node, level, &deadline))
-			dlist_push_tail(&busy, &node->cancel_link);
+			dlist_push_tail(&busy, &node->rollback.cancel_link);
 	}
 	if (!dlist_is_empty(&busy))
 		cancel_nodes(&busy, level);
@@ -444,16 +444,16 @@ shuttle_transaction_roll_back_all(int level)
 	{
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
-		if (node->wanted_level >= level)
-			node->wanted_level = 0;
-		if (node->used_level < level)
+		if (node->transaction.wanted_level >= level)
+			node->transaction.wanted_level = 0;
+		if (node->transaction.used_level < level)
 			continue;
-		node->used_level = node->wanted_level;
-		if (node->used_level > 0)
+		node->transaction.used_level = node->transaction.wanted_level;
+		if (node->transaction.used_level > 0)
 			continue;
-		if (node->state == NODE_LOST && !IsolationUsesXactSnapshot())
+		if (node->connection.state == NODE_LOST && !IsolationUsesXactSnapshot())
 		{
-			node->state = NODE_CLOSED;
+			node->connection.state = NODE_CLOSED;
 			shuttle_node_show(node);
 		}
 	}
@@ -468,33 +468,33 @@ stop_requests(ShuttleNode *node, int level)
 {
 	dlist_mutable_iter iter;
 
-	node->adding_ahead = false;
-	node->adding_repeatable = false;
-	node->ahead_failed = false;
-	node->recovery_due = false;
-	dlist_foreach_modify(iter, &node->requests)
+	node->queue.adding_ahead = false;
+	node->queue.adding_repeatable = false;
+	node->errors.ahead_failed = false;
+	node->errors.recovery_due = false;
+	dlist_foreach_modify(iter, &node->requests.all)
 	{
 		ShuttleRequest *request = dlist_container(ShuttleRequest, link, iter.cur);
 
 		if (request->sent_level >= level)
 			shuttle_request_abort(request);
 	}
-	dlist_foreach_modify(iter, &node->commands)
+	dlist_foreach_modify(iter, &node->queue.commands)
 	{
 		ShuttleCommand *command = dlist_container(ShuttleCommand, link, iter.cur);
 
 		if (command->kind == COMMAND_SYNC && command->ahead)
-			node->nahead--;
+			node->errors.nahead--;
 		command->ahead = false;
 		command->dropped = true;
 	}
-	shuttle_node_error_release(&node->error);
-	if (node->state == NODE_READY)
+	shuttle_node_error_release(&node->errors.first);
+	if (node->connection.state == NODE_READY)
 	{
-		node->readable = true;
+		node->socket.readable = true;
 		shuttle_pipeline_progress(node);
 	}
-	return node->state == NODE_READY && works_on_request(node);
+	return node->connection.state == NODE_READY && works_on_request(node);
 }
 
 /*
@@ -509,7 +509,7 @@ works_on_request(ShuttleNode *node)
 	/* It is at the end of an earlier transaction. */
 	if (shuttle_pipeline_is_held(node))
 		return false;
-	dlist_foreach(iter, &node->commands)
+	dlist_foreach(iter, &node->queue.commands)
 	{
 		ShuttleCommand *command = dlist_container(ShuttleCommand, link, iter.cur);
 
@@ -541,28 +541,28 @@ shuttle_transaction_roll_back(ShuttleNode *node, int level, bool cancelled)
 	char		sql[48];
 	bool		added = true;
 
-	if (node->state != NODE_READY && node->state != NODE_CONNECTING)
+	if (node->connection.state != NODE_READY && node->connection.state != NODE_CONNECTING)
 		return;
-	if (node->two_phase_state == TWO_PHASE_DONE)
+	if (node->commit.two_phase == TWO_PHASE_DONE)
 	{
 		/* it is not in the transaction any more */
 		shuttle_transaction_forget(node);
 		return;
 	}
-	if (node->settling)
+	if (node->rollback.awaited)
 	{
 		/* nothing is sent before that is answered, and nobody waits for it */
 		shuttle_connection_lost(node, "the node did not answer");
 		return;
 	}
 
-	node->begin_again = false;
+	node->transaction.begin_again = false;
 	level = level_to_undo(node, level);
-	if (node->unsynced)
+	if (node->queue.unsynced)
 		added = shuttle_pipeline_try(node, COMMAND_SYNC, NULL) != NULL;
-	node->settle_packet = node->packet;
-	node->settle_level = level;
-	node->settle_tries = 0;
+	node->rollback.packet = node->queue.packet;
+	node->rollback.level = level;
+	node->rollback.ntries = 0;
 	if (level == 1)
 		added = added &&
 			shuttle_pipeline_try(node, COMMAND_ROLLBACK, "ROLLBACK") != NULL;
@@ -573,19 +573,19 @@ shuttle_transaction_roll_back(ShuttleNode *node, int level, bool cancelled)
 		snprintf(sql, sizeof(sql), "RELEASE SAVEPOINT s%d", level);
 		added = added && add_spared(node, sql, Max(2, level - 1));
 		shuttle_cursor_forget_level(node, level);
-		if (node->read_only_level >= level)
-			node->read_only_level = 0;
-		node->level = level - 1;
-		node->timeout_deadline = -1;
-		node->lock_timeout = -1;
+		if (node->transaction.read_only_level >= level)
+			node->transaction.read_only_level = 0;
+		node->transaction.level = level - 1;
+		node->transaction.timeout_deadline = -1;
+		node->transaction.lock_timeout = -1;
 	}
 	if (!added || !shuttle_pipeline_sync(node))
 	{
 		shuttle_connection_lost(node, "out of memory");
 		return;
 	}
-	if (node->state == NODE_READY)
-		node->settling = cancelled;
+	if (node->connection.state == NODE_READY)
+		node->rollback.awaited = cancelled;
 	if (level == 1)
 		shuttle_transaction_forget(node);
 }
@@ -601,7 +601,7 @@ cancel_again(ShuttleNode *node, TimestampTz *deadline)
 {
 	double		wait_ms = again_ms(node);
 
-	while (node->settling &&
+	while (node->rollback.awaited &&
 		   !wait_quietly(node, wait_ms, *deadline, false) &&
 		   GetCurrentTimestamp() < *deadline)
 	{
@@ -609,7 +609,7 @@ cancel_again(ShuttleNode *node, TimestampTz *deadline)
 			shuttle_connection_lost(node, CANNOT_CANCEL);
 		wait_ms *= 2;
 	}
-	if (!node->settling)
+	if (!node->rollback.awaited)
 		*deadline = abort_deadline();
 }
 
@@ -617,15 +617,15 @@ cancel_again(ShuttleNode *node, TimestampTz *deadline)
 void
 shuttle_transaction_settled(ShuttleNode *node)
 {
-	node->settle_packet = 0;
-	if (!node->settle_failed)
+	node->rollback.packet = 0;
+	if (!node->rollback.failed)
 	{
-		node->settling = false;
+		node->rollback.awaited = false;
 		return;
 	}
-	node->settle_failed = false;
-	if (!node->settling || ++node->settle_tries >= MOST_TRIES)
+	node->rollback.failed = false;
+	if (!node->rollback.awaited || ++node->rollback.ntries >= MOST_TRIES)
 		shuttle_connection_lost(node, "the node did not roll back");
 	else
-		node->settle_again = true;
+		node->rollback.again = true;
 }

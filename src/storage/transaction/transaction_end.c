@@ -72,7 +72,7 @@ end_transaction(XactEvent event, void *arg)
 				ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
 				/* what was done on a node that is lost cannot be kept either */
-				if (shuttle_transaction_is_open(node) || node->state == NODE_LOST)
+				if (shuttle_transaction_is_open(node) || node->connection.state == NODE_LOST)
 					ereport(ERROR,
 							(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 							 errmsg("cannot PREPARE a transaction that has operated on storage node \"%s\"",
@@ -169,9 +169,9 @@ send_part(CommitPart part)
 	{
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
-		if (!shuttle_transaction_is_open(node) || node->part != part)
+		if (!shuttle_transaction_is_open(node) || node->commit.part != part)
 			continue;
-		node->part_asked = true;
+		node->commit.part_asked = true;
 		if (part == COMMIT_PREPARED_FIRST)
 			shuttle_two_phase_send(node);
 		else
@@ -189,9 +189,9 @@ check_part(CommitPart part)
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
 		/* also of one whose connection has been lost meanwhile */
-		if (!node->part_asked || node->part != part)
+		if (!node->commit.part_asked || node->commit.part != part)
 			continue;
-		node->part_asked = false;
+		node->commit.part_asked = false;
 		if (part == COMMIT_PREPARED_FIRST)
 			shuttle_two_phase_check(node);
 		else
@@ -203,13 +203,13 @@ check_part(CommitPart part)
 static void
 check_before_commit(ShuttleNode *node)
 {
-	if (node->state == NODE_LOST && node->must_wait)
+	if (node->connection.state == NODE_LOST && node->commit.must_wait)
 		shuttle_connection_raise(node);
 	if (!shuttle_transaction_is_open(node))
 		return;
-	if (node->begin_again)
+	if (node->transaction.begin_again)
 		shuttle_transaction_roll_back(node, 1, false);
-	else if (!node->must_wait)
+	else if (!node->commit.must_wait)
 		shuttle_transaction_leave_unread(node);
 	else
 	{
@@ -217,24 +217,24 @@ check_before_commit(ShuttleNode *node)
 
 		/* While no node has committed, a lost one does no harm. */
 		shuttle_connection_check(node);
-		if (node->state == NODE_LOST)
+		if (node->connection.state == NODE_LOST)
 			shuttle_connection_raise(node);
-		if (node->error != NULL)
-			shuttle_node_error_raise(node, node->error, NULL);
+		if (node->errors.first != NULL)
+			shuttle_node_error_raise(node, node->errors.first, NULL);
 	}
 }
 
 static void
 send_commit(ShuttleNode *node)
 {
-	if (node->unsynced)
+	if (node->queue.unsynced)
 		shuttle_pipeline_add(node, COMMAND_SYNC, NULL);
-	node->commit_pending = node->must_wait;
-	node->commit_writes = node->wrote;
-	node->committed = false;
-	node->can_repeat = false;
-	shuttle_pipeline_add(node, COMMAND_COMMIT, "COMMIT")->ignore_error = !node->must_wait;
-	if (node->part == COMMIT_LAST && !node->must_wait)
+	node->commit.pending = node->commit.must_wait;
+	node->commit.writes = node->transaction.wrote;
+	node->commit.done = false;
+	node->transaction.can_repeat = false;
+	shuttle_pipeline_add(node, COMMAND_COMMIT, "COMMIT")->ignore_error = !node->commit.must_wait;
+	if (node->commit.part == COMMIT_LAST && !node->commit.must_wait)
 		shuttle_node_count(node, SHUTTLE_NODE_COMMITS, 1);
 	shuttle_pipeline_end_packet(node);
 }
@@ -244,8 +244,8 @@ commit_is_answered(void *arg)
 {
 	ShuttleNode *node = arg;
 
-	return !node->commit_pending || node->state == NODE_LOST ||
-		node->state == NODE_CLOSED;
+	return !node->commit.pending || node->connection.state == NODE_LOST ||
+		node->connection.state == NODE_CLOSED;
 }
 
 static bool
@@ -253,13 +253,13 @@ is_flushed(void *arg)
 {
 	ShuttleNode *node = arg;
 
-	return !node->flush_pending || node->state != NODE_READY;
+	return !node->socket.flush_pending || node->connection.state != NODE_READY;
 }
 
 static void
 check_commit(ShuttleNode *node)
 {
-	bool		must_wait = node->must_wait;
+	bool		must_wait = node->commit.must_wait;
 
 	if (must_wait)
 		await_commit(node);
@@ -267,20 +267,20 @@ check_commit(ShuttleNode *node)
 		shuttle_wait_until(node, SHUTTLE_WAIT_COMMIT, is_flushed, node);
 
 	/* A connection that broke behind the answer does no harm. */
-	if (must_wait && !node->committed)
+	if (must_wait && !node->commit.done)
 	{
-		if (!node->commit_unknown)
+		if (!node->commit.unknown)
 			CHECK_FOR_INTERRUPTS();
-		node->commit_unknown = false;	/* the error says it */
-		if (node->state == NODE_LOST || node->state == NODE_CLOSED)
+		node->commit.unknown = false;	/* the error says it */
+		if (node->connection.state == NODE_LOST || node->connection.state == NODE_CLOSED)
 			shuttle_connection_raise(node);
-		if (node->error != NULL)
-			shuttle_node_error_raise(node, node->error, "COMMIT");
+		if (node->errors.first != NULL)
+			shuttle_node_error_raise(node, node->errors.first, "COMMIT");
 	}
 	shuttle_transaction_forget(node);
 
 	/* COMMIT of a failed transaction answers ROLLBACK, without an error. */
-	if (must_wait && !node->committed)
+	if (must_wait && !node->commit.done)
 		ereport(ERROR,
 				(errcode(ERRCODE_TRANSACTION_ROLLBACK),
 				 errmsg("storage node \"%s\" rolled the transaction back",
@@ -317,7 +317,7 @@ something_committed(void)
 	{
 		const ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
-		if (node->commit_writes && node->committed)
+		if (node->commit.writes && node->commit.done)
 			return true;
 	}
 	return false;
@@ -356,13 +356,13 @@ release_savepoint(ShuttleNode *node, int level)
 	char		sql[40];
 
 	/* An error is raised while all of it still belongs to the savepoint. */
-	if (shuttle_transaction_is_open(node) && node->level >= level &&
-		node->error != NULL)
-		shuttle_node_error_raise(node, node->error, NULL);
-	node->begun_level = Min(node->begun_level, level - 1);
-	node->used_level = Min(node->used_level, level - 1);
-	node->wanted_level = Min(node->wanted_level, level - 1);
-	dlist_foreach(iter, &node->requests)
+	if (shuttle_transaction_is_open(node) && node->transaction.level >= level &&
+		node->errors.first != NULL)
+		shuttle_node_error_raise(node, node->errors.first, NULL);
+	node->transaction.begun_level = Min(node->transaction.begun_level, level - 1);
+	node->transaction.used_level = Min(node->transaction.used_level, level - 1);
+	node->transaction.wanted_level = Min(node->transaction.wanted_level, level - 1);
+	dlist_foreach(iter, &node->requests.all)
 	{
 		ShuttleRequest *request = dlist_container(ShuttleRequest, link, iter.cur);
 
@@ -370,17 +370,17 @@ release_savepoint(ShuttleNode *node, int level)
 		request->sent_level = Min(request->sent_level, level - 1);
 		request->nest_level = Min(request->nest_level, level - 1);
 	}
-	if (!shuttle_transaction_is_open(node) || node->level < level)
+	if (!shuttle_transaction_is_open(node) || node->transaction.level < level)
 		return;
 	shuttle_transaction_settle_ahead(node);
-	if (node->state == NODE_LOST)
+	if (node->connection.state == NODE_LOST)
 		shuttle_connection_raise(node);
-	if (node->error != NULL)
-		shuttle_node_error_raise(node, node->error, NULL);
+	if (node->errors.first != NULL)
+		shuttle_node_error_raise(node, node->errors.first, NULL);
 	if (!shuttle_transaction_is_open(node))
 		return;
-	node->level = level - 1;
-	if (node->begin_again)
+	node->transaction.level = level - 1;
+	if (node->transaction.begin_again)
 		return;
 	snprintf(sql, sizeof(sql), "RELEASE SAVEPOINT s%d", level);
 	shuttle_pipeline_add(node, COMMAND_CONTROL, sql);
@@ -420,11 +420,11 @@ tell_commits(void)
 	{
 		const ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
-		if (!node->commit_writes)
+		if (!node->commit.writes)
 			continue;
-		if (node->committed)
+		if (node->commit.done)
 			shuttle_warn_of_node(node, warn_of_commit);
-		else if (node->commit_unknown)
+		else if (node->commit.unknown)
 			shuttle_warn_of_node(node, warn_of_unknown);
 	}
 }
@@ -439,21 +439,21 @@ forget_all(void)
 	{
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
-		node->used_level = 0;
-		node->wanted_level = 0;
-		node->committed = false;
-		node->commit_unknown = false;
+		node->transaction.used_level = 0;
+		node->transaction.wanted_level = 0;
+		node->commit.done = false;
+		node->commit.unknown = false;
 		shuttle_two_phase_forget(node);
 		shuttle_node_totals_tell(node);
-		if (node->state == NODE_LOST)
-			node->state = NODE_CLOSED;
-		else if (node->state == NODE_CLOSED)
+		if (node->connection.state == NODE_LOST)
+			node->connection.state = NODE_CLOSED;
+		else if (node->connection.state == NODE_CLOSED)
 			continue;
 		Assert(!shuttle_transaction_is_open(node));
-		if (node->state == NODE_CONNECTING ||
-			(node->state == NODE_READY && (!node->keep || node->invalidated)))
+		if (node->connection.state == NODE_CONNECTING ||
+			(node->connection.state == NODE_READY && (!node->options.keep || node->connection.invalidated)))
 			shuttle_connection_close(node);
-		else if (node->state == NODE_READY)
+		else if (node->connection.state == NODE_READY)
 			shuttle_idle_begin(node);
 		shuttle_node_show(node);
 	}

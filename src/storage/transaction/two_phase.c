@@ -69,16 +69,16 @@ shuttle_two_phase_look(ShuttleNode *node)
 	char	   *prefix = methods != NULL ? methods->prefix() : NULL;
 	char	   *sql;
 
-	if (node->look_sql != NULL)
-		pfree(node->look_sql);
-	node->look_sql = NULL;
+	if (node->commit.look_sql != NULL)
+		pfree(node->commit.look_sql);
+	node->commit.look_sql = NULL;
 	if (prefix == NULL)
 		return;
 	sql = psprintf("SELECT FROM pg_catalog.pg_prepared_xacts"
 				   " WHERE pg_catalog.starts_with(gid, '%s')"
 				   " AND prepared < pg_catalog.now() - interval '1 second' LIMIT 1",
 				   prefix);
-	node->look_sql = MemoryContextStrdup(node->cxt, sql);
+	node->commit.look_sql = MemoryContextStrdup(node->cxt, sql);
 }
 
 void
@@ -91,9 +91,9 @@ shuttle_two_phase_recover(void)
 	{
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
-		if (!node->left_prepared)
+		if (!node->commit.left_prepared)
 			continue;
-		node->left_prepared = false;
+		node->commit.left_prepared = false;
 		methods->recover(node->key.serverid, node->userid);
 	}
 }
@@ -117,7 +117,7 @@ shuttle_deadlock_look_now(void)
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 		ShuttleServerUser *one;
 
-		if (node->state != NODE_READY || node->nin_flight == 0 || node->settling)
+		if (node->connection.state != NODE_READY || node->queue.nin_flight == 0 || node->rollback.awaited)
 			continue;
 		one = palloc_object(ShuttleServerUser);
 		one->serverid = node->key.serverid;
@@ -134,7 +134,7 @@ shuttle_deadlock_look_now(void)
 static bool
 is_writer(const ShuttleNode *node)
 {
-	return shuttle_transaction_is_open(node) && node->wrote && node->two_phase;
+	return shuttle_transaction_is_open(node) && node->transaction.wrote && node->options.two_phase;
 }
 
 static bool
@@ -142,9 +142,9 @@ settings_are_known(void *arg)
 {
 	ShuttleNode *node = arg;
 
-	return node->state != NODE_CONNECTING &&
-		(node->state != NODE_READY || node->max_prepared >= 0 ||
-		 node->pooled || dlist_is_empty(&node->commands));
+	return node->connection.state != NODE_CONNECTING &&
+		(node->connection.state != NODE_READY || node->commit.max_prepared >= 0 ||
+		 node->options.pooled || dlist_is_empty(&node->queue.commands));
 }
 
 void
@@ -153,7 +153,7 @@ shuttle_two_phase_check_writer(ShuttleNode *node)
 	ShuttleNode *other = NULL;
 	dlist_iter	iter;
 
-	if (!node->two_phase || methods == NULL)
+	if (!node->options.two_phase || methods == NULL)
 		return;
 	dlist_foreach(iter, &shuttle_nodes)
 	{
@@ -165,9 +165,9 @@ shuttle_two_phase_check_writer(ShuttleNode *node)
 	if (other == NULL)
 		return;
 	shuttle_wait_until(node, SHUTTLE_WAIT_CONNECT, settings_are_known, node);
-	if (node->max_prepared == 0)
+	if (node->commit.max_prepared == 0)
 		raise_cannot_prepare(node);
-	if (other->max_prepared == 0)
+	if (other->commit.max_prepared == 0)
 		raise_cannot_prepare(other);
 }
 
@@ -193,19 +193,19 @@ static CommitPart
 plain_part(ShuttleNode *node, int nwriters)
 {
 	if (IsolationIsSerializable())
-		return nwriters == 1 && node->wrote ? COMMIT_LAST : COMMIT_AT_ONCE;
-	if (nwriters == 0 || node->wrote || !node->must_wait)
+		return nwriters == 1 && node->transaction.wrote ? COMMIT_LAST : COMMIT_AT_ONCE;
+	if (nwriters == 0 || node->transaction.wrote || !node->commit.must_wait)
 		return COMMIT_AT_ONCE;
-	node->must_wait = false;
+	node->commit.must_wait = false;
 	return COMMIT_LAST;
 }
 
 static CommitPart
 two_phase_part(const ShuttleNode *node)
 {
-	if (node->wrote)
-		return node->two_phase ? COMMIT_PREPARED_FIRST : COMMIT_LAST;
-	return node->must_wait && !IsolationIsSerializable() ?
+	if (node->transaction.wrote)
+		return node->options.two_phase ? COMMIT_PREPARED_FIRST : COMMIT_LAST;
+	return node->commit.must_wait && !IsolationIsSerializable() ?
 		COMMIT_BEHIND : COMMIT_AT_ONCE;
 }
 
@@ -219,7 +219,7 @@ count_writers(int *nwriters, int *nable)
 	{
 		const ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
-		if (shuttle_transaction_is_open(node) && node->wrote)
+		if (shuttle_transaction_is_open(node) && node->transaction.wrote)
 			(*nwriters)++;
 		if (is_writer(node))
 			(*nable)++;
@@ -255,8 +255,8 @@ shuttle_two_phase_plan(bool in_worker)
 
 		if (!shuttle_transaction_is_open(node))
 			continue;
-		node->part = needed ? two_phase_part(node) : plain_part(node, nwriters);
-		if (node->part == COMMIT_PREPARED_FIRST && node->max_prepared == 0)
+		node->commit.part = needed ? two_phase_part(node) : plain_part(node, nwriters);
+		if (node->commit.part == COMMIT_PREPARED_FIRST && node->commit.max_prepared == 0)
 			raise_cannot_prepare(node);
 	}
 	return needed;
@@ -278,17 +278,17 @@ shuttle_two_phase_send(ShuttleNode *node)
 	char		identity[NAMEDATALEN];
 
 	shuttle_session_identity(identity, sizeof(identity));
-	snprintf(node->gid, sizeof(node->gid), "%s_%u_%u_%s", name,
+	snprintf(node->commit.gid, sizeof(node->commit.gid), "%s_%u_%u_%s", name,
 			 node->key.serverid, node->key.umid, identity);
-	snprintf(sql, sizeof(sql), "COMMIT PREPARED '%s'", node->gid);
+	snprintf(sql, sizeof(sql), "COMMIT PREPARED '%s'", node->commit.gid);
 	make_finish(node, sql);
 
-	if (node->unsynced)
+	if (node->queue.unsynced)
 		shuttle_pipeline_add(node, COMMAND_SYNC, NULL);
-	node->can_repeat = false;
-	snprintf(sql, sizeof(sql), "PREPARE TRANSACTION '%s'", node->gid);
+	node->transaction.can_repeat = false;
+	snprintf(sql, sizeof(sql), "PREPARE TRANSACTION '%s'", node->commit.gid);
 	shuttle_pipeline_add(node, COMMAND_PREPARE_TRANSACTION, sql);
-	node->two_phase_state = TWO_PHASE_ASKED;
+	node->commit.two_phase = TWO_PHASE_ASKED;
 	shuttle_pipeline_end_packet(node);
 }
 
@@ -296,15 +296,15 @@ shuttle_two_phase_send(ShuttleNode *node)
 static void
 make_finish(ShuttleNode *node, const char *sql)
 {
-	node->finished = false;
-	node->finish_missing = false;
-	node->finish[0] = shuttle_pipeline_make(node, COMMAND_FINISH, sql);
-	node->finish[1] = shuttle_pipeline_make(node, COMMAND_SYNC, NULL);
-	if (node->finish[0] == NULL || node->finish[1] == NULL)
+	node->commit.finished = false;
+	node->commit.finish_missing = false;
+	node->commit.finish[0] = shuttle_pipeline_make(node, COMMAND_FINISH, sql);
+	node->commit.finish[1] = shuttle_pipeline_make(node, COMMAND_SYNC, NULL);
+	if (node->commit.finish[0] == NULL || node->commit.finish[1] == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
 				 errmsg("out of memory")));
-	node->finish[0]->ignore_error = true;
+	node->commit.finish[0]->ignore_error = true;
 }
 
 void
@@ -320,9 +320,9 @@ shuttle_two_phase_record(void)
 
 		if (!shuttle_transaction_is_open(node))
 			continue;
-		if (node->part == COMMIT_PREPARED_FIRST)
+		if (node->commit.part == COMMIT_PREPARED_FIRST)
 			servers = list_append_unique_oid(servers, node->key.serverid);
-		else if (node->part == COMMIT_BEHIND)
+		else if (node->commit.part == COMMIT_BEHIND)
 			make_finish(node, "COMMIT");
 	}
 	methods->record(name, servers);
@@ -335,25 +335,25 @@ prepare_is_answered(void *arg)
 {
 	ShuttleNode *node = arg;
 
-	return node->two_phase_state != TWO_PHASE_ASKED || node->error != NULL ||
-		node->state == NODE_LOST || node->state == NODE_CLOSED;
+	return node->commit.two_phase != TWO_PHASE_ASKED || node->errors.first != NULL ||
+		node->connection.state == NODE_LOST || node->connection.state == NODE_CLOSED;
 }
 
 void
 shuttle_two_phase_check(ShuttleNode *node)
 {
 	shuttle_wait_until(node, SHUTTLE_WAIT_COMMIT, prepare_is_answered, node);
-	if (node->two_phase_state != TWO_PHASE_DONE)
+	if (node->commit.two_phase != TWO_PHASE_DONE)
 	{
-		if (node->state == NODE_LOST || node->state == NODE_CLOSED)
+		if (node->connection.state == NODE_LOST || node->connection.state == NODE_CLOSED)
 			shuttle_connection_raise(node);
-		if (node->error != NULL)
+		if (node->errors.first != NULL)
 			raise_refusal(node);
 	}
 	shuttle_transaction_forget(node);
 
 	/* PREPARE of a failed transaction answers ROLLBACK, without an error. */
-	if (node->two_phase_state != TWO_PHASE_DONE)
+	if (node->commit.two_phase != TWO_PHASE_DONE)
 		ereport(ERROR,
 				(errcode(ERRCODE_TRANSACTION_ROLLBACK),
 				 errmsg("storage node \"%s\" rolled the transaction back",
@@ -365,15 +365,15 @@ shuttle_two_phase_check(ShuttleNode *node)
 static void
 raise_refusal(ShuttleNode *node)
 {
-	const PGresult *result = node->error->result;
+	const PGresult *result = node->errors.first->result;
 	const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
 	int			sqlstate = shuttle_result_sqlstate(result);
 
 	if (sqlstate == ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE &&
-		node->max_prepared <= 0)
+		node->commit.max_prepared <= 0)
 		raise_cannot_prepare(node);
 	if (sqlstate != ERRCODE_FEATURE_NOT_SUPPORTED)
-		shuttle_node_error_raise(node, node->error, "PREPARE TRANSACTION");
+		shuttle_node_error_raise(node, node->errors.first, "PREPARE TRANSACTION");
 	ereport(ERROR,
 			(errcode(sqlstate),
 			 errmsg("storage node \"%s\" cannot prepare the transaction for an atomic commit over several servers",
@@ -390,21 +390,21 @@ shuttle_two_phase_answer(ShuttleNode *node, const ShuttleCommand *command,
 
 	if (command->kind == COMMAND_PREPARE_TRANSACTION)
 	{
-		if (command->generation != node->generation ||
-			node->two_phase_state != TWO_PHASE_ASKED)
+		if (command->generation != node->transaction.generation ||
+			node->commit.two_phase != TWO_PHASE_ASKED)
 			return;
-		node->two_phase_state = strcmp(tag, "PREPARE TRANSACTION") == 0 ?
+		node->commit.two_phase = strcmp(tag, "PREPARE TRANSACTION") == 0 ?
 			TWO_PHASE_DONE : TWO_PHASE_NONE;
-		if (node->two_phase_state == TWO_PHASE_DONE)
+		if (node->commit.two_phase == TWO_PHASE_DONE)
 			shuttle_node_count(node, SHUTTLE_NODE_PREPARES, 1);
 		return;
 	}
 
-	node->finish_pending = false;
-	node->finished = !failed;
+	node->commit.finish_pending = false;
+	node->commit.finished = !failed;
 
 	/* Not by our recovery, which leaves alone what a session is at. */
-	node->finish_missing = failed &&
+	node->commit.finish_missing = failed &&
 		shuttle_result_sqlstate(command->result) == ERRCODE_UNDEFINED_OBJECT;
 	if (!failed)
 		shuttle_node_count(node, SHUTTLE_NODE_COMMITS, 1);
@@ -432,10 +432,10 @@ shuttle_two_phase_finish(void)
 	{
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
-		if (node->part == COMMIT_AT_ONCE || node->part == COMMIT_LAST)
+		if (node->commit.part == COMMIT_AT_ONCE || node->commit.part == COMMIT_LAST)
 			continue;
 		await_finish(node, deadline);
-		if (node->part == COMMIT_PREPARED_FIRST && !node->finished)
+		if (node->commit.part == COMMIT_PREPARED_FIRST && !node->commit.finished)
 			in_doubt = true;
 	}
 	methods->in_doubt(in_doubt);
@@ -444,19 +444,19 @@ shuttle_two_phase_finish(void)
 static void
 start_finish(ShuttleNode *node)
 {
-	if (node->finish[0] == NULL || node->state != NODE_READY)
+	if (node->commit.finish[0] == NULL || node->connection.state != NODE_READY)
 		return;
-	shuttle_pipeline_append(node, node->finish[0]);
-	shuttle_pipeline_append(node, node->finish[1]);
-	node->finish[0] = node->finish[1] = NULL;
-	node->finish_pending = true;
+	shuttle_pipeline_append(node, node->commit.finish[0]);
+	shuttle_pipeline_append(node, node->commit.finish[1]);
+	node->commit.finish[0] = node->commit.finish[1] = NULL;
+	node->commit.finish_pending = true;
 	shuttle_pipeline_send(node);
 }
 
 static bool
 finish_is_answered(const ShuttleNode *node)
 {
-	return !node->finish_pending;
+	return !node->commit.finish_pending;
 }
 
 static void
@@ -482,15 +482,15 @@ warn_of_unfinished(const char *node_name)
 static void
 await_finish(ShuttleNode *node, TimestampTz deadline)
 {
-	if (node->finish_pending &&
+	if (node->commit.finish_pending &&
 		!shuttle_transaction_wait_quietly(node, finish_is_answered, deadline) &&
-		node->state == NODE_READY)
+		node->connection.state == NODE_READY)
 		shuttle_connection_lost(node, "the node did not answer in time");
-	if (node->part == COMMIT_BEHIND)
+	if (node->commit.part == COMMIT_BEHIND)
 		shuttle_transaction_forget(node);
-	else if (node->finish_missing)
+	else if (node->commit.finish_missing)
 		shuttle_warn_of_node(node, warn_of_missing);
-	else if (!node->finished)
+	else if (!node->commit.finished)
 		shuttle_warn_of_node(node, warn_of_unfinished);
 }
 
@@ -509,12 +509,12 @@ shuttle_two_phase_undo(void)
 		char		sql[SHUTTLE_GID_SIZE + 32];
 		ShuttleCommand *command;
 
-		if (node->two_phase_state == TWO_PHASE_NONE)
+		if (node->commit.two_phase == TWO_PHASE_NONE)
 			continue;
 		in_doubt = true;
-		if (node->two_phase_state == TWO_PHASE_ASKED || node->state != NODE_READY)
+		if (node->commit.two_phase == TWO_PHASE_ASKED || node->connection.state != NODE_READY)
 			continue;
-		snprintf(sql, sizeof(sql), "ROLLBACK PREPARED '%s'", node->gid);
+		snprintf(sql, sizeof(sql), "ROLLBACK PREPARED '%s'", node->commit.gid);
 		command = shuttle_pipeline_try(node, COMMAND_CONTROL, sql);
 		if (command == NULL)
 		{
@@ -536,15 +536,15 @@ shuttle_two_phase_undo(void)
 void
 shuttle_two_phase_forget(ShuttleNode *node)
 {
-	for (int i = 0; i < lengthof(node->finish); i++)
+	for (int i = 0; i < lengthof(node->commit.finish); i++)
 	{
-		if (node->finish[i] != NULL)
-			pfree(node->finish[i]);
-		node->finish[i] = NULL;
+		if (node->commit.finish[i] != NULL)
+			pfree(node->commit.finish[i]);
+		node->commit.finish[i] = NULL;
 	}
-	node->part = COMMIT_AT_ONCE;
-	node->part_asked = false;
-	node->two_phase_state = TWO_PHASE_NONE;
-	node->finish_pending = false;
-	node->gid[0] = '\0';
+	node->commit.part = COMMIT_AT_ONCE;
+	node->commit.part_asked = false;
+	node->commit.two_phase = TWO_PHASE_NONE;
+	node->commit.finish_pending = false;
+	node->commit.gid[0] = '\0';
 }

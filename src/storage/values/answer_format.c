@@ -67,7 +67,7 @@ key_place(const ShuttleRequest *request)
 static bool
 node_has_formats(const ShuttleNode *node)
 {
-	const char *integer_times = PQparameterStatus(node->conn,
+	const char *integer_times = PQparameterStatus(node->connection.conn,
 												  "integer_datetimes");
 
 	return integer_times != NULL && strcmp(integer_times, "on") == 0;
@@ -84,7 +84,7 @@ shuttle_format_check(ShuttleRequest *request, const PGresult *result,
 	request->format_checked = true;
 	if (node_has_formats(node) &&
 		shuttle_decoder_agrees(request->decoder, result,
-							   PQserverVersion(node->conn)))
+							   PQserverVersion(node->connection.conn)))
 	{
 		*key_place(request) = request->format_key;
 		request->format = FORMAT_BINARY;
