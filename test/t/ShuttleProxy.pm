@@ -15,6 +15,8 @@
 #   $proxy->answered;         # bytes handed to clients since the last call
 #   $proxy->trips;            # times since then that the client spoke first, or
 #                             # behind an answer: waits for the node
+#   $proxy->trips($pid);      # those of one session, by its process; others may come
+#                             # from the worker, at any time
 #   $proxy->refuse(1);        # new connections end at once
 #   $proxy->cut($n);          # what clients say next is lost, n times, and their
 #                             # connection reset, as by a host that was restarted
@@ -66,7 +68,7 @@ sub is_held
 sub refuse { my ($self, $yes) = @_; return $self->ask("refuse $yes"); }
 sub answered { return $_[0]->ask('answered'); }
 sub connections { return $_[0]->ask('connections'); }
-sub trips { return $_[0]->ask('trips'); }
+sub trips { my ($self, $pid) = @_; return $self->ask(defined $pid ? "trips_of $pid" : 'trips'); }
 
 sub report
 {
@@ -149,6 +151,15 @@ sub obey
 		$answer = $state{$command};
 		$state{$command} = 0;
 	}
+	elsif ($command eq 'trips_of')
+	{
+		$answer = 0;
+		for my $link (grep { ($_->{startup} // '') =~ /\0application_name\0[^\0]*:$argument\b/ } @links)
+		{
+			$answer += $link->{trips};
+			$link->{trips} = 0;
+		}
+	}
 	print $control "$answer\n";
 	return 1;
 }
@@ -169,7 +180,7 @@ sub accept_link
 		return;
 	}
 	setsockopt($client, IPPROTO_TCP, TCP_NODELAY, 1) or die "setsockopt: $!";
-	my $link = { client => $client, server => $server };
+	my $link = { client => $client, server => $server, trips => 0 };
 	$link->{flows} = [
 		{ link => $link, from => $client, to => $server, pieces => [], up => 1, unread => '' },
 		{ link => $link, from => $server, to => $client, pieces => [] }
@@ -200,7 +211,7 @@ sub read_piece
 			}
 			elsif ($flow->{up})
 			{
-				$state{trips}++ unless $link->{speaks};
+				$_->{trips} += $link->{speaks} ? 0 : 1 for \%state, $link;
 				$link->{speaks} = 1;
 				$piece = change_messages($flow, $piece);
 			}
@@ -320,6 +331,7 @@ sub change_messages
 			# 3.x is the protocol; others ask for encryption, or cancel
 			$flow->{started} = ($code >> 16) == 3;
 			$state{connections}++ if $flow->{started};
+			$flow->{link}{startup} = $message if $flow->{started};
 			take_cancel($flow) if $code == 80877102;
 		}
 		else { $message = change_message($flow, $message); }

@@ -11,7 +11,7 @@ use ShuttleCommit;
 use ShuttleProxy;
 use ShuttleSession;
 
-my $cluster = ShuttleCommit->new(2);
+my $cluster = ShuttleCommit->new(2, query_conf => 'shuttle.deadlock_timeout = 0');
 my ($query, $one, $two) = ($cluster->{query}, @{ $cluster->{nodes} });
 my $proxy = ShuttleProxy->new($one);
 my $port = $proxy->port;
@@ -51,9 +51,9 @@ sub is_over
 # ---- nothing fails
 
 begin_transfer();
-$proxy->trips;
+$proxy->trips($session->pid);
 $session->run('COMMIT;');
-is($proxy->trips, 2, 'a commit over two nodes and here: two round trips');
+is($proxy->trips($session->pid), 2, 'a commit over two nodes and here: two round trips');
 is_over(after(), 'nothing fails');
 
 # ---- the first half
@@ -106,9 +106,9 @@ $query->safe_psql('postgres', "SELECT pg_cancel_backend(@{[ $session->pid ]})");
 like($err, qr/^ERROR:  57014/m, 'locked rows: cancelled');
 is_over($before, 'locked rows');
 $session->run('BEGIN; SELECT v FROM account2 WHERE id = 2 FOR UPDATE; UPDATE account1 SET v = v WHERE id = 2;');
-$proxy->trips;
+$proxy->trips($session->pid);
 ($out, $err) = $session->run('COMMIT;');
-is($err . $proxy->trips, 1, 'locked rows: one round trip');
+is($err . $proxy->trips($session->pid), 1, 'locked rows: one round trip');
 ok($two->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_locks WHERE mode = 'RowShareLock'}), 'locked rows: are given up');
 is_over($before, 'locked rows, committed');
 

@@ -1,9 +1,9 @@
 # trap 33, trap 19: cancel and statement_timeout take effect in every wait for a
 # node, and what comes after them is right.
 #
-# A cancel has to take effect within 100 ms and two round trips, and within
-# 1.2 s where the node does not answer.  The machine may be busy: a wait that
-# took longer is tried again, three times at most.
+# A cancel waits for one round trip and keeps the connection.  Limits of time are far
+# above what that takes, and far below what is cancelled; where a node is silent for the
+# second that it may be, below two of them.
 use strict;
 use warnings;
 
@@ -13,8 +13,6 @@ use Time::HiRes qw(time);
 
 use ShuttleFar;
 use ShuttleSession;
-
-my $most_tries = 3;
 
 my ($node, $proxy) = ShuttleFar::start(q{
 	CREATE TABLE numbers AS SELECT i AS id, i % 10 AS n FROM generate_series(1, 1000) i;
@@ -37,7 +35,7 @@ my ($node, $proxy) = ShuttleFar::start(q{
 	CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON slow_to_commit DEFERRABLE INITIALLY DEFERRED
 		FOR EACH ROW EXECUTE FUNCTION take_time();
 	ANALYZE;
-}, options => "shuttle_two_phase 'off'");
+}, options => "shuttle_two_phase 'off'", conf => 'shuttle.deadlock_timeout = 0');
 my $port = $proxy->port;
 my $user = $node->safe_psql('postgres', 'SELECT current_user');
 $node->safe_psql('postgres', qq{
@@ -108,6 +106,7 @@ sub cancel
 {
 	my $session = shift;
 	my $pid = $session->pid;
+	$proxy->trips($pid);
 	$control->run("SELECT pg_cancel_backend($pid);");
 	my ($out, $err) = $session->result;
 	return ($err, $session->ended - $control->began);
@@ -156,21 +155,17 @@ sub check_wait
 	my ($session, $name, $how, $rtt_ms) = @_;
 	my ($settings, $statement, $event) = @{ $waits{$name} };
 	my $label = "$name, $how, $rtt_ms ms";
-	my $limit = 0.1 + 2 * $rtt_ms / 1000;
-	my @took;
 
 	$holder->run("BEGIN; $locks{$name}") if $locks{$name};
 	$session->run("RESET ALL; $settings");
-	for my $try (1 .. $most_tries)
-	{
-		my ($err, $elapsed) = stop_waiting($session, $how, $statement, $event);
-		like($err, qr/^ERROR:  57014: canceling statement due to \Q@{[ $how eq 'timeout' ? 'statement timeout' : 'user request' ]}\E/,
-			$label);
-		push @took, sprintf('%.3f', $elapsed);
-		last if $elapsed <= $limit;
-	}
-	ok($took[-1] <= $limit, "$label: takes effect at once (@took)");
+	$proxy->connections;
+	my ($err, $elapsed) = stop_waiting($session, $how, $statement, $event);
+	like($err, qr/^ERROR:  57014: canceling statement due to \Q@{[ $how eq 'timeout' ? 'statement timeout' : 'user request' ]}\E/,
+		$label);
+	cmp_ok($proxy->trips($session->pid), '<=', 2, "$label: waits for ROLLBACK alone") if $how eq 'cancel';
+	cmp_ok($elapsed, '<', 5, "$label: takes effect at once");
 	is_usable($session, $label);
+	is($proxy->connections, 0, "$label: keeps the connection");
 
 	# The same in a savepoint, whose transaction goes on.
 	if ($how eq 'timeout')
@@ -180,7 +175,7 @@ sub check_wait
 	}
 	$control->run('TRUNCATE written;');
 	$session->run(q{BEGIN; INSERT INTO written VALUES (1, 'before'); SELECT count(*) FROM numbers2; SAVEPOINT a;});
-	my ($err) = stop_waiting($session, $how, $statement, $event);
+	($err) = stop_waiting($session, $how, $statement, $event);
 	like($err, qr/57014/, "$label, savepoint");
 	(undef, $err) = $session->run(q{
 		ROLLBACK TO a;
@@ -280,24 +275,18 @@ my @silent = ('page two', 'a batch in the middle', 'direct update');
 for my $name (@silent)
 {
 	my ($settings, $statement, $event) = @{ $waits{$name} };
-	my @took;
 
 	$holder->run("BEGIN; $locks{$name}") if $locks{$name};
 	$session->run("RESET ALL; $settings SELECT count(*) FROM numbers;");
-	for my $try (1 .. $most_tries)
-	{
-		$session->send("$statement;");
-		ok(waits_for($event), "silent node: waits: $name");
-		$proxy->freeze;
-		my ($err, $elapsed) = cancel($session);
-		$proxy->thaw;
-		like($err, qr/^ERROR:  57014/, "silent node: $name");
-		end_left_behind();
-		push @took, sprintf('%.3f', $elapsed);
-		last if $elapsed <= 1.2;
-	}
-	ok($took[-1] <= 1.2, "silent node: $name: takes effect (@took)");
-	my ($out, $err) = $session->run('SELECT count(*) FROM numbers;');
+	$session->send("$statement;");
+	ok(waits_for($event), "silent node: waits: $name");
+	$proxy->freeze;
+	my ($err, $elapsed) = cancel($session);
+	$proxy->thaw;
+	like($err, qr/^ERROR:  57014/, "silent node: $name");
+	end_left_behind();
+	cmp_ok($elapsed, '<', 2, "silent node: $name: takes effect");
+	(my $out, $err) = $session->run('SELECT count(*) FROM numbers;');
 	is("$out$err", '1000', "silent node: $name: the next statement connects again");
 	$holder->run('ROLLBACK;') if $locks{$name};
 }
@@ -313,7 +302,7 @@ for my $name (@silent)
 	like($err, qr/^ERROR:  57014/, 'two silent nodes');
 	ok($control->poll("SELECT count(*) = 0 $ours AND state = 'active'", 10),
 		'two silent nodes: what was left behind ends by itself');
-	ok($elapsed <= 1.9, "two silent nodes: takes effect") or diag("took $elapsed");
+	cmp_ok($elapsed, '<', 2, 'two silent nodes: takes effect');
 	my ($out) = $session->run('SELECT count(*) FROM numbers;');
 	is($out, '1000', "two silent nodes: the next statement connects again");
 }
@@ -409,7 +398,7 @@ for my $how ('cancel', 'timeout')
 	ok(waits_for('PgSleep'), 'terminate: waits');
 	$control->run("SELECT pg_terminate_backend($pid);");
 	$fresh->result;
-	ok($fresh->ended - $control->began < 1.2, 'terminate takes effect');
+	cmp_ok($fresh->ended - $control->began, '<', 5, 'terminate takes effect');
 }
 $session->quit;
 ok($control->poll("SELECT count(*) = 0 $ours"), 'no connection is left');
