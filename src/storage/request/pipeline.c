@@ -636,7 +636,7 @@ answer_command(ShuttleNode *node, ShuttleCommand *command)
 
 		case COMMAND_SYNC:
 			if (command->packet == node->rollback.packet)
-				shuttle_transaction_settled(node);
+				shuttle_transaction_rolled_back(node);
 			break;
 
 		case COMMAND_SETTINGS:

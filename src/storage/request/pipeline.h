@@ -4,7 +4,7 @@
  *
  * A node's commands stand in one queue, oldest first: sent ones, which wait
  * for their answers, then those that are not sent yet (while the node connects
- * or settles after a cancel).  A packet is a run of commands up to a Sync; the
+ * or is rolled back after a cancel).  A packet is a run of commands up to a Sync; the
  * node skips the rest of a packet behind an error.  Reading answers (the pump)
  * neither allocates from the server nor raises: it stores what happened, and
  * whoever waits raises it (traps 34, 35a).

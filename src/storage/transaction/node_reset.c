@@ -32,7 +32,7 @@
 #include "storage/transaction/transaction.h"
 
 static void recover(ShuttleNode *node);
-static void settle_again(ShuttleNode *node);
+static void repeat_rollback(ShuttleNode *node);
 static bool replace_sent(ShuttleNode *node, dlist_head *again);
 static void append_all(ShuttleNode *node, dlist_head *commands);
 static void drop_skipped(ShuttleNode *node, ShuttleCommand *command);
@@ -71,7 +71,7 @@ shuttle_pipeline_progress(ShuttleNode *node)
 		if (node->errors.recovery_due)
 			recover(node);
 		else if (node->rollback.again)
-			settle_again(node);
+			repeat_rollback(node);
 		else if (node->queue.nunsent_syncs == 0 || node->rollback.awaited ||
 				 shuttle_pipeline_is_held(node))
 			return;
@@ -126,7 +126,7 @@ recover(ShuttleNode *node)
  * only thing that was sent: sends it again, in front of all that waits.
  */
 static void
-settle_again(ShuttleNode *node)
+repeat_rollback(ShuttleNode *node)
 {
 	dlist_head	unsent;
 	bool		unsynced = node->queue.unsynced;

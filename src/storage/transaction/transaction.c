@@ -295,7 +295,7 @@ complete_answers(ShuttleNode *node)
 }
 
 static bool
-ahead_is_settled(void *arg)
+ahead_was_answered(void *arg)
 {
 	ShuttleNode *node = arg;
 
@@ -316,7 +316,7 @@ no_request_in_flight(void *arg)
 
 	if (node->connection.state == NODE_LOST || node->connection.state == NODE_CLOSED)
 		return true;
-	if (!ahead_is_settled(node))
+	if (!ahead_was_answered(node))
 		return false;
 	dlist_foreach(iter, &node->queue.commands)
 	{
@@ -382,9 +382,9 @@ open_savepoints(ShuttleNode *node, int nestlevel, bool begun_now)
 }
 
 void
-shuttle_transaction_settle_ahead(ShuttleNode *node)
+shuttle_transaction_await_ahead(ShuttleNode *node)
 {
-	shuttle_wait_until(node, SHUTTLE_WAIT_READ, ahead_is_settled, node);
+	shuttle_wait_until(node, SHUTTLE_WAIT_READ, ahead_was_answered, node);
 }
 
 /*

@@ -57,7 +57,7 @@ extern void shuttle_transaction_prepare(ShuttleNode *node, ShuttleEffect effect,
 extern bool shuttle_transaction_is_open(const ShuttleNode *node);
 
 /* Waits until nothing that was sent ahead can still spoil the transaction. */
-extern void shuttle_transaction_settle_ahead(ShuttleNode *node);
+extern void shuttle_transaction_await_ahead(ShuttleNode *node);
 
 /* The node's transaction has ended, in the node or with its connection. */
 extern void shuttle_transaction_forget(ShuttleNode *node);
@@ -105,7 +105,7 @@ extern void shuttle_transaction_leave_unread(ShuttleNode *node);
 extern void shuttle_transaction_await_rollback(ShuttleNode *node);
 
 /* The packet of a ROLLBACK [TO] was answered; never raises. */
-extern void shuttle_transaction_settled(ShuttleNode *node);
+extern void shuttle_transaction_rolled_back(ShuttleNode *node);
 
 /* Reads what is on its way until condition holds, the connection is gone, or
  * deadline is over; never raises.  Returns whether the condition holds. */

@@ -74,8 +74,7 @@ wait_quietly(ShuttleNode *node, double wait_ms, TimestampTz deadline,
 													   (int64) wait_ms);
 
 	/*
-	 * a ROLLBACK is settled behind its Sync, which is not counted as in
-	 * flight
+	 * a ROLLBACK is over behind its Sync, which is not counted as in flight
 	 */
 	while (node->connection.state == NODE_READY &&
 		   (node->queue.nin_flight > 0 || node->socket.flush_pending || node->rollback.awaited))
@@ -615,7 +614,7 @@ cancel_again(ShuttleNode *node, TimestampTz *deadline)
 
 /* Runs in the pump, behind the Sync of a ROLLBACK's packet. */
 void
-shuttle_transaction_settled(ShuttleNode *node)
+shuttle_transaction_rolled_back(ShuttleNode *node)
 {
 	node->rollback.packet = 0;
 	if (!node->rollback.failed)
