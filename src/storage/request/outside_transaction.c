@@ -24,26 +24,17 @@
 #include "miscadmin.h"
 #include "storage/fd.h"
 #include "storage/latch.h"
-#include "utils/json.h"
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_session.h"
 #include "base/shuttle_wait_events.h"
 #include "storage/connection/connection.h"
 #include "storage/request/answer.h"
+#include "storage/request/outside_transaction.h"
 #include "storage/request/pipeline.h"
 #include "storage/shuttle_storage.h"
 
 #define CANCEL_WAIT_MS 1000
-#define MOST_ROWS 1000
-#define MOST_ROWS_BYTES (1024 * 1024)
-
-typedef enum RunState
-{
-	RUN_CONNECTING,
-	RUN_SENDING,
-	RUN_ENDED
-} RunState;
 
 struct ShuttleSide
 {
@@ -51,32 +42,9 @@ struct ShuttleSide
 	MemoryContextCallback callback;
 };
 
-/* What goes out before the user's text. */
-typedef enum RunStep
-{
-	STEP_READ_ONLY,
-	STEP_CHECK_INTERVAL,
-	STEP_SQL
-} RunStep;
-
-typedef struct Run
-{
-	ShuttleNode node;			/* in no list: its connection and options */
-	ShuttleOutsideRun *result;
-	const char *sql;
-	RunState	state;
-	RunStep		step;
-	bool		flush_pending;
-	bool		ready;			/* its socket is */
-	bool		new_answer;		/* the next row begins one */
-	bool		answered;		/* the text was, at least once, by rows where
-								 * some are wanted */
-	StringInfoData rows;		/* as JSON, without the closing bracket */
-} Run;
-
 typedef struct AllRuns
 {
-	Run		   *runs;
+	OutsideRun *runs;
 	int			nruns;
 	TimestampTz deadline;		/* of all; 0: none */
 	List	   *beside;			/* whoever of these speaks ends it */
@@ -84,18 +52,12 @@ typedef struct AllRuns
 	WaitEventSet *wait_set;
 } AllRuns;
 
-static void start(Run *run, Oid userid);
-static bool start_on_side(Run *run);
-static void advance(Run *run);
-static void advance_connecting(Run *run);
-static void send_step(Run *run);
-static void read_answers(Run *run);
-static void take_result(Run *run, PGresult *result);
-static void add_row(Run *run, const PGresult *result);
-static void hand_rows(ShuttleOutsideRun *told, const PGresult *result);
-static void take_error(Run *run, const PGresult *result);
-static void fail(Run *run, const char *sqlstate, const char *message);
-static void end(Run *run);
+static void start(OutsideRun *run, Oid userid);
+static bool start_on_side(OutsideRun *run);
+static void advance(OutsideRun *run);
+static void advance_connecting(OutsideRun *run);
+static void send_step(OutsideRun *run);
+static void read_answers(OutsideRun *run);
 static void cancel_running(AllRuns *all);
 static void fail_late(AllRuns *all);
 static void add_beside(AllRuns *all);
@@ -118,14 +80,14 @@ shuttle_outside_run_beside(const char *sql, Oid userid, ShuttleOutsideRun *resul
 	all->beside = beside;
 	all->deadline = limit_ms <= 0 ? 0 :
 		TimestampTzPlusMilliseconds(GetCurrentTimestamp(), limit_ms);
-	all->runs = palloc0_array(Run, nresults);
+	all->runs = palloc0_array(OutsideRun, nresults);
 	all->nruns = nresults;
 
 	PG_TRY();
 	{
 		for (int i = 0; i < nresults; i++)
 		{
-			Run		   *run = &all->runs[i];
+			OutsideRun *run = &all->runs[i];
 
 			run->result = &results[i];
 			run->sql = results[i].sql != NULL ? results[i].sql : sql;
@@ -152,7 +114,7 @@ shuttle_outside_run_beside(const char *sql, Oid userid, ShuttleOutsideRun *resul
 static void
 add_node_context(void *arg)
 {
-	errcontext("storage node \"%s\"", ((Run *) arg)->result->name);
+	errcontext("storage node \"%s\"", ((OutsideRun *) arg)->result->name);
 }
 
 /* ---- connections that are kept */
@@ -190,7 +152,7 @@ shuttle_side_end(ShuttleSide *side, Oid serverid, Oid userid)
 
 /* Returns false where a connection has to be made. */
 static bool
-start_on_side(Run *run)
+start_on_side(OutsideRun *run)
 {
 	ShuttleSide *side = run->result->side;
 
@@ -211,7 +173,7 @@ start_on_side(Run *run)
 
 /* Gives back a connection that is of further use. */
 static void
-keep_connection(Run *run)
+keep_connection(OutsideRun *run)
 {
 	ShuttleSide *side = run->result->side;
 
@@ -240,7 +202,7 @@ whose_rights(Oid serverid, Oid userid)
  * not keep the error from ending the caller.
  */
 static ConnectOptions *
-try_options(Run *run, Oid userid)
+try_options(OutsideRun *run, Oid userid)
 {
 	MemoryContext cxt = CurrentMemoryContext;
 	ConnectOptions *volatile options = NULL;
@@ -262,7 +224,7 @@ try_options(Run *run, Oid userid)
 			error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN)
 			PG_RE_THROW();
 		FlushErrorState();
-		fail(run, unpack_sql_state(error->sqlerrcode), error->message);
+		shuttle_outside_fail(run, unpack_sql_state(error->sqlerrcode), error->message);
 	}
 	PG_END_TRY();
 	return options;
@@ -282,7 +244,7 @@ acquire_socket(void)
 }
 
 static void
-start(Run *run, Oid userid)
+start(OutsideRun *run, Oid userid)
 {
 	ShuttleNode *node = &run->node;
 	ConnectOptions *options;
@@ -305,14 +267,14 @@ start(Run *run, Oid userid)
 		return;
 	if (!acquire_socket())
 	{
-		fail(run, "53000", "there are too many open files on the local server");
+		shuttle_outside_fail(run, "53000", "there are too many open files on the local server");
 		return;
 	}
 	node->connection.conn = PQconnectStartParams(options->keywords, options->values, false);
 	if (node->connection.conn == NULL)
 	{
 		ReleaseExternalFD();
-		fail(run, "53200", "out of memory");
+		shuttle_outside_fail(run, "53200", "out of memory");
 		return;
 	}
 	PQsetNoticeReceiver(node->connection.conn, shuttle_notice_receive, node);
@@ -322,11 +284,11 @@ start(Run *run, Oid userid)
 									(int64) options->connect_timeout_s * 1000);
 	run->state = RUN_CONNECTING;
 	if (PQstatus(node->connection.conn) == CONNECTION_BAD)
-		fail(run, "08001", PQerrorMessage(node->connection.conn));
+		shuttle_outside_fail(run, "08001", PQerrorMessage(node->connection.conn));
 }
 
 static void
-advance(Run *run)
+advance(OutsideRun *run)
 {
 	switch (run->state)
 	{
@@ -344,7 +306,7 @@ advance(Run *run)
 }
 
 static void
-advance_connecting(Run *run)
+advance_connecting(OutsideRun *run)
 {
 	ShuttleNode *node = &run->node;
 
@@ -352,24 +314,24 @@ advance_connecting(Run *run)
 	{
 		if (node->connection.deadline != 0 &&
 			GetCurrentTimestamp() >= node->connection.deadline)
-			fail(run, "08001", "timeout expired");
+			shuttle_outside_fail(run, "08001", "timeout expired");
 		return;
 	}
 	node->connection.polling = PQconnectPoll(node->connection.conn);
 	if (node->connection.polling == PGRES_POLLING_FAILED)
-		fail(run, "08001", PQerrorMessage(node->connection.conn));
+		shuttle_outside_fail(run, "08001", PQerrorMessage(node->connection.conn));
 	if (node->connection.polling != PGRES_POLLING_OK)
 		return;
 	node->connection.used_password = PQconnectionUsedPassword(node->connection.conn) != 0;
 	if (!shuttle_connect_allowed(node))
 	{
 		shuttle_connect_fail_password(node);
-		fail(run, "2F003", node->connection.failure.message);
+		shuttle_outside_fail(run, "2F003", node->connection.failure.message);
 		return;
 	}
 	if (PQsetnonblocking(node->connection.conn, 1) != 0)
 	{
-		fail(run, "08001", PQerrorMessage(node->connection.conn));
+		shuttle_outside_fail(run, "08001", PQerrorMessage(node->connection.conn));
 		return;
 	}
 	run->state = RUN_SENDING;
@@ -379,7 +341,7 @@ advance_connecting(Run *run)
 }
 
 static void
-send_step(Run *run)
+send_step(OutsideRun *run)
 {
 	PGconn	   *conn = run->node.connection.conn;
 	int			sent;
@@ -407,12 +369,12 @@ send_step(Run *run)
 	run->flush_pending = rest > 0;
 	run->new_answer = true;
 	if (sent != 1 || rest < 0)
-		fail(run, "08006", PQerrorMessage(conn));
+		shuttle_outside_fail(run, "08006", PQerrorMessage(conn));
 }
 
 /* Reads what has come, and goes on with the next text behind the last of it. */
 static void
-read_answers(Run *run)
+read_answers(OutsideRun *run)
 {
 	PGconn	   *conn = run->node.connection.conn;
 	int			rest = run->flush_pending ? PQflush(conn) : 0;
@@ -426,13 +388,13 @@ read_answers(Run *run)
 
 		if (result != NULL)
 		{
-			take_result(run, result);
+			shuttle_outside_take_result(run, result);
 			PQclear(result);
 		}
 		else if (run->step == STEP_SQL && run->result->ok && !run->answered)
-			fail(run, "08P01", "the node has not answered the statement");
+			shuttle_outside_fail(run, "08P01", "the node has not answered the statement");
 		else if (run->step == STEP_SQL || !run->result->ok)
-			end(run);
+			shuttle_outside_end(run);
 		else
 		{
 			run->step++;
@@ -440,188 +402,11 @@ read_answers(Run *run)
 		}
 	}
 	if (run->state == RUN_SENDING && !alive)
-		fail(run, "08006", PQerrorMessage(conn));
+		shuttle_outside_fail(run, "08006", PQerrorMessage(conn));
 }
 
-static void
-take_result(Run *run, PGresult *result)
-{
-	ShuttleOutsideRun *told = run->result;
-	ExecStatusType status = PQresultStatus(result);
-
-	if ((status == PGRES_SINGLE_TUPLE || status == PGRES_TUPLES_OK) &&
-		told->row != NULL && PQnfields(result) != told->ncolumns)
-	{
-		fail(run, "08P01", "the answer has other columns than were asked for");
-		return;
-	}
-	switch (status)
-	{
-		case PGRES_SINGLE_TUPLE:
-			add_row(run, result);
-			break;
-
-		case PGRES_TUPLES_OK:
-		case PGRES_COMMAND_OK:
-		case PGRES_EMPTY_QUERY:
-			if (run->step != STEP_SQL)
-				break;
-			if (PQresultStatus(result) == PGRES_TUPLES_OK)
-			{
-				/* an answer of no rows is one, too */
-				add_row(run, result);
-				if (PQcmdStatus(result)[0] == '\0' ||
-					(shuttle_tag_tells_rows(PQcmdStatus(result)) &&
-					 strtoll(PQcmdTuples(result), NULL, 10) != told->nrows))
-				{
-					fail(run, "08P01", "rows of the answer are missing");
-					break;
-				}
-				told->result = psprintf("%s]", run->rows.data);
-			}
-			else
-			{
-				told->result = NULL;
-				told->nrows = PQcmdTuples(result)[0] != '\0' ?
-					strtoll(PQcmdTuples(result), NULL, 10) : -1;
-			}
-			if (PQcmdStatus(result)[0] != '\0')
-				told->status = pstrdup(PQcmdStatus(result));
-			run->new_answer = true;
-			run->answered = told->row == NULL || status == PGRES_TUPLES_OK;
-			break;
-
-		case PGRES_COPY_IN:
-		case PGRES_COPY_OUT:
-		case PGRES_COPY_BOTH:
-			fail(run, "0A000", "COPY from or to the client is not possible here");
-			break;
-
-		default:
-			if (run->step != STEP_CHECK_INTERVAL)
-				take_error(run, result);
-			break;
-	}
-}
-
-/* Counts all rows, and keeps the first ones. */
-static void
-add_row(Run *run, const PGresult *result)
-{
-	ShuttleOutsideRun *told = run->result;
-	StringInfo	rows = &run->rows;
-
-	if (run->new_answer)
-	{
-		resetStringInfo(rows);
-		appendStringInfoChar(rows, '[');
-		told->nrows = 0;
-		run->new_answer = false;
-	}
-	if (told->row != NULL)
-	{
-		told->nrows += PQntuples(result);
-		hand_rows(told, result);
-		return;
-	}
-	for (int row = 0; row < PQntuples(result); row++)
-	{
-		if (told->nrows++ >= MOST_ROWS || rows->len >= MOST_ROWS_BYTES)
-			continue;
-		appendStringInfoString(rows, told->nrows > 1 ? ", {" : "{");
-		for (int column = 0; column < PQnfields(result); column++)
-		{
-			if (column > 0)
-				appendStringInfoString(rows, ", ");
-			escape_json(rows, PQfname(result, column));
-			appendStringInfoString(rows, ": ");
-			if (PQgetisnull(result, row, column))
-				appendStringInfoString(rows, "null");
-			else
-				escape_json(rows, PQgetvalue(result, row, column));
-		}
-		appendStringInfoChar(rows, '}');
-	}
-}
-
-static void
-hand_rows(ShuttleOutsideRun *told, const PGresult *result)
-{
-	int			ncolumns = PQnfields(result);
-	ShuttleRow	row = {
-		.ncolumns = ncolumns,
-		.values = palloc0_array(char *, ncolumns + 1),
-		.lengths = palloc0_array(int, ncolumns + 1),
-	};
-
-	for (int i = 0; i < PQntuples(result); i++)
-	{
-		for (int column = 0; column < ncolumns; column++)
-		{
-			row.values[column] = PQgetvalue(result, i, column);
-			row.lengths[column] = PQgetlength(result, i, column);
-		}
-		told->row(told->row_arg, &row);
-	}
-}
-
-/* The node's own error; a connection that broke has a result, too. */
-static void
-take_error(Run *run, const PGresult *result)
-{
-	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-	const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-	const char *detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
-	const char *hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
-	ShuttleOutsideRun *told = run->result;
-	StringInfoData text;
-
-	/* What comes behind is a consequence. */
-	if (told->error != NULL)
-		return;
-	if (state == NULL || message == NULL)
-	{
-		fail(run, "08006", PQerrorMessage(run->node.connection.conn));
-		return;
-	}
-	initStringInfo(&text);
-	appendStringInfoString(&text, message);
-	if (detail != NULL)
-		appendStringInfo(&text, "\nDETAIL: %s", detail);
-	if (hint != NULL)
-		appendStringInfo(&text, "\nHINT: %s", hint);
-	told->ok = false;
-	told->status = NULL;
-	told->result = NULL;
-	told->nrows = -1;
-	strlcpy(told->sqlstate, state, sizeof(told->sqlstate));
-	told->error = text.data;
-}
-
-static void
-fail(Run *run, const char *sqlstate, const char *message)
-{
-	ShuttleOutsideRun *told = run->result;
-	int			length = strlen(message);
-
-	if (told->error != NULL)
-	{
-		end(run);
-		return;
-	}
-	while (length > 0 && message[length - 1] == '\n')
-		length--;
-	told->ok = false;
-	told->status = NULL;
-	told->result = NULL;
-	told->nrows = -1;
-	strlcpy(told->sqlstate, sqlstate, sizeof(told->sqlstate));
-	told->error = pnstrdup(message, length);
-	end(run);
-}
-
-static void
-end(Run *run)
+void
+shuttle_outside_end(OutsideRun *run)
 {
 	PGconn	   *conn = run->node.connection.conn;
 
@@ -678,7 +463,7 @@ wait_for_any(AllRuns *all)
 	AddWaitEventToSet(all->wait_set, WL_EXIT_ON_PM_DEATH, PGINVALID_SOCKET, NULL, NULL);
 	for (int i = 0; i < all->nruns; i++)
 	{
-		Run		   *run = &all->runs[i];
+		OutsideRun *run = &all->runs[i];
 		uint32		wanted = WL_SOCKET_READABLE;
 
 		if (run->state == RUN_ENDED)
@@ -709,7 +494,7 @@ wait_for_any(AllRuns *all)
 		else if (events[i].user_data == NULL)
 			all->is_over = true;
 		else
-			((Run *) events[i].user_data)->ready = true;
+			((OutsideRun *) events[i].user_data)->ready = true;
 	}
 	FreeWaitEventSet(all->wait_set);
 	all->wait_set = NULL;
@@ -740,7 +525,7 @@ fail_late(AllRuns *all)
 	for (int i = 0; i < all->nruns; i++)
 	{
 		if (all->runs[i].state != RUN_ENDED)
-			fail(&all->runs[i], "57014", "the node did not answer in time");
+			shuttle_outside_fail(&all->runs[i], "57014", "the node did not answer in time");
 	}
 }
 
@@ -750,7 +535,7 @@ end_all(AllRuns *all)
 {
 	cancel_running(all);
 	for (int i = 0; i < all->nruns; i++)
-		end(&all->runs[i]);
+		shuttle_outside_end(&all->runs[i]);
 	if (all->wait_set != NULL)
 		FreeWaitEventSet(all->wait_set);
 }

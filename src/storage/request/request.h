@@ -6,7 +6,8 @@
  * its first packet to its end; pipeline.c is the queue of a node and wait.c
  * the engine that drives all queues; answer_pages.c and answer_store.c keep
  * rows; prepared.c, cursor.c, cancel.c, notices.c and node_error.c are what
- * their names say; query.c and outside_transaction.c run statements of our own.
+ * their names say; query.c runs statements of our own, outside_transaction.c
+ * and outside_answer.c those beside the session's transaction.
  *
  * In: SQL and parameters. Out: rows, counts or an error, read by whoever waits.
  *-------------------------------------------------------------------------

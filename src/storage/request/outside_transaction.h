@@ -1,0 +1,57 @@
+/*-------------------------------------------------------------------------
+ * outside_transaction.h
+ *	  A statement that runs on a node outside of the session's transaction.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_STORAGE_REQUEST_OUTSIDE_TRANSACTION_H
+#define SHUTTLE_STORAGE_REQUEST_OUTSIDE_TRANSACTION_H
+
+#include "lib/stringinfo.h"
+
+#include "storage/connection/connection.h"
+#include "storage/shuttle_storage.h"
+
+typedef enum RunState
+{
+	RUN_CONNECTING,
+	RUN_SENDING,
+	RUN_ENDED
+} RunState;
+
+/* What goes out before the user's text. */
+typedef enum RunStep
+{
+	STEP_READ_ONLY,
+	STEP_CHECK_INTERVAL,
+	STEP_SQL
+} RunStep;
+
+typedef struct OutsideRun
+{
+	ShuttleNode node;			/* in no list: its connection and options */
+	ShuttleOutsideRun *result;
+	const char *sql;
+	RunState	state;
+	RunStep		step;
+	bool		flush_pending;	/* libpq holds bytes that are not sent */
+	bool		ready;			/* the socket is */
+	bool		new_answer;		/* the next row begins an answer */
+	bool		answered;		/* the user's text was answered, by rows if
+								 * the caller wants rows */
+	StringInfoData rows;		/* as JSON, without the closing bracket */
+} OutsideRun;
+
+/* ---- outside_transaction.c */
+
+/* Closes the connection, or gives it back to its owner if it is of further use. */
+extern void shuttle_outside_end(OutsideRun *run);
+
+/* ---- outside_answer.c */
+
+/* Takes one result, which the caller frees; a wrong one fails the run. */
+extern void shuttle_outside_take_result(OutsideRun *run, PGresult *result);
+
+/* Ends the run with an error, unless it has one already. */
+extern void shuttle_outside_fail(OutsideRun *run, const char *sqlstate, const char *message);
+
+#endif							/* SHUTTLE_STORAGE_REQUEST_OUTSIDE_TRANSACTION_H */
