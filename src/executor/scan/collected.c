@@ -1,16 +1,16 @@
 /*-------------------------------------------------------------------------
  * collected.c
- *	  Aggregates that only collect their values, in a form whose parts can be
- *	  combined: array_agg, json_agg and string_agg over several nodes.
+ *	  Aggregates that collect values and whose parts can be combined:
+ *	  array_agg, json_agg and string_agg over several nodes.
  *
- * Core combines array_agg and string_agg since 16, and json_agg never.  These
- * take the place of core's where a plan combines parts (collected_aggregates.c
- * of the planner), on all versions alike.  A part travels as an array of the
- * values, or as the text behind a delimiter; JSON is made of the values when all
- * are here, by core's own functions, so that its words and spaces are core's.
+ * Core combines array_agg and string_agg since 16, and json_agg never. Ours
+ * replace core's in plans that combine parts
+ * (planner/group/collected_aggregates.c), on all versions. A part is sent as
+ * an array, or as text; JSON is made from the values at the end by core's
+ * functions, so its format is core's.
  *
- * Memory: states live in the memory of the aggregate, with copies of what was
- * combined into them.
+ * Memory: states live in the aggregate's context, with copies of what was
+ * combined.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -30,18 +30,18 @@
 #include "executor/scan/remote_values.h"
 #include "executor/shuttle_executor.h"
 
-/* Of arrays; parts are of one element type. */
+/* State for arrays; all parts have one element type. */
 typedef struct Collected
 {
-	ArrayBuildStateAny *rows;	/* values that came one by one; or NULL */
+	ArrayBuildStateAny *rows;	/* values added one by one; or NULL */
 	List	   *parts;			/* of ArrayType */
 } Collected;
 
-/* Of texts, and of bytea: each value with its delimiter in front. */
+/* State for text and bytea: each value preceded by its delimiter. */
 typedef struct CollectedText
 {
 	StringInfoData text;
-	int			skip;			/* bytes of the first delimiter */
+	int			skip;			/* bytes of the first delimiter, to be dropped */
 } CollectedText;
 
 SHUTTLE_SQL_FUNCTION(shuttle_collect_value);
@@ -75,7 +75,7 @@ state_argument(FunctionCallInfo fcinfo, int argument)
 
 /* ---- arrays */
 
-/* Raises the errors of core's array_agg() where arrays do not fit together. */
+/* Raises the error of core's array_agg() if arrays do not fit together. */
 static void
 check_alike(const ArrayType *first, const ArrayType *part)
 {
@@ -97,7 +97,7 @@ data_bytes(const ArrayType *array)
 	return ARR_SIZE(array) - ARR_DATA_OFFSET(array);
 }
 
-/* An array with the values of parts uninitialized, but for its dimensions. */
+/* An array with room for the values of all parts. */
 static ArrayType *
 make_empty_for(const List *parts)
 {
@@ -140,7 +140,7 @@ make_empty_for(const List *parts)
 	return whole;
 }
 
-/* Puts parts behind one another; at least one, and none empty. */
+/* Concatenates parts; at least one, none empty. */
 static ArrayType *
 concatenate(const List *parts)
 {
@@ -168,7 +168,7 @@ concatenate(const List *parts)
 	return whole;
 }
 
-/* All values of a state, in the current memory or the state's own; NULL: none. */
+/* All values of a state, possibly the state's own array; NULL: none. */
 static ArrayType *
 all_values(const Collected *state)
 {
@@ -225,7 +225,7 @@ shuttle_collect_combine(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
-/* The array, under the name of bytes. */
+/* Serializes: the array as bytea. */
 Datum
 shuttle_collect_write(PG_FUNCTION_ARGS)
 {
@@ -233,7 +233,7 @@ shuttle_collect_write(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(all_values((Collected *) PG_GETARG_POINTER(0)));
 }
 
-/* A copy: what comes out of a tuple is not aligned as an array is. */
+/* Deserializes; copies, since data in a tuple may not be aligned. */
 Datum
 shuttle_collect_read(PG_FUNCTION_ARGS)
 {
@@ -261,8 +261,7 @@ shuttle_collect_array(PG_FUNCTION_ARGS)
 
 /* ---- JSON of the values of an array */
 
-/* Gives values to a transition function of core's, and returns what its final
- * function makes of the state. */
+/* Runs core's transition and final functions over values. */
 static Datum
 aggregate_values(FunctionCallInfo fcinfo, const ArrayType *values, Oid transition,
 				 Oid final)
@@ -383,8 +382,7 @@ shuttle_collect_text_combine(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
-/* The form that parts travel in: the length of the first delimiter, and the text
- * behind it. */
+/* Serialized form: length of the first delimiter, then the text. */
 static bytea *
 make_text_part(const char *delimiter, int32 skip, const char *text, Size length)
 {
@@ -436,7 +434,7 @@ shuttle_collect_text_read(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
-/* A text, or bytea: they are alike. */
+/* For text and bytea, which have the same layout. */
 Datum
 shuttle_collect_text_finish(PG_FUNCTION_ARGS)
 {

@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  * explain_remote.c
- *	  What EXPLAIN shows of statements on their node: the conditions of a scan
- *	  that the node checks, and with shuttle.explain_remote the node's own plan.
+ *	  What EXPLAIN shows of the node: the quals that it checks, and with
+ *	  shuttle.explain_remote its own plans.
  *
- * A node is asked for its plans when the statement is over, in the same
- * transaction, by EXPLAIN of each text that it was sent, with the values that
- * were sent with it last.  Nothing is executed a second time, nor written.  Where
- * the node refuses, its message stands in the plan's place.
+ * After the statement has run, in the same transaction, the node is asked to
+ * EXPLAIN each SQL text that it was sent, with the last values sent. Nothing
+ * is executed again. If the node raises an error, the message is printed
+ * instead of the plan.
  *
- * Memory: texts live in the query's context; the values of each in a context of
- * its own below that, reset when the text is sent again.
+ * Memory: texts live in the query's context; the values of each in a child
+ * context, reset when the text is sent again.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -30,10 +30,10 @@
 #include "explain/shuttle_explain.h"
 #include "storage/shuttle_storage.h"
 
-/* Texts that are kept of one table of a plan node. */
+/* Most texts recorded for one table of a plan node. */
 #define MOST_STATEMENTS 16
 
-/* Bytes of a text that stands above its plan. */
+/* Longer texts are cut above their plan. */
 #define MOST_SHOWN_BYTES 1000
 
 typedef struct AskedStatement
@@ -46,9 +46,8 @@ typedef struct AskedStatement
 
 struct ShuttleAsked
 {
-	List	   *statements;		/* AskedStatement, in the order of their first
-								 * use */
-	bool		more;			/* there were others */
+	List	   *statements;		/* AskedStatements, in order of first use */
+	bool		more;			/* others were sent, too */
 };
 
 typedef struct PlanQuestion
@@ -59,7 +58,7 @@ typedef struct PlanQuestion
 	List	   *lines;			/* of char *: the answer */
 } PlanQuestion;
 
-/* Finds the statement of a text, or takes it in; NULL: there are too many. */
+/* Finds or adds a statement; NULL: too many. */
 static AskedStatement *
 find_statement(ShuttleAsked *asked, const char *sql, MemoryContext owner)
 {
@@ -141,7 +140,7 @@ shorten(const char *sql)
 	return psprintf("%.*s ...", pg_mbcliplen(sql, length, MOST_SHOWN_BYTES), sql);
 }
 
-/* The lines of one statement; named: below its text. */
+/* The plan of one statement; named: with its SQL above. */
 static List *
 plan_lines(const AskedStatement *statement, ShuttleNode *node, bool named, bool costs)
 {
@@ -171,7 +170,7 @@ shuttle_asked_explain(const ShuttleAsked *asked, ShuttleNode *node, const char *
 		!shuttle_can_begin_subtransaction())
 		return;
 
-	/* What was not waited for must not fail in the subtransactions of here. */
+	/* pending write-behind errors must not be raised in our subtransactions */
 	shuttle_write_behind_finish(1);
 	named = list_length(asked->statements) > 1 ||
 		(shown != NULL &&
@@ -183,7 +182,9 @@ shuttle_asked_explain(const ShuttleAsked *asked, ShuttleNode *node, const char *
 	shuttle_explain_lines(es, "Remote Plan", lines);
 }
 
-/* Who computes a parameter is not known here: it is printed by its number. */
+/*
+ * ruleutils cannot find where a parameter is computed, so it is printed as $n.
+ */
 static Node *
 number_params(Node *node, void *context)
 {
@@ -204,7 +205,7 @@ shuttle_storage_filter_explain(ForeignScanState *scan, ExplainState *es)
 	List	   *context;
 	Node	   *conditions;
 
-	/* of joins and aggregates only the SELECT knows */
+	/* for joins and aggregates only the SELECT has them */
 	if (plan->scan.scanrelid == 0 || plan->fdw_recheck_quals == NIL ||
 		!shuttle_explain_dist(es))
 		return;

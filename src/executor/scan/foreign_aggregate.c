@@ -1,15 +1,14 @@
 /*-------------------------------------------------------------------------
  * foreign_aggregate.c
- *	  States of partial aggregates, made of what a node answers.
+ *	  Makes states of partial aggregates from a node's answers.
  *
- * A node is asked for ordinary aggregates of its rows: a count, a sum, a sum of
- * squares.  Core combines transition states, which are arrays, or what core's
- * own functions write for another process.  The forms of the latter held from
- * 15 to 18: a count, a sum as the digits of a numeric, and so on.  What core's
- * functions would say of rows with NaN or an infinity alone follows from the
- * sum, which is then one itself.
+ * A node is asked for ordinary aggregates: count, sum, sum of squares. Core
+ * combines transition states, which are arrays or the output of core's
+ * serialization functions. The latter's format was stable from 15 to 18: a
+ * count, a sum as digits of a numeric, and so on. For NaN and infinities the
+ * sum is NaN or infinite, which is all that the state needs.
  *
- * Memory: states are made in the memory of the row that is being decoded.
+ * Memory: states are made in the memory of the row being decoded.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -28,18 +27,18 @@
 #include "executor/shuttle_executor.h"
 #include "storage/shuttle_storage.h"
 
-/* The fields in front of a numeric's digits in its binary form. */
+/* Fields before the digits in a numeric's binary format. */
 #define NUMERIC_HEADER_FIELDS 4
 
-/* One column that is not answered but computed. */
+/* A computed column. */
 typedef struct StateColumn
 {
 	ShuttleStateKind kind;
 	int			column;			/* from 0 */
-	int			count;			/* columns of what was answered; from 0 */
-	int			sum;			/* -1: none; so the next */
+	int			count;			/* source columns, from 0 */
+	int			sum;			/* -1: none; also squares */
 	int			squares;
-	const struct varlena *delimiter;	/* of texts; or NULL */
+	const struct varlena *delimiter;	/* for text; or NULL */
 } StateColumn;
 
 typedef struct StateColumns
@@ -98,7 +97,7 @@ shuttle_scan_collects(const ForeignScan *scan)
 	return false;
 }
 
-/* The constant that string_agg() puts between texts. */
+/* The constant delimiter of string_agg(). */
 static const struct varlena *
 find_delimiter(const ForeignScan *plan, int column)
 {
@@ -138,7 +137,7 @@ copies_answer(ShuttleStateKind kind)
 	return kind == SHUTTLE_STATE_ARRAY || kind == SHUTTLE_STATE_TEXT;
 }
 
-/* Without a value there is no state.  An array is its state under another name. */
+/* NULL stays NULL. An array is its own state. */
 static void
 copy_answer(const StateColumn *column, Datum *values, bool *nulls)
 {
@@ -155,7 +154,7 @@ copy_answer(const StateColumn *column, Datum *values, bool *nulls)
 
 /* ---- numbers */
 
-/* An aggregate over no values is NULL; its state has a zero. */
+/* NULL (no values) becomes zero in a state. */
 static Datum
 or_zero(const Datum *values, const bool *nulls, int column, Datum zero)
 {
@@ -170,7 +169,7 @@ numeric_or_zero(const Datum *values, const bool *nulls, int column)
 	return values[column];
 }
 
-/* Writes a numeric as core does within states; returns its scale. */
+/* Writes a numeric as core's serialization does; returns its scale. */
 static int
 send_number(StringInfo state, Datum number)
 {
@@ -203,10 +202,8 @@ make_int_state(const StateColumn *column, const Datum *values, const bool *nulls
 	return PointerGetDatum(pq_endtypsend(&state));
 }
 
-/*
- * The same of numerics.  Core counts values without digits apart; which of them
- * there were only matters for the result, and the sum is that.
- */
+/* The same for numerics. Core counts NaN and infinities separately; for the
+ * result only the sum matters, so all values count as what the sum is. */
 static Datum
 make_numeric_state(const StateColumn *column, const Datum *values, const bool *nulls)
 {
@@ -249,7 +246,7 @@ make_int_average(const StateColumn *column, const Datum *values, const bool *nul
 										   TYPALIGN_DOUBLE));
 }
 
-/* The third element is the sum of squared distances from the mean. */
+/* The third element is N times the variance. */
 static Datum
 make_float_squares(const StateColumn *column, const Datum *values, const bool *nulls)
 {
@@ -268,7 +265,7 @@ make_float_squares(const StateColumn *column, const Datum *values, const bool *n
 
 /* ---- intervals */
 
-/* Until 16: the sum, and the count as the time of an interval. */
+/* Until 16: the sum, and the count as an interval's time. */
 static Datum
 make_interval_average(const StateColumn *column, const Datum *values,
 					  const bool *nulls)
@@ -284,7 +281,7 @@ make_interval_average(const StateColumn *column, const Datum *values,
 										   sizeof(Interval), false, TYPALIGN_DOUBLE));
 }
 
-/* Since 17, which counts infinite intervals apart. */
+/* Since 17: infinite intervals are counted separately. */
 static Datum
 make_interval_sum(const StateColumn *column, const Datum *values, const bool *nulls)
 {

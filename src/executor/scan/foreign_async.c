@@ -1,16 +1,15 @@
 /*-------------------------------------------------------------------------
  * foreign_async.c
- *	  Scans below an Append that takes rows from whichever child has one
- *	  (option async_capable).
+ *	  Scans below an asynchronous Append (option async_capable).
  *
- * All nodes work at once with and without it, because storage drives all
- * connections; what the Append gains is to go on with another child while one
- * is late.  Whether a path is capable is postgres_fdw's to say.
+ * All nodes work in parallel anyway, since storage/ drives all connections;
+ * the Append gains that it goes on with another child while one is late.
+ * postgres_fdw decides if a path is async capable.
  *
- * Append wants an event of a socket for each child that it waits for.  Ours
- * share sockets, and may have something to write; so they add none, and where
- * Append would sleep, storage waits here until any of them has news.  Beside
- * children that did add events nothing waits here: Append does.
+ * Append wants a wait event on a socket per child. Our scans share sockets,
+ * which may need writing, too; so we add none, and when Append would sleep,
+ * storage/ waits here until one of our scans has news. If other children added
+ * events we do not wait: Append does.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -37,7 +36,7 @@ shuttle_foreign_async_fill(FdwRoutine *routine)
 	routine->ForeignAsyncRequest = request_row;
 	routine->ForeignAsyncConfigureWait = configure_wait;
 
-	/* There are no events to tell of. */
+	/* we add no events */
 	routine->ForeignAsyncNotify = NULL;
 }
 
@@ -65,7 +64,7 @@ configure_wait(AsyncRequest *areq)
 	(void) complete_request(areq);
 }
 
-/* Answers Append outside of a request of its, if there is news. */
+/* Delivers a row to Append asynchronously, if there is one. */
 static bool
 complete_request(AsyncRequest *areq)
 {
@@ -81,7 +80,7 @@ complete_request(AsyncRequest *areq)
 	return true;
 }
 
-/* True where Append has nothing else to do and nothing else to wait for. */
+/* True if Append has nothing else to do or to wait for. */
 static bool
 may_sleep(const AppendState *append)
 {

@@ -2,10 +2,9 @@
  * foreign_locks.c
  *	  Row locks of foreign scans.
  *
- * Rows are locked where they are, by the SELECT that reads them.
- * postgres_fdw writes FOR UPDATE or FOR SHARE and nothing else (trap 21);
- * what the statement asks for more exactly is put into its text here: NO KEY,
- * KEY, SKIP LOCKED and NOWAIT.
+ * The SELECT that reads rows locks them on the node. postgres_fdw only writes
+ * FOR UPDATE or FOR SHARE (trap 21); here we put the exact strength and policy
+ * into its text: NO KEY, KEY, SKIP LOCKED and NOWAIT.
  *
  * Memory: texts are made in the current context.
  *-------------------------------------------------------------------------
@@ -23,11 +22,11 @@
 #include "executor/scan/remote_values.h"
 #include "executor/scan/scan.h"
 
-/* What the statement asks for, of all tables of a scan. */
+/* The statement's locks for the tables of a scan. */
 typedef struct WantedLocks
 {
-	int			ntables;		/* that are locked */
-	LockClauseStrength strength;	/* LCS_NONE: not the same for all */
+	int			ntables;		/* number of locked tables */
+	LockClauseStrength strength;	/* LCS_NONE: they differ */
 	LockWaitPolicy policy;
 } WantedLocks;
 
@@ -45,7 +44,7 @@ shuttle_foreign_scan_sql(ForeignScanState *scan)
 	if (sql == NULL || locks.ntables == 0)
 		return sql;
 
-	/* A lock that is not in the text would be forgotten without a word. */
+	/* a lock missing in the text would be silently skipped */
 	nclauses = shuttle_sql_count_locks(sql);
 	if (nclauses < locks.ntables)
 		ereport(ERROR,
@@ -85,14 +84,14 @@ wanted_locks(ForeignScanState *scan)
 					 errmsg("cannot lock rows of joined foreign tables in different ways"),
 					 errhint("Use SKIP LOCKED or NOWAIT for all of the tables or for none.")));
 
-		/* postgres_fdw's words are as strong, or stronger. */
+		/* postgres_fdw's locks are at least as strong */
 		if (mark->strength != locks.strength)
 			locks.strength = LCS_NONE;
 	}
 	return locks;
 }
 
-/* NULL: as postgres_fdw has it. */
+/* NULL: keep postgres_fdw's. */
 static const char *
 strength_words(LockClauseStrength strength)
 {

@@ -2,10 +2,9 @@
  * foreign_sample.c
  *	  Scans that take a sample on the storage node.
  *
- * A scan that is run again within one statement has to find the sample that
- * it found before, as core's does, though each request is a statement of its
- * own to the node.  So a sample that is not REPEATABLE by the user's word is
- * made so, by a seed that is drawn when the scan begins.
+ * A rescan within one statement must find the same sample, as in core, but
+ * each request is a statement of its own to the node. So a TABLESAMPLE without
+ * REPEATABLE gets one, with a random seed per scan.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

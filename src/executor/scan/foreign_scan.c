@@ -1,20 +1,19 @@
 /*-------------------------------------------------------------------------
  * foreign_scan.c
- *	  Scans of foreign tables, and of joins and aggregates of them, that run
- *	  on a storage node.
+ *	  Scans of foreign tables, joins and aggregates on a storage node.
  *
- * A scan sends postgres_fdw's SELECT when it is first read, or when it is
- * started early, and decodes one row at a time.  How the answer travels
- * (whole, in pages, held back) is storage's business; the scan says what it
- * knows: how many rows to expect, whether that is certain, how many the plan
- * will take, and whether the SELECT locks or may write.
+ * A scan sends postgres_fdw's SELECT when it is first read, or earlier by
+ * early start, and decodes one row at a time. How the answer is transferred
+ * (streamed, in pages, held back) is up to storage/; the scan tells it how
+ * many rows to expect, whether that is certain, how many the plan will read,
+ * and whether the SELECT locks or may write.
  *
- *	BEGUN --send--> SENT --last row--> ENDED
- *	SENT, ENDED --rescan, parameters of the SELECT changed--> BEGUN
- *	SENT, ENDED --rescan, else--> SENT (rewound), or BEGUN
+ * 	BEGUN --send--> SENT --last row--> ENDED
+ * 	SENT, ENDED --rescan, parameters of the SELECT changed--> BEGUN
+ * 	SENT, ENDED --rescan, else--> SENT (rewound), or BEGUN
  *
- * Memory: the state lives in the query's context; request_cxt owns the
- * request and is reset with each new one, row_cxt holds the current row.
+ * Memory: the state lives in the query's context; request_cxt owns the request
+ * and is reset with each new one, row_cxt holds the current row.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -50,53 +49,52 @@
 #include "explain/shuttle_explain.h"
 #include "storage/shuttle_storage.h"
 
-/* What a server may send before anything of it is acknowledged: TCP's initial
+/* What a server may send before it gets an acknowledgement: TCP's initial
  * window of ten segments. */
 #define FIRST_WINDOW_BYTES (10 * 1460)
 
-/* Of a row on its way, beside its values, by guess. */
+/* Overhead of a row on the wire, a guess. */
 #define ROW_OVERHEAD_BYTES 24
 
-/* Larger numbers are not printed exactly, nor do they save anything. */
+/* A larger LIMIT saves nothing, and could not be printed exactly. */
 #define MAX_SHIPPED_LIMIT 1e15
 
 typedef struct RemoteScan
 {
-	ShuttleNode *node;			/* under EvalPlanQual NULL until needed */
+	ShuttleNode *node;			/* NULL in EvalPlanQual until needed */
 	const char *sql;			/* NULL: not prepared */
 	ShuttleEffect effect;
 	ShuttleSize size;
 	double		expected_rows;
-	double		row_goal;		/* rows that the plan will take; 0: all */
-	double		bound;			/* rows that it can never ask for more of; 0:
-								 * it can */
-	ShuttleRowNeed *need;		/* rows that it may have locked; NULL: any
-								 * number, or it locks none */
-	bool		whole;			/* once a row is read, all will be */
-	int			eflags;			/* of the executor, for the scan */
-	List	   *together;		/* scans of which that is true together */
+	double		row_goal;		/* rows that the plan will read; 0: all */
+	double		bound;			/* most rows that it can ever read; 0:
+								 * unlimited */
+	ShuttleRowNeed *need;		/* limits rows locked ahead; NULL: no limit,
+								 * or no locks */
+	bool		whole;			/* if one row is read, all will be */
+	int			eflags;			/* the executor's flags */
+	List	   *together;		/* scans that are read together with it */
 	List	   *beside;			/* scans that are merged with it */
 	ShuttleLaterStart *later;	/* starts others when it is sent */
-	bool		params_come;	/* all parameters are of subqueries that run
-								 * once */
+	bool		params_come;	/* all parameters are set by initplans */
 	ShuttlePageLimits limits;
 	ShuttleParameters *parameters;
-	Bitmapset  *exec_params;	/* of the plan, that the SELECT depends on */
+	Bitmapset  *exec_params;	/* PARAM_EXEC parameters of the SELECT */
 	ShuttleDecoder *decoder;
-	bool		is_virtual;		/* rows need not be tuples */
-	ShuttleTargetScan *target;	/* NULL: it does not read rows to be changed */
+	bool		is_virtual;		/* rows may be virtual tuples */
+	ShuttleTargetScan *target;	/* for scans of target rows; else NULL */
 
 	ShuttleRequest *request;	/* NULL: not sent */
 	bool		ended;
-	bool		returned_row;	/* since the request was sent */
-	bool		awaited;		/* somebody asked for a row since then */
+	bool		returned_row;	/* a row was returned since it was sent */
+	bool		awaited;		/* a row was asked for since it was sent */
 	bool		no_wait;		/* while shuttle_foreign_scan_try() runs */
-	bool		pending;		/* no_wait: no row is here yet */
-	bool		pauses;			/* when it is read ahead, before it asks */
+	bool		pending;		/* with no_wait: no row is here yet */
+	bool		pauses;			/* pauses instead of waiting when read ahead */
 	MemoryContext request_cxt;
 	MemoryContext row_cxt;
 	ShuttleUnsentScan unsent;
-	ShuttleAsked *asked;		/* for EXPLAIN; NULL: nothing */
+	ShuttleAsked *asked;		/* sent statements, for EXPLAIN; or NULL */
 	ShuttleCounters counters;
 } RemoteScan;
 
@@ -122,11 +120,11 @@ shuttle_foreign_scan_fill(FdwRoutine *routine)
 	routine->ShutdownForeignScan = NULL;
 	routine->ExplainForeignScan = explain_foreign_scan;
 
-	/* Connections are of one process. */
+	/* a connection belongs to one process */
 	routine->IsForeignScanParallelSafe = NULL;
 }
 
-/* True where what is computed for the SELECT raises nothing. */
+/* True if computing the parameters cannot raise errors. */
 static bool
 has_sure_values(const ForeignScan *plan)
 {
@@ -148,17 +146,17 @@ begin_foreign_scan(ForeignScanState *scan, int eflags)
 	remote->eflags = eflags;
 	scan->fdw_state = remote;
 
-	/* An EvalPlanQual tree rechecks rows that it is given; it rarely scans. */
+	/* EvalPlanQual rechecks given rows and rarely scans */
 	if (scan->ss.ps.state->es_epq_active != NULL)
 		return;
 
-	/* Begins to connect, so that several nodes do at the same time. */
+	/* starts connecting, so that several nodes connect at the same time */
 	remote->node = shuttle_foreign_scan_node(scan);
 	if (bms_is_empty(remote->exec_params) && has_sure_values(plan))
 		shuttle_unsent_add(&remote->unsent, scan, remote->node);
 }
 
-/* Makes what the first request needs; many scans of a plan never get there. */
+/* Prepares the first request; many scans of a plan are never read. */
 static void
 prepare_scan(ForeignScanState *scan)
 {
@@ -203,7 +201,7 @@ shuttle_foreign_scan_node(ForeignScanState *scan)
 {
 	ForeignScan *plan = (ForeignScan *) scan->ss.ps.plan;
 
-	/* All tables of a pushed down join are of one server and one user. */
+	/* a shipped join has one server and one user */
 	return shuttle_node_get(plan->fs_server,
 							shuttle_scan_user(plan, scan->ss.ps.state));
 }
@@ -273,8 +271,8 @@ shuttle_foreign_scan_desc(ForeignScanState *scan)
 		return RelationGetDescr(scan->ss.ss_currentRelation);
 
 	/*
-	 * A whole row that identifies a row may be called RECORD by the plan, and
-	 * RECORD has no input function.
+	 * The plan may type a whole-row column as RECORD, which has no input
+	 * function.
 	 */
 	desc = CreateTupleDescCopy(scan->ss.ss_ScanTupleSlot->tts_tupleDescriptor);
 	foreach(cell, plan->fdw_scan_tlist)
@@ -307,21 +305,16 @@ shuttle_foreign_snapshot(EState *estate)
 	return shuttle_snapshot_number(snapshot);
 }
 
-/*
- * Rows in front of so many local filters, for one behind them.  What they let
- * through is not in the plan; a third each is core's guess where it knows
- * nothing.
- */
+/* Estimated rows read per row that passes nfilters local filters. Their
+ * selectivity is not in the plan; core's default is a third. */
 static double
 rows_per_filtered_row(int nfilters)
 {
 	return pow(3, Min(nfilters, 6));
 }
 
-/*
- * Finds out how many rows to expect.  Certain is an aggregate without groups,
- * and a LIMIT that one page holds.
- */
+/* Estimates the number of rows. It is certain for an aggregate without groups
+ * and for a LIMIT of at most one page. */
 static void
 judge_size(RemoteScan *remote, const ForeignScan *plan)
 {
@@ -337,7 +330,7 @@ judge_size(RemoteScan *remote, const ForeignScan *plan)
 		remote->expected_rows = limit;
 	else
 	{
-		/* The plan counts rows behind the local filters. */
+		/* plan_rows counts rows after local filters */
 		remote->size = SHUTTLE_SIZE_ESTIMATED;
 		remote->expected_rows = plan->scan.plan.plan_rows * rows_per_filtered_row(nfilters);
 		if (limit >= 0)
@@ -345,7 +338,7 @@ judge_size(RemoteScan *remote, const ForeignScan *plan)
 	}
 }
 
-/* Rows that may be locked at a time; 0: any number. */
+/* Rows that may be locked at a time; 0: unlimited. */
 static double
 lock_goal(const RemoteScan *remote)
 {
@@ -355,9 +348,9 @@ lock_goal(const RemoteScan *remote)
 }
 
 /*
- * Rows to ask for at first, where the plan will take some only.  What local
- * filters let through is a guess; asking for twice as many, or for those that
- * come without another wait, costs less than it does to ask once more.
+ * Rows to ask for first if the plan reads only some; 0: all. The selectivity of
+ * local filters is a guess: asking for twice as many rows, or for all that fit
+ * in TCP's first window, costs less than asking again.
  */
 static double
 first_rows(const RemoteScan *remote, const ForeignScan *plan)
@@ -374,7 +367,7 @@ first_rows(const RemoteScan *remote, const ForeignScan *plan)
 			   (plan->scan.plan.plan_width + ROW_OVERHEAD_BYTES));
 }
 
-/* True where the scan's state is a RemoteScan, and nobody serves it. */
+/* True if the scan's state is a RemoteScan, and it is not a served scan. */
 static bool
 is_plain(const ForeignScanState *scan)
 {
@@ -390,8 +383,8 @@ shuttle_foreign_scan_can_start(ForeignScanState *scan)
 	RemoteScan *remote = scan->fdw_state;
 
 	/*
-	 * A scan is listed only where nothing of the plan goes into its SELECT,
-	 * nor a value that an error may come of.
+	 * Listed scans depend on no value of the plan, and on no value that may
+	 * raise an error.
 	 */
 	if (!is_plain(scan) || !has_sure_values((ForeignScan *) scan->ss.ps.plan) ||
 		!(remote->unsent.listed ||
@@ -433,7 +426,7 @@ shuttle_foreign_scan_awaits_params(ForeignScanState *scan)
 	if (!is_plain(scan) || remote->request != NULL || bms_is_empty(remote->exec_params))
 		return false;
 
-	/* What is computed from them might fail. */
+	/* expressions over parameters might raise errors */
 	foreach(cell, ((ForeignScan *) scan->ss.ps.plan)->fdw_exprs)
 	{
 		if (!IsA(lfirst(cell), Param))
@@ -490,7 +483,7 @@ shuttle_foreign_scan_set_goal(ForeignScanState *scan, double rows,
 	remote->need = shuttle_row_need_copy(remote->need, need, scan->ss.ps.state);
 	remote->row_goal = rows;
 
-	/* what locks asks in front of each page */
+	/* scans that lock set their goal before each page */
 	if (remote->request != NULL && remote->need == NULL)
 		shuttle_request_set_goal(remote->request, remote->effect == SHUTTLE_LOCKS ?
 								 0 : rows);
@@ -538,7 +531,7 @@ shuttle_foreign_scan_bound(const ForeignScanState *scan)
 	return sql != NULL && shuttle_sql_takes_limit(sql) ? remote->bound : 0;
 }
 
-/* What functions' callers have buffered is seen by what a function reads. */
+/* Sends buffered writes first, since a function sees its caller's writes. */
 static void
 send_when_needed(ForeignScanState *scan)
 {
@@ -632,7 +625,7 @@ shuttle_foreign_scan_request(ForeignScanState *scan)
 	return ((RemoteScan *) scan->fdw_state)->request;
 }
 
-/* Has to wait for its next page: scans that will soon have to ask now as well. */
+/* If the scan must wait for its next page, makes merged scans ask now, too. */
 static void
 ask_beside(RemoteScan *remote)
 {
@@ -657,7 +650,7 @@ iterate_foreign_scan(ForeignScanState *scan)
 	TupleTableSlot *slot = scan->ss.ss_ScanTupleSlot;
 	ShuttleRow	row;
 
-	/* The slot points into row_cxt, or at what the decoder holds. */
+	/* the slot points into row_cxt or to the decoder's memory */
 	ExecClearTuple(slot);
 	if (remote->ended)
 		return slot;
@@ -716,9 +709,9 @@ store_tuple(RemoteScan *remote, const ShuttleRow *row, TupleTableSlot *slot)
 }
 
 /*
- * A request that was sent ahead failed: asks again, now that it is needed, so
- * that the error is raised.  Rows that were handed out already can't be told
- * from those of a second answer, so behind the first row it must be raised.
+ * A request sent ahead failed: sends it again now that it is needed, so that
+ * the error is raised. After the first returned row a second answer could not
+ * be continued, so then an error is raised in any case.
  */
 static void
 ask_again(ForeignScanState *scan)
@@ -753,8 +746,8 @@ rescan_foreign_scan(ForeignScanState *scan)
 	remote->ended = false;
 
 	/*
-	 * A parameter that only a local filter uses leaves the answer as it is;
-	 * what may write is asked as often as postgres_fdw does.
+	 * A parameter used only by a local filter does not change the answer. A
+	 * SELECT that may write is repeated as often as in postgres_fdw.
 	 */
 	if (remote->effect == SHUTTLE_MAY_WRITE)
 		changed = scan->ss.ps.chgParam != NULL;

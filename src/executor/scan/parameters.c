@@ -1,10 +1,11 @@
 /*-------------------------------------------------------------------------
  * parameters.c
- *	  Expressions of a plan that travel to a storage node as $1, $2, ...
+ *	  Expressions that are sent to a storage node as $1, $2, ...
  *
- * Rule: values are printed under the settings that they travel with, never
- * under the user's (trap 5).
- * Memory: the struct lives where it was created (the query's context), the
+ * Rule: values are printed under the transmission settings, never under the
+ * user's (trap 5).
+ *
+ * Memory: the struct lives in the context it was created in (the query's), the
  * texts in the expression context's per-tuple memory.
  *-------------------------------------------------------------------------
  */
@@ -27,7 +28,7 @@ struct ShuttleParameters
 	ExprState **exprs;
 	FmgrInfo   *output;
 	const char **values;
-	ShuttlePrintNeed need;		/* what they have to be printed under */
+	ShuttlePrintNeed need;		/* settings needed to print them */
 };
 
 static bool collect_exec_params(Node *node, Bitmapset **params);
@@ -88,7 +89,7 @@ shuttle_parameters_evaluate(ShuttleParameters *parameters,
 	for (int i = 0; i < parameters->n; i++)
 		values[i] = ExecEvalExpr(parameters->exprs[i], econtext, &nulls[i]);
 
-	/* not before: expressions see the user's settings */
+	/* only now: expressions are evaluated under the user's settings */
 	nestlevel = shuttle_transmission_begin(parameters->need);
 	for (int i = 0; i < parameters->n; i++)
 		parameters->values[i] = nulls[i] ? NULL :

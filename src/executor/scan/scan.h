@@ -1,13 +1,14 @@
 /*-------------------------------------------------------------------------
  * scan.h
- *	  Scans of foreign tables, joins and aggregates that run on a storage node.
+ *	  Scans of foreign tables, joins and aggregates that run on a storage
+ *	  node.
  *
- * Files: foreign_scan.c holds the callbacks of a scan; foreign_async.c those
- * below an asynchronous Append; foreign_locks.c locks rows where they are;
- * foreign_sample.c takes samples there; scan_decoder.c makes tuples of answers;
- * parameters.c evaluates what travels as $1, $2, ...; foreign_aggregate.c and
- * collected.c make aggregate states of what a node answers; explain_remote.c
- * gathers what EXPLAIN shows of the node's part.
+ * Files: foreign_scan.c has the callbacks of a scan; foreign_async.c those
+ * below an asynchronous Append; foreign_locks.c puts row locks into the
+ * SELECT; foreign_sample.c takes samples; scan_decoder.c makes tuples from
+ * answers; parameters.c evaluates $1, $2, ...; foreign_aggregate.c and
+ * collected.c make aggregate states from a node's answers; explain_remote.c
+ * collects what EXPLAIN shows of the node.
  *
  * In: a plan of postgres_fdw. Out: tuples in the scan's slot.
  *-------------------------------------------------------------------------
@@ -27,27 +28,25 @@ extern void shuttle_foreign_async_fill(FdwRoutine *routine);
 
 /* ---- foreign scans (foreign_scan.c) */
 
-/* The storage node of a scan, for the user that the scan runs as. */
+/* The storage node of a scan, as the scan's user. */
 extern ShuttleNode *shuttle_foreign_scan_node(ForeignScanState *scan);
 
-/* What the scan's SELECT does on its node. */
+/* Whether the scan's SELECT reads, locks or may write. */
 extern ShuttleEffect shuttle_foreign_scan_effect(ForeignScanState *scan);
 
 /*
- * Bounds of a scan's pages, by the options of its tables and their server: a
- * table's wins, and in a join the largest.  Rows of a page are fetch_size where
- * shuttle_fetch_limit is not set.  What is not set is the setting's.
+ * Limits of a scan's pages, from the options of its tables and server, else the
+ * settings. A table's option overrides its server's; in a join the largest
+ * counts. If shuttle_fetch_limit is not set, fetch_size counts.
  */
 extern ShuttlePageLimits shuttle_foreign_page_limits(ForeignScanState *scan);
 
-/*
- * What the rows of a scan's answer are decoded into: the scan's row type,
- * with the type of a table in place of a whole row's RECORD.
- */
+/* The row type that a scan's answer is decoded into: the scan's, with the
+ * table's row type instead of RECORD for whole-row columns. */
 extern TupleDesc shuttle_foreign_scan_desc(ForeignScanState *scan);
 
-/* A decoder of the scan's rows (scan_decoder.c); attributes and first_column as
- * of shuttle_decoder_create(). */
+/* A decoder of the scan's rows (scan_decoder.c); other arguments as of
+ * shuttle_decoder_create(). */
 extern ShuttleDecoder *shuttle_foreign_scan_decoder(ForeignScanState *scan,
 													List *attributes,
 													int first_column,
@@ -55,71 +54,68 @@ extern ShuttleDecoder *shuttle_foreign_scan_decoder(ForeignScanState *scan,
 
 /* ---- states of partial aggregates (foreign_aggregate.c) */
 
-/* Number of the local snapshot that an executor run reads under. */
+/* Number of the snapshot that an executor run uses. */
 extern uint64 shuttle_foreign_snapshot(EState *estate);
 
-/* True where the scan was not sent, only reads, and needs nothing that the
- * plan has yet to compute: it can be sent at any time. */
+/* True if the scan was not sent, only reads, and needs no value that the plan
+ * has yet to compute: it can be sent at any time. */
 extern bool shuttle_foreign_scan_can_start(ForeignScanState *scan);
 
-/* True for a scan, not sent either, that locks rows of a table which its statement
- * changes, and needs nothing that the plan has yet to compute. */
+/* True if the scan was not sent, locks rows of a target table of its statement,
+ * and needs no value that the plan has yet to compute. */
 extern bool shuttle_foreign_scan_is_target(ForeignScanState *scan);
 
-/*
- * True where it waits for uncorrelated subqueries only, whose values it sends as
- * they are; has_params: they have all run.
- */
+/* awaits_params: true if the scan waits for initplans only, whose values it
+ * sends unchanged. has_params: true if they have all run. */
 extern bool shuttle_foreign_scan_awaits_params(ForeignScanState *scan);
 extern bool shuttle_foreign_scan_has_params(ForeignScanState *scan);
 
-/* When it is sent because its rows are wanted, others may be started. */
+/* Sets what is started when the scan is sent because its rows are needed. */
 extern void shuttle_foreign_scan_set_later(ForeignScanState *scan,
 										   ShuttleLaterStart *later);
 
-/* Scans that are merged with it: where it has to ask for more rows, those ask as
- * well that will soon have to. */
+/* Sets scans that are merged with it: when it asks for more rows, those that
+ * will soon have to ask do so, too. */
 extern void shuttle_foreign_scan_read_beside(ForeignScanState *scan, List *scans);
 
 /*
- * Whoever reads a row of the scan will read all of them, so that more than a
- * page may be locked at a time; and all of the scans together, those of other
- * kinds left out, so that they may be sent with it.
+ * Tells that whoever reads a row of the scan will read all, so that more than a
+ * page may be locked at a time. together: scans that are read together, and so
+ * may be sent together.
  */
 extern void shuttle_foreign_scan_read_whole(ForeignScanState *scan, List *together);
 
 /*
- * Rows that the plan above will take of a scan of ours, from now on; 0: all.
- * Other scans are left alone.
- * need: what says how many are sure to be needed, while it locks rows.
+ * Sets how many rows the plan above will read from now on; 0: all. Scans that
+ * are not ours are left alone. need: tells how many rows are sure to be needed,
+ * for scans that lock.
  */
 extern void shuttle_foreign_scan_set_goal(ForeignScanState *scan, double rows,
 										  const ShuttleNeedStep *need);
 
-/* Has a scan of ours pause where it is read ahead and has no row here; false of
- * another scan. */
+/* Makes our scan pause if it is read ahead and has no row yet; false for other
+ * scans. */
 extern bool shuttle_foreign_scan_pause(ForeignScanState *scan);
 
 /*
- * Rows that the plan can never ask for more of, without its offset; 0: any
- * number.  They are shipped as LIMIT where no filter is left here.  The second
- * function says what is shipped.
+ * The most rows that the plan can ever read, without offset; 0: unlimited.
+ * Shipped as LIMIT if there is no local filter. The second function returns the
+ * shipped LIMIT.
  */
 extern void shuttle_foreign_scan_set_bound(ForeignScanState *scan, double rows);
 extern double shuttle_foreign_scan_bound(const ForeignScanState *scan);
 
 /*
- * Sends a scan's request if it was not sent, without waiting.
- * nest_level: of the transaction that it belongs to; 0: the current one.
- * ahead: the plan might never read it.
+ * Sends a scan's request if it was not sent, without waiting. nest_level: of
+ * the subtransaction it belongs to; 0: the current one. ahead: the plan may
+ * never read it.
  */
 extern void shuttle_foreign_scan_send(ForeignScanState *scan, int nest_level, bool ahead);
 
 /*
- * Runs the scan's node without waiting: its next row, or an empty slot or NULL
- * at the end, or where *pending says that no row is here yet.  The first call
- * after the request was sent is always pending, as an asynchronous request of
- * postgres_fdw is.
+ * Runs the scan's node without waiting. Returns its next row, or an empty slot
+ * or NULL at the end or if *pending (no row is here yet). The first call after
+ * sending is always pending, as in postgres_fdw.
  */
 extern TupleTableSlot *shuttle_foreign_scan_try(ForeignScanState *scan, bool *pending);
 
@@ -128,11 +124,8 @@ extern ShuttleRequest *shuttle_foreign_scan_request(ForeignScanState *scan);
 
 /* ---- row locks (foreign_locks.c) */
 
-/*
- * The SELECT that the scan sends: postgres_fdw's, with the locks that the
- * statement asks for.
- * Errors: the tables of a join are to be locked in different ways.
- */
+/* The SELECT that the scan sends: postgres_fdw's, with the statement's row
+ * locks. Errors: tables of a join are to be locked in different ways. */
 extern const char *shuttle_foreign_scan_sql(ForeignScanState *scan);
 
 /* Explains the scan as postgres_fdw does, with the SELECT as it is sent. */
@@ -141,7 +134,8 @@ extern void shuttle_foreign_scan_explain(ForeignScanState *scan,
 
 /* ---- samples (foreign_sample.c) */
 
-/* The SELECT of a scan that begins: each run of it finds the same sample. */
+/* The SELECT of a starting scan, with a seed so that each rescan finds the same
+ * sample. */
 extern const char *shuttle_foreign_sample_sql(const char *sql);
 
 #endif							/* SHUTTLE_EXECUTOR_SCAN_SCAN_H */

@@ -2,8 +2,8 @@
  * scan_decoder.c
  *	  Decoders of the rows of foreign scans.
  *
- * A value that cannot be converted is named in the error as the statement
- * names it: by its table's alias, also where the scan is a join.
+ * An error for a value that cannot be converted names its column by the
+ * table's alias in the statement, also for joins.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -31,7 +31,7 @@ shuttle_foreign_scan_decoder(ForeignScanState *scan, List *attributes,
 	return decoder;
 }
 
-/* The column that an attribute of the scan's rows is; NULL: an expression. */
+/* The column behind an attribute of the scan's rows; NULL: an expression. */
 static const Var *
 find_column(const ForeignScan *plan, AttrNumber attribute)
 {
