@@ -1,23 +1,23 @@
 /*-------------------------------------------------------------------------
  * executor_types.h
- *	  Names of the executor room's structs, so that headers that only pass
+ *	  Declares structs of the executor room, so that headers that only pass
  *	  pointers need not include each other.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_EXECUTOR_EXECUTOR_TYPES_H
 #define SHUTTLE_EXECUTOR_EXECUTOR_TYPES_H
 
-/* All steps above a node. */
+/* How many rows the nodes above a scan need (row_need.c). */
 typedef struct ShuttleRowNeed ShuttleRowNeed;
 
-/* What is started once the plan has computed something (early_start.c). */
+/* Scans to start once the plan has computed something (early_start.c). */
 typedef struct ShuttleLaterStart ShuttleLaterStart;
 
-/* The different statements that a plan node sent to a node for one table, each
- * with its last values. */
+/* The SQL texts that a plan node sent to a node for one table, with their last
+ * values, for EXPLAIN. */
 typedef struct ShuttleAsked ShuttleAsked;
 
-/* The tables on the node whose rows a statement's target has shown. */
+/* Remote tables whose rows a statement's target contains. */
 typedef struct ShuttleTargetRows ShuttleTargetRows;
 typedef struct ShuttleParameters ShuttleParameters;
 typedef struct ShuttleKeySet ShuttleKeySet;

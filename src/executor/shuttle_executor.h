@@ -13,28 +13,27 @@
 /* ---- foreign tables on the wrapper shuttle (foreign_*.c) */
 
 /*
- * Lays every callback that executes over a routine that plans: scans, direct
- * modify, row modify, COPY, TRUNCATE, ANALYZE, IMPORT, EXPLAIN.
- * planner: postgres_fdw's own routine, for the printing of what it planned;
- * must live as long as the session.
+ * Replaces all executing callbacks of a routine by ours: scans, direct modify,
+ * row modify, COPY, TRUNCATE, ANALYZE, IMPORT, EXPLAIN. planner: postgres_fdw's
+ * own routine, for EXPLAIN; must live as long as the session.
  */
 extern void shuttle_foreign_fill_routine(FdwRoutine *routine,
 										 const FdwRoutine *planner);
 
-/* True where a routine is ours, and not postgres_fdw's. */
+/* True if a routine is ours, not postgres_fdw's. */
 extern bool shuttle_foreign_is_ours(const FdwRoutine *routine);
 
-/* True where a foreign table is the same on its node as a table that is written, or as
- * one that belongs to that. */
+/* True if a foreign table is the same remote table as target or one of its
+ * children. */
 extern bool shuttle_write_reaches(Oid target, Oid relid);
 
 /* ---- Look Ahead (look_ahead_plan.c, look_ahead_links.c) */
 
-/* Whether a Look Ahead prefetches for local index scans. */
+/* Whether a Look Ahead prefetches pages of local index scans. */
 typedef enum ShuttleLocalUse
 {
 	SHUTTLE_LOCAL_NOT,
-	SHUTTLE_LOCAL_TOO,			/* beside what it asks for */
+	SHUTTLE_LOCAL_TOO,			/* in addition to asking for keys */
 	SHUTTLE_LOCAL_ONLY
 } ShuttleLocalUse;
 
@@ -42,22 +41,22 @@ typedef enum ShuttleLocalUse
 typedef struct ShuttleLookAheadPlan
 {
 	int			batch_size;		/* outer rows */
-	List	   *certain;		/* of int: subqueries evaluated for each row */
-	List	   *conditional;	/* of int: others that it looks ahead for */
+	List	   *certain;		/* ints: plan_ids of SubPlans evaluated for
+								 * each row */
+	List	   *conditional;	/* ints: plan_ids of SubPlans that may be
+								 * skipped */
 	ShuttleLocalUse local;
 } ShuttleLookAheadPlan;
 
-/*
- * Makes the plan node.  scan_targetlist describes the outer's columns for
- * EXPLAIN; targetlist hands them on unchanged.  Costs are the caller's.
- */
+/* Makes the plan node. scan_targetlist: the outer columns, for EXPLAIN;
+ * targetlist returns them unchanged. The caller sets costs. */
 extern CustomScan *shuttle_look_ahead_make(Plan *outer, List *targetlist,
 										   List *scan_targetlist,
 										   const ShuttleLookAheadPlan *plan);
 
 extern bool shuttle_is_look_ahead_plan(const Plan *plan);
 
-/* Has a Look Ahead prefetch for local index scans as well. */
+/* Makes a Look Ahead prefetch for local index scans, too. */
 extern void shuttle_look_ahead_add_local(CustomScan *scan);
 
 /* Makes a routed append over an Append; target lists as above. */
@@ -70,46 +69,48 @@ extern List *shuttle_look_ahead_pack(const ShuttleLookAheadPlan *plan);
 extern void shuttle_look_ahead_unpack(const List *packed,
 									  ShuttleLookAheadPlan *plan);
 
-/* True where a foreign table's server can be asked for batches of keys; the
- * table's routine, where it is at hand, spares a look-up. */
+/* True if a foreign table's server can be asked for batches of keys. routine:
+ * the table's, which saves a look-up; or NULL. */
 extern bool shuttle_can_look_ahead(const FdwRoutine *routine, Oid serverid);
 
-/* True where the server is on our wrapper; on stock postgres_fdw. */
+/* True if the server is on our wrapper; or on stock postgres_fdw. */
 extern bool shuttle_server_is_ours(Oid serverid);
 extern bool shuttle_server_is_postgres_fdw(Oid serverid);
 
-/* postgres_fdw's own routine; its library is loaded if it was not. */
+/* postgres_fdw's own routine; loads its library. */
 extern const FdwRoutine *shuttle_postgres_fdw_get_routine(void);
 
-/* True where a scan's parameters can be asked for in batches: its SELECT and
- * their types are such that a request can be made. */
+/* True if a scan can be asked for batches of keys: its SELECT and parameter
+ * types allow such a request. */
 extern bool shuttle_scan_can_batch(const ForeignScan *scan);
 
 /* ---- MERGE of foreign partitions (merge_run.c) */
 
-/* Makes the node over the plan that reads everything, and those of the actions. */
+/* Makes the node over the plan that reads everything and the actions' plans. */
 extern CustomScan *shuttle_merge_make(List *plans);
 
 extern bool shuttle_is_merge_plan(const Plan *plan);
 
-/* True where an aggregate in an expression takes values of parameters of the plan and
- * no column (parameters.c).  In a request for several keys these are columns of the
- * keys, and SQL takes it for an aggregate of them. */
+/*
+ * True if an expression has an aggregate over parameters and no column
+ * (parameters.c). In a request for several keys the parameters become columns
+ * of the keys, and SQL would aggregate over the keys.
+ */
 extern bool shuttle_aggregates_values(Node *expression);
 
-/* True where such a scan computes on the node what may fail: requests of guests
+/* True if the scan's SELECT can raise errors: stock postgres_fdw's requests
  * then run in subtransactions. */
 extern bool shuttle_scan_may_fail(const ForeignScan *scan);
 
-/* True where a plan can have a foreign scan; looks at its range table. */
+/* True if a plan's range table has a foreign table. */
 extern bool shuttle_reads_foreign_table(const PlannedStmt *statement);
 
 /* ---- scans of tables that are alike (sibling_sql.c, column_names.c) */
 
-/* What postgres_fdw wrote for the scan of one table, in parts. */
+/* postgres_fdw's SELECT of one table, split at the table's name. */
 typedef struct ShuttleScanText
 {
-	const char *before;			/* the table's name */
+	const char *before;			/* text before the table's name */
 	int			before_bytes;
 	const char *behind;
 	int			behind_bytes;
@@ -117,65 +118,66 @@ typedef struct ShuttleScanText
 	int			fetch_size;
 } ShuttleScanText;
 
-/* Takes it apart; false where it is not of the known shape, or the name is not
- * this table's.  The parts are the scan's own. */
+/* Splits it; false if its shape is unknown or it names another table. The parts
+ * point into the scan. */
 extern bool shuttle_scan_text_split(const ForeignScan *scan, Oid serverid, Oid relid,
 									ShuttleScanText *parts);
 
-/* The private list of a scan of another table, with its name in the text. */
+/* The private list of the same scan of another table. */
 extern List *shuttle_scan_text_of(const ShuttleScanText *parts, Oid serverid, Oid relid);
 
-/* SHA-256 of the names that a table's columns have on the node, by their numbers:
- * where it is the same postgres_fdw writes the same columns of two tables.  To be
- * read at once. */
+/*
+ * SHA-256 of a table's remote column names by attribute number: if it is equal,
+ * postgres_fdw deparses columns of two tables equally. Valid until the next
+ * call.
+ */
 #define SHUTTLE_DIGEST_BYTES 32
 extern const uint8 *shuttle_columns_digest(Oid relid);
 
-/* A scan's SELECT with unknown values for its parameters, or NULL where the
- * plan's shape is not the known one; in the current context. */
+/* A scan's SELECT with placeholders of unknown value for its parameters; NULL
+ * if the plan's shape is unknown. In the current context. */
 extern char *shuttle_scan_sql_without_values(const ForeignScan *scan);
 
 /*
- * Puts a TABLESAMPLE clause behind a table's name in the scan's SELECT.
- * alias: the n of its alias rn; 0: the scan is of one table.
- * Returns false where the SELECT is not of the known shape.
+ * Adds a TABLESAMPLE clause to a scan's SELECT. alias: n of the table's alias
+ * rn; 0: the scan has one table. Returns false if the SELECT's shape is
+ * unknown.
  */
 extern bool shuttle_scan_add_sample(ForeignScan *scan, int alias,
 									const char *clause);
 
 /* ---- columns that an INSERT leaves to the node (remote_default.c) */
 
-/*
- * The private list of an INSERT into a foreign table without the columns that it
- * may leave to the node and that are not in named (of int: attributes).
- */
+/* The private list of an INSERT without columns that may be left to the node
+ * and that the statement does not name (named: attributes). */
 extern List *shuttle_remote_default_omit(List *fdw_private, Relation rel,
 										 const Bitmapset *named);
 
-/* Says in the plan of an INSERT into a partitioned table which columns have a
- * value (of int: attributes). */
+/* Notes in the plan of an INSERT into a partitioned table which columns have a
+ * value (named: ints, attributes). */
 extern void shuttle_remote_default_attach(ModifyTable *plan, List *named);
 
 /* ---- INSERT ... ON CONFLICT (write_conflict.c) */
 
 /*
- * Gives a finished plan a clause that core does not know of.  Its Vars are of
- * relation target and of the clause's exclRelIndex; parameters are the
- * expressions that its external Params stand for, from 1 on.
+ * Attaches the clause to a finished plan. Its Vars belong to relation target
+ * and to exclRelIndex; parameters: the expressions of its PARAM_EXTERNs, from
+ * 1.
  */
 extern void shuttle_on_conflict_attach(ModifyTable *plan, OnConflictExpr *clause,
 									   Index target, List *parameters);
 
-/* Refuses DO UPDATE where a table here has triggers that would have to fire. */
+/* Raises an error for DO UPDATE if the local table has triggers that should
+ * fire. */
 extern void shuttle_on_conflict_check_triggers(Relation rel,
 											   const TriggerDesc *triggers);
 
 /* ---- partial aggregates (foreign_aggregate.c) */
 
-/* How the state of a partial aggregate is made of a node's answer. */
+/* How the state of a partial aggregate is made from a node's answer. */
 typedef enum ShuttleStateKind
 {
-	SHUTTLE_STATE_AS_IS,		/* it is the answer */
+	SHUTTLE_STATE_AS_IS,		/* the answer is the state */
 	SHUTTLE_STATE_INT_AVERAGE,	/* of count, sum: int8[] */
 	SHUTTLE_STATE_FLOAT_SQUARES,	/* of count, sum, variance: float8[] */
 	SHUTTLE_STATE_INTERVAL_AVERAGE, /* of count, sum: interval[], until 16 */
@@ -184,20 +186,19 @@ typedef enum ShuttleStateKind
 	SHUTTLE_STATE_NUMERIC_SUM,	/* of count, sum */
 	SHUTTLE_STATE_NUMERIC_SQUARES,	/* of count, sum, sum of squares */
 	SHUTTLE_STATE_INTERVAL_SUM, /* of count, sum; since 17 */
-	SHUTTLE_STATE_ARRAY,		/* of an array of the values: an aggregate of
-								 * ours (collected.c), as the next */
+	SHUTTLE_STATE_ARRAY,		/* of array_agg(): for our own aggregates
+								 * (collected.c); also the next */
 	SHUTTLE_STATE_TEXT			/* of string_agg() with a constant delimiter */
 } ShuttleStateKind;
 
 /*
- * Tells a scan of ours which columns of its rows are states that it computes.
- * states: of lists of int: ShuttleStateKind, the column, and the columns that it
- * is made of, from 1.
- * Returns false where the plan is not of the known shape.
+ * Tells a scan which columns are states that it computes. states: lists of int:
+ * ShuttleStateKind, the column, and its source columns, from 1. Returns false
+ * if the plan's shape is unknown.
  */
 extern bool shuttle_scan_add_states(ForeignScan *scan, List *states);
 
-/* True where a scan has states that only aggregates of ours combine. */
+/* True if a scan has states that only our aggregates combine. */
 extern bool shuttle_scan_collects(const ForeignScan *scan);
 
 /* ---- UPDATE and DELETE that nodes join (keyed_write.c) */
@@ -206,21 +207,21 @@ typedef struct ShuttleKeyedPlan
 {
 	CmdType		operation;
 	bool		set_processed;
-	bool		names_table;	/* the last column of a row is its table */
+	bool		names_table;	/* the last column of a row is tableoid */
 	List	   *values;			/* expressions over the source's rows */
-	List	   *targets;		/* for each table that is changed: its index
-								 * in the range table, the values that are its
-								 * parameters (from 0), and what postgres_fdw
-								 * has planned */
-	List	   *routes;			/* for each partitioned table: its index, and
-								 * the values of its partition key; NIL: all
-								 * keys go to all tables */
+	List	   *targets;		/* for each target table: its range table
+								 * index, indexes of the values that are its
+								 * parameters, and postgres_fdw's plan */
+	List	   *routes;			/* for each partitioned table: its range table
+								 * index, and indexes of the values of its
+								 * partition key; NIL: all keys go to all
+								 * tables */
 } ShuttleKeyedPlan;
 
 /*
- * Makes the plan node, whose custom_exprs are the values.  scan_targetlist:
- * the source's columns, and the table's oid where names_table says so; relids:
- * of all tables.  Costs are the caller's.
+ * Makes the plan node; its custom_exprs are the values. scan_targetlist: the
+ * source's columns, then tableoid if names_table; relids: all tables. The
+ * caller sets costs.
  */
 extern CustomScan *shuttle_keyed_write_make(Plan *source, List *targetlist,
 											List *scan_targetlist, Relids relids,
@@ -233,13 +234,14 @@ extern void shuttle_executor_init(void);
 
 /* ---- tables with a copy on several nodes (reference_writes.c) */
 
-/* Errors: ERRCODE_FEATURE_NOT_SUPPORTED where the foreign table is one. */
+/* Errors: ERRCODE_FEATURE_NOT_SUPPORTED if the foreign table is a reference
+ * table. */
 extern void shuttle_refuse_reference_write(Oid relid);
 
 /* ---- stable values (sure_values.c) */
 
 /* True of an expression without columns that can be computed before it is known
- * whether it is needed: it raises no error and does nothing else. */
+ * to be needed: it cannot raise errors and has no side effects. */
 extern bool shuttle_is_sure_value(Node *expression);
 
 #endif							/* SHUTTLE_EXECUTOR_H */

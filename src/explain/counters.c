@@ -2,10 +2,10 @@
  * counters.c
  *	  Labels of the counters, and their printing in every format.
  *
- * A label is printed once for each plan node that has the counter, and once
- * at the top level of a query for its total; released labels stay.  Text
- * shows the unit behind the number, the other formats leave it out, as core
- * does.  Times are milliseconds with three decimals.
+ * A label is printed for each plan node that has the counter, and at the top
+ * level for the query's total; released labels never change. Text output shows
+ * the unit, other formats do not, as in core. Times are milliseconds with
+ * three decimals.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -15,7 +15,7 @@
 #include "base/shuttle_compat_explain.h"
 #include "explain/explain_internal.h"
 
-/* Which counters a line of output belongs to. */
+/* Groups of counters, which are shown or left out together. */
 typedef enum CounterKind
 {
 	COUNTER_READS,
@@ -27,9 +27,9 @@ typedef enum CounterKind
 typedef struct CounterLabel
 {
 	const char *label;
-	const char *unit;			/* NULL where the label says it */
+	const char *unit;			/* NULL: the label says it */
 	CounterKind kind;
-	bool		engine;			/* known where the connection is ours */
+	bool		engine;			/* only known on our connections */
 } CounterLabel;
 
 /* Printed in this order; a counter in us is shown in ms. */
@@ -126,7 +126,7 @@ shuttle_explain_call_local(ExplainState *es)
 	int			nbytes = strlen(foreign);
 	int			at = es->str->len - 1;
 
-	/* Back to the beginning of the last line, behind its spaces. */
+	/* find the beginning of the last line, after its indentation */
 	if (es->format != EXPLAIN_FORMAT_TEXT || at < 0)
 		return;
 	while (at > 0 && es->str->data[at - 1] != '\n')
@@ -175,11 +175,8 @@ shuttle_explain_end_table(ExplainState *es)
 	ExplainCloseGroup("Written Table", NULL, true, es);
 }
 
-/*
- * A guest's traffic is postgres_fdw's own: nobody counts its bytes, nor the
- * rows that its nodes looked at.  Totals leave these out where the engine
- * sent nothing but requests were made, so that no zero is shown as measured.
- */
+/* For stock postgres_fdw, bytes and rows scanned are unknown. Totals omit them
+ * if requests were made but we sent no bytes, rather than print zero. */
 void
 shuttle_explain_totals(ExplainState *es, const ShuttleCounters *totals,
 					   int64 peak_bytes)

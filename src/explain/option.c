@@ -1,27 +1,27 @@
 /*-------------------------------------------------------------------------
  * option.c
- *	  The DIST option of EXPLAIN: who wants it, and totals of a plan.
+ *	  The DIST option of EXPLAIN, and totals of a plan.
  *
- * From 18 on core takes the option by itself.  Before, our ProcessUtility
- * hook takes it out of the statement.  On all versions that hook keeps a
- * frame for each EXPLAIN that is running, DIST or not, so that one inside a
- * function is told from the one around it.
+ * From 18 on core handles the option. Before, our ProcessUtility hook removes
+ * it from the statement. On all versions that hook keeps a frame for each
+ * running EXPLAIN, with DIST or not, to tell an EXPLAIN inside a function from
+ * the one around it.
  *
  * A frame follows its EXPLAIN's plan through the executor:
  *
- *	 no query --ExecutorStart--> running --ExecutorFinish--> run
- *			^						 |						  |
- *			+---------------- ExecutorEnd: print totals ------+
+ * 	 no query --ExecutorStart--> running --ExecutorFinish--> run
+ * 			^						 |						  |
+ * 			+---------------- ExecutorEnd: print totals ------+
  *
- * The plan is known by its source text: EXPLAIN gives the executor the very
- * pointer that ProcessUtility got, or the prepared statement's for EXECUTE,
- * and functions that run while it plans, runs or evaluates parameters have
- * texts of their own.  ExecutorEnd is the last call while the output of the
- * query is open, after its nodes and before "Execution Time".
+ * The plan is recognized by its source text: EXPLAIN passes the same pointer
+ * to the executor that ProcessUtility got, or the prepared statement's text
+ * for EXECUTE. Functions that run meanwhile have other texts. ExecutorEnd is
+ * the last hook called while the query's output is open, after its nodes and
+ * before "Execution Time".
  *
- * The ExplainState is learned where core first shows it to us: its option
- * handler (18), ExplainOneQuery's hook, or for EXECUTE the first plan node of
- * ours that is printed; a plan without one has no totals there before 18.
+ * The ExplainState is learned where core first shows it: the option handler
+ * (18), ExplainOneQuery's hook, or for EXECUTE the first of our plan nodes
+ * that is printed; before 18 a plan without one has no totals there.
  *
  * Memory: a frame lives on the C stack of its ProcessUtility call.
  *-------------------------------------------------------------------------
@@ -42,19 +42,20 @@
 typedef struct ExplainFrame
 {
 	struct ExplainFrame *outer;
-	PlannedStmt *statement;		/* what core sees of it */
+	PlannedStmt *statement;		/* the statement that core gets */
 	const char *source;			/* text of the client's statement */
 	const char *prepared;		/* name in EXPLAIN EXECUTE, or NULL */
 	bool		dist;			/* DIST was given */
 	ExplainState *es;			/* NULL: not seen yet */
 	QueryDesc  *query;			/* plan between ExecutorStart and End */
-	bool		executed;		/* counters are the plan's, complete */
-	ShuttleCounters counters;	/* of the session before, then the plan's */
-	int64		bytes;			/* in use now, as told */
+	bool		executed;		/* the plan has run: counters are complete */
+	ShuttleCounters counters;	/* first the session's before the plan, then
+								 * the plan's */
+	int64		bytes;			/* memory in use, as reported */
 	int64		peak_bytes;
 } ExplainFrame;
 
-/* The EXPLAIN that runs now; unlinked by the call that owns it. */
+/* The running EXPLAIN; removed by the ProcessUtility call that owns it. */
 static ExplainFrame *innermost = NULL;
 
 static int	extension_id;
@@ -131,7 +132,7 @@ shuttle_explain_dist(ExplainState *es)
 	return shuttle_settings.explain_dist && es->analyze;
 }
 
-/* Outer EXPLAINs see what inner ones use. */
+/* Memory counts for the outer EXPLAINs, too. */
 void
 shuttle_explain_memory(int64 change)
 {
@@ -148,7 +149,7 @@ shuttle_explain_memory(int64 change)
 static void
 handle_option(ExplainState *es, DefElem *option, ParseState *pstate)
 {
-	static char wanted;			/* only its address counts */
+	static char wanted;			/* only its address is used */
 
 	SetExplainExtensionState(es, extension_id,
 							 defGetBoolean(option) ? &wanted : NULL);
@@ -176,7 +177,7 @@ process_utility(PlannedStmt *pstmt, const char *queryString,
 	frame.prepared = prepared_name((ExplainStmt *) pstmt->utilityStmt);
 	frame.statement = without_option(pstmt, &frame.dist);
 
-	/* The frame is on this stack: no callback could come early enough. */
+	/* the frame is on this stack: a reset callback would come too late */
 	PG_TRY();
 	{
 		innermost = &frame;
@@ -191,9 +192,9 @@ process_utility(PlannedStmt *pstmt, const char *queryString,
 }
 
 /*
- * Reads the option, the last one where it is repeated, as core does.
- * Returns the statement that core is to see: where it would not know the
- * option, a copy without it, because the tree may be a cached plan's.
+ * Reads the option; the last one wins, as in core. Returns the statement for
+ * core: if it does not know the option, a copy without it, since the tree may
+ * be a cached plan's.
  */
 static PlannedStmt *
 without_option(PlannedStmt *pstmt, bool *dist)
@@ -273,7 +274,7 @@ executor_start(QueryDesc *queryDesc, int eflags)
 		innermost->peak_bytes = 0;
 	}
 
-	/* A flag that stayed on would change what later queries send. */
+	/* the flag must not stay on: it changes what queries send */
 	PG_TRY();
 	{
 		if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0)
@@ -363,7 +364,7 @@ is_explained(const ExplainFrame *frame, const QueryDesc *query)
 	PreparedStatement *prepared;
 
 	if (frame->query != NULL)
-		return false;			/* a query of a function inside */
+		return false;			/* a query inside a function */
 	if (frame->prepared == NULL)
 		return query->sourceText == frame->source;
 	prepared = FetchPreparedStatement(frame->prepared, false);
@@ -371,10 +372,8 @@ is_explained(const ExplainFrame *frame, const QueryDesc *query)
 		query->sourceText == prepared->plansource->query_string;
 }
 
-/*
- * With shuttle.explain_dist, a plan with instruments may be printed in the
- * end, by EXPLAIN ANALYZE or by auto_explain.
- */
+/* With shuttle.explain_dist, EXPLAIN ANALYZE or auto_explain may print any
+ * instrumented plan. */
 static bool
 counts_rows_scanned(const QueryDesc *query)
 {

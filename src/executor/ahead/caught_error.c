@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  * caught_error.c
- *	  Does something whose error is not an error of the statement yet.
+ *	  Runs work whose errors are not raised yet.
  *
- * Values for rows to come are computed ahead of time; an error there is
- * raised when the join comes to that row and computes them again, and never
- * if it does not come there.
+ * Values for later rows are computed ahead of time. An error is raised only
+ * when the join reaches that row and computes them again; never if it does
+ * not.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -17,10 +17,8 @@
 #include "base/shuttle_compat_session.h"
 #include "executor/ahead/sure_values.h"
 
-/*
- * The last command that a statement took for what it writes or locks, and its
- * transaction.  The server keeps this to itself.
- */
+/* The command ID that the last statement that writes or locks used, and its
+ * transaction. Core's own flag (currentCommandIdUsed) is static. */
 static struct
 {
 	LocalTransactionId transaction;
@@ -37,7 +35,7 @@ shuttle_computes_value(Node *expression)
 	return !IsA(expression, Param) && !IsA(expression, Const);
 }
 
-/* A cancel, or the end of the server, says nothing about what was done. */
+/* A cancel or a shutdown is not an error of the work. */
 static bool
 must_be_raised(const ErrorData *error)
 {
@@ -45,7 +43,7 @@ must_be_raised(const ErrorData *error)
 		ERRCODE_OPERATOR_INTERVENTION;
 }
 
-/* These conditions are those of standard_ExecutorStart(). */
+/* Notes command IDs under the conditions of standard_ExecutorStart(). */
 static void
 start_executor(QueryDesc *queryDesc, int eflags)
 {
@@ -70,10 +68,8 @@ command_is_used(void)
 		 used_command.number == GetCurrentCommandId(false));
 }
 
-/*
- * The end of a subtransaction begins a new command, which is refused beside
- * parallel workers if this one writes or locks rows.
- */
+/* The end of a subtransaction starts a new command, which is refused in
+ * parallel mode if the current command ID was used. */
 bool
 shuttle_can_begin_subtransaction(void)
 {
@@ -91,7 +87,7 @@ shuttle_catch_error(void (*work) (void *arg), void *arg)
 	BeginInternalSubTransaction(NULL);
 	MemoryContextSwitchTo(cxt);
 
-	/* only a subtransaction's abort frees what was held when it failed */
+	/* only a subtransaction's abort frees resources held at the error */
 	PG_TRY();
 	{
 		work(arg);

@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  * sql_words.c
- *	  Looks for clauses in a SELECT that postgres_fdw made.
+ *	  Finds clauses in a SELECT that postgres_fdw made.
  *
- * What postgres_fdw ships is known from its text alone: a locking clause may
- * stand in a subquery, and a LIMIT leaves no other trace in the plan.  The
- * text is read word by word with SQL's rules of quoting, and key words are
- * safe to look for: names that are key words are always quoted there.
+ * What postgres_fdw ships is only in its text: a locking clause may be in a
+ * subquery, and a LIMIT leaves no other trace in the plan. The text is read
+ * word by word with SQL's quoting rules. Key words are safe to look for, since
+ * postgres_fdw quotes names that are key words.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -16,11 +16,11 @@
 
 #include "executor/fdw/scan_text.h"
 
-/* Where the reader is, and the word (or number) that it read last. */
+/* Position in the text, and the last word or number read. */
 typedef struct SqlReader
 {
 	const char *next;
-	int			depth;			/* of parentheses around the word */
+	int			depth;			/* depth of parentheses */
 	const char *word;
 	int			length;
 } SqlReader;
@@ -39,8 +39,8 @@ in_word(char c)
 		IS_HIGHBIT_SET(c);
 }
 
-/* False where a word is nowhere in the text, whatever stands around it: most texts are
- * not read word by word. */
+/* False if a word is nowhere in the text, in quotes or not. Saves reading most
+ * texts word by word. */
 static bool
 may_have_word(const char *sql, const char *word)
 {
@@ -154,10 +154,8 @@ shuttle_sql_groups(const char *sql)
 	return false;
 }
 
-/*
- * The list of a SELECT is read item by item: item 0 is the list as a whole.
- * begin and end: where it stands.  False if there is no such item.
- */
+/* Finds an item of a SELECT list, from 1; item 0 is the whole list. False if
+ * there is no such item. */
 static bool
 find_list_item(const char *sql, int item, const char **begin, const char **end)
 {
@@ -194,7 +192,7 @@ find_list_item(const char *sql, int item, const char **begin, const char **end)
 	return false;
 }
 
-/* Puts words, with a blank in front, behind a place in the text. */
+/* Inserts words, preceded by a blank, after a position in the text. */
 static char *
 insert_words(const char *sql, const char *at, const char *words)
 {
@@ -237,7 +235,7 @@ shuttle_sql_add_sample(const char *sql, int alias, const char *clause)
 	if (alias == 0)
 		return insert_words(sql, skip_table_name(p), clause);
 
-	/* r1 stands alone behind its table, and with a dot in front of a column */
+	/* "r1" alone follows its table; before a column it has a dot */
 	snprintf(name, sizeof(name), "r%d", alias);
 	for (; *p != '\0'; p = end)
 	{
@@ -280,7 +278,7 @@ shuttle_sql_add_seed(const char *sql, double seed)
 		if (!word_is(&reader, "TABLESAMPLE") || !next_word(&reader))
 			continue;
 
-		/* behind the method's arguments, which are in parentheses */
+		/* after the method's arguments in parentheses */
 		p = reader.next;
 		do
 		{
@@ -345,7 +343,7 @@ shuttle_sql_compare_tableoid(const char *sql, int parameter)
 
 /* ---- what could fail */
 
-/* What stood in front of a token. */
+/* The token before another one. */
 typedef struct SqlToken
 {
 	const char *text;
@@ -364,8 +362,8 @@ token_is_one_of(const SqlToken *token, const char *const *words)
 	return false;
 }
 
-/* True where a parenthesis behind this begins no call of a function but of one
- * that cannot fail. */
+/* True if a parenthesis after this token starts no function call, or one that
+ * cannot fail. */
 static bool
 opens_harmlessly(const SqlToken *before, char in_front)
 {
@@ -382,7 +380,7 @@ opens_harmlessly(const SqlToken *before, char in_front)
 		(token_is_one_of(before, functions) && in_front != '.');
 }
 
-/* True where a cast behind this is one of a constant or parameter. */
+/* True if a cast after this token is of a constant or parameter. */
 static bool
 casts_harmlessly(const SqlToken *before)
 {
@@ -414,7 +412,7 @@ bool
 shuttle_sql_may_fail(const char *sql)
 {
 	SqlToken	before = {NULL, 0};
-	char		in_front = ' '; /* of the token before */
+	char		in_front = ' '; /* character before the previous token */
 	const char *p = sql;
 
 	while (*p != '\0')
@@ -441,10 +439,8 @@ shuttle_sql_may_fail(const char *sql)
 	return false;
 }
 
-/*
- * Goes behind the next FOR UPDATE, FOR NO KEY UPDATE, FOR SHARE or FOR KEY
- * SHARE; false if there is none.  strength: where the words after FOR begin.
- */
+/* Reads past the next locking clause; false if there is none. strength: where
+ * the words after FOR begin. */
 static bool
 next_locking_clause(SqlReader *reader, const char **strength)
 {
@@ -465,7 +461,7 @@ next_locking_clause(SqlReader *reader, const char **strength)
 	return false;
 }
 
-/* Goes to the next word outside of quotes; false at the end. */
+/* Reads the next word outside of quotes; false at the end. */
 static bool
 next_word(SqlReader *reader)
 {
