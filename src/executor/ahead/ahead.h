@@ -6,8 +6,8 @@
  * it waits for any of them; unsent_scans.c lists scans that were begun and not
  * sent; row_goal.c, row_need.c and read_ahead.c say how many rows are wanted;
  * outer_effects.c, outer_errors.c and expression_errors.c say what reading rows
- * ahead could show or raise; caught_error.c and sure_values.c compute values
- * ahead whose errors are not the statement's yet.
+ * ahead could show or raise; plan_facts.c says what plan nodes do; caught_error.c
+ * and sure_values.c compute values ahead whose errors are not the statement's yet.
  *
  * In: the state of a plan that starts. Out: requests that are under way.
  *-------------------------------------------------------------------------

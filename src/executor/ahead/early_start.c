@@ -35,6 +35,7 @@
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_settings.h"
 #include "executor/ahead/ahead.h"
+#include "executor/ahead/plan_facts.h"
 #include "executor/ahead/row_need.h"
 #include "executor/executor_types.h"
 #include "executor/join/join.h"
@@ -50,6 +51,7 @@ typedef struct Demand
 	bool		whole;			/* whoever reads a row of it reads all */
 	double		rows;			/* at least so many, if not all; 0: not known */
 	ShuttleLaterStart *later;	/* where to note what has to wait */
+	ShuttleVisits *visits;		/* of this walk, to CTEs */
 	bool		noting;			/* scans are told of that, and not started */
 } Demand;
 
@@ -71,6 +73,7 @@ static ExecutorRun_hook_type previous_run = NULL;
 
 static void run_executor(SHUTTLE_EXECUTOR_RUN_PARAMETERS);
 static void visit(PlanState *node, Demand demand);
+static void visit_cte(PlanState *cte, Demand demand);
 static void visit_init_plans(PlanState *node, Demand above);
 static void visit_init_plan(SubPlanState *init, Demand above);
 static bool prunes(const PartitionPruneState *state);
@@ -117,7 +120,14 @@ run_executor(SHUTTLE_EXECUTOR_RUN_PARAMETERS)
 void
 shuttle_early_start(PlanState *root, uint64 count)
 {
-	Demand		demand = {.all = count == 0,.certain = true,.whole = count == 0,.rows = count};
+	ShuttleVisits visits = {0};
+	Demand		demand = {
+		.all = count == 0,
+		.certain = true,
+		.whole = count == 0,
+		.rows = count,
+		.visits = &visits,
+	};
 
 	if (!shuttle_settings.enable_early_start || IsParallelWorker())
 		return;
@@ -133,6 +143,7 @@ demand_of_input(Demand above, bool all, bool certain, bool whole)
 	Demand		demand = {.all = all,.certain = certain,.whole = whole};
 
 	demand.later = above.later;
+	demand.visits = above.visits;
 	demand.noting = above.noting;
 	return demand;
 }
@@ -217,8 +228,7 @@ visit(PlanState *node, Demand demand)
 			visit(outerPlanState(node), demand);
 			break;
 		case T_CteScanState:
-			demand.rows = 0;
-			visit(((CteScanState *) node)->cteplanstate, demand);
+			visit_cte(((CteScanState *) node)->cteplanstate, demand);
 			break;
 		case T_CustomScanState:
 			demand.rows = 0;
@@ -230,6 +240,20 @@ visit(PlanState *node, Demand demand)
 		default:
 			break;
 	}
+}
+
+/* Another scan of a CTE adds something only if it demands something else. */
+static void
+visit_cte(PlanState *cte, Demand demand)
+{
+	int			kind = demand.all | demand.certain << 1 | demand.whole << 2 | demand.noting << 3;
+	int		   *visited = shuttle_visit_note(demand.visits, cte);
+
+	if ((*visited & 1 << kind) != 0)
+		return;
+	*visited |= 1 << kind;
+	demand.rows = 0;
+	visit(cte, demand);
 }
 
 /*
@@ -584,6 +608,7 @@ shuttle_early_start_later(ShuttleLaterStart *later)
 {
 	MemoryContext old_cxt = MemoryContextSwitchTo(later->cxt);
 	List	   *waiting = later->waiting;
+	ShuttleVisits visits = {0};
 	ListCell   *cell;
 
 	later->waiting = NIL;
@@ -594,7 +619,10 @@ shuttle_early_start_later(ShuttleLaterStart *later)
 		if (!can_start_later(one->node))
 			later->waiting = lappend(later->waiting, one);
 		else if (one->node->chgParam == NULL)
+		{
+			one->demand.visits = &visits;
 			visit(one->node, one->demand);
+		}
 	}
 	MemoryContextSwitchTo(old_cxt);
 }
@@ -607,7 +635,8 @@ void
 shuttle_early_start_params(EState *estate, const Bitmapset *params)
 {
 	MemoryContext old_cxt;
-	Demand		nothing_later = {.certain = false};
+	ShuttleVisits visits = {0};
+	Demand		nothing_later = {.certain = false,.visits = &visits};
 	int			nplans = 0;
 
 	if (!shuttle_settings.enable_early_start || IsParallelWorker())

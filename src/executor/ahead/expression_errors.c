@@ -28,7 +28,7 @@
 typedef struct ErrorsContext
 {
 	PlanState  *node;			/* that evaluates it */
-	bool		once;
+	ShuttleErrorsQuestion question;
 	ShuttleOuterErrors errors;
 } ErrorsContext;
 
@@ -223,7 +223,7 @@ subplan_errors(const SubPlan *subplan, const ErrorsContext *context)
 {
 	PlanState  *plan = list_nth(context->node->state->es_subplanstates,
 								subplan->plan_id - 1);
-	ShuttleOuterErrors errors = shuttle_run_errors(plan, context->once);
+	ShuttleOuterErrors errors = shuttle_run_errors(plan, context->question);
 
 	if (errors == SHUTTLE_RAISES_NOTHING)
 	{
@@ -232,7 +232,7 @@ subplan_errors(const SubPlan *subplan, const ErrorsContext *context)
 			subplan->subLinkType == ROWCOMPARE_SUBLINK ?
 			SHUTTLE_RAISES_VALUES : SHUTTLE_RAISES_NOTHING;
 	}
-	if (errors == SHUTTLE_RAISES_VALUES && !subplan->useHashTable && context->once)
+	if (errors == SHUTTLE_RAISES_VALUES && !subplan->useHashTable && context->question.once)
 		return errors;
 	return SHUTTLE_RAISES_ANYTHING;
 }
@@ -244,13 +244,15 @@ param_errors(const Param *param, const ErrorsContext *context)
 {
 	const ParamExecData *params = context->node->state->es_param_exec_vals;
 	const SubPlanState *initplan;
+	ShuttleErrorsQuestion again = context->question;
 
+	again.once = false;
 	if (param->paramkind != PARAM_EXEC)
 		return SHUTTLE_RAISES_NOTHING;
 	initplan = (const SubPlanState *) params[param->paramid].execPlan;
 	if (initplan == NULL ||
 		(initplan->subplan->subLinkType == EXISTS_SUBLINK &&
-		 shuttle_run_errors(initplan->planstate, false) == SHUTTLE_RAISES_NOTHING))
+		 shuttle_run_errors(initplan->planstate, again) == SHUTTLE_RAISES_NOTHING))
 		return SHUTTLE_RAISES_NOTHING;
 	return SHUTTLE_RAISES_ANYTHING;
 }
@@ -344,9 +346,10 @@ errors_walker(Node *node, ErrorsContext *context)
 }
 
 ShuttleOuterErrors
-shuttle_expression_errors(Node *expression, PlanState *node, bool once)
+shuttle_expression_errors(Node *expression, PlanState *node,
+						  ShuttleErrorsQuestion question)
 {
-	ErrorsContext context = {.node = node,.once = once};
+	ErrorsContext context = {.node = node,.question = question};
 
 	(void) errors_walker(expression, &context);
 	return context.errors;

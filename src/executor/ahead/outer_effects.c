@@ -23,13 +23,12 @@
 #include "utils/syscache.h"
 
 #include "executor/ahead/outer_side.h"
+#include "executor/ahead/plan_facts.h"
 #include "executor/join/join.h"
 #include "executor/join/served_scan.h"
 #include "executor/scan/scan.h"
 #include "executor/shuttle_executor.h"
 #include "storage/shuttle_storage.h"
-
-static bool node_shows(PlanState *node, void *context);
 
 /* ---- expressions */
 
@@ -202,15 +201,10 @@ own_work_shows(PlanState *node)
 }
 
 static bool
-node_shows(PlanState *node, void *context)
+node_shows(PlanState *node)
 {
-	if (expression_shows((Node *) node->plan->targetlist) ||
-		expression_shows((Node *) node->plan->qual) || own_work_shows(node))
-		return true;
-	if (IsA(node, CteScanState) &&
-		node_shows(((CteScanState *) node)->cteplanstate, context))
-		return true;
-	return planstate_tree_walker(node, node_shows, context);
+	return expression_shows((Node *) node->plan->targetlist) ||
+		expression_shows((Node *) node->plan->qual) || own_work_shows(node);
 }
 
 /*
@@ -228,8 +222,7 @@ initplans_show(PlanState *outer)
 		const SubPlanState *initplan = (const SubPlanState *) params[id].execPlan;
 
 		if (initplan != NULL &&
-			(node_shows(initplan->planstate, NULL) ||
-			 initplans_show(initplan->planstate)))
+			shuttle_outer_shows_effects(initplan->planstate))
 			return true;
 	}
 	return false;
@@ -238,5 +231,5 @@ initplans_show(PlanState *outer)
 bool
 shuttle_outer_shows_effects(PlanState *outer)
 {
-	return node_shows(outer, NULL) || initplans_show(outer);
+	return shuttle_any_node(outer, node_shows) || initplans_show(outer);
 }

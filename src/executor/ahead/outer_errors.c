@@ -31,14 +31,7 @@
 #include "executor/join/served_scan.h"
 #include "executor/shuttle_executor.h"
 
-/* How a node is looked at. */
-typedef struct Question
-{
-	bool		once;			/* it is not started again after an error */
-	bool		later;			/* its first row is there */
-} Question;
-
-static ShuttleOuterErrors errors_of(PlanState *node, Question question);
+static ShuttleOuterErrors errors_of(PlanState *node, ShuttleErrorsQuestion question);
 
 static ShuttleOuterErrors
 worse(ShuttleOuterErrors errors, ShuttleOuterErrors others)
@@ -48,7 +41,7 @@ worse(ShuttleOuterErrors errors, ShuttleOuterErrors others)
 
 /* Of a child that the node goes on reading as it did before. */
 static ShuttleOuterErrors
-running(PlanState *node, Question question)
+running(PlanState *node, ShuttleErrorsQuestion question)
 {
 	question.later = false;
 	return node == NULL ? SHUTTLE_RAISES_NOTHING : errors_of(node, question);
@@ -57,7 +50,7 @@ running(PlanState *node, Question question)
 /* Of a child whose rows the node keeps: one that was not read to its end is not
  * read again from its beginning. */
 static ShuttleOuterErrors
-keeping(ShuttleOuterErrors errors, Question question)
+keeping(ShuttleOuterErrors errors, ShuttleErrorsQuestion question)
 {
 	if (errors == SHUTTLE_RAISES_NOTHING ||
 		(errors == SHUTTLE_RAISES_VALUES && question.once))
@@ -67,7 +60,7 @@ keeping(ShuttleOuterErrors errors, Question question)
 
 /* Of a child that is read to its end for the first row. */
 static ShuttleOuterErrors
-read_first(PlanState *child, Question question)
+read_first(PlanState *child, ShuttleErrorsQuestion question)
 {
 	return question.later ? SHUTTLE_RAISES_NOTHING :
 		keeping(running(child, question), question);
@@ -81,7 +74,7 @@ without_pause(ShuttleOuterErrors errors)
 }
 
 static ShuttleOuterErrors
-running_all(PlanState **nodes, int nnodes, Question question)
+running_all(PlanState **nodes, int nnodes, ShuttleErrorsQuestion question)
 {
 	ShuttleOuterErrors errors = SHUTTLE_RAISES_NOTHING;
 
@@ -95,7 +88,7 @@ running_all(PlanState **nodes, int nnodes, Question question)
 /* A scan of ours or of stock postgres_fdw can wait before it asks; others are
  * not known. */
 static ShuttleOuterErrors
-foreign_scan_errors(ForeignScanState *node, Question question)
+foreign_scan_errors(ForeignScanState *node, ShuttleErrorsQuestion question)
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 	ShuttleOuterErrors keys;
@@ -106,12 +99,12 @@ foreign_scan_errors(ForeignScanState *node, Question question)
 		!shuttle_can_look_ahead(NULL, plan->fs_server))
 		return SHUTTLE_RAISES_ANYTHING;
 	keys = shuttle_expression_errors((Node *) plan->fdw_exprs, &node->ss.ps,
-									 question.once);
+									 question);
 	return shuttle_sql_may_fail(sql) ? worse(keys, SHUTTLE_RAISES_REQUESTS) : keys;
 }
 
 static ShuttleOuterErrors
-append_errors(AppendState *node, Question question)
+append_errors(AppendState *node, ShuttleErrorsQuestion question)
 {
 	ShuttleOuterErrors errors = running_all(node->appendplans, node->as_nplans,
 											question);
@@ -125,24 +118,24 @@ append_errors(AppendState *node, Question question)
 
 /* The hash table is made before the first row comes, and is kept. */
 static ShuttleOuterErrors
-hash_join_errors(HashJoinState *node, Question question)
+hash_join_errors(HashJoinState *node, ShuttleErrorsQuestion question)
 {
 	HashJoin   *plan = (HashJoin *) node->js.ps.plan;
 	List	   *clauses = list_concat_copy(plan->hashclauses, plan->join.joinqual);
 	ShuttleOuterErrors errors;
 
-	errors = shuttle_expression_errors((Node *) clauses, &node->js.ps, question.once);
+	errors = shuttle_expression_errors((Node *) clauses, &node->js.ps, question);
 	errors = worse(errors, read_first(innerPlanState(node), question));
 	return worse(errors, errors_of(outerPlanState(node), question));
 }
 
 static ShuttleOuterErrors
-join_errors(JoinState *node, List *clauses, Question question)
+join_errors(JoinState *node, List *clauses, ShuttleErrorsQuestion question)
 {
 	ShuttleOuterErrors errors;
 
 	clauses = list_concat_copy(clauses, ((Join *) node->ps.plan)->joinqual);
-	errors = shuttle_expression_errors((Node *) clauses, &node->ps, question.once);
+	errors = shuttle_expression_errors((Node *) clauses, &node->ps, question);
 	errors = worse(errors, running(innerPlanState(node), question));
 	return worse(errors, errors_of(outerPlanState(node), question));
 }
@@ -150,7 +143,7 @@ join_errors(JoinState *node, List *clauses, Question question)
 /* Groups of sorted rows are made as they come, others from all of them; but what
  * did not fit into memory is aggregated later. */
 static ShuttleOuterErrors
-aggregate_errors(AggState *node, Question question)
+aggregate_errors(AggState *node, ShuttleErrorsQuestion question)
 {
 	if (((Agg *) node->ss.ps.plan)->aggstrategy == AGG_SORTED)
 		return without_pause(errors_of(outerPlanState(node), question));
@@ -158,7 +151,7 @@ aggregate_errors(AggState *node, Question question)
 }
 
 static ShuttleOuterErrors
-custom_errors(CustomScanState *node, Question question)
+custom_errors(CustomScanState *node, ShuttleErrorsQuestion question)
 {
 	ShuttleOuterErrors errors = SHUTTLE_RAISES_NOTHING;
 	ListCell   *lc;
@@ -208,7 +201,7 @@ other_expressions(const Plan *plan)
 
 /* What is below a node, and the expressions of joins and foreign scans. */
 static ShuttleOuterErrors
-errors_below(PlanState *node, Question question)
+errors_below(PlanState *node, ShuttleErrorsQuestion question)
 {
 	switch (nodeTag(node))
 	{
@@ -236,7 +229,7 @@ errors_below(PlanState *node, Question question)
 		case T_CteScanState:
 
 			/* other readers would go on where it was stopped */
-			return running(((CteScanState *) node)->cteplanstate, question) ==
+			return shuttle_run_errors(((CteScanState *) node)->cteplanstate, question) ==
 				SHUTTLE_RAISES_NOTHING ? SHUTTLE_RAISES_NOTHING : SHUTTLE_RAISES_ANYTHING;
 		case T_ResultState:
 		case T_LimitState:
@@ -297,51 +290,57 @@ errors_below(PlanState *node, Question question)
 /* An initplan that depends on a row above is executed again for another one, by
  * whichever expression needs it, and goes on where it was if it was stopped. */
 static ShuttleOuterErrors
-initplan_errors(PlanState *node)
+initplan_errors(PlanState *node, ShuttleErrorsQuestion question)
 {
 	ListCell   *lc;
 
+	question.once = false;
 	foreach(lc, node->initPlan)
 	{
 		SubPlanState *initplan = lfirst_node(SubPlanState, lc);
 
 		if (!bms_is_empty(initplan->planstate->plan->extParam) &&
 			(initplan->subplan->subLinkType != EXISTS_SUBLINK ||
-			 shuttle_run_errors(initplan->planstate, false) != SHUTTLE_RAISES_NOTHING))
+			 shuttle_run_errors(initplan->planstate, question) != SHUTTLE_RAISES_NOTHING))
 			return SHUTTLE_RAISES_ANYTHING;
 	}
 	return SHUTTLE_RAISES_NOTHING;
 }
 
 static ShuttleOuterErrors
-errors_of(PlanState *node, Question question)
+errors_of(PlanState *node, ShuttleErrorsQuestion question)
 {
 	Plan	   *plan = node->plan;
-	ShuttleOuterErrors errors = worse(initplan_errors(node),
+	ShuttleOuterErrors errors = worse(initplan_errors(node, question),
 									  errors_below(node, question));
 
 	if (errors == SHUTTLE_RAISES_ANYTHING)
 		return errors;
 	errors = worse(errors, shuttle_expression_errors((Node *) plan->targetlist,
-													 node, question.once));
+													 node, question));
 	errors = worse(errors, shuttle_expression_errors((Node *) plan->qual,
-													 node, question.once));
+													 node, question));
 	return worse(errors, shuttle_expression_errors(other_expressions(plan),
-												   node, question.once));
+												   node, question));
 }
 
 ShuttleOuterErrors
 shuttle_outer_errors(PlanState *outer, bool once)
 {
-	Question	question = {.once = once,.later = true};
+	ShuttleVisits visits = {0};
+	ShuttleErrorsQuestion question = {.once = once,.later = true,.visits = &visits};
 
 	return errors_of(outer, question);
 }
 
 ShuttleOuterErrors
-shuttle_run_errors(PlanState *node, bool once)
+shuttle_run_errors(PlanState *node, ShuttleErrorsQuestion question)
 {
-	Question	question = {.once = once,.later = false};
+	int		   *known = shuttle_visit_note(question.visits, node);
+	int			shift = question.once ? BITS_PER_BYTE : 0;
 
-	return errors_of(node, question);
+	question.later = false;
+	if ((*known >> shift & 0xff) == 0)
+		*known |= (errors_of(node, question) + 1) << shift;
+	return (*known >> shift & 0xff) - 1;
 }

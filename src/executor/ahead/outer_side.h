@@ -6,6 +6,7 @@
 #ifndef SHUTTLE_EXECUTOR_AHEAD_OUTER_SIDE_H
 #define SHUTTLE_EXECUTOR_AHEAD_OUTER_SIDE_H
 
+#include "executor/ahead/plan_facts.h"
 #include "executor/join/join.h"
 
 /* ---- what may be read ahead (outer_effects.c) */
@@ -20,8 +21,20 @@ extern bool shuttle_outer_shows_effects(PlanState *outer);
  * once: it is not run again when something was raised. */
 extern ShuttleOuterErrors shuttle_outer_errors(PlanState *outer, bool once);
 
-/* The same of a whole run of a node. */
-extern ShuttleOuterErrors shuttle_run_errors(PlanState *node, bool once);
+/* How a node is looked at. */
+typedef struct ShuttleErrorsQuestion
+{
+	bool		once;			/* it is not started again after an error */
+	bool		later;			/* its first row is there */
+	ShuttleVisits *visits;		/* to CTEs and SubPlans */
+} ShuttleErrorsQuestion;
+
+/*
+ * What a whole run of a node may raise, whether or not its first row is there.  A
+ * plan that may be asked about several times, as CTEs and SubPlans are, is walked once.
+ */
+extern ShuttleOuterErrors shuttle_run_errors(PlanState *node,
+											 ShuttleErrorsQuestion question);
 
 /*
  * What the value of an expression may raise; a SubPlan has its plan's errors.
@@ -29,6 +42,7 @@ extern ShuttleOuterErrors shuttle_run_errors(PlanState *node, bool once);
  * raise anything.
  */
 extern ShuttleOuterErrors shuttle_expression_errors(Node *expression,
-													PlanState *node, bool once);
+													PlanState *node,
+													ShuttleErrorsQuestion question);
 
 #endif							/* SHUTTLE_EXECUTOR_AHEAD_OUTER_SIDE_H */

@@ -23,49 +23,20 @@
 #include "base/shuttle_compat_executor.h"
 #include "executor/ahead/ahead.h"
 #include "executor/ahead/outer_side.h"
+#include "executor/ahead/plan_facts.h"
 #include "executor/join/join.h"
 #include "executor/scan/remote_values.h"
 #include "executor/shuttle_executor.h"
 #include "executor/write/write_buffer.h"
 
-/* What is looked for in a source, and in the CTEs that it scans. */
-typedef struct Search
-{
-	bool		(*matches) (const PlanState *node);
-	List	   *ctes;			/* that were looked at */
-} Search;
-
 static bool
-search_walker(PlanState *node, Search *search)
+looks_ahead(PlanState *node)
 {
-	if (search->matches(node))
-		return true;
-	if (IsA(node, CteScanState))
-	{
-		PlanState  *cte = ((CteScanState *) node)->cteplanstate;
-
-		if (!list_member_ptr(search->ctes, cte))
-		{
-			search->ctes = lappend(search->ctes, cte);
-			if (search_walker(cte, search))
-				return true;
-		}
-	}
-	return planstate_tree_walker(node, search_walker, search);
+	return shuttle_is_look_ahead(node);
 }
 
 static bool
-has_node(PlanState *source, bool (*matches) (const PlanState *node))
-{
-	Search		search = {.matches = matches};
-	bool		found = search_walker(source, &search);
-
-	list_free(search.ctes);
-	return found;
-}
-
-static bool
-reads_node(const PlanState *node)
+reads_node(PlanState *node)
 {
 	return IsA(node, ForeignScanState);
 }
@@ -87,7 +58,7 @@ is_of_target(const ForeignScanState *scan)
 
 /* True where a table that is written is read by values of other rows. */
 static bool
-asks_for_written(const PlanState *node)
+asks_for_written(PlanState *node)
 {
 	const ForeignScanState *scan = (const ForeignScanState *) node;
 
@@ -116,8 +87,8 @@ shuttle_source_asks_again(const ModifyTableState *node)
 	if (source == NULL)
 		return false;
 	return (IsA(source, MaterialState) &&
-			has_node(source, shuttle_is_look_ahead) && has_node(source, reads_node)) ||
-		(!is_left_to_nodes(node) && has_node(source, asks_for_written));
+			shuttle_any_node(source, looks_ahead) && shuttle_any_node(source, reads_node)) ||
+		(!is_left_to_nodes(node) && shuttle_any_node(source, asks_for_written));
 }
 
 /* PostgreSQL's own functions do not read tables that users write. */
@@ -168,7 +139,7 @@ own_expressions_call(const Plan *plan)
 }
 
 static bool
-node_calls(const PlanState *node)
+node_calls(PlanState *node)
 {
 	return calls_walker((Node *) node->plan->targetlist, NULL) ||
 		calls_walker((Node *) node->plan->qual, NULL) ||
@@ -180,5 +151,5 @@ shuttle_source_sees_snapshot(PlanState *source)
 {
 	/* of a single row all is computed before it is written */
 	return !(IsA(source, ResultState) && outerPlanState(source) == NULL) &&
-		has_node(source, node_calls) && !shuttle_outer_shows_effects(source);
+		shuttle_any_node(source, node_calls) && !shuttle_outer_shows_effects(source);
 }
