@@ -52,8 +52,9 @@ extern ForeignPath *shuttle_ordered_groups_path(PlannerInfo *root, RelOptInfo *i
 
 /* ---- branches of a UNION ALL that are subqueries (union_branches.c) */
 
-/* Installs the hook that adds paths with partial aggregates. */
-extern void shuttle_partial_aggregates_init(void);
+/* Part of create_upper_paths_hook: adds paths with partial aggregates. */
+extern void shuttle_partial_aggregates_consider(PlannerInfo *root, UpperRelationKind stage,
+												RelOptInfo *input, RelOptInfo *output, void *extra);
 
 /* True if a foreign path's rows are to become aggregate states; and
  * GetForeignPlan of such paths (partial_plan.c). */
@@ -65,10 +66,10 @@ extern ForeignScan *shuttle_plan_partial_aggregate(PlannerInfo *root, RelOptInfo
 
 /* ---- aggregates that nobody looks at (one_group.c) */
 
-/*
- * Removes postgres_fdw's paths for them, which return a wrong number of rows.
- */
-extern void shuttle_one_group_init(void);
+/* Part of create_upper_paths_hook: replaces postgres_fdw's paths for them, which
+ * return the wrong number of rows. */
+extern void shuttle_one_group_mend(PlannerInfo *root, UpperRelationKind stage,
+								   RelOptInfo *input, RelOptInfo *output, void *extra);
 
 /*
  * True if a query has one group for all rows, but the SELECT for a node would

@@ -16,8 +16,6 @@
 #include "executor/shuttle_executor.h"
 #include "planner/group/group.h"
 
-static create_upper_paths_hook_type previous_upper_paths = NULL;
-
 bool
 shuttle_one_group_is_lost(PlannerInfo *root, const RelOptInfo *grouped, Node *having)
 {
@@ -41,25 +39,16 @@ group_here(PlannerInfo *root, RelOptInfo *input, RelOptInfo *grouped, Node *havi
 							 NIL, (List *) having, &costs, 1));
 }
 
-static void
-mend_groups(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
-			RelOptInfo *output, void *extra)
+void
+shuttle_one_group_mend(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
+					   RelOptInfo *output, void *extra)
 {
 	Node	   *having;
 
-	if (previous_upper_paths != NULL)
-		previous_upper_paths(root, stage, input, output, extra);
 	if (stage != UPPERREL_GROUP_AGG || !OidIsValid(output->serverid) ||
 		!shuttle_server_is_postgres_fdw(output->serverid))
 		return;
 	having = ((GroupPathExtraData *) extra)->havingQual;
 	if (shuttle_one_group_is_lost(root, output, having))
 		group_here(root, input, output, having);
-}
-
-void
-shuttle_one_group_init(void)
-{
-	previous_upper_paths = create_upper_paths_hook;
-	create_upper_paths_hook = mend_groups;
 }

@@ -45,8 +45,6 @@
 #include "planner/join/inner_side.h"
 #include "planner/statement/statement.h"
 
-static create_upper_paths_hook_type previous_upper_hook = NULL;
-
 /* Whole groups, duplicate removal and grouping without aggregates need no
  * combining. */
 static AggSplit
@@ -548,21 +546,12 @@ consider_distinct(PlannerInfo *root, RelOptInfo *input, RelOptInfo *distinct)
 	(void) add_grouping_paths(&grouping);
 }
 
-static void
-consider_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
-					 RelOptInfo *output, void *extra)
+void
+shuttle_partial_aggregates_consider(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
+									RelOptInfo *output, void *extra)
 {
-	if (previous_upper_hook != NULL)
-		previous_upper_hook(root, stage, input, output, extra);
 	if (stage == UPPERREL_GROUP_AGG)
 		consider_groups(root, input, output, extra);
 	else if (stage == UPPERREL_DISTINCT)
 		consider_distinct(root, input, output);
-}
-
-void
-shuttle_partial_aggregates_init(void)
-{
-	previous_upper_hook = create_upper_paths_hook;
-	create_upper_paths_hook = consider_upper_paths;
 }

@@ -24,8 +24,6 @@
  * Returns true to stop. */
 typedef bool (*BranchVisitor) (RangeTblEntry *rte, List *casts);
 
-static planner_hook_type previous_planner = NULL;
-
 static bool
 visit_branches(Query *query, Node *node, List *casts, BranchVisitor visit)
 {
@@ -179,18 +177,10 @@ cast_in(Node *node, void *context)
 		expression_tree_walker((Node *) query->cteList, cast_in, context);
 }
 
-static PlannedStmt *
-plan_statement(Query *query, const char *query_string, int cursor_options,
-			   ParamListInfo params)
+PlannedStmt *
+shuttle_union_types_plan(Query *query, ShuttlePlanCall call)
 {
 	if (shuttle_settings.enable_storage_aggregate)
 		(void) cast_in((Node *) query, NULL);
-	return previous_planner(query, query_string, cursor_options, params);
-}
-
-void
-shuttle_union_types_init(void)
-{
-	previous_planner = planner_hook != NULL ? planner_hook : standard_planner;
-	planner_hook = plan_statement;
+	return shuttle_plan_rest(query, call);
 }

@@ -7,6 +7,7 @@
 #define SHUTTLE_PLANNER_GROUP_UNIONS_H
 
 #include "executor/shuttle_executor.h"
+#include "planner/hooks.h"
 
 /* ---- partial aggregates (partial_aggregates.c, aggregate_states.c) */
 
@@ -49,8 +50,8 @@ extern ShuttleAggregates shuttle_get_aggregates(const PlannerInfo *root);
 extern ShuttleAggregates shuttle_set_aggregates(PlannerInfo *root,
 												ShuttleAggregates aggregates);
 
-/* Lets branches with different column types be children of one relation; called
- * once (union_types.c). */
-extern void shuttle_union_types_init(void);
+/* Part of the planner hook: casts branches that differ in type, so that core makes
+ * them children of one relation (union_types.c). */
+extern PlannedStmt *shuttle_union_types_plan(Query *query, ShuttlePlanCall call);
 
 #endif							/* SHUTTLE_PLANNER_GROUP_UNIONS_H */

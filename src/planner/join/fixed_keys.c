@@ -26,8 +26,6 @@
 #include "planner/join/inner_side.h"
 #include "planner/join/node_joins.h"
 
-static set_join_pathlist_hook_type previous_join_hook = NULL;
-
 static Node *
 strip_relabel(Node *node)
 {
@@ -215,12 +213,10 @@ set_scheme(RelOptInfo *joinrel, const RelOptInfo *outer, const RelOptInfo *inner
 	joinrel->consider_partitionwise_join = true;
 }
 
-static void
-consider_join(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
-			  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
+void
+shuttle_fixed_keys_consider(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
+							RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
 {
-	if (previous_join_hook != NULL)
-		previous_join_hook(root, joinrel, outer, inner, type, extra);
 	if (enable_partitionwise_join && joinrel->part_scheme == NULL &&
 		joinrel->nparts == -1 &&
 		(type == JOIN_INNER || type == JOIN_LEFT || type == JOIN_SEMI) &&
@@ -230,11 +226,4 @@ consider_join(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 		is_on_nodes(root, outer) && is_on_nodes(root, inner) &&
 		!has_children(root, joinrel))
 		set_scheme(joinrel, outer, inner, type);
-}
-
-void
-shuttle_fixed_keys_init(void)
-{
-	previous_join_hook = set_join_pathlist_hook;
-	set_join_pathlist_hook = consider_join;
 }

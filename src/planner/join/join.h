@@ -119,7 +119,11 @@ extern bool shuttle_names_child_rows(const Path *path);
  * names rows of its children. */
 extern Path *shuttle_routed_append_path(Path *append);
 
-/* ---- joins (join_path.c), finished plans (place_look_ahead.c) */
-extern void shuttle_join_path_init(void);
+/* ---- batched joins (join_path.c) */
+
+/* Part of set_join_pathlist_hook: adds paths of batched joins. */
+extern void shuttle_join_path_consider(PlannerInfo *root, RelOptInfo *joinrel,
+									   RelOptInfo *outer, RelOptInfo *inner,
+									   JoinType type, JoinPathExtraData *extra);
 
 #endif							/* SHUTTLE_PLANNER_JOIN_JOIN_H */

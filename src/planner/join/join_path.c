@@ -19,8 +19,6 @@
 #include "planner/place/place.h"
 #include "planner/statement/statement.h"
 
-static set_join_pathlist_hook_type previous_join_hook = NULL;
-
 /* A relation's relids; for a partition those of its topmost parent. */
 static Relids
 top_relids(const RelOptInfo *rel)
@@ -365,12 +363,10 @@ may_write_too_soon(const PlannerInfo *root)
 		!shuttle_place_is_active();
 }
 
-static void
-consider_join(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
-			  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
+void
+shuttle_join_path_consider(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
+						   RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
 {
-	if (previous_join_hook != NULL)
-		previous_join_hook(root, joinrel, outer, inner, type, extra);
 	if (!shuttle_settings.enable_batched_join || !is_join_type(type) ||
 		may_write_too_soon(root))
 		return;
@@ -380,11 +376,4 @@ consider_join(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 		add_batched_joins(root, joinrel, outer, inner, type, extra);
 	else if (is_inner_subquery(inner))
 		add_joins_over_groups(root, joinrel, outer, inner, type, extra);
-}
-
-void
-shuttle_join_path_init(void)
-{
-	previous_join_hook = set_join_pathlist_hook;
-	set_join_pathlist_hook = consider_join;
 }

@@ -138,21 +138,3 @@ plan_look_ahead(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 								   copyObject(targetlist), &plan);
 	return &scan->scan.plan;
 }
-
-void
-shuttle_planner_init(void)
-{
-	shuttle_scan_price_init();
-	shuttle_join_path_init();
-	shuttle_place_init();
-	shuttle_on_conflict_init();
-	shuttle_named_columns_init();
-	shuttle_merge_plan_init();
-	shuttle_merge_refusal_init();
-	shuttle_partial_aggregates_init();
-	shuttle_union_types_init();
-	shuttle_reference_tables_init();
-	shuttle_fixed_keys_init();
-	shuttle_locked_order_init();
-	shuttle_literal_plans_init();	/* last: its planner hook runs first */
-}

@@ -36,14 +36,19 @@ extern Cost shuttle_saved_by_node_join(PlannerInfo *root, const RelOptInfo *rel)
 
 /* ---- partition keys with one value (fixed_keys.c) */
 
-/* Lets core join partitions whose keys are equal to the same value. */
-extern void shuttle_fixed_keys_init(void);
+/* Part of set_join_pathlist_hook: lets core join partitions whose keys are equal to
+ * the same value. */
+extern void shuttle_fixed_keys_consider(PlannerInfo *root, RelOptInfo *joinrel,
+										RelOptInfo *outer, RelOptInfo *inner,
+										JoinType type, JoinPathExtraData *extra);
 
 /* ---- tables with a copy on several nodes (reference_tables.c) */
 
-/* Lets nodes join their tables and partitions with their copies of a reference
- * table. */
-extern void shuttle_reference_tables_init(void);
+/* Part of set_join_pathlist_hook: lets nodes join their tables and partitions with
+ * their copies of a reference table. */
+extern void shuttle_reference_tables_consider(PlannerInfo *root, RelOptInfo *joinrel,
+											  RelOptInfo *outer, RelOptInfo *inner,
+											  JoinType type, JoinPathExtraData *extra);
 
 /* True if one of a relation's tables is a reference table. */
 extern bool shuttle_has_reference(PlannerInfo *root, const RelOptInfo *rel);

@@ -71,8 +71,6 @@ typedef struct PartitionJoin
 	JoinPathExtraData *extra;
 } PartitionJoin;
 
-static set_join_pathlist_hook_type previous_join_hook = NULL;
-
 /* ---- where the copies are */
 
 static bool
@@ -655,9 +653,9 @@ only_reads(const PlannerInfo *root)
 		 root->parse->commandType == CMD_INSERT);
 }
 
-static void
-consider_join(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
-			  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
+void
+shuttle_reference_tables_consider(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
+								  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
 {
 	PartitionJoin join = {
 		.root = root,
@@ -669,8 +667,6 @@ consider_join(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 		.extra = extra,
 	};
 
-	if (previous_join_hook != NULL)
-		previous_join_hook(root, joinrel, outer, inner, type, extra);
 	consider_on_copy(root, joinrel, outer, inner, type, extra);
 	if (joinrel->reloptkind != RELOPT_JOINREL || !only_reads(root))
 		return;
@@ -679,11 +675,4 @@ consider_join(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 	join.reference = outer;
 	join.is_outer = false;
 	consider_partitions(&join);
-}
-
-void
-shuttle_reference_tables_init(void)
-{
-	previous_join_hook = set_join_pathlist_hook;
-	set_join_pathlist_hook = consider_join;
 }

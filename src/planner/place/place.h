@@ -14,6 +14,7 @@
 
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
+#include "planner/hooks.h"
 
 /* ---- finished plans (place_look_ahead.c, place_subplans.c) */
 
@@ -70,8 +71,10 @@ extern bool shuttle_uses_params(Node *expression, const Bitmapset *params);
  * (place_local.c). */
 extern void shuttle_place_local(PlannedStmt *statement);
 
-/* ---- joins (join_path.c), finished plans (place_look_ahead.c) */
-extern void shuttle_place_init(void);
+/* ---- the planner hook (place_look_ahead.c) */
+
+/* Part of the planner hook: puts Look Aheads into the finished plan. */
+extern PlannedStmt *shuttle_place_plan(Query *query, ShuttlePlanCall call);
 
 /* ---- settings while planning (planning_settings.c) */
 

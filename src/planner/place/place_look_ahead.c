@@ -35,7 +35,6 @@
 #include "planner/shuttle_planner.h"
 #include "planner/statement/statement.h"
 
-static planner_hook_type previous_planner = NULL;
 static bool is_active = false;	/* our planner hook was called */
 static int	nplanning = 0;		/* depth of our planner hook; not decremented
 								 * on error */
@@ -485,24 +484,23 @@ may_read(const Query *query)
 	return query->rtable != NIL || query->hasSubLinks || query->cteList != NIL;
 }
 
-static PlannedStmt *
-plan_statement(Query *query, const char *query_string, int cursor_options,
-			   ParamListInfo params)
+PlannedStmt *
+shuttle_place_plan(Query *query, ShuttlePlanCall call)
 {
 	PlannedStmt *statement;
 
 	is_active = true;
 	if (!may_read(query))
-		return previous_planner(query, query_string, cursor_options, params);
+		return shuttle_plan_rest(query, call);
 	nplanning++;
 	shuttle_planning_settings_begin();
-	statement = previous_planner(query, query_string, cursor_options, params);
+	statement = shuttle_plan_rest(query, call);
 	nplanning--;
 	if (shuttle_reads_foreign_table(statement))
 		shuttle_finish_collected_aggregates(statement);
 	if (shuttle_planning_settings()->enable_batched_join &&
 		shuttle_reads_foreign_table(statement))
-		place_look_ahead(statement, cursor_options);
+		place_look_ahead(statement, call.cursor_options);
 	shuttle_place_local(statement);
 	return statement;
 }
@@ -532,14 +530,4 @@ shuttle_place_report_late_load(const PlannerInfo *root)
 	ereport(NOTICE,
 			(errmsg("pg_shuttle was loaded too late to batch the subqueries of this statement"),
 			 errhint("Load it before: session_preload_libraries = 'pg_shuttle'.")));
-}
-
-void
-shuttle_place_init(void)
-{
-	previous_planner = planner_hook != NULL ? planner_hook : standard_planner;
-	planner_hook = plan_statement;
-	shuttle_planning_settings_init();
-	shuttle_one_group_init();
-	shuttle_written_casts_init();
 }

@@ -19,8 +19,6 @@
 #include "planner/join/node_joins.h"
 #include "planner/scan/scan.h"
 
-static set_join_pathlist_hook_type previous_join_hook = NULL;
-
 /* True if the scan of a base relation locks rows on its node. */
 static bool
 is_locked(PlannerInfo *root, const RelOptInfo *rel)
@@ -82,15 +80,13 @@ sort_side(PlannerInfo *root, MergePath *merge, Path **side, const List *sortkeys
 	*side = (Path *) sort;
 }
 
-static void
-consider_join(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
-			  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
+void
+shuttle_locked_order_consider(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
+							  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
 {
 	Relids		locked;
 	ListCell   *lc;
 
-	if (previous_join_hook != NULL)
-		previous_join_hook(root, joinrel, outer, inner, type, extra);
 	locked = find_locked(root);
 	if (!bms_overlap(joinrel->relids, locked))
 		return;
@@ -103,11 +99,4 @@ consider_join(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 		sort_side(root, merge, &merge->jpath.outerjoinpath, merge->outersortkeys, locked);
 		sort_side(root, merge, &merge->jpath.innerjoinpath, merge->innersortkeys, locked);
 	}
-}
-
-void
-shuttle_locked_order_init(void)
-{
-	previous_join_hook = set_join_pathlist_hook;
-	set_join_pathlist_hook = consider_join;
 }

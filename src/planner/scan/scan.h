@@ -18,8 +18,9 @@
 
 /* ---- costs (batch_cost.c, key_estimate.c) */
 
-/* Installs the hook that reprices scans of joined tables (scan_price.c). */
-extern void shuttle_scan_price_init(void);
+/* Part of set_rel_pathlist_hook: reprices the scans of joins (scan_price.c). */
+extern void shuttle_scan_price_consider(PlannerInfo *root, RelOptInfo *rel, Index relid,
+										RangeTblEntry *rte);
 
 /* GetForeignJoinPaths of our wrapper (remote_paths.c). */
 extern void shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel,
@@ -107,7 +108,9 @@ extern bool shuttle_aggregates_are_alike(PlannerInfo *root,
 
 /* ---- order of rows that nodes lock (locked_order.c) */
 
-/* Makes merge joins of locked rows sort locally. */
-extern void shuttle_locked_order_init(void);
+/* Part of set_join_pathlist_hook: makes merge joins of them sort here. */
+extern void shuttle_locked_order_consider(PlannerInfo *root, RelOptInfo *joinrel,
+										  RelOptInfo *outer, RelOptInfo *inner,
+										  JoinType type, JoinPathExtraData *extra);
 
 #endif							/* SHUTTLE_PLANNER_SCAN_SCAN_H */

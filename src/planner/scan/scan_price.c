@@ -24,8 +24,6 @@
 /* postgres_fdw's default fetch_size. */
 #define USUAL_FETCH_SIZE 100
 
-static set_rel_pathlist_hook_type previous_scan_hook = NULL;
-
 /* True if the query joins several relations. */
 static bool
 is_joined(PlannerInfo *root)
@@ -121,11 +119,9 @@ reprice_subquery(RelOptInfo *rel)
 	}
 }
 
-static void
-consider_scan(PlannerInfo *root, RelOptInfo *rel, Index relid, RangeTblEntry *rte)
+void
+shuttle_scan_price_consider(PlannerInfo *root, RelOptInfo *rel, Index relid, RangeTblEntry *rte)
 {
-	if (previous_scan_hook != NULL)
-		previous_scan_hook(root, rel, relid, rte);
 	if (rel->rtekind == RTE_SUBQUERY && rel->subroot != NULL && is_joined(root) &&
 		rel->lateral_relids == NULL && shuttle_settings.enable_batched_join)
 		reprice_subquery(rel);
@@ -136,11 +132,4 @@ consider_scan(PlannerInfo *root, RelOptInfo *rel, Index relid, RangeTblEntry *rt
 	shuttle_keep_back_semi_joins(rel);
 	if (!is_priced(rel, rte))
 		reprice_scans(root, rel, rte);
-}
-
-void
-shuttle_scan_price_init(void)
-{
-	previous_scan_hook = set_rel_pathlist_hook;
-	set_rel_pathlist_hook = consider_scan;
 }

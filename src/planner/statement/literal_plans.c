@@ -60,8 +60,6 @@ static int	nshapes = 0;
 /* A plan is being made: statements planned meanwhile must not drop it. */
 static bool is_making = false;
 
-static planner_hook_type previous_planner = NULL;
-
 /* ---- which statements */
 
 static bool
@@ -89,15 +87,14 @@ is_about_one_table(const Query *query)
 /* Hints of pg_hint_plan apply to one statement. With constraint_exclusion = on,
  * CHECK constraints are tested against literals. */
 static bool
-may_share_plan(const Query *query, const char *query_string, int cursor_options,
-			   ParamListInfo params)
+may_share_plan(const Query *query, ShuttlePlanCall call)
 {
 	return shuttle_settings.enable_plan_reuse && !is_making &&
 		plan_cache_mode != PLAN_CACHE_MODE_FORCE_CUSTOM_PLAN &&
 		constraint_exclusion != CONSTRAINT_EXCLUSION_ON &&
-		params == NULL && (cursor_options & ~CURSOR_OPT_PARALLEL_OK) == 0 &&
+		call.params == NULL && (call.cursor_options & ~CURSOR_OPT_PARALLEL_OK) == 0 &&
 		is_about_one_table(query) && !shuttle_explain_is_open() &&
-		strstr(query_string, "/*+") == NULL;
+		strstr(call.query_string, "/*+") == NULL;
 }
 
 /* ---- shapes that are known */
@@ -390,22 +387,14 @@ plan_by_shape(Query *query)
 	return copy_plan(known, query, shape.literals);
 }
 
-static PlannedStmt *
-plan_statement(Query *query, const char *query_string, int cursor_options,
-			   ParamListInfo params)
+PlannedStmt *
+shuttle_literal_plans_plan(Query *query, ShuttlePlanCall call)
 {
 	PlannedStmt *statement = NULL;
 
-	if (may_share_plan(query, query_string, cursor_options, params))
+	if (may_share_plan(query, call))
 		statement = plan_by_shape(query);
 	if (statement == NULL)
-		statement = previous_planner(query, query_string, cursor_options, params);
+		statement = shuttle_plan_rest(query, call);
 	return statement;
-}
-
-void
-shuttle_literal_plans_init(void)
-{
-	previous_planner = planner_hook != NULL ? planner_hook : standard_planner;
-	planner_hook = plan_statement;
 }

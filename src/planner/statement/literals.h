@@ -7,6 +7,7 @@
 #define SHUTTLE_PLANNER_STATEMENT_LITERALS_H
 
 #include "nodes/parsenodes.h"
+#include "planner/hooks.h"
 
 /* ---- statements that differ in literals (literal_plans.c, literal_shape.c) */
 
@@ -23,7 +24,7 @@ typedef struct ShuttleShape
 /* The shape of a statement on one table. The statement is not changed. */
 extern ShuttleShape shuttle_take_shape(Query *query);
 
-/* Installs the planner hook that shares plans. */
-extern void shuttle_literal_plans_init(void);
+/* Part of the planner hook: shares plans. */
+extern PlannedStmt *shuttle_literal_plans_plan(Query *query, ShuttlePlanCall call);
 
 #endif							/* SHUTTLE_PLANNER_STATEMENT_LITERALS_H */

@@ -17,8 +17,6 @@
 #include "executor/shuttle_executor.h"
 #include "planner/statement/statement.h"
 
-static planner_hook_type previous_planner = NULL;
-
 /* The columns, as a list in a list; NIL if they are not needed. */
 static List *
 find_named(const Query *query)
@@ -45,9 +43,8 @@ give_named(Plan *plan, List *named)
 	shuttle_remote_default_attach((ModifyTable *) plan, linitial(named));
 }
 
-static PlannedStmt *
-plan_statement(Query *query, const char *query_string, int cursor_options,
-			   ParamListInfo params)
+PlannedStmt *
+shuttle_named_columns_plan(Query *query, ShuttlePlanCall call)
 {
 	List	   *named = NIL;
 	PlannedStmt *statement;
@@ -55,18 +52,11 @@ plan_statement(Query *query, const char *query_string, int cursor_options,
 	ListCell   *columns;
 
 	if (!shuttle_query_writes(query))
-		return previous_planner(query, query_string, cursor_options, params);
+		return shuttle_plan_rest(query, call);
 	foreach(lc, shuttle_writing_queries(query))
 		named = lappend(named, find_named(lfirst_node(Query, lc)));
-	statement = previous_planner(query, query_string, cursor_options, params);
+	statement = shuttle_plan_rest(query, call);
 	forboth(lc, shuttle_writing_plans(statement), columns, named)
 		give_named(lfirst(lc), lfirst(columns));
 	return statement;
-}
-
-void
-shuttle_named_columns_init(void)
-{
-	previous_planner = planner_hook != NULL ? planner_hook : standard_planner;
-	planner_hook = plan_statement;
 }

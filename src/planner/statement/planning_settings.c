@@ -18,15 +18,10 @@
 
 static ShuttleSettings noted;
 
-static create_upper_paths_hook_type previous_upper_paths = NULL;
-
-static void
-note_settings(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
-			  RelOptInfo *output, void *extra)
+void
+shuttle_planning_settings_note(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
+							   RelOptInfo *output, void *extra)
 {
-	if (previous_upper_paths != NULL)
-		previous_upper_paths(root, stage, input, output, extra);
-
 	/*
 	 * The top-level query's call comes last, after those of subqueries and of
 	 * SQL functions evaluated during planning.
@@ -52,11 +47,4 @@ shuttle_planning_batch_size(Oid serverid)
 {
 	return shuttle_cluster_option_int(serverid, InvalidOid,
 									  "shuttle_batch_size", noted.batch_size);
-}
-
-void
-shuttle_planning_settings_init(void)
-{
-	previous_upper_paths = create_upper_paths_hook;
-	create_upper_paths_hook = note_settings;
 }

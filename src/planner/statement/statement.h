@@ -20,6 +20,7 @@
 #include "nodes/plannodes.h"
 
 #include "base/shuttle_settings.h"
+#include "planner/hooks.h"
 
 /* ---- stable values (stable_values.c) */
 
@@ -100,25 +101,27 @@ extern List *shuttle_memo_members(Relids relids);
 extern void shuttle_memo_add(PlannerInfo *root, RelOptInfo *rel, List *key,
 							 void *value);
 
-/* ---- joins (join_path.c), finished plans (place_look_ahead.c) */
+/* ---- columns that an INSERT names (named_columns.c) */
 
-/* Installs the hook that notes in INSERT plans which columns have values
- * (named_columns.c). */
-extern void shuttle_named_columns_init(void);
+/* Part of the planner hook: notes in INSERT plans which columns have values. */
+extern PlannedStmt *shuttle_named_columns_plan(Query *query, ShuttlePlanCall call);
 
 /* ---- casts that a query does not write (written_casts.c) */
 
-/*
- * Makes postgres_fdw deparse implicit casts that a node would not add itself.
- */
-extern void shuttle_written_casts_init(void);
+/* Part of get_relation_info_hook: makes postgres_fdw deparse implicit casts that a
+ * node would not add itself. */
+extern void shuttle_written_casts_write(PlannerInfo *root, Oid relid, bool has_heirs,
+										RelOptInfo *rel);
 
 /* True if the parser resolves the operator's name between two values of a type
  * to this operator. */
 extern bool shuttle_is_meant_between(const OpExpr *operator, Oid type);
 
 /* ---- settings while planning (planning_settings.c) */
-extern void shuttle_planning_settings_init(void);
+
+/* Part of create_upper_paths_hook: copies the settings. */
+extern void shuttle_planning_settings_note(PlannerInfo *root, UpperRelationKind stage,
+										   RelOptInfo *input, RelOptInfo *output, void *extra);
 
 /* Before a statement is planned. */
 extern void shuttle_planning_settings_begin(void);

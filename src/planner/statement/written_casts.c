@@ -23,8 +23,6 @@
 
 #include "planner/statement/statement.h"
 
-static get_relation_info_hook_type previous_relation_info = NULL;
-
 bool
 shuttle_is_meant_between(const OpExpr *operator, Oid type)
 {
@@ -93,19 +91,10 @@ write_casts_walker(Node *node, void *context)
 	return expression_tree_walker(node, write_casts_walker, context);
 }
 
-static void
-write_casts(PlannerInfo *root, Oid relid, bool has_heirs, RelOptInfo *rel)
+void
+shuttle_written_casts_write(PlannerInfo *root, Oid relid, bool has_heirs, RelOptInfo *rel)
 {
-	if (previous_relation_info != NULL)
-		previous_relation_info(root, relid, has_heirs, rel);
 	if (rel->reloptkind == RELOPT_BASEREL &&
 		(has_heirs || planner_rt_fetch(rel->relid, root)->relkind == RELKIND_FOREIGN_TABLE))
 		(void) write_casts_walker((Node *) root->parse->jointree, NULL);
-}
-
-void
-shuttle_written_casts_init(void)
-{
-	previous_relation_info = get_relation_info_hook;
-	get_relation_info_hook = write_casts;
 }

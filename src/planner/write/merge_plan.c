@@ -39,8 +39,6 @@
 #include "planner/write/merge.h"
 #include "planner/write/write.h"
 
-static planner_hook_type previous_planner = NULL;
-
 /* A rewritten MERGE is being planned. */
 static bool is_planning = false;
 
@@ -438,8 +436,7 @@ is_for_core(const PlannedStmt *statement, const List *partitions, const List *fo
 }
 
 static PlannedStmt *
-plan_rewritten(Query *rewritten, const List *foreign, const char *query_string,
-			   int cursor_options, ParamListInfo params)
+plan_rewritten(Query *rewritten, const List *foreign, ShuttlePlanCall call)
 {
 	bool		before = is_planning;
 	Query	   *kept = copyObject(rewritten);
@@ -449,7 +446,7 @@ plan_rewritten(Query *rewritten, const List *foreign, const char *query_string,
 	PG_TRY();
 	{
 		is_planning = true;
-		statement = previous_planner(rewritten, query_string, cursor_options, params);
+		statement = shuttle_plan_rest(rewritten, call);
 	}
 	PG_FINALLY();
 	{
@@ -460,26 +457,17 @@ plan_rewritten(Query *rewritten, const List *foreign, const char *query_string,
 	return statement;
 }
 
-static PlannedStmt *
-plan_statement(Query *query, const char *query_string, int cursor_options,
-			   ParamListInfo params)
+PlannedStmt *
+shuttle_merge_plan(Query *query, ShuttlePlanCall call)
 {
 	List	   *partitions;
 	List	   *foreign;
 	PlannedStmt *statement;
 
 	if (query->commandType != CMD_MERGE || !can_rewrite(query, &partitions, &foreign))
-		return previous_planner(query, query_string, cursor_options, params);
-	statement = plan_rewritten(shuttle_merge_rewrite(copyObject(query)), foreign, query_string,
-							   cursor_options, params);
+		return shuttle_plan_rest(query, call);
+	statement = plan_rewritten(shuttle_merge_rewrite(copyObject(query)), foreign, call);
 	if (is_for_core(statement, partitions, foreign))
-		return previous_planner(query, query_string, cursor_options, params);
+		return shuttle_plan_rest(query, call);
 	return statement;
-}
-
-void
-shuttle_merge_plan_init(void)
-{
-	previous_planner = planner_hook != NULL ? planner_hook : standard_planner;
-	planner_hook = plan_statement;
 }

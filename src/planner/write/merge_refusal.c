@@ -15,19 +15,16 @@
 
 #include "planner/write/write.h"
 
-static planner_hook_type previous_planner = NULL;
-
 /* An error context callback could not read the error, hence PG_TRY. */
 static PlannedStmt *
-plan_merge(Query *query, const char *query_string, int cursor_options,
-		   ParamListInfo params)
+plan_merge(Query *query, ShuttlePlanCall call)
 {
 	MemoryContext cxt = CurrentMemoryContext;
 	PlannedStmt *statement = NULL;
 
 	PG_TRY();
 	{
-		statement = previous_planner(query, query_string, cursor_options, params);
+		statement = shuttle_plan_rest(query, call);
 	}
 	PG_CATCH();
 	{
@@ -46,18 +43,10 @@ plan_merge(Query *query, const char *query_string, int cursor_options,
 	return statement;
 }
 
-static PlannedStmt *
-plan_statement(Query *query, const char *query_string, int cursor_options,
-			   ParamListInfo params)
+PlannedStmt *
+shuttle_merge_refusal_plan(Query *query, ShuttlePlanCall call)
 {
 	if (query->commandType == CMD_MERGE)
-		return plan_merge(query, query_string, cursor_options, params);
-	return previous_planner(query, query_string, cursor_options, params);
-}
-
-void
-shuttle_merge_refusal_init(void)
-{
-	previous_planner = planner_hook != NULL ? planner_hook : standard_planner;
-	planner_hook = plan_statement;
+		return plan_merge(query, call);
+	return shuttle_plan_rest(query, call);
 }

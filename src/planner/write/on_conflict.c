@@ -68,8 +68,6 @@ static const char *const compute_here = "Compute values in the INSERT's source a
 static const char *const name_partition = "Insert into the partition that the row belongs to.";
 static const char *const name_all_columns = "Name the columns of all partition keys.";
 
-static planner_hook_type previous_planner = NULL;
-
 static Node *ship(Node *node, void *arg);
 
 pg_noreturn static void
@@ -578,27 +576,19 @@ has_clause(const List *queries)
 	return false;
 }
 
-static PlannedStmt *
-plan_statement(Query *query, const char *query_string, int cursor_options,
-			   ParamListInfo params)
+PlannedStmt *
+shuttle_on_conflict_plan(Query *query, ShuttlePlanCall call)
 {
 	List	   *queries;
 	TakenClause *taken;
 	PlannedStmt *statement;
 
 	if (!shuttle_query_writes(query))
-		return previous_planner(query, query_string, cursor_options, params);
+		return shuttle_plan_rest(query, call);
 	queries = shuttle_writing_queries(query);
 	taken = has_clause(queries) ? take_clauses(queries) : NULL;
-	statement = previous_planner(query, query_string, cursor_options, params);
+	statement = shuttle_plan_rest(query, call);
 	if (taken != NULL)
 		give_clauses(statement, taken);
 	return statement;
-}
-
-void
-shuttle_on_conflict_init(void)
-{
-	previous_planner = planner_hook != NULL ? planner_hook : standard_planner;
-	planner_hook = plan_statement;
 }

@@ -16,6 +16,8 @@
 
 #include "foreign/fdwapi.h"
 
+#include "planner/hooks.h"
+
 /* ---- writes (foreign_writes.c) */
 extern void shuttle_foreign_writes_fill(FdwRoutine *routine);
 
@@ -32,8 +34,10 @@ extern bool shuttle_rows_keep_partition(PlannerInfo *root, const ModifyTable *pl
  */
 extern bool shuttle_plan_keyed_write(PlannerInfo *root, ModifyTable *plan, int index);
 
-/* ---- joins (join_path.c), finished plans (place_look_ahead.c) */
-extern void shuttle_on_conflict_init(void);
+/* ---- ON CONFLICT (on_conflict.c) */
+
+/* Part of the planner hook: hides the clause from core. */
+extern PlannedStmt *shuttle_on_conflict_plan(Query *query, ShuttlePlanCall call);
 
 /* ---- MERGE (merge_rewrite.c, merge_plan.c, merge_refusal.c) */
 
@@ -50,9 +54,9 @@ extern bool shuttle_merge_names_are_free(const Query *query);
 /* True of a rewritten statement while it is planned. */
 extern bool shuttle_merge_is_planned(const Query *statement);
 
-/* Install the hooks that plan MERGE into foreign partitions, and that add a
- * hint where MERGE is refused. */
-extern void shuttle_merge_plan_init(void);
-extern void shuttle_merge_refusal_init(void);
+/* Parts of the planner hook: plan a MERGE into foreign partitions as such a
+ * statement, and say what to write instead of one that is refused. */
+extern PlannedStmt *shuttle_merge_plan(Query *query, ShuttlePlanCall call);
+extern PlannedStmt *shuttle_merge_refusal_plan(Query *query, ShuttlePlanCall call);
 
 #endif							/* SHUTTLE_PLANNER_WRITE_WRITE_H */

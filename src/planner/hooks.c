@@ -1,0 +1,130 @@
+/*-------------------------------------------------------------------------
+ * hooks.c
+ *	  The server's hooks that the planner room uses, and the order of its parts.
+ *
+ * Not here: text_order.c registers its syscache callback when its cache is made.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "optimizer/paths.h"
+#include "optimizer/plancat.h"
+#include "optimizer/planner.h"
+
+#include "planner/group/group.h"
+#include "planner/group/unions.h"
+#include "planner/hooks.h"
+#include "planner/join/join.h"
+#include "planner/join/node_joins.h"
+#include "planner/place/place.h"
+#include "planner/scan/scan.h"
+#include "planner/shuttle_planner.h"
+#include "planner/statement/literals.h"
+#include "planner/statement/statement.h"
+#include "planner/write/write.h"
+
+static planner_hook_type previous_planner = NULL;
+static get_relation_info_hook_type previous_relation_info = NULL;
+static set_rel_pathlist_hook_type previous_scan = NULL;
+static set_join_pathlist_hook_type previous_join = NULL;
+static create_upper_paths_hook_type previous_upper = NULL;
+
+static PlannedStmt *plan_by_core(Query *query, ShuttlePlanCall call);
+
+/* Each part runs around those below it. */
+static PlannedStmt *(*const parts[]) (Query *query, ShuttlePlanCall call) =
+{
+	shuttle_literal_plans_plan, /* first: a kept plan saves all the others */
+		shuttle_union_types_plan,	/* changes the query before others look at
+									 * it */
+		shuttle_merge_refusal_plan, /* catches errors of what plans a MERGE */
+		shuttle_merge_plan,		/* makes of a MERGE what those below can plan */
+		shuttle_named_columns_plan, /* marks the plan's writes */
+		shuttle_on_conflict_plan,	/* takes the clause away, and gives it
+									 * back */
+		shuttle_place_plan,		/* innermost: sees core's plan unchanged */
+		plan_by_core,
+};
+
+static PlannedStmt *
+plan_by_core(Query *query, ShuttlePlanCall call)
+{
+	planner_hook_type plan = previous_planner != NULL ? previous_planner : standard_planner;
+
+	return plan(query, call.query_string, call.cursor_options, call.params);
+}
+
+PlannedStmt *
+shuttle_plan_rest(Query *query, ShuttlePlanCall call)
+{
+	int			part = call.next++;
+
+	return parts[part] (query, call);
+}
+
+static PlannedStmt *
+plan_statement(Query *query, const char *query_string, int cursor_options,
+			   ParamListInfo params)
+{
+	ShuttlePlanCall call = {query_string, cursor_options, params, 0};
+
+	return shuttle_plan_rest(query, call);
+}
+
+static void
+note_relation(PlannerInfo *root, Oid relid, bool has_heirs, RelOptInfo *rel)
+{
+	if (previous_relation_info != NULL)
+		previous_relation_info(root, relid, has_heirs, rel);
+	shuttle_written_casts_write(root, relid, has_heirs, rel);
+}
+
+static void
+consider_scan(PlannerInfo *root, RelOptInfo *rel, Index relid, RangeTblEntry *rte)
+{
+	if (previous_scan != NULL)
+		previous_scan(root, rel, relid, rte);
+	shuttle_scan_price_consider(root, rel, relid, rte);
+}
+
+static void
+consider_join(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
+			  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
+{
+	if (previous_join != NULL)
+		previous_join(root, joinrel, outer, inner, type, extra);
+	shuttle_join_path_consider(root, joinrel, outer, inner, type, extra);
+	shuttle_reference_tables_consider(root, joinrel, outer, inner, type, extra);
+	shuttle_fixed_keys_consider(root, joinrel, outer, inner, type, extra);
+
+	/* last: it changes merge joins, whoever added them */
+	shuttle_locked_order_consider(root, joinrel, outer, inner, type, extra);
+}
+
+static void
+consider_upper(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
+			   RelOptInfo *output, void *extra)
+{
+	if (previous_upper != NULL)
+		previous_upper(root, stage, input, output, extra);
+	shuttle_planning_settings_note(root, stage, input, output, extra);
+
+	/* it drops all paths, so others are added behind it */
+	shuttle_one_group_mend(root, stage, input, output, extra);
+	shuttle_partial_aggregates_consider(root, stage, input, output, extra);
+}
+
+void
+shuttle_planner_init(void)
+{
+	previous_planner = planner_hook;
+	planner_hook = plan_statement;
+	previous_relation_info = get_relation_info_hook;
+	get_relation_info_hook = note_relation;
+	previous_scan = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = consider_scan;
+	previous_join = set_join_pathlist_hook;
+	set_join_pathlist_hook = consider_join;
+	previous_upper = create_upper_paths_hook;
+	create_upper_paths_hook = consider_upper;
+}
