@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  * hints.c
  *	  Stands in for pg_hint_plan in the test join_hints: Set(name value) in the
- *	  first comment of a statement holds while core plans it.
+ *	  first comment of a statement holds while core plans it. After NoText, the
+ *	  planner gets no text, as C code may call it.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -45,6 +46,8 @@ plan_with_hints(Query *query, const char *query_string, int cursor_options,
 
 	if (end != NULL)
 		obey(hints, end);
+	if (end != NULL && strncmp(hints, "/*+ NoText", 10) == 0)
+		query_string = NULL;
 	if (previous_planner != NULL)
 		statement = previous_planner(query, query_string, cursor_options, params);
 	else

@@ -115,5 +115,10 @@ foreach my $order (@orders)
 		is(batches('NestLoop(a fb) NestLoop(a fb fc) Leading(((a fb) fc))', $chain), '2 2', "$label: NestLoop of three");
 	}
 }
+
+# Who calls the planner may have no text to give.
+is( $node->safe_psql('postgres', 'SELECT /*+ NoText */ v FROM engine.fb WHERE id = 3', extra_params => [],
+		connstr => $node->connstr('postgres') . " options='-c session_preload_libraries=pg_shuttle,$stand_in'"),
+	'3', 'a statement without its text');
 $node->stop;
 done_testing();

@@ -94,7 +94,7 @@ may_share_plan(const Query *query, ShuttlePlanCall call)
 		constraint_exclusion != CONSTRAINT_EXCLUSION_ON &&
 		call.params == NULL && (call.cursor_options & ~CURSOR_OPT_PARALLEL_OK) == 0 &&
 		is_about_one_table(query) && !shuttle_explain_is_open() &&
-		strstr(call.query_string, "/*+") == NULL;
+		(call.query_string == NULL || strstr(call.query_string, "/*+") == NULL);
 }
 
 /* ---- shapes that are known */
