@@ -58,7 +58,7 @@ typedef struct DatabaseToLook
 								 * left */
 	TimestampTz next;
 	int			backoff;		/* intervals to the next look */
-	bool		soon;
+	TimestampTz soon;			/* since when it is wanted soon; 0: it is not */
 	bool		wanted_again;	/* again since the last look began */
 	bool		told;			/* the last look reported its result */
 } DatabaseToLook;
@@ -199,7 +199,8 @@ want(Oid databaseid, bool soon)
 		place->wanted_again = true;
 		if (soon)
 		{
-			place->soon = true;
+			if (place->soon == 0)
+				place->soon = now;
 			place->until = TimestampTzPlusMilliseconds(now, DOUBT_MS);
 		}
 	}
@@ -343,12 +344,19 @@ put_off(DatabaseToLook *place, TimestampTz now)
 											  INT64CONST(1000) * place->backoff);
 }
 
-/* Takes the next database that is due, or sets *wait_ms until one is. */
+static TimestampTz
+due_since(const DatabaseToLook *place)
+{
+	return place->soon != 0 ? Min(place->soon, place->next) : place->next;
+}
+
+/* Takes the database that is due for longest, or sets how long none is. */
 static Oid
 take_due(long *wait_ms)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	TimestampTz next = TimestampTzPlusMilliseconds(now, IDLE_S * INT64CONST(1000));
+	DatabaseToLook *oldest = NULL;
 	Oid			databaseid = InvalidOid;
 
 	SpinLockAcquire(&shared->mutex);
@@ -356,19 +364,19 @@ take_due(long *wait_ms)
 	{
 		DatabaseToLook *place = &shared->databases[i];
 
-		if (!OidIsValid(place->databaseid))
+		if (!OidIsValid(place->databaseid) || due_since(place) >= next)
 			continue;
-		if (place->soon || place->next <= now)
-		{
-			databaseid = place->databaseid;
-			place->told = false;
-			place->soon = false;
-			place->wanted_again = false;
-			place->backoff = Max(place->backoff, 1);
-			put_off(place, now);
-			break;
-		}
-		next = Min(next, place->next);
+		oldest = place;
+		next = due_since(place);
+	}
+	if (oldest != NULL && next <= now)
+	{
+		databaseid = oldest->databaseid;
+		oldest->told = false;
+		oldest->soon = 0;
+		oldest->wanted_again = false;
+		oldest->backoff = Max(oldest->backoff, 1);
+		put_off(oldest, now);
 	}
 	SpinLockRelease(&shared->mutex);
 	*wait_ms = Max(1, TimestampDifferenceMilliseconds(now, next));

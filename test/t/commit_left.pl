@@ -209,6 +209,25 @@ is(value(5), 100, 'closed: nothing is done');
 $query->safe_psql('postgres', 'ALTER DATABASE closed ALLOW_CONNECTIONS true');
 is_finished(5, 30, 'open again: it is');
 
+# ---- a database that always wants to be looked at, and one behind it
+
+set_interval(0);
+leave(12);
+leave(13, $query, 'closed');
+$node->safe_psql('postgres', 'GRANT SELECT ON account TO other');
+$query->safe_psql('postgres', q{ALTER USER MAPPING FOR CURRENT_USER SERVER node1 OPTIONS (SET user 'other')});
+my $script = PostgreSQL::Test::Utils::tempdir() . '/busy.sql';
+append_to_file($script, "SELECT shuttle.disconnect('node1');\nSELECT count(*) FROM account1;\n");
+my @busy = ('pgbench', '-n', '-c', 4, '-T', 60, '-f', $script, '-h', $query->host, '-p', $query->port, 'postgres');
+my $busy = IPC::Run::start(\@busy, '>', \my $busy_out, '2>', \my $busy_err);
+set_interval(1);
+commit_here('closed');
+is_finished(13, 20, 'a busy database with a node that does not let it finish: others have their turn');
+$busy->signal('TERM');
+$busy->finish;
+$query->safe_psql('postgres', "ALTER USER MAPPING FOR CURRENT_USER SERVER node1 OPTIONS (SET user '$user')");
+is_finished(12, 20, 'and it has its own');
+
 # ---- an extension that is made again, beside a session that has used its tables
 
 my $session = ShuttleSession->new($query, 'closed');
