@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  * points.c
- *	  Named points of servers that have no injection points.
+ *	  Our own named points, for servers without injection points.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -17,7 +17,7 @@
 
 #define LOOK_US 5000
 
-/* The current directory of a session is its server's data directory. */
+/* a backend's current directory is the data directory */
 void
 shuttle_point_wait(const char *name)
 {

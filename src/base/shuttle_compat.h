@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  * shuttle_compat.h
- *	  Differences between the versions of the server that any file may meet.
+ *	  Version differences that any file may meet.
  *
  * Only this header and its shuttle_compat_<area>.h look at PG_VERSION_NUM.
- * Older servers are given the newest server's names, so that callers have no
- * #if; a file includes the header of each name that it uses ("make lint"
- * checks that).  A branch goes when its version does.
+ * Older servers get the newest server's names, so that callers have no #if; a
+ * file includes the header of each name that it uses ("make lint" checks
+ * that). A branch goes when its version does.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_COMPAT_H
@@ -18,12 +18,12 @@
 #include "varatt.h"
 #endif
 
-/* Stands in front of a declaration, where the old name stood behind it. */
+/* Comes before a declaration; the older attribute works there, too. */
 #if PG_VERSION_NUM < 180000
 #define pg_noreturn pg_attribute_noreturn()
 #endif
 
-/* A library tells its name and version. */
+/* 18 reports a library's name and version. */
 #if PG_VERSION_NUM < 180000
 #define PG_MODULE_MAGIC_EXT(...) PG_MODULE_MAGIC
 #endif
@@ -36,12 +36,12 @@
 	extern PGDLLEXPORT Datum name(PG_FUNCTION_ARGS); \
 	PG_FUNCTION_INFO_V1(name)
 
-/* 16 declares _PG_init() itself. */
+/* 16 declares _PG_init() in fmgr.h. */
 #if PG_VERSION_NUM < 160000
 extern PGDLLEXPORT void _PG_init(void);
 #endif
 
-/* Allocation by type came with 16; late minor releases of 15 have a part of it. */
+/* New in 16; late minor releases of 15 have some of them. */
 #if PG_VERSION_NUM < 160000
 #ifndef palloc_object
 #define palloc_object(type) ((type *) palloc(sizeof(type)))
@@ -53,7 +53,7 @@ extern PGDLLEXPORT void _PG_init(void);
 #endif
 #endif
 
-/* A StringInfo over memory that is not to be changed. */
+/* A StringInfo over read-only memory; new in 17. */
 #if PG_VERSION_NUM < 170000
 static inline void
 initReadOnlyStringInfo(StringInfo string, char *data, int length)

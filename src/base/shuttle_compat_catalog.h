@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  * shuttle_compat_catalog.h
- *	  Differences between the versions of the server: catalogs, types,
- *	  statistics, privileges and indexes.
+ *	  Version differences: catalogs, types, statistics, privileges and
+ *	  indexes.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_COMPAT_CATALOG_H
@@ -25,12 +25,12 @@
 
 /* ---- columns, indexes and databases */
 
-/* Columns can be generated when they are read; no version before has one. */
+/* Virtual generated columns are new in 18. */
 #if PG_VERSION_NUM < 180000
 #define ATTRIBUTE_GENERATED_VIRTUAL 'v'
 #endif
 
-/* The index of a table's primary key; 18 tells deferrable ones apart. */
+/* The index of a table's primary key; 18 can ignore deferrable ones. */
 static inline Oid
 shuttle_primary_key(Relation rel)
 {
@@ -41,7 +41,7 @@ shuttle_primary_key(Relation rel)
 #endif
 }
 
-/* The root of a btree, share-locked, or InvalidBuffer; 16 asks for the table. */
+/* The root of a btree, share-locked, or InvalidBuffer; 16 added the heap. */
 static inline Buffer
 shuttle_bt_getroot(Relation index, Relation heap)
 {
@@ -52,14 +52,14 @@ shuttle_bt_getroot(Relation index, Relation heap)
 #endif
 }
 
-/* The locale of a database that is not of libc's. */
+/* The locale of a database whose provider is not libc; renamed in 17. */
 #if PG_VERSION_NUM < 170000
 #define Anum_pg_database_datlocale Anum_pg_database_daticulocale
 #endif
 
 /* ---- intervals */
 
-/* 17 knows infinite intervals, and has states of its own for sums of them. */
+/* 17 has infinite intervals, and other states for sums of them. */
 #if PG_VERSION_NUM < 170000
 #define F_INTERVAL_AVG_SERIALIZE InvalidOid
 #define INTERVAL_NOT_FINITE(interval) false
@@ -68,10 +68,8 @@ shuttle_bt_getroot(Relation index, Relation heap)
 #define F_INTERVAL_COMBINE InvalidOid
 #endif
 
-/*
- * True where another server takes the bytes of an interval as this one does: 17
- * calls infinite what were very long ones before.
- */
+/* True if another server reads an interval's binary format as this one does:
+ * since 17 some very long intervals are infinite. */
 static inline bool
 shuttle_agrees_on_intervals(int server_version)
 {
@@ -80,8 +78,7 @@ shuttle_agrees_on_intervals(int server_version)
 
 /* ---- statistics */
 
-/* What ALTER TABLE SET STATISTICS said of a column; -1: nothing.  17 keeps
- * that as NULL. */
+/* A column's statistics target; -1: default, which 17 stores as NULL. */
 static inline int
 shuttle_statistics_target(Oid relid, AttrNumber attribute)
 {
@@ -113,7 +110,7 @@ shuttle_statistics_target(Oid relid, AttrNumber attribute)
 #define vacuum_is_permitted_for_relation vacuum_is_relation_owner
 #endif
 
-/* Analyzes one table within the transaction; 16 takes a memory context. */
+/* Analyzes one table in this transaction; 16 added a memory context. */
 static inline void
 shuttle_analyze_table(Oid relid)
 {
@@ -130,7 +127,7 @@ shuttle_analyze_table(Oid relid)
 #endif
 }
 
-/* The table that a session counts written rows of; 16 renamed it. */
+/* The table of an entry of pending statistics; renamed in 16. */
 static inline Oid
 shuttle_counted_table(const PgStat_TableStatus *status)
 {
@@ -143,7 +140,7 @@ shuttle_counted_table(const PgStat_TableStatus *status)
 
 /* ---- privileges */
 
-/* One function for all kinds of objects since 16; here for servers only. */
+/* 16 has one function for all kinds of objects; here for servers only. */
 #if PG_VERSION_NUM < 160000
 static inline bool
 object_ownercheck(Oid classid, Oid objectid, Oid roleid)

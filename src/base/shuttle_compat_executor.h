@@ -1,7 +1,6 @@
 /*-------------------------------------------------------------------------
  * shuttle_compat_executor.h
- *	  Differences between the versions of the server: plan nodes, tuples and
- *	  the executor's state.
+ *	  Version differences: plan nodes, tuples and the executor's state.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_COMPAT_EXECUTOR_H
@@ -18,7 +17,7 @@
 
 /* ---- runs and their state */
 
-/* Arguments of an ExecutorRun_hook; execute_once went. */
+/* Arguments of an ExecutorRun_hook; 18 removed execute_once. */
 #if PG_VERSION_NUM < 180000
 #define SHUTTLE_EXECUTOR_RUN_PARAMETERS \
 	QueryDesc *queryDesc, ScanDirection direction, uint64 count, bool execute_once
@@ -29,10 +28,8 @@
 #define SHUTTLE_EXECUTOR_RUN_ARGUMENTS queryDesc, direction, count
 #endif
 
-/*
- * Lends what a scan needs of one executor state to another one, whose run is
- * a part of the first one's.
- */
+/* Shares what a scan needs of one EState with another one that runs a part of
+ * the same statement. */
 static inline void
 shuttle_share_executor_state(EState *to, const EState *from)
 {
@@ -53,7 +50,7 @@ shuttle_share_executor_state(EState *to, const EState *from)
 	to->es_sourceText = from->es_sourceText;
 }
 
-/* A table that the statement changes, or one above it; 18 wants to be told. */
+/* Opens a target table or a parent of it; 18 has a flag for that. */
 static inline Relation
 shuttle_changed_relation(EState *estate, Index rtindex)
 {
@@ -66,10 +63,8 @@ shuttle_changed_relation(EState *estate, Index rtindex)
 
 /* ---- who a scan or a write runs as */
 
-/*
- * The user that a foreign scan, or a write, runs as.  From 16 on it is in the
- * plan and in the permissions of the statement, before in the range table.
- */
+/* The user of a foreign scan or direct modify: since 16 in the plan, before in
+ * the range table. */
 static inline Oid
 shuttle_scan_user(const ForeignScan *scan, EState *estate)
 {
@@ -86,7 +81,7 @@ shuttle_scan_user(const ForeignScan *scan, EState *estate)
 	return OidIsValid(user) ? user : GetUserId();
 }
 
-/* The user that a write runs as; 16 moved it to the permissions of the statement. */
+/* The user of a write; since 16 in RTEPermissionInfo. */
 #if PG_VERSION_NUM < 160000
 static inline Oid
 ExecGetResultRelCheckAsUser(ResultRelInfo *target, EState *estate)
@@ -101,7 +96,7 @@ ExecGetResultRelCheckAsUser(ResultRelInfo *target, EState *estate)
 }
 #endif
 
-/* The user of a scan is copied from plan to plan; before 16 it is elsewhere. */
+/* Copies a scan's user; before 16 it is in the range table. */
 static inline void
 shuttle_copy_scan_user(ForeignScan *to, const ForeignScan *from)
 {
@@ -113,7 +108,7 @@ shuttle_copy_scan_user(ForeignScan *to, const ForeignScan *from)
 
 /* ---- rows */
 
-/* Makes and copies tuples in the current context; 18 can leave room in front. */
+/* 18 added an argument for extra space in front. */
 static inline MinimalTuple
 shuttle_form_minimal_tuple(TupleDesc desc, Datum *values, bool *nulls)
 {
@@ -134,7 +129,9 @@ shuttle_copy_minimal_tuple(MinimalTuple tuple)
 #endif
 }
 
-/* How the root's rows become those of a partition that they are routed to. */
+/*
+ * The conversion from the root's rows to a partition's; 16 made it a function.
+ */
 #if PG_VERSION_NUM < 160000
 static inline TupleConversionMap *
 ExecGetRootToChildMap(ResultRelInfo *child, EState *estate)
@@ -143,10 +140,8 @@ ExecGetRootToChildMap(ResultRelInfo *child, EState *estate)
 }
 #endif
 
-/*
- * Evaluates RETURNING on a row of a foreign table that was written, or, for a
- * DELETE, was there; 18 tells OLD and NEW apart.
- */
+/* Evaluates RETURNING for a row of a foreign table (for DELETE the old row); 18
+ * has OLD and NEW. */
 static inline TupleTableSlot *
 shuttle_project_returning(EState *estate, ResultRelInfo *target,
 						  CmdType operation, TupleTableSlot *row,
@@ -196,7 +191,7 @@ shuttle_project_returning(EState *estate, ResultRelInfo *target,
 	return ExecProject(projection);
 }
 
-/* True where RETURNING tells OLD from NEW, as it can from 18 on. */
+/* True if RETURNING uses OLD or NEW, new in 18. */
 static inline bool
 shuttle_returns_old_or_new(Node *node)
 {
@@ -207,7 +202,7 @@ shuttle_returns_old_or_new(Node *node)
 #endif
 }
 
-/* 16 gave temporary files a read that knows how much must be there. */
+/* New in 16: raises an error on a short read. */
 #if PG_VERSION_NUM < 160000
 static inline void
 shuttle_BufFileReadExact(BufFile *file, void *to, size_t size)
@@ -222,12 +217,12 @@ shuttle_BufFileReadExact(BufFile *file, void *to, size_t size)
 
 /* ---- plan nodes and their run-time pruning */
 
-/* From 16 on fs_relids has outer joins as well. */
+/* Since 16 fs_relids includes outer joins. */
 #if PG_VERSION_NUM < 160000
 #define fs_base_relids fs_relids
 #endif
 
-/* Says of which relation a scan is that core has not planned. */
+/* Sets the relids of a scan that core has not planned. */
 static inline void
 shuttle_scan_set_relids(ForeignScan *scan, Relids relids)
 {
@@ -235,7 +230,7 @@ shuttle_scan_set_relids(ForeignScan *scan, Relids relids)
 	scan->fs_base_relids = scan->fs_relids;
 }
 
-/* True where an Append chooses its children at run time. */
+/* True if an Append has run-time pruning. */
 static inline bool
 shuttle_append_prunes(const Append *append)
 {
@@ -246,7 +241,7 @@ shuttle_append_prunes(const Append *append)
 #endif
 }
 
-/* The children of an Append that its run-time pruning leaves. */
+/* The children of an Append that run-time pruning selects. */
 static inline Bitmapset *
 shuttle_find_matching_subplans(PartitionPruneState *state)
 {
@@ -257,10 +252,8 @@ shuttle_find_matching_subplans(PartitionPruneState *state)
 #endif
 }
 
-/*
- * From 18 on an EvalPlanQual tree is lent the run-time pruning of the statement's plan.
- * Makes its own, if so; what was pruned when the statement began stays so.
- */
+/* Since 18 an EvalPlanQual tree shares the statement's run-time pruning. Makes
+ * the tree its own, if so; initial pruning is kept. */
 static inline bool
 shuttle_make_pruning(EState *estate)
 {

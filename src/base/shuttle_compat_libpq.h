@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  * shuttle_compat_libpq.h
- *	  Differences between the versions of the server: how the client of this
- *	  session logged in, and what that allows on storage nodes.
+ *	  Version differences: how this session's client logged in, and what
+ *	  that allows on storage nodes.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_COMPAT_LIBPQ_H
@@ -12,20 +12,16 @@
 #include "common/scram-common.h"
 #endif
 
-/*
- * The session's port includes the headers of GSSAPI if the server was built
- * with it, and packages of the server's headers do not bring them.
- */
+/* libpq-be.h includes GSSAPI's headers if the server was built with it, and
+ * packages of the server's headers do not bring them. */
 #if !defined(ENABLE_GSS) || __has_include(<gssapi/gssapi.h>) || __has_include(<gssapi.h>)
 #define SHUTTLE_HAS_PORT
 #include "libpq/libpq-be.h"
 #include "miscadmin.h"
 #endif
 
-/*
- * The keys by which the client of this session logged in with SCRAM, in
- * base64; 18 keeps them, for nodes that know the same password.
- */
+/* The SCRAM keys of this session's client, in base64; since 18, for nodes with
+ * the same password. */
 static inline bool
 shuttle_get_scram_keys(char **client_key, char **server_key)
 {
@@ -47,8 +43,8 @@ shuttle_get_scram_keys(char **client_key, char **server_key)
 #endif
 }
 
-/* Did the client of this session delegate its GSSAPI credentials?  libpq can tell
- * from 16 on, too, whether a connection has used them. */
+/* True if this session's client delegated GSSAPI credentials. From 16 on libpq
+ * tells if a connection used them. */
 #if PG_VERSION_NUM >= 160000
 #define SHUTTLE_LIBPQ_TELLS_GSSAPI
 #endif
@@ -63,7 +59,7 @@ shuttle_gss_delegated(void)
 #endif
 }
 
-/* What postgres_fdw says of users who have to give credentials of their own. */
+/* postgres_fdw's messages for users who must give credentials. */
 #if PG_VERSION_NUM >= 160000
 #define SHUTTLE_CREDENTIALS_REQUIRED \
 	"password or GSSAPI delegated credentials required"

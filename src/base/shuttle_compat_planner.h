@@ -1,7 +1,6 @@
 /*-------------------------------------------------------------------------
  * shuttle_compat_planner.h
- *	  Differences between the versions of the server: parse trees, paths and
- *	  the planner's structs.
+ *	  Version differences: parse trees, paths and the planner's structs.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_COMPAT_PLANNER_H
@@ -19,7 +18,7 @@
 
 /* ---- the query */
 
-/* JSON_VALUE() and its like, which 17 brought. */
+/* True of JSON_VALUE() and the like, new in 17. */
 static inline bool
 shuttle_is_json_query(const Node *node)
 {
@@ -30,8 +29,8 @@ shuttle_is_json_query(const Node *node)
 #endif
 }
 
-/* 17 gave MERGE's condition a place beside the source's, and knows other rows than those
- * that match and those that match nothing. */
+/* 17 moved MERGE's join condition out of jointree, and added NOT MATCHED BY
+ * SOURCE and views. */
 #if PG_VERSION_NUM < 170000
 #define MERGE_CONDITION(query) ((query)->jointree->quals)
 #define MERGE_IS_MATCHED(action) ((action)->matched)
@@ -44,7 +43,7 @@ shuttle_is_json_query(const Node *node)
 	 (action)->matchKind == MERGE_WHEN_NOT_MATCHED_BY_SOURCE)
 #endif
 
-/* 16 has lists of the privileges that are checked, and of joins that make NULLs. */
+/* New in 16: RTEPermissionInfo and varnullingrels. */
 #if PG_VERSION_NUM < 160000
 typedef RangeTblEntry RTEPermissionInfo;
 #define COPY_PERMISSIONS(query, from) ((void) 0)
@@ -61,8 +60,8 @@ typedef RangeTblEntry RTEPermissionInfo;
 	((var)->varnullingrels = (join) == 0 ? NULL : bms_make_singleton(join))
 #endif
 
-/* An entry of the range table for a child that is the same table, whose privileges
- * are checked with the parent's. */
+/* A range table entry for a child that is the same table; permissions are
+ * checked with the parent's. */
 static inline RangeTblEntry *
 shuttle_child_entry(const RangeTblEntry *parent)
 {
@@ -80,8 +79,8 @@ shuttle_child_entry(const RangeTblEntry *parent)
 
 /* ---- clauses and groups */
 
-/* The members of a class that are of these relations or of all; 18 keeps those
- * of child relations apart. */
+/* Iterates over a class's members; 18 keeps those of child relations
+ * separately. */
 #if PG_VERSION_NUM < 180000
 typedef struct EquivalenceMemberIterator
 {
@@ -105,12 +104,11 @@ eclass_member_iterator_next(EquivalenceMemberIterator *it)
 	return list_nth_node(EquivalenceMember, it->members, it->next++);
 }
 
-/* Orders have names of their own, beside the strategies of btrees. */
+/* 18 has CompareType beside btree strategies. */
 #define COMPARE_LT BTLessStrategyNumber
 #endif
 
-/* True of a column of a table, or of its partitions, that is never NULL.  Before 17
- * the planner does not know. */
+/* True of a column that is NOT NULL; unknown before 17. */
 static inline bool
 shuttle_is_never_null(const RelOptInfo *rel, AttrNumber attribute)
 {
@@ -121,7 +119,7 @@ shuttle_is_never_null(const RelOptInfo *rel, AttrNumber attribute)
 #endif
 }
 
-/* What groups are told apart by; 16 leaves out what is the same in all rows. */
+/* The GROUP BY clause; since 16 without redundant columns. */
 static inline List *
 shuttle_processed_group_clause(const PlannerInfo *root)
 {
@@ -142,7 +140,7 @@ shuttle_processed_distinct_clause(const PlannerInfo *root)
 #endif
 }
 
-/* Gives a query another GROUP BY; returns the one that it had. */
+/* Sets a query's GROUP BY; returns the previous one. */
 typedef struct ShuttleGroupClause
 {
 	List	   *whole;
@@ -163,7 +161,7 @@ shuttle_set_group_clause(PlannerInfo *root, List *whole, List *processed)
 	return before;
 }
 
-/* An expression over a base relation, over a child of it or of its children. */
+/* Translates an expression to a child at any level. */
 static inline void *
 shuttle_translate_to_child(PlannerInfo *root, Node *node, RelOptInfo *child,
 						   RelOptInfo *parent)
@@ -176,7 +174,7 @@ shuttle_translate_to_child(PlannerInfo *root, Node *node, RelOptInfo *child,
 #endif
 }
 
-/* Until 16 a clause says which of its relations outer joins make NULL. */
+/* nullable_relids existed until 15. */
 static inline void
 shuttle_move_nullable_relids(RestrictInfo *clause, Index from, Index to)
 {
@@ -189,7 +187,7 @@ shuttle_move_nullable_relids(RestrictInfo *clause, Index from, Index to)
 
 /* ---- joins */
 
-/* All that a query level joins; 16 counts outer joins among it. */
+/* All relations of a query level; since 16 including outer joins. */
 static inline Relids
 shuttle_all_relids(const PlannerInfo *root)
 {
@@ -200,7 +198,7 @@ shuttle_all_relids(const PlannerInfo *root)
 #endif
 }
 
-/* Joins of partitions are handed what translates their parents. */
+/* 18 added the AppendRelInfos. */
 static inline RelOptInfo *
 shuttle_build_child_join_rel(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner,
 							 RelOptInfo *parent, List *clauses,
@@ -218,7 +216,7 @@ shuttle_build_child_join_rel(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *i
 #endif
 }
 
-/* Joins that keep their inner side and are no outer joins; 16 and 18 brought them. */
+/* JOIN_RIGHT_ANTI is new in 16, JOIN_RIGHT_SEMI in 18. */
 static inline bool
 shuttle_is_right_semi_or_anti(JoinType type)
 {
@@ -231,7 +229,7 @@ shuttle_is_right_semi_or_anti(JoinType type)
 #endif
 }
 
-/* A semi join whose inner rows are kept, which 18 brought. */
+/* JOIN_RIGHT_SEMI is new in 18. */
 static inline bool
 shuttle_is_right_semi(JoinType type)
 {
@@ -242,10 +240,8 @@ shuttle_is_right_semi(JoinType type)
 #endif
 }
 
-/*
- * From 16 on an outer join is a relation of its own, and a path that takes
- * parameters from the join being made makes no sense.
- */
+/* Since 16 outer joins have relids; a path must not be parameterized by the
+ * join being made. */
 static inline bool
 shuttle_uses_own_outer_join(const SpecialJoinInfo *join, const Path *outer,
 							const Path *inner)
@@ -260,9 +256,8 @@ shuttle_uses_own_outer_join(const SpecialJoinInfo *join, const Path *outer,
 }
 
 /*
- * A path that takes parameters from the parent of a child relation, for a
- * nested loop over the child; NULL where it cannot be changed to that.  17
- * changes it when the plan is made.
+ * Makes a path parameterized by a child's parent usable in a nested loop over
+ * the child; NULL if impossible. Since 17 the change is done at plan creation.
  */
 static inline Path *
 shuttle_path_for_child(PlannerInfo *root, Path *path, RelOptInfo *child)
@@ -276,7 +271,7 @@ shuttle_path_for_child(PlannerInfo *root, Path *path, RelOptInfo *child)
 #endif
 }
 
-/* 18 counts nodes that are disabled. */
+/* 18 added disabled_nodes. */
 static inline bool
 shuttle_add_path_precheck(RelOptInfo *rel, const JoinCostWorkspace *workspace,
 						  List *pathkeys, Relids required_outer)
@@ -292,7 +287,7 @@ shuttle_add_path_precheck(RelOptInfo *rel, const JoinCostWorkspace *workspace,
 
 /* ---- other paths, and plans */
 
-/* Plans a subquery of a query that joins it; 17 asks which set operation it is of. */
+/* Plans a subquery; 17 added the set operation it belongs to. */
 static inline PlannerInfo *
 shuttle_subquery_planner(PlannerInfo *root, Query *subquery)
 {
@@ -303,7 +298,7 @@ shuttle_subquery_planner(PlannerInfo *root, Query *subquery)
 #endif
 }
 
-/* A scan of a subquery without an order; 16 has it told what it need not do. */
+/* A subquery scan without pathkeys; 16 added trivial_pathtarget. */
 static inline Path *
 shuttle_create_subqueryscan_path(PlannerInfo *root, RelOptInfo *rel, Path *subpath,
 								 Relids required_outer)

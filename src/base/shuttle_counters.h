@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  * shuttle_counters.h
- *	  What was asked of storage nodes, as plain numbers.
+ *	  Counters of requests to storage nodes, as plain numbers.
  *
- * A scan, a join or a write owns one ShuttleCounters; whoever talks to a node
- * adds to the owner's and, through shuttle_count(), to the session's totals
- * at the same time.  Labels and units are in explain/counters.c.
+ * A scan, a join or a write owns one ShuttleCounters. Whoever talks to a node
+ * adds to the owner's counters and, through shuttle_count(), to the session's.
+ * Labels and units are in explain/counters.c.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_COUNTERS_H
@@ -13,11 +13,11 @@
 typedef enum ShuttleCounter
 {
 	SHUTTLE_READ_REQUESTS,		/* statements and pages asked for by reads */
-	SHUTTLE_ROWS_SCANNED,		/* rows that nodes looked at; DIST only */
+	SHUTTLE_ROWS_SCANNED,		/* rows scanned by nodes; DIST only */
 	SHUTTLE_ROWS_RETURNED,		/* rows that nodes sent */
 	SHUTTLE_READ_TIME_US,		/* waited for answers of reads */
 	SHUTTLE_WRITE_REQUESTS,		/* rows sent to be written */
-	SHUTTLE_FLUSH_REQUESTS,		/* statements that carried them */
+	SHUTTLE_FLUSH_REQUESTS,		/* statements that sent them */
 	SHUTTLE_FLUSH_TIME_US,		/* waited for their answers */
 	SHUTTLE_BYTES_SENT,
 	SHUTTLE_BYTES_RECEIVED,
@@ -29,17 +29,15 @@ typedef struct ShuttleCounters
 	int64		value[SHUTTLE_NCOUNTERS];
 } ShuttleCounters;
 
-/* Everything that this session asked since it began. */
+/* Totals of this session. */
 extern ShuttleCounters shuttle_session_counters;
 
-/*
- * True while EXPLAIN (ANALYZE, DIST) runs a plan: storage then sends the
- * queries around each read that tell how many rows a node looked at.
- */
+/* True while EXPLAIN (ANALYZE, DIST) runs a plan: each read is then sent with
+ * queries that count the rows scanned. */
 extern bool shuttle_count_rows_scanned;
 
-/* The owner of what is asked once a session and table for our own sake, and is
- * no part of any statement. */
+/* Owner of our own requests, made once per session and table, which belong to
+ * no statement. */
 extern ShuttleCounters shuttle_own_counters;
 
 /* Adds n to the owner's counter (owner may be NULL) and to the session's. */

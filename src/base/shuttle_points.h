@@ -2,10 +2,10 @@
  * shuttle_points.h
  *	  Named points at which crash tests stop a session.
  *
- * Servers built with injection points have core's, named "shuttle-<name>".
- * Builds with TEST_POINTS=1 have our own: a session that comes to a point
- * waits there while the file shuttle-<name> is in the data directory, and
- * says so by a file shuttle-<name>.<pid>.  Elsewhere a point is nothing.
+ * Servers built with injection points use core's, named "shuttle-<name>".
+ * Builds with TEST_POINTS=1 have our own: a session that reaches a point waits
+ * while the file shuttle-<name> is in the data directory, and creates a file
+ * shuttle-<name>.<pid> to tell so. Other builds have no points.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_POINTS_H

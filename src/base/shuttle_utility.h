@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  * shuttle_utility.h
- *	  What the hooks of utility statements share.
+ *	  What our ProcessUtility hooks share.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_UTILITY_H
@@ -8,8 +8,7 @@
 
 #include "tcop/utility.h"
 
-/* Runs a utility statement as without our hook: by the one that was there
- * before, or NULL, by core. */
+/* Calls the previous hook, or without one standard_ProcessUtility(). */
 extern void shuttle_utility_run(ProcessUtility_hook_type previous,
 								PlannedStmt *pstmt, const char *queryString,
 								bool readOnlyTree, ProcessUtilityContext context,

@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  * shuttle_wait_events.h
- *	  What a session waits for, as pg_stat_activity shows it.
+ *	  Wait events, as pg_stat_activity shows them.
  *
- * From PostgreSQL 17 on each event has its name, of type Extension; before,
- * all of them are shown as Extension, the nearest that core has.
+ * From PostgreSQL 17 on each event has its own name, of type Extension;
+ * before, all are shown as Extension.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_WAIT_EVENTS_H
@@ -22,10 +22,8 @@ typedef enum ShuttleWaitEvent
 	SHUTTLE_NWAIT_EVENTS
 } ShuttleWaitEvent;
 
-/*
- * The number of an event for core's wait functions.  Errors: the first call
- * of a session may have to make the names known, and be refused.
- */
+/* The number of an event for core's wait functions. Errors: the first call of a
+ * session registers the names, which core may refuse. */
 extern uint32 shuttle_wait_event(ShuttleWaitEvent event);
 
 #endif							/* SHUTTLE_WAIT_EVENTS_H */

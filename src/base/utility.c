@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  * utility.c
- *	  What the hooks of utility statements share.
+ *	  What our ProcessUtility hooks share.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

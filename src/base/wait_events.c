@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  * wait_events.c
- *	  Names of wait events, made known to core by each session.
+ *	  Names of wait events, registered with core by each session.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -25,7 +25,7 @@ StaticAssertDecl(lengthof(names) == SHUTTLE_NWAIT_EVENTS,
 
 static uint32 numbers[SHUTTLE_NWAIT_EVENTS];
 
-/* All at once, so that later calls, while aborting, can't fail. */
+/* Registers all at once, so that later calls, while aborting, cannot fail. */
 uint32
 shuttle_wait_event(ShuttleWaitEvent event)
 {

@@ -9,7 +9,7 @@
 #include "base/shuttle_compat_explain.h"
 #include "explain/shuttle_explain.h"
 
-/* Prints the totals of one executed plan, where the summary is printed. */
+/* Prints the totals of an executed plan, with the summary. */
 extern void shuttle_explain_totals(ExplainState *es,
 								   const ShuttleCounters *totals,
 								   int64 peak_bytes);

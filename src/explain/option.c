@@ -357,7 +357,7 @@ executor_end(QueryDesc *queryDesc)
 		standard_ExecutorEnd(queryDesc);
 }
 
-/* True where the frame's EXPLAIN starts this plan; see the file header. */
+/* True if the frame's EXPLAIN starts this plan; see the file header. */
 static bool
 is_explained(const ExplainFrame *frame, const QueryDesc *query)
 {

@@ -8,7 +8,7 @@
 
 #include "foreign/fdwapi.h"
 
-/* Lays what we estimate otherwise than postgres_fdw over its routine. */
+/* Replaces planning callbacks that differ from postgres_fdw's by ours. */
 extern void shuttle_planner_fill_routine(FdwRoutine *routine);
 
 /* Registers paths and installs the planner's hooks; called by _PG_init. */

@@ -115,8 +115,8 @@ extern Path *shuttle_look_ahead_path(PlannerInfo *root, Path *outer,
  * before setrefs.c has resolved them. */
 extern bool shuttle_names_child_rows(const Path *path);
 
-/* A routed append over an Append's path, at its cost; Append itself where it
- * names rows of its children. */
+/* A routed append over an Append's path, at the same cost; the Append itself if
+ * it returns ROWID_VAR columns. */
 extern Path *shuttle_routed_append_path(Path *append);
 
 /* ---- batched joins (join_path.c) */

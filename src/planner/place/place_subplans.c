@@ -116,7 +116,7 @@ find_in_sequence(List *list, FindContext *context)
 	}
 }
 
-/* Further columns are compared only where the first ones are equal. */
+/* Further columns are compared only if the first ones are equal. */
 static void
 find_in_row_compare(RowCompareExpr *expr, FindContext *context)
 {

@@ -25,7 +25,7 @@ extern void shuttle_foreign_writes_fill(FdwRoutine *routine);
 extern bool shuttle_rows_keep_partition(PlannerInfo *root, const ModifyTable *plan,
 										Index rtindex);
 
-/* ---- UPDATE and DELETE joined with rows of here (keyed_writes.c) */
+/* ---- UPDATE and DELETE joined with local rows (keyed_writes.c) */
 
 /*
  * Replaces the join below a ModifyTable by a node that lets storage nodes do
