@@ -4,11 +4,11 @@
  *	  node.
  *
  * Files: foreign_scan.c has the callbacks of a scan; foreign_async.c those
- * below an asynchronous Append; foreign_locks.c puts row locks into the
- * SELECT; foreign_sample.c takes samples; scan_decoder.c makes tuples from
- * answers; parameters.c evaluates $1, $2, ...; foreign_aggregate.c and
- * collected.c make aggregate states from a node's answers; explain_remote.c
- * collects what EXPLAIN shows of the node.
+ * below an asynchronous Append; scan_facts.c says what its plan tells;
+ * foreign_locks.c puts row locks into the SELECT; foreign_sample.c takes samples;
+ * scan_decoder.c makes tuples from answers; parameters.c evaluates $1, $2, ...;
+ * foreign_aggregate.c and collected.c make aggregate states from a node's answers;
+ * explain_remote.c collects what EXPLAIN shows of the node.
  *
  * In: a plan of postgres_fdw. Out: tuples in the scan's slot.
  *-------------------------------------------------------------------------
@@ -26,7 +26,7 @@
 extern void shuttle_foreign_scan_fill(FdwRoutine *routine);
 extern void shuttle_foreign_async_fill(FdwRoutine *routine);
 
-/* ---- foreign scans (foreign_scan.c) */
+/* ---- what a scan's plan says (scan_facts.c) */
 
 /* The storage node of a scan, as the scan's user. */
 extern ShuttleNode *shuttle_foreign_scan_node(ForeignScanState *scan);
@@ -45,6 +45,11 @@ extern ShuttlePageLimits shuttle_foreign_page_limits(ForeignScanState *scan);
  * table's row type instead of RECORD for whole-row columns. */
 extern TupleDesc shuttle_foreign_scan_desc(ForeignScanState *scan);
 
+/* Number of the snapshot that an executor run uses. */
+extern uint64 shuttle_foreign_snapshot(EState *estate);
+
+/* ---- decoders of scans (scan_decoder.c) */
+
 /* A decoder of the scan's rows (scan_decoder.c); other arguments as of
  * shuttle_decoder_create(). */
 extern ShuttleDecoder *shuttle_foreign_scan_decoder(ForeignScanState *scan,
@@ -52,10 +57,7 @@ extern ShuttleDecoder *shuttle_foreign_scan_decoder(ForeignScanState *scan,
 													int first_column,
 													MemoryContext owner);
 
-/* ---- states of partial aggregates (foreign_aggregate.c) */
-
-/* Number of the snapshot that an executor run uses. */
-extern uint64 shuttle_foreign_snapshot(EState *estate);
+/* ---- foreign scans (foreign_scan.c) */
 
 /* True if the scan was not sent, only reads, and needs no value that the plan
  * has yet to compute: it can be sent at any time. */
