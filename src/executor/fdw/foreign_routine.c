@@ -11,15 +11,11 @@
 #include "postgres.h"
 
 #include "executor/fdw/fdw.h"
+#include "executor/kinds.h"
 #include "executor/scan/scan.h"
 #include "executor/shuttle_executor.h"
 #include "executor/statistics/statistics.h"
 #include "executor/write/write_table.h"
-
-const FdwRoutine *shuttle_postgres_fdw_routine = NULL;
-
-/* Our routine is recognized by this callback, which is never postgres_fdw's. */
-static BeginForeignScan_function our_begin = NULL;
 
 void
 shuttle_foreign_fill_routine(FdwRoutine *routine, const FdwRoutine *planner)
@@ -34,11 +30,5 @@ shuttle_foreign_fill_routine(FdwRoutine *routine, const FdwRoutine *planner)
 	shuttle_foreign_import_fill(routine);
 	shuttle_foreign_async_fill(routine);
 
-	our_begin = routine->BeginForeignScan;
-}
-
-bool
-shuttle_foreign_is_ours(const FdwRoutine *routine)
-{
-	return our_begin != NULL && routine->BeginForeignScan == our_begin;
+	shuttle_foreign_note_ours(routine);
 }

@@ -12,9 +12,12 @@
 #include "foreign/fdwapi.h"
 #include "utils/memutils.h"
 
+#include "executor/fdw/fdw.h"
 #include "executor/fdw/postgres_fdw.h"
 #include "executor/fdw/scan_text.h"
 #include "executor/shuttle_executor.h"
+
+const FdwRoutine *shuttle_postgres_fdw_routine = NULL;
 
 static FdwRoutine original;
 

@@ -18,12 +18,8 @@
 
 #include "executor/ahead/row_need.h"
 #include "executor/join/served_scan.h"
+#include "executor/kinds.h"
 #include "explain/shuttle_explain.h"
-
-/* ---- served scans (served_scan.c) */
-
-/* True where an expression contains the PARAM_EXEC parameter. */
-extern bool shuttle_expression_uses_param(Node *expression, int param);
 
 /* ---- copies of outer rows (outer_rows.c) */
 
@@ -196,7 +192,6 @@ shuttle_look_ahead_current(const LookAheadState *look)
 {
 	return look->position > 0 ? look->current : NULL;
 }
-extern bool shuttle_is_look_ahead(const PlanState *node);
 extern Node *shuttle_look_ahead_create_state(CustomScan *plan);
 extern void shuttle_look_ahead_register(void);
 

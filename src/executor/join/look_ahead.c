@@ -53,7 +53,7 @@ static TupleTableSlot *pass_row(LookAheadState *look);
 static bool next_batch(LookAheadState *look);
 
 static const CustomExecMethods look_ahead_exec_methods = {
-	.CustomName = "Look Ahead",
+	.CustomName = shuttle_look_ahead_name,
 	.BeginCustomScan = begin_look_ahead,
 	.ExecCustomScan = exec_look_ahead,
 	.EndCustomScan = end_look_ahead,
@@ -76,13 +76,6 @@ uint64
 shuttle_look_aheads_begun(void)
 {
 	return nbegun;
-}
-
-bool
-shuttle_is_look_ahead(const PlanState *node)
-{
-	return node != NULL && IsA(node, CustomScanState) &&
-		((const CustomScanState *) node)->methods == &look_ahead_exec_methods;
 }
 
 static void

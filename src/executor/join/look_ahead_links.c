@@ -51,25 +51,6 @@ static ExecutorStart_hook_type previous_start = NULL;
 
 static bool link_walker(PlanState *node, void *context);
 
-/* ---- expressions and parameters */
-
-static bool
-uses_param_walker(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, Param))
-		return ((Param *) node)->paramkind == PARAM_EXEC &&
-			((Param *) node)->paramid == *(int *) context;
-	return expression_tree_walker(node, uses_param_walker, context);
-}
-
-bool
-shuttle_expression_uses_param(Node *expression, int param)
-{
-	return uses_param_walker(expression, &param);
-}
-
 /* ---- transports */
 
 /* A type whose values can travel in an array, or as texts in one. */
@@ -649,20 +630,6 @@ link_walker(PlanState *node, void *context)
 			link_owner((LookAheadState *) outerPlanState(node), node->subPlan);
 	}
 	return planstate_tree_walker(node, link_walker, context);
-}
-
-/* True where a plan can have a foreign scan. */
-bool
-shuttle_reads_foreign_table(const PlannedStmt *statement)
-{
-	ListCell   *lc;
-
-	foreach(lc, statement->rtable)
-	{
-		if (lfirst_node(RangeTblEntry, lc)->relkind == RELKIND_FOREIGN_TABLE)
-			return true;
-	}
-	return false;
 }
 
 /* Calls a walker for the plan and for each of its subqueries. */

@@ -21,7 +21,7 @@ enum PlanField
 };
 
 static const CustomScanMethods look_ahead_methods = {
-	.CustomName = "Look Ahead",
+	.CustomName = shuttle_look_ahead_name,
 	.CreateCustomScanState = shuttle_look_ahead_create_state,
 };
 
@@ -56,13 +56,6 @@ shuttle_look_ahead_add_local(CustomScan *scan)
 	shuttle_look_ahead_unpack(scan->custom_private, &plan);
 	plan.local = SHUTTLE_LOCAL_TOO;
 	scan->custom_private = shuttle_look_ahead_pack(&plan);
-}
-
-bool
-shuttle_is_look_ahead_plan(const Plan *plan)
-{
-	return plan != NULL && IsA(plan, CustomScan) &&
-		((const CustomScan *) plan)->methods == &look_ahead_methods;
 }
 
 CustomScan *

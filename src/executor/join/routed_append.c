@@ -41,12 +41,12 @@ static void end_routed_append(CustomScanState *node);
 static void rescan_routed_append(CustomScanState *node);
 
 static const CustomScanMethods routed_append_methods = {
-	.CustomName = "Routed Append",
+	.CustomName = shuttle_routed_append_name,
 	.CreateCustomScanState = create_state,
 };
 
 static const CustomExecMethods routed_append_exec_methods = {
-	.CustomName = "Routed Append",
+	.CustomName = shuttle_routed_append_name,
 	.BeginCustomScan = begin_routed_append,
 	.ExecCustomScan = exec_routed_append,
 	.EndCustomScan = end_routed_append,
@@ -57,13 +57,6 @@ void
 shuttle_routed_append_register(void)
 {
 	RegisterCustomScanMethods(&routed_append_methods);
-}
-
-bool
-shuttle_is_routed_append_plan(const Plan *plan)
-{
-	return IsA(plan, CustomScan) &&
-		((const CustomScan *) plan)->methods == &routed_append_methods;
 }
 
 CustomScan *
@@ -86,13 +79,6 @@ create_state(CustomScan *plan)
 	NodeSetTag(node, T_CustomScanState);
 	node->css.methods = &routed_append_exec_methods;
 	return (Node *) node;
-}
-
-bool
-shuttle_is_routed_append(const PlanState *node)
-{
-	return node != NULL && IsA(node, CustomScanState) &&
-		((const CustomScanState *) node)->methods == &routed_append_exec_methods;
 }
 
 static void

@@ -146,7 +146,6 @@ typedef struct ShuttleRoutes
 	const Bitmapset **children; /* for each key of the set */
 } ShuttleRoutes;
 extern void shuttle_routed_append_register(void);
-extern bool shuttle_is_routed_append(const PlanState *node);
 
 /* Lets a routed append choose by the routes of a Look Ahead, if pruning at
  * run time decides by nothing but the parameters that it sets.  Several may

@@ -41,6 +41,7 @@
 #include "executor/fdw/fdw.h"
 #include "executor/fdw/postgres_fdw.h"
 #include "executor/fdw/scan_text.h"
+#include "executor/kinds.h"
 #include "executor/scan/remote_values.h"
 #include "executor/scan/scan.h"
 #include "executor/shuttle_executor.h"
@@ -265,7 +266,7 @@ is_plain(const ForeignScanState *scan)
 	const ForeignScan *plan = (const ForeignScan *) scan->ss.ps.plan;
 
 	return plan->operation == CMD_SELECT && scan->fdw_state != NULL &&
-		scan->fdwroutine->IterateForeignScan == iterate_foreign_scan;
+		shuttle_foreign_scan_is_ours(scan);
 }
 
 bool

@@ -1,0 +1,32 @@
+/*-------------------------------------------------------------------------
+ * kinds.h
+ *	  What kind a node, a scan or an expression is (kinds.c).
+ *
+ * In: what any file of the executor room has at hand. Out: yes or no. Nothing
+ * here calls another file of the room, so every file may ask. What the planner
+ * asks as well is declared in shuttle_executor.h.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_EXECUTOR_KINDS_H
+#define SHUTTLE_EXECUTOR_KINDS_H
+
+#include "foreign/fdwapi.h"
+
+/* Names of our plan nodes, which tell them by their address. */
+extern const char shuttle_look_ahead_name[];
+extern const char shuttle_routed_append_name[];
+
+extern bool shuttle_is_look_ahead(const PlanState *node);
+extern bool shuttle_is_routed_append(const PlanState *node);
+
+/* Keeps what our routine is told by. */
+extern void shuttle_foreign_note_ours(const FdwRoutine *routine);
+
+/* True where a scan runs by our own callbacks: it is on a server of ours, and no
+ * Look Ahead serves it. */
+extern bool shuttle_foreign_scan_is_ours(const ForeignScanState *scan);
+
+/* True where an expression contains the PARAM_EXEC parameter. */
+extern bool shuttle_expression_uses_param(Node *expression, int param);
+
+#endif							/* SHUTTLE_EXECUTOR_KINDS_H */
