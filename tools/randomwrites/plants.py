@@ -48,7 +48,7 @@ PLANTS: Plants = {
     # what a statement has begun to read is asked for behind its first write
     "read_behind_write": (
         Edit(
-            "src/executor/ahead/unsent_scans.c",
+            "src/executor/scan/remote_scan.c",
             "if (unsent->node == node && unsent->number <= begun)",
             "if (false && unsent->node == node && unsent->number <= begun)",
         ),

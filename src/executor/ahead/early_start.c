@@ -397,7 +397,7 @@ visit_scan(ForeignScanState *scan, Demand demand)
 		shuttle_foreign_scan_read_whole(scan, NIL);
 	if (shuttle_foreign_scan_can_start(scan))
 	{
-		shuttle_write_flush_others(shuttle_foreign_scan_node(scan), scan->ss.ps.state);
+		shuttle_outbox_before_read(shuttle_foreign_scan_node(scan), scan->ss.ps.state);
 		shuttle_foreign_scan_send(scan, 0, !demand.certain);
 	}
 	else if (shuttle_foreign_scan_awaits_params(scan))

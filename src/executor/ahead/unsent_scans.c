@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  * unsent_scans.c
- *	  Foreign scans that were begun and not asked for yet.
+ *	  The list of foreign scans that were begun and not asked for yet.
  *
  * A read must see its node as it was before its statement (trap 24), and
  * scans are asked for when they are first read, which may be after the
@@ -9,7 +9,7 @@
  * statement are sent as well when a function writes: their snapshot is older.
  * Scans that lock are not, but for those of a table that is changed beside
  * another write of WITH: the node leaves out of their pages what that one has
- * changed meanwhile.
+ * changed meanwhile.  remote_scan.c sends them.
  *
  * A scan may be read again behind the write.  So the rows of a table that its
  * statement writes stay here.
@@ -29,7 +29,6 @@
 
 #include "base/shuttle_compat_executor.h"
 #include "executor/ahead/ahead.h"
-#include "executor/scan/scan.h"
 #include "executor/shuttle_executor.h"
 #include "storage/shuttle_storage.h"
 
@@ -121,59 +120,16 @@ shuttle_unsent_remove(ShuttleUnsentScan *unsent)
 	unsent->listed = false;
 }
 
+ShuttleUnsentScan *
+shuttle_unsent_first(void)
+{
+	return first_unsent;
+}
+
 uint64
 shuttle_unsent_number(void)
 {
 	return latest_number;
-}
-
-void
-shuttle_unsent_send_all(ShuttleNode *node)
-{
-	shuttle_unsent_send_older(node, latest_number);
-}
-
-void
-shuttle_unsent_send_older(ShuttleNode *node, uint64 begun)
-{
-	ShuttleUnsentScan *unsent = first_unsent;
-
-	while (unsent != NULL)
-	{
-		ShuttleUnsentScan *next = unsent->next;
-
-		/* Sending takes it off the list; locking scans stay on it. */
-		if (unsent->node == node && unsent->number <= begun)
-		{
-			if (shuttle_foreign_scan_can_start(unsent->scan))
-				shuttle_foreign_scan_send(unsent->scan, unsent->nest_level, true);
-			else if (unsent->scan->ss.ps.state->es_plannedstmt->hasModifyingCTE &&
-					 shuttle_foreign_scan_is_target(unsent->scan))
-				shuttle_foreign_scan_send(unsent->scan, unsent->nest_level, false);
-		}
-		unsent = next;
-	}
-}
-
-static ShuttleUnsentScan *
-find_target(const EState *estate)
-{
-	ShuttleUnsentScan *unsent = first_unsent;
-
-	while (unsent != NULL && !(unsent->scan->ss.ps.state == estate &&
-							   shuttle_foreign_scan_is_target(unsent->scan)))
-		unsent = unsent->next;
-	return unsent;
-}
-
-void
-shuttle_unsent_send_targets(const EState *estate)
-{
-	ShuttleUnsentScan *unsent;
-
-	/* Each leaves the list, and others may do so meanwhile. */
-	while ((unsent = find_target(estate)) != NULL)
-		shuttle_foreign_scan_send(unsent->scan, unsent->nest_level, false);
 }
 
 bool

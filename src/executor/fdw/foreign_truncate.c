@@ -21,6 +21,7 @@
 #include "utils/rel.h"
 
 #include "base/shuttle_utility.h"
+#include "executor/ahead/ahead.h"
 #include "executor/fdw/fdw.h"
 #include "executor/shuttle_executor.h"
 #include "executor/write/write.h"
@@ -140,7 +141,7 @@ exec_foreign_truncate(List *rels, DropBehavior behavior, bool restart_seqs)
 	appendStringInfoString(&sql, behavior == DROP_CASCADE ? " CASCADE" : " RESTRICT");
 
 	node = shuttle_node_get(serverid, GetUserId());
-	shuttle_write_flush_others(node, NULL);
+	shuttle_outbox_before_read(node, NULL);
 	if (current == NULL || waits_for_each(current))
 		shuttle_query(node, sql.data, SHUTTLE_WRITES, 0, NULL, NULL);
 	else

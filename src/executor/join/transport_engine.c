@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "executor/ahead/ahead.h"
 #include "executor/executor.h"
 #include "utils/fmgroids.h"
 #include "utils/memutils.h"
@@ -123,7 +124,7 @@ send_keys(ShuttleChannel *channel, ShuttleKeySet *set, int first, int nkeys,
 	ShuttleStatement statement = channel->statement;
 	MemoryContext old;
 
-	shuttle_write_flush_others(channel->node, scan->node->ss.ps.state);
+	shuttle_outbox_before_read(channel->node, scan->node->ss.ps.state);
 	MemoryContextReset(channel->values_cxt);
 	old = MemoryContextSwitchTo(channel->values_cxt);
 	statement.values = make_values(channel, set, first, nkeys);

@@ -4,11 +4,12 @@
  *	  node.
  *
  * Files: foreign_scan.c has the callbacks of a scan; foreign_async.c those
- * below an asynchronous Append; scan_facts.c says what its plan tells;
- * foreign_locks.c puts row locks into the SELECT; foreign_sample.c takes samples;
- * scan_decoder.c makes tuples from answers; parameters.c evaluates $1, $2, ...;
- * foreign_aggregate.c and collected.c make aggregate states from a node's answers;
- * explain_remote.c collects what EXPLAIN shows of the node.
+ * below an asynchronous Append; remote_scan.c sends its SELECT; scan_facts.c says
+ * what its plan tells; foreign_locks.c puts row locks into the SELECT;
+ * foreign_sample.c takes samples; scan_decoder.c makes tuples from answers;
+ * parameters.c evaluates $1, $2, ...; foreign_aggregate.c and collected.c make
+ * aggregate states from a node's answers; explain_remote.c collects what EXPLAIN
+ * shows of the node.
  *
  * In: a plan of postgres_fdw. Out: tuples in the scan's slot.
  *-------------------------------------------------------------------------
@@ -57,7 +58,7 @@ extern ShuttleDecoder *shuttle_foreign_scan_decoder(ForeignScanState *scan,
 													int first_column,
 													MemoryContext owner);
 
-/* ---- foreign scans (foreign_scan.c) */
+/* ---- the sending of scans (remote_scan.c) */
 
 /* True if the scan was not sent, only reads, and needs no value that the plan
  * has yet to compute: it can be sent at any time. */
@@ -113,6 +114,8 @@ extern double shuttle_foreign_scan_bound(const ForeignScanState *scan);
  * never read it.
  */
 extern void shuttle_foreign_scan_send(ForeignScanState *scan, int nest_level, bool ahead);
+
+/* ---- foreign scans (foreign_scan.c) */
 
 /*
  * Runs the scan's node without waiting. Returns its next row, or an empty slot

@@ -272,8 +272,7 @@ send_statement(ForeignScanState *scan)
 		.counters = &direct->counters,
 	};
 
-	shuttle_write_flush_others(direct->node, estate);
-	shuttle_unsent_send_all(direct->node);
+	shuttle_outbox_before_write(direct->node, estate);
 	shuttle_asked_note(&direct->asked, &statement, estate);
 	direct->request = shuttle_request_send(direct->node, &statement,
 										   estate->es_query_cxt);

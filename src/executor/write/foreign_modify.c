@@ -495,8 +495,7 @@ send_rows(ShuttleWrite *write, TupleTableSlot **slots, TupleTableSlot *plan_slot
 	Oid			tableoid;
 	uint64		nrows;
 
-	shuttle_write_flush_others(write->storage_node, write->estate);
-	shuttle_unsent_send_all(write->storage_node);
+	shuttle_outbox_before_write(write->storage_node, write->estate);
 
 	MemoryContextReset(write->work_cxt);
 	tableoid = print_values(write, slots, plan_slot, nslots);

@@ -205,7 +205,7 @@ must_be_whole(ShuttleKeyedWriteState *state)
 	{
 		ShuttleNode *node = state->targets[i].node;
 
-		shuttle_write_flush_others(node, state->css.ss.ps.state);
+		shuttle_outbox_before_read(node, state->css.ss.ps.state);
 		if (shuttle_node_wrote(node))
 			return true;
 	}
@@ -306,8 +306,7 @@ send_keys(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target)
 		.counters = &target->counters,
 	};
 
-	shuttle_write_flush_others(target->node, estate);
-	shuttle_unsent_send_all(target->node);
+	shuttle_outbox_before_write(target->node, estate);
 	target->asked = true;
 	shuttle_asked_note(&target->asked_statements, &statement, estate);
 	target->request = shuttle_request_send(target->node, &statement, state->piece_cxt);
