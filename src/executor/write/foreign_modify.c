@@ -355,16 +355,6 @@ collect_values(ShuttleWrite *write)
 	write->values = palloc0_array(const char *, write->nvalues * write->batch_size + 1);
 }
 
-ShuttleTargetRows *
-shuttle_foreign_modify_rows(ResultRelInfo *target)
-{
-	if (target->ri_FdwRoutine == NULL || target->ri_FdwState == NULL ||
-		target->ri_usesFdwDirectModify ||
-		!shuttle_foreign_is_ours(target->ri_FdwRoutine))
-		return NULL;
-	return ((ShuttleWrite *) target->ri_FdwState)->rows;
-}
-
 static int
 get_batch_size(ResultRelInfo *target)
 {
@@ -569,58 +559,6 @@ print_values(ShuttleWrite *write, TupleTableSlot **slots,
 	return tableoid;
 }
 
-/*
- * The statement for a number of rows: for more than one, the VALUES of
- * postgres_fdw's INSERT are followed by those of the other rows.
- */
-const char *
-shuttle_write_values_sql(ShuttleWrite *write, int nrows)
-{
-	TupleDesc	desc = RelationGetDescr(write->rel);
-	StringInfoData sql;
-	int			parameter = write->nattributes;
-	MemoryContext old_cxt;
-
-	if (nrows == 1 && write->conflict == NULL)
-		return write->postgres_fdw.sql;
-	if (write->insert_sql != NULL && write->insert_rows == nrows &&
-		!shuttle_on_conflict_updates(write))
-		return write->insert_sql;
-
-	Assert(write->operation == CMD_INSERT);
-	if (write->insert_sql != NULL)
-		pfree(write->insert_sql);
-	write->insert_sql = NULL;
-	old_cxt = MemoryContextSwitchTo(write->estate->es_query_cxt);
-	initStringInfo(&sql);
-	appendBinaryStringInfo(&sql, write->postgres_fdw.sql, write->postgres_fdw.values_end);
-	for (int row = 1; row < nrows; row++)
-	{
-		const char *separator = ", (";
-		ListCell   *cell;
-
-		foreach(cell, write->postgres_fdw.target_attributes)
-		{
-			appendStringInfoString(&sql, separator);
-			separator = ", ";
-			if (TupleDescAttr(desc, lfirst_int(cell) - 1)->attgenerated)
-				appendStringInfoString(&sql, "DEFAULT");
-			else
-				appendStringInfo(&sql, "$%d", ++parameter);
-		}
-		appendStringInfoChar(&sql, ')');
-	}
-	if (write->conflict != NULL)
-		shuttle_on_conflict_append_tail(&sql, write, parameter);
-	else
-		appendStringInfoString(&sql, write->postgres_fdw.sql + write->postgres_fdw.values_end);
-	MemoryContextSwitchTo(old_cxt);
-
-	write->insert_sql = sql.data;
-	write->insert_rows = nrows;
-	return write->insert_sql;
-}
-
 /* Stores the row returned; the slot frees it. */
 static void
 store_returned_row(ShuttleWrite *write, ShuttleRequest *request,
@@ -636,18 +574,6 @@ store_returned_row(ShuttleWrite *write, ShuttleRequest *request,
 
 	/* The slot may be of a kind that stores no heap tuple. */
 	ExecForceStoreHeapTuple(shuttle_decoder_tuple(write->decoder, &row), slot, true);
-}
-
-void
-shuttle_write_refuse_several(ShuttleWrite *write, uint64 nrows)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("a single row of foreign table \"%s\" could not be told from others",
-					RelationGetRelationName(write->rel)),
-			 errdetail(UINT64_FORMAT " rows have the same ctid on storage node \"%s\"; its table is partitioned or has children.",
-					   nrows, shuttle_node_name(write->storage_node)),
-			 errhint("Create a foreign table for each partition, or write the statement so that it can run wholly on the storage node.")));
 }
 
 static void

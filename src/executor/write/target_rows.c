@@ -28,11 +28,14 @@
 #include "storage/itemptr.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
 
 #include "base/shuttle_compat_executor.h"
 #include "executor/executor_types.h"
 #include "executor/fdw/scan_text.h"
+#include "executor/shuttle_executor.h"
 #include "executor/write/write.h"
+#include "executor/write/write_buffer.h"
 #include "executor/write/write_table.h"
 
 #define OTHER_TABLE		((OffsetNumber) 0x8000)
@@ -199,6 +202,17 @@ rows_of_merge(ForeignScanState *scan, List *attributes, int *rtindex)
 	return NULL;
 }
 
+/* Those of a table whose rows are updated or deleted by name; else NULL. */
+static ShuttleTargetRows *
+rows_of_write(ResultRelInfo *target)
+{
+	if (target->ri_FdwRoutine == NULL || target->ri_FdwState == NULL ||
+		target->ri_usesFdwDirectModify ||
+		!shuttle_foreign_is_ours(target->ri_FdwRoutine))
+		return NULL;
+	return ((ShuttleWrite *) target->ri_FdwState)->rows;
+}
+
 ShuttleTargetScan *
 shuttle_target_scan_create(ForeignScanState *scan, const char *sql,
 						   List *attributes)
@@ -216,7 +230,7 @@ shuttle_target_scan_create(ForeignScanState *scan, const char *sql,
 		   (rtindex = bms_next_member(plan->fs_base_relids, rtindex)) >= 0)
 	{
 		if (estate->es_result_relations[rtindex - 1] != NULL)
-			rows = shuttle_foreign_modify_rows(estate->es_result_relations[rtindex - 1]);
+			rows = rows_of_write(estate->es_result_relations[rtindex - 1]);
 	}
 	if (rows == NULL)
 		return NULL;
@@ -280,4 +294,16 @@ shuttle_target_scan_name_row(ShuttleTargetScan *target, HeapTuple tuple,
 		if (!is_null)
 			encode(target->rows, (ItemPointer) DatumGetPointer(ctid), tableoid);
 	}
+}
+
+void
+shuttle_write_refuse_several(ShuttleWrite *write, uint64 nrows)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("a single row of foreign table \"%s\" could not be told from others",
+					RelationGetRelationName(write->rel)),
+			 errdetail(UINT64_FORMAT " rows have the same ctid on storage node \"%s\"; its table is partitioned or has children.",
+					   nrows, shuttle_node_name(write->storage_node)),
+			 errhint("Create a foreign table for each partition, or write the statement so that it can run wholly on the storage node.")));
 }

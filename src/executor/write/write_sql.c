@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  * write_sql.c
  *	  The statement that writes many rows: its parameters are arrays, one for
- *	  each column.
+ *	  each column; or, of an INSERT, the values of each row.
  *
  * INSERT keeps the end of postgres_fdw's own text (ON CONFLICT, RETURNING), or
  * has the one of its clause (write_conflict.c).
@@ -13,6 +13,7 @@
 
 #include "access/sysattr.h"
 #include "lib/stringinfo.h"
+#include "utils/rel.h"
 
 #include "executor/executor_types.h"
 #include "executor/fdw/fdw.h"
@@ -206,4 +207,56 @@ shuttle_write_array_sql(const ShuttleWrite *write, const ShuttleRemoteTable *tab
 	else
 		append_change(&sql, write, table);
 	return sql.data;
+}
+
+/*
+ * The statement for a number of rows: for more than one, the VALUES of
+ * postgres_fdw's INSERT are followed by those of the other rows.
+ */
+const char *
+shuttle_write_values_sql(ShuttleWrite *write, int nrows)
+{
+	TupleDesc	desc = RelationGetDescr(write->rel);
+	StringInfoData sql;
+	int			parameter = write->nattributes;
+	MemoryContext old_cxt;
+
+	if (nrows == 1 && write->conflict == NULL)
+		return write->postgres_fdw.sql;
+	if (write->insert_sql != NULL && write->insert_rows == nrows &&
+		!shuttle_on_conflict_updates(write))
+		return write->insert_sql;
+
+	Assert(write->operation == CMD_INSERT);
+	if (write->insert_sql != NULL)
+		pfree(write->insert_sql);
+	write->insert_sql = NULL;
+	old_cxt = MemoryContextSwitchTo(write->estate->es_query_cxt);
+	initStringInfo(&sql);
+	appendBinaryStringInfo(&sql, write->postgres_fdw.sql, write->postgres_fdw.values_end);
+	for (int row = 1; row < nrows; row++)
+	{
+		const char *separator = ", (";
+		ListCell   *cell;
+
+		foreach(cell, write->postgres_fdw.target_attributes)
+		{
+			appendStringInfoString(&sql, separator);
+			separator = ", ";
+			if (TupleDescAttr(desc, lfirst_int(cell) - 1)->attgenerated)
+				appendStringInfoString(&sql, "DEFAULT");
+			else
+				appendStringInfo(&sql, "$%d", ++parameter);
+		}
+		appendStringInfoChar(&sql, ')');
+	}
+	if (write->conflict != NULL)
+		shuttle_on_conflict_append_tail(&sql, write, parameter);
+	else
+		appendStringInfoString(&sql, write->postgres_fdw.sql + write->postgres_fdw.values_end);
+	MemoryContextSwitchTo(old_cxt);
+
+	write->insert_sql = sql.data;
+	write->insert_rows = nrows;
+	return write->insert_sql;
 }

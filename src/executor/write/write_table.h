@@ -17,7 +17,7 @@
 extern void shuttle_foreign_direct_fill(FdwRoutine *routine);
 extern void shuttle_foreign_modify_fill(FdwRoutine *routine);
 
-/* ---- rows that are changed by name (target_rows.c, foreign_modify.c) */
+/* ---- rows that are changed by name (target_rows.c) */
 extern ShuttleTargetRows *shuttle_target_rows_create(const char *table_name,
 													 MemoryContext cxt);
 
@@ -26,8 +26,8 @@ extern ShuttleTargetRows *shuttle_target_rows_create(const char *table_name,
 extern Oid	shuttle_target_rows_decode(const ShuttleTargetRows *rows,
 									   ItemPointer ctid);
 
-/* Those of a table whose rows are updated or deleted by name; else NULL. */
-extern ShuttleTargetRows *shuttle_foreign_modify_rows(ResultRelInfo *target);
+/* Raises that more rows were changed than were named (trap 22). */
+extern void shuttle_write_refuse_several(ShuttleWrite *write, uint64 nrows);
 
 /* How a scan reads the target of an UPDATE or DELETE. */
 typedef struct ShuttleTargetScan
@@ -65,13 +65,10 @@ extern ShuttleWrite *shuttle_write_create(ModifyTableState *node, ResultRelInfo 
 extern bool shuttle_write_is_buffered(ShuttleWrite *write);
 
 /*
- * The INSERT of nrows rows with VALUES.  Lives until it is asked for another
- * number of rows, or with ON CONFLICT DO UPDATE.
+ * The INSERT of nrows rows with VALUES (write_sql.c).  Lives until it is asked for
+ * another number of rows, or with ON CONFLICT DO UPDATE.
  */
 extern const char *shuttle_write_values_sql(ShuttleWrite *write, int nrows);
-
-/* Raises that more rows were changed than were named (trap 22). */
-extern void shuttle_write_refuse_several(ShuttleWrite *write, uint64 nrows);
 
 /* ---- what EXPLAIN shows of rows that are routed (explain_routed.c) */
 
