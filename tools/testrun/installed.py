@@ -61,6 +61,14 @@ def list_prefixes() -> list[tuple[str, Path]]:
     return found
 
 
+@cache
+def list_nodes() -> list[tuple[str, str]]:
+    """Servers that tests may start as storage nodes only, and where they are."""
+    lines = run_tool("servers", "list", capture=True).splitlines()
+    found = [line.split(maxsplit=1) for line in lines if line.startswith("node-")]
+    return [(name, prefix) for name, prefix in found]
+
+
 def run_tool(tool: str, *args: str, capture: bool = False) -> str:
     """Runs one of our own scripts; its progress goes where ours goes."""
     done = subprocess.run(

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from testrun.cluster import clean_environment, run_as_server_user, sanitizer_environment
-from testrun.installed import Installed, list_prefixes, run_directory, server_user
+from testrun.installed import Installed, list_nodes, list_prefixes, run_directory, server_user
 from testrun.outcome import EXPECTED, Outcome, check_logs, tap_outcome
 from testrun.progress import Test
 from testrun.wanted import SUITE_LIMIT_S, Wanted, clean_up
@@ -27,6 +27,7 @@ def plan_tap(installed: Installed, wanted: Wanted) -> list[str]:
 def run_tap(installed: Installed, wanted: Wanted, names: list[str]) -> Outcome:
     """Runs TAP scripts side by side. A script is one test in the count."""
     list_prefixes()
+    list_nodes()
     base = run_directory()
 
     def run_one(name: str) -> Outcome:
@@ -88,6 +89,7 @@ def run_tap_script(installed: Installed, base: Path, name: str) -> TapResult:
         PG_TEST_PORT_DIR=str(port_directory()),
         PG_REGRESS=str(installed.pgxs_dir / "src/test/regress/pg_regress"),
         SHUTTLE_SERVERS=":".join(f"{name}={prefix}" for name, prefix in list_prefixes()),
+        SHUTTLE_NODES=":".join(f"{name}={prefix}" for name, prefix in list_nodes()),
     )
     perl_dir = installed.pgxs_dir / "src/test/perl"
     script = base / "test/t" / f"{name}.pl"
