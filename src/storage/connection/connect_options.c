@@ -22,6 +22,7 @@
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_libpq.h"
 #include "storage/connection/connection.h"
+#include "storage/request/pipeline.h"
 #include "storage/shuttle_storage.h"
 
 /* For nodes that are gone without a word, where options say nothing else:

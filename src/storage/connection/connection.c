@@ -432,20 +432,6 @@ fail_connect(ShuttleNode *node, int sqlstate, const char *detail,
 	node->connection.failure = failure;
 }
 
-void
-shuttle_connection_raise(ShuttleNode *node)
-{
-	const NodeFailure *failure = &node->connection.failure;
-
-	ereport(ERROR,
-			(errcode(failure->sqlstate),
-			 errmsg_internal("%s", failure->message),
-			 failure->detail[0] != '\0' ?
-			 errdetail_internal("%s", failure->detail) : 0,
-			 failure->hint[0] != '\0' ?
-			 errhint("%s", failure->hint) : 0));
-}
-
 /* ---- ending */
 
 void

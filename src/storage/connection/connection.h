@@ -56,9 +56,6 @@ extern void shuttle_connection_check(ShuttleNode *node);
 /* Replaces a connection that died idle.  Errors: as for shuttle_node_get(). */
 extern void shuttle_connection_revive(ShuttleNode *node);
 
-/* Raises why a node has no connection. */
-pg_noreturn extern void shuttle_connection_raise(ShuttleNode *node);
-
 /* ---- connect_options.c */
 
 typedef struct ConnectOptions

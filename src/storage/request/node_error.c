@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  * node_error.c
- *	  Errors that nodes answered with: kept, shared and raised.
+ *	  Errors of nodes: those they answered are kept and shared; all are raised.
  *
  * Memory: malloc'd and counted, because the pump may not allocate from the
  * server; holders release them in their reset callbacks.
@@ -159,4 +159,18 @@ shuttle_node_error_raise(ShuttleNode *node, ShuttleNodeError *error,
 			 copy_names(result),
 			 add_request(node, sql),
 			 origin != NULL ? errcontext("%s", origin) : 0));
+}
+
+void
+shuttle_connection_raise(ShuttleNode *node)
+{
+	const NodeFailure *failure = &node->connection.failure;
+
+	ereport(ERROR,
+			(errcode(failure->sqlstate),
+			 errmsg_internal("%s", failure->message),
+			 failure->detail[0] != '\0' ?
+			 errdetail_internal("%s", failure->detail) : 0,
+			 failure->hint[0] != '\0' ?
+			 errhint("%s", failure->hint) : 0));
 }

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  * pipeline.c
- *	  The queue of a node: commands go out in whole packets, answers come in.
+ *	  Sends what is in the queue of a node, in whole packets, and reads answers.
  *
  * Rules (trap 34): only whole packets are sent, so that each later packet
  * starts a new segment on the node.  The pump reads a result on to its NULL
@@ -14,8 +14,6 @@
  */
 #include "postgres.h"
 
-#include "utils/memutils.h"
-
 #include "base/shuttle_counters.h"
 #include "explain/shuttle_explain.h"
 #include "storage/connection/connection.h"
@@ -27,7 +25,6 @@
 #include "storage/storage_types.h"
 #include "storage/transaction/transaction.h"
 #include "storage/transaction/two_phase.h"
-
 
 static bool ends_connection(const PGresult *result);
 static bool fits_command(const ShuttleCommand *command, const PGresult *result);
@@ -46,68 +43,7 @@ static void count_bytes_sent(ShuttleCommand *command);
 static void flush_output(ShuttleNode *node);
 static void note_round_trip(ShuttleNode *node);
 
-/* ---- adding */
-
-ShuttleCommand *
-shuttle_pipeline_make(ShuttleNode *node, CommandKind kind, const char *sql)
-{
-	Size		sql_size = sql != NULL ? strlen(sql) + 1 : 0;
-	ShuttleCommand *command;
-
-	command = MemoryContextAllocExtended(node->cxt,
-										 sizeof(ShuttleCommand) + sql_size,
-										 MCXT_ALLOC_NO_OOM | MCXT_ALLOC_HUGE);
-	if (command == NULL)
-		return NULL;
-	memset(command, 0, sizeof(ShuttleCommand));
-	command->kind = kind;
-	if (sql != NULL)
-	{
-		command->sql = (char *) (command + 1);
-		memcpy(command->sql, sql, sql_size);
-	}
-	return command;
-}
-
-void
-shuttle_pipeline_append(ShuttleNode *node, ShuttleCommand *command)
-{
-	command->packet = node->queue.packet;
-	command->generation = node->transaction.generation;
-	command->ahead = node->queue.adding_ahead;
-	command->repeatable = node->queue.adding_repeatable;
-	dlist_push_tail(&node->queue.commands, &command->link);
-	if (node->queue.unsent == NULL)
-		node->queue.unsent = command;
-	node->queue.unsynced = command->kind != COMMAND_SYNC;
-	if (command->kind == COMMAND_SYNC)
-	{
-		node->queue.nunsent_syncs++;
-		node->queue.packet++;
-	}
-}
-
-ShuttleCommand *
-shuttle_pipeline_try(ShuttleNode *node, CommandKind kind, const char *sql)
-{
-	ShuttleCommand *command = shuttle_pipeline_make(node, kind, sql);
-
-	if (command != NULL)
-		shuttle_pipeline_append(node, command);
-	return command;
-}
-
-ShuttleCommand *
-shuttle_pipeline_add(ShuttleNode *node, CommandKind kind, const char *sql)
-{
-	ShuttleCommand *command = shuttle_pipeline_try(node, kind, sql);
-
-	if (command == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OUT_OF_MEMORY),
-				 errmsg("out of memory")));
-	return command;
-}
+/* ---- ends of packets */
 
 bool
 shuttle_pipeline_sync(ShuttleNode *node)
@@ -129,29 +65,6 @@ shuttle_pipeline_end_packet(ShuttleNode *node)
 }
 
 /* ---- taking away */
-
-void
-shuttle_pipeline_unlink(ShuttleNode *node, ShuttleCommand *command)
-{
-	if (node->queue.unsent == command)
-		node->queue.unsent = dlist_has_next(&node->queue.commands, &command->link) ?
-			dlist_container(ShuttleCommand, link,
-							dlist_next_node(&node->queue.commands, &command->link)) :
-			NULL;
-	dlist_delete(&command->link);
-	if (command->kind != COMMAND_SYNC)
-	{
-		if (command->sent)
-			node->queue.nin_flight--;
-	}
-	else
-	{
-		if (!command->sent)
-			node->queue.nunsent_syncs--;
-		if (command->ahead)
-			node->errors.nahead--;
-	}
-}
 
 void
 shuttle_command_free(ShuttleNode *node, ShuttleCommand *command)
@@ -479,12 +392,6 @@ ends_connection(const PGresult *result)
 		default:
 			return false;
 	}
-}
-
-bool
-shuttle_tag_tells_rows(const char *tag)
-{
-	return strncmp(tag, "FETCH ", 6) == 0 || strncmp(tag, "SELECT ", 7) == 0;
 }
 
 /* What is told of the end: the node's last words, libpq's reason, or ours. */

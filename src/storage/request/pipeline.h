@@ -95,7 +95,7 @@ struct ShuttleCommand
 	bool		tells_rows;		/* and these are the rows of the answer */
 };
 
-/* ---- pipeline.c */
+/* ---- command_queue.c */
 
 /* Adds a command; returns NULL where memory is short, else never fails. */
 extern ShuttleCommand *shuttle_pipeline_try(ShuttleNode *node, CommandKind kind,
@@ -110,6 +110,11 @@ extern ShuttleCommand *shuttle_pipeline_add(ShuttleNode *node, CommandKind kind,
 extern ShuttleCommand *shuttle_pipeline_make(ShuttleNode *node, CommandKind kind,
 											 const char *sql);
 extern void shuttle_pipeline_append(ShuttleNode *node, ShuttleCommand *command);
+
+/* Takes out a command that is in the queue. */
+extern void shuttle_pipeline_unlink(ShuttleNode *node, ShuttleCommand *command);
+
+/* ---- pipeline.c */
 
 /* Ends the packet and sends what can be sent; false: memory is short.  Never
  * raises. */
@@ -130,16 +135,19 @@ extern bool shuttle_pipeline_is_held(const ShuttleNode *node);
  */
 extern void shuttle_pipeline_read(ShuttleNode *node);
 
-/* Drops a command that is not in the queue any more; unlinks one that is. */
+/* Drops a command that is not in the queue any more. */
 extern void shuttle_command_free(ShuttleNode *node, ShuttleCommand *command);
-extern void shuttle_pipeline_unlink(ShuttleNode *node, ShuttleCommand *command);
 
 /* Forgets all commands; their requests fail. */
 extern void shuttle_pipeline_clear(ShuttleNode *node);
 
 /* True for command tags that tell how many rows were sent; counts of what was
  * written may differ from the rows returned. */
-extern bool shuttle_tag_tells_rows(const char *tag);
+static inline bool
+shuttle_tag_tells_rows(const char *tag)
+{
+	return strncmp(tag, "FETCH ", 6) == 0 || strncmp(tag, "SELECT ", 7) == 0;
+}
 
 /* What is told of a connection whose node keeps no protocol. */
 #define SHUTTLE_NO_ANSWER "The node's answer is not what the protocol has."
@@ -157,6 +165,9 @@ extern void shuttle_node_error_release(ShuttleNodeError **error);
 pg_noreturn extern void shuttle_node_error_raise(ShuttleNode *node,
 												 ShuttleNodeError *error,
 												 const char *sql);
+
+/* Raises why a node has no connection. */
+pg_noreturn extern void shuttle_connection_raise(ShuttleNode *node);
 
 /* SQLSTATE of a result, 0 if it has none. */
 extern int	shuttle_result_sqlstate(const PGresult *result);

@@ -3,8 +3,8 @@
  *	  Requests: a statement on its way to a node, and its answer on its way back.
  *
  * Files: request.c, request_answer.c and request_pages.c are a request from
- * its first packet to its end; pipeline.c is the queue of a node and wait.c
- * the engine that drives all queues; answer_pages.c and answer_store.c keep
+ * its first packet to its end; command_queue.c is the queue of a node,
+ * pipeline.c sends it and reads answers, wait.c drives all queues; answer_pages.c and answer_store.c keep
  * rows; prepared.c, cursor.c, cancel.c, notices.c and node_error.c are what
  * their names say; query.c runs statements of our own, outside_transaction.c
  * and outside_answer.c those beside the session's transaction.

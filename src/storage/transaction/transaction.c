@@ -54,12 +54,6 @@ static void complete_answers(ShuttleNode *node);
 static void follow_read_only(ShuttleNode *node);
 static void set_timeouts(ShuttleNode *node);
 
-bool
-shuttle_transaction_is_open(const ShuttleNode *node)
-{
-	return node->transaction.kind != TRANSACTION_NONE;
-}
-
 void
 shuttle_transaction_forget(ShuttleNode *node)
 {

@@ -15,6 +15,7 @@
 #ifndef SHUTTLE_STORAGE_TRANSACTION_TRANSACTION_H
 #define SHUTTLE_STORAGE_TRANSACTION_TRANSACTION_H
 
+#include "storage/connection/node.h"
 #include "storage/shuttle_storage.h"
 
 /* ---- node_reset.c */
@@ -54,7 +55,11 @@ extern void shuttle_transaction_prepare(ShuttleNode *node, ShuttleEffect effect,
 										bool fast_start);
 
 /* True where the node is in a transaction of the current local one. */
-extern bool shuttle_transaction_is_open(const ShuttleNode *node);
+static inline bool
+shuttle_transaction_is_open(const ShuttleNode *node)
+{
+	return node->transaction.kind != TRANSACTION_NONE;
+}
 
 /* Waits until nothing that was sent ahead can still spoil the transaction. */
 extern void shuttle_transaction_await_ahead(ShuttleNode *node);

@@ -1,0 +1,99 @@
+/*-------------------------------------------------------------------------
+ * command_queue.c
+ *	  Puts commands into the queue of a node, and takes them out.
+ *
+ * Memory: commands live in node->cxt until their answer was read, those with
+ * rows until the rows were.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "storage/connection/connection.h"
+#include "storage/request/pipeline.h"
+#include "storage/storage_types.h"
+
+ShuttleCommand *
+shuttle_pipeline_make(ShuttleNode *node, CommandKind kind, const char *sql)
+{
+	Size		sql_size = sql != NULL ? strlen(sql) + 1 : 0;
+	ShuttleCommand *command;
+
+	command = MemoryContextAllocExtended(node->cxt,
+										 sizeof(ShuttleCommand) + sql_size,
+										 MCXT_ALLOC_NO_OOM | MCXT_ALLOC_HUGE);
+	if (command == NULL)
+		return NULL;
+	memset(command, 0, sizeof(ShuttleCommand));
+	command->kind = kind;
+	if (sql != NULL)
+	{
+		command->sql = (char *) (command + 1);
+		memcpy(command->sql, sql, sql_size);
+	}
+	return command;
+}
+
+void
+shuttle_pipeline_append(ShuttleNode *node, ShuttleCommand *command)
+{
+	command->packet = node->queue.packet;
+	command->generation = node->transaction.generation;
+	command->ahead = node->queue.adding_ahead;
+	command->repeatable = node->queue.adding_repeatable;
+	dlist_push_tail(&node->queue.commands, &command->link);
+	if (node->queue.unsent == NULL)
+		node->queue.unsent = command;
+	node->queue.unsynced = command->kind != COMMAND_SYNC;
+	if (command->kind == COMMAND_SYNC)
+	{
+		node->queue.nunsent_syncs++;
+		node->queue.packet++;
+	}
+}
+
+ShuttleCommand *
+shuttle_pipeline_try(ShuttleNode *node, CommandKind kind, const char *sql)
+{
+	ShuttleCommand *command = shuttle_pipeline_make(node, kind, sql);
+
+	if (command != NULL)
+		shuttle_pipeline_append(node, command);
+	return command;
+}
+
+ShuttleCommand *
+shuttle_pipeline_add(ShuttleNode *node, CommandKind kind, const char *sql)
+{
+	ShuttleCommand *command = shuttle_pipeline_try(node, kind, sql);
+
+	if (command == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory")));
+	return command;
+}
+
+void
+shuttle_pipeline_unlink(ShuttleNode *node, ShuttleCommand *command)
+{
+	if (node->queue.unsent == command)
+		node->queue.unsent = dlist_has_next(&node->queue.commands, &command->link) ?
+			dlist_container(ShuttleCommand, link,
+							dlist_next_node(&node->queue.commands, &command->link)) :
+			NULL;
+	dlist_delete(&command->link);
+	if (command->kind != COMMAND_SYNC)
+	{
+		if (command->sent)
+			node->queue.nin_flight--;
+	}
+	else
+	{
+		if (!command->sent)
+			node->queue.nunsent_syncs--;
+		if (command->ahead)
+			node->errors.nahead--;
+	}
+}
