@@ -8,6 +8,14 @@
 
 #include "tcop/utility.h"
 
+/* Parameters and arguments of a ProcessUtility_hook. */
+#define SHUTTLE_UTILITY_PARAMETERS \
+	PlannedStmt *pstmt, const char *queryString, bool readOnlyTree, \
+	ProcessUtilityContext context, ParamListInfo params, \
+	QueryEnvironment *queryEnv, DestReceiver *dest, QueryCompletion *qc
+#define SHUTTLE_UTILITY_ARGUMENTS \
+	pstmt, queryString, readOnlyTree, context, params, queryEnv, dest, qc
+
 /* Calls the previous hook, or without one standard_ProcessUtility(). */
 extern void shuttle_utility_run(ProcessUtility_hook_type previous,
 								PlannedStmt *pstmt, const char *queryString,

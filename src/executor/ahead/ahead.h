@@ -16,6 +16,7 @@
 #ifndef SHUTTLE_EXECUTOR_AHEAD_AHEAD_H
 #define SHUTTLE_EXECUTOR_AHEAD_AHEAD_H
 
+#include "executor/execdesc.h"
 #include "nodes/execnodes.h"
 #include "utils/resowner.h"
 
@@ -93,7 +94,8 @@ extern void shuttle_early_start_later(ShuttleLaterStart *later);
 /* Starts the subqueries that params are of, where several have to run. */
 extern void shuttle_early_start_params(EState *estate, const Bitmapset *params);
 
-/* Installs the hook that starts scans early; called once. */
-extern void shuttle_early_start_init(void);
+/* Before ExecutorRun: starts scans early. */
+extern void shuttle_early_start_run(QueryDesc *queryDesc, ScanDirection direction,
+									uint64 count);
 
 #endif							/* SHUTTLE_EXECUTOR_AHEAD_AHEAD_H */

@@ -25,8 +25,6 @@ static struct
 	CommandId	number;
 } used_command;
 
-static ExecutorStart_hook_type previous_start = NULL;
-
 bool
 shuttle_computes_value(Node *expression)
 {
@@ -44,15 +42,11 @@ must_be_raised(const ErrorData *error)
 }
 
 /* Notes command IDs under the conditions of standard_ExecutorStart(). */
-static void
-start_executor(QueryDesc *queryDesc, int eflags)
+void
+shuttle_caught_error_start(const QueryDesc *queryDesc)
 {
 	const PlannedStmt *statement = queryDesc->plannedstmt;
 
-	if (previous_start != NULL)
-		previous_start(queryDesc, eflags);
-	else
-		standard_ExecutorStart(queryDesc, eflags);
 	if (statement->commandType == CMD_SELECT && statement->rowMarks == NIL &&
 		!statement->hasModifyingCTE)
 		return;
@@ -120,11 +114,4 @@ shuttle_try(void (*work) (void *arg), void *arg)
 		return true;
 	FreeErrorData(error);
 	return false;
-}
-
-void
-shuttle_catch_error_init(void)
-{
-	previous_start = ExecutorStart_hook;
-	ExecutorStart_hook = start_executor;
 }

@@ -69,9 +69,6 @@ typedef struct Waiting
 	Demand		demand;
 } Waiting;
 
-static ExecutorRun_hook_type previous_run = NULL;
-
-static void run_executor(SHUTTLE_EXECUTOR_RUN_PARAMETERS);
 static void visit(PlanState *node, Demand demand);
 static void visit_cte(PlanState *cte, Demand demand);
 static void visit_init_plans(PlanState *node, Demand above);
@@ -93,14 +90,7 @@ static void visit_nested_loop(NestLoopState *loop, Demand demand);
 static void wait_for(PlanState *node, Demand demand);
 
 void
-shuttle_early_start_init(void)
-{
-	previous_run = ExecutorRun_hook;
-	ExecutorRun_hook = run_executor;
-}
-
-static void
-run_executor(SHUTTLE_EXECUTOR_RUN_PARAMETERS)
+shuttle_early_start_run(QueryDesc *queryDesc, ScanDirection direction, uint64 count)
 {
 	if (!queryDesc->already_executed && !ScanDirectionIsNoMovement(direction) &&
 		shuttle_reads_foreign_table(queryDesc->plannedstmt))
@@ -111,10 +101,6 @@ run_executor(SHUTTLE_EXECUTOR_RUN_PARAMETERS)
 		shuttle_early_start(queryDesc->planstate, count);
 		MemoryContextSwitchTo(old_cxt);
 	}
-	if (previous_run != NULL)
-		previous_run(SHUTTLE_EXECUTOR_RUN_ARGUMENTS);
-	else
-		standard_ExecutorRun(SHUTTLE_EXECUTOR_RUN_ARGUMENTS);
 }
 
 void

@@ -46,8 +46,6 @@ typedef struct RowGoal
 
 static const RowGoal all_rows = {0, NULL, 0, INFINITY, false, false};
 
-static ExecutorRun_hook_type previous_run = NULL;
-
 static void set_goals(PlanState *node, RowGoal goal);
 static void set_goals_of(PlanState **nodes, int nnodes, RowGoal goal);
 static void set_goals_of_subplans(List *subplans, const PlanState *whole);
@@ -581,8 +579,8 @@ is_goal_new(const QueryDesc *query, ScanDirection direction, uint64 count)
 		 (count != 1 || query->plannedstmt->rowMarks != NIL));
 }
 
-static void
-run_executor(SHUTTLE_EXECUTOR_RUN_PARAMETERS)
+void
+shuttle_row_goal_run(QueryDesc *queryDesc, ScanDirection direction, uint64 count)
 {
 	if (is_goal_new(queryDesc, direction, count))
 	{
@@ -602,15 +600,4 @@ run_executor(SHUTTLE_EXECUTOR_RUN_PARAMETERS)
 		set_goals(queryDesc->planstate, goal);
 		MemoryContextSwitchTo(old);
 	}
-	if (previous_run != NULL)
-		previous_run(SHUTTLE_EXECUTOR_RUN_ARGUMENTS);
-	else
-		standard_ExecutorRun(SHUTTLE_EXECUTOR_RUN_ARGUMENTS);
-}
-
-void
-shuttle_row_goal_init(void)
-{
-	previous_run = ExecutorRun_hook;
-	ExecutorRun_hook = run_executor;
 }

@@ -6,6 +6,7 @@
 #ifndef SHUTTLE_EXECUTOR_AHEAD_ROW_NEED_H
 #define SHUTTLE_EXECUTOR_AHEAD_ROW_NEED_H
 
+#include "executor/execdesc.h"
 #include "nodes/execnodes.h"
 
 #include "base/shuttle_compat.h"
@@ -68,8 +69,9 @@ extern double shuttle_row_bound_below_limit(LimitState *node, double bound);
 
 /* ---- Look Ahead (look_ahead.c) */
 
-/* Tells each Look Ahead its goal when a plan is first run (row_goal.c). */
-extern void shuttle_row_goal_init(void);
+/* Before ExecutorRun: tells each Look Ahead its goal (row_goal.c). */
+extern void shuttle_row_goal_run(QueryDesc *queryDesc, ScanDirection direction,
+								 uint64 count);
 
 /* ---- errors of outer rows (outer_errors.c, read_ahead.c) */
 

@@ -6,6 +6,7 @@
 #ifndef SHUTTLE_EXECUTOR_AHEAD_SURE_VALUES_H
 #define SHUTTLE_EXECUTOR_AHEAD_SURE_VALUES_H
 
+#include "executor/execdesc.h"
 #include "nodes/execnodes.h"
 
 /* ---- run-time pruning where rows are checked again (recheck_pruning.c) */
@@ -23,8 +24,9 @@ extern bool shuttle_computes_value(Node *expression);
  */
 extern bool shuttle_can_begin_subtransaction(void);
 
-/* Installs the hook that shuttle_can_begin_subtransaction() needs. */
-extern void shuttle_catch_error_init(void);
+/* Behind ExecutorStart: notes the command ID, which
+ * shuttle_can_begin_subtransaction() needs. */
+extern void shuttle_caught_error_start(const QueryDesc *queryDesc);
 
 /*
  * Calls work in a subtransaction. An error rolls it back and is dropped, unless

@@ -15,6 +15,7 @@
 
 #include "foreign/fdwapi.h"
 
+#include "base/shuttle_utility.h"
 #include "executor/join/transport.h"
 
 /* ---- callbacks (foreign_routine.c and the files it names) */
@@ -43,8 +44,9 @@ extern void shuttle_append_remote_table(StringInfo sql, Relation rel);
 extern void shuttle_append_remote_column(StringInfo sql, Relation rel,
 										 AttrNumber attribute);
 
-/* ---- other_writes.c */
-extern void shuttle_foreign_truncate_init(void);
+/* Runs a TRUNCATE, and awaits what nodes say to it (foreign_truncate.c). */
+extern void shuttle_foreign_truncate_run(ProcessUtility_hook_type run,
+										 SHUTTLE_UTILITY_PARAMETERS);
 
 /* ---- transports (transport_guest.c, transport_engine.c) */
 

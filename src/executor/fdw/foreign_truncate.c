@@ -20,7 +20,6 @@
 #include "miscadmin.h"
 #include "utils/rel.h"
 
-#include "base/shuttle_utility.h"
 #include "executor/ahead/ahead.h"
 #include "executor/fdw/fdw.h"
 #include "executor/shuttle_executor.h"
@@ -38,8 +37,6 @@ typedef struct Truncation
 } Truncation;
 
 static Truncation *current = NULL;	/* NULL: none */
-
-static ProcessUtility_hook_type previous_utility = NULL;
 
 static void exec_foreign_truncate(List *rels, DropBehavior behavior,
 								  bool restart_seqs);
@@ -149,28 +146,18 @@ exec_foreign_truncate(List *rels, DropBehavior behavior, bool restart_seqs)
 	pfree(sql.data);
 }
 
-static void
-process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
-				ProcessUtilityContext context, ParamListInfo params,
-				QueryEnvironment *queryEnv, DestReceiver *dest,
-				QueryCompletion *qc)
+void
+shuttle_foreign_truncate_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS)
 {
 	Truncation	truncation = {.cxt = CurrentMemoryContext};
 	Truncation *outer = current;
 	ListCell   *cell;
 
-	if (!IsA(pstmt->utilityStmt, TruncateStmt))
-	{
-		shuttle_utility_run(previous_utility, pstmt, queryString, readOnlyTree,
-							context, params, queryEnv, dest, qc);
-		return;
-	}
 	truncation.statement = castNode(TruncateStmt, pstmt->utilityStmt);
 	current = &truncation;
 	PG_TRY();
 	{
-		shuttle_utility_run(previous_utility, pstmt, queryString, readOnlyTree,
-							context, params, queryEnv, dest, qc);
+		run(SHUTTLE_UTILITY_ARGUMENTS);
 	}
 	PG_FINALLY();
 	{
@@ -183,11 +170,4 @@ process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 		(void) shuttle_request_finish(lfirst(cell));
 		shuttle_request_close(lfirst(cell));
 	}
-}
-
-void
-shuttle_foreign_truncate_init(void)
-{
-	previous_utility = ProcessUtility_hook;
-	ProcessUtility_hook = process_utility;
 }

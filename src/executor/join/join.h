@@ -198,6 +198,10 @@ extern void shuttle_look_ahead_register(void);
 /* How many nodes this session has begun to run or explain, ever. */
 extern uint64 shuttle_look_aheads_begun(void);
 
+/* Behind ExecutorStart: links each Look Ahead with its scans (look_ahead_links.c).
+ * begun: shuttle_look_aheads_begun() before it. */
+extern void shuttle_look_aheads_link(QueryDesc *query, int eflags, uint64 begun);
+
 /* Makes a node whose links are complete ready to look ahead. */
 extern void shuttle_look_ahead_start(LookAheadState *look);
 

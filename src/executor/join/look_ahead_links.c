@@ -47,8 +47,6 @@
 #include "executor/write/write_table.h"
 #include "storage/shuttle_storage.h"
 
-static ExecutorStart_hook_type previous_start = NULL;
-
 static bool link_walker(PlanState *node, void *context);
 
 /* ---- transports */
@@ -646,16 +644,11 @@ walk_query(QueryDesc *query, bool (*walker) (PlanState *node, void *context))
 	}
 }
 
-static void
-start_executor(QueryDesc *query, int eflags)
+void
+shuttle_look_aheads_link(QueryDesc *query, int eflags, uint64 begun)
 {
-	uint64		begun = shuttle_look_aheads_begun();
 	MemoryContext old;
 
-	if (previous_start != NULL)
-		previous_start(query, eflags);
-	else
-		standard_ExecutorStart(query, eflags);
 	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 || IsParallelWorker())
 		return;
 	old = MemoryContextSwitchTo(query->estate->es_query_cxt);
@@ -664,28 +657,4 @@ start_executor(QueryDesc *query, int eflags)
 	if (shuttle_reads_foreign_table(query->plannedstmt))
 		walk_query(query, shuttle_guest_trip_walker);
 	MemoryContextSwitchTo(old);
-}
-
-void
-shuttle_executor_init(void)
-{
-	shuttle_look_ahead_register();
-	shuttle_routed_append_register();
-	shuttle_keyed_write_register();
-	shuttle_merge_register();
-	previous_start = ExecutorStart_hook;
-	ExecutorStart_hook = start_executor;
-
-	/* which sources look ahead is known when writes begin */
-	shuttle_write_run_init();
-	shuttle_explain_routed_init();
-	shuttle_write_behind_init();
-	shuttle_other_writes_init();
-	shuttle_foreign_truncate_init();
-
-	/* goals are known before scans are started: the later hook runs first */
-	shuttle_early_start_init();
-	shuttle_analyze_columns_init();
-	shuttle_row_goal_init();
-	shuttle_catch_error_init();
 }

@@ -16,48 +16,23 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-#include "base/shuttle_utility.h"
 #include "executor/statistics/statistics.h"
-
-static ProcessUtility_hook_type previous_utility = NULL;
 
 /* The running statement, or NULL. */
 static const VacuumStmt *running = NULL;
 
-static void run_utility(PlannedStmt *pstmt, const char *queryString,
-						bool readOnlyTree, ProcessUtilityContext context,
-						ParamListInfo params, QueryEnvironment *queryEnv,
-						DestReceiver *dest, QueryCompletion *qc);
 static bool is_about(const VacuumRelation *named, Relation rel);
 
 void
-shuttle_analyze_columns_init(void)
-{
-	previous_utility = ProcessUtility_hook;
-	ProcessUtility_hook = run_utility;
-}
-
-static void
-run_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
-			ProcessUtilityContext context, ParamListInfo params,
-			QueryEnvironment *queryEnv, DestReceiver *dest,
-			QueryCompletion *qc)
+shuttle_analyze_columns_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS)
 {
 	const VacuumStmt *outer = running;
-
-	if (!IsA(pstmt->utilityStmt, VacuumStmt))
-	{
-		shuttle_utility_run(previous_utility, pstmt, queryString, readOnlyTree, context, params,
-							queryEnv, dest, qc);
-		return;
-	}
 
 	/* The statement may be freed with its portal, before any reset callback. */
 	PG_TRY();
 	{
 		running = (const VacuumStmt *) pstmt->utilityStmt;
-		shuttle_utility_run(previous_utility, pstmt, queryString, readOnlyTree, context, params,
-							queryEnv, dest, qc);
+		run(SHUTTLE_UTILITY_ARGUMENTS);
 	}
 	PG_FINALLY();
 	{

@@ -16,6 +16,7 @@
 
 #include "foreign/fdwapi.h"
 
+#include "base/shuttle_utility.h"
 #include "storage/shuttle_storage.h"
 
 /* ---- callbacks (foreign_routine.c and the files it names) */
@@ -111,8 +112,9 @@ extern ShuttleAnalyzeOutcome shuttle_analyze_outcome;
  * table is not named. */
 extern Bitmapset *shuttle_analyze_columns(Relation rel);
 
-/* Installs the hook that sees the statement; called once. */
-extern void shuttle_analyze_columns_init(void);
+/* Runs a VACUUM or ANALYZE, whose column names are needed. */
+extern void shuttle_analyze_columns_run(ProcessUtility_hook_type run,
+										SHUTTLE_UTILITY_PARAMETERS);
 
 /* ---- the copy (analyze_copy.c) */
 

@@ -37,8 +37,6 @@ typedef struct RoutedRoutine
 	const FdwRoutine *own;		/* the table's; NULL: none */
 } RoutedRoutine;
 
-static ExecutorFinish_hook_type previous_finish = NULL;
-
 /* The write of rows that a ModifyTable routed to a table; NULL: it is none. */
 static ShuttleWrite *
 routed_write(const ModifyTableState *node, const ResultRelInfo *target)
@@ -147,27 +145,16 @@ prepare_explain(ModifyTableState *node)
 	speaker->ri_FdwRoutine = &routine->routine;
 }
 
-static void
-finish_executor(QueryDesc *query)
+void
+shuttle_explain_routed_finish(QueryDesc *query)
 {
 	MemoryContext old_cxt;
 	ListCell   *cell;
 
-	if (previous_finish != NULL)
-		previous_finish(query);
-	else
-		standard_ExecutorFinish(query);
 	if (query->instrument_options == 0)
 		return;
 	old_cxt = MemoryContextSwitchTo(query->estate->es_query_cxt);
 	foreach(cell, shuttle_modify_tables(query))
 		prepare_explain(lfirst_node(ModifyTableState, cell));
 	MemoryContextSwitchTo(old_cxt);
-}
-
-void
-shuttle_explain_routed_init(void)
-{
-	previous_finish = ExecutorFinish_hook;
-	ExecutorFinish_hook = finish_executor;
 }

@@ -17,14 +17,9 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-#include "base/shuttle_utility.h"
 #include "cluster/shuttle_cluster.h"
 #include "executor/shuttle_executor.h"
 #include "executor/write/write.h"
-
-static ExecutorStart_hook_type previous_start = NULL;
-static ExecutorEnd_hook_type previous_end = NULL;
-static ProcessUtility_hook_type previous_utility = NULL;
 
 static void
 note_foreign_table(Oid relid)
@@ -35,16 +30,11 @@ note_foreign_table(Oid relid)
 		shuttle_commit_note_other_server(serverid);
 }
 
-static void
-start_executor(QueryDesc *queryDesc, int eflags)
+void
+shuttle_other_writes_start(QueryDesc *queryDesc, int eflags)
 {
 	PlannedStmt *statement = queryDesc->plannedstmt;
 	ListCell   *cell;
-
-	if (previous_start != NULL)
-		previous_start(queryDesc, eflags);
-	else
-		standard_ExecutorStart(queryDesc, eflags);
 
 	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0)
 		return;
@@ -58,8 +48,8 @@ start_executor(QueryDesc *queryDesc, int eflags)
 }
 
 /* Partitions are found as rows come. */
-static void
-end_executor(QueryDesc *queryDesc)
+void
+shuttle_other_writes_end(QueryDesc *queryDesc)
 {
 	ListCell   *cell;
 
@@ -70,14 +60,10 @@ end_executor(QueryDesc *queryDesc)
 		if (rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE)
 			note_foreign_table(RelationGetRelid(rel));
 	}
-	if (previous_end != NULL)
-		previous_end(queryDesc);
-	else
-		standard_ExecutorEnd(queryDesc);
 }
 
-static void
-note_copy(const CopyStmt *copy)
+void
+shuttle_other_writes_copied(const CopyStmt *copy)
 {
 	Oid			relid;
 	ListCell   *cell;
@@ -96,29 +82,4 @@ note_copy(const CopyStmt *copy)
 		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_FOREIGN_TABLE)
 			note_foreign_table(lfirst_oid(cell));
 	}
-}
-
-static void
-process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
-				ProcessUtilityContext context, ParamListInfo params,
-				QueryEnvironment *queryEnv, DestReceiver *dest,
-				QueryCompletion *qc)
-{
-	bool		copies = IsA(pstmt->utilityStmt, CopyStmt);
-
-	shuttle_utility_run(previous_utility, pstmt, queryString, readOnlyTree,
-						context, params, queryEnv, dest, qc);
-	if (copies)
-		note_copy(castNode(CopyStmt, pstmt->utilityStmt));
-}
-
-void
-shuttle_other_writes_init(void)
-{
-	previous_start = ExecutorStart_hook;
-	ExecutorStart_hook = start_executor;
-	previous_end = ExecutorEnd_hook;
-	ExecutorEnd_hook = end_executor;
-	previous_utility = ProcessUtility_hook;
-	ProcessUtility_hook = process_utility;
 }

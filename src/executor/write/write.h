@@ -15,7 +15,10 @@
 #ifndef SHUTTLE_EXECUTOR_WRITE_WRITE_H
 #define SHUTTLE_EXECUTOR_WRITE_WRITE_H
 
+#include "access/xact.h"
+
 #include "base/shuttle_compat_explain.h"
+#include "base/shuttle_utility.h"
 #include "executor/executor_types.h"
 #include "storage/shuttle_storage.h"
 
@@ -38,16 +41,23 @@ extern PlanState *shuttle_merge_rows(const PlanState *node);
 /* Called once. */
 extern void shuttle_merge_register(void);
 
-/* ---- other_writes.c */
-extern void shuttle_other_writes_init(void);
+/* Behind ExecutorStart, before ExecutorEnd and behind COPY: note the servers of
+ * postgres_fdw that are written to. */
+extern void shuttle_other_writes_start(QueryDesc *queryDesc, int eflags);
+extern void shuttle_other_writes_end(QueryDesc *queryDesc);
+extern void shuttle_other_writes_copied(const CopyStmt *copy);
 
 /* ---- ModifyTable (write_run.c) */
 
 /* Lists the ModifyTableStates of a statement, each once. */
 extern List *shuttle_modify_tables(const QueryDesc *query);
 
-/* Installs the hook that finds a statement's ModifyTables; called once. */
-extern void shuttle_write_run_init(void);
+/* Behind ExecutorStart: takes over a statement's ModifyTables. */
+extern void shuttle_write_run_start(QueryDesc *query, int eflags);
+
+/* Callback: sends what was written before a savepoint. */
+extern void shuttle_write_run_savepoint(SubXactEvent event, SubTransactionId self,
+										SubTransactionId parent, void *arg);
 
 /* Says how the transaction would commit now, with DIST and VERBOSE. */
 extern void shuttle_write_explain_commit(ExplainState *es);
@@ -86,8 +96,18 @@ extern void shuttle_write_flush_others(ShuttleNode *node, const EState *estate);
 
 /* ---- INSERTs that are not waited for (write_behind.c, plpgsql_statements.c) */
 
-/* Installs hooks and callbacks; called once. */
-extern void shuttle_write_behind_init(void);
+/* Around ExecutorRun and ExecutorFinish. */
+extern void shuttle_write_behind_enter(void);
+extern void shuttle_write_behind_exit(void);
+
+/* Runs a CALL or DO. */
+extern void shuttle_write_behind_call(ProcessUtility_hook_type run,
+									  SHUTTLE_UTILITY_PARAMETERS);
+
+/* Callbacks. */
+extern void shuttle_write_behind_end_transaction(XactEvent event, void *arg);
+extern void shuttle_write_behind_end_savepoint(SubXactEvent event, SubTransactionId self,
+											   SubTransactionId parent, void *arg);
 
 /* True where statements that begin at a nest level of the transaction need not be
  * waited for: another one's end will be. */

@@ -38,7 +38,6 @@
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_settings.h"
-#include "base/shuttle_utility.h"
 #include "executor/executor_types.h"
 #include "executor/write/write.h"
 #include "executor/write/write_buffer.h"
@@ -73,10 +72,6 @@ static bool blocks_are_seen = false;	/* by us, since it began */
 /* Blocks with EXCEPTION that are being entered, of the lowest nest level. */
 static int	nentering = 0;
 static int	entering_level;
-
-static ExecutorRun_hook_type previous_run = NULL;
-static ExecutorFinish_hook_type previous_finish = NULL;
-static ProcessUtility_hook_type previous_utility = NULL;
 
 static void unlink_at_reset(void *arg);
 static void make_room(int64 nbytes);
@@ -303,46 +298,23 @@ begin_client_statement(void)
 	blocks_are_seen = shuttle_plpgsql_statements_are_seen();
 }
 
-static void
-run_executor(SHUTTLE_EXECUTOR_RUN_PARAMETERS)
+void
+shuttle_write_behind_enter(void)
 {
 	if (is_outermost(1))
 		begin_client_statement();
-	shuttle_write_run_limit(queryDesc, count);
-	if (previous_run != NULL)
-		previous_run(SHUTTLE_EXECUTOR_RUN_ARGUMENTS);
-	else
-		standard_ExecutorRun(SHUTTLE_EXECUTOR_RUN_ARGUMENTS);
+}
+
+void
+shuttle_write_behind_exit(void)
+{
 	if (is_outermost(1))
 		shuttle_write_behind_finish(1);
 }
 
-static void
-finish_executor(QueryDesc *queryDesc)
+void
+shuttle_write_behind_call(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS)
 {
-	if (is_outermost(1))
-		begin_client_statement();
-	if (previous_finish != NULL)
-		previous_finish(queryDesc);
-	else
-		standard_ExecutorFinish(queryDesc);
-	if (is_outermost(1))
-		shuttle_write_behind_finish(1);
-}
-
-static void
-process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
-				ProcessUtilityContext context, ParamListInfo params,
-				QueryEnvironment *queryEnv, DestReceiver *dest,
-				QueryCompletion *qc)
-{
-	if (!IsA(pstmt->utilityStmt, CallStmt) && !IsA(pstmt->utilityStmt, DoStmt))
-	{
-		shuttle_utility_run(previous_utility, pstmt, queryString, readOnlyTree,
-							context, params, queryEnv, dest, qc);
-		return;
-	}
-
 	if (is_outermost(0))
 		begin_client_statement();
 
@@ -350,8 +322,7 @@ process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 	ncalls++;
 	PG_TRY();
 	{
-		shuttle_utility_run(previous_utility, pstmt, queryString, readOnlyTree,
-							context, params, queryEnv, dest, qc);
+		run(SHUTTLE_UTILITY_ARGUMENTS);
 	}
 	PG_FINALLY();
 	{
@@ -381,8 +352,8 @@ forget_level(int level)
 		nentering = 0;
 }
 
-static void
-end_transaction(XactEvent event, void *arg)
+void
+shuttle_write_behind_end_transaction(XactEvent event, void *arg)
 {
 	if (event == XACT_EVENT_PRE_COMMIT)
 		shuttle_write_behind_finish(1);
@@ -390,9 +361,9 @@ end_transaction(XactEvent event, void *arg)
 		forget_level(1);
 }
 
-static void
-end_savepoint(SubXactEvent event, SubTransactionId self,
-			  SubTransactionId parent, void *arg)
+void
+shuttle_write_behind_end_savepoint(SubXactEvent event, SubTransactionId self,
+								   SubTransactionId parent, void *arg)
 {
 	int			level = GetCurrentTransactionNestLevel();
 	dlist_iter	iter;
@@ -422,22 +393,4 @@ end_savepoint(SubXactEvent event, SubTransactionId self,
 			forget_level(level);
 			break;
 	}
-}
-
-void
-shuttle_write_behind_init(void)
-{
-	previous_run = ExecutorRun_hook;
-	ExecutorRun_hook = run_executor;
-	previous_finish = ExecutorFinish_hook;
-	ExecutorFinish_hook = finish_executor;
-	previous_utility = ProcessUtility_hook;
-	ProcessUtility_hook = process_utility;
-
-	/*
-	 * They are called before those of the storage room, which is set up
-	 * before.
-	 */
-	RegisterXactCallback(end_transaction, NULL);
-	RegisterSubXactCallback(end_savepoint, NULL);
 }

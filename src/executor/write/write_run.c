@@ -89,8 +89,6 @@ struct ShuttleWriteRun
 #define FULL_BUFFERS 16
 
 static dlist_head runs = DLIST_STATIC_INIT(runs);
-static ExecutorStart_hook_type previous_start = NULL;
-
 static void begin_run(ModifyTableState *node);
 static void keep_source(ShuttleWriteRun *run);
 static void remove_at_reset(void *arg);
@@ -117,16 +115,12 @@ shuttle_modify_tables(const QueryDesc *query)
 	return list_concat_unique_ptr(tables, query->estate->es_auxmodifytables);
 }
 
-static void
-start_executor(QueryDesc *query, int eflags)
+void
+shuttle_write_run_start(QueryDesc *query, int eflags)
 {
 	MemoryContext old_cxt;
 	ListCell   *cell;
 
-	if (previous_start != NULL)
-		previous_start(query, eflags);
-	else
-		standard_ExecutorStart(query, eflags);
 	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 || IsParallelWorker() ||
 		(query->operation == CMD_SELECT &&
 		 query->estate->es_auxmodifytables == NIL))
@@ -162,9 +156,9 @@ send_ahead(ShuttleWriteRun *run, ShuttleWrite *write)
 	shuttle_write_buffer_send(write, run->nest_level, true);
 }
 
-static void
-begin_savepoint(SubXactEvent event, SubTransactionId self,
-				SubTransactionId parent, void *arg)
+void
+shuttle_write_run_savepoint(SubXactEvent event, SubTransactionId self,
+							SubTransactionId parent, void *arg)
 {
 	bool		exits = ExitOnAnyError;
 	dlist_iter	iter;
@@ -218,14 +212,6 @@ shuttle_write_explain_commit(ExplainState *es)
 	if (es->verbose && es->analyze && shuttle_explain_dist(es))
 		shuttle_explain_text(es, "Commit", shuttle_commit_is_two_phase() ?
 							 "prepared first" : "at once");
-}
-
-void
-shuttle_write_run_init(void)
-{
-	previous_start = ExecutorStart_hook;
-	ExecutorStart_hook = start_executor;
-	RegisterSubXactCallback(begin_savepoint, NULL);
 }
 
 /* Puts a run into the list; called in the query's context. */

@@ -72,8 +72,8 @@ extern const char *shuttle_write_values_sql(ShuttleWrite *write, int nrows);
 
 /* ---- what EXPLAIN shows of rows that are routed (explain_routed.c) */
 
-/* Installs the hook that has ModifyTables explain these; called once. */
-extern void shuttle_explain_routed_init(void);
+/* Behind ExecutorFinish: has ModifyTables explain these. */
+extern void shuttle_explain_routed_finish(QueryDesc *query);
 
 /* Prints what a table's write sent, where EXPLAIN wants that. */
 extern void shuttle_write_explain(ShuttleWrite *write, ExplainState *es);

@@ -1,0 +1,133 @@
+/*-------------------------------------------------------------------------
+ * hooks.c
+ *	  The server's hooks that the executor room uses, and the order of its parts.
+ *
+ * explain/ and storage/ install theirs later, so they run around these.
+ *
+ * Not here: callbacks of caches that are registered when the cache is made
+ * (remote_table.c, column_names.c, server_kind.c) and those of unsent_scans.c.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+
+#include "base/shuttle_compat_executor.h"
+#include "base/shuttle_utility.h"
+#include "executor/ahead/ahead.h"
+#include "executor/ahead/row_need.h"
+#include "executor/ahead/sure_values.h"
+#include "executor/fdw/fdw.h"
+#include "executor/join/join.h"
+#include "executor/join/served_scan.h"
+#include "executor/shuttle_executor.h"
+#include "executor/statistics/statistics.h"
+#include "executor/write/keyed_write.h"
+#include "executor/write/write.h"
+#include "executor/write/write_table.h"
+
+static ExecutorStart_hook_type previous_start = standard_ExecutorStart;
+static ExecutorRun_hook_type previous_run = standard_ExecutorRun;
+static ExecutorFinish_hook_type previous_finish = standard_ExecutorFinish;
+static ExecutorEnd_hook_type previous_end = standard_ExecutorEnd;
+static ProcessUtility_hook_type previous_utility = standard_ProcessUtility;
+
+static void
+start_executor(QueryDesc *query, int eflags)
+{
+	uint64		begun = shuttle_look_aheads_begun();
+
+	previous_start(query, eflags);
+
+	/* which sources look ahead is known when writes begin */
+	shuttle_look_aheads_link(query, eflags, begun);
+	shuttle_write_run_start(query, eflags);
+	shuttle_other_writes_start(query, eflags);
+	shuttle_caught_error_start(query);
+}
+
+static void
+run_executor(SHUTTLE_EXECUTOR_RUN_PARAMETERS)
+{
+	/* goals are known before scans are started */
+	shuttle_row_goal_run(queryDesc, direction, count);
+	shuttle_early_start_run(queryDesc, direction, count);
+	shuttle_write_behind_enter();
+	shuttle_write_run_limit(queryDesc, count);
+	previous_run(SHUTTLE_EXECUTOR_RUN_ARGUMENTS);
+	shuttle_write_behind_exit();
+}
+
+static void
+finish_executor(QueryDesc *query)
+{
+	shuttle_write_behind_enter();
+	previous_finish(query);
+	shuttle_explain_routed_finish(query);
+	shuttle_write_behind_exit();
+}
+
+static void
+end_executor(QueryDesc *query)
+{
+	shuttle_other_writes_end(query);
+	previous_end(query);
+}
+
+/* No statement has two parts, so there is no order. */
+static void
+run_utility(SHUTTLE_UTILITY_PARAMETERS)
+{
+	switch (nodeTag(pstmt->utilityStmt))
+	{
+		case T_CallStmt:
+		case T_DoStmt:
+			shuttle_write_behind_call(previous_utility, SHUTTLE_UTILITY_ARGUMENTS);
+			break;
+		case T_CopyStmt:
+			previous_utility(SHUTTLE_UTILITY_ARGUMENTS);
+			shuttle_other_writes_copied(castNode(CopyStmt, pstmt->utilityStmt));
+			break;
+		case T_TruncateStmt:
+			shuttle_foreign_truncate_run(previous_utility, SHUTTLE_UTILITY_ARGUMENTS);
+			break;
+		case T_VacuumStmt:
+			shuttle_analyze_columns_run(previous_utility, SHUTTLE_UTILITY_ARGUMENTS);
+			break;
+		default:
+			previous_utility(SHUTTLE_UTILITY_ARGUMENTS);
+	}
+}
+
+void
+shuttle_executor_init(void)
+{
+	shuttle_look_ahead_register();
+	shuttle_routed_append_register();
+	shuttle_keyed_write_register();
+	shuttle_merge_register();
+
+	if (ExecutorStart_hook != NULL)
+		previous_start = ExecutorStart_hook;
+	ExecutorStart_hook = start_executor;
+	if (ExecutorRun_hook != NULL)
+		previous_run = ExecutorRun_hook;
+	ExecutorRun_hook = run_executor;
+	if (ExecutorFinish_hook != NULL)
+		previous_finish = ExecutorFinish_hook;
+	ExecutorFinish_hook = finish_executor;
+	if (ExecutorEnd_hook != NULL)
+		previous_end = ExecutorEnd_hook;
+	ExecutorEnd_hook = end_executor;
+	if (ProcessUtility_hook != NULL)
+		previous_utility = ProcessUtility_hook;
+	ProcessUtility_hook = run_utility;
+
+	/*
+	 * Core calls the last one first: write_behind.c, write_run.c, then
+	 * storage/, which is set up before.
+	 */
+	RegisterSubXactCallback(shuttle_write_run_savepoint, NULL);
+	RegisterXactCallback(shuttle_write_behind_end_transaction, NULL);
+	RegisterSubXactCallback(shuttle_write_behind_end_savepoint, NULL);
+}
