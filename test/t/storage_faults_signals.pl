@@ -3,6 +3,7 @@
 use strict;
 use warnings;
 
+use List::Util qw(min);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -162,10 +163,16 @@ for my $before ('', "BEGIN; INSERT INTO here VALUES (1); INSERT INTO written VAL
 	};
 	my @kinds = ('half answered', 'page two', 'sent in a savepoint');
 	$once->($_) for (@kinds) x 3;
-	my $before = $faults->own_memory_kb($session);
-	$once->($_) for (@kinds) x 15;
-	my $grown = $faults->own_memory_kb($session) - $before;
-	cmp_ok($grown, '<', 1024, 'memory does not grow with faults (kB)');
+
+	# What libpq keeps for the longest piece it had to hold comes once; a leak, each time.
+	my @grown;
+	for (1 .. 3)
+	{
+		my $before = $faults->own_memory_kb($session);
+		$once->($_) for (@kinds) x 5;
+		push @grown, $faults->own_memory_kb($session) - $before;
+	}
+	cmp_ok(min(@grown), '<', 340, "memory does not grow with faults (kB: @grown)");
 	$faults->is_clean($session, 'again and again');
 }
 
