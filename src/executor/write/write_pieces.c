@@ -272,7 +272,8 @@ take_pieces(ShuttleWrite *write, bool leaves)
 	{
 		SentPiece  *piece = lfirst(cell);
 
-		if (leaves && shuttle_request_look(piece->request) == SHUTTLE_PENDING)
+		if (leaves && piece->request != NULL &&
+			shuttle_request_look(piece->request) == SHUTTLE_PENDING)
 		{
 			shuttle_write_behind_leave(write, piece->request, piece->nrows,
 									   piece->nbytes);
