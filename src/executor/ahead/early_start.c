@@ -141,13 +141,14 @@ visit(PlanState *node, Demand demand)
 	Demand		other = demand_of_input(demand, demand.all, false, false);
 	Demand		part = demand_of_input(demand, demand.all, demand.certain, false);
 
+	int			facts;
+
 	if (node == NULL)
 		return;
 	check_stack_depth();
 	if (!demand.noting)
 		visit_init_plans(node, demand);
-
-
+	facts = shuttle_plan_facts(node->plan);
 	switch (nodeTag(node))
 	{
 		case T_ForeignScanState:
@@ -169,32 +170,12 @@ visit(PlanState *node, Demand demand)
 			visit(outerPlanState(node), part);
 			visit(innerPlanState(node), other);
 			break;
-
-			/* These read all of their input before their first row. */
-		case T_SortState:
-		case T_HashState:
-		case T_ModifyTableState:
-			visit(outerPlanState(node), everything);
-			break;
-		case T_AggState:
-			visit(outerPlanState(node),
-				  ((Agg *) node->plan)->aggstrategy == AGG_SORTED ? demand : everything);
-			break;
 		case T_SetOpState:
 			visit(outerPlanState(node), part);
 			visit(innerPlanState(node), other);
 			break;
-
-			/* These hand on rows as they come. */
 		case T_ProjectSetState:
 			demand.rows = 0;
-			visit(outerPlanState(node), demand);
-			break;
-		case T_MaterialState:
-		case T_UniqueState:
-		case T_GroupState:
-		case T_WindowAggState:
-		case T_IncrementalSortState:
 			visit(outerPlanState(node), demand);
 			break;
 		case T_SubqueryScanState:
@@ -223,7 +204,13 @@ visit(PlanState *node, Demand demand)
 			else
 				visit(shuttle_merge_reading(node), everything);
 			break;
+		case T_LockRowsState:	/* its rows are locked in their turn */
+			break;
 		default:
+			if ((facts & SHUTTLE_READS_ALL) != 0)
+				visit(outerPlanState(node), everything);
+			else if ((facts & (SHUTTLE_HANDS_ON | SHUTTLE_READS_GROUPS)) != 0)
+				visit(outerPlanState(node), demand);
 			break;
 	}
 }

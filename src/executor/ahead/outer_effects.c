@@ -139,37 +139,10 @@ own_work_shows(PlanState *node)
 {
 	Plan	   *plan = node->plan;
 
+	if ((shuttle_plan_facts(plan) & SHUTTLE_ONLY_COMPUTES) != 0)
+		return false;
 	switch (nodeTag(plan))
 	{
-		case T_SeqScan:
-		case T_IndexScan:
-		case T_IndexOnlyScan:
-		case T_BitmapIndexScan:
-		case T_BitmapHeapScan:
-		case T_BitmapAnd:
-		case T_BitmapOr:
-		case T_TidScan:
-		case T_TidRangeScan:
-		case T_SubqueryScan:
-		case T_CteScan:
-		case T_NamedTuplestoreScan:
-		case T_WorkTableScan:
-		case T_RecursiveUnion:
-		case T_ProjectSet:
-		case T_Append:
-		case T_MergeAppend:
-		case T_Hash:
-		case T_Material:
-		case T_Memoize:
-		case T_Sort:
-		case T_IncrementalSort:
-		case T_Group:
-		case T_Agg:
-		case T_Unique:
-		case T_SetOp:
-		case T_Gather:
-		case T_GatherMerge:
-			return false;
 		case T_SampleScan:
 			return expression_shows((Node *) ((SampleScan *) plan)->tablesample);
 		case T_FunctionScan:

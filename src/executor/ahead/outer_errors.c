@@ -73,13 +73,15 @@ without_pause(ShuttleOuterErrors errors)
 	return errors == SHUTTLE_RAISES_REQUESTS ? SHUTTLE_RAISES_ANYTHING : errors;
 }
 
+/* Of children that are not the outer and inner one. */
 static ShuttleOuterErrors
-running_all(PlanState **nodes, int nnodes, ShuttleErrorsQuestion question)
+running_others(PlanState *node, ShuttleErrorsQuestion question)
 {
 	ShuttleOuterErrors errors = SHUTTLE_RAISES_NOTHING;
+	PlanState  *child;
 
-	for (int i = 0; i < nnodes; i++)
-		errors = worse(errors, running(nodes[i], question));
+	for (int i = 0; (child = shuttle_other_child(node, i)) != NULL; i++)
+		errors = worse(errors, running(child, question));
 	return errors;
 }
 
@@ -106,8 +108,7 @@ foreign_scan_errors(ForeignScanState *node, ShuttleErrorsQuestion question)
 static ShuttleOuterErrors
 append_errors(AppendState *node, ShuttleErrorsQuestion question)
 {
-	ShuttleOuterErrors errors = running_all(node->appendplans, node->as_nplans,
-											question);
+	ShuttleOuterErrors errors = running_others(&node->ps, question);
 
 	if (node->as_nasyncplans > 0 ||
 		(node->as_prune_state != NULL && node->as_prune_state->do_exec_prune))
@@ -140,29 +141,13 @@ join_errors(JoinState *node, List *clauses, ShuttleErrorsQuestion question)
 	return worse(errors, errors_of(outerPlanState(node), question));
 }
 
-/* Groups of sorted rows are made as they come, others from all of them; but what
- * did not fit into memory is aggregated later. */
-static ShuttleOuterErrors
-aggregate_errors(AggState *node, ShuttleErrorsQuestion question)
-{
-	if (((Agg *) node->ss.ps.plan)->aggstrategy == AGG_SORTED)
-		return without_pause(errors_of(outerPlanState(node), question));
-	return read_first(outerPlanState(node), question);
-}
-
 static ShuttleOuterErrors
 custom_errors(CustomScanState *node, ShuttleErrorsQuestion question)
 {
-	ShuttleOuterErrors errors = SHUTTLE_RAISES_NOTHING;
-	ListCell   *lc;
-
 	if (shuttle_is_look_ahead(&node->ss.ps))
 		return errors_of(outerPlanState(node), question);
-	if (!shuttle_is_routed_append(&node->ss.ps))
-		return SHUTTLE_RAISES_ANYTHING;
-	foreach(lc, node->custom_ps)
-		errors = worse(errors, running((PlanState *) lfirst(lc), question));
-	return errors;
+	return shuttle_is_routed_append(&node->ss.ps) ?
+		running_others(&node->ss.ps, question) : SHUTTLE_RAISES_ANYTHING;
 }
 
 /* Expressions beside the target list, the conditions, and those of joins. */
@@ -203,6 +188,8 @@ other_expressions(const Plan *plan)
 static ShuttleOuterErrors
 errors_below(PlanState *node, ShuttleErrorsQuestion question)
 {
+	int			facts = shuttle_plan_facts(node->plan);
+
 	switch (nodeTag(node))
 	{
 		case T_SeqScanState:
@@ -219,11 +206,8 @@ errors_below(PlanState *node, ShuttleErrorsQuestion question)
 		case T_BitmapHeapScanState:
 			return running(outerPlanState(node), question);
 		case T_BitmapAndState:
-			return running_all(((BitmapAndState *) node)->bitmapplans,
-							   ((BitmapAndState *) node)->nplans, question);
 		case T_BitmapOrState:
-			return running_all(((BitmapOrState *) node)->bitmapplans,
-							   ((BitmapOrState *) node)->nplans, question);
+			return running_others(node, question);
 		case T_SubqueryScanState:
 			return errors_of(((SubqueryScanState *) node)->subplan, question);
 		case T_CteScanState:
@@ -240,19 +224,10 @@ errors_below(PlanState *node, ShuttleErrorsQuestion question)
 		case T_MaterialState:
 			return keeping(errors_of(outerPlanState(node), question), question);
 		case T_MemoizeState:
-			return keeping(running(outerPlanState(node), question), question);
-		case T_UniqueState:
-		case T_GroupState:
-		case T_WindowAggState:
-			return without_pause(errors_of(outerPlanState(node), question));
 		case T_IncrementalSortState:
 			return keeping(running(outerPlanState(node), question), question);
-		case T_SortState:
-			return read_first(outerPlanState(node), question);
 		case T_HashState:
 			return running(outerPlanState(node), question);
-		case T_AggState:
-			return aggregate_errors((AggState *) node, question);
 		case T_SetOpState:
 		case T_RecursiveUnionState:
 			return keeping(worse(running(outerPlanState(node), question),
@@ -262,11 +237,8 @@ errors_below(PlanState *node, ShuttleErrorsQuestion question)
 		case T_MergeAppendState:
 
 			/* its first row needs one of each child */
-			return question.later ?
-				running_all(((MergeAppendState *) node)->mergeplans,
-							((MergeAppendState *) node)->ms_nplans, question) :
-				without_pause(running_all(((MergeAppendState *) node)->mergeplans,
-										  ((MergeAppendState *) node)->ms_nplans, question));
+			return question.later ? running_others(node, question) :
+				without_pause(running_others(node, question));
 		case T_NestLoopState:
 			return join_errors((JoinState *) node, NIL, question);
 		case T_MergeJoinState:
@@ -282,8 +254,18 @@ errors_below(PlanState *node, ShuttleErrorsQuestion question)
 			/* errors of workers come through the node */
 			return running(outerPlanState(node), question) ==
 				SHUTTLE_RAISES_NOTHING ? SHUTTLE_RAISES_NOTHING : SHUTTLE_RAISES_ANYTHING;
-		default:
+		case T_ModifyTableState:
 			return SHUTTLE_RAISES_ANYTHING;
+		default:
+
+			/*
+			 * An aggregate or sort that did not fit into memory is finished
+			 * later, but of rows that were read first.
+			 */
+			if ((facts & SHUTTLE_READS_ALL) != 0)
+				return read_first(outerPlanState(node), question);
+			return (facts & SHUTTLE_READS_GROUPS) == 0 ? SHUTTLE_RAISES_ANYTHING :
+				without_pause(errors_of(outerPlanState(node), question));
 	}
 }
 

@@ -15,6 +15,98 @@
 #include "base/shuttle_compat.h"
 #include "executor/ahead/plan_facts.h"
 
+/* ---- facts */
+
+/* By the plan's tag.  A node that does only what it does with some of its options has
+ * those facts in shuttle_plan_facts(). */
+static const uint8 facts[] = {
+	[T_SeqScan] = SHUTTLE_ONLY_COMPUTES,
+	[T_IndexScan] = SHUTTLE_ONLY_COMPUTES,
+	[T_IndexOnlyScan] = SHUTTLE_ONLY_COMPUTES,
+	[T_BitmapIndexScan] = SHUTTLE_ONLY_COMPUTES,
+	[T_BitmapHeapScan] = SHUTTLE_ONLY_COMPUTES,
+	[T_BitmapAnd] = SHUTTLE_ONLY_COMPUTES,
+	[T_BitmapOr] = SHUTTLE_ONLY_COMPUTES,
+	[T_TidScan] = SHUTTLE_ONLY_COMPUTES,
+	[T_TidRangeScan] = SHUTTLE_ONLY_COMPUTES,
+	[T_SubqueryScan] = SHUTTLE_ONLY_COMPUTES | SHUTTLE_HANDS_ON,
+	[T_CteScan] = SHUTTLE_ONLY_COMPUTES,
+	[T_NamedTuplestoreScan] = SHUTTLE_ONLY_COMPUTES,
+	[T_WorkTableScan] = SHUTTLE_ONLY_COMPUTES,
+	[T_RecursiveUnion] = SHUTTLE_ONLY_COMPUTES,
+	[T_ProjectSet] = SHUTTLE_ONLY_COMPUTES,
+	[T_Append] = SHUTTLE_ONLY_COMPUTES,
+	[T_MergeAppend] = SHUTTLE_ONLY_COMPUTES,
+	[T_SetOp] = SHUTTLE_ONLY_COMPUTES,
+	[T_Gather] = SHUTTLE_ONLY_COMPUTES,
+	[T_GatherMerge] = SHUTTLE_ONLY_COMPUTES,
+	[T_Hash] = SHUTTLE_ONLY_COMPUTES | SHUTTLE_READS_ALL,
+	[T_Sort] = SHUTTLE_ONLY_COMPUTES | SHUTTLE_READS_ALL | SHUTTLE_RUNS_OUTER,
+	[T_ModifyTable] = SHUTTLE_READS_ALL,
+	[T_NestLoop] = SHUTTLE_RUNS_OUTER,
+	[T_Result] = SHUTTLE_HANDS_ON,
+	[T_LockRows] = SHUTTLE_HANDS_ON | SHUTTLE_RUNS_OUTER,
+	[T_Material] = SHUTTLE_ONLY_COMPUTES | SHUTTLE_HANDS_ON | SHUTTLE_RUNS_OUTER,
+
+	/* an initplan of its inside empties a Memoize */
+	[T_Memoize] = SHUTTLE_ONLY_COMPUTES | SHUTTLE_RUNS_OUTER,
+	[T_Unique] = SHUTTLE_ONLY_COMPUTES | SHUTTLE_HANDS_ON | SHUTTLE_READS_GROUPS |
+	SHUTTLE_RUNS_OUTER,
+	[T_Group] = SHUTTLE_ONLY_COMPUTES | SHUTTLE_HANDS_ON | SHUTTLE_READS_GROUPS |
+	SHUTTLE_RUNS_OUTER,
+	[T_IncrementalSort] = SHUTTLE_ONLY_COMPUTES | SHUTTLE_READS_GROUPS | SHUTTLE_RUNS_OUTER,
+	[T_WindowAgg] = SHUTTLE_READS_GROUPS | SHUTTLE_RUNS_OUTER,
+	[T_Agg] = SHUTTLE_ONLY_COMPUTES | SHUTTLE_RUNS_OUTER,
+};
+
+int
+shuttle_plan_facts(const Plan *plan)
+{
+	int			found = (int) nodeTag(plan) < lengthof(facts) ? facts[nodeTag(plan)] : 0;
+
+	if (IsA(plan, Agg))
+		found |= ((const Agg *) plan)->aggstrategy == AGG_SORTED ?
+			SHUTTLE_READS_GROUPS : SHUTTLE_READS_ALL;
+	if (IsA(plan, Result) && ((const Result *) plan)->resconstantqual == NULL)
+		found |= SHUTTLE_RUNS_OUTER;
+	return found;
+}
+
+/* ---- children */
+
+static PlanState *
+child_of(PlanState **children, int nchildren, int n)
+{
+	return n < nchildren ? children[n] : NULL;
+}
+
+PlanState *
+shuttle_other_child(const PlanState *node, int n)
+{
+	switch (nodeTag(node))
+	{
+		case T_AppendState:
+			return child_of(((const AppendState *) node)->appendplans,
+							((const AppendState *) node)->as_nplans, n);
+		case T_MergeAppendState:
+			return child_of(((const MergeAppendState *) node)->mergeplans,
+							((const MergeAppendState *) node)->ms_nplans, n);
+		case T_BitmapAndState:
+			return child_of(((const BitmapAndState *) node)->bitmapplans,
+							((const BitmapAndState *) node)->nplans, n);
+		case T_BitmapOrState:
+			return child_of(((const BitmapOrState *) node)->bitmapplans,
+							((const BitmapOrState *) node)->nplans, n);
+		case T_SubqueryScanState:
+			return n == 0 ? ((const SubqueryScanState *) node)->subplan : NULL;
+		case T_CustomScanState:
+			return n < list_length(((const CustomScanState *) node)->custom_ps) ?
+				list_nth(((const CustomScanState *) node)->custom_ps, n) : NULL;
+		default:
+			return NULL;
+	}
+}
+
 /* ---- walks */
 
 /* What shuttle_any_node() looks for. */

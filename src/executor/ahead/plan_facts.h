@@ -8,6 +8,29 @@
 
 #include "nodes/execnodes.h"
 
+/* What a kind of plan node does; a node may do several of these. */
+typedef enum ShuttlePlanFact
+{
+	SHUTTLE_READS_ALL = 1 << 0, /* all of its outer input, before its first
+								 * row */
+	SHUTTLE_HANDS_ON = 1 << 1,	/* a row takes at least one of the outer
+								 * input, and comes out before the next one is
+								 * read */
+	SHUTTLE_READS_GROUPS = 1 << 2,	/* and knows a group of rows by the row
+									 * behind */
+	SHUTTLE_RUNS_OUTER = 1 << 3,	/* is never executed without its outer
+									 * input */
+	SHUTTLE_ONLY_COMPUTES = 1 << 4	/* does nothing that shows, beside
+									 * evaluating its target list and
+									 * conditions */
+} ShuttlePlanFact;
+
+/* The facts of a node, as bits; 0 of one that is not known. */
+extern int	shuttle_plan_facts(const Plan *plan);
+
+/* The n-th child of a node, from 0, beside its outer and inner plan; or NULL. */
+extern PlanState *shuttle_other_child(const PlanState *node, int n);
+
 /*
  * Plans that a walk has come to by a scan of a CTE or by a SubPlan, which may be
  * reached several times.  Starts as zeros; in the memory of the walk.

@@ -22,6 +22,7 @@
 #include "utils/fmgroids.h"
 
 #include "base/shuttle_compat_executor.h"
+#include "executor/ahead/plan_facts.h"
 #include "executor/ahead/row_need.h"
 #include "executor/executor_types.h"
 #include "executor/fdw/postgres_fdw.h"
@@ -47,7 +48,6 @@ typedef struct RowGoal
 static const RowGoal all_rows = {0, NULL, 0, INFINITY, false, false};
 
 static void set_goals(PlanState *node, RowGoal goal);
-static void set_goals_of(PlanState **nodes, int nnodes, RowGoal goal);
 static void set_goals_of_subplans(List *subplans, const PlanState *whole);
 
 /* Where only a part of the rows may be wanted and nobody says how many. */
@@ -231,6 +231,7 @@ static void
 sure_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 {
 	double		part = sure_in_part(goal.sure);
+	int			facts = shuttle_plan_facts(node->plan);
 
 	outer->sure = inner->sure = part;
 	outer->once = inner->once = goal.once;
@@ -260,29 +261,9 @@ sure_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 		case T_RecursiveUnionState:
 			inner->once = false;
 			break;
-		case T_SortState:
-		case T_HashState:
-		case T_ModifyTableState:
-			outer->sure = INFINITY;
-			break;
-		case T_AggState:
-			outer->sure = ((Agg *) node->plan)->aggstrategy == AGG_SORTED ?
-				goal.sure : INFINITY;
-			break;
-
-			/* a row of theirs takes at least one row */
 		case T_CustomScanState:
 			if (shuttle_is_look_ahead(node))
 				outer->sure = goal.sure;
-			break;
-		case T_ResultState:
-		case T_SubqueryScanState:
-		case T_LockRowsState:
-		case T_MaterialState:
-		case T_UniqueState:
-		case T_GroupState:
-		case T_IncrementalSortState:
-			outer->sure = goal.sure;
 			break;
 		case T_WindowAggState:
 
@@ -294,6 +275,10 @@ sure_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 			inner->sure = 1;
 			break;
 		default:
+			if ((facts & SHUTTLE_READS_ALL) != 0)
+				outer->sure = INFINITY;
+			else if ((facts & (SHUTTLE_HANDS_ON | SHUTTLE_READS_GROUPS)) != 0)
+				outer->sure = goal.sure;
 			break;
 	}
 }
@@ -352,16 +337,6 @@ goals_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 		case T_MergeAppendState:
 			*outer = goal;
 			break;
-		case T_UniqueState:
-		case T_GroupState:
-		case T_IncrementalSortState:
-			outer->rows = goal_of_grouped(node, outerPlanState(node), goal.rows);
-			break;
-		case T_AggState:
-			if (((Agg *) node->plan)->aggstrategy != AGG_SORTED)
-				break;
-			outer->rows = goal_of_grouped(node, outerPlanState(node), goal.rows);
-			break;
 		case T_WindowAggState:
 			outer->rows = goal_below_window(node, goal.rows);
 			break;
@@ -369,6 +344,8 @@ goals_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 			*outer = unknown;
 			break;
 		default:
+			if ((shuttle_plan_facts(node->plan) & SHUTTLE_READS_GROUPS) != 0)
+				outer->rows = goal_of_grouped(node, outerPlanState(node), goal.rows);
 			break;
 	}
 }
@@ -396,6 +373,7 @@ needs_of_children(PlanState *node, const ShuttleNeedStep *need,
 				  ShuttleNeedStep *step, RowGoal *outer, RowGoal *inner)
 {
 	const ShuttleNeedStep *part = add_step(step, SHUTTLE_NEED_PART, node, need);
+	int			facts = shuttle_plan_facts(node->plan);
 
 	outer->need = inner->need = NULL;
 	switch (nodeTag(node))
@@ -418,30 +396,20 @@ needs_of_children(PlanState *node, const ShuttleNeedStep *need,
 			outer->need = shuttle_is_look_ahead(node) ?
 				add_step(step, SHUTTLE_NEED_HELD, node, need) : part;
 			break;
-		case T_ResultState:
-		case T_SubqueryScanState:
-		case T_LockRowsState:
-		case T_MaterialState:
-		case T_UniqueState:
-		case T_GroupState:
-			outer->need = need;
-			break;
 		case T_AppendState:
 			outer->need = ((AppendState *) node)->as_nasyncplans == 0 ? need : part;
-			break;
-		case T_AggState:
-			if (((Agg *) node->plan)->aggstrategy == AGG_SORTED)
-				outer->need = part;
 			break;
 		case T_MergeAppendState:
 		case T_ProjectSetState:
 		case T_MemoizeState:
-		case T_IncrementalSortState:
-		case T_WindowAggState:
 		case T_SetOpState:
 			outer->need = part;
 			break;
 		default:
+			if ((facts & SHUTTLE_HANDS_ON) != 0)
+				outer->need = need;
+			else if ((facts & SHUTTLE_READS_GROUPS) != 0)
+				outer->need = part;
 			break;
 	}
 }
@@ -465,34 +433,6 @@ set_goal_of_scan(ForeignScanState *node, RowGoal goal)
 	shuttle_foreign_scan_set_bound(node, goal.bound);
 }
 
-/* Passes a goal to children that are neither on the outer nor on the inner side. */
-static void
-set_goals_of_others(PlanState *node, RowGoal goal)
-{
-	ListCell   *lc;
-
-	switch (nodeTag(node))
-	{
-		case T_AppendState:
-			set_goals_of(((AppendState *) node)->appendplans,
-						 ((AppendState *) node)->as_nplans, goal);
-			break;
-		case T_MergeAppendState:
-			set_goals_of(((MergeAppendState *) node)->mergeplans,
-						 ((MergeAppendState *) node)->ms_nplans, goal);
-			break;
-		case T_SubqueryScanState:
-			set_goals(((SubqueryScanState *) node)->subplan, goal);
-			break;
-		case T_CustomScanState:
-			foreach(lc, ((CustomScanState *) node)->custom_ps)
-				set_goals((PlanState *) lfirst(lc), goal);
-			break;
-		default:
-			break;
-	}
-}
-
 /* Passes a goal to a node and all below it. */
 static void
 set_goals(PlanState *node, RowGoal goal)
@@ -500,6 +440,7 @@ set_goals(PlanState *node, RowGoal goal)
 	RowGoal		outer_goal;
 	RowGoal		inner_goal;
 	ShuttleNeedStep step;
+	PlanState  *child;
 
 	if (node == NULL)
 		return;
@@ -513,7 +454,8 @@ set_goals(PlanState *node, RowGoal goal)
 	needs_of_children(node, goal.need, &step, &outer_goal, &inner_goal);
 	set_goals(outerPlanState(node), outer_goal);
 	set_goals(innerPlanState(node), inner_goal);
-	set_goals_of_others(node, outer_goal);
+	for (int i = 0; (child = shuttle_other_child(node, i)) != NULL; i++)
+		set_goals(child, outer_goal);
 	set_goals_of_subplans(node->initPlan, shuttle_merge_rows(node));
 	set_goals_of_subplans(node->subPlan, NULL);
 }
@@ -554,13 +496,6 @@ set_goals_of_subplans(List *subplans, const PlanState *whole)
 		}
 		set_goals(subplan->planstate, goal);
 	}
-}
-
-static void
-set_goals_of(PlanState **nodes, int nnodes, RowGoal goal)
-{
-	for (int i = 0; i < nnodes; i++)
-		set_goals(nodes[i], goal);
 }
 
 /*

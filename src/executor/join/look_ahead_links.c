@@ -28,6 +28,7 @@
 #include "cluster/shuttle_cluster.h"
 #include "executor/ahead/ahead.h"
 #include "executor/ahead/outer_side.h"
+#include "executor/ahead/plan_facts.h"
 #include "executor/ahead/row_need.h"
 #include "executor/ahead/sure_values.h"
 #include "executor/executor_types.h"
@@ -238,54 +239,23 @@ consider_append(ShuttleRoutedAppend *node, const LinkContext *context)
 	}
 }
 
-static void
-find_scans_in(PlanState **nodes, int nnodes, const LinkContext *context,
-			  Bitmapset *bound_between)
-{
-	for (int i = 0; i < nnodes; i++)
-		find_scans(nodes[i], context, bound_between);
-}
-
 /* Children that are not outer or inner plan. */
 static void
 find_scans_in_children(PlanState *node, const LinkContext *context,
 					   Bitmapset *bound_between)
 {
 	LinkContext below = *context;
-	ListCell   *lc;
+	PlanState  *child;
 
-	switch (nodeTag(node))
+	/* only some of these are visited for a row: no pages for all */
+	if (IsA(node, AppendState) && shuttle_append_prunes((Append *) node->plan))
+		below.local = below.reached = false;
+	if (!IsA(node, AppendState) && !IsA(node, SubqueryScanState))
+		below.reached = false;
+	for (int i = 0; (child = shuttle_other_child(node, i)) != NULL; i++)
 	{
-		case T_AppendState:
-
-			/* only some of these are visited for a row: no pages for all */
-			if (shuttle_append_prunes((Append *) node->plan))
-				below.local = below.reached = false;
-			find_scans_in(((AppendState *) node)->appendplans,
-						  Min(((AppendState *) node)->as_nplans, 1),
-						  &below, bound_between);
-			below.reached = false;
-			find_scans_in(((AppendState *) node)->appendplans + 1,
-						  ((AppendState *) node)->as_nplans - 1,
-						  &below, bound_between);
-			break;
-		case T_MergeAppendState:
-			below.reached = false;
-			find_scans_in(((MergeAppendState *) node)->mergeplans,
-						  ((MergeAppendState *) node)->ms_nplans,
-						  &below, bound_between);
-			break;
-		case T_SubqueryScanState:
-			find_scans(((SubqueryScanState *) node)->subplan, context,
-					   bound_between);
-			break;
-		case T_CustomScanState:
-			below.reached = false;
-			foreach(lc, ((CustomScanState *) node)->custom_ps)
-				find_scans((PlanState *) lfirst(lc), &below, bound_between);
-			break;
-		default:
-			break;
+		find_scans(child, &below, bound_between);
+		below.reached = false;
 	}
 }
 
@@ -368,28 +338,9 @@ takes_any_row(const Limit *limit)
 static bool
 executes_outer(const PlanState *node)
 {
-	switch (nodeTag(node))
-	{
-		case T_AggState:
-		case T_GroupState:
-		case T_WindowAggState:
-		case T_SortState:
-		case T_IncrementalSortState:
-		case T_UniqueState:
-		case T_MaterialState:
-		case T_MemoizeState:	/* an initplan of its inside empties it */
-		case T_LockRowsState:
-		case T_NestLoopState:
-			return true;
-		case T_LimitState:
-			return takes_any_row((const Limit *) node->plan);
-		case T_ResultState:
-			return ((const Result *) node->plan)->resconstantqual == NULL;
-		case T_CustomScanState:
-			return shuttle_is_look_ahead(node);
-		default:
-			return false;
-	}
+	return (shuttle_plan_facts(node->plan) & SHUTTLE_RUNS_OUTER) != 0 ||
+		(IsA(node, LimitState) && takes_any_row((const Limit *) node->plan)) ||
+		shuttle_is_look_ahead(node);
 }
 
 /* True where an initplan's value is another for other rows of the Look Ahead. */

@@ -168,7 +168,8 @@ consider_loop(NestLoop *loop, double limit, ShuttlePlaceContext *context)
 		place_under(loop, context);
 }
 
-/* How many rows of its outer plan a node reads. */
+/* How many rows of its outer plan a node reads, to see if a Look Ahead can pay;
+ * row_goal.c has the rules for a running plan. */
 static double
 limit_of_outer(const Plan *plan, double limit)
 {
@@ -201,31 +202,11 @@ visit_list(List *plans, double limit, ShuttlePlaceContext *context)
 static void
 visit(Plan *plan, double limit, ShuttlePlaceContext *context)
 {
-	if (plan == NULL)
+	if (plan == NULL || IsA(plan, Gather) || IsA(plan, GatherMerge))
 		return;
-	switch (nodeTag(plan))
-	{
-		case T_Gather:
-		case T_GatherMerge:
-			return;
-		case T_Append:
-			visit_list(((Append *) plan)->appendplans, limit, context);
-			return;
-		case T_MergeAppend:
-			visit_list(((MergeAppend *) plan)->mergeplans, limit, context);
-			return;
-		case T_SubqueryScan:
-			visit(((SubqueryScan *) plan)->subplan, limit, context);
-			return;
-		case T_CustomScan:
-			visit_list(((CustomScan *) plan)->custom_plans, limit, context);
-			break;
-		case T_NestLoop:
-			consider_loop((NestLoop *) plan, limit_of_outer(plan, limit), context);
-			break;
-		default:
-			break;
-	}
+	if (IsA(plan, NestLoop))
+		consider_loop((NestLoop *) plan, limit_of_outer(plan, limit), context);
+	visit_list(shuttle_other_children(plan), limit, context);
 	if (outerPlan(plan) != NULL)
 		visit(outerPlan(plan), limit_of_outer(plan, limit), context);
 	if (innerPlan(plan) != NULL)

@@ -272,6 +272,25 @@ read_source_first(ModifyTable *plan, ShuttlePlaceContext *context)
 	}
 }
 
+/* Puts what a function returns for each child of a node in the child's place. */
+static void
+replace_children(Plan *plan, Plan *(*replace) (Plan *child, ShuttlePlaceContext *context),
+				 ShuttlePlaceContext *context)
+{
+	ListCell   *lc;
+
+	plan->lefttree = replace(plan->lefttree, context);
+	plan->righttree = replace(plan->righttree, context);
+	if (IsA(plan, SubqueryScan))
+		((SubqueryScan *) plan)->subplan =
+			replace(((SubqueryScan *) plan)->subplan, context);
+	else
+	{
+		foreach(lc, shuttle_other_children(plan))
+			lfirst(lc) = replace((Plan *) lfirst(lc), context);
+	}
+}
+
 /* True if an Append prunes at run time and has a foreign scan among its
  * children. */
 static bool
@@ -297,7 +316,6 @@ shuttle_route_appends(Plan *plan, ShuttlePlaceContext *context)
 {
 	List	   *targetlist;
 	List	   *scan_targetlist;
-	ListCell   *lc;
 
 	if (plan == NULL || shuttle_is_routed_append_plan(plan) ||
 		IsA(plan, Gather) || IsA(plan, GatherMerge))
@@ -309,16 +327,7 @@ shuttle_route_appends(Plan *plan, ShuttlePlaceContext *context)
 															  scan_targetlist),
 								   plan, context);
 	}
-	plan->lefttree = shuttle_route_appends(plan->lefttree, context);
-	plan->righttree = shuttle_route_appends(plan->righttree, context);
-	if (IsA(plan, SubqueryScan))
-		((SubqueryScan *) plan)->subplan =
-			shuttle_route_appends(((SubqueryScan *) plan)->subplan, context);
-	else
-	{
-		foreach(lc, shuttle_other_children(plan))
-			lfirst(lc) = shuttle_route_appends((Plan *) lfirst(lc), context);
-	}
+	replace_children(plan, shuttle_route_appends, context);
 	return plan;
 }
 
@@ -366,20 +375,9 @@ consider_loop(NestLoop *loop, ShuttlePlaceContext *context)
 static Plan *
 place_in(Plan *plan, ShuttlePlaceContext *context)
 {
-	ListCell   *lc;
-
 	if (plan == NULL || IsA(plan, Gather) || IsA(plan, GatherMerge))
 		return plan;
-	plan->lefttree = place_in(plan->lefttree, context);
-	plan->righttree = place_in(plan->righttree, context);
-	if (IsA(plan, SubqueryScan))
-		((SubqueryScan *) plan)->subplan =
-			place_in(((SubqueryScan *) plan)->subplan, context);
-	else
-	{
-		foreach(lc, shuttle_other_children(plan))
-			lfirst(lc) = place_in((Plan *) lfirst(lc), context);
-	}
+	replace_children(plan, place_in, context);
 	if (IsA(plan, NestLoop))
 		consider_loop((NestLoop *) plan, context);
 	if (IsA(plan, ModifyTable))

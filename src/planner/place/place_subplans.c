@@ -268,7 +268,8 @@ move_mutator(Node *node, MoveContext *context)
 }
 
 /* True of nodes whose target list and quals may be evaluated by a Look Ahead
- * above: both refer to the node's own rows. */
+ * above: both refer to the node's own rows.  Only asked here, so it is not in
+ * plan_facts.c. */
 static bool
 may_move_up(const Plan *plan)
 {
