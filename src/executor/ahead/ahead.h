@@ -2,13 +2,16 @@
  * ahead.h
  *	  What is done before the executor asks for it, and whether it may be.
  *
- * Files: early_start.c sends the scans of a plan that will surely be read before
- * it waits for any of them; unsent_scans.c lists scans that were begun and not
- * sent; outbox.c says what goes out before a read or a write; row_goal.c,
- * row_need.c and read_ahead.c say how many rows are wanted; outer_effects.c,
- * outer_errors.c and expression_errors.c say what reading rows ahead could show or
- * raise; plan_facts.c says what plan nodes do; caught_error.c and sure_values.c
- * compute values ahead whose errors are not the statement's yet.
+ * early_start.c	sends scans that will surely be read before any answer arrives
+ * unsent_scans.c	lists scans that were begun and not sent
+ * outbox.c		what must be sent before a read or a write
+ * row_goal.c, row_need.c	how many rows nodes will be asked for, and surely need
+ * read_ahead.c	reads outer rows, keeps back their errors (row_need.h)
+ * outer_effects.c, outer_errors.c, expression_errors.c	what reading ahead of
+ * 			time could show or raise (outer_side.h)
+ * plan_facts.c	what each type of plan node does with its input
+ * caught_error.c, sure_values.c	values computed before they are needed
+ * recheck_pruning.c	run-time pruning in EvalPlanQual
  *
  * In: the state of a plan that starts. Out: requests that are under way.
  *-------------------------------------------------------------------------
@@ -25,56 +28,59 @@
 
 /* ---- scans that were not sent yet (unsent_scans.c) */
 
-/* A member of the session's list of scans without parameters of the plan. */
+/* A scan without executor parameters, in the session's list. */
 typedef struct ShuttleUnsentScan
 {
 	struct ShuttleUnsentScan *next;
 	struct ShuttleUnsentScan *previous;
 	ForeignScanState *scan;
 	ShuttleNode *node;
-	ResourceOwner owner;		/* of the snapshot that the scan runs under */
-	uint64		number;			/* counts the scans that were listed */
-	int			nest_level;		/* of the transaction that the scan belongs to */
+	ResourceOwner owner;		/* current when the scan was listed */
+	uint64		number;			/* serial number in the session */
+	int			nest_level;		/* transaction nest level of the scan */
 	bool		listed;
 } ShuttleUnsentScan;
 
-/* Lists a scan; it leaves the list when it is removed, or when its executor
- * run's resources or memory go.  unsent lives in that memory. */
+/* Adds a scan. It leaves the list when it is removed or when its resource owner
+ * or its executor's memory is released. unsent is allocated in that memory. */
 extern void shuttle_unsent_add(ShuttleUnsentScan *unsent,
 							   ForeignScanState *scan, ShuttleNode *node);
 extern void shuttle_unsent_remove(ShuttleUnsentScan *unsent);
 
-/* The first of the list: the latest one. */
+/* The head of the list: the scan added last. */
 extern ShuttleUnsentScan *shuttle_unsent_first(void);
 
-/* The number of the latest that was ever listed. */
+/* The number of the scan added last, even if it has left the list. */
 extern uint64 shuttle_unsent_number(void);
 
 /*
- * Called before a write is sent (remote_scan.c): sends what was begun on that node
- * before it and was not asked for yet, so that it sees the node as it was before
- * the statement.  What was begun since, by functions, sees the write.
- * begun: shuttle_unsent_number() when the write began.
+ * Called before a write is sent (remote_scan.c): sends the node's unsent scans
+ * that began before the write, so that they see the node as it was before the
+ * statement. Scans that functions began since then see the write. begun:
+ * shuttle_unsent_number() when the write began.
  */
 extern void shuttle_unsent_send_older(ShuttleNode *node, uint64 begun);
 
-/* Sends those of a statement that lock the rows which it is to change
+/* Sends a statement's unsent scans that lock the rows it is to change
  * (remote_scan.c). */
 extern void shuttle_unsent_send_targets(const EState *estate);
 
-/* True where the statement writes a table that the scan reads, by any name. */
+/* True if the statement writes a table that the scan reads, also through
+ * another table (partition, parent). */
 extern bool shuttle_reads_written_table(const ForeignScanState *scan);
 
-/* True where it may have that read once more behind a write. */
+/*
+ * True if the scan reads a written table and may be read again after the write.
+ */
 extern bool shuttle_may_read_behind_write(const ForeignScanState *scan, int eflags);
 
 /* ---- the order in which things go out (outbox.c) */
 
 /*
  * Called before a read of a node, and before a write that is sent at once.
- * Rows that statements other than estate's have buffered for the node are
- * written; before a write, scans of the node that were begun are sent.
- * estate: NULL: that of no plan.
+ * Writes the rows that statements other than estate's have buffered for the
+ * node. The write also sends the node's unsent scans. estate: NULL if no plan
+ * is running.
  */
 extern void shuttle_outbox_before_read(ShuttleNode *node, const EState *estate);
 extern void shuttle_outbox_before_write(ShuttleNode *node, const EState *estate);
@@ -82,16 +88,16 @@ extern void shuttle_outbox_before_write(ShuttleNode *node, const EState *estate)
 /* ---- early start (early_start.c) */
 
 /*
- * Sends the first page of every scan below that will be read, where
- * shuttle.enable_early_start is on.
- * count: rows that the run will take; 0: all.
+ * If shuttle.enable_early_start is on, sends the request for the first page of
+ * every scan below root that will be read. count: rows that the run will take;
+ * 0: all.
  */
 extern void shuttle_early_start(PlanState *root, uint64 count);
 
-/* Starts what has waited for what has run now. */
+/* Starts the nodes that waited for initplans that have run by now. */
 extern void shuttle_early_start_later(ShuttleLaterStart *later);
 
-/* Starts the subqueries that params are of, where several have to run. */
+/* Starts the initplans that compute params if several still have to run. */
 extern void shuttle_early_start_params(EState *estate, const Bitmapset *params);
 
 /* Before ExecutorRun: starts scans early. */

@@ -1,26 +1,25 @@
 /*-------------------------------------------------------------------------
  * early_start.c
- *	  Sends all scans of a plan that will be read before the first answer is
- *	  waited for, so that k nodes cost one round trip and the slowest node.
+ *	  Sends all scans of a plan that will be read before it waits for the
+ *	  first answer, so that k nodes cost one round trip and the slowest
+ *	  node.
  *
- * At the first run of a plan one walk finds the scans.  What a node will do
- * with its input decides what may be started below it: a scan is started
- * where its first page is read unless another input turns out to be empty,
- * and never where only a part of several inputs may be wanted (LIMIT over
- * Append), where rows are locked, or below a parallel worker.
+ * At the first run of a plan one walk finds the scans. A scan is started if
+ * its first page is read unless another input turns out to be empty. It is not
+ * started if perhaps only some of several inputs are wanted (LIMIT over
+ * Append), if it locks rows, or in a parallel worker.
  *
- * What waits for subqueries that run once comes later: the scans whose SELECT
- * takes their values, and the children that are left when partitions were pruned by
- * them.  The first of these that the plan comes to has the others sent.  A scan
- * that is about to be sent needs all values at once, so their subqueries are
- * started together.
+ * Scans whose SELECT takes values of initplans, and children of an Append that
+ * run-time pruning by initplans leaves, are started later: the first of them
+ * that is executed starts the others. If such a scan needs several initplans,
+ * these are started together.
  *
- * Of scans that lock it is only said which ones are read to their end by whoever
- * reads their first row: these may lock ahead, and those of one Append together.
+ * Scans that lock rows are only told whether all their rows will be read: then
+ * they may lock rows ahead, and those of one Append together.
  *
  * Rule: an error of a scan that stock PostgreSQL might not have run must not
- * show.  Scans that are not certain to be run are therefore sent ahead, which
- * keeps their error on the node until the plan asks for the scan itself.
+ * show. A scan that is not certain to run is sent ahead: its error stays on
+ * the node until the plan asks for the scan.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -47,15 +46,15 @@
 typedef struct Demand
 {
 	bool		all;			/* every row */
-	bool		certain;		/* it will be run, if nothing fails before */
-	bool		whole;			/* whoever reads a row of it reads all */
-	double		rows;			/* at least so many, if not all; 0: not known */
-	ShuttleLaterStart *later;	/* where to note what has to wait */
-	ShuttleVisits *visits;		/* of this walk, to CTEs */
-	bool		noting;			/* scans are told of that, and not started */
+	bool		certain;		/* it will be run, unless an error comes before */
+	bool		whole;			/* if one row is read, all are */
+	double		rows;			/* if not all: the least number; 0: unknown */
+	ShuttleLaterStart *later;	/* nodes that have to wait; NULL: none may */
+	ShuttleVisits *visits;		/* CTEs visited by this walk */
+	bool		noting;			/* only tell scans about later, start none */
 } Demand;
 
-/* What a walk could not start yet, because an uncorrelated subquery has not run. */
+/* Nodes that a walk could not start because an initplan has not run. */
 struct ShuttleLaterStart
 {
 	MemoryContext cxt;
@@ -122,7 +121,7 @@ shuttle_early_start(PlanState *root, uint64 count)
 	visit(root, demand);
 }
 
-/* What is wanted of an input, where that is not what is wanted of its node. */
+/* The demand on an input if it differs from the demand on its node. */
 static Demand
 demand_of_input(Demand above, bool all, bool certain, bool whole)
 {
@@ -229,10 +228,8 @@ visit_cte(PlanState *cte, Demand demand)
 	visit(cte, demand);
 }
 
-/*
- * Uncorrelated scalar subqueries run when their value is first used.  They
- * are started where some expression uses it that is evaluated in any case.
- */
+/* Initplans run when their value is first used. They are started if an
+ * expression that is always evaluated uses it. */
 static void
 visit_init_plans(PlanState *node, Demand above)
 {
@@ -256,7 +253,7 @@ visit_init_plan(SubPlanState *init, Demand above)
 		  demand_of_input(above, init->subplan->subLinkType == ARRAY_SUBLINK, false, false));
 }
 
-/* Looks for a parameter outside of expressions that may leave it out. */
+/* Looks for a parameter that evaluating the expression always reads. */
 static bool
 uses_param_in_any_case(Node *node, int *param)
 {
@@ -282,7 +279,7 @@ uses_param_in_any_case(Node *node, int *param)
 	}
 }
 
-/* The input that a node reads first, and NULL where it might read none. */
+/* The input that a node reads first; NULL if it might read none. */
 static PlanState *
 first_input(PlanState *node)
 {
@@ -320,7 +317,7 @@ prunes(const PartitionPruneState *state)
 	return state != NULL && state->do_exec_prune;
 }
 
-/* Of several levels of partitions the lower ones may be left out. */
+/* With several levels of partitions, the lower ones may not be looked at. */
 static bool
 is_pruned_by(const PartitionPruneState *state, int param)
 {
@@ -329,7 +326,8 @@ is_pruned_by(const PartitionPruneState *state, int param)
 		state->partprunedata[0]->num_partrelprunedata == 1;
 }
 
-/* True where a row of the node, or its first input's, needs the parameter. */
+/* True if computing a row of the node or of its first input needs the
+ * parameter. */
 static bool
 param_is_needed(PlanState *node, int param)
 {
@@ -378,9 +376,9 @@ visit_scan(ForeignScanState *scan, Demand demand)
 }
 
 /*
- * Where some rows are wanted only, the first child may have enough of them.  Of
- * a known number as many children are started as are expected to be needed, all
- * but the first ahead: what they are asked for is no more than that number.
+ * If only some rows are wanted, the first child may have enough. For a known
+ * number, as many children are started as should be needed by their estimates,
+ * all but the first as not certain.
  */
 static void
 visit_append(AppendState *append, Demand demand)
@@ -403,8 +401,8 @@ visit_append(AppendState *append, Demand demand)
 		start_together(append);
 }
 
-/* Visits children that are chosen (NULL: all), by turns, as far as their rows
- * are needed. */
+/* Visits the chosen children (NULL: all) in order, until their estimated rows
+ * suffice. */
 static void
 visit_all(PlanState **nodes, int nnodes, const Bitmapset *chosen, Demand demand)
 {
@@ -424,8 +422,8 @@ visit_all(PlanState **nodes, int nnodes, const Bitmapset *chosen, Demand demand)
 	}
 }
 
-/* Scans that lock are not started early, but whoever reads the first of an
- * Append reads the others. */
+/* Scans that lock rows are not started early. The first one of an Append that
+ * is read sends the others. */
 static void
 start_together(AppendState *append)
 {
@@ -441,10 +439,8 @@ start_together(AppendState *append)
 		shuttle_foreign_scan_read_whole(lfirst_node(ForeignScanState, cell), scans);
 }
 
-/*
- * Reads the first row of each child.  Where it stops early children have pages of
- * some rows, which are used up at about the same time.
- */
+/* A MergeAppend reads the first row of each child. If not all rows are wanted
+ * the children's pages are of few rows and used up at about the same time. */
 static void
 visit_merge_append(MergeAppendState *append, Demand demand)
 {
@@ -473,10 +469,8 @@ visit_merge_append(MergeAppendState *append, Demand demand)
 		shuttle_foreign_scan_read_beside(lfirst_node(ForeignScanState, cell), scans);
 }
 
-/*
- * Which side is read first depends on their costs, and an empty one keeps the
- * other from being read unless the join fills rows of that other side.
- */
+/* Costs decide which side is read first. If it is empty the other side is not
+ * read, unless the join returns unmatched rows of that side. */
 static void
 visit_hash_join(HashJoinState *join, Demand demand)
 {
@@ -490,7 +484,10 @@ visit_hash_join(HashJoinState *join, Demand demand)
 		(type == JOIN_LEFT || type == JOIN_ANTI || type == JOIN_FULL);
 	inner.certain = demand.certain && (type == JOIN_RIGHT || type == JOIN_FULL);
 
-	/* One that starts cheaply is asked for a row before the hash is built. */
+	/*
+	 * if the outer side starts cheaply, its first row is read before the hash
+	 * is built
+	 */
 	outer.whole = demand.whole &&
 		(outer.certain || outer_plan->startup_cost >= hash->total_cost);
 	visit(innerPlanState(join), inner);
@@ -505,7 +502,7 @@ visit_nested_loop(NestLoopState *loop, Demand demand)
 	demand.rows = 0;
 	visit(outerPlanState(loop), demand);
 
-	/* With parameters it waits for the outer side's rows. */
+	/* An inner side with parameters waits for outer rows. */
 	inner.all = demand.all && !loop->js.single_match &&
 		loop->js.jointype != JOIN_ANTI;
 	inner.whole = inner.all;
@@ -513,7 +510,7 @@ visit_nested_loop(NestLoopState *loop, Demand demand)
 		visit(innerPlanState(loop), inner);
 }
 
-/* LIMIT 0 reads nothing; any other limit, known now or not, may read. */
+/* True for LIMIT 0, which reads nothing; false if the limit is unknown yet. */
 static bool
 limit_is_zero(LimitState *limit)
 {
@@ -524,7 +521,7 @@ limit_is_zero(LimitState *limit)
 	if (count == NULL)
 		return false;
 
-	/* Only what can neither fail nor change may be evaluated already now. */
+	/* Only what cannot fail or change may be evaluated before its time. */
 	if (!IsA(count, Const) &&
 		(!IsA(count, Param) || ((Param *) count)->paramkind != PARAM_EXTERN))
 		return false;
@@ -550,7 +547,7 @@ wait_for(PlanState *node, Demand demand)
 		shuttle_foreign_scan_set_later((ForeignScanState *) node, demand.later);
 }
 
-/* The first child that is left tells of the others. */
+/* The first child that pruning leaves starts the others when it is executed. */
 static void
 wait_for_pruning(PlanState *node, PlanState **nodes, int nnodes, Demand demand)
 {
@@ -560,7 +557,7 @@ wait_for_pruning(PlanState *node, PlanState **nodes, int nnodes, Demand demand)
 	visit_all(nodes, nnodes, NULL, demand);
 }
 
-/* True where nothing that has to run is in the way of a waiting node. */
+/* True if the initplans that a waiting node depends on have run. */
 static bool
 can_start_later(PlanState *node)
 {
@@ -600,10 +597,8 @@ shuttle_early_start_later(ShuttleLaterStart *later)
 	MemoryContextSwitchTo(old_cxt);
 }
 
-/*
- * A scan is about to be sent that needs these values.  One subquery runs as it is
- * read; only several have something to do at the same time.
- */
+/* A scan that needs these values is about to be sent. A single initplan starts
+ * when it is read; only several can overlap. */
 void
 shuttle_early_start_params(EState *estate, const Bitmapset *params)
 {

@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  * expression_errors.c
- *	  What the value of an expression may raise.
+ *	  What evaluating an expression may raise.
  *
- * Values are read, compared, tested and chosen without errors.  Built-in
- * functions of ordinary types may raise errors, but hold nothing meanwhile and
- * do nothing else: whoever catches the error needs no subtransaction.  All
- * other functions may run statements, hold locks or have opened something.
+ * Reading, comparing, testing and choosing values raises no errors. Built-in
+ * functions on ordinary types may raise errors, but hold no resources and have
+ * no effects: their errors are caught without a subtransaction. All other
+ * functions may run statements, hold locks or have opened something.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -27,7 +27,7 @@
 
 typedef struct ErrorsContext
 {
-	PlanState  *node;			/* that evaluates it */
+	PlanState  *node;			/* which evaluates the expression */
 	ShuttleErrorsQuestion question;
 	ShuttleOuterErrors errors;
 } ErrorsContext;
@@ -41,7 +41,7 @@ is_time(Oid type)
 		type == TIMESTAMPOID || type == TIMESTAMPTZOID || type == INTERVALOID;
 }
 
-/* Types whose functions look at nothing but the values. */
+/* Types whose functions depend only on the values. */
 static bool
 is_ordinary(Oid type)
 {
@@ -102,8 +102,8 @@ any_is_time(List *args)
 	return false;
 }
 
-/* True of PostgreSQL's own functions in C that look at their arguments alone, or
- * at the settings for times. */
+/* True for built-in C functions that depend only on their arguments, or,
+ * with_times, on settings such as TimeZone. */
 static bool
 is_plain_function(Oid function, bool with_times)
 {
@@ -158,7 +158,7 @@ is_harmless_function(Oid function)
 	}
 }
 
-/* The comparisons of ordinary types never fail. */
+/* Comparisons of ordinary types never fail. */
 static bool
 is_comparison(Oid operator, Oid function, List *args)
 {
@@ -214,10 +214,8 @@ aggregate_errors(const Aggref *aggregate)
 	return SHUTTLE_RAISES_VALUES;
 }
 
-/*
- * A subquery begins anew whenever it is evaluated, but a hash table of its rows
- * that was left half made would be taken for the whole.
- */
+/* A SubPlan is rescanned for each evaluation. But its hash table, if an error
+ * left it half built, would be taken for complete. */
 static ShuttleOuterErrors
 subplan_errors(const SubPlan *subplan, const ErrorsContext *context)
 {
@@ -227,7 +225,7 @@ subplan_errors(const SubPlan *subplan, const ErrorsContext *context)
 
 	if (errors == SHUTTLE_RAISES_NOTHING)
 	{
-		/* it may have more rows than one */
+		/* more than one row is an error */
 		return subplan->subLinkType == EXPR_SUBLINK ||
 			subplan->subLinkType == ROWCOMPARE_SUBLINK ?
 			SHUTTLE_RAISES_VALUES : SHUTTLE_RAISES_NOTHING;
@@ -237,8 +235,8 @@ subplan_errors(const SubPlan *subplan, const ErrorsContext *context)
 	return SHUTTLE_RAISES_ANYTHING;
 }
 
-/* An initplan that was not executed yet goes on where it was, if it was stopped,
- * and more than one expression may need it. */
+/* An initplan that an error has stopped would continue where it was when
+ * another expression needs it. */
 static ShuttleOuterErrors
 param_errors(const Param *param, const ErrorsContext *context)
 {
@@ -259,7 +257,7 @@ param_errors(const Param *param, const ErrorsContext *context)
 
 /* ---- expressions */
 
-/* What a node raises by itself, without its arguments. */
+/* What an expression node itself may raise, apart from its arguments. */
 static ShuttleOuterErrors
 own_errors(Node *node, const ErrorsContext *context)
 {
@@ -323,7 +321,7 @@ own_errors(Node *node, const ErrorsContext *context)
 	}
 }
 
-/* What comes out of a value's text representation, of another type. */
+/* True for a cast through the text of a type that is not ordinary. */
 static bool
 reads_texts(const Node *node)
 {

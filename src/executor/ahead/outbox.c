@@ -1,18 +1,21 @@
 /*-------------------------------------------------------------------------
  * outbox.c
- *	  What was begun and not sent yet goes out before what must not overtake it.
+ *	  Sends what was begun and not sent yet before requests that must not
+ *	  overtake it.
  *
- * Three lists of the session hold such things.  They call each other in one
- * direction, and this file stands above them:
- * - write_run.c: rows that statements have buffered.  A read, or a write, of
- *	 another statement has to find them on the node, so they are flushed first;
- *	 each flush sends scans that must not see its rows,
- * - unsent_scans.c: scans that were begun (remote_scan.c sends them).  A write
- *	 must not be seen by them, so they are sent before it,
- * - write_behind.c: INSERTs that were sent and are not waited for.  A node answers
- *	 in the order in which it was asked, so nothing has to wait for them.
- * Before a savepoint write_run.c sends both of the first, in this order: scans of
- * what is changed, then rows.
+ * Three lists of the session hold such work. They call each other in one
+ * direction; this file stands above them:
+ *
+ * - write_run.c: buffered rows. A read or write of another statement must find
+ * 	 them on the node: they are flushed before. Each flush sends the scans that
+ * 	 must not see its rows.
+ * - unsent_scans.c: scans that were begun (remote_scan.c sends them). They must
+ * 	 not see a later write: they are sent before it.
+ * - write_behind.c: INSERTs that were sent and are not waited for. A node answers
+ * 	 requests in order, so nothing has to wait for them.
+ *
+ * Before a savepoint write_run.c sends first the scans of the tables to be
+ * changed, then the rows.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  * outer_effects.c
- *	  What reading the rows of an outer side ahead of their turn would show.
+ *	  What reading the rows of an outer side ahead of time would show.
  *
- * Stock reads a row when the join has done all with the one before.  Rows may
- * be read sooner where that cannot be seen: no volatile function is called, no
- * row is locked or written.  Only nodes that are known to do nothing else
- * count as such; the plans behind CTE scans and behind the initplans that are
- * executed on the way belong to what is read.
+ * Stock PostgreSQL reads an outer row when the join is done with the one
+ * before. Rows may be read sooner if nobody can see it: no volatile function
+ * is called, no row is locked or written. Unknown types of nodes count as
+ * having effects. The plans of scanned CTEs, and of initplans that run on the
+ * way, are part of what is read.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -95,7 +95,7 @@ functions_show(const FunctionScan *plan)
 	return false;
 }
 
-/* A foreign scan, of a view that has effects on its node. */
+/* A foreign scan, perhaps of a remote view that calls functions which write. */
 static bool
 foreign_scan_shows(ForeignScanState *node)
 {
@@ -108,9 +108,9 @@ foreign_scan_shows(ForeignScanState *node)
 }
 
 /*
- * A WITH query that writes: all of its rows are written in any case, and no
- * snapshot of the statement sees them; triggers might.  Those of the partitions
- * that rows are routed to are not known yet.
+ * A data-modifying WITH query: all its rows are written in any case, and the
+ * statement's snapshot sees none; but triggers might show. The triggers of
+ * partitions that rows are routed to are not known yet.
  */
 static bool
 writes_show(const ModifyTableState *node)
@@ -132,8 +132,8 @@ writes_show(const ModifyTableState *node)
 		plan->mergeActionLists != NIL;
 }
 
-/* What a node does beside evaluating its target list and conditions; all of a
- * node that is not known. */
+/* True if a node has effects apart from its target list and conditions, or is
+ * of an unknown type. */
 static bool
 own_work_shows(PlanState *node)
 {
@@ -180,10 +180,8 @@ node_shows(PlanState *node)
 		expression_shows((Node *) node->plan->qual) || own_work_shows(node);
 }
 
-/*
- * An initplan of a node further up is executed when the first expression needs
- * it; none was yet.
- */
+/* An initplan of a node above runs when an expression first needs it; perhaps
+ * one below outer. */
 static bool
 initplans_show(PlanState *outer)
 {

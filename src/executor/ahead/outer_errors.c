@@ -1,21 +1,22 @@
 /*-------------------------------------------------------------------------
  * outer_errors.c
- *	  What reading the rows of an outer side ahead of their turn may raise.
+ *	  What reading the rows of an outer side ahead of time may raise.
  *
- * Stock reads a row when the join has done all with the one before, and may
- * stop before a row that raises an error.  What may be raised decides how far
- * rows are read ahead where it is not certain that all will be (read_ahead.c).
+ * Stock PostgreSQL reads an outer row when the join is done with the one
+ * before, and may stop before a row that raises an error. What may be raised
+ * decides how far rows are read ahead if it is not certain that all will be
+ * read (read_ahead.c).
  *
- * Two questions are asked of a node: what is raised once its first row is there,
- * which is when sorts, hash tables and the like have read their input, and what
- * is raised while it runs at all.  The first is asked of an outer side itself,
- * the other of what may begin later: inner sides of nested loops, further
+ * There are two questions about a node: what it raises after its first row,
+ * when sorts, hash tables and the like have read their input, and what it
+ * raises in a whole run. The first is asked of an outer side itself, the
+ * second of nodes that may start later: inner sides of nested loops, further
  * children of an Append, subqueries.
  *
- * An error ends the outer side: it is not asked for a row any more, but may be
- * started again.  A node that keeps what it has read would then go on with the
- * rows behind.  A pause leaves it in the middle, to be asked again: the nodes
- * between have to be where they were.
+ * After an error the outer side is not asked for more rows, but may be
+ * rescanned. A node that keeps the rows it has read would then continue after
+ * the failed row. After a pause the outer side is asked again: the nodes
+ * between must not have lost their place.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -39,7 +40,7 @@ worse(ShuttleOuterErrors errors, ShuttleOuterErrors others)
 	return Max(errors, others);
 }
 
-/* Of a child that the node goes on reading as it did before. */
+/* Errors of a child that may start at any time. */
 static ShuttleOuterErrors
 running(PlanState *node, ShuttleErrorsQuestion question)
 {
@@ -47,8 +48,8 @@ running(PlanState *node, ShuttleErrorsQuestion question)
 	return node == NULL ? SHUTTLE_RAISES_NOTHING : errors_of(node, question);
 }
 
-/* Of a child whose rows the node keeps: one that was not read to its end is not
- * read again from its beginning. */
+/* Errors of a child whose rows the node keeps: if the child did not reach its
+ * end, a rescan does not read it again from the beginning. */
 static ShuttleOuterErrors
 keeping(ShuttleOuterErrors errors, ShuttleErrorsQuestion question)
 {
@@ -58,7 +59,7 @@ keeping(ShuttleOuterErrors errors, ShuttleErrorsQuestion question)
 	return SHUTTLE_RAISES_ANYTHING;
 }
 
-/* Of a child that is read to its end for the first row. */
+/* Errors of a child that is read to its end for the node's first row. */
 static ShuttleOuterErrors
 read_first(PlanState *child, ShuttleErrorsQuestion question)
 {
@@ -66,14 +67,14 @@ read_first(PlanState *child, ShuttleErrorsQuestion question)
 		keeping(running(child, question), question);
 }
 
-/* Of a node that cannot be asked again in the middle of a group of rows. */
+/* Errors of a node that cannot pause in the middle of a group of rows. */
 static ShuttleOuterErrors
 without_pause(ShuttleOuterErrors errors)
 {
 	return errors == SHUTTLE_RAISES_REQUESTS ? SHUTTLE_RAISES_ANYTHING : errors;
 }
 
-/* Of children that are not the outer and inner one. */
+/* Errors of children other than the outer and inner one. */
 static ShuttleOuterErrors
 running_others(PlanState *node, ShuttleErrorsQuestion question)
 {
@@ -87,8 +88,8 @@ running_others(PlanState *node, ShuttleErrorsQuestion question)
 
 /* ---- nodes */
 
-/* A scan of ours or of stock postgres_fdw can wait before it asks; others are
- * not known. */
+/* Our scans and stock postgres_fdw's can pause before a request; others are
+ * unknown. */
 static ShuttleOuterErrors
 foreign_scan_errors(ForeignScanState *node, ShuttleErrorsQuestion question)
 {
@@ -117,7 +118,7 @@ append_errors(AppendState *node, ShuttleErrorsQuestion question)
 	return errors;
 }
 
-/* The hash table is made before the first row comes, and is kept. */
+/* The hash table is built before the first row, and is kept. */
 static ShuttleOuterErrors
 hash_join_errors(HashJoinState *node, ShuttleErrorsQuestion question)
 {
@@ -150,7 +151,7 @@ custom_errors(CustomScanState *node, ShuttleErrorsQuestion question)
 		running_others(&node->ss.ps, question) : SHUTTLE_RAISES_ANYTHING;
 }
 
-/* Expressions beside the target list, the conditions, and those of joins. */
+/* Expressions other than the target list, the conditions and those of joins. */
 static Node *
 other_expressions(const Plan *plan)
 {
@@ -184,7 +185,8 @@ other_expressions(const Plan *plan)
 	}
 }
 
-/* What is below a node, and the expressions of joins and foreign scans. */
+/* Errors of a node's children, and of the expressions of joins and foreign
+ * scans. */
 static ShuttleOuterErrors
 errors_below(PlanState *node, ShuttleErrorsQuestion question)
 {
@@ -212,7 +214,7 @@ errors_below(PlanState *node, ShuttleErrorsQuestion question)
 			return errors_of(((SubqueryScanState *) node)->subplan, question);
 		case T_CteScanState:
 
-			/* other readers would go on where it was stopped */
+			/* other readers would continue after the failed row */
 			return shuttle_run_errors(((CteScanState *) node)->cteplanstate, question) ==
 				SHUTTLE_RAISES_NOTHING ? SHUTTLE_RAISES_NOTHING : SHUTTLE_RAISES_ANYTHING;
 		case T_ResultState:
@@ -236,7 +238,7 @@ errors_below(PlanState *node, ShuttleErrorsQuestion question)
 			return append_errors((AppendState *) node, question);
 		case T_MergeAppendState:
 
-			/* its first row needs one of each child */
+			/* its first row needs a row of each child */
 			return question.later ? running_others(node, question) :
 				without_pause(running_others(node, question));
 		case T_NestLoopState:
@@ -251,7 +253,7 @@ errors_below(PlanState *node, ShuttleErrorsQuestion question)
 		case T_GatherState:
 		case T_GatherMergeState:
 
-			/* errors of workers come through the node */
+			/* workers' errors are raised by this node */
 			return running(outerPlanState(node), question) ==
 				SHUTTLE_RAISES_NOTHING ? SHUTTLE_RAISES_NOTHING : SHUTTLE_RAISES_ANYTHING;
 		case T_ModifyTableState:
@@ -259,8 +261,8 @@ errors_below(PlanState *node, ShuttleErrorsQuestion question)
 		default:
 
 			/*
-			 * An aggregate or sort that did not fit into memory is finished
-			 * later, but of rows that were read first.
+			 * An aggregate or sort that spilled to disk is finished later, but
+			 * its input was read first.
 			 */
 			if ((facts & SHUTTLE_READS_ALL) != 0)
 				return read_first(outerPlanState(node), question);
@@ -269,8 +271,11 @@ errors_below(PlanState *node, ShuttleErrorsQuestion question)
 	}
 }
 
-/* An initplan that depends on a row above is executed again for another one, by
- * whichever expression needs it, and goes on where it was if it was stopped. */
+/*
+ * An initplan that depends on an outer row is executed again for the next one,
+ * by the first expression that needs it. If an error stopped it, it continues
+ * where it was.
+ */
 static ShuttleOuterErrors
 initplan_errors(PlanState *node, ShuttleErrorsQuestion question)
 {

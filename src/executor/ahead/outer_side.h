@@ -11,36 +11,34 @@
 
 /* ---- what may be read ahead (outer_effects.c) */
 
-/* True where reading a row of an outer side ahead of its turn does something
- * that shows: a volatile function is called, a row is locked or written. */
+/* True if reading outer rows ahead of time has effects that show: volatile
+ * functions are called, rows are locked or written. */
 extern bool shuttle_outer_shows_effects(PlanState *outer);
 
 /* ---- errors of outer rows (outer_errors.c, read_ahead.c) */
 
-/* What an outer side may raise after its first row, which it has returned.
- * once: it is not run again when something was raised. */
+/* What an outer side may raise after it has returned its first row. once: it is
+ * not run again after an error. */
 extern ShuttleOuterErrors shuttle_outer_errors(PlanState *outer, bool once);
 
-/* How a node is looked at. */
+/* What errors_of() is to find out about a node. */
 typedef struct ShuttleErrorsQuestion
 {
-	bool		once;			/* it is not started again after an error */
-	bool		later;			/* its first row is there */
-	ShuttleVisits *visits;		/* to CTEs and SubPlans */
+	bool		once;			/* the node is not run again after an error */
+	bool		later;			/* the node has returned its first row */
+	ShuttleVisits *visits;		/* plans of CTEs and SubPlans visited so far */
 } ShuttleErrorsQuestion;
 
 /*
- * What a whole run of a node may raise, whether or not its first row is there.  A
- * plan that may be asked about several times, as CTEs and SubPlans are, is walked once.
+ * What a whole run of a node may raise, its first row included. The answer is
+ * remembered in question.visits, as CTEs and SubPlans are asked about several
+ * times.
  */
 extern ShuttleOuterErrors shuttle_run_errors(PlanState *node,
 											 ShuttleErrorsQuestion question);
 
-/*
- * What the value of an expression may raise; a SubPlan has its plan's errors.
- * Every function that is not known to hold nothing while it is under way may
- * raise anything.
- */
+/* What evaluating an expression may raise, including its SubPlans. A function
+ * may raise anything unless it is known to hold no resources while it runs. */
 extern ShuttleOuterErrors shuttle_expression_errors(Node *expression,
 													PlanState *node,
 													ShuttleErrorsQuestion question);

@@ -1,9 +1,10 @@
 /*-------------------------------------------------------------------------
  * plan_facts.c
- *	  What is known of PostgreSQL's plan nodes, and walks over running plans.
+ *	  What PostgreSQL's plan nodes do with their input, and walks over
+ *	  running plans.
  *
- * A CTE is scanned by any number of nodes.  A walk that follows each scan would
- * visit the first of a chain of k CTEs 2^k times, so walks make a note.
+ * Several nodes may scan one CTE. A walk that followed each scan would visit
+ * the first in a chain of k CTEs 2^k times, so walks note their visits.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -17,8 +18,7 @@
 
 /* ---- facts */
 
-/* By the plan's tag.  A node that does only what it does with some of its options has
- * those facts in shuttle_plan_facts(). */
+/* By node tag. shuttle_plan_facts() adds what depends on a node's options. */
 static const uint8 facts[] = {
 	[T_SeqScan] = SHUTTLE_ONLY_COMPUTES,
 	[T_IndexScan] = SHUTTLE_ONLY_COMPUTES,
@@ -48,7 +48,7 @@ static const uint8 facts[] = {
 	[T_LockRows] = SHUTTLE_HANDS_ON | SHUTTLE_RUNS_OUTER,
 	[T_Material] = SHUTTLE_ONLY_COMPUTES | SHUTTLE_HANDS_ON | SHUTTLE_RUNS_OUTER,
 
-	/* an initplan of its inside empties a Memoize */
+	/* an initplan below a Memoize empties it */
 	[T_Memoize] = SHUTTLE_ONLY_COMPUTES | SHUTTLE_RUNS_OUTER,
 	[T_Unique] = SHUTTLE_ONLY_COMPUTES | SHUTTLE_HANDS_ON | SHUTTLE_READS_GROUPS |
 	SHUTTLE_RUNS_OUTER,
@@ -109,7 +109,7 @@ shuttle_other_child(const PlanState *node, int n)
 
 /* ---- walks */
 
-/* What shuttle_any_node() looks for. */
+/* The state of shuttle_any_node(). */
 typedef struct Search
 {
 	bool		(*matches) (PlanState *node);

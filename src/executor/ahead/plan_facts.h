@@ -1,6 +1,7 @@
 /*-------------------------------------------------------------------------
  * plan_facts.h
- *	  What is known of PostgreSQL's plan nodes, and walks over running plans.
+ *	  What PostgreSQL's plan nodes do with their input, and walks over
+ *	  running plans.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_EXECUTOR_AHEAD_PLAN_FACTS_H
@@ -8,46 +9,44 @@
 
 #include "nodes/execnodes.h"
 
-/* What a kind of plan node does; a node may do several of these. */
+/* What a type of plan node does; several may be true. */
 typedef enum ShuttlePlanFact
 {
-	SHUTTLE_READS_ALL = 1 << 0, /* all of its outer input, before its first
-								 * row */
-	SHUTTLE_HANDS_ON = 1 << 1,	/* a row takes at least one of the outer
-								 * input, and comes out before the next one is
-								 * read */
-	SHUTTLE_READS_GROUPS = 1 << 2,	/* and knows a group of rows by the row
-									 * behind */
-	SHUTTLE_RUNS_OUTER = 1 << 3,	/* is never executed without its outer
-									 * input */
-	SHUTTLE_ONLY_COMPUTES = 1 << 4	/* does nothing that shows, beside
-									 * evaluating its target list and
-									 * conditions */
+	SHUTTLE_READS_ALL = 1 << 0, /* reads all of its outer input before it
+								 * returns a row */
+	SHUTTLE_HANDS_ON = 1 << 1,	/* reads one or more outer rows for each row,
+								 * and returns it before it reads on */
+	SHUTTLE_READS_GROUPS = 1 << 2,	/* the same, but sees the end of a group by
+									 * reading the next row */
+	SHUTTLE_RUNS_OUTER = 1 << 3,	/* always executes its outer input */
+	SHUTTLE_ONLY_COMPUTES = 1 << 4	/* has no effects except those of its
+									 * target list and conditions */
 } ShuttlePlanFact;
 
-/* The facts of a node, as bits; 0 of one that is not known. */
+/* A node's facts, ORed; 0 if its type is not in the table. */
 extern int	shuttle_plan_facts(const Plan *plan);
 
-/* The n-th child of a node, from 0, beside its outer and inner plan; or NULL. */
+/*
+ * A node's n-th child, from 0, not counting its outer and inner plan; or NULL.
+ */
 extern PlanState *shuttle_other_child(const PlanState *node, int n);
 
 /*
- * Plans that a walk has come to by a scan of a CTE or by a SubPlan, which may be
- * reached several times.  Starts as zeros; in the memory of the walk.
+ * Plans that a walk has reached through a CTE scan or a SubPlan, perhaps
+ * several times. Initialize to zeros; it grows in the current memory context.
  */
 typedef struct ShuttleVisits
 {
 	List	   *plans;
-	List	   *notes;			/* of int *, one for each plan */
+	List	   *notes;			/* int *, one for each plan */
 } ShuttleVisits;
 
-/* The walk's note on a plan: 0 at the first visit, then what the walk has set. */
+/* The walk's note on a plan: 0 at the first visit, then what the walk has
+ * stored. */
 extern int *shuttle_visit_note(ShuttleVisits *visits, const PlanState *plan);
 
-/*
- * True if the function says so of any node at or below the root.  Each CTE that
- * is scanned there is looked at once.
- */
+/* True if matches() is true of any node at or below root. Each scanned CTE is
+ * visited once. */
 extern bool shuttle_any_node(PlanState *root, bool (*matches) (PlanState *node));
 
 #endif							/* SHUTTLE_EXECUTOR_AHEAD_PLAN_FACTS_H */

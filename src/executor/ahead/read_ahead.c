@@ -1,23 +1,24 @@
 /*-------------------------------------------------------------------------
  * read_ahead.c
- *	  Reads outer rows that the join may never come to.
+ *	  Reads outer rows that the join may never need.
  *
- * Where a LIMIT, an EXISTS, a cursor or a join may stop before all rows of the
- * outer side are read, an error of a row that is read ahead is not an error of
- * the statement yet.  By what may be raised (outer_errors.c):
+ * If a LIMIT, an EXISTS, a cursor or a join may stop before the outer side's
+ * end, an error of a row that is read ahead is not an error of the statement
+ * yet. What the outer side may raise (outer_errors.c) decides:
  *
- *	nothing		rows are read as far ahead as batches want
- *	values		an error of a row is kept, and raised when its turn comes; the
- *				rows in front of it are joined
- *	requests	a scan that would have to ask for more rows pauses instead; the
- *				batch ends there and the next one goes on.  So nothing is asked
- *				for that a row at a time would not have asked for
- *	anything	only rows that are surely needed are read, at the worst one
+ * 	nothing		rows are read as far ahead as batches want
+ * 	values		a row's error is kept, and raised when its turn comes; the rows
+ * 				before it are joined
+ * 	requests	a scan that would have to ask for more rows pauses: the batch
+ * 				ends there, and the next one goes on. So nothing is asked for
+ * 				that reading one row at a time would not have asked for
+ * 	anything	only rows that are surely needed are read, at the least one
  *
- * An error is caught without a subtransaction, which would take what scans hold:
- * it is one of a built-in function that holds nothing, came out of nodes that are
- * only ended or started again, and has no context, as it would from whatever
- * calls something itself.  A pause is an error as well, which nobody sees.
+ * Errors are caught without a subtransaction, which would roll back what scans
+ * hold. This is safe because only errors of built-in functions that hold
+ * nothing are kept: the nodes that they leave are only ended or rescanned
+ * afterwards. Such errors have no context, unlike those of functions that run
+ * code. A pause is raised as an error, too, and always caught.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -48,7 +49,7 @@ typedef struct CountedScan
 	FdwRoutine	routine;		/* must be first: fdwroutine points here */
 	FdwRoutine *original;
 	int			fetch_size;
-	int64		nrows;			/* since it was started */
+	int64		nrows;			/* since its last rescan */
 } CountedScan;
 
 static bool is_reading_ahead = false;
@@ -76,7 +77,7 @@ is_pause(const ErrorData *error)
 	return error->sqlerrcode == ERRCODE_PAUSE;
 }
 
-/* True of errors that values raise, and of pauses. */
+/* True for errors of values, and for pauses. */
 static bool
 can_wait(const ErrorData *error)
 {
@@ -88,7 +89,7 @@ can_wait(const ErrorData *error)
 		 error->sqlerrcode == ERRCODE_PROGRAM_LIMIT_EXCEEDED);
 }
 
-/* Stops the clocks of nodes that were left by an error. */
+/* Stops the timers of nodes that an error has left. */
 static bool
 leave_walker(PlanState *node, void *context)
 {
@@ -101,8 +102,9 @@ leave_walker(PlanState *node, void *context)
 }
 
 /*
- * The next row of the outer side.  What it raises is kept in look->stopped if it
- * can wait, and raised otherwise, with the context that was hidden here.
+ * The next outer row. An error is kept in look->stopped if it can wait, else
+ * raised. error_context_stack is empty meanwhile, so that only errors with a
+ * context of their own have one.
  */
 static TupleTableSlot *
 read_row(LookAheadState *look)
@@ -227,7 +229,7 @@ count_scan(ForeignScanState *node)
 	node->fdwroutine = &counted->routine;
 }
 
-/* Served scans and ours look by themselves. */
+/* Makes a scan pause. Served scans and ours check by themselves. */
 static void
 prepare_scan(ForeignScanState *node)
 {

@@ -1,16 +1,16 @@
 /*-------------------------------------------------------------------------
  * recheck_pruning.c
- *	  Run-time pruning of the trees by which rows are checked again.
+ *	  Run-time pruning in EvalPlanQual's copy of the plan.
  *
- * From version 18 on an EvalPlanQual tree is lent the pruning of the statement's
- * own plan, which goes by the parameters that are set there.  In plans of core's
- * these are mostly those of the row that is checked.  Where a Materialize has read
- * all rows before the first one is written they are those of the last one, and the
- * partition of the row would be left out: an UPDATE would pass over the row, or
- * write what a subquery does not find.
+ * From PostgreSQL 18 on, EvalPlanQual's plan shares the pruning state of the
+ * statement's plan, which uses the parameters set there. In core's plans these
+ * mostly belong to the row that is rechecked. But if a Materialize has read
+ * all rows before the first one is written, they belong to the last row. The
+ * partition of the rechecked row would be pruned: an UPDATE would skip the
+ * row, or a subquery would not find it.
  *
- * Our nodes are told when such a tree is made, before their children are.  The
- * trees of subplans are made first.
+ * Our nodes call this when such a plan starts, before their children start.
+ * The plans of subplans start first.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

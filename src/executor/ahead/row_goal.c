@@ -4,13 +4,14 @@
  *	  foreign scan how many rows.
  *
  * A goal comes from LIMIT, from the row count of an executor run (FETCH), or
- * from an EXISTS; it is passed down through nodes that hand on rows as they
- * come, and ends at nodes that read all of their input first.  A LIMIT whose
- * rows nothing in between can drop is a bound as well: it is shipped, so that the
- * node sorts for the first rows only and needs no cursor.  How many rows are
- * sure to be read is told as well: errors of others have to wait (read_ahead.c).
- * Scans are told again by each run, so that a cursor's pages follow what it is read
- * by.  What locks rows is told whom to ask how many are needed (row_need.c).
+ * from EXISTS. It is passed down through nodes that return rows as they read
+ * them, and ends at nodes that read all of their input first. If no node in
+ * between can drop rows, a LIMIT is a bound as well: it is shipped, so that
+ * the node does a top-N sort and needs no cursor. The number of rows that will
+ * surely be read is passed down, too: errors of rows after these have to wait
+ * (read_ahead.c). Each run sets the goals of scans anew, so that a cursor's
+ * pages follow its FETCHes. Scans that lock rows get the steps by which they
+ * compute the rows needed (row_need.c).
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -36,13 +37,13 @@
 typedef struct RowGoal
 {
 	double		rows;
-	const ShuttleNeedStep *need;	/* what says how many while it runs; NULL:
+	const ShuttleNeedStep *need;	/* computes the number at run time; NULL:
 									 * all */
-	double		bound;			/* it can never be asked for more; 0: it can */
-	double		sure;			/* it will be asked for so many, or be at its
-								 * end */
-	bool		once;			/* it is never run again */
-	bool		of_merge;		/* it is among what a MERGE reads */
+	double		bound;			/* the most it can be asked for; 0: no bound */
+	double		sure;			/* the least it will be asked for, if it has
+								 * them */
+	bool		once;			/* it is never rescanned */
+	bool		of_merge;		/* it is part of the plan that a MERGE reads */
 } RowGoal;
 
 static const RowGoal all_rows = {0, NULL, 0, INFINITY, false, false};
@@ -50,10 +51,10 @@ static const RowGoal all_rows = {0, NULL, 0, INFINITY, false, false};
 static void set_goals(PlanState *node, RowGoal goal);
 static void set_goals_of_subplans(List *subplans, const PlanState *whole);
 
-/* Where only a part of the rows may be wanted and nobody says how many. */
+/* Used if perhaps only some rows are wanted and their number is unknown. */
 #define UNKNOWN_GOAL	32
 
-/* True of a constant and a statement's parameter, also as a wider integer. */
+/* True for a constant or an external parameter, also one widened to int8. */
 static bool
 is_known_value(Node *expression)
 {
@@ -66,10 +67,8 @@ is_known_value(Node *expression)
 		 ((Param *) expression)->paramkind == PARAM_EXTERN);
 }
 
-/*
- * A LIMIT's number: NULL is none (0), as is 0, for which nothing is read;
- * negative where it cannot be known before the node itself evaluates it.
- */
+/* The value of LIMIT or OFFSET. 0 for none, for NULL and for 0 (which reads
+ * nothing); negative if only the node itself can evaluate it, later. */
 static double
 limit_value(LimitState *node, Node *expression, ExprState *state)
 {
@@ -96,10 +95,8 @@ limit_offset(LimitState *node)
 	return limit_value(node, ((Limit *) node->ps.plan)->limitOffset, node->limitOffset);
 }
 
-/*
- * What a LIMIT reads for so many of its own rows (0: all of them), be it that
- * the plan above wants fewer than the LIMIT allows.
- */
+/* The rows that a LIMIT reads if the plan above wants goal of its rows (0:
+ * all). */
 static double
 goal_below_limit(LimitState *node, double goal)
 {
@@ -116,7 +113,7 @@ goal_below_limit(LimitState *node, double goal)
 	return count == 0 ? 0 : count + offset;
 }
 
-/* As with core's own bounded sorts, ties have none. */
+/* WITH TIES has no bound, as in core's bounded sorts. */
 double
 shuttle_row_bound_below_limit(LimitState *node, double bound)
 {
@@ -131,11 +128,8 @@ shuttle_row_bound_below_limit(LimitState *node, double bound)
 	return count == 0 ? 0 : count + offset;
 }
 
-/*
- * Outer rows that a loop needs for so many of its own: by the share of them
- * that is expected to come out, but never more than twice as many, as the
- * batches double anyway.
- */
+/* Outer rows that a join needs to return goal rows: by the planner's estimates,
+ * but at most twice as many, as batches double anyway. */
 static double
 goal_of_outer(const PlanState *node, double goal)
 {
@@ -145,10 +139,8 @@ goal_of_outer(const PlanState *node, double goal)
 	return ceil(Min(goal * 2, Max(1, goal * outer / rows)));
 }
 
-/*
- * Rows of a child that a node reads for so many of its own, and one more, where
- * it has to see where a group of rows ends.
- */
+/* Rows of a child that a node reads to return goal rows, and one more, which
+ * shows where a group of rows ends. */
 static double
 goal_of_grouped(const PlanState *node, const PlanState *child, double goal)
 {
@@ -160,7 +152,7 @@ goal_of_grouped(const PlanState *node, const PlanState *child, double goal)
 	return ceil(Min(Max(1, goal * child->plan->plan_rows / rows) + 1, most));
 }
 
-/* The end of a window's frame says how many rows its first one needs. */
+/* The frame's end decides how many rows the window's first row needs. */
 static double
 goal_below_window(const PlanState *node, double goal)
 {
@@ -174,18 +166,15 @@ goal_below_window(const PlanState *node, double goal)
 	return window->partNumCols > 0 ? UNKNOWN_GOAL : 0;
 }
 
-/* Rows that a node will read for sure of what it reads while somebody wants its
- * own rows: one, where it may not need another. */
+/* Rows that a node surely reads of an input of which it may need just one. */
 static double
 sure_in_part(double sure)
 {
 	return isinf(sure) ? sure : 1;
 }
 
-/*
- * A hash join that has read a row of its outer side may find that the hash table
- * is empty, and read no more of them.
- */
+/* A hash join that has read one outer row may find the hash table empty and
+ * read no more. */
 static double
 sure_below_hash_join(const HashJoinState *join, double sure)
 {
@@ -210,10 +199,8 @@ sure_below_limit(LimitState *node, double sure)
 	return (count > 0 ? Min(sure, count) : sure) + offset;
 }
 
-/*
- * True of the join of a MERGE's source with those of its rows that match something: as
- * each of these is of the source, none is left when that is at its end.
- */
+/* True for the join of a MERGE's source with its matched rows: these all come
+ * from the source, so none is left when the source is at its end. */
 static bool
 joins_matched(const PlanState *node)
 {
@@ -222,11 +209,8 @@ joins_matched(const PlanState *node)
 		 ((const JoinState *) node)->jointype == JOIN_RIGHT);
 }
 
-/*
- * How many rows of its children a node surely reads, where so many of its own
- * are asked for; nodes that are not named here read all of a child, or are not
- * known.
- */
+/* How many rows of its children a node surely reads if goal.sure of its own are
+ * asked for. Nodes not listed read all of a child, or are unknown. */
 static void
 sure_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 {
@@ -283,7 +267,7 @@ sure_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 	}
 }
 
-/* What a node's goal means for its children. */
+/* The goals that a node's goal gives to its children. */
 static void
 goals_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 {
@@ -303,8 +287,8 @@ goals_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 			inner->rows = ((JoinState *) node)->single_match ? 1 : 0;
 
 			/*
-			 * One that takes nothing from the outer row is read until a row
-			 * matches, or may be all of a table that is read again and again.
+			 * An inner side without parameters is read until a row matches, or
+			 * may be a whole table that is read again and again.
 			 */
 			if (((NestLoop *) node->plan)->nestParams == NIL)
 				inner->rows = inner->rows > 0 ? UNKNOWN_GOAL : unknown.rows;
@@ -350,7 +334,9 @@ goals_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 	}
 }
 
-/* Adds a step to a need; of a part of all rows, which are needed, there is none. */
+/*
+ * Adds a step to a need. If all rows are needed above, PART and HELD add none.
+ */
 static const ShuttleNeedStep *
 add_step(ShuttleNeedStep *step, ShuttleNeedKind kind, PlanState *node,
 		 const ShuttleNeedStep *above)
@@ -364,9 +350,9 @@ add_step(ShuttleNeedStep *step, ShuttleNeedKind kind, PlanState *node,
 }
 
 /*
- * Whom the children of a node have to ask how many rows are needed.  A row of the
- * node takes at least one of a child that is named with the node's own need, and
- * the node holds none back; of others one is needed when it is asked for.
+ * The needs of a node's children. A child inherits its node's need if the node
+ * reads at least one of its rows for each row and holds none back. Other
+ * children need one row when they are asked.
  */
 static void
 needs_of_children(PlanState *node, const ShuttleNeedStep *need,
@@ -414,7 +400,9 @@ needs_of_children(PlanState *node, const ShuttleNeedStep *need,
 	}
 }
 
-/* Tells a scan its goal, and all that would read it ahead that it locks rows. */
+/*
+ * Sets a scan's goal. If the scan locks rows, tells the Look Aheads above it.
+ */
 static void
 set_goal_of_scan(ForeignScanState *node, RowGoal goal)
 {
@@ -433,7 +421,7 @@ set_goal_of_scan(ForeignScanState *node, RowGoal goal)
 	shuttle_foreign_scan_set_bound(node, goal.bound);
 }
 
-/* Passes a goal to a node and all below it. */
+/* Sets the goals of a node and all nodes below. */
 static void
 set_goals(PlanState *node, RowGoal goal)
 {
@@ -460,7 +448,7 @@ set_goals(PlanState *node, RowGoal goal)
 	set_goals_of_subplans(node->subPlan, NULL);
 }
 
-/* whole: the plan of one of them that is read to its end, or NULL. */
+/* whole: the plan of the one subplan that is read to its end, or NULL. */
 static void
 set_goals_of_subplans(List *subplans, const PlanState *whole)
 {
@@ -487,7 +475,7 @@ set_goals_of_subplans(List *subplans, const PlanState *whole)
 				}
 				break;
 			case CTE_SUBLINK:
-				/* of its readers, each may stop */
+				/* each of its readers may stop early */
 				goal.of_merge = subplan->planstate == whole;
 				goal.sure = goal.of_merge ? INFINITY : 1;
 				break;
@@ -498,11 +486,8 @@ set_goals_of_subplans(List *subplans, const PlanState *whole)
 	}
 }
 
-/*
- * At each run, when it is known how many rows it will take.  A later one that
- * takes a row changes nothing, but for what may be locked: pages grow by what was
- * taken.  There are many of these.
- */
+/* Each run sets goals, as its row count is known. Later runs for one row, which
+ * are frequent, change nothing unless rows are locked: pages grow anyway. */
 static bool
 is_goal_new(const QueryDesc *query, ScanDirection direction, uint64 count)
 {
@@ -525,7 +510,7 @@ shuttle_row_goal_run(QueryDesc *queryDesc, ScanDirection direction, uint64 count
 		RowGoal		goal = {count, count > 0 ? &run : NULL, 0,
 		count > 0 ? count : INFINITY, true, false};
 
-		/* FETCH 0 takes nothing, and says no more than that it is a cursor */
+		/* FETCH 0 takes nothing; it only shows that this is a cursor */
 		if (ScanDirectionIsNoMovement(direction))
 		{
 			run.rows = goal.rows = goal.sure = 1;

@@ -1,15 +1,16 @@
 /*-------------------------------------------------------------------------
  * row_need.c
- *	  How many rows a plan is sure to need still, at this moment.
+ *	  How many rows a plan surely needs from now on.
  *
- * A goal (row_goal.c) is a guess made before the first row: what a join rejects
- * is not known, nor how many rows it makes of one.  What locks rows must not
- * guess (trap 21).  So it asks here each time it wants more: the executor run
- * and the LIMITs above know what they have got, and a Look Ahead what it holds
- * and has not handed out.  At least one row is needed, or nobody would ask.
+ * A goal (row_goal.c) is a guess made before the first row: it does not know
+ * how many rows a join drops or returns. Scans that lock rows must not guess
+ * (trap 21). So they compute the need whenever they want more rows: the
+ * executor run and the LIMITs above know how many rows they have, and a Look
+ * Ahead how many it holds and has not returned. At least one row is needed, or
+ * the scan would not have been called.
  *
- * Memory: steps are made on the stack while goals are passed down; who needs
- * them later copies them into the query's context.
+ * Memory: steps are on the stack while goals are passed down; scans and Look
+ * Aheads that need them later copy them into the query's context.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -26,14 +27,14 @@
 struct ShuttleRowNeed
 {
 	int			nsteps;
-	ShuttleNeedStep steps[FLEXIBLE_ARRAY_MEMBER];	/* from below upwards */
+	ShuttleNeedStep steps[FLEXIBLE_ARRAY_MEMBER];	/* the lowest node first */
 };
 
-/* What a LIMIT reads still where so many of its own rows are wanted. */
+/* The rows that a LIMIT still reads if the node above wants so many. */
 static double
 needed_below_limit(const LimitState *limit, double wanted)
 {
-	/* it has not evaluated its numbers */
+	/* LIMIT and OFFSET are not evaluated yet */
 	if (limit->lstate == LIMIT_INITIAL)
 		return 1;
 	wanted += Max(limit->offset - limit->position, 0);
@@ -96,7 +97,7 @@ shuttle_row_need_copy(ShuttleRowNeed *old, const ShuttleNeedStep *last,
 	return need;
 }
 
-/* True where a Limit takes the first row of its child, and no other. */
+/* True if a Limit takes the first row of its child, and no other. */
 bool
 shuttle_limit_takes_one(const PlanState *node)
 {
@@ -118,7 +119,7 @@ shuttle_scan_gives_one(const ForeignScanState *node)
 	return sql != NULL && shuttle_sql_limit(sql) == 1;
 }
 
-/* True of a node that never has more than one row in a run. */
+/* True if a node never returns more than one row in a run. */
 static bool
 gives_one(const PlanState *node)
 {

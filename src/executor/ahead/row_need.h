@@ -1,6 +1,7 @@
 /*-------------------------------------------------------------------------
  * row_need.h
- *	  How many rows a node of the plan will be asked for: as a guess, and surely.
+ *	  How many rows a node of the plan will be asked for: an estimate, and a
+ *	  minimum.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_EXECUTOR_AHEAD_ROW_NEED_H
@@ -16,83 +17,84 @@
 
 typedef enum ShuttleNeedKind
 {
-	SHUTTLE_NEED_RUN,			/* so many as a run takes and has not got */
-	SHUTTLE_NEED_LIMIT,			/* so many as a LIMIT has not got */
-	SHUTTLE_NEED_HELD,			/* fewer by those that a Look Ahead holds */
-	SHUTTLE_NEED_PART,			/* one, where not all are needed above */
+	SHUTTLE_NEED_RUN,			/* the rows that the executor run still wants */
+	SHUTTLE_NEED_LIMIT,			/* the rows that a LIMIT still wants */
+	SHUTTLE_NEED_HELD,			/* fewer: a Look Ahead holds some already */
+	SHUTTLE_NEED_PART,			/* one, unless all are needed above */
 	SHUTTLE_NEED_ONE
 } ShuttleNeedKind;
 
-/* What a node above does to the number of rows that are needed. */
+/* How a node above changes the number of needed rows. */
 typedef struct ShuttleNeedStep
 {
 	ShuttleNeedKind kind;
 	PlanState  *node;
-	double		rows;			/* of a run */
+	double		rows;			/* that the executor run takes */
 	const struct ShuttleNeedStep *above;	/* NULL: all rows are needed */
 } ShuttleNeedStep;
 
-/* Keeps steps for the rest of the query, in place of old ones; NULL of none. */
+/*
+ * Copies steps into the query's memory and frees old; NULL if there are none.
+ */
 extern ShuttleRowNeed *shuttle_row_need_copy(ShuttleRowNeed *old,
 											 const ShuttleNeedStep *last,
 											 EState *estate);
 
-/* Rows that the node will surely be asked for still, or else be at its end, this
- * one included; INFINITY: all, also of NULL. */
+/* How many rows the node will surely be asked for from now on, the current one
+ * included, unless it ends before. INFINITY: all, also if need is NULL. */
 extern double shuttle_row_need_count(const ShuttleRowNeed *need);
 
-/* True where a join surely makes at most one row of each outer row. */
+/* True if a join surely returns at most one row for each outer row. */
 extern bool shuttle_join_gives_one(const JoinState *join);
 
-/* True where a foreign scan's SELECT gives one row at most. */
+/* True if a foreign scan's SELECT returns at most one row. */
 extern bool shuttle_scan_gives_one(const ForeignScanState *node);
 
-/* True where a Limit takes the first row of its child, and no other. */
+/* True if a Limit takes the first row of its child, and no other. */
 extern bool shuttle_limit_takes_one(const PlanState *node);
 
 /* ---- rows that may not be needed (read_ahead.c) */
 
-/* True while an outer row is read that the plan may stop in front of. */
+/* True while an outer row is read that the plan may never need. */
 extern bool shuttle_is_reading_ahead(void);
 
-/*
- * Ends reading ahead, in front of a request that may fail.  The nodes below the
- * Look Ahead are called again when the row is needed.
- */
+/* Raises the error that ends reading ahead, before a request that may fail. The
+ * nodes below the Look Ahead are called again when the row is needed. */
 pg_noreturn extern void shuttle_pause(void);
 
 /* ---- early start (early_start.c) */
 
-/* The most that a LIMIT can ever read, from how many the nodes above can; 0:
- * any number (row_goal.c). */
+/* The most rows that a LIMIT can read from its child; 0: no bound. bound: the
+ * most rows that the nodes above can read (row_goal.c). */
 extern double shuttle_row_bound_below_limit(LimitState *node, double bound);
 
 /* ---- Look Ahead (look_ahead.c) */
 
-/* Before ExecutorRun: tells each Look Ahead its goal (row_goal.c). */
+/*
+ * Before ExecutorRun: sets the row goals of Look Aheads and scans (row_goal.c).
+ */
 extern void shuttle_row_goal_run(QueryDesc *queryDesc, ScanDirection direction,
 								 uint64 count);
 
 /* ---- errors of outer rows (outer_errors.c, read_ahead.c) */
 
-/*
- * The next outer row for a batch, or NULL: at the end, or where look->stopped
- * says what keeps it from being read ahead.
- */
+/* The next outer row for a batch, or NULL at the end or if look->stopped is set
+ * to an error that must wait. */
 extern TupleTableSlot *shuttle_read_outer(LookAheadState *look,
 										  const ShuttleBatch *batch);
 
-/* False where one more row would be read that may raise what cannot wait. */
+/* False if reading one more row may raise an error that cannot be kept back. */
 extern bool shuttle_may_read_ahead(LookAheadState *look);
 
-/* A row is needed: goes on where reading ahead had to wait for that. */
+/* A row is needed: lets reading go on after a pause. */
 extern void shuttle_read_on(LookAheadState *look);
 
-/* Raises what reading ahead was stopped by, if anything. */
+/* Raises the error in look->stopped, if any. */
 extern void shuttle_raise_stopped(LookAheadState *look);
 
-/* Has the scans at and below a node pause before they ask for more, where their
- * requests may fail. */
+/*
+ * Makes the scans at and below a node pause before each request that may fail.
+ */
 extern bool shuttle_pause_walker(PlanState *node, void *context);
 
 #endif							/* SHUTTLE_EXECUTOR_AHEAD_ROW_NEED_H */

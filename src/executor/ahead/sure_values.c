@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  * sure_values.c
- *	  Expressions without columns that can be computed ahead of their need.
+ *	  Expressions without columns that can be computed before they are
+ *	  needed.
  *
- * Who computes a value before it is known that it is needed must not raise an
- * error, and must not run anybody's function.  The time of the statement, names
- * of the session and settings that may be missing are sure, and so is arithmetic
- * on times: it would take an interval of thousands of years.
+ * A value that may not be needed must not raise an error, nor run a user's
+ * function. Safe are: the statement's time, names of the session, settings
+ * read with missing_ok, and arithmetic on times, which overflows only with
+ * intervals of thousands of years.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -54,7 +55,7 @@ is_sure_function(Oid function)
 	}
 }
 
-/* Those that refuse some texts. */
+/* Functions that refuse some texts: safe if the text is a constant. */
 static bool
 is_sure_of_constant(Oid function)
 {
@@ -77,7 +78,7 @@ is_sure_of_constant(Oid function)
 	}
 }
 
-/* current_setting(name, true): NULL where there is none. */
+/* current_setting(name, true): NULL if there is no such setting. */
 static bool
 is_setting_that_may_miss(Oid function, const List *args)
 {

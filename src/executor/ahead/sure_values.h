@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  * sure_values.h
- *	  Values that are computed before it is known that they are needed.
+ *	  Values that are computed before it is known whether they are needed.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_EXECUTOR_AHEAD_SURE_VALUES_H

@@ -1,23 +1,23 @@
 /*-------------------------------------------------------------------------
  * unsent_scans.c
- *	  The list of foreign scans that were begun and not asked for yet.
+ *	  The list of foreign scans that were begun and not sent yet.
  *
- * A read must see its node as it was before its statement (trap 24), and
- * scans are asked for when they are first read, which may be after the
- * statement's first write.  So a write first sends what was begun on its node
- * and depends on nothing that the plan computes.  The scans of an outer
- * statement are sent as well when a function writes: their snapshot is older.
- * Scans that lock are not, but for those of a table that is changed beside
- * another write of WITH: the node leaves out of their pages what that one has
- * changed meanwhile.  remote_scan.c sends them.
+ * A scan must see its node as it was before its statement (trap 24), but is
+ * sent when it is first read, perhaps after the statement's first write. So a
+ * write first sends the unsent scans of its node that have no executor
+ * parameters. If a function writes, the scans of the outer statements are
+ * sent, too: their snapshots are older. Scans that lock rows are not sent,
+ * except those of a table that is changed beside another write of WITH: the
+ * node leaves out of their later pages what that write has changed meanwhile.
+ * remote_scan.c sends them.
  *
- * A scan may be read again behind the write.  So the rows of a table that its
- * statement writes stay here.
+ * As a scan may be read again after the write, we keep all its rows if its
+ * statement writes the table.
  *
- * Memory: members live in the memory of their executor run and leave the
- * list, by a reset callback, before it goes.  The run of a cursor that failed
- * in a savepoint loses its snapshot and tables when that is rolled back, and
- * its memory later: so they leave the list with their resource owner, too.
+ * Memory: members live in their executor's memory and leave the list in its
+ * reset callback. If a cursor fails in a savepoint, the rollback releases its
+ * snapshot and tables before its memory: members leave the list with their
+ * resource owner, too.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -41,7 +41,7 @@ remove_at_reset(void *arg)
 	shuttle_unsent_remove(arg);
 }
 
-/* Each owner that is released is the current one meanwhile. */
+/* While an owner is released it is CurrentResourceOwner. */
 static void
 remove_of_owner(ResourceReleasePhase phase, bool isCommit, bool isTopLevel,
 				void *arg)
@@ -58,7 +58,7 @@ remove_of_owner(ResourceReleasePhase phase, bool isCommit, bool isTopLevel,
 	}
 }
 
-/* What a savepoint leaves behind belongs to the level around. */
+/* Scans of a released savepoint belong to the parent's nest level. */
 static void
 end_savepoint(SubXactEvent event, SubTransactionId self, SubTransactionId parent, void *arg)
 {
