@@ -87,6 +87,14 @@ SELECT smart.check(q) FROM unnest(ARRAY[
 	'SELECT avg(i4), stddev(i8) FROM t WHERE k * 0 > 1']) q;
 SELECT substring(line FROM 'SELECT.*node1') AS asked FROM smart.explained('SELECT g, sum(i8 * 2 + 1::numeric), avg(n + 1) FROM t GROUP BY g') line WHERE line ~ 'node1' AND current_setting('server_version_num')::int >= 170000
 UNION SELECT 'SELECT g, count(*), sum(((i8 * 2) + 1::numeric)), count((n + 1::numeric)), sum((n + 1::numeric)) FROM node1';
+-- aggregates without a combine function have no parts
+CREATE AGGREGATE public.largest(int) (SFUNC = int4larger, STYPE = int);
+CREATE AGGREGATE public.total(numeric) (SFUNC = numeric_add, STYPE = numeric);
+CREATE AGGREGATE public.lasted(interval) (SFUNC = interval_pl, STYPE = interval);
+SELECT smart.check(q) FROM unnest(ARRAY[
+	'SELECT public.largest(i4), public.total(n), public.lasted(iv), count(*) FROM t',
+	'SELECT g, public.largest(i4), public.total(n), public.lasted(iv) FROM t GROUP BY g']) q;
+DROP AGGREGATE public.largest(int), public.total(numeric), public.lasted(interval);
 -- one group a row: not worth it
 SELECT smart.check('SELECT ts, count(*) FROM t GROUP BY ts');
 SET shuttle.enable_storage_aggregate = off;

@@ -138,6 +138,16 @@ find_kind(Aggref *aggregate, ShuttleStateKind *kind)
 		return false;
 	form = (Form_pg_aggregate) GETSTRUCT(tuple);
 	function = OidIsValid(form->aggserialfn) ? form->aggserialfn : form->aggcombinefn;
+
+	/*
+	 * Without a combine function there are no parts; functions that this
+	 * version lacks are InvalidOid below, too.
+	 */
+	if (!OidIsValid(function))
+	{
+		ReleaseSysCache(tuple);
+		return false;
+	}
 	switch (function)
 	{
 		case F_INT4_AVG_COMBINE:
@@ -166,7 +176,7 @@ find_kind(Aggref *aggregate, ShuttleStateKind *kind)
 			break;
 		default:
 			*kind = SHUTTLE_STATE_AS_IS;
-			found = OidIsValid(form->aggcombinefn) && !OidIsValid(form->aggfinalfn);
+			found = !OidIsValid(form->aggfinalfn);
 	}
 	ReleaseSysCache(tuple);
 	if (*kind == SHUTTLE_STATE_AS_IS)
