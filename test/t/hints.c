@@ -2,7 +2,8 @@
  * hints.c
  *	  Stands in for pg_hint_plan in the test join_hints: Set(name value) in the
  *	  first comment of a statement holds while core plans it. After NoText, the
- *	  planner gets no text, as C code may call it.
+ *	  planner gets no text, as C code may call it. After Core, core plans the
+ *	  statement without the hooks that were there before.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -48,7 +49,7 @@ plan_with_hints(Query *query, const char *query_string, int cursor_options,
 		obey(hints, end);
 	if (end != NULL && strncmp(hints, "/*+ NoText", 10) == 0)
 		query_string = NULL;
-	if (previous_planner != NULL)
+	if (previous_planner != NULL && !(end != NULL && strncmp(hints, "/*+ Core", 8) == 0))
 		statement = previous_planner(query, query_string, cursor_options, params);
 	else
 		statement = standard_planner(query, query_string, cursor_options, params);

@@ -55,6 +55,13 @@ $node->safe_psql('postgres', qq{
 	CREATE FOREIGN TABLE engine.fb (id int, v int) SERVER engine OPTIONS (schema_name 'public', table_name 'b');
 	CREATE FOREIGN TABLE guest.fc (id int, n int) SERVER guest OPTIONS (schema_name 'public', table_name 'c');
 	CREATE FOREIGN TABLE engine.fc (id int, n int) SERVER engine OPTIONS (schema_name 'public', table_name 'c');
+	CREATE SERVER engine2 FOREIGN DATA WRAPPER shuttle OPTIONS (host '$host', port '$port', dbname 'postgres');
+	CREATE USER MAPPING FOR CURRENT_USER SERVER engine2 OPTIONS (user '$user');
+	CREATE TABLE d AS SELECT i AS id, i % 10 AS v FROM generate_series(10001, 13000) i;
+	CREATE TABLE parted (id int, v int) PARTITION BY RANGE (id);
+	CREATE FOREIGN TABLE part1 PARTITION OF parted FOR VALUES FROM (0) TO (10000) SERVER engine OPTIONS (table_name 'b');
+	CREATE FOREIGN TABLE part2 PARTITION OF parted FOR VALUES FROM (10000) TO (20000) SERVER engine2 OPTIONS (table_name 'd');
+	ANALYZE part1; ANALYZE part2; ANALYZE parted;
 	ANALYZE a; ANALYZE guest.fb; ANALYZE engine.fb; ANALYZE guest.fc; ANALYZE engine.fc;
 });
 
@@ -120,5 +127,17 @@ foreach my $order (@orders)
 is( $node->safe_psql('postgres', 'SELECT /*+ NoText */ v FROM engine.fb WHERE id = 3', extra_params => [],
 		connstr => $node->connstr('postgres') . " options='-c session_preload_libraries=pg_shuttle,$stand_in'"),
 	'3', 'a statement without its text');
+
+# An error while a statement is planned must not let us change what core plans alone
+# afterwards: its finished plan does not come by us.
+my $collect = 'SELECT json_array_length(json_agg(v)) FROM parted';
+my ($status, $answers, $errors) = $node->psql('postgres', qq{
+	EXPLAIN (COSTS OFF, VERBOSE) $collect;
+	SELECT 1 / 0 FROM parted;
+	/*+ Core */ $collect;
+}, on_error_stop => 0, connstr => $node->connstr('postgres') . " options='-c session_preload_libraries=pg_shuttle,$stand_in'");
+like($answers, qr/PARTIAL json_agg/, 'nodes collect where our hook plans');
+like($errors, qr/division by zero$/, 'planning raises an error, and nothing else does');
+like($answers, qr/^6000$/m, 'what core plans alone has its answer');
 $node->stop;
 done_testing();

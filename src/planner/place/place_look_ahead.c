@@ -36,8 +36,7 @@
 #include "planner/statement/statement.h"
 
 static bool is_active = false;	/* our planner hook was called */
-static int	nplanning = 0;		/* depth of our planner hook; not decremented
-								 * on error */
+static int	nplanning = 0;		/* depth of our planner hook */
 
 static Plan *place_in(Plan *plan, ShuttlePlaceContext *context);
 
@@ -492,8 +491,20 @@ shuttle_place_plan(Query *query, ShuttlePlanCall call)
 		return shuttle_plan_rest(query, call);
 	nplanning++;
 	shuttle_planning_settings_begin();
-	statement = shuttle_plan_rest(query, call);
-	nplanning--;
+
+	/*
+	 * The depth is a number of the session: no memory or resource that an
+	 * error frees belongs to it.
+	 */
+	PG_TRY();
+	{
+		statement = shuttle_plan_rest(query, call);
+	}
+	PG_FINALLY();
+	{
+		nplanning--;
+	}
+	PG_END_TRY();
 	if (shuttle_reads_foreign_table(statement))
 		shuttle_finish_collected_aggregates(statement);
 	if (shuttle_planning_settings()->enable_batched_join &&
