@@ -32,18 +32,16 @@ static create_upper_paths_hook_type previous_upper = NULL;
 static PlannedStmt *plan_by_core(Query *query, ShuttlePlanCall call);
 
 /* Each part runs around those below it. */
-static PlannedStmt *(*const parts[]) (Query *query, ShuttlePlanCall call) =
+static const ShuttlePlanPart parts[] =
 {
 	shuttle_literal_plans_plan, /* first: a kept plan saves all the others */
-		shuttle_union_types_plan,	/* changes the query before others look at
-									 * it */
-		shuttle_merge_refusal_plan, /* catches errors of what plans a MERGE */
-		shuttle_merge_plan,		/* makes of a MERGE what those below can plan */
-		shuttle_named_columns_plan, /* marks the plan's writes */
-		shuttle_on_conflict_plan,	/* takes the clause away, and gives it
-									 * back */
-		shuttle_place_plan,		/* innermost: sees core's plan unchanged */
-		plan_by_core,
+	shuttle_union_types_plan,	/* changes the query before others look at it */
+	shuttle_merge_refusal_plan, /* catches errors of what plans a MERGE */
+	shuttle_merge_plan,			/* makes of a MERGE what those below can plan */
+	shuttle_named_columns_plan, /* marks the plan's writes */
+	shuttle_on_conflict_plan,	/* takes the clause away, and gives it back */
+	shuttle_place_plan,			/* innermost: sees core's plan unchanged */
+	plan_by_core,
 };
 
 static PlannedStmt *
@@ -54,19 +52,11 @@ plan_by_core(Query *query, ShuttlePlanCall call)
 	return plan(query, call.query_string, call.cursor_options, call.params);
 }
 
-PlannedStmt *
-shuttle_plan_rest(Query *query, ShuttlePlanCall call)
-{
-	int			part = call.next++;
-
-	return parts[part] (query, call);
-}
-
 static PlannedStmt *
 plan_statement(Query *query, const char *query_string, int cursor_options,
 			   ParamListInfo params)
 {
-	ShuttlePlanCall call = {query_string, cursor_options, params, 0};
+	ShuttlePlanCall call = {query_string, cursor_options, params, parts};
 
 	return shuttle_plan_rest(query, call);
 }

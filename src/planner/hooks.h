@@ -10,17 +10,28 @@
 #include "nodes/parsenodes.h"
 #include "nodes/plannodes.h"
 
+typedef struct ShuttlePlanCall ShuttlePlanCall;
+
+/* A part of the planner hook, which plans a query around the parts behind it. */
+typedef PlannedStmt *(*ShuttlePlanPart) (Query *query, ShuttlePlanCall call);
+
 /* A call of the planner, but for its query. */
-typedef struct ShuttlePlanCall
+struct ShuttlePlanCall
 {
 	const char *query_string;	/* may be NULL */
 	int			cursor_options;
 	ParamListInfo params;
-	int			next;			/* the part that plans next */
-} ShuttlePlanCall;
+	const ShuttlePlanPart *rest;	/* the parts behind the caller; the last
+									 * is core */
+};
 
-/* Plans a query by the parts behind the caller, the last of which is core. A part
- * may call it any number of times. */
-extern PlannedStmt *shuttle_plan_rest(Query *query, ShuttlePlanCall call);
+/* Plans a query by the rest of the parts, any number of times. */
+static inline PlannedStmt *
+shuttle_plan_rest(Query *query, ShuttlePlanCall call)
+{
+	ShuttlePlanPart part = *call.rest++;
+
+	return part(query, call);
+}
 
 #endif							/* SHUTTLE_PLANNER_HOOKS_H */
