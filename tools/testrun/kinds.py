@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from testrun import compared, tap
 from testrun.installed import ROOT, Installed, TestRunError
-from testrun.outcome import PYTEST_LINE, Outcome, pytest_outcome
+from testrun.outcome import PYTEST_LINE, PYTEST_NAME, Outcome, pytest_outcome
 from testrun.progress import Test
 from testrun.wanted import SUITE_LIMIT_S, Wanted
 
@@ -20,24 +20,33 @@ RANDOM_TOOLS = {"random_queries": 700, "random_writes": 300}
 PYTEST_FOLDERS = ("tools/tests", "python/tests")
 
 
+def pytest_command(wanted: Wanted, folders: list[str]) -> list[str]:
+    command = [str(ROOT / ".venv/bin/python"), "-m", "pytest", "-v", "-rfEs", "--color=no"]
+    command += ["-c", str(ROOT / "python/pyproject.toml"), *(str(ROOT / f) for f in folders)]
+    return [*command, "-k", " or ".join(wanted.names)] if wanted.names else command
+
+
 def plan_pytest(installed: Installed, wanted: Wanted) -> list[str]:
-    """The folders; the tests in them are known when they run."""
-    known = wanted.progress.planned_before("pytest", installed.name)
-    if not wanted.names:
-        wanted.progress.plan(known)
-    return [folder for folder in PYTEST_FOLDERS if any((ROOT / folder).glob("test_*.py"))]
+    """Returns the folders, and has the tests in them counted."""
+    folders = [folder for folder in PYTEST_FOLDERS if any((ROOT / folder).glob("test_*.py"))]
+    listed = subprocess.run(
+        [*pytest_command(wanted, folders), "--collect-only", "-qq"],
+        cwd=ROOT / "python",
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    wanted.plan("pytest", installed, PYTEST_NAME.findall(listed.stdout))
+    return folders
 
 
 def run_pytest(installed: Installed, wanted: Wanted, folders: list[str]) -> Outcome:
     """Runs the tests of our Python code; they start what they need themselves."""
-    command = [str(ROOT / ".venv/bin/python"), "-m", "pytest", "-v", "-rfEs", "--color=no"]
-    command += ["-c", str(ROOT / "python/pyproject.toml"), *(str(ROOT / f) for f in folders)]
-    if wanted.names:
-        command += ["-k", " or ".join(wanted.names)]
     lines = []
     last = time.monotonic()
     with subprocess.Popen(
-        command,
+        pytest_command(wanted, folders),
         cwd=ROOT / "python",
         env={**os.environ, "PGSHUTTLE_TEST_PG": installed.program("pg_config")},
         stdin=subprocess.DEVNULL,

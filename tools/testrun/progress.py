@@ -64,11 +64,6 @@ class Progress:
     def usual_s(self, test: Test) -> float:
         return self.times.get(test.key(), USUAL_S[test.kind])
 
-    def planned_before(self, kind: str, server: str) -> list[Test]:
-        """The tests of a kind whose names only the last run has told."""
-        found = [key.split(" ", 2) for key in self.times if key.startswith(f"{kind} {server} ")]
-        return [Test(*parts) for parts in found]
-
     def longest_first(self, kind: str, server: str, names: list[str]) -> list[str]:
         return sorted(names, key=lambda name: -self.usual_s(Test(kind, server, name)))
 
@@ -77,7 +72,6 @@ class Progress:
         with self.lock:
             self.nended += 1
             self.work_done_s += self.left.pop(test.key(), elapsed_s)
-            self.ntests = max(self.ntests, self.nended)
             if word == "ok":
                 self.times[test.key()] = round(elapsed_s, 1)
             print(
