@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  * batch_sql.c
- *	  Wraps the SELECT of a parameterised scan for a batch of keys.
+ *	  Wraps the SELECT of a parameterized scan for a batch of keys.
  *
- * The parameters become columns of an unnest, and the SELECT stands behind
- * it as a lateral subquery.  The text was made by postgres_fdw: parameters
- * are $n outside of quotes; they are found by a scanner that knows SQL's
- * quoting, never by plain search.
+ * The parameters become columns of an unnest(), to which the SELECT is joined
+ * as a lateral subquery. postgres_fdw made the text: parameters are $n outside
+ * of quotes. A scanner that knows SQL's quoting finds them, never a plain
+ * search.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -25,17 +25,17 @@
 #define ROWS_ALIAS	"shuttle_rows"
 
 
-/* Writes what stands in the place of parameter n. */
+/* Writes what replaces parameter n. */
 typedef void (*PutParameter) (StringInfo out, int n, const void *arg);
 
-/* What put_key() needs to know. */
+/* Argument of put_key(). */
 typedef struct KeyNames
 {
 	const ShuttleServedScan *scan;
-	const char *alias;			/* of the relation that holds the keys */
+	const char *alias;			/* of the relation of keys */
 } KeyNames;
 
-/* The parameter itself, or the column of the keys. */
+/* Writes the parameter itself, or its column of the keys. */
 static void
 put_key(StringInfo out, int n, const void *arg)
 {
@@ -51,14 +51,14 @@ put_key(StringInfo out, int n, const void *arg)
 		appendStringInfo(out, "%s.%s_p%d", names->alias, names->alias, n);
 }
 
-/* A value that a planner knows nothing of; a cast follows. */
+/* A value unknown to the planner; postgres_fdw wrote a cast after it. */
 static void
 put_unknown(StringInfo out, int n, const void *arg)
 {
 	appendStringInfoString(out, "(SELECT NULL)");
 }
 
-/* Copies sql with something else in the places of its parameters. */
+/* Copies sql and replaces its parameters. */
 static void
 append_replaced(StringInfo out, const char *sql, PutParameter put,
 				const void *arg)
@@ -91,8 +91,9 @@ shuttle_scan_sql_without_values(const ForeignScan *scan)
 }
 
 /*
- * A name that nothing in the SELECT begins with: a relation would hide the keys,
- * and a column that the node's table has no longer would be one of theirs.
+ * A prefix that no name in the SELECT has: a relation of this name would hide
+ * the keys, and a column that the node's table no longer has would be one of
+ * theirs.
  */
 static const char *
 keys_alias(const char *sql)
@@ -105,9 +106,9 @@ keys_alias(const char *sql)
 }
 
 /*
- * The node's planner pulls the SELECT up into the join with the keys, and may
- * check its conditions on rows that no key asks for.  A LIMIT keeps them
- * behind the key, as they are where the SELECT stands alone.
+ * The node's planner pulls the SELECT up into the join with the keys and may
+ * check its conditions on rows that no key asks for. LIMIT or OFFSET prevents
+ * this, so that conditions see only a key's rows, as if the SELECT ran alone.
  */
 static const char *
 fence(const ShuttleServedScan *scan, bool fenced)
@@ -118,9 +119,9 @@ fence(const ShuttleServedScan *scan, bool fenced)
 }
 
 /*
- * The array of a column's keys.  A node whose array_nulls is off would take a NULL
- * in it for a word, and one in a key that is an array itself; our own connections
- * have it on.
+ * The array of a column's keys. A node with array_nulls off would read a NULL
+ * in it, or in a key that is itself an array, as a word; our own connections
+ * set it on.
  */
 static void
 append_array(StringInfo out, const ShuttleServedScan *scan, int i)
@@ -148,12 +149,13 @@ shuttle_batch_sql(const ShuttleServedScan *scan, bool fenced)
 	initStringInfo(&names);
 
 	/*
-	 * The node's planner must not count the keys: for a thousand it would
-	 * read a table of a hundred thousand rows as a whole, eight times as long
-	 * as to look them up, and it would plan each batch anew.
+	 * The node's planner must not see the number of keys: for a thousand keys
+	 * it would read a table of a hundred thousand rows as a whole, which takes
+	 * eight times as long as looking them up, and it would plan each batch
+	 * anew.
 	 *
-	 * postgres_fdw writes SELECT NULL where it needs no column, and does not
-	 * expect one in the answer.
+	 * postgres_fdw writes SELECT NULL if it needs no column, and does not
+	 * expect that column in the answer.
 	 */
 	appendStringInfo(&out, "SELECT %s.%s_ord%s FROM ROWS FROM (", keys.alias, keys.alias,
 					 scan->attributes != NIL ? ", " ROWS_ALIAS ".*" : "");

@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  * guest_trip.c
- *	  How far servers of stock postgres_fdw are, seen from its scans.
+ *	  How far servers of stock postgres_fdw are, as its scans show.
  *
- * Its connections are its own, so what can be timed is the first row of a
- * scan: DECLARE and FETCH, two round trips and what the server does.  The table
- * of callbacks of a scan node is replaced for that one call.
- * Memory: the replacement lives in the query's context, as the node.
+ * Its connections are its own, so we can only time the first row of a scan:
+ * DECLARE and FETCH, two round trips and the server's work. A scan node's
+ * table of callbacks is replaced for that one call. Memory: the replacement
+ * lives in the query's context, like the node.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -45,7 +45,7 @@ iterate_timed_scan(ForeignScanState *node)
 	return slot;
 }
 
-/* Has the first row of a scan timed, if it is stock postgres_fdw's. */
+/* Makes a scan time its first row if it is stock postgres_fdw's. */
 static void
 time_scan(ForeignScanState *node)
 {

@@ -1,16 +1,22 @@
 /*-------------------------------------------------------------------------
  * join.h
- *	  The batched join at run time: Look Ahead and the batches of outer rows.
+ *	  The batched join at run time: Look Ahead and the batches of outer
+ *	  rows.
  *
- * Files: look_ahead.c is the plan node, look_ahead_batch.c fills its batches,
- * look_ahead_links.c finds the scans below the inner side that it feeds, and
- * look_ahead_params.c sets the join's parameters from a buffered outer row.
- * served_scan.c, key_set.c, key_range.c and key_cache.c hold what a scan gets
- * for the keys of a batch; transport_*.c send the requests; routed_append.c
- * visits only the partitions that a key is routed to.
+ * look_ahead.c, look_ahead_plan.c	the plan node, and its plan's layout
+ * look_ahead_batch.c, outer_rows.c	fill its batches, copy outer rows
+ * look_ahead_links.c	finds the scans of the inner side that it serves
+ * look_ahead_params.c	sets the join's parameters from a buffered outer row
+ * served_scan.c	a foreign scan that takes its rows from a batch
+ * key_set.c, key_range.c, key_cache.c	distinct keys, their requests, and
+ * 			answers kept for later batches
+ * batch_sql.c		wraps a SELECT for many keys
+ * transport_engine.c, transport_guest.c, guest_trip.c	send requests over our
+ * 			connections or postgres_fdw's, and time the latter
+ * routed_append.c	visits only the partitions that a key is routed to
  *
- * In: outer rows, and a plan that planner/join or planner/place made.
- * Out: the same outer rows in the same order, and scans whose rows are here.
+ * In: outer rows, and a plan that planner/join or planner/place made. Out: the
+ * same outer rows in the same order, and scans whose rows are here.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_EXECUTOR_JOIN_JOIN_H
@@ -25,14 +31,14 @@
 
 typedef struct ShuttleOuterRows
 {
-	bool		as_values;		/* else as minimal tuples */
+	bool		as_values;		/* copies are Datums; else minimal tuples */
 	int			natts;
-	int16	   *lengths;		/* of by-reference columns, as attlen */
+	int16	   *lengths;		/* attlen of each by-reference column */
 	int			nreferences;
-	int		   *references;		/* these columns, from 0 */
+	int		   *references;		/* the by-reference columns, from 0 */
 } ShuttleOuterRows;
 
-/* Describes the rows of a node; returns what slots of their copies are. */
+/* Describes a node's rows; returns the slot type for their copies. */
 extern const TupleTableSlotOps *shuttle_outer_rows_init(ShuttleOuterRows *rows,
 														PlanState *outer);
 
@@ -40,14 +46,14 @@ extern const TupleTableSlotOps *shuttle_outer_rows_init(ShuttleOuterRows *rows,
 extern void *shuttle_outer_row_copy(const ShuttleOuterRows *rows,
 									TupleTableSlot *slot);
 
-/* Has a slot show a copy, which must outlive that. */
+/* Stores a copy in a slot; the copy must outlive the slot's content. */
 extern void shuttle_outer_row_store(const ShuttleOuterRows *rows, void *row,
 									TupleTableSlot *slot);
 
 /* ---- Look Ahead (look_ahead.c) */
 
-/* The key of the one child that an outer row is routed to and that is asked
- * for it; scan < 0: there are several, or none. */
+/* The key of the only child with a served scan that an outer row is routed to.
+ * scan < 0: there are several, or none. */
 typedef struct ShuttleRoutedKey
 {
 	int			scan;
@@ -61,18 +67,19 @@ struct ShuttleBatch
 	MemoryContext cxt;
 	int			nrows;
 	int			size;
-	void	  **rows;			/* copies; see outer_rows.c */
-	int		   *keys;			/* row * ncolumns + column of a scan: ordinal
-								 * of its key; of scans that nothing routes to */
-	ShuttleKeySet **sets;		/* one a scan; NULL: no key of it yet */
-	int		   *route_keys;		/* row * nappends + append: its route */
-	ShuttleRoutedKey *routed_keys;	/* the same for the key of its child */
-	ShuttleRoutes **routes;		/* one a routed append */
-	ShuttleLocalKeys **locals;	/* one a local scan; NULL: no prefetching */
+	void	  **rows;			/* copies (outer_rows.c) */
+	int		   *keys;			/* at row * ncolumns + a scan's column: its key
+								 * in sets, from 0, or SHUTTLE_KEY_*; only
+								 * scans below no routed append */
+	ShuttleKeySet **sets;		/* for each scan; NULL: no key yet */
+	int		   *route_keys;		/* at row * nappends + append: key in routes */
+	ShuttleRoutedKey *routed_keys;	/* likewise: the key of its child */
+	ShuttleRoutes **routes;		/* for each routed append */
+	ShuttleLocalKeys **locals;	/* for each local scan; NULL: no prefetching */
 	Size		bytes;
 };
 
-/* A parameter and the column of Look Ahead's rows that it is set from. */
+/* A parameter, and the column of Look Ahead's rows that sets it. */
 typedef struct ShuttleBinding
 {
 	int			param;
@@ -89,104 +96,111 @@ typedef enum ShuttlePaceState
 	SHUTTLE_PACE_AHEAD
 } ShuttlePaceState;
 
-/* How long it took to read pages that were not in shared buffers. */
+/* Times of reading pages that were not in shared buffers. */
 #define SHUTTLE_PROBE_READS 8
 
 typedef struct ShuttleProbe
 {
 	int			nreads;
-	double		read_us[SHUTTLE_PROBE_READS];	/* of each */
-	double		total_us;		/* of all */
+	double		read_us[SHUTTLE_PROBE_READS];	/* each read's time */
+	double		total_us;		/* their sum */
 } ShuttleProbe;
 
 typedef struct ShuttlePace
 {
 	ShuttlePaceState state;
-	int			rows_left;		/* until the next turn */
-	int			window;			/* rows of this WATCH */
-	int64		pages_read;		/* by the session, before this WATCH */
-	int			patience;		/* rows of the next WATCH, if it does not pay */
-	int			stretch;		/* rows between this PROBE and the next */
-	bool		probe_due;		/* when the batch was handed out */
-	int64		started;		/* reads, for the batch */
+	int			rows_left;		/* outer rows until the next check */
+	int			window;			/* outer rows of this WATCH */
+	int64		pages_read;		/* session's reads before this WATCH */
+	int			patience;		/* outer rows of the next WATCH, if prefetching
+								 * does not pay */
+	int			stretch;		/* outer rows between this PROBE and the next */
+	bool		probe_due;		/* PROBE when this batch is used up */
+	int64		started;		/* reads started for this batch */
 	int			nprobes;
-	ShuttleProbe probe;			/* reads of PROBE */
-	double		work_us;		/* least work beside them, per scan */
-	ShuttleProbe ahead;			/* reads of AHEAD that were asked for before */
+	ShuttleProbe probe;			/* reads during PROBE */
+	double		work_us;		/* least CPU time of finding a page */
+	ShuttleProbe ahead;			/* reads of prefetched pages during AHEAD */
 } ShuttlePace;
 
-/* What may be raised by the outer side, once its first row is there. */
+/* What the outer side may raise after its first row. */
 typedef enum ShuttleOuterErrors
 {
 	SHUTTLE_RAISES_NOTHING,
-	SHUTTLE_RAISES_VALUES,		/* errors of expressions that hold nothing */
-	SHUTTLE_RAISES_REQUESTS,	/* also of requests that scans can wait with */
+	SHUTTLE_RAISES_VALUES,		/* errors of expressions that hold no resources */
+	SHUTTLE_RAISES_REQUESTS,	/* also errors of requests before which scans
+								 * can pause */
 	SHUTTLE_RAISES_ANYTHING
 } ShuttleOuterErrors;
 
 struct LookAheadState
 {
 	CustomScanState css;		/* must be first */
-	TupleTableSlot *slot;		/* the row handed out last */
-	ShuttleOuterRows rows;		/* how they are kept */
+	TupleTableSlot *slot;		/* the row returned last */
+	ShuttleOuterRows rows;		/* how outer rows are copied */
 	bool		linked;
-	bool		projects;		/* owns subqueries: target list or conditions */
+	bool		projects;		/* has a target list or conditions, with
+								 * subqueries */
 
-	/* what it looks ahead for; set by linking */
+	/* what it looks ahead for (look_ahead_links.c) */
 	int			nbindings;
 	ShuttleBinding *bindings;
 	ParamExecData *saved;		/* room for nbindings */
 	int			nscans;
 	ShuttleServedScan **scans;
-	int			ncolumns;		/* scans that nothing routes to */
-	int		   *columns;		/* of batches' keys, for each scan; -1: none */
+	int			ncolumns;		/* scans below no routed append */
+	int		   *columns;		/* each scan's column in batches' keys; -1:
+								 * none */
 	int			nappends;
 	ShuttleRoutedAppend **appends;
 	int			batch_size;		/* outer rows */
 	int			most_in_flight; /* batches */
-	bool		may_stretch;	/* batches whose keys are mostly known */
-	bool		locks_late;		/* one batch at a time: its keys or its outer
-								 * rows are locked, and not all of them may be
-								 * wanted */
-	ShuttleRowNeed *need;		/* rows that surely are; NULL: all */
+	bool		may_stretch;	/* batches may be larger if the cache has most
+								 * of their keys */
+	bool		locks_late;		/* one batch at a time: keys or outer rows are
+								 * locked, and perhaps not all are wanted */
+	ShuttleRowNeed *need;		/* how many rows surely are; NULL: all */
 	double		row_goal;		/* outer rows that will be taken; 0: all */
-	double		sure;			/* that surely are, or else all of them */
-	bool		once;			/* it is never started again */
+	double		sure;			/* that will surely be taken, if there are as
+								 * many */
+	bool		once;			/* it is never rescanned */
 	int			nlocals;
 	ShuttleLocalScan **locals;
-	bool		fixed_slot;		/* rows come out in slot only */
-	bool		shares;			/* its scans with others, in turn */
-	bool		may_fail;		/* its keys are computed by expressions */
-	bool		waits;			/* one of its scans does; see there */
+	bool		fixed_slot;		/* rows are always returned in slot */
+	bool		shares;			/* several Look Aheads use its scans in turn */
+	bool		may_fail;		/* computing keys may fail */
+	bool		waits;			/* one of its scans waits for an initplan */
 
 	/* the run */
 	MemoryContext cxt;			/* parent of the batches' contexts */
-	dlist_head	batches;		/* the first is the one handed out now */
+	dlist_head	batches;		/* oldest first */
 	ShuttleBatch *current;
-	int			position;		/* rows of it handed out */
+	int			position;		/* rows of current returned so far */
 	int			nbatches;		/* in the list */
 	int			next_size;		/* outer rows of the next batch */
-	int			stretch;		/* that so many times the usual may be */
-	int64		rows_pulled;	/* from the outer, in this run */
+	int			stretch;		/* times batch_size that a batch may have */
+	int64		rows_pulled;	/* from the outer side, in this run */
 	int64		rows_taken;		/* by the join, in this run */
-	int64		told_bytes;		/* of memory, to EXPLAIN */
+	int64		told_bytes;		/* memory last reported to EXPLAIN */
 	bool		ran_before;		/* this is not the first run */
-	bool		cached;			/* caches have begun */
-	bool		cache_closed;	/* nothing is looked up, as few keys repeat */
-	int64		cache_lookups;	/* of keys */
+	bool		cached;			/* its scans have caches */
+	bool		cache_closed;	/* not used any more: few keys repeat, or
+								 * memory is short */
+	int64		cache_lookups;	/* keys looked up */
 	MemoryContext cache_cxt;	/* of its scans' caches */
 	Size		cache_bytes;	/* of the rows that they keep */
 	bool		outer_done;
-	bool		judged;			/* errors is known; else nothing is */
-	ShuttleOuterErrors errors;	/* nothing where all rows are sure to be read */
-	ErrorData  *stopped;		/* by what reading further ahead has raised */
+	bool		judged;			/* errors has been determined */
+	ShuttleOuterErrors errors;	/* of the outer side; not used if all rows will
+								 * be read */
+	ErrorData  *stopped;		/* error or pause that stopped reading ahead */
 	ShuttlePace pace;
 	MemoryContext probe_cxt;
 
 	ShuttleLookAheadNumbers numbers;
 };
 
-/* The batch whose row was handed out last, or NULL. */
+/* The batch whose row was returned last, or NULL. */
 static inline ShuttleBatch *
 shuttle_look_ahead_current(const LookAheadState *look)
 {
@@ -195,49 +209,50 @@ shuttle_look_ahead_current(const LookAheadState *look)
 extern Node *shuttle_look_ahead_create_state(CustomScan *plan);
 extern void shuttle_look_ahead_register(void);
 
-/* How many nodes this session has begun to run or explain, ever. */
+/* Number of Look Aheads this session has ever started (BeginCustomScan). */
 extern uint64 shuttle_look_aheads_begun(void);
 
-/* Behind ExecutorStart: links each Look Ahead with its scans (look_ahead_links.c).
- * begun: shuttle_look_aheads_begun() before it. */
+/*
+ * After ExecutorStart: links each Look Ahead with its scans
+ * (look_ahead_links.c). begun: shuttle_look_aheads_begun() before
+ * ExecutorStart.
+ */
 extern void shuttle_look_aheads_link(QueryDesc *query, int eflags, uint64 begun);
 
-/* Makes a node whose links are complete ready to look ahead. */
+/* Prepares a completely linked node to look ahead. */
 extern void shuttle_look_ahead_start(LookAheadState *look);
 
 /*
- * Tells how many outer rows will be taken; 0: all.
- * sure: that will be taken for sure, or else all of them; INFINITY: all.
- * once: the node is never run again.
- * need: what says so while it runs; NULL: all.  Where a key might lock more
- * than one row, nothing is looked ahead for.
+ * Sets how many outer rows will be taken; 0: all. sure: how many will surely be
+ * taken, if there are as many; INFINITY: all. once: the node is never
+ * rescanned. need: computes the number at run time; NULL: all. If a key might
+ * lock more than one row, the node stops looking ahead.
  */
 extern void shuttle_look_ahead_set_goal(LookAheadState *look, double rows,
 										const ShuttleNeedStep *need,
 										double sure, bool once);
 
-/* Undoes all links, before the first row; scans then ask key by key (look_ahead_links.c). */
+/* Removes all links, before the first row; scans then ask for each key alone
+ * (look_ahead_links.c). */
 extern void shuttle_look_ahead_unlink(LookAheadState *look);
 
 /* ---- batches of outer rows (look_ahead_batch.c) */
 
 /*
- * True where one more batch may be sent before the first is joined.  With a
- * row goal no more rows are read ahead than were taken already: so the batches
- * in flight ramp up once the batches have their full size.
+ * True if another batch may be sent before the first is joined. With a row goal
+ * no more rows are read ahead than were taken already: the number of batches in
+ * flight grows only after their size has.
  */
 extern bool shuttle_batch_may_fill(LookAheadState *look);
 
-/*
- * Reads outer rows, and has their keys asked for.  The loop's parameters are
- * put back.  Returns false if there was no outer row left.
- */
+/* Reads outer rows and sends requests for their keys. The loop's parameters are
+ * unchanged afterwards. Returns false if there was no outer row left. */
 extern bool shuttle_batch_fill(LookAheadState *look);
 
-/* Frees a batch; first of all, no slot may point into it. */
+/* Clears all slots that point into a batch, and frees it. */
 extern void shuttle_batch_drop(LookAheadState *look, ShuttleBatch *batch);
 
-/* Tells EXPLAIN what the batches hold, at its peaks and after them. */
+/* Reports the batches' memory to EXPLAIN; called at peaks and after them. */
 extern void shuttle_batches_tell_memory(LookAheadState *look);
 
 /* ---- parameters (look_ahead_params.c) */
@@ -250,11 +265,11 @@ extern void shuttle_look_ahead_bind(LookAheadState *look, int param,
 extern const ShuttleBinding *shuttle_look_ahead_binding(const LookAheadState *look,
 														int param);
 
-/* True where an expression uses a parameter that the node sets. */
+/* True if an expression uses a parameter that the node sets. */
 extern bool shuttle_look_ahead_binds(const LookAheadState *look,
 									 Node *expression);
 
-/* Lends the parameters that the node sets: save, set from rows, restore. */
+/* Changes the node's parameters for a while: save, set from rows, restore. */
 extern void shuttle_look_ahead_save_params(LookAheadState *look);
 extern void shuttle_look_ahead_set_params(LookAheadState *look,
 										  TupleTableSlot *row);

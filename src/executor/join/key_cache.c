@@ -2,23 +2,24 @@
  * key_cache.c
  *	  Answers for keys that earlier batches have asked for.
  *
- * It begins with the second batch of a Look Ahead, or its second run, so that
- * joins of one batch know nothing of it.  A key that is in it is not asked for
- * again: the row refers to its entry.
+ * The cache starts with a Look Ahead's second batch or second run, so that
+ * joins of one batch pay nothing. A key in the cache is not asked for again:
+ * the outer row refers to its entry.
  *
- *	PENDING --batch goes, answer is here--> KEPT
- *	PENDING --batch goes, answer was not read--> LOST
- *	LOST --a later batch asks for it--> PENDING
+ * 	PENDING --batch freed, answer was read--> KEPT
+ * 	PENDING --batch freed, answer was not read--> LOST
+ * 	LOST --a later batch asks for it--> PENDING
  *
- * Batches go in the order in which they were sent, so a row that refers to a
- * PENDING entry finds it KEPT, or LOST: then its batch asks for all such keys
- * of its rows together.
- * Rules: keys are told apart as in batches.  Nothing that was kept is let go
- * of before the end: the first keys stay, and when they take as much memory as
- * a hash table may, later ones are asked for in each batch.  Where few keys
- * repeat themselves it takes no more of them.
+ * Batches are freed in the order in which they were sent. So a row that refers
+ * to a PENDING entry later finds it KEPT or LOST; if LOST, its batch asks for
+ * all such keys of its rows together.
+ *
+ * Rules: keys are equal as in batches. Nothing is evicted before the end: the
+ * first keys stay, and once they use as much memory as a hash table may, later
+ * keys are asked for in each batch. If few keys repeat, no more are added.
  * Memory: cache_cxt of the Look Ahead, below the query's context; rows stay in
- * the context that their answer was read into, which becomes a child of it.
+ * the context that their answer was read into, which becomes a child of
+ * cache_cxt.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -34,8 +35,8 @@
 #include "executor/join/key_set.h"
 #include "executor/join/served_scan.h"
 
-/* Keys after which repeats should have been seen, and how many: a key that is
- * looked up here costs a small part of one that is asked for. */
+/* After so many lookups so many hits are expected: looking up a key costs a
+ * small part of asking for it. */
 #define FIRST_VERDICT 8192
 #define LEAST_HITS (1.0 / 16)
 
@@ -49,16 +50,17 @@ typedef enum EntryState
 typedef struct CacheEntry
 {
 	EntryState	state;
-	int			key;			/* PENDING: in its set; KEPT: its first row */
-	const ShuttleKeySet *set;	/* PENDING: that asks for it */
-	ShuttleRange *range;		/* KEPT: that has its rows */
+	int			key;			/* PENDING: its number in set; KEPT: its first
+								 * row */
+	const ShuttleKeySet *set;	/* PENDING: asks for it */
+	ShuttleRange *range;		/* KEPT: has its rows */
 } CacheEntry;
 
 struct ShuttleKeyCache
 {
 	LookAheadState *look;
 	ShuttleKeySet *keys;
-	CacheEntry *entries;		/* one for each key; room for size */
+	CacheEntry *entries;		/* for each key; size are allocated */
 	int			size;
 	int			npending;
 };
@@ -87,7 +89,9 @@ create_cache(LookAheadState *look, ShuttleServedScan *scan)
 	return cache;
 }
 
-/* Few keys repeat, over all scans: the rest of the query does without. */
+/*
+ * Closes the caches for the rest of the query if few keys repeat in all scans.
+ */
 static void
 consider_closing(LookAheadState *look)
 {
@@ -110,7 +114,7 @@ shuttle_key_caches_begin(LookAheadState *look)
 	{
 		ShuttleServedScan *scan = look->scans[i];
 
-		/* what may not be executed leaves answers that nobody reads */
+		/* a scan that may not be executed may never read its answers */
 		if (!scan->repeatable || scan->conditional)
 			continue;
 		scan->cache = create_cache(look, scan);
@@ -125,7 +129,7 @@ shuttle_key_caches_begin(LookAheadState *look)
 	}
 }
 
-/* Bytes that the caches of a Look Ahead hold, and what is to come. */
+/* Bytes of a Look Ahead's caches, with those expected for pending entries. */
 static double
 expected_bytes(const ShuttleKeyCache *cache, const ShuttleServedScan *scan)
 {
@@ -140,7 +144,7 @@ is_full(const ShuttleKeyCache *cache, const ShuttleServedScan *scan)
 	return expected_bytes(cache, scan) > get_hash_memory_limit();
 }
 
-/* Makes an entry PENDING, for a key that a set asks for. */
+/* Makes an entry PENDING: set asks for its key. */
 static void
 expect_entry(ShuttleKeyCache *cache, int entry, ShuttleKeySet *set, int key)
 {
@@ -160,7 +164,7 @@ expect_entry(ShuttleKeyCache *cache, int entry, ShuttleKeySet *set, int key)
 	shuttle_key_set_remember(set, key, entry);
 }
 
-/* Takes the keys of a batch that was sent before there was a cache. */
+/* Adds the keys of a batch that was sent before the cache existed. */
 static void
 note_keys(ShuttleKeyCache *cache, ShuttleKeySet *set)
 {
@@ -222,7 +226,7 @@ shuttle_key_cache_get(const ShuttleServedScan *scan, int key,
 	return true;
 }
 
-/* Where a batch says which key of a scan one of its rows has; NULL: nowhere. */
+/* Where a batch stores the key that one of its rows has for a scan, or NULL. */
 static int *
 find_place(const ShuttleServedScan *scan, ShuttleBatch *batch, int row)
 {
@@ -260,7 +264,7 @@ shuttle_key_cache_repair(ShuttleServedScan *scan, ShuttleBatch *batch)
 	shuttle_ranges_add(set, first, scan->request_limit);
 }
 
-/* Takes over the rows of a range whose batch is about to go. */
+/* Takes over the rows of a range whose batch is about to be freed. */
 static ShuttleRange *
 take_range(LookAheadState *look, ShuttleRange *range)
 {

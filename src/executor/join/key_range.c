@@ -2,13 +2,13 @@
  * key_range.c
  *	  Requests for ranges of keys, and the rows of their answers.
  *
- * Rules: rows of one key stay in the order in which they came.  A request
- * that was refused, or whose rows do not fit into work_mem, is asked for
- * again in two halves when the join reaches their keys; so an error is
- * raised for the key that causes it, and not before the join is there.
- * Refused it may be for rows of no key at all: so it is fenced first.
- * Memory: the rows of a range live in a context of their own below the
- * set's; a key whose rows alone are too big goes to a temporary file.
+ * Rules: rows of a key stay in the order in which they came. If a request
+ * fails, or its rows exceed work_mem, it is repeated in two halves when the
+ * join reaches their keys. So an error is raised for the key that causes it,
+ * and only when the join is there. A request may also fail for rows of no key
+ * at all: it is first repeated fenced. Memory: a range's rows have their own
+ * context below the set's; if one key's rows are too big they go to a
+ * temporary file.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -26,7 +26,7 @@
 
 #define FIRST_ROWS 16
 
-/* Rows that are read between two looks at what they take. */
+/* Bytes of rows read between two checks of memory. */
 #define CHECK_BYTES 8192
 
 static ShuttleRange *find_range(ShuttleKeySet *set, int key);
@@ -101,7 +101,10 @@ shuttle_range_load(ShuttleKeySet *set, int key)
 			case SHUTTLE_RANGE_SPOOLED:
 				return range;
 			case SHUTTLE_RANGE_UNSENT:
-				/* one key that is needed now may fail as it would in core */
+				/*
+				 * the error of a single key that is needed now is the
+				 * statement's
+				 */
 				if (range->nkeys == 1 && set->scan->may_fail &&
 					shuttle_is_reading_ahead())
 					shuttle_pause();
@@ -132,7 +135,7 @@ find_range(ShuttleKeySet *set, int key)
 	return set->ranges[low];
 }
 
-/* Puts a row behind the rows of its key. */
+/* Appends a row to the rows of its key. */
 static void
 add_row(ShuttleKeySet *set, ShuttleRange *range, int key, HeapTuple tuple)
 {
@@ -164,7 +167,7 @@ add_row(ShuttleKeySet *set, ShuttleRange *range, int key, HeapTuple tuple)
 	range->nrows++;
 }
 
-/* Forgets the rows of a range; it must be asked for again. */
+/* Frees the rows of a range, which must be requested again. */
 static void
 drop_rows(ShuttleKeySet *set, ShuttleRange *range)
 {
@@ -192,7 +195,7 @@ spool_row(ShuttleRange *range, HeapTuple tuple)
 	range->spool_rows++;
 }
 
-/* Moves the rows so far of a range of one key to a temporary file. */
+/* Moves the rows so far of a one-key range to a temporary file. */
 static void
 begin_spool(ShuttleKeySet *set, ShuttleRange *range)
 {
@@ -232,7 +235,7 @@ shuttle_range_spooled_row(ShuttleRange *range, int row)
 	return tuple;
 }
 
-/* True when the rows of a range need more memory than they may. */
+/* True if a range's rows need more than work_mem. */
 static bool
 too_big(const ShuttleRange *range)
 {
@@ -240,7 +243,7 @@ too_big(const ShuttleRange *range)
 		(Size) work_mem * 1024;
 }
 
-/* Remembers what a key's rows take, for the size of the next batches. */
+/* Updates the estimates of rows and bytes per key, for the next batches. */
 static void
 learn_size(ShuttleKeySet *set, const ShuttleRange *range)
 {
@@ -256,7 +259,7 @@ learn_size(ShuttleKeySet *set, const ShuttleRange *range)
 	scan->bytes_per_key = Max(bytes, (scan->bytes_per_key + bytes) / 2);
 }
 
-/* The request failed or was skipped: it is asked for again when needed. */
+/* The request failed or was skipped: it is sent again when needed. */
 static void
 ask_again(ShuttleKeySet *set, ShuttleRange *range, ShuttleStatus status)
 {
@@ -268,7 +271,7 @@ ask_again(ShuttleKeySet *set, ShuttleRange *range, ShuttleStatus status)
 		split_range(set, range);
 }
 
-/* Reads an answer to its end, or finds that it must be asked for otherwise. */
+/* Reads an answer to its end, or until it must be requested in another way. */
 static void
 read_answer(ShuttleKeySet *set, ShuttleRange *range)
 {
@@ -347,10 +350,10 @@ shuttle_ranges_close(ShuttleKeySet *set)
 }
 
 /*
- * Makes room for a range: what the set's other ranges hold beyond work_mem
- * goes, and is asked for again if a later row has one of their keys.  The range
- * itself counts as well, unless it had to go before: outer rows come back to keys
- * then, and two ranges that do not fit together would take turns.
+ * Makes room for a range: frees the set's other ranges beyond work_mem, which
+ * are requested again if a later row has one of their keys. The range itself
+ * counts as well, unless it was evicted before: then outer rows return to keys,
+ * and two ranges that do not fit together would evict each other in turn.
  */
 static void
 evict_others(ShuttleKeySet *set, ShuttleRange *keep)

@@ -2,10 +2,10 @@
  * key_set.c
  *	  The distinct keys of one batch, for a scan or for routing.
  *
- * Keys are told apart by the image of their values, never by the types'
+ * Keys are compared by the bytes of their values, never by their types'
  * equality: 1.0 and 1.00, or two texts that a collation holds equal, are
- * different keys.  Two images of one value only cost a key more.
- * Memory: everything of a set lives in its context.
+ * different keys. Two images of one value only cost another key. Memory: all
+ * of a set lives in its context.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -55,7 +55,7 @@ shuttle_key_shape_describe(ShuttleKeyShape *shape, int column, Expr *expr,
 	if (IsA(expr, Param) && ((Param *) expr)->paramkind == PARAM_EXEC)
 		c->param = ((Param *) expr)->paramid;
 
-	/* a value that is stored out of line, or compressed, is fetched */
+	/* varlena values may have to be detoasted */
 	if (c->param < 0 || c->length == -1)
 		shape->allocates = true;
 }
@@ -88,7 +88,7 @@ shuttle_key_set_create(ShuttleKeyShape *shape, int expected, MemoryContext cxt)
 	return set;
 }
 
-/* What a by-reference value consists of, without the header of its length. */
+/* The bytes of a by-reference value, without a varlena header. */
 static const char *
 find_image(const ShuttleKeyColumn *column, Datum value, Size *length)
 {
@@ -101,7 +101,7 @@ find_image(const ShuttleKeyColumn *column, Datum value, Size *length)
 	return DatumGetPointer(value);
 }
 
-/* Tells the values of a column apart, which are not NULL. */
+/* Compares two values of a column that are not NULL. */
 static inline bool
 is_same_value(const ShuttleKeyColumn *column, Datum a, Datum b)
 {
@@ -117,7 +117,7 @@ is_same_value(const ShuttleKeyColumn *column, Datum a, Datum b)
 	return length_a == length_b && memcmp(image_a, image_b, length_a) == 0;
 }
 
-/* Hashes a value on top of the columns before it. */
+/* Adds a value to the hash of the columns before it. */
 static inline uint32
 hash_value(const ShuttleKeyColumn *column, uint32 hash, Datum value)
 {
@@ -131,10 +131,8 @@ hash_value(const ShuttleKeyColumn *column, uint32 hash, Datum value)
 	return hash_combine(hash, hash_bytes((const unsigned char *) image, length));
 }
 
-/*
- * One value of a key.  A parameter that is set is there already; an initplan
- * that is not executed yet is, by evaluating the expression.
- */
+/* One value of a key. A parameter that is set is read directly; that of an
+ * initplan that has not run is evaluated. */
 static inline Datum
 evaluate_column(const ShuttleKeyColumn *column, ExprContext *econtext,
 				bool *is_null)
@@ -183,10 +181,8 @@ evaluate_columns(ShuttleKeyShape *shape)
 	return possible;
 }
 
-/*
- * Evaluates the expressions of a key into its shape.  Returns false if the key
- * has a NULL with which its scan has no rows.
- */
+/* Evaluates the expressions of a key into its shape. Returns false if the key
+ * has a NULL with which its scan has no rows. */
 static inline bool
 evaluate_key(ShuttleKeyShape *shape)
 {
@@ -202,7 +198,7 @@ evaluate_key(ShuttleKeyShape *shape)
 	return possible;
 }
 
-/* True where a key of the set is the one evaluated last. */
+/* True if a key of the set equals the key evaluated last. */
 static inline bool
 is_same_key(const ShuttleKeySet *set, int key)
 {
@@ -357,7 +353,7 @@ shuttle_key_column_type(const ShuttleKeyColumn *column)
 	return format_type_extended(type, -1, flags);
 }
 
-/* The keys' texts, for a type without an array type of its own. */
+/* The keys as text[], for a type that cannot be unnested. */
 static Datum
 text_array(const ShuttleKeySet *set, int column, int first, int nkeys)
 {
@@ -392,7 +388,7 @@ shuttle_key_set_array(const ShuttleKeySet *set, int column, int first, int nkeys
 	if (c->as_text)
 		return text_array(set, column, first, nkeys);
 
-	/* a copy, for values with a short header are replaced in there */
+	/* a copy, as construct_md_array() detoasts values in place */
 	values = palloc(sizeof(Datum) * nkeys);
 	memcpy(values, set->values[column] + first, sizeof(Datum) * nkeys);
 	return PointerGetDatum(construct_md_array(values,

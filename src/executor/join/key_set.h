@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  * key_set.h
- *	  The distinct keys of a batch, the requests for ranges of them, and answers
- *	  kept for later batches.
+ *	  The distinct keys of a batch, the requests for ranges of them, and
+ *	  answers kept for later batches.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_EXECUTOR_JOIN_KEY_SET_H
@@ -16,14 +16,15 @@
 
 /* Special results of looking for a key. */
 #define SHUTTLE_KEY_UNKNOWN		(-1)	/* not in the set */
-#define SHUTTLE_KEY_EMPTY		(-2)	/* a NULL that no row can match */
-#define SHUTTLE_KEY_CACHED		(-10)	/* and less: an entry of key_cache.c */
+#define SHUTTLE_KEY_EMPTY		(-2)	/* has a NULL with which no row matches */
+#define SHUTTLE_KEY_CACHED		(-10)	/* or less: an entry of key_cache.c */
 
 /* One column of a key: one entry of a foreign scan's fdw_exprs. */
 typedef struct ShuttleKeyColumn
 {
 	ExprState  *expr;
-	int			param;			/* the expression is this PARAM_EXEC; -1: not */
+	int			param;			/* id if the expression is a PARAM_EXEC; else
+								 * -1 */
 	Oid			type;
 	int16		length;
 	bool		by_value;
@@ -31,10 +32,10 @@ typedef struct ShuttleKeyColumn
 	bool		scalar;			/* the same for every outer row */
 	bool		as_text;		/* cannot be unnested: travels as text[] */
 	bool		null_is_empty;	/* with a NULL here the scan has no rows */
-	FmgrInfo	output;			/* of the type, or of its array */
+	FmgrInfo	output;			/* output function of what is sent */
 } ShuttleKeyColumn;
 
-/* What keys consist of, and room for the one evaluated last. */
+/* The columns of a key, and the values of the key evaluated last. */
 typedef struct ShuttleKeyShape
 {
 	int			ncolumns;
@@ -47,13 +48,13 @@ typedef struct ShuttleKeyShape
 } ShuttleKeyShape;
 
 /*
- * What a request asks for: keys [first, first + nkeys) of its set.
+ * One request: keys [first, first + nkeys) of its set.
  *
- *	UNSENT --send--> SENT --read to the end--> LOADED
- *	SENT --lost--> UNSENT
- *	SENT --failed, not fenced--> UNSENT, and fenced from then on
- *	SENT --failed, or too big--> SPLIT into two ranges that are UNSENT
- *	SENT --too big, one key--> SPOOLED
+ * 	UNSENT --send--> SENT --read to the end--> LOADED
+ * 	SENT --answer lost--> UNSENT
+ * 	SENT --failed, not fenced--> UNSENT; later requests are fenced
+ * 	SENT --failed fenced, or too big--> SPLIT into two UNSENT ranges
+ * 	SENT --too big, one key--> SPOOLED
  */
 typedef enum ShuttleRangeState
 {
@@ -67,7 +68,8 @@ struct ShuttleRange
 {
 	int			first;
 	int			nkeys;
-	bool		fenced;			/* sent with conditions behind the keys */
+	bool		fenced;			/* sent with the SELECT's conditions fenced
+								 * (batch_sql.c) */
 	ShuttleRangeState state;
 	ShuttleAnswer *answer;		/* while SENT */
 	MemoryContext rows_cxt;		/* rows; child of the set's context */
@@ -75,17 +77,18 @@ struct ShuttleRange
 	int		   *next;			/* next row of the same key, or -1 */
 	int			nrows;
 	int			rows_size;
-	BufFile    *spool;			/* rows of a key that is too big for memory */
+	BufFile    *spool;			/* temporary file, if one key's rows exceed
+								 * work_mem */
 	int			spool_rows;
-	bool		was_evicted;	/* loaded before, and dropped for another one */
+	bool		was_evicted;	/* was loaded, and dropped to make room */
 };
 
-/* The distinct keys of one scan in one batch, in order of first appearance. */
+/* The distinct keys of one scan in one batch, by first appearance. */
 struct ShuttleKeySet
 {
 	MemoryContext cxt;
 	ShuttleKeyShape *shape;
-	ShuttleServedScan *scan;	/* that asks for them; NULL: nobody */
+	ShuttleServedScan *scan;	/* asks for the keys; NULL: nobody does */
 	int			nkeys;
 	int			size;
 	Datum	  **values;			/* for each column, size values */
@@ -93,9 +96,9 @@ struct ShuttleKeySet
 	uint32	   *hashes;
 	int		   *head;			/* first row of each key in its range, or -1 */
 	int		   *tail;
-	int		   *entries;		/* of the cache, for each key; -1: none. NULL:
-								 * none at all */
-	bool		repaired;		/* asks for what was lost in the cache, too */
+	int		   *entries;		/* each key's cache entry, or -1; NULL: no key
+								 * has one */
+	bool		repaired;		/* keys of lost cache entries were added */
 	int		   *slots;			/* hash table: key + 1, or 0 */
 	int			nslots;			/* a power of 2 */
 	int			nranges;
@@ -106,23 +109,24 @@ struct ShuttleKeySet
 extern void shuttle_key_shape_init(ShuttleKeyShape *shape, int ncolumns,
 								   EState *estate);
 
-/* Fills in what an expression says of a column; the rest is the caller's. */
+/* Sets a column's fields that follow from its expression; the caller sets
+ * scalar, as_text, null_is_empty and output. */
 extern void shuttle_key_shape_describe(ShuttleKeyShape *shape, int column,
 									   Expr *expr, PlanState *parent);
 extern ShuttleKeySet *shuttle_key_set_create(ShuttleKeyShape *shape,
 											 int expected, MemoryContext cxt);
 
-/* Evaluates the key under the parameters as they are set now, and
- * finds it in the set, or adds it.  Returns its ordinal from 0. */
+/* Evaluates the key with the current parameters and finds it in the set, or
+ * adds it. Returns its ordinal from 0, or SHUTTLE_KEY_*. */
 extern int	shuttle_key_set_find(ShuttleKeySet *set, bool add);
 
-/* The same for the key that was evaluated last, by any set of its shape. */
+/* The same for the key evaluated last, by any set of the same shape. */
 extern int	shuttle_key_set_find_evaluated(ShuttleKeySet *set, bool add);
 
-/* Has a key of the set taken for the one that was evaluated last. */
+/* Makes a key of the set the one "evaluated last". */
 extern void shuttle_key_set_evaluate_as(const ShuttleKeySet *set, int key);
 
-/* Remembers the cache's entry of a key. */
+/* Stores a key's cache entry. */
 extern void shuttle_key_set_remember(ShuttleKeySet *set, int key, int entry);
 
 /* The keys [first, first + nkeys) of one column as an array. */
@@ -137,17 +141,17 @@ extern const char *shuttle_key_column_type(const ShuttleKeyColumn *column);
 /* Cuts the set into ranges of at most limit keys. */
 extern void shuttle_ranges_create(ShuttleKeySet *set, int limit);
 
-/* Does so for keys that came later, from first on, and sends their ranges. */
+/* The same for the keys from first on, added later; sends their ranges. */
 extern void shuttle_ranges_add(ShuttleKeySet *set, int first, int limit);
 
 /* Sends one range, without waiting for its answer. */
 extern void shuttle_range_send(ShuttleKeySet *set, ShuttleRange *range,
 							   bool ahead);
 
-/* Closes answers and files of a set whose context is about to go. */
+/* Closes a set's answers and files before its context is deleted. */
 extern void shuttle_ranges_close(ShuttleKeySet *set);
 
-/* Has the rows of a key here; returns the range that holds it. */
+/* Waits for the rows of a key; returns the range that holds them. */
 extern ShuttleRange *shuttle_range_load(ShuttleKeySet *set, int key);
 
 /* Reads a spooled row; NULL at the end.  Position 0 rewinds. */
@@ -155,32 +159,28 @@ extern HeapTuple shuttle_range_spooled_row(ShuttleRange *range, int row);
 
 /* ---- answers for later batches (key_cache.c) */
 
-/* Called before each batch but the first: gives scans their caches, where they
- * may have some, and gives them up where they do not pay. */
+/* Called before each batch but the first: gives scans caches if their answers
+ * may be reused, and closes the caches if few keys repeat. */
 extern void shuttle_key_caches_begin(LookAheadState *look);
 
-/*
- * As shuttle_key_set_find(), but a key that an earlier batch has asked for is
- * left out: the result names its entry then, SHUTTLE_KEY_CACHED or less.
- */
+/* As shuttle_key_set_find(), but does not add a key that an earlier batch has
+ * asked for: returns its cache entry then, SHUTTLE_KEY_CACHED or less. */
 extern int	shuttle_key_cache_collect(ShuttleServedScan *scan,
 									  ShuttleKeySet *set);
 
-/* The entry of the key that was evaluated last, or SHUTTLE_KEY_UNKNOWN. */
+/* The cache entry of the key evaluated last, or SHUTTLE_KEY_UNKNOWN. */
 extern int	shuttle_key_cache_find(ShuttleServedScan *scan);
 
-/* The rows of an entry; false where they are not here. */
+/* The rows of a cache entry; false if it has none. */
 extern bool shuttle_key_cache_get(const ShuttleServedScan *scan, int key,
 								  ShuttleRange **range, int *row);
 
-/*
- * Has the current batch ask for the keys whose entries have turned out to be
- * without rows, of its rows from the one that was handed out last on.
- */
+/* Makes the current batch ask for the keys of cache entries that have no rows,
+ * for its rows from the current one on. */
 extern void shuttle_key_cache_repair(ShuttleServedScan *scan,
 									 ShuttleBatch *batch);
 
-/* Keeps what a batch, which is about to go, was answered. */
+/* Keeps the answers of a batch that is about to be freed. */
 extern void shuttle_key_cache_keep(ShuttleServedScan *scan, ShuttleKeySet *set);
 
 #endif							/* SHUTTLE_EXECUTOR_JOIN_KEY_SET_H */

@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  * look_ahead.c
- *	  Plan node that reads outer rows ahead and has their keys asked for.
+ *	  Plan node that reads outer rows ahead and sends requests for their
+ *	  keys.
  *
- * It stands under the outer side of a nested loop, or at the node whose
- * expressions own correlated subqueries.  It has batches of outer rows filled
- * and asked for (look_ahead_batch.c), and hands out their rows one by one, in
- * the order in which they came.
- * Rules: without links (EvalPlanQual, EXPLAIN, switched off) rows only pass
- * through.  For local index scans it prefetches pages in place of asking
- * (local_prefetch.c), in batches only while that pays.
- * Memory: below the query's context.
+ * It is the outer child of a nested loop or of a node whose expressions have
+ * correlated SubPlans, or has such expressions itself. It fills batches of
+ * outer rows and sends their keys (look_ahead_batch.c), and returns the rows
+ * one by one, in the order in which they came. Rules: without links
+ * (EvalPlanQual, EXPLAIN, switched off) it only passes rows through. For local
+ * index scans it prefetches pages instead (local_prefetch.c), in batches only
+ * while that pays. Memory: below the query's context.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -33,11 +33,11 @@
 #include "executor/shuttle_executor.h"
 #include "explain/shuttle_explain.h"
 
-/* Outer rows of the first batch where there is nothing but prefetching: a plan
- * that stops early shall not have read many for nothing. */
+/* Outer rows of the first batch if there is only prefetching: a plan that stops
+ * early should not have read many in vain. */
 #define LOCAL_FIRST_BATCH 32
 
-static uint64 nbegun = 0;		/* nodes of this session, ever */
+static uint64 nbegun = 0;		/* nodes ever started in this session */
 
 static void begin_look_ahead(CustomScanState *node, EState *estate, int eflags);
 static TupleTableSlot *exec_look_ahead(CustomScanState *node);
@@ -95,12 +95,12 @@ begin_look_ahead(CustomScanState *node, EState *estate, int eflags)
 										ops);
 	look->fixed_slot = true;
 
-	/* with a target list or conditions of its own, rows are virtual */
+	/* with a target list or conditions, rows are virtual tuples */
 	look->projects = node->ss.ps.ps_ProjInfo != NULL || node->ss.ps.qual != NULL;
 	if (look->projects)
 		return;
 
-	/* the nodes above are compiled for this slot, or for any */
+	/* expressions above are compiled for this slot type, or for any */
 	shuttle_look_ahead_unpack(((CustomScan *) node->ss.ps.plan)->custom_private,
 							  &plan);
 	look->fixed_slot = plan.local != SHUTTLE_LOCAL_ONLY;
@@ -117,7 +117,7 @@ exec_look_ahead(CustomScanState *node)
 	return look->projects ? next_projected(look) : next_outer(look);
 }
 
-/* True where nothing but prefetching asks for batches, and wants one. */
+/* For a node that only prefetches: true if it wants a batch now. */
 static bool
 wants_batch(LookAheadState *look)
 {
@@ -140,7 +140,7 @@ next_of_batch(LookAheadState *look)
 	return look->slot;
 }
 
-/* Has scans that other nodes look ahead for, too, take their rows from here. */
+/* Makes scans that several Look Aheads share take their rows from this one. */
 static void
 take_shared(LookAheadState *look)
 {
@@ -169,10 +169,8 @@ next_outer(LookAheadState *look)
 	return next_of_batch(look);
 }
 
-/*
- * The next row that passes the node's conditions, projected.  This is what
- * ExecScan() does, which under EvalPlanQual would not look at our rows.
- */
+/* The next row that passes the node's conditions, projected. ExecScan() would
+ * do so, but under EvalPlanQual it ignores our rows. */
 static TupleTableSlot *
 next_projected(LookAheadState *look)
 {
@@ -195,7 +193,7 @@ next_projected(LookAheadState *look)
 	}
 }
 
-/* Points a virtual slot at the values of a row, which outlives it. */
+/* Points a virtual slot at the values of a row, which must outlive it. */
 static void
 store_virtual(TupleTableSlot *to, TupleTableSlot *from)
 {
@@ -219,13 +217,13 @@ pass_through(LookAheadState *look)
 		return NULL;
 	}
 
-	/* nodes above that take any slot of its kind take the outer's own */
+	/* the outer side's own slot will do if slots may vary, or are virtual */
 	if (!look->fixed_slot || look->rows.as_values)
 		return row;
 	return ExecCopySlot(look->slot, row);
 }
 
-/* Hands on a row of its own, while no batch is wanted. */
+/* Returns the next outer row without a batch. */
 static TupleTableSlot *
 pass_row(LookAheadState *look)
 {
@@ -242,10 +240,8 @@ pass_row(LookAheadState *look)
 	return row;
 }
 
-/*
- * Lets go of the batch that was handed out, keeps as many in flight as
- * allowed, and makes the oldest the current one.
- */
+/* Frees the batch whose rows were all returned, fills as many as may be in
+ * flight, and makes the oldest the current one. */
 static bool
 next_batch(LookAheadState *look)
 {
@@ -292,7 +288,7 @@ start_run(LookAheadState *look)
 		look->next_size = Max(1, Min(look->row_goal, look->next_size));
 }
 
-/* Gives the scans that nothing routes to columns of the batches' keys. */
+/* Numbers the columns of batches' keys: scans below no routed append. */
 static void
 number_columns(LookAheadState *look)
 {
@@ -329,7 +325,7 @@ shuttle_look_ahead_start(LookAheadState *look)
 	look->linked = true;
 }
 
-/* True where a key may lock more than one row, by all that is certain. */
+/* True unless each key is certain to lock at most one row. */
 static bool
 may_lock_more(const LookAheadState *look)
 {
@@ -349,7 +345,7 @@ shuttle_look_ahead_set_goal(LookAheadState *look, double rows,
 {
 	bool		started = look->rows_pulled > 0;
 
-	/* of rows that a later run wants, some may be made of outer rows before */
+	/* a later run's rows may partly come from outer rows read before */
 	if (!started || isinf(sure))
 		look->sure = sure;
 	look->once = once;
@@ -364,7 +360,7 @@ shuttle_look_ahead_set_goal(LookAheadState *look, double rows,
 	}
 	if (started)
 	{
-		/* the batches go on to grow from what was taken */
+		/* batches continue to grow with the rows taken */
 		if (rows <= 0)
 			look->row_goal = 0;
 		return;
@@ -389,7 +385,7 @@ rescan_look_ahead(CustomScanState *node)
 		ExecReScan(outerPlanState(node));
 }
 
-/* Frees what scans have kept; their slots may point to it. */
+/* Frees the scans' caches, to which their slots may point. */
 static void
 drop_caches(LookAheadState *look)
 {

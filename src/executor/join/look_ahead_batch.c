@@ -2,13 +2,12 @@
  * look_ahead_batch.c
  *	  Batches of outer rows whose keys are asked for together.
  *
- * A batch is filled by copying outer rows.  The loop's parameters are set from
- * each of them, the distinct keys of the scans on the other side are collected,
- * and the requests for them are sent.
- * Rules: a guess is only a hint, so that a scan without its key asks alone
- * and no answer can change.
- * Memory: each batch has a context of its own below the Look Ahead's, which goes
- * when the last of its rows was handed out and the next one is asked for.
+ * A batch is filled with copies of outer rows. For each row the loop's
+ * parameters are set and the keys of the scans on the inner side are added to
+ * the sets of distinct keys; then the requests for them are sent. Rules: a
+ * guess is only a hint: a scan whose key is missing asks for it alone, so no
+ * result can change. Memory: each batch has its own context below the Look
+ * Ahead's, deleted when the row after its last one is asked for.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -29,14 +28,15 @@
 #include "executor/shuttle_executor.h"
 #include "explain/shuttle_explain.h"
 
-/* Most outer rows of a batch in which a scan has no keys yet; the first one
- * has one row. */
+/* The most outer rows of a batch while a scan waits for an initplan; the first
+ * such batch has one row. */
 #define MOST_WAITING_ROWS 32
 
-/* Times the usual size that a batch has at most whose keys are mostly known. */
+/* The most that a batch may exceed batch_size if the cache has most of its
+ * keys. */
 #define MOST_STRETCH 16
 
-/* Bytes that all batches hold now. */
+/* Bytes held by all batches. */
 static Size
 held_bytes(const LookAheadState *look)
 {
@@ -55,8 +55,8 @@ shuttle_batches_tell_memory(LookAheadState *look)
 	look->told_bytes = held;
 }
 
-/* Bytes that the rows for one outer row took so far, over all scans; 0: not
- * known.  Not every row has a key for every scan, nor one of its own. */
+/* Bytes of inner rows per outer row so far, in all scans; 0: unknown. Not every
+ * outer row has a key for every scan, nor a new one. */
 static double
 bytes_per_row(const LookAheadState *look)
 {
@@ -94,7 +94,8 @@ spoiled(void)
 		pg_prng_uint64(&pg_global_prng_state) % 4 == 0;
 }
 
-/* The set of a scan's keys in a batch; most scans of many have few. */
+/* A scan's key set in a batch, created when first needed: of many scans most
+ * have few keys. */
 static ShuttleKeySet *
 find_set(LookAheadState *look, ShuttleBatch *batch, int scan)
 {
@@ -108,7 +109,7 @@ find_set(LookAheadState *look, ShuttleBatch *batch, int scan)
 	return batch->sets[scan];
 }
 
-/* Collects the key of one scan under the parameters as they are set now. */
+/* Collects the key of one scan with the current parameters. */
 static int
 collect_key(LookAheadState *look, ShuttleBatch *batch, int scan)
 {
@@ -130,8 +131,8 @@ collect_key(LookAheadState *look, ShuttleBatch *batch, int scan)
 	return key;
 }
 
-/* Routes the row whose parameters are set, and collects the keys of the scans
- * that it is routed to. */
+/* Routes the current row, and collects the keys of the scans that it is routed
+ * to. */
 static void
 collect_routed(LookAheadState *look, ShuttleBatch *batch, int row, int append)
 {
@@ -159,7 +160,7 @@ collect_routed(LookAheadState *look, ShuttleBatch *batch, int row, int append)
 		routed->scan = -1;
 }
 
-/* Collects the keys of an outer row, which is number `row` of the batch. */
+/* Collects the keys of an outer row: row number `row` of the batch. */
 static void
 collect_keys(LookAheadState *look, ShuttleBatch *batch, int row,
 			 TupleTableSlot *slot)
@@ -177,8 +178,8 @@ collect_keys(LookAheadState *look, ShuttleBatch *batch, int row,
 		shuttle_local_collect(look, batch, row);
 }
 
-/* Outer rows of the next batch: of those that are locked when they are read, or
- * when their keys are asked for, none that may not be needed. */
+/* Outer rows of the next batch: if reading them or asking for their keys locks
+ * rows, only those that are surely needed. */
 static int
 next_rows(const LookAheadState *look)
 {
@@ -217,8 +218,8 @@ create_batch(LookAheadState *look)
 	return batch;
 }
 
-/* Few rows go into a batch while something waits for an initplan, whose value
- * is there when the join has come to the first of them that needs it. */
+/* Batches stay small while a scan waits for an initplan: its value is known
+ * once the join has reached a row that needs it. */
 static void
 consider_waiting(LookAheadState *look)
 {
@@ -236,8 +237,8 @@ consider_waiting(LookAheadState *look)
 		look->next_size = look->batch_size;
 }
 
-/* Executes the initplans that keys depend on: here, and not in the midst of
- * evaluating a key.  There is an outer row that needs them. */
+/* Executes the initplans that keys depend on now, not while a key is being
+ * evaluated. There is an outer row that needs them. */
 static void
 settle_scans(LookAheadState *look)
 {
@@ -245,7 +246,7 @@ settle_scans(LookAheadState *look)
 		shuttle_served_scan_settle(look->scans[i]);
 }
 
-/* Rows of a batch whose keys are being collected. */
+/* Argument of collect_rows(): the next row whose keys are to be collected. */
 typedef struct CollectContext
 {
 	LookAheadState *look;
@@ -268,10 +269,8 @@ collect_rows(void *arg)
 	}
 }
 
-/*
- * Collects the keys of a batch that are computed by what could fail.  A row for
- * which it does has no keys: its scans compute them when the join is there.
- */
+/* Collects a batch's keys if computing them may fail. A row for which it fails
+ * has no keys: its scans compute them when the join reaches it. */
 static void
 collect_computed(LookAheadState *look, ShuttleBatch *batch)
 {
@@ -284,8 +283,8 @@ collect_computed(LookAheadState *look, ShuttleBatch *batch)
 	}
 }
 
-/* The batch's own copy of its last row: keys of local scans stay pointers to
- * its values. */
+/* The batch's copy of its last row: the keys of local scans point to its
+ * values. */
 static TupleTableSlot *
 show_copy(LookAheadState *look, ShuttleBatch *batch)
 {
@@ -293,8 +292,8 @@ show_copy(LookAheadState *look, ShuttleBatch *batch)
 	return look->slot;
 }
 
-/* Copies outer rows into the batch until it is full or there are no more.  What
- * lies in contexts below the batch's is looked at now and then. */
+/* Copies outer rows into the batch until it is full or there are no more.
+ * Memory of child contexts is checked every 16 rows only. */
 static void
 pull_rows(LookAheadState *look, ShuttleBatch *batch)
 {
@@ -329,7 +328,7 @@ pull_rows(LookAheadState *look, ShuttleBatch *batch)
 	ExecClearTuple(look->slot);
 }
 
-/* Sends what the batch asks for; all of it travels together. */
+/* Sends all requests of a batch together. */
 static void
 send_batch(LookAheadState *look, ShuttleBatch *batch)
 {
@@ -344,7 +343,7 @@ send_batch(LookAheadState *look, ShuttleBatch *batch)
 		look->numbers.distinct_keys += set->nkeys;
 		shuttle_ranges_create(set, set->scan->request_limit);
 
-		/* one key at a time: asked for when it is needed, if ever */
+		/* batch size 1: a key is asked for when it is needed, if ever */
 		if (look->batch_size == 1)
 			continue;
 		for (int j = 0; j < set->nranges; j++)
@@ -355,7 +354,7 @@ send_batch(LookAheadState *look, ShuttleBatch *batch)
 	}
 }
 
-/* The most keys that one scan is asked for by a batch. */
+/* The largest number of keys that a batch asks one scan for. */
 static int
 most_keys(const LookAheadState *look, const ShuttleBatch *batch)
 {
@@ -369,10 +368,8 @@ most_keys(const LookAheadState *look, const ShuttleBatch *batch)
 	return most;
 }
 
-/*
- * Where each request is waited for, and the answers to most keys of a batch were
- * known, the next one takes more rows, to ask for as many keys as usual.
- */
+/* If each request is waited for, and the cache had most keys of a batch, the
+ * next batch takes more rows, to ask for as many keys as usual. */
 static void
 consider_stretching(LookAheadState *look, const ShuttleBatch *batch)
 {
@@ -386,8 +383,8 @@ consider_stretching(LookAheadState *look, const ShuttleBatch *batch)
 		look->stretch = Max(look->stretch / 2, 1);
 }
 
-/* The next batch is twice as large, until it has its full size; but its rows
- * must fit into work_mem. */
+/* The next batch is twice as large, up to its full size; but its rows must fit
+ * into work_mem. */
 static void
 ramp_up(LookAheadState *look, const ShuttleBatch *batch)
 {

@@ -2,11 +2,10 @@
  * look_ahead_links.c
  *	  Connects each Look Ahead with the scans that it looks ahead for.
  *
- * Done on the plan state right after core made it, so that nothing needs to
- * be known when the plan is made, and the trees that EvalPlanQual builds for
- * itself stay plain.  A scan belongs to the one nested loop that binds the
- * last of its parameters; parameters that something between the loop and the
- * scan binds put it out of the loop's reach.
+ * This is done on the plan state right after core has built it, so that the
+ * planner need not know the links, and EvalPlanQual's plans stay plain. A scan
+ * belongs to the nested loop that sets the last of its parameters. A scan is
+ * not linked if a node between the loop and the scan sets one of them.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -52,7 +51,7 @@ static bool link_walker(PlanState *node, void *context);
 
 /* ---- transports */
 
-/* A type whose values can travel in an array, or as texts in one. */
+/* True for a type whose values can be sent in an array, at least as text[]. */
 static bool
 can_travel(Oid type)
 {
@@ -84,16 +83,18 @@ shuttle_scan_may_fail(const ForeignScan *scan)
 
 /* ---- linking */
 
-/* What is being linked. */
+/* What find_scans() is looking for. */
 typedef struct LinkContext
 {
 	LookAheadState *look;
-	PlanState  *direct;			/* root of the side that is looked ahead for */
-	bool		by_position;	/* may a scan there trust the position */
-	bool		one_row;		/* is one row a key enough of a scan there */
-	bool		conditional;	/* may the side not be evaluated at all */
-	bool		reached;		/* is this node surely executed for a row */
-	bool		may_share;		/* may several nodes evaluate it in turn */
+	PlanState  *direct;			/* root of the inner side, or the only node
+								 * that returns its rows */
+	bool		by_position;	/* there, Look Ahead's position tells the key */
+	bool		one_row;		/* there, one row a key is enough */
+	bool		conditional;	/* the inner side may not be executed for each
+								 * row */
+	bool		reached;		/* this node surely is executed for each row */
+	bool		may_share;		/* several nodes may execute it in turn */
 	bool		foreign;		/* look for foreign scans */
 	bool		local;			/* look for local index scans */
 } LinkContext;
@@ -102,9 +103,9 @@ static void find_scans(PlanState *node, const LinkContext *context,
 					   Bitmapset *bound_between);
 
 /*
- * True where a request may go out ahead of need: never of a view with effects;
- * where rows are locked or the error of a request cannot be thrown away, only
- * if stock would execute the scan as well.
+ * True if a request may be sent ahead of need. Never for a view with effects.
+ * If rows are locked, or errors of requests cannot be ignored, only if stock
+ * PostgreSQL would execute the scan as well.
  */
 static bool
 may_ask_ahead(ForeignScanState *node, const LinkContext *context)
@@ -120,14 +121,14 @@ may_ask_ahead(ForeignScanState *node, const LinkContext *context)
 		(context->conditional || !context->reached))
 		return false;
 
-	/* a guest cannot throw away the error of what nobody would have asked */
+	/* stock postgres_fdw cannot ignore the error of an unneeded request */
 	return !context->conditional || transport->is_engine;
 }
 
 /*
- * True where the Look Ahead binds the last of a scan's parameters, and may ask
- * for its keys.  A subquery that several nodes evaluate, as the children of an
- * Append do, has one scan, which they take in turn.
+ * True if the Look Ahead sets the last of a scan's parameters and may ask for
+ * its keys. A SubPlan that several nodes evaluate, such as children of an
+ * Append, has one scan, which they take in turn.
  */
 static bool
 can_claim(ForeignScanState *node, const LinkContext *context,
@@ -136,7 +137,7 @@ can_claim(ForeignScanState *node, const LinkContext *context,
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 	Bitmapset  *params = shuttle_exec_params(plan->fdw_exprs);
 
-	/* a subquery would run with what belongs to the evaluation of keys */
+	/* a SubPlan would run while keys are being evaluated */
 	if (!shuttle_scan_can_batch(plan) || bms_overlap(params, bound_between) ||
 		!shuttle_look_ahead_binds(context->look, (Node *) plan->fdw_exprs) ||
 		contain_subplans((Node *) plan->fdw_exprs))
@@ -148,7 +149,7 @@ can_claim(ForeignScanState *node, const LinkContext *context,
 	return may_ask_ahead(node, context);
 }
 
-/* Takes over a scan that can be claimed. */
+/* Makes a scan a served scan, or shares it. */
 static ShuttleServedScan *
 claim_scan(ForeignScanState *node, const LinkContext *context, bool one_row)
 {
@@ -186,7 +187,7 @@ consider_scan(ForeignScanState *node, const LinkContext *context,
 	scan->by_position = direct && context->by_position;
 }
 
-/* True where a child of a routed append can be claimed. */
+/* True if a child of a routed append can be claimed. */
 static bool
 can_claim_child(const ShuttleRoutedAppend *node, int child,
 				const LinkContext *context)
@@ -197,7 +198,8 @@ can_claim_child(const ShuttleRoutedAppend *node, int child,
 		can_claim((ForeignScanState *) scan, context, NULL);
 }
 
-/* An append that another Look Ahead uses is shared as it is, or not at all. */
+/* A routed append of another Look Ahead is shared with all its served scans, or
+ * not at all. */
 static bool
 can_link_append(const ShuttleRoutedAppend *node, const LinkContext *context)
 {
@@ -211,7 +213,7 @@ can_link_append(const ShuttleRoutedAppend *node, const LinkContext *context)
 	return context->may_share;
 }
 
-/* Takes over the children of a routed append. */
+/* Claims a routed append and its children. */
 static void
 consider_append(ShuttleRoutedAppend *node, const LinkContext *context)
 {
@@ -239,7 +241,7 @@ consider_append(ShuttleRoutedAppend *node, const LinkContext *context)
 	}
 }
 
-/* Children that are not outer or inner plan. */
+/* Finds scans in children other than the outer and inner plan. */
 static void
 find_scans_in_children(PlanState *node, const LinkContext *context,
 					   Bitmapset *bound_between)
@@ -247,7 +249,7 @@ find_scans_in_children(PlanState *node, const LinkContext *context,
 	LinkContext below = *context;
 	PlanState  *child;
 
-	/* only some of these are visited for a row: no pages for all */
+	/* only some children are visited for a row: do not prefetch for all */
 	if (IsA(node, AppendState) && shuttle_append_prunes((Append *) node->plan))
 		below.local = below.reached = false;
 	if (!IsA(node, AppendState) && !IsA(node, SubqueryScanState))
@@ -259,8 +261,8 @@ find_scans_in_children(PlanState *node, const LinkContext *context,
 	}
 }
 
-/* True where a node evaluates a parameter of an initplan for each row: not
- * under what may leave out a part of itself. */
+/* True if an expression evaluates a parameter whenever it is evaluated; false
+ * inside of expressions that may skip an argument. */
 static bool
 evaluates_param(Node *node, void *param)
 {
@@ -284,10 +286,8 @@ evaluates_param(Node *node, void *param)
 	}
 }
 
-/*
- * True where an initplan is executed whenever the node is: that of a minimum
- * or maximum is, by the Result that core makes for it.
- */
+/* True if an initplan is executed whenever its node is, as that of MIN or MAX
+ * is by the Result that core makes for it. */
 static bool
 is_certain_initplan(const Plan *plan, const SubPlan *initplan)
 {
@@ -301,7 +301,7 @@ is_certain_initplan(const Plan *plan, const SubPlan *initplan)
 						   (Node *) plan->targetlist, &param);
 }
 
-/* Finds the scans of a node's initplans, which run again for each key. */
+/* Finds the scans of a node's initplans that run again for each outer row. */
 static void
 find_scans_in_initplans(PlanState *node, const LinkContext *context,
 						Bitmapset *bound_between)
@@ -323,7 +323,7 @@ find_scans_in_initplans(PlanState *node, const LinkContext *context,
 	}
 }
 
-/* True where a Limit takes at least one row of its child. */
+/* True if a Limit takes at least one row of its child. */
 static bool
 takes_any_row(const Limit *limit)
 {
@@ -334,7 +334,7 @@ takes_any_row(const Limit *limit)
 		 DatumGetInt64(count->constvalue) > 0);
 }
 
-/* True where a node cannot be executed without its outer child. */
+/* True if executing a node always executes its outer child. */
 static bool
 executes_outer(const PlanState *node)
 {
@@ -343,7 +343,7 @@ executes_outer(const PlanState *node)
 		shuttle_is_look_ahead(node);
 }
 
-/* True where an initplan's value is another for other rows of the Look Ahead. */
+/* True if an initplan's value may differ between rows of the Look Ahead. */
 static bool
 varies_with_row(const SubPlanState *initplan, const LinkContext *context,
 				const Bitmapset *bound_between)
@@ -361,7 +361,8 @@ varies_with_row(const SubPlanState *initplan, const LinkContext *context,
 	return false;
 }
 
-/* Finds the scans at and below a node that are looked ahead for. */
+/* Finds the scans to look ahead for at and below a node. bound_between:
+ * parameters that nodes between the Look Ahead's owner and this node set. */
 static void
 find_scans(PlanState *node, const LinkContext *context, Bitmapset *bound_between)
 {
@@ -411,10 +412,8 @@ find_scans(PlanState *node, const LinkContext *context, Bitmapset *bound_between
 	find_scans_in_children(node, context, bound_between);
 }
 
-/*
- * How many batches may be in flight: as the servers allow, but a batch of one
- * row asks for one row at a time.
- */
+/* How many batches may be in flight: as the servers' options allow; with batch
+ * size 1 only one. */
 static int
 most_in_flight(const LookAheadState *look)
 {
@@ -433,7 +432,7 @@ most_in_flight(const LookAheadState *look)
 	return most;
 }
 
-/* True where every request is waited for, and none locks rows. */
+/* True if every request is waited for, and none locks rows. */
 static bool
 may_stretch(const LookAheadState *look)
 {
@@ -445,7 +444,7 @@ may_stretch(const LookAheadState *look)
 	return look->nscans > 0 && look->batch_size > 1;
 }
 
-/* Takes what the planner decided; false where nothing may be pulled ahead. */
+/* Reads the planner's decisions; false if outer rows must not be read ahead. */
 static bool
 begin_link(LookAheadState *look, ShuttleLookAheadPlan *plan)
 {
@@ -481,10 +480,8 @@ shuttle_look_ahead_unlink(LookAheadState *look)
 	look->linked = false;
 }
 
-/*
- * Links the Look Ahead under a nested loop.  One row a key is enough where
- * the loop takes one of each and everything is checked on the node.
- */
+/* Links the Look Ahead below a nested loop. One row a key is enough if the loop
+ * takes one and the node checks all conditions. */
 static void
 link_loop(NestLoopState *loop)
 {
@@ -516,10 +513,8 @@ link_loop(NestLoopState *loop)
 	end_link(context.look);
 }
 
-/*
- * Links one subquery of the node that owns it.  Its scans find their rows by
- * key: a subquery that stands twice is executed by two owners in turn.
- */
+/* Links one SubPlan of its owner. Its scans find their rows by key, not by
+ * position: a SubPlan that occurs twice is executed by two owners in turn. */
 static void
 link_subplan(LookAheadState *look, SubPlanState *state, bool conditional)
 {
@@ -545,7 +540,7 @@ link_subplan(LookAheadState *look, SubPlanState *state, bool conditional)
 	find_scans(context.direct, &context, NULL);
 }
 
-/* Links the Look Ahead for the correlated subqueries of an owner. */
+/* Links a Look Ahead with its owner's correlated SubPlans. */
 static void
 link_owner(LookAheadState *look, List *subplans)
 {
@@ -581,7 +576,7 @@ link_walker(PlanState *node, void *context)
 	return planstate_tree_walker(node, link_walker, context);
 }
 
-/* Calls a walker for the plan and for each of its subqueries. */
+/* Calls a walker for the plan and for each of its subplans. */
 static void
 walk_query(QueryDesc *query, bool (*walker) (PlanState *node, void *context))
 {

@@ -2,10 +2,10 @@
  * look_ahead_params.c
  *	  The parameters that are set from a Look Ahead's rows.
  *
- * Their owner, a nested loop or a node with subqueries, sets them for the row
- * that it has.  Look Ahead sets them for rows to come, evaluates keys, and puts
- * back what was there.  That may point to what is gone by then: the owner sets
- * them before the next use, as it would have without us.
+ * Their owner, a nested loop or a node with subqueries, sets them for its
+ * current row. Look Ahead sets them for later rows, evaluates keys, and
+ * restores the old values. These may point to freed memory by then, but the
+ * owner sets them before the next use, as it would have without us.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

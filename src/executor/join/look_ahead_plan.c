@@ -13,8 +13,8 @@
 
 enum PlanField
 {
-	FIELD_BATCH_SIZE,			/* one number */
-	FIELD_CERTAIN,				/* numbers of subqueries */
+	FIELD_BATCH_SIZE,			/* one integer */
+	FIELD_CERTAIN,				/* plan_ids of SubPlans */
 	FIELD_CONDITIONAL,
 	FIELD_LOCAL,				/* one ShuttleLocalUse */
 	NFIELDS
@@ -69,7 +69,7 @@ shuttle_look_ahead_make(Plan *outer, List *targetlist, List *scan_targetlist,
 	scan->custom_scan_tlist = scan_targetlist;
 	scan->scan.plan.targetlist = targetlist;
 
-	/* as a left child: core passes changed parameters on, and deparses it */
+	/* as lefttree: core passes changed parameters on, and EXPLAIN prints it */
 	scan->scan.plan.lefttree = outer;
 	return scan;
 }

@@ -2,10 +2,9 @@
  * outer_rows.c
  *	  Copies of outer rows, for as long as their batch lives.
  *
- * Rows of a node that computes them are kept as values, so that nobody has to
- * take them apart again; all others as minimal tuples.
- * Memory: a row is one piece of memory in the current context, which takes
- * its by-reference values along.
+ * Rows of a node that returns virtual tuples are copied as Datums, so that
+ * nobody has to deform them again; all others as minimal tuples. Memory: a
+ * copy is one palloc in the current context, with its by-reference values.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -39,7 +38,7 @@ shuttle_outer_rows_init(ShuttleOuterRows *rows, PlanState *outer)
 	return rows->as_values ? &TTSOpsVirtual : &TTSOpsMinimalTuple;
 }
 
-/* Whether a value has a form in memory that has to be made flat. */
+/* True for an expanded object, which has to be flattened. */
 static bool
 is_expanded(Datum value, int16 length)
 {
@@ -65,7 +64,7 @@ copy_value(char *to, Datum value, int16 length)
 		memcpy(to, DatumGetPointer(value), datumGetSize(value, false, length));
 }
 
-/* Where a row's bools begin, and what stands behind them. */
+/* Offsets of a copy's null flags, and of its by-reference values. */
 static inline Size
 nulls_offset(const ShuttleOuterRows *rows)
 {
@@ -78,7 +77,7 @@ references_offset(const ShuttleOuterRows *rows)
 	return MAXALIGN(nulls_offset(rows) + sizeof(bool) * rows->natts);
 }
 
-/* A row as values: the Datums, their bools, and what the Datums point to. */
+/* A copy as Datums, null flags, and what the Datums point to. */
 static void *
 copy_values(const ShuttleOuterRows *rows, const TupleTableSlot *slot)
 {

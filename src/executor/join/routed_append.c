@@ -2,13 +2,13 @@
  * routed_append.c
  *	  An Append that visits only the children that a key is routed to.
  *
- * Core's Append rescans every child for every outer row and prunes once more;
- * with 200 tablets that costs more than all the rest of a batched join.  Here
- * each distinct key of a batch is asked of core's run-time pruning once, and
- * the children of the current row's route are read one after another.
- * The Append stays as our child: where nothing is linked (EvalPlanQual,
- * pruning that depends on other parameters) it runs as it is.
- * Memory: routes live in their batch's context.
+ * Core's Append rescans every child for every outer row and prunes again; with
+ * 200 tablets that costs more than the rest of a batched join. Here core's
+ * run-time pruning runs once for each distinct key of a batch, and the
+ * children that the current row is routed to are read one after another. The
+ * Append stays as our child: if nothing is linked (EvalPlanQual, pruning by
+ * other parameters) it runs as it is. Memory: routes live in their batch's
+ * context.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -31,7 +31,7 @@
 #include "executor/join/served_scan.h"
 #include "executor/shuttle_executor.h"
 
-/* Of a key for which pruning failed. */
+/* The route of a key for which pruning raised an error. */
 static const Bitmapset no_route;
 
 static Node *create_state(CustomScan *plan);
@@ -88,9 +88,9 @@ begin_routed_append(CustomScanState *node, EState *estate, int eflags)
 	PlanState  *child;
 
 	/*
-	 * The plan's left child, for EXPLAIN; but not the state's, or core would
-	 * pass changed parameters to it at each rescan.  There is no Append where
-	 * core found that it would have only one child.
+	 * The child is the plan's lefttree, for EXPLAIN; but not the state's, or
+	 * core would pass changed parameters to it at each rescan. Core leaves out
+	 * an Append with only one child.
 	 */
 	shuttle_recheck_pruning_init(estate);
 	child = ExecInitNode(outerPlan(node->ss.ps.plan), estate, eflags);
@@ -98,13 +98,13 @@ begin_routed_append(CustomScanState *node, EState *estate, int eflags)
 	if (IsA(child, AppendState))
 		routed->append = (AppendState *) child;
 
-	/* rows come in the slots of whatever child they are from, as Append's */
+	/* rows come in the slots of different children, as with Append */
 	node->ss.ps.resultops = &TTSOpsVirtual;
 	node->ss.ps.resultopsfixed = false;
 	node->ss.ps.resultopsset = true;
 }
 
-/* True where an expression passes a test that pruning of one level uses. */
+/* True if test() is true of an expression by which one level is pruned. */
 static bool
 level_prunes_by(const PartitionedRelPruningData *pruned, bool (*test) (Node *expr))
 {
@@ -137,7 +137,7 @@ prunes_by(const PartitionPruneState *prune, bool (*test) (Node *expr))
 	return false;
 }
 
-/* Describes one parameter that pruning depends on as column i of a key. */
+/* Makes a parameter that pruning depends on column i of the key. */
 static void
 describe_param(ShuttleRoutedAppend *node, int i, int id,
 			   const ShuttleBinding *binding)
@@ -153,8 +153,8 @@ describe_param(ShuttleRoutedAppend *node, int i, int id,
 							   &node->css.ss.ps);
 }
 
-/* Fills in the shape of a routed append's keys; false where pruning depends
- * on anything but the parameters that the loop sets. */
+/* Fills in the shape of a routed append's keys; false if pruning depends on
+ * parameters that the Look Ahead does not set. */
 static bool
 describe_keys(ShuttleRoutedAppend *node, const LookAheadState *look)
 {
@@ -175,7 +175,7 @@ describe_keys(ShuttleRoutedAppend *node, const LookAheadState *look)
 	return i > 0;
 }
 
-/* True where a Look Ahead sets all that a routed append's keys consist of. */
+/* True if a Look Ahead sets all parameters of a routed append's keys. */
 static bool
 binds_keys(const ShuttleRoutedAppend *node, const LookAheadState *look)
 {
@@ -279,7 +279,7 @@ shuttle_routes_find(ShuttleRoutedAppend *node, ShuttleRoutes *routes)
 	return key;
 }
 
-/* The children that the current row may have rows in. */
+/* The children that may have rows for the current outer row. */
 static const Bitmapset *
 find_route(ShuttleRoutedAppend *node)
 {
@@ -301,7 +301,7 @@ find_route(ShuttleRoutedAppend *node)
 	return node->own_route;
 }
 
-/* Goes to the next child of the route, and has it start over. */
+/* Goes to the next child of the route and rescans it. */
 static bool
 next_child(ShuttleRoutedAppend *node)
 {
@@ -312,7 +312,7 @@ next_child(ShuttleRoutedAppend *node)
 		return false;
 	child = node->append->appendplans[node->child];
 
-	/* a child that was left out of earlier rescans catches up with all */
+	/* a child that missed earlier rescans is told all changed parameters */
 	if (!node->served[node->child] && node->changed != NULL)
 		UpdateChangedParamSet(child, node->changed);
 	if (child->chgParam == NULL)

@@ -2,12 +2,11 @@
  * served_scan.c
  *	  A foreign scan whose rows come from the batches of a Look Ahead.
  *
- * The scan node stays core's and its state the wrapper's own; only the table
- * of callbacks of this one node is replaced.  A rescan takes the rows of its
- * key from the current batch, or asks for that one key alone: a guess is
- * only a hint.
- * Memory: the slot of the scan points into a batch; Look Ahead clears it
- * before a batch goes.
+ * The scan node stays core's, and its state the wrapper's; only the table of
+ * callbacks of this one node is replaced. A rescan takes the rows of its key
+ * from the current batch, or asks for that key alone: a guess is only a hint.
+ * Memory: the scan's slot points into a batch; Look Ahead clears it before it
+ * frees the batch.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -45,7 +44,7 @@ static void end_served_scan(ForeignScanState *node);
 static void explain_served_scan(ForeignScanState *node, ExplainState *es);
 static void request_served_scan(AsyncRequest *areq);
 
-/* What a condition is without a value that it takes from outside. */
+/* Argument of without_mutator(): the value to replace by NULL. */
 typedef struct WithoutContext
 {
 	const Node *value;
@@ -66,11 +65,8 @@ without_mutator(Node *node, WithoutContext *context)
 	return expression_tree_mutator(node, without_mutator, context);
 }
 
-/*
- * True where a NULL as this value leaves the scan without rows: some shipped
- * condition that must hold uses it, and uses nothing that is not strict.  A
- * condition's values are all NULL-propagating then.
- */
+/* True if a NULL for this value leaves the scan without rows: a shipped
+ * condition uses it, and has only strict functions, so that it is NULL. */
 static bool
 null_is_empty(const ForeignScan *plan, const Node *value)
 {
@@ -103,7 +99,7 @@ describe_column(ShuttleServedScan *scan, int i, Node *key)
 	column->scalar = !shuttle_look_ahead_binds(scan->look, key);
 	scan->look->may_fail = scan->look->may_fail || shuttle_computes_value(key);
 
-	/* unnest() would take the rows of an array of rows apart */
+	/* unnest() would expand the elements of an array of rows */
 	column->as_text = !OidIsValid(get_array_type(column->type)) ||
 		type_is_rowtype(column->type);
 	column->null_is_empty = null_is_empty((ForeignScan *) scan->node->ss.ps.plan,
@@ -148,7 +144,7 @@ shuttle_served_scan_create(ForeignScanState *node, LookAheadState *look,
 	scan->transport = transport;
 	scan->one_row = one_row;
 
-	/* ours passes on what postgres_fdw drops, as SKIP LOCKED */
+	/* our scan's SQL has what postgres_fdw drops, such as SKIP LOCKED */
 	scan->sql = transport->is_engine ?
 		shuttle_foreign_sample_sql(shuttle_foreign_scan_sql(node)) :
 		shuttle_postgres_fdw_scan_sql(plan);
@@ -225,7 +221,7 @@ shuttle_served_scan_take(ShuttleServedScan *scan, LookAheadState *look, int inde
 	scan->index = index;
 }
 
-/* True where the next row of a Look Ahead executes an initplan anyway. */
+/* True if the next row of a Look Ahead surely needs an initplan. */
 static bool
 is_certain_param(const LookAheadState *look, int param)
 {
@@ -267,7 +263,7 @@ shuttle_served_scan_index(const PlanState *node)
 	return ((const ShuttleServedScan *) scan->fdwroutine)->index;
 }
 
-/* Has the rows of the scan's key here, asking for that key by itself. */
+/* Asks for the scan's key alone and reads its rows. */
 static void
 find_alone(ShuttleServedScan *scan)
 {
@@ -286,7 +282,7 @@ find_alone(ShuttleServedScan *scan)
 	scan->row = set->head[key];
 }
 
-/* Lets go of the rows of a key that was asked for alone. */
+/* Frees the rows of a key that was asked for alone. */
 static void
 close_alone(ShuttleServedScan *scan)
 {
@@ -316,10 +312,8 @@ look_up_key(ShuttleServedScan *scan, ShuttleKeySet *set)
 	return key;
 }
 
-/*
- * The current row's key in the current batch: by position where that can be
- * trusted, else by evaluating it again.
- */
+/* The current row's key in the current batch: by position if that can be
+ * trusted, else by evaluating it again. */
 static int
 find_key(ShuttleServedScan *scan, ShuttleBatch *batch)
 {
@@ -347,8 +341,8 @@ find_key(ShuttleServedScan *scan, ShuttleBatch *batch)
 	return key;
 }
 
-/* Goes to the rows of a key that an earlier batch has asked for.  Where there
- * are none, the batch asks itself, and *key is which of its keys it is. */
+/* Finds the rows of a key that an earlier batch has asked for. If there are
+ * none, the current batch asks for it; *key is its number there. */
 static bool
 take_cached(ShuttleServedScan *scan, ShuttleBatch *batch, int *key)
 {
@@ -359,7 +353,7 @@ take_cached(ShuttleServedScan *scan, ShuttleBatch *batch, int *key)
 	return false;
 }
 
-/* Has the rows of a key of the batch here, or of the scan's key alone. */
+/* Reads the rows of a key of the batch or cache, or asks for the key alone. */
 static void
 find_rows(ShuttleServedScan *scan, ShuttleBatch *batch, int key)
 {
@@ -381,7 +375,8 @@ find_rows(ShuttleServedScan *scan, ShuttleBatch *batch, int key)
 	MemoryContextSwitchTo(old);
 }
 
-/* Goes to the first row of the scan's key; may be stopped, and called again. */
+/* Goes to the first row of the scan's key. A pause may end it; it is called
+ * again. */
 static void
 begin_rows(ShuttleServedScan *scan)
 {
@@ -400,7 +395,7 @@ begin_rows(ShuttleServedScan *scan)
 		return;
 	}
 
-	/* most of the time there is one answer, and it is here */
+	/* usually there is one answer, which has been read */
 	set = batch != NULL ? batch->sets[scan->index] : NULL;
 	if (key >= 0 && set->nranges == 1 &&
 		set->ranges[0]->state == SHUTTLE_RANGE_LOADED)
@@ -441,7 +436,7 @@ iterate_served_scan(ForeignScanState *node)
 	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
 	HeapTuple	tuple;
 
-	/* the tuple may go before the next one is found */
+	/* the tuple may be freed before the next one is found */
 	ExecClearTuple(slot);
 	if (!scan->started)
 	{
@@ -497,7 +492,7 @@ explain_served_scan(ForeignScanState *node, ExplainState *es)
 		scan->transport->explain(scan->channel, es);
 }
 
-/* Under an Append that would wait for several scans: answers at once. */
+/* Below an asynchronous Append: returns a row at once. */
 static void
 request_served_scan(AsyncRequest *areq)
 {

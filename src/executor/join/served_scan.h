@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  * served_scan.h
- *	  Foreign scans whose rows come from the batches of a Look Ahead, and Appends
- *	  that visit only the children of a key.
+ *	  Foreign scans whose rows come from the batches of a Look Ahead, and
+ *	  Appends that visit only the children of a key.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_EXECUTOR_JOIN_SERVED_SCAN_H
@@ -16,12 +16,11 @@
 /* ---- SQL of a batch (batch_sql.c) */
 
 /*
- * Wraps a parameterised SELECT so that it runs for arrays of keys; the answer
- * has the key's ordinal, from 1, in front of the SELECT's columns.
- * The parameters keep their numbers: an array for each column of the key, the
- * value itself where it is the same for all keys.
- * fenced: conditions see the rows of a key and no others, as they do where the
- * SELECT stands alone; a table without an index is then read for each key.
+ * Wraps a parameterized SELECT so that it runs for arrays of keys; the answer
+ * has the key's ordinal, from 1, before the SELECT's columns. Parameters keep
+ * their numbers: each is an array of a key column's values, or a value if it is
+ * the same for all keys. fenced: conditions see only the rows of a key, as if
+ * the SELECT ran alone; a table without an index is then read for each key.
  */
 extern char *shuttle_batch_sql(const ShuttleServedScan *scan, bool fenced);
 
@@ -32,29 +31,31 @@ struct ShuttleServedScan
 	FdwRoutine	routine;		/* must be first: fdwroutine points here */
 	FdwRoutine *original;
 	ForeignScanState *node;
-	LookAheadState *look;		/* the one under way, where several share it */
+	LookAheadState *look;		/* the current one, if several share it */
 	int			index;			/* among the scans of its Look Ahead */
 
 	const ShuttleTransport *transport;
 	ShuttleChannel *channel;
 	const char *sql;			/* the scan's own SELECT */
-	List	   *attributes;		/* of its columns, as postgres_fdw lists them */
-	ShuttleTargetScan *target;	/* NULL: it does not read rows to be changed */
+	List	   *attributes;		/* of its columns, as in postgres_fdw's plan */
+	ShuttleTargetScan *target;	/* NULL: it is not the target of a write */
 	ShuttleKeyShape key;
-	ShuttleRoutedAppend *append;	/* that decides if a row comes here; or
+	ShuttleRoutedAppend *append;	/* the parent that routes rows here; or
 									 * NULL */
 
-	Bitmapset  *params;			/* that the key depends on */
-	bool		conditional;	/* may not be executed for the next row */
-	bool		waits;			/* for an initplan: no keys in this batch */
-	bool		by_position;	/* may trust the position of Look Ahead */
+	Bitmapset  *params;			/* parameters that the key depends on */
+	bool		conditional;	/* may not be executed for each row */
+	bool		waits;			/* an initplan has not run: no keys in this
+								 * batch */
+	bool		by_position;	/* Look Ahead's position tells the key */
 	bool		one_row;		/* one row a key is enough */
 	bool		locks;			/* the request locks rows */
 	bool		repeatable;		/* an answer may be used by later batches */
-	bool		may_fail;		/* by what it computes on the node */
-	bool		fenced;			/* a request failed that was not */
+	bool		may_fail;		/* what it computes on the node may raise
+								 * errors */
+	bool		fenced;			/* a request that was not fenced has failed */
 	ShuttleKeyCache *cache;		/* NULL: none (yet) */
-	int			request_limit;	/* keys */
+	int			request_limit;	/* keys per request */
 	double		rows_per_key;	/* estimate, then as seen */
 	double		bytes_per_key;	/* as seen; 0: not known yet */
 	double		keys_per_row;	/* distinct keys of an outer row, as seen */
@@ -63,22 +64,20 @@ struct ShuttleServedScan
 	bool		started;
 	ShuttleRange *range;		/* NULL: no rows (left) */
 	int			row;
-	MemoryContext alone_cxt;	/* of a key that was not asked for ahead */
-	ShuttleKeySet *alone_set;	/* that key, or NULL */
+	MemoryContext alone_cxt;	/* of a key asked for alone */
+	ShuttleKeySet *alone_set;	/* set of that key, or NULL */
 
 	ShuttleCounters counters;
 };
 
-/* Puts a served scan in the place of a foreign scan's callbacks. */
+/* Replaces a foreign scan's callbacks with those of a served scan. */
 extern ShuttleServedScan *shuttle_served_scan_create(ForeignScanState *node,
 													 LookAheadState *look,
 													 const ShuttleTransport *transport,
 													 bool one_row);
 
-/*
- * Lets one more Look Ahead use a served scan, if its keys are the same; the
- * one that is asked for its next row takes the scan.
- */
+/* Lets another Look Ahead use a served scan if its keys are the same. When a
+ * Look Ahead is asked for its next row it takes the scan. */
 extern bool shuttle_served_scan_can_share(const ForeignScanState *node,
 										  const LookAheadState *look);
 extern ShuttleServedScan *shuttle_served_scan_share(ForeignScanState *node,
@@ -86,59 +85,56 @@ extern ShuttleServedScan *shuttle_served_scan_share(ForeignScanState *node,
 extern void shuttle_served_scan_take(ShuttleServedScan *scan,
 									 LookAheadState *look, int index);
 
-/* True where the scan's key depends on an initplan that was not executed yet,
- * and need not be for a row to come.  look: whose next row it is. */
+/* True if the scan's key depends on an initplan that has not run, and that the
+ * next row may not need. look: whose next row it is. */
 extern bool shuttle_served_scan_waits(ShuttleServedScan *scan,
 									  const LookAheadState *look);
 
-/* Executes the initplans that the scan's key depends on; not for one that
- * waits. */
+/* Executes the initplans that the scan's key depends on, unless it waits. */
 extern void shuttle_served_scan_settle(ShuttleServedScan *scan);
 
-/* True where a request for so many keys is to be fenced: one key asks as the
- * scan itself would. */
+/* True if a request for nkeys keys is to be fenced: one key asks as the scan
+ * itself would. */
 static inline bool
 shuttle_served_scan_fences(const ShuttleServedScan *scan, int nkeys)
 {
 	return nkeys == 1 || scan->fenced || scan->one_row;
 }
 
-/* Which of its Look Ahead's scans a served scan is. */
+/* A served scan's index among its Look Ahead's scans. */
 extern int	shuttle_served_scan_index(const PlanState *node);
 
-/* True where the callbacks of a scan node were replaced. */
+/* True if a scan's callbacks were replaced. */
 extern bool shuttle_is_served_scan(const ForeignScanState *node);
 
-/* Forgets where in a batch the scan stands; the batch is about to go. */
+/* Forgets the scan's place in a batch that is about to be freed. */
 extern void shuttle_served_scan_forget(ShuttleServedScan *scan);
 
 /* ---- routed append (routed_append.c) */
 
-/*
- * Stands where an Append stood whose children are chosen by run-time pruning,
- * and visits only the children that the current row's key is routed to.
- */
+/* Replaces an Append whose children are chosen by run-time pruning, and visits
+ * only the children that the current row's key is routed to. */
 struct ShuttleRoutedAppend
 {
 	CustomScanState css;		/* must be first */
-	AppendState *append;		/* NULL where nothing was left to append */
+	AppendState *append;		/* NULL: core left out the Append */
 	LookAheadState *look;		/* NULL: the Append runs as it is */
 	int			index;			/* among the routed appends of its Look Ahead */
 	ShuttleKeyShape shape;		/* the parameters that pruning depends on */
-	bool		by_position;	/* may trust the position of Look Ahead */
+	bool		by_position;	/* Look Ahead's position tells the route */
 	bool		through_append; /* switched off: the Append runs as it is, and
 								 * only keys are routed */
-	bool	   *served;			/* for each child: is it a served scan */
-	Bitmapset  *changed;		/* parameters that changed in any rescan */
+	bool	   *served;			/* for each child: it is a served scan */
+	Bitmapset  *changed;		/* parameters changed by any rescan */
 
 	/* the scan under way */
 	bool		started;
 	const Bitmapset *route;
-	int			child;			/* being read; < 0: at the end */
-	Bitmapset  *own_route;		/* of a key that no batch has routed */
+	int			child;			/* current child; < 0: at the end */
+	Bitmapset  *own_route;		/* route of a key that no batch has routed */
 };
 
-/* Where the keys of one batch go. */
+/* The distinct keys of a batch and their children. */
 typedef struct ShuttleRoutes
 {
 	ShuttleKeySet *set;
@@ -147,26 +143,28 @@ typedef struct ShuttleRoutes
 } ShuttleRoutes;
 extern void shuttle_routed_append_register(void);
 
-/* Lets a routed append choose by the routes of a Look Ahead, if pruning at
- * run time decides by nothing but the parameters that it sets.  Several may
- * take it in turn, as they take served scans. */
+/*
+ * Lets a routed append use a Look Ahead's routes, if its run-time pruning
+ * depends on no other parameters than those that Look Ahead sets. Several Look
+ * Aheads may take it in turn, as they take served scans.
+ */
 extern bool shuttle_routed_append_link(ShuttleRoutedAppend *node,
 									   LookAheadState *look, bool by_position);
 extern void shuttle_routed_append_take(ShuttleRoutedAppend *node,
 									   LookAheadState *look, int index);
 
-/* Empty routes of a batch; they live in its context. */
+/* Creates empty routes for a batch, in its context. */
 extern ShuttleRoutes *shuttle_routes_create(ShuttleRoutedAppend *node,
 											int expected, MemoryContext cxt);
 
-/* Routes the key under the parameters as they are set now; returns its
- * number among the keys of these routes. */
+/* Routes the key with the current parameters; returns its number among the keys
+ * of these routes, or SHUTTLE_KEY_UNKNOWN. */
 extern int	shuttle_routes_find(ShuttleRoutedAppend *node,
 								ShuttleRoutes *routes);
 
 /* ---- Look Ahead (look_ahead.c) */
 
-/* Has a scan node do without its Look Ahead (served_scan.c). */
+/* Gives a scan node its own callbacks back (served_scan.c). */
 extern void shuttle_served_scan_remove(ShuttleServedScan *scan);
 
 #endif							/* SHUTTLE_EXECUTOR_JOIN_SERVED_SCAN_H */

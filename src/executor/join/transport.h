@@ -1,6 +1,7 @@
 /*-------------------------------------------------------------------------
  * transport.h
- *	  How requests for keys travel: over our connections, or over postgres_fdw's.
+ *	  How requests for keys travel: over our connections, or over
+ *	  postgres_fdw's.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_EXECUTOR_JOIN_TRANSPORT_H
@@ -13,12 +14,12 @@
 /* ---- transports (transport_guest.c, transport_engine.c) */
 
 /*
- * How a range of keys reaches the inner side.  open: once a scan, and does
- * not talk to the node.  send: does not wait; the SELECT is fenced where
- * shuttle_served_scan_fences() says so.  next: one row and the ordinal
- * of its key, from 0, within the answer; the tuple is allocated in the
- * current context.  close_answer: also before the end; never waits.
- * explain: prints what EXPLAIN shows beside the counters; may be NULL.
+ * How requests for ranges of keys are sent. open: once a scan; does not talk to
+ * the node. send: does not wait; the SELECT is fenced if
+ * shuttle_served_scan_fences() says so. next: one row and its key, counted from
+ * 0 within the request; the tuple is allocated in the current context.
+ * close_answer: also before the end; never waits. explain: prints more than the
+ * counters; may be NULL.
  */
 typedef struct ShuttleTransport
 {
@@ -37,8 +38,8 @@ extern const ShuttleTransport shuttle_engine_transport;
 
 /* ---- round trips of guests (guest_trip.c) */
 
-/* Has the first rows of the scans of stock postgres_fdw timed that nothing
- * serves, at and below a node. */
+/* Makes stock postgres_fdw's scans at and below a node, except served ones,
+ * time their first rows. */
 extern bool shuttle_guest_trip_walker(PlanState *node, void *context);
 
 #endif							/* SHUTTLE_EXECUTOR_JOIN_TRANSPORT_H */

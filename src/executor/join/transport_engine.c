@@ -29,7 +29,7 @@ struct ShuttleChannel
 	ShuttleServedScan *scan;
 	ShuttleNode *node;
 	ShuttleDecoder *decoder;
-	ShuttleStatement statement; /* what all requests have in common */
+	ShuttleStatement statement; /* template of all requests */
 	const char *fenced_sql;		/* NULL until it is needed */
 	MemoryContext values_cxt;	/* texts of one request's parameters */
 	ShuttleAsked *asked;		/* for EXPLAIN; NULL: nothing */
@@ -85,7 +85,7 @@ make_values(ShuttleChannel *channel, ShuttleKeySet *set, int first, int nkeys)
 		{
 			Datum		keys = shuttle_key_set_array(set, i, first, nkeys);
 
-			/* an array of texts where the type has no array type */
+			/* text[] if values of the type cannot be unnested */
 			values[i] = column->as_text ? OidOutputFunctionCall(F_ARRAY_OUT, keys) :
 				OutputFunctionCall(&column->output, keys);
 		}

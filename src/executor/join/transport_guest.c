@@ -3,18 +3,18 @@
  *	  Batches of keys over the connections of stock postgres_fdw.
  *
  * A batch is an ordinary foreign scan with arrays as parameters, in an
- * executor state of its own, run by postgres_fdw: its connection, snapshot,
- * rights and uncommitted writes are the query's.  A request costs it three
- * round trips and nothing is in flight: sending only remembers the keys,
- * and the scan runs when its first row is wanted.  One answer of a channel
- * is read at a time.
+ * executor state of its own, run by postgres_fdw: so it uses the query's
+ * connection, snapshot, rights and uncommitted writes. A request costs three
+ * round trips, and none is in flight: send only remembers the keys, and the
+ * scan runs when its first row is read. One answer of a channel is read at a
+ * time.
  *
- * An error would end postgres_fdw's transaction on the node, and it may come
- * from a key that the join never reaches.  So what could fail is asked for
- * several keys inside of a subtransaction, two round trips more, and its
- * answer is read to the end there; key by key where that is not possible.
- * Memory: the private executor state has the query's life; run_cxt holds
- * the arrays of the request being read.
+ * An error would abort postgres_fdw's transaction on the node, perhaps for a
+ * key that the join never reaches. So if the SELECT may fail, a request for
+ * several keys runs in a subtransaction, two round trips more, and its answer
+ * is read to the end there; if no subtransaction is possible, keys are asked
+ * for one by one. Memory: the private executor state lives as long as the
+ * query; run_cxt holds the arrays of the current request.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -51,13 +51,15 @@ struct ShuttleChannel
 	EState	   *estate;			/* NULL until the first request */
 	ForeignScanState *array_scan;
 	MemoryContext run_cxt;
-	bool		fenced;			/* its SELECT is */
+	bool		fenced;			/* its SELECT is fenced */
 	ShuttleAnswer *running;		/* the answer that is being read */
-	Tuplestorestate *rows;		/* of an answer that was read ahead, or NULL */
-	TupleTableSlot *row;		/* one of these */
-	bool		one_by_one;		/* a subtransaction might find the connection
+	Tuplestorestate *rows;		/* rows of an answer read in a subtransaction;
+								 * or NULL */
+	TupleTableSlot *row;		/* slot for them */
+	bool		one_by_one;		/* no subtransactions: the connection might be
 								 * busy */
-	int			ntrips;			/* round trips of the next first row */
+	int			ntrips;			/* round trips until the next request's first
+								 * row */
 	int			nattributes;
 	AttrNumber *attributes;
 	Datum	   *values;			/* room for one row of the scan */
@@ -71,7 +73,8 @@ struct ShuttleAnswer
 	int			first;
 	int			nkeys;
 	bool		fenced;
-	bool		ahead;			/* its error may be of no interest */
+	bool		ahead;			/* read in a subtransaction: its error may not
+								 * matter */
 };
 
 static void run_answer(ShuttleAnswer *answer);
@@ -95,7 +98,7 @@ is_async(List *options)
 	return false;
 }
 
-/* True where postgres_fdw may have asked for rows that nobody reads yet. */
+/* True if postgres_fdw may have asynchronous requests under way. */
 static bool
 any_scan_is_async(const EState *estate)
 {
@@ -184,8 +187,8 @@ make_tuple(ShuttleChannel *channel, TupleTableSlot *row)
 	return tuple;
 }
 
-/* Takes the time of a request's first row: DECLARE and FETCH, and CLOSE of the
- * request before it. */
+/* Records the time of a request's first row: DECLARE and FETCH, and CLOSE of
+ * the previous request. */
 static void
 note_round_trips(ShuttleChannel *channel, double ms)
 {
@@ -195,7 +198,7 @@ note_round_trips(ShuttleChannel *channel, double ms)
 	channel->ntrips = 3;
 }
 
-/* The next row of the array scan, or of what was read ahead from it. */
+/* The next row of the array scan, or of its stored rows. */
 static TupleTableSlot *
 next_of_answer(ShuttleAnswer *answer)
 {
@@ -205,7 +208,7 @@ next_of_answer(ShuttleAnswer *answer)
 
 	if (answer->ahead)
 	{
-		/* the slot frees its row itself: not in the memory of the answer */
+		/* the slot frees the row: allocate it in the query's memory */
 		old = MemoryContextSwitchTo(channel->scan->node->ss.ps.state->es_query_cxt);
 		if (!tuplestore_gettupleslot(channel->rows, true, false, row))
 			row = NULL;
@@ -258,7 +261,7 @@ close_answer(ShuttleAnswer *answer)
 	pfree(answer);
 }
 
-/* Frees the private executor, whose cursor is gone. */
+/* Frees the private executor, whose cursor is closed already. */
 static void
 drop_array_scan(ShuttleChannel *channel)
 {
@@ -267,7 +270,7 @@ drop_array_scan(ShuttleChannel *channel)
 	channel->estate = NULL;
 }
 
-/* Ends the private executor; a no-op where there is none. */
+/* Ends the private executor, if there is one. */
 static void
 end_array_scan(ShuttleChannel *channel)
 {
@@ -288,8 +291,8 @@ close_channel(ShuttleChannel *channel)
 	ExecDropSingleTupleTableSlot(channel->row);
 }
 
-/* Reads an answer to its end, in a subtransaction that has a private executor
- * of its own: so postgres_fdw opens one on the node. */
+/* Reads an answer to its end, within a subtransaction. The private executor
+ * starts there, so that postgres_fdw opens a savepoint on the node. */
 static void
 read_all(void *arg)
 {
@@ -310,7 +313,7 @@ read_all(void *arg)
 	end_array_scan(channel);
 }
 
-/* Makes room for the rows of answers that are read ahead, or empties it. */
+/* Creates or clears the tuplestore for answers read in a subtransaction. */
 static void
 prepare_rows(ShuttleChannel *channel)
 {
@@ -329,7 +332,7 @@ prepare_rows(ShuttleChannel *channel)
 	MemoryContextSwitchTo(old);
 }
 
-/* False where the request was refused, or would have to be one that may be. */
+/* False if the request failed, or no subtransaction is possible. */
 static bool
 read_ahead(ShuttleAnswer *answer)
 {
@@ -412,9 +415,9 @@ make_parameters(ShuttleServedScan *scan)
 }
 
 /*
- * What describes a column of the original scan in the array scan: its type
- * is all that matters, but a whole row needs its Var so that postgres_fdw
- * finds the table's row type.
+ * An expression for a column of the original scan, in the array scan: only its
+ * type matters, but a whole row needs its Var so that postgres_fdw finds the
+ * table's row type.
  */
 static Expr *
 describe_column(ShuttleServedScan *scan, int attribute)
@@ -484,7 +487,7 @@ make_plan(ShuttleChannel *channel, bool fenced)
 	return plan;
 }
 
-/* Makes the private executor state and the array scan in it. */
+/* Makes the private executor state, and the array scan in it. */
 static void
 make_array_scan(ShuttleChannel *channel)
 {
