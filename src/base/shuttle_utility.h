@@ -16,11 +16,4 @@
 #define SHUTTLE_UTILITY_ARGUMENTS \
 	pstmt, queryString, readOnlyTree, context, params, queryEnv, dest, qc
 
-/* Calls the previous hook, or without one standard_ProcessUtility(). */
-extern void shuttle_utility_run(ProcessUtility_hook_type previous,
-								PlannedStmt *pstmt, const char *queryString,
-								bool readOnlyTree, ProcessUtilityContext context,
-								ParamListInfo params, QueryEnvironment *queryEnv,
-								DestReceiver *dest, QueryCompletion *qc);
-
 #endif							/* SHUTTLE_UTILITY_H */

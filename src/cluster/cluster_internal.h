@@ -6,7 +6,7 @@
 #ifndef SHUTTLE_CLUSTER_INTERNAL_H
 #define SHUTTLE_CLUSTER_INTERNAL_H
 
-#include "nodes/pg_list.h"
+#include "nodes/parsenodes.h"
 
 #include "cluster/shuttle_cluster.h"
 
@@ -34,5 +34,8 @@ extern List *shuttle_server_list(void);
 
 /* Registers the callbacks of commit.c with storage/. */
 extern void shuttle_commit_init(void);
+
+/* Repeats on nodes what DISCARD did here (connections.c). */
+extern void shuttle_discard_on_nodes(const DiscardStmt *stmt);
 
 #endif							/* SHUTTLE_CLUSTER_INTERNAL_H */

@@ -193,7 +193,10 @@ extern void shuttle_commit_recover_on(Oid serverid, Oid userid);
 
 /* ---- worker.c */
 
-extern void shuttle_recovery_worker_init(void);
+/* Registers the launcher, and has shared memory; if the library is preloaded. */
+extern void shuttle_recovery_worker_register(void);
+extern void shuttle_recovery_memory_request(void);
+extern void shuttle_recovery_memory_set_up(void);
 
 /* Makes the worker look soon, or at its next turn; never raises. */
 extern void shuttle_recovery_wanted(bool soon);

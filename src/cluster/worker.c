@@ -78,8 +78,6 @@ typedef struct RecoveryShared
 	DatabaseToLook databases[MOST_DATABASES];
 } RecoveryShared;
 
-static shmem_request_hook_type previous_request = NULL;
-static shmem_startup_hook_type previous_startup = NULL;
 static RecoveryShared *shared = NULL;
 
 /* Databases to look at that have no entry in the table yet. */
@@ -88,8 +86,6 @@ static List *waiting = NIL;
 extern PGDLLEXPORT void shuttle_recovery_main(Datum arg);
 extern PGDLLEXPORT void shuttle_recovery_look_main(Datum databaseid);
 
-static void request_memory(void);
-static void set_up_memory(void);
 static void want(Oid databaseid, bool soon);
 static void want_all(void);
 static DatabaseState database_state(Oid databaseid);
@@ -99,7 +95,7 @@ static void note_failure(Oid databaseid, bool is_gone);
 static void keep_settings_out(void);
 
 void
-shuttle_recovery_worker_init(void)
+shuttle_recovery_worker_register(void)
 {
 	BackgroundWorker worker = {
 		.bgw_name = "pg_shuttle recovery",
@@ -111,30 +107,20 @@ shuttle_recovery_worker_init(void)
 		.bgw_function_name = "shuttle_recovery_main",
 	};
 
-	if (!process_shared_preload_libraries_in_progress)
-		return;
-	previous_request = shmem_request_hook;
-	shmem_request_hook = request_memory;
-	previous_startup = shmem_startup_hook;
-	shmem_startup_hook = set_up_memory;
 	RegisterBackgroundWorker(&worker);
 }
 
-static void
-request_memory(void)
+void
+shuttle_recovery_memory_request(void)
 {
-	if (previous_request != NULL)
-		previous_request();
 	RequestAddinShmemSpace(sizeof(RecoveryShared));
 }
 
-static void
-set_up_memory(void)
+void
+shuttle_recovery_memory_set_up(void)
 {
 	bool		found;
 
-	if (previous_startup != NULL)
-		previous_startup();
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	shared = ShmemInitStruct("pg_shuttle recovery", sizeof(RecoveryShared), &found);
 	if (!found)

@@ -59,51 +59,20 @@ typedef struct ExplainFrame
 static ExplainFrame *innermost = NULL;
 
 static int	extension_id;
-static ProcessUtility_hook_type previous_utility = NULL;
-static ExplainOneQuery_hook_type previous_explain = NULL;
-static ExecutorStart_hook_type previous_start = NULL;
-static ExecutorRun_hook_type previous_run = NULL;
-static ExecutorFinish_hook_type previous_finish = NULL;
-static ExecutorEnd_hook_type previous_end = NULL;
 
 static void handle_option(ExplainState *es, DefElem *option,
 						  ParseState *pstate);
-static void process_utility(PlannedStmt *pstmt, const char *queryString,
-							bool readOnlyTree, ProcessUtilityContext context,
-							ParamListInfo params, QueryEnvironment *queryEnv,
-							DestReceiver *dest, QueryCompletion *qc);
 static PlannedStmt *without_option(PlannedStmt *pstmt, bool *dist);
 static const char *prepared_name(const ExplainStmt *stmt);
-static void explain_one_query(Query *query, int cursorOptions,
-							  IntoClause *into, ExplainState *es,
-							  const char *queryString, ParamListInfo params,
-							  QueryEnvironment *queryEnv);
-static void executor_start(QueryDesc *queryDesc, int eflags);
-static void executor_run(SHUTTLE_EXECUTOR_RUN_PARAMETERS);
-static void executor_finish(QueryDesc *queryDesc);
-static void executor_end(QueryDesc *queryDesc);
 static bool is_explained(const ExplainFrame *frame, const QueryDesc *query);
 static bool counts_rows_scanned(const QueryDesc *query);
 static void take_counters(ExplainFrame *frame);
 
 void
-shuttle_explain_init(void)
+shuttle_dist_register(void)
 {
 	extension_id = GetExplainExtensionId("pg_shuttle");
 	RegisterExtensionExplainOption("dist", handle_option);
-
-	previous_utility = ProcessUtility_hook;
-	ProcessUtility_hook = process_utility;
-	previous_explain = ExplainOneQuery_hook;
-	ExplainOneQuery_hook = explain_one_query;
-	previous_start = ExecutorStart_hook;
-	ExecutorStart_hook = executor_start;
-	previous_run = ExecutorRun_hook;
-	ExecutorRun_hook = executor_run;
-	previous_finish = ExecutorFinish_hook;
-	ExecutorFinish_hook = executor_finish;
-	previous_end = ExecutorEnd_hook;
-	ExecutorEnd_hook = executor_end;
 }
 
 bool
@@ -157,23 +126,14 @@ handle_option(ExplainState *es, DefElem *option, ParseState *pstate)
 		innermost->es = es;
 }
 
-static void
-process_utility(PlannedStmt *pstmt, const char *queryString,
-				bool readOnlyTree, ProcessUtilityContext context,
-				ParamListInfo params, QueryEnvironment *queryEnv,
-				DestReceiver *dest, QueryCompletion *qc)
+void
+shuttle_dist_explain(ProcessUtility_hook_type explain, SHUTTLE_UTILITY_PARAMETERS)
 {
 	ExplainFrame frame = {
 		.outer = innermost,
 		.source = queryString,
 	};
 
-	if (!IsA(pstmt->utilityStmt, ExplainStmt))
-	{
-		shuttle_utility_run(previous_utility, pstmt, queryString, readOnlyTree, context, params,
-							queryEnv, dest, qc);
-		return;
-	}
 	frame.prepared = prepared_name((ExplainStmt *) pstmt->utilityStmt);
 	frame.statement = without_option(pstmt, &frame.dist);
 
@@ -181,8 +141,8 @@ process_utility(PlannedStmt *pstmt, const char *queryString,
 	PG_TRY();
 	{
 		innermost = &frame;
-		shuttle_utility_run(previous_utility, frame.statement, queryString, readOnlyTree, context,
-							params, queryEnv, dest, qc);
+		pstmt = frame.statement;
+		explain(SHUTTLE_UTILITY_ARGUMENTS);
 	}
 	PG_FINALLY();
 	{
@@ -244,24 +204,15 @@ prepared_name(const ExplainStmt *stmt)
 	return NULL;
 }
 
-/* Only learns the ExplainState. */
-static void
-explain_one_query(Query *query, int cursorOptions, IntoClause *into,
-				  ExplainState *es, const char *queryString,
-				  ParamListInfo params, QueryEnvironment *queryEnv)
+void
+shuttle_dist_learn_state(ExplainState *es)
 {
 	if (innermost != NULL && innermost->query == NULL)
 		innermost->es = es;
-	if (previous_explain != NULL)
-		previous_explain(query, cursorOptions, into, es, queryString, params,
-						 queryEnv);
-	else
-		standard_ExplainOneQuery(query, cursorOptions, into, es, queryString,
-								 params, queryEnv);
 }
 
-static void
-executor_start(QueryDesc *queryDesc, int eflags)
+void
+shuttle_dist_start(ExecutorStart_hook_type start_plan, QueryDesc *queryDesc, int eflags)
 {
 	bool		outer_counts = shuttle_count_rows_scanned;
 
@@ -279,10 +230,7 @@ executor_start(QueryDesc *queryDesc, int eflags)
 	{
 		if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0)
 			shuttle_count_rows_scanned |= counts_rows_scanned(queryDesc);
-		if (previous_start != NULL)
-			previous_start(queryDesc, eflags);
-		else
-			standard_ExecutorStart(queryDesc, eflags);
+		start_plan(queryDesc, eflags);
 	}
 	PG_FINALLY();
 	{
@@ -291,19 +239,16 @@ executor_start(QueryDesc *queryDesc, int eflags)
 	PG_END_TRY();
 }
 
-static void
-executor_run(SHUTTLE_EXECUTOR_RUN_PARAMETERS)
+void
+shuttle_dist_run(ExecutorRun_hook_type run_plan, SHUTTLE_EXECUTOR_RUN_PARAMETERS)
 {
 	bool		outer_counts = shuttle_count_rows_scanned;
 
-	/* As in executor_start. */
+	/* as in shuttle_dist_start() */
 	PG_TRY();
 	{
 		shuttle_count_rows_scanned |= counts_rows_scanned(queryDesc);
-		if (previous_run != NULL)
-			previous_run(SHUTTLE_EXECUTOR_RUN_ARGUMENTS);
-		else
-			standard_ExecutorRun(SHUTTLE_EXECUTOR_RUN_ARGUMENTS);
+		run_plan(SHUTTLE_EXECUTOR_RUN_ARGUMENTS);
 	}
 	PG_FINALLY();
 	{
@@ -312,19 +257,16 @@ executor_run(SHUTTLE_EXECUTOR_RUN_PARAMETERS)
 	PG_END_TRY();
 }
 
-static void
-executor_finish(QueryDesc *queryDesc)
+void
+shuttle_dist_finish(ExecutorFinish_hook_type finish_plan, QueryDesc *queryDesc)
 {
 	bool		outer_counts = shuttle_count_rows_scanned;
 
-	/* As in executor_start. */
+	/* as in shuttle_dist_start() */
 	PG_TRY();
 	{
 		shuttle_count_rows_scanned |= counts_rows_scanned(queryDesc);
-		if (previous_finish != NULL)
-			previous_finish(queryDesc);
-		else
-			standard_ExecutorFinish(queryDesc);
+		finish_plan(queryDesc);
 	}
 	PG_FINALLY();
 	{
@@ -336,8 +278,8 @@ executor_finish(QueryDesc *queryDesc)
 		take_counters(innermost);
 }
 
-static void
-executor_end(QueryDesc *queryDesc)
+void
+shuttle_dist_end(QueryDesc *queryDesc)
 {
 	ExplainFrame *frame = innermost;
 
@@ -350,11 +292,6 @@ executor_end(QueryDesc *queryDesc)
 			shuttle_explain_totals(es, &frame->counters, frame->peak_bytes);
 		frame->query = NULL;
 	}
-
-	if (previous_end != NULL)
-		previous_end(queryDesc);
-	else
-		standard_ExecutorEnd(queryDesc);
 }
 
 /* True if the frame's EXPLAIN starts this plan; see the file header. */

@@ -70,6 +70,9 @@ extern void shuttle_discard_part(const char *sql);
  * called by _PG_init. */
 extern void shuttle_storage_init(void);
 
+/* Installs the hooks that must run around those of all other rooms. */
+extern void shuttle_snapshot_init(void);
+
 /* ---- what is seen of nodes (node_list.c, node_totals.c) */
 
 typedef enum ShuttleNodeState
@@ -238,9 +241,6 @@ struct ShuttleRow
  * snapshot: registered or active, so one of the server's copies.
  */
 extern uint64 shuttle_snapshot_number(Snapshot snapshot);
-
-/* Its hooks go around all others that ask nodes or evaluate expressions. */
-extern void shuttle_snapshot_init(void);
 
 /* How many runs of plans, one within the other, have not returned. */
 extern int	shuttle_snapshot_run_depth(void);

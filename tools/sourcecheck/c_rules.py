@@ -22,6 +22,8 @@ EXTERN = re.compile(r"^extern\b", re.MULTILINE)
 EREPORT = re.compile(r"\bereport\s*\(\s*(?:ERROR|FATAL|PANIC)\b")
 ERRCODE = re.compile(r"\berrcode\w*\s*\(")
 
+HOOK = re.compile(r"\b\w+_hook\s*=(?!=)")
+
 MOST_FILE_LINES = 1000
 LONG_FILE_LINES = 600
 MOST_FUNCTION_LINES = 100
@@ -94,6 +96,9 @@ def check_places(source: Source) -> Iterator[Finding]:
         for line, found in source.matches(EXPLAIN):
             name = found.group().rstrip("( \t")
             yield Finding(source.path, line, f"{name}: EXPLAIN output is made only in explain/")
+    if source.path.name != "hooks.c":
+        for line, _ in source.matches(HOOK):
+            yield Finding(source.path, line, "a server hook is set only in a room's hooks.c")
 
 
 def check_errcodes(source: Source) -> Iterator[Finding]:

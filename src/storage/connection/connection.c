@@ -20,7 +20,6 @@
 #include "miscadmin.h"
 #include "storage/fd.h"
 #include "storage/ipc.h"
-#include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
@@ -56,7 +55,6 @@ static void fail_connect(ShuttleNode *node, int sqlstate, const char *detail,
 						 const char *hint);
 static void finish_connect(ShuttleNode *node);
 static void close_at_exit(int code, Datum arg);
-static void options_changed(Datum arg, int cacheid, uint32 hash);
 
 static ShuttleNode *
 find_node(Oid serverid, Oid userid)
@@ -219,18 +217,7 @@ shuttle_node_disconnect(Oid serverid)
 }
 
 void
-shuttle_storage_init(void)
-{
-	shuttle_shared_memory_init();
-	CacheRegisterSyscacheCallback(FOREIGNSERVEROID, options_changed, (Datum) 0);
-	CacheRegisterSyscacheCallback(USERMAPPINGOID, options_changed, (Datum) 0);
-	shuttle_transaction_end_init();
-}
-
-/* A server or a mapping was altered: its connections are made anew when their
- * transactions have ended. */
-static void
-options_changed(Datum arg, int cacheid, uint32 hash)
+shuttle_connection_options_changed(Datum arg, int cacheid, uint32 hash)
 {
 	dlist_iter	iter;
 

@@ -47,6 +47,10 @@ extern void shuttle_connection_lost(ShuttleNode *node, const char *detail);
 extern void shuttle_connection_broke(ShuttleNode *node, const char *detail,
 									 bool said);
 
+/* A server or a mapping was altered: its connections are made anew when their
+ * transactions have ended.  A callback of the server. */
+extern void shuttle_connection_options_changed(Datum arg, int cacheid, uint32 hash);
+
 /* Ends a connection; never raises. */
 extern void shuttle_connection_close(ShuttleNode *node);
 

@@ -9,7 +9,8 @@
 #include "storage/connection/connection.h"
 
 /* ---- shared_memory.c */
-extern void shuttle_shared_memory_init(void);
+extern void shuttle_shared_memory_request(void);
+extern void shuttle_shared_memory_set_up(void);
 
 /* ---- node_list.c */
 

@@ -26,26 +26,9 @@
 /* In the mean; who has more takes them from others. */
 #define SLOTS_PER_BACKEND 8
 
-static shmem_request_hook_type previous_request = NULL;
-static shmem_startup_hook_type previous_startup = NULL;
-
 SharedSlots *shuttle_shared_slots = NULL;
 HTAB	   *shuttle_shared_totals = NULL;
 LWLock	   *shuttle_totals_lock = NULL;
-
-static void request_memory(void);
-static void set_up_memory(void);
-
-void
-shuttle_shared_memory_init(void)
-{
-	if (!process_shared_preload_libraries_in_progress)
-		return;
-	previous_request = shmem_request_hook;
-	shmem_request_hook = request_memory;
-	previous_startup = shmem_startup_hook;
-	shmem_startup_hook = set_up_memory;
-}
 
 static int
 count_slots(void)
@@ -60,11 +43,9 @@ size_of_slots(void)
 					mul_size(count_slots(), sizeof(SharedSlot)));
 }
 
-static void
-request_memory(void)
+void
+shuttle_shared_memory_request(void)
 {
-	if (previous_request != NULL)
-		previous_request();
 	RequestAddinShmemSpace(size_of_slots());
 	RequestAddinShmemSpace(shuttle_round_trip_memory_size());
 	RequestAddinShmemSpace(hash_estimate_size(SHUTTLE_MOST_SERVERS,
@@ -72,8 +53,8 @@ request_memory(void)
 	RequestNamedLWLockTranche(TRANCHE, NLOCKS);
 }
 
-static void
-set_up_memory(void)
+void
+shuttle_shared_memory_set_up(void)
 {
 	HASHCTL		control = {
 		.keysize = sizeof(TotalsKey),
@@ -81,9 +62,6 @@ set_up_memory(void)
 	};
 	LWLockPadded *locks;
 	bool		found;
-
-	if (previous_startup != NULL)
-		previous_startup();
 
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	locks = GetNamedLWLockTranche(TRANCHE);

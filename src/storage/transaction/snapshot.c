@@ -36,8 +36,6 @@ typedef struct Run
 
 static Run *innermost_run = NULL;
 static uint64 last_number = 0;
-static ExecutorRun_hook_type previous_run = NULL;
-static ExecutorFinish_hook_type previous_finish = NULL;
 
 uint64
 shuttle_snapshot_number(Snapshot snapshot)
@@ -114,18 +112,15 @@ begin_run(Run *run, Snapshot snapshot)
 }
 
 /* PG_FINALLY, as no memory context goes with each call of the executor. */
-static void
-run_executor(SHUTTLE_EXECUTOR_RUN_PARAMETERS)
+void
+shuttle_snapshot_run(ExecutorRun_hook_type run_plan, SHUTTLE_EXECUTOR_RUN_PARAMETERS)
 {
 	Run			run;
 
 	begin_run(&run, queryDesc->estate->es_snapshot);
 	PG_TRY();
 	{
-		if (previous_run != NULL)
-			previous_run(SHUTTLE_EXECUTOR_RUN_ARGUMENTS);
-		else
-			standard_ExecutorRun(SHUTTLE_EXECUTOR_RUN_ARGUMENTS);
+		run_plan(SHUTTLE_EXECUTOR_RUN_ARGUMENTS);
 	}
 	PG_FINALLY();
 	{
@@ -138,8 +133,8 @@ run_executor(SHUTTLE_EXECUTOR_RUN_PARAMETERS)
  * Data-modifying CTEs run to their end here.  AFTER triggers, which see what was
  * committed meanwhile, do not find the statement in use where it has none.
  */
-static void
-finish_executor(QueryDesc *queryDesc)
+void
+shuttle_snapshot_finish(ExecutorFinish_hook_type finish_plan, QueryDesc *queryDesc)
 {
 	bool		has_writing_with = queryDesc->estate->es_auxmodifytables != NIL;
 	Run			run;
@@ -147,23 +142,11 @@ finish_executor(QueryDesc *queryDesc)
 	begin_run(&run, has_writing_with ? queryDesc->estate->es_snapshot : InvalidSnapshot);
 	PG_TRY();
 	{
-		if (previous_finish != NULL)
-			previous_finish(queryDesc);
-		else
-			standard_ExecutorFinish(queryDesc);
+		finish_plan(queryDesc);
 	}
 	PG_FINALLY();
 	{
 		innermost_run = run.outer;
 	}
 	PG_END_TRY();
-}
-
-void
-shuttle_snapshot_init(void)
-{
-	previous_run = ExecutorRun_hook;
-	ExecutorRun_hook = run_executor;
-	previous_finish = ExecutorFinish_hook;
-	ExecutorFinish_hook = finish_executor;
 }

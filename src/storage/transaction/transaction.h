@@ -15,6 +15,9 @@
 #ifndef SHUTTLE_STORAGE_TRANSACTION_TRANSACTION_H
 #define SHUTTLE_STORAGE_TRANSACTION_TRANSACTION_H
 
+#include "access/xact.h"
+
+#include "base/shuttle_compat_executor.h"
 #include "storage/connection/node.h"
 #include "storage/shuttle_storage.h"
 
@@ -76,8 +79,16 @@ extern void shuttle_snapshot_note_reader(ShuttleNode *node, uint64 number);
  * transaction, or a STABLE function that it called. */
 extern bool shuttle_snapshot_is_needed(const ShuttleNode *node);
 
-/* ---- transaction_end.c */
-extern void shuttle_transaction_end_init(void);
+/* Run, and finish, a plan, whose snapshot is in use meanwhile. */
+extern void shuttle_snapshot_run(ExecutorRun_hook_type run_plan,
+								 SHUTTLE_EXECUTOR_RUN_PARAMETERS);
+extern void shuttle_snapshot_finish(ExecutorFinish_hook_type finish_plan,
+									QueryDesc *queryDesc);
+
+/* ---- transaction_end.c; callbacks of the server */
+extern void shuttle_transaction_end(XactEvent event, void *arg);
+extern void shuttle_transaction_end_savepoint(SubXactEvent event, SubTransactionId self,
+											  SubTransactionId parent, void *arg);
 
 /* ---- transaction_abort.c */
 

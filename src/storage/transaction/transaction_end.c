@@ -32,9 +32,6 @@
 /* A cancel that came too late waits for the end of the transaction. */
 static bool cancel_is_held = false;
 
-static void end_transaction(XactEvent event, void *arg);
-static void end_savepoint(SubXactEvent event, SubTransactionId self,
-						  SubTransactionId parent, void *arg);
 static void commit_all(bool in_worker);
 static void send_part(CommitPart part);
 static void check_part(CommitPart part);
@@ -48,14 +45,7 @@ static void tell_commits(void);
 static void forget_all(void);
 
 void
-shuttle_transaction_end_init(void)
-{
-	RegisterXactCallback(end_transaction, NULL);
-	RegisterSubXactCallback(end_savepoint, NULL);
-}
-
-static void
-end_transaction(XactEvent event, void *arg)
+shuttle_transaction_end(XactEvent event, void *arg)
 {
 	dlist_iter	iter;
 
@@ -105,9 +95,9 @@ end_transaction(XactEvent event, void *arg)
 	}
 }
 
-static void
-end_savepoint(SubXactEvent event, SubTransactionId self,
-			  SubTransactionId parent, void *arg)
+void
+shuttle_transaction_end_savepoint(SubXactEvent event, SubTransactionId self,
+								  SubTransactionId parent, void *arg)
 {
 	int			level = GetCurrentTransactionNestLevel();
 	dlist_iter	iter;

@@ -1,0 +1,90 @@
+/*-------------------------------------------------------------------------
+ * hooks.c
+ *	  The server's hooks that the storage room uses, and the order of its parts.
+ *
+ * Core calls callbacks of transactions and hooks of the executor in the reverse
+ * order of their registration.  Those of transactions are registered before all
+ * others of ours, so executor/ has finished its writes when storage/ commits.
+ *
+ * Not here: callbacks that are registered at the first use, of which no order
+ * is wanted: ends of the process in connection.c, node_list.c and
+ * node_totals.c.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "storage/ipc.h"
+#include "utils/inval.h"
+#include "utils/syscache.h"
+
+#include "base/shuttle_compat_executor.h"
+#include "storage/connection/connection.h"
+#include "storage/connection/node_state.h"
+#include "storage/shuttle_storage.h"
+#include "storage/transaction/transaction.h"
+
+static shmem_request_hook_type previous_request = NULL;
+static shmem_startup_hook_type previous_startup = NULL;
+static ExecutorRun_hook_type previous_run = standard_ExecutorRun;
+static ExecutorFinish_hook_type previous_finish = standard_ExecutorFinish;
+
+static void
+request_memory(void)
+{
+	if (previous_request != NULL)
+		previous_request();
+	shuttle_shared_memory_request();
+}
+
+static void
+set_up_memory(void)
+{
+	if (previous_startup != NULL)
+		previous_startup();
+	shuttle_shared_memory_set_up();
+}
+
+static void
+run_executor(SHUTTLE_EXECUTOR_RUN_PARAMETERS)
+{
+	shuttle_snapshot_run(previous_run, SHUTTLE_EXECUTOR_RUN_ARGUMENTS);
+}
+
+static void
+finish_executor(QueryDesc *query)
+{
+	shuttle_snapshot_finish(previous_finish, query);
+}
+
+void
+shuttle_storage_init(void)
+{
+	if (process_shared_preload_libraries_in_progress)
+	{
+		previous_request = shmem_request_hook;
+		shmem_request_hook = request_memory;
+		previous_startup = shmem_startup_hook;
+		shmem_startup_hook = set_up_memory;
+	}
+	CacheRegisterSyscacheCallback(FOREIGNSERVEROID, shuttle_connection_options_changed,
+								  (Datum) 0);
+	CacheRegisterSyscacheCallback(USERMAPPINGOID, shuttle_connection_options_changed,
+								  (Datum) 0);
+	RegisterXactCallback(shuttle_transaction_end, NULL);
+	RegisterSubXactCallback(shuttle_transaction_end_savepoint, NULL);
+}
+
+/* Last of all rooms: a snapshot is in use as soon as others ask nodes or
+ * evaluate expressions. */
+void
+shuttle_snapshot_init(void)
+{
+	if (ExecutorRun_hook != NULL)
+		previous_run = ExecutorRun_hook;
+	ExecutorRun_hook = run_executor;
+	if (ExecutorFinish_hook != NULL)
+		previous_finish = ExecutorFinish_hook;
+	ExecutorFinish_hook = finish_executor;
+}
