@@ -1,17 +1,17 @@
 /*-------------------------------------------------------------------------
  * explain_routed.c
  *	  What EXPLAIN (ANALYZE, DIST) shows of rows that ModifyTable routes to
- *	  partitions which its plan does not name.
+ *	  partitions that are not in its plan.
  *
- * Core prints the tables of the plan, and lets their FDWs add lines; of an INSERT
- * into a partitioned table that is the table named, and no partition.  So when a
- * statement that may be printed is over, the last such table gets a routine that
- * prints the partitions behind what the table's own prints.  Nothing but EXPLAIN
- * and the end of the executor looks at it from then on.
+ * Core prints the plan's tables and lets their FDWs add lines; for an INSERT
+ * into a partitioned table that is the named table, and no partition. So when
+ * a statement that may be printed has ended, the last such table gets an
+ * FdwRoutine that also prints the partitions. Only EXPLAIN and the end of the
+ * executor use it from then on.
  *
- * Where all tables of the plan are tables of here (an UPDATE that moves rows out
- * of them), the last of these gets it.  Core calls a table with a routine "Foreign"
- * where it prints labels of tables, so that word is taken back.
+ * If the plan has local tables only (an UPDATE that moves rows out of them),
+ * the last of them gets it. Core prints "Foreign" before the name of a table
+ * with an FdwRoutine; that word is removed.
  *
  * Memory: the query's context.
  *-------------------------------------------------------------------------
@@ -33,11 +33,11 @@
 
 typedef struct RoutedRoutine
 {
-	FdwRoutine	routine;		/* must be first: what core sees */
-	const FdwRoutine *own;		/* the table's; NULL: none */
+	FdwRoutine	routine;		/* must be first: seen by core */
+	const FdwRoutine *own;		/* the table's own; NULL: none */
 } RoutedRoutine;
 
-/* The write of rows that a ModifyTable routed to a table; NULL: it is none. */
+/* The write of rows that a ModifyTable routed to a table; NULL: none. */
 static ShuttleWrite *
 routed_write(const ModifyTableState *node, const ResultRelInfo *target)
 {
@@ -65,7 +65,7 @@ list_routed(ModifyTableState *node)
 			writes = lappend(writes, write);
 	}
 
-	/* Partitions that the statement changes by a statement of their own. */
+	/* Partitions that the statement also modifies directly. */
 	for (int i = 0; i < node->mt_nrels; i++)
 	{
 		ResultRelInfo *target = &node->resultRelInfo[i];
@@ -87,7 +87,7 @@ explain_table(ShuttleWrite *write, ExplainState *es)
 	shuttle_explain_end_table(es);
 }
 
-/* Takes the place of a table's ExplainForeignModify. */
+/* Replaces a table's ExplainForeignModify. */
 static void
 explain_routed(ModifyTableState *node, ResultRelInfo *target, List *fdw_private,
 			   int subplan_index, ExplainState *es)
@@ -109,7 +109,8 @@ explain_routed(ModifyTableState *node, ResultRelInfo *target, List *fdw_private,
 		shuttle_write_explain_commit(es);
 }
 
-/* The last table that core asks for lines, or else may be made to ask; NULL: none. */
+/* The last table whose ExplainForeignModify core calls, else the last local
+ * table; or NULL. */
 static ResultRelInfo *
 find_speaker(ModifyTableState *node)
 {

@@ -2,17 +2,17 @@
  * foreign_direct.c
  *	  UPDATE and DELETE that run wholly on a storage node.
  *
- * The statement is sent when ModifyTable first asks for a row, and those of
- * the other partitions that it asks for by the same Append with it: k nodes cost
- * one round trip.  Without RETURNING only their counts matter; with it,
- * ModifyTable evaluates the list on the slots that it is given here, one for each
- * row that the node returns.
+ * The statement is sent when ModifyTable first asks for a row, together with
+ * those of the other partitions below the same Append: k nodes cost one round
+ * trip. Without RETURNING only their counts matter; with it, ModifyTable
+ * evaluates the list on the slots that it gets here, one for each row that the
+ * node returns.
  *
- * Rule: nothing of the statement is computed once the first of them is sent, since
- * a subquery must not see what is written.
+ * Rule: no expression of the statement is evaluated once its first request is
+ * sent, since a subquery must not see what is written.
  *
- * Memory: the state lives in the query's context, which also owns the
- * request; row_cxt holds the row that was returned last.
+ * Memory: the state lives in the query's context, which also owns the request;
+ * row_cxt holds the row returned last.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -45,19 +45,20 @@ typedef struct RemoteDirect
 	ShuttleNode *node;
 	ShuttlePostgresFdwDirect postgres_fdw;
 	ShuttleParameters *parameters;
-	const char *const *values;	/* of these, once they are evaluated */
+	const char *const *values;	/* of the parameters, once evaluated */
 	ShuttleDecoder *decoder;	/* NULL: nothing is returned */
 	ShuttleRequest *request;	/* NULL: not sent */
-	const AppendState *append;	/* of all that are sent together; NULL: alone */
-	bool		counted;		/* without a decoder: the answer was read */
-	uint64		nrows_left;		/* of these, rows to be counted */
+	const AppendState *append;	/* parent of all that are sent together; NULL:
+								 * sent alone */
+	bool		counted;		/* without a decoder: the count was read */
+	uint64		nrows_left;		/* rows counted, but not reported yet */
 	MemoryContext row_cxt;
 	ShuttleAsked *asked;		/* for EXPLAIN; NULL: nothing */
 	ShuttleCounters counters;
 
-	/* For joins: the target's row is cut out of the row returned. */
+	/* For joins: the target's row is extracted from the returned row. */
 	bool		is_join;
-	AttrNumber *columns;		/* for each of its attributes; 0: NULL */
+	AttrNumber *columns;		/* column of each target attribute; 0: NULL */
 	AttrNumber	ctid_column;	/* 0: not returned */
 } RemoteDirect;
 
@@ -173,13 +174,15 @@ iterate_direct_modify(ForeignScanState *scan)
 		estate->es_processed++;
 	returned = direct->is_join && direct->decoder != NULL ? cut_out_target(scan) : slot;
 
-	/* core does so up to 17 */
+	/* core sets it up to version 17 only */
 	returned->tts_tableOid = RelationGetRelid(target->ri_RelationDesc);
 	target->ri_projectReturning->pi_exprContext->ecxt_scantuple = returned;
 	return slot;
 }
 
-/* The scan's state where it is one of ours that writes and is executed. */
+/*
+ * The state of one of our direct modifications that is being executed; or NULL.
+ */
 static RemoteDirect *
 find_direct(PlanState *node)
 {
@@ -198,7 +201,7 @@ shuttle_foreign_direct_join(ModifyTableState *node)
 	PlanState  *source = outerPlanState(node);
 	AppendState *append;
 
-	/* A condition that is checked once may stand above the Append. */
+	/* A one-time filter may be above the Append. */
 	if (source != NULL && IsA(source, ResultState))
 		source = outerPlanState(source);
 	if (source == NULL || !IsA(source, AppendState) ||
@@ -214,7 +217,7 @@ shuttle_foreign_direct_join(ModifyTableState *node)
 	}
 }
 
-/* Does something for each table whose turn will come, of those not asked yet. */
+/* Calls act for each child that will be executed and was not sent yet. */
 static void
 for_all(const AppendState *append, void (*act) (ForeignScanState *scan))
 {
@@ -227,7 +230,7 @@ for_all(const AppendState *append, void (*act) (ForeignScanState *scan))
 	}
 }
 
-/* The plan has come to one of the tables. */
+/* The plan has reached one of the tables. */
 static void
 send_together(ForeignScanState *scan)
 {
@@ -259,7 +262,7 @@ send_statement(ForeignScanState *scan)
 	EState	   *estate = scan->ss.ps.state;
 	ForeignScan *plan = (ForeignScan *) scan->ss.ps.plan;
 
-	/* With RETURNING, what was prepared fails once a table was altered. */
+	/* A prepared statement with RETURNING fails after its table is altered. */
 	ShuttleStatement statement = {
 		.sql = direct->postgres_fdw.sql,
 		.nparams = shuttle_parameters_count(direct->parameters),
@@ -278,7 +281,9 @@ send_statement(ForeignScanState *scan)
 										   estate->es_query_cxt);
 }
 
-/* RETURNING 1 needs no row from the node, only their number. */
+/*
+ * Also for RETURNING 1, which needs no rows from the node, only their number.
+ */
 static void
 count_rows(RemoteDirect *direct)
 {
@@ -315,7 +320,7 @@ next_returned_row(ForeignScanState *scan)
 	return true;
 }
 
-/* Makes the target's row of the join's row in the scan's slot. */
+/* Extracts the target's row from the join's row in the scan's slot. */
 static TupleTableSlot *
 cut_out_target(ForeignScanState *scan)
 {
@@ -341,7 +346,7 @@ cut_out_target(ForeignScanState *scan)
 		HeapTuple	tuple = ExecFetchSlotHeapTuple(slot, true, NULL);
 		Datum		ctid = from->tts_values[direct->ctid_column - 1];
 
-		/* System columns are read from the header as of a stored row. */
+		/* System columns are read from the tuple header. */
 		tuple->t_self = *((ItemPointer) DatumGetPointer(ctid));
 		HeapTupleHeaderSetXmin(tuple->t_data, InvalidTransactionId);
 		HeapTupleHeaderSetXmax(tuple->t_data, InvalidTransactionId);

@@ -3,18 +3,20 @@
  *	  INSERT, UPDATE and DELETE of rows of foreign tables, COPY into them,
  *	  and rows that are routed to them.
  *
- * Rows are buffered (write_buffer.c) where what core does with them afterwards
- * can be done for all of them together.  Else each row, or each batch of a COPY, is one request whose
- * answer is waited for, so that counts and errors are those of its row.
+ * Rows are buffered (write_buffer.c) if what core does with them afterwards
+ * can be done for all of them together. Else each row, or each batch of a
+ * COPY, is one request whose answer is waited for, so that counts and errors
+ * belong to the row.
  *
- * Rule: UPDATE and DELETE name their row by ctid and tableoid, since a ctid
- * names a row in each partition of a remote table (trap 22, target_rows.c).
- * Where the scan could not read tableoid, a statement that changes more than
- * one row is refused.  No row at all is left to ModifyTable: the scan locked
- * the row, so that only a trigger there can have kept it.
+ * Rule: UPDATE and DELETE identify a row by ctid and tableoid, since each
+ * partition of a remote table may have a row with that ctid (trap 22,
+ * target_rows.c). If the scan could not read tableoid, a statement that
+ * changes more than one row is refused. If no row was changed, ModifyTable
+ * treats it as usual: as the scan locked the row, only a trigger there can
+ * have kept it.
  *
  * Memory: the state lives in the query's context; work_cxt holds the values
- * and the request of the row in hand, and is reset before each.
+ * and the request of the current row, and is reset before each.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -106,7 +108,8 @@ shuttle_foreign_modify_fill(FdwRoutine *routine)
 	routine->IsForeignRelUpdatable = is_foreign_rel_updatable;
 }
 
-/* Which commands the option "updatable" allows: of INSERT, UPDATE and DELETE all, or none. */
+/* The commands that the option "updatable" allows: INSERT, UPDATE and DELETE,
+ * or none. */
 static int
 is_foreign_rel_updatable(Relation rel)
 {
@@ -127,8 +130,8 @@ begin_foreign_modify(ModifyTableState *mtstate, ResultRelInfo *target,
 									   fdw_private);
 }
 
-/* COPY, and rows that are routed to a partition, which an UPDATE may change as
- * well. */
+/* For COPY, and for rows routed to a partition, which an UPDATE may also
+ * change. */
 static void
 begin_foreign_insert(ModifyTableState *mtstate, ResultRelInfo *target)
 {
@@ -161,9 +164,8 @@ shuttle_write_create(ModifyTableState *node, ResultRelInfo *target, CmdType oper
 }
 
 /*
- * Has postgres_fdw make an INSERT or DELETE for a table that the statement's plan
- * has none for.  It plans one from a ModifyTable and a range table, so it is
- * given as much of both as it looks at.
+ * Makes postgres_fdw deparse an INSERT or DELETE that the plan does not have.
+ * It needs a ModifyTable and a range table: it gets what it looks at of both.
  */
 static List *
 plan_other(ModifyTableState *mtstate, ResultRelInfo *target, CmdType operation)
@@ -179,7 +181,9 @@ plan_other(ModifyTableState *mtstate, ResultRelInfo *target, CmdType operation)
 		rte = exec_rt_fetch(rtindex, estate);
 	else
 	{
-		/* A partition that is not in the range table: its parent stands in. */
+		/*
+		 * A partition that is not in the range table: use its parent's entry.
+		 */
 		ResultRelInfo *parent = target->ri_RootResultRelInfo;
 
 		rtindex = parent->ri_RangeTableIndex;
@@ -187,7 +191,9 @@ plan_other(ModifyTableState *mtstate, ResultRelInfo *target, CmdType operation)
 		rte->relid = RelationGetRelid(target->ri_RelationDesc);
 		rte->relkind = RELKIND_FOREIGN_TABLE;
 
-		/* UPDATE's RETURNING is of the plan's first table, even if pruned. */
+		/*
+		 * The Vars of UPDATE's RETURNING are those of the plan's first table.
+		 */
 		if (plan != NULL && plan->operation == CMD_UPDATE &&
 			rtindex == plan->rootRelation)
 			rtindex = linitial_int(plan->resultRelations);
@@ -266,7 +272,7 @@ shuttle_write_is_buffered(ShuttleWrite *write)
 	write->decided = true;
 	if (!may_buffer(write))
 	{
-		/* Without columns there is nothing to find a row by. */
+		/* Without columns there is nothing to find a conflicting row by. */
 		if (shuttle_on_conflict_updates(write))
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -277,7 +283,7 @@ shuttle_write_is_buffered(ShuttleWrite *write)
 	}
 	if (write->node->ps.plan == NULL)
 	{
-		/* COPY counts what it sends, so the node must not keep a row out. */
+		/* COPY counts what it sends, so the node must not skip a row. */
 		if (!shuttle_write_is_plain(write))
 			return false;
 		shuttle_write_run_begin_copy(write->node);
@@ -296,10 +302,10 @@ has_row_triggers(const TriggerDesc *triggers)
 }
 
 /*
- * Of a COPY, checks and AFTER ROW triggers are core's and of one row each; so
- * are checks with subqueries, which could see what was written.  Of a row that
- * an UPDATE moves here, core alone knows the old values, and what to check; of one
- * that MERGE inserts and returns, what brought it here.
+ * Core does a COPY's checks and AFTER ROW triggers row by row. Checks with
+ * subqueries could see what was written. For a row that an UPDATE moves here
+ * only core knows the old values and the checks; for a row that MERGE inserts
+ * and returns, the action.
  */
 static bool
 may_buffer(const ShuttleWrite *write)
@@ -321,7 +327,7 @@ may_buffer(const ShuttleWrite *write)
 		  !contain_subplans((Node *) target->ri_WithCheckOptions)));
 }
 
-/* Finds the attributes whose values travel with each row. */
+/* Finds the attributes whose values are sent with each row. */
 static void
 collect_values(ShuttleWrite *write)
 {
@@ -351,7 +357,7 @@ collect_values(ShuttleWrite *write)
 	if (write->nvalues > 0)
 		write->batch_size = Min(write->batch_size, SHUTTLE_MAX_PARAMETERS / write->nvalues);
 
-	/* Behind the values of UPDATE and DELETE there may be a tableoid. */
+	/* A tableoid may follow the values of UPDATE and DELETE. */
 	write->values = palloc0_array(const char *, write->nvalues * write->batch_size + 1);
 }
 
@@ -362,14 +368,14 @@ get_batch_size(ResultRelInfo *target)
 	TriggerDesc *triggers = target->ri_TrigDesc;
 	const List *options;
 
-	/* Whose rows are buffered has no batches of core's. */
+	/* Buffered writes do not use core's batches. */
 	if (write != NULL && (write->node->ps.plan == NULL ? shuttle_write_is_buffered(write) :
 						  may_buffer(write)))
 		return 1;
 
 	/*
-	 * A returned row, a check of it or an AFTER trigger is of one row; a
-	 * BEFORE trigger may look for the rows before its own.
+	 * RETURNING, checks and AFTER triggers need rows one by one; a BEFORE
+	 * trigger may look for the rows inserted before its own.
 	 */
 	if (target->ri_projectReturning != NULL ||
 		target->ri_WithCheckOptions != NIL ||
@@ -416,9 +422,9 @@ exec_foreign_batch_insert(EState *estate, ResultRelInfo *target,
 }
 
 /*
- * UPDATE and DELETE of one row.  One whose new values belong to another partition
- * must not stay in this one, where nobody would look for it; the node may know of
- * no partitions.
+ * UPDATE or DELETE of one row. A row whose new values belong to another
+ * partition must not stay in this one, where nobody would look for it; the node
+ * may not know the partitions.
  */
 static TupleTableSlot *
 exec_foreign_change(EState *estate, ResultRelInfo *target,
@@ -431,10 +437,7 @@ exec_foreign_change(EState *estate, ResultRelInfo *target,
 	{
 		const ResultRelInfo *root = target->ri_RootResultRelInfo;
 
-		/*
-		 * The statement names the partition itself, which may have had
-		 * children.
-		 */
+		/* The statement names the partition itself, which may have children. */
 		if (root == NULL ||
 			root->ri_RelationDesc->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
 			ExecPartitionCheckEmitError(target, slot, estate);
@@ -446,10 +449,8 @@ exec_foreign_change(EState *estate, ResultRelInfo *target,
 	return write_row(write, slot, plan_slot);
 }
 
-/*
- * A partitioned table may have row security, which core checks of rows for tables
- * of here alone.
- */
+/* A partitioned table may have row security; core checks its policies only for
+ * rows of local tables. */
 static void
 check_policies(const ShuttleWrite *write, TupleTableSlot *slot)
 {
@@ -459,7 +460,9 @@ check_policies(const ShuttleWrite *write, TupleTableSlot *slot)
 							 write->target, slot, write->estate);
 }
 
-/* NULL says that the row needs nothing more of core; COPY only counts it. */
+/*
+ * Returns NULL if core need do nothing more with the row; COPY only counts it.
+ */
 static TupleTableSlot *
 write_row(ShuttleWrite *write, TupleTableSlot *slot, TupleTableSlot *plan_slot)
 {
@@ -472,10 +475,8 @@ write_row(ShuttleWrite *write, TupleTableSlot *slot, TupleTableSlot *plan_slot)
 	return send_rows(write, &slot, plan_slot, 1) > 0 ? slot : NULL;
 }
 
-/*
- * Sends rows and waits for the answer; a row returned is stored in the first
- * slot.  Returns how many rows the node has written.
- */
+/* Sends rows and waits for the answer; a returned row is stored in the first
+ * slot. Returns how many rows the node has written. */
 static int
 send_rows(ShuttleWrite *write, TupleTableSlot **slots, TupleTableSlot *plan_slot,
 		  int nslots)
@@ -514,10 +515,8 @@ send_rows(ShuttleWrite *write, TupleTableSlot **slots, TupleTableSlot *plan_slot
 	return (int) nrows;
 }
 
-/*
- * Returns the table on the node that the row to be changed is in, and prints
- * that behind the values; InvalidOid where it is not known.
- */
+/* Prints the values, followed by the tableoid on the node of the row to be
+ * changed, and returns that; InvalidOid if it is unknown. */
 static Oid
 print_values(ShuttleWrite *write, TupleTableSlot **slots,
 			 TupleTableSlot *plan_slot, int nslots)
@@ -559,7 +558,7 @@ print_values(ShuttleWrite *write, TupleTableSlot **slots,
 	return tableoid;
 }
 
-/* Stores the row returned; the slot frees it. */
+/* Stores the returned row; the slot frees it. */
 static void
 store_returned_row(ShuttleWrite *write, ShuttleRequest *request,
 				   TupleTableSlot *slot)
@@ -572,7 +571,7 @@ store_returned_row(ShuttleWrite *write, ShuttleRequest *request,
 				 errmsg("storage node \"%s\" returned no row",
 						shuttle_node_name(write->storage_node))));
 
-	/* The slot may be of a kind that stores no heap tuple. */
+	/* The slot's type may not store heap tuples. */
 	ExecForceStoreHeapTuple(shuttle_decoder_tuple(write->decoder, &row), slot, true);
 }
 

@@ -2,12 +2,19 @@
  * write.h
  *	  Rows written to storage nodes: INSERT, UPDATE, DELETE, MERGE and COPY.
  *
- * Files: foreign_modify.c and foreign_direct.c are the callbacks that core's
- * ModifyTable calls; write_run.c steers ModifyTable so that rows are buffered
- * and flushed at the end of its source; write_buffer.c, write_pieces.c,
- * write_values.c and write_sql.c make requests of buffered rows;
- * write_behind.c keeps INSERTs that nobody waits for yet; keyed_*.c join rows
- * that are here with tables of a node; merge_run.c runs the parts of a MERGE.
+ * foreign_modify.c, foreign_direct.c	the callbacks that ModifyTable calls
+ * write_run.c, write_source.c	control ModifyTable: buffer rows, flush them at the
+ * 			end of the source, read the source first if need be
+ * write_buffer.c, write_pieces.c, write_values.c, write_sql.c	buffered rows and
+ * 			their requests; write_follow_up.c: triggers and RETURNING
+ * write_behind.c, plpgsql_statements.c	INSERTs that nobody waits for yet
+ * write_move.c		rows that an UPDATE moves between partitions
+ * write_conflict.c	ON CONFLICT; remote_default.c: columns left to the node
+ * remote_table.c, target_rows.c	what a node says of its table; ctids of rows
+ * keyed_*.c		nodes join rows sent to them with their tables
+ * merge_run.c		the parts of a MERGE
+ * reference_writes.c, other_writes.c	writes refused, or only noted
+ * explain_routed.c	EXPLAIN of partitions that rows were routed to
  *
  * In: rows and plans of core. Out: requests, true counts and RETURNING rows.
  *-------------------------------------------------------------------------
@@ -24,25 +31,26 @@
 
 /* ---- rows that are changed by name (target_rows.c, foreign_modify.c) */
 
-/* True while a MERGE is run by its node (merge_run.c). */
+/* True if the statement is a MERGE that merge_run.c runs. */
 extern bool shuttle_runs_merge(const EState *estate);
 
-/* Those of a foreign table in a MERGE, which its scans and actions share, made at need;
- * NULL in other statements. */
+/* The target rows of a foreign table in a MERGE, shared by its scans and
+ * actions, created on first use. NULL in other statements. */
 extern ShuttleTargetRows *shuttle_merge_target_rows(EState *estate, Oid relid,
 													const char *table_name);
 
-/* The input of a MERGE's node that reads everything; NULL: it is another node. */
+/* The first input of a MERGE's node, which reads everything; NULL: another
+ * node. */
 extern PlanState *shuttle_merge_reading(const PlanState *node);
 
-/* The plan of WITH that this one scans to its end; NULL likewise. */
+/* The CTE's plan that this input scans to its end; NULL: another node. */
 extern PlanState *shuttle_merge_rows(const PlanState *node);
 
-/* Called once. */
+/* Called once per session. */
 extern void shuttle_merge_register(void);
 
-/* Behind ExecutorStart, before ExecutorEnd and behind COPY: note the servers of
- * postgres_fdw that are written to. */
+/* After ExecutorStart, before ExecutorEnd and after COPY: note which
+ * postgres_fdw servers are written to. */
 extern void shuttle_other_writes_start(QueryDesc *queryDesc, int eflags);
 extern void shuttle_other_writes_end(QueryDesc *queryDesc);
 extern void shuttle_other_writes_copied(const CopyStmt *copy);
@@ -52,46 +60,46 @@ extern void shuttle_other_writes_copied(const CopyStmt *copy);
 /* Lists the ModifyTableStates of a statement, each once. */
 extern List *shuttle_modify_tables(const QueryDesc *query);
 
-/* Behind ExecutorStart: takes over a statement's ModifyTables. */
+/* After ExecutorStart: puts our functions around a statement's ModifyTables. */
 extern void shuttle_write_run_start(QueryDesc *query, int eflags);
 
-/* Callback: sends what was written before a savepoint. */
+/* Subtransaction callback: sends buffered rows before a savepoint. */
 extern void shuttle_write_run_savepoint(SubXactEvent event, SubTransactionId self,
 										SubTransactionId parent, void *arg);
 
-/* Says how the transaction would commit now, with DIST and VERBOSE. */
+/* EXPLAIN (ANALYZE, DIST, VERBOSE): how the transaction would commit now. */
 extern void shuttle_write_explain_commit(ExplainState *es);
 
-/* The run that the write belongs to; NULL: it is not steered by us (COPY). */
+/* The run of a ModifyTable; NULL: we do not control it. */
 extern ShuttleWriteRun *shuttle_write_run_find(const ModifyTableState *node);
 
-/* Begins the run of a COPY, if it was not begun. */
+/* Begins the run of a COPY, unless it has begun. */
 extern void shuttle_write_run_begin_copy(ModifyTableState *node);
 
-/* The statement ends: a COPY's rows are flushed, files are closed. */
+/* At the statement's end: flushes a COPY's rows, closes tuplestores. */
 extern void shuttle_write_run_end(const ModifyTableState *node);
 
-/* A buffered write takes a row; may send what is buffered. */
+/* Buffers a row; may send what is buffered. */
 extern void shuttle_write_run_add(ShuttleWriteRun *run, ShuttleWrite *write,
 								  TupleTableSlot *slot,
 								  TupleTableSlot *plan_slot);
 
-/* The two halves of that; take: false where the row was changed before. */
+/*
+ * The two halves of that; take: false if the statement changed the row before.
+ */
 extern bool shuttle_write_run_take(ShuttleWriteRun *run, ShuttleWrite *write,
 								   TupleTableSlot *slot, TupleTableSlot *plan_slot);
 extern void shuttle_write_run_send_full(ShuttleWriteRun *run, ShuttleWrite *write);
 
-/* Says how many rows of RETURNING a statement is run for; 0: all. */
+/* Sets how many more RETURNING rows this ExecutorRun wants; 0: all. */
 extern void shuttle_write_run_limit(const QueryDesc *query, uint64 count);
 
-/* Counts a row that core does not count, and keeps it for RETURNING. */
+/* Counts a row that core does not count, and keeps its RETURNING row. */
 extern void shuttle_write_run_count(ShuttleWriteRun *run, ResultRelInfo *target,
 									TupleTableSlot *slot, TupleTableSlot *plan_slot);
 
-/*
- * Sends what other executor runs than that of estate have buffered for the
- * node, and waits: called before a request that could see it.
- */
+/* Flushes the rows that other executor runs than estate's have buffered for the
+ * node: called before a request that could see them. */
 extern void shuttle_write_flush_others(ShuttleNode *node, const EState *estate);
 
 /* ---- INSERTs that are not waited for (write_behind.c, plpgsql_statements.c) */
@@ -100,37 +108,38 @@ extern void shuttle_write_flush_others(ShuttleNode *node, const EState *estate);
 extern void shuttle_write_behind_enter(void);
 extern void shuttle_write_behind_exit(void);
 
-/* Runs a CALL or DO. */
+/* Executes a CALL or DO. */
 extern void shuttle_write_behind_call(ProcessUtility_hook_type run,
 									  SHUTTLE_UTILITY_PARAMETERS);
 
-/* Callbacks. */
+/* Transaction and subtransaction callbacks. */
 extern void shuttle_write_behind_end_transaction(XactEvent event, void *arg);
 extern void shuttle_write_behind_end_savepoint(SubXactEvent event, SubTransactionId self,
 											   SubTransactionId parent, void *arg);
 
-/* True where statements that begin at a nest level of the transaction need not be
- * waited for: another one's end will be. */
+/* True if INSERTs of a statement that began at this transaction nest level need
+ * not be waited for: an outer statement waits at its end. */
 extern bool shuttle_write_behind_is_on(int nest_level);
 
-/* False where a block with EXCEPTION may be being entered that we do not know of. */
+/* False if PL/pgSQL may be entering a block with EXCEPTION unknown to us. */
 extern bool shuttle_write_behind_is_safe(void);
 
-/* Takes over a request that was sent and not answered, of nrows rows.  Errors: of
- * earlier ones. */
+/* Takes over a request of nrows rows that is not answered yet. Errors: those of
+ * earlier requests. */
 extern void shuttle_write_behind_leave(ShuttleWrite *write, ShuttleRequest *request,
 									   int nrows, int64 nbytes);
 
-/* Waits for all that were sent at a nest level or deeper.  Errors: theirs. */
+/* Waits for all requests sent at a nest level or deeper. Errors: theirs. */
 extern void shuttle_write_behind_finish(int level);
 
-/* PL/pgSQL is about to enter a block with EXCEPTION.  Errors: as above. */
+/* Called when PL/pgSQL is about to enter a block with EXCEPTION. Errors: as
+ * above. */
 extern void shuttle_write_behind_enter_block(void);
 
-/* Has PL/pgSQL tell us of the statements that it begins from now on. */
+/* Installs a PL/pgSQL plugin that sees each statement before it starts. */
 extern void shuttle_plpgsql_statements_see(void);
 
-/* True where it does. */
+/* True if that plugin is the one that PL/pgSQL calls. */
 extern bool shuttle_plpgsql_statements_are_seen(void);
 
 #endif							/* SHUTTLE_EXECUTOR_WRITE_WRITE_H */

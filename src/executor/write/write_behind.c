@@ -2,30 +2,27 @@
  * write_behind.c
  *	  INSERTs that were sent and are not waited for.
  *
- * An INSERT within a statement of the client, by a function say, whose count is
- * known goes on when its rows are sent: the table is a plain one by the node's
- * word, and nothing is to be done with its rows here.  Another count, or an error,
- * is found later, at the latest when
- * - the client's statement ends: its plan, or its CALL or DO,
- * - a procedure commits or rolls back,
- * - PL/pgSQL raises an error, or enters a block with EXCEPTION
- *	 (plpgsql_statements.c),
- * - more than shuttle.write_buffer_size is under way.
- * Whatever the node is asked behind them is answered behind them: a read sees the
- * rows, or meets the error.
+ * An INSERT within a client's statement, in a function say, need not wait for
+ * its answer if its count is known: the node says that the table is plain
+ * (remote_table.c), and nothing is to be done with its rows here. Another
+ * count, or an error, is found later, at the latest when |- the client's
+ * statement ends: its plan, or its CALL or DO, |- a procedure commits or rolls
+ * back, |- PL/pgSQL raises an error, or enters a block with EXCEPTION |
+ * (plpgsql_statements.c), |- more than shuttle.write_buffer_size is under way.
+ * A node answers in order: a later read sees the rows, or meets the error.
  *
- * Within a savepoint that began in the client's statement, as that of a block with
- * EXCEPTION, each INSERT is waited for: whoever catches its error may look at
- * variables, which nobody sets back, and must not find in them what the statements
- * behind the INSERT have done.  So what goes on can only end with all of the
- * client's statement.  With shuttle.strict_savepoints off, errors may come behind
- * their savepoint.
+ * In a savepoint that began in the client's statement, such as a block with
+ * EXCEPTION, each INSERT is waited for: the handler of its error may look at
+ * variables, which no rollback resets, and must not see what statements after
+ * the INSERT have done. So an INSERT that was not waited for can only fail
+ * with all of the client's statement. With shuttle.strict_savepoints off,
+ * errors may come after their savepoint.
  *
- * Rule: the oldest is always the first to be finished, so that the error that is
- * raised is the one that waiting for each would have met.
+ * Rule: the oldest is always finished first, so that the error raised is the
+ * one that waiting for each INSERT would have raised.
  *
- * Memory: each has a context below that of the (sub)transaction it was sent in; a
- * reset callback takes it out of the list.
+ * Memory: each has a context below that of the (sub)transaction it was sent
+ * in; a reset callback takes it out of the list.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -44,7 +41,7 @@
 #include "executor/write/write_table.h"
 #include "storage/shuttle_storage.h"
 
-/* What an INSERT counts at least, so that there are at most about a thousand. */
+/* The least size of an INSERT, so that at most about a thousand are listed. */
 #define LEAST_BYTES 4096
 
 typedef struct LeftWrite
@@ -56,7 +53,7 @@ typedef struct LeftWrite
 	ShuttleRequest *request;
 	Oid			relid;
 	char	   *table;
-	char	   *origin;			/* context of its errors; NULL: none */
+	char	   *origin;			/* error context of its statement; NULL: none */
 	int			nrows;
 	int64		nbytes;
 	int			level;			/* transaction nest level that it belongs to */
@@ -64,12 +61,12 @@ typedef struct LeftWrite
 
 static dlist_head left_writes = DLIST_STATIC_INIT(left_writes);
 static int64 left_bytes = 0;
-static int	ncalls = 0;			/* CALL and DO that have not returned */
-static int	client_level = 0;	/* nest level that the client's statement
-								 * began at */
-static bool blocks_are_seen = false;	/* by us, since it began */
+static int	ncalls = 0;			/* CALL and DO commands under way */
+static int	client_level = 0;	/* nest level at which the client's statement
+								 * began */
+static bool blocks_are_seen = false;	/* our plugin was active when it began */
 
-/* Blocks with EXCEPTION that are being entered, of the lowest nest level. */
+/* Blocks with EXCEPTION being entered at the lowest nest level. */
 static int	nentering = 0;
 static int	entering_level;
 
@@ -107,7 +104,7 @@ shuttle_write_behind_enter_block(void)
 	shuttle_write_behind_finish(1);
 
 	/*
-	 * Values of its variables may come from functions that write, or enter
+	 * Initial values of its variables may call functions that write or enter
 	 * other blocks.
 	 */
 	if (nentering == 0)
@@ -169,12 +166,12 @@ shuttle_write_behind_leave(ShuttleWrite *write, ShuttleRequest *request,
 	shuttle_request_leave(request, cxt, left->origin);
 	MemoryContextSwitchTo(old_cxt);
 
-	/* not that one: whether it is answered already is chance */
+	/* without the new one: it might or might not be answered yet */
 	make_room(left->nbytes);
 	add_to_list(left, false);
 }
 
-/* Frees what was answered meanwhile, and waits for what would be too much. */
+/* Frees answered requests; waits for the oldest while there is too much. */
 static void
 make_room(int64 nbytes)
 {
@@ -202,12 +199,12 @@ is_answered(LeftWrite *left)
 }
 
 /*
- * Looks for the answer of one, and frees it if it is here, waited for where that
- * is wanted.  Returns false where it is not here.
+ * Reads the answer, if it is here or wait is set, and frees the request.
+ * Returns false if it is not here.
  *
- * It is not in the list meanwhile: while the node is waited for, statements of ours
- * may end.  An error puts it back, for its level may be one around this one; so no
- * callback would do.
+ * Meanwhile it is not in the list: statements of ours may end while we wait for
+ * the node. An error puts it back, as its nest level may be an outer one; so a
+ * callback would not do.
  */
 static bool
 finish(LeftWrite *left, bool wait)
@@ -224,7 +221,7 @@ finish(LeftWrite *left, bool wait)
 	}
 	PG_CATCH();
 	{
-		/* The node's table may have been changed. */
+		/* The node's table may have changed. */
 		shuttle_remote_table_forget(left->relid, left->node);
 		add_to_list(left, true);
 		PG_RE_THROW();
@@ -238,14 +235,14 @@ finish(LeftWrite *left, bool wait)
 	return answered;
 }
 
-/* Its statement has counted all of its rows. */
+/* Its statement has already reported nrows. */
 static void
 judge_count(LeftWrite *left, uint64 nwritten)
 {
 	if (nwritten == left->nrows)
 		return;
 
-	/* What is executed now has nothing to do with it. */
+	/* The current statement's context has nothing to do with it. */
 	error_context_stack = NULL;
 	ereport(ERROR,
 			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
@@ -283,14 +280,14 @@ shuttle_write_behind_finish(int level)
 
 /* ---- when */
 
-/* True for a plan's run, and a CALL or DO, that is no part of another one. */
+/* True for the client's own ExecutorRun (depth 1), CALL or DO (depth 0). */
 static bool
 is_outermost(int depth)
 {
 	return ncalls == 0 && shuttle_snapshot_run_depth() == depth;
 }
 
-/* A block that nobody told us of may be being entered where it was not so yet. */
+/* Until then a block unknown to us may have been entered. */
 static void
 begin_client_statement(void)
 {
@@ -318,7 +315,7 @@ shuttle_write_behind_call(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETE
 	if (is_outermost(0))
 		begin_client_statement();
 
-	/* No memory context goes with each call. */
+	/* A callback will not do: no memory context is freed with each call. */
 	ncalls++;
 	PG_TRY();
 	{
@@ -335,7 +332,7 @@ shuttle_write_behind_call(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETE
 
 /* ---- transactions */
 
-/* What was sent at a level, or deeper, is void. */
+/* Drops what was sent at a nest level or deeper. */
 static void
 forget_level(int level)
 {

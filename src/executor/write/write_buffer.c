@@ -1,10 +1,11 @@
 /*-------------------------------------------------------------------------
  * write_buffer.c
- *	  Rows of one table that wait to be written by one request for many of them.
+ *	  Rows of one table that are buffered, to be written by one request.
  *
- * Rule: of several changes of one row in a statement the first counts, as in core.
+ * Rule: if a statement changes a row several times, the first change counts,
+ * as in core.
  *
- * Memory: rows that wait are values in rows_cxt, reset when they are sent.
+ * Memory: buffered rows are in rows_cxt, reset when they are sent.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -70,7 +71,7 @@ shuttle_write_buffer_create(ShuttleWrite *write)
 	MemoryContextSwitchTo(old_cxt);
 }
 
-/* Of the columns that RETURNING wants, from first_column on. */
+/* Decodes the columns that RETURNING wants, from first_column on. */
 static ShuttleDecoder *
 create_decoder(const ShuttleWrite *write, int first_column)
 {
@@ -78,7 +79,7 @@ create_decoder(const ShuttleWrite *write, int first_column)
 								  first_column, write->rel, write->estate->es_query_cxt);
 }
 
-/* Of a row that is to stay and to leave, too, what comes first counts. */
+/* Changes and moves of a row share one table of ctids: the first counts. */
 static HTAB *
 create_names(const ShuttleWrite *write)
 {
@@ -94,7 +95,7 @@ create_names(const ShuttleWrite *write)
 					   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
-/* The row type of the attributes that travel. */
+/* The row type of the attributes that are sent. */
 static TupleDesc
 describe_values(const ShuttleWrite *write)
 {
@@ -155,7 +156,7 @@ shuttle_write_buffer_add(ShuttleWrite *write, TupleTableSlot *slot,
 	return true;
 }
 
-/* True where the statement has named the row before. */
+/* True if the statement has changed the row before. */
 static bool
 is_named_again(ShuttleWriteBuffer *buffer, ItemPointer ctid)
 {
@@ -165,7 +166,7 @@ is_named_again(ShuttleWriteBuffer *buffer, ItemPointer ctid)
 	return found;
 }
 
-/* Returns how many bytes the values have when they are sent, roughly. */
+/* Returns the approximate size of the values when they are sent. */
 static int64
 copy_values(ShuttleWrite *write, TupleTableSlot *slot, ShuttleWaitingRow *row)
 {
@@ -179,7 +180,7 @@ copy_values(ShuttleWrite *write, TupleTableSlot *slot, ShuttleWaitingRow *row)
 	row->values = shuttle_form_minimal_tuple(buffer->desc, values, nulls);
 	nbytes = row->values->t_len;
 
-	/* A stored value may be compressed, or lie in a TOAST table. */
+	/* A value may be compressed, or in a TOAST table. */
 	for (int i = 0; i < write->nattributes; i++)
 	{
 		char	   *value = DatumGetPointer(values[i]);
@@ -193,7 +194,7 @@ copy_values(ShuttleWrite *write, TupleTableSlot *slot, ShuttleWaitingRow *row)
 	return nbytes;
 }
 
-/* What core fires for a row, before it hands it over. */
+/* True if core fires BEFORE ROW triggers before it passes us a row. */
 static bool
 has_before_trigger(const ShuttleWrite *write)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  * write_buffer.h
- *	  One table that a statement writes, its buffered rows, and the requests that
- *	  are made of them.
+ *	  One table that a statement writes, its buffered rows, and their
+ *	  requests.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_EXECUTOR_WRITE_WRITE_BUFFER_H
@@ -23,44 +23,46 @@ struct ShuttleWrite
 	ShuttleNode *storage_node;
 	ShuttlePostgresFdwModify postgres_fdw;
 	ShuttleDecoder *decoder;	/* NULL: nothing is returned */
-	ShuttleOnConflict *conflict;	/* NULL: there is no such clause */
+	ShuttleOnConflict *conflict;	/* NULL: no ON CONFLICT clause of ours */
 
 	/* UPDATE, DELETE */
-	AttrNumber	ctid_column;	/* in the source's rows */
+	AttrNumber	ctid_column;	/* its column in the source's rows */
 	ShuttleTargetRows *rows;
-	char	   *sql_by_table;	/* with a condition on tableoid; or NULL */
+	char	   *sql_by_table;	/* sql with a condition on tableoid; or NULL */
 
-	/* UPDATE: rows that it moves between partitions (write_move.c) */
-	ShuttleWrite *leaving;		/* takes them out of this one; NULL: none yet */
-	ShuttleWrite *arriving;		/* brings them here from others; or NULL */
-	ShuttleWrite *update;		/* of leaving and arriving rows: the table's
-								 * own; NULL: it has none */
+	/* UPDATE: rows moved between partitions (write_move.c) */
+	ShuttleWrite *leaving;		/* deletes rows from this partition; NULL: none
+								 * yet */
+	ShuttleWrite *arriving;		/* inserts rows from other partitions; or NULL */
+	ShuttleWrite *update;		/* in leaving and arriving: the table's UPDATE;
+								 * NULL: it has none */
 
-	int			batch_size;		/* INSERT: rows of one VALUES */
-	int			row_limit;		/* INSERT: rows of one request, where the
-								 * option batch_size says it; else 0 */
+	int			batch_size;		/* INSERT: rows in one VALUES list */
+	int			row_limit;		/* INSERT: rows of one request if the option
+								 * batch_size is set; else 0 */
 
-	/* values that travel, for each row; UPDATE and DELETE: behind the ctid */
+	/* values sent for each row, in UPDATE and DELETE after the ctid */
 	int			nattributes;
 	AttrNumber *attributes;
 	FmgrInfo   *output;
 	ShuttlePrintNeed need;
-	int			nvalues;		/* with the ctid */
+	int			nvalues;		/* nattributes, plus one for the ctid */
 	const char **values;		/* room for batch_size rows */
 
-	char	   *insert_sql;		/* for insert_rows rows; NULL: for one */
+	char	   *insert_sql;		/* INSERT of insert_rows rows; NULL: not made
+								 * yet */
 	int			insert_rows;
 
-	bool		decided;		/* whether it is buffered */
-	ShuttleWriteBuffer *buffer; /* NULL: it is not */
+	bool		decided;		/* buffer has been decided */
+	ShuttleWriteBuffer *buffer; /* NULL: not buffered */
 	MemoryContext work_cxt;
 
-	/* What EXPLAIN shows; of leaving and arriving rows it is the update's. */
+	/* For EXPLAIN; leaving and arriving rows use the UPDATE's. */
 	ShuttleAsked *asked;		/* NULL: nothing */
 	ShuttleCounters counters;
 };
 
-/* True where a node has to look for rows to write these, so that DIST counts them. */
+/* True if the node has to look for rows to write these, for DIST's counters. */
 static inline bool
 shuttle_write_looks(const ShuttleWrite *write)
 {
@@ -70,7 +72,7 @@ shuttle_write_looks(const ShuttleWrite *write)
 		(plan != NULL && plan->onConflictAction != ONCONFLICT_NONE);
 }
 
-/* The write that EXPLAIN shows: one of a table. */
+/* The write that EXPLAIN shows for a table. */
 static inline ShuttleWrite *
 shuttle_write_shown(ShuttleWrite *write)
 {
@@ -79,54 +81,53 @@ shuttle_write_shown(ShuttleWrite *write)
 
 /* ---- rows that change their partition (write_move.c) */
 
-/* True for the rows that an UPDATE takes out of a partition. */
+/* True for rows that an UPDATE moves out of a partition. */
 static inline bool
 shuttle_write_takes_out(const ShuttleWrite *write)
 {
 	return write->operation == CMD_DELETE && write->node->operation == CMD_UPDATE;
 }
 
-/* True for those that it brings to one. */
+/* True for rows that an UPDATE moves into a partition. */
 static inline bool
 shuttle_write_brings_in(const ShuttleWrite *write)
 {
 	return write->operation == CMD_INSERT && write->node->operation == CMD_UPDATE;
 }
 
-/*
- * Moves a row of an UPDATE to the partition that its new values belong to.
- * Errors: where that is not possible; core's, where there is no such partition.
- */
+/* Moves a row of an UPDATE to the partition that its new values belong to.
+ * Errors: if that is not possible; core's, if there is no such partition. */
 extern void shuttle_write_move(ShuttleWrite *write, TupleTableSlot *slot,
 							   TupleTableSlot *plan_slot);
 
-/* True where a scan that is yet to be made, or a statement on a node, could meet
+/* True if a later scan of the source, or a statement run on a node, could meet
  * rows that were moved. */
 extern bool shuttle_move_is_seen(PlanState *source);
 
 /* ---- statements for many rows (write_sql.c) */
 
 /*
- * The statement whose parameters are arrays: of each attribute's values, and
- * for UPDATE and DELETE of ctids in front of those and of tableoids (NULL: not
- * known) behind them.  In the current context.
+ * The statement whose parameters are arrays: the values of each attribute;
+ * UPDATE and DELETE: first ctids, last tableoids (NULL: unknown). In the
+ * current context.
  */
 extern char *shuttle_write_array_sql(const ShuttleWrite *write,
 									 const ShuttleRemoteTable *table);
 
 /* ---- values of many rows (write_values.c) */
 
-/* Stores a row of which RETURNING wants no column, but maybe system columns. */
+/* Stores a row of NULLs if RETURNING needs no columns, except perhaps system
+ * columns. */
 extern void shuttle_write_store_nothing(TupleTableSlot *slot);
 
-/* A row that waits to be sent. */
+/* A row that is not sent yet. */
 typedef struct ShuttleWaitingRow
 {
 	uint64		number;
 	ItemPointerData ctid;		/* UPDATE, DELETE */
-	Oid			tableoid;		/* of the node; InvalidOid: not known */
-	MinimalTuple values;		/* of the attributes that travel */
-	MinimalTuple plan_row;		/* of the source; NULL: nobody needs it */
+	Oid			tableoid;		/* on the node; InvalidOid: unknown */
+	MinimalTuple values;		/* of the attributes that are sent */
+	MinimalTuple plan_row;		/* the source's row; NULL: not needed */
 } ShuttleWaitingRow;
 
 typedef struct ShuttleWaitingRows
@@ -134,13 +135,13 @@ typedef struct ShuttleWaitingRows
 	bool		by_ctid;
 	int			nrows;
 	ShuttleWaitingRow *rows;
-	TupleTableSlot *slot;		/* for their values */
+	TupleTableSlot *slot;		/* for their values, one row at a time */
 } ShuttleWaitingRows;
 
 /*
- * Texts for the parameters of a statement, in work_cxt.  Of rows: one for each
- * value; where they have a ctid there is one row, and its tableoid comes last.
- * Of arrays: as shuttle_write_array_sql() says.
+ * Prints the parameters of a statement, in work_cxt. rows: one text for each
+ * value; with a ctid there is one row, and its tableoid comes last. arrays: as
+ * in shuttle_write_array_sql().
  */
 extern const char **shuttle_write_print_rows(const ShuttleWrite *write,
 											 const ShuttleWaitingRows *rows);
@@ -157,111 +158,108 @@ extern void shuttle_write_append_element(StringInfo array, const char *text,
 struct ShuttleWriteBuffer
 {
 	bool		by_ctid;		/* UPDATE, DELETE */
-	bool		returns;		/* something follows up on rows */
+	bool		returns;		/* rows are needed after they are written */
 	TupleDesc	desc;			/* of values */
 	TupleTableSlot *values_slot;
-	TupleTableSlot *plan_slot;	/* NULL: nothing that follows needs one */
+	TupleTableSlot *plan_slot;	/* NULL: the source's row is not needed */
 	ShuttleDecoder *decoder;	/* NULL: no column is returned */
-	ShuttleDecoder *marked_decoder; /* the same, behind a mark */
-	HTAB	   *named;			/* ctids of this statement; NULL: none */
+	ShuttleDecoder *marked_decoder; /* the same, if a mark precedes the columns */
+	HTAB	   *named;			/* ctids the statement has changed; NULL:
+								 * INSERT */
 
 	MemoryContext rows_cxt;
 	ShuttleWaitingRow *rows;
 	int			nrows;
 	int			size;
 	int64		nbytes;
-	int64		nsent_bytes;	/* of pieces that were not waited for */
-	bool		has_sent;		/* some piece of the statement */
+	int64		nsent_bytes;	/* of pieces not waited for yet */
+	bool		has_sent;		/* some piece was sent */
 
-	ShuttleRemoteTable *table;	/* while a piece is made or judged */
-	char	   *sql;			/* of many rows, in the query's context */
+	ShuttleRemoteTable *table;	/* set while a piece is made or checked */
+	char	   *sql;			/* statement for many rows, in the query's
+								 * context */
 	List	   *pieces;			/* oldest first */
-	uint64		nfinished;		/* rows written that nobody has counted yet */
+	uint64		nfinished;		/* rows written but not reported yet */
 };
 
 /* Makes the write a buffered one, in the query's context. */
 extern void shuttle_write_buffer_create(ShuttleWrite *write);
 
-/*
- * Takes a row; its values are copied.  number tells its place among the rows
- * of its run.  Returns false where the statement has changed that row before.
- */
+/* Adds a row; its values are copied. number: its place among the rows of its
+ * run. Returns false if the statement has changed that row before. */
 extern bool shuttle_write_buffer_add(ShuttleWrite *write, TupleTableSlot *slot,
 									 TupleTableSlot *plan_slot, uint64 number);
 
-/*
- * True where the statement has changed the source's row before, and has fired BEFORE
- * ROW triggers for it, as core does once for a row of a table of here.
- */
+/* True if the statement has already changed the source's row and fired BEFORE
+ * ROW triggers for it: core fires them once for a row of a local table. */
 extern bool shuttle_write_buffer_fired_for(const ShuttleWrite *write,
 										   TupleTableSlot *plan_slot);
 
-/* True where rows wait to be sent. */
+/* True if there are rows to be sent. */
 extern bool shuttle_write_buffer_has_rows(const ShuttleWrite *write);
 
-/* What the rows that wait will have when they are sent, roughly. */
+/* Approximate size of the buffered rows when they are sent. */
 extern int64 shuttle_write_buffer_bytes(const ShuttleWrite *write);
 
-/* True where there are so many of them that they are to be sent now; true
- * where so much was sent that its answer is to be waited for. */
+/* is_full: true if buffered rows must be sent now. is_ahead: true if so much
+ * was sent that its answer must be waited for. */
 extern bool shuttle_write_buffer_is_full(const ShuttleWrite *write);
 extern bool shuttle_write_buffer_is_ahead(const ShuttleWrite *write);
 
 /* ---- requests for them (write_pieces.c) */
 
-/* True where the node writes each row that it is sent, or fails.  Waits for
- * the node's answer where nothing is known of the table. */
+/* True if the node writes each row that it is sent, or fails. Waits for the
+ * node's answer if nothing is known of the table. */
 extern bool shuttle_write_is_plain(ShuttleWrite *write);
 
 /*
- * Sends what is buffered; waits only for what the node says of the table,
- * where that was not known, and with ON CONFLICT DO UPDATE for the first piece.
- * nest_level: transaction nest level that the rows belong to.
- * more: other rows may follow.
+ * Sends what is buffered. Waits only for the node's description of the table,
+ * if it is unknown, and with ON CONFLICT DO UPDATE for the first piece.
+ * nest_level: transaction nest level that the rows belong to. more: other rows
+ * may follow.
  */
 extern void shuttle_write_buffer_send(ShuttleWrite *write, int nest_level, bool more);
 
-/* Waits for the answers of what was sent; returns how many rows were written.
- * Errors: those of the node. */
+/* Waits for the answers; returns how many rows were written. Errors: those of
+ * the node. */
 extern uint64 shuttle_write_buffer_finish(ShuttleWrite *write);
 
 /*
- * The same, but an INSERT whose count is known is left to write_behind.c.  Where
- * the node has not said yet if it is, it is asked, for the next time.
+ * The same, but leaves an INSERT whose count is known to write_behind.c. If it
+ * is unknown whether the table permits that, asks the node for the next time.
  */
 extern uint64 shuttle_write_buffer_go_on(ShuttleWrite *write);
 
-/* The number of the next returned row; false: there is none. */
+/* Gets the number of the next returned row; false: there is none. */
 extern bool shuttle_write_buffer_peek(ShuttleWrite *write, uint64 *number);
 
 /*
- * Does with that row what core does with one that was written: AFTER ROW
- * triggers, checks of views, RETURNING.  Returns NULL where there is no
- * RETURNING; else the slot is good until the next call.
+ * Does with that row what core does with a written row: AFTER ROW triggers,
+ * checks of views, RETURNING. Returns NULL without RETURNING; else the slot is
+ * valid until the next call.
  */
 extern TupleTableSlot *shuttle_write_buffer_return(ShuttleWrite *write);
 
 /* ---- what is done with them (write_follow_up.c) */
 
-/* True where something is to be done with rows that were written. */
+/* True if something is to be done with rows after they are written. */
 extern bool shuttle_write_follows_up(const ShuttleWrite *write);
 
-/* Queues AFTER ROW triggers for the row of a piece that is returned; core fires them when
- * the statement ends, in this order. */
+/* Queues AFTER ROW triggers for the returned row; core fires them at the
+ * statement's end, in this order. */
 extern void shuttle_write_queue_triggers(ShuttleWrite *write, TupleTableSlot *slot);
 
 /* ---- what a statement writes (write_source.c) */
 
 /*
- * True where the source asks nodes again and again, key by key: by a Look Ahead,
- * above which the planner has put a Material, also where it cannot batch the keys; or
- * without one, for a table that the statement writes.  A later answer would see what
- * was written.
+ * True if the source asks nodes repeatedly, key by key: by a Look Ahead, above
+ * which the planner has put a Material; or without one, for a table that the
+ * statement writes. A later answer would see what was written.
  */
 extern bool shuttle_source_asks_again(const ModifyTableState *node);
 
-/* True where it calls functions that are to see the state before the statement, and
- * nothing shows that they are called before rows are written. */
+/* True if the source calls functions that must see the state before the
+ * statement, and may call them after rows are written. */
 extern bool shuttle_source_sees_snapshot(PlanState *source);
 
 #endif							/* SHUTTLE_EXECUTOR_WRITE_WRITE_BUFFER_H */

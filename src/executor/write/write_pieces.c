@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  * write_pieces.c
- *	  Requests for the rows of a write buffer, and what is done with their answers.
+ *	  Requests for the rows of a write buffer, and their answers.
  *
- * What is sent at once is a piece; its answer tells how many rows were written, and
- * returns those that RETURNING wants.
+ * The rows of one request are a piece; the answer gives the number of rows
+ * written, and the rows for RETURNING.
  *
- * Rules: fewer rows changed than named is an error unless something on the node may
- * have wanted it (trap 23); more is one always (trap 22).
+ * Rules: fewer rows changed than sent is an error, unless something on the
+ * node may have intended it (trap 23); more is always an error (trap 22).
  *
- * Memory: a piece is in a context of its own, which also owns its request, until its
+ * Memory: a piece has its own context, which also owns its request, until its
  * last row is returned.
  *-------------------------------------------------------------------------
  */
@@ -38,15 +38,16 @@ typedef struct SentPiece
 	ShuttleRequest *request;	/* NULL: its answer was read */
 	int			nrows;
 	int64		nbytes;
-	bool		follows;		/* others of the statement, on the same table */
+	bool		follows;		/* not the statement's first piece for the
+								 * table */
 	bool		marked;			/* returns the mark of ON CONFLICT */
 
-	/* For RETURNING, for each row sent. */
+	/* For RETURNING and triggers, for each row sent. */
 	uint64	   *numbers;
 	MinimalTuple *plan_rows;
 	bool	   *written;
 	HeapTuple  *returned;		/* NULL: no column is wanted */
-	int			next;			/* row that was not handed out */
+	int			next;			/* next row to be returned */
 } SentPiece;
 
 static void send_piece(ShuttleWrite *write, const char *sql, int nparams,
@@ -59,7 +60,7 @@ static void keep_returned(ShuttleWrite *write, SentPiece *piece, uint64 nwritten
 
 /* ---- sending */
 
-/* What the node says of the table; asks, or waits, where it must. */
+/* The node's description of the table; asks and waits if needed. */
 static ShuttleRemoteTable *
 read_table(ShuttleWrite *write)
 {
@@ -79,10 +80,8 @@ shuttle_write_is_plain(ShuttleWrite *write)
 	return read_table(write)->plain;
 }
 
-/*
- * One row, or rows of a table that nothing is known of yet, need no types: the
- * INSERT has a list of VALUES then, and the node is asked beside it.
- */
+/* One row, or rows of a table that is still unknown, are sent with VALUES,
+ * which need no types; the node is asked about the table at the same time. */
 static bool
 travels_as_values(ShuttleWrite *write)
 {
@@ -96,8 +95,8 @@ travels_as_values(ShuttleWrite *write)
 		!shuttle_remote_table_is_asked(write->rel, write->storage_node);
 }
 
-/* Puts the values of ON CONFLICT behind those of rows; returns how many there
- * are then.  In work_cxt. */
+/* Appends the values of ON CONFLICT to those of the rows; returns how many
+ * there are. In work_cxt. */
 static int
 add_conflict_values(ShuttleWrite *write, const char ***values, int nvalues)
 {
@@ -116,10 +115,8 @@ add_conflict_values(ShuttleWrite *write, const char ***values, int nvalues)
 	return nvalues + n;
 }
 
-/*
- * Rows of a later request may be those of an earlier one, which it has to find
- * by the mark in the answer of the first that wrote any.
- */
+/* Reads the answers so far: a later request must recognize rows of an earlier
+ * one by the mark in the answer of the first that wrote any. */
 static void
 learn_mark(ShuttleWrite *write)
 {
@@ -135,7 +132,8 @@ learn_mark(ShuttleWrite *write)
 	}
 }
 
-/* The text for many rows; that of ON CONFLICT DO UPDATE changes with its mark. */
+/* The statement for many rows; with ON CONFLICT DO UPDATE it depends on the
+ * mark. */
 static const char *
 array_sql(ShuttleWrite *write)
 {
@@ -197,7 +195,7 @@ shuttle_write_buffer_send(ShuttleWrite *write, int nest_level, bool more)
 	send_piece(write, array_sql(write), nvalues, values, nest_level);
 }
 
-/* Sends the rows that wait, as values were made of them. */
+/* Sends the buffered rows, which were printed into values. */
 static void
 send_piece(ShuttleWrite *write, const char *sql, int nparams,
 		   const char *const *values, int nest_level)
@@ -257,8 +255,8 @@ send_piece(ShuttleWrite *write, const char *sql, int nparams,
 
 /* ---- answers */
 
-/* Waits for what was sent, or leaves what is not answered yet to write_behind.c; returns
- * how many rows these are. */
+/* Waits for the pieces' answers, or leaves unanswered pieces to write_behind.c;
+ * returns how many rows were written. */
 static uint64
 take_pieces(ShuttleWrite *write, bool leaves)
 {
@@ -296,8 +294,8 @@ shuttle_write_buffer_finish(ShuttleWrite *write)
 	return take_pieces(write, false);
 }
 
-/* True where nothing is to be done with the rows of a write when they are written,
- * and no row is left out by what the statement says. */
+/* True if nothing is to be done with rows after they are written, and the
+ * statement cannot skip a row. */
 static bool
 writes_all(const ShuttleWrite *write)
 {
@@ -320,7 +318,7 @@ shuttle_write_buffer_go_on(ShuttleWrite *write)
 	if (table != NULL)
 		return take_pieces(write, table->plain && shuttle_write_behind_is_safe());
 
-	/* The answer comes right behind that of the rows. */
+	/* The answer comes right after that of the rows. */
 	shuttle_remote_table_ask(write->rel, write->storage_node,
 							 shuttle_foreign_snapshot(write->estate));
 	nwritten = shuttle_write_buffer_finish(write);
@@ -328,7 +326,7 @@ shuttle_write_buffer_go_on(ShuttleWrite *write)
 	return nwritten;
 }
 
-/* True where core's EXPLAIN tells how many rows were in conflict. */
+/* True if core's EXPLAIN shows how many rows had a conflict. */
 static bool
 leaves_out_conflicts(const ShuttleWrite *write)
 {
@@ -343,8 +341,8 @@ finish_piece(ShuttleWrite *write, SentPiece *piece)
 	uint64		nwritten;
 
 	/*
-	 * An error may mean that the node's table was changed, in a transaction
-	 * that goes on after a savepoint; nothing is reset then.
+	 * An error may mean that the node's table has changed, and the transaction
+	 * may continue after a rollback to a savepoint; no context is reset then.
 	 */
 	PG_TRY();
 	{
@@ -369,10 +367,8 @@ finish_piece(ShuttleWrite *write, SentPiece *piece)
 	return nwritten;
 }
 
-/*
- * True where rows may be missing because another part of the statement has
- * changed them: core passes over these as well.
- */
+/* True if rows may be missing because another part of the statement has changed
+ * them: core skips such rows, too. */
 static bool
 was_changed_beside(ShuttleWrite *write)
 {
@@ -380,10 +376,8 @@ was_changed_beside(ShuttleWrite *write)
 		write->estate->es_plannedstmt->hasModifyingCTE;
 }
 
-/*
- * The scan locked its rows, so that nobody else can have taken one away; and a
- * COPY has counted its rows.
- */
+/* The scan locked the rows, so no other transaction can have removed one; and
+ * COPY has already counted its rows. */
 static void
 judge_count(ShuttleWrite *write, const SentPiece *piece, uint64 nwritten)
 {
@@ -394,7 +388,7 @@ judge_count(ShuttleWrite *write, const SentPiece *piece, uint64 nwritten)
 	if (nwritten == nsent || was_changed_beside(write))
 		return;
 
-	/* What is known may be older than a trigger. */
+	/* What is known may be older than a new trigger. */
 	shuttle_remote_table_forget(RelationGetRelid(write->rel), write->storage_node);
 	need_table(write);
 	if (write->buffer->table->plain && write->buffer->by_ctid)
@@ -408,7 +402,7 @@ judge_count(ShuttleWrite *write, const SentPiece *piece, uint64 nwritten)
 						   shuttle_node_name(write->storage_node), nwritten, nsent),
 				 errhint("Repeat the transaction.")));
 
-	/* It would be there twice. */
+	/* The row would exist twice. */
 	if (shuttle_write_takes_out(write))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -420,10 +414,10 @@ judge_count(ShuttleWrite *write, const SentPiece *piece, uint64 nwritten)
 }
 
 /*
- * Rows that the scan has locked were changed by what the statement calls: a function
- * or a trigger here, or, where others were sent before, something on the node, as a
- * foreign key's ON DELETE CASCADE to the same table.  Of one request that comes
- * behind them all.
+ * The scan locked these rows, so the statement itself has changed them: by a
+ * function or trigger here, or, after an earlier request, by something on the
+ * node such as ON DELETE CASCADE to the same table. Within one request such
+ * things happen after all rows are changed.
  */
 static void
 refuse_triggered(ShuttleWrite *write, const SentPiece *piece, uint64 nwritten)
@@ -442,9 +436,9 @@ refuse_triggered(ShuttleWrite *write, const SentPiece *piece, uint64 nwritten)
 }
 
 /*
- * Keeps the rows returned, each in the place of the row that it answers.  An
- * INSERT does not tell it: the rows come in the order in which they were sent,
- * and where there are fewer, that is all that is known.
+ * Stores the returned rows at the places of the rows sent. An INSERT does not
+ * return the place: rows come in the order in which they were sent; if there
+ * are fewer, that is all we know.
  */
 static void
 keep_returned(ShuttleWrite *write, SentPiece *piece, uint64 nwritten)

@@ -1,27 +1,27 @@
 /*-------------------------------------------------------------------------
  * write_run.c
- *	  Steers core's ModifyTable: the rows that it writes to foreign tables of
- *	  ours are buffered, and flushed at the end of its source.
+ *	  Controls core's ModifyTable: rows that it writes to our foreign tables
+ *	  are buffered, and flushed at the end of its source.
  *
  * The callbacks that write a row take it and return NULL, so that core counts
- * nothing and evaluates no RETURNING.  Two functions stand around core's: the
- * source's tells when its last row was read, which is before the AFTER
- * STATEMENT triggers are queued and before anybody reads the count; there all
- * nodes are flushed at once, and the true counts are added.  ModifyTable's
- * own then hands out the rows of RETURNING, in the order of the source.
+ * nothing and evaluates no RETURNING. Two functions wrap core's. The source's
+ * sees when the last row was read, which is before AFTER STATEMENT triggers
+ * are queued and before anybody reads the count: there all nodes are flushed
+ * together, and the true counts are added. ModifyTable's own then returns the
+ * rows of RETURNING, in the order of the source.
  *
  * A source with a Look Ahead is read to its end before the first row is
- * written: a batch that is asked for behind the first write on its node would
- * see that write (trap 24).  The planner puts a Material on top of such a
- * source; here it is told to keep its rows.  The rows of others that are to be
- * read first are kept here (write_source.c).
+ * written: a batch requested after the first write on its node would see that
+ * write (trap 24). The planner puts a Material on top of such a source; here
+ * it is told to keep its rows. Rows of other sources that must be read first
+ * are kept here (write_source.c).
  *
- * What is buffered is also sent before anything that could see it: a read of
+ * Buffered rows are also sent before anything that could see them: a read of
  * the same node by another statement (of a function, say), and a savepoint
- * (which would take it away when it rolls back).
+ * (whose rollback would undo them).
  *
- * Memory: a run lives in its query's context and leaves the list of runs, by a
- * reset callback, before that goes.
+ * Memory: a run lives in its query's context; a reset callback takes it out of
+ * the list of runs.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -53,39 +53,40 @@
 
 struct ShuttleWriteRun
 {
-	dlist_node	link;			/* in runs, latest first */
+	dlist_node	link;			/* in runs, innermost statement first */
 	ModifyTableState *node;
 	PlanState  *source;
 	EState	   *estate;
-	int			nest_level;		/* of the transaction, when it began */
-	uint64		begun;			/* the scans of this time must not see it */
+	int			nest_level;		/* transaction nest level when the run began */
+	uint64		begun;			/* scans listed up to this number must not see
+								 * its writes */
 	ExecProcNodeMtd exec_modify;	/* core's */
 	ExecProcNodeMtd exec_source;
-	bool		read_first;		/* the source was not read yet, and is to be
-								 * read to its end */
-	Tuplestorestate *kept;		/* the source's rows, where that is no
-								 * Material; NULL: they are read one by one */
+	bool		read_first;		/* the source has yet to be read to its end */
+	Tuplestorestate *kept;		/* the source's rows, if it is no Material;
+								 * NULL: they are read one by one */
 	TupleTableSlot *kept_slot;
-	TupleTableSlot *source_slot;	/* for such a row, as the source has it */
-	bool		ended;			/* the source */
-	bool		moves_wait;		/* rows come to their new partitions when it
-								 * has */
-	bool		holds_moves;	/* they are not to be sent now */
+	TupleTableSlot *source_slot;	/* for such a row, with the source's slot
+									 * type */
+	bool		ended;			/* the source has ended */
+	bool		moves_wait;		/* moved rows are inserted after the source's
+								 * end */
+	bool		holds_moves;	/* moved rows must not be sent now */
 	List	   *writes;			/* ShuttleWrites that are buffered */
-	uint64		nrows;			/* taken so far */
-	int64		nbytes;			/* of rows taken since the last flush, but for
-								 * those that wait for the end of the source */
-	Tuplestorestate *returned;	/* RETURNING's rows; NULL: there is none */
-	uint64		most_returned;	/* rows of it that are wanted; 0: all */
-	uint64		nreturned;		/* of these, those that are known */
-	uint64		nflushed;		/* of the rows taken */
-	bool		follows_up_late;	/* what is to be done with rows that came
-									 * back waits for the run's turn */
+	uint64		nrows;			/* rows taken so far */
+	int64		nbytes;			/* of rows taken since the last flush, except
+								 * those that wait for the source's end */
+	Tuplestorestate *returned;	/* rows of RETURNING; NULL: no RETURNING */
+	uint64		most_returned;	/* RETURNING rows that are wanted; 0: all */
+	uint64		nreturned;		/* RETURNING rows that exist so far */
+	uint64		nflushed;		/* rows flushed, of nrows */
+	bool		follows_up_late;	/* triggers and RETURNING of answered rows
+									 * wait until this statement continues */
 	TupleTableSlot *returned_slot;
-	ErrorData  *error;			/* met where it could not be raised */
+	ErrorData  *error;			/* to be raised when possible */
 };
 
-/* Tables whose buffers may be full at a time. */
+/* All tables together may hold as much as this many full buffers. */
 #define FULL_BUFFERS 16
 
 static dlist_head runs = DLIST_STATIC_INIT(runs);
@@ -111,7 +112,7 @@ shuttle_modify_tables(const QueryDesc *query)
 	List	   *tables = IsA(query->planstate, ModifyTableState) ?
 		list_make1(query->planstate) : NIL;
 
-	/* The topmost one of a DO ALSO rule is here too. */
+	/* The topmost one of a DO ALSO rule is in this list, too. */
 	return list_concat_unique_ptr(tables, query->estate->es_auxmodifytables);
 }
 
@@ -136,9 +137,9 @@ shuttle_write_run_start(QueryDesc *query, int eflags)
 }
 
 /*
- * Sends what must not see the rows that a table has buffered: what was begun to be
- * read on its node, and, where rows come from other partitions, all that the
- * statement is to change, or it would change them again.
+ * Sends the scans that must not see a table's buffered rows: those of its node
+ * that have begun, and, if rows come from other partitions, all scans of the
+ * statement's targets, which would change these rows again.
  */
 static void
 send_scans(ShuttleWriteRun *run, ShuttleWrite *write)
@@ -148,7 +149,7 @@ send_scans(ShuttleWriteRun *run, ShuttleWrite *write)
 		shuttle_unsent_send_targets(run->estate);
 }
 
-/* In front of a savepoint that belongs to a statement within this one. */
+/* Sends rows before a savepoint of a statement within this one. */
 static void
 send_ahead(ShuttleWriteRun *run, ShuttleWrite *write)
 {
@@ -167,17 +168,17 @@ shuttle_write_run_savepoint(SubXactEvent event, SubTransactionId self,
 		return;
 
 	/*
-	 * Rows of the levels above go out in front of the savepoint, with what is
-	 * asked and read for that: behind one that is rolled back they were lost.
-	 * So were the locks of scans that a write in it would send ahead.
+	 * Rows of outer nest levels, and the questions and reads that they need,
+	 * are sent before the savepoint: its rollback would undo them. It would
+	 * also undo the locks of scans that a write in it would send ahead.
 	 *
-	 * An error here would leave a savepoint that is neither begun nor not
-	 * begun, so it is raised by the run, later.  Core makes any error FATAL
-	 * while an internal subtransaction begins; those that are caught are not.
+	 * An error here would leave the savepoint half begun, so the run raises it
+	 * later. Core makes any error FATAL while an internal subtransaction
+	 * begins; those caught here must not be.
 	 */
 	ExitOnAnyError = false;
 
-	/* The latest is the first of the list, and the innermost. */
+	/* The innermost run is first in the list; begin with the outermost. */
 	dlist_reverse_foreach(iter, &runs)
 	{
 		ShuttleWriteRun *run = dlist_container(ShuttleWriteRun, link, iter.cur);
@@ -214,7 +215,7 @@ shuttle_write_explain_commit(ExplainState *es)
 							 "prepared first" : "at once");
 }
 
-/* Puts a run into the list; called in the query's context. */
+/* Adds a run to the list; called in the query's context. */
 static ShuttleWriteRun *
 create_run(ModifyTableState *node)
 {
@@ -281,7 +282,7 @@ begin_run(ModifyTableState *node)
 	ExecSetExecProcNode(source, exec_source);
 }
 
-/* Has all rows read before the first is written. */
+/* Makes the source be read to its end before the first row is written. */
 static void
 keep_source(ShuttleWriteRun *run)
 {
@@ -298,7 +299,7 @@ keep_source(ShuttleWriteRun *run)
 												ExecGetResultSlotOps(run->source, NULL));
 }
 
-/* True where a row may go to a foreign table of ours, by a partition too. */
+/* True if a row may go to one of our foreign tables, or to a partition. */
 static bool
 may_buffer(ModifyTableState *node)
 {
@@ -372,7 +373,7 @@ exec_buffered_modify(PlanState *node)
 	return run->returned == NULL ? NULL : next_returned(run);
 }
 
-/* Reads the source to its end, so that its rows come from memory. */
+/* Reads the source to its end and keeps its rows. */
 static void
 read_to_end(ShuttleWriteRun *run)
 {
@@ -405,9 +406,9 @@ next_row(ShuttleWriteRun *run)
 }
 
 /*
- * True where whoever runs the statement wants no more rows of RETURNING than will
- * come of those taken: the others are not to be written (SPI_execute).  Rows that
- * are moved are written behind the last one, so nobody knows of theirs before.
+ * True if the caller wants no more RETURNING rows than those of the rows taken:
+ * then no more are written (SPI_execute). Moved rows are written after the last
+ * one, so theirs are unknown before.
  */
 static bool
 has_enough(ShuttleWriteRun *run)
@@ -420,7 +421,7 @@ has_enough(ShuttleWriteRun *run)
 	return run->moves_wait || run->nreturned >= run->most_returned;
 }
 
-/* True where the row is one that was changed, which core must not see again. */
+/* True if the row was changed before: core must not see it again. */
 static bool
 fired_for(const ShuttleWriteRun *run, TupleTableSlot *row)
 {
@@ -457,7 +458,7 @@ exec_source(PlanState *node)
 	return row;
 }
 
-/* True where what the table has taken is not to be sent before the source ends. */
+/* True if the table's buffered rows must not be sent before the source ends. */
 static bool
 waits_for_end(const ShuttleWriteRun *run, const ShuttleWrite *write)
 {
@@ -484,10 +485,8 @@ shuttle_write_run_take(ShuttleWriteRun *run, ShuttleWrite *write,
 	return taken;
 }
 
-/*
- * As much of one table is under way as the next piece may hold, or all tables
- * together have as much as FULL_BUFFERS of them may have.
- */
+/* True if as much of one table is under way as the next piece may hold, or if
+ * all tables together hold as much as FULL_BUFFERS. */
 static bool
 has_to_wait(const ShuttleWriteRun *run, const ShuttleWrite *write, bool is_full)
 {
@@ -562,7 +561,7 @@ raise_error(ShuttleWriteRun *run)
 	}
 }
 
-/* True where the run has rows for the node, or for any, that were not sent. */
+/* True if the run has unsent rows for the node (NULL: for any node). */
 static bool
 has_rows_for(const ShuttleWriteRun *run, const ShuttleNode *node)
 {
@@ -579,7 +578,7 @@ has_rows_for(const ShuttleWriteRun *run, const ShuttleNode *node)
 	return false;
 }
 
-/* What statements around this one have written is there before. */
+/* Flushes what outer statements have buffered. */
 static void
 flush_older(ShuttleWriteRun *run, const ShuttleNode *node)
 {
@@ -596,11 +595,11 @@ flush_older(ShuttleWriteRun *run, const ShuttleNode *node)
 	}
 }
 
-/* Sends what a table has buffered, behind reads that must not see it. */
+/* Sends a table's buffered rows, after the reads that must not see them. */
 static void
 send_rows(ShuttleWriteRun *run, ShuttleWrite *write)
 {
-	/* With rows that arrive go scans of any node. */
+	/* Moved rows make scans of any node be sent. */
 	flush_older(run, shuttle_write_brings_in(write) ? NULL : write->storage_node);
 	send_scans(run, write);
 	if (write->leaving != NULL && shuttle_write_buffer_has_rows(write->leaving))
@@ -608,7 +607,9 @@ send_rows(ShuttleWriteRun *run, ShuttleWrite *write)
 	shuttle_write_buffer_send(write, run->nest_level, !run->ended);
 }
 
-/* Deletes go first: a row that moves to another table may be in its way. */
+/*
+ * Deletes go first: the old row may conflict with the one inserted elsewhere.
+ */
 static void
 send_in_order(ShuttleWriteRun *run,
 			  void (*send) (ShuttleWriteRun *run, ShuttleWrite *write))
@@ -638,8 +639,8 @@ send_all(ShuttleWriteRun *run)
 	send_in_order(run, send_rows);
 }
 
-/* Does what is to be done with rows that came back, in the order of the source;
- * those of RETURNING are kept. */
+/* Fires triggers and evaluates RETURNING for answered rows, in the order of the
+ * source; RETURNING's rows are kept. */
 static void
 follow_up(ShuttleWriteRun *run)
 {
@@ -676,11 +677,11 @@ follow_up(ShuttleWriteRun *run)
 }
 
 /*
- * Sends all that is buffered, and waits until it is written, but for INSERTs whose
- * count is known behind the end of the source.
- * in_turn: false for another statement, which this one has begun.  What is to be
- * done with the rows then waits: triggers that are queued within that one would
- * fire when it ends, and its handlers would catch errors of RETURNING.
+ * Sends all buffered rows and waits until they are written, except, after the
+ * end of the source, for INSERTs whose count is known. in_turn: false if a
+ * statement within this one caused the flush. Triggers and RETURNING then wait:
+ * triggers queued within that statement would fire at its end, and its handlers
+ * would catch errors of RETURNING.
  */
 static void
 flush(ShuttleWriteRun *run, bool in_turn)
@@ -699,7 +700,7 @@ flush(ShuttleWriteRun *run, bool in_turn)
 		uint64		nwritten = goes_on ? shuttle_write_buffer_go_on(write) :
 			shuttle_write_buffer_finish(write);
 
-		/* A row that moves is counted where it comes to. */
+		/* A moved row is counted when it is inserted. */
 		if (run->node->canSetTag && !shuttle_write_takes_out(write))
 			run->estate->es_processed += nwritten;
 	}
@@ -762,7 +763,7 @@ shuttle_write_flush_others(ShuttleNode *node, const EState *estate)
 {
 	dlist_iter	iter;
 
-	/* The latest is the first of the list, and the innermost. */
+	/* The innermost run is first in the list; begin with the outermost. */
 	dlist_reverse_foreach(iter, &runs)
 	{
 		ShuttleWriteRun *run = dlist_container(ShuttleWriteRun, link, iter.cur);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  * write_table.h
- *	  What has to be known of a remote table before its rows are written: its
- *	  columns, which row is meant, and whether triggers may do more.
+ *	  What must be known of a remote table before its rows are written: its
+ *	  columns, which row is meant, and whether triggers may interfere.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_EXECUTOR_WRITE_WRITE_TABLE_H
@@ -21,61 +21,59 @@ extern void shuttle_foreign_modify_fill(FdwRoutine *routine);
 extern ShuttleTargetRows *shuttle_target_rows_create(const char *table_name,
 													 MemoryContext cxt);
 
-/* Turns the ctid that a plan has of a row back into that of the node, and
- * returns the row's table there; InvalidOid: not known. */
+/* Turns a row's ctid in the plan back into the node's, and returns the row's
+ * table there; InvalidOid: unknown. */
 extern Oid	shuttle_target_rows_decode(const ShuttleTargetRows *rows,
 									   ItemPointer ctid);
 
-/* Raises that more rows were changed than were named (trap 22). */
+/* Raises that more rows were changed than meant (trap 22). */
 extern void shuttle_write_refuse_several(ShuttleWrite *write, uint64 nrows);
 
 /* How a scan reads the target of an UPDATE or DELETE. */
 typedef struct ShuttleTargetScan
 {
 	ShuttleTargetRows *rows;
-	AttrNumber	ctid_column;	/* of a join's rows; 0: it is the row's own */
-	const char *sql;			/* the SELECT with tableoid behind its columns */
-	List	   *attributes;		/* of int: attribute of each column */
+	AttrNumber	ctid_column;	/* in a join's rows; 0: the tuple's own ctid */
+	const char *sql;			/* the SELECT with tableoid as last column */
+	List	   *attributes;		/* ints: attribute number of each column */
 } ShuttleTargetScan;
 
 /*
- * sql, attributes: the SELECT to be sent, and what its columns are.
- * Returns NULL where the scan does not read a target, or where postgres_fdw's
- * text is not of the known shape; in the current context.
+ * sql, attributes: the SELECT to be sent and its columns. Returns NULL if the
+ * scan reads no target, or the SELECT's shape is unknown. In the current
+ * context.
  */
 extern ShuttleTargetScan *shuttle_target_scan_create(ForeignScanState *scan,
 													 const char *sql,
 													 List *attributes);
 
-/* Changes a decoded row's ctid so that it also tells the row's table. */
+/* Changes a decoded row's ctid so that it also identifies its table. */
 extern void shuttle_target_scan_name_row(ShuttleTargetScan *target,
 										 HeapTuple tuple, TupleDesc desc);
 
-/* Of one request; the protocol counts them in 16 bits. */
+/* Parameters of a request: the protocol counts them in 16 bits. */
 #define SHUTTLE_MAX_PARAMETERS 65535
 
 /* ---- rows of one request (foreign_modify.c) */
 
-/* Makes a write of a table for which the plan has none of that operation; in the
- * query's context. */
+/* Creates a write for an operation that the plan does not have for the table;
+ * in the query's context. */
 extern ShuttleWrite *shuttle_write_create(ModifyTableState *node, ResultRelInfo *target,
 										  CmdType operation);
 
-/* True where rows are to be buffered, as is decided when the first one comes. */
+/* True if rows are buffered; decided when the first one comes. */
 extern bool shuttle_write_is_buffered(ShuttleWrite *write);
 
-/*
- * The INSERT of nrows rows with VALUES (write_sql.c).  Lives until it is asked for
- * another number of rows, or with ON CONFLICT DO UPDATE.
- */
+/* The INSERT of nrows rows with VALUES (write_sql.c). Valid until called with
+ * another number of rows; with ON CONFLICT DO UPDATE until the next call. */
 extern const char *shuttle_write_values_sql(ShuttleWrite *write, int nrows);
 
 /* ---- what EXPLAIN shows of rows that are routed (explain_routed.c) */
 
-/* Behind ExecutorFinish: has ModifyTables explain these. */
+/* After ExecutorFinish: prepares ModifyTables to show these in EXPLAIN. */
 extern void shuttle_explain_routed_finish(QueryDesc *query);
 
-/* Prints what a table's write sent, where EXPLAIN wants that. */
+/* Prints what was sent for a table, if EXPLAIN wants it. */
 extern void shuttle_write_explain(ShuttleWrite *write, ExplainState *es);
 
 /* ---- columns that an INSERT leaves to the node (remote_default.c) */
@@ -90,39 +88,41 @@ extern List *shuttle_remote_default_omit_routed(List *fdw_private,
 struct ShuttleRemoteTable
 {
 	bool		valid;
-	bool		plain;			/* no trigger, rule or policy changes which
-								 * rows a write writes */
-	char	  **types;			/* of the column of each attribute, without a
-								 * length; NULL: there is none */
-	bool	   *as_text;		/* travels as text and is cast there */
-	char	   *delimiters;		/* between the elements of its arrays */
+	bool		plain;			/* no trigger, rule or policy there changes
+								 * which rows are written */
+	char	  **types;			/* type of each attribute's column, without
+								 * length; NULL: no such column */
+	bool	   *as_text;		/* sent as text and cast there */
+	char	   *delimiters;		/* between elements of its arrays */
 };
 
-/* Asks the node, if it was not asked yet, without waiting.  The answer stays
- * until somebody looks for it.  snapshot: as of shuttle_request_send(). */
+/* Asks the node once, without waiting. The answer is kept until it is looked
+ * for. snapshot: as in shuttle_request_send(). */
 extern void shuttle_remote_table_ask(Relation rel, ShuttleNode *node,
 									 uint64 snapshot);
 
-/* True where something is known, or will be by what is on its way. */
+/* True if the table is known, or the answer is under way. */
 extern bool shuttle_remote_table_is_asked(Relation rel, ShuttleNode *node);
 
-/* What is known without waiting; NULL: nothing, yet. */
+/* What is known without waiting; NULL: nothing yet. */
 extern const ShuttleRemoteTable *shuttle_remote_table_look(Relation rel,
 														   ShuttleNode *node);
 
-/* The node is to be asked again. */
+/* Makes the next caller ask the node again. */
 extern void shuttle_remote_table_forget(Oid relid, ShuttleNode *node);
 
-/* What the node says; asks where it must, and waits.  Lives until the next
- * command that changes the foreign table, so for one flush.  Errors: those of
- * the node. */
+/*
+ * The node's description of the table; asks if needed, and waits. Valid until
+ * the next command that changes the foreign table, so for one flush. Errors:
+ * those of the node.
+ */
 extern ShuttleRemoteTable *shuttle_remote_table_read(Relation rel,
 													 ShuttleNode *node,
 													 uint64 snapshot);
 
 /* ---- ModifyTable (write_run.c) */
 
-/* Has tables that their nodes change by themselves be asked together
+/* Makes a ModifyTable's direct modifications be sent together
  * (foreign_direct.c). */
 extern void shuttle_foreign_direct_join(ModifyTableState *node);
 
