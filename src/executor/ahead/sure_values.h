@@ -9,7 +9,7 @@
 #include "executor/execdesc.h"
 #include "nodes/execnodes.h"
 
-/* ---- run-time pruning where rows are checked again (recheck_pruning.c) */
+/* ---- run-time pruning in EvalPlanQual (recheck_pruning.c) */
 
 /* Called in a node's begin callback, before its children begin. */
 extern void shuttle_recheck_pruning_init(EState *estate);

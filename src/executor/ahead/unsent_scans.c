@@ -7,17 +7,15 @@
  * write first sends the unsent scans of its node that have no executor
  * parameters. If a function writes, the scans of the outer statements are
  * sent, too: their snapshots are older. Scans that lock rows are not sent,
- * except those of a table that is changed beside another write of WITH: the
- * node leaves out of their later pages what that write has changed meanwhile.
- * remote_scan.c sends them.
+ * except those of a table that is changed while another part of WITH writes:
+ * the node's later pages leave out what that part has changed. remote_scan.c
+ * sends them.
  *
  * As a scan may be read again after the write, we keep all its rows if its
- * statement writes the table.
- *
- * Memory: members live in their executor's memory and leave the list in its
- * reset callback. If a cursor fails in a savepoint, the rollback releases its
- * snapshot and tables before its memory: members leave the list with their
- * resource owner, too.
+ * statement writes the table. Memory: members live in their executor's memory
+ * and leave the list in its reset callback. If a cursor fails in a savepoint,
+ * the rollback releases its snapshot and tables before its memory: members
+ * leave the list with their resource owner, too.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

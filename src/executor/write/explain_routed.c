@@ -12,7 +12,6 @@
  * If the plan has local tables only (an UPDATE that moves rows out of them),
  * the last of them gets it. Core prints "Foreign" before the name of a table
  * with an FdwRoutine; that word is removed.
- *
  * Memory: the query's context.
  *-------------------------------------------------------------------------
  */

@@ -10,7 +10,6 @@
  *
  * Rule: no expression of the statement is evaluated once its first request is
  * sent, since a subquery must not see what is written.
- *
  * Memory: the state lives in the query's context, which also owns the request;
  * row_cxt holds the row returned last.
  *-------------------------------------------------------------------------

@@ -1,10 +1,8 @@
 /*-------------------------------------------------------------------------
  * keyed_piece.c
- *	  Reads the source of a statement whose rows nodes join, and sends what fits
- *	  into one piece.
- *
- * Memory: what is sent, and the source's rows behind it, live in piece_cxt,
- * reset before the next piece; rows that wait for that are in a tuplestore.
+ *	  Reads the source of a Keyed Write, and sends what fits into one piece.
+ * Memory: what is sent, and the source rows it came from, live in piece_cxt,
+ * reset before the next piece; later source rows are in a tuplestore.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -26,7 +24,7 @@
 #include "executor/write/write_buffer.h"
 #include "storage/shuttle_storage.h"
 
-/* As many rows are read one after the other in the time of a look into an index. */
+/* So many rows are read by a sequential scan in the time of an index lookup. */
 #define ROWS_READ_PER_KEY 10
 
 /* ---- the source */
@@ -50,7 +48,7 @@ shuttle_keyed_show_row(ShuttleKeyedWriteState *state, TupleTableSlot *row, Oid r
 	state->css.ss.ps.ps_ExprContext->ecxt_scantuple = to;
 }
 
-/* Evaluates what is taken from the row that is shown, or all the rest. */
+/* Evaluates the values that vary with the current row, or those that do not. */
 static void
 evaluate(ShuttleKeyedWriteState *state, bool varies)
 {
@@ -77,7 +75,7 @@ add_key(ShuttleKeyedTarget *target, int row, MemoryContext cxt)
 	target->rows[target->nkeys++] = row;
 }
 
-/* What a row takes as texts: a stored value may be compressed, or elsewhere. */
+/* Approximate size of a row as text: values may be compressed or toasted. */
 static int64
 printed_bytes(TupleTableSlot *row, const MinimalTupleData *tuple)
 {
@@ -95,14 +93,14 @@ printed_bytes(TupleTableSlot *row, const MinimalTupleData *tuple)
 	return bytes;
 }
 
-/* Adds a row of the source to the piece, if any table can have rows for it. */
+/* Adds a source row to the piece, if any table can have rows for it. */
 static void
 add_row(ShuttleKeyedWriteState *state, TupleTableSlot *row)
 {
 	MemoryContext old_cxt;
 	int			only = -1;
 
-	/* a subquery among them must not read behind a write */
+	/* before the first write: a subquery must not see it */
 	if (!state->evaluated)
 	{
 		old_cxt = MemoryContextSwitchTo(state->piece_cxt);
@@ -137,7 +135,7 @@ add_row(ShuttleKeyedWriteState *state, TupleTableSlot *row)
 	MemoryContextSwitchTo(old_cxt);
 }
 
-/* Reads the rest of the source, for later pieces. */
+/* Reads the rest of the source into a tuplestore, for later pieces. */
 static void
 keep_waiting(ShuttleKeyedWriteState *state)
 {
@@ -159,7 +157,7 @@ keep_waiting(ShuttleKeyedWriteState *state)
 	state->source_ended = true;
 }
 
-/* The next row of the source, which may have waited; NULL: there is none. */
+/* The next row of the source or the tuplestore; NULL: there is none. */
 static TupleTableSlot *
 next_source_row(ShuttleKeyedWriteState *state)
 {
@@ -192,9 +190,9 @@ begin_piece(ShuttleKeyedWriteState *state)
 }
 
 /*
- * Pieces of an UPDATE know the rows of earlier ones by the transaction that
- * changed them.  That tells nothing where it has written before: all rows are
- * one piece then, however large.
+ * Pieces of an UPDATE recognize rows of earlier pieces by the transaction that
+ * changed them. This fails if the transaction has written before: then all rows
+ * are one piece, however large.
  */
 static bool
 must_be_whole(ShuttleKeyedWriteState *state)
@@ -246,7 +244,7 @@ print_value(ShuttleKeyedValue *value)
 	return value->is_null ? NULL : OutputFunctionCall(&value->output, value->datum);
 }
 
-/* The texts of a target's parameters, in the current context. */
+/* Prints a target's parameters, in the current context. */
 static const char **
 print_values(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target)
 {

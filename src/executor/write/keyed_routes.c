@@ -3,9 +3,8 @@
  *	  Which partition has the rows that a key finds.
  *
  * The planner has found a value for each column of the partition key, of the
- * column's own type and compared by its own operator, so core's functions find
- * the partition as they do for a row that is inserted.  A key with a NULL finds
- * nothing.
+ * column's type and compared by its operator, so core's functions find the
+ * partition as for an inserted row. A key with a NULL finds nothing.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -20,22 +19,23 @@
 #include "base/shuttle_compat_executor.h"
 #include "executor/write/keyed_write.h"
 
-/* What a partition of a table is. */
+/* A partition. */
 typedef struct KeyedPart
 {
-	ShuttleKeyedRoutes *below;	/* it has partitions itself; or NULL */
-	int			table;			/* that is changed; negative: none */
+	ShuttleKeyedRoutes *below;	/* its own partitions; or NULL */
+	int			table;			/* its index among the changed tables;
+								 * negative: none */
 } KeyedPart;
 
 struct ShuttleKeyedRoutes
 {
 	PartitionKey key;
 	PartitionBoundInfo bounds;
-	int		   *places;			/* of the values of the key's columns */
+	int		   *places;			/* index of the value for each key column */
 	KeyedPart  *parts;
 };
 
-/* What describes a table by its oid, and the tables below it. */
+/* Arguments of create_routes() for all levels. */
 typedef struct RoutesContext
 {
 	EState	   *estate;
@@ -68,7 +68,7 @@ describe_part(const RoutesContext *context, Oid relid)
 	return part;
 }
 
-/* Partitions that were attached since the plan was made have no rows for it. */
+/* Partitions attached after planning are not changed. */
 static ShuttleKeyedRoutes *
 create_routes(const RoutesContext *context, List *route)
 {
@@ -103,7 +103,7 @@ shuttle_keyed_routes_create(EState *estate, List *routes, int relation_offset,
 	return routes == NIL ? NULL : create_routes(&context, linitial(routes));
 }
 
-/* The partition of a key without NULLs; negative: there is none. */
+/* The partition for a key without NULLs; negative: none. */
 static int
 find_part(const ShuttleKeyedRoutes *routes, Datum *values, bool *nulls)
 {

@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  * keyed_sql.c
- *	  Turns postgres_fdw's UPDATE or DELETE of one table, with parameters, into
- *	  one that is joined with arrays of them:
+ *	  Turns postgres_fdw's UPDATE or DELETE of one table, with parameters,
+ *	  into one that is joined with arrays of them:
  *
- *		UPDATE t SET n = $2 WHERE (($1 = id)) RETURNING n
- *		UPDATE t SET n = k.p2 FROM ROWS FROM (unnest($1::int4[]), ...)
- *			WITH ORDINALITY AS k(p1, p2, ord)
- *			WHERE ((k.p1 = id)) RETURNING k.ord, n
+ * 	UPDATE t SET n = $2 WHERE (($1 = id)) RETURNING n
+ * 	UPDATE t SET n = k.p2 FROM ROWS FROM (unnest($1::int4[]), ...)
+ * 		WITH ORDINALITY AS k(p1, p2, ord)
+ * 		WHERE ((k.p1 = id)) RETURNING k.ord, n
  *
- * The table's columns stand there without its name, so that the columns of the
- * arrays need names that none of them has.
+ * The table's columns are not qualified, so the arrays' columns need names
+ * that no column of the table has.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -26,7 +26,7 @@
 #include "executor/join/key_set.h"
 #include "executor/write/keyed_write.h"
 
-/* The alias of the arrays, and with a number behind it of their columns. */
+/* Alias of the arrays; with a number appended, of their columns. */
 #define KEYS_NAME	"shuttle_key"
 
 typedef struct KeyedText
@@ -53,7 +53,7 @@ shuttle_keyed_value_describe(ShuttleKeyedValue *value, Expr *expr, PlanState *pa
 	value->type = exprType((Node *) expr);
 	value->varies = contain_var_clause((Node *) expr);
 
-	/* unnest() would take the rows of an array of rows apart */
+	/* unnest() would expand the elements of an array of rows */
 	value->as_text = !OidIsValid(get_array_type(value->type)) ||
 		type_is_rowtype(value->type);
 	get_type_io_data(value->type, IOFunc_output, &length, &by_value, &align,
@@ -64,7 +64,7 @@ shuttle_keyed_value_describe(ShuttleKeyedValue *value, Expr *expr, PlanState *pa
 	fmgr_info(function, &value->output);
 }
 
-/* A name that nothing in the statement begins with. */
+/* A prefix that no name in the statement has. */
 static const char *
 find_name(const char *sql)
 {
@@ -76,9 +76,10 @@ find_name(const char *sql)
 }
 
 /*
- * ROWS FROM (...) WITH ORDINALITY: a column of each value that varies.  A node's
- * planner that can count the keys reads a table as a whole where some hundred of
- * them find their rows faster by an index; so they stand behind a SELECT.
+ * ROWS FROM (...) WITH ORDINALITY: a column for each value that varies. If the
+ * node's planner knew the number of keys, it would read a whole table for some
+ * hundred keys, which find their rows faster by an index; a sub-SELECT hides
+ * it.
  */
 static void
 append_keys(KeyedText *keyed)
@@ -109,7 +110,7 @@ append_keys(KeyedText *keyed)
 	appendStringInfo(&keyed->out, "%s0)", keyed->name);
 }
 
-/* The column in front of those that postgres_fdw asks for. */
+/* The first column of RETURNING. */
 static void
 append_ordinal(KeyedText *keyed)
 {
@@ -117,10 +118,11 @@ append_ordinal(KeyedText *keyed)
 }
 
 /*
- * Behind WHERE.  The transaction had written nothing before the statement.  Its
- * identifier and those of its savepoints are known by the locks on them: an answer
- * could not tell them of a row that moved to another partition of the table, which
- * has no system columns there.
+ * Appends a condition that excludes rows changed by earlier pieces: the
+ * transaction had written nothing before the statement, so these rows have its
+ * ID, or a subtransaction's, as xmin. The IDs are found by the locks on them:
+ * RETURNING could not give that of a row that moved to another partition of the
+ * node's table, which has no system columns there.
  */
 static void
 append_guard(KeyedText *keyed)

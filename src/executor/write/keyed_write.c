@@ -1,21 +1,21 @@
 /*-------------------------------------------------------------------------
  * keyed_write.c
- *	  Plan node that has storage nodes join the rows of its source with tables
- *	  that an UPDATE or DELETE changes (planner/write/keyed_writes.c).
+ *	  Plan node that makes storage nodes join the rows of its source with
+ *	  tables that an UPDATE or DELETE changes
+ *	  (planner/write/keyed_writes.c).
  *
  * The source is read to its end before anything is written, as it may read the
- * same tables.  Its values travel as arrays, each to the partition that it can
- * find rows in; all nodes are asked at once.  ModifyTable, to which the tables
- * look directly modified, gets a row for each that RETURNING wants, and else
- * none.
- * Rules: a row that several keys find is changed once, as by any UPDATE: within
- * one request the node sees to it.  What exceeds shuttle.write_buffer_size goes
- * out in further requests; an UPDATE's then leave out the rows that the node's
- * transaction has changed, which had written nothing before.
- *
- * Memory: what is sent, and the source's rows that RETURNING wants, live in a
- * context of their own, reset before the next piece; rows that wait for that
- * are in a tuplestore.
+ * same tables. Its values are sent as arrays, each to the partition that may
+ * have rows for it; all nodes are asked at once. To ModifyTable the tables
+ * look directly modified: it gets a row for each that RETURNING wants, else
+ * none. Rules: a row that several keys find is changed once, as by any UPDATE:
+ * within one request the node ensures that. What exceeds
+ * shuttle.write_buffer_size is sent in further requests; those of an UPDATE
+ * exclude rows that the node's transaction has changed, which had written
+ * nothing before.
+ * Memory: what is sent, and the source rows that RETURNING wants, live in
+ * piece_cxt, reset before the next piece; later source rows are in a
+ * tuplestore.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -80,9 +80,9 @@ shuttle_is_keyed_write_plan(const Plan *plan)
 }
 
 /*
- * relids: all relations that the node stands for.  Core shifts them where it
- * puts the range tables of subqueries together, but not the numbers in private
- * lists; so the least of them is kept there as well.
+ * relids: all relations that the node replaces. When core flattens range tables
+ * of subqueries it shifts these, but not numbers in private lists; so their
+ * least member is stored there as well.
  */
 CustomScan *
 shuttle_keyed_write_make(Plan *source, List *targetlist, List *scan_targetlist,
@@ -104,7 +104,7 @@ shuttle_keyed_write_make(Plan *source, List *targetlist, List *scan_targetlist,
 	return scan;
 }
 
-/* Returns by how much the numbers of relations were shifted. */
+/* Returns by how much range table indexes were shifted. */
 static int
 unpack_plan(const CustomScan *scan, ShuttleKeyedPlan *plan)
 {
@@ -131,7 +131,7 @@ create_state(CustomScan *plan)
 	return (Node *) state;
 }
 
-/* Takes the plan of one table apart. */
+/* Unpacks the plan of one table. */
 static void
 describe_target(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target, List *plan)
 {
@@ -230,7 +230,7 @@ count_rows(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target, uint64 nro
 		state->css.ss.ps.state->es_processed += nrows;
 }
 
-/* Waits for an answer of which nothing but the number of rows is wanted. */
+/* Waits for an answer of which only the row count is wanted. */
 static void
 finish_counted(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target)
 {
@@ -241,10 +241,8 @@ finish_counted(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target)
 		state->css.ss.ps.instrument->tuplecount += nrows;
 }
 
-/*
- * Makes a row of the plan of one that came back, and has RETURNING find the
- * table's own.
- */
+/* Makes the node's row from a returned one, and makes the table's row available
+ * to RETURNING. */
 static TupleTableSlot *
 return_row(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target, const ShuttleRow *row)
 {
@@ -280,7 +278,7 @@ return_row(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target, const Shut
 		state->css.ss.ss_ScanTupleSlot;
 }
 
-/* The next row of the piece's answers; NULL: there is none. */
+/* The next row of the piece's answers; NULL: none. */
 static TupleTableSlot *
 next_returned(ShuttleKeyedWriteState *state)
 {

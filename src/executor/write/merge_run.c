@@ -1,17 +1,16 @@
 /*-------------------------------------------------------------------------
  * merge_run.c
- *	  Plan node that runs a MERGE as the statements that it consists of
+ *	  Plan node that runs a MERGE as several statements
  *	  (planner/write/merge_plan.c).
  *
- * Its first input reads everything that the statement reads, and returns the target
- * rows that several source rows act upon: these are refused as by core's MERGE, before
- * anything is written.  The others are ModifyTables, one for each action, which find
- * their rows in what was read.
+ * Its first input reads everything that the statement reads, and returns the
+ * target rows that several source rows act upon: these raise the error of
+ * core's MERGE, before anything is written. The other inputs are ModifyTables,
+ * one for each action, which find their rows in what was read.
  *
- * Rule: their rows are counted as the statement's.  Core does not count those of a
- * ModifyTable that it has planned for WITH, and has it run once more at the end, when
- * nothing is left to do.
- *
+ * Rule: the rows of all actions count as the statement's. Core does not count
+ * those of a ModifyTable planned for WITH, and runs it once more at the end,
+ * when nothing is left to do.
  * Memory: everything lives in the query's context.
  *-------------------------------------------------------------------------
  */
@@ -27,7 +26,7 @@
 #include "executor/write/write.h"
 #include "executor/write/write_table.h"
 
-/* The rows of a foreign table that the actions of a MERGE share with its scans. */
+/* The target rows of a foreign table, shared by a MERGE's actions and scans. */
 typedef struct MergeTarget
 {
 	dlist_node	link;			/* in targets */
@@ -203,7 +202,7 @@ exec_merge(CustomScanState *node)
 				 errmsg("%s command cannot affect row a second time", "MERGE"),
 				 errhint("Ensure that not more than one source row matches any one target row.")));
 
-	/* without RETURNING each does all of its work before it returns */
+	/* without RETURNING each does all its work in one call */
 	for_each_from(cell, node->custom_ps, 1)
 	{
 		if (has_row(lfirst(cell)))

@@ -1,10 +1,11 @@
 /*-------------------------------------------------------------------------
  * other_writes.c
- *	  Notices writes through servers of stock postgres_fdw, which take no part
+ *	  Notes writes through stock postgres_fdw's servers, which take no part
  *	  in a commit over several nodes.
  *
- * A statement's targets are known when it starts, partitions that its rows went
- * to when it ends; those of a COPY are all that its rows could have gone to.
+ * A statement's targets are known when it starts, partitions that its rows
+ * were routed to when it ends. For COPY, all partitions count that its rows
+ * could have gone to.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -47,7 +48,7 @@ shuttle_other_writes_start(QueryDesc *queryDesc, int eflags)
 	}
 }
 
-/* Partitions are found as rows come. */
+/* Partitions are opened as rows are routed to them. */
 void
 shuttle_other_writes_end(QueryDesc *queryDesc)
 {

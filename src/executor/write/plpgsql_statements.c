@@ -1,16 +1,16 @@
 /*-------------------------------------------------------------------------
  * plpgsql_statements.c
- *	  Has INSERTs waited for in front of statements of PL/pgSQL that an error
- *	  must not come behind.
+ *	  Waits for INSERTs before those statements of PL/pgSQL that their
+ *	  errors must not follow.
  *
- * A block with EXCEPTION begins a subtransaction, in front of its PG_TRY.  An
- * error of the level around it cannot be raised from there: nobody could clean up
- * a subtransaction that has half begun.  Before the statement, it can.  ROLLBACK
- * would have the error forgotten, and RAISE would raise another one.
+ * A block with EXCEPTION begins a subtransaction, before its PG_TRY. An error
+ * of the outer level cannot be raised from there: nobody could clean up a
+ * subtransaction that has half begun. Before the statement, it can. After
+ * ROLLBACK the error would be lost, and RAISE would raise another one.
  *
- * PL/pgSQL tells one plugin of each statement, and that is us; whoever was told
- * before is told by us.  Where somebody came later, who may not do the same, we
- * can't be sure.
+ * PL/pgSQL calls one plugin for each statement: ours, which calls the plugin
+ * that was there before. If another library replaces our plugin later, and may
+ * not call it, we cannot be sure.
  *
  * Memory: none.
  *-------------------------------------------------------------------------
@@ -22,7 +22,7 @@
 #include "executor/write/write.h"
 
 static PLpgSQL_plugin **place = NULL;
-static PLpgSQL_plugin *previous = NULL; /* NULL: nobody was told before */
+static PLpgSQL_plugin *previous = NULL; /* NULL: there was none */
 
 static void begin_statement(PLpgSQL_execstate *estate, PLpgSQL_stmt *stmt);
 static void set_up_function(PLpgSQL_execstate *estate, PLpgSQL_function *func);
@@ -78,7 +78,7 @@ begin_statement(PLpgSQL_execstate *estate, PLpgSQL_stmt *stmt)
 		previous->stmt_beg(estate, stmt);
 }
 
-/* PL/pgSQL has just filled in what the plugin may call. */
+/* PL/pgSQL has just set the pointers to functions that plugins may call. */
 static void
 set_up_function(PLpgSQL_execstate *estate, PLpgSQL_function *func)
 {

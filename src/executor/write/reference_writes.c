@@ -2,9 +2,10 @@
  * reference_writes.c
  *	  Refuses to write to one copy of a table that several nodes have.
  *
- * A row has another ctid in each copy, and defaults and triggers of a node are its
- * own: what one node did to its copy cannot be repeated on another.  Through
- * foreign tables for each copy alone, all of them are written in one transaction.
+ * A row has a different ctid in each copy, and each node has its own defaults
+ * and triggers: what one node did to its copy cannot be repeated on another.
+ * Through a foreign table for each copy, all copies can be written in one
+ * transaction.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

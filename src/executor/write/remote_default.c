@@ -2,15 +2,15 @@
  * remote_default.c
  *	  Columns that an INSERT leaves to the node (shuttle_remote_default).
  *
- * postgres_fdw's INSERT sets all columns, those that the statement does not
- * name to the default of the foreign table, or to NULL.  Here the latter are
- * taken out of it.  Which ones these are, the planner knows: rewriting has
- * given each column with a default here an entry in the target list, and has
- * taken out each DEFAULT of a column that has none.
+ * postgres_fdw's INSERT sets all columns; those that the statement does not
+ * name, to the foreign table's default or to NULL. Here the latter are removed
+ * from it. The planner knows which: the rewriter has given each column with a
+ * local default an entry in the target list, and has removed DEFAULT for
+ * columns without one.
  *
- * Rule: a value that something here has looked at is sent.  So nothing is left
- * out of a row that a BEFORE trigger here may have changed, nor what has decided
- * to which partition a row belongs.
+ * Rule: a value that something local has looked at is sent. So no column is
+ * left out if a BEFORE trigger here may have changed the row, nor a column of
+ * the partition constraint.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -31,7 +31,7 @@
 
 #define OPTION_NAME "shuttle_remote_default"
 
-/* True where the column's option, or else the table's, says so. */
+/* True if the column's option, or else the table's, says so. */
 static bool
 is_left_to_node(Relation rel, AttrNumber attribute)
 {
@@ -43,7 +43,7 @@ is_left_to_node(Relation rel, AttrNumber attribute)
 							   OPTION_NAME, of_table);
 }
 
-/* The attributes, as pull_varattnos() counts, that decide about the partition. */
+/* The attributes of the partition constraint, offset as by pull_varattnos(). */
 static Bitmapset *
 find_partition_attributes(Relation rel)
 {
@@ -54,7 +54,7 @@ find_partition_attributes(Relation rel)
 	return attributes;
 }
 
-/* The attributes that the INSERT is to set; all is set where some are left out. */
+/* The attributes that the INSERT is to set; *leaves: some are left out. */
 static List *
 choose_attributes(const ShuttlePostgresFdwModify *postgres_fdw, Relation rel,
 				  const Bitmapset *named, bool *leaves)
@@ -137,10 +137,8 @@ shuttle_remote_default_omit(List *fdw_private, Relation rel, const Bitmapset *na
 	return shuttle_postgres_fdw_replace_insert(fdw_private, sql.data, attributes, values_end);
 }
 
-/*
- * Core has a private list for each table that the plan names, and looks at those
- * of foreign tables alone.
- */
+/* Core has a private list for each table of the plan, and looks only at those
+ * of foreign tables: that of the partitioned table is free. */
 void
 shuttle_remote_default_attach(ModifyTable *plan, List *named)
 {
@@ -186,7 +184,7 @@ shuttle_remote_default_omit_routed(List *fdw_private, const ModifyTableState *no
 		List	   *private = linitial(plan->fdwPrivLists);
 		ListCell   *lc;
 
-		/* Other libraries may plan without us. */
+		/* Another library may have planned without us. */
 		if (private == NIL)
 			return fdw_private;
 		foreach(lc, (List *) linitial(private))

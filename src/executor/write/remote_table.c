@@ -1,24 +1,24 @@
 /*-------------------------------------------------------------------------
  * remote_table.c
- *	  What a storage node says of a table that rows are written to: the types
- *	  of its columns, and whether a write can write other rows than it says.
+ *	  What a storage node says of a table that rows are written to: the
+ *	  types of its columns, and whether a write may change other rows than
+ *	  it says.
  *
- * A foreign table may give a column another type than the node does (a text
- * for an enum).  Single values travel without a type and become what the node
- * wants; an array has to say what its elements are.  So the node is asked
- * once, ahead of the first rows or beside them.
+ * A foreign table's column may have another type than the node's (text for an
+ * enum). Single values are sent without a type and become what the node wants;
+ * an array needs its element type. So the node is asked once, before or
+ * together with the first rows.
  *
- * Rules:
- * - Nothing here decides an answer.  Where the node's table was changed since,
- *	 the write fails by the node's own error, and the next one asks again.
- * - An answer that nobody waited for is kept until the next statement looks for
- *	 it, also behind the end of its transaction: it came in front of that of the
- *	 COMMIT.  One that has not come until then is void, and so is one whose
- *	 foreign table was changed meanwhile.
+ * Rules: |- A wrong description never changes a result. If the node's table
+ * has changed | since, the write fails with the node's own error, and the next
+ * one asks again. |- An answer that nobody waited for is kept until the next
+ * statement looks for | it, also after the end of its transaction: it comes
+ * before the answer to | COMMIT. If it has not come by then it is void; so it
+ * is if the foreign table | has changed meanwhile.
  *
- * Memory: one entry for each table and node in a context of its own, for the
- * session; an entry that is not valid any more is freed when it is next looked
- * for.  So is the request of an answer, which is in the same context.
+ * Memory: for the session, one entry for each table and node, in its own
+ * context, which also owns the request; an invalid entry is freed when it is
+ * next looked for.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -51,17 +51,19 @@ enum RemoteColumn
 
 typedef struct TableKey
 {
-	uint64		relid;			/* an Oid would leave padding, which is hashed */
+	uint64		relid;			/* wider than Oid: no padding, which would be
+								 * hashed */
 	ShuttleNode *node;
 } TableKey;
 
 typedef struct TableEntry
 {
 	TableKey	key;
-	MemoryContext cxt;			/* of what table points to, and of asked */
-	ShuttleRequest *asked;		/* its answer was not read yet; else NULL */
-	uint64		transaction;	/* in which it was asked for */
-	ShuttleRemoteTable table;	/* valid: or will be when the answer was read */
+	MemoryContext cxt;			/* of what table points to, and of the request */
+	ShuttleRequest *asked;		/* request whose answer was not read yet; or
+								 * NULL */
+	uint64		transaction;	/* transaction_number when it was sent */
+	ShuttleRemoteTable table;	/* valid: also while the answer is under way */
 } TableEntry;
 
 static HTAB *entries = NULL;
@@ -69,7 +71,7 @@ static uint64 transaction_number = 0;
 
 static void read_answer(TableEntry *entry, Relation rel);
 
-/* The foreign table's definition changed; InvalidOid: any may have. */
+/* The foreign table's definition has changed; InvalidOid: any may have. */
 static void
 forget_table(Datum arg, Oid relid)
 {
@@ -84,7 +86,9 @@ forget_table(Datum arg, Oid relid)
 	}
 }
 
-/* A server's or a mapping's options changed: it may be another node now. */
+/*
+ * The options of a server or user mapping have changed: it may be another node.
+ */
 static void
 forget_tables(Datum arg, int cache, uint32 hash)
 {
@@ -129,7 +133,7 @@ find_entry(Oid relid, ShuttleNode *node)
 	return hash_search(entries, &key, HASH_FIND, NULL);
 }
 
-/* True while the entry's answer is on its way. */
+/* True while the entry's answer is under way. */
 static bool
 is_to_come(const TableEntry *entry)
 {
@@ -138,7 +142,7 @@ is_to_come(const TableEntry *entry)
 		shuttle_request_look(entry->asked) == SHUTTLE_PENDING;
 }
 
-/* The entry, if something is known or on its way; frees one that is void. */
+/* The entry, if it is valid or its answer is under way; else frees it. */
 static TableEntry *
 valid_entry(Relation rel, ShuttleNode *node)
 {
@@ -170,8 +174,7 @@ shuttle_remote_table_forget(Oid relid, ShuttleNode *node)
 		entry->table.valid = false;
 }
 
-/* The question for the columns of a foreign table's table; in the current
- * context. */
+/* The query for a remote table's columns, in the current context. */
 static char *
 make_question(Relation rel)
 {
@@ -244,7 +247,7 @@ shuttle_remote_table_ask(Relation rel, ShuttleNode *node, uint64 snapshot)
 	pfree(sql);
 }
 
-/* Finds the attribute whose column has that name on the node; 0: none. */
+/* The attribute whose column has this name on the node; 0: none. */
 static AttrNumber
 attribute_of(Relation rel, const char *column)
 {
@@ -285,7 +288,7 @@ keep_column(ShuttleRemoteTable *table, Relation rel, const ShuttleRow *row)
 		table->delimiters[attribute - 1] = shuttle_row_text(row, REMOTE_DELIMITER)[0];
 }
 
-/* Reads the answer of an entry, waits for it, and frees its request. */
+/* Waits for an entry's answer, reads it and frees the request. */
 static void
 read_answer(TableEntry *entry, Relation rel)
 {

@@ -2,21 +2,20 @@
  * target_rows.c
  *	  Which row of the storage node a row of an UPDATE or DELETE is.
  *
- * postgres_fdw names a row by its ctid alone.  Where the remote table has
- * partitions or children, each of them may have a row of that ctid, so the
- * scan of the target also reads tableoid, and the statement that changes the
- * row names both (trap 22).
+ * postgres_fdw identifies a row by its ctid alone. If the remote table has
+ * partitions or children, each may have a row with that ctid. So the scan of
+ * the target also reads tableoid, and the statement that changes the row uses
+ * both (trap 22).
  *
- * Only the ctid travels through the plan.  Rows of the table that was seen
- * first keep theirs.  A row of another table gets one that no real row has:
+ * The plan only has a column for the ctid. Rows of the table seen first keep
+ * theirs. A row of another table gets one that no real row has:
  *
- *	offset	the real one, with the highest bit set
- *	block	the real one, whose upper 12 bits are replaced by an index
+ * 	offset	the real one, with the highest bit set
+ * 	block	the real one, with the upper 12 bits replaced by an index into a
+ * 			list of pairs (tableoid, upper bits)
  *
- * of a list of pairs (tableoid, upper bits).  The highest bit is free, since
- * a page of 32 kB has room for 8192 line pointers.  So nothing is remembered
- * for each row.
- *
+ * The highest bit is free, since a page of 32 kB has room for 8192 line
+ * pointers. So nothing is stored for each row.
  * Memory: the list lives in the query's context.
  *-------------------------------------------------------------------------
  */
@@ -43,11 +42,11 @@
 #define LOW_MASK		((BlockNumber) ((1 << LOW_BITS) - 1))
 #define MOST_PARTS		(1 << (32 - LOW_BITS))
 
-/* A part of a table: the pages whose numbers have equal upper bits. */
+/* A part of a table: the blocks with the same upper bits. */
 typedef struct TablePart
 {
 	Oid			tableoid;
-	BlockNumber high;			/* upper bits of the block */
+	BlockNumber high;			/* upper bits of the block number */
 } TablePart;
 
 typedef struct PartEntry
@@ -60,12 +59,12 @@ struct ShuttleTargetRows
 {
 	MemoryContext cxt;
 	const char *table_name;
-	Oid			first;			/* the table that was seen first */
-	TablePart  *parts;			/* of other tables */
+	Oid			first;			/* tableoid that was seen first */
+	TablePart  *parts;			/* parts of other tables */
 	int			nparts;
 	int			parts_size;
-	int			last;			/* part that was looked for last */
-	HTAB	   *index;			/* NULL: no other table was seen */
+	int			last;			/* part that was found last */
+	HTAB	   *index;			/* by part; NULL: no other table was seen */
 };
 
 static int	find_part(ShuttleTargetRows *rows, TablePart part);
@@ -82,7 +81,7 @@ shuttle_target_rows_create(const char *table_name, MemoryContext cxt)
 	return rows;
 }
 
-/* Changes a row's ctid so that it stands for the table, too. */
+/* Changes a row's ctid so that it also identifies the table. */
 static void
 encode(ShuttleTargetRows *rows, ItemPointer ctid, Oid tableoid)
 {
@@ -177,9 +176,9 @@ add_part(ShuttleTargetRows *rows, TablePart part)
 /* ---- the scan of the target */
 
 /*
- * What a MERGE reads is named for its actions, whose targets are other relations of the
- * statement.  Of a join, the table is the one whose ctid is wanted; *rtindex: its number,
- * else as it was.
+ * Target rows of a scan in a MERGE, shared with its actions, whose targets are
+ * other range table entries. In a join, the table is the one whose ctid is
+ * read. *rtindex: set to its range table index, if there is one.
  */
 static ShuttleTargetRows *
 rows_of_merge(ForeignScanState *scan, List *attributes, int *rtindex)
@@ -202,7 +201,9 @@ rows_of_merge(ForeignScanState *scan, List *attributes, int *rtindex)
 	return NULL;
 }
 
-/* Those of a table whose rows are updated or deleted by name; else NULL. */
+/*
+ * Target rows of a table that is updated or deleted from row by row; else NULL.
+ */
 static ShuttleTargetRows *
 rows_of_write(ResultRelInfo *target)
 {
@@ -254,7 +255,7 @@ shuttle_target_scan_create(ForeignScanState *scan, const char *sql,
 	return target;
 }
 
-/* The column of a join's rows that is the target's ctid; 0: none. */
+/* The column of a join's rows that has the target's ctid; 0: none. */
 static AttrNumber
 find_ctid_column(const ForeignScan *plan, Index target)
 {
@@ -288,7 +289,7 @@ shuttle_target_scan_name_row(ShuttleTargetScan *target, HeapTuple tuple,
 	}
 	else
 	{
-		/* of fixed length and by reference: it points into the tuple */
+		/* tid is by reference: the Datum points into the tuple */
 		Datum		ctid = heap_getattr(tuple, target->ctid_column, desc, &is_null);
 
 		if (!is_null)

@@ -1,18 +1,18 @@
 /*-------------------------------------------------------------------------
  * write_conflict.c
- *	  INSERT ... ON CONFLICT into foreign tables: the clause as a node gets it.
+ *	  INSERT ... ON CONFLICT into foreign tables: the clause as SQL for a
+ *	  node.
  *
- * The planner takes the clause out of the statement (on_conflict.c) and hangs it
- * behind the private lists of the ModifyTable, which executes one list for each
- * table that it writes and never looks at one more.  Here it becomes text, for
- * each table with the names that its columns have on the node.
+ * The planner takes the clause out of the statement (on_conflict.c) and
+ * appends it to ModifyTable's private lists: core uses one list for each table
+ * and ignores one more. Here it is deparsed for each table, with its column
+ * names on the node.
  *
- * Rule: no row is updated twice by one statement.  A node sees to that within
- * a request.  Where a statement needs several, the first one that writes
- * returns the transaction and the command that its rows were written by; in
- * later ones the condition of the UPDATE fails for rows that carry that
- * transaction and that command, or a later one (trap 34c).
- *
+ * Rule: no row is updated twice by one statement. A node ensures this within a
+ * request. If a statement needs several, the first that writes a row returns
+ * xmin and cmin of its rows, the mark; in later ones the condition of the
+ * UPDATE raises an error for rows with that xmin, and that cmin or a later one
+ * (trap 34c).
  * Memory: everything lives in the query's context.
  *-------------------------------------------------------------------------
  */
@@ -41,11 +41,11 @@
 #include "executor/write/write_conflict.h"
 #include "storage/shuttle_storage.h"
 
-/* What a condition says of a row that was written before; users see another
+/* Start of the error text for a row that was written before; users see another
  * message. */
 #define SECOND_TIME "pg_shuttle: this row was written before by "
 
-/* What hangs behind a ModifyTable's private lists. */
+/* Fields of the list appended to a ModifyTable's private lists. */
 enum ConflictPrivate
 {
 	CONFLICT_CLAUSE,
@@ -57,15 +57,15 @@ enum ConflictPrivate
 struct ShuttleOnConflict
 {
 	bool		updates;
-	char	   *clause;			/* up to SET's end; parameters from $1 on */
+	char	   *clause;			/* up to the end of SET; parameters from $1 on */
 	char	   *condition;		/* of the UPDATE; NULL: there is none */
 	ShuttleParameters *parameters;
 	ExprContext *econtext;
 	const char *const *values;	/* NULL: not evaluated */
 
-	bool		returns_xmax;	/* RETURNING tells rows inserted by it */
+	bool		returns_xmax;	/* RETURNING uses xmax */
 	bool		wants_mark;		/* the next request returns the mark */
-	char	   *mark[2];		/* transaction and command; NULL: not known */
+	char	   *mark[2];		/* xmin and cmin; NULL: unknown */
 };
 
 /* ---- the clause in a plan */
@@ -117,10 +117,8 @@ shuttle_on_conflict_check_triggers(Relation rel, const TriggerDesc *triggers)
 
 /* ---- its text */
 
-/*
- * Stands for a relation of the clause: names of columns come from it alone.
- * The attributes are those of root, the names those that table has on its node.
- */
+/* An RTE for a relation of the clause, which gives deparsing its column names:
+ * root's attributes, with the names that table's columns have on the node. */
 static RangeTblEntry *
 make_named_relation(Relation root, Relation table, const char *alias)
 {
@@ -149,7 +147,7 @@ make_named_relation(Relation root, Relation table, const char *alias)
 	return entry;
 }
 
-/* A context for core's own printing of expressions. */
+/* A context for core's deparse_expression(). */
 static List *
 make_print_context(Relation root, Relation table, Index target, Index excluded)
 {
@@ -202,7 +200,9 @@ append_set(StringInfo sql, const TargetEntry *entry, Relation root, Relation tab
 					 deparse_expression((Node *) entry->expr, context, true, false));
 }
 
-/* Core has taken out all that is set: these are DEFAULT of generated columns. */
+/*
+ * Core has removed all columns from SET: these are generated columns = DEFAULT.
+ */
 static void
 append_generated(StringInfo sql, Relation table)
 {
@@ -256,7 +256,7 @@ print_clause(ShuttleOnConflict *conflict, const OnConflictExpr *clause,
 		conflict->condition = deparse_expression(clause->onConflictWhere, context, true, false);
 }
 
-/* Gives the table of postgres_fdw's INSERT a name that the clause uses. */
+/* Gives the table of postgres_fdw's INSERT the alias that the clause uses. */
 static void
 name_table(ShuttleWrite *write)
 {
@@ -276,7 +276,7 @@ name_table(ShuttleWrite *write)
 	postgres_fdw->sql = head.data;
 }
 
-/* True where an expression looks at xmax: RETURNING has columns of the table alone. */
+/* True if an expression uses xmax; RETURNING has columns of this table only. */
 static bool
 looks_at_xmax(Node *node, void *context)
 {
@@ -328,7 +328,7 @@ shuttle_on_conflict_updates(const ShuttleWrite *write)
 
 /* ---- requests */
 
-/* A literal as it means the same whatever standard_conforming_strings the node has. */
+/* A literal that means the same with any standard_conforming_strings. */
 static void
 append_literal(StringInfo sql, const char *literal, const char *end)
 {
@@ -342,7 +342,7 @@ append_literal(StringInfo sql, const char *literal, const char *end)
 	}
 }
 
-/* Appends a text of ours whose parameters are behind nparams others. */
+/* Appends our SQL with its parameter numbers increased by nparams. */
 static void
 append_shifted(StringInfo sql, const char *shipped, int nparams)
 {
@@ -424,7 +424,9 @@ shuttle_on_conflict_show_xmax(const ShuttleWrite *write, HeapTuple tuple,
 						   (TransactionId) strtoul(shuttle_row_text(row, column), NULL, 10));
 }
 
-/* The condition of an UPDATE that fails for rows of earlier requests. */
+/*
+ * The condition of an UPDATE that raises an error for rows of earlier requests.
+ */
 static void
 append_guard(StringInfo sql, const ShuttleOnConflict *conflict, int nparams)
 {
@@ -442,7 +444,7 @@ append_guard(StringInfo sql, const ShuttleOnConflict *conflict, int nparams)
 	appendStringInfoString(sql, " END");
 }
 
-/* RETURNING with columns in front. */
+/* RETURNING with our leading columns. */
 static void
 append_returning(StringInfo sql, const ShuttleWrite *write)
 {

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  * write_follow_up.c
- *	  What core does with rows when they are written.
+ *	  What core does with rows after they are written.
  *
- * Memory: rows for triggers in the write's work_cxt, until the next one.
+ * Memory: rows for triggers are in the write's work_cxt, until the next one.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -40,7 +40,7 @@ shuttle_write_follows_up(const ShuttleWrite *write)
 	}
 }
 
-/* The row as it was, which the source brought along for triggers. */
+/* The old row, which the source has in a junk column for triggers. */
 static HeapTuple
 old_row(ShuttleWrite *write)
 {

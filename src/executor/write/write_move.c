@@ -2,16 +2,16 @@
  * write_move.c
  *	  Rows that an UPDATE moves out of a partition that is a foreign table.
  *
- * As core does between tables of here, the row is deleted in the one partition
- * and inserted into the other: of a node, by its write buffer; of here, at once.
- * Core itself moves rows out of partitions of here, and gives them to our INSERT.
+ * As core does between local tables, we delete the row in one partition and
+ * insert it into another: on a node through its write buffer; into a local
+ * table at once. Core itself moves rows out of local partitions, and passes
+ * them to our INSERT.
  *
- * Rules: no scan of the statement may find a row where it came to.  Scans were
- * sent before the first row is written (early_start.c); where the source asks
- * nodes for more, what arrives waits for its end.  The scan locked the row, so a
- * DELETE that does not find it is an error: the row would be there twice.
- *
- * Memory: what routes rows belongs to the ModifyTable, as with core.
+ * Rules: no scan of the statement may find a row in its new partition. Scans
+ * are sent before the first row is written (early_start.c); if the source asks
+ * nodes for more, inserts wait for its end. The scan has locked the row, so a
+ * DELETE that does not find it is an error: the row would exist twice.
+ * Memory: the tuple routing belongs to the ModifyTable, as in core.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -40,8 +40,8 @@ static void insert_here(ShuttleWriteRun *run, EState *estate, ResultRelInfo *to,
 static void insert_there(ShuttleWriteRun *run, EState *estate, ResultRelInfo *to,
 						 TupleTableSlot *slot, TupleTableSlot *plan_slot);
 
-/* Once something asks again, by key or by a subquery, or changes a table by a
- * statement of its own. */
+/* True if something asks nodes later, by key or in a SubPlan, or modifies a
+ * table directly. */
 static bool
 reads_later(PlanState *node, void *context)
 {
@@ -92,7 +92,7 @@ shuttle_write_move(ShuttleWrite *write, TupleTableSlot *slot, TupleTableSlot *pl
 	shuttle_write_run_send_full(run, write->leaving);
 }
 
-/* True where all that core does with such a row can be done. */
+/* True if we can do all that core does with such a row. */
 static bool
 can_leave(ShuttleWrite *write)
 {
@@ -116,7 +116,7 @@ can_leave(ShuttleWrite *write)
 	return shuttle_write_is_buffered(write->leaving);
 }
 
-/* Finds out where a row belongs to, and gives it that partition's columns. */
+/* Finds the partition of a row, and converts the row to its columns. */
 static ResultRelInfo *
 find_partition(ShuttleWrite *write, TupleTableSlot **slot)
 {
@@ -144,7 +144,7 @@ find_partition(ShuttleWrite *write, TupleTableSlot **slot)
 	return to;
 }
 
-/* A BEFORE trigger may leave the row out. */
+/* A BEFORE trigger may skip the row. */
 static void
 insert_here(ShuttleWriteRun *run, EState *estate, ResultRelInfo *to,
 			TupleTableSlot *slot, TupleTableSlot *plan_slot)
@@ -157,7 +157,7 @@ insert_here(ShuttleWriteRun *run, EState *estate, ResultRelInfo *to,
 		shuttle_write_run_count(run, to, slot, plan_slot);
 }
 
-/* Ours buffers the row; others have written it then. */
+/* Our foreign tables buffer the row; others have written it afterwards. */
 static void
 insert_there(ShuttleWriteRun *run, EState *estate, ResultRelInfo *to,
 			 TupleTableSlot *slot, TupleTableSlot *plan_slot)

@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  * write_source.c
- *	  Whether the rows that a statement writes are all read before the first
- *	  of them is written.
+ *	  Whether a statement's source is read to its end before the first row
+ *	  is written.
  *
- * What is read later on a node sees what was written there before.  So a source
- * is read to its end that asks nodes again and again, and one that calls STABLE
- * functions of users: PostgreSQL shows these the state before the statement
- * (trap 24).  VOLATILE functions see the rows that were written so far; where
- * such a one is called as well, no rows are kept for STABLE ones.
+ * What is read later from a node sees what was written there before. So a
+ * source is read to its end if it asks nodes repeatedly, or calls users'
+ * STABLE functions: PostgreSQL shows these the state before the statement
+ * (trap 24). VOLATILE functions see the rows written so far; if the source
+ * calls one, no rows are kept for STABLE ones.
  *
  * Memory: none of its own.
  *-------------------------------------------------------------------------
@@ -41,7 +41,7 @@ reads_node(PlanState *node)
 	return IsA(node, ForeignScanState);
 }
 
-/* True of a scan of the rows to be changed. */
+/* True for a scan of the rows to be changed. */
 static bool
 is_of_target(const ForeignScanState *scan)
 {
@@ -56,7 +56,7 @@ is_of_target(const ForeignScanState *scan)
 	return false;
 }
 
-/* True where a table that is written is read by values of other rows. */
+/* True for a scan that reads a written table by values of other rows. */
 static bool
 asks_for_written(PlanState *node)
 {
@@ -67,7 +67,8 @@ asks_for_written(PlanState *node)
 		!is_of_target(scan) && shuttle_reads_written_table(scan);
 }
 
-/* Such a source writes: each of its rows is one that was changed. */
+/* True if the source itself writes: its rows were changed by direct
+ * modification. */
 static bool
 is_left_to_nodes(const ModifyTableState *node)
 {
@@ -107,7 +108,7 @@ calls_walker(Node *node, void *context)
 		 expression_tree_walker(node, calls_walker, context));
 }
 
-/* What a node computes of its rows. */
+/* True if a node's other expressions call such a function. */
 static bool
 own_expressions_call(const Plan *plan)
 {
@@ -149,7 +150,7 @@ node_calls(PlanState *node)
 bool
 shuttle_source_sees_snapshot(PlanState *source)
 {
-	/* of a single row all is computed before it is written */
+	/* a single row is computed completely before it is written */
 	return !(IsA(source, ResultState) && outerPlanState(source) == NULL) &&
 		shuttle_any_node(source, node_calls) && !shuttle_outer_shows_effects(source);
 }

@@ -1,12 +1,11 @@
 /*-------------------------------------------------------------------------
  * write_sql.c
- *	  The statement that writes many rows: its parameters are arrays, one for
- *	  each column; or, of an INSERT, the values of each row.
+ *	  The statement that writes many rows: its parameters are arrays, one
+ *	  for each column; or, for INSERT, the values of each row.
  *
- * INSERT keeps the end of postgres_fdw's own text (ON CONFLICT, RETURNING), or
- * has the one of its clause (write_conflict.c).
- * UPDATE and DELETE find their rows by ctid, and return the place of the row
- * in the arrays in front of its columns.
+ * INSERT ends like postgres_fdw's own (ON CONFLICT, RETURNING), or with its
+ * clause (write_conflict.c). UPDATE and DELETE find their rows by ctid, and
+ * return the row's place in the arrays before its columns.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -24,7 +23,7 @@
 #define TABLE_ALIAS	SHUTTLE_TABLE_ALIAS
 #define ROWS_ALIAS	"shuttle_rows"
 
-/* The arrays' elements of an attribute. */
+/* The elements of an attribute's array. */
 static void
 append_elements(StringInfo sql, const ShuttleWrite *write, int i, int parameter,
 				const ShuttleRemoteTable *table)
@@ -35,10 +34,8 @@ append_elements(StringInfo sql, const ShuttleWrite *write, int i, int parameter,
 					 table->as_text[column] ? "pg_catalog.text" : table->types[column]);
 }
 
-/*
- * (SELECT unnest($1::int4[]) AS p1, ...): rows that need no number.  Unlike those of
- * functions in FROM they are not stored on their way.
- */
+/* (SELECT unnest($1::int4[]) AS p1, ...): rows without ordinals. Unlike the
+ * rows of functions in FROM they are not put into a tuplestore. */
 static void
 append_inserted_rows(StringInfo sql, const ShuttleWrite *write,
 					 const ShuttleRemoteTable *table)
@@ -72,7 +69,7 @@ append_found_rows(StringInfo sql, const ShuttleWrite *write,
 	appendStringInfoString(sql, "ord)");
 }
 
-/* The node's column that a value is for, without a row of it. */
+/* An expression with the type of the node's column for a value. */
 static void
 append_column(StringInfo sql, const ShuttleWrite *write, int i)
 {
@@ -83,11 +80,11 @@ append_column(StringInfo sql, const ShuttleWrite *write, int i)
 }
 
 /*
- * One value of a row.  The column might have been changed since the node was
- * asked, and a value that goes through the type of that time can become another
- * one: '007' and 7, or 1.5 and 2.  So that type is compared with the column's, by
- * a CASE that the node resolves once and never executes: two arrays for one
- * function of any arrays have to be of the same type.
+ * One value of a row. The column's type may have changed since the node was
+ * asked, and a cast through the old type can change a value: '007' and 7, or
+ * 1.5 and 2. So the node compares the types when it parses a CASE whose ELSE is
+ * never executed: the ELSE has the column's current type, if possible in
+ * array_larger(), whose arguments must have the same type.
  */
 static void
 append_value(StringInfo sql, const ShuttleWrite *write, int i,
@@ -149,7 +146,7 @@ append_insert(StringInfo sql, const ShuttleWrite *write,
 		appendStringInfoString(sql, write->postgres_fdw.sql + write->postgres_fdw.values_end);
 }
 
-/* RETURNING: the row's place, then the columns that postgres_fdw asks for. */
+/* RETURNING: the row's ordinal, then postgres_fdw's columns. */
 static void
 append_returning(StringInfo sql, const ShuttleWrite *write)
 {
@@ -209,10 +206,8 @@ shuttle_write_array_sql(const ShuttleWrite *write, const ShuttleRemoteTable *tab
 	return sql.data;
 }
 
-/*
- * The statement for a number of rows: for more than one, the VALUES of
- * postgres_fdw's INSERT are followed by those of the other rows.
- */
+/* The statement for nrows rows: for more than one, postgres_fdw's VALUES list
+ * is continued. */
 const char *
 shuttle_write_values_sql(ShuttleWrite *write, int nrows)
 {

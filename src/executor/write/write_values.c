@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  * write_values.c
  *	  Prints the rows that are written together, as single values or as
- *	  arrays, under the settings that values travel with.
+ *	  arrays, under the settings for transmission.
  *
  * Memory: everything is made in the write's work_cxt, which the caller resets.
  *-------------------------------------------------------------------------
@@ -27,7 +27,7 @@ print_ctid(StringInfo out, const ItemPointerData *ctid)
 					 ItemPointerGetOffsetNumber(ctid));
 }
 
-/* The text of a value of the row in the slot; NULL is SQL's NULL. */
+/* The text of a value of the row in the slot; NULL for SQL NULL. */
 static char *
 value_text(const ShuttleWrite *write, TupleTableSlot *slot, int i)
 {
@@ -67,7 +67,7 @@ shuttle_write_print_rows(const ShuttleWrite *write, const ShuttleWaitingRows *ro
 	return values;
 }
 
-/* An element is always quoted, but for NULL. */
+/* Elements are always quoted, except NULL. */
 void
 shuttle_write_append_element(StringInfo array, const char *text, char delimiter)
 {
@@ -94,7 +94,7 @@ shuttle_write_append_element(StringInfo array, const char *text, char delimiter)
 	appendStringInfoChar(array, '"');
 }
 
-/* The name of a row: ctid and tableoid. */
+/* Appends a row's ctid and tableoid. */
 static void
 append_name(StringInfo ctids, StringInfo tableoids, const ShuttleWaitingRow *row)
 {
@@ -150,7 +150,7 @@ shuttle_write_print_arrays(const ShuttleWrite *write, const ShuttleWaitingRows *
 	return values;
 }
 
-/* System columns are read from the header as of a stored row. */
+/* System columns are read from the tuple header. */
 void
 shuttle_write_store_nothing(TupleTableSlot *slot)
 {
