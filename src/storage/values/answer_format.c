@@ -1,19 +1,19 @@
 /*-------------------------------------------------------------------------
  * answer_format.c
- *	  Whether the values of an answer are asked for in binary.
+ *	  Whether the values of an answer are requested in binary.
  *
- * In text any types of the two sides go together that can be converted; in
- * binary the node's have to be the ones expected here.  Nobody knows them
- * before the first answer to a statement, so that one is asked for as texts;
- * then its next pages, and later requests with the same statement, come in
- * binary where the types agree.  So a node is never asked for a format that it
- * might not have, which would be an error that ends its transaction.
+ * In text, the types on both sides need only be convertible; in binary the
+ * node's types must be the ones expected here. They are unknown before the
+ * first answer to a statement, so that one is requested as text; its next
+ * pages, and later requests with the same statement, come in binary if the
+ * types agree. So a node is never asked for a format that it may not have, as
+ * that error would abort its transaction.
  *
- * A type that was changed on the node since then shows in the first answer:
- * the request is sent again, as texts.
+ * If a type has changed on the node since then, the first answer shows it: the
+ * request is sent again, for text.
  *
- * Memory: what is known of a connection is a table of hashes, each in the one
- * place that its value gives.
+ * Memory: each connection has a table of hashes; a hash's value gives its only
+ * place.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -41,7 +41,7 @@ shuttle_format_choose(ShuttleRequest *request)
 	request->format = FORMAT_TEXT;
 	request->format_checked = false;
 
-	/* Only what reads may be sent again. */
+	/* Only requests that just read may be sent again. */
 	if (request->decoder == NULL || request->refused_binary ||
 		request->effect != SHUTTLE_READS ||
 		!shuttle_settings.enable_binary_transfer ||
@@ -63,7 +63,7 @@ key_place(const ShuttleRequest *request)
 	return &request->node->binary_keys[request->format_key % NKEYS];
 }
 
-/* Times are numbers of microseconds in all servers that are not very old. */
+/* Only very old servers do not store times as integers of microseconds. */
 static bool
 node_has_formats(const ShuttleNode *node)
 {

@@ -2,19 +2,18 @@
  * binary_types.c
  *	  Which types are read in their binary format, and what that saves.
  *
- * Only built-in types whose format is the same in all servers, and gives the
- * values that their texts give.  Left out are types whose values name objects
- * of one database (reg*), whose text depends on a setting of the node (money),
- * which are made of others that are not known there (composite), or whose
- * floats would keep the sign of a NaN, which text drops (geometric types).
- * Receive functions convert texts from the encoding of this session's client,
- * in which no node sends them; so only those of types without texts are used,
- * and arrays of texts are left out.
+ * Only built-in types whose format is the same in all servers and gives the
+ * same values as text. Left out are types whose values name objects of one
+ * database (reg*), whose text depends on a setting of the node (money), which
+ * consist of other types unknown here (composite), or whose floats would keep
+ * the sign of a NaN, which text drops (geometric types). Receive functions
+ * convert text from the session's client encoding, which no node uses; so only
+ * those of types without text are called, and arrays of text are left out.
  * Enums and types of extensions have other OIDs on each server.
  *
- * libpq takes all columns of a request in one format, so what binary saves is
- * added up over them.  The figures are nanoseconds a value, of node and session
- * together, as measured on PostgreSQL 18; only their proportions matter.
+ * libpq requests all columns in one format, so the savings are added up over
+ * the columns. The figures are nanoseconds a value, of node and session
+ * together, measured on PostgreSQL 18; only their proportions matter.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -26,10 +25,10 @@
 #include "base/shuttle_compat_catalog.h"
 #include "storage/values/decoders.h"
 
-/* What binary saves for each element of an array, more than for a value. */
+/* What binary saves for an array element in addition to the value's gain. */
 #define ELEMENT_GAIN_NS 10
 
-/* A usual array, where nothing is known. */
+/* Elements of an array, as nothing is known. */
 #define USUAL_ELEMENTS 8
 
 typedef struct BinaryType
@@ -102,7 +101,9 @@ shuttle_binary_type_find(ShuttleValueReader *reader)
 	if (found == NULL)
 		return;
 
-	/* Their elements' receive functions take them for the client's texts. */
+	/*
+	 * The elements' receive functions would convert from the client's encoding.
+	 */
 	if (OidIsValid(element) && shuttle_value_is_text(found->kind))
 		return;
 
@@ -124,7 +125,7 @@ shuttle_binary_type_find(ShuttleValueReader *reader)
 	fmgr_info_cxt(receive, &reader->receive, reader->owner);
 }
 
-/* Types that send what they print. */
+/* Types whose binary format is their text. */
 static bool
 is_text(Oid type)
 {

@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  * binary_values.c
- *	  Reads values that came in the binary format of their type.
+ *	  Reads values in the binary format of their type.
  *
- * Formats are those of the types' send functions.  Common types are read here,
- * the others by their receive functions.  A node is not trusted: what is not
- * of the right length or out of range is an error.
+ * Formats are those of the types' send functions. Common types are read here,
+ * others by their receive functions. A node is not trusted: a value of wrong
+ * length or out of range is an error.
  *
- * Memory: values passed by reference go to the room of the row; receive
- * functions leave theirs in the current context.
+ * Memory: by-reference values are in the room of the row; results of receive
+ * functions in the current context.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -28,7 +28,7 @@
 #include "base/shuttle_compat.h"
 #include "storage/values/decoders.h"
 
-/* As jsonb_send() has it. */
+/* As in jsonb_send(). */
 #define JSONB_VERSION 1
 
 static inline Datum read_value(ShuttleValueReader *reader, char *value,
@@ -39,7 +39,7 @@ static void make_nans_equal(ArrayType *array);
 pg_noreturn static void refuse_value(void);
 pg_noreturn static void refuse_time(const char *what);
 
-/* The parts of a value may lie at any address. */
+/* Values may be unaligned. */
 static inline uint16
 read_uint16(const char *value)
 {
@@ -74,7 +74,7 @@ check_length(int length, int expected)
 		refuse_value();
 }
 
-/* As text has it: it knows one NaN. */
+/* As in text, there is only one NaN. */
 static inline float4
 read_float4(const char *value)
 {
@@ -135,7 +135,7 @@ read_uuid(const char *value, ShuttleValueRoom *room)
 	return PointerGetDatum(uuid);
 }
 
-/* Bytes with a length in front. */
+/* Makes a varlena of the bytes. */
 static inline Datum
 read_bytes(const char *value, int length, ShuttleValueRoom *room)
 {
@@ -254,7 +254,7 @@ receive_value(ShuttleValueReader *reader, char *value, int length)
 	return result;
 }
 
-/* In an array that was just made: its elements stand side by side. */
+/* For an array just made by array_recv(): its elements are adjacent. */
 static void
 make_nans_equal(ArrayType *array)
 {

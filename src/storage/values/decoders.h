@@ -1,13 +1,14 @@
 /*-------------------------------------------------------------------------
  * decoders.h
- *	  How single values of an answer are read; shared by the files of decoders.
+ *	  How single values of an answer are read; shared by the decoders'
+ *	  files.
  *
- * A node sends the values of a request either as texts, which input functions
- * take, or in their types' binary formats, all columns alike.  Both ways give
- * the same values bit for bit, or the column is not read in binary.
+ * A node sends the values of an answer either as text, for input functions, or
+ * in their types' binary formats; all columns alike. Both give the same values
+ * bit for bit; a column for which they might not is never read in binary.
  *
- * Memory: values that are passed by reference live in a ShuttleValueRoom, which
- * is emptied before each row.
+ * Memory: by-reference values live in a ShuttleValueRoom, emptied before each
+ * row.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_STORAGE_VALUES_DECODERS_H
@@ -16,7 +17,7 @@
 #include "fmgr.h"
 #include "mb/pg_wchar.h"
 
-/* Types that are read without a call of their own functions. */
+/* How a type's values are read. */
 typedef enum ShuttleValueKind
 {
 	VALUE_OTHER,				/* by the type's input or receive function */
@@ -33,20 +34,19 @@ typedef enum ShuttleValueKind
 	VALUE_TIMESTAMPTZ,
 	VALUE_UUID,
 	VALUE_BYTEA,
-	VALUE_TEXT,					/* text, varchar; bpchar where nothing is to
-								 * be padded */
-	VALUE_PRINTED,				/* in binary it is its text as well */
-	VALUE_JSONB					/* in binary a version, and its text */
+	VALUE_TEXT,					/* text, varchar; bpchar if it needs no padding */
+	VALUE_PRINTED,				/* the binary format is the text as well */
+	VALUE_JSONB					/* the binary format is a version and the text */
 } ShuttleValueKind;
 
-/* Room for the values of one row: what does not fit goes to overflow. */
+/* Memory for a row's values: what does not fit goes to overflow. */
 typedef struct ShuttleValueRoom
 {
 	char	   *start;
 	char	   *next;
 	char	   *end;
 	MemoryContext overflow;		/* reset by its owner */
-	bool		overflowed;		/* something may be there */
+	bool		overflowed;		/* overflow may be in use */
 } ShuttleValueRoom;
 
 static inline void *
@@ -63,17 +63,15 @@ shuttle_room_take(ShuttleValueRoom *room, Size size)
 	return taken;
 }
 
-/*
- * Every text of this server is valid in its encoding.  What a node sends is to
- * be; its word is not taken for it.  A NUL is not valid either.
- */
+/* Every text in this server must be valid in the database's encoding, without
+ * NUL. What a node sends is checked, not trusted. */
 static inline void
 shuttle_check_encoding(const char *text, int length)
 {
 	(void) pg_verify_mbstr(GetDatabaseEncoding(), text, length, false);
 }
 
-/* True for kinds whose values are texts in either format. */
+/* True for kinds whose values are text in either format. */
 static inline bool
 shuttle_value_is_text(ShuttleValueKind kind)
 {
@@ -85,53 +83,47 @@ typedef struct ShuttleValueReader
 {
 	Oid			column_type;
 	int32		column_typmod;
-	Oid			type;			/* the same below domains */
+	Oid			type;			/* base type of a domain, else the same */
 	int32		typmod;
 	bool		is_domain;
 	ShuttleValueKind kind;
 
-	/* texts, also within binary values, and NULLs that functions look at */
+	/* for text, also in binary values, and for NULLs of domains */
 	FmgrInfo	input;
 	Oid			input_parameter;
 
 	/* binary format */
-	bool		in_binary;		/* may be asked for */
+	bool		in_binary;		/* may be requested in binary */
 	bool		has_floats;		/* an array of float4 or float8 */
 	bool		has_intervals;
-	double		gain_ns;		/* that binary saves both sides, by type */
-	FmgrInfo	receive;		/* of type; VALUE_OTHER */
+	double		gain_ns;		/* time that binary saves both sides */
+	FmgrInfo	receive;		/* of type, for VALUE_OTHER */
 	Oid			receive_parameter;
-	void	   *domain;			/* what domain_check() keeps */
+	void	   *domain;			/* cache of domain_check() */
 	MemoryContext owner;
 } ShuttleValueReader;
 
 /* ---- binary_types.c */
 
-/* Says how values of the reader's type are read, and if they may be asked for
+/* Sets how values of the reader's type are read, and if they may be requested
  * in binary. */
 extern void shuttle_binary_type_find(ShuttleValueReader *reader);
 
-/*
- * True where a column that a node describes by type and typmod has, in binary,
- * the values that its texts have.
- * node_version: as PQserverVersion() tells it.
- */
+/* True if binary gives the same values as text for a column to which the node
+ * gives this type and typmod. node_version: from PQserverVersion(). */
 extern bool shuttle_binary_type_agrees(const ShuttleValueReader *reader,
 									   Oid node_type, int32 node_typmod,
 									   int node_version);
 
 /* ---- binary_values.c, text_values.c */
 
-/*
- * Reads a value that is not NULL.
- * value: length bytes, and a NUL that does not count; need not be aligned.
- * Errors: 22P03 where the bytes are no value of the type.
- */
+/* Reads a value that is not NULL. value: length bytes and a NUL; need not be
+ * aligned. Errors: 22P03 if the bytes are no value of the type. */
 extern Datum shuttle_binary_value(ShuttleValueReader *reader, char *value,
 								  int length, ShuttleValueRoom *room);
 
-/* The same for a text, where that is quicker than the input function.
- * Returns false where the input function has to look at it. */
+/* The same for a text, if that is faster than the input function. Returns false
+ * if the input function must read it. */
 extern bool shuttle_text_value(const ShuttleValueReader *reader,
 							   const char *value, int length,
 							   ShuttleValueRoom *room, Datum *result);

@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  * row_values.c
  *	  Rows in and out: values of an answer become tuples, and values are
- *	  printed under the settings that they travel with.
+ *	  printed under the settings for transmission.
  *
- * Memory: a decoder lives in its owner.  Values of a row lie in its room, and
- * what does not fit there or comes from a type's own function in its context
- * "shuttle row"; both are emptied before each row.
+ * Memory: a decoder lives in its owner. A row's values are in its room; what
+ * does not fit, and results of types' own functions, in its context "shuttle
+ * row". Both are emptied before each row.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -31,13 +31,14 @@
 #include "storage/values/decoders.h"
 #include "storage/values/values.h"
 
-/* Values of a usual row; longer ones are allocated. */
+/* Enough for the values of a usual row; more is allocated. */
 #define ROOM_BYTES 8192
 
-/* Where the values of one answer column go. */
+/* A column of an answer. */
 typedef struct DecoderColumn
 {
-	AttrNumber	attribute;		/* 0: an index of the descriptor, no more */
+	AttrNumber	attribute;		/* of the row; <= 0: read into the tuple's
+								 * header */
 	ShuttleValueReader reader;
 } DecoderColumn;
 
@@ -47,13 +48,13 @@ struct ShuttleDecoder
 	int			first_column;
 	int			ncolumns;
 	DecoderColumn *columns;
-	bool		is_virtual;		/* no column of the header is among them */
-	bool		in_binary;		/* all may be asked for in binary */
-	uint64		types_hash;		/* of what the columns should be */
-	int64	   *width;			/* kept by requests */
+	bool		is_virtual;		/* no column goes into the tuple's header */
+	bool		in_binary;		/* all columns may be requested in binary */
+	uint64		types_hash;		/* hash of the expected types */
+	int64	   *width;			/* observed row width, set by requests */
 	Datum	   *values;
 	bool	   *nulls;
-	const char *relation_name;	/* NULL: not known */
+	const char *relation_name;	/* NULL: unknown */
 	ShuttleColumnContext add_context;	/* NULL: by relation_name */
 	void	   *context_arg;
 	ShuttleRowFinish finish;	/* NULL: no columns are computed */
@@ -63,7 +64,7 @@ struct ShuttleDecoder
 	ShuttleValueRoom room;
 };
 
-/* What is read into a tuple's header; texts, as all columns of such a row. */
+/* What is read into a tuple's header; rows with such columns come as text. */
 typedef struct RowIdentity
 {
 	ItemPointerData ctid;
@@ -140,10 +141,8 @@ init_reader(ShuttleValueReader *reader, Form_pg_attribute attribute,
 	shuttle_binary_type_find(reader);
 }
 
-/*
- * All columns come in one format: in binary where none has to be a text, and
- * where that saves time over all of them.
- */
+/* All columns come in one format: binary if no column must be text, and if it
+ * saves time in total. */
 static void
 choose_format(ShuttleDecoder *decoder)
 {
@@ -248,14 +247,14 @@ shuttle_decoder_tuple(ShuttleDecoder *decoder, const ShuttleRow *row)
 	decode_row(decoder, row, decoder->values, decoder->nulls, &identity);
 	tuple = heap_form_tuple(decoder->desc, decoder->values, decoder->nulls);
 
-	/* In t_ctid as well, where a composite value keeps it for EvalPlanQual. */
+	/* t_ctid, too: a composite value keeps it there for EvalPlanQual. */
 	if (ItemPointerIsValid(&identity.ctid))
 		tuple->t_self = tuple->t_data->t_ctid = identity.ctid;
 	tuple->t_tableOid = identity.tableoid;
 
 	/*
-	 * A tuple made here has the fields of a composite value; whoever reads
-	 * the system columns must not see a type's OID as a transaction.
+	 * heap_form_tuple() sets the header of a composite value; readers of system
+	 * columns must not take a type's OID for a transaction ID.
 	 */
 	HeapTupleHeaderSetXmax(tuple->t_data, InvalidTransactionId);
 	HeapTupleHeaderSetXmin(tuple->t_data, InvalidTransactionId);
@@ -279,7 +278,7 @@ shuttle_decoder_store(ShuttleDecoder *decoder, const ShuttleRow *row,
 	ExecStoreVirtualTuple(slot);
 }
 
-/* Fills values and nulls, of which there is one for each attribute. */
+/* Fills values and nulls, which have an entry for each attribute. */
 static void
 decode_row(ShuttleDecoder *decoder, const ShuttleRow *row, Datum *values,
 		   bool *nulls, RowIdentity *identity)
@@ -288,7 +287,7 @@ decode_row(ShuttleDecoder *decoder, const ShuttleRow *row, Datum *values,
 	MemoryContext old_cxt;
 	int			nestlevel;
 
-	/* A list without columns is sent as NULL. */
+	/* An empty column list is sent as SELECT NULL. */
 	if (decoder->ncolumns > 0 &&
 		row->ncolumns != decoder->first_column + decoder->ncolumns)
 		ereport(ERROR,
@@ -347,7 +346,7 @@ convert_row(ShuttleDecoder *decoder, const ShuttleRow *row, Datum *values,
 		}
 		if (value == NULL)
 		{
-			/* Functions that see NULLs are those of domains. */
+			/* Only domains' input functions are called for NULL. */
 			if (!reader->input.fn_strict)
 				(void) InputFunctionCall(&reader->input, NULL,
 										 reader->input_parameter,
@@ -429,10 +428,8 @@ set_for_transmission(const char *name, const char *value)
 							 GUC_ACTION_SAVE, true, 0, false);
 }
 
-/*
- * Texts of a node are read as it prints them, whatever the session has set for
- * texts of its own; returns the GUC nest level, or 0.
- */
+/* Reads a node's text as the node prints it, whatever the session's settings;
+ * returns the GUC nest level, or 0. */
 static int
 begin_reading(const ShuttleRow *row)
 {
@@ -470,7 +467,7 @@ shuttle_print_need(Oid type)
 	}
 }
 
-/* To enter and leave them takes some 3000 instructions. */
+/* Setting and resetting all takes some 3000 instructions. */
 int
 shuttle_transmission_begin(ShuttlePrintNeed need)
 {
@@ -487,10 +484,10 @@ shuttle_transmission_begin(ShuttlePrintNeed need)
 	if (extra_float_digits < 3)
 		set_for_transmission("extra_float_digits", "3");
 
-	/* For constants like regproc. */
+	/* for constants like regproc */
 	set_for_transmission("search_path", "pg_catalog");
 
-	/* For the texts of constants. */
+	/* for string constants */
 	if (!standard_conforming_strings)
 		set_for_transmission("standard_conforming_strings", "on");
 	return nestlevel;

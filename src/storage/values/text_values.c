@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  * text_values.c
- *	  Reads texts of common types quicker than their input functions do.
+ *	  Reads text of common types faster than their input functions.
  *
- * Only what output functions print under the settings that values travel with:
- * anything else, and any value that is not ordinary, is left to the input
- * function, which then decides and complains.  So the answer is the same.
+ * Only what output functions print under the settings for transmission is read
+ * here; all other text, and unusual values, are left to the input function,
+ * which accepts or rejects them. So the result is the same.
  *
- * Memory: values passed by reference go to the room of the row.
+ * Memory: by-reference values are in the room of the row.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -21,7 +21,7 @@
 #include "base/shuttle_compat.h"
 #include "storage/values/decoders.h"
 
-/* Digits that fit whatever they are. */
+/* So many digits fit in any case. */
 #define INT2_DIGITS 4
 #define INT4_DIGITS 9
 #define INT8_DIGITS 18
@@ -36,7 +36,7 @@ is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* A sign and at most so many digits. */
+/* Reads an optional minus sign and at most most_digits digits. */
 static inline bool
 read_integer(const char *text, int length, int most_digits, int64 *result)
 {
@@ -87,10 +87,8 @@ read_day(const char *text, int *day_number)
 	return true;
 }
 
-/*
- * Reads the time of a day, with up to six digits behind the seconds' point.
- * Returns where it ends, or NULL.
- */
+/* Reads a time of day, with up to six decimals of seconds. Returns its end, or
+ * NULL. */
 static const char *
 read_clock(const char *text, const char *end, int64 *result)
 {
@@ -173,7 +171,7 @@ read_timestamp(const char *text, int length, bool has_zone, Datum *result)
 	return true;
 }
 
-/* One more than the value of a digit, as output functions print it. */
+/* Value of a hexadecimal digit, plus one; output functions print lower case. */
 static const uint8 hex_digits[256] = {
 	['0'] = 1,['1'] = 2,['2'] = 3,['3'] = 4,['4'] = 5,['5'] = 6,['6'] = 7,
 	['7'] = 8,['8'] = 9,['9'] = 10,['a'] = 11,['b'] = 12,['c'] = 13,
@@ -231,7 +229,7 @@ read_text(const ShuttleValueReader *reader, const char *text, int length,
 {
 	struct varlena *copy;
 
-	/* as many characters as bytes at most */
+	/* a text has at most as many characters as bytes */
 	if (reader->typmod >= 0 &&
 		(reader->type == BPCHAROID || length > reader->typmod - VARHDRSZ))
 		return false;
