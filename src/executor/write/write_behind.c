@@ -5,10 +5,12 @@
  * An INSERT within a client's statement, in a function say, need not wait for
  * its answer if its count is known: the node says that the table is plain
  * (remote_table.c), and nothing is to be done with its rows here. Another
- * count, or an error, is found later, at the latest when |- the client's
- * statement ends: its plan, or its CALL or DO, |- a procedure commits or rolls
- * back, |- PL/pgSQL raises an error, or enters a block with EXCEPTION |
- * (plpgsql_statements.c), |- more than shuttle.write_buffer_size is under way.
+ * count, or an error, is found later, at the latest when
+ * - the client's statement ends: its plan, or its CALL or DO,
+ * - a procedure commits or rolls back,
+ * - PL/pgSQL raises an error, or enters a block with EXCEPTION
+ * 	 (plpgsql_statements.c),
+ * - more than shuttle.write_buffer_size is under way.
  * A node answers in order: a later read sees the rows, or meets the error.
  *
  * In a savepoint that began in the client's statement, such as a block with
