@@ -9,6 +9,8 @@
 #ifndef SHUTTLE_WAIT_EVENTS_H
 #define SHUTTLE_WAIT_EVENTS_H
 
+#include <poll.h>
+
 typedef enum ShuttleWaitEvent
 {
 	SHUTTLE_WAIT_HOST_NAME,
@@ -25,5 +27,9 @@ typedef enum ShuttleWaitEvent
 /* The number of an event for core's wait functions. Errors: the first call of a
  * session registers the names, which core may refuse. */
 extern uint32 shuttle_wait_event(ShuttleWaitEvent event);
+
+/* poll(), for those who may not raise; shown as a wait for the event. */
+extern int	shuttle_poll(ShuttleWaitEvent event, struct pollfd *sockets,
+						 int nsockets, int limit_ms);
 
 #endif							/* SHUTTLE_WAIT_EVENTS_H */

@@ -5,6 +5,8 @@
  */
 #include "postgres.h"
 
+#include "utils/wait_event.h"
+
 #include "base/shuttle_compat_session.h"
 #include "base/shuttle_wait_events.h"
 
@@ -35,4 +37,19 @@ shuttle_wait_event(ShuttleWaitEvent event)
 			numbers[i] = shuttle_new_wait_event(names[i]);
 	}
 	return numbers[event];
+}
+
+int
+shuttle_poll(ShuttleWaitEvent event, struct pollfd *sockets, int nsockets,
+			 int limit_ms)
+{
+	int			nready;
+	int			save_errno;
+
+	pgstat_report_wait_start(shuttle_wait_event(event));
+	nready = poll(sockets, nsockets, limit_ms);
+	save_errno = errno;
+	pgstat_report_wait_end();
+	errno = save_errno;
+	return nready;
 }

@@ -1,26 +1,23 @@
 /*-------------------------------------------------------------------------
  * connection.c
- *	  The nodes of the session and their connections.
+ *	  Connections of the session to its nodes.
  *
  * A connection goes CLOSED -> CONNECTING -> READY; it is closed when idle and
  * its options changed, when idle for too long, or when it breaks.  One that
  * breaks inside a transaction is LOST until that has ended, so that nothing
  * goes on as if the work on the node were still there.
  *
- * Memory: a node has a context of its own under TopMemoryContext and is never
- * freed; a PGconn belongs to its node, and with it one of the server's
+ * Memory: a PGconn belongs to its node, and with it one of the server's
  * external file descriptors.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "catalog/pg_user_mapping.h"
 #include "foreign/foreign.h"
 #include "miscadmin.h"
 #include "storage/fd.h"
 #include "storage/ipc.h"
-#include "utils/memutils.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
@@ -38,16 +35,6 @@
 #define OLDEST_VERSION 120000
 #define EXIT_WAIT_MS 100
 
-typedef struct NodeEntry
-{
-	NodeKey		key;
-	ShuttleNode *node;
-} NodeEntry;
-
-dlist_head	shuttle_nodes = DLIST_STATIC_INIT(shuttle_nodes);
-static HTAB *node_table = NULL;
-
-static Oid	find_mapping(Oid serverid, Oid userid, bool missing_ok);
 static ShuttleNode *create_node(NodeKey key);
 static void name_node(ShuttleNode *node);
 static void connect_failed(ShuttleNode *node);
@@ -59,12 +46,10 @@ static void close_at_exit(int code, Datum arg);
 static ShuttleNode *
 find_node(Oid serverid, Oid userid)
 {
-	NodeKey		key = {serverid, find_mapping(serverid, userid, false)};
-	NodeEntry  *entry = NULL;
+	NodeKey		key = {serverid, shuttle_nodes_mapping(serverid, userid)};
+	ShuttleNode *node = shuttle_nodes_find(key);
 
-	if (node_table != NULL)
-		entry = hash_search(node_table, &key, HASH_FIND, NULL);
-	return entry != NULL ? entry->node : create_node(key);
+	return node != NULL ? node : create_node(key);
 }
 
 ShuttleNode *
@@ -86,68 +71,15 @@ shuttle_node_get(Oid serverid, Oid userid)
 	return node;
 }
 
-/* The user's mapping, or the public one. */
-static Oid
-find_mapping(Oid serverid, Oid userid, bool missing_ok)
-{
-	Oid			umid;
-
-	umid = GetSysCacheOid2(USERMAPPINGUSERSERVER, Anum_pg_user_mapping_oid,
-						   ObjectIdGetDatum(userid),
-						   ObjectIdGetDatum(serverid));
-	if (!OidIsValid(umid))
-		umid = GetSysCacheOid2(USERMAPPINGUSERSERVER, Anum_pg_user_mapping_oid,
-							   ObjectIdGetDatum(InvalidOid),
-							   ObjectIdGetDatum(serverid));
-	if (!OidIsValid(umid) && !missing_ok)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("user mapping not found for user \"%s\", server \"%s\"",
-						MappingUserName(userid),
-						GetForeignServer(serverid)->servername)));
-	return umid;
-}
-
-bool
-shuttle_node_has_mapping(Oid serverid, Oid userid)
-{
-	return OidIsValid(find_mapping(serverid, userid, true));
-}
-
 static ShuttleNode *
 create_node(NodeKey key)
 {
-	MemoryContext cxt;
 	ShuttleNode *node;
-	NodeEntry  *entry;
 
-	if (node_table == NULL)
-	{
-		HASHCTL		control = {0};
-
-		control.keysize = sizeof(NodeKey);
-		control.entrysize = sizeof(NodeEntry);
-		node_table = hash_create("shuttle nodes", 16, &control,
-								 HASH_ELEM | HASH_BLOBS);
-	}
 	if (dlist_is_empty(&shuttle_nodes))
 		on_proc_exit(close_at_exit, (Datum) 0);
-	cxt = AllocSetContextCreate(TopMemoryContext, "shuttle node",
-								ALLOCSET_DEFAULT_SIZES);
-	node = MemoryContextAllocZero(cxt, sizeof(ShuttleNode));
-	node->cxt = cxt;
-	node->key = key;
-	node->connection.state = NODE_CLOSED;
-	node->socket.set_position = -1;
-	node->queue.packet = 1;
-	dlist_init(&node->queue.commands);
-	dlist_init(&node->requests.all);
-	name_node(node);
+	node = shuttle_nodes_add(key, GetForeignServer(key.serverid)->servername);
 	shuttle_transaction_forget(node);
-
-	entry = hash_search(node_table, &key, HASH_ENTER, NULL);
-	entry->node = node;
-	dlist_push_tail(&shuttle_nodes, &node->link);
 	return node;
 }
 
@@ -159,33 +91,6 @@ name_node(ShuttleNode *node)
 
 	if (node->name == NULL || strcmp(node->name, name) != 0)
 		node->name = MemoryContextStrdup(node->cxt, name);
-}
-
-const char *
-shuttle_node_name(const ShuttleNode *node)
-{
-	return node->name;
-}
-
-bool
-shuttle_node_wrote(const ShuttleNode *node)
-{
-	return node->transaction.wrote;
-}
-
-bool
-shuttle_node_in_use(Oid serverid)
-{
-	dlist_iter	iter;
-
-	dlist_foreach(iter, &shuttle_nodes)
-	{
-		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
-
-		if (node->key.serverid == serverid && shuttle_transaction_is_open(node))
-			return true;
-	}
-	return false;
 }
 
 int

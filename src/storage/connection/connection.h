@@ -2,7 +2,7 @@
  * connection.h
  *	  One connection of a session to each storage node, and what is known of it.
  *
- * Files: connection.c opens and closes; connect_options.c makes libpq's
+ * Files: nodes.c lists a session's nodes; connection.c opens and closes; connect_options.c makes libpq's
  * options; host_names.c looks names up without blocking; host_liveness.c
  * notices hosts that are gone; idle.c ends idle connections; session_name.c
  * names our sessions on nodes; round_trip.c measures the distance;
@@ -19,8 +19,28 @@
 #include "storage/shuttle_storage.h"
 #include "storage/storage_types.h"
 
-/* ---- connection.c */
+/* ---- nodes.c */
 extern dlist_head shuttle_nodes;	/* all nodes of the session */
+
+/* NULL: the session has no such node. */
+extern ShuttleNode *shuttle_nodes_find(NodeKey key);
+
+/* Adds a node, which is not connected; name: its server's. */
+extern ShuttleNode *shuttle_nodes_add(NodeKey key, const char *name);
+
+/* The user's mapping for a server, or the public one.  Errors: there is none. */
+extern Oid	shuttle_nodes_mapping(Oid serverid, Oid userid);
+
+/* A wait for the node begins, and for those named since the last one. */
+extern void shuttle_wait_begin(ShuttleNode *node);
+
+/* The next wait is for one more node. */
+extern void shuttle_wait_also_for(ShuttleNode *node);
+
+/* True for nodes of the last wait. */
+extern bool shuttle_wait_is_for(const ShuttleNode *node);
+
+/* ---- connection.c */
 
 /* Begins to connect.  Errors: options, password rule. */
 extern void shuttle_connection_start(ShuttleNode *node);

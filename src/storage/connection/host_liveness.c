@@ -49,26 +49,22 @@ shuttle_host_liveness_wait_ms(const ShuttleNode *node)
 	return is_watched(node) ? period_ms(node) : -1;
 }
 
-void
-shuttle_host_liveness_look(ShuttleNode *node, TimestampTz now)
+bool
+shuttle_host_liveness_is_gone(ShuttleNode *node, TimestampTz now)
 {
 	HostLiveness *liveness = &node->liveness;
-	char		detail[128];
 
 	if (!is_watched(node) || now < liveness->next_look)
-		return;
+		return false;
 	liveness->next_look = TimestampTzPlusMilliseconds(now, period_ms(node));
 	if (!is_silent(node))
 		liveness->silent_since = 0;
 	else if (liveness->silent_since == 0)
 		liveness->silent_since = now;
-	else if (TimestampDifferenceMilliseconds(liveness->silent_since, now) >=
-			 liveness->silence_limit_ms)
-	{
-		snprintf(detail, sizeof(detail), "The host has not answered for %d s.",
-				 liveness->silence_limit_ms / 1000);
-		shuttle_connection_broke(node, detail, false);
-	}
+	else
+		return TimestampDifferenceMilliseconds(liveness->silent_since, now) >=
+			liveness->silence_limit_ms;
+	return false;
 }
 
 #ifdef __linux__

@@ -71,8 +71,8 @@ extern void shuttle_round_trip_set_up_memory(void);
 /* The longest wait until one has to look at the node's host; -1: no limit. */
 extern long shuttle_host_liveness_wait_ms(const ShuttleNode *node);
 
-/* Gives up a connection whose host has not answered for too long; looks now
- * and then only.  Never raises. */
-extern void shuttle_host_liveness_look(ShuttleNode *node, TimestampTz now);
+/* True if the host has not answered for too long; looks now and then only.
+ * Never raises. */
+extern bool shuttle_host_liveness_is_gone(ShuttleNode *node, TimestampTz now);
 
 #endif							/* SHUTTLE_STORAGE_CONNECTION_NODE_STATE_H */

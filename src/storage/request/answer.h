@@ -48,8 +48,9 @@ extern bool shuttle_pages_has_unread(ShuttleRequest *request);
 /* Rows that are here, those in the store left out, and were not read. */
 extern int64 shuttle_pages_count_unread(const ShuttleRequest *request);
 
-/* The next row that is here and can be read. */
-extern bool shuttle_pages_next(ShuttleRequest *request, ShuttleRow *row);
+/* The next row that is here and can be read; false also where a page was read to
+ * its end and freed (ended), behind which there may be others. */
+extern bool shuttle_pages_next(ShuttleRequest *request, ShuttleRow *row, bool *ended);
 
 /* Starts again from the first row that is here. */
 extern void shuttle_pages_rewind(ShuttleRequest *request);

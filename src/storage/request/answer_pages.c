@@ -318,8 +318,9 @@ shuttle_pages_count_unread(const ShuttleRequest *request)
 }
 
 bool
-shuttle_pages_next(ShuttleRequest *request, ShuttleRow *row)
+shuttle_pages_next(ShuttleRequest *request, ShuttleRow *row, bool *ended)
 {
+	*ended = false;
 	while (is_readable(request))
 	{
 		ShuttlePage *page = request->reading;
@@ -352,7 +353,10 @@ shuttle_pages_next(ShuttleRequest *request, ShuttleRow *row)
 		}
 		free_read(request, page);
 		if (was_last)
-			shuttle_request_page_was_read(request);
+		{
+			*ended = true;
+			return false;
+		}
 	}
 	return false;
 }

@@ -228,16 +228,6 @@ typedef bool (*ShuttleCondition) (void *arg);
 extern void shuttle_wait_until(ShuttleNode *node, ShuttleWaitEvent event,
 							   ShuttleCondition condition, void *arg);
 
-/* The next wait is for one more node. */
-extern void shuttle_wait_also_for(ShuttleNode *node);
-
-/* True for nodes of the last wait. */
-extern bool shuttle_wait_is_for(const ShuttleNode *node);
-
-/* poll(), for those who may not raise; shown as a wait for the event. */
-extern int	shuttle_poll(ShuttleWaitEvent event, struct pollfd *sockets,
-						 int nsockets, int limit_ms);
-
 /* A socket was opened, replaced or closed. */
 extern void shuttle_wait_set_changed(void);
 

@@ -191,16 +191,6 @@ choose_mode(const ShuttleRequest *request, ShuttleSize size)
 	return REQUEST_CURSOR;
 }
 
-int64
-shuttle_request_most_held(const ShuttleRequest *request)
-{
-	double		rows = request->limits.fetch_limit;
-
-	if (request->row_goal > 0)
-		rows = Min(rows, 2 * request->row_goal);
-	return (int64) Max(1, rows);
-}
-
 /* Puts a request's packet into the pipeline. */
 static void
 send_request(ShuttleRequest *request, bool ahead)
@@ -214,7 +204,8 @@ send_request(ShuttleRequest *request, bool ahead)
 	shuttle_transaction_prepare(node, request->effect, request->snapshot,
 								request->nest_level,
 								request->mode == REQUEST_CURSOR ?
-								request->row_goal > 0 : node->transaction.fast_start);
+								request->row_goal > 0 : node->transaction.fast_start,
+								shuttle_request_complete);
 	request->generation = node->transaction.generation;
 	request->sent_level = node->transaction.level;
 	if (request->mode != REQUEST_CURSOR)
@@ -581,17 +572,24 @@ shuttle_request_wait_any(ShuttleRequest *const *requests, int nrequests)
 static bool
 next_row(ShuttleRequest *request, ShuttleRow *row)
 {
+	bool		found;
+	bool		ended;
+
 	if (request->nscanned_asked > 0 && !request->handed_out)
 		return false;
 	if (is_withheld(request))
 		return false;
-	if ((request->store != NULL && shuttle_store_get(request->store, row)) ||
-		shuttle_pages_next(request, row))
+	found = request->store != NULL && shuttle_store_get(request->store, row);
+	while (!found)
 	{
-		request->handed_out = true;
-		return true;
+		found = shuttle_pages_next(request, row, &ended);
+		if (!ended)
+			break;
+		shuttle_request_page_was_read(request);
 	}
-	return false;
+	if (found)
+		request->handed_out = true;
+	return found;
 }
 
 static void

@@ -177,7 +177,15 @@ extern void shuttle_request_add_scanned(ShuttleRequest *request, bool behind);
 extern bool shuttle_request_has_news(void *request);
 
 /* Most rows of an answer that is held back until it is complete. */
-extern int64 shuttle_request_most_held(const ShuttleRequest *request);
+static inline int64
+shuttle_request_most_held(const ShuttleRequest *request)
+{
+	double		rows = request->limits.fetch_limit;
+
+	if (request->row_goal > 0)
+		rows = Min(rows, 2 * request->row_goal);
+	return (int64) Max(1, rows);
+}
 
 /* Puts DECLARE and the first FETCHes of a cursor into the packet. */
 extern void shuttle_pages_open(ShuttleRequest *request);

@@ -38,7 +38,6 @@ typedef struct LockWatch
 
 static WaitEventSet *wait_set = NULL;
 static bool set_changed = true;
-static uint64 wait_number = 0;
 
 static bool make_way(void);
 static void make_set(void);
@@ -77,8 +76,7 @@ shuttle_wait_until(ShuttleNode *node, ShuttleWaitEvent event,
 {
 	LockWatch	watch = {0};
 
-	shuttle_wait_also_for(node);
-	wait_number++;
+	shuttle_wait_begin(node);
 	for (;;)
 	{
 		progress_all();
@@ -93,18 +91,6 @@ shuttle_wait_until(ShuttleNode *node, ShuttleWaitEvent event,
 		watch_locks(&watch);
 		wait_once(node, event, &watch);
 	}
-}
-
-void
-shuttle_wait_also_for(ShuttleNode *node)
-{
-	node->socket.wait_number = wait_number + 1;
-}
-
-bool
-shuttle_wait_is_for(const ShuttleNode *node)
-{
-	return node->socket.wait_number == wait_number;
 }
 
 /* Gets answers out of the way of what is waited for; false: there are none. */
@@ -186,21 +172,6 @@ wait_once(ShuttleNode *node, ShuttleWaitEvent event, const LockWatch *watch)
 			ready->socket.readable = true;
 	}
 	look_at_hosts();
-}
-
-int
-shuttle_poll(ShuttleWaitEvent event, struct pollfd *sockets, int nsockets,
-			 int limit_ms)
-{
-	int			nready;
-	int			save_errno;
-
-	pgstat_report_wait_start(shuttle_wait_event(event));
-	nready = poll(sockets, nsockets, limit_ms);
-	save_errno = errno;
-	pgstat_report_wait_end();
-	errno = save_errno;
-	return nready;
 }
 
 /*
@@ -317,8 +288,12 @@ look_at_hosts(void)
 	dlist_foreach(iter, &shuttle_nodes)
 	{
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+		char		detail[128];
 
-		if (node->connection.state == NODE_READY)
-			shuttle_host_liveness_look(node, now);
+		if (node->connection.state != NODE_READY || !shuttle_host_liveness_is_gone(node, now))
+			continue;
+		snprintf(detail, sizeof(detail), "The host has not answered for %d s.",
+				 node->liveness.silence_limit_ms / 1000);
+		shuttle_connection_broke(node, detail, false);
 	}
 }

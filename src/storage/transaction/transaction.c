@@ -44,13 +44,15 @@
 static int	sending_level = 0;
 
 static bool ensure_transaction(ShuttleNode *node, ShuttleEffect effect,
-							   uint64 snapshot, int nestlevel);
+							   uint64 snapshot, int nestlevel,
+							   ShuttleRequestCall complete);
 static void begin(ShuttleNode *node, TransactionKind kind, uint64 snapshot,
 				  int nestlevel);
-static void end_clean(ShuttleNode *node);
+static void end_clean(ShuttleNode *node, ShuttleRequestCall complete);
 static void undo_failed(ShuttleNode *node);
-static bool open_savepoints(ShuttleNode *node, int nestlevel, bool begun_now);
-static void complete_answers(ShuttleNode *node);
+static bool open_savepoints(ShuttleNode *node, int nestlevel, bool begun_now,
+							ShuttleRequestCall complete);
+static void complete_answers(ShuttleNode *node, ShuttleRequestCall complete);
 static void follow_read_only(ShuttleNode *node);
 static void set_timeouts(ShuttleNode *node);
 
@@ -99,7 +101,8 @@ shuttle_transaction_want(ShuttleNode *node)
 
 void
 shuttle_transaction_prepare(ShuttleNode *node, ShuttleEffect effect,
-							uint64 snapshot, int nest_level, bool fast_start)
+							uint64 snapshot, int nest_level, bool fast_start,
+							ShuttleRequestCall complete)
 {
 	int			nestlevel = nest_level > 0 ? nest_level : shuttle_transaction_level();
 	bool		writes = effect == SHUTTLE_WRITES || effect == SHUTTLE_MAY_WRITE;
@@ -110,13 +113,14 @@ shuttle_transaction_prepare(ShuttleNode *node, ShuttleEffect effect,
 	/* What is waited for may show that the transaction has to begin again. */
 	for (;;)
 	{
-		bool		begun_now = ensure_transaction(node, effect, snapshot, nestlevel);
+		bool		begun_now = ensure_transaction(node, effect, snapshot, nestlevel,
+												   complete);
 
 		if (node->transaction.used_level == 0 || node->transaction.used_level > nestlevel)
 			node->transaction.used_level = nestlevel;
 		if (node->errors.first != NULL)
 			shuttle_node_error_raise(node, node->errors.first, NULL);
-		if (open_savepoints(node, nestlevel, begun_now))
+		if (open_savepoints(node, nestlevel, begun_now, complete))
 			break;
 	}
 	if (node->transaction.kind == TRANSACTION_CLEAN)
@@ -148,7 +152,7 @@ is_of_use(const ShuttleNode *node)
  */
 static bool
 ensure_transaction(ShuttleNode *node, ShuttleEffect effect, uint64 snapshot,
-				   int nestlevel)
+				   int nestlevel, ShuttleRequestCall complete)
 {
 	TransactionKind kind = IsolationUsesXactSnapshot() ? TRANSACTION_FIXED :
 		effect == SHUTTLE_READS ? TRANSACTION_CLEAN : TRANSACTION_CURRENT;
@@ -162,7 +166,7 @@ ensure_transaction(ShuttleNode *node, ShuttleEffect effect, uint64 snapshot,
 			(kind != TRANSACTION_CURRENT &&
 			 (snapshot <= node->transaction.snapshot || shuttle_snapshot_is_needed(node))))
 			return false;
-		end_clean(node);
+		end_clean(node, complete);
 	}
 	else if (node->transaction.begin_again)
 		undo_failed(node);
@@ -213,9 +217,9 @@ begin(ShuttleNode *node, TransactionKind kind, uint64 snapshot, int nestlevel)
 
 /* Ends a clean transaction, from which nothing can be lost. */
 static void
-end_clean(ShuttleNode *node)
+end_clean(ShuttleNode *node, ShuttleRequestCall complete)
 {
-	complete_answers(node);
+	complete_answers(node, complete);
 	if (node->connection.state == NODE_LOST)
 		shuttle_connection_raise(node);
 	if (node->transaction.begin_again)
@@ -266,7 +270,7 @@ is_to_come(const ShuttleRequest *request)
 
 /* Reads the answers of a node that are still to come in its transaction. */
 static void
-complete_answers(ShuttleNode *node)
+complete_answers(ShuttleNode *node, ShuttleRequestCall complete)
 {
 	bool		again = true;
 
@@ -281,7 +285,7 @@ complete_answers(ShuttleNode *node)
 
 			if (!is_to_come(request))
 				continue;
-			shuttle_request_complete(request);
+			complete(request);
 			again = true;
 			break;
 		}
@@ -337,7 +341,8 @@ no_request_in_flight(void *arg)
 
 /* Returns false where the transaction turns out to be of no use. */
 static bool
-open_savepoints(ShuttleNode *node, int nestlevel, bool begun_now)
+open_savepoints(ShuttleNode *node, int nestlevel, bool begun_now,
+				ShuttleRequestCall complete)
 {
 	ShuttleCommand *last = NULL;
 	int			first;
@@ -346,7 +351,7 @@ open_savepoints(ShuttleNode *node, int nestlevel, bool begun_now)
 		return true;
 	if (!begun_now)
 	{
-		complete_answers(node);
+		complete_answers(node, complete);
 		shuttle_wait_until(node, SHUTTLE_WAIT_READ, no_request_in_flight, node);
 		if (node->connection.state == NODE_LOST)
 			shuttle_connection_raise(node);

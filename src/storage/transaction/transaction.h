@@ -48,14 +48,18 @@ extern int	shuttle_transaction_level(void);
 /* Remembers that a plan of the current nesting level may use the node. */
 extern void shuttle_transaction_want(ShuttleNode *node);
 
+typedef void (*ShuttleRequestCall) (ShuttleRequest *request);
+
 /*
  * Puts in front of a request what its transaction needs: BEGIN, or COMMIT and
  * BEGIN, savepoints, timeouts.  Waits only where an open answer has to get out
- * of the way.  Errors: that of the node's transaction, lost connections.
+ * of the way.  complete: reads such an answer to its end.
+ * Errors: that of the node's transaction, lost connections.
  */
 extern void shuttle_transaction_prepare(ShuttleNode *node, ShuttleEffect effect,
 										uint64 snapshot, int nest_level,
-										bool fast_start);
+										bool fast_start,
+										ShuttleRequestCall complete);
 
 /* True where the node is in a transaction of the current local one. */
 static inline bool
