@@ -8,7 +8,7 @@
  * row_goal.c, row_need.c	how many rows nodes will be asked for, and surely need
  * read_ahead.c	reads outer rows, keeps back their errors (row_need.h)
  * outer_effects.c, outer_errors.c, expression_errors.c	what reading ahead of
- * 			time could show or raise (outer_side.h)
+ *			time could show or raise (outer_side.h)
  * plan_facts.c	what each type of plan node does with its input
  * caught_error.c, sure_values.c	values computed before they are needed
  * recheck_pruning.c	run-time pruning in EvalPlanQual

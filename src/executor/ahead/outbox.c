@@ -7,12 +7,12 @@
  * direction; this file stands above them:
  *
  * - write_run.c: buffered rows. A read or write of another statement must find
- * 	 them on the node: they are flushed before. Each flush sends the scans that
- * 	 must not see its rows.
+ *	 them on the node: they are flushed before. Each flush sends the scans that
+ *	 must not see its rows.
  * - unsent_scans.c: scans that were begun (remote_scan.c sends them). They must
- * 	 not see a later write: they are sent before it.
+ *	 not see a later write: they are sent before it.
  * - write_behind.c: INSERTs that were sent and are not waited for. A node answers
- * 	 requests in order, so nothing has to wait for them.
+ *	 requests in order, so nothing has to wait for them.
  *
  * Before a savepoint write_run.c sends first the scans of the tables to be
  * changed, then the rows.

@@ -6,13 +6,13 @@
  * end, an error of a row that is read ahead is not an error of the statement
  * yet. What the outer side may raise (outer_errors.c) decides:
  *
- * 	nothing		rows are read as far ahead as batches want
- * 	values		a row's error is kept, and raised when its turn comes; the rows
- * 				before it are joined
- * 	requests	a scan that would have to ask for more rows pauses: the batch
- * 				ends there, and the next one goes on. So nothing is asked for
- * 				that reading one row at a time would not have asked for
- * 	anything	only rows that are surely needed are read, at the least one
+ *	nothing		rows are read as far ahead as batches want
+ *	values		a row's error is kept, and raised when its turn comes; the rows
+ *				before it are joined
+ *	requests	a scan that would have to ask for more rows pauses: the batch
+ *				ends there, and the next one goes on. So nothing is asked for
+ *				that reading one row at a time would not have asked for
+ *	anything	only rows that are surely needed are read, at the least one
  *
  * Errors are caught without a subtransaction, which would roll back what scans
  * hold. This is safe because only errors of built-in functions that hold

@@ -9,10 +9,10 @@
  * look_ahead_params.c	sets the join's parameters from a buffered outer row
  * served_scan.c	a foreign scan that takes its rows from a batch
  * key_set.c, key_range.c, key_cache.c	distinct keys, their requests, and
- * 			answers kept for later batches
+ *			answers kept for later batches
  * batch_sql.c		wraps a SELECT for many keys
  * transport_engine.c, transport_guest.c, guest_trip.c	send requests over our
- * 			connections or postgres_fdw's, and time the latter
+ *			connections or postgres_fdw's, and time the latter
  * routed_append.c	visits only the partitions that a key is routed to
  *
  * In: outer rows, and a plan that planner/join or planner/place made. Out: the

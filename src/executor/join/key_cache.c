@@ -6,9 +6,9 @@
  * joins of one batch pay nothing. A key in the cache is not asked for again:
  * the outer row refers to its entry.
  *
- * 	PENDING --batch freed, answer was read--> KEPT
- * 	PENDING --batch freed, answer was not read--> LOST
- * 	LOST --a later batch asks for it--> PENDING
+ *	PENDING --batch freed, answer was read--> KEPT
+ *	PENDING --batch freed, answer was not read--> LOST
+ *	LOST --a later batch asks for it--> PENDING
  *
  * Batches are freed in the order in which they were sent. So a row that refers
  * to a PENDING entry later finds it KEPT or LOST; if LOST, its batch asks for

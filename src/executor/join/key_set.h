@@ -50,11 +50,11 @@ typedef struct ShuttleKeyShape
 /*
  * One request: keys [first, first + nkeys) of its set.
  *
- * 	UNSENT --send--> SENT --read to the end--> LOADED
- * 	SENT --answer lost--> UNSENT
- * 	SENT --failed, not fenced--> UNSENT; later requests are fenced
- * 	SENT --failed fenced, or too big--> SPLIT into two UNSENT ranges
- * 	SENT --too big, one key--> SPOOLED
+ *	UNSENT --send--> SENT --read to the end--> LOADED
+ *	SENT --answer lost--> UNSENT
+ *	SENT --failed, not fenced--> UNSENT; later requests are fenced
+ *	SENT --failed fenced, or too big--> SPLIT into two UNSENT ranges
+ *	SENT --too big, one key--> SPOOLED
  */
 typedef enum ShuttleRangeState
 {

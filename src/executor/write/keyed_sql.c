@@ -3,10 +3,10 @@
  *	  Turns postgres_fdw's UPDATE or DELETE of one table, with parameters,
  *	  into one that is joined with arrays of them:
  *
- * 	UPDATE t SET n = $2 WHERE (($1 = id)) RETURNING n
- * 	UPDATE t SET n = k.p2 FROM ROWS FROM (unnest($1::int4[]), ...)
- * 		WITH ORDINALITY AS k(p1, p2, ord)
- * 		WHERE ((k.p1 = id)) RETURNING k.ord, n
+ *	UPDATE t SET n = $2 WHERE (($1 = id)) RETURNING n
+ *	UPDATE t SET n = k.p2 FROM ROWS FROM (unnest($1::int4[]), ...)
+ *		WITH ORDINALITY AS k(p1, p2, ord)
+ *		WHERE ((k.p1 = id)) RETURNING k.ord, n
  *
  * The table's columns are not qualified, so the arrays' columns need names
  * that no column of the table has.

@@ -11,11 +11,11 @@
  *
  * Rules:
  * - A wrong description never changes a result. If the node's table has changed
- * 	 since, the write fails with the node's own error, and the next one asks again.
+ *	 since, the write fails with the node's own error, and the next one asks again.
  * - An answer that nobody waited for is kept until the next statement looks for
- * 	 it, also after the end of its transaction: it comes before the answer to
- * 	 COMMIT. If it has not come by then it is void; so it is if the foreign table
- * 	 has changed meanwhile.
+ *	 it, also after the end of its transaction: it comes before the answer to
+ *	 COMMIT. If it has not come by then it is void; so it is if the foreign table
+ *	 has changed meanwhile.
  *
  * Memory: for the session, one entry for each table and node, in its own
  * context, which also owns the request; an invalid entry is freed when it is

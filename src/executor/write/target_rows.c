@@ -10,9 +10,9 @@
  * The plan only has a column for the ctid. Rows of the table seen first keep
  * theirs. A row of another table gets one that no real row has:
  *
- * 	offset	the real one, with the highest bit set
- * 	block	the real one, with the upper 12 bits replaced by an index into a
- * 			list of pairs (tableoid, upper bits)
+ *	offset	the real one, with the highest bit set
+ *	block	the real one, with the upper 12 bits replaced by an index into a
+ *			list of pairs (tableoid, upper bits)
  *
  * The highest bit is free, since a page of 32 kB has room for 8192 line
  * pointers. So nothing is stored for each row.

@@ -4,9 +4,9 @@
  *
  * foreign_modify.c, foreign_direct.c	the callbacks that ModifyTable calls
  * write_run.c, write_source.c	control ModifyTable: buffer rows, flush them at the
- * 			end of the source, read the source first if need be
+ *			end of the source, read the source first if need be
  * write_buffer.c, write_pieces.c, write_values.c, write_sql.c	buffered rows and
- * 			their requests; write_follow_up.c: triggers and RETURNING
+ *			their requests; write_follow_up.c: triggers and RETURNING
  * write_behind.c, plpgsql_statements.c	INSERTs that nobody waits for yet
  * write_move.c		rows that an UPDATE moves between partitions
  * write_conflict.c	ON CONFLICT; remote_default.c: columns left to the node

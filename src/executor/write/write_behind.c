@@ -9,7 +9,7 @@
  * - the client's statement ends: its plan, or its CALL or DO,
  * - a procedure commits or rolls back,
  * - PL/pgSQL raises an error, or enters a block with EXCEPTION
- * 	 (plpgsql_statements.c),
+ *	 (plpgsql_statements.c),
  * - more than shuttle.write_buffer_size is under way.
  * A node answers in order: a later read sees the rows, or meets the error.
  *
