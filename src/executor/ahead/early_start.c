@@ -46,7 +46,8 @@
 typedef struct Demand
 {
 	bool		all;			/* every row */
-	bool		certain;		/* it will be run, unless an error comes before */
+	bool		certain;		/* it will be run, unless an error comes
+								 * before */
 	bool		whole;			/* if one row is read, all are */
 	double		rows;			/* if not all: the least number; 0: unknown */
 	ShuttleLaterStart *later;	/* nodes that have to wait; NULL: none may */

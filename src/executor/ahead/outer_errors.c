@@ -261,8 +261,8 @@ errors_below(PlanState *node, ShuttleErrorsQuestion question)
 		default:
 
 			/*
-			 * An aggregate or sort that spilled to disk is finished later, but
-			 * its input was read first.
+			 * An aggregate or sort that spilled to disk is finished later,
+			 * but its input was read first.
 			 */
 			if ((facts & SHUTTLE_READS_ALL) != 0)
 				return read_first(outerPlanState(node), question);

@@ -16,8 +16,8 @@ typedef enum ShuttlePlanFact
 								 * returns a row */
 	SHUTTLE_HANDS_ON = 1 << 1,	/* reads one or more outer rows for each row,
 								 * and returns it before it reads on */
-	SHUTTLE_READS_GROUPS = 1 << 2,	/* the same, but sees the end of a group by
-									 * reading the next row */
+	SHUTTLE_READS_GROUPS = 1 << 2,	/* the same, but sees the end of a group
+									 * by reading the next row */
 	SHUTTLE_RUNS_OUTER = 1 << 3,	/* always executes its outer input */
 	SHUTTLE_ONLY_COMPUTES = 1 << 4	/* has no effects except those of its
 									 * target list and conditions */

@@ -287,8 +287,8 @@ goals_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 			inner->rows = ((JoinState *) node)->single_match ? 1 : 0;
 
 			/*
-			 * An inner side without parameters is read until a row matches, or
-			 * may be a whole table that is read again and again.
+			 * An inner side without parameters is read until a row matches,
+			 * or may be a whole table that is read again and again.
 			 */
 			if (((NestLoop *) node->plan)->nestParams == NIL)
 				inner->rows = inner->rows > 0 ? UNKNOWN_GOAL : unknown.rows;

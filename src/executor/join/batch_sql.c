@@ -150,9 +150,9 @@ shuttle_batch_sql(const ShuttleServedScan *scan, bool fenced)
 
 	/*
 	 * The node's planner must not see the number of keys: for a thousand keys
-	 * it would read a table of a hundred thousand rows as a whole, which takes
-	 * eight times as long as looking them up, and it would plan each batch
-	 * anew.
+	 * it would read a table of a hundred thousand rows as a whole, which
+	 * takes eight times as long as looking them up, and it would plan each
+	 * batch anew.
 	 *
 	 * postgres_fdw writes SELECT NULL if it needs no column, and does not
 	 * expect that column in the answer.

@@ -68,8 +68,8 @@ struct ShuttleBatch
 	int			nrows;
 	int			size;
 	void	  **rows;			/* copies (outer_rows.c) */
-	int		   *keys;			/* at row * ncolumns + a scan's column: its key
-								 * in sets, from 0, or SHUTTLE_KEY_*; only
+	int		   *keys;			/* at row * ncolumns + a scan's column: its
+								 * key in sets, from 0, or SHUTTLE_KEY_*; only
 								 * scans below no routed append */
 	ShuttleKeySet **sets;		/* for each scan; NULL: no key yet */
 	int		   *route_keys;		/* at row * nappends + append: key in routes */
@@ -112,8 +112,8 @@ typedef struct ShuttlePace
 	int			rows_left;		/* outer rows until the next check */
 	int			window;			/* outer rows of this WATCH */
 	int64		pages_read;		/* session's reads before this WATCH */
-	int			patience;		/* outer rows of the next WATCH, if prefetching
-								 * does not pay */
+	int			patience;		/* outer rows of the next WATCH, if
+								 * prefetching does not pay */
 	int			stretch;		/* outer rows between this PROBE and the next */
 	bool		probe_due;		/* PROBE when this batch is used up */
 	int64		started;		/* reads started for this batch */
@@ -127,7 +127,8 @@ typedef struct ShuttlePace
 typedef enum ShuttleOuterErrors
 {
 	SHUTTLE_RAISES_NOTHING,
-	SHUTTLE_RAISES_VALUES,		/* errors of expressions that hold no resources */
+	SHUTTLE_RAISES_VALUES,		/* errors of expressions that hold no
+								 * resources */
 	SHUTTLE_RAISES_REQUESTS,	/* also errors of requests before which scans
 								 * can pause */
 	SHUTTLE_RAISES_ANYTHING
@@ -191,8 +192,8 @@ struct LookAheadState
 	Size		cache_bytes;	/* of the rows that they keep */
 	bool		outer_done;
 	bool		judged;			/* errors has been determined */
-	ShuttleOuterErrors errors;	/* of the outer side; not used if all rows will
-								 * be read */
+	ShuttleOuterErrors errors;	/* of the outer side; not used if all rows
+								 * will be read */
 	ErrorData  *stopped;		/* error or pause that stopped reading ahead */
 	ShuttlePace pace;
 	MemoryContext probe_cxt;

@@ -101,6 +101,7 @@ shuttle_range_load(ShuttleKeySet *set, int key)
 			case SHUTTLE_RANGE_SPOOLED:
 				return range;
 			case SHUTTLE_RANGE_UNSENT:
+
 				/*
 				 * the error of a single key that is needed now is the
 				 * statement's

@@ -16,7 +16,8 @@
 
 /* Special results of looking for a key. */
 #define SHUTTLE_KEY_UNKNOWN		(-1)	/* not in the set */
-#define SHUTTLE_KEY_EMPTY		(-2)	/* has a NULL with which no row matches */
+#define SHUTTLE_KEY_EMPTY		(-2)	/* has a NULL with which no row
+										 * matches */
 #define SHUTTLE_KEY_CACHED		(-10)	/* or less: an entry of key_cache.c */
 
 /* One column of a key: one entry of a foreign scan's fdw_exprs. */

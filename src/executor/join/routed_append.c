@@ -89,8 +89,8 @@ begin_routed_append(CustomScanState *node, EState *estate, int eflags)
 
 	/*
 	 * The child is the plan's lefttree, for EXPLAIN; but not the state's, or
-	 * core would pass changed parameters to it at each rescan. Core leaves out
-	 * an Append with only one child.
+	 * core would pass changed parameters to it at each rescan. Core leaves
+	 * out an Append with only one child.
 	 */
 	shuttle_recheck_pruning_init(estate);
 	child = ExecInitNode(outerPlan(node->ss.ps.plan), estate, eflags);

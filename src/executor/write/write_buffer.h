@@ -31,11 +31,11 @@ struct ShuttleWrite
 	char	   *sql_by_table;	/* sql with a condition on tableoid; or NULL */
 
 	/* UPDATE: rows moved between partitions (write_move.c) */
-	ShuttleWrite *leaving;		/* deletes rows from this partition; NULL: none
-								 * yet */
+	ShuttleWrite *leaving;		/* deletes rows from this partition; NULL:
+								 * none yet */
 	ShuttleWrite *arriving;		/* inserts rows from other partitions; or NULL */
-	ShuttleWrite *update;		/* in leaving and arriving: the table's UPDATE;
-								 * NULL: it has none */
+	ShuttleWrite *update;		/* in leaving and arriving: the table's
+								 * UPDATE; NULL: it has none */
 
 	int			batch_size;		/* INSERT: rows in one VALUES list */
 	int			row_limit;		/* INSERT: rows of one request if the option
@@ -163,7 +163,8 @@ struct ShuttleWriteBuffer
 	TupleTableSlot *values_slot;
 	TupleTableSlot *plan_slot;	/* NULL: the source's row is not needed */
 	ShuttleDecoder *decoder;	/* NULL: no column is returned */
-	ShuttleDecoder *marked_decoder; /* the same, if a mark precedes the columns */
+	ShuttleDecoder *marked_decoder; /* the same, if a mark precedes the
+									 * columns */
 	HTAB	   *named;			/* ctids the statement has changed; NULL:
 								 * INSERT */
 

@@ -341,8 +341,9 @@ finish_piece(ShuttleWrite *write, SentPiece *piece)
 	uint64		nwritten;
 
 	/*
-	 * An error may mean that the node's table has changed, and the transaction
-	 * may continue after a rollback to a savepoint; no context is reset then.
+	 * An error may mean that the node's table has changed, and the
+	 * transaction may continue after a rollback to a savepoint; no context is
+	 * reset then.
 	 */
 	PG_TRY();
 	{

@@ -172,8 +172,8 @@ shuttle_write_run_savepoint(SubXactEvent event, SubTransactionId self,
 	 * are sent before the savepoint: its rollback would undo them. It would
 	 * also undo the locks of scans that a write in it would send ahead.
 	 *
-	 * An error here would leave the savepoint half begun, so the run raises it
-	 * later. Core makes any error FATAL while an internal subtransaction
+	 * An error here would leave the savepoint half begun, so the run raises
+	 * it later. Core makes any error FATAL while an internal subtransaction
 	 * begins; those caught here must not be.
 	 */
 	ExitOnAnyError = false;

@@ -102,7 +102,8 @@ shuttle_binary_type_find(ShuttleValueReader *reader)
 		return;
 
 	/*
-	 * The elements' receive functions would convert from the client's encoding.
+	 * The elements' receive functions would convert from the client's
+	 * encoding.
 	 */
 	if (OidIsValid(element) && shuttle_value_is_text(found->kind))
 		return;

@@ -34,7 +34,8 @@ typedef enum ShuttleValueKind
 	VALUE_TIMESTAMPTZ,
 	VALUE_UUID,
 	VALUE_BYTEA,
-	VALUE_TEXT,					/* text, varchar; bpchar if it needs no padding */
+	VALUE_TEXT,					/* text, varchar; bpchar if it needs no
+								 * padding */
 	VALUE_PRINTED,				/* the binary format is the text as well */
 	VALUE_JSONB					/* the binary format is a version and the text */
 } ShuttleValueKind;

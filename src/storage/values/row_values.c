@@ -253,8 +253,8 @@ shuttle_decoder_tuple(ShuttleDecoder *decoder, const ShuttleRow *row)
 	tuple->t_tableOid = identity.tableoid;
 
 	/*
-	 * heap_form_tuple() sets the header of a composite value; readers of system
-	 * columns must not take a type's OID for a transaction ID.
+	 * heap_form_tuple() sets the header of a composite value; readers of
+	 * system columns must not take a type's OID for a transaction ID.
 	 */
 	HeapTupleHeaderSetXmax(tuple->t_data, InvalidTransactionId);
 	HeapTupleHeaderSetXmin(tuple->t_data, InvalidTransactionId);
