@@ -8,6 +8,8 @@
 #   $session->pid;            # of the server process
 #   $session->poll($query, $seconds);    # until the query returns t; false: never
 #
+#   ShuttleSession::kill_backend($node, $pid, sub { ... });    # the server is back when it returns
+#
 # Errors have their SQLSTATE in front, as VERBOSITY verbose has it.
 package ShuttleSession;
 
@@ -119,6 +121,18 @@ sub DESTROY
 	my $self = shift;
 	kill 'KILL', $self->{psql} if defined $self->{psql};
 	return $self->quit;
+}
+
+# Kills a server process, does what is given while the server is restarting, and waits
+# until that is over: it takes connections until it sees that a process has died.
+sub kill_backend
+{
+	my ($node, $pid, $meanwhile) = @_;
+	my $offset = -s $node->logfile;
+	kill 'KILL', $pid;
+	$meanwhile->();
+	$node->wait_for_log(qr/ready to accept connections/, $offset);
+	return;
 }
 
 1;

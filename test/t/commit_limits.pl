@@ -78,10 +78,7 @@ SKIP:
 		$points->arm($point);
 		$session->send('COMMIT;');
 		ok($points->reached($point, $session->pid), "$point: gets there");
-		kill 'KILL', $session->pid;
-		$session->result;
-		$session->quit;
-		$query->poll_query_until('postgres', 'SELECT true');
+		ShuttleSession::kill_backend($query, $session->pid, sub { $session->result; $session->quit; });
 		$points->forget;
 		is($nodes[0]->safe_psql('postgres', 'SELECT count(*) FROM pg_prepared_xacts'), 1, "$point: node1 holds it");
 

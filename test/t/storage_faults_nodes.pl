@@ -10,6 +10,7 @@ use Test::More;
 use Time::HiRes qw(usleep);
 
 use ShuttleFaults;
+use ShuttleSession;
 
 my $faults = ShuttleFaults->new(far_conf => 'restart_after_crash = on', conf => 'restart_after_crash = on');
 my ($far, $node) = @$faults{qw(far node)};
@@ -87,14 +88,6 @@ sub close_gate
 	return;
 }
 
-# A server takes connections until it sees that one of its backends has died.
-sub wait_until_back
-{
-	my ($server, $offset) = @_;
-	$server->wait_for_log(qr/ready to accept connections/, $offset);
-	return;
-}
-
 # A killed server is in the way until it is buried.
 sub start_again
 {
@@ -117,11 +110,7 @@ for my $state (sort keys %states)
 	close_gate();
 	reach($state, $label);
 	my ($pid) = $faults->control->run("SELECT pid $ours;");
-	my $offset = -s $far->logfile;
-	kill 'KILL', $pid;
-	$faults->forget_control;
-	is_over($state, $label);
-	wait_until_back($far, $offset);
+	ShuttleSession::kill_backend($far, $pid, sub { $faults->forget_control; is_over($state, $label); });
 	$faults->is_clean($session, $label);
 
 	# The postmaster: backends end when they notice.
@@ -176,11 +165,10 @@ for my $state (sort keys %states)
 	my $label = "backend here killed, $state";
 	$session = $faults->session;
 	reach($state, $label);
-	my $offset = -s $node->logfile;
-	kill 'KILL', $session->pid;
-	$session->result if defined $states{$state}[1];
-	$session->quit;
-	wait_until_back($node, $offset);
+	ShuttleSession::kill_backend($node, $session->pid, sub {
+		$session->result if defined $states{$state}[1];
+		$session->quit;
+	});
 	ok($faults->is_left($label), "$label: nothing is left there");
 	is($faults->control->poll('SELECT count(*) = 0 FROM node.written'), 1, "$label: nothing was written");
 	$session = $faults->session;
@@ -196,10 +184,7 @@ for my $state (sort keys %states)
 		BEGIN; DECLARE c CURSOR FOR SELECT * FROM wide; FETCH 1 FROM c;
 		SELECT count(*) FROM numbers; SAVEPOINT a; SELECT count(*) FROM numbers;});
 	is($node->safe_psql('postgres', 'SELECT count(*) > 0 FROM pg_ls_tmpdir()'), 't', "$label: it has a file");
-	my $offset = -s $node->logfile;
-	kill 'KILL', $session->pid;
-	$session->quit;
-	wait_until_back($node, $offset);
+	ShuttleSession::kill_backend($node, $session->pid, sub { $session->quit; });
 	is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_ls_tmpdir()'), 0, "$label: it is gone");
 	$session = $faults->session;
 	$faults->is_clean($session, $label);

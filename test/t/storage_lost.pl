@@ -251,11 +251,11 @@ for my $how (sort keys %losses)
 {
 	my ($pid) = $session->run('SELECT count(*) FROM numbers; BEGIN; SELECT count(*) FROM numbers;');
 	($pid) = $control->run("SELECT pid $ours;");
-	kill 'KILL', $pid;
-	my ($out, $err) = $session->run('SELECT count(*) FROM numbers;');
-	like($err, $lost, 'killed');
-	$session->run('ROLLBACK;');
-	$far->poll_query_until('postgres', 'SELECT true');
+	ShuttleSession::kill_backend($far, $pid, sub {
+		my ($out, $err) = $session->run('SELECT count(*) FROM numbers;');
+		like($err, $lost, 'killed');
+		$session->run('ROLLBACK;');
+	});
 	$control = ShuttleSession->new($far, 'postgres');
 	is_right('killed');
 }
