@@ -20,7 +20,7 @@ DIFF_LINES = 120
 LAST_WITHOUT_EXPECTED_DIR = 15
 # The names that PGXS uses in make installcheck.
 DATABASES = {"regress": "contrib_regression", "isolation": "isolation_regression"}
-LANES = 2
+LANES = 3  # with what runs beside them, they keep two cores busy
 
 
 def plan_regress(installed: Installed, wanted: Wanted) -> list[str]:
