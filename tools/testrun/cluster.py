@@ -95,6 +95,18 @@ def run_as_server_user(
     limit_s: float,
     on_line: Callable[[str], None] = lambda _line: None,
 ) -> tuple[int, str]:
+    """The same as run_with_limit, without root's rights."""
+    return run_with_limit(command, env, cwd, limit_s, on_line, **as_server_user())
+
+
+def run_with_limit(
+    command: Sequence[str],
+    env: dict[str, str],
+    cwd: Path,
+    limit_s: float,
+    on_line: Callable[[str], None],
+    **options: Any,  # noqa: ANN401  (of Popen)
+) -> tuple[int, str]:
     """Returns exit code and output; a run over its limit is ended and has failed.
 
     on_line gets each line of the output as it comes.
@@ -108,7 +120,7 @@ def run_as_server_user(
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        **as_server_user(),
+        **options,
     ) as process:
         timer = threading.Timer(limit_s, process.kill)
         timer.start()

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from testrun import compared, tap
+from testrun.cluster import run_with_limit
 from testrun.installed import ROOT, Installed, TestRunError
 from testrun.outcome import PYTEST_LINE, PYTEST_NAME, Outcome, pytest_outcome
 from testrun.progress import Test
@@ -43,29 +44,28 @@ def plan_pytest(installed: Installed, wanted: Wanted) -> list[str]:
 
 def run_pytest(installed: Installed, wanted: Wanted, folders: list[str]) -> Outcome:
     """Runs the tests of our Python code; they start what they need themselves."""
-    lines = []
     last = time.monotonic()
-    with subprocess.Popen(
+
+    def tell_result(line: str) -> None:
+        nonlocal last
+        result = PYTEST_LINE.match(line)
+        if result is None:
+            return
+        word = {"PASSED": "ok", "SKIPPED": "skipped"}.get(result[2], "not ok")
+        now = time.monotonic()
+        wanted.progress.ended(Test("pytest", installed.name, result[1]), word, now - last)
+        last = now
+
+    code, output = run_with_limit(
         pytest_command(wanted, folders),
-        cwd=ROOT / "python",
-        env={**os.environ, "PGSHUTTLE_TEST_PG": installed.program("pg_config")},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as process:
-        for line in process.stdout or ():
-            lines.append(line)
-            result = PYTEST_LINE.match(line)
-            if result:
-                word = {"PASSED": "ok", "SKIPPED": "skipped"}.get(result[2], "not ok")
-                now = time.monotonic()
-                wanted.progress.ended(Test("pytest", installed.name, result[1]), word, now - last)
-                last = now
-    output = "".join(lines)
-    outcome = pytest_outcome(process.returncode, output)
+        {**os.environ, "PGSHUTTLE_TEST_PG": installed.program("pg_config")},
+        ROOT / "python",
+        SUITE_LIMIT_S,
+        tell_result,
+    )
+    outcome = pytest_outcome(code, output)
     if outcome.failed:
-        print(output[output.find("= FAILURES =") :], flush=True)
+        print(output[max(output.find("= FAILURES ="), 0) :], flush=True)
     return outcome
 
 
