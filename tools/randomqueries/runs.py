@@ -19,7 +19,6 @@ from randomqueries.shrinking import shrink
 
 RESTART_LIMIT_S = 60.0
 FEW = 100  # cases: with less of them shares say nothing
-FEW_SKIPPED = 10  # nor do so few, which a busy machine may have let run into their limit
 SPOILED_TRIES = 4  # a case with random guesses fails now and then
 
 Say = Callable[[str], None]
@@ -97,8 +96,7 @@ class Counts(ABC, Generic[VerdictT]):
     def enough(self) -> bool:
         if self.compared < FEW:
             return True
-        allowed = max(FEW_SKIPPED, self.most_skipped * self.compared)
-        return self.means_something() and self.nskipped <= allowed
+        return self.means_something() and self.nskipped <= self.most_skipped * self.compared
 
     def line(self) -> str:
         return (
