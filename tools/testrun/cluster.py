@@ -120,9 +120,10 @@ def run_with_limit(
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
+        start_new_session=True,
         **options,
     ) as process:
-        timer = threading.Timer(limit_s, process.kill)
+        timer = threading.Timer(limit_s, kill_session, [process])
         timer.start()
         try:
             lines = []
@@ -133,10 +134,17 @@ def run_with_limit(
         finally:
             late = not timer.is_alive()
             timer.cancel()
-            process.kill()
+            if process.poll() is None:
+                kill_session(process)
     if late:
         return 124, f"{''.join(lines)}\nended: it took longer than {limit_s:.0f} s\n"
     return code, "".join(lines)
+
+
+def kill_session(process: subprocess.Popen[str]) -> None:
+    """Ends what the process has started, too: it may hold the output open."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def free_port() -> int:
