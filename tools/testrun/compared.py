@@ -24,11 +24,11 @@ LANES = 3  # with what runs beside them, they keep two cores busy
 
 
 def plan_regress(installed: Installed, wanted: Wanted) -> list[str]:
-    return wanted.plan("regress", installed, wanted.choose("sql", ".sql"))
+    return wanted.plan("regress", installed, wanted.choose("sql", ".sql", installed.name))
 
 
 def plan_isolation(installed: Installed, wanted: Wanted) -> list[str]:
-    return wanted.plan("isolation", installed, wanted.choose("specs", ".spec"))
+    return wanted.plan("isolation", installed, wanted.choose("specs", ".spec", installed.name))
 
 
 def run_regress(installed: Installed, wanted: Wanted, names: list[str]) -> Outcome:

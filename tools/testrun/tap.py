@@ -21,7 +21,7 @@ JOBS = 3  # they wait for real time rather than for a core
 
 
 def plan_tap(installed: Installed, wanted: Wanted) -> list[str]:
-    return wanted.plan("tap", installed, wanted.choose("t", ".pl"))
+    return wanted.plan("tap", installed, wanted.choose("t", ".pl", installed.name))
 
 
 def run_tap(installed: Installed, wanted: Wanted, names: list[str]) -> Outcome:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,11 +14,21 @@ from testrun.progress import Progress, Test
 SUITE_LIMIT_S = 1800.0
 
 
+USUAL_SHARE = 50  # of the regression tests on an older server, per cent
+
+
+def is_usual(name: str) -> bool:
+    """True if the usual part has this test on older servers; the same in each run."""
+    return zlib.crc32(name.encode()) % 100 < USUAL_SHARE
+
+
 @dataclass(frozen=True)
 class Wanted:
     """What the caller asked for. No names means all tests.
 
     random_share: of the cases of random queries and writes, per cent.
+    part: usual, rest or all; sampled: servers of whose regression tests the usual
+    part takes a share.
     """
 
     names: tuple[str, ...]
@@ -25,12 +36,18 @@ class Wanted:
     keep: bool = False
     valgrind: bool = False
     random_share: int = 100
+    part: str = "all"
+    sampled: tuple[str, ...] = ()
     progress: Progress = field(default_factory=Progress)
 
-    def choose(self, kind: str, suffix: str) -> list[str]:
+    def choose(self, kind: str, suffix: str, server: str) -> list[str]:
         """Names of the tests of a kind, without directory and suffix."""
         found = sorted(path.stem for path in (ROOT / "test" / kind).glob(f"*{suffix}"))
-        return [name for name in found if not self.names or name in self.names]
+        if self.names:
+            return [name for name in found if name in self.names]
+        if self.part == "all" or kind != "sql" or server not in self.sampled:
+            return found
+        return [name for name in found if is_usual(name) == (self.part == "usual")]
 
     def plan(self, kind: str, installed: Installed, names: list[str]) -> list[str]:
         """Has tests counted among those to come, and returns them longest first."""
