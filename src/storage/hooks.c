@@ -1,14 +1,13 @@
 /*-------------------------------------------------------------------------
  * hooks.c
- *	  The server's hooks that the storage room uses, and the order of its parts.
+ *	  The server's hooks of the storage room, and the order of its parts.
  *
- * Core calls callbacks of transactions and hooks of the executor in the reverse
- * order of their registration.  Those of transactions are registered before all
- * others of ours, so executor/ has finished its writes when storage/ commits.
+ * Core calls transaction callbacks and executor hooks in reverse order of
+ * registration. This room's transaction callbacks are registered first, so
+ * executor/ has finished its writes when storage/ commits.
  *
- * Not here: callbacks that are registered at the first use, of which no order
- * is wanted: ends of the process in connection.c, node_list.c and
- * node_totals.c.
+ * Not here: process exit callbacks in connection.c, node_list.c and
+ * node_totals.c, registered at first use; their order does not matter.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -76,8 +75,8 @@ shuttle_storage_init(void)
 	RegisterSubXactCallback(shuttle_transaction_end_savepoint, NULL);
 }
 
-/* Last of all rooms: a snapshot is in use as soon as others ask nodes or
- * evaluate expressions. */
+/* Called after all other rooms: the snapshot must be in use before their hooks
+ * ask nodes or evaluate expressions. */
 void
 shuttle_snapshot_init(void)
 {

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  * shuttle_storage.h
  *	  Door of the storage room: connections to storage nodes, requests to
- *	  them and the rows of their answers.  The only room that knows libpq.
+ *	  them and the rows of their answers. The only room that uses libpq.
  *
- * One ShuttleNode is one connection: one for each (server, user mapping) of
- * the session.  All its traffic is pipelined.  A transaction starts on a node
- * in the packet of the first request and ends with the local one; savepoints
- * follow the local nesting level.
+ * A ShuttleNode is one connection; a session has one for each server and user
+ * mapping. All its traffic is pipelined. BEGIN goes to a node in the packet of
+ * its first request; its transaction ends with the local one, and savepoints
+ * follow the local nest level.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_STORAGE_H
@@ -32,55 +32,54 @@ typedef struct ShuttleDecoder ShuttleDecoder;
 /* ---- connections (connection.c) */
 
 /*
- * Returns the node of a server for a local user, and begins to connect
- * without waiting if there is no connection.  The node lives as long as the
- * session; its connection may be replaced by a new one between transactions.
- * Errors: no user mapping, no password where one is required, bad options.
- * A failed connect is raised by the first wait for it, with the node's name.
+ * Returns the node of a server for a local user, and starts to connect if it
+ * has no connection; never waits. The node lives as long as the session; its
+ * connection may be replaced between transactions. Errors: no user mapping, no
+ * password though one is required, bad options. The first wait for the node
+ * raises a failed connect, with the node's name.
  */
 extern ShuttleNode *shuttle_node_get(Oid serverid, Oid userid);
 
-/* True where the user has a mapping for the server, or everybody has. */
+/* True if the user, or PUBLIC, has a mapping for the server. */
 extern bool shuttle_node_has_mapping(Oid serverid, Oid userid);
 
-/* Name of the foreign server, for messages; lives as long as the node. */
+/* The foreign server's name, for messages; lives as long as the node. */
 extern const char *shuttle_node_name(const ShuttleNode *node);
 
-/* True where the node's transaction wrote something, or may have. */
+/* True if the node's transaction wrote, or may have written. */
 extern bool shuttle_node_wrote(const ShuttleNode *node);
 
-/* True while the current local transaction has used the server. */
+/* True if the current local transaction has a transaction on the server. */
 extern bool shuttle_node_in_use(Oid serverid);
 
-/*
- * Closes the session's idle connections to the server (InvalidOid: to all), and
- * returns how many.  One that the transaction uses stays, with a warning.
- */
+/* Closes the session's idle connections to the server (InvalidOid: to all) and
+ * returns their number. Warns of a connection that the transaction uses. */
 extern int	shuttle_node_disconnect(Oid serverid);
 
 /*
- * DISCARD on all connections of the session.  ALL must be outside of a
- * transaction block, and is not waited for; a part (sql) belongs to the
- * transaction.  Errors: those of nodes.
+ * DISCARD on all connections of the session. ALL: only outside a transaction
+ * block; not waited for. Other forms (sql) are part of the transaction. Errors:
+ * those of nodes.
  */
 extern void shuttle_discard_all(void);
 extern void shuttle_discard_part(const char *sql);
 
-/* Registers transaction and invalidation callbacks and asks for shared memory;
- * called by _PG_init. */
+/* Called by _PG_init: registers transaction and syscache callbacks, requests
+ * shared memory. */
 extern void shuttle_storage_init(void);
 
-/* Installs the hooks that must run around those of all other rooms. */
+/* Installs the hooks that must run outside those of all other rooms. */
 extern void shuttle_snapshot_init(void);
 
-/* ---- what is seen of nodes (node_list.c, node_totals.c) */
+/* ---- views of nodes (node_list.c, node_totals.c) */
 
 typedef enum ShuttleNodeState
 {
 	SHUTTLE_NODE_CONNECTING,
 	SHUTTLE_NODE_IDLE,
 	SHUTTLE_NODE_IN_TRANSACTION,
-	SHUTTLE_NODE_LOST			/* in a transaction that has not ended */
+	SHUTTLE_NODE_LOST			/* broke inside a transaction that has not
+								 * ended */
 } ShuttleNodeState;
 
 /* One connection of a session. */
@@ -88,38 +87,35 @@ typedef struct ShuttleNodeInfo
 {
 	Oid			serverid;
 	Oid			userid;			/* local user */
-	int			pid;			/* of the session */
-	int			node_pid;		/* of its process on the node; 0: not known */
-	int			version;		/* as server_version_num; 0: not known */
+	int			pid;			/* the session's */
+	int			node_pid;		/* its backend on the node; 0: unknown */
+	int			version;		/* as server_version_num; 0: unknown */
 	ShuttleNodeState state;
 	TimestampTz since;			/* when connecting began */
 	double		least_trip_ms;	/* round trips; negative: not measured */
 	double		mean_trip_ms;
-	char		address[128];	/* address and port; empty: not known */
+	char		address[128];	/* address and port; empty: unknown */
 } ShuttleNodeInfo;
 
-/*
- * The connections in this database: of all sessions where the library is
- * preloaded by shared_preload_libraries, else of this one.  List of
- * ShuttleNodeInfo in the current context.
- */
+/* The connections of all sessions in this database, or only of this one if the
+ * library is not preloaded. List of ShuttleNodeInfo in the current context. */
 extern List *shuttle_node_list(void);
 
 typedef enum ShuttleNodeTotal
 {
 	SHUTTLE_NODE_REQUESTS,		/* statements and pages */
 	SHUTTLE_NODE_ROWS_READ,
-	SHUTTLE_NODE_ROWS_WRITTEN,	/* as the node counts them */
+	SHUTTLE_NODE_ROWS_WRITTEN,	/* by the node's command tags */
 	SHUTTLE_NODE_BYTES_SENT,
 	SHUTTLE_NODE_BYTES_RECEIVED,
-	SHUTTLE_NODE_WAIT_US,		/* the session waited for the node */
-	SHUTTLE_NODE_ERRORS,		/* of requests, and connections that failed */
+	SHUTTLE_NODE_WAIT_US,		/* time spent waiting for the node */
+	SHUTTLE_NODE_ERRORS,		/* failed requests and connections */
 	SHUTTLE_NODE_CONNECTS,
-	SHUTTLE_NODE_RECONNECTS,	/* of these, in place of an earlier one */
+	SHUTTLE_NODE_RECONNECTS,	/* connects after the session's first */
 	SHUTTLE_NODE_PREPARES,		/* transactions prepared */
-	SHUTTLE_NODE_COMMITS,		/* of transactions that wrote or locked */
+	SHUTTLE_NODE_COMMITS,		/* transactions that wrote or locked */
 	SHUTTLE_NODE_ROLLBACKS,
-	SHUTTLE_NODE_RECOVERIES,	/* prepared ones that a recovery finished */
+	SHUTTLE_NODE_RECOVERIES,	/* prepared ones that recovery finished */
 	SHUTTLE_NNODE_TOTALS
 } ShuttleNodeTotal;
 
@@ -131,53 +127,52 @@ typedef struct ShuttleNodeTotals
 } ShuttleNodeTotals;
 
 /*
- * What was asked of the servers of this database, by all sessions or by this
- * one as above.  Servers that were dropped may be among them.  List of
- * ShuttleNodeTotals in the current context.
+ * Totals of this database's servers, also dropped ones; of all sessions, or
+ * only of this one if the library is not preloaded. List of ShuttleNodeTotals
+ * in the current context.
  */
 extern List *shuttle_node_totals(void);
 
-/* Begins to count anew for a server (InvalidOid: for all of the database). */
+/* Resets the totals of a server (InvalidOid: of all in the database). */
 extern void shuttle_node_totals_reset(Oid serverid);
 
-/* ---- how far servers are (round_trip.c) */
+/* ---- round trips (round_trip.c) */
 
-/*
- * The shortest of the last round trips to a server, in milliseconds: of this
- * session, or what another one found; negative if nobody knows.  Never
- * connects.
- */
+/* The shortest recent round trip to a server, in milliseconds, by this session
+ * or else another one; negative: unknown. Never connects. */
 extern double shuttle_round_trip_ms(Oid serverid);
 
-/* Takes a round trip to a server of stock postgres_fdw, where no connection of
- * ours sees it. */
+/* Notes a round trip to a server of postgres_fdw, measured by the caller. */
 extern void shuttle_round_trip_note(Oid serverid, double ms);
 
 /* ---- requests (request.c) */
 
-/* What a request does on its node; decides the kind of its transaction. */
+/*
+ * What a request does on its node; decides the kind of the node's transaction.
+ */
 typedef enum ShuttleEffect
 {
-	SHUTTLE_READS,				/* needs one snapshot a statement */
-	SHUTTLE_MAY_WRITE,			/* reads, but a view may write: READ WRITE */
+	SHUTTLE_READS,				/* needs one snapshot per statement */
+	SHUTTLE_MAY_WRITE,			/* reads a view, whose functions may write:
+								 * READ WRITE */
 	SHUTTLE_LOCKS,				/* SELECT ... FOR UPDATE and the like */
 	SHUTTLE_WRITES
 } ShuttleEffect;
 
-/* How the answer of a read travels. */
+/* How a read's answer is transferred. */
 typedef enum ShuttleSize
 {
-	SHUTTLE_SIZE_CERTAIN,		/* at most estimated_rows: sent as it is */
-	SHUTTLE_SIZE_ESTIMATED		/* held back with a limit where it is small by
-								 * estimate, else read through a cursor */
+	SHUTTLE_SIZE_CERTAIN,		/* at most estimated_rows: no cursor */
+	SHUTTLE_SIZE_ESTIMATED		/* if small by estimate, held back up to a
+								 * limit; else read through a cursor */
 } ShuttleSize;
 
-/* Bounds of the pages of an answer; 0: the setting of the same name. */
+/* Limits of an answer's pages; 0: the setting of the same name. */
 typedef struct ShuttlePageLimits
 {
-	int			fetch_limit;	/* rows of a page */
-	int			fetch_size_limit_kb;	/* size of a page */
-	int			fetch_ahead_kb; /* pages asked for and not read */
+	int			fetch_limit;	/* rows per page */
+	int			fetch_size_limit_kb;	/* size per page */
+	int			fetch_ahead_kb; /* pages requested and not read */
 } ShuttlePageLimits;
 
 typedef struct ShuttleStatement
@@ -188,296 +183,282 @@ typedef struct ShuttleStatement
 	ShuttleEffect effect;
 	ShuttleSize size;
 	double		estimated_rows;
-	double		row_goal;		/* rows that the plan will take; 0: all */
-	bool		whole;			/* without a goal: all rows are sure to be
-								 * read, and may be locked at once */
-	bool		keep;			/* its rows may be read again, and the node's
-								 * be others by then: all stay here */
+	double		row_goal;		/* rows that the plan is expected to take; 0:
+								 * all */
+	bool		whole;			/* no row_goal: all rows will be read, so may
+								 * be locked at once */
+	bool		keep;			/* keep all rows here for a rescan: on the
+								 * node they may change */
 	ShuttlePageLimits limits;
-	bool		ahead;			/* asked before it is needed: an error of it
+	bool		ahead;			/* sent ahead, before it is needed: its error
 								 * must not spoil the node's transaction */
 	uint64		snapshot;		/* from shuttle_snapshot_number() */
-	int			nest_level;		/* transaction nest level that it belongs to,
-								 * where that is not the current one; 0: it is */
-	int			row_bytes;		/* mean size by estimate; 0: not known */
-	const ShuttleDecoder *decoder;	/* reads the rows, and outlives the
-									 * request; NULL: rows have to be texts */
-	int			ncolumns;		/* that rows must have; 0: the decoder looks */
-	bool		tag_only;		/* reads, and is answered without rows */
-	bool		looks;			/* writes, and has to look for rows */
-	bool		custom_plan;	/* the node has to plan it for its values */
-	ShuttleCounters *counters;	/* owner's, or NULL; outlives the request */
+	int			nest_level;		/* transaction nest level it belongs to; 0:
+								 * the current one */
+	int			row_bytes;		/* estimated mean size; 0: unknown */
+	const ShuttleDecoder *decoder;	/* reads the rows; must outlive the
+									 * request. NULL: rows come as texts */
+	int			ncolumns;		/* expected; 0: the decoder checks */
+	bool		tag_only;		/* reads, and returns no rows */
+	bool		looks;			/* writes rows that it has to search */
+	bool		custom_plan;	/* the node must use a custom plan */
+	ShuttleCounters *counters;	/* NULL or the owner's; must outlive the
+								 * request */
 } ShuttleStatement;
 
 typedef enum ShuttleStatus
 {
-	SHUTTLE_ROW,				/* here is a row */
+	SHUTTLE_ROW,				/* a row was returned */
 	SHUTTLE_END,				/* no more rows; the command is complete */
 	SHUTTLE_PENDING,			/* nothing has arrived yet (wait was false) */
-	SHUTTLE_FAILED,				/* sent ahead, and the node refused it:
-								 * nothing is raised, the node's transaction
-								 * is as it was before; ask again without
-								 * ahead to have the error raised */
-	SHUTTLE_LOST				/* sent ahead, and an earlier request's error
-								 * made the node skip this one: send it again
-								 * if it is needed */
+	SHUTTLE_FAILED,				/* sent ahead and failed on the node: nothing
+								 * is raised, the node's transaction is
+								 * unharmed; send it again without ahead to
+								 * raise the error */
+	SHUTTLE_LOST				/* sent ahead and skipped by the node after an
+								 * earlier request's error: send it again if
+								 * needed */
 } ShuttleStatus;
 
-/*
- * One row of an answer; lives until the next fetch.  Values are texts, unless
- * the statement named a decoder; a NUL stands behind each.
- */
+/* One row of an answer; lives until the next fetch. Values are texts, unless
+ * the statement has a decoder; each is terminated by a NUL. */
 struct ShuttleRow
 {
 	int			ncolumns;
 	char	  **values;			/* NULL is SQL's NULL */
 	int		   *lengths;		/* bytes, without the NUL */
-	bool		in_binary;		/* in the binary formats of their types */
+	bool		in_binary;		/* values are in binary format */
 };
 
 /*
- * A number for the local snapshot that a query runs under: equal for all
- * executions under it, larger for one that asks for the first time later.
- * snapshot: registered or active, so one of the server's copies.
+ * Number of the local snapshot that a query runs under: equal for all
+ * executions under it, larger for a snapshot whose number is first asked for
+ * later. snapshot: registered or active, so a copy made by the server.
  */
 extern uint64 shuttle_snapshot_number(Snapshot snapshot);
 
-/* How many runs of plans, one within the other, have not returned. */
+/* Depth of nested executor runs. */
 extern int	shuttle_snapshot_run_depth(void);
 
 /*
- * Puts a statement into the node's pipeline and sends what the socket takes;
- * never waits.  Everything of *statement is copied or sent.
- * Returns a request owned by owner: when owner is reset or deleted, or the
- * (sub)transaction aborts, the request is abandoned (see close).
- * Errors: ERRCODE_CONNECTION_FAILURE if the connection is known to be gone.
+ * Adds a statement to the node's pipeline and sends what the socket takes;
+ * never waits. *statement is copied or sent. Returns a request owned by owner:
+ * if owner is reset or deleted, or the (sub)transaction aborts, the request is
+ * abandoned (see close). Errors: ERRCODE_CONNECTION_FAILURE if the connection
+ * is known to be lost.
  */
 extern ShuttleRequest *shuttle_request_send(ShuttleNode *node,
 											const ShuttleStatement *statement,
 											MemoryContext owner);
 
 /*
- * Says which transaction nest level statements without one of their own belong to
- * from now on.  0: the current one.  A savepoint's callback sets this while it sends
- * in front of it, and sets it back when it ends, also by an error.
+ * Sets the nest level of later statements without one of their own; 0: the
+ * current one. A savepoint's callback sets it while it sends earlier writes,
+ * and resets it when it ends, also by an error.
  */
 extern void shuttle_transaction_set_level(int nest_level);
 
 /*
- * Gives the next row of an answer.  wait = false never blocks.
- * Errors: the node's error with its SQLSTATE, message, detail and hint, and
- * as context the node's name and the SQL (never values of parameters);
- * ERRCODE_CONNECTION_FAILURE if the connection broke.  Cancel and timeouts
- * are honoured while waiting.
+ * Returns the next row of an answer. Never blocks if wait is false. Errors: the
+ * node's error with its SQLSTATE, message, detail and hint; its context names
+ * the node and the SQL, never parameter values. ERRCODE_CONNECTION_FAILURE if
+ * the connection broke. Waits honour cancel and timeouts.
  */
 extern ShuttleStatus shuttle_request_fetch(ShuttleRequest *request, bool wait,
 										   ShuttleRow *row);
 
-/*
- * Changes row_goal of a request that is read by a cursor, for later pages: so
- * many more rows will be taken; 0: all.
- */
+/* Changes the row goal for later pages of a cursor: rows still to be taken; 0:
+ * all. */
 extern void shuttle_request_set_goal(ShuttleRequest *request, double row_goal);
 
 /*
- * Of requests that are read by turns, under a row goal: the first is used up, and
- * will have to ask for more when it is read; the others ask now where they have
- * given half of what they had.
+ * For requests with a row goal that are read in turns. is_used_up: the next
+ * fetch has to request more rows. ask_soon: requests more rows now if half of
+ * the received ones are read.
  */
 extern bool shuttle_request_is_used_up(ShuttleRequest *request);
 extern void shuttle_request_ask_soon(ShuttleRequest *request);
 
-/* Waits until a fetch of one of the requests would not have to wait; the time
- * counts as that of the first. */
+/* Waits until one of the requests can be fetched from without waiting. The time
+ * is counted for the first one. */
 extern void shuttle_request_wait_any(ShuttleRequest *const *requests, int nrequests);
 
 /*
- * What became of a request, without waiting or raising.  SHUTTLE_END: all of its
- * answer is here, SHUTTLE_PENDING: it is on its way, SHUTTLE_FAILED: none comes.
+ * State of a request, without waiting or raising. SHUTTLE_END: the whole answer
+ * is here; SHUTTLE_PENDING: it is outstanding; SHUTTLE_FAILED: none will come.
  */
 extern ShuttleStatus shuttle_request_look(const ShuttleRequest *request);
 
-/* True where a fetch need neither ask nor wait, nor raises anything. */
+/* True if a fetch would return rows without a request, a wait or an error. */
 extern bool shuttle_request_has_rows(ShuttleRequest *request);
 
-/*
- * Waits until the command is complete and returns its row count as the node
- * tells it; rows not fetched yet stay to be fetched.
- */
+/* Waits until the command is complete and returns the row count of its tag.
+ * Rows can still be fetched. */
 extern uint64 shuttle_request_finish(ShuttleRequest *request);
 
 /*
- * Gives a request that writes, and whose answer has not come, to another owner,
- * since whoever sent it goes on without waiting.  No statement counts it any
- * more; where it has to be sent again, that is done ahead of what was sent behind
- * it.  Whoever finishes it has its error, or meets it with another request of the
- * node before.
- * origin: where the statement stood, as GetErrorContextStack() tells it; shown
- * with its errors in place of the context of whoever meets them.  May be NULL.
+ * Hands an unanswered write over to another owner, so that its sender can go on
+ * without waiting. No statement counts it any more; if it has to be sent again,
+ * it goes before later requests. Its error is raised to whoever finishes it, or
+ * to an earlier reader of another request to the node. origin: context of the
+ * statement, as from GetErrorContextStack(), shown with its errors instead of
+ * the reader's context; may be NULL.
  */
 extern void shuttle_request_leave(ShuttleRequest *request, MemoryContext owner,
 								  const char *origin);
 
-/* Starts reading the answer again from its first row, without asking again
- * where all pages are still here.  Returns false where it must be sent anew. */
+/* Restarts reading at the first row. Returns false if not all pages are still
+ * here, so the statement must be sent again. */
 extern bool shuttle_request_rewind(ShuttleRequest *request);
 
-/* Frees a request; an answer that is still on its way is dropped when it
- * comes, an open cursor is closed with the next packet.  Never waits.
- * Errors: the local transaction has lost the node; the request is freed. */
+/*
+ * Frees a request; its outstanding answer is dropped when it arrives, an open
+ * cursor is closed with the next packet. Never waits. Errors: the local
+ * transaction has lost the node; the request is freed.
+ */
 extern void shuttle_request_close(ShuttleRequest *request);
 
 /* ---- commits over several nodes (two_phase.c) */
 
-/* A server, and whose mapping of it is used. */
+/* A server, and the user whose mapping is used. */
 typedef struct ShuttleServerUser
 {
 	Oid			serverid;
 	Oid			userid;
 } ShuttleServerUser;
 
-/* What the cluster room does for commits, and for waits. */
+/* What the cluster room does for commits and waits. */
 typedef struct ShuttleCommitMethods
 {
-	/* True where the local transaction wrote something that has to last. */
+	/* True if the local transaction made a permanent change on this server. */
 	bool		(*wrote_here) (void);
 
-	/* Nodes are about to commit what was written: says what is not atomic. */
+	/* Nodes are about to commit writes: warns of what is not atomic. */
 	void		(*warn) (void);
 
-	/* Returns a name for the local transaction, for nodes to prepare it by. */
+	/* Returns the name by which nodes prepare the local transaction. */
 	char	   *(*name) (void);
 
-	/* Writes the record that decides. */
+	/* Writes the commit record, which decides. */
 	void		(*record) (const char *name, List *servers);
 
 	/*
-	 * A transaction was prepared, and is over; in_doubt: it may not be on
-	 * nodes.  Neither allocates nor raises.
+	 * A prepared transaction has ended. in_doubt: it may not have ended on
+	 * all nodes. Neither allocates nor raises.
 	 */
 	void		(*in_doubt) (bool in_doubt);
 
 	/*
-	 * What all names begin with that transactions of this database are
-	 * prepared by; NULL where there are none.
+	 * Prefix of all names by which transactions of this database are
+	 * prepared; NULL: there are none.
 	 */
 	char	   *(*prefix) (void);
 
-	/* Something was left prepared on a server that a user has connected to. */
+	/* A server that the user connected to still has a prepared transaction. */
 	void		(*recover) (Oid serverid, Oid userid);
 
 	/*
-	 * The session has waited for a while.  waited: of ShuttleServerUser,
-	 * where something is under way.  Errors: ERRCODE_T_R_DEADLOCK_DETECTED;
-	 * cancel and the like.
+	 * The session has waited for a while. waited: the ShuttleServerUsers with
+	 * outstanding requests. Errors: ERRCODE_T_R_DEADLOCK_DETECTED; cancel and
+	 * the like.
 	 */
 	void		(*look_for_deadlock) (List *waited);
 } ShuttleCommitMethods;
 
-/* True where the transaction, as it is now, would have nodes prepare it. */
+/* True if nodes would prepare the transaction if it were committed now. */
 extern bool shuttle_commit_is_two_phase(void);
 
 extern void shuttle_commit_set_methods(const ShuttleCommitMethods *methods);
 
-/* ---- statements of administrators (outside_transaction.c) */
+/* ---- statements outside the transaction (outside_transaction.c) */
 
-/* A connection that is kept between runs; see shuttle_side_create(). */
+/* A connection kept between runs; see shuttle_side_create(). */
 typedef struct ShuttleSide ShuttleSide;
 
 typedef void (*ShuttleRowCallback) (void *arg, const ShuttleRow *row);
 
-/*
- * In front of a SELECT of ours: the defaults of a remote user can make it wait
- * for serializable transactions of others.
- */
+/* Prefix of our SELECTs: by the remote user's defaults they could wait for
+ * serializable transactions. */
 #define SHUTTLE_RUN_AT_ONCE "SET TRANSACTION NOT DEFERRABLE; "
 
 typedef struct ShuttleOutsideRun
 {
 	Oid			serverid;		/* set by the caller, as are the next two */
 	const char *name;
-	bool		ok;				/* true at first */
+	bool		ok;				/* set to true by the caller */
 
-	/* may be set by the caller */
-	const char *sql;			/* in place of the one for all */
-	Oid			userid;			/* whose mapping it is, if not the caller's */
-	ShuttleSide *side;			/* its connection; a mapping that may not be
-								 * used is then told in the result */
-	bool		by_public;		/* on a side: PUBLIC's mapping, with that
+	/* optional */
+	const char *sql;			/* replaces the common text */
+	Oid			userid;			/* whose mapping is used; 0: the common user's */
+	ShuttleSide *side;			/* its connection; errors of the mapping are
+								 * then in the result */
+	bool		by_public;		/* with side: use PUBLIC's mapping with this
 								 * user's rights */
-	bool		lasts;			/* the session may go on with its connection;
-								 * the text is one of ours */
-	ShuttleRowCallback row;		/* takes rows, which are then not in result;
-								 * must not raise; NULL is an empty text */
+	bool		lasts;			/* the session may take over the connection;
+								 * sql must be ours */
+	ShuttleRowCallback row;		/* takes the rows, which are then not in
+								 * result; must not raise; NULL is an empty
+								 * text */
 	void	   *row_arg;
-	int			ncolumns;		/* of these rows */
+	int			ncolumns;		/* of the callback's rows */
 
 	char	   *status;			/* command tag of the last statement */
-	int64		nrows;			/* it returned or changed; -1: none of both */
-	char	   *result;			/* its first rows, as JSON; NULL: none */
+	int64		nrows;			/* returned or changed; -1: neither */
+	char	   *result;			/* first rows, as JSON; NULL: none */
 	char		sqlstate[6];	/* if not ok */
 	char	   *error;
 } ShuttleOutsideRun;
 
 /*
- * Runs sql on all the servers at once, outside of the transaction, on new
- * connections by the user's mappings, and waits for all of them, at most
- * limit_ms (0: without limit); who is late has failed.
- * Errors: no mapping and the password rule, if there is no side; cancel and
- * timeouts.  What nodes raise, and connections that fail, are told in the results.
+ * Runs sql on all servers in parallel, outside the transaction, on new
+ * connections by the user's mappings, and waits for all, at most limit_ms (0:
+ * no limit); servers that are late have failed. Errors: cancel and timeouts;
+ * without a side also no mapping and the password rule. Errors of nodes and of
+ * connecting are in the results.
  */
 extern void shuttle_outside_run(const char *sql, Oid userid, ShuttleOutsideRun *results,
 								int nresults, int limit_ms);
 
 /*
- * The same while the session waits for nodes.  beside: of ShuttleServerUser; as soon
- * as one of these sends anything, the rest have failed, and it returns false.
+ * The same while the session waits for the nodes in beside, a list of
+ * ShuttleServerUser. As soon as one of them sends anything, the unfinished runs
+ * fail and it returns false.
  */
 extern bool shuttle_outside_run_beside(const char *sql, Oid userid, ShuttleOutsideRun *results,
 									   int nresults, int limit_ms, List *beside);
 
-/*
- * A connection for runs that belong together, made by the first of them and
- * again by the next one where it has failed; closed when the current context is
- * reset or deleted.
- */
+/* A connection for a series of runs, opened by the first one and again after a
+ * failure; closed when the current context is reset or deleted. */
 extern ShuttleSide *shuttle_side_create(void);
 
-/*
- * Ends a side whose runs last: the session goes on with its connection, if it has
- * none to the server yet.  Errors: out of memory.
- */
+/* Ends a side whose runs set lasts: the session takes over its connection if it
+ * has none to the server. Errors: out of memory. */
 extern void shuttle_side_end(ShuttleSide *side, Oid serverid, Oid userid);
 
-/* Adds to what is counted of a server. */
+/* Adds to a total of a server. */
 extern void shuttle_node_totals_add(Oid serverid, ShuttleNodeTotal total, int64 n);
 
 /* ---- rows in and out (row_values.c) */
 
 /*
- * A decoder turns a row of an answer into values of desc's columns.
- * attributes: list of int, for each column of the answer from first_column
- * on the attribute number it belongs to (SelfItemPointerAttributeNumber for
- * ctid), as postgres_fdw's retrieved_attrs.
+ * A decoder turns an answer's row into values of desc's columns. attributes:
+ * for each column of the answer from first_column on, its attribute number
+ * (SelfItemPointerAttributeNumber for ctid), as postgres_fdw's retrieved_attrs.
  * rel: for the context of conversion errors; may be NULL.
  */
 extern ShuttleDecoder *shuttle_decoder_create(TupleDesc desc, List *attributes,
 											  int first_column, Relation rel,
 											  MemoryContext owner);
 
-/*
- * Has the context of a conversion error made by the caller, which calls
- * errcontext() for the attribute that the value belongs to.
- */
+/* Lets the caller add the context of a conversion error: it calls errcontext()
+ * for the value's attribute. */
 typedef void (*ShuttleColumnContext) (void *arg, AttrNumber attribute);
 extern void shuttle_decoder_set_context(ShuttleDecoder *decoder,
 										ShuttleColumnContext add_context,
 										void *arg);
 
-/*
- * Has the caller compute columns that are no part of the answer, behind those
- * that are: in the memory that the row's values live in.
- */
+/* Lets the caller compute columns that the answer lacks, in the memory context
+ * of the row's values. */
 typedef void (*ShuttleRowFinish) (void *arg, Datum *values, bool *nulls);
 extern void shuttle_decoder_set_finish(ShuttleDecoder *decoder,
 									   ShuttleRowFinish finish, void *arg);
@@ -487,21 +468,21 @@ extern HeapTuple shuttle_decoder_tuple(ShuttleDecoder *decoder,
 									   const ShuttleRow *row);
 
 /*
- * Decodes into an empty slot of desc's columns, without making a tuple; its
- * values live until the decoder's next row.  Only where the decoder is virtual:
- * where no attribute is one of a row's header, which a tuple is needed for.
+ * Decodes into an empty slot of desc's columns, without a tuple; the values
+ * live until the decoder's next row. Only if the decoder is virtual, that is,
+ * fills no system column.
  */
 extern bool shuttle_decoder_is_virtual(const ShuttleDecoder *decoder);
 extern void shuttle_decoder_store(ShuttleDecoder *decoder,
 								  const ShuttleRow *row,
 								  TupleTableSlot *slot);
 
-/* A column of type bigint, and one of any type in a row of texts.
- * Errors: 08P01 where it is NULL; 22P03, 22P02 and 22003 where it is no number. */
+/* A column of type bigint, or of any type in a row of texts. Errors: 08P01 if
+ * it is NULL; 22P03, 22P02, 22003 if it is not a number. */
 extern int64 shuttle_row_int64(const ShuttleRow *row, int column);
 extern char *shuttle_row_text(const ShuttleRow *row, int column);
 
-/* What the texts of a type depend on; each includes those in front of it. */
+/* Which settings a type's output depends on; each includes the ones before. */
 typedef enum ShuttlePrintNeed
 {
 	SHUTTLE_PRINT_ANYHOW,
@@ -511,16 +492,15 @@ typedef enum ShuttlePrintNeed
 
 extern ShuttlePrintNeed shuttle_print_need(Oid type);
 
-/* Begins, and ends, output under the settings that values travel with
- * (ISO dates, extra_float_digits 3, ...), where these are needed and not what is set;
- * returns the GUC nest level, or 0. */
+/* Sets the GUCs for transmission (ISO dates, extra_float_digits 3, ...) if
+ * needed and not set; returns the GUC nest level, or 0. End resets them. */
 extern int	shuttle_transmission_begin(ShuttlePrintNeed need);
 extern void shuttle_transmission_end(int nestlevel);
 
 /*
- * A statement of our own about a server, run to its end on the same
- * connection: rows of ncolumns are handed to the callback as texts.  For IMPORT
- * FOREIGN SCHEMA, ANALYZE and remote estimates.
+ * Runs a statement of our own on the node's connection, for IMPORT FOREIGN
+ * SCHEMA, ANALYZE and remote estimates. The callback gets rows of ncolumns
+ * texts.
  */
 extern void shuttle_query(ShuttleNode *node, const char *sql,
 						  ShuttleEffect effect, int ncolumns,

@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  * connect_options.c
- *	  libpq's options of a server and a user mapping, and the rule about
- *	  passwords.
+ *	  libpq's options from a server and a user mapping, and the password
+ *	  rule.
  *
- * The rule is postgres_fdw's, with its SQLSTATE and texts: somebody who is no
- * superuser must not use what the server's own account could (password files,
- * peer authentication), so the mapping has to give a password and the node has
- * to ask for it, unless a superuser set password_required to false.
+ * The rule, its SQLSTATE and texts are postgres_fdw's: a user who is not a
+ * superuser must not use what this server's own account could (password files,
+ * peer authentication). The mapping must give a password, and the node must
+ * ask for it, unless a superuser set password_required to false.
  *
- * Memory: options are made in the current context; no value of them gets into
- * a message.
+ * Memory: options are made in the current context; their values never appear
+ * in messages.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -25,14 +25,13 @@
 #include "storage/request/pipeline.h"
 #include "storage/shuttle_storage.h"
 
-/* For nodes that are gone without a word, where options say nothing else:
- * together half a minute. */
+/* Defaults, to notice a silent node within half a minute. */
 #define CONNECT_TIMEOUT_S 30
 #define KEEPALIVES_IDLE_S 15
 #define KEEPALIVES_INTERVAL_S 5
 #define KEEPALIVES_COUNT 3
 
-#define MOST_SECONDS 32767		/* the kernel takes no more */
+#define MOST_SECONDS 32767		/* the kernel's limit */
 
 static bool is_libpq_option(const char *name);
 static void add_option(ConnectOptions *options, const char *name,
@@ -97,13 +96,13 @@ shuttle_connect_options(ShuttleNode *node, Oid userid, Oid mapped, bool sends_ah
 	return options;
 }
 
-/* What postgres_fdw takes for libpq's, so that both accept the same. */
+/* True if postgres_fdw passes the option to libpq: both accept the same. */
 static bool
 is_libpq_option(const char *name)
 {
 	static PQconninfoOption *all = NULL;
 
-	/* malloc'd once a session */
+	/* malloc'd once per session */
 	if (all == NULL)
 		all = PQconndefaults();
 	if (all == NULL)
@@ -126,7 +125,7 @@ is_libpq_option(const char *name)
 static void
 add_option(ConnectOptions *options, const char *name, const char *value)
 {
-	/* libpq takes the last of equal names; here they are replaced. */
+	/* Replace an equal name: libpq would take the last one. */
 	for (int i = 0; i < options->noptions; i++)
 	{
 		if (strcmp(options->keywords[i], name) == 0)
@@ -154,7 +153,7 @@ add_list(ConnectOptions *options, List *definitions)
 	}
 }
 
-/* The number of an option that is there; adds it where it is not. */
+/* The value of a numeric option; added if missing. */
 static int
 number_option(ConnectOptions *options, const char *name, int otherwise)
 {
@@ -167,11 +166,10 @@ number_option(ConnectOptions *options, const char *name, int otherwise)
 }
 
 /*
- * How long a host may be silent.  The kernel's keep-alives see to a connection
- * on which nothing is under way.  What was sent and not acknowledged is for
- * tcp_user_timeout, but that also ends a connection whose node does not read
- * for so long, because it is busy with what was sent before.  So only options
- * set it; host_liveness.c sees to it otherwise.
+ * Limits how long a host may be silent. TCP keepalives watch an idle
+ * connection. For unacknowledged data there is tcp_user_timeout, but that also
+ * ends a connection whose node is too busy with earlier requests to read. So it
+ * is set only by options; else host_liveness.c watches.
  */
 static void
 add_liveness_limits(ConnectOptions *options, ShuttleNode *node, bool sends_ahead)
@@ -183,7 +181,7 @@ add_liveness_limits(ConnectOptions *options, ShuttleNode *node, bool sends_ahead
 	int			interval_s = KEEPALIVES_INTERVAL_S;
 	int			silence_s;
 
-	/* The kernel looks at it when a keep-alive is due. */
+	/* The kernel checks tcp_user_timeout when a keepalive is due. */
 	if (user_timeout_s > 0)
 	{
 		idle_s = Max(1, Min(idle_s, user_timeout_s / 2));
@@ -248,7 +246,9 @@ find_switch(List *definitions, const char *name, bool otherwise)
 	return otherwise;
 }
 
-/* The keys by which the client logged in here, where the option allows it. */
+/*
+ * Adds the SCRAM keys of the client's login, if use_scram_passthrough is set.
+ */
 static void
 add_scram_keys(ConnectOptions *options, ShuttleNode *node)
 {
@@ -285,8 +285,8 @@ shuttle_connect_allowed(const ShuttleNode *node)
 		used_own_credentials(node);
 }
 
-/* True where the node asked for what the user gave: not where it lets in
- * whoever comes from this server. */
+/* True if the node asked for the user's password, so does not simply trust this
+ * server. */
 static bool
 used_own_credentials(const ShuttleNode *node)
 {
@@ -309,10 +309,8 @@ shuttle_connect_fail_password(ShuttleNode *node)
 	};
 }
 
-/*
- * A connection is shared by all who use one mapping, also the public one; it
- * may have been opened by a superuser whose session became somebody else's.
- */
+/* Users of one mapping share its connection, which a superuser may have opened
+ * before SET SESSION AUTHORIZATION. */
 void
 shuttle_connect_check_user(ShuttleNode *node, Oid userid)
 {

@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  * connection.c
- *	  Connections of the session to its nodes.
+ *	  Opens, checks and closes the session's connections to its nodes.
  *
- * A connection goes CLOSED -> CONNECTING -> READY; it is closed when idle and
- * its options changed, when idle for too long, or when it breaks.  One that
- * breaks inside a transaction is LOST until that has ended, so that nothing
- * goes on as if the work on the node were still there.
+ * A connection goes CLOSED -> CONNECTING -> READY. It is closed when it
+ * breaks, when it was idle for too long, or, outside a transaction, when its
+ * options changed. If it breaks inside a transaction it is LOST until the
+ * transaction has ended: the work on the node is gone.
  *
- * Memory: a PGconn belongs to its node, and with it one of the server's
- * external file descriptors.
+ * Memory: a node owns its PGconn, and one of the server's external file
+ * descriptors with it.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -83,7 +83,7 @@ create_node(NodeKey key)
 	return node;
 }
 
-/* Old names are kept: somebody may hold them. */
+/* The old name is not freed: callers may still use it. */
 static void
 name_node(ShuttleNode *node)
 {
@@ -139,7 +139,7 @@ shuttle_connection_options_changed(Datum arg, int cacheid, uint32 hash)
 
 /* ---- connecting */
 
-/* Reads the node's options, which a connection is to be made with. */
+/* Reads the node's options for a new connection. */
 static ConnectOptions *
 read_options(ShuttleNode *node)
 {
@@ -156,7 +156,7 @@ read_options(ShuttleNode *node)
 	node->options.mapping_hash =
 		GetSysCacheHashValue1(USERMAPPINGOID, ObjectIdGetDatum(node->key.umid));
 
-	/* From here on nobody has to make it known while aborting. */
+	/* Allocate these now: aborting must not. */
 	(void) shuttle_wait_event(SHUTTLE_WAIT_CONNECT);
 	shuttle_node_totals_enter(node);
 	shuttle_two_phase_look(node);
@@ -244,7 +244,7 @@ shuttle_connection_poll(ShuttleNode *node)
 	node->socket.readable = false;
 	node->connection.polling = PQconnectPoll(node->connection.conn);
 
-	/* It may have gone on to another address, by a socket of equal number. */
+	/* libpq may now try another address, on a socket with the same number. */
 	shuttle_wait_set_changed();
 	if (node->connection.polling == PGRES_POLLING_FAILED)
 		connect_failed(node);
@@ -294,7 +294,7 @@ finish_connect(ShuttleNode *node)
 	shuttle_pipeline_settings(node);
 }
 
-/* With libpq's own words, which name address and reason and no secret. */
+/* Fails with libpq's message, which names address and reason but no secret. */
 static void
 connect_failed(ShuttleNode *node)
 {
@@ -343,7 +343,7 @@ shuttle_connection_close(ShuttleNode *node)
 	node->transaction.timeout_deadline = 0;
 	node->transaction.fast_start = false;
 
-	/* Requests that were open now ask for the reason. */
+	/* Open requests report this failure. */
 	if (node->connection.failure.sqlstate == 0)
 	{
 		node->connection.failure.sqlstate = ERRCODE_CONNECTION_FAILURE;
@@ -380,7 +380,7 @@ shuttle_connection_lost(ShuttleNode *node, const char *detail)
 	strlcpy(failure.detail, detail != NULL ? detail : "",
 			sizeof(failure.detail));
 
-	/* libpq adds that when it is asked for more. */
+	/* libpq adds this text if it is called again. */
 	extra = strstr(failure.detail, "\ninvalid socket");
 	if (extra != NULL)
 		*extra = '\0';
@@ -408,7 +408,7 @@ shuttle_connection_broke(ShuttleNode *node, const char *detail, bool said)
 
 	if (shuttle_transaction_is_open(node) && node->transaction.can_repeat)
 	{
-		/* Their owners send them when they ask for rows. */
+		/* Each is sent again when its owner fetches rows. */
 		shuttle_request_repeat_all(node);
 		shuttle_connection_close(node);
 		return;
@@ -424,10 +424,8 @@ shuttle_connection_broke(ShuttleNode *node, const char *detail, bool said)
 	}
 }
 
-/*
- * The session ends.  What nodes still have to say is read first, for a short
- * while: a socket that is closed with unread data looks broken to them.
- */
+/* The session ends. Reads outstanding answers first, for a short while: if a
+ * socket is closed with unread data, the node logs a lost connection. */
 static void
 close_at_exit(int code, Datum arg)
 {
@@ -460,7 +458,7 @@ close_at_exit(int code, Datum arg)
 void
 shuttle_connection_check(ShuttleNode *node)
 {
-	/* Its last words may stand in front of its end. */
+	/* The reason may arrive before the end of the connection. */
 	while (node->connection.state == NODE_READY)
 	{
 		struct pollfd event = {.fd = PQsocket(node->connection.conn),.events = POLLIN};
@@ -471,7 +469,7 @@ shuttle_connection_check(ShuttleNode *node)
 		(void) shuttle_pages_make_way(node);
 		shuttle_pipeline_progress(node);
 
-		/* Makes libpq look at what was said while nothing was asked. */
+		/* Makes libpq process messages that belong to no command. */
 		if (node->connection.state == NODE_READY && dlist_is_empty(&node->queue.commands))
 			(void) PQisBusy(node->connection.conn);
 	}
@@ -479,10 +477,8 @@ shuttle_connection_check(ShuttleNode *node)
 		shuttle_connection_broke(node, NULL, true);
 }
 
-/*
- * A connection that died while idle shows it when it is read.  Answers to a
- * COMMIT that was not waited for are read by the way.
- */
+/* Reading shows whether the connection died while idle. Also reads answers to a
+ * COMMIT that nobody waited for. */
 void
 shuttle_connection_revive(ShuttleNode *node)
 {

@@ -1,12 +1,13 @@
 /*-------------------------------------------------------------------------
  * connection.h
- *	  One connection of a session to each storage node, and what is known of it.
+ *	  The session's connections to storage nodes.
  *
- * Files: nodes.c lists a session's nodes; connection.c opens and closes; connect_options.c makes libpq's
- * options; host_names.c looks names up without blocking; host_liveness.c
- * notices hosts that are gone; idle.c ends idle connections; session_name.c
- * names our sessions on nodes; round_trip.c measures the distance;
- * node_list.c, node_totals.c and shared_memory.c serve the views.
+ * Files: nodes.c lists the session's nodes; connection.c opens and closes
+ * connections; connect_options.c makes libpq's options; host_names.c looks up
+ * hosts without blocking; host_liveness.c detects dead hosts; idle.c closes
+ * idle connections; session_name.c sets application_name; round_trip.c
+ * measures round trips; discard.c runs DISCARD; node_list.c, node_totals.c and
+ * shared_memory.c serve the views; helper_process.c runs calls that block.
  *
  * In: a server and a user mapping. Out: a ShuttleNode that is ready to send.
  *-------------------------------------------------------------------------
@@ -22,59 +23,60 @@
 /* ---- nodes.c */
 extern dlist_head shuttle_nodes;	/* all nodes of the session */
 
-/* NULL: the session has no such node. */
+/* NULL if the session has no such node. */
 extern ShuttleNode *shuttle_nodes_find(NodeKey key);
 
-/* Adds a node, which is not connected; name: its server's. */
+/* Adds a node without a connection. name: the server's. */
 extern ShuttleNode *shuttle_nodes_add(NodeKey key, const char *name);
 
-/* The user's mapping for a server, or the public one.  Errors: there is none. */
+/* The user's mapping for a server, or PUBLIC's. Errors: there is none. */
 extern Oid	shuttle_nodes_mapping(Oid serverid, Oid userid);
 
-/* A wait for the node begins, and for those named since the last one. */
+/* Begins a wait for the node, and for the nodes added to it before. */
 extern void shuttle_wait_begin(ShuttleNode *node);
 
-/* The next wait is for one more node. */
+/* Adds a node to the next wait. */
 extern void shuttle_wait_also_for(ShuttleNode *node);
 
-/* True for nodes of the last wait. */
+/* True if the last wait is for this node. */
 extern bool shuttle_wait_is_for(const ShuttleNode *node);
 
 /* ---- connection.c */
 
-/* Begins to connect.  Errors: options, password rule. */
+/* Starts to connect. Errors: options, password rule. */
 extern void shuttle_connection_start(ShuttleNode *node);
 
 /*
- * Goes on with a connection that was made with the session's options and is idle,
- * and sets *conn to NULL, unless the node has one.  Errors: no mapping, out of
- * memory.
+ * Makes *conn, an idle connection with the session's options, the node's, and
+ * sets *conn to NULL. Does nothing if the node has a connection. Errors: no
+ * mapping, out of memory.
  */
 extern void shuttle_connection_adopt(Oid serverid, Oid userid, PGconn **conn);
 
-/* Takes the next step of a connect, if the socket is ready for it or time is
- * up; failures are kept in the node. */
+/* Continues to connect if the socket is ready or the time is up. Failures are
+ * kept in the node. */
 extern void shuttle_connection_poll(ShuttleNode *node);
 
-/* Gives up a connection that is of no use any more; never raises.  detail may
- * be NULL. */
+/* Closes a connection that is no longer usable; never raises. detail may be
+ * NULL. */
 extern void shuttle_connection_lost(ShuttleNode *node, const char *detail);
 
 /*
- * The same for one that broke.  Where nothing of the transaction was done, its
- * requests are sent again over another one.  said: the node gave the reason.
+ * Closes a broken connection. If the node's transaction can be repeated, its
+ * requests are sent again on a new connection. said: the node gave the reason.
  */
 extern void shuttle_connection_broke(ShuttleNode *node, const char *detail,
 									 bool said);
 
-/* A server or a mapping was altered: its connections are made anew when their
- * transactions have ended.  A callback of the server. */
+/* Syscache callback: a server or a user mapping was altered. Its connections
+ * are replaced after their transactions. */
 extern void shuttle_connection_options_changed(Datum arg, int cacheid, uint32 hash);
 
-/* Ends a connection; never raises. */
+/* Closes a connection; never raises. */
 extern void shuttle_connection_close(ShuttleNode *node);
 
-/* Reads what is there, and so sees a connection that has ended; never raises. */
+/* Reads what has arrived, and so notices a connection that the node has closed;
+ * never raises. */
 extern void shuttle_connection_check(ShuttleNode *node);
 
 /* Replaces a connection that died idle.  Errors: as for shuttle_node_get(). */
@@ -91,53 +93,50 @@ typedef struct ConnectOptions
 } ConnectOptions;
 
 /*
- * Collects libpq's options of the node's server and mapping, and fills the
- * flags of the node that come from options.  Names of hosts are resolved.
- * userid: whose rights count; mapped: whose mapping it is, InvalidOid: PUBLIC's.
- * sends_ahead: messages may be sent while the node is busy with others.
+ * Collects libpq's options of the node's server and mapping, sets the node's
+ * fields that come from options, and resolves host names. userid: whose rights
+ * are checked; mapped: whose mapping is used, InvalidOid: PUBLIC's.
+ * sends_ahead: requests may be sent while the node works on earlier ones.
  * Errors: password rule (2F003), as postgres_fdw.
  */
 extern ConnectOptions *shuttle_connect_options(ShuttleNode *node, Oid userid,
 											   Oid mapped, bool sends_ahead);
 
-/* Checks a new connection by the password rule; false: not allowed. */
+/* True if the password rule allows a new connection. */
 extern bool shuttle_connect_allowed(const ShuttleNode *node);
 extern void shuttle_connect_fail_password(ShuttleNode *node);
 
-/* Raises if the user may not use a connection that is already there. */
+/* Raises an error if the user may not use the existing connection. */
 extern void shuttle_connect_check_user(ShuttleNode *node, Oid userid);
 
 /* ---- session_name.c */
 
-/*
- * The application_name for a new connection.  option: the server's, or NULL.
- * Remembers in the node whether transactions add theirs.
- */
+/* The application_name for a new connection. option: the server's, or NULL.
+ * Notes in the node whether transactions add their identity. */
 extern char *shuttle_session_name_begin(ShuttleNode *node, const char *option);
 
-/* The name by which a transaction on the node says whose it is; NULL where the
- * user's name stays. */
+/* The application_name for a new transaction on the node; NULL: not changed. */
 extern char *shuttle_session_name_now(const ShuttleNode *node);
 
-/* Who this session is to nodes, in its transaction: what %x stands for there. */
+/* Writes what %x stands for: the identity of this session and transaction. */
 extern void shuttle_session_identity(char *to, int room);
 
 /* ---- host_names.c */
 
 /*
- * Adds hostaddr for names of hosts, so that libpq need not look them up:
- * that would block.  Waits, and honours cancel.  host, port: lists as libpq
- * takes them; changed so that they have an entry for each address.
+ * Adds hostaddr for host names: libpq's own look-up would block. Waits, and
+ * honours cancel. host, port: lists as libpq takes them, changed to one entry
+ * per address.
  */
 extern void shuttle_host_names_resolve(const char **host, const char **hostaddr,
 									   const char **port);
 
-/* Forgets what was resolved, after a failed connect. */
+/* Forgets resolved addresses, after a failed connect. */
 extern void shuttle_host_names_forget(void);
 
 /* ---- idle.c */
 
-/* A node became idle, or is in use (again). */
+/* A node became idle, or is used again. */
 extern void shuttle_idle_begin(ShuttleNode *node);
 extern void shuttle_idle_end(ShuttleNode *node);
 

@@ -1,13 +1,12 @@
 /*-------------------------------------------------------------------------
  * discard.c
- *	  DISCARD, on the connections that a session has to nodes.
+ *	  DISCARD on the session's connections to nodes.
  *
- * What functions and views left behind in the session on a node (temporary
- * tables, settings, advisory locks, positions of sequences) goes as it would
- * go if they had run here.  DISCARD ALL is no part of a transaction; behind it
- * a connection is like a new one and gets its settings again.  The others join
- * the transaction, as they do here.  A session of a pool has nothing of ours
- * between transactions, and what others have there is theirs.
+ * It removes what functions and views left in the session on a node (temporary
+ * tables, settings, advisory locks, sequence positions), as if they had run
+ * locally. DISCARD ALL runs outside the transaction; the connection gets its
+ * settings again. Other forms are part of the transaction. A pooler's
+ * connection is skipped outside a transaction: nothing there is ours.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -26,7 +25,7 @@ is_quiet(void *arg)
 	return node->queue.nin_flight == 0 || node->connection.state != NODE_READY;
 }
 
-/* The COMMIT of a transaction that only read may be on its way still. */
+/* Waits first: the COMMIT of a read-only transaction may be outstanding. */
 static void
 discard_session(ShuttleNode *node)
 {
@@ -61,7 +60,7 @@ shuttle_discard_part(const char *sql)
 {
 	ShuttleStatement statement = {
 		.sql = sql,
-		.effect = SHUTTLE_LOCKS,	/* nothing is left to be committed */
+		.effect = SHUTTLE_LOCKS,	/* nothing has to be committed */
 		.size = SHUTTLE_SIZE_CERTAIN,
 		.tag_only = true,
 	};

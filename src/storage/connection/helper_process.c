@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  * helper_process.c
- *	  A child process for calls of libc and libpq that block without limit.
+ *	  A child process for calls of libc and libpq that block without a
+ *	  timeout.
  *
- * Two calls do: the look-up of a host's name, and PQcancel() before libpq 17.
- * The child runs only such a call, touches nothing of the server, and ends by
- * _exit(); whoever started it can end it at any time, which no thread allows.
- * All signals are blocked in it, but for an alarm as a last resort.
+ * They are the look-up of a host name, and PQcancel() before libpq 17. The
+ * child runs only that call, does not touch the server and ends by _exit().
+ * Unlike a thread, its caller can kill it at any time. Its signals are
+ * blocked, except an alarm as a last resort.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -38,7 +39,7 @@ shuttle_helper_start(HelperProcess *helper, void (*work) (void *arg, int fd),
 	(void) fcntl(fds[0], F_SETFD, FD_CLOEXEC);
 	(void) fcntl(fds[0], F_SETFL, O_NONBLOCK);
 
-	/* The server's handlers must not run in the child, not even once. */
+	/* The server's signal handlers must never run in the child. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
 	helper->pid = fork();

@@ -1,16 +1,16 @@
 /*-------------------------------------------------------------------------
  * host_liveness.c
- *	  Finds hosts that are gone without a word while something is sent to them.
+ *	  Detects hosts that die silently while data is sent to them.
  *
- * Keep-alives find one of which an answer is awaited.  While something that was
- * sent is not acknowledged the kernel sends none, and goes on trying for a
- * quarter of an hour.  Its option tcp_user_timeout shortens that, but takes a
- * node that does not read for a while for dead as well: one that is busy with
- * a statement of a minute while the next batches wait in its buffer.  So we ask
- * the kernel ourselves: a host is silent while something has been sent twice in
- * vain and no acknowledgement of any kind has come since.
+ * TCP keepalives watch connections that only wait. The kernel sends none while
+ * data is unacknowledged, and retransmits for a quarter of an hour. Its option
+ * tcp_user_timeout shortens that, but also ends connections to a node that
+ * does not read for a while, for example because a statement takes a minute
+ * and the next batches fill its buffer. So we read TCP_INFO: a host is silent
+ * while data has been retransmitted and no acknowledgement of any kind has
+ * come since.
  *
- * Elsewhere than on Linux, only keep-alives are had.
+ * On systems other than Linux there are only keepalives.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -75,7 +75,7 @@ is_silent(const ShuttleNode *node)
 	struct tcp_info info;
 	socklen_t	size = sizeof(info);
 
-	/* Local sockets have no such thing, and need none. */
+	/* Unix-domain sockets have no TCP_INFO, and need none. */
 	memset(&info, 0, sizeof(info));
 	if (getsockopt(PQsocket(node->connection.conn), IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
 		return false;

@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  * host_names.c
- *	  Addresses of hosts, looked up once a session and given to libpq.
+ *	  Looks up host addresses, once per session, and passes them to libpq.
  *
- * libpq would look names up in PQconnectStart(), and a name server that does
- * not answer would hold the session where no cancel reaches it (trap 33).
+ * libpq would look them up in PQconnectStart(), where a name server that does
+ * not answer blocks the session against cancel (trap 33).
  *
- * Memory: a list in the context "shuttle host names" of the session.
+ * Memory: a list in the session's context "shuttle host names".
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -31,7 +31,7 @@ typedef struct HostName
 {
 	dlist_node	link;
 	char	   *name;
-	List	   *addresses;		/* C strings; NIL: libpq shall look it up */
+	List	   *addresses;		/* C strings; NIL: libpq looks the name up */
 } HostName;
 
 static MemoryContext names_cxt = NULL;
@@ -43,10 +43,8 @@ static List *find_addresses(const char *host);
 static void look_up(void *arg, int fd);
 static int	read_addresses(const char *host, char *buffer);
 
-/*
- * Every address becomes a host of its own with the name it came from, since
- * libpq checks certificates and password files by name.
- */
+/* Each address becomes a host with its original name, since libpq checks
+ * certificates and password files by name. */
 void
 shuttle_host_names_resolve(const char **host, const char **hostaddr,
 						   const char **port)
@@ -59,7 +57,7 @@ shuttle_host_names_resolve(const char **host, const char **hostaddr,
 	bool		resolved = false;
 	ListCell   *cell;
 
-	/* libpq refuses lists of other lengths. */
+	/* libpq reports the mismatch. */
 	if (list_length(ports) > 1 && list_length(ports) != list_length(hosts))
 		return;
 
@@ -137,7 +135,7 @@ find_addresses(const char *host)
 			return name->addresses;
 	}
 
-	/* An unknown name is left to libpq, which says what is wrong with it. */
+	/* libpq reports what is wrong with an unknown name. */
 	if (read_addresses(host, buffer) == 0)
 		return NIL;
 
@@ -153,10 +151,8 @@ find_addresses(const char *host)
 	return name->addresses;
 }
 
-/*
- * Has a child look up the name, and waits for its answer: addresses, with
- * commas between them.  Returns their size.
- */
+/* Looks up the name in a child process and waits for it. Fills buffer with
+ * addresses separated by commas and returns their length. */
 static int
 read_addresses(const char *host, char *buffer)
 {
@@ -170,7 +166,7 @@ read_addresses(const char *host, char *buffer)
 		return 0;
 	}
 
-	/* A child is not memory, which a callback could free. */
+	/* PG_TRY: a memory context callback could not wait for a child. */
 	PG_TRY();
 	{
 		for (;;)

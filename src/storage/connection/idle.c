@@ -1,11 +1,10 @@
 /*-------------------------------------------------------------------------
  * idle.c
- *	  Ends connections that were idle for shuttle.idle_timeout.
+ *	  Closes connections that were idle for shuttle.idle_timeout.
  *
- * The session itself may be idle, and then runs none of our code but the
- * handler of a timer.  The handler shuts the socket down, no more; the node
- * sees the end of the connection, and so do we at its next use, which then
- * connects again.
+ * If the session itself is idle, only the handler of a timer can run. It shuts
+ * the socket down and no more. The node sees the end of the connection; the
+ * session sees it at the next use, and connects again.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -24,7 +23,7 @@
 
 #define CHUNK_SIZE 64
 
-/* Written by the session, read by the handler. */
+/* Written by the session, read by the signal handler. */
 typedef struct IdleSocket
 {
 	volatile int socket;		/* -1: free */
@@ -32,7 +31,7 @@ typedef struct IdleSocket
 	ShuttleNode *node;
 } IdleSocket;
 
-/* Never freed; the handler walks the list while the session adds to it. */
+/* Never freed: the handler may run while the session adds to the list. */
 typedef struct IdleChunk
 {
 	IdleSocket	sockets[CHUNK_SIZE];
@@ -94,8 +93,8 @@ shuttle_idle_begin(ShuttleNode *node)
 		note_idle(node);
 
 	/*
-	 * A look now and then is enough, and costs a signal only.  An error of
-	 * the session, in whatever statement, stops the timer.
+	 * A periodic check is enough and costs only a signal. Any error in the
+	 * session stops the timer.
 	 */
 	period_ms = Max(100, shuttle_settings.idle_timeout_s * 1000 / 8);
 	if (get_timeout_active(idle_timer) && period_ms == idle_period_ms)
@@ -116,7 +115,7 @@ shuttle_idle_end(ShuttleNode *node)
 	node->connection.ended_idle = false;
 }
 
-/* In a signal handler. */
+/* Runs in a signal handler. */
 static void
 end_if_idle_too_long(IdleSocket *idle, TimestampTz now)
 {

@@ -1,8 +1,9 @@
 /*-------------------------------------------------------------------------
  * node.h
- *	  A session's connection to one storage node, and all that is known of it.
+ *	  ShuttleNode: a session's connection to one storage node, and its
+ *	  state.
  *
- * ShuttleNode has one part for each topic, defined in the folder that serves it.
+ * Each part is defined in the folder that serves it.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_STORAGE_CONNECTION_NODE_H
@@ -18,14 +19,15 @@
 typedef enum NodeState
 {
 	NODE_CLOSED,				/* no connection */
-	NODE_CONNECTING,			/* shuttle_wait_until() drives it on */
+	NODE_CONNECTING,			/* shuttle_wait_until() continues it */
 	NODE_READY,
-	NODE_LOST					/* broke inside a transaction: of no use until
-								 * the transaction has ended */
+	NODE_LOST					/* broke inside a transaction: unusable until
+								 * that has ended */
 } NodeState;
 
-/* Why there is no connection.  The texts are arrays, since reading answers must
- * not allocate. */
+/*
+ * Why there is no connection. Arrays, since reading answers must not allocate.
+ */
 typedef struct NodeFailure
 {
 	int			sqlstate;
@@ -40,26 +42,25 @@ typedef struct NodeKey
 	Oid			umid;
 } NodeKey;
 
-/* The shortest of the last round trips (round_trip.c). */
+/* Shortest recent round trip (round_trip.c). */
 typedef struct RoundTrip
 {
 	int64		nanswers;
-	double		now_ms;			/* shortest of the last answers */
-	double		before_ms;		/* shortest of as many before these */
-	double		told_ms;		/* to other sessions */
+	double		now_ms;			/* shortest in the current window of answers */
+	double		before_ms;		/* shortest in the window before */
+	double		told_ms;		/* last value told to other sessions */
 } RoundTrip;
 
-/* How a host that is gone without a word is noticed (connect_options.c,
- * host_liveness.c). */
+/* How a silent host is detected (connect_options.c, host_liveness.c). */
 typedef struct HostLiveness
 {
-	int			keepalives_idle_s;	/* as both ends are told */
+	int			keepalives_idle_s;	/* set at both ends */
 	int			keepalives_interval_s;
 	int			keepalives_count;
-	int			silence_limit_ms;	/* for what was sent and not acknowledged;
-									 * 0: the kernel sees to it */
+	int			silence_limit_ms;	/* for unacknowledged data; 0: left to the
+									 * kernel */
 	TimestampTz next_look;
-	TimestampTz silent_since;	/* 0: it is not */
+	TimestampTz silent_since;	/* 0: not silent */
 } HostLiveness;
 
 /* Options of the server and the user mapping (connect_options.c). */
@@ -67,14 +68,14 @@ typedef struct NodeOptions
 {
 	bool		keep;			/* keep_connections */
 	bool		pooled;			/* shuttle_pooler: each transaction may get
-								 * another session */
-	bool		two_phase;		/* shuttle_two_phase: it may be asked to
+								 * another server session */
+	bool		two_phase;		/* shuttle_two_phase: the node may be asked to
 								 * prepare */
 	bool		needs_password; /* password_required */
-	bool		has_password;	/* the mapping gives one */
+	bool		has_password;	/* the mapping has a password */
 	bool		scram_passthrough;
 	bool		exempt;			/* the connecting user needs no password */
-	uint32		server_hash;	/* of the options when it was connected */
+	uint32		server_hash;	/* syscache hash values, for invalidations */
 	uint32		mapping_hash;
 } NodeOptions;
 
@@ -84,18 +85,19 @@ typedef struct NodeConnection
 	NodeState	state;
 	PGconn	   *conn;
 	PostgresPollingStatusType polling;	/* what PQconnectPoll waits for */
-	TimestampTz deadline;		/* of connecting; 0: none */
-	bool		used_password;	/* the node asked for it */
-	bool		invalidated;	/* options changed: connect anew when idle */
-	bool		names_transaction;	/* application_name tells the transaction */
-	char		name_before[NAMEDATALEN];	/* text in front of the
-											 * transaction */
+	TimestampTz deadline;		/* for connecting; 0: none */
+	bool		used_password;	/* the node asked for the password */
+	bool		invalidated;	/* options changed, or a large message:
+								 * reconnect when idle */
+	bool		names_transaction;	/* application_name shows the transaction */
+	char		name_before[NAMEDATALEN];	/* text before the transaction's
+											 * part */
 	char		name_behind[NAMEDATALEN];
-	char		farewell[128];	/* what the node said while nothing was asked */
+	char		farewell[128];	/* why the node closes the connection; empty:
+								 * not told */
 	NodeFailure failure;
 	struct IdleSocket *idle_socket; /* in idle.c's list; NULL: not in it */
-	volatile bool ended_idle;	/* idle.c ended the connection, which is still
-								 * to be closed */
+	volatile bool ended_idle;	/* idle.c shut the socket down; to be closed */
 } NodeConnection;
 
 /* What the views show of the node (node_list.c, node_totals.c). */
@@ -105,12 +107,12 @@ typedef struct NodeShown
 	TimestampTz connected_at;
 	bool		was_connected;	/* in this session */
 	char		address[128];
-	bool		trip_counts;	/* the round trip being measured */
-	double		least_trip_ms;	/* since it was connected; negative: none */
+	bool		trip_counts;	/* the round trip being measured counts */
+	double		least_trip_ms;	/* since connecting; negative: none */
 	double		sum_trips_ms;
 	int64		ntrips;
-	int64		counts[SHUTTLE_NNODE_TOTALS];	/* not told yet */
-	bool		counted;		/* there are counts to be told */
+	int64		counts[SHUTTLE_NNODE_TOTALS];	/* not yet in shared memory */
+	bool		counted;		/* some counts are not 0 */
 	bool		entry_missing;	/* shared memory has no room for the server */
 	TimestampTz counted_since;
 } NodeShown;
@@ -119,7 +121,7 @@ struct ShuttleNode
 {
 	dlist_node	link;			/* in shuttle_nodes */
 	NodeKey		key;
-	Oid			userid;			/* who asked for it last */
+	Oid			userid;			/* last user of the node */
 	MemoryContext cxt;
 	char	   *name;
 	NodeOptions options;
@@ -135,7 +137,7 @@ struct ShuttleNode
 	NodeRollback rollback;
 	NodePrepared prepared;
 	NodeRequests requests;
-	uint64	   *binary_keys;	/* answers that may come in binary
+	uint64	   *binary_keys;	/* answers that may be binary
 								 * (answer_format.c); NULL: none yet */
 };
 

@@ -2,11 +2,11 @@
  * node_list.c
  *	  The connections of all sessions, for the view shuttle.nodes.
  *
- * Each connection has a slot of a pool in shared memory, which its session
- * writes when the state of the connection changes.  A session whose pool is
- * empty, or without shared memory, shows the connections of its own only.
+ * Each connection has a slot in shared memory, which its session updates when
+ * the connection's state changes. A session without shared memory shows only
+ * its own connections; one that gets no slot is not shown to others.
  *
- * Memory: none of its own; the pool is shared_memory.c's.
+ * Memory: none of its own; shared_memory.c owns the slots.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -69,7 +69,7 @@ shuttle_node_show(ShuttleNode *node)
 	SpinLockRelease(&slot->mutex);
 }
 
-/* Called by a signal handler, which takes no lock. */
+/* Runs in a signal handler, so takes no lock. */
 void
 shuttle_node_show_ended(ShuttleNode *node)
 {
@@ -121,7 +121,7 @@ give_back(ShuttleNode *node)
 	LWLockRelease(slots->lock);
 }
 
-/* Locks can't be taken any more when connections are closed. */
+/* Runs before connections are closed, while locks can still be taken. */
 static void
 give_back_all(int code, Datum arg)
 {
@@ -162,7 +162,7 @@ fill_info(const ShuttleNode *node, ShuttleNodeInfo *info)
 	strlcpy(info->address, node->shown.address, sizeof(info->address));
 }
 
-/* Names have no address yet while the connection is being made. */
+/* Call when connected: before that, a host name has no address. */
 void
 shuttle_node_note_address(ShuttleNode *node)
 {

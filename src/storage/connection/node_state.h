@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  * node_state.h
- *	  What is measured and shown of nodes: round trips, totals, liveness.
+ *	  Measurements and views of nodes: round trips, totals, liveness.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_STORAGE_CONNECTION_NODE_STATE_H
@@ -14,11 +14,11 @@ extern void shuttle_shared_memory_set_up(void);
 
 /* ---- node_list.c */
 
-/* The state of a connection changed; never raises. */
+/* Shows a connection's new state to other sessions; never raises. */
 extern void shuttle_node_show(ShuttleNode *node);
 extern void shuttle_node_show_ended(ShuttleNode *node);
 
-/* It knows now where it leads to. */
+/* Notes the address of a new connection. */
 extern void shuttle_node_note_address(ShuttleNode *node);
 
 /* ---- node_totals.c */
@@ -30,18 +30,18 @@ shuttle_node_count(ShuttleNode *node, ShuttleNodeTotal total, int64 n)
 	node->shown.counted = true;
 }
 
-/* Makes sure that the server is counted for.  Errors: none expected. */
+/* Makes sure that the server has an entry. Errors: none expected. */
 extern void shuttle_node_totals_enter(ShuttleNode *node);
 
-/* Tells what was counted; never raises. */
+/* Adds the node's counts to the shared totals; never raises. */
 extern void shuttle_node_totals_tell(ShuttleNode *node);
 
 /* ---- helper_process.c */
 
 /*
- * Runs work in a child process, for calls that block and know no limit; its
- * output is read from the returned descriptor.  Returns false if there can be
- * no child.  Never raises.
+ * Runs work in a child process, for calls that block without a timeout; its
+ * output is read from the returned descriptor. Returns false if no child can be
+ * started. Never raises.
  */
 typedef struct HelperProcess
 {
@@ -51,27 +51,29 @@ typedef struct HelperProcess
 extern bool shuttle_helper_start(HelperProcess *helper,
 								 void (*work) (void *arg, int fd), void *arg);
 
-/* Ends a child, with force if it still runs; never raises. */
+/* Ends a child, by SIGKILL if it still runs; never raises. */
 extern void shuttle_helper_end(HelperProcess *helper);
 
 /* ---- round_trip.c */
 
-/* Adds an answer's time, and tells other sessions.  Never raises. */
+/*
+ * Adds an answer's round trip, and shares it with other sessions. Never raises.
+ */
 extern void shuttle_round_trip_add(RoundTrip *trip, Oid serverid, double ms);
 
-/* In milliseconds; negative: not known. */
+/* In milliseconds; negative: unknown. */
 extern double shuttle_round_trip_shortest(const RoundTrip *trip);
 
-/* Its part of shared memory. */
+/* Shared memory of round_trip.c. */
 extern Size shuttle_round_trip_memory_size(void);
 extern void shuttle_round_trip_set_up_memory(void);
 
 /* ---- host_liveness.c */
 
-/* The longest wait until one has to look at the node's host; -1: no limit. */
+/* How long a wait may last before the node's host is checked; -1: no limit. */
 extern long shuttle_host_liveness_wait_ms(const ShuttleNode *node);
 
-/* True if the host has not answered for too long; looks now and then only.
+/* True if the host has been silent for too long; checks only now and then.
  * Never raises. */
 extern bool shuttle_host_liveness_is_gone(ShuttleNode *node, TimestampTz now);
 

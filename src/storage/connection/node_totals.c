@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  * node_totals.c
- *	  What was asked of each server, for the view shuttle.node_stats.
+ *	  Totals of requests per server, for the view shuttle.node_stats.
  *
- * Every connection counts for itself; at the end of a transaction what is new
- * is added to the server's entry in shared memory.  The entry is made where
- * a connection is, since the end of a transaction must not allocate.  Without
- * shared memory the counts of the session's connections are summed up.
+ * Each connection counts for itself; at the end of a transaction its counts
+ * are added to the server's entry in shared memory. The entry is made when
+ * connecting, since the end of a transaction must not allocate. Without shared
+ * memory the view sums up this session's connections.
  *
- * Memory: the table has a fixed size; the entry that was told of longest ago
- * makes room for a new one, so that those of dropped servers go in the end.
+ * Memory: the table has a fixed size. A new entry replaces the one updated
+ * longest ago, so entries of dropped servers disappear in time.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -97,7 +97,7 @@ make_room(void)
 	(void) hash_search(shuttle_shared_totals, &oldest->key, HASH_REMOVE, NULL);
 }
 
-/* Runs when a transaction has been committed: neither allocates nor raises. */
+/* Runs after a commit: neither allocates nor raises. */
 void
 shuttle_node_totals_tell(ShuttleNode *node)
 {
@@ -194,7 +194,7 @@ shuttle_node_totals(void)
 	return list;
 }
 
-/* Several mappings are several connections to one server. */
+/* A server has one connection per user mapping. */
 static List *
 own_totals(void)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  * node_views.h
- *	  What sessions tell each other of their nodes: totals of servers and
- *	  slots of connections, in shared memory.
+ *	  Shared memory of the views: totals of servers, and slots of
+ *	  connections.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_STORAGE_CONNECTION_NODE_VIEWS_H
@@ -13,7 +13,7 @@
 
 #include "storage/shuttle_storage.h"
 
-/* Servers of all databases; the one that was used longest ago makes room. */
+/* Servers of all databases; the least recently used one makes room. */
 #define SHUTTLE_MOST_SERVERS 1024
 
 typedef struct TotalsKey
@@ -22,10 +22,8 @@ typedef struct TotalsKey
 	Oid			serverid;
 } TotalsKey;
 
-/*
- * Entries come and go under the exclusive lock; values are added to under the
- * shared one.
- */
+/* Entries are added and removed under the exclusive lock; values change under
+ * the shared lock. */
 typedef struct SharedTotals
 {
 	TotalsKey	key;
@@ -34,13 +32,13 @@ typedef struct SharedTotals
 	pg_atomic_uint64 value[SHUTTLE_NNODE_TOTALS];
 } SharedTotals;
 
-/* Changed by the session that has it, under the mutex. */
+/* Changed by its session, under the mutex. */
 typedef struct SharedSlot
 {
 	slock_t		mutex;
-	bool		used;			/* under the lock of all slots */
-	volatile bool ended;		/* connection ended; a signal handler may set
-								 * it */
+	bool		used;			/* under the lock of SharedSlots */
+	volatile bool ended;		/* connection ended; set by a signal handler,
+								 * too */
 	int			next_free;		/* -1: none */
 	Oid			databaseid;
 	ShuttleNodeInfo info;
@@ -48,13 +46,13 @@ typedef struct SharedSlot
 
 typedef struct SharedSlots
 {
-	LWLock	   *lock;			/* exclusive to take a slot or give it back */
+	LWLock	   *lock;			/* exclusive: to take or free a slot */
 	int			nslots;
 	int			first_free;
 	SharedSlot	slots[FLEXIBLE_ARRAY_MEMBER];
 } SharedSlots;
 
-/* ---- shared_memory.c; NULL where there is none */
+/* ---- shared_memory.c; NULL: library not preloaded */
 
 extern SharedSlots *shuttle_shared_slots;
 extern HTAB *shuttle_shared_totals;

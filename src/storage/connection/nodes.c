@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  * nodes.c
- *	  The storage nodes of the session, and which of them are waited for.
+ *	  The session's storage nodes, and which of them a wait is for.
  *
- * A node stands for a server and a user mapping.  What it does is elsewhere:
- * this file calls no other of the room.
+ * There is one node for each server and user mapping. This file calls no other
+ * file of the room.
  *
- * Memory: a node has a context of its own under TopMemoryContext and is never
+ * Memory: each node has its own context under TopMemoryContext and is never
  * freed.
  *-------------------------------------------------------------------------
  */
@@ -75,7 +75,7 @@ shuttle_nodes_add(NodeKey key, const char *name)
 	return node;
 }
 
-/* The user's mapping, or the public one. */
+/* The user's mapping, or PUBLIC's. */
 static Oid
 find_mapping(Oid serverid, Oid userid, bool missing_ok)
 {

@@ -2,12 +2,12 @@
  * round_trip.c
  *	  How long a round trip to a server takes, for the planner.
  *
- * It is the shortest of the last answers: what is longer had other reasons.
- * A session knows it from its own, for servers of our wrapper from each node's
- * connection, for stock ones from what the executor tells.  One that has no
- * answer yet takes what another session has found, where the library was
- * preloaded and so has shared memory.
- * Memory: what the executor tells lives in TopMemoryContext.
+ * It is the shortest of the last answers: longer ones had other causes. For
+ * servers of our wrapper it comes from the session's connections, for servers
+ * of postgres_fdw from the executor. A session without answers uses another
+ * session's value, if the library is preloaded and so has shared memory.
+ *
+ * Memory: values from the executor are in TopMemoryContext.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -23,16 +23,16 @@
 #include "storage/connection/node_state.h"
 #include "storage/shuttle_storage.h"
 
-/* Answers after which the shortest is looked for anew. */
+/* The minimum is over one to two windows of so many answers. */
 #define WINDOW 16
 
-/* Others are told of a change by more than this part. */
+/* Share of change above which other sessions are told. */
 #define WORTH_TELLING 0.1
 
-/* Servers that sessions tell each other of; the oldest gives way. */
+/* Servers in shared memory; a new one replaces the oldest. */
 #define MOST_SERVERS 256
 
-/* A server of stock postgres_fdw. */
+/* A server of postgres_fdw. */
 typedef struct GuestTrip
 {
 	Oid			serverid;		/* hash key */
@@ -49,14 +49,14 @@ typedef struct SharedTrip
 typedef struct SharedTrips
 {
 	slock_t		lock;
-	int			next;			/* to be used for a new server */
+	int			next;			/* slot for the next new server */
 	SharedTrip	trips[MOST_SERVERS];
 } SharedTrips;
 
 static HTAB *guest_trips = NULL;
 static SharedTrips *shared_trips = NULL;	/* NULL: not preloaded */
 
-/* The entry of a server in shared memory, or NULL; the lock is held. */
+/* The server's entry in shared memory, or NULL; the lock is held. */
 static SharedTrip *
 find_shared(Oid serverid)
 {
@@ -70,7 +70,7 @@ find_shared(Oid serverid)
 	return NULL;
 }
 
-/* Tells other sessions.  Never raises: called while connections are pumped. */
+/* Tells other sessions. Never raises: called while answers are read. */
 static void
 share(Oid serverid, double ms)
 {
@@ -151,7 +151,7 @@ shuttle_round_trip_note(Oid serverid, double ms)
 	shuttle_round_trip_add(&guest->trip, serverid, ms);
 }
 
-/* The shortest of the session's connections to a server, or -1. */
+/* The shortest on the session's connections to a server, or -1. */
 static double
 read_nodes(Oid serverid)
 {

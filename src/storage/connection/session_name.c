@@ -2,15 +2,14 @@
  * session_name.c
  *	  The application_name of our sessions on nodes.
  *
- * It tells who is behind a session on a node: the query node, by the
- * identifier that initdb gave to its cluster, the backend there, and the
- * transaction, by its start in microseconds since 1970 and its number in the
- * backend.  Everybody on the node may read it, where pg_stat_activity hides
- * the start of other roles' transactions: the search for deadlocks over nodes
- * needs it (trap 32).  The transaction's part is set locally in the
- * packet of BEGIN.
+ * By default it identifies the query node (by its system identifier), the
+ * backend, and the transaction, by its start in microseconds since 1970 and
+ * its number in the backend. Every user of the node can read it, while
+ * pg_stat_activity hides other roles' transaction start: the search for
+ * deadlocks over nodes needs it (trap 32). The transaction's part is set
+ * locally in the packet of BEGIN.
  *
- * A name that the user gave stays as it is, and %x in it stands for all that.
+ * In a name that the user gave, %x stands for that identity.
  *
  * Memory: the parts of a name are in the node.
  *-------------------------------------------------------------------------
@@ -35,10 +34,8 @@
 static void keep_text(char *to, const char *text, int room);
 static char *make_name(const ShuttleNode *node, bool in_transaction);
 
-/*
- * Fills in the escapes that postgres_fdw knows.  Returns the text behind our
- * own one, %x, where what was made ends; NULL if there is none.
- */
+/* Expands postgres_fdw's escapes up to our own, %x. Returns the text behind %x;
+ * NULL: there is none. */
 static const char *
 expand(StringInfo out, const char *name)
 {
@@ -111,7 +108,7 @@ shuttle_session_name_begin(ShuttleNode *node, const char *option)
 	return make_name(node, false);
 }
 
-/* Nodes replace what is not ASCII, some by more bytes than it had. */
+/* Nodes replace other than printable ASCII, some by more bytes. */
 static void
 keep_text(char *to, const char *text, int room)
 {
@@ -133,7 +130,7 @@ shuttle_session_identity(char *to, int room)
 			 shuttle_my_lxid());
 }
 
-/* Nodes cut a name after 63 bytes: the user's text makes room. */
+/* Nodes truncate names to 63 bytes: shortens the user's text. */
 static char *
 make_name(const ShuttleNode *node, bool in_transaction)
 {

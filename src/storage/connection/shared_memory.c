@@ -1,13 +1,12 @@
 /*-------------------------------------------------------------------------
  * shared_memory.c
- *	  What all sessions know of each other's nodes, where the library is
- *	  preloaded by shared_preload_libraries.
+ *	  Shared memory of the storage room, if the library is in
+ *	  shared_preload_libraries.
  *
- * Things of fixed size: totals of servers, a pool of slots, one for each
- * connection to a node, and round trips to servers.  Without them each session
- * shows, and plans by, its own only.
+ * It holds totals of servers, slots for connections to nodes, and round trips.
+ * Without it each session knows only its own.
  *
- * Memory: about 250 kB for 100 sessions, requested at the server's start.
+ * Memory: about 250 kB for 100 sessions, requested when the server starts.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -23,7 +22,7 @@
 #define TRANCHE "pg_shuttle"
 #define NLOCKS 2
 
-/* In the mean; who has more takes them from others. */
+/* On average: a session may use more. */
 #define SLOTS_PER_BACKEND 8
 
 SharedSlots *shuttle_shared_slots = NULL;
