@@ -1,5 +1,5 @@
 # INSERTs of functions that are not waited for: how often the node is, over a line of
-# 20 ms, and what becomes of cancels and connections that are lost meanwhile.
+# 100 ms, and what becomes of cancels and connections that are lost meanwhile.
 use strict;
 use warnings;
 
@@ -48,21 +48,24 @@ $node->safe_psql('postgres', qq{
 		END';
 	CREATE FUNCTION spreads(first int) RETURNS void LANGUAGE plpgsql AS
 		'BEGIN FOR i IN first .. first + 9 LOOP INSERT INTO parted VALUES (i, i % 2); END LOOP; END';
-	CREATE FUNCTION sleeps(first int) RETURNS void LANGUAGE plpgsql AS
-		'BEGIN PERFORM puts(first, 5); PERFORM pg_sleep(0.5); PERFORM puts(first + 5, 5); END';
+	CREATE FUNCTION stops(first int) RETURNS void LANGUAGE plpgsql AS
+		'BEGIN PERFORM reads(first), puts(first + 10, 5), pg_advisory_xact_lock(1); PERFORM puts(first + 15, 5); END';
 });
 my $session = ShuttleSession->new($node, 'postgres');
 my $first = 0;
 
-# How often nodes were waited for, and what was said.
+# How often nodes were waited for, and what was said.  A session that is slow to say what
+# it need not wait for would speak behind an answer, were it to come at once.
 sub trips
 {
 	my ($statement, $setting) = @_;
 	$first += 100;
 	$statement =~ s/FIRST/$first/g;
 	$session->run("SET shuttle.enable_write_behind = $setting;");
+	$proxy->delay_ms($setting eq 'on' ? 100 : 0);
 	$proxy->trips;
 	my ($out, $err) = $session->run("$statement;");
+	$proxy->delay_ms(0);
 	return ($proxy->trips, $err);
 }
 
@@ -74,7 +77,6 @@ sub count_of
 
 # The first INSERT of a session asks what the table is like.
 $session->run('SELECT puts(1, 2); SELECT spreads(1);');
-$proxy->delay_ms(20);
 for my $case (
 	[ '10 INSERTs', 'SELECT puts(FIRST, 10)', 11, 2 ],
 	[ 'and a read', 'SELECT reads(FIRST)', 12, 3 ],
@@ -111,7 +113,6 @@ is($out . $err, 'caught', 'strict: an error in its block');
 ($out, $err) = $session->run("SELECT rolls_back(40200);");
 like($out . $err, qr/^done.*caught.*rolled back/s, 'strict: each in its block');
 is(count_of('id BETWEEN 40200 AND 40299'), 0, 'and undone there');
-$proxy->delay_ms(0);
 
 # A row that another session holds: the INSERT waits there, and the function does not.
 my $holder = ShuttleSession->new($node, 'far');
@@ -137,21 +138,25 @@ like($err, qr/request: INSERT INTO public\.item.*PL\/pgSQL function puts\(intege
 	'with the context of its statement');
 $holder->quit;
 
-# Connections that are lost: idle, in the middle, and with all sent.
+# Connections that are lost: idle, in the middle, and with all sent.  In the middle, an
+# answer was read before: without one, all would be sent again.
+my $gate = ShuttleSession->new($node, 'postgres');
 $proxy->reset;
 ($out, $err) = $session->run('SELECT reads(60000);');
 is($out . $err, '10', 'a connection that had ended: all are sent again, in their order');
 $proxy->cut(1);
 ($out, $err) = $session->run('SELECT reads(61000);');
 is($out . $err, '10', 'a connection that had ended, as is seen when it is written to');
-$session->send('SELECT sleeps(62000);');
-$node->poll_query_until('far', "SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = 'far' AND query LIKE 'INSERT%' AND state LIKE 'idle in%'")
-	or die 'no INSERT came';
+$gate->run('SELECT pg_advisory_lock(1);');
+$session->send('SELECT stops(62000);');
+$gate->poll("SELECT wait_event = 'advisory' FROM pg_stat_activity WHERE pid = " . $session->pid)
+	or die 'it does not stop';
 $proxy->reset;
+$gate->run('SELECT pg_advisory_unlock(1);');
 ($out, $err) = $session->result;
 like($err, qr/connection to storage node "far" was lost/, 'a connection that is lost in the middle');
 is(count_of('id >= 62000'), 0, 'and nothing is written');
-$session->run('SELECT puts(62000, 1);');
+$session->run('SELECT puts(62000, 1);');	# asks again what the table is like
 $proxy->mute(1);
 $session->send('SELECT puts(63000, 10);');
 $node->poll_query_until('far', "SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = 'far' AND query LIKE 'INSERT%' AND state LIKE 'idle in%'")
