@@ -63,31 +63,36 @@ sub close_gate
 	return;
 }
 
-sub is_over
+# What was not answered is sent again, and then the node may not be up yet.
+sub is_told
 {
-	my ($label, $wanted) = @_;
+	my $label = shift;
 	my ($out, $err) = $session->result;
-	like($err, $wanted, "$label: what is told");
+	like($err, qr/^ERROR:  (08006: connection to storage node "far2" was lost|08001: could not connect to server "far2"|57P0[12]: )/, "$label: what is told");
 	is($out, '', "$label: no rows");
 	$session->run('ROLLBACK;');
 	ok($far{1}->poll_query_until('postgres', "SELECT count(*) = 0 $ours AND state <> 'idle'"), "$label: the other node is free");
-	ok($far{2}->poll_query_until('postgres', 'SELECT true'), "$label: it is back");
+	return;
+}
+
+sub goes_on
+{
+	my $label = shift;
 	$far{2}->safe_psql('postgres', 'TRUNCATE gate');
 	is(($session->run(sprintf $query, 't'))[0], $expected, "$label: and then all rows");
 	return;
 }
 
-# What was not answered is sent again, and then the node may not be up yet.
-my $lost = qr/^ERROR:  (08006: connection to storage node "far2" was lost|08001: could not connect to server "far2"|57P0[12]: )/;
 for my $begin ('', 'BEGIN;', 'BEGIN; INSERT INTO here SELECT 0, 0, 0 WHERE false; SELECT count(*) FROM t1;')
 {
 	my $label = $begin eq '' ? 'alone' : $begin =~ /INSERT/ ? 'in a transaction that has asked' : 'in a transaction';
 	close_gate("ended, $label", $begin);
 	$far{2}->safe_psql('postgres', "SELECT pg_terminate_backend(pid) $ours");
-	is_over("ended, $label", $lost);
+	is_told("ended, $label");
+	goes_on("ended, $label");
 	close_gate("killed, $label", $begin);
-	kill 'KILL', $far{2}->safe_psql('postgres', "SELECT pid $ours");
-	is_over("killed, $label", $lost);
+	ShuttleSession::kill_backend($far{2}, $far{2}->safe_psql('postgres', "SELECT pid $ours"), sub { is_told("killed, $label"); });
+	goes_on("killed, $label");
 }
 close_gate('stopped', '');
 $far{2}->stop('immediate');
