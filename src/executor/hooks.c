@@ -5,16 +5,18 @@
  * explain/ and storage/ install theirs later, so they run around these.
  *
  * Not here: callbacks of caches that are registered when the cache is made
- * (remote_table.c, column_names.c, server_kind.c) and those of unsent_scans.c.
+ * (remote_table.c, column_names.c, server_kind.c).
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "executor/executor.h"
 
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_utility.h"
 #include "executor/ahead/ahead.h"
+#include "executor/ahead/outbox.h"
 #include "executor/ahead/row_need.h"
 #include "executor/ahead/sure_values.h"
 #include "executor/fdw/fdw.h"
@@ -99,6 +101,27 @@ run_utility(SHUTTLE_UTILITY_PARAMETERS)
 	}
 }
 
+static void
+end_transaction(XactEvent event, void *arg)
+{
+	shuttle_write_behind_end_transaction(event);
+	if (event == XACT_EVENT_ABORT)
+		shuttle_outbox_end_level(1, true);
+}
+
+static void
+begin_or_end_savepoint(SubXactEvent event, SubTransactionId self, SubTransactionId parent,
+					   void *arg)
+{
+	int			level = GetCurrentTransactionNestLevel();
+
+	shuttle_write_behind_savepoint(event);
+	if (event == SUBXACT_EVENT_START_SUB)
+		shuttle_outbox_before_savepoint();
+	else if (event == SUBXACT_EVENT_COMMIT_SUB || event == SUBXACT_EVENT_ABORT_SUB)
+		shuttle_outbox_end_level(level, event == SUBXACT_EVENT_ABORT_SUB);
+}
+
 void
 shuttle_executor_init(void)
 {
@@ -124,10 +147,10 @@ shuttle_executor_init(void)
 	ProcessUtility_hook = run_utility;
 
 	/*
-	 * Core calls the last one first: write_behind.c, write_run.c, then
-	 * storage/, which is set up before.
+	 * Core calls the last one first: these, then those of storage/, which is
+	 * set up before.
 	 */
-	RegisterSubXactCallback(shuttle_write_run_savepoint, NULL);
-	RegisterXactCallback(shuttle_write_behind_end_transaction, NULL);
-	RegisterSubXactCallback(shuttle_write_behind_end_savepoint, NULL);
+	RegisterXactCallback(end_transaction, NULL);
+	RegisterSubXactCallback(begin_or_end_savepoint, NULL);
+	RegisterResourceReleaseCallback(shuttle_outbox_release, NULL);
 }

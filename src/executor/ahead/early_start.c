@@ -34,6 +34,7 @@
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_settings.h"
 #include "executor/ahead/ahead.h"
+#include "executor/ahead/outbox.h"
 #include "executor/ahead/plan_facts.h"
 #include "executor/ahead/row_need.h"
 #include "executor/executor_types.h"

@@ -20,7 +20,7 @@
 #include "miscadmin.h"
 #include "utils/rel.h"
 
-#include "executor/ahead/ahead.h"
+#include "executor/ahead/outbox.h"
 #include "executor/fdw/fdw.h"
 #include "executor/shuttle_executor.h"
 #include "executor/write/write.h"

@@ -25,7 +25,6 @@
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_settings.h"
 #include "cluster/shuttle_cluster.h"
-#include "executor/ahead/ahead.h"
 #include "executor/ahead/outer_side.h"
 #include "executor/ahead/plan_facts.h"
 #include "executor/ahead/row_need.h"

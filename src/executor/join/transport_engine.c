@@ -8,7 +8,7 @@
  */
 #include "postgres.h"
 
-#include "executor/ahead/ahead.h"
+#include "executor/ahead/outbox.h"
 #include "executor/executor.h"
 #include "utils/fmgroids.h"
 #include "utils/memutils.h"

@@ -23,6 +23,7 @@
 #include "base/shuttle_compat_explain.h"
 #include "base/shuttle_compat_executor.h"
 #include "executor/ahead/ahead.h"
+#include "executor/ahead/outbox.h"
 #include "executor/scan/remote_scan.h"
 #include "executor/scan/remote_values.h"
 #include "executor/scan/scan.h"
@@ -76,7 +77,7 @@ begin_foreign_scan(ForeignScanState *scan, int eflags)
 	/* starts connecting, so that several nodes connect at the same time */
 	remote->node = shuttle_foreign_scan_node(scan);
 	if (bms_is_empty(remote->exec_params) && shuttle_remote_scan_has_sure_values(plan))
-		shuttle_unsent_add(&remote->unsent, scan, remote->node);
+		shuttle_foreign_scan_list(scan);
 }
 
 /* Sends buffered writes first, since a function sees its caller's writes. */
@@ -99,7 +100,7 @@ send_when_needed(ForeignScanState *scan)
 	{
 		ForeignScanState *other = lfirst_node(ForeignScanState, cell);
 
-		if (shuttle_remote_scan_is_plain(other) && ((ShuttleRemoteScan *) other->fdw_state)->unsent.listed)
+		if (shuttle_remote_scan_is_plain(other) && ((ShuttleRemoteScan *) other->fdw_state)->unsent.item.listed)
 		{
 			shuttle_outbox_before_read(shuttle_foreign_scan_node(other), other->ss.ps.state);
 			shuttle_foreign_scan_send(other, 0, false);
@@ -284,7 +285,7 @@ end_foreign_scan(ForeignScanState *scan)
 
 	if (remote == NULL)
 		return;
-	shuttle_unsent_remove(&remote->unsent);
+	shuttle_outbox_remove(&remote->unsent.item);
 	drop_request(remote);
 }
 

@@ -20,7 +20,7 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_executor.h"
-#include "executor/ahead/ahead.h"
+#include "executor/ahead/outbox.h"
 #include "executor/ahead/row_need.h"
 #include "executor/fdw/postgres_fdw.h"
 #include "executor/fdw/scan_text.h"
@@ -176,7 +176,7 @@ shuttle_foreign_scan_can_start(ForeignScanState *scan)
 	 * raise an error.
 	 */
 	if (!shuttle_remote_scan_is_plain(scan) || !shuttle_remote_scan_has_sure_values((ForeignScan *) scan->ss.ps.plan) ||
-		!(remote->unsent.listed ||
+		!(remote->unsent.item.listed ||
 		  (remote->params_come && remote->request == NULL &&
 		   shuttle_foreign_scan_has_params(scan))))
 		return false;
@@ -184,15 +184,17 @@ shuttle_foreign_scan_can_start(ForeignScanState *scan)
 	return remote->effect == SHUTTLE_READS;
 }
 
-bool
-shuttle_foreign_scan_is_target(ForeignScanState *scan)
+/* True if the scan was not sent, locks rows of a target table of its statement,
+ * and needs no value that the plan has yet to compute. */
+static bool
+is_target(ForeignScanState *scan)
 {
 	ShuttleRemoteScan *remote = scan->fdw_state;
 	const ForeignScan *plan = (const ForeignScan *) scan->ss.ps.plan;
 	const PlannedStmt *statement = scan->ss.ps.state->es_plannedstmt;
 	ListCell   *cell;
 
-	if (!shuttle_remote_scan_is_plain(scan) || !remote->unsent.listed)
+	if (!shuttle_remote_scan_is_plain(scan) || !remote->unsent.item.listed)
 		return false;
 	foreach(cell, statement->resultRelations)
 	{
@@ -335,7 +337,7 @@ shuttle_foreign_scan_send(ForeignScanState *scan, int nest_level, bool ahead)
 	if (remote->request != NULL)
 		return;
 	prepare_scan(scan);
-	shuttle_unsent_remove(&remote->unsent);
+	shuttle_outbox_remove(&remote->unsent.item);
 
 	statement.sql = remote->sql;
 	statement.nparams = shuttle_parameters_count(remote->parameters);
@@ -364,45 +366,30 @@ shuttle_foreign_scan_send(ForeignScanState *scan, int nest_level, bool ahead)
 	remote->awaited = false;
 }
 
-void
-shuttle_unsent_send_older(ShuttleNode *node, uint64 begun)
+/* For the outbox: sends a scan that a write must not overtake. */
+static bool
+send_before_write(ShuttleUnsentScan *unsent, bool only_target)
 {
-	ShuttleUnsentScan *unsent = shuttle_unsent_first();
+	ForeignScanState *scan = unsent->scan;
+	bool		ahead = !only_target && shuttle_foreign_scan_can_start(scan);
 
-	while (unsent != NULL)
-	{
-		ShuttleUnsentScan *next = unsent->next;
-
-		/* Sending takes it off the list; locking scans stay on it. */
-		if (unsent->node == node && unsent->number <= begun)
-		{
-			if (shuttle_foreign_scan_can_start(unsent->scan))
-				shuttle_foreign_scan_send(unsent->scan, unsent->nest_level, true);
-			else if (unsent->scan->ss.ps.state->es_plannedstmt->hasModifyingCTE &&
-					 shuttle_foreign_scan_is_target(unsent->scan))
-				shuttle_foreign_scan_send(unsent->scan, unsent->nest_level, false);
-		}
-		unsent = next;
-	}
-}
-
-static ShuttleUnsentScan *
-find_target(const EState *estate)
-{
-	ShuttleUnsentScan *unsent = shuttle_unsent_first();
-
-	while (unsent != NULL && !(unsent->scan->ss.ps.state == estate &&
-							   shuttle_foreign_scan_is_target(unsent->scan)))
-		unsent = unsent->next;
-	return unsent;
+	/* Scans that lock stay, except for those of a target. */
+	if (!ahead && !((only_target || scan->ss.ps.state->es_plannedstmt->hasModifyingCTE) &&
+					is_target(scan)))
+		return false;
+	shuttle_foreign_scan_send(scan, unsent->item.nest_level, ahead);
+	return true;
 }
 
 void
-shuttle_unsent_send_targets(const EState *estate)
+shuttle_foreign_scan_list(ForeignScanState *scan)
 {
-	ShuttleUnsentScan *unsent;
+	ShuttleRemoteScan *remote = scan->fdw_state;
+	EState	   *estate = scan->ss.ps.state;
 
-	/* Each leaves the list, and others may do so meanwhile. */
-	while ((unsent = find_target(estate)) != NULL)
-		shuttle_foreign_scan_send(unsent->scan, unsent->nest_level, false);
+	remote->unsent.scan = scan;
+	remote->unsent.send = send_before_write;
+	remote->unsent.item.node = remote->node;
+	remote->unsent.item.estate = estate;
+	shuttle_outbox_add(SHUTTLE_UNSENT_SCANS, &remote->unsent.item, estate->es_query_cxt);
 }

@@ -11,7 +11,7 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_counters.h"
-#include "executor/ahead/ahead.h"
+#include "executor/ahead/outbox.h"
 #include "executor/ahead/row_need.h"
 #include "executor/executor_types.h"
 #include "executor/write/write_table.h"

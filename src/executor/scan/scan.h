@@ -46,6 +46,12 @@ extern ShuttlePageLimits shuttle_foreign_page_limits(ForeignScanState *scan);
  * table's row type instead of RECORD for whole-row columns. */
 extern TupleDesc shuttle_foreign_scan_desc(ForeignScanState *scan);
 
+/* True if the scan's statement writes a table that it reads, also through
+ * another table (partition, parent). The second: and if the scan may be read
+ * again after the write; its rows are then kept. */
+extern bool shuttle_reads_written_table(const ForeignScanState *scan);
+extern bool shuttle_may_read_behind_write(const ForeignScanState *scan, int eflags);
+
 /* Number of the snapshot that an executor run uses. */
 extern uint64 shuttle_foreign_snapshot(EState *estate);
 
@@ -64,9 +70,8 @@ extern ShuttleDecoder *shuttle_foreign_scan_decoder(ForeignScanState *scan,
  * has yet to compute: it can be sent at any time. */
 extern bool shuttle_foreign_scan_can_start(ForeignScanState *scan);
 
-/* True if the scan was not sent, locks rows of a target table of its statement,
- * and needs no value that the plan has yet to compute. */
-extern bool shuttle_foreign_scan_is_target(ForeignScanState *scan);
+/* Lists a scan that begins and needs no value of the plan as unsent. */
+extern void shuttle_foreign_scan_list(ForeignScanState *scan);
 
 /* awaits_params: true if the scan waits for initplans only, whose values it
  * sends unchanged. has_params: true if they have all run. */

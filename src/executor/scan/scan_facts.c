@@ -122,6 +122,38 @@ shuttle_foreign_scan_desc(ForeignScanState *scan)
 	return desc;
 }
 
+bool
+shuttle_reads_written_table(const ForeignScanState *scan)
+{
+	const ForeignScan *plan = (const ForeignScan *) scan->ss.ps.plan;
+	EState	   *estate = scan->ss.ps.state;
+	ListCell   *lc;
+
+	foreach(lc, estate->es_plannedstmt->resultRelations)
+	{
+		Oid			written = exec_rt_fetch(lfirst_int(lc), estate)->relid;
+		int			rtindex = -1;
+
+		while ((rtindex = bms_next_member(plan->fs_base_relids, rtindex)) >= 0)
+		{
+			const RangeTblEntry *rte = exec_rt_fetch(rtindex, estate);
+
+			if (rte->rtekind == RTE_RELATION && shuttle_write_reaches(written, rte->relid))
+				return true;
+		}
+	}
+	return false;
+}
+
+bool
+shuttle_may_read_behind_write(const ForeignScanState *scan, int eflags)
+{
+	const PlannedStmt *statement = scan->ss.ps.state->es_plannedstmt;
+
+	return (statement->hasModifyingCTE || statement->subplans != NIL ||
+			(eflags & EXEC_FLAG_REWIND) != 0) && shuttle_reads_written_table(scan);
+}
+
 uint64
 shuttle_foreign_snapshot(EState *estate)
 {

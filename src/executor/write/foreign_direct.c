@@ -26,7 +26,7 @@
 #include "base/shuttle_compat_explain.h"
 #include "base/shuttle_counters.h"
 #include "base/shuttle_settings.h"
-#include "executor/ahead/ahead.h"
+#include "executor/ahead/outbox.h"
 #include "executor/executor_types.h"
 #include "executor/fdw/fdw.h"
 #include "executor/fdw/postgres_fdw.h"

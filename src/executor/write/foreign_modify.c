@@ -37,7 +37,7 @@
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_counters.h"
 #include "base/shuttle_settings.h"
-#include "executor/ahead/ahead.h"
+#include "executor/ahead/outbox.h"
 #include "executor/executor_types.h"
 #include "executor/fdw/fdw.h"
 #include "executor/fdw/postgres_fdw.h"
@@ -288,7 +288,7 @@ shuttle_write_is_buffered(ShuttleWrite *write)
 			return false;
 		shuttle_write_run_begin_copy(write->node);
 	}
-	if (shuttle_write_run_find(write->node) != NULL)
+	if (shuttle_write_run_find(&write->node->ps) != NULL)
 		shuttle_write_buffer_create(write);
 	return write->buffer != NULL;
 }
@@ -468,7 +468,7 @@ write_row(ShuttleWrite *write, TupleTableSlot *slot, TupleTableSlot *plan_slot)
 {
 	if (shuttle_write_is_buffered(write))
 	{
-		shuttle_write_run_add(shuttle_write_run_find(write->node), write, slot,
+		shuttle_write_run_add(shuttle_write_run_find(&write->node->ps), write, slot,
 							  plan_slot);
 		return write->node->ps.plan == NULL ? slot : NULL;
 	}

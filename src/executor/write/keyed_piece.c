@@ -16,7 +16,7 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_settings.h"
-#include "executor/ahead/ahead.h"
+#include "executor/ahead/outbox.h"
 #include "executor/scan/remote_values.h"
 #include "executor/scan/scan.h"
 #include "executor/write/keyed_write.h"

@@ -63,15 +63,11 @@ extern List *shuttle_modify_tables(const QueryDesc *query);
 /* After ExecutorStart: puts our functions around a statement's ModifyTables. */
 extern void shuttle_write_run_start(QueryDesc *query, int eflags);
 
-/* Subtransaction callback: sends buffered rows before a savepoint. */
-extern void shuttle_write_run_savepoint(SubXactEvent event, SubTransactionId self,
-										SubTransactionId parent, void *arg);
-
 /* EXPLAIN (ANALYZE, DIST, VERBOSE): how the transaction would commit now. */
 extern void shuttle_write_explain_commit(ExplainState *es);
 
-/* The run of a ModifyTable; NULL: we do not control it. */
-extern ShuttleWriteRun *shuttle_write_run_find(const ModifyTableState *node);
+/* The run of a ModifyTable or its source; NULL: we do not control it. */
+extern ShuttleWriteRun *shuttle_write_run_find(const PlanState *node);
 
 /* Begins the run of a COPY, unless it has begun. */
 extern void shuttle_write_run_begin_copy(ModifyTableState *node);
@@ -98,10 +94,6 @@ extern void shuttle_write_run_limit(const QueryDesc *query, uint64 count);
 extern void shuttle_write_run_count(ShuttleWriteRun *run, ResultRelInfo *target,
 									TupleTableSlot *slot, TupleTableSlot *plan_slot);
 
-/* Flushes the rows that other executor runs than estate's have buffered for the
- * node: called before a request that could see them. */
-extern void shuttle_write_flush_others(ShuttleNode *node, const EState *estate);
-
 /* ---- INSERTs that are not waited for (write_behind.c, plpgsql_statements.c) */
 
 /* Around ExecutorRun and ExecutorFinish. */
@@ -112,10 +104,9 @@ extern void shuttle_write_behind_exit(void);
 extern void shuttle_write_behind_call(ProcessUtility_hook_type run,
 									  SHUTTLE_UTILITY_PARAMETERS);
 
-/* Transaction and subtransaction callbacks. */
-extern void shuttle_write_behind_end_transaction(XactEvent event, void *arg);
-extern void shuttle_write_behind_end_savepoint(SubXactEvent event, SubTransactionId self,
-											   SubTransactionId parent, void *arg);
+/* Called at a transaction's end, and when a savepoint begins or ends. */
+extern void shuttle_write_behind_end_transaction(XactEvent event);
+extern void shuttle_write_behind_savepoint(SubXactEvent event);
 
 /* True if INSERTs of a statement that began at this transaction nest level need
  * not be waited for: an outer statement waits at its end. */

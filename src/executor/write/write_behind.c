@@ -24,7 +24,7 @@
  * one that waiting for each INSERT would have raised.
  *
  * Memory: each has a context below that of the (sub)transaction it was sent
- * in; a reset callback takes it out of the list.
+ * in. outbox.c has their list.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -37,6 +37,7 @@
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_settings.h"
+#include "executor/ahead/outbox.h"
 #include "executor/executor_types.h"
 #include "executor/write/write.h"
 #include "executor/write/write_buffer.h"
@@ -48,21 +49,14 @@
 
 typedef struct LeftWrite
 {
-	dlist_node	link;			/* in left_writes, oldest first */
-	bool		linked;
-	MemoryContext cxt;
-	ShuttleNode *node;
+	ShuttleOutboxItem item;		/* must be first */
 	ShuttleRequest *request;
 	Oid			relid;
 	char	   *table;
 	char	   *origin;			/* error context of its statement; NULL: none */
 	int			nrows;
-	int64		nbytes;
-	int			level;			/* transaction nest level that it belongs to */
 } LeftWrite;
 
-static dlist_head left_writes = DLIST_STATIC_INIT(left_writes);
-static int64 left_bytes = 0;
 static int	ncalls = 0;			/* CALL and DO commands under way */
 static int	client_level = 0;	/* nest level at which the client's statement
 								 * began */
@@ -72,7 +66,6 @@ static bool blocks_are_seen = false;	/* our plugin was active when it began */
 static int	nentering = 0;
 static int	entering_level;
 
-static void unlink_at_reset(void *arg);
 static void make_room(int64 nbytes);
 static bool finish(LeftWrite *left, bool wait);
 static void judge_count(LeftWrite *left, uint64 nwritten);
@@ -115,33 +108,6 @@ shuttle_write_behind_enter_block(void)
 		nentering++;
 }
 
-static void
-add_to_list(LeftWrite *left, bool is_oldest)
-{
-	if (is_oldest)
-		dlist_push_head(&left_writes, &left->link);
-	else
-		dlist_push_tail(&left_writes, &left->link);
-	left->linked = true;
-	left_bytes += left->nbytes;
-}
-
-static void
-take_from_list(LeftWrite *left)
-{
-	if (!left->linked)
-		return;
-	dlist_delete(&left->link);
-	left->linked = false;
-	left_bytes -= left->nbytes;
-}
-
-static void
-unlink_at_reset(void *arg)
-{
-	take_from_list(arg);
-}
-
 void
 shuttle_write_behind_leave(ShuttleWrite *write, ShuttleRequest *request,
 						   int nrows, int64 nbytes)
@@ -151,26 +117,20 @@ shuttle_write_behind_leave(ShuttleWrite *write, ShuttleRequest *request,
 											  ALLOCSET_SMALL_SIZES);
 	MemoryContext old_cxt = MemoryContextSwitchTo(cxt);
 	LeftWrite  *left = palloc0_object(LeftWrite);
-	MemoryContextCallback *callback = palloc_object(MemoryContextCallback);
 
-	left->cxt = cxt;
-	left->node = write->storage_node;
+	left->item.node = write->storage_node;
+	left->item.nbytes = Max(nbytes, LEAST_BYTES);
 	left->request = request;
 	left->relid = RelationGetRelid(write->rel);
 	left->table = pstrdup(RelationGetRelationName(write->rel));
 	left->origin = GetErrorContextStack();
 	left->nrows = nrows;
-	left->nbytes = Max(nbytes, LEAST_BYTES);
-	left->level = GetCurrentTransactionNestLevel();
-	callback->func = unlink_at_reset;
-	callback->arg = left;
-	MemoryContextRegisterResetCallback(cxt, callback);
 	shuttle_request_leave(request, cxt, left->origin);
 	MemoryContextSwitchTo(old_cxt);
 
 	/* without the new one: it might or might not be answered yet */
-	make_room(left->nbytes);
-	add_to_list(left, false);
+	make_room(left->item.nbytes);
+	shuttle_outbox_add(SHUTTLE_UNANSWERED_INSERTS, &left->item, cxt);
 }
 
 /* Frees answered requests; waits for the oldest while there is too much. */
@@ -178,13 +138,13 @@ static void
 make_room(int64 nbytes)
 {
 	int64		most_bytes = shuttle_settings.write_buffer_size_kb * (int64) 1024;
+	LeftWrite  *oldest;
 
-	while (!dlist_is_empty(&left_writes))
+	while ((oldest = (LeftWrite *) shuttle_outbox_oldest(1)) != NULL)
 	{
-		LeftWrite  *oldest = dlist_head_element(LeftWrite, link, &left_writes);
-		bool		wait = left_bytes + nbytes > most_bytes;
+		bool		wait = shuttle_outbox_bytes() + nbytes > most_bytes;
 
-		if ((!wait && oldest->level < GetCurrentTransactionNestLevel()) ||
+		if ((!wait && oldest->item.nest_level < GetCurrentTransactionNestLevel()) ||
 			!finish(oldest, wait))
 			break;
 	}
@@ -213,7 +173,7 @@ finish(LeftWrite *left, bool wait)
 {
 	volatile bool answered = wait;
 
-	take_from_list(left);
+	shuttle_outbox_remove(&left->item);
 	PG_TRY();
 	{
 		if (!answered)
@@ -224,16 +184,16 @@ finish(LeftWrite *left, bool wait)
 	PG_CATCH();
 	{
 		/* The node's table may have changed. */
-		shuttle_remote_table_forget(left->relid, left->node);
-		add_to_list(left, true);
+		shuttle_remote_table_forget(left->relid, left->item.node);
+		shuttle_outbox_put_back(&left->item);
 		PG_RE_THROW();
 	}
 	PG_END_TRY();
 
 	if (answered)
-		MemoryContextDelete(left->cxt);
+		MemoryContextDelete(left->item.cxt);
 	else
-		add_to_list(left, true);
+		shuttle_outbox_put_back(&left->item);
 	return answered;
 }
 
@@ -251,7 +211,7 @@ judge_count(LeftWrite *left, uint64 nwritten)
 			 errmsg("could not write all rows of foreign table \"%s\" due to concurrent changes",
 					left->table),
 			 errdetail("Storage node \"%s\" wrote " UINT64_FORMAT " of %d rows.",
-					   shuttle_node_name(left->node), nwritten, left->nrows),
+					   shuttle_node_name(left->item.node), nwritten, left->nrows),
 			 errhint("Repeat the transaction."),
 			 left->origin != NULL ? errcontext("%s", left->origin) : 0));
 }
@@ -259,25 +219,10 @@ judge_count(LeftWrite *left, uint64 nwritten)
 void
 shuttle_write_behind_finish(int level)
 {
-	for (;;)
-	{
-		LeftWrite  *oldest = NULL;
-		dlist_iter	iter;
+	ShuttleOutboxItem *oldest;
 
-		dlist_foreach(iter, &left_writes)
-		{
-			LeftWrite  *left = dlist_container(LeftWrite, link, iter.cur);
-
-			if (left->level >= level)
-			{
-				oldest = left;
-				break;
-			}
-		}
-		if (oldest == NULL)
-			return;
-		(void) finish(oldest, true);
-	}
+	while ((oldest = shuttle_outbox_oldest(level)) != NULL)
+		(void) finish((LeftWrite *) oldest, true);
 }
 
 /* ---- when */
@@ -334,62 +279,24 @@ shuttle_write_behind_call(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETE
 
 /* ---- transactions */
 
-/* Drops what was sent at a nest level or deeper. */
-static void
-forget_level(int level)
+void
+shuttle_write_behind_savepoint(SubXactEvent event)
 {
-	dlist_mutable_iter iter;
+	int			level = GetCurrentTransactionNestLevel();
 
-	dlist_foreach_modify(iter, &left_writes)
-	{
-		LeftWrite  *left = dlist_container(LeftWrite, link, iter.cur);
-
-		if (left->level >= level)
-			take_from_list(left);
-	}
-	if (entering_level >= level)
+	if (event == SUBXACT_EVENT_START_SUB && nentering > 0 && entering_level == level - 1)
+		nentering--;
+	else if (event == SUBXACT_EVENT_PRE_COMMIT_SUB && shuttle_settings.strict_savepoints)
+		shuttle_write_behind_finish(level);
+	else if (event == SUBXACT_EVENT_ABORT_SUB && entering_level >= level)
 		nentering = 0;
 }
 
 void
-shuttle_write_behind_end_transaction(XactEvent event, void *arg)
+shuttle_write_behind_end_transaction(XactEvent event)
 {
 	if (event == XACT_EVENT_PRE_COMMIT)
 		shuttle_write_behind_finish(1);
 	else if (event == XACT_EVENT_ABORT)
-		forget_level(1);
-}
-
-void
-shuttle_write_behind_end_savepoint(SubXactEvent event, SubTransactionId self,
-								   SubTransactionId parent, void *arg)
-{
-	int			level = GetCurrentTransactionNestLevel();
-	dlist_iter	iter;
-
-	switch (event)
-	{
-		case SUBXACT_EVENT_START_SUB:
-			if (nentering > 0 && entering_level == level - 1)
-				nentering--;
-			break;
-
-		case SUBXACT_EVENT_PRE_COMMIT_SUB:
-			if (shuttle_settings.strict_savepoints)
-				shuttle_write_behind_finish(level);
-			break;
-
-		case SUBXACT_EVENT_COMMIT_SUB:
-			dlist_foreach(iter, &left_writes)
-			{
-				LeftWrite  *left = dlist_container(LeftWrite, link, iter.cur);
-
-				left->level = Min(left->level, level - 1);
-			}
-			break;
-
-		case SUBXACT_EVENT_ABORT_SUB:
-			forget_level(level);
-			break;
-	}
+		nentering = 0;
 }

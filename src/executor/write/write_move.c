@@ -66,7 +66,7 @@ shuttle_move_is_seen(PlanState *source)
 void
 shuttle_write_move(ShuttleWrite *write, TupleTableSlot *slot, TupleTableSlot *plan_slot)
 {
-	ShuttleWriteRun *run = shuttle_write_run_find(write->node);
+	ShuttleWriteRun *run = shuttle_write_run_find(&write->node->ps);
 	EState	   *estate = write->estate;
 	ResultRelInfo *to;
 	TupleTableSlot *row;

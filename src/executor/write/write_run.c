@@ -16,12 +16,9 @@
  * it is told to keep its rows. Rows of other sources that must be read first
  * are kept here (write_source.c).
  *
- * Buffered rows are also sent before anything that could see them: a read of
- * the same node by another statement (of a function, say), and a savepoint
- * (whose rollback would undo them).
+ * Buffered rows are also sent before anything that could see them (outbox.c).
  *
- * Memory: a run lives in its query's context; a reset callback takes it out of
- * the list of runs.
+ * Memory: a run lives in its query's context.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -41,7 +38,7 @@
 #include "base/shuttle_compat_explain.h"
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_settings.h"
-#include "executor/ahead/ahead.h"
+#include "executor/ahead/outbox.h"
 #include "executor/executor_types.h"
 #include "executor/shuttle_executor.h"
 #include "executor/write/write.h"
@@ -53,13 +50,9 @@
 
 struct ShuttleWriteRun
 {
-	dlist_node	link;			/* in runs, innermost statement first */
+	ShuttleUnsentRows unsent;	/* must be first */
 	ModifyTableState *node;
-	PlanState  *source;
-	EState	   *estate;
-	int			nest_level;		/* transaction nest level when the run began */
-	uint64		begun;			/* scans listed up to this number must not see
-								 * its writes */
+	PlanState  *source;			/* NULL: COPY */
 	ExecProcNodeMtd exec_modify;	/* core's */
 	ExecProcNodeMtd exec_source;
 	bool		read_first;		/* the source has yet to be read to its end */
@@ -83,16 +76,13 @@ struct ShuttleWriteRun
 	bool		follows_up_late;	/* triggers and RETURNING of answered rows
 									 * wait until this statement continues */
 	TupleTableSlot *returned_slot;
-	ErrorData  *error;			/* to be raised when possible */
 };
 
 /* All tables together may hold as much as this many full buffers. */
 #define FULL_BUFFERS 16
 
-static dlist_head runs = DLIST_STATIC_INIT(runs);
 static void begin_run(ModifyTableState *node);
 static void keep_source(ShuttleWriteRun *run);
-static void remove_at_reset(void *arg);
 static bool may_buffer(ModifyTableState *node);
 static TupleTableSlot *exec_buffered_modify(PlanState *node);
 static TupleTableSlot *exec_source(PlanState *node);
@@ -101,7 +91,10 @@ static void send_rows(ShuttleWriteRun *run, ShuttleWrite *write);
 static void send_all(ShuttleWriteRun *run);
 static void send_in_order(ShuttleWriteRun *run,
 						  void (*send) (ShuttleWriteRun *run, ShuttleWrite *write));
+static bool has_rows_for(const ShuttleUnsentRows *rows, const ShuttleNode *node);
 static void flush(ShuttleWriteRun *run, bool in_turn);
+static void flush_for_others(ShuttleUnsentRows *rows);
+static void send_ahead(ShuttleUnsentRows *rows);
 static void follow_up(ShuttleWriteRun *run);
 
 /* ---- finding the ModifyTables of a statement */
@@ -136,77 +129,6 @@ shuttle_write_run_start(QueryDesc *query, int eflags)
 	MemoryContextSwitchTo(old_cxt);
 }
 
-/*
- * Sends the scans that must not see a table's buffered rows: those of its node
- * that have begun, and, if rows come from other partitions, all scans of the
- * statement's targets, which would change these rows again.
- */
-static void
-send_scans(ShuttleWriteRun *run, ShuttleWrite *write)
-{
-	shuttle_unsent_send_older(write->storage_node, run->begun);
-	if (shuttle_write_brings_in(write))
-		shuttle_unsent_send_targets(run->estate);
-}
-
-/* Sends rows before a savepoint of a statement within this one. */
-static void
-send_ahead(ShuttleWriteRun *run, ShuttleWrite *write)
-{
-	send_scans(run, write);
-	shuttle_write_buffer_send(write, run->nest_level, true);
-}
-
-void
-shuttle_write_run_savepoint(SubXactEvent event, SubTransactionId self,
-							SubTransactionId parent, void *arg)
-{
-	bool		exits = ExitOnAnyError;
-	dlist_iter	iter;
-
-	if (event != SUBXACT_EVENT_START_SUB)
-		return;
-
-	/*
-	 * Rows of outer nest levels, and the questions and reads that they need,
-	 * are sent before the savepoint: its rollback would undo them. It would
-	 * also undo the locks of scans that a write in it would send ahead.
-	 *
-	 * An error here would leave the savepoint half begun, so the run raises
-	 * it later. Core makes any error FATAL while an internal subtransaction
-	 * begins; those caught here must not be.
-	 */
-	ExitOnAnyError = false;
-
-	/* The innermost run is first in the list; begin with the outermost. */
-	dlist_reverse_foreach(iter, &runs)
-	{
-		ShuttleWriteRun *run = dlist_container(ShuttleWriteRun, link, iter.cur);
-		MemoryContext cxt = CurrentMemoryContext;
-
-		if (run->error != NULL)
-			continue;
-		PG_TRY();
-		{
-			shuttle_transaction_set_level(GetCurrentTransactionNestLevel() - 1);
-			if (run->source != NULL && run->estate->es_plannedstmt->hasModifyingCTE)
-				shuttle_unsent_send_targets(run->estate);
-			send_in_order(run, send_ahead);
-		}
-		PG_CATCH();
-		{
-			shuttle_transaction_set_level(0);
-			MemoryContextSwitchTo(run->estate->es_query_cxt);
-			run->error = CopyErrorData();
-			FlushErrorState();
-			MemoryContextSwitchTo(cxt);
-		}
-		PG_END_TRY();
-		shuttle_transaction_set_level(0);
-	}
-	ExitOnAnyError = exits;
-}
-
 void
 shuttle_write_explain_commit(ExplainState *es)
 {
@@ -215,42 +137,27 @@ shuttle_write_explain_commit(ExplainState *es)
 							 "prepared first" : "at once");
 }
 
-/* Adds a run to the list; called in the query's context. */
 static ShuttleWriteRun *
 create_run(ModifyTableState *node)
 {
-	MemoryContextCallback *callback = palloc_object(MemoryContextCallback);
-	ShuttleWriteRun *run = palloc0_object(ShuttleWriteRun);
+	EState	   *estate = node->ps.state;
+	ShuttleWriteRun *run = MemoryContextAllocZero(estate->es_query_cxt,
+												  sizeof(ShuttleWriteRun));
 
 	run->node = node;
-	run->estate = node->ps.state;
-	run->nest_level = GetCurrentTransactionNestLevel();
-	run->begun = shuttle_unsent_number();
-	callback->func = remove_at_reset;
-	callback->arg = run;
-	dlist_push_head(&runs, &run->link);
-	MemoryContextRegisterResetCallback(run->estate->es_query_cxt, callback);
+	run->unsent.item.estate = estate;
+	run->unsent.has_rows = has_rows_for;
+	run->unsent.flush = flush_for_others;
+	run->unsent.send_ahead = send_ahead;
+	shuttle_outbox_add(SHUTTLE_UNSENT_ROWS, &run->unsent.item, estate->es_query_cxt);
 	return run;
 }
 
 void
 shuttle_write_run_begin_copy(ModifyTableState *node)
 {
-	MemoryContext old_cxt;
-
-	if (shuttle_write_run_find(node) != NULL)
-		return;
-	old_cxt = MemoryContextSwitchTo(node->ps.state->es_query_cxt);
-	(void) create_run(node);
-	MemoryContextSwitchTo(old_cxt);
-}
-
-static void
-remove_at_reset(void *arg)
-{
-	ShuttleWriteRun *run = arg;
-
-	dlist_delete(&run->link);
+	if (shuttle_write_run_find(&node->ps) == NULL)
+		(void) create_run(node);
 }
 
 /* Called in the query's context. */
@@ -325,33 +232,18 @@ may_buffer(ModifyTableState *node)
 }
 
 ShuttleWriteRun *
-shuttle_write_run_find(const ModifyTableState *node)
+shuttle_write_run_find(const PlanState *node)
 {
-	dlist_iter	iter;
+	ShuttleUnsentRows *rows = NULL;
 
-	dlist_foreach(iter, &runs)
+	while ((rows = shuttle_outbox_next_rows(rows)) != NULL)
 	{
-		ShuttleWriteRun *run = dlist_container(ShuttleWriteRun, link, iter.cur);
+		ShuttleWriteRun *run = (ShuttleWriteRun *) rows;
 
-		if (run->node == node)
+		if (&run->node->ps == node || run->source == node)
 			return run;
 	}
 	return NULL;
-}
-
-static ShuttleWriteRun *
-find_by_source(const PlanState *source)
-{
-	dlist_iter	iter;
-
-	dlist_foreach(iter, &runs)
-	{
-		ShuttleWriteRun *run = dlist_container(ShuttleWriteRun, link, iter.cur);
-
-		if (run->source == source)
-			return run;
-	}
-	elog(ERROR, "source of a ModifyTable is not known");
 }
 
 /* ---- execution */
@@ -359,7 +251,7 @@ find_by_source(const PlanState *source)
 static TupleTableSlot *
 exec_buffered_modify(PlanState *node)
 {
-	ShuttleWriteRun *run = shuttle_write_run_find((ModifyTableState *) node);
+	ShuttleWriteRun *run = shuttle_write_run_find(node);
 
 	/* Local partitions return their rows as they write them. */
 	if (!run->ended)
@@ -438,7 +330,7 @@ fired_for(const ShuttleWriteRun *run, TupleTableSlot *row)
 static TupleTableSlot *
 exec_source(PlanState *node)
 {
-	ShuttleWriteRun *run = find_by_source(node);
+	ShuttleWriteRun *run = shuttle_write_run_find(node);
 	TupleTableSlot *row;
 
 	if (run->read_first)
@@ -474,7 +366,7 @@ shuttle_write_run_take(ShuttleWriteRun *run, ShuttleWrite *write,
 
 	if (!list_member_ptr(run->writes, write))
 	{
-		MemoryContext old_cxt = MemoryContextSwitchTo(run->estate->es_query_cxt);
+		MemoryContext old_cxt = MemoryContextSwitchTo(run->node->ps.state->es_query_cxt);
 
 		run->writes = lappend(run->writes, write);
 		MemoryContextSwitchTo(old_cxt);
@@ -524,7 +416,7 @@ shuttle_write_run_limit(const QueryDesc *query, uint64 count)
 	ShuttleWriteRun *run = NULL;
 
 	if (query->planstate != NULL && IsA(query->planstate, ModifyTableState))
-		run = shuttle_write_run_find((ModifyTableState *) query->planstate);
+		run = shuttle_write_run_find(query->planstate);
 	if (run != NULL && run->returned != NULL)
 		run->most_returned = count == 0 ? 0 : run->nreturned + count;
 }
@@ -541,9 +433,9 @@ shuttle_write_run_count(ShuttleWriteRun *run, ResultRelInfo *target,
 						TupleTableSlot *slot, TupleTableSlot *plan_slot)
 {
 	if (run->node->canSetTag)
-		run->estate->es_processed++;
+		run->node->ps.state->es_processed++;
 	if (target->ri_projectReturning != NULL)
-		keep_returned(run, shuttle_project_returning(run->estate, target, CMD_INSERT,
+		keep_returned(run, shuttle_project_returning(run->node->ps.state, target, CMD_INSERT,
 													 slot, plan_slot));
 }
 
@@ -552,19 +444,19 @@ shuttle_write_run_count(ShuttleWriteRun *run, ResultRelInfo *target,
 static void
 raise_error(ShuttleWriteRun *run)
 {
-	ErrorData  *error = run->error;
+	ErrorData  *error = run->unsent.error;
 
 	if (error != NULL)
 	{
-		run->error = NULL;
+		run->unsent.error = NULL;
 		ReThrowError(error);
 	}
 }
 
-/* True if the run has unsent rows for the node (NULL: for any node). */
 static bool
-has_rows_for(const ShuttleWriteRun *run, const ShuttleNode *node)
+has_rows_for(const ShuttleUnsentRows *rows, const ShuttleNode *node)
 {
+	const ShuttleWriteRun *run = (const ShuttleWriteRun *) rows;
 	ListCell   *cell;
 
 	foreach(cell, run->writes)
@@ -578,33 +470,17 @@ has_rows_for(const ShuttleWriteRun *run, const ShuttleNode *node)
 	return false;
 }
 
-/* Flushes what outer statements have buffered. */
-static void
-flush_older(ShuttleWriteRun *run, const ShuttleNode *node)
-{
-	dlist_node *older = &run->link;
-
-	while (dlist_has_next(&runs, older))
-	{
-		ShuttleWriteRun *outer;
-
-		older = dlist_next_node(&runs, older);
-		outer = dlist_container(ShuttleWriteRun, link, older);
-		if (outer->estate != run->estate && has_rows_for(outer, node))
-			flush(outer, false);
-	}
-}
-
 /* Sends a table's buffered rows, after the reads that must not see them. */
 static void
 send_rows(ShuttleWriteRun *run, ShuttleWrite *write)
 {
-	/* Moved rows make scans of any node be sent. */
-	flush_older(run, shuttle_write_brings_in(write) ? NULL : write->storage_node);
-	send_scans(run, write);
+	int			level = run->unsent.item.nest_level;
+
+	shuttle_outbox_before_rows(&run->unsent, write->storage_node,
+							   shuttle_write_brings_in(write));
 	if (write->leaving != NULL && shuttle_write_buffer_has_rows(write->leaving))
-		shuttle_write_buffer_send(write->leaving, run->nest_level, !run->ended);
-	shuttle_write_buffer_send(write, run->nest_level, !run->ended);
+		shuttle_write_buffer_send(write->leaving, level, !run->ended);
+	shuttle_write_buffer_send(write, level, !run->ended);
 }
 
 /*
@@ -639,6 +515,21 @@ send_all(ShuttleWriteRun *run)
 	send_in_order(run, send_rows);
 }
 
+/* Sends a table's rows before a savepoint of a statement within this one. */
+static void
+send_rows_ahead(ShuttleWriteRun *run, ShuttleWrite *write)
+{
+	shuttle_outbox_send_scans(&run->unsent, write->storage_node,
+							  shuttle_write_brings_in(write));
+	shuttle_write_buffer_send(write, run->unsent.item.nest_level, true);
+}
+
+static void
+send_ahead(ShuttleUnsentRows *rows)
+{
+	send_in_order((ShuttleWriteRun *) rows, send_rows_ahead);
+}
+
 /* Fires triggers and evaluates RETURNING for answered rows, in the order of the
  * source; RETURNING's rows are kept. */
 static void
@@ -670,7 +561,7 @@ follow_up(ShuttleWriteRun *run)
 		row = shuttle_write_buffer_return(first);
 		if (row != NULL)
 			keep_returned(run, row);
-		ResetPerTupleExprContext(run->estate);
+		ResetPerTupleExprContext(run->node->ps.state);
 		if (run->node->ps.ps_ExprContext != NULL)
 			ResetExprContext(run->node->ps.ps_ExprContext);
 	}
@@ -687,7 +578,7 @@ static void
 flush(ShuttleWriteRun *run, bool in_turn)
 {
 	bool		goes_on = run->ended && run->source != NULL &&
-		shuttle_write_behind_is_on(run->nest_level);
+		shuttle_write_behind_is_on(run->unsent.item.nest_level);
 	ListCell   *cell;
 
 	raise_error(run);
@@ -702,7 +593,7 @@ flush(ShuttleWriteRun *run, bool in_turn)
 
 		/* A moved row is counted when it is inserted. */
 		if (run->node->canSetTag && !shuttle_write_takes_out(write))
-			run->estate->es_processed += nwritten;
+			run->node->ps.state->es_processed += nwritten;
 	}
 	run->nflushed = run->nrows;
 	run->nbytes = 0;
@@ -714,10 +605,16 @@ flush(ShuttleWriteRun *run, bool in_turn)
 		run->follows_up_late = true;
 }
 
+static void
+flush_for_others(ShuttleUnsentRows *rows)
+{
+	flush((ShuttleWriteRun *) rows, false);
+}
+
 void
 shuttle_write_run_end(const ModifyTableState *node)
 {
-	ShuttleWriteRun *run = shuttle_write_run_find(node);
+	ShuttleWriteRun *run = shuttle_write_run_find(&node->ps);
 
 	if (run == NULL)
 		return;
@@ -756,19 +653,4 @@ next_returned(ShuttleWriteRun *run)
 	memcpy(slot->tts_isnull, from->tts_isnull,
 		   sizeof(bool) * slot->tts_tupleDescriptor->natts);
 	return ExecStoreVirtualTuple(slot);
-}
-
-void
-shuttle_write_flush_others(ShuttleNode *node, const EState *estate)
-{
-	dlist_iter	iter;
-
-	/* The innermost run is first in the list; begin with the outermost. */
-	dlist_reverse_foreach(iter, &runs)
-	{
-		ShuttleWriteRun *run = dlist_container(ShuttleWriteRun, link, iter.cur);
-
-		if (run->estate != estate && has_rows_for(run, node))
-			flush(run, false);
-	}
 }

@@ -21,11 +21,11 @@
 #include "utils/lsyscache.h"
 
 #include "base/shuttle_compat_executor.h"
-#include "executor/ahead/ahead.h"
 #include "executor/ahead/outer_side.h"
 #include "executor/ahead/plan_facts.h"
 #include "executor/join/join.h"
 #include "executor/scan/remote_values.h"
+#include "executor/scan/scan.h"
 #include "executor/shuttle_executor.h"
 #include "executor/write/write_buffer.h"
 
