@@ -3,9 +3,9 @@
 \getenv test PG_ABS_SRCDIR
 \i :test/include/foreign.sql
 RESET shuttle.enable_batched_join;
-CREATE SCHEMA here;
+CREATE SCHEMA near;
 CREATE SCHEMA far;
-SET search_path = here;
+SET search_path = near;
 CREATE TABLE tenk1 AS
 SELECT u AS unique1, i AS unique2, u % 2 AS two, u % 4 AS four, u % 10 AS ten, u % 20 AS twenty, u % 100 AS hundred, u % 1000 AS thousand,
 	u % 2000 AS twothousand, u % 5000 AS fivethous, u AS tenthous, u % 100 * 2 AS odd, u % 100 * 2 + 1 AS even,
@@ -32,7 +32,7 @@ INSERT INTO j1_tbl VALUES (1, 4, 'one'), (2, 3, 'two'), (3, 2, 'three'), (4, 1, 
 CREATE TABLE j2_tbl (i int, k int);
 INSERT INTO j2_tbl VALUES (1, -1), (2, 2), (3, -3), (2, 4), (5, -5), (5, -5), (0, NULL), (NULL, NULL), (NULL, 0);
 ANALYZE tenk1, tenk2, onek, int4_tbl, int8_tbl, text_tbl, j1_tbl, j2_tbl;
-IMPORT FOREIGN SCHEMA here FROM SERVER our_node INTO far;
+IMPORT FOREIGN SCHEMA near FROM SERVER our_node INTO far;
 SELECT relation, how, rows FROM shuttle.analyze('far');
 \set ECHO none
 CREATE FUNCTION pair.estimate(schema text, query text) RETURNS float8 LANGUAGE plpgsql AS $$
@@ -87,10 +87,10 @@ SELECT a.hundred, b.twenty FROM tenk1 a, onek b WHERE a.unique1 = b.unique1 GROU
 \.
 \set ECHO all
 CREATE TABLE pair.estimates AS
-SELECT id, query, pair.estimate('here', query) AS here, pair.estimate('far', query) AS far FROM pair.joins;
-SELECT count(*), count(*) FILTER (WHERE far BETWEEN here / 2 AND here * 2) AS within_twice FROM pair.estimates;
-SELECT * FROM pair.estimates WHERE far NOT BETWEEN here / 2 AND here * 2;
+SELECT id, query, pair.estimate('near', query) AS near, pair.estimate('far', query) AS far FROM pair.joins;
+SELECT count(*), count(*) FILTER (WHERE far BETWEEN near / 2 AND near * 2) AS within_twice FROM pair.estimates;
+SELECT * FROM pair.estimates WHERE far NOT BETWEEN near / 2 AND near * 2;
 -- without statistics they are not
 DELETE FROM pg_statistic WHERE starelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'far'::regnamespace);
 UPDATE pg_class SET reltuples = -1, relpages = 0 WHERE relnamespace = 'far'::regnamespace;
-SELECT count(*) > 20 AS many_differ FROM pair.joins WHERE pair.estimate('far', query) NOT BETWEEN pair.estimate('here', query) / 2 AND pair.estimate('here', query) * 2;
+SELECT count(*) > 20 AS many_differ FROM pair.joins WHERE pair.estimate('far', query) NOT BETWEEN pair.estimate('near', query) / 2 AND pair.estimate('near', query) * 2;
