@@ -3,7 +3,8 @@
 
 C: includes run down the ladder of rooms; sizes of files and functions; libpq,
 PG_VERSION_NUM and EXPLAIN output in their places; headers of version differences
-included where their names are used; an errcode in each error; no long cycle of calls.
+included where their names are used; an errcode in each error; no long cycle of calls;
+headings of headers name the files that define what stands below.
 Python: sizes. Documents: links and named tests. Tests: expected files. Prints file:line.
 With --cycles it prints instead which C files call each other in cycles, and by what names.
 """
@@ -18,6 +19,7 @@ from sourcecheck.c_rules import check_c_file, check_folders, check_short_share
 from sourcecheck.compat_rules import check_compat
 from sourcecheck.conformance import check_conformance
 from sourcecheck.cycles import check_cycles, cycle_lines
+from sourcecheck.headings import check_headings
 from sourcecheck.other_rules import check_links, check_marks, check_python, check_tests
 from sourcecheck.source import Finding, Source
 
@@ -61,6 +63,7 @@ def check_c_sources() -> Iterator[Finding]:
         yield from check_c_file(ROOT, source)
     yield from check_compat(sources)
     yield from check_cycles(sources)
+    yield from check_headings(sources)
     yield from check_folders([source.path for source in sources])
     yield from check_short_share([f for source in sources for f in source.functions()])
 

@@ -10,7 +10,11 @@
 #include "foreign/fdwapi.h"
 #include "nodes/extensible.h"
 
-/* ---- foreign tables on the wrapper shuttle (foreign_*.c) */
+/* Registers plan nodes and installs hooks; called by _PG_init. */
+extern void shuttle_executor_init(void);
+
+/* ---- foreign tables and their servers (foreign_routine.c, remote_names.c,
+ * server_kind.c, postgres_fdw_routine.c) */
 
 /*
  * Replaces all executing callbacks of a routine by ours: scans, direct modify,
@@ -20,14 +24,18 @@
 extern void shuttle_foreign_fill_routine(FdwRoutine *routine,
 										 const FdwRoutine *planner);
 
-/* True if a routine is ours, not postgres_fdw's. */
-extern bool shuttle_foreign_is_ours(const FdwRoutine *routine);
-
 /* True if a foreign table is the same remote table as target or one of its
  * children. */
 extern bool shuttle_write_reaches(Oid target, Oid relid);
 
-/* ---- Look Ahead (look_ahead_plan.c, look_ahead_links.c) */
+/* True if the server is on our wrapper; or on stock postgres_fdw. */
+extern bool shuttle_server_is_ours(Oid serverid);
+extern bool shuttle_server_is_postgres_fdw(Oid serverid);
+
+/* postgres_fdw's own routine; loads its library. */
+extern const FdwRoutine *shuttle_postgres_fdw_get_routine(void);
+
+/* ---- Look Ahead and routed append (look_ahead_plan.c, routed_append.c) */
 
 /* Whether a Look Ahead prefetches pages of local index scans. */
 typedef enum ShuttleLocalUse
@@ -54,13 +62,10 @@ extern CustomScan *shuttle_look_ahead_make(Plan *outer, List *targetlist,
 										   List *scan_targetlist,
 										   const ShuttleLookAheadPlan *plan);
 
-extern bool shuttle_is_look_ahead_plan(const Plan *plan);
-
 /* Makes a Look Ahead prefetch for local index scans, too. */
 extern void shuttle_look_ahead_add_local(CustomScan *scan);
 
 /* Makes a routed append over an Append; target lists as above. */
-extern bool shuttle_is_routed_append_plan(const Plan *plan);
 extern CustomScan *shuttle_routed_append_make(Plan *append, List *targetlist,
 											  List *scan_targetlist);
 
@@ -69,41 +74,51 @@ extern List *shuttle_look_ahead_pack(const ShuttleLookAheadPlan *plan);
 extern void shuttle_look_ahead_unpack(const List *packed,
 									  ShuttleLookAheadPlan *plan);
 
+/* ---- what a routine or a plan node is (kinds.c) */
+
+/* True if a routine is ours, not postgres_fdw's. */
+extern bool shuttle_foreign_is_ours(const FdwRoutine *routine);
+
+extern bool shuttle_is_look_ahead_plan(const Plan *plan);
+extern bool shuttle_is_routed_append_plan(const Plan *plan);
+
+/* True if a plan's range table has a foreign table. */
+extern bool shuttle_reads_foreign_table(const PlannedStmt *statement);
+
+/* ---- batches of keys (server_kind.c, look_ahead_links.c, parameters.c) */
+
 /* True if a foreign table's server can be asked for batches of keys. routine:
  * the table's, which saves a look-up; or NULL. */
 extern bool shuttle_can_look_ahead(const FdwRoutine *routine, Oid serverid);
-
-/* True if the server is on our wrapper; or on stock postgres_fdw. */
-extern bool shuttle_server_is_ours(Oid serverid);
-extern bool shuttle_server_is_postgres_fdw(Oid serverid);
-
-/* postgres_fdw's own routine; loads its library. */
-extern const FdwRoutine *shuttle_postgres_fdw_get_routine(void);
 
 /* True if a scan can be asked for batches of keys: its SELECT and parameter
  * types allow such a request. */
 extern bool shuttle_scan_can_batch(const ForeignScan *scan);
 
-/* ---- MERGE of foreign partitions (merge_run.c) */
-
-/* Makes the node over the plan that reads everything and the actions' plans. */
-extern CustomScan *shuttle_merge_make(List *plans);
-
-extern bool shuttle_is_merge_plan(const Plan *plan);
-
-/*
- * True if an expression has an aggregate over parameters and no column
- * (parameters.c). In a request for several keys the parameters become columns
- * of the keys, and SQL would aggregate over the keys.
- */
-extern bool shuttle_aggregates_values(Node *expression);
-
 /* True if the scan's SELECT can raise errors: stock postgres_fdw's requests
  * then run in subtransactions. */
 extern bool shuttle_scan_may_fail(const ForeignScan *scan);
 
-/* True if a plan's range table has a foreign table. */
-extern bool shuttle_reads_foreign_table(const PlannedStmt *statement);
+/*
+ * True if an expression has an aggregate over parameters and no column. In a
+ * request for several keys the parameters become columns of the keys, and SQL
+ * would aggregate over the keys.
+ */
+extern bool shuttle_aggregates_values(Node *expression);
+
+/* ---- the SELECT of a scan (batch_sql.c, foreign_sample.c) */
+
+/* A scan's SELECT with placeholders of unknown value for its parameters; NULL
+ * if the plan's shape is unknown. In the current context. */
+extern char *shuttle_scan_sql_without_values(const ForeignScan *scan);
+
+/*
+ * Adds a TABLESAMPLE clause to a scan's SELECT. alias: n of the table's alias
+ * rn; 0: the scan has one table. Returns false if the SELECT's shape is
+ * unknown.
+ */
+extern bool shuttle_scan_add_sample(ForeignScan *scan, int alias,
+									const char *clause);
 
 /* ---- scans of tables that are alike (sibling_sql.c, column_names.c) */
 
@@ -134,18 +149,6 @@ extern List *shuttle_scan_text_of(const ShuttleScanText *parts, Oid serverid, Oi
 #define SHUTTLE_DIGEST_BYTES 32
 extern const uint8 *shuttle_columns_digest(Oid relid);
 
-/* A scan's SELECT with placeholders of unknown value for its parameters; NULL
- * if the plan's shape is unknown. In the current context. */
-extern char *shuttle_scan_sql_without_values(const ForeignScan *scan);
-
-/*
- * Adds a TABLESAMPLE clause to a scan's SELECT. alias: n of the table's alias
- * rn; 0: the scan has one table. Returns false if the SELECT's shape is
- * unknown.
- */
-extern bool shuttle_scan_add_sample(ForeignScan *scan, int alias,
-									const char *clause);
-
 /* ---- columns that an INSERT leaves to the node (remote_default.c) */
 
 /* The private list of an INSERT without columns that may be left to the node
@@ -172,7 +175,7 @@ extern void shuttle_on_conflict_attach(ModifyTable *plan, OnConflictExpr *clause
 extern void shuttle_on_conflict_check_triggers(Relation rel,
 											   const TriggerDesc *triggers);
 
-/* ---- partial aggregates (foreign_aggregate.c) */
+/* ---- partial aggregates (foreign_aggregate.c, postgres_fdw_private.c) */
 
 /* How the state of a partial aggregate is made from a node's answer. */
 typedef enum ShuttleStateKind
@@ -201,7 +204,7 @@ extern bool shuttle_scan_add_states(ForeignScan *scan, List *states);
 /* True if a scan has states that only our aggregates combine. */
 extern bool shuttle_scan_collects(const ForeignScan *scan);
 
-/* ---- UPDATE and DELETE that nodes join (keyed_write.c) */
+/* ---- UPDATE and DELETE joined by nodes (keyed_write.c) */
 
 typedef struct ShuttleKeyedPlan
 {
@@ -229,8 +232,12 @@ extern CustomScan *shuttle_keyed_write_make(Plan *source, List *targetlist,
 
 extern bool shuttle_is_keyed_write_plan(const Plan *plan);
 
-/* Registers plan nodes and installs hooks; called by _PG_init. */
-extern void shuttle_executor_init(void);
+/* ---- MERGE of foreign partitions (merge_run.c) */
+
+/* Makes the node over the plan that reads everything and the actions' plans. */
+extern CustomScan *shuttle_merge_make(List *plans);
+
+extern bool shuttle_is_merge_plan(const Plan *plan);
 
 /* ---- tables with a copy on several nodes (reference_writes.c) */
 

@@ -29,7 +29,14 @@ typedef struct ShuttleRequest ShuttleRequest;
 typedef struct ShuttleRow ShuttleRow;
 typedef struct ShuttleDecoder ShuttleDecoder;
 
-/* ---- connections (connection.c) */
+/* Called by _PG_init: registers transaction and syscache callbacks, requests
+ * shared memory. */
+extern void shuttle_storage_init(void);
+
+/* Installs the hooks that must run outside those of all other rooms. */
+extern void shuttle_snapshot_init(void);
+
+/* ---- connections (connection.c, nodes.c, discard.c) */
 
 /*
  * Returns the node of a server for a local user, and starts to connect if it
@@ -63,13 +70,6 @@ extern int	shuttle_node_disconnect(Oid serverid);
  */
 extern void shuttle_discard_all(void);
 extern void shuttle_discard_part(const char *sql);
-
-/* Called by _PG_init: registers transaction and syscache callbacks, requests
- * shared memory. */
-extern void shuttle_storage_init(void);
-
-/* Installs the hooks that must run outside those of all other rooms. */
-extern void shuttle_snapshot_init(void);
 
 /* ---- views of nodes (node_list.c, node_totals.c) */
 
@@ -133,6 +133,9 @@ typedef struct ShuttleNodeTotals
  */
 extern List *shuttle_node_totals(void);
 
+/* Adds to a total of a server. */
+extern void shuttle_node_totals_add(Oid serverid, ShuttleNodeTotal total, int64 n);
+
 /* Resets the totals of a server (InvalidOid: of all in the database). */
 extern void shuttle_node_totals_reset(Oid serverid);
 
@@ -145,7 +148,7 @@ extern double shuttle_round_trip_ms(Oid serverid);
 /* Notes a round trip to a server of postgres_fdw, measured by the caller. */
 extern void shuttle_round_trip_note(Oid serverid, double ms);
 
-/* ---- requests (request.c) */
+/* ---- requests (request.c, request_answer.c, request_pages.c) */
 
 /*
  * What a request does on its node; decides the kind of the node's transaction.
@@ -231,16 +234,6 @@ struct ShuttleRow
 };
 
 /*
- * Number of the local snapshot that a query runs under: equal for all
- * executions under it, larger for a snapshot whose number is first asked for
- * later. snapshot: registered or active, so a copy made by the server.
- */
-extern uint64 shuttle_snapshot_number(Snapshot snapshot);
-
-/* Depth of nested executor runs. */
-extern int	shuttle_snapshot_run_depth(void);
-
-/*
  * Adds a statement to the node's pipeline and sends what the socket takes;
  * never waits. *statement is copied or sent. Returns a request owned by owner:
  * if owner is reset or deleted, or the (sub)transaction aborts, the request is
@@ -250,13 +243,6 @@ extern int	shuttle_snapshot_run_depth(void);
 extern ShuttleRequest *shuttle_request_send(ShuttleNode *node,
 											const ShuttleStatement *statement,
 											MemoryContext owner);
-
-/*
- * Sets the nest level of later statements without one of their own; 0: the
- * current one. A savepoint's callback sets it while it sends earlier writes,
- * and resets it when it ends, also by an error.
- */
-extern void shuttle_transaction_set_level(int nest_level);
 
 /*
  * Returns the next row of an answer. Never blocks if wait is false. Errors: the
@@ -318,6 +304,25 @@ extern bool shuttle_request_rewind(ShuttleRequest *request);
  */
 extern void shuttle_request_close(ShuttleRequest *request);
 
+/* ---- where a statement belongs (snapshot.c, transaction.c) */
+
+/*
+ * Number of the local snapshot that a query runs under: equal for all
+ * executions under it, larger for a snapshot whose number is first asked for
+ * later. snapshot: registered or active, so a copy made by the server.
+ */
+extern uint64 shuttle_snapshot_number(Snapshot snapshot);
+
+/* Depth of nested executor runs. */
+extern int	shuttle_snapshot_run_depth(void);
+
+/*
+ * Sets the nest level of later statements without one of their own; 0: the
+ * current one. A savepoint's callback sets it while it sends earlier writes,
+ * and resets it when it ends, also by an error.
+ */
+extern void shuttle_transaction_set_level(int nest_level);
+
 /* ---- commits over several nodes (two_phase.c) */
 
 /* A server, and the user whose mapping is used. */
@@ -370,7 +375,8 @@ extern bool shuttle_commit_is_two_phase(void);
 
 extern void shuttle_commit_set_methods(const ShuttleCommitMethods *methods);
 
-/* ---- statements outside the transaction (outside_transaction.c) */
+/* ---- statements of our own, outside the transaction (outside_transaction.c)
+ * and in it (query.c) */
 
 /* A connection kept between runs; see shuttle_side_create(). */
 typedef struct ShuttleSide ShuttleSide;
@@ -435,8 +441,14 @@ extern ShuttleSide *shuttle_side_create(void);
  * has none to the server. Errors: out of memory. */
 extern void shuttle_side_end(ShuttleSide *side, Oid serverid, Oid userid);
 
-/* Adds to a total of a server. */
-extern void shuttle_node_totals_add(Oid serverid, ShuttleNodeTotal total, int64 n);
+/*
+ * Runs a statement of our own on the node's connection, for IMPORT FOREIGN
+ * SCHEMA, ANALYZE and remote estimates. The callback gets rows of ncolumns
+ * texts.
+ */
+extern void shuttle_query(ShuttleNode *node, const char *sql,
+						  ShuttleEffect effect, int ncolumns,
+						  ShuttleRowCallback callback, void *arg);
 
 /* ---- rows in and out (row_values.c) */
 
@@ -496,14 +508,5 @@ extern ShuttlePrintNeed shuttle_print_need(Oid type);
  * needed and not set; returns the GUC nest level, or 0. End resets them. */
 extern int	shuttle_transmission_begin(ShuttlePrintNeed need);
 extern void shuttle_transmission_end(int nestlevel);
-
-/*
- * Runs a statement of our own on the node's connection, for IMPORT FOREIGN
- * SCHEMA, ANALYZE and remote estimates. The callback gets rows of ncolumns
- * texts.
- */
-extern void shuttle_query(ShuttleNode *node, const char *sql,
-						  ShuttleEffect effect, int ncolumns,
-						  ShuttleRowCallback callback, void *arg);
 
 #endif							/* SHUTTLE_STORAGE_H */

@@ -10,6 +10,7 @@ from sourcecheck.c_rules import check_c_file, check_short_share
 from sourcecheck.compat_rules import check_compat
 from sourcecheck.conformance import check_conformance
 from sourcecheck.cycles import MAX_CYCLE_FILES, check_cycles, cycle_lines
+from sourcecheck.headings import check_headings
 from sourcecheck.other_rules import check_links, check_marks, check_python, check_tests
 from sourcecheck.source import Function, Source
 
@@ -172,6 +173,36 @@ def test_named_tests_exist_and_compare_what_is_said(tmp_path: Path) -> None:
     found = [str(finding) for finding in check_conformance(tmp_path)]
     assert "3 queries are compared, not 4" in found[0]
     assert 'there is no test "join_gone"' in found[1]
+
+
+HEADINGS = """/* ---- scans (scan.c, remote_*.c) */
+extern void shuttle_scan(void);
+pg_noreturn extern void shuttle_remote_scan(void);
+
+/* Locks (lock.c). */
+extern void shuttle_lock(void);
+
+/* True of a lock. */
+extern bool shuttle_is_lock(int a,
+							int b);
+
+/* ---- what nobody is told the file of */
+extern int shuttle_count;
+"""
+
+
+def test_headings_name_the_files_of_declarations() -> None:
+    bodies = {
+        "scan": "void\nshuttle_scan(void)\n{\n}\n",
+        "remote_scan": "void\nshuttle_remote_scan(void)\n{\n}\n",
+        "lock": "void\nshuttle_lock(void)\n{\n}\nbool\nshuttle_is_lock(int a, int b)\n{\n}\n",
+        "count": "int\t\t\tshuttle_count = 0;\n",
+    }
+    sources = [Source(Path(f"src/{name}.c"), text) for name, text in bodies.items()]
+    sources.append(Source(Path("src/scan.h"), HEADINGS))
+    assert [str(finding) for finding in check_headings(sources)] == [
+        "src/scan.h:9: shuttle_is_lock is defined in lock.c; its heading names others"
+    ]
 
 
 def circle_of(count: int) -> list[Source]:

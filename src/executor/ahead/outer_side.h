@@ -15,7 +15,7 @@
  * functions are called, rows are locked or written. */
 extern bool shuttle_outer_shows_effects(PlanState *outer);
 
-/* ---- errors of outer rows (outer_errors.c, read_ahead.c) */
+/* ---- errors of outer rows (outer_errors.c, expression_errors.c) */
 
 /* What an outer side may raise after it has returned its first row. once: it is
  * not run again after an error. */

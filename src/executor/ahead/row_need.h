@@ -53,7 +53,17 @@ extern bool shuttle_scan_gives_one(const ForeignScanState *node);
 /* True if a Limit takes the first row of its child, and no other. */
 extern bool shuttle_limit_takes_one(const PlanState *node);
 
-/* ---- rows that may not be needed (read_ahead.c) */
+/* ---- rows that are expected to be needed (row_goal.c) */
+
+/* The most rows that a LIMIT can read from its child; 0: no bound. bound: the
+ * most rows that the nodes above can read. */
+extern double shuttle_row_bound_below_limit(LimitState *node, double bound);
+
+/* Before ExecutorRun: sets the row goals of Look Aheads and scans. */
+extern void shuttle_row_goal_run(QueryDesc *queryDesc, ScanDirection direction,
+								 uint64 count);
+
+/* ---- rows that may not be needed, and their errors (read_ahead.c) */
 
 /* True while an outer row is read that the plan may never need. */
 extern bool shuttle_is_reading_ahead(void);
@@ -61,22 +71,6 @@ extern bool shuttle_is_reading_ahead(void);
 /* Raises the error that ends reading ahead, before a request that may fail. The
  * nodes below the Look Ahead are called again when the row is needed. */
 pg_noreturn extern void shuttle_pause(void);
-
-/* ---- early start (early_start.c) */
-
-/* The most rows that a LIMIT can read from its child; 0: no bound. bound: the
- * most rows that the nodes above can read (row_goal.c). */
-extern double shuttle_row_bound_below_limit(LimitState *node, double bound);
-
-/* ---- Look Ahead (look_ahead.c) */
-
-/*
- * Before ExecutorRun: sets the row goals of Look Aheads and scans (row_goal.c).
- */
-extern void shuttle_row_goal_run(QueryDesc *queryDesc, ScanDirection direction,
-								 uint64 count);
-
-/* ---- errors of outer rows (outer_errors.c, read_ahead.c) */
 
 /* The next outer row for a batch, or NULL at the end or if look->stopped is set
  * to an error that must wait. */

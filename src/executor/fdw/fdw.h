@@ -18,7 +18,7 @@
 #include "base/shuttle_utility.h"
 #include "executor/join/transport.h"
 
-/* ---- callbacks (foreign_routine.c and the files it names) */
+/* ---- callbacks (postgres_fdw_routine.c, foreign_truncate.c, foreign_import.c) */
 
 /* postgres_fdw's own routine; set when ours is first made. */
 extern const FdwRoutine *shuttle_postgres_fdw_routine;
@@ -48,10 +48,9 @@ extern void shuttle_append_remote_column(StringInfo sql, Relation rel,
 extern void shuttle_foreign_truncate_run(ProcessUtility_hook_type run,
 										 SHUTTLE_UTILITY_PARAMETERS);
 
-/* ---- transports (transport_guest.c, transport_engine.c) */
+/* ---- what a server is (server_kind.c) */
 
-/* The transport for the server of a scan, or NULL if it is not remote
- * (server_kind.c). */
+/* The transport for the server of a scan, or NULL if it is not remote. */
 extern const ShuttleTransport *shuttle_transport_for(Oid serverid);
 
 #endif							/* SHUTTLE_EXECUTOR_FDW_FDW_H */

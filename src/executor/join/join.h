@@ -50,7 +50,7 @@ extern void *shuttle_outer_row_copy(const ShuttleOuterRows *rows,
 extern void shuttle_outer_row_store(const ShuttleOuterRows *rows, void *row,
 									TupleTableSlot *slot);
 
-/* ---- Look Ahead (look_ahead.c) */
+/* ---- Look Ahead (look_ahead.c, look_ahead_plan.c) */
 
 /* The key of the only child with a served scan that an outer row is routed to.
  * scan < 0: there are several, or none. */

@@ -76,6 +76,9 @@ extern ShuttleServedScan *shuttle_served_scan_create(ForeignScanState *node,
 													 const ShuttleTransport *transport,
 													 bool one_row);
 
+/* Gives the foreign scan its own callbacks back. */
+extern void shuttle_served_scan_remove(ShuttleServedScan *scan);
+
 /* Lets another Look Ahead use a served scan if its keys are the same. When a
  * Look Ahead is asked for its next row it takes the scan. */
 extern bool shuttle_served_scan_can_share(const ForeignScanState *node,
@@ -161,10 +164,5 @@ extern ShuttleRoutes *shuttle_routes_create(ShuttleRoutedAppend *node,
  * of these routes, or SHUTTLE_KEY_UNKNOWN. */
 extern int	shuttle_routes_find(ShuttleRoutedAppend *node,
 								ShuttleRoutes *routes);
-
-/* ---- Look Ahead (look_ahead.c) */
-
-/* Gives a scan node its own callbacks back (served_scan.c). */
-extern void shuttle_served_scan_remove(ShuttleServedScan *scan);
 
 #endif							/* SHUTTLE_EXECUTOR_JOIN_SERVED_SCAN_H */

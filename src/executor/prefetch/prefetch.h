@@ -92,6 +92,8 @@ struct ShuttleLocalScan
 	int			nblocks;		/* size of blocks */
 };
 
+/* ---- an index scan and its keys (local_scan.c) */
+
 /*
  * Prepares an index scan; NULL if its pages cannot be found: not a btree, a
  * temporary table, no key to start a search with. look: the Look Ahead that

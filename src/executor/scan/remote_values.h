@@ -12,7 +12,7 @@
 #include "executor/executor_types.h"
 #include "storage/shuttle_storage.h"
 
-/* ---- states of partial aggregates (foreign_aggregate.c) */
+/* ---- states of partial aggregates (foreign_aggregate.c, collected.c) */
 
 /* Makes a scan's decoder compute the columns that shuttle_scan_add_states()
  * added to the plan, if any. */

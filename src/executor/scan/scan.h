@@ -23,7 +23,7 @@
 #include "executor/ahead/row_need.h"
 #include "storage/shuttle_storage.h"
 
-/* ---- callbacks (foreign_routine.c and the files it names) */
+/* ---- callbacks (foreign_scan.c, foreign_async.c) */
 extern void shuttle_foreign_scan_fill(FdwRoutine *routine);
 extern void shuttle_foreign_async_fill(FdwRoutine *routine);
 
@@ -57,7 +57,7 @@ extern uint64 shuttle_foreign_snapshot(EState *estate);
 
 /* ---- decoders of scans (scan_decoder.c) */
 
-/* A decoder of the scan's rows (scan_decoder.c); other arguments as of
+/* A decoder of the scan's rows; other arguments as of
  * shuttle_decoder_create(). */
 extern ShuttleDecoder *shuttle_foreign_scan_decoder(ForeignScanState *scan,
 													List *attributes,

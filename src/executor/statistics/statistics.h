@@ -19,9 +19,6 @@
 #include "base/shuttle_utility.h"
 #include "storage/shuttle_storage.h"
 
-/* ---- callbacks (foreign_routine.c and the files it names) */
-extern void shuttle_foreign_analyze_fill(FdwRoutine *routine);
-
 /* ---- what a node knows (analyze_node.c) */
 
 /* What a node reports of a column: its type, and the columns of pg_stats. */
@@ -94,7 +91,13 @@ extern ShuttleKnownTable *shuttle_known_create(Oid relid);
 extern ShuttleKnownTable *shuttle_known_find(Oid relid, bool ahead);
 extern void shuttle_known_free(ShuttleKnownTable *known);
 
-/* ---- what became of it (foreign_analyze.c) */
+/* ---- the callback, and what became of a table (foreign_analyze.c) */
+extern void shuttle_foreign_analyze_fill(FdwRoutine *routine);
+
+/*
+ * The table's node as the table's owner: ANALYZE runs with the owner's rights.
+ */
+extern ShuttleNode *shuttle_analyze_node(Relation rel);
 
 typedef enum ShuttleAnalyzeOutcome
 {
@@ -138,10 +141,5 @@ extern int	shuttle_sample_take(Relation rel, ShuttleNodeTable *table,
 
 /* True if all rows are to be fetched (analyze_sampling 'off'). */
 extern bool shuttle_sample_is_off(Relation rel);
-
-/*
- * The table's node as the table's owner: ANALYZE runs with the owner's rights.
- */
-extern ShuttleNode *shuttle_analyze_node(Relation rel);
 
 #endif							/* SHUTTLE_EXECUTOR_STATISTICS_STATISTICS_H */

@@ -29,9 +29,9 @@
 #include "executor/executor_types.h"
 #include "storage/shuttle_storage.h"
 
-/* ---- rows that are changed by name (target_rows.c, foreign_modify.c) */
+/* ---- MERGE of foreign partitions (merge_run.c) */
 
-/* True if the statement is a MERGE that merge_run.c runs. */
+/* True if the statement is a MERGE that this file runs. */
 extern bool shuttle_runs_merge(const EState *estate);
 
 /* The target rows of a foreign table in a MERGE, shared by its scans and
@@ -48,6 +48,8 @@ extern PlanState *shuttle_merge_rows(const PlanState *node);
 
 /* Called once per session. */
 extern void shuttle_merge_register(void);
+
+/* ---- writes by postgres_fdw itself (other_writes.c) */
 
 /* After ExecutorStart, before ExecutorEnd and after COPY: note which
  * postgres_fdw servers are written to. */

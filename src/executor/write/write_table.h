@@ -13,9 +13,13 @@
 #include "executor/executor_types.h"
 #include "storage/shuttle_storage.h"
 
-/* ---- callbacks (foreign_routine.c and the files it names) */
+/* ---- callbacks (foreign_direct.c, foreign_modify.c) */
 extern void shuttle_foreign_direct_fill(FdwRoutine *routine);
 extern void shuttle_foreign_modify_fill(FdwRoutine *routine);
+
+/* Makes a ModifyTable's direct modifications be sent together
+ * (foreign_direct.c). */
+extern void shuttle_foreign_direct_join(ModifyTableState *node);
 
 /* ---- rows that are changed by name (target_rows.c) */
 extern ShuttleTargetRows *shuttle_target_rows_create(const char *table_name,
@@ -64,6 +68,9 @@ extern ShuttleWrite *shuttle_write_create(ModifyTableState *node, ResultRelInfo 
 /* True if rows are buffered; decided when the first one comes. */
 extern bool shuttle_write_is_buffered(ShuttleWrite *write);
 
+/* Prints what was sent for a table, if EXPLAIN wants it. */
+extern void shuttle_write_explain(ShuttleWrite *write, ExplainState *es);
+
 /* The INSERT of nrows rows with VALUES (write_sql.c). Valid until called with
  * another number of rows; with ON CONFLICT DO UPDATE until the next call. */
 extern const char *shuttle_write_values_sql(ShuttleWrite *write, int nrows);
@@ -72,9 +79,6 @@ extern const char *shuttle_write_values_sql(ShuttleWrite *write, int nrows);
 
 /* After ExecutorFinish: prepares ModifyTables to show these in EXPLAIN. */
 extern void shuttle_explain_routed_finish(QueryDesc *query);
-
-/* Prints what was sent for a table, if EXPLAIN wants it. */
-extern void shuttle_write_explain(ShuttleWrite *write, ExplainState *es);
 
 /* ---- columns that an INSERT leaves to the node (remote_default.c) */
 
@@ -119,11 +123,5 @@ extern void shuttle_remote_table_forget(Oid relid, ShuttleNode *node);
 extern ShuttleRemoteTable *shuttle_remote_table_read(Relation rel,
 													 ShuttleNode *node,
 													 uint64 snapshot);
-
-/* ---- ModifyTable (write_run.c) */
-
-/* Makes a ModifyTable's direct modifications be sent together
- * (foreign_direct.c). */
-extern void shuttle_foreign_direct_join(ModifyTableState *node);
 
 #endif							/* SHUTTLE_EXECUTOR_WRITE_WRITE_TABLE_H */

@@ -16,7 +16,7 @@
 
 #include "executor/shuttle_executor.h"
 
-/* ---- partial aggregates (partial_aggregates.c, aggregate_states.c) */
+/* ---- states of partial aggregates (aggregate_states.c) */
 
 /* How to get the transition state of an aggregate from a node. */
 typedef struct ShuttleAggregateState
@@ -31,12 +31,16 @@ typedef struct ShuttleAggregateState
 extern ShuttleAggregateState *shuttle_aggregate_state(const RelOptInfo *input,
 													  Aggref *aggregate);
 
-/* True if all rows of a group are in one partition (whole_groups.c). groups:
- * the expressions of GROUP BY. */
+/* ---- groups of one partition (whole_groups.c) */
+
+/* True if all rows of a group are in one partition. groups: the expressions of
+ * GROUP BY. */
 extern bool shuttle_groups_are_whole(PlannerInfo *root, RelOptInfo *rel, List *groups);
 
+/* ---- groups that nodes sort (ordered_groups.c) */
+
 /* True if the query has ORDER BY and LIMIT over the groups, so that nodes may
- * sort them (ordered_groups.c). */
+ * sort them. */
 extern bool shuttle_wants_ordered_groups(const PlannerInfo *root);
 
 /* True if core can merge the child's sorted groups by the query's sort columns.
@@ -50,14 +54,14 @@ extern ForeignPath *shuttle_ordered_groups_path(PlannerInfo *root, RelOptInfo *i
 												RelOptInfo *child, RelOptInfo *groups,
 												const PathTarget *target);
 
-/* ---- branches of a UNION ALL that are subqueries (union_branches.c) */
+/* ---- paths and plans with partial aggregates (partial_aggregates.c, partial_plan.c) */
 
 /* Part of create_upper_paths_hook: adds paths with partial aggregates. */
 extern void shuttle_partial_aggregates_consider(PlannerInfo *root, UpperRelationKind stage,
 												RelOptInfo *input, RelOptInfo *output, void *extra);
 
 /* True if a foreign path's rows are to become aggregate states; and
- * GetForeignPlan of such paths (partial_plan.c). */
+ * GetForeignPlan of such paths. */
 extern bool shuttle_is_partial_aggregate(const ForeignPath *path);
 extern ForeignScan *shuttle_plan_partial_aggregate(PlannerInfo *root, RelOptInfo *rel,
 												   Oid relid, ForeignPath *path,

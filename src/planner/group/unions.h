@@ -9,10 +9,10 @@
 #include "executor/shuttle_executor.h"
 #include "planner/hooks.h"
 
-/* ---- partial aggregates (partial_aggregates.c, aggregate_states.c) */
+/* ---- aggregates that collect values (collected_aggregates.c) */
 
-/* True of array_agg() and the like, which collect values; sets the state's kind
- * (collected_aggregates.c). */
+/* True of array_agg() and the like, which collect values; sets the state's
+ * kind. */
 extern bool shuttle_collects(const Aggref *aggregate, ShuttleStateKind *kind);
 
 /* The aggregate that nodes are asked for instead. */

@@ -57,6 +57,10 @@ extern Path *shuttle_inner_path(PlannerInfo *root, RelOptInfo *inner,
 								const ParamPathInfo *info, Cost startup, Cost total,
 								ShuttleSibling *sibling, bool *may_fail);
 
+/* True if join clauses may be part of a scan's remote SELECT: no security
+ * barrier, no volatile function. */
+extern bool shuttle_clauses_can_be_asked(const List *clauses, RelOptInfo *inner);
+
 /* ---- the inner side of a batched join (inner_append.c) */
 
 typedef struct ShuttleInner
@@ -101,10 +105,6 @@ extern Oid	shuttle_leaves_server(const List *leaves);
  * clauses. */
 extern double shuttle_visited_share(const RelOptInfo *rel, const List *clauses,
 									int nchildren);
-
-/* True if join clauses may be part of a scan's remote SELECT: no security
- * barrier, no volatile function. */
-extern bool shuttle_clauses_can_be_asked(const List *clauses, RelOptInfo *inner);
 
 /* ---- scans of a subquery (subquery_scans.c) */
 

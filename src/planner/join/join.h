@@ -4,9 +4,11 @@
  *
  * Files: join_path.c adds the paths; look_ahead_path.c makes the node over the
  * outer side; inner_path.c, inner_append.c and inner_groups.c make inner sides
- * of a table, of partitions and of groups; batch_cost.c and key_estimate.c say
- * what they cost; node_joins.c, fixed_keys.c, reference_tables.c and
- * semi_joins.c decide what a node may join by itself.
+ * of a table, of partitions and of groups; grouped_subquery.c and
+ * subquery_scans.c look into subqueries with groups; outer_values.c has
+ * expressions computed here and sent as keys; batch_cost.c and key_estimate.c
+ * say what it costs; node_joins.c, fixed_keys.c and reference_tables.c decide
+ * what a node may join by itself; semi_joins.c drops paths that fail there.
  *
  * In: core's relations and join clauses. Out: paths that core compares with
  * its own.
@@ -16,6 +18,8 @@
 #define SHUTTLE_PLANNER_JOIN_JOIN_H
 
 #include "nodes/pathnodes.h"
+
+typedef struct ShuttleGroups ShuttleGroups; /* inner_side.h */
 
 /* ---- costs (batch_cost.c, key_estimate.c) */
 
@@ -99,9 +103,6 @@ extern Cost shuttle_doubt_cost(const RelOptInfo *inner, const ShuttleKeyEstimate
  * that are scanned together. */
 extern void shuttle_reprice_scan(const ShuttleServerCost *server, Path *path,
 								 double page_rows, int nsiblings);
-
-/* ---- the inner side of a batched join (inner_append.c) */
-typedef struct ShuttleGroups ShuttleGroups;
 
 /* ---- Look Ahead as a path (look_ahead_path.c) */
 

@@ -9,10 +9,9 @@
 
 #include "nodes/pathnodes.h"
 
-/* ---- costs (batch_cost.c, key_estimate.c) */
+/* ---- semi joins that a node could not run (semi_joins.c) */
 
-/* Drops paths for shipped semi joins with this table that the node could not
- * run (semi_joins.c). */
+/* Drops postgres_fdw's paths for such joins with this table. */
 extern void shuttle_keep_back_semi_joins(RelOptInfo *rel);
 
 /* ---- joins on nodes (node_joins.c) */

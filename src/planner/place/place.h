@@ -16,7 +16,7 @@
 #include "nodes/plannodes.h"
 #include "planner/hooks.h"
 
-/* ---- finished plans (place_look_ahead.c, place_subplans.c) */
+/* ---- finished plans (place_look_ahead.c, place_subplans.c, place_local.c) */
 
 typedef struct ShuttlePlaceContext
 {
@@ -75,8 +75,6 @@ extern void shuttle_place_local(PlannedStmt *statement);
 
 /* Part of the planner hook: puts Look Aheads into the finished plan. */
 extern PlannedStmt *shuttle_place_plan(Query *query, ShuttlePlanCall call);
-
-/* ---- settings while planning (planning_settings.c) */
 
 /*
  * Raises a NOTICE, once per session, if a correlated subquery gets no Look

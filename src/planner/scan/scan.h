@@ -16,13 +16,13 @@
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
-/* ---- costs (batch_cost.c, key_estimate.c) */
+/* ---- prices and paths (scan_price.c, remote_paths.c) */
 
-/* Part of set_rel_pathlist_hook: reprices the scans of joins (scan_price.c). */
+/* Part of set_rel_pathlist_hook: reprices the scans of joins. */
 extern void shuttle_scan_price_consider(PlannerInfo *root, RelOptInfo *rel, Index relid,
 										RangeTblEntry *rte);
 
-/* GetForeignJoinPaths of our wrapper (remote_paths.c). */
+/* GetForeignJoinPaths of our wrapper. */
 extern void shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel,
 									  RelOptInfo *outer, RelOptInfo *inner,
 									  JoinType type, JoinPathExtraData *extra);
@@ -48,7 +48,7 @@ extern void shuttle_sibling_remember(PlannerInfo *root, RelOptInfo *rel, Oid rel
 									 const ForeignPath *path, const List *clauses,
 									 const ForeignScan *scan);
 
-/* ---- estimates by a node (remote_estimate.c, remote_paths.c) */
+/* ---- estimates by a node (remote_estimate.c) */
 
 /* The node's estimate for a path, without the transfer of rows. */
 typedef struct ShuttleEstimate

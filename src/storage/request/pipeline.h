@@ -27,7 +27,7 @@
 #include "storage/shuttle_storage.h"
 #include "storage/storage_types.h"
 
-/* ---- errors of nodes (node_error.c) */
+/* ---- the error that requests share (made by node_error.c) */
 
 /* The first error of a transaction, shared by all requests that it failed. */
 struct ShuttleNodeError
@@ -42,7 +42,7 @@ struct ShuttleNodeError
 	int			nraised_inside; /* at deeper ones */
 };
 
-/* ---- commands (pipeline.c) */
+/* ---- the commands that pipeline.c sends */
 
 typedef enum CommandKind
 {

@@ -21,7 +21,7 @@
 #include "storage/shuttle_storage.h"
 #include "storage/storage_types.h"
 
-/* ---- requests (request.c) */
+/* ---- a request, from its first packet to its end */
 
 /* How the values of the next answers are asked for. */
 typedef enum RequestFormat
