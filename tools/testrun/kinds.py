@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from testrun import compared, tap
 from testrun.cluster import run_with_limit
@@ -25,6 +29,17 @@ def pytest_command(wanted: Wanted, folders: list[str]) -> list[str]:
     command = [str(ROOT / ".venv/bin/python"), "-m", "pytest", "-v", "-rfEs", "--color=no"]
     command += ["-c", str(ROOT / "python/pyproject.toml"), *(str(ROOT / f) for f in folders)]
     return [*command, "-k", " or ".join(wanted.names)] if wanted.names else command
+
+
+@contextmanager
+def pytest_files() -> Iterator[Path]:
+    """A directory of this run: pytest cleans up the default one under other runs."""
+    path = Path(tempfile.mkdtemp(prefix="pg_shuttle_pytest."))
+    path.chmod(0o755)
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def plan_pytest(installed: Installed, wanted: Wanted) -> list[str]:
@@ -56,13 +71,14 @@ def run_pytest(installed: Installed, wanted: Wanted, folders: list[str]) -> Outc
         wanted.progress.ended(Test("pytest", installed.name, result[1]), word, now - last)
         last = now
 
-    code, output = run_with_limit(
-        pytest_command(wanted, folders),
-        {**os.environ, "PGSHUTTLE_TEST_PG": installed.program("pg_config")},
-        ROOT / "python",
-        SUITE_LIMIT_S,
-        tell_result,
-    )
+    with pytest_files() as files:
+        code, output = run_with_limit(
+            [*pytest_command(wanted, folders), f"--basetemp={files}/run"],
+            {**os.environ, "PGSHUTTLE_TEST_PG": installed.program("pg_config")},
+            ROOT / "python",
+            SUITE_LIMIT_S,
+            tell_result,
+        )
     outcome = pytest_outcome(code, output)
     if outcome.failed:
         print(output[max(output.find("= FAILURES ="), 0) :], flush=True)
