@@ -148,7 +148,7 @@ extern double shuttle_round_trip_ms(Oid serverid);
 /* Notes a round trip to a server of postgres_fdw, measured by the caller. */
 extern void shuttle_round_trip_note(Oid serverid, double ms);
 
-/* ---- requests (request.c, request_answer.c, request_pages.c) */
+/* ---- requests (request.c, request_read.c, request_answer.c, request_pages.c) */
 
 /*
  * What a request does on its node; decides the kind of the node's transaction.

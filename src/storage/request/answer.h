@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  * answer.h
- *	  Rows of answers: in pages as libpq has them, or moved to a store.
+ *	  Rows of answers: in libpq's results, or moved to a store.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_STORAGE_REQUEST_ANSWER_H
@@ -13,56 +13,54 @@
 
 /* ---- answer_pages.c */
 
-/* Tells libpq how to give a command's rows; call it before its answer is looked
- * for. */
+/* Chooses libpq's row mode for a command; call before reading its answer. */
 extern void shuttle_pages_begin(ShuttleNode *node, ShuttleCommand *command);
 
-/* True for a result behind which more of the answer comes. */
+/* True if the result is only a part of the answer. */
 extern bool shuttle_pages_is_part(const PGresult *result);
 
-/* Takes the rows of a result over; false where memory is short.  Runs in the
- * pump. */
+/* Takes the rows of a result; false if out of memory. Runs in the pump. */
 extern bool shuttle_pages_take(ShuttleNode *node, ShuttleCommand *command,
 							   PGresult *result);
 
-/* Frees the rows of an answer that nobody wants any more.  Runs in the pump. */
+/* Frees rows that are no longer wanted. Runs in the pump. */
 extern void shuttle_pages_drop(ShuttleNode *node, PGresult *result);
 
-/* Tells how large a message was, sent or received: libpq's memory of a large one
- * is given back behind the transaction. */
+/* Notes the size of a message: after a large one the connection is replaced at
+ * the transaction's end, to free libpq's buffers. */
 extern void shuttle_pages_note_message(ShuttleNode *node, int64 bytes);
 
-/* What was taken so far completes a page. */
+/* The parts taken so far complete a page. */
 extern void shuttle_pages_end(ShuttleRequest *request);
 
-/* True where the node's answers are left alone until rows are read. */
+/* True if the node's answers must not be read until rows are. */
 extern bool shuttle_pages_hold_up(ShuttleNode *node);
 
-/* Stores what holds the node up; false if nothing does.  Errors: those of
- * temporary files. */
+/* Moves the rows that hold the node up to a store; false: there are none.
+ * Errors: those of temporary files. */
 extern bool shuttle_pages_make_way(ShuttleNode *node);
 
-/* True where rows are here that can be read. */
+/* True if there are rows to read in memory. */
 extern bool shuttle_pages_has_unread(ShuttleRequest *request);
 
-/* Rows that are here, those in the store left out, and were not read. */
+/* Number of unread rows in memory. */
 extern int64 shuttle_pages_count_unread(const ShuttleRequest *request);
 
-/* The next row that is here and can be read; false also where a page was read to
- * its end and freed (ended), behind which there may be others. */
+/* Returns the next row in memory; also false (with ended) if a page was read to
+ * its end and freed: others may follow. */
 extern bool shuttle_pages_next(ShuttleRequest *request, ShuttleRow *row, bool *ended);
 
-/* Starts again from the first row that is here. */
+/* Restarts at the first row in memory. */
 extern void shuttle_pages_rewind(ShuttleRequest *request);
 
-/* Frees what is here; never raises. */
+/* Frees the rows in memory; never raises. */
 extern void shuttle_pages_free(ShuttleRequest *request);
 
-/* Moves all rows that are here into the request's store. */
+/* Moves the rows in memory to the request's store. */
 extern void shuttle_pages_store(ShuttleRequest *request);
 
-/* Counts a result's rows and their bytes, and keeps what its tag says; the bytes
- * around an answer's rows. */
+/* Counts a result's rows and bytes and notes its command tag; the frame: the
+ * bytes around an answer's rows. */
 extern void shuttle_pages_count(ShuttleCommand *command, const PGresult *result);
 extern void shuttle_pages_count_frame(const ShuttleCommand *command);
 

@@ -1,25 +1,24 @@
 /*-------------------------------------------------------------------------
  * answer_pages.c
- *	  Rows of answers that are here: from libpq to the reader.
+ *	  Rows of answers in memory: from libpq to the reader.
  *
- * An answer to one command (a page of a cursor, or all that a statement gives)
- * comes in parts where its rows could be wide, so that no more of it need be
- * here than was looked at; else libpq gives it as a whole.  How many rows libpq
- * gathers is told before the first of them is read from its buffer.
+ * An answer to one command (a page of a cursor, or the whole answer of a
+ * statement) comes in parts if its rows could be wide, so that memory is
+ * bounded; else libpq returns it whole. How many rows libpq gathers is set
+ * before it parses the first of them.
  *
  * Rules:
- * - Rows of an incomplete page are given to the reader only where the page
- *	 takes more room than it may ("flowing"), and never those that may turn out
- *	 to be void: of statements, and the first page of what was asked ahead.
- * - A request whose rows take more than their room is not read on ("held up"):
- *	 the node's connection is left alone, so that the node has to wait.  So is
- *	 one whose node nobody waits for, while the session has enough to read.
- * - Whoever waits for something of a node that is held up moves the rows that
- *	 stand in the way into the store of their request, which goes to a file
- *	 beyond work_mem.  So nothing is ever waited for that can't come.
+ * - Rows of an incomplete page are returned only if the page exceeds its room
+ *   ("flowing"), and never if an error could still make them void: those of a
+ *   statement, and of the first page of a request sent ahead.
+ * - If a request's rows exceed their room, its node is "held up": nothing more
+ *   is read from its connection, so the node has to wait. The same if nobody
+ *   waits for the node while the session has enough to read.
+ * - A wait for a held up node moves the blocking rows into the store of their
+ *   request, which goes to a file beyond work_mem. So every wait can end.
  *
- * Memory: the PGresults of parts are freed when their page was read; a page
- * that is flowing, part by part.
+ * Memory: the PGresults of a page are freed when it was read; those of a
+ * flowing page one by one.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -40,11 +39,10 @@
 #include "storage/values/values.h"
 
 /*
- * Rows that libpq gathers, by the width of those that the scan has had of late;
- * where it had none, one.  What comes next may be wide all the same, and libpq
- * gives no part before it is whole: so many rows of a megabyte are what a
- * session can be surprised by.  With eight the parts as such take a tenth of the
- * time to read rows of 80 bytes, and larger ones save little of that.
+ * Rows that libpq gathers: by the scan's recent width, one if unknown. The next
+ * rows may still be wide, and libpq returns only complete parts: so a session
+ * may hold this many large rows. With eight, the parts take a tenth of the time
+ * to read rows of 80 bytes; more would save little.
  */
 #define MOST_TOGETHER 8
 #define FIRST_TOGETHER 1
@@ -52,8 +50,8 @@
 
 #define LEAST_ROOM_BYTES (64 * 1024)
 
-/* libpq's buffers keep the size of the largest message: the connection is
- * replaced behind the transaction. */
+/* libpq's buffers keep the size of the largest message: after the transaction
+ * the connection is replaced. */
 #define LARGE_MESSAGE_BYTES (64 * 1024 * 1024)
 
 struct ShuttlePage
@@ -62,8 +60,8 @@ struct ShuttlePage
 	PGresult   *result;
 	int64		bytes;			/* memory */
 	bool		in_binary;
-	bool		is_last;		/* part of its page */
-	bool		is_first;		/* its columns were not looked at yet */
+	bool		is_last;		/* last part of its page */
+	bool		is_first;		/* first part: its columns are to be checked */
 };
 
 static int64 session_bytes = 0; /* of all pages */
@@ -101,7 +99,7 @@ shuttle_pages_begin(ShuttleNode *node, ShuttleCommand *command)
 	if (nrows == 0)
 		return;
 
-	/* Where it does no more, the answer comes as a whole. */
+	/* If libpq refuses, the answer comes whole. */
 #ifdef LIBPQ_HAS_CHUNK_MODE
 	if (nrows > 1)
 		(void) PQsetChunkedRowsMode(node->connection.conn, nrows);
@@ -110,7 +108,7 @@ shuttle_pages_begin(ShuttleNode *node, ShuttleCommand *command)
 		(void) PQsetSingleRowMode(node->connection.conn);
 }
 
-/* Rows that libpq may gather before it gives them; 0: all. */
+/* Rows that libpq gathers into one part; 0: all. */
 static int
 rows_together(const ShuttleCommand *command)
 {
@@ -125,7 +123,7 @@ rows_together(const ShuttleCommand *command)
 	return (int) Max(1, Min(TOGETHER_BYTES / *request->width, MOST_TOGETHER));
 }
 
-/* A wide row now and then does not slow down all that comes behind it. */
+/* Decay: an occasional wide row must not slow down all later ones. */
 static void
 forget_width(ShuttleRequest *request)
 {
@@ -208,8 +206,8 @@ shuttle_pages_end(ShuttleRequest *request)
 	request->npages_here++;
 }
 
-/* Void rows must not be read: those of a statement that fails later, and those
- * ahead of need, whose error may not show. */
+/* Rows that an error could still make void must not be read: those of a
+ * statement, or sent ahead. */
 static bool
 may_flow(const ShuttleRequest *request)
 {
@@ -219,7 +217,7 @@ may_flow(const ShuttleRequest *request)
 
 /* ---- holding up */
 
-/* Rows of an answer that goes to a store have no room here, but on their way. */
+/* Rows of an answer that is moved to a store get little room. */
 static int64
 room_bytes(const ShuttleRequest *request)
 {
@@ -232,8 +230,8 @@ room_bytes(const ShuttleRequest *request)
 	return Max(LEAST_ROOM_BYTES, room_kb * INT64CONST(1024));
 }
 
-/* What is here, and the part that comes next: all of it, before it can be
- * held up again. */
+/* Counts the next part, too: it arrives whole before the node can be held up
+ * again. */
 static bool
 is_full(const ShuttleCommand *command)
 {
@@ -277,7 +275,7 @@ shuttle_pages_make_way(ShuttleNode *node)
 
 /* ---- to the reader */
 
-/* Are rows that are here the reader's? */
+/* True if rows in memory may be read. */
 static bool
 is_readable(ShuttleRequest *request)
 {
@@ -339,7 +337,7 @@ shuttle_pages_next(ShuttleRequest *request, ShuttleRow *row, bool *ended)
 		was_last = page->is_last;
 		if (!dlist_has_next(&request->pages, &page->link))
 		{
-			/* The last page stays, so that the answer can be read again. */
+			/* Keep the last page, so that the answer can be read again. */
 			if (!was_last || request->state == REQUEST_DONE)
 				return false;
 		}
@@ -368,7 +366,7 @@ shuttle_pages_rewind(ShuttleRequest *request)
 	request->row = 0;
 }
 
-/* Frees all parts up to one that was read. */
+/* Frees all parts up to the one just read. */
 static void
 free_read(ShuttleRequest *request, const ShuttlePage *last)
 {
@@ -416,7 +414,7 @@ shuttle_pages_free(ShuttleRequest *request)
 void
 shuttle_pages_store(ShuttleRequest *request)
 {
-	/* rows that were read, of parts that are still here */
+	/* rows already read are dropped */
 	if (request->reading != NULL &&
 		(request->row > 0 ||
 		 dlist_has_prev(&request->pages, &request->reading->link)))
@@ -443,7 +441,7 @@ shuttle_pages_store(ShuttleRequest *request)
 	}
 }
 
-/* Makes a row of a page the current one. */
+/* Makes a row of a page the current row. */
 static void
 set_current(ShuttleRequest *request, ShuttlePage *page, int row)
 {
@@ -472,11 +470,8 @@ set_current(ShuttleRequest *request, ShuttlePage *page, int row)
 	}
 }
 
-/*
- * A page has to be described as the ones before it, in the format that it was
- * asked for, and in binary by the types that its values are read as: nobody
- * looks at that for each row.
- */
+/* Each part must have the columns of the earlier ones and the requested format,
+ * and in binary the types that its values are read as: no row is checked. */
 static void
 check_columns(ShuttleRequest *request, ShuttlePage *page)
 {
@@ -530,7 +525,11 @@ shuttle_pages_count(ShuttleCommand *command, const PGresult *result)
 		bytes += row_bytes;
 	}
 	*request->width = largest;
-	/* The tag may be in the last part, and the result behind that have none. */
+
+	/*
+	 * The tag may come with the last part, and be missing in the result after
+	 * it.
+	 */
 	if (tag[0] != '\0')
 	{
 		command->tag_bytes = strlen(tag);
@@ -541,7 +540,7 @@ shuttle_pages_count(ShuttleCommand *command, const PGresult *result)
 	request->nrows_seen += nrows;
 	request->nbytes_seen += bytes;
 
-	/* As in a large result: libpq keeps a pointer and a length of each value. */
+	/* libpq keeps a pointer and a length per value. */
 	request->memory_seen += bytes + (int64) nrows * ncolumns * 16;
 	shuttle_count(request->counters, SHUTTLE_ROWS_RETURNED, nrows);
 	shuttle_count(request->counters, SHUTTLE_BYTES_RECEIVED, bytes);

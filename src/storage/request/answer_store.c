@@ -1,16 +1,16 @@
 /*-------------------------------------------------------------------------
  * answer_store.c
- *	  Rows of an answer that had to get out of the way: in memory up to
- *	  work_mem, the rest in a temporary file.
+ *	  Rows of an answer moved out of the way: in memory up to work_mem, the
+ *	  rest in a temporary file.
  *
- * A row is its size, number of columns and format, then for each column its
- * length (-1 for NULL) and value with a NUL; whole rows go to the file in the order in
- * which they came, the youngest are in memory.  Once there is a file these are few:
- * what would not fit into work_mem takes little of it.
+ * A stored row is a header (size, number of columns, format) and for each
+ * column its length (-1: NULL) and value with a NUL. Rows move to the file in
+ * order; the newest ones are in memory. Once there is a file, memory is
+ * limited to one write block.
  *
- * Memory: context "shuttle answer", a child of the request's.  The file is of
- * no resource owner, since an answer may outlive the subtransaction in which
- * it had to be stored; the reset callback closes it, which writes nothing.
+ * Memory: context "shuttle answer", a child of the request's. The file has no
+ * resource owner, since an answer may outlive its subtransaction; the reset
+ * callback closes it.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -30,7 +30,7 @@
 
 typedef struct StoredRow
 {
-	int64		size;			/* with this header */
+	int64		size;			/* including this header */
 	int32		ncolumns;
 	bool		in_binary;
 } StoredRow;
@@ -51,7 +51,7 @@ struct ShuttleStore
 	int64		file_size;
 
 	/* reading */
-	int64		position;		/* file_size and more is in memory */
+	int64		position;		/* from file_size on: in memory */
 	char	   *block;
 	Size		block_allocated;
 	int64		block_start;
@@ -99,7 +99,7 @@ shuttle_store_put(ShuttleStore *store, const ShuttleRow *row)
 	StoredRow	header;
 	char	   *to;
 
-	/* Padding goes to the file as well. */
+	/* Padding is written, too. */
 	memset(&header, 0, sizeof(header));
 	header.size = sizeof(StoredRow);
 	header.ncolumns = row->ncolumns;
@@ -152,7 +152,7 @@ make_room(ShuttleStore *store, Size size)
 	store->allocated = wanted;
 }
 
-/* Moves the rows in memory to the end of the file. */
+/* Appends the rows in memory to the file. */
 static void
 spill(ShuttleStore *store)
 {
@@ -185,7 +185,7 @@ spill(ShuttleStore *store)
 	}
 }
 
-/* Gives the next row; false behind the last.  It lives until the next call. */
+/* Returns the next row, valid until the next call; false: no more rows. */
 bool
 shuttle_store_get(ShuttleStore *store, ShuttleRow *row)
 {
@@ -216,7 +216,7 @@ shuttle_store_has_rows(const ShuttleStore *store)
 	return store->position < store->file_size + (int64) store->used;
 }
 
-/* The next size bytes of the file, from the block in memory. */
+/* The next size bytes of the file, through the block in memory. */
 static char *
 read_file(ShuttleStore *store, Size size)
 {

@@ -1,16 +1,16 @@
 /*-------------------------------------------------------------------------
  * cancel.c
- *	  Cancels what runs on nodes, while a (sub)transaction aborts.
+ *	  Cancels what runs on nodes, for example while a (sub)transaction
+ *	  aborts.
  *
- * Never raises, and gives up when no node has answered for a while: interrupts
- * are held in abort callbacks (trap 33).  Each answer gives the others their
- * whole time again, so that a busy machine with many nodes loses none, and
- * nodes that are silent take their time together.
+ * Never raises, and gives up when no node has answered for a while: abort
+ * callbacks hold interrupts (trap 33). Each answer restarts the time limit, so
+ * that a busy machine with many nodes loses none, while silent nodes wait
+ * together.
  *
- * A request to cancel travels over a connection of its own; the node closes
- * that when it has signalled, so a cancel is done when its connection has
- * ended.  libpq can do so without blocking from 17 on; before, a child process
- * calls PQcancel().
+ * A cancel request has its own connection, which the node closes after it has
+ * signalled its backend: then the cancel is done. From libpq 17 on this does
+ * not block; before, a child process calls PQcancel().
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -83,7 +83,7 @@ end_cancel(Cancel *cancel)
 
 #else
 
-/* Runs in the child. */
+/* Runs in the child process. */
 static void
 call_cancel(void *arg, int fd)
 {
@@ -131,7 +131,7 @@ end_cancel(Cancel *cancel)
 
 #endif
 
-/* Starts cancels of further nodes while there is room; returns how many run. */
+/* Starts further cancels if there is room; returns how many run. */
 static int
 fill_window(Cancel *window, dlist_iter *next, const dlist_head *nodes)
 {
@@ -155,7 +155,7 @@ fill_window(Cancel *window, dlist_iter *next, const dlist_head *nodes)
 	return nrunning;
 }
 
-/* Waits until some of the cancels can go on; false: none could for limit_ms. */
+/* Waits until some cancels can continue; false: none could for limit_ms. */
 static bool
 advance_window(Cancel *window, int limit_ms)
 {

@@ -1,9 +1,8 @@
 /*-------------------------------------------------------------------------
  * command_queue.c
- *	  Puts commands into the queue of a node, and takes them out.
+ *	  Adds commands to a node's queue, and removes them.
  *
- * Memory: commands live in node->cxt until their answer was read, those with
- * rows until the rows were.
+ * Memory: commands live in node->cxt until their answer was read.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

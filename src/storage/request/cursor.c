@@ -2,9 +2,9 @@
  * cursor.c
  *	  Names of cursors on a node.
  *
- * Rules: names are used again, so that texts repeat.  A cursor is closed only
- * when its DECLARE was answered, since CLOSE of a cursor that does not exist
- * would fail the transaction.
+ * Names are used again, so that texts repeat. A cursor is closed only after
+ * its DECLARE was answered: CLOSE of a missing cursor would fail the
+ * transaction.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -61,7 +61,7 @@ shuttle_cursor_answer(ShuttleNode *node, ShuttleCommand *command, bool failed)
 {
 	CursorSlot *slot = &node->requests.cursors[command->cursor];
 
-	/* Cursors of a transaction that was left are forgotten already. */
+	/* Cursors of an earlier transaction are already forgotten. */
 	if (command->dropped || slot->packet != command->packet)
 		return;
 	if (!failed)
@@ -101,7 +101,7 @@ shuttle_cursor_forget_packet(ShuttleNode *node, uint64 packet)
 {
 	dlist_iter	iter;
 
-	/* Their requests must not release what another one has got meanwhile. */
+	/* Their requests must not release slots that were assigned again. */
 	dlist_foreach(iter, &node->requests.all)
 	{
 		ShuttleRequest *request = dlist_container(ShuttleRequest, link, iter.cur);

@@ -1,9 +1,10 @@
 /*-------------------------------------------------------------------------
  * node_error.c
- *	  Errors of nodes: those they answered are kept and shared; all are raised.
+ *	  Errors of nodes: keeps, shares and raises them; results that end a
+ *	  connection.
  *
- * Memory: malloc'd and counted, because the pump may not allocate from the
- * server; holders release them in their reset callbacks.
+ * Memory: malloc'd and reference-counted, because the pump may not allocate
+ * from the server; holders release them in reset callbacks.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -16,8 +17,8 @@
 #include "storage/shuttle_storage.h"
 #include "storage/storage_types.h"
 
-/* Takes the result over.  Where memory is short, there is no error to keep:
- * the caller then knows only that there was one. */
+/* Takes the result. Returns NULL if out of memory: the caller then only knows
+ * that there was an error. */
 ShuttleNodeError *
 shuttle_node_error_create(PGresult *result, const char *sql)
 {
@@ -69,7 +70,41 @@ shuttle_result_sqlstate(const PGresult *result)
 	return MAKE_SQLSTATE(state[0], state[1], state[2], state[3], state[4]);
 }
 
-/* Names of objects, for clients that look at them. */
+bool
+shuttle_result_ends_connection(const PGresult *result)
+{
+	const char *severity;
+
+	switch (PQresultStatus(result))
+	{
+		case PGRES_FATAL_ERROR:
+			severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+			return severity == NULL || strcmp(severity, "ERROR") != 0;
+
+		case PGRES_COPY_IN:
+		case PGRES_COPY_OUT:
+		case PGRES_COPY_BOTH:
+			return true;
+
+		default:
+			return false;
+	}
+}
+
+const char *
+shuttle_result_reason_of_end(const ShuttleNode *node, const PGresult *result, bool *said)
+{
+	const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+
+	*said = message != NULL;
+	if (message != NULL)
+		return message;
+	if (PQresultStatus(result) == PGRES_FATAL_ERROR)
+		return PQerrorMessage(node->connection.conn);
+	return SHUTTLE_NO_ANSWER;
+}
+
+/* Copies the names of objects. */
 static int
 copy_names(const PGresult *result)
 {
@@ -91,7 +126,7 @@ copy_names(const PGresult *result)
 	return 0;
 }
 
-/* Says where it happened; the text of a request has no values in it. */
+/* Adds node and request; the text of a request has no values. */
 static int
 add_request(const ShuttleNode *node, const char *sql)
 {
@@ -109,11 +144,8 @@ shuttle_node_error_place(ShuttleNodeError *error, const ShuttleRequest *request)
 	error->level = request->sent_level;
 }
 
-/*
- * True where an error of a level around this one was raised within it, caught
- * there, and met once more.  Who tries again until another error comes would try
- * for ever.
- */
+/* True if an error of an outer level was already raised at an inner level and
+ * caught there. Code that retries until another error comes would never end. */
 static bool
 is_met_again_inside(ShuttleNodeError *error)
 {
@@ -144,7 +176,7 @@ shuttle_node_error_raise(ShuttleNode *node, ShuttleNodeError *error,
 	if (is_met_again_inside(error))
 		sqlstate = ERRCODE_IN_FAILED_SQL_TRANSACTION;
 
-	/* What is executed now has nothing to do with it. */
+	/* The statement that runs now is not the cause. */
 	if (origin != NULL)
 		error_context_stack = NULL;
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  * node_queue.h
- *	  The parts of a node that the files of this folder serve: its queue of
- *	  commands, errors, prepared statements, requests and cursors.
+ *	  Parts of ShuttleNode for this folder: queue of commands, errors,
+ *	  prepared statements, requests and cursors.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_STORAGE_REQUEST_NODE_QUEUE_H

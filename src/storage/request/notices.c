@@ -1,15 +1,14 @@
 /*-------------------------------------------------------------------------
  * notices.c
- *	  Notices and warnings of nodes: kept when they come, shown when it is
- *	  safe to.
+ *	  Notices and warnings of nodes: kept when they arrive, shown when it is
+ *	  safe.
  *
- * libpq hands them over while the pump reads, where nothing may allocate from
- * the server or raise.  Whoever has waited shows them, in the order in which
- * they came.  To libpq, an error that comes while nothing is asked is a notice,
- * too: it is kept as the reason why the connection ended, and so is the warning
- * of a server that goes down at once.
+ * libpq passes them while the pump reads, when the server must not allocate or
+ * raise. They are shown in order after a wait. libpq also reports an error
+ * that belongs to no command as a notice: it is kept as the reason why the
+ * connection ended, as is the warning of a server that shuts down.
  *
- * Memory: malloc'd, and bounded; what does not fit is counted.
+ * Memory: malloc'd and limited; messages beyond the limit are only counted.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -46,7 +45,7 @@ typedef struct Notice
 	int			level;
 	int			sqlstate;
 	Size		size;
-	char	   *texts[NNOTICE_TEXTS];	/* behind the struct; NULL: none */
+	char	   *texts[NNOTICE_TEXTS];	/* after the struct; NULL: none */
 } Notice;
 
 bool		shuttle_notices_waiting = false;
@@ -98,7 +97,7 @@ shuttle_notice_receive(void *arg, const PGresult *result)
 	kept_bytes += notice->size;
 }
 
-/* 0: not shown.  A node's log is its own affair. */
+/* The level to show a message at; 0: not shown. */
 static int
 level_of(const char *severity)
 {
@@ -113,7 +112,7 @@ level_of(const char *severity)
 	return 0;
 }
 
-/* A server that goes down at once, or crashes, says so by a warning. */
+/* A server that crashes or shuts down immediately sends a warning. */
 static bool
 is_farewell(int sqlstate)
 {
@@ -121,7 +120,7 @@ is_farewell(int sqlstate)
 		sqlstate == ERRCODE_CRASH_SHUTDOWN;
 }
 
-/* "There is no transaction in progress": a BEGIN of ours had been skipped. */
+/* Caused by our own commands, such as COMMIT after a skipped BEGIN. */
 static bool
 concerns_us(int sqlstate)
 {
@@ -202,7 +201,7 @@ show(const Notice *notice)
 			 errcontext("%s", texts[NOTICE_CONTEXT]) : 0));
 }
 
-/* The name as every encoding of a client has it. */
+/* Leaves only what every client encoding has. */
 static void
 keep_ascii(char *name)
 {
@@ -232,7 +231,7 @@ shuttle_warn_of_node(const ShuttleNode *node, void (*warn) (const char *name))
 		}
 		PG_CATCH();
 		{
-			/* an error ends what holds interrupts */
+			/* an error resets interrupt holdoff */
 			MemoryContextSwitchTo(cxt);
 			FlushErrorState();
 			InterruptHoldoffCount = nholds;

@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  * outside_answer.c
- *	  What a node answers to a statement outside of the session's transaction.
+ *	  Answers to statements outside the session's transaction.
  *
- * Rows are handed to the caller's function one by one, or else the first ones
- * are kept as JSON.  Of several errors, the first is told.
+ * Rows are passed to the caller's function, or else the first ones are kept as
+ * JSON. Of several errors, the first is reported.
  *
  * Memory: the caller's context.
  *-------------------------------------------------------------------------
@@ -49,7 +49,7 @@ shuttle_outside_take_result(OutsideRun *run, PGresult *result)
 				break;
 			if (PQresultStatus(result) == PGRES_TUPLES_OK)
 			{
-				/* an answer of no rows is one, too */
+				/* begins an answer without rows */
 				add_row(run, result);
 				if (PQcmdStatus(result)[0] == '\0' ||
 					(shuttle_tag_tells_rows(PQcmdStatus(result)) &&
@@ -85,7 +85,7 @@ shuttle_outside_take_result(OutsideRun *run, PGresult *result)
 	}
 }
 
-/* Counts all rows, and keeps the first ones. */
+/* Counts all rows and keeps the first ones. */
 static void
 add_row(OutsideRun *run, const PGresult *result)
 {
@@ -146,7 +146,7 @@ hand_rows(ShuttleOutsideRun *told, const PGresult *result)
 	}
 }
 
-/* The node's own error; a connection that broke has a result, too. */
+/* The node's error, or libpq's for a broken connection. */
 static void
 take_error(OutsideRun *run, const PGresult *result)
 {
@@ -157,7 +157,7 @@ take_error(OutsideRun *run, const PGresult *result)
 	ShuttleOutsideRun *told = run->result;
 	StringInfoData text;
 
-	/* What comes behind is a consequence. */
+	/* Later errors are consequences. */
 	if (told->error != NULL)
 		return;
 	if (state == NULL || message == NULL)

@@ -1,20 +1,20 @@
 /*-------------------------------------------------------------------------
  * outside_transaction.c
- *	  Runs an administrator's statement on several nodes at once, outside of
- *	  the session's transaction.
+ *	  Runs a statement on several nodes at once, outside the session's
+ *	  transaction.
  *
- * Each node gets a connection for this alone, with the settings of its own
- * user and database, and the statement as it is, by the simple protocol: so
- * VACUUM, CREATE INDEX CONCURRENTLY and texts of several statements work.
+ * Each node gets a new connection with its own user's and database's settings,
+ * and the statement unchanged, by the simple query protocol: so VACUUM, CREATE
+ * INDEX CONCURRENTLY and several statements in one text work.
  *
- *	  CONNECTING --> SENDING one text after the other --> ENDED
+ *   CONNECTING --> SENDING one text after the other --> ENDED
  *
- * What still runs on nodes is cancelled when the time is up, when nobody needs
- * the answer any more, or when an error ends the wait: that its connection was
- * closed, a node notices late or never.
+ * What still runs on nodes is cancelled when the time is up, when the answer
+ * is no longer needed, or when an error ends the wait: a node notices a closed
+ * connection late or never.
  *
- * Memory: a run lives in the context of the caller.  Cancelling talks to nodes,
- * which no callback of a context may.
+ * Memory: a run lives in the caller's context. Cancelling talks to nodes,
+ * which a reset callback must not do.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -38,7 +38,7 @@
 
 struct ShuttleSide
 {
-	PGconn	   *conn;			/* NULL: none, or a run has it */
+	PGconn	   *conn;			/* NULL: none, or in use by a run */
 	MemoryContextCallback callback;
 };
 
@@ -46,9 +46,10 @@ typedef struct AllRuns
 {
 	OutsideRun *runs;
 	int			nruns;
-	TimestampTz deadline;		/* of all; 0: none */
-	List	   *beside;			/* whoever of these speaks ends it */
-	bool		is_over;		/* one of them has */
+	TimestampTz deadline;		/* for all runs; 0: none */
+	List	   *beside;			/* ShuttleServerUsers: any input from them
+								 * ends the runs */
+	bool		is_over;		/* one of them sent something */
 	WaitEventSet *wait_set;
 } AllRuns;
 
@@ -150,7 +151,7 @@ shuttle_side_end(ShuttleSide *side, Oid serverid, Oid userid)
 	close_side(side);
 }
 
-/* Returns false where a connection has to be made. */
+/* Returns false if a new connection is needed. */
 static bool
 start_on_side(OutsideRun *run)
 {
@@ -163,7 +164,7 @@ start_on_side(OutsideRun *run)
 	run->node.connection.conn = side->conn;
 	side->conn = NULL;
 
-	/* Its notices belong to this run. */
+	/* Notices belong to this run. */
 	PQsetNoticeReceiver(run->node.connection.conn, shuttle_notice_receive, &run->node);
 	run->state = RUN_SENDING;
 	run->step = STEP_SQL;
@@ -171,7 +172,7 @@ start_on_side(OutsideRun *run)
 	return true;
 }
 
-/* Gives back a connection that is of further use. */
+/* Returns a usable connection to its side. */
 static void
 keep_connection(OutsideRun *run)
 {
@@ -184,10 +185,8 @@ keep_connection(OutsideRun *run)
 	run->node.connection.conn = NULL;
 }
 
-/*
- * Who owns a server chooses its host and its mappings, and nobody else has asked for
- * the connection: for what an ordinary user chose, passwords are needed.
- */
+/* Whose rights the password rule checks: the server owner's, who chose host and
+ * mappings; the user's if the owner is a superuser. */
 static Oid
 whose_rights(Oid serverid, Oid userid)
 {
@@ -196,11 +195,8 @@ whose_rights(Oid serverid, Oid userid)
 	return superuser_arg(owner) ? userid : owner;
 }
 
-/*
- * The same as shuttle_connect_options(), but a mapping that may not be used
- * fails like a node: those of others are asked all the same.  A callback could
- * not keep the error from ending the caller.
- */
+/* shuttle_connect_options(), but errors of a mapping fail only the run. PG_TRY:
+ * a reset callback could not stop the error. */
 static ConnectOptions *
 try_options(OutsideRun *run, Oid userid)
 {
@@ -230,7 +226,7 @@ try_options(OutsideRun *run, Oid userid)
 	return options;
 }
 
-/* Waiting takes a file descriptor, too, and raises where there is none. */
+/* The wait needs a file descriptor, too, and would raise if there is none. */
 static bool
 acquire_socket(void)
 {
@@ -347,7 +343,7 @@ send_step(OutsideRun *run)
 	int			sent;
 	int			rest = 0;
 
-	/* A setting would stay in a session of a pool, for whoever gets it next. */
+	/* In a pooler's session the setting would stay for the next client. */
 	if (run->step == STEP_CHECK_INTERVAL &&
 		(PQserverVersion(conn) < 140000 || run->node.options.pooled))
 		run->step++;
@@ -360,7 +356,7 @@ send_step(OutsideRun *run)
 	{
 		sent = PQsendQuery(conn, run->sql);
 
-		/* so that a long answer is never in memory as a whole */
+		/* so that a long answer need not fit in memory */
 		if (sent == 1)
 			PQsetSingleRowMode(conn);
 	}
@@ -372,7 +368,7 @@ send_step(OutsideRun *run)
 		shuttle_outside_fail(run, "08006", PQerrorMessage(conn));
 }
 
-/* Reads what has come, and goes on with the next text behind the last of it. */
+/* Reads what has arrived, and sends the next text after the last answer. */
 static void
 read_answers(OutsideRun *run)
 {
@@ -380,7 +376,7 @@ read_answers(OutsideRun *run)
 	int			rest = run->flush_pending ? PQflush(conn) : 0;
 	bool		alive = PQconsumeInput(conn) == 1 && rest >= 0;
 
-	/* What arrived before the end can still be read. */
+	/* What arrived before the connection ended can still be read. */
 	run->flush_pending = rest > 0;
 	while (run->state == RUN_SENDING && !PQisBusy(conn))
 	{
@@ -421,8 +417,7 @@ shuttle_outside_end(OutsideRun *run)
 	ReleaseExternalFD();
 }
 
-/* Adds the nodes that the session waits for, but those whose answers it leaves
- * alone. */
+/* Adds the nodes that the session waits for, except those held up. */
 static void
 add_beside(AllRuns *all)
 {
@@ -448,7 +443,7 @@ add_beside(AllRuns *all)
 	}
 }
 
-/* Waits until something can be done; false: all have ended. */
+/* Waits until a run can continue; false: all have ended. */
 static bool
 wait_for_any(AllRuns *all)
 {
@@ -529,7 +524,7 @@ fail_late(AllRuns *all)
 	}
 }
 
-/* Only an error has left some running. */
+/* After an error some still run. */
 static void
 end_all(AllRuns *all)
 {

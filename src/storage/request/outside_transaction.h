@@ -18,7 +18,7 @@ typedef enum RunState
 	RUN_ENDED
 } RunState;
 
-/* What goes out before the user's text. */
+/* Texts sent, in this order. */
 typedef enum RunStep
 {
 	STEP_READ_ONLY,
@@ -28,30 +28,30 @@ typedef enum RunStep
 
 typedef struct OutsideRun
 {
-	ShuttleNode node;			/* in no list: its connection and options */
+	ShuttleNode node;			/* only its connection and options; in no list */
 	ShuttleOutsideRun *result;
 	const char *sql;
 	RunState	state;
 	RunStep		step;
 	bool		flush_pending;	/* libpq holds bytes that are not sent */
-	bool		ready;			/* the socket is */
+	bool		ready;			/* the socket is ready */
 	bool		new_answer;		/* the next row begins an answer */
-	bool		answered;		/* the user's text was answered, by rows if
+	bool		answered;		/* the user's text was answered; with rows, if
 								 * the caller wants rows */
 	StringInfoData rows;		/* as JSON, without the closing bracket */
 } OutsideRun;
 
 /* ---- outside_transaction.c */
 
-/* Closes the connection, or gives it back to its owner if it is of further use. */
+/* Closes the connection, or returns it to its side if it is still usable. */
 extern void shuttle_outside_end(OutsideRun *run);
 
 /* ---- outside_answer.c */
 
-/* Takes one result, which the caller frees; a wrong one fails the run. */
+/* Takes one result, which the caller frees; an unexpected one fails the run. */
 extern void shuttle_outside_take_result(OutsideRun *run, PGresult *result);
 
-/* Ends the run with an error, unless it has one already. */
+/* Ends the run with an error, unless it has one. */
 extern void shuttle_outside_fail(OutsideRun *run, const char *sqlstate, const char *message);
 
 #endif							/* SHUTTLE_STORAGE_REQUEST_OUTSIDE_TRANSACTION_H */

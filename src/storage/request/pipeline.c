@@ -1,15 +1,14 @@
 /*-------------------------------------------------------------------------
  * pipeline.c
- *	  Sends what is in the queue of a node, in whole packets, and reads answers.
+ *	  Sends a node's queue in whole packets, and reads answers.
  *
  * Rules (trap 34): only whole packets are sent, so that each later packet
- * starts a new segment on the node.  The pump reads a result on to its NULL
- * before anything is sent, and never raises: the first error of a transaction
- * is stored in the node.  An error of a command sent ahead concerns only its
- * request; node_reset.c makes the node forget it.
+ * starts a new segment on the node. The pump reads a command's results to the
+ * final NULL before anything is sent, and never raises: a transaction's first
+ * error is stored in the node. An error of a command sent ahead concerns only
+ * its request; node_reset.c resets the node.
  *
- * Memory: commands live in node->cxt until their answer was read, those with
- * rows until the rows were.
+ * Memory: commands live in node->cxt until their answer was read.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -26,10 +25,7 @@
 #include "storage/transaction/transaction.h"
 #include "storage/transaction/two_phase.h"
 
-static bool ends_connection(const PGresult *result);
 static bool fits_command(const ShuttleCommand *command, const PGresult *result);
-static const char *reason_of_end(const ShuttleNode *node,
-								 const PGresult *result, bool *said);
 static void remember_error(ShuttleNode *node, ShuttleCommand *command,
 						   bool out_of_date);
 static bool command_ended_transaction(const ShuttleCommand *command);
@@ -140,7 +136,7 @@ shuttle_pipeline_send(ShuttleNode *node)
 			{
 				node->queue.timing = true;
 
-				/* nobody waits for the answer of such a COMMIT */
+				/* nobody waits for this answer */
 				node->shown.trip_counts = command->kind != COMMAND_COMMIT ||
 					!command->ignore_error;
 				INSTR_TIME_SET_CURRENT(node->queue.sent_at);
@@ -153,11 +149,11 @@ shuttle_pipeline_send(ShuttleNode *node)
 }
 
 /*
- * A pooler in transaction mode gives a session to somebody else when it hands on
- * the end of a transaction, unless a Sync that is not answered has arrived since.
- * A packet may come in parts, and those in front of its Sync would be lost, or be
- * somebody else's.  So no transaction begins before the end of the one in front
- * was answered.
+ * A pooler in transaction mode gives a server session to another client when it
+ * passes on the end of a transaction, unless a later Sync has arrived. A packet
+ * may arrive in parts: those before its Sync would be lost or go to the other's
+ * session. So no transaction begins before the end of the previous one was
+ * answered.
  */
 bool
 shuttle_pipeline_is_held(const ShuttleNode *node)
@@ -221,8 +217,8 @@ send_command(ShuttleNode *node, ShuttleCommand *command)
 		default:
 
 			/*
-			 * The answer to a savepoint tells soon that no cancel can hit it
-			 * any more, however long the statement behind it takes.
+			 * Flush: the early answer to a savepoint tells that a cancel can
+			 * no longer hit it, however long the next statement takes.
 			 */
 			return PQsendQueryParams(conn, command->sql, 0,
 									 NULL, NULL, NULL, NULL,
@@ -246,7 +242,7 @@ send_statement(PGconn *conn, ShuttleCommand *command)
 							 NULL, values, NULL, NULL, command->in_binary) == 1;
 }
 
-/* Sizes of the messages, as the protocol's chapter gives them. */
+/* Message sizes as in the protocol's documentation. */
 static void
 count_bytes_sent(ShuttleCommand *command)
 {
@@ -293,10 +289,10 @@ shuttle_pipeline_read(ShuttleNode *node)
 		if (result != NULL && PQresultStatus(result) != PGRES_PIPELINE_SYNC)
 		{
 			note_round_trip(node);
-			if (ends_connection(result))
+			if (shuttle_result_ends_connection(result))
 			{
 				bool		said;
-				const char *reason = reason_of_end(node, result, &said);
+				const char *reason = shuttle_result_reason_of_end(node, result, &said);
 
 				shuttle_connection_broke(node, reason, said);
 				PQclear(result);
@@ -338,7 +334,7 @@ shuttle_pipeline_read(ShuttleNode *node)
 		}
 		else if (result != NULL && PQresultStatus(result) != PGRES_PIPELINE_SYNC)
 		{
-			/* NULL has to follow before anything else is done. */
+			/* Do nothing until NULL has followed. */
 			command->result = result;
 			continue;
 		}
@@ -353,7 +349,7 @@ shuttle_pipeline_read(ShuttleNode *node)
 	}
 }
 
-/* Returns false where the node's connection had to be given up. */
+/* Returns false if the connection was closed. */
 static bool
 take_part(ShuttleNode *node, ShuttleCommand *command, PGresult *result)
 {
@@ -367,49 +363,8 @@ take_part(ShuttleNode *node, ShuttleCommand *command, PGresult *result)
 	return true;
 }
 
-/*
- * True for the node's last words, for what libpq makes up when nothing more can
- * come or what came makes no sense, and for answers that no request has: then
- * nobody knows what the next ones belong to.  Answers that arrived in front of
- * those still count.
- */
-static bool
-ends_connection(const PGresult *result)
-{
-	const char *severity;
-
-	switch (PQresultStatus(result))
-	{
-		case PGRES_FATAL_ERROR:
-			severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
-			return severity == NULL || strcmp(severity, "ERROR") != 0;
-
-		case PGRES_COPY_IN:
-		case PGRES_COPY_OUT:
-		case PGRES_COPY_BOTH:
-			return true;
-
-		default:
-			return false;
-	}
-}
-
-/* What is told of the end: the node's last words, libpq's reason, or ours. */
-static const char *
-reason_of_end(const ShuttleNode *node, const PGresult *result, bool *said)
-{
-	const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-
-	*said = message != NULL;
-	if (message != NULL)
-		return message;
-	if (PQresultStatus(result) == PGRES_FATAL_ERROR)
-		return PQerrorMessage(node->connection.conn);
-	return SHUTTLE_NO_ANSWER;
-}
-
-/* One result for each command behind its parts, and one with rows for each that
- * asks for some. */
+/* Each command has one final result; one that asks for rows has a result with
+ * rows. */
 static bool
 fits_command(const ShuttleCommand *command, const PGresult *result)
 {
@@ -426,7 +381,7 @@ fits_command(const ShuttleCommand *command, const PGresult *result)
 	return command->kind != COMMAND_FETCH;
 }
 
-/* The first answer to something that went out alone. */
+/* The first answer to what was sent to an idle node. */
 static void
 note_round_trip(ShuttleNode *node)
 {
@@ -463,7 +418,7 @@ command_failed(const ShuttleCommand *command)
 	}
 }
 
-/* The tags of ROLLBACK [TO] and of the RELEASE behind it. */
+/* True if the tag is that of ROLLBACK [TO] or the RELEASE after it. */
 static bool
 command_ended_transaction(const ShuttleCommand *command)
 {
@@ -472,17 +427,15 @@ command_ended_transaction(const ShuttleCommand *command)
 	return strcmp(tag, "ROLLBACK") == 0 || strcmp(tag, "RELEASE") == 0;
 }
 
-/*
- * A command was answered and is out of the queue: tells whom it concerns, and
- * frees it if nobody takes it.
- */
+/* Handles an answered command, which is out of the queue, and frees it unless
+ * its request takes it. */
 static void
 answer_command(ShuttleNode *node, ShuttleCommand *command)
 {
 	bool		failed = command->kind != COMMAND_SYNC && command_failed(command);
 	bool		out_of_date = false;
 
-	/* Looks at the result, which the error takes. */
+	/* Before the error takes the result. */
 	if (command->prepared != NULL)
 		out_of_date = shuttle_prepared_answer(node, command, failed);
 	if (command->kind == COMMAND_DECLARE)
@@ -561,7 +514,7 @@ answer_command(ShuttleNode *node, ShuttleCommand *command)
 	shuttle_command_free(node, command);
 }
 
-/* The last one tells if the node can prepare transactions. */
+/* The last row tells if the node can prepare transactions. */
 static void
 note_settings(ShuttleNode *node, const PGresult *result)
 {
@@ -571,11 +524,8 @@ note_settings(ShuttleNode *node, const PGresult *result)
 		node->commit.max_prepared = atoi(PQgetvalue(result, nrows - 1, 0));
 }
 
-/*
- * Stores the error of a transaction, or sees that it is one of a request that
- * was sent ahead.  What failed only because of an earlier error says so by
- * PGRES_PIPELINE_ABORTED or 25P02, and is not remembered.
- */
+/* Stores the transaction's error, or that of a request sent ahead. Failures
+ * caused by an earlier error (PGRES_PIPELINE_ABORTED, 25P02) are not stored. */
 static void
 remember_error(ShuttleNode *node, ShuttleCommand *command, bool out_of_date)
 {
@@ -596,7 +546,7 @@ remember_error(ShuttleNode *node, ShuttleCommand *command, bool out_of_date)
 		node->errors.ahead_failed = true;
 		node->errors.ahead_packet = command->packet;
 
-		/* At once: its owner may ask again before the packet has ended. */
+		/* Its owner may ask again before the packet has ended. */
 		shuttle_cursor_forget_packet(node, command->packet);
 		if (command->request != NULL && out_of_date)
 			shuttle_request_repeat(command->request);

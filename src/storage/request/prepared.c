@@ -2,15 +2,15 @@
  * prepared.c
  *	  Prepared statements of a connection.
  *
- * Rules: a text is prepared at its second use, since postgres_fdw prints
- * constants into texts, so that most may never come again (trap 37).  A name
- * is used by the packet that prepares it, and by others once its preparation
- * was answered: in a failed packet, it did not happen.  256 names a connection; the least recently used is closed with
- * the next request.  A statement that is out of date, because a table was
- * altered, is forgotten, and prepared anew where it can be repeated.
+ * A text is prepared at its second use: postgres_fdw prints constants into
+ * texts, so most occur once (trap 37). Other packets use a name only after its
+ * PREPARE was answered, since a failed packet may have skipped that. A
+ * connection has at most 256; the least recently used one is closed with the
+ * next request. A statement that became outdated, since a table was altered,
+ * is forgotten, and prepared again if the request can be repeated.
  *
- * Memory: entries in node->cxt; first uses are remembered as hashes, where
- * two texts with one hash only means that one is prepared early.
+ * Memory: entries in node->cxt. First uses are kept as hashes: on a collision
+ * a text is just prepared early.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -29,14 +29,14 @@
 
 typedef enum PreparedState
 {
-	PREPARED_ASKED,				/* Parse is on its way */
+	PREPARED_ASKED,				/* PREPARE is not answered */
 	PREPARED_READY,
 	PREPARED_CLOSING
 } PreparedState;
 
 typedef struct PreparedEntry
 {
-	uint32		hash;			/* key: texts with equal hashes in a list */
+	uint32		hash;			/* key; texts with equal hashes are a list */
 	ShuttlePrepared *first;
 } PreparedEntry;
 
@@ -46,9 +46,10 @@ struct ShuttlePrepared
 	dlist_node	lru;
 	PreparedState state;
 	uint32		hash;
-	uint64		generation;		/* node's transaction that used it last */
-	int			nusers;			/* commands that name it */
-	bool		forgotten;		/* in no table: freed with its last command */
+	uint64		generation;		/* last transaction that used it */
+	int			nusers;			/* commands that use it */
+	bool		forgotten;		/* not in the table: freed with its last
+								 * command */
 	char		name[24];
 	char	   *sql;
 };
@@ -99,7 +100,7 @@ shuttle_prepared_use(ShuttleNode *node, ShuttleRequest *request, bool *earlier)
 	ShuttlePrepared *prepared;
 
 	*earlier = false;
-	/* The session may be another one the next time. */
+	/* The next transaction may get another server session. */
 	if (node->options.pooled)
 		return NULL;
 	if (node->prepared.statements == NULL)
@@ -150,7 +151,7 @@ create_seen(ShuttleNode *node)
 											HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
-/* Remembers a text, and forgets the oldest; true if it was known already. */
+/* Remembers a text and forgets the oldest; true if it was known. */
 static bool
 seen_before(ShuttleNode *node, uint32 hash)
 {
@@ -179,7 +180,7 @@ find(ShuttleNode *node, uint32 hash, const char *sql)
 	return prepared;
 }
 
-/* Adds a Parse to the packet; its error is the request's. */
+/* Adds a PREPARE to the packet; its error belongs to the request. */
 static ShuttlePrepared *
 prepare(ShuttleNode *node, uint32 hash, ShuttleRequest *request)
 {
@@ -234,11 +235,11 @@ close_oldest(ShuttleNode *node)
 }
 
 /*
- * What a statement is told that was prepared before a table was altered.  The
- * result of a query is fixed by its preparation, and so are the types of the
- * parameters of INSERT and UPDATE, which have no casts in the text.  A type that
- * was made anew is another one, whatever its name: an internal error says that the
- * old one is not there.
+ * True for the errors of a statement that was prepared before a table was
+ * altered. PREPARE fixes a query's result types and the parameter types of
+ * INSERT and UPDATE, whose texts have no casts. A type that was dropped and
+ * created again is another type: an internal error says that the old one is
+ * missing.
  */
 static bool
 says_out_of_date(const PGresult *result, ShuttleEffect effect)
@@ -266,7 +267,7 @@ says_out_of_date(const PGresult *result, ShuttleEffect effect)
 	}
 }
 
-/* Runs in the pump: frees at most. */
+/* Runs in the pump: does not allocate. */
 bool
 shuttle_prepared_answer(ShuttleNode *node, ShuttleCommand *command, bool failed)
 {
@@ -284,7 +285,7 @@ shuttle_prepared_answer(ShuttleNode *node, ShuttleCommand *command, bool failed)
 			break;
 
 		case COMMAND_CLOSE_PREPARED:
-			/* Skipped behind an error: it is there still. */
+			/* Skipped after an error: it still exists. */
 			if (failed)
 				prepared->state = PREPARED_READY;
 			else
@@ -303,7 +304,7 @@ shuttle_prepared_answer(ShuttleNode *node, ShuttleCommand *command, bool failed)
 	return out_of_date;
 }
 
-/* A command that was not answered is freed. */
+/* A command is freed without an answer. */
 void
 shuttle_prepared_release(ShuttleCommand *command)
 {
@@ -318,7 +319,7 @@ release(ShuttlePrepared *prepared)
 		pfree(prepared);
 }
 
-/* Takes an entry out of the table; it lives until its last command is gone. */
+/* Removes an entry from the table; it is freed with its last command. */
 static void
 forget(ShuttleNode *node, ShuttlePrepared *prepared)
 {

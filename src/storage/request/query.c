@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  * query.c
- *	  Statements of our own about a server, from the first row to the last.
+ *	  Runs a statement of our own and hands its rows to a callback.
  *
- * Memory: a context that ends with the call.
+ * Memory: the current context.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

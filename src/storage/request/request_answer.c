@@ -1,7 +1,6 @@
 /*-------------------------------------------------------------------------
  * request_answer.c
- *	  What becomes of a request: its answers as the pump reads them, and its
- *	  end.
+ *	  Answers to a request, as the pump reads them, and the request's end.
  *
  * Memory: nothing here allocates from the server or raises; these functions
  * run in the pump, in reset callbacks and while a transaction aborts.
@@ -26,7 +25,7 @@ static void detach_commands(ShuttleRequest *request);
 static bool take_last(ShuttleRequest *request, ShuttleCommand *command);
 static void mark_behind_end(ShuttleRequest *request);
 
-/* Pages that were asked for before the end was known hold nothing up. */
+/* Pages requested before the end was known need not be waited for. */
 static void
 mark_behind_end(ShuttleRequest *request)
 {
@@ -53,10 +52,8 @@ shuttle_request_take(ShuttleRequest *request, ShuttleCommand *command,
 	return true;
 }
 
-/*
- * Takes what the last result has, which is all where the answer did not come in
- * parts.  Returns false if the answer is of no use.
- */
+/* Takes the last result, which is the only one if the answer did not come in
+ * parts. Returns false if the answer is not usable. */
 static bool
 take_last(ShuttleRequest *request, ShuttleCommand *command)
 {
@@ -154,7 +151,7 @@ void
 shuttle_request_fail(ShuttleRequest *request, ShuttleNodeError *error,
 					 bool own_error)
 {
-	/* Counters behind a complete answer do not come any more, either. */
+	/* Counters after a complete answer will not come either. */
 	request->nscanned_asked = 0;
 	if (request->state != REQUEST_OPEN)
 		return;
@@ -171,7 +168,10 @@ shuttle_request_skip(ShuttleRequest *request)
 	if (request->state != REQUEST_OPEN)
 		return;
 
-	/* Its owner need not know that there was a savepoint in front. */
+	/*
+	 * Repeat a request that only had a savepoint for a prepared statement:
+	 * its owner does not know of it.
+	 */
 	if (!request->ahead)
 	{
 		shuttle_request_repeat(request);
@@ -190,12 +190,13 @@ shuttle_request_close(ShuttleRequest *request)
 
 	MemoryContextDelete(request->cxt);
 
-	/* As postgres_fdw's CLOSE, which goes to the node. */
+	/* As postgres_fdw, whose CLOSE goes to the node. */
 	if (node->connection.state == NODE_LOST)
 		shuttle_connection_raise(node);
 }
 
-/* Takes a request's commands out of the queue; those sent are answered yet. */
+/* Removes a request's unsent commands from the queue and detaches the others,
+ * whose answers are dropped. */
 static void
 detach_commands(ShuttleRequest *request)
 {
@@ -252,7 +253,7 @@ shuttle_request_repeat_all(ShuttleNode *node)
 	}
 }
 
-/* Nothing of the answer is of use: it has to be asked for again, as texts. */
+/* The answer is not usable: requests it again, as text. */
 static void
 start_over(ShuttleRequest *request)
 {
@@ -293,7 +294,7 @@ shuttle_request_abort(ShuttleRequest *request)
 	}
 }
 
-/* The reset callback: frees and marks, no more. */
+/* Reset callback: only frees and marks. */
 void
 shuttle_request_abandon(void *arg)
 {

@@ -1,24 +1,23 @@
 /*-------------------------------------------------------------------------
  * request_pages.c
- *	  Answers that are read by a cursor, page by page.
+ *	  Reads answers by a cursor, page by page.
  *
- * The first packet carries DECLARE and the first FETCHes.  Where all rows are
- * wanted, these are as many as the estimate says, at least two; the number
- * asked for and not read then doubles each time that the reader has to wait.
- * With a row goal it is that many rows, and then, each time that they are used
- * up, as many as there were so far, or as a new goal says, if that is more.  An
- * answer that has to get out of the way is asked for as far as it is expected to
- * go, goal or not, and beyond that for as many rows again as have come.  Who
- * comes back a row at a time is likely to be a loop: it gets 10 rows the first
- * time and 100 later, as from postgres_fdw, so that it never waits more often.
- * Rows of a page are what fits shuttle.fetch_size_limit by the mean size of the
- * rows so far.  (Servers and tables have options of these names as well.)
+ * The first packet has DECLARE and FETCHes: if all rows are wanted, for the
+ * estimated number of rows, at least two pages. Each time that the reader has
+ * to wait, the number of pages requested and not read doubles. With a row
+ * goal, that many rows are requested; when they are used up, as many again as
+ * were read, or as a larger new goal says. The first refill has at least 10
+ * rows and later ones 100, as from postgres_fdw, so that a loop that takes
+ * single rows never waits more often. An answer that is moved to the store is
+ * requested up to the estimate, and beyond it as many rows again as have come.
+ * A page has as many rows of the mean size so far as fit into
+ * shuttle.fetch_size_limit. (Servers and tables have options of these names,
+ * too.)
  *
- * shuttle.fetch_ahead bounds what all scans of the session have asked for and
- * not read, since all of it may come before one row is read.  Scans that nobody
- * reads yet (early start) get one half of it together, so that the one that is
- * read has room; where several are read by turns, each has its share, and never
- * fewer than two pages.
+ * shuttle.fetch_ahead limits what all scans of the session have requested and
+ * not read: all of it may arrive before one row is read. Scans that nobody
+ * reads yet (early start) share one half of it. Scans that are read in turns
+ * share the rest, each with at least two pages.
  *
  * Memory: none of its own; answer_pages.c has the rows.
  *-------------------------------------------------------------------------
@@ -39,18 +38,18 @@
 #include "storage/shuttle_storage.h"
 #include "storage/storage_types.h"
 
-/* Guess where neither the planner nor an answer has told a row's size. */
+/* If neither the planner nor an answer tells a row's size. */
 #define USUAL_ROW_BYTES 100
 
-/* What a row takes here beside its values, by guess: libpq keeps a pointer and a
- * length of each, and aligns them. */
+/* Guess of a row's memory beside its values: libpq keeps a pointer and a length
+ * per value, and alignment. */
 #define ROW_OVERHEAD_BYTES 100
 
 #define FEWEST_PAGES 2
 #define MOST_PAGES 1024
 
-/* Rows to ask for where those of the goal are used up: the first time, and then;
- * postgres_fdw's pages have 100 unless told otherwise. */
+/* Rows of the first and of later refills after a row goal; postgres_fdw's
+ * default is 100. */
 #define FIRST_REFILL_ROWS 10
 #define REFILL_ROWS 100
 
@@ -59,14 +58,14 @@ static int	first_window(const ShuttleRequest *request);
 static int	most_pages(const ShuttleRequest *request);
 static void add_fetch(ShuttleRequest *request);
 
-/* Locks are never taken ahead of need (trap 21). */
+/* Lock only rows that are needed (trap 21). */
 static bool
 locks_stepwise(const ShuttleRequest *request)
 {
 	return request->effect == SHUTTLE_LOCKS && !request->whole;
 }
 
-/* Has the plan above asked for some rows only, or is asking a side effect? */
+/* True if rows are requested only when needed: row goal, or row locks. */
 static bool
 is_stepwise(const ShuttleRequest *request)
 {
@@ -81,7 +80,7 @@ mean_row_bytes(const ShuttleRequest *request)
 	return request->row_bytes > 0 ? request->row_bytes : USUAL_ROW_BYTES;
 }
 
-/* Rows of a page, by their size and the limit of the plan. */
+/* Rows per page, by their size and by fetch_limit. */
 static int
 fitting_rows(const ShuttleRequest *request)
 {
@@ -91,7 +90,7 @@ fitting_rows(const ShuttleRequest *request)
 	return (int) Max(1, Min(rows, request->limits.fetch_limit));
 }
 
-/* Memory of a page that is on its way, as pages so far were. */
+/* Memory of an outstanding page, by the mean of earlier rows. */
 static double
 page_memory(const ShuttleRequest *request)
 {
@@ -102,11 +101,11 @@ page_memory(const ShuttleRequest *request)
 	return row_bytes * request->page_rows;
 }
 
-/* What the session's other scans have asked for and not read. */
+/* What the session's other scans have requested and not read. */
 typedef struct OtherScans
 {
 	double		read_bytes;
-	double		unread_bytes;	/* of those that nobody reads yet */
+	double		unread_bytes;	/* of scans that nobody reads yet */
 	int			nread;
 } OtherScans;
 
@@ -142,7 +141,7 @@ look_at_others(const ShuttleRequest *request)
 	return others;
 }
 
-/* Rows of a page, where the plan may take fewer than fit. */
+/* Rows per page, limited by the row goal. */
 static int
 goal_rows(const ShuttleRequest *request)
 {
@@ -153,8 +152,8 @@ goal_rows(const ShuttleRequest *request)
 	return (int) Max(1, Min(ceil(request->row_goal), rows));
 }
 
-/* Pages of locking requests have their goal's rows at once; of others those that
- * were asked for come as they are. */
+/* The pages of a locking request follow the goal at once; for others,
+ * outstanding pages stay as requested. */
 void
 shuttle_request_set_goal(ShuttleRequest *request, double row_goal)
 {
@@ -173,7 +172,7 @@ shuttle_request_set_goal(ShuttleRequest *request, double row_goal)
 	}
 }
 
-/* Pages that may be asked for and not read. */
+/* Maximum number of pages requested and not read. */
 static int
 most_pages(const ShuttleRequest *request)
 {
@@ -195,8 +194,8 @@ pages_of(const ShuttleRequest *request, double rows)
 	return (int) Max(1, Min(ceil(rows / request->page_rows), MOST_PAGES));
 }
 
-/* Pages of those rows that are expected and were not asked for.  One row more
- * than the estimate shows that it was right. */
+/* Pages for the expected rows that were not requested yet. The row beyond the
+ * estimate shows that the estimate was right. */
 static int
 first_window(const ShuttleRequest *request)
 {
@@ -252,9 +251,9 @@ add_fetch(ShuttleRequest *request)
 }
 
 /*
- * True while pages are on their way that should hold the last row: one more
- * would be asked for in vain, and its empty answer stand in the way of what
- * comes next.  When the last of them comes back full the estimate was wrong.
+ * True while the outstanding pages should include the last row: another page
+ * would be empty and delay what comes next. If the last of them is full, the
+ * estimate was wrong.
  */
 static bool
 estimate_is_covered(const ShuttleRequest *request)
@@ -264,7 +263,7 @@ estimate_is_covered(const ShuttleRequest *request)
 		request->nrows_asked > request->estimated_rows;
 }
 
-/* Lets more be asked for, as the reader waits for what it needs. */
+/* Widens the window, since the reader waits. */
 static void
 widen(ShuttleRequest *request, int most)
 {
@@ -304,7 +303,7 @@ shuttle_pages_ask(ShuttleRequest *request, bool waits)
 	if (nfree <= 0)
 		return;
 
-	/* Pages of an open cursor can be asked for again as they are. */
+	/* Pages of an open cursor can be requested again unchanged. */
 	shuttle_cursor_close_unwanted(node);
 	if (request->reads_ahead)
 	{
@@ -322,7 +321,7 @@ shuttle_pages_ask(ShuttleRequest *request, bool waits)
 	shuttle_pipeline_end_packet(node);
 }
 
-/* True where pages that a goal has bounded have come, and none is on its way. */
+/* True if all pages requested for a row goal have arrived. */
 static bool
 is_between_pages(const ShuttleRequest *request)
 {

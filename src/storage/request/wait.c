@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  * wait.c
- *	  The progress engine: whoever waits for one node drives all of them on.
+ *	  Waiting: a wait for one node sends and reads on all connections.
  *
- * Each pass writes what can be written and reads what is there on every
- * connection with work, so that neither side can fill up and wait for the
- * other.  The set of sockets is kept across statements and made anew when one
- * was opened, replaced or closed.
+ * Each pass writes what can be written and reads what has arrived on every
+ * connection with work, so that no connection blocks another by a full buffer.
+ * The set of sockets is kept across statements and rebuilt when a socket was
+ * opened, replaced or closed.
  *
  * Memory: the set lives for the session.
  *-------------------------------------------------------------------------
@@ -29,10 +29,10 @@
 
 #define MOST_EVENTS 16
 
-/* When to look for a deadlock. */
+/* When to check for a deadlock. */
 typedef struct LockWatch
 {
-	TimestampTz next;			/* 0: not decided yet */
+	TimestampTz next;			/* 0: not set yet */
 	int64		interval_ms;
 } LockWatch;
 
@@ -93,7 +93,7 @@ shuttle_wait_until(ShuttleNode *node, ShuttleWaitEvent event,
 	}
 }
 
-/* Gets answers out of the way of what is waited for; false: there are none. */
+/* Stores answers that block the nodes waited for; false: there are none. */
 static bool
 make_way(void)
 {
@@ -110,10 +110,7 @@ make_way(void)
 	return made;
 }
 
-/*
- * What is waited for may wait for a lock that its holder will never give up.
- * Looks are made less often as time goes by, up to twice the time.
- */
+/* Checks for a deadlock over nodes; the interval grows to twice the setting. */
 static void
 watch_locks(LockWatch *watch)
 {
@@ -174,9 +171,7 @@ wait_once(ShuttleNode *node, ShuttleWaitEvent event, const LockWatch *watch)
 	look_at_hosts();
 }
 
-/*
- * Makes the set anew.  A failure leaves no set, and the next wait tries again.
- */
+/* Rebuilds the set. A failure leaves none, and the next wait tries again. */
 static void
 make_set(void)
 {
@@ -221,7 +216,7 @@ update_set(void)
 		if (events == node->socket.set_events)
 			continue;
 
-		/* A socket must be waited for, or not be in the set. */
+		/* A socket without events cannot be in the set. */
 		if (events == 0 || node->socket.set_events == 0)
 		{
 			make_set();
@@ -234,7 +229,7 @@ update_set(void)
 	}
 }
 
-/* 0: nothing, since its answers are left alone. */
+/* Events to wait for; 0: none, since the node is held up. */
 static uint32
 wanted_events(ShuttleNode *node)
 {
@@ -247,7 +242,7 @@ wanted_events(ShuttleNode *node)
 		(node->socket.flush_pending ? WL_SOCKET_WRITEABLE : 0);
 }
 
-/* How long a node can be left alone; -1: no limit but a cancel. */
+/* How long a node needs no check; -1: forever. */
 static long
 node_limit_ms(const ShuttleNode *node)
 {
@@ -259,8 +254,7 @@ node_limit_ms(const ShuttleNode *node)
 										   node->connection.deadline);
 }
 
-/* Until the first connect runs out of time, or hosts or locks have to be looked
- * at. */
+/* Until a connect times out, or hosts or deadlocks have to be checked. */
 static long
 wait_limit_ms(const LockWatch *watch)
 {
