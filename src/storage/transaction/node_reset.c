@@ -1,20 +1,19 @@
 /*-------------------------------------------------------------------------
  * node_reset.c
- *	  What happens between sending and reading: the node is made to forget an
- *	  error of a request that was sent ahead, and a new connection gets its
- *	  settings.
+ *	  Resets a node after an error of a request sent ahead, and sends a new
+ *	  connection's settings.
  *
- * A packet sent ahead is [..., SAVEPOINT a, request, RELEASE a, Sync].  When
- * the request fails:
- * 1. The node skips to that Sync; its transaction is failed, and every packet
- *	  that was sent behind it fails too, without any effect.  None of those
- *	  begins or ends a transaction or a savepoint of ours: such commands wait
- *	  until nothing sent ahead is unanswered (transaction.c).
- * 2. Having read that Sync, we send [ROLLBACK TO a, RELEASE a, Sync].
- * 3. Requests of the packets behind that were sent ahead too are skipped for
- *	  good: their owners ask again if need be.  All other commands of those
- *	  packets are put behind the recovery, in their order; placeholders take
- *	  the answers that are still to come for the first sending.
+ * A packet sent ahead is [..., SAVEPOINT a, request, RELEASE a, Sync]. If the
+ * request fails:
+ * 1. The node skips to that Sync. Its transaction has failed, so all packets
+ *    sent after it fail, too, without effect. None of them begins or ends a
+ *    transaction or savepoint: such commands wait until all requests sent ahead
+ *    are answered (transaction.c).
+ * 2. After reading that Sync, we send [ROLLBACK TO a, RELEASE a, Sync].
+ * 3. Later packets that were sent ahead, too, are skipped for good: their owners
+ *    send them again if needed. All other commands of later packets are queued
+ *    again after the recovery, in order; placeholders take the outstanding
+ *    answers to their first sending.
  *
  * Memory: placeholders are commands like others.
  *-------------------------------------------------------------------------
@@ -45,7 +44,7 @@ shuttle_pipeline_progress(ShuttleNode *node)
 		if (node->connection.state == NODE_CONNECTING)
 			shuttle_connection_poll(node);
 
-		/* Not even sent to: libpq could read meanwhile. */
+		/* Do not send, either: libpq could read meanwhile. */
 		if (shuttle_pages_hold_up(node))
 			return;
 		shuttle_pipeline_send(node);
@@ -54,10 +53,12 @@ shuttle_pipeline_progress(ShuttleNode *node)
 			node->socket.readable = false;
 			if (PQconsumeInput(node->connection.conn) == 0)
 			{
-				/* What arrived before the end may still be read. */
+				/*
+				 * What arrived before the connection ended can still be read.
+				 */
 				shuttle_pipeline_read(node);
 				if (node->connection.state == NODE_READY && dlist_is_empty(&node->queue.commands))
-					(void) PQisBusy(node->connection.conn); /* looks at last words */
+					(void) PQisBusy(node->connection.conn); /* reads the reason */
 				if (node->connection.state == NODE_READY)
 					shuttle_connection_broke(node, PQerrorMessage(node->connection.conn),
 											 false);
@@ -78,7 +79,7 @@ shuttle_pipeline_progress(ShuttleNode *node)
 	}
 }
 
-/* Moves what is not sent yet into a list. */
+/* Moves the unsent commands to a list. */
 static void
 set_unsent_aside(ShuttleNode *node, dlist_head *unsent)
 {
@@ -88,7 +89,7 @@ set_unsent_aside(ShuttleNode *node, dlist_head *unsent)
 		ShuttleCommand *command = node->queue.unsent;
 		bool		ahead = command->ahead;
 
-		command->ahead = false; /* not counted as gone */
+		command->ahead = false; /* keep nahead */
 		shuttle_pipeline_unlink(node, command);
 		command->ahead = ahead;
 		dlist_push_tail(unsent, &command->link);
@@ -112,7 +113,7 @@ recover(ShuttleNode *node)
 		!shuttle_pipeline_try(node, COMMAND_RECOVER, "RELEASE SAVEPOINT a") ||
 		!shuttle_pipeline_try(node, COMMAND_SYNC, NULL))
 	{
-		/* Its queue can't be trusted any more. */
+		/* The queue is incomplete. */
 		shuttle_connection_lost(node, "out of memory");
 		return;
 	}
@@ -121,10 +122,8 @@ recover(ShuttleNode *node)
 	node->queue.unsynced = unsynced;
 }
 
-/*
- * A late cancel hit the ROLLBACK of a transaction or savepoint, which is the
- * only thing that was sent: sends it again, in front of all that waits.
- */
+/* A late cancel hit the ROLLBACK of a transaction or savepoint, the only
+ * command sent: sends it again before all others. */
 static void
 repeat_rollback(ShuttleNode *node)
 {
@@ -156,10 +155,8 @@ repeat_rollback(ShuttleNode *node)
 	node->queue.unsynced = unsynced;
 }
 
-/*
- * Puts placeholders for all commands that were sent, and the commands that
- * have to be sent again into a list.  Returns false where memory is short.
- */
+/* Replaces all sent commands by placeholders and moves those to be sent again
+ * to a list. Returns false if out of memory. */
 static bool
 replace_sent(ShuttleNode *node, dlist_head *again)
 {
@@ -191,7 +188,7 @@ replace_sent(ShuttleNode *node, dlist_head *again)
 			drop_skipped(node, command);
 		else
 		{
-			/* Without its request, a packet is not ahead of anything. */
+			/* Without its request the packet is no longer one sent ahead. */
 			if (command->ahead && !command->repeatable)
 			{
 				node->errors.nahead--;
@@ -201,12 +198,12 @@ replace_sent(ShuttleNode *node, dlist_head *again)
 			dlist_push_tail(again, &command->link);
 		}
 	}
-	/* Placeholders are no commands to be sent. */
+	/* Placeholders are not to be sent. */
 	node->queue.unsent = NULL;
 	return true;
 }
 
-/* A command that was sent ahead and skipped by the node. */
+/* Drops a command that was sent ahead and skipped. */
 static void
 drop_skipped(ShuttleNode *node, ShuttleCommand *command)
 {
@@ -219,7 +216,7 @@ drop_skipped(ShuttleNode *node, ShuttleCommand *command)
 	shuttle_command_free(node, command);
 }
 
-/* Appends commands that are to be sent, with new numbers of packets. */
+/* Appends commands to be sent, with new packet numbers. */
 static void
 append_all(ShuttleNode *node, dlist_head *commands)
 {
@@ -252,7 +249,7 @@ shuttle_pipeline_settings(ShuttleNode *node)
 	dlist_head	waiting;
 	bool		unsynced = node->queue.unsynced;
 
-	/* Everything that was queued while the connection was made goes behind. */
+	/* Commands queued while connecting follow the settings. */
 	dlist_init(&waiting);
 	while (!dlist_is_empty(&node->queue.commands))
 		dlist_push_tail(&waiting, dlist_pop_head_node(&node->queue.commands));
@@ -263,10 +260,8 @@ shuttle_pipeline_settings(ShuttleNode *node)
 	node->queue.unsynced = unsynced;
 }
 
-/*
- * Values travel as these make them, and names are found in pg_catalog.
- * more: further rows, as VALUES has them; behind: a UNION with others.
- */
+/* Settings for the format of values, and names from pg_catalog only. more:
+ * further rows of VALUES; behind: a UNION after them. */
 #define SETTINGS_SQL(is_local, more, behind) \
 	"SELECT pg_catalog.set_config(name, value, " is_local ")" \
 	" FROM (VALUES" more \
@@ -279,7 +274,8 @@ shuttle_pipeline_settings(ShuttleNode *node)
 	" ('cursor_tuple_fraction', '1')" behind ")" \
 	" AS settings (name, value)"
 
-/* Other platforms may refuse the last one, and the transaction would fail. */
+/* Only on Linux the last setting is sure to be accepted; an error would fail
+ * the transaction. */
 void
 shuttle_pipeline_add_local_settings(ShuttleNode *node)
 {
@@ -294,10 +290,7 @@ shuttle_pipeline_add_local_settings(ShuttleNode *node)
 										  " WHERE pg_catalog.version() ~ 'linux'"));
 }
 
-/*
- * For pg_stat_statements of nodes before 16 SET is another statement for each
- * value.
- */
+/* Before 16, pg_stat_statements does not normalize the value of SET. */
 void
 shuttle_pipeline_add_local_setting(ShuttleNode *node, const char *name,
 								   const char *value)
@@ -312,7 +305,7 @@ shuttle_pipeline_add_local_setting(ShuttleNode *node, const char *name,
 	pfree(quoted);
 }
 
-/* In a packet of its own; none is to be missing because of a cancel. */
+/* In its own packet; a cancel must not hit it. */
 static void
 add_setting(ShuttleNode *node, CommandKind kind, const char *sql)
 {
@@ -324,13 +317,12 @@ add_setting(ShuttleNode *node, CommandKind kind, const char *sql)
 }
 
 /*
- * One SELECT, in a packet of its own: inside a transaction it would be undone by
- * a ROLLBACK.  A packet in front of it keeps it, and all that is asked outside of
- * transactions, from waiting for serializable transactions of others, where the
- * remote user's defaults are SERIALIZABLE, READ ONLY and DEFERRABLE.  A session of
- * a pool is others' as well, and is left as it is.  The node is to find out as
- * soon as we do that the other end is gone: a transaction of ours that is idle
- * there keeps its locks until then.
+ * A SELECT in its own packet: inside a transaction, ROLLBACK would undo it. A
+ * packet before it sets default_transaction_deferrable off: if the remote
+ * user's defaults are SERIALIZABLE, READ ONLY and DEFERRABLE, statements
+ * outside transactions would wait for those of others. A pooler's session is
+ * shared, and left unchanged. The node should notice the end of a connection as
+ * soon as we do: until then an idle transaction keeps its locks.
  */
 void
 shuttle_pipeline_add_settings(ShuttleNode *node)
@@ -354,7 +346,7 @@ shuttle_pipeline_add_settings(ShuttleNode *node)
 	if (node->commit.look_sql != NULL)
 		add_setting(node, COMMAND_LOOK, node->commit.look_sql);
 
-	/* Some platforms refuse it. */
+	/* Some platforms reject it. */
 	if (PQserverVersion(node->connection.conn) >= 140000)
 		add_setting(node, COMMAND_CONTROL,
 					"SET client_connection_check_interval = '2s'");

@@ -3,17 +3,16 @@
  *	  Numbers of local snapshots, and which of them are in use.
  *
  * Two statements have the same snapshot if the server gave them the same copy,
- * as it does with those of a STABLE function and the statement that calls it.
- * Neither address nor contents tell that: memory is used again, and snapshots
- * with nothing committed in between are equal.  So the number is kept in the
- * copy itself, in snapXactCompletionCount.  The server sets that to 0 in each
- * copy it makes, also in a parallel worker, and never reads it there: it only
- * serves to build the static snapshots again.
+ * as it does for a STABLE function and the statement that calls it. Neither
+ * address nor contents tell: memory is reused, and snapshots with no commit in
+ * between are equal. So the number is kept in the copy, in
+ * snapXactCompletionCount, which the server sets to 0 in every copy, also in
+ * parallel workers, and reads only in its static snapshots.
  *
- * A snapshot is in use while the run of a plan under it is on the stack.  A
- * cursor is between two fetches not.
+ * A snapshot is in use while a plan that uses it runs; a cursor's is not
+ * between fetches.
  *
- * Memory: the runs are on the stack.
+ * Memory: Runs are on the stack.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -26,7 +25,7 @@
 #include "storage/shuttle_storage.h"
 #include "storage/transaction/transaction.h"
 
-/* A call of the executor that has not returned. */
+/* An executor run that has not returned. */
 typedef struct Run
 {
 	Snapshot	snapshot;		/* registered by its plan */
@@ -83,7 +82,7 @@ shuttle_snapshot_note_reader(ShuttleNode *node, uint64 number)
 	if (node->transaction.nreaders > 0 && node->transaction.readers[node->transaction.nreaders - 1] == number)
 		return;
 
-	/* Nobody asks for those that are over: so there are few. */
+	/* Keep only those in use: they are few. */
 	for (int i = 0; i < node->transaction.nreaders; i++)
 	{
 		if (node->transaction.readers[i] != number && is_in_use(node->transaction.readers[i]))
@@ -111,7 +110,7 @@ begin_run(Run *run, Snapshot snapshot)
 	innermost_run = run;
 }
 
-/* PG_FINALLY, as no memory context goes with each call of the executor. */
+/* PG_FINALLY: an executor run has no memory context of its own. */
 void
 shuttle_snapshot_run(ExecutorRun_hook_type run_plan, SHUTTLE_EXECUTOR_RUN_PARAMETERS)
 {
@@ -129,10 +128,8 @@ shuttle_snapshot_run(ExecutorRun_hook_type run_plan, SHUTTLE_EXECUTOR_RUN_PARAME
 	PG_END_TRY();
 }
 
-/*
- * Data-modifying CTEs run to their end here.  AFTER triggers, which see what was
- * committed meanwhile, do not find the statement in use where it has none.
- */
+/* Data-modifying CTEs run to their end here. Without them the snapshot does not
+ * count as in use: AFTER triggers see later commits. */
 void
 shuttle_snapshot_finish(ExecutorFinish_hook_type finish_plan, QueryDesc *queryDesc)
 {

@@ -1,22 +1,22 @@
 /*-------------------------------------------------------------------------
  * transaction.c
- *	  Transactions of nodes: what goes in front of a request.
+ *	  Transactions of nodes: what a request needs before it.
  *
- * A transaction starts on a node in the packet of the first request.  Under
- * local READ COMMITTED it is clean at first (REPEATABLE READ READ ONLY), and a
- * request of a later local snapshot puts COMMIT and BEGIN in front of itself,
- * unless a statement that is under way has read the node: its functions then
- * see what it sees.  The first write or row lock replaces the transaction by
- * one in READ COMMITTED, which then stays (trap 15).  Under REPEATABLE READ and
- * SERIALIZABLE the node's is the same.  Savepoints s2, s3, ... follow the local
- * nesting level.
+ * A node's transaction begins in the packet of the first request. Under local
+ * READ COMMITTED it is clean at first (REPEATABLE READ READ ONLY). A request
+ * of a later local snapshot adds COMMIT and BEGIN before itself, unless a
+ * running statement has read the node: its functions must see the same data.
+ * The first write or row lock replaces the transaction by a READ COMMITTED
+ * one, which stays (trap 15). Under REPEATABLE READ and SERIALIZABLE the
+ * node's level is the same. Savepoints s2, s3, ... follow the local nest
+ * level.
  *
- * Rules: commands that begin or end a transaction or a savepoint wait until
- * nothing sent ahead is unanswered, because an error of that would make the
- * node skip them; before SAVEPOINT, all answers are here (trap 18).  COMMIT
- * starts a packet, so that no earlier error skips it.
+ * Rules: commands that begin or end a transaction or savepoint wait until all
+ * requests sent ahead are answered, because an error of one would make the
+ * node skip them. All answers arrive before SAVEPOINT (trap 18). COMMIT starts
+ * a packet, so no earlier error skips it.
  *
- * Memory: none of its own; commands are the pipeline's.
+ * Memory: none of its own; commands belong to the pipeline.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -36,8 +36,8 @@
 #include "storage/transaction/transaction.h"
 #include "storage/transaction/two_phase.h"
 
-/* By which a node's statement_timeout is later than the session's, at least; and
- * to what it is rounded, so that one statement's serves the next one. */
+/* Margin of a node's statement_timeout after the session's, and the step that
+ * it is rounded to, so that the next statement can use it, too. */
 #define TIMEOUT_GRACE_MS 500L
 #define TIMEOUT_STEP_MS 100L
 
@@ -110,7 +110,7 @@ shuttle_transaction_prepare(ShuttleNode *node, ShuttleEffect effect,
 	if (writes && !node->transaction.wrote)
 		shuttle_two_phase_check_writer(node);
 
-	/* What is waited for may show that the transaction has to begin again. */
+	/* The wait may show that the transaction has to begin again. */
 	for (;;)
 	{
 		bool		begun_now = ensure_transaction(node, effect, snapshot, nestlevel,
@@ -139,17 +139,15 @@ shuttle_transaction_prepare(ShuttleNode *node, ShuttleEffect effect,
 	node->transaction.fast_start = fast_start;
 }
 
-/* True where the node is in a transaction that has not failed. */
+/* True if the node has a usable transaction. */
 static bool
 is_of_use(const ShuttleNode *node)
 {
 	return shuttle_transaction_is_open(node) && !node->transaction.begin_again;
 }
 
-/*
- * Begins a transaction, and returns true, unless the one that is there serves
- * the request.
- */
+/* Begins a transaction and returns true, unless the open one serves the
+ * request. */
 static bool
 ensure_transaction(ShuttleNode *node, ShuttleEffect effect, uint64 snapshot,
 				   int nestlevel, ShuttleRequestCall complete)
@@ -215,7 +213,7 @@ begin(ShuttleNode *node, TransactionKind kind, uint64 snapshot, int nestlevel)
 	node->transaction.fast_start = false;
 }
 
-/* Ends a clean transaction, from which nothing can be lost. */
+/* Ends a clean transaction, which loses nothing. */
 static void
 end_clean(ShuttleNode *node, ShuttleRequestCall complete)
 {
@@ -234,7 +232,7 @@ end_clean(ShuttleNode *node, ShuttleRequestCall complete)
 	}
 }
 
-/* Ends a transaction that failed before anything was done in it. */
+/* Ends a transaction that failed before it did anything. */
 static void
 undo_failed(ShuttleNode *node)
 {
@@ -244,9 +242,9 @@ undo_failed(ShuttleNode *node)
 }
 
 /*
- * Where it does not matter which savepoint an error belongs to, savepoints are
- * begun behind writes that were not answered.  What becomes of those that fail is
- * seen to when one is rolled back (transaction_abort.c).
+ * Without strict_savepoints, a savepoint may follow unanswered writes. If one
+ * of them fails, transaction_abort.c deals with it when a savepoint is rolled
+ * back.
  */
 static bool
 need_not_wait(const ShuttleRequest *request)
@@ -255,8 +253,11 @@ need_not_wait(const ShuttleRequest *request)
 		request->state == REQUEST_OPEN && !shuttle_settings.strict_savepoints;
 }
 
-/* One that is to be repeated belongs to the transaction that was begun since,
- * or will be; where it reads ahead, it is asked for again if it is needed. */
+/*
+ * True if the answer is still expected in the node's transaction. A request to
+ * be repeated belongs to the newest one; if sent ahead, it is repeated only
+ * when needed.
+ */
 static bool
 is_to_come(const ShuttleRequest *request)
 {
@@ -268,7 +269,7 @@ is_to_come(const ShuttleRequest *request)
 		(request->state == REQUEST_OPEN || request->state == REQUEST_UNSENT);
 }
 
-/* Reads the answers of a node that are still to come in its transaction. */
+/* Reads all answers still expected in the node's transaction. */
 static void
 complete_answers(ShuttleNode *node, ShuttleRequestCall complete)
 {
@@ -302,9 +303,9 @@ ahead_was_answered(void *arg)
 }
 
 /*
- * True where nothing that can fail by itself is unanswered.  Commands that
- * only follow the local transaction are not waited for: a ROLLBACK TO that
- * fails does so because the node's transaction is lost anyway.
+ * True if no unanswered command can fail by itself. Commands that only follow
+ * the local transaction do not count: a ROLLBACK TO fails only if the node's
+ * transaction is lost anyway.
  */
 static bool
 no_request_in_flight(void *arg)
@@ -339,7 +340,7 @@ no_request_in_flight(void *arg)
 	return true;
 }
 
-/* Returns false where the transaction turns out to be of no use. */
+/* Returns false if the transaction turns out to be unusable. */
 static bool
 open_savepoints(ShuttleNode *node, int nestlevel, bool begun_now,
 				ShuttleRequestCall complete)
@@ -360,7 +361,7 @@ open_savepoints(ShuttleNode *node, int nestlevel, bool begun_now,
 		if (node->errors.first != NULL)
 			shuttle_node_error_raise(node, node->errors.first, NULL);
 
-		/* An answer that had to be asked for again has opened them. */
+		/* A repeated request may have opened them. */
 		if (node->transaction.level >= nestlevel)
 			return true;
 	}
@@ -374,7 +375,7 @@ open_savepoints(ShuttleNode *node, int nestlevel, bool begun_now,
 		node->transaction.level++;
 	}
 
-	/* Without them, what was done before would be lost. */
+	/* If a cancel hit it, earlier work would be lost. */
 	if (!begun_now)
 		last->spared_level = first;
 	return true;
@@ -387,9 +388,9 @@ shuttle_transaction_await_ahead(ShuttleNode *node)
 }
 
 /*
- * The local transaction may have become read only since the node's began, for
- * good or within a savepoint; reading a table there may write.  A request of an
- * outer level is that level's, which is not known to be read only.
+ * Follows a local SET TRANSACTION READ ONLY, possibly inside a savepoint:
+ * reading a remote table may write. Not for a request of an outer level, which
+ * may not be read only.
  */
 static void
 follow_read_only(ShuttleNode *node)
@@ -401,10 +402,8 @@ follow_read_only(ShuttleNode *node)
 	node->transaction.read_only_level = node->transaction.level;
 }
 
-/*
- * The session's statements have a deadline each, the node's a time each: that of
- * an earlier statement serves where it is neither too short nor much too long.
- */
+/* A local timeout is a deadline, a node's is a duration: an earlier statement's
+ * stays if it is neither too short nor much too long. */
 static void
 set_statement_timeout(ShuttleNode *node, TimestampTz deadline)
 {
@@ -427,9 +426,9 @@ set_statement_timeout(ShuttleNode *node, TimestampTz deadline)
 }
 
 /*
- * The node gets the rest of our own timeouts, so that it stops by itself where
- * no cancel can reach it.  The session's own statement_timeout goes first, so
- * that the error is always the same.  The node's stay where we have none.
+ * Sets the rest of our timeouts on the node, so that it stops even if no cancel
+ * reaches it. The session's statement_timeout fires first, so the error is
+ * always the same. Without a local timeout the node's default applies.
  */
 static void
 set_timeouts(ShuttleNode *node)

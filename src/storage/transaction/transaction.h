@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  * transaction.h
- *	  Transactions on nodes, in step with the local one.
+ *	  Transactions on nodes, which follow the local one.
  *
- * Files: transaction.c says what goes in front of a request; snapshot.c which
- * local snapshot a node's transaction shows; transaction_end.c commits and
- * releases; transaction_abort.c rolls back; two_phase.c commits over several
- * nodes; node_reset.c brings a node back after an error of a request that was
- * sent ahead, and gives a new connection its settings.
+ * Files: transaction.c adds what a request needs before it; snapshot.c numbers
+ * local snapshots; transaction_end.c commits and releases savepoints;
+ * transaction_abort.c rolls back; two_phase.c commits on several nodes;
+ * node_reset.c resets a node after an error of a request sent ahead, and sends
+ * a new connection's settings.
  *
  * In: events of the local transaction. Out: BEGIN, SAVEPOINT, COMMIT and
  * PREPARE TRANSACTION in the packets of requests.
@@ -23,67 +23,66 @@
 
 /* ---- node_reset.c */
 
-/* Sends and reads what can be sent and read now, recoveries included.
- * Errors: out of memory. */
+/* Sends and reads what is possible now, including recoveries. Errors: out of
+ * memory. */
 extern void shuttle_pipeline_progress(ShuttleNode *node);
 
-/* Adds the settings of a transaction, where the session is a pool's. */
+/* Adds the settings of a transaction, if the connection is a pooler's. */
 extern void shuttle_pipeline_add_local_settings(ShuttleNode *node);
 
-/* Has the node's transaction set something. */
+/* Adds a SET LOCAL to the node's transaction. */
 extern void shuttle_pipeline_add_local_setting(ShuttleNode *node, const char *name,
 											   const char *value);
 
-/* Puts a new connection's settings in front of what waits to be sent. */
+/* Adds a new connection's settings before all unsent commands. */
 extern void shuttle_pipeline_settings(ShuttleNode *node);
 
-/* Adds the packets that make them, behind what is there. */
+/* Appends the packets of these settings. */
 extern void shuttle_pipeline_add_settings(ShuttleNode *node);
 
 /* ---- transaction.c */
 
-/* The nesting level that what is sent now belongs to. */
+/* The nest level that commands sent now belong to. */
 extern int	shuttle_transaction_level(void);
 
-/* Remembers that a plan of the current nesting level may use the node. */
+/* Notes that a plan of the current nest level may use the node. */
 extern void shuttle_transaction_want(ShuttleNode *node);
 
 typedef void (*ShuttleRequestCall) (ShuttleRequest *request);
 
 /*
- * Puts in front of a request what its transaction needs: BEGIN, or COMMIT and
- * BEGIN, savepoints, timeouts.  Waits only where an open answer has to get out
- * of the way.  complete: reads such an answer to its end.
- * Errors: that of the node's transaction, lost connections.
+ * Adds what a request needs before it: BEGIN, COMMIT and BEGIN, savepoints,
+ * timeouts. Waits only if an open answer has to be read first; complete does
+ * so. Errors: that of the node's transaction, lost connections.
  */
 extern void shuttle_transaction_prepare(ShuttleNode *node, ShuttleEffect effect,
 										uint64 snapshot, int nest_level,
 										bool fast_start,
 										ShuttleRequestCall complete);
 
-/* True where the node is in a transaction of the current local one. */
+/* True if the node has a transaction of the current local one. */
 static inline bool
 shuttle_transaction_is_open(const ShuttleNode *node)
 {
 	return node->transaction.kind != TRANSACTION_NONE;
 }
 
-/* Waits until nothing that was sent ahead can still spoil the transaction. */
+/* Waits until no request sent ahead can fail any more. */
 extern void shuttle_transaction_await_ahead(ShuttleNode *node);
 
-/* The node's transaction has ended, in the node or with its connection. */
+/* The node's transaction has ended, by a command or with its connection. */
 extern void shuttle_transaction_forget(ShuttleNode *node);
 
 /* ---- snapshot.c */
 
-/* The node is read under the local snapshot of that number. */
+/* Notes that the node is read under the local snapshot of this number. */
 extern void shuttle_snapshot_note_reader(ShuttleNode *node, uint64 number);
 
-/* True where a statement that is on the stack has read the node in its present
- * transaction, or a STABLE function that it called. */
+/* True if a running statement, or a STABLE function it called, has read the
+ * node in its present transaction. */
 extern bool shuttle_snapshot_is_needed(const ShuttleNode *node);
 
-/* Run, and finish, a plan, whose snapshot is in use meanwhile. */
+/* Run, or finish, a plan; its snapshot is in use meanwhile. */
 extern void shuttle_snapshot_run(ExecutorRun_hook_type run_plan,
 								 SHUTTLE_EXECUTOR_RUN_PARAMETERS);
 extern void shuttle_snapshot_finish(ExecutorFinish_hook_type finish_plan,
@@ -96,39 +95,36 @@ extern void shuttle_transaction_end_savepoint(SubXactEvent event, SubTransaction
 
 /* ---- transaction_abort.c */
 
-/* Rolls all nodes back to what was before a level; 1 is the transaction.  Never
- * raises. */
+/* Rolls all nodes back to the state before a nest level; 1: the transaction.
+ * Never raises. */
 extern void shuttle_transaction_roll_back_all(int level);
 
-/* Sends ROLLBACK, or ROLLBACK TO the savepoint of a level.
- * cancelled: what ran there was, so nothing else goes out before the answer.
- * Never raises. */
+/* Sends ROLLBACK, or ROLLBACK TO the savepoint of a level. cancelled: a cancel
+ * was sent, so wait for the answer before sending more. Never raises. */
 extern void shuttle_transaction_roll_back(ShuttleNode *node, int level,
 										  bool cancelled);
 
-/*
- * Cancels a COMMIT that is waited for, a second at most.  Behind that it was answered,
- * or the connection is lost and commit_unknown set; never raises.
- */
+/* Cancels a COMMIT that is waited for, for at most a second. Afterwards it was
+ * answered, or the connection is lost and commit.unknown set; never raises. */
 extern void shuttle_transaction_stop_commit(ShuttleNode *node);
 
 /*
- * A read-only transaction may end while answers are unread that nobody wants:
- * they would stand in front of the COMMIT, and a statement that still runs
- * could hold it up for long.  Answers that do not come soon are cancelled, and
- * the transaction is rolled back.  Errors: cancel and the like.
+ * Prepares the end of a read-only transaction with unread answers: they precede
+ * that of COMMIT, and a running statement could delay it for long. If they do
+ * not arrive soon, they are cancelled and the transaction is rolled back.
+ * Errors: cancel and the like.
  */
 extern void shuttle_transaction_leave_unread(ShuttleNode *node);
 
-/* Waits a while for the end of the last transaction; closes the connection
- * where that does not come.  Errors: cancel and the like. */
+/* Waits a while for the end of the last transaction; then closes the
+ * connection. Errors: cancel and the like. */
 extern void shuttle_transaction_await_rollback(ShuttleNode *node);
 
 /* The packet of a ROLLBACK [TO] was answered; never raises. */
 extern void shuttle_transaction_rolled_back(ShuttleNode *node);
 
-/* Reads what is on its way until condition holds, the connection is gone, or
- * deadline is over; never raises.  Returns whether the condition holds. */
+/* Reads answers until condition holds, the connection ends, or deadline is
+ * over; never raises. Returns whether the condition holds. */
 extern bool shuttle_transaction_wait_quietly(ShuttleNode *node,
 											 bool (*condition) (const ShuttleNode *node),
 											 TimestampTz deadline);

@@ -2,10 +2,10 @@
  * transaction_abort.c
  *	  Transactions and savepoints of nodes: rolling back (traps 19, 33, 34).
  *
- * Callbacks never raise.  They cancel what is running, and wait a second for
- * the next node that answers: each one that does gives the others another
- * second.  Then ROLLBACK [TO] goes out in a packet of its own, and behind a
- * cancel nothing else does until its tag was read.  A node that could not be
+ * Abort callbacks never raise. They cancel what runs on nodes and wait a
+ * second for the next node to answer; each answer gives the others another
+ * second. Then ROLLBACK [TO] goes out in its own packet; after a cancel
+ * nothing else is sent until its tag has arrived. A node that cannot be
  * cancelled loses its connection.
  *
  * Memory: none of its own.
@@ -31,7 +31,7 @@
 #define QUIET_WAIT_MS 200
 #define CANCEL_AGAIN_MS 100
 #define MOST_TRIES 3
-#define MOST_POLLED 64			/* at once; there may be more */
+#define MOST_POLLED 64			/* nodes polled at once */
 #define CANNOT_CANCEL "the node could not be told to cancel"
 
 static void cancel_nodes(dlist_head *nodes, int level);
@@ -39,7 +39,7 @@ static bool stop_requests(ShuttleNode *node, int level);
 static bool works_on_request(ShuttleNode *node);
 static void cancel_again(ShuttleNode *node, TimestampTz *deadline);
 
-/* What a node is to be polled for. */
+/* Events to poll a node for. */
 static struct pollfd
 awaited_event(const ShuttleNode *node)
 {
@@ -50,7 +50,7 @@ awaited_event(const ShuttleNode *node)
 	};
 }
 
-/* Drives a node on behind that; returns true where something came. */
+/* Sends and reads after a poll; returns true if something arrived. */
 static bool
 take_event(ShuttleNode *node, const struct pollfd *event)
 {
@@ -62,9 +62,9 @@ take_event(ShuttleNode *node, const struct pollfd *event)
 }
 
 /*
- * Reads what is on its way, without raising, until nothing is left, nothing
- * came for wait_ms, or deadline is over.  Returns false where the node is still
- * not quiet.  interruptible: it also ends when an interrupt is pending.
+ * Reads outstanding answers, without raising, until none is left, nothing
+ * arrives for wait_ms, or deadline is over. Returns false if some are left.
+ * interruptible: also ends if an interrupt is pending.
  */
 static bool
 wait_quietly(ShuttleNode *node, double wait_ms, TimestampTz deadline,
@@ -73,9 +73,7 @@ wait_quietly(ShuttleNode *node, double wait_ms, TimestampTz deadline,
 	TimestampTz quiet_at = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
 													   (int64) wait_ms);
 
-	/*
-	 * a ROLLBACK is over behind its Sync, which is not counted as in flight
-	 */
+	/* ROLLBACK ends with its Sync, which nin_flight does not count */
 	while (node->connection.state == NODE_READY &&
 		   (node->queue.nin_flight > 0 || node->socket.flush_pending || node->rollback.awaited))
 	{
@@ -113,7 +111,7 @@ shuttle_transaction_wait_quietly(ShuttleNode *node,
 	return condition(node);
 }
 
-/* How long a cancel has to take effect before it is repeated. */
+/* How long to wait before a cancel is repeated. */
 static int64
 again_ms(const ShuttleNode *node)
 {
@@ -121,18 +119,15 @@ again_ms(const ShuttleNode *node)
 					   4 * shuttle_round_trip_shortest(&node->round_trip));
 }
 
-/* The latest time for the next node to answer. */
+/* Deadline for the next node's answer. */
 static TimestampTz
 abort_deadline(void)
 {
 	return TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ABORT_WAIT_MS);
 }
 
-/*
- * A ROLLBACK stands behind what the node had sent before, which on a slow line
- * can take any time; of a transaction that is over, nothing is lost with the
- * connection.
- */
+/* The answer to ROLLBACK follows earlier answers, which can take long on a slow
+ * line. The transaction is over, so nothing is lost with the connection. */
 void
 shuttle_transaction_await_rollback(ShuttleNode *node)
 {
@@ -147,10 +142,8 @@ shuttle_transaction_await_rollback(ShuttleNode *node)
 	}
 }
 
-/*
- * True where nothing that is still to come takes the node any time: pages
- * behind the end of a cursor, which were asked for before it was known.
- */
+/* True if no outstanding answer takes the node any time, such as pages
+ * requested beyond the end of a cursor. */
 static bool
 nothing_runs(ShuttleNode *node)
 {
@@ -193,11 +186,8 @@ shuttle_transaction_leave_unread(ShuttleNode *node)
 	}
 }
 
-/*
- * What began inside the savepoint ends with it, but a clean transaction that a
- * statement outside counts on.  That one then stays as it is, as if it had
- * begun there, or is missed.
- */
+/* A transaction that began inside the savepoint ends with it. But a clean one
+ * that an outer statement needs stays, as if it had begun outside. */
 static void
 keep_needed(ShuttleNode *node, int level)
 {
@@ -209,11 +199,10 @@ keep_needed(ShuttleNode *node, int level)
 }
 
 /*
- * Writes that nobody waits for are mostly answered soon: a cancel would take
- * longer.  Returns false where one of a level around has failed, or may have: the
- * node then may have ignored any savepoint behind it, and a ROLLBACK to one of that
- * name would undo writes that are to stay (an earlier one's, whose RELEASE it has
- * ignored too).
+ * Unawaited writes are usually answered soon: cancelling would take longer.
+ * Returns false if one of an outer level has, or may have, failed: the node may
+ * then have skipped later SAVEPOINT and RELEASE commands, and a ROLLBACK TO
+ * that name could undo earlier writes.
  */
 static bool
 await_writes(ShuttleNode *node, int level, TimestampTz *deadline)
@@ -238,8 +227,8 @@ await_writes(ShuttleNode *node, int level, TimestampTz *deadline)
 	return true;
 }
 
-/* Makes a node's requests of a level void.  Returns true where it still works on
- * something, which has to be cancelled; else it is told to roll back. */
+/* Aborts a node's requests of a level. Returns true if it still works and has
+ * to be cancelled; else sends ROLLBACK. */
 static bool
 begin_to_roll_back(ShuttleNode *node, int level, TimestampTz *deadline)
 {
@@ -261,8 +250,8 @@ begin_to_roll_back(ShuttleNode *node, int level, TimestampTz *deadline)
 	return false;
 }
 
-/* What began inside the savepoint ends with it, unless the local transaction
- * keeps its snapshot. */
+/* The level to roll back: 1 if the node's transaction began inside the
+ * savepoint, unless the local one keeps its snapshot. */
 static int
 level_to_undo(const ShuttleNode *node, int level)
 {
@@ -270,7 +259,7 @@ level_to_undo(const ShuttleNode *node, int level)
 		(!IsolationUsesXactSnapshot() || !node->transaction.begun) ? 1 : level;
 }
 
-/* True where the node may still be at what no cancel may hit. */
+/* True if the node may still execute a command that a cancel must not hit. */
 static bool
 is_spared(ShuttleNode *node, int level)
 {
@@ -291,7 +280,7 @@ is_spared(ShuttleNode *node, int level)
 	return false;
 }
 
-/* Waits until no node is at such, for a while each. */
+/* Waits for such commands, with a time limit for the next node. */
 static void
 await_spared(dlist_head *nodes, int level)
 {
@@ -332,7 +321,8 @@ await_spared(dlist_head *nodes, int level)
 	}
 }
 
-/* Takes nodes out of the list that are not to be cancelled. */
+/* Removes nodes that must not or cannot be cancelled; if still busy with such a
+ * command they are lost. */
 static void
 leave_out_spared(dlist_head *nodes, int level)
 {
@@ -349,7 +339,7 @@ leave_out_spared(dlist_head *nodes, int level)
 	}
 }
 
-/* Cancels what nodes work on, and has them roll back. */
+/* Cancels what nodes work on and rolls them back. */
 static void
 cancel_nodes(dlist_head *nodes, int level)
 {
@@ -378,7 +368,7 @@ cancel_nodes(dlist_head *nodes, int level)
 		else
 			shuttle_connection_lost(node, CANNOT_CANCEL);
 	}
-	/* out of the list, since each may be cancelled alone once more */
+	/* remove it first: it may be cancelled once more, alone */
 	while (!dlist_is_empty(nodes))
 		cancel_again(dlist_container(ShuttleNode, rollback.cancel_link,
 									 dlist_pop_head_node(nodes)), &deadline);
@@ -396,7 +386,7 @@ shuttle_transaction_stop_commit(ShuttleNode *node)
 	TimestampTz deadline = abort_deadline();
 	bool		cancelled = false;
 
-	/* a cancel that comes before its statement has no effect */
+	/* a cancel that arrives before its statement has no effect */
 	do
 	{
 		TimestampTz again;
@@ -407,7 +397,7 @@ shuttle_transaction_stop_commit(ShuttleNode *node)
 												Min(again, deadline));
 	} while (node->commit.pending && GetCurrentTimestamp() < deadline);
 
-	/* one that is still on its way could hit what is sent next */
+	/* a late cancel could hit the next command */
 	if (node->commit.pending)
 		shuttle_connection_broke(node, "the node did not answer", false);
 	else if (!cancelled && node->connection.state == NODE_READY)
@@ -436,8 +426,8 @@ shuttle_transaction_roll_back_all(int level)
 		cancel_nodes(&busy, level);
 
 	/*
-	 * A node that was first used inside may begin again, unless a plan from
-	 * outside counts on it.
+	 * A node first used inside the level may begin again, unless a plan of an
+	 * outer level uses it.
 	 */
 	dlist_foreach(iter, &shuttle_nodes)
 	{
@@ -458,10 +448,8 @@ shuttle_transaction_roll_back_all(int level)
 	}
 }
 
-/*
- * Makes the requests of a level void and reads what has arrived.  Returns
- * true where the node still works on something.
- */
+/* Aborts the requests of a level and reads what has arrived. Returns true if
+ * the node still works on something. */
 static bool
 stop_requests(ShuttleNode *node, int level)
 {
@@ -496,16 +484,14 @@ stop_requests(ShuttleNode *node, int level)
 	return node->connection.state == NODE_READY && works_on_request(node);
 }
 
-/*
- * True where a cancel would end something.  What is left of an inner level may
- * be its own ROLLBACK, which must not be hit.
- */
+/* True if there is something to cancel. Not the ROLLBACK of an inner level,
+ * which a cancel must not hit. */
 static bool
 works_on_request(ShuttleNode *node)
 {
 	dlist_iter	iter;
 
-	/* It is at the end of an earlier transaction. */
+	/* It still ends an earlier transaction. */
 	if (shuttle_pipeline_is_held(node))
 		return false;
 	dlist_foreach(iter, &node->queue.commands)
@@ -520,9 +506,9 @@ works_on_request(ShuttleNode *node)
 }
 
 /*
- * A part of a ROLLBACK that no cancel may hit for the sake of a savepoint around
- * it: that one follows at once, often before this was answered, and a node whose
- * RELEASE is hit loses both.  For the end of the whole transaction it may.
+ * Adds a part of a ROLLBACK that a cancel for an outer savepoint must not hit.
+ * That cancel may follow before the answer, and without its RELEASE the node
+ * would lose both. A cancel for the whole transaction may hit it.
  */
 static bool
 add_spared(ShuttleNode *node, const char *sql, int level)
@@ -544,13 +530,13 @@ shuttle_transaction_roll_back(ShuttleNode *node, int level, bool cancelled)
 		return;
 	if (node->commit.two_phase == TWO_PHASE_DONE)
 	{
-		/* it is not in the transaction any more */
+		/* a prepared transaction is left to two_phase.c */
 		shuttle_transaction_forget(node);
 		return;
 	}
 	if (node->rollback.awaited)
 	{
-		/* nothing is sent before that is answered, and nobody waits for it */
+		/* its answer is missing, and nothing may be sent before */
 		shuttle_connection_lost(node, "the node did not answer");
 		return;
 	}
@@ -590,10 +576,9 @@ shuttle_transaction_roll_back(ShuttleNode *node, int level, bool cancelled)
 }
 
 /*
- * A cancel that reaches the node before its statement does has no effect, and
- * the statement would run on, with its locks.  One too many hits the ROLLBACK,
- * which is then sent again.  One that is still on its way could hit what is
- * sent next.
+ * Repeats a cancel: one that arrives before its statement has no effect, and
+ * the statement would keep its locks. One too many hits ROLLBACK, which is sent
+ * again. Waits for the answer, since a late cancel could hit the next command.
  */
 static void
 cancel_again(ShuttleNode *node, TimestampTz *deadline)
@@ -612,7 +597,7 @@ cancel_again(ShuttleNode *node, TimestampTz *deadline)
 		*deadline = abort_deadline();
 }
 
-/* Runs in the pump, behind the Sync of a ROLLBACK's packet. */
+/* Runs in the pump, after the Sync of ROLLBACK's packet. */
 void
 shuttle_transaction_rolled_back(ShuttleNode *node)
 {

@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  * transaction_end.c
- *	  Transactions of nodes: commit and the end of savepoints.
+ *	  Transactions of nodes: commit, and release of savepoints.
  *
- * Commit: where one node was written to, COMMIT goes to all nodes at once,
- * before the local commit, and behind it to those where rows were only locked;
- * answers are waited for where something was written, or locked and nothing
- * written, and under SERIALIZABLE.  Other COMMITs are flushed, and answered
- * by the next use.  What happens with several is in two_phase.c, rolling back
- * in transaction_abort.c.
+ * If only one node was written to, COMMIT goes to all nodes at once before the
+ * local commit, but after that node's to nodes with only locked rows. Answers
+ * are waited for if the node wrote, if it locked rows and none wrote, and
+ * under SERIALIZABLE. Other COMMITs are only flushed; the next use reads their
+ * answers. two_phase.c commits on several nodes, transaction_abort.c rolls
+ * back.
  *
  * Memory: none of its own.
  *-------------------------------------------------------------------------
@@ -29,7 +29,7 @@
 #include "storage/transaction/transaction.h"
 #include "storage/transaction/two_phase.h"
 
-/* A cancel that came too late waits for the end of the transaction. */
+/* A cancel that came too late is held until the transaction's end. */
 static bool cancel_is_held = false;
 
 static void commit_all(bool in_worker);
@@ -61,7 +61,7 @@ shuttle_transaction_end(XactEvent event, void *arg)
 			{
 				ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
-				/* what was done on a node that is lost cannot be kept either */
+				/* a lost node's work cannot be kept, either */
 				if (shuttle_transaction_is_open(node) || node->connection.state == NODE_LOST)
 					ereport(ERROR,
 							(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -73,7 +73,7 @@ shuttle_transaction_end(XactEvent event, void *arg)
 
 		case XACT_EVENT_ABORT:
 		case XACT_EVENT_PARALLEL_ABORT:
-			cancel_is_held = false; /* the error has ended that */
+			cancel_is_held = false; /* the error has reset the holdoff */
 			shuttle_transaction_roll_back_all(1);
 			shuttle_two_phase_undo();
 			tell_commits();
@@ -149,7 +149,7 @@ commit_all(bool in_worker)
 		shuttle_notices_show();
 }
 
-/* Sends what the nodes with one part in the commit have to do, at once. */
+/* Sends the commands of all nodes with this part in the commit. */
 static void
 send_part(CommitPart part)
 {
@@ -178,7 +178,7 @@ check_part(CommitPart part)
 	{
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
-		/* also of one whose connection has been lost meanwhile */
+		/* also if the connection was lost meanwhile */
 		if (!node->commit.part_asked || node->commit.part != part)
 			continue;
 		node->commit.part_asked = false;
@@ -189,7 +189,7 @@ check_part(CommitPart part)
 	}
 }
 
-/* Raises what would keep a node from committing. */
+/* Raises an error if a node cannot commit. */
 static void
 check_before_commit(ShuttleNode *node)
 {
@@ -205,7 +205,7 @@ check_before_commit(ShuttleNode *node)
 	{
 		shuttle_transaction_await_ahead(node);
 
-		/* While no node has committed, a lost one does no harm. */
+		/* As long as no node has committed, a lost one is only an error. */
 		shuttle_connection_check(node);
 		if (node->connection.state == NODE_LOST)
 			shuttle_connection_raise(node);
@@ -256,12 +256,12 @@ check_commit(ShuttleNode *node)
 	else
 		shuttle_wait_until(node, SHUTTLE_WAIT_COMMIT, is_flushed, node);
 
-	/* A connection that broke behind the answer does no harm. */
+	/* A connection that broke after the answer does not matter. */
 	if (must_wait && !node->commit.done)
 	{
 		if (!node->commit.unknown)
 			CHECK_FOR_INTERRUPTS();
-		node->commit.unknown = false;	/* the error says it */
+		node->commit.unknown = false;	/* the error reports it */
 		if (node->connection.state == NODE_LOST || node->connection.state == NODE_CLOSED)
 			shuttle_connection_raise(node);
 		if (node->errors.first != NULL)
@@ -284,10 +284,8 @@ commit_is_over(void *arg)
 	return commit_is_answered(arg) || QueryCancelPending;
 }
 
-/*
- * Where a cancel comes the node is told, and its answer says what became of the
- * transaction: nothing is raised before that is known.
- */
+/* A cancel is sent to the node; its answer to COMMIT decides: nothing is raised
+ * before it is known. */
 static void
 await_commit(ShuttleNode *node)
 {
@@ -313,10 +311,8 @@ something_committed(void)
 	return false;
 }
 
-/*
- * Where something was committed, a cancel comes too late for the transaction, as in a
- * local commit: it ends a procedure behind that, and is else for nothing.
- */
+/* If a node has committed, a cancel is too late for the transaction, as in a
+ * local commit: it still ends a procedure afterwards, else it is ignored. */
 static void
 heed_cancel(void)
 {
@@ -338,14 +334,14 @@ heed_cancel(void)
 
 /* ---- savepoints */
 
-/* RELEASE travels with the next packet. */
+/* RELEASE goes out with the next packet. */
 static void
 release_savepoint(ShuttleNode *node, int level)
 {
 	dlist_iter	iter;
 	char		sql[40];
 
-	/* An error is raised while all of it still belongs to the savepoint. */
+	/* Raise an error before anything leaves the savepoint. */
 	if (shuttle_transaction_is_open(node) && node->transaction.level >= level &&
 		node->errors.first != NULL)
 		shuttle_node_error_raise(node, node->errors.first, NULL);
@@ -396,11 +392,8 @@ warn_of_unknown(const char *node_name)
 			 errhint("Look on the node whether the transaction is there.")));
 }
 
-/*
- * The local transaction failed when nodes had been asked to commit, by a cancel
- * or by another node's error.  What only read there, or locked rows, has left
- * nothing to tell of.
- */
+/* Warns of nodes that have, or may have, committed writes though the local
+ * transaction failed, by a cancel or another node's error. */
 static void
 tell_commits(void)
 {
@@ -419,7 +412,7 @@ tell_commits(void)
 	}
 }
 
-/* All nodes are outside of transactions now. */
+/* No node is in a transaction now. */
 static void
 forget_all(void)
 {

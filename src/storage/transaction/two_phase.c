@@ -1,22 +1,22 @@
 /*-------------------------------------------------------------------------
  * two_phase.c
- *	  Commits over several nodes: all of them, or none.
+ *	  Atomic commits on several nodes.
  *
- * 1. Before the local commit, every node that was written to is asked to
- *	  prepare, all in one round trip, and a record is written into a table
- *	  here.  Who has only read is committed in the same trip.
+ * 1. Before the local commit, all nodes that were written to get PREPARE
+ *    TRANSACTION, in one round trip, and a commit record is written into a local
+ *    table. Nodes that were only read commit in the same trip.
  * 2. The record commits with the local transaction: that is the decision.
- * 3. Behind it all nodes are told to commit, in a second round trip.
+ * 3. Then all nodes get COMMIT PREPARED, in a second round trip.
  *
- * What goes wrong before 2 rolls everything back, here or by recovery, which
- * finds no record; what goes wrong behind 2 is finished by recovery, which
- * finds one.  One node that wrote while nothing was written here needs none of
- * that.  A node with shuttle_two_phase 'off' commits between 1 and 2.
+ * A failure before 2 rolls everything back, here or by recovery, which finds
+ * no record. After 2 recovery finishes it, since it finds the record. One
+ * written node and no local write need none of this. A node with
+ * shuttle_two_phase 'off' commits between 1 and 2.
  *
- * Rules (trap 27): what 3 needs is made in 1; from 2 on nothing is allocated
- * and nothing raises.  Waits of 3 end after shuttle.commit_wait.
+ * Rules (trap 27): what 3 needs is allocated in 1; from 2 on nothing allocates
+ * or raises. Waits of 3 end after shuttle.commit_wait.
  *
- * Memory: commands of 3 are in node->finish until they are in the queue.
+ * Memory: the commands of 3 are in commit.finish until they are queued.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -40,7 +40,7 @@
 
 static const ShuttleCommitMethods *methods = NULL;
 
-/* Of the transaction that is being committed; in its context. */
+/* Name of the committing transaction, in its memory context. */
 static const char *name = NULL;
 
 bool		shuttle_left_prepared = false;
@@ -57,12 +57,10 @@ shuttle_commit_set_methods(const ShuttleCommitMethods *cluster_methods)
 	methods = cluster_methods;
 }
 
-/* ---- what a crash left */
+/* ---- leftover prepared transactions */
 
-/*
- * Sessions at work have things prepared as well, but not for long.  The answer
- * comes in the same trip as that to a connection's settings.
- */
+/* Running sessions have prepared transactions, too, but not for long. The
+ * answer comes in the same round trip as the settings'. */
 void
 shuttle_two_phase_look(ShuttleNode *node)
 {
@@ -130,7 +128,7 @@ shuttle_deadlock_look_now(void)
 
 /* ---- who takes part */
 
-/* True for a node that has to be prepared if it is not alone. */
+/* True if the node must prepare, unless it is the only writer. */
 static bool
 is_writer(const ShuttleNode *node)
 {
@@ -184,10 +182,10 @@ raise_cannot_prepare(const ShuttleNode *node)
 }
 
 /*
- * The part of a node where nothing is prepared.  Under SERIALIZABLE a node that
- * only read can refuse, and so goes first.  Else one whose rows are locked keeps them
- * until what was written elsewhere is there to be seen by whoever waits for them; that
- * the locks are given up nobody waits for.
+ * A node's part if none prepares. Under SERIALIZABLE a node that only read can
+ * refuse, so it commits first. Otherwise a node with only locked rows keeps
+ * them until the writes elsewhere are visible to whoever waits for the locks;
+ * the answer to its COMMIT is not waited for.
  */
 static CommitPart
 plain_part(ShuttleNode *node, int nwriters)
@@ -292,7 +290,7 @@ shuttle_two_phase_send(ShuttleNode *node)
 	shuttle_pipeline_end_packet(node);
 }
 
-/* Makes what is sent behind the local commit. */
+/* Makes the commands for after the local commit. */
 static void
 make_finish(ShuttleNode *node, const char *sql)
 {
@@ -361,7 +359,7 @@ shuttle_two_phase_check(ShuttleNode *node)
 				 errhint("Repeat the transaction.")));
 }
 
-/* What a node may commit and cannot prepare gets a hint of ours. */
+/* Adds a hint if the node can commit but not prepare. */
 static void
 raise_refusal(ShuttleNode *node)
 {
@@ -403,14 +401,14 @@ shuttle_two_phase_answer(ShuttleNode *node, const ShuttleCommand *command,
 	node->commit.finish_pending = false;
 	node->commit.finished = !failed;
 
-	/* Not by our recovery, which leaves alone what a session is at. */
+	/* Our recovery did not end it: it skips transactions of live sessions. */
 	node->commit.finish_missing = failed &&
 		shuttle_result_sqlstate(command->result) == ERRCODE_UNDEFINED_OBJECT;
 	if (!failed)
 		shuttle_node_count(node, SHUTTLE_NODE_COMMITS, 1);
 }
 
-/* ---- behind the local commit */
+/* ---- after the local commit */
 
 void
 shuttle_two_phase_finish(void)
@@ -528,7 +526,7 @@ shuttle_two_phase_undo(void)
 			shuttle_node_count(node, SHUTTLE_NODE_ROLLBACKS, 1);
 	}
 
-	/* What was sent may be lost on its way. */
+	/* What was sent may not arrive. */
 	if (in_doubt)
 		methods->in_doubt(true);
 }
