@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  * command_queue.c
- *	  Adds commands to a node's queue, and removes them.
+ *	  A node's queue: adds and removes commands, and looks for some.
  *
  * Memory: commands live in node->cxt until their answer was read.
  *-------------------------------------------------------------------------
@@ -95,4 +95,39 @@ shuttle_pipeline_unlink(ShuttleNode *node, ShuttleCommand *command)
 		if (command->ahead)
 			node->errors.nahead--;
 	}
+}
+
+bool
+shuttle_pipeline_nothing_runs(ShuttleNode *node)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &node->queue.commands)
+	{
+		const ShuttleCommand *command = dlist_container(ShuttleCommand, link,
+														iter.cur);
+
+		if (command->kind == COMMAND_STATEMENT ||
+			command->kind == COMMAND_DECLARE ||
+			(command->kind == COMMAND_FETCH && !command->behind_end))
+			return false;
+	}
+	return true;
+}
+
+bool
+shuttle_pipeline_has_spared(ShuttleNode *node, int level)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &node->queue.commands)
+	{
+		const ShuttleCommand *command = dlist_container(ShuttleCommand, link,
+														iter.cur);
+
+		if (command->sent && command->spared_level > 0 &&
+			command->spared_level <= level)
+			return true;
+	}
+	return false;
 }

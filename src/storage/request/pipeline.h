@@ -114,6 +114,13 @@ extern void shuttle_pipeline_append(ShuttleNode *node, ShuttleCommand *command);
 /* Removes a command from the queue. */
 extern void shuttle_pipeline_unlink(ShuttleNode *node, ShuttleCommand *command);
 
+/* True if no outstanding answer takes the node any time, such as pages requested
+ * beyond the end of a cursor. */
+extern bool shuttle_pipeline_nothing_runs(ShuttleNode *node);
+
+/* True if a command sent must not be hit by a cancel that rolls back this level. */
+extern bool shuttle_pipeline_has_spared(ShuttleNode *node, int level);
+
 /* ---- pipeline.c */
 
 /* Ends the packet and sends what can be sent; false if out of memory. Never

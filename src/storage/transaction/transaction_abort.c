@@ -142,26 +142,6 @@ shuttle_transaction_await_rollback(ShuttleNode *node)
 	}
 }
 
-/* True if no outstanding answer takes the node any time, such as pages
- * requested beyond the end of a cursor. */
-static bool
-nothing_runs(ShuttleNode *node)
-{
-	dlist_iter	iter;
-
-	dlist_foreach(iter, &node->queue.commands)
-	{
-		const ShuttleCommand *command = dlist_container(ShuttleCommand, link,
-														iter.cur);
-
-		if (command->kind == COMMAND_STATEMENT ||
-			command->kind == COMMAND_DECLARE ||
-			(command->kind == COMMAND_FETCH && !command->behind_end))
-			return false;
-	}
-	return true;
-}
-
 void
 shuttle_transaction_leave_unread(ShuttleNode *node)
 {
@@ -172,7 +152,7 @@ shuttle_transaction_leave_unread(ShuttleNode *node)
 	}
 	node->socket.readable = true;
 	shuttle_pipeline_progress(node);
-	if (nothing_runs(node) ||
+	if (shuttle_pipeline_nothing_runs(node) ||
 		wait_quietly(node, Max(QUIET_WAIT_MS, 4 * shuttle_round_trip_shortest(&node->round_trip)),
 					 abort_deadline(), true))
 		return;
@@ -263,21 +243,8 @@ level_to_undo(const ShuttleNode *node, int level)
 static bool
 is_spared(ShuttleNode *node, int level)
 {
-	int			undone = level_to_undo(node, level);
-	dlist_iter	iter;
-
-	if (node->connection.state != NODE_READY)
-		return false;
-	dlist_foreach(iter, &node->queue.commands)
-	{
-		const ShuttleCommand *command = dlist_container(ShuttleCommand, link,
-														iter.cur);
-
-		if (command->sent && command->spared_level > 0 &&
-			command->spared_level <= undone)
-			return true;
-	}
-	return false;
+	return node->connection.state == NODE_READY &&
+		shuttle_pipeline_has_spared(node, level_to_undo(node, level));
 }
 
 /* Waits for such commands, with a time limit for the next node. */
