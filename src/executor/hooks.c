@@ -18,7 +18,7 @@
 #include "executor/ahead/ahead.h"
 #include "executor/ahead/outbox.h"
 #include "executor/ahead/row_need.h"
-#include "executor/ahead/sure_values.h"
+#include "executor/ahead/safe_values.h"
 #include "executor/fdw/fdw.h"
 #include "executor/join/join.h"
 #include "executor/join/served_scan.h"

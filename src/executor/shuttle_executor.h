@@ -245,10 +245,10 @@ extern bool shuttle_is_merge_plan(const Plan *plan);
  * table. */
 extern void shuttle_refuse_reference_write(Oid relid);
 
-/* ---- stable values (sure_values.c) */
+/* ---- stable values (safe_values.c) */
 
 /* True of an expression without columns that can be computed before it is known
  * to be needed: it cannot raise errors and has no side effects. */
-extern bool shuttle_is_sure_value(Node *expression);
+extern bool shuttle_is_safe_value(Node *expression);
 
 #endif							/* SHUTTLE_EXECUTOR_H */

@@ -193,8 +193,8 @@ typedef struct ShuttleStatement
 	bool		keep;			/* keep all rows here for a rescan: on the
 								 * node they may change */
 	ShuttlePageLimits limits;
-	bool		ahead;			/* sent ahead, before it is needed: its error
-								 * must not spoil the node's transaction */
+	bool		speculative;	/* sent before it is needed: its error must
+								 * not spoil the node's transaction */
 	uint64		snapshot;		/* from shuttle_snapshot_number() */
 	int			nest_level;		/* transaction nest level it belongs to; 0:
 								 * the current one */
@@ -214,13 +214,13 @@ typedef enum ShuttleStatus
 	SHUTTLE_ROW,				/* a row was returned */
 	SHUTTLE_END,				/* no more rows; the command is complete */
 	SHUTTLE_PENDING,			/* nothing has arrived yet (wait was false) */
-	SHUTTLE_FAILED,				/* sent ahead and failed on the node: nothing
-								 * is raised, the node's transaction is
-								 * unharmed; send it again without ahead to
-								 * raise the error */
-	SHUTTLE_LOST				/* sent ahead and skipped by the node after an
-								 * earlier request's error: send it again if
-								 * needed */
+	SHUTTLE_FAILED,				/* speculative, and failed on the node:
+								 * nothing is raised, the node's transaction
+								 * is unharmed; send it again without
+								 * speculative to raise the error */
+	SHUTTLE_LOST				/* speculative, and skipped by the node after
+								 * an earlier request's error: send it again
+								 * if needed */
 } ShuttleStatus;
 
 /* One row of an answer; lives until the next fetch. Values are texts, unless

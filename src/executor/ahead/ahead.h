@@ -9,7 +9,7 @@
  * outer_effects.c, outer_errors.c, expression_errors.c	what reading ahead of
  *			time could show or raise (outer_side.h)
  * plan_facts.c	what each type of plan node does with its input
- * caught_error.c, sure_values.c	values computed before they are needed
+ * caught_error.c, safe_values.c	values computed before they are needed
  * recheck_pruning.c	run-time pruning in EvalPlanQual
  *
  * In: the state of a plan that starts. Out: requests that are under way.

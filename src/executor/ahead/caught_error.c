@@ -15,7 +15,7 @@
 #include "utils/resowner.h"
 
 #include "base/shuttle_compat_session.h"
-#include "executor/ahead/sure_values.h"
+#include "executor/ahead/safe_values.h"
 
 /* The command ID that the last statement that writes or locks used, and its
  * transaction. Core's own flag (currentCommandIdUsed) is static. */

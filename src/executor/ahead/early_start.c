@@ -18,7 +18,7 @@
  * they may lock rows ahead, and those of one Append together.
  *
  * Rule: an error of a scan that stock PostgreSQL might not have run must not
- * show. A scan that is not certain to run is sent ahead: its error stays on
+ * show. A scan that is not certain to run is sent speculatively: its error stays on
  * the node until the plan asks for the scan.
  *-------------------------------------------------------------------------
  */

@@ -221,7 +221,7 @@ subplan_errors(const SubPlan *subplan, const ErrorsContext *context)
 {
 	PlanState  *plan = list_nth(context->node->state->es_subplanstates,
 								subplan->plan_id - 1);
-	ShuttleOuterErrors errors = shuttle_run_errors(plan, context->question);
+	ShuttleOuterErrors errors = shuttle_plan_errors(plan, context->question);
 
 	if (errors == SHUTTLE_RAISES_NOTHING)
 	{
@@ -250,7 +250,7 @@ param_errors(const Param *param, const ErrorsContext *context)
 	initplan = (const SubPlanState *) params[param->paramid].execPlan;
 	if (initplan == NULL ||
 		(initplan->subplan->subLinkType == EXISTS_SUBLINK &&
-		 shuttle_run_errors(initplan->planstate, again) == SHUTTLE_RAISES_NOTHING))
+		 shuttle_plan_errors(initplan->planstate, again) == SHUTTLE_RAISES_NOTHING))
 		return SHUTTLE_RAISES_NOTHING;
 	return SHUTTLE_RAISES_ANYTHING;
 }

@@ -215,7 +215,7 @@ errors_below(PlanState *node, ShuttleErrorsQuestion question)
 		case T_CteScanState:
 
 			/* other readers would continue after the failed row */
-			return shuttle_run_errors(((CteScanState *) node)->cteplanstate, question) ==
+			return shuttle_plan_errors(((CteScanState *) node)->cteplanstate, question) ==
 				SHUTTLE_RAISES_NOTHING ? SHUTTLE_RAISES_NOTHING : SHUTTLE_RAISES_ANYTHING;
 		case T_ResultState:
 		case T_LimitState:
@@ -288,7 +288,7 @@ initplan_errors(PlanState *node, ShuttleErrorsQuestion question)
 
 		if (!bms_is_empty(initplan->planstate->plan->extParam) &&
 			(initplan->subplan->subLinkType != EXISTS_SUBLINK ||
-			 shuttle_run_errors(initplan->planstate, question) != SHUTTLE_RAISES_NOTHING))
+			 shuttle_plan_errors(initplan->planstate, question) != SHUTTLE_RAISES_NOTHING))
 			return SHUTTLE_RAISES_ANYTHING;
 	}
 	return SHUTTLE_RAISES_NOTHING;
@@ -321,7 +321,7 @@ shuttle_outer_errors(PlanState *outer, bool once)
 }
 
 ShuttleOuterErrors
-shuttle_run_errors(PlanState *node, ShuttleErrorsQuestion question)
+shuttle_plan_errors(PlanState *node, ShuttleErrorsQuestion question)
 {
 	int		   *known = shuttle_visit_note(question.visits, node);
 	int			shift = question.once ? BITS_PER_BYTE : 0;

@@ -34,8 +34,8 @@ typedef struct ShuttleErrorsQuestion
  * remembered in question.visits, as CTEs and SubPlans are asked about several
  * times.
  */
-extern ShuttleOuterErrors shuttle_run_errors(PlanState *node,
-											 ShuttleErrorsQuestion question);
+extern ShuttleOuterErrors shuttle_plan_errors(PlanState *node,
+											  ShuttleErrorsQuestion question);
 
 /* What evaluating an expression may raise, including its SubPlans. A function
  * may raise anything unless it is known to hold no resources while it runs. */

@@ -153,7 +153,7 @@ shuttle_read_outer(LookAheadState *look, const ShuttleBatch *batch)
 bool
 shuttle_may_read_ahead(LookAheadState *look)
 {
-	if (isinf(look->sure))
+	if (isinf(look->min_rows))
 		return true;
 
 	/* initplans have been executed by the first row, if all rows need them */
@@ -163,7 +163,7 @@ shuttle_may_read_ahead(LookAheadState *look)
 		look->errors = shuttle_outer_errors(outerPlanState(look), look->once);
 	}
 	return look->errors != SHUTTLE_RAISES_ANYTHING ||
-		look->rows_pulled < look->sure;
+		look->rows_pulled < look->min_rows;
 }
 
 void

@@ -18,7 +18,7 @@
 #include "nodes/nodeFuncs.h"
 
 #include "base/shuttle_compat_executor.h"
-#include "executor/ahead/sure_values.h"
+#include "executor/ahead/safe_values.h"
 
 static bool
 take_own(PlanState *node, void *context)

@@ -40,7 +40,7 @@ typedef struct RowGoal
 	const ShuttleNeedStep *need;	/* computes the number at run time; NULL:
 									 * all */
 	double		bound;			/* the most it can be asked for; 0: no bound */
-	double		sure;			/* the least it will be asked for, if it has
+	double		min_rows;		/* the least it will be asked for, if it has
 								 * them */
 	bool		once;			/* it is never rescanned */
 	bool		of_merge;		/* it is part of the plan that a MERGE reads */
@@ -168,35 +168,35 @@ goal_below_window(const PlanState *node, double goal)
 
 /* Rows that a node surely reads of an input of which it may need just one. */
 static double
-sure_in_part(double sure)
+min_in_part(double min_rows)
 {
-	return isinf(sure) ? sure : 1;
+	return isinf(min_rows) ? min_rows : 1;
 }
 
 /* A hash join that has read one outer row may find the hash table empty and
  * read no more. */
 static double
-sure_below_hash_join(const HashJoinState *join, double sure)
+min_below_hash_join(const HashJoinState *join, double min_rows)
 {
 	JoinType	type = join->js.jointype;
 	const Plan *outer = outerPlan(join->js.ps.plan);
 
 	if (type == JOIN_LEFT || type == JOIN_ANTI || type == JOIN_FULL ||
 		outer->startup_cost >= innerPlan(join->js.ps.plan)->total_cost)
-		return sure_in_part(sure);
+		return min_in_part(min_rows);
 	return 1;
 }
 
 /* A LIMIT takes what the nodes above take, at most its own number. */
 static double
-sure_below_limit(LimitState *node, double sure)
+min_below_limit(LimitState *node, double min_rows)
 {
 	double		count = limit_count(node);
 	double		offset = limit_offset(node);
 
 	if (count < 0 || offset < 0)
 		return 1;
-	return (count > 0 ? Min(sure, count) : sure) + offset;
+	return (count > 0 ? Min(min_rows, count) : min_rows) + offset;
 }
 
 /* True for the join of a MERGE's source with its matched rows: these all come
@@ -209,15 +209,15 @@ joins_matched(const PlanState *node)
 		 ((const JoinState *) node)->jointype == JOIN_RIGHT);
 }
 
-/* How many rows of its children a node surely reads if goal.sure of its own are
+/* How many rows of its children a node surely reads if goal.min_rows of its own are
  * asked for. Nodes not listed read all of a child, or are unknown. */
 static void
-sure_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
+min_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 {
-	double		part = sure_in_part(goal.sure);
+	double		part = min_in_part(goal.min_rows);
 	int			facts = shuttle_plan_facts(node->plan);
 
-	outer->sure = inner->sure = part;
+	outer->min_rows = inner->min_rows = part;
 	outer->once = inner->once = goal.once;
 	outer->of_merge = inner->of_merge = goal.of_merge;
 	if (goal.of_merge && joins_matched(node))
@@ -225,44 +225,44 @@ sure_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 	switch (nodeTag(node))
 	{
 		case T_LimitState:
-			outer->sure = sure_below_limit((LimitState *) node, goal.sure);
+			outer->min_rows = min_below_limit((LimitState *) node, goal.min_rows);
 			break;
 		case T_NestLoopState:
 			if (shuttle_join_gives_one((JoinState *) node))
-				outer->sure = goal.sure;
+				outer->min_rows = goal.min_rows;
 			if (((JoinState *) node)->single_match ||
 				((JoinState *) node)->jointype == JOIN_ANTI)
-				inner->sure = 1;
+				inner->min_rows = 1;
 			inner->once = false;
 			break;
 		case T_HashJoinState:
-			outer->sure = sure_below_hash_join((HashJoinState *) node, goal.sure);
-			inner->sure = INFINITY;
+			outer->min_rows = min_below_hash_join((HashJoinState *) node, goal.min_rows);
+			inner->min_rows = INFINITY;
 			break;
 		case T_MergeJoinState:
-			outer->sure = inner->sure = 1;
+			outer->min_rows = inner->min_rows = 1;
 			break;
 		case T_RecursiveUnionState:
 			inner->once = false;
 			break;
 		case T_CustomScanState:
 			if (shuttle_is_look_ahead(node))
-				outer->sure = goal.sure;
+				outer->min_rows = goal.min_rows;
 			break;
 		case T_WindowAggState:
 
 			/* it may end before its input does */
-			outer->sure = ((WindowAgg *) node->plan)->runCondition == NIL ?
-				goal.sure : 1;
+			outer->min_rows = ((WindowAgg *) node->plan)->runCondition == NIL ?
+				goal.min_rows : 1;
 			break;
 		case T_SetOpState:
-			inner->sure = 1;
+			inner->min_rows = 1;
 			break;
 		default:
 			if ((facts & SHUTTLE_READS_ALL) != 0)
-				outer->sure = INFINITY;
+				outer->min_rows = INFINITY;
 			else if ((facts & (SHUTTLE_HANDS_ON | SHUTTLE_READS_GROUPS)) != 0)
-				outer->sure = goal.sure;
+				outer->min_rows = goal.min_rows;
 			break;
 	}
 }
@@ -434,11 +434,11 @@ set_goals(PlanState *node, RowGoal goal)
 		return;
 	if (shuttle_is_look_ahead(node) && ((LookAheadState *) node)->linked)
 		shuttle_look_ahead_set_goal((LookAheadState *) node, goal.rows,
-									goal.need, goal.sure, goal.once);
+									goal.need, goal.min_rows, goal.once);
 	if (IsA(node, ForeignScanState))
 		set_goal_of_scan((ForeignScanState *) node, goal);
 	goals_of_children(node, goal, &outer_goal, &inner_goal);
-	sure_of_children(node, goal, &outer_goal, &inner_goal);
+	min_of_children(node, goal, &outer_goal, &inner_goal);
 	needs_of_children(node, goal.need, &step, &outer_goal, &inner_goal);
 	set_goals(outerPlanState(node), outer_goal);
 	set_goals(innerPlanState(node), inner_goal);
@@ -463,21 +463,21 @@ set_goals_of_subplans(List *subplans, const PlanState *whole)
 		switch (subplan->subplan->subLinkType)
 		{
 			case EXISTS_SUBLINK:
-				goal.rows = goal.sure = 1;
+				goal.rows = goal.min_rows = 1;
 				goal.need = &one;
 				break;
 			case ANY_SUBLINK:
 			case ALL_SUBLINK:
 				if (!subplan->subplan->useHashTable)
 				{
-					goal.sure = 1;
+					goal.min_rows = 1;
 					goal.need = &one;
 				}
 				break;
 			case CTE_SUBLINK:
 				/* each of its readers may stop early */
 				goal.of_merge = subplan->planstate == whole;
-				goal.sure = goal.of_merge ? INFINITY : 1;
+				goal.min_rows = goal.of_merge ? INFINITY : 1;
 				break;
 			default:
 				break;
@@ -513,7 +513,7 @@ shuttle_row_goal_run(QueryDesc *queryDesc, ScanDirection direction, uint64 count
 		/* FETCH 0 takes nothing; it only shows that this is a cursor */
 		if (ScanDirectionIsNoMovement(direction))
 		{
-			run.rows = goal.rows = goal.sure = 1;
+			run.rows = goal.rows = goal.min_rows = 1;
 			goal.need = &run;
 		}
 

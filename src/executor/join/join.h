@@ -25,6 +25,7 @@
 #include "executor/ahead/row_need.h"
 #include "executor/join/served_scan.h"
 #include "executor/kinds.h"
+#include "executor/prefetch/pace.h"
 #include "explain/shuttle_explain.h"
 
 /* ---- copies of outer rows (outer_rows.c) */
@@ -87,42 +88,6 @@ typedef struct ShuttleBinding
 	Oid			type;
 } ShuttleBinding;
 
-/* Whether prefetching pays, which changes as the run goes on; the states are
- * explained in local_prefetch.c. */
-typedef enum ShuttlePaceState
-{
-	SHUTTLE_PACE_WATCH,
-	SHUTTLE_PACE_PROBE,
-	SHUTTLE_PACE_AHEAD
-} ShuttlePaceState;
-
-/* Times of reading pages that were not in shared buffers. */
-#define SHUTTLE_PROBE_READS 8
-
-typedef struct ShuttleProbe
-{
-	int			nreads;
-	double		read_us[SHUTTLE_PROBE_READS];	/* each read's time */
-	double		total_us;		/* their sum */
-} ShuttleProbe;
-
-typedef struct ShuttlePace
-{
-	ShuttlePaceState state;
-	int			rows_left;		/* outer rows until the next check */
-	int			window;			/* outer rows of this WATCH */
-	int64		pages_read;		/* session's reads before this WATCH */
-	int			patience;		/* outer rows of the next WATCH, if
-								 * prefetching does not pay */
-	int			stretch;		/* outer rows between this PROBE and the next */
-	bool		probe_due;		/* PROBE when this batch is used up */
-	int64		started;		/* reads started for this batch */
-	int			nprobes;
-	ShuttleProbe probe;			/* reads during PROBE */
-	double		work_us;		/* least CPU time of finding a page */
-	ShuttleProbe ahead;			/* reads of prefetched pages during AHEAD */
-} ShuttlePace;
-
 /* What the outer side may raise after its first row. */
 typedef enum ShuttleOuterErrors
 {
@@ -162,7 +127,7 @@ struct LookAheadState
 								 * locked, and perhaps not all are wanted */
 	ShuttleRowNeed *need;		/* how many rows surely are; NULL: all */
 	double		row_goal;		/* outer rows that will be taken; 0: all */
-	double		sure;			/* that will surely be taken, if there are as
+	double		min_rows;		/* that will surely be taken, if there are as
 								 * many */
 	bool		once;			/* it is never rescanned */
 	int			nlocals;
@@ -224,14 +189,14 @@ extern void shuttle_look_aheads_link(QueryDesc *query, int eflags, uint64 begun)
 extern void shuttle_look_ahead_start(LookAheadState *look);
 
 /*
- * Sets how many outer rows will be taken; 0: all. sure: how many will surely be
+ * Sets how many outer rows will be taken; 0: all. min_rows: how many will surely be
  * taken, if there are as many; INFINITY: all. once: the node is never
  * rescanned. need: computes the number at run time; NULL: all. If a key might
  * lock more than one row, the node stops looking ahead.
  */
 extern void shuttle_look_ahead_set_goal(LookAheadState *look, double rows,
 										const ShuttleNeedStep *need,
-										double sure, bool once);
+										double min_rows, bool once);
 
 /* Removes all links, before the first row; scans then ask for each key alone
  * (look_ahead_links.c). */

@@ -75,7 +75,7 @@ shuttle_ranges_add(ShuttleKeySet *set, int first, int limit)
 }
 
 void
-shuttle_range_send(ShuttleKeySet *set, ShuttleRange *range, bool ahead)
+shuttle_range_send(ShuttleKeySet *set, ShuttleRange *range, bool speculative)
 {
 	ShuttleServedScan *scan = set->scan;
 	MemoryContext old = MemoryContextSwitchTo(set->cxt);
@@ -83,7 +83,7 @@ shuttle_range_send(ShuttleKeySet *set, ShuttleRange *range, bool ahead)
 	Assert(range->state == SHUTTLE_RANGE_UNSENT);
 	range->fenced = shuttle_served_scan_fences(scan, range->nkeys);
 	range->answer = scan->transport->send(scan->channel, set, range->first,
-										  range->nkeys, ahead);
+										  range->nkeys, speculative);
 	range->state = SHUTTLE_RANGE_SENT;
 	MemoryContextSwitchTo(old);
 }

@@ -147,7 +147,7 @@ extern void shuttle_ranges_add(ShuttleKeySet *set, int first, int limit);
 
 /* Sends one range, without waiting for its answer. */
 extern void shuttle_range_send(ShuttleKeySet *set, ShuttleRange *range,
-							   bool ahead);
+							   bool speculative);
 
 /* Closes a set's answers and files before its context is deleted. */
 extern void shuttle_ranges_close(ShuttleKeySet *set);

@@ -25,7 +25,7 @@
 #include "base/shuttle_compat_explain.h"
 #include "base/shuttle_settings.h"
 #include "executor/ahead/row_need.h"
-#include "executor/ahead/sure_values.h"
+#include "executor/ahead/safe_values.h"
 #include "executor/executor_types.h"
 #include "executor/join/join.h"
 #include "executor/join/served_scan.h"
@@ -123,7 +123,7 @@ wants_batch(LookAheadState *look)
 {
 	if (look->current != NULL)
 		shuttle_batch_drop(look, look->current);
-	return look->pace.state == SHUTTLE_PACE_AHEAD;
+	return look->pace.state == SHUTTLE_PACE_PREFETCH;
 }
 
 static TupleTableSlot *
@@ -317,7 +317,7 @@ shuttle_look_ahead_start(LookAheadState *look)
 									  "shuttle look ahead",
 									  ALLOCSET_SMALL_SIZES);
 	look->saved = palloc(sizeof(ParamExecData) * look->nbindings);
-	look->sure = 1;
+	look->min_rows = 1;
 	look->locks_late = locks_rows(look);
 	start_run(look);
 	if (look->nlocals > 0)
@@ -341,15 +341,15 @@ may_lock_more(const LookAheadState *look)
 
 void
 shuttle_look_ahead_set_goal(LookAheadState *look, double rows,
-							const ShuttleNeedStep *need, double sure, bool once)
+							const ShuttleNeedStep *need, double min_rows, bool once)
 {
 	bool		started = look->rows_pulled > 0;
 
 	/* a later run's rows may partly come from outer rows read before */
-	if (!started || isinf(sure))
-		look->sure = sure;
+	if (!started || isinf(min_rows))
+		look->min_rows = min_rows;
 	look->once = once;
-	if (!isinf(look->sure))
+	if (!isinf(look->min_rows))
 		(void) shuttle_pause_walker(outerPlanState(look), NULL);
 	look->need = shuttle_row_need_copy(look->need, need, look->css.ss.ps.state);
 	look->locks_late = need != NULL && locks_rows(look);

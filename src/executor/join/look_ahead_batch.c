@@ -19,7 +19,7 @@
 
 #include "base/shuttle_settings.h"
 #include "executor/ahead/row_need.h"
-#include "executor/ahead/sure_values.h"
+#include "executor/ahead/safe_values.h"
 #include "executor/executor_types.h"
 #include "executor/join/join.h"
 #include "executor/join/key_set.h"

@@ -28,7 +28,7 @@
 #include "executor/ahead/outer_side.h"
 #include "executor/ahead/plan_facts.h"
 #include "executor/ahead/row_need.h"
-#include "executor/ahead/sure_values.h"
+#include "executor/ahead/safe_values.h"
 #include "executor/executor_types.h"
 #include "executor/fdw/fdw.h"
 #include "executor/fdw/postgres_fdw.h"

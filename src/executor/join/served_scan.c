@@ -23,7 +23,7 @@
 #include "base/shuttle_compat_explain.h"
 #include "base/shuttle_settings.h"
 #include "cluster/shuttle_cluster.h"
-#include "executor/ahead/sure_values.h"
+#include "executor/ahead/safe_values.h"
 #include "executor/executor_types.h"
 #include "executor/fdw/postgres_fdw.h"
 #include "executor/fdw/scan_text.h"

@@ -26,7 +26,7 @@ typedef struct ShuttleTransport
 	bool		is_engine;
 	ShuttleChannel *(*open) (ShuttleServedScan *scan);
 	ShuttleAnswer *(*send) (ShuttleChannel *channel, ShuttleKeySet *set,
-							int first, int nkeys, bool ahead);
+							int first, int nkeys, bool speculative);
 	ShuttleStatus (*next) (ShuttleAnswer *answer, bool wait,
 						   int *ordinal, HeapTuple *tuple);
 	void		(*close_answer) (ShuttleAnswer *answer);

@@ -117,7 +117,7 @@ choose_sql(ShuttleChannel *channel, int nkeys)
 
 static ShuttleAnswer *
 send_keys(ShuttleChannel *channel, ShuttleKeySet *set, int first, int nkeys,
-		  bool ahead)
+		  bool speculative)
 {
 	ShuttleServedScan *scan = channel->scan;
 	ShuttleAnswer *answer = palloc(sizeof(ShuttleAnswer));
@@ -130,7 +130,7 @@ send_keys(ShuttleChannel *channel, ShuttleKeySet *set, int first, int nkeys,
 	statement.values = make_values(channel, set, first, nkeys);
 	MemoryContextSwitchTo(old);
 	statement.sql = choose_sql(channel, nkeys);
-	statement.ahead = ahead;
+	statement.speculative = speculative;
 	statement.size = scan->one_row ? SHUTTLE_SIZE_CERTAIN : SHUTTLE_SIZE_ESTIMATED;
 	statement.estimated_rows = scan->one_row ? nkeys : nkeys * scan->rows_per_key;
 	answer->channel = channel;

@@ -37,7 +37,7 @@
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_counters.h"
 #include "base/shuttle_settings.h"
-#include "executor/ahead/sure_values.h"
+#include "executor/ahead/safe_values.h"
 #include "executor/executor_types.h"
 #include "executor/fdw/postgres_fdw.h"
 #include "executor/join/key_set.h"
@@ -73,12 +73,12 @@ struct ShuttleAnswer
 	int			first;
 	int			nkeys;
 	bool		fenced;
-	bool		ahead;			/* read in a subtransaction: its error may not
+	bool		speculative;	/* read in a subtransaction: its error may not
 								 * matter */
 };
 
 static void run_answer(ShuttleAnswer *answer);
-static bool read_ahead(ShuttleAnswer *answer);
+static bool read_speculatively(ShuttleAnswer *answer);
 static ForeignScan *make_plan(ShuttleChannel *channel, bool fenced);
 static void make_array_scan(ShuttleChannel *channel);
 static void end_array_scan(ShuttleChannel *channel);
@@ -140,7 +140,7 @@ open_channel(ShuttleServedScan *scan)
 
 static ShuttleAnswer *
 send_keys(ShuttleChannel *channel, ShuttleKeySet *set, int first, int nkeys,
-		  bool ahead)
+		  bool speculative)
 {
 	ShuttleAnswer *answer = palloc(sizeof(ShuttleAnswer));
 
@@ -150,7 +150,7 @@ send_keys(ShuttleChannel *channel, ShuttleKeySet *set, int first, int nkeys,
 	answer->nkeys = nkeys;
 	answer->fenced = channel->scan->may_fail &&
 		shuttle_served_scan_fences(channel->scan, nkeys);
-	answer->ahead = ahead && channel->scan->may_fail;
+	answer->speculative = speculative && channel->scan->may_fail;
 	return answer;
 }
 
@@ -206,7 +206,7 @@ next_of_answer(ShuttleAnswer *answer)
 	MemoryContext old;
 	TupleTableSlot *row = channel->row;
 
-	if (answer->ahead)
+	if (answer->speculative)
 	{
 		/* the slot frees the row: allocate it in the query's memory */
 		old = MemoryContextSwitchTo(channel->scan->node->ss.ps.state->es_query_cxt);
@@ -233,14 +233,14 @@ next_row(ShuttleAnswer *answer, bool wait, int *ordinal, HeapTuple *tuple)
 
 	INSTR_TIME_SET_CURRENT(start);
 	is_first = channel->running != answer;
-	if (is_first && answer->ahead && !read_ahead(answer))
+	if (is_first && answer->speculative && !read_speculatively(answer))
 		return SHUTTLE_FAILED;
-	if (is_first && !answer->ahead)
+	if (is_first && !answer->speculative)
 		run_answer(answer);
 	row = next_of_answer(answer);
 	INSTR_TIME_SET_CURRENT(elapsed);
 	INSTR_TIME_SUBTRACT(elapsed, start);
-	if (is_first && !answer->ahead)
+	if (is_first && !answer->speculative)
 		note_round_trips(channel, INSTR_TIME_GET_MILLISEC(elapsed));
 	shuttle_count(counters, SHUTTLE_READ_TIME_US,
 				  INSTR_TIME_GET_MICROSEC(elapsed));
@@ -334,7 +334,7 @@ prepare_rows(ShuttleChannel *channel)
 
 /* False if the request failed, or no subtransaction is possible. */
 static bool
-read_ahead(ShuttleAnswer *answer)
+read_speculatively(ShuttleAnswer *answer)
 {
 	ShuttleChannel *channel = answer->channel;
 

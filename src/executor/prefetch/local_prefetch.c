@@ -10,7 +10,7 @@
  *
  * This pays only if reads are slow, so it starts only then:
  *
- * 	 WATCH --the session reads pages--> PROBE --they are slow--> AHEAD
+ * 	 WATCH --the session reads pages--> PROBE --they are slow--> PREFETCH
  * 	   ^								  | they are not			|
  * 	   +----------------------------------+						|
  * 	   +---- a batch that started no read, or won nothing ------+
@@ -19,7 +19,7 @@
  * all is in shared buffers it stays there. PROBE reads the pages of a few rows
  * one by one, just before the join does, and compares the time with the CPU
  * time of finding them: if the kernel has the pages cached, prefetching gains
- * nothing. AHEAD times some prefetched leaves: they must be faster than those
+ * nothing. PREFETCH times some prefetched leaves: they must be faster than those
  * of PROBE. It probes again now and then. Each time it does not pay, the next
  * WATCH is longer.
  *
@@ -55,7 +55,7 @@
  */
 #define SLOW_READ 12
 
-/* Number of slow reads that start AHEAD. */
+/* Number of slow reads that start PREFETCH. */
 #define LEAST_SLOW 2
 
 /* Leaves are timed from this row of a batch on, at least so many; their median
@@ -135,7 +135,7 @@ static void
 start_heaps(LookAheadState *look, ShuttleLocalKeys *keys, int row)
 {
 	ShuttleLocalScan *scan = keys->scan;
-	ShuttleProbe *timing = &look->pace.ahead;
+	ShuttleProbe *timing = &look->pace.prefetched;
 	int			nblocks;
 
 	if (row < FIRST_TIMED || timing->nreads >= SHUTTLE_PROBE_READS)
@@ -236,15 +236,15 @@ begin_probe(ShuttlePace *pace)
 }
 
 static void
-begin_ahead(LookAheadState *look)
+begin_prefetch(LookAheadState *look)
 {
 	ShuttlePace *pace = &look->pace;
 
-	pace->state = SHUTTLE_PACE_AHEAD;
+	pace->state = SHUTTLE_PACE_PREFETCH;
 	pace->probe_due = false;
 	pace->rows_left = pace->stretch;
 	pace->stretch = Min(pace->stretch * 2, MOST_AHEAD);
-	pace->ahead.nreads = 0;
+	pace->prefetched.nreads = 0;
 }
 
 /* Reads one scan's pages for the current parameters. */
@@ -300,7 +300,7 @@ judge_probes(LookAheadState *look)
 	for (int i = 0; i < pace->probe.nreads; i++)
 		nslow += pace->probe.read_us[i] > SLOW_READ * pace->work_us;
 	if (nslow >= LEAST_SLOW)
-		begin_ahead(look);
+		begin_prefetch(look);
 	else
 		pause_prefetch(look);
 }
@@ -329,7 +329,7 @@ shuttle_local_turn(LookAheadState *look, TupleTableSlot *row)
 				pace->nprobes >= MOST_PROBES)
 				judge_probes(look);
 			break;
-		case SHUTTLE_PACE_AHEAD:
+		case SHUTTLE_PACE_PREFETCH:
 			pace->probe_due = true;
 			pace->rows_left = INT_MAX;
 			break;
@@ -341,7 +341,7 @@ shuttle_local_begin_batch(LookAheadState *look, ShuttleBatch *batch)
 {
 	MemoryContext old;
 
-	if (look->pace.state != SHUTTLE_PACE_AHEAD || look->nlocals == 0)
+	if (look->pace.state != SHUTTLE_PACE_PREFETCH || look->nlocals == 0)
 		return;
 	old = MemoryContextSwitchTo(batch->cxt);
 	batch->locals = palloc_array(ShuttleLocalKeys *, look->nlocals);
@@ -372,8 +372,8 @@ median_us(ShuttleProbe *probe)
 static bool
 wins_time(ShuttlePace *pace)
 {
-	return pace->probe.nreads == 0 || pace->ahead.nreads < LEAST_TIMED ||
-		median_us(&pace->ahead) < FASTER_READ * median_us(&pace->probe);
+	return pace->probe.nreads == 0 || pace->prefetched.nreads < LEAST_TIMED ||
+		median_us(&pace->prefetched) < FASTER_READ * median_us(&pace->probe);
 }
 
 void
@@ -385,7 +385,7 @@ shuttle_local_end_batch(LookAheadState *look, const ShuttleBatch *batch)
 	if (batch->locals == NULL || look->position < batch->nrows)
 		return;
 	pace->started = 0;
-	if (pace->state != SHUTTLE_PACE_AHEAD || shuttle_settings.debug_force_batched_join)
+	if (pace->state != SHUTTLE_PACE_PREFETCH || shuttle_settings.debug_force_batched_join)
 		return;
 	if (started == 0 || !wins_time(pace))
 		pause_prefetch(look);
@@ -406,7 +406,7 @@ shuttle_local_start(LookAheadState *look)
 	pace->stretch = LEAST_AHEAD;
 	begin_watch(pace, FIRST_WATCH);
 	if (shuttle_settings.debug_force_batched_join)
-		begin_ahead(look);
+		begin_prefetch(look);
 }
 
 /* ---- linking */

@@ -23,7 +23,7 @@
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_explain.h"
 #include "base/shuttle_settings.h"
-#include "executor/ahead/sure_values.h"
+#include "executor/ahead/safe_values.h"
 #include "executor/executor_types.h"
 #include "executor/scan/remote_values.h"
 #include "executor/write/write.h"

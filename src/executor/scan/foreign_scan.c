@@ -76,7 +76,7 @@ begin_foreign_scan(ForeignScanState *scan, int eflags)
 
 	/* starts connecting, so that several nodes connect at the same time */
 	remote->node = shuttle_foreign_scan_node(scan);
-	if (bms_is_empty(remote->exec_params) && shuttle_remote_scan_has_sure_values(plan))
+	if (bms_is_empty(remote->exec_params) && shuttle_remote_scan_has_safe_values(plan))
 		shuttle_foreign_scan_list(scan);
 }
 
@@ -218,7 +218,7 @@ store_tuple(ShuttleRemoteScan *remote, const ShuttleRow *row, TupleTableSlot *sl
 }
 
 /*
- * A request sent ahead failed: sends it again now that it is needed, so that
+ * A speculative request failed: sends it again now that it is needed, so that
  * the error is raised. After the first returned row a second answer could not
  * be continued, so then an error is raised in any case.
  */

@@ -57,10 +57,10 @@ shuttle_remote_scan_is_plain(const ForeignScanState *scan)
 }
 
 bool
-shuttle_remote_scan_has_sure_values(const ForeignScan *plan)
+shuttle_remote_scan_has_safe_values(const ForeignScan *plan)
 {
 	return !contain_mutable_functions((Node *) plan->fdw_exprs) ||
-		shuttle_is_sure_value((Node *) plan->fdw_exprs);
+		shuttle_is_safe_value((Node *) plan->fdw_exprs);
 }
 
 /* Prepares the first request; many scans of a plan are never read. */
@@ -175,7 +175,7 @@ shuttle_foreign_scan_can_start(ForeignScanState *scan)
 	 * Listed scans depend on no value of the plan, and on no value that may
 	 * raise an error.
 	 */
-	if (!shuttle_remote_scan_is_plain(scan) || !shuttle_remote_scan_has_sure_values((ForeignScan *) scan->ss.ps.plan) ||
+	if (!shuttle_remote_scan_is_plain(scan) || !shuttle_remote_scan_has_safe_values((ForeignScan *) scan->ss.ps.plan) ||
 		!(remote->unsent.item.listed ||
 		  (remote->params_come && remote->request == NULL &&
 		   shuttle_foreign_scan_has_params(scan))))
@@ -327,7 +327,7 @@ shuttle_foreign_scan_bound(const ForeignScanState *scan)
 /* ---- sending */
 
 void
-shuttle_foreign_scan_send(ForeignScanState *scan, int nest_level, bool ahead)
+shuttle_foreign_scan_send(ForeignScanState *scan, int nest_level, bool speculative)
 {
 	ShuttleRemoteScan *remote = scan->fdw_state;
 	ForeignScan *plan = (ForeignScan *) scan->ss.ps.plan;
@@ -351,7 +351,7 @@ shuttle_foreign_scan_send(ForeignScanState *scan, int nest_level, bool ahead)
 	statement.keep = remote->effect == SHUTTLE_READS &&
 		shuttle_may_read_behind_write(scan, remote->eflags);
 	statement.limits = remote->limits;
-	statement.ahead = ahead;
+	statement.speculative = speculative;
 	statement.nest_level = nest_level;
 	statement.snapshot = shuttle_foreign_snapshot(estate);
 	statement.row_bytes = scan->ss.ps.plan->plan_width;

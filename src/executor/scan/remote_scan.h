@@ -60,7 +60,7 @@ typedef struct ShuttleRemoteScan
 extern bool shuttle_remote_scan_is_plain(const ForeignScanState *scan);
 
 /* True where what is computed for the SELECT raises nothing. */
-extern bool shuttle_remote_scan_has_sure_values(const ForeignScan *plan);
+extern bool shuttle_remote_scan_has_safe_values(const ForeignScan *plan);
 
 /* Rows that may be locked at a time; 0: any number. */
 extern double shuttle_remote_scan_lock_goal(const ShuttleRemoteScan *remote);

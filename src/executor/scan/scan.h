@@ -115,10 +115,10 @@ extern double shuttle_foreign_scan_bound(const ForeignScanState *scan);
 
 /*
  * Sends a scan's request if it was not sent, without waiting. nest_level: of
- * the subtransaction it belongs to; 0: the current one. ahead: the plan may
+ * the subtransaction it belongs to; 0: the current one. speculative: the plan may
  * never read it.
  */
-extern void shuttle_foreign_scan_send(ForeignScanState *scan, int nest_level, bool ahead);
+extern void shuttle_foreign_scan_send(ForeignScanState *scan, int nest_level, bool speculative);
 
 /* ---- foreign scans (foreign_scan.c) */
 

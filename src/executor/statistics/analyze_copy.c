@@ -29,7 +29,7 @@
 #include "utils/typcache.h"
 
 #include "base/shuttle_compat_catalog.h"
-#include "executor/ahead/sure_values.h"
+#include "executor/ahead/safe_values.h"
 #include "executor/fdw/fdw.h"
 #include "executor/statistics/statistics.h"
 

@@ -46,7 +46,7 @@ forget(void *arg)
 }
 
 ShuttleKnownTable *
-shuttle_known_find(Oid relid, bool ahead)
+shuttle_known_find(Oid relid, bool prefetched)
 {
 	dlist_iter	iter;
 
@@ -54,9 +54,9 @@ shuttle_known_find(Oid relid, bool ahead)
 	{
 		ShuttleKnownTable *known = dlist_container(ShuttleKnownTable, link, iter.cur);
 
-		if (known->relid == relid && known->ahead == ahead)
+		if (known->relid == relid && known->prefetched == prefetched)
 		{
-			known->ahead = false;
+			known->prefetched = false;
 			return known;
 		}
 	}

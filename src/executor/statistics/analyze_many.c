@@ -32,7 +32,7 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_catalog.h"
-#include "executor/ahead/sure_values.h"
+#include "executor/ahead/safe_values.h"
 #include "executor/fdw/fdw.h"
 #include "executor/statistics/statistics.h"
 #include "storage/shuttle_storage.h"
@@ -293,7 +293,7 @@ send_request(TableGroup *group, AskedNode *asked)
 		.sql = shuttle_node_tables_sql(asked->schemas, asked->names),
 		.effect = SHUTTLE_READS,
 		.size = SHUTTLE_SIZE_CERTAIN,
-		.ahead = true,
+		.speculative = true,
 	};
 
 	asked->request = shuttle_request_send(shuttle_node_get(asked->serverid, asked->owner),
@@ -331,7 +331,7 @@ keep_known(TableGroup *group, AskedNode *asked, ShuttleNodeTable *tables)
 		if (table->kind == '\0')
 			continue;
 		known = shuttle_known_create(((Listed *) lfirst(cell))->relid);
-		known->ahead = true;
+		known->prefetched = true;
 		known->table = *table;
 	}
 }

@@ -78,7 +78,7 @@ typedef struct ShuttleKnownTable
 	dlist_node	link;			/* in the session's list; owned by cxt */
 	MemoryContext cxt;			/* holds all of this */
 	Oid			relid;
-	bool		ahead;			/* asked for ahead by shuttle.analyze() */
+	bool		prefetched;		/* asked for ahead by shuttle.analyze() */
 	Bitmapset  *columns;		/* columns that the statement names; NULL: all */
 	ShuttleNodeTable table;
 } ShuttleKnownTable;
@@ -86,9 +86,9 @@ typedef struct ShuttleKnownTable
 /* Creates an empty entry, in a child of the current context. */
 extern ShuttleKnownTable *shuttle_known_create(Oid relid);
 
-/* The latest entry of a table, or NULL. ahead: finds one asked for ahead, and
+/* The latest entry of a table, or NULL. prefetched: finds one asked for ahead, and
  * clears that flag; else the others. */
-extern ShuttleKnownTable *shuttle_known_find(Oid relid, bool ahead);
+extern ShuttleKnownTable *shuttle_known_find(Oid relid, bool prefetched);
 extern void shuttle_known_free(ShuttleKnownTable *known);
 
 /* ---- the callback, and what became of a table (foreign_analyze.c) */

@@ -120,7 +120,7 @@ may_win(PlannerInfo *root, RelOptInfo *joinrel, Path *outer_path,
 		ShuttleInner *inner, JoinType type, JoinPathExtraData *extra,
 		const ShuttleKeyEstimate *estimate)
 {
-	Path	   *ahead;
+	Path	   *look_ahead;
 	JoinCostWorkspace workspace;
 	Relids		required;
 
@@ -130,11 +130,11 @@ may_win(PlannerInfo *root, RelOptInfo *joinrel, Path *outer_path,
 		return false;
 	if (shuttle_settings.debug_force_batched_join)
 		return true;
-	ahead = shuttle_look_ahead_path(root, outer_path, estimate, NULL);
-	initial_cost_nestloop(root, &workspace, type, ahead, &inner->price, extra);
+	look_ahead = shuttle_look_ahead_path(root, outer_path, estimate, NULL);
+	initial_cost_nestloop(root, &workspace, type, look_ahead, &inner->price, extra);
 	return shuttle_add_path_precheck(joinrel, &workspace,
 									 build_join_pathkeys(root, joinrel, type,
-														 ahead->pathkeys),
+														 look_ahead->pathkeys),
 									 required);
 }
 
@@ -146,7 +146,7 @@ add_batched_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer_path,
 {
 	RelOptInfo *outer = outer_path->parent;
 	RelOptInfo *inner = inner_path->parent;
-	Path	   *ahead;
+	Path	   *look_ahead;
 	NestPath   *join;
 	JoinCostWorkspace workspace;
 	Relids		required;
@@ -157,17 +157,17 @@ add_batched_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer_path,
 	if ((shuttle_names_child_rows(outer_path) || shuttle_names_child_rows(inner_path)) &&
 		(groups != NULL || !shuttle_place_is_active()))
 		return;
-	ahead = shuttle_look_ahead_path(root, outer_path, estimate, groups);
-	initial_cost_nestloop(root, &workspace, type, ahead, inner_path, extra);
+	look_ahead = shuttle_look_ahead_path(root, outer_path, estimate, groups);
+	initial_cost_nestloop(root, &workspace, type, look_ahead, inner_path, extra);
 	if (shuttle_names_child_rows(outer_path))
-		ahead = outer_path;
+		look_ahead = outer_path;
 	inner_path = shuttle_path_for_child(root, inner_path, outer);
 	if (inner_path == NULL)
 		return;
-	join = create_nestloop_path(root, joinrel, type, &workspace, extra, ahead,
+	join = create_nestloop_path(root, joinrel, type, &workspace, extra, look_ahead,
 								inner_path, extra->restrictlist,
 								build_join_pathkeys(root, joinrel, type,
-													ahead->pathkeys),
+													look_ahead->pathkeys),
 								required);
 	if (shuttle_settings.debug_force_batched_join)
 		force_cost(&join->jpath.path, outer_path);

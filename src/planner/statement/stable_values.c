@@ -94,7 +94,7 @@ stand_in_mutator(Node *node, StableValues *stable)
 {
 	if (node == NULL)
 		return NULL;
-	if (is_stable_value(stable->root, node) && shuttle_is_sure_value(node))
+	if (is_stable_value(stable->root, node) && shuttle_is_safe_value(node))
 		return make_stand_in(node, stable);
 	if (shuttle_refers_inside(node))
 		return node;

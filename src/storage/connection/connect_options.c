@@ -38,7 +38,7 @@ static void add_option(ConnectOptions *options, const char *name,
 					   const char *value);
 static void add_list(ConnectOptions *options, List *definitions);
 static void add_liveness_limits(ConnectOptions *options, ShuttleNode *node,
-								bool sends_ahead);
+								bool pipelined);
 static const char *find_option(const ConnectOptions *options, const char *name);
 static bool is_pooled(List *definitions);
 static bool find_switch(List *definitions, const char *name, bool otherwise);
@@ -47,7 +47,7 @@ static bool used_own_credentials(const ShuttleNode *node);
 static void check_password(const ShuttleNode *node, Oid userid);
 
 ConnectOptions *
-shuttle_connect_options(ShuttleNode *node, Oid userid, Oid mapped, bool sends_ahead)
+shuttle_connect_options(ShuttleNode *node, Oid userid, Oid mapped, bool pipelined)
 {
 	ForeignServer *server = GetForeignServer(node->key.serverid);
 	UserMapping *mapping = GetUserMapping(mapped, server->serverid);
@@ -63,7 +63,7 @@ shuttle_connect_options(ShuttleNode *node, Oid userid, Oid mapped, bool sends_ah
 	options->values = palloc0_array(const char *, most);
 	add_list(options, server->options);
 	add_list(options, mapping->options);
-	add_liveness_limits(options, node, sends_ahead);
+	add_liveness_limits(options, node, pipelined);
 	add_option(options, "application_name",
 			   shuttle_session_name_begin(node, find_option(options, "application_name")));
 	add_option(options, "client_encoding", GetDatabaseEncodingName());
@@ -172,7 +172,7 @@ number_option(ConnectOptions *options, const char *name, int otherwise)
  * is set only by options; else host_liveness.c watches.
  */
 static void
-add_liveness_limits(ConnectOptions *options, ShuttleNode *node, bool sends_ahead)
+add_liveness_limits(ConnectOptions *options, ShuttleNode *node, bool pipelined)
 {
 	const char *user_timeout = find_option(options, "tcp_user_timeout");
 	int			user_timeout_s = user_timeout != NULL ? atoi(user_timeout) / 1000 : 0;
@@ -200,8 +200,8 @@ add_liveness_limits(ConnectOptions *options, ShuttleNode *node, bool sends_ahead
 						  (double) liveness->keepalives_interval_s * liveness->keepalives_count);
 	if (silence_s <= 0)
 		silence_s = KEEPALIVES_IDLE_S + KEEPALIVES_INTERVAL_S * KEEPALIVES_COUNT;
-	liveness->silence_limit_ms = sends_ahead && user_timeout == NULL ? silence_s * 1000 : 0;
-	if (!sends_ahead)
+	liveness->silence_limit_ms = pipelined && user_timeout == NULL ? silence_s * 1000 : 0;
+	if (!pipelined)
 		(void) number_option(options, "tcp_user_timeout", silence_s * 1000);
 }
 

@@ -96,11 +96,11 @@ typedef struct ConnectOptions
  * Collects libpq's options of the node's server and mapping, sets the node's
  * fields that come from options, and resolves host names. userid: whose rights
  * are checked; mapped: whose mapping is used, InvalidOid: PUBLIC's.
- * sends_ahead: requests may be sent while the node works on earlier ones.
+ * pipelined: requests may be sent while the node works on earlier ones.
  * Errors: password rule (2F003), as postgres_fdw.
  */
 extern ConnectOptions *shuttle_connect_options(ShuttleNode *node, Oid userid,
-											   Oid mapped, bool sends_ahead);
+											   Oid mapped, bool pipelined);
 
 /* True if the password rule allows a new connection. */
 extern bool shuttle_connect_allowed(const ShuttleNode *node);

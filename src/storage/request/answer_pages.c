@@ -10,7 +10,7 @@
  * Rules:
  * - Rows of an incomplete page are returned only if the page exceeds its room
  *   ("flowing"), and never if an error could still make them void: those of a
- *   statement, and of the first page of a request sent ahead.
+ *   statement, and of the first page of a speculative request.
  * - If a request's rows exceed their room, its node is "held up": nothing more
  *   is read from its connection, so the node has to wait. The same if nobody
  *   waits for the node while the session has enough to read.
@@ -207,12 +207,12 @@ shuttle_pages_end(ShuttleRequest *request)
 }
 
 /* Rows that an error could still make void must not be read: those of a
- * statement, or sent ahead. */
+ * statement, or speculative. */
 static bool
 may_flow(const ShuttleRequest *request)
 {
 	return request->mode == REQUEST_CURSOR &&
-		(!request->ahead || request->handed_out);
+		(!request->speculative || request->handed_out);
 }
 
 /* ---- holding up */

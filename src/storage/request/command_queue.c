@@ -39,7 +39,7 @@ shuttle_pipeline_append(ShuttleNode *node, ShuttleCommand *command)
 {
 	command->packet = node->queue.packet;
 	command->generation = node->transaction.generation;
-	command->ahead = node->queue.adding_ahead;
+	command->speculative = node->queue.adding_speculative;
 	command->repeatable = node->queue.adding_repeatable;
 	dlist_push_tail(&node->queue.commands, &command->link);
 	if (node->queue.unsent == NULL)
@@ -92,8 +92,8 @@ shuttle_pipeline_unlink(ShuttleNode *node, ShuttleCommand *command)
 	{
 		if (!command->sent)
 			node->queue.nunsent_syncs--;
-		if (command->ahead)
-			node->errors.nahead--;
+		if (command->speculative)
+			node->errors.nspeculative--;
 	}
 }
 

@@ -21,8 +21,8 @@ typedef struct NodeQueue
 	int			nunsent_syncs;	/* complete packets that are not sent */
 	uint64		packet;			/* number of the packet being made */
 	bool		unsynced;		/* that packet lacks its Sync */
-	bool		adding_ahead;	/* commands added now belong to a request sent
-								 * ahead */
+	bool		adding_speculative; /* commands added now belong to a
+									 * speculative request */
 	bool		adding_repeatable;	/* and can be sent again */
 	int			nin_flight;		/* commands sent and not answered, without
 								 * Syncs */
@@ -44,10 +44,10 @@ typedef struct NodeSocket
 typedef struct NodeErrors
 {
 	ShuttleNodeError *first;	/* failed the current transaction; or NULL */
-	bool		ahead_failed;	/* a request sent ahead failed */
-	uint64		ahead_packet;	/* the packet of that request */
+	bool		speculative_failed; /* a speculative request failed */
+	uint64		speculative_packet; /* the packet of that request */
 	bool		recovery_due;	/* that packet was read to its end */
-	int			nahead;			/* packets sent ahead and not answered */
+	int			nspeculative;	/* speculative packets not answered */
 } NodeErrors;
 
 /* Statements that the node has prepared (prepared.c). */

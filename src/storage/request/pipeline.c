@@ -5,7 +5,7 @@
  * Rules (trap 34): only whole packets are sent, so that each later packet
  * starts a new segment on the node. The pump reads a command's results to the
  * final NULL before anything is sent, and never raises: a transaction's first
- * error is stored in the node. An error of a command sent ahead concerns only
+ * error is stored in the node. An error of a speculative command concerns only
  * its request; node_reset.c resets the node.
  *
  * Memory: commands live in node->cxt until their answer was read.
@@ -53,9 +53,9 @@ shuttle_pipeline_sync(ShuttleNode *node)
 void
 shuttle_pipeline_end_packet(ShuttleNode *node)
 {
-	if (shuttle_pipeline_add(node, COMMAND_SYNC, NULL)->ahead)
-		node->errors.nahead++;
-	node->queue.adding_ahead = false;
+	if (shuttle_pipeline_add(node, COMMAND_SYNC, NULL)->speculative)
+		node->errors.nspeculative++;
+	node->queue.adding_speculative = false;
 	node->queue.adding_repeatable = false;
 	shuttle_pipeline_send(node);
 }
@@ -92,11 +92,11 @@ shuttle_pipeline_clear(ShuttleNode *node)
 	node->queue.unsent = NULL;
 	node->queue.nunsent_syncs = 0;
 	node->queue.nin_flight = 0;
-	node->errors.nahead = 0;
+	node->errors.nspeculative = 0;
 	node->queue.unsynced = false;
-	node->queue.adding_ahead = false;
+	node->queue.adding_speculative = false;
 	node->queue.adding_repeatable = false;
-	node->errors.ahead_failed = false;
+	node->errors.speculative_failed = false;
 	node->errors.recovery_due = false;
 	node->queue.timing = false;
 	node->socket.flush_pending = false;
@@ -329,7 +329,7 @@ shuttle_pipeline_read(ShuttleNode *node)
 				return;
 			}
 			PQclear(result);
-			if (node->errors.ahead_failed && command->packet == node->errors.ahead_packet)
+			if (node->errors.speculative_failed && command->packet == node->errors.speculative_packet)
 				node->errors.recovery_due = true;
 		}
 		else if (result != NULL && PQresultStatus(result) != PGRES_PIPELINE_SYNC)
@@ -452,7 +452,7 @@ answer_command(ShuttleNode *node, ShuttleCommand *command)
 			{
 				if (failed)
 					shuttle_request_fail(command->request, node->errors.first,
-										 command->ahead && node->errors.ahead_failed);
+										 command->speculative && node->errors.speculative_failed);
 				else
 				{
 					shuttle_request_answer(command->request, command);
@@ -524,7 +524,7 @@ note_settings(ShuttleNode *node, const PGresult *result)
 		node->commit.max_prepared = atoi(PQgetvalue(result, nrows - 1, 0));
 }
 
-/* Stores the transaction's error, or that of a request sent ahead. Failures
+/* Stores the transaction's error, or that of a speculative request. Failures
  * caused by an earlier error (PGRES_PIPELINE_ABORTED, 25P02) are not stored. */
 static void
 remember_error(ShuttleNode *node, ShuttleCommand *command, bool out_of_date)
@@ -533,7 +533,7 @@ remember_error(ShuttleNode *node, ShuttleCommand *command, bool out_of_date)
 
 	if (command->dropped || command->ignore_error ||
 		command->generation != node->transaction.generation ||
-		node->errors.first != NULL || node->errors.ahead_failed || node->transaction.begin_again)
+		node->errors.first != NULL || node->errors.speculative_failed || node->transaction.begin_again)
 		return;
 	if (command->request != NULL && command->kind != COMMAND_SCANNED)
 		sql = command->request->sql;
@@ -541,10 +541,10 @@ remember_error(ShuttleNode *node, ShuttleCommand *command, bool out_of_date)
 		sql = "PREPARE TRANSACTION";
 	shuttle_node_count(node, SHUTTLE_NODE_ERRORS, 1);
 
-	if (command->ahead && command->kind != COMMAND_GUARD)
+	if (command->speculative && command->kind != COMMAND_GUARD)
 	{
-		node->errors.ahead_failed = true;
-		node->errors.ahead_packet = command->packet;
+		node->errors.speculative_failed = true;
+		node->errors.speculative_packet = command->packet;
 
 		/* Its owner may ask again before the packet has ended. */
 		shuttle_cursor_forget_packet(node, command->packet);

@@ -52,7 +52,7 @@ typedef enum CommandKind
 	COMMAND_PREPARE_TRANSACTION,
 	COMMAND_FINISH,				/* COMMIT [PREPARED], after the local one */
 	COMMAND_ROLLBACK,			/* also to a savepoint, after an abort */
-	COMMAND_GUARD,				/* SAVEPOINT before a request sent ahead */
+	COMMAND_GUARD,				/* SAVEPOINT before a speculative request */
 	COMMAND_RECOVER,			/* ROLLBACK TO that */
 	COMMAND_SETTINGS,			/* settings of a new connection */
 	COMMAND_LOOK,				/* asks for leftover prepared transactions */
@@ -70,9 +70,9 @@ struct ShuttleCommand
 	dlist_node	link;			/* in node->commands */
 	CommandKind kind;
 	bool		sent;
-	bool		ahead;			/* follows the savepoint of a packet sent
-								 * ahead; Sync: of such a packet */
-	bool		repeatable;		/* sent ahead, and worth sending again */
+	bool		speculative;	/* follows the savepoint of a speculative
+								 * packet; Sync: of such a packet */
+	bool		repeatable;		/* speculative, and worth sending again */
 	bool		ignore_error;
 	bool		prepared_earlier;	/* by an earlier packet */
 	bool		dropped;		/* its answer is no longer wanted */

@@ -54,7 +54,7 @@ static ShuttleRequest *create_request(ShuttleNode *node,
 static ShuttlePageLimits fill_limits(ShuttlePageLimits limits);
 static int	owner_level(void);
 static RequestMode choose_mode(const ShuttleRequest *request, ShuttleSize size);
-static void send_request(ShuttleRequest *request, bool ahead);
+static void send_request(ShuttleRequest *request, bool speculative);
 static void send_earlier_again(ShuttleRequest *request);
 static void require_transaction(ShuttleNode *node);
 static bool needs_guard(const ShuttleRequest *request);
@@ -73,7 +73,7 @@ shuttle_request_send(ShuttleNode *node, const ShuttleStatement *statement,
 				 errdetail("The limit is %d.", MOST_PARAMETERS)));
 	request = create_request(node, statement, owner);
 	request->mode = choose_mode(request, statement->size);
-	send_request(request, statement->ahead);
+	send_request(request, statement->speculative);
 	return request;
 }
 
@@ -102,7 +102,7 @@ create_request(ShuttleNode *node, const ShuttleStatement *statement,
 			pstrdup(statement->values[i]) : NULL;
 	request->effect = statement->effect;
 	request->snapshot = statement->snapshot;
-	request->ahead = statement->ahead;
+	request->speculative = statement->speculative;
 	request->estimated_rows = statement->estimated_rows;
 	request->row_goal = statement->row_goal;
 	request->whole = statement->whole;
@@ -183,7 +183,7 @@ choose_mode(const ShuttleRequest *request, ShuttleSize size)
 
 /* Adds a request's packet to the pipeline. */
 static void
-send_request(ShuttleRequest *request, bool ahead)
+send_request(ShuttleRequest *request, bool speculative)
 {
 	ShuttleNode *node = request->node;
 	MemoryContext old_cxt;
@@ -203,13 +203,13 @@ send_request(ShuttleRequest *request, bool ahead)
 			psprintf("SELECT * FROM (\n%s\n) AS held LIMIT " INT64_FORMAT,
 					 request->sql, shuttle_request_most_held(request) + 1);
 	if (needs_guard(request))
-		ahead = true;
+		speculative = true;
 	shuttle_format_choose(request);
 	if (request->effect == SHUTTLE_WRITES || request->effect == SHUTTLE_MAY_WRITE)
 		require_transaction(node);
-	if (ahead)
+	if (speculative)
 	{
-		node->queue.adding_ahead = true;
+		node->queue.adding_speculative = true;
 		shuttle_pipeline_add(node, COMMAND_GUARD, "SAVEPOINT a");
 	}
 	if (shuttle_count_rows_scanned)
@@ -234,7 +234,7 @@ send_request(ShuttleRequest *request, bool ahead)
 	}
 	if (shuttle_count_rows_scanned)
 		shuttle_request_add_scanned(request, true);
-	if (ahead)
+	if (speculative)
 		shuttle_request_add_release(request);
 
 	if (request->link.next == NULL)
@@ -302,7 +302,7 @@ needs_guard(const ShuttleRequest *request)
 }
 
 void
-shuttle_request_send_again(ShuttleRequest *request, bool ahead)
+shuttle_request_send_again(ShuttleRequest *request, bool speculative)
 {
 	if (request->store != NULL)
 		MemoryContextDelete(shuttle_store_context(request->store));
@@ -314,7 +314,7 @@ shuttle_request_send_again(ShuttleRequest *request, bool ahead)
 
 	/* opening savepoints must not wait for this answer */
 	request->being_sent = true;
-	send_request(request, ahead);
+	send_request(request, speculative);
 	request->being_sent = false;
 }
 

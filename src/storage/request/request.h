@@ -66,7 +66,7 @@ struct ShuttleRequest
 	char	  **values;
 	ShuttleEffect effect;
 	uint64		snapshot;
-	bool		ahead;
+	bool		speculative;
 	bool		repeats;		/* UNSENT: repeat as it was sent before */
 	bool		being_sent;		/* being sent again, or that failed */
 	double		estimated_rows;
@@ -107,7 +107,7 @@ struct ShuttleRequest
 	bool		forgot;			/* returned rows were freed */
 	uint64		naffected;
 	ShuttleNodeError *error;
-	bool		own_error;		/* sent ahead, and the error is its own */
+	bool		own_error;		/* speculative, and the error is its own */
 	int64		scanned_before;
 	int			nscanned_asked; /* counter queries not answered */
 
@@ -124,7 +124,7 @@ struct ShuttleRequest
 	bool		being_read;		/* its owner has fetched */
 	bool		at_end;			/* the cursor is at its end */
 	bool		stalled;		/* the reader waits and the window was widened */
-	bool		reads_ahead;	/* the reader does not need the rows yet */
+	bool		prefetches;		/* the reader does not need the rows yet */
 	int64		nrows_asked;	/* by FETCH since the cursor was opened */
 	bool		outgrown;		/* there were more rows than estimated */
 	int64		nrows_seen;
@@ -143,7 +143,7 @@ struct ShuttleRequest
 /*
  * Sends a request again: by a cursor, unless the first sending had no effect.
  */
-extern void shuttle_request_send_again(ShuttleRequest *request, bool ahead);
+extern void shuttle_request_send_again(ShuttleRequest *request, bool speculative);
 
 /* Takes the answer to a command, and the command. */
 extern void shuttle_request_answer(ShuttleRequest *request,
@@ -157,7 +157,7 @@ extern bool shuttle_request_take(ShuttleRequest *request,
 extern void shuttle_request_fail(ShuttleRequest *request,
 								 ShuttleNodeError *error, bool own_error);
 
-/* The node skipped the request because of an error of one sent ahead. */
+/* The node skipped the request because of a speculative one's error. */
 extern void shuttle_request_skip(ShuttleRequest *request);
 
 /*
@@ -178,7 +178,7 @@ extern void shuttle_request_abandon(void *request);
 /* A (sub)transaction rolled back: discards the request's commands. */
 extern void shuttle_request_abort(ShuttleRequest *request);
 
-/* Adds the RELEASE of the savepoint around a packet sent ahead. */
+/* Adds the RELEASE of the savepoint around a speculative packet. */
 extern void shuttle_request_add_release(ShuttleRequest *request);
 
 /* Adds the query that counts scanned rows, before or after a request. */

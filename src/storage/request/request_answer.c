@@ -172,7 +172,7 @@ shuttle_request_skip(ShuttleRequest *request)
 	 * Repeat a request that only had a savepoint for a prepared statement:
 	 * its owner does not know of it.
 	 */
-	if (!request->ahead)
+	if (!request->speculative)
 	{
 		shuttle_request_repeat(request);
 		return;

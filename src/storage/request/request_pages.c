@@ -305,9 +305,9 @@ shuttle_pages_ask(ShuttleRequest *request, bool waits)
 
 	/* Pages of an open cursor can be requested again unchanged. */
 	shuttle_cursor_close_unwanted(node);
-	if (request->reads_ahead)
+	if (request->prefetches)
 	{
-		node->queue.adding_ahead = node->queue.adding_repeatable = true;
+		node->queue.adding_speculative = node->queue.adding_repeatable = true;
 		shuttle_pipeline_add(node, COMMAND_GUARD, "SAVEPOINT a");
 	}
 	if (shuttle_count_rows_scanned)
@@ -316,7 +316,7 @@ shuttle_pages_ask(ShuttleRequest *request, bool waits)
 		add_fetch(request);
 	if (shuttle_count_rows_scanned)
 		shuttle_request_add_scanned(request, true);
-	if (request->reads_ahead)
+	if (request->prefetches)
 		shuttle_request_add_release(request);
 	shuttle_pipeline_end_packet(node);
 }

@@ -17,7 +17,7 @@
 #include "storage/shuttle_storage.h"
 #include "storage/transaction/transaction.h"
 
-static bool failed_ahead(const ShuttleRequest *request, bool wait);
+static bool failed_speculatively(const ShuttleRequest *request, bool wait);
 static bool is_intervention(const ShuttleNodeError *error);
 static bool next_row(ShuttleRequest *request, ShuttleRow *row);
 static void wait_for_answer(ShuttleRequest *request, ShuttleCondition condition);
@@ -29,14 +29,14 @@ shuttle_request_fetch(ShuttleRequest *request, bool wait, ShuttleRow *row)
 	/* The node's transaction is lost, even if rows of it arrived. */
 	if (request->node->connection.state == NODE_LOST)
 		shuttle_connection_raise(request->node);
-	request->reads_ahead = request->ahead && !wait;
+	request->prefetches = request->speculative && !wait;
 	request->being_read = true;
 	for (;;)
 	{
 		/* A savepoint inside its owner's may roll back and lose the rest. */
 		if (request->sent_level > request->level || request->keep)
 			shuttle_request_complete(request);
-		if (failed_ahead(request, wait))
+		if (failed_speculatively(request, wait))
 			return SHUTTLE_FAILED;
 		if (next_row(request, row))
 			return SHUTTLE_ROW;
@@ -44,7 +44,7 @@ shuttle_request_fetch(ShuttleRequest *request, bool wait, ShuttleRow *row)
 		switch (request->state)
 		{
 			case REQUEST_UNSENT:
-				shuttle_request_send_again(request, request->reads_ahead);
+				shuttle_request_send_again(request, request->prefetches);
 				break;
 
 			case REQUEST_OPEN:
@@ -94,12 +94,12 @@ shuttle_request_look(const ShuttleRequest *request)
 	}
 }
 
-/* A failed request sent ahead is not an error: its owner can send it again. */
+/* A failed speculative request is not an error: its owner can send it again. */
 static bool
-failed_ahead(const ShuttleRequest *request, bool wait)
+failed_speculatively(const ShuttleRequest *request, bool wait)
 {
 	return request->state == REQUEST_FAILED && request->own_error &&
-		request->ahead && !request->handed_out &&
+		request->speculative && !request->handed_out &&
 		!(wait && is_intervention(request->error));
 }
 
@@ -119,7 +119,7 @@ is_withheld(const ShuttleRequest *request)
 	if (request->mode != REQUEST_CURSOR)
 		return request->state != REQUEST_DONE;
 	return request->state == REQUEST_OPEN && request->stored_part &&
-		request->ahead && !request->handed_out;
+		request->speculative && !request->handed_out;
 }
 
 static bool
@@ -280,7 +280,7 @@ raise_failure(ShuttleRequest *request)
 void
 shuttle_request_complete(ShuttleRequest *request)
 {
-	request->reads_ahead = false;
+	request->prefetches = false;
 	while (request->state == REQUEST_UNSENT || request->state == REQUEST_OPEN)
 	{
 		if (request->state == REQUEST_UNSENT)

@@ -1,16 +1,16 @@
 /*-------------------------------------------------------------------------
  * node_reset.c
- *	  Resets a node after an error of a request sent ahead, and sends a new
+ *	  Resets a node after an error of a speculative request, and sends a new
  *	  connection's settings.
  *
- * A packet sent ahead is [..., SAVEPOINT a, request, RELEASE a, Sync]. If the
+ * A speculative packet is [..., SAVEPOINT a, request, RELEASE a, Sync]. If the
  * request fails:
  * 1. The node skips to that Sync. Its transaction has failed, so all packets
  *    sent after it fail, too, without effect. None of them begins or ends a
- *    transaction or savepoint: such commands wait until all requests sent ahead
+ *    transaction or savepoint: such commands wait until all speculative requests
  *    are answered (transaction.c).
  * 2. After reading that Sync, we send [ROLLBACK TO a, RELEASE a, Sync].
- * 3. Later packets that were sent ahead, too, are skipped for good: their owners
+ * 3. Later packets that are speculative, too, are skipped for good: their owners
  *    send them again if needed. All other commands of later packets are queued
  *    again after the recovery, in order; placeholders take the outstanding
  *    answers to their first sending.
@@ -87,11 +87,11 @@ set_unsent_aside(ShuttleNode *node, dlist_head *unsent)
 	while (node->queue.unsent != NULL)
 	{
 		ShuttleCommand *command = node->queue.unsent;
-		bool		ahead = command->ahead;
+		bool		speculative = command->speculative;
 
-		command->ahead = false; /* keep nahead */
+		command->speculative = false;	/* keep nspeculative */
 		shuttle_pipeline_unlink(node, command);
-		command->ahead = ahead;
+		command->speculative = speculative;
 		dlist_push_tail(unsent, &command->link);
 	}
 }
@@ -104,7 +104,7 @@ recover(ShuttleNode *node)
 	bool		unsynced = node->queue.unsynced;
 
 	node->errors.recovery_due = false;
-	node->errors.ahead_failed = false;
+	node->errors.speculative_failed = false;
 
 	dlist_init(&again);
 	set_unsent_aside(node, &unsent);
@@ -183,16 +183,16 @@ replace_sent(ShuttleNode *node, dlist_head *again)
 		if (placeholder->kind == COMMAND_SYNC)
 			node->queue.nunsent_syncs--;
 
-		if (command->ahead && !command->repeatable &&
+		if (command->speculative && !command->repeatable &&
 			command->kind != COMMAND_SYNC)
 			drop_skipped(node, command);
 		else
 		{
-			/* Without its request the packet is no longer one sent ahead. */
-			if (command->ahead && !command->repeatable)
+			/* Without its request the packet is no longer speculative. */
+			if (command->speculative && !command->repeatable)
 			{
-				node->errors.nahead--;
-				command->ahead = false;
+				node->errors.nspeculative--;
+				command->speculative = false;
 			}
 			command->sent = false;
 			dlist_push_tail(again, &command->link);
@@ -203,7 +203,7 @@ replace_sent(ShuttleNode *node, dlist_head *again)
 	return true;
 }
 
-/* Drops a command that was sent ahead and skipped. */
+/* Drops a command that was speculative, and skipped. */
 static void
 drop_skipped(ShuttleNode *node, ShuttleCommand *command)
 {

@@ -11,8 +11,7 @@
  * node's level is the same. Savepoints s2, s3, ... follow the local nest
  * level.
  *
- * Rules: commands that begin or end a transaction or savepoint wait until all
- * requests sent ahead are answered, because an error of one would make the
+ * Rules: commands that begin or end a transaction or savepoint wait until all speculative requests are answered, because an error of one would make the
  * node skip them. All answers arrive before SAVEPOINT (trap 18). COMMIT starts
  * a packet, so no earlier error skips it.
  *
@@ -68,9 +67,9 @@ shuttle_transaction_forget(ShuttleNode *node)
 	node->commit.must_wait = false;
 	node->transaction.wrote = false;
 	node->commit.pending = false;
-	node->queue.adding_ahead = false;
+	node->queue.adding_speculative = false;
 	node->queue.adding_repeatable = false;
-	node->errors.ahead_failed = false;
+	node->errors.speculative_failed = false;
 	node->errors.recovery_due = false;
 	node->transaction.can_repeat = false;
 	node->transaction.begin_again = false;
@@ -255,7 +254,7 @@ need_not_wait(const ShuttleRequest *request)
 
 /*
  * True if the answer is still expected in the node's transaction. A request to
- * be repeated belongs to the newest one; if sent ahead, it is repeated only
+ * be repeated belongs to the newest one; a speculative one is repeated only
  * when needed.
  */
 static bool
@@ -264,7 +263,7 @@ is_to_come(const ShuttleRequest *request)
 	if (request->being_sent || need_not_wait(request))
 		return false;
 	if (request->state == REQUEST_UNSENT && request->repeats)
-		return !request->ahead;
+		return !request->speculative;
 	return request->generation == request->node->transaction.generation &&
 		(request->state == REQUEST_OPEN || request->state == REQUEST_UNSENT);
 }
@@ -294,11 +293,11 @@ complete_answers(ShuttleNode *node, ShuttleRequestCall complete)
 }
 
 static bool
-ahead_was_answered(void *arg)
+speculative_were_answered(void *arg)
 {
 	ShuttleNode *node = arg;
 
-	return (node->errors.nahead == 0 && !node->errors.ahead_failed && !node->errors.recovery_due) ||
+	return (node->errors.nspeculative == 0 && !node->errors.speculative_failed && !node->errors.recovery_due) ||
 		node->connection.state == NODE_LOST || node->connection.state == NODE_CLOSED;
 }
 
@@ -315,7 +314,7 @@ no_request_in_flight(void *arg)
 
 	if (node->connection.state == NODE_LOST || node->connection.state == NODE_CLOSED)
 		return true;
-	if (!ahead_was_answered(node))
+	if (!speculative_were_answered(node))
 		return false;
 	dlist_foreach(iter, &node->queue.commands)
 	{
@@ -382,9 +381,9 @@ open_savepoints(ShuttleNode *node, int nestlevel, bool begun_now,
 }
 
 void
-shuttle_transaction_await_ahead(ShuttleNode *node)
+shuttle_transaction_await_speculative(ShuttleNode *node)
 {
-	shuttle_wait_until(node, SHUTTLE_WAIT_READ, ahead_was_answered, node);
+	shuttle_wait_until(node, SHUTTLE_WAIT_READ, speculative_were_answered, node);
 }
 
 /*

@@ -5,7 +5,7 @@
  * Files: transaction.c adds what a request needs before it; snapshot.c numbers
  * local snapshots; transaction_end.c commits and releases savepoints;
  * transaction_abort.c rolls back; two_phase.c commits on several nodes;
- * node_reset.c resets a node after an error of a request sent ahead, and sends
+ * node_reset.c resets a node after an error of a speculative request, and sends
  * a new connection's settings.
  *
  * In: events of the local transaction. Out: BEGIN, SAVEPOINT, COMMIT and
@@ -67,8 +67,8 @@ shuttle_transaction_is_open(const ShuttleNode *node)
 	return node->transaction.kind != TRANSACTION_NONE;
 }
 
-/* Waits until no request sent ahead can fail any more. */
-extern void shuttle_transaction_await_ahead(ShuttleNode *node);
+/* Waits until no speculative request can fail any more. */
+extern void shuttle_transaction_await_speculative(ShuttleNode *node);
 
 /* The node's transaction has ended, by a command or with its connection. */
 extern void shuttle_transaction_forget(ShuttleNode *node);

@@ -422,9 +422,9 @@ stop_requests(ShuttleNode *node, int level)
 {
 	dlist_mutable_iter iter;
 
-	node->queue.adding_ahead = false;
+	node->queue.adding_speculative = false;
 	node->queue.adding_repeatable = false;
-	node->errors.ahead_failed = false;
+	node->errors.speculative_failed = false;
 	node->errors.recovery_due = false;
 	dlist_foreach_modify(iter, &node->requests.all)
 	{
@@ -437,9 +437,9 @@ stop_requests(ShuttleNode *node, int level)
 	{
 		ShuttleCommand *command = dlist_container(ShuttleCommand, link, iter.cur);
 
-		if (command->kind == COMMAND_SYNC && command->ahead)
-			node->errors.nahead--;
-		command->ahead = false;
+		if (command->kind == COMMAND_SYNC && command->speculative)
+			node->errors.nspeculative--;
+		command->speculative = false;
 		command->dropped = true;
 	}
 	shuttle_node_error_release(&node->errors.first);

@@ -203,7 +203,7 @@ check_before_commit(ShuttleNode *node)
 		shuttle_transaction_leave_unread(node);
 	else
 	{
-		shuttle_transaction_await_ahead(node);
+		shuttle_transaction_await_speculative(node);
 
 		/* As long as no node has committed, a lost one is only an error. */
 		shuttle_connection_check(node);
@@ -358,7 +358,7 @@ release_savepoint(ShuttleNode *node, int level)
 	}
 	if (!shuttle_transaction_is_open(node) || node->transaction.level < level)
 		return;
-	shuttle_transaction_await_ahead(node);
+	shuttle_transaction_await_speculative(node);
 	if (node->connection.state == NODE_LOST)
 		shuttle_connection_raise(node);
 	if (node->errors.first != NULL)

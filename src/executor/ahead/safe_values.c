@@ -1,5 +1,5 @@
 /*-------------------------------------------------------------------------
- * sure_values.c
+ * safe_values.c
  *	  Expressions without columns that can be computed before they are
  *	  needed.
  *
@@ -19,7 +19,7 @@
 #include "executor/shuttle_executor.h"
 
 static bool
-is_sure_function(Oid function)
+is_safe_function(Oid function)
 {
 	switch (function)
 	{
@@ -57,7 +57,7 @@ is_sure_function(Oid function)
 
 /* Functions that refuse some texts: safe if the text is a constant. */
 static bool
-is_sure_of_constant(Oid function)
+is_safe_of_constant(Oid function)
 {
 	switch (function)
 	{
@@ -92,21 +92,21 @@ is_setting_that_may_miss(Oid function, const List *args)
 }
 
 static bool
-is_sure_call(Oid function, const List *args)
+is_safe_call(Oid function, const List *args)
 {
-	return is_sure_function(function) || is_setting_that_may_miss(function, args) ||
-		(is_sure_of_constant(function) && IsA(linitial(args), Const));
+	return is_safe_function(function) || is_setting_that_may_miss(function, args) ||
+		(is_safe_of_constant(function) && IsA(linitial(args), Const));
 }
 
 static bool
-is_sure_time(Oid type)
+is_safe_time(Oid type)
 {
 	return type == DATEOID || type == TIMESTAMPOID || type == TIMESTAMPTZOID ||
 		type == INTERVALOID;
 }
 
 static bool
-unsure_walker(Node *node, void *context)
+unsafe_walker(Node *node, void *context)
 {
 	bool		sure;
 
@@ -123,24 +123,24 @@ unsure_walker(Node *node, void *context)
 			sure = true;
 			break;
 		case T_FuncExpr:
-			sure = is_sure_call(((FuncExpr *) node)->funcid, ((FuncExpr *) node)->args);
+			sure = is_safe_call(((FuncExpr *) node)->funcid, ((FuncExpr *) node)->args);
 			break;
 		case T_OpExpr:
-			sure = is_sure_call(get_opcode(((OpExpr *) node)->opno),
+			sure = is_safe_call(get_opcode(((OpExpr *) node)->opno),
 								((OpExpr *) node)->args);
 			break;
 		case T_CoerceViaIO:
 			sure = ((CoerceViaIO *) node)->resulttype == TEXTOID &&
-				is_sure_time(exprType((Node *) ((CoerceViaIO *) node)->arg));
+				is_safe_time(exprType((Node *) ((CoerceViaIO *) node)->arg));
 			break;
 		default:
 			sure = false;
 	}
-	return !sure || expression_tree_walker(node, unsure_walker, context);
+	return !sure || expression_tree_walker(node, unsafe_walker, context);
 }
 
 bool
-shuttle_is_sure_value(Node *expression)
+shuttle_is_safe_value(Node *expression)
 {
-	return !unsure_walker(expression, NULL);
+	return !unsafe_walker(expression, NULL);
 }

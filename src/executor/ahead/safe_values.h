@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
- * sure_values.h
+ * safe_values.h
  *	  Values that are computed before it is known whether they are needed.
  *-------------------------------------------------------------------------
  */
-#ifndef SHUTTLE_EXECUTOR_AHEAD_SURE_VALUES_H
-#define SHUTTLE_EXECUTOR_AHEAD_SURE_VALUES_H
+#ifndef SHUTTLE_EXECUTOR_AHEAD_SAFE_VALUES_H
+#define SHUTTLE_EXECUTOR_AHEAD_SAFE_VALUES_H
 
 #include "executor/execdesc.h"
 #include "nodes/execnodes.h"
@@ -38,4 +38,4 @@ extern bool shuttle_try(void (*work) (void *arg), void *arg);
 /* The same if a subtransaction is possible; returns the error, or NULL. */
 extern ErrorData *shuttle_catch_error(void (*work) (void *arg), void *arg);
 
-#endif							/* SHUTTLE_EXECUTOR_AHEAD_SURE_VALUES_H */
+#endif							/* SHUTTLE_EXECUTOR_AHEAD_SAFE_VALUES_H */
