@@ -14,8 +14,6 @@ from typing import Any
 from testrun.cluster import Cluster
 from testrun.installed import Installed, TestRunError, prepare
 
-from randomqueries.plants import Plants, planted
-from randomqueries.private import build, private_copy
 from randomqueries.runs import AnyTester, Counts, Say, Wanted, server
 
 MOST_BYTES = 4 << 30  # of addresses of one process: more is a finding, and not the machine's end
@@ -30,7 +28,6 @@ class Tool:
     what: str
     one: str
     count: int
-    plants: Plants
     make: Callable[[Cluster, Wanted, Say], AnyTester]
 
 
@@ -43,18 +40,11 @@ def parse_arguments(tool: Tool) -> argparse.Namespace:
     parser.add_argument("--failures", type=int, default=1, metavar="N", help="stop after so many")
     parser.add_argument("--keep", action="store_true", help="keep the files of the run")
     parser.add_argument("--no-build", action="store_true", help="test what is installed")
-    parser.add_argument("--private", action="store_true", help="build into a copy of the server")
-    parser.add_argument("--plant", choices=list(tool.plants), help="with a bug, to be found")
-    parser.add_argument("--prove", action="store_true", help="with each of the bugs in turn")
     return parser.parse_args()
 
 
 def say(line: str) -> None:
     print(line, flush=True)
-
-
-def ignore(_line: str) -> None:
-    """What a planted bug does is not worth telling."""
 
 
 def test(tool: Tool, args: argparse.Namespace, installed: Installed, seed: int) -> Counts[Any]:
@@ -77,53 +67,10 @@ def test(tool: Tool, args: argparse.Namespace, installed: Installed, seed: int) 
     return counts
 
 
-def find_failure(
-    tool: Tool, args: argparse.Namespace, installed: Installed, seed: int, only: int | None = None
-) -> int | None:
-    """The number of the first case that fails, among all or this one."""
-    wanted = Wanted(seed, only or args.first, 1 if only else args.count, 1, shrink=False)
-    with server(installed) as (cluster, base):
-        counts = tool.make(cluster, wanted, ignore).run()
-    shutil.rmtree(base, ignore_errors=True)
-    return counts.first_failure
-
-
-def prove(tool: Tool, args: argparse.Namespace, names: list[str]) -> bool:
-    """True where each planted bug is found, by a case that is right without it."""
-    proven = 0
-    found: dict[tuple[str, int], int | None] = {}
-    with private_copy(prepare(args.pg, False)) as (installed, tree):
-        for name in names:
-            with planted(tree, tool.plants, name):
-                build(installed, tree)
-                for seed in args.seed:
-                    found[name, seed] = find_failure(tool, args, installed, seed)
-        build(installed, tree)
-        for (name, seed), number in found.items():
-            if number is None:
-                say(f"{name}, seed {seed}: NOT FOUND within {args.count} {tool.what}")
-            elif find_failure(tool, args, installed, seed, number) is not None:
-                say(f"{name}, seed {seed}: {tool.one} {number} fails without it, too")
-            else:
-                say(f"{name}, seed {seed}: found by {tool.one} {number}")
-                proven += 1
-    say(f"== PostgreSQL {args.pg}: {proven} of {len(found)} planted bugs found")
-    return proven == len(found)
-
-
-def test_all(tool: Tool, args: argparse.Namespace, installed: Installed) -> bool:
+def run(tool: Tool, args: argparse.Namespace) -> bool:
+    installed = prepare(args.pg, not args.no_build)
     counts = [test(tool, args, installed, seed) for seed in args.seed]
     return all(not count.failures and count.enough for count in counts)
-
-
-def run(tool: Tool, args: argparse.Namespace) -> bool:
-    if args.prove or args.plant:
-        return prove(tool, args, [args.plant] if args.plant else list(tool.plants))
-    if not args.private:
-        return test_all(tool, args, prepare(args.pg, not args.no_build))
-    with private_copy(prepare(args.pg, False)) as (installed, tree):
-        build(installed, tree)
-        return test_all(tool, args, installed)
 
 
 def limit_memory(server_name: str) -> None:

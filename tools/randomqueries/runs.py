@@ -54,7 +54,6 @@ class Wanted:
     first: int
     count: int
     most_failures: int
-    shrink: bool = True
 
 
 @dataclass
@@ -66,7 +65,6 @@ class Counts(ABC, Generic[VerdictT]):
     compared: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
     failures: int = 0
-    first_failure: int | None = None
     elapsed_s: float = 0.0
 
     def add(self, verdict: VerdictT) -> None:
@@ -172,13 +170,10 @@ class Tester(ABC, Generic[CaseT, VerdictT]):
 
     def tell_failure(self, case: CaseT, verdict: VerdictT) -> None:
         self.counts.failures += 1
-        if self.counts.first_failure is None:
-            self.counts.first_failure = case.number
         crash = self.new_crashes()
-        if self.wanted.shrink:
-            case = shrink(case, self.still_fails, self.smaller_cases)
-            again = self.check(case)
-            verdict = again if again.problem is not None else verdict
+        case = shrink(case, self.still_fails, self.smaller_cases)
+        again = self.check(case)
+        verdict = again if again.problem is not None else verdict
         for line in self.failure_lines(case, verdict):
             self.say(line)
         for line in crash:

@@ -6,11 +6,9 @@ import pytest
 from randomqueries.cases import make_case
 from randomqueries.fragments import Many, Place, all_of, smaller
 from randomqueries.plans import most_batches, waits_for_itself
-from randomqueries.plants import PLANTS
 from randomqueries.session import Row
 from randomqueries.tables import make_tables
 from randomqueries.ways import Way, fetched, literal_side, local_texts, query_steps
-from testrun.installed import ROOT
 
 
 def test_a_seed_makes_the_same_cases() -> None:
@@ -71,9 +69,3 @@ def test_batches_are_counted_anywhere_in_a_plan() -> None:
     look = {"Node Type": "Custom Scan", "Custom Plan Provider": "Look Ahead", "Batches": batches}
     assert most_batches([{"Plan": {"Node Type": "Nested Loop", "Plans": [look]}}]) == batches
     assert most_batches([{"Plan": {"Node Type": "Seq Scan"}}]) == 0
-
-
-@pytest.mark.parametrize("name", PLANTS)
-def test_planted_bugs_have_their_place(name: str) -> None:
-    for edit in PLANTS[name]:
-        assert (ROOT / edit.file).read_text().count(edit.old) == 1

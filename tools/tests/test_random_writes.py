@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from randomqueries.dice import Dice
 from randomqueries.session import Row
 from randomwrites.cases import Case, make_case
 from randomwrites.comparing import problem_of
 from randomwrites.context import Step
-from randomwrites.plants import PLANTS
 from randomwrites.running import Run, Sent, text_of
 from randomwrites.session import Outcome
 from randomwrites.shapes import GONE, random_shape
 from randomwrites.shrinking import smaller_cases
 from randomwrites.tables import TABLES, leaves_on
-from testrun.installed import ROOT
 
 SEED = 7
 
@@ -104,12 +101,6 @@ def test_rows_afterwards_are_compared_both_ways() -> None:
     assert problem_of(one, other) is not None
     assert problem_of(other, one) is not None
     assert problem_of(one, one) is None
-
-
-@pytest.mark.parametrize("name", PLANTS)
-def test_planted_bugs_have_their_place(name: str) -> None:
-    for edit in PLANTS[name]:
-        assert (ROOT / edit.file).read_text().count(edit.old) == 1
 
 
 def test_a_shape_has_all_columns() -> None:
