@@ -11,10 +11,9 @@ from pgshuttle import (
     choice_cases,
     choice_report,
     choices,
-    figures,
-    grid,
-    grid_report,
+    hop_times,
     hops,
+    hops_report,
     plan_report,
     plan_tables,
     plan_times,
@@ -24,7 +23,6 @@ from pgshuttle import (
     star,
     star_report,
     star_tables,
-    tablets,
     tpch,
     tpch_report,
     transfer,
@@ -34,6 +32,7 @@ from pgshuttle import (
 )
 from pgshuttle.bench_place import Measure, PgOption, ResultsOption, make_command
 from pgshuttle.errors import ExitCode, ToolError
+from pgshuttle.json_files import read_json
 from pgshuttle.look_cli import JsonOption
 from pgshuttle.screen import Screen
 
@@ -135,14 +134,8 @@ def prepare_writes(nrounds: RoundsOption = writes.NROUNDS) -> Measure:
     return lambda cluster, on_step: writes.run_writes(cluster, nrounds, on_step)
 
 
-@make_command(app, tablets.NAME, grid_report, has_targets=False)
-def prepare_sweep(nrounds: CellRoundsOption = grid.NROUNDS) -> Measure:
-    """Times a table in ten tablets joined with itself, over batch sizes and limits."""
-    return lambda cluster, on_step: tablets.run_sweep(cluster, nrounds, on_step)
-
-
-@make_command(app, hops.NAME, grid_report, has_targets=False)
-def prepare_hops(nrounds: CellRoundsOption = grid.NROUNDS) -> Measure:
+@make_command(app, "hops", hops_report, has_targets=False)
+def prepare_hops(nrounds: CellRoundsOption = hop_times.NROUNDS) -> Measure:
     """Times joins of two to five tables over nodes, where each step needs the one before."""
     return lambda cluster, on_step: hops.run_hops(cluster, nrounds, on_step)
 
@@ -168,7 +161,7 @@ def run_all(
         try:
             command.callback(ctx, pg=pg, results_dir=results_dir)
             if as_json:
-                documents[name] = figures.read_json(results_dir / f"{name}.json")
+                documents[name] = read_json(results_dir / f"{name}.json")
         except ToolError as error:
             screen.err.print(f"{name}: {error}", style="red", markup=False)
             errors[name] = str(error)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Protocol
 import typer
 from rich.table import Table
 
-from pgshuttle import demo, figures, places
+from pgshuttle import demo, places
 from pgshuttle.cluster import ClusterOptions
 from pgshuttle.errors import ExitCode
 from pgshuttle.json_files import save_run
@@ -22,9 +22,7 @@ PgOption = Annotated[
     str | None,
     typer.Option("--pg", help="Server: 15, 18, 18-plain, or the path of a pg_config."),
 ]
-ResultsOption = Annotated[
-    Path, typer.Option("--results", help="Directory for the JSON and the figure.")
-]
+ResultsOption = Annotated[Path, typer.Option("--results", help="Directory for what is measured.")]
 CheckOption = Annotated[bool, typer.Option("--check", help="Fail if a target is missed.")]
 KeepOption = Annotated[bool, typer.Option("--keep", help="Leave the cluster running.")]
 
@@ -114,15 +112,13 @@ def run_bench(
     ):
         found = measure(running, progress.update)
     json_path = results_dir.absolute() / f"{name}.json"
-    figure_path = json_path.with_suffix(".png")
     save_run(found, report.HEAD, json_path)
-    figures.draw(json_path, figure_path)
     if as_json:
         typer.echo(json_path.read_text(encoding="utf-8"), nl=False)
     else:
         for table in report.make_tables(found):
             screen.out.print(table)
         screen.out.print(f"Measured in {found.elapsed_s:g} s on {found.server['version']}.")
-        screen.out.print(f"Results: {json_path}\nFigure:  {figure_path}")
+        screen.out.print(f"Results: {json_path}")
     if check and not found.is_kept:
         raise typer.Exit(ExitCode.CLAIM_FAILED)

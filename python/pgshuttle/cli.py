@@ -12,11 +12,8 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
-from pgshuttle import __version__, later
-
-later.load_later(*later.DRAWING)
-
-from pgshuttle import (  # noqa: E402
+from pgshuttle import (
+    __version__,
     bench_cli,
     catalog,
     cluster,
@@ -27,12 +24,12 @@ from pgshuttle import (  # noqa: E402
     printing,
     target,
 )
-from pgshuttle.bench_place import DirOption, PgOption  # noqa: E402
-from pgshuttle.errors import ExitCode, ToolError  # noqa: E402
-from pgshuttle.look_cli import JsonOption  # noqa: E402
-from pgshuttle.screen import Screen, print_in_any_encoding  # noqa: E402
-from pgshuttle.servers import SUPERUSER  # noqa: E402
-from pgshuttle.state import Cluster  # noqa: E402
+from pgshuttle.bench_place import DirOption, PgOption
+from pgshuttle.errors import ExitCode, ToolError
+from pgshuttle.look_cli import JsonOption
+from pgshuttle.screen import Screen, print_in_any_encoding
+from pgshuttle.servers import SUPERUSER
+from pgshuttle.state import Cluster
 
 US_PER_MS = 1000
 MAX_RTT_MS = 60_000
@@ -56,7 +53,13 @@ class ToolGroup(TyperGroup):
         try:
             return super().invoke(ctx)
         except ModuleNotFoundError as error:
-            raise self.end(later.explain_missing(error)) from None
+            missing = ToolError(
+                f'the Python package "{error.name}" is missing',
+                hint=f"Install it: pip install {error.name}, or on Debian "
+                f"apt-get install python3-{error.name}.",
+                exit_code=ExitCode.NOT_INSTALLED,
+            )
+            raise self.end(missing) from None
         except ToolError as error:
             raise self.end(error) from None
         except psycopg.Error as error:  # a server that refuses something, or goes away

@@ -1,4 +1,4 @@
-"""The commands demo, plot and report: what measures, and what shows results."""
+"""The commands demo and plot: measures, and draws what was measured."""
 
 import json
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.status import Status
 
-from pgshuttle import bench, demo, figures, places, printing, report, results, sweep
+from pgshuttle import bench, demo, figures, places, printing, results, sweep
 from pgshuttle.bench_place import KeepOption, PgOption, ResultsOption
 from pgshuttle.errors import ExitCode
 from pgshuttle.look_cli import DirOption, JsonOption
@@ -94,9 +94,7 @@ def run_demo(
 
 def draw(
     ctx: typer.Context,
-    found: Annotated[
-        Path, typer.Argument(metavar="RESULTS", help="A JSON file of the demo or of a bench.")
-    ],
+    found: Annotated[Path, typer.Argument(metavar="RESULTS", help="A JSON file of the demo.")],
     figure: Annotated[Path | None, typer.Argument(help="The figure; .png, .svg, .pdf.")] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -110,30 +108,7 @@ def draw(
         screen.out.print(f"Figure: {path}")
 
 
-def write_report(
-    ctx: typer.Context,
-    places_of_results: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="RESULTS",
-            help="JSON files, or directories of them: of demo, bench, explain --json.",
-        ),
-    ] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path("report.html"),
-    as_json: JsonOption = False,
-) -> None:
-    """Writes one page of all results: figures, claims and plans; it loads nothing."""
-    screen: Screen = ctx.obj
-    paths = report.find_results(places_of_results or [])
-    report.write_report(paths, output)
-    if as_json:
-        typer.echo(json.dumps({"results": [str(path) for path in paths], "page": str(output)}))
-    else:
-        screen.out.print(f"Page: {output}", soft_wrap=True, highlight=False)
-
-
 def add_to(parent: Any) -> None:  # noqa: ANN401  (typer's class is not generic)
     """Adds these commands to the tool's."""
     parent.command("demo")(run_demo)
     parent.command("plot")(draw)
-    parent.command("report")(write_report)

@@ -7,13 +7,12 @@ from psycopg import sql
 
 from pgshuttle import catalog, measure
 from pgshuttle.building import analyze, in_parentheses, make_foreign_table, make_schema, making
-from pgshuttle.grid import Cell, Grid, run_grid
+from pgshuttle.hop_times import Cell, Hops, run_all
 from pgshuttle.measure import Connection, Elapsed
 from pgshuttle.results import OnStep
 from pgshuttle.state import Cluster
 from pgshuttle.sweep import Bench
 
-NAME = "hops"
 RTTS_US = (0, 800, 10_000, 90_000)
 MOST_TABLES = 5
 NROWS = 100_000  # of each table
@@ -128,17 +127,16 @@ def walk_by_hand(bench: Bench, ntables: int) -> Callable[[], Elapsed]:
 def list_cells(bench: Bench) -> Iterator[Cell]:
     """Everybody's cells, for each number of tables."""
     for ntables in range(2, MOST_TABLES + 1):
-        labels = {"tables": ntables}
-        yield Cell(OURS, labels, NOUTER, write_query(ENGINE, ntables), counts=True)
-        yield Cell(GUEST, labels, NOUTER, write_query(STOCK, ntables), counts=True)
-        yield Cell("postgres_fdw", labels, NOUTER, write_query(STOCK, ntables), WITHOUT_US)
-        yield Cell("postgres_fdw, tuned", labels, NOUTER, write_query(TUNED, ntables), WITHOUT_US)
-        yield Cell("local tables", labels, NOUTER, write_query(LOCAL, ntables))
-        yield Cell(BY_HAND, labels, NOUTER, by_hand=walk_by_hand(bench, ntables))
+        yield Cell(OURS, ntables, NOUTER, write_query(ENGINE, ntables), counts=True)
+        yield Cell(GUEST, ntables, NOUTER, write_query(STOCK, ntables), counts=True)
+        yield Cell("postgres_fdw", ntables, NOUTER, write_query(STOCK, ntables), WITHOUT_US)
+        yield Cell("postgres_fdw, tuned", ntables, NOUTER, write_query(TUNED, ntables), WITHOUT_US)
+        yield Cell("local tables", ntables, NOUTER, write_query(LOCAL, ntables))
+        yield Cell(BY_HAND, ntables, NOUTER, by_hand=walk_by_hand(bench, ntables))
 
 
-def run_hops(cluster: Cluster, nrounds: int, on_step: OnStep) -> Grid:
+def run_hops(cluster: Cluster, nrounds: int, on_step: OnStep) -> Hops:
     """Makes the tables and measures under each delay."""
     on_step("filling the tables")
     make_tables(cluster)
-    return run_grid(cluster, NAME, lambda bench: list(list_cells(bench)), RTTS_US, nrounds, on_step)
+    return run_all(cluster, lambda bench: list(list_cells(bench)), RTTS_US, nrounds, on_step)

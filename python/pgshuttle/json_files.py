@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pgshuttle.errors import ToolError
+
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
@@ -17,3 +19,13 @@ def save_run(found: "DataclassInstance", head: Mapping[str, object], path: Path)
     path.parent.mkdir(parents=True, exist_ok=True)
     whole = {**head, **dataclasses.asdict(found)}
     path.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_json(path: Path) -> Any:  # noqa: ANN401  (JSON)
+    """Reads a file that this tool wrote."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ToolError(f"could not read {path}: {error.strerror}") from None
+    except ValueError as error:
+        raise ToolError(f"{path} is no JSON: {error}") from None

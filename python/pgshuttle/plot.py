@@ -4,13 +4,17 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter
+import matplotlib
 
-from pgshuttle.figure_files import name_delay, open_figure
-from pgshuttle.json_files import Entry
+matplotlib.use("Agg")  # no window
+
+from matplotlib import pyplot  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.lines import Line2D  # noqa: E402
+from matplotlib.ticker import FuncFormatter  # noqa: E402
+
+from pgshuttle.json_files import Entry  # noqa: E402
 
 # told apart by everyone (Okabe and Ito), dark enough for text, and by their markers
 STYLES = (("#000000", "o"), ("#0072B2", "s"), ("#D55E00", "^"), ("#009E73", "D"))
@@ -29,6 +33,11 @@ LABEL_DISTANCE = 0.40  # powers of ten between labels, so that they can be read
 WIDTH_IN = 11.0
 HEIGHT_IN = 6.4
 DPI = 150
+
+
+def name_delay(rtt_us: int) -> str:
+    """Names a line."""
+    return f"round trip {rtt_us / 1000:g} ms" if rtt_us else "no delay added"
 
 
 def select(entries: Sequence[Entry], **wanted: object) -> list[Entry]:
@@ -214,17 +223,24 @@ def draw(found: Entry, figure_path: Path) -> None:
         raise ValueError("no points of the join")
     colors = {rtt_us: style[0] for rtt_us, style in zip(rtts_us, STYLES, strict=False)}
     markers = {rtt_us: style[1] for rtt_us, style in zip(rtts_us, STYLES, strict=False)}
-    with open_figure(
-        figure_path, 2, (WIDTH_IN, HEIGHT_IN), dpi=DPI, sharey=True, width_ratios=(3, 1)
-    ) as (figure, [left, right]):
-        label_axes(left, right, sizes)
-        for rtt_us, color in colors.items():
-            draw_line(left, select_line(entries, rtt_us), color, markers[rtt_us])
-            draw_limit(left, rtt_us, color)
-            draw_stock(right, entries, rtt_us, color, markers[rtt_us])
-        label_lines(left, entries, colors)
-        add_legend(figure, colors, markers)
-        figure.suptitle(
-            "2000 rows on one server joined with 2000 rows on another, by the round-trip time "
-            "to each"
-        )
+    figure, (left, right) = pyplot.subplots(
+        1,
+        2,
+        figsize=(WIDTH_IN, HEIGHT_IN),
+        layout="constrained",
+        sharey=True,
+        width_ratios=(3, 1),
+    )
+    label_axes(left, right, sizes)
+    for rtt_us, color in colors.items():
+        draw_line(left, select_line(entries, rtt_us), color, markers[rtt_us])
+        draw_limit(left, rtt_us, color)
+        draw_stock(right, entries, rtt_us, color, markers[rtt_us])
+    label_lines(left, entries, colors)
+    add_legend(figure, colors, markers)
+    figure.suptitle(
+        "2000 rows on one server joined with 2000 rows on another, by the round-trip time to each"
+    )
+    figure_path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(figure_path, dpi=DPI)
+    pyplot.close(figure)

@@ -1,11 +1,7 @@
-"""What the scans came to: the JSON file, a table, and the figure drawn from the file."""
-
-from pathlib import Path
+"""What the scans came to: units and tables."""
 
 from rich.table import Table
 
-from pgshuttle.figure_files import add_color_legend, draw_limited_ways, open_figure
-from pgshuttle.json_files import Entry
 from pgshuttle.printing import format_ms
 from pgshuttle.scans import (
     FACTOR,
@@ -31,12 +27,6 @@ HEAD = {
         "plan tells and 16 bytes, and 512 for a request",
     },
     "allowed": {"factor": FACTOR, "ntrips": NTRIPS, "own_ms": OWN_MS},
-}
-COLORS = {
-    str(Way.OURS): "#0072B2",
-    str(Way.HAND): "#009E73",
-    str(Way.STOCK): "#E69F00",
-    str(Way.HERE): "0.6",
 }
 
 
@@ -72,13 +62,3 @@ def make_tables(scans: Scans) -> list[Table]:
             show_time(scans.ways, verdict.query, Way.HERE, verdict.rtt_us),
         )
     return [table]
-
-
-def draw(found: Entry, figure_path: Path) -> None:
-    """Draws the figure of a file of scans."""
-    rtts_us = sorted({verdict["rtt_us"] for verdict in found["verdicts"]})
-    with open_figure(figure_path, len(rtts_us), (13.0, 10.0), sharey=True) as (figure, panels):
-        for axes, rtt_us in zip(panels, rtts_us, strict=True):
-            draw_limited_ways(axes, found, "query", rtt_us, COLORS, 1000.0 * STOCK_LIMIT_S)
-        figure.suptitle("Queries over four storage nodes (red: what ours may take)")
-        add_color_legend(figure, COLORS, ncols=4)

@@ -12,9 +12,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pgshuttle import measure, results, star_disk, star_tables
+from pgshuttle import measure, results, star_tables
 from pgshuttle.results import OnStep, Run
-from pgshuttle.star_disk import RawReads
 from pgshuttle.star_joins import (
     COMMON,
     PLANS,
@@ -73,13 +72,11 @@ class Ratio(results.Ratio):
 
 @dataclass(frozen=True, kw_only=True)
 class Star(Run):
-    """All that one run found out. disk_limit: of the disk with many reads at a time."""
+    """All that one run found out."""
 
     nrows: int
     nsampled: int
     data_mb: float
-    disk: tuple[RawReads, ...]
-    disk_limit: float
     joins: tuple[Measured, ...]
     ratios: tuple[Ratio, ...]
 
@@ -189,8 +186,6 @@ def run_star(cluster: Cluster, options: Options, on_step: OnStep) -> Star:
         "shared_buffers, where all is in it": f"{stored.large_buffers_kb}kB",
     }
     described = results.describe_run(cluster, start_s, COMMON | buffers)
-    on_step("measuring the disk")
-    disk = tuple(star_disk.measure_disk(stored.dimension_files))
     bench = Bench(cluster, stored, options, on_step)
     for io_method in star_tables.list_io_methods(cluster):
         for ndimensions in options.dimensions:
@@ -202,8 +197,6 @@ def run_star(cluster: Cluster, options: Options, on_step: OnStep) -> Star:
         nrows=options.nrows,
         nsampled=options.nsampled,
         data_mb=round(stored.all_bytes / 1024**2, 1),
-        disk=disk,
-        disk_limit=star_disk.find_limit(disk),
         joins=tuple(bench.joins),
         ratios=tuple(compare(bench.joins)),
     )

@@ -28,7 +28,6 @@ class Stored:
     """The files of the tables, and how large they are."""
 
     files: tuple[Path, ...]
-    dimension_files: tuple[Path, ...]
     dimension_bytes: int
     all_bytes: int
 
@@ -109,9 +108,6 @@ def find_stored(cluster: Cluster) -> Stored:
     sizes = {name: path.stat().st_size for name, path in paths.items()}
     return Stored(
         files=tuple(files),
-        dimension_files=tuple(
-            path for name, path in sorted(paths.items()) if name.removeprefix("dim").isdigit()
-        ),
         dimension_bytes=sum(sizes[name] for name in dimension),
         all_bytes=sum(file.stat().st_size for file in files),
     )

@@ -1,11 +1,7 @@
-"""What the queries of TPC-H came to: the JSON file, a table, and the figure drawn from the file."""
-
-from pathlib import Path
+"""What the queries of TPC-H came to: units and tables."""
 
 from rich.table import Table
 
-from pgshuttle.figure_files import open_figure
-from pgshuttle.json_files import Entry
 from pgshuttle.printing import format_ms
 from pgshuttle.scans import STOCK_LIMIT_S
 from pgshuttle.tpch import Tpch
@@ -18,7 +14,6 @@ HEAD = {
         "nrows, nbytes": "rows and bytes that nodes sent for ours",
     },
 }
-COLORS = {"ours": "#0072B2", "stock": "#E69F00", "here": "0.6"}
 
 
 def make_tables(found: Tpch) -> list[Table]:
@@ -40,23 +35,3 @@ def make_tables(found: Tpch) -> list[Table]:
             f"{query.nbytes / 1000:.0f}",
         )
     return [table]
-
-
-def draw(found: Entry, figure_path: Path) -> None:
-    """Draws the figure: for each query and delay a bar for each way."""
-    queries = found["queries"]
-    with open_figure(figure_path, 1, (9.0, 9.0)) as (_, [axes]):
-        for number, (way, color) in enumerate(COLORS.items()):
-            times_ms = [
-                1000.0 * STOCK_LIMIT_S if query[way] is None else query[way]["median_ms"]
-                for query in queries
-            ]
-            places = [row + 0.27 * (number - 1) for row in range(len(queries))]
-            axes.barh(places, times_ms, 0.25, color=color, label=way)
-        labels = [f"{query['query']}, {query['rtt_us'] / 1000:g} ms" for query in queries]
-        axes.set_yticks(range(len(queries)), labels)
-        axes.invert_yaxis()
-        axes.set_xscale("log")
-        axes.set_xlabel("ms")
-        axes.set_title("TPC-H over four storage nodes")
-        axes.legend()

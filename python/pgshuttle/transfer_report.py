@@ -1,13 +1,7 @@
-"""What the transfer came to: the JSON file, a table, and the figure drawn from the file."""
+"""What the transfer came to: units and tables."""
 
-from pathlib import Path
-
-from matplotlib.axes import Axes
-from matplotlib.patches import Patch
 from rich.table import Table
 
-from pgshuttle.figure_files import name_delay, open_figure
-from pgshuttle.json_files import Entry
 from pgshuttle.printing import format_ms
 from pgshuttle.transfer import LARGEST_OF_COPY, LEAST_GAIN, Transfer, Way
 
@@ -23,7 +17,6 @@ HEAD = {
     },
     "targets": {"stock_over_ours": LEAST_GAIN, "ours_over_copy": LARGEST_OF_COPY},
 }
-COLORS = {"session": "#0072B2", "node": "#E69F00", "time": "0.25"}
 
 
 def make_tables(transfer: Transfer) -> list[Table]:
@@ -46,39 +39,3 @@ def make_tables(transfer: Transfer) -> list[Table]:
         for ratio in transfer.ratios
     )
     return [table]
-
-
-def draw_panel(axes: Axes, found: Entry, ratio: Entry) -> None:
-    """Draws the ways under one delay: a bar of the time, thin ones of processor time."""
-    rtt_us = ratio["rtt_us"]
-    ways = [way for way in found["ways"] if way["rtt_us"] == rtt_us]
-    for row, way in enumerate(ways):
-        timing = way["timing"]
-        axes.barh(row - 0.2, timing["median_ms"], 0.36, color=COLORS["time"])
-        axes.plot([timing["quartile_1_ms"], timing["quartile_3_ms"]], [row - 0.2] * 2, color="red")
-        axes.barh(row + 0.1, way["session_cpu_ms"], 0.2, color=COLORS["session"])
-        axes.barh(row + 0.3, way["node_cpu_ms"], 0.2, color=COLORS["node"])
-        axes.annotate(
-            f" {timing['median_ms']:.0f} ms", (timing["median_ms"], row - 0.2), va="center"
-        )
-    axes.set_yticks(range(len(ways)), [way["way"] for way in ways])
-    axes.set_ylim(len(ways) - 0.5, -0.6)
-    axes.margins(x=0.18)
-    axes.set_xlabel("ms")
-    axes.set_title(
-        f"{name_delay(rtt_us)}: {ratio['stock_over_ours']:.2f} times as fast as postgres_fdw,\n"
-        f"{ratio['ours_over_copy']:.2f} of the time of COPY",
-        fontsize=10,
-    )
-
-
-def draw(found: Entry, figure_path: Path) -> None:
-    """Draws the figure of a file of transfers."""
-    ratios: list[Entry] = found["ratios"]
-    with open_figure(figure_path, len(ratios), (12.0, 4.2), sharey=True) as (figure, panels):
-        for axes, ratio in zip(panels, ratios, strict=True):
-            draw_panel(axes, found, ratio)
-        figure.suptitle(f"Reading {found['nrows']} rows of 8 mixed columns from one storage node")
-        handles = [Patch(color=color) for color in COLORS.values()]
-        labels = ["processor time here", "processor time of the node", "time (red: quartiles)"]
-        figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)

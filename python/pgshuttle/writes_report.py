@@ -1,11 +1,7 @@
-"""What the writes came to: the JSON file, a table, and the figure drawn from the file."""
-
-from pathlib import Path
+"""What the writes came to: units and tables."""
 
 from rich.table import Table
 
-from pgshuttle.figure_files import add_color_legend, draw_limited_ways, open_figure
-from pgshuttle.json_files import Entry
 from pgshuttle.printing import format_ms
 from pgshuttle.writes import STOCK_LIMIT_S, Writes
 from pgshuttle.writes_limits import LIMITS, Way, WayResult
@@ -25,13 +21,6 @@ HEAD = {
         "statement on the query node for each that it is asked: handed on by hand",
     },
     "limits": {str(case): {"factor": factor, "ntrips": n} for case, (factor, n) in LIMITS.items()},
-}
-COLORS = {
-    str(Way.OURS): "#0072B2",
-    str(Way.STOCK): "#E69F00",
-    str(Way.NODE): "0.6",
-    str(Way.LINE): "0.8",
-    str(Way.HAND): "#009E73",
 }
 
 
@@ -61,13 +50,3 @@ def make_tables(writes: Writes) -> list[Table]:
             show_time(writes.ways, verdict.case, Way.STOCK, verdict.rtt_us),
         )
     return [table]
-
-
-def draw(found: Entry, figure_path: Path) -> None:
-    """Draws the figure of a file of writes."""
-    rtts_us = sorted({verdict["rtt_us"] for verdict in found["verdicts"]})
-    with open_figure(figure_path, len(rtts_us), (14.0, 4.6), sharey=True) as (figure, panels):
-        for axes, rtt_us in zip(panels, rtts_us, strict=True):
-            draw_limited_ways(axes, found, "case", rtt_us, COLORS, 1000.0 * STOCK_LIMIT_S)
-        figure.suptitle("Writing rows to three storage nodes (red: what ours may take)")
-        add_color_legend(figure, COLORS, ncols=3)

@@ -45,10 +45,6 @@ def folder(work_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("plot demo-results/demo-quick.json x.xyz", ExitCode.USAGE, "x.xyz is not named"),
         ("plot demo-results/demo-quick.json none/x.png", ExitCode.OK, "Figure"),
         ("plot demo-results/demo-quick.json torn.json/x.png", ExitCode.FAILED, "torn.json"),
-        ("report none.json", ExitCode.FAILED, "none.json"),
-        ("report folder.json", ExitCode.FAILED, "there are no results"),
-        ("report damaged.json", ExitCode.FAILED, "damaged.json is damaged"),
-        ("report -o folder.json", ExitCode.FAILED, "Is a directory"),
         ("up --dir torn.json", ExitCode.USAGE, "is not a directory"),
         ("up --dir /proc/none", ExitCode.FAILED, "/proc/none"),
         ("up --pg 9", ExitCode.NOT_INSTALLED, "The names of servers are"),
@@ -59,7 +55,7 @@ def folder(work_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("doctor --dsn no=thing", ExitCode.USAGE, 'invalid connection option "no"'),
         ("explain --dsn PLACE SELECT", ExitCode.NOT_RUNNING, "could not connect"),
         ("top --dsn host=/nowhere", ExitCode.NOT_RUNNING, "could not connect"),
-        ("bench sweep --rounds 0", ExitCode.USAGE, "--rounds"),
+        ("bench hops --rounds 0", ExitCode.USAGE, "--rounds"),
         ("bench nothing", ExitCode.USAGE, "No such command"),
         ("nothing", ExitCode.USAGE, "No such command"),
     ],
@@ -70,13 +66,6 @@ def test_it_is_told_in_a_line(line: str, code: ExitCode, said: str) -> None:
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     assert said in " ".join(done.output.split())
     assert done.exit_code == code
-
-
-@pytest.mark.usefixtures("folder")
-def test_a_report_needs_no_more_than_the_demo() -> None:
-    done = CliRunner().invoke(cli.app, ["report", "--json"])
-    assert done.exit_code == ExitCode.OK, done.output
-    assert json.loads(done.stdout)["results"] == ["demo-results/demo-quick.json"]
 
 
 def test_who_has_seen_enough_hears_nothing(folder: Path) -> None:

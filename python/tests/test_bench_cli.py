@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 import synthetic_choices
-from test_grid import make_grid
+from test_hops import make_hops
 from test_plan_times import make_planning
 from test_scans import make_scans
 from test_star import make_star
@@ -24,9 +24,8 @@ from pgshuttle import (
     choice_report,
     choices,
     cli,
-    figures,
-    grid_report,
     hops,
+    hops_report,
     plan_report,
     plan_tables,
     plan_times,
@@ -34,7 +33,6 @@ from pgshuttle import (
     scans_report,
     star,
     star_report,
-    tablets,
     tpch,
     tpch_report,
     transfer,
@@ -44,7 +42,7 @@ from pgshuttle import (
 )
 from pgshuttle.bench_place import Report
 from pgshuttle.errors import ExitCode, ToolError
-from pgshuttle.json_files import save_run
+from pgshuttle.json_files import read_json
 from pgshuttle.results import Run
 from pgshuttle.state import Cluster
 
@@ -94,18 +92,9 @@ MADE = {
     "writes": Made(
         *(writes, "run_writes", writes_report, "--rounds 2"), [3, 2], make_writes(ours_ms=40.0)
     ),
-    "sweep": Made(
-        *(tablets, "run_sweep", grid_report, "--rounds 3"), [2, 3], make_grid(tablets.NAME)
-    ),
-    "hops": Made(*(hops, "run_hops", grid_report, "--rounds 3"), [2, 3], make_grid(hops.NAME)),
+    "hops": Made(*(hops, "run_hops", hops_report, "--rounds 3"), [2, 3], make_hops()),
 }
-WITHOUT_TARGETS = ("tpch", "sweep", "hops")
-
-
-def save_all(folder: Path) -> None:
-    """Writes a file of each bench."""
-    for name, made in MADE.items():
-        save_run(made.found, made.report.HEAD, folder / f"{name}.json")
+WITHOUT_TARGETS = ("tpch", "hops")
 
 
 @pytest.fixture
@@ -145,9 +134,8 @@ def test_command(
     table = made.report.make_tables(made.found)[0]
     assert table.row_count > 0
     assert str(table.columns[0].header) in result.output
-    assert (work_dir / "out" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     result = CliRunner().invoke(cli.app, [*words, "--json", "--keep"])
-    assert json.loads(result.stdout) == figures.read_json(work_dir / "out" / f"{name}.json")
+    assert json.loads(result.stdout) == read_json(work_dir / "out" / f"{name}.json")
     assert (work_dir / "c").exists()
     result = CliRunner().invoke(cli.app, ["down", "--remove", "--dir", str(work_dir / "c")])
     assert result.exit_code == ExitCode.OK, result.output
@@ -168,17 +156,17 @@ def test_all_go_on_after_one_that_fails(
     def fail(_cluster: object, *_: object) -> Run:
         raise ToolError("no rows")
 
-    monkeypatch.setattr(tablets, "run_sweep", fail)
+    monkeypatch.setattr(tpch, "run_tpch", fail)
     monkeypatch.setattr(hops, "run_hops", play(MADE["hops"], []))
     commands = bench_cli.app.registered_commands
-    known = [command for command in commands if command.name in ("sweep", "hops", "all")]
+    known = [command for command in commands if command.name in ("tpch", "hops", "all")]
     monkeypatch.setattr(bench_cli.app, "registered_commands", known)
     result = CliRunner().invoke(cli.app, ["bench", "all", *place])
     assert result.exit_code == ExitCode.FAILED, result.output
-    assert (work_dir / "out" / "hops.png").exists()
-    assert not (work_dir / "out" / "sweep.png").exists()
+    assert (work_dir / "out" / "hops.json").exists()
+    assert not (work_dir / "out" / "tpch.json").exists()
     result = CliRunner().invoke(cli.app, ["bench", "all", *place, "--json"])
     assert result.exit_code == ExitCode.FAILED, result.output
     found = json.loads(result.stdout)
-    assert found["errors"] == {"sweep": "no rows"}
+    assert found["errors"] == {"tpch": "no rows"}
     assert list(found["results"]) == ["hops"]

@@ -1,6 +1,5 @@
 """Star joins over local tables: how they are measured and what is shown."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,16 +10,10 @@ from pgshuttle import cluster as clusters
 from pgshuttle import star, star_disk, star_joins, star_report, star_tables
 from pgshuttle.errors import ToolError
 from pgshuttle.star import Measured, Star
-from pgshuttle.star_disk import RawReads
 from pgshuttle.star_joins import PLANS, Sample, State, check_state
 from pgshuttle.state import Cluster
 
 OPTIONS = star.Options(nrows=40_000, nsampled=200, dimensions=(1, 4), ncold=1, ncached=2)
-DISK = (
-    RawReads("one after the other", 1, 100.0),
-    RawReads("asked for ahead", 16, 30.0),
-    RawReads("by threads", 128, 25.0),
-)
 
 
 def make_join(state: State, concurrency: int, time_ms: float) -> Measured:
@@ -44,8 +37,6 @@ def make_star(cold_ms: float = 30.0) -> Star:
         nrows=1_000_000,
         nsampled=10_000,
         data_mb=1000.0,
-        disk=DISK,
-        disk_limit=star_disk.find_limit(DISK),
         joins=joins,
         ratios=tuple(star.compare(joins)),
     )
@@ -55,11 +46,9 @@ def test_ratios_are_of_one_state() -> None:
     found = make_star()
     assert [ratio.ratio for ratio in found.ratios] == [0.34, 0.3, 1.01, 1.02]
     assert [ratio.bound for ratio in found.ratios] == [0.35, 0.35, 1.05, 1.05]
-    assert found.disk_limit == 0.25
     assert found.is_kept
     assert not make_star(cold_ms=36.0).is_kept
-    assert star_report.make_star_table(found).row_count == len(found.ratios)
-    assert star_report.make_disk_table(found).row_count == len(DISK)
+    assert star_report.make_tables(found)[0].row_count == len(found.ratios)
 
 
 def test_where_the_pages_were() -> None:
@@ -93,14 +82,6 @@ def test_pages_that_the_kernel_dropped(monkeypatch: pytest.MonkeyPatch, ndropped
     else:
         with pytest.raises(ToolError, match="not cached"):
             run()
-
-
-@pytest.mark.parametrize("reader", [star_disk.make_ahead(3), star_disk.make_threads(3)])
-def test_reading_ahead_reads_all(work_dir: Path, reader: star_disk.Read) -> None:
-    path = work_dir / "pages"
-    path.write_bytes(bytes(20 * star_disk.PAGE_BYTES))
-    assert star_disk.time_reads(path, reader, 10) > 0
-    assert star_disk.time_reads(path, reader, 100) > 0
 
 
 running = small_cluster("star", 1)

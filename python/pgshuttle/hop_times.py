@@ -1,4 +1,4 @@
-"""Queries timed over a grid of settings and delays, in rounds, beside their peers."""
+"""Times the joins of hops under each delay, in rounds, so that what disturbs disturbs all alike."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -18,9 +18,6 @@ NROUNDS = 7
 CELL_MS = 1500.0
 # one that takes longer is stopped, and counts as that
 LIMIT_MS = 15_000.0
-RTTS_US = (0, 800, 90_000)
-
-Labels = Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -28,7 +25,7 @@ class Cell:
     """One way to run one query. by_hand: runs it without the query node."""
 
     who: str
-    labels: Labels
+    ntables: int
     nrows: int
     query: sql.Composed | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -38,7 +35,7 @@ class Cell:
     @property
     def title(self) -> str:
         """What is shown of it while it runs."""
-        return ", ".join([self.who, *(f"{name} {value}" for name, value in self.labels.items())])
+        return f"{self.who}, tables {self.ntables}"
 
 
 @dataclass(frozen=True)
@@ -46,36 +43,21 @@ class CellResult:
     """What a cell took under one delay. timing: None where it was stopped after stopped_ms."""
 
     who: str
-    labels: Labels
+    ntables: int
     rtt_us: int
     timing: Timing | None
     stopped_ms: float | None
     round_trips: int
     requests: int | None
-    batches: int | None
     shape: str
-
-    @property
-    def time_ms(self) -> float | None:
-        """The median."""
-        return self.timing.median_ms if self.timing else None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Grid(Run):
-    """All that one run found out. bench: the name of the command."""
+class Hops(Run):
+    """All that one run found out."""
 
-    bench: str
     nrounds: int
     cells: tuple[CellResult, ...]
-    published: Mapping[str, object] | None = None
-
-    def find(self, who: str, rtt_us: int, **labels: int) -> CellResult | None:
-        """Returns the cell with these labels."""
-        for cell in self.cells:
-            if cell.who == who and cell.rtt_us == rtt_us and dict(cell.labels) == labels:
-                return cell
-        return None
 
 
 @dataclass
@@ -87,7 +69,6 @@ class Record:
     stopped_ms: float | None = None
     round_trips: int = 0
     requests: int | None = None
-    batches: int | None = None
     shape: str = ""
 
     def wants_more(self) -> bool:
@@ -98,13 +79,12 @@ class Record:
         """Sums it up."""
         return CellResult(
             who=self.cell.who,
-            labels=self.cell.labels,
+            ntables=self.cell.ntables,
             rtt_us=rtt_us,
             timing=measure.summarize(self.samples_ms) if self.samples_ms else None,
             stopped_ms=self.stopped_ms,
             round_trips=self.round_trips,
             requests=self.requests,
-            batches=self.batches,
             shape=self.shape,
         )
 
@@ -131,7 +111,7 @@ def look_at_plan(bench: Bench, record: Record) -> None:
     bench.session.apply(cell.settings)
     facts = bench.session.explain(cell.query, analyze=cell.counts)
     record.shape = facts.shape
-    record.requests, record.batches = facts.requests, facts.batches
+    record.requests = facts.requests
 
 
 def run_first(bench: Bench, record: Record) -> None:
@@ -170,16 +150,14 @@ def run_cells(
     return [record.finish(rtt_us) for record in records]
 
 
-def run_grid(
+def run_all(
     cluster: Cluster,
-    name: str,
     make_cells: Callable[[Bench], Sequence[Cell]],
     rtts_us: Sequence[int],
     nrounds: int,
     on_step: OnStep,
-    published: Mapping[str, object] | None = None,
-) -> Grid:
-    """Measures a grid under each delay, each in a session that knows no other."""
+) -> Hops:
+    """Measures all cells under each delay, each in a session that knows no other."""
     start_s = time.monotonic()
     found: list[CellResult] = []
     for rtt_us in rtts_us:
@@ -187,10 +165,4 @@ def run_grid(
             bench.set_rtt(rtt_us)
             found += run_cells(bench, make_cells(bench), rtt_us, nrounds, on_step)
             bench.set_rtt(cluster.rtt_us)
-    return Grid(
-        **results.describe_run(cluster, start_s),
-        bench=name,
-        nrounds=nrounds,
-        cells=tuple(found),
-        published=published,
-    )
+    return Hops(**results.describe_run(cluster, start_s), nrounds=nrounds, cells=tuple(found))
