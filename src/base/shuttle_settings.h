@@ -1,9 +1,11 @@
 /*-------------------------------------------------------------------------
  * shuttle_settings.h
- *	  Settings of the extension; each field is shuttle.<field> in SQL.
+ *	  Settings of the extension; each field is shuttle.<field> in SQL, without
+ *	  the suffix of its unit.
  *
- * When a setting is read: batch_size is stored in the plan, so that hints
- * and cached plans behave; the others are read when a plan starts.
+ * When a setting is read: batch_size and whether to look ahead are stored in
+ * the plan, as hints and cached plans need. Else the planner reads a setting
+ * while it plans, and other rooms when they use it.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_SETTINGS_H
