@@ -97,6 +97,7 @@ FROM pg_catalog.pg_foreign_server AS server
 COMMENT ON VIEW shuttle.nodes IS
 'storage nodes, and the connections of sessions to them';
 
+-- The columns between the first and the last are in the order of ShuttleNodeTotal.
 CREATE FUNCTION shuttle.node_counts(
 	OUT serverid pg_catalog.oid,
 	OUT requests pg_catalog.int8,

@@ -1,10 +1,11 @@
 /*-------------------------------------------------------------------------
  * shuttle_counters.h
- *	  Counters of requests to storage nodes, as plain numbers.
+ *	  Counters of requests to storage nodes, as plain numbers, for EXPLAIN only:
+ *	  the view shuttle.node_stats counts by ShuttleNodeTotal.
  *
  * A scan, a join or a write owns one ShuttleCounters. Whoever talks to a node
  * adds to the owner's counters and, through shuttle_count(), to the session's.
- * Labels and units are in explain/counters.c.
+ * Labels and units are in explain/counter_labels.c.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_COUNTERS_H

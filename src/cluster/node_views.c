@@ -97,6 +97,12 @@ shuttle_node_counts(PG_FUNCTION_ARGS)
 	ListCell   *cell;
 
 	InitMaterializedSRF(fcinfo, 0);
+	if (result->setDesc->natts != SHUTTLE_NNODE_TOTALS + 2)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("shuttle.node_counts() has %d columns instead of %d",
+						result->setDesc->natts, SHUTTLE_NNODE_TOTALS + 2),
+				 errhint("Run ALTER EXTENSION pg_shuttle UPDATE.")));
 	foreach(cell, shuttle_node_totals())
 	{
 		const ShuttleNodeTotals *totals = lfirst(cell);

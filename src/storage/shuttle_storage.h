@@ -101,6 +101,7 @@ typedef struct ShuttleNodeInfo
  * library is not preloaded. List of ShuttleNodeInfo in the current context. */
 extern List *shuttle_node_list(void);
 
+/* The order is that of the columns of shuttle.node_counts(). */
 typedef enum ShuttleNodeTotal
 {
 	SHUTTLE_NODE_REQUESTS,		/* statements and pages */

@@ -31,6 +31,15 @@ def test_the_tables_name_nothing_else() -> None:
     assert listed - printed_names() == set()
 
 
+def test_every_counter_has_a_label() -> None:
+    header = (ROOT / "src/base/shuttle_counters.h").read_text()
+    enum = header.split("typedef enum ShuttleCounter", 1)[1].split("SHUTTLE_NCOUNTERS", 1)[0]
+    labels = (ROOT / "src/explain/counter_labels.c").read_text()
+    assert re.findall(r"^\t(SHUTTLE_\w+)", enum, re.MULTILINE) == re.findall(
+        r'^\t\[(SHUTTLE_\w+)\] = \{"\w', labels, re.MULTILINE
+    )
+
+
 def test_each_form_is_found() -> None:
     names = printed_names()
     assert names >= {"Storage Rows Scanned", "Prefetched Pages", "Commit", "Written Tables"}

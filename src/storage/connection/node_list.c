@@ -19,7 +19,7 @@
 #include "base/shuttle_compat.h"
 #include "storage/connection/connection.h"
 #include "storage/connection/node_state.h"
-#include "storage/connection/node_views.h"
+#include "storage/connection/shared_nodes.h"
 #include "storage/shuttle_storage.h"
 #include "storage/transaction/transaction.h"
 

@@ -17,7 +17,7 @@
 #include "storage/shmem.h"
 
 #include "storage/connection/node_state.h"
-#include "storage/connection/node_views.h"
+#include "storage/connection/shared_nodes.h"
 
 #define TRANCHE "pg_shuttle"
 #define NLOCKS 2

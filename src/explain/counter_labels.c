@@ -1,5 +1,5 @@
 /*-------------------------------------------------------------------------
- * counters.c
+ * counter_labels.c
  *	  Labels of the counters, and their printing in every format.
  *
  * A label is printed for each plan node that has the counter, and at the top

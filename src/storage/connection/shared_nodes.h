@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
- * node_views.h
+ * shared_nodes.h
  *	  Shared memory of the views: totals of servers, and slots of
  *	  connections.
  *-------------------------------------------------------------------------
  */
-#ifndef SHUTTLE_STORAGE_CONNECTION_NODE_VIEWS_H
-#define SHUTTLE_STORAGE_CONNECTION_NODE_VIEWS_H
+#ifndef SHUTTLE_STORAGE_CONNECTION_SHARED_NODES_H
+#define SHUTTLE_STORAGE_CONNECTION_SHARED_NODES_H
 
 #include "storage/lwlock.h"
 #include "storage/spin.h"
@@ -62,4 +62,4 @@ extern LWLock *shuttle_totals_lock;
 
 extern void shuttle_slots_clear(SharedSlots *slots, LWLock *lock, int nslots);
 
-#endif							/* SHUTTLE_STORAGE_CONNECTION_NODE_VIEWS_H */
+#endif							/* SHUTTLE_STORAGE_CONNECTION_SHARED_NODES_H */
