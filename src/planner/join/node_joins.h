@@ -9,10 +9,10 @@
 
 #include "nodes/pathnodes.h"
 
-/* ---- semi joins that a node could not run (semi_joins.c) */
+/* ---- semi joins that a node could not run (broken_semi_joins.c) */
 
 /* Drops postgres_fdw's paths for such joins with this table. */
-extern void shuttle_keep_back_semi_joins(RelOptInfo *rel);
+extern void shuttle_drop_broken_semi_joins(RelOptInfo *rel);
 
 /* ---- joins on nodes (node_joins.c) */
 

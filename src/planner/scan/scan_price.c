@@ -129,7 +129,7 @@ shuttle_scan_price_consider(PlannerInfo *root, RelOptInfo *rel, Index relid, Ran
 		!is_joined(root) || rte->inh ||
 		!shuttle_can_look_ahead(rel->fdwroutine, rel->serverid))
 		return;
-	shuttle_keep_back_semi_joins(rel);
+	shuttle_drop_broken_semi_joins(rel);
 	if (!is_priced(rel, rte))
 		reprice_scans(root, rel, rte);
 }

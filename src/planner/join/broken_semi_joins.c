@@ -1,5 +1,5 @@
 /*-------------------------------------------------------------------------
- * semi_joins.c
+ * broken_semi_joins.c
  *	  Drops shipped semi joins that the node could not run.
  *
  * From 17 on postgres_fdw ships a semi join as EXISTS, even if a join qual
@@ -55,7 +55,7 @@ add_foreign_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 }
 
 void
-shuttle_keep_back_semi_joins(RelOptInfo *rel)
+shuttle_drop_broken_semi_joins(RelOptInfo *rel)
 {
 	/* each RelOptInfo has its own copy of the FdwRoutine */
 	rel->fdwroutine->GetForeignJoinPaths = add_foreign_joins;
