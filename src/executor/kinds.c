@@ -14,6 +14,8 @@
 
 const char	shuttle_look_ahead_name[] = "Look Ahead";
 const char	shuttle_routed_append_name[] = "Routed Append";
+const char	shuttle_merge_name[] = "Merge";
+const char	shuttle_keyed_write_name[] = "Keyed Write";
 
 /* Our routine is told from postgres_fdw's by a callback that they never share; a
  * served scan's is a copy with another way to the next row. */
@@ -58,6 +60,18 @@ bool
 shuttle_is_routed_append(const PlanState *node)
 {
 	return has_name(node, shuttle_routed_append_name);
+}
+
+bool
+shuttle_is_merge_plan(const Plan *plan)
+{
+	return has_plan_name(plan, shuttle_merge_name);
+}
+
+bool
+shuttle_is_keyed_write_plan(const Plan *plan)
+{
+	return has_plan_name(plan, shuttle_keyed_write_name);
 }
 
 /* ---- foreign tables */

@@ -12,9 +12,11 @@
 
 #include "foreign/fdwapi.h"
 
-/* Names of our plan nodes, which tell them by their address. */
+/* A plan node of ours is known by the address of its name. */
 extern const char shuttle_look_ahead_name[];
 extern const char shuttle_routed_append_name[];
+extern const char shuttle_merge_name[];
+extern const char shuttle_keyed_write_name[];
 
 extern bool shuttle_is_look_ahead(const PlanState *node);
 extern bool shuttle_is_routed_append(const PlanState *node);

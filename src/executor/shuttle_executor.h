@@ -17,9 +17,10 @@ extern void shuttle_executor_init(void);
  * server_kind.c, postgres_fdw_routine.c) */
 
 /*
- * Replaces all executing callbacks of a routine by ours: scans, direct modify,
- * row modify, COPY, TRUNCATE, ANALYZE, IMPORT, EXPLAIN. planner: postgres_fdw's
- * own routine, for EXPLAIN; must live as long as the session.
+ * Replaces those callbacks of a copy of postgres_fdw's routine that execute
+ * something: scans, direct modify, row modify, COPY, TRUNCATE, ANALYZE, IMPORT,
+ * EXPLAIN. planner: postgres_fdw's routine itself, whose EXPLAIN ours calls; it
+ * must live as long as the session.
  */
 extern void shuttle_foreign_fill_routine(FdwRoutine *routine,
 										 const FdwRoutine *planner);
@@ -81,6 +82,8 @@ extern bool shuttle_foreign_is_ours(const FdwRoutine *routine);
 
 extern bool shuttle_is_look_ahead_plan(const Plan *plan);
 extern bool shuttle_is_routed_append_plan(const Plan *plan);
+extern bool shuttle_is_merge_plan(const Plan *plan);
+extern bool shuttle_is_keyed_write_plan(const Plan *plan);
 
 /* True if a plan's range table has a foreign table. */
 extern bool shuttle_reads_foreign_table(const PlannedStmt *statement);
@@ -230,14 +233,10 @@ extern CustomScan *shuttle_keyed_write_make(Plan *source, List *targetlist,
 											List *scan_targetlist, Relids relids,
 											const ShuttleKeyedPlan *plan);
 
-extern bool shuttle_is_keyed_write_plan(const Plan *plan);
-
 /* ---- MERGE of foreign partitions (merge_run.c) */
 
 /* Makes the node over the plan that reads everything and the actions' plans. */
 extern CustomScan *shuttle_merge_make(List *plans);
-
-extern bool shuttle_is_merge_plan(const Plan *plan);
 
 /* ---- tables with a copy on several nodes (reference_writes.c) */
 

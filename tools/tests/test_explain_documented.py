@@ -14,6 +14,7 @@ PRINTED = (
     r'\bshuttle_explain_(?:text|lines)\(es, "([^"]+)"',
     r'\bExplainOpenGroup\("[^"]+", "([^"]+)"',
     r'\.CustomName = "([^"]+)"',
+    r'\bshuttle_\w+_name\[\] = "([^"]+)"',
 )
 
 

@@ -30,10 +30,10 @@
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_compat_explain.h"
-#include "base/shuttle_compat_executor.h"
 #include "base/shuttle_counters.h"
 #include "base/shuttle_settings.h"
 #include "executor/fdw/postgres_fdw.h"
+#include "executor/kinds.h"
 #include "executor/scan/remote_values.h"
 #include "executor/shuttle_executor.h"
 #include "executor/write/keyed_write.h"
@@ -51,12 +51,12 @@ static void explain_keyed_write(CustomScanState *node, List *ancestors,
 								ExplainState *es);
 
 static const CustomScanMethods keyed_write_methods = {
-	.CustomName = "Keyed Write",
+	.CustomName = shuttle_keyed_write_name,
 	.CreateCustomScanState = create_state,
 };
 
 static const CustomExecMethods keyed_write_exec_methods = {
-	.CustomName = "Keyed Write",
+	.CustomName = shuttle_keyed_write_name,
 	.BeginCustomScan = begin_keyed_write,
 	.ExecCustomScan = exec_keyed_write,
 	.EndCustomScan = end_keyed_write,
@@ -71,13 +71,6 @@ shuttle_keyed_write_register(void)
 }
 
 /* ---- the plan */
-
-bool
-shuttle_is_keyed_write_plan(const Plan *plan)
-{
-	return plan != NULL && IsA(plan, CustomScan) &&
-		((const CustomScan *) plan)->methods == &keyed_write_methods;
-}
 
 /*
  * relids: all relations that the node replaces. When core flattens range tables

@@ -22,6 +22,7 @@
 
 #include "base/shuttle_compat.h"
 #include "executor/executor_types.h"
+#include "executor/kinds.h"
 #include "executor/shuttle_executor.h"
 #include "executor/write/write.h"
 #include "executor/write/write_table.h"
@@ -44,12 +45,12 @@ static void rescan_merge(CustomScanState *node);
 static dlist_head targets = DLIST_STATIC_INIT(targets);
 
 static const CustomScanMethods merge_methods = {
-	.CustomName = "Merge",
+	.CustomName = shuttle_merge_name,
 	.CreateCustomScanState = create_state,
 };
 
 static const CustomExecMethods merge_exec_methods = {
-	.CustomName = "Merge",
+	.CustomName = shuttle_merge_name,
 	.BeginCustomScan = begin_merge,
 	.ExecCustomScan = exec_merge,
 	.EndCustomScan = end_merge,
@@ -70,13 +71,6 @@ shuttle_merge_make(List *plans)
 	scan->methods = &merge_methods;
 	scan->custom_plans = plans;
 	return scan;
-}
-
-bool
-shuttle_is_merge_plan(const Plan *plan)
-{
-	return plan != NULL && IsA(plan, CustomScan) &&
-		((const CustomScan *) plan)->methods == &merge_methods;
 }
 
 PlanState *
