@@ -189,8 +189,8 @@ typedef struct ShuttleStatement
 	double		estimated_rows;
 	double		row_goal;		/* rows that the plan is expected to take; 0:
 								 * all */
-	bool		whole;			/* no row_goal: all rows will be read, so may
-								 * be locked at once */
+	bool		whole;			/* row_goal is 0, and all rows will surely be
+								 * read: the node may lock them at once */
 	bool		keep;			/* keep all rows here for a rescan: on the
 								 * node they may change */
 	ShuttlePageLimits limits;
@@ -266,8 +266,8 @@ extern void shuttle_request_set_goal(ShuttleRequest *request, double row_goal);
 extern bool shuttle_request_is_used_up(ShuttleRequest *request);
 extern void shuttle_request_ask_soon(ShuttleRequest *request);
 
-/* Waits until one of the requests can be fetched from without waiting. The time
- * is counted for the first one. */
+/* Waits until a fetch from one of the requests would not wait. The time is
+ * counted for the first request of the list. */
 extern void shuttle_request_wait_any(ShuttleRequest *const *requests, int nrequests);
 
 /*

@@ -6,10 +6,10 @@
  * Files: foreign_scan.c has the callbacks of a scan; foreign_async.c those
  * below an asynchronous Append; remote_scan.c sends its SELECT; scan_facts.c says
  * what its plan tells; foreign_locks.c puts row locks into the SELECT;
- * foreign_sample.c takes samples; scan_decoder.c makes tuples from answers;
- * parameters.c evaluates $1, $2, ...; foreign_aggregate.c and collected.c make
- * aggregate states from a node's answers; explain_remote.c collects what EXPLAIN
- * shows of the node.
+ * foreign_sample.c takes samples; scan_decoder.c sets up decoders, whose rows
+ * storage/values/row_values.c decodes; parameters.c evaluates $1, $2, ...;
+ * foreign_aggregate.c and collected.c make aggregate states from a node's
+ * answers; explain_remote.c collects what EXPLAIN shows of the node.
  *
  * In: a plan of postgres_fdw. Out: tuples in the scan's slot.
  *-------------------------------------------------------------------------

@@ -3,7 +3,7 @@
  *	  What is done with a statement as a whole, before and after core's
  *	  planner.
  *
- * Files: planning_settings.c keeps settings in force while core plans;
+ * Files: planning_settings.c copies the settings while core plans;
  * planning_memo.c remembers results during one planning; literal_plans.c and
  * literal_shape.c share one plan between statements that differ in literals;
  * stable_values.c, written_casts.c, partition_sample.c and named_columns.c

@@ -30,7 +30,7 @@ shuttle_node_count(ShuttleNode *node, ShuttleNodeTotal total, int64 n)
 	node->shown.counted = true;
 }
 
-/* Makes sure that the server has an entry. Errors: none expected. */
+/* Adds the node's server to the shared totals, unless it is there. */
 extern void shuttle_node_totals_enter(ShuttleNode *node);
 
 /* Adds the node's counts to the shared totals; never raises. */
