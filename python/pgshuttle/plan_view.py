@@ -1,17 +1,20 @@
 """A plan for reading: a line a node, with bars for time and requests; for terminals and pages."""
 
-import html
+import io
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from rich.console import Console
 from rich.table import Table
+from rich.terminal_theme import DEFAULT_TERMINAL_THEME
 from rich.text import Text
 
 from pgshuttle.explain import READ_REQUESTS, PlanNode, name_node
 
 BAR_WIDTH = 14  # characters
+PAGE_WIDTH = 140  # characters of a line of a page
 FULL, PARTS = "█", " ▏▎▍▌▋▊▉"
 SENT_REQUESTS = "Storage Flush Requests"
 TABLE_LISTS = ("Target Tables", "Written Tables")  # core's, and ours
@@ -170,71 +173,17 @@ def list_totals(answer: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; margin: 1rem auto; max-width: 60rem;
-  padding: 0 .8rem; color: #1a1a1a; background: #fff }
-pre { overflow-x: auto; background: #f3f3f3; padding: .6rem; border-radius: 4px }
-.plan { list-style: none; margin: 0; padding: 0 }
-.plan li { margin-left: calc(var(--depth) * clamp(.5rem, 2.5vw, 1.4rem)); padding: .25rem 0;
-  border-top: 1px solid #ddd; overflow-wrap: anywhere }
-.plan b { font-weight: 600 }
-.plan small { color: #555 }
-.bar { display: flex; align-items: center; gap: .5rem; height: 1.1rem; font-size: .85rem }
-.bar i { display: block; height: .7rem; min-width: 2px; border-radius: 2px }
-.time i { background: #0072B2 } .requests i { background: #D55E00 }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem .8rem }
-dd { margin: 0 } dt { color: #555 }
-"""
-
-
-def write_bar(kind: str, part: float, label: str) -> str:
-    """A bar of a page."""
-    return (
-        f'<div class="bar {kind}"><i style="width:{part * 60:.1f}%"></i>'
-        f"<span>{html.escape(label)}</span></div>"
-    )
-
-
-def write_plan(answer: dict[str, Any]) -> str:
-    """The plan as a piece of a page."""
-    lines = list(list_lines(answer["Plan"]))
-    longest_ms, most = largest_of(lines)
-    parts = ['<ul class="plan">']
-    for line in lines:
-        loops = f" in {write_count(line.loops)} loops" if (line.loops or 1) > 1 else ""
-        rows = "" if line.rows is None else f" <small>{write_count(line.rows)} rows{loops}</small>"
-        rows = " <small>never executed</small>" if line.loops == 0 else rows
-        parts.append(f'<li style="--depth:{line.depth}"><b>{html.escape(line.name)}</b>{rows}')
-        if line.own_ms is not None and line.loops != 0:
-            label = f"{write_ms(line.own_ms)} of its own"
-            parts.append(write_bar("time", part_of(line.own_ms, longest_ms), label))
-        if line.requests is not None:
-            label = f"{write_count(line.requests)} request{'' if line.requests == 1 else 's'}"
-            parts.append(write_bar("requests", part_of(line.requests, most), label))
-        parts += [
-            f"<small>{html.escape(key)}: {html.escape(str(value))}</small><br>"
-            for key, value in line.details.items()
-        ]
-        parts.append("</li>")
-    parts.append("</ul><dl>")
-    parts += [
-        f"<dt>{html.escape(name)}</dt><dd>{html.escape(value)}</dd>"
-        for name, value in list_totals(answer)
-    ]
-    return "\n".join([*parts, "</dl>"])
-
-
 def write_page(query: str, answer: dict[str, Any]) -> str:
-    """A page of its own, which loads nothing."""
-    raw = html.escape(json.dumps([answer], indent=2))
-    return f"""<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="data:,">
-<title>Plan of a query</title><style>{STYLE}</style></head><body>
-<h1>Plan of a query</h1>
-<pre>{html.escape(query)}</pre>
-{write_plan(answer)}
-<details><summary>What EXPLAIN said</summary><pre>{raw}</pre></details>
-</body></html>
-"""
+    """A page of its own, which loads nothing: what a terminal shows, details, EXPLAIN's answer."""
+    page = Console(record=True, file=io.StringIO(), width=PAGE_WIDTH)
+    page.print(query, markup=False, highlight=False)
+    page.print(make_plan_table(answer))
+    for name, value in list_totals(answer):
+        page.print(f"{name}: {value}", markup=False)
+    for line in list_lines(answer["Plan"]):
+        if line.details:
+            page.print(f"\n{line.name}", markup=False, style="bold")
+        for name, value in line.details.items():
+            page.print(f"  {name}: {value}", markup=False, highlight=False)
+    page.print("\nWhat EXPLAIN said:", json.dumps([answer], indent=2), markup=False)
+    return page.export_html(theme=DEFAULT_TERMINAL_THEME)
