@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pgshuttle import claims, planning, points, results, servers, sweep, tables, trips
+from pgshuttle import claims, points, results, servers, sweep, tables, trips
 from pgshuttle.errors import ToolError
 from pgshuttle.points import Case, Contender, Outer, Point, PointResult
 from pgshuttle.results import Results
@@ -23,10 +23,8 @@ class Listener:
     on_headline: Callable[[Sequence[PointResult]], None]
 
 
-def count_round_trips(bench: Bench, *, with_extension: bool) -> int | None:
+def count_round_trips(bench: Bench) -> int:
     """Counts the round trips of our one-row read."""
-    if not with_extension:
-        return None
     point = Point(Case.ONE_ROW, Contender.ENGINE, Outer.NONE, claims.NEAR_RTT_US)
     return sweep.count_one_row_round_trips(bench, point)
 
@@ -40,7 +38,7 @@ def read_complaints(cluster: Cluster) -> list[str]:
 def run_headline(bench: Bench, listener: Listener) -> None:
     """Measures the few points that tell the story."""
     listener.on_step("the headline")
-    headline = points.list_headline_points(with_extension=bench.cluster.with_extension)
+    headline = points.list_headline_points()
     listener.on_headline(sweep.run_rounds(bench, headline, HEADLINE, listener.on_progress))
 
 
@@ -60,33 +58,25 @@ def run_demo(cluster: Cluster, effort: Effort, listener: Listener) -> Results:
         raise ToolError("the demo needs two storage nodes")
     start_s = time.monotonic()
     world = trips.make_world()
-    ours = cluster.with_extension
     with sweep.open_bench(cluster) as bench:
         bench.set_rtt(0)
         listener.on_step("filling the tables")
         tables.make_tables(cluster)
-        schemas = [tables.STOCK_SCHEMA, *([tables.ENGINE_SCHEMA] if ours else [])]
-        bench.warm(tables.list_warm_up_queries(schemas))
+        bench.warm(tables.list_warm_up_queries([tables.STOCK_SCHEMA, tables.ENGINE_SCHEMA]))
         run_headline(bench, listener)
         listener.on_step(f"the sweep: {points.BATCH_SIZES} outer rows a batch")
-        measured = points.list_join_points(with_extension=ours)
-        measured += points.list_case_points(with_extension=ours)
+        measured = points.list_join_points() + points.list_case_points()
         point_results = sweep.run_rounds(bench, measured, effort, listener.on_progress)
-        one_row_round_trips = count_round_trips(bench, with_extension=ours)
+        one_row_round_trips = count_round_trips(bench)
         trips_result = measure_trips(bench, world, effort, listener)
         bench.set_rtt(cluster.rtt_us)
-    planning_costs: tuple[planning.PlanningCost, ...] = ()
-    if effort.counts_instructions:
-        listener.on_step("counting the instructions of planning")
-        planning_costs = planning.measure_planning(cluster)
     return Results(
         **results.describe_run(cluster, start_s),
         effort=effort.name,
         nruns=effort.nruns,
         points=tuple(point_results),
         one_row_round_trips=one_row_round_trips,
-        planning=planning_costs,
         complaints=tuple(read_complaints(cluster)),
         trips=trips_result,
-        claims=tuple(claims.check_claims(point_results, one_row_round_trips, planning_costs)),
+        claims=tuple(claims.check_claims(point_results, one_row_round_trips)),
     )

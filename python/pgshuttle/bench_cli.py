@@ -13,18 +13,14 @@ from pgshuttle import (
     choices,
     hop_times,
     hops,
-    hops_report,
-    plan_report,
     plan_tables,
     plan_times,
     scans,
     scans_report,
     scans_tables,
     star,
-    star_report,
     star_tables,
     tpch,
-    tpch_report,
     transfer,
     transfer_report,
     writes,
@@ -66,7 +62,7 @@ def prepare_choices(
     return lambda cluster, on_step: choices.run_choices(cluster, cases, scale, on_step)
 
 
-@make_command(app, "planning", plan_report)
+@make_command(app, "planning", plan_times)
 def prepare_planning(
     npartitions: Annotated[
         int, typer.Option("--partitions", min=2, help="Of each table.")
@@ -90,7 +86,7 @@ def prepare_scans(
     return lambda cluster, on_step: scans.run_scans(cluster, norders, nrounds, rtts_us, on_step)
 
 
-@make_command(app, "star", star_report)
+@make_command(app, "star", star)
 def prepare_star(
     nrows: Annotated[int, typer.Option("--rows", min=20_000, help="Of a dimension.")] = star.NROWS,
     dimensions: Annotated[
@@ -111,7 +107,7 @@ def prepare_star(
     return lambda cluster, on_step: star.run_star(cluster, options, on_step)
 
 
-@make_command(app, "tpch", tpch_report, nnodes=scans.NNODES, has_targets=False)
+@make_command(app, "tpch", tpch, nnodes=scans.NNODES, has_targets=False)
 def prepare_tpch(
     norders: OrdersOption = scans_tables.NORDERS, nrounds: RoundsOption = tpch.NROUNDS
 ) -> Measure:
@@ -134,7 +130,7 @@ def prepare_writes(nrounds: RoundsOption = writes.NROUNDS) -> Measure:
     return lambda cluster, on_step: writes.run_writes(cluster, nrounds, on_step)
 
 
-@make_command(app, "hops", hops_report, has_targets=False)
+@make_command(app, "hops", hops, has_targets=False)
 def prepare_hops(nrounds: CellRoundsOption = hop_times.NROUNDS) -> Measure:
     """Times joins of two to five tables over nodes, where each step needs the one before."""
     return lambda cluster, on_step: hops.run_hops(cluster, nrounds, on_step)

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from pgshuttle.planning import PlanningCost
 from pgshuttle.points import (
     BATCH_SIZES,
     DEFAULT_LIMIT,
@@ -138,13 +137,6 @@ def check_requests(measured: Measured) -> Iterator[Claim]:
         )
 
 
-def check_planning(costs: Sequence[PlanningCost]) -> Iterator[Claim]:
-    """Queries without foreign tables are planned as before, but for two percent."""
-    for cost in costs:
-        name = f"instructions added to planning without foreign tables; {cost.name}"
-        yield check(name, "%", round(100 * cost.increase, 3), 2.0)
-
-
 def check_without_delay(measured: Measured) -> Iterator[Claim]:
     """What the join may cost when the wire costs nothing."""
     for outer in OUTERS:
@@ -196,11 +188,7 @@ def check_one_row(measured: Measured, round_trips: int | None) -> Iterator[Claim
     yield check("one row; 1.15 round trips, RTT 90 ms", "ms", far_ms, bound_ms)
 
 
-def check_claims(
-    results: Sequence[PointResult],
-    one_row_round_trips: int | None,
-    planning: Sequence[PlanningCost] = (),
-) -> list[Claim]:
+def check_claims(results: Sequence[PointResult], one_row_round_trips: int | None) -> list[Claim]:
     """Checks every claim that was measured."""
     measured = Measured(results)
     return [
@@ -211,5 +199,4 @@ def check_claims(
         *check_big(measured),
         *check_guest(measured),
         *check_one_row(measured, one_row_round_trips),
-        *check_planning(planning),
     ]

@@ -23,7 +23,6 @@ class DemoOptions:
 
     directory: Path
     pg: str | None
-    with_extension: bool
     effort: Effort
     results_dir: Path
     keep: bool
@@ -53,9 +52,7 @@ def run_cluster(asked: ClusterOptions, on_step: OnStep, *, keep: bool = False) -
 
 def run(options: DemoOptions, listener: Listener) -> DemoFiles:
     """Runs the demo and writes its files."""
-    asked = ClusterOptions(
-        options.directory, NNODES, options.pg, rtt_us=0, with_extension=options.with_extension
-    )
+    asked = ClusterOptions(options.directory, NNODES, options.pg, rtt_us=0, with_extension=True)
     with run_cluster(asked, listener.on_step, keep=options.keep) as running:
         found = bench.run_demo(running, options.effort, listener)
     json_path = options.results_dir / f"demo-{options.effort.name}.json"

@@ -43,9 +43,8 @@ def make_listener(screen: Screen, progress: Status, *, as_json: bool) -> bench.L
 def print_results(screen: Screen, files: demo.DemoFiles) -> None:
     """Prints all tables and where the files are."""
     found = files.results
-    if found.server["extension"] != "none":
-        for outer in (Outer.FOREIGN, Outer.LOCAL):
-            screen.out.print(printing.make_sweep_table(found.points, outer))
+    for outer in (Outer.FOREIGN, Outer.LOCAL):
+        screen.out.print(printing.make_sweep_table(found.points, outer))
     screen.out.print(printing.make_others_table(found.points))
     if found.trips is not None:
         screen.out.print(printing.make_trips_table(found.trips))
@@ -67,9 +66,6 @@ def run_demo(
     results_dir: ResultsOption = Path("demo-results"),
     keep: KeepOption = False,
     check: Annotated[bool, typer.Option("--check", help="Fail if a claim is missed.")] = False,
-    stock: Annotated[
-        bool, typer.Option("--stock", help="Measure postgres_fdw alone, without pg_shuttle.")
-    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Shows what batched joins do to a join between two servers, and measures it."""
@@ -77,7 +73,6 @@ def run_demo(
     options = demo.DemoOptions(
         directory=(directory or places.default_cluster_dir("demo")).absolute(),
         pg=pg,
-        with_extension=not stock,
         effort=sweep.FULL if full else sweep.QUICK,
         results_dir=results_dir.absolute(),
         keep=keep,

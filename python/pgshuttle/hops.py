@@ -4,11 +4,13 @@ import time
 from collections.abc import Callable, Iterator
 
 from psycopg import sql
+from rich.table import Table
 
 from pgshuttle import catalog, measure
 from pgshuttle.building import analyze, in_parentheses, make_foreign_table, make_schema, making
-from pgshuttle.hop_times import Cell, Hops, run_all
+from pgshuttle.hop_times import Cell, CellResult, Hops, run_all
 from pgshuttle.measure import Connection, Elapsed
+from pgshuttle.printing import format_count, format_ms
 from pgshuttle.results import OnStep
 from pgshuttle.state import Cluster
 from pgshuttle.sweep import Bench
@@ -58,7 +60,7 @@ def define_foreign(connection: Connection, schema: str, nnodes: int) -> None:
         analyze(connection, table)
 
 
-def make_tables(cluster: Cluster, nrows: int = NROWS) -> None:
+def fill_tables(cluster: Cluster, nrows: int = NROWS) -> None:
     """Makes all tables on the nodes and on the query node."""
     nnodes = len(cluster.nodes)
     with making("the tables of the hops"):
@@ -138,5 +140,42 @@ def list_cells(bench: Bench) -> Iterator[Cell]:
 def run_hops(cluster: Cluster, nrounds: int, on_step: OnStep) -> Hops:
     """Makes the tables and measures under each delay."""
     on_step("filling the tables")
-    make_tables(cluster)
+    fill_tables(cluster)
     return run_all(cluster, lambda bench: list(list_cells(bench)), RTTS_US, nrounds, on_step)
+
+
+HEAD = {
+    "format": 2,
+    "units": {
+        "timing": "milliseconds, seen by a client of the query node",
+        "stopped_ms": "milliseconds after which the statement was stopped",
+        "rtt_us": "microseconds of a round trip, added by the delay proxy",
+        "round_trips": "changes of direction on the connections to all nodes, in the last run",
+        "requests": "statements to storage nodes, and pages of their answers, as EXPLAIN tells",
+        "ntables": "tables of the join",
+    },
+}
+
+
+def format_cell(cell: CellResult) -> str:
+    """Writes a time, or after how long it was stopped."""
+    if cell.timing is None:
+        return f"> {format_ms(cell.stopped_ms)}"
+    return format_ms(cell.timing.median_ms)
+
+
+def make_tables(found: Hops) -> list[Table]:
+    """A row for each number of tables and who joins them, a column for each delay."""
+    rtts_us = sorted({cell.rtt_us for cell in found.cells})
+    rows: dict[tuple[int, str], list[CellResult]] = {}
+    for cell in sorted(found.cells, key=lambda cell: cell.rtt_us):
+        rows.setdefault((cell.ntables, cell.who), []).append(cell)
+    table = Table("tables", "who", "requests")
+    for rtt_us in rtts_us:
+        table.add_column(f"RTT {rtt_us / 1000:g} ms", justify="right")
+    table.title = f"{NOUTER} rows, each leading through tables of {NROWS} rows"
+    for (ntables, who), cells in rows.items():
+        times = [format_cell(cell) for cell in cells]
+        table.add_row(str(ntables), who, format_count(cells[0].requests), *times)
+    table.caption = "Each table needs the row before it: a round trip each is the least."
+    return [table]

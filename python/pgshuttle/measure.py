@@ -4,9 +4,10 @@ import contextlib
 import json
 import statistics
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 import psycopg
 from psycopg import sql
@@ -24,6 +25,8 @@ QUERY_CANCELED = b"57014"
 LATE_CANCELS = 5  # that are waited out before a statement is taken as failed
 
 Connection = psycopg.Connection[tuple[object, ...]]
+Way = TypeVar("Way")
+Sample = TypeVar("Sample")
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,38 @@ def summarize(samples_ms: Sequence[float]) -> Timing:
         min_ms=round(min(samples_ms), 4),
         max_ms=round(max(samples_ms), 4),
     )
+
+
+@dataclass(frozen=True)
+class WayResult:
+    """One case of a bench, run in one way under one delay; timing None: it was stopped."""
+
+    case: str
+    way: str
+    rtt_us: int
+    timing: Timing | None
+
+
+def find_medians(found: Sequence[WayResult], case: str, rtt_us: int) -> dict[str, float]:
+    """Returns the median of each way to run a case under a delay, but of those stopped."""
+    return {
+        one.way: one.timing.median_ms
+        for one in found
+        if (one.case, one.rtt_us) == (case, rtt_us) and one.timing is not None
+    }
+
+
+def take_turns(
+    ways: Iterable[Way], nrounds: int, run: Callable[[Way], Sample]
+) -> dict[Way, list[Sample]]:
+    """Runs all ways in turn, so often, after each ran once for nothing."""
+    found: dict[Way, list[Sample]] = {way: [] for way in ways}
+    for number in range(nrounds + 1):
+        for way, samples in found.items():
+            sample = run(way)
+            if number > 0:
+                samples.append(sample)
+    return found
 
 
 def check_result(result: PGresult, what: str) -> None:

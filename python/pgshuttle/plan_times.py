@@ -15,6 +15,7 @@ from enum import StrEnum
 import psycopg
 from psycopg import sql
 from psycopg.pq.abc import PGresult
+from rich.table import Table
 
 from pgshuttle import catalog, explain, measure, plan_tables, results
 from pgshuttle.builds import EXTENSION
@@ -153,20 +154,14 @@ def plan_once(connection: Connection, query: Query) -> explain.PlanFacts:
 
 def measure_query(sessions: Mapping[Way, Connection], query: Query, nrounds: int) -> list[Planned]:
     """Plans a query by turns, after once that fills the caches."""
-    samples_ms: dict[Way, list[float]] = {way: [] for way in sessions}
-    joins: dict[Way, tuple[str, ...]] = {}
-    for number in range(nrounds + 1):
-        for way, connection in sessions.items():
-            facts = plan_once(connection, query)
-            joins[way] = facts.joins
-            if number > 0 and facts.planning_ms is not None:
-                samples_ms[way].append(facts.planning_ms)
+    plans = measure.take_turns(sessions, nrounds, lambda way: plan_once(sessions[way], query))
+    samples_ms = {way: [facts.planning_ms or 0.0 for facts in plans[way]] for way in plans}
     return [
         Planned(
             label=query.label,
             query=query.text,
             way=way,
-            joins=joins[way],
+            joins=plans[way][0].joins,
             samples_ms=tuple(samples_ms[way]),
             shortest_ms=round(min(samples_ms[way]), 4),
         )
@@ -207,3 +202,35 @@ def run_planning(cluster: Cluster, on_step: OnStep, *, npartitions: int, nrounds
         planned=tuple(planned),
         ratios=tuple(compare(planned)),
     )
+
+
+HEAD = {
+    "format": 2,
+    "units": {
+        "samples_ms": "milliseconds of planning, as EXPLAIN (SUMMARY) tells",
+        "nparts": "partitions of each table",
+        "ratio": "shortest of the way / shortest of stock",
+        "bound": "that ratio is to be at most",
+    },
+}
+
+
+def make_tables(found: PlanTimes) -> list[Table]:
+    """A row for each query and way of ours."""
+    planned = {(one.label, one.way): one for one in found.planned}
+    table = Table("query", "over", "joins", "stock", "ours", "times", "verdict")
+    table.title = f"planning with {found.nparts} partitions, the shortest of {found.nrounds} rounds"
+    for ratio in found.ratios:
+        ours = planned[(ratio.label, ratio.way)]
+        stock = planned[(ratio.label, Way.STOCK)]
+        table.add_row(
+            ratio.label,
+            ratio.way,
+            ", ".join(ours.joins),
+            f"{stock.shortest_ms:.2f} ms",
+            f"{ours.shortest_ms:.2f} ms",
+            f"{ratio.ratio:.2f}",
+            "ok" if ratio.ok else "[red]MISSED[/red]",
+        )
+    table.caption = f"Over postgres_fdw (guest) or our wrapper (engine); at most {BOUND:g} times."
+    return [table]

@@ -205,17 +205,16 @@ def list_engine_points(rtt_us: int, outer: Outer) -> list[Point]:
     return forced + chosen
 
 
-def list_join_points(*, with_extension: bool) -> list[Point]:
+def list_join_points() -> list[Point]:
     """All points of the 2000-row join."""
     found = []
     for rtt_us in RTTS_US:
         for outer in (Outer.FOREIGN, Outer.LOCAL):
-            if with_extension:
-                found += list_engine_points(rtt_us, outer)
-                found += [
-                    Point(Case.JOIN, Contender.GUEST, outer, rtt_us, planner, 1024, DEFAULT_LIMIT)
-                    for planner in Planner
-                ]
+            found += list_engine_points(rtt_us, outer)
+            found += [
+                Point(Case.JOIN, Contender.GUEST, outer, rtt_us, planner, 1024, DEFAULT_LIMIT)
+                for planner in Planner
+            ]
             found += [
                 Point(Case.JOIN, Contender.STOCK_LOOKUPS, outer, rtt_us, Planner.FORCED),
                 Point(Case.JOIN, Contender.STOCK_BEST, outer, rtt_us),
@@ -224,11 +223,11 @@ def list_join_points(*, with_extension: bool) -> list[Point]:
     return found
 
 
-def list_headline_points(*, with_extension: bool) -> list[Point]:
+def list_headline_points() -> list[Point]:
     """The few points that tell the story; measured first."""
     return [
         point
-        for point in list_join_points(with_extension=with_extension)
+        for point in list_join_points()
         if point.outer is Outer.FOREIGN
         and point.rtt_us > 0
         and (
@@ -241,19 +240,17 @@ def list_headline_points(*, with_extension: bool) -> list[Point]:
     ]
 
 
-def list_case_points(*, with_extension: bool) -> list[Point]:
+def list_case_points() -> list[Point]:
     """The points beside the join: keys into a big table, and one row."""
     found = [
         Point(Case.BIG, contender, Outer.LOCAL, 0, Planner.FORCED)
         for contender in (Contender.STOCK_HASH, Contender.STOCK_HASH_LARGE_PAGES)
     ]
-    if with_extension:
-        found += [
-            Point(Case.BIG, Contender.ENGINE, Outer.LOCAL, 0, planner, 1024, DEFAULT_LIMIT)
-            for planner in Planner
-        ]
+    found += [
+        Point(Case.BIG, Contender.ENGINE, Outer.LOCAL, 0, planner, 1024, DEFAULT_LIMIT)
+        for planner in Planner
+    ]
     for rtt_us in RTTS_US:
-        found.append(Point(Case.ONE_ROW, Contender.STOCK_BEST, Outer.NONE, rtt_us))
-        if with_extension:
-            found.append(Point(Case.ONE_ROW, Contender.ENGINE, Outer.NONE, rtt_us))
+        for contender in (Contender.STOCK_BEST, Contender.ENGINE):
+            found.append(Point(Case.ONE_ROW, contender, Outer.NONE, rtt_us))
     return found

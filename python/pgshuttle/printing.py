@@ -33,6 +33,11 @@ def format_ms(time_ms: float | None) -> str:
     return f"{time_ms:.0f} ms" if time_ms >= 100 else f"{time_ms:.2f} ms"
 
 
+def format_way(times_ms: Mapping[str, float], way: str, stopped_s: int) -> str:
+    """Writes the time of a way to run a case, which may have been stopped after so long."""
+    return format_ms(times_ms[way]) if way in times_ms else f"> {stopped_s} s"
+
+
 def format_count(count: float | None) -> str:
     """Writes a count that may be unknown."""
     return "-" if count is None else f"{count:g}"

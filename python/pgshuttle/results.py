@@ -14,7 +14,6 @@ from pgshuttle import __version__, catalog, reference
 from pgshuttle.builds import EXTENSION
 from pgshuttle.claims import Claim
 from pgshuttle.json_files import save_run
-from pgshuttle.planning import PlanningCost
 from pgshuttle.points import PointResult
 from pgshuttle.state import Cluster
 from pgshuttle.trips import TripsResult
@@ -26,7 +25,6 @@ UNITS = {
     "rtt_us": "round-trip time that the delay proxies add",
     "round_trips": "waited for; changes of direction on the connections to all storage nodes",
     "requests": "statements to storage nodes, and pages of their answers",
-    "instructions_*": "instructions inside of the server's planner(), counted by callgrind",
     "batch_size": "outer rows",
     "request_limit": "keys",
     "outer_rows": "rows; a sampled point has fewer than the case",
@@ -79,7 +77,6 @@ class Results(Run):
     nruns: int
     points: tuple[PointResult, ...]
     one_row_round_trips: int | None
-    planning: tuple[PlanningCost, ...]
     complaints: tuple[str, ...]  # of the servers' logs
     trips: TripsResult | None
     claims: tuple[Claim, ...]

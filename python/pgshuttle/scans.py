@@ -10,7 +10,7 @@ from psycopg import sql
 
 from pgshuttle import catalog, explain, measure, results, scans_tables
 from pgshuttle.errors import ToolError
-from pgshuttle.measure import Connection, Session, Timing
+from pgshuttle.measure import Connection, Session, Timing, WayResult
 from pgshuttle.results import OnStep, Run
 from pgshuttle.scans_queries import QUERIES, Query
 from pgshuttle.state import Cluster
@@ -39,16 +39,6 @@ class Way(StrEnum):
     HAND = "the nodes' own statements, at once"
     STOCK = "postgres_fdw"
     HERE = "a local table"
-
-
-@dataclass(frozen=True)
-class WayResult:
-    """One query run in one way under one delay; timing None: it was stopped."""
-
-    query: str
-    way: str
-    rtt_us: int
-    timing: Timing | None
 
 
 @dataclass(frozen=True)
@@ -167,12 +157,8 @@ class Runner:
 
     def run_query(self, query: Query, rtt_us: int, nrounds: int) -> list[WayResult]:
         """Runs a query by turns, after once for nothing; over postgres_fdw once."""
-        samples: dict[Way, list[float]] = {Way.OURS: [], Way.HAND: [], Way.HERE: []}
-        for number in range(nrounds + 1):
-            for way, found in samples.items():
-                elapsed_ms = self.run(query, way)
-                if number > 0:
-                    found.append(elapsed_ms)
+        turns = (Way.OURS, Way.HAND, Way.HERE)
+        samples = measure.take_turns(turns, nrounds, lambda way: self.run(query, way))
         ways = [
             WayResult(query.label, str(way), rtt_us, measure.summarize(found))
             for way, found in samples.items()
@@ -220,11 +206,7 @@ def judge(
     ways: list[WayResult], query: Query, rtt_us: int, answers: Answers, nrows_by_hand: int
 ) -> Verdict:
     """Compares ours with the nodes' own statements."""
-    median_ms = {
-        found.way: found.timing.median_ms
-        for found in ways
-        if found.query == query.label and found.rtt_us == rtt_us and found.timing is not None
-    }
+    median_ms = measure.find_medians(ways, query.label, rtt_us)
     limit_ms = FACTOR * median_ms[Way.HAND] + NTRIPS * rtt_us / 1000 + OWN_MS
     limit_bytes = BYTES_FACTOR * nrows_by_hand * (answers.row_bytes + ROW_BYTES)
     limit_bytes += REQUEST_BYTES * answers.nrequests

@@ -2,19 +2,12 @@
 
 from rich.table import Table
 
-from pgshuttle.printing import format_ms
-from pgshuttle.scans import (
-    FACTOR,
-    NTRIPS,
-    OWN_MS,
-    STOCK_LIMIT_S,
-    Scans,
-    Way,
-    WayResult,
-)
+from pgshuttle.measure import find_medians
+from pgshuttle.printing import format_ms, format_way
+from pgshuttle.scans import FACTOR, NTRIPS, OWN_MS, STOCK_LIMIT_S, Scans, Way
 
 HEAD = {
-    "format": 1,
+    "format": 2,
     "units": {
         "timing": f"ms of a query, seen by a client; null: stopped after {STOCK_LIMIT_S} s",
         "rtt_us": "microseconds of a round trip between the query node and storage nodes",
@@ -30,14 +23,6 @@ HEAD = {
 }
 
 
-def show_time(ways: tuple[WayResult, ...], query: str, way: Way, rtt_us: int) -> str:
-    """The median of one way, or that it was stopped."""
-    for found in ways:
-        if (found.query, found.way, found.rtt_us) == (query, way, rtt_us):
-            return f"> {STOCK_LIMIT_S} s" if not found.timing else format_ms(found.timing.median_ms)
-    return ""
-
-
 def make_tables(scans: Scans) -> list[Table]:
     """A row for each query and delay."""
     table = Table(
@@ -47,6 +32,7 @@ def make_tables(scans: Scans) -> list[Table]:
         table.add_column(str(way))
     table.title = f"queries over four nodes, medians of {scans.nrounds} rounds"
     for verdict in scans.verdicts:
+        times_ms = find_medians(scans.ways, verdict.query, verdict.rtt_us)
         table.add_row(
             f"{verdict.rtt_us / 1000:g} ms",
             verdict.query,
@@ -58,7 +44,7 @@ def make_tables(scans: Scans) -> list[Table]:
             str(verdict.nbytes),
             str(verdict.limit_bytes),
             "yes" if verdict.is_kept else "no",
-            show_time(scans.ways, verdict.query, Way.STOCK, verdict.rtt_us),
-            show_time(scans.ways, verdict.query, Way.HERE, verdict.rtt_us),
+            format_way(times_ms, Way.STOCK, STOCK_LIMIT_S),
+            format_way(times_ms, Way.HERE, STOCK_LIMIT_S),
         )
     return [table]

@@ -43,12 +43,11 @@ class Effort:
     point_s: float | None  # None: all runs however long they take
     sample_s: float
     rounds_s: float | None = None
-    counts_instructions: bool = False
 
 
 # "few runs a point": slow ones are run once
 QUICK = Effort("quick", nruns=7, point_s=0.6, sample_s=1.0, rounds_s=140.0)
-FULL = Effort("full", nruns=15, point_s=None, sample_s=2.0, counts_instructions=True)
+FULL = Effort("full", nruns=15, point_s=None, sample_s=2.0)
 
 
 @dataclass

@@ -124,5 +124,4 @@ def make_tables(cluster: Cluster) -> None:
                 connection, LOOKUP_SERVER, catalog.STOCK_WRAPPER, port, LOOKUP_OPTIONS
             )
             define_foreign_tables(connection, STOCK_SCHEMA)
-            if cluster.with_extension:
-                define_foreign_tables(connection, ENGINE_SCHEMA)
+            define_foreign_tables(connection, ENGINE_SCHEMA)

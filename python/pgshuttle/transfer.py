@@ -6,7 +6,7 @@ import statistics
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
@@ -110,21 +110,15 @@ class Transfer(Run):
         )
 
 
-@dataclass
-class Samples:
-    """Transfers of one way so far."""
-
-    costs: list[Cost] = field(default_factory=list)
-
-    def sum_up(self, way: Way, rtt_us: int) -> WayResult:
-        """Returns their medians."""
-        return WayResult(
-            way=str(way),
-            rtt_us=rtt_us,
-            timing=measure.summarize([cost.elapsed_ms for cost in self.costs]),
-            session_cpu_ms=statistics.median(cost.session_cpu_ms for cost in self.costs),
-            node_cpu_ms=statistics.median(cost.node_cpu_ms for cost in self.costs),
-        )
+def sum_up(costs: list[Cost], way: Way, rtt_us: int) -> WayResult:
+    """Returns the medians of the transfers of a way."""
+    return WayResult(
+        way=str(way),
+        rtt_us=rtt_us,
+        timing=measure.summarize([cost.elapsed_ms for cost in costs]),
+        session_cpu_ms=statistics.median(cost.session_cpu_ms for cost in costs),
+        node_cpu_ms=statistics.median(cost.node_cpu_ms for cost in costs),
+    )
 
 
 def read_cpu_ms(pid: int, first: int) -> float:
@@ -221,20 +215,15 @@ class Runner:
             read_server_cpu_ms(node.server) - node_before_ms,
         )
 
-    def run(self, way: Way) -> Cost:
-        """Transfers all rows once."""
-        return self.copy() if way is Way.COPY else self.read(way)
-
     def run_rounds(self, nrounds: int, rtt_us: int, on_step: OnStep) -> list[WayResult]:
         """Runs all ways in turn, as often as wanted, after each ran once."""
-        samples = {way: Samples() for way in Way}
-        for number in range(nrounds + 1):
-            for way in Way:
-                on_step(f"{rtt_us / 1000:g} ms, round {number} of {nrounds}: {way}")
-                cost = self.run(way)
-                if number > 0:
-                    samples[way].costs.append(cost)
-        return [found.sum_up(way, rtt_us) for way, found in samples.items()]
+
+        def run(way: Way) -> Cost:
+            on_step(f"{rtt_us / 1000:g} ms: {way}")
+            return self.copy() if way is Way.COPY else self.read(way)
+
+        samples = measure.take_turns(Way, nrounds, run)
+        return [sum_up(costs, way, rtt_us) for way, costs in samples.items()]
 
 
 @contextmanager

@@ -156,16 +156,12 @@ def make_trips_tables(cluster: Cluster, world: World) -> None:
             make_table(connection, trips, "id int {}, traveller int, year int, city_id bigint")
             copy_rows(connection, trips, world.trips)
             make_foreign_tables(connection, tables.STOCK_SCHEMA)
-            if cluster.with_extension:
-                make_foreign_tables(connection, tables.ENGINE_SCHEMA)
+            make_foreign_tables(connection, tables.ENGINE_SCHEMA)
 
 
-def list_ways(cluster: Cluster) -> list[Way]:
+def list_ways() -> list[Way]:
     """Lists the ways to answer, the one to look at first."""
     off = {"shuttle.enable_batched_join": "off"}
-    stock = Way("postgres_fdw alone", tables.STOCK_SCHEMA, off)
-    if not cluster.with_extension:
-        return [stock]
     one_by_one = {
         "shuttle.batch_size": "1",
         "shuttle.debug_force_batched_join": "on",
@@ -177,7 +173,7 @@ def list_ways(cluster: Cluster) -> list[Way]:
         Way("not batched: a request a row", tables.ENGINE_SCHEMA, one_by_one),
         Way("not batched: whole tables", tables.ENGINE_SCHEMA, off),
         Way("batched join over postgres_fdw", tables.STOCK_SCHEMA, {}),
-        stock,
+        Way("postgres_fdw alone", tables.STOCK_SCHEMA, off),
     ]
 
 
@@ -213,7 +209,7 @@ def run_trips(bench: Bench, world: World, effort: Effort) -> TripsResult:
     bench.set_rtt(RTT_US)
     runs = []
     answers = []
-    for way in list_ways(bench.cluster):
+    for way in list_ways():
         query = sql.SQL(QUERY).format(
             trips=sql.Identifier(tables.LOCAL_SCHEMA, "trips"),
             cities=sql.Identifier(way.schema, "cities"),

@@ -12,10 +12,10 @@ from psycopg import sql
 from pgshuttle import catalog, measure, results, tpcb, writes_tables
 from pgshuttle.builds import ServerBuild
 from pgshuttle.errors import ToolError
-from pgshuttle.measure import Session
+from pgshuttle.measure import Session, WayResult
 from pgshuttle.results import OnStep, Run
 from pgshuttle.state import Cluster
-from pgshuttle.writes_limits import Case, Line, Verdict, Way, WayResult, judge
+from pgshuttle.writes_limits import Case, Line, Verdict, Way, judge
 
 NNODES = 3
 RTTS_US = (0, 800, 90_000)
@@ -156,12 +156,8 @@ class Runner:
 
     def sample(self, case: Case, nrounds: int) -> Samples:
         """Runs a case by turns, after once for nothing; over postgres_fdw once."""
-        samples: Samples = {Way.OURS: [], Way.NODE: []}
-        for number in range(nrounds + 1):
-            for way, found in samples.items():
-                elapsed_ms = self.run(case, way)
-                if number > 0:
-                    found.append(elapsed_ms)
+        turns = (Way.OURS, Way.NODE)
+        samples = measure.take_turns(turns, nrounds, lambda way: self.run(case, way))
         stock_ms = self.run_limited(case)
         return samples | {Way.STOCK: [] if stock_ms is None else [stock_ms]}
 

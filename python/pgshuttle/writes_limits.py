@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from pgshuttle import tpcb, writes_tables
-from pgshuttle.measure import Timing
+from pgshuttle.measure import WayResult, find_medians
 
 
 class Way(StrEnum):
@@ -52,16 +52,6 @@ class Line:
 
 
 @dataclass(frozen=True)
-class WayResult:
-    """One case run in one way under one delay; timing None: it was stopped."""
-
-    case: str
-    way: str
-    rtt_us: int
-    timing: Timing | None
-
-
-@dataclass(frozen=True)
 class Verdict:
     """What ours took, and may take, at the median.
 
@@ -81,11 +71,7 @@ class Verdict:
 
 def judge(ways: list[WayResult], line: Line, case: Case) -> Verdict:
     """Compares ours with what a case takes on one node."""
-    median_ms = {
-        found.way: found.timing.median_ms
-        for found in ways
-        if found.case == case and found.rtt_us == line.rtt_us and found.timing is not None
-    }
+    median_ms = find_medians(ways, case, line.rtt_us)
     factor, ntrips = LIMITS[case]
     trip_ms = line.trip_ms
     relay_ms = None

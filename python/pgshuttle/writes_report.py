@@ -2,9 +2,10 @@
 
 from rich.table import Table
 
-from pgshuttle.printing import format_ms
+from pgshuttle.measure import find_medians
+from pgshuttle.printing import format_ms, format_way
 from pgshuttle.writes import STOCK_LIMIT_S, Writes
-from pgshuttle.writes_limits import LIMITS, Way, WayResult
+from pgshuttle.writes_limits import LIMITS, Way
 
 HEAD = {
     "format": 1,
@@ -24,14 +25,6 @@ HEAD = {
 }
 
 
-def show_time(ways: tuple[WayResult, ...], case: str, way: Way, rtt_us: int) -> str:
-    """The median of one way, or that it was stopped."""
-    for found in ways:
-        if (found.case, found.way, found.rtt_us) == (case, way, rtt_us):
-            return f"> {STOCK_LIMIT_S} s" if not found.timing else format_ms(found.timing.median_ms)
-    return ""
-
-
 def make_tables(writes: Writes) -> list[Table]:
     """A row for each case and delay."""
     table = Table("RTT", "statement", "on one node", "shuttle", "limit", "kept")
@@ -39,6 +32,7 @@ def make_tables(writes: Writes) -> list[Table]:
     table.add_column("postgres_fdw")
     table.title = f"writing to storage nodes, medians of {writes.nrounds} rounds"
     for verdict in writes.verdicts:
+        times_ms = find_medians(writes.ways, verdict.case, verdict.rtt_us)
         table.add_row(
             f"{verdict.rtt_us / 1000:g} ms",
             verdict.case,
@@ -47,6 +41,6 @@ def make_tables(writes: Writes) -> list[Table]:
             format_ms(verdict.limit_ms),
             "yes" if verdict.is_kept else "no",
             "" if verdict.relay_ms is None else format_ms(verdict.relay_ms),
-            show_time(writes.ways, verdict.case, Way.STOCK, verdict.rtt_us),
+            format_way(times_ms, Way.STOCK, STOCK_LIMIT_S),
         )
     return [table]

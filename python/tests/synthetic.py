@@ -5,7 +5,6 @@ from typing import Any
 
 from pgshuttle import claims, measure, points, tables
 from pgshuttle.explain import PlanFacts
-from pgshuttle.planning import PlanningCost
 from pgshuttle.points import Case, Contender, Outer, Planner, Point, PointResult
 from pgshuttle.results import Machine, Results
 from pgshuttle.trips import TripsResult, TripsRun
@@ -90,13 +89,9 @@ def make_result(point: Point, factor: float = 1.0) -> PointResult:
     )
 
 
-PLANNING = (PlanningCost("join", "SELECT 1", 1000, 1_000_000, 1_001_000),)
-
-
 def make_results(factor: float = 1.0) -> Results:
     """Results of a whole demo. factor: how much longer the engine takes than it should."""
-    all_points = points.list_join_points(with_extension=True)
-    all_points += points.list_case_points(with_extension=True)
+    all_points = points.list_join_points() + points.list_case_points()
     found = [
         make_result(point, factor if point.contender is Contender.ENGINE else 1.0)
         for point in all_points
@@ -118,10 +113,9 @@ def make_results(factor: float = 1.0) -> Results:
         nruns=3,
         points=tuple(found),
         one_row_round_trips=1,
-        planning=PLANNING,
         complaints=(),
         trips=trips,
-        claims=tuple(claims.check_claims(found, 1, PLANNING)),
+        claims=tuple(claims.check_claims(found, 1)),
     )
 
 

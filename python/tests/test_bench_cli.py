@@ -25,16 +25,12 @@ from pgshuttle import (
     choices,
     cli,
     hops,
-    hops_report,
-    plan_report,
     plan_tables,
     plan_times,
     scans,
     scans_report,
     star,
-    star_report,
     tpch,
-    tpch_report,
     transfer,
     transfer_report,
     writes,
@@ -66,7 +62,7 @@ MADE = {
         synthetic_choices.make_choices(worst=3.0),
     ),
     "planning": Made(
-        *(plan_times, "run_planning", plan_report, "--rounds 3"),
+        *(plan_times, "run_planning", plan_times, "--rounds 3"),
         [2, plan_tables.NPARTITIONS, 3],
         make_planning(1.6),
     ),
@@ -76,14 +72,12 @@ MADE = {
         make_scans(ours_ms=40.0),
     ),
     "star": Made(
-        *(star, "run_star", star_report),
+        *(star, "run_star", star),
         "--rows 100000 --cached 3 --dimensions 4 --dimensions 1",
         [2, star.Options(100_000, 500, (1, 4), star.NCOLD, 3)],
         make_star(cold_ms=50.0),
     ),
-    "tpch": Made(
-        *(tpch, "run_tpch", tpch_report, "--rounds 2 --orders 500"), [4, 500, 2], make_tpch()
-    ),
+    "tpch": Made(*(tpch, "run_tpch", tpch, "--rounds 2 --orders 500"), [4, 500, 2], make_tpch()),
     "transfer": Made(
         *(transfer, "run_transfer", transfer_report, "--rows 500 --rounds 3"),
         [2, 500, 3],
@@ -92,7 +86,7 @@ MADE = {
     "writes": Made(
         *(writes, "run_writes", writes_report, "--rounds 2"), [3, 2], make_writes(ours_ms=40.0)
     ),
-    "hops": Made(*(hops, "run_hops", hops_report, "--rounds 3"), [2, 3], make_hops()),
+    "hops": Made(*(hops, "run_hops", hops, "--rounds 3"), [2, 3], make_hops()),
 }
 WITHOUT_TARGETS = ("tpch", "hops")
 

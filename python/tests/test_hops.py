@@ -6,7 +6,7 @@ import pytest
 import synthetic
 from conftest import small_cluster
 
-from pgshuttle import hop_times, hops, hops_report, measure, sweep
+from pgshuttle import hop_times, hops, measure, sweep
 from pgshuttle.hop_times import CellResult, Hops
 from pgshuttle.state import Cluster
 
@@ -27,12 +27,12 @@ def make_hops() -> Hops:
 
 
 def test_a_row_for_everybody() -> None:
-    (table,) = hops_report.make_tables(make_hops())
+    (table,) = hops.make_tables(make_hops())
     assert table.row_count == 4
     assert list(table.columns[-1].cells)[-1] == "> 15.0 s"
 
 
-running = small_cluster("hops", 2, lambda made: hops.make_tables(made, nrows=NROWS))
+running = small_cluster("hops", 2, lambda made: hops.fill_tables(made, nrows=NROWS))
 
 
 def test_a_hop_is_a_request(running: Cluster) -> None:

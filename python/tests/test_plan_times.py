@@ -3,7 +3,7 @@
 import synthetic
 from conftest import small_cluster
 
-from pgshuttle import plan_report, plan_times
+from pgshuttle import plan_times
 from pgshuttle.plan_times import Planned, PlanTimes, Way
 from pgshuttle.state import Cluster
 
@@ -32,7 +32,7 @@ def test_ratios_are_to_stock() -> None:
     ]
     assert found.is_kept
     assert not make_planning(1.6).is_kept
-    assert plan_report.make_tables(found)[0].row_count == 2
+    assert plan_times.make_tables(found)[0].row_count == 2
 
 
 running = small_cluster("planning", 2)

@@ -1,25 +1,11 @@
 """The figure, drawn from made-up results."""
 
 import json
-from pathlib import Path
 
 import synthetic
 
-from pgshuttle import figures, plot, printing, results
+from pgshuttle import plot, printing, results
 from pgshuttle.points import Outer
-
-PNG_BEGINNING = b"\x89PNG"
-
-
-def test_figure_without_the_extension(work_dir: Path) -> None:
-    whole = results.to_json(synthetic.make_results())
-    whole["points"] = [
-        entry for entry in whole["points"] if entry["point"]["contender"].startswith("postgres_fdw")
-    ]
-    path = work_dir / "demo.json"
-    path.write_text(json.dumps(whole), encoding="utf-8")
-    figures.draw(path, work_dir / "demo.png")
-    assert (work_dir / "demo.png").exists()
 
 
 def test_json_has_units_and_raw_samples() -> None:
@@ -37,8 +23,8 @@ def test_tables_have_a_row_for_each_point() -> None:
     # join: 2 outer sides x (4 batch sizes, 2 guests, 3 others); 4 of the big table; 2 of one row
     assert printing.make_others_table(found.points).row_count == 24
     assert printing.make_headline_table(found.points[:3]).row_count == 3
-    # hops, round trips, requests, without delay; big table, guest, one row, planning
-    assert printing.make_claims_table(found.claims).row_count == 8 + 2 + 2 + 3 + 4
+    # hops, round trips, requests, without delay; big table, guest, one row
+    assert printing.make_claims_table(found.claims).row_count == 8 + 2 + 2 + 3 + 3
 
 
 def test_labels_are_moved_apart() -> None:

@@ -14,7 +14,7 @@ from pgshuttle.sweep import Effort, Record
 
 
 def test_the_sweep_is_complete() -> None:
-    found = points.list_join_points(with_extension=True)
+    found = points.list_join_points()
     assert len(found) == len(set(found))
     forced = [
         point
@@ -22,15 +22,11 @@ def test_the_sweep_is_complete() -> None:
         if point.contender is Contender.ENGINE and point.planner is Planner.FORCED
     ]
     assert len(forced) == 7 * 3 * 3 * 2
-    assert not any(
-        point.contender in (Contender.ENGINE, Contender.GUEST)
-        for point in points.list_join_points(with_extension=False)
-    )
 
 
 def test_the_headline_is_part_of_the_sweep() -> None:
-    headline = points.list_headline_points(with_extension=True)
-    assert set(headline) <= set(points.list_join_points(with_extension=True))
+    headline = points.list_headline_points()
+    assert set(headline) <= set(points.list_join_points())
     assert {point.contender for point in headline} == {
         Contender.ENGINE,
         Contender.STOCK_LOOKUPS,

@@ -6,7 +6,8 @@ from conftest import small_cluster
 
 from pgshuttle import catalog, measure, scans, scans_report, scans_tables
 from pgshuttle.errors import ToolError
-from pgshuttle.scans import Answers, Scans, Way, WayResult
+from pgshuttle.measure import WayResult
+from pgshuttle.scans import Answers, Scans, Way
 from pgshuttle.scans_queries import QUERIES
 from pgshuttle.state import Cluster
 

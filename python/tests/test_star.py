@@ -7,7 +7,7 @@ import synthetic
 from conftest import small_cluster
 
 from pgshuttle import cluster as clusters
-from pgshuttle import star, star_disk, star_joins, star_report, star_tables
+from pgshuttle import star, star_disk, star_joins, star_tables
 from pgshuttle.errors import ToolError
 from pgshuttle.star import Measured, Star
 from pgshuttle.star_joins import PLANS, Sample, State, check_state
@@ -48,7 +48,7 @@ def test_ratios_are_of_one_state() -> None:
     assert [ratio.bound for ratio in found.ratios] == [0.35, 0.35, 1.05, 1.05]
     assert found.is_kept
     assert not make_star(cold_ms=36.0).is_kept
-    assert star_report.make_tables(found)[0].row_count == len(found.ratios)
+    assert star.make_tables(found)[0].row_count == len(found.ratios)
 
 
 def test_where_the_pages_were() -> None:

@@ -9,9 +9,10 @@ from conftest import small_cluster
 
 from pgshuttle import catalog, measure, tpcb, writes, writes_report, writes_tables
 from pgshuttle.errors import ToolError
+from pgshuttle.measure import WayResult
 from pgshuttle.state import Cluster
 from pgshuttle.writes import Writes
-from pgshuttle.writes_limits import LIMITS, Case, Line, Way, WayResult, judge
+from pgshuttle.writes_limits import LIMITS, Case, Line, Way, judge
 
 
 def make_writes(ours_ms: float = 14.0) -> Writes:
