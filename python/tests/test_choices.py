@@ -103,7 +103,8 @@ def test_tables_that_are_there_are_not_made_again(running: Cluster) -> None:
         assert connection.execute(query).fetchall() == before
 
 
-SHAPE = Shape("small", choice_cases.join("h100000", "b1000000", "i.id = o.r1000000"))
+JOIN = "{h100000} o JOIN {b1000000} i ON i.id = o.r1000000"
+SHAPE = Shape("small", choice_cases.SUMS + JOIN, Transport.ENGINE, (0,))
 
 
 def test_every_query_of_the_set_is_answered_in_every_way(running: Cluster) -> None:
