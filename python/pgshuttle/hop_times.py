@@ -38,18 +38,18 @@ class Cell:
         return f"{self.who}, tables {self.ntables}"
 
 
-@dataclass(frozen=True)
+@dataclass
 class CellResult:
     """What a cell took under one delay. timing: None where it was stopped after stopped_ms."""
 
     who: str
     ntables: int
     rtt_us: int
-    timing: Timing | None
-    stopped_ms: float | None
-    round_trips: int
-    requests: int | None
-    shape: str
+    timing: Timing | None = None
+    stopped_ms: float | None = None
+    round_trips: int = 0
+    requests: int | None = None
+    shape: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,35 +58,6 @@ class Hops(Run):
 
     nrounds: int
     cells: tuple[CellResult, ...]
-
-
-@dataclass
-class Record:
-    """What is known of a cell so far."""
-
-    cell: Cell
-    samples_ms: list[float] = field(default_factory=list)
-    stopped_ms: float | None = None
-    round_trips: int = 0
-    requests: int | None = None
-    shape: str = ""
-
-    def wants_more(self) -> bool:
-        """Says if another run is worth its time."""
-        return self.stopped_ms is None and sum(self.samples_ms) < CELL_MS
-
-    def finish(self, rtt_us: int) -> CellResult:
-        """Sums it up."""
-        return CellResult(
-            who=self.cell.who,
-            ntables=self.cell.ntables,
-            rtt_us=rtt_us,
-            timing=measure.summarize(self.samples_ms) if self.samples_ms else None,
-            stopped_ms=self.stopped_ms,
-            round_trips=self.round_trips,
-            requests=self.requests,
-            shape=self.shape,
-        )
 
 
 def execute(bench: Bench, cell: Cell) -> Elapsed | None:
@@ -103,51 +74,46 @@ def execute(bench: Bench, cell: Cell) -> Elapsed | None:
     return elapsed
 
 
-def look_at_plan(bench: Bench, record: Record) -> None:
-    """Notes the plan, and what a plan of ours says that it asked."""
-    cell = record.cell
-    if cell.query is None or record.stopped_ms is not None:
+def run_first(bench: Bench, cell: Cell, rtt_us: int) -> CellResult:
+    """Warms a cell up, and notes its plan, and what a plan of ours says that it asked."""
+    found = CellResult(cell.who, cell.ntables, rtt_us)
+    if execute(bench, cell) is None:
+        found.stopped_ms = LIMIT_MS
+    elif cell.query is not None:
+        facts = bench.session.explain(cell.query, analyze=cell.counts)
+        found.shape, found.requests = facts.shape, facts.requests
+    return found
+
+
+def run_again(bench: Bench, cell: Cell, found: CellResult, samples_ms: list[float]) -> None:
+    """Adds a sample, unless the cell was stopped or had its time."""
+    if found.stopped_ms is not None or sum(samples_ms) >= CELL_MS:
         return
-    bench.session.apply(cell.settings)
-    facts = bench.session.explain(cell.query, analyze=cell.counts)
-    record.shape = facts.shape
-    record.requests = facts.requests
-
-
-def run_first(bench: Bench, record: Record) -> None:
-    """Warms a cell up, and notes its plan."""
-    if execute(bench, record.cell) is None:
-        record.stopped_ms = LIMIT_MS
-    look_at_plan(bench, record)
-
-
-def run_again(bench: Bench, record: Record) -> None:
-    """Adds a sample."""
     before = bench.count_round_trips()
-    elapsed = execute(bench, record.cell)
-    record.round_trips = bench.count_round_trips() - before
+    elapsed = execute(bench, cell)
+    found.round_trips = bench.count_round_trips() - before
     if elapsed is None:
-        record.stopped_ms = LIMIT_MS
-        record.samples_ms.clear()
+        found.stopped_ms, found.timing = LIMIT_MS, None
     else:
-        record.samples_ms.append(elapsed.elapsed_ms)
+        samples_ms.append(elapsed.elapsed_ms)
+        found.timing = measure.summarize(samples_ms)
 
 
 def run_cells(
     bench: Bench, cells: Sequence[Cell], rtt_us: int, nrounds: int, on_step: OnStep
 ) -> list[CellResult]:
     """Measures all cells under one delay; each round runs each cell once."""
-    records = [Record(cell) for cell in cells]
     bench.set_rtt(rtt_us)
-    for record in records:
-        on_step(f"{rtt_us / 1000:g} ms, warming up: {record.cell.title}")
-        run_first(bench, record)
+    found, samples_ms = [], []
+    for cell in cells:
+        on_step(f"{rtt_us / 1000:g} ms, warming up: {cell.title}")
+        found.append(run_first(bench, cell, rtt_us))
+        samples_ms.append(list[float]())
     for number in range(1, nrounds + 1):
-        for record in records:
-            if record.wants_more():
-                on_step(f"{rtt_us / 1000:g} ms, round {number} of {nrounds}: {record.cell.title}")
-                run_again(bench, record)
-    return [record.finish(rtt_us) for record in records]
+        on_step(f"{rtt_us / 1000:g} ms, round {number} of {nrounds}")
+        for one in zip(cells, found, samples_ms, strict=True):
+            run_again(bench, *one)
+    return found
 
 
 def run_all(
