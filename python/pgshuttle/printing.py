@@ -78,7 +78,7 @@ def make_status_table(parts: Sequence[PartStatus]) -> Table:
             "running" if part.is_running else "stopped",
             str(part.pid or "-"),
             str(part.port),
-            proxy_state + (" (frozen)" if proxy is not None and proxy.frozen else ""),
+            proxy_state,
             f"{proxy.rtt_us / 1000:g} ms" if proxy else "-",
             str(proxy.connections_open) if proxy else "-",
             str(proxy.total.round_trips) if proxy else "-",

@@ -48,7 +48,6 @@ class ProxyStats:
     """What a proxy tells about itself. Sent is from the client to the server."""
 
     rtt_us: int
-    frozen: bool
     connections_opened: int
     connections_open: int
     total: ProxyCounts
@@ -139,7 +138,6 @@ class ProxyControl:
         answer: dict[str, Any] = json.loads(self.command("stats"))
         return ProxyStats(
             rtt_us=answer["rtt_us"],
-            frozen=answer["frozen"],
             connections_opened=answer["opened"],
             connections_open=answer["open"],
             total=read_counts(answer),

@@ -44,31 +44,15 @@ answer(Control *control, const char *format,...)
 	free(line);
 }
 
-/* Reads a number of at least 0 from the argument; false if there is none. */
-static bool
-read_number(const char *argument, int64_t max, int64_t *number, const char **rest)
-{
-	char	   *end;
-	long long	value;
-
-	errno = 0;
-	value = strtoll(argument, &end, 10);
-	if (end == argument || errno != 0 || value < 0 || value > max)
-		return false;
-	*number = value;
-	*rest = end + strspn(end, " ");
-	return true;
-}
-
 static void
 run_rtt(Control *control, const char *argument)
 {
-	int64_t		rtt_us;
-
 	if (*argument != '\0')
 	{
-		if (!read_number(argument, INT32_MAX, &rtt_us, &argument) ||
-			*argument != '\0')
+		char	   *end;
+		long long	rtt_us = strtoll(argument, &end, 10);
+
+		if (*end != '\0' || rtt_us < 0 || rtt_us > INT32_MAX)
 		{
 			answer(control, "error: rtt takes microseconds\n");
 			return;
@@ -76,25 +60,6 @@ run_rtt(Control *control, const char *argument)
 		proxy.delay_ns = rtt_us * 500;
 	}
 	answer(control, "ok %" PRId64 "\n", proxy.delay_ns / 500);
-}
-
-static void
-run_rate(Control *control, const char *argument)
-{
-	int64_t		rate;
-
-	if (*argument != '\0')
-	{
-		if (!read_number(argument, INT64_MAX / NS_PER_SECOND, &rate, &argument) ||
-			*argument != '\0')
-		{
-			answer(control, "error: rate takes bytes a second\n");
-			return;
-		}
-		proxy.rate = rate;
-		watch_all_sides();
-	}
-	answer(control, "ok %" PRId64 "\n", proxy.rate);
 }
 
 static void
@@ -118,10 +83,8 @@ run_stats(Control *control, const char *argument)
 	(void) argument;
 	if (out == NULL)
 		fail("out of memory");
-	fprintf(out, "{\"rtt_us\": %" PRId64 ", \"frozen\": %s"
-			", \"opened\": %" PRIu64 ", \"open\": %" PRIu64 ", ",
-			proxy.delay_ns / 500, proxy.frozen ? "true" : "false",
-			proxy.links_opened, proxy.links_open);
+	fprintf(out, "{\"rtt_us\": %" PRId64 ", \"opened\": %" PRIu64 ", \"open\": %" PRIu64 ", ",
+			proxy.delay_ns / 500, proxy.links_opened, proxy.links_open);
 	print_counts(out, &proxy.total);
 	fprintf(out, ", \"connections\": [");
 	TAILQ_FOREACH(link, &proxy.links, in_links)
@@ -149,78 +112,10 @@ run_reset(Control *control, const char *argument)
 }
 
 static void
-run_freeze(Control *control, const char *argument)
-{
-	(void) argument;
-	proxy.frozen = true;
-	watch_all_sides();
-	answer(control, "ok\n");
-}
-
-static void
-run_thaw(Control *control, const char *argument)
-{
-	(void) argument;
-	proxy.frozen = false;
-	watch_all_sides();
-	answer(control, "ok\n");
-}
-
-static void
 run_drop(Control *control, const char *argument)
 {
 	(void) argument;
 	drop_links();
-	answer(control, "ok\n");
-}
-
-static void
-run_drop_after(Control *control, const char *argument)
-{
-	int64_t		nbytes;
-
-	if (!read_number(argument, INT64_MAX, &nbytes, &argument) || nbytes == 0 ||
-		(*argument != '\0' && strcmp(argument, "up") != 0 &&
-		 strcmp(argument, "down") != 0))
-	{
-		answer(control, "error: drop_after takes bytes and perhaps up or down\n");
-		return;
-	}
-	proxy.drop_after = nbytes;
-	proxy.drop_counts[UP] = strcmp(argument, "down") != 0;
-	proxy.drop_counts[DOWN] = strcmp(argument, "up") != 0;
-	answer(control, "ok\n");
-}
-
-/* Connections are refused from here on, as if no server ran. */
-static void
-run_refuse(Control *control, const char *argument)
-{
-	(void) argument;
-	if (proxy.listener.events != 0)
-	{
-		watch_for(&proxy.listener, 0);
-		close(proxy.listener.fd);
-	}
-	answer(control, "ok\n");
-}
-
-static void
-run_admit(Control *control, const char *argument)
-{
-	(void) argument;
-	if (proxy.listener.events == 0)
-	{
-		int			fd = listen_tcp(proxy.port);
-
-		if (fd < 0)
-		{
-			answer(control, "error: could not listen: %s\n", strerror(errno));
-			return;
-		}
-		proxy.listener.fd = fd;
-		watch_for(&proxy.listener, EPOLLIN);
-	}
 	answer(control, "ok\n");
 }
 
@@ -234,15 +129,9 @@ run_quit(Control *control, const char *argument)
 
 static const Command commands[] = {
 	{"rtt", run_rtt},
-	{"rate", run_rate},
 	{"stats", run_stats},
 	{"reset", run_reset},
-	{"freeze", run_freeze},
-	{"thaw", run_thaw},
 	{"drop", run_drop},
-	{"drop_after", run_drop_after},
-	{"refuse", run_refuse},
-	{"admit", run_admit},
 	{"quit", run_quit},
 };
 

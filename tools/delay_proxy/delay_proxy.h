@@ -73,7 +73,6 @@ struct Flow
 	Direction	direction;
 	PieceList	pieces;
 	size_t		nbytes_held;
-	int64_t		free_ns;		/* the line is busy until then */
 	bool		read_all;		/* its source has no more to say */
 	bool		finished;		/* its end was handed on, or can't be */
 };
@@ -119,12 +118,8 @@ typedef struct Proxy
 	struct sockaddr_storage target;
 	socklen_t	target_len;
 	int64_t		delay_ns;		/* half of the round-trip time */
-	int64_t		rate;			/* bytes a second, each flow; 0 = no limit */
 	int64_t		timer_ns;		/* what the timer is set to; 0 = not set */
-	bool		frozen;
 	bool		stopping;
-	int64_t		drop_after;		/* bytes left; -1 = never */
-	bool		drop_counts[2]; /* which directions drop_after counts */
 	PieceList	waiting;
 	LinkList	links;
 	LinkList	closed_links;
@@ -142,13 +137,11 @@ extern Proxy proxy;
 extern void fail(const char *what) __attribute__((noreturn));
 extern void *allocate(size_t nbytes);
 extern void watch_for(Watch *watch, uint32_t events);
-extern int	listen_tcp(int port);	/* -1 and errno on failure */
 
 /* links.c */
 extern void accept_link(void);
 extern void handle_side(Side *side, uint32_t events);
 extern void release_due_pieces(void);
-extern void watch_all_sides(void);
 extern void drop_links(void);
 
 /* control.c */

@@ -27,8 +27,6 @@
 #include "delay_proxy.h"
 
 #define FLOW_LIMIT_BYTES (64 * 1024 * 1024) /* then we stop reading */
-#define SLOW_FLOW_LIMIT_BYTES (64 * 1024)	/* the same with a rate */
-#define SLICES_PER_SECOND 20	/* in which a rate hands bytes on */
 
 static void flush_flow(Flow *flow);
 static void watch_sides(Link *link);
@@ -42,20 +40,13 @@ now_ns(void)
 	return now.tv_sec * NS_PER_SECOND + now.tv_nsec;
 }
 
-static size_t
-flow_limit_bytes(void)
-{
-	return proxy.rate > 0 ? SLOW_FLOW_LIMIT_BYTES : FLOW_LIMIT_BYTES;
-}
-
-/* Has its first piece arrived, and is the line free for it? */
+/* Has its first piece arrived? */
 static bool
 can_send(const Flow *flow)
 {
 	const Piece *first = TAILQ_FIRST(&flow->pieces);
 
-	return first != NULL && first->due &&
-		(proxy.rate == 0 || flow->free_ns <= now_ns());
+	return first != NULL && first->due;
 }
 
 static void
@@ -134,23 +125,13 @@ watch_sides(Link *link)
 			events = EPOLLOUT;
 		else
 		{
-			if (!from->read_all && !proxy.frozen &&
-				from->nbytes_held < flow_limit_bytes())
+			if (!from->read_all && from->nbytes_held < FLOW_LIMIT_BYTES)
 				events |= EPOLLIN;
-			if (can_send(to) && !proxy.frozen)
+			if (can_send(to))
 				events |= EPOLLOUT;
 		}
 		watch_for(&side->watch, events);
 	}
-}
-
-void
-watch_all_sides(void)
-{
-	Link	   *link;
-
-	TAILQ_FOREACH(link, &proxy.links, in_links)
-		watch_sides(link);
 }
 
 static void
@@ -192,7 +173,7 @@ read_side(Side *side)
 {
 	Flow	   *flow = &side->link->flow[side->reads];
 
-	while (!flow->read_all && flow->nbytes_held < flow_limit_bytes())
+	while (!flow->read_all && flow->nbytes_held < FLOW_LIMIT_BYTES)
 	{
 		ssize_t		n = recv(side->watch.fd, proxy.read_buffer, READ_BYTES, 0);
 
@@ -206,22 +187,13 @@ read_side(Side *side)
 	}
 }
 
-/* Counts delivered bytes.  Returns true if that made us drop all links. */
-static bool
+static void
 count_delivered(Flow *flow, size_t nbytes)
 {
 	flow->link->counts.nbytes[flow->direction] += nbytes;
 	proxy.total.nbytes[flow->direction] += nbytes;
 	if (flow->direction == DOWN)
 		flow->link->answered = true;
-	if (proxy.drop_after < 0 || !proxy.drop_counts[flow->direction])
-		return false;
-	proxy.drop_after -= nbytes;
-	if (proxy.drop_after > 0)
-		return false;
-	proxy.drop_after = -1;
-	drop_links();
-	return true;
 }
 
 /*
@@ -241,11 +213,6 @@ send_piece(Flow *flow, Piece *piece)
 		finish_flow(flow);
 		return false;
 	}
-	if (proxy.drop_after >= 0 && proxy.drop_counts[flow->direction] &&
-		nbytes > (size_t) proxy.drop_after)
-		nbytes = proxy.drop_after;
-	if (proxy.rate > 0 && nbytes > (size_t) (proxy.rate / SLICES_PER_SECOND + 1))
-		nbytes = proxy.rate / SLICES_PER_SECOND + 1;
 	n = send(fd, piece->bytes + piece->nsent, nbytes, MSG_NOSIGNAL);
 	if (n < 0)
 	{
@@ -254,9 +221,8 @@ send_piece(Flow *flow, Piece *piece)
 		return false;
 	}
 	piece->nsent += n;
-	if (proxy.rate > 0)
-		flow->free_ns = now_ns() + n * NS_PER_SECOND / proxy.rate;
-	if (count_delivered(flow, n) || piece->nsent < piece->nbytes)
+	count_delivered(flow, n);
+	if (piece->nsent < piece->nbytes)
 		return false;
 	flow->nbytes_held -= piece->nbytes;
 	TAILQ_REMOVE(&flow->pieces, piece, in_flow);
@@ -264,15 +230,14 @@ send_piece(Flow *flow, Piece *piece)
 	return true;
 }
 
-/* Hands on the pieces that are due, as far as the other side takes them, and
- * the rate allows. */
+/* Hands on the pieces that are due, as far as the other side takes them. */
 static void
 flush_flow(Flow *flow)
 {
 	Link	   *link = flow->link;
 	Piece	   *piece;
 
-	if (link->side[1 - flow->direction].connected && !proxy.frozen)
+	if (link->side[1 - flow->direction].connected)
 	{
 		while (!link->closed && can_send(flow))
 		{
@@ -299,35 +264,6 @@ set_timer(int64_t when_ns)
 	proxy.timer_ns = when_ns;
 }
 
-/*
- * Goes on with the flows whose line is free again.  Returns when the next one
- * will be; 0: none waits for that.
- */
-static int64_t
-flush_slow_flows(void)
-{
-	Link	   *link;
-	Link	   *next_link;
-	int64_t		next_ns = 0;
-
-	for (link = TAILQ_FIRST(&proxy.links); link != NULL; link = next_link)
-	{
-		next_link = TAILQ_NEXT(link, in_links);
-		for (int i = UP; i <= DOWN && !link->closed; i++)
-		{
-			Flow	   *flow = &link->flow[i];
-			Piece	   *first;
-
-			flush_flow(flow);
-			first = link->closed ? NULL : TAILQ_FIRST(&flow->pieces);
-			if (first != NULL && first->due && flow->free_ns > now_ns() &&
-				(next_ns == 0 || flow->free_ns < next_ns))
-				next_ns = flow->free_ns;
-		}
-	}
-	return next_ns;
-}
-
 /* Hands on all pieces whose time has come; sets the timer for the next. */
 void
 release_due_pieces(void)
@@ -335,7 +271,7 @@ release_due_pieces(void)
 	Piece	   *piece;
 	int64_t		next_ns = 0;
 
-	while (!proxy.frozen && (piece = TAILQ_FIRST(&proxy.waiting)) != NULL)
+	while ((piece = TAILQ_FIRST(&proxy.waiting)) != NULL)
 	{
 		if (piece->arrived_ns + proxy.delay_ns > now_ns())
 		{
@@ -345,13 +281,6 @@ release_due_pieces(void)
 		TAILQ_REMOVE(&proxy.waiting, piece, in_waiting);
 		piece->due = true;
 		flush_flow(piece->flow);
-	}
-	if (proxy.rate > 0 && !proxy.frozen)
-	{
-		int64_t		free_ns = flush_slow_flows();
-
-		if (free_ns > 0 && (next_ns == 0 || free_ns < next_ns))
-			next_ns = free_ns;
 	}
 	set_timer(next_ns);
 }

@@ -8,8 +8,7 @@
  * client).  Whatever one read() returns is a piece; it is handed on half a
  * round-trip time after it was read.  Pieces wait side by side, as packets
  * on a long wire do: a piece is never delayed by the delay of an earlier
- * one, and there is no limit to the throughput, unless a rate is set: then
- * each flow hands on so many bytes a second, and its source is held back.
+ * one, and there is no limit to the throughput.
  *
  * A round trip is a change of direction, seen at the client's side: a piece
  * from the client opens a new one only if bytes were delivered to that
@@ -87,7 +86,8 @@ watch_for(Watch *watch, uint32_t events)
 	watch->events = events;
 }
 
-int
+/* Returns -1 and sets errno on failure. */
+static int
 listen_tcp(int port)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET};
@@ -260,8 +260,7 @@ read_options(Options *options, int argc, char **argv)
 	fprintf(stderr, "usage: delay_proxy --target HOST:PORT|SOCKET --control PATH\n"
 			"           [--listen PORT] [--rtt-us N] [--daemon | --with-parent]\n"
 			"Prints \"port N pid N\". Commands, a line each, go to the control socket:\n"
-			"  rtt [US], stats, reset, freeze, thaw, drop, drop_after BYTES [up|down],\n"
-			"  refuse, admit, quit\n");
+			"  rtt [US], stats, reset, drop, quit\n");
 	exit(2);
 }
 
@@ -325,7 +324,6 @@ main(int argc, char **argv)
 
 	read_options(&options, argc, argv);
 	proxy.delay_ns = options.rtt_us * 500;
-	proxy.drop_after = -1;
 	TAILQ_INIT(&proxy.waiting);
 	TAILQ_INIT(&proxy.links);
 	TAILQ_INIT(&proxy.closed_links);
