@@ -5,8 +5,6 @@ int) with 2000 rows. They come from another machine: compare how the time
 falls with the batch size, not the milliseconds.
 """
 
-from typing import Any
-
 SOURCE = "YugabyteDB, batched nested loop, 2000 rows joined with 2000 rows; another machine"
 
 # (batch size, request limit): ms, one node
@@ -27,25 +25,3 @@ ONE_NODE_MS = {
     (1, 2000): 645.0,
     (1, 1024): 812.0,
 }
-
-# batch size: ms at RTT 0.8 ms, ms at RTT 90 ms
-BY_RTT_MS = {
-    1000: (208.0, 1474.0),
-    100: (61.0, 3879.0),
-    10: (164.0, 13_377.0),
-    1: (1176.0, 126_277.0),
-}
-
-
-def list_published() -> dict[str, Any]:
-    """The figures as files of results keep them."""
-    one_node = [
-        {"batch_size": batch_size, "request_limit": limit, "elapsed_ms": elapsed_ms}
-        for (batch_size, limit), elapsed_ms in ONE_NODE_MS.items()
-    ]
-    by_rtt = [
-        {"batch_size": batch_size, "rtt_us": rtt_us, "elapsed_ms": elapsed_ms}
-        for batch_size, times_ms in BY_RTT_MS.items()
-        for rtt_us, elapsed_ms in zip((800, 90_000), times_ms, strict=True)
-    ]
-    return {"source": SOURCE, "one_node_ms": one_node, "by_rtt_ms": by_rtt}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pgshuttle import __version__, catalog, reference
+from pgshuttle import __version__, catalog
 from pgshuttle.builds import EXTENSION
 from pgshuttle.claims import Claim
 from pgshuttle.json_files import save_run
@@ -29,6 +29,7 @@ UNITS = {
     "request_limit": "keys",
     "outer_rows": "rows; a sampled point has fewer than the case",
 }
+HEAD: Mapping[str, object] = {"format": 1, "units": UNITS}  # of the file
 
 
 @dataclass(frozen=True)
@@ -144,16 +145,11 @@ def describe_run(
     }
 
 
-def list_head() -> dict[str, Any]:
-    """What the file begins with."""
-    return {"format": 1, "units": UNITS, "published": reference.list_published()}
-
-
 def to_json(results: Results) -> dict[str, Any]:
     """Turns results into what the file keeps."""
-    return {**list_head(), **dataclasses.asdict(results)}
+    return {**HEAD, **dataclasses.asdict(results)}
 
 
 def save_results(results: Results, path: Path) -> None:
     """Writes the JSON file."""
-    save_run(results, list_head(), path)
+    save_run(results, HEAD, path)
