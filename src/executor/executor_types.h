@@ -33,7 +33,7 @@ typedef struct ShuttleLocalKeys ShuttleLocalKeys;
 typedef struct LookAheadState LookAheadState;
 typedef struct ShuttleWrite ShuttleWrite;
 typedef struct ShuttleWriteBuffer ShuttleWriteBuffer;
-typedef struct ShuttleWriteRun ShuttleWriteRun;
+typedef struct ShuttleModify ShuttleModify;
 typedef struct ShuttleRemoteTable ShuttleRemoteTable;
 typedef struct ShuttleOnConflict ShuttleOnConflict;
 

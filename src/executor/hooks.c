@@ -43,7 +43,7 @@ start_executor(QueryDesc *query, int eflags)
 
 	/* which sources look ahead is known when writes begin */
 	shuttle_look_aheads_link(query, eflags, begun);
-	shuttle_write_run_start(query, eflags);
+	shuttle_modify_start(query, eflags);
 	shuttle_other_writes_start(query, eflags);
 	shuttle_caught_error_start(query);
 }
@@ -55,7 +55,7 @@ run_executor(SHUTTLE_EXECUTOR_RUN_PARAMETERS)
 	shuttle_row_goal_run(queryDesc, direction, count);
 	shuttle_early_start_run(queryDesc, direction, count);
 	shuttle_write_behind_enter();
-	shuttle_write_run_limit(queryDesc, count);
+	shuttle_modify_limit(queryDesc, count);
 	previous_run(SHUTTLE_EXECUTOR_RUN_ARGUMENTS);
 	shuttle_write_behind_exit();
 }

@@ -13,7 +13,7 @@
  *	 lock rows are not sent, except those of a table that is changed while
  *	 another part of WITH writes: the node's later pages leave out what that
  *	 part has changed.
- * - Unsent rows (write_run.c). A read or write of another statement must find
+ * - Unsent rows (modify_table.c). A read or write of another statement must find
  *	 them on the node: they are flushed before. A savepoint's rollback must not
  *	 undo them: they are sent before it.
  * - Unanswered INSERTs (write_behind.c), which were sent. A node answers

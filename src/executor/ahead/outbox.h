@@ -52,7 +52,7 @@ typedef struct ShuttleUnsentScan
 	bool		(*send) (struct ShuttleUnsentScan *unsent, bool only_target);
 } ShuttleUnsentScan;
 
-/* Buffered rows of a ModifyTable or COPY (write_run.c). */
+/* Buffered rows of a ModifyTable or COPY (modify_table.c). */
 typedef struct ShuttleUnsentRows
 {
 	ShuttleOutboxItem item;		/* must be first */

@@ -286,9 +286,9 @@ shuttle_write_is_buffered(ShuttleWrite *write)
 		/* COPY counts what it sends, so the node must not skip a row. */
 		if (!shuttle_write_is_plain(write))
 			return false;
-		shuttle_write_run_begin_copy(write->node);
+		shuttle_modify_begin_copy(write->node);
 	}
-	if (shuttle_write_run_find(&write->node->ps) != NULL)
+	if (shuttle_modify_find(&write->node->ps) != NULL)
 		shuttle_write_buffer_create(write);
 	return write->buffer != NULL;
 }
@@ -468,8 +468,8 @@ write_row(ShuttleWrite *write, TupleTableSlot *slot, TupleTableSlot *plan_slot)
 {
 	if (shuttle_write_is_buffered(write))
 	{
-		shuttle_write_run_add(shuttle_write_run_find(&write->node->ps), write, slot,
-							  plan_slot);
+		shuttle_modify_add(shuttle_modify_find(&write->node->ps), write, slot,
+						   plan_slot);
 		return write->node->ps.plan == NULL ? slot : NULL;
 	}
 	return send_rows(write, &slot, plan_slot, 1) > 0 ? slot : NULL;
@@ -582,7 +582,7 @@ end_foreign_modify(EState *estate, ResultRelInfo *target)
 
 	if (write == NULL)
 		return;
-	shuttle_write_run_end(write->node);
+	shuttle_modify_end(write->node);
 	MemoryContextReset(write->work_cxt);
 }
 

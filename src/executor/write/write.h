@@ -3,7 +3,7 @@
  *	  Rows written to storage nodes: INSERT, UPDATE, DELETE, MERGE and COPY.
  *
  * foreign_modify.c, foreign_direct.c	the callbacks that ModifyTable calls
- * write_run.c, write_source.c	control ModifyTable: buffer rows, flush them at the
+ * modify_table.c, write_source.c	control ModifyTable: buffer rows, flush them at the
  *			end of the source, read the source first if need be
  * write_buffer.c, write_pieces.c, write_values.c, write_sql.c	buffered rows and
  *			their requests; write_follow_up.c: triggers and RETURNING
@@ -57,44 +57,44 @@ extern void shuttle_other_writes_start(QueryDesc *queryDesc, int eflags);
 extern void shuttle_other_writes_end(QueryDesc *queryDesc);
 extern void shuttle_other_writes_copied(const CopyStmt *copy);
 
-/* ---- ModifyTable (write_run.c) */
+/* ---- ModifyTable (modify_table.c) */
 
 /* Lists the ModifyTableStates of a statement, each once. */
 extern List *shuttle_modify_tables(const QueryDesc *query);
 
 /* After ExecutorStart: puts our functions around a statement's ModifyTables. */
-extern void shuttle_write_run_start(QueryDesc *query, int eflags);
+extern void shuttle_modify_start(QueryDesc *query, int eflags);
 
 /* EXPLAIN (ANALYZE, DIST, VERBOSE): how the transaction would commit now. */
 extern void shuttle_write_explain_commit(ExplainState *es);
 
-/* The run of a ModifyTable or its source; NULL: we do not control it. */
-extern ShuttleWriteRun *shuttle_write_run_find(const PlanState *node);
+/* Our state of a ModifyTable, by it or by its source; NULL: we do not control it. */
+extern ShuttleModify *shuttle_modify_find(const PlanState *node);
 
-/* Begins the run of a COPY, unless it has begun. */
-extern void shuttle_write_run_begin_copy(ModifyTableState *node);
+/* Begins a COPY, unless it has begun. */
+extern void shuttle_modify_begin_copy(ModifyTableState *node);
 
 /* At the statement's end: flushes a COPY's rows, closes tuplestores. */
-extern void shuttle_write_run_end(const ModifyTableState *node);
+extern void shuttle_modify_end(const ModifyTableState *node);
 
 /* Buffers a row; may send what is buffered. */
-extern void shuttle_write_run_add(ShuttleWriteRun *run, ShuttleWrite *write,
-								  TupleTableSlot *slot,
-								  TupleTableSlot *plan_slot);
+extern void shuttle_modify_add(ShuttleModify *modify, ShuttleWrite *write,
+							   TupleTableSlot *slot,
+							   TupleTableSlot *plan_slot);
 
 /*
  * The two halves of that; take: false if the statement changed the row before.
  */
-extern bool shuttle_write_run_take(ShuttleWriteRun *run, ShuttleWrite *write,
-								   TupleTableSlot *slot, TupleTableSlot *plan_slot);
-extern void shuttle_write_run_send_full(ShuttleWriteRun *run, ShuttleWrite *write);
+extern bool shuttle_modify_take(ShuttleModify *modify, ShuttleWrite *write,
+								TupleTableSlot *slot, TupleTableSlot *plan_slot);
+extern void shuttle_modify_send_full(ShuttleModify *modify, ShuttleWrite *write);
 
 /* Sets how many more RETURNING rows this ExecutorRun wants; 0: all. */
-extern void shuttle_write_run_limit(const QueryDesc *query, uint64 count);
+extern void shuttle_modify_limit(const QueryDesc *query, uint64 count);
 
 /* Counts a row that core does not count, and keeps its RETURNING row. */
-extern void shuttle_write_run_count(ShuttleWriteRun *run, ResultRelInfo *target,
-									TupleTableSlot *slot, TupleTableSlot *plan_slot);
+extern void shuttle_modify_count(ShuttleModify *modify, ResultRelInfo *target,
+								 TupleTableSlot *slot, TupleTableSlot *plan_slot);
 
 /* ---- INSERTs that are not waited for (write_behind.c, plpgsql_statements.c) */
 

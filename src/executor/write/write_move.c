@@ -35,9 +35,9 @@
 
 static bool can_leave(ShuttleWrite *write);
 static ResultRelInfo *find_partition(ShuttleWrite *write, TupleTableSlot **slot);
-static void insert_here(ShuttleWriteRun *run, EState *estate, ResultRelInfo *to,
+static void insert_here(ShuttleModify *modify, EState *estate, ResultRelInfo *to,
 						TupleTableSlot *slot, TupleTableSlot *plan_slot);
-static void insert_there(ShuttleWriteRun *run, EState *estate, ResultRelInfo *to,
+static void insert_there(ShuttleModify *modify, EState *estate, ResultRelInfo *to,
 						 TupleTableSlot *slot, TupleTableSlot *plan_slot);
 
 /* True if something asks nodes later, by key or in a SubPlan, or modifies a
@@ -66,7 +66,7 @@ shuttle_move_is_seen(PlanState *source)
 void
 shuttle_write_move(ShuttleWrite *write, TupleTableSlot *slot, TupleTableSlot *plan_slot)
 {
-	ShuttleWriteRun *run = shuttle_write_run_find(&write->node->ps);
+	ShuttleModify *modify = shuttle_modify_find(&write->node->ps);
 	EState	   *estate = write->estate;
 	ResultRelInfo *to;
 	TupleTableSlot *row;
@@ -78,7 +78,7 @@ shuttle_write_move(ShuttleWrite *write, TupleTableSlot *slot, TupleTableSlot *pl
 						RelationGetRelationName(write->rel)),
 				 errdetail("The row's new values belong to another partition."),
 				 errhint("Delete the row and insert it anew.")));
-	if (!shuttle_write_run_take(run, write->leaving, slot, plan_slot))
+	if (!shuttle_modify_take(modify, write->leaving, slot, plan_slot))
 		return;
 
 	to = find_partition(write, &slot);
@@ -86,10 +86,10 @@ shuttle_write_move(ShuttleWrite *write, TupleTableSlot *slot, TupleTableSlot *pl
 	ExecCopySlot(row, slot);
 	row->tts_tableOid = RelationGetRelid(to->ri_RelationDesc);
 	if (to->ri_FdwRoutine != NULL)
-		insert_there(run, estate, to, row, plan_slot);
+		insert_there(modify, estate, to, row, plan_slot);
 	else
-		insert_here(run, estate, to, row, plan_slot);
-	shuttle_write_run_send_full(run, write->leaving);
+		insert_here(modify, estate, to, row, plan_slot);
+	shuttle_modify_send_full(modify, write->leaving);
 }
 
 /* True if we can do all that core does with such a row. */
@@ -146,7 +146,7 @@ find_partition(ShuttleWrite *write, TupleTableSlot **slot)
 
 /* A BEFORE trigger may skip the row. */
 static void
-insert_here(ShuttleWriteRun *run, EState *estate, ResultRelInfo *to,
+insert_here(ShuttleModify *modify, EState *estate, ResultRelInfo *to,
 			TupleTableSlot *slot, TupleTableSlot *plan_slot)
 {
 	if (to->ri_RelationDesc->rd_rel->relhasindex && to->ri_IndexRelationDescs == NULL)
@@ -154,12 +154,12 @@ insert_here(ShuttleWriteRun *run, EState *estate, ResultRelInfo *to,
 	ItemPointerSetInvalid(&slot->tts_tid);
 	ExecSimpleRelationInsert(to, estate, slot);
 	if (ItemPointerIsValid(&slot->tts_tid))
-		shuttle_write_run_count(run, to, slot, plan_slot);
+		shuttle_modify_count(modify, to, slot, plan_slot);
 }
 
 /* Our foreign tables buffer the row; others have written it afterwards. */
 static void
-insert_there(ShuttleWriteRun *run, EState *estate, ResultRelInfo *to,
+insert_there(ShuttleModify *modify, EState *estate, ResultRelInfo *to,
 			 TupleTableSlot *slot, TupleTableSlot *plan_slot)
 {
 	TupleConstr *constraints = RelationGetDescr(to->ri_RelationDesc)->constr;
@@ -173,5 +173,5 @@ insert_there(ShuttleWriteRun *run, EState *estate, ResultRelInfo *to,
 	if (slot == NULL)
 		return;
 	ExecARInsertTriggers(estate, to, slot, NIL, NULL);
-	shuttle_write_run_count(run, to, slot, plan_slot);
+	shuttle_modify_count(modify, to, slot, plan_slot);
 }

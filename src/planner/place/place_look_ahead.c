@@ -248,7 +248,7 @@ has_look_ahead(Plan *plan)
 /*
  * Later batches of keys must not see what the statement writes. The Material
  * makes the ModifyTable's source be read to its end before the first write
- * (write_run.c).
+ * (modify_table.c).
  */
 static void
 read_source_first(ModifyTable *plan, ShuttlePlaceContext *context)

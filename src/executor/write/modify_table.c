@@ -1,5 +1,5 @@
 /*-------------------------------------------------------------------------
- * write_run.c
+ * modify_table.c
  *	  Controls core's ModifyTable: rows that it writes to our foreign tables
  *	  are buffered, and flushed at the end of its source.
  *
@@ -18,7 +18,7 @@
  *
  * Buffered rows are also sent before anything that could see them (outbox.c).
  *
- * Memory: a run lives in its query's context.
+ * Memory: a ShuttleModify lives in its query's context.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -48,7 +48,7 @@
 #include "explain/shuttle_explain.h"
 #include "storage/shuttle_storage.h"
 
-struct ShuttleWriteRun
+struct ShuttleModify
 {
 	ShuttleUnsentRows unsent;	/* must be first */
 	ModifyTableState *node;
@@ -81,21 +81,21 @@ struct ShuttleWriteRun
 /* All tables together may hold as much as this many full buffers. */
 #define FULL_BUFFERS 16
 
-static void begin_run(ModifyTableState *node);
-static void keep_source(ShuttleWriteRun *run);
+static void begin_modify(ModifyTableState *node);
+static void keep_source(ShuttleModify *modify);
 static bool may_buffer(ModifyTableState *node);
 static TupleTableSlot *exec_buffered_modify(PlanState *node);
 static TupleTableSlot *exec_source(PlanState *node);
-static TupleTableSlot *next_returned(ShuttleWriteRun *run);
-static void send_rows(ShuttleWriteRun *run, ShuttleWrite *write);
-static void send_all(ShuttleWriteRun *run);
-static void send_in_order(ShuttleWriteRun *run,
-						  void (*send) (ShuttleWriteRun *run, ShuttleWrite *write));
+static TupleTableSlot *next_returned(ShuttleModify *modify);
+static void send_rows(ShuttleModify *modify, ShuttleWrite *write);
+static void send_all(ShuttleModify *modify);
+static void send_in_order(ShuttleModify *modify,
+						  void (*send) (ShuttleModify *modify, ShuttleWrite *write));
 static bool has_rows_for(const ShuttleUnsentRows *rows, const ShuttleNode *node);
-static void flush(ShuttleWriteRun *run, bool in_turn);
+static void flush(ShuttleModify *modify, bool in_turn);
 static void flush_for_others(ShuttleUnsentRows *rows);
 static void send_ahead(ShuttleUnsentRows *rows);
-static void follow_up(ShuttleWriteRun *run);
+static void follow_up(ShuttleModify *modify);
 
 /* ---- finding the ModifyTables of a statement */
 
@@ -110,7 +110,7 @@ shuttle_modify_tables(const QueryDesc *query)
 }
 
 void
-shuttle_write_run_start(QueryDesc *query, int eflags)
+shuttle_modify_start(QueryDesc *query, int eflags)
 {
 	MemoryContext old_cxt;
 	ListCell   *cell;
@@ -123,7 +123,7 @@ shuttle_write_run_start(QueryDesc *query, int eflags)
 	old_cxt = MemoryContextSwitchTo(query->estate->es_query_cxt);
 	foreach(cell, shuttle_modify_tables(query))
 	{
-		begin_run(lfirst_node(ModifyTableState, cell));
+		begin_modify(lfirst_node(ModifyTableState, cell));
 		shuttle_foreign_direct_join(lfirst_node(ModifyTableState, cell));
 	}
 	MemoryContextSwitchTo(old_cxt);
@@ -137,73 +137,73 @@ shuttle_write_explain_commit(ExplainState *es)
 							 "prepared first" : "at once");
 }
 
-static ShuttleWriteRun *
-create_run(ModifyTableState *node)
+static ShuttleModify *
+create_modify(ModifyTableState *node)
 {
 	EState	   *estate = node->ps.state;
-	ShuttleWriteRun *run = MemoryContextAllocZero(estate->es_query_cxt,
-												  sizeof(ShuttleWriteRun));
+	ShuttleModify *modify = MemoryContextAllocZero(estate->es_query_cxt,
+												   sizeof(ShuttleModify));
 
-	run->node = node;
-	run->unsent.item.estate = estate;
-	run->unsent.has_rows = has_rows_for;
-	run->unsent.flush = flush_for_others;
-	run->unsent.send_ahead = send_ahead;
-	shuttle_outbox_add(SHUTTLE_UNSENT_ROWS, &run->unsent.item, estate->es_query_cxt);
-	return run;
+	modify->node = node;
+	modify->unsent.item.estate = estate;
+	modify->unsent.has_rows = has_rows_for;
+	modify->unsent.flush = flush_for_others;
+	modify->unsent.send_ahead = send_ahead;
+	shuttle_outbox_add(SHUTTLE_UNSENT_ROWS, &modify->unsent.item, estate->es_query_cxt);
+	return modify;
 }
 
 void
-shuttle_write_run_begin_copy(ModifyTableState *node)
+shuttle_modify_begin_copy(ModifyTableState *node)
 {
-	if (shuttle_write_run_find(&node->ps) == NULL)
-		(void) create_run(node);
+	if (shuttle_modify_find(&node->ps) == NULL)
+		(void) create_modify(node);
 }
 
 /* Called in the query's context. */
 static void
-begin_run(ModifyTableState *node)
+begin_modify(ModifyTableState *node)
 {
 	PlanState  *source = outerPlanState(node);
 	bool		asks_again = shuttle_source_asks_again(node);
-	ShuttleWriteRun *run;
+	ShuttleModify *modify;
 
 	if (!asks_again && !may_buffer(node))
 		return;
-	run = create_run(node);
-	run->source = source;
-	run->moves_wait = node->operation == CMD_UPDATE && shuttle_move_is_seen(source);
+	modify = create_modify(node);
+	modify->source = source;
+	modify->moves_wait = node->operation == CMD_UPDATE && shuttle_move_is_seen(source);
 	if (asks_again || (may_buffer(node) && shuttle_source_sees_snapshot(source)))
-		keep_source(run);
+		keep_source(modify);
 	if (((ModifyTable *) node->ps.plan)->returningLists != NIL)
 	{
-		run->returned = tuplestore_begin_heap(false, false, work_mem);
-		run->returned_slot =
+		modify->returned = tuplestore_begin_heap(false, false, work_mem);
+		modify->returned_slot =
 			MakeSingleTupleTableSlot(node->ps.ps_ResultTupleSlot->tts_tupleDescriptor,
 									 &TTSOpsMinimalTuple);
 	}
 
-	run->exec_modify = node->ps.ExecProcNodeReal;
+	modify->exec_modify = node->ps.ExecProcNodeReal;
 	ExecSetExecProcNode(&node->ps, exec_buffered_modify);
-	run->exec_source = source->ExecProcNodeReal;
+	modify->exec_source = source->ExecProcNodeReal;
 	ExecSetExecProcNode(source, exec_source);
 }
 
 /* Makes the source be read to its end before the first row is written. */
 static void
-keep_source(ShuttleWriteRun *run)
+keep_source(ShuttleModify *modify)
 {
-	run->read_first = true;
-	if (IsA(run->source, MaterialState))
+	modify->read_first = true;
+	if (IsA(modify->source, MaterialState))
 	{
-		((MaterialState *) run->source)->eflags |= EXEC_FLAG_REWIND;
+		((MaterialState *) modify->source)->eflags |= EXEC_FLAG_REWIND;
 		return;
 	}
-	run->kept = tuplestore_begin_heap(false, false, work_mem);
-	run->kept_slot = MakeSingleTupleTableSlot(ExecGetResultType(run->source),
-											  &TTSOpsMinimalTuple);
-	run->source_slot = MakeSingleTupleTableSlot(ExecGetResultType(run->source),
-												ExecGetResultSlotOps(run->source, NULL));
+	modify->kept = tuplestore_begin_heap(false, false, work_mem);
+	modify->kept_slot = MakeSingleTupleTableSlot(ExecGetResultType(modify->source),
+												 &TTSOpsMinimalTuple);
+	modify->source_slot = MakeSingleTupleTableSlot(ExecGetResultType(modify->source),
+												   ExecGetResultSlotOps(modify->source, NULL));
 }
 
 /* True if a row may go to one of our foreign tables, or to a partition. */
@@ -231,17 +231,17 @@ may_buffer(ModifyTableState *node)
 	return false;
 }
 
-ShuttleWriteRun *
-shuttle_write_run_find(const PlanState *node)
+ShuttleModify *
+shuttle_modify_find(const PlanState *node)
 {
 	ShuttleUnsentRows *rows = NULL;
 
 	while ((rows = shuttle_outbox_next_rows(rows)) != NULL)
 	{
-		ShuttleWriteRun *run = (ShuttleWriteRun *) rows;
+		ShuttleModify *modify = (ShuttleModify *) rows;
 
-		if (&run->node->ps == node || run->source == node)
-			return run;
+		if (&modify->node->ps == node || modify->source == node)
+			return modify;
 	}
 	return NULL;
 }
@@ -251,50 +251,50 @@ shuttle_write_run_find(const PlanState *node)
 static TupleTableSlot *
 exec_buffered_modify(PlanState *node)
 {
-	ShuttleWriteRun *run = shuttle_write_run_find(node);
+	ShuttleModify *modify = shuttle_modify_find(node);
 
 	/* Local partitions return their rows as they write them. */
-	if (!run->ended)
+	if (!modify->ended)
 	{
-		TupleTableSlot *slot = run->exec_modify(node);
+		TupleTableSlot *slot = modify->exec_modify(node);
 
-		run->nreturned += !TupIsNull(slot);
-		if (!TupIsNull(slot) || !run->ended)
+		modify->nreturned += !TupIsNull(slot);
+		if (!TupIsNull(slot) || !modify->ended)
 			return slot;
 	}
-	return run->returned == NULL ? NULL : next_returned(run);
+	return modify->returned == NULL ? NULL : next_returned(modify);
 }
 
 /* Reads the source to its end and keeps its rows. */
 static void
-read_to_end(ShuttleWriteRun *run)
+read_to_end(ShuttleModify *modify)
 {
 	TupleTableSlot *row;
 
-	run->read_first = false;
+	modify->read_first = false;
 	for (;;)
 	{
 		CHECK_FOR_INTERRUPTS();
-		row = run->exec_source(run->source);
+		row = modify->exec_source(modify->source);
 		if (TupIsNull(row))
 			break;
-		if (run->kept != NULL)
-			tuplestore_puttupleslot(run->kept, row);
+		if (modify->kept != NULL)
+			tuplestore_puttupleslot(modify->kept, row);
 	}
-	if (run->kept != NULL)
+	if (modify->kept != NULL)
 		return;
-	ExecClearTuple(run->source->ps_ResultTupleSlot);
-	tuplestore_rescan(castNode(MaterialState, run->source)->tuplestorestate);
+	ExecClearTuple(modify->source->ps_ResultTupleSlot);
+	tuplestore_rescan(castNode(MaterialState, modify->source)->tuplestorestate);
 }
 
 static TupleTableSlot *
-next_row(ShuttleWriteRun *run)
+next_row(ShuttleModify *modify)
 {
-	if (run->kept == NULL)
-		return run->exec_source(run->source);
-	if (!tuplestore_gettupleslot(run->kept, true, false, run->kept_slot))
+	if (modify->kept == NULL)
+		return modify->exec_source(modify->source);
+	if (!tuplestore_gettupleslot(modify->kept, true, false, modify->kept_slot))
 		return NULL;
-	return ExecCopySlot(run->source_slot, run->kept_slot);
+	return ExecCopySlot(modify->source_slot, modify->kept_slot);
 }
 
 /*
@@ -303,23 +303,23 @@ next_row(ShuttleWriteRun *run)
  * one, so theirs are unknown before.
  */
 static bool
-has_enough(ShuttleWriteRun *run)
+has_enough(ShuttleModify *modify)
 {
-	if (run->most_returned == 0 || run->ended ||
-		run->nreturned + run->nrows - run->nflushed < run->most_returned)
+	if (modify->most_returned == 0 || modify->ended ||
+		modify->nreturned + modify->nrows - modify->nflushed < modify->most_returned)
 		return false;
-	if (!run->moves_wait)
-		flush(run, true);
-	return run->moves_wait || run->nreturned >= run->most_returned;
+	if (!modify->moves_wait)
+		flush(modify, true);
+	return modify->moves_wait || modify->nreturned >= modify->most_returned;
 }
 
 /* True if the row was changed before: core must not see it again. */
 static bool
-fired_for(const ShuttleWriteRun *run, TupleTableSlot *row)
+fired_for(const ShuttleModify *modify, TupleTableSlot *row)
 {
 	ListCell   *cell;
 
-	foreach(cell, run->writes)
+	foreach(cell, modify->writes)
 	{
 		if (shuttle_write_buffer_fired_for(lfirst(cell), row))
 			return true;
@@ -330,125 +330,125 @@ fired_for(const ShuttleWriteRun *run, TupleTableSlot *row)
 static TupleTableSlot *
 exec_source(PlanState *node)
 {
-	ShuttleWriteRun *run = shuttle_write_run_find(node);
+	ShuttleModify *modify = shuttle_modify_find(node);
 	TupleTableSlot *row;
 
-	if (run->read_first)
-		read_to_end(run);
-	if (run->follows_up_late)
-		follow_up(run);
+	if (modify->read_first)
+		read_to_end(modify);
+	if (modify->follows_up_late)
+		follow_up(modify);
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
-		row = has_enough(run) ? NULL : next_row(run);
-	} while (!TupIsNull(row) && fired_for(run, row));
-	if (TupIsNull(row) && !run->ended)
+		row = has_enough(modify) ? NULL : next_row(modify);
+	} while (!TupIsNull(row) && fired_for(modify, row));
+	if (TupIsNull(row) && !modify->ended)
 	{
-		run->ended = true;
-		flush(run, true);
+		modify->ended = true;
+		flush(modify, true);
 	}
 	return row;
 }
 
 /* True if the table's buffered rows must not be sent before the source ends. */
 static bool
-waits_for_end(const ShuttleWriteRun *run, const ShuttleWrite *write)
+waits_for_end(const ShuttleModify *modify, const ShuttleWrite *write)
 {
-	return run->moves_wait && !run->ended && shuttle_write_brings_in(write);
+	return modify->moves_wait && !modify->ended && shuttle_write_brings_in(write);
 }
 
 bool
-shuttle_write_run_take(ShuttleWriteRun *run, ShuttleWrite *write,
-					   TupleTableSlot *slot, TupleTableSlot *plan_slot)
+shuttle_modify_take(ShuttleModify *modify, ShuttleWrite *write,
+					TupleTableSlot *slot, TupleTableSlot *plan_slot)
 {
 	int64		nbytes = shuttle_write_buffer_bytes(write);
 	bool		taken;
 
-	if (!list_member_ptr(run->writes, write))
+	if (!list_member_ptr(modify->writes, write))
 	{
-		MemoryContext old_cxt = MemoryContextSwitchTo(run->node->ps.state->es_query_cxt);
+		MemoryContext old_cxt = MemoryContextSwitchTo(modify->node->ps.state->es_query_cxt);
 
-		run->writes = lappend(run->writes, write);
+		modify->writes = lappend(modify->writes, write);
 		MemoryContextSwitchTo(old_cxt);
 	}
-	taken = shuttle_write_buffer_add(write, slot, plan_slot, run->nrows++);
-	if (!waits_for_end(run, write))
-		run->nbytes += shuttle_write_buffer_bytes(write) - nbytes;
+	taken = shuttle_write_buffer_add(write, slot, plan_slot, modify->nrows++);
+	if (!waits_for_end(modify, write))
+		modify->nbytes += shuttle_write_buffer_bytes(write) - nbytes;
 	return taken;
 }
 
 /* True if as much of one table is under way as the next piece may hold, or if
  * all tables together hold as much as FULL_BUFFERS. */
 static bool
-has_to_wait(const ShuttleWriteRun *run, const ShuttleWrite *write, bool is_full)
+has_to_wait(const ShuttleModify *modify, const ShuttleWrite *write, bool is_full)
 {
 	int64		limit = FULL_BUFFERS * (int64) 1024 * shuttle_settings.write_buffer_size_kb;
 
-	return run->nbytes >= limit || (is_full && shuttle_write_buffer_is_ahead(write));
+	return modify->nbytes >= limit || (is_full && shuttle_write_buffer_is_ahead(write));
 }
 
 void
-shuttle_write_run_send_full(ShuttleWriteRun *run, ShuttleWrite *write)
+shuttle_modify_send_full(ShuttleModify *modify, ShuttleWrite *write)
 {
-	bool		is_full = shuttle_write_buffer_is_full(write) && !waits_for_end(run, write);
+	bool		is_full = shuttle_write_buffer_is_full(write) && !waits_for_end(modify, write);
 
-	run->holds_moves = run->moves_wait && !run->ended;
-	if (has_to_wait(run, write, is_full))
-		flush(run, true);
+	modify->holds_moves = modify->moves_wait && !modify->ended;
+	if (has_to_wait(modify, write, is_full))
+		flush(modify, true);
 	else if (is_full && shuttle_write_brings_in(write))
-		send_all(run);
+		send_all(modify);
 	else if (is_full)
-		send_rows(run, write);
-	run->holds_moves = false;
+		send_rows(modify, write);
+	modify->holds_moves = false;
 }
 
 void
-shuttle_write_run_add(ShuttleWriteRun *run, ShuttleWrite *write,
-					  TupleTableSlot *slot, TupleTableSlot *plan_slot)
+shuttle_modify_add(ShuttleModify *modify, ShuttleWrite *write,
+				   TupleTableSlot *slot, TupleTableSlot *plan_slot)
 {
-	(void) shuttle_write_run_take(run, write, slot, plan_slot);
-	shuttle_write_run_send_full(run, write);
+	(void) shuttle_modify_take(modify, write, slot, plan_slot);
+	shuttle_modify_send_full(modify, write);
 }
 
 void
-shuttle_write_run_limit(const QueryDesc *query, uint64 count)
+shuttle_modify_limit(const QueryDesc *query, uint64 count)
 {
-	ShuttleWriteRun *run = NULL;
+	ShuttleModify *modify = NULL;
 
 	if (query->planstate != NULL && IsA(query->planstate, ModifyTableState))
-		run = shuttle_write_run_find(query->planstate);
-	if (run != NULL && run->returned != NULL)
-		run->most_returned = count == 0 ? 0 : run->nreturned + count;
+		modify = shuttle_modify_find(query->planstate);
+	if (modify != NULL && modify->returned != NULL)
+		modify->most_returned = count == 0 ? 0 : modify->nreturned + count;
 }
 
 static void
-keep_returned(ShuttleWriteRun *run, TupleTableSlot *row)
+keep_returned(ShuttleModify *modify, TupleTableSlot *row)
 {
-	tuplestore_puttupleslot(run->returned, row);
-	run->nreturned++;
+	tuplestore_puttupleslot(modify->returned, row);
+	modify->nreturned++;
 }
 
 void
-shuttle_write_run_count(ShuttleWriteRun *run, ResultRelInfo *target,
-						TupleTableSlot *slot, TupleTableSlot *plan_slot)
+shuttle_modify_count(ShuttleModify *modify, ResultRelInfo *target,
+					 TupleTableSlot *slot, TupleTableSlot *plan_slot)
 {
-	if (run->node->canSetTag)
-		run->node->ps.state->es_processed++;
+	if (modify->node->canSetTag)
+		modify->node->ps.state->es_processed++;
 	if (target->ri_projectReturning != NULL)
-		keep_returned(run, shuttle_project_returning(run->node->ps.state, target, CMD_INSERT,
-													 slot, plan_slot));
+		keep_returned(modify, shuttle_project_returning(modify->node->ps.state, target, CMD_INSERT,
+														slot, plan_slot));
 }
 
 /* ---- flushing */
 
 static void
-raise_error(ShuttleWriteRun *run)
+raise_error(ShuttleModify *modify)
 {
-	ErrorData  *error = run->unsent.error;
+	ErrorData  *error = modify->unsent.error;
 
 	if (error != NULL)
 	{
-		run->unsent.error = NULL;
+		modify->unsent.error = NULL;
 		ReThrowError(error);
 	}
 }
@@ -456,10 +456,10 @@ raise_error(ShuttleWriteRun *run)
 static bool
 has_rows_for(const ShuttleUnsentRows *rows, const ShuttleNode *node)
 {
-	const ShuttleWriteRun *run = (const ShuttleWriteRun *) rows;
+	const ShuttleModify *modify = (const ShuttleModify *) rows;
 	ListCell   *cell;
 
-	foreach(cell, run->writes)
+	foreach(cell, modify->writes)
 	{
 		ShuttleWrite *write = lfirst(cell);
 
@@ -472,23 +472,23 @@ has_rows_for(const ShuttleUnsentRows *rows, const ShuttleNode *node)
 
 /* Sends a table's buffered rows, after the reads that must not see them. */
 static void
-send_rows(ShuttleWriteRun *run, ShuttleWrite *write)
+send_rows(ShuttleModify *modify, ShuttleWrite *write)
 {
-	int			level = run->unsent.item.nest_level;
+	int			level = modify->unsent.item.nest_level;
 
-	shuttle_outbox_before_rows(&run->unsent, write->storage_node,
+	shuttle_outbox_before_rows(&modify->unsent, write->storage_node,
 							   shuttle_write_brings_in(write));
 	if (write->leaving != NULL && shuttle_write_buffer_has_rows(write->leaving))
-		shuttle_write_buffer_send(write->leaving, level, !run->ended);
-	shuttle_write_buffer_send(write, level, !run->ended);
+		shuttle_write_buffer_send(write->leaving, level, !modify->ended);
+	shuttle_write_buffer_send(write, level, !modify->ended);
 }
 
 /*
  * Deletes go first: the old row may conflict with the one inserted elsewhere.
  */
 static void
-send_in_order(ShuttleWriteRun *run,
-			  void (*send) (ShuttleWriteRun *run, ShuttleWrite *write))
+send_in_order(ShuttleModify *modify,
+			  void (*send) (ShuttleModify *modify, ShuttleWrite *write))
 {
 	static const CmdType order[] = {CMD_DELETE, CMD_UPDATE, CMD_INSERT};
 
@@ -496,46 +496,46 @@ send_in_order(ShuttleWriteRun *run,
 	{
 		ListCell   *cell;
 
-		foreach(cell, run->writes)
+		foreach(cell, modify->writes)
 		{
 			ShuttleWrite *write = lfirst(cell);
 
 			if (write->operation != order[i] ||
 				!shuttle_write_buffer_has_rows(write) ||
-				(run->holds_moves && shuttle_write_brings_in(write)))
+				(modify->holds_moves && shuttle_write_brings_in(write)))
 				continue;
-			send(run, write);
+			send(modify, write);
 		}
 	}
 }
 
 static void
-send_all(ShuttleWriteRun *run)
+send_all(ShuttleModify *modify)
 {
-	send_in_order(run, send_rows);
+	send_in_order(modify, send_rows);
 }
 
 /* Sends a table's rows before a savepoint of a statement within this one. */
 static void
-send_rows_ahead(ShuttleWriteRun *run, ShuttleWrite *write)
+send_rows_ahead(ShuttleModify *modify, ShuttleWrite *write)
 {
-	shuttle_outbox_send_scans(&run->unsent, write->storage_node,
+	shuttle_outbox_send_scans(&modify->unsent, write->storage_node,
 							  shuttle_write_brings_in(write));
-	shuttle_write_buffer_send(write, run->unsent.item.nest_level, true);
+	shuttle_write_buffer_send(write, modify->unsent.item.nest_level, true);
 }
 
 static void
 send_ahead(ShuttleUnsentRows *rows)
 {
-	send_in_order((ShuttleWriteRun *) rows, send_rows_ahead);
+	send_in_order((ShuttleModify *) rows, send_rows_ahead);
 }
 
 /* Fires triggers and evaluates RETURNING for answered rows, in the order of the
  * source; RETURNING's rows are kept. */
 static void
-follow_up(ShuttleWriteRun *run)
+follow_up(ShuttleModify *modify)
 {
-	run->follows_up_late = false;
+	modify->follows_up_late = false;
 	for (;;)
 	{
 		ShuttleWrite *first = NULL;
@@ -543,7 +543,7 @@ follow_up(ShuttleWriteRun *run)
 		ListCell   *cell;
 		TupleTableSlot *row;
 
-		foreach(cell, run->writes)
+		foreach(cell, modify->writes)
 		{
 			uint64		number;
 
@@ -560,10 +560,10 @@ follow_up(ShuttleWriteRun *run)
 		CHECK_FOR_INTERRUPTS();
 		row = shuttle_write_buffer_return(first);
 		if (row != NULL)
-			keep_returned(run, row);
-		ResetPerTupleExprContext(run->node->ps.state);
-		if (run->node->ps.ps_ExprContext != NULL)
-			ResetExprContext(run->node->ps.ps_ExprContext);
+			keep_returned(modify, row);
+		ResetPerTupleExprContext(modify->node->ps.state);
+		if (modify->node->ps.ps_ExprContext != NULL)
+			ResetExprContext(modify->node->ps.ps_ExprContext);
 	}
 }
 
@@ -575,77 +575,77 @@ follow_up(ShuttleWriteRun *run)
  * would catch errors of RETURNING.
  */
 static void
-flush(ShuttleWriteRun *run, bool in_turn)
+flush(ShuttleModify *modify, bool in_turn)
 {
-	bool		goes_on = run->ended && run->source != NULL &&
-		shuttle_write_behind_is_on(run->unsent.item.nest_level);
+	bool		goes_on = modify->ended && modify->source != NULL &&
+		shuttle_write_behind_is_on(modify->unsent.item.nest_level);
 	ListCell   *cell;
 
-	raise_error(run);
-	if (run->source != NULL)
-		shuttle_on_conflict_check_partitions(run->node);
-	send_all(run);
-	foreach(cell, run->writes)
+	raise_error(modify);
+	if (modify->source != NULL)
+		shuttle_on_conflict_check_partitions(modify->node);
+	send_all(modify);
+	foreach(cell, modify->writes)
 	{
 		ShuttleWrite *write = lfirst(cell);
 		uint64		nwritten = goes_on ? shuttle_write_buffer_go_on(write) :
 			shuttle_write_buffer_finish(write);
 
 		/* A moved row is counted when it is inserted. */
-		if (run->node->canSetTag && !shuttle_write_takes_out(write))
-			run->node->ps.state->es_processed += nwritten;
+		if (modify->node->canSetTag && !shuttle_write_takes_out(write))
+			modify->node->ps.state->es_processed += nwritten;
 	}
-	run->nflushed = run->nrows;
-	run->nbytes = 0;
-	if (run->source == NULL)
+	modify->nflushed = modify->nrows;
+	modify->nbytes = 0;
+	if (modify->source == NULL)
 		return;
 	if (in_turn)
-		follow_up(run);
+		follow_up(modify);
 	else
-		run->follows_up_late = true;
+		modify->follows_up_late = true;
 }
 
 static void
 flush_for_others(ShuttleUnsentRows *rows)
 {
-	flush((ShuttleWriteRun *) rows, false);
+	flush((ShuttleModify *) rows, false);
 }
 
 void
-shuttle_write_run_end(const ModifyTableState *node)
+shuttle_modify_end(const ModifyTableState *node)
 {
-	ShuttleWriteRun *run = shuttle_write_run_find(&node->ps);
+	ShuttleModify *modify = shuttle_modify_find(&node->ps);
 
-	if (run == NULL)
+	if (modify == NULL)
 		return;
-	if (run->kept != NULL)
+	if (modify->kept != NULL)
 	{
-		ExecClearTuple(run->source_slot);
-		ExecClearTuple(run->kept_slot);
-		tuplestore_end(run->kept);
-		run->kept = NULL;
+		ExecClearTuple(modify->source_slot);
+		ExecClearTuple(modify->kept_slot);
+		tuplestore_end(modify->kept);
+		modify->kept = NULL;
 	}
-	if (run->source == NULL && !run->ended)
+	if (modify->source == NULL && !modify->ended)
 	{
-		run->ended = true;
-		flush(run, true);
+		modify->ended = true;
+		flush(modify, true);
 	}
-	if (run->returned == NULL)
+	if (modify->returned == NULL)
 		return;
-	ExecClearTuple(run->returned_slot);
-	tuplestore_end(run->returned);
-	run->returned = NULL;
+	ExecClearTuple(modify->returned_slot);
+	tuplestore_end(modify->returned);
+	modify->returned = NULL;
 }
 
 /* The next row of RETURNING, in ModifyTable's own slot. */
 static TupleTableSlot *
-next_returned(ShuttleWriteRun *run)
+next_returned(ShuttleModify *modify)
 {
-	TupleTableSlot *slot = run->node->ps.ps_ResultTupleSlot;
-	TupleTableSlot *from = run->returned_slot;
+	TupleTableSlot *slot = modify->node->ps.ps_ResultTupleSlot;
+	TupleTableSlot *from = modify->returned_slot;
 
 	ExecClearTuple(slot);
-	if (!tuplestore_gettupleslot(run->returned, true, false, from))
+	if (!tuplestore_gettupleslot(modify->returned, true, false, from))
 		return NULL;
 	slot_getallattrs(from);
 	memcpy(slot->tts_values, from->tts_values,
