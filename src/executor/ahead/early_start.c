@@ -191,8 +191,8 @@ visit(PlanState *node, Demand demand)
 				break;
 			if (((Limit *) node->plan)->limitCount != NULL)
 				demand.all = demand.whole = false;
-			demand.rows = shuttle_row_bound_below_limit((LimitState *) node,
-														demand.rows);
+			demand.rows = shuttle_max_rows_below_limit((LimitState *) node,
+													   demand.rows);
 			visit(outerPlanState(node), demand);
 			break;
 		case T_CteScanState:

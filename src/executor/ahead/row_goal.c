@@ -6,7 +6,7 @@
  * A goal comes from LIMIT, from the row count of an executor run (FETCH), or
  * from EXISTS. It is passed down through nodes that return rows as they read
  * them, and ends at nodes that read all of their input first. If no node in
- * between can drop rows, a LIMIT is a bound as well: it is shipped, so that
+ * between can drop rows, a LIMIT is a maximum as well: it is shipped, so that
  * the node does a top-N sort and needs no cursor. The number of rows that will
  * surely be read is passed down, too: errors of rows after these have to wait
  * (read_ahead.c). Each run sets the goals of scans anew, so that a cursor's
@@ -37,10 +37,10 @@
 typedef struct RowGoal
 {
 	double		rows;
-	const ShuttleNeedStep *need;	/* computes the number at run time; NULL:
-									 * all */
-	double		bound;			/* the most it can be asked for; 0: no bound */
-	double		min_rows;		/* the least it will be asked for, if it has
+	const ShuttleNeedStep *need;	/* computes the rows needed at run time;
+									 * NULL: all */
+	double		max_rows;		/* most rows it can be asked for; 0: no limit */
+	double		min_rows;		/* fewest rows it will be asked for, if it has
 								 * them */
 	bool		once;			/* it is never rescanned */
 	bool		of_merge;		/* it is part of the plan that a MERGE reads */
@@ -113,9 +113,9 @@ goal_below_limit(LimitState *node, double goal)
 	return count == 0 ? 0 : count + offset;
 }
 
-/* WITH TIES has no bound, as in core's bounded sorts. */
+/* WITH TIES has no maximum, as in core's bounded sorts. */
 double
-shuttle_row_bound_below_limit(LimitState *node, double bound)
+shuttle_max_rows_below_limit(LimitState *node, double max_rows)
 {
 	Limit	   *plan = (Limit *) node->ps.plan;
 	double		count = limit_count(node);
@@ -123,8 +123,8 @@ shuttle_row_bound_below_limit(LimitState *node, double bound)
 
 	if (plan->limitOption == LIMIT_OPTION_WITH_TIES || offset < 0)
 		return 0;
-	if (count <= 0 || (bound > 0 && bound < count))
-		count = bound;
+	if (count <= 0 || (max_rows > 0 && max_rows < count))
+		count = max_rows;
 	return count == 0 ? 0 : count + offset;
 }
 
@@ -166,7 +166,9 @@ goal_below_window(const PlanState *node, double goal)
 	return window->partNumCols > 0 ? UNKNOWN_GOAL : 0;
 }
 
-/* Rows that a node surely reads of an input of which it may need just one. */
+/*
+ * The fewest rows that a node reads of an input of which it may need only one.
+ */
 static double
 min_in_part(double min_rows)
 {
@@ -209,8 +211,8 @@ joins_matched(const PlanState *node)
 		 ((const JoinState *) node)->jointype == JOIN_RIGHT);
 }
 
-/* How many rows of its children a node surely reads if goal.min_rows of its own are
- * asked for. Nodes not listed read all of a child, or are unknown. */
+/* The fewest rows of its children that a node reads if it returns
+ * goal.min_rows. Nodes not listed read all of a child, or are unknown. */
 static void
 min_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 {
@@ -279,8 +281,8 @@ goals_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 	{
 		case T_LimitState:
 			outer->rows = goal_below_limit((LimitState *) node, goal.rows);
-			outer->bound = shuttle_row_bound_below_limit((LimitState *) node,
-														 goal.bound);
+			outer->max_rows = shuttle_max_rows_below_limit((LimitState *) node,
+														   goal.max_rows);
 			break;
 		case T_NestLoopState:
 			outer->rows = goal.rows > 0 ? goal_of_outer(node, goal.rows) : 0;
@@ -302,20 +304,20 @@ goals_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 			break;
 		case T_CustomScanState:
 			*outer = shuttle_is_look_ahead(node) ? goal : unknown;
-			outer->bound = 0;
+			outer->max_rows = 0;
 			break;
 		case T_ProjectSetState:
 		case T_LockRowsState:
 		case T_MaterialState:
 		case T_MemoizeState:
 			*outer = goal;
-			outer->bound = 0;
+			outer->max_rows = 0;
 			break;
 		case T_ResultState:
 		case T_SubqueryScanState:
 			*outer = goal;
 			if (node->plan->qual != NIL)
-				outer->bound = 0;
+				outer->max_rows = 0;
 			break;
 		case T_AppendState:
 		case T_MergeAppendState:
@@ -418,7 +420,7 @@ set_goal_of_scan(ForeignScanState *node, RowGoal goal)
 			((LookAheadState *) step->node)->locks_late = true;
 	}
 	shuttle_foreign_scan_set_goal(node, goal.rows, goal.need);
-	shuttle_foreign_scan_set_bound(node, goal.bound);
+	shuttle_foreign_scan_set_max_rows(node, goal.max_rows);
 }
 
 /* Sets the goals of a node and all nodes below. */

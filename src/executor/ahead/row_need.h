@@ -13,7 +13,7 @@
 #include "base/shuttle_compat.h"
 #include "executor/executor_types.h"
 
-/* ---- rows that are sure to be needed (row_need.c) */
+/* ---- rows needed (row_need.c) */
 
 typedef enum ShuttleNeedKind
 {
@@ -53,11 +53,11 @@ extern bool shuttle_scan_gives_one(const ForeignScanState *node);
 /* True if a Limit takes the first row of its child, and no other. */
 extern bool shuttle_limit_takes_one(const PlanState *node);
 
-/* ---- rows that are expected to be needed (row_goal.c) */
+/* ---- row goals (row_goal.c) */
 
-/* The most rows that a LIMIT can read from its child; 0: no bound. bound: the
- * most rows that the nodes above can read. */
-extern double shuttle_row_bound_below_limit(LimitState *node, double bound);
+/* The most rows that a LIMIT can read from its child; 0: no limit. max_rows:
+ * the most rows that the nodes above can read. */
+extern double shuttle_max_rows_below_limit(LimitState *node, double max_rows);
 
 /* Before ExecutorRun: sets the row goals of Look Aheads and scans. */
 extern void shuttle_row_goal_run(QueryDesc *queryDesc, ScanDirection direction,

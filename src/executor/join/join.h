@@ -125,9 +125,9 @@ struct LookAheadState
 								 * of their keys */
 	bool		locks_late;		/* one batch at a time: keys or outer rows are
 								 * locked, and perhaps not all are wanted */
-	ShuttleRowNeed *need;		/* how many rows surely are; NULL: all */
-	double		row_goal;		/* outer rows that will be taken; 0: all */
-	double		min_rows;		/* that will surely be taken, if there are as
+	ShuttleRowNeed *need;		/* outer rows needed (row_need.h); NULL: all */
+	double		row_goal;		/* outer rows expected to be taken; 0: all */
+	double		min_rows;		/* fewest outer rows taken, if there are as
 								 * many */
 	bool		once;			/* it is never rescanned */
 	int			nlocals;
@@ -189,10 +189,10 @@ extern void shuttle_look_aheads_link(QueryDesc *query, int eflags, uint64 begun)
 extern void shuttle_look_ahead_start(LookAheadState *look);
 
 /*
- * Sets how many outer rows will be taken; 0: all. min_rows: how many will surely be
- * taken, if there are as many; INFINITY: all. once: the node is never
- * rescanned. need: computes the number at run time; NULL: all. If a key might
- * lock more than one row, the node stops looking ahead.
+ * Sets how many outer rows are expected to be taken; 0: all. min_rows: how many
+ * are taken at least, if there are as many; INFINITY: all. once: the node is
+ * never rescanned. need: computes the rows needed at run time; NULL: all. If a
+ * key might lock more than one row, the node stops looking ahead.
  */
 extern void shuttle_look_ahead_set_goal(LookAheadState *look, double rows,
 										const ShuttleNeedStep *need,

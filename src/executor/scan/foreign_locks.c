@@ -132,10 +132,10 @@ shuttle_foreign_scan_explain(ForeignScanState *scan, ExplainState *es)
 	ForeignScan *plan = (ForeignScan *) scan->ss.ps.plan;
 	const char *sql = shuttle_postgres_fdw_scan_sql(plan);
 	const char *sent = shuttle_foreign_scan_sql(scan);
-	double		bound = shuttle_foreign_scan_bound(scan);
+	double		limit = shuttle_foreign_scan_limit(scan);
 
-	if (bound > 0)
-		sent = psprintf("%s LIMIT %.0f", sent, bound);
+	if (limit > 0)
+		sent = psprintf("%s LIMIT %.0f", sent, limit);
 
 	if (sql != NULL && strcmp(sql, sent) != 0)
 		scan->ss.ps.plan = (Plan *) shuttle_postgres_fdw_replace_scan_sql(plan, sent);

@@ -97,8 +97,8 @@ prepare_scan(ForeignScanState *scan)
 	remote->is_virtual = !plan->fsSystemCol &&
 		shuttle_decoder_is_virtual(remote->decoder);
 	remote->sql = remote->target != NULL ? remote->target->sql : sql;
-	if (shuttle_foreign_scan_bound(scan) > 0)
-		remote->sql = psprintf("%s LIMIT %.0f", remote->sql, remote->bound);
+	if (shuttle_foreign_scan_limit(scan) > 0)
+		remote->sql = psprintf("%s LIMIT %.0f", remote->sql, remote->max_rows);
 	judge_size(remote, plan);
 	MemoryContextSwitchTo(old_cxt);
 }
@@ -303,25 +303,25 @@ shuttle_foreign_scan_pause(ForeignScanState *scan)
 }
 
 void
-shuttle_foreign_scan_set_bound(ForeignScanState *scan, double rows)
+shuttle_foreign_scan_set_max_rows(ForeignScanState *scan, double rows)
 {
 	ShuttleRemoteScan *remote = scan->fdw_state;
 
 	if (shuttle_remote_scan_is_plain(scan) && remote->sql == NULL)
-		remote->bound = rows;
+		remote->max_rows = rows;
 }
 
 double
-shuttle_foreign_scan_bound(const ForeignScanState *scan)
+shuttle_foreign_scan_limit(const ForeignScanState *scan)
 {
 	const ShuttleRemoteScan *remote = scan->fdw_state;
 	const char *sql;
 
-	if (!shuttle_remote_scan_is_plain(scan) || remote->bound <= 0 || remote->bound > MAX_SHIPPED_LIMIT ||
+	if (!shuttle_remote_scan_is_plain(scan) || remote->max_rows <= 0 || remote->max_rows > MAX_SHIPPED_LIMIT ||
 		scan->ss.ps.plan->qual != NIL)
 		return 0;
 	sql = shuttle_postgres_fdw_scan_sql((const ForeignScan *) scan->ss.ps.plan);
-	return sql != NULL && shuttle_sql_takes_limit(sql) ? remote->bound : 0;
+	return sql != NULL && shuttle_sql_takes_limit(sql) ? remote->max_rows : 0;
 }
 
 /* ---- sending */

@@ -25,8 +25,7 @@ typedef struct ShuttleRemoteScan
 	ShuttleSize size;
 	double		expected_rows;
 	double		row_goal;		/* rows that the plan will read; 0: all */
-	double		bound;			/* most rows that it can ever read; 0:
-								 * unlimited */
+	double		max_rows;		/* most rows it can read; 0: no limit */
 	ShuttleRowNeed *need;		/* limits rows locked ahead; NULL: no limit,
 								 * or no locks */
 	bool		whole;			/* if one row is read, all will be */

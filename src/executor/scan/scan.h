@@ -110,8 +110,8 @@ extern bool shuttle_foreign_scan_pause(ForeignScanState *scan);
  * Shipped as LIMIT if there is no local filter. The second function returns the
  * shipped LIMIT.
  */
-extern void shuttle_foreign_scan_set_bound(ForeignScanState *scan, double rows);
-extern double shuttle_foreign_scan_bound(const ForeignScanState *scan);
+extern void shuttle_foreign_scan_set_max_rows(ForeignScanState *scan, double rows);
+extern double shuttle_foreign_scan_limit(const ForeignScanState *scan);
 
 /*
  * Sends a scan's request if it was not sent, without waiting. nest_level: of
