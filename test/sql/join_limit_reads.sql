@@ -37,4 +37,8 @@ SET search_path = engine, local, public;
 EXPLAIN (COSTS OFF) SELECT m FROM (VALUES (5000), (4000)) x (m) WHERE EXISTS (SELECT FROM b WHERE local.twice(b.id) = x.m);
 SELECT (test.explain('SELECT m FROM (VALUES (5000), (4000)) x (m) WHERE EXISTS (SELECT FROM b WHERE local.twice(b.id) = x.m)',
 	('engine', 'engine', false, 64, 1024, false), 'ANALYZE, DIST, TIMING OFF,') ->> 'Storage Read Requests')::int <= 10 AS few_requests;
+-- an anti join, too, reads no further than to the row that matches
+SELECT word, (test.explain(format('SELECT m FROM (VALUES (20), (40)) x (m) WHERE %s (SELECT FROM b WHERE local.twice(b.id) = x.m)', word),
+	('engine', 'engine', false, 64, 1024, false), 'ANALYZE, DIST, TIMING OFF,') ->> 'Storage Rows Returned')::int < 1000 AS few_rows
+FROM unnest('{EXISTS,NOT EXISTS}'::text[]) AS word;
 RESET search_path;

@@ -505,8 +505,7 @@ visit_nested_loop(NestLoopState *loop, Demand demand)
 	visit(outerPlanState(loop), demand);
 
 	/* An inner side with parameters waits for outer rows. */
-	inner.all = demand.all && !loop->js.single_match &&
-		loop->js.jointype != JOIN_ANTI;
+	inner.all = demand.all && !shuttle_join_takes_one(&loop->js);
 	inner.whole = inner.all;
 	if (((NestLoop *) loop->js.ps.plan)->nestParams == NIL)
 		visit(innerPlanState(loop), inner);

@@ -232,8 +232,7 @@ min_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 		case T_NestLoopState:
 			if (shuttle_join_gives_one((JoinState *) node))
 				outer->min_rows = goal.min_rows;
-			if (((JoinState *) node)->single_match ||
-				((JoinState *) node)->jointype == JOIN_ANTI)
+			if (shuttle_join_takes_one((JoinState *) node))
 				inner->min_rows = 1;
 			inner->once = false;
 			break;
@@ -286,7 +285,7 @@ goals_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 			break;
 		case T_NestLoopState:
 			outer->rows = goal.rows > 0 ? goal_of_outer(node, goal.rows) : 0;
-			inner->rows = ((JoinState *) node)->single_match ? 1 : 0;
+			inner->rows = shuttle_join_takes_one((JoinState *) node) ? 1 : 0;
 
 			/*
 			 * An inner side without parameters is read until a row matches,

@@ -144,6 +144,6 @@ gives_one(const PlanState *node)
 bool
 shuttle_join_gives_one(const JoinState *join)
 {
-	return join->single_match || join->jointype == JOIN_ANTI ||
+	return shuttle_join_takes_one(join) ||
 		(IsA(join, NestLoopState) && gives_one(innerPlanState(join)));
 }

@@ -44,6 +44,13 @@ extern ShuttleRowNeed *shuttle_row_need_copy(ShuttleRowNeed *old,
  * included, unless it ends before. INFINITY: all, also if need is NULL. */
 extern double shuttle_row_need_count(const ShuttleRowNeed *need);
 
+/* True if a join reads its inner side only up to the first row that matches. */
+static inline bool
+shuttle_join_takes_one(const JoinState *join)
+{
+	return join->single_match || join->jointype == JOIN_ANTI;
+}
+
 /* True if a join surely returns at most one row for each outer row. */
 extern bool shuttle_join_gives_one(const JoinState *join);
 

@@ -431,7 +431,8 @@ most_in_flight(const LookAheadState *look)
 	return most;
 }
 
-/* True if every request is waited for, and none locks rows. */
+/* True if a batch may grow: its scans are on servers of stock postgres_fdw, where
+ * each request is waited for, and lock no rows. */
 static bool
 may_stretch(const LookAheadState *look)
 {
@@ -488,8 +489,7 @@ link_loop(NestLoopState *loop)
 		.look = (LookAheadState *) outerPlanState(loop),
 		.direct = innerPlanState(loop),
 		.by_position = !shuttle_settings.debug_find_by_key,
-		.one_row = loop->js.joinqual == NULL &&
-		(loop->js.single_match || loop->js.jointype == JOIN_ANTI),
+		.one_row = loop->js.joinqual == NULL && shuttle_join_takes_one(&loop->js),
 		.reached = true,
 		.foreign = shuttle_settings.enable_batched_join,
 	};
