@@ -369,6 +369,96 @@ COMMENT ON FUNCTION shuttle.remove_query_node(pg_catalog.name) IS
 
 REVOKE ALL ON FUNCTION shuttle.add_query_node(pg_catalog.name), shuttle.remove_query_node(pg_catalog.name) FROM PUBLIC;
 
+-- ------------------------------------------------------ distributed tables
+
+CREATE TABLE shuttle.groups (
+	id pg_catalog.int4 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	name pg_catalog.text);
+
+COMMENT ON TABLE shuttle.groups IS
+'groups of distributed tables whose rows with equal keys are on one storage node';
+
+CREATE TABLE shuttle.tables (
+	relation pg_catalog.regclass PRIMARY KEY,
+	kind pg_catalog.text NOT NULL CHECK (kind IN ('distributed', 'reference')),
+	group_id pg_catalog.int4 REFERENCES shuttle.groups);
+
+COMMENT ON TABLE shuttle.tables IS
+'distributed tables and reference tables';
+
+SELECT pg_catalog.pg_extension_config_dump('shuttle.groups', '');
+SELECT pg_catalog.pg_extension_config_dump('shuttle.tables', '');
+
+GRANT SELECT ON shuttle.groups, shuttle.tables TO PUBLIC;
+
+CREATE FUNCTION shuttle.add_node(
+	name pg_catalog.name,
+	host pg_catalog.text,
+	port pg_catalog.int4 DEFAULT 5432,
+	user_name pg_catalog.text DEFAULT NULL,
+	password pg_catalog.text DEFAULT NULL,
+	create_database pg_catalog.bool DEFAULT false,
+	tags pg_catalog.text[] DEFAULT '{}',
+	OUT subject pg_catalog.text,
+	OUT verdict pg_catalog.text,
+	OUT hint pg_catalog.text)
+RETURNS SETOF pg_catalog.record
+LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_add_node';
+
+COMMENT ON FUNCTION shuttle.add_node(pg_catalog.name, pg_catalog.text, pg_catalog.int4, pg_catalog.text, pg_catalog.text, pg_catalog.bool, pg_catalog.text[]) IS
+'makes a server that holds tablets, and checks it';
+
+CREATE FUNCTION shuttle.use_node(
+	server pg_catalog.name,
+	tags pg_catalog.text[] DEFAULT '{}',
+	OUT subject pg_catalog.text,
+	OUT verdict pg_catalog.text,
+	OUT hint pg_catalog.text)
+RETURNS SETOF pg_catalog.record
+LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_use_node';
+
+COMMENT ON FUNCTION shuttle.use_node(pg_catalog.name, pg_catalog.text[]) IS
+'lets a server that exists hold tablets, and checks it';
+
+CREATE FUNCTION shuttle.remove_node(name pg_catalog.name)
+RETURNS pg_catalog.void
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_remove_node';
+
+COMMENT ON FUNCTION shuttle.remove_node(pg_catalog.name) IS
+'drops a server that holds no tablets any more';
+
+REVOKE ALL ON FUNCTION shuttle.add_node(pg_catalog.name, pg_catalog.text, pg_catalog.int4, pg_catalog.text, pg_catalog.text, pg_catalog.bool, pg_catalog.text[]),
+	shuttle.use_node(pg_catalog.name, pg_catalog.text[]),
+	shuttle.remove_node(pg_catalog.name) FROM PUBLIC;
+
+CREATE FUNCTION shuttle.distribute_table(
+	relation pg_catalog.regclass,
+	key pg_catalog.name,
+	tablets pg_catalog.int4 DEFAULT NULL,
+	colocate_with pg_catalog.regclass DEFAULT NULL,
+	nodes pg_catalog.name[] DEFAULT NULL)
+RETURNS pg_catalog.void
+LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_distribute_table';
+
+COMMENT ON FUNCTION shuttle.distribute_table(pg_catalog.regclass, pg_catalog.name, pg_catalog.int4, pg_catalog.regclass, pg_catalog.name[]) IS
+'spreads a table over storage nodes by a column';
+
+CREATE FUNCTION shuttle.distribute_tables(
+	keys pg_catalog.text[],
+	tablets pg_catalog.int4 DEFAULT NULL,
+	colocate_with pg_catalog.regclass DEFAULT NULL,
+	nodes pg_catalog.name[] DEFAULT NULL)
+RETURNS pg_catalog.void
+LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_distribute_tables';
+
+COMMENT ON FUNCTION shuttle.distribute_tables(pg_catalog.text[], pg_catalog.int4, pg_catalog.regclass, pg_catalog.name[]) IS
+'spreads tables with foreign keys among them over storage nodes, each by the column named behind its name';
+
 -- --------------------------------------- what nodes collect, combined here
 
 CREATE FUNCTION shuttle.collect_value(pg_catalog.internal, pg_catalog.anyelement)

@@ -12,6 +12,7 @@
 #include "explain/shuttle_explain.h"
 #include "planner/shuttle_planner.h"
 #include "storage/shuttle_storage.h"
+#include "tablets/shuttle_tablets.h"
 
 PG_MODULE_MAGIC_EXT(
 					.name = "pg_shuttle",
@@ -24,6 +25,7 @@ _PG_init(void)
 	shuttle_settings_define();
 	shuttle_storage_init();
 	shuttle_cluster_init();
+	shuttle_tablets_init();
 	shuttle_executor_init();
 	shuttle_planner_init();
 	shuttle_explain_init();		/* its hooks go around early starts */

@@ -206,6 +206,14 @@ static const NumberDefinition numbers[] = {
 		.flags = GUC_EXPLAIN,
 	},
 	{
+		.name = "shuttle.tablets",
+		.help = "Sets the number of tablets of a distributed table, unless the function's argument does.",
+		.value = &shuttle_settings.tablets,
+		.initial = 12,
+		.min = 1,
+		.max = 4096,
+	},
+	{
 		.name = "shuttle.write_buffer_size",
 		.help = "Sets the size of a table's write buffer.",
 		.value = &shuttle_settings.write_buffer_size_kb,

@@ -9,11 +9,17 @@
 
 #include "access/htup_details.h"
 #include "access/nbtree.h"
+#include "catalog/catalog.h"
 #include "catalog/pg_attribute.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_database.h"
+#include "catalog/storage.h"
 #include "commands/vacuum.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "pgstat.h"
+#include "storage/smgr.h"
+#include "utils/regproc.h"
 #include "utils/relcache.h"
 #include "utils/syscache.h"
 
@@ -49,6 +55,59 @@ shuttle_bt_getroot(Relation index, Relation heap)
 	return _bt_getroot(index, heap, BT_READ);
 #else
 	return _bt_getroot(index, BT_READ);
+#endif
+}
+
+/* A table without storage has no pages in the visibility map; 18 added frozen
+ * ones. */
+static inline void
+shuttle_class_clear_visible(Form_pg_class form)
+{
+	form->relallvisible = 0;
+#if PG_VERSION_NUM >= 180000
+	form->relallfrozen = 0;
+#endif
+}
+
+/* Storage that was made in this transaction; renamed in 16. */
+#if PG_VERSION_NUM < 160000
+#define rd_newRelfilelocatorSubid rd_newRelfilenodeSubid
+#define rd_firstRelfilelocatorSubid rd_firstRelfilenodeSubid
+#endif
+
+/* Makes a file for a permanent relation, dropped if the transaction fails, and
+ * returns its number; renamed in 16. */
+static inline Oid
+shuttle_new_storage(Oid tablespace)
+{
+#if PG_VERSION_NUM >= 160000
+	RelFileLocator file = {
+		.spcOid = OidIsValid(tablespace) ? tablespace : MyDatabaseTableSpace,
+		.dbOid = MyDatabaseId,
+		.relNumber = GetNewRelFileNumber(tablespace, NULL, RELPERSISTENCE_PERMANENT),
+	};
+	Oid			number = file.relNumber;
+#else
+	RelFileNode file = {
+		.spcNode = OidIsValid(tablespace) ? tablespace : MyDatabaseTableSpace,
+		.dbNode = MyDatabaseId,
+		.relNode = GetNewRelFileNode(tablespace, NULL, RELPERSISTENCE_PERMANENT),
+	};
+	Oid			number = file.relNode;
+#endif
+
+	smgrclose(RelationCreateStorage(file, RELPERSISTENCE_PERMANENT, true));
+	return number;
+}
+
+/* Splits a qualified name; 16 added soft errors. */
+static inline List *
+shuttle_qualified_names(const char *text)
+{
+#if PG_VERSION_NUM >= 160000
+	return stringToQualifiedNameList(text, NULL);
+#else
+	return stringToQualifiedNameList(text);
 #endif
 }
 
@@ -140,11 +199,14 @@ shuttle_counted_table(const PgStat_TableStatus *status)
 
 /* ---- privileges */
 
-/* 16 has one function for all kinds of objects; here for servers only. */
+/* 16 has one function for all kinds of objects; here for servers and tables
+ * only. */
 #if PG_VERSION_NUM < 160000
 static inline bool
 object_ownercheck(Oid classid, Oid objectid, Oid roleid)
 {
+	if (classid == RelationRelationId)
+		return pg_class_ownercheck(objectid, roleid);
 	Assert(classid == ForeignServerRelationId);
 	return pg_foreign_server_ownercheck(objectid, roleid);
 }

@@ -36,6 +36,7 @@ typedef struct ShuttleSettings
 	int			fetch_size_limit_kb;
 	int			fetch_ahead_kb;
 	int			batches_in_flight;
+	int			tablets;		/* of a new distributed table */
 	int			write_buffer_size_kb;
 	int			idle_timeout_s;
 	int			commit_wait_ms;

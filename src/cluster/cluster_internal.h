@@ -25,10 +25,6 @@ extern bool shuttle_option_is_ours(const char *name);
  */
 extern List *shuttle_server_tables_lock(Oid serverid);
 
-/* The server of our wrapper with that name. Errors: ERRCODE_UNDEFINED_OBJECT;
- * ERRCODE_WRONG_OBJECT_TYPE if it is of another wrapper. */
-extern Oid	shuttle_server_find(const char *name);
-
 /* All servers of our wrapper, by name. */
 extern List *shuttle_server_list(void);
 

@@ -62,20 +62,6 @@ extern List *shuttle_commit_records(void);
 /* Removes records with these names. */
 extern void shuttle_commit_records_forget(List *names);
 
-/* ---- extension_tables.c */
-
-typedef enum ShuttleExtensionTable
-{
-	SHUTTLE_TABLE_COMMIT_RECORDS,
-	SHUTTLE_TABLE_IDENTITY,
-	SHUTTLE_TABLE_QUERY_NODES
-} ShuttleExtensionTable;
-
-#define SHUTTLE_NTABLES (SHUTTLE_TABLE_QUERY_NODES + 1)
-
-/* The OID of a table of the extension; InvalidOid if it does not exist. */
-extern Oid	shuttle_extension_table(ShuttleExtensionTable table);
-
 /* ---- recovery.c and recovery_mappings.c */
 
 typedef enum PreparedFate

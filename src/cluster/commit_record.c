@@ -26,6 +26,7 @@
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_catalog.h"
 #include "cluster/commit_internal.h"
+#include "cluster/shuttle_cluster.h"
 
 /* Columns of shuttle.commit_records. */
 enum

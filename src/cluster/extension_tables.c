@@ -20,12 +20,13 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-#include "cluster/commit_internal.h"
+#include "cluster/shuttle_cluster.h"
 
 static const char *const names[SHUTTLE_NTABLES] = {
 	[SHUTTLE_TABLE_COMMIT_RECORDS] = "commit_records",
 	[SHUTTLE_TABLE_IDENTITY] = "identity",
 	[SHUTTLE_TABLE_QUERY_NODES] = "query_nodes",
+	[SHUTTLE_TABLE_TABLES] = "tables",
 };
 
 static Oid	known[SHUTTLE_NTABLES];

@@ -22,6 +22,7 @@
 
 #include "base/shuttle_compat.h"
 #include "cluster/commit_internal.h"
+#include "cluster/shuttle_cluster.h"
 
 /* Columns of shuttle.identity. */
 enum

@@ -34,7 +34,8 @@ typedef enum OptionValue
 	VALUE_INT,
 	VALUE_KB,					/* with a memory unit; kB by default */
 	VALUE_REAL,					/* not negative */
-	VALUE_NAMES					/* names of servers, separated by commas */
+	VALUE_NAMES,				/* names of servers, separated by commas */
+	VALUE_WORDS					/* identifiers, separated by commas */
 } OptionValue;
 
 /* The kinds of objects that have options, as bits. */
@@ -82,6 +83,8 @@ static const OptionDefinition definitions[] = {
 	{"shuttle_round_trip_cost", ON_SERVER, VALUE_REAL, 0, 0},
 	{"shuttle_pooler", ON_SERVER, VALUE_POOLER, 0, 0},
 	{"shuttle_two_phase", ON_SERVER, VALUE_BOOL, 0, 0},
+	{"shuttle_holds_tablets", ON_SERVER, VALUE_BOOL, 0, 0},
+	{"shuttle_tags", ON_SERVER, VALUE_WORDS, 0, 0},
 	{SHUTTLE_OUR_ESTIMATE, ON_SERVER | ON_TABLE, VALUE_BOOL, 0, 0},
 	{"shuttle_copy_statistics", ON_SERVER | ON_TABLE, VALUE_BOOL, 0, 0},
 	{"shuttle_volatile", ON_TABLE, VALUE_BOOL, 0, 0},
@@ -95,6 +98,7 @@ static void check_option(DefElem *option, const ObjectKind *kind);
 static void check_value(DefElem *option, const OptionDefinition *definition);
 static void check_number(const char *name, const char *text,
 						 const OptionDefinition *definition);
+static List *split_words(const char *name, const char *text, const char *hint);
 static void check_names(const char *name, const char *text);
 static void check_together(List *options);
 static void refuse_option(const char *name, const ObjectKind *kind);
@@ -228,6 +232,10 @@ check_value(DefElem *option, const OptionDefinition *definition)
 		case VALUE_NAMES:
 			check_names(option->defname, defGetString(option));
 			break;
+		case VALUE_WORDS:
+			(void) split_words(option->defname, defGetString(option),
+							   "Give words, separated by commas.");
+			break;
 	}
 }
 
@@ -267,19 +275,26 @@ check_number(const char *name, const char *text,
 						definition->max, unit)));
 }
 
+static List *
+split_words(const char *name, const char *text, const char *hint)
+{
+	List	   *words;
+
+	if (!SplitIdentifierString(pstrdup(text), ',', &words) || words == NIL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid value for option \"%s\": %s", name, text),
+				 errhint("%s", hint)));
+	return words;
+}
+
 /* A missing server is only a warning, so that a dump can be restored. */
 static void
 check_names(const char *name, const char *text)
 {
-	List	   *names;
 	ListCell   *lc;
 
-	if (!SplitIdentifierString(pstrdup(text), ',', &names) || names == NIL)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("invalid value for option \"%s\": %s", name, text),
-				 errhint("Give names of servers, separated by commas.")));
-	foreach(lc, names)
+	foreach(lc, split_words(name, text, "Give names of servers, separated by commas."))
 	{
 		if (!OidIsValid(get_foreign_server_oid(lfirst(lc), true)))
 			ereport(WARNING,

@@ -54,6 +54,24 @@ extern const List *shuttle_cluster_options(Oid serverid, Oid relid);
 /* The same, parsed; valid until the next call. */
 extern const ShuttleTableOptions *shuttle_cluster_table_options(Oid serverid, Oid relid);
 
+/* The server of our wrapper with that name. Errors: ERRCODE_UNDEFINED_OBJECT;
+ * ERRCODE_WRONG_OBJECT_TYPE if it is of another wrapper. */
+extern Oid	shuttle_server_find(const char *name);
+
+/* The tables of the extension. */
+typedef enum ShuttleExtensionTable
+{
+	SHUTTLE_TABLE_COMMIT_RECORDS,
+	SHUTTLE_TABLE_IDENTITY,
+	SHUTTLE_TABLE_QUERY_NODES,
+	SHUTTLE_TABLE_TABLES
+} ShuttleExtensionTable;
+
+#define SHUTTLE_NTABLES (SHUTTLE_TABLE_TABLES + 1)
+
+/* The OID of one; InvalidOid if it does not exist. */
+extern Oid	shuttle_extension_table(ShuttleExtensionTable table);
+
 /* Notes that the transaction wrote through a stock postgres_fdw server, whose
  * commit is not atomic with our nodes': the commit warns. */
 extern void shuttle_commit_note_other_server(Oid serverid);

@@ -44,6 +44,7 @@
 #include "base/shuttle_settings.h"
 #include "base/shuttle_wait_events.h"
 #include "cluster/commit_internal.h"
+#include "cluster/shuttle_cluster.h"
 
 #define MOST_DATABASES 1024
 #define DOUBT_MS (60 * 1000)

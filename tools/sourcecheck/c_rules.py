@@ -10,7 +10,7 @@ from pathlib import Path
 from sourcecheck.source import Finding, Function, Source, closing_parenthesis
 
 # A file includes its own room and the rooms behind it in this list.
-LADDER = ("planner", "executor", "cluster", "storage", "explain", "base")
+LADDER = ("planner", "executor", "tablets", "cluster", "storage", "explain", "base")
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.MULTILINE)
 SYSTEM_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]+<([^>]+)>", re.MULTILINE)

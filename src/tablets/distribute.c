@@ -1,0 +1,407 @@
+/*-------------------------------------------------------------------------
+ * distribute.c
+ *	  shuttle.distribute_table() and shuttle.distribute_tables().
+ *
+ * All in the caller's transaction, under AccessExclusiveLock on the tables:
+ *
+ * 1. Checks; nothing has been changed if one fails.
+ * 2. Nodes make the tables and their tablets, without indexes.
+ * 3. Rows are copied to the nodes (load.c).
+ * 4. Nodes make indexes, keys, and the foreign keys among the tables; these are
+ *	  dropped here.
+ * 5. The tables become partitioned ones (surgery.c), and take the tablets as
+ *	  partitions.
+ *
+ * An error or a cancel at any point rolls everything back, here and on nodes.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/dependency.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_constraint.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "foreign/foreign.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "storage/lmgr.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_catalog.h"
+#include "base/shuttle_settings.h"
+#include "cluster/shuttle_cluster.h"
+#include "tablets/tablets_internal.h"
+
+/* One of the tables that are distributed together. */
+typedef struct DistributedTable
+{
+	Oid			relid;
+	char	   *key;
+	AttrNumber	key_number;
+} DistributedTable;
+
+typedef struct Distribution
+{
+	List	   *tables;			/* of DistributedTable */
+	List	   *relids;
+	int			ntablets;
+	Oid			colocate_with;	/* or InvalidOid */
+	List	   *nodes;			/* servers; NIL: all */
+	ShuttleLayout *layout;
+	List	   *servers;		/* of the layout, each once */
+	ShuttleNodeStatements *statements;
+} Distribution;
+
+static const char *const own_foreign_keys_query =
+"SELECT oid::text FROM pg_constraint WHERE contype = 'f' AND conrelid = $1";
+
+SHUTTLE_SQL_FUNCTION(shuttle_distribute_table);
+SHUTTLE_SQL_FUNCTION(shuttle_distribute_tables);
+
+static void
+add_table(Distribution *distribution, Oid relid, char *key)
+{
+	DistributedTable *table = palloc0_object(DistributedTable);
+
+	if (list_member_oid(distribution->relids, relid))
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_TABLE),
+				 errmsg("table \"%s\" is named twice", get_rel_name(relid))));
+	table->relid = relid;
+	table->key = key;
+	distribution->tables = lappend(distribution->tables, table);
+	distribution->relids = lappend_oid(distribution->relids, relid);
+}
+
+/* Splits table.column or schema.table.column. */
+static void
+add_key(Distribution *distribution, const char *text)
+{
+	List	   *names = shuttle_qualified_names(text);
+	char	   *key = strVal(llast(names));
+
+	if (list_length(names) < 2)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid key \"%s\"", text),
+				 errhint("Write table.column or schema.table.column.")));
+	names = list_delete_last(names);
+	add_table(distribution,
+			  RangeVarGetRelid(makeRangeVarFromNameList(names), AccessExclusiveLock, false),
+			  key);
+}
+
+/* Arguments that both functions have, from number first on. */
+static void
+take_options(Distribution *distribution, FunctionCallInfo fcinfo, int first)
+{
+	distribution->ntablets = PG_ARGISNULL(first) ? shuttle_settings.tablets : PG_GETARG_INT32(first);
+	if (distribution->ntablets < 1 || distribution->ntablets > SHUTTLE_MOST_TABLETS)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of tablets must be between 1 and %d", SHUTTLE_MOST_TABLETS)));
+	if (!PG_ARGISNULL(first + 1))
+		distribution->colocate_with = PG_GETARG_OID(first + 1);
+	if (!PG_ARGISNULL(first + 2))
+	{
+		Datum	   *names;
+		bool	   *nulls;
+		int			nnames;
+
+		deconstruct_array(PG_GETARG_ARRAYTYPE_P(first + 2), NAMEOID, NAMEDATALEN, false,
+						  TYPALIGN_CHAR, &names, &nulls, &nnames);
+		for (int i = 0; i < nnames; i++)
+		{
+			if (nulls[i])
+				ereport(ERROR,
+						(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						 errmsg("name of a node must not be null")));
+			distribution->nodes = lappend_oid(distribution->nodes,
+											  shuttle_node_find(NameStr(*DatumGetName(names[i]))));
+		}
+	}
+}
+
+static void
+check_tables(Distribution *distribution)
+{
+	ListCell   *cell;
+
+	foreach(cell, distribution->tables)
+	{
+		DistributedTable *table = lfirst(cell);
+		Relation	rel = table_open(table->relid, AccessExclusiveLock);
+
+		table->key_number = shuttle_distribute_check(rel, table->key, distribution->relids);
+		table_close(rel, NoLock);
+	}
+}
+
+static const DistributedTable *
+find_table(const Distribution *distribution, Oid relid)
+{
+	ListCell   *cell;
+
+	foreach(cell, distribution->tables)
+	{
+		const DistributedTable *table = lfirst(cell);
+
+		if (table->relid == relid)
+			return table;
+	}
+	return NULL;
+}
+
+/* A node looks for the row that a foreign key names among its own rows. */
+static void
+check_foreign_key(const Distribution *distribution, const DistributedTable *table, Oid constraint)
+{
+	HeapTuple	tuple = SearchSysCache1(CONSTROID, ObjectIdGetDatum(constraint));
+	Form_pg_constraint form;
+	const DistributedTable *referred;
+	AttrNumber	own[INDEX_MAX_KEYS];
+	AttrNumber	others[INDEX_MAX_KEYS];
+	int			nkeys;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for constraint %u", constraint);
+	form = (Form_pg_constraint) GETSTRUCT(tuple);
+	referred = find_table(distribution, form->confrelid);
+	DeconstructFkConstraintRow(tuple, &nkeys, own, others, NULL, NULL, NULL, NULL, NULL);
+	for (int i = 0; i < nkeys && referred != NULL; i++)
+	{
+		if (own[i] == table->key_number && others[i] == referred->key_number)
+			referred = NULL;
+	}
+	if (referred != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_FOREIGN_KEY),
+				 errmsg("foreign key \"%s\" does not relate column \"%s\" of table \"%s\" to column \"%s\" of table \"%s\"",
+						NameStr(form->conname), table->key, get_rel_name(table->relid),
+						referred->key, get_rel_name(referred->relid)),
+				 errdetail("The row that it names can be on another storage node."),
+				 errhint("Distribute both tables by columns of the key, make \"%s\" a reference table, or drop the key.",
+						 get_rel_name(referred->relid))));
+	ReleaseSysCache(tuple);
+}
+
+static void
+check_foreign_keys(const Distribution *distribution)
+{
+	ListCell   *cell;
+
+	foreach(cell, distribution->tables)
+	{
+		const DistributedTable *table = lfirst(cell);
+		ListCell   *inner;
+
+		foreach(inner, shuttle_local_texts(own_foreign_keys_query, table->relid))
+			check_foreign_key(distribution, table, atooid(lfirst(inner)));
+	}
+}
+
+/* All tables are spread as the first one is. */
+static void
+choose_layout(Distribution *distribution)
+{
+	ListCell   *cell;
+	Oid			type = InvalidOid;
+	Oid			collation = InvalidOid;
+
+	foreach(cell, distribution->tables)
+	{
+		DistributedTable *table = lfirst(cell);
+		int32		typmod;
+		Oid			own_type;
+		Oid			own_collation;
+
+		get_atttypetypmodcoll(table->relid, table->key_number, &own_type, &typmod, &own_collation);
+		if (foreach_current_index(cell) > 0 && (own_type != type || own_collation != collation))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("keys of tables in one group must have the same type"),
+					 errdetail("Column \"%s\" of table \"%s\" has type %s, others have %s.",
+							   table->key, get_rel_name(table->relid),
+							   format_type_be(own_type), format_type_be(type))));
+		type = own_type;
+		collation = own_collation;
+	}
+	if (OidIsValid(distribution->colocate_with))
+		distribution->layout = shuttle_layout_colocated(distribution->colocate_with, type, collation);
+	else
+		distribution->layout = shuttle_layout_find(distribution->nodes, distribution->ntablets,
+												   type, collation);
+	for (int i = 0; i < distribution->layout->ntablets; i++)
+		distribution->servers = list_append_unique_oid(distribution->servers,
+													   distribution->layout->servers[i]);
+}
+
+static void
+add_texts(Distribution *distribution, List *texts)
+{
+	ListCell   *cell;
+
+	foreach(cell, texts)
+		shuttle_node_statements_add_all(distribution->statements, distribution->servers,
+										lfirst(cell));
+}
+
+static void
+make_on_nodes(Distribution *distribution)
+{
+	const ShuttleLayout *layout = distribution->layout;
+	ListCell   *cell;
+
+	foreach(cell, distribution->tables)
+	{
+		DistributedTable *table = lfirst(cell);
+
+		add_texts(distribution, shuttle_table_text_types(table->relid));
+		add_texts(distribution, shuttle_table_text_parent(table->relid, table->key));
+		for (int i = 0; i < layout->ntablets; i++)
+			shuttle_node_statements_add(distribution->statements, layout->servers[i],
+										shuttle_table_text_tablet(table->relid, layout->ntablets, i));
+	}
+	shuttle_node_statements_run(distribution->statements);
+}
+
+/* Foreign keys come last: they need the keys of the other tables. */
+static void
+make_keys_on_nodes(Distribution *distribution)
+{
+	ListCell   *cell;
+
+	foreach(cell, distribution->tables)
+		add_texts(distribution, shuttle_table_text_indexes(((DistributedTable *) lfirst(cell))->relid));
+	foreach(cell, distribution->tables)
+		add_texts(distribution, shuttle_table_text_foreign_keys(((DistributedTable *) lfirst(cell))->relid));
+	shuttle_node_statements_run(distribution->statements);
+}
+
+/* Core allows no foreign key from or to a table with foreign partitions. */
+static void
+drop_foreign_keys(Oid relid)
+{
+	ListCell   *cell;
+
+	foreach(cell, shuttle_local_texts(own_foreign_keys_query, relid))
+	{
+		ObjectAddress address;
+
+		ObjectAddressSet(address, ConstraintRelationId, atooid(lfirst(cell)));
+		performDeletion(&address, DROP_RESTRICT, 0);
+	}
+	CommandCounterIncrement();
+}
+
+static void
+take_tablets(Oid relid, const ShuttleLayout *layout)
+{
+	shuttle_surgery_hide_indexes(relid);
+	for (int i = 0; i < layout->ntablets; i++)
+		(void) shuttle_local_run(psprintf("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES WITH (MODULUS %d, REMAINDER %d)",
+										  shuttle_local_name(relid),
+										  shuttle_tablet_qualified_name(relid, i),
+										  layout->ntablets, i));
+	shuttle_surgery_show_indexes(relid);
+}
+
+static void
+make_partitioned(Distribution *distribution)
+{
+	ListCell   *cell;
+
+	foreach(cell, distribution->relids)
+		drop_foreign_keys(lfirst_oid(cell));
+	foreach(cell, distribution->tables)
+	{
+		DistributedTable *table = lfirst(cell);
+
+		shuttle_surgery_partition(table->relid, table->key_number);
+		take_tablets(table->relid, distribution->layout);
+		shuttle_table_note(table->relid, SHUTTLE_TABLE_DISTRIBUTED, distribution->layout);
+	}
+}
+
+static void
+distribute(Distribution *distribution)
+{
+	ListCell   *cell;
+
+	distribution->statements = shuttle_node_statements_create();
+	check_tables(distribution);
+	check_foreign_keys(distribution);
+	choose_layout(distribution);
+	make_on_nodes(distribution);
+	foreach(cell, distribution->tables)
+	{
+		DistributedTable *table = lfirst(cell);
+		uint64		nrows = shuttle_load_tablets(table->relid, table->key, distribution->layout);
+
+		if (nrows > 0)
+			ereport(NOTICE,
+					(errmsg_plural("%llu row of \"%s\" is on %d nodes",
+								   "%llu rows of \"%s\" are on %d nodes", nrows,
+								   (unsigned long long) nrows, get_rel_name(table->relid),
+								   list_length(distribution->servers))));
+	}
+	make_keys_on_nodes(distribution);
+	make_partitioned(distribution);
+}
+
+/* shuttle.distribute_table(relation, key, tablets, colocate_with, nodes) */
+Datum
+shuttle_distribute_table(PG_FUNCTION_ARGS)
+{
+	Distribution distribution = {0};
+	Oid			relid;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("table and key must not be null")));
+	relid = PG_GETARG_OID(0);
+	LockRelationOid(relid, AccessExclusiveLock);
+	add_table(&distribution, relid, NameStr(*PG_GETARG_NAME(1)));
+	take_options(&distribution, fcinfo, 2);
+	distribute(&distribution);
+	PG_RETURN_VOID();
+}
+
+/* shuttle.distribute_tables(keys, tablets, colocate_with, nodes) */
+Datum
+shuttle_distribute_tables(PG_FUNCTION_ARGS)
+{
+	Distribution distribution = {0};
+	Datum	   *keys;
+	bool	   *nulls;
+	int			nkeys;
+
+	if (PG_ARGISNULL(0))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("keys must not be null")));
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(0), TEXTOID, -1, false, TYPALIGN_INT,
+					  &keys, &nulls, &nkeys);
+	for (int i = 0; i < nkeys; i++)
+	{
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("keys must not be null")));
+		add_key(&distribution, TextDatumGetCString(keys[i]));
+	}
+	take_options(&distribution, fcinfo, 1);
+	if (nkeys > 0)
+		distribute(&distribution);
+	PG_RETURN_VOID();
+}

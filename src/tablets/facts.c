@@ -1,0 +1,164 @@
+/*-------------------------------------------------------------------------
+ * facts.c
+ *	  What a relation is: distributed, a reference table, a tablet, or none
+ *	  of ours.
+ *
+ * The answer is cached for each relation that was asked for, and forgotten
+ * when the relation's relcache entry is invalidated; whoever changes
+ * shuttle.tables has to invalidate the relation.
+ *
+ * Memory: a hash table in CacheMemoryContext.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/partition.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_foreign_table.h"
+#include "foreign/fdwapi.h"
+#include "foreign/foreign.h"
+#include "partitioning/partdesc.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "base/shuttle_compat_catalog.h"
+#include "cluster/shuttle_cluster.h"
+#include "tablets/tablets_internal.h"
+
+/* columns of shuttle.tables */
+enum
+{
+	COLUMN_RELATION = 1,
+	COLUMN_KIND
+};
+
+typedef struct TableFacts
+{
+	Oid			relid;			/* hash key */
+	ShuttleTableKind kind;
+} TableFacts;
+
+static HTAB *cache = NULL;
+
+static void
+forget_facts(Datum arg, Oid relid)
+{
+	HASH_SEQ_STATUS scan;
+	TableFacts *facts;
+
+	if (OidIsValid(relid))
+	{
+		(void) hash_search(cache, &relid, HASH_REMOVE, NULL);
+		return;
+	}
+	hash_seq_init(&scan, cache);
+	while ((facts = hash_seq_search(&scan)) != NULL)
+		(void) hash_search(cache, &facts->relid, HASH_REMOVE, NULL);
+}
+
+static void
+make_cache(void)
+{
+	HASHCTL		control = {
+		.keysize = sizeof(Oid),
+		.entrysize = sizeof(TableFacts),
+		.hcxt = CacheMemoryContext,
+	};
+
+	cache = hash_create("pg_shuttle kinds of tables", 64, &control,
+						HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	CacheRegisterRelcacheCallback(forget_facts, (Datum) 0);
+}
+
+/* The kind in shuttle.tables. */
+static ShuttleTableKind
+read_kind(Oid relid)
+{
+	ShuttleTableKind kind = SHUTTLE_TABLE_OTHER;
+	Oid			tables = shuttle_extension_table(SHUTTLE_TABLE_TABLES);
+	Relation	rel;
+	SysScanDesc scan;
+	ScanKeyData key;
+	HeapTuple	tuple;
+
+	if (!OidIsValid(tables))
+		return kind;
+	rel = table_open(tables, AccessShareLock);
+	ScanKeyInit(&key, COLUMN_RELATION, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(relid));
+	scan = systable_beginscan(rel, shuttle_primary_key(rel), true, NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+	{
+		bool		is_null;
+		Datum		name = heap_getattr(tuple, COLUMN_KIND, RelationGetDescr(rel), &is_null);
+
+		kind = strcmp(TextDatumGetCString(name), "distributed") == 0 ?
+			SHUTTLE_TABLE_DISTRIBUTED : SHUTTLE_TABLE_REFERENCE;
+	}
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+	return kind;
+}
+
+static ShuttleTableKind
+find_kind(Oid relid)
+{
+	switch (get_rel_relkind(relid))
+	{
+		case RELKIND_RELATION:
+		case RELKIND_PARTITIONED_TABLE:
+			return read_kind(relid);
+		case RELKIND_FOREIGN_TABLE:
+			if (get_rel_relispartition(relid) &&
+				read_kind(get_partition_parent(relid, true)) == SHUTTLE_TABLE_DISTRIBUTED)
+				return SHUTTLE_TABLE_TABLET;
+			return SHUTTLE_TABLE_OTHER;
+		default:
+			return SHUTTLE_TABLE_OTHER;
+	}
+}
+
+ShuttleTableKind
+shuttle_table_kind(Oid relid)
+{
+	TableFacts *facts;
+	ShuttleTableKind kind;
+
+	if (cache == NULL)
+		make_cache();
+	facts = hash_search(cache, &relid, HASH_FIND, NULL);
+	if (facts != NULL)
+		return facts->kind;
+
+	/* reading may invalidate entries, so the new one is made afterwards */
+	kind = find_kind(relid);
+	facts = hash_search(cache, &relid, HASH_ENTER, NULL);
+	facts->kind = kind;
+	return kind;
+}
+
+List *
+shuttle_table_servers(Oid relid)
+{
+	Relation	rel = table_open(relid, AccessShareLock);
+	PartitionDesc partitions = RelationGetPartitionDesc(rel, true);
+	List	   *servers = NIL;
+
+	for (int i = 0; i < partitions->nparts; i++)
+	{
+		if (get_rel_relkind(partitions->oids[i]) == RELKIND_FOREIGN_TABLE)
+			servers = list_append_unique_oid(servers,
+											 GetForeignServerIdByRelId(partitions->oids[i]));
+	}
+	table_close(rel, NoLock);
+	return servers;
+}

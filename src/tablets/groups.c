@@ -1,0 +1,176 @@
+/*-------------------------------------------------------------------------
+ * groups.c
+ *	  Groups of tables whose rows with equal keys are on one node, and the
+ *	  nodes that new tables are spread over.
+ *
+ * A group is the number of its row in shuttle.groups; its layout is that of any
+ * of its tables, in core's catalogs.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "foreign/fdwapi.h"
+#include "foreign/foreign.h"
+#include "partitioning/partdesc.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/partcache.h"
+#include "utils/rel.h"
+
+#include "base/shuttle_compat.h"
+#include "cluster/shuttle_cluster.h"
+#include "tablets/tablets_internal.h"
+
+static const char *const group_query =
+"SELECT group_id::text FROM shuttle.tables WHERE relation = $1 AND kind = 'distributed'";
+
+static const char *const members_query =
+"SELECT DISTINCT ON (group_id) relation::oid::text FROM shuttle.tables"
+" WHERE kind = 'distributed' AND $1 IS NOT NULL ORDER BY group_id, relation";
+
+static const char *const nodes_query =
+"SELECT s.oid::text FROM pg_foreign_server AS s, pg_options_to_table(s.srvoptions) AS o"
+" WHERE o.option_name = 'shuttle_holds_tablets' AND o.option_value::bool AND $1 IS NOT NULL"
+" ORDER BY s.srvname COLLATE \"C\"";
+
+ShuttleLayout *
+shuttle_layout_of(Oid relid)
+{
+	ShuttleLayout *layout = palloc0_object(ShuttleLayout);
+	char	   *group = shuttle_local_text(group_query, relid);
+	Relation	rel;
+	PartitionDesc partitions;
+
+	if (group == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("table \"%s\" is not distributed", get_rel_name(relid))));
+	layout->group = pg_strtoint32(group);
+	rel = table_open(relid, AccessShareLock);
+	partitions = RelationGetPartitionDesc(rel, true);
+	layout->ntablets = partitions->nparts;
+	layout->servers = palloc0_array(Oid, partitions->nparts);
+
+	/* partitions of one modulus are ordered by their remainder */
+	for (int i = 0; i < partitions->nparts; i++)
+		layout->servers[i] = GetForeignServerIdByRelId(partitions->oids[i]);
+	table_close(rel, NoLock);
+	return layout;
+}
+
+/* True if rows of both tables with equal keys have the same remainder. */
+static bool
+is_spread_alike(Oid relid, Oid type, Oid collation)
+{
+	Relation	rel = table_open(relid, AccessShareLock);
+	PartitionKey key = RelationGetPartitionKey(rel);
+	bool		alike = key->parttypid[0] == type && key->partcollation[0] == collation;
+
+	table_close(rel, NoLock);
+	return alike;
+}
+
+/* All nodes that hold tablets, by name. */
+static List *
+all_nodes(void)
+{
+	List	   *nodes = NIL;
+	ListCell   *cell;
+
+	foreach(cell, shuttle_local_texts(nodes_query, InvalidOid))
+		nodes = lappend_oid(nodes, atooid(lfirst(cell)));
+	if (nodes == NIL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("there are no storage nodes"),
+				 errhint("Add one with shuttle.add_node() or shuttle.use_node().")));
+	return nodes;
+}
+
+static ShuttleLayout *
+new_layout(List *nodes, int ntablets)
+{
+	ShuttleLayout *layout = palloc0_object(ShuttleLayout);
+
+	layout->ntablets = ntablets;
+	layout->servers = palloc0_array(Oid, ntablets);
+	for (int i = 0; i < ntablets; i++)
+		layout->servers[i] = list_nth_oid(nodes, i % list_length(nodes));
+	return layout;
+}
+
+static bool
+is_same_layout(const ShuttleLayout *a, const ShuttleLayout *b)
+{
+	return a->ntablets == b->ntablets &&
+		memcmp(a->servers, b->servers, a->ntablets * sizeof(Oid)) == 0;
+}
+
+ShuttleLayout *
+shuttle_layout_find(List *nodes, int ntablets, Oid type, Oid collation)
+{
+	ShuttleLayout *wanted = new_layout(nodes == NIL ? all_nodes() : nodes, ntablets);
+	ListCell   *cell;
+
+	foreach(cell, shuttle_local_texts(members_query, InvalidOid))
+	{
+		Oid			member = atooid(lfirst(cell));
+		ShuttleLayout *layout;
+
+		if (!is_spread_alike(member, type, collation))
+			continue;
+		layout = shuttle_layout_of(member);
+		if (is_same_layout(layout, wanted))
+			return layout;
+	}
+	return wanted;
+}
+
+ShuttleLayout *
+shuttle_layout_colocated(Oid other, Oid type, Oid collation)
+{
+	ShuttleLayout *layout = shuttle_layout_of(other);
+
+	if (!is_spread_alike(other, type, collation))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("key of type %s cannot be colocated with table \"%s\"",
+						format_type_be(type), get_rel_name(other)),
+				 errdetail("Its key has another type or collation.")));
+	return layout;
+}
+
+static int
+make_group(void)
+{
+	static const char *const query =
+		"SELECT max(id)::text FROM shuttle.groups WHERE $1 IS NOT NULL";
+
+	(void) shuttle_local_run_as_superuser("INSERT INTO shuttle.groups DEFAULT VALUES");
+	return pg_strtoint32(shuttle_local_text(query, InvalidOid));
+}
+
+void
+shuttle_table_note(Oid relid, ShuttleTableKind kind, ShuttleLayout *layout)
+{
+	bool		distributed = kind == SHUTTLE_TABLE_DISTRIBUTED;
+
+	if (distributed && layout->group == 0)
+		layout->group = make_group();
+	(void) shuttle_local_run_as_superuser(psprintf("INSERT INTO shuttle.tables VALUES (%u, '%s', %s)",
+												   relid, distributed ? "distributed" : "reference",
+												   distributed ? psprintf("%d", layout->group) : "NULL"));
+	CacheInvalidateRelcacheByRelid(relid);
+}
+
+void
+shuttle_table_forget(Oid relid)
+{
+	(void) shuttle_local_run_as_superuser(psprintf("DELETE FROM shuttle.tables WHERE relation = %u::regclass",
+												   relid));
+}

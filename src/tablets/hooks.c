@@ -1,0 +1,41 @@
+/*-------------------------------------------------------------------------
+ * hooks.c
+ *	  The server's hooks that the tablets room uses, and the order of its parts.
+ *
+ * Not here: the callback of the relcache that facts.c registers with its cache.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/objectaccess.h"
+
+#include "base/shuttle_utility.h"
+#include "tablets/ddl.h"
+#include "tablets/shuttle_tablets.h"
+
+static ProcessUtility_hook_type previous_utility = standard_ProcessUtility;
+static object_access_hook_type previous_access = NULL;
+
+static void
+run_utility(SHUTTLE_UTILITY_PARAMETERS)
+{
+	shuttle_ddl_drop_run(previous_utility, SHUTTLE_UTILITY_ARGUMENTS);
+}
+
+static void
+note_access(ObjectAccessType access, Oid classid, Oid objectid, int subid, void *arg)
+{
+	if (previous_access != NULL)
+		previous_access(access, classid, objectid, subid, arg);
+	shuttle_ddl_drop_note(access, classid, objectid, subid);
+}
+
+void
+shuttle_tablets_init(void)
+{
+	if (ProcessUtility_hook != NULL)
+		previous_utility = ProcessUtility_hook;
+	ProcessUtility_hook = run_utility;
+	previous_access = object_access_hook;
+	object_access_hook = note_access;
+}

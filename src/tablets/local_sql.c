@@ -1,0 +1,117 @@
+/*-------------------------------------------------------------------------
+ * local_sql.c
+ *	  Statements of the tablets room on this server.
+ *
+ * They run with the caller's rights under search_path pg_catalog. The depth
+ * says to our ProcessUtility hook that a statement is ours; it is reset when
+ * the outermost statement ends, also by an error.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_authid.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+
+#include "tablets/tablets_internal.h"
+
+static int	depth = 0;			/* of shuttle_local_run() */
+
+static int
+set_search_path(void)
+{
+	int			level = NewGUCNestLevel();
+
+	(void) set_config_option("search_path", "pg_catalog", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+	return level;
+}
+
+List *
+shuttle_local_texts(const char *sql, Oid relid)
+{
+	MemoryContext caller_cxt = CurrentMemoryContext;
+	int			level = set_search_path();
+	Oid			type = OIDOID;
+	Datum		value = ObjectIdGetDatum(relid);
+	List	   *texts = NIL;
+
+	SPI_connect();
+	if (SPI_execute_with_args(sql, 1, &type, &value, NULL, false, 0) != SPI_OK_SELECT)
+		elog(ERROR, "not a query: %s", sql);
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		char	   *text = SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1);
+		MemoryContext old_cxt = MemoryContextSwitchTo(caller_cxt);
+
+		if (text != NULL)
+			texts = lappend(texts, pstrdup(text));
+		MemoryContextSwitchTo(old_cxt);
+	}
+	SPI_finish();
+	AtEOXact_GUC(true, level);
+	return texts;
+}
+
+char *
+shuttle_local_text(const char *sql, Oid relid)
+{
+	List	   *texts = shuttle_local_texts(sql, relid);
+
+	return texts == NIL ? NULL : linitial(texts);
+}
+
+uint64
+shuttle_local_run(const char *sql)
+{
+	int			level = set_search_path();
+	uint64		nrows = 0;
+
+	depth++;
+	PG_TRY();					/* the depth outlives the transaction */
+	{
+		SPI_connect();
+		if (SPI_execute(sql, false, 0) < 0)
+			elog(ERROR, "could not execute: %s", sql);
+		nrows = SPI_processed;
+		SPI_finish();
+	}
+	PG_FINALLY();
+	{
+		depth--;
+	}
+	PG_END_TRY();
+	AtEOXact_GUC(true, level);
+	return nrows;
+}
+
+uint64
+shuttle_local_run_as_superuser(const char *sql)
+{
+	Oid			userid;
+	int			flags;
+	uint64		nrows;
+
+	GetUserIdAndSecContext(&userid, &flags);
+	SetUserIdAndSecContext(BOOTSTRAP_SUPERUSERID, flags | SECURITY_LOCAL_USERID_CHANGE);
+	nrows = shuttle_local_run(sql);
+	SetUserIdAndSecContext(userid, flags);
+	return nrows;
+}
+
+bool
+shuttle_local_is_running(void)
+{
+	return depth > 0;
+}
+
+char *
+shuttle_local_name(Oid relid)
+{
+	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
+									  get_rel_name(relid));
+}

@@ -1,0 +1,309 @@
+/*-------------------------------------------------------------------------
+ * node_setup.c
+ *	  shuttle.add_node(), shuttle.use_node() and shuttle.remove_node().
+ *
+ * A storage node is a foreign server of our wrapper with the option
+ * shuttle_holds_tablets. Nodes know one role, which PUBLIC's user mapping leads
+ * to; privileges are checked here.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_foreign_server.h"
+#include "catalog/pg_type.h"
+#include "commands/dbcommands.h"
+#include "foreign/foreign.h"
+#include "funcapi.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_catalog.h"
+#include "cluster/shuttle_cluster.h"
+#include "storage/shuttle_storage.h"
+#include "tablets/tablets_internal.h"
+
+#define OLDEST_NODE 120000
+#define NCOLUMNS 3
+
+/* Columns of the query that looks at a node. */
+enum
+{
+	LOOK_VERSION,
+	LOOK_ENCODING,
+	LOOK_COLLATION,
+	LOOK_MAX_PREPARED,
+	LOOK_EXCLUSION,
+	LOOK_CAN_CREATE,
+	LOOK_IDENTIFIER,
+	LOOK_NCOLUMNS
+};
+
+static const char *const look_query =
+"SELECT pg_catalog.current_setting('server_version_num'), pg_catalog.current_setting('server_encoding'),"
+" d.datcollate, pg_catalog.current_setting('max_prepared_transactions'),"
+" pg_catalog.current_setting('constraint_exclusion'),"
+" pg_catalog.has_database_privilege(d.oid, 'CREATE'),"
+" pg_catalog.inet_server_port()::text || ' ' || d.datname"
+" FROM pg_catalog.pg_database AS d WHERE d.datname = pg_catalog.current_database()";
+
+/* What was found of a node. */
+typedef struct NodeLook
+{
+	char	   *values[LOOK_NCOLUMNS];
+} NodeLook;
+
+SHUTTLE_SQL_FUNCTION(shuttle_add_node);
+SHUTTLE_SQL_FUNCTION(shuttle_use_node);
+SHUTTLE_SQL_FUNCTION(shuttle_remove_node);
+
+static void
+put_verdict(ReturnSetInfo *result, const char *subject, const char *verdict, const char *hint)
+{
+	Datum		values[NCOLUMNS] = {CStringGetTextDatum(subject), CStringGetTextDatum(verdict)};
+	bool		nulls[NCOLUMNS] = {false, false, hint == NULL};
+
+	if (hint != NULL)
+		values[2] = CStringGetTextDatum(hint);
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+static void
+take_look(void *arg, const ShuttleRow *row)
+{
+	NodeLook   *look = arg;
+
+	for (int i = 0; i < LOOK_NCOLUMNS; i++)
+		look->values[i] = row->values[i] == NULL ? "" : pstrdup(row->values[i]);
+}
+
+pg_noreturn static void
+refuse_node(const char *name, const char *detail, const char *hint)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("server \"%s\" cannot be a storage node", name),
+			 errdetail("%s", detail),
+			 errhint("%s", hint)));
+}
+
+/* Refuses what would give wrong answers or failing commits, and reports the rest. */
+static void
+check_node(ReturnSetInfo *result, Oid serverid, const char *name)
+{
+	NodeLook	look = {0};
+	int			version;
+
+	shuttle_query(shuttle_node_get(serverid, GetUserId()), look_query, SHUTTLE_READS,
+				  LOOK_NCOLUMNS, take_look, &look);
+	version = pg_strtoint32(look.values[LOOK_VERSION]);
+	if (version < OLDEST_NODE)
+		refuse_node(name, "It is older than PostgreSQL 12.", "Upgrade it.");
+	put_verdict(result, "version", psprintf("%d", version / 10000), NULL);
+
+	/* hash values of texts are made of their bytes */
+	if (strcmp(look.values[LOOK_ENCODING], GetDatabaseEncodingName()) != 0)
+		refuse_node(name,
+					psprintf("Its database has the encoding %s, this one has %s.",
+							 look.values[LOOK_ENCODING], GetDatabaseEncodingName()),
+					"Use a database with the same encoding.");
+	put_verdict(result, "encoding", "ok", NULL);
+
+	if (pg_strtoint32(look.values[LOOK_MAX_PREPARED]) == 0)
+		refuse_node(name, "Its setting \"max_prepared_transactions\" is 0, so it cannot take part in a commit over several nodes.",
+					"Set it to at least the number of connections, and restart the node.");
+	put_verdict(result, "prepared transactions", "ok", NULL);
+
+	if (strcmp(look.values[LOOK_EXCLUSION], "off") == 0)
+		refuse_node(name, "Its setting \"constraint_exclusion\" is off.",
+					"Set it to \"partition\", the default.");
+	if (strcmp(look.values[LOOK_CAN_CREATE], "t") != 0)
+		refuse_node(name, "The remote user may not create schemas in its database.",
+					"Grant CREATE on the database to the remote user.");
+	put_verdict(result, "privileges", "ok", NULL);
+	put_verdict(result, "collation", look.values[LOOK_COLLATION], NULL);
+}
+
+/* The remote user is the same for all, as nodes check no privileges. */
+static void
+check_mappings(Oid serverid, const char *name)
+{
+	static const char *const query =
+		"SELECT usename::text FROM pg_user_mappings WHERE srvid = $1 AND umuser <> 0";
+	char	   *user = shuttle_local_text(query, serverid);
+
+	if (user != NULL)
+		refuse_node(name, psprintf("Role \"%s\" has a user mapping of its own.", user),
+					"Drop it: a storage node has one user mapping, for PUBLIC.");
+	if (!shuttle_node_has_mapping(serverid, GetUserId()))
+		refuse_node(name, "There is no user mapping for PUBLIC.",
+					"Create it with CREATE USER MAPPING FOR PUBLIC.");
+}
+
+static void
+set_option(const char *server, const char *action, const char *option, const char *value)
+{
+	(void) shuttle_local_run(psprintf("ALTER SERVER %s OPTIONS (%s %s %s)",
+									  quote_identifier(server), action, option,
+									  quote_literal_cstr(value)));
+}
+
+static char *
+tags_text(ArrayType *tags)
+{
+	StringInfoData words;
+	Datum	   *values;
+	bool	   *nulls;
+	int			nvalues;
+
+	initStringInfo(&words);
+	deconstruct_array(tags, TEXTOID, -1, false, TYPALIGN_INT, &values, &nulls, &nvalues);
+	for (int i = 0; i < nvalues; i++)
+	{
+		if (nulls[i])
+			continue;
+		appendStringInfo(&words, "%s%s", words.len == 0 ? "" : ",",
+						 quote_identifier(TextDatumGetCString(values[i])));
+	}
+	return words.data;
+}
+
+static void
+hold_tablets(const char *server, ArrayType *tags)
+{
+	ForeignServer *known = GetForeignServerByName(server, false);
+	const char *text = tags == NULL ? "" : tags_text(tags);
+
+	if (shuttle_option_find(known->options, "shuttle_holds_tablets") == NULL)
+		set_option(server, "ADD", "shuttle_holds_tablets", "true");
+	if (*text != '\0')
+		set_option(server, shuttle_option_find(known->options, "shuttle_tags") == NULL ? "ADD" : "SET",
+				   "shuttle_tags", text);
+}
+
+/* CREATE DATABASE cannot be in a transaction, so it stays if this one fails. */
+static void
+create_database(ReturnSetInfo *result, Oid serverid, const char *name)
+{
+	const char *database = get_database_name(MyDatabaseId);
+	ShuttleOutsideRun run = {.serverid = serverid, .name = name, .ok = true, .nrows = -1};
+	char	   *sql = psprintf("CREATE DATABASE %s TEMPLATE template0 ENCODING %s",
+							   quote_identifier(database),
+							   quote_literal_cstr(GetDatabaseEncodingName()));
+
+	shuttle_outside_run(sql, GetUserId(), &run, 1, 0);
+	if (run.ok)
+		put_verdict(result, "database", "created", NULL);
+	else if (strcmp(run.sqlstate, "42P04") == 0)
+		put_verdict(result, "database", "exists", NULL);
+	else
+		ereport(ERROR,
+				(errcode(MAKE_SQLSTATE(run.sqlstate[0], run.sqlstate[1], run.sqlstate[2],
+									   run.sqlstate[3], run.sqlstate[4])),
+				 errmsg("could not create database \"%s\" on storage node \"%s\": %s",
+						database, name, run.error)));
+}
+
+static char *
+mapping_options(FunctionCallInfo fcinfo)
+{
+	StringInfoData options;
+
+	initStringInfo(&options);
+	if (!PG_ARGISNULL(3))
+		appendStringInfo(&options, "user %s", quote_literal_cstr(text_to_cstring(PG_GETARG_TEXT_PP(3))));
+	if (!PG_ARGISNULL(4))
+		appendStringInfo(&options, "%spassword %s", options.len == 0 ? "" : ", ",
+						 quote_literal_cstr(text_to_cstring(PG_GETARG_TEXT_PP(4))));
+	return options.len == 0 ? "" : psprintf(" OPTIONS (%s)", options.data);
+}
+
+/* shuttle.add_node(name, host, port, user_name, password, create_database, tags) */
+Datum
+shuttle_add_node(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	const char *name;
+	const char *database = get_database_name(MyDatabaseId);
+	bool		create = !PG_ARGISNULL(5) && PG_GETARG_BOOL(5);
+	Oid			serverid;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("name, host and port of a node must not be null")));
+	name = NameStr(*PG_GETARG_NAME(0));
+	(void) shuttle_local_run(psprintf("CREATE SERVER %s FOREIGN DATA WRAPPER shuttle OPTIONS (host %s, port '%d', dbname %s)",
+									  quote_identifier(name),
+									  quote_literal_cstr(text_to_cstring(PG_GETARG_TEXT_PP(1))),
+									  PG_GETARG_INT32(2),
+									  quote_literal_cstr(create ? "postgres" : database)));
+	(void) shuttle_local_run(psprintf("CREATE USER MAPPING FOR PUBLIC SERVER %s%s",
+									  quote_identifier(name), mapping_options(fcinfo)));
+	serverid = GetForeignServerByName(name, false)->serverid;
+	if (create)
+	{
+		create_database(result, serverid, name);
+		set_option(name, "SET", "dbname", database);
+	}
+	check_node(result, serverid, name);
+	hold_tablets(name, PG_ARGISNULL(6) ? NULL : PG_GETARG_ARRAYTYPE_P(6));
+	return (Datum) 0;
+}
+
+/* shuttle.use_node(server, tags) */
+Datum
+shuttle_use_node(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	const char *name;
+	Oid			serverid;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (PG_ARGISNULL(0))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("name of a server must not be null")));
+	name = NameStr(*PG_GETARG_NAME(0));
+	serverid = shuttle_server_find(name);
+	check_mappings(serverid, name);
+	check_node(result, serverid, name);
+	hold_tablets(name, PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1));
+	return (Datum) 0;
+}
+
+Oid
+shuttle_node_find(const char *name)
+{
+	Oid			serverid = shuttle_server_find(name);
+
+	if (!shuttle_cluster_option_bool(serverid, InvalidOid, "shuttle_holds_tablets", false))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("server \"%s\" is not a storage node", name),
+				 errhint("Make it one with shuttle.use_node().")));
+	return serverid;
+}
+
+/* shuttle.remove_node(name): drops the server if nothing needs it */
+Datum
+shuttle_remove_node(PG_FUNCTION_ARGS)
+{
+	const char *name = NameStr(*PG_GETARG_NAME(0));
+	static const char *const query =
+		"SELECT ftrelid::regclass::text FROM pg_foreign_table WHERE ftserver = $1 ORDER BY 1 LIMIT 1";
+	char	   *table = shuttle_local_text(query, shuttle_node_find(name));
+
+	if (table != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+				 errmsg("storage node \"%s\" has tables, for example \"%s\"", name, table),
+				 errhint("Bring its tables back with shuttle.local_table() first.")));
+	(void) shuttle_local_run(psprintf("DROP SERVER %s CASCADE", quote_identifier(name)));
+	PG_RETURN_VOID();
+}

@@ -1,0 +1,92 @@
+/*-------------------------------------------------------------------------
+ * node_statements.c
+ *	  DDL statements on nodes, in the local transaction.
+ *
+ * All statements of all nodes are sent before the first answer is read, so
+ * they cost one round trip. The commit is the transaction's: over several
+ * nodes it is two-phase.
+ *
+ * Memory: the list and its requests belong to the context that is current when
+ * the list is made.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "base/shuttle_compat.h"
+#include "storage/shuttle_storage.h"
+#include "tablets/tablets_internal.h"
+
+typedef struct NodeStatement
+{
+	Oid			serverid;
+	char	   *sql;
+} NodeStatement;
+
+struct ShuttleNodeStatements
+{
+	MemoryContext cxt;
+	List	   *statements;		/* of NodeStatement */
+};
+
+ShuttleNodeStatements *
+shuttle_node_statements_create(void)
+{
+	ShuttleNodeStatements *statements = palloc0_object(ShuttleNodeStatements);
+
+	statements->cxt = CurrentMemoryContext;
+	return statements;
+}
+
+void
+shuttle_node_statements_add(ShuttleNodeStatements *statements, Oid serverid,
+							const char *sql)
+{
+	MemoryContext old_cxt = MemoryContextSwitchTo(statements->cxt);
+	NodeStatement *statement = palloc_object(NodeStatement);
+
+	statement->serverid = serverid;
+	statement->sql = pstrdup(sql);
+	statements->statements = lappend(statements->statements, statement);
+	MemoryContextSwitchTo(old_cxt);
+}
+
+void
+shuttle_node_statements_add_all(ShuttleNodeStatements *statements,
+								const List *serverids, const char *sql)
+{
+	ListCell   *cell;
+
+	foreach(cell, serverids)
+		shuttle_node_statements_add(statements, lfirst_oid(cell), sql);
+}
+
+static ShuttleRequest *
+send_statement(const NodeStatement *statement, MemoryContext owner)
+{
+	ShuttleStatement request = {
+		.sql = statement->sql,
+		.effect = SHUTTLE_WRITES,
+		.size = SHUTTLE_SIZE_CERTAIN,
+	};
+
+	return shuttle_request_send(shuttle_node_get(statement->serverid, GetUserId()),
+								&request, owner);
+}
+
+void
+shuttle_node_statements_run(ShuttleNodeStatements *statements)
+{
+	List	   *requests = NIL;
+	ListCell   *cell;
+
+	foreach(cell, statements->statements)
+		requests = lappend(requests, send_statement(lfirst(cell), statements->cxt));
+	foreach(cell, requests)
+	{
+		(void) shuttle_request_finish(lfirst(cell));
+		shuttle_request_close(lfirst(cell));
+	}
+	statements->statements = NIL;
+}

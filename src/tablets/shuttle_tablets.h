@@ -1,0 +1,32 @@
+/*-------------------------------------------------------------------------
+ * shuttle_tablets.h
+ *	  Door of the tablets room: distributed tables, reference tables and the
+ *	  nodes that hold them.
+ *
+ * A distributed table is a partitioned table of core. Its partitions, the
+ * tablets, are foreign tables on storage nodes, where the rows are partitions
+ * of a table with the parent's name. Core's catalogs say where rows are; the
+ * extension's tables only say which partitioned tables are ours.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_TABLETS_H
+#define SHUTTLE_TABLETS_H
+
+#include "access/attnum.h"
+#include "nodes/pg_list.h"
+
+/* Installs the room's hooks; called by _PG_init. */
+extern void shuttle_tablets_init(void);
+
+typedef enum ShuttleTableKind
+{
+	SHUTTLE_TABLE_OTHER,		/* none of ours */
+	SHUTTLE_TABLE_DISTRIBUTED,
+	SHUTTLE_TABLE_REFERENCE,
+	SHUTTLE_TABLE_TABLET		/* a partition of a distributed table */
+} ShuttleTableKind;
+
+/* What a relation is; cached until it changes. Errors: none. */
+extern ShuttleTableKind shuttle_table_kind(Oid relid);
+
+#endif							/* SHUTTLE_TABLETS_H */

@@ -1,0 +1,137 @@
+/*-------------------------------------------------------------------------
+ * table_text.c
+ *	  The statements that make a table on a node, from the catalogs here.
+ *
+ * A node has the table's columns with type, collation, NOT NULL and generated
+ * expressions, its checks, indexes and foreign keys. Defaults, policies,
+ * privileges and triggers stay here: nodes get all columns of each row.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_class.h"
+#include "commands/defrem.h"
+#include "lib/stringinfo.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/ruleutils.h"
+
+#include "tablets/tablets_internal.h"
+
+/* NOT NULL constraints of 18 have names, so they are written with the checks. */
+static const char *const columns_query =
+"SELECT string_agg(format('%I %s%s%s%s', a.attname, format_type(a.atttypid, a.atttypmod),"
+" CASE WHEN a.attcollation <> 0 AND a.attcollation <> t.typcollation"
+" THEN ' COLLATE ' || a.attcollation::regcollation::text END,"
+" CASE WHEN a.attgenerated <> '' THEN format(' GENERATED ALWAYS AS (%s)%s',"
+" pg_get_expr(d.adbin, d.adrelid), CASE a.attgenerated WHEN 's' THEN ' STORED' ELSE ' VIRTUAL' END) END,"
+" CASE WHEN a.attnotnull THEN ' NOT NULL' END), ', ' ORDER BY a.attnum)"
+" FROM pg_attribute AS a JOIN pg_type AS t ON t.oid = a.atttypid"
+" LEFT JOIN pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum"
+" WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped";
+
+static const char *const checks_query =
+"SELECT format('CONSTRAINT %I %s', conname, pg_get_constraintdef(oid))"
+" FROM pg_constraint WHERE conrelid = $1 AND contype = 'c' ORDER BY conname";
+
+static const char *const keys_query =
+"SELECT format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid))"
+" FROM pg_constraint WHERE conrelid = $1 AND contype IN ('p', 'u') ORDER BY contype, conname";
+
+static const char *const indexes_query =
+"SELECT indexrelid::text FROM pg_index AS i WHERE indrelid = $1 AND indislive"
+" AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = i.indexrelid AND contype IN ('p', 'u', 'x'))"
+" ORDER BY indexrelid::regclass::text";
+
+/*
+ * Enums and domains of columns, those that others are made of first. A domain
+ * may be over an enum or another domain; types of extensions must exist on the
+ * node.
+ */
+static const char *const types_query =
+"WITH RECURSIVE used(oid, depth) AS ("
+" SELECT CASE WHEN t.typelem <> 0 AND t.typlen = -1 THEN t.typelem ELSE t.oid END, 1"
+" FROM pg_attribute AS a JOIN pg_type AS t ON t.oid = a.atttypid"
+" WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped"
+" UNION SELECT t.typbasetype, used.depth + 1 FROM used JOIN pg_type AS t USING (oid) WHERE t.typbasetype <> 0)"
+" SELECT format('DO %L', format('BEGIN IF to_regtype(%L) IS NULL THEN IF to_regnamespace(%L) IS NULL THEN CREATE SCHEMA %I; END IF; %s; END IF; END',"
+" t.oid::regtype, quote_ident(n.nspname), n.nspname,"
+" CASE t.typtype WHEN 'e' THEN format('CREATE TYPE %s AS ENUM (%s)', t.oid::regtype,"
+" (SELECT string_agg(quote_literal(enumlabel), ', ' ORDER BY enumsortorder) FROM pg_enum WHERE enumtypid = t.oid))"
+" ELSE format('CREATE DOMAIN %s AS %s%s%s', t.oid::regtype, format_type(t.typbasetype, t.typtypmod),"
+" CASE WHEN t.typnotnull THEN ' NOT NULL' END,"
+" (SELECT string_agg(format(' CONSTRAINT %I %s', conname, pg_get_constraintdef(oid)), '' ORDER BY conname)"
+" FROM pg_constraint WHERE contypid = t.oid AND contype = 'c')) END))"
+" FROM (SELECT oid, max(depth) AS depth FROM used GROUP BY oid) AS u JOIN pg_type AS t USING (oid)"
+" JOIN pg_namespace AS n ON n.oid = t.typnamespace"
+" WHERE t.typtype IN ('e', 'd') AND NOT EXISTS (SELECT FROM pg_depend AS d"
+" WHERE d.classid = 'pg_type'::regclass AND d.objid = t.oid AND d.deptype = 'e')"
+" AND n.nspname <> 'pg_catalog' AND n.nspname <> 'information_schema' ORDER BY u.depth DESC, t.oid";
+
+static const char *const foreign_keys_query =
+"SELECT format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid))"
+" FROM pg_constraint WHERE conrelid = $1 AND contype = 'f' AND conparentid = 0 ORDER BY conname";
+
+/* Long names are shortened as core does it for indexes. */
+char *
+shuttle_tablet_name(Oid relid, int number)
+{
+	return makeObjectName(get_rel_name(relid), NULL, psprintf("t%d", number));
+}
+
+char *
+shuttle_tablet_qualified_name(Oid relid, int number)
+{
+	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
+									  shuttle_tablet_name(relid, number));
+}
+
+List *
+shuttle_table_text_types(Oid relid)
+{
+	return shuttle_local_texts(types_query, relid);
+}
+
+List *
+shuttle_table_text_parent(Oid relid, const char *key)
+{
+	static const char *const schema_query =
+		"SELECT format('DO %L', format('BEGIN IF to_regnamespace(%L) IS NULL THEN CREATE SCHEMA %I; END IF; END',"
+		" quote_ident(nspname), nspname)) FROM pg_namespace AS n JOIN pg_class AS c ON c.relnamespace = n.oid WHERE c.oid = $1";
+	StringInfoData text;
+	ListCell   *cell;
+
+	initStringInfo(&text);
+	appendStringInfo(&text, "CREATE TABLE %s (%s", shuttle_local_name(relid),
+					 shuttle_local_text(columns_query, relid));
+	foreach(cell, shuttle_local_texts(checks_query, relid))
+		appendStringInfo(&text, ", %s", (char *) lfirst(cell));
+	appendStringInfo(&text, ") PARTITION BY HASH (%s)", quote_identifier(key));
+	return list_make2(shuttle_local_text(schema_query, relid), text.data);
+}
+
+char *
+shuttle_table_text_tablet(Oid relid, int ntablets, int number)
+{
+	return psprintf("CREATE TABLE %s PARTITION OF %s FOR VALUES WITH (MODULUS %d, REMAINDER %d)",
+					shuttle_tablet_qualified_name(relid, number), shuttle_local_name(relid),
+					ntablets, number);
+}
+
+/* pg_get_indexdef_string() never writes ONLY, also for partitioned indexes. */
+List *
+shuttle_table_text_indexes(Oid relid)
+{
+	List	   *texts = shuttle_local_texts(keys_query, relid);
+	ListCell   *cell;
+
+	foreach(cell, shuttle_local_texts(indexes_query, relid))
+		texts = lappend(texts, pg_get_indexdef_string(atooid(lfirst(cell))));
+	return texts;
+}
+
+List *
+shuttle_table_text_foreign_keys(Oid relid)
+{
+	return shuttle_local_texts(foreign_keys_query, relid);
+}

@@ -1,0 +1,167 @@
+/*-------------------------------------------------------------------------
+ * tablets_internal.h
+ *	  What the files of the tablets room share.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_TABLETS_INTERNAL_H
+#define SHUTTLE_TABLETS_INTERNAL_H
+
+#include "nodes/pg_list.h"
+#include "utils/relcache.h"
+
+#include "tablets/shuttle_tablets.h"
+
+/* ---- local_sql.c: statements of ours on this server */
+
+/*
+ * Runs a query with one parameter of type oid under search_path pg_catalog, so
+ * that names of other schemas are qualified, and returns the first column as
+ * strings in the current context; NULL values are left out.
+ * Errors: those of the query.
+ */
+extern List *shuttle_local_texts(const char *sql, Oid relid);
+
+/* The single string of such a query; NULL: no row. */
+extern char *shuttle_local_text(const char *sql, Oid relid);
+
+/* Runs a statement with the caller's rights under search_path pg_catalog. Our
+ * own ProcessUtility hook lets it pass. Returns the number of rows. */
+extern uint64 shuttle_local_run(const char *sql);
+
+/* The same with all rights, for what the caller may do by our checks only. */
+extern uint64 shuttle_local_run_as_superuser(const char *sql);
+
+/* True while shuttle_local_run() runs a statement. */
+extern bool shuttle_local_is_running(void);
+
+/* A quoted name with its schema, in the current context. */
+extern char *shuttle_local_name(Oid relid);
+
+/* ---- node_statements.c: statements on nodes */
+
+/*
+ * Statements to be run on nodes in the local transaction. Statements of one
+ * node run in the order of adding; nodes work at the same time.
+ */
+typedef struct ShuttleNodeStatements ShuttleNodeStatements;
+
+extern ShuttleNodeStatements *shuttle_node_statements_create(void);
+
+/* Adds a statement for one server, or for each of a list. */
+extern void shuttle_node_statements_add(ShuttleNodeStatements *statements,
+										Oid serverid, const char *sql);
+extern void shuttle_node_statements_add_all(ShuttleNodeStatements *statements,
+											const List *serverids, const char *sql);
+
+/* Sends all statements, waits for all nodes, and empties the list.
+ * Errors: the first error of a node; connections that fail; cancel. */
+extern void shuttle_node_statements_run(ShuttleNodeStatements *statements);
+
+/* ---- node_setup.c */
+
+/* A server that holds tablets. Errors: ERRCODE_UNDEFINED_OBJECT;
+ * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE if it is no storage node. */
+extern Oid	shuttle_node_find(const char *name);
+
+/* ---- facts.c */
+
+/* The servers of a distributed table's tablets, each once. */
+extern List *shuttle_table_servers(Oid relid);
+
+/* ---- groups.c */
+
+/* How the tables of a group are spread: tablet i of ntablets is on servers[i]. */
+typedef struct ShuttleLayout
+{
+	int			group;			/* 0: not made yet */
+	int			ntablets;
+	Oid		   *servers;
+} ShuttleLayout;
+
+#define SHUTTLE_MOST_TABLETS 4096
+
+/* The layout of a distributed table. Errors: the table is not distributed. */
+extern ShuttleLayout *shuttle_layout_of(Oid relid);
+
+/*
+ * The layout for a new table with a key of that type and collation: that of a
+ * group that is spread in the same way, or a new one.
+ * nodes: servers; NIL: all. Errors: there are no nodes.
+ */
+extern ShuttleLayout *shuttle_layout_find(List *nodes, int ntablets,
+										  Oid type, Oid collation);
+
+/* The layout of another table. Errors: ERRCODE_DATATYPE_MISMATCH. */
+extern ShuttleLayout *shuttle_layout_colocated(Oid other, Oid type, Oid collation);
+
+/* Notes what a table is in the extension's tables; layout: NULL for a reference
+ * table. Makes the layout's group if it has none. */
+extern void shuttle_table_note(Oid relid, ShuttleTableKind kind, ShuttleLayout *layout);
+
+/* Forgets it. */
+extern void shuttle_table_forget(Oid relid);
+
+/* ---- table_text.c: what a node has to be told of a table */
+
+/* CREATE TYPE and CREATE DOMAIN for types of the table's columns, if they do not
+ * exist on a node. */
+extern List *shuttle_table_text_types(Oid relid);
+
+/* The schema if the node lacks it, and the parent without indexes. */
+extern List *shuttle_table_text_parent(Oid relid, const char *key);
+
+/* The statement that makes one tablet on its node. */
+extern char *shuttle_table_text_tablet(Oid relid, int ntablets, int number);
+
+/* Primary key, unique constraints and indexes. */
+extern List *shuttle_table_text_indexes(Oid relid);
+
+/* Foreign keys of a table. */
+extern List *shuttle_table_text_foreign_keys(Oid relid);
+
+/* The name of a table's tablet, unquoted. */
+extern char *shuttle_tablet_name(Oid relid, int number);
+
+/* The same with its schema, quoted. */
+extern char *shuttle_tablet_qualified_name(Oid relid, int number);
+
+/* ---- load.c */
+
+/* Makes the tablets of a table, as foreign tables without a parent, and copies
+ * the table's rows to them. Returns the number of rows. */
+extern uint64 shuttle_load_tablets(Oid relid, const char *key, const ShuttleLayout *layout);
+
+/* ---- distribute_checks.c */
+
+/*
+ * Refuses what cannot be distributed by that column.
+ * group: tables that are distributed together with this one, OIDs.
+ * Errors: several, with hints.
+ */
+extern AttrNumber shuttle_distribute_check(Relation rel, const char *key,
+										   const List *group);
+
+/* ---- surgery.c; the caller holds AccessExclusiveLock on the table */
+
+/*
+ * Makes a partitioned table, spread by hash of one column, of an ordinary one,
+ * under its OID. Its rows are gone at commit; its indexes become partitioned ones
+ * that are not valid. Foreign keys from and to it were dropped before.
+ * Errors: ERRCODE_OBJECT_IN_USE; ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE if
+ * wal_level is minimal and the table was made in this transaction.
+ */
+extern void shuttle_surgery_partition(Oid relid, AttrNumber key);
+
+/*
+ * Makes an empty ordinary table of a partitioned one without partitions. Its
+ * indexes must be hidden until rows are in, and built then.
+ */
+extern void shuttle_surgery_plain(Oid relid);
+extern void shuttle_surgery_build_indexes(Oid relid);
+
+/* Hides a table's indexes from core, which refuses foreign partitions of a table
+ * with unique indexes and opens those of tables to be written; and shows them. */
+extern void shuttle_surgery_hide_indexes(Oid relid);
+extern void shuttle_surgery_show_indexes(Oid relid);
+
+#endif							/* SHUTTLE_TABLETS_INTERNAL_H */
