@@ -88,6 +88,17 @@ extern bool shuttle_is_keyed_write_plan(const Plan *plan);
 /* True if a plan's range table has a foreign table. */
 extern bool shuttle_reads_foreign_table(const PlannedStmt *statement);
 
+/* ---- finished plans (plan_facts.c) */
+
+/*
+ * Where a plan node keeps its n-th child: 0 is its outer and 1 its inner plan,
+ * either may be NULL; then its other children. Returns NULL after the last.
+ */
+extern Plan **shuttle_plan_child(Plan *plan, int n);
+
+/* True if a node scans a local table. */
+extern bool shuttle_scans_local_table(const Plan *plan);
+
 /* ---- batches of keys (server_kind.c, look_ahead_links.c, parameters.c) */
 
 /* True if a foreign table's server can be asked for batches of keys. routine:

@@ -8,7 +8,7 @@
  * read_ahead.c	reads outer rows, keeps back their errors (row_need.h)
  * outer_effects.c, outer_errors.c, expression_errors.c	what reading ahead of
  *			time could show or raise (outer_side.h)
- * plan_facts.c	what each type of plan node does with its input
+ * plan_facts.c	what each type of plan node does with its input, and its children
  * caught_error.c, safe_values.c	values computed before they are needed
  * recheck_pruning.c	run-time pruning in EvalPlanQual
  *

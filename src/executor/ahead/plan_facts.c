@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  * plan_facts.c
- *	  What PostgreSQL's plan nodes do with their input, and walks over
- *	  running plans.
+ *	  What PostgreSQL's plan nodes do with their input, where their
+ *	  children are, and walks over running plans.
  *
  * Several nodes may scan one CTE. A walk that followed each scan would visit
  * the first in a chain of k CTEs 2^k times, so walks note their visits.
@@ -15,20 +15,22 @@
 
 #include "base/shuttle_compat.h"
 #include "executor/ahead/plan_facts.h"
+#include "executor/shuttle_executor.h"
 
 /* ---- facts */
 
 /* By node tag. shuttle_plan_facts() adds what depends on a node's options. */
 static const uint8 facts[] = {
-	[T_SeqScan] = SHUTTLE_ONLY_COMPUTES,
-	[T_IndexScan] = SHUTTLE_ONLY_COMPUTES,
-	[T_IndexOnlyScan] = SHUTTLE_ONLY_COMPUTES,
+	[T_SeqScan] = SHUTTLE_ONLY_COMPUTES | SHUTTLE_SCANS_TABLE,
+	[T_SampleScan] = SHUTTLE_SCANS_TABLE,
+	[T_IndexScan] = SHUTTLE_ONLY_COMPUTES | SHUTTLE_SCANS_TABLE,
+	[T_IndexOnlyScan] = SHUTTLE_ONLY_COMPUTES | SHUTTLE_SCANS_TABLE,
 	[T_BitmapIndexScan] = SHUTTLE_ONLY_COMPUTES,
-	[T_BitmapHeapScan] = SHUTTLE_ONLY_COMPUTES,
+	[T_BitmapHeapScan] = SHUTTLE_ONLY_COMPUTES | SHUTTLE_SCANS_TABLE,
 	[T_BitmapAnd] = SHUTTLE_ONLY_COMPUTES,
 	[T_BitmapOr] = SHUTTLE_ONLY_COMPUTES,
-	[T_TidScan] = SHUTTLE_ONLY_COMPUTES,
-	[T_TidRangeScan] = SHUTTLE_ONLY_COMPUTES,
+	[T_TidScan] = SHUTTLE_ONLY_COMPUTES | SHUTTLE_SCANS_TABLE,
+	[T_TidRangeScan] = SHUTTLE_ONLY_COMPUTES | SHUTTLE_SCANS_TABLE,
 	[T_SubqueryScan] = SHUTTLE_ONLY_COMPUTES | SHUTTLE_HANDS_ON,
 	[T_CteScan] = SHUTTLE_ONLY_COMPUTES,
 	[T_NamedTuplestoreScan] = SHUTTLE_ONLY_COMPUTES,
@@ -72,7 +74,44 @@ shuttle_plan_facts(const Plan *plan)
 	return found;
 }
 
+bool
+shuttle_scans_local_table(const Plan *plan)
+{
+	return (shuttle_plan_facts(plan) & SHUTTLE_SCANS_TABLE) != 0;
+}
+
 /* ---- children */
+
+static Plan **
+child_in(List *children, int n)
+{
+	return n < list_length(children) ? (Plan **) &lfirst(list_nth_cell(children, n)) : NULL;
+}
+
+Plan	  **
+shuttle_plan_child(Plan *plan, int n)
+{
+	if (n < 2)
+		return n == 0 ? &outerPlan(plan) : &innerPlan(plan);
+	n -= 2;
+	switch (nodeTag(plan))
+	{
+		case T_Append:
+			return child_in(((Append *) plan)->appendplans, n);
+		case T_MergeAppend:
+			return child_in(((MergeAppend *) plan)->mergeplans, n);
+		case T_BitmapAnd:
+			return child_in(((BitmapAnd *) plan)->bitmapplans, n);
+		case T_BitmapOr:
+			return child_in(((BitmapOr *) plan)->bitmapplans, n);
+		case T_SubqueryScan:
+			return n == 0 ? &((SubqueryScan *) plan)->subplan : NULL;
+		case T_CustomScan:
+			return child_in(((CustomScan *) plan)->custom_plans, n);
+		default:
+			return NULL;
+	}
+}
 
 static PlanState *
 child_of(PlanState **children, int nchildren, int n)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  * plan_facts.h
- *	  What PostgreSQL's plan nodes do with their input, and walks over
- *	  running plans.
+ *	  What PostgreSQL's plan nodes do with their input, where their
+ *	  children are, and walks over running plans.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_EXECUTOR_AHEAD_PLAN_FACTS_H
@@ -19,8 +19,9 @@ typedef enum ShuttlePlanFact
 	SHUTTLE_READS_GROUPS = 1 << 2,	/* the same, but sees the end of a group
 									 * by reading the next row */
 	SHUTTLE_RUNS_OUTER = 1 << 3,	/* always executes its outer input */
-	SHUTTLE_ONLY_COMPUTES = 1 << 4	/* has no effects except those of its
+	SHUTTLE_ONLY_COMPUTES = 1 << 4, /* has no effects except those of its
 									 * target list and conditions */
+	SHUTTLE_SCANS_TABLE = 1 << 5	/* scans a local table */
 } ShuttlePlanFact;
 
 /* A node's facts, ORed; 0 if its type is not in the table. */

@@ -163,18 +163,18 @@ shuttle_collecting_source(const Aggref *aggregate)
 static bool
 collects_anywhere(Plan *plan)
 {
-	ListCell   *lc;
+	Plan	  **child;
 
 	if (plan == NULL)
 		return false;
 	if (IsA(plan, ForeignScan))
 		return shuttle_scan_collects((ForeignScan *) plan);
-	foreach(lc, shuttle_other_children(plan))
+	for (int i = 0; (child = shuttle_plan_child(plan, i)) != NULL; i++)
 	{
-		if (collects_anywhere(lfirst(lc)))
+		if (collects_anywhere(*child))
 			return true;
 	}
-	return collects_anywhere(outerPlan(plan)) || collects_anywhere(innerPlan(plan));
+	return false;
 }
 
 /* Replaces partial aggregates; an aggregate over all rows stays core's. */
@@ -197,7 +197,7 @@ replace_in(Node *node, void *context)
 static void
 replace_below(Plan *plan)
 {
-	ListCell   *lc;
+	Plan	  **child;
 
 	if (plan == NULL)
 		return;
@@ -206,10 +206,8 @@ replace_below(Plan *plan)
 		(void) replace_in((Node *) plan->targetlist, NULL);
 		(void) replace_in((Node *) plan->qual, NULL);
 	}
-	foreach(lc, shuttle_other_children(plan))
-		replace_below(lfirst(lc));
-	replace_below(outerPlan(plan));
-	replace_below(innerPlan(plan));
+	for (int i = 0; (child = shuttle_plan_child(plan, i)) != NULL; i++)
+		replace_below(*child);
 }
 
 void

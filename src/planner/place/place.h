@@ -27,9 +27,6 @@ typedef struct ShuttlePlaceContext
 								 * the scan that WHERE CURRENT OF uses */
 } ShuttlePlaceContext;
 
-/* Child plans of a node other than its outer and inner plan. */
-extern List *shuttle_other_children(Plan *plan);
-
 /* The first foreign scan at or below a node, initplans included, that uses one
  * of the parameters and can be asked for batches of keys; or NULL. */
 extern const ForeignScan *shuttle_find_batch_scan(Plan *plan,
@@ -54,9 +51,6 @@ extern Plan *shuttle_route_appends(Plan *plan, ShuttlePlaceContext *context);
 /* Puts a Look Ahead at a node with correlated subqueries. Returns the plan or
  * what replaces it. */
 extern Plan *shuttle_place_for_subplans(Plan *plan, ShuttlePlaceContext *context);
-
-/* True if a node scans a local table. */
-extern bool shuttle_scans_table_here(const Plan *plan);
 
 /* The largest plan_node_id of a plan. */
 extern int	shuttle_largest_plan_id(Plan *plan);

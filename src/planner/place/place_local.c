@@ -49,8 +49,6 @@ typedef struct InnerSize
 	double		pages;
 } InnerSize;
 
-static void visit(Plan *plan, double limit, ShuttlePlaceContext *context);
-
 /* ---- what an inner side reads */
 
 /* Pages at the last ANALYZE, or now. */
@@ -102,7 +100,8 @@ add_scan(InnerSize *size, const Scan *scan, Oid index, List *conditions)
 static void
 add_scans(InnerSize *size, Plan *plan)
 {
-	ListCell   *lc;
+	Plan	  **child;
+	bool		reads_others;	/* children besides outer and inner */
 
 	if (plan == NULL || IsA(plan, Gather) || IsA(plan, GatherMerge))
 		return;
@@ -112,15 +111,10 @@ add_scans(InnerSize *size, Plan *plan)
 	else if (IsA(plan, IndexOnlyScan))
 		add_scan(size, (Scan *) plan, ((IndexOnlyScan *) plan)->indexid,
 				 ((IndexOnlyScan *) plan)->indexqual);
-	add_scans(size, plan->lefttree);
-	add_scans(size, plan->righttree);
-	if (IsA(plan, SubqueryScan))
-		add_scans(size, ((SubqueryScan *) plan)->subplan);
-	else if (IsA(plan, Append) && !shuttle_append_prunes((Append *) plan))
-	{
-		foreach(lc, ((Append *) plan)->appendplans)
-			add_scans(size, (Plan *) lfirst(lc));
-	}
+	reads_others = IsA(plan, SubqueryScan) ||
+		(IsA(plan, Append) && !shuttle_append_prunes((Append *) plan));
+	for (int i = 0; (i < 2 || reads_others) && (child = shuttle_plan_child(plan, i)) != NULL; i++)
+		add_scans(size, *child);
 }
 
 /* ---- placing */
@@ -189,39 +183,35 @@ limit_of_outer(const Plan *plan, double limit)
 	}
 }
 
-static void
-visit_list(List *plans, double limit, ShuttlePlaceContext *context)
-{
-	ListCell   *lc;
-
-	foreach(lc, plans)
-		visit((Plan *) lfirst(lc), limit, context);
-}
-
 /* Places nodes at and below a plan of which limit rows will be read. */
 static void
 visit(Plan *plan, double limit, ShuttlePlaceContext *context)
 {
+	Plan	  **child;
+
 	if (plan == NULL || IsA(plan, Gather) || IsA(plan, GatherMerge))
 		return;
 	if (IsA(plan, NestLoop))
 		consider_loop((NestLoop *) plan, limit_of_outer(plan, limit), context);
-	visit_list(shuttle_other_children(plan), limit, context);
-	if (outerPlan(plan) != NULL)
-		visit(outerPlan(plan), limit_of_outer(plan, limit), context);
-	if (innerPlan(plan) != NULL)
-		visit(innerPlan(plan), NO_LIMIT, context);
+	for (int i = 0; (child = shuttle_plan_child(plan, i)) != NULL; i++)
+	{
+		if (child == &outerPlan(plan))
+			visit(*child, limit_of_outer(plan, limit), context);
+		else
+			visit(*child, child == &innerPlan(plan) ? NO_LIMIT : limit, context);
+	}
 }
 
 void
 shuttle_place_local(PlannedStmt *statement)
 {
 	ShuttlePlaceContext context = {.statement = statement};
-
 	const ShuttleSettings *settings = shuttle_planning_settings();
+	ListCell   *lc;
 
 	if (!settings->enable_local_look_ahead || settings->batch_size == 1)
 		return;
 	visit(statement->planTree, NO_LIMIT, &context);
-	visit_list(statement->subplans, NO_LIMIT, &context);
+	foreach(lc, statement->subplans)
+		visit((Plan *) lfirst(lc), NO_LIMIT, &context);
 }

@@ -40,61 +40,36 @@ static int	nplanning = 0;		/* depth of our planner hook */
 
 static Plan *place_in(Plan *plan, ShuttlePlaceContext *context);
 
-List *
-shuttle_other_children(Plan *plan)
-{
-	switch (nodeTag(plan))
-	{
-		case T_Append:
-			return ((Append *) plan)->appendplans;
-		case T_MergeAppend:
-			return ((MergeAppend *) plan)->mergeplans;
-		case T_SubqueryScan:
-			return list_make1(((SubqueryScan *) plan)->subplan);
-		case T_CustomScan:
-			return ((CustomScan *) plan)->custom_plans;
-		default:
-			return NIL;
-	}
-}
-
-static int
-largest_id_of(List *plans)
-{
-	int			largest = 0;
-	ListCell   *lc;
-
-	foreach(lc, plans)
-	{
-		int			id = shuttle_largest_plan_id((Plan *) lfirst(lc));
-
-		largest = Max(largest, id);
-	}
-	return largest;
-}
-
 int
 shuttle_largest_plan_id(Plan *plan)
 {
-	int			below;
-	int			beside;
+	int			largest = 0;
+	Plan	  **child;
 
 	if (plan == NULL)
 		return 0;
+	for (int i = 0; (child = shuttle_plan_child(plan, i)) != NULL; i++)
+	{
+		int			below = shuttle_largest_plan_id(*child);
 
-	/* not inside of Max(), which evaluates its arguments more than once */
-	below = largest_id_of(list_make2(plan->lefttree, plan->righttree));
-	beside = largest_id_of(shuttle_other_children(plan));
-	return Max(plan->plan_node_id, Max(below, beside));
+		largest = Max(largest, below);
+	}
+	return Max(plan->plan_node_id, largest);
 }
 
 int
 shuttle_next_plan_id(const PlannedStmt *statement)
 {
-	int			in_tree = shuttle_largest_plan_id(statement->planTree);
-	int			in_subplans = largest_id_of(statement->subplans);
+	int			largest = shuttle_largest_plan_id(statement->planTree);
+	ListCell   *lc;
 
-	return Max(in_tree, in_subplans) + 1;
+	foreach(lc, statement->subplans)
+	{
+		int			below = shuttle_largest_plan_id((Plan *) lfirst(lc));
+
+		largest = Max(largest, below);
+	}
+	return largest + 1;
 }
 
 static bool
@@ -114,28 +89,12 @@ shuttle_uses_params(Node *expression, const Bitmapset *params)
 	return uses_any_walker(expression, (void *) params);
 }
 
-/* shuttle_find_batch_scan() over several plans. */
-static const ForeignScan *
-find_scan_in(List *plans, const Bitmapset *params, const PlannedStmt *statement)
-{
-	const ForeignScan *scan = NULL;
-	ListCell   *lc;
-
-	foreach(lc, plans)
-	{
-		scan = shuttle_find_batch_scan((Plan *) lfirst(lc), params, statement);
-		if (scan != NULL)
-			break;
-	}
-	return scan;
-}
-
 const ForeignScan *
 shuttle_find_batch_scan(Plan *plan, const Bitmapset *params,
 						const PlannedStmt *statement)
 {
 	const ForeignScan *scan;
-	List	   *children;
+	Plan	  **child;
 	ListCell   *lc;
 
 	if (plan == NULL || IsA(plan, Gather) || IsA(plan, GatherMerge))
@@ -148,13 +107,20 @@ shuttle_find_batch_scan(Plan *plan, const Bitmapset *params,
 			shuttle_can_look_ahead(NULL, scan->fs_server))
 			return scan;
 	}
-	children = list_make2(plan->lefttree, plan->righttree);
+	for (int i = 0; (child = shuttle_plan_child(plan, i)) != NULL; i++)
+	{
+		if ((scan = shuttle_find_batch_scan(*child, params, statement)) != NULL)
+			return scan;
+	}
 	foreach(lc, plan->initPlan)
-		children = lappend(children,
-						   list_nth(statement->subplans,
-									lfirst_node(SubPlan, lc)->plan_id - 1));
-	return find_scan_in(list_concat(children, shuttle_other_children(plan)), params,
-						statement);
+	{
+		Plan	   *initplan = (Plan *) list_nth(statement->subplans,
+												 lfirst_node(SubPlan, lc)->plan_id - 1);
+
+		if ((scan = shuttle_find_batch_scan(initplan, params, statement)) != NULL)
+			return scan;
+	}
+	return NULL;
 }
 
 void
@@ -230,16 +196,13 @@ materialize(Plan *child, ShuttlePlaceContext *context)
 static bool
 has_look_ahead(Plan *plan)
 {
-	ListCell   *lc;
+	Plan	  **child;
 
-	if (plan == NULL)
-		return false;
-	if (shuttle_is_look_ahead_plan(plan) || has_look_ahead(plan->lefttree) ||
-		has_look_ahead(plan->righttree))
-		return true;
-	foreach(lc, shuttle_other_children(plan))
+	if (plan == NULL || shuttle_is_look_ahead_plan(plan))
+		return plan != NULL;
+	for (int i = 0; (child = shuttle_plan_child(plan, i)) != NULL; i++)
 	{
-		if (has_look_ahead((Plan *) lfirst(lc)))
+		if (has_look_ahead(*child))
 			return true;
 	}
 	return false;
@@ -276,18 +239,10 @@ static void
 replace_children(Plan *plan, Plan *(*replace) (Plan *child, ShuttlePlaceContext *context),
 				 ShuttlePlaceContext *context)
 {
-	ListCell   *lc;
+	Plan	  **child;
 
-	plan->lefttree = replace(plan->lefttree, context);
-	plan->righttree = replace(plan->righttree, context);
-	if (IsA(plan, SubqueryScan))
-		((SubqueryScan *) plan)->subplan =
-			replace(((SubqueryScan *) plan)->subplan, context);
-	else
-	{
-		foreach(lc, shuttle_other_children(plan))
-			lfirst(lc) = replace((Plan *) lfirst(lc), context);
-	}
+	for (int i = 0; (child = shuttle_plan_child(plan, i)) != NULL; i++)
+		*child = replace(*child, context);
 }
 
 /* True if an Append prunes at run time and has a foreign scan among its
@@ -396,31 +351,13 @@ may_go_back(int cursor_options)
 		(cursor_options & CURSOR_OPT_NO_SCROLL) == 0;
 }
 
-bool
-shuttle_scans_table_here(const Plan *plan)
-{
-	switch (nodeTag(plan))
-	{
-		case T_SeqScan:
-		case T_SampleScan:
-		case T_IndexScan:
-		case T_IndexOnlyScan:
-		case T_BitmapHeapScan:
-		case T_TidScan:
-		case T_TidRangeScan:
-			return true;
-		default:
-			return false;
-	}
-}
-
 /* Collects the nodes that execCurrentOf() descends through to the scan of a
  * local table, and that scan. Returns false if there is none. */
 static bool
 find_positioned(Plan *plan, ShuttlePlaceContext *context)
 {
 	bool		found = false;
-	ListCell   *lc;
+	Plan	  **child;
 
 	if (plan == NULL)
 		return false;
@@ -428,15 +365,13 @@ find_positioned(Plan *plan, ShuttlePlaceContext *context)
 	{
 		case T_Result:
 		case T_Limit:
-			found = find_positioned(outerPlan(plan), context);
-			break;
 		case T_Append:
 		case T_SubqueryScan:
-			foreach(lc, shuttle_other_children(plan))
-				found = find_positioned((Plan *) lfirst(lc), context) || found;
+			for (int i = 0; (child = shuttle_plan_child(plan, i)) != NULL; i++)
+				found = find_positioned(*child, context) || found;
 			break;
 		default:
-			found = shuttle_scans_table_here(plan);
+			found = shuttle_scans_local_table(plan);
 			break;
 	}
 	if (found)

@@ -140,19 +140,13 @@ can_rewrite(const Query *query, List **partitions, List **foreign)
 static CteScan *
 find_cte_scan(Plan *plan)
 {
-	CteScan    *scan;
-	ListCell   *cell;
+	CteScan    *scan = NULL;
+	Plan	  **child;
 
 	if (plan == NULL || IsA(plan, CteScan))
 		return (CteScan *) plan;
-	scan = find_cte_scan(plan->lefttree);
-	if (scan == NULL)
-		scan = find_cte_scan(plan->righttree);
-	foreach(cell, shuttle_other_children(plan))
-	{
-		if (scan == NULL)
-			scan = find_cte_scan(lfirst(cell));
-	}
+	for (int i = 0; scan == NULL && (child = shuttle_plan_child(plan, i)) != NULL; i++)
+		scan = find_cte_scan(*child);
 	return scan;
 }
 
@@ -382,7 +376,7 @@ scanned_relations(const Plan *plan)
 {
 	if (IsA(plan, ForeignScan))
 		return bms_copy(((const ForeignScan *) plan)->fs_base_relids);
-	if (shuttle_scans_table_here(plan))
+	if (shuttle_scans_local_table(plan))
 		return bms_make_singleton(((const Scan *) plan)->scanrelid);
 	return NULL;
 }
@@ -391,15 +385,13 @@ static Bitmapset *
 relations_below(Plan *plan)
 {
 	Bitmapset  *relations;
-	List	   *children;
-	ListCell   *cell;
+	Plan	  **child;
 
 	if (plan == NULL)
 		return NULL;
 	relations = scanned_relations(plan);
-	children = list_make2(plan->lefttree, plan->righttree);
-	foreach(cell, list_concat(children, shuttle_other_children(plan)))
-		relations = bms_join(relations, relations_below(lfirst(cell)));
+	for (int i = 0; (child = shuttle_plan_child(plan, i)) != NULL; i++)
+		relations = bms_join(relations, relations_below(*child));
 	return relations;
 }
 
