@@ -459,6 +459,58 @@ AS 'MODULE_PATHNAME', 'shuttle_distribute_tables';
 COMMENT ON FUNCTION shuttle.distribute_tables(pg_catalog.text[], pg_catalog.int4, pg_catalog.regclass, pg_catalog.name[]) IS
 'spreads tables with foreign keys among them over storage nodes, each by the column named behind its name';
 
+CREATE FUNCTION shuttle.local_table(relation pg_catalog.regclass)
+RETURNS pg_catalog.void
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_local_table';
+
+COMMENT ON FUNCTION shuttle.local_table(pg_catalog.regclass) IS
+'makes an ordinary table of a distributed one';
+
+CREATE FUNCTION shuttle.local_tables(relations pg_catalog.regclass[])
+RETURNS pg_catalog.void
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_local_tables';
+
+COMMENT ON FUNCTION shuttle.local_tables(pg_catalog.regclass[]) IS
+'makes ordinary tables of distributed ones, with the foreign keys among them';
+
+CREATE VIEW shuttle.storage_nodes AS
+SELECT server.srvname AS node,
+	options.host, options.port, options.database,
+	COALESCE(pg_catalog.string_to_array(options.tags, ','), '{}') AS tags,
+	(SELECT pg_catalog.count(*) FROM pg_catalog.pg_foreign_table AS tablet
+		JOIN pg_catalog.pg_inherits AS part ON part.inhrelid OPERATOR(pg_catalog.=) tablet.ftrelid
+		JOIN shuttle.tables ON tables.relation OPERATOR(pg_catalog.=) part.inhparent
+		WHERE tablet.ftserver OPERATOR(pg_catalog.=) server.oid) AS tablets
+FROM pg_catalog.pg_foreign_server AS server,
+	LATERAL (SELECT
+			pg_catalog.max(option_value) FILTER (WHERE option_name OPERATOR(pg_catalog.=) 'host') AS host,
+			pg_catalog.max(option_value) FILTER (WHERE option_name OPERATOR(pg_catalog.=) 'port') AS port,
+			pg_catalog.max(option_value) FILTER (WHERE option_name OPERATOR(pg_catalog.=) 'dbname') AS database,
+			pg_catalog.max(option_value) FILTER (WHERE option_name OPERATOR(pg_catalog.=) 'shuttle_tags') AS tags,
+			pg_catalog.max(option_value) FILTER (WHERE option_name OPERATOR(pg_catalog.=) 'shuttle_holds_tablets') AS holds
+		FROM pg_catalog.pg_options_to_table(server.srvoptions)) AS options
+WHERE options.holds::pg_catalog.bool;
+
+COMMENT ON VIEW shuttle.storage_nodes IS
+'servers that hold tablets';
+
+CREATE VIEW shuttle.tablets AS
+SELECT tables.relation, part.inhrelid::pg_catalog.regclass AS tablet, server.srvname AS node,
+	pg_catalog.pg_get_expr(class.relpartbound, class.oid) AS bounds,
+	NULLIF(class.reltuples, -1) AS estimated_rows
+FROM shuttle.tables
+	JOIN pg_catalog.pg_inherits AS part ON part.inhparent OPERATOR(pg_catalog.=) tables.relation
+	JOIN pg_catalog.pg_class AS class ON class.oid OPERATOR(pg_catalog.=) part.inhrelid
+	JOIN pg_catalog.pg_foreign_table AS tablet ON tablet.ftrelid OPERATOR(pg_catalog.=) part.inhrelid
+	JOIN pg_catalog.pg_foreign_server AS server ON server.oid OPERATOR(pg_catalog.=) tablet.ftserver;
+
+COMMENT ON VIEW shuttle.tablets IS
+'tablets of distributed tables, and the nodes that hold them';
+
+GRANT SELECT ON shuttle.storage_nodes, shuttle.tablets TO PUBLIC;
+
 -- --------------------------------------- what nodes collect, combined here
 
 CREATE FUNCTION shuttle.collect_value(pg_catalog.internal, pg_catalog.anyelement)

@@ -64,9 +64,9 @@ static const Refusal refusals[] =
 	},
 	{
 		.query = "SELECT tgname::text FROM pg_trigger WHERE tgrelid = $1 AND NOT tgisinternal"
-		" AND (tgconstraint <> 0 OR (tgtype & 1) = 1 AND (tgoldtable IS NOT NULL OR tgnewtable IS NOT NULL))",
+		" AND (tgconstraint <> 0 OR tgoldtable IS NOT NULL OR tgnewtable IS NOT NULL)",
 		.message = "cannot distribute table \"%s\" with trigger \"%s\"",
-		.hint = "Constraint triggers, and row triggers with transition tables, cannot be on partitioned tables.",
+		.hint = "Constraint triggers, and triggers with transition tables, cannot be on foreign tables.",
 	},
 };
 

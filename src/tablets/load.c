@@ -6,7 +6,8 @@
  * so that core routes the rows and the write buffers send them. The
  * rows are read as the table's owner, in a security-restricted operation:
  * generated columns and checks may call functions of the owner. row_security is
- * off, so that a policy raises an error instead of hiding rows.
+ * off, so that a policy raises an error instead of hiding rows;
+ * session_replication_role is replica, so that no trigger fires.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -22,9 +23,18 @@
 
 #include "tablets/tablets_internal.h"
 
+/* Of one tablet: a larger one takes more memory and is no faster. */
+#define LOAD_BUFFER_SIZE "1MB"
+
 static const char *const columns_query =
 "SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute"
 " WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped AND attgenerated = ''";
+
+char *
+shuttle_load_columns(Oid relid)
+{
+	return shuttle_local_text(columns_query, relid);
+}
 
 static Oid
 owner_of(Oid relid)
@@ -39,8 +49,8 @@ owner_of(Oid relid)
 	return owner;
 }
 
-static uint64
-run_as_owner(Oid owner, const char *sql)
+uint64
+shuttle_load_run(Oid relid, const char *sql)
 {
 	int			level = NewGUCNestLevel();
 	Oid			userid;
@@ -48,9 +58,13 @@ run_as_owner(Oid owner, const char *sql)
 	uint64		nrows;
 
 	GetUserIdAndSecContext(&userid, &flags);
-	SetUserIdAndSecContext(owner, flags | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+	SetUserIdAndSecContext(owner_of(relid), flags | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
 	(void) set_config_option("row_security", "off", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
+	(void) set_config_option("session_replication_role", "replica", PGC_SUSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+	(void) set_config_option("shuttle.write_buffer_size", LOAD_BUFFER_SIZE, PGC_USERSET,
+							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 	nrows = shuttle_local_run(sql);
 	AtEOXact_GUC(true, level);
 	SetUserIdAndSecContext(userid, flags);
@@ -83,13 +97,12 @@ shuttle_load_tablets(Oid relid, const char *key, const ShuttleLayout *layout)
 {
 	const char *schema = get_namespace_name(get_rel_namespace(relid));
 	char	   *parent = quote_qualified_identifier(schema, psprintf("%s_load", get_rel_name(relid)));
-	char	   *columns = shuttle_local_text(columns_query, relid);
+	char	   *columns = shuttle_load_columns(relid);
 	uint64		nrows;
 
 	make_tablets(relid, parent, key, layout);
-	nrows = run_as_owner(owner_of(relid),
-						 psprintf("INSERT INTO %s (%s) SELECT %s FROM ONLY %s",
-								  parent, columns, columns, shuttle_local_name(relid)));
+	nrows = shuttle_load_run(relid, psprintf("INSERT INTO %s (%s) SELECT %s FROM ONLY %s",
+											 parent, columns, columns, shuttle_local_name(relid)));
 	for (int i = 0; i < layout->ntablets; i++)
 		(void) shuttle_local_run_as_superuser(psprintf("ALTER TABLE %s DETACH PARTITION %s", parent,
 								  shuttle_tablet_qualified_name(relid, i)));

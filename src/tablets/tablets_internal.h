@@ -127,6 +127,17 @@ extern char *shuttle_tablet_qualified_name(Oid relid, int number);
 
 /* ---- load.c */
 
+/* The columns whose values are copied, as a list of quoted names: not generated
+ * ones. */
+extern char *shuttle_load_columns(Oid relid);
+
+/*
+ * Runs a statement that copies rows of a table, as the table's owner and without
+ * triggers. Returns the number of rows.
+ * Errors: 42501 if a policy would hide rows.
+ */
+extern uint64 shuttle_load_run(Oid relid, const char *sql);
+
 /* Makes the tablets of a table, as foreign tables without a parent, and copies
  * the table's rows to them. Returns the number of rows. */
 extern uint64 shuttle_load_tablets(Oid relid, const char *key, const ShuttleLayout *layout);

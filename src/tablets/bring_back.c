@@ -1,0 +1,248 @@
+/*-------------------------------------------------------------------------
+ * bring_back.c
+ *	  shuttle.local_table() and shuttle.local_tables(): distributed tables
+ *	  become ordinary ones again, under their OIDs.
+ *
+ * All in the caller's transaction, under AccessExclusiveLock on the tables:
+ *
+ * 1. A node tells the foreign keys, which exist only there.
+ * 2. Each table loses its tablets and becomes an ordinary one (surgery.c); the
+ *	  tablets are foreign tables, from which the rows are read.
+ * 3. Indexes are built, tablets are dropped, here and on nodes.
+ * 4. Foreign keys among the tables are made here. One that leads to a table
+ *	  which stays distributed is gone, with a warning.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "catalog/pg_class.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "partitioning/partdesc.h"
+#include "nodes/makefuncs.h"
+#include "utils/acl.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_catalog.h"
+#include "storage/shuttle_storage.h"
+#include "tablets/tablets_internal.h"
+
+/* Columns of a node's answer about foreign keys. */
+enum
+{
+	KEY_REFERRING,
+	KEY_REFERRED,
+	KEY_NAME,
+	KEY_DEFINITION,
+	KEY_NCOLUMNS
+};
+
+/* A foreign key that exists on nodes; names are qualified and quoted. */
+typedef struct NodeForeignKey
+{
+	char	   *values[KEY_NCOLUMNS];
+} NodeForeignKey;
+
+SHUTTLE_SQL_FUNCTION(shuttle_local_table);
+SHUTTLE_SQL_FUNCTION(shuttle_local_tables);
+
+static void
+take_foreign_key(void *arg, const ShuttleRow *row)
+{
+	List	  **keys = arg;
+	NodeForeignKey *key = palloc0_object(NodeForeignKey);
+
+	for (int i = 0; i < KEY_NCOLUMNS; i++)
+		key->values[i] = pstrdup(shuttle_row_text(row, i));
+	*keys = lappend(*keys, key);
+}
+
+/* The foreign keys from and to the tables, each once. All nodes have the same. */
+static List *
+foreign_keys_of(const List *relids)
+{
+	StringInfoData names;
+	List	   *keys = NIL;
+	ListCell   *cell;
+
+	initStringInfo(&names);
+	foreach(cell, relids)
+		appendStringInfo(&names, "%spg_catalog.to_regclass(%s)", names.len == 0 ? "" : ", ",
+						 quote_literal_cstr(shuttle_local_name(lfirst_oid(cell))));
+	shuttle_query(shuttle_node_get(linitial_oid(shuttle_table_servers(linitial_oid(relids))), GetUserId()),
+				  psprintf("SELECT conrelid::pg_catalog.regclass, confrelid::pg_catalog.regclass,"
+						   " pg_catalog.quote_ident(conname), pg_catalog.pg_get_constraintdef(oid)"
+						   " FROM pg_catalog.pg_constraint WHERE contype = 'f' AND conparentid = 0"
+						   " AND (conrelid IN (%s) OR confrelid IN (%s)) ORDER BY conname",
+						   names.data, names.data),
+				  SHUTTLE_READS, KEY_NCOLUMNS, take_foreign_key, &keys);
+	return keys;
+}
+
+static List *
+detach_tablets(Oid relid)
+{
+	Relation	rel = table_open(relid, AccessExclusiveLock);
+	PartitionDesc partitions = RelationGetPartitionDesc(rel, true);
+	List	   *tablets = NIL;
+	ListCell   *cell;
+
+	for (int i = 0; i < partitions->nparts; i++)
+		tablets = lappend_oid(tablets, partitions->oids[i]);
+	table_close(rel, NoLock);
+	foreach(cell, tablets)
+		(void) shuttle_local_run_as_superuser(psprintf("ALTER TABLE %s DETACH PARTITION %s",
+													   shuttle_local_name(relid),
+													   shuttle_local_name(lfirst_oid(cell))));
+	return tablets;
+}
+
+static char *
+read_tablets(const char *columns, const List *tablets)
+{
+	StringInfoData text;
+	ListCell   *cell;
+
+	initStringInfo(&text);
+	foreach(cell, tablets)
+		appendStringInfo(&text, "%sSELECT %s FROM %s", text.len == 0 ? "" : " UNION ALL ",
+						 columns, shuttle_local_name(lfirst_oid(cell)));
+	return text.data;
+}
+
+static void
+bring_back(Oid relid)
+{
+	List	   *tablets = detach_tablets(relid);
+	char	   *columns = shuttle_load_columns(relid);
+	ListCell   *cell;
+
+	shuttle_surgery_plain(relid);
+	shuttle_surgery_hide_indexes(relid);
+	(void) shuttle_load_run(relid, psprintf("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE %s",
+											shuttle_local_name(relid), columns,
+											read_tablets(columns, tablets)));
+	shuttle_surgery_show_indexes(relid);
+	shuttle_surgery_build_indexes(relid);
+	foreach(cell, tablets)
+		(void) shuttle_local_run_as_superuser(psprintf("DROP FOREIGN TABLE %s",
+													   shuttle_local_name(lfirst_oid(cell))));
+	shuttle_table_forget(relid);
+}
+
+/* The tables are read before they are dropped, in the same transaction. */
+static void
+drop_on_nodes(const List *relids, const List *servers)
+{
+	ShuttleNodeStatements *statements = shuttle_node_statements_create();
+	StringInfoData text;
+	ListCell   *cell;
+
+	initStringInfo(&text);
+	foreach(cell, relids)
+		appendStringInfo(&text, "%s%s", text.len == 0 ? "DROP TABLE " : ", ",
+						 shuttle_local_name(lfirst_oid(cell)));
+	shuttle_node_statements_add_all(statements, servers, psprintf("%s CASCADE", text.data));
+	shuttle_node_statements_run(statements);
+}
+
+static bool
+is_local(const char *name)
+{
+	Oid			relid = RangeVarGetRelid(makeRangeVarFromNameList(shuttle_qualified_names(name)),
+										 NoLock, false);
+
+	return shuttle_table_kind(relid) != SHUTTLE_TABLE_DISTRIBUTED;
+}
+
+static void
+make_foreign_keys(const List *keys)
+{
+	ListCell   *cell;
+
+	foreach(cell, keys)
+	{
+		const NodeForeignKey *key = lfirst(cell);
+		char	   *text = psprintf("ALTER TABLE %s ADD CONSTRAINT %s %s", key->values[KEY_REFERRING],
+									key->values[KEY_NAME], key->values[KEY_DEFINITION]);
+
+		if (is_local(key->values[KEY_REFERRING]) && is_local(key->values[KEY_REFERRED]))
+			(void) shuttle_local_run(text);
+		else
+			ereport(WARNING,
+					(errmsg("foreign key %s between %s and %s is dropped", key->values[KEY_NAME],
+							key->values[KEY_REFERRING], key->values[KEY_REFERRED]),
+					 errdetail("One of the tables stays distributed."),
+					 errhint("Bring both back with shuttle.local_tables(), or add it again later: %s.", text)));
+	}
+}
+
+static void
+check_table(Oid relid)
+{
+	Relation	rel = table_open(relid, AccessExclusiveLock);
+
+	if (!object_ownercheck(RelationRelationId, relid, GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, RelationGetRelationName(rel));
+	if (shuttle_table_kind(relid) != SHUTTLE_TABLE_DISTRIBUTED)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("table \"%s\" is not distributed", RelationGetRelationName(rel))));
+	table_close(rel, NoLock);
+}
+
+static void
+bring_all_back(const List *relids)
+{
+	List	   *servers = NIL;
+	List	   *keys;
+	ListCell   *cell;
+
+	foreach(cell, relids)
+		check_table(lfirst_oid(cell));
+	foreach(cell, relids)
+		servers = list_concat_unique_oid(servers, shuttle_table_servers(lfirst_oid(cell)));
+	keys = foreign_keys_of(relids);
+	foreach(cell, relids)
+		bring_back(lfirst_oid(cell));
+	drop_on_nodes(relids, servers);
+	make_foreign_keys(keys);
+}
+
+/* shuttle.local_table(relation) */
+Datum
+shuttle_local_table(PG_FUNCTION_ARGS)
+{
+	bring_all_back(list_make1_oid(PG_GETARG_OID(0)));
+	PG_RETURN_VOID();
+}
+
+/* shuttle.local_tables(relations) */
+Datum
+shuttle_local_tables(PG_FUNCTION_ARGS)
+{
+	List	   *relids = NIL;
+	Datum	   *values;
+	bool	   *nulls;
+	int			nvalues;
+
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(0), REGCLASSOID, sizeof(Oid), true, TYPALIGN_INT,
+					  &values, &nulls, &nvalues);
+	for (int i = 0; i < nvalues; i++)
+	{
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("tables must not be null")));
+		relids = list_append_unique_oid(relids, DatumGetObjectId(values[i]));
+	}
+	if (relids != NIL)
+		bring_all_back(relids);
+	PG_RETURN_VOID();
+}
