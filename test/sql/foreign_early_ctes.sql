@@ -18,6 +18,11 @@ $$;
 SELECT pair.chain(35, 'SELECT id FROM %2$s a JOIN %2$s b USING (id)', 'SELECT count(*) FROM %1$s') AS statement \gset
 :statement;
 -- the outer side of a batched join, which may be left before its end
+SET shuttle.enable_batched_join = on;
+SET shuttle.debug_force_batched_join = on;
+SELECT pair.chain(1, 'SELECT id FROM %2$s a JOIN %2$s b USING (id)',
+	'SELECT id, n FROM %1$s c, LATERAL (SELECT branch AS n FROM account WHERE account.id = c.id OFFSET 0) a LIMIT 3') AS statement \gset
+EXPLAIN (COSTS OFF) :statement;
 SELECT pair.chain(35, 'SELECT id FROM %2$s a JOIN %2$s b USING (id)',
 	'SELECT id, n FROM %1$s c, LATERAL (SELECT branch AS n FROM account WHERE account.id = c.id OFFSET 0) a ORDER BY id') AS statement \gset
 :statement;
@@ -29,7 +34,8 @@ SELECT pair.chain(35, 'SELECT id FROM %2$s a JOIN %2$s b USING (id)',
 CREATE TABLE pair.copied (id int);
 SELECT pair.chain(35, 'SELECT id FROM %2$s a JOIN %2$s b USING (id)', 'INSERT INTO pair.copied SELECT id FROM %1$s') AS statement \gset
 :statement;
--- by subqueries of expressions, once for each row
-SELECT pair.chain(35, 'SELECT id FROM %2$s a WHERE EXISTS (SELECT FROM %2$s b WHERE b.id + 0 = a.id OFFSET 0)',
+-- by subqueries of expressions, once for each row; the look goes on while nothing
+-- that it has seen can raise an error
+SELECT pair.chain(35, 'SELECT id FROM %2$s a WHERE EXISTS (SELECT FROM %2$s b WHERE b.id = a.id OFFSET 0)',
 	'SELECT id, n FROM %1$s c, LATERAL (SELECT branch AS n FROM account WHERE account.id = c.id OFFSET 0) a LIMIT 3') AS statement \gset
 :statement;
