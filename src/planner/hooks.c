@@ -35,6 +35,7 @@ static PlannedStmt *plan_by_core(Query *query, ShuttlePlanCall call);
 static const ShuttlePlanPart parts[] =
 {
 	shuttle_literal_plans_plan, /* first: a kept plan saves all the others */
+	shuttle_colocated_plan,		/* sets what core reads while planning */
 	shuttle_union_types_plan,	/* changes the query before others look at it */
 	shuttle_merge_refusal_plan, /* catches errors of what plans a MERGE */
 	shuttle_merge_plan,			/* makes of a MERGE what those below can plan */
@@ -67,6 +68,7 @@ note_relation(PlannerInfo *root, Oid relid, bool has_heirs, RelOptInfo *rel)
 	if (previous_relation_info != NULL)
 		previous_relation_info(root, relid, has_heirs, rel);
 	shuttle_written_casts_write(root, relid, has_heirs, rel);
+	shuttle_declared_keys_add(relid, rel);
 }
 
 static void

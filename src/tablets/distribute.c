@@ -11,6 +11,7 @@
  *	  dropped here.
  * 5. The tables become partitioned ones (surgery.c), and take the tablets as
  *	  partitions.
+ * 6. Nodes analyze the tables, and the tablets take over their statistics.
  *
  * An error or a cancel at any point rolls everything back, here and on nodes.
  *-------------------------------------------------------------------------
@@ -47,6 +48,7 @@ typedef struct DistributedTable
 	Oid			relid;
 	char	   *key;
 	AttrNumber	key_number;
+	bool		has_rows;
 } DistributedTable;
 
 typedef struct Distribution
@@ -332,6 +334,23 @@ make_partitioned(Distribution *distribution)
 	}
 }
 
+/* Nodes analyze first, so that their statistics are copied here. */
+static void
+analyze(Distribution *distribution, Oid relid)
+{
+	StringInfoData text;
+
+	shuttle_node_statements_add_all(distribution->statements, distribution->servers,
+									psprintf("ANALYZE %s", shuttle_local_name(relid)));
+	shuttle_node_statements_run(distribution->statements);
+
+	initStringInfo(&text);
+	for (int i = 0; i < distribution->layout->ntablets; i++)
+		appendStringInfo(&text, "%s%s", i == 0 ? "ANALYZE " : ", ",
+						 shuttle_tablet_qualified_name(relid, i));
+	(void) shuttle_local_run(text.data);
+}
+
 static void
 distribute(Distribution *distribution)
 {
@@ -347,8 +366,10 @@ distribute(Distribution *distribution)
 		DistributedTable *table = lfirst(cell);
 		uint64		nrows = shuttle_load_tablets(table->relid, table->key, distribution->layout);
 
-		if (nrows > 0)
-			ereport(NOTICE,
+		if (nrows == 0)
+			continue;
+		table->has_rows = true;
+		ereport(NOTICE,
 					(errmsg_plural("%llu row of \"%s\" is on %d nodes",
 								   "%llu rows of \"%s\" are on %d nodes", nrows,
 								   (unsigned long long) nrows, get_rel_name(table->relid),
@@ -356,6 +377,11 @@ distribute(Distribution *distribution)
 	}
 	make_keys_on_nodes(distribution);
 	make_partitioned(distribution);
+	foreach(cell, distribution->tables)
+	{
+		if (((DistributedTable *) lfirst(cell))->has_rows)
+			analyze(distribution, ((DistributedTable *) lfirst(cell))->relid);
+	}
 }
 
 /* shuttle.distribute_table(relation, key, tablets, colocate_with, nodes) */

@@ -17,7 +17,7 @@
 #include "access/table.h"
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_foreign_table.h"
+#include "commands/extension.h"
 #include "foreign/fdwapi.h"
 #include "foreign/foreign.h"
 #include "partitioning/partdesc.h"
@@ -89,7 +89,8 @@ read_kind(Oid relid)
 	ScanKeyData key;
 	HeapTuple	tuple;
 
-	if (!OidIsValid(tables))
+	/* the table itself is planned for while its index is made */
+	if (!OidIsValid(tables) || relid == tables)
 		return kind;
 	rel = table_open(tables, AccessShareLock);
 	ScanKeyInit(&key, COLUMN_RELATION, BTEqualStrategyNumber, F_OIDEQ,
@@ -133,6 +134,8 @@ shuttle_table_kind(Oid relid)
 	TableFacts *facts;
 	ShuttleTableKind kind;
 
+	if (creating_extension)
+		return SHUTTLE_TABLE_OTHER; /* shuttle.tables may be half made */
 	if (cache == NULL)
 		make_cache();
 	facts = hash_search(cache, &relid, HASH_FIND, NULL);

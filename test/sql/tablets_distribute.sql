@@ -36,6 +36,14 @@ SELECT * FROM sums WHERE id = 7;
 INSERT INTO orders (customer_id, total) VALUES (7, 3.5) RETURNING *;
 SELECT what, count(*) FROM log GROUP BY 1;
 
+-- statistics of tablets, and what the planner knows of keys
+SELECT sum(reltuples) FROM pg_class WHERE relname ~ '^orders_t[0-9]';
+SELECT count(*) FROM pg_stats WHERE tablename ~ '^orders_t[0-9]' AND attname = 'total';
+EXPLAIN (COSTS OFF) SELECT o.id FROM orders AS o LEFT JOIN customer AS c ON c.id = o.customer_id WHERE o.customer_id = 7;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM orders AS o JOIN customer AS c ON c.id = o.customer_id WHERE c.name <> 'c9';
+SELECT count(*) FROM orders AS o JOIN customer AS c ON c.id = o.customer_id WHERE c.name <> 'c9';
+SHOW enable_partitionwise_join;
+
 -- what the nodes check
 INSERT INTO orders (customer_id, total) VALUES (70000, 3.5);
 INSERT INTO customer VALUES (7, 'x');

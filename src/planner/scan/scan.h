@@ -3,7 +3,8 @@
  *	  Paths of single foreign tables: prices, order and text of a scan.
  *
  * Files: scan_price.c adds the round trips that postgres_fdw leaves out;
- * remote_paths.c and remote_estimate.c ask the node's planner;
+ * declared_keys.c says what is unique; remote_paths.c and
+ * remote_estimate.c ask the node's planner;
  * sibling_scans.c plans partitions that are alike once; text_order.c,
  * ignored_collations.c and locked_order.c say which order a node's rows have.
  *
@@ -26,6 +27,12 @@ extern void shuttle_scan_price_consider(PlannerInfo *root, RelOptInfo *rel, Inde
 extern void shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel,
 									  RelOptInfo *outer, RelOptInfo *inner,
 									  JoinType type, JoinPathExtraData *extra);
+
+/* ---- keys of distributed tables (declared_keys.c) */
+
+/* Part of get_relation_info_hook: adds the unique indexes of a distributed table,
+ * or of the table that a tablet belongs to, as hypothetical ones. */
+extern void shuttle_declared_keys_add(Oid relid, RelOptInfo *rel);
 
 /* ---- functions that ignore collations (ignored_collations.c) */
 

@@ -6,6 +6,7 @@
  * Files: planning_settings.c copies the settings while core plans;
  * planning_memo.c remembers results during one planning; literal_plans.c and
  * literal_shape.c share one plan between statements that differ in literals;
+ * colocated.c considers joins of tablets on their nodes;
  * stable_values.c, written_casts.c, partition_sample.c and named_columns.c
  * change the query tree; written_tables.c and writing_statements.c tell which
  * tables a statement writes.
@@ -21,6 +22,12 @@
 
 #include "base/shuttle_settings.h"
 #include "planner/hooks.h"
+
+/* ---- joins of distributed tables (colocated.c) */
+
+/* Part of the planner hook: considers partitionwise joins for statements with two
+ * distributed tables or more. */
+extern PlannedStmt *shuttle_colocated_plan(Query *query, ShuttlePlanCall call);
 
 /* ---- stable values (stable_values.c) */
 
