@@ -511,6 +511,49 @@ COMMENT ON VIEW shuttle.tablets IS
 
 GRANT SELECT ON shuttle.storage_nodes, shuttle.tablets TO PUBLIC;
 
+-- ------------------------------------------ names that other programs call
+
+CREATE FUNCTION shuttle.install_citus_names(schema pg_catalog.name DEFAULT 'public')
+RETURNS pg_catalog.void
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
+SET search_path = pg_catalog
+AS $install$
+BEGIN
+	EXECUTE format($create$
+		CREATE FUNCTION %1$I.create_distributed_table(
+			table_name regclass, distribution_column text, distribution_type text DEFAULT 'hash',
+			colocate_with text DEFAULT 'default', shard_count int DEFAULT NULL)
+		RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+		BEGIN
+			IF distribution_type <> 'hash' THEN
+				RAISE EXCEPTION 'tables are distributed by hash only' USING ERRCODE = 'feature_not_supported';
+			END IF;
+			PERFORM shuttle.distribute_table(table_name, distribution_column::name, tablets => shard_count,
+				colocate_with => CASE WHEN colocate_with NOT IN ('default', 'none') THEN colocate_with::regclass END);
+		END $$;
+		COMMENT ON FUNCTION %1$I.create_distributed_table(regclass, text, text, text, int) IS
+			'shuttle.distribute_table() by the name that it has in Citus';
+		CREATE FUNCTION %1$I.undistribute_table(table_name regclass)
+		RETURNS void LANGUAGE sql VOLATILE AS $$SELECT shuttle.local_table(table_name)$$;
+		COMMENT ON FUNCTION %1$I.undistribute_table(regclass) IS
+			'shuttle.local_table() by the name that it has in Citus';
+		CREATE FUNCTION %1$I.citus_add_node(nodename text, nodeport int)
+		RETURNS void LANGUAGE sql VOLATILE AS $$
+			SELECT shuttle.add_node(format('%%s_%%s', nodename, nodeport)::name, nodename, nodeport)
+		$$;
+		COMMENT ON FUNCTION %1$I.citus_add_node(text, int) IS
+			'shuttle.add_node() by the name that it has in Citus';
+		CREATE FUNCTION %1$I.master_get_active_worker_nodes(OUT node_name text, OUT node_port bigint)
+		RETURNS SETOF record LANGUAGE sql STABLE AS $$
+			SELECT COALESCE(host, ''), COALESCE(port, '5432')::bigint FROM shuttle.storage_nodes
+		$$;
+		COMMENT ON FUNCTION %1$I.master_get_active_worker_nodes() IS
+			'shuttle.storage_nodes by the name that it has in Citus'$create$, schema);
+END $install$;
+
+COMMENT ON FUNCTION shuttle.install_citus_names(pg_catalog.name) IS
+'makes functions with the names that programs for Citus call';
+
 -- --------------------------------------- what nodes collect, combined here
 
 CREATE FUNCTION shuttle.collect_value(pg_catalog.internal, pg_catalog.anyelement)
