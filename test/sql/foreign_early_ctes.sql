@@ -4,6 +4,7 @@
 \i :test/include/foreign.sql
 SET search_path = ours;
 SET statement_timeout = '60s';
+SET jit = off;
 
 -- A chain of so many CTEs over a foreign table.  step: the query of CTE %1$s over
 -- the CTE before it, %2$s; last: the query over the last one.

@@ -37,7 +37,7 @@ class Session:
     port: int
     user: str
     database: str
-    limit_s: float = 60.0
+    limit_s: float = 180.0  # above the time that a query may take on a busy machine
     plans: list[Any] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
