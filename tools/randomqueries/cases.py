@@ -15,7 +15,7 @@ TWO_SHARE = 0.05
 
 def make_case(seed: int, number: int, tables: tuple[Table, ...]) -> Case:
     dice = Dice(seed, "case", number)
-    transport = dice.weighted([(5, "guest"), (5, "engine"), (1, "both")])
+    transport = dice.weighted([(5, "guest"), (5, "engine"), (3, "tablets"), (1, "both")])
     settings = random_settings(dice)
     if dice.chance(TWO_SHARE):
         queries = tuple(make_query(dice, tables) for _ in range(2))

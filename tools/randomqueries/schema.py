@@ -2,11 +2,14 @@
 
 local.x is what a query reads on the local side; guest.x and engine.x lead to
 remote.x, which has the same rows in another order, and other names of columns.
+tablets.x is a copy that is distributed over databases of the server by a column
+at random.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from randomqueries.dice import Dice
 from randomqueries.kinds import KINDS
@@ -14,13 +17,20 @@ from randomqueries.session import Session
 from randomqueries.tables import COLUMNS, UNION_STEP, Part, Shape, Table, leaves
 
 TRANSPORTS = {"guest": "postgres_fdw", "engine": "shuttle"}
+TABLETS = "tablets"
+NODES = ("tablets_one", "tablets_two")
+KEYS = ("id", "k", "s", "g", "m", "n", "t", "d", "z", "u")  # other types have no hash values
 INDEXED = ("id", "k", "s", "g", "n", "t", "v", "c", "w", "d", "z", "u")
 SMALL = 100  # rows: below it some tables have no indexes
 
 BASE = """
 CREATE EXTENSION pg_shuttle CASCADE;
-CREATE SCHEMA own; CREATE SCHEMA local; CREATE SCHEMA remote;
-CREATE SCHEMA guest; CREATE SCHEMA engine;
+CREATE SCHEMA local; CREATE SCHEMA remote;
+CREATE SCHEMA guest; CREATE SCHEMA engine; CREATE SCHEMA tablets;
+"""
+# What nodes have, too.
+OWN = """
+CREATE SCHEMA own;
 CREATE COLLATION own.folded (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 CREATE TYPE own.mood AS ENUM ('sad', 'ok', 'happy');
 CREATE FUNCTION own.is_odd(bigint) RETURNS bool LANGUAGE plpgsql IMMUTABLE
@@ -62,9 +72,11 @@ CREATE VIEW {s}.{name} AS
 
 def make_schema(session: Session, tables: tuple[Table, ...], seed: int) -> None:
     """Makes everything that queries refer to."""
+    session.run(OWN)
     session.run(BASE)
     for transport, wrapper in TRANSPORTS.items():
         session.define_server(transport, wrapper, session.database)
+    make_nodes(session)
     for table in tables:
         if table.shape.is_view:
             continue
@@ -74,11 +86,35 @@ def make_schema(session: Session, tables: tuple[Table, ...], seed: int) -> None:
             make_remote(session, dice, table.size, part)
         for transport in TRANSPORTS:
             make_foreign(session, dice, table.shape, transport)
-    for schema in ("local", *TRANSPORTS):
+        make_distributed(session, dice, table)
+    for schema in ("local", *TRANSPORTS, TABLETS):
         session.run(LOOKUP.format(s=schema))
         for view in (table.shape for table in tables if table.shape.is_view):
             session.run(view_sql(schema, view))
     session.run("ANALYZE")
+
+
+def make_nodes(session: Session) -> None:
+    for node in NODES:
+        session.run(f"CREATE DATABASE {node} TEMPLATE template0")
+        there = replace(session, database=node)
+        there.connect()
+        there.run(OWN)
+        there.close()
+        session.define_server(node, "shuttle", node, "PUBLIC")
+        session.run(f"SELECT FROM shuttle.use_node('{node}')")
+
+
+def make_distributed(session: Session, dice: Dice, table: Table) -> None:
+    """Indexes are made before or behind, as a user has them."""
+    name = f"{TABLETS}.{table.name}"
+    key = dice.pick(KEYS)
+    session.run(
+        f"CREATE TABLE {name} ({columns_sql(list(COLUMNS))});"
+        f"INSERT INTO {name} SELECT * FROM local.{table.name} ORDER BY md5(id::text)"
+    )
+    make_indexes(session, dice, name, table.size)
+    session.run(f"SELECT shuttle.distribute_table('{name}', '{key}', {dice.between(1, 5)})")
 
 
 def view_sql(schema: str, view: Shape) -> str:

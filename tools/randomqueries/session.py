@@ -76,12 +76,14 @@ class Session:
             raise error
         return rows_of(last)
 
-    def define_server(self, name: str, wrapper: str, database: str) -> None:
+    def define_server(
+        self, name: str, wrapper: str, database: str, user: str = "CURRENT_USER"
+    ) -> None:
         """A foreign server that leads to a database of this very server."""
         self.run(
             f"CREATE SERVER {name} FOREIGN DATA WRAPPER {wrapper} OPTIONS"
             f" (host '{self.host}', port '{self.port}', dbname '{database}');"
-            f"CREATE USER MAPPING FOR CURRENT_USER SERVER {name}"
+            f"CREATE USER MAPPING FOR {user} SERVER {name}"
         )
 
     def next_result(self) -> pq.abc.PGresult | None:
