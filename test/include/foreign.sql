@@ -4,7 +4,7 @@
 -- statement does through the one must be what it does through the other.
 \set QUIET on
 SET client_min_messages = warning;
-DROP SCHEMA IF EXISTS node, stock, ours, pair CASCADE;
+\ir clean.sql
 CREATE EXTENSION IF NOT EXISTS pg_shuttle CASCADE;
 DROP SERVER IF EXISTS stock_node CASCADE;
 DROP SERVER IF EXISTS our_node CASCADE;

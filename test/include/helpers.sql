@@ -8,8 +8,8 @@
 -- b reads the local table, or the foreign one where that schema goes first in
 -- search_path.
 SET client_min_messages = warning;
+\ir clean.sql
 CREATE EXTENSION IF NOT EXISTS pg_shuttle CASCADE;
-DROP SCHEMA IF EXISTS test, local, guest, engine CASCADE;
 DROP SERVER IF EXISTS guest CASCADE;
 DROP SERVER IF EXISTS engine CASCADE;
 CREATE SCHEMA test;

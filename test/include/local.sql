@@ -3,8 +3,8 @@
 -- nested loops.  Small tables count as not cached, and prefetching goes on
 -- whether it pays or not.
 SET client_min_messages = warning;
+\ir clean.sql
 CREATE EXTENSION IF NOT EXISTS pg_shuttle CASCADE;
-DROP SCHEMA IF EXISTS test, local CASCADE;
 CREATE SCHEMA test;
 CREATE SCHEMA local;
 SET search_path = local, public;

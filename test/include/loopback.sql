@@ -1,6 +1,7 @@
 \set ECHO none
 -- Servers that lead back to this database, and errors as rows. Notices stay off.
 SET client_min_messages = warning;
+\ir clean.sql
 CREATE EXTENSION IF NOT EXISTS pg_shuttle CASCADE;
 CREATE SCHEMA IF NOT EXISTS test;
 

@@ -4,7 +4,7 @@
 -- the same rows. smart.check() runs a query over both.
 \set QUIET on
 SET client_min_messages = warning;
-DROP SCHEMA IF EXISTS smart, dist, here, node1, node2, node3, node4 CASCADE;
+\ir clean.sql
 CREATE EXTENSION IF NOT EXISTS pg_shuttle CASCADE;
 CREATE SCHEMA smart;
 CREATE SCHEMA dist;

@@ -3,8 +3,8 @@
 -- them over the loopback interface.
 \set QUIET on
 SET client_min_messages = warning;
+\ir clean.sql
 CREATE EXTENSION IF NOT EXISTS pg_shuttle CASCADE;
-DROP SCHEMA IF EXISTS shop CASCADE;
 SELECT format('DROP DATABASE IF EXISTS tablets_n%s WITH (FORCE)', i),
 	format('CREATE DATABASE tablets_n%s TEMPLATE template0', i),
 	format('DROP SERVER IF EXISTS n%s CASCADE', i),

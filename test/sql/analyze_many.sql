@@ -1,6 +1,5 @@
 -- shuttle.analyze(): all foreign tables at once, one table's failure told.
 \getenv test PG_ABS_SRCDIR
-\i :test/include/clean.sql
 \i :test/include/foreign.sql
 \set ECHO none
 SET client_min_messages = warning;

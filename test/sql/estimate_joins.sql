@@ -1,7 +1,6 @@
 -- Joins of foreign tables that shuttle.analyze() has seen are estimated within
 -- twice of joins of local ones: tables as those of PostgreSQL's own tests.
 \getenv test PG_ABS_SRCDIR
-\i :test/include/clean.sql
 \i :test/include/foreign.sql
 RESET shuttle.enable_batched_join;
 CREATE SCHEMA near;
