@@ -370,10 +370,10 @@ distribute(Distribution *distribution)
 			continue;
 		table->has_rows = true;
 		ereport(NOTICE,
-					(errmsg_plural("%llu row of \"%s\" is on %d nodes",
-								   "%llu rows of \"%s\" are on %d nodes", nrows,
-								   (unsigned long long) nrows, get_rel_name(table->relid),
-								   list_length(distribution->servers))));
+				(errmsg_plural("%llu row of \"%s\" is on %d nodes",
+							   "%llu rows of \"%s\" are on %d nodes", nrows,
+							   (unsigned long long) nrows, get_rel_name(table->relid),
+							   list_length(distribution->servers))));
 	}
 	make_keys_on_nodes(distribution);
 	make_partitioned(distribution);

@@ -77,16 +77,16 @@ make_tablets(Oid relid, const char *parent, const char *key, const ShuttleLayout
 	const char *owner = quote_identifier(GetUserNameFromId(owner_of(relid), false));
 
 	(void) shuttle_local_run_as_superuser(psprintf("CREATE TABLE %s (LIKE %s INCLUDING GENERATED INCLUDING CONSTRAINTS)"
-							  " PARTITION BY HASH (%s)",
-							  parent, shuttle_local_name(relid), quote_identifier(key)));
+												   " PARTITION BY HASH (%s)",
+												   parent, shuttle_local_name(relid), quote_identifier(key)));
 	for (int i = 0; i < layout->ntablets; i++)
 	{
 		char	   *tablet = shuttle_tablet_qualified_name(relid, i);
 		const char *server = GetForeignServer(layout->servers[i])->servername;
 
 		(void) shuttle_local_run_as_superuser(psprintf("CREATE FOREIGN TABLE %s PARTITION OF %s"
-								  " FOR VALUES WITH (MODULUS %d, REMAINDER %d) SERVER %s",
-								  tablet, parent, layout->ntablets, i, quote_identifier(server)));
+													   " FOR VALUES WITH (MODULUS %d, REMAINDER %d) SERVER %s",
+													   tablet, parent, layout->ntablets, i, quote_identifier(server)));
 		(void) shuttle_local_run_as_superuser(psprintf("ALTER FOREIGN TABLE %s OWNER TO %s", tablet, owner));
 	}
 	(void) shuttle_local_run_as_superuser(psprintf("ALTER TABLE %s OWNER TO %s", parent, owner));
@@ -105,7 +105,7 @@ shuttle_load_tablets(Oid relid, const char *key, const ShuttleLayout *layout)
 											 parent, columns, columns, shuttle_local_name(relid)));
 	for (int i = 0; i < layout->ntablets; i++)
 		(void) shuttle_local_run_as_superuser(psprintf("ALTER TABLE %s DETACH PARTITION %s", parent,
-								  shuttle_tablet_qualified_name(relid, i)));
+													   shuttle_tablet_qualified_name(relid, i)));
 	(void) shuttle_local_run_as_superuser(psprintf("DROP TABLE %s", parent));
 	return nrows;
 }

@@ -48,7 +48,7 @@ shuttle_local_texts(const char *sql, Oid relid)
 		char	   *text = SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1);
 		MemoryContext old_cxt = MemoryContextSwitchTo(caller_cxt);
 
-		if (text != NULL)
+		if (text !=NULL)
 			texts = lappend(texts, pstrdup(text));
 		MemoryContextSwitchTo(old_cxt);
 	}

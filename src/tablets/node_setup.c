@@ -180,7 +180,7 @@ hold_tablets(const char *server, ArrayType *tags)
 
 	if (shuttle_option_find(known->options, "shuttle_holds_tablets") == NULL)
 		set_option(server, "ADD", "shuttle_holds_tablets", "true");
-	if (*text != '\0')
+	if (*text !='\0')
 		set_option(server, shuttle_option_find(known->options, "shuttle_tags") == NULL ? "ADD" : "SET",
 				   "shuttle_tags", text);
 }
@@ -190,7 +190,7 @@ static void
 create_database(ReturnSetInfo *result, Oid serverid, const char *name)
 {
 	const char *database = get_database_name(MyDatabaseId);
-	ShuttleOutsideRun run = {.serverid = serverid, .name = name, .ok = true, .nrows = -1};
+	ShuttleOutsideRun run = {.serverid = serverid,.name = name,.ok = true,.nrows = -1};
 	char	   *sql = psprintf("CREATE DATABASE %s TEMPLATE template0 ENCODING %s",
 							   quote_identifier(database),
 							   quote_literal_cstr(GetDatabaseEncodingName()));
