@@ -15,9 +15,12 @@
 
 #include "access/table.h"
 #include "catalog/namespace.h"
+#include "catalog/partition.h"
 #include "catalog/pg_inherits.h"
 #include "foreign/foreign.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 
 #include "executor/ahead/outbox.h"
@@ -25,6 +28,7 @@
 #include "executor/shuttle_executor.h"
 #include "executor/write/write.h"
 #include "storage/shuttle_storage.h"
+#include "tablets/shuttle_tablets.h"
 
 /* The running TRUNCATE statement. */
 typedef struct Truncation
@@ -107,6 +111,44 @@ send_truncate(ShuttleNode *node, const char *sql)
 	MemoryContextSwitchTo(old_cxt);
 }
 
+static void
+check_truncatable(Relation rel)
+{
+	shuttle_refuse_reference_write(RelationGetRelid(rel));
+	if (!shuttle_option_bool(shuttle_foreign_options(RelationGetRelid(rel)),
+							 "truncatable", true))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("foreign table \"%s\" does not allow truncates",
+						RelationGetRelationName(rel))));
+}
+
+/*
+ * The name of a table on the node. For tablets it is their table's, once:
+ * foreign keys of a node are between tables, and allow TRUNCATE only of both.
+ * The table on the node has no other tablets.
+ */
+static char *
+remote_name(Relation rel, List **parents)
+{
+	Oid			relid = RelationGetRelid(rel);
+	StringInfoData name;
+
+	initStringInfo(&name);
+	if (shuttle_table_kind(relid) == SHUTTLE_TABLE_TABLET)
+	{
+		Oid			parent = get_partition_parent(relid, false);
+
+		if (list_member_oid(*parents, parent))
+			return NULL;
+		*parents = lappend_oid(*parents, parent);
+		return quote_qualified_identifier(get_namespace_name(get_rel_namespace(parent)),
+										  get_rel_name(parent));
+	}
+	shuttle_append_remote_table(&name, rel);
+	return name.data;
+}
+
 /* All tables are of one server. */
 static void
 exec_foreign_truncate(List *rels, DropBehavior behavior, bool restart_seqs)
@@ -114,6 +156,7 @@ exec_foreign_truncate(List *rels, DropBehavior behavior, bool restart_seqs)
 	StringInfoData sql;
 	Oid			serverid = InvalidOid;
 	ShuttleNode *node;
+	List	   *parents = NIL;
 	ListCell   *cell;
 
 	initStringInfo(&sql);
@@ -121,17 +164,12 @@ exec_foreign_truncate(List *rels, DropBehavior behavior, bool restart_seqs)
 	foreach(cell, rels)
 	{
 		Relation	rel = lfirst(cell);
+		char	   *name;
 
-		shuttle_refuse_reference_write(RelationGetRelid(rel));
-		if (!shuttle_option_bool(shuttle_foreign_options(RelationGetRelid(rel)),
-								 "truncatable", true))
-			ereport(ERROR,
-					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("foreign table \"%s\" does not allow truncates",
-							RelationGetRelationName(rel))));
-		if (foreach_current_index(cell) > 0)
-			appendStringInfoString(&sql, ", ");
-		shuttle_append_remote_table(&sql, rel);
+		check_truncatable(rel);
+		name = remote_name(rel, &parents);
+		if (name != NULL)
+			appendStringInfo(&sql, "%s%s", foreach_current_index(cell) > 0 ? ", " : "", name);
 		serverid = GetForeignServerIdByRelId(RelationGetRelid(rel));
 	}
 	appendStringInfoString(&sql, restart_seqs ? " RESTART IDENTITY" : " CONTINUE IDENTITY");
