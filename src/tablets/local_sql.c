@@ -17,12 +17,13 @@
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 
+#include "base/shuttle_compat.h"
 #include "tablets/tablets_internal.h"
 
 static int	depth = 0;			/* of shuttle_local_run() */
 
-static int
-set_search_path(void)
+int
+shuttle_local_qualify_names(void)
 {
 	int			level = NewGUCNestLevel();
 
@@ -32,28 +33,50 @@ set_search_path(void)
 }
 
 List *
-shuttle_local_texts(const char *sql, Oid relid)
+shuttle_local_rows(const char *sql, Oid relid)
 {
 	MemoryContext caller_cxt = CurrentMemoryContext;
-	int			level = set_search_path();
+	int			level = shuttle_local_qualify_names();
 	Oid			type = OIDOID;
 	Datum		value = ObjectIdGetDatum(relid);
-	List	   *texts = NIL;
+	List	   *rows = NIL;
 
 	SPI_connect();
 	if (SPI_execute_with_args(sql, 1, &type, &value, NULL, false, 0) != SPI_OK_SELECT)
 		elog(ERROR, "not a query: %s", sql);
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
-		char	   *text = SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1);
+		int			ncolumns = SPI_tuptable->tupdesc->natts;
 		MemoryContext old_cxt = MemoryContextSwitchTo(caller_cxt);
+		char	  **row = palloc_array(char *, ncolumns);
 
-		if (text !=NULL)
-			texts = lappend(texts, pstrdup(text));
+		for (int j = 0; j < ncolumns; j++)
+		{
+			char	   *text = SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, j + 1);
+
+			row[j] = text == NULL ? NULL : pstrdup(text);
+		}
+		rows = lappend(rows, row);
 		MemoryContextSwitchTo(old_cxt);
 	}
 	SPI_finish();
 	AtEOXact_GUC(true, level);
+	return rows;
+}
+
+List *
+shuttle_local_texts(const char *sql, Oid relid)
+{
+	List	   *texts = NIL;
+	ListCell   *cell;
+
+	foreach(cell, shuttle_local_rows(sql, relid))
+	{
+		char	   *text = ((char **) lfirst(cell))[0];
+
+		if (text !=NULL)
+			texts = lappend(texts, text);
+	}
 	return texts;
 }
 
@@ -68,7 +91,7 @@ shuttle_local_text(const char *sql, Oid relid)
 uint64
 shuttle_local_run(const char *sql)
 {
-	int			level = set_search_path();
+	int			level = shuttle_local_qualify_names();
 	uint64		nrows = 0;
 
 	depth++;

@@ -13,35 +13,35 @@
 #include "commands/defrem.h"
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/ruleutils.h"
 
+#include "base/shuttle_compat.h"
 #include "tablets/tablets_internal.h"
 
-/* NOT NULL constraints of 18 have names, so they are written with the checks. */
+/* NOT NULL constraints of 18 have names, which nodes choose for themselves. */
 static const char *const columns_query =
-"SELECT string_agg(format('%I %s%s%s%s', a.attname, format_type(a.atttypid, a.atttypmod),"
+"SELECT a.attnum::text, quote_ident(a.attname), format_type(a.atttypid, a.atttypmod) ||"
 " CASE WHEN a.attcollation <> 0 AND a.attcollation <> t.typcollation"
-" THEN ' COLLATE ' || a.attcollation::regcollation::text END,"
+" THEN ' COLLATE ' || a.attcollation::regcollation::text ELSE '' END,"
 " CASE WHEN a.attgenerated <> '' THEN format(' GENERATED ALWAYS AS (%s)%s',"
-" pg_get_expr(d.adbin, d.adrelid), CASE a.attgenerated WHEN 's' THEN ' STORED' ELSE ' VIRTUAL' END) END,"
-" CASE WHEN a.attnotnull THEN ' NOT NULL' END), ', ' ORDER BY a.attnum)"
+" pg_get_expr(d.adbin, d.adrelid), CASE a.attgenerated WHEN 's' THEN ' STORED' ELSE ' VIRTUAL' END) ELSE '' END,"
+" CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END"
 " FROM pg_attribute AS a JOIN pg_type AS t ON t.oid = a.atttypid"
 " LEFT JOIN pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum"
-" WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped";
+" WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum";
 
-static const char *const checks_query =
-"SELECT format('CONSTRAINT %I %s', conname, pg_get_constraintdef(oid))"
-" FROM pg_constraint WHERE conrelid = $1 AND contype = 'c' ORDER BY conname";
-
-static const char *const keys_query =
-"SELECT format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid))"
-" FROM pg_constraint WHERE conrelid = $1 AND contype IN ('p', 'u') ORDER BY contype, conname";
+/* Checks, primary key, unique constraints. */
+static const char *const constraints_query =
+"SELECT oid::text, contype::text, quote_ident(conname), pg_get_constraintdef(oid)"
+" FROM pg_constraint WHERE conrelid = $1 AND contype IN ('c', 'p', 'u') ORDER BY contype, conname";
 
 static const char *const indexes_query =
-"SELECT indexrelid::text FROM pg_index AS i WHERE indrelid = $1 AND indislive"
+"SELECT indexrelid::text, 'i', quote_ident(relname) FROM pg_index AS i JOIN pg_class AS c ON c.oid = indexrelid"
+" WHERE indrelid = $1"
 " AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = i.indexrelid AND contype IN ('p', 'u', 'x'))"
-" ORDER BY indexrelid::regclass::text";
+" ORDER BY relname";
 
 /*
  * Enums and domains of columns, those that others are made of first. A domain
@@ -93,19 +93,99 @@ shuttle_table_text_types(Oid relid)
 }
 
 List *
+shuttle_table_text_columns(Oid relid)
+{
+	List	   *columns = NIL;
+	ListCell   *cell;
+
+	foreach(cell, shuttle_local_rows(columns_query, relid))
+	{
+		char	  **row = lfirst(cell);
+		ShuttleNodeColumn *column = palloc_object(ShuttleNodeColumn);
+
+		column->number = pg_strtoint16(row[0]);
+		column->name = row[1];
+		column->type = row[2];
+		column->generated = row[3];
+		column->not_null = row[4];
+		columns = lappend(columns, column);
+	}
+	return columns;
+}
+
+static ShuttleNodePart *
+part_of_row(char **row)
+{
+	ShuttleNodePart *part = palloc_object(ShuttleNodePart);
+
+	part->oid = atooid(row[0]);
+	part->kind = row[1][0];
+	part->name = row[2];
+	return part;
+}
+
+/* pg_get_indexdef_string() never writes ONLY, also for partitioned indexes. */
+List *
+shuttle_table_text_parts(Oid relid)
+{
+	List	   *parts = NIL;
+	ListCell   *cell;
+	int			level = shuttle_local_qualify_names();
+
+	foreach(cell, shuttle_local_rows(constraints_query, relid))
+	{
+		ShuttleNodePart *part = part_of_row(lfirst(cell));
+
+		part->definition = ((char **) lfirst(cell))[3];
+		parts = lappend(parts, part);
+	}
+	foreach(cell, shuttle_local_rows(indexes_query, relid))
+	{
+		ShuttleNodePart *part = part_of_row(lfirst(cell));
+
+		part->definition = pg_get_indexdef_string(part->oid);
+		parts = lappend(parts, part);
+	}
+	AtEOXact_GUC(true, level);
+	return parts;
+}
+
+char *
+shuttle_table_text_add_part(Oid relid, const ShuttleNodePart *part)
+{
+	if (part->kind == SHUTTLE_PART_INDEX)
+		return part->definition;
+	return psprintf("ALTER TABLE %s ADD CONSTRAINT %s %s", shuttle_local_name(relid),
+					part->name, part->definition);
+}
+
+List *
 shuttle_table_text_parent(Oid relid, const char *key)
 {
 	static const char *const schema_query =
 		"SELECT format('DO %L', format('BEGIN IF to_regnamespace(%L) IS NULL THEN CREATE SCHEMA %I; END IF; END',"
 		" quote_ident(nspname), nspname)) FROM pg_namespace AS n JOIN pg_class AS c ON c.relnamespace = n.oid WHERE c.oid = $1";
 	StringInfoData text;
+	const char *separator = "";
 	ListCell   *cell;
 
 	initStringInfo(&text);
-	appendStringInfo(&text, "CREATE TABLE %s (%s", shuttle_local_name(relid),
-					 shuttle_local_text(columns_query, relid));
-	foreach(cell, shuttle_local_texts(checks_query, relid))
-		appendStringInfo(&text, ", %s", (char *) lfirst(cell));
+	appendStringInfo(&text, "CREATE TABLE %s (", shuttle_local_name(relid));
+	foreach(cell, shuttle_table_text_columns(relid))
+	{
+		const ShuttleNodeColumn *column = lfirst(cell);
+
+		appendStringInfo(&text, "%s%s %s%s%s", separator, column->name, column->type,
+						 column->generated, column->not_null);
+		separator = ", ";
+	}
+	foreach(cell, shuttle_table_text_parts(relid))
+	{
+		const ShuttleNodePart *part = lfirst(cell);
+
+		if (part->kind == SHUTTLE_PART_CHECK)
+			appendStringInfo(&text, ", CONSTRAINT %s %s", part->name, part->definition);
+	}
 	appendStringInfo(&text, ") PARTITION BY HASH (%s)", quote_identifier(key));
 	return list_make2(shuttle_local_text(schema_query, relid), text.data);
 }
@@ -118,15 +198,19 @@ shuttle_table_text_tablet(Oid relid, int ntablets, int number)
 					ntablets, number);
 }
 
-/* pg_get_indexdef_string() never writes ONLY, also for partitioned indexes. */
 List *
 shuttle_table_text_indexes(Oid relid)
 {
-	List	   *texts = shuttle_local_texts(keys_query, relid);
+	List	   *texts = NIL;
 	ListCell   *cell;
 
-	foreach(cell, shuttle_local_texts(indexes_query, relid))
-		texts = lappend(texts, pg_get_indexdef_string(atooid(lfirst(cell))));
+	foreach(cell, shuttle_table_text_parts(relid))
+	{
+		const ShuttleNodePart *part = lfirst(cell);
+
+		if (part->kind != SHUTTLE_PART_CHECK)
+			texts = lappend(texts, shuttle_table_text_add_part(relid, part));
+	}
 	return texts;
 }
 

@@ -6,12 +6,17 @@
 #ifndef SHUTTLE_TABLETS_INTERNAL_H
 #define SHUTTLE_TABLETS_INTERNAL_H
 
+#include "access/attnum.h"
 #include "nodes/pg_list.h"
 #include "utils/relcache.h"
 
 #include "tablets/shuttle_tablets.h"
 
 /* ---- local_sql.c: statements of ours on this server */
+
+/* Sets search_path to pg_catalog, so that names of other schemas are qualified.
+ * Returns a level for AtEOXact_GUC(true, ..), which sets it back. */
+extern int	shuttle_local_qualify_names(void);
 
 /*
  * Runs a query with one parameter of type oid under search_path pg_catalog, so
@@ -20,6 +25,9 @@
  * Errors: those of the query.
  */
 extern List *shuttle_local_texts(const char *sql, Oid relid);
+
+/* The same with all columns: a list of arrays of strings. */
+extern List *shuttle_local_rows(const char *sql, Oid relid);
 
 /* The single string of such a query; NULL: no row. */
 extern char *shuttle_local_text(const char *sql, Oid relid);
@@ -102,6 +110,38 @@ extern void shuttle_table_note(Oid relid, ShuttleTableKind kind, ShuttleLayout *
 extern void shuttle_table_forget(Oid relid);
 
 /* ---- table_text.c: what a node has to be told of a table */
+
+/* A column as nodes have it; texts are SQL, quoted, with a space in front if
+ * they are parts of a definition. */
+typedef struct ShuttleNodeColumn
+{
+	AttrNumber	number;
+	char	   *name;
+	char	   *type;			/* with collation */
+	char	   *generated;		/* or empty */
+	char	   *not_null;		/* or empty */
+} ShuttleNodeColumn;
+
+/* Kinds of parts: those of pg_constraint.contype, and one for other indexes. */
+#define SHUTTLE_PART_CHECK 'c'
+#define SHUTTLE_PART_INDEX 'i'
+
+/* A constraint or an index as nodes have it. */
+typedef struct ShuttleNodePart
+{
+	Oid			oid;			/* of the constraint or index here */
+	char		kind;
+	char	   *name;			/* quoted */
+	char	   *definition;		/* of a constraint, or CREATE INDEX */
+} ShuttleNodePart;
+
+extern List *shuttle_table_text_columns(Oid relid);
+
+/* Checks, then keys and unique constraints, then indexes. */
+extern List *shuttle_table_text_parts(Oid relid);
+
+/* The statement that makes a part on a node. */
+extern char *shuttle_table_text_add_part(Oid relid, const ShuttleNodePart *part);
 
 /* CREATE TYPE and CREATE DOMAIN for types of the table's columns, if they do not
  * exist on a node. */
