@@ -18,6 +18,7 @@ typedef struct SwitchDefinition
 	bool	   *value;
 	bool		initial;
 	int			flags;
+	GucContext	context;		/* 0: PGC_USERSET */
 } SwitchDefinition;
 
 typedef struct NumberDefinition
@@ -48,6 +49,13 @@ static const SwitchDefinition switches[] = {
 		.value = &shuttle_settings.enable_binary_transfer,
 		.initial = true,
 		.flags = GUC_EXPLAIN,
+	},
+	{
+		.name = "shuttle.enable_ddl",
+		.help = "Enables changing distributed tables on storage nodes when they are changed here.",
+		.value = &shuttle_settings.enable_ddl,
+		.initial = true,
+		.context = PGC_SUSET,
 	},
 	{
 		.name = "shuttle.enable_early_start",
@@ -269,7 +277,8 @@ shuttle_settings_define(void)
 		const SwitchDefinition *s = &switches[i];
 
 		DefineCustomBoolVariable(s->name, s->help, NULL, s->value, s->initial,
-								 PGC_USERSET, s->flags, NULL, NULL, NULL);
+								 s->context != 0 ? s->context : PGC_USERSET,
+								 s->flags, NULL, NULL, NULL);
 	}
 	for (int i = 0; i < lengthof(numbers); i++)
 	{

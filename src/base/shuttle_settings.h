@@ -15,6 +15,7 @@ typedef struct ShuttleSettings
 {
 	bool		enable_batched_join;
 	bool		enable_binary_transfer;
+	bool		enable_ddl;
 	bool		enable_early_start;
 	bool		enable_key_cache;
 	bool		enable_local_look_ahead;

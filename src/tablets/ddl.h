@@ -10,17 +10,105 @@
 #define SHUTTLE_TABLETS_DDL_H
 
 #include "catalog/objectaccess.h"
+#include "nodes/parsenodes.h"
 
+#include "base/shuttle_compat.h"
 #include "base/shuttle_utility.h"
+#include "tablets/tablets_internal.h"
+
+/* A utility statement and how it is run here. */
+typedef struct ShuttleDdl
+{
+	ProcessUtility_hook_type run;
+	PlannedStmt *pstmt;
+	const char *query;
+	bool		is_read_only;	/* the tree may not be changed */
+	ProcessUtilityContext context;
+	ParamListInfo params;
+	QueryEnvironment *env;
+	DestReceiver *dest;
+	QueryCompletion *completion;
+	const char *name;			/* of the statement, for messages */
+	Oid			relid;			/* the distributed table */
+	Oid			targetid;		/* the table, or one of its indexes */
+} ShuttleDdl;
+
+/* ---- ddl.c */
+
+/* Runs a statement here, and on nodes what it means for distributed tables.
+ * Errors: those of the statement and of nodes; 0A000 for what is not possible. */
+extern void shuttle_ddl_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS);
+
+/* Runs a changed copy of the statement here. */
+extern void shuttle_ddl_run_here(const ShuttleDdl *ddl, Node *statement);
+
+/* Raises 0A000 for a statement on a distributed table. what: as the user would
+ * write it; instead: a hint. */
+pg_noreturn extern void shuttle_ddl_refuse(Oid relid, const char *what, const char *instead);
+extern void shuttle_ddl_refuse_tablet(Oid relid);
+
+/* The distributed table or tablet of that name, or the one that the index of
+ * that name belongs to; InvalidOid: none. */
+extern Oid	shuttle_ddl_find(const RangeVar *name, ShuttleTableKind *kind);
+
+/* ---- ddl_changes.c */
+
+/* Notes what nodes have of a distributed table, if a statement under way is to
+ * be followed and has not noted it yet. */
+extern void shuttle_ddl_changes_note(Oid relid);
+
+/* What a statement under way has noted. */
+typedef struct ShuttleDdlChanges
+{
+	MemoryContext cxt;
+	List	   *tables;
+	struct ShuttleDdlChanges *outer;	/* of the statement around it */
+} ShuttleDdlChanges;
+
+/* Begins and ends a statement. */
+extern void shuttle_ddl_changes_enter(ShuttleDdlChanges *changes);
+extern void shuttle_ddl_changes_leave(void);
+
+/* Makes the tables on nodes as they are here now, by a statement for each thing
+ * that has changed. cascade: drops are.
+ * Errors: those of nodes; 0A000 for a new column with a volatile default. */
+extern void shuttle_ddl_changes_send(bool cascade);
+
+/* ---- ddl_table.c */
+
+extern void shuttle_ddl_alter_table(const ShuttleDdl *ddl);
+extern void shuttle_ddl_rename(const ShuttleDdl *ddl);
+
+/* ---- ddl_foreign_keys.c: constraints that exist on nodes only */
+
+/* The statement that adds a foreign key on nodes; the constraint is as parsed.
+ * Errors: 0A000 and 42830 for keys that nodes cannot check. */
+extern char *shuttle_ddl_foreign_key(Oid relid, const Constraint *constraint);
+
+/* True if the table has a constraint of that name here. */
+extern bool shuttle_ddl_constraint_is_here(Oid relid, const char *name);
+
+/* Runs statements on all nodes of a table. */
+extern void shuttle_ddl_on_nodes(Oid relid, List *texts);
+
+/* ---- ddl_index.c */
+
+extern void shuttle_ddl_create_index(const ShuttleDdl *ddl);
+extern void shuttle_ddl_reindex(const ShuttleDdl *ddl);
+extern void shuttle_ddl_vacuum(const ShuttleDdl *ddl);
 
 /* ---- ddl_drop.c */
 
-/* Notes a relation that is dropped; called by the object access hook. */
+/* Notes a relation, or a part of one, that is dropped; called by the object
+ * access hook. */
 extern void shuttle_ddl_drop_note(ObjectAccessType access, Oid classid,
-								  Oid objectid, int subid);
+								  Oid objectid, int subid, void *arg);
 
-/* Runs a statement, and drops on nodes what it dropped here.
+/* Runs a statement, and drops on nodes the tables that it dropped here.
  * Errors: those of the statement and of nodes; 0A000 for a tablet alone. */
 extern void shuttle_ddl_drop_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS);
+
+/* True if a statement drops what depends on what it names. */
+extern bool shuttle_ddl_is_cascade(Node *statement);
 
 #endif							/* SHUTTLE_TABLETS_DDL_H */

@@ -2,8 +2,9 @@
  * ddl_drop.c
  *	  Drops on nodes what a statement has dropped here.
  *
- * The server calls us for each relation that it drops, however the statement
- * reached it. Behind the statement nodes drop the tables of that name. A tablet
+ * The server calls us for each object that it drops, however the statement
+ * reached it. Behind the statement nodes drop the tables of that name. A table
+ * that has lost a column, constraint or index is noted (ddl_changes.c). A tablet
  * cannot be dropped without its table.
  *
  * Memory: the list lives as long as the statement.
@@ -11,19 +12,24 @@
  */
 #include "postgres.h"
 
+#include "catalog/dependency.h"
+#include "catalog/index.h"
 #include "catalog/objectaccess.h"
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_constraint.h"
 #include "foreign/fdwapi.h"
 #include "foreign/foreign.h"
 #include "lib/stringinfo.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
 #include "tablets/ddl.h"
 #include "tablets/tablets_internal.h"
 
-/* A relation of ours that the statement has dropped. */
+/* A table or tablet that the statement has dropped. */
 typedef struct DroppedTable
 {
 	Oid			relid;
@@ -38,32 +44,78 @@ typedef struct DroppedTable
 static List *dropped = NIL;		/* of DroppedTable */
 static MemoryContext statement_cxt = NULL;	/* of the running statement */
 
-void
-shuttle_ddl_drop_note(ObjectAccessType access, Oid classid, Oid objectid, int subid)
+static void
+note_table(Oid relid, ShuttleTableKind kind)
 {
-	ShuttleTableKind kind;
-	MemoryContext old_cxt;
-	DroppedTable *table;
+	MemoryContext old_cxt = MemoryContextSwitchTo(statement_cxt);
+	DroppedTable *table = palloc0_object(DroppedTable);
 
-	if (access != OAT_DROP || classid != RelationRelationId || subid != 0 ||
-		statement_cxt == NULL || shuttle_local_is_running())
-		return;
-	kind = shuttle_table_kind(objectid);
-	if (kind == SHUTTLE_TABLE_OTHER)
-		return;
-	old_cxt = MemoryContextSwitchTo(statement_cxt);
-	table = palloc0_object(DroppedTable);
-	table->relid = objectid;
+	table->relid = relid;
 	table->kind = kind;
-	table->short_name = get_rel_name(objectid);
-	table->name = shuttle_local_name(objectid);
+	table->short_name = get_rel_name(relid);
+	table->name = shuttle_local_name(relid);
 	if (kind == SHUTTLE_TABLE_TABLET)
 	{
-		table->parent = get_partition_parent(objectid, true);
-		table->serverid = GetForeignServerIdByRelId(objectid);
+		table->parent = get_partition_parent(relid, true);
+		table->serverid = GetForeignServerIdByRelId(relid);
 	}
 	dropped = lappend(dropped, table);
 	MemoryContextSwitchTo(old_cxt);
+}
+
+static Oid
+table_of_constraint(Oid constraint)
+{
+	HeapTuple	tuple = SearchSysCache1(CONSTROID, ObjectIdGetDatum(constraint));
+	Oid			relid = InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		relid = ((Form_pg_constraint) GETSTRUCT(tuple))->conrelid;
+		ReleaseSysCache(tuple);
+	}
+	return relid;
+}
+
+/* The table of a column, constraint or index that is dropped. */
+static Oid
+table_of_part(Oid classid, Oid objectid, int subid)
+{
+	char		kind;
+
+	if (classid == ConstraintRelationId)
+		return table_of_constraint(objectid);
+	if (classid != RelationRelationId)
+		return InvalidOid;
+	if (subid != 0)
+		return objectid;
+	kind = get_rel_relkind(objectid);
+	return kind == RELKIND_INDEX || kind == RELKIND_PARTITIONED_INDEX ?
+		IndexGetRelation(objectid, true) : InvalidOid;
+}
+
+/* Core also drops what it makes anew in the same statement. */
+void
+shuttle_ddl_drop_note(ObjectAccessType access, Oid classid, Oid objectid, int subid, void *arg)
+{
+	ShuttleTableKind kind;
+	Oid			table;
+
+	if (access != OAT_DROP || statement_cxt == NULL || shuttle_local_is_running() ||
+		(((ObjectAccessDrop *) arg)->dropflags & PERFORM_DELETION_INTERNAL) != 0)
+		return;
+	table = table_of_part(classid, objectid, subid);
+	if (OidIsValid(table))
+	{
+		if (shuttle_table_kind(table) == SHUTTLE_TABLE_DISTRIBUTED)
+			shuttle_ddl_changes_note(table);
+	}
+	else if (classid == RelationRelationId)
+	{
+		kind = shuttle_table_kind(objectid);
+		if (kind != SHUTTLE_TABLE_OTHER)
+			note_table(objectid, kind);
+	}
 }
 
 /* A table's tablets are dropped before it, so it has none any more. */
@@ -136,25 +188,35 @@ finish_drops(bool cascade)
 
 		if (table->kind == SHUTTLE_TABLE_TABLET)
 		{
-			refuse_tablet(table);
+			if (shuttle_settings.enable_ddl)
+				refuse_tablet(table);
 			continue;
 		}
 		table->servers = servers_of(table);
 		shuttle_table_forget(table->relid);
 	}
-	if (dropped != NIL)
+	if (dropped != NIL && shuttle_settings.enable_ddl)
 		drop_on_nodes(cascade);
 }
 
-static bool
-is_cascade(Node *statement)
+bool
+shuttle_ddl_is_cascade(Node *statement)
 {
+	ListCell   *cell;
+
 	switch (nodeTag(statement))
 	{
 		case T_DropStmt:
 			return castNode(DropStmt, statement)->behavior == DROP_CASCADE;
 		case T_DropOwnedStmt:
 			return castNode(DropOwnedStmt, statement)->behavior == DROP_CASCADE;
+		case T_AlterTableStmt:
+			foreach(cell, castNode(AlterTableStmt, statement)->cmds)
+			{
+				if (lfirst_node(AlterTableCmd, cell)->behavior == DROP_CASCADE)
+					return true;
+			}
+			return false;
 		default:
 			return false;
 	}
@@ -171,7 +233,7 @@ shuttle_ddl_drop_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS)
 	PG_TRY();					/* the list outlives the statement */
 	{
 		run(SHUTTLE_UTILITY_ARGUMENTS);
-		finish_drops(is_cascade(pstmt->utilityStmt));
+		finish_drops(shuttle_ddl_is_cascade(pstmt->utilityStmt));
 	}
 	PG_FINALLY();
 	{

@@ -8,7 +8,9 @@
 #include "postgres.h"
 
 #include "catalog/objectaccess.h"
+#include "commands/extension.h"
 
+#include "base/shuttle_settings.h"
 #include "base/shuttle_utility.h"
 #include "tablets/ddl.h"
 #include "tablets/shuttle_tablets.h"
@@ -17,9 +19,22 @@ static ProcessUtility_hook_type previous_utility = standard_ProcessUtility;
 static object_access_hook_type previous_access = NULL;
 
 static void
+change_tables(SHUTTLE_UTILITY_PARAMETERS)
+{
+	shuttle_ddl_run(previous_utility, SHUTTLE_UTILITY_ARGUMENTS);
+}
+
+/* Parts of statements are followed with their statement; what the extension runs
+ * itself tells nodes itself. */
+static void
 run_utility(SHUTTLE_UTILITY_PARAMETERS)
 {
-	shuttle_ddl_drop_run(previous_utility, SHUTTLE_UTILITY_ARGUMENTS);
+	if (context == PROCESS_UTILITY_SUBCOMMAND || shuttle_local_is_running())
+		previous_utility(SHUTTLE_UTILITY_ARGUMENTS);
+	else if (!shuttle_settings.enable_ddl || creating_extension)
+		shuttle_ddl_drop_run(previous_utility, SHUTTLE_UTILITY_ARGUMENTS);
+	else
+		shuttle_ddl_drop_run(change_tables, SHUTTLE_UTILITY_ARGUMENTS);
 }
 
 static void
@@ -27,7 +42,7 @@ note_access(ObjectAccessType access, Oid classid, Oid objectid, int subid, void 
 {
 	if (previous_access != NULL)
 		previous_access(access, classid, objectid, subid, arg);
-	shuttle_ddl_drop_note(access, classid, objectid, subid);
+	shuttle_ddl_drop_note(access, classid, objectid, subid, arg);
 }
 
 void

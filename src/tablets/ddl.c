@@ -1,0 +1,263 @@
+/*-------------------------------------------------------------------------
+ * ddl.c
+ *	  Which statements on distributed tables reach nodes, and how.
+ *
+ * One table names the statements that need more than core's own work here: what
+ * runs them, or why they are refused. A statement that is not in the table runs
+ * here as on any table; if it drops a part of a distributed table nodes drop it
+ * too. All is in the local transaction.
+ *
+ * Nodes are not sent the user's text. They are sent what has changed in the
+ * catalogs here (ddl_changes.c), with qualified names.
+ */
+#include "postgres.h"
+
+#include "catalog/index.h"
+#include "catalog/namespace.h"
+#include "catalog/partition.h"
+#include "catalog/pg_class.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/lsyscache.h"
+
+#include "base/shuttle_compat_catalog.h"
+#include "tablets/ddl.h"
+
+/* A statement on one relation. */
+typedef struct StatementRule
+{
+	NodeTag		tag;
+	const char *name;
+	void		(*run) (const ShuttleDdl *ddl);
+	const char *instead;		/* hint, if run is NULL */
+} StatementRule;
+
+static void run_trigger(const ShuttleDdl *ddl);
+static void run_as_it_is(const ShuttleDdl *ddl);
+
+static const StatementRule rules[] =
+{
+	{
+		.tag = T_AlterTableStmt,
+		.name = "ALTER TABLE",
+		.run = shuttle_ddl_alter_table,
+	},
+	{
+		.tag = T_RenameStmt,
+		.name = "ALTER TABLE ... RENAME",
+		.run = shuttle_ddl_rename,
+	},
+	{
+		.tag = T_AlterObjectSchemaStmt,
+		.name = "ALTER TABLE ... SET SCHEMA",
+		.instead = "Make a table in the other schema, distribute it, and copy the rows.",
+	},
+	{
+		.tag = T_IndexStmt,
+		.name = "CREATE INDEX",
+		.run = shuttle_ddl_create_index,
+	},
+	{
+		.tag = T_ReindexStmt,
+		.name = "REINDEX",
+		.run = shuttle_ddl_reindex,
+	},
+	{
+		.tag = T_VacuumStmt,
+		.name = "VACUUM",
+		.run = shuttle_ddl_vacuum,
+	},
+	{
+		.tag = T_TruncateStmt,
+		.name = "TRUNCATE",
+		.run = run_as_it_is,
+	},
+	{
+		.tag = T_ClusterStmt,
+		.name = "CLUSTER",
+		.instead = "Cluster the tablets on their storage nodes with shuttle.run_on_nodes().",
+	},
+	{
+		.tag = T_RuleStmt,
+		.name = "CREATE RULE",
+		.instead = "Use a trigger, or a rule on a view.",
+	},
+	{
+		.tag = T_CreateTrigStmt,
+		.name = "CREATE TRIGGER",
+		.run = run_trigger,
+	},
+};
+
+/* The relations that a statement of the table names. */
+static List *
+targets_of(Node *statement)
+{
+	List	   *names = NIL;
+	ListCell   *cell;
+
+	switch (nodeTag(statement))
+	{
+		case T_AlterTableStmt:
+			return list_make1(castNode(AlterTableStmt, statement)->relation);
+		case T_RenameStmt:
+			return list_make1(castNode(RenameStmt, statement)->relation);
+		case T_AlterObjectSchemaStmt:
+			return list_make1(castNode(AlterObjectSchemaStmt, statement)->relation);
+		case T_IndexStmt:
+			return list_make1(castNode(IndexStmt, statement)->relation);
+		case T_ReindexStmt:
+			return list_make1(castNode(ReindexStmt, statement)->relation);
+		case T_ClusterStmt:
+			return list_make1(castNode(ClusterStmt, statement)->relation);
+		case T_RuleStmt:
+			return list_make1(castNode(RuleStmt, statement)->relation);
+		case T_CreateTrigStmt:
+			return list_make1(castNode(CreateTrigStmt, statement)->relation);
+		case T_TruncateStmt:
+			return castNode(TruncateStmt, statement)->relations;
+		case T_VacuumStmt:
+			foreach(cell, castNode(VacuumStmt, statement)->rels)
+				names = lappend(names, lfirst_node(VacuumRelation, cell)->relation);
+			return names;
+		default:
+			return NIL;
+	}
+}
+
+Oid
+shuttle_ddl_find(const RangeVar *name, ShuttleTableKind *kind)
+{
+	Oid			relid = name == NULL ? InvalidOid : RangeVarGetRelid(name, NoLock, true);
+	char		relkind = OidIsValid(relid) ? get_rel_relkind(relid) : '\0';
+
+	if (relkind == RELKIND_INDEX || relkind == RELKIND_PARTITIONED_INDEX)
+		relid = IndexGetRelation(relid, true);
+	*kind = OidIsValid(relid) ? shuttle_table_kind(relid) : SHUTTLE_TABLE_OTHER;
+	return *kind == SHUTTLE_TABLE_OTHER ? InvalidOid : relid;
+}
+
+void
+shuttle_ddl_refuse(Oid relid, const char *what, const char *instead)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("%s is not possible on distributed table \"%s\"", what, get_rel_name(relid)),
+			 errhint("%s", instead)));
+}
+
+void
+shuttle_ddl_refuse_tablet(Oid relid)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot change tablet \"%s\"", get_rel_name(relid)),
+			 errhint("Name the distributed table \"%s\": its tablets follow.",
+					 get_rel_name(get_partition_parent(relid, true)))));
+}
+
+/* The first distributed table that the statement names. Who does not own it is
+ * refused by core, before anything is locked. */
+static Oid
+find_table(List *names, Oid *targetid)
+{
+	Oid			found = InvalidOid;
+	ListCell   *cell;
+
+	foreach(cell, names)
+	{
+		RangeVar   *name = lfirst(cell);
+		ShuttleTableKind kind;
+		Oid			relid = shuttle_ddl_find(name, &kind);
+
+		if (!OidIsValid(relid) ||
+			!object_ownercheck(RelationRelationId, relid, GetUserId()))
+			continue;
+		if (kind == SHUTTLE_TABLE_TABLET)
+			shuttle_ddl_refuse_tablet(relid);
+		if (kind == SHUTTLE_TABLE_DISTRIBUTED && !OidIsValid(found))
+		{
+			found = relid;
+			*targetid = RangeVarGetRelid(name, NoLock, true);
+		}
+	}
+	return found;
+}
+
+static void
+run_statement(ShuttleDdl *ddl)
+{
+	Node	   *statement = ddl->pstmt->utilityStmt;
+
+	for (int i = 0; i < lengthof(rules); i++)
+	{
+		if (rules[i].tag != nodeTag(statement))
+			continue;
+		ddl->name = rules[i].name;
+		ddl->relid = find_table(targets_of(statement), &ddl->targetid);
+		if (!OidIsValid(ddl->relid))
+			break;
+		if (rules[i].run == NULL)
+			shuttle_ddl_refuse(ddl->relid, rules[i].name, rules[i].instead);
+		rules[i].run(ddl);
+		return;
+	}
+	run_as_it_is(ddl);
+}
+
+static void
+run_as_it_is(const ShuttleDdl *ddl)
+{
+	ddl->run(ddl->pstmt, ddl->query, ddl->is_read_only, ddl->context, ddl->params, ddl->env,
+			 ddl->dest, ddl->completion);
+}
+
+void
+shuttle_ddl_run_here(const ShuttleDdl *ddl, Node *statement)
+{
+	PlannedStmt *pstmt = copyObject(ddl->pstmt);
+
+	pstmt->utilityStmt = statement;
+	ddl->run(pstmt, ddl->query, false, ddl->context, ddl->params, ddl->env, ddl->dest,
+			 ddl->completion);
+}
+
+/* Core makes the trigger, and then each write fails. */
+static void
+run_trigger(const ShuttleDdl *ddl)
+{
+	if (castNode(CreateTrigStmt, ddl->pstmt->utilityStmt)->transitionRels != NIL)
+		shuttle_ddl_refuse(ddl->relid, "CREATE TRIGGER with transition tables",
+						   "Use a row trigger without them.");
+	run_as_it_is(ddl);
+}
+
+void
+shuttle_ddl_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS)
+{
+	ShuttleDdl	ddl = {
+		.run = run,
+		.pstmt = pstmt,
+		.query = queryString,
+		.is_read_only = readOnlyTree,
+		.context = context,
+		.params = params,
+		.env = queryEnv,
+		.dest = dest,
+		.completion = qc,
+	};
+	bool		cascade = shuttle_ddl_is_cascade(pstmt->utilityStmt);
+	ShuttleDdlChanges changes;
+
+	shuttle_ddl_changes_enter(&changes);
+	PG_TRY();					/* the statement's notes outlive it */
+	{
+		run_statement(&ddl);
+		shuttle_ddl_changes_send(cascade);
+	}
+	PG_FINALLY();
+	{
+		shuttle_ddl_changes_leave();
+	}
+	PG_END_TRY();
+}

@@ -1,0 +1,429 @@
+/*-------------------------------------------------------------------------
+ * ddl_changes.c
+ *	  What a statement has changed of distributed tables, as statements for
+ *	  their nodes.
+ *
+ * What nodes have of a table (columns, checks, keys, indexes) is read from the
+ * catalogs before core runs the statement, and again behind it. Each difference
+ * becomes one statement. So it does not matter how the user wrote it, under
+ * which search_path, and what core has changed besides.
+ *
+ * Things are the same if they have one OID, or, as ALTER TYPE makes constraints
+ * and indexes anew, one name and definition.
+ *
+ * Memory: what was noted lives as long as the statement.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "executor/executor.h"
+#include "foreign/fdwapi.h"
+#include "foreign/foreign.h"
+#include "miscadmin.h"
+#include "optimizer/optimizer.h"
+#include "partitioning/partdesc.h"
+#include "rewrite/rewriteHandler.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+
+#include "base/shuttle_compat.h"
+#include "storage/shuttle_storage.h"
+#include "tablets/ddl.h"
+
+/* A table as it was before the statement. */
+typedef struct NotedTable
+{
+	Oid			relid;
+	char	   *name;			/* with its schema, quoted */
+	char	   *short_name;
+	Oid			owner;
+	List	   *columns;		/* of ShuttleNodeColumn */
+	List	   *parts;			/* of ShuttleNodePart */
+} NotedTable;
+
+/* One table's changes, as they are put together. */
+typedef struct Changes
+{
+	const NotedTable *before;
+	NotedTable	now;
+	List	   *servers;
+	ShuttleNodeStatements *statements;
+	const char *cascade;		/* " CASCADE" or "" */
+} Changes;
+
+static ShuttleDdlChanges *noted = NULL; /* of the innermost statement */
+
+void
+shuttle_ddl_changes_enter(ShuttleDdlChanges *changes)
+{
+	changes->cxt = CurrentMemoryContext;
+	changes->tables = NIL;
+	changes->outer = noted;
+	noted = changes;
+}
+
+void
+shuttle_ddl_changes_leave(void)
+{
+	noted = noted->outer;
+}
+
+static Oid
+owner_of(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid			owner;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for relation %u", relid);
+	owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
+	ReleaseSysCache(tuple);
+	return owner;
+}
+
+static void
+read_table(NotedTable *table, Oid relid)
+{
+	table->relid = relid;
+	table->name = shuttle_local_name(relid);
+	table->short_name = get_rel_name(relid);
+	table->owner = owner_of(relid);
+	table->columns = shuttle_table_text_columns(relid);
+	table->parts = shuttle_table_text_parts(relid);
+}
+
+void
+shuttle_ddl_changes_note(Oid relid)
+{
+	NotedTable *table;
+	MemoryContext old_cxt;
+	ListCell   *cell;
+
+	if (noted == NULL)
+		return;
+	foreach(cell, noted->tables)
+	{
+		if (((NotedTable *) lfirst(cell))->relid == relid)
+			return;
+	}
+	old_cxt = MemoryContextSwitchTo(noted->cxt);
+	table = palloc0_object(NotedTable);
+	read_table(table, relid);
+	noted->tables = lappend(noted->tables, table);
+	MemoryContextSwitchTo(old_cxt);
+}
+
+/* Adds a statement for all nodes of the table. */
+static void
+add(Changes *changes, char *sql)
+{
+	shuttle_node_statements_add_all(changes->statements, changes->servers, sql);
+}
+
+/* Adds an ALTER TABLE. */
+static void
+add_alter(Changes *changes, char *action)
+{
+	add(changes, psprintf("ALTER TABLE %s %s", changes->now.name, action));
+}
+
+static ShuttleNodeColumn *
+find_column(const NotedTable *table, AttrNumber number)
+{
+	ListCell   *cell;
+
+	foreach(cell, table->columns)
+	{
+		ShuttleNodeColumn *column = lfirst(cell);
+
+		if (column->number == number)
+			return column;
+	}
+	return NULL;
+}
+
+/* An unchecked constraint that has become a checked one stays the same. */
+static bool
+is_same_definition(const ShuttleNodePart *a, const ShuttleNodePart *b)
+{
+	size_t		length = strlen(b->definition);
+
+	return strncmp(a->definition, b->definition, length) == 0 &&
+		(a->definition[length] == '\0' ||
+		 strcmp(a->definition + length, " NOT VALID") == 0);
+}
+
+/* The part that was the same, or is. */
+static ShuttleNodePart *
+find_part(const NotedTable *table, const ShuttleNodePart *other, bool is_before)
+{
+	ListCell   *cell;
+
+	foreach(cell, table->parts)
+	{
+		ShuttleNodePart *part = lfirst(cell);
+		const ShuttleNodePart *before = is_before ? part : other;
+		const ShuttleNodePart *now = is_before ? other : part;
+
+		if (part->kind != other->kind)
+			continue;
+		if (part->oid == other->oid)
+			return part;
+		if (strcmp(part->name, other->name) == 0 && is_same_definition(before, now))
+			return part;
+	}
+	return NULL;
+}
+
+static char *
+index_name(Oid relid, const ShuttleNodePart *index)
+{
+	return psprintf("%s.%s", quote_identifier(get_namespace_name(get_rel_namespace(relid))),
+					index->name);
+}
+
+/* Tablets are named after their table, here and on nodes. */
+static void
+rename_tablets(Changes *changes)
+{
+	Relation	rel = table_open(changes->now.relid, NoLock);
+	PartitionDesc partitions = RelationGetPartitionDesc(rel, true);
+
+	for (int i = 0; i < partitions->nparts; i++)
+	{
+		Oid			tablet = partitions->oids[i];
+		const char *old = shuttle_local_name(tablet);
+		const char *new = quote_identifier(shuttle_tablet_name(changes->now.relid, i));
+
+		shuttle_node_statements_add(changes->statements, GetForeignServerIdByRelId(tablet),
+									psprintf("ALTER TABLE %s RENAME TO %s", old, new));
+		(void) shuttle_local_run(psprintf("ALTER FOREIGN TABLE %s RENAME TO %s", old, new));
+	}
+	table_close(rel, NoLock);
+}
+
+static void
+give_tablets(Changes *changes)
+{
+	Relation	rel = table_open(changes->now.relid, NoLock);
+	PartitionDesc partitions = RelationGetPartitionDesc(rel, true);
+
+	for (int i = 0; i < partitions->nparts; i++)
+		(void) shuttle_local_run(psprintf("ALTER FOREIGN TABLE %s OWNER TO %s",
+										  shuttle_local_name(partitions->oids[i]),
+										  quote_identifier(GetUserNameFromId(changes->now.owner, false))));
+	table_close(rel, NoLock);
+}
+
+static void
+change_table(Changes *changes)
+{
+	if (strcmp(changes->before->short_name, changes->now.short_name) != 0)
+	{
+		add(changes, psprintf("ALTER TABLE %s RENAME TO %s", changes->before->name,
+							  quote_identifier(changes->now.short_name)));
+		rename_tablets(changes);
+	}
+	if (changes->before->owner != changes->now.owner)
+		give_tablets(changes);
+}
+
+static void
+drop_parts(Changes *changes)
+{
+	ListCell   *cell;
+
+	foreach(cell, changes->before->parts)
+	{
+		const ShuttleNodePart *part = lfirst(cell);
+
+		if (find_part(&changes->now, part, false) != NULL)
+			continue;
+		if (part->kind == SHUTTLE_PART_INDEX)
+			add(changes, psprintf("DROP INDEX %s%s", index_name(changes->now.relid, part),
+								  changes->cascade));
+		else
+			add_alter(changes, psprintf("DROP CONSTRAINT %s%s", part->name, changes->cascade));
+	}
+}
+
+static void
+drop_columns(Changes *changes)
+{
+	ListCell   *cell;
+
+	foreach(cell, changes->before->columns)
+	{
+		const ShuttleNodeColumn *column = lfirst(cell);
+
+		if (find_column(&changes->now, column->number) == NULL)
+			add_alter(changes, psprintf("DROP COLUMN %s%s", column->name, changes->cascade));
+	}
+}
+
+static void
+change_column(Changes *changes, const ShuttleNodeColumn *before, const ShuttleNodeColumn *now)
+{
+	if (strcmp(before->name, now->name) != 0)
+		add_alter(changes, psprintf("RENAME COLUMN %s TO %s", before->name, now->name));
+	if (strcmp(before->type, now->type) != 0)
+		add_alter(changes, psprintf("ALTER COLUMN %s TYPE %s", now->name, now->type));
+	if (*before->generated != '\0' && *now->generated == '\0')
+		add_alter(changes, psprintf("ALTER COLUMN %s DROP EXPRESSION", now->name));
+	if (strcmp(before->not_null, now->not_null) != 0)
+		add_alter(changes, psprintf("ALTER COLUMN %s %s NOT NULL", now->name,
+									*now->not_null == '\0' ? "DROP" : "SET"));
+}
+
+/* The value that rows get which exist already, as a literal; NULL: none. */
+static char *
+value_of_default(Relation rel, AttrNumber number)
+{
+	Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(rel), number - 1);
+	Node	   *expression = attribute->attgenerated != '\0' ? NULL : build_column_default(rel, number);
+	char	   *text = NULL;
+	EState	   *estate;
+	Datum		value;
+	bool		is_null;
+
+	if (expression == NULL)
+		return NULL;
+	if (contain_volatile_functions(expression))
+		shuttle_ddl_refuse(RelationGetRelid(rel), "ADD COLUMN with a volatile default",
+						   "Add the column without a default, then set the default, then update the rows.");
+	estate = CreateExecutorState();
+	value = ExecEvalExprSwitchContext(ExecPrepareExpr((Expr *) expression, estate),
+									  GetPerTupleExprContext(estate), &is_null);
+	if (!is_null)
+	{
+		int			level = shuttle_transmission_begin(SHUTTLE_PRINT_ALL);
+		Oid			output;
+		bool		is_varlena;
+
+		getTypeOutputInfo(attribute->atttypid, &output, &is_varlena);
+		text = quote_literal_cstr(OidOutputFunctionCall(output, value));
+
+		shuttle_transmission_end(level);
+	}
+	FreeExecutorState(estate);
+	return text;
+}
+
+static void
+add_column(Changes *changes, const ShuttleNodeColumn *column)
+{
+	Relation	rel = table_open(changes->now.relid, NoLock);
+	char	   *value = value_of_default(rel, column->number);
+
+	table_close(rel, NoLock);
+	add_alter(changes, psprintf("ADD COLUMN %s %s%s%s%s%s", column->name, column->type,
+								column->generated, value == NULL ? "" : " DEFAULT ",
+								value == NULL ? "" : value, column->not_null));
+	if (value != NULL)
+		add_alter(changes, psprintf("ALTER COLUMN %s DROP DEFAULT", column->name));
+}
+
+static void
+change_columns(Changes *changes)
+{
+	bool		needs_types = false;
+	ListCell   *cell;
+
+	foreach(cell, changes->now.columns)
+	{
+		const ShuttleNodeColumn *now = lfirst(cell);
+		const ShuttleNodeColumn *before = find_column(changes->before, now->number);
+
+		needs_types |= before == NULL || strcmp(before->type, now->type) != 0;
+	}
+	if (needs_types)
+	{
+		foreach(cell, shuttle_table_text_types(changes->now.relid))
+			add(changes, lfirst(cell));
+	}
+	foreach(cell, changes->now.columns)
+	{
+		const ShuttleNodeColumn *now = lfirst(cell);
+		const ShuttleNodeColumn *before = find_column(changes->before, now->number);
+
+		if (before == NULL)
+			add_column(changes, now);
+		else
+			change_column(changes, before, now);
+	}
+}
+
+static void
+change_part(Changes *changes, const ShuttleNodePart *before, const ShuttleNodePart *now)
+{
+	if (strcmp(before->name, now->name) != 0)
+	{
+		if (now->kind == SHUTTLE_PART_INDEX)
+			add(changes, psprintf("ALTER INDEX %s RENAME TO %s",
+								  index_name(changes->now.relid, before), now->name));
+		else
+			add_alter(changes, psprintf("RENAME CONSTRAINT %s TO %s", before->name, now->name));
+	}
+	if (now->kind == SHUTTLE_PART_CHECK && strlen(before->definition) > strlen(now->definition) &&
+		is_same_definition(before, now))
+		add_alter(changes, psprintf("VALIDATE CONSTRAINT %s", now->name));
+}
+
+static void
+change_parts(Changes *changes)
+{
+	ListCell   *cell;
+
+	foreach(cell, changes->now.parts)
+	{
+		const ShuttleNodePart *now = lfirst(cell);
+		const ShuttleNodePart *before = find_part(changes->before, now, true);
+
+		if (before == NULL)
+			add(changes, shuttle_table_text_add_part(changes->now.relid, now));
+		else
+			change_part(changes, before, now);
+	}
+}
+
+static void
+send_table(const NotedTable *before, const char *cascade)
+{
+	Changes		changes = {
+		.before = before,
+		.servers = shuttle_table_servers(before->relid),
+		.statements = shuttle_node_statements_create(),
+		.cascade = cascade,
+	};
+
+	read_table(&changes.now, before->relid);
+	change_table(&changes);
+	drop_parts(&changes);
+	drop_columns(&changes);
+	change_columns(&changes);
+	change_parts(&changes);
+	shuttle_node_statements_run(changes.statements);
+}
+
+void
+shuttle_ddl_changes_send(bool cascade)
+{
+	ListCell   *cell;
+
+	if (noted->tables != NIL)
+		CommandCounterIncrement();
+	foreach(cell, noted->tables)
+	{
+		const NotedTable *table = lfirst(cell);
+
+		if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(table->relid)))
+			send_table(table, cascade ? " CASCADE" : "");
+	}
+	noted->tables = NIL;
+}

@@ -1,0 +1,324 @@
+/*-------------------------------------------------------------------------
+ * ddl_table.c
+ *	  ALTER TABLE and ALTER ... RENAME of distributed tables.
+ *
+ * The subcommands of a statement are run in up to four parts:
+ *
+ * 1. Unique constraints and indexes of columns that change their type are
+ *	  dropped here, as core would make them anew for partitions too.
+ * 2. Core runs the statement without what follows.
+ * 3. Keys are added with ONLY, as core refuses them for foreign partitions.
+ *	  They are not valid here, but are known and shown.
+ * 4. Foreign keys exist on nodes only: nodes add, check and drop them.
+ *
+ * Then nodes are sent what has changed (ddl_changes.c), before part 4.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "lib/stringinfo.h"
+#include "nodes/makefuncs.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "base/shuttle_compat.h"
+#include "tablets/ddl.h"
+
+typedef struct AlterTable
+{
+	const ShuttleDdl *ddl;
+	Oid			relid;
+	List	   *normal;			/* of AlterTableCmd */
+	List	   *keys;			/* of AlterTableCmd, to be run with ONLY */
+	List	   *set_aside;		/* statements that make unique indexes again */
+	List	   *foreign_keys;	/* of Constraint */
+	List	   *on_nodes;		/* statements */
+} AlterTable;
+
+/* A subcommand. */
+typedef struct CommandRule
+{
+	AlterTableType type;
+	void		(*sort) (AlterTable *alter, AlterTableCmd *command);	/* NULL: core runs it */
+	const char *refused;		/* as the user writes it; NULL: not refused */
+	const char *instead;
+} CommandRule;
+
+static void sort_new_column(AlterTable *alter, AlterTableCmd *command);
+static void sort_type(AlterTable *alter, AlterTableCmd *command);
+static void sort_new_constraint(AlterTable *alter, AlterTableCmd *command);
+static void sort_old_constraint(AlterTable *alter, AlterTableCmd *command);
+
+#define TAKES_ROWS "Bring rows to a new table: create it, distribute it, and use INSERT ... SELECT."
+#define NO_PARTITIONS "Its partitions are its tablets; use shuttle.distribute_table() on a table of its own."
+
+static const CommandRule rules[] =
+{
+	/* nodes follow */
+	{.type = AT_AddColumn,.sort = sort_new_column},
+	{.type = AT_DropColumn},
+	{.type = AT_SetNotNull},
+	{.type = AT_DropNotNull},
+	{.type = AT_DropExpression},
+	{.type = AT_AlterColumnType,.sort = sort_type},
+	{.type = AT_AddConstraint,.sort = sort_new_constraint},
+	{.type = AT_DropConstraint,.sort = sort_old_constraint},
+	{.type = AT_ValidateConstraint,.sort = sort_old_constraint},
+	{.type = AT_ChangeOwner},
+
+	/* only known here */
+	{.type = AT_ColumnDefault},
+	{.type = AT_AddIdentity},
+	{.type = AT_SetIdentity},
+	{.type = AT_DropIdentity},
+	{.type = AT_SetStatistics},
+	{.type = AT_SetOptions},
+	{.type = AT_ResetOptions},
+	{.type = AT_SetStorage},
+	{.type = AT_SetCompression},
+	{.type = AT_SetRelOptions},
+	{.type = AT_ResetRelOptions},
+	{.type = AT_EnableTrig},
+	{.type = AT_EnableAlwaysTrig},
+	{.type = AT_EnableReplicaTrig},
+	{.type = AT_DisableTrig},
+	{.type = AT_EnableTrigAll},
+	{.type = AT_DisableTrigAll},
+	{.type = AT_EnableTrigUser},
+	{.type = AT_DisableTrigUser},
+	{.type = AT_EnableRowSecurity},
+	{.type = AT_DisableRowSecurity},
+	{.type = AT_ForceRowSecurity},
+	{.type = AT_NoForceRowSecurity},
+
+	/* refused */
+	{.type = AT_AttachPartition,.refused = "ATTACH PARTITION",.instead = NO_PARTITIONS},
+	{.type = AT_DetachPartition,.refused = "DETACH PARTITION",.instead = NO_PARTITIONS},
+	{.type = AT_DetachPartitionFinalize,.refused = "DETACH PARTITION",.instead = NO_PARTITIONS},
+	{.type = AT_AddInherit,.refused = "INHERIT",.instead = NO_PARTITIONS},
+	{.type = AT_DropInherit,.refused = "NO INHERIT",.instead = NO_PARTITIONS},
+	{.type = AT_AddOf,.refused = "OF",.instead = "Add the columns of the type one by one."},
+	{.type = AT_DropOf,.refused = "NOT OF",.instead = "The table has no type of its own."},
+	{.type = AT_ClusterOn,.refused = "CLUSTER ON",.instead = "Cluster the tablets on their storage nodes with shuttle.run_on_nodes()."},
+	{.type = AT_DropCluster,.refused = "SET WITHOUT CLUSTER",.instead = "Change the tablets on their storage nodes with shuttle.run_on_nodes()."},
+	{.type = AT_SetTableSpace,.refused = "SET TABLESPACE",.instead = "Move the tablets on their storage nodes with shuttle.run_on_nodes()."},
+	{.type = AT_SetAccessMethod,.refused = "SET ACCESS METHOD",.instead = TAKES_ROWS},
+	{.type = AT_SetLogged,.refused = "SET LOGGED",.instead = "Tablets are always logged."},
+	{.type = AT_SetUnLogged,.refused = "SET UNLOGGED",.instead = "Tablets are always logged."},
+	{.type = AT_ReplicaIdentity,.refused = "REPLICA IDENTITY",.instead = "Set it for the tablets on their storage nodes with shuttle.run_on_nodes()."},
+	{.type = AT_AddIndexConstraint,.refused = "ADD CONSTRAINT ... USING INDEX",.instead = "Drop the index and add the constraint with its columns."},
+	{.type = AT_AlterConstraint,.refused = "ALTER CONSTRAINT",.instead = "Drop the constraint and add it again."},
+};
+
+static void
+sort_new_column(AlterTable *alter, AlterTableCmd *command)
+{
+	ListCell   *cell;
+
+	foreach(cell, castNode(ColumnDef, command->def)->constraints)
+	{
+		if (lfirst_node(Constraint, cell)->contype == CONSTR_FOREIGN)
+			shuttle_ddl_refuse(alter->relid, "ADD COLUMN ... REFERENCES",
+							   "Add the column, then use ALTER TABLE ... ADD FOREIGN KEY.");
+	}
+	alter->normal = lappend(alter->normal, command);
+}
+
+/* Remembers and drops what core would make again without ONLY. */
+static void
+sort_type(AlterTable *alter, AlterTableCmd *command)
+{
+	static const char *const query =
+		"SELECT CASE WHEN c.oid IS NULL THEN format('DROP INDEX %%s', i.indexrelid::regclass)"
+		" ELSE format('ALTER TABLE %%s DROP CONSTRAINT %%I', i.indrelid::regclass, c.conname) END,"
+		" CASE WHEN c.oid IS NULL THEN pg_get_indexdef(i.indexrelid)"
+		" ELSE format('ALTER TABLE ONLY %%s ADD CONSTRAINT %%I %%s', i.indrelid::regclass, c.conname, pg_get_constraintdef(c.oid)) END"
+		" FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)"
+		" LEFT JOIN pg_constraint AS c ON c.conindid = i.indexrelid AND c.conrelid = i.indrelid AND c.contype IN ('p', 'u')"
+		" WHERE i.indrelid = $1 AND i.indisunique AND a.attname = %s";
+	ListCell   *cell;
+
+	if (castNode(ColumnDef, command->def)->raw_default != NULL)
+		shuttle_ddl_refuse(alter->relid, "ALTER COLUMN ... TYPE ... USING",
+						   "Add a column of the new type, update it, drop the old one, and rename it.");
+	foreach(cell, shuttle_local_rows(psprintf(query, quote_literal_cstr(command->name)), alter->relid))
+	{
+		char	  **row = lfirst(cell);
+
+		(void) shuttle_local_run(row[0]);
+		alter->set_aside = lappend(alter->set_aside, row[1]);
+	}
+	alter->normal = lappend(alter->normal, command);
+}
+
+/* Core wants columns of a primary key to be not null in all partitions first. */
+static void
+set_not_null(AlterTable *alter, List *columns)
+{
+	ListCell   *cell;
+
+	foreach(cell, columns)
+	{
+		AlterTableCmd *command = makeNode(AlterTableCmd);
+
+		command->subtype = AT_SetNotNull;
+		command->name = strVal(lfirst(cell));
+		alter->normal = lappend(alter->normal, command);
+	}
+}
+
+static void
+sort_new_constraint(AlterTable *alter, AlterTableCmd *command)
+{
+	Constraint *constraint = castNode(Constraint, command->def);
+
+	switch (constraint->contype)
+	{
+		case CONSTR_PRIMARY:
+			set_not_null(alter, constraint->keys);
+			alter->keys = lappend(alter->keys, command);
+			break;
+		case CONSTR_UNIQUE:
+			alter->keys = lappend(alter->keys, command);
+			break;
+		case CONSTR_FOREIGN:
+			alter->foreign_keys = lappend(alter->foreign_keys, constraint);
+			break;
+		case CONSTR_EXCLUSION:
+			shuttle_ddl_refuse(alter->relid, "ADD CONSTRAINT ... EXCLUDE",
+							   "Storage nodes check their own rows only; use a unique constraint with the distribution column.");
+			break;
+		default:
+			alter->normal = lappend(alter->normal, command);
+	}
+}
+
+/* DROP and VALIDATE CONSTRAINT; foreign keys are on nodes only. */
+static void
+sort_old_constraint(AlterTable *alter, AlterTableCmd *command)
+{
+	bool		is_drop = command->subtype == AT_DropConstraint;
+
+	if (shuttle_ddl_constraint_is_here(alter->relid, command->name))
+	{
+		alter->normal = lappend(alter->normal, command);
+		return;
+	}
+	alter->on_nodes = lappend(alter->on_nodes,
+							  psprintf("ALTER TABLE %s %s CONSTRAINT %s%s%s",
+									   shuttle_local_name(alter->relid),
+									   is_drop ? "DROP" : "VALIDATE",
+									   command->missing_ok ? "IF EXISTS " : "",
+									   quote_identifier(command->name),
+									   command->behavior == DROP_CASCADE ? " CASCADE" : ""));
+}
+
+static void
+sort_command(AlterTable *alter, AlterTableCmd *command)
+{
+	for (int i = 0; i < lengthof(rules); i++)
+	{
+		const CommandRule *rule = &rules[i];
+
+		if (rule->type != command->subtype)
+			continue;
+		if (rule->refused != NULL)
+			shuttle_ddl_refuse(alter->relid, psprintf("ALTER TABLE ... %s", rule->refused), rule->instead);
+		if (rule->sort != NULL)
+			rule->sort(alter, command);
+		else
+			alter->normal = lappend(alter->normal, command);
+		return;
+	}
+	shuttle_ddl_refuse(alter->relid, "This form of ALTER TABLE",
+					   "Make a new table, distribute it, and copy the rows.");
+}
+
+static void
+run_commands(const AlterTable *alter, List *commands, bool only)
+{
+	AlterTableStmt *statement;
+
+	if (commands == NIL)
+		return;
+	statement = copyObject(castNode(AlterTableStmt, alter->ddl->pstmt->utilityStmt));
+	statement->cmds = commands;
+	if (only)
+		statement->relation->inh = false;
+	shuttle_ddl_run_here(alter->ddl, (Node *) statement);
+	CommandCounterIncrement();
+}
+
+static void
+alter_parts(AlterTable *alter)
+{
+	ListCell   *cell;
+
+	run_commands(alter, alter->normal, false);
+	foreach(cell, alter->set_aside)
+		(void) shuttle_local_run(lfirst(cell));
+	run_commands(alter, alter->keys, true);
+	shuttle_ddl_on_nodes(alter->relid, alter->on_nodes);
+	if (alter->foreign_keys == NIL)
+		return;
+	shuttle_ddl_changes_send(false);
+	foreach(cell, alter->foreign_keys)
+		shuttle_ddl_on_nodes(alter->relid,
+							 list_make1(shuttle_ddl_foreign_key(alter->relid, lfirst(cell))));
+}
+
+static void
+alter_index(const ShuttleDdl *ddl, AlterTableStmt *statement)
+{
+	ListCell   *cell;
+
+	foreach(cell, statement->cmds)
+	{
+		if (lfirst_node(AlterTableCmd, cell)->subtype != AT_SetStatistics)
+			shuttle_ddl_refuse(ddl->relid, "ALTER INDEX",
+							   "Drop the index and create it as it should be.");
+	}
+	shuttle_ddl_run_here(ddl, (Node *) statement);
+}
+
+void
+shuttle_ddl_alter_table(const ShuttleDdl *ddl)
+{
+	AlterTableStmt *statement = copyObject(castNode(AlterTableStmt, ddl->pstmt->utilityStmt));
+	AlterTable	alter = {.ddl = ddl,.relid = ddl->relid};
+	ListCell   *cell;
+
+	if (ddl->targetid != ddl->relid)
+	{
+		alter_index(ddl, statement);
+		return;
+	}
+	(void) RangeVarGetRelid(statement->relation, AccessExclusiveLock, false);
+	shuttle_ddl_changes_note(ddl->relid);
+	foreach(cell, statement->cmds)
+		sort_command(&alter, lfirst_node(AlterTableCmd, cell));
+	alter_parts(&alter);
+}
+
+/* Renames of triggers and policies change nothing on nodes. */
+void
+shuttle_ddl_rename(const ShuttleDdl *ddl)
+{
+	const RenameStmt *statement = castNode(RenameStmt, ddl->pstmt->utilityStmt);
+
+	(void) RangeVarGetRelid(statement->relation, AccessExclusiveLock, false);
+	if (statement->renameType == OBJECT_TABCONSTRAINT &&
+		!shuttle_ddl_constraint_is_here(ddl->relid, statement->subname))
+	{
+		shuttle_ddl_on_nodes(ddl->relid,
+							 list_make1(psprintf("ALTER TABLE %s RENAME CONSTRAINT %s TO %s",
+												 shuttle_local_name(ddl->relid),
+												 quote_identifier(statement->subname),
+												 quote_identifier(statement->newname))));
+		return;
+	}
+	shuttle_ddl_changes_note(ddl->relid);
+	shuttle_ddl_run_here(ddl, copyObject(ddl->pstmt->utilityStmt));
+}
