@@ -553,6 +553,36 @@ END $install$;
 
 COMMENT ON FUNCTION shuttle.install_citus_names(pg_catalog.name) IS
 'makes functions with the names that programs for Citus call';
+CREATE FUNCTION shuttle.reference_table(relation pg_catalog.regclass)
+RETURNS pg_catalog.void
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_reference_table';
+
+COMMENT ON FUNCTION shuttle.reference_table(pg_catalog.regclass) IS
+'gives each storage node a copy of a table that stays here, and keeps the copies equal';
+
+CREATE FUNCTION shuttle.copy_change()
+RETURNS pg_catalog.trigger
+LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_copy_change';
+
+COMMENT ON FUNCTION shuttle.copy_change() IS
+'trigger of reference tables: repeats changes on their copies';
+
+CREATE FUNCTION shuttle.check(
+	repair pg_catalog.bool DEFAULT false,
+	OUT relation pg_catalog.regclass,
+	OUT node pg_catalog.name,
+	OUT problem pg_catalog.text,
+	OUT repaired pg_catalog.bool)
+RETURNS SETOF pg_catalog.record
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_check';
+
+COMMENT ON FUNCTION shuttle.check(pg_catalog.bool) IS
+'compares tables on storage nodes with what they should be, and copies of reference tables with their rows here; repairs copies if told to';
+
+REVOKE ALL ON FUNCTION shuttle.check(pg_catalog.bool) FROM PUBLIC;
 
 -- --------------------------------------- what nodes collect, combined here
 

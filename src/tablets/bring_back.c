@@ -190,7 +190,8 @@ check_table(Oid relid)
 
 	if (!object_ownercheck(RelationRelationId, relid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, RelationGetRelationName(rel));
-	if (shuttle_table_kind(relid) != SHUTTLE_TABLE_DISTRIBUTED)
+	if (shuttle_table_kind(relid) != SHUTTLE_TABLE_DISTRIBUTED &&
+		shuttle_table_kind(relid) != SHUTTLE_TABLE_REFERENCE)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("table \"%s\" is not distributed", RelationGetRelationName(rel))));
@@ -198,14 +199,12 @@ check_table(Oid relid)
 }
 
 static void
-bring_all_back(const List *relids)
+bring_distributed_back(const List *relids)
 {
 	List	   *servers = NIL;
 	List	   *keys;
 	ListCell   *cell;
 
-	foreach(cell, relids)
-		check_table(lfirst_oid(cell));
 	foreach(cell, relids)
 		servers = list_concat_unique_oid(servers, shuttle_table_servers(lfirst_oid(cell)));
 	keys = foreign_keys_of(relids);
@@ -213,6 +212,28 @@ bring_all_back(const List *relids)
 		bring_back(lfirst_oid(cell));
 	drop_on_nodes(relids, servers);
 	make_foreign_keys(keys);
+}
+
+/* Copies of reference tables are dropped behind the tables that refer to them. */
+static void
+bring_all_back(const List *relids)
+{
+	List	   *distributed = NIL;
+	List	   *reference = NIL;
+	ListCell   *cell;
+
+	foreach(cell, relids)
+	{
+		check_table(lfirst_oid(cell));
+		if (shuttle_table_kind(lfirst_oid(cell)) == SHUTTLE_TABLE_REFERENCE)
+			reference = lappend_oid(reference, lfirst_oid(cell));
+		else
+			distributed = lappend_oid(distributed, lfirst_oid(cell));
+	}
+	if (distributed != NIL)
+		bring_distributed_back(distributed);
+	foreach(cell, reference)
+		shuttle_reference_end(lfirst_oid(cell));
 }
 
 /* shuttle.local_table(relation) */

@@ -192,7 +192,8 @@ finish_drops(bool cascade)
 				refuse_tablet(table);
 			continue;
 		}
-		table->servers = servers_of(table);
+		table->servers = table->kind == SHUTTLE_TABLE_REFERENCE ? shuttle_nodes_all() :
+			servers_of(table);
 		shuttle_table_forget(table->relid);
 	}
 	if (dropped != NIL && shuttle_settings.enable_ddl)

@@ -125,24 +125,25 @@ check_unique_indexes(Relation rel, const char *key)
 				 errhint("Add the column to the key, or distribute by a column of the key.")));
 }
 
-/* A foreign key has to relate rows of one node: it maps key to key. */
+/* A foreign key has to relate rows of one node: it maps key to key, or leads to
+ * a reference table. */
 static void
 check_foreign_keys(Relation rel, const char *key, const List *group)
 {
 	ListCell   *cell;
 	static const char *const partners_query =
-		"SELECT confrelid::oid::text || ' ' || quote_ident(conname) FROM pg_constraint"
+		"SELECT '>' || confrelid::oid::text || ' ' || quote_ident(conname) FROM pg_constraint"
 		" WHERE contype = 'f' AND conrelid = $1"
-		" UNION ALL SELECT conrelid::oid::text || ' ' || quote_ident(conname) FROM pg_constraint"
+		" UNION ALL SELECT '<' || conrelid::oid::text || ' ' || quote_ident(conname) FROM pg_constraint"
 		" WHERE contype = 'f' AND confrelid = $1";
 
 	foreach(cell, shuttle_local_texts(partners_query, RelationGetRelid(rel)))
 	{
 		char	   *text = lfirst(cell);
-		Oid			partner = atooid(text);
+		Oid			partner = atooid(text +1);
 
 		if (list_member_oid(group, partner) ||
-			shuttle_table_kind(partner) == SHUTTLE_TABLE_REFERENCE)
+			(*text == '>' && shuttle_table_kind(partner) == SHUTTLE_TABLE_REFERENCE))
 			continue;
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

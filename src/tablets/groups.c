@@ -75,15 +75,22 @@ is_spread_alike(Oid relid, Oid type, Oid collation)
 	return alike;
 }
 
-/* All nodes that hold tablets, by name. */
-static List *
-all_nodes(void)
+List *
+shuttle_nodes_all(void)
 {
 	List	   *nodes = NIL;
 	ListCell   *cell;
 
 	foreach(cell, shuttle_local_texts(nodes_query, InvalidOid))
 		nodes = lappend_oid(nodes, atooid(lfirst(cell)));
+	return nodes;
+}
+
+List *
+shuttle_nodes_needed(void)
+{
+	List	   *nodes = shuttle_nodes_all();
+
 	if (nodes == NIL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -114,7 +121,7 @@ is_same_layout(const ShuttleLayout *a, const ShuttleLayout *b)
 ShuttleLayout *
 shuttle_layout_find(List *nodes, int ntablets, Oid type, Oid collation)
 {
-	ShuttleLayout *wanted = new_layout(nodes == NIL ? all_nodes() : nodes, ntablets);
+	ShuttleLayout *wanted = new_layout(nodes == NIL ? shuttle_nodes_needed() : nodes, ntablets);
 	ListCell   *cell;
 
 	foreach(cell, shuttle_local_texts(members_query, InvalidOid))

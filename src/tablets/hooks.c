@@ -2,7 +2,8 @@
  * hooks.c
  *	  The server's hooks that the tablets room uses, and the order of its parts.
  *
- * Not here: the callback of the relcache that facts.c registers with its cache.
+ * Not here: callbacks for transactions (copy_changes.c), and of the relcache that facts.c
+ * registers with its cache.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -12,6 +13,7 @@
 
 #include "base/shuttle_settings.h"
 #include "base/shuttle_utility.h"
+#include "tablets/copies.h"
 #include "tablets/ddl.h"
 #include "tablets/shuttle_tablets.h"
 
@@ -19,9 +21,15 @@ static ProcessUtility_hook_type previous_utility = standard_ProcessUtility;
 static object_access_hook_type previous_access = NULL;
 
 static void
+run_truncate(SHUTTLE_UTILITY_PARAMETERS)
+{
+	shuttle_copy_truncate_run(previous_utility, SHUTTLE_UTILITY_ARGUMENTS);
+}
+
+static void
 change_tables(SHUTTLE_UTILITY_PARAMETERS)
 {
-	shuttle_ddl_run(previous_utility, SHUTTLE_UTILITY_ARGUMENTS);
+	shuttle_ddl_run(run_truncate, SHUTTLE_UTILITY_ARGUMENTS);
 }
 
 /* Parts of statements are followed with their statement; what the extension runs
@@ -32,7 +40,7 @@ run_utility(SHUTTLE_UTILITY_PARAMETERS)
 	if (context == PROCESS_UTILITY_SUBCOMMAND || shuttle_local_is_running())
 		previous_utility(SHUTTLE_UTILITY_ARGUMENTS);
 	else if (!shuttle_settings.enable_ddl || creating_extension)
-		shuttle_ddl_drop_run(previous_utility, SHUTTLE_UTILITY_ARGUMENTS);
+		shuttle_ddl_drop_run(run_truncate, SHUTTLE_UTILITY_ARGUMENTS);
 	else
 		shuttle_ddl_drop_run(change_tables, SHUTTLE_UTILITY_ARGUMENTS);
 }
@@ -53,4 +61,5 @@ shuttle_tablets_init(void)
 	ProcessUtility_hook = run_utility;
 	previous_access = object_access_hook;
 	object_access_hook = note_access;
+	shuttle_copy_changes_init();
 }

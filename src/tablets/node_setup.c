@@ -179,7 +179,10 @@ hold_tablets(const char *server, ArrayType *tags)
 	const char *text = tags == NULL ? "" : tags_text(tags);
 
 	if (shuttle_option_find(known->options, "shuttle_holds_tablets") == NULL)
+	{
 		set_option(server, "ADD", "shuttle_holds_tablets", "true");
+		shuttle_reference_add_node(known->serverid);
+	}
 	if (*text !='\0')
 		set_option(server, shuttle_option_find(known->options, "shuttle_tags") == NULL ? "ADD" : "SET",
 				   "shuttle_tags", text);
@@ -297,13 +300,15 @@ shuttle_remove_node(PG_FUNCTION_ARGS)
 	const char *name = NameStr(*PG_GETARG_NAME(0));
 	static const char *const query =
 		"SELECT ftrelid::regclass::text FROM pg_foreign_table WHERE ftserver = $1 ORDER BY 1 LIMIT 1";
-	char	   *table = shuttle_local_text(query, shuttle_node_find(name));
+	Oid			serverid = shuttle_node_find(name);
+	char	   *table = shuttle_local_text(query, serverid);
 
 	if (table != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
 				 errmsg("storage node \"%s\" has tables, for example \"%s\"", name, table),
 				 errhint("Bring its tables back with shuttle.local_table() first.")));
+	shuttle_reference_remove_node(serverid);
 	(void) shuttle_local_run(psprintf("DROP SERVER %s CASCADE", quote_identifier(name)));
 	PG_RETURN_VOID();
 }

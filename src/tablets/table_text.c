@@ -186,7 +186,9 @@ shuttle_table_text_parent(Oid relid, const char *key)
 		if (part->kind == SHUTTLE_PART_CHECK)
 			appendStringInfo(&text, ", CONSTRAINT %s %s", part->name, part->definition);
 	}
-	appendStringInfo(&text, ") PARTITION BY HASH (%s)", quote_identifier(key));
+	appendStringInfoChar(&text, ')');
+	if (key != NULL)
+		appendStringInfo(&text, " PARTITION BY HASH (%s)", quote_identifier(key));
 	return list_make2(shuttle_local_text(schema_query, relid), text.data);
 }
 

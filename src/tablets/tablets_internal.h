@@ -88,6 +88,12 @@ typedef struct ShuttleLayout
 
 #define SHUTTLE_MOST_TABLETS 4096
 
+/* All servers that are storage nodes, by name. */
+extern List *shuttle_nodes_all(void);
+
+/* The same. Errors: there are none. */
+extern List *shuttle_nodes_needed(void);
+
 /* The layout of a distributed table. Errors: the table is not distributed. */
 extern ShuttleLayout *shuttle_layout_of(Oid relid);
 
@@ -147,7 +153,8 @@ extern char *shuttle_table_text_add_part(Oid relid, const ShuttleNodePart *part)
  * exist on a node. */
 extern List *shuttle_table_text_types(Oid relid);
 
-/* The schema if the node lacks it, and the parent without indexes. */
+/* The schema if the node lacks it, and the table without indexes: the parent of
+ * tablets, or, without a key, an ordinary table. */
 extern List *shuttle_table_text_parent(Oid relid, const char *key);
 
 /* The statement that makes one tablet on its node. */
@@ -164,6 +171,17 @@ extern char *shuttle_tablet_name(Oid relid, int number);
 
 /* The same with its schema, quoted. */
 extern char *shuttle_tablet_qualified_name(Oid relid, int number);
+
+/* ---- reference.c */
+
+/* Makes an ordinary table of a reference table. */
+extern void shuttle_reference_end(Oid relid);
+
+/* Makes the copies of all reference tables on a new node. */
+extern void shuttle_reference_add_node(Oid serverid);
+
+/* Drops the copies of all reference tables on a node that is going to be removed. */
+extern void shuttle_reference_remove_node(Oid serverid);
 
 /* ---- load.c */
 

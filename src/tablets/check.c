@@ -1,0 +1,288 @@
+/*-------------------------------------------------------------------------
+ * check.c
+ *	  shuttle.check(): compares what nodes have with what they should have.
+ *
+ * Of each table a node must have the same columns. Of a distributed table it must
+ * have its tablets, with rows that belong to them; of a reference table the same
+ * rows: their number, and the sum of their texts' hashes, do not depend on an
+ * order.
+ *
+ * A reference table is locked against writers, here and on the node: the lock
+ * there waits until prepared transactions have ended.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "catalog/pg_authid.h"
+#include "foreign/foreign.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "base/shuttle_compat.h"
+#include "storage/shuttle_storage.h"
+#include "tablets/copies.h"
+#include "tablets/tablets_internal.h"
+
+#define NCOLUMNS 4
+
+/* One table on one node. */
+typedef struct Check
+{
+	ReturnSetInfo *result;
+	bool		repair;
+	Oid			relid;
+	Oid			serverid;
+	ShuttleNode *node;
+} Check;
+
+SHUTTLE_SQL_FUNCTION(shuttle_check);
+
+static const char *const tables_query =
+"SELECT relation::oid::text FROM shuttle.tables WHERE $1 IS NOT NULL ORDER BY relation::regclass::text";
+
+/* Of a table given by its OID here, or by its name on a node. */
+#define COLUMNS_QUERY(table) \
+"SELECT pg_catalog.string_agg(pg_catalog.format('%%I %%s%%s', attname," \
+" pg_catalog.format_type(atttypid, atttypmod), CASE WHEN attnotnull THEN ' NOT NULL' END)," \
+" ', ' ORDER BY attname) FROM pg_catalog.pg_attribute" \
+" WHERE attrelid = " table " AND attnum > 0 AND NOT attisdropped"
+
+/* The server's tablets, here, and those on the node. */
+#define TABLETS_QUERY(table, condition) \
+"SELECT pg_catalog.string_agg(pg_catalog.format('%%I %%s', c.relname, pg_catalog.pg_get_expr(c.relpartbound, c.oid))," \
+" ', ' ORDER BY c.relname) FROM pg_catalog.pg_inherits AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.inhrelid" \
+" WHERE i.inhparent = " table condition
+
+/* Not more than one row is needed to know. */
+static const char *const strays_query =
+"SELECT pg_catalog.format('SELECT %%L WHERE EXISTS (SELECT FROM ONLY %%s WHERE NOT (%%s))', c.relname, c.oid::pg_catalog.regclass,"
+" pg_catalog.pg_get_partition_constraintdef(c.oid))"
+" FROM pg_catalog.pg_inherits AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.inhrelid"
+" WHERE i.inhparent = pg_catalog.to_regclass(%s) ORDER BY c.relname";
+
+static const char *const names_query =
+"SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute"
+" WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped AND attgenerated = ''";
+
+static void
+put_problem(const Check *check, const char *problem, bool repaired)
+{
+	NameData	node;
+	Datum		values[NCOLUMNS];
+	bool		nulls[NCOLUMNS] = {false};
+
+	namestrcpy(&node, shuttle_node_name(check->node));
+	values[0] = ObjectIdGetDatum(check->relid);
+	values[1] = NameGetDatum(&node);
+	values[2] = CStringGetTextDatum(problem);
+	values[3] = BoolGetDatum(repaired);
+	tuplestore_putvalues(check->result->setResult, check->result->setDesc, values, nulls);
+}
+
+static void
+take_text(void *arg, const ShuttleRow *row)
+{
+	List	  **texts = arg;
+
+	if (row->values[0] != NULL)
+		*texts = lappend(*texts, pstrdup(row->values[0]));
+}
+
+/* The first column of a query's rows on the node, without NULLs. */
+static List *
+node_texts(const Check *check, const char *sql)
+{
+	List	   *texts = NIL;
+
+	shuttle_query(check->node, sql, SHUTTLE_LOCKS, 1, take_text, &texts);
+	return texts;
+}
+
+/* Waits for writers, also for prepared transactions. */
+static void
+lock_copy(const Check *check)
+{
+	ShuttleStatement statement = {
+		.sql = psprintf("LOCK TABLE %s IN SHARE MODE", shuttle_local_name(check->relid)),
+		.effect = SHUTTLE_LOCKS,
+		.size = SHUTTLE_SIZE_CERTAIN,
+		.tag_only = true,
+	};
+	ShuttleRequest *request = shuttle_request_send(check->node, &statement, CurrentMemoryContext);
+
+	(void) shuttle_request_finish(request);
+	shuttle_request_close(request);
+}
+
+static const char *
+node_text(const Check *check, const char *sql)
+{
+	List	   *texts = node_texts(check, sql);
+
+	return texts == NIL ? "" : linitial(texts);
+}
+
+static const char *
+local_text(const Check *check, const char *sql)
+{
+	char	   *text = shuttle_local_text(sql, check->relid);
+
+	return text == NULL ? "" : text;
+}
+
+static char *
+quoted_name(const Check *check)
+{
+	return quote_literal_cstr(shuttle_local_name(check->relid));
+}
+
+/* True if the node's table has the columns of ours. */
+static bool
+check_columns(const Check *check)
+{
+	const char *here = local_text(check, psprintf(COLUMNS_QUERY("%s"), "$1"));
+	const char *there = node_text(check, psprintf(COLUMNS_QUERY("pg_catalog.to_regclass(%s)"),
+												  quoted_name(check)));
+
+	if (strcmp(here, there) == 0)
+		return true;
+	put_problem(check, psprintf("has columns %s instead of %s", there, here), false);
+	return false;
+}
+
+/* ---- reference tables */
+
+static char *
+rows_query(const Check *check)
+{
+	return psprintf("SELECT pg_catalog.format('%%s %%s', pg_catalog.count(*),"
+					" pg_catalog.sum(pg_catalog.hashtextextended(ROW(%s)::text, 0)::numeric)) FROM ONLY %s",
+					local_text(check, names_query), shuttle_local_name(check->relid));
+}
+
+/* Texts of values have to be those that the node makes. */
+static const char *
+local_rows(const Check *check)
+{
+	char	   *query = psprintf("%s WHERE $1 IS NOT NULL", rows_query(check));
+	int			level = shuttle_transmission_begin(SHUTTLE_PRINT_ALL);
+	const char *text;
+
+	(void) set_config_option("TimeZone", "GMT", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
+							 true, 0, false);
+	text = local_text(check, query);
+
+	shuttle_transmission_end(level);
+	return text;
+}
+
+static void
+repair_rows(const Check *check, Relation rel)
+{
+	ShuttleCopies *copies = shuttle_copies_open(rel, list_make1_oid(check->serverid));
+
+	shuttle_copies_delete_others(copies);
+	(void) shuttle_copies_put_all(copies);
+}
+
+static bool
+has_table(const Check *check)
+{
+	return node_texts(check, psprintf("SELECT 1 WHERE pg_catalog.to_regclass(%s) IS NOT NULL",
+									  quoted_name(check))) != NIL;
+}
+
+static void
+check_copy(const Check *check)
+{
+	Relation	rel = table_open(check->relid, ShareLock);
+
+	if (!has_table(check))
+	{
+		if (check->repair)
+			(void) shuttle_copies_make(rel, list_make1_oid(check->serverid));
+		put_problem(check, "has no copy", check->repair);
+	}
+	else if (check_columns(check))
+	{
+		lock_copy(check);
+		if (strcmp(local_rows(check), node_text(check, rows_query(check))) != 0)
+		{
+			if (check->repair)
+				repair_rows(check, rel);
+			put_problem(check, "has other rows", check->repair);
+		}
+	}
+	table_close(rel, NoLock);
+}
+
+/* ---- distributed tables */
+
+static void
+check_tablets(const Check *check)
+{
+	Relation	rel = table_open(check->relid, AccessShareLock);
+	const char *here = local_text(check, psprintf(TABLETS_QUERY("%s", " AND EXISTS (SELECT FROM pg_foreign_table"
+																" WHERE ftrelid = c.oid AND ftserver = %u)"),
+												  "$1", check->serverid));
+	const char *there = node_text(check, psprintf(TABLETS_QUERY("pg_catalog.to_regclass(%s)", ""),
+												  quoted_name(check)));
+	ListCell   *cell;
+
+	if (!has_table(check))
+		put_problem(check, "has no table", false);
+	else if (check_columns(check) && strcmp(here, there) != 0)
+		put_problem(check, psprintf("has tablets %s instead of %s", there, here), false);
+	foreach(cell, node_texts(check, psprintf(strays_query, quoted_name(check))))
+	{
+		const char *tablet = node_text(check, lfirst(cell));
+
+		if (*tablet != '\0')
+			put_problem(check, psprintf("has rows in tablet \"%s\" that do not belong there", tablet), false);
+	}
+	table_close(rel, NoLock);
+}
+
+static void
+check_all(ReturnSetInfo *result, bool repair)
+{
+	ListCell   *cell;
+
+	foreach(cell, shuttle_local_texts(tables_query, InvalidOid))
+	{
+		Check		check = {.result = result,.repair = repair,.relid = atooid(lfirst(cell))};
+		bool		is_copied = shuttle_table_kind(check.relid) == SHUTTLE_TABLE_REFERENCE;
+		ListCell   *inner;
+
+		foreach(inner, is_copied ? shuttle_nodes_all() : shuttle_table_servers(check.relid))
+		{
+			check.serverid = lfirst_oid(inner);
+			check.node = shuttle_node_get(check.serverid, GetUserId());
+			if (is_copied)
+				check_copy(&check);
+			else
+				check_tablets(&check);
+		}
+	}
+}
+
+/* shuttle.check(repair): all rows count, also those that a policy hides */
+Datum
+shuttle_check(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	Oid			userid;
+	int			flags;
+
+	InitMaterializedSRF(fcinfo, 0);
+	GetUserIdAndSecContext(&userid, &flags);
+	SetUserIdAndSecContext(BOOTSTRAP_SUPERUSERID, flags | SECURITY_LOCAL_USERID_CHANGE);
+	check_all(result, PG_GETARG_BOOL(0));
+	SetUserIdAndSecContext(userid, flags);
+	return (Datum) 0;
+}

@@ -1,0 +1,192 @@
+/*-------------------------------------------------------------------------
+ * reference.c
+ *	  shuttle.reference_table(): an ordinary table here, of which each storage
+ *	  node has a copy.
+ *
+ * Copies have the table's columns, primary key, indexes and checks. They have no
+ * foreign keys: rows are checked here, and a node would check them again at
+ * another time and in another order, and repeat cascades. Foreign keys of
+ * distributed tables to a reference table exist on nodes only.
+ *
+ * A new node and a new reference table wait for each other on the lock of
+ * shuttle.tables, so that each sees what the other one made.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "catalog/catalog.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
+#include "commands/tablecmds.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_catalog.h"
+#include "tablets/copies.h"
+#include "tablets/tablets_internal.h"
+
+SHUTTLE_SQL_FUNCTION(shuttle_reference_table);
+
+static const char *const tables_query =
+"SELECT relation::oid::text FROM shuttle.tables WHERE kind = 'reference' AND $1 IS NOT NULL ORDER BY relation";
+
+/* INSERT ... ON CONFLICT needs an index that is unique at once. */
+static const char *const key_query =
+"SELECT indexrelid::regclass::text FROM pg_index"
+" WHERE indrelid = $1 AND indisprimary AND indimmediate AND indisvalid AND NOT indisexclusion"
+" AND NOT EXISTS (SELECT FROM pg_attribute"
+" WHERE attrelid = $1 AND attnum = ANY (indkey::int2[]) AND attgenerated <> '')";
+
+static const char *const family_query =
+"SELECT inhparent::regclass::text FROM pg_inherits WHERE inhrelid = $1"
+" UNION ALL SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = $1";
+
+static void
+check_kind(Relation rel)
+{
+	const char *hint = NULL;
+
+	if (rel->rd_rel->relkind != RELKIND_RELATION || rel->rd_rel->relam != HEAP_TABLE_AM_OID)
+		hint = "Only ordinary tables can be reference tables.";
+	else if (rel->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
+		hint = "Temporary and unlogged tables have no copies; use ALTER TABLE ... SET LOGGED first.";
+	else if (IsSystemRelation(rel))
+		hint = "System catalogs have no copies.";
+	else if (shuttle_local_text(family_query, RelationGetRelid(rel)) != NULL)
+		hint = "Only tables without parents and children can be reference tables.";
+	if (hint != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" cannot be a reference table", RelationGetRelationName(rel)),
+				 errhint("%s", hint)));
+}
+
+static void
+check_table(Relation rel)
+{
+	if (!object_ownercheck(RelationRelationId, RelationGetRelid(rel), GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, RelationGetRelationName(rel));
+	if (shuttle_table_kind(RelationGetRelid(rel)) != SHUTTLE_TABLE_OTHER)
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_OBJECT),
+				 errmsg("table \"%s\" is distributed or a reference table already",
+						RelationGetRelationName(rel)),
+				 errhint("Bring it back first with shuttle.local_table().")));
+	check_kind(rel);
+	if (shuttle_local_text(key_query, RelationGetRelid(rel)) == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("table \"%s\" has no primary key that is checked at once, of columns that are not generated",
+						RelationGetRelationName(rel)),
+				 errdetail("Rows of copies are found by the primary key."),
+				 errhint("Add one with ALTER TABLE ... ADD PRIMARY KEY.")));
+}
+
+static void
+lock_tables(void)
+{
+	(void) shuttle_local_run_as_superuser("LOCK TABLE shuttle.tables IN SHARE ROW EXCLUSIVE MODE");
+}
+
+uint64
+shuttle_copies_make(Relation rel, List *servers)
+{
+	Oid			relid = RelationGetRelid(rel);
+	ShuttleNodeStatements *statements = shuttle_node_statements_create();
+	List	   *texts = list_concat(shuttle_table_text_types(relid),
+									shuttle_table_text_parent(relid, NULL));
+	ListCell   *cell;
+
+	texts = list_concat(texts, shuttle_table_text_indexes(relid));
+	foreach(cell, texts)
+		shuttle_node_statements_add_all(statements, servers, lfirst(cell));
+	shuttle_node_statements_run(statements);
+	return shuttle_copies_put_all(shuttle_copies_open(rel, servers));
+}
+
+/* shuttle.reference_table(relation) */
+Datum
+shuttle_reference_table(PG_FUNCTION_ARGS)
+{
+	Relation	rel = table_open(PG_GETARG_OID(0), AccessExclusiveLock);
+	List	   *servers;
+	uint64		nrows;
+
+	check_table(rel);
+	lock_tables();
+	servers = shuttle_nodes_needed();
+	CheckTableNotInUse(rel, "reference_table()");
+	nrows = shuttle_copies_make(rel, servers);
+	table_close(rel, NoLock);
+	shuttle_table_note(PG_GETARG_OID(0), SHUTTLE_TABLE_REFERENCE, NULL);
+	shuttle_copy_triggers_create(PG_GETARG_OID(0));
+	if (nrows > 0)
+		ereport(NOTICE,
+				(errmsg_plural("%llu row of \"%s\" is on each of %d nodes",
+							   "%llu rows of \"%s\" are on each of %d nodes", nrows,
+							   (unsigned long long) nrows, get_rel_name(PG_GETARG_OID(0)),
+							   list_length(servers))));
+	PG_RETURN_VOID();
+}
+
+void
+shuttle_reference_end(Oid relid)
+{
+	ShuttleNodeStatements *statements = shuttle_node_statements_create();
+
+	lock_tables();
+	shuttle_copy_triggers_drop(relid);
+	shuttle_node_statements_add_all(statements, shuttle_nodes_all(),
+									psprintf("DROP TABLE IF EXISTS %s", shuttle_local_name(relid)));
+	shuttle_node_statements_run(statements);
+	shuttle_table_forget(relid);
+}
+
+/* Locks all reference tables. Writers wait for our commit, and see then which
+ * nodes there are. */
+static List *
+lock_reference_tables(void)
+{
+	List	   *relids = NIL;
+	ListCell   *cell;
+
+	lock_tables();
+	foreach(cell, shuttle_local_texts(tables_query, InvalidOid))
+	{
+		relids = lappend_oid(relids, atooid(lfirst(cell)));
+		LockRelationOid(llast_oid(relids), ShareLock);
+	}
+	return relids;
+}
+
+void
+shuttle_reference_add_node(Oid serverid)
+{
+	ListCell   *cell;
+
+	foreach(cell, lock_reference_tables())
+	{
+		Relation	rel = table_open(lfirst_oid(cell), NoLock);
+
+		(void) shuttle_copies_make(rel, list_make1_oid(serverid));
+		table_close(rel, NoLock);
+	}
+}
+
+void
+shuttle_reference_remove_node(Oid serverid)
+{
+	ShuttleNodeStatements *statements = shuttle_node_statements_create();
+	ListCell   *cell;
+
+	foreach(cell, lock_reference_tables())
+		shuttle_node_statements_add(statements, serverid,
+									psprintf("DROP TABLE IF EXISTS %s", shuttle_local_name(lfirst_oid(cell))));
+	shuttle_node_statements_run(statements);
+}
