@@ -21,6 +21,7 @@
 #include "utils/lsyscache.h"
 
 #include "base/shuttle_compat_catalog.h"
+#include "cluster/shuttle_cluster.h"
 #include "tablets/ddl.h"
 
 /* A statement on one relation. */
@@ -184,6 +185,31 @@ find_table(List *names, Oid *targetid)
 	return found;
 }
 
+/* Statements on types and schemas; the extension may not be in this database. */
+static void
+run_on_types(const ShuttleDdl *ddl)
+{
+	Node	   *statement = ddl->pstmt->utilityStmt;
+
+	switch (nodeTag(statement))
+	{
+		case T_RenameStmt:
+		case T_AlterObjectSchemaStmt:
+		case T_AlterDomainStmt:
+			if (OidIsValid(shuttle_extension_table(SHUTTLE_TABLE_TABLES)))
+				shuttle_ddl_types_check(statement);
+			run_as_it_is(ddl);
+			break;
+		case T_AlterEnumStmt:
+			run_as_it_is(ddl);
+			if (OidIsValid(shuttle_extension_table(SHUTTLE_TABLE_TABLES)))
+				shuttle_ddl_types_enum(castNode(AlterEnumStmt, statement));
+			break;
+		default:
+			run_as_it_is(ddl);
+	}
+}
+
 static void
 run_statement(ShuttleDdl *ddl)
 {
@@ -202,7 +228,7 @@ run_statement(ShuttleDdl *ddl)
 		rules[i].run(ddl);
 		return;
 	}
-	run_as_it_is(ddl);
+	run_on_types(ddl);
 }
 
 static void

@@ -97,6 +97,15 @@ extern void shuttle_ddl_create_index(const ShuttleDdl *ddl);
 extern void shuttle_ddl_reindex(const ShuttleDdl *ddl);
 extern void shuttle_ddl_vacuum(const ShuttleDdl *ddl);
 
+/* ---- ddl_types.c */
+
+/* Refuses changes of types and schemas that nodes have.
+ * Errors: ERRCODE_FEATURE_NOT_SUPPORTED. */
+extern void shuttle_ddl_types_check(Node *statement);
+
+/* Changes the values of an enum on nodes, as core has done here. */
+extern void shuttle_ddl_types_enum(const AlterEnumStmt *statement);
+
 /* ---- ddl_drop.c */
 
 /* Notes a relation, or a part of one, that is dropped; called by the object

@@ -114,7 +114,7 @@ check_foreign_key(Oid relid, Oid referred, const Constraint *constraint, const L
 						 get_rel_name(referred))));
 	if (constraint->fk_del_action == FKCONSTR_ACTION_SETDEFAULT ||
 		constraint->fk_upd_action == FKCONSTR_ACTION_SETDEFAULT)
-		shuttle_ddl_refuse(relid, "A foreign key with SET DEFAULT",
+		shuttle_ddl_refuse(relid, "a foreign key with SET DEFAULT",
 						   "Storage nodes have no defaults; use SET NULL.");
 }
 

@@ -232,7 +232,7 @@ sort_command(AlterTable *alter, AlterTableCmd *command)
 			alter->normal = lappend(alter->normal, command);
 		return;
 	}
-	shuttle_ddl_refuse(alter->relid, "This form of ALTER TABLE",
+	shuttle_ddl_refuse(alter->relid, "this form of ALTER TABLE",
 					   "Make a new table, distribute it, and copy the rows.");
 }
 

@@ -34,7 +34,24 @@ ALTER TABLE orders ALTER COLUMN customer_id TYPE bigint;
 \set VERBOSITY terse
 CALL public.try('ALTER TABLE orders RENAME COLUMN total TO "Sum"');
 CALL public.try('ALTER TABLE orders DROP COLUMN twice');
+CREATE DOMAIN small AS int CHECK (VALUE < 10);
+ALTER TABLE orders ADD COLUMN little small DEFAULT 3;
+ALTER TYPE mood ADD VALUE 'it''s fine' BEFORE 'ok';
+SET client_min_messages = warning;
+ALTER TYPE mood ADD VALUE IF NOT EXISTS 'ok';
+RESET client_min_messages;
+BEGIN;
+ALTER TYPE mood RENAME VALUE 'sad' TO 'down';
+ROLLBACK;
+INSERT INTO orders (id, customer_id, feels) VALUES (1, 1, 'it''s fine'), (2, 1, 'sad');
+SELECT id, feels, little FROM orders WHERE feels < 'ok' ORDER BY id;
+DELETE FROM orders WHERE feels < 'ok';
+ALTER TYPE mood RENAME TO moods;
+ALTER DOMAIN small DROP CONSTRAINT small_check;
+ALTER DOMAIN small SET DEFAULT 3;
+ALTER SCHEMA shop RENAME TO store;
 CALL public.try('DROP TYPE mood CASCADE');
+CALL public.try('ALTER TABLE orders DROP COLUMN little');
 CALL public.try('ALTER TABLE orders RENAME COLUMN customer_id TO c');
 SELECT count(*), sum("Sum") FROM orders WHERE c = 7;
 
