@@ -73,6 +73,7 @@ shuttle_class_clear_visible(Form_pg_class form)
 #if PG_VERSION_NUM < 160000
 #define rd_newRelfilelocatorSubid rd_newRelfilenodeSubid
 #define rd_firstRelfilelocatorSubid rd_firstRelfilenodeSubid
+#define RelationAssumeNewRelfilelocator RelationAssumeNewRelfilenode
 #endif
 
 /* Makes a file for a permanent relation, dropped if the transaction fails, and

@@ -30,6 +30,7 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_catalog.h"
+#include "base/shuttle_points.h"
 #include "storage/shuttle_storage.h"
 #include "tablets/tablets_internal.h"
 
@@ -128,6 +129,7 @@ bring_back(Oid relid)
 	(void) shuttle_load_run(relid, psprintf("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE %s",
 											shuttle_local_name(relid), columns,
 											read_tablets(columns, tablets)));
+	SHUTTLE_POINT("rows-copied");
 	shuttle_surgery_show_indexes(relid);
 	shuttle_surgery_build_indexes(relid);
 	foreach(cell, tablets)
@@ -210,6 +212,7 @@ bring_distributed_back(const List *relids)
 	keys = foreign_keys_of(relids);
 	foreach(cell, relids)
 		bring_back(lfirst_oid(cell));
+	SHUTTLE_POINT("kind-changed");
 	drop_on_nodes(relids, servers);
 	make_foreign_keys(keys);
 }

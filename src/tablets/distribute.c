@@ -38,6 +38,7 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_catalog.h"
+#include "base/shuttle_points.h"
 #include "base/shuttle_settings.h"
 #include "cluster/shuttle_cluster.h"
 #include "tablets/tablets_internal.h"
@@ -361,6 +362,7 @@ distribute(Distribution *distribution)
 	check_foreign_keys(distribution);
 	choose_layout(distribution);
 	make_on_nodes(distribution);
+	SHUTTLE_POINT("tables-on-nodes");
 	foreach(cell, distribution->tables)
 	{
 		DistributedTable *table = lfirst(cell);
@@ -375,8 +377,10 @@ distribute(Distribution *distribution)
 							   (unsigned long long) nrows, get_rel_name(table->relid),
 							   list_length(distribution->servers))));
 	}
+	SHUTTLE_POINT("rows-copied");
 	make_keys_on_nodes(distribution);
 	make_partitioned(distribution);
+	SHUTTLE_POINT("kind-changed");
 	foreach(cell, distribution->tables)
 	{
 		if (((DistributedTable *) lfirst(cell))->has_rows)

@@ -11,7 +11,8 @@
  * The relcache rebuilds an entry in place if the relation was made or got its
  * storage in this transaction, and then its kind must not change. So the entry
  * is told that it was not (forget_newness()), and is thrown away as others are.
- * What that loses is only needed where wal_level is minimal.
+ * What that loses is only needed where wal_level is minimal. New storage is told
+ * to the relcache as core does it: with that wal_level it is not logged.
  *
  * Core did the same when a rule made a view of a table (DefineQueryRewrite(),
  * until 15).
@@ -309,6 +310,9 @@ shuttle_surgery_plain(Oid relid)
 	move_statistics(relid, false);
 	CommandCounterIncrement();
 
+	rel = table_open(relid, NoLock);
+	RelationAssumeNewRelfilelocator(rel);
+	table_close(rel, NoLock);
 	AlterTableCreateToastTable(relid, (Datum) 0, AccessExclusiveLock);
 	CommandCounterIncrement();
 }
@@ -331,6 +335,7 @@ build_index(Relation rel, Oid indexid)
 	CommandCounterIncrement();
 
 	index = index_open(indexid, NoLock);
+	RelationAssumeNewRelfilelocator(index);
 	index_build(rel, index, BuildIndexInfo(index), false, false);
 	index_close(index, NoLock);
 	CommandCounterIncrement();
