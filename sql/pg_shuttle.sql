@@ -533,6 +533,10 @@ BEGIN
 		END $$;
 		COMMENT ON FUNCTION %1$I.create_distributed_table(regclass, text, text, text, int) IS
 			'shuttle.distribute_table() by the name that it has in Citus';
+		CREATE FUNCTION %1$I.create_reference_table(table_name regclass)
+		RETURNS void LANGUAGE sql VOLATILE AS $$SELECT shuttle.reference_table(table_name)$$;
+		COMMENT ON FUNCTION %1$I.create_reference_table(regclass) IS
+			'shuttle.reference_table() by the name that it has in Citus';
 		CREATE FUNCTION %1$I.undistribute_table(table_name regclass)
 		RETURNS void LANGUAGE sql VOLATILE AS $$SELECT shuttle.local_table(table_name)$$;
 		COMMENT ON FUNCTION %1$I.undistribute_table(regclass) IS

@@ -111,6 +111,24 @@ DROP TRIGGER again ON kind;
 SELECT count(*), count(*) FILTER (WHERE name LIKE '%again') FROM kind;
 SELECT * FROM shuttle.check();
 
+-- a writer who is no superuser, under a policy
+CREATE ROLE tablets_writer;
+ALTER USER MAPPING FOR PUBLIC SERVER n1 OPTIONS (ADD password_required 'false');
+ALTER USER MAPPING FOR PUBLIC SERVER n2 OPTIONS (ADD password_required 'false');
+ALTER USER MAPPING FOR PUBLIC SERVER n3 OPTIONS (ADD password_required 'false');
+GRANT USAGE ON SCHEMA shop TO tablets_writer;
+GRANT ALL ON kind TO tablets_writer;
+ALTER TABLE kind ENABLE ROW LEVEL SECURITY;
+CREATE POLICY lower_ids ON kind TO tablets_writer USING (id < 25) WITH CHECK (true);
+SET ROLE tablets_writer;
+UPDATE kind SET id = -id, name = name || '/' WHERE id < 30;
+RESET ROLE;
+DROP POLICY lower_ids ON kind;
+ALTER TABLE kind DISABLE ROW LEVEL SECURITY;
+DROP OWNED BY tablets_writer;
+DROP ROLE tablets_writer;
+SELECT * FROM shuttle.check();
+
 -- a small buffer
 SET shuttle.write_buffer_size = '64kB';
 UPDATE kind SET name = name || repeat('-', 200);
@@ -162,7 +180,8 @@ INSERT INTO orders VALUES (21, 4);
 ROLLBACK;
 SELECT shuttle.local_table('orders');
 SELECT shuttle.local_table('kind');
-SELECT shuttle.reference_table('kind');
+SELECT shuttle.install_citus_names('shop');
+SELECT create_reference_table('kind');
 INSERT INTO kind VALUES (4, 'four');
 SELECT * FROM shuttle.check();
 DROP TABLE orders;
