@@ -31,6 +31,7 @@ typedef struct StatementRule
 	const char *name;
 	void		(*run) (const ShuttleDdl *ddl);
 	const char *instead;		/* hint, if run is NULL */
+	bool		for_copies;		/* copies of reference tables follow, too */
 } StatementRule;
 
 static void run_trigger(const ShuttleDdl *ddl);
@@ -42,21 +43,25 @@ static const StatementRule rules[] =
 		.tag = T_AlterTableStmt,
 		.name = "ALTER TABLE",
 		.run = shuttle_ddl_alter_table,
+		.for_copies = true,
 	},
 	{
 		.tag = T_RenameStmt,
 		.name = "ALTER TABLE ... RENAME",
 		.run = shuttle_ddl_rename,
+		.for_copies = true,
 	},
 	{
 		.tag = T_AlterObjectSchemaStmt,
 		.name = "ALTER TABLE ... SET SCHEMA",
 		.instead = "Make a table in the other schema, distribute it, and copy the rows.",
+		.for_copies = true,
 	},
 	{
 		.tag = T_IndexStmt,
 		.name = "CREATE INDEX",
 		.run = shuttle_ddl_create_index,
+		.for_copies = true,
 	},
 	{
 		.tag = T_ReindexStmt,
@@ -143,7 +148,9 @@ shuttle_ddl_refuse(Oid relid, const char *what, const char *instead)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("%s is not possible on distributed table \"%s\"", what, get_rel_name(relid)),
+			 errmsg("%s is not possible on %s table \"%s\"", what,
+					shuttle_table_kind(relid) == SHUTTLE_TABLE_REFERENCE ? "reference" : "distributed",
+					get_rel_name(relid)),
 			 errhint("%s", instead)));
 }
 
@@ -157,10 +164,10 @@ shuttle_ddl_refuse_tablet(Oid relid)
 					 get_rel_name(get_partition_parent(relid, true)))));
 }
 
-/* The first distributed table that the statement names. Who does not own it is
+/* The first distributed or reference table that the statement names. Who does not own it is
  * refused by core, before anything is locked. */
 static Oid
-find_table(List *names, Oid *targetid)
+find_table(List *names, bool for_copies, Oid *targetid)
 {
 	Oid			found = InvalidOid;
 	ListCell   *cell;
@@ -176,7 +183,9 @@ find_table(List *names, Oid *targetid)
 			continue;
 		if (kind == SHUTTLE_TABLE_TABLET)
 			shuttle_ddl_refuse_tablet(relid);
-		if (kind == SHUTTLE_TABLE_DISTRIBUTED && !OidIsValid(found))
+		if (kind == SHUTTLE_TABLE_REFERENCE && !for_copies)
+			continue;
+		if (kind != SHUTTLE_TABLE_TABLET && !OidIsValid(found))
 		{
 			found = relid;
 			*targetid = RangeVarGetRelid(name, NoLock, true);
@@ -220,7 +229,7 @@ run_statement(ShuttleDdl *ddl)
 		if (rules[i].tag != nodeTag(statement))
 			continue;
 		ddl->name = rules[i].name;
-		ddl->relid = find_table(targets_of(statement), &ddl->targetid);
+		ddl->relid = find_table(targets_of(statement), rules[i].for_copies, &ddl->targetid);
 		if (!OidIsValid(ddl->relid))
 			break;
 		if (rules[i].run == NULL)

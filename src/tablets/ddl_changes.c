@@ -52,6 +52,7 @@ typedef struct Changes
 {
 	const NotedTable *before;
 	NotedTable	now;
+	bool		are_copies;		/* nodes have copies of a reference table */
 	List	   *servers;
 	ShuttleNodeStatements *statements;
 	const char *cascade;		/* " CASCADE" or "" */
@@ -228,9 +229,10 @@ change_table(Changes *changes)
 	{
 		add(changes, psprintf("ALTER TABLE %s RENAME TO %s", changes->before->name,
 							  quote_identifier(changes->now.short_name)));
-		rename_tablets(changes);
+		if (!changes->are_copies)
+			rename_tablets(changes);
 	}
-	if (changes->before->owner != changes->now.owner)
+	if (changes->before->owner != changes->now.owner && !changes->are_copies)
 		give_tablets(changes);
 }
 
@@ -397,11 +399,12 @@ send_table(const NotedTable *before, const char *cascade)
 {
 	Changes		changes = {
 		.before = before,
-		.servers = shuttle_table_servers(before->relid),
+		.are_copies = shuttle_table_kind(before->relid) == SHUTTLE_TABLE_REFERENCE,
 		.statements = shuttle_node_statements_create(),
 		.cascade = cascade,
 	};
 
+	changes.servers = changes.are_copies ? shuttle_nodes_all() : shuttle_table_servers(before->relid);
 	read_table(&changes.now, before->relid);
 	change_table(&changes);
 	drop_parts(&changes);

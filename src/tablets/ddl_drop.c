@@ -107,7 +107,8 @@ shuttle_ddl_drop_note(ObjectAccessType access, Oid classid, Oid objectid, int su
 	table = table_of_part(classid, objectid, subid);
 	if (OidIsValid(table))
 	{
-		if (shuttle_table_kind(table) == SHUTTLE_TABLE_DISTRIBUTED)
+		kind = shuttle_table_kind(table);
+		if (kind == SHUTTLE_TABLE_DISTRIBUTED || kind == SHUTTLE_TABLE_REFERENCE)
 			shuttle_ddl_changes_note(table);
 	}
 	else if (classid == RelationRelationId)

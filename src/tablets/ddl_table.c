@@ -30,6 +30,7 @@ typedef struct AlterTable
 {
 	const ShuttleDdl *ddl;
 	Oid			relid;
+	bool		are_copies;		/* it is a reference table, and ordinary here */
 	List	   *normal;			/* of AlterTableCmd */
 	List	   *keys;			/* of AlterTableCmd, to be run with ONLY */
 	List	   *set_aside;		/* statements that make unique indexes again */
@@ -119,7 +120,7 @@ sort_new_column(AlterTable *alter, AlterTableCmd *command)
 
 	foreach(cell, castNode(ColumnDef, command->def)->constraints)
 	{
-		if (lfirst_node(Constraint, cell)->contype == CONSTR_FOREIGN)
+		if (lfirst_node(Constraint, cell)->contype == CONSTR_FOREIGN && !alter->are_copies)
 			shuttle_ddl_refuse(alter->relid, "ADD COLUMN ... REFERENCES",
 							   "Add the column, then use ALTER TABLE ... ADD FOREIGN KEY.");
 	}
@@ -143,6 +144,9 @@ sort_type(AlterTable *alter, AlterTableCmd *command)
 	if (castNode(ColumnDef, command->def)->raw_default != NULL)
 		shuttle_ddl_refuse(alter->relid, "ALTER COLUMN ... TYPE ... USING",
 						   "Add a column of the new type, update it, drop the old one, and rename it.");
+	alter->normal = lappend(alter->normal, command);
+	if (alter->are_copies)
+		return;
 	foreach(cell, shuttle_local_rows(psprintf(query, quote_literal_cstr(command->name)), alter->relid))
 	{
 		char	  **row = lfirst(cell);
@@ -150,7 +154,6 @@ sort_type(AlterTable *alter, AlterTableCmd *command)
 		(void) shuttle_local_run(row[0]);
 		alter->set_aside = lappend(alter->set_aside, row[1]);
 	}
-	alter->normal = lappend(alter->normal, command);
 }
 
 /* Core wants columns of a primary key to be not null in all partitions first. */
@@ -174,6 +177,11 @@ sort_new_constraint(AlterTable *alter, AlterTableCmd *command)
 {
 	Constraint *constraint = castNode(Constraint, command->def);
 
+	if (alter->are_copies)		/* they have no foreign keys */
+	{
+		alter->normal = lappend(alter->normal, command);
+		return;
+	}
 	switch (constraint->contype)
 	{
 		case CONSTR_PRIMARY:
@@ -201,7 +209,7 @@ sort_old_constraint(AlterTable *alter, AlterTableCmd *command)
 {
 	bool		is_drop = command->subtype == AT_DropConstraint;
 
-	if (shuttle_ddl_constraint_is_here(alter->relid, command->name))
+	if (alter->are_copies || shuttle_ddl_constraint_is_here(alter->relid, command->name))
 	{
 		alter->normal = lappend(alter->normal, command);
 		return;
@@ -295,6 +303,7 @@ shuttle_ddl_alter_table(const ShuttleDdl *ddl)
 		alter_index(ddl, statement);
 		return;
 	}
+	alter.are_copies = shuttle_table_kind(ddl->relid) == SHUTTLE_TABLE_REFERENCE;
 	(void) RangeVarGetRelid(statement->relation, AccessExclusiveLock, false);
 	shuttle_ddl_changes_note(ddl->relid);
 	foreach(cell, statement->cmds)
@@ -310,6 +319,7 @@ shuttle_ddl_rename(const ShuttleDdl *ddl)
 
 	(void) RangeVarGetRelid(statement->relation, AccessExclusiveLock, false);
 	if (statement->renameType == OBJECT_TABCONSTRAINT &&
+		shuttle_table_kind(ddl->relid) == SHUTTLE_TABLE_DISTRIBUTED &&
 		!shuttle_ddl_constraint_is_here(ddl->relid, statement->subname))
 	{
 		shuttle_ddl_on_nodes(ddl->relid,
