@@ -7,9 +7,12 @@
 #ifndef SHUTTLE_COMPAT_CATALOG_H
 #define SHUTTLE_COMPAT_CATALOG_H
 
+#include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/nbtree.h"
+#include "access/xact.h"
 #include "catalog/catalog.h"
+#include "catalog/index.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_database.h"
@@ -101,6 +104,18 @@ shuttle_new_storage(Oid tablespace)
 	return number;
 }
 
+/* Builds an index that has no rows yet, in this process; 19 added a switch for
+ * reports of progress. */
+static inline void
+shuttle_index_build(Relation rel, Relation index)
+{
+#if PG_VERSION_NUM >= 190000
+	index_build(rel, index, BuildIndexInfo(index), false, false, true);
+#else
+	index_build(rel, index, BuildIndexInfo(index), false, false);
+#endif
+}
+
 /* Splits a qualified name; 16 added soft errors. */
 static inline List *
 shuttle_qualified_names(const char *text)
@@ -109,6 +124,20 @@ shuttle_qualified_names(const char *text)
 	return stringToQualifiedNameList(text, NULL);
 #else
 	return stringToQualifiedNameList(text);
+#endif
+}
+
+/* Deletes a row in the current command, without waiting; 19 moved flags into
+ * one argument. */
+static inline TM_Result
+shuttle_heap_delete(Relation rel, ItemPointer tid, TM_FailureData *failure)
+{
+#if PG_VERSION_NUM >= 190000
+	return heap_delete(rel, tid, GetCurrentCommandId(true), 0, InvalidSnapshot, false,
+					   failure);
+#else
+	return heap_delete(rel, tid, GetCurrentCommandId(true), InvalidSnapshot, false,
+					   failure, false);
 #endif
 }
 
@@ -176,7 +205,12 @@ shuttle_analyze_table(Oid relid)
 {
 	VacuumParams params = {
 		.options = VACOPT_ANALYZE,
+#if PG_VERSION_NUM >= 190000	/* 19 has one each for VACUUM and ANALYZE */
+		.log_vacuum_min_duration = -1,
+		.log_analyze_min_duration = -1,
+#else
 		.log_min_duration = -1,
+#endif
 	};
 	List	   *tables = list_make1(makeVacuumRelation(NULL, relid, NIL));
 

@@ -9,6 +9,7 @@
 #include "access/htup_details.h"
 #include "executor/execPartition.h"
 #include "executor/executor.h"
+#include "executor/instrument.h"
 #include "miscadmin.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/optimizer.h"
@@ -61,6 +62,36 @@ shuttle_changed_relation(EState *estate, Index rtindex)
 #endif
 }
 
+/* Iterates over the range table indexes of tables that a statement writes; 19
+ * made the list a set. */
+#if PG_VERSION_NUM >= 190000
+#define SHUTTLE_EACH_WRITTEN(rtindex, statement) \
+	for (int rtindex = -1; \
+		 (rtindex = bms_next_member((statement)->resultRelationRelids, rtindex)) >= 0;)
+#else
+#define SHUTTLE_EACH_WRITTEN(rtindex, statement) \
+	for (int rtindex = 0, rtindex##_at = 0; \
+		 rtindex##_at < list_length((statement)->resultRelations) && \
+		 (rtindex = list_nth_int((statement)->resultRelations, rtindex##_at)) > 0; \
+		 rtindex##_at++)
+#endif
+
+/* What EXPLAIN ANALYZE measures of a node has a type of its own since 19. */
+#if PG_VERSION_NUM < 190000
+typedef Instrumentation NodeInstrumentation;
+#endif
+
+/* True while the time of a node is running. */
+static inline bool
+shuttle_is_timed(const NodeInstrumentation * node)
+{
+#if PG_VERSION_NUM >= 190000
+	return node->instr.need_timer && !INSTR_TIME_IS_ZERO(node->instr.starttime);
+#else
+	return node->need_timer && !INSTR_TIME_IS_ZERO(node->starttime);
+#endif
+}
+
 /* ---- who a scan or a write runs as */
 
 /* The user of a foreign scan or direct modify: since 16 in the plan, before in
@@ -107,6 +138,11 @@ shuttle_copy_scan_user(ForeignScan *to, const ForeignScan *from)
 }
 
 /* ---- rows */
+
+/* Comes after the last column of a row type; new in 19. */
+#if PG_VERSION_NUM < 190000
+#define TupleDescFinalize(desc) ((void) (desc))
+#endif
 
 /* 18 added an argument for extra space in front. */
 static inline MinimalTuple

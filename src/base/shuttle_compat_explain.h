@@ -24,14 +24,10 @@
  */
 #if PG_VERSION_NUM < 180000
 #define SHUTTLE_EXPLAIN_TAKES_OPTIONS false
+#define RegisterExtensionExplainOption(name, handler, check) ((void) (handler))
 
 typedef void (*ExplainOptionHandler) (ExplainState *es, DefElem *option,
 									  ParseState *pstate);
-
-static inline void
-RegisterExtensionExplainOption(const char *name, ExplainOptionHandler handler)
-{
-}
 
 static inline int
 GetExplainExtensionId(const char *name)
@@ -51,6 +47,12 @@ GetExplainExtensionState(ExplainState *es, int id)
 }
 #else
 #define SHUTTLE_EXPLAIN_TAKES_OPTIONS true
+
+/* 19 added a check of the option's value, for auto_explain's settings. */
+#if PG_VERSION_NUM < 190000
+#define RegisterExtensionExplainOption(name, handler, check) \
+	RegisterExtensionExplainOption(name, handler)
+#endif
 #endif
 
 /* Core's own way to explain one query has a name since 17. */

@@ -10,13 +10,45 @@
 #include "nodes/makefuncs.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/appendinfo.h"
+#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
+#include "optimizer/plancat.h"
 #include "optimizer/planner.h"
 #include "parser/parse_relation.h"
 
 /* ---- the query */
+
+/* Arguments of a planner_hook; 19 added EXPLAIN's state. */
+#if PG_VERSION_NUM >= 190000
+#define SHUTTLE_PLANNER_PARAMETERS \
+	Query *query, const char *query_string, int cursor_options, \
+	ParamListInfo params, ExplainState *explain
+#define SHUTTLE_PLANNER_EXPLAIN explain
+#define SHUTTLE_PLANNER_ARGUMENTS(query, call) \
+	query, (call).query_string, (call).cursor_options, (call).params, (call).explain
+#else
+#define SHUTTLE_PLANNER_PARAMETERS \
+	Query *query, const char *query_string, int cursor_options, ParamListInfo params
+#define SHUTTLE_PLANNER_EXPLAIN NULL
+#define SHUTTLE_PLANNER_ARGUMENTS(query, call) \
+	query, (call).query_string, (call).cursor_options, (call).params
+#endif
+
+/* The hook that sees a base relation when the planner has looked it up; 19
+ * replaced one for tables by one for everything in FROM. */
+#if PG_VERSION_NUM >= 190000
+#define SHUTTLE_RELATION_HOOK_PARAMETERS \
+	PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte
+#define SHUTTLE_RELATION_HOOK_ARGUMENTS root, rel, rte
+#else
+#define build_simple_rel_hook_type get_relation_info_hook_type
+#define build_simple_rel_hook get_relation_info_hook
+#define SHUTTLE_RELATION_HOOK_PARAMETERS \
+	PlannerInfo *root, Oid relid, bool has_heirs, RelOptInfo *rel
+#define SHUTTLE_RELATION_HOOK_ARGUMENTS root, relid, has_heirs, rel
+#endif
 
 /* True of JSON_VALUE() and the like, new in 17. */
 static inline bool
@@ -271,6 +303,33 @@ shuttle_path_for_child(PlannerInfo *root, Path *path, RelOptInfo *child)
 #endif
 }
 
+/* Costs a nested loop; 19 asks which settings allow it. */
+static inline void
+shuttle_initial_cost_nestloop(PlannerInfo *root, JoinCostWorkspace *workspace,
+							  JoinType type, Path *outer, Path *inner,
+							  JoinPathExtraData *extra)
+{
+#if PG_VERSION_NUM >= 190000
+	initial_cost_nestloop(root, workspace, type,
+						  PGS_NESTLOOP_PLAIN | PGS_CONSIDER_NONPARTIAL, outer, inner,
+						  extra);
+#else
+	initial_cost_nestloop(root, workspace, type, outer, inner, extra);
+#endif
+}
+
+/* The cheapest path of a semi join's inner side made unique, or NULL; since 19
+ * the side of a JOIN_UNIQUE_OUTER is so already. */
+static inline Path *
+shuttle_unique_path(PlannerInfo *root, RelOptInfo *rel, SpecialJoinInfo *semi)
+{
+#if PG_VERSION_NUM >= 190000
+	return rel->cheapest_total_path;
+#else
+	return (Path *) create_unique_path(root, rel, rel->cheapest_total_path, semi);
+#endif
+}
+
 /* 18 added disabled_nodes. */
 static inline bool
 shuttle_add_path_precheck(RelOptInfo *rel, const JoinCostWorkspace *workspace,
@@ -287,11 +346,48 @@ shuttle_add_path_precheck(RelOptInfo *rel, const JoinCostWorkspace *workspace,
 
 /* ---- other paths, and plans */
 
-/* Plans a subquery; 17 added the set operation it belongs to. */
+/* 19 has one kind of path that makes rows unique, under the other one's name. */
+#if PG_VERSION_NUM >= 190000
+#define T_UpperUniquePath T_UniquePath
+typedef UniquePath UpperUniquePath;
+#endif
+
+/* An Append or MergeAppend; 19 added the relations of appends that were pulled
+ * up into it. */
+static inline AppendPath *
+shuttle_create_append_path(PlannerInfo *root, RelOptInfo *rel, List *subpaths,
+						   Relids required_outer, double rows)
+{
+#if PG_VERSION_NUM >= 190000
+	AppendPathInput input = {.subpaths = subpaths};
+
+	return create_append_path(root, rel, input, NIL, required_outer, 0, false, rows);
+#else
+	return create_append_path(root, rel, subpaths, NIL, NIL, required_outer, 0,
+							  false, rows);
+#endif
+}
+
+static inline MergeAppendPath *
+shuttle_create_merge_append_path(PlannerInfo *root, RelOptInfo *rel, List *subpaths,
+								 List *pathkeys)
+{
+#if PG_VERSION_NUM >= 190000
+	return create_merge_append_path(root, rel, subpaths, NIL, pathkeys, NULL);
+#else
+	return create_merge_append_path(root, rel, subpaths, pathkeys, NULL);
+#endif
+}
+
+/* Plans a subquery; 17 added the set operation it belongs to, 19 a name. */
 static inline PlannerInfo *
 shuttle_subquery_planner(PlannerInfo *root, Query *subquery)
 {
-#if PG_VERSION_NUM >= 170000
+#if PG_VERSION_NUM >= 190000
+	return subquery_planner(root->glob, subquery,
+							choose_plan_name(root->glob, "shuttle", true), root, NULL,
+							false, 0, NULL);
+#elif PG_VERSION_NUM >= 170000
 	return subquery_planner(root->glob, subquery, root, false, 0, NULL);
 #else
 	return subquery_planner(root->glob, subquery, root, false, 0);

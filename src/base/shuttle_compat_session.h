@@ -11,6 +11,7 @@
 #include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "storage/proc.h"
+#include "storage/shmem.h"
 #include "utils/memutils.h"
 #include "utils/wait_event.h"
 
@@ -45,6 +46,22 @@ shuttle_lock_held_by_me(const LOCKTAG *tag, LOCKMODE mode, bool orstronger)
 }
 
 #define LockHeldByMe shuttle_lock_held_by_me
+#endif
+
+/* A hash table in shared memory; 19 removed its initial size. */
+static inline HTAB *
+shuttle_shmem_init_hash(const char *name, long size, HASHCTL *control, int flags)
+{
+#if PG_VERSION_NUM >= 190000
+	return ShmemInitHash(name, size, control, flags);
+#else
+	return ShmemInitHash(name, size, size, control, flags);
+#endif
+}
+
+/* Cannot be off since 19. */
+#if PG_VERSION_NUM >= 190000
+#define standard_conforming_strings true
 #endif
 
 /* Extensions name their wait events. */

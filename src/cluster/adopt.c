@@ -52,6 +52,7 @@
 #include "utils/portal.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
+#include "utils/tuplestore.h"
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_catalog.h"

@@ -154,8 +154,7 @@ delete_record(Relation records, Snapshot snapshot, const char *name)
 	TM_FailureData failure;
 
 	if (HeapTupleIsValid(tuple))
-		(void) heap_delete(records, &tuple->t_self, GetCurrentCommandId(true),
-						   InvalidSnapshot, false, &failure, false);
+		(void) shuttle_heap_delete(records, &tuple->t_self, &failure);
 	systable_endscan(scan);
 }
 

@@ -15,6 +15,7 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
+#include "utils/tuplestore.h"
 
 #include "base/shuttle_compat.h"
 #include "cluster/cluster_internal.h"

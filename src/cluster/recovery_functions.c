@@ -13,6 +13,7 @@
 #include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
+#include "utils/tuplestore.h"
 
 #include "base/shuttle_compat.h"
 #include "cluster/commit_internal.h"

@@ -18,6 +18,7 @@
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/tuplestore.h"
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_catalog.h"

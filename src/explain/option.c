@@ -72,7 +72,7 @@ void
 shuttle_dist_register(void)
 {
 	extension_id = GetExplainExtensionId("pg_shuttle");
-	RegisterExtensionExplainOption("dist", handle_option);
+	RegisterExtensionExplainOption("dist", handle_option, GUCCheckBooleanExplainOption);
 }
 
 bool

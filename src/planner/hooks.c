@@ -8,9 +8,9 @@
 #include "postgres.h"
 
 #include "optimizer/paths.h"
-#include "optimizer/plancat.h"
 #include "optimizer/planner.h"
 
+#include "base/shuttle_compat_planner.h"
 #include "planner/group/group.h"
 #include "planner/group/unions.h"
 #include "planner/hooks.h"
@@ -24,7 +24,7 @@
 #include "planner/write/write.h"
 
 static planner_hook_type previous_planner = NULL;
-static get_relation_info_hook_type previous_relation_info = NULL;
+static build_simple_rel_hook_type previous_relation = NULL;
 static set_rel_pathlist_hook_type previous_scan = NULL;
 static set_join_pathlist_hook_type previous_join = NULL;
 static create_upper_paths_hook_type previous_upper = NULL;
@@ -50,25 +50,26 @@ plan_by_core(Query *query, ShuttlePlanCall call)
 {
 	planner_hook_type plan = previous_planner != NULL ? previous_planner : standard_planner;
 
-	return plan(query, call.query_string, call.cursor_options, call.params);
+	return plan(SHUTTLE_PLANNER_ARGUMENTS(query, call));
 }
 
 static PlannedStmt *
-plan_statement(Query *query, const char *query_string, int cursor_options,
-			   ParamListInfo params)
+plan_statement(SHUTTLE_PLANNER_PARAMETERS)
 {
-	ShuttlePlanCall call = {query_string, cursor_options, params, parts};
+	ShuttlePlanCall call = {
+		query_string, cursor_options, params, SHUTTLE_PLANNER_EXPLAIN, parts
+	};
 
 	return shuttle_plan_rest(query, call);
 }
 
 static void
-note_relation(PlannerInfo *root, Oid relid, bool has_heirs, RelOptInfo *rel)
+note_relation(SHUTTLE_RELATION_HOOK_PARAMETERS)
 {
-	if (previous_relation_info != NULL)
-		previous_relation_info(root, relid, has_heirs, rel);
-	shuttle_written_casts_write(root, relid, has_heirs, rel);
-	shuttle_declared_keys_add(relid, rel);
+	if (previous_relation != NULL)
+		previous_relation(SHUTTLE_RELATION_HOOK_ARGUMENTS);
+	shuttle_written_casts_write(root, rel);
+	shuttle_declared_keys_add(root, rel);
 }
 
 static void
@@ -111,8 +112,8 @@ shuttle_planner_init(void)
 {
 	previous_planner = planner_hook;
 	planner_hook = plan_statement;
-	previous_relation_info = get_relation_info_hook;
-	get_relation_info_hook = note_relation;
+	previous_relation = build_simple_rel_hook;
+	build_simple_rel_hook = note_relation;
 	previous_scan = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = consider_scan;
 	previous_join = set_join_pathlist_hook;

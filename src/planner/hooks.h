@@ -21,6 +21,7 @@ struct ShuttlePlanCall
 	const char *query_string;	/* may be NULL */
 	int			cursor_options;
 	ParamListInfo params;
+	struct ExplainState *explain;	/* since 19; may be NULL */
 	const ShuttlePlanPart *rest;	/* the parts behind the caller; the last
 									 * is core */
 };

@@ -336,7 +336,7 @@ build_index(Relation rel, Oid indexid)
 
 	index = index_open(indexid, NoLock);
 	RelationAssumeNewRelfilelocator(index);
-	index_build(rel, index, BuildIndexInfo(index), false, false);
+	shuttle_index_build(rel, index);
 	index_close(index, NoLock);
 	CommandCounterIncrement();
 }

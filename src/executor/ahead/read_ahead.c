@@ -31,6 +31,7 @@
 #include "utils/memutils.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_executor.h"
 #include "executor/ahead/outer_side.h"
 #include "executor/ahead/row_need.h"
 #include "executor/executor_types.h"
@@ -93,10 +94,9 @@ can_wait(const ErrorData *error)
 static bool
 leave_walker(PlanState *node, void *context)
 {
-	Instrumentation *instrument = node->instrument;
+	NodeInstrumentation *instrument = node->instrument;
 
-	if (instrument != NULL && instrument->need_timer &&
-		!INSTR_TIME_IS_ZERO(instrument->starttime))
+	if (instrument != NULL && shuttle_is_timed(instrument))
 		InstrStopNode(instrument, 0);
 	return planstate_tree_walker(node, leave_walker, context);
 }

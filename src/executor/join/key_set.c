@@ -341,7 +341,7 @@ const char *
 shuttle_key_column_type(const ShuttleKeyColumn *column)
 {
 	Oid			type = column->as_text ? TEXTARRAYOID : get_array_type(column->type);
-	bits16		flags = FORMAT_TYPE_TYPEMOD_GIVEN;
+	uint16		flags = FORMAT_TYPE_TYPEMOD_GIVEN;
 
 	if (column->type >= FirstGenbkiObjectId)
 		flags |= FORMAT_TYPE_FORCE_QUALIFY;

@@ -20,6 +20,7 @@
 #include "storage/latch.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_executor.h"
 #include "executor/scan/scan.h"
 #include "executor/shuttle_executor.h"
 #include "storage/shuttle_storage.h"
@@ -68,7 +69,7 @@ configure_wait(AsyncRequest *areq)
 static bool
 complete_request(AsyncRequest *areq)
 {
-	Instrumentation *instrument = areq->requestee->instrument;
+	NodeInstrumentation *instrument = areq->requestee->instrument;
 
 	areq->callback_pending = false;
 	request_row(areq);

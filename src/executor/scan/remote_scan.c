@@ -192,13 +192,12 @@ is_target(ForeignScanState *scan)
 	ShuttleRemoteScan *remote = scan->fdw_state;
 	const ForeignScan *plan = (const ForeignScan *) scan->ss.ps.plan;
 	const PlannedStmt *statement = scan->ss.ps.state->es_plannedstmt;
-	ListCell   *cell;
 
 	if (!shuttle_remote_scan_is_plain(scan) || !remote->unsent.item.listed)
 		return false;
-	foreach(cell, statement->resultRelations)
+	SHUTTLE_EACH_WRITTEN(rtindex, statement)
 	{
-		if (bms_is_member(lfirst_int(cell), plan->fs_base_relids))
+		if (bms_is_member(rtindex, plan->fs_base_relids))
 		{
 			prepare_scan(scan);
 			return remote->effect == SHUTTLE_LOCKS;

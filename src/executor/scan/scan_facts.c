@@ -127,11 +127,10 @@ shuttle_reads_written_table(const ForeignScanState *scan)
 {
 	const ForeignScan *plan = (const ForeignScan *) scan->ss.ps.plan;
 	EState	   *estate = scan->ss.ps.state;
-	ListCell   *lc;
 
-	foreach(lc, estate->es_plannedstmt->resultRelations)
+	SHUTTLE_EACH_WRITTEN(target, estate->es_plannedstmt)
 	{
-		Oid			written = exec_rt_fetch(lfirst_int(lc), estate)->relid;
+		Oid			written = exec_rt_fetch(target, estate)->relid;
 		int			rtindex = -1;
 
 		while ((rtindex = bms_next_member(plan->fs_base_relids, rtindex)) >= 0)

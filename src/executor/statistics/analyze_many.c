@@ -29,6 +29,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
+#include "utils/tuplestore.h"
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_catalog.h"

@@ -18,6 +18,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+#include "base/shuttle_compat_executor.h"
 #include "cluster/shuttle_cluster.h"
 #include "executor/shuttle_executor.h"
 #include "executor/write/write.h"
@@ -35,13 +36,12 @@ void
 shuttle_other_writes_start(QueryDesc *queryDesc, int eflags)
 {
 	PlannedStmt *statement = queryDesc->plannedstmt;
-	ListCell   *cell;
 
 	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0)
 		return;
-	foreach(cell, statement->resultRelations)
+	SHUTTLE_EACH_WRITTEN(rtindex, statement)
 	{
-		const RangeTblEntry *entry = rt_fetch(lfirst_int(cell), statement->rtable);
+		const RangeTblEntry *entry = rt_fetch(rtindex, statement->rtable);
 
 		if (entry->relkind == RELKIND_FOREIGN_TABLE)
 			note_foreign_table(entry->relid);

@@ -104,6 +104,7 @@ describe_values(const ShuttleWrite *write)
 	for (int i = 0; i < write->nattributes; i++)
 		TupleDescCopyEntry(desc, i + 1, RelationGetDescr(write->rel),
 						   write->attributes[i]);
+	TupleDescFinalize(desc);
 	return desc;
 }
 

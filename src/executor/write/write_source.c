@@ -46,11 +46,10 @@ static bool
 is_of_target(const ForeignScanState *scan)
 {
 	const ForeignScan *plan = (const ForeignScan *) scan->ss.ps.plan;
-	ListCell   *lc;
 
-	foreach(lc, scan->ss.ps.state->es_plannedstmt->resultRelations)
+	SHUTTLE_EACH_WRITTEN(rtindex, scan->ss.ps.state->es_plannedstmt)
 	{
-		if (bms_is_member(lfirst_int(lc), plan->fs_base_relids))
+		if (bms_is_member(rtindex, plan->fs_base_relids))
 			return true;
 	}
 	return false;
@@ -128,9 +127,8 @@ own_expressions_call(const Plan *plan)
 			}
 			return false;
 		case T_HashJoin:
-			if (calls_walker((Node *) ((const HashJoin *) plan)->hashclauses, NULL))
-				return true;
-			/* FALLTHROUGH */
+			return calls_walker((Node *) ((const HashJoin *) plan)->hashclauses, NULL) ||
+				calls_walker((Node *) ((const Join *) plan)->joinqual, NULL);
 		case T_NestLoop:
 		case T_MergeJoin:
 			return calls_walker((Node *) ((const Join *) plan)->joinqual, NULL);

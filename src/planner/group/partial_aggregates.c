@@ -176,8 +176,7 @@ append_children(const ShuttleGrouping *grouping, List *paths)
 
 	foreach(lc, paths)
 		rows += ((Path *) lfirst(lc))->rows;
-	append = create_append_path(grouping->root, grouping->input, paths, NIL, NIL,
-								NULL, 0, false, rows);
+	append = shuttle_create_append_path(grouping->root, grouping->input, paths, NULL, rows);
 	append->path.pathtarget = shuttle_grouping_translate_target(grouping, grouping->input,
 																grouping->partial);
 	return &append->path;
@@ -318,8 +317,8 @@ merge_children(const ShuttleGrouping *grouping, List *paths)
 			lfirst(lc) = create_sort_path(root, path->parent, path,
 										  root->sort_pathkeys, -1);
 	}
-	merged = create_merge_append_path(root, grouping->input, paths,
-									  root->sort_pathkeys, NULL);
+	merged = shuttle_create_merge_append_path(root, grouping->input, paths,
+											  root->sort_pathkeys);
 	merged->path.pathtarget = grouping->partial;
 	return &merged->path;
 }

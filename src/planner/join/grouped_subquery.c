@@ -14,6 +14,9 @@
  */
 #include "postgres.h"
 
+#include <limits.h>
+
+#include "access/sysattr.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"

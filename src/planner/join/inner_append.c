@@ -23,6 +23,7 @@
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
 
+#include "base/shuttle_compat_planner.h"
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
 #include "planner/join/inner_side.h"
@@ -278,8 +279,8 @@ make_append(PlannerInfo *root, const ShuttleInner *inner, List *children)
 {
 	Path	   *append;
 
-	append = (Path *) create_append_path(root, inner->rel, children, NIL, NIL,
-										 inner->info->ppi_req_outer, 0, false, -1);
+	append = (Path *) shuttle_create_append_path(root, inner->rel, children,
+												 inner->info->ppi_req_outer, -1);
 	append->rows = inner->price.rows;
 	append->startup_cost = inner->price.startup_cost;
 	append->total_cost = inner->price.total_cost;

@@ -54,7 +54,7 @@ make_unique_outer(PlannerInfo *root, RelOptInfo *outer, SpecialJoinInfo *semi)
 		if (!list_member(outer->reltarget->exprs, lfirst(lc)))
 			return NULL;
 	}
-	return (Path *) create_unique_path(root, outer, outer->cheapest_total_path, semi);
+	return shuttle_unique_path(root, outer, semi);
 }
 
 /* True of partitioned tables, inheritance parents and UNION ALL. */
@@ -131,7 +131,7 @@ may_win(PlannerInfo *root, RelOptInfo *joinrel, Path *outer_path,
 	if (shuttle_settings.debug_force_batched_join)
 		return true;
 	look_ahead = shuttle_look_ahead_path(root, outer_path, estimate, NULL);
-	initial_cost_nestloop(root, &workspace, type, look_ahead, &inner->price, extra);
+	shuttle_initial_cost_nestloop(root, &workspace, type, look_ahead, &inner->price, extra);
 	return shuttle_add_path_precheck(joinrel, &workspace,
 									 build_join_pathkeys(root, joinrel, type,
 														 look_ahead->pathkeys),
@@ -158,7 +158,7 @@ add_batched_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer_path,
 		(groups != NULL || !shuttle_place_is_active()))
 		return;
 	look_ahead = shuttle_look_ahead_path(root, outer_path, estimate, groups);
-	initial_cost_nestloop(root, &workspace, type, look_ahead, inner_path, extra);
+	shuttle_initial_cost_nestloop(root, &workspace, type, look_ahead, inner_path, extra);
 	if (shuttle_names_child_rows(outer_path))
 		look_ahead = outer_path;
 	inner_path = shuttle_path_for_child(root, inner_path, outer);

@@ -10,6 +10,7 @@
 #include "optimizer/paths.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_planner.h"
 #include "planner/join/inner_side.h"
 
 typedef struct Search

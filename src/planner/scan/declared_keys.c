@@ -19,6 +19,7 @@
 #include "access/table.h"
 #include "catalog/partition.h"
 #include "nodes/pathnodes.h"
+#include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
@@ -65,12 +66,16 @@ add_key(RelOptInfo *rel, Oid relid, Oid parent, Relation index)
 }
 
 void
-shuttle_declared_keys_add(Oid relid, RelOptInfo *rel)
+shuttle_declared_keys_add(PlannerInfo *root, RelOptInfo *rel)
 {
+	const RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
+	Oid			relid = rte->relid;
 	Oid			parent = relid;
 	Relation	table;
 	ListCell   *cell;
 
+	if (rte->rtekind != RTE_RELATION)
+		return;
 	switch (shuttle_table_kind(relid))
 	{
 		case SHUTTLE_TABLE_DISTRIBUTED:

@@ -30,9 +30,9 @@ extern void shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel,
 
 /* ---- keys of distributed tables (declared_keys.c) */
 
-/* Part of get_relation_info_hook: adds the unique indexes of a distributed table,
- * or of the table that a tablet belongs to, as hypothetical ones. */
-extern void shuttle_declared_keys_add(Oid relid, RelOptInfo *rel);
+/* Part of build_simple_rel_hook: adds the unique indexes of a distributed table, or
+ * of the table that a tablet belongs to, as hypothetical ones. */
+extern void shuttle_declared_keys_add(PlannerInfo *root, RelOptInfo *rel);
 
 /* ---- functions that ignore collations (ignored_collations.c) */
 

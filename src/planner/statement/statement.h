@@ -115,10 +115,9 @@ extern PlannedStmt *shuttle_named_columns_plan(Query *query, ShuttlePlanCall cal
 
 /* ---- casts that a query does not write (written_casts.c) */
 
-/* Part of get_relation_info_hook: makes postgres_fdw deparse implicit casts that a
+/* Part of build_simple_rel_hook: makes postgres_fdw deparse implicit casts that a
  * node would not add itself. */
-extern void shuttle_written_casts_write(PlannerInfo *root, Oid relid, bool has_heirs,
-										RelOptInfo *rel);
+extern void shuttle_written_casts_write(PlannerInfo *root, const RelOptInfo *rel);
 
 /* True if the parser resolves the operator's name between two values of a type
  * to this operator. */

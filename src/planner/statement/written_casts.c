@@ -92,9 +92,11 @@ write_casts_walker(Node *node, void *context)
 }
 
 void
-shuttle_written_casts_write(PlannerInfo *root, Oid relid, bool has_heirs, RelOptInfo *rel)
+shuttle_written_casts_write(PlannerInfo *root, const RelOptInfo *rel)
 {
-	if (rel->reloptkind == RELOPT_BASEREL &&
-		(has_heirs || planner_rt_fetch(rel->relid, root)->relkind == RELKIND_FOREIGN_TABLE))
+	const RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
+
+	if (rel->reloptkind == RELOPT_BASEREL && rte->rtekind == RTE_RELATION &&
+		(rte->inh || rte->relkind == RELKIND_FOREIGN_TABLE))
 		(void) write_casts_walker((Node *) root->parse->jointree, NULL);
 }

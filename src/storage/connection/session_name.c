@@ -24,6 +24,7 @@
 #include "storage/proc.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
+#include "utils/lsyscache.h"
 
 #include "base/shuttle_compat_session.h"
 #include "storage/connection/connection.h"

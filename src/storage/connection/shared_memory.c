@@ -16,6 +16,7 @@
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
 
+#include "base/shuttle_compat_session.h"
 #include "storage/connection/node_state.h"
 #include "storage/connection/shared_nodes.h"
 
@@ -65,10 +66,9 @@ shuttle_shared_memory_set_up(void)
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	locks = GetNamedLWLockTranche(TRANCHE);
 	shuttle_totals_lock = &locks[0].lock;
-	shuttle_shared_totals = ShmemInitHash("pg_shuttle totals of nodes",
-										  SHUTTLE_MOST_SERVERS,
-										  SHUTTLE_MOST_SERVERS, &control,
-										  HASH_ELEM | HASH_BLOBS);
+	shuttle_shared_totals = shuttle_shmem_init_hash("pg_shuttle totals of nodes",
+													SHUTTLE_MOST_SERVERS, &control,
+													HASH_ELEM | HASH_BLOBS);
 	shuttle_shared_slots = ShmemInitStruct("pg_shuttle connections",
 										   size_of_slots(), &found);
 	if (!found)

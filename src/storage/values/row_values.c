@@ -27,6 +27,7 @@
 #include "utils/xml.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_session.h"
 #include "storage/shuttle_storage.h"
 #include "storage/values/decoders.h"
 #include "storage/values/values.h"
