@@ -65,6 +65,7 @@ typedef struct ShipContext
 } ShipContext;
 
 static const char *const compute_here = "Compute values in the INSERT's source and refer to them by EXCLUDED, or insert and update in two statements.";
+static const char *const select_after = "Say DO NOTHING, and select the rows in another statement.";
 static const char *const name_partition = "Insert into the partition that the row belongs to.";
 static const char *const name_all_columns = "Name the columns of all partition keys.";
 
@@ -494,6 +495,10 @@ take_clause(Query *query, TakenClause *taken)
 	taken->relid = rt_fetch(query->resultRelation, query->rtable)->relid;
 	if (!is_ours(taken->relid, &taken->relids))
 		return;
+
+	/* DO SELECT is new in 19 */
+	if (clause->action != ONCONFLICT_UPDATE && clause->action != ONCONFLICT_NOTHING)
+		refuse(taken->relid, "It returns rows that it does not write.", select_after);
 	clause = copyObject(clause);
 	clause->exclRelTlist = NIL;
 	taken->target = context.target = query->resultRelation;
