@@ -19,8 +19,10 @@
 #include "utils/builtins.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/partcache.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
 #include "base/shuttle_compat.h"
 #include "cluster/shuttle_cluster.h"
@@ -37,6 +39,10 @@ static const char *const nodes_query =
 "SELECT s.oid::text FROM pg_foreign_server AS s, pg_options_to_table(s.srvoptions) AS o"
 " WHERE o.option_name = 'shuttle_holds_tablets' AND o.option_value::bool AND $1 IS NOT NULL"
 " ORDER BY s.srvname COLLATE \"C\"";
+
+static List *known_nodes = NIL; /* in CacheMemoryContext */
+static bool nodes_known = false;
+static bool nodes_changed = false;	/* while they are read */
 
 ShuttleLayout *
 shuttle_layout_of(Oid relid)
@@ -75,15 +81,43 @@ is_spread_alike(Oid relid, Oid type, Oid collation)
 	return alike;
 }
 
+static void
+forget_nodes(Datum arg, int cacheid, uint32 hash)
+{
+	nodes_known = false;
+	nodes_changed = true;
+}
+
+static void
+read_nodes(void)
+{
+	MemoryContext old_cxt;
+	List	   *texts;
+	ListCell   *cell;
+
+	nodes_changed = false;
+	texts = shuttle_local_texts(nodes_query, InvalidOid);
+	list_free(known_nodes);
+	known_nodes = NIL;
+	old_cxt = MemoryContextSwitchTo(CacheMemoryContext);
+	foreach(cell, texts)
+		known_nodes = lappend_oid(known_nodes, atooid(lfirst(cell)));
+	MemoryContextSwitchTo(old_cxt);
+	nodes_known = !nodes_changed;
+}
+
+/* Each statement that changes a reference table asks, so the answer is cached. */
 List *
 shuttle_nodes_all(void)
 {
-	List	   *nodes = NIL;
-	ListCell   *cell;
+	static bool is_registered = false;
 
-	foreach(cell, shuttle_local_texts(nodes_query, InvalidOid))
-		nodes = lappend_oid(nodes, atooid(lfirst(cell)));
-	return nodes;
+	if (!is_registered)
+		CacheRegisterSyscacheCallback(FOREIGNSERVEROID, forget_nodes, (Datum) 0);
+	is_registered = true;
+	if (!nodes_known)
+		read_nodes();
+	return list_copy(known_nodes);
 }
 
 List *
