@@ -5,7 +5,8 @@
  *
  * All in the caller's transaction, under AccessExclusiveLock on the tables:
  *
- * 1. A node tells the foreign keys, which exist only there.
+ * 1. The tables are locked on nodes; a node tells the foreign keys, which exist
+ *	  only there.
  * 2. Each table loses its tablets and becomes an ordinary one (surgery.c); the
  *	  tablets are foreign tables, from which the rows are read.
  * 3. Indexes are built, tablets are dropped, here and on nodes.
@@ -84,6 +85,26 @@ foreign_keys_of(const List *relids)
 						   names.data, names.data),
 				  SHUTTLE_READS, KEY_NCOLUMNS, take_foreign_key, &keys);
 	return keys;
+}
+
+/*
+ * Waits for transactions that have committed here and are still prepared on a
+ * node: their rows are not visible there, and would be dropped unread.
+ */
+static void
+lock_on_nodes(const List *relids, const List *servers)
+{
+	ShuttleNodeStatements *statements = shuttle_node_statements_create();
+	StringInfoData text;
+	ListCell   *cell;
+
+	initStringInfo(&text);
+	foreach(cell, relids)
+		appendStringInfo(&text, "%s%s", text.len == 0 ? "LOCK TABLE " : ", ",
+						 shuttle_local_name(lfirst_oid(cell)));
+	shuttle_node_statements_add_all(statements, servers,
+									psprintf("%s IN ACCESS EXCLUSIVE MODE", text.data));
+	shuttle_node_statements_run(statements);
 }
 
 static List *
@@ -209,6 +230,7 @@ bring_distributed_back(const List *relids)
 
 	foreach(cell, relids)
 		servers = list_concat_unique_oid(servers, shuttle_table_servers(lfirst_oid(cell)));
+	lock_on_nodes(relids, servers);
 	keys = foreign_keys_of(relids);
 	foreach(cell, relids)
 		bring_back(lfirst_oid(cell));
@@ -225,6 +247,7 @@ bring_all_back(const List *relids)
 	List	   *reference = NIL;
 	ListCell   *cell;
 
+	shuttle_load_check_snapshot();
 	foreach(cell, relids)
 	{
 		check_table(lfirst_oid(cell));

@@ -357,6 +357,7 @@ distribute(Distribution *distribution)
 {
 	ListCell   *cell;
 
+	shuttle_load_check_snapshot();
 	distribution->statements = shuttle_node_statements_create();
 	check_tables(distribution);
 	check_foreign_keys(distribution);

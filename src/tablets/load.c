@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "foreign/foreign.h"
 #include "miscadmin.h"
@@ -69,6 +70,17 @@ shuttle_load_run(Oid relid, const char *sql)
 	AtEOXact_GUC(true, level);
 	SetUserIdAndSecContext(userid, flags);
 	return nrows;
+}
+
+void
+shuttle_load_check_snapshot(void)
+{
+	if (IsolationUsesXactSnapshot())
+		ereport(ERROR,
+				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+				 errmsg("cannot move rows of tables in a REPEATABLE READ or SERIALIZABLE transaction"),
+				 errdetail("Rows that others have committed since it began would be lost."),
+				 errhint("Use a READ COMMITTED transaction.")));
 }
 
 static void

@@ -196,6 +196,12 @@ extern char *shuttle_load_columns(Oid relid);
  */
 extern uint64 shuttle_load_run(Oid relid, const char *sql);
 
+/*
+ * Refuses a transaction whose snapshot may be older than the lock on a table: rows
+ * that others have committed since would be lost. Errors: 25001.
+ */
+extern void shuttle_load_check_snapshot(void);
+
 /* Makes the tablets of a table, as foreign tables without a parent, and copies
  * the table's rows to them. Returns the number of rows. */
 extern uint64 shuttle_load_tablets(Oid relid, const char *key, const ShuttleLayout *layout);

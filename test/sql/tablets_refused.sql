@@ -66,3 +66,13 @@ SELECT server, result FROM shuttle.run_on_nodes($$SELECT count(*) FROM pg_class 
 SELECT count(*) FROM shuttle.tables;
 REVOKE ALL ON SCHEMA shop FROM tablets_other;
 DROP ROLE tablets_other;
+
+-- rows that others commit must not be lost
+CREATE TABLE seen (a int);
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT shuttle.distribute_table('seen', 'a');
+ROLLBACK;
+SELECT shuttle.distribute_table('seen', 'a');
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT shuttle.local_table('seen');
+ROLLBACK;

@@ -88,7 +88,19 @@ for my $way (qw(local spread))
 		}
 	}
 }
-$query->safe_psql('postgres', $action{spread}) if found() eq 'spread';
+# A transaction that has committed here can still be prepared on a node.
+$query->safe_psql('postgres', $action{local}) if found() eq 'local';
+my $tablet = $nodes[0]->safe_psql('postgres', q{SELECT min(tableoid::regclass::text) FROM shop.customer});
+my $row = $nodes[0]->safe_psql('postgres', qq{SELECT min(id) FROM $tablet});
+$nodes[0]->safe_psql('postgres', qq{BEGIN; UPDATE $tablet SET name = 'prepared' WHERE id = $row; PREPARE TRANSACTION 'late'});
+my $session = ShuttleSession->new($query, 'postgres');
+$session->send("$action{spread};");
+ok($nodes[0]->poll_query_until('postgres', q{SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)}), 'who brings a table back waits for it');
+$nodes[0]->safe_psql('postgres', q{COMMIT PREPARED 'late'});
+$session->result;
+$session->quit;
+is($query->safe_psql('postgres', q{SELECT name FROM shop.customer WHERE id = } . $row), 'prepared', 'and has its row');
+is(found(), 'local', 'the tables are back');
 is($query->safe_psql('postgres', q{SELECT count(*) FROM pg_constraint WHERE conrelid = 'shop.orders'::regclass AND contype = 'f'}),
 	1, 'the foreign key is there');
 $cluster->stop;
