@@ -95,15 +95,10 @@ static void
 lock_on_nodes(const List *relids, const List *servers)
 {
 	ShuttleNodeStatements *statements = shuttle_node_statements_create();
-	StringInfoData text;
-	ListCell   *cell;
 
-	initStringInfo(&text);
-	foreach(cell, relids)
-		appendStringInfo(&text, "%s%s", text.len == 0 ? "LOCK TABLE " : ", ",
-						 shuttle_local_name(lfirst_oid(cell)));
 	shuttle_node_statements_add_all(statements, servers,
-									psprintf("%s IN ACCESS EXCLUSIVE MODE", text.data));
+									psprintf("LOCK TABLE %s IN ACCESS EXCLUSIVE MODE",
+											 shuttle_local_names(relids)));
 	shuttle_node_statements_run(statements);
 }
 
@@ -164,14 +159,9 @@ static void
 drop_on_nodes(const List *relids, const List *servers)
 {
 	ShuttleNodeStatements *statements = shuttle_node_statements_create();
-	StringInfoData text;
-	ListCell   *cell;
 
-	initStringInfo(&text);
-	foreach(cell, relids)
-		appendStringInfo(&text, "%s%s", text.len == 0 ? "DROP TABLE " : ", ",
-						 shuttle_local_name(lfirst_oid(cell)));
-	shuttle_node_statements_add_all(statements, servers, psprintf("%s CASCADE", text.data));
+	shuttle_node_statements_add_all(statements, servers,
+									psprintf("DROP TABLE %s CASCADE", shuttle_local_names(relids)));
 	shuttle_node_statements_run(statements);
 }
 

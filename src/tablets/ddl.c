@@ -9,6 +9,7 @@
  *
  * Nodes are not sent the user's text. They are sent what has changed in the
  * catalogs here (ddl_changes.c), with qualified names.
+ *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 

@@ -75,26 +75,13 @@ shuttle_ddl_changes_leave(void)
 	noted = noted->outer;
 }
 
-static Oid
-owner_of(Oid relid)
-{
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	Oid			owner;
-
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for relation %u", relid);
-	owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
-	ReleaseSysCache(tuple);
-	return owner;
-}
-
 static void
 read_table(NotedTable *table, Oid relid)
 {
 	table->relid = relid;
 	table->name = shuttle_local_name(relid);
 	table->short_name = get_rel_name(relid);
-	table->owner = owner_of(relid);
+	table->owner = shuttle_local_owner(relid);
 	table->columns = shuttle_table_text_columns(relid);
 	table->parts = shuttle_table_text_parts(relid);
 }

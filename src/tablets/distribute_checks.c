@@ -70,6 +70,19 @@ static const Refusal refusals[] =
 	},
 };
 
+void
+shuttle_distribute_check_owned(Relation rel)
+{
+	if (!object_ownercheck(RelationRelationId, RelationGetRelid(rel), GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, RelationGetRelationName(rel));
+	if (shuttle_table_kind(RelationGetRelid(rel)) != SHUTTLE_TABLE_OTHER)
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_OBJECT),
+				 errmsg("table \"%s\" is distributed or a reference table already",
+						RelationGetRelationName(rel)),
+				 errhint("Bring it back first with shuttle.local_table().")));
+}
+
 static void
 refuse_kind(Relation rel)
 {
@@ -196,14 +209,7 @@ shuttle_distribute_check(Relation rel, const char *key, const List *group)
 {
 	AttrNumber	number;
 
-	if (!object_ownercheck(RelationRelationId, RelationGetRelid(rel), GetUserId()))
-		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, RelationGetRelationName(rel));
-	if (shuttle_table_kind(RelationGetRelid(rel)) != SHUTTLE_TABLE_OTHER)
-		ereport(ERROR,
-				(errcode(ERRCODE_DUPLICATE_OBJECT),
-				 errmsg("table \"%s\" is distributed or a reference table already",
-						RelationGetRelationName(rel)),
-				 errhint("Bring it back first with shuttle.local_table().")));
+	shuttle_distribute_check_owned(rel);
 	refuse_kind(rel);
 	number = find_key(rel, key);
 	refuse_parts(rel);

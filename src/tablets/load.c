@@ -37,19 +37,6 @@ shuttle_load_columns(Oid relid)
 	return shuttle_local_text(columns_query, relid);
 }
 
-static Oid
-owner_of(Oid relid)
-{
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	Oid			owner;
-
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for relation %u", relid);
-	owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
-	ReleaseSysCache(tuple);
-	return owner;
-}
-
 uint64
 shuttle_load_run(Oid relid, const char *sql)
 {
@@ -59,7 +46,7 @@ shuttle_load_run(Oid relid, const char *sql)
 	uint64		nrows;
 
 	GetUserIdAndSecContext(&userid, &flags);
-	SetUserIdAndSecContext(owner_of(relid), flags | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+	SetUserIdAndSecContext(shuttle_local_owner(relid), flags | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
 	(void) set_config_option("row_security", "off", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
 	(void) set_config_option("session_replication_role", "replica", PGC_SUSET, PGC_S_SESSION,
@@ -86,7 +73,7 @@ shuttle_load_check_snapshot(void)
 static void
 make_tablets(Oid relid, const char *parent, const char *key, const ShuttleLayout *layout)
 {
-	const char *owner = quote_identifier(GetUserNameFromId(owner_of(relid), false));
+	const char *owner = quote_identifier(GetUserNameFromId(shuttle_local_owner(relid), false));
 
 	(void) shuttle_local_run_as_superuser(psprintf("CREATE TABLE %s (LIKE %s INCLUDING GENERATED INCLUDING CONSTRAINTS)"
 												   " PARTITION BY HASH (%s)",

@@ -70,14 +70,7 @@ check_kind(Relation rel)
 static void
 check_table(Relation rel)
 {
-	if (!object_ownercheck(RelationRelationId, RelationGetRelid(rel), GetUserId()))
-		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, RelationGetRelationName(rel));
-	if (shuttle_table_kind(RelationGetRelid(rel)) != SHUTTLE_TABLE_OTHER)
-		ereport(ERROR,
-				(errcode(ERRCODE_DUPLICATE_OBJECT),
-				 errmsg("table \"%s\" is distributed or a reference table already",
-						RelationGetRelationName(rel)),
-				 errhint("Bring it back first with shuttle.local_table().")));
+	shuttle_distribute_check_owned(rel);
 	check_kind(rel);
 	if (shuttle_local_text(key_query, RelationGetRelid(rel)) == NULL)
 		ereport(ERROR,

@@ -45,6 +45,12 @@ extern bool shuttle_local_is_running(void);
 /* A quoted name with its schema, in the current context. */
 extern char *shuttle_local_name(Oid relid);
 
+/* The same of several relations, separated by commas. */
+extern char *shuttle_local_names(const List *relids);
+
+/* The role that owns a relation. */
+extern Oid	shuttle_local_owner(Oid relid);
+
 /* ---- node_statements.c: statements on nodes */
 
 /*
@@ -207,6 +213,10 @@ extern void shuttle_load_check_snapshot(void);
 extern uint64 shuttle_load_tablets(Oid relid, const char *key, const ShuttleLayout *layout);
 
 /* ---- distribute_checks.c */
+
+/* Refuses a table of another owner, and one that is distributed or a reference
+ * table already. */
+extern void shuttle_distribute_check_owned(Relation rel);
 
 /*
  * Refuses what cannot be distributed by that column.
