@@ -17,6 +17,7 @@
 #include "catalog/namespace.h"
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
+#include "commands/tablecmds.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
@@ -165,6 +166,52 @@ shuttle_ddl_refuse_tablet(Oid relid)
 					 get_rel_name(get_partition_parent(relid, true)))));
 }
 
+/* The lock that core takes on the table that the statement names; NoLock: what core does to the
+ * table itself is right, whatever another session has made of it meanwhile. */
+static LOCKMODE
+lock_of(Node *statement)
+{
+	switch (nodeTag(statement))
+	{
+		case T_AlterTableStmt:
+			return AlterTableGetLockLevel(castNode(AlterTableStmt, statement)->cmds);
+		case T_IndexStmt:
+			return castNode(IndexStmt, statement)->concurrent ? ShareUpdateExclusiveLock : ShareLock;
+		case T_CreateTrigStmt:
+			return ShareRowExclusiveLock;
+		case T_RenameStmt:
+		case T_AlterObjectSchemaStmt:
+		case T_RuleStmt:
+		case T_ClusterStmt:
+			return AccessExclusiveLock;
+		default:
+			return NoLock;
+	}
+}
+
+/* Core calls it before it locks what the name stands for. */
+static void
+check_owner(const RangeVar *name, Oid relid, Oid oldrelid, void *arg)
+{
+	if (OidIsValid(relid) && !object_ownercheck(RelationRelationId, relid, GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, name->relname);
+}
+
+/* Locks a table before its kind is read: a session that has the lock may be distributing it,
+ * bringing it back, or giving its name to another one. */
+static void
+lock_table(const RangeVar *name, LOCKMODE mode)
+{
+	Oid			relid = name == NULL ? InvalidOid : RangeVarGetRelid(name, NoLock, true);
+	char		relkind = OidIsValid(relid) ? get_rel_relkind(relid) : '\0';
+
+	if (mode == NoLock ||
+		(relkind != RELKIND_RELATION && relkind != RELKIND_PARTITIONED_TABLE) ||
+		!object_ownercheck(RelationRelationId, relid, GetUserId()))
+		return;
+	(void) RangeVarGetRelidExtended(name, mode, RVR_MISSING_OK, check_owner, NULL);
+}
+
 /* The first distributed or reference table that the statement names. Who does not own it is
  * refused by core, before anything is locked. */
 static Oid
@@ -224,13 +271,17 @@ static void
 run_statement(ShuttleDdl *ddl)
 {
 	Node	   *statement = ddl->pstmt->utilityStmt;
+	List	   *targets;
 
 	for (int i = 0; i < lengthof(rules); i++)
 	{
 		if (rules[i].tag != nodeTag(statement))
 			continue;
+		targets = targets_of(statement);
 		ddl->name = rules[i].name;
-		ddl->relid = find_table(targets_of(statement), rules[i].for_copies, &ddl->targetid);
+		if (OidIsValid(shuttle_extension_table(SHUTTLE_TABLE_TABLES)) && targets != NIL)
+			lock_table(linitial(targets), lock_of(statement));
+		ddl->relid = find_table(targets, rules[i].for_copies, &ddl->targetid);
 		if (!OidIsValid(ddl->relid))
 			break;
 		if (rules[i].run == NULL)

@@ -8,7 +8,6 @@
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "catalog/namespace.h"
 #include "commands/defrem.h"
 #include "foreign/foreign.h"
 #include "lib/stringinfo.h"
@@ -28,7 +27,6 @@ shuttle_ddl_create_index(const ShuttleDdl *ddl)
 	if (statement->concurrent)
 		shuttle_ddl_refuse(ddl->relid, "CREATE INDEX CONCURRENTLY",
 						   "Leave out the word CONCURRENTLY; the table cannot be written while its storage nodes make the index.");
-	(void) RangeVarGetRelid(statement->relation, ShareLock, false);
 	shuttle_ddl_changes_note(ddl->relid);
 	statement->relation->inh = false;
 	shuttle_ddl_run_here(ddl, (Node *) statement);

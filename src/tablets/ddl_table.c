@@ -317,7 +317,6 @@ shuttle_ddl_rename(const ShuttleDdl *ddl)
 {
 	const RenameStmt *statement = castNode(RenameStmt, ddl->pstmt->utilityStmt);
 
-	(void) RangeVarGetRelid(statement->relation, AccessExclusiveLock, false);
 	if (statement->renameType == OBJECT_TABCONSTRAINT &&
 		shuttle_table_kind(ddl->relid) == SHUTTLE_TABLE_DISTRIBUTED &&
 		!shuttle_ddl_constraint_is_here(ddl->relid, statement->subname))

@@ -131,7 +131,6 @@ partition_index(Relation classes, Oid indexid)
 	forget_newness(index);
 	TransferPredicateLocksToHeapRelation(index);
 	RelationDropStorage(index);
-	pgstat_drop_relation(index);
 	index_close(index, NoLock);
 
 	tuple = copy_row(RELOID, indexid);
@@ -235,7 +234,7 @@ shuttle_surgery_partition(Oid relid, AttrNumber key)
 		partition_index(classes, lfirst_oid(cell));
 	RelationClearMissing(rel);
 	RelationDropStorage(rel);
-	pgstat_drop_relation(rel);
+	pgstat_count_truncate(rel); /* never dropped: the OID stays in use */
 	table_close(rel, NoLock);	/* so that its relcache entry is made anew */
 	drop_toast(toast);
 	partition_class(classes, relid);
@@ -292,7 +291,6 @@ shuttle_surgery_plain(Oid relid)
 	Assert(rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE);
 	CheckTableNotInUse(rel, "bring back");
 	forget_newness(rel);
-	pgstat_drop_relation(rel);
 	table_close(rel, NoLock);
 	forget_key(relid);
 
