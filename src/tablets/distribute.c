@@ -144,7 +144,8 @@ check_tables(Distribution *distribution)
 		DistributedTable *table = lfirst(cell);
 		Relation	rel = table_open(table->relid, AccessExclusiveLock);
 
-		table->key_number = shuttle_distribute_check(rel, table->key, distribution->relids);
+		shuttle_refusal_raise(shuttle_refuse_distribution(rel, table->key, distribution->relids));
+		table->key_number = get_attnum(table->relid, table->key);
 		table_close(rel, NoLock);
 	}
 }

@@ -2,8 +2,8 @@
  * distribute_checks.c
  *	  Which tables can be distributed, and by which column.
  *
- * Each refusal is a query that returns a name if the table has what cannot be
- * kept; all of them are asked before anything is changed.
+ * A check returns an error that is not raised, or NULL: distribute_table()
+ * raises it before anything is changed, and advise() shows it.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -21,18 +21,19 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
+#include "base/shuttle_compat.h"
 #include "base/shuttle_compat_catalog.h"
 #include "tablets/tablets_internal.h"
 
 /* Something that a distributed table cannot have. */
-typedef struct Refusal
+typedef struct RefusedPart
 {
 	const char *query;			/* of one name; $1 is the table */
 	const char *message;		/* with the table's name and that name */
 	const char *hint;
-} Refusal;
+} RefusedPart;
 
-static const Refusal refusals[] =
+static const RefusedPart parts[] =
 {
 	{
 		.query = "SELECT conname::text FROM pg_constraint WHERE conrelid = $1 AND contype = 'x'",
@@ -70,20 +71,47 @@ static const Refusal refusals[] =
 	},
 };
 
-void
-shuttle_distribute_check_owned(Relation rel)
+static const char *const choose_hint = "Choose another column.";
+
+ShuttleRefusal *
+shuttle_refusal(int code, const char *message, const char *detail, const char *hint)
 {
-	if (!object_ownercheck(RelationRelationId, RelationGetRelid(rel), GetUserId()))
-		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, RelationGetRelationName(rel));
-	if (shuttle_table_kind(RelationGetRelid(rel)) != SHUTTLE_TABLE_OTHER)
-		ereport(ERROR,
-				(errcode(ERRCODE_DUPLICATE_OBJECT),
-				 errmsg("table \"%s\" is distributed or a reference table already",
-						RelationGetRelationName(rel)),
-				 errhint("Bring it back first with shuttle.local_table().")));
+	ShuttleRefusal *refusal = palloc_object(ShuttleRefusal);
+
+	refusal->code = code;
+	refusal->message = message;
+	refusal->detail = detail;
+	refusal->hint = hint;
+	return refusal;
 }
 
-static void
+void
+shuttle_refusal_raise(const ShuttleRefusal *refusal)
+{
+	if (refusal != NULL)
+		ereport(ERROR,
+				(errcode(refusal->code),
+				 errmsg_internal("%s", refusal->message),
+				 refusal->detail == NULL ? 0 : errdetail_internal("%s", refusal->detail),
+				 refusal->hint == NULL ? 0 : errhint("%s", refusal->hint)));
+}
+
+ShuttleRefusal *
+shuttle_refuse_taken(Relation rel)
+{
+	const char *name = RelationGetRelationName(rel);
+
+	if (!object_ownercheck(RelationRelationId, RelationGetRelid(rel), GetUserId()))
+		return shuttle_refusal(ERRCODE_INSUFFICIENT_PRIVILEGE,
+							   psprintf("must be owner of table %s", name), NULL, NULL);
+	if (shuttle_table_kind(RelationGetRelid(rel)) != SHUTTLE_TABLE_OTHER)
+		return shuttle_refusal(ERRCODE_DUPLICATE_OBJECT,
+							   psprintf("table \"%s\" is distributed or a reference table already", name),
+							   NULL, "Bring it back first with shuttle.local_table().");
+	return NULL;
+}
+
+static ShuttleRefusal *
 refuse_kind(Relation rel)
 {
 	const char *hint = NULL;
@@ -96,31 +124,31 @@ refuse_kind(Relation rel)
 		hint = "Temporary and unlogged tables stay on this server; use ALTER TABLE ... SET LOGGED first.";
 	else if (IsSystemRelation(rel))
 		hint = "System catalogs stay on this server.";
-	if (hint != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("cannot distribute \"%s\"", RelationGetRelationName(rel)),
-				 errhint("%s", hint)));
+	if (hint == NULL)
+		return NULL;
+	return shuttle_refusal(ERRCODE_WRONG_OBJECT_TYPE,
+						   psprintf("cannot distribute \"%s\"", RelationGetRelationName(rel)),
+						   NULL, hint);
 }
 
-static void
+static ShuttleRefusal *
 refuse_parts(Relation rel)
 {
-	for (int i = 0; i < lengthof(refusals); i++)
+	for (int i = 0; i < lengthof(parts); i++)
 	{
-		char	   *name = shuttle_local_text(refusals[i].query, RelationGetRelid(rel));
+		char	   *name = shuttle_local_text(parts[i].query, RelationGetRelid(rel));
 
 		if (name != NULL)
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg(refusals[i].message, RelationGetRelationName(rel), name),
-					 errhint("%s", refusals[i].hint)));
+			return shuttle_refusal(ERRCODE_FEATURE_NOT_SUPPORTED,
+								   psprintf(parts[i].message, RelationGetRelationName(rel), name),
+								   NULL, parts[i].hint);
 	}
+	return NULL;
 }
 
 /* Uniqueness is checked by each node for itself. */
-static void
-check_unique_indexes(Relation rel, const char *key)
+static ShuttleRefusal *
+refuse_unique_index(Relation rel, const char *key)
 {
 	char	   *query = psprintf("SELECT i.indexrelid::regclass::text FROM pg_index AS i WHERE i.indrelid = $1"
 								 " AND i.indisunique AND NOT EXISTS (SELECT FROM pg_attribute AS a"
@@ -129,19 +157,19 @@ check_unique_indexes(Relation rel, const char *key)
 								 quote_literal_cstr(key));
 	char	   *name = shuttle_local_text(query, RelationGetRelid(rel));
 
-	if (name != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_TABLE_DEFINITION),
-				 errmsg("cannot distribute table \"%s\" by column \"%s\" because unique index \"%s\" lacks it",
-						RelationGetRelationName(rel), key, name),
-				 errdetail("A storage node checks only its own rows, so rows that could be equal must be on one node."),
-				 errhint("Add the column to the key, or distribute by a column of the key.")));
+	if (name == NULL)
+		return NULL;
+	return shuttle_refusal(ERRCODE_INVALID_TABLE_DEFINITION,
+						   psprintf("cannot distribute table \"%s\" by column \"%s\" because unique index \"%s\" lacks it",
+									RelationGetRelationName(rel), key, name),
+						   "A storage node checks only its own rows, so rows that could be equal must be on one node.",
+						   "Add the column to the key, or distribute by a column of the key.");
 }
 
 /* A foreign key has to relate rows of one node: it maps key to key, or leads to
  * a reference table. */
-static void
-check_foreign_keys(Relation rel, const char *key, const List *group)
+static ShuttleRefusal *
+refuse_foreign_key(Relation rel, const List *group)
 {
 	ListCell   *cell;
 	static const char *const partners_query =
@@ -158,62 +186,62 @@ check_foreign_keys(Relation rel, const char *key, const List *group)
 		if (list_member_oid(group, partner) ||
 			(*text == '>' && shuttle_table_kind(partner) == SHUTTLE_TABLE_REFERENCE))
 			continue;
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("cannot distribute table \"%s\" alone because of foreign key %s",
-						RelationGetRelationName(rel), strchr(text, ' ') + 1),
-				 errdetail("The key relates it to table \"%s\", which is on this server.",
-						   get_rel_name(partner)),
-				 errhint("Distribute both with shuttle.distribute_tables(), or make \"%s\" a reference table.",
-						 get_rel_name(partner))));
+		return shuttle_refusal(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+							   psprintf("cannot distribute table \"%s\" alone because of foreign key %s",
+										RelationGetRelationName(rel), strchr(text, ' ') + 1),
+							   psprintf("The key relates it to table \"%s\", which is on this server.",
+										get_rel_name(partner)),
+							   psprintf("Distribute both with shuttle.distribute_tables(), or make \"%s\" a reference table.",
+										*text == '>' ? get_rel_name(partner) : RelationGetRelationName(rel)));
 	}
+	return NULL;
 }
 
-static AttrNumber
-find_key(Relation rel, const char *key)
+static ShuttleRefusal *
+refuse_key(Relation rel, const char *key)
 {
+	const char *name = RelationGetRelationName(rel);
 	HeapTuple	tuple = SearchSysCacheAttName(RelationGetRelid(rel), key);
 	FormData_pg_attribute attribute;
 
 	if (!HeapTupleIsValid(tuple))
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_COLUMN),
-				 errmsg("column \"%s\" of table \"%s\" does not exist",
-						key, RelationGetRelationName(rel))));
+		return shuttle_refusal(ERRCODE_UNDEFINED_COLUMN,
+							   psprintf("column \"%s\" of table \"%s\" does not exist", key, name),
+							   NULL, NULL);
 	memcpy(&attribute, GETSTRUCT(tuple), ATTRIBUTE_FIXED_PART_SIZE);
 	ReleaseSysCache(tuple);
 	if (attribute.attnum < 0 || attribute.attgenerated != '\0')
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_COLUMN_REFERENCE),
-				 errmsg("cannot distribute table \"%s\" by column \"%s\"",
-						RelationGetRelationName(rel), key),
-				 errdetail("The column is a system column or generated.")));
+		return shuttle_refusal(ERRCODE_INVALID_COLUMN_REFERENCE,
+							   psprintf("cannot distribute table \"%s\" by column \"%s\"", name, key),
+							   "The column is a system column or generated.", choose_hint);
 	if (!OidIsValid(GetDefaultOpClass(attribute.atttypid, HASH_AM_OID)))
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("cannot distribute table \"%s\" by column \"%s\" of type %s",
-						RelationGetRelationName(rel), key, format_type_be(attribute.atttypid)),
-				 errdetail("The type has no default operator class for hashing.")));
+		return shuttle_refusal(ERRCODE_UNDEFINED_OBJECT,
+							   psprintf("cannot distribute table \"%s\" by column \"%s\" of type %s",
+										name, key, format_type_be(attribute.atttypid)),
+							   "The type has no default operator class for hashing.", choose_hint);
 	if (OidIsValid(attribute.attcollation) &&
 		!get_collation_isdeterministic(attribute.attcollation))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot distribute table \"%s\" by column \"%s\"",
-						RelationGetRelationName(rel), key),
-				 errdetail("Its collation is not deterministic, so that equal values can have different hash values on nodes.")));
-	return attribute.attnum;
+		return shuttle_refusal(ERRCODE_FEATURE_NOT_SUPPORTED,
+							   psprintf("cannot distribute table \"%s\" by column \"%s\"", name, key),
+							   "Its collation is not deterministic, so that equal values can have different hash values on nodes.",
+							   choose_hint);
+	return NULL;
 }
 
-AttrNumber
-shuttle_distribute_check(Relation rel, const char *key, const List *group)
+ShuttleRefusal *
+shuttle_refuse_distribution(Relation rel, const char *key, const List *group)
 {
-	AttrNumber	number;
+	ShuttleRefusal *refusal = shuttle_refuse_taken(rel);
 
-	shuttle_distribute_check_owned(rel);
-	refuse_kind(rel);
-	number = find_key(rel, key);
-	refuse_parts(rel);
-	check_unique_indexes(rel, key);
-	check_foreign_keys(rel, key, group);
-	return number;
+	if (refusal == NULL)
+		refusal = refuse_kind(rel);
+	if (refusal == NULL && key != NULL)
+		refusal = refuse_key(rel, key);
+	if (refusal == NULL)
+		refusal = refuse_parts(rel);
+	if (refusal == NULL && key != NULL)
+		refusal = refuse_unique_index(rel, key);
+	if (refusal == NULL)
+		refusal = refuse_foreign_key(rel, group);
+	return refusal;
 }

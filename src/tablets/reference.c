@@ -47,38 +47,40 @@ static const char *const family_query =
 "SELECT inhparent::regclass::text FROM pg_inherits WHERE inhrelid = $1"
 " UNION ALL SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = $1";
 
-static void
-check_kind(Relation rel)
+static const char *
+find_kind_hint(Relation rel)
 {
-	const char *hint = NULL;
-
 	if (rel->rd_rel->relkind != RELKIND_RELATION || rel->rd_rel->relam != HEAP_TABLE_AM_OID)
-		hint = "Only ordinary tables can be reference tables.";
-	else if (rel->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
-		hint = "Temporary and unlogged tables have no copies; use ALTER TABLE ... SET LOGGED first.";
-	else if (IsSystemRelation(rel))
-		hint = "System catalogs have no copies.";
-	else if (shuttle_local_text(family_query, RelationGetRelid(rel)) != NULL)
-		hint = "Only tables without parents and children can be reference tables.";
-	if (hint != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" cannot be a reference table", RelationGetRelationName(rel)),
-				 errhint("%s", hint)));
+		return "Only ordinary tables can be reference tables.";
+	if (rel->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
+		return "Temporary and unlogged tables have no copies; use ALTER TABLE ... SET LOGGED first.";
+	if (IsSystemRelation(rel))
+		return "System catalogs have no copies.";
+	if (shuttle_local_text(family_query, RelationGetRelid(rel)) != NULL)
+		return "Only tables without parents and children can be reference tables.";
+	return NULL;
 }
 
-static void
-check_table(Relation rel)
+ShuttleRefusal *
+shuttle_refuse_reference(Relation rel)
 {
-	shuttle_distribute_check_owned(rel);
-	check_kind(rel);
+	ShuttleRefusal *refusal = shuttle_refuse_taken(rel);
+	const char *hint;
+
+	if (refusal != NULL)
+		return refusal;
+	hint = find_kind_hint(rel);
+	if (hint != NULL)
+		return shuttle_refusal(ERRCODE_WRONG_OBJECT_TYPE,
+							   psprintf("\"%s\" cannot be a reference table", RelationGetRelationName(rel)),
+							   NULL, hint);
 	if (shuttle_local_text(key_query, RelationGetRelid(rel)) == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("table \"%s\" has no primary key that is checked at once, of columns that are not generated",
-						RelationGetRelationName(rel)),
-				 errdetail("Rows of copies are found by the primary key."),
-				 errhint("Add one with ALTER TABLE ... ADD PRIMARY KEY.")));
+		return shuttle_refusal(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+							   psprintf("table \"%s\" has no primary key that is checked at once, of columns that are not generated",
+										RelationGetRelationName(rel)),
+							   "Rows of copies are found by the primary key.",
+							   "Add one with ALTER TABLE ... ADD PRIMARY KEY.");
+	return NULL;
 }
 
 static void
@@ -111,7 +113,7 @@ shuttle_reference_table(PG_FUNCTION_ARGS)
 	List	   *servers;
 	uint64		nrows;
 
-	check_table(rel);
+	shuttle_refusal_raise(shuttle_refuse_reference(rel));
 	lock_tables();
 	servers = shuttle_nodes_needed();
 	CheckTableNotInUse(rel, "reference_table()");

@@ -214,17 +214,35 @@ extern uint64 shuttle_load_tablets(Oid relid, const char *key, const ShuttleLayo
 
 /* ---- distribute_checks.c */
 
-/* Refuses a table of another owner, and one that is distributed or a reference
- * table already. */
-extern void shuttle_distribute_check_owned(Relation rel);
+/* An error that has not been raised. */
+typedef struct ShuttleRefusal
+{
+	int			code;			/* SQLSTATE */
+	const char *message;
+	const char *detail;			/* or NULL */
+	const char *hint;			/* or NULL */
+} ShuttleRefusal;
+
+extern ShuttleRefusal *shuttle_refusal(int code, const char *message,
+									   const char *detail, const char *hint);
+
+/* Raises a refusal; NULL: does nothing. */
+extern void shuttle_refusal_raise(const ShuttleRefusal *refusal);
+
+/* The three checks return NULL if nothing is to be refused: a table of another
+ * owner, or one that is distributed or a reference table already; */
+extern ShuttleRefusal *shuttle_refuse_taken(Relation rel);
 
 /*
- * Refuses what cannot be distributed by that column.
- * group: tables that are distributed together with this one, OIDs.
- * Errors: several, with hints.
+ * what cannot be distributed by that column.
+ * key: NULL if the column is not chosen yet.
+ * group: tables that are distributed together with this one, OIDs;
  */
-extern AttrNumber shuttle_distribute_check(Relation rel, const char *key,
-										   const List *group);
+extern ShuttleRefusal *shuttle_refuse_distribution(Relation rel, const char *key,
+												   const List *group);
+
+/* what cannot be a reference table (reference.c). */
+extern ShuttleRefusal *shuttle_refuse_reference(Relation rel);
 
 /* ---- surgery.c; the caller holds AccessExclusiveLock on the table */
 
