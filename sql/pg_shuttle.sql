@@ -475,6 +475,18 @@ AS 'MODULE_PATHNAME', 'shuttle_local_tables';
 COMMENT ON FUNCTION shuttle.local_tables(pg_catalog.regclass[]) IS
 'makes ordinary tables of distributed ones, with the foreign keys among them';
 
+CREATE FUNCTION shuttle.advise(
+	OUT relation pg_catalog.regclass,
+	OUT kind pg_catalog.text,
+	OUT key pg_catalog.name,
+	OUT because pg_catalog.text)
+RETURNS SETOF pg_catalog.record
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_advise';
+
+COMMENT ON FUNCTION shuttle.advise() IS
+'says how each table could be spread over storage nodes, and why';
+
 CREATE VIEW shuttle.storage_nodes AS
 SELECT server.srvname AS node,
 	options.host, options.port, options.database,
