@@ -521,7 +521,23 @@ FROM shuttle.tables
 COMMENT ON VIEW shuttle.tablets IS
 'tablets of distributed tables, and the nodes that hold them';
 
-GRANT SELECT ON shuttle.storage_nodes, shuttle.tablets TO PUBLIC;
+-- Core's progress machinery has fixed commands: ours is COPY with a twentieth parameter.
+CREATE VIEW shuttle.progress AS
+SELECT own.pid, own.relid::pg_catalog.regclass AS relation,
+	(ARRAY['distribute', 'reference', 'local'])[own.param20] AS command,
+	(ARRAY['making tables on nodes', 'copying rows', 'making keys and indexes', 'analyzing'])[own.param19] AS phase,
+	own.param3 AS rows, NULLIF(own.param18, 0) AS estimated_rows, own.param1 AS bytes,
+	CASE WHEN own.param19 OPERATOR(pg_catalog.>) 2 THEN 100.0
+		ELSE LEAST(99.9, pg_catalog.round(100.0 OPERATOR(pg_catalog.*) own.param3 OPERATOR(pg_catalog./) NULLIF(own.param18, 0), 1))
+	END AS percent
+FROM pg_catalog.pg_stat_get_progress_info('COPY') AS own
+WHERE own.param20 OPERATOR(pg_catalog.>) 0
+	AND own.datid OPERATOR(pg_catalog.=) (SELECT oid FROM pg_catalog.pg_database WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database());
+
+COMMENT ON VIEW shuttle.progress IS
+'tables that sessions are distributing, copying to nodes or bringing back; rows and bytes of the table so far';
+
+GRANT SELECT ON shuttle.storage_nodes, shuttle.tablets, shuttle.progress TO PUBLIC;
 
 -- ------------------------------------------ names that other programs call
 

@@ -9,4 +9,5 @@
 
 ShuttleCounters shuttle_session_counters;
 ShuttleCounters shuttle_own_counters;
+void		(*shuttle_counted) (void) = NULL;
 bool		shuttle_count_rows_scanned = false;

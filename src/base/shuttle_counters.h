@@ -41,6 +41,9 @@ extern bool shuttle_count_rows_scanned;
  * no statement. */
 extern ShuttleCounters shuttle_own_counters;
 
+/* Called each time something was counted; NULL: nobody wants to know. */
+extern void (*shuttle_counted) (void);
+
 /* Adds n to the owner's counter (owner may be NULL) and to the session's. */
 static inline void
 shuttle_count(ShuttleCounters *owner, ShuttleCounter counter, int64 n)
@@ -50,6 +53,8 @@ shuttle_count(ShuttleCounters *owner, ShuttleCounter counter, int64 n)
 	if (owner == &shuttle_own_counters)
 		return;
 	shuttle_session_counters.value[counter] += n;
+	if (shuttle_counted != NULL)
+		shuttle_counted();
 }
 
 #endif							/* SHUTTLE_COUNTERS_H */

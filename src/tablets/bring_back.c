@@ -33,6 +33,7 @@
 #include "base/shuttle_compat_catalog.h"
 #include "base/shuttle_points.h"
 #include "storage/shuttle_storage.h"
+#include "tablets/progress.h"
 #include "tablets/tablets_internal.h"
 
 /* Columns of a node's answer about foreign keys. */
@@ -136,16 +137,19 @@ read_tablets(const char *columns, const List *tablets)
 static void
 bring_back(Oid relid)
 {
-	List	   *tablets = detach_tablets(relid);
+	List	   *tablets;
 	char	   *columns = shuttle_load_columns(relid);
 	ListCell   *cell;
 
+	shuttle_progress_show(relid, SHUTTLE_PROGRESS_ROWS);
+	tablets = detach_tablets(relid);
 	shuttle_surgery_plain(relid);
 	shuttle_surgery_hide_indexes(relid);
 	(void) shuttle_load_run(relid, psprintf("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE %s",
 											shuttle_local_name(relid), columns,
 											read_tablets(columns, tablets)));
 	SHUTTLE_POINT("rows-copied");
+	shuttle_progress_show(relid, SHUTTLE_PROGRESS_KEYS);
 	shuttle_surgery_show_indexes(relid);
 	shuttle_surgery_build_indexes(relid);
 	foreach(cell, tablets)
@@ -222,11 +226,13 @@ bring_distributed_back(const List *relids)
 		servers = list_concat_unique_oid(servers, shuttle_table_servers(lfirst_oid(cell)));
 	lock_on_nodes(relids, servers);
 	keys = foreign_keys_of(relids);
+	shuttle_progress_start(SHUTTLE_PROGRESS_LOCAL);
 	foreach(cell, relids)
 		bring_back(lfirst_oid(cell));
 	SHUTTLE_POINT("kind-changed");
 	drop_on_nodes(relids, servers);
 	make_foreign_keys(keys);
+	shuttle_progress_end();
 }
 
 /* Copies of reference tables are dropped behind the tables that refer to them. */

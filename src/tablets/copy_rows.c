@@ -33,6 +33,7 @@
 #include "base/shuttle_settings.h"
 #include "storage/shuttle_storage.h"
 #include "tablets/copies.h"
+#include "tablets/progress.h"
 #include "tablets/tablets_internal.h"
 
 typedef struct CopyColumn
@@ -477,11 +478,13 @@ shuttle_copies_put_all(ShuttleCopies *copies)
 			continue;
 		shuttle_copies_finish(copies);
 		shuttle_copies_put(copies, rows);
+		shuttle_progress_add_rows(list_length(rows));
 		MemoryContextReset(rows_cxt);
 		rows = NIL;
 		bytes = 0;
 	}
 	shuttle_copies_put(copies, rows);
+	shuttle_progress_add_rows(list_length(rows));
 	shuttle_copies_finish(copies);
 	table_endscan(scan);
 	ExecDropSingleTupleTableSlot(slot);

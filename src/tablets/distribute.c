@@ -41,6 +41,7 @@
 #include "base/shuttle_points.h"
 #include "base/shuttle_settings.h"
 #include "cluster/shuttle_cluster.h"
+#include "tablets/progress.h"
 #include "tablets/tablets_internal.h"
 
 /* One of the tables that are distributed together. */
@@ -342,6 +343,7 @@ analyze(Distribution *distribution, Oid relid)
 {
 	StringInfoData text;
 
+	shuttle_progress_show(relid, SHUTTLE_PROGRESS_ANALYZE);
 	shuttle_node_statements_add_all(distribution->statements, distribution->servers,
 									psprintf("ANALYZE %s", shuttle_local_name(relid)));
 	shuttle_node_statements_run(distribution->statements);
@@ -363,13 +365,17 @@ distribute(Distribution *distribution)
 	check_tables(distribution);
 	check_foreign_keys(distribution);
 	choose_layout(distribution);
+	shuttle_progress_start(SHUTTLE_PROGRESS_DISTRIBUTE);
+	shuttle_progress_show(linitial_oid(distribution->relids), SHUTTLE_PROGRESS_TABLES);
 	make_on_nodes(distribution);
 	SHUTTLE_POINT("tables-on-nodes");
 	foreach(cell, distribution->tables)
 	{
 		DistributedTable *table = lfirst(cell);
-		uint64		nrows = shuttle_load_tablets(table->relid, table->key, distribution->layout);
+		uint64		nrows;
 
+		shuttle_progress_show(table->relid, SHUTTLE_PROGRESS_ROWS);
+		nrows = shuttle_load_tablets(table->relid, table->key, distribution->layout);
 		if (nrows == 0)
 			continue;
 		table->has_rows = true;
@@ -380,6 +386,7 @@ distribute(Distribution *distribution)
 							   list_length(distribution->servers))));
 	}
 	SHUTTLE_POINT("rows-copied");
+	shuttle_progress_show(llast_oid(distribution->relids), SHUTTLE_PROGRESS_KEYS);
 	make_keys_on_nodes(distribution);
 	make_partitioned(distribution);
 	SHUTTLE_POINT("kind-changed");
@@ -388,6 +395,7 @@ distribute(Distribution *distribution)
 		if (((DistributedTable *) lfirst(cell))->has_rows)
 			analyze(distribution, ((DistributedTable *) lfirst(cell))->relid);
 	}
+	shuttle_progress_end();
 }
 
 /* shuttle.distribute_table(relation, key, tablets, colocate_with, nodes) */

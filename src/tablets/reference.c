@@ -29,6 +29,7 @@
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_catalog.h"
 #include "tablets/copies.h"
+#include "tablets/progress.h"
 #include "tablets/tablets_internal.h"
 
 SHUTTLE_SQL_FUNCTION(shuttle_reference_table);
@@ -97,12 +98,18 @@ shuttle_copies_make(Relation rel, List *servers)
 	List	   *texts = list_concat(shuttle_table_text_types(relid),
 									shuttle_table_text_parent(relid, NULL));
 	ListCell   *cell;
+	uint64		nrows;
 
+	shuttle_progress_start(SHUTTLE_PROGRESS_REFERENCE);
+	shuttle_progress_show(relid, SHUTTLE_PROGRESS_TABLES);
 	texts = list_concat(texts, shuttle_table_text_indexes(relid));
 	foreach(cell, texts)
 		shuttle_node_statements_add_all(statements, servers, lfirst(cell));
 	shuttle_node_statements_run(statements);
-	return shuttle_copies_put_all(shuttle_copies_open(rel, servers));
+	shuttle_progress_show(relid, SHUTTLE_PROGRESS_ROWS);
+	nrows = shuttle_copies_put_all(shuttle_copies_open(rel, servers));
+	shuttle_progress_end();
+	return nrows;
 }
 
 /* shuttle.reference_table(relation) */
