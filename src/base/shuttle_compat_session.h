@@ -30,6 +30,35 @@ shuttle_my_lxid(void)
 #endif
 }
 
+/* Of libpq/libpq.h, which may include GSSAPI's headers. */
+#if PG_VERSION_NUM >= 170000
+extern ssize_t pq_buffer_remaining_data(void);
+#else
+extern bool pq_buffer_has_data(void);
+#endif
+extern void pq_startmsgread(void);
+extern void pq_endmsgread(void);
+extern int	pq_peekbyte(void);
+
+/* The first byte of the client's next message, if it has arrived; else 0. */
+static inline int
+shuttle_next_message(void)
+{
+	int			first = 0;
+
+#if PG_VERSION_NUM >= 170000
+	if (pq_buffer_remaining_data() > 0)
+#else
+	if (pq_buffer_has_data())
+#endif
+	{
+		pq_startmsgread();
+		first = pq_peekbyte();
+		pq_endmsgread();
+	}
+	return first;
+}
+
 /* Internal subtransactions are possible while parallel workers run from 17 on. */
 #define SHUTTLE_SUBTRANSACTIONS_BESIDE_WORKERS (PG_VERSION_NUM >= 170000)
 

@@ -54,7 +54,7 @@ run_executor(SHUTTLE_EXECUTOR_RUN_PARAMETERS)
 	/* goals are known before scans are started */
 	shuttle_row_goal_run(queryDesc, direction, count);
 	shuttle_early_start_run(queryDesc, direction, count);
-	shuttle_write_behind_enter();
+	shuttle_write_behind_run(queryDesc);
 	shuttle_modify_limit(queryDesc, count);
 	previous_run(SHUTTLE_EXECUTOR_RUN_ARGUMENTS);
 	shuttle_write_behind_exit();
@@ -129,6 +129,7 @@ shuttle_executor_init(void)
 	shuttle_routed_append_register();
 	shuttle_keyed_write_register();
 	shuttle_merge_register();
+	shuttle_write_behind_init();
 
 	if (ExecutorStart_hook != NULL)
 		previous_start = ExecutorStart_hook;

@@ -289,9 +289,11 @@ extern uint64 shuttle_request_finish(ShuttleRequest *request);
  * it goes before later requests. Its error is raised to whoever finishes it, or
  * to an earlier reader of another request to the node. origin: context of the
  * statement, as from GetErrorContextStack(), shown with its errors instead of
- * the reader's context; may be NULL.
+ * the reader's context; may be NULL. Returns true if COMMIT may be sent behind
+ * it: it was sent, on a connection that has worked lately. If that were lost,
+ * nobody could tell whether the node had committed.
  */
-extern void shuttle_request_leave(ShuttleRequest *request, MemoryContext owner,
+extern bool shuttle_request_leave(ShuttleRequest *request, MemoryContext owner,
 								  const char *origin);
 
 /* Restarts reading at the first row. Returns false if not all pages are still
@@ -324,7 +326,7 @@ extern int	shuttle_snapshot_run_depth(void);
  */
 extern void shuttle_transaction_set_level(int nest_level);
 
-/* ---- commits over several nodes (two_phase.c) */
+/* ---- commits (two_phase.c, transaction_end.c) */
 
 /* A server, and the user whose mapping is used. */
 typedef struct ShuttleServerUser
@@ -375,6 +377,10 @@ typedef struct ShuttleCommitMethods
 extern bool shuttle_commit_is_two_phase(void);
 
 extern void shuttle_commit_set_methods(const ShuttleCommitMethods *methods);
+
+/* check: called before the local commit, when nodes have answered COMMIT or
+ * PREPARE TRANSACTION; it may raise an error. */
+extern void shuttle_commit_set_check(void (*check) (void));
 
 /* ---- statements of our own, outside the transaction (outside_transaction.c)
  * and in it (query.c) */

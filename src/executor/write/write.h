@@ -98,7 +98,10 @@ extern void shuttle_modify_count(ShuttleModify *modify, ResultRelInfo *target,
 
 /* ---- INSERTs that are not waited for (write_behind.c, plpgsql_statements.c) */
 
-/* Around ExecutorRun and ExecutorFinish. */
+extern void shuttle_write_behind_init(void);
+
+/* Before ExecutorRun, before ExecutorFinish, and behind both. */
+extern void shuttle_write_behind_run(const QueryDesc *query);
 extern void shuttle_write_behind_enter(void);
 extern void shuttle_write_behind_exit(void);
 
@@ -111,7 +114,7 @@ extern void shuttle_write_behind_end_transaction(XactEvent event);
 extern void shuttle_write_behind_savepoint(SubXactEvent event);
 
 /* True if INSERTs of a statement that began at this transaction nest level need
- * not be waited for: an outer statement waits at its end. */
+ * not be waited for: an outer statement or the commit does so. */
 extern bool shuttle_write_behind_is_on(int nest_level);
 
 /* False if PL/pgSQL may be entering a block with EXCEPTION unknown to us. */

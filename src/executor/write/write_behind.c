@@ -13,6 +13,14 @@
  * - more than shuttle.write_buffer_size is under way.
  * A node answers in order: a later read sees the rows, or meets the error.
  *
+ * If the transaction ends with the client's statement (it is not in a
+ * transaction block), INSERTs into tablets are not waited for at its end: COMMIT
+ * or PREPARE TRANSACTION goes behind them, and all is answered in one round
+ * trip. A node's transaction with a failed INSERT does not commit. Only tablets:
+ * a node's table that is not ours may get a trigger that keeps rows out, and its
+ * count would come too late. Then the client's own INSERT need not be waited
+ * for, either.
+ *
  * In a savepoint that began in the client's statement, such as a block with
  * EXCEPTION, each INSERT is waited for: the handler of its error may look at
  * variables, which no rollback resets, and must not see what statements after
@@ -31,11 +39,14 @@
 
 #include "access/xact.h"
 #include "executor/executor.h"
+#include "tcop/dest.h"
+#include "tcop/tcopprot.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_executor.h"
+#include "base/shuttle_compat_session.h"
 #include "base/shuttle_settings.h"
 #include "executor/ahead/outbox.h"
 #include "executor/executor_types.h"
@@ -43,6 +54,7 @@
 #include "executor/write/write_buffer.h"
 #include "executor/write/write_table.h"
 #include "storage/shuttle_storage.h"
+#include "tablets/shuttle_tablets.h"
 
 /* The least size of an INSERT, so that at most about a thousand are listed. */
 #define LEAST_BYTES 4096
@@ -57,6 +69,10 @@ typedef struct LeftWrite
 	int			nrows;
 } LeftWrite;
 
+static bool commit_follows = false; /* the transaction ends with the client's
+									 * statement */
+static bool all_can_commit = false; /* COMMIT may go behind all that is listed */
+
 static int	ncalls = 0;			/* CALL and DO commands under way */
 static int	client_level = 0;	/* nest level at which the client's statement
 								 * began */
@@ -66,6 +82,7 @@ static bool blocks_are_seen = false;	/* our plugin was active when it began */
 static int	nentering = 0;
 static int	entering_level;
 
+static bool is_outermost(int depth);
 static void make_room(int64 nbytes);
 static bool finish(LeftWrite *left, bool wait);
 static void judge_count(LeftWrite *left, uint64 nwritten);
@@ -80,7 +97,7 @@ shuttle_write_behind_is_on(int nest_level)
 	if (!shuttle_settings.enable_write_behind)
 		return false;
 	shuttle_plpgsql_statements_see();
-	return (ncalls > 0 || shuttle_snapshot_run_depth() > 1) &&
+	return (commit_follows || ncalls > 0 || shuttle_snapshot_run_depth() > 1) &&
 		nest_level == level && nentering == 0 &&
 		(level == client_level || !shuttle_settings.strict_savepoints);
 }
@@ -88,7 +105,7 @@ shuttle_write_behind_is_on(int nest_level)
 bool
 shuttle_write_behind_is_safe(void)
 {
-	return blocks_are_seen && shuttle_plpgsql_statements_are_seen();
+	return is_outermost(1) || (blocks_are_seen && shuttle_plpgsql_statements_are_seen());
 }
 
 void
@@ -125,7 +142,9 @@ shuttle_write_behind_leave(ShuttleWrite *write, ShuttleRequest *request,
 	left->table = pstrdup(RelationGetRelationName(write->rel));
 	left->origin = GetErrorContextStack();
 	left->nrows = nrows;
-	shuttle_request_leave(request, cxt, left->origin);
+	if (!shuttle_request_leave(request, cxt, left->origin) ||
+		shuttle_table_kind(left->relid) != SHUTTLE_TABLE_TABLET)
+		all_can_commit = false;
 	MemoryContextSwitchTo(old_cxt);
 
 	/* without the new one: it might or might not be answered yet */
@@ -225,6 +244,13 @@ shuttle_write_behind_finish(int level)
 		(void) finish((LeftWrite *) oldest, true);
 }
 
+/* Called when the nodes have answered COMMIT or PREPARE TRANSACTION. */
+static void
+check_committed(void)
+{
+	shuttle_write_behind_finish(1);
+}
+
 /* ---- when */
 
 /* True for the client's own ExecutorRun (depth 1), CALL or DO (depth 0). */
@@ -242,6 +268,26 @@ begin_client_statement(void)
 	blocks_are_seen = shuttle_plpgsql_statements_are_seen();
 }
 
+/* In the extended protocol the client's Sync commits: it must be next. */
+static bool
+ends_transaction(CommandDest dest)
+{
+	return whereToSendOutput == DestRemote && !IsTransactionBlock() &&
+		GetCurrentTransactionNestLevel() == 1 &&
+		(dest == DestRemote || shuttle_next_message() == 'S');
+}
+
+void
+shuttle_write_behind_run(const QueryDesc *query)
+{
+	if (!is_outermost(1))
+		return;
+	shuttle_write_behind_finish(1); /* another statement of the transaction */
+	commit_follows = query->instrument_options == 0 && ends_transaction(query->dest->mydest);
+	all_can_commit = true;
+	begin_client_statement();
+}
+
 void
 shuttle_write_behind_enter(void)
 {
@@ -249,18 +295,31 @@ shuttle_write_behind_enter(void)
 		begin_client_statement();
 }
 
+/* Waits, unless what ends the transaction does. */
+static void
+finish_statement(void)
+{
+	if (!commit_follows || !all_can_commit)
+		shuttle_write_behind_finish(1);
+}
+
 void
 shuttle_write_behind_exit(void)
 {
 	if (is_outermost(1))
-		shuttle_write_behind_finish(1);
+		finish_statement();
 }
 
 void
 shuttle_write_behind_call(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS)
 {
 	if (is_outermost(0))
+	{
+		shuttle_write_behind_finish(1);
+		commit_follows = context == PROCESS_UTILITY_TOPLEVEL && ends_transaction(dest->mydest);
+		all_can_commit = true;
 		begin_client_statement();
+	}
 
 	/* A callback will not do: no memory context is freed with each call. */
 	ncalls++;
@@ -274,7 +333,7 @@ shuttle_write_behind_call(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETE
 	}
 	PG_END_TRY();
 	if (is_outermost(0))
-		shuttle_write_behind_finish(1);
+		finish_statement();
 }
 
 /* ---- transactions */
@@ -296,7 +355,15 @@ void
 shuttle_write_behind_end_transaction(XactEvent event)
 {
 	if (event == XACT_EVENT_PRE_COMMIT)
-		shuttle_write_behind_finish(1);
+		finish_statement();
 	else if (event == XACT_EVENT_ABORT)
 		nentering = 0;
+	if (event != XACT_EVENT_PRE_COMMIT)
+		commit_follows = false;
+}
+
+void
+shuttle_write_behind_init(void)
+{
+	shuttle_commit_set_check(check_committed);
 }

@@ -30,6 +30,7 @@
 #include "executor/write/write_conflict.h"
 #include "executor/write/write_table.h"
 #include "storage/shuttle_storage.h"
+#include "tablets/shuttle_tablets.h"
 
 /* Rows that were sent in one request. */
 typedef struct SentPiece
@@ -314,6 +315,10 @@ shuttle_write_buffer_go_on(ShuttleWrite *write)
 
 	if (!writes_all(write))
 		return shuttle_write_buffer_finish(write);
+
+	/* A tablet's triggers, rules and policies are here. */
+	if (shuttle_table_kind(RelationGetRelid(write->rel)) == SHUTTLE_TABLE_TABLET)
+		return take_pieces(write, shuttle_write_behind_is_safe());
 	table = shuttle_remote_table_look(write->rel, write->storage_node);
 	if (table != NULL)
 		return take_pieces(write, table->plain && shuttle_write_behind_is_safe());

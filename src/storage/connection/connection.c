@@ -175,6 +175,7 @@ begin_connection(ShuttleNode *node, PGconn *conn)
 	node->connection.polling = PGRES_POLLING_WRITING;
 	node->socket.readable = false;
 	node->shown.connected_at = GetCurrentTimestamp();
+	node->connection.used_at = 0;
 	node->shown.address[0] = '\0';
 	node->shown.least_trip_ms = -1;
 	node->shown.sum_trips_ms = 0;

@@ -98,6 +98,8 @@ typedef struct NodeConnection
 	NodeFailure failure;
 	struct IdleSocket *idle_socket; /* in idle.c's list; NULL: not in it */
 	volatile bool ended_idle;	/* idle.c shut the socket down; to be closed */
+	TimestampTz used_at;		/* start of the last statement whose
+								 * transaction it took part in; 0: none */
 } NodeConnection;
 
 /* What the views show of the node (node_list.c, node_totals.c). */

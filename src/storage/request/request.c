@@ -24,6 +24,7 @@
 #include "utils/memutils.h"
 #include "utils/portal.h"
 #include "utils/resowner.h"
+#include "utils/timestamp.h"
 
 #include "base/shuttle_counters.h"
 #include "base/shuttle_settings.h"
@@ -38,6 +39,9 @@
 #include "storage/values/values.h"
 
 #define MOST_PARAMETERS 65535
+
+/* A connection that has worked within this time is not expected to be dead. */
+#define FRESH_MS 10000
 
 /* If no row can be larger, rows need not be watched as they arrive. */
 #define NARROW_ROW_BYTES 1024
@@ -341,7 +345,7 @@ shuttle_request_add_scanned(ShuttleRequest *request, bool behind)
 	request->nscanned_asked++;
 }
 
-void
+bool
 shuttle_request_leave(ShuttleRequest *request, MemoryContext owner, const char *origin)
 {
 	ShuttleNode *node = request->node;
@@ -353,4 +357,7 @@ shuttle_request_leave(ShuttleRequest *request, MemoryContext owner, const char *
 	request->unawaited = true;
 	node->requests.nunawaited++;
 	node->requests.repeat_due |= request->state == REQUEST_UNSENT;
+	return request->state == REQUEST_OPEN && node->connection.state == NODE_READY &&
+		!TimestampDifferenceExceeds(node->connection.used_at, GetCurrentStatementStartTimestamp(),
+									FRESH_MS);
 }

@@ -1,0 +1,165 @@
+# An INSERT into a distributed table that is a transaction by itself takes one round trip, with its
+# COMMIT. Its errors are those of a local table; a lost answer is told as such.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use ShuttleProxy;
+use ShuttleSession;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_shuttle'\nmax_prepared_transactions = 5\nshuttle.recovery_interval = 1");
+$node->start;
+my $far = PostgreSQL::Test::Cluster->new('far');
+$far->init;
+$far->append_conf('postgresql.conf', 'max_prepared_transactions = 5');
+$far->start;
+$far->safe_psql('postgres', 'CREATE DATABASE two');
+my $proxy = ShuttleProxy->new($far);
+my $user = $node->safe_psql('postgres', 'SELECT current_user');
+
+$node->safe_psql('postgres', qq{
+	CREATE EXTENSION pg_shuttle CASCADE;
+	CREATE SERVER one FOREIGN DATA WRAPPER shuttle OPTIONS (host '127.0.0.1', port '@{[ $proxy->port ]}', dbname 'postgres');
+	CREATE SERVER two FOREIGN DATA WRAPPER shuttle OPTIONS (host '@{[ $far->host ]}', port '@{[ $far->port ]}', dbname 'two');
+	CREATE USER MAPPING FOR PUBLIC SERVER one OPTIONS (user '$user');
+	CREATE USER MAPPING FOR PUBLIC SERVER two OPTIONS (user '$user');
+	SELECT shuttle.use_node('one'), shuttle.use_node('two');
+	CREATE TABLE item (id int PRIMARY KEY, n int CHECK (n > 0));
+	SELECT shuttle.distribute_table('item', 'id', tablets => 4, nodes => '{one}');
+	CREATE TABLE both_nodes (id int PRIMARY KEY);
+	SELECT shuttle.distribute_table('both_nodes', 'id', tablets => 2);
+	CREATE FOREIGN TABLE plain (id int) SERVER one;
+	CREATE TABLE here (id int PRIMARY KEY);
+	CREATE FUNCTION add_items(first int, count int) RETURNS int LANGUAGE plpgsql AS
+		'BEGIN FOR i IN first .. first + count - 1 LOOP INSERT INTO item VALUES (i, 1); END LOOP; RETURN count; END';
+	CREATE PROCEDURE add_two(first int) LANGUAGE plpgsql AS
+		'BEGIN INSERT INTO item VALUES (first, 1); INSERT INTO item VALUES (first + 1, 1); END'
+});
+$far->safe_psql('postgres', 'CREATE TABLE plain (id int)');
+my $session = ShuttleSession->new($node, 'postgres');
+$session->run('SELECT count(*) FROM item; SELECT add_items(1001, 8);');
+
+sub costs
+{
+	my ($trips, $statement, $expected, $label) = @_;
+
+	$proxy->delay_ms(20);		# no answer comes before all is sent
+	$proxy->trips($session->pid);
+	my ($out, $err) = $session->run("$statement;");
+	$proxy->delay_ms(0);
+	is("$out$err", $expected, "$label: answer");
+	is($proxy->trips($session->pid), $trips, "$label: $trips round trips");
+	return;
+}
+
+sub count_items
+{
+	return $node->safe_psql('postgres', 'SELECT count(*) FROM item');
+}
+
+# ---- what it costs, and that it is there
+
+costs(1, 'INSERT INTO item VALUES (1, 1)', '', 'one row');
+costs(1, 'INSERT INTO item SELECT i, 1 FROM generate_series(2, 20) AS i', '', 'many rows');
+costs(1, 'SELECT add_items(21, 5)', '5', 'a function');
+costs(1, 'CALL add_two(26)', '', 'a procedure');
+costs(2, 'INSERT INTO plain VALUES (1)', '', 'a foreign table that is no tablet');
+costs(2, 'INSERT INTO item VALUES (28, 1) RETURNING id', '28', 'RETURNING');
+costs(2, 'BEGIN; INSERT INTO item VALUES (29, 1); COMMIT', '', 'a block');
+is(count_items(), 8 + 29, 'all rows are there');
+
+# ---- errors
+
+for my $statement ('INSERT INTO item VALUES (1, 1)', 'INSERT INTO item SELECT i, 1 FROM generate_series(29, 40) AS i', 'SELECT add_items(29, 3)')
+{
+	my (undef, $err) = $session->run("$statement;");
+	like($err, qr/^ERROR:  23505: duplicate key value violates unique constraint/m, "$statement: a key that is there");
+}
+my (undef, $err) = $session->run('INSERT INTO item VALUES (41, 0);');
+like($err, qr/^ERROR:  23514: new row for relation ".*" violates check constraint "item_n_check"/m, 'a check');
+(undef, $err) = $session->run('BEGIN; INSERT INTO here VALUES (1); COMMIT; CREATE RULE too AS ON INSERT TO here DO ALSO INSERT INTO item VALUES (NEW.id, 1);
+	INSERT INTO here VALUES (28);');
+like($err, qr/^ERROR:  23505/m, 'a rule');
+is(count_items() . $node->safe_psql('postgres', 'SELECT count(*) FROM here'), (8 + 29) . '1', 'nothing is there of what failed');
+
+# ---- several nodes: PREPARE TRANSACTION goes behind the rows
+
+$session->run('INSERT INTO both_nodes SELECT generate_series(1, 10);');
+costs(2, 'INSERT INTO both_nodes SELECT generate_series(11, 20)', '', 'two nodes');
+(undef, $err) = $session->run('INSERT INTO both_nodes SELECT generate_series(20, 30);');
+like($err, qr/^ERROR:  23505/m, 'two nodes: a key that is there');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM both_nodes'), 20, 'two nodes: all or nothing');
+
+# ---- the extended protocol: the client's Sync must be next
+
+sub run_script
+{
+	my ($mode, $text) = @_;
+	my $script = PostgreSQL::Test::Utils::tempdir . '/script.sql';
+	my ($out, $err);
+
+	open my $handle, '>', $script or die;
+	print $handle $text;
+	close $handle;
+	IPC::Run::run([ 'pgbench', '-n', '-M', $mode, '-t', 1, '-f', $script, $node->connstr('postgres') ], '>', \$out, '2>', \$err);
+	return $err;
+}
+
+my $first = 100;
+for my $mode ('simple', 'extended', 'prepared')
+{
+	my @inserts = map { "INSERT INTO item VALUES (@{[ $first++ ]}, 1);\n" } 1 .. 2;
+	unlike(run_script($mode, join '', 'SELECT count(*) FROM item;', "\n", @inserts), qr/error/i, "$mode protocol");
+}
+is(count_items(), 8 + 29 + 6, 'each protocol: all rows are there');
+
+my $log_size = -s $node->logfile;
+run_script('extended', "SELECT count(*) FROM item;\n\\startpipeline\nINSERT INTO item VALUES (401, 1);
+	INSERT INTO item VALUES (1, 1);\nINSERT INTO item VALUES (402, 1);\n\\endpipeline\n");
+like(PostgreSQL::Test::Utils::slurp_file($node->logfile, $log_size),
+	qr/ERROR:  duplicate key[^\n]*\n(?:[^\n]*(?:DETAIL|CONTEXT)[^\n]*\n)*[^\n]*STATEMENT:  INSERT INTO item VALUES \(1, 1\)/,
+	'a pipeline: the error is that of its statement');
+is(count_items(), 8 + 29 + 6, 'a pipeline: it is one transaction');
+
+# ---- waits can be cancelled, and a lost answer is told
+
+my $blocker = ShuttleSession->new($node, 'postgres');
+$blocker->run('BEGIN; INSERT INTO item VALUES (500, 1) RETURNING id;');
+$session->send('INSERT INTO item VALUES (500, 2);');
+ok($far->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'transactionid'}), 'it waits for a lock');
+$node->safe_psql('postgres', "SELECT pg_cancel_backend(@{[ $session->pid ]})");
+(undef, $err) = $session->result;
+like($err, qr/^ERROR:  57014/m, 'it is cancelled');
+$blocker->run('ROLLBACK;');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM item WHERE id = 500'), 0, 'a cancelled one is not there');
+
+$session->run('SELECT count(*) FROM item;');
+$proxy->mute(1);
+$session->send('INSERT INTO item VALUES (501, 1);');
+ok($far->poll_query_until('postgres', 'SELECT count(*) = 1 FROM item WHERE id = 501'), 'it has committed, and nobody hears of it');
+$proxy->reset;
+(undef, $err) = $session->result;
+like($err, qr/^ERROR:  08007: .*^HINT:  It was lost during COMMIT/ms, 'that is told');
+$proxy->mute(0);
+
+# a connection that was idle for long may be dead: the rows are sent alone, and can be sent again
+is(count_items(), 8 + 29 + 6 + 1, 'it is there');
+$session->run('INSERT INTO item VALUES (502, 1);');
+$far->restart;
+my $out;
+($out, $err) = $session->run('INSERT INTO item VALUES (503, 1);');
+is("$out$err", '', 'a node that has restarted');
+
+# ---- a trigger on a node that keeps rows out
+
+$far->safe_psql('postgres', q{CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'});
+$far->safe_psql('postgres', "CREATE TRIGGER nothing BEFORE INSERT ON item_t$_ FOR EACH ROW EXECUTE FUNCTION nothing()") for 0 .. 3;
+(undef, $err) = $session->run('INSERT INTO item VALUES (504, 1);');
+like($err, qr/^ERROR:  40001: could not write all rows/m, 'rows that a trigger of the node kept out');
+
+done_testing();
