@@ -511,7 +511,10 @@ COMMENT ON VIEW shuttle.storage_nodes IS
 CREATE VIEW shuttle.tablets AS
 SELECT tables.relation, part.inhrelid::pg_catalog.regclass AS tablet, server.srvname AS node,
 	pg_catalog.pg_get_expr(class.relpartbound, class.oid) AS bounds,
-	NULLIF(class.reltuples, -1) AS estimated_rows
+	NULLIF(class.reltuples, -1) AS estimated_rows,
+	CASE WHEN class.reltuples OPERATOR(pg_catalog.>=) 0 THEN
+		class.relpages::pg_catalog.int8 OPERATOR(pg_catalog.*) pg_catalog.current_setting('block_size')::pg_catalog.int8
+	END AS estimated_bytes
 FROM shuttle.tables
 	JOIN pg_catalog.pg_inherits AS part ON part.inhparent OPERATOR(pg_catalog.=) tables.relation
 	JOIN pg_catalog.pg_class AS class ON class.oid OPERATOR(pg_catalog.=) part.inhrelid

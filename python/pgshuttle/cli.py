@@ -18,6 +18,7 @@ from pgshuttle import (
     catalog,
     cluster,
     demo_cli,
+    distribute_cli,
     first_steps,
     look_cli,
     places,
@@ -63,7 +64,9 @@ class ToolGroup(TyperGroup):
         except ToolError as error:
             raise self.end(error) from None
         except psycopg.Error as error:  # a server that refuses something, or goes away
-            raise self.end(ToolError(target.first_line(error))) from None
+            more = filter(None, (error.diag.message_detail, error.diag.message_hint))
+            said = ToolError(target.first_line(error), hint="\n".join(more))
+            raise self.end(said) from None
         except BrokenPipeError:  # who reads our output has seen enough
             raise
         except OSError as error:  # a file or a directory that can't be read, made or written
@@ -87,6 +90,7 @@ app = typer.Typer(
 )
 
 look_cli.add_to(app)
+distribute_cli.add_to(app)
 demo_cli.add_to(app)
 bench_cli.add_to(app)
 

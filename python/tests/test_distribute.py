@@ -1,0 +1,133 @@
+"""distribute and tables, on a cluster with the extension."""
+
+import json
+from collections.abc import Callable
+
+import psycopg
+import pytest
+from conftest import small_cluster
+from typer.testing import CliRunner
+
+from pgshuttle import catalog, cli, distribute, target
+from pgshuttle.errors import ExitCode
+from pgshuttle.state import Cluster
+
+Run = Callable[..., str]
+
+SHOP = """
+CREATE TABLE product (id int PRIMARY KEY, name text);
+CREATE TABLE customer (id int PRIMARY KEY, name text);
+CREATE TABLE orders (id int, customer_id int REFERENCES customer, product_id int REFERENCES product,
+    PRIMARY KEY (customer_id, id));
+CREATE TABLE log (what text);
+INSERT INTO customer SELECT i, 'c' FROM generate_series(1, 100) i;
+INSERT INTO product SELECT i, 'p' FROM generate_series(1, 10) i;
+INSERT INTO orders SELECT i, 1 + i % 100, 1 + i % 10 FROM generate_series(1, 1000) i;
+"""
+
+
+def use_nodes(found: Cluster) -> None:
+    """Makes storage nodes of the cluster's servers."""
+    with catalog.connect(found.query) as query:
+        for i in range(1, len(found.nodes) + 1):
+            query.execute(f"DROP USER MAPPING FOR CURRENT_USER SERVER node{i}".encode())
+            query.execute(
+                f"CREATE USER MAPPING FOR PUBLIC SERVER node{i} OPTIONS (user 'postgres')".encode()
+            )
+            query.execute(f"SELECT shuttle.use_node('node{i}')".encode())
+
+
+running = small_cluster("distribute", 2, use_nodes)
+
+
+@pytest.fixture
+def run(running: Cluster) -> Run:
+    """Runs a command on a shop that is not distributed."""
+    with catalog.connect(running.query) as query:
+        query.execute("DROP TABLE IF EXISTS orders, customer, product, log CASCADE")
+        query.execute(SHOP)
+
+    def run(*words: str, code: ExitCode = ExitCode.OK, typed: str = "") -> str:
+        arguments = [*words, "--dir", str(running.directory)]
+        done = CliRunner().invoke(cli.app, arguments, input=typed)
+        assert done.exit_code == code, done.output
+        return done.output
+
+    return run
+
+
+def test_what_is_advised_is_done(run: Run) -> None:
+    advice = {one["table"]: one for one in json.loads(run("distribute", "--json"))}
+    assert (advice["orders"]["kind"], advice["orders"]["key"]) == ("distribute", "customer_id")
+    assert {name: one["kind"] for name, one in advice.items()} == {
+        "customer": "distribute",
+        "log": "local",
+        "orders": "distribute",
+        "product": "reference",
+    }
+    assert "No table is distributed" in run("tables")
+    assert "customer_id" in run("distribute", "--yes", "--tablets", "3")
+    found = {one["table"]: one for one in json.loads(run("tables", "--json"))}
+    assert (found["orders"]["key"], found["orders"]["tablets"]) == ("customer_id", 3)
+    assert found["orders"]["nodes"] == found["product"]["nodes"] == ["node1", "node2"]
+    assert (found["orders"]["rows"], found["product"]["kind"]) == (1000, "reference")
+    assert found["orders"]["bytes"] > 0
+    assert "nothing to distribute" in run("distribute")
+
+
+def test_nothing_is_done_without_a_yes(run: Run) -> None:
+    assert "Distribute them?" in run("distribute", code=ExitCode.FAILED, typed="n\n")
+    assert json.loads(run("tables", "--json")) == []
+    run("distribute", typed="y\n")
+    assert len(json.loads(run("tables", "--json"))) == 3
+
+
+def test_tables_that_are_named(run: Run) -> None:
+    run("distribute", "customer.id", "orders.customer_id", "--reference", "product", "--yes")
+    assert len(json.loads(run("tables", "--json"))) == 3
+    output = run("distribute", "log.number", "--yes", code=ExitCode.FAILED)
+    assert 'column "number" of table "log" does not exist' in output
+
+
+def test_a_refusal_has_its_hint_and_undoes_all(run: Run) -> None:
+    words = ("distribute", "orders.customer_id", "--reference", "product", "--yes")
+    output = run(*words, code=ExitCode.FAILED)
+    assert "because of foreign key" in output
+    assert "Distribute both with shuttle.distribute_tables()" in output
+    assert json.loads(run("tables", "--json")) == []
+
+
+def test_a_node_that_is_away(running: Cluster, run: Run) -> None:
+    with catalog.connect(running.query) as query:
+        port = query.execute(
+            "SELECT port FROM shuttle.storage_nodes WHERE node = 'node2'"
+        ).fetchone()
+        assert port is not None
+        query.execute("ALTER SERVER node2 OPTIONS (SET port '1')")
+        output = run("distribute", "--yes", code=ExitCode.FAILED)
+        query.execute(f"ALTER SERVER node2 OPTIONS (SET port '{port[0]}')".encode())
+    assert 'could not connect to server "node2"' in output
+    assert "Check the options host, port and dbname" in output
+    assert json.loads(run("tables", "--json")) == []
+
+
+def test_progress_is_shown_and_an_interrupt_cancels(
+    running: Cluster, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(distribute, "LOOK_S", 0.001)
+    place = target.find_target(None, running.directory)
+    steps = distribute.make_steps(["log.what"], [], 2)
+    seen: list[distribute.Progress] = []
+
+    def stop(progress: distribute.Progress) -> None:
+        seen.append(progress)
+        if progress.rows > 0:
+            raise KeyboardInterrupt
+
+    with target.connect(place) as connection, target.connect(place) as watcher:
+        watcher.execute("INSERT INTO log SELECT i FROM generate_series(1, 200000) i")
+        with pytest.raises(KeyboardInterrupt):
+            distribute.run_steps(connection, watcher, steps, stop)
+        assert connection.info.transaction_status is psycopg.pq.TransactionStatus.IDLE
+    assert seen[-1].table == "log"
+    assert json.loads(run("tables", "--json")) == []
