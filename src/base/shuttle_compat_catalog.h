@@ -10,6 +10,7 @@
 #include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/nbtree.h"
+#include "access/tableam.h"
 #include "access/xact.h"
 #include "catalog/catalog.h"
 #include "catalog/index.h"
@@ -18,6 +19,7 @@
 #include "catalog/pg_database.h"
 #include "catalog/storage.h"
 #include "commands/vacuum.h"
+#include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "pgstat.h"
@@ -141,10 +143,66 @@ shuttle_heap_delete(Relation rel, ItemPointer tid, TM_FailureData *failure)
 #endif
 }
 
+/* Begins a sequential scan of a table; 19 added flags. */
+static inline TableScanDesc
+shuttle_beginscan(Relation rel, Snapshot snapshot)
+{
+#if PG_VERSION_NUM >= 190000
+	return table_beginscan(rel, snapshot, 0, NULL, SO_NONE);
+#else
+	return table_beginscan(rel, snapshot, 0, NULL);
+#endif
+}
+
+/* Finds the row with the values of a primary key, and locks it; since 19 the
+ * caller says that equal keys are equal rows. */
+static inline bool
+shuttle_find_by_key(Relation rel, Oid primary_key, TupleTableSlot *key, TupleTableSlot *found)
+{
+#if PG_VERSION_NUM >= 190000
+	return RelationFindReplTupleByIndex(rel, primary_key, true, LockTupleKeyShare, key, found);
+#else
+	return RelationFindReplTupleByIndex(rel, primary_key, LockTupleKeyShare, key, found);
+#endif
+}
+
+/* The statement and the table of CLUSTER, which is a form of REPACK since 19. */
+#if PG_VERSION_NUM < 190000
+#define T_RepackStmt T_ClusterStmt
+#endif
+
+static inline const char *
+shuttle_repack_name(Node *statement)
+{
+#if PG_VERSION_NUM >= 190000
+	if (castNode(RepackStmt, statement)->command == REPACK_COMMAND_REPACK)
+		return "REPACK";
+#endif
+	return "CLUSTER";
+}
+
+static inline RangeVar *
+shuttle_repacked_table(Node *statement)
+{
+#if PG_VERSION_NUM >= 190000
+	VacuumRelation *target = castNode(RepackStmt, statement)->relation;
+
+	return target == NULL ? NULL : target->relation;
+#else
+	return castNode(ClusterStmt, statement)->relation;
+#endif
+}
+
 /* The locale of a database whose provider is not libc; renamed in 17. */
 #if PG_VERSION_NUM < 170000
 #define Anum_pg_database_datlocale Anum_pg_database_daticulocale
 #endif
+
+/* ---- aggregates */
+
+/* In serialized states of aggregates, 19 has sums of integers as 128 bits; they
+ * were numerics. */
+#define SHUTTLE_STATES_HAVE_INT128 (PG_VERSION_NUM >= 190000)
 
 /* ---- intervals */
 

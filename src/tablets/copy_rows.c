@@ -392,7 +392,7 @@ all_keys(ShuttleCopies *copies)
 {
 	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	TupleTableSlot *slot = table_slot_create(copies->rel, NULL);
-	TableScanDesc scan = table_beginscan(copies->rel, snapshot, 0, NULL);
+	TableScanDesc scan = shuttle_beginscan(copies->rel, snapshot);
 	List	   *keys = NIL;
 
 	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
@@ -441,8 +441,7 @@ shuttle_copies_repeat(ShuttleCopies *copies, const List *rows)
 	{
 		ExecStoreHeapTuple(lfirst(cell), key, false);
 		slot_getallattrs(key);	/* the search reads the values only */
-		if (RelationFindReplTupleByIndex(copies->rel, shuttle_primary_key(copies->rel),
-										 LockTupleKeyShare, key, found))
+		if (shuttle_find_by_key(copies->rel, shuttle_primary_key(copies->rel), key, found))
 			shuttle_copies_put(copies, list_make1(ExecCopySlotHeapTuple(found)));
 		else
 			shuttle_copies_delete(copies, list_make1(lfirst(cell)));
@@ -459,7 +458,7 @@ shuttle_copies_put_all(ShuttleCopies *copies)
 												   ALLOCSET_DEFAULT_SIZES);
 	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	TupleTableSlot *slot = table_slot_create(copies->rel, NULL);
-	TableScanDesc scan = table_beginscan(copies->rel, snapshot, 0, NULL);
+	TableScanDesc scan = shuttle_beginscan(copies->rel, snapshot);
 	List	   *rows = NIL;
 	Size		bytes = 0;
 	uint64		nrows = 0;

@@ -36,6 +36,7 @@ typedef struct StatementRule
 	bool		for_copies;		/* copies of reference tables follow, too */
 } StatementRule;
 
+static void refuse_repack(const ShuttleDdl *ddl);
 static void run_trigger(const ShuttleDdl *ddl);
 static void run_as_it_is(const ShuttleDdl *ddl);
 
@@ -81,9 +82,9 @@ static const StatementRule rules[] =
 		.run = run_as_it_is,
 	},
 	{
-		.tag = T_ClusterStmt,
-		.name = "CLUSTER",
-		.instead = "Cluster the tablets on their storage nodes with shuttle.run_on_nodes().",
+		.tag = T_RepackStmt,
+		.name = "REPACK",
+		.run = refuse_repack,
 	},
 	{
 		.tag = T_RuleStmt,
@@ -116,8 +117,8 @@ targets_of(Node *statement)
 			return list_make1(castNode(IndexStmt, statement)->relation);
 		case T_ReindexStmt:
 			return list_make1(castNode(ReindexStmt, statement)->relation);
-		case T_ClusterStmt:
-			return list_make1(castNode(ClusterStmt, statement)->relation);
+		case T_RepackStmt:
+			return list_make1(shuttle_repacked_table(statement));
 		case T_RuleStmt:
 			return list_make1(castNode(RuleStmt, statement)->relation);
 		case T_CreateTrigStmt:
@@ -182,7 +183,7 @@ lock_of(Node *statement)
 		case T_RenameStmt:
 		case T_AlterObjectSchemaStmt:
 		case T_RuleStmt:
-		case T_ClusterStmt:
+		case T_RepackStmt:
 			return AccessExclusiveLock;
 		default:
 			return NoLock;
@@ -307,6 +308,13 @@ shuttle_ddl_run_here(const ShuttleDdl *ddl, Node *statement)
 	pstmt->utilityStmt = statement;
 	ddl->run(pstmt, ddl->query, false, ddl->context, ddl->params, ddl->env, ddl->dest,
 			 ddl->completion);
+}
+
+static void
+refuse_repack(const ShuttleDdl *ddl)
+{
+	shuttle_ddl_refuse(ddl->relid, shuttle_repack_name(ddl->pstmt->utilityStmt),
+					   "Name the tablets on their storage nodes with shuttle.run_on_nodes().");
 }
 
 /* Core makes the trigger, and then each write fails. */
