@@ -45,6 +45,8 @@ SELECT q, smart.check(q) FROM unnest(ARRAY[
 	'SELECT t, stddev(i4), stddev(n) FROM t WHERE i4 > 0 GROUP BY t HAVING count(*) > 20',
 	'SELECT count(*), sum(i8), avg(n), stddev(i4), max(t), avg(f8), avg(iv) FROM t WHERE k * 0 > 1',
 	'SELECT g, avg(n), stddev(n) FROM t WHERE n IS NULL GROUP BY g',
+	'SELECT g, avg(k * -3000000000000000), sum(k * 3000000000000000), avg((i4 - 1) * 1000000000000000) FROM t GROUP BY g',
+	'SELECT g, stddev(i4 * -400000), var_pop(i4 * 400000) FROM t GROUP BY g',
 	'SELECT g, sum(i4), rank() OVER (ORDER BY sum(i4) DESC) FROM t GROUP BY g',
 	'SELECT max(c) FROM (SELECT g, count(*) c FROM t GROUP BY g) s',
 	'SELECT g, count(*) FROM t WHERE g = 3 GROUP BY g',

@@ -5,7 +5,9 @@
  * A node is asked for ordinary aggregates: count, sum, sum of squares. Core
  * combines transition states, which are arrays or the output of core's
  * serialization functions. The latter's format was stable from 15 to 18: a
- * count, a sum as digits of a numeric, and so on. For NaN and infinities the
+ * count, a sum as digits of a numeric, and so on; since 19 sums of integers
+ * have 128 bits. What nodes are asked for does not depend on their version, so
+ * versions may be mixed. For NaN and infinities the
  * sum is NaN or infinite, which is all that the state needs.
  *
  * Memory: states are made in the memory of the row being decoded.
@@ -29,6 +31,7 @@
 
 /* Fields before the digits in a numeric's binary format. */
 #define NUMERIC_HEADER_FIELDS 4
+#define NUMERIC_BASE 10000
 
 /* A computed column. */
 typedef struct StateColumn
@@ -169,23 +172,71 @@ numeric_or_zero(const Datum *values, const bool *nulls, int column)
 	return values[column];
 }
 
+/* Reads a numeric's header: number of digits, weight, sign, scale; the digits
+ * follow in *fields. */
+static void
+read_number(Datum number, StringInfo fields, int header[NUMERIC_HEADER_FIELDS])
+{
+	bytea	   *bytes = DatumGetByteaPP(DirectFunctionCall1(numeric_send, number));
+
+	initReadOnlyStringInfo(fields, VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
+	for (int i = 0; i < NUMERIC_HEADER_FIELDS; i++)
+		header[i] = (int16) pq_getmsgint(fields, sizeof(int16));
+}
+
 /* Writes a numeric as core's serialization does; returns its scale. */
 static int
 send_number(StringInfo state, Datum number)
 {
-	bytea	   *bytes = DatumGetByteaPP(DirectFunctionCall1(numeric_send, number));
 	StringInfoData fields;
 	int			header[NUMERIC_HEADER_FIELDS];
 
-	initReadOnlyStringInfo(&fields, VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
+	read_number(number, &fields, header);
 	for (int i = 0; i < NUMERIC_HEADER_FIELDS; i++)
-	{
-		header[i] = (int16) pq_getmsgint(&fields, sizeof(int16));
 		pq_sendint32(state, header[i]);
-	}
 	for (int i = 0; i < header[0]; i++)
 		pq_sendint16(state, pq_getmsgint(&fields, sizeof(int16)));
 	return header[NUMERIC_HEADER_FIELDS - 1];
+}
+
+/* Writes a numeric without fraction as 128 bits, the highest first. */
+static void
+send_int128(StringInfo state, Datum number)
+{
+	uint32		parts[4] = {0}; /* the lowest first */
+	StringInfoData fields;
+	int			header[NUMERIC_HEADER_FIELDS];
+	uint64		carry;
+
+	read_number(number, &fields, header);
+	for (int i = 0; i <= header[1]; i++)
+	{
+		carry = i < header[0] ? pq_getmsgint(&fields, sizeof(int16)) : 0;
+		for (int j = 0; j < lengthof(parts); j++)
+		{
+			carry += (uint64) parts[j] * NUMERIC_BASE;
+			parts[j] = (uint32) carry;
+			carry >>= 32;
+		}
+	}
+	carry = header[2] != 0;		/* negative: the two's complement */
+	for (int j = 0; j < lengthof(parts) && header[2] != 0; j++)
+	{
+		carry += (uint32) ~parts[j];
+		parts[j] = (uint32) carry;
+		carry >>= 32;
+	}
+	for (int j = lengthof(parts) - 1; j >= 0; j--)
+		pq_sendint32(state, parts[j]);
+}
+
+static void
+send_integer(StringInfo state, Datum number)
+{
+	if (SHUTTLE_STATES_HAVE_INT128)
+		send_int128(state, number);
+	else
+		(void) send_number(state, number);
 }
 
 /* Sums, and sums of squares, of integers. */
@@ -196,9 +247,9 @@ make_int_state(const StateColumn *column, const Datum *values, const bool *nulls
 
 	pq_begintypsend(&state);
 	pq_sendint64(&state, DatumGetInt64(values[column->count]));
-	(void) send_number(&state, numeric_or_zero(values, nulls, column->sum));
+	send_integer(&state, numeric_or_zero(values, nulls, column->sum));
 	if (column->squares >= 0)
-		(void) send_number(&state, numeric_or_zero(values, nulls, column->squares));
+		send_integer(&state, numeric_or_zero(values, nulls, column->squares));
 	return PointerGetDatum(pq_endtypsend(&state));
 }
 
