@@ -139,6 +139,21 @@ def check_servers(facts: Facts) -> Iterator[Finding]:
         yield Finding(Level.NOTE, "servers", "this is a standby: nodes are not looked at from here")
 
 
+def check_comparison(facts: Facts) -> Iterator[Finding]:
+    """Have nodes the tables that they should have?"""
+    if facts.not_compared:
+        yield Finding(
+            Level.NOTE,
+            "tables",
+            f"those on storage nodes were not compared: {facts.not_compared}",
+            "SELECT * FROM shuttle.check();",
+        )
+    elif any(node.storage for node in facts.nodes) and not any(
+        node.storage.problems for node in facts.nodes if node.storage
+    ):
+        yield Finding(Level.OK, "tables", "storage nodes have what they should have")
+
+
 QUERY_CHECKS: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
     check_version,
     check_extension,
@@ -147,6 +162,7 @@ QUERY_CHECKS: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
     check_partitionwise,
     check_parents,
     check_servers,
+    check_comparison,
 )
 
 

@@ -24,6 +24,17 @@ class TableFacts:
 
 
 @dataclass
+class StorageFacts:
+    """A node that holds tables which are spread."""
+
+    may_look: bool = True
+    refusal: str = ""  # what shuttle.use_node() says
+    hint: str = ""
+    closed_schemas: str = ""  # in which the remote user may create nothing
+    problems: list[str] = field(default_factory=list)  # what shuttle.check() says
+
+
+@dataclass
 class NodeFacts:
     """A foreign server: how it is defined here, and what is behind it."""
 
@@ -36,6 +47,7 @@ class NodeFacts:
     round_trip_ms: float | None = None
     server: ServerFacts = field(default_factory=ServerFacts)
     tables: list[TableFacts] = field(default_factory=list)
+    storage: StorageFacts | None = None
 
 
 @dataclass
@@ -51,4 +63,6 @@ class Facts:
     was_loaded: bool
     nodes: list[NodeFacts]
     partitioned: list[str] = field(default_factory=list)  # tables with partitions on nodes
+    used_extensions: list[str] = field(default_factory=list)  # by types of columns
+    not_compared: str = ""  # why tables on nodes were not compared
     unknown_parents: list[str] = field(default_factory=list)  # never analyzed as a whole

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from pgshuttle import doctor, find_facts, node_rates, plan_view, target
+from pgshuttle import doctor, find_facts, find_storage, node_rates, plan_view, target
 from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.findings import Finding, Level
 from pgshuttle.target import Connection
@@ -56,11 +56,11 @@ def run_doctor(
     """Checks an installation, and says what to do. Exit code 1: something does not work."""
     with target.connect(target.find_target(dsn, directory)) as connection:
         was_loaded = is_loaded(connection)
-        found = doctor.find_all(
-            find_facts.read_facts(
-                connection, target.load_library(connection), was_loaded=was_loaded
-            )
+        facts = find_facts.read_facts(
+            connection, target.load_library(connection), was_loaded=was_loaded
         )
+        find_storage.read_storage(connection, facts)
+        found = doctor.find_all(facts)
     if as_json:
         typer.echo(json.dumps([dataclasses.asdict(finding) for finding in found], indent=2))
     else:

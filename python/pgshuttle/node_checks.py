@@ -142,6 +142,40 @@ def check_statistics(_facts: Facts, node: NodeFacts) -> Iterator[Finding]:
         yield Finding(Level.OK, "statistics", text)
 
 
+def check_storage(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
+    """Can it hold tables, and has it what it should have?"""
+    storage = node.storage
+    if storage is None:
+        return
+    lacks = [name for name in facts.used_extensions if name not in node.server.extensions]
+    if not storage.may_look:
+        yield Finding(
+            Level.NOTE,
+            "storage node",
+            f"{facts.user} may not call shuttle.use_node(): it was not checked",
+        )
+    elif storage.refusal:
+        yield Finding(Level.ERROR, "storage node", storage.refusal, storage.hint)
+    if node.server.extensions and lacks:
+        text = f"lacks {name_some(lacks)}, whose types tables here have"
+        advice = f"CREATE EXTENSION {lacks[0]}; there, before such tables are distributed."
+        yield Finding(Level.WARNING, "storage node", text, advice)
+    if storage.closed_schemas:
+        yield Finding(
+            Level.WARNING,
+            "storage node",
+            f"the remote user may not create tables in {storage.closed_schemas}",
+            "GRANT CREATE ON SCHEMA ... TO the remote user, there.",
+        )
+    for problem in storage.problems:
+        yield Finding(
+            Level.ERROR,
+            "tables",
+            problem,
+            "SELECT * FROM shuttle.check(repair => true); makes copies of reference tables equal.",
+        )
+
+
 NODE_CHECKS: tuple[Callable[[Facts, NodeFacts], Iterator[Finding]], ...] = (
     check_rights,
     check_round_trip,
@@ -149,4 +183,5 @@ NODE_CHECKS: tuple[Callable[[Facts, NodeFacts], Iterator[Finding]], ...] = (
     check_extensions,
     check_sameness,
     check_statistics,
+    check_storage,
 )

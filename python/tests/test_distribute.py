@@ -131,3 +131,31 @@ def test_progress_is_shown_and_an_interrupt_cancels(
         assert connection.info.transaction_status is psycopg.pq.TransactionStatus.IDLE
     assert seen[-1].table == "log"
     assert json.loads(run("tables", "--json")) == []
+
+
+def test_the_doctor_compares_tables(running: Cluster, run: Run) -> None:
+    def find(level: str) -> list[tuple[str, str]]:
+        code = ExitCode.FAILED if level == "error" else ExitCode.OK
+        found = json.loads(run("doctor", "--json", code=code))
+        names = ("storage node", "tables")
+        return [
+            (one["where"], one["text"])
+            for one in found
+            if one["level"] == level and one["check"] in names
+        ]
+
+    run("distribute", "--yes", "--tablets", "3")
+    assert find("ok") == [("query", "storage nodes have what they should have")]
+    with catalog.connect(running.nodes[1].server) as node:
+        node.execute("UPDATE product SET name = 'other' WHERE id = 3")
+    assert find("error") == [("node2", "product has other rows")]
+    with catalog.connect(running.query) as query:
+        query.execute("SELECT shuttle.check(true)")
+    assert find("ok") == [("query", "storage nodes have what they should have")]
+    with catalog.connect(running.nodes[0].server) as node:
+        node.execute("ALTER SYSTEM SET constraint_exclusion = off")
+        node.execute("SELECT pg_reload_conf()")
+    assert find("error") == [("node1", 'Its setting "constraint_exclusion" is off.')]
+    with catalog.connect(running.nodes[0].server) as node:
+        node.execute("ALTER SYSTEM RESET constraint_exclusion")
+        node.execute("SELECT pg_reload_conf()")

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from pgshuttle import __version__, doctor
-from pgshuttle.facts import Facts, NodeFacts, ServerFacts, TableFacts
+from pgshuttle.facts import Facts, NodeFacts, ServerFacts, StorageFacts, TableFacts
 from pgshuttle.findings import Finding, Level
 
 
@@ -190,3 +190,35 @@ def test_a_user_who_is_not_shown_where_the_library_is_loaded() -> None:
     del facts.query.settings["shared_preload_libraries"]
     facts.was_loaded = True
     assert find_bad(facts) == []
+
+
+@pytest.mark.parametrize(
+    ("storage", "level", "word"),
+    [
+        (StorageFacts(refusal="It is full.", hint="Clean up."), Level.ERROR, "Clean up."),
+        (StorageFacts(may_look=False), Level.NOTE, "me may not call"),
+        (StorageFacts(closed_schemas="public"), Level.WARNING, "in public"),
+        (StorageFacts(problems=["orders has no table"]), Level.ERROR, "orders has no table"),
+    ],
+)
+def test_storage_nodes(storage: StorageFacts, level: Level, word: str) -> None:
+    (found,) = find_bad(make_facts(make_node(storage=storage)))
+    assert (found.where, found.level) == ("far", level)
+    assert word in f"{found.text} {found.advice}"
+
+
+def test_storage_nodes_without_extensions_of_tables() -> None:
+    facts = make_facts(make_node(storage=StorageFacts()))
+    assert "storage nodes have what they should have" in [
+        one.text for one in doctor.find_all(facts)
+    ]
+    facts.used_extensions = ["citext"]
+    (found,) = find_bad(facts)
+    assert "CREATE EXTENSION citext" in found.advice
+
+
+def test_tables_that_were_not_compared() -> None:
+    facts = make_facts(make_node(storage=StorageFacts()))
+    facts.not_compared = "permission denied"
+    (found,) = find_bad(facts)
+    assert "permission denied" in found.text
