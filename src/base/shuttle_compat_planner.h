@@ -303,6 +303,18 @@ shuttle_path_for_child(PlannerInfo *root, Path *path, RelOptInfo *child)
 #endif
 }
 
+/* True of a relation whose rows are aggregated before a join, new in 19. It is a
+ * copy of the relation, with the same relids. */
+static inline bool
+shuttle_is_grouped_early(const RelOptInfo *rel)
+{
+#if PG_VERSION_NUM >= 190000
+	return IS_GROUPED_REL(rel);
+#else
+	return false;
+#endif
+}
+
 /* Costs a nested loop; 19 asks which settings allow it. */
 static inline void
 shuttle_initial_cost_nestloop(PlannerInfo *root, JoinCostWorkspace *workspace,

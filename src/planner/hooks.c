@@ -86,7 +86,13 @@ consider_join(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 {
 	if (previous_join != NULL)
 		previous_join(root, joinrel, outer, inner, type, extra);
+
+	/* what is added below reads the inner relation, not its groups */
+	if (shuttle_is_grouped_early(inner))
+		return;
 	shuttle_join_path_consider(root, joinrel, outer, inner, type, extra);
+	if (shuttle_is_grouped_early(outer))
+		return;
 	shuttle_reference_tables_consider(root, joinrel, outer, inner, type, extra);
 	shuttle_fixed_keys_consider(root, joinrel, outer, inner, type, extra);
 

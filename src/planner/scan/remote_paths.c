@@ -492,7 +492,8 @@ shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 	List	   *paths;
 	ListCell   *lc;
 
-	if (shuttle_waits_beside_write(root, rel->relids, extra->restrictlist))
+	if (shuttle_is_grouped_early(rel) ||
+		shuttle_waits_beside_write(root, rel->relids, extra->restrictlist))
 		return;
 	wanted = hide_order(root, rel);
 	if (is_repriced)
