@@ -155,6 +155,22 @@ my $out;
 ($out, $err) = $session->run('INSERT INTO item VALUES (503, 1);');
 is("$out$err", '', 'a node that has restarted');
 
+# ---- a connection that breaks between the rows and COMMIT: they are sent again
+
+$node->safe_psql('postgres', q{CREATE FUNCTION add_and_wait(id int) RETURNS int LANGUAGE plpgsql AS
+	'BEGIN INSERT INTO item VALUES (id, 1); PERFORM pg_advisory_xact_lock(1); RETURN id; END'});
+$session->run('SELECT add_and_wait(505);');
+$blocker->run('BEGIN; SELECT pg_advisory_xact_lock(1);');
+$proxy->mute(1);
+$session->send('SELECT add_and_wait(506);');
+ok($node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted}), 'the row is sent');
+$proxy->reset;
+$proxy->mute(0);
+$blocker->run('COMMIT;');
+($out, $err) = $session->result;
+is("$out$err", '506', 'a connection broke before COMMIT');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM item WHERE id = 506'), 1, 'the row is there');
+
 # ---- a trigger on a node that keeps rows out
 
 $far->safe_psql('postgres', q{CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'});

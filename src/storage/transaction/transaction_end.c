@@ -159,12 +159,20 @@ commit_all(bool in_worker)
 		shuttle_notices_show();
 }
 
-/* Sends the commands of all nodes with this part in the commit. */
+/* Sends the commands of all nodes with this part in the commit, if none is lost. */
 static void
 send_part(CommitPart part)
 {
 	dlist_iter	iter;
 
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		if (node->commit.part == part && node->connection.state == NODE_LOST &&
+			node->commit.must_wait)
+			shuttle_connection_raise(node);
+	}
 	dlist_foreach(iter, &shuttle_nodes)
 	{
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
@@ -199,10 +207,41 @@ check_part(CommitPart part)
 	}
 }
 
+/* The oldest write that nobody waits for, and that was lost with its connection. */
+static ShuttleRequest *
+find_lost_write(ShuttleNode *node)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &node->requests.all)
+	{
+		ShuttleRequest *request = dlist_container(ShuttleRequest, link, iter.cur);
+
+		if (request->unawaited && request->state == REQUEST_UNSENT)
+			return request;
+	}
+	return NULL;
+}
+
+/* From here on nothing is sent again: COMMIT would not follow it. */
+static void
+repeat_lost_writes(ShuttleNode *node)
+{
+	ShuttleRequest *request;
+
+	if (node->requests.nunawaited == 0)
+		return;
+	shuttle_connection_check(node);
+	while ((request = find_lost_write(node)) != NULL)
+		shuttle_request_complete(request);
+	node->transaction.can_repeat = false;
+}
+
 /* Raises an error if a node cannot commit. */
 static void
 check_before_commit(ShuttleNode *node)
 {
+	repeat_lost_writes(node);
 	if (node->connection.state == NODE_LOST && node->commit.must_wait)
 		shuttle_connection_raise(node);
 	if (!shuttle_transaction_is_open(node))
@@ -265,6 +304,10 @@ check_commit(ShuttleNode *node)
 		await_commit(node);
 	else
 		shuttle_wait_until(node, SHUTTLE_WAIT_COMMIT, is_flushed, node);
+
+	/* If BEGIN had failed, the tag of COMMIT is that of an empty transaction. */
+	if (must_wait && node->errors.first != NULL)
+		node->commit.done = false;
 
 	/* A connection that broke after the answer does not matter. */
 	if (must_wait && !node->commit.done)
