@@ -71,7 +71,7 @@ def define_server(
     port: int,
     extra: Mapping[str, str] | None = None,
 ) -> None:
-    """Makes a foreign server and its user mapping, or changes the server's port.
+    """Makes a foreign server, for tablets too if it is on ours, or changes its port.
 
     extra: further options of a new server.
     """
@@ -85,8 +85,10 @@ def define_server(
     connection.execute(
         create.format(sql.Identifier(name), sql.Identifier(wrapper), write_options(options))
     )
-    mapping = sql.SQL("CREATE USER MAPPING FOR CURRENT_USER SERVER {} OPTIONS ({})")
+    mapping = sql.SQL("CREATE USER MAPPING FOR PUBLIC SERVER {} OPTIONS ({})")
     connection.execute(mapping.format(sql.Identifier(name), write_options({"user": SUPERUSER})))
+    if wrapper == ENGINE_WRAPPER:
+        connection.execute("SELECT shuttle.use_node(%s)", [name])
 
 
 def define_servers(cluster: Cluster) -> None:

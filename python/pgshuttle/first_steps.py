@@ -19,6 +19,11 @@ Try, a line at a time:
   pgshuttle rttDIR 10
   pgshuttle explainDIR "QUERY"
   pgshuttle explainDIR --set shuttle.enable_batched_join=off "QUERY"
+Spread a table over the nodes:
+  pgshuttle psqlDIR -- -c "CREATE TABLE item AS SELECT i AS id, 'no ' || i AS name FROM generate_series(1, 100000) i"
+  pgshuttle psqlDIR -- -c "ALTER TABLE item ADD PRIMARY KEY (id)"
+  pgshuttle distributeDIR item.id --yes
+  pgshuttle tablesDIR
 End:
   pgshuttle downDIR --remove"""  # noqa: E501
 

@@ -26,18 +26,7 @@ INSERT INTO orders SELECT i, 1 + i % 100, 1 + i % 10 FROM generate_series(1, 100
 """
 
 
-def use_nodes(found: Cluster) -> None:
-    """Makes storage nodes of the cluster's servers."""
-    with catalog.connect(found.query) as query:
-        for i in range(1, len(found.nodes) + 1):
-            query.execute(f"DROP USER MAPPING FOR CURRENT_USER SERVER node{i}".encode())
-            query.execute(
-                f"CREATE USER MAPPING FOR PUBLIC SERVER node{i} OPTIONS (user 'postgres')".encode()
-            )
-            query.execute(f"SELECT shuttle.use_node('node{i}')".encode())
-
-
-running = small_cluster("distribute", 2, use_nodes)
+running = small_cluster("distribute", 2)
 
 
 @pytest.fixture
