@@ -26,6 +26,7 @@
 #include "utils/tuplestore.h"
 
 #include "base/shuttle_compat.h"
+#include "tablets/distribute.h"
 #include "tablets/tablets_internal.h"
 
 #define NCOLUMNS 4

@@ -23,7 +23,6 @@
 #include "miscadmin.h"
 #include "partitioning/partdesc.h"
 #include "nodes/makefuncs.h"
-#include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -33,7 +32,7 @@
 #include "base/shuttle_compat_catalog.h"
 #include "base/shuttle_points.h"
 #include "storage/shuttle_storage.h"
-#include "tablets/progress.h"
+#include "tablets/distribute.h"
 #include "tablets/tablets_internal.h"
 
 /* Columns of a node's answer about foreign keys. */
@@ -203,10 +202,10 @@ make_foreign_keys(const List *keys)
 static void
 check_table(Oid relid)
 {
-	Relation	rel = table_open(relid, AccessExclusiveLock);
+	Relation	rel;
 
-	if (!object_ownercheck(RelationRelationId, relid, GetUserId()))
-		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, RelationGetRelationName(rel));
+	shuttle_lock_owned(relid);
+	rel = table_open(relid, NoLock);
 	if (shuttle_table_kind(relid) != SHUTTLE_TABLE_DISTRIBUTED &&
 		shuttle_table_kind(relid) != SHUTTLE_TABLE_REFERENCE)
 		ereport(ERROR,

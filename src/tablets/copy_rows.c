@@ -33,7 +33,7 @@
 #include "base/shuttle_settings.h"
 #include "storage/shuttle_storage.h"
 #include "tablets/copies.h"
-#include "tablets/progress.h"
+#include "tablets/distribute.h"
 #include "tablets/tablets_internal.h"
 
 typedef struct CopyColumn

@@ -24,11 +24,11 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_constraint.h"
 #include "catalog/pg_type.h"
+#include "commands/tablecmds.h"
 #include "executor/spi.h"
 #include "foreign/foreign.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
-#include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/inval.h"
@@ -41,7 +41,7 @@
 #include "base/shuttle_points.h"
 #include "base/shuttle_settings.h"
 #include "cluster/shuttle_cluster.h"
-#include "tablets/progress.h"
+#include "tablets/distribute.h"
 #include "tablets/tablets_internal.h"
 
 /* One of the tables that are distributed together. */
@@ -100,7 +100,8 @@ add_key(Distribution *distribution, const char *text)
 				 errhint("Write table.column or schema.table.column.")));
 	names = list_delete_last(names);
 	add_table(distribution,
-			  RangeVarGetRelid(makeRangeVarFromNameList(names), AccessExclusiveLock, false),
+			  RangeVarGetRelidExtended(makeRangeVarFromNameList(names), AccessExclusiveLock, 0,
+									   RangeVarCallbackOwnsRelation, NULL),
 			  key);
 }
 
@@ -143,10 +144,11 @@ check_tables(Distribution *distribution)
 	foreach(cell, distribution->tables)
 	{
 		DistributedTable *table = lfirst(cell);
-		Relation	rel = table_open(table->relid, AccessExclusiveLock);
+		Relation	rel = table_open(table->relid, NoLock);
 
 		shuttle_refusal_raise(shuttle_refuse_distribution(rel, table->key, distribution->relids));
 		table->key_number = get_attnum(table->relid, table->key);
+		CheckTableNotInUse(rel, "distribute");
 		table_close(rel, NoLock);
 	}
 }
@@ -410,7 +412,7 @@ shuttle_distribute_table(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("table and key must not be null")));
 	relid = PG_GETARG_OID(0);
-	LockRelationOid(relid, AccessExclusiveLock);
+	shuttle_lock_owned(relid);
 	add_table(&distribution, relid, NameStr(*PG_GETARG_NAME(1)));
 	take_options(&distribution, fcinfo, 2);
 	distribute(&distribution);

@@ -15,6 +15,7 @@
 #include "catalog/pg_collation.h"
 #include "commands/defrem.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -23,6 +24,7 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_catalog.h"
+#include "tablets/distribute.h"
 #include "tablets/tablets_internal.h"
 
 /* Something that a distributed table cannot have. */
@@ -46,6 +48,18 @@ static const RefusedPart parts[] =
 		" AND indexprs IS NOT NULL",
 		.message = "cannot distribute table \"%s\" with unique index \"%s\" on expressions",
 		.hint = "Make the index not unique, or drop it.",
+	},
+	{
+		.query = "SELECT indexrelid::regclass::text FROM pg_index WHERE indrelid = $1 AND NOT indisvalid",
+		.message = "cannot distribute table \"%s\" with index \"%s\" that is not valid",
+		.hint = "Drop the index, or build it again with REINDEX.",
+	},
+	{
+		.query = "SELECT conname::text FROM pg_constraint"
+		" WHERE conrelid = $1 AND contype = 'c' AND NOT convalidated"
+		" AND pg_get_constraintdef(oid) NOT LIKE '% NOT ENFORCED'",
+		.message = "cannot distribute table \"%s\" with check \"%s\" that its rows may not meet",
+		.hint = "Validate it with ALTER TABLE ... VALIDATE CONSTRAINT, or drop it.",
 	},
 	{
 		.query = "SELECT inhparent::regclass::text FROM pg_inherits WHERE inhrelid = $1"
@@ -94,6 +108,20 @@ shuttle_refusal_raise(const ShuttleRefusal *refusal)
 				 errmsg_internal("%s", refusal->message),
 				 refusal->detail == NULL ? 0 : errdetail_internal("%s", refusal->detail),
 				 refusal->hint == NULL ? 0 : errhint("%s", refusal->hint)));
+}
+
+void
+shuttle_lock_owned(Oid relid)
+{
+	const char *name = get_rel_name(relid);
+
+	if (!object_ownercheck(RelationRelationId, relid, GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, name);
+	LockRelationOid(relid, AccessExclusiveLock);
+	if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relid)))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("table \"%s\" was dropped by another session", name == NULL ? "?" : name)));
 }
 
 ShuttleRefusal *

@@ -25,7 +25,7 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_counters.h"
-#include "tablets/progress.h"
+#include "tablets/distribute.h"
 #include "tablets/tablets_internal.h"
 
 #define PARAMETER_ESTIMATE 17

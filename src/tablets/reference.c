@@ -29,7 +29,7 @@
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_catalog.h"
 #include "tablets/copies.h"
-#include "tablets/progress.h"
+#include "tablets/distribute.h"
 #include "tablets/tablets_internal.h"
 
 SHUTTLE_SQL_FUNCTION(shuttle_reference_table);
@@ -116,10 +116,12 @@ shuttle_copies_make(Relation rel, List *servers)
 Datum
 shuttle_reference_table(PG_FUNCTION_ARGS)
 {
-	Relation	rel = table_open(PG_GETARG_OID(0), AccessExclusiveLock);
+	Relation	rel;
 	List	   *servers;
 	uint64		nrows;
 
+	shuttle_lock_owned(PG_GETARG_OID(0));
+	rel = table_open(PG_GETARG_OID(0), NoLock);
 	shuttle_refusal_raise(shuttle_refuse_reference(rel));
 	lock_tables();
 	servers = shuttle_nodes_needed();

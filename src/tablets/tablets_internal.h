@@ -212,38 +212,6 @@ extern void shuttle_load_check_snapshot(void);
  * the table's rows to them. Returns the number of rows. */
 extern uint64 shuttle_load_tablets(Oid relid, const char *key, const ShuttleLayout *layout);
 
-/* ---- distribute_checks.c */
-
-/* An error that has not been raised. */
-typedef struct ShuttleRefusal
-{
-	int			code;			/* SQLSTATE */
-	const char *message;
-	const char *detail;			/* or NULL */
-	const char *hint;			/* or NULL */
-} ShuttleRefusal;
-
-extern ShuttleRefusal *shuttle_refusal(int code, const char *message,
-									   const char *detail, const char *hint);
-
-/* Raises a refusal; NULL: does nothing. */
-extern void shuttle_refusal_raise(const ShuttleRefusal *refusal);
-
-/* The three checks return NULL if nothing is to be refused: a table of another
- * owner, or one that is distributed or a reference table already; */
-extern ShuttleRefusal *shuttle_refuse_taken(Relation rel);
-
-/*
- * what cannot be distributed by that column.
- * key: NULL if the column is not chosen yet.
- * group: tables that are distributed together with this one, OIDs;
- */
-extern ShuttleRefusal *shuttle_refuse_distribution(Relation rel, const char *key,
-												   const List *group);
-
-/* what cannot be a reference table (reference.c). */
-extern ShuttleRefusal *shuttle_refuse_reference(Relation rel);
-
 /* ---- surgery.c; the caller holds AccessExclusiveLock on the table */
 
 /*

@@ -53,9 +53,10 @@ stopped_at('rows-copied', q{SELECT shuttle.local_table('item');}, 'item|local|co
 goes_on('rows-copied');
 
 # a session that failed shows nothing of what it does later
-$session->run('CREATE TABLE bad (id int); INSERT INTO bad VALUES (-1); ALTER TABLE bad ADD CHECK (id > 0) NOT VALID;');
+$session->run('CREATE TABLE bad (id int);');
+$cluster->{nodes}[1]->safe_psql('postgres', 'CREATE TABLE bad (id int)');
 my (undef, $error) = $session->run(q{SELECT shuttle.distribute_table('bad', 'id');});
-like($error, qr/23514/, 'nodes refuse a row');
+like($error, qr/42P07/, 'a node has such a table');
 is($query->safe_psql('postgres', $progress), '', 'nothing is left of what failed');
 $session->run('SELECT count(*) FROM account1;');
 is($query->safe_psql('postgres', $progress), '', 'nor of what comes later');

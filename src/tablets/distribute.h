@@ -1,0 +1,83 @@
+/*-------------------------------------------------------------------------
+ * distribute.h
+ *	  What the files that distribute tables and bring them back share.
+ *
+ * In: a table, perhaps a column. Out: an error that has not been raised, which
+ * distribute_table() and reference_table() raise and advise() shows; and what the
+ * view shuttle.progress shows of their work.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_TABLETS_DISTRIBUTE_H
+#define SHUTTLE_TABLETS_DISTRIBUTE_H
+
+#include "nodes/pg_list.h"
+#include "utils/relcache.h"
+
+/* ---- distribute_checks.c */
+
+/* An error that has not been raised. */
+typedef struct ShuttleRefusal
+{
+	int			code;			/* SQLSTATE */
+	const char *message;
+	const char *detail;			/* or NULL */
+	const char *hint;			/* or NULL */
+} ShuttleRefusal;
+
+extern ShuttleRefusal *shuttle_refusal(int code, const char *message,
+									   const char *detail, const char *hint);
+
+/* Locks a table for itself. Errors: 42501, before it waits, if the caller does not
+ * own the table. */
+extern void shuttle_lock_owned(Oid relid);
+
+/* Raises a refusal; NULL: does nothing. */
+extern void shuttle_refusal_raise(const ShuttleRefusal *refusal);
+
+/* The three checks return NULL if nothing is to be refused: a table of another
+ * owner, or one that is distributed or a reference table already; */
+extern ShuttleRefusal *shuttle_refuse_taken(Relation rel);
+
+/*
+ * what cannot be distributed by that column.
+ * key: NULL if the column is not chosen yet.
+ * group: tables that are distributed together with this one, OIDs;
+ */
+extern ShuttleRefusal *shuttle_refuse_distribution(Relation rel, const char *key,
+												   const List *group);
+
+/* what cannot be a reference table (reference.c). */
+extern ShuttleRefusal *shuttle_refuse_reference(Relation rel);
+
+/* ---- progress.c */
+
+/* Numbers are those of the view. */
+typedef enum ShuttleProgressCommand
+{
+	SHUTTLE_PROGRESS_DISTRIBUTE = 1,
+	SHUTTLE_PROGRESS_REFERENCE,
+	SHUTTLE_PROGRESS_LOCAL
+} ShuttleProgressCommand;
+
+typedef enum ShuttleProgressPhase
+{
+	SHUTTLE_PROGRESS_TABLES = 1,
+	SHUTTLE_PROGRESS_ROWS,
+	SHUTTLE_PROGRESS_KEYS,
+	SHUTTLE_PROGRESS_ANALYZE
+} ShuttleProgressPhase;
+
+/* Rows and bytes of our requests are counted from here on, until
+ * shuttle_progress_end(), an error, or the end of the current memory context. */
+extern void shuttle_progress_start(ShuttleProgressCommand command);
+
+/* Shows a phase of a table, which is locked. Rows are counted anew if it is
+ * another table. */
+extern void shuttle_progress_show(Oid relid, ShuttleProgressPhase phase);
+
+/* Adds rows that requests do not count. */
+extern void shuttle_progress_add_rows(int64 nrows);
+
+extern void shuttle_progress_end(void);
+
+#endif							/* SHUTTLE_TABLETS_DISTRIBUTE_H */
