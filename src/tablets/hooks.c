@@ -14,7 +14,7 @@
 #include "base/shuttle_settings.h"
 #include "base/shuttle_utility.h"
 #include "tablets/copies.h"
-#include "tablets/ddl.h"
+#include "tablets/ddl/ddl.h"
 #include "tablets/shuttle_tablets.h"
 
 static ProcessUtility_hook_type previous_utility = standard_ProcessUtility;

@@ -16,7 +16,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
-#include "tablets/ddl.h"
+#include "tablets/ddl/ddl.h"
 
 /* Distributed tables with columns of a type, its array, or a domain over it. */
 static const char *const users_of_type =

@@ -24,7 +24,7 @@
 
 #include "base/shuttle_compat_catalog.h"
 #include "cluster/shuttle_cluster.h"
-#include "tablets/ddl.h"
+#include "tablets/ddl/ddl.h"
 
 /* A statement on one relation. */
 typedef struct StatementRule

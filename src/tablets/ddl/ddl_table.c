@@ -24,7 +24,7 @@
 #include "utils/lsyscache.h"
 
 #include "base/shuttle_compat.h"
-#include "tablets/ddl.h"
+#include "tablets/ddl/ddl.h"
 
 typedef struct AlterTable
 {

@@ -20,7 +20,7 @@
 #include "utils/partcache.h"
 #include "utils/rel.h"
 
-#include "tablets/ddl.h"
+#include "tablets/ddl/ddl.h"
 
 static const char *
 key_of(Oid relid)

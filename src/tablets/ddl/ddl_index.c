@@ -17,7 +17,7 @@
 
 #include "base/shuttle_compat.h"
 #include "storage/shuttle_storage.h"
-#include "tablets/ddl.h"
+#include "tablets/ddl/ddl.h"
 
 void
 shuttle_ddl_create_index(const ShuttleDdl *ddl)

@@ -27,7 +27,7 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_settings.h"
-#include "tablets/ddl.h"
+#include "tablets/ddl/ddl.h"
 #include "tablets/tablets_internal.h"
 
 /* A table or tablet that the statement has dropped. */

@@ -6,8 +6,8 @@
  * for nodes, in the same transaction.
  *-------------------------------------------------------------------------
  */
-#ifndef SHUTTLE_TABLETS_DDL_H
-#define SHUTTLE_TABLETS_DDL_H
+#ifndef SHUTTLE_TABLETS_DDL_DDL_H
+#define SHUTTLE_TABLETS_DDL_DDL_H
 
 #include "catalog/objectaccess.h"
 #include "nodes/parsenodes.h"
@@ -120,4 +120,4 @@ extern void shuttle_ddl_drop_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_P
 /* True if a statement drops what depends on what it names. */
 extern bool shuttle_ddl_is_cascade(Node *statement);
 
-#endif							/* SHUTTLE_TABLETS_DDL_H */
+#endif							/* SHUTTLE_TABLETS_DDL_DDL_H */
