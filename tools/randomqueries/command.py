@@ -17,7 +17,7 @@ from testrun.installed import Installed, TestRunError, prepare
 from randomqueries.runs import AnyTester, Counts, Say, Wanted, server
 
 MOST_BYTES = 4 << 30  # of addresses of one process: more is a finding, and not the machine's end
-SERVERS = ("15", "16", "17", "18", "17-plain", "18-plain", "18-sanitize")
+SERVERS = ("15", "16", "17", "18", "19", "17-plain", "18-plain", "18-sanitize")
 
 
 @dataclass(frozen=True)
