@@ -18,7 +18,7 @@ BEGIN
 		line := regexp_replace(line, 'ROWS FROM \(.*\) WITH ORDINALITY AS (\w+)\([^()]*\)', 'ROWS FROM (...) AS \1');
 		line := regexp_replace(line, '\(SELECT pg_catalog\.unnest.*\) AS (shuttle_rows)', '(SELECT ...) AS \1');
 		line := regexp_replace(line, 'CASE WHEN true THEN \(?(\S+?)\)? ELSE .*? END(?=,| FROM| WHERE)', '\1', 'g');
-		line := regexp_replace(line, 'InitPlan 1.*', 'InitPlan 1');
+		line := regexp_replace(line, 'InitPlan .*', 'InitPlan');
 		RETURN NEXT replace(line, '.00 loops', ' loops');
 	END LOOP;
 END $$;

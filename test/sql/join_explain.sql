@@ -10,7 +10,15 @@ SET search_path = guest, local, public;
 EXPLAIN (COSTS OFF) SELECT a.id, b.id FROM a LEFT JOIN b ON b.k = a.k;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT a.id, b.id FROM a LEFT JOIN b ON b.k = a.k AND b.n > a.id;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT a.id, c.id FROM a JOIN b ON b.k = a.k JOIN c ON c.n = b.n AND c.id > a.k;
-EXPLAIN (COSTS OFF, VERBOSE) SELECT a.id, (SELECT count(*) FROM b WHERE b.k = a.k) FROM a WHERE EXISTS (SELECT FROM b WHERE b.n = a.k);
+CREATE FUNCTION test.explained(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF, VERBOSE) ' || query LOOP
+		RETURN NEXT regexp_replace(line, 'SubPlan \w+', 'SubPlan');  -- 19 names it
+	END LOOP;
+END $$;
+SELECT * FROM test.explained('SELECT a.id, (SELECT count(*) FROM b WHERE b.k = a.k) FROM a WHERE EXISTS (SELECT FROM b WHERE b.n = a.k)');
 EXPLAIN (COSTS OFF, FORMAT JSON) SELECT a.id FROM a JOIN b ON b.k = a.k \g /dev/null
 EXPLAIN (COSTS OFF, FORMAT YAML) SELECT a.id FROM a JOIN b ON b.k = a.k \g /dev/null
 EXPLAIN (COSTS OFF, FORMAT XML) SELECT a.id FROM a JOIN b ON b.k = a.k \g /dev/null

@@ -53,7 +53,7 @@ CREATE FUNCTION smart.odd(int) RETURNS bool LANGUAGE plpgsql IMMUTABLE AS 'BEGIN
 CREATE TABLE here.c_here AS SELECT * FROM here.t WHERE k < 50;
 CREATE TABLE dist.c_here AS SELECT * FROM here.t WHERE k < 50;
 CALL smart.view('types', $$SELECT 'a' AS region, k, g, n, i4, txt FROM t1 UNION ALL SELECT v, k::int8, g::int2, i4, n, v FROM t2 UNION ALL SELECT 'c', 5, g, k, i4, txt FROM t3 WHERE NOT gone$$);
-EXPLAIN (VERBOSE, COSTS OFF) SELECT region, count(*), sum(k) FROM types GROUP BY region;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT region, count(*), sum(g::bigint) FROM types GROUP BY region;
 SELECT * FROM smart.check_view('types');
 SELECT smart.check('SELECT max(x), count(*) FROM (SELECT v AS x FROM t1 WHERE NOT gone UNION ALL SELECT txt || ''z'' FROM t2 WHERE k % 2 = 0 UNION ALL SELECT txt || ''z'' FROM c_here UNION ALL SELECT v FROM t3 WHERE smart.odd(k)) s'),
 	smart.check('SELECT x, count(*) FROM (SELECT txt AS x FROM t1 UNION ALL SELECT txt::char(5) FROM t2 WHERE NOT gone UNION ALL SELECT ''x1''::char(4) FROM t3) s GROUP BY x');

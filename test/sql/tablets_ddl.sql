@@ -65,7 +65,9 @@ RESET client_min_messages;
 ALTER TABLE orders ADD CONSTRAINT wrong CHECK (m > 100);
 CALL public.try('ALTER TABLE orders DROP CONSTRAINT orders_pkey');
 CALL public.try('ALTER TABLE orders ADD COLUMN k int, ADD UNIQUE (k, c), ADD CONSTRAINT "Key" PRIMARY KEY (c, id)');
+\set VERBOSITY sqlstate
 ALTER TABLE orders ADD UNIQUE (id);
+\set VERBOSITY terse
 ALTER TABLE orders ADD EXCLUDE (id WITH =);
 
 -- foreign keys, which only nodes have
@@ -97,7 +99,9 @@ CALL public.try('ALTER INDEX two RENAME TO "Two"');
 CALL public.try('ALTER TABLE orders ALTER COLUMN id TYPE numeric');
 CALL public.try('DROP INDEX "Two", orders_total');
 CALL public.try('CREATE INDEX IF NOT EXISTS orders_m_idx ON orders (m)');
+\set VERBOSITY sqlstate
 CREATE UNIQUE INDEX ON orders (id);
+\set VERBOSITY terse
 CREATE INDEX CONCURRENTLY ON orders (id);
 
 -- the table

@@ -59,16 +59,20 @@ SELECT pair.same_here(:state, 'INSERT INTO item (id, n) SELECT i, i FROM generat
 SELECT pair.same_here(:state, 'INSERT INTO item (id, n) SELECT i, i FROM generate_series(40, 1, -1) i ON CONFLICT (id) DO UPDATE SET n = excluded.n RETURNING xmax = 0 AS inserted');
 RESET shuttle.write_buffer_size;
 
--- backslashes, whatever the two servers make of them
+-- backslashes, whatever the two servers make of them; since 19 only one thing
+SELECT CASE WHEN current_setting('server_version_num')::int < 190000 THEN '-c standard_conforming_strings=off' ELSE '' END AS escapes \gset
 SELECT pair.same_here(:state, $w$INSERT INTO item (id, code) VALUES (1, 'n') ON CONFLICT (id) DO UPDATE SET code = item.code || 'a\b''c\' || excluded.code WHERE item.code <> 'k\' RETURNING code$w$);
-ALTER SERVER our_node OPTIONS (ADD options '-c standard_conforming_strings=off');
+ALTER SERVER our_node OPTIONS (ADD options :'escapes');
 SELECT pair.same_here(:state, $w$INSERT INTO item (id, code) VALUES (1, 'n') ON CONFLICT (id) DO UPDATE SET code = item.code || 'a\b''c\' || excluded.code WHERE item.code <> 'k\' RETURNING code$w$);
 ALTER SERVER our_node OPTIONS (DROP options);
-SET escape_string_warning = off;
-SET standard_conforming_strings = off;
+DO $$ BEGIN
+	IF current_setting('server_version_num')::int < 190000 THEN
+		SET escape_string_warning = off;
+		SET standard_conforming_strings = off;
+	END IF;
+END $$;
 SELECT pair.same_here(:state, $w$INSERT INTO item (id, code) VALUES (1, 'n') ON CONFLICT (id) DO UPDATE SET code = item.code || 'a\\b''c\\' || excluded.code WHERE item.code <> 'k\\' RETURNING code$w$);
 SET standard_conforming_strings = on;
-RESET escape_string_warning;
 
 -- the same row twice, in one request and in several
 SELECT pair.same_here(:state, 'INSERT INTO item (id, n) VALUES (1, 1), (1, 2) ON CONFLICT (id) DO UPDATE SET n = excluded.n');

@@ -136,7 +136,9 @@ INSERT INTO ours.asked VALUES (11, 'k'), (12, 'l');
 SELECT :first AS first, :two_more AS two_more, :altered AS altered, count(*), count(DISTINCT (id, t)) FROM ours.asked;
 -- the node's table is another one
 ALTER TABLE node.asked ALTER id TYPE text;
+\set VERBOSITY terse
 INSERT INTO ours.asked VALUES (13, 'm'), (14, 'n');
+\set VERBOSITY default
 ALTER TABLE node.asked ALTER t TYPE int USING length(t);
 INSERT INTO ours.asked VALUES (15, '15'), (16, '016');
 INSERT INTO ours.asked VALUES (15, '15'), (16, '016');
