@@ -20,14 +20,14 @@
 
 /* Distributed tables with columns of a type, its array, or a domain over it. */
 static const char *const users_of_type =
-"SELECT DISTINCT t.relation::oid::text FROM shuttle.tables AS t JOIN pg_attribute AS a ON a.attrelid = t.relation"
+"SELECT t.relation::oid::text FROM shuttle.tables AS t JOIN pg_attribute AS a ON a.attrelid = t.relation"
 " JOIN pg_type AS y ON y.oid = a.atttypid LEFT JOIN pg_type AS e ON e.oid = y.typelem AND y.typlen = -1"
 " WHERE t.kind = 'distributed' AND NOT a.attisdropped"
-" AND $1 IN (y.oid, y.typbasetype, e.oid, e.typbasetype)";
+" AND $1 IN (y.oid, y.typbasetype, e.oid, e.typbasetype) ORDER BY t.relation::text";
 
 static const char *const users_of_schema =
 "SELECT t.relation::oid::text FROM shuttle.tables AS t JOIN pg_class AS c ON c.oid = t.relation"
-" WHERE t.kind = 'distributed' AND c.relnamespace = $1";
+" WHERE t.kind = 'distributed' AND c.relnamespace = $1 ORDER BY c.relname";
 
 static Oid
 find_type(Node *names)
