@@ -20,6 +20,7 @@
 #include "catalog/storage.h"
 #include "commands/vacuum.h"
 #include "executor/executor.h"
+#include "foreign/fdwapi.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "pgstat.h"
@@ -276,6 +277,15 @@ shuttle_analyze_table(Oid relid)
 	vacuum(tables, &params, NULL, CurrentMemoryContext, false);
 #else
 	vacuum(tables, &params, NULL, false);
+#endif
+}
+
+/* Takes out postgres_fdw's own way to copy statistics, new in 19. */
+static inline void
+shuttle_clear_statistics_import(FdwRoutine *routine)
+{
+#if PG_VERSION_NUM >= 190000
+	routine->ImportForeignStatistics = NULL;
 #endif
 }
 

@@ -48,3 +48,9 @@ SELECT answer('REPACK item', 'done');
 INSERT INTO item VALUES (13, 'thirteen');
 SELECT name FROM item WHERE id = 13;
 SELECT * FROM shuttle.check();
+-- ANALYZE copies statistics by itself, over the session's connection, whatever 19's postgres_fdw could do
+SELECT answer('ALTER SERVER n1 OPTIONS (ADD import_stats ''true'')', 'done');
+CREATE FOREIGN TABLE seen (id int, name text) SERVER n1 OPTIONS (schema_name 'shop', table_name 'item');
+ANALYZE seen;
+SELECT count(*) FROM pg_stats WHERE tablename = 'seen';
+SELECT count(*) FROM public.postgres_fdw_get_connections();

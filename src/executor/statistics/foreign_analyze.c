@@ -23,6 +23,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "base/shuttle_compat_catalog.h"
 #include "executor/fdw/fdw.h"
 #include "executor/statistics/statistics.h"
 #include "storage/shuttle_storage.h"
@@ -45,6 +46,9 @@ void
 shuttle_foreign_analyze_fill(FdwRoutine *routine)
 {
 	routine->AnalyzeForeignTable = analyze_foreign_table;
+
+	/* it would open a connection of postgres_fdw beside ours */
+	shuttle_clear_statistics_import(routine);
 }
 
 /*
