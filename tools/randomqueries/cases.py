@@ -13,9 +13,11 @@ PREPARED_SHARE = 0.12
 TWO_SHARE = 0.05
 
 
-def make_case(seed: int, number: int, tables: tuple[Table, ...]) -> Case:
+def make_case(seed: int, number: int, tables: tuple[Table, ...], only: str | None = None) -> Case:
+    """only: a transport instead of a random one."""
     dice = Dice(seed, "case", number)
     transport = dice.weighted([(5, "guest"), (5, "engine"), (3, "tablets"), (1, "both")])
+    transport = only or transport
     settings = random_settings(dice)
     if dice.chance(TWO_SHARE):
         queries = tuple(make_query(dice, tables) for _ in range(2))

@@ -38,6 +38,7 @@ def parse_arguments(tool: Tool) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, nargs="+", default=[1], metavar="S", help="one or more")
     parser.add_argument("--first", type=int, default=1, metavar="N", help="number of the first one")
     parser.add_argument("--failures", type=int, default=1, metavar="N", help="stop after so many")
+    parser.add_argument("--tablets", action="store_true", help="distributed tables only")
     parser.add_argument("--keep", action="store_true", help="keep the files of the run")
     parser.add_argument("--no-build", action="store_true", help="test what is installed")
     return parser.parse_args()
@@ -49,7 +50,7 @@ def say(line: str) -> None:
 
 def test(tool: Tool, args: argparse.Namespace, installed: Installed, seed: int) -> Counts[Any]:
     """Runs the cases on one server; its files stay where something is wrong."""
-    wanted = Wanted(seed, args.first, args.count, args.failures)
+    wanted = Wanted(seed, args.first, args.count, args.failures, args.tablets)
     with server(installed) as (cluster, base):
         tester = tool.make(cluster, wanted, say)
         counts = tester.run()

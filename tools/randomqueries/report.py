@@ -14,8 +14,9 @@ def failure_lines(
     seed: int, case: Case, problem: str | None, plans: Sequence[Any]
 ) -> Iterator[str]:
     """All that is needed to see a failure again."""
+    only = " --tablets" if case.transport == "tablets" else ""
     yield f"FAILED: query {case.number} of seed {seed}"
-    yield f"  again: tools/random_queries --seed {seed} --first {case.number} --count 1"
+    yield f"  again: tools/random_queries --seed {seed} --first {case.number} --count 1{only}"
     yield f"  transport: {case.transport}; way: {case.way.name}"
     yield "  settings:"
     for name, value in case.settings.items():

@@ -54,6 +54,7 @@ class Wanted:
     first: int
     count: int
     most_failures: int
+    tablets: bool = False  # distributed tables only
 
 
 @dataclass

@@ -8,7 +8,7 @@ at random.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from randomqueries.dice import Dice
@@ -76,7 +76,7 @@ def make_schema(session: Session, tables: tuple[Table, ...], seed: int) -> None:
     session.run(BASE)
     for transport, wrapper in TRANSPORTS.items():
         session.define_server(transport, wrapper, session.database)
-    make_nodes(session)
+    make_nodes(session, NODES, OWN)
     for table in tables:
         if table.shape.is_view:
             continue
@@ -94,12 +94,13 @@ def make_schema(session: Session, tables: tuple[Table, ...], seed: int) -> None:
     session.run("ANALYZE")
 
 
-def make_nodes(session: Session) -> None:
-    for node in NODES:
+def make_nodes(session: Session, nodes: Sequence[str], own: str) -> None:
+    """own: what they have at first."""
+    for node in nodes:
         session.run(f"CREATE DATABASE {node} TEMPLATE template0")
         there = replace(session, database=node)
         there.connect()
-        there.run(OWN)
+        there.run(own)
         there.close()
         session.define_server(node, "shuttle", node, "PUBLIC")
         session.run(f"SELECT FROM shuttle.use_node('{node}')")

@@ -12,7 +12,7 @@ from randomqueries.cases import make_case
 from randomqueries.checking import Case, Verdict, check, explain
 from randomqueries.plans import most_batches
 from randomqueries.report import failure_lines
-from randomqueries.schema import make_schema
+from randomqueries.schema import TABLETS, make_schema
 from randomqueries.session import Session
 from randomqueries.shrinking import smaller_cases
 from randomqueries.tables import make_tables
@@ -98,7 +98,8 @@ class Tester(runs.Tester[Case, Verdict]):
         self.session.run(f"VACUUM {tables}")
 
     def make_case(self, number: int) -> Case:
-        return make_case(self.wanted.seed, number, self.tables)
+        only = TABLETS if self.wanted.tablets else None
+        return make_case(self.wanted.seed, number, self.tables, only)
 
     def check(self, case: Case) -> Verdict:
         verdict = check(self.session, case)

@@ -14,6 +14,7 @@ from randomwrites.transactions import transaction
 
 COMMIT_SHARE = 0.6
 AUTOCOMMIT_SHARE = 0.12
+TABLETS_SHARE = 0.3
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Case:
     """routines: what makes its functions and triggers, before it begins.
 
     end: COMMIT, ROLLBACK, or nothing where each statement is a transaction.
+    tablets: the far side has distributed tables.
     """
 
     number: int
@@ -29,9 +31,12 @@ class Case:
     settings: dict[str, str]
     isolation: str
     end: str
+    tablets: bool = False
 
 
-def make_case(seed: int, number: int, old_and_new: bool = False) -> Case:
+def make_case(
+    seed: int, number: int, old_and_new: bool = False, only_tablets: bool = False
+) -> Case:
     dice = Dice(seed, "case", number)
     settings = random_settings(dice)
     context = Context(
@@ -40,6 +45,7 @@ def make_case(seed: int, number: int, old_and_new: bool = False) -> Case:
         buffers="shuttle.enable_write_buffer" not in settings,
         autocommit=dice.chance(AUTOCOMMIT_SHARE),
         upserts=dice.chance(0.5),
+        tablets=only_tablets or Dice(seed, "transport", number).chance(TABLETS_SHARE),
         old_and_new=old_and_new,
     )
     routines = tuple(make_routines(context))
@@ -48,4 +54,4 @@ def make_case(seed: int, number: int, old_and_new: bool = False) -> Case:
     end = "COMMIT" if dice.chance(COMMIT_SHARE) else "ROLLBACK"
     if context.autocommit:
         isolation, end = "", ""
-    return Case(number, routines, steps, settings, isolation, end)
+    return Case(number, routines, steps, settings, isolation, end, context.tablets)

@@ -42,14 +42,18 @@ def update(context: Context, table: Table) -> Step:
     sets = assignments(context, name, poison, is_single(test))
     head = f"UPDATE {name} SET {', '.join(sets)}"
     # rows that move have no OLD
-    both = not (table.partition_by and poison == "unique")
+    both = not table.loose and not (table.partition_by and poison == "unique")
     tail = returning(context, table, is_single(test), both=both)
     return Step((head, test, tail), is_single(test))
 
 
 def may_move(context: Context, table: Table) -> bool:
     facts = context.of(table)
-    moves = not any(level == "ROW" and event == "DELETE" for _, level, event in facts.events)
+    # what moves here alone has other triggers than there
+    moves = not any(
+        level == "ROW" and (event == "DELETE" or context.tablets)
+        for _, level, event in facts.events
+    )
     return not table.partition_by or (moves and context.buffers)
 
 
@@ -158,7 +162,8 @@ def subquery(context: Context, table: Table) -> str:
 def update_subquery(context: Context, table: Table) -> Step:
     test = row_test(context, table, table.name)
     sql = f"UPDATE {table.name} SET v = {subquery(context, table)}"
-    return Step((sql, test, returning(context, table, False, both=True)), is_single(test))
+    tail = returning(context, table, False, both=not table.loose)
+    return Step((sql, test, tail), is_single(test))
 
 
 def by_subquery(context: Context, table: Table) -> Step:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from randomqueries.dice import Dice
 from randomqueries.fragments import Sql
 
-from randomwrites.tables import MAIN, Table
+from randomwrites.tables import MAIN, Table, distributed
 
 REGIONS = (0, 1000, 2000)
 BLOCKS_OF_REGION = 9
@@ -62,6 +62,7 @@ class Context:
     returns: bool = True  # statements may have RETURNING
     stable: bool = True  # functions that see a statement's snapshot may be called
     called_stable: bool = False  # the statement calls one: none beside it that may write
+    tablets: bool = False  # the far side has distributed tables
     old_and_new: bool = False  # RETURNING may have both (18)
     may_poison: bool = True
     keen: float = 0.0  # at least this share of statements is to fail
@@ -90,13 +91,17 @@ class Context:
     def old_id(self) -> int:
         return self.dice.pick(OLD_IDS)
 
+    @property
+    def main(self) -> tuple[Table, ...]:
+        return tuple(distributed(table) for table in MAIN) if self.tablets else MAIN
+
     def table(self, *others: Table) -> Table:
         """A table that statements write and read, but none of these."""
-        return self.dice.pick([table for table in MAIN if table not in others])
+        return self.dice.pick([table for table in self.main if table not in others])
 
     def target(self) -> Table:
         """A table that a statement writes; those with triggers more often."""
-        watched = [table for table in MAIN if table.name in self.facts]
+        watched = [table for table in self.main if table.name in self.facts]
         return self.dice.pick(watched) if watched and self.dice.chance(0.45) else self.table()
 
     def function(self, ordered: bool) -> Function | None:

@@ -109,6 +109,8 @@ def other_join(context: Context, table: Table, source: Table) -> tuple[str, str]
 
 def insert_conflict(context: Context, table: Table) -> Step:
     """Rows of which some are there."""
+    if table.loose:
+        return insert_values(context, table)
     dice = context.dice
     facts = context.of(table)
     first = context.fresh()
@@ -187,7 +189,8 @@ def copy(context: Context, table: Table) -> Step:
 
 def merge(context: Context, table: Table) -> Step:
     """Into the table of here or one with partitions; with triggers it is refused there."""
-    plain = [name for name in "hr" if not context.facts.get(name, Facts()).events]
+    names = "abcghr" if context.tablets else "hr"
+    plain = [name for name in names if not context.facts.get(name, Facts()).events]
     target = context.dice.pick(["l", *plain])
     source = context.dice.pick(("a", "c", "h", "r"))
     first = context.fresh()

@@ -11,8 +11,9 @@ from randomwrites.running import Run, no_table, text_of
 
 
 def failure_lines(seed: int, case: Case, problem: str | None, found: Run | None) -> Iterator[str]:
+    only = " --tablets" if case.tablets else ""
     yield f"FAILED: transaction {case.number} of seed {seed}"
-    yield f"  again: tools/random_writes --seed {seed} --first {case.number} --count 1"
+    yield f"  again: tools/random_writes --seed {seed} --first {case.number} --count 1{only}"
     yield f"  problem: {problem}"
     yield "  on both sides:"
     writer = Side(no_table, lambda argument: argument.values[0])

@@ -8,7 +8,7 @@ from randomqueries.fragments import Many, Sql
 
 from randomwrites.bodies import DECLARED, log, piece_of, pieces
 from randomwrites.context import Context, Function
-from randomwrites.tables import BY_NAME, MAIN, SIDE, Table
+from randomwrites.tables import BY_NAME, SIDE, Table
 
 EVENTS = ("INSERT", "UPDATE", "DELETE")
 READERS = ("a", "b", "c", "h", "r", "l")  # which no function writes
@@ -65,7 +65,9 @@ def make_trigger(context: Context, number: int) -> list[Sql]:
     """Its function and itself."""
     dice = context.dice
     side = dice.chance(0.25) and not context.upserts
-    table = dice.pick(SIDE[:2]) if side else dice.pick(MAIN)
+    table = (
+        dice.pick(SIDE[:2]) if side else dice.pick([one for one in context.main if not one.loose])
+    )
     level = dice.weighted([(4, "ROW"), (2, "STATEMENT")])
     timing = dice.pick(("BEFORE", "AFTER"))
     events = dice.sample(EVENTS, dice.between(1, 3))
@@ -140,7 +142,7 @@ def row_body(context: Context, table: Table, timing: str) -> Sql:
     if dice.chance(0.75) or not parts:
         if commutes and dice.chance(0.8):
             parts += [side_piece(context, table, True) for _ in range(dice.between(1, 2))]
-        elif timing == "AFTER" and table in MAIN:
+        elif timing == "AFTER" and table in context.main:
             parts.append(after_read(context, table))
         else:
             if dice.chance(0.5):
@@ -154,7 +156,7 @@ def row_body(context: Context, table: Table, timing: str) -> Sql:
 
 def side_piece(context: Context, table: Table, commutes: bool) -> Sql:
     """Triggers of side tables write what has no triggers."""
-    return piece_of(context, "arg", commutes) if table in MAIN else log(context, "arg")
+    return piece_of(context, "arg", commutes) if table in context.main else log(context, "arg")
 
 
 def own_read(context: Context, table: Table) -> Sql:

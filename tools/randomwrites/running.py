@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 
 from randomqueries.fragments import Place, Side
@@ -10,12 +11,14 @@ from randomqueries.session import Row, SqlError
 from randomwrites.cases import Case
 from randomwrites.context import Step
 from randomwrites.session import Outcome, WriteSession
-from randomwrites.tables import COLUMNS, TABLES, leaves_on
+from randomwrites.tables import COLUMNS, TABLES, TABLETS, leaves_on
 from randomwrites.world import FAR, NODES, PLAIN
 
 LIMIT_MS = 20000
 FIRST_NUMBER = 5000  # of the sequence
 NO_ROUTINES = "DROP SCHEMA c CASCADE; CREATE SCHEMA c"
+# Keys have the names of tablets, and on the plain side of partitions.
+PART_OF_KEY = re.compile(r"(_t\d+|(?<=\b[hr])\d)(?=_pkey)")
 NUMBERS = 100  # of the sequence for each statement, behind one that failed
 
 
@@ -25,6 +28,14 @@ def no_table(_place: Place) -> str:
 
 def text_of(step: Step) -> str:
     return Side(no_table, lambda argument: argument.values[0]).write(step.sql)
+
+
+def without_parts(outcome: Outcome) -> Outcome:
+    error = outcome.error
+    if error is not None:
+        error = error[0], PART_OF_KEY.sub("", error[1])
+    notices = tuple(PART_OF_KEY.sub("", notice) for notice in outcome.notices)
+    return replace(outcome, error=error, notices=notices)
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,7 @@ class Run:
 
     sent: list[Sent] = field(default_factory=list)
     rows: dict[str, list[Row]] = field(default_factory=dict)
+    tablets: bool = False
     broken: str | None = None  # why it could not begin
 
     @property
@@ -68,14 +80,14 @@ class Runner:
         self.sessions[side].outcome(f"SELECT setval('numbers', {number})")
         for table in TABLES:
             if table.numbered:
-                place = side if side == PLAIN else table.leaves[0].server or side
+                place = side if side in (PLAIN, TABLETS) else table.leaves[0].server or side
                 sql = f"SELECT setval('{table.name}_id_seq', {number})"
                 self.sessions[place].outcome(sql)
 
     def begin(self, side: str, case: Case) -> None:
         isolation = f" ISOLATION LEVEL {case.isolation}" if case.isolation else ""
         settings = {"statement_timeout": str(LIMIT_MS)}
-        if side == FAR:
+        if side != PLAIN:
             settings |= case.settings
         word = "SET LOCAL" if case.end else "SET"
         lines = [f"{word} {name} = '{value}'" for name, value in settings.items()]
@@ -84,7 +96,7 @@ class Runner:
 
     def run(self, side: str, case: Case) -> Run:
         """The whole transaction, up to its COMMIT or ROLLBACK."""
-        found = Run()
+        found = Run(tablets=case.tablets)
         try:
             self.prepare(side, case)
             self.begin(side, case)
@@ -100,13 +112,15 @@ class Runner:
         if case.end:
             self.send(found, side, Step(case.end))
         if not found.is_lost:
-            found.rows = self.rows_of(side)
+            found.rows = self.rows_of(side, case.tablets)
             self.sessions[side].run(f"DEALLOCATE ALL; RESET ALL; CLOSE ALL; {NO_ROUTINES}")
         return found
 
     def send(self, found: Run, side: str, step: Step, sql: str | None = None) -> Outcome:
         text = sql or text_of(step)
         outcome = self.sessions[side].outcome(text, step.rows)
+        if found.tablets:
+            outcome = without_parts(outcome)
         found.sent.append(Sent(text, step, outcome))
         return outcome
 
@@ -125,9 +139,16 @@ class Runner:
             again = FIRST_NUMBER + NUMBERS * (number + 1)
             self.number_from(side, again)
 
-    def rows_of(self, side: str) -> dict[str, list[Row]]:
+    def rows_of(self, side: str, tablets: bool) -> dict[str, list[Row]]:
         """All rows that are there, by table or partition; of the far side the nodes' own."""
         found: dict[str, list[Row]] = {}
+        if tablets:
+            names = [table.name for table in TABLES]
+            for name, row in self.named_rows(side, names):
+                found.setdefault(name, []).append(row)
+            if side == TABLETS:
+                found["shuttle.check()"] = self.sessions[side].run("SELECT * FROM shuttle.check()")
+            return found
         places: list[tuple[str, str | None]] = [(node, node) for node in NODES] + [(FAR, None)]
         if side == PLAIN:
             places = [(PLAIN, server) for server in (*NODES, None)]
@@ -137,14 +158,15 @@ class Runner:
         return found
 
     def leaf_rows(self, place: str, server: str | None) -> list[tuple[str, Row]]:
+        return self.named_rows(place, [leaf.name for _, leaf in leaves_on(server)])
+
+    def named_rows(self, place: str, names: list[str]) -> list[tuple[str, Row]]:
         columns = ", ".join(COLUMNS)
-        selects = [
-            f"SELECT '{leaf.name}', {columns} FROM {leaf.name}" for _, leaf in leaves_on(server)
-        ]
+        selects = [f"SELECT '{name}', {columns} FROM {name}" for name in names]
         rows = self.sessions[place].run(" UNION ALL ".join(selects))
         return [((row[0] or b"").decode(), row[1:]) for row in rows]
 
-    def reset(self) -> None:
+    def reset(self, tablets: bool) -> None:
         """Takes all tables back to their first rows."""
-        for session in self.sessions.values():
-            session.run("SELECT base.reset()")
+        for name in (PLAIN, TABLETS) if tablets else (PLAIN, *NODES, FAR):
+            self.sessions[name].run("SELECT base.reset()")

@@ -2,18 +2,20 @@
 
 All have the same columns.  On the plain side they are local, on the far side foreign
 tables, with their rows on two nodes; but for a local table, and a local partition.
+Or they are distributed tables and reference tables there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from randomwrites.shapes import Shape
 
 COLUMNS = ("id", "k", "v", "s", "p")
 PARENTS = 5  # rows of the tables that p refers to
 MOST_V = 1000
+TABLETS = "tablets"  # the far side with distributed tables
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class Table:
     """parent: what p refers to; logs: no keys at all.
 
     serial: id has a default; numbered: one that the node gives.
+    loose: distributed by another column than id, which has no key.
     """
 
     name: str
@@ -53,6 +56,7 @@ class Table:
     serial: bool = False
     numbered: bool = False
     logs: bool = False
+    loose: bool = False
 
     @property
     def is_guest(self) -> bool:
@@ -70,7 +74,10 @@ class Table:
     @property
     def updates_conflicts(self) -> bool:
         """ON CONFLICT with columns can be had of all its leaves."""
-        return self.is_local or all(leaf.server in ("one", "two") for leaf in self.leaves)
+        nodes = ("one", "two", TABLETS)
+        return self.is_local or (
+            not self.loose and all(leaf.server in nodes for leaf in self.leaves)
+        )
 
 
 def single(name: str, server: str | None, **properties: bool | str) -> Table:
@@ -113,6 +120,18 @@ SIDE = (
     single("log2", "two", logs=True),
 )
 TABLES = MAIN + SIDE
+
+
+def distributed(table: Table) -> Table:
+    """A table as tablets, or as a reference table, where a key is not that of its tablets."""
+    if table.is_local:
+        return table
+    made = replace(table, leaves=(Leaf(table.name, TABLETS),), middles=(), partition_by="")
+    if table.unique_k:
+        return made
+    return replace(made, partition_by="HASH", loose=table.is_guest)
+
+
 BY_NAME = {table.name: table for table in TABLES}
 # Conditions of views that check what is written through them.
 VIEWS = {"va": "a", "vh": "h"}
@@ -135,10 +154,9 @@ def constraints(table: Table, leaf: str) -> list[str]:
     """As the leaf of a local table has them, by the same names."""
     if table.logs:
         return []
-    found = [
-        f"CONSTRAINT {leaf}_pkey PRIMARY KEY (id)",
-        f"CONSTRAINT {table.name}_v_check CHECK (v < {MOST_V})",
-    ]
+    found = [f"CONSTRAINT {table.name}_v_check CHECK (v < {MOST_V})"]
+    if not table.loose:
+        found.insert(0, f"CONSTRAINT {leaf}_pkey PRIMARY KEY (id)")
     if table.unique_k:
         found.append(f"CONSTRAINT {leaf}_k_key UNIQUE (k)")
     if table.parent:

@@ -14,6 +14,7 @@ from randomwrites.report import failure_lines
 from randomwrites.running import Run, Runner
 from randomwrites.session import WriteSession
 from randomwrites.shrinking import smaller_cases
+from randomwrites.tables import TABLETS
 from randomwrites.world import DATABASES, FAR, PLAIN, make_world
 
 BROKEN_SHARE = 0.5  # of all that may end in an error
@@ -97,16 +98,18 @@ class Tester(runs.Tester[Case, Verdict]):
 
     def make_case(self, number: int) -> Case:
         version = self.runner.sessions[PLAIN].connection.server_version
-        return make_case(self.wanted.seed, number, version >= OLD_AND_NEW)
+        both = version >= OLD_AND_NEW
+        return make_case(self.wanted.seed, number, both, self.wanted.tablets)
 
     def check(self, case: Case) -> Verdict:
         expected = self.runner.run(PLAIN, case)
-        found = Run(broken=expected.broken) if expected.broken else self.runner.run(FAR, case)
+        far = TABLETS if case.tablets else FAR
+        found = Run(broken=expected.broken) if expected.broken else self.runner.run(far, case)
         problem = problem_of(expected, found)
         if found.is_lost or expected.is_lost:
             self.begin_session()
         if case.end != "ROLLBACK" or problem is not None:
-            self.runner.reset()
+            self.runner.reset(case.tablets)
         skipped = skipped_because(expected)
         return Verdict(None if skipped else problem, skipped, expected, found)
 

@@ -6,7 +6,7 @@ from randomqueries.fragments import Many, Sql
 
 from randomwrites.context import Context, Step
 from randomwrites.inserts import NAMES, may_read_itself
-from randomwrites.tables import BY_NAME, MAIN, Table
+from randomwrites.tables import BY_NAME, Table
 from randomwrites.values import assignments, condition, one_row
 
 
@@ -36,7 +36,7 @@ def main_part(context: Context, written: list[Table]) -> Sql:
     """The main query; last is the name of a part that it reads."""
     dice = context.dice
     last = f"w{len(written) - 1}"
-    others = [table for table in MAIN if table not in written and fits(context, table)]
+    others = [table for table in context.main if table not in written and fits(context, table)]
     other = dice.pick(others or [BY_NAME["x"]])
     beside = dice.pick(written)
     choices: list[tuple[float, Sql]] = [

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from randomqueries.dice import Dice
+from randomqueries.schema import make_nodes
 from randomqueries.session import Session
 
 from randomwrites.shapes import random_shape
@@ -12,11 +14,13 @@ from randomwrites.tables import (
     COLUMNS,
     PARENTS,
     TABLES,
+    TABLETS,
     Leaf,
     Middle,
     Table,
     column_types,
     create_local,
+    distributed,
     leaves_on,
     not_null,
     plain_tables,
@@ -24,7 +28,8 @@ from randomwrites.tables import (
 )
 
 PLAIN, FAR, NODES = "plain", "far", ("one", "two")
-DATABASES = (PLAIN, *NODES, FAR)
+DATABASES = (PLAIN, *NODES, FAR, TABLETS)
+STORES = ("tablets_one", "tablets_two", "tablets_three")
 WRAPPERS = {"one": "shuttle", "two": "shuttle", "guest": "postgres_fdw"}
 ROWS = ((1, 12), (1001, 1006), (2001, 2006))  # of ids, in each table with keys
 WORDS = ("none", "x", "change", "null", "some")
@@ -153,6 +158,36 @@ def make_far(session: Session, seed: int, rows: dict[str, list[list[str | None]]
         session.run(statement)
 
 
+def make_distributed(session: Session, seed: int, rows: dict[str, list[list[str | None]]]) -> None:
+    """Local tables first, which are distributed over two or three nodes."""
+    dice = Dice(seed, "tablets")
+    session.run("CREATE EXTENSION pg_shuttle CASCADE")
+    session.run(COMMON)
+    session.run(PARENT_TABLES.format(n=PARENTS))
+    make_nodes(session, STORES[: dice.between(2, 3)], "")
+    tables = [distributed(table) for table in TABLES]
+    for table, first in zip(tables, TABLES, strict=True):
+        shape = random_shape(dice, len(column_types(table)))
+        session.run(create_local(replace(table, partition_by=""), table.name, shape))
+        session.run(f"CREATE TABLE base.{table.name} (id int, k int, v int, s text, p int)")
+        for leaf in first.leaves:
+            session.copy(f"COPY base.{table.name} FROM STDIN", rows[leaf.name])
+    session.run(reset_function([table.name for table in tables]))
+    session.run("SELECT base.reset()")
+    session.run("SELECT shuttle.reference_table(t) FROM unnest('{par1, par2}'::regclass[]) t")
+    for table in tables:
+        if table.partition_by:
+            key = dice.pick(COLUMNS[1:]) if table.loose or table.logs else "id"
+            call = f"distribute_table('{table.name}', '{key}', {dice.between(1, 5)})"
+        else:
+            call = f"reference_table('{table.name}')"
+        if not table.is_local:
+            session.run(f"SELECT shuttle.{call}")
+    for statement in views():
+        session.run(statement)
+    session.run("ANALYZE")
+
+
 def make_world(sessions: dict[str, Session], seed: int) -> None:
     """Everything that all cases of a run share."""
     rows = make_plain(sessions[PLAIN], seed)
@@ -164,3 +199,4 @@ def make_world(sessions: dict[str, Session], seed: int) -> None:
     make_far(sessions[FAR], seed, rows)
     sessions[FAR].run("SELECT base.reset(); ANALYZE")
     sessions[PLAIN].run("ANALYZE")
+    make_distributed(sessions[TABLETS], seed, rows)

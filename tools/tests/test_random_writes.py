@@ -32,6 +32,15 @@ def test_every_leaf_has_one_place() -> None:
     assert sorted(places) == sorted(leaf.name for table in TABLES for leaf in table.leaves)
 
 
+def test_tablets_are_asked_for() -> None:
+    texts = " ".join(
+        text_of(step) for i in range(1, 400) for step in make_case(SEED, i, True, True).steps
+    )
+    assert all(words in texts for words in ("MERGE INTO b", "COPY g", "UPDATE b SET id"))
+    assert {make_case(SEED, i).tablets for i in range(1, 20)} == {False, True}
+    assert all(make_case(SEED, i, only_tablets=True).tablets for i in range(1, 20))
+
+
 def test_all_kinds_of_statements_are_made() -> None:
     cases = [make_case(SEED, i, old_and_new=True) for i in range(1, 400)]
     texts = " ".join(text_of(step) for case in cases for step in case.steps)
