@@ -391,6 +391,19 @@ SELECT pg_catalog.pg_extension_config_dump('shuttle.tables', '');
 
 GRANT SELECT ON shuttle.groups, shuttle.tables TO PUBLIC;
 
+-- Of this very server: never dumped.
+CREATE TABLE shuttle.copied_statistics (
+	relation pg_catalog.regclass PRIMARY KEY,
+	copied_at pg_catalog.timestamptz NOT NULL,
+	analyzed_at pg_catalog.timestamptz,
+	changes pg_catalog.float8 NOT NULL,
+	error pg_catalog.text);
+
+COMMENT ON TABLE shuttle.copied_statistics IS
+'when the background worker copied statistics of tables, and of which state on their storage node';
+
+GRANT SELECT ON shuttle.copied_statistics TO PUBLIC;
+
 CREATE FUNCTION shuttle.add_node(
 	name pg_catalog.name,
 	host pg_catalog.text,

@@ -87,10 +87,11 @@ def create_cluster(options: ClusterOptions, on_step: OnStep) -> Cluster:
     socket_dir = places.make_socket_dir(directory)
     of_query_node: dict[str, str] = {}
     if options.with_extension:
-        # Its worker's questions to nodes would be counted with those of benchmarks.
+        # Its workers' questions to nodes would be counted with those of benchmarks.
         of_query_node = {
             "shared_preload_libraries": builds.EXTENSION,
             "shuttle.recovery_interval": "0",
+            "shuttle.statistics_interval": "0",
             "enable_partitionwise_join": "on",
         }
     names = ["query", *(f"node{number}" for number in range(1, options.nnodes + 1))]

@@ -267,6 +267,22 @@ static const NumberDefinition numbers[] = {
 		.flags = GUC_UNIT_S,
 		.context = PGC_SIGHUP,
 	},
+	{
+		.name = "shuttle.statistics_interval",
+		.help = "Sets how often to copy statistics of tables that storage nodes have analyzed; 0 turns that off.",
+		.value = &shuttle_settings.statistics_interval_s,
+		.initial = 60,
+		.min = 0,
+		.max = 86400,
+		.flags = GUC_UNIT_S,
+		.context = PGC_SIGHUP,
+	},
+};
+
+static const struct config_enum_entry statistics_tables[] = {
+	{"tablets", SHUTTLE_STATISTICS_OF_TABLETS, false},
+	{"all", SHUTTLE_STATISTICS_OF_ALL, false},
+	{NULL, 0, false}
 };
 
 void
@@ -290,5 +306,10 @@ shuttle_settings_define(void)
 								n->flags,
 								NULL, NULL, NULL);
 	}
+	DefineCustomEnumVariable("shuttle.statistics_tables",
+							 "Sets which foreign tables' statistics are copied every shuttle.statistics_interval.",
+							 NULL, &shuttle_settings.statistics_tables,
+							 SHUTTLE_STATISTICS_OF_TABLETS, statistics_tables,
+							 PGC_SIGHUP, 0, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("shuttle");
 }

@@ -9,6 +9,7 @@
 
 #include "access/heapam.h"
 #include "access/htup_details.h"
+#include "access/multixact.h"
 #include "access/nbtree.h"
 #include "access/tableam.h"
 #include "access/xact.h"
@@ -287,6 +288,19 @@ shuttle_clear_statistics_import(FdwRoutine *routine)
 #if PG_VERSION_NUM >= 190000
 	routine->ImportForeignStatistics = NULL;
 #endif
+}
+
+/* Sets the number of rows of a partitioned table, as ANALYZE does; 18 takes the
+ * number of frozen pages as well. */
+static inline void
+shuttle_set_row_count(Relation rel, double nrows)
+{
+	vac_update_relstats(rel, (BlockNumber) -1, nrows, 0,
+#if PG_VERSION_NUM >= 180000
+						0,
+#endif
+						rel->rd_rel->relhasindex, InvalidTransactionId,
+						InvalidMultiXactId, NULL, NULL, true);
 }
 
 /* The table of an entry of pending statistics; renamed in 16. */

@@ -11,6 +11,12 @@
 #ifndef SHUTTLE_SETTINGS_H
 #define SHUTTLE_SETTINGS_H
 
+typedef enum ShuttleStatisticsTables
+{
+	SHUTTLE_STATISTICS_OF_TABLETS,
+	SHUTTLE_STATISTICS_OF_ALL	/* foreign tables of our wrapper */
+} ShuttleStatisticsTables;
+
 typedef struct ShuttleSettings
 {
 	bool		enable_batched_join;
@@ -43,6 +49,8 @@ typedef struct ShuttleSettings
 	int			commit_wait_ms;
 	int			deadlock_timeout_ms;
 	int			recovery_interval_s;
+	int			statistics_interval_s;
+	int			statistics_tables;	/* ShuttleStatisticsTables */
 } ShuttleSettings;
 
 extern ShuttleSettings shuttle_settings;

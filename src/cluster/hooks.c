@@ -15,6 +15,7 @@
 #include "base/shuttle_utility.h"
 #include "cluster/cluster_internal.h"
 #include "cluster/commit_internal.h"
+#include "cluster/workers.h"
 
 static ProcessUtility_hook_type previous_utility = standard_ProcessUtility;
 static shmem_request_hook_type previous_request = NULL;
@@ -36,6 +37,7 @@ request_memory(void)
 	if (previous_request != NULL)
 		previous_request();
 	shuttle_recovery_memory_request();
+	shuttle_statistics_memory_request();
 }
 
 static void
@@ -44,6 +46,7 @@ set_up_memory(void)
 	if (previous_startup != NULL)
 		previous_startup();
 	shuttle_recovery_memory_set_up();
+	shuttle_statistics_memory_set_up();
 }
 
 void

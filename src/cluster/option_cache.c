@@ -22,6 +22,7 @@
 
 #include "cluster/cluster_internal.h"
 #include "cluster/shuttle_cluster.h"
+#include "cluster/workers.h"
 
 typedef struct OptionsKey
 {
@@ -47,7 +48,8 @@ options_changed(Datum argument, int cache, uint32 hash)
 	changed = true;
 }
 
-/* Empties the cache, at first use and after a change. */
+/* Empties the cache, at first use and after a change. Its use tells that the
+ * database has servers of ours. */
 static void
 forget_options(void)
 {
@@ -67,6 +69,7 @@ forget_options(void)
 	last = NULL;
 	MemoryContextReset(known_cxt);
 	changed = false;
+	shuttle_statistics_want();
 	control.hcxt = known_cxt;
 	known = hash_create("shuttle options", 64, &control,
 						HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);

@@ -62,6 +62,7 @@ extern Oid	shuttle_server_find(const char *name);
 typedef enum ShuttleExtensionTable
 {
 	SHUTTLE_TABLE_COMMIT_RECORDS,
+	SHUTTLE_TABLE_COPIED_STATISTICS,
 	SHUTTLE_TABLE_IDENTITY,
 	SHUTTLE_TABLE_QUERY_NODES,
 	SHUTTLE_TABLE_TABLES
@@ -75,5 +76,13 @@ extern Oid	shuttle_extension_table(ShuttleExtensionTable table);
 /* Notes that the transaction wrote through a stock postgres_fdw server, whose
  * commit is not atomic with our nodes': the commit warns. */
 extern void shuttle_commit_note_other_server(Oid serverid);
+
+/* Settings of the database or role must not end a background worker's look at
+ * nodes, nor make it wait; for workers, once they are connected (worker.c). */
+extern void shuttle_worker_keep_settings_out(void);
+
+/* Says that no statistics are to be copied in this database, until a session
+ * uses a server (statistics_launch.c). */
+extern void shuttle_statistics_not_wanted(void);
 
 #endif							/* SHUTTLE_CLUSTER_H */

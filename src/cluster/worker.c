@@ -1,6 +1,7 @@
 /*-------------------------------------------------------------------------
  * worker.c
- *	  Background workers that finish prepared transactions.
+ *	  Background workers: the launcher, and those that finish prepared
+ *	  transactions.
  *
  * If the library is in shared_preload_libraries, a launcher process starts
  * with the server, connected to no database. First it has every database
@@ -8,6 +9,9 @@
  * were prepared, every shuttle.recovery_interval until nothing is left, and at
  * once if something went wrong. Each look is a short-lived worker of its own:
  * a permanent connection would block DROP DATABASE.
+ *
+ * The launcher also starts workers that copy statistics (statistics_launch.c),
+ * without waiting for them.
  *
  * ROLLBACK or a crash may overtake a PREPARE that is still on its way, so one
  * clean look proves nothing: such a database is looked at for a minute after
@@ -45,6 +49,7 @@
 #include "base/shuttle_wait_events.h"
 #include "cluster/commit_internal.h"
 #include "cluster/shuttle_cluster.h"
+#include "cluster/workers.h"
 
 #define MOST_DATABASES 1024
 #define DOUBT_MS (60 * 1000)
@@ -64,13 +69,6 @@ typedef struct DatabaseToLook
 	bool		told;			/* the last look reported its result */
 } DatabaseToLook;
 
-typedef enum DatabaseState
-{
-	DATABASE_GONE,
-	DATABASE_CLOSED,			/* datallowconn is false */
-	DATABASE_OPEN
-} DatabaseState;
-
 typedef struct RecoveryShared
 {
 	slock_t		mutex;
@@ -89,11 +87,9 @@ extern PGDLLEXPORT void shuttle_recovery_look_main(Datum databaseid);
 
 static void want(Oid databaseid, bool soon);
 static void want_all(void);
-static DatabaseState database_state(Oid databaseid);
 static long look_at_due(void);
 static void look_at(Oid databaseid);
 static void note_failure(Oid databaseid, bool is_gone);
-static void keep_settings_out(void);
 
 void
 shuttle_recovery_worker_register(void)
@@ -154,7 +150,6 @@ want(Oid databaseid, bool soon)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	DatabaseToLook *place = NULL;
-	Latch	   *latch;
 	bool		is_new = false;
 
 	SpinLockAcquire(&shared->mutex);
@@ -191,11 +186,22 @@ want(Oid databaseid, bool soon)
 			place->until = TimestampTzPlusMilliseconds(now, DOUBT_MS);
 		}
 	}
-	latch = shared->latch;
 	SpinLockRelease(&shared->mutex);
 
 	/* the launcher may be in a long sleep */
-	if (latch != NULL && (soon || is_new))
+	if (soon || is_new)
+		shuttle_worker_wake_launcher();
+}
+
+void
+shuttle_worker_wake_launcher(void)
+{
+	Latch	   *latch;
+
+	SpinLockAcquire(&shared->mutex);
+	latch = shared->latch;
+	SpinLockRelease(&shared->mutex);
+	if (latch != NULL)
 		SetLatch(latch);
 }
 
@@ -227,6 +233,7 @@ shuttle_recovery_main(Datum arg)
 		long		wait_ms = shuttle_settings.recovery_interval_s == 0 ?
 			IDLE_S * 1000L : look_at_due();
 
+		wait_ms = Min(wait_ms, shuttle_statistics_start_due());
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
 						 wait_ms, shuttle_wait_event(SHUTTLE_WAIT_RECOVERY));
 		ResetLatch(MyLatch);
@@ -301,7 +308,7 @@ give_places(void)
 typedef struct WantedState
 {
 	Oid			databaseid;
-	DatabaseState state;
+	ShuttleDatabaseState state;
 } WantedState;
 
 static void
@@ -310,13 +317,13 @@ take_state(Form_pg_database form, void *arg)
 	WantedState *wanted = arg;
 
 	if (form->oid == wanted->databaseid)
-		wanted->state = form->datallowconn ? DATABASE_OPEN : DATABASE_CLOSED;
+		wanted->state = form->datallowconn ? SHUTTLE_DATABASE_OPEN : SHUTTLE_DATABASE_CLOSED;
 }
 
-static DatabaseState
-database_state(Oid databaseid)
+ShuttleDatabaseState
+shuttle_worker_database_state(Oid databaseid)
 {
-	WantedState wanted = {.databaseid = databaseid,.state = DATABASE_GONE};
+	WantedState wanted = {.databaseid = databaseid,.state = SHUTTLE_DATABASE_GONE};
 
 	scan_databases(take_state, &wanted);
 	return wanted.state;
@@ -381,11 +388,11 @@ look_at_due(void)
 	databaseid = take_due(&wait_ms);
 	if (OidIsValid(databaseid))
 	{
-		DatabaseState state = database_state(databaseid);
+		ShuttleDatabaseState state = shuttle_worker_database_state(databaseid);
 
-		if (state == DATABASE_OPEN)
+		if (state == SHUTTLE_DATABASE_OPEN)
 			look_at(databaseid);
-		note_failure(databaseid, state == DATABASE_GONE);
+		note_failure(databaseid, state == SHUTTLE_DATABASE_GONE);
 		return 0;
 	}
 	if (shared->overflow && waiting == NIL)
@@ -456,8 +463,8 @@ note_failure(Oid databaseid, bool is_gone)
  * standbys or other transactions. Removing a record need not be durable: it
  * would be removed again.
  */
-static void
-keep_settings_out(void)
+void
+shuttle_worker_keep_settings_out(void)
 {
 	static const char *const settings[][2] = {
 		{"transaction_timeout", "0"},
@@ -530,7 +537,7 @@ shuttle_recovery_look_main(Datum databaseid)
 	BackgroundWorkerUnblockSignals();
 
 	BackgroundWorkerInitializeConnectionByOid(DatumGetObjectId(databaseid), InvalidOid, 0);
-	keep_settings_out();
+	shuttle_worker_keep_settings_out();
 
 	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();

@@ -31,6 +31,7 @@ unix_socket_directories = '{socket_dir}'
 shared_preload_libraries = 'pg_shuttle'
 max_prepared_transactions = 20
 shuttle.recovery_interval = 0
+shuttle.statistics_interval = 0
 fsync = off
 log_line_prefix = '%m [%p] %q%a '
 log_statement = 'none'

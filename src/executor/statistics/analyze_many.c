@@ -146,10 +146,7 @@ list_tables(const char *schema, int *ntables)
 {
 	static const char *const sql =
 		"WITH RECURSIVE tree (id, level) AS (SELECT t.ftrelid, 0"
-		" FROM pg_catalog.pg_foreign_table t"
-		" JOIN pg_catalog.pg_foreign_server s ON s.oid OPERATOR(pg_catalog.=) t.ftserver"
-		" JOIN pg_catalog.pg_foreign_data_wrapper w ON w.oid OPERATOR(pg_catalog.=) s.srvfdw"
-		" AND w.fdwhandler OPERATOR(pg_catalog.=) 'shuttle.fdw_handler()'::pg_catalog.regprocedure"
+		" FROM " SHUTTLE_OUR_TABLES_SQL
 		" UNION SELECT i.inhparent, tree.level OPERATOR(pg_catalog.+) 1"
 		" FROM tree JOIN pg_catalog.pg_inherits i ON i.inhrelid OPERATOR(pg_catalog.=) tree.id)"
 		" SELECT c.oid, f.ftserver, c.relowner FROM tree"

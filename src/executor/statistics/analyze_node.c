@@ -94,7 +94,6 @@ enum
 	" LEFT JOIN pg_catalog.pg_namespace ln ON ln.oid = l.collnamespace" \
 	" WHERE s.schemaname = n.nspname AND s.tablename = rel.relname AND s.inherited = size.has_children"
 
-static void append_names(StringInfo sql, List *names);
 static char *copy_text(const ShuttleRow *row, int column);
 static char *database_collation_name(void);
 
@@ -107,9 +106,9 @@ shuttle_node_tables_sql(List *schemas, List *names)
 	appendStringInfoString(&sql,
 						   "SELECT asked.ord, rel.relkind, size.pages, size.rows, size.has_foreign, facts.*"
 						   " FROM ROWS FROM (pg_catalog.unnest(");
-	append_names(&sql, schemas);
+	shuttle_append_names(&sql, schemas);
 	appendStringInfoString(&sql, "), pg_catalog.unnest(");
-	append_names(&sql, names);
+	shuttle_append_names(&sql, names);
 	appendStringInfoString(&sql,
 						   ")) WITH ORDINALITY AS asked (schema, name, ord)"
 						   " JOIN pg_catalog.pg_namespace n ON n.nspname = asked.schema"
@@ -120,9 +119,8 @@ shuttle_node_tables_sql(List *schemas, List *names)
 	return sql.data;
 }
 
-/* Appends an array of names as one literal. */
-static void
-append_names(StringInfo sql, List *names)
+void
+shuttle_append_names(StringInfo sql, List *names)
 {
 	Datum	   *values = palloc_array(Datum, Max(1, list_length(names)));
 	ArrayType  *array;

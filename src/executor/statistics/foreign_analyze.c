@@ -33,6 +33,7 @@ ShuttleAnalyzeOutcome shuttle_analyze_outcome = SHUTTLE_NOT_ANALYZED;
 static bool analyze_foreign_table(Relation rel, AcquireSampleRowsFunc *acquire,
 								  BlockNumber *npages);
 static ShuttleKnownTable *know_table(Relation rel);
+static ShuttleKnownTable *ask_node(Relation rel);
 static void take_answer(void *arg, const ShuttleRow *row);
 static int	acquire_copy(Relation rel, int elevel, HeapTuple *rows, int nwanted,
 						 double *ntotal, double *ndead);
@@ -81,19 +82,28 @@ analyze_foreign_table(Relation rel, AcquireSampleRowsFunc *acquire,
 	return true;
 }
 
-/* Asks the node, unless it was asked ahead already. */
 static ShuttleKnownTable *
 know_table(Relation rel)
 {
 	ShuttleKnownTable *known = shuttle_known_find(RelationGetRelid(rel), true);
-	MemoryContext old_cxt;
+
+	return known != NULL ? known : ask_node(rel);
+}
+
+void
+shuttle_analyze_prefetch(Relation rel)
+{
+	ask_node(rel)->prefetched = true;
+}
+
+static ShuttleKnownTable *
+ask_node(Relation rel)
+{
+	ShuttleKnownTable *known = shuttle_known_create(RelationGetRelid(rel));
+	MemoryContext old_cxt = MemoryContextSwitchTo(known->cxt);
 	char	   *schema;
 	char	   *name;
 
-	if (known != NULL)
-		return known;
-	known = shuttle_known_create(RelationGetRelid(rel));
-	old_cxt = MemoryContextSwitchTo(known->cxt);
 	shuttle_remote_table_name(rel, &schema, &name);
 	shuttle_query(shuttle_analyze_node(rel),
 				  shuttle_node_tables_sql(list_make1(schema), list_make1(name)),

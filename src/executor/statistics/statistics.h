@@ -6,9 +6,11 @@
  * its statistics of a table; analyze_copy.c writes them as this server's;
  * analyze_sample.c takes a sample if there are none; analyze_many.c is
  * shuttle.analyze(), which asks for many tables at once; analyze_columns.c and
- * analyze_known.c keep what core does not hand on.
+ * analyze_known.c keep what core does not hand on. Beside it,
+ * statistics_worker.c copies statistics of tables that nodes have analyzed, which
+ * followed_tables.c finds.
  *
- * In: a table or a server. Out: rows of pg_statistic and pg_class.
+ * In: a table or a server; the worker's turn. Out: rows of pg_statistic and pg_class.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_EXECUTOR_STATISTICS_STATISTICS_H
@@ -16,8 +18,17 @@
 
 #include "foreign/fdwapi.h"
 
+#include "lib/stringinfo.h"
+
 #include "base/shuttle_utility.h"
 #include "storage/shuttle_storage.h"
+
+/* The foreign tables of our wrapper, for a FROM clause: t is pg_foreign_table. */
+#define SHUTTLE_OUR_TABLES_SQL \
+	"pg_catalog.pg_foreign_table t" \
+	" JOIN pg_catalog.pg_foreign_server s ON s.oid OPERATOR(pg_catalog.=) t.ftserver" \
+	" JOIN pg_catalog.pg_foreign_data_wrapper w ON w.oid OPERATOR(pg_catalog.=) s.srvfdw" \
+	" AND w.fdwhandler OPERATOR(pg_catalog.=) 'shuttle.fdw_handler()'::pg_catalog.regprocedure"
 
 /* ---- what a node knows (analyze_node.c) */
 
@@ -67,6 +78,9 @@ extern char *shuttle_node_tables_sql(List *schemas, List *names);
 extern void shuttle_node_tables_take(ShuttleNodeTable *tables, int ntables,
 									 const ShuttleRow *row);
 
+/* Appends names as one array of type name[], for such statements. */
+extern void shuttle_append_names(StringInfo sql, List *names);
+
 /* A name that is equal on two servers if the collation is the same. */
 extern char *shuttle_collation_name(Oid collation);
 
@@ -93,6 +107,10 @@ extern void shuttle_known_free(ShuttleKnownTable *known);
 
 /* ---- the callback, and what became of a table (foreign_analyze.c) */
 extern void shuttle_foreign_analyze_fill(FdwRoutine *routine);
+
+/* Asks the node for what ANALYZE of the table will need, ahead of it. Kept until
+ * then, or until the current context is reset. */
+extern void shuttle_analyze_prefetch(Relation rel);
 
 /*
  * The table's node as the table's owner: ANALYZE runs with the owner's rights.
@@ -128,6 +146,41 @@ extern bool shuttle_statistics_fit(Relation rel, const ShuttleKnownTable *known)
 /* Writes the node's statistics into pg_statistic. Returns the number of
  * columns, or -1 if a value is invalid here; then nothing is changed. */
 extern int	shuttle_statistics_copy(Relation rel, const ShuttleKnownTable *known);
+
+/* ---- tables whose statistics follow their nodes' (followed_tables.c) */
+
+typedef struct ShuttleFollowedTable
+{
+	Oid			relid;
+	Oid			serverid;
+	Oid			owner;
+	char	   *schema;			/* its name on the node */
+	char	   *name;
+	double		rows;			/* reltuples here */
+
+	/* the node's state at the last copy */
+	bool		is_copied;
+	bool		has_failed;		/* it could not be copied */
+	TimestampTz copied_analyzed_at;
+	double		copied_changes;
+
+	/* the node's state now */
+	bool		is_answered;
+	TimestampTz analyzed_at;	/* by the node's clock; 0: never */
+	double		changes;		/* rows since then */
+} ShuttleFollowedTable;
+
+/* Lists the tables that shuttle.statistics_tables says, in the current context,
+ * without those that are locked exclusively. */
+extern List *shuttle_followed_tables(void);
+
+/* Asks all nodes at once for the state of tables, outside the transaction.
+ * Returns the servers that have not answered within limit_ms, in the current
+ * context. */
+extern List *shuttle_followed_ask(List *tables, int limit_ms);
+
+/* True if the node has newer statistics, or many rows have changed. */
+extern bool shuttle_followed_is_stale(const ShuttleFollowedTable *table);
 
 /* ---- samples (analyze_sample.c) */
 

@@ -1,0 +1,42 @@
+/*-------------------------------------------------------------------------
+ * workers.h
+ *	  What the files about background workers share.
+ *
+ * worker.c has the launcher, and looks for prepared transactions;
+ * statistics_launch.c says when the launcher starts a worker that copies
+ * statistics. That worker is in the executor room.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_WORKERS_H
+#define SHUTTLE_WORKERS_H
+
+/* ---- the launcher (worker.c) */
+
+typedef enum ShuttleDatabaseState
+{
+	SHUTTLE_DATABASE_GONE,
+	SHUTTLE_DATABASE_CLOSED,	/* datallowconn is false */
+	SHUTTLE_DATABASE_OPEN
+} ShuttleDatabaseState;
+
+/* What a database is now; for the launcher, outside a transaction. */
+extern ShuttleDatabaseState shuttle_worker_database_state(Oid databaseid);
+
+/* Ends the launcher's sleep, if it runs. Neither allocates nor raises. */
+extern void shuttle_worker_wake_launcher(void);
+
+/* ---- when to copy statistics (statistics_launch.c) */
+
+/* For shared memory; if the library is preloaded. */
+extern void shuttle_statistics_memory_request(void);
+extern void shuttle_statistics_memory_set_up(void);
+
+/* Notes that this database has servers of ours. */
+extern void shuttle_statistics_want(void);
+
+/* For the launcher: starts a worker for the database that is due for longest,
+ * unless one is running. Does not wait for it. Returns how long nothing is to
+ * do, in ms; the end of a worker sets the latch. */
+extern long shuttle_statistics_start_due(void);
+
+#endif							/* SHUTTLE_WORKERS_H */
