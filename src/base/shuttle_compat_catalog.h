@@ -20,7 +20,6 @@
 #include "catalog/pg_database.h"
 #include "catalog/storage.h"
 #include "commands/vacuum.h"
-#include "executor/executor.h"
 #include "foreign/fdwapi.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
@@ -153,18 +152,6 @@ shuttle_beginscan(Relation rel, Snapshot snapshot)
 	return table_beginscan(rel, snapshot, 0, NULL, SO_NONE);
 #else
 	return table_beginscan(rel, snapshot, 0, NULL);
-#endif
-}
-
-/* Finds the row with the values of a primary key, and locks it; since 19 the
- * caller says that equal keys are equal rows. */
-static inline bool
-shuttle_find_by_key(Relation rel, Oid primary_key, TupleTableSlot *key, TupleTableSlot *found)
-{
-#if PG_VERSION_NUM >= 190000
-	return RelationFindReplTupleByIndex(rel, primary_key, true, LockTupleKeyShare, key, found);
-#else
-	return RelationFindReplTupleByIndex(rel, primary_key, LockTupleKeyShare, key, found);
 #endif
 }
 

@@ -428,26 +428,57 @@ shuttle_copies_delete_others(ShuttleCopies *copies)
 	send_arrays(copies, sql.data, COPY_KEY, all_keys(copies));
 }
 
+/* The row with a primary key's values, or NULL. */
+static HeapTuple
+find_row(ShuttleCopies *copies, Relation index, HeapTuple key, Snapshot snapshot)
+{
+	int			nkeys = IndexRelationGetNumberOfKeyAttributes(index);
+	ScanKeyData keys[INDEX_MAX_KEYS];
+	SysScanDesc scan;
+	HeapTuple	found;
+
+	for (int i = 0; i < nkeys; i++)
+	{
+		AttrNumber	column = index->rd_index->indkey.values[i];
+		Oid			type = index->rd_opcintype[i];
+		Oid			equal = get_opfamily_member(index->rd_opfamily[i], type, type,
+												BTEqualStrategyNumber);
+		bool		is_null;
+
+		ScanKeyEntryInitialize(&keys[i], 0, column, BTEqualStrategyNumber, InvalidOid,
+							   index->rd_indcollation[i], get_opcode(equal),
+							   heap_getattr(key, column, RelationGetDescr(copies->rel),
+											&is_null));
+	}
+	scan = systable_beginscan(copies->rel, RelationGetRelid(index), true, snapshot, nkeys, keys);
+	found = systable_getnext(scan);
+	if (found != NULL)
+		found = heap_copytuple(found);
+	systable_endscan(scan);
+	return found;
+}
+
 /* Rows that the transaction has changed: nobody else changes them meanwhile. */
 void
 shuttle_copies_repeat(ShuttleCopies *copies, const List *rows)
 {
-	TupleTableSlot *key = MakeSingleTupleTableSlot(RelationGetDescr(copies->rel), &TTSOpsHeapTuple);
-	TupleTableSlot *found = table_slot_create(copies->rel, NULL);
+	Relation	index = index_open(shuttle_primary_key(copies->rel), AccessShareLock);
+	Snapshot	snapshot;
 	ListCell   *cell;
 
 	CommandCounterIncrement();
+	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	foreach(cell, rows)
 	{
-		ExecStoreHeapTuple(lfirst(cell), key, false);
-		slot_getallattrs(key);	/* the search reads the values only */
-		if (shuttle_find_by_key(copies->rel, shuttle_primary_key(copies->rel), key, found))
-			shuttle_copies_put(copies, list_make1(ExecCopySlotHeapTuple(found)));
+		HeapTuple	found = find_row(copies, index, lfirst(cell), snapshot);
+
+		if (found != NULL)
+			shuttle_copies_put(copies, list_make1(found));
 		else
 			shuttle_copies_delete(copies, list_make1(lfirst(cell)));
 	}
-	ExecDropSingleTupleTableSlot(key);
-	ExecDropSingleTupleTableSlot(found);
+	UnregisterSnapshot(snapshot);
+	index_close(index, AccessShareLock);
 }
 
 uint64
