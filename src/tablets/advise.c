@@ -56,6 +56,7 @@ typedef struct Candidate
 {
 	Oid			relid;
 	int64		bytes;
+	bool		is_parent;		/* of a link */
 	bool		changes_often;	/* more rows were changed than inserted */
 	AttrNumber	first_key;		/* first column of the primary key, or 0 */
 	AdvisedKind kind;
@@ -63,6 +64,7 @@ typedef struct Candidate
 	const char *because;
 	Bitmapset  *fits;			/* columns that could spread it, alone */
 	Bitmapset  *unfit;
+	Bitmapset  *tried;			/* as roots, since a class was found */
 	bool		copies_known;
 	bool		can_be_copied;	/* be a reference table */
 } Candidate;
@@ -92,8 +94,9 @@ typedef struct Advice
 {
 	Candidate  *tables;
 	int			ntables;
-	Link	   *links;
+	Link	   *links;			/* foreign keys, then names */
 	int			nlinks;
+	int			nforeign;
 	List	   *relids;
 	int64		bytes;			/* of all tables */
 } Advice;
@@ -128,24 +131,38 @@ static const char *const foreign_keys_query =
 /*
  * A column is linked to a primary key's column of the same name (tenant_id), and
  * to the only column of a primary key by the names customer_id and customer.id,
- * d_w_id and w_id, or l_orderkey and o_orderkey. The shortest name comes first.
+ * d_w_id and w_id, or l_orderkey and o_orderkey, unless other primary keys have
+ * that name. Of many tables with tenant_id three stand for all. The shortest name
+ * comes first.
  */
 static const char *const names_query =
 "WITH" CANDIDATES ","
-" columns AS (SELECT c.oid, c.relname, a.attnum, a.attname::text AS name, a.atttypid, a.attcollation,"
+" columns AS (SELECT c.oid, c.relname::text, a.attnum, a.attname::text AS name, a.atttypid, a.attcollation,"
 " i.indnkeyatts AS nkeys, regexp_replace(a.attname, '^[a-z]{1,2}_', '') AS word"
 " FROM candidate AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped"
 " LEFT JOIN pg_index AS i ON i.indrelid = c.oid AND i.indisprimary"
-" AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1]))"
-" SELECT c.oid::text, p.oid::text, c.attnum::text, p.attnum::text, 't', '0'"
-" FROM columns AS p JOIN columns AS c ON c.oid <> p.oid AND c.atttypid = p.atttypid AND c.attcollation = p.attcollation"
-" WHERE p.nkeys IS NOT NULL AND CASE WHEN c.name = p.name THEN p.name <> 'id' AND (p.nkeys <> 1 OR c.nkeys IS DISTINCT FROM 1)"
-" ELSE p.nkeys = 1 AND (p.name <> 'id' AND right(c.name, length(p.name) + 1) = '_' || p.name"
-" OR c.name IN (p.relname || '_' || p.name, regexp_replace(p.relname, 'e?s$', '') || '_' || p.name,"
-" regexp_replace(p.relname, 's$', '') || '_' || p.name)"
-" OR c.word = p.word AND p.word NOT IN ('id', p.name) AND c.word <> c.name) END"
-" AND NOT EXISTS (SELECT FROM pg_constraint WHERE contype = 'f' AND conrelid = c.oid AND c.attnum = ANY (conkey))"
-" ORDER BY c.oid::regclass::text COLLATE \"C\", length(c.name), c.name, p.oid::regclass::text COLLATE \"C\", p.name";
+" AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1])),"
+" keys AS (SELECT *, row_number() OVER (PARTITION BY name, atttypid ORDER BY relname, oid) AS number,"
+" count(*) FILTER (WHERE nkeys = 1) OVER (PARTITION BY name, atttypid) AS nnames,"
+" count(*) FILTER (WHERE nkeys = 1) OVER (PARTITION BY word, atttypid) AS nwords FROM columns WHERE nkeys IS NOT NULL),"
+" forms AS (SELECT *, name AS form FROM columns"
+" UNION ALL SELECT c.*, array_to_string(w[n:], '_') FROM columns AS c, string_to_array(name, '_') AS w,"
+" generate_series(2, cardinality(w)) AS n),"
+" found AS (SELECT c.*, p.oid AS parent, p.attnum AS parent_column FROM forms AS c JOIN keys AS p ON c.form = p.name"
+" AND c.atttypid = p.atttypid AND c.attcollation = p.attcollation"
+" WHERE p.name <> 'id' AND CASE WHEN p.nkeys = 1 THEN p.nnames = 1 AND (c.form <> c.name OR c.nkeys IS DISTINCT FROM 1)"
+" ELSE c.form = c.name AND p.number <= 3 END"
+" UNION SELECT c.*, p.oid, p.attnum FROM keys AS p CROSS JOIN LATERAL (VALUES (p.relname), (regexp_replace(p.relname, 's$', '')),"
+" (regexp_replace(p.relname, 'es$', ''))) AS singular (table_name) JOIN forms AS c ON c.name = table_name || '_' || p.name"
+" WHERE c.form = c.name AND c.atttypid = p.atttypid AND c.attcollation = p.attcollation AND p.nkeys = 1"
+" UNION SELECT c.*, p.oid, p.attnum FROM forms AS c JOIN keys AS p ON c.word = p.word"
+" AND c.atttypid = p.atttypid AND c.attcollation = p.attcollation"
+" WHERE c.form = c.name AND p.nkeys = 1 AND p.nwords = 1 AND p.word NOT IN ('id', p.name) AND c.word <> c.name)"
+" SELECT oid::text, parent::text, attnum::text, parent_column::text, 't', '0' FROM found"
+" WHERE oid <> parent AND NOT EXISTS (SELECT FROM pg_constraint"
+" WHERE contype = 'f' AND conrelid = found.oid AND found.attnum = ANY (conkey))"
+" GROUP BY oid, relname, name, attnum, parent, parent_column"
+" ORDER BY relname COLLATE \"C\", oid, length(name), name COLLATE \"C\", parent::regclass::text COLLATE \"C\", parent_column";
 
 static int
 find_table(const Advice *advice, Oid relid)
@@ -200,8 +217,12 @@ read_links(Advice *advice)
 			.constraint = atooid(row[5]),
 		};
 
-		if (link.child >= 0 && link.parent >= 0)
-			advice->links[advice->nlinks++] = link;
+		if (link.child < 0 || link.parent < 0)
+			continue;
+		advice->links[advice->nlinks++] = link;
+		if (OidIsValid(link.constraint))
+			advice->nforeign = advice->nlinks;
+		advice->tables[link.parent].is_parent = true;
 	}
 }
 
@@ -262,16 +283,18 @@ is_small(const Candidate *table)
 	return table->bytes <= SMALL_BYTES;
 }
 
-/* True if all links of a link's foreign key, taken together, relate the keys. */
+/* True if a foreign key relates the keys of its tables. Its links are neighbours. */
 static bool
 relates_keys(const Advice *advice, const KeyClass *class, const Link *link)
 {
-	for (int i = 0; i < advice->nlinks; i++)
-	{
-		const Link *other = &advice->links[i];
+	const Link *end = advice->links + advice->nlinks;
+	const Link *first = link;
 
-		if (other->constraint == link->constraint &&
-			class->keys[other->child] == other->child_column &&
+	while (first > advice->links && (first - 1)->constraint == link->constraint)
+		first--;
+	for (const Link *other = first; other < end && other->constraint == link->constraint; other++)
+	{
+		if (class->keys[other->child] == other->child_column &&
 			class->keys[other->parent] == other->parent_column)
 			return true;
 	}
@@ -286,7 +309,7 @@ find_misfit(const Advice *advice, const KeyClass *class, const Link *link)
 	bool		has_child = class->keys[link->child] != 0;
 	bool		has_parent = class->keys[link->parent] != 0;
 
-	if (!OidIsValid(link->constraint) || (!has_child && !has_parent))
+	if (!has_child && !has_parent)
 		return -1;
 	if (!has_child)
 		return link->parent;
@@ -320,8 +343,44 @@ take_in(const Advice *advice, KeyClass *class, int table, AttrNumber key, const 
 	class->bytes += advice->tables[table].bytes;
 }
 
-/* Takes in the tables that links lead to, then takes out those whose foreign keys
- * do not allow it. */
+/* Takes in the tables that links lead to. Returns false if there were none. */
+static bool
+follow_links(Advice *advice, KeyClass *class, int first, int end)
+{
+	bool		changed = false;
+
+	for (int i = first; i < end; i++)
+	{
+		const Link *link = &advice->links[i];
+
+		if (class->keys[link->parent] != link->parent_column || class->keys[link->child] != 0 ||
+			!link->same_type || !fits(advice, link->child, link->child_column))
+			continue;
+		take_in(advice, class, link->child, link->child_column, link);
+		changed = true;
+	}
+	return changed;
+}
+
+/* Takes out a table whose foreign keys do not allow it; others may depend on it.
+ * Returns false if there was none. */
+static bool
+take_out_misfits(const Advice *advice, KeyClass *class)
+{
+	bool		changed = false;
+
+	for (int i = 0; i < advice->nforeign; i++)
+	{
+		int			misfit = find_misfit(advice, class, &advice->links[i]);
+
+		if (misfit < 0)
+			continue;
+		take_out(advice, class, misfit);
+		changed = true;
+	}
+	return changed;
+}
+
 static KeyClass *
 make_class(Advice *advice, int root, AttrNumber key)
 {
@@ -331,25 +390,11 @@ make_class(Advice *advice, int root, AttrNumber key)
 	class->keys = palloc0_array(AttrNumber, advice->ntables);
 	class->links = palloc0_array(const Link *, advice->ntables);
 	take_in(advice, class, root, key, NULL);
-	for (int i = 0; i < advice->nlinks; i++)
-	{
-		const Link *link = &advice->links[i];
-
-		if (class->keys[link->parent] != link->parent_column || class->keys[link->child] != 0 ||
-			!link->same_type || !fits(advice, link->child, link->child_column))
-			continue;
-		take_in(advice, class, link->child, link->child_column, link);
-		i = -1;					/* all foreign keys before names */
-	}
-	for (int i = 0; i < advice->nlinks; i++)
-	{
-		int			misfit = find_misfit(advice, class, &advice->links[i]);
-
-		if (misfit < 0)
-			continue;
-		take_out(advice, class, misfit);
-		i = -1;					/* others may depend on it */
-	}
+	while (follow_links(advice, class, 0, advice->nforeign) ||
+		   follow_links(advice, class, advice->nforeign, advice->nlinks))
+		;
+	while (take_out_misfits(advice, class))
+		;
 	return class;
 }
 
@@ -379,13 +424,21 @@ is_better(const Advice *advice, const KeyClass *class, const KeyClass *best)
 static KeyClass *
 try_root(Advice *advice, int root, AttrNumber key, KeyClass *best)
 {
+	Candidate  *table = &advice->tables[root];
 	KeyClass   *class;
 
 	CHECK_FOR_INTERRUPTS();
-	if (key == 0 || !fits(advice, root, key))
+	if (key == 0 || (!table->is_parent && is_small(table)) ||
+		bms_is_member(key, table->tried) || !fits(advice, root, key))
 		return best;
+	table->tried = bms_add_member(table->tried, key);
 	class = make_class(advice, root, key);
-	return is_worth_it(advice, class) && is_better(advice, class, best) ? class : best;
+	if (is_worth_it(advice, class) && is_better(advice, class, best))
+		return class;
+	pfree(class->keys);
+	pfree(class->links);
+	pfree(class);
+	return best;
 }
 
 static KeyClass *
@@ -393,6 +446,8 @@ find_best_class(Advice *advice)
 {
 	KeyClass   *best = NULL;
 
+	for (int i = 0; i < advice->ntables; i++)
+		advice->tables[i].tried = NULL;
 	for (int i = 0; i < advice->ntables; i++)
 		best = try_root(advice, i, advice->tables[i].first_key, best);
 	for (int i = 0; i < advice->nlinks; i++)
