@@ -2,10 +2,10 @@
  * check.c
  *	  shuttle.check(): compares what nodes have with what they should have.
  *
- * Of each table a node must have the same columns. Of a distributed table it must
- * have its tablets, with rows that belong to them; of a reference table the same
- * rows: their number, and the sum of their texts' hashes, do not depend on an
- * order.
+ * Of each table a node must have the same columns, and checks and keys of the same
+ * names. Of a distributed table it must have its tablets, with rows that belong to
+ * them; of a reference table the same rows: their number, and the sum of their
+ * texts' hashes, do not depend on an order.
  *
  * A reference table is locked against writers, here and on the node: the lock
  * there waits until prepared transactions have ended.
@@ -52,6 +52,10 @@ static const char *const tables_query =
 " pg_catalog.format_type(atttypid, atttypmod), CASE WHEN attnotnull THEN ' NOT NULL' END)," \
 " ', ' ORDER BY attname) FROM pg_catalog.pg_attribute" \
 " WHERE attrelid = " table " AND attnum > 0 AND NOT attisdropped"
+
+#define CONSTRAINTS_QUERY(table) \
+"SELECT pg_catalog.string_agg(pg_catalog.quote_ident(conname), ', ' ORDER BY conname)" \
+" FROM pg_catalog.pg_constraint WHERE contype IN ('c', 'p', 'u') AND conrelid = " table
 
 /* The server's tablets, here, and those on the node. */
 #define TABLETS_QUERY(table, condition) \
@@ -142,18 +146,29 @@ quoted_name(const Check *check)
 	return quote_literal_cstr(shuttle_local_name(check->relid));
 }
 
-/* True if the node's table has the columns of ours. */
+/* True if both queries have one answer; what: the noun for it. */
 static bool
-check_columns(const Check *check)
+check_same(const Check *check, const char *what, const char *local_query, const char *node_query)
 {
-	const char *here = local_text(check, psprintf(COLUMNS_QUERY("%s"), "$1"));
-	const char *there = node_text(check, psprintf(COLUMNS_QUERY("pg_catalog.to_regclass(%s)"),
-												  quoted_name(check)));
+	const char *here = local_text(check, local_query);
+	const char *there = node_text(check, node_query);
 
 	if (strcmp(here, there) == 0)
 		return true;
-	put_problem(check, psprintf("has columns %s instead of %s", there, here), false);
+	put_problem(check, psprintf("has %s %s instead of %s", what, *there ? there : "none", here), false);
 	return false;
+}
+
+/* True if the node's table has the columns of ours. */
+static bool
+check_definition(const Check *check)
+{
+	char	   *name = quoted_name(check);
+
+	(void) check_same(check, "constraints", psprintf(CONSTRAINTS_QUERY("%s"), "$1"),
+					  psprintf(CONSTRAINTS_QUERY("pg_catalog.to_regclass(%s)"), name));
+	return check_same(check, "columns", psprintf(COLUMNS_QUERY("%s"), "$1"),
+					  psprintf(COLUMNS_QUERY("pg_catalog.to_regclass(%s)"), name));
 }
 
 /* ---- reference tables */
@@ -209,7 +224,7 @@ check_copy(const Check *check)
 			(void) shuttle_copies_make(rel, list_make1_oid(check->serverid));
 		put_problem(check, "has no copy", check->repair);
 	}
-	else if (check_columns(check))
+	else if (check_definition(check))
 	{
 		lock_copy(check);
 		if (strcmp(local_rows(check), node_text(check, rows_query(check))) != 0)
@@ -228,17 +243,16 @@ static void
 check_tablets(const Check *check)
 {
 	Relation	rel = table_open(check->relid, AccessShareLock);
-	const char *here = local_text(check, psprintf(TABLETS_QUERY("%s", " AND EXISTS (SELECT FROM pg_foreign_table"
-																" WHERE ftrelid = c.oid AND ftserver = %u)"),
-												  "$1", check->serverid));
-	const char *there = node_text(check, psprintf(TABLETS_QUERY("pg_catalog.to_regclass(%s)", ""),
-												  quoted_name(check)));
+	char	   *here = psprintf(TABLETS_QUERY("%s", " AND EXISTS (SELECT FROM pg_foreign_table"
+											  " WHERE ftrelid = c.oid AND ftserver = %u)"),
+								"$1", check->serverid);
+	char	   *there = psprintf(TABLETS_QUERY("pg_catalog.to_regclass(%s)", ""), quoted_name(check));
 	ListCell   *cell;
 
 	if (!has_table(check))
 		put_problem(check, "has no table", false);
-	else if (check_columns(check) && strcmp(here, there) != 0)
-		put_problem(check, psprintf("has tablets %s instead of %s", there, here), false);
+	else if (check_definition(check))
+		(void) check_same(check, "tablets", here, there);
 	foreach(cell, node_texts(check, psprintf(strays_query, quoted_name(check))))
 	{
 		const char *tablet = node_text(check, lfirst(cell));
