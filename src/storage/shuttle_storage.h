@@ -36,6 +36,35 @@ extern void shuttle_storage_init(void);
 /* Installs the hooks that must run outside those of all other rooms. */
 extern void shuttle_snapshot_init(void);
 
+/* ---- calls of rooms above (node_error.c) */
+
+/* Names in a node's error; NULL: it has none. */
+typedef struct ShuttleErrorNames
+{
+	const char *message;
+	const char *schema;
+	const char *table;
+	const char *constraint;
+} ShuttleErrorNames;
+
+/* Each room sets its own when it starts; NULL: none. */
+typedef struct ShuttleStorageCalls
+{
+	/*
+	 * Before the local commit, when nodes have answered COMMIT or PREPARE
+	 * TRANSACTION; may raise an error.
+	 */
+	void		(*check_commit) (void);
+
+	/*
+	 * Before a node's error is raised: replaces names of the node's objects
+	 * by those that users know, in memory of the current context.
+	 */
+	void		(*name_objects) (ShuttleErrorNames *names);
+} ShuttleStorageCalls;
+
+extern ShuttleStorageCalls shuttle_storage_calls;
+
 /* ---- connections (connection.c, nodes.c, discard.c) */
 
 /*
@@ -326,7 +355,7 @@ extern int	shuttle_snapshot_run_depth(void);
  */
 extern void shuttle_transaction_set_level(int nest_level);
 
-/* ---- commits (two_phase.c, transaction_end.c) */
+/* ---- commits over several nodes (two_phase.c) */
 
 /* A server, and the user whose mapping is used. */
 typedef struct ShuttleServerUser
@@ -377,10 +406,6 @@ typedef struct ShuttleCommitMethods
 extern bool shuttle_commit_is_two_phase(void);
 
 extern void shuttle_commit_set_methods(const ShuttleCommitMethods *methods);
-
-/* check: called before the local commit, when nodes have answered COMMIT or
- * PREPARE TRANSACTION; it may raise an error. */
-extern void shuttle_commit_set_check(void (*check) (void));
 
 /* ---- statements of our own, outside the transaction (outside_transaction.c)
  * and in it (query.c) */

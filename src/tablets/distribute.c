@@ -288,7 +288,14 @@ make_keys_on_nodes(Distribution *distribution)
 	ListCell   *cell;
 
 	foreach(cell, distribution->tables)
-		add_texts(distribution, shuttle_table_text_indexes(((DistributedTable *) lfirst(cell))->relid));
+	{
+		Oid			relid = ((DistributedTable *) lfirst(cell))->relid;
+		char	   *names = shuttle_tablet_text_name_indexes(relid, distribution->layout->ntablets);
+
+		add_texts(distribution, shuttle_table_text_indexes(relid));
+		if (names != NULL)
+			add_texts(distribution, list_make1(names));
+	}
 	foreach(cell, distribution->tables)
 		add_texts(distribution, shuttle_table_text_foreign_keys(((DistributedTable *) lfirst(cell))->relid));
 	shuttle_node_statements_run(distribution->statements);

@@ -62,4 +62,5 @@ shuttle_tablets_init(void)
 	previous_access = object_access_hook;
 	object_access_hook = note_access;
 	shuttle_copy_changes_init();
+	shuttle_storage_calls.name_objects = shuttle_tablet_name_objects;
 }

@@ -72,20 +72,6 @@ static const char *const foreign_keys_query =
 "SELECT format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid))"
 " FROM pg_constraint WHERE conrelid = $1 AND contype = 'f' AND conparentid = 0 ORDER BY conname";
 
-/* Long names are shortened as core does it for indexes. */
-char *
-shuttle_tablet_name(Oid relid, int number)
-{
-	return makeObjectName(get_rel_name(relid), NULL, psprintf("t%d", number));
-}
-
-char *
-shuttle_tablet_qualified_name(Oid relid, int number)
-{
-	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
-									  shuttle_tablet_name(relid, number));
-}
-
 List *
 shuttle_table_text_types(Oid relid)
 {

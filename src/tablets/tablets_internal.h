@@ -10,6 +10,7 @@
 #include "nodes/pg_list.h"
 #include "utils/relcache.h"
 
+#include "storage/shuttle_storage.h"
 #include "tablets/shuttle_tablets.h"
 
 /* ---- local_sql.c: statements of ours on this server */
@@ -172,11 +173,20 @@ extern List *shuttle_table_text_indexes(Oid relid);
 /* Foreign keys of a table. */
 extern List *shuttle_table_text_foreign_keys(Oid relid);
 
+/* ---- tablet_names.c */
+
 /* The name of a table's tablet, unquoted. */
 extern char *shuttle_tablet_name(Oid relid, int number);
 
 /* The same with its schema, quoted. */
 extern char *shuttle_tablet_qualified_name(Oid relid, int number);
+
+/* The statement that names the tablets' unique indexes on a node after the
+ * table's; NULL: there are none. */
+extern char *shuttle_tablet_text_name_indexes(Oid relid, int ntablets);
+
+/* Puts the table's names into an error of one of its tablets. */
+extern void shuttle_tablet_name_objects(ShuttleErrorNames *names);
 
 /* ---- reference.c */
 

@@ -365,5 +365,5 @@ shuttle_write_behind_end_transaction(XactEvent event)
 void
 shuttle_write_behind_init(void)
 {
-	shuttle_commit_set_check(check_committed);
+	shuttle_storage_calls.check_commit = check_committed;
 }

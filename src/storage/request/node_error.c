@@ -17,6 +17,8 @@
 #include "storage/shuttle_storage.h"
 #include "storage/storage_types.h"
 
+ShuttleStorageCalls shuttle_storage_calls;
+
 /* Takes the result. Returns NULL if out of memory: the caller then only knows
  * that there was an error. */
 ShuttleNodeError *
@@ -104,26 +106,11 @@ shuttle_result_reason_of_end(const ShuttleNode *node, const PGresult *result, bo
 	return SHUTTLE_NO_ANSWER;
 }
 
-/* Copies the names of objects. */
+/* Adds a name, if there is one. */
 static int
-copy_names(const PGresult *result)
+add_name(int field, const char *name)
 {
-	static const int fields[] = {
-		PG_DIAG_SCHEMA_NAME,
-		PG_DIAG_TABLE_NAME,
-		PG_DIAG_COLUMN_NAME,
-		PG_DIAG_DATATYPE_NAME,
-		PG_DIAG_CONSTRAINT_NAME,
-	};
-
-	for (int i = 0; i < lengthof(fields); i++)
-	{
-		const char *value = PQresultErrorField(result, fields[i]);
-
-		if (value != NULL)
-			err_generic_string(fields[i], value);
-	}
-	return 0;
+	return name == NULL ? 0 : err_generic_string(field, name);
 }
 
 /* Adds node and request; the text of a request has no values. */
@@ -160,7 +147,12 @@ shuttle_node_error_raise(ShuttleNode *node, ShuttleNodeError *error,
 {
 	const char *origin = error != NULL ? error->origin : NULL;
 	const PGresult *result = error != NULL ? error->result : NULL;
-	const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+	ShuttleErrorNames names = {
+		.message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY),
+		.schema = PQresultErrorField(result, PG_DIAG_SCHEMA_NAME),
+		.table = PQresultErrorField(result, PG_DIAG_TABLE_NAME),
+		.constraint = PQresultErrorField(result, PG_DIAG_CONSTRAINT_NAME),
+	};
 	const char *detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
 	const char *hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
 	const char *context = PQresultErrorField(result, PG_DIAG_CONTEXT);
@@ -176,19 +168,26 @@ shuttle_node_error_raise(ShuttleNode *node, ShuttleNodeError *error,
 	if (is_met_again_inside(error))
 		sqlstate = ERRCODE_IN_FAILED_SQL_TRANSACTION;
 
+	if (shuttle_storage_calls.name_objects != NULL && names.table != NULL)
+		shuttle_storage_calls.name_objects(&names);
+
 	/* The statement that runs now is not the cause. */
 	if (origin != NULL)
 		error_context_stack = NULL;
 
 	ereport(ERROR,
 			(errcode(sqlstate),
-			 message != NULL && message[0] != '\0' ?
-			 errmsg_internal("%s", message) :
+			 names.message != NULL && names.message[0] != '\0' ?
+			 errmsg_internal("%s", names.message) :
 			 errmsg("storage node \"%s\" failed without a message", node->name),
 			 detail != NULL ? errdetail_internal("%s", detail) : 0,
 			 hint != NULL ? errhint("%s", hint) : 0,
 			 context != NULL ? errcontext("%s", context) : 0,
-			 copy_names(result),
+			 add_name(PG_DIAG_SCHEMA_NAME, names.schema),
+			 add_name(PG_DIAG_TABLE_NAME, names.table),
+			 add_name(PG_DIAG_COLUMN_NAME, PQresultErrorField(result, PG_DIAG_COLUMN_NAME)),
+			 add_name(PG_DIAG_DATATYPE_NAME, PQresultErrorField(result, PG_DIAG_DATATYPE_NAME)),
+			 add_name(PG_DIAG_CONSTRAINT_NAME, names.constraint),
 			 add_request(node, sql),
 			 origin != NULL ? errcontext("%s", origin) : 0));
 }

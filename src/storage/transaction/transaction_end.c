@@ -32,8 +32,6 @@
 /* A cancel that came too late is held until the transaction's end. */
 static bool cancel_is_held = false;
 
-static void (*check_answers) (void) = NULL;
-
 static void commit_all(bool in_worker);
 static void send_part(CommitPart part);
 static void check_part(CommitPart part);
@@ -45,12 +43,6 @@ static void heed_cancel(void);
 static void release_savepoint(ShuttleNode *node, int level);
 static void tell_commits(void);
 static void forget_all(void);
-
-void
-shuttle_commit_set_check(void (*check) (void))
-{
-	check_answers = check;
-}
 
 void
 shuttle_transaction_end(XactEvent event, void *arg)
@@ -151,8 +143,8 @@ commit_all(bool in_worker)
 	send_part(COMMIT_LAST);
 	check_part(COMMIT_LAST);
 	heed_cancel();
-	if (check_answers != NULL)
-		check_answers();
+	if (shuttle_storage_calls.check_commit != NULL)
+		shuttle_storage_calls.check_commit();
 	if (two_phase)
 		SHUTTLE_POINT("prepared");
 	if (shuttle_notices_waiting)

@@ -364,9 +364,23 @@ change_part(Changes *changes, const ShuttleNodePart *before, const ShuttleNodePa
 		add_alter(changes, psprintf("VALIDATE CONSTRAINT %s", now->name));
 }
 
+/* The tablets' unique indexes are named after the table's. */
+static void
+name_indexes(Changes *changes)
+{
+	Relation	rel = table_open(changes->now.relid, NoLock);
+	char	   *text = shuttle_tablet_text_name_indexes(changes->now.relid,
+														RelationGetPartitionDesc(rel, true)->nparts);
+
+	table_close(rel, NoLock);
+	if (text !=NULL)
+		add(changes, text);
+}
+
 static void
 change_parts(Changes *changes)
 {
+	bool		is_named_anew = false;
 	ListCell   *cell;
 
 	foreach(cell, changes->now.parts)
@@ -374,11 +388,16 @@ change_parts(Changes *changes)
 		const ShuttleNodePart *now = lfirst(cell);
 		const ShuttleNodePart *before = find_part(changes->before, now, true);
 
+		if (now->kind != SHUTTLE_PART_CHECK &&
+			(before == NULL || strcmp(before->name, now->name) != 0))
+			is_named_anew = true;
 		if (before == NULL)
 			add(changes, shuttle_table_text_add_part(changes->now.relid, now));
 		else
 			change_part(changes, before, now);
 	}
+	if (is_named_anew && !changes->are_copies)
+		name_indexes(changes);
 }
 
 static void

@@ -1,0 +1,157 @@
+/*-------------------------------------------------------------------------
+ * tablet_names.c
+ *	  Names of tablets and of their indexes, and errors without them.
+ *
+ * A tablet is named after its table, and its unique indexes on the node after
+ * the table's: t<n> is added. So a node's error, which names the tablet and its
+ * index, can be raised with the names that the user gave, and programs find the
+ * constraint that they look for.
+ *
+ * Memory: that of the caller.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/xact.h"
+#include "catalog/namespace.h"
+#include "catalog/partition.h"
+#include "commands/defrem.h"
+#include "lib/stringinfo.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "storage/shuttle_storage.h"
+#include "tablets/tablets_internal.h"
+
+/* Long names are shortened as core does it for indexes. */
+static char *
+numbered_name(const char *name, int number)
+{
+	return makeObjectName(name, NULL, psprintf("t%d", number));
+}
+
+char *
+shuttle_tablet_name(Oid relid, int number)
+{
+	return numbered_name(get_rel_name(relid), number);
+}
+
+char *
+shuttle_tablet_qualified_name(Oid relid, int number)
+{
+	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
+									  shuttle_tablet_name(relid, number));
+}
+
+/* The names of the table's unique indexes. */
+static List *
+unique_indexes(Oid relid)
+{
+	Relation	rel = relation_open(relid, AccessShareLock);
+	List	   *names = NIL;
+	ListCell   *cell;
+
+	foreach(cell, RelationGetIndexList(rel))
+	{
+		Relation	index = relation_open(lfirst_oid(cell), AccessShareLock);
+
+		if (index->rd_index->indisunique)
+			names = lappend(names, pstrdup(RelationGetRelationName(index)));
+		relation_close(index, AccessShareLock);
+	}
+	relation_close(rel, AccessShareLock);
+	return names;
+}
+
+char *
+shuttle_tablet_text_name_indexes(Oid relid, int ntablets)
+{
+	StringInfoData text;
+	const char *separator = "";
+	List	   *indexes = unique_indexes(relid);
+	ListCell   *cell;
+
+	if (indexes == NIL)
+		return NULL;
+	initStringInfo(&text);
+	appendStringInfoString(&text, "DECLARE r record; BEGIN FOR r IN"
+						   " SELECT h.inhrelid::regclass AS index, w.name FROM (VALUES ");
+	foreach(cell, indexes)
+	{
+		for (int i = 0; i < ntablets; i++)
+		{
+			appendStringInfo(&text, "%s(%s, %s, %s)", separator,
+							 quote_literal_cstr(lfirst(cell)),
+							 quote_literal_cstr(shuttle_tablet_name(relid, i)),
+							 quote_literal_cstr(numbered_name(lfirst(cell), i)));
+			separator = ", ";
+		}
+	}
+	appendStringInfo(&text, ") AS w (parent, tablet, name)"
+					 " JOIN pg_catalog.pg_class AS p ON p.relname = w.parent AND p.relnamespace = %s::regnamespace"
+					 " JOIN pg_catalog.pg_inherits AS h ON h.inhparent = p.oid"
+					 " JOIN pg_catalog.pg_index AS i ON i.indexrelid = h.inhrelid"
+					 " JOIN pg_catalog.pg_class AS t ON t.oid = i.indrelid AND t.relname = w.tablet"
+					 " JOIN pg_catalog.pg_class AS c ON c.oid = h.inhrelid AND c.relname <> w.name"
+					 " LOOP EXECUTE pg_catalog.format('ALTER INDEX %%s RENAME TO %%I', r.index, r.name); END LOOP; END",
+					 quote_literal_cstr(quote_identifier(get_namespace_name(get_rel_namespace(relid)))));
+	return psprintf("DO %s", quote_literal_cstr(text.data));
+}
+
+/* ---- errors */
+
+/* The text with one quoted name in the place of another. */
+static const char *
+replace_name(const char *text, const char *old, const char *new)
+{
+	char	   *quoted = psprintf("\"%s\"", old);
+	const char *found = strstr(text, quoted);
+
+	if (found == NULL)
+		return text;
+
+	return psprintf("%.*s\"%s\"%s", (int) (found - text), text, new, found + strlen(quoted));
+}
+
+/* The table's index that a tablet's one is named after; NULL: none. */
+static const char *
+find_index(Oid relid, const char *tablet, const char *name)
+{
+	int			number = atoi(strrchr(tablet, 't') + 1);
+	ListCell   *cell;
+
+	foreach(cell, unique_indexes(relid))
+	{
+		if (strcmp(numbered_name(lfirst(cell), number), name) == 0)
+			return lfirst(cell);
+	}
+	return NULL;
+}
+
+void
+shuttle_tablet_name_objects(ShuttleErrorNames *names)
+{
+	Oid			schema;
+	Oid			tablet;
+	Oid			relid;
+	const char *constraint;
+
+	if (!IsTransactionState() || names->schema == NULL)
+		return;
+	schema = get_namespace_oid(names->schema, true);
+	tablet = OidIsValid(schema) ? get_relname_relid(names->table, schema) : InvalidOid;
+	if (!OidIsValid(tablet) || shuttle_table_kind(tablet) != SHUTTLE_TABLE_TABLET)
+		return;
+	relid = get_partition_parent(tablet, true);
+	constraint = names->constraint == NULL ? NULL :
+		find_index(relid, names->table, names->constraint);
+	if (constraint != NULL)
+	{
+		names->message = replace_name(names->message, names->constraint, constraint);
+		names->constraint = constraint;
+	}
+	names->message = replace_name(names->message, names->table, get_rel_name(relid));
+	names->table = get_rel_name(relid);
+}
