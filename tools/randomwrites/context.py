@@ -93,7 +93,11 @@ class Context:
 
     @property
     def main(self) -> tuple[Table, ...]:
-        return tuple(distributed(table) for table in MAIN) if self.tablets else MAIN
+        """What moves with any update is left out where rows cannot move."""
+        if not self.tablets:
+            return MAIN
+        made = (distributed(table) for table in MAIN)
+        return tuple(table for table in made if self.buffers or not table.loose)
 
     def table(self, *others: Table) -> Table:
         """A table that statements write and read, but none of these."""

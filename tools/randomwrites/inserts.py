@@ -189,7 +189,8 @@ def copy(context: Context, table: Table) -> Step:
 
 def merge(context: Context, table: Table) -> Step:
     """Into the table of here or one with partitions; with triggers it is refused there."""
-    names = "abcghr" if context.tablets else "hr"
+    tables = [table for table in context.main if not table.is_local]
+    names = [table.name for table in tables] if context.tablets else "hr"
     plain = [name for name in names if not context.facts.get(name, Facts()).events]
     target = context.dice.pick(["l", *plain])
     source = context.dice.pick(("a", "c", "h", "r"))
