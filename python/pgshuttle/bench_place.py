@@ -1,16 +1,18 @@
 """What the commands pgshuttle bench ... have in common: options, cluster, files, tables."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, Protocol
 
 import typer
+from rich.console import RenderableType
 from rich.table import Table
 
-from pgshuttle import demo, places
+from pgshuttle import cluster, places
 from pgshuttle.cluster import ClusterOptions
-from pgshuttle.errors import ExitCode
+from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.json_files import save_run
 from pgshuttle.look_cli import JsonOption
 from pgshuttle.results import OnStep, Run
@@ -26,6 +28,7 @@ ResultsOption = Annotated[Path, typer.Option("--results", help="Directory for wh
 CheckOption = Annotated[bool, typer.Option("--check", help="Fail if a target is missed.")]
 KeepOption = Annotated[bool, typer.Option("--keep", help="Leave the cluster running.")]
 
+NNODES = 2
 Measure = Callable[[Cluster, OnStep], Run]
 
 
@@ -58,7 +61,7 @@ def make_command(
     name: str,
     report: Report,
     *,
-    nnodes: int = demo.NNODES,
+    nnodes: int = NNODES,
     has_targets: bool = True,
 ) -> Callable[[Callable[..., Measure]], Callable[..., Measure]]:
     """Makes a bench of a function that turns options of its own into what measures."""
@@ -85,6 +88,40 @@ def make_command(
     return add
 
 
+@contextmanager
+def run_cluster(asked: ClusterOptions, on_step: OnStep, *, keep: bool = False) -> Iterator[Cluster]:
+    """Has a cluster running; one that did not run before is removed afterwards."""
+    started = cluster.up(asked, on_step)
+    try:
+        yield started.cluster
+    finally:
+        if not started.was_running and not keep:
+            on_step("stopping")
+            with suppress(ToolError):
+                cluster.down(asked.directory, remove=True)
+
+
+def show_run(
+    screen: Screen,
+    found: Run,
+    json_path: Path,
+    shown: Sequence[RenderableType],
+    *,
+    as_json: bool,
+    check: bool,
+) -> None:
+    """Prints what was found and where its file is, or the file; fails if it is to be checked."""
+    if as_json:
+        typer.echo(json_path.read_text(encoding="utf-8"), nl=False)
+    else:
+        for one in shown:
+            screen.out.print(one)
+        screen.out.print(f"Measured in {found.elapsed_s:g} s on {found.server['version']}.")
+        screen.out.print(f"Results: {json_path}")
+    if check and not found.is_kept:
+        raise typer.Exit(ExitCode.CLAIM_FAILED)
+
+
 def run_bench(
     screen: Screen,
     name: str,
@@ -103,22 +140,15 @@ def run_bench(
 
     Benches with as many nodes share a cluster.
     """
-    of_nodes = "bench" if nnodes == demo.NNODES else f"bench-{nnodes}-nodes"
+    of_nodes = "bench" if nnodes == NNODES else f"bench-{nnodes}-nodes"
     path = (directory or places.default_cluster_dir(of_nodes)).absolute()
     options = ClusterOptions(path, nnodes, pg, rtt_us=0, with_extension=True)
     with (
         screen.err.status("starting") as progress,
-        demo.run_cluster(options, progress.update, keep=keep) as running,
+        run_cluster(options, progress.update, keep=keep) as running,
     ):
         found = measure(running, progress.update)
     json_path = results_dir.absolute() / f"{name}.json"
     save_run(found, report.HEAD, json_path)
-    if as_json:
-        typer.echo(json_path.read_text(encoding="utf-8"), nl=False)
-    else:
-        for table in report.make_tables(found):
-            screen.out.print(table)
-        screen.out.print(f"Measured in {found.elapsed_s:g} s on {found.server['version']}.")
-        screen.out.print(f"Results: {json_path}")
-    if check and not found.is_kept:
-        raise typer.Exit(ExitCode.CLAIM_FAILED)
+    tables = report.make_tables(found)
+    show_run(screen, found, json_path, tables, as_json=as_json, check=check)

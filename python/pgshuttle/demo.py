@@ -1,63 +1,77 @@
-"""The demo: a cluster for as long as it takes, the bench, the files."""
+"""The demo on a running cluster: makes the tables, measures the points, checks the claims."""
 
-import contextlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from pgshuttle import bench, cluster, figures, results
-from pgshuttle.bench import Listener
-from pgshuttle.cluster import ClusterOptions
+from pgshuttle import claims, points, results, servers, sweep, tables, trips
 from pgshuttle.errors import ToolError
-from pgshuttle.results import OnStep, Results
+from pgshuttle.points import Case, Contender, Outer, Point, PointResult
+from pgshuttle.results import Results
 from pgshuttle.state import Cluster
-from pgshuttle.sweep import Effort
+from pgshuttle.sweep import Bench, Effort, OnProgress
 
-NNODES = 2
-
-
-@dataclass(frozen=True)
-class DemoOptions:
-    """What the demo is to do."""
-
-    directory: Path
-    pg: str | None
-    effort: Effort
-    results_dir: Path
-    keep: bool
+HEADLINE = Effort("headline", nruns=3, point_s=1.0, sample_s=1.0, rounds_s=20.0)
 
 
 @dataclass(frozen=True)
-class DemoFiles:
-    """What the demo found out, and where that was written."""
+class Listener:
+    """Who wants to hear how far the demo is."""
 
-    results: Results
-    json_path: Path
-    figure_path: Path
-
-
-@contextmanager
-def run_cluster(asked: ClusterOptions, on_step: OnStep, *, keep: bool = False) -> Iterator[Cluster]:
-    """Has a cluster running; one that did not run before is removed afterwards."""
-    started = cluster.up(asked, on_step)
-    try:
-        yield started.cluster
-    finally:
-        if not started.was_running and not keep:
-            on_step("stopping")
-            with contextlib.suppress(ToolError):
-                cluster.down(asked.directory, remove=True)
+    on_step: Callable[[str], None]
+    on_progress: OnProgress
+    on_headline: Callable[[Sequence[PointResult]], None]
 
 
-def run(options: DemoOptions, listener: Listener) -> DemoFiles:
-    """Runs the demo and writes its files."""
-    asked = ClusterOptions(options.directory, NNODES, options.pg, rtt_us=0, with_extension=True)
-    with run_cluster(asked, listener.on_step, keep=options.keep) as running:
-        found = bench.run_demo(running, options.effort, listener)
-    json_path = options.results_dir / f"demo-{options.effort.name}.json"
-    figure_path = json_path.with_suffix(".png")
-    results.save_results(found, json_path)
-    listener.on_step("drawing the figure")
-    figures.draw(json_path, figure_path)
-    return DemoFiles(found, json_path, figure_path)
+def read_complaints(cluster: Cluster) -> list[str]:
+    """Returns what the logs of all servers tell of trouble."""
+    found = [cluster.query, *(node.server for node in cluster.nodes)]
+    return [line for server in found for line in servers.read_complaints(server)]
+
+
+def run_headline(bench: Bench, listener: Listener) -> None:
+    """Measures the few points that tell the story."""
+    listener.on_step("the headline")
+    headline = points.list_headline_points()
+    listener.on_headline(sweep.run_rounds(bench, headline, HEADLINE, listener.on_progress))
+
+
+def measure_trips(
+    bench: Bench, world: trips.World, effort: Effort, listener: Listener
+) -> trips.TripsResult:
+    """Runs the second part, on real data."""
+    listener.on_step("the trips: cities and countries")
+    bench.set_rtt(0)
+    trips.make_trips_tables(bench.cluster, world)
+    return trips.run_trips(bench, world, effort)
+
+
+def run_demo(cluster: Cluster, effort: Effort, listener: Listener) -> Results:
+    """Runs the whole demo on a cluster of at least two storage nodes."""
+    if len(cluster.nodes) < 2:
+        raise ToolError("the demo needs two storage nodes")
+    start_s = time.monotonic()
+    world = trips.make_world()
+    with sweep.open_bench(cluster) as bench:
+        bench.set_rtt(0)
+        listener.on_step("filling the tables")
+        tables.make_tables(cluster)
+        bench.warm(tables.list_warm_up_queries([tables.STOCK_SCHEMA, tables.ENGINE_SCHEMA]))
+        run_headline(bench, listener)
+        listener.on_step(f"the sweep: {points.BATCH_SIZES} outer rows a batch")
+        measured = points.list_join_points() + points.list_case_points()
+        point_results = sweep.run_rounds(bench, measured, effort, listener.on_progress)
+        point = Point(Case.ONE_ROW, Contender.ENGINE, Outer.NONE, claims.NEAR_RTT_US)
+        one_row_round_trips = sweep.count_one_row_round_trips(bench, point)
+        trips_result = measure_trips(bench, world, effort, listener)
+        bench.set_rtt(cluster.rtt_us)
+    return Results(
+        **results.describe_run(cluster, start_s),
+        effort=effort.name,
+        nruns=effort.nruns,
+        points=tuple(point_results),
+        one_row_round_trips=one_row_round_trips,
+        complaints=tuple(read_complaints(cluster)),
+        trips=trips_result,
+        claims=tuple(claims.check_claims(point_results, one_row_round_trips)),
+    )

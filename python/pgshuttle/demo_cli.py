@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import RenderableType
 from rich.status import Status
+from rich.text import Text
 
-from pgshuttle import bench, demo, figures, places, printing, results, sweep
+from pgshuttle import bench_place, demo, figures, places, printing, results, sweep
 from pgshuttle.bench_place import KeepOption, PgOption, ResultsOption
-from pgshuttle.errors import ExitCode
+from pgshuttle.cluster import ClusterOptions
+from pgshuttle.json_files import save_run
 from pgshuttle.look_cli import DirOption, JsonOption
 from pgshuttle.points import Outer, PointResult
 from pgshuttle.screen import Screen
@@ -18,7 +21,7 @@ from pgshuttle.screen import Screen
 MAX_COMPLAINTS = 10  # lines of server logs that are printed
 
 
-def make_listener(screen: Screen, progress: Status, *, as_json: bool) -> bench.Listener:
+def make_listener(screen: Screen, progress: Status, *, as_json: bool) -> demo.Listener:
     """Prints the headline when it is there, and how far the demo is."""
     step = ""
 
@@ -33,27 +36,26 @@ def make_listener(screen: Screen, progress: Status, *, as_json: bool) -> bench.L
         if not as_json:
             screen.out.print(printing.make_headline_table(found))
 
-    return bench.Listener(
+    return demo.Listener(
         on_step=on_step,
         on_progress=lambda ndone, nall: progress.update(f"{step}: {ndone} of {nall}"),
         on_headline=on_headline,
     )
 
 
-def print_results(screen: Screen, files: demo.DemoFiles) -> None:
-    """Prints all tables and where the files are."""
-    found = files.results
-    for outer in (Outer.FOREIGN, Outer.LOCAL):
-        screen.out.print(printing.make_sweep_table(found.points, outer))
-    screen.out.print(printing.make_others_table(found.points))
+def list_shown(found: results.Results, figure_path: Path) -> list[RenderableType]:
+    """Lists the tables, and where the figure is."""
+    shown: list[RenderableType] = [
+        printing.make_sweep_table(found.points, outer) for outer in (Outer.FOREIGN, Outer.LOCAL)
+    ]
+    shown.append(printing.make_others_table(found.points))
     if found.trips is not None:
-        screen.out.print(printing.make_trips_table(found.trips))
+        shown.append(printing.make_trips_table(found.trips))
     if any(claim.ok is not None for claim in found.claims):
-        screen.out.print(printing.make_claims_table(found.claims))
+        shown.append(printing.make_claims_table(found.claims))
     for line in found.complaints[:MAX_COMPLAINTS]:
-        screen.out.print(f"In a server's log: {line}", style="red", markup=False)
-    screen.out.print(f"Measured in {found.elapsed_s:g} s on {found.server['version']}.")
-    screen.out.print(f"Results: {files.json_path}\nFigure:  {files.figure_path}")
+        shown.append(Text(f"In a server's log: {line}", style="red"))
+    return [*shown, f"Figure:  {figure_path}"]
 
 
 def run_demo(
@@ -70,21 +72,20 @@ def run_demo(
 ) -> None:
     """Shows what batched joins do to a join between two servers, and measures it."""
     screen: Screen = ctx.obj
-    options = demo.DemoOptions(
-        directory=(directory or places.default_cluster_dir("demo")).absolute(),
-        pg=pg,
-        effort=sweep.FULL if full else sweep.QUICK,
-        results_dir=results_dir.absolute(),
-        keep=keep,
-    )
+    path = (directory or places.default_cluster_dir("demo")).absolute()
+    options = ClusterOptions(path, bench_place.NNODES, pg, rtt_us=0, with_extension=True)
+    effort = sweep.FULL if full else sweep.QUICK
+    json_path = results_dir.absolute() / f"demo-{effort.name}.json"
+    figure_path = json_path.with_suffix(".png")
     with screen.err.status("starting") as progress:
-        files = demo.run(options, make_listener(screen, progress, as_json=as_json))
-    if as_json:
-        typer.echo(json.dumps(results.to_json(files.results), indent=1))
-    else:
-        print_results(screen, files)
-    if check and any(claim.ok is False for claim in files.results.claims):
-        raise typer.Exit(ExitCode.CLAIM_FAILED)
+        listener = make_listener(screen, progress, as_json=as_json)
+        with bench_place.run_cluster(options, listener.on_step, keep=keep) as running:
+            found = demo.run_demo(running, effort, listener)
+        save_run(found, results.HEAD, json_path)
+        listener.on_step("drawing the figure")
+        figures.draw(json_path, figure_path)
+    shown = list_shown(found, figure_path)
+    bench_place.show_run(screen, found, json_path, shown, as_json=as_json, check=check)
 
 
 def draw(

@@ -1,6 +1,5 @@
 """What one run of the demo found out, and the JSON file that keeps it."""
 
-import dataclasses
 import datetime
 import os
 import platform
@@ -13,7 +12,6 @@ from typing import Any
 from pgshuttle import __version__, catalog
 from pgshuttle.builds import EXTENSION
 from pgshuttle.claims import Claim
-from pgshuttle.json_files import save_run
 from pgshuttle.points import PointResult
 from pgshuttle.state import Cluster
 from pgshuttle.trips import TripsResult
@@ -82,6 +80,11 @@ class Results(Run):
     trips: TripsResult | None
     claims: tuple[Claim, ...]
 
+    @property
+    def is_kept(self) -> bool:
+        """Says if no claim is missed; one that was not measured is neither."""
+        return all(claim.ok is not False for claim in self.claims)
+
 
 def read_machine() -> Machine:
     """Describes this machine."""
@@ -143,13 +146,3 @@ def describe_run(
         "server": read_server(cluster),
         "settings": read_settings(cluster) | dict(settings or {}),
     }
-
-
-def to_json(results: Results) -> dict[str, Any]:
-    """Turns results into what the file keeps."""
-    return {**HEAD, **dataclasses.asdict(results)}
-
-
-def save_results(results: Results, path: Path) -> None:
-    """Writes the JSON file."""
-    save_run(results, HEAD, path)

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from pgshuttle import cli, node_rates, results, screen
 from pgshuttle.errors import ExitCode
+from pgshuttle.json_files import save_run
 
 DAMAGED = {"points": 3, "claims": []}
 NOWHERE = "host=127.0.0.1 port=1"
@@ -28,7 +29,7 @@ def folder(work_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("damaged.json").write_text(json.dumps(DAMAGED))
     Path("binary.json").write_bytes(b"\xff\xfe\x00")
     Path("folder.json").mkdir()
-    results.save_results(synthetic.make_results(), Path("demo-results/demo-quick.json"))
+    save_run(synthetic.make_results(), results.HEAD, Path("demo-results/demo-quick.json"))
     return work_dir
 
 

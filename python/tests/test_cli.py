@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,13 @@ import synthetic
 import typer.main
 from typer.testing import CliRunner
 
-from pgshuttle import __version__, cli, cluster, demo, figures, results, state
-from pgshuttle.bench import Listener
+from pgshuttle import __version__, bench_place, cli, cluster, demo, figures, results, state
 from pgshuttle.builds import ServerBuild
-from pgshuttle.demo import DemoFiles, DemoOptions
+from pgshuttle.demo import Listener
 from pgshuttle.errors import ExitCode, ToolError
+from pgshuttle.json_files import save_run
+from pgshuttle.results import Results
+from pgshuttle.sweep import Effort
 
 Invoke = Callable[..., str]
 
@@ -113,49 +116,49 @@ def test_no_arguments() -> None:
 
 
 @pytest.fixture
-def played_demo(work_dir: Path, monkeypatch: pytest.MonkeyPatch) -> DemoFiles:
-    """A demo that measures nothing and has made-up results."""
+def played_demo(work_dir: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
+    """A demo that measures nothing and has made-up results; returns its words."""
     found = synthetic.make_results(factor=3.0)
-    files = DemoFiles(found, work_dir / "demo.json", work_dir / "demo.png")
 
-    def run(options: DemoOptions, listener: Listener) -> DemoFiles:
-        assert options.effort.nruns == 15
+    def run(_cluster: None, effort: Effort, listener: Listener) -> Results:
+        assert effort.nruns == 15
         listener.on_step("measuring")
         listener.on_progress(1, 2)
         listener.on_headline(found.points[:3])
-        return files
+        return found
 
-    monkeypatch.setattr(demo, "run", run)
-    return files
+    monkeypatch.setattr(bench_place, "run_cluster", lambda *_, **__: nullcontext())
+    monkeypatch.setattr(demo, "run_demo", run)
+    return ("demo", "--full", "--results", str(work_dir))
 
 
-def test_demo_prints_everything(invoke: Invoke, played_demo: DemoFiles) -> None:
-    output = invoke("demo", "--full")
+def test_demo_prints_everything(
+    invoke: Invoke, played_demo: tuple[str, ...], work_dir: Path
+) -> None:
+    output = invoke(*played_demo)
     assert "2000 rows on one server" in output
     assert "batched join, foreign outer side" in output
     assert "traveller 15 to Keizer" in output
     assert "MISSED" in output
-    assert str(played_demo.json_path) in output
-    assert str(played_demo.figure_path) in output
+    for name in ("demo-full.json", "demo-full.png"):
+        assert str(work_dir / name) in output
+        assert (work_dir / name).exists()
 
 
-def test_demo_as_json(invoke: Invoke, played_demo: DemoFiles) -> None:
-    found = json.loads(invoke("demo", "--full", "--json"))
-    assert len(found["points"]) == len(played_demo.results.points)
-    failed = invoke("demo", "--full", "--json", "--check", code=ExitCode.CLAIM_FAILED)
-    assert json.loads(failed)["units"] == found["units"]
-
-
-@pytest.mark.usefixtures("played_demo")
-def test_demo_can_fail_on_claims(invoke: Invoke) -> None:
-    invoke("demo", "--full", "--check", code=ExitCode.CLAIM_FAILED)
+def test_demo_as_json(invoke: Invoke, played_demo: tuple[str, ...]) -> None:
+    found = json.loads(invoke(*played_demo, "--json", "--check", code=ExitCode.CLAIM_FAILED))
+    assert len(found["points"]) == len(synthetic.make_results().points)
+    assert found["units"]["rtt_us"].startswith("round-trip time")
+    assert found["server"]["version"]
+    assert len(found["points"][0]["timing"]["samples_ms"]) == 3
+    assert {"family", "measured", "bound", "ok"} <= set(found["claims"][0])
 
 
 def test_demo_says_what_went_wrong(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_options: DemoOptions, _listener: Listener) -> DemoFiles:
+    def fail(*_: object, **__: object) -> None:
         raise ToolError("no luck [today]", hint="Try again.")
 
-    monkeypatch.setattr(demo, "run", fail)
+    monkeypatch.setattr(bench_place, "run_cluster", fail)
     output = invoke("demo", code=ExitCode.FAILED)
     assert "no luck [today]" in output
     assert "Try again." in output
@@ -163,7 +166,7 @@ def test_demo_says_what_went_wrong(invoke: Invoke, monkeypatch: pytest.MonkeyPat
 
 def test_plot(invoke: Invoke, work_dir: Path) -> None:
     path = work_dir / "demo.json"
-    results.save_results(synthetic.make_results(), path)
+    save_run(synthetic.make_results(), results.HEAD, path)
     assert "demo.png" in invoke("plot", str(path))
     assert (work_dir / "demo.png").exists()
     invoke("plot", str(path), str(work_dir / "other.svg"))
