@@ -11,7 +11,6 @@ from pgshuttle import (
     choice_cases,
     choice_report,
     choices,
-    hop_times,
     hops,
     plan_tables,
     plan_times,
@@ -131,7 +130,7 @@ def prepare_writes(nrounds: RoundsOption = writes.NROUNDS) -> Measure:
 
 
 @make_command(app, "hops", hops, has_targets=False)
-def prepare_hops(nrounds: CellRoundsOption = hop_times.NROUNDS) -> Measure:
+def prepare_hops(nrounds: CellRoundsOption = hops.NROUNDS) -> Measure:
     """Times joins of two to five tables over nodes, where each step needs the one before."""
     return lambda cluster, on_step: hops.run_hops(cluster, nrounds, on_step)
 

@@ -1,34 +1,80 @@
 """The hops: joins of two to five tables over nodes, where each step needs the one before."""
 
+import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
 
 from psycopg import sql
 from rich.table import Table
 
-from pgshuttle import catalog, measure
+from pgshuttle import catalog, measure, results
 from pgshuttle.building import analyze, in_parentheses, make_foreign_table, make_schema, making
-from pgshuttle.hop_times import Cell, CellResult, Hops, run_all
-from pgshuttle.measure import Connection, Elapsed
+from pgshuttle.errors import ToolError
+from pgshuttle.measure import Connection, Elapsed, Session, Timing
 from pgshuttle.printing import format_count, format_ms
-from pgshuttle.results import OnStep
+from pgshuttle.results import OnStep, Run
 from pgshuttle.state import Cluster
-from pgshuttle.sweep import Bench
 
 RTTS_US = (0, 800, 10_000, 90_000)
 MOST_TABLES = 5
+NROUNDS = 7
+# after its first run, a join is run again only as often as fits into this
+CELL_MS = 1500.0
+# one that takes longer is stopped, and counts as that
+LIMIT_MS = 15_000.0
 NROWS = 100_000  # of each table
 NOUTER = 200  # rows of the first table that are asked for
 STEP = 7919  # prime: the next table's row is anywhere
 NODE_SCHEMA = "hops"
 ENGINE, STOCK, TUNED, LOCAL = "hops_engine", "hops_stock", "hops_tuned", "hops_local"
-OURS, GUEST, BY_HAND = "shuttle", "postgres_fdw with our library", "arrays by hand"
 WITHOUT_US = {"shuttle.enable_batched_join": "off"}
 TUNING = {"fetch_size": "10000", "use_remote_estimate": "true"}
 FILL = """
 CREATE TABLE {table} AS
 SELECT i AS id, i::bigint * {step} % {nrows} + 1 AS next, 'row ' || i AS name
 FROM generate_series(1, {nrows}) i"""
+
+
+class Way(StrEnum):
+    """Who joins."""
+
+    OURS = "shuttle"
+    GUEST = "postgres_fdw with our library"
+    STOCK = "postgres_fdw"
+    TUNED = "postgres_fdw, tuned"
+    LOCAL = "local tables"
+    BY_HAND = "arrays by hand"
+
+
+# schema of the tables, and settings
+PLACES: Mapping[Way, tuple[str, Mapping[str, str]]] = {
+    Way.OURS: (ENGINE, {}),
+    Way.GUEST: (STOCK, {}),
+    Way.STOCK: (STOCK, WITHOUT_US),
+    Way.TUNED: (TUNED, WITHOUT_US),
+    Way.LOCAL: (LOCAL, {}),
+}
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """What a join took under one delay; timing None: it was stopped."""
+
+    who: str
+    ntables: int
+    rtt_us: int
+    timing: Timing | None
+    requests: int | None  # of a plan of ours
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hops(Run):
+    """All that one run found out."""
+
+    nrounds: int
+    cells: tuple[CellResult, ...]
 
 
 def name_table(number: int) -> str:
@@ -108,60 +154,98 @@ def write_steps(ntables: int) -> list[bytes]:
     return [step.encode() for step in steps]
 
 
-def walk_by_hand(bench: Bench, ntables: int) -> Callable[[], Elapsed]:
-    """Joins by libpq alone: one round trip a table."""
-    nodes = bench.node_connections
-    steps = write_steps(ntables)
+class Runner:
+    """Joins under one delay, in sessions that stay open."""
 
-    def walk() -> Elapsed:
+    def __init__(self, session: Session, nodes: list[Connection]) -> None:
+        self.session = session
+        self.nodes = nodes
+
+    def walk_by_hand(self, ntables: int) -> Elapsed:
+        """Joins by libpq alone: one round trip a table."""
         start_ns = time.perf_counter_ns()
         keys: list[bytes] = []
-        for number, step in enumerate(steps, start=1):
+        for number, step in enumerate(write_steps(ntables), start=1):
             array = [b"{" + b",".join(keys) + b"}"] if number > 1 else []
-            result = nodes[number % len(nodes)].pgconn.exec_params(step, array)
+            result = self.nodes[number % len(self.nodes)].pgconn.exec_params(step, array)
             measure.check_result(result, "a step by hand")
             keys = [result.get_value(row, 0) or b"" for row in range(result.ntuples)]
         return Elapsed((time.perf_counter_ns() - start_ns) / measure.NS_PER_MS, len(keys))
 
-    return walk
+    def run(self, ntables: int, way: Way) -> float | None:
+        """Joins once, and checks that all rows came; returns ms, or None if it was stopped."""
+        if way is Way.BY_HAND:
+            elapsed: Elapsed | None = self.walk_by_hand(ntables)
+        else:
+            schema, settings = PLACES[way]
+            self.session.apply(settings)
+            elapsed = self.session.time_within(write_query(schema, ntables), LIMIT_MS)
+        if elapsed is None:
+            return None
+        if elapsed.nrows != NOUTER:
+            raise ToolError(f"{way} gave {elapsed.nrows} rows instead of {NOUTER}")
+        return elapsed.elapsed_ms
+
+    def count_requests(self, ntables: int, way: Way) -> int | None:
+        """Returns the requests of a plan of ours, as EXPLAIN tells."""
+        if way not in (Way.OURS, Way.GUEST):
+            return None
+        schema, settings = PLACES[way]
+        self.session.apply(settings)
+        return self.session.explain(write_query(schema, ntables), analyze=True).requests
 
 
-def list_cells(bench: Bench) -> Iterator[Cell]:
-    """Everybody's cells, for each number of tables."""
-    for ntables in range(2, MOST_TABLES + 1):
-        yield Cell(OURS, ntables, NOUTER, write_query(ENGINE, ntables), counts=True)
-        yield Cell(GUEST, ntables, NOUTER, write_query(STOCK, ntables), counts=True)
-        yield Cell("postgres_fdw", ntables, NOUTER, write_query(STOCK, ntables), WITHOUT_US)
-        yield Cell("postgres_fdw, tuned", ntables, NOUTER, write_query(TUNED, ntables), WITHOUT_US)
-        yield Cell("local tables", ntables, NOUTER, write_query(LOCAL, ntables))
-        yield Cell(BY_HAND, ntables, NOUTER, by_hand=walk_by_hand(bench, ntables))
+def run_cells(cluster: Cluster, rtt_us: int, nrounds: int, on_step: OnStep) -> list[CellResult]:
+    """Measures all joins under one delay; each round, after one that warms up, runs each once."""
+    samples_ms: dict[tuple[int, Way], list[float]] = {
+        cell: [] for cell in itertools.product(range(2, MOST_TABLES + 1), Way)
+    }
+    stopped = set()
+    with (
+        measure.open_delayed_session(cluster, rtt_us) as session,
+        measure.open_lines(cluster) as nodes,
+    ):
+        runner = Runner(session, nodes)
+        for number in range(nrounds + 1):
+            on_step(f"{rtt_us / 1000:g} ms, round {number} of {nrounds}")
+            for cell, samples in samples_ms.items():
+                if cell in stopped or sum(samples) >= CELL_MS:
+                    continue
+                elapsed_ms = runner.run(*cell)
+                if elapsed_ms is None:
+                    stopped.add(cell)
+                elif number > 0:
+                    samples.append(elapsed_ms)
+        return [
+            CellResult(
+                who=str(way),
+                ntables=ntables,
+                rtt_us=rtt_us,
+                timing=None if (ntables, way) in stopped else measure.summarize(samples),
+                requests=runner.count_requests(ntables, way),
+            )
+            for (ntables, way), samples in samples_ms.items()
+        ]
 
 
 def run_hops(cluster: Cluster, nrounds: int, on_step: OnStep) -> Hops:
-    """Makes the tables and measures under each delay."""
+    """Makes the tables and measures under each delay, in sessions that know no other."""
+    start_s = time.monotonic()
     on_step("filling the tables")
     fill_tables(cluster)
-    return run_all(cluster, lambda bench: list(list_cells(bench)), RTTS_US, nrounds, on_step)
+    cells = [cell for rtt_us in RTTS_US for cell in run_cells(cluster, rtt_us, nrounds, on_step)]
+    return Hops(**results.describe_run(cluster, start_s), nrounds=nrounds, cells=tuple(cells))
 
 
 HEAD = {
-    "format": 2,
+    "format": 3,
     "units": {
-        "timing": "milliseconds, seen by a client of the query node",
-        "stopped_ms": "milliseconds after which the statement was stopped",
+        "timing": f"ms, seen by a client of the query node; null: stopped after {LIMIT_MS:g} ms",
         "rtt_us": "microseconds of a round trip, added by the delay proxy",
-        "round_trips": "changes of direction on the connections to all nodes, in the last run",
         "requests": "statements to storage nodes, and pages of their answers, as EXPLAIN tells",
         "ntables": "tables of the join",
     },
 }
-
-
-def format_cell(cell: CellResult) -> str:
-    """Writes a time, or after how long it was stopped."""
-    if cell.timing is None:
-        return f"> {format_ms(cell.stopped_ms)}"
-    return format_ms(cell.timing.median_ms)
 
 
 def make_tables(found: Hops) -> list[Table]:
@@ -175,7 +259,10 @@ def make_tables(found: Hops) -> list[Table]:
         table.add_column(f"RTT {rtt_us / 1000:g} ms", justify="right")
     table.title = f"{NOUTER} rows, each leading through tables of {NROWS} rows"
     for (ntables, who), cells in rows.items():
-        times = [format_cell(cell) for cell in cells]
+        times = [
+            format_ms(cell.timing.median_ms) if cell.timing else f"> {format_ms(LIMIT_MS)}"
+            for cell in cells
+        ]
         table.add_row(str(ntables), who, format_count(cells[0].requests), *times)
     table.caption = "Each table needs the row before it: a round trip each is the least."
     return [table]

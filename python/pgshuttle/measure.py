@@ -260,3 +260,13 @@ def connect_through_proxy(server: Server, port: int) -> Connection:
         application_name=f"pgshuttle by hand {server.name}",
         autocommit=True,
     )
+
+
+@contextmanager
+def open_lines(cluster: Cluster) -> Iterator[list[Connection]]:
+    """Opens sessions of all storage nodes, through their proxies."""
+    with contextlib.ExitStack() as stack:
+        yield [
+            stack.enter_context(connect_through_proxy(node.server, node.front.port))
+            for node in cluster.nodes
+        ]

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -169,14 +169,11 @@ class Runner:
 @contextmanager
 def open_runner(cluster: Cluster, rtt_us: int) -> Iterator[Runner]:
     """Opens sessions here and on all nodes, under a delay."""
-    with ExitStack() as stack:
-        session = stack.enter_context(measure.open_delayed_session(cluster, rtt_us))
-        connections = []
-        for node in cluster.nodes:
-            connection = measure.connect_through_proxy(node.server, node.front.port)
-            stack.enter_context(connection)
-            connections.append(connection)
-        yield Runner(session, Hand(connections))
+    with (
+        measure.open_delayed_session(cluster, rtt_us) as session,
+        measure.open_lines(cluster) as lines,
+    ):
+        yield Runner(session, Hand(lines))
 
 
 def set_on_nodes(cluster: Cluster, statement: str) -> None:

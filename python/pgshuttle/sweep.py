@@ -80,7 +80,6 @@ class Bench:
     ) -> None:
         self.cluster = cluster
         self.session = session
-        self.node_connections = tuple(by_hand)
         self._by_hand = ByHand(by_hand[0], by_hand[1], DEFAULT_LIMIT)
         self._controls = controls
         self._rtt_us = -1
@@ -257,11 +256,9 @@ def open_bench(cluster: Cluster) -> Iterator[Bench]:
     """Opens all that measuring needs, and closes it."""
     with contextlib.ExitStack() as stack:
         controls = []
-        by_hand = []
         for node in cluster.nodes:
             controls.append(stack.enter_context(proxy.open_control(node.front.control_path)))
-            connection = measure.connect_through_proxy(node.server, node.front.port)
-            by_hand.append(stack.enter_context(connection))
+        by_hand = stack.enter_context(measure.open_lines(cluster))
         session = measure.open_session(cluster)
         stack.enter_context(session.connection)
         yield Bench(cluster, session, by_hand, controls)

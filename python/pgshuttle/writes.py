@@ -175,18 +175,13 @@ class Runner:
 
 @contextmanager
 def open_runner(cluster: Cluster, rtt_us: int) -> Iterator[Runner]:
-    """Opens sessions: here under a delay, on the first node without one, on two with it."""
+    """Opens sessions: here under a delay, on the first node without one, on all with it."""
     with ExitStack() as stack:
         here = stack.enter_context(measure.open_delayed_session(cluster, rtt_us))
         first = cluster.nodes[0]
         node = Session(catalog.connect(first.server))
         stack.enter_context(node.connection)
-        lines = [
-            Session(measure.connect_through_proxy(near.server, near.front.port))
-            for near in cluster.nodes[:2]
-        ]
-        for line in lines:
-            stack.enter_context(line.connection)
+        lines = [Session(line) for line in stack.enter_context(measure.open_lines(cluster))]
         for session in (node, *lines):
             session.connection.execute(f"SET statement_timeout = '{measure.STATEMENT_TIMEOUT_S}s'")
         ports = {

@@ -6,8 +6,8 @@ import pytest
 import synthetic
 from conftest import small_cluster
 
-from pgshuttle import hop_times, hops, measure, sweep
-from pgshuttle.hop_times import CellResult, Hops
+from pgshuttle import hops, measure
+from pgshuttle.hops import CellResult, Hops, Way
 from pgshuttle.state import Cluster
 
 NROWS = 20_000
@@ -17,12 +17,12 @@ def make_hops() -> Hops:
     """A made-up run of some cells, the last of which was stopped."""
     timing = measure.summarize([2.0, 3.0])
     cells = [
-        CellResult(who, ntables, rtt_us, timing, None, 4, 2, "a plan")
+        CellResult(who, ntables, rtt_us, timing, 2)
         for rtt_us in (0, 90_000)
         for ntables in (2, 3)
-        for who in (hops.OURS, hops.BY_HAND)
+        for who in (Way.OURS, Way.BY_HAND)
     ]
-    cells[-1] = replace(cells[-1], timing=None, stopped_ms=15_000.0)
+    cells[-1] = replace(cells[-1], timing=None)
     return Hops(**synthetic.RUN, nrounds=2, cells=tuple(cells))
 
 
@@ -36,22 +36,15 @@ running = small_cluster("hops", 2, lambda made: hops.fill_tables(made, nrows=NRO
 
 
 def test_a_hop_is_a_request(running: Cluster) -> None:
-    with sweep.open_bench(running) as bench:
-        found = hop_times.run_cells(bench, list(hops.list_cells(bench)), 0, 1, lambda _step: None)
+    found = hops.run_cells(running, 0, 1, lambda _step: None)
+    assert len(found) == len(Way) * (hops.MOST_TABLES - 1)
     for cell in found:
         assert cell.timing is not None
-        assert cell.who != hops.OURS or cell.requests == cell.ntables, cell
+        assert cell.who != Way.OURS or cell.requests == cell.ntables, cell
 
 
 def test_a_slow_cell_is_stopped(running: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hop_times, "LIMIT_MS", 1.0)
-    with sweep.open_bench(running) as bench:
-        (cell,) = [
-            cell
-            for cell in hops.list_cells(bench)
-            if cell.ntables == hops.MOST_TABLES and cell.who == "postgres_fdw"
-        ]
-        (found,) = hop_times.run_cells(bench, [cell], 2000, 2, lambda _step: None)
-        bench.set_rtt(0)
-    assert found.timing is None
-    assert found.stopped_ms == 1.0
+    monkeypatch.setattr(hops, "LIMIT_MS", 1.0)
+    found = hops.run_cells(running, 2000, 2, lambda _step: None)
+    (cell,) = [one for one in found if (one.ntables, one.who) == (hops.MOST_TABLES, Way.STOCK)]
+    assert cell.timing is None
