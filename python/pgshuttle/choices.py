@@ -107,22 +107,12 @@ def strip_prices(node: Any) -> Any:  # noqa: ANN401  (JSON)
     return node
 
 
-def explain_query(session: Session, query: sql.Composed) -> list[dict[str, Any]]:
-    """Returns a query's plan as JSON, with all details."""
-    statement = sql.SQL("EXPLAIN (VERBOSE, FORMAT JSON) {}").format(query)
-    result = session.connection.pgconn.exec_(statement.as_bytes(session.connection))
-    measure.check_result(result, "EXPLAIN")
-    lines = [result.get_value(row, 0) or b"" for row in range(result.ntuples)]
-    found: list[dict[str, Any]] = json.loads(b"\n".join(lines))
-    return found
-
-
 def list_plans(session: Session, query: sql.Composed) -> list[Record]:
     """Plans a query in each way; a plan that several ways lead to is there once."""
     found: dict[str, Record] = {}
     for way in (Way.CHOSEN, *FORCED):
         session.apply(choice_cases.find_settings(way))
-        answer = explain_query(session, query)
+        answer = session.explain_with("VERBOSE, FORMAT JSON", query)
         facts = explain.read_plan(answer)
         if way is not Way.CHOSEN and way not in facts.joins:
             continue  # the query can't be joined so

@@ -19,16 +19,9 @@ class PlanFacts:
     joins: tuple[str, ...]  # the uppermost first
     has_foreign_inner: bool
     batches: int | None
-    keys: int | None
-    distinct_keys: int | None
-    largest_batch: int | None
-    most_in_flight: int | None
     inner_requests: int | None
     requests: int | None
-    rows_returned: int | None
-    read_time_ms: float | None
     planning_ms: float | None
-    execution_ms: float | None
 
 
 def walk(node: PlanNode) -> Iterator[PlanNode]:
@@ -72,11 +65,6 @@ def add_up(nodes: list[PlanNode], key: str) -> int | None:
     return sum(values) if values else None
 
 
-def find_largest(nodes: list[PlanNode], key: str) -> int | None:
-    """Returns the largest value of a counter; None if no node has it."""
-    return max((int(node[key]) for node in nodes if key in node), default=None)
-
-
 def find_inner_scans(node: PlanNode, *, is_inner: bool = False) -> Iterator[PlanNode]:
     """Yields the foreign scans on the inner sides of joins."""
     is_inner = is_inner or node.get("Parent Relationship") == "Inner"
@@ -99,14 +87,7 @@ def read_plan(answer: list[dict[str, Any]]) -> PlanFacts:
         joins=name_joins(plan),
         has_foreign_inner=bool(inner_scans),
         batches=add_up(looks, "Batches"),
-        keys=add_up(looks, "Keys"),
-        distinct_keys=add_up(looks, "Distinct Keys"),
-        largest_batch=find_largest(looks, "Largest Batch"),
-        most_in_flight=find_largest(looks, "Most In Flight"),
         inner_requests=add_up(inner_scans, READ_REQUESTS),
         requests=add_up(totals, READ_REQUESTS),
-        rows_returned=add_up(totals, "Storage Rows Returned"),
-        read_time_ms=top.get("Storage Read Time"),
         planning_ms=top.get("Planning Time"),
-        execution_ms=top.get("Execution Time"),
     )

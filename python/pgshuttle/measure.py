@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, LiteralString, TypeVar
 
 import psycopg
 from psycopg import sql
@@ -96,11 +96,12 @@ def check_result(result: PGresult, what: str) -> None:
         raise ToolError(f"{what} failed: {message}")
 
 
-def read_explained(result: PGresult) -> explain.PlanFacts:
-    """Returns the facts of a plan from the answer of EXPLAIN in JSON."""
+def read_explained(result: PGresult) -> list[dict[str, Any]]:
+    """Returns the answer of EXPLAIN in JSON."""
     check_result(result, "EXPLAIN")
     lines = [result.get_value(row, 0) or b"" for row in range(result.ntuples)]
-    return explain.read_plan(json.loads(b"\n".join(lines)))
+    found: list[dict[str, Any]] = json.loads(b"\n".join(lines))
+    return found
 
 
 @dataclass(frozen=True)
@@ -174,8 +175,12 @@ class Session:
 
     def explain(self, query: sql.Composed, *, analyze: bool) -> explain.PlanFacts:
         """Returns the facts of a query's plan. analyze: executes it, with counters."""
-        options = sql.SQL("ANALYZE, DIST, FORMAT JSON" if analyze else "FORMAT JSON")
-        statement = sql.SQL("EXPLAIN ({}) {}").format(options, query)
+        options = "ANALYZE, DIST, FORMAT JSON" if analyze else "FORMAT JSON"
+        return explain.read_plan(self.explain_with(options, query))
+
+    def explain_with(self, options: LiteralString, query: sql.Composed) -> list[dict[str, Any]]:
+        """Returns what EXPLAIN with these options, JSON among them, answers."""
+        statement = sql.SQL("EXPLAIN ({}) {}").format(sql.SQL(options), query)
         return read_explained(self.execute(statement.as_bytes(self.connection)))
 
 

@@ -17,6 +17,17 @@ ORDER BY 1
 """
 
 
+COUNTERS = [
+    "requests",
+    "rows_read",
+    "rows_written",
+    "bytes_sent",
+    "bytes_received",
+    "waiting_ms",
+    "errors",
+]
+
+
 @dataclass(frozen=True)
 class NodeCounts:
     """Counters of a node: since they were reset, or a second."""
@@ -74,18 +85,8 @@ def find_rates(before: Moment, after: Moment) -> Moment:
         base = old.get(node.server)
         if base is None or base.requests > node.requests:
             base = NodeCounts(node.server, 0, 0, 0, 0, 0, 0, 0, 0, None)
-        rates.append(
-            replace(
-                node,
-                requests=round((node.requests - base.requests) / seconds, 2),
-                rows_read=round((node.rows_read - base.rows_read) / seconds, 2),
-                rows_written=round((node.rows_written - base.rows_written) / seconds, 2),
-                bytes_sent=round((node.bytes_sent - base.bytes_sent) / seconds, 1),
-                bytes_received=round((node.bytes_received - base.bytes_received) / seconds, 1),
-                waiting_ms=round((node.waiting_ms - base.waiting_ms) / seconds, 3),
-                errors=round((node.errors - base.errors) / seconds, 2),
-            )
-        )
+        grown = {name: getattr(node, name) - getattr(base, name) for name in COUNTERS}
+        rates.append(replace(node, **{name: round(n / seconds, 3) for name, n in grown.items()}))
     return Moment(after.at_s, tuple(rates))
 
 

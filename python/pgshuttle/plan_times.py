@@ -149,7 +149,7 @@ def plan_once(connection: Connection, query: Query) -> explain.PlanFacts:
     result = execute(connection, f"EXPLAIN (SUMMARY, FORMAT JSON) {text}")
     if query.parameters is not None:
         execute(connection, "DEALLOCATE q")
-    return measure.read_explained(result)
+    return explain.read_plan(measure.read_explained(result))
 
 
 def measure_query(sessions: Mapping[Way, Connection], query: Query, nrounds: int) -> list[Planned]:

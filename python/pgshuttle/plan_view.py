@@ -164,13 +164,13 @@ def make_plan_table(answer: dict[str, Any]) -> Table:
 def list_totals(answer: dict[str, Any]) -> list[tuple[str, str]]:
     """The totals of a statement, with their units."""
     units = {"Time": " ms", "Sent": " bytes", "Received": " bytes", "Usage": " kB"}
-    return [
-        (name, f"{answer[name]:g}{units.get(name.rsplit(' ', 1)[-1], '')}")
-        if isinstance(answer[name], float)
-        else (name, f"{answer[name]}{units.get(name.rsplit(' ', 1)[-1], '')}")
-        for name in TOTALS
-        if name in answer
-    ]
+    found = []
+    for name in TOTALS:
+        if name in answer:
+            value = answer[name]
+            number = f"{value:g}" if isinstance(value, float) else str(value)
+            found.append((name, number + units.get(name.rsplit(" ", 1)[-1], "")))
+    return found
 
 
 def write_page(query: str, answer: dict[str, Any]) -> str:

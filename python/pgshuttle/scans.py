@@ -140,12 +140,7 @@ class Runner:
     def count_answers(self, query: Query) -> Answers:
         """Counts what nodes send for a query of ours."""
         text = write(query.text, scans_tables.schema_of(Way.OURS.name))
-        statement = sql.SQL("EXPLAIN (ANALYZE, DIST, FORMAT JSON) {}").format(text)
-        found = self.session.connection.execute(statement).fetchone()
-        plan = found[0] if found else None
-        if not isinstance(plan, list):
-            raise ToolError("EXPLAIN gave no plan")
-        top = plan[0]
+        (top,) = self.session.explain_with("ANALYZE, DIST, FORMAT JSON", text)
         scans = [n for n in explain.walk(top["Plan"]) if n["Node Type"] == "Foreign Scan"]
         widths = [scan["Plan Width"] for scan in scans]
         return Answers(

@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from pgshuttle import processes
+
 PAGE_BYTES = 8192
 
 
@@ -16,23 +18,10 @@ def drop_file(path: Path) -> None:
         os.close(fd)
 
 
-def list_children(pid: int) -> list[int]:
-    """Lists the processes that a process started."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            text = path.read_text(encoding="utf-8", errors="replace")
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if int(text.rpartition(")")[2].split()[1]) == pid:
-            found.append(int(path.parent.name))
-    return found
-
-
 def count_disk_bytes(pid: int) -> int:
     """Counts what a process and those that it started had the disk read."""
     total = 0
-    for one in (pid, *list_children(pid)):
+    for one in (pid, *processes.list_children(pid)):
         try:
             text = Path(f"/proc/{one}/io").read_text(encoding="utf-8")
         except (FileNotFoundError, ProcessLookupError):

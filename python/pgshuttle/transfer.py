@@ -141,8 +141,8 @@ def read_server_cpu_ms(server: Server) -> float:
     if server.process is None:
         raise ToolError(f"{server.name} does not run")
     pid = server.process.pid
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split()
-    return read_cpu_ms(pid, 13) + sum(read_session_cpu_ms(int(child)) for child in children)
+    children = processes.list_children(pid)
+    return read_cpu_ms(pid, 13) + sum(read_session_cpu_ms(child) for child in children)
 
 
 def read_children_cpu_ms() -> float:

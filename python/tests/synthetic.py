@@ -26,16 +26,9 @@ def make_facts(join: str) -> PlanFacts:
         joins=(join,),
         has_foreign_inner=True,
         batches=2,
-        keys=2000,
-        distinct_keys=2000,
-        largest_batch=1024,
-        most_in_flight=2,
         inner_requests=2,
         requests=3,
-        rows_returned=4000,
-        read_time_ms=1.0,
         planning_ms=0.3,
-        execution_ms=5.0,
     )
 
 
