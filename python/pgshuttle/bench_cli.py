@@ -15,15 +15,12 @@ from pgshuttle import (
     plan_tables,
     plan_times,
     scans,
-    scans_report,
     scans_tables,
     star,
     star_tables,
     tpch,
     transfer,
-    transfer_report,
     writes,
-    writes_report,
 )
 from pgshuttle.bench_place import Measure, PgOption, ResultsOption, make_command
 from pgshuttle.errors import ExitCode, ToolError
@@ -74,7 +71,7 @@ def prepare_planning(
     )
 
 
-@make_command(app, "scans", scans_report, nnodes=scans.NNODES)
+@make_command(app, "scans", scans, nnodes=scans.NNODES)
 def prepare_scans(
     norders: OrdersOption = scans_tables.NORDERS,
     nrounds: RoundsOption = scans.NROUNDS,
@@ -114,7 +111,7 @@ def prepare_tpch(
     return lambda cluster, on_step: tpch.run_tpch(cluster, norders, nrounds, on_step)
 
 
-@make_command(app, "transfer", transfer_report)
+@make_command(app, "transfer", transfer)
 def prepare_transfer(
     nrows: Annotated[int, typer.Option("--rows", min=1, help="Rows of the table.")] = 1_000_000,
     nrounds: RoundsOption = transfer.NROUNDS,
@@ -123,7 +120,7 @@ def prepare_transfer(
     return lambda cluster, on_step: transfer.run_transfer(cluster, nrows, nrounds, on_step)
 
 
-@make_command(app, "writes", writes_report, nnodes=writes.NNODES)
+@make_command(app, "writes", writes, nnodes=writes.NNODES)
 def prepare_writes(nrounds: RoundsOption = writes.NROUNDS) -> Measure:
     """Times statements that write many rows, and pgbench's transactions: ours, stock, one node."""
     return lambda cluster, on_step: writes.run_writes(cluster, nrounds, on_step)

@@ -23,11 +23,16 @@ def making(what: str) -> Iterator[None]:
         raise ToolError(f"could not make {what}: {error}".strip()) from None
 
 
+def write(text: str, schema: str, **values: int) -> sql.Composed:
+    """Writes a statement about the tables of a schema, {s}."""
+    literals = {name: sql.Literal(value) for name, value in values.items()}
+    return sql.SQL(text).format(s=sql.Identifier(schema), **literals)
+
+
 def execute(connection: Connection, text: str, schema: str, **values: int) -> None:
     """Executes statements about the tables of a schema, {s}."""
-    literals = {name: sql.Literal(value) for name, value in values.items()}
     for statement in text.split(";"):
-        connection.execute(sql.SQL(statement).format(s=sql.Identifier(schema), **literals))
+        connection.execute(write(statement, schema, **values))
 
 
 def make_schema(connection: Connection, schema: str) -> None:

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from psycopg import sql
+from rich.table import Table
 
 from pgshuttle import catalog, explain, measure, results, scans_tables
+from pgshuttle.building import write
 from pgshuttle.errors import ToolError
 from pgshuttle.measure import Connection, Session, Timing, WayResult
+from pgshuttle.printing import format_ms, format_way
 from pgshuttle.results import OnStep, Run
 from pgshuttle.scans_queries import QUERIES, Query
 from pgshuttle.state import Cluster
@@ -80,11 +83,6 @@ class Scans(Run):
     def is_kept(self) -> bool:
         """Says if all targets are met."""
         return all(verdict.is_kept for verdict in self.verdicts)
-
-
-def write(text: str, schema: str) -> sql.Composed:
-    """Writes a query about the tables of a schema."""
-    return sql.SQL(text).format(s=sql.Identifier(schema))
 
 
 class Hand:
@@ -252,3 +250,47 @@ def run_scans(
         ways=tuple(found),
         verdicts=tuple(verdicts),
     )
+
+
+HEAD = {
+    "format": 2,
+    "units": {
+        "timing": f"ms of a query, seen by a client; null: stopped after {STOCK_LIMIT_S} s",
+        "rtt_us": "microseconds of a round trip between the query node and storage nodes",
+        "limit_ms": "milliseconds that ours may take: a factor of the nodes' own statements, "
+        "round trips, and some of its own",
+        "nrows": "rows that nodes sent for ours",
+        "nrows_by_hand": "rows that their own statements return",
+        "nbytes": "bytes that nodes sent for ours",
+        "limit_bytes": "bytes that they may send: twice the rows by hand, in the width that the "
+        "plan tells and 16 bytes, and 512 for a request",
+    },
+    "allowed": {"factor": FACTOR, "ntrips": NTRIPS, "own_ms": OWN_MS},
+}
+
+
+def make_tables(scans: Scans) -> list[Table]:
+    """A row for each query and delay."""
+    table = Table(
+        "RTT", "query", "by hand", "shuttle", "limit", "rows", "by hand", "bytes", "limit", "kept"
+    )
+    for way in (Way.STOCK, Way.HERE):
+        table.add_column(str(way))
+    table.title = f"queries over four nodes, medians of {scans.nrounds} rounds"
+    for verdict in scans.verdicts:
+        times_ms = measure.find_medians(scans.ways, verdict.query, verdict.rtt_us)
+        table.add_row(
+            f"{verdict.rtt_us / 1000:g} ms",
+            verdict.query,
+            format_ms(verdict.hand_ms),
+            format_ms(verdict.ours_ms),
+            format_ms(verdict.limit_ms),
+            str(verdict.nrows),
+            str(verdict.nrows_by_hand),
+            str(verdict.nbytes),
+            str(verdict.limit_bytes),
+            "yes" if verdict.is_kept else "no",
+            format_way(times_ms, Way.STOCK, STOCK_LIMIT_S),
+            format_way(times_ms, Way.HERE, STOCK_LIMIT_S),
+        )
+    return [table]

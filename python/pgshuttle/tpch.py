@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from rich.table import Table
 
 from pgshuttle import measure, results, scans, scans_tables, tpch_tables
+from pgshuttle.building import write
 from pgshuttle.errors import ToolError
 from pgshuttle.measure import Timing
 from pgshuttle.printing import format_ms
@@ -52,7 +53,7 @@ def check_rows(runner: Runner, query: Query) -> None:
     """Makes sure that the query, as it is measured, finds the local tables' rows in their order."""
     answers = []
     for way in (Way.OURS, Way.HERE):
-        text = scans.write(query.text, scans_tables.schema_of(way.name))
+        text = write(query.text, scans_tables.schema_of(way.name))
         rows = runner.session.connection.execute(text).fetchall()
         answers.append([tuple(map(str, row)) for row in rows])
     if answers[0] != answers[1]:

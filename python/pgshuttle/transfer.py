@@ -11,11 +11,13 @@ from enum import StrEnum
 from pathlib import Path
 
 from psycopg import sql
+from rich.table import Table
 
 from pgshuttle import catalog, measure, processes, results
 from pgshuttle.building import make_schema, making
 from pgshuttle.errors import ToolError
 from pgshuttle.measure import Session, Timing
+from pgshuttle.printing import format_ms
 from pgshuttle.results import OnStep, Run
 from pgshuttle.servers import SUPERUSER, Server
 from pgshuttle.state import Cluster
@@ -151,7 +153,7 @@ def read_children_cpu_ms() -> float:
     return 1000.0 * (used.ru_utime + used.ru_stime)
 
 
-def make_tables(cluster: Cluster, nrows: int) -> None:
+def fill_tables(cluster: Cluster, nrows: int) -> None:
     """Makes the table on the first storage node, and foreign tables over it."""
     servers = {
         "transfer_engine": catalog.engine_server_name(1),
@@ -248,7 +250,7 @@ def run_transfer(cluster: Cluster, nrows: int, nrounds: int, on_step: OnStep) ->
     """Makes the tables and measures under each delay."""
     start_s = time.monotonic()
     on_step("filling the table")
-    make_tables(cluster, nrows)
+    fill_tables(cluster, nrows)
     found: list[WayResult] = []
     for rtt_us in RTTS_US:
         with open_runner(cluster, rtt_us) as runner:
@@ -260,3 +262,39 @@ def run_transfer(cluster: Cluster, nrows: int, nrounds: int, on_step: OnStep) ->
         ways=tuple(found),
         ratios=tuple(compare(found, rtt_us) for rtt_us in RTTS_US),
     )
+
+
+HEAD = {
+    "format": 1,
+    "units": {
+        "timing": "ms, seen by a client of the query node; COPY: of psql from start to end",
+        "session_cpu_ms": "milliseconds of processor time of the session here, or of psql; median",
+        "node_cpu_ms": "the same of all processes of the storage node",
+        "rtt_us": "microseconds of a round trip, added by the delay proxy",
+        "stock_over_ours": f"median of {Way.STOCK} / median of {Way.BINARY}",
+        "ours_over_copy": f"median of {Way.BINARY} / median of {Way.COPY}",
+    },
+    "targets": {"stock_over_ours": LEAST_GAIN, "ours_over_copy": LARGEST_OF_COPY},
+}
+
+
+def make_tables(transfer: Transfer) -> list[Table]:
+    """A row for each way and delay."""
+    table = Table("RTT", "way", "median", "quartiles", "CPU here", "CPU of the node")
+    table.title = f"reading {transfer.nrows} rows of 8 columns, {transfer.nrounds} rounds"
+    for found in transfer.ways:
+        table.add_row(
+            f"{found.rtt_us / 1000:g} ms",
+            found.way,
+            format_ms(found.timing.median_ms),
+            f"{format_ms(found.timing.quartile_1_ms)} - {format_ms(found.timing.quartile_3_ms)}",
+            format_ms(found.session_cpu_ms),
+            format_ms(found.node_cpu_ms),
+        )
+    table.caption = "; ".join(
+        f"RTT {ratio.rtt_us / 1000:g} ms: {ratio.stock_over_ours:.2f} times as fast as {Way.STOCK}"
+        f" (at least {LEAST_GAIN:g}), {ratio.ours_over_copy:.2f} of the time of {Way.COPY}"
+        f" (at most {LARGEST_OF_COPY:g})"
+        for ratio in transfer.ratios
+    )
+    return [table]

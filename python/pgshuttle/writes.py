@@ -8,14 +8,17 @@ from dataclasses import dataclass
 
 import psycopg
 from psycopg import sql
+from rich.table import Table
 
 from pgshuttle import catalog, measure, results, tpcb, writes_tables
+from pgshuttle.building import write
 from pgshuttle.builds import ServerBuild
 from pgshuttle.errors import ToolError
 from pgshuttle.measure import Session, WayResult
+from pgshuttle.printing import format_ms, format_way
 from pgshuttle.results import OnStep, Run
 from pgshuttle.state import Cluster
-from pgshuttle.writes_limits import Case, Line, Verdict, Way, judge
+from pgshuttle.writes_limits import LIMITS, Case, Line, Verdict, Way, judge
 
 NNODES = 3
 RTTS_US = (0, 800, 90_000)
@@ -51,11 +54,6 @@ class Writes(Run):
     def is_kept(self) -> bool:
         """Says if all targets are met."""
         return all(verdict.is_kept for verdict in self.verdicts)
-
-
-def write(text: str, schema: str) -> sql.Composed:
-    """Writes a statement about the tables of a schema."""
-    return sql.SQL(text).format(s=sql.Identifier(schema))
 
 
 class Runner:
@@ -213,3 +211,42 @@ def run_writes(cluster: Cluster, nrounds: int, on_step: OnStep) -> Writes:
         ways=tuple(found),
         verdicts=tuple(judge(found, line, case) for line in lines for case in Case),
     )
+
+
+HEAD = {
+    "format": 1,
+    "units": {
+        "timing": "milliseconds of a statement, or of a transaction of TPC-B, seen by a client; "
+        f"null: stopped after {STOCK_LIMIT_S} s",
+        "rtt_us": "microseconds of a round trip between the query node and storage nodes",
+        "trip_ms": "milliseconds of a round trip, as a statement of the transaction, elsewhere an "
+        "empty one, takes them more over the delay proxy than without it",
+        "here_ms": "milliseconds of an empty statement on the query node",
+        "limit_ms": "milliseconds that ours may take: a factor of the same on one node, "
+        "without a delay, and round trips",
+        "relay_ms": "milliseconds of the same by a client of the nodes themselves, and an empty "
+        "statement on the query node for each that it is asked: handed on by hand",
+    },
+    "limits": {str(case): {"factor": factor, "ntrips": n} for case, (factor, n) in LIMITS.items()},
+}
+
+
+def make_tables(writes: Writes) -> list[Table]:
+    """A row for each case and delay."""
+    table = Table("RTT", "statement", "on one node", "shuttle", "limit", "kept")
+    table.add_column("by hand")
+    table.add_column("postgres_fdw")
+    table.title = f"writing to storage nodes, medians of {writes.nrounds} rounds"
+    for verdict in writes.verdicts:
+        times_ms = measure.find_medians(writes.ways, verdict.case, verdict.rtt_us)
+        table.add_row(
+            f"{verdict.rtt_us / 1000:g} ms",
+            verdict.case,
+            format_ms(verdict.node_ms),
+            format_ms(verdict.ours_ms),
+            format_ms(verdict.limit_ms),
+            "yes" if verdict.is_kept else "no",
+            "" if verdict.relay_ms is None else format_ms(verdict.relay_ms),
+            format_way(times_ms, Way.STOCK, STOCK_LIMIT_S),
+        )
+    return [table]

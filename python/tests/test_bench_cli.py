@@ -28,15 +28,11 @@ from pgshuttle import (
     plan_tables,
     plan_times,
     scans,
-    scans_report,
     star,
     tpch,
     transfer,
-    transfer_report,
     writes,
-    writes_report,
 )
-from pgshuttle.bench_place import Report
 from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.json_files import read_json
 from pgshuttle.results import Run
@@ -49,7 +45,6 @@ class Made:
 
     module: ModuleType
     function: str
-    report: Report
     words: str
     given: list[object]
     found: Run
@@ -57,36 +52,43 @@ class Made:
 
 MADE = {
     "choices": Made(
-        *(choices, "run_choices", choice_report, "--scale 0.5"),
+        choices,
+        "run_choices",
+        "--scale 0.5",
         [2, choice_cases.list_cases(), 0.5],
         synthetic_choices.make_choices(worst=3.0),
     ),
     "planning": Made(
-        *(plan_times, "run_planning", plan_times, "--rounds 3"),
+        plan_times,
+        "run_planning",
+        "--rounds 3",
         [2, plan_tables.NPARTITIONS, 3],
         make_planning(1.6),
     ),
     "scans": Made(
-        *(scans, "run_scans", scans_report, "--rounds 2 --orders 500 --rtt 0.8"),
+        scans,
+        "run_scans",
+        "--rounds 2 --orders 500 --rtt 0.8",
         [4, 500, 2, [800]],
         make_scans(ours_ms=40.0),
     ),
     "star": Made(
-        *(star, "run_star", star),
+        star,
+        "run_star",
         "--rows 100000 --cached 3 --dimensions 4 --dimensions 1",
         [2, star.Options(100_000, 500, (1, 4), star.NCOLD, 3)],
         make_star(cold_ms=50.0),
     ),
-    "tpch": Made(*(tpch, "run_tpch", tpch, "--rounds 2 --orders 500"), [4, 500, 2], make_tpch()),
+    "tpch": Made(tpch, "run_tpch", "--rounds 2 --orders 500", [4, 500, 2], make_tpch()),
     "transfer": Made(
-        *(transfer, "run_transfer", transfer_report, "--rows 500 --rounds 3"),
+        transfer,
+        "run_transfer",
+        "--rows 500 --rounds 3",
         [2, 500, 3],
         make_transfer(ours_ms=400.0),
     ),
-    "writes": Made(
-        *(writes, "run_writes", writes_report, "--rounds 2"), [3, 2], make_writes(ours_ms=40.0)
-    ),
-    "hops": Made(*(hops, "run_hops", hops, "--rounds 3"), [2, 3], make_hops()),
+    "writes": Made(writes, "run_writes", "--rounds 2", [3, 2], make_writes(ours_ms=40.0)),
+    "hops": Made(hops, "run_hops", "--rounds 3", [2, 3], make_hops()),
 }
 WITHOUT_TARGETS = ("tpch", "hops")
 
@@ -125,7 +127,8 @@ def test_command(
     result = CliRunner().invoke(cli.app, [*words, "--keep"])
     assert result.exit_code == ExitCode.OK, result.output
     assert given == made.given
-    table = made.report.make_tables(made.found)[0]
+    report = choice_report if made.module is choices else made.module
+    table = report.make_tables(made.found)[0]
     assert table.row_count > 0
     assert str(table.columns[0].header) in result.output
     result = CliRunner().invoke(cli.app, [*words, "--json", "--keep"])

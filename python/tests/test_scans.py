@@ -4,7 +4,7 @@ import pytest
 import synthetic
 from conftest import small_cluster
 
-from pgshuttle import catalog, measure, scans, scans_report, scans_tables
+from pgshuttle import catalog, measure, scans, scans_tables
 from pgshuttle.errors import ToolError
 from pgshuttle.measure import WayResult
 from pgshuttle.scans import Answers, Scans, Way
@@ -45,7 +45,7 @@ def test_limits() -> None:
     assert not make_scans(nrows=5).is_kept
     assert found.verdicts[0].limit_bytes == 2 * 4 * (20 + 16) + 4 * 512
     assert not make_scans(nbytes=2337).is_kept
-    assert scans_report.make_tables(found)[0].row_count == 2 * len(QUERIES)
+    assert scans.make_tables(found)[0].row_count == 2 * len(QUERIES)
 
 
 def test_borders() -> None:

@@ -5,7 +5,7 @@ import synthetic
 from conftest import small_cluster
 from psycopg import sql
 
-from pgshuttle import measure, transfer, transfer_report
+from pgshuttle import measure, transfer
 from pgshuttle.state import Cluster
 from pgshuttle.transfer import Transfer, Way, WayResult
 
@@ -34,10 +34,10 @@ def test_ratios_and_targets() -> None:
     assert found.ratios[0].ours_over_copy == pytest.approx(101 / 151, abs=0.001)
     assert found.is_kept
     assert not make_transfer(ours_ms=200.0).is_kept
-    assert transfer_report.make_tables(found)[0].row_count == len(found.ways)
+    assert transfer.make_tables(found)[0].row_count == len(found.ways)
 
 
-running = small_cluster("transfer", 1, lambda made: transfer.make_tables(made, 3000))
+running = small_cluster("transfer", 1, lambda made: transfer.fill_tables(made, 3000))
 
 
 def test_each_way_fetches_all_rows(running: Cluster) -> None:

@@ -7,7 +7,8 @@ import pytest
 import synthetic
 from conftest import small_cluster
 
-from pgshuttle import catalog, measure, tpcb, writes, writes_report, writes_tables
+from pgshuttle import catalog, measure, tpcb, writes, writes_tables
+from pgshuttle.building import write
 from pgshuttle.errors import ToolError
 from pgshuttle.measure import WayResult
 from pgshuttle.state import Cluster
@@ -49,7 +50,7 @@ def test_limits() -> None:
     assert by_case[Case.FUNCTION, 90_000].limit_ms == pytest.approx(16 + 180)
     assert by_case[Case.COPY, 800].relay_ms is None
     assert by_case[Case.TWO, 800].relay_ms == pytest.approx(9 + 8 * 0.8 + 7 * 0.1)
-    assert writes_report.make_tables(found)[0].row_count == len(found.verdicts)
+    assert writes.make_tables(found)[0].row_count == len(found.verdicts)
 
 
 running = small_cluster("writes", writes.NNODES, writes_tables.make_tables)
@@ -66,9 +67,9 @@ def test_all_ways_write_the_same(running: Cluster) -> None:
                 if case is Case.COPY:
                     runner.copy(runner.sessions[way], schema)
                 else:
-                    connection.execute(writes.write(text, schema))
+                    connection.execute(write(text, schema))
                 query = "SELECT count(*), sum(id), sum(n) FROM {s}.item"
-                counts.update(connection.execute(writes.write(query, schema)).fetchall())
+                counts.update(connection.execute(write(query, schema)).fetchall())
                 connection.execute("ROLLBACK")
             assert len(counts) == 1, case
 
