@@ -1,6 +1,6 @@
 """The project's claims about its speed, checked against what was measured."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -24,6 +24,8 @@ OUTERS = (Outer.FOREIGN, Outer.LOCAL)
 NEAR_RTT_US = 800
 FAR_RTT_US = 90_000
 
+Measured = Mapping[Point, PointResult]
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -41,20 +43,9 @@ class Claim:
     note: str = ""
 
 
-class Measured:
-    """Looks points up in what was measured."""
-
-    def __init__(self, results: Sequence[PointResult]) -> None:
-        self._results = {result.point: result for result in results}
-
-    def find(self, point: Point) -> PointResult | None:
-        """Returns the result of a point, or None if it wasn't measured."""
-        return self._results.get(point)
-
-    def find_ms(self, point: Point) -> float | None:
-        """Returns the time of a point, or None if it wasn't measured."""
-        result = self.find(point)
-        return None if result is None else result.estimated_ms
+def find_ms(measured: Measured, point: Point) -> float | None:
+    """Returns the time of a point, or None if it wasn't measured."""
+    return measured[point].estimated_ms if point in measured else None
 
 
 def engine_point(outer: Outer, rtt_us: int, planner: Planner, batch_size: int) -> Point:
@@ -85,14 +76,14 @@ def name_plan(result: PointResult | None) -> str:
 
 def check_time(name: str, measured: Measured, point: Point, bound: float | None) -> Claim:
     """Makes a claim of the time of a point; its note is how it was joined."""
-    return check(name, "ms", measured.find_ms(point), bound, name_plan(measured.find(point)))
+    return check(name, "ms", find_ms(measured, point), bound, name_plan(measured.get(point)))
 
 
 def check_hops(measured: Measured) -> Iterator[Claim]:
     """A join costs its dependent hops: 1.15 of them, 1.2 of its time at RTT 0, and 2 ms."""
     rtts_us = [rtt_us for rtt_us in RTTS_US if rtt_us > 0]
     for planner, outer, rtt_us, size in product(Planner, OUTERS, rtts_us, CLAIMED_BATCH_SIZES):
-        without_delay_ms = measured.find_ms(engine_point(outer, 0, planner, size))
+        without_delay_ms = find_ms(measured, engine_point(outer, 0, planner, size))
         bound = None
         if without_delay_ms is not None:
             bound = 1.15 * DEPENDENT_HOPS[outer] * rtt_us / 1000 + 1.2 * without_delay_ms + 2
@@ -108,7 +99,7 @@ def check_round_trips(measured: Measured) -> Iterator[Claim]:
     before the next is sent.
     """
     for outer, size in product(OUTERS, CLAIMED_BATCH_SIZES):
-        result = measured.find(engine_point(outer, FAR_RTT_US, Planner.FORCED, size))
+        result = measured.get(engine_point(outer, FAR_RTT_US, Planner.FORCED, size))
         yield check(
             f"round trips waited for, RTT 90 ms, {outer} outer; batch {size}",
             "round trips",
@@ -127,7 +118,7 @@ def check_requests(measured: Measured) -> Iterator[Claim]:
     """Read requests are the batches, each split by the request limit, and no more."""
     for outer, size, limit in product(OUTERS, BATCH_SIZES, REQUEST_LIMITS):
         point = Point(Case.JOIN, Contender.ENGINE, outer, 0, Planner.FORCED, size, limit)
-        result = measured.find(point)
+        result = measured.get(point)
         yield check(
             f"read requests = batches x ceil(batch / request limit), {outer} outer; "
             f"batch {size}, limit {limit}",
@@ -140,7 +131,7 @@ def check_requests(measured: Measured) -> Iterator[Claim]:
 def check_without_delay(measured: Measured) -> Iterator[Claim]:
     """What the join may cost when the wire costs nothing."""
     for outer in OUTERS:
-        time_ms = measured.find_ms(engine_point(outer, 0, Planner.FORCED, 1024))
+        time_ms = find_ms(measured, engine_point(outer, 0, Planner.FORCED, 1024))
         by_hand = Point(Case.JOIN, Contender.BY_HAND, outer, 0, request_limit=DEFAULT_LIMIT)
         stock = Point(Case.JOIN, Contender.STOCK_LOOKUPS, outer, 0, Planner.FORCED)
         for name, factor, point in (
@@ -148,7 +139,7 @@ def check_without_delay(measured: Measured) -> Iterator[Claim]:
             ("2.5 x by hand", 2.5, by_hand),
             ("1/20 of postgres_fdw's nested loop", 0.05, stock),
         ):
-            bound = scale(factor, measured.find_ms(point))
+            bound = scale(factor, find_ms(measured, point))
             yield check(f"{name}, RTT 0, batch 1024; {outer} outer", "ms", time_ms, bound)
 
 
@@ -156,7 +147,7 @@ def check_big(measured: Measured) -> Iterator[Claim]:
     """1000 keys into a table of 1 000 000 rows, against postgres_fdw's best hash join."""
     stock = (Contender.STOCK_HASH, Contender.STOCK_HASH_LARGE_PAGES)
     points = [Point(Case.BIG, who, Outer.LOCAL, 0, Planner.FORCED) for who in stock]
-    times_ms = [measured.find_ms(point) for point in points]
+    times_ms = [find_ms(measured, point) for point in points]
     bound = scale(0.05, min((time for time in times_ms if time is not None), default=None))
     for planner in Planner:
         point = Point(Case.BIG, Contender.ENGINE, Outer.LOCAL, 0, planner, 1024, DEFAULT_LIMIT)
@@ -171,14 +162,14 @@ def check_guest(measured: Measured) -> Iterator[Claim]:
         ours = Point(Case.JOIN, Contender.GUEST, outer, NEAR_RTT_US, planner, 1024, DEFAULT_LIMIT)
         where = f"RTT 0.8 ms; {outer} outer, planner {planner}"
         name = f"guest, 1/50 of postgres_fdw's nested loop, {where}"
-        yield check_time(name, measured, ours, scale(0.02, measured.find_ms(stock)))
+        yield check_time(name, measured, ours, scale(0.02, find_ms(measured, stock)))
 
 
 def check_one_row(measured: Measured, round_trips: int | None) -> Iterator[Claim]:
     """A read by primary key is one round trip and takes half of postgres_fdw's time."""
 
     def read(contender: Contender, rtt_us: int) -> float | None:
-        return measured.find_ms(Point(Case.ONE_ROW, contender, Outer.NONE, rtt_us))
+        return find_ms(measured, Point(Case.ONE_ROW, contender, Outer.NONE, rtt_us))
 
     half_ms = scale(0.5, read(Contender.STOCK_BEST, NEAR_RTT_US))
     near_ms, far_ms = (read(Contender.ENGINE, rtt_us) for rtt_us in (NEAR_RTT_US, FAR_RTT_US))
@@ -190,7 +181,7 @@ def check_one_row(measured: Measured, round_trips: int | None) -> Iterator[Claim
 
 def check_claims(results: Sequence[PointResult], one_row_round_trips: int | None) -> list[Claim]:
     """Checks every claim that was measured."""
-    measured = Measured(results)
+    measured = {result.point: result for result in results}
     return [
         *check_hops(measured),
         *check_round_trips(measured),

@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D  # noqa: E402
 from matplotlib.ticker import FuncFormatter  # noqa: E402
 
 from pgshuttle.json_files import Entry  # noqa: E402
+from pgshuttle.printing import format_factor  # noqa: E402
 
 # told apart by everyone (Okabe and Ito), dark enough for text, and by their markers
 STYLES = (("#000000", "o"), ("#0072B2", "s"), ("#D55E00", "^"), ("#009E73", "D"))
@@ -61,11 +62,6 @@ def format_ms(time_ms: float) -> str:
 def format_tick(time_ms: float, _position: int) -> str:
     """Writes a power of ten."""
     return f"{time_ms / 1000:g} s" if time_ms >= 1000 else f"{time_ms:g} ms"
-
-
-def format_factor(factor: float) -> str:
-    """Writes how many times as long something takes, with two or three digits."""
-    return f"{round(factor, -1):.0f} x" if factor >= 100 else f"{factor:.2g} x"
 
 
 def write(

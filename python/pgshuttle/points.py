@@ -1,7 +1,6 @@
 """What the bench measures: one point is one query under one set of settings and one delay."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 from psycopg import sql
@@ -28,6 +27,9 @@ class Case(StrEnum):
     JOIN = "join"
     BIG = "1000 keys into 1000000 rows"
     ONE_ROW = "one row by primary key"
+
+
+FULL_ROWS = {Case.JOIN: tables.NROWS, Case.BIG: tables.NKEYS_BIG, Case.ONE_ROW: 1}  # outer ones
 
 
 class Contender(StrEnum):
@@ -87,30 +89,6 @@ class PointResult:
     estimated_ms: float
     round_trips: float | None
     facts: PlanFacts | None
-
-
-@dataclass(frozen=True)
-class Job:
-    """How a point is executed."""
-
-    point: Point
-    outer_table: sql.Identifier
-    inner_table: sql.Identifier
-    settings: Mapping[str, str] = field(default_factory=dict)
-    full_rows: int = tables.NROWS
-    sample_rows: int | None = None
-
-    def query(self, outer_rows: int) -> sql.Composed:
-        """Returns the query for the first so many outer rows, or for all."""
-        if self.point.case is Case.ONE_ROW:
-            return sql.SQL("SELECT x FROM {} WHERE id = 7").format(self.inner_table)
-        columns = "b.id, b.x" if self.point.case is Case.BIG else "a.id, a.x, b.x"
-        join = sql.SQL("SELECT {} FROM {} a JOIN {} b ON b.id = a.id WHERE b.x = 0").format(
-            sql.SQL(columns), self.outer_table, self.inner_table
-        )
-        if outer_rows < self.full_rows:
-            join += sql.SQL(" AND a.id <= {}").format(sql.Literal(outer_rows))
-        return join
 
 
 def find_settings(point: Point) -> dict[str, str]:
@@ -174,18 +152,18 @@ def find_sample_rows(point: Point, sample_s: float) -> int | None:
     return max(4, 2 * int(sample_s / seconds_per_row / 2))
 
 
-def make_job(point: Point, sample_s: float) -> Job:
-    """Says how a point is executed."""
-    outer, inner = find_tables(point)
-    full_rows = {Case.JOIN: tables.NROWS, Case.BIG: tables.NKEYS_BIG, Case.ONE_ROW: 1}
-    return Job(
-        point=point,
-        outer_table=outer,
-        inner_table=inner,
-        settings=find_settings(point),
-        full_rows=full_rows[point.case],
-        sample_rows=find_sample_rows(point, sample_s),
+def write_query(point: Point, outer_rows: int) -> sql.Composed:
+    """Writes the query for the first so many outer rows, or for all."""
+    outer_table, inner_table = find_tables(point)
+    if point.case is Case.ONE_ROW:
+        return sql.SQL("SELECT x FROM {} WHERE id = 7").format(inner_table)
+    columns = "b.id, b.x" if point.case is Case.BIG else "a.id, a.x, b.x"
+    join = sql.SQL("SELECT {} FROM {} a JOIN {} b ON b.id = a.id WHERE b.x = 0").format(
+        sql.SQL(columns), outer_table, inner_table
     )
+    if outer_rows < FULL_ROWS[point.case]:
+        join += sql.SQL(" AND a.id <= {}").format(sql.Literal(outer_rows))
+    return join
 
 
 def list_engine_points(rtt_us: int, outer: Outer) -> list[Point]:

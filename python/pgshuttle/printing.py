@@ -44,10 +44,10 @@ def format_count(count: float | None) -> str:
 
 
 def format_factor(factor: float | None) -> str:
-    """Writes how many times as long something takes."""
+    """Writes how many times as long something takes, with two or three digits."""
     if factor is None:
         return "-"
-    return f"{factor:.0f} x" if factor >= 100 else f"{factor:.2g} x"
+    return f"{round(factor, -1):.0f} x" if factor >= 100 else f"{factor:.2g} x"
 
 
 def format_result(result: PointResult | None) -> str:

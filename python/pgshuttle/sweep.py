@@ -16,13 +16,14 @@ from pgshuttle.explain import PlanFacts
 from pgshuttle.measure import ByHand, Connection, Elapsed, Session
 from pgshuttle.points import (
     DEFAULT_LIMIT,
-    Case,
+    FULL_ROWS,
     Contender,
-    Job,
     Outer,
     Point,
     PointResult,
-    make_job,
+    find_sample_rows,
+    find_settings,
+    write_query,
 )
 from pgshuttle.proxy import ProxyControl
 from pgshuttle.state import Cluster
@@ -54,8 +55,9 @@ FULL = Effort("full", nruns=15, point_s=None, sample_s=2.0)
 class Record:
     """What is known of a point so far."""
 
-    job: Job
+    point: Point
     nruns: int
+    sample_rows: int | None = None  # that it is measured with, if not with all
     facts: PlanFacts | None = None
     samples_ms: list[float] = field(default_factory=list)
     half_samples_ms: list[float] = field(default_factory=list)
@@ -65,7 +67,7 @@ class Record:
     @property
     def outer_rows(self) -> int:
         """How many outer rows are measured."""
-        return self.job.sample_rows or self.job.full_rows
+        return self.sample_rows or FULL_ROWS[self.point.case]
 
 
 class Bench:
@@ -132,18 +134,18 @@ class Bench:
         """Executes a query of ours with counters, and counts its round trips."""
         return self.count_waited(query, lambda: self.session.explain(query, analyze=True))
 
-    def execute(self, job: Job, outer_rows: int) -> Elapsed:
-        """Executes a job once and checks that it gave as many rows as it must."""
-        if job.point.contender is not Contender.BY_HAND:
-            elapsed = self.session.time(job.query(outer_rows))
-        elif job.point.outer is Outer.FOREIGN:
+    def execute(self, point: Point, outer_rows: int) -> Elapsed:
+        """Executes a point once and checks that it gave as many rows as it must."""
+        if point.contender is not Contender.BY_HAND:
+            elapsed = self.session.time(write_query(point, outer_rows))
+        elif point.outer is Outer.FOREIGN:
             elapsed = self._by_hand.time_foreign()
         else:
             keys = [b"%d" % key for key in range(1, outer_rows + 1)]
             elapsed = self._by_hand.time_local(keys)
         if elapsed.nrows != outer_rows:
             raise ToolError(
-                f"{job.point.contender} returned {elapsed.nrows} rows instead of {outer_rows}"
+                f"{point.contender} returned {elapsed.nrows} rows instead of {outer_rows}"
             )
         return elapsed
 
@@ -153,33 +155,33 @@ class Bench:
         Not where there are thousands of round trips: the counters are those of
         the same point without delay.
         """
-        job = record.job
-        self.set_rtt(job.point.rtt_us)
-        if job.point.contender is Contender.BY_HAND:
+        point = record.point
+        self.set_rtt(point.rtt_us)
+        if point.contender is Contender.BY_HAND:
             return
-        self.session.apply(job.settings)
-        query = job.query(record.outer_rows)
-        is_slow = job.point.batch_size == 1 and job.point.rtt_us > 0
-        if job.point.contender is Contender.ENGINE and not is_slow:
+        self.session.apply(find_settings(point))
+        query = write_query(point, record.outer_rows)
+        is_slow = point.batch_size == 1 and point.rtt_us > 0
+        if point.contender is Contender.ENGINE and not is_slow:
             record.facts, record.waited_round_trips = self.explain_and_count(query)
             return
-        ours = job.point.contender is Contender.GUEST
+        ours = point.contender is Contender.GUEST
         record.facts = self.session.explain(query, analyze=ours)
-        if job.point.contender is Contender.STOCK_LOOKUPS and not record.facts.has_foreign_inner:
+        if point.contender is Contender.STOCK_LOOKUPS and not record.facts.has_foreign_inner:
             raise ToolError(f"this is no nested loop over a foreign table: {record.facts.shape}")
 
     def run_once(self, record: Record) -> None:
         """Adds one measurement to a point."""
-        job = record.job
-        self.set_rtt(job.point.rtt_us)
-        if job.point.contender is not Contender.BY_HAND:
-            self.session.apply(job.settings)
+        point = record.point
+        self.set_rtt(point.rtt_us)
+        if point.contender is not Contender.BY_HAND:
+            self.session.apply(find_settings(point))
         before = self.count_round_trips()
-        elapsed = self.execute(job, record.outer_rows)
+        elapsed = self.execute(point, record.outer_rows)
         record.round_trips.append(self.count_round_trips() - before)
         record.samples_ms.append(elapsed.elapsed_ms)
-        if job.sample_rows is not None:
-            half = self.execute(job, job.sample_rows // 2)
+        if record.sample_rows is not None:
+            half = self.execute(point, record.sample_rows // 2)
             record.half_samples_ms.append(half.elapsed_ms)
 
 
@@ -195,7 +197,9 @@ def run_rounds(
     bench: Bench, points: Sequence[Point], effort: Effort, on_progress: OnProgress
 ) -> list[PointResult]:
     """Measures all points: each round measures each point once."""
-    records = [Record(make_job(point, effort.sample_s), effort.nruns) for point in points]
+    records = [
+        Record(point, effort.nruns, find_sample_rows(point, effort.sample_s)) for point in points
+    ]
     start_s = time.monotonic()
     ndone = 0
     for round_number in range(effort.nruns):
@@ -217,18 +221,17 @@ def run_rounds(
 
 def finish(record: Record) -> PointResult:
     """Summarizes a point."""
-    job = record.job
     timing = measure.summarize(record.samples_ms)
     half = measure.summarize(record.half_samples_ms) if record.half_samples_ms else None
     estimated_ms = timing.median_ms
-    if half is not None and job.sample_rows is not None:
-        half_rows = job.sample_rows - job.sample_rows // 2
+    if half is not None and record.sample_rows is not None:
+        half_rows = record.sample_rows - record.sample_rows // 2
         slope_ms = (timing.median_ms - half.median_ms) / half_rows
-        estimated_ms += slope_ms * (job.full_rows - job.sample_rows)
+        estimated_ms += slope_ms * (FULL_ROWS[record.point.case] - record.sample_rows)
     return PointResult(
-        point=job.point,
+        point=record.point,
         outer_rows=record.outer_rows,
-        is_sampled=job.sample_rows is not None,
+        is_sampled=record.sample_rows is not None,
         timing=timing,
         half_timing=half,
         estimated_ms=round(estimated_ms, 4),
@@ -243,12 +246,9 @@ def finish(record: Record) -> PointResult:
 
 def count_one_row_round_trips(bench: Bench, point: Point) -> int:
     """Counts the round trips of the one-row read itself, not of its EXPLAIN."""
-    if point.case is not Case.ONE_ROW:
-        raise ToolError("this counts the one-row read alone")
-    job = make_job(point, 1.0)
     bench.set_rtt(point.rtt_us)
-    bench.session.apply(job.settings)
-    return bench.count_waited(job.query(1), lambda: bench.execute(job, 1))[1]
+    bench.session.apply(find_settings(point))
+    return bench.count_waited(write_query(point, 1), lambda: bench.execute(point, 1))[1]
 
 
 @contextmanager

@@ -70,10 +70,10 @@ def test_requests_that_batches_take(batch_size: int, request_limit: int, request
 def test_more_requests_or_round_trips_than_needed() -> None:
     point = synthetic.engine_join(claims.FAR_RTT_US)
     result = replace(synthetic.make_result(point), round_trips=3)
-    found = claims.check_round_trips(claims.Measured([result]))
+    found = claims.check_round_trips({point: result})
     assert find(tuple(found), "round trips", "batch 1024").ok is False
     near = synthetic.make_result(synthetic.engine_join(0))
     assert near.facts is not None
     near = replace(near, facts=replace(near.facts, inner_requests=5))
-    requests = claims.check_requests(claims.Measured([near]))
+    requests = claims.check_requests({near.point: near})
     assert find(tuple(requests), "read requests", "batch 1024, limit 1024").ok is False

@@ -44,13 +44,12 @@ def test_only_slow_points_are_sampled(batch_size: int, rtt_us: int, is_sampled: 
 
 
 def test_query_of_a_sample() -> None:
-    job = points.make_job(synthetic.engine_join(90_000, 1), 1.0)
-    assert job.sample_rows is not None
-    assert job.query(2000).as_string() == (
+    point = synthetic.engine_join(90_000, 1)
+    assert points.write_query(point, 2000).as_string() == (
         'SELECT a.id, a.x, b.x FROM "engine"."demo1" a JOIN "engine"."demo2" b'
         " ON b.id = a.id WHERE b.x = 0"
     )
-    assert job.query(job.sample_rows).as_string().endswith(f" AND a.id <= {job.sample_rows}")
+    assert points.write_query(point, 12).as_string().endswith(" AND a.id <= 12")
 
 
 def test_settings() -> None:
@@ -68,9 +67,8 @@ def test_settings() -> None:
 
 
 def test_a_sample_is_estimated_by_its_slope() -> None:
-    job = points.make_job(synthetic.engine_join(90_000, 1), 1.0)
-    rows = job.sample_rows or 0
-    record = Record(job, nruns=1)
+    rows = 10
+    record = Record(synthetic.engine_join(90_000, 1), nruns=1, sample_rows=rows)
     # 180 ms for what comes before, 90 ms for each row
     record.samples_ms.append(180 + 90 * rows)
     record.half_samples_ms.append(180 + 90 * (rows // 2))
@@ -82,7 +80,7 @@ def test_a_sample_is_estimated_by_its_slope() -> None:
 
 
 def test_slow_points_run_less_often() -> None:
-    record = Record(points.make_job(synthetic.engine_join(0), 1.0), nruns=3)
+    record = Record(synthetic.engine_join(0), nruns=3)
     record.samples_ms.append(600.0)
     sweep.limit_runs(record, Effort("test", nruns=3, point_s=1.5, sample_s=1.0))
     assert record.nruns == 2
@@ -95,7 +93,7 @@ def test_slow_points_run_less_often() -> None:
 
 
 def test_our_commit_is_no_round_trip_that_is_waited_for() -> None:
-    record = Record(points.make_job(synthetic.engine_join(800), 1.0), nruns=1)
+    record = Record(synthetic.engine_join(800), nruns=1)
     record.samples_ms.append(5.0)
     record.round_trips.append(4)
     record.waited_round_trips = 2
