@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from testrun.installed import ROOT, run_tool
-
 from packagetest.steps import PackageError, call
 
 # As pip leaves it: nothing of the tree is there but what the package brought.
@@ -35,11 +33,16 @@ walk([], typer.main.get_command(app))
 NOT_RUNNING = 3
 
 
-def test_new_environment(tree: Path, target: Path) -> None:
+def test(tree: Path, target: Path) -> None:
     """Installs it with all that it needs, as the documentation says, and asks each command."""
     call([sys.executable, "-m", "venv", target])
     call([target / "bin/pip", "install", "--quiet", "--disable-pip-version-check", tree / "python"])
     tool = target / "bin/pgshuttle"
+    call([target / "bin/python", "-c", TRY, target], env={"PGSHUTTLE_DELAY_PROXY": ""})
+    version = call([tree / "tools/version"]).strip()
+    printed = call([tool, "--version"]).strip()
+    if printed != f"pgshuttle {version}":
+        raise PackageError(f"pgshuttle --version prints {printed!r}, not {version}")
     for line in call([target / "bin/python", "-c", LIST_COMMANDS]).splitlines():
         text = call([tool, *line.split(), "--help"])
         if f"Usage: pgshuttle {line}" not in text:
@@ -60,22 +63,3 @@ def test_new_environment(tree: Path, target: Path) -> None:
     done = subprocess.run(command, env={**os.environ, **nowhere}, capture_output=True, check=False)
     if done.returncode != NOT_RUNNING or done.stdout or b"pgshuttle up" not in done.stderr:
         raise PackageError(f"pgshuttle status --json without a cluster: {done}")
-
-
-def test(tree: Path, target: Path) -> None:
-    """Installs it without what it needs, which the project's own environment has."""
-    run_tool("venv")
-    python = ROOT / ".venv/bin/python"
-    install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    call([*install, "--no-deps", "--target", target, tree / "python"])
-    env = {"PYTHONPATH": str(target), "PATH": os.environ.get("PATH", "/usr/bin:/bin")}
-    env.pop("PGSHUTTLE_DELAY_PROXY", None)
-    call([python, "-c", TRY, target], env=env)
-    version = call([tree / "tools/version"]).strip()
-    printed = call([python, target / "bin/pgshuttle", "--version"], env=env).strip()
-    if printed != f"pgshuttle {version}":
-        raise PackageError(f"pgshuttle --version prints {printed!r}, not {version}")
-    help_text = call([python, target / "bin/pgshuttle", "--help"], env=env)
-    for command in ("up", "doctor", "explain", "top", "bench"):
-        if f" {command} " not in help_text:
-            raise PackageError(f"pgshuttle --help does not name {command}:\n{help_text}")
