@@ -75,13 +75,6 @@ def literal_side(transport: str) -> Side:
     )
 
 
-def prepared_side(transport: str) -> Side:
-    return Side(
-        lambda place: schema_of(place, transport),
-        lambda argument: f"${argument.number}",
-    )
-
-
 def random_company(dice: Dice, way: Way, transport: str) -> Way:
     """What else is done in the transaction of a query."""
     if transport != "both" and way.name != "hold" and dice.chance(WRITES_SHARE):
