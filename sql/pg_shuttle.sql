@@ -381,12 +381,13 @@ COMMENT ON TABLE shuttle.groups IS
 CREATE TABLE shuttle.tables (
 	relation pg_catalog.regclass PRIMARY KEY,
 	kind pg_catalog.text NOT NULL CHECK (kind IN ('distributed', 'reference')),
-	group_id pg_catalog.int4 REFERENCES shuttle.groups);
+	group_id pg_catalog.int4);			-- no foreign key: pg_restore -j loads in any order
 
 COMMENT ON TABLE shuttle.tables IS
 'distributed tables and reference tables';
 
 SELECT pg_catalog.pg_extension_config_dump('shuttle.groups', '');
+SELECT pg_catalog.pg_extension_config_dump('shuttle.groups_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('shuttle.tables', '');
 
 GRANT SELECT ON shuttle.groups, shuttle.tables TO PUBLIC;

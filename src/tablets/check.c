@@ -74,6 +74,11 @@ static const char *const names_query =
 "SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute"
 " WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped AND attgenerated = ''";
 
+/* The distribution column. */
+static const char *const key_query =
+"SELECT attname::text FROM pg_partitioned_table JOIN pg_attribute ON attrelid = partrelid AND attnum = partattrs[0]"
+" WHERE partrelid = $1";
+
 static void
 put_problem(const Check *check, const char *problem, bool repaired)
 {
@@ -239,6 +244,26 @@ check_copy(const Check *check)
 
 /* ---- distributed tables */
 
+/* As after a dump was restored beside empty nodes. Foreign keys are in no dump. */
+static void
+make_tablets(const Check *check)
+{
+	ShuttleNodeStatements *statements = shuttle_node_statements_create();
+	ShuttleLayout *layout = shuttle_layout_of(check->relid);
+	List	   *texts = list_concat(shuttle_table_text_types(check->relid),
+									shuttle_table_text_parent(check->relid, local_text(check, key_query)));
+	ListCell   *cell;
+
+	for (int i = 0; i < layout->ntablets; i++)
+	{
+		if (layout->servers[i] == check->serverid)
+			texts = lappend(texts, shuttle_table_text_tablet(check->relid, layout->ntablets, i));
+	}
+	foreach(cell, list_concat(texts, shuttle_table_text_indexes(check->relid)))
+		shuttle_node_statements_add(statements, check->serverid, lfirst(cell));
+	shuttle_node_statements_run(statements);
+}
+
 static void
 check_tablets(const Check *check)
 {
@@ -250,7 +275,12 @@ check_tablets(const Check *check)
 	ListCell   *cell;
 
 	if (!has_table(check))
-		put_problem(check, "has no table", false);
+	{
+		if (check->repair)
+			make_tablets(check);
+		put_problem(check, check->repair ? "has no table; an empty one was made" : "has no table",
+					check->repair);
+	}
 	else if (check_definition(check))
 		(void) check_same(check, "tablets", here, there);
 	foreach(cell, node_texts(check, psprintf(strays_query, quoted_name(check))))
