@@ -250,7 +250,7 @@ make_tablets(const Check *check)
 {
 	ShuttleNodeStatements *statements = shuttle_node_statements_create();
 	ShuttleLayout *layout = shuttle_layout_of(check->relid);
-	List	   *texts = list_concat(shuttle_table_text_types(check->relid),
+	List	   *texts = list_concat(shuttle_table_text_needed(check->relid),
 									shuttle_table_text_parent(check->relid, local_text(check, key_query)));
 	ListCell   *cell;
 

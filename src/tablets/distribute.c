@@ -272,7 +272,7 @@ make_on_nodes(Distribution *distribution)
 	{
 		DistributedTable *table = lfirst(cell);
 
-		add_texts(distribution, shuttle_table_text_types(table->relid));
+		add_texts(distribution, shuttle_table_text_needed(table->relid));
 		add_texts(distribution, shuttle_table_text_parent(table->relid, table->key));
 		for (int i = 0; i < layout->ntablets; i++)
 			shuttle_node_statements_add(distribution->statements, layout->servers[i],

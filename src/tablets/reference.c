@@ -95,7 +95,7 @@ shuttle_copies_make(Relation rel, List *servers)
 {
 	Oid			relid = RelationGetRelid(rel);
 	ShuttleNodeStatements *statements = shuttle_node_statements_create();
-	List	   *texts = list_concat(shuttle_table_text_types(relid),
+	List	   *texts = list_concat(shuttle_table_text_needed(relid),
 									shuttle_table_text_parent(relid, NULL));
 	ListCell   *cell;
 	uint64		nrows;

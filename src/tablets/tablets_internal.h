@@ -156,9 +156,13 @@ extern List *shuttle_table_text_parts(Oid relid);
 /* The statement that makes a part on a node. */
 extern char *shuttle_table_text_add_part(Oid relid, const ShuttleNodePart *part);
 
-/* CREATE TYPE and CREATE DOMAIN for types of the table's columns, if they do not
- * exist on a node. */
-extern List *shuttle_table_text_types(Oid relid);
+/* Statements that make types and functions that the table needs, if a node does not
+ * have them: enums and domains of columns, functions of checks, indexes, generated
+ * columns. They fail on nodes that lack what belongs to an extension. */
+extern List *shuttle_table_text_needed(Oid relid);
+
+/* OIDs of the distributed and reference tables that need a function of that name. */
+extern List *shuttle_tables_with_function(const char *name);
 
 /* The schema if the node lacks it, and the table without indexes: the parent of
  * tablets, or, without a key, an ordinary table. */

@@ -13,6 +13,7 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "catalog/index.h"
 #include "catalog/namespace.h"
 #include "catalog/partition.h"
@@ -243,7 +244,18 @@ find_table(List *names, bool for_copies, Oid *targetid)
 	return found;
 }
 
-/* Statements on types and schemas; the extension may not be in this database. */
+/* Sends a function that core has replaced or altered here to nodes that need it. */
+static void
+follow_function(List *name)
+{
+	if (OidIsValid(shuttle_extension_table(SHUTTLE_TABLE_TABLES)))
+	{
+		CommandCounterIncrement();
+		shuttle_ddl_types_function(strVal(llast(name)));
+	}
+}
+
+/* Statements on types, functions and schemas; the extension may not be in this database. */
 static void
 run_on_types(const ShuttleDdl *ddl)
 {
@@ -262,6 +274,15 @@ run_on_types(const ShuttleDdl *ddl)
 			run_as_it_is(ddl);
 			if (OidIsValid(shuttle_extension_table(SHUTTLE_TABLE_TABLES)))
 				shuttle_ddl_types_enum(castNode(AlterEnumStmt, statement));
+			break;
+		case T_CreateFunctionStmt:
+			run_as_it_is(ddl);
+			if (castNode(CreateFunctionStmt, statement)->replace)
+				follow_function(castNode(CreateFunctionStmt, statement)->funcname);
+			break;
+		case T_AlterFunctionStmt:
+			run_as_it_is(ddl);
+			follow_function(castNode(AlterFunctionStmt, statement)->func->objname);
 			break;
 		default:
 			run_as_it_is(ddl);

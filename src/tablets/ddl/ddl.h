@@ -106,6 +106,9 @@ extern void shuttle_ddl_types_check(Node *statement);
 /* Changes the values of an enum on nodes, as core has done here. */
 extern void shuttle_ddl_types_enum(const AlterEnumStmt *statement);
 
+/* Makes functions of that name on nodes as they are here now, if tables need them. */
+extern void shuttle_ddl_types_function(const char *name);
+
 /* ---- ddl_drop.c */
 
 /* Notes a relation, or a part of one, that is dropped; called by the object

@@ -318,10 +318,11 @@ add_column(Changes *changes, const ShuttleNodeColumn *column)
 		add_alter(changes, psprintf("ALTER COLUMN %s DROP DEFAULT", column->name));
 }
 
+/* Types and functions of new columns and parts. */
 static void
-change_columns(Changes *changes)
+add_needed(Changes *changes)
 {
-	bool		needs_types = false;
+	bool		is_new = false;
 	ListCell   *cell;
 
 	foreach(cell, changes->now.columns)
@@ -329,13 +330,22 @@ change_columns(Changes *changes)
 		const ShuttleNodeColumn *now = lfirst(cell);
 		const ShuttleNodeColumn *before = find_column(changes->before, now->number);
 
-		needs_types |= before == NULL || strcmp(before->type, now->type) != 0;
+		is_new |= before == NULL || strcmp(before->type, now->type) != 0;
 	}
-	if (needs_types)
+	foreach(cell, changes->now.parts)
+		is_new |= find_part(changes->before, lfirst(cell), true) == NULL;
+	if (is_new)
 	{
-		foreach(cell, shuttle_table_text_types(changes->now.relid))
+		foreach(cell, shuttle_table_text_needed(changes->now.relid))
 			add(changes, lfirst(cell));
 	}
+}
+
+static void
+change_columns(Changes *changes)
+{
+	ListCell   *cell;
+
 	foreach(cell, changes->now.columns)
 	{
 		const ShuttleNodeColumn *now = lfirst(cell);
@@ -415,6 +425,7 @@ send_table(const NotedTable *before, const char *cascade)
 	change_table(&changes);
 	drop_parts(&changes);
 	drop_columns(&changes);
+	add_needed(&changes);
 	change_columns(&changes);
 	change_parts(&changes);
 	shuttle_node_statements_run(changes.statements);

@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  * ddl_types.c
- *	  Changes of types and schemas that distributed tables use.
+ *	  Changes of types, functions and schemas that distributed tables use.
  *
- * Nodes have enums and domains of columns, and the schemas of tables. Values of
- * enums are added and renamed there too; what would make other differences is
- * refused.
+ * Nodes have enums and domains of columns, functions of checks and indexes, and the
+ * schemas of tables. Values of enums are added and renamed there too, functions are
+ * replaced; what would make other differences is refused.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -72,15 +72,42 @@ changed_type(Node *statement, const char **what)
 	}
 }
 
+/* The name of a function that a statement moves or renames; NULL: it does not. */
+static char *
+moved_function(Node *statement)
+{
+	bool		is_rename = IsA(statement, RenameStmt);
+	ObjectType	type;
+	Node	   *object;
+
+	if (!is_rename && !IsA(statement, AlterObjectSchemaStmt))
+		return NULL;
+	type = is_rename ? ((RenameStmt *) statement)->renameType :
+		((AlterObjectSchemaStmt *) statement)->objectType;
+	object = is_rename ? ((RenameStmt *) statement)->object :
+		((AlterObjectSchemaStmt *) statement)->object;
+	return type == OBJECT_FUNCTION || type == OBJECT_ROUTINE ?
+		strVal(llast(castNode(ObjectWithArgs, object)->objname)) : NULL;
+}
+
 void
 shuttle_ddl_types_check(Node *statement)
 {
 	const char *what = NULL;
 	const char *instead = "Make a new type, add columns of it, and copy the values.";
 	Oid			changed = changed_type(statement, &what);
+	char	   *function = moved_function(statement);
 	char	   *user = NULL;
 
-	if (OidIsValid(changed))
+	if (function != NULL)
+	{
+		List	   *users = shuttle_tables_with_function(function);
+
+		what = "moving or renaming the function";
+		instead = "Make a new function, and checks and indexes with it.";
+		user = users == NIL ? NULL : psprintf("%u", linitial_oid(users));
+	}
+	else if (OidIsValid(changed))
 		user = shuttle_local_text(users_of_type, changed);
 	else if (IsA(statement, RenameStmt) &&
 			 castNode(RenameStmt, statement)->renameType == OBJECT_SCHEMA)
@@ -124,5 +151,24 @@ shuttle_ddl_types_enum(const AlterEnumStmt *statement)
 		appendStringInfo(&text, " %s %s", statement->newValIsAfter ? "AFTER" : "BEFORE",
 						 quote_literal_cstr(statement->newValNeighbor));
 	shuttle_node_statements_add_all(statements, servers, text.data);
+	shuttle_node_statements_run(statements);
+}
+
+/* Nodes skip what they have already. */
+void
+shuttle_ddl_types_function(const char *name)
+{
+	ShuttleNodeStatements *statements = shuttle_node_statements_create();
+	ListCell   *cell;
+
+	foreach(cell, shuttle_tables_with_function(name))
+	{
+		List	   *servers = shuttle_table_kind(lfirst_oid(cell)) == SHUTTLE_TABLE_REFERENCE ?
+			shuttle_nodes_all() : shuttle_table_servers(lfirst_oid(cell));
+		ListCell   *inner;
+
+		foreach(inner, shuttle_table_text_needed(lfirst_oid(cell)))
+			shuttle_node_statements_add_all(statements, servers, lfirst(inner));
+	}
 	shuttle_node_statements_run(statements);
 }
