@@ -85,6 +85,13 @@ static const SwitchDefinition switches[] = {
 		.initial = true,
 	},
 	{
+		.name = "shuttle.enable_reference_copies",
+		.help = "Enables joins of distributed tables with the copies of reference tables on their nodes.",
+		.value = &shuttle_settings.enable_reference_copies,
+		.initial = true,
+		.flags = GUC_EXPLAIN,
+	},
+	{
 		.name = "shuttle.enable_routed_append",
 		.help = "Enables reading only the partitions that can have rows for an outer row's key.",
 		.value = &shuttle_settings.enable_routed_append,

@@ -26,6 +26,7 @@ typedef struct ShuttleSettings
 	bool		enable_key_cache;
 	bool		enable_local_look_ahead;
 	bool		enable_plan_reuse;
+	bool		enable_reference_copies;
 	bool		enable_routed_append;
 	bool		enable_storage_aggregate;
 	bool		enable_write_behind;

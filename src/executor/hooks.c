@@ -39,12 +39,15 @@ start_executor(QueryDesc *query, int eflags)
 {
 	uint64		begun = shuttle_look_aheads_begun();
 
+	/* it may change the plan */
+	shuttle_copied_join_start(query);
 	previous_start(query, eflags);
 
 	/* which sources look ahead is known when writes begin */
 	shuttle_look_aheads_link(query, eflags, begun);
 	shuttle_modify_start(query, eflags);
 	shuttle_other_writes_start(query, eflags);
+	shuttle_reference_change_start(query, eflags);
 	shuttle_caught_error_start(query);
 }
 
@@ -76,7 +79,13 @@ end_executor(QueryDesc *query)
 	previous_end(query);
 }
 
-/* No statement has two parts, so there is no order. */
+static void
+truncate_tables(SHUTTLE_UTILITY_PARAMETERS)
+{
+	shuttle_foreign_truncate_run(previous_utility, SHUTTLE_UTILITY_ARGUMENTS);
+}
+
+/* No statement has two parts but TRUNCATE, where the order does not matter. */
 static void
 run_utility(SHUTTLE_UTILITY_PARAMETERS)
 {
@@ -87,11 +96,14 @@ run_utility(SHUTTLE_UTILITY_PARAMETERS)
 			shuttle_write_behind_call(previous_utility, SHUTTLE_UTILITY_ARGUMENTS);
 			break;
 		case T_CopyStmt:
-			previous_utility(SHUTTLE_UTILITY_ARGUMENTS);
+			if (castNode(CopyStmt, pstmt->utilityStmt)->is_from)
+				shuttle_reference_change_run(previous_utility, SHUTTLE_UTILITY_ARGUMENTS);
+			else
+				previous_utility(SHUTTLE_UTILITY_ARGUMENTS);
 			shuttle_other_writes_copied(castNode(CopyStmt, pstmt->utilityStmt));
 			break;
 		case T_TruncateStmt:
-			shuttle_foreign_truncate_run(previous_utility, SHUTTLE_UTILITY_ARGUMENTS);
+			shuttle_reference_change_run(truncate_tables, SHUTTLE_UTILITY_ARGUMENTS);
 			break;
 		case T_VacuumStmt:
 			shuttle_analyze_columns_run(previous_utility, SHUTTLE_UTILITY_ARGUMENTS);
@@ -105,6 +117,8 @@ static void
 end_transaction(XactEvent event, void *arg)
 {
 	shuttle_write_behind_end_transaction(event);
+	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
+		shuttle_reference_change_end_transaction();
 	if (event == XACT_EVENT_ABORT)
 		shuttle_outbox_end_level(1, true);
 }

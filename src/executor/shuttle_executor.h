@@ -36,6 +36,15 @@ extern bool shuttle_server_is_postgres_fdw(Oid serverid);
 /* postgres_fdw's own routine; loads its library. */
 extern const FdwRoutine *shuttle_postgres_fdw_get_routine(void);
 
+/* ---- copies of reference tables (copied_joins.c) */
+
+/* True if plans may read copies in place of reference tables now. */
+extern bool shuttle_copies_can_be_read(void);
+
+/* Keeps the query in a plan that reads copies, for when they must not
+ * be read any more. */
+extern void shuttle_copied_join_keep_query(PlannedStmt *statement, Query *query);
+
 /* ---- Look Ahead and routed append (look_ahead_plan.c, routed_append.c) */
 
 /* Whether a Look Ahead prefetches pages of local index scans. */

@@ -304,6 +304,9 @@ check_all(ReturnSetInfo *result, bool repair)
 		bool		is_copied = shuttle_table_kind(check.relid) == SHUTTLE_TABLE_REFERENCE;
 		ListCell   *inner;
 
+		if (is_copied && repair)
+			shuttle_copy_table_make(check.relid, shuttle_nodes_all());
+
 		foreach(inner, is_copied ? shuttle_nodes_all() : shuttle_table_servers(check.relid))
 		{
 			check.serverid = lfirst_oid(inner);

@@ -58,6 +58,13 @@ extern void shuttle_copies_finish(ShuttleCopies *copies);
  * changing it. Returns the number of rows. */
 extern uint64 shuttle_copies_make(Relation rel, List *servers);
 
+/* ---- copy_tables.c: the foreign table that plans read */
+
+/* Makes it anew for nodes with these servers; none: only drops it. */
+extern void shuttle_copy_table_make(Oid relid, const List *servers);
+
+extern void shuttle_copy_table_drop(Oid relid);
+
 /* ---- copy_changes.c: triggers */
 
 /* Makes the triggers of a reference table, and drops them. */

@@ -306,6 +306,19 @@ shuttle_copy_truncate_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETE
 	PG_END_TRY();
 }
 
+bool
+shuttle_copies_are_current(void)
+{
+	ListCell   *cell;
+
+	foreach(cell, changed_tables)
+	{
+		if (((ChangedTable *) lfirst(cell))->changes != NIL)
+			return false;
+	}
+	return truncated == NIL;
+}
+
 /* ---- the trigger */
 
 /* The command that made the new row, or deleted the old one. A row that COPY

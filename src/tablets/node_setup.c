@@ -300,7 +300,8 @@ shuttle_remove_node(PG_FUNCTION_ARGS)
 {
 	const char *name = NameStr(*PG_GETARG_NAME(0));
 	static const char *const query =
-		"SELECT ftrelid::regclass::text FROM pg_foreign_table WHERE ftserver = $1 ORDER BY 1 LIMIT 1";
+		"SELECT ftrelid::regclass::text FROM pg_foreign_table JOIN pg_class AS c ON c.oid = ftrelid"
+		" WHERE ftserver = $1 AND relnamespace IS DISTINCT FROM to_regnamespace('pg_shuttle_copies') ORDER BY 1 LIMIT 1";
 	Oid			serverid = shuttle_node_find(name);
 	char	   *table = shuttle_local_text(query, serverid);
 

@@ -130,6 +130,7 @@ shuttle_reference_table(PG_FUNCTION_ARGS)
 	table_close(rel, NoLock);
 	shuttle_table_note(PG_GETARG_OID(0), SHUTTLE_TABLE_REFERENCE, NULL);
 	shuttle_copy_triggers_create(PG_GETARG_OID(0));
+	shuttle_copy_table_make(PG_GETARG_OID(0), servers);
 	if (nrows > 0)
 		ereport(NOTICE,
 				(errmsg_plural("%llu row of \"%s\" is on each of %d nodes",
@@ -146,6 +147,7 @@ shuttle_reference_end(Oid relid)
 
 	lock_tables();
 	shuttle_copy_triggers_drop(relid);
+	shuttle_copy_table_drop(relid);
 	shuttle_node_statements_add_all(statements, shuttle_nodes_all(),
 									psprintf("DROP TABLE IF EXISTS %s", shuttle_local_name(relid)));
 	shuttle_node_statements_run(statements);
@@ -180,6 +182,7 @@ shuttle_reference_add_node(Oid serverid)
 
 		(void) shuttle_copies_make(rel, list_make1_oid(serverid));
 		table_close(rel, NoLock);
+		shuttle_copy_table_make(lfirst_oid(cell), shuttle_nodes_all());
 	}
 }
 
@@ -187,10 +190,14 @@ void
 shuttle_reference_remove_node(Oid serverid)
 {
 	ShuttleNodeStatements *statements = shuttle_node_statements_create();
+	List	   *others = list_delete_oid(list_copy(shuttle_nodes_all()), serverid);
 	ListCell   *cell;
 
 	foreach(cell, lock_reference_tables())
+	{
+		shuttle_copy_table_make(lfirst_oid(cell), others);
 		shuttle_node_statements_add(statements, serverid,
 									psprintf("DROP TABLE IF EXISTS %s", shuttle_local_name(lfirst_oid(cell))));
+	}
 	shuttle_node_statements_run(statements);
 }

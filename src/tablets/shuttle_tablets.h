@@ -29,4 +29,15 @@ typedef enum ShuttleTableKind
 /* What a relation is; cached until it changes. Errors: none. */
 extern ShuttleTableKind shuttle_table_kind(Oid relid);
 
+/* The foreign table that stands for the copies of a reference table (copy_tables.c),
+ * locked; InvalidOid: there is none, or it is not a reference table. */
+extern Oid	shuttle_copy_table_find(Oid relid);
+
+/* True if it is such a foreign table. */
+extern bool shuttle_is_copy_table(Oid relid);
+
+/* True if the copies have all that this transaction has changed, but for
+ * statements that are not finished (copy_changes.c). */
+extern bool shuttle_copies_are_current(void);
+
 #endif							/* SHUTTLE_TABLETS_H */

@@ -13,6 +13,7 @@
  * batch_sql.c		wraps a SELECT for many keys
  * transport_engine.c, transport_guest.c, guest_trip.c	send requests over our
  *			connections or postgres_fdw's, and time the latter
+ * copied_joins.c	when plans may read copies of reference tables
  * routed_append.c	visits only the partitions that a key is routed to
  *
  * In: outer rows, and a plan that planner/join or planner/place made. Out: the
@@ -22,11 +23,25 @@
 #ifndef SHUTTLE_EXECUTOR_JOIN_JOIN_H
 #define SHUTTLE_EXECUTOR_JOIN_JOIN_H
 
+#include "base/shuttle_utility.h"
 #include "executor/ahead/row_need.h"
 #include "executor/join/served_scan.h"
 #include "executor/kinds.h"
 #include "executor/prefetch/pace.h"
 #include "explain/shuttle_explain.h"
+
+/* ---- joins with copies of reference tables (copied_joins.c) */
+
+/* Plans a query again that must not read copies now. Before the executor starts. */
+extern void shuttle_copied_join_start(QueryDesc *query);
+
+/* Notes a running statement that changes a reference table. */
+extern void shuttle_reference_change_start(QueryDesc *query, int eflags);
+
+/* The same for COPY and TRUNCATE, which it runs. */
+extern void shuttle_reference_change_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS);
+
+extern void shuttle_reference_change_end_transaction(void);
 
 /* ---- copies of outer rows (outer_rows.c) */
 

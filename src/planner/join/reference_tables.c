@@ -19,6 +19,10 @@
  * partial_aggregates.c go on from there. Core then drops the topmost joinrel's
  * other paths, so we do it only if every node does its part.
  *
+ * A table that shuttle.reference_table() made is an ordinary table here. Its
+ * copies are those of a foreign table that nobody names (copy_tables.c), which the
+ * children belong to. Only partitioned tables are joined with them.
+ *
  * Which copy a partition is joined with depends only on the partition scheme
  * and the partition's number: another join order must find the same child
  * joins.
@@ -29,14 +33,17 @@
  */
 #include "postgres.h"
 
+#include "access/sysattr.h"
 #include "access/table.h"
 #include "catalog/pg_class.h"
 #include "foreign/foreign.h"
 #include "miscadmin.h"
 #include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/prep.h"
+#include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
 #include "partitioning/partbounds.h"
 #include "utils/memutils.h"
@@ -48,6 +55,7 @@
 #include "executor/shuttle_executor.h"
 #include "planner/join/node_joins.h"
 #include "planner/statement/statement.h"
+#include "tablets/shuttle_tablets.h"
 
 /* First member of our keys in planning_memo.c. */
 #define COPIES_KEY (-2)
@@ -56,6 +64,7 @@
 /* The servers that a reference table is on. */
 typedef struct Copies
 {
+	Oid			table;			/* the foreign table */
 	List	   *servers;		/* Oids; NIL: not a reference table */
 } Copies;
 
@@ -108,32 +117,76 @@ read_servers(Oid home, const char *option)
 	return servers;
 }
 
+/* True if expressions have only columns of the relation that users declare. */
+static bool
+has_only_columns(const RelOptInfo *rel, List *expressions)
+{
+	Bitmapset  *columns = NULL;
+
+	pull_varattnos((Node *) expressions, rel->relid, &columns);
+	return bms_is_empty(columns) ||
+		bms_next_member(columns, -1) > InvalidAttrNumber - FirstLowInvalidHeapAttributeNumber;
+}
+
+/* System columns and whole rows differ between a table and its copies. */
+static bool
+uses_only_columns(const RelOptInfo *rel)
+{
+	for (int i = rel->min_attr; i <= InvalidAttrNumber; i++)
+	{
+		if (!bms_is_empty(rel->attr_needed[i - rel->min_attr]))
+			return false;
+	}
+	return has_only_columns(rel, rel->reltarget->exprs) &&
+		has_only_columns(rel, extract_actual_clauses(rel->baserestrictinfo, false)) &&
+		has_only_columns(rel, extract_actual_clauses(rel->joininfo, false));
+}
+
+/* The foreign table for copies of a table here, or InvalidOid. Policies and
+ * security barriers are for the table here. */
+static Oid
+find_copy_table(PlannerInfo *root, const RelOptInfo *rel)
+{
+	const RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
+
+	if (!shuttle_plans_with_copies() || rel->reloptkind != RELOPT_BASEREL ||
+		rte->relkind != RELKIND_RELATION || rte->inh || rte->tablesample != NULL ||
+		root->qual_security_level > 0 || !uses_only_columns(rel))
+		return InvalidOid;
+	return shuttle_copy_table_find(rte->relid);
+}
+
 static Copies *
 find_copies(PlannerInfo *root, const RelOptInfo *rel)
 {
 	MemoryContext old = MemoryContextSwitchTo(root->planner_cxt);
-	Oid			relid = planner_rt_fetch(rel->relid, root)->relid;
-	Oid			home = GetForeignServerIdByRelId(relid);
-	const char *option = shuttle_cluster_option_text(home, relid,
-													 "shuttle_replicated_on");
 	Copies	   *copies = palloc0(sizeof(Copies));
 
-	if (option != NULL)
-		copies->servers = read_servers(home, option);
+	copies->table = rel->fdwroutine == NULL ? find_copy_table(root, rel) :
+		planner_rt_fetch(rel->relid, root)->relid;
+	if (OidIsValid(copies->table))
+	{
+		Oid			home = GetForeignServerIdByRelId(copies->table);
+		const char *option = shuttle_cluster_option_text(home, copies->table,
+														 "shuttle_replicated_on");
+
+		if (option != NULL)
+			copies->servers = read_servers(home, option);
+	}
 	MemoryContextSwitchTo(old);
 	return copies;
 }
 
-/* Servers that have a base relation's rows; NIL if it is no reference table. */
-static List *
-copies_of(PlannerInfo *root, RelOptInfo *rel)
+/* Where a base relation's rows are; NULL if it is no reference table. */
+static const Copies *
+get_copies(PlannerInfo *root, RelOptInfo *rel)
 {
 	List	   *key;
 	Copies	   *copies;
 
-	if (rel->rtekind != RTE_RELATION || rel->fdwroutine == NULL ||
-		!shuttle_foreign_is_ours(rel->fdwroutine))
-		return NIL;
+	if (rel->rtekind != RTE_RELATION ||
+		(rel->fdwroutine != NULL && !shuttle_foreign_is_ours(rel->fdwroutine)))
+		return NULL;
 	key = list_make1_int(COPIES_KEY);
 	copies = shuttle_memo_find(root, rel, key);
 	if (copies == NULL)
@@ -141,7 +194,16 @@ copies_of(PlannerInfo *root, RelOptInfo *rel)
 		copies = find_copies(root, rel);
 		shuttle_memo_add(root, rel, key, copies);
 	}
-	return copies->servers;
+	return copies->servers == NIL ? NULL : copies;
+}
+
+/* The servers that have a base relation's rows; NIL if it is no reference table. */
+static List *
+copies_of(PlannerInfo *root, RelOptInfo *rel)
+{
+	const Copies *copies = get_copies(root, rel);
+
+	return copies == NULL ? NIL : copies->servers;
 }
 
 /* The next base or child relation of a set, or NULL. */
@@ -283,13 +345,15 @@ consider_on_copy(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 
 /* ---- children of reference tables */
 
-/* Adds a range table entry for the same table, without permission checks. */
+/* Adds a range table entry for the foreign table, without permission checks. */
 static Index
-add_child_entry(PlannerInfo *root, const RelOptInfo *rel)
+add_child_entry(PlannerInfo *root, RelOptInfo *rel)
 {
 	RangeTblEntry *rte = shuttle_child_entry(planner_rt_fetch(rel->relid, root));
 	Index		relid;
 
+	rte->relid = get_copies(root, rel)->table;
+	rte->relkind = RELKIND_FOREIGN_TABLE;
 	root->parse->rtable = lappend(root->parse->rtable, rte);
 	relid = list_length(root->parse->rtable);
 	if (relid >= root->simple_rel_array_size)
@@ -302,8 +366,10 @@ static AppendRelInfo *
 add_translation(PlannerInfo *root, const RelOptInfo *rel, Index relid)
 {
 	Relation	table = table_open(planner_rt_fetch(rel->relid, root)->relid, NoLock);
-	AppendRelInfo *translation = make_append_rel_info(table, table, rel->relid, relid);
+	Relation	copy = table_open(planner_rt_fetch(relid, root)->relid, NoLock);
+	AppendRelInfo *translation = make_append_rel_info(table, copy, rel->relid, relid);
 
+	table_close(copy, NoLock);
 	table_close(table, NoLock);
 	root->append_rel_list = lappend(root->append_rel_list, translation);
 	root->append_rel_array[relid] = translation;
@@ -346,13 +412,15 @@ make_child(PlannerInfo *root, RelOptInfo *rel, Oid serverid, Oid neighbour)
 	RelOptInfo *child = build_simple_rel(root, relid, rel);
 
 	child->serverid = serverid;
+	child->pages = rel->pages;
+	child->tuples = rel->tuples;
 	plan_child(root, rel, child, translation, neighbour);
 	MemoryContextSwitchTo(old);
 	return child;
 }
 
 /* The reference table's child on a partition's server, or on its own server if
- * there is no copy. */
+ * there is no copy. NULL: there is none, and the table is here. */
 static RelOptInfo *
 find_child(PlannerInfo *root, RelOptInfo *rel, const RelOptInfo *partition)
 {
@@ -367,6 +435,8 @@ find_child(PlannerInfo *root, RelOptInfo *rel, const RelOptInfo *partition)
 		serverid = partition->serverid;
 		neighbour = planner_rt_fetch(partition->relid, root)->relid;
 	}
+	if (!OidIsValid(serverid))
+		return NULL;
 	key = list_make2_oid(CHILD_KEY, serverid);
 	child = shuttle_memo_find(root, rel, key);
 	if (child == NULL)
@@ -484,7 +554,8 @@ translate_special(const PartitionJoin *join, int nappinfos, AppendRelInfo **appi
 	return special;
 }
 
-/* Joins a partition with the copy on its node, as a child joinrel. */
+/* Joins a partition with the copy on its node, as a child joinrel; NULL: there is
+ * no copy. */
 static RelOptInfo *
 join_partition(const PartitionJoin *join, int number)
 {
@@ -495,15 +566,21 @@ join_partition(const PartitionJoin *join, int number)
 												 number));
 	RelOptInfo *outer = join->is_outer ? partition : copy;
 	RelOptInfo *inner = join->is_outer ? copy : partition;
-	Relids		relids = bms_union(outer->relids, inner->relids);
+	Relids		relids;
 	int			nappinfos;
-	AppendRelInfo **appinfos = find_appinfos_by_relids(root, relids, &nappinfos);
-	SpecialJoinInfo *special = translate_special(join, nappinfos, appinfos);
-	List	   *clauses = (List *)
-		adjust_appendrel_attrs(root, (Node *) join->extra->restrictlist, nappinfos,
-							   appinfos);
+	AppendRelInfo **appinfos;
+	SpecialJoinInfo *special;
+	List	   *clauses;
 	RelOptInfo *child;
 
+	if (copy == NULL)
+		return NULL;
+	relids = bms_union(outer->relids, inner->relids);
+	appinfos = find_appinfos_by_relids(root, relids, &nappinfos);
+	special = translate_special(join, nappinfos, appinfos);
+	clauses = (List *)
+		adjust_appendrel_attrs(root, (Node *) join->extra->restrictlist, nappinfos,
+							   appinfos);
 	relids = adjust_child_relids(join->joinrel->relids, nappinfos, appinfos);
 	child = find_join_rel(root, relids);
 	if (child == NULL)
@@ -581,7 +658,8 @@ join_partitions(const PartitionJoin *join)
 		if (!is_live(partition))
 			continue;
 		children[i] = join_partition(join, i);
-		if (OidIsValid(partition->serverid) && !is_on_node(children[i]))
+		if (children[i] == NULL ||
+			(OidIsValid(partition->serverid) && !is_on_node(children[i])))
 			return;
 		found = true;
 	}

@@ -1,10 +1,18 @@
 /*-------------------------------------------------------------------------
  * colocated.c
- *	  Partitionwise joins for statements with several distributed tables.
+ *	  Joins on nodes for statements with several distributed tables, or with
+ *	  reference tables.
  *
  * Tablets of one group with equal keys are on one node, so joins of them can be
  * left to the nodes. Core considers that only if enable_partitionwise_join is
  * on, which is off by default, as it costs planning time for others.
+ *
+ * Each node has copies of reference tables. A statement may read them if the
+ * answer is the one that the tables here would give: it only reads, and calls
+ * nothing that could write; it locks no rows; it is run to its end before
+ * another one of its session, so it is no cursor. reference_tables.c looks at
+ * each table and join; the executor's copied_joins.c has what changes between
+ * planning and running.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -12,51 +20,109 @@
 #include "catalog/pg_class.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
 #include "optimizer/paths.h"
 
+#include "base/shuttle_settings.h"
+#include "executor/shuttle_executor.h"
 #include "planner/statement/statement.h"
 #include "tablets/shuttle_tablets.h"
 
-/* Counts distributed tables of all levels; true from the second on. */
-static bool
-has_two_tables(Node *node, void *arg)
+/* What a statement has, on all levels. */
+typedef struct Tables
 {
-	int		   *ntables = arg;
+	int			ndistributed;
+	int			nreference;
+	bool		only_reads;		/* and locks no rows */
+} Tables;
+
+static bool with_copies = false;	/* of the innermost statement that is
+									 * planned */
+
+static bool
+count_table(const RangeTblEntry *rte, Tables *tables)
+{
+	if (rte->rtekind != RTE_RELATION)
+		return false;
+	if (rte->relkind == RELKIND_PARTITIONED_TABLE &&
+		shuttle_table_kind(rte->relid) == SHUTTLE_TABLE_DISTRIBUTED)
+		tables->ndistributed++;
+	else if (rte->relkind == RELKIND_RELATION &&
+			 shuttle_table_kind(rte->relid) == SHUTTLE_TABLE_REFERENCE)
+		tables->nreference++;
+	return false;
+}
+
+static bool
+count_tables(Node *node, void *arg)
+{
+	Tables	   *tables = arg;
 
 	if (node == NULL)
 		return false;
 	if (IsA(node, RangeTblEntry))
-	{
-		const RangeTblEntry *rte = (RangeTblEntry *) node;
-
-		if (rte->rtekind == RTE_RELATION && rte->relkind == RELKIND_PARTITIONED_TABLE &&
-			shuttle_table_kind(rte->relid) == SHUTTLE_TABLE_DISTRIBUTED)
-			(*ntables)++;
-		return *ntables > 1;
-	}
+		return count_table((RangeTblEntry *) node, tables);
 	if (IsA(node, Query))
-		return query_tree_walker((Query *) node, has_two_tables, arg, QTW_EXAMINE_RTES_BEFORE);
-	return expression_tree_walker(node, has_two_tables, arg);
+	{
+		const Query *query = (Query *) node;
+
+		tables->only_reads &= query->commandType == CMD_SELECT && query->rowMarks == NIL;
+		return query_tree_walker((Query *) query, count_tables, arg, QTW_EXAMINE_RTES_BEFORE);
+	}
+	return expression_tree_walker(node, count_tables, arg);
+}
+
+/* Only what runs to its end at once may run in parallel, so cursors and loops of
+ * PL/pgSQL lack that option. */
+static bool
+may_read_copies(Query *query, const Tables *tables, int cursor_options)
+{
+	return shuttle_settings.enable_reference_copies && tables->nreference > 0 &&
+		tables->only_reads && (cursor_options & CURSOR_OPT_PARALLEL_OK) != 0 &&
+		shuttle_copies_can_be_read() && !contain_volatile_functions((Node *) query);
+}
+
+bool
+shuttle_plans_with_copies(void)
+{
+	return with_copies;
+}
+
+/* Plans under these settings, which outlive an error. */
+static PlannedStmt *
+plan_with(Query *query, ShuttlePlanCall call, bool partitionwise, bool copies)
+{
+	bool		outer_partitionwise = enable_partitionwise_join;
+	bool		outer_copies = with_copies;
+	PlannedStmt *statement;
+
+	PG_TRY();
+	{
+		enable_partitionwise_join = partitionwise;
+		with_copies = copies;
+		statement = shuttle_plan_rest(query, call);
+	}
+	PG_FINALLY();
+	{
+		enable_partitionwise_join = outer_partitionwise;
+		with_copies = outer_copies;
+	}
+	PG_END_TRY();
+	return statement;
 }
 
 PlannedStmt *
 shuttle_colocated_plan(Query *query, ShuttlePlanCall call)
 {
-	bool		before = enable_partitionwise_join;
-	int			ntables = 0;
+	Tables		tables = {.only_reads = true};
+	Query	   *kept;
 	PlannedStmt *statement;
 
-	if (before || !has_two_tables((Node *) query, &ntables))
-		return shuttle_plan_rest(query, call);
-	PG_TRY();					/* the setting outlives an error */
-	{
-		enable_partitionwise_join = true;
-		statement = shuttle_plan_rest(query, call);
-	}
-	PG_FINALLY();
-	{
-		enable_partitionwise_join = before;
-	}
-	PG_END_TRY();
+	(void) count_tables((Node *) query, &tables);
+	if (tables.ndistributed == 0 || !may_read_copies(query, &tables, call.cursor_options))
+		return plan_with(query, call, enable_partitionwise_join || tables.ndistributed > 1, false);
+	kept = copyObject(query);	/* core changes it while planning */
+	statement = plan_with(query, call, true, true);
+	shuttle_copied_join_keep_query(statement, kept);
 	return statement;
 }

@@ -26,8 +26,12 @@
 /* ---- joins of distributed tables (colocated.c) */
 
 /* Part of the planner hook: considers partitionwise joins for statements with two
- * distributed tables or more. */
+ * distributed tables or more, or with reference tables. */
 extern PlannedStmt *shuttle_colocated_plan(Query *query, ShuttlePlanCall call);
+
+/* True if the statement that is being planned may read copies of reference tables
+ * on nodes. */
+extern bool shuttle_plans_with_copies(void);
 
 /* ---- stable values (stable_values.c) */
 

@@ -34,6 +34,7 @@
 
 #include "base/shuttle_compat.h"
 #include "storage/shuttle_storage.h"
+#include "tablets/copies.h"
 #include "tablets/ddl/ddl.h"
 
 /* A table as it was before the statement. */
@@ -429,6 +430,8 @@ send_table(const NotedTable *before, const char *cascade)
 	change_columns(&changes);
 	change_parts(&changes);
 	shuttle_node_statements_run(changes.statements);
+	if (changes.are_copies)
+		shuttle_copy_table_make(before->relid, changes.servers);
 }
 
 void
