@@ -3,7 +3,7 @@
 local.x is what a query reads on the local side; guest.x and engine.x lead to
 remote.x, which has the same rows in another order, and other names of columns.
 tablets.x is a copy that is distributed over databases of the server by a column
-at random.
+at random, or a reference table.
 """
 
 from __future__ import annotations
@@ -115,6 +115,11 @@ def make_distributed(session: Session, dice: Dice, table: Table) -> None:
         f"INSERT INTO {name} SELECT * FROM local.{table.name} ORDER BY md5(id::text)"
     )
     make_indexes(session, dice, name, table.size)
+    if dice.chance(0.3):
+        session.run(
+            f"ALTER TABLE {name} ADD PRIMARY KEY (id); SELECT shuttle.reference_table('{name}')"
+        )
+        return
     session.run(f"SELECT shuttle.distribute_table('{name}', '{key}', {dice.between(1, 5)})")
 
 
