@@ -40,7 +40,6 @@ def test_monitoring_queries(running: Cluster) -> None:
         answers = [cursor.execute(query.encode()).fetchall() for query in read_queries()]
     nodes, stats, waiting, left, never = answers
     assert [row["server"] for row in nodes] == ["node1", "node2"]
-    assert stats[0]["server"] == "node1"
-    assert stats[0]["wait_ms_a_request"] > 0
+    assert {row["server"]: row["wait_ms_a_request"] for row in stats}["node1"] > 0
     assert (waiting, left) == ([], [])
     assert [row["never_analyzed"] for row in never] == ["seen"]
