@@ -52,8 +52,9 @@ CREATE TABLE pgbench_accounts (aid int PRIMARY KEY, bid int, abalance int, fille
 CREATE TABLE pgbench_branches (bid int PRIMARY KEY, bbalance int, filler char(88));
 INSERT INTO pgbench_accounts SELECT i, 1, 0 FROM generate_series(1, 1000) AS i;
 \i :test/include/advice.sql
+INSERT INTO pgbench_branches (bid) SELECT bid FROM pgbench_accounts EXCEPT SELECT bid FROM pgbench_branches;
 ALTER TABLE pgbench_tellers ADD FOREIGN KEY (bid) REFERENCES pgbench_branches;
-ALTER TABLE pgbench_accounts ADD FOREIGN KEY (bid) REFERENCES pgbench_branches NOT VALID;
+ALTER TABLE pgbench_accounts ADD FOREIGN KEY (bid) REFERENCES pgbench_branches;
 ALTER TABLE pgbench_history ADD FOREIGN KEY (bid) REFERENCES pgbench_branches;
 ALTER TABLE pgbench_history ADD FOREIGN KEY (tid) REFERENCES pgbench_tellers;
 ALTER TABLE pgbench_history ADD FOREIGN KEY (aid) REFERENCES pgbench_accounts;

@@ -6,26 +6,18 @@ SELECT count(*) FROM shuttle.use_node('n2');
 \set left 'SELECT server, result FROM shuttle.run_on_nodes($$SELECT count(*) FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace WHERE nspname = ''shop'' AND relkind = ''p''$$, ''{n1,n2}'')'
 \set VERBOSITY default
 
--- a check and a foreign key that rows of before do not meet, and a unique index that is not valid
+-- a check that rows of before do not meet, and a unique index that is not valid
 CREATE TABLE checked (id int);
 INSERT INTO checked VALUES (1), (-1);
 ALTER TABLE checked ADD CONSTRAINT positive CHECK (id > 0) NOT VALID;
 SELECT shuttle.distribute_table('checked', 'id');
-CREATE TABLE parent (id int PRIMARY KEY);
-CREATE TABLE child (id int, note text);
-INSERT INTO child VALUES (7, 'an orphan');
-ALTER TABLE child ADD CONSTRAINT child_parent FOREIGN KEY (id) REFERENCES parent NOT VALID;
-SELECT shuttle.distribute_tables('{parent.id, child.id}');
 CREATE TABLE twice (id int, note text);
 INSERT INTO twice VALUES (1, 'a'), (1, 'b');
 CREATE UNIQUE INDEX CONCURRENTLY twice_id ON twice (id);
 SELECT shuttle.distribute_table('twice', 'id');
 :left;
 SELECT count(*) FROM shuttle.tables;
-SELECT (SELECT count(*) FROM checked), (SELECT count(*) FROM child), (SELECT count(*) FROM twice);
-DELETE FROM child;
-SELECT shuttle.distribute_tables('{parent.id, child.id}', tablets => 2);
-INSERT INTO child VALUES (7, 'an orphan');
+SELECT (SELECT count(*) FROM checked), (SELECT count(*) FROM twice);
 \set VERBOSITY terse
 
 -- NULL is a key like others
@@ -51,6 +43,9 @@ UPDATE t SET note = 'later' RETURNING *;
 COMMIT;
 SELECT * FROM t;
 SELECT shuttle.local_table('t');
+CREATE TABLE parent (id int PRIMARY KEY);
+CREATE TABLE child (id int REFERENCES parent, note text);
+SELECT shuttle.distribute_tables('{parent.id, child.id}');
 BEGIN;
 INSERT INTO child SELECT 9, 'z' FROM parent;
 INSERT INTO parent VALUES (9);

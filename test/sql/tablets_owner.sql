@@ -18,7 +18,9 @@ INSERT INTO customer SELECT i, 'c' || i FROM generate_series(1, 10) AS i;
 INSERT INTO orders SELECT i, 1 + i % 10, 1 + i % 2 FROM generate_series(1, 50) AS i;
 SELECT * FROM shuttle.advise() ORDER BY relation::text;
 -- nodes that let everybody in are not for everybody
+\set VERBOSITY sqlstate
 SELECT shuttle.reference_table('kind');
+\set VERBOSITY terse
 RESET ROLE;
 ALTER USER MAPPING FOR PUBLIC SERVER n1 OPTIONS (ADD password_required 'false');
 ALTER USER MAPPING FOR PUBLIC SERVER n2 OPTIONS (ADD password_required 'false');
