@@ -11,7 +11,6 @@ from pgshuttle import (
     choice_cases,
     choice_report,
     choices,
-    hops,
     plan_tables,
     plan_times,
     scans,
@@ -29,7 +28,6 @@ from pgshuttle.look_cli import JsonOption
 from pgshuttle.screen import Screen
 
 RoundsOption = Annotated[int, typer.Option("--rounds", min=1, help="Runs of each.")]
-CellRoundsOption = Annotated[int, typer.Option("--rounds", min=1, help="Most runs of a cell.")]
 OrdersOption = Annotated[int, typer.Option("--orders", min=4, help="Orders, of four lines each.")]
 RttsOption = Annotated[
     list[float] | None, typer.Option("--rtt", help="Only with such a round trip, in ms.")
@@ -124,12 +122,6 @@ def prepare_transfer(
 def prepare_writes(nrounds: RoundsOption = writes.NROUNDS) -> Measure:
     """Times statements that write many rows, and pgbench's transactions: ours, stock, one node."""
     return lambda cluster, on_step: writes.run_writes(cluster, nrounds, on_step)
-
-
-@make_command(app, "hops", hops, has_targets=False)
-def prepare_hops(nrounds: CellRoundsOption = hops.NROUNDS) -> Measure:
-    """Times joins of two to five tables over nodes, where each step needs the one before."""
-    return lambda cluster, on_step: hops.run_hops(cluster, nrounds, on_step)
 
 
 @app.command(ALL)

@@ -56,7 +56,7 @@ def folder(work_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("doctor --dsn no=thing", ExitCode.USAGE, 'invalid connection option "no"'),
         ("explain --dsn PLACE SELECT", ExitCode.NOT_RUNNING, "could not connect"),
         ("top --dsn host=/nowhere", ExitCode.NOT_RUNNING, "could not connect"),
-        ("bench hops --rounds 0", ExitCode.USAGE, "--rounds"),
+        ("bench planning --rounds 0", ExitCode.USAGE, "--rounds"),
         ("bench nothing", ExitCode.USAGE, "No such command"),
         ("nothing", ExitCode.USAGE, "No such command"),
     ],

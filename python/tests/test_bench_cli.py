@@ -8,7 +8,6 @@ from types import ModuleType
 
 import pytest
 import synthetic_choices
-from test_hops import make_hops
 from test_plan_times import make_planning
 from test_scans import make_scans
 from test_star import make_star
@@ -24,7 +23,6 @@ from pgshuttle import (
     choice_report,
     choices,
     cli,
-    hops,
     plan_tables,
     plan_times,
     scans,
@@ -88,9 +86,7 @@ MADE = {
         make_transfer(ours_ms=400.0),
     ),
     "writes": Made(writes, "run_writes", "--rounds 2", [3, 2], make_writes(ours_ms=40.0)),
-    "hops": Made(hops, "run_hops", "--rounds 3", [2, 3], make_hops()),
 }
-WITHOUT_TARGETS = ("tpch", "hops")
 
 
 @pytest.fixture
@@ -136,7 +132,7 @@ def test_command(
     assert (work_dir / "c").exists()
     result = CliRunner().invoke(cli.app, ["down", "--remove", "--dir", str(work_dir / "c")])
     assert result.exit_code == ExitCode.OK, result.output
-    if name not in WITHOUT_TARGETS:
+    if name != "tpch":  # which has no targets
         result = CliRunner().invoke(cli.app, [*words, "--check"])
         assert result.exit_code == ExitCode.CLAIM_FAILED
         assert not (work_dir / "c").exists()
@@ -154,16 +150,16 @@ def test_all_go_on_after_one_that_fails(
         raise ToolError("no rows")
 
     monkeypatch.setattr(tpch, "run_tpch", fail)
-    monkeypatch.setattr(hops, "run_hops", play(MADE["hops"], []))
+    monkeypatch.setattr(transfer, "run_transfer", play(MADE["transfer"], []))
     commands = bench_cli.app.registered_commands
-    known = [command for command in commands if command.name in ("tpch", "hops", "all")]
+    known = [command for command in commands if command.name in ("tpch", "transfer", "all")]
     monkeypatch.setattr(bench_cli.app, "registered_commands", known)
     result = CliRunner().invoke(cli.app, ["bench", "all", *place])
     assert result.exit_code == ExitCode.FAILED, result.output
-    assert (work_dir / "out" / "hops.json").exists()
+    assert (work_dir / "out" / "transfer.json").exists()
     assert not (work_dir / "out" / "tpch.json").exists()
     result = CliRunner().invoke(cli.app, ["bench", "all", *place, "--json"])
     assert result.exit_code == ExitCode.FAILED, result.output
     found = json.loads(result.stdout)
     assert found["errors"] == {"tpch": "no rows"}
-    assert list(found["results"]) == ["hops"]
+    assert list(found["results"]) == ["transfer"]
