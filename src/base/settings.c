@@ -99,6 +99,13 @@ static const SwitchDefinition switches[] = {
 		.flags = GUC_EXPLAIN,
 	},
 	{
+		.name = "shuttle.enable_router",
+		.help = "Enables sending a statement as a whole to the storage node that has all its rows.",
+		.value = &shuttle_settings.enable_router,
+		.initial = true,
+		.flags = GUC_EXPLAIN,
+	},
+	{
 		.name = "shuttle.enable_storage_aggregate",
 		.help = "Enables partial aggregation on storage nodes.",
 		.value = &shuttle_settings.enable_storage_aggregate,

@@ -29,6 +29,17 @@
 #define SHUTTLE_EXECUTOR_RUN_ARGUMENTS queryDesc, direction, count
 #endif
 
+/* True for EXPLAIN (GENERIC_PLAN), new in 16: parameters have no values. */
+static inline bool
+shuttle_explains_generic(int eflags)
+{
+#if PG_VERSION_NUM >= 160000
+	return (eflags & EXEC_FLAG_EXPLAIN_GENERIC) != 0;
+#else
+	return false;
+#endif
+}
+
 /* Shares what a scan needs of one EState with another one that runs a part of
  * the same statement. */
 static inline void

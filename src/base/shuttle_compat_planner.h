@@ -16,6 +16,7 @@
 #include "optimizer/paths.h"
 #include "optimizer/plancat.h"
 #include "optimizer/planner.h"
+#include "optimizer/prep.h"
 #include "parser/parse_relation.h"
 
 /* ---- the query */
@@ -139,6 +140,94 @@ eclass_member_iterator_next(EquivalenceMemberIterator *it)
 /* 18 has CompareType beside btree strategies. */
 #define COMPARE_LT BTLessStrategyNumber
 #endif
+
+/* Range table indexes below a node of a join tree, but for joins' own. */
+static inline Relids
+shuttle_tables_below(Node *node)
+{
+#if PG_VERSION_NUM >= 160000
+	return get_relids_in_jointree(node, false, false);
+#else
+	return get_relids_in_jointree(node, false);
+#endif
+}
+
+/* The expressions behind the columns of a grouping step, which has a range table
+ * entry since 18; NIL: the entry is another one. */
+static inline List *
+shuttle_group_columns(const RangeTblEntry *rte)
+{
+#if PG_VERSION_NUM >= 180000
+	return rte->rtekind == RTE_GROUP ? rte->groupexprs : NIL;
+#else
+	return NIL;
+#endif
+}
+
+/* True of JSON's own expressions, which came with 16 and 17; and of
+ * merge_action(). */
+static inline bool
+shuttle_is_json_expression(const Node *node)
+{
+#if PG_VERSION_NUM >= 170000
+	if (IsA(node, JsonExpr) || IsA(node, MergeSupportFunc))
+		return true;
+#endif
+#if PG_VERSION_NUM >= 160000
+	return IsA(node, JsonConstructorExpr) || IsA(node, JsonIsPredicate) ||
+		IsA(node, JsonValueExpr);
+#else
+	return false;
+#endif
+}
+
+/* Copies an entry of a query's range table to a plan's, with its permissions,
+ * which are apart since 16. */
+static inline void
+shuttle_take_entry(List **entries, List **permissions, const Query *query,
+				   RangeTblEntry *rte)
+{
+	RangeTblEntry *copy = makeNode(RangeTblEntry);
+
+	*copy = *rte;
+	copy->subquery = NULL;
+	copy->securityQuals = NIL;
+	copy->joinaliasvars = NIL;
+#if PG_VERSION_NUM >= 160000
+	if (rte->perminfoindex > 0)
+	{
+		*permissions = lappend(*permissions,
+							   copyObject(getRTEPermissionInfo(query->rteperminfos, rte)));
+		copy->perminfoindex = list_length(*permissions);
+	}
+#endif
+	*entries = lappend(*entries, copy);
+}
+
+/* The user whose rights an entry of a query's range table is read with; 0: the
+ * current user. */
+static inline Oid
+shuttle_entry_user(const Query *query, RangeTblEntry *rte)
+{
+#if PG_VERSION_NUM >= 160000
+	return getRTEPermissionInfo(query->rteperminfos, rte)->checkAsUser;
+#else
+	return rte->checkAsUser;
+#endif
+}
+
+/* Finishes a plan that was not made by core. */
+static inline void
+shuttle_plan_set_tables(PlannedStmt *statement, List *entries, List *permissions)
+{
+	statement->rtable = entries;
+#if PG_VERSION_NUM >= 160000
+	statement->permInfos = permissions;
+#endif
+#if PG_VERSION_NUM >= 180000
+	statement->unprunableRelids = bms_add_range(NULL, 1, list_length(entries));
+#endif
+}
 
 /* True of a column that is NOT NULL; unknown before 17. */
 static inline bool

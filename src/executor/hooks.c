@@ -22,6 +22,7 @@
 #include "executor/fdw/fdw.h"
 #include "executor/join/join.h"
 #include "executor/join/served_scan.h"
+#include "executor/routed/routed.h"
 #include "executor/shuttle_executor.h"
 #include "executor/statistics/statistics.h"
 #include "executor/write/keyed_write.h"
@@ -39,7 +40,8 @@ start_executor(QueryDesc *query, int eflags)
 {
 	uint64		begun = shuttle_look_aheads_begun();
 
-	/* it may change the plan */
+	/* both may change the plan */
+	shuttle_routed_start(query, eflags);
 	shuttle_copied_join_start(query);
 	previous_start(query, eflags);
 
@@ -143,6 +145,7 @@ shuttle_executor_init(void)
 	shuttle_routed_append_register();
 	shuttle_keyed_write_register();
 	shuttle_merge_register();
+	shuttle_routed_statement_register();
 	shuttle_write_behind_init();
 
 	if (ExecutorStart_hook != NULL)

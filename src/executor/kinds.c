@@ -16,6 +16,7 @@ const char	shuttle_look_ahead_name[] = "Look Ahead";
 const char	shuttle_routed_append_name[] = "Routed Append";
 const char	shuttle_merge_name[] = "Merge";
 const char	shuttle_keyed_write_name[] = "Keyed Write";
+const char	shuttle_routed_statement_name[] = "Routed Statement";
 
 /* Our routine is told from postgres_fdw's by a callback that they never share; a
  * served scan's is a copy with another way to the next row. */
@@ -72,6 +73,12 @@ bool
 shuttle_is_keyed_write_plan(const Plan *plan)
 {
 	return has_plan_name(plan, shuttle_keyed_write_name);
+}
+
+bool
+shuttle_is_routed_statement_plan(const Plan *plan)
+{
+	return has_plan_name(plan, shuttle_routed_statement_name);
 }
 
 /* ---- foreign tables */

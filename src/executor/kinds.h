@@ -17,6 +17,7 @@ extern const char shuttle_look_ahead_name[];
 extern const char shuttle_routed_append_name[];
 extern const char shuttle_merge_name[];
 extern const char shuttle_keyed_write_name[];
+extern const char shuttle_routed_statement_name[];
 
 extern bool shuttle_is_look_ahead(const PlanState *node);
 extern bool shuttle_is_routed_append(const PlanState *node);

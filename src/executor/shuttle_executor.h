@@ -93,6 +93,7 @@ extern bool shuttle_is_look_ahead_plan(const Plan *plan);
 extern bool shuttle_is_routed_append_plan(const Plan *plan);
 extern bool shuttle_is_merge_plan(const Plan *plan);
 extern bool shuttle_is_keyed_write_plan(const Plan *plan);
+extern bool shuttle_is_routed_statement_plan(const Plan *plan);
 
 /* True if a plan's range table has a foreign table. */
 extern bool shuttle_reads_foreign_table(const PlannedStmt *statement);
@@ -263,6 +264,39 @@ extern CustomScan *shuttle_merge_make(List *plans);
 /* Errors: ERRCODE_FEATURE_NOT_SUPPORTED if the foreign table is a reference
  * table. */
 extern void shuttle_refuse_reference_write(Oid relid);
+
+/* ---- statements for one node (routed_statement.c, routed_keys.c) */
+
+typedef struct ShuttleRoutedPlan
+{
+	const char *sql;			/* parameters are $1, $2, ... */
+	List	   *values;			/* their expressions */
+	List	   *relids;			/* Oid of each distributed table */
+	List	   *keys;			/* and its key, an expression without columns */
+	Oid			userid;			/* whose mapping is used; 0: the current
+								 * user's */
+	int			effect;			/* ShuttleEffect */
+	CmdType		command;
+	bool		set_processed;
+	double		expected_rows;
+	bool		certain;		/* they are the most that can come */
+	bool		reads_copies;	/* of reference tables */
+	bool		one_node;		/* equal keys are on one node, and all are
+								 * equal */
+	Query	   *query;			/* to plan again; NULL: it is never needed */
+} ShuttleRoutedPlan;
+
+/* Makes the plan node; the caller sets its columns, rows and costs. */
+extern CustomScan *shuttle_routed_statement_make(const ShuttleRoutedPlan *plan);
+
+/* True if the table's partitions are found by a key of this type. */
+extern bool shuttle_routed_key_fits(Oid relid, Oid type);
+
+/* False if these keys of tables are constants of several nodes. */
+extern bool shuttle_routed_keys_meet(const List *relids, const List *keys);
+
+/* True while a routed statement is planned again, by core. */
+extern bool shuttle_routing_is_off(void);
 
 /* ---- stable values (safe_values.c) */
 

@@ -10,13 +10,13 @@
 #include "postgres.h"
 
 #include "executor/executor.h"
-#include "partitioning/partbounds.h"
 #include "partitioning/partdesc.h"
 #include "utils/partcache.h"
 #include "utils/rel.h"
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_executor.h"
+#include "executor/routed/routed.h"
 #include "executor/write/keyed_write.h"
 
 /* A partition. */
@@ -103,43 +103,6 @@ shuttle_keyed_routes_create(EState *estate, List *routes, int relation_offset,
 	return routes == NIL ? NULL : create_routes(&context, linitial(routes));
 }
 
-/* The partition for a key without NULLs; negative: none. */
-static int
-find_part(const ShuttleKeyedRoutes *routes, Datum *values, bool *nulls)
-{
-	PartitionKey key = routes->key;
-	PartitionBoundInfo bounds = routes->bounds;
-	int			part = -1;
-	int			offset;
-	bool		is_equal;
-
-	if (bounds == NULL)
-		return -1;
-	switch (key->strategy)
-	{
-		case PARTITION_STRATEGY_HASH:
-			return bounds->indexes[compute_partition_hash_value(key->partnatts,
-																key->partsupfunc,
-																key->partcollation,
-																values, nulls) %
-								   bounds->nindexes];
-		case PARTITION_STRATEGY_LIST:
-			offset = partition_list_bsearch(key->partsupfunc, key->partcollation,
-											bounds, values[0], &is_equal);
-			if (offset >= 0 && is_equal)
-				part = bounds->indexes[offset];
-			break;
-		case PARTITION_STRATEGY_RANGE:
-			offset = partition_range_datum_bsearch(key->partsupfunc,
-												   key->partcollation, bounds,
-												   key->partnatts, values,
-												   &is_equal);
-			part = bounds->indexes[offset + 1];
-			break;
-	}
-	return part >= 0 ? part : bounds->default_index;
-}
-
 int
 shuttle_keyed_routes_find(const ShuttleKeyedRoutes *routes,
 						  const ShuttleKeyedValue *values)
@@ -159,7 +122,8 @@ shuttle_keyed_routes_find(const ShuttleKeyedRoutes *routes,
 				return -1;
 			key[i] = value->datum;
 		}
-		part = find_part(routes, key, nulls);
+		part = shuttle_partition_of(routes->key, routes->bounds, routes->key->partsupfunc,
+									key, nulls);
 		if (part < 0)
 			return -1;
 		if (routes->parts[part].below == NULL)

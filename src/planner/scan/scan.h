@@ -99,6 +99,9 @@ extern void shuttle_estimate_apply(PlannerInfo *root, ForeignPath *path,
 extern bool shuttle_sorts_alike(PlannerInfo *root, const RelOptInfo *rel,
 								Oid type, Oid collation);
 
+/* The same for all of these servers. */
+extern bool shuttle_servers_sort_alike(const List *servers, Oid userid, Oid type, Oid collation);
+
 /* The same for an equivalence class. */
 extern bool shuttle_class_sorts_alike(PlannerInfo *root, const RelOptInfo *rel,
 									  const EquivalenceClass *class);

@@ -307,11 +307,13 @@ ask(List *servers, Oid collation, Oid userid)
 	}
 }
 
+/* True if a server sorts by a collation as this one does. If it has to be asked,
+ * so are the query's other servers; root NULL: others. */
 static bool
-collation_is_alike(PlannerInfo *root, const RelOptInfo *rel, Oid collation)
+collation_is_alike(Oid serverid, Oid userid, Oid collation, PlannerInfo *root,
+				   const List *others)
 {
-	Oid			userid = OidIsValid(rel->userid) ? rel->userid : GetUserId();
-	OrderKey	key = {.serverid = rel->serverid,.userid = userid,.collation = collation};
+	OrderKey	key = {.serverid = serverid,.userid = userid,.collation = collation};
 	const KnownOrder *entry;
 
 	if (!OidIsValid(collation) || collation == C_COLLATION_OID)
@@ -323,7 +325,8 @@ collation_is_alike(PlannerInfo *root, const RelOptInfo *rel, Oid collation)
 	{
 		if (IsParallelWorker())
 			return false;
-		ask(list_append_unique_oid(unknown_servers(root, userid, collation), rel->serverid),
+		ask(list_append_unique_oid(root == NULL ? list_copy(others) :
+								   unknown_servers(root, userid, collation), serverid),
 			collation, userid);
 		entry = find_known(&key);
 	}
@@ -332,13 +335,35 @@ collation_is_alike(PlannerInfo *root, const RelOptInfo *rel, Oid collation)
 
 /* jsonb has no collation but compares its strings by the database's. Other such
  * types are users' types, which postgres_fdw does not let nodes sort. */
+static Oid
+sorting_collation(Oid type, Oid collation)
+{
+	type = getBaseType(type);
+	return type == JSONBOID || get_element_type(type) == JSONBOID ?
+		DEFAULT_COLLATION_OID : collation;
+}
+
 bool
 shuttle_sorts_alike(PlannerInfo *root, const RelOptInfo *rel, Oid type, Oid collation)
 {
-	type = getBaseType(type);
-	if (type == JSONBOID || get_element_type(type) == JSONBOID)
-		collation = DEFAULT_COLLATION_OID;
-	return collation_is_alike(root, rel, collation);
+	Oid			userid = OidIsValid(rel->userid) ? rel->userid : GetUserId();
+
+	return collation_is_alike(rel->serverid, userid, sorting_collation(type, collation),
+							  root, NIL);
+}
+
+bool
+shuttle_servers_sort_alike(const List *servers, Oid userid, Oid type, Oid collation)
+{
+	ListCell   *lc;
+
+	collation = sorting_collation(type, collation);
+	foreach(lc, servers)
+	{
+		if (!collation_is_alike(lfirst_oid(lc), userid, collation, NULL, servers))
+			return false;
+	}
+	return true;
 }
 
 /* ---- orders and aggregates of a query */

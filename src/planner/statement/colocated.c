@@ -1,7 +1,9 @@
 /*-------------------------------------------------------------------------
  * colocated.c
- *	  Joins on nodes for statements with several distributed tables, or with
- *	  reference tables.
+ *	  Statements with distributed tables: whether they are routed, else joins on
+ *	  nodes of several distributed tables, or with reference tables.
+ *
+ * Most have one key, and go to one node (router.c).
  *
  * Tablets of one group with equal keys are on one node, so joins of them can be
  * left to the nodes. Core considers that only if enable_partitionwise_join is
@@ -25,6 +27,7 @@
 
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
+#include "planner/router/router.h"
 #include "planner/statement/statement.h"
 #include "tablets/shuttle_tablets.h"
 
@@ -119,6 +122,12 @@ shuttle_colocated_plan(Query *query, ShuttlePlanCall call)
 	PlannedStmt *statement;
 
 	(void) count_tables((Node *) query, &tables);
+	if (tables.ndistributed > 0 && shuttle_settings.enable_router && !shuttle_routing_is_off())
+	{
+		statement = shuttle_router_plan(query, call);
+		if (statement != NULL)
+			return statement;
+	}
 	if (tables.ndistributed == 0 || !may_read_copies(query, &tables, call.cursor_options))
 		return plan_with(query, call, enable_partitionwise_join || tables.ndistributed > 1, false);
 	kept = copyObject(query);	/* core changes it while planning */

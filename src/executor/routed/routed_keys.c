@@ -1,0 +1,207 @@
+/*-------------------------------------------------------------------------
+ * routed_keys.c
+ *	  The node of a routed statement.
+ *
+ * It is found each time the statement is executed: by the values of its keys, the
+ * tables' partitions and their servers, under the statement's locks, which a
+ * table that is moved waits for.
+ *
+ * If the keys lie on several nodes, or copies of reference tables must not be
+ * read, the plan's query is planned again by core, and that plan is executed.
+ * It is made when the executor starts, as in copied_joins.c, whose comment says
+ * what holds for locks and memory.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/hash.h"
+#include "access/table.h"
+#include "executor/executor.h"
+#include "foreign/foreign.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/parse_coerce.h"
+#include "partitioning/partbounds.h"
+#include "partitioning/partdesc.h"
+#include "tcop/tcopprot.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/partcache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_executor.h"
+#include "executor/kinds.h"
+#include "executor/routed/routed.h"
+#include "executor/shuttle_executor.h"
+
+static bool is_off = false;		/* while a routed statement is planned again */
+
+bool
+shuttle_routing_is_off(void)
+{
+	return is_off;
+}
+
+/* ---- a key's server */
+
+/* The hash function for keys of a type; InvalidOid: the partition key's own. */
+static Oid
+hash_function(PartitionKey key, Oid type)
+{
+	Oid			function = get_opfamily_proc(key->partopfamily[0], type, type,
+											 HASHEXTENDED_PROC);
+
+	return function == key->partsupfunc[0].fn_oid ? InvalidOid : function;
+}
+
+bool
+shuttle_routed_key_fits(Oid relid, Oid type)
+{
+	Relation	rel = table_open(relid, NoLock);
+	PartitionKey key = RelationGetPartitionKey(rel);
+	bool		fits = key->strategy == PARTITION_STRATEGY_HASH &&
+		(type == key->parttypid[0] || OidIsValid(hash_function(key, type)) ||
+		 IsBinaryCoercible(type, key->partopcintype[0]));
+
+	table_close(rel, NoLock);
+	return fits;
+}
+
+/* The server that has the rows of a key. No row has a NULL, so any node will do. */
+static Oid
+find_server(Oid relid, Oid type, Datum value, bool is_null)
+{
+	Relation	rel = table_open(relid, NoLock);
+	PartitionKey key = RelationGetPartitionKey(rel);
+	PartitionDesc parts = RelationGetPartitionDesc(rel, true);
+	Oid			function = type == key->parttypid[0] ? InvalidOid : hash_function(key, type);
+	FmgrInfo	other;
+	Oid			server;
+	int			part;
+
+	if (OidIsValid(function))
+		fmgr_info(function, &other);
+	part = shuttle_partition_of(key, parts->boundinfo,
+								OidIsValid(function) ? &other : key->partsupfunc,
+								&value, &is_null);
+	if (part < 0)
+		elog(ERROR, "table \"%s\" has no partition for a key", RelationGetRelationName(rel));
+	server = GetForeignTable(parts->oids[part])->serverid;
+	table_close(rel, NoLock);
+	return server;
+}
+
+Oid
+shuttle_routed_server(const ShuttleRoutedPlan *plan, List *states, ExprContext *econtext)
+{
+	Oid			server = InvalidOid;
+	ListCell   *relid;
+	ListCell   *key;
+	ListCell   *state;
+
+	forthree(relid, plan->relids, key, plan->keys, state, states)
+	{
+		bool		is_null;
+		Datum		value;
+		Oid			found;
+
+		/* of one node's tables the first one tells */
+		if (plan->one_node && OidIsValid(server))
+			break;
+		value = ExecEvalExprSwitchContext(lfirst(state), econtext, &is_null);
+		found = find_server(lfirst_oid(relid), exprType(lfirst(key)), value, is_null);
+		if (OidIsValid(server) && server != found)
+			return InvalidOid;
+		server = found;
+	}
+	return server;
+}
+
+bool
+shuttle_routed_keys_meet(const List *relids, const List *keys)
+{
+	Oid			server = InvalidOid;
+	ListCell   *relid;
+	ListCell   *key;
+
+	forboth(relid, relids, key, keys)
+	{
+		const Const *value = lfirst(key);
+		Oid			found;
+
+		if (!IsA(value, Const))
+			return true;
+		found = find_server(lfirst_oid(relid), value->consttype, value->constvalue,
+							value->constisnull);
+		if (OidIsValid(server) && server != found)
+			return false;
+		server = found;
+	}
+	return true;
+}
+
+/* ---- statements that one node cannot execute */
+
+static bool
+keys_meet(const ShuttleRoutedPlan *plan, ParamListInfo params)
+{
+	EState	   *estate = CreateExecutorState();
+	List	   *states = NIL;
+	bool		meet;
+	ListCell   *lc;
+
+	estate->es_param_list_info = params;
+	foreach(lc, plan->keys)
+		states = lappend(states, ExecPrepareExpr(lfirst(lc), estate));
+	meet = OidIsValid(shuttle_routed_server(plan, states, GetPerTupleExprContext(estate)));
+	FreeExecutorState(estate);
+	return meet;
+}
+
+static bool
+must_plan_again(const ShuttleRoutedPlan *plan, const QueryDesc *query)
+{
+	return (plan->reads_copies && !shuttle_copies_can_be_read()) ||
+		(!plan->one_node && !keys_meet(plan, query->params));
+}
+
+/* Plans by core, also after an error on. */
+static PlannedStmt *
+plan_by_core(const ShuttleRoutedPlan *plan, const QueryDesc *query)
+{
+	bool		was_off = is_off;
+	PlannedStmt *statement;
+
+	is_off = true;
+	PG_TRY();
+	{
+		statement = pg_plan_query(copyObject(plan->query), query->sourceText,
+								  CURSOR_OPT_PARALLEL_OK, query->params);
+	}
+	PG_FINALLY();
+	{
+		is_off = was_off;
+	}
+	PG_END_TRY();
+	return statement;
+}
+
+void
+shuttle_routed_start(QueryDesc *query, int eflags)
+{
+	CustomScan *scan = (CustomScan *) query->plannedstmt->planTree;
+	ShuttleRoutedPlan plan;
+	MemoryContext old_cxt;
+
+	if (!shuttle_is_routed_statement_plan(&scan->scan.plan) ||
+		shuttle_routed_query(scan) == NULL || shuttle_explains_generic(eflags))
+		return;
+	shuttle_routed_statement_unpack(scan, &plan);
+	old_cxt = MemoryContextSwitchTo(GetMemoryChunkContext(query));
+	PushActiveSnapshot(query->snapshot);
+	if (must_plan_again(&plan, query))
+		query->plannedstmt = plan_by_core(&plan, query);
+	PopActiveSnapshot();
+	MemoryContextSwitchTo(old_cxt);
+}

@@ -1,0 +1,330 @@
+/*-------------------------------------------------------------------------
+ * router.c
+ *	  Sends a statement to the node that has all rows it can touch.
+ *
+ * If each distributed table of a statement, on every level, has its key equal
+ * to the same constant or parameter, then one node has all its rows: tablets with
+ * equal keys of one group are on one node, and reference tables on every node.
+ * The statement's text goes there. Which node that is, is known when the
+ * statement is executed, so one plan serves all keys, and core's planner, which
+ * would plan each tablet, is not called.
+ *
+ * If keys differ, or tables are of several groups, the rows may be on several
+ * nodes. Then the plan keeps the query, and core plans it if they are.
+ *
+ * Memory: what is found lives in the caller's context; the plan copies nothing
+ * of the query, like core's.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "foreign/foreign.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "partitioning/partdesc.h"
+#include "utils/lsyscache.h"
+#include "utils/partcache.h"
+#include "utils/rel.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_planner.h"
+#include "base/shuttle_settings.h"
+#include "executor/shuttle_executor.h"
+#include "planner/router/router.h"
+#include "planner/scan/scan.h"
+#include "storage/shuttle_storage.h"
+
+/* Rows of an answer whose number is not known, and the cost of asking for it;
+ * only other plans of the same statement are compared with it. */
+#define USUAL_ROWS 100
+#define ROUTED_COST 100
+
+typedef struct ShownColumn
+{
+	const ShuttleRoute *route;
+	bool		has_name;
+} ShownColumn;
+
+/* ---- on which nodes */
+
+static List *
+servers_of(Oid relid)
+{
+	Relation	rel = table_open(relid, NoLock);
+	PartitionDesc parts = RelationGetPartitionDesc(rel, true);
+	List	   *servers = NIL;
+
+	for (int i = 0; i < parts->nparts; i++)
+		servers = lappend_oid(servers, GetForeignTable(parts->oids[i])->serverid);
+	table_close(rel, NoLock);
+	return servers;
+}
+
+static Oid
+hash_family_of(Oid relid)
+{
+	Relation	rel = table_open(relid, NoLock);
+	Oid			family = RelationGetPartitionKey(rel)->partopfamily[0];
+
+	table_close(rel, NoLock);
+	return family;
+}
+
+/* True if all keys are the same expression and equal keys are on one node. */
+static bool
+is_one_node(const ShuttleRoute *route)
+{
+	List	   *servers = servers_of(linitial_oid(route->relids));
+	Oid			family = hash_family_of(linitial_oid(route->relids));
+	ListCell   *relid;
+	ListCell   *key;
+
+	forboth(relid, route->relids, key, route->keys)
+	{
+		if (!equal(lfirst(key), linitial(route->keys)))
+			return false;
+		if (lfirst_oid(relid) != linitial_oid(route->relids) &&
+			(hash_family_of(lfirst_oid(relid)) != family ||
+			 !equal(servers_of(lfirst_oid(relid)), servers)))
+			return false;
+	}
+	return true;
+}
+
+/* Folds constants and drops what is there twice. */
+static void
+tidy_keys(ShuttleRoute *route)
+{
+	List	   *relids = NIL;
+	List	   *keys = NIL;
+	ListCell   *relid;
+	ListCell   *key;
+
+	forboth(relid, route->relids, key, route->keys)
+	{
+		Node	   *value = eval_const_expressions(NULL, copyObject(lfirst(key)));
+		bool		known = false;
+		ListCell   *r;
+		ListCell   *k;
+
+		forboth(r, relids, k, keys)
+			known |= lfirst_oid(r) == lfirst_oid(relid) && equal(lfirst(k), value);
+		if (known)
+			continue;
+		relids = lappend_oid(relids, lfirst_oid(relid));
+		keys = lappend(keys, value);
+		if (!shuttle_routed_key_fits(lfirst_oid(relid), exprType(value)))
+			shuttle_route_refuse(route, "a key is compared with a value of another kind");
+	}
+	route->relids = relids;
+	route->keys = keys;
+}
+
+/* True if the nodes sort as this server does. */
+static bool
+sorts_alike(const ShuttleRoute *route)
+{
+	Oid			userid = OidIsValid(route->userid) ? route->userid : GetUserId();
+	List	   *servers = NIL;
+	ListCell   *lc;
+
+	foreach(lc, route->orders)
+	{
+		Node	   *value = lfirst(lc);
+
+		if (servers == NIL)
+			servers = servers_of(linitial_oid(route->relids));
+		if (!shuttle_servers_sort_alike(servers, userid, exprType(value), exprCollation(value)))
+			return false;
+	}
+	return true;
+}
+
+/* ---- the plan */
+
+/* What EXPLAIN (VERBOSE) shows for a column of the answer: the expression, if it
+ * only has columns of the statement's own tables. */
+static Node *
+name_mutator(Node *node, void *arg)
+{
+	ShownColumn *shown = arg;
+
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Var))
+	{
+		Var		   *var = copyObject((Var *) node);
+
+		if (var->varlevelsup == 0)
+			var->varno = list_nth_int(shown->route->places, var->varno - 1);
+		shown->has_name &= var->varlevelsup == 0 && var->varno > 0;
+		return (Node *) var;
+	}
+	if (IsA(node, SubLink))
+	{
+		shown->has_name = false;
+		return node;
+	}
+	return expression_tree_mutator(node, name_mutator, arg);
+}
+
+static Expr *
+shown_column(const ShuttleRoute *route, Node *value)
+{
+	ShownColumn shown = {route, true};
+	Node	   *named = name_mutator(value, &shown);
+
+	return shown.has_name ? (Expr *) named :
+		(Expr *) makeNullConst(exprType(value), exprTypmod(value), exprCollation(value));
+}
+
+/* Columns of the answer: for the node's slot, and as Vars of it. */
+static void
+take_columns(const ShuttleRoute *route, CustomScan *scan, const List *columns)
+{
+	ListCell   *lc;
+
+	foreach(lc, columns)
+	{
+		const TargetEntry *entry = lfirst_node(TargetEntry, lc);
+		Node	   *value = (Node *) entry->expr;
+		int			number = list_length(scan->custom_scan_tlist) + 1;
+		TargetEntry *column;
+
+		if (entry->resjunk)
+			continue;
+		column = makeTargetEntry(shown_column(route, value), number, entry->resname, false);
+		scan->custom_scan_tlist = lappend(scan->custom_scan_tlist, column);
+		column = flatCopyTargetEntry(column);
+		column->resorigtbl = entry->resorigtbl;
+		column->resorigcol = entry->resorigcol;
+		column->expr = (Expr *) makeVar(INDEX_VAR, number, exprType(value), exprTypmod(value),
+										exprCollation(value), 0);
+		scan->scan.plan.targetlist = lappend(scan->scan.plan.targetlist, column);
+	}
+}
+
+/* The most rows that are certain, or a guess. */
+static double
+count_rows(const Query *query, bool *certain)
+{
+	const Const *limit = (const Const *) query->limitCount;
+
+	*certain = true;
+	if (query->hasAggs && query->groupClause == NIL && query->groupingSets == NIL &&
+		!query->hasTargetSRFs && query->setOperations == NULL)
+		return 1;
+	if (limit != NULL && IsA(limit, Const) && !limit->constisnull)
+		return Max(DatumGetInt64(limit->constvalue), 1);
+	*certain = false;
+	return USUAL_ROWS;
+}
+
+static PlannedStmt *
+make_plan(const ShuttleRoute *route, Query *query, ShuttleRoutedPlan *routed)
+{
+	PlannedStmt *statement = makeNode(PlannedStmt);
+	CustomScan *scan;
+	ListCell   *lc;
+
+	routed->expected_rows = count_rows(query, &routed->certain);
+	scan = shuttle_routed_statement_make(routed);
+	take_columns(route, scan, query->commandType == CMD_SELECT ? query->targetList :
+				 query->returningList);
+	scan->custom_relids = bms_add_range(NULL, 1, list_length(route->entries));
+	scan->scan.plan.plan_rows = routed->expected_rows;
+	scan->scan.plan.total_cost = ROUTED_COST;
+	fix_opfuncids((Node *) scan->custom_exprs);
+
+	statement->commandType = query->commandType;
+	statement->queryId = query->queryId;
+	statement->hasReturning = query->returningList != NIL;
+	statement->hasModifyingCTE = query->hasModifyingCTE;
+	statement->canSetTag = query->canSetTag;
+	statement->dependsOnRole = route->depends_on_role;
+	statement->planTree = (Plan *) scan;
+	statement->stmt_location = query->stmt_location;
+	statement->stmt_len = query->stmt_len;
+	shuttle_plan_set_tables(statement, route->entries, route->permissions);
+	foreach(lc, statement->rtable)
+		statement->relationOids = lappend_oid(statement->relationOids,
+											  lfirst_node(RangeTblEntry, lc)->relid);
+	return statement;
+}
+
+/* ---- the decision */
+
+static ShuttleEffect
+effect_of(const ShuttleRoute *route)
+{
+	if (route->writes)
+		return SHUTTLE_WRITES;
+	return route->locks ? SHUTTLE_LOCKS : SHUTTLE_READS;
+}
+
+/* Copies can be read by a statement that runs to its end before another one of
+ * its session, so by no cursor (colocated.c). */
+static bool
+may_read_copies(ShuttlePlanCall call)
+{
+	return shuttle_settings.enable_reference_copies &&
+		(call.cursor_options & CURSOR_OPT_PARALLEL_OK) != 0 && shuttle_copies_can_be_read();
+}
+
+static void
+find_route(ShuttleRoute *route, Query *query, ShuttlePlanCall call)
+{
+	if ((call.cursor_options & CURSOR_OPT_SCROLL) != 0)
+		shuttle_route_refuse(route, "a cursor is scrollable");
+	else
+		shuttle_route_find_keys(route, query);
+	if (route->refusal == NULL && route->relids == NIL)
+		shuttle_route_refuse(route, "it has no distributed table");
+	if (route->refusal == NULL && route->reads_copies && !may_read_copies(call))
+		shuttle_route_refuse(route, "copies of reference tables cannot be read now");
+	if (route->refusal == NULL)
+		tidy_keys(route);
+}
+
+PlannedStmt *
+shuttle_router_plan(Query *query, ShuttlePlanCall call)
+{
+	ShuttleRoute route = {.statement = query};
+	ShuttleRoutedPlan routed = {0};
+	Query	   *changed = NULL;
+	bool		one_node = false;
+
+	find_route(&route, query, call);
+	if (route.refusal == NULL)
+		changed = shuttle_route_take_values(&route, query, &routed.values);
+	if (route.refusal == NULL)
+		shuttle_route_check_query(&route, changed);
+	if (route.refusal == NULL)
+	{
+		one_node = is_one_node(&route);
+		if (!one_node && !shuttle_routed_keys_meet(route.relids, route.keys))
+			shuttle_route_refuse(&route, "its rows are on several nodes");
+		else if (!sorts_alike(&route))
+			shuttle_route_refuse(&route, "a node sorts text otherwise");
+	}
+	if (route.refusal != NULL)
+	{
+		ereport(DEBUG1, (errmsg_internal("statement is not routed: %s", route.refusal)));
+		return NULL;
+	}
+	routed.sql = shuttle_route_text(changed);
+	routed.relids = route.relids;
+	routed.keys = route.keys;
+	routed.userid = route.userid;
+	routed.effect = effect_of(&route);
+	routed.command = query->commandType;
+	routed.set_processed = query->canSetTag;
+	routed.reads_copies = route.reads_copies;
+	routed.one_node = one_node;
+	if (!one_node || route.reads_copies)
+		routed.query = copyObject(query);
+	return make_plan(&route, query, &routed);
+}

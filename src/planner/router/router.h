@@ -1,0 +1,83 @@
+/*-------------------------------------------------------------------------
+ * router.h
+ *	  Statements whose distributed tables all have their key fixed: they are
+ *	  sent to one node as a whole.
+ *
+ * Files: router.c decides and makes the plan; router_keys.c finds the key of
+ * each distributed table; router_refusals.c looks for what a node could answer
+ * otherwise; router_text.c makes the text and its parameters.
+ *
+ * In: a Query that core would plan. Out: a plan with one node, Routed Statement
+ * (executor/routed), or NULL.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_PLANNER_ROUTER_ROUTER_H
+#define SHUTTLE_PLANNER_ROUTER_ROUTER_H
+
+#include "nodes/parsenodes.h"
+#include "nodes/plannodes.h"
+
+#include "planner/hooks.h"
+
+/* The plan of a statement for one node; NULL if it is to be planned by core. The
+ * query is not changed. (router.c) */
+extern PlannedStmt *shuttle_router_plan(Query *query, ShuttlePlanCall call);
+
+/* ---- inside the sub-room */
+
+/* What the parts have found. Lists are in the current memory context. */
+typedef struct ShuttleRoute
+{
+	const char *refusal;		/* why not; NULL: nothing was found */
+	List	   *relids;			/* Oid of each distributed table's range table
+								 * entry, */
+	List	   *keys;			/* and its key, an expression without columns */
+	const Query *statement;
+	List	   *entries;		/* range table entries of the plan */
+	List	   *places;			/* ints: the statement's own entries among
+								 * them, by range table index; 0: none */
+	List	   *permissions;	/* since 16, of the entries */
+	bool		has_user;
+	Oid			userid;			/* with whose rights nodes are asked; 0: the
+								 * current user's */
+	bool		depends_on_role;	/* the current user is in userid */
+	bool		reads_copies;	/* reads copies of reference tables */
+	bool		locks;			/* rows */
+	bool		writes;
+	List	   *orders;			/* expressions that the node sorts by */
+} ShuttleRoute;
+
+/* Notes why a statement cannot be routed; the first reason counts. */
+static inline void
+shuttle_route_refuse(ShuttleRoute *route, const char *refusal)
+{
+	if (route->refusal == NULL)
+		route->refusal = refusal;
+}
+
+/* Fills relids and keys, and refuses tables without a key (router_keys.c). */
+extern void shuttle_route_find_keys(ShuttleRoute *route, Query *query);
+
+/* Refuses what a node might answer otherwise, and fills orders. query: with
+ * parameters in place of what is computed here (router_refusals.c). */
+extern void shuttle_route_check_query(ShuttleRoute *route, Query *query);
+
+/* The same for one table; also fills entries, permissions, userid and the
+ * flags. */
+extern void shuttle_route_check_table(ShuttleRoute *route, const Query *query,
+									  RangeTblEntry *rte, int rtindex);
+
+/*
+ * Replaces parameters and stable values by $1, $2, ...; *values gets their
+ * expressions. The query is copied (router_text.c).
+ */
+extern Query *shuttle_route_take_values(ShuttleRoute *route, Query *query, List **values);
+
+/* The text for the node, in one line. */
+extern char *shuttle_route_text(Query *query);
+
+/* True of a node that has no column, aggregate, subquery or other part that has
+ * a value only inside the statement. */
+extern bool shuttle_route_is_value(Node *node);
+
+#endif							/* SHUTTLE_PLANNER_ROUTER_ROUTER_H */

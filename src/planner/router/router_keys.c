@@ -1,0 +1,511 @@
+/*-------------------------------------------------------------------------
+ * router_keys.c
+ *	  The key of each distributed table of a statement.
+ *
+ * Each level of the statement has a set of columns with a known value, which is
+ * fed by conditions "column = value" that all rows of the answer meet, and
+ * solved to a fixpoint: through equalities of columns, aliases of joins, columns
+ * of subqueries and CTEs, and columns of outer levels.
+ *
+ * The condition of an outer join restricts its nullable side only; and
+ * conditions inside a nullable side restrict only that side. A value does not
+ * go into a subquery with LIMIT, windows, DISTINCT ON, row locks or set
+ * operations, nor with aggregates, unless it groups by that column: there, rows
+ * with other keys count, too.
+ *
+ * Rule: equality is the operator's of a built-in type, with a deterministic
+ * collation, so that equal values have equal hashes.
+ * Memory: the current context.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "access/transam.h"
+#include "catalog/pg_class.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/tlist.h"
+#include "parser/parsetree.h"
+#include "utils/lsyscache.h"
+#include "utils/partcache.h"
+#include "utils/rel.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_planner.h"
+#include "planner/router/router.h"
+#include "tablets/shuttle_tablets.h"
+
+typedef struct QueryLevel QueryLevel;
+
+/* A query, a subquery or a CTE of the statement. */
+struct QueryLevel
+{
+	QueryLevel *outer;			/* NULL: the statement itself */
+	Query	   *query;
+	QueryLevel **below;			/* by range table index: of subqueries */
+	List	   *ctes;			/* QueryLevel of each CTE */
+	List	   *known;			/* KnownColumn */
+	List	   *equalities;		/* Equality */
+};
+
+/* A column that has one value in all rows that matter. */
+typedef struct KnownColumn
+{
+	int			rtindex;
+	AttrNumber	column;
+	Node	   *value;
+} KnownColumn;
+
+/* A condition left = right. */
+typedef struct Equality
+{
+	Node	   *left;
+	Node	   *right;
+	Relids		restricts;		/* range table indexes; NULL: all */
+} Equality;
+
+/* A column of a level's table or subquery. */
+typedef struct Place
+{
+	QueryLevel *level;
+	int			rtindex;
+	AttrNumber	column;
+} Place;
+
+static QueryLevel *make_level(QueryLevel *outer, Query *query);
+
+/* ---- columns and their values */
+
+/* The expression below casts that change nothing. */
+static Node *
+without_relabel(Node *node)
+{
+	while (node != NULL && IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	return node;
+}
+
+/* What a column of a join or of a grouping step stands for, in the same level;
+ * NULL: it is neither. */
+static List *
+aliased_columns(const RangeTblEntry *rte)
+{
+	return rte->rtekind == RTE_JOIN ? rte->joinaliasvars : shuttle_group_columns(rte);
+}
+
+/* Finds the table's or subquery's column that an expression is, through aliases;
+ * false: it is none. */
+static bool
+find_place(QueryLevel *level, Node *node, Place *place)
+{
+	for (;;)
+	{
+		const Var  *var = (Var *) without_relabel(node);
+		List	   *columns;
+
+		if (var == NULL || !IsA(var, Var) || var->varattno <= 0)
+			return false;
+		for (Index i = 0; i < var->varlevelsup && level != NULL; i++)
+			level = level->outer;
+		if (level == NULL)
+			return false;
+		columns = aliased_columns(rt_fetch(var->varno, level->query->rtable));
+		if (columns == NIL)
+		{
+			*place = (Place)
+			{
+				level, var->varno, var->varattno
+			};
+			return true;
+		}
+		if (var->varattno > list_length(columns))
+			return false;
+		node = list_nth(columns, var->varattno - 1);
+	}
+}
+
+static Node *
+find_column_value(const QueryLevel *level, int rtindex, AttrNumber column)
+{
+	ListCell   *lc;
+
+	foreach(lc, level->known)
+	{
+		const KnownColumn *known = lfirst(lc);
+
+		if (known->rtindex == rtindex && known->column == column)
+			return known->value;
+	}
+	return NULL;
+}
+
+/* The value of an expression; NULL: unknown. */
+static Node *
+find_value(QueryLevel *level, Node *node)
+{
+	Place		place;
+
+	node = without_relabel(node);
+	if (node == NULL)
+		return NULL;
+	if (find_place(level, node, &place))
+		return find_column_value(place.level, place.rtindex, place.column);
+	if (!shuttle_route_is_value(node) || contain_volatile_functions(node) ||
+		(IsA(node, Const) && ((Const *) node)->constisnull))
+		return NULL;
+	return node;
+}
+
+static void
+add_known(QueryLevel *level, int rtindex, AttrNumber column, Node *value)
+{
+	KnownColumn *known;
+
+	if (value == NULL || find_column_value(level, rtindex, column) != NULL)
+		return;
+	known = palloc_object(KnownColumn);
+	*known = (KnownColumn)
+	{
+		rtindex, column, value
+	};
+	level->known = lappend(level->known, known);
+}
+
+/* Notes the value of a level's own column; true if it was not known. */
+static bool
+learn(QueryLevel *level, Node *node, Node *value, Relids restricts)
+{
+	Place		place;
+
+	if (!find_place(level, node, &place) || place.level != level ||
+		(restricts != NULL && !bms_is_member(place.rtindex, restricts)) ||
+		find_column_value(level, place.rtindex, place.column) != NULL)
+		return false;
+	add_known(level, place.rtindex, place.column, value);
+	return true;
+}
+
+static void
+solve(QueryLevel *level)
+{
+	bool		learned;
+
+	do
+	{
+		ListCell   *lc;
+
+		learned = false;
+		foreach(lc, level->equalities)
+		{
+			const Equality *equality = lfirst(lc);
+			Node	   *left = find_value(level, equality->left);
+			Node	   *right = find_value(level, equality->right);
+
+			if (left != NULL && right == NULL)
+				learned |= learn(level, equality->right, left, equality->restricts);
+			else if (right != NULL && left == NULL)
+				learned |= learn(level, equality->left, right, equality->restricts);
+		}
+	} while (learned);
+}
+
+/* ---- conditions */
+
+static bool
+is_equality(const OpExpr *operator)
+{
+	return list_length(operator->args) == 2 &&
+		operator->opno < FirstGenbkiObjectId &&
+		op_mergejoinable(operator->opno, exprType(linitial(operator->args))) &&
+		(!OidIsValid(operator->inputcollid) ||
+		 get_collation_isdeterministic(operator->inputcollid));
+}
+
+/* Collects equalities among AND-ed conditions. */
+static void
+add_conditions(QueryLevel *level, Node *condition, Relids restricts)
+{
+	ListCell   *lc;
+
+	if (condition == NULL)
+		return;
+	if (is_andclause(condition))
+	{
+		foreach(lc, ((BoolExpr *) condition)->args)
+			add_conditions(level, lfirst(lc), restricts);
+	}
+	else if (IsA(condition, OpExpr) && is_equality((OpExpr *) condition))
+	{
+		Equality   *equality = palloc_object(Equality);
+
+		equality->left = linitial(((OpExpr *) condition)->args);
+		equality->right = lsecond(((OpExpr *) condition)->args);
+		equality->restricts = restricts;
+		level->equalities = lappend(level->equalities, equality);
+	}
+}
+
+static Relids
+both(Relids a, Relids b)
+{
+	return a == NULL ? b : bms_intersect(a, b);
+}
+
+/* Collects the conditions of a join tree. restricts: what they may restrict;
+ * NULL: all. */
+static void
+add_join_tree(QueryLevel *level, Node *node, Relids restricts)
+{
+	JoinExpr   *join = (JoinExpr *) node;
+	Relids		left = restricts;
+	Relids		right = restricts;
+	ListCell   *lc;
+
+	if (IsA(node, FromExpr))
+	{
+		foreach(lc, ((FromExpr *) node)->fromlist)
+			add_join_tree(level, lfirst(lc), restricts);
+		add_conditions(level, ((FromExpr *) node)->quals, restricts);
+		return;
+	}
+	if (!IsA(node, JoinExpr))
+		return;
+	if (join->jointype != JOIN_INNER && join->jointype != JOIN_LEFT)
+		left = both(restricts, shuttle_tables_below(join->larg));
+	if (join->jointype != JOIN_INNER && join->jointype != JOIN_RIGHT)
+		right = both(restricts, shuttle_tables_below(join->rarg));
+	add_join_tree(level, join->larg, left);
+	add_join_tree(level, join->rarg, right);
+	if (join->jointype == JOIN_INNER)
+		add_conditions(level, join->quals, restricts);
+	else if (join->jointype == JOIN_LEFT)
+		add_conditions(level, join->quals, right);
+	else if (join->jointype == JOIN_RIGHT)
+		add_conditions(level, join->quals, left);
+}
+
+/* ---- levels, from below */
+
+/* The level of the CTE that a range table entry reads; NULL: its columns are not
+ * known. */
+static QueryLevel *
+find_cte(QueryLevel *level, const RangeTblEntry *rte)
+{
+	ListCell   *cte;
+	ListCell   *made;
+
+	for (Index i = 0; i < rte->ctelevelsup && level != NULL; i++)
+		level = level->outer;
+	if (level == NULL || rte->self_reference)
+		return NULL;
+	forboth(cte, level->query->cteList, made, level->ctes)
+	{
+		const CommonTableExpr *table = lfirst(cte);
+
+		if (strcmp(table->ctename, rte->ctename) == 0)
+			return table->cterecursive ? NULL : lfirst(made);
+	}
+	return NULL;
+}
+
+/* Learns the columns of a subquery or CTE that have a value in all its rows. */
+static void
+learn_output(QueryLevel *level, int rtindex, QueryLevel *below)
+{
+	const Query *query = below->query;
+	ListCell   *lc;
+
+	if (query->setOperations != NULL || query->groupingSets != NIL)
+		return;
+	foreach(lc, query->commandType == CMD_SELECT ? query->targetList : query->returningList)
+	{
+		const TargetEntry *entry = lfirst_node(TargetEntry, lc);
+
+		if (!entry->resjunk)
+			add_known(level, rtindex, entry->resno, find_value(below, (Node *) entry->expr));
+	}
+}
+
+static void
+learn_single_row(QueryLevel *level, int rtindex, const RangeTblEntry *rte)
+{
+	ListCell   *lc;
+
+	if (list_length(rte->values_lists) != 1)
+		return;
+	foreach(lc, (List *) linitial(rte->values_lists))
+		add_known(level, rtindex, foreach_current_index(lc) + 1, find_value(level, lfirst(lc)));
+}
+
+static void
+learn_from_table(QueryLevel *level, int rtindex)
+{
+	RangeTblEntry *rte = rt_fetch(rtindex, level->query->rtable);
+	QueryLevel *cte;
+
+	switch (rte->rtekind)
+	{
+		case RTE_SUBQUERY:
+			level->below[rtindex] = make_level(level, rte->subquery);
+			learn_output(level, rtindex, level->below[rtindex]);
+			break;
+		case RTE_CTE:
+			cte = find_cte(level, rte);
+			if (cte != NULL)
+				learn_output(level, rtindex, cte);
+			break;
+		case RTE_VALUES:
+			learn_single_row(level, rtindex, rte);
+			break;
+		default:
+			break;
+	}
+}
+
+/* Makes a level and those below it, but for sublinks. Each CTE is visited once,
+ * before those that read it. */
+static QueryLevel *
+make_level(QueryLevel *outer, Query *query)
+{
+	QueryLevel *level = palloc0_object(QueryLevel);
+	int			ntables = list_length(query->rtable);
+	ListCell   *lc;
+
+	check_stack_depth();
+	level->outer = outer;
+	level->query = query;
+	level->below = palloc0_array(QueryLevel *, ntables + 1);
+	foreach(lc, query->cteList)
+		level->ctes = lappend(level->ctes,
+							  make_level(level, castNode(Query, lfirst_node(CommonTableExpr, lc)->ctequery)));
+	if (query->jointree != NULL)
+		add_join_tree(level, (Node *) query->jointree, NULL);
+	for (int i = 1; i <= ntables; i++)
+		learn_from_table(level, i);
+	solve(level);
+	return level;
+}
+
+/* ---- levels, from above */
+
+typedef struct CheckContext
+{
+	ShuttleRoute *route;
+	QueryLevel *level;
+} CheckContext;
+
+static void check_level(ShuttleRoute *route, QueryLevel *level);
+
+/* True if a condition on a subquery's output column could be put into it. */
+static bool
+takes_condition(const Query *query, const TargetEntry *entry)
+{
+	if (query->commandType != CMD_SELECT || query->limitCount != NULL ||
+		query->limitOffset != NULL || query->hasWindowFuncs || query->hasDistinctOn ||
+		query->setOperations != NULL || query->hasTargetSRFs || query->groupingSets != NIL ||
+		query->rowMarks != NIL)
+		return false;
+
+	/* groups are made of rows with equal keys */
+	if (query->groupClause != NIL)
+		return get_sortgroupref_clause_noerr(entry->ressortgroupref, query->groupClause) != NULL;
+	return !query->hasAggs;
+}
+
+/* Tells a subquery the values of its columns that its reader knows. */
+static void
+hand_down(QueryLevel *level, int rtindex)
+{
+	QueryLevel *below = level->below[rtindex];
+	ListCell   *lc;
+
+	foreach(lc, level->known)
+	{
+		const KnownColumn *known = lfirst(lc);
+		const TargetEntry *entry;
+
+		if (known->rtindex != rtindex)
+			continue;
+		entry = get_tle_by_resno(below->query->targetList, known->column);
+		if (entry != NULL && takes_condition(below->query, entry))
+			(void) learn(below, (Node *) entry->expr, known->value, NULL);
+	}
+}
+
+static void
+need_key(ShuttleRoute *route, QueryLevel *level, const RangeTblEntry *rte, int rtindex)
+{
+	Relation	rel = table_open(rte->relid, NoLock);
+	const		PartitionKeyData *key = RelationGetPartitionKey(rel);
+	Query	   *query = level->query;
+	AttrNumber	column = key->partnatts == 1 ? key->partattrs[0] : 0;
+	Node	   *value;
+
+	table_close(rel, NoLock);
+	if (column == 0)
+	{
+		shuttle_route_refuse(route, "a table's key is not one column");
+		return;
+	}
+	value = find_column_value(level, rtindex, column);
+	if (value == NULL)
+		shuttle_route_refuse(route, "a distributed table has no fixed key");
+	if (rtindex == query->resultRelation && query->commandType == CMD_UPDATE &&
+		get_tle_by_resno(query->targetList, column) != NULL)
+		shuttle_route_refuse(route, "it changes the key");
+	route->relids = lappend_oid(route->relids, rte->relid);
+	route->keys = lappend(route->keys, value);
+}
+
+/* Checks subqueries in expressions, which see the level's columns. */
+static bool
+check_sublinks(Node *node, void *arg)
+{
+	const CheckContext *context = arg;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+	{
+		check_level(context->route, make_level(context->level, (Query *) node));
+		return false;
+	}
+	return expression_tree_walker(node, check_sublinks, arg);
+}
+
+static void
+check_level(ShuttleRoute *route, QueryLevel *level)
+{
+	CheckContext context = {route, level};
+	Query	   *query = level->query;
+	ListCell   *lc;
+
+	solve(level);
+	for (int i = 1; i <= list_length(query->rtable) && route->refusal == NULL; i++)
+	{
+		RangeTblEntry *rte = rt_fetch(i, query->rtable);
+
+		shuttle_route_check_table(route, query, rte, i);
+		if (rte->rtekind == RTE_SUBQUERY)
+		{
+			hand_down(level, i);
+			check_level(route, level->below[i]);
+		}
+		else if (rte->rtekind == RTE_RELATION && rte->relkind == RELKIND_PARTITIONED_TABLE &&
+				 route->refusal == NULL)
+			need_key(route, level, rte, i);
+	}
+	foreach(lc, level->ctes)
+		check_level(route, lfirst(lc));
+	if (route->refusal == NULL)
+		(void) query_tree_walker(query, check_sublinks, &context,
+								 QTW_IGNORE_RT_SUBQUERIES | QTW_IGNORE_CTE_SUBQUERIES);
+}
+
+void
+shuttle_route_find_keys(ShuttleRoute *route, Query *query)
+{
+	check_level(route, make_level(NULL, query));
+}

@@ -1,0 +1,333 @@
+/*-------------------------------------------------------------------------
+ * router_refusals.c
+ *	  What keeps a statement from being sent to a node as a whole.
+ *
+ * A node has the rows, keys and checks of distributed tables, and copies of
+ * reference tables. It has none of what belongs to the query node: rights,
+ * policies, triggers, views, the user's functions, other tables. And its sessions
+ * have other settings than ours, so it may compute only what is immutable and
+ * built in.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "access/transam.h"
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/tlist.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+
+#include "base/shuttle_compat_executor.h"
+#include "base/shuttle_compat_planner.h"
+#include "executor/shuttle_executor.h"
+#include "planner/router/router.h"
+#include "tablets/shuttle_tablets.h"
+
+/* ---- tables */
+
+/* True if the table has a trigger for the change: it would fire here. */
+static bool
+has_trigger(Oid relid, CmdType change)
+{
+	Relation	rel = table_open(relid, NoLock);
+	const TriggerDesc *triggers = rel->trigdesc;
+	bool		has = false;
+
+	if (triggers != NULL && change == CMD_UPDATE)
+		has = triggers->trig_update_before_row || triggers->trig_update_after_row ||
+			triggers->trig_update_before_statement || triggers->trig_update_after_statement;
+	else if (triggers != NULL)
+		has = triggers->trig_delete_before_row || triggers->trig_delete_after_row ||
+			triggers->trig_delete_before_statement || triggers->trig_delete_after_statement;
+	table_close(rel, NoLock);
+	return has;
+}
+
+static bool
+is_locked(const Query *query, int rtindex)
+{
+	ListCell   *lc;
+
+	foreach(lc, query->rowMarks)
+	{
+		if (lfirst_node(RowMarkClause, lc)->rti == rtindex)
+			return true;
+	}
+	return false;
+}
+
+static void
+check_distributed(ShuttleRoute *route, const Query *query, const RangeTblEntry *rte, int rtindex)
+{
+	if (!rte->inh || rte->tablesample != NULL)
+		shuttle_route_refuse(route, "a table is sampled or read by ONLY");
+	if (rtindex == query->resultRelation && has_trigger(rte->relid, query->commandType))
+		shuttle_route_refuse(route, "a table has a trigger for the change");
+}
+
+static void
+check_reference(ShuttleRoute *route, const Query *query, const RangeTblEntry *rte, int rtindex)
+{
+	route->reads_copies = true;
+	if (rtindex == query->resultRelation || is_locked(query, rtindex))
+		shuttle_route_refuse(route, "it changes or locks a reference table");
+	if (rte->tablesample != NULL)
+		shuttle_route_refuse(route, "a table is sampled or read by ONLY");
+}
+
+/* Notes with whose rights a table is read; 0: the current user's. If a view's owner
+ * is the current user, too, the plan is only good for him. */
+static void
+add_user(ShuttleRoute *route, Oid userid)
+{
+	if (route->has_user && userid != route->userid)
+	{
+		route->depends_on_role = true;
+		if (!OidIsValid(userid))
+			userid = GetUserId();
+		if (!OidIsValid(route->userid))
+			route->userid = GetUserId();
+		if (userid != route->userid)
+			shuttle_route_refuse(route, "tables are read with the rights of several users");
+	}
+	route->has_user = true;
+	route->userid = userid;
+}
+
+static void
+check_relation(ShuttleRoute *route, const Query *query, RangeTblEntry *rte, int rtindex)
+{
+	if (rte->relkind == RELKIND_VIEW)
+	{
+		/* until 15 an entry that has the view's permissions */
+		if (rtindex == query->resultRelation)
+			shuttle_route_refuse(route, "it changes a view");
+		return;
+	}
+	switch (shuttle_table_kind(rte->relid))
+	{
+		case SHUTTLE_TABLE_DISTRIBUTED:
+			check_distributed(route, query, rte, rtindex);
+			break;
+		case SHUTTLE_TABLE_REFERENCE:
+			check_reference(route, query, rte, rtindex);
+			break;
+		default:
+			shuttle_route_refuse(route, "a table is not on nodes");
+			return;
+	}
+	add_user(route, shuttle_entry_user(query, rte));
+}
+
+static void
+check_query_level(ShuttleRoute *route, const Query *query)
+{
+	if (query->commandType != CMD_SELECT && query->commandType != CMD_UPDATE &&
+		query->commandType != CMD_DELETE)
+		shuttle_route_refuse(route, "it inserts rows or merges");
+	if (query->hasRowSecurity || query->withCheckOptions != NIL)
+		shuttle_route_refuse(route, "a table has policies, or a view a check option");
+	if (query->limitOption == LIMIT_OPTION_WITH_TIES)
+		shuttle_route_refuse(route, "it has WITH TIES");
+	route->locks |= query->rowMarks != NIL;
+	route->writes |= query->commandType != CMD_SELECT;
+}
+
+void
+shuttle_route_check_table(ShuttleRoute *route, const Query *query, RangeTblEntry *rte,
+						  int rtindex)
+{
+	if (rtindex == 1)
+		check_query_level(route, query);
+	if (rte->securityQuals != NIL || rte->security_barrier)
+		shuttle_route_refuse(route, "a table has policies, or a view is a security barrier");
+	switch (rte->rtekind)
+	{
+		case RTE_RELATION:
+			check_relation(route, query, rte, rtindex);
+			break;
+		case RTE_TABLEFUNC:
+		case RTE_NAMEDTUPLESTORE:
+			shuttle_route_refuse(route, "it reads a transition table or XML");
+			break;
+		default:
+			break;
+	}
+
+	/* an expanded view keeps its relation */
+	if (rte->rtekind == RTE_RELATION || (rte->rtekind == RTE_SUBQUERY && OidIsValid(rte->relid)))
+		shuttle_take_entry(&route->entries, &route->permissions, query, rte);
+	if (query == route->statement)
+		route->places = lappend_int(route->places, rte->rtekind != RTE_RELATION ? 0 :
+									list_length(route->entries));
+}
+
+/* ---- expressions */
+
+static bool
+is_built_in(Oid oid)
+{
+	return oid < FirstGenbkiObjectId;
+}
+
+static bool
+is_users_function(Oid function, void *arg)
+{
+	return !is_built_in(function);
+}
+
+/* Types whose values are names or numbers of objects, or unknown rows. */
+static bool
+is_local_type(Oid type)
+{
+	switch (type)
+	{
+		case REGPROCOID:
+		case REGPROCEDUREOID:
+		case REGOPEROID:
+		case REGOPERATOROID:
+		case REGCLASSOID:
+		case REGTYPEOID:
+		case REGROLEOID:
+		case REGNAMESPACEOID:
+		case REGCONFIGOID:
+		case REGDICTIONARYOID:
+		case REGCOLLATIONOID:
+			return true;
+		default:
+			return !is_built_in(type);
+	}
+}
+
+static void
+check_column(ShuttleRoute *route, Var *var)
+{
+	if (var->varattno <= 0)
+		shuttle_route_refuse(route, "it reads a system column or a whole row");
+	if (shuttle_returns_old_or_new((Node *) var))
+		shuttle_route_refuse(route, "RETURNING asks for old or new rows");
+}
+
+/* Notes what an aggregate compares. */
+static void
+check_aggregate(ShuttleRoute *route, const Aggref *aggregate)
+{
+	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate->aggfnoid));
+	bool		sorts = HeapTupleIsValid(tuple) &&
+		OidIsValid(((Form_pg_aggregate) GETSTRUCT(tuple))->aggsortop);
+	ListCell   *lc;
+
+	if (HeapTupleIsValid(tuple))
+		ReleaseSysCache(tuple);
+	if (sorts)
+		route->orders = lappend(route->orders,
+								linitial_node(TargetEntry, aggregate->args)->expr);
+	foreach(lc, aggregate->aggorder)
+		route->orders = lappend(route->orders,
+								get_sortgroupclause_expr(lfirst_node(SortGroupClause, lc),
+														 aggregate->args));
+}
+
+static void
+check_order(ShuttleRoute *route, const Query *query)
+{
+	ListCell   *lc;
+	ListCell   *part;
+
+	foreach(lc, query->sortClause)
+		route->orders = lappend(route->orders,
+								get_sortgroupclause_expr(lfirst_node(SortGroupClause, lc),
+														 query->targetList));
+	foreach(lc, query->windowClause)
+	{
+		foreach(part, lfirst_node(WindowClause, lc)->orderClause)
+			route->orders = lappend(route->orders,
+									get_sortgroupclause_expr(lfirst_node(SortGroupClause, part),
+															 query->targetList));
+	}
+}
+
+static bool
+check_walker(Node *node, void *arg)
+{
+	ShuttleRoute *route = arg;
+
+	if (node == NULL || route->refusal != NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_Query:
+			check_order(route, (Query *) node);
+			return query_tree_walker((Query *) node, check_walker, arg, QTW_IGNORE_JOINALIASES);
+		case T_Var:
+			check_column(route, (Var *) node);
+			return false;
+		case T_Aggref:
+			check_aggregate(route, (Aggref *) node);
+			break;
+		case T_CollateExpr:
+			if (!is_built_in(((CollateExpr *) node)->collOid))
+				shuttle_route_refuse(route, "a node may have other collations");
+			break;
+		case T_Const:
+		case T_Param:
+		case T_RelabelType:
+		case T_CoerceViaIO:
+		case T_ArrayCoerceExpr:
+		case T_ConvertRowtypeExpr:
+		case T_CoerceToDomain:
+		case T_ArrayExpr:
+		case T_CaseExpr:
+			if (is_local_type(exprType(node)))
+				shuttle_route_refuse(route, "it computes values of a type that nodes may not know");
+			break;
+		case T_CurrentOfExpr:
+			shuttle_route_refuse(route, "it has WHERE CURRENT OF");
+			break;
+		case T_XmlExpr:
+			shuttle_route_refuse(route, "it has XML");
+			break;
+		default:
+			if (shuttle_is_json_expression(node))
+				shuttle_route_refuse(route, "older nodes do not know its JSON expressions");
+			break;
+	}
+	if (check_functions_in_node(node, is_users_function, NULL))
+		shuttle_route_refuse(route, "it calls a function of a user");
+	return expression_tree_walker(node, check_walker, arg);
+}
+
+/* Columns of rows without a name cannot be read. */
+static void
+check_answer(ShuttleRoute *route, const List *columns)
+{
+	ListCell   *lc;
+
+	foreach(lc, columns)
+	{
+		const TargetEntry *entry = lfirst_node(TargetEntry, lc);
+		Oid			type = exprType((Node *) entry->expr);
+
+		if (!entry->resjunk && get_typtype(type) == TYPTYPE_PSEUDO)
+			shuttle_route_refuse(route, "it returns rows without a type");
+	}
+}
+
+void
+shuttle_route_check_query(ShuttleRoute *route, Query *query)
+{
+	check_answer(route, query->commandType == CMD_SELECT ? query->targetList : query->returningList);
+	if (route->refusal == NULL)
+		(void) check_walker((Node *) query, route);
+	if (route->refusal == NULL && contain_mutable_functions((Node *) query))
+		shuttle_route_refuse(route, "it calls a function whose value may differ on a node");
+}

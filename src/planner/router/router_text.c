@@ -1,0 +1,202 @@
+/*-------------------------------------------------------------------------
+ * router_text.c
+ *	  The text of a statement for a node.
+ *
+ * Core's deparser prints the query. The statement's parameters get numbers of
+ * their own, from 1 without gaps, and a cast, as a node could not tell the type
+ * of each. Stable expressions without columns, now() for one, have one value for
+ * the statement, which is computed here and sent like a parameter. Equal ones
+ * share a number, so that an expression in GROUP BY equals that in the SELECT
+ * list on the node, too.
+ *
+ * Memory: the current context.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "utils/ruleutils.h"
+
+#include "executor/shuttle_executor.h"
+#include "planner/router/router.h"
+#include "storage/shuttle_storage.h"
+
+typedef struct ValuesContext
+{
+	ShuttleRoute *route;
+	bool		has_mutable;	/* the statement calls mutable functions */
+	List	   *values;
+} ValuesContext;
+
+/* ---- what has one value */
+
+static bool
+is_no_value(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_Var:
+		case T_Aggref:
+		case T_WindowFunc:
+		case T_GroupingFunc:
+		case T_SubLink:
+		case T_CaseTestExpr:
+		case T_CoerceToDomainValue:
+		case T_SetToDefault:
+		case T_CurrentOfExpr:
+		case T_Query:
+			return true;
+		case T_Param:
+			return ((Param *) node)->paramkind != PARAM_EXTERN;
+		default:
+			return expression_tree_walker(node, is_no_value, context);
+	}
+}
+
+bool
+shuttle_route_is_value(Node *node)
+{
+	return !is_no_value(node, NULL) && !expression_returns_set(node);
+}
+
+/* True of an expression that a node would compute otherwise, and we can. */
+static bool
+is_stable_value(Node *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_FuncExpr:
+		case T_OpExpr:
+		case T_DistinctExpr:
+		case T_NullIfExpr:
+		case T_ScalarArrayOpExpr:
+		case T_BoolExpr:
+		case T_SubscriptingRef:
+		case T_RelabelType:
+		case T_CoerceViaIO:
+		case T_ArrayCoerceExpr:
+		case T_CaseExpr:
+		case T_ArrayExpr:
+		case T_CoalesceExpr:
+		case T_MinMaxExpr:
+		case T_SQLValueFunction:
+		case T_NullTest:
+		case T_BooleanTest:
+			return contain_mutable_functions(node) && !contain_volatile_functions(node) &&
+				shuttle_route_is_value(node);
+		default:
+			return false;
+	}
+}
+
+/* ---- parameters */
+
+static Node *
+make_parameter(ValuesContext *context, Node *node)
+{
+	Param	   *param = makeNode(Param);
+	int			number = 0;
+	ListCell   *lc;
+
+	foreach(lc, context->values)
+	{
+		if (equal(lfirst(lc), node))
+			number = foreach_current_index(lc) + 1;
+	}
+	if (number == 0)
+	{
+		context->values = lappend(context->values, node);
+		number = list_length(context->values);
+	}
+	param->paramkind = PARAM_EXTERN;
+	param->paramid = number;
+	param->paramtype = exprType(node);
+	param->paramtypmod = -1;
+	param->paramcollid = exprCollation(node);
+	param->location = -1;
+	return (Node *) makeRelabelType((Expr *) param, param->paramtype, -1,
+									param->paramcollid, COERCE_EXPLICIT_CAST);
+}
+
+static Node *
+value_mutator(Node *node, void *arg)
+{
+	ValuesContext *context = arg;
+
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Query))
+		return (Node *) query_tree_mutator((Query *) node, value_mutator, arg, 0);
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXTERN)
+		return make_parameter(context, copyObject(node));
+	if (IsA(node, RangeTblFunction))
+	{
+		/* a value has no place in FROM */
+		RangeTblFunction *function = copyObject((RangeTblFunction *) node);
+
+		function->funcexpr = expression_tree_mutator(function->funcexpr, value_mutator, arg);
+		return (Node *) function;
+	}
+	if (context->has_mutable && is_stable_value(node))
+	{
+		if (!shuttle_is_safe_value(node))
+			shuttle_route_refuse(context->route, "a value that it needs may raise an error");
+		return make_parameter(context, copyObject(node));
+	}
+	return expression_tree_mutator(node, value_mutator, arg);
+}
+
+Query *
+shuttle_route_take_values(ShuttleRoute *route, Query *query, List **values)
+{
+	ValuesContext context = {
+		.route = route,
+		.has_mutable = contain_mutable_functions((Node *) query),
+	};
+	Query	   *copy = (Query *) value_mutator((Node *) query, &context);
+
+	*values = context.values;
+	return copy;
+}
+
+/* ---- text */
+
+/* Replaces line breaks and indentation outside of quotes by single spaces. */
+static char *
+in_one_line(const char *text)
+{
+	char	   *line = palloc(strlen(text) + 1);
+	char	   *to = line;
+	char		quote = '\0';
+
+	for (const char *from = text; *from != '\0'; from++)
+	{
+		bool		is_space = quote == '\0' && (*from == ' ' || *from == '\n');
+
+		if (*from == quote)
+			quote = '\0';
+		else if (quote == '\0' && (*from == '\'' || *from == '"'))
+			quote = *from;
+		if (!is_space)
+			*to++ = *from;
+		else if (to > line && to[-1] != ' ')
+			*to++ = ' ';
+	}
+	*to = '\0';
+	return line;
+}
+
+char *
+shuttle_route_text(Query *query)
+{
+	int			nestlevel = shuttle_transmission_begin(SHUTTLE_PRINT_ALL);
+	char	   *text = pg_get_querydef(query, false);
+
+	shuttle_transmission_end(nestlevel);
+	return in_one_line(text);
+}
