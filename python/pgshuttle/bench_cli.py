@@ -13,11 +13,10 @@ from pgshuttle import (
     choices,
     plan_tables,
     plan_times,
-    scans,
-    scans_tables,
     star,
     star_tables,
     tpch,
+    tpch_tables,
     transfer,
     writes,
 )
@@ -69,17 +68,6 @@ def prepare_planning(
     )
 
 
-@make_command(app, "scans", scans, nnodes=scans.NNODES)
-def prepare_scans(
-    norders: OrdersOption = scans_tables.NORDERS,
-    nrounds: RoundsOption = scans.NROUNDS,
-    rtts_ms: RttsOption = None,
-) -> Measure:
-    """Times queries over four nodes, beside the nodes' own statements run at once by hand."""
-    rtts_us = [round(1000 * rtt_ms) for rtt_ms in rtts_ms or []] or scans.RTTS_US
-    return lambda cluster, on_step: scans.run_scans(cluster, norders, nrounds, rtts_us, on_step)
-
-
 @make_command(app, "star", star)
 def prepare_star(
     nrows: Annotated[int, typer.Option("--rows", min=20_000, help="Of a dimension.")] = star.NROWS,
@@ -101,9 +89,9 @@ def prepare_star(
     return lambda cluster, on_step: star.run_star(cluster, options, on_step)
 
 
-@make_command(app, "tpch", tpch, nnodes=scans.NNODES, has_targets=False)
+@make_command(app, "tpch", tpch, nnodes=tpch.NNODES, has_targets=False)
 def prepare_tpch(
-    norders: OrdersOption = scans_tables.NORDERS, nrounds: RoundsOption = tpch.NROUNDS
+    norders: OrdersOption = tpch_tables.NORDERS, nrounds: RoundsOption = tpch.NROUNDS
 ) -> Measure:
     """Times nine queries of TPC-H over four nodes: ours, stock postgres_fdw, local tables."""
     return lambda cluster, on_step: tpch.run_tpch(cluster, norders, nrounds, on_step)

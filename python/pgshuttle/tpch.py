@@ -3,28 +3,36 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 from rich.table import Table
 
-from pgshuttle import measure, results, scans, scans_tables, tpch_tables
+from pgshuttle import measure, results, tpch_tables
 from pgshuttle.building import write
 from pgshuttle.errors import ToolError
-from pgshuttle.measure import Timing
+from pgshuttle.measure import Session, Timing
 from pgshuttle.printing import format_ms
 from pgshuttle.results import OnStep, Run
-from pgshuttle.scans import Runner, Way
-from pgshuttle.scans_queries import Query
 from pgshuttle.state import Cluster
 from pgshuttle.tpch_queries import QUERIES
 
+NNODES = 4
 RTTS_US = (0, 800)
 NROUNDS = 3
-WAYS = (Way.OURS, Way.STOCK, Way.HERE)
+STOCK_LIMIT_S = 20
 # partitions of orders and lines that lie on one node are joined there, in each way; here and on
 # nodes there are parallel workers
 SETTINGS = {"jit": "off", "enable_partitionwise_join": "on"}
 # the library is loaded: without this it would look ahead over postgres_fdw, too
 WITHOUT_US = {"shuttle.enable_batched_join": "off"}
+
+
+class Way(StrEnum):
+    """Where a query is run."""
+
+    OURS = "shuttle"
+    STOCK = "postgres_fdw"
+    HERE = "local tables"
 
 
 @dataclass(frozen=True)
@@ -49,52 +57,55 @@ class Tpch(Run):
     queries: tuple[QueryResult, ...]
 
 
-def check_rows(runner: Runner, query: Query) -> None:
-    """Makes sure that the query, as it is measured, finds the local tables' rows in their order."""
-    answers = []
-    for way in (Way.OURS, Way.HERE):
-        text = write(query.text, scans_tables.schema_of(way.name))
-        rows = runner.session.connection.execute(text).fetchall()
-        answers.append([tuple(map(str, row)) for row in rows])
-    if answers[0] != answers[1]:
-        raise ToolError(f"{query.label}: the nodes' rows are not those of the local tables")
-
-
 def settings_of(way: Way) -> Mapping[str, str]:
     """Returns the settings of the session for a way."""
     return SETTINGS | WITHOUT_US if way is Way.STOCK else SETTINGS
 
 
-def run_way(runner: Runner, query: Query, way: Way) -> float | None:
+def check_rows(session: Session, label: str, text: str) -> None:
+    """Makes sure that the query, as it is measured, finds the local tables' rows in their order."""
+    session.apply(SETTINGS)
+    answers = []
+    for way in (Way.OURS, Way.HERE):
+        query = write(text, tpch_tables.schema_of(way.name))
+        rows = session.connection.execute(query).fetchall()
+        answers.append([tuple(map(str, row)) for row in rows])
+    if answers[0] != answers[1]:
+        raise ToolError(f"{label}: the nodes' rows are not those of the local tables")
+
+
+def run_way(session: Session, text: str, way: Way) -> float | None:
     """Runs a query once; returns milliseconds, None if it took postgres_fdw too long."""
-    runner.session.apply(settings_of(way))
+    session.apply(settings_of(way))
+    query = write(text, tpch_tables.schema_of(way.name))
     if way is not Way.STOCK:
-        return runner.run(query, way)
-    timing = runner.run_stock(query)
-    return None if timing is None else timing.median_ms
+        return session.time(query).elapsed_ms
+    elapsed = session.time_within(query, 1000 * STOCK_LIMIT_S)
+    return None if elapsed is None else elapsed.elapsed_ms
 
 
-def run_query(runner: Runner, query: Query, rtt_us: int, nrounds: int) -> QueryResult:
+def run_query(session: Session, label: str, rtt_us: int, nrounds: int) -> QueryResult:
     """Compares the rows, and then runs the query by turns, postgres_fdw until it takes too long."""
-    runner.session.apply(SETTINGS)
-    check_rows(runner, query)
-    samples: dict[Way, list[float]] = {way: [] for way in WAYS}
-    stopped = {way for way in WAYS if run_way(runner, query, way) is None}
+    text = QUERIES[label]
+    check_rows(session, label, text)
+    stopped = {way for way in Way if run_way(session, text, way) is None}
+    samples: dict[Way, list[float]] = {way: [] for way in Way}
     for _ in range(nrounds):
-        for way in WAYS:
-            if way not in stopped and (elapsed_ms := run_way(runner, query, way)) is not None:
+        for way in Way:
+            if way not in stopped and (elapsed_ms := run_way(session, text, way)) is not None:
                 samples[way].append(elapsed_ms)
-    runner.session.apply(SETTINGS)
-    answers = runner.count_answers(query)
+    session.apply(SETTINGS)
+    ours = write(text, tpch_tables.schema_of(Way.OURS.name))
+    (top,) = session.explain_with("ANALYZE, DIST, FORMAT JSON", ours)
     stock = samples[Way.STOCK]
     return QueryResult(
-        query=query.label,
+        query=label,
         rtt_us=rtt_us,
         ours=measure.summarize(samples[Way.OURS]),
         stock=measure.summarize(stock) if stock else None,
         here=measure.summarize(samples[Way.HERE]),
-        nrows=answers.nrows,
-        nbytes=answers.nbytes,
+        nrows=int(top["Storage Rows Returned"]),
+        nbytes=int(top["Storage Bytes Received"]),
     )
 
 
@@ -105,10 +116,10 @@ def run_tpch(cluster: Cluster, norders: int, nrounds: int, on_step: OnStep) -> T
     tpch_tables.make_tables(cluster, norders)
     found: list[QueryResult] = []
     for rtt_us in RTTS_US:
-        with scans.open_runner(cluster, rtt_us) as runner:
-            for query in QUERIES:
-                on_step(f"{rtt_us / 1000:g} ms: {query.label}")
-                found.append(run_query(runner, query, rtt_us, nrounds))
+        with measure.open_delayed_session(cluster, rtt_us) as session:
+            for label in QUERIES:
+                on_step(f"{rtt_us / 1000:g} ms: {label}")
+                found.append(run_query(session, label, rtt_us, nrounds))
     return Tpch(
         **results.describe_run(cluster, start_s, SETTINGS),
         nrounds=nrounds,
@@ -120,7 +131,7 @@ def run_tpch(cluster: Cluster, norders: int, nrounds: int, on_step: OnStep) -> T
 HEAD = {
     "format": 1,
     "units": {
-        "ours, stock, here": f"ms, seen by a client; null: stopped after {scans.STOCK_LIMIT_S} s",
+        "ours, stock, here": f"ms, seen by a client; null: stopped after {STOCK_LIMIT_S} s",
         "rtt_us": "microseconds of a round trip between the query node and storage nodes",
         "nrows, nbytes": "rows and bytes that nodes sent for ours",
     },
@@ -133,7 +144,7 @@ def make_tables(found: Tpch) -> list[Table]:
     table.title = f"TPC-H over four nodes, {found.norders} orders, medians of {found.nrounds}"
     table.caption = "rows, kB: what nodes sent for ours"
     for query in found.queries:
-        stock = query.stock.median_ms if query.stock else 1000.0 * scans.STOCK_LIMIT_S
+        stock = query.stock.median_ms if query.stock else 1000.0 * STOCK_LIMIT_S
         sign = "" if query.stock else "> "
         table.add_row(
             f"{query.rtt_us / 1000:g} ms",

@@ -9,7 +9,6 @@ from types import ModuleType
 import pytest
 import synthetic_choices
 from test_plan_times import make_planning
-from test_scans import make_scans
 from test_star import make_star
 from test_tpch import make_tpch
 from test_transfer import make_transfer
@@ -25,7 +24,6 @@ from pgshuttle import (
     cli,
     plan_tables,
     plan_times,
-    scans,
     star,
     tpch,
     transfer,
@@ -62,13 +60,6 @@ MADE = {
         "--rounds 3",
         [2, plan_tables.NPARTITIONS, 3],
         make_planning(1.6),
-    ),
-    "scans": Made(
-        scans,
-        "run_scans",
-        "--rounds 2 --orders 500 --rtt 0.8",
-        [4, 500, 2, [800]],
-        make_scans(ours_ms=40.0),
     ),
     "star": Made(
         star,
