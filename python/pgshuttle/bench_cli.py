@@ -13,8 +13,6 @@ from pgshuttle import (
     choices,
     plan_tables,
     plan_times,
-    star,
-    star_tables,
     tpch,
     tpch_tables,
     transfer,
@@ -66,27 +64,6 @@ def prepare_planning(
     return lambda cluster, on_step: plan_times.run_planning(
         cluster, on_step, npartitions=npartitions, nrounds=nrounds
     )
-
-
-@make_command(app, "star", star)
-def prepare_star(
-    nrows: Annotated[int, typer.Option("--rows", min=20_000, help="Of a dimension.")] = star.NROWS,
-    dimensions: Annotated[
-        list[int] | None,
-        typer.Option("--dimensions", min=1, max=star_tables.NDIMENSIONS, help="Default: 1 to 4."),
-    ] = None,
-    ncold: Annotated[int, typer.Option("--cold", min=1, help="Cold runs a plan.")] = star.NCOLD,
-    ncached: Annotated[int, typer.Option("--cached", min=1, help="Cached runs.")] = star.NCACHED,
-) -> Measure:
-    """Times nested loops over local indexes with and without looking ahead, cold and cached."""
-    options = star.Options(
-        nrows=nrows,
-        nsampled=min(star_tables.SAMPLED_ROWS, nrows // star_tables.LEAST_ROWS_A_SAMPLE),
-        dimensions=tuple(sorted(set(dimensions or range(1, star_tables.NDIMENSIONS + 1)))),
-        ncold=ncold,
-        ncached=ncached,
-    )
-    return lambda cluster, on_step: star.run_star(cluster, options, on_step)
 
 
 @make_command(app, "tpch", tpch, nnodes=tpch.NNODES, has_targets=False)

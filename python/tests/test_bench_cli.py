@@ -9,7 +9,6 @@ from types import ModuleType
 import pytest
 import synthetic_choices
 from test_plan_times import make_planning
-from test_star import make_star
 from test_tpch import make_tpch
 from test_transfer import make_transfer
 from test_writes import make_writes
@@ -24,7 +23,6 @@ from pgshuttle import (
     cli,
     plan_tables,
     plan_times,
-    star,
     tpch,
     transfer,
     writes,
@@ -60,13 +58,6 @@ MADE = {
         "--rounds 3",
         [2, plan_tables.NPARTITIONS, 3],
         make_planning(1.6),
-    ),
-    "star": Made(
-        star,
-        "run_star",
-        "--rows 100000 --cached 3 --dimensions 4 --dimensions 1",
-        [2, star.Options(100_000, 500, (1, 4), star.NCOLD, 3)],
-        make_star(cold_ms=50.0),
     ),
     "tpch": Made(tpch, "run_tpch", "--rounds 2 --orders 500", [4, 500, 2], make_tpch()),
     "transfer": Made(

@@ -86,4 +86,4 @@ def test_the_manual_page_is_that_of_the_commands() -> None:
 def test_each_option_says_what_it_is_for() -> None:
     page = (ROOT / "debian/pgshuttle.1").read_text()
     assert "None" not in page
-    assert '.SS "pgshuttle bench star"' in page
+    assert '.SS "pgshuttle bench tpch"' in page
