@@ -112,6 +112,6 @@ peer-suite:
 # The site of docs/, in site/
 docs:
 	tools/venv
-	NO_MKDOCS_2_WARNING=1 .venv/bin/python -m mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 .venv/bin/python -m mkdocs build
 
 .PHONY: test test-all lint format demo peer-suite docs

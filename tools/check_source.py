@@ -20,7 +20,7 @@ from sourcecheck.compat_rules import check_compat
 from sourcecheck.conformance import check_conformance
 from sourcecheck.cycles import check_cycles, cycle_lines
 from sourcecheck.headings import check_headings
-from sourcecheck.other_rules import check_links, check_marks, check_python, check_tests
+from sourcecheck.other_rules import check_marks, check_python, check_tests
 from sourcecheck.source import Finding, Source
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -48,8 +48,6 @@ def check_file(path: Path) -> Iterator[Finding]:
     yield from check_marks(path, text)
     if path.suffix == ".py" or text.startswith("#!/usr/bin/env python3"):
         yield from check_python(path, text)
-    elif path.suffix == ".md":
-        yield from check_links(ROOT, path, text)
 
 
 def c_sources() -> list[Source]:

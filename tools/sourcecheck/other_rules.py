@@ -1,4 +1,4 @@
-"""Rules of Python, documents and tests."""
+"""Rules of Python and tests."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ MOST_FUNCTION_LINES = 40
 
 # Assembled, so that this file does not find itself.
 MARK = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "X" * 3)) + r")\b(?!: \S+ \S+)")
-LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)")
-FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 VARIANT = re.compile(r"^(.+)(_\d)\.out$")
 
 
@@ -41,18 +39,6 @@ def check_python(path: Path, text: str) -> Iterator[Finding]:
             if length > MOST_FUNCTION_LINES:
                 message = f"{node.name}() has {length} lines, over {MOST_FUNCTION_LINES}"
                 yield Finding(path, node.lineno, message)
-
-
-def check_links(root: Path, path: Path, text: str) -> Iterator[Finding]:
-    """A relative link in a document leads to a file of the tree."""
-    prose = FENCE.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), text)
-    for found in LINK.finditer(prose):
-        target = found.group(1).split("#")[0]
-        if not target or "://" in target or target.startswith("mailto:"):
-            continue
-        if not (root / path.parent / target).exists():
-            message = f'link to "{target}", which does not exist'
-            yield Finding(path, line_at(prose, found.start()), message)
 
 
 def check_tests(root: Path) -> Iterator[Finding]:

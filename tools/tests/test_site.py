@@ -5,10 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -16,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 BROWSER_TIMEOUT_S = 240
 PHONE_WIDTH = 390  # CSS pixels
-FEWEST_LINKS = 500  # of all pages
+LOADED_LINK = r"^<link .*rel=[\"']?(?:stylesheet|icon|preload|modulepreload)\b"
 # A frame as wide as a phone shows a page of the site, and says what it finds there.
 HARNESS = """<!DOCTYPE html><html><body><script>
 const frame = document.createElement('iframe');
@@ -31,37 +28,12 @@ document.body.append(frame);
 </script></body></html>"""
 
 
-class Page(HTMLParser):
-    """What a page links to, what it loads by itself, and the places in it that can be linked to."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.links: list[str] = []
-        self.loads: list[str] = []
-        self.anchors: set[str] = set()
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = {name: value for name, value in attrs if value is not None}
-        self.anchors |= {found[name] for name in ("id", "name") if name in found}
-        if tag == "a" and "href" in found:
-            self.links.append(found["href"])
-        elif tag == "link" and found.get("rel") in (
-            "stylesheet",
-            "icon",
-            "preload",
-            "modulepreload",
-        ):
-            self.loads.append(found["href"])
-        elif "src" in found:
-            self.loads.append(found["src"])
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built anew. A warning ends the build: mkdocs.yml says "strict"."""
+    """The site, built anew. Warnings, of broken links too, end the build: see mkdocs.yml."""
     target = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(target)]
+    # not with --quiet, which does not count warnings
+    command = [sys.executable, "-m", "mkdocs", "build", "--site-dir", str(target)]
     done = subprocess.run(
         command,
         cwd=ROOT,
@@ -71,55 +43,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "WARNING" not in done.stderr
     return target
 
 
-@pytest.fixture(scope="module")
-def pages(site: Path) -> dict[Path, Page]:
-    """All pages of the site but the one for what is not found."""
-    found = (path for path in site.rglob("*.html") if path.name != "404.html")
-    return {path: Page(path.read_text()) for path in found}
-
-
-def find_broken(pages: dict[Path, Page]) -> Iterator[str]:
-    """Links that lead nowhere, and what is loaded and not there."""
-    for path, page in pages.items():
-        for link in [*page.links, *page.loads]:
-            parts = urlsplit(link)
-            if parts.scheme or parts.netloc:
-                continue
-            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-            if target.is_dir():
-                target /= "index.html"
-            anchor = unquote(parts.fragment)
-            if not target.is_file():
-                yield f"{path.name}: {link}: there is no such file"
-            elif anchor and target in pages and anchor not in pages[target].anchors:
-                yield f"{path.name}: {link}: there is no such place"
-
-
-def test_every_page_is_built(site: Path, pages: dict[Path, Page]) -> None:
-    docs = ROOT / "docs"
-    wanted = {str(path.relative_to(docs).with_suffix("")) for path in docs.rglob("*.md")}
-    assert {str(path.relative_to(site).with_suffix("")) for path in pages} == wanted
-
-
-def test_links_of_the_site_lead_somewhere(pages: dict[Path, Page]) -> None:
-    assert list(find_broken(pages)) == []
-    assert sum(len(page.links) for page in pages.values()) > FEWEST_LINKS
-
-
-def test_a_broken_link_would_be_found(site: Path) -> None:
-    page = site / "index.html"
-    text = '<p id="here"></p><a href="#here"></a><a href="#there"></a><a href="none.html"></a>'
-    found = [broken.split(": ")[1] for broken in find_broken({page: Page(text)})]
-    assert found == ["#there", "none.html"]
-
-
-def test_nothing_is_loaded_from_elsewhere(site: Path, pages: dict[Path, Page]) -> None:
-    elsewhere = [load for page in pages.values() for load in page.loads if urlsplit(load).netloc]
-    assert elsewhere == []
+def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
+    pages = [path.read_text() for path in site.rglob("*.html")]
+    tags = [tag for page in pages for tag in re.findall(r"<[^>]*>", page)]
+    loads = [tag for tag in tags if " src=" in tag or re.search(LOADED_LINK, tag)]
+    assert loads
+    assert not [tag for tag in loads if re.search(r"(?:src|href)=[\"']?(?:https?:)?//", tag)]
     sheets = [path.read_text() for path in site.rglob("*.css")]
     assert sheets
     assert not any(re.search(r"(?:url\(|@import) *[\"']?(?:https?:)?//", text) for text in sheets)

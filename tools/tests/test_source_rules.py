@@ -11,7 +11,7 @@ from sourcecheck.compat_rules import check_compat
 from sourcecheck.conformance import check_conformance
 from sourcecheck.cycles import MAX_CYCLE_FILES, check_cycles, cycle_lines
 from sourcecheck.headings import check_headings
-from sourcecheck.other_rules import check_links, check_marks, check_python, check_tests
+from sourcecheck.other_rules import check_marks, check_python, check_tests
 from sourcecheck.source import Function, Source
 
 
@@ -125,12 +125,6 @@ def test_python_sizes() -> None:
     body = "    x = 1\n" * 40
     assert "over 40" in str(next(check_python(Path("a.py"), f"def f() -> None:\n{body}")))
     assert list(check_python(Path("a.py"), "\n" * 301))
-
-
-def test_links(tmp_path: Path) -> None:
-    (tmp_path / "there.md").touch()
-    text = "[a](there.md#x) [b](https://example.org/x)\n```\n[c](gone.md)\n```\n[d](gone.md)\n"
-    assert [f.line for f in check_links(tmp_path, Path("README.md"), text)] == [5]
 
 
 def test_expected_files(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -75,12 +74,6 @@ def test_packages_are_made_of_the_same_text() -> None:
     assert found
     template = (ROOT / "debian/control.in").read_text()
     assert template.replace("PGVERSION", found[1]) == control
-
-
-def test_the_manual_page_is_that_of_the_commands() -> None:
-    """tools/manual writes it."""
-    command = [sys.executable, str(ROOT / "tools/manual"), "--check"]
-    assert subprocess.run(command, check=False).returncode == 0
 
 
 def test_each_option_says_what_it_is_for() -> None:
