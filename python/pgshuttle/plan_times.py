@@ -93,12 +93,15 @@ class Planned:
     shortest_ms: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ratio(results.Ratio):
-    """What one of ours takes as a part of what stock takes."""
+@dataclass(frozen=True)
+class Ratio:
+    """What one of ours takes as a part of what stock takes, and how large it may be."""
 
     label: str
     way: str
+    ratio: float
+    bound: float
+    ok: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,16 +175,12 @@ def measure_query(sessions: Mapping[Way, Connection], query: Query, nrounds: int
 def compare(planned: Sequence[Planned]) -> list[Ratio]:
     """Compares ours with stock."""
     stock_ms = {one.label: one.shortest_ms for one in planned if one.way == Way.STOCK}
-    return [
-        Ratio(
-            label=one.label,
-            way=one.way,
-            ratio=round(one.shortest_ms / stock_ms[one.label], 4),
-            bound=BOUND,
-        )
+    ratios = [
+        (one, round(one.shortest_ms / stock_ms[one.label], 4))
         for one in planned
         if one.way != Way.STOCK
     ]
+    return [Ratio(one.label, one.way, ratio, BOUND, ratio <= BOUND) for one, ratio in ratios]
 
 
 def run_planning(cluster: Cluster, on_step: OnStep, *, npartitions: int, nrounds: int) -> PlanTimes:

@@ -5,7 +5,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -54,18 +54,6 @@ class Run:
     def is_kept(self) -> bool:
         """Says if all targets are met, where there are some."""
         return True
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ratio:
-    """A time as a part of another one, and how large it may be."""
-
-    ratio: float
-    bound: float
-    ok: bool = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "ok", self.ratio <= self.bound)
 
 
 @dataclass(frozen=True, kw_only=True)
