@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -154,24 +155,29 @@ def explain(session: Session, case: Case) -> list[Any]:
     return plans
 
 
-def shown(row: Row) -> str:
-    text = str(row)
+def shown(item: object) -> str:
+    text = str(item)
     return text if len(text) <= SHOWN_CHARS else text[:SHOWN_CHARS] + "..."
+
+
+def multiset_problem(expected: Sequence[object], found: Sequence[object]) -> str | None:
+    missing = Counter(expected) - Counter(found)
+    too_many = Counter(found) - Counter(expected)
+    if not missing and not too_many:
+        return None
+    lines = [f"{missing.total()} missing, {too_many.total()} too many"]
+    lines += [f"  missing {shown(item)}" for item in list(missing.elements())[:SHOWN_ROWS]]
+    lines += [f"  too many {shown(item)}" for item in list(too_many.elements())[:SHOWN_ROWS]]
+    return "\n    ".join(lines)
 
 
 def differing(case: Case, expected: list[Row], found: list[Row]) -> str | None:
     query = case.queries[0]
-    missing = Counter(expected) - Counter(found)
-    too_many = Counter(found) - Counter(expected)
-    if missing or too_many:
-        lines = [f"{missing.total()} rows missing, {too_many.total()} too many"]
-        lines += [f"  missing {shown(row)}" for row in list(missing.elements())[:SHOWN_ROWS]]
-        lines += [f"  too many {shown(row)}" for row in list(too_many.elements())[:SHOWN_ROWS]]
-        return "\n".join(lines)
-    if query.ordered and len(case.queries) == 1 and expected != found:
+    problem = multiset_problem(expected, found)
+    if problem is None and query.ordered and len(case.queries) == 1 and expected != found:
         at = next(i for i, row in enumerate(expected) if found[i] != row)
         return f"another order from row {at + 1} on: {shown(found[at])}, not {shown(expected[at])}"
-    return None
+    return problem
 
 
 def error_problem(expected: SqlError | None, found: SqlError | None) -> str | None:

@@ -10,13 +10,8 @@ from randomqueries.plans import outline
 from randomqueries.ways import company_steps, local_texts, query_steps
 
 
-def failure_lines(
-    seed: int, case: Case, problem: str | None, plans: Sequence[Any]
-) -> Iterator[str]:
+def failure_lines(case: Case, plans: Sequence[Any]) -> Iterator[str]:
     """All that is needed to see a failure again."""
-    only = " --tablets" if case.transport == "tablets" else ""
-    yield f"FAILED: query {case.number} of seed {seed}"
-    yield f"  again: tools/random_queries --seed {seed} --first {case.number} --count 1{only}"
     yield f"  transport: {case.transport}; way: {case.way.name}"
     yield "  settings:"
     for name, value in case.settings.items():
@@ -28,7 +23,6 @@ def failure_lines(
     yield "  local side:"
     for text in local_texts(case.queries, case.way)[:2]:
         yield f"    {text};"
-    yield f"  problem: {problem}"
     for plan in plans:
         yield "  plan:"
         for line in outline(plan["Plan"]):

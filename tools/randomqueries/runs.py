@@ -14,12 +14,18 @@ from testrun.cluster import Cluster, temporary_cluster
 from testrun.installed import Installed, run_directory
 from testrun.outcome import crashes
 
-from randomqueries.session import SqlError
-from randomqueries.shrinking import shrink
+from randomqueries.session import Session, SqlError
 
 RESTART_LIMIT_S = 60.0
+SHRINK_LIMIT_S = 60.0
 FEW = 100  # cases: with less of them shares say nothing
 SPOILED_TRIES = 4  # a case with random guesses fails now and then
+# Plans of a case are the same each time; sessions that want workers say so.
+SERVER_SETTINGS = """
+autovacuum = off
+jit = off
+max_parallel_workers_per_gather = 0
+"""
 
 Say = Callable[[str], None]
 
@@ -44,6 +50,7 @@ class AnyVerdict(Protocol):
 
 CaseT = TypeVar("CaseT", bound=AnyCase)
 VerdictT = TypeVar("VerdictT", bound=AnyVerdict)
+SessionT = TypeVar("SessionT", bound=Session)
 
 
 @dataclass(frozen=True)
@@ -107,6 +114,8 @@ class Counts(ABC, Generic[VerdictT]):
 class Tester(ABC, Generic[CaseT, VerdictT]):
     """The server of a run, and what is known of it."""
 
+    one: ClassVar[str]  # what a case is called
+    tool: ClassVar[str]
     session_cases: ClassVar[int]  # after so many, sessions are new
 
     def __init__(
@@ -143,10 +152,11 @@ class Tester(ABC, Generic[CaseT, VerdictT]):
     @abstractmethod
     def failure_lines(self, case: CaseT, verdict: VerdictT) -> Iterable[str]: ...
 
-    def session_words(self, database: str) -> tuple[str, int, str, str]:
-        """What a session takes: host, port, user and database."""
+    def open_session(self, kind: type[SessionT], database: str = "postgres") -> SessionT:
         env = self.cluster.environment()
-        return env["PGHOST"], self.cluster.port, env["PGUSER"], database
+        session = kind(env["PGHOST"], self.cluster.port, env["PGUSER"], database)
+        session.connect()
+        return session
 
     def reconnect(self) -> None:
         """Waits for a server that crashed."""
@@ -163,6 +173,20 @@ class Tester(ABC, Generic[CaseT, VerdictT]):
         tries = SPOILED_TRIES if "shuttle.debug_spoil_look_ahead" in case.settings else 1
         return any(self.check(case).problem is not None for _ in range(tries))
 
+    def shrink(self, case: CaseT) -> CaseT:
+        """The smallest case found that still fails."""
+        deadline = time.monotonic() + SHRINK_LIMIT_S
+        found = True
+        while found:
+            found = False
+            for less in self.smaller_cases(case):
+                if time.monotonic() > deadline:
+                    return case
+                if self.still_fails(less):
+                    case, found = less, True
+                    break
+        return case
+
     def new_crashes(self) -> list[str]:
         """Lines of the server log that no healthy run has, and that were not told yet."""
         lines = crashes(self.cluster.log, [])
@@ -172,9 +196,14 @@ class Tester(ABC, Generic[CaseT, VerdictT]):
     def tell_failure(self, case: CaseT, verdict: VerdictT) -> None:
         self.counts.failures += 1
         crash = self.new_crashes()
-        case = shrink(case, self.still_fails, self.smaller_cases)
-        again = self.check(case)
-        verdict = again if again.problem is not None else verdict
+        case = self.shrink(case)
+        smaller = self.check(case)
+        verdict = smaller if smaller.problem is not None else verdict
+        again = f"--seed {self.wanted.seed} --first {case.number} --count 1"
+        only = " --tablets" if self.wanted.tablets else ""
+        self.say(f"FAILED: {self.one} {case.number} of seed {self.wanted.seed}")
+        self.say(f"  again: tools/{self.tool} {again}{only}")
+        self.say(f"  problem: {verdict.problem}")
         for line in self.failure_lines(case, verdict):
             self.say(line)
         for line in crash:
@@ -205,5 +234,5 @@ AnyTester = Tester[Any, Any]
 def server(installed: Installed) -> Iterator[tuple[Cluster, Path]]:
     """A server for one run, and the directory that holds its files."""
     base = run_directory()
-    with temporary_cluster(installed, base) as cluster:
+    with temporary_cluster(installed, base, SERVER_SETTINGS) as cluster:
         yield cluster, base

@@ -21,11 +21,6 @@ from randomqueries.writes import TABLES as WRITTEN
 BATCHED_SHARE = 0.6  # of all queries; see Counts
 SEVERAL_SHARE = 0.2
 
-SYSTEM = """
-ALTER SYSTEM SET autovacuum = off;
-ALTER SYSTEM SET jit = off;
-SELECT pg_reload_conf();
-"""
 START = """
 LOAD 'auto_explain';
 SET auto_explain.log_analyze = on; SET auto_explain.log_timing = off;
@@ -68,24 +63,19 @@ class Tester(runs.Tester[Case, Verdict]):
 
     # Servers with assertions look through all memory of a session again and again.
     session_cases = 80
+    one = "query"
+    tool = "random_queries"
 
     def __init__(self, cluster: Cluster, wanted: runs.Wanted, say: runs.Say) -> None:
         super().__init__(cluster, wanted, say, Counts())
         self.tables = make_tables(wanted.seed)
 
-    def open_session(self) -> Session:
-        session = Session(*self.session_words("postgres"))
-        session.connect()
-        return session
-
     def connect(self) -> None:
-        self.session = self.open_session()
+        self.session = self.open_session(Session)
         self.session.run(START)
 
     def prepare(self) -> None:
-        first = self.open_session()
-        for statement in SYSTEM.strip().splitlines():
-            first.run(statement)
+        first = self.open_session(Session)
         make_schema(first, self.tables, self.wanted.seed)
         first.close()
         self.reconnect()
@@ -115,4 +105,4 @@ class Tester(runs.Tester[Case, Verdict]):
         plans = verdict.found.plans if verdict.found else []
         if not plans and not verdict.is_lost:
             plans = explain(self.session, case)
-        return failure_lines(self.wanted.seed, case, verdict.problem, plans)
+        return failure_lines(case, plans)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
 from typing import TypeAlias
 
+from randomqueries.checking import multiset_problem
 from randomqueries.session import Row
 
 from randomwrites.running import Run, Sent
@@ -18,17 +18,6 @@ SHOWN = 6
 CALLED_BEHIND = re.compile(r"RETURNING .*c\.f\d")
 FOREIGN_KEY = "23503"
 TIMED_OUT = "57014"
-
-
-def multiset_problem(expected: Sequence[object], found: Sequence[object]) -> str | None:
-    missing = Counter(expected) - Counter(found)
-    too_many = Counter(found) - Counter(expected)
-    if not missing and not too_many:
-        return None
-    lines = [f"{missing.total()} missing, {too_many.total()} too many"]
-    lines += [f"  missing {item}" for item in list(missing.elements())[:SHOWN]]
-    lines += [f"  too many {item}" for item in list(too_many.elements())[:SHOWN]]
-    return "\n    ".join(lines)
 
 
 def behind_error_problem(expected: Sent, found: Sent) -> str | None:

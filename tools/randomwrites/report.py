@@ -10,11 +10,7 @@ from randomwrites.cases import Case
 from randomwrites.running import Run, no_table, text_of
 
 
-def failure_lines(seed: int, case: Case, problem: str | None, found: Run | None) -> Iterator[str]:
-    only = " --tablets" if case.tablets else ""
-    yield f"FAILED: transaction {case.number} of seed {seed}"
-    yield f"  again: tools/random_writes --seed {seed} --first {case.number} --count 1{only}"
-    yield f"  problem: {problem}"
+def failure_lines(case: Case, found: Run) -> Iterator[str]:
     yield "  on both sides:"
     writer = Side(no_table, lambda argument: argument.values[0])
     yield "    CREATE SCHEMA c;"
@@ -25,7 +21,7 @@ def failure_lines(seed: int, case: Case, problem: str | None, found: Run | None)
         yield f"    BEGIN{isolation};"
     for name, value in case.settings.items():
         yield f"    SET {'LOCAL ' if case.end else ''}{name} = '{value}';  -- far side"
-    if found is None or not found.sent:
+    if not found.sent:
         for step in case.steps:
             yield f"    {text_of(step)};"
         return

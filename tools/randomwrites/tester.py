@@ -20,13 +20,6 @@ from randomwrites.world import DATABASES, FAR, PLAIN, make_world
 BROKEN_SHARE = 0.5  # of all that may end in an error
 OLD_AND_NEW = 180000  # the version from which on RETURNING has both
 
-SYSTEM = """
-ALTER SYSTEM SET autovacuum = off;
-ALTER SYSTEM SET jit = off;
-ALTER SYSTEM SET max_parallel_workers_per_gather = 0;
-SELECT pg_reload_conf();
-"""
-
 
 @dataclass(frozen=True)
 class Verdict:
@@ -69,19 +62,14 @@ class Tester(runs.Tester[Case, Verdict]):
     """A session on each side and on each node."""
 
     session_cases = 60
+    one = "transaction"
+    tool = "random_writes"
 
     def __init__(self, cluster: Cluster, wanted: runs.Wanted, say: runs.Say) -> None:
         super().__init__(cluster, wanted, say, Counts())
 
-    def session(self, database: str) -> WriteSession:
-        session = WriteSession(*self.session_words(database))
-        session.connect()
-        return session
-
     def prepare(self) -> None:
-        first = self.session("postgres")
-        for statement in SYSTEM.strip().splitlines():
-            first.run(statement)
+        first = self.open_session(WriteSession)
         for database in DATABASES:
             first.run(f"CREATE DATABASE {database}")
         first.close()
@@ -89,7 +77,7 @@ class Tester(runs.Tester[Case, Verdict]):
         make_world(dict(self.runner.sessions), self.wanted.seed)
 
     def connect(self) -> None:
-        self.runner = Runner({name: self.session(name) for name in DATABASES})
+        self.runner = Runner({name: self.open_session(WriteSession, name) for name in DATABASES})
 
     def begin_session(self) -> None:
         for session in self.runner.sessions.values():
@@ -117,4 +105,4 @@ class Tester(runs.Tester[Case, Verdict]):
         return smaller_cases(case)
 
     def failure_lines(self, case: Case, verdict: Verdict) -> Iterable[str]:
-        return failure_lines(self.wanted.seed, case, verdict.problem, verdict.found)
+        return failure_lines(case, verdict.found)
