@@ -17,7 +17,6 @@ from pathlib import Path
 
 from sourcecheck.c_rules import check_c_file, check_folders, check_short_share
 from sourcecheck.compat_rules import check_compat
-from sourcecheck.conformance import check_conformance
 from sourcecheck.cycles import check_cycles, cycle_lines
 from sourcecheck.headings import check_headings
 from sourcecheck.other_rules import check_marks, check_python, check_tests
@@ -71,7 +70,6 @@ def findings() -> Iterator[Finding]:
     for path in tree_files():
         yield from check_file(path)
     yield from check_tests(ROOT)
-    yield from check_conformance(ROOT)
 
 
 def main() -> int:

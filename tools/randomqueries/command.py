@@ -22,11 +22,10 @@ SERVERS = ("15", "16", "17", "18", "19", "17-plain", "18-plain", "18-sanitize")
 
 @dataclass(frozen=True)
 class Tool:
-    """what: the cases of the tool, one: one of them; make: begins a run."""
+    """what: the cases of the tool; make: begins a run."""
 
     description: str | None
     what: str
-    one: str
     count: int
     make: Callable[[Cluster, Wanted, Say], AnyTester]
 

@@ -8,7 +8,6 @@ import pytest
 from check_library import ENTRY_POINTS, complaints
 from sourcecheck.c_rules import check_c_file, check_short_share
 from sourcecheck.compat_rules import check_compat
-from sourcecheck.conformance import check_conformance
 from sourcecheck.cycles import MAX_CYCLE_FILES, check_cycles, cycle_lines
 from sourcecheck.headings import check_headings
 from sourcecheck.other_rules import check_marks, check_python, check_tests
@@ -149,24 +148,6 @@ def test_exports() -> None:
         "exports stray, which is no SQL function",
         "does not export g, which the SQL script uses",
     ]
-
-
-def test_named_tests_exist_and_compare_what_is_said(tmp_path: Path) -> None:
-    for folder in ("docs", "test/sql", "test/t", "test/expected"):
-        (tmp_path / folder).mkdir(parents=True)
-    (tmp_path / "test/sql/join_one.sql").touch()
-    (tmp_path / "test/t/join_two.pl").touch()
-    output = " same rows, batched\n same order, NOT batched\n same: 22012 division by zero\n"
-    (tmp_path / "test/expected/join_one.out").write_text(output)
-    document = tmp_path / "docs/conformance.md"
-    document.write_text(
-        "| family | tests | queries |\n| --- | --- | --- |\n| A | `join_one`, `join_two` | 3 |\n"
-    )
-    assert list(check_conformance(tmp_path)) == []
-    document.write_text("| Joins | `join_one` | 4 |\n| Rule | `join_gone` |\n")
-    found = [str(finding) for finding in check_conformance(tmp_path)]
-    assert "3 queries are compared, not 4" in found[0]
-    assert 'there is no test "join_gone"' in found[1]
 
 
 HEADINGS = """/* ---- scans (scan.c, remote_*.c) */
