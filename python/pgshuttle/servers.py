@@ -63,6 +63,16 @@ def quote_setting(value: str) -> str:
     return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
+def make_data_dir(build: ServerBuild, data_dir: Path) -> None:
+    """Has initdb make a data directory."""
+    processes.run(
+        [build.bin_dir / "initdb", "-D", data_dir, "-U", SUPERUSER, "-A", "trust"]
+        + ["-E", "UTF8", "--locale=C", "--no-sync"],
+        timeout_s=INITDB_TIMEOUT_S,
+        as_server_user=True,
+    )
+
+
 def create_server(
     build: ServerBuild,
     name: str,
@@ -77,12 +87,7 @@ def create_server(
     user = processes.server_user()
     if user is not None:
         os.chown(directory, processes.user_id(user), -1)
-    processes.run(
-        [build.bin_dir / "initdb", "-D", server.data_dir, "-U", SUPERUSER, "-A", "trust"]
-        + ["-E", "UTF8", "--locale=C", "--no-sync"],
-        timeout_s=INITDB_TIMEOUT_S,
-        as_server_user=True,
-    )
+    make_data_dir(build, server.data_dir)
     fixed = {
         "listen_addresses": "127.0.0.1",
         "unix_socket_directories": str(socket_dir),

@@ -8,24 +8,34 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from psycopg import sql
 
-from pgshuttle import builds, cluster, processes, proxy
+from pgshuttle import builds, catalog, cluster, processes, proxy, servers, state
 from pgshuttle.errors import ToolError
 from pgshuttle.state import Cluster
 
 STARTED_TIMEOUT_S = 10.0
+SHARED_NODES = 3  # as many as a module needs at most
 
 
-@pytest.fixture
-def work_dir() -> Iterator[Path]:
-    """A short directory that the server's user can reach, unlike pytest's own."""
+@contextmanager
+def short_directory() -> Iterator[Path]:
+    """A directory that the server's user can reach, unlike pytest's own."""
     path = Path(tempfile.mkdtemp(prefix="pgst-", dir="/tmp"))
     path.chmod(0o755)
     yield path
     shutil.rmtree(path)
+
+
+@pytest.fixture
+def work_dir() -> Iterator[Path]:
+    """A short directory of one test."""
+    with short_directory() as path:
+        yield path
 
 
 @pytest.fixture(scope="session")
@@ -52,39 +62,72 @@ def build() -> builds.ServerBuild:
     pytest.skip("no PostgreSQL server is installed")
 
 
-def small_cluster(
-    name: str, nnodes: int, fill: Callable[[Cluster], object] = lambda _made: None
-) -> Callable[[pytest.TempPathFactory], Iterator[Cluster]]:
-    """A fixture for the tests of one module: a cluster with the extension and without a delay."""
+@pytest.fixture(scope="session", autouse=True)
+def quick_initdb() -> Iterator[None]:
+    """Has initdb run once for each build: it takes a second. Other servers get a copy."""
+    run_initdb = servers.make_data_dir
+    with short_directory() as directory, pytest.MonkeyPatch.context() as patch:
+        directory.chmod(0o777)
 
-    @pytest.fixture(scope="module")
-    def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-        with run_small_cluster(tmp_path_factory, name, nnodes) as made:
-            fill(made)
-            yield made
+        def copy(build: builds.ServerBuild, data_dir: Path) -> None:
+            template = directory / str(build.bin_dir).replace("/", "_")
+            if not template.exists():
+                run_initdb(build, template)
+            command = ["cp", "-R", template, data_dir]
+            processes.run(command, timeout_s=STARTED_TIMEOUT_S, as_server_user=True)
 
-    return running
+        patch.setattr(servers, "make_data_dir", copy)
+        yield
 
 
-@contextmanager
-def run_small_cluster(factory: pytest.TempPathFactory, name: str, nnodes: int) -> Iterator[Cluster]:
-    """Has a cluster with the extension and without a delay."""
+@pytest.fixture(scope="session")
+def extended_build() -> builds.ServerBuild:
+    """A server with the extension."""
     wanted = os.environ.get("PGSHUTTLE_TEST_PG")  # what tools/run_tests has built for
     best = builds.find_build(wanted) if wanted else builds.find_best_build()
     if not best.has_extension():
         pytest.skip("pg_shuttle is not installed in a server")
-    directory = factory.mktemp(name)
-    for path in (directory, *list(directory.parents)[:2]):
-        path.chmod(0o755)
-    options = cluster.ClusterOptions(
-        directory=directory / "c",
-        nnodes=nnodes,
-        pg=str(best.pg_config),
-        rtt_us=0,
-        with_extension=True,
-    )
-    yield cluster.up(options, lambda _step: None).cluster
-    cluster.down(directory / "c", remove=True)
+    return best
+
+
+@pytest.fixture(scope="session")
+def shared_cluster(extended_build: builds.ServerBuild) -> Iterator[Cluster]:
+    """Servers with the extension and without a delay, which most modules share."""
+    with short_directory() as directory:
+        options = cluster.ClusterOptions(
+            directory=directory / "c",
+            nnodes=SHARED_NODES,
+            pg=str(extended_build.pg_config),
+            rtt_us=0,
+            with_extension=True,
+        )
+        made = cluster.up(options, lambda _step: None).cluster
+        yield made
+        query = cluster.load(options.directory).query
+        state.save_cluster(replace(made, query=query))
+        cluster.down(options.directory, remove=True)
+
+
+def small_cluster(
+    nnodes: int, fill: Callable[[Cluster], object] = lambda _made: None
+) -> Callable[[Cluster], Cluster]:
+    """A fixture for the tests of one module: empty databases here and on so many nodes."""
+
+    @pytest.fixture(scope="module")
+    def running(shared_cluster: Cluster) -> Cluster:
+        query = cluster.load(shared_cluster.directory).query  # a test may have started it again
+        made = replace(shared_cluster, query=query, nodes=shared_cluster.nodes[:nnodes])
+        for server in (made.query, *(node.server for node in made.nodes)):
+            with catalog.connect(server, "postgres") as connection:
+                drop = sql.SQL("DROP DATABASE {} WITH (FORCE)")
+                connection.execute(drop.format(sql.Identifier(catalog.DATABASE)))
+            catalog.create_database(server)
+        catalog.define_servers(made)
+        cluster.set_rtt(made, 0)  # writes down how many nodes there are, too
+        fill(made)
+        return made
+
+    return running
 
 
 class EchoServer:

@@ -21,16 +21,19 @@ from pgshuttle import (
     choice_report,
     choices,
     cli,
+    cluster,
     plan_tables,
     plan_times,
+    servers,
     tpch,
     transfer,
     writes,
 )
+from pgshuttle.cluster import ClusterOptions, OnStep, UpResult
 from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.json_files import read_json
 from pgshuttle.results import Run
-from pgshuttle.state import Cluster
+from pgshuttle.state import Cluster, StorageNode
 
 
 @dataclass(frozen=True)
@@ -72,18 +75,27 @@ MADE = {
 
 
 @pytest.fixture
-def place(work_dir: Path, build: builds.ServerBuild) -> list[str]:
-    """Words that say where a bench runs."""
-    if not build.has_extension():
-        pytest.skip("pg_shuttle is not installed in the server")
-    return ["--results", str(work_dir / "out"), "--pg", str(build.pg_config)]
+def no_servers(build: builds.ServerBuild, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Clusters without servers; returns what becomes of them."""
+    events: list[str] = []
+    server = servers.Server("node", Path(), Path(), 1, None)
+
+    def up(asked: ClusterOptions, _on_step: OnStep) -> UpResult:
+        events.append(f"up, {asked.nnodes} nodes")
+        nodes = (StorageNode(server, None),) * asked.nnodes
+        made = Cluster(asked.directory, build, True, asked.rtt_us, server, nodes)
+        return UpResult(made, was_running=False)
+
+    monkeypatch.setattr(cluster, "up", up)
+    monkeypatch.setattr(cluster, "down", lambda _directory, **_: events.append("down"))
+    return events
 
 
 def play(made: Made, given: list[object]) -> Callable[..., Run]:
     """Measures nothing, and notes what it was given."""
 
-    def run(cluster: Cluster, *values: object, **named: object) -> Run:
-        given[:] = [len(cluster.nodes)]
+    def run(given_to: Cluster, *values: object, **named: object) -> Run:
+        given[:] = [len(given_to.nodes)]
         for value in (*values, *named.values()):
             if callable(value):
                 value("measuring")
@@ -96,12 +108,12 @@ def play(made: Made, given: list[object]) -> Callable[..., Run]:
 
 @pytest.mark.parametrize("name", MADE)
 def test_command(
-    monkeypatch: pytest.MonkeyPatch, work_dir: Path, place: list[str], name: str
+    monkeypatch: pytest.MonkeyPatch, work_dir: Path, no_servers: list[str], name: str
 ) -> None:
     made = MADE[name]
     given: list[object] = []
     monkeypatch.setattr(made.module, made.function, play(made, given))
-    words = ["bench", name, *made.words.split(), "--dir", str(work_dir / "c"), *place]
+    words = ["bench", name, *made.words.split(), "--results", str(work_dir / "out")]
     result = CliRunner().invoke(cli.app, [*words, "--keep"])
     assert result.exit_code == ExitCode.OK, result.output
     assert given == made.given
@@ -111,13 +123,28 @@ def test_command(
     assert str(table.columns[0].header) in result.output
     result = CliRunner().invoke(cli.app, [*words, "--json", "--keep"])
     assert json.loads(result.stdout) == read_json(work_dir / "out" / f"{name}.json")
-    assert (work_dir / "c").exists()
-    result = CliRunner().invoke(cli.app, ["down", "--remove", "--dir", str(work_dir / "c")])
-    assert result.exit_code == ExitCode.OK, result.output
+    assert no_servers == [f"up, {made.given[0]} nodes"] * 2
     if name != "tpch":  # which has no targets
         result = CliRunner().invoke(cli.app, [*words, "--check"])
         assert result.exit_code == ExitCode.CLAIM_FAILED
-        assert not (work_dir / "c").exists()
+        assert no_servers[-1] == "down"
+
+
+def test_a_cluster_that_is_kept(
+    monkeypatch: pytest.MonkeyPatch, work_dir: Path, extended_build: builds.ServerBuild
+) -> None:
+    monkeypatch.setattr(tpch, "run_tpch", play(MADE["tpch"], []))
+    place = ["--dir", str(work_dir / "c")]
+    place += ["--results", str(work_dir), "--pg", str(extended_build.pg_config)]
+    words = ["bench", "tpch", *place]
+    for more in (["--keep"], []):  # one that ran before stays
+        result = CliRunner().invoke(cli.app, [*words, *more])
+        assert result.exit_code == ExitCode.OK, result.output
+        assert cluster.is_running(cluster.load(work_dir / "c"))
+    cluster.down(work_dir / "c", remove=False)
+    result = CliRunner().invoke(cli.app, words)
+    assert result.exit_code == ExitCode.OK, result.output
+    assert not (work_dir / "c").exists()
 
 
 def test_a_join_that_there_is_not() -> None:
@@ -125,9 +152,8 @@ def test_a_join_that_there_is_not() -> None:
     assert result.exit_code == ExitCode.USAGE
 
 
-def test_all_go_on_after_one_that_fails(
-    monkeypatch: pytest.MonkeyPatch, work_dir: Path, place: list[str]
-) -> None:
+@pytest.mark.usefixtures("no_servers")
+def test_all_go_on_after_one_that_fails(monkeypatch: pytest.MonkeyPatch, work_dir: Path) -> None:
     def fail(_cluster: object, *_: object) -> Run:
         raise ToolError("no rows")
 
@@ -136,11 +162,12 @@ def test_all_go_on_after_one_that_fails(
     commands = bench_cli.app.registered_commands
     known = [command for command in commands if command.name in ("tpch", "transfer", "all")]
     monkeypatch.setattr(bench_cli.app, "registered_commands", known)
-    result = CliRunner().invoke(cli.app, ["bench", "all", *place])
+    words = ["bench", "all", "--results", str(work_dir / "out")]
+    result = CliRunner().invoke(cli.app, words)
     assert result.exit_code == ExitCode.FAILED, result.output
     assert (work_dir / "out" / "transfer.json").exists()
     assert not (work_dir / "out" / "tpch.json").exists()
-    result = CliRunner().invoke(cli.app, ["bench", "all", *place, "--json"])
+    result = CliRunner().invoke(cli.app, [*words, "--json"])
     assert result.exit_code == ExitCode.FAILED, result.output
     found = json.loads(result.stdout)
     assert found["errors"] == {"tpch": "no rows"}

@@ -90,7 +90,7 @@ def test_tables_show_what_was_missed() -> None:
     assert synthetic_choices.make_choices(worst=1.2).is_kept
 
 
-running = small_cluster("choices", 2, lambda made: choice_tables.make_tables(made, 0.0005))
+running = small_cluster(2, lambda made: choice_tables.make_tables(made, 0.0005))
 
 
 def test_tables_that_are_there_are_not_made_again(running: Cluster) -> None:

@@ -26,7 +26,7 @@ INSERT INTO orders SELECT i, 1 + i % 100, 1 + i % 10 FROM generate_series(1, 100
 """
 
 
-running = small_cluster("distribute", 2)
+running = small_cluster(2)
 
 
 @pytest.fixture

@@ -1,11 +1,9 @@
 """The monitoring queries of docs/operations.md, as they stand there."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-from conftest import run_small_cluster
+from conftest import small_cluster
 from psycopg.rows import dict_row
 
 from pgshuttle import catalog
@@ -14,16 +12,16 @@ from pgshuttle.state import Cluster
 PAGE = Path(__file__).resolve().parents[2] / "docs/operations.md"
 
 
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A cluster with a foreign table that nobody has analyzed, and read once."""
-    with run_small_cluster(tmp_path_factory, "queries", 2) as made:
-        with catalog.connect(made.nodes[0].server) as node:
-            node.execute("CREATE TABLE seen (id int)")
-        with catalog.connect(made.query) as query:
-            query.execute("CREATE FOREIGN TABLE seen (id int) SERVER node1")
-            query.execute("SELECT count(*) FROM seen")
-        yield made
+def read_once(made: Cluster) -> None:
+    """Makes a foreign table that nobody has analyzed, and reads it once."""
+    with catalog.connect(made.nodes[0].server) as node:
+        node.execute("CREATE TABLE seen (id int)")
+    with catalog.connect(made.query) as query:
+        query.execute("CREATE FOREIGN TABLE seen (id int) SERVER node1")
+        query.execute("SELECT count(*) FROM seen")
+
+
+running = small_cluster(2, read_once)
 
 
 def read_queries() -> list[str]:

@@ -35,7 +35,7 @@ def test_ratios_are_to_stock() -> None:
     assert plan_times.make_tables(found)[0].row_count == 2
 
 
-running = small_cluster("planning", 2)
+running = small_cluster(2)
 
 
 def test_each_session_plans_its_tables(running: Cluster) -> None:

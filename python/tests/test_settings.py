@@ -19,7 +19,7 @@ UNITS = {
 }
 
 
-running = small_cluster("settings", 1)
+running = small_cluster(1)
 
 
 def read_value(text: str, unit: str | None) -> str:

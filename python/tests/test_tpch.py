@@ -25,7 +25,7 @@ def make_tpch() -> Tpch:
     )
 
 
-running = small_cluster("tpch", 2, lambda made: tpch_tables.make_tables(made, 3000))
+running = small_cluster(2, lambda made: tpch_tables.make_tables(made, 3000))
 
 
 def test_borders() -> None:

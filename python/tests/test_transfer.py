@@ -37,7 +37,7 @@ def test_ratios_and_targets() -> None:
     assert transfer.make_tables(found)[0].row_count == len(found.ways)
 
 
-running = small_cluster("transfer", 1, lambda made: transfer.fill_tables(made, 3000))
+running = small_cluster(1, lambda made: transfer.fill_tables(made, 3000))
 
 
 def test_each_way_fetches_all_rows(running: Cluster) -> None:

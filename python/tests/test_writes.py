@@ -53,7 +53,7 @@ def test_limits() -> None:
     assert writes.make_tables(found)[0].row_count == len(found.verdicts)
 
 
-running = small_cluster("writes", writes.NNODES, writes_tables.make_tables)
+running = small_cluster(writes.NNODES, writes_tables.make_tables)
 
 
 def test_all_ways_write_the_same(running: Cluster) -> None:

@@ -115,7 +115,7 @@ sub attempt
 	@odd = () if $kind =~ /error/ && @odd == 1;		# a node's own code is kept
 	@odd = () if $name eq 'an import' && "@odd" =~ /^(?:42|3F)/;	# a name that is none
 	@odd = () if $kind eq 'other_types' && "@odd" =~ /^42(?:804|883|704)$/;	# the node about types that are not its own
-	@odd = () if $name =~ /write|transaction/ && "@odd" =~ /^42(?:601|704)$/;	# the node about a type's name that it had not said
+	@odd = () if $name =~ /write|transaction/ && "@odd" =~ /^42(?:601|704|804)$/;	# the node about a type that it had not said
 	push @wrong, "$label: $err" if @odd || $err =~ /^server closed the connection|^FATAL|^PANIC/m;
 	if ($name eq 'all nodes')
 	{

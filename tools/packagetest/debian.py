@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from testrun.cluster import Cluster, temporary_cluster
-from testrun.installed import ROOT, Installed, give_to, run_tool, server_user
+from testrun.installed import ROOT, Installed, give_to_server, run_tool
 
 from packagetest.steps import PackageError, call, say
 
@@ -128,9 +128,7 @@ def unpack(built: Path, root: Path) -> Installed:
 def run_server(installed: Installed, base: Path) -> Iterator[Cluster]:
     """Runs the unpacked server."""
     base.mkdir(mode=0o755)
-    user = server_user()
-    if user is not None:
-        give_to(base, user)
+    give_to_server(base)
     with temporary_cluster(installed, base) as server:
         call([installed.program("createdb"), "postgres_try"], env=server.environment())
         yield server

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from testrun.installed import give_to, run_tool, server_user
+from testrun.installed import give_to_server, run_tool
 
 # The same words are changed in the input and in the expected output.
 WORDS = (
@@ -38,9 +38,7 @@ class Suite:
             for path in (self.directory / folder).glob("*.*"):
                 text = path.read_text()
                 (target / path.name).write_text(change(text) if engine else text)
-        user = server_user()
-        if user is not None:
-            give_to(base, user)
+        give_to_server(base)
         base.chmod(0o755)
 
 

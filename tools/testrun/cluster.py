@@ -155,14 +155,18 @@ def free_port() -> int:
     return port
 
 
-def make_data_directory(installed: Installed, base: Path, port: int, settings: str) -> Path:
-    data = base / "data"
+def initialize(installed: Installed, data: Path) -> None:
     command = [installed.program("initdb"), "-A", "trust", "-N", "--no-locale", "-E", "UTF8"]
     code, output = run_as_server_user(
-        [*command, "-D", str(data)], clean_environment(installed), base, START_LIMIT_S
+        [*command, "-D", str(data)], clean_environment(installed), data.parent, START_LIMIT_S
     )
     if code != 0:
         raise TestRunError(f"initdb failed:\n{output}")
+
+
+def make_data_directory(installed: Installed, base: Path, port: int, settings: str) -> Path:
+    data = base / "data"
+    initialize(installed, data)
     with (data / "postgresql.conf").open("a") as conf:
         conf.write(SETTINGS.format(port=port, socket_dir=base) + settings)
     return data

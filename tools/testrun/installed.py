@@ -110,14 +110,14 @@ def run_directory() -> Path:
     shutil.copytree(ROOT / "test", path / "test", dirs_exist_ok=True)
     for kind in ("sql", "specs", "expected", "t"):
         (path / "test" / kind).mkdir(exist_ok=True)
-    user = server_user()
-    if user is not None:
-        give_to(path, user)
+    give_to_server(path)
     path.chmod(0o755)
     return path
 
 
-def give_to(path: Path, user: str) -> None:
-    shutil.chown(path, user)
-    for below in path.rglob("*"):
-        shutil.chown(below, user)
+def give_to_server(path: Path) -> None:
+    """Has a directory, and what is in it, belong to the user that runs servers."""
+    user = server_user()
+    if user is not None:
+        for one in (path, *path.rglob("*")):
+            shutil.chown(one, user)

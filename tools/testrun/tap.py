@@ -10,12 +10,25 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from testrun.cluster import clean_environment, run_as_server_user, sanitizer_environment
-from testrun.installed import Installed, list_nodes, list_prefixes, run_directory, server_user
+from testrun.cluster import (
+    clean_environment,
+    initialize,
+    run_as_server_user,
+    sanitizer_environment,
+)
+from testrun.installed import (
+    Installed,
+    give_to_server,
+    list_nodes,
+    list_prefixes,
+    run_directory,
+    server_user,
+)
 from testrun.outcome import EXPECTED, Outcome, check_logs, tap_outcome
 from testrun.progress import Test
 from testrun.wanted import SUITE_LIMIT_S, Wanted, clean_up
 
+INITDB = Path(__file__).with_name("initdb")
 TAP_TAIL_LINES = 60
 JOBS = 3  # they wait for real time rather than for a core
 
@@ -29,6 +42,7 @@ def run_tap(installed: Installed, wanted: Wanted, names: list[str]) -> Outcome:
     list_prefixes()
     list_nodes()
     base = run_directory()
+    make_template(installed, base / "template")
 
     def run_one(name: str) -> Outcome:
         result = run_tap_script(installed, base, name)
@@ -40,6 +54,15 @@ def run_tap(installed: Installed, wanted: Wanted, names: list[str]) -> Outcome:
         total = sum(pool.map(run_one, names), Outcome())
     clean_up(base, wanted, total)
     return total
+
+
+def make_template(installed: Installed, directory: Path) -> None:
+    """Has one data directory made, of which the program initdb beside it makes copies."""
+    directory.mkdir()
+    give_to_server(directory)
+    initialize(installed, directory / "data")
+    (directory / "real").symlink_to(installed.bindir)
+    shutil.copy(INITDB, directory)
 
 
 @cache
@@ -78,11 +101,10 @@ class TapResult:
 def run_tap_script(installed: Installed, base: Path, name: str) -> TapResult:
     started = time.monotonic()
     work = base / name
-    user = server_user()
     work.mkdir()
-    if user is not None:
-        shutil.chown(work, user)
+    give_to_server(work)
     env = clean_environment(installed) | sanitizer_environment(installed)
+    env["PATH"] = f"{base}/template:{env['PATH']}"
     env.update(
         TESTLOGDIR=str(work / "log"),
         TESTDATADIR=str(work),
