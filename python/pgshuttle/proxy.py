@@ -34,7 +34,7 @@ SOURCE_DIR = Path(__file__).parent / "delay_proxy"
 
 @dataclass(frozen=True)
 class ProxyCounts:
-    """What went over one connection or over all of them."""
+    """What went over all connections since the start."""
 
     round_trips: int
     sent_bytes: int
@@ -51,7 +51,6 @@ class ProxyStats:
     connections_opened: int
     connections_open: int
     total: ProxyCounts
-    connections: dict[int, ProxyCounts]
 
 
 def compile_proxy(directory: Path | None = None) -> Path:
@@ -134,26 +133,20 @@ class ProxyControl:
         self.command(f"rtt {rtt_us}")
 
     def stats(self) -> ProxyStats:
-        """Returns all counts since the start or the last reset."""
+        """Returns all counts since the start."""
         answer: dict[str, Any] = json.loads(self.command("stats"))
         return ProxyStats(
             rtt_us=answer["rtt_us"],
             connections_opened=answer["opened"],
             connections_open=answer["open"],
-            total=read_counts(answer),
-            connections={entry["id"]: read_counts(entry) for entry in answer["connections"]},
+            total=ProxyCounts(
+                round_trips=answer["round_trips"],
+                sent_bytes=answer["bytes_up"],
+                received_bytes=answer["bytes_down"],
+                sent_pieces=answer["pieces_up"],
+                received_pieces=answer["pieces_down"],
+            ),
         )
-
-
-def read_counts(answer: dict[str, Any]) -> ProxyCounts:
-    """Reads the counts of one JSON object of the proxy."""
-    return ProxyCounts(
-        round_trips=answer["round_trips"],
-        sent_bytes=answer["bytes_up"],
-        received_bytes=answer["bytes_down"],
-        sent_pieces=answer["pieces_up"],
-        received_pieces=answer["pieces_down"],
-    )
 
 
 @contextmanager

@@ -63,52 +63,17 @@ run_rtt(Control *control, const char *argument)
 }
 
 static void
-print_counts(FILE *out, const Counts *counts)
-{
-	fprintf(out, "\"round_trips\": %" PRIu64
-			", \"bytes_up\": %" PRIu64 ", \"bytes_down\": %" PRIu64
-			", \"pieces_up\": %" PRIu64 ", \"pieces_down\": %" PRIu64,
-			counts->round_trips, counts->nbytes[UP], counts->nbytes[DOWN],
-			counts->npieces[UP], counts->npieces[DOWN]);
-}
-
-static void
 run_stats(Control *control, const char *argument)
 {
-	char	   *text = NULL;
-	size_t		nbytes;
-	FILE	   *out = open_memstream(&text, &nbytes);
-	Link	   *link;
+	const Counts *total = &proxy.total;
 
 	(void) argument;
-	if (out == NULL)
-		fail("out of memory");
-	fprintf(out, "{\"rtt_us\": %" PRId64 ", \"opened\": %" PRIu64 ", \"open\": %" PRIu64 ", ",
-			proxy.delay_ns / 500, proxy.links_opened, proxy.links_open);
-	print_counts(out, &proxy.total);
-	fprintf(out, ", \"connections\": [");
-	TAILQ_FOREACH(link, &proxy.links, in_links)
-	{
-		fprintf(out, "{\"id\": %" PRIu64 ", ", link->id);
-		print_counts(out, &link->counts);
-		fprintf(out, "}%s", TAILQ_NEXT(link, in_links) ? ", " : "");
-	}
-	fprintf(out, "]}\n");
-	fclose(out);
-	answer(control, "%s", text);
-	free(text);
-}
-
-static void
-run_reset(Control *control, const char *argument)
-{
-	Link	   *link;
-
-	(void) argument;
-	memset(&proxy.total, 0, sizeof(Counts));
-	TAILQ_FOREACH(link, &proxy.links, in_links)
-		memset(&link->counts, 0, sizeof(Counts));
-	answer(control, "ok\n");
+	answer(control, "{\"rtt_us\": %" PRId64 ", \"opened\": %" PRIu64 ", \"open\": %" PRIu64
+		   ", \"round_trips\": %" PRIu64
+		   ", \"bytes_up\": %" PRIu64 ", \"bytes_down\": %" PRIu64
+		   ", \"pieces_up\": %" PRIu64 ", \"pieces_down\": %" PRIu64 "}\n",
+		   proxy.delay_ns / 500, proxy.links_opened, proxy.links_open, total->round_trips,
+		   total->nbytes[UP], total->nbytes[DOWN], total->npieces[UP], total->npieces[DOWN]);
 }
 
 static void
@@ -119,20 +84,10 @@ run_drop(Control *control, const char *argument)
 	answer(control, "ok\n");
 }
 
-static void
-run_quit(Control *control, const char *argument)
-{
-	(void) argument;
-	proxy.stopping = true;
-	answer(control, "ok\n");
-}
-
 static const Command commands[] = {
 	{"rtt", run_rtt},
 	{"stats", run_stats},
-	{"reset", run_reset},
 	{"drop", run_drop},
-	{"quit", run_quit},
 };
 
 static void

@@ -87,10 +87,8 @@ typedef struct Counts
 struct Link
 {
 	TAILQ_ENTRY(Link) in_links;
-	uint64_t	id;
 	Side		side[2];		/* by the Direction that the side reads */
 	Flow		flow[2];		/* by Direction */
-	Counts		counts;
 	bool		answered;		/* delivered to the client since its piece */
 	bool		closed;
 };

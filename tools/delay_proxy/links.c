@@ -139,11 +139,9 @@ count_piece(Flow *flow)
 {
 	Link	   *link = flow->link;
 
-	link->counts.npieces[flow->direction]++;
 	proxy.total.npieces[flow->direction]++;
 	if (flow->direction == UP && link->answered)
 	{
-		link->counts.round_trips++;
 		proxy.total.round_trips++;
 		link->answered = false;
 	}
@@ -190,7 +188,6 @@ read_side(Side *side)
 static void
 count_delivered(Flow *flow, size_t nbytes)
 {
-	flow->link->counts.nbytes[flow->direction] += nbytes;
 	proxy.total.nbytes[flow->direction] += nbytes;
 	if (flow->direction == DOWN)
 		flow->link->answered = true;
@@ -331,7 +328,7 @@ accept_link(void)
 		return;
 	}
 	link = allocate(sizeof(Link));
-	link->id = ++proxy.links_opened;
+	proxy.links_opened++;
 	proxy.links_open++;
 	link->answered = true;		/* the first piece opens a round trip */
 	init_side(link, UP, client, true);

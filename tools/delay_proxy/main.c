@@ -260,7 +260,7 @@ read_options(Options *options, int argc, char **argv)
 	fprintf(stderr, "usage: delay_proxy --target HOST:PORT|SOCKET --control PATH\n"
 			"           [--listen PORT] [--rtt-us N] [--daemon | --with-parent]\n"
 			"Prints \"port N pid N\". Commands, a line each, go to the control socket:\n"
-			"  rtt [US], stats, reset, drop, quit\n");
+			"  rtt [US], stats, drop\n");
 	exit(2);
 }
 
