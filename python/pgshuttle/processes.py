@@ -38,15 +38,6 @@ def read_stat(pid: int) -> tuple[str, int] | None:
     return fields[0], int(fields[19])
 
 
-def list_children(pid: int) -> list[int]:
-    """Lists the processes that a process started and that have not ended."""
-    try:
-        text = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8")
-    except (FileNotFoundError, ProcessLookupError):
-        return []
-    return [int(word) for word in text.split()]
-
-
 def identify(pid: int) -> ProcessId:
     """Returns the full identity of a process that runs now."""
     stat = read_stat(pid)
