@@ -5,7 +5,7 @@ C: includes run down the ladder of rooms; sizes of files and functions; libpq,
 PG_VERSION_NUM and EXPLAIN output in their places; headers of version differences
 included where their names are used; an errcode in each error; no long cycle of calls;
 headings of headers name the files that define what stands below.
-Python: sizes. Documents: links and named tests. Tests: expected files. Prints file:line.
+Python: sizes. Tests: expected files. Prints file:line.
 With --cycles it prints instead which C files call each other in cycles, and by what names.
 """
 
@@ -19,34 +19,21 @@ from sourcecheck.c_rules import check_c_file, check_folders, check_short_share
 from sourcecheck.compat_rules import check_compat
 from sourcecheck.cycles import check_cycles, cycle_lines
 from sourcecheck.headings import check_headings
-from sourcecheck.other_rules import check_marks, check_python, check_tests
+from sourcecheck.other_rules import check_python, check_tests
 from sourcecheck.source import Finding, Source
 
 ROOT = Path(__file__).resolve().parents[1]
-SKIPPED = {".git", ".venv", "build", "__pycache__", "node_modules"}
-MARKED_SUFFIXES = {".c", ".h", ".py", ".sql", ".pl", ".spec", ".md", ""}
+PYTHON = "#!/usr/bin/env python3"
 
 
-def tree_files() -> Iterator[Path]:
-    """Our files, by their path below the root."""
-    pending = [ROOT]
-    while pending:
-        for entry in sorted(pending.pop().iterdir()):
-            if entry.is_symlink() or entry.name in SKIPPED:
-                continue
-            if entry.is_dir():
-                if not entry.name.endswith("_cache"):
-                    pending.append(entry)
-            elif entry.suffix in MARKED_SUFFIXES:
-                yield entry.relative_to(ROOT)
-
-
-def check_file(path: Path) -> Iterator[Finding]:
-    """The rules that one file other than a C source has to keep."""
-    text = (ROOT / path).read_text(errors="replace")
-    yield from check_marks(path, text)
-    if path.suffix == ".py" or text.startswith("#!/usr/bin/env python3"):
-        yield from check_python(path, text)
+def check_python_files() -> Iterator[Finding]:
+    """Sizes of modules and scripts."""
+    for folder in ("tools", "python/pgshuttle", "python/tests"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.is_file() and path.suffix in ("", ".py"):
+                text = path.read_text(errors="replace")
+                if path.suffix or text.startswith(PYTHON):
+                    yield from check_python(path.relative_to(ROOT), text)
 
 
 def c_sources() -> list[Source]:
@@ -67,8 +54,7 @@ def check_c_sources() -> Iterator[Finding]:
 
 def findings() -> Iterator[Finding]:
     yield from check_c_sources()
-    for path in tree_files():
-        yield from check_file(path)
+    yield from check_python_files()
     yield from check_tests(ROOT)
 
 

@@ -1,4 +1,4 @@
-"""Rules of Python and tests."""
+"""Sizes of Python, and files of tests."""
 
 from __future__ import annotations
 
@@ -12,21 +12,7 @@ from sourcecheck.source import Finding
 MOST_MODULE_LINES = 300
 MOST_FUNCTION_LINES = 40
 
-# Assembled, so that this file does not find itself.
-MARK = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "X" * 3)) + r")\b(?!: \S+ \S+)")
 VARIANT = re.compile(r"^(.+)(_\d)\.out$")
-
-
-def line_at(text: str, offset: int) -> int:
-    return text.count("\n", 0, offset) + 1
-
-
-def check_marks(path: Path, text: str) -> Iterator[Finding]:
-    """A note of open work says what is open and why."""
-    for found in MARK.finditer(text):
-        word = found.group(1)
-        message = f'"{word}" without a reason; write "{word}: what is open, and why"'
-        yield Finding(path, line_at(text, found.start()), message)
 
 
 def check_python(path: Path, text: str) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from sourcecheck.c_rules import check_c_file, check_short_share
 from sourcecheck.compat_rules import check_compat
 from sourcecheck.cycles import MAX_CYCLE_FILES, check_cycles, cycle_lines
 from sourcecheck.headings import check_headings
-from sourcecheck.other_rules import check_marks, check_python, check_tests
+from sourcecheck.other_rules import check_python, check_tests
 from sourcecheck.source import Function, Source
 
 
@@ -112,12 +112,6 @@ def test_share_of_short_functions() -> None:
     assert not list(check_short_share([short] * 85 + [longer] * 15))
     found = list(check_short_share([short] * 84 + [longer] * 16))
     assert "longer() has 41 lines" in str(found[0])
-
-
-def test_open_work_needs_a_reason() -> None:
-    word = "TO" + "DO"
-    assert list(check_marks(Path("a.c"), f"/* {word} later */"))
-    assert not list(check_marks(Path("a.c"), f"/* {word}: needs 19, which has no headers yet */"))
 
 
 def test_python_sizes() -> None:
