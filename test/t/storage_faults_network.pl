@@ -1,5 +1,5 @@
 # The way to a storage node: reset connections, a line that freezes, and one
-# that carries 1 kB a second. A cancel and statement_timeout take effect at once.
+# that carries 4 kB a second. A cancel and statement_timeout take effect at once.
 use strict;
 use warnings;
 
@@ -124,10 +124,10 @@ for my $state (sort keys %states)
 	$faults->is_clean($session, $label);
 }
 
-# ---- 1 kB a second
+# ---- 4 kB a second
 
 {
-	$proxy->rate(1000);
+	$proxy->rate(4000);
 	is($faults->one($session, 'SELECT n FROM numbers WHERE id = 17;'), 7, 'slow: a row');
 	is($faults->one($session, "BEGIN; INSERT INTO written VALUES (1, 'x'); SELECT v FROM written; DELETE FROM written; COMMIT;"), 'x', 'slow: a transaction');
 	is($faults->one($session, "BEGIN; INSERT INTO written VALUES (1, 'x'); ROLLBACK; SELECT count(*) FROM written;"), 0, 'slow: rolled back');
@@ -149,7 +149,7 @@ for my $state (sort keys %states)
 		$session->run($before);
 		$proxy->answered;
 		$session->send($statement);
-		usleep(1_500_000);
+		usleep(500_000);
 		my ($err, $elapsed) = cancel();
 		like($err, $cancelled, $label);
 		cmp_ok($elapsed, '<', 3, "$label: takes effect at once (s)");
@@ -158,7 +158,7 @@ for my $state (sort keys %states)
 		cmp_ok($session->seconds, '<', 10, "$label: next, in time (s)");
 
 		$label = "slow, $name, statement_timeout";
-		$session->run("$before SET statement_timeout = '1s';");
+		$session->run("$before SET statement_timeout = '500ms';");
 		($err) = ($session->run($statement))[1];
 		like($err, $timed_out, $label);
 		cmp_ok($session->seconds, '<', 4, "$label: takes effect at once (s)");
@@ -175,9 +175,9 @@ for my $state (sort keys %states)
 
 	# In a savepoint the connection is needed, and what comes has to be read.
 	my $label = 'slow, in a savepoint';
-	$session->run("BEGIN; INSERT INTO written VALUES (1, 'x'); SAVEPOINT a; SET LOCAL statement_timeout = '1s';");
+	$session->run("BEGIN; INSERT INTO written VALUES (1, 'x'); SAVEPOINT a; SET LOCAL statement_timeout = '500ms';");
 	like(($session->run('SELECT sum(length(t)) FROM wide WHERE id > local(0);'))[1], $timed_out, $label);
-	$session->run("ROLLBACK TO a; SET LOCAL statement_timeout = '1s';");
+	$session->run("ROLLBACK TO a; SET LOCAL statement_timeout = '500ms';");
 	like(($session->run('SELECT count(*) FROM numbers;'))[1], $timed_out, "$label: the next one waits, and can be stopped");
 	$proxy->rate(0);
 	is($faults->one($session, 'ROLLBACK TO a; SELECT v FROM written; ROLLBACK; RESET ALL;'), 'x', "$label: nothing was lost");
@@ -196,7 +196,7 @@ for my $state (sort keys %states)
 		SELECT count(*) FROM near_wanted;}), 100, 'another node');
 	$session->{files} += 1;
 	$session->run('BEGIN; DECLARE c CURSOR FOR SELECT id, t FROM wide;');
-	$proxy->rate(1000);
+	$proxy->rate(4000);
 	$session->run('DECLARE d CURSOR FOR SELECT id, t FROM wide; SELECT count(*) FROM near_wanted;') for 1 .. 3;
 	is($faults->one($session, 'ROLLBACK; BEGIN; SELECT count(*) FROM near_wanted; COMMIT;'), 100, 'another node beside a slow one');
 	$proxy->rate(0);

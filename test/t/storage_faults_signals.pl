@@ -142,13 +142,12 @@ for my $first ('', 'SAVEPOINT a; ')
 
 # ---- a row of more than 1 GB, which no server can send
 
-for my $before ('', "BEGIN; INSERT INTO here VALUES (1); INSERT INTO written VALUES (1, 'x');")
 {
-	my $label = "1 GB in one row, $before";
-	$session->run($before);
+	my $label = '1 GB in one row';
+	$session->run("BEGIN; INSERT INTO here VALUES (1); INSERT INTO written VALUES (1, 'x');");
 	like($faults->one($session, 'SELECT length(a), length(b) FROM large;'), qr/^ERROR:  54000: .*\n(?:.*\n)*CONTEXT:  .*storage node "far"/, $label);
-	like($faults->one($session, 'SELECT 1;'), qr/^ERROR:  25P02/, "$label: the transaction is aborted") if $before;
-	$session->run('ROLLBACK;') if $before;
+	like($faults->one($session, 'SELECT 1;'), qr/^ERROR:  25P02/, "$label: the transaction is aborted");
+	$session->run('ROLLBACK;');
 	$faults->is_clean($session, $label);
 }
 
