@@ -5,12 +5,14 @@ from __future__ import annotations
 from randomqueries.checking import Case
 from randomqueries.dice import Dice
 from randomqueries.queries import make_query
+from randomqueries.schema import TABLETS, common_key
 from randomqueries.settings import random_settings
 from randomqueries.tables import Table
 from randomqueries.ways import Way, random_company, random_way
 
 PREPARED_SHARE = 0.12
 TWO_SHARE = 0.05
+ONE_KEY_SHARE = 0.5  # of queries of distributed tables
 
 
 def make_case(seed: int, number: int, tables: tuple[Table, ...], only: str | None = None) -> Case:
@@ -25,6 +27,7 @@ def make_case(seed: int, number: int, tables: tuple[Table, ...], only: str | Non
             fetches = tuple(("FORWARD", dice.pick((1, 2, 10))) for _ in range(3))
             way = random_company(dice, Way("two", fetches=fetches), transport)
             return Case(number, queries, way, transport, settings)
-    query = make_query(dice, tables, dice.chance(PREPARED_SHARE), transport != "both")
+    key = common_key(seed) if transport == TABLETS and dice.chance(ONE_KEY_SHARE) else None
+    query = make_query(dice, tables, dice.chance(PREPARED_SHARE), transport != "both", key)
     way = random_company(dice, random_way(dice, query), transport)
     return Case(number, (query,), way, transport, settings)

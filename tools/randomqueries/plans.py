@@ -29,6 +29,15 @@ def most_batches(plans: Iterable[Any]) -> int:
     return max(counts, default=0)
 
 
+def is_routed(plans: Iterable[Any]) -> bool:
+    """A node was sent a statement as a whole."""
+    return any(
+        node.get("Custom Plan Provider") == "Routed Statement"
+        for plan in plans
+        for node in nodes(plan)
+    )
+
+
 def waits_for_itself(plans: Iterable[Any]) -> bool:
     """A scan whose parameter comes from scans that postgres_fdw reads asynchronously.
 

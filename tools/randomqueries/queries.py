@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from randomqueries.dice import Dice
 from randomqueries.fragments import Many, Sql, optional, where
 from randomqueries.joins import From, add_groups, from_clause
+from randomqueries.kinds import KINDS
 from randomqueries.outputs import MOST_FOR_SUBQUERIES, aggregate, items
 from randomqueries.query import Query
 from randomqueries.scope import Column, Maker, Relation, unique_of
@@ -223,8 +224,17 @@ SHAPES: tuple[tuple[float, Callable[[Maker], Query]], ...] = (
 
 
 def make_query(
-    dice: Dice, tables: tuple[Table, ...], prepared: bool = False, may_lock: bool = False
+    dice: Dice,
+    tables: tuple[Table, ...],
+    prepared: bool = False,
+    may_lock: bool = False,
+    key: str | None = None,
 ) -> Query:
-    """may_lock: one connection alone reads foreign tables, so that it waits for no other."""
+    """may_lock: one connection alone reads foreign tables, so that it waits for no other.
+
+    key: a column that each table is to be read by, with one value.
+    """
     maker = Maker(dice, tables, prepared, may_lock)
+    if key is not None:
+        maker.key = (f"{key} = ", maker.constant(Column(key, key, KINDS[key], 12, key)))
     return dice.weighted(SHAPES)(maker)

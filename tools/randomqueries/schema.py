@@ -15,6 +15,7 @@ from randomqueries.dice import Dice
 from randomqueries.kinds import KINDS
 from randomqueries.session import Session
 from randomqueries.tables import COLUMNS, UNION_STEP, Part, Shape, Table, leaves
+from randomqueries.writes import TABLES as WRITTEN
 
 TRANSPORTS = {"guest": "postgres_fdw", "engine": "shuttle"}
 TABLETS = "tablets"
@@ -86,7 +87,7 @@ def make_schema(session: Session, tables: tuple[Table, ...], seed: int) -> None:
             make_remote(session, dice, table.size, part)
         for transport in TRANSPORTS:
             make_foreign(session, dice, table.shape, transport)
-        make_distributed(session, dice, table)
+        make_distributed(session, dice, table, common_key(seed))
     for schema in ("local", *TRANSPORTS, TABLETS):
         session.run(LOOKUP.format(s=schema))
         for view in (table.shape for table in tables if table.shape.is_view):
@@ -106,21 +107,27 @@ def make_nodes(session: Session, nodes: Sequence[str], own: str) -> None:
         session.run(f"SELECT FROM shuttle.use_node('{node}')")
 
 
-def make_distributed(session: Session, dice: Dice, table: Table) -> None:
+def common_key(seed: int) -> str:
+    """The column by which most tables are distributed."""
+    return Dice(seed, "key").pick(KEYS)
+
+
+def make_distributed(session: Session, dice: Dice, table: Table, common: str) -> None:
     """Indexes are made before or behind, as a user has them."""
     name = f"{TABLETS}.{table.name}"
-    key = dice.pick(KEYS)
+    key = common if dice.chance(0.85) else dice.pick(KEYS)
     session.run(
         f"CREATE TABLE {name} ({columns_sql(list(COLUMNS))});"
         f"INSERT INTO {name} SELECT * FROM local.{table.name} ORDER BY md5(id::text)"
     )
     make_indexes(session, dice, name, table.size)
-    if dice.chance(0.3):
+    if table.name not in WRITTEN and dice.chance(0.25):
         session.run(
             f"ALTER TABLE {name} ADD PRIMARY KEY (id); SELECT shuttle.reference_table('{name}')"
         )
         return
-    session.run(f"SELECT shuttle.distribute_table('{name}', '{key}', {dice.between(1, 5)})")
+    tablets = 3 if key == common else dice.between(1, 5)
+    session.run(f"SELECT shuttle.distribute_table('{name}', '{key}', {tablets})")
 
 
 def view_sql(schema: str, view: Shape) -> str:

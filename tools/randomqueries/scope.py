@@ -60,6 +60,7 @@ class Maker:
     arguments: list[Argument] = field(default_factory=list)
     may_fail: bool = False
     depth: int = 0
+    key: Sql | None = None  # a condition by which every table is read
 
     def alias(self) -> str:
         self.aliases += 1
@@ -72,12 +73,23 @@ class Maker:
         ]
         return self.table_of([self.dice.weighted(choices).name], foreign_share)
 
+    def target_of(self, names: Sequence[str], foreign_share: float) -> Item:
+        """The same for a table that is written."""
+        key, self.key = self.key, None
+        item = self.table_of(names, foreign_share)
+        self.key = key
+        return item
+
     def table_of(self, names: Sequence[str], foreign_share: float) -> Item:
         """One of these tables, with an alias."""
         table = self.dice.pick([table for table in self.tables if table.name in names])
         self.places += 1
-        place = Place(table.name, self.dice.chance(foreign_share), self.places)
+        foreign = self.dice.chance(foreign_share) or self.key is not None
+        place = Place(table.name, foreign, self.places)
         relation = table_relation(table, self.alias())
+        if self.key is not None:
+            sql = ("(SELECT * FROM ", place, " WHERE ", self.key, f") AS {relation.alias}")
+            return Item(sql, relation)
         return Item((place, f" AS {relation.alias}"), relation)
 
     def constant(self, column: Column) -> Sql:

@@ -24,12 +24,18 @@ def returning(relation: Relation) -> str:
     return " RETURNING " + ", ".join(f"{relation.alias}.{name}" for name in RETURNED)
 
 
+def keyed(maker: Maker, target: Relation) -> list[Sql]:
+    """The condition by which every table is read, if there is one."""
+    return [] if maker.key is None else [(f"{target.alias}.", maker.key)]
+
+
 def linked_target(maker: Maker, of: From) -> Item:
     """A table whose rows are found by a join with others."""
-    target = maker.table_of(TABLES, FOREIGN_SHARE)
+    target = maker.target_of(TABLES, FOREIGN_SHARE)
     relation = target.relation
     share = MOST_ROWS / max(of.rows * relation.rows, 1)
     of.conditions.append(link(maker, of.scope, relation, share).sql)
+    of.conditions += keyed(maker, relation)
     if maker.dice.chance(0.25):
         around = Around((*of.scope, relation), of.rows)
         of.conditions.append(condition(maker, around))
@@ -51,14 +57,14 @@ def by_join(maker: Maker) -> Sql:
 
 def by_subquery(maker: Maker) -> Sql:
     """UPDATE whose new values, or whose conditions, are subqueries."""
-    target = maker.table_of(TABLES, FOREIGN_SHARE)
+    target = maker.target_of(TABLES, FOREIGN_SHARE)
     around = Around((target.relation,), target.relation.rows)
     count = ("(SELECT count(*)", core(maker, around).sql, ")")
     value: Sql = count
     if maker.dice.chance(0.4):
         test = filter_of(maker, target.relation)
         value = ("CASE WHEN ", test, " THEN ", count, " ELSE -1 END")
-    conditions: list[Sql] = []
+    conditions = keyed(maker, target.relation)
     if maker.dice.chance(0.5):
         conditions.append(filter_of(maker, target.relation))
     if maker.dice.chance(0.3):
@@ -70,7 +76,7 @@ def by_subquery(maker: Maker) -> Sql:
 def insert(maker: Maker) -> Sql:
     """INSERT of what a join finds."""
     of = from_clause(maker, maker.dice.between(1, 3))
-    target = maker.table_of(TABLES, FOREIGN_SHARE)
+    target = maker.target_of(TABLES, FOREIGN_SHARE)
     numbers = [c.sql for r in of.scope for c in r.of_families(("int",))] or ["7"]
     texts = [c.sql for r in of.scope for c in r.of_families(("text",))] or ["'none'"]
     values = [f"{maker.dice.pick(numbers)}::int" for _ in range(3)]
