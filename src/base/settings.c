@@ -325,5 +325,10 @@ shuttle_settings_define(void)
 							 NULL, &shuttle_settings.statistics_tables,
 							 SHUTTLE_STATISTICS_OF_TABLETS, statistics_tables,
 							 PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomStringVariable("shuttle.auto_distribute",
+							   "Sets by which columns new tables are distributed.",
+							   "Patterns of column names, as LIKE takes them, separated by commas.",
+							   &shuttle_settings.auto_distribute, "",
+							   PGC_USERSET, GUC_LIST_INPUT, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("shuttle");
 }

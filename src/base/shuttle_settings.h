@@ -46,6 +46,8 @@ typedef struct ShuttleSettings
 	int			fetch_ahead_kb;
 	int			batches_in_flight;
 	int			tablets;		/* of a new distributed table */
+	char	   *auto_distribute;	/* patterns of columns that spread new
+									 * tables */
 	int			write_buffer_size_kb;
 	int			idle_timeout_s;
 	int			commit_wait_ms;

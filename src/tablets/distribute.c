@@ -136,9 +136,10 @@ take_options(Distribution *distribution, FunctionCallInfo fcinfo, int first)
 	}
 }
 
-static void
-check_tables(Distribution *distribution)
+static ShuttleRefusal *
+refuse_tables(Distribution *distribution)
 {
+	ShuttleRefusal *refusal = NULL;
 	ListCell   *cell;
 
 	foreach(cell, distribution->tables)
@@ -146,11 +147,18 @@ check_tables(Distribution *distribution)
 		DistributedTable *table = lfirst(cell);
 		Relation	rel = table_open(table->relid, NoLock);
 
-		shuttle_refusal_raise(shuttle_refuse_distribution(rel, table->key, distribution->relids));
+		/* nobody else can have put rows into a table of this transaction */
+		if (rel->rd_createSubid == InvalidSubTransactionId)
+			shuttle_load_check_snapshot();
+		refusal = shuttle_refuse_distribution(rel, table->key, distribution->relids);
 		table->key_number = get_attnum(table->relid, table->key);
-		CheckTableNotInUse(rel, "distribute");
+		if (refusal == NULL)
+			CheckTableNotInUse(rel, "distribute");
 		table_close(rel, NoLock);
+		if (refusal != NULL)
+			break;
 	}
+	return refusal;
 }
 
 static const DistributedTable *
@@ -169,20 +177,19 @@ find_table(const Distribution *distribution, Oid relid)
 }
 
 /* A node looks for the row that a foreign key names among its own rows. */
-static void
-check_foreign_key(const Distribution *distribution, const DistributedTable *table, Oid constraint)
+static ShuttleRefusal *
+refuse_foreign_key(const Distribution *distribution, const DistributedTable *table, Oid constraint)
 {
 	HeapTuple	tuple = SearchSysCache1(CONSTROID, ObjectIdGetDatum(constraint));
-	Form_pg_constraint form;
 	const DistributedTable *referred;
+	ShuttleRefusal *refusal = NULL;
 	AttrNumber	own[INDEX_MAX_KEYS];
 	AttrNumber	others[INDEX_MAX_KEYS];
 	int			nkeys;
 
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for constraint %u", constraint);
-	form = (Form_pg_constraint) GETSTRUCT(tuple);
-	referred = find_table(distribution, form->confrelid);
+	referred = find_table(distribution, ((Form_pg_constraint) GETSTRUCT(tuple))->confrelid);
 	DeconstructFkConstraintRow(tuple, &nkeys, own, others, NULL, NULL, NULL, NULL, NULL);
 	for (int i = 0; i < nkeys && referred != NULL; i++)
 	{
@@ -190,19 +197,20 @@ check_foreign_key(const Distribution *distribution, const DistributedTable *tabl
 			referred = NULL;
 	}
 	if (referred != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_FOREIGN_KEY),
-				 errmsg("foreign key \"%s\" does not relate column \"%s\" of table \"%s\" to column \"%s\" of table \"%s\"",
-						NameStr(form->conname), table->key, get_rel_name(table->relid),
-						referred->key, get_rel_name(referred->relid)),
-				 errdetail("The row that it names can be on another storage node."),
-				 errhint("Distribute both tables by columns of the key, make \"%s\" a reference table, or drop the key.",
-						 get_rel_name(referred->relid))));
+		refusal = shuttle_refusal(ERRCODE_INVALID_FOREIGN_KEY,
+								  psprintf("foreign key \"%s\" does not relate column \"%s\" of table \"%s\" to column \"%s\" of table \"%s\"",
+										   NameStr(((Form_pg_constraint) GETSTRUCT(tuple))->conname),
+										   table->key, get_rel_name(table->relid),
+										   referred->key, get_rel_name(referred->relid)),
+								  "The row that it names can be on another storage node.",
+								  psprintf("Distribute both tables by columns of the key, make \"%s\" a reference table, or drop the key.",
+										   get_rel_name(referred->relid)));
 	ReleaseSysCache(tuple);
+	return refusal;
 }
 
-static void
-check_foreign_keys(const Distribution *distribution)
+static ShuttleRefusal *
+refuse_foreign_keys(const Distribution *distribution)
 {
 	ListCell   *cell;
 
@@ -212,8 +220,22 @@ check_foreign_keys(const Distribution *distribution)
 		ListCell   *inner;
 
 		foreach(inner, shuttle_local_texts(own_foreign_keys_query, table->relid))
-			check_foreign_key(distribution, table, atooid(lfirst(inner)));
+		{
+			ShuttleRefusal *refusal = refuse_foreign_key(distribution, table, atooid(lfirst(inner)));
+
+			if (refusal != NULL)
+				return refusal;
+		}
 	}
+	return NULL;
+}
+
+static ShuttleRefusal *
+refuse(Distribution *distribution)
+{
+	ShuttleRefusal *refusal = refuse_tables(distribution);
+
+	return refusal != NULL ? refusal : refuse_foreign_keys(distribution);
 }
 
 /* All tables are spread as the first one is. */
@@ -364,15 +386,13 @@ analyze(Distribution *distribution, Oid relid)
 	(void) shuttle_local_run(text.data);
 }
 
+/* Nothing is to be refused. */
 static void
-distribute(Distribution *distribution)
+spread(Distribution *distribution)
 {
 	ListCell   *cell;
 
-	shuttle_load_check_snapshot();
 	distribution->statements = shuttle_node_statements_create();
-	check_tables(distribution);
-	check_foreign_keys(distribution);
 	choose_layout(distribution);
 	shuttle_progress_start(SHUTTLE_PROGRESS_DISTRIBUTE);
 	shuttle_progress_show(linitial_oid(distribution->relids), SHUTTLE_PROGRESS_TABLES);
@@ -405,6 +425,27 @@ distribute(Distribution *distribution)
 			analyze(distribution, ((DistributedTable *) lfirst(cell))->relid);
 	}
 	shuttle_progress_end();
+}
+
+static void
+distribute(Distribution *distribution)
+{
+	shuttle_refusal_raise(refuse(distribution));
+	spread(distribution);
+}
+
+ShuttleRefusal *
+shuttle_distribute_try(Oid relid, const char *key)
+{
+	Distribution *distribution = palloc0_object(Distribution);
+	ShuttleRefusal *refusal;
+
+	distribution->ntablets = shuttle_settings.tablets;
+	add_table(distribution, relid, pstrdup(key));
+	refusal = refuse(distribution);
+	if (refusal == NULL)
+		spread(distribution);
+	return refusal;
 }
 
 /* shuttle.distribute_table(relation, key, tablets, colocate_with, nodes) */

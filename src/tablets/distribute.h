@@ -49,6 +49,14 @@ extern ShuttleRefusal *shuttle_refuse_distribution(Relation rel, const char *key
 /* what cannot be a reference table (reference.c). */
 extern ShuttleRefusal *shuttle_refuse_reference(Relation rel);
 
+/* ---- distribute.c */
+
+/*
+ * Distributes a table, on which the caller holds AccessExclusiveLock, as
+ * shuttle.distribute_table() does by default. Returns why it cannot be, or NULL.
+ */
+extern ShuttleRefusal *shuttle_distribute_try(Oid relid, const char *key);
+
 /* ---- progress.c */
 
 /* Numbers are those of the view. */

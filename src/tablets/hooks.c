@@ -27,9 +27,15 @@ run_truncate(SHUTTLE_UTILITY_PARAMETERS)
 }
 
 static void
+create_tables(SHUTTLE_UTILITY_PARAMETERS)
+{
+	shuttle_ddl_create_run(run_truncate, SHUTTLE_UTILITY_ARGUMENTS);
+}
+
+static void
 change_tables(SHUTTLE_UTILITY_PARAMETERS)
 {
-	shuttle_ddl_run(run_truncate, SHUTTLE_UTILITY_ARGUMENTS);
+	shuttle_ddl_run(create_tables, SHUTTLE_UTILITY_ARGUMENTS);
 }
 
 /* Parts of statements are followed with their statement; what the extension runs
@@ -50,6 +56,7 @@ note_access(ObjectAccessType access, Oid classid, Oid objectid, int subid, void 
 {
 	if (previous_access != NULL)
 		previous_access(access, classid, objectid, subid, arg);
+	shuttle_ddl_create_note(access, classid, objectid, subid, arg);
 	shuttle_ddl_drop_note(access, classid, objectid, subid, arg);
 }
 

@@ -97,6 +97,11 @@ static const StatementRule rules[] =
 		.name = "CREATE TRIGGER",
 		.run = run_trigger,
 	},
+	{
+		.tag = T_CopyStmt,
+		.name = "COPY",
+		.run = shuttle_ddl_copy,
+	},
 };
 
 /* The relations that a statement of the table names. */
@@ -126,6 +131,9 @@ targets_of(Node *statement)
 			return list_make1(castNode(CreateTrigStmt, statement)->relation);
 		case T_TruncateStmt:
 			return castNode(TruncateStmt, statement)->relations;
+		case T_CopyStmt:
+			return shuttle_ddl_freezes(castNode(CopyStmt, statement)) ?
+				list_make1(castNode(CopyStmt, statement)->relation) : NIL;
 		case T_VacuumStmt:
 			foreach(cell, castNode(VacuumStmt, statement)->rels)
 				names = lappend(names, lfirst_node(VacuumRelation, cell)->relation);

@@ -109,6 +109,23 @@ extern void shuttle_ddl_types_enum(const AlterEnumStmt *statement);
 /* Makes functions of that name on nodes as they are here now, if tables need them. */
 extern void shuttle_ddl_types_function(const char *name);
 
+/* ---- ddl_create.c: tables that are distributed when they are made */
+
+/* Notes a table that is made; called by the object access hook. */
+extern void shuttle_ddl_create_note(ObjectAccessType access, Oid classid,
+									Oid objectid, int subid, void *arg);
+
+/* Runs a statement, and distributes the tables that it made by the column that
+ * shuttle.auto_distribute chooses. A table that cannot be distributed stays here.
+ * Errors: those of the statement and of nodes. */
+extern void shuttle_ddl_create_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS);
+
+/* Runs COPY ... FROM without FREEZE, which core refuses for partitioned tables. */
+extern void shuttle_ddl_copy(const ShuttleDdl *ddl);
+
+/* True for COPY ... FROM with FREEZE. */
+extern bool shuttle_ddl_freezes(const CopyStmt *statement);
+
 /* ---- ddl_drop.c */
 
 /* Notes a relation, or a part of one, that is dropped; called by the object

@@ -1,0 +1,228 @@
+/*-------------------------------------------------------------------------
+ * ddl_create.c
+ *	  Distributes new tables as shuttle.auto_distribute says.
+ *
+ * The server calls us for each relation that it makes, however the statement does:
+ * CREATE TABLE, CREATE TABLE AS, SELECT INTO, CREATE SCHEMA with tables. When the
+ * statement ends, the tables that it made are distributed in the same transaction,
+ * as shuttle.distribute_table() would do it.
+ *
+ * Memory: the list lives as long as the statement.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_collation.h"
+#include "commands/extension.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "base/shuttle_settings.h"
+#include "cluster/shuttle_cluster.h"
+#include "tablets/ddl/ddl.h"
+#include "tablets/distribute.h"
+
+static List *made = NIL;		/* relations that the running statement made */
+static MemoryContext statement_cxt = NULL;	/* of that statement */
+
+void
+shuttle_ddl_create_note(ObjectAccessType access, Oid classid, Oid objectid, int subid, void *arg)
+{
+	MemoryContext old_cxt;
+
+	if (access != OAT_POST_CREATE || classid != RelationRelationId || subid != 0 ||
+		statement_cxt == NULL || creating_extension || shuttle_local_is_running() ||
+		((ObjectAccessPostCreate *) arg)->is_internal)
+		return;
+	old_cxt = MemoryContextSwitchTo(statement_cxt);
+	made = lappend_oid(made, objectid);
+	MemoryContextSwitchTo(old_cxt);
+}
+
+/* The patterns of the setting. */
+static List *
+read_patterns(void)
+{
+	List	   *patterns = NIL;
+	char	   *rest = pstrdup(shuttle_settings.auto_distribute);
+	char	   *pattern;
+
+	while ((pattern = strsep(&rest, ",")) != NULL)
+	{
+		size_t		length;
+
+		pattern += strspn(pattern, " \t\n");
+		length = strlen(pattern);
+		while (length > 0 && strchr(" \t\n", pattern[length - 1]) != NULL)
+			length--;
+		if (length > 0)
+			patterns = lappend(patterns, pnstrdup(pattern, length));
+	}
+	return patterns;
+}
+
+static bool
+is_like(const char *name, const char *pattern)
+{
+	return DatumGetBool(DirectFunctionCall2Coll(textlike, C_COLLATION_OID,
+												CStringGetTextDatum(name),
+												CStringGetTextDatum(pattern)));
+}
+
+/* Names of the columns that patterns match: an earlier pattern before a later one,
+ * then in the order of the table. */
+static List *
+columns_like(Relation rel, const List *patterns)
+{
+	List	   *names = NIL;
+	ListCell   *cell;
+
+	foreach(cell, patterns)
+	{
+		for (int i = 0; i < RelationGetDescr(rel)->natts; i++)
+		{
+			Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(rel), i);
+
+			if (!attribute->attisdropped &&
+				is_like(NameStr(attribute->attname), lfirst(cell)))
+				names = lappend(names, pstrdup(NameStr(attribute->attname)));
+		}
+	}
+	return names;
+}
+
+/* What a partition is follows its parent, and nobody expects temporary and unlogged
+ * tables to be on nodes. */
+static List *
+columns_of(Oid relid, const List *patterns)
+{
+	List	   *columns = NIL;
+	char		relkind = get_rel_relkind(relid);
+	Relation	rel;
+
+	if (relkind != RELKIND_RELATION && relkind != RELKIND_PARTITIONED_TABLE)
+		return NIL;
+	rel = table_open(relid, NoLock);
+	if (rel->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT &&
+		!rel->rd_rel->relispartition)
+		columns = columns_like(rel, patterns);
+	table_close(rel, NoLock);
+	return columns;
+}
+
+/* By the first column that is possible; the reason that counts is that of the first one. */
+static void
+distribute(Oid relid, const List *columns)
+{
+	ShuttleRefusal *reason = NULL;
+	ListCell   *cell;
+
+	if (columns != NIL && !XLogIsNeeded())
+		reason = shuttle_refusal(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+								 "\"wal_level\" is \"minimal\"", NULL,
+								 "Set it higher, or use shuttle.distribute_table() when the table's transaction has committed.");
+	else if (columns != NIL && shuttle_nodes_all() == NIL)
+		reason = shuttle_refusal(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+								 "there are no storage nodes", NULL,
+								 "Add one with shuttle.add_node() or shuttle.use_node().");
+	foreach(cell, reason == NULL ? columns : NIL)
+	{
+		ShuttleRefusal *refusal = shuttle_distribute_try(relid, lfirst(cell));
+
+		if (refusal == NULL)
+			return;
+		if (reason == NULL)
+			reason = refusal;
+	}
+	if (reason != NULL)
+		ereport(NOTICE,
+				(errmsg("table \"%s\" stays on this server: %s", get_rel_name(relid),
+						reason->message),
+				 reason->detail == NULL ? 0 : errdetail_internal("%s", reason->detail),
+				 reason->hint == NULL ? 0 : errhint("%s", reason->hint)));
+}
+
+static void
+distribute_made(void)
+{
+	List	   *patterns = read_patterns();
+	ListCell   *cell;
+
+	CommandCounterIncrement();
+	foreach(cell, made)
+	{
+		Oid			relid = lfirst_oid(cell);
+
+		distribute(relid, columns_of(relid, patterns));
+	}
+}
+
+static bool
+makes_tables(const Node *statement)
+{
+	return IsA(statement, CreateStmt) || IsA(statement, CreateTableAsStmt) ||
+		IsA(statement, CreateSchemaStmt);
+}
+
+void
+shuttle_ddl_create_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS)
+{
+	List	   *outer_made = made;
+	MemoryContext outer_cxt = statement_cxt;
+
+	if (!makes_tables(pstmt->utilityStmt) || read_patterns() == NIL ||
+		!OidIsValid(shuttle_extension_table(SHUTTLE_TABLE_TABLES)))
+	{
+		run(SHUTTLE_UTILITY_ARGUMENTS);
+		return;
+	}
+	made = NIL;
+	statement_cxt = CurrentMemoryContext;
+	PG_TRY();					/* the list outlives the statement */
+	{
+		run(SHUTTLE_UTILITY_ARGUMENTS);
+		distribute_made();
+	}
+	PG_FINALLY();
+	{
+		made = outer_made;
+		statement_cxt = outer_cxt;
+	}
+	PG_END_TRY();
+}
+
+bool
+shuttle_ddl_freezes(const CopyStmt *statement)
+{
+	ListCell   *cell;
+
+	foreach(cell, statement->is_from ? statement->options : NIL)
+	{
+		if (strcmp(lfirst_node(DefElem, cell)->defname, "freeze") == 0)
+			return true;
+	}
+	return false;
+}
+
+/* FREEZE only saves work: rows of tablets are as visible without it. */
+void
+shuttle_ddl_copy(const ShuttleDdl *ddl)
+{
+	CopyStmt   *statement = copyObject(castNode(CopyStmt, ddl->pstmt->utilityStmt));
+	ListCell   *cell;
+
+	foreach(cell, statement->options)
+	{
+		if (strcmp(lfirst_node(DefElem, cell)->defname, "freeze") == 0)
+			statement->options = foreach_delete_current(statement->options, cell);
+	}
+	shuttle_ddl_run_here(ddl, (Node *) statement);
+}

@@ -1,0 +1,97 @@
+-- New tables are distributed as shuttle.auto_distribute says.
+\getenv test PG_ABS_SRCDIR
+\i :test/include/tablets.sql
+SET shuttle.auto_distribute = 'w%';
+CREATE TABLE early (w_id int);
+DROP TABLE early;
+RESET shuttle.auto_distribute;
+SELECT count(*) FROM shuttle.use_node('n1') AS a, shuttle.use_node('n2') AS b;
+SET shuttle.tablets = 4;
+CREATE VIEW kinds AS SELECT c.relname, c.relkind, k.attname AS key, c.relpersistence AS kept
+	FROM pg_class AS c LEFT JOIN pg_partitioned_table AS p ON p.partrelid = c.oid
+		LEFT JOIN pg_attribute AS k ON k.attrelid = c.oid AND k.attnum = p.partattrs[0]
+	WHERE c.relkind IN ('r', 'p') AND c.relnamespace::regnamespace::text IN ('shop', 'other');
+CREATE TABLE off (w_id int);
+SET shuttle.auto_distribute = ' %\_w\_id, w\_id,';
+
+-- the first column that fits; keys stay
+CREATE TABLE warehouse (w_id int PRIMARY KEY, w_name text DEFAULT 'none');
+CREATE TABLE stock (s_i_id int, s_w_id int, s_quantity int CHECK (s_quantity > 0), PRIMARY KEY (s_i_id, s_w_id)) WITH (fillfactor = 70);
+CREATE TABLE orders (o_id serial, o_w_id int, other_w_id int, UNIQUE (o_id, other_w_id));
+CREATE TABLE item (i_id int PRIMARY KEY);
+SELECT * FROM kinds ORDER BY 1;
+INSERT INTO warehouse SELECT i FROM generate_series(1, 20) AS i;
+INSERT INTO stock SELECT i, i % 20 + 1, i FROM generate_series(1, 100) AS i;
+INSERT INTO orders (o_w_id, other_w_id) SELECT i, i FROM generate_series(1, 10) AS i RETURNING o_id;
+INSERT INTO warehouse VALUES (7);
+INSERT INTO stock VALUES (101, 1, 0);
+SELECT count(*), sum(s_quantity), count(w_name) FROM stock JOIN warehouse ON w_id = s_w_id;
+
+-- what stays here, and why
+CREATE TABLE keyless (w_id int, id int PRIMARY KEY);
+CREATE TABLE child (w_id int) INHERITS (item);
+CREATE TABLE parts (w_id int) PARTITION BY LIST (w_id);
+CREATE TABLE parts1 PARTITION OF parts FOR VALUES IN (1);
+CREATE TEMP TABLE passing (w_id int);
+CREATE UNLOGGED TABLE unlogged (w_id int);
+CREATE TABLE refers (w_id int, i_id int REFERENCES item);
+CREATE TABLE IF NOT EXISTS off (w_id int);
+CREATE TABLE warehouse (w_id int);
+CREATE TABLE IF NOT EXISTS warehouse (w_id int);
+SELECT * FROM kinds WHERE relkind = 'r' OR relname = 'parts' ORDER BY 1;
+
+-- other ways to make tables
+CREATE TABLE copied AS SELECT s_w_id, count(*) AS n FROM stock GROUP BY 1;
+SELECT * INTO copied_into FROM warehouse;
+CREATE TABLE copied_empty AS SELECT * FROM stock WITH NO DATA;
+CREATE TABLE alike (LIKE stock INCLUDING ALL);
+CREATE SCHEMA other CREATE TABLE inner_table (w_id int PRIMARY KEY) CREATE TABLE item (i_id int);
+CREATE MATERIALIZED VIEW kept AS SELECT * FROM warehouse;
+DO $$
+BEGIN
+	CREATE TABLE made (w_id int);
+	INSERT INTO made VALUES (1), (2);
+	BEGIN
+		CREATE TABLE undone (w_id int);
+		RAISE division_by_zero;
+	EXCEPTION WHEN division_by_zero THEN
+		NULL;
+	END;
+	CREATE TABLE undone (w_id int PRIMARY KEY, again text);
+END $$;
+SELECT * FROM kinds WHERE relkind = 'p' ORDER BY 1;
+SELECT (SELECT count(*) FROM copied), (SELECT count(*) FROM copied_into), (SELECT count(*) FROM made);
+INSERT INTO alike VALUES (1, 1, 1), (1, 1, 1);
+
+-- in a block, with rows by COPY FREEZE, and rolled back
+BEGIN;
+CREATE TABLE block (w_id int, note text);
+SAVEPOINT s;
+CREATE TABLE gone (w_id int);
+INSERT INTO gone VALUES (1);
+ROLLBACK TO s;
+CREATE TABLE gone (w_id int, other text);
+TRUNCATE block;
+COPY block FROM stdin (FREEZE, FORMAT csv);
+1,one
+2,two
+\.
+ALTER TABLE block ADD PRIMARY KEY (w_id);
+COMMIT;
+SELECT * FROM block ORDER BY 1;
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT count(*) FROM block;
+CREATE TABLE late AS SELECT * FROM block;
+ROLLBACK;
+CREATE TABLE late (w_id int);
+SELECT count(*) FROM gone;
+
+-- without DDL, with a pattern that is none
+SET shuttle.enable_ddl = off;
+CREATE TABLE here (w_id int);
+RESET shuttle.enable_ddl;
+SET shuttle.auto_distribute = '%\';
+CREATE TABLE wrong (w_id int);
+RESET shuttle.auto_distribute;
+SELECT * FROM kinds WHERE relname IN ('here', 'wrong', 'late', 'gone') ORDER BY 1;
+SELECT * FROM shuttle.check();
