@@ -582,6 +582,12 @@ BEGIN
 		RETURNS void LANGUAGE sql VOLATILE AS $$SELECT shuttle.reference_table(table_name)$$;
 		COMMENT ON FUNCTION %1$I.create_reference_table(regclass) IS
 			'shuttle.reference_table() by the name that it has in Citus';
+		CREATE FUNCTION %1$I.create_distributed_function(
+			function_name regprocedure, distribution_arg_name text DEFAULT NULL,
+			colocate_with text DEFAULT 'default', force_delegation bool DEFAULT NULL)
+		RETURNS void LANGUAGE sql VOLATILE AS '';
+		COMMENT ON FUNCTION %1$I.create_distributed_function(regprocedure, text, text, bool) IS
+			'does nothing: functions run on the query node, and their statements on storage nodes';
 		CREATE FUNCTION %1$I.undistribute_table(table_name regclass)
 		RETURNS void LANGUAGE sql VOLATILE AS $$SELECT shuttle.local_table(table_name)$$;
 		COMMENT ON FUNCTION %1$I.undistribute_table(regclass) IS

@@ -16,3 +16,4 @@ SELECT count(DISTINCT group_id) FROM shuttle.tables;
 SELECT count(*), bool_and(node_port::text = current_setting('port')) FROM master_get_active_worker_nodes();
 SELECT undistribute_table('warehouse');
 SELECT count(*) FROM warehouse;
+SELECT create_distributed_function('lower(text)'), create_distributed_function(oid, '$1', colocate_with := 'stock') FROM pg_proc WHERE oid = 'upper(text)'::regprocedure;
