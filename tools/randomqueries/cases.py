@@ -12,7 +12,8 @@ from randomqueries.ways import Way, random_company, random_way
 
 PREPARED_SHARE = 0.12
 TWO_SHARE = 0.05
-ONE_KEY_SHARE = 0.5  # of queries of distributed tables
+ONE_KEY_SHARE = 0.35  # of queries of distributed tables
+ON_NODES_SHARE = 0.3  # of them: whole joins may be done on nodes
 
 
 def make_case(seed: int, number: int, tables: tuple[Table, ...], only: str | None = None) -> Case:
@@ -27,7 +28,19 @@ def make_case(seed: int, number: int, tables: tuple[Table, ...], only: str | Non
             fetches = tuple(("FORWARD", dice.pick((1, 2, 10))) for _ in range(3))
             way = random_company(dice, Way("two", fetches=fetches), transport)
             return Case(number, queries, way, transport, settings)
-    key = common_key(seed) if transport == TABLETS and dice.chance(ONE_KEY_SHARE) else None
+    key = random_key(dice, seed) if transport == TABLETS else None
+    if key == "":
+        settings.pop("shuttle.debug_force_batched_join", None)
     query = make_query(dice, tables, dice.chance(PREPARED_SHARE), transport != "both", key)
     way = random_company(dice, random_way(dice, query), transport)
     return Case(number, (query,), way, transport, settings)
+
+
+def random_key(dice: Dice, seed: int) -> str | None:
+    """For make_query."""
+    shares = [
+        (ONE_KEY_SHARE, common_key(seed)),
+        (ON_NODES_SHARE, ""),
+        (1 - ONE_KEY_SHARE - ON_NODES_SHARE, None),
+    ]
+    return dice.weighted(shares)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
+
+COPY = re.compile(r"_\d{5,} ")  # the name of a copy ends with the OID of its table
 
 
 def nodes(plan: object) -> Iterator[dict[str, Any]]:
@@ -36,6 +39,11 @@ def is_routed(plans: Iterable[Any]) -> bool:
         for plan in plans
         for node in nodes(plan)
     )
+
+
+def reads_copies(plans: Iterable[Any]) -> bool:
+    """A node joined its copy of a reference table."""
+    return any(COPY.search(node.get("Relations", "")) for plan in plans for node in nodes(plan))
 
 
 def waits_for_itself(plans: Iterable[Any]) -> bool:

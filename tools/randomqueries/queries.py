@@ -232,9 +232,10 @@ def make_query(
 ) -> Query:
     """may_lock: one connection alone reads foreign tables, so that it waits for no other.
 
-    key: a column that each table is to be read by, with one value.
+    key: a column that each table, all of which are foreign, is to be read by, with one value;
+    "": they are read by any conditions.
     """
-    maker = Maker(dice, tables, prepared, may_lock)
-    if key is not None:
+    maker = Maker(dice, tables, prepared, may_lock, only_foreign=key is not None)
+    if key:
         maker.key = (f"{key} = ", maker.constant(Column(key, key, KINDS[key], 12, key)))
     return dice.weighted(SHAPES)(maker)

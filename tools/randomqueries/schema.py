@@ -121,7 +121,7 @@ def make_distributed(session: Session, dice: Dice, table: Table, common: str) ->
         f"INSERT INTO {name} SELECT * FROM local.{table.name} ORDER BY md5(id::text)"
     )
     make_indexes(session, dice, name, table.size)
-    if table.name not in WRITTEN and dice.chance(0.25):
+    if table.name not in WRITTEN and dice.chance(0.4):
         session.run(
             f"ALTER TABLE {name} ADD PRIMARY KEY (id); SELECT shuttle.reference_table('{name}')"
         )

@@ -61,6 +61,7 @@ class Maker:
     may_fail: bool = False
     depth: int = 0
     key: Sql | None = None  # a condition by which every table is read
+    only_foreign: bool = False
 
     def alias(self) -> str:
         self.aliases += 1
@@ -84,7 +85,7 @@ class Maker:
         """One of these tables, with an alias."""
         table = self.dice.pick([table for table in self.tables if table.name in names])
         self.places += 1
-        foreign = self.dice.chance(foreign_share) or self.key is not None
+        foreign = self.dice.chance(foreign_share) or self.only_foreign
         place = Place(table.name, foreign, self.places)
         relation = table_relation(table, self.alias())
         if self.key is not None:

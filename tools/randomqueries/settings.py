@@ -15,6 +15,7 @@ ENABLES = (
     "enable_partition_pruning",
     "shuttle.enable_early_start",
     "shuttle.enable_local_look_ahead",
+    "shuttle.enable_reference_copies",
 )
 
 # Small ones find more, and take longer.

@@ -10,7 +10,7 @@ from testrun.cluster import Cluster
 from randomqueries import runs
 from randomqueries.cases import make_case
 from randomqueries.checking import Case, Verdict, check, explain
-from randomqueries.plans import is_routed, most_batches
+from randomqueries.plans import is_routed, most_batches, reads_copies
 from randomqueries.report import failure_lines
 from randomqueries.schema import TABLETS, make_schema
 from randomqueries.session import Session
@@ -39,12 +39,15 @@ class Counts(runs.Counts[Verdict]):
     batched: int = 0
     several: int = 0
     routed: int = 0
+    copied: int = 0
 
     def look_at(self, verdict: Verdict) -> None:
-        batches = most_batches(verdict.found.plans) if verdict.found else 0
+        plans = verdict.found.plans if verdict.found else []
+        batches = most_batches(plans)
         self.batched += batches > 0
         self.several += batches > 1
-        self.routed += verdict.found is not None and is_routed(verdict.found.plans)
+        self.routed += is_routed(plans)
+        self.copied += reads_copies(plans)
 
     def means_something(self) -> bool:
         return (
@@ -57,7 +60,8 @@ class Counts(runs.Counts[Verdict]):
         return (
             f"{self.compared} queries compared, {self.batched * share:.0f} % with a batched join, "
             f"{self.several * share:.0f} % with more than one batch, "
-            f"{self.routed * share:.0f} % routed"
+            f"{self.routed * share:.0f} % routed, "
+            f"{self.copied * share:.0f} % with copies of reference tables"
         )
 
 

@@ -45,5 +45,5 @@ def call(context: Context) -> Step:
 
 
 def random_read(context: Context) -> Step:
-    make = context.dice.weighted([(3, whole), (3, numbers), (2, join), (3, call), (1, lock)])
+    make = context.dice.weighted([(3, whole), (3, numbers), (4, join), (3, call), (1, lock)])
     return make(context)
