@@ -58,7 +58,7 @@ DECLARE
 	verdicts text[];
 BEGIN
 	FOREACH transport IN ARRAY test.transports() LOOP
-		FOR way IN SELECT * FROM test.ways(transport) LOOP
+		FOR way IN SELECT * FROM test.ways_of(statement, transport) LOOP
 			wrong := test.difference(expected, test.written(statement, query, way), false);
 			IF wrong IS NOT NULL THEN
 				nwrong := nwrong + 1;

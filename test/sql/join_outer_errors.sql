@@ -53,7 +53,7 @@ DECLARE
 	fetched text := test.fetched(query, stock);
 	way test.way;
 BEGIN
-	FOR way IN SELECT w.* FROM unnest(test.transports()) AS t, test.ways(t) AS w WHERE w.batched LOOP
+	FOR way IN SELECT w.* FROM unnest(test.transports()) AS t, test.ways_of(query, t) AS w WHERE w.batched LOOP
 		IF test.outcome(query, way) <> outcome THEN
 			RETURN format('DIFFERENT: %s: %s, and not %s', way.label, test.outcome(query, way), outcome);
 		ELSIF test.fetched(query, way) <> fetched THEN
