@@ -31,6 +31,8 @@ SELECT shuttle.distribute_tables('{customer.id, orders.customer, lines.customer}
 SELECT shuttle.distribute_table('named', 'name', tablets => 4);
 CREATE VIEW totals AS SELECT customer, id, (SELECT sum(amount) FROM lines l WHERE l.customer = o.customer AND l.orders = o.id) AS amount FROM orders o;
 CREATE VIEW plain.totals AS SELECT customer, id, (SELECT sum(amount) FROM plain.lines l WHERE l.customer = o.customer AND l.orders = o.id) AS amount FROM plain.orders o;
+CREATE VIEW dear AS SELECT id, customer, price AS cost FROM orders AS o WHERE price > 10;
+CREATE VIEW plain.dear AS SELECT id, customer, price AS cost FROM plain.orders AS o WHERE price > 10;
 RESET client_min_messages;
 
 CREATE FUNCTION is_routed(query text) RETURNS bool LANGUAGE plpgsql AS $$
@@ -220,6 +222,9 @@ SELECT q AS statement, change(q) FROM unnest(ARRAY[
 	'DELETE FROM lines l USING orders o WHERE o.customer = l.customer AND o.id = l.orders AND o.customer = 10 AND o.price > 100 RETURNING l.no, o.id',
 	'DELETE FROM lines WHERE customer = 11 AND orders IN (SELECT (SELECT min(id) FROM orders o WHERE o.customer = 11 AND o.kind = d.d) FROM unnest(ARRAY[0, 1, 2, 3]) AS d(d))',
 	'DELETE FROM orders WHERE customer = 12 AND id < 0',
+	'UPDATE dear SET cost = cost + 1 WHERE customer = 17',
+	'UPDATE dear AS d SET cost = l.amount FROM lines l WHERE l.customer = d.customer AND l.orders = d.id AND l.no = 2 AND d.customer = 17 RETURNING d.id, cost',
+	'DELETE FROM dear AS d WHERE d.customer = 17 AND cost > 5 RETURNING id, cost',
 	'UPDATE orders SET note = ''all''']) AS q;
 -- CTEs that write
 WITH u AS (UPDATE orders SET price = price + 1 WHERE customer = 13 RETURNING id, price), d AS (DELETE FROM lines WHERE customer = 13 AND no = 1 RETURNING orders)

@@ -18,6 +18,7 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
 #include "utils/ruleutils.h"
 
 #include "executor/shuttle_executor.h"
@@ -123,6 +124,19 @@ make_parameter(ValuesContext *context, Node *node)
 									param->paramcollid, COERCE_EXPLICIT_CAST);
 }
 
+static Node *value_mutator(Node *node, void *arg);
+
+/* A changed table that stands for a view has been in that view's FROM, and the
+ * deparser would print it there. */
+static Query *
+copy_query(Query *query, ValuesContext *context)
+{
+	query = query_tree_mutator(query, value_mutator, context, 0);
+	if (query->resultRelation > 0)
+		rt_fetch(query->resultRelation, query->rtable)->inFromCl = false;
+	return query;
+}
+
 static Node *
 value_mutator(Node *node, void *arg)
 {
@@ -131,7 +145,7 @@ value_mutator(Node *node, void *arg)
 	if (node == NULL)
 		return NULL;
 	if (IsA(node, Query))
-		return (Node *) query_tree_mutator((Query *) node, value_mutator, arg, 0);
+		return (Node *) copy_query((Query *) node, context);
 	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXTERN)
 		return make_parameter(context, copyObject(node));
 	if (IsA(node, RangeTblFunction))
