@@ -40,6 +40,27 @@ CREATE TABLE warehouse (w_id int);
 CREATE TABLE IF NOT EXISTS warehouse (w_id int);
 SELECT * FROM kinds WHERE relkind = 'r' OR relname = 'parts' ORDER BY 1;
 
+-- foreign keys among them are on the nodes, and choose the column
+CREATE TABLE district (d_id int, d_w_id int REFERENCES warehouse ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED, PRIMARY KEY (d_w_id, d_id));
+CREATE TABLE customer (c_id int, other_w_id int NOT NULL, c_d_id int, c_w_id int, PRIMARY KEY (other_w_id, c_w_id),
+	CONSTRAINT lives FOREIGN KEY (c_w_id, c_d_id) REFERENCES district, FOREIGN KEY (c_w_id) REFERENCES warehouse (w_id));
+SELECT * FROM kinds WHERE relname IN ('district', 'customer') ORDER BY 1;
+INSERT INTO customer VALUES (1, 1, 1, 7);
+BEGIN;
+INSERT INTO district VALUES (1, 700);
+COMMIT;
+INSERT INTO district VALUES (1, 7);
+INSERT INTO customer VALUES (1, 1, 1, 7);
+BEGIN;
+INSERT INTO district VALUES (2, 8);
+DELETE FROM warehouse WHERE w_id = 8;
+SELECT count(*) FROM district WHERE d_w_id = 8;
+ROLLBACK;
+CREATE TABLE refers_local (i_id int, w int REFERENCES warehouse);
+CREATE TABLE refers_other (w_id int, i int, FOREIGN KEY (i) REFERENCES warehouse);
+CREATE TABLE IF NOT EXISTS item (w_id int REFERENCES warehouse);
+DROP TABLE customer, district;
+
 -- other ways to make tables
 CREATE TABLE copied AS SELECT s_w_id, count(*) AS n FROM stock GROUP BY 1;
 SELECT * INTO copied_into FROM warehouse;

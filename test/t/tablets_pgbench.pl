@@ -38,7 +38,7 @@ sub pgbench
 my $scale = $ENV{PGBENCH_SCALE} // 1;
 my $kinds = q{SELECT string_agg(relation::text, ' ' ORDER BY relation::text) FROM shuttle.tables WHERE kind = 'distributed'};
 my $counts = q{SELECT (SELECT count(*) FROM pgbench_accounts), (SELECT count(*) FROM pgbench_tellers), (SELECT count(*) FROM pgbench_branches)};
-for my $way ('client', 'server', 'again')
+for my $way ('client', 'server')
 {
 	pgbench("-i, rows of the $way", '-i', '-q', '-s', $scale, $way eq 'server' ? ('-I', 'dtGvp') : ());
 	is($node->safe_psql('bank', $kinds), 'pgbench_accounts pgbench_branches pgbench_history pgbench_tellers', "$way: tables are distributed");

@@ -85,6 +85,10 @@ extern void shuttle_ddl_rename(const ShuttleDdl *ddl);
  * Errors: 0A000 and 42830 for keys that nodes cannot check. */
 extern char *shuttle_ddl_foreign_key(Oid relid, const Constraint *constraint);
 
+/* True if a foreign key relates a column to the distribution column of the table that
+ * it refers to. */
+extern bool shuttle_ddl_foreign_key_pairs(const char *key, Oid referred, const Constraint *constraint);
+
 /* True if the table has a constraint of that name here. */
 extern bool shuttle_ddl_constraint_is_here(Oid relid, const char *name);
 
@@ -117,7 +121,8 @@ extern void shuttle_ddl_create_note(ObjectAccessType access, Oid classid,
 
 /* Runs a statement, and distributes the tables that it made by the column that
  * shuttle.auto_distribute chooses. A table that cannot be distributed stays here.
- * Errors: those of the statement and of nodes. */
+ * Errors: those of the statement and of nodes; 0A000 if a table that stays here
+ * refers to a distributed one. */
 extern void shuttle_ddl_create_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS);
 
 /* Runs COPY ... FROM without FREEZE, which core refuses for partitioned tables. */

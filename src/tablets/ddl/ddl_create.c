@@ -7,6 +7,9 @@
  * statement ends, the tables that it made are distributed in the same transaction,
  * as shuttle.distribute_table() would do it.
  *
+ * Core refuses foreign keys to distributed tables, since they exist on nodes only. They
+ * are taken out of CREATE TABLE, and nodes add them when the table is distributed.
+ *
  * Memory: the list lives as long as the statement.
  *-------------------------------------------------------------------------
  */
@@ -105,12 +108,8 @@ static List *
 columns_of(Oid relid, const List *patterns)
 {
 	List	   *columns = NIL;
-	char		relkind = get_rel_relkind(relid);
-	Relation	rel;
+	Relation	rel = table_open(relid, NoLock);
 
-	if (relkind != RELKIND_RELATION && relkind != RELKIND_PARTITIONED_TABLE)
-		return NIL;
-	rel = table_open(relid, NoLock);
 	if (rel->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT &&
 		!rel->rd_rel->relispartition)
 		columns = columns_like(rel, patterns);
@@ -118,25 +117,134 @@ columns_of(Oid relid, const List *patterns)
 	return columns;
 }
 
-/* By the first column that is possible; the reason that counts is that of the first one. */
-static void
-distribute(Oid relid, const List *columns)
+static Oid
+referred_by(const Constraint *constraint)
 {
-	ShuttleRefusal *reason = NULL;
+	ShuttleTableKind kind;
+	Oid			relid;
+
+	if (constraint->contype != CONSTR_FOREIGN)
+		return InvalidOid;
+	relid = shuttle_ddl_find(constraint->pktable, &kind);
+	return kind == SHUTTLE_TABLE_DISTRIBUTED ? relid : InvalidOid;
+}
+
+/* Clauses like DEFERRABLE follow a column's constraint as constraints of their own. */
+static bool
+take_clause(Constraint *key, const Constraint *clause)
+{
+	switch (clause->contype)
+	{
+		case CONSTR_ATTR_DEFERRED:
+			key->initdeferred = true;
+			/* FALLTHROUGH */
+		case CONSTR_ATTR_DEFERRABLE:
+			key->deferrable = true;
+			return true;
+		case CONSTR_ATTR_NOT_DEFERRABLE:
+		case CONSTR_ATTR_IMMEDIATE:
+			return true;
+		default:
+			return false;
+	}
+}
+
+static List *
+take_from_column(ColumnDef *column)
+{
+	List	   *keys = NIL;
+	Constraint *key = NULL;		/* that clauses can follow */
 	ListCell   *cell;
 
-	if (columns != NIL && !XLogIsNeeded())
-		reason = shuttle_refusal(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-								 "\"wal_level\" is \"minimal\"", NULL,
-								 "Set it higher, or use shuttle.distribute_table() when the table's transaction has committed.");
-	else if (columns != NIL && shuttle_nodes_all() == NIL)
-		reason = shuttle_refusal(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-								 "there are no storage nodes", NULL,
-								 "Add one with shuttle.add_node() or shuttle.use_node().");
+	foreach(cell, column->constraints)
+	{
+		Constraint *constraint = lfirst_node(Constraint, cell);
+
+		if (key == NULL || !take_clause(key, constraint))
+		{
+			key = OidIsValid(referred_by(constraint)) ? constraint : NULL;
+			if (key == NULL)
+				continue;
+			key->fk_attrs = list_make1(makeString(column->colname));
+			keys = lappend(keys, key);
+		}
+		column->constraints = foreach_delete_current(column->constraints, cell);
+	}
+	return keys;
+}
+
+/* Takes foreign keys to distributed tables out of a statement. */
+static List *
+take_foreign_keys(CreateStmt *statement)
+{
+	List	   *keys = NIL;
+	ListCell   *cell;
+
+	foreach(cell, statement->tableElts)
+	{
+		Node	   *element = lfirst(cell);
+
+		if (IsA(element, ColumnDef))
+			keys = list_concat(keys, take_from_column((ColumnDef *) element));
+		else if (IsA(element, Constraint) && OidIsValid(referred_by((Constraint *) element)))
+		{
+			keys = lappend(keys, element);
+			statement->tableElts = foreach_delete_current(statement->tableElts, cell);
+		}
+	}
+	return keys;
+}
+
+/* A node looks for the rows that keys refer to among its own rows. */
+static ShuttleRefusal *
+refuse_foreign_keys(const char *column, const List *keys)
+{
+	ListCell   *cell;
+
+	foreach(cell, keys)
+	{
+		const Constraint *key = lfirst(cell);
+		Oid			referred = referred_by(key);
+
+		if (!shuttle_ddl_foreign_key_pairs(column, referred, key))
+			return shuttle_refusal(ERRCODE_INVALID_FOREIGN_KEY,
+								   psprintf("a foreign key does not relate column \"%s\" to the distribution column of table \"%s\"",
+											column, get_rel_name(referred)),
+								   "The row that it names can be on another storage node.",
+								   psprintf("Add the distribution columns to the key, or make \"%s\" a reference table.",
+											get_rel_name(referred)));
+	}
+	return NULL;
+}
+
+/* Why no table can be distributed now. */
+static ShuttleRefusal *
+refuse_all(void)
+{
+	if (!XLogIsNeeded())
+		return shuttle_refusal(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+							   "\"wal_level\" is \"minimal\"", NULL,
+							   "Set it higher, or use shuttle.distribute_table() when the table's transaction has committed.");
+	if (shuttle_nodes_all() == NIL)
+		return shuttle_refusal(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+							   "there are no storage nodes", NULL,
+							   "Add one with shuttle.add_node() or shuttle.use_node().");
+	return NULL;
+}
+
+/* By the first column that is possible; the reason that counts is that of the first one. */
+static void
+distribute(Oid relid, const List *columns, const List *keys)
+{
+	ShuttleRefusal *reason = columns == NIL ? NULL : refuse_all();
+	ListCell   *cell;
+
 	foreach(cell, reason == NULL ? columns : NIL)
 	{
-		ShuttleRefusal *refusal = shuttle_distribute_try(relid, lfirst(cell));
+		ShuttleRefusal *refusal = refuse_foreign_keys(lfirst(cell), keys);
 
+		if (refusal == NULL)
+			refusal = shuttle_distribute_try(relid, lfirst(cell));
 		if (refusal == NULL)
 			return;
 		if (reason == NULL)
@@ -151,7 +259,27 @@ distribute(Oid relid, const List *columns)
 }
 
 static void
-distribute_made(void)
+add_foreign_keys(Oid relid, const List *keys)
+{
+	List	   *texts = NIL;
+	ListCell   *cell;
+
+	if (keys == NIL)
+		return;
+	if (shuttle_table_kind(relid) != SHUTTLE_TABLE_DISTRIBUTED)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("foreign key of table \"%s\" on this server cannot refer to distributed table \"%s\"",
+						get_rel_name(relid), get_rel_name(referred_by(linitial(keys)))),
+				 errhint("Name a column of the key in \"shuttle.auto_distribute\", or leave the key out.")));
+	foreach(cell, keys)
+		texts = lappend(texts, shuttle_ddl_foreign_key(relid, lfirst(cell)));
+	shuttle_ddl_on_nodes(relid, texts);
+}
+
+/* Only a statement that makes one table has keys. */
+static void
+distribute_made(const List *keys)
 {
 	List	   *patterns = read_patterns();
 	ListCell   *cell;
@@ -160,8 +288,12 @@ distribute_made(void)
 	foreach(cell, made)
 	{
 		Oid			relid = lfirst_oid(cell);
+		char		relkind = get_rel_relkind(relid);
 
-		distribute(relid, columns_of(relid, patterns));
+		if (relkind != RELKIND_RELATION && relkind != RELKIND_PARTITIONED_TABLE)
+			continue;
+		distribute(relid, columns_of(relid, patterns), keys);
+		add_foreign_keys(relid, keys);
 	}
 }
 
@@ -170,6 +302,21 @@ makes_tables(const Node *statement)
 {
 	return IsA(statement, CreateStmt) || IsA(statement, CreateTableAsStmt) ||
 		IsA(statement, CreateSchemaStmt);
+}
+
+static void
+run_and_distribute(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS)
+{
+	List	   *keys = NIL;
+
+	if (IsA(pstmt->utilityStmt, CreateStmt))
+	{
+		pstmt = copyObject(pstmt);
+		readOnlyTree = false;
+		keys = take_foreign_keys(castNode(CreateStmt, pstmt->utilityStmt));
+	}
+	run(SHUTTLE_UTILITY_ARGUMENTS);
+	distribute_made(keys);
 }
 
 void
@@ -188,8 +335,7 @@ shuttle_ddl_create_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS)
 	statement_cxt = CurrentMemoryContext;
 	PG_TRY();					/* the list outlives the statement */
 	{
-		run(SHUTTLE_UTILITY_ARGUMENTS);
-		distribute_made();
+		run_and_distribute(run, SHUTTLE_UTILITY_ARGUMENTS);
 	}
 	PG_FINALLY();
 	{

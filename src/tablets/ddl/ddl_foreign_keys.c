@@ -68,15 +68,13 @@ referred_columns(Oid referred, const Constraint *constraint)
 	return names;
 }
 
-/* True if rows that the key relates are on one node. */
-static bool
-relates_keys(Oid relid, Oid referred, const Constraint *constraint, const List *others)
+bool
+shuttle_ddl_foreign_key_pairs(const char *key, Oid referred, const Constraint *constraint)
 {
-	const char *key = key_of(relid);
 	const char *other_key = key_of(referred);
+	List	   *others = referred_columns(referred, constraint);
 
-	if (shuttle_layout_of(relid)->group != shuttle_layout_of(referred)->group ||
-		list_length(others) != list_length(constraint->fk_attrs))
+	if (list_length(others) != list_length(constraint->fk_attrs))
 		return false;
 	for (int i = 0; i < list_length(others); i++)
 	{
@@ -87,8 +85,16 @@ relates_keys(Oid relid, Oid referred, const Constraint *constraint, const List *
 	return false;
 }
 
+/* True if rows that the key relates are on one node. */
+static bool
+relates_keys(Oid relid, Oid referred, const Constraint *constraint)
+{
+	return shuttle_layout_of(relid)->group == shuttle_layout_of(referred)->group &&
+		shuttle_ddl_foreign_key_pairs(key_of(relid), referred, constraint);
+}
+
 static void
-check_foreign_key(Oid relid, Oid referred, const Constraint *constraint, const List *others)
+check_foreign_key(Oid relid, Oid referred, const Constraint *constraint)
 {
 	ShuttleTableKind kind = shuttle_table_kind(referred);
 	AclResult	rights = pg_class_aclcheck(referred, GetUserId(), ACL_REFERENCES);
@@ -104,7 +110,7 @@ check_foreign_key(Oid relid, Oid referred, const Constraint *constraint, const L
 						get_rel_name(relid), get_rel_name(referred)),
 				 errhint("Distribute table \"%s\" too, or make it a reference table.",
 						 get_rel_name(referred))));
-	if (!relates_keys(relid, referred, constraint, others))
+	if (!relates_keys(relid, referred, constraint))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_FOREIGN_KEY),
 				 errmsg("foreign key does not relate column \"%s\" of table \"%s\" to column \"%s\" of table \"%s\" in one group",
@@ -165,7 +171,7 @@ shuttle_ddl_foreign_key(Oid relid, const Constraint *constraint)
 	List	   *others = referred_columns(referred, constraint);
 	StringInfoData text;
 
-	check_foreign_key(relid, referred, constraint, others);
+	check_foreign_key(relid, referred, constraint);
 	initStringInfo(&text);
 	appendStringInfo(&text, "ALTER TABLE %s ADD ", shuttle_local_name(relid));
 	if (constraint->conname != NULL)
