@@ -206,10 +206,36 @@ def recursive_query(maker: Maker) -> Query:
     return Query(sql)
 
 
+def star_query(maker: Maker) -> Query:
+    """Tables joined by their ids, and few conditions: what a node can do as a whole."""
+    items = [maker.table(1500, 1) for _ in range(maker.dice.between(2, 4))]
+    sql: list[Sql] = [items[0].sql]
+    for i, item in enumerate(items[1:], 1):
+        other = maker.dice.pick(items[:i]).relation
+        word = maker.dice.weighted([(5, "JOIN"), (4, "LEFT JOIN"), (1, "RIGHT JOIN")])
+        key = maker.dice.pick(other.of_families(("int",))).sql
+        sql += [f" {word} ", item.sql, f" ON {item.relation.alias}.id = {key}"]
+    columns = [c for item in items for c in item.relation.columns if c.kind.exact]
+    shown = [column.sql for column in maker.dice.sample(columns, 3)]
+    body = (" FROM ", tuple(sql), star_condition(maker, columns))
+    if maker.dice.chance(0.5):
+        return Query((f"SELECT {', '.join(shown)}", body))
+    return Query((f"SELECT {shown[0]}, count(*), count({shown[1]})", body, f" GROUP BY {shown[0]}"))
+
+
+def star_condition(maker: Maker, columns: list[Column]) -> Sql:
+    if maker.dice.chance(0.4):
+        return ""
+    column = maker.dice.pick(columns)
+    word = maker.dice.pick(("=", "<", ">", "IS DISTINCT FROM"))
+    return (f" WHERE {column.sql} {word} ", maker.constant(column))
+
+
 def writing_query(maker: Maker) -> Query:
     return write_query(maker) or rows_query(maker)
 
 
+STAR_SHARE = 0.6  # where each table is foreign
 SHAPES: tuple[tuple[float, Callable[[Maker], Query]], ...] = (
     (48, rows_query),
     (16, grouped_query),
@@ -238,4 +264,6 @@ def make_query(
     maker = Maker(dice, tables, prepared, may_lock, only_foreign=key is not None)
     if key:
         maker.key = (f"{key} = ", maker.constant(Column(key, key, KINDS[key], 12, key)))
+    if key == "" and dice.chance(STAR_SHARE):
+        return star_query(maker)
     return dice.weighted(SHAPES)(maker)
