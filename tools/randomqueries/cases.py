@@ -14,6 +14,8 @@ PREPARED_SHARE = 0.12
 TWO_SHARE = 0.05
 ONE_KEY_SHARE = 0.35  # of queries of distributed tables
 ON_NODES_SHARE = 0.3  # of them: whole joins may be done on nodes
+DEAR_SHARE = 0.7  # of these: joins here cost more than any on nodes
+JOINS_HERE = ("enable_hashjoin", "enable_mergejoin", "enable_nestloop")
 
 
 def make_case(seed: int, number: int, tables: tuple[Table, ...], only: str | None = None) -> Case:
@@ -31,6 +33,8 @@ def make_case(seed: int, number: int, tables: tuple[Table, ...], only: str | Non
     key = random_key(dice, seed) if transport == TABLETS else None
     if key == "":
         settings.pop("shuttle.debug_force_batched_join", None)
+        if dice.chance(DEAR_SHARE):
+            settings |= dict.fromkeys(JOINS_HERE, "off")
     query = make_query(dice, tables, dice.chance(PREPARED_SHARE), transport != "both", key)
     way = random_company(dice, random_way(dice, query), transport)
     return Case(number, (query,), way, transport, settings)

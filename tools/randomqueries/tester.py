@@ -19,6 +19,7 @@ from randomqueries.tables import make_tables
 from randomqueries.writes import TABLES as WRITTEN
 
 BATCHED_SHARE = 0.6  # of all queries; see Counts
+TABLETS_SHARE = 0.3  # the same where others go to nodes as a whole
 SEVERAL_SHARE = 0.2
 
 START = """
@@ -36,6 +37,7 @@ class Counts(runs.Counts[Verdict]):
 
     most_skipped = 0.03
 
+    batched_share: float = BATCHED_SHARE
     batched: int = 0
     several: int = 0
     routed: int = 0
@@ -51,7 +53,7 @@ class Counts(runs.Counts[Verdict]):
 
     def means_something(self) -> bool:
         return (
-            self.batched >= BATCHED_SHARE * self.compared
+            self.batched >= self.batched_share * self.compared
             and self.several >= SEVERAL_SHARE * self.compared
         )
 
@@ -74,7 +76,8 @@ class Tester(runs.Tester[Case, Verdict]):
     tool = "random_queries"
 
     def __init__(self, cluster: Cluster, wanted: runs.Wanted, say: runs.Say) -> None:
-        super().__init__(cluster, wanted, say, Counts())
+        share = TABLETS_SHARE if wanted.tablets else BATCHED_SHARE
+        super().__init__(cluster, wanted, say, Counts(batched_share=share))
         self.tables = make_tables(wanted.seed)
 
     def connect(self) -> None:
