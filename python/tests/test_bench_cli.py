@@ -133,10 +133,10 @@ def test_command(
 def test_a_cluster_that_is_kept(
     monkeypatch: pytest.MonkeyPatch, work_dir: Path, extended_build: builds.ServerBuild
 ) -> None:
-    monkeypatch.setattr(tpch, "run_tpch", play(MADE["tpch"], []))
+    monkeypatch.setattr(transfer, "run_transfer", play(MADE["transfer"], []))
     place = ["--dir", str(work_dir / "c")]
     place += ["--results", str(work_dir), "--pg", str(extended_build.pg_config)]
-    words = ["bench", "tpch", *place]
+    words = ["bench", "transfer", *place]
     for more in (["--keep"], []):  # one that ran before stays
         result = CliRunner().invoke(cli.app, [*words, *more])
         assert result.exit_code == ExitCode.OK, result.output

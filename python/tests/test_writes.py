@@ -95,6 +95,7 @@ def test_the_line_is_measured(running: Cluster) -> None:
 
 def test_each_case_is_timed(monkeypatch: pytest.MonkeyPatch, running: Cluster) -> None:
     monkeypatch.setattr(writes, "STOCK_LIMIT_S", 0.2)
+    monkeypatch.setattr(writes, "TPCB_MS", 100)
     with writes.open_runner(running, 2000) as runner:
         for case in Case:
             found = runner.run_case(case, 2000, 1)
