@@ -35,7 +35,7 @@ sub pgbench
 	return $out;
 }
 
-my $scale = $ENV{PGBENCH_SCALE} // 1;
+my $scale = 1;
 my $kinds = q{SELECT string_agg(relation::text, ' ' ORDER BY relation::text) FROM shuttle.tables WHERE kind = 'distributed'};
 my $counts = q{SELECT (SELECT count(*) FROM pgbench_accounts), (SELECT count(*) FROM pgbench_tellers), (SELECT count(*) FROM pgbench_branches)};
 for my $way ('client', 'server')
