@@ -23,6 +23,7 @@
 #include "access/table.h"
 #include "access/transam.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
@@ -78,11 +79,14 @@ static QueryLevel *make_level(QueryLevel *outer, Query *query);
 
 /* ---- columns and their values */
 
-/* The expression below casts that change nothing. */
+/* The expression below casts that change nothing. Equality of char(n) ignores
+ * spaces at the end, which those of other strings tell apart. */
 static Node *
 without_relabel(Node *node)
 {
-	while (node != NULL && IsA(node, RelabelType))
+	while (node != NULL && IsA(node, RelabelType) &&
+		   (exprType(node) != BPCHAROID ||
+			exprType((Node *) ((RelabelType *) node)->arg) == BPCHAROID))
 		node = (Node *) ((RelabelType *) node)->arg;
 	return node;
 }
@@ -158,19 +162,35 @@ find_value(QueryLevel *level, Node *node)
 	return node;
 }
 
-static void
+/* True of a column that the level's UPDATE sets: it has one value in WHERE, and
+ * another one in RETURNING. */
+static bool
+is_set(const Query *query, int rtindex, AttrNumber column)
+{
+	const TargetEntry *entry;
+
+	if (query->commandType != CMD_UPDATE || rtindex != query->resultRelation)
+		return false;
+	entry = get_tle_by_resno(query->targetList, column);
+	return entry != NULL && !entry->resjunk;
+}
+
+/* Notes a column's value; true if it was not known. */
+static bool
 add_known(QueryLevel *level, int rtindex, AttrNumber column, Node *value)
 {
 	KnownColumn *known;
 
-	if (value == NULL || find_column_value(level, rtindex, column) != NULL)
-		return;
+	if (value == NULL || find_column_value(level, rtindex, column) != NULL ||
+		is_set(level->query, rtindex, column))
+		return false;
 	known = palloc_object(KnownColumn);
 	*known = (KnownColumn)
 	{
 		rtindex, column, value
 	};
 	level->known = lappend(level->known, known);
+	return true;
 }
 
 /* Notes the value of a level's own column; true if it was not known. */
@@ -180,11 +200,9 @@ learn(QueryLevel *level, Node *node, Node *value, Relids restricts)
 	Place		place;
 
 	if (!find_place(level, node, &place) || place.level != level ||
-		(restricts != NULL && !bms_is_member(place.rtindex, restricts)) ||
-		find_column_value(level, place.rtindex, place.column) != NULL)
+		(restricts != NULL && !bms_is_member(place.rtindex, restricts)))
 		return false;
-	add_known(level, place.rtindex, place.column, value);
-	return true;
+	return add_known(level, place.rtindex, place.column, value);
 }
 
 static void
@@ -324,7 +342,7 @@ learn_output(QueryLevel *level, int rtindex, QueryLevel *below)
 		const TargetEntry *entry = lfirst_node(TargetEntry, lc);
 
 		if (!entry->resjunk)
-			add_known(level, rtindex, entry->resno, find_value(below, (Node *) entry->expr));
+			(void) add_known(level, rtindex, entry->resno, find_value(below, (Node *) entry->expr));
 	}
 }
 
@@ -336,7 +354,8 @@ learn_single_row(QueryLevel *level, int rtindex, const RangeTblEntry *rte)
 	if (list_length(rte->values_lists) != 1)
 		return;
 	foreach(lc, (List *) linitial(rte->values_lists))
-		add_known(level, rtindex, foreach_current_index(lc) + 1, find_value(level, lfirst(lc)));
+		(void) add_known(level, rtindex, foreach_current_index(lc) + 1,
+						 find_value(level, lfirst(lc)));
 }
 
 static void
@@ -450,11 +469,10 @@ need_key(ShuttleRoute *route, QueryLevel *level, const RangeTblEntry *rte, int r
 		return;
 	}
 	value = find_column_value(level, rtindex, column);
+	if (is_set(query, rtindex, column))
+		shuttle_route_refuse(route, "it changes the key");
 	if (value == NULL)
 		shuttle_route_refuse(route, "a distributed table has no fixed key");
-	if (rtindex == query->resultRelation && query->commandType == CMD_UPDATE &&
-		get_tle_by_resno(query->targetList, column) != NULL)
-		shuttle_route_refuse(route, "it changes the key");
 	route->relids = lappend_oid(route->relids, rte->relid);
 	route->keys = lappend(route->keys, value);
 }

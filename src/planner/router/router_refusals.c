@@ -128,6 +128,47 @@ check_relation(ShuttleRoute *route, const Query *query, RangeTblEntry *rte, int 
 	add_user(route, shuttle_entry_user(query, rte));
 }
 
+/* Finds the column of a subquery that sets several columns; 0: it is none. */
+static bool
+find_part(Node *node, void *arg)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_MULTIEXPR)
+		*(int *) arg = ((Param *) node)->paramid;
+	return expression_tree_walker(node, find_part, arg);
+}
+
+/* True of an UPDATE that core's deparser prints wrongly once it is rewritten: it
+ * sets nothing, as its columns are generated, or it sets columns from a subquery
+ * in another order than the table's. */
+static bool
+prints_wrongly(const Query *query)
+{
+	bool		sets = false;
+	int			before = 0;		/* column of a subquery, of the entry before */
+	int			last = 0;		/* the last one */
+	ListCell   *lc;
+
+	if (query->commandType != CMD_UPDATE)
+		return false;
+	foreach(lc, query->targetList)
+	{
+		const TargetEntry *entry = lfirst_node(TargetEntry, lc);
+		int			part = 0;
+
+		if (entry->resjunk)
+			continue;
+		(void) find_part((Node *) entry->expr, &part);
+		if (part != 0 && (part < last || ((part & 0xFFFF) != 1 && part != before + 1)))
+			return true;
+		before = part;
+		last = Max(last, part);
+		sets = true;
+	}
+	return !sets;
+}
+
 static void
 check_query_level(ShuttleRoute *route, const Query *query)
 {
@@ -136,6 +177,8 @@ check_query_level(ShuttleRoute *route, const Query *query)
 		shuttle_route_refuse(route, "it inserts rows or merges");
 	if (query->hasRowSecurity || query->withCheckOptions != NIL)
 		shuttle_route_refuse(route, "a table has policies, or a view a check option");
+	if (prints_wrongly(query))
+		shuttle_route_refuse(route, "its columns are not set in the table's order");
 	if (query->limitOption == LIMIT_OPTION_WITH_TIES)
 		shuttle_route_refuse(route, "it has WITH TIES");
 	route->locks |= query->rowMarks != NIL;
