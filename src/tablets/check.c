@@ -2,8 +2,9 @@
  * check.c
  *	  shuttle.check(): compares what nodes have with what they should have.
  *
- * Of each table a node must have the same columns, and checks and keys of the same
- * names. Of a distributed table it must have its tablets, with rows that belong to
+ * Of each table a node must have the same columns, and checks, keys and indexes of
+ * the same names. Only names are compared: a node's text of a check can differ from
+ * ours though both mean the same. Of a distributed table it must have its tablets, with rows that belong to
  * them; of a reference table the same rows: their number, and the sum of their
  * texts' hashes, do not depend on an order.
  *
@@ -39,6 +40,7 @@ typedef struct Check
 	Oid			relid;
 	Oid			serverid;
 	ShuttleNode *node;
+	List	   *foreign_keys;	/* names; what any of its nodes has */
 } Check;
 
 SHUTTLE_SQL_FUNCTION(shuttle_check);
@@ -56,6 +58,17 @@ static const char *const tables_query =
 #define CONSTRAINTS_QUERY(table) \
 "SELECT pg_catalog.string_agg(pg_catalog.quote_ident(conname), ', ' ORDER BY conname)" \
 " FROM pg_catalog.pg_constraint WHERE contype IN ('c', 'p', 'u') AND conrelid = " table
+
+/* They exist on nodes only. */
+static const char *const foreign_keys_query =
+"SELECT pg_catalog.quote_ident(conname) FROM pg_catalog.pg_constraint"
+" WHERE contype = 'f' AND conparentid = 0 AND conrelid = pg_catalog.to_regclass(%s) ORDER BY conname";
+
+/* Those of constraints are compared as constraints. */
+#define INDEXES_QUERY(table, condition) \
+"SELECT pg_catalog.quote_ident(relname) FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS c ON c.oid = indexrelid" \
+" WHERE indrelid = " table condition " AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint" \
+" WHERE conindid = i.indexrelid AND contype IN ('p', 'u', 'x')) ORDER BY relname"
 
 /* The server's tablets, here, and those on the node. */
 #define TABLETS_QUERY(table, condition) \
@@ -164,6 +177,34 @@ check_same(const Check *check, const char *what, const char *local_query, const 
 	return false;
 }
 
+static bool
+has_text(const List *texts, const char *text)
+{
+	ListCell   *cell;
+
+	foreach(cell, texts)
+	{
+		if (strcmp(lfirst(cell), text) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Reports what is not among the names that the node's query returns. */
+static void
+check_lost(const Check *check, const char *what, const List *names, const char *node_query)
+{
+	List	   *there = node_texts(check, node_query);
+	ListCell   *cell;
+
+	foreach(cell, names)
+	{
+		if (!has_text(there, lfirst(cell)))
+			put_problem(check, psprintf("has lost %s %s; make it again on the node",
+										what, (char *) lfirst(cell)), false);
+	}
+}
+
 /* True if the node's table has the columns of ours. */
 static bool
 check_definition(const Check *check)
@@ -172,6 +213,8 @@ check_definition(const Check *check)
 
 	(void) check_same(check, "constraints", psprintf(CONSTRAINTS_QUERY("%s"), "$1"),
 					  psprintf(CONSTRAINTS_QUERY("pg_catalog.to_regclass(%s)"), name));
+	check_lost(check, "index", shuttle_local_texts(INDEXES_QUERY("$1", ""), check->relid),
+			   psprintf(INDEXES_QUERY("pg_catalog.to_regclass(%s)", " AND indisvalid"), name));
 	return check_same(check, "columns", psprintf(COLUMNS_QUERY("%s"), "$1"),
 					  psprintf(COLUMNS_QUERY("pg_catalog.to_regclass(%s)"), name));
 }
@@ -281,8 +324,13 @@ check_tablets(const Check *check)
 		put_problem(check, check->repair ? "has no table; an empty one was made" : "has no table",
 					check->repair);
 	}
-	else if (check_definition(check))
-		(void) check_same(check, "tablets", here, there);
+	else
+	{
+		check_lost(check, "foreign key", check->foreign_keys,
+				   psprintf(foreign_keys_query, quoted_name(check)));
+		if (check_definition(check))
+			(void) check_same(check, "tablets", here, there);
+	}
 	foreach(cell, node_texts(check, psprintf(strays_query, quoted_name(check))))
 	{
 		const char *tablet = node_text(check, lfirst(cell));
@@ -291,6 +339,24 @@ check_tablets(const Check *check)
 			put_problem(check, psprintf("has rows in tablet \"%s\" that do not belong there", tablet), false);
 	}
 	table_close(rel, NoLock);
+}
+
+static void
+find_foreign_keys(Check *check)
+{
+	ListCell   *cell;
+
+	foreach(cell, shuttle_table_servers(check->relid))
+	{
+		ListCell   *inner;
+
+		check->node = shuttle_node_get(lfirst_oid(cell), GetUserId());
+		foreach(inner, node_texts(check, psprintf(foreign_keys_query, quoted_name(check))))
+		{
+			if (!has_text(check->foreign_keys, lfirst(inner)))
+				check->foreign_keys = lappend(check->foreign_keys, lfirst(inner));
+		}
+	}
 }
 
 static void
@@ -306,6 +372,8 @@ check_all(ReturnSetInfo *result, bool repair)
 
 		if (is_copied && repair)
 			shuttle_copy_table_make(check.relid, shuttle_nodes_all());
+		if (!is_copied)
+			find_foreign_keys(&check);
 
 		foreach(inner, is_copied ? shuttle_nodes_all() : shuttle_table_servers(check.relid))
 		{
