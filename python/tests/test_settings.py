@@ -23,10 +23,10 @@ running = small_cluster(1)
 
 
 def read_value(text: str, unit: str | None) -> str:
-    """A value as pg_settings has it: 1MB of a setting in kB is 1024."""
+    """A value as pg_settings has it: 1MB of a setting in kB is 1024; quotes are left out."""
     found = re.fullmatch(r"(\d+) ?([A-Za-z]*)", text.strip())
     if found is None or not found[2]:
-        return text.strip()
+        return text.strip().strip("'")
     assert unit is not None, f"{text}: the setting has no unit"
     return str(int(found[1]) * UNITS[unit][found[2]])
 
