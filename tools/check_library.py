@@ -17,6 +17,7 @@ ENTRY_POINTS = {
     "_PG_init",
     "shuttle_recovery_main",
     "shuttle_recovery_look_main",
+    "shuttle_statistics_worker_main",
 }
 INFO = "pg_finfo_"
 SQL_SYMBOL = re.compile(r"'MODULE_PATHNAME'\s*,\s*'(\w+)'", re.IGNORECASE)

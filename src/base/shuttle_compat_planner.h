@@ -37,6 +37,12 @@
 	query, (call).query_string, (call).cursor_options, (call).params
 #endif
 
+/* 19 added EXPLAIN's state here, too. */
+#if PG_VERSION_NUM >= 190000
+#define pg_plan_query(query, query_string, cursor_options, params) \
+	pg_plan_query(query, query_string, cursor_options, params, NULL)
+#endif
+
 /* The hook that sees a base relation when the planner has looked it up; 19
  * replaced one for tables by one for everything in FROM. */
 #if PG_VERSION_NUM >= 190000

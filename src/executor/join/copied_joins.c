@@ -35,6 +35,8 @@
 #include "utils/snapmgr.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_executor.h"
+#include "base/shuttle_compat_planner.h"
 #include "base/shuttle_utility.h"
 #include "executor/join/join.h"
 #include "executor/shuttle_executor.h"
@@ -107,13 +109,11 @@ shuttle_copied_join_start(QueryDesc *query)
 static bool
 changes_reference_table(const PlannedStmt *statement)
 {
-	ListCell   *cell;
-
-	foreach(cell, statement->resultRelations)
+	SHUTTLE_EACH_WRITTEN(rtindex, statement)
 	{
-		const RangeTblEntry *rte = rt_fetch(lfirst_int(cell), statement->rtable);
+		Oid			relid = rt_fetch(rtindex, statement->rtable)->relid;
 
-		if (shuttle_table_kind(rte->relid) == SHUTTLE_TABLE_REFERENCE)
+		if (shuttle_table_kind(relid) == SHUTTLE_TABLE_REFERENCE)
 			return true;
 	}
 	return false;

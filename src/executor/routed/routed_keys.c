@@ -31,6 +31,7 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_executor.h"
+#include "base/shuttle_compat_planner.h"
 #include "executor/kinds.h"
 #include "executor/routed/routed.h"
 #include "executor/shuttle_executor.h"
