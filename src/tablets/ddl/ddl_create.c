@@ -136,8 +136,8 @@ take_clause(Constraint *key, const Constraint *clause)
 	switch (clause->contype)
 	{
 		case CONSTR_ATTR_DEFERRED:
-			key->initdeferred = true;
-			/* FALLTHROUGH */
+			key->initdeferred = key->deferrable = true;
+			return true;
 		case CONSTR_ATTR_DEFERRABLE:
 			key->deferrable = true;
 			return true;
