@@ -93,6 +93,11 @@ shuttle_shmem_init_hash(const char *name, long size, HASHCTL *control, int flags
 #define standard_conforming_strings true
 #endif
 
+/* PL/pgSQL's condition OTHERS has had a name since 18. */
+#if PG_VERSION_NUM < 180000
+#define PLPGSQL_OTHERS 0
+#endif
+
 /* Extensions name their wait events. */
 static inline uint32
 shuttle_new_wait_event(const char *name)

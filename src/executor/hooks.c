@@ -19,6 +19,7 @@
 #include "executor/ahead/outbox.h"
 #include "executor/ahead/row_need.h"
 #include "executor/ahead/safe_values.h"
+#include "executor/behind/behind.h"
 #include "executor/fdw/fdw.h"
 #include "executor/join/join.h"
 #include "executor/join/served_scan.h"

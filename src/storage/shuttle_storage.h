@@ -312,19 +312,6 @@ extern bool shuttle_request_has_rows(ShuttleRequest *request);
  * Rows can still be fetched. */
 extern uint64 shuttle_request_finish(ShuttleRequest *request);
 
-/*
- * Hands an unanswered write over to another owner, so that its sender can go on
- * without waiting. No statement counts it any more; if it has to be sent again,
- * it goes before later requests. Its error is raised to whoever finishes it, or
- * to an earlier reader of another request to the node. origin: context of the
- * statement, as from GetErrorContextStack(), shown with its errors instead of
- * the reader's context; may be NULL. Returns true if COMMIT may be sent behind
- * it: it was sent, on a connection that has worked lately. If that were lost,
- * nobody could tell whether the node had committed.
- */
-extern bool shuttle_request_leave(ShuttleRequest *request, MemoryContext owner,
-								  const char *origin);
-
 /* Restarts reading at the first row. Returns false if not all pages are still
  * here, so the statement must be sent again. */
 extern bool shuttle_request_rewind(ShuttleRequest *request);

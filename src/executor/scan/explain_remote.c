@@ -24,6 +24,7 @@
 #include "base/shuttle_compat_explain.h"
 #include "base/shuttle_settings.h"
 #include "executor/ahead/safe_values.h"
+#include "executor/behind/behind.h"
 #include "executor/executor_types.h"
 #include "executor/scan/remote_values.h"
 #include "executor/write/write.h"

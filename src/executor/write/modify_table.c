@@ -39,6 +39,7 @@
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_settings.h"
 #include "executor/ahead/outbox.h"
+#include "executor/behind/behind.h"
 #include "executor/executor_types.h"
 #include "executor/shuttle_executor.h"
 #include "executor/write/write.h"

@@ -7,7 +7,6 @@
  *			end of the source, read the source first if need be
  * write_buffer.c, write_pieces.c, write_values.c, write_sql.c	buffered rows and
  *			their requests; write_follow_up.c: triggers and RETURNING
- * write_behind.c, plpgsql_statements.c	INSERTs that nobody waits for yet
  * write_move.c		rows that an UPDATE moves between partitions
  * write_conflict.c	ON CONFLICT; remote_default.c: columns left to the node
  * remote_table.c, target_rows.c	what a node says of its table; ctids of rows
@@ -22,10 +21,8 @@
 #ifndef SHUTTLE_EXECUTOR_WRITE_WRITE_H
 #define SHUTTLE_EXECUTOR_WRITE_WRITE_H
 
-#include "access/xact.h"
 
 #include "base/shuttle_compat_explain.h"
-#include "base/shuttle_utility.h"
 #include "executor/executor_types.h"
 #include "storage/shuttle_storage.h"
 
@@ -95,47 +92,5 @@ extern void shuttle_modify_limit(const QueryDesc *query, uint64 count);
 /* Counts a row that core does not count, and keeps its RETURNING row. */
 extern void shuttle_modify_count(ShuttleModify *modify, ResultRelInfo *target,
 								 TupleTableSlot *slot, TupleTableSlot *plan_slot);
-
-/* ---- INSERTs that are not waited for (write_behind.c, plpgsql_statements.c) */
-
-extern void shuttle_write_behind_init(void);
-
-/* Before ExecutorRun, before ExecutorFinish, and behind both. */
-extern void shuttle_write_behind_run(const QueryDesc *query);
-extern void shuttle_write_behind_enter(void);
-extern void shuttle_write_behind_exit(void);
-
-/* Executes a CALL or DO. */
-extern void shuttle_write_behind_call(ProcessUtility_hook_type run,
-									  SHUTTLE_UTILITY_PARAMETERS);
-
-/* Called at a transaction's end, and when a savepoint begins or ends. */
-extern void shuttle_write_behind_end_transaction(XactEvent event);
-extern void shuttle_write_behind_savepoint(SubXactEvent event);
-
-/* True if INSERTs of a statement that began at this transaction nest level need
- * not be waited for: an outer statement or the commit does so. */
-extern bool shuttle_write_behind_is_on(int nest_level);
-
-/* False if PL/pgSQL may be entering a block with EXCEPTION unknown to us. */
-extern bool shuttle_write_behind_is_safe(void);
-
-/* Takes over a request of nrows rows that is not answered yet. Errors: those of
- * earlier requests. */
-extern void shuttle_write_behind_leave(ShuttleWrite *write, ShuttleRequest *request,
-									   int nrows, int64 nbytes);
-
-/* Waits for all requests sent at a nest level or deeper. Errors: theirs. */
-extern void shuttle_write_behind_finish(int level);
-
-/* Called when PL/pgSQL is about to enter a block with EXCEPTION. Errors: as
- * above. */
-extern void shuttle_write_behind_enter_block(void);
-
-/* Installs a PL/pgSQL plugin that sees each statement before it starts. */
-extern void shuttle_plpgsql_statements_see(void);
-
-/* True if that plugin is the one that PL/pgSQL calls. */
-extern bool shuttle_plpgsql_statements_are_seen(void);
 
 #endif							/* SHUTTLE_EXECUTOR_WRITE_WRITE_H */

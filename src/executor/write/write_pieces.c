@@ -23,6 +23,7 @@
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_counters.h"
 #include "executor/executor_types.h"
+#include "executor/behind/behind.h"
 #include "executor/scan/remote_values.h"
 #include "executor/scan/scan.h"
 #include "executor/write/write.h"

@@ -15,6 +15,7 @@
 #include "storage/request/pipeline.h"
 #include "storage/request/request.h"
 #include "storage/shuttle_storage.h"
+#include "storage/shuttle_unawaited.h"
 #include "storage/storage_types.h"
 
 ShuttleStorageCalls shuttle_storage_calls;
@@ -204,4 +205,39 @@ shuttle_connection_raise(ShuttleNode *node)
 			 errdetail_internal("%s", failure->detail) : 0,
 			 failure->hint[0] != '\0' ?
 			 errhint("%s", failure->hint) : 0));
+}
+
+/* ---- errors of writes that nobody waited for */
+
+int
+shuttle_unawaited_sqlstate(const ShuttleNodeError *error)
+{
+	return shuttle_result_sqlstate(error->result);
+}
+
+void
+shuttle_unawaited_release(ShuttleNodeError **error)
+{
+	shuttle_node_error_release(error);
+}
+
+void
+shuttle_unawaited_raise(ShuttleNode *node, ShuttleNodeError *error)
+{
+	if (error == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("could not learn from storage node \"%s\" whether rows had been written before an error",
+						node->name),
+				 errhint("Repeat the transaction.")));
+	PG_TRY();
+	{
+		shuttle_node_error_raise(node, error, NULL);
+	}
+	PG_FINALLY();
+	{
+		shuttle_node_error_release(&error);
+	}
+	PG_END_TRY();
+	pg_unreachable();
 }

@@ -34,6 +34,7 @@
 #include "storage/request/pipeline.h"
 #include "storage/request/request.h"
 #include "storage/shuttle_storage.h"
+#include "storage/shuttle_unawaited.h"
 #include "storage/storage_types.h"
 #include "storage/transaction/transaction.h"
 #include "storage/values/values.h"

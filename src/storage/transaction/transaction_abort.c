@@ -24,6 +24,7 @@
 #include "storage/request/pipeline.h"
 #include "storage/request/request.h"
 #include "storage/shuttle_storage.h"
+#include "storage/shuttle_unawaited.h"
 #include "storage/storage_types.h"
 #include "storage/transaction/transaction.h"
 
@@ -205,6 +206,17 @@ await_writes(ShuttleNode *node, int level, TimestampTz *deadline)
 			return false;
 	}
 	return true;
+}
+
+bool
+shuttle_unawaited_is_written(ShuttleRequest *request, ShuttleNodeError **error)
+{
+	TimestampTz deadline = abort_deadline();
+
+	if (request->state == REQUEST_OPEN)
+		(void) await_writes(request->node, 1, &deadline);
+	*error = request->state == REQUEST_FAILED ? shuttle_node_error_hold(request->error) : NULL;
+	return request->state == REQUEST_DONE;
 }
 
 /* Aborts a node's requests of a level. Returns true if it still works and has

@@ -24,9 +24,9 @@
  * In a savepoint that began in the client's statement, such as a block with
  * EXCEPTION, each INSERT is waited for: the handler of its error may look at
  * variables, which no rollback resets, and must not see what statements after
- * the INSERT have done. So an INSERT that was not waited for can only fail
- * with all of the client's statement. With shuttle.strict_savepoints off,
- * errors may come after their savepoint.
+ * the INSERT have done. Not so in a block where nobody can tell the difference
+ * (exception_blocks.c): there its end waits. With shuttle.strict_savepoints
+ * off, errors may come after their savepoint.
  *
  * Rule: the oldest is always finished first, so that the error raised is the
  * one that waiting for each INSERT would have raised.
@@ -49,11 +49,14 @@
 #include "base/shuttle_compat_session.h"
 #include "base/shuttle_settings.h"
 #include "executor/ahead/outbox.h"
+#include "executor/behind/behind.h"
+#include "executor/behind/exception_blocks.h"
 #include "executor/executor_types.h"
 #include "executor/write/write.h"
 #include "executor/write/write_buffer.h"
 #include "executor/write/write_table.h"
 #include "storage/shuttle_storage.h"
+#include "storage/shuttle_unawaited.h"
 #include "tablets/shuttle_tablets.h"
 
 /* The least size of an INSERT, so that at most about a thousand are listed. */
@@ -99,7 +102,8 @@ shuttle_write_behind_is_on(int nest_level)
 	shuttle_plpgsql_statements_see();
 	return (commit_follows || ncalls > 0 || shuttle_snapshot_run_depth() > 1) &&
 		nest_level == level && nentering == 0 &&
-		(level == client_level || !shuttle_settings.strict_savepoints);
+		(level == client_level || !shuttle_settings.strict_savepoints ||
+		 shuttle_exception_block_hides_nothing(level));
 }
 
 bool
@@ -338,11 +342,41 @@ shuttle_write_behind_call(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETE
 
 /* ---- transactions */
 
+/* Looks for an error behind the one that has ended a block. */
+static void
+take_back(int level)
+{
+	LeftWrite  *oldest;
+
+	while ((oldest = (LeftWrite *) shuttle_outbox_oldest(level)) != NULL)
+	{
+		shuttle_outbox_remove(&oldest->item);
+		if (!shuttle_exception_block_take_back(oldest->item.node, oldest->request))
+			return;
+	}
+}
+
+static void
+end_block(SubXactEvent event, int level)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+	{
+		shuttle_exception_blocks_end(level + 1);	/* those that did not
+													 * begin */
+		shuttle_exception_blocks_roll_back(level);
+		if (shuttle_settings.strict_savepoints)
+			take_back(level);
+	}
+	if (event == SUBXACT_EVENT_COMMIT_SUB || event == SUBXACT_EVENT_ABORT_SUB)
+		shuttle_exception_blocks_end(level);
+}
+
 void
 shuttle_write_behind_savepoint(SubXactEvent event)
 {
 	int			level = GetCurrentTransactionNestLevel();
 
+	end_block(event, level);
 	if (event == SUBXACT_EVENT_START_SUB && nentering > 0 && entering_level == level - 1)
 		nentering--;
 	else if (event == SUBXACT_EVENT_PRE_COMMIT_SUB && shuttle_settings.strict_savepoints)
@@ -357,7 +391,11 @@ shuttle_write_behind_end_transaction(XactEvent event)
 	if (event == XACT_EVENT_PRE_COMMIT)
 		finish_statement();
 	else if (event == XACT_EVENT_ABORT)
+	{
 		nentering = 0;
+		shuttle_exception_blocks_roll_back(1);
+		shuttle_exception_blocks_end(1);
+	}
 	if (event != XACT_EVENT_PRE_COMMIT)
 		commit_follows = false;
 }

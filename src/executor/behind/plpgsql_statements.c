@@ -19,7 +19,8 @@
 
 #include "plpgsql.h"
 
-#include "executor/write/write.h"
+#include "executor/behind/behind.h"
+#include "executor/behind/exception_blocks.h"
 
 static PLpgSQL_plugin **place = NULL;
 static PLpgSQL_plugin *previous = NULL; /* NULL: there was none */
@@ -57,6 +58,8 @@ shuttle_plpgsql_statements_are_seen(void)
 static void
 begin_statement(PLpgSQL_execstate *estate, PLpgSQL_stmt *stmt)
 {
+	shuttle_exception_blocks_raise(estate);
+	shuttle_exception_blocks_statement(estate, stmt);
 	switch (stmt->cmd_type)
 	{
 		case PLPGSQL_STMT_BLOCK:
@@ -110,6 +113,7 @@ end_function(PLpgSQL_execstate *estate, PLpgSQL_function *func)
 static void
 end_statement(PLpgSQL_execstate *estate, PLpgSQL_stmt *stmt)
 {
+	shuttle_exception_blocks_raise(estate);
 	if (previous != NULL && previous->stmt_end != NULL)
 		previous->stmt_end(estate, stmt);
 }

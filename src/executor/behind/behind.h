@@ -1,0 +1,62 @@
+/*-------------------------------------------------------------------------
+ * behind.h
+ *	  INSERTs within a client's statement that are not waited for.
+ *
+ * write_behind.c	their list, and when they have to be answered
+ * plpgsql_statements.c	statements of PL/pgSQL, seen before they start
+ * exception_blocks.c	blocks with EXCEPTION in which nobody can tell
+ *
+ * In: requests of write/ that are under way. Out: their errors, in the order of
+ * their statements.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_EXECUTOR_BEHIND_BEHIND_H
+#define SHUTTLE_EXECUTOR_BEHIND_BEHIND_H
+
+#include "access/xact.h"
+
+#include "base/shuttle_utility.h"
+#include "executor/executor_types.h"
+#include "storage/shuttle_storage.h"
+
+extern void shuttle_write_behind_init(void);
+
+/* Before ExecutorRun, before ExecutorFinish, and behind both. */
+extern void shuttle_write_behind_run(const QueryDesc *query);
+extern void shuttle_write_behind_enter(void);
+extern void shuttle_write_behind_exit(void);
+
+/* Executes a CALL or DO. */
+extern void shuttle_write_behind_call(ProcessUtility_hook_type run,
+									  SHUTTLE_UTILITY_PARAMETERS);
+
+/* Called at a transaction's end, and when a savepoint begins or ends. */
+extern void shuttle_write_behind_end_transaction(XactEvent event);
+extern void shuttle_write_behind_savepoint(SubXactEvent event);
+
+/* True if INSERTs of a statement that began at this transaction nest level need
+ * not be waited for: an outer statement or the commit does so. */
+extern bool shuttle_write_behind_is_on(int nest_level);
+
+/* False if PL/pgSQL may be entering a block with EXCEPTION unknown to us. */
+extern bool shuttle_write_behind_is_safe(void);
+
+/* Takes over a request of nrows rows that is not answered yet. Errors: those of
+ * earlier requests. */
+extern void shuttle_write_behind_leave(ShuttleWrite *write, ShuttleRequest *request,
+									   int nrows, int64 nbytes);
+
+/* Waits for all requests sent at a nest level or deeper. Errors: theirs. */
+extern void shuttle_write_behind_finish(int level);
+
+/* Called when PL/pgSQL is about to enter a block with EXCEPTION. Errors: as
+ * above. */
+extern void shuttle_write_behind_enter_block(void);
+
+/* Installs a PL/pgSQL plugin that sees each statement before it starts. */
+extern void shuttle_plpgsql_statements_see(void);
+
+/* True if that plugin is the one that PL/pgSQL calls. */
+extern bool shuttle_plpgsql_statements_are_seen(void);
+
+#endif							/* SHUTTLE_EXECUTOR_BEHIND_BEHIND_H */

@@ -1,0 +1,569 @@
+/*-------------------------------------------------------------------------
+ * exception_blocks.c
+ *	  Blocks with EXCEPTION in which INSERTs need not be waited for.
+ *
+ * If the error of an INSERT comes late, statements behind it have run. The block
+ * rolls back what they did to tables, but not what they assigned to variables.
+ * So in a block each INSERT is waited for before the next statement, unless
+ * nobody can tell the difference:
+ * - no statement of the block behind it assigns a variable that outlives the
+ *	 block, or returns a row,
+ * - the function uses neither FOUND nor GET DIAGNOSTICS, which each statement
+ *	 sets,
+ * - all handlers do the same: nothing, ROLLBACK, or RAISE without values; those
+ *	 of blocks around it, too.
+ *
+ * Another statement's error may come before that of the INSERT, and be caught
+ * where that of the INSERT would not have been. So, before a block is rolled
+ * back, the INSERT's answer is read. If it is an error that the block does not
+ * catch, or raises again, it is raised before the handler's first
+ * statement, or behind the block.
+ *
+ * Memory: one entry in TopMemoryContext for each block that has been entered.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/pg_proc.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
+
+#include "base/shuttle_compat_session.h"
+#include "executor/behind/exception_blocks.h"
+#include "storage/shuttle_unawaited.h"
+
+typedef struct ExceptionBlock
+{
+	PLpgSQL_execstate *estate;
+	const PLpgSQL_stmt_block *block;
+	int			nest_level;		/* of its statements */
+	unsigned int statement;		/* ID of the one that runs; 0: none yet */
+	bool		is_checked;		/* the next three are known */
+	bool		is_uniform;		/* all handlers do the same */
+	bool		hides_nothing;	/* but for handlers and assignments */
+	unsigned int last_assignment;	/* ID of the last statement of its body
+									 * that assigns what outlives it; 0: none */
+} ExceptionBlock;
+
+/* Variables declared inside a block, by their numbers in the function. */
+typedef struct Scope
+{
+	const PLpgSQL_function *function;
+	Bitmapset  *locals;
+} Scope;
+
+static ExceptionBlock *blocks = NULL;	/* the innermost is the last */
+static int	nblocks = 0;
+static int	max_blocks = 0;
+
+/* An error, or a missing answer, that a rollback has hidden. */
+typedef struct HiddenError
+{
+	const PLpgSQL_execstate *estate;	/* its function; NULL: nothing is
+										 * hidden */
+	int			nest_level;		/* of the block that was rolled back */
+	ShuttleNode *node;
+	ShuttleNodeError *error;	/* NULL: the answer is missing */
+} HiddenError;
+
+static HiddenError hidden;
+
+static bool list_assigns(const Scope *scope, List *statements);
+
+/* ---- what a statement assigns */
+
+static bool
+outlives(const Scope *scope, const PLpgSQL_datum *datum)
+{
+	if (datum->dtype == PLPGSQL_DTYPE_RECFIELD)
+		return !bms_is_member(((const PLpgSQL_recfield *) datum)->recparentno, scope->locals);
+	if (datum->dtype == PLPGSQL_DTYPE_ROW)
+	{
+		const PLpgSQL_row *row = (const PLpgSQL_row *) datum;
+
+		for (int i = 0; i < row->nfields; i++)
+		{
+			if (outlives(scope, scope->function->datums[row->varnos[i]]))
+				return true;
+		}
+		return false;
+	}
+	return !bms_is_member(datum->dno, scope->locals);
+}
+
+static bool
+number_outlives(const Scope *scope, int number)
+{
+	return outlives(scope, scope->function->datums[number]);
+}
+
+static bool
+target_outlives(const Scope *scope, const PLpgSQL_variable *target)
+{
+	return target != NULL && outlives(scope, (const PLpgSQL_datum *) target);
+}
+
+static bool
+block_assigns(const Scope *outer, const PLpgSQL_stmt_block *block)
+{
+	Scope		scope = {.function = outer->function,.locals = bms_copy(outer->locals)};
+	ListCell   *cell;
+
+	for (int i = 0; i < block->n_initvars; i++)
+		scope.locals = bms_add_member(scope.locals, block->initvarnos[i]);
+	if (list_assigns(&scope, block->body))
+		return true;
+	if (block->exceptions == NULL)
+		return false;
+	foreach(cell, block->exceptions->exc_list)
+	{
+		if (list_assigns(&scope, ((PLpgSQL_exception *) lfirst(cell))->action))
+			return true;
+	}
+	return false;
+}
+
+static bool
+if_assigns(const Scope *scope, const PLpgSQL_stmt_if *statement)
+{
+	ListCell   *cell;
+
+	foreach(cell, statement->elsif_list)
+	{
+		if (list_assigns(scope, ((PLpgSQL_if_elsif *) lfirst(cell))->stmts))
+			return true;
+	}
+	return list_assigns(scope, statement->then_body) ||
+		list_assigns(scope, statement->else_body);
+}
+
+static bool
+case_assigns(const Scope *scope, const PLpgSQL_stmt_case *statement)
+{
+	ListCell   *cell;
+
+	foreach(cell, statement->case_when_list)
+	{
+		if (list_assigns(scope, ((PLpgSQL_case_when *) lfirst(cell))->stmts))
+			return true;
+	}
+	return list_assigns(scope, statement->else_stmts);
+}
+
+/* A loop over a query, whose variable may be any. */
+static bool
+query_loop_assigns(const Scope *scope, const PLpgSQL_stmt_forq *loop)
+{
+	return target_outlives(scope, loop->var) || list_assigns(scope, loop->body);
+}
+
+/* A cursor's position is not rolled back, either. */
+static bool
+cursor_assigns(const Scope *scope, const PLpgSQL_stmt *statement)
+{
+	switch (statement->cmd_type)
+	{
+		case PLPGSQL_STMT_OPEN:
+			return number_outlives(scope, ((const PLpgSQL_stmt_open *) statement)->curvar);
+		case PLPGSQL_STMT_CLOSE:
+			return number_outlives(scope, ((const PLpgSQL_stmt_close *) statement)->curvar);
+		case PLPGSQL_STMT_FORC:
+			return number_outlives(scope, ((const PLpgSQL_stmt_forc *) statement)->curvar) ||
+				query_loop_assigns(scope, (const PLpgSQL_stmt_forq *) statement);
+		default:
+			return number_outlives(scope, ((const PLpgSQL_stmt_fetch *) statement)->curvar) ||
+				target_outlives(scope, ((const PLpgSQL_stmt_fetch *) statement)->target);
+	}
+}
+
+/* True if the statement, or one within it, assigns a variable that outlives the
+ * scope, or returns a row. */
+static bool
+assigns(const Scope *scope, const PLpgSQL_stmt *statement)
+{
+	switch (statement->cmd_type)
+	{
+		case PLPGSQL_STMT_BLOCK:
+			return block_assigns(scope, (const PLpgSQL_stmt_block *) statement);
+		case PLPGSQL_STMT_IF:
+			return if_assigns(scope, (const PLpgSQL_stmt_if *) statement);
+		case PLPGSQL_STMT_CASE:
+			return case_assigns(scope, (const PLpgSQL_stmt_case *) statement);
+		case PLPGSQL_STMT_LOOP:
+			return list_assigns(scope, ((const PLpgSQL_stmt_loop *) statement)->body);
+		case PLPGSQL_STMT_WHILE:
+			return list_assigns(scope, ((const PLpgSQL_stmt_while *) statement)->body);
+		case PLPGSQL_STMT_FORI:
+			return list_assigns(scope, ((const PLpgSQL_stmt_fori *) statement)->body);
+		case PLPGSQL_STMT_FOREACH_A:
+			return number_outlives(scope, ((const PLpgSQL_stmt_foreach_a *) statement)->varno) ||
+				list_assigns(scope, ((const PLpgSQL_stmt_foreach_a *) statement)->body);
+		case PLPGSQL_STMT_FORS:
+		case PLPGSQL_STMT_DYNFORS:
+			return query_loop_assigns(scope, (const PLpgSQL_stmt_forq *) statement);
+		case PLPGSQL_STMT_ASSIGN:
+			return number_outlives(scope, ((const PLpgSQL_stmt_assign *) statement)->varno);
+		case PLPGSQL_STMT_EXECSQL:
+			return target_outlives(scope, ((const PLpgSQL_stmt_execsql *) statement)->target);
+		case PLPGSQL_STMT_DYNEXECUTE:
+			return target_outlives(scope, ((const PLpgSQL_stmt_dynexecute *) statement)->target);
+		case PLPGSQL_STMT_CALL:
+			return target_outlives(scope, ((const PLpgSQL_stmt_call *) statement)->target);
+		case PLPGSQL_STMT_OPEN:
+		case PLPGSQL_STMT_CLOSE:
+		case PLPGSQL_STMT_FETCH:
+		case PLPGSQL_STMT_FORC:
+			return cursor_assigns(scope, statement);
+		case PLPGSQL_STMT_PERFORM:
+		case PLPGSQL_STMT_RETURN:
+		case PLPGSQL_STMT_RAISE:
+		case PLPGSQL_STMT_ASSERT:
+		case PLPGSQL_STMT_EXIT:
+		case PLPGSQL_STMT_COMMIT:
+		case PLPGSQL_STMT_ROLLBACK:
+			return false;
+		default:
+			return true;
+	}
+}
+
+static bool
+list_assigns(const Scope *scope, List *statements)
+{
+	ListCell   *cell;
+
+	foreach(cell, statements)
+	{
+		if (assigns(scope, lfirst(cell)))
+			return true;
+	}
+	return false;
+}
+
+/* IDs are given in the order of the source. A statement's own comes behind those
+ * of statements within it, but that of a FOR loop. */
+static unsigned int
+last_id(const PLpgSQL_stmt *statement)
+{
+	List	   *body = NIL;
+
+	if (statement->cmd_type == PLPGSQL_STMT_FORI)
+		body = ((const PLpgSQL_stmt_fori *) statement)->body;
+	else if (statement->cmd_type == PLPGSQL_STMT_FORS ||
+			 statement->cmd_type == PLPGSQL_STMT_FORC ||
+			 statement->cmd_type == PLPGSQL_STMT_DYNFORS)
+		body = ((const PLpgSQL_stmt_forq *) statement)->body;
+	return body == NIL ? statement->stmtid : Max(statement->stmtid, last_id(llast(body)));
+}
+
+static unsigned int
+last_assignment(const PLpgSQL_function *function, const PLpgSQL_stmt_block *block)
+{
+	Scope		scope = {.function = function};
+	unsigned int last = 0;
+	ListCell   *cell;
+
+	for (int i = 0; i < block->n_initvars; i++)
+		scope.locals = bms_add_member(scope.locals, block->initvarnos[i]);
+	foreach(cell, block->body)
+	{
+		const PLpgSQL_stmt *statement = lfirst(cell);
+
+		if (assigns(&scope, statement))
+			last = last_id(statement);
+	}
+	bms_free(scope.locals);
+	return last;
+}
+
+/* ---- what handlers do */
+
+static bool
+same_text(const char *one, const char *other)
+{
+	return one == NULL || other == NULL ? one == other : strcmp(one, other) == 0;
+}
+
+/* True if both are ROLLBACK, or the same RAISE without values. */
+static bool
+do_the_same(const PLpgSQL_stmt *one, const PLpgSQL_stmt *other)
+{
+	const PLpgSQL_stmt_raise *raise = (const PLpgSQL_stmt_raise *) one;
+	const PLpgSQL_stmt_raise *other_raise = (const PLpgSQL_stmt_raise *) other;
+
+	if (one->cmd_type != other->cmd_type)
+		return false;
+	if (one->cmd_type == PLPGSQL_STMT_ROLLBACK)
+		return true;
+	return one->cmd_type == PLPGSQL_STMT_RAISE &&
+		raise->params == NIL && raise->options == NIL &&
+		other_raise->params == NIL && other_raise->options == NIL &&
+		raise->elog_level == other_raise->elog_level &&
+		same_text(raise->condname, other_raise->condname) &&
+		same_text(raise->message, other_raise->message);
+}
+
+static bool
+handlers_do_the_same(const PLpgSQL_stmt_block *block)
+{
+	const List *handlers = block->exceptions->exc_list;
+	const List *first = ((const PLpgSQL_exception *) linitial(handlers))->action;
+	ListCell   *cell;
+
+	foreach(cell, handlers)
+	{
+		const List *action = ((const PLpgSQL_exception *) lfirst(cell))->action;
+		ListCell   *one;
+		ListCell   *other;
+
+		if (list_length(action) != list_length(first))
+			return false;
+		forboth(one, first, other, action)
+		{
+			if (!do_the_same(lfirst(one), lfirst(other)))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* True if the error that was caught is raised again. */
+static bool
+raises_again(const PLpgSQL_stmt_block *block)
+{
+	ListCell   *cell;
+
+	foreach(cell, ((const PLpgSQL_exception *) linitial(block->exceptions->exc_list))->action)
+	{
+		const PLpgSQL_stmt_raise *raise = lfirst(cell);
+
+		if (raise->cmd_type == PLPGSQL_STMT_RAISE &&
+			raise->condname == NULL && raise->message == NULL)
+			return true;
+	}
+	return false;
+}
+
+/* As PL/pgSQL's exception_matches_conditions(). */
+static bool
+catches(const PLpgSQL_condition *condition, int sqlstate)
+{
+	for (; condition != NULL; condition = condition->next)
+	{
+		int			wanted = condition->sqlerrstate;
+
+		if (wanted == PLPGSQL_OTHERS)
+		{
+			if (sqlstate != ERRCODE_QUERY_CANCELED && sqlstate != ERRCODE_ASSERT_FAILURE)
+				return true;
+		}
+		else if (sqlstate == wanted ||
+				 (ERRCODE_IS_CATEGORY(wanted) && ERRCODE_TO_CATEGORY(sqlstate) == wanted))
+			return true;
+	}
+	return false;
+}
+
+static bool
+block_catches(const PLpgSQL_stmt_block *block, int sqlstate)
+{
+	ListCell   *cell;
+
+	foreach(cell, block->exceptions->exc_list)
+	{
+		if (catches(((const PLpgSQL_exception *) lfirst(cell))->conditions, sqlstate))
+			return true;
+	}
+	return false;
+}
+
+/* ---- what a function's source says */
+
+static bool
+is_word_character(char c)
+{
+	return isalnum((unsigned char) c) || c == '_' || c == '$' || IS_HIGHBIT_SET(c);
+}
+
+static bool
+has_word(const char *text, const char *word)
+{
+	size_t		length = strlen(word);
+
+	for (const char *at = text; *at != '\0';)
+	{
+		const char *end = at;
+
+		while (is_word_character(*end))
+			end++;
+		if (end - at == length && pg_strncasecmp(at, word, length) == 0)
+			return true;
+		at = end > at ? end : at + 1;
+	}
+	return false;
+}
+
+/* False as well for a DO block, whose source is not kept. */
+static bool
+ignores_found(Oid function)
+{
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	bool		is_null;
+	char	   *source;
+	bool		result;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	source = TextDatumGetCString(SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosrc, &is_null));
+	ReleaseSysCache(tuple);
+	result = !has_word(source, "found") && !has_word(source, "diagnostics");
+	pfree(source);
+	return result;
+}
+
+/* ---- blocks */
+
+static void
+push(PLpgSQL_execstate *estate, const PLpgSQL_stmt_block *block)
+{
+	if (nblocks == max_blocks)
+	{
+		max_blocks = Max(8, max_blocks * 2);
+		blocks = blocks == NULL ?
+			MemoryContextAlloc(TopMemoryContext, max_blocks * sizeof(ExceptionBlock)) :
+			repalloc(blocks, max_blocks * sizeof(ExceptionBlock));
+	}
+	blocks[nblocks++] = (ExceptionBlock)
+	{
+		.estate = estate,
+			.block = block,
+			.nest_level = GetCurrentTransactionNestLevel() + 1,
+	};
+}
+
+static ExceptionBlock *
+innermost(void)
+{
+	return nblocks > 0 ? &blocks[nblocks - 1] : NULL;
+}
+
+void
+shuttle_exception_blocks_statement(PLpgSQL_execstate *estate,
+								   const PLpgSQL_stmt *statement)
+{
+	ExceptionBlock *block = innermost();
+	const PLpgSQL_stmt_block *begun = (const PLpgSQL_stmt_block *) statement;
+
+	if (block != NULL && block->estate == estate)
+		block->statement = statement->stmtid;
+	if (statement->cmd_type == PLPGSQL_STMT_BLOCK && begun->exceptions != NULL)
+		push(estate, begun);
+}
+
+static void
+check(ExceptionBlock *block)
+{
+	const PLpgSQL_function *function = block->estate->func;
+
+	if (block->is_checked)
+		return;
+	block->is_uniform = handlers_do_the_same(block->block);
+	block->hides_nothing = ignores_found(function->fn_oid);
+	block->last_assignment = last_assignment(function, block->block);
+	block->is_checked = true;
+}
+
+bool
+shuttle_exception_block_hides_nothing(int level)
+{
+	ExceptionBlock *block = innermost();
+
+	if (block == NULL || block->nest_level != level || block->statement == 0)
+		return false;
+	for (int i = 0; i < nblocks; i++)
+	{
+		check(&blocks[i]);
+		if (!blocks[i].is_uniform)
+			return false;
+	}
+	return block->hides_nothing && block->statement > block->last_assignment;
+}
+
+void
+shuttle_exception_blocks_end(int level)
+{
+	while (nblocks > 0 && blocks[nblocks - 1].nest_level >= level)
+		nblocks--;
+}
+
+/* ---- errors that a rollback hides */
+
+/* The block that a callback of its level rolls back; NULL: none. */
+static const ExceptionBlock *
+rolled_back(void)
+{
+	const ExceptionBlock *block = innermost();
+
+	return block != NULL && block->nest_level == GetCurrentTransactionNestLevel() ? block : NULL;
+}
+
+/* True if it makes no difference that another error was caught. */
+static bool
+is_caught(const ExceptionBlock *block, const ShuttleNodeError *error)
+{
+	return error != NULL && !raises_again(block->block) &&
+		block_catches(block->block, shuttle_unawaited_sqlstate(error));
+}
+
+bool
+shuttle_exception_block_take_back(ShuttleNode *node, ShuttleRequest *request)
+{
+	const ExceptionBlock *block = rolled_back();
+	ShuttleNodeError *error;
+
+	if (block == NULL || shuttle_unawaited_is_written(request, &error))
+		return true;
+	if (is_caught(block, error))
+		shuttle_unawaited_release(&error);
+	else
+	{
+		hidden.estate = block->estate;
+		hidden.nest_level = block->nest_level;
+		hidden.node = node;
+		hidden.error = error;
+	}
+	return false;
+}
+
+void
+shuttle_exception_blocks_raise(const PLpgSQL_execstate *estate)
+{
+	ShuttleNodeError *error = hidden.error;
+
+	if (hidden.estate == NULL || hidden.estate != estate)
+		return;
+	hidden.estate = NULL;
+	hidden.error = NULL;
+	shuttle_unawaited_raise(hidden.node, error);
+}
+
+void
+shuttle_exception_blocks_roll_back(int level)
+{
+	const ExceptionBlock *block = rolled_back();
+
+	if (hidden.estate == NULL || hidden.nest_level <= level)
+		return;
+	if (level > 1 && block != NULL && !is_caught(block, hidden.error))
+	{
+		hidden.estate = block->estate;
+		hidden.nest_level = block->nest_level;
+
+		return;
+	}
+	hidden.estate = NULL;
+
+	shuttle_unawaited_release(&hidden.error);
+}
