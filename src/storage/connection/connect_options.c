@@ -36,6 +36,7 @@
 static bool is_libpq_option(const char *name);
 static void add_option(ConnectOptions *options, const char *name,
 					   const char *value);
+static void remove_option(ConnectOptions *options, const char *name);
 static void add_list(ConnectOptions *options, List *definitions);
 static void add_liveness_limits(ConnectOptions *options, ShuttleNode *node,
 								bool pipelined);
@@ -54,10 +55,8 @@ shuttle_connect_options(ShuttleNode *node, Oid userid, Oid mapped, bool pipeline
 	ConnectOptions *options = palloc0_object(ConnectOptions);
 	int			most = list_length(server->options) +
 		list_length(mapping->options) + 16;
-	const char *host;
-	const char *hostaddr;
-	const char *port;
 	const char *password;
+	const char *balance;
 
 	options->keywords = palloc0_array(const char *, most);
 	options->values = palloc0_array(const char *, most);
@@ -81,17 +80,17 @@ shuttle_connect_options(ShuttleNode *node, Oid userid, Oid mapped, bool pipeline
 	node->options.exempt = superuser_arg(userid);
 	check_password(node, userid);
 
-	host = find_option(options, "host");
-	hostaddr = find_option(options, "hostaddr");
-	port = find_option(options, "port");
-	if (host != NULL && hostaddr == NULL)
+	options->role = find_option(options, "target_session_attrs");
+	balance = find_option(options, "load_balance_hosts");
+	options->shuffle = balance != NULL && strcmp(balance, "random") == 0;
+	shuttle_host_names_resolve(options, find_option(options, "host"),
+							   find_option(options, "hostaddr"),
+							   find_option(options, "port"));
+	if (options->nhosts > 0)
 	{
-		shuttle_host_names_resolve(&host, &hostaddr, &port);
-		add_option(options, "host", host);
-		if (hostaddr != NULL)
-			add_option(options, "hostaddr", hostaddr);
-		if (port != NULL)
-			add_option(options, "port", port);
+		remove_option(options, "host");
+		remove_option(options, "hostaddr");
+		remove_option(options, "port");
 	}
 	return options;
 }
@@ -137,6 +136,20 @@ add_option(ConnectOptions *options, const char *name, const char *value)
 	options->keywords[options->noptions] = name;
 	options->values[options->noptions] = value;
 	options->noptions++;
+}
+
+static void
+remove_option(ConnectOptions *options, const char *name)
+{
+	for (int i = 0; i < options->noptions; i++)
+	{
+		if (strcmp(options->keywords[i], name) != 0)
+			continue;
+		options->noptions--;
+		options->keywords[i] = options->keywords[options->noptions];
+		options->values[i] = options->values[options->noptions];
+		return;
+	}
 }
 
 static void

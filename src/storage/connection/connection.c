@@ -23,6 +23,7 @@
 
 #include "base/shuttle_wait_events.h"
 #include "storage/connection/connection.h"
+#include "storage/connection/host_race.h"
 #include "storage/connection/node_state.h"
 #include "storage/request/answer.h"
 #include "storage/request/pipeline.h"
@@ -37,7 +38,7 @@
 
 static ShuttleNode *create_node(NodeKey key);
 static void name_node(ShuttleNode *node);
-static void connect_failed(ShuttleNode *node);
+static void race_lost(ShuttleNode *node);
 static void fail_connect(ShuttleNode *node, int sqlstate, const char *detail,
 						 const char *hint);
 static void finish_connect(ShuttleNode *node);
@@ -164,15 +165,12 @@ read_options(ShuttleNode *node)
 }
 
 static void
-begin_connection(ShuttleNode *node, PGconn *conn)
+begin_connection(ShuttleNode *node)
 {
-	node->connection.conn = conn;
-	PQsetNoticeReceiver(conn, shuttle_notice_receive, node);
 	node->connection.farewell[0] = '\0';
 	node->liveness.silent_since = 0;
 	node->commit.max_prepared = -1;
 	node->connection.state = NODE_CONNECTING;
-	node->connection.polling = PGRES_POLLING_WRITING;
 	node->socket.readable = false;
 	node->shown.connected_at = GetCurrentTimestamp();
 	node->connection.used_at = 0;
@@ -180,7 +178,6 @@ begin_connection(ShuttleNode *node, PGconn *conn)
 	node->shown.least_trip_ms = -1;
 	node->shown.sum_trips_ms = 0;
 	node->shown.ntrips = 0;
-	node->connection.deadline = 0;
 	shuttle_wait_set_changed();
 }
 
@@ -188,30 +185,17 @@ void
 shuttle_connection_start(ShuttleNode *node)
 {
 	ConnectOptions *options = read_options(node);
-	PGconn	   *conn;
 
-	if (!AcquireExternalFD())
+	node->connection.race = shuttle_race_start(node, options);
+	if (node->connection.race == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION),
 				 errmsg("could not connect to server \"%s\"", node->name),
 				 errdetail("There are too many open files on the local server."),
 				 errhint("Raise the server's \"max_files_per_process\" and/or \"ulimit -n\" limits.")));
-	conn = PQconnectStartParams(options->keywords, options->values, false);
-	if (conn == NULL)
-	{
-		ReleaseExternalFD();
-		ereport(ERROR,
-				(errcode(ERRCODE_OUT_OF_MEMORY),
-				 errmsg("out of memory")));
-	}
-	begin_connection(node, conn);
-	if (options->connect_timeout_s > 0)
-		node->connection.deadline =
-			TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
-										(int64) options->connect_timeout_s * 1000);
+	begin_connection(node);
 	shuttle_node_show(node);
-	if (PQstatus(node->connection.conn) == CONNECTION_BAD)
-		connect_failed(node);
+	shuttle_connection_poll(node);
 }
 
 void
@@ -223,34 +207,34 @@ shuttle_connection_adopt(Oid serverid, Oid userid, PGconn **conn)
 		return;
 	node->userid = userid;
 	(void) read_options(node);
-	begin_connection(node, *conn);
+	begin_connection(node);
+	node->connection.conn = *conn;
 	*conn = NULL;
+	PQsetNoticeReceiver(node->connection.conn, shuttle_notice_receive, node);
 	finish_connect(node);
 }
 
 void
 shuttle_connection_poll(ShuttleNode *node)
 {
-	Assert(node->connection.state == NODE_CONNECTING);
-	if (!node->socket.readable)
-	{
-		if (node->connection.deadline != 0 &&
-			GetCurrentTimestamp() >= node->connection.deadline)
-			fail_connect(node,
-						 ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION,
-						 "timeout expired",
-						 "Check that the node is up, and the options host, port and connect_timeout of the server.");
-		return;
-	}
-	node->socket.readable = false;
-	node->connection.polling = PQconnectPoll(node->connection.conn);
+	HostRace   *race = node->connection.race;
+	bool		changed = false;
+	RaceState	state = shuttle_race_advance(race, &changed);
 
-	/* libpq may now try another address, on a socket with the same number. */
-	shuttle_wait_set_changed();
-	if (node->connection.polling == PGRES_POLLING_FAILED)
-		connect_failed(node);
-	else if (node->connection.polling == PGRES_POLLING_OK)
+	Assert(node->connection.state == NODE_CONNECTING);
+
+	/* A new socket may have the number of an old one. */
+	if (changed)
+		shuttle_wait_set_changed();
+	if (state == RACE_LOST)
+		race_lost(node);
+	else if (state == RACE_WON)
+	{
+		node->connection.race = NULL;
+		node->connection.conn = shuttle_race_take(race);
+		shuttle_race_end(race);
 		finish_connect(node);
+	}
 }
 
 static void
@@ -281,11 +265,11 @@ finish_connect(ShuttleNode *node)
 	if (PQsetnonblocking(node->connection.conn, 1) != 0 ||
 		PQenterPipelineMode(node->connection.conn) != 1)
 	{
-		connect_failed(node);
+		fail_connect(node, ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION,
+					 PQerrorMessage(node->connection.conn), NULL);
 		return;
 	}
 	node->connection.state = NODE_READY;
-	node->connection.polling = PGRES_POLLING_OK;
 	shuttle_node_count(node, SHUTTLE_NODE_CONNECTS, 1);
 	if (node->shown.was_connected)
 		shuttle_node_count(node, SHUTTLE_NODE_RECONNECTS, 1);
@@ -295,15 +279,18 @@ finish_connect(ShuttleNode *node)
 	shuttle_pipeline_settings(node);
 }
 
-/* Fails with libpq's message, which names address and reason but no secret. */
+/* Fails with libpq's messages, which name address and reason but no secret. */
 static void
-connect_failed(ShuttleNode *node)
+race_lost(ShuttleNode *node)
 {
-	const char *hint = "Check the options host, port and dbname of the server, user and password of the user mapping, and that the node accepts connections.";
+	char		detail[lengthof(node->connection.failure.detail)];
 
-	shuttle_host_names_forget();
-	fail_connect(node, ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION,
-				 PQerrorMessage(node->connection.conn), hint);
+	if (shuttle_race_reasons(node->connection.race, detail, sizeof(detail)))
+		fail_connect(node, ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION, detail,
+					 "Check that the node is up, and the options host, port and connect_timeout of the server.");
+	else
+		fail_connect(node, ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION, detail,
+					 "Check the options host, port and dbname of the server, user and password of the user mapping, and that the node accepts connections.");
 }
 
 static void
@@ -319,7 +306,8 @@ fail_connect(ShuttleNode *node, int sqlstate, const char *detail,
 	for (length = strlen(failure.detail);
 		 length > 0 && failure.detail[length - 1] == '\n'; length--)
 		failure.detail[length - 1] = '\0';
-	strlcpy(failure.hint, hint, sizeof(failure.hint));
+	if (hint != NULL)
+		strlcpy(failure.hint, hint, sizeof(failure.hint));
 	shuttle_node_count(node, SHUTTLE_NODE_ERRORS, 1);
 	shuttle_connection_close(node);
 	node->connection.failure = failure;
@@ -331,9 +319,11 @@ void
 shuttle_connection_close(ShuttleNode *node)
 {
 	PGconn	   *conn = node->connection.conn;
+	HostRace   *race = node->connection.race;
 
 	shuttle_idle_end(node);
 	node->connection.conn = NULL;
+	node->connection.race = NULL;
 	node->connection.state = NODE_CLOSED;
 	node->connection.invalidated = false;
 	node->rollback.awaited = false;
@@ -357,10 +347,11 @@ shuttle_connection_close(ShuttleNode *node)
 	shuttle_transaction_forget(node);
 	if (conn != NULL)
 	{
-		shuttle_wait_set_changed();
 		PQfinish(conn);
 		ReleaseExternalFD();
 	}
+	shuttle_race_end(race);
+	shuttle_wait_set_changed();
 	shuttle_node_show(node);
 }
 
@@ -451,7 +442,9 @@ close_at_exit(int code, Datum arg)
 		}
 		if (node->connection.conn != NULL)
 			PQfinish(node->connection.conn);
+		shuttle_race_end(node->connection.race);
 		node->connection.conn = NULL;
+		node->connection.race = NULL;
 		node->connection.state = NODE_CLOSED;
 	}
 }

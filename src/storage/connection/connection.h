@@ -4,7 +4,8 @@
  *
  * Files: nodes.c lists the session's nodes; connection.c opens and closes
  * connections; connect_options.c makes libpq's options; host_names.c looks up
- * hosts without blocking; host_liveness.c detects dead hosts; idle.c closes
+ * hosts without blocking; host_race.c connects to the first of several hosts,
+ * in the order of host_order.c; host_liveness.c detects dead hosts; idle.c closes
  * idle connections; session_name.c sets application_name; round_trip.c
  * measures round trips; discard.c runs DISCARD; node_list.c, node_totals.c and
  * shared_memory.c serve the views; helper_process.c runs calls that block.
@@ -84,12 +85,28 @@ extern void shuttle_connection_revive(ShuttleNode *node);
 
 /* ---- connect_options.c */
 
+#define SHUTTLE_MOST_HOSTS 128
+
+/* One address of a server. Empty strings stand for libpq's defaults. */
+typedef struct ConnectHost
+{
+	const char *host;
+	const char *hostaddr;
+	const char *port;
+	bool		unknown;		/* its name was not found */
+	uint32		hash;			/* of all this */
+} ConnectHost;
+
 typedef struct ConnectOptions
 {
-	const char **keywords;		/* end with NULL, as libpq wants them */
+	const char **keywords;
 	const char **values;
 	int			noptions;
-	int			connect_timeout_s;	/* 0: none */
+	int			connect_timeout_s;	/* for each host; 0: none */
+	ConnectHost *hosts;
+	int			nhosts;			/* 0: hosts are among the options */
+	const char *role;			/* target_session_attrs, or NULL */
+	bool		shuffle;		/* load_balance_hosts */
 } ConnectOptions;
 
 /*
@@ -124,12 +141,14 @@ extern void shuttle_session_identity(char *to, int room);
 /* ---- host_names.c */
 
 /*
- * Adds hostaddr for host names: libpq's own look-up would block. Waits, and
- * honours cancel. host, port: lists as libpq takes them, changed to one entry
- * per address.
+ * Sets options->hosts, one for each address of each host; names are looked up
+ * here, since libpq's own look-up would block. Waits, with several names at most
+ * connect_timeout_s for each, and honours cancel. host, hostaddr, port: lists as
+ * libpq takes them, or NULL. Sets none if the lists are wrong or too long: libpq
+ * then gets them as they are.
  */
-extern void shuttle_host_names_resolve(const char **host, const char **hostaddr,
-									   const char **port);
+extern void shuttle_host_names_resolve(ConnectOptions *options, const char *host,
+									   const char *hostaddr, const char *port);
 
 /* Forgets resolved addresses, after a failed connect. */
 extern void shuttle_host_names_forget(void);

@@ -14,12 +14,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "storage/fd.h"
 #include "storage/latch.h"
 #include "utils/memutils.h"
+#include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
+#include "base/shuttle_compat.h"
 #include "base/shuttle_wait_events.h"
 #include "storage/connection/connection.h"
 #include "storage/connection/node_state.h"
@@ -39,56 +42,63 @@ static dlist_head names = DLIST_STATIC_INIT(names);
 
 static List *split_list(const char *text);
 static bool needs_look_up(const char *host);
-static List *find_addresses(const char *host);
+static List *find_addresses(const char *host, int limit_s);
 static void look_up(void *arg, int fd);
-static int	read_addresses(const char *host, char *buffer);
+static int	read_addresses(const char *host, int limit_s, char *buffer);
+
+/* The i-th part, the only one, or an empty one. */
+static const char *
+part(List *parts, int i)
+{
+	return parts == NIL ? "" : list_nth(parts, list_length(parts) == 1 ? 0 : i);
+}
+
+static void
+add_host(ConnectOptions *options, const char *host, const char *hostaddr,
+		 const char *port, bool unknown)
+{
+	ConnectHost *one = &options->hosts[options->nhosts++];
+	char	   *text = psprintf("%s,%s,%s", host, hostaddr, port);
+
+	one->host = host;
+	one->hostaddr = hostaddr;
+	one->port = port;
+	one->unknown = unknown;
+	one->hash = DatumGetUInt32(hash_any((unsigned char *) text, strlen(text)));
+}
 
 /* Each address becomes a host with its original name, since libpq checks
  * certificates and password files by name. */
 void
-shuttle_host_names_resolve(const char **host, const char **hostaddr,
-						   const char **port)
+shuttle_host_names_resolve(ConnectOptions *options, const char *host,
+						   const char *hostaddr, const char *port)
 {
-	List	   *hosts = split_list(*host);
-	List	   *ports = *port != NULL ? split_list(*port) : NIL;
-	StringInfoData new_host;
-	StringInfoData new_hostaddr;
-	StringInfoData new_port;
-	bool		resolved = false;
-	ListCell   *cell;
+	List	   *hosts = host != NULL ? split_list(host) : NIL;
+	List	   *given = hostaddr != NULL ? split_list(hostaddr) : NIL;
+	List	   *ports = port != NULL ? split_list(port) : NIL;
+	int			nhosts = Max(list_length(hosts), list_length(given));
 
-	/* libpq reports the mismatch. */
-	if (list_length(ports) > 1 && list_length(ports) != list_length(hosts))
+	options->nhosts = 0;
+	if (nhosts > SHUTTLE_MOST_HOSTS / MOST_ADDRESSES ||
+		(hosts != NIL && given != NIL && list_length(hosts) != list_length(given)) ||
+		(list_length(ports) > 1 && list_length(ports) != nhosts))
 		return;
-
-	initStringInfo(&new_host);
-	initStringInfo(&new_hostaddr);
-	initStringInfo(&new_port);
-	foreach(cell, hosts)
+	options->hosts = palloc_array(ConnectHost, SHUTTLE_MOST_HOSTS);
+	for (int i = 0; i < nhosts; i++)
 	{
-		const char *name = lfirst(cell);
-		const char *own_port = ports == NIL ? "" : list_length(ports) == 1 ?
-			linitial(ports) : list_nth(ports, foreach_current_index(cell));
-		List	   *addresses = needs_look_up(name) ? find_addresses(name) : NIL;
-		int			naddresses = Max(1, list_length(addresses));
+		const char *name = part(hosts, i);
+		bool		by_name = given == NIL && needs_look_up(name);
+		List	   *addresses = by_name ?
+			find_addresses(name, nhosts > 1 ? options->connect_timeout_s : 0) :
+			list_make1(unconstify(char *, part(given, i)));
+		ListCell   *cell;
 
-		for (int i = 0; i < naddresses; i++)
-		{
-			const char *comma = new_port.cursor++ > 0 ? "," : "";
-
-			appendStringInfo(&new_host, "%s%s", comma, name);
-			appendStringInfo(&new_port, "%s%s", comma, own_port);
-			appendStringInfo(&new_hostaddr, "%s%s", comma,
-							 addresses != NIL ? (char *) list_nth(addresses, i) : "");
-			resolved |= addresses != NIL;
-		}
+		/* libpq reports what is wrong with the name of an only host. */
+		if (addresses == NIL)
+			add_host(options, name, "", part(ports, i), nhosts > 1);
+		foreach(cell, addresses)
+			add_host(options, name, lfirst(cell), part(ports, i), false);
 	}
-	if (!resolved)
-		return;
-	*host = new_host.data;
-	*hostaddr = new_hostaddr.data;
-	if (*port != NULL)
-		*port = new_port.data;
 }
 
 static List *
@@ -121,7 +131,7 @@ needs_look_up(const char *host)
 }
 
 static List *
-find_addresses(const char *host)
+find_addresses(const char *host, int limit_s)
 {
 	char		buffer[MOST_ADDRESSES_BYTES];
 	HostName   *name;
@@ -135,8 +145,7 @@ find_addresses(const char *host)
 			return name->addresses;
 	}
 
-	/* libpq reports what is wrong with an unknown name. */
-	if (read_addresses(host, buffer) == 0)
+	if (read_addresses(host, limit_s, buffer) == 0)
 		return NIL;
 
 	if (names_cxt == NULL)
@@ -151,11 +160,13 @@ find_addresses(const char *host)
 	return name->addresses;
 }
 
-/* Looks up the name in a child process and waits for it. Fills buffer with
- * addresses separated by commas and returns their length. */
+/* Looks up the name in a child process and waits for it, limit_s if that is not
+ * 0. Fills buffer with addresses separated by commas and returns their length. */
 static int
-read_addresses(const char *host, char *buffer)
+read_addresses(const char *host, int limit_s, char *buffer)
 {
+	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+													   (int64) limit_s * 1000);
 	HelperProcess helper;
 	volatile int size = 0;
 
@@ -171,12 +182,17 @@ read_addresses(const char *host, char *buffer)
 	{
 		for (;;)
 		{
+			long		rest_ms = limit_s == 0 ? -1 :
+				TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
 			int			nread;
 
+			if (rest_ms == 0)
+				break;
 			(void) WaitLatchOrSocket(MyLatch,
 									 WL_LATCH_SET | WL_SOCKET_READABLE |
-									 WL_EXIT_ON_PM_DEATH,
-									 helper.fd, -1,
+									 WL_EXIT_ON_PM_DEATH |
+									 (limit_s == 0 ? 0 : WL_TIMEOUT),
+									 helper.fd, rest_ms,
 									 shuttle_wait_event(SHUTTLE_WAIT_HOST_NAME));
 			ResetLatch(MyLatch);
 			CHECK_FOR_INTERRUPTS();

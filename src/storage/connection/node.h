@@ -83,9 +83,8 @@ typedef struct NodeOptions
 typedef struct NodeConnection
 {
 	NodeState	state;
-	PGconn	   *conn;
-	PostgresPollingStatusType polling;	/* what PQconnectPoll waits for */
-	TimestampTz deadline;		/* for connecting; 0: none */
+	PGconn	   *conn;			/* NULL while connecting */
+	struct HostRace *race;		/* while connecting; else NULL */
 	bool		used_password;	/* the node asked for the password */
 	bool		invalidated;	/* options changed, or a large message:
 								 * reconnect when idle */

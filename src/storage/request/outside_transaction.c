@@ -29,6 +29,7 @@
 #include "base/shuttle_compat_session.h"
 #include "base/shuttle_wait_events.h"
 #include "storage/connection/connection.h"
+#include "storage/connection/host_race.h"
 #include "storage/request/answer.h"
 #include "storage/request/outside_transaction.h"
 #include "storage/request/pipeline.h"
@@ -228,13 +229,15 @@ try_options(OutsideRun *run, Oid userid)
 
 /* The wait needs a file descriptor, too, and would raise if there is none. */
 static bool
-acquire_socket(void)
+enough_sockets(void)
 {
 	bool		enough;
 
 	if (!AcquireExternalFD())
 		return false;
 	enough = AcquireExternalFD();
+	if (enough)
+		ReleaseExternalFD();
 	ReleaseExternalFD();
 	return enough;
 }
@@ -261,26 +264,14 @@ start(OutsideRun *run, Oid userid)
 	error_context_stack = context.previous;
 	if (options == NULL)
 		return;
-	if (!acquire_socket())
+	node->connection.race = enough_sockets() ? shuttle_race_start(node, options) : NULL;
+	if (node->connection.race == NULL)
 	{
 		shuttle_outside_fail(run, "53000", "there are too many open files on the local server");
 		return;
 	}
-	node->connection.conn = PQconnectStartParams(options->keywords, options->values, false);
-	if (node->connection.conn == NULL)
-	{
-		ReleaseExternalFD();
-		shuttle_outside_fail(run, "53200", "out of memory");
-		return;
-	}
-	PQsetNoticeReceiver(node->connection.conn, shuttle_notice_receive, node);
-	node->connection.polling = PGRES_POLLING_WRITING;
-	node->connection.deadline = options->connect_timeout_s <= 0 ? 0 :
-		TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
-									(int64) options->connect_timeout_s * 1000);
 	run->state = RUN_CONNECTING;
-	if (PQstatus(node->connection.conn) == CONNECTION_BAD)
-		shuttle_outside_fail(run, "08001", PQerrorMessage(node->connection.conn));
+	advance_connecting(run);
 }
 
 static void
@@ -305,19 +296,22 @@ static void
 advance_connecting(OutsideRun *run)
 {
 	ShuttleNode *node = &run->node;
+	char		reasons[lengthof(node->connection.failure.detail)];
 
-	if (!run->ready)
+	switch (shuttle_race_advance(node->connection.race, NULL))
 	{
-		if (node->connection.deadline != 0 &&
-			GetCurrentTimestamp() >= node->connection.deadline)
-			shuttle_outside_fail(run, "08001", "timeout expired");
-		return;
+		case RACE_RUNNING:
+			return;
+		case RACE_LOST:
+			(void) shuttle_race_reasons(node->connection.race, reasons, sizeof(reasons));
+			shuttle_outside_fail(run, "08001", reasons);
+			return;
+		case RACE_WON:
+			break;
 	}
-	node->connection.polling = PQconnectPoll(node->connection.conn);
-	if (node->connection.polling == PGRES_POLLING_FAILED)
-		shuttle_outside_fail(run, "08001", PQerrorMessage(node->connection.conn));
-	if (node->connection.polling != PGRES_POLLING_OK)
-		return;
+	node->connection.conn = shuttle_race_take(node->connection.race);
+	shuttle_race_end(node->connection.race);
+	node->connection.race = NULL;
 	node->connection.used_password = PQconnectionUsedPassword(node->connection.conn) != 0;
 	if (!shuttle_connect_allowed(node))
 	{
@@ -407,6 +401,8 @@ shuttle_outside_end(OutsideRun *run)
 	PGconn	   *conn = run->node.connection.conn;
 
 	run->state = RUN_ENDED;
+	shuttle_race_end(run->node.connection.race);
+	run->node.connection.race = NULL;
 	if (conn != NULL)
 		keep_connection(run);
 	conn = run->node.connection.conn;
@@ -451,9 +447,16 @@ wait_for_any(AllRuns *all)
 	TimestampTz deadline = 0;
 	long		limit_ms = -1;
 	int			nrunning = 0;
+	int			nsockets = 0;
 	int			nevents;
 
-	all->wait_set = shuttle_create_wait_event_set(all->nruns + list_length(all->beside) + 2);
+	for (int i = 0; i < all->nruns; i++)
+	{
+		const HostRace *race = all->runs[i].node.connection.race;
+
+		nsockets += race != NULL ? shuttle_race_nhosts(race) : 1;
+	}
+	all->wait_set = shuttle_create_wait_event_set(nsockets + list_length(all->beside) + 2);
 	AddWaitEventToSet(all->wait_set, WL_LATCH_SET, PGINVALID_SOCKET, MyLatch, NULL);
 	AddWaitEventToSet(all->wait_set, WL_EXIT_ON_PM_DEATH, PGINVALID_SOCKET, NULL, NULL);
 	for (int i = 0; i < all->nruns; i++)
@@ -464,14 +467,17 @@ wait_for_any(AllRuns *all)
 		if (run->state == RUN_ENDED)
 			continue;
 		nrunning++;
-		if (run->state == RUN_SENDING)
-			wanted |= run->flush_pending ? WL_SOCKET_WRITEABLE : 0;
-		else if (run->node.connection.polling == PGRES_POLLING_WRITING)
-			wanted = WL_SOCKET_WRITEABLE;
+		if (run->state == RUN_CONNECTING)
+		{
+			TimestampTz wake_at = shuttle_race_wake_at(run->node.connection.race);
+
+			shuttle_race_add_to_set(run->node.connection.race, all->wait_set, run);
+			if (wake_at != 0 && (deadline == 0 || wake_at < deadline))
+				deadline = wake_at;
+			continue;
+		}
+		wanted |= run->flush_pending ? WL_SOCKET_WRITEABLE : 0;
 		AddWaitEventToSet(all->wait_set, wanted, PQsocket(run->node.connection.conn), NULL, run);
-		if (run->state == RUN_CONNECTING && run->node.connection.deadline != 0 &&
-			(deadline == 0 || run->node.connection.deadline < deadline))
-			deadline = run->node.connection.deadline;
 	}
 	if (nrunning > 0)
 		add_beside(all);

@@ -20,6 +20,7 @@
 #include "base/shuttle_settings.h"
 #include "base/shuttle_wait_events.h"
 #include "storage/connection/connection.h"
+#include "storage/connection/host_race.h"
 #include "storage/connection/node_state.h"
 #include "storage/request/answer.h"
 #include "storage/request/pipeline.h"
@@ -164,8 +165,7 @@ wait_once(ShuttleNode *node, ShuttleWaitEvent event, const LockWatch *watch)
 			ResetLatch(MyLatch);
 			CHECK_FOR_INTERRUPTS();
 		}
-		else if (ready->connection.state == NODE_CONNECTING ||
-				 (events[i].events & WL_SOCKET_READABLE))
+		else if (events[i].events & WL_SOCKET_READABLE)
 			ready->socket.readable = true;
 	}
 	look_at_hosts();
@@ -175,7 +175,7 @@ wait_once(ShuttleNode *node, ShuttleWaitEvent event, const LockWatch *watch)
 static void
 make_set(void)
 {
-	int			nnodes = 0;
+	int			nsockets = 0;
 	dlist_iter	iter;
 
 	if (wait_set != NULL)
@@ -183,8 +183,13 @@ make_set(void)
 	wait_set = NULL;
 
 	dlist_foreach(iter, &shuttle_nodes)
-		nnodes++;
-	wait_set = shuttle_create_wait_event_set(nnodes + 2);
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		nsockets += node->connection.race != NULL ?
+			shuttle_race_nhosts(node->connection.race) : 1;
+	}
+	wait_set = shuttle_create_wait_event_set(nsockets + 2);
 	AddWaitEventToSet(wait_set, WL_LATCH_SET, PGINVALID_SOCKET, MyLatch, NULL);
 	AddWaitEventToSet(wait_set, WL_EXIT_ON_PM_DEATH, PGINVALID_SOCKET, NULL, NULL);
 	dlist_foreach(iter, &shuttle_nodes)
@@ -193,8 +198,11 @@ make_set(void)
 
 		node->socket.set_position = -1;
 		node->socket.set_events = wanted_events(node);
-		if (node->socket.set_events == 0 || node->connection.conn == NULL ||
-			PQsocket(node->connection.conn) < 0)
+		if (node->socket.set_events == 0)
+			continue;
+		if (node->connection.race != NULL)
+			shuttle_race_add_to_set(node->connection.race, wait_set, node);
+		if (node->connection.conn == NULL || PQsocket(node->connection.conn) < 0)
 			continue;
 		node->socket.set_position = AddWaitEventToSet(wait_set, node->socket.set_events,
 													  PQsocket(node->connection.conn), NULL, node);
@@ -229,15 +237,13 @@ update_set(void)
 	}
 }
 
-/* Events to wait for; 0: none, since the node is held up. */
+/* Events to wait for; 0: none, since the node is held up. A node that is being
+ * connected knows its sockets' events itself. */
 static uint32
 wanted_events(ShuttleNode *node)
 {
 	if (shuttle_pages_hold_up(node))
 		return 0;
-	if (node->connection.state == NODE_CONNECTING)
-		return node->connection.polling == PGRES_POLLING_READING ?
-			WL_SOCKET_READABLE : WL_SOCKET_WRITEABLE;
 	return WL_SOCKET_READABLE |
 		(node->socket.flush_pending ? WL_SOCKET_WRITEABLE : 0);
 }
@@ -246,12 +252,15 @@ wanted_events(ShuttleNode *node)
 static long
 node_limit_ms(const ShuttleNode *node)
 {
+	TimestampTz wake_at;
+
 	if (node->connection.state == NODE_READY)
 		return shuttle_host_liveness_wait_ms(node);
-	if (node->connection.state != NODE_CONNECTING || node->connection.deadline == 0)
+	if (node->connection.state != NODE_CONNECTING)
 		return -1;
-	return TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
-										   node->connection.deadline);
+	wake_at = shuttle_race_wake_at(node->connection.race);
+	return wake_at == 0 ? -1 :
+		TimestampDifferenceMilliseconds(GetCurrentTimestamp(), wake_at);
 }
 
 /* Until a connect times out, or hosts or deadlocks have to be checked. */

@@ -1,0 +1,73 @@
+/*-------------------------------------------------------------------------
+ * host_race.h
+ *	  Connecting to the hosts of a server (host_race.c), and which of them
+ *	  to try first (host_order.c).
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_STORAGE_CONNECTION_HOST_RACE_H
+#define SHUTTLE_STORAGE_CONNECTION_HOST_RACE_H
+
+#include "libpq-fe.h"
+#include "storage/latch.h"
+
+#include "storage/connection/connection.h"
+
+typedef struct HostRace HostRace;
+
+typedef enum RaceState
+{
+	RACE_RUNNING,
+	RACE_WON,					/* shuttle_race_take() has a connection */
+	RACE_LOST					/* shuttle_race_reasons() says why */
+} RaceState;
+
+/* ---- host_race.c */
+
+/*
+ * Starts to connect to the node's hosts, in memory that the node's context
+ * owns. Returns NULL if there are too many open files. Errors: out of memory.
+ */
+extern HostRace *shuttle_race_start(ShuttleNode *node, const ConnectOptions *options);
+
+/*
+ * Goes on as far as that needs no waiting; never raises. changed: set to true
+ * if its sockets or what they wait for changed, else left alone; may be NULL.
+ */
+extern RaceState shuttle_race_advance(HostRace *race, bool *changed);
+
+/* Adds its sockets to a set. The set needs room for shuttle_race_nhosts(). */
+extern void shuttle_race_add_to_set(const HostRace *race, WaitEventSet *set, void *user_data);
+extern int	shuttle_race_nhosts(const HostRace *race);
+
+/* When to call shuttle_race_advance() even if no socket is ready; 0: never. */
+extern TimestampTz shuttle_race_wake_at(const HostRace *race);
+
+/* The caller gets the connection, and an external file descriptor with it. */
+extern PGconn *shuttle_race_take(HostRace *race);
+
+/* Writes why each host was not taken, without secrets. Returns true if none has
+ * answered in time. */
+extern bool shuttle_race_reasons(const HostRace *race, char *to, int room);
+
+/* Closes what is open and frees the race; never raises. NULL: does nothing. */
+extern void shuttle_race_end(HostRace *race);
+
+/* ---- host_order.c */
+
+/*
+ * Orders the hosts of a server: the last good one first if good_first, hosts
+ * that did not answer in time last. Sets late for each of those. order: filled
+ * with nhosts positions; its contents before are the order wanted. Never raises.
+ */
+extern void shuttle_host_order(Oid serverid, const uint32 *hosts, int nhosts,
+							   bool good_first, int *order, bool *late);
+
+/* Remember that a host was taken, or whether it answered in time. Never raise. */
+extern void shuttle_host_order_note_good(Oid serverid, uint32 host);
+extern void shuttle_host_order_note_late(Oid serverid, uint32 host, bool late);
+
+/* Shared memory of host_order.c. */
+extern Size shuttle_host_order_memory_size(void);
+extern void shuttle_host_order_set_up_memory(void);
+
+#endif							/* SHUTTLE_STORAGE_CONNECTION_HOST_RACE_H */
