@@ -21,6 +21,8 @@
  * count would come too late. Then the client's own INSERT need not be waited
  * for, either.
  *
+ * Rows that RETURNING gives for a tablet are those that were sent.
+ *
  * In a savepoint that began in the client's statement, such as a block with
  * EXCEPTION, each INSERT is waited for: the handler of its error may look at
  * variables, which no rollback resets, and must not see what statements after

@@ -21,7 +21,6 @@
 #ifndef SHUTTLE_EXECUTOR_WRITE_WRITE_H
 #define SHUTTLE_EXECUTOR_WRITE_WRITE_H
 
-
 #include "base/shuttle_compat_explain.h"
 #include "executor/executor_types.h"
 #include "storage/shuttle_storage.h"

@@ -246,6 +246,13 @@ extern TupleTableSlot *shuttle_write_buffer_return(ShuttleWrite *write);
 /* True if something is to be done with rows after they are written. */
 extern bool shuttle_write_follows_up(const ShuttleWrite *write);
 
+/* True if the rows that an INSERT returns are those that it sends: no trigger of
+ * a tablet changes them, and RETURNING is all that is done with them. */
+extern bool shuttle_write_knows_rows(const ShuttleWrite *write);
+
+/* Makes a returned row of the values sent, in the current context. */
+extern HeapTuple shuttle_write_known_row(const ShuttleWrite *write, MinimalTuple values);
+
 /* Queues AFTER ROW triggers for the returned row; core fires them at the
  * statement's end, in this order. */
 extern void shuttle_write_queue_triggers(ShuttleWrite *write, TupleTableSlot *slot);

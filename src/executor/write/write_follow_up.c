@@ -16,6 +16,7 @@
 #include "base/shuttle_compat.h"
 #include "executor/executor_types.h"
 #include "executor/write/write_buffer.h"
+#include "tablets/shuttle_tablets.h"
 
 bool
 shuttle_write_follows_up(const ShuttleWrite *write)
@@ -38,6 +39,61 @@ shuttle_write_follows_up(const ShuttleWrite *write)
 		default:
 			return triggers->trig_delete_after_row;
 	}
+}
+
+/* Neither generated columns nor system columns are sent. */
+static bool
+sends_attribute(const ShuttleWrite *write, AttrNumber attribute)
+{
+	for (int i = 0; i < write->nattributes; i++)
+	{
+		if (write->attributes[i] == attribute)
+			return true;
+	}
+	return false;
+}
+
+bool
+shuttle_write_knows_rows(const ShuttleWrite *write)
+{
+	const TriggerDesc *triggers = write->target->ri_TrigDesc;
+	ListCell   *cell;
+
+	if (write->operation != CMD_INSERT || write->node->operation != CMD_INSERT ||
+		write->conflict != NULL || write->target->ri_WithCheckOptions != NIL ||
+		(triggers != NULL && triggers->trig_insert_after_row) ||
+		shuttle_table_kind(RelationGetRelid(write->rel)) != SHUTTLE_TABLE_TABLET)
+		return false;
+	foreach(cell, write->postgres_fdw.attributes)
+	{
+		if (!sends_attribute(write, lfirst_int(cell)))
+			return false;
+	}
+	return true;
+}
+
+HeapTuple
+shuttle_write_known_row(const ShuttleWrite *write, MinimalTuple values)
+{
+	TupleDesc	desc = RelationGetDescr(write->rel);
+	TupleTableSlot *slot = write->buffer->values_slot;
+	Datum	   *datums = palloc_array(Datum, desc->natts);
+	bool	   *nulls = palloc_array(bool, desc->natts);
+	HeapTuple	row;
+
+	memset(nulls, true, sizeof(bool) * desc->natts);
+	ExecStoreMinimalTuple(values, slot, false);
+	for (int i = 0; i < write->nattributes; i++)
+	{
+		int			at = AttrNumberGetAttrOffset(write->attributes[i]);
+
+		datums[at] = slot_getattr(slot, i + 1, &nulls[at]);
+	}
+	row = heap_form_tuple(desc, datums, nulls);
+	ExecClearTuple(slot);
+	pfree(datums);
+	pfree(nulls);
+	return row;
 }
 
 /* The old row, which the source has in a junk column for triggers. */

@@ -49,6 +49,8 @@ typedef struct SentPiece
 	MinimalTuple *plan_rows;
 	bool	   *written;
 	HeapTuple  *returned;		/* NULL: no column is wanted */
+	bool		is_known;		/* these are the rows sent, unless an answer
+								 * is read */
 	int			next;			/* next row to be returned */
 } SentPiece;
 
@@ -228,6 +230,7 @@ send_piece(ShuttleWrite *write, const char *sql, int nparams,
 	piece->marked = shuttle_on_conflict_wants_mark(write);
 	if (buffer->returns)
 	{
+		piece->is_known = shuttle_write_behind_is_on(nest_level) && shuttle_write_knows_rows(write);
 		piece->numbers = palloc_array(uint64, buffer->nrows);
 		piece->plan_rows = palloc_array(MinimalTuple, buffer->nrows);
 		piece->written = palloc0_array(bool, buffer->nrows);
@@ -237,6 +240,8 @@ send_piece(ShuttleWrite *write, const char *sql, int nparams,
 			piece->numbers[i] = buffer->rows[i].number;
 			piece->plan_rows[i] = buffer->rows[i].plan_row == NULL ? NULL :
 				shuttle_copy_minimal_tuple(buffer->rows[i].plan_row);
+			if (piece->is_known)
+				piece->returned[i] = shuttle_write_known_row(write, buffer->rows[i].values);
 		}
 	}
 	shuttle_asked_note(&shown->asked, &statement, write->estate);
@@ -272,12 +277,15 @@ take_pieces(ShuttleWrite *write, bool leaves)
 	{
 		SentPiece  *piece = lfirst(cell);
 
-		if (leaves && piece->request != NULL &&
+		if (leaves && piece->request != NULL && (!buffer->returns || piece->is_known) &&
 			shuttle_request_look(piece->request) == SHUTTLE_PENDING)
 		{
 			shuttle_write_behind_leave(write, piece->request, piece->nrows,
 									   piece->nbytes);
+			piece->request = NULL;
 			nwritten += piece->nrows;
+			if (buffer->returns)
+				memset(piece->written, true, piece->nrows);
 		}
 		else if (piece->request != NULL)
 			nwritten += finish_piece(write, piece);
@@ -296,8 +304,8 @@ shuttle_write_buffer_finish(ShuttleWrite *write)
 	return take_pieces(write, false);
 }
 
-/* True if nothing is to be done with rows after they are written, and the
- * statement cannot skip a row. */
+/* True if it is known what is to be done with rows after they are written, and
+ * the statement cannot skip a row. */
 static bool
 writes_all(const ShuttleWrite *write)
 {
@@ -305,7 +313,7 @@ writes_all(const ShuttleWrite *write)
 
 	return write->operation == CMD_INSERT && plan->operation == CMD_INSERT &&
 		plan->onConflictAction == ONCONFLICT_NONE && write->conflict == NULL &&
-		!write->buffer->returns;
+		(!write->buffer->returns || shuttle_write_knows_rows(write));
 }
 
 uint64
