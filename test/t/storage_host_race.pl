@@ -189,6 +189,8 @@ is(sockets(), $before, 'no socket is left open');
 
 # ---- the standby is promoted while a session lives
 
+# The worker asks all servers.
+$query->safe_psql('postgres', "DROP SERVER $_ CASCADE") for 'none', 'away', 'rather';
 make_server('way', $all, "target_session_attrs 'read-write', connect_timeout '$timeout'");
 is(one($session, 'SELECT name FROM which_far;'), 'primary', 'the session is on the primary');
 is(one($session, 'INSERT INTO written VALUES (1) RETURNING id;'), 1, 'and writes there');
