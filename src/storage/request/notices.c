@@ -56,6 +56,7 @@ static int64 ndropped = 0;
 
 static int	level_of(const char *severity);
 static bool is_farewell(int sqlstate);
+static bool is_about_standbys(const PGresult *result);
 static bool concerns_us(int sqlstate);
 static Notice *copy_notice(const PGresult *result);
 static void show(const Notice *notice);
@@ -80,6 +81,8 @@ shuttle_notice_receive(void *arg, const PGresult *result)
 		strlcpy(node->connection.farewell, message, sizeof(node->connection.farewell));
 		return;
 	}
+	if (is_about_standbys(result))
+		node->commit.unreplicated = true;
 	if (level == 0 || concerns_us(sqlstate))
 		return;
 
@@ -118,6 +121,16 @@ is_farewell(int sqlstate)
 {
 	return sqlstate == ERRCODE_ADMIN_SHUTDOWN ||
 		sqlstate == ERRCODE_CRASH_SHUTDOWN;
+}
+
+/* A commit's wait for standbys was cancelled. The message is translated and has
+ * no SQLSTATE of its own. */
+static bool
+is_about_standbys(const PGresult *result)
+{
+	const char *function = PQresultErrorField(result, PG_DIAG_SOURCE_FUNCTION);
+
+	return function != NULL && strcmp(function, "SyncRepWaitForLSN") == 0;
 }
 
 /* Caused by our own commands, such as COMMIT after a skipped BEGIN. */

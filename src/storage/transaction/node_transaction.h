@@ -98,6 +98,8 @@ typedef struct NodeCommit
 								 * allocated before it */
 	bool		finish_missing; /* the node no longer had the prepared
 								 * transaction */
+	bool		unreplicated;	/* PREPARE TRANSACTION or COMMIT PREPARED did
+								 * not wait for the node's standbys */
 	bool		finish_pending; /* sent and not answered */
 	bool		finished;
 	char	   *look_sql;		/* query for leftover prepared transactions,

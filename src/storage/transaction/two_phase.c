@@ -287,6 +287,7 @@ shuttle_two_phase_send(ShuttleNode *node)
 	snprintf(sql, sizeof(sql), "PREPARE TRANSACTION '%s'", node->commit.gid);
 	shuttle_pipeline_add(node, COMMAND_PREPARE_TRANSACTION, sql);
 	node->commit.two_phase = TWO_PHASE_ASKED;
+	node->commit.unreplicated = false;
 	shuttle_pipeline_end_packet(node);
 }
 
@@ -356,6 +357,15 @@ shuttle_two_phase_check(ShuttleNode *node)
 				(errcode(ERRCODE_TRANSACTION_ROLLBACK),
 				 errmsg("storage node \"%s\" rolled the transaction back",
 						node->name),
+				 errhint("Repeat the transaction.")));
+
+	/* What a promotion could lose does not decide a commit. */
+	if (node->commit.unreplicated)
+		ereport(ERROR,
+				(errcode(ERRCODE_TRANSACTION_ROLLBACK),
+				 errmsg("storage node \"%s\" has prepared the transaction, but its standbys may not have it",
+						node->name),
+				 errdetail("The node was told not to wait for them any longer."),
 				 errhint("Repeat the transaction.")));
 }
 
