@@ -58,6 +58,26 @@ like(($session->result)[1], qr/^ERROR:  40000: storage node "node1" has prepared
 wait_for_standby($first, 0);
 is_settled('and nothing has changed', '100 100');
 
+# ---- the session does not want to wait for standbys here
+
+for my $value ('local', 'off', 'remote_write')
+{
+	wait_for_standby($query, 1);
+	$session->send("SET synchronous_commit = $value; $transfer; RESET synchronous_commit;");
+	like(waiting($query, 'COMMIT'), qr{^\d+$}, "synchronous_commit $value: a decision waits all the same");
+	is(balances(), '100 100', 'and no node has committed');
+	wait_for_standby($query, 0);
+	$session->result;
+	is_settled('then they do', '99 101');
+	$session->run('UPDATE account1 SET v = 100 WHERE id = 1;');
+	$session->run('UPDATE account2 SET v = 100 WHERE id = 1;');
+}
+$session->run('SET synchronous_commit = local;');
+wait_for_standby($query, 1);
+is(($session->run('CREATE TABLE scratch (id int); DROP TABLE scratch; SHOW synchronous_commit;'))[0], 'local', 'other transactions are left alone');
+wait_for_standby($query, 0);
+$session->run('RESET synchronous_commit;');
+
 $session->quit;
 $cluster->stop;
 done_testing();

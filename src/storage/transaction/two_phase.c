@@ -24,6 +24,7 @@
 #include "access/parallel.h"
 #include "access/xact.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/memutils.h"
 
 #include "base/shuttle_compat.h"
@@ -306,6 +307,19 @@ make_finish(ShuttleNode *node, const char *sql)
 	node->commit.finish[0]->ignore_error = true;
 }
 
+/*
+ * The decision must survive a crash of this server and, if it has synchronous
+ * standbys, a promotion. ForceSyncCommit() alone does not wait for them.
+ */
+static void
+make_commit_safe(void)
+{
+	ForceSyncCommit();
+	if (synchronous_commit < SYNCHRONOUS_COMMIT_REMOTE_FLUSH)
+		(void) set_config_option("synchronous_commit", "on", PGC_USERSET, PGC_S_SESSION,
+								 GUC_ACTION_LOCAL, true, 0, false);
+}
+
 void
 shuttle_two_phase_record(void)
 {
@@ -325,7 +339,7 @@ shuttle_two_phase_record(void)
 			make_finish(node, "COMMIT");
 	}
 	methods->record(name, servers);
-	ForceSyncCommit();
+	make_commit_safe();
 	SHUTTLE_POINT("recorded");
 }
 
