@@ -49,6 +49,12 @@ sub is_settled
 	return is(balances(), $values, $label);
 }
 
+sub restore
+{
+	$session->run("UPDATE account$_ SET v = 100 WHERE id = 1;") for 1, 2;
+	return;
+}
+
 # ---- PREPARE is cancelled on the node
 
 wait_for_standby($first, 1);
@@ -58,9 +64,27 @@ like(($session->result)[1], qr/^ERROR:  40000: storage node "node1" has prepared
 wait_for_standby($first, 0);
 is_settled('and nothing has changed', '100 100');
 
+# ---- the role on the node does not wait for standbys there
+
+my $user = $first->safe_psql('postgres', 'SELECT current_user');
+for my $value ('local', 'off')
+{
+	$first->safe_psql('postgres', qq{ALTER ROLE "$user" SET synchronous_commit = $value});
+	$session->run('SELECT shuttle.disconnect();');
+	wait_for_standby($first, 1);
+	$session->send($transfer);
+	like(waiting($first, 'PREPARE'), qr/^\d+$/, "the role has synchronous_commit $value: PREPARE waits");
+	wait_for_standby($first, 0);
+	is(($session->result)[1], '', 'and succeeds');
+	is_settled('as does the commit', '99 101');
+	restore();
+}
+$first->safe_psql('postgres', qq{SET synchronous_commit = on; ALTER ROLE "$user" RESET synchronous_commit});
+$session->run('SELECT shuttle.disconnect();');
+
 # ---- the session does not want to wait for standbys here
 
-for my $value ('local', 'off', 'remote_write')
+for my $value ('local', 'remote_write')
 {
 	wait_for_standby($query, 1);
 	$session->send("SET synchronous_commit = $value; $transfer; RESET synchronous_commit;");
@@ -69,8 +93,7 @@ for my $value ('local', 'off', 'remote_write')
 	wait_for_standby($query, 0);
 	$session->result;
 	is_settled('then they do', '99 101');
-	$session->run('UPDATE account1 SET v = 100 WHERE id = 1;');
-	$session->run('UPDATE account2 SET v = 100 WHERE id = 1;');
+	restore();
 }
 $session->run('SET synchronous_commit = local;');
 wait_for_standby($query, 1);

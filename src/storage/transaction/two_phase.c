@@ -285,6 +285,9 @@ shuttle_two_phase_send(ShuttleNode *node)
 	if (node->queue.unsynced)
 		shuttle_pipeline_add(node, COMMAND_SYNC, NULL);
 	node->transaction.can_repeat = false;
+
+	/* The node's role may have it off; COMMIT PREPARED then relies on the record. */
+	shuttle_pipeline_add(node, COMMAND_CONTROL, "SET LOCAL synchronous_commit = on");
 	snprintf(sql, sizeof(sql), "PREPARE TRANSACTION '%s'", node->commit.gid);
 	shuttle_pipeline_add(node, COMMAND_PREPARE_TRANSACTION, sql);
 	node->commit.two_phase = TWO_PHASE_ASKED;
