@@ -282,6 +282,16 @@ static const NumberDefinition numbers[] = {
 		.context = PGC_SIGHUP,
 	},
 	{
+		.name = "shuttle.record_retention",
+		.help = "Sets how long to keep records of commits on storage nodes with several hosts.",
+		.value = &shuttle_settings.record_retention_s,
+		.initial = 600,
+		.min = 0,
+		.max = 86400,
+		.flags = GUC_UNIT_S,
+		.context = PGC_SIGHUP,
+	},
+	{
 		.name = "shuttle.statistics_interval",
 		.help = "Sets how often to copy statistics of tables that storage nodes have analyzed; 0 turns that off.",
 		.value = &shuttle_settings.statistics_interval_s,

@@ -53,6 +53,7 @@ typedef struct ShuttleSettings
 	int			commit_wait_ms;
 	int			deadlock_timeout_ms;
 	int			recovery_interval_s;
+	int			record_retention_s;
 	int			statistics_interval_s;
 	int			statistics_tables;	/* ShuttleStatisticsTables */
 } ShuttleSettings;

@@ -46,6 +46,7 @@ static const ShuttleCommitMethods methods = {
  * have finished it. */
 static char current[SHUTTLE_MOST_NAME];
 static char finished[SHUTTLE_MOST_NAME];
+static bool current_lasts;		/* recovery removes its record */
 
 /* The stock postgres_fdw server written to last, and the transaction. */
 static Oid	other_server = InvalidOid;
@@ -149,12 +150,13 @@ add_record(const char *name, List *servers)
 {
 	shuttle_commit_record_add(name, servers, finished[0] != '\0' ? finished : NULL);
 	strlcpy(current, name, sizeof(current));
+	current_lasts = shuttle_commit_record_lasts(servers);
 }
 
 static void
 note_in_doubt(bool in_doubt)
 {
-	if (in_doubt)
+	if (in_doubt || current_lasts)
 		finished[0] = '\0';
 	else
 		strlcpy(finished, current, sizeof(finished));

@@ -56,8 +56,12 @@ extern void shuttle_commit_record_add(const char *name, List *servers,
 /* Uses SnapshotSelf: sees what has committed by now, also in parallel mode. */
 extern bool shuttle_commit_record_exists(const char *name);
 
-/* All records, under a snapshot taken now: list of CommitRecord. */
-extern List *shuttle_commit_records(void);
+/* True if records of commits on these servers are kept for a while. */
+extern bool shuttle_commit_record_lasts(const List *servers);
+
+/* All records, under a snapshot taken now, but for those that are kept: list of
+ * CommitRecord. Sets any_kept. */
+extern List *shuttle_commit_records(bool *any_kept);
 
 /* Removes records with these names. */
 extern void shuttle_commit_records_forget(List *names);

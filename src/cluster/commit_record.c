@@ -3,6 +3,10 @@
  *	  The table of commit records: one row per transaction that was prepared
  *	  on nodes, written by that transaction itself.
  *
+ * If a server has several hosts, a standby may be promoted that has not received
+ * COMMIT PREPARED: there the transaction is prepared again. So its record is kept
+ * for shuttle.record_retention.
+ *
  * Rows are read and written like catalog rows: without the user's rights and
  * triggers, and with snapshots of our own.
  *-------------------------------------------------------------------------
@@ -16,15 +20,19 @@
 #include "access/xact.h"
 #include "catalog/indexing.h"
 #include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "foreign/foreign.h"
 #include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_catalog.h"
+#include "base/shuttle_settings.h"
 #include "cluster/commit_internal.h"
 #include "cluster/shuttle_cluster.h"
 
@@ -128,17 +136,68 @@ make_record(HeapTuple tuple, TupleDesc desc)
 	return record;
 }
 
-List *
-shuttle_commit_records(void)
+static bool
+has_several_hosts(Oid serverid)
 {
+	ForeignServer *server = GetForeignServerExtended(serverid, FSV_MISSING_OK);
+	ListCell   *cell;
+
+	if (server == NULL)
+		return false;
+	foreach(cell, server->options)
+	{
+		DefElem    *option = lfirst_node(DefElem, cell);
+
+		if ((strcmp(option->defname, "host") == 0 ||
+			 strcmp(option->defname, "hostaddr") == 0) &&
+			strchr(defGetString(option), ',') != NULL)
+			return true;
+	}
+	return false;
+}
+
+bool
+shuttle_commit_record_lasts(const List *servers)
+{
+	ListCell   *cell;
+
+	foreach(cell, servers)
+	{
+		if (has_several_hosts(lfirst_oid(cell)))
+			return true;
+	}
+	return false;
+}
+
+List *
+shuttle_commit_records(bool *any_kept)
+{
+	TimestampTz kept_since = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+														 -INT64CONST(1000) * shuttle_settings.record_retention_s);
+	MemoryContext row_cxt = AllocSetContextCreate(CurrentMemoryContext, "shuttle commit record",
+												  ALLOCSET_SMALL_SIZES);
 	Relation	records = open_records(AccessShareLock);
 	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	SysScanDesc scan = scan_records(records, snapshot, NULL);
 	List	   *list = NIL;
 	HeapTuple	tuple;
 
+	*any_kept = false;
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-		list = lappend(list, make_record(tuple, RelationGetDescr(records)));
+	{
+		MemoryContext old_cxt = MemoryContextSwitchTo(row_cxt);
+		CommitRecord *record = make_record(tuple, RelationGetDescr(records));
+		bool		kept = record->since > kept_since &&
+			shuttle_commit_record_lasts(record->servers);
+
+		MemoryContextSwitchTo(old_cxt);
+		if (kept)
+			*any_kept = true;
+		else
+			list = lappend(list, make_record(tuple, RelationGetDescr(records)));
+		MemoryContextReset(row_cxt);
+	}
+	MemoryContextDelete(row_cxt);
 	systable_endscan(scan);
 	UnregisterSnapshot(snapshot);
 	table_close(records, AccessShareLock);

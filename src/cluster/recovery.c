@@ -333,8 +333,8 @@ late_nodes(List *nodes)
 bool
 shuttle_recovery_run(List *nodes, int limit_ms)
 {
-	List	   *records = shuttle_commit_records();
-	bool		left = false;
+	bool		left;
+	List	   *records = shuttle_commit_records(&left);
 	List	   *late;
 	ListCell   *cell;
 

@@ -101,6 +101,52 @@ is(($session->run('CREATE TABLE scratch (id int); DROP TABLE scratch; SHOW synch
 wait_for_standby($query, 0);
 $session->run('RESET synchronous_commit;');
 
+# ---- COMMIT PREPARED is not on the standby that is promoted
+
+sub records { return $query->safe_psql('postgres', 'SELECT count(*) FROM shuttle.commit_records'); }
+
+# Prepared on both nodes, and on the standby; the decision waits.
+$first->backup('copy');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($first, 'copy', has_streaming => 1);
+$standby->start;
+$query->safe_psql('postgres', 'SELECT * FROM shuttle.recover()');
+is(records(), 0, 'no record is left');
+my ($hosts, $ports) = map { my $of = $_; join ',', map { $_->$of } $first, $standby } 'host', 'port';
+$query->safe_psql('postgres', "ALTER SERVER node1 OPTIONS (SET host '$hosts', SET port '$ports', ADD target_session_attrs 'read-write')");
+wait_for_standby($query, 1);
+$session->send($transfer);
+waiting($query, 'COMMIT');
+$first->wait_for_catchup($standby, 'replay');
+$standby->safe_psql('postgres', "ALTER SYSTEM SET primary_conninfo = ''");
+$standby->reload;
+$first->poll_query_until('postgres', 'SELECT NOT EXISTS (SELECT FROM pg_stat_replication)') or die 'still streaming';
+
+# The node commits, but does not wait for standbys.
+wait_for_standby($first, 1);
+wait_for_standby($query, 0);
+cancel($first, 'COMMIT');
+like(($session->result)[1], qr/^WARNING:  08007: storage node "node1" has committed, but its standbys may not know$/m, 'COMMIT PREPARED that is not replicated: a warning');
+wait_for_standby($first, 0);
+is_settled('it has committed', '99 101');
+
+# Neither the next commit nor recovery forgets the record.
+$session->run('BEGIN; UPDATE account2 SET v = v WHERE id = 3; INSERT INTO ledger VALUES (1, 1, 1, 1); COMMIT;');
+$query->safe_psql('postgres', 'SELECT * FROM shuttle.recover()');
+is(records(), 1, 'its record is kept');
+$first->stop('immediate');
+$standby->promote;
+is($standby->safe_psql('postgres', 'SELECT count(*) FROM pg_prepared_xacts'), 1, 'the new primary has it prepared');
+is($query->safe_psql('postgres', q{SELECT committed, rolled_back FROM shuttle.recover() WHERE server = 'node1'}), '1|0', 'recovery commits it there');
+$first = $standby;
+is_settled('so it is whole', '99 101');
+$query->safe_psql('postgres', 'ALTER SYSTEM SET shuttle.record_retention = 0');
+$query->reload;
+$query->poll_query_until('postgres', q{SELECT current_setting('shuttle.record_retention') = '0'});
+$query->safe_psql('postgres', 'SELECT * FROM shuttle.recover()');
+is(records(), 0, 'the record goes when its time is over');
+
 $session->quit;
+$standby->stop;
 $cluster->stop;
 done_testing();

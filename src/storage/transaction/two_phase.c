@@ -286,7 +286,10 @@ shuttle_two_phase_send(ShuttleNode *node)
 		shuttle_pipeline_add(node, COMMAND_SYNC, NULL);
 	node->transaction.can_repeat = false;
 
-	/* The node's role may have it off; COMMIT PREPARED then relies on the record. */
+	/*
+	 * The node's role may have it off; COMMIT PREPARED then relies on the
+	 * record.
+	 */
 	shuttle_pipeline_add(node, COMMAND_CONTROL, "SET LOCAL synchronous_commit = on");
 	snprintf(sql, sizeof(sql), "PREPARE TRANSACTION '%s'", node->commit.gid);
 	shuttle_pipeline_add(node, COMMAND_PREPARE_TRANSACTION, sql);
@@ -460,7 +463,8 @@ shuttle_two_phase_finish(void)
 		if (node->commit.part == COMMIT_AT_ONCE || node->commit.part == COMMIT_LAST)
 			continue;
 		await_finish(node, deadline);
-		if (node->commit.part == COMMIT_PREPARED_FIRST && !node->commit.finished)
+		if (node->commit.part == COMMIT_PREPARED_FIRST &&
+			(!node->commit.finished || node->commit.unreplicated))
 			in_doubt = true;
 	}
 	methods->in_doubt(in_doubt);
@@ -475,6 +479,7 @@ start_finish(ShuttleNode *node)
 	shuttle_pipeline_append(node, node->commit.finish[1]);
 	node->commit.finish[0] = node->commit.finish[1] = NULL;
 	node->commit.finish_pending = true;
+	node->commit.unreplicated = false;
 	shuttle_pipeline_send(node);
 }
 
@@ -505,6 +510,16 @@ warn_of_unfinished(const char *node_name)
 }
 
 static void
+warn_of_unreplicated(const char *node_name)
+{
+	ereport(WARNING,
+			(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
+			 errmsg("storage node \"%s\" has committed, but its standbys may not know", node_name),
+			 errdetail("The node was told not to wait for them any longer."),
+			 errhint("Recovery commits on a standby that is promoted within shuttle.record_retention.")));
+}
+
+static void
 await_finish(ShuttleNode *node, TimestampTz deadline)
 {
 	if (node->commit.finish_pending &&
@@ -517,6 +532,8 @@ await_finish(ShuttleNode *node, TimestampTz deadline)
 		shuttle_warn_of_node(node, warn_of_missing);
 	else if (!node->commit.finished)
 		shuttle_warn_of_node(node, warn_of_unfinished);
+	else if (node->commit.unreplicated)
+		shuttle_warn_of_node(node, warn_of_unreplicated);
 }
 
 /* ---- the local transaction failed */
