@@ -7,6 +7,7 @@
 #ifndef SHUTTLE_COMPAT_SESSION_H
 #define SHUTTLE_COMPAT_SESSION_H
 
+#include "replication/walsender_private.h"
 #include "storage/latch.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
@@ -27,6 +28,18 @@ shuttle_my_lxid(void)
 	return MyProc->vxid.lxid;
 #else
 	return MyProc->lxid;
+#endif
+}
+
+/* synchronous_standby_names is set; the caller holds SyncRepLock. Minor versions
+ * of 2025 have flags. */
+static inline bool
+shuttle_sync_standbys_defined(void)
+{
+#ifdef SYNC_STANDBY_DEFINED
+	return (WalSndCtl->sync_standbys_status & SYNC_STANDBY_DEFINED) != 0;
+#else
+	return WalSndCtl->sync_standbys_defined;
 #endif
 }
 

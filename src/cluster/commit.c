@@ -29,6 +29,7 @@ static void warn(void);
 static char *make_name(void);
 static char *make_prefix(void);
 static void add_record(const char *name, List *servers);
+static bool is_safe(void);
 static void note_in_doubt(bool in_doubt);
 
 static const ShuttleCommitMethods methods = {
@@ -36,6 +37,7 @@ static const ShuttleCommitMethods methods = {
 	.warn = warn,
 	.name = make_name,
 	.record = add_record,
+	.is_safe = is_safe,
 	.in_doubt = note_in_doubt,
 	.prefix = make_prefix,
 	.recover = shuttle_commit_recover_on,
@@ -151,6 +153,12 @@ add_record(const char *name, List *servers)
 	shuttle_commit_record_add(name, servers, finished[0] != '\0' ? finished : NULL);
 	strlcpy(current, name, sizeof(current));
 	current_lasts = shuttle_commit_record_lasts(servers);
+}
+
+static bool
+is_safe(void)
+{
+	return shuttle_is_replicated(XactLastCommitEnd);
 }
 
 static void

@@ -16,6 +16,7 @@
 #ifndef SHUTTLE_COMMIT_INTERNAL_H
 #define SHUTTLE_COMMIT_INTERNAL_H
 
+#include "access/xlogdefs.h"
 #include "datatype/timestamp.h"
 #include "nodes/pg_list.h"
 
@@ -71,6 +72,8 @@ extern void shuttle_commit_records_forget(List *names);
 typedef enum PreparedFate
 {
 	FATE_COMMIT,				/* there is a commit record */
+	FATE_UNREPLICATED,			/* there is, but this server's standbys may
+								 * lack it */
 	FATE_ROLL_BACK,				/* no record, and there will be none */
 	FATE_LIVE,					/* its session still works on it */
 	FATE_UNCONFIRMED,			/* no record, but this server may be a copy */
@@ -171,6 +174,16 @@ extern bool shuttle_recovery_is_others(const PreparedTransaction *prepared,
 
 /* How long a worker or a session waits for nodes in one look. */
 #define SHUTTLE_RECOVERY_WAIT_MS 10000
+
+/* ---- replicated.c */
+
+/* True if this server's synchronous standbys, if it has any, have flushed the
+ * position. Never raises. */
+extern bool shuttle_is_replicated(XLogRecPtr lsn);
+
+/* Waits until they have all commit records that can be seen now; false: not in
+ * time. */
+extern bool shuttle_await_standbys(int limit_ms);
 
 /* ---- commit.c */
 

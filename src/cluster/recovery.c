@@ -65,9 +65,11 @@
 
 #define LIST_COLUMNS 5
 #define FIRST_LOOK_MS 2000
+#define STANDBYS_MS 1000
 
 static void take_row(void *arg, const ShuttleRow *row);
 static void judge(PreparedTransaction *prepared, const char *ours);
+static void hold_back(List *nodes);
 static bool is_live(uint64 fxid);
 static bool is_elsewhere(uint64 fxid, int pid);
 static void forget_records(List *records, List *nodes);
@@ -137,6 +139,32 @@ shuttle_recovery_look(List *nodes, int limit_ms)
 			runs[foreach_current_index(cell)].error;
 		foreach(inner, node->prepared)
 			judge(lfirst(inner), ours);
+	}
+	hold_back(nodes);
+}
+
+/* Nothing is committed by a record that a promoted standby would not have. */
+static void
+hold_back(List *nodes)
+{
+	bool		asked = false;
+	ListCell   *cell;
+
+	foreach(cell, nodes)
+	{
+		ListCell   *inner;
+
+		foreach(inner, ((RecoveryNode *) lfirst(cell))->prepared)
+		{
+			PreparedTransaction *prepared = lfirst(inner);
+
+			if (prepared->fate != FATE_COMMIT)
+				continue;
+			if (!asked && shuttle_await_standbys(STANDBYS_MS))
+				return;
+			asked = true;
+			prepared->fate = FATE_UNREPLICATED;
+		}
 	}
 }
 

@@ -23,6 +23,7 @@ SHUTTLE_SQL_FUNCTION(shuttle_prepared_transactions);
 
 static const char *const states[] = {
 	[FATE_COMMIT] = "to be committed",
+	[FATE_UNREPLICATED] = "waits for a standby of this server",
 	[FATE_ROLL_BACK] = "to be rolled back",
 	[FATE_LIVE] = "in progress",
 	[FATE_UNCONFIRMED] = "waits for shuttle.confirm_identity() or shuttle.new_identity()",
@@ -61,8 +62,8 @@ refuse_on_standby(void)
 static const char *
 reason(const PreparedTransaction *prepared, List *nodes)
 {
-	if (prepared->fate == FATE_UNCONFIRMED)
-		return states[FATE_UNCONFIRMED];
+	if (prepared->fate == FATE_UNCONFIRMED || prepared->fate == FATE_UNREPLICATED)
+		return states[prepared->fate];
 	if (!shuttle_recovery_is_decided(prepared))
 		return NULL;
 	if (prepared->error != NULL || shuttle_recovery_has_role(prepared->gid, nodes))

@@ -367,6 +367,12 @@ typedef struct ShuttleCommitMethods
 	void		(*record) (const char *name, List *servers);
 
 	/*
+	 * After the local commit: true if this server's standbys have it. Neither
+	 * allocates nor raises.
+	 */
+	bool		(*is_safe) (void);
+
+	/*
 	 * A prepared transaction has ended. in_doubt: it may not have ended on
 	 * all nodes. Neither allocates nor raises.
 	 */

@@ -101,6 +101,23 @@ is(($session->run('CREATE TABLE scratch (id int); DROP TABLE scratch; SHOW synch
 wait_for_standby($query, 0);
 $session->run('RESET synchronous_commit;');
 
+# ---- the wait here is cancelled: the nodes stay prepared until the standby has it
+
+sub recovered { return $query->safe_psql('postgres', q{SELECT string_agg(concat_ws(':', committed, rolled_back, unfinished, error), ' ' ORDER BY server) FROM shuttle.recover()}); }
+
+wait_for_standby($query, 1);
+$session->send($transfer);
+cancel($query, 'COMMIT');
+my $warning = ($session->result)[1];
+like($warning, qr/^WARNING:  08007: storage node "$_" has not committed yet$/m, "COMMIT here is not replicated: $_ does not commit") for 'node1', 'node2';
+is(balances(), '100 100', 'nobody sees it');
+is($query->safe_psql('postgres', 'SELECT DISTINCT state FROM shuttle.transactions'), 'waits for a standby of this server', 'shuttle.transactions says why');
+is(recovered(), join(' ', ('0:0:1:waits for a standby of this server') x 2), 'and recover() does not, either');
+wait_for_standby($query, 0);
+is(recovered(), join(' ', ('1:0:0') x 2), 'then it does');
+is_settled('and it is whole', '99 101');
+restore();
+
 # ---- COMMIT PREPARED is not on the standby that is promoted
 
 sub records { return $query->safe_psql('postgres', 'SELECT count(*) FROM shuttle.commit_records'); }

@@ -9,7 +9,8 @@
  * 3. Then all nodes get COMMIT PREPARED, in a second round trip.
  *
  * A failure before 2 rolls everything back, here or by recovery, which finds
- * no record. After 2 recovery finishes it, since it finds the record. One
+ * no record. After 2 recovery finishes it, since it finds the record. If this
+ * server's synchronous standbys may lack the record, 3 is left to recovery. One
  * written node and no local write need none of this. A node with
  * shuttle_two_phase 'off' commits between 1 and 2.
  *
@@ -447,14 +448,21 @@ shuttle_two_phase_finish(void)
 		TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
 									shuttle_settings.commit_wait_ms);
 	bool		in_doubt = false;
+	bool		is_safe;
 	dlist_iter	iter;
 
 	if (name == NULL)
 		return;
 	name = NULL;
 	SHUTTLE_POINT("committed");
+	is_safe = methods->is_safe();
 	dlist_foreach(iter, &shuttle_nodes)
-		start_finish(dlist_container(ShuttleNode, link, iter.cur));
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		if (is_safe || node->commit.part != COMMIT_PREPARED_FIRST)
+			start_finish(node);
+	}
 	SHUTTLE_POINT("commit-sent");
 	dlist_foreach(iter, &shuttle_nodes)
 	{

@@ -1,0 +1,57 @@
+/*-------------------------------------------------------------------------
+ * replicated.c
+ *	  Whether this server's synchronous standbys have what it has committed.
+ *
+ * A commit waits for them, but a cancel or a shutdown ends the wait, and the
+ * server then takes the transaction for committed. Nodes must not: a standby
+ * that is promoted would not know of it, and roll back what other nodes still
+ * have prepared.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xlog.h"
+#include "miscadmin.h"
+#include "replication/syncrep.h"
+#include "replication/walsender.h"
+#include "storage/latch.h"
+#include "utils/timestamp.h"
+
+#include "base/shuttle_compat_session.h"
+#include "base/shuttle_wait_events.h"
+#include "cluster/commit_internal.h"
+
+#define LOOK_MS 10
+
+bool
+shuttle_is_replicated(XLogRecPtr lsn)
+{
+	bool		replicated;
+
+	if (max_wal_senders == 0)
+		return true;
+	LWLockAcquire(SyncRepLock, LW_SHARED);
+	replicated = !shuttle_sync_standbys_defined() ||
+		lsn <= WalSndCtl->lsn[SYNC_REP_WAIT_FLUSH];
+	LWLockRelease(SyncRepLock);
+	return replicated;
+}
+
+/* A commit record is flushed before anyone can see it. */
+bool
+shuttle_await_standbys(int limit_ms)
+{
+	XLogRecPtr	lsn = GetFlushRecPtr(NULL);
+	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), limit_ms);
+
+	while (!shuttle_is_replicated(lsn))
+	{
+		if (GetCurrentTimestamp() >= deadline)
+			return false;
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, LOOK_MS,
+						 shuttle_wait_event(SHUTTLE_WAIT_RECOVERY));
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+	}
+	return true;
+}
