@@ -52,16 +52,30 @@ def check_extension(facts: Facts) -> Iterator[Finding]:
     yield Finding(level, "extension", text, advice)
 
 
+def make_preload(setting: str, value: str | None) -> str:
+    """The statement that adds the library to those that this server has in the setting."""
+    if value is None:
+        return (
+            f"As a superuser: SHOW {setting}; then ALTER SYSTEM SET {setting} = with each name "
+            f"it shows in quotes of its own, and '{EXTENSION}' last."
+        )
+    names = [name.strip().strip('"') for name in value.split(",")]
+    quoted = ["'" + name.replace("'", "''") + "'" for name in [*names, EXTENSION] if name]
+    return f"ALTER SYSTEM SET {setting} = {', '.join(quoted)};"
+
+
 def check_library(facts: Facts) -> Iterator[Finding]:
     """Is the library loaded before the first statement of a session?"""
     # None: the setting is shown to superusers and members of pg_read_all_settings
     shared = facts.query.settings.get("shared_preload_libraries")
+    session = facts.query.settings.get("session_preload_libraries")
+    for_sessions = make_preload("session_preload_libraries", session)
     if facts.load_error:
         yield Finding(
             Level.ERROR,
             "library",
             f"could not be loaded: {facts.load_error}",
-            "Have an administrator set session_preload_libraries = 'pg_shuttle'.",
+            f"Have a superuser run: {for_sessions} SELECT pg_reload_conf();",
         )
     elif shared is not None and EXTENSION in shared:
         yield Finding(Level.OK, "library", "in shared_preload_libraries")
@@ -72,15 +86,16 @@ def check_library(facts: Facts) -> Iterator[Finding]:
             Level.NOTE,
             "library",
             "loaded for each session",
-            "In shared_preload_libraries, sessions also tell each other how far nodes are, and "
-            "shuttle.node_stats counts all of them.",
+            "In shared_preload_libraries, the server also finishes commits after a crash, and "
+            "shuttle.node_stats counts all sessions: "
+            f"{make_preload('shared_preload_libraries', shared)} Then restart the server.",
         )
     else:
         yield Finding(
             Level.WARNING,
             "library",
             "not preloaded: nothing looks ahead before a session loads it",
-            "ALTER SYSTEM SET session_preload_libraries = 'pg_shuttle'; SELECT pg_reload_conf();",
+            f"{for_sessions} SELECT pg_reload_conf();",
         )
 
 

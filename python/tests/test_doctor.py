@@ -99,6 +99,24 @@ def test_library_that_nobody_loads() -> None:
     assert "session_preload_libraries" in found.advice
 
 
+@pytest.mark.parametrize(
+    ("value", "statement"),
+    [
+        ("", "SET session_preload_libraries = 'pg_shuttle';"),
+        ('a, "b c"', "SET session_preload_libraries = 'a', 'b c', 'pg_shuttle';"),
+        (None, "SHOW session_preload_libraries;"),
+    ],
+)
+def test_the_advice_keeps_other_libraries(value: str | None, statement: str) -> None:
+    assert statement in doctor.make_preload("session_preload_libraries", value)
+
+
+def test_the_advice_has_this_servers_libraries() -> None:
+    facts = make_facts(make_node(), shared_preload_libraries="pg_cron")
+    (found,) = find_bad(facts)
+    assert "SET shared_preload_libraries = 'pg_cron', 'pg_shuttle';" in found.advice
+
+
 def test_version_that_is_too_old() -> None:
     (found,) = find_bad(make_facts(make_node(), server_version_num="140009"))
     assert found.level is Level.ERROR
