@@ -305,6 +305,10 @@ extern void shuttle_request_wait_any(ShuttleRequest *const *requests, int nreque
  */
 extern ShuttleStatus shuttle_request_look(const ShuttleRequest *request);
 
+/* True if a fetch would not wait; sends and reads what is possible now. Errors:
+ * out of memory. */
+extern bool shuttle_request_is_answered(ShuttleRequest *request);
+
 /* True if a fetch would return rows without a request, a wait or an error. */
 extern bool shuttle_request_has_rows(ShuttleRequest *request);
 

@@ -68,8 +68,9 @@ struct ShuttleModify
 	bool		holds_moves;	/* moved rows must not be sent now */
 	List	   *writes;			/* ShuttleWrites that are buffered */
 	uint64		nrows;			/* rows taken so far */
-	int64		nbytes;			/* of rows taken since the last flush, except
+	int64		nbytes;			/* of rows taken and not answered, except
 								 * those that wait for the source's end */
+	int64		nsent_bytes;	/* of those that were sent */
 	Tuplestorestate *returned;	/* rows of RETURNING; NULL: no RETURNING */
 	uint64		most_returned;	/* RETURNING rows that are wanted; 0: all */
 	uint64		nreturned;		/* RETURNING rows that exist so far */
@@ -81,6 +82,11 @@ struct ShuttleModify
 
 /* All tables together may hold as much as this many full buffers. */
 #define FULL_BUFFERS 16
+
+/* The same for INSERTs whose answers are read as they come, and how much of it
+ * may be unsent. */
+#define STREAMED_BUFFERS 4
+#define UNSENT_BUFFERS 2
 
 static void begin_modify(ModifyTableState *node);
 static void keep_source(ShuttleModify *modify);
@@ -320,6 +326,8 @@ fired_for(const ShuttleModify *modify, TupleTableSlot *row)
 {
 	ListCell   *cell;
 
+	if (modify->node->operation == CMD_INSERT)
+		return false;
 	foreach(cell, modify->writes)
 	{
 		if (shuttle_write_buffer_fired_for(lfirst(cell), row))
@@ -378,14 +386,83 @@ shuttle_modify_take(ShuttleModify *modify, ShuttleWrite *write,
 	return taken;
 }
 
+/* The size of so many full buffers. */
+static int64
+full_buffers(int n)
+{
+	return n * (int64) 1024 * shuttle_settings.write_buffer_size_kb;
+}
+
 /* True if as much of one table is under way as the next piece may hold, or if
  * all tables together hold as much as FULL_BUFFERS. */
 static bool
 has_to_wait(const ShuttleModify *modify, const ShuttleWrite *write, bool is_full)
 {
-	int64		limit = FULL_BUFFERS * (int64) 1024 * shuttle_settings.write_buffer_size_kb;
+	return modify->nbytes >= full_buffers(FULL_BUFFERS) ||
+		(is_full && shuttle_write_buffer_is_ahead(write));
+}
 
-	return modify->nbytes >= limit || (is_full && shuttle_write_buffer_is_ahead(write));
+/* The table with most bytes of unsent or, sent, of unanswered rows. */
+static ShuttleWrite *
+largest(const ShuttleModify *modify, bool sent)
+{
+	ShuttleWrite *found = NULL;
+	int64		most = 0;
+	ListCell   *cell;
+
+	foreach(cell, modify->writes)
+	{
+		ShuttleWrite *write = lfirst(cell);
+		int64		nbytes = sent ? shuttle_write_buffer_sent_bytes(write) :
+			shuttle_write_buffer_bytes(write);
+
+		if (nbytes > most && shuttle_write_streams(write))
+		{
+			found = write;
+			most = nbytes;
+		}
+	}
+	return found;
+}
+
+/* Reads the answers of a table that have come, or waits for one. */
+static void
+take_answers(ShuttleModify *modify, ShuttleWrite *write, bool wait)
+{
+	int64		nbytes = shuttle_write_buffer_take_answers(write, wait);
+
+	modify->nbytes -= nbytes;
+	modify->nsent_bytes -= nbytes;
+}
+
+/*
+ * Sends a full buffer, or the largest if all together hold enough, and waits if
+ * too much is under way. So nodes work while rows are read, and no buffer has to
+ * wait until all are answered.
+ */
+static void
+stream(ShuttleModify *modify, ShuttleWrite *write, bool is_full)
+{
+	ListCell   *cell;
+
+	if (!is_full && modify->nbytes - modify->nsent_bytes >= full_buffers(UNSENT_BUFFERS))
+		write = largest(modify, false);
+	else if (!is_full)
+		return;
+	if (write == NULL)
+	{
+		flush(modify, true);
+		return;
+	}
+	send_rows(modify, write);
+	foreach(cell, modify->writes)
+	{
+		if (shuttle_write_streams(lfirst(cell)))
+			take_answers(modify, lfirst(cell), false);
+	}
+	while (modify->nbytes >= full_buffers(STREAMED_BUFFERS) &&
+		   (write = largest(modify, true)) != NULL)
+		take_answers(modify, write, true);
 }
 
 void
@@ -393,6 +470,11 @@ shuttle_modify_send_full(ShuttleModify *modify, ShuttleWrite *write)
 {
 	bool		is_full = shuttle_write_buffer_is_full(write) && !waits_for_end(modify, write);
 
+	if (shuttle_write_streams(write))
+	{
+		stream(modify, write, is_full);
+		return;
+	}
 	modify->holds_moves = modify->moves_wait && !modify->ended;
 	if (has_to_wait(modify, write, is_full))
 		flush(modify, true);
@@ -481,6 +563,7 @@ send_rows(ShuttleModify *modify, ShuttleWrite *write)
 							   shuttle_write_brings_in(write));
 	if (write->leaving != NULL && shuttle_write_buffer_has_rows(write->leaving))
 		shuttle_write_buffer_send(write->leaving, level, !modify->ended);
+	modify->nsent_bytes += shuttle_write_buffer_bytes(write);
 	shuttle_write_buffer_send(write, level, !modify->ended);
 }
 
@@ -522,6 +605,7 @@ send_rows_ahead(ShuttleModify *modify, ShuttleWrite *write)
 {
 	shuttle_outbox_send_scans(&modify->unsent, write->storage_node,
 							  shuttle_write_brings_in(write));
+	modify->nsent_bytes += shuttle_write_buffer_bytes(write);
 	shuttle_write_buffer_send(write, modify->unsent.item.nest_level, true);
 }
 
@@ -597,7 +681,7 @@ flush(ShuttleModify *modify, bool in_turn)
 			modify->node->ps.state->es_processed += nwritten;
 	}
 	modify->nflushed = modify->nrows;
-	modify->nbytes = 0;
+	modify->nbytes = modify->nsent_bytes = 0;
 	if (modify->source == NULL)
 		return;
 	if (in_turn)

@@ -64,9 +64,9 @@ shuttle_write_buffer_create(ShuttleWrite *write)
 		buffer->plan_slot = MakeSingleTupleTableSlot(ExecGetResultType(source),
 													 ExecGetResultSlotOps(source, NULL));
 	}
-	buffer->rows_cxt = AllocSetContextCreate(estate->es_query_cxt,
-											 "shuttle write buffer",
-											 ALLOCSET_DEFAULT_SIZES);
+	buffer->rows_cxt = GenerationContextCreate(estate->es_query_cxt,
+											   "shuttle write buffer",
+											   ALLOCSET_DEFAULT_SIZES);
 	write->buffer = buffer;
 	MemoryContextSwitchTo(old_cxt);
 }
@@ -242,6 +242,12 @@ shuttle_write_buffer_is_full(const ShuttleWrite *write)
 	return !shuttle_settings.enable_write_buffer ||
 		write->buffer->nbytes >= shuttle_settings.write_buffer_size_kb * (int64) 1024 ||
 		(write->row_limit > 0 && write->buffer->nrows >= write->row_limit);
+}
+
+int64
+shuttle_write_buffer_sent_bytes(const ShuttleWrite *write)
+{
+	return write->buffer->nsent_bytes;
 }
 
 bool

@@ -199,8 +199,10 @@ extern bool shuttle_write_buffer_fired_for(const ShuttleWrite *write,
 /* True if there are rows to be sent. */
 extern bool shuttle_write_buffer_has_rows(const ShuttleWrite *write);
 
-/* Approximate size of the buffered rows when they are sent. */
+/* Approximate size of the buffered rows when they are sent, and of those that
+ * were sent and not answered. */
 extern int64 shuttle_write_buffer_bytes(const ShuttleWrite *write);
+extern int64 shuttle_write_buffer_sent_bytes(const ShuttleWrite *write);
 
 /* is_full: true if buffered rows must be sent now. is_ahead: true if so much
  * was sent that its answer must be waited for. */
@@ -220,6 +222,14 @@ extern bool shuttle_write_is_plain(ShuttleWrite *write);
  * may follow.
  */
 extern void shuttle_write_buffer_send(ShuttleWrite *write, int nest_level, bool more);
+
+/* True if answers can be read at any time: nothing follows from them. */
+extern bool shuttle_write_streams(const ShuttleWrite *write);
+
+/* Reads the answers that have come; wait: waits for the oldest one. Returns the
+ * bytes of their rows, which the next function counts. Errors: those of the
+ * node. */
+extern int64 shuttle_write_buffer_take_answers(ShuttleWrite *write, bool wait);
 
 /* Waits for the answers; returns how many rows were written. Errors: those of
  * the node. */

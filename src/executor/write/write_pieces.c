@@ -298,6 +298,35 @@ take_pieces(ShuttleWrite *write, bool leaves)
 	return nwritten;
 }
 
+bool
+shuttle_write_streams(const ShuttleWrite *write)
+{
+	return write->operation == CMD_INSERT && write->node->operation == CMD_INSERT &&
+		!write->buffer->returns && write->conflict == NULL;
+}
+
+int64
+shuttle_write_buffer_take_answers(ShuttleWrite *write, bool wait)
+{
+	ShuttleWriteBuffer *buffer = write->buffer;
+	int64		nbytes = 0;
+
+	while (buffer->pieces != NIL)
+	{
+		SentPiece  *piece = linitial(buffer->pieces);
+
+		if (!wait && !shuttle_request_is_answered(piece->request))
+			break;
+		buffer->nfinished += finish_piece(write, piece);
+		nbytes += piece->nbytes;
+		MemoryContextDelete(piece->cxt);
+		buffer->pieces = list_delete_first(buffer->pieces);
+		wait = false;
+	}
+	buffer->nsent_bytes -= nbytes;
+	return nbytes;
+}
+
 uint64
 shuttle_write_buffer_finish(ShuttleWrite *write)
 {

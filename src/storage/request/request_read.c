@@ -94,6 +94,14 @@ shuttle_request_look(const ShuttleRequest *request)
 	}
 }
 
+bool
+shuttle_request_is_answered(ShuttleRequest *request)
+{
+	request->node->socket.readable = true;
+	shuttle_pipeline_progress(request->node);
+	return request->node->connection.state == NODE_LOST || shuttle_request_has_news(request);
+}
+
 /* A failed speculative request is not an error: its owner can send it again. */
 static bool
 failed_speculatively(const ShuttleRequest *request, bool wait)
