@@ -213,6 +213,8 @@ typedef struct ShuttleStatement
 	const char *sql;			/* parameters are $1 .. $nparams */
 	int			nparams;
 	const char *const *values;	/* texts; NULL is SQL's NULL */
+	const int  *lengths;		/* of values in binary format, -1: it is a
+								 * text; NULL: all are */
 	ShuttleEffect effect;
 	ShuttleSize size;
 	double		estimated_rows;

@@ -42,6 +42,8 @@ shuttle_write_buffer_create(ShuttleWrite *write)
 	buffer->by_ctid = write->operation != CMD_INSERT;
 	buffer->returns = shuttle_write_follows_up(write);
 	buffer->desc = describe_values(write);
+	buffer->row_values = palloc_array(Datum, Max(write->nattributes, 1));
+	buffer->row_nulls = palloc_array(bool, Max(write->nattributes, 1));
 	buffer->values_slot = MakeSingleTupleTableSlot(buffer->desc, &TTSOpsMinimalTuple);
 	if (write->decoder != NULL || shuttle_on_conflict_returns_xmax(write))
 	{
@@ -172,8 +174,8 @@ static int64
 copy_values(ShuttleWrite *write, TupleTableSlot *slot, ShuttleWaitingRow *row)
 {
 	ShuttleWriteBuffer *buffer = write->buffer;
-	Datum	   *values = palloc_array(Datum, Max(write->nattributes, 1));
-	bool	   *nulls = palloc_array(bool, Max(write->nattributes, 1));
+	Datum	   *values = buffer->row_values;
+	bool	   *nulls = buffer->row_nulls;
 	int64		nbytes;
 
 	for (int i = 0; i < write->nattributes; i++)
@@ -190,8 +192,6 @@ copy_values(ShuttleWrite *write, TupleTableSlot *slot, ShuttleWaitingRow *row)
 			(VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value)))
 			nbytes += toast_raw_datum_size(values[i]);
 	}
-	pfree(values);
-	pfree(nulls);
 	return nbytes;
 }
 

@@ -141,17 +141,33 @@ typedef struct ShuttleWaitingRows
 /*
  * Prints the parameters of a statement, in work_cxt. rows: one text for each
  * value; with a ctid there is one row, and its tableoid comes last. arrays: as
- * in shuttle_write_array_sql().
+ * in shuttle_write_array_sql(); lengths gets those of binary ones and -1 for
+ * texts.
  */
 extern const char **shuttle_write_print_rows(const ShuttleWrite *write,
 											 const ShuttleWaitingRows *rows);
 extern const char **shuttle_write_print_arrays(const ShuttleWrite *write,
 											   const ShuttleWaitingRows *rows,
-											   const ShuttleRemoteTable *table);
+											   const ShuttleRemoteTable *table,
+											   int *lengths);
 
 /* Appends an element to the text of an array that begins with a brace. */
 extern void shuttle_write_append_element(StringInfo array, const char *text,
 										 char delimiter);
+
+/* ---- binary arrays of many rows (write_binary.c) */
+
+/* Which attributes of an INSERT can be sent as binary arrays: those of types
+ * that nodes know by the same name and number, and read bit for bit. In the
+ * current context. */
+extern bool *shuttle_write_choose_binary(const ShuttleWrite *write,
+										 const ShuttleRemoteTable *table);
+
+/* Appends the head of a binary array of nrows elements, and an element; NULL:
+ * value is not read. */
+extern void shuttle_write_begin_binary(StringInfo array, Oid type, int nrows);
+extern void shuttle_write_append_binary(StringInfo array, Form_pg_attribute attribute,
+										Datum value, bool is_null);
 
 /* ---- buffered rows (write_buffer.c) */
 
@@ -161,6 +177,8 @@ struct ShuttleWriteBuffer
 	bool		returns;		/* rows are needed after they are written */
 	TupleDesc	desc;			/* of values */
 	TupleTableSlot *values_slot;
+	Datum	   *row_values;		/* of the row that is being added */
+	bool	   *row_nulls;
 	TupleTableSlot *plan_slot;	/* NULL: the source's row is not needed */
 	ShuttleDecoder *decoder;	/* NULL: no column is returned */
 	ShuttleDecoder *marked_decoder; /* the same, if a mark precedes the
@@ -179,6 +197,7 @@ struct ShuttleWriteBuffer
 	ShuttleRemoteTable *table;	/* set while a piece is made or checked */
 	char	   *sql;			/* statement for many rows, in the query's
 								 * context */
+	bool	   *in_binary;		/* which attributes its arrays are sent so */
 	List	   *pieces;			/* oldest first */
 	uint64		nfinished;		/* rows written but not reported yet */
 };

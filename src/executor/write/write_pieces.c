@@ -55,7 +55,7 @@ typedef struct SentPiece
 } SentPiece;
 
 static void send_piece(ShuttleWrite *write, const char *sql, int nparams,
-					   const char *const *values, int nest_level);
+					   const char *const *values, const int *lengths, int nest_level);
 static uint64 finish_piece(ShuttleWrite *write, SentPiece *piece);
 static void judge_count(ShuttleWrite *write, const SentPiece *piece, uint64 nwritten);
 pg_noreturn static void refuse_triggered(ShuttleWrite *write, const SentPiece *piece,
@@ -150,6 +150,8 @@ array_sql(ShuttleWrite *write)
 		if (buffer->sql != NULL)
 			pfree(buffer->sql);
 		buffer->sql = shuttle_write_array_sql(write, buffer->table);
+		if (buffer->in_binary == NULL)
+			buffer->in_binary = shuttle_write_choose_binary(write, buffer->table);
 		MemoryContextSwitchTo(old_cxt);
 	}
 	return buffer->sql;
@@ -159,7 +161,9 @@ void
 shuttle_write_buffer_send(ShuttleWrite *write, int nest_level, bool more)
 {
 	ShuttleWriteBuffer *buffer = write->buffer;
+	const char *sql;
 	const char **values;
+	int		   *lengths;
 	int			nvalues;
 	ShuttleWaitingRows rows = {
 		.by_ctid = buffer->by_ctid,
@@ -174,10 +178,10 @@ shuttle_write_buffer_send(ShuttleWrite *write, int nest_level, bool more)
 	MemoryContextReset(write->work_cxt);
 	if (travels_as_values(write))
 	{
-		const char *sql = shuttle_write_values_sql(write, buffer->nrows);
 		int			nparams = write->nvalues * buffer->nrows;
 		bool		ask = buffer->nrows > 1;
 
+		sql = shuttle_write_values_sql(write, buffer->nrows);
 		if (buffer->by_ctid && OidIsValid(buffer->rows[0].tableoid) &&
 			write->sql_by_table != NULL)
 		{
@@ -186,7 +190,7 @@ shuttle_write_buffer_send(ShuttleWrite *write, int nest_level, bool more)
 		}
 		values = shuttle_write_print_rows(write, &rows);
 		nparams = add_conflict_values(write, &values, nparams);
-		send_piece(write, sql, nparams, values, nest_level);
+		send_piece(write, sql, nparams, values, NULL, nest_level);
 		if (ask)
 			shuttle_remote_table_ask(write->rel, write->storage_node,
 									 shuttle_foreign_snapshot(write->estate));
@@ -194,15 +198,19 @@ shuttle_write_buffer_send(ShuttleWrite *write, int nest_level, bool more)
 	}
 
 	need_table(write);
-	values = shuttle_write_print_arrays(write, &rows, buffer->table);
-	nvalues = add_conflict_values(write, &values, write->nvalues + buffer->by_ctid);
-	send_piece(write, array_sql(write), nvalues, values, nest_level);
+	sql = array_sql(write);
+	nvalues = write->nvalues + buffer->by_ctid;
+	lengths = MemoryContextAlloc(write->work_cxt, sizeof(int) * Max(nvalues, 1));
+	values = shuttle_write_print_arrays(write, &rows, buffer->table, lengths);
+	nvalues = add_conflict_values(write, &values, nvalues);
+	send_piece(write, sql, nvalues, values, buffer->in_binary == NULL ? NULL : lengths,
+			   nest_level);
 }
 
 /* Sends the buffered rows, which were printed into values. */
 static void
 send_piece(ShuttleWrite *write, const char *sql, int nparams,
-		   const char *const *values, int nest_level)
+		   const char *const *values, const int *lengths, int nest_level)
 {
 	ShuttleWriteBuffer *buffer = write->buffer;
 	MemoryContext cxt = AllocSetContextCreate(write->estate->es_query_cxt,
@@ -215,6 +223,7 @@ send_piece(ShuttleWrite *write, const char *sql, int nparams,
 		.sql = sql,
 		.nparams = nparams,
 		.values = values,
+		.lengths = lengths,
 		.effect = SHUTTLE_WRITES,
 		.looks = shuttle_write_looks(write),
 		.snapshot = shuttle_foreign_snapshot(write->estate),

@@ -111,8 +111,10 @@ append_name(StringInfo ctids, StringInfo tableoids, const ShuttleWaitingRow *row
 
 const char **
 shuttle_write_print_arrays(const ShuttleWrite *write, const ShuttleWaitingRows *rows,
-						   const ShuttleRemoteTable *table)
+						   const ShuttleRemoteTable *table, int *lengths)
 {
+	const bool *in_binary = write->buffer->in_binary;
+	TupleDesc	desc = rows->slot->tts_tupleDescriptor;
 	MemoryContext old_cxt = MemoryContextSwitchTo(write->work_cxt);
 	MemoryContext row_cxt = AllocSetContextCreate(write->work_cxt, "shuttle row",
 												  ALLOCSET_SMALL_SIZES);
@@ -125,7 +127,11 @@ shuttle_write_print_arrays(const ShuttleWrite *write, const ShuttleWaitingRows *
 	for (int i = 0; i < narrays; i++)
 	{
 		initStringInfo(&arrays[i]);
-		appendStringInfoChar(&arrays[i], '{');
+		if (in_binary != NULL && in_binary[i])
+			shuttle_write_begin_binary(&arrays[i], TupleDescAttr(desc, i)->atttypid,
+									   rows->nrows);
+		else
+			appendStringInfoChar(&arrays[i], '{');
 	}
 	for (int row = 0; row < rows->nrows; row++)
 	{
@@ -135,14 +141,23 @@ shuttle_write_print_arrays(const ShuttleWrite *write, const ShuttleWaitingRows *
 		ExecStoreMinimalTuple(rows->rows[row].values, rows->slot, false);
 		slot_getallattrs(rows->slot);
 		for (int i = 0; i < write->nattributes; i++)
-			shuttle_write_append_element(&first[i], value_text(write, rows->slot, i),
-										 table->delimiters[write->attributes[i] - 1]);
+		{
+			if (in_binary != NULL && in_binary[i])
+				shuttle_write_append_binary(&first[i], TupleDescAttr(desc, i),
+											rows->slot->tts_values[i],
+											rows->slot->tts_isnull[i]);
+			else
+				shuttle_write_append_element(&first[i], value_text(write, rows->slot, i),
+											 table->delimiters[write->attributes[i] - 1]);
+		}
 		ExecClearTuple(rows->slot);
 		MemoryContextReset(row_cxt);
 	}
 	for (int i = 0; i < narrays; i++)
 	{
-		appendStringInfoChar(&arrays[i], '}');
+		lengths[i] = in_binary != NULL && in_binary[i] ? arrays[i].len : -1;
+		if (lengths[i] < 0)
+			appendStringInfoChar(&arrays[i], '}');
 		values[i] = arrays[i].data;
 	}
 	shuttle_transmission_end(nestlevel);

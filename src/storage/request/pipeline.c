@@ -236,10 +236,11 @@ send_statement(PGconn *conn, ShuttleCommand *command)
 	if (command->prepared != NULL)
 		return PQsendQueryPrepared(conn,
 								   shuttle_prepared_name(command->prepared),
-								   request->nparams, values, NULL, NULL,
-								   command->in_binary) == 1;
+								   request->nparams, values, request->lengths,
+								   request->formats, command->in_binary) == 1;
 	return PQsendQueryParams(conn, request->sent_sql, request->nparams,
-							 NULL, values, NULL, NULL, command->in_binary) == 1;
+							 NULL, values, request->lengths, request->formats,
+							 command->in_binary) == 1;
 }
 
 /* Message sizes as in the protocol's documentation. */
@@ -257,7 +258,8 @@ count_bytes_sent(ShuttleCommand *command)
 	if (command->kind == COMMAND_STATEMENT || command->kind == COMMAND_DECLARE)
 	{
 		for (int i = 0; i < request->nparams; i++)
-			bytes += 4 + (request->values[i] ? strlen(request->values[i]) : 0);
+			bytes += 4 + (request->values[i] == NULL ? 0 : request->lengths != NULL ?
+						  request->lengths[i] : strlen(request->values[i]));
 	}
 	if (command->prepared != NULL)
 		bytes += strlen(shuttle_prepared_name(command->prepared));

@@ -26,6 +26,7 @@
 #include "utils/resowner.h"
 #include "utils/timestamp.h"
 
+#include "base/shuttle_compat.h"
 #include "base/shuttle_counters.h"
 #include "base/shuttle_settings.h"
 #include "storage/connection/connection.h"
@@ -82,6 +83,36 @@ shuttle_request_send(ShuttleNode *node, const ShuttleStatement *statement,
 	return request;
 }
 
+/* Called in the request's context. */
+static void
+copy_values(ShuttleRequest *request, const ShuttleStatement *statement)
+{
+	int			n = statement->nparams;
+
+	request->nparams = n;
+	request->values = palloc_array(char *, Max(1, n));
+	if (statement->lengths != NULL)
+	{
+		request->lengths = palloc_array(int, Max(1, n));
+		request->formats = palloc_array(int, Max(1, n));
+	}
+	for (int i = 0; i < n; i++)
+	{
+		const char *value = statement->values[i];
+		bool		in_binary = statement->lengths != NULL && statement->lengths[i] >= 0;
+		int			length = value == NULL ? 0 :
+			in_binary ? statement->lengths[i] : strlen(value);
+
+		request->values[i] = value == NULL ? NULL :
+			memcpy(palloc(length + 1), value, length + !in_binary);
+		if (request->lengths != NULL)
+		{
+			request->lengths[i] = length;
+			request->formats[i] = in_binary;
+		}
+	}
+}
+
 static ShuttleRequest *
 create_request(ShuttleNode *node, const ShuttleStatement *statement,
 			   MemoryContext owner)
@@ -100,11 +131,7 @@ create_request(ShuttleNode *node, const ShuttleStatement *statement,
 	MemoryContextRegisterResetCallback(cxt, &request->callback);
 
 	request->sql = pstrdup(statement->sql);
-	request->nparams = statement->nparams;
-	request->values = palloc(sizeof(char *) * Max(1, statement->nparams));
-	for (int i = 0; i < statement->nparams; i++)
-		request->values[i] = statement->values[i] != NULL ?
-			pstrdup(statement->values[i]) : NULL;
+	copy_values(request, statement);
 	request->effect = statement->effect;
 	request->snapshot = statement->snapshot;
 	request->speculative = statement->speculative;

@@ -64,6 +64,8 @@ struct ShuttleRequest
 	char	   *sent_sql;		/* with LIMIT or DECLARE added */
 	int			nparams;
 	char	  **values;
+	int		   *lengths;		/* of values; NULL: all are texts */
+	int		   *formats;		/* 1: binary; NULL: all are texts */
 	ShuttleEffect effect;
 	uint64		snapshot;
 	bool		speculative;
