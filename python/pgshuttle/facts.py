@@ -48,6 +48,7 @@ class NodeFacts:
     server: ServerFacts = field(default_factory=ServerFacts)
     tables: list[TableFacts] = field(default_factory=list)
     storage: StorageFacts | None = None
+    follows_primary: bool = False  # several hosts, and target_session_attrs wants the primary
 
 
 @dataclass

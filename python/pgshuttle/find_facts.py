@@ -28,6 +28,7 @@ SETTINGS = (
     "server_encoding",
     "block_size",
     "max_prepared_transactions",
+    "synchronous_standby_names",
     "enable_nestloop",
     "enable_partitionwise_join",
     "shared_preload_libraries",
@@ -45,7 +46,11 @@ SELECT s.srvname, CASE h.proname WHEN 'postgres_fdw_handler' THEN 'postgres_fdw'
             WHERE m.srvid = s.oid
                 AND m.umuser IN (0, (SELECT oid FROM pg_roles WHERE rolname = current_user))),
     coalesce((SELECT o.option_value FROM pg_options_to_table(s.srvoptions) o
-              WHERE o.option_name = 'extensions'), '')
+              WHERE o.option_name = 'extensions'), ''),
+    (SELECT coalesce(bool_or(o.option_name IN ('host', 'hostaddr') AND o.option_value LIKE '%,%')
+            AND bool_or(o.option_name = 'target_session_attrs'
+                        AND o.option_value IN ('read-write', 'primary')), false)
+     FROM pg_options_to_table(s.srvoptions) o)
 FROM pg_foreign_server s
     JOIN pg_foreign_data_wrapper w ON w.oid = s.srvfdw
     JOIN pg_proc h ON h.oid = w.fdwhandler
@@ -271,8 +276,10 @@ def read_facts(connection: Connection, load_error: str | None, *, was_loaded: bo
         "WHERE name = 'pg_shuttle'), '')",
     )[0]
     nodes = [
-        NodeFacts(name, wrapper, may_use, has_mapping, [w.strip() for w in shipped.split(",") if w])
-        for name, wrapper, may_use, has_mapping, shipped in read_rows(connection, SERVERS)
+        NodeFacts(
+            name, wrapper, may_use, mapped, shipped.replace(",", " ").split(), follows_primary=ha
+        )
+        for name, wrapper, may_use, mapped, shipped, ha in read_rows(connection, SERVERS)
     ]
     for node in nodes:
         if node.may_use and node.has_mapping and not is_standby:

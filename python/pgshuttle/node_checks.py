@@ -68,6 +68,18 @@ def check_two_phase(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
         )
 
 
+def check_standbys(_facts: Facts, node: NodeFacts) -> Iterator[Finding]:
+    """Could a promotion lose what the node has prepared?"""
+    if node.follows_primary and node.server.settings.get("synchronous_standby_names") == "":
+        yield Finding(
+            Level.WARNING,
+            "standbys",
+            "no standby is synchronous: the promotion of one can lose this node's part of a "
+            "commit that other nodes keep",
+            "Set synchronous_standby_names there, or Patroni's synchronous_mode.",
+        )
+
+
 def check_extensions(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
     """Has the node what the server's option says that it has?"""
     if not node.server.extensions:  # could not be read
@@ -180,6 +192,7 @@ NODE_CHECKS: tuple[Callable[[Facts, NodeFacts], Iterator[Finding]], ...] = (
     check_rights,
     check_round_trip,
     check_two_phase,
+    check_standbys,
     check_extensions,
     check_sameness,
     check_statistics,

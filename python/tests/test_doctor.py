@@ -168,6 +168,16 @@ def test_two_phase_commit_matters_with_several_nodes() -> None:
     assert (found.where, found.check) == ("far", "prepared transactions")
 
 
+def test_promotions_lose_nothing_with_synchronous_standbys() -> None:
+    node = make_node(server=make_server(synchronous_standby_names=""))
+    assert find_bad(make_facts(node)) == []
+    node.follows_primary = True
+    (found,) = find_bad(make_facts(node))
+    assert (found.level, found.check) == (Level.WARNING, "standbys")
+    node.server.settings["synchronous_standby_names"] = "ANY 1 (a, b)"
+    assert find_bad(make_facts(node)) == []
+
+
 def test_extensions_that_a_server_promises() -> None:
     facts = make_facts(make_node(shipped_extensions=["cube", "pg_shuttle"]))
     (found,) = find_bad(facts)
