@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 
+use Cwd qw(abs_path);
 use Test::More;
 use Time::HiRes qw(time usleep);
 
@@ -18,7 +19,7 @@ my $allowed_seconds = 10;	# usually 0.1, but the machine may be busy
 
 my $cluster = ShuttleCommit->new(2);
 my $query = $cluster->{query};
-my $file = $query->basedir . '/rows';
+my $file = abs_path($query->basedir) . '/rows';
 
 $query->safe_psql('postgres', q{DROP USER MAPPING FOR CURRENT_USER SERVER node1; DROP USER MAPPING FOR CURRENT_USER SERVER node2;
 	CREATE USER MAPPING FOR PUBLIC SERVER node1; CREATE USER MAPPING FOR PUBLIC SERVER node2;});
