@@ -12,8 +12,8 @@ from randomqueries.ways import Way, random_company, random_way
 
 PREPARED_SHARE = 0.12
 TWO_SHARE = 0.05
-ONE_KEY_SHARE = 0.35  # of queries of distributed tables
-ON_NODES_SHARE = 0.3  # of them: whole joins may be done on nodes
+ONE_KEY_SHARES = (0.2, 0.5, 0.9)  # of queries of distributed tables; a seed has one of these
+ON_NODES_SHARE = 0.45  # of the others: whole joins may be done on nodes
 DEAR_SHARE = 0.7  # of these: joins here cost more than any on nodes
 JOINS_HERE = ("enable_hashjoin", "enable_mergejoin", "enable_nestloop")
 
@@ -42,9 +42,6 @@ def make_case(seed: int, number: int, tables: tuple[Table, ...], only: str | Non
 
 def random_key(dice: Dice, seed: int) -> str | None:
     """For make_query."""
-    shares = [
-        (ONE_KEY_SHARE, common_key(seed)),
-        (ON_NODES_SHARE, ""),
-        (1 - ONE_KEY_SHARE - ON_NODES_SHARE, None),
-    ]
-    return dice.weighted(shares)
+    if dice.chance(Dice(seed, "one key").pick(ONE_KEY_SHARES)):
+        return common_key(seed)
+    return "" if dice.chance(ON_NODES_SHARE) else None

@@ -115,7 +115,7 @@ def common_key(seed: int) -> str:
 def make_distributed(session: Session, dice: Dice, table: Table, common: str) -> None:
     """Indexes are made before or behind, as a user has them."""
     name = f"{TABLETS}.{table.name}"
-    key = common if dice.chance(0.85) else dice.pick(KEYS)
+    key = common if dice.chance(0.95) else dice.pick(KEYS)
     session.run(
         f"CREATE TABLE {name} ({columns_sql(list(COLUMNS))});"
         f"INSERT INTO {name} SELECT * FROM local.{table.name} ORDER BY md5(id::text)"

@@ -70,7 +70,9 @@ class Maker:
     def table(self, most_rows: float, foreign_share: float) -> Item:
         """A table that is not larger than that, with an alias."""
         choices = [
-            (weight_of(table), table) for table in self.tables if table.size <= max(most_rows, 6)
+            (weight_of(table, self.key is not None), table)
+            for table in self.tables
+            if table.size <= max(most_rows, 6)
         ]
         return self.table_of([self.dice.weighted(choices).name], foreign_share)
 
@@ -114,9 +116,9 @@ def type_of(column: Column) -> str:
     return KINDS[column.source].type.split(" ")[0]
 
 
-def weight_of(table: Table) -> float:
-    """Tables without rows are there, but tell little."""
-    if table.size <= 1:
+def weight_of(table: Table, has_key: bool) -> float:
+    """Tables without rows are there, but tell little; nor does a barrier before a key."""
+    if table.size <= 1 or (has_key and table.shape.is_barrier):
         return 0.15
     return 0.6 if table.size > LARGE else 1
 

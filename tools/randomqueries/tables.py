@@ -37,7 +37,11 @@ class Shape:
 
     @property
     def is_view(self) -> bool:
-        return self.view_of is not None or self.union_of is not None
+        return self.is_barrier or self.union_of is not None
+
+    @property
+    def is_barrier(self) -> bool:
+        return self.view_of is not None and self.union_of is None
 
 
 @dataclass(frozen=True)

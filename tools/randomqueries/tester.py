@@ -19,7 +19,7 @@ from randomqueries.tables import make_tables
 from randomqueries.writes import TABLES as WRITTEN
 
 BATCHED_SHARE = 0.45  # of all queries, among them those that go to nodes as a whole
-TABLETS_SHARE = 0.3  # the same where others go to nodes as a whole
+TABLETS_SHARE = 0.15  # the same where others go to nodes as a whole
 SEVERAL_SHARE = 0.2
 
 START = """
