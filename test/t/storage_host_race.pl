@@ -16,10 +16,15 @@ use ShuttleSession;
 
 my $primary = PostgreSQL::Test::Cluster->new('primary');
 $primary->init(allows_streaming => 1);
+my $hba = $primary->data_dir . '/pg_hba.conf';
+my $lines = slurp_file($hba);
+unlink $hba;
+append_to_file($hba, "local all late scram-sha-256\n$lines");
 $primary->append_conf('postgresql.conf', "cluster_name = 'primary'\nmax_prepared_transactions = 10\nautovacuum = off");
 $primary->start;
 $primary->safe_psql('postgres', 'CREATE TABLE numbers AS SELECT i AS id FROM generate_series(1, 100) i; ANALYZE numbers; CREATE TABLE written (id int PRIMARY KEY);
-	CREATE VIEW which AS SELECT current_setting($$cluster_name$$) AS name; CREATE ROLE app LOGIN');
+	CREATE VIEW which AS SELECT current_setting($$cluster_name$$) AS name; GRANT SELECT ON which TO PUBLIC;
+	SET password_encryption = $$scram-sha-256$$; CREATE ROLE late LOGIN PASSWORD $$hush$$');
 $primary->backup('copy');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($primary, 'copy', has_streaming => 1);
@@ -186,6 +191,12 @@ $query->safe_psql('postgres', 'SELECT pg_cancel_backend(' . $session->pid . ')')
 like(($session->result)[1], qr/^ERROR:  57014/, 'a cancel');
 one($session, 'SELECT shuttle.disconnect();');
 is(sockets(), $before, 'no socket is left open');
+
+# A session that is busy while it connects has not waited for the host.
+make_server('busy', 'primary', q{connect_timeout '1'});
+$query->safe_psql('postgres', q{ALTER USER MAPPING FOR CURRENT_USER SERVER busy OPTIONS (SET user 'late', SET password 'hush')});
+is(one($session, 'BEGIN; DECLARE c CURSOR FOR SELECT name FROM which_busy; DO $$BEGIN PERFORM pg_sleep(1.5); END$$; FETCH c; COMMIT;'),
+	'primary', 'a deadline that passed while the session was busy');
 
 # ---- the standby is promoted while a session lives
 

@@ -61,6 +61,8 @@ typedef struct HostTry
 	PGconn	   *conn;			/* of a running try */
 	PostgresPollingStatusType polling;
 	TimestampTz started_at;
+	TimestampTz deadline;
+	bool		extended;		/* the deadline */
 	TimestampTz ended_at;
 	char		reason[512];
 } HostTry;
@@ -169,6 +171,13 @@ set_hosts(HostRace *race, const ConnectOptions *options)
 	}
 }
 
+static void
+set_deadline(const HostRace *race, HostTry *try, TimestampTz now)
+{
+	try->deadline = race->timeout_s == 0 ? DT_NOEND :
+		TimestampTzPlusMilliseconds(now, (int64) race->timeout_s * 1000);
+}
+
 /* Returns false if there are too many open files. */
 static bool
 start_try(HostRace *race, HostTry *try, TimestampTz now)
@@ -183,6 +192,8 @@ start_try(HostRace *race, HostTry *try, TimestampTz now)
 		race->values[race->noptions + i] = values[i];
 	}
 	try->started_at = now;
+	set_deadline(race, try, now);
+	try->extended = false;
 	if (try->host.unknown)
 	{
 		fail_try(race, try, "could not translate host name to address");
@@ -232,13 +243,6 @@ fail_try(HostRace *race, HostTry *try, const char *reason)
 																LATE_MS));
 }
 
-static TimestampTz
-deadline_of(const HostRace *race, const HostTry *try)
-{
-	return race->timeout_s == 0 ? DT_NOEND :
-		TimestampTzPlusMilliseconds(try->started_at, (int64) race->timeout_s * 1000);
-}
-
 static int
 count_running(const HostRace *race)
 {
@@ -279,18 +283,26 @@ is_ready(const HostTry *try)
 	return poll(&event, 1, 0) > 0;
 }
 
-/* Returns true if something changed. */
+/*
+ * Returns true if something changed. A host whose answer is found behind the
+ * deadline, since the session was busy, gets its time once more.
+ */
 static bool
 advance_try(HostRace *race, HostTry *try, TimestampTz now)
 {
 	if (is_ready(try))
 	{
+		if (now >= try->deadline && !try->extended)
+		{
+			try->extended = true;
+			set_deadline(race, try, now);
+		}
 		try->polling = PQconnectPoll(try->conn);
 		if (try->polling == PGRES_POLLING_FAILED)
 			fail_try(race, try, PQerrorMessage(try->conn));
 		return true;
 	}
-	if (now < deadline_of(race, try))
+	if (now < try->deadline)
 		return false;
 	try->timed_out = true;
 	fail_try(race, try, "timeout expired");
@@ -446,7 +458,7 @@ shuttle_race_wake_at(const HostRace *race)
 		const HostTry *try = &race->tries[i];
 
 		wake_at = Min(wake_at, try->state == TRY_RUNNING ?
-					  deadline_of(race, try) : start_of(race, try));
+					  try->deadline : start_of(race, try));
 	}
 	return wake_at == DT_NOEND ? 0 : wake_at;
 }
