@@ -219,6 +219,7 @@ shuttle_connection_poll(ShuttleNode *node)
 {
 	HostRace   *race = node->connection.race;
 	bool		changed = false;
+	bool		moved;
 	RaceState	state = shuttle_race_advance(race, &changed);
 
 	Assert(node->connection.state == NODE_CONNECTING);
@@ -231,8 +232,9 @@ shuttle_connection_poll(ShuttleNode *node)
 	else if (state == RACE_WON)
 	{
 		node->connection.race = NULL;
-		node->connection.conn = shuttle_race_take(race);
-		shuttle_race_end(race);
+		node->connection.conn = shuttle_race_take(race, &moved);
+		if (moved)
+			shuttle_two_phase_node_moved();
 		finish_connect(node);
 	}
 }

@@ -159,14 +159,20 @@ shuttle_host_order(Oid serverid, const uint32 *hosts, int nhosts, bool good_firs
 	}
 }
 
-void
+bool
 shuttle_host_order_note_good(Oid serverid, uint32 host)
 {
+	ServerHosts *server;
+	bool		moved;
+
 	if (!have_memory())
-		return;
+		return false;
 	SpinLockAcquire(&memory->lock);
-	enter_server(serverid)->good = host;
+	server = enter_server(serverid);
+	moved = server->good != 0 && server->good != host;
+	server->good = host;
 	SpinLockRelease(&memory->lock);
+	return moved;
 }
 
 void

@@ -77,10 +77,12 @@ struct HostRace
 	int			noptions;		/* without these four */
 	int			timeout_s;		/* 0: none */
 	int			head_start_ms;
+	bool		by_role;		/* target_session_attrs chooses the host */
 	bool		for_standby;	/* first round of prefer-standby */
 	bool		prefers_standby;
 	TimestampTz next_start;		/* for the next host that waits */
 	PGconn	   *winner;
+	bool		moved;			/* another host was taken before */
 	int			ntries;
 	HostTry    *tries;			/* in the order in which they start */
 };
@@ -145,6 +147,7 @@ set_hosts(HostRace *race, const ConnectOptions *options)
 	race->tries = palloc0_array(HostTry, nhosts);
 	race->prefers_standby = nhosts > 1 && role != NULL && strcmp(role, "prefer-standby") == 0;
 	race->for_standby = race->prefers_standby;
+	race->by_role = role != NULL && strcmp(role, "any") != 0 && !options->shuffle;
 	for (int i = 0; i < options->nhosts; i++)
 	{
 		int			other = options->shuffle ? pg_prng_uint64_range(&pg_global_prng_state, 0, i) : i;
@@ -154,9 +157,7 @@ set_hosts(HostRace *race, const ConnectOptions *options)
 		order[other] = i;
 	}
 	if (nhosts > 1)
-		shuttle_host_order(race->node->key.serverid, hashes, nhosts,
-						   role != NULL && strcmp(role, "any") != 0 && !options->shuffle,
-						   order, late);
+		shuttle_host_order(race->node->key.serverid, hashes, nhosts, race->by_role, order, late);
 	for (int i = 0; i < options->nhosts; i++)
 	{
 		const ConnectHost *host = &options->hosts[order[i]];
@@ -414,7 +415,7 @@ note_winner(HostRace *race, HostTry *winner, TimestampTz now)
 	winner->state = TRY_ENDED;
 	if (race->ntries == 1)
 		return;
-	shuttle_host_order_note_good(serverid, winner->host.hash);
+	race->moved = shuttle_host_order_note_good(serverid, winner->host.hash) && race->by_role;
 	shuttle_host_order_note_late(serverid, winner->host.hash, false);
 	for (int i = 0; i < race->ntries; i++)
 	{
@@ -464,11 +465,13 @@ shuttle_race_wake_at(const HostRace *race)
 }
 
 PGconn *
-shuttle_race_take(HostRace *race)
+shuttle_race_take(HostRace *race, bool *moved)
 {
 	PGconn	   *conn = race->winner;
 
+	*moved = race->moved;
 	race->winner = NULL;
+	shuttle_race_end(race);
 	return conn;
 }
 

@@ -42,8 +42,9 @@ extern int	shuttle_race_nhosts(const HostRace *race);
 /* When to call shuttle_race_advance() even if no socket is ready; 0: never. */
 extern TimestampTz shuttle_race_wake_at(const HostRace *race);
 
-/* The caller gets the connection, and an external file descriptor with it. */
-extern PGconn *shuttle_race_take(HostRace *race);
+/* Ends the race. The caller gets the connection, and an external file descriptor
+ * with it. Sets moved if another host was the node before. */
+extern PGconn *shuttle_race_take(HostRace *race, bool *moved);
 
 /* Writes why each host was not taken, without secrets. Returns true if none has
  * answered in time. */
@@ -62,8 +63,9 @@ extern void shuttle_race_end(HostRace *race);
 extern void shuttle_host_order(Oid serverid, const uint32 *hosts, int nhosts,
 							   bool good_first, int *order, bool *late);
 
-/* Remember that a host was taken, or whether it answered in time. Never raise. */
-extern void shuttle_host_order_note_good(Oid serverid, uint32 host);
+/* Remember that a host was taken, or whether it answered in time. Never raise.
+ * The first one returns true if another host was taken before. */
+extern bool shuttle_host_order_note_good(Oid serverid, uint32 host);
 extern void shuttle_host_order_note_late(Oid serverid, uint32 host, bool late);
 
 /* Shared memory of host_order.c. */

@@ -34,6 +34,7 @@
 #include "storage/request/outside_transaction.h"
 #include "storage/request/pipeline.h"
 #include "storage/shuttle_storage.h"
+#include "storage/transaction/two_phase.h"
 
 #define CANCEL_WAIT_MS 1000
 
@@ -296,6 +297,7 @@ static void
 advance_connecting(OutsideRun *run)
 {
 	ShuttleNode *node = &run->node;
+	bool		moved;
 	char		reasons[lengthof(node->connection.failure.detail)];
 
 	switch (shuttle_race_advance(node->connection.race, NULL))
@@ -309,9 +311,10 @@ advance_connecting(OutsideRun *run)
 		case RACE_WON:
 			break;
 	}
-	node->connection.conn = shuttle_race_take(node->connection.race);
-	shuttle_race_end(node->connection.race);
+	node->connection.conn = shuttle_race_take(node->connection.race, &moved);
 	node->connection.race = NULL;
+	if (moved)
+		shuttle_two_phase_node_moved();
 	node->connection.used_password = PQconnectionUsedPassword(node->connection.conn) != 0;
 	if (!shuttle_connect_allowed(node))
 	{

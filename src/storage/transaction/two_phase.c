@@ -82,6 +82,13 @@ shuttle_two_phase_look(ShuttleNode *node)
 }
 
 void
+shuttle_two_phase_node_moved(void)
+{
+	if (methods != NULL)
+		methods->in_doubt(true);
+}
+
+void
 shuttle_two_phase_recover(void)
 {
 	dlist_iter	iter;

@@ -32,6 +32,10 @@ extern void shuttle_two_phase_check(ShuttleNode *node);
  * transactions of this database. */
 extern void shuttle_two_phase_look(ShuttleNode *node);
 
+/* A promoted standby took a node's place: it may have prepared what the node had
+ * already finished. Never raises. */
+extern void shuttle_two_phase_node_moved(void);
+
 /* Some node has leftover prepared transactions. */
 extern bool shuttle_left_prepared;
 
