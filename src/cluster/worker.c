@@ -207,6 +207,16 @@ shuttle_worker_wake_launcher(void)
 
 /* ---- the process that starts workers */
 
+/* A normal stop is no error. With exit code 1 the server starts the launcher
+ * again if only the launcher was asked to end. */
+static void
+end_if_asked(void)
+{
+	if (ProcDiePending)
+		proc_exit(1);
+	CHECK_FOR_INTERRUPTS();
+}
+
 static void
 forget_latch(int code, Datum arg)
 {
@@ -237,7 +247,7 @@ shuttle_recovery_main(Datum arg)
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
 						 wait_ms, shuttle_wait_event(SHUTTLE_WAIT_RECOVERY));
 		ResetLatch(MyLatch);
-		CHECK_FOR_INTERRUPTS();
+		end_if_asked();
 		if (ConfigReloadPending)
 		{
 			ConfigReloadPending = false;
@@ -404,6 +414,23 @@ look_at_due(void)
 	return wait_ms;
 }
 
+/* WaitForBackgroundWorkerShutdown() would end the launcher by FATAL. */
+static void
+await_worker(BackgroundWorkerHandle *handle)
+{
+	pid_t		pid;
+
+	for (;;)
+	{
+		end_if_asked();
+		if (GetBackgroundWorkerPid(handle, &pid) == BGWH_STOPPED)
+			return;
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH, 0,
+						 shuttle_wait_event(SHUTTLE_WAIT_RECOVERY));
+		ResetLatch(MyLatch);
+	}
+}
+
 /* Starts a worker and waits for its end. If none can start, the next turn tries
  * again. */
 static void
@@ -424,7 +451,7 @@ look_at(Oid databaseid)
 
 	if (RegisterDynamicBackgroundWorker(&worker, &handle))
 	{
-		(void) WaitForBackgroundWorkerShutdown(handle);
+		await_worker(handle);
 		pfree(handle);
 	}
 	else

@@ -166,6 +166,7 @@ $watcher->quit;
 
 $node->append_conf('postgresql.conf', "shared_preload_libraries = ''\nsession_preload_libraries = 'pg_shuttle'");
 $node->restart;
+unlike(slurp_file($node->logfile), qr/FATAL: .*"pg_shuttle recovery"/, 'a normal stop is no error of the launcher');
 $session = ShuttleSession->new($node, 'postgres');
 $other = ShuttleSession->new($node, 'postgres');
 $session->run('SELECT count(*) FROM far_numbers;');
