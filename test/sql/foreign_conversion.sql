@@ -39,6 +39,13 @@ SET shuttle.debug_force_batched_join = on;
 \set VERBOSITY default
 SELECT v.i, w.x2 FROM (VALUES (1), (2)) v (i) JOIN word w (x1, x2) ON w.x1 = v.i;
 
+-- all partitions have one alias: the second line of the context names the table and its node
+CREATE TABLE ours.words (id int, number int) PARTITION BY LIST (id);
+CREATE FOREIGN TABLE ours.words_1 PARTITION OF ours.words FOR VALUES IN (1) SERVER our_node OPTIONS (schema_name 'node', table_name 'word_parts');
+CREATE FOREIGN TABLE ours.words_2 PARTITION OF ours.words FOR VALUES IN (2) SERVER our_node OPTIONS (schema_name 'node', table_name 'word_parts');
+CREATE VIEW node.word_parts AS SELECT id, CASE WHEN id = 1 THEN '1' ELSE w END AS number FROM node.word;
+SELECT * FROM ours.words w WHERE id = 2;
+
 -- what the session has set for its own texts is nothing to those of a node
 RESET shuttle.debug_force_batched_join;
 CREATE TABLE node.texts (id int, t text[], r real[], x xml);

@@ -298,13 +298,13 @@ is( run(q{
 	CREATE FOREIGN TABLE no_date (id date) SERVER good OPTIONS (table_name 'good');
 	CREATE FOREIGN TABLE small (id int, v text) SERVER good;}), '', 'wrong tables');
 my %wrong_tables = (
-	'SELECT * FROM no_table;' => qr/^ERROR:  42P01: relation "public.no_table" does not exist\n(?:.*\n)*CONTEXT:  storage node "good", request: SELECT/,
+	'SELECT * FROM no_table;' => qr/^ERROR:  42P01: relation "public.no_table" does not exist\n(?:.*\n)*HINT:  .*"pgshuttle doctor".*\nCONTEXT:  storage node "good", request: SELECT/,
 	'INSERT INTO no_table VALUES (1);' => qr/^ERROR:  42P01: .*\n(?:.*\n)*CONTEXT:  storage node "good", request: INSERT/,
 	'UPDATE no_table SET id = 1;' => qr/^ERROR:  42P01: .*\n(?:.*\n)*CONTEXT:  storage node "good", request: UPDATE/,
 	'TRUNCATE no_table;' => qr/^ERROR:  42P01: .*\n(?:.*\n)*CONTEXT:  storage node "good"/,
 	'ANALYZE no_table;' => qr/^ERROR:  42P01: .*\n(?:.*\n)*CONTEXT:  storage node "good"/,
 	'SELECT * FROM no_schema;' => qr/^ERROR:  (?:42P01|3F000): .*nowhere/,
-	'SELECT * FROM no_column;' => qr/^ERROR:  42703: column "other" does not exist\n(?:.*\n)*CONTEXT:  storage node "good"/,
+	'SELECT * FROM no_column;' => qr/^ERROR:  42703: column "other" does not exist\n(?:.*\n)*HINT:  .*"pgshuttle doctor".*\nCONTEXT:  storage node "good"/,
 	'SELECT * FROM no_number;' => qr/^ERROR:  22P02: invalid input syntax for type integer: "text 1"\nCONTEXT:  .*column "t" of foreign table "no_number"/,
 	'SELECT * FROM too_small;' => qr/^ERROR:  22003: value "3000000001" is out of range for type integer\nCONTEXT:  .*column "large" of foreign table "too_small"/,
 	'SELECT * FROM no_date;' => qr/^ERROR:  22007: invalid input syntax for type date: "1"\nCONTEXT:  .*column "id" of foreign table "no_date"/,

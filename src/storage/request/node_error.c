@@ -166,6 +166,9 @@ shuttle_node_error_raise(ShuttleNode *node, ShuttleNodeError *error,
 	if (sqlstate == ERRCODE_READ_ONLY_SQL_TRANSACTION && hint == NULL &&
 		!XactReadOnly && node->transaction.kind == TRANSACTION_CLEAN)
 		hint = "Set the option shuttle_volatile of the foreign table if reading it writes.";
+	if ((sqlstate == ERRCODE_UNDEFINED_TABLE || sqlstate == ERRCODE_UNDEFINED_COLUMN) &&
+		hint == NULL && context == NULL)
+		hint = "The table on the storage node may differ from its definition here: compare them, or run \"pgshuttle doctor\".";
 	if (is_met_again_inside(error))
 		sqlstate = ERRCODE_IN_FAILED_SQL_TRANSACTION;
 

@@ -146,6 +146,8 @@ create_request(ShuttleNode *node, const ShuttleStatement *statement,
 		shuttle_decoder_is_narrow(statement->decoder, NARROW_ROW_BYTES);
 	request->width = statement->decoder != NULL ?
 		shuttle_decoder_width(statement->decoder) : &request->own_width;
+	if (statement->decoder != NULL)
+		shuttle_decoder_note_node(statement->decoder, node->name);
 	request->ncolumns = statement->ncolumns;
 	request->tag_only = statement->tag_only;
 	request->custom_plan = statement->custom_plan;

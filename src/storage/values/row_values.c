@@ -56,6 +56,7 @@ struct ShuttleDecoder
 	Datum	   *values;
 	bool	   *nulls;
 	const char *relation_name;	/* NULL: unknown */
+	char	   *node_name;		/* the last request's; empty: none */
 	ShuttleColumnContext add_context;	/* NULL: by relation_name */
 	void	   *context_arg;
 	ShuttleRowFinish finish;	/* NULL: no columns are computed */
@@ -98,6 +99,7 @@ shuttle_decoder_create(TupleDesc desc, List *attributes, int first_column,
 	decoder->nulls = palloc0_array(bool, Max(1, desc->natts));
 	decoder->current = -1;
 	decoder->width = palloc0_object(int64);
+	decoder->node_name = palloc0(NAMEDATALEN);
 	if (rel != NULL)
 		decoder->relation_name = pstrdup(RelationGetRelationName(rel));
 	decoder->row_cxt = AllocSetContextCreate(owner, "shuttle row",
@@ -191,6 +193,12 @@ shuttle_decoder_is_narrow(const ShuttleDecoder *decoder, int most_bytes)
 		bytes += type_maximum_size(column->reader.type, column->reader.typmod);
 	}
 	return bytes <= most_bytes;
+}
+
+void
+shuttle_decoder_note_node(const ShuttleDecoder *decoder, const char *name)
+{
+	strlcpy(decoder->node_name, name, NAMEDATALEN);
 }
 
 int64 *
@@ -419,6 +427,14 @@ add_conversion_context(void *arg)
 	else
 		errcontext("processing expression at position %d in select list",
 				   decoder->current + 1);
+	/* A column is named by the statement's alias, which all partitions share. */
+	if (decoder->node_name[0] == '\0')
+		return;
+	if (decoder->relation_name != NULL)
+		errcontext("storage node \"%s\", foreign table \"%s\"",
+				   decoder->node_name, decoder->relation_name);
+	else
+		errcontext("storage node \"%s\"", decoder->node_name);
 }
 
 /* Sets one setting until shuttle_transmission_end(). */

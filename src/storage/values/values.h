@@ -49,6 +49,10 @@ extern bool shuttle_decoder_takes_binary(const ShuttleDecoder *decoder,
 extern bool shuttle_decoder_is_narrow(const ShuttleDecoder *decoder,
 									  int most_bytes);
 
+/* Notes the node that the decoder's rows come from, for errors. */
+extern void shuttle_decoder_note_node(const ShuttleDecoder *decoder,
+									  const char *name);
+
 /* Where requests store the observed width of the decoder's rows. */
 extern int64 *shuttle_decoder_width(const ShuttleDecoder *decoder);
 
