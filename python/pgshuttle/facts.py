@@ -21,6 +21,7 @@ class TableFacts:
     name: str
     rows_here: float
     rows_there: float | None
+    root: str = ""  # the partitioned table above; empty: none
 
 
 @dataclass

@@ -63,7 +63,8 @@ SELECT c.oid::regclass::text, c.reltuples,
     coalesce((SELECT o.option_value FROM pg_options_to_table(t.ftoptions) o
               WHERE o.option_name = 'schema_name'), n.nspname),
     coalesce((SELECT o.option_value FROM pg_options_to_table(t.ftoptions) o
-              WHERE o.option_name = 'table_name'), c.relname)
+              WHERE o.option_name = 'table_name'), c.relname),
+    coalesce(pg_partition_root(c.oid)::text, '')
 FROM pg_foreign_table t
     JOIN pg_class c ON c.oid = t.ftrelid
     JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -246,8 +247,8 @@ def read_tables(connection: Connection, server: str) -> list[TableFacts]:
         )
     }
     return [
-        TableFacts(name, rows_here, there.get((schema, remote_name)))
-        for name, rows_here, schema, remote_name in read_rows(connection, TABLES, server)
+        TableFacts(name, rows_here, there.get((schema, remote_name)), root)
+        for name, rows_here, schema, remote_name, root in read_rows(connection, TABLES, server)
         if not name.startswith("pg_temp")
     ]
 

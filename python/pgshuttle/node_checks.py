@@ -130,27 +130,28 @@ def check_sameness(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
 
 def check_statistics(_facts: Facts, node: NodeFacts) -> Iterator[Finding]:
     """Does the planner know how large the tables are?"""
-    never = [table.name for table in node.tables if table.rows_here < 0]
+    never = [table for table in node.tables if table.rows_here < 0]
     stale = [
-        table.name
+        table
         for table in node.tables
         if table.rows_here >= 0
         and table.rows_there is not None
         and max(table.rows_here, table.rows_there) > FEWEST_ROWS
         and not 1 / STALE_FACTOR < (table.rows_here + 1) / (table.rows_there + 1) < STALE_FACTOR
     ]
-    for names, text in (
+    for tables, text in (
         (never, "never analyzed"),
         (stale, f"statistics over {STALE_FACTOR:g} times wrong"),
     ):
-        if names:
-            yield Finding(
-                Level.WARNING, "statistics", f"{text}: {name_some(names)}", make_analyze(names)
-            )
+        if tables:
+            names = name_some([table.name for table in tables])
+            # of partitions: joins are planned by the statistics of the whole table
+            whole = list(dict.fromkeys(table.root or table.name for table in tables))
+            yield Finding(Level.WARNING, "statistics", f"{text}: {names}", make_analyze(whole))
     ncompared = sum(table.rows_there is not None for table in node.tables)
     if ncompared and not never and not stale:
-        tables = f"{ncompared} foreign table{'s' if ncompared > 1 else ''}"
-        text = f"row counts of {tables} are near those of the node"
+        compared = f"{ncompared} foreign table{'s' if ncompared > 1 else ''}"
+        text = f"row counts of {compared} are near those of the node"
         yield Finding(Level.OK, "statistics", text)
 
 

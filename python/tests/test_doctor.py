@@ -205,6 +205,13 @@ def test_no_servers() -> None:
     assert "CREATE SERVER" in found.advice
 
 
+def test_partitions_are_analyzed_with_their_table() -> None:
+    tables = [TableFacts("orders_0", -1, 10, "orders"), TableFacts("orders_1", -1, 10, "orders")]
+    (found,) = find_bad(make_facts(make_node(tables=tables)))
+    assert "orders_0, orders_1" in found.text
+    assert found.advice == "ANALYZE orders;"
+
+
 def test_partitioned_tables_that_were_never_analyzed() -> None:
     facts = make_facts(make_node())
     facts.unknown_parents = ["orders"]
