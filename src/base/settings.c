@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  * settings.c
- *	  One table of settings and the loop that defines them.
+ *	  A table of switches and one of numbers; enums and strings follow them.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

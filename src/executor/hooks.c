@@ -71,7 +71,7 @@ finish_executor(QueryDesc *query)
 {
 	shuttle_write_behind_enter();
 	previous_finish(query);
-	shuttle_explain_routed_finish(query);
+	shuttle_explain_partitions_finish(query);
 	shuttle_write_behind_exit();
 }
 

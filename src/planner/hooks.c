@@ -35,7 +35,8 @@ static PlannedStmt *plan_by_core(Query *query, ShuttlePlanCall call);
 static const ShuttlePlanPart parts[] =
 {
 	shuttle_literal_plans_plan, /* first: a kept plan saves all the others */
-	shuttle_colocated_plan,		/* sets what core reads while planning */
+	shuttle_colocated_plan,		/* routes to one node, or has core join on
+								 * nodes */
 	shuttle_union_types_plan,	/* changes the query before others look at it */
 	shuttle_merge_refusal_plan, /* catches errors of what plans a MERGE */
 	shuttle_merge_plan,			/* makes of a MERGE what those below can plan */

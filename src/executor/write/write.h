@@ -13,7 +13,7 @@
  * keyed_*.c		nodes join rows sent to them with their tables
  * merge_run.c		the parts of a MERGE
  * reference_writes.c, other_writes.c	writes refused, or only noted
- * explain_routed.c	EXPLAIN of partitions that rows were routed to
+ * explain_partitions.c	EXPLAIN of partitions that rows were routed to
  *
  * In: rows and plans of core. Out: requests, true counts and RETURNING rows.
  *-------------------------------------------------------------------------

@@ -75,10 +75,10 @@ extern void shuttle_write_explain(ShuttleWrite *write, ExplainState *es);
  * another number of rows; with ON CONFLICT DO UPDATE until the next call. */
 extern const char *shuttle_write_values_sql(ShuttleWrite *write, int nrows);
 
-/* ---- what EXPLAIN shows of rows that are routed (explain_routed.c) */
+/* ---- what EXPLAIN shows of rows that are routed (explain_partitions.c) */
 
 /* After ExecutorFinish: prepares ModifyTables to show these in EXPLAIN. */
-extern void shuttle_explain_routed_finish(QueryDesc *query);
+extern void shuttle_explain_partitions_finish(QueryDesc *query);
 
 /* ---- columns that an INSERT leaves to the node (remote_default.c) */
 

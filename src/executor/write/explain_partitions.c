@@ -1,5 +1,5 @@
 /*-------------------------------------------------------------------------
- * explain_routed.c
+ * explain_partitions.c
  *	  What EXPLAIN (ANALYZE, DIST) shows of rows that ModifyTable routes to
  *	  partitions that are not in its plan.
  *
@@ -88,8 +88,8 @@ explain_table(ShuttleWrite *write, ExplainState *es)
 
 /* Replaces a table's ExplainForeignModify. */
 static void
-explain_routed(ModifyTableState *node, ResultRelInfo *target, List *fdw_private,
-			   int subplan_index, ExplainState *es)
+explain_partition(ModifyTableState *node, ResultRelInfo *target, List *fdw_private,
+				  int subplan_index, ExplainState *es)
 {
 	const FdwRoutine *own = ((RoutedRoutine *) target->ri_FdwRoutine)->own;
 	ListCell   *cell;
@@ -141,12 +141,12 @@ prepare_explain(ModifyTableState *node)
 		routine->routine = *routine->own;
 	else
 		routine->routine.type = T_FdwRoutine;
-	routine->routine.ExplainForeignModify = explain_routed;
+	routine->routine.ExplainForeignModify = explain_partition;
 	speaker->ri_FdwRoutine = &routine->routine;
 }
 
 void
-shuttle_explain_routed_finish(QueryDesc *query)
+shuttle_explain_partitions_finish(QueryDesc *query)
 {
 	MemoryContext old_cxt;
 	ListCell   *cell;
