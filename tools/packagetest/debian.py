@@ -57,7 +57,6 @@ def build(tree: Path, built: Path) -> None:
     """Has all binary packages in one directory."""
     options = {
         "DEB_BUILD_OPTIONS": f"nocheck noautodbgsym parallel={os.cpu_count() or 1}",
-        "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",  # Debian's Python, no other
     }
     call(["dpkg-buildpackage", "-b", "-us", "-uc", "-d"], cwd=tree, env=options)
     built.mkdir()
