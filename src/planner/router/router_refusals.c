@@ -202,7 +202,16 @@ shuttle_route_check_table(ShuttleRoute *route, const Query *query, RangeTblEntry
 		case RTE_NAMEDTUPLESTORE:
 			shuttle_route_refuse(route, "it reads a transition table or XML");
 			break;
+		case RTE_SUBQUERY:
+		case RTE_JOIN:
+		case RTE_FUNCTION:
+		case RTE_VALUES:
+		case RTE_CTE:
+		case RTE_RESULT:
+			break;
 		default:
+			if (shuttle_group_columns(rte) == NIL)
+				shuttle_route_refuse(route, "it reads something of a kind that is not known");
 			break;
 	}
 
