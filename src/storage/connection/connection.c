@@ -195,7 +195,10 @@ shuttle_connection_start(ShuttleNode *node)
 				 errhint("Raise the server's \"max_files_per_process\" and/or \"ulimit -n\" limits.")));
 	begin_connection(node);
 	shuttle_node_show(node);
-	shuttle_connection_poll(node);
+
+	/* Others fail when somebody waits: then a statement tries once. */
+	if (shuttle_race_is_lost(node->connection.race))
+		race_lost(node);
 }
 
 void

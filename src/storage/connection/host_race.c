@@ -332,13 +332,21 @@ shuttle_race_advance(HostRace *race, bool *changed)
 		*changed = true;
 	if (race->winner != NULL)
 		return RACE_WON;
+	if (!shuttle_race_is_lost(race))
+		return RACE_RUNNING;
+	shuttle_host_names_forget();
+	return RACE_LOST;
+}
+
+bool
+shuttle_race_is_lost(const HostRace *race)
+{
 	for (int i = 0; i < race->ntries; i++)
 	{
 		if (race->tries[i].state != TRY_ENDED)
-			return RACE_RUNNING;
+			return false;
 	}
-	shuttle_host_names_forget();
-	return RACE_LOST;
+	return true;
 }
 
 /* Starts the hosts whose time has come. Returns true if something changed. */

@@ -35,6 +35,10 @@ extern HostRace *shuttle_race_start(ShuttleNode *node, const ConnectOptions *opt
  */
 extern RaceState shuttle_race_advance(HostRace *race, bool *changed);
 
+/* True if no host is left. */
+extern bool shuttle_race_is_lost(const HostRace *race);
+
+
 /* Adds its sockets to a set. The set needs room for shuttle_race_nhosts(). */
 extern void shuttle_race_add_to_set(const HostRace *race, WaitEventSet *set, void *user_data);
 extern int	shuttle_race_nhosts(const HostRace *race);
