@@ -10,7 +10,7 @@ from randomqueries.checking import multiset_problem
 from randomqueries.session import Row
 
 from randomwrites.running import Run, Sent
-from randomwrites.tables import TABLES
+from randomwrites.tables import TABLES, distributed
 
 Error: TypeAlias = tuple[str, str] | None
 
@@ -18,6 +18,7 @@ SHOWN = 6
 CALLED_BEHIND = re.compile(r"RETURNING .*c\.f\d")
 FOREIGN_KEY = "23503"
 TIMED_OUT = "57014"
+LOOSE_KEYS = [("23505", f"{table.name}_pkey") for table in map(distributed, TABLES) if table.loose]
 
 
 def behind_error_problem(expected: Sent, found: Sent) -> str | None:
@@ -118,12 +119,14 @@ def problem_of(expected: Run, found: Run) -> str | None:
     return table_problem(expected_rows, found_rows)
 
 
-def skipped_because(expected: Run) -> str | None:
-    """Why nothing can be said of a transaction."""
+def skipped_because(expected: Run, tablets: bool) -> str | None:
+    """Why nothing can be said of a transaction. tablets: of distributed tables."""
     if expected.broken is not None:
         return f"not begun: {expected.broken}"
     for sent in expected.sent:
         error = sent.outcome.error
         if error is not None and (error[0] == TIMED_OUT or error[0].startswith("42")):
             return f"{sent.outcome.message}"
+        if tablets and error in LOOSE_KEYS:
+            return "a key that the distributed table does not have"
     return None

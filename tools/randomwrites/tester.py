@@ -98,7 +98,7 @@ class Tester(runs.Tester[Case, Verdict]):
             self.begin_session()
         if case.end != "ROLLBACK" or problem is not None:
             self.runner.reset(case.tablets)
-        skipped = skipped_because(expected)
+        skipped = skipped_because(expected, case.tablets)
         return Verdict(None if skipped else problem, skipped, expected, found)
 
     def smaller_cases(self, case: Case) -> Iterator[Case]:
