@@ -47,7 +47,8 @@ CREATE FOREIGN TABLE ours.closed2 (id int) SERVER closed;
 CREATE FOREIGN TABLE ours.unmapped (id int) SERVER unmapped;
 SELECT shuttle.reset_node_stats() \g /dev/null
 SELECT * FROM pair.many('ours');
-SELECT errors FROM shuttle.node_stats WHERE server = 'closed';
+-- not one for each request: a refusal that comes at once is met by each table
+SELECT errors BETWEEN 1 AND 2 AS few_errors FROM shuttle.node_stats WHERE server = 'closed';
 
 -- who may: owners of tables; others are told, and their tables not asked for
 CREATE ROLE pair_owner;

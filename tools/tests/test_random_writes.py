@@ -98,7 +98,8 @@ def test_notices_behind_an_error_may_be_told() -> None:
     failed = Outcome(error=("23505", "a_pkey"), notices=("NOTICE: one",))
     more = replace(failed, notices=("NOTICE: one", "NOTICE: two"))
     assert problem_of(ran(failed), ran(more)) is None
-    assert problem_of(ran(more), ran(failed)) is not None
+    assert problem_of(ran(more), ran(failed)) is None
+    assert problem_of(ran(more, True), ran(failed, True)) is not None
     fine = Outcome(notices=("NOTICE: one", "NOTICE: two"))
     assert problem_of(ran(fine), ran(replace(fine, notices=fine.notices[::-1]))) is None
     assert problem_of(ran(fine, True), ran(replace(fine, notices=fine.notices[::-1]), True))
