@@ -545,7 +545,8 @@ SELECT own.pid, own.relid::pg_catalog.regclass AS relation,
 	(ARRAY['making tables on nodes', 'copying rows', 'making keys and indexes', 'analyzing'])[own.param19] AS phase,
 	own.param3 AS rows, NULLIF(own.param18, 0) AS estimated_rows, own.param1 AS bytes,
 	CASE WHEN own.param19 OPERATOR(pg_catalog.>) 2 THEN 100.0
-		ELSE LEAST(99.9, pg_catalog.round(100.0 OPERATOR(pg_catalog.*) own.param3 OPERATOR(pg_catalog./) NULLIF(own.param18, 0), 1))
+		WHEN own.param18 OPERATOR(pg_catalog.>) 0 THEN
+			LEAST(99.9, pg_catalog.round(100.0 OPERATOR(pg_catalog.*) own.param3 OPERATOR(pg_catalog./) own.param18, 1))
 	END AS percent
 FROM pg_catalog.pg_stat_get_progress_info('COPY') AS own
 WHERE own.param20 OPERATOR(pg_catalog.>) 0
@@ -629,7 +630,8 @@ CREATE FUNCTION shuttle.check(
 	OUT relation pg_catalog.regclass,
 	OUT node pg_catalog.name,
 	OUT problem pg_catalog.text,
-	OUT repaired pg_catalog.bool)
+	OUT repaired pg_catalog.bool,
+	OUT hint pg_catalog.text)
 RETURNS SETOF pg_catalog.record
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'shuttle_check';

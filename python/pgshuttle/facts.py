@@ -32,7 +32,7 @@ class StorageFacts:
     refusal: str = ""  # what shuttle.use_node() says
     hint: str = ""
     closed_schemas: str = ""  # in which the remote user may create nothing
-    problems: list[str] = field(default_factory=list)  # what shuttle.check() says
+    problems: list[tuple[str, str]] = field(default_factory=list)  # and hints, of shuttle.check()
 
 
 @dataclass

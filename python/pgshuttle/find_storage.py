@@ -62,11 +62,11 @@ def compare_tables(connection: Connection, facts: Facts) -> None:
     try:
         with connection.transaction(force_rollback=True):
             connection.execute(f"SET LOCAL statement_timeout = {COMPARE_TIMEOUT_MS}".encode())
-            query = "SELECT relation::text, node::text, problem FROM shuttle.check()"
-            for table, name, problem in connection.execute(query):
+            query = "SELECT relation::text, node::text, problem, hint FROM shuttle.check()"
+            for table, name, problem, hint in connection.execute(query):
                 found = storage[str(name)]
                 assert found is not None
-                found.problems.append(f"{table} {problem}")
+                found.problems.append((f"{table} {problem}", str(hint)))
     except psycopg.Error as error:
         facts.not_compared = first_line(error)
 

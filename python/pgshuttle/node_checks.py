@@ -180,13 +180,8 @@ def check_storage(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
             f"the remote user may not create tables in {storage.closed_schemas}",
             "GRANT CREATE ON SCHEMA ... TO the remote user, there.",
         )
-    for problem in storage.problems:
-        yield Finding(
-            Level.ERROR,
-            "tables",
-            problem,
-            "SELECT * FROM shuttle.check(repair => true); makes copies of reference tables equal.",
-        )
+    for problem, hint in storage.problems:
+        yield Finding(Level.ERROR, "tables", problem, hint)
 
 
 NODE_CHECKS: tuple[Callable[[Facts, NodeFacts], Iterator[Finding]], ...] = (

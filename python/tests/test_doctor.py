@@ -233,7 +233,11 @@ def test_a_user_who_is_not_shown_where_the_library_is_loaded() -> None:
         (StorageFacts(refusal="It is full.", hint="Clean up."), Level.ERROR, "Clean up."),
         (StorageFacts(may_look=False), Level.NOTE, "me may not call"),
         (StorageFacts(closed_schemas="public"), Level.WARNING, "in public"),
-        (StorageFacts(problems=["orders has no table"]), Level.ERROR, "orders has no table"),
+        (
+            StorageFacts(problems=[("orders has no table", "Make it.")]),
+            Level.ERROR,
+            "no table Make it.",
+        ),
     ],
 )
 def test_storage_nodes(storage: StorageFacts, level: Level, word: str) -> None:

@@ -2,11 +2,10 @@
  * check.c
  *	  shuttle.check(): compares what nodes have with what they should have.
  *
- * Of each table a node must have the same columns, and checks, keys and indexes of
- * the same names. Only names are compared: a node's text of a check can differ from
- * ours though both mean the same. Of a distributed table it must have its tablets, with rows that belong to
- * them; of a reference table the same rows: their number, and the sum of their
- * texts' hashes, do not depend on an order.
+ * Of each table a node must have the same definition (check_definitions.c). Of a
+ * distributed table it must have its tablets, with rows that belong to them; of a
+ * reference table the same rows: their number, and the sum of their texts' hashes,
+ * do not depend on an order.
  *
  * A reference table is locked against writers, here and on the node: the lock
  * there waits until prepared transactions have ended.
@@ -27,61 +26,36 @@
 
 #include "base/shuttle_compat.h"
 #include "storage/shuttle_storage.h"
+#include "tablets/check.h"
 #include "tablets/copies.h"
 #include "tablets/tablets_internal.h"
 
-#define NCOLUMNS 4
-
-/* One table on one node. */
-typedef struct Check
-{
-	ReturnSetInfo *result;
-	bool		repair;
-	Oid			relid;
-	Oid			serverid;
-	ShuttleNode *node;
-	List	   *foreign_keys;	/* names; what any of its nodes has */
-} Check;
+#define NCOLUMNS 5
 
 SHUTTLE_SQL_FUNCTION(shuttle_check);
 
 static const char *const tables_query =
 "SELECT relation::oid::text FROM shuttle.tables WHERE $1 IS NOT NULL ORDER BY relation::regclass::text";
 
-/* Of a table given by its OID here, or by its name on a node. */
-#define COLUMNS_QUERY(table) \
-"SELECT pg_catalog.string_agg(pg_catalog.format('%%I %%s%%s', attname," \
-" pg_catalog.format_type(atttypid, atttypmod), CASE WHEN attnotnull THEN ' NOT NULL' END)," \
-" ', ' ORDER BY attname) FROM pg_catalog.pg_attribute" \
-" WHERE attrelid = " table " AND attnum > 0 AND NOT attisdropped"
-
-#define CONSTRAINTS_QUERY(table) \
-"SELECT pg_catalog.string_agg(pg_catalog.quote_ident(conname), ', ' ORDER BY conname)" \
-" FROM pg_catalog.pg_constraint WHERE contype IN ('c', 'p', 'u') AND conrelid = " table
+static const char *const has_table_query = "SELECT 1 WHERE $1 IS NOT NULL";
 
 /* They exist on nodes only. */
 static const char *const foreign_keys_query =
 "SELECT pg_catalog.quote_ident(conname) FROM pg_catalog.pg_constraint"
-" WHERE contype = 'f' AND conparentid = 0 AND conrelid = pg_catalog.to_regclass(%s) ORDER BY conname";
+" WHERE contype = 'f' AND conparentid = 0 AND conrelid = $1 ORDER BY conname";
 
-/* Those of constraints are compared as constraints. */
-#define INDEXES_QUERY(table, condition) \
-"SELECT pg_catalog.quote_ident(relname) FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS c ON c.oid = indexrelid" \
-" WHERE indrelid = " table condition " AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint" \
-" WHERE conindid = i.indexrelid AND contype IN ('p', 'u', 'x')) ORDER BY relname"
-
-/* The server's tablets, here, and those on the node. */
-#define TABLETS_QUERY(table, condition) \
-"SELECT pg_catalog.string_agg(pg_catalog.format('%%I %%s', c.relname, pg_catalog.pg_get_expr(c.relpartbound, c.oid))," \
-" ', ' ORDER BY c.relname) FROM pg_catalog.pg_inherits AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.inhrelid" \
-" WHERE i.inhparent = " table condition
+/* Of all servers, here or on a node. */
+static const char *const tablets_query =
+"SELECT pg_catalog.string_agg(pg_catalog.format('%I %s', c.relname, pg_catalog.pg_get_expr(c.relpartbound, c.oid)),"
+" ', ' ORDER BY c.relname) FROM pg_catalog.pg_inherits AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.inhrelid"
+" WHERE i.inhparent = $1";
 
 /* Not more than one row is needed to know. */
 static const char *const strays_query =
-"SELECT pg_catalog.format('SELECT %%L WHERE EXISTS (SELECT FROM ONLY %%s WHERE NOT (%%s))', c.relname, c.oid::pg_catalog.regclass,"
+"SELECT pg_catalog.format('SELECT %L WHERE EXISTS (SELECT FROM ONLY %s WHERE NOT (%s))', c.relname, c.oid::pg_catalog.regclass,"
 " pg_catalog.pg_get_partition_constraintdef(c.oid))"
 " FROM pg_catalog.pg_inherits AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.inhrelid"
-" WHERE i.inhparent = pg_catalog.to_regclass(%s) ORDER BY c.relname";
+" WHERE i.inhparent = $1 ORDER BY c.relname";
 
 static const char *const names_query =
 "SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute"
@@ -92,43 +66,57 @@ static const char *const key_query =
 "SELECT attname::text FROM pg_partitioned_table JOIN pg_attribute ON attrelid = partrelid AND attnum = partattrs[0]"
 " WHERE partrelid = $1";
 
-static void
-put_problem(const Check *check, const char *problem, bool repaired)
+void
+shuttle_check_put(const ShuttleCheck *check, const char *problem, const char *hint)
 {
 	NameData	node;
 	Datum		values[NCOLUMNS];
-	bool		nulls[NCOLUMNS] = {false};
+	bool		nulls[NCOLUMNS] = {[NCOLUMNS - 1] = hint == NULL};
 
 	namestrcpy(&node, shuttle_node_name(check->node));
 	values[0] = ObjectIdGetDatum(check->relid);
 	values[1] = NameGetDatum(&node);
 	values[2] = CStringGetTextDatum(problem);
-	values[3] = BoolGetDatum(repaired);
+	values[3] = BoolGetDatum(hint == NULL);
+	values[4] = hint == NULL ? (Datum) 0 : CStringGetTextDatum(hint);
 	tuplestore_putvalues(check->result->setResult, check->result->setDesc, values, nulls);
 }
 
+/* A problem that repair mends. */
 static void
-take_text(void *arg, const ShuttleRow *row)
+put_repairable(const ShuttleCheck *check, const char *problem)
 {
-	List	  **texts = arg;
-
-	if (row->values[0] != NULL)
-		*texts = lappend(*texts, pstrdup(row->values[0]));
+	shuttle_check_put(check, problem,
+					  check->repair ? NULL : "SELECT * FROM shuttle.check(repair => true) mends it.");
 }
 
 /* The first column of a query's rows on the node, without NULLs. */
 static List *
-node_texts(const Check *check, const char *sql)
+node_texts(const ShuttleCheck *check, const char *sql, Oid relid)
 {
 	List	   *texts = NIL;
+	ListCell   *cell;
 
-	shuttle_query(check->node, sql, SHUTTLE_LOCKS, 1, take_text, &texts);
+	foreach(cell, shuttle_node_rows(check->node, sql, 1, relid))
+	{
+		char	   *text = ((char **) lfirst(cell))[0];
+
+		if (text !=NULL)
+			texts = lappend(texts, text);
+	}
 	return texts;
+}
+
+/* That of a query of catalogs, in which $1 is the table. */
+static List *
+catalog_texts(const ShuttleCheck *check, const char *sql)
+{
+	return node_texts(check, sql, check->relid);
 }
 
 /* Waits for writers, also for prepared transactions. */
 static void
-lock_copy(const Check *check)
+lock_copy(const ShuttleCheck *check)
 {
 	ShuttleStatement statement = {
 		.sql = psprintf("LOCK TABLE %s IN SHARE MODE", shuttle_local_name(check->relid)),
@@ -143,38 +131,19 @@ lock_copy(const Check *check)
 }
 
 static const char *
-node_text(const Check *check, const char *sql)
+node_text(const ShuttleCheck *check, const char *sql)
 {
-	List	   *texts = node_texts(check, sql);
+	List	   *texts = node_texts(check, sql, InvalidOid);
 
 	return texts == NIL ? "" : linitial(texts);
 }
 
 static const char *
-local_text(const Check *check, const char *sql)
+local_text(const ShuttleCheck *check, const char *sql)
 {
 	char	   *text = shuttle_local_text(sql, check->relid);
 
 	return text == NULL ? "" : text;
-}
-
-static char *
-quoted_name(const Check *check)
-{
-	return quote_literal_cstr(shuttle_local_name(check->relid));
-}
-
-/* True if both queries have one answer; what: the noun for it. */
-static bool
-check_same(const Check *check, const char *what, const char *local_query, const char *node_query)
-{
-	const char *here = local_text(check, local_query);
-	const char *there = node_text(check, node_query);
-
-	if (strcmp(here, there) == 0)
-		return true;
-	put_problem(check, psprintf("has %s %s instead of %s", what, *there ? there : "none", here), false);
-	return false;
 }
 
 static bool
@@ -190,39 +159,10 @@ has_text(const List *texts, const char *text)
 	return false;
 }
 
-/* Reports what is not among the names that the node's query returns. */
-static void
-check_lost(const Check *check, const char *what, const List *names, const char *node_query)
-{
-	List	   *there = node_texts(check, node_query);
-	ListCell   *cell;
-
-	foreach(cell, names)
-	{
-		if (!has_text(there, lfirst(cell)))
-			put_problem(check, psprintf("has lost %s %s; make it again on the node",
-										what, (char *) lfirst(cell)), false);
-	}
-}
-
-/* True if the node's table has the columns of ours. */
-static bool
-check_definition(const Check *check)
-{
-	char	   *name = quoted_name(check);
-
-	(void) check_same(check, "constraints", psprintf(CONSTRAINTS_QUERY("%s"), "$1"),
-					  psprintf(CONSTRAINTS_QUERY("pg_catalog.to_regclass(%s)"), name));
-	check_lost(check, "index", shuttle_local_texts(INDEXES_QUERY("$1", ""), check->relid),
-			   psprintf(INDEXES_QUERY("pg_catalog.to_regclass(%s)", " AND indisvalid"), name));
-	return check_same(check, "columns", psprintf(COLUMNS_QUERY("%s"), "$1"),
-					  psprintf(COLUMNS_QUERY("pg_catalog.to_regclass(%s)"), name));
-}
-
 /* ---- reference tables */
 
 static char *
-rows_query(const Check *check)
+rows_query(const ShuttleCheck *check)
 {
 	return psprintf("SELECT pg_catalog.format('%%s %%s', pg_catalog.count(*),"
 					" pg_catalog.sum(pg_catalog.hashtextextended(ROW(%s)::text, 0)::numeric)) FROM ONLY %s",
@@ -231,7 +171,7 @@ rows_query(const Check *check)
 
 /* Texts of values have to be those that the node makes. */
 static const char *
-local_rows(const Check *check)
+local_rows(const ShuttleCheck *check)
 {
 	char	   *query = psprintf("%s WHERE $1 IS NOT NULL", rows_query(check));
 	int			level = shuttle_transmission_begin(SHUTTLE_PRINT_ALL);
@@ -246,7 +186,7 @@ local_rows(const Check *check)
 }
 
 static void
-repair_rows(const Check *check, Relation rel)
+repair_rows(const ShuttleCheck *check, Relation rel)
 {
 	ShuttleCopies *copies = shuttle_copies_open(rel, list_make1_oid(check->serverid));
 
@@ -255,14 +195,13 @@ repair_rows(const Check *check, Relation rel)
 }
 
 static bool
-has_table(const Check *check)
+has_table(const ShuttleCheck *check)
 {
-	return node_texts(check, psprintf("SELECT 1 WHERE pg_catalog.to_regclass(%s) IS NOT NULL",
-									  quoted_name(check))) != NIL;
+	return catalog_texts(check, has_table_query) != NIL;
 }
 
 static void
-check_copy(const Check *check)
+check_copy(const ShuttleCheck *check)
 {
 	Relation	rel = table_open(check->relid, ShareLock);
 
@@ -270,16 +209,16 @@ check_copy(const Check *check)
 	{
 		if (check->repair)
 			(void) shuttle_copies_make(rel, list_make1_oid(check->serverid));
-		put_problem(check, "has no copy", check->repair);
+		put_repairable(check, "has no copy");
 	}
-	else if (check_definition(check))
+	else if (shuttle_check_definition(check))
 	{
 		lock_copy(check);
 		if (strcmp(local_rows(check), node_text(check, rows_query(check))) != 0)
 		{
 			if (check->repair)
 				repair_rows(check, rel);
-			put_problem(check, "has other rows", check->repair);
+			put_repairable(check, "has other rows");
 		}
 	}
 	table_close(rel, NoLock);
@@ -289,7 +228,7 @@ check_copy(const Check *check)
 
 /* As after a dump was restored beside empty nodes. Foreign keys are in no dump. */
 static void
-make_tablets(const Check *check)
+make_tablets(const ShuttleCheck *check)
 {
 	ShuttleNodeStatements *statements = shuttle_node_statements_create();
 	ShuttleLayout *layout = shuttle_layout_of(check->relid);
@@ -307,42 +246,73 @@ make_tablets(const Check *check)
 	shuttle_node_statements_run(statements);
 }
 
+/* A tablet that is nowhere else. */
 static void
-check_tablets(const Check *check)
+compare_tablets(const ShuttleCheck *check)
+{
+	const char *here = local_text(check, psprintf("%s AND EXISTS (SELECT FROM pg_foreign_table"
+												  " WHERE ftrelid = c.oid AND ftserver = %u)",
+												  tablets_query, check->serverid));
+	List	   *texts = catalog_texts(check, tablets_query);
+	const char *there = texts == NIL ? "none" : linitial(texts);
+
+	if (strcmp(here, there) != 0)
+		shuttle_check_put(check, psprintf("has tablets %s instead of %s", there, here),
+						  "Attach them on the node as partitions with these bounds, or restore them from a backup.");
+}
+
+static void
+find_lost_foreign_keys(const ShuttleCheck *check)
+{
+	List	   *there = catalog_texts(check, foreign_keys_query);
+	ListCell   *cell;
+
+	foreach(cell, check->foreign_keys)
+	{
+		if (!has_text(there, lfirst(cell)))
+			shuttle_check_put(check, psprintf("has lost foreign key %s", (char *) lfirst(cell)),
+							  "Add it on the node as other nodes have it.");
+	}
+}
+
+static void
+find_strays(const ShuttleCheck *check)
+{
+	ListCell   *cell;
+
+	foreach(cell, catalog_texts(check, strays_query))
+	{
+		const char *tablet = node_text(check, lfirst(cell));
+
+		if (*tablet != '\0')
+			shuttle_check_put(check, psprintf("has rows in tablet \"%s\" that do not belong there", tablet),
+							  "Delete these rows on the node, and insert them into the table here.");
+	}
+}
+
+static void
+check_tablets(const ShuttleCheck *check)
 {
 	Relation	rel = table_open(check->relid, AccessShareLock);
-	char	   *here = psprintf(TABLETS_QUERY("%s", " AND EXISTS (SELECT FROM pg_foreign_table"
-											  " WHERE ftrelid = c.oid AND ftserver = %u)"),
-								"$1", check->serverid);
-	char	   *there = psprintf(TABLETS_QUERY("pg_catalog.to_regclass(%s)", ""), quoted_name(check));
-	ListCell   *cell;
 
 	if (!has_table(check))
 	{
 		if (check->repair)
 			make_tablets(check);
-		put_problem(check, check->repair ? "has no table; an empty one was made" : "has no table",
-					check->repair);
+		put_repairable(check, check->repair ? "has no table; an empty one was made" : "has no table");
 	}
 	else
 	{
-		check_lost(check, "foreign key", check->foreign_keys,
-				   psprintf(foreign_keys_query, quoted_name(check)));
-		if (check_definition(check))
-			(void) check_same(check, "tablets", here, there);
+		find_lost_foreign_keys(check);
+		if (shuttle_check_definition(check))
+			compare_tablets(check);
 	}
-	foreach(cell, node_texts(check, psprintf(strays_query, quoted_name(check))))
-	{
-		const char *tablet = node_text(check, lfirst(cell));
-
-		if (*tablet != '\0')
-			put_problem(check, psprintf("has rows in tablet \"%s\" that do not belong there", tablet), false);
-	}
+	find_strays(check);
 	table_close(rel, NoLock);
 }
 
 static void
-find_foreign_keys(Check *check)
+find_foreign_keys(ShuttleCheck *check)
 {
 	ListCell   *cell;
 
@@ -351,7 +321,7 @@ find_foreign_keys(Check *check)
 		ListCell   *inner;
 
 		check->node = shuttle_node_get(lfirst_oid(cell), GetUserId());
-		foreach(inner, node_texts(check, psprintf(foreign_keys_query, quoted_name(check))))
+		foreach(inner, catalog_texts(check, foreign_keys_query))
 		{
 			if (!has_text(check->foreign_keys, lfirst(inner)))
 				check->foreign_keys = lappend(check->foreign_keys, lfirst(inner));
@@ -366,7 +336,7 @@ check_all(ReturnSetInfo *result, bool repair)
 
 	foreach(cell, shuttle_local_texts(tables_query, InvalidOid))
 	{
-		Check		check = {.result = result,.repair = repair,.relid = atooid(lfirst(cell))};
+		ShuttleCheck check = {.result = result,.repair = repair,.relid = atooid(lfirst(cell))};
 		bool		is_copied = shuttle_table_kind(check.relid) == SHUTTLE_TABLE_REFERENCE;
 		ListCell   *inner;
 

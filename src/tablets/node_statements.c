@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  * node_statements.c
- *	  DDL statements on nodes, in the local transaction.
+ *	  Statements on nodes, in the local transaction: DDL, and queries of catalogs.
  *
- * All statements of all nodes are sent before the first answer is read, so
+ * All DDL statements of all nodes are sent before the first answer is read, so
  * they cost one round trip. The commit is the transaction's: over several
  * nodes it is two-phase.
  *
@@ -12,7 +12,9 @@
  */
 #include "postgres.h"
 
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
 
 #include "base/shuttle_compat.h"
 #include "storage/shuttle_storage.h"
@@ -89,4 +91,48 @@ shuttle_node_statements_run(ShuttleNodeStatements *statements)
 		shuttle_request_close(lfirst(cell));
 	}
 	statements->statements = NIL;
+}
+
+/* ---- queries */
+
+static void
+take_row(void *arg, const ShuttleRow *row)
+{
+	List	  **rows = arg;
+	char	  **values = palloc0_array(char *, row->ncolumns);
+
+	for (int i = 0; i < row->ncolumns; i++)
+	{
+		if (row->values[i] != NULL)
+			values[i] = pstrdup(row->values[i]);
+	}
+	*rows = lappend(*rows, values);
+}
+
+/* The query with the table's OID on the node, by its name, in the place of $1. */
+static char *
+name_table(const char *sql, Oid relid)
+{
+	char	   *table = psprintf("pg_catalog.to_regclass(%s)", quote_literal_cstr(shuttle_local_name(relid)));
+	StringInfoData text;
+	const char *place;
+
+	initStringInfo(&text);
+	while ((place = strstr(sql, "$1")) != NULL)
+	{
+		appendBinaryStringInfo(&text, sql, place - sql);
+		appendStringInfoString(&text, table);
+		sql = place + strlen("$1");
+	}
+	appendStringInfoString(&text, sql);
+	return text.data;
+}
+
+List *
+shuttle_node_rows(ShuttleNode *node, const char *sql, int ncolumns, Oid relid)
+{
+	List	   *rows = NIL;
+
+	shuttle_query(node, OidIsValid(relid) ? name_table(sql, relid) : sql, SHUTTLE_LOCKS, ncolumns, take_row, &rows);
+	return rows;
 }

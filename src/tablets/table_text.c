@@ -24,7 +24,8 @@
 static const char *const columns_query =
 "SELECT a.attnum::text, quote_ident(a.attname), format_type(a.atttypid, a.atttypmod) ||"
 " CASE WHEN a.attcollation <> 0 AND a.attcollation <> t.typcollation"
-" THEN ' COLLATE ' || a.attcollation::regcollation::text ELSE '' END,"
+" THEN (SELECT format(' COLLATE %I.%I', nspname, collname) FROM pg_collation AS c JOIN pg_namespace AS n ON n.oid = collnamespace"
+" WHERE c.oid = a.attcollation) ELSE '' END,"
 " CASE WHEN a.attgenerated <> '' THEN format(' GENERATED ALWAYS AS (%s)%s',"
 " pg_get_expr(d.adbin, d.adrelid), CASE a.attgenerated WHEN 's' THEN ' STORED' ELSE ' VIRTUAL' END) ELSE '' END,"
 " CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END"
@@ -123,13 +124,13 @@ shuttle_tables_with_function(const char *name)
 	return relids;
 }
 
-List *
-shuttle_table_text_columns(Oid relid)
+static List *
+columns_of_rows(const List *rows)
 {
 	List	   *columns = NIL;
 	ListCell   *cell;
 
-	foreach(cell, shuttle_local_rows(columns_query, relid))
+	foreach(cell, rows)
 	{
 		char	  **row = lfirst(cell);
 		ShuttleNodeColumn *column = palloc_object(ShuttleNodeColumn);
@@ -142,6 +143,18 @@ shuttle_table_text_columns(Oid relid)
 		columns = lappend(columns, column);
 	}
 	return columns;
+}
+
+List *
+shuttle_table_text_columns(Oid relid)
+{
+	return columns_of_rows(shuttle_local_rows(columns_query, relid));
+}
+
+List *
+shuttle_table_text_node_columns(Oid relid, ShuttleNode *node)
+{
+	return columns_of_rows(shuttle_node_rows(node, columns_query, 5, relid));
 }
 
 static ShuttleNodePart *

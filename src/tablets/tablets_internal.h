@@ -72,6 +72,13 @@ extern void shuttle_node_statements_add_all(ShuttleNodeStatements *statements,
  * Errors: the first error of a node; connections that fail; cancel. */
 extern void shuttle_node_statements_run(ShuttleNodeStatements *statements);
 
+/*
+ * The rows of a query on a node under search_path pg_catalog, as shuttle_local_rows()
+ * returns them. $1 stands for the OID, or NULL, of the table there that has the name of
+ * relid here. InvalidOid: the query is sent as it is.
+ */
+extern List *shuttle_node_rows(ShuttleNode *node, const char *sql, int ncolumns, Oid relid);
+
 /* ---- node_setup.c */
 
 /* A server that holds tablets. Errors: ERRCODE_UNDEFINED_OBJECT;
@@ -149,6 +156,9 @@ typedef struct ShuttleNodePart
 } ShuttleNodePart;
 
 extern List *shuttle_table_text_columns(Oid relid);
+
+/* The same of the table of that name on a node. */
+extern List *shuttle_table_text_node_columns(Oid relid, ShuttleNode *node);
 
 /* Checks, then keys and unique constraints, then indexes. */
 extern List *shuttle_table_text_parts(Oid relid);

@@ -1,0 +1,38 @@
+/*-------------------------------------------------------------------------
+ * check.h
+ *	  What the files of shuttle.check() share.
+ *
+ * In: a table, and a node that should have it. Out: rows that tell what is wrong
+ * there, and what mends it.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_TABLETS_CHECK_H
+#define SHUTTLE_TABLETS_CHECK_H
+
+#include "nodes/execnodes.h"
+
+#include "storage/shuttle_storage.h"
+
+/* One table on one node. */
+typedef struct ShuttleCheck
+{
+	ReturnSetInfo *result;
+	bool		repair;
+	Oid			relid;
+	Oid			serverid;
+	ShuttleNode *node;
+	List	   *foreign_keys;	/* names; what any of its nodes has */
+} ShuttleCheck;
+
+/* ---- check.c */
+
+/* Adds a row. hint: what mends the problem; NULL: it was repaired. */
+extern void shuttle_check_put(const ShuttleCheck *check, const char *problem, const char *hint);
+
+/* ---- check_definitions.c */
+
+/* Compares columns, checks, keys and indexes. Returns true if the columns are the
+ * same. */
+extern bool shuttle_check_definition(const ShuttleCheck *check);
+
+#endif							/* SHUTTLE_TABLETS_CHECK_H */

@@ -1,0 +1,391 @@
+/*-------------------------------------------------------------------------
+ * check_definitions.c
+ *	  Compares a table's columns, checks, keys and indexes with those of a node.
+ *
+ * A node was sent texts of expressions as this server prints them, and it may print
+ * them in other words: IN over varchar gets other casts, and versions differ. So if
+ * two texts differ, both are given to a temporary table here that has the columns of
+ * the table, and are compared as this server prints them then. The temporary table
+ * exists in a subtransaction that is rolled back.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/resowner.h"
+
+#include "tablets/check.h"
+#include "tablets/tablets_internal.h"
+
+/* A check, key or index, as the query's columns. */
+enum
+{
+	PART_KIND,
+	PART_NAME,					/* quoted */
+	PART_DEFINITION,
+	PART_NCOLUMNS
+};
+
+#define UNIQUE "UNIQUE "
+
+/* Of an index: what stands behind the name of the table, with UNIQUE in front. Those
+ * of constraints are compared as constraints. */
+static const char *const parts_query =
+"SELECT contype::text, pg_catalog.quote_ident(conname), pg_catalog.pg_get_constraintdef(oid)"
+" FROM pg_catalog.pg_constraint WHERE contype IN ('c', 'p', 'u') AND conrelid = $1"
+" UNION ALL SELECT 'i', pg_catalog.quote_ident(c.relname), u.text || pg_catalog.substr(pg_catalog.regexp_replace("
+"pg_catalog.substr(pg_catalog.pg_get_indexdef(c.oid), pg_catalog.length(pg_catalog.format('CREATE %sINDEX %I ON ', u.text, c.relname)) + 1),"
+" '^ONLY ', ''), pg_catalog.length(i.indrelid::pg_catalog.regclass::text) + 2)"
+" FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid,"
+" LATERAL (SELECT CASE WHEN i.indisunique THEN 'UNIQUE ' ELSE '' END AS text) AS u"
+" WHERE i.indrelid = $1 AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint"
+" WHERE conindid = i.indexrelid AND contype IN ('p', 'u', 'x')) ORDER BY 1, 2";
+
+/* A statement, and a query that prints what it has made. */
+typedef struct Printed
+{
+	const ShuttleCheck *check;
+	const char *statement;
+	const char *query;
+	char	   *text;
+} Printed;
+
+static const char *
+table_name(const ShuttleCheck *check)
+{
+	return shuttle_local_name(check->relid);
+}
+
+/* Adds a row with a statement that mends the problem. */
+static void
+put(const ShuttleCheck *check, const char *problem, const char *statement)
+{
+	shuttle_check_put(check, problem, psprintf("Run on the node: %s;", statement));
+}
+
+static void
+put_alter(const ShuttleCheck *check, const char *problem, const char *action)
+{
+	put(check, problem, psprintf("ALTER TABLE %s %s", table_name(check), action));
+}
+
+/* ---- what texts mean */
+
+/* Whole rows have the table's name in texts. */
+static char *
+temporary_name(const ShuttleCheck *check)
+{
+	return psprintf("pg_temp.%s", quote_identifier(get_rel_name(check->relid)));
+}
+
+static void
+print(Printed *printed)
+{
+	(void) shuttle_local_run(psprintf("CREATE TABLE %s (LIKE %s)", temporary_name(printed->check),
+									  table_name(printed->check)));
+	(void) shuttle_local_run(printed->statement);
+	CommandCounterIncrement();
+	printed->text = shuttle_local_text(psprintf(printed->query, quote_literal_cstr(temporary_name(printed->check))),
+									   InvalidOid);
+}
+
+/* Errors of texts that mean nothing here, as if a function is only on the node. */
+static bool
+is_of_text(int sqlstate)
+{
+	int			category = ERRCODE_TO_CATEGORY(sqlstate);
+
+	return category == ERRCODE_SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION ||
+		category == ERRCODE_FEATURE_NOT_SUPPORTED || category == ERRCODE_DATA_EXCEPTION;
+}
+
+/* Prints in a subtransaction that is rolled back. The text is NULL behind an error. */
+static void
+try_to_print(Printed *printed)
+{
+	MemoryContext cxt = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	ErrorData  *volatile error = NULL;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(cxt);
+	PG_TRY();					/* only a subtransaction's abort undoes the
+								 * statements */
+	{
+		print(printed);
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(cxt);
+		error = CopyErrorData();
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	RollbackAndReleaseCurrentSubTransaction();
+	MemoryContextSwitchTo(cxt);
+	CurrentResourceOwner = owner;
+	if (error != NULL && !is_of_text(error->sqlerrcode))
+		ReThrowError(error);
+}
+
+/* True if two texts mean the same. A statement gives the temporary table a text; the
+ * query prints it, and has that table's name as a literal in the place of its %s. */
+static bool
+means_same(const ShuttleCheck *check, const char *here, const char *there, const char *query)
+{
+	Printed		own = {.check = check,.statement = here,.query = query};
+	Printed		other = {.check = check,.statement = there,.query = query};
+
+	if (strcmp(here, there) == 0 || XactReadOnly)
+		return true;
+	try_to_print(&own);
+	try_to_print(&other);
+	return own.text !=NULL && other.text !=NULL && strcmp(own.text, other.text) == 0;
+}
+
+/* ---- columns */
+
+static const ShuttleNodeColumn *
+find_column(const List *columns, const char *name)
+{
+	ListCell   *cell;
+
+	foreach(cell, columns)
+	{
+		const ShuttleNodeColumn *column = lfirst(cell);
+
+		if (strcmp(column->name, name) == 0)
+			return column;
+	}
+	return NULL;
+}
+
+/* The statement that gives the temporary table a generated column. */
+static char *
+generate_text(const ShuttleCheck *check, const ShuttleNodeColumn *column, const char *generated)
+{
+	return psprintf("ALTER TABLE %s DROP COLUMN %s, ADD COLUMN %s %s%s", temporary_name(check),
+					column->name, column->name, column->type, generated);
+}
+
+static bool
+is_same_expression(const ShuttleCheck *check, const ShuttleNodeColumn *here,
+				   const ShuttleNodeColumn *there)
+{
+	if (*here->generated == '\0' || *there->generated == '\0')
+		return *here->generated == *there->generated;
+	return means_same(check, generate_text(check, here, here->generated),
+					  generate_text(check, here, there->generated),
+					  "SELECT pg_get_expr(adbin, adrelid) || attgenerated FROM pg_attrdef JOIN pg_attribute"
+					  " ON attrelid = adrelid AND attnum = adnum WHERE adrelid = to_regclass(%s)");
+}
+
+static void
+put_expression(const ShuttleCheck *check, const ShuttleNodeColumn *here, const ShuttleNodeColumn *there)
+{
+	const char *problem = psprintf("has column %s%s instead of%s", here->name,
+								   *there->generated ? there->generated : " without an expression",
+								   *here->generated ? here->generated : " without an expression");
+
+	put_alter(check, problem,
+			  *here->generated == '\0' ? psprintf("ALTER COLUMN %s DROP EXPRESSION", here->name) :
+			  psprintf("DROP COLUMN %s, ADD COLUMN %s %s%s%s", here->name, here->name,
+					   here->type, here->generated, here->not_null));
+}
+
+static bool
+check_column(const ShuttleCheck *check, const ShuttleNodeColumn *here, const ShuttleNodeColumn *there)
+{
+	bool		is_same_type = strcmp(here->type, there->type) == 0;
+	bool		is_same_value = is_same_expression(check, here, there);
+	bool		is_same_null = strcmp(here->not_null, there->not_null) == 0;
+
+	if (!is_same_type)
+		put_alter(check, psprintf("has column %s of type %s instead of %s", here->name, there->type, here->type),
+				  psprintf("ALTER COLUMN %s TYPE %s", here->name, here->type));
+	if (!is_same_value)
+		put_expression(check, here, there);
+	if (!is_same_null)
+		put_alter(check, psprintf("has column %s %s", here->name,
+								  *here->not_null ? "without NOT NULL" : "with NOT NULL"),
+				  psprintf("ALTER COLUMN %s %s NOT NULL", here->name, *here->not_null ? "SET" : "DROP"));
+	return is_same_type && is_same_value && is_same_null;
+}
+
+static bool
+check_columns(const ShuttleCheck *check)
+{
+	List	   *here = shuttle_table_text_columns(check->relid);
+	List	   *there = shuttle_table_text_node_columns(check->relid, check->node);
+	bool		is_same = true;
+	ListCell   *cell;
+
+	foreach(cell, here)
+	{
+		const ShuttleNodeColumn *column = lfirst(cell);
+		const ShuttleNodeColumn *other = find_column(there, column->name);
+
+		if (other == NULL)
+			put_alter(check, psprintf("has no column %s", column->name),
+					  psprintf("ADD COLUMN %s %s%s%s", column->name, column->type,
+							   column->generated, column->not_null));
+		is_same &= other != NULL && check_column(check, column, other);
+	}
+	foreach(cell, there)
+	{
+		const char *name = ((ShuttleNodeColumn *) lfirst(cell))->name;
+
+		if (find_column(here, name) != NULL)
+			continue;
+		put_alter(check, psprintf("has a column %s", name), psprintf("DROP COLUMN %s", name));
+		is_same = false;
+	}
+	return is_same;
+}
+
+/* ---- checks, keys, indexes */
+
+static char **
+find_part(const List *parts, char **part)
+{
+	ListCell   *cell;
+
+	foreach(cell, parts)
+	{
+		char	  **other = lfirst(cell);
+
+		if (strcmp(other[PART_KIND], part[PART_KIND]) == 0 &&
+			strcmp(other[PART_NAME], part[PART_NAME]) == 0)
+			return other;
+	}
+	return NULL;
+}
+
+static bool
+is_index(char **part)
+{
+	return part[PART_KIND][0] == SHUTTLE_PART_INDEX;
+}
+
+static bool
+is_unique(const char *definition)
+{
+	return strncmp(definition, UNIQUE, strlen(UNIQUE)) == 0;
+}
+
+/* The statement that gives the temporary table a check, key or index. */
+static char *
+part_text(const ShuttleCheck *check, char **part)
+{
+	const char *definition = part[PART_DEFINITION];
+
+	if (!is_index(part))
+		return psprintf("ALTER TABLE %s ADD %s", temporary_name(check), definition);
+	return psprintf("CREATE INDEX ON %s %s", temporary_name(check),
+					definition + (is_unique(definition) ? strlen(UNIQUE) : 0));
+}
+
+static bool
+is_same_part(const ShuttleCheck *check, char **here, char **there)
+{
+	static const char *const constraint_query =
+		"SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE contype <> 'n' AND conrelid = to_regclass(%s)";
+	static const char *const index_query =
+		"SELECT substr(d, strpos(d, ' USING ')) FROM pg_index, pg_get_indexdef(indexrelid) AS d WHERE indrelid = to_regclass(%s)";
+
+	return is_unique(here[PART_DEFINITION]) == is_unique(there[PART_DEFINITION]) &&
+		means_same(check, part_text(check, here), part_text(check, there),
+				   is_index(here) ? index_query : constraint_query);
+}
+
+static char *
+index_text(const ShuttleCheck *check, char **part)
+{
+	const char *definition = part[PART_DEFINITION];
+	bool		unique = is_unique(definition);
+
+	return psprintf("CREATE %sINDEX %s ON %s %s", unique ? UNIQUE : "", part[PART_NAME],
+					table_name(check), definition + (unique ? strlen(UNIQUE) : 0));
+}
+
+static char *
+drop_index_text(const ShuttleCheck *check, char **part)
+{
+	return psprintf("DROP INDEX %s.%s",
+					quote_identifier(get_namespace_name(get_rel_namespace(check->relid))),
+					part[PART_NAME]);
+}
+
+/* there: NULL if the node has lost it. */
+static void
+put_index(const ShuttleCheck *check, char **here, char **there)
+{
+	if (there == NULL)
+		put(check, psprintf("has lost index %s", here[PART_NAME]), index_text(check, here));
+	else
+		put(check, psprintf("has index %s %s instead of %s", here[PART_NAME],
+							there[PART_DEFINITION], here[PART_DEFINITION]),
+			psprintf("%s; %s", drop_index_text(check, here), index_text(check, here)));
+}
+
+static void
+put_constraint(const ShuttleCheck *check, char **here, char **there)
+{
+	char	   *add = psprintf("ADD CONSTRAINT %s %s", here[PART_NAME], here[PART_DEFINITION]);
+
+	if (there == NULL)
+		put_alter(check, psprintf("has lost constraint %s", here[PART_NAME]), add);
+	else
+		put_alter(check, psprintf("has constraint %s %s instead of %s", here[PART_NAME],
+								  there[PART_DEFINITION], here[PART_DEFINITION]),
+				  psprintf("DROP CONSTRAINT %s, %s", here[PART_NAME], add));
+}
+
+static void
+put_added(const ShuttleCheck *check, char **part)
+{
+	if (is_index(part))
+		put(check, psprintf("has an index %s", part[PART_NAME]), drop_index_text(check, part));
+	else
+		put_alter(check, psprintf("has a constraint %s", part[PART_NAME]),
+				  psprintf("DROP CONSTRAINT %s", part[PART_NAME]));
+}
+
+/* Indexes that a node has besides are its own affair, unless they are unique. */
+static void
+check_parts(const ShuttleCheck *check)
+{
+	List	   *here = shuttle_local_rows(parts_query, check->relid);
+	List	   *there = shuttle_node_rows(check->node, parts_query, PART_NCOLUMNS, check->relid);
+	ListCell   *cell;
+
+	foreach(cell, here)
+	{
+		char	  **part = lfirst(cell);
+		char	  **other = find_part(there, part);
+
+		if (other != NULL && is_same_part(check, part, other))
+			continue;
+		if (is_index(part))
+			put_index(check, part, other);
+		else
+			put_constraint(check, part, other);
+	}
+	foreach(cell, there)
+	{
+		char	  **part = lfirst(cell);
+
+		if (find_part(here, part) == NULL &&
+			(!is_index(part) || is_unique(part[PART_DEFINITION])))
+			put_added(check, part);
+	}
+}
+
+bool
+shuttle_check_definition(const ShuttleCheck *check)
+{
+	check_parts(check);
+	return check_columns(check);
+}
