@@ -16,6 +16,7 @@
 #include "access/table.h"
 #include "catalog/pg_class.h"
 #include "commands/progress.h"
+#include "miscadmin.h"
 #include "optimizer/plancat.h"
 #include "utils/backend_progress.h"
 #include "utils/backend_status.h"
@@ -32,8 +33,11 @@
 #define PARAMETER_PHASE 18
 #define PARAMETER_COMMAND 19
 
+#define SAMPLE_PAGES 100		/* of a table that was never analyzed */
+
+/* NULL if a tablet was never analyzed. */
 static const char *const estimate_query =
-"SELECT sum(GREATEST(reltuples, 0))::int8::text FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE inhparent = $1";
+"SELECT sum(reltuples)::int8::text FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE inhparent = $1 HAVING min(reltuples) >= 0";
 
 static ShuttleProgressCommand progress_command;
 static Oid	progress_relid;
@@ -79,25 +83,70 @@ shuttle_progress_start(ShuttleProgressCommand command)
 	shuttle_counted = publish;
 }
 
+/* The percentage of a table's pages that are read for an estimate. */
+static double
+percent_of_pages(BlockNumber pages)
+{
+	return pages <= SAMPLE_PAGES ? 100 : 100.0 * SAMPLE_PAGES / pages;
+}
+
+static double
+estimate_local_rows(Relation rel)
+{
+	BlockNumber pages;
+	double		rows = 0;
+	double		visible;
+	double		percent;
+
+	estimate_rel_size(rel, NULL, &pages, &rows, &visible);
+	if (rel->rd_rel->reltuples >= 0 || pages == 0)
+		return rows;
+	percent = percent_of_pages(pages);
+	return 100 / percent *
+		shuttle_local_run_as_superuser(psprintf("SELECT FROM ONLY %s TABLESAMPLE SYSTEM (%f)",
+												shuttle_local_name(RelationGetRelid(rel)), percent));
+}
+
+/* Asks nodes, which know the sizes of tablets that were never analyzed. */
+static int64
+estimate_node_rows(Oid relid)
+{
+	char	   *name = shuttle_local_name(relid);
+	char	   *percent = psprintf("(SELECT LEAST(100, 100.0 * %d / GREATEST(sum(pg_relation_size(inhrelid)) /"
+								   " current_setting('block_size')::int8, 1)) FROM pg_inherits WHERE inhparent = to_regclass(%s))",
+								   SAMPLE_PAGES, quote_literal_cstr(name));
+	char	   *sql = psprintf("SELECT (count(*) * 100 / %s)::int8 FROM %s TABLESAMPLE SYSTEM (%s)",
+							   percent, name, percent);
+	int64		rows = 0;
+	ListCell   *cell;
+
+	foreach(cell, shuttle_table_servers(relid))
+	{
+		List	   *answer = shuttle_node_rows(shuttle_node_get(lfirst_oid(cell), GetUserId()),
+											   sql, 1, InvalidOid);
+
+		rows += pg_strtoint64(((char **) linitial(answer))[0]);
+	}
+	return rows;
+}
+
 /* Rows of a local table, or of all tablets. */
 static int64
 estimate_rows(Oid relid)
 {
 	Relation	rel = table_open(relid, NoLock);
-	BlockNumber pages;
-	double		rows = 0;
-	double		visible;
+	int64		rows;
 
 	if (rel->rd_rel->relkind == RELKIND_RELATION)
-		estimate_rel_size(rel, NULL, &pages, &rows, &visible);
+		rows = (int64) estimate_local_rows(rel);
 	else
 	{
 		const char *text = shuttle_local_text(estimate_query, relid);
 
-		rows = text == NULL ? 0 : pg_strtoint64(text);
+		rows = text == NULL ? estimate_node_rows(relid) : pg_strtoint64(text);
 	}
 	table_close(rel, NoLock);
-	return (int64) rows;
+	return rows;
 }
 
 void
