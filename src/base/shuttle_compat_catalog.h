@@ -326,4 +326,7 @@ object_aclcheck(Oid classid, Oid objectid, Oid roleid, AclMode mode)
 }
 #endif
 
+/* 17 gave partitions the identity columns of their table. */
+#define SHUTTLE_PARTITIONS_HAVE_IDENTITY (PG_VERSION_NUM >= 170000)
+
 #endif							/* SHUTTLE_COMPAT_CATALOG_H */

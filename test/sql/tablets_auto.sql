@@ -68,6 +68,14 @@ CREATE TABLE copied_empty AS SELECT * FROM stock WITH NO DATA;
 CREATE TABLE alike (LIKE stock INCLUDING ALL);
 CREATE SCHEMA other CREATE TABLE inner_table (w_id int PRIMARY KEY) CREATE TABLE item (i_id int);
 CREATE MATERIALIZED VIEW kept AS SELECT * FROM warehouse;
+CREATE SCHEMA keys CREATE TABLE whole (w_id int PRIMARY KEY) CREATE TABLE part (w_id int REFERENCES whole ON DELETE CASCADE, n int) CREATE TABLE loner (id int PRIMARY KEY, up int REFERENCES loner);
+INSERT INTO keys.whole VALUES (1);
+INSERT INTO keys.part VALUES (1, 1);
+INSERT INTO keys.part VALUES (2, 1);
+DELETE FROM keys.whole;
+SELECT count(*) FROM keys.part;
+INSERT INTO keys.loner VALUES (1, 2);
+DO $$ BEGIN EXECUTE 'EXPLAIN ANALYZE CREATE TABLE explained AS SELECT * FROM warehouse'; END $$;
 DO $$
 BEGIN
 	CREATE TABLE made (w_id int);

@@ -23,6 +23,7 @@ ALTER TABLE "Item" ADD COLUMN r float DEFAULT random();
 ALTER TABLE "Item" SET SCHEMA public;
 UPDATE "Item" SET cost = 2 WHERE id < 5;
 INSERT INTO "Item" VALUES (21, 'p21', 3);
+SELECT count(*), count(DISTINCT r) = count(*) AS random, (SELECT count(*) FROM shuttle.check()) AS problems FROM "Item";
 SELECT server, result FROM shuttle.run_on_nodes('SELECT count(*), sum(cost) FROM shop."Item"', '{n1,n2,n3}');
 SELECT count(*), sum(cost) FROM "Item";
 CALL public.try('ALTER TABLE sales ADD FOREIGN KEY (product_id) REFERENCES "Item"', 'p');

@@ -71,7 +71,7 @@ extern void shuttle_ddl_changes_leave(void);
 
 /* Makes the tables on nodes as they are here now, by a statement for each thing
  * that has changed. cascade: drops are.
- * Errors: those of nodes; 0A000 for a new column with a volatile default. */
+ * Errors: those of nodes. */
 extern void shuttle_ddl_changes_send(bool cascade);
 
 /* ---- ddl_table.c */
@@ -84,6 +84,15 @@ extern void shuttle_ddl_rename(const ShuttleDdl *ddl);
 /* The statement that adds a foreign key on nodes; the constraint is as parsed.
  * Errors: 0A000 and 42830 for keys that nodes cannot check. */
 extern char *shuttle_ddl_foreign_key(Oid relid, const Constraint *constraint);
+
+/* The statement that adds any foreign key. */
+extern char *shuttle_ddl_foreign_key_text(Oid relid, const Constraint *constraint);
+
+/* Takes the foreign keys that pass a filter out of the definition of a column, with
+ * their clauses, as constraints of the table. */
+typedef bool (*ShuttleDdlKeyFilter) (const void *arg, Constraint *constraint);
+extern List *shuttle_ddl_take_column_keys(ColumnDef *column, ShuttleDdlKeyFilter filter,
+										  const void *arg);
 
 /* True if a foreign key relates a column to the distribution column of the table that
  * it refers to. */

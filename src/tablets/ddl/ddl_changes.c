@@ -57,6 +57,7 @@ typedef struct Changes
 	List	   *servers;
 	ShuttleNodeStatements *statements;
 	const char *cascade;		/* " CASCADE" or "" */
+	List	   *filled;			/* new columns with a value for each row */
 } Changes;
 
 static ShuttleDdlChanges *noted = NULL; /* of the innermost statement */
@@ -273,20 +274,14 @@ change_column(Changes *changes, const ShuttleNodeColumn *before, const ShuttleNo
 
 /* The value that rows get which exist already, as a literal; NULL: none. */
 static char *
-value_of_default(Relation rel, AttrNumber number)
+value_of_default(Relation rel, AttrNumber number, Node *expression)
 {
 	Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(rel), number - 1);
-	Node	   *expression = attribute->attgenerated != '\0' ? NULL : build_column_default(rel, number);
 	char	   *text = NULL;
 	EState	   *estate;
 	Datum		value;
 	bool		is_null;
 
-	if (expression == NULL)
-		return NULL;
-	if (contain_volatile_functions(expression))
-		shuttle_ddl_refuse(RelationGetRelid(rel), "ADD COLUMN with a volatile default",
-						   "Add the column without a default, then set the default, then update the rows.");
 	estate = CreateExecutorState();
 	value = ExecEvalExprSwitchContext(ExecPrepareExpr((Expr *) expression, estate),
 									  GetPerTupleExprContext(estate), &is_null);
@@ -305,18 +300,68 @@ value_of_default(Relation rel, AttrNumber number)
 	return text;
 }
 
+/* A volatile default gives each row its own value, when nodes have the column. */
 static void
 add_column(Changes *changes, const ShuttleNodeColumn *column)
 {
 	Relation	rel = table_open(changes->now.relid, NoLock);
-	char	   *value = value_of_default(rel, column->number);
+	Node	   *expression = *column->generated != '\0' ? NULL : build_column_default(rel, column->number);
+	bool		is_filled = contain_volatile_functions(expression);
+	char	   *value = expression == NULL || is_filled ? NULL :
+		value_of_default(rel, column->number, expression);
 
 	table_close(rel, NoLock);
 	add_alter(changes, psprintf("ADD COLUMN %s %s%s%s%s%s", column->name, column->type,
 								column->generated, value == NULL ? "" : " DEFAULT ",
-								value == NULL ? "" : value, column->not_null));
+								value == NULL ? "" : value, is_filled ? "" : column->not_null));
 	if (value != NULL)
 		add_alter(changes, psprintf("ALTER COLUMN %s DROP DEFAULT", column->name));
+	if (is_filled)
+		changes->filled = lappend(changes->filled, (void *) column);
+}
+
+/* Rows of a reference table have their values here already. */
+static void
+fill_copies(const Changes *changes)
+{
+	Relation	rel = table_open(changes->now.relid, NoLock);
+
+	(void) shuttle_copies_put_all(shuttle_copies_open(rel, changes->servers));
+	table_close(rel, NoLock);
+}
+
+static void
+fill_tablets(const Changes *changes)
+{
+	StringInfoData text;
+	ListCell   *cell;
+
+	initStringInfo(&text);
+	foreach(cell, changes->filled)
+		appendStringInfo(&text, "%s%s = DEFAULT", text.len == 0 ? "" : ", ",
+						 ((ShuttleNodeColumn *) lfirst(cell))->name);
+	(void) shuttle_load_run(changes->now.relid,
+							psprintf("UPDATE %s SET %s", changes->now.name, text.data));
+}
+
+/* Gives existing rows the values of new columns. */
+static void
+fill_columns(Changes *changes)
+{
+	ListCell   *cell;
+
+	shuttle_node_statements_run(changes->statements);
+	if (changes->are_copies)
+		fill_copies(changes);
+	else
+		fill_tablets(changes);
+	foreach(cell, changes->filled)
+	{
+		const ShuttleNodeColumn *column = lfirst(cell);
+
+		if (*column->not_null != '\0')
+			add_alter(changes, psprintf("ALTER COLUMN %s SET NOT NULL", column->name));
+	}
 }
 
 /* Types and functions of new columns and parts. */
@@ -428,6 +473,8 @@ send_table(const NotedTable *before, const char *cascade)
 	drop_columns(&changes);
 	add_needed(&changes);
 	change_columns(&changes);
+	if (changes.filled != NIL)
+		fill_columns(&changes);
 	change_parts(&changes);
 	shuttle_node_statements_run(changes.statements);
 	if (changes.are_copies)

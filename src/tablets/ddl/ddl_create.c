@@ -3,12 +3,13 @@
  *	  Distributes new tables as shuttle.auto_distribute says.
  *
  * The server calls us for each relation that it makes, however the statement does:
- * CREATE TABLE, CREATE TABLE AS, SELECT INTO, CREATE SCHEMA with tables. When the
- * statement ends, the tables that it made are distributed in the same transaction,
- * as shuttle.distribute_table() would do it.
+ * CREATE TABLE, CREATE TABLE AS, SELECT INTO, EXPLAIN ANALYZE of these, CREATE SCHEMA
+ * with tables. When the statement ends, the tables that it made are distributed in the
+ * same transaction, as shuttle.distribute_table() would do it.
  *
  * Core refuses foreign keys to distributed tables, since they exist on nodes only. They
- * are taken out of CREATE TABLE, and nodes add them when the table is distributed.
+ * are taken out of CREATE TABLE, and nodes add them when the table is distributed. So are
+ * keys among tables of one CREATE SCHEMA, which can become distributed.
  *
  * Memory: the list lives as long as the statement.
  *-------------------------------------------------------------------------
@@ -23,15 +24,31 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_collation.h"
 #include "commands/extension.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+#include "base/shuttle_compat.h"
 #include "base/shuttle_settings.h"
 #include "cluster/shuttle_cluster.h"
 #include "tablets/ddl/ddl.h"
 #include "tablets/distribute.h"
+
+/* Foreign keys that were taken out of the statement of one new table. */
+typedef struct TakenKeys
+{
+	const char *table;			/* its name */
+	List	   *keys;			/* of Constraint */
+} TakenKeys;
+
+/* A statement that makes tables, as keys are taken out. */
+typedef struct Taking
+{
+	const char *schema;			/* of CREATE SCHEMA, or NULL */
+	List	   *tables;			/* of TakenKeys, in the order of the statement */
+} Taking;
 
 static List *made = NIL;		/* relations that the running statement made */
 static MemoryContext statement_cxt = NULL;	/* of that statement */
@@ -129,70 +146,78 @@ referred_by(const Constraint *constraint)
 	return kind == SHUTTLE_TABLE_DISTRIBUTED ? relid : InvalidOid;
 }
 
-/* Clauses like DEFERRABLE follow a column's constraint as constraints of their own. */
+static TakenKeys *
+find_taken(const Taking *taking, const char *table)
+{
+	ListCell   *cell;
+
+	foreach(cell, taking->tables)
+	{
+		TakenKeys  *taken = lfirst(cell);
+
+		if (strcmp(taken->table, table) == 0)
+			return taken;
+	}
+	return NULL;
+}
+
+/* True for a key to an earlier table of this CREATE SCHEMA, whose name is completed:
+ * its schema is not in the search path any more when the key is added. */
 static bool
-take_clause(Constraint *key, const Constraint *clause)
+refers_to_new_table(const Taking *taking, Constraint *constraint)
 {
-	switch (clause->contype)
-	{
-		case CONSTR_ATTR_DEFERRED:
-			key->initdeferred = key->deferrable = true;
-			return true;
-		case CONSTR_ATTR_DEFERRABLE:
-			key->deferrable = true;
-			return true;
-		case CONSTR_ATTR_NOT_DEFERRABLE:
-		case CONSTR_ATTR_IMMEDIATE:
-			return true;
-		default:
-			return false;
-	}
+	RangeVar   *referred = constraint->contype == CONSTR_FOREIGN ? constraint->pktable : NULL;
+
+	if (referred == NULL || taking->schema == NULL ||
+		(referred->schemaname != NULL && strcmp(referred->schemaname, taking->schema) != 0) ||
+		find_taken(taking, referred->relname) == NULL)
+		return false;
+	referred->schemaname = pstrdup(taking->schema);
+	return true;
 }
 
-static List *
-take_from_column(ColumnDef *column)
+static bool
+is_to_be_taken(const void *taking, Constraint *constraint)
 {
-	List	   *keys = NIL;
-	Constraint *key = NULL;		/* that clauses can follow */
-	ListCell   *cell;
-
-	foreach(cell, column->constraints)
-	{
-		Constraint *constraint = lfirst_node(Constraint, cell);
-
-		if (key == NULL || !take_clause(key, constraint))
-		{
-			key = OidIsValid(referred_by(constraint)) ? constraint : NULL;
-			if (key == NULL)
-				continue;
-			key->fk_attrs = list_make1(makeString(column->colname));
-			keys = lappend(keys, key);
-		}
-		column->constraints = foreach_delete_current(column->constraints, cell);
-	}
-	return keys;
+	return refers_to_new_table(taking, constraint) || OidIsValid(referred_by(constraint));
 }
 
-/* Takes foreign keys to distributed tables out of a statement. */
-static List *
-take_foreign_keys(CreateStmt *statement)
+/* Takes foreign keys out of a CREATE TABLE. */
+static void
+take_from_table(Taking *taking, CreateStmt *statement)
 {
-	List	   *keys = NIL;
+	TakenKeys  *taken = palloc0_object(TakenKeys);
 	ListCell   *cell;
 
+	taken->table = statement->relation->relname;
 	foreach(cell, statement->tableElts)
 	{
 		Node	   *element = lfirst(cell);
 
 		if (IsA(element, ColumnDef))
-			keys = list_concat(keys, take_from_column((ColumnDef *) element));
-		else if (IsA(element, Constraint) && OidIsValid(referred_by((Constraint *) element)))
+			taken->keys = list_concat(taken->keys, shuttle_ddl_take_column_keys((ColumnDef *) element,
+																				is_to_be_taken, taking));
+		else if (IsA(element, Constraint) && is_to_be_taken(taking, (Constraint *) element))
 		{
-			keys = lappend(keys, element);
+			taken->keys = lappend(taken->keys, element);
 			statement->tableElts = foreach_delete_current(statement->tableElts, cell);
 		}
 	}
-	return keys;
+	taking->tables = lappend(taking->tables, taken);
+}
+
+static void
+take_from_schema(Taking *taking, CreateSchemaStmt *statement)
+{
+	ListCell   *cell;
+
+	taking->schema = statement->schemaname != NULL ? statement->schemaname :
+		get_rolespec_name(statement->authrole);
+	foreach(cell, statement->schemaElts)
+	{
+		if (IsA(lfirst(cell), CreateStmt))
+			take_from_table(taking, lfirst_node(CreateStmt, cell));
+	}
 }
 
 /* A node looks for the rows that keys refer to among its own rows. */
@@ -206,6 +231,13 @@ refuse_foreign_keys(const char *column, const List *keys)
 		const Constraint *key = lfirst(cell);
 		Oid			referred = referred_by(key);
 
+		if (!OidIsValid(referred))
+			return shuttle_refusal(ERRCODE_FEATURE_NOT_SUPPORTED,
+								   psprintf("a foreign key leads to table \"%s\" of this server",
+											key->pktable->relname),
+								   NULL,
+								   psprintf("Distribute both with shuttle.distribute_tables(), or make \"%s\" a reference table.",
+											key->pktable->relname));
 		if (!shuttle_ddl_foreign_key_pairs(column, referred, key))
 			return shuttle_refusal(ERRCODE_INVALID_FOREIGN_KEY,
 								   psprintf("a foreign key does not relate column \"%s\" to the distribution column of table \"%s\"",
@@ -258,28 +290,26 @@ distribute(Oid relid, const List *columns, const List *keys)
 				 reason->hint == NULL ? 0 : errhint("%s", reason->hint)));
 }
 
+/* A key that leads to a table of this server was taken out of CREATE SCHEMA. */
 static void
-add_foreign_keys(Oid relid, const List *keys)
+add_foreign_key(Oid relid, const Constraint *key)
 {
-	List	   *texts = NIL;
-	ListCell   *cell;
+	Oid			referred = referred_by(key);
 
-	if (keys == NIL)
-		return;
-	if (shuttle_table_kind(relid) != SHUTTLE_TABLE_DISTRIBUTED)
+	if (!OidIsValid(referred))
+		(void) shuttle_local_run(shuttle_ddl_foreign_key_text(relid, key));
+	else if (shuttle_table_kind(relid) == SHUTTLE_TABLE_DISTRIBUTED)
+		shuttle_ddl_on_nodes(relid, list_make1(shuttle_ddl_foreign_key(relid, key)));
+	else
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("foreign key of table \"%s\" on this server cannot refer to distributed table \"%s\"",
-						get_rel_name(relid), get_rel_name(referred_by(linitial(keys)))),
+						get_rel_name(relid), get_rel_name(referred)),
 				 errhint("Name a column of the key in \"shuttle.auto_distribute\", or leave the key out.")));
-	foreach(cell, keys)
-		texts = lappend(texts, shuttle_ddl_foreign_key(relid, lfirst(cell)));
-	shuttle_ddl_on_nodes(relid, texts);
 }
 
-/* Only a statement that makes one table has keys. */
 static void
-distribute_made(const List *keys)
+distribute_made(const Taking *taking)
 {
 	List	   *patterns = read_patterns();
 	ListCell   *cell;
@@ -289,11 +319,15 @@ distribute_made(const List *keys)
 	{
 		Oid			relid = lfirst_oid(cell);
 		char		relkind = get_rel_relkind(relid);
+		const TakenKeys *taken;
+		ListCell   *inner;
 
 		if (relkind != RELKIND_RELATION && relkind != RELKIND_PARTITIONED_TABLE)
 			continue;
-		distribute(relid, columns_of(relid, patterns), keys);
-		add_foreign_keys(relid, keys);
+		taken = find_taken(taking, get_rel_name(relid));
+		distribute(relid, columns_of(relid, patterns), taken == NULL ? NIL : taken->keys);
+		foreach(inner, taken == NULL ? NIL : taken->keys)
+			add_foreign_key(relid, lfirst(inner));
 	}
 }
 
@@ -301,22 +335,25 @@ static bool
 makes_tables(const Node *statement)
 {
 	return IsA(statement, CreateStmt) || IsA(statement, CreateTableAsStmt) ||
-		IsA(statement, CreateSchemaStmt);
+		IsA(statement, CreateSchemaStmt) || IsA(statement, ExplainStmt);
 }
 
 static void
 run_and_distribute(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS)
 {
-	List	   *keys = NIL;
+	Taking		taking = {0};
 
-	if (IsA(pstmt->utilityStmt, CreateStmt))
+	if (IsA(pstmt->utilityStmt, CreateStmt) || IsA(pstmt->utilityStmt, CreateSchemaStmt))
 	{
 		pstmt = copyObject(pstmt);
 		readOnlyTree = false;
-		keys = take_foreign_keys(castNode(CreateStmt, pstmt->utilityStmt));
 	}
+	if (IsA(pstmt->utilityStmt, CreateStmt))
+		take_from_table(&taking, castNode(CreateStmt, pstmt->utilityStmt));
+	else if (IsA(pstmt->utilityStmt, CreateSchemaStmt))
+		take_from_schema(&taking, castNode(CreateSchemaStmt, pstmt->utilityStmt));
 	run(SHUTTLE_UTILITY_ARGUMENTS);
-	distribute_made(keys);
+	distribute_made(&taking);
 }
 
 void

@@ -158,6 +158,9 @@ append_action(StringInfo text, const char *event, char action)
 		case FKCONSTR_ACTION_SETNULL:
 			what = "SET NULL";
 			break;
+		case FKCONSTR_ACTION_SETDEFAULT:
+			what = "SET DEFAULT";
+			break;
 		default:
 			return;				/* NO ACTION, or none */
 	}
@@ -167,11 +170,18 @@ append_action(StringInfo text, const char *event, char action)
 char *
 shuttle_ddl_foreign_key(Oid relid, const Constraint *constraint)
 {
+	check_foreign_key(relid, RangeVarGetRelid(constraint->pktable, ShareRowExclusiveLock, false),
+					  constraint);
+	return shuttle_ddl_foreign_key_text(relid, constraint);
+}
+
+char *
+shuttle_ddl_foreign_key_text(Oid relid, const Constraint *constraint)
+{
 	Oid			referred = RangeVarGetRelid(constraint->pktable, ShareRowExclusiveLock, false);
 	List	   *others = referred_columns(referred, constraint);
 	StringInfoData text;
 
-	check_foreign_key(relid, referred, constraint);
 	initStringInfo(&text);
 	appendStringInfo(&text, "ALTER TABLE %s ADD ", shuttle_local_name(relid));
 	if (constraint->conname != NULL)
@@ -190,4 +200,48 @@ shuttle_ddl_foreign_key(Oid relid, const Constraint *constraint)
 	if (constraint->skip_validation)
 		appendStringInfoString(&text, " NOT VALID");
 	return text.data;
+}
+
+/* Clauses like DEFERRABLE follow a column's constraint as constraints of their own. */
+static bool
+take_clause(Constraint *key, const Constraint *clause)
+{
+	switch (clause->contype)
+	{
+		case CONSTR_ATTR_DEFERRED:
+			key->initdeferred = key->deferrable = true;
+			return true;
+		case CONSTR_ATTR_DEFERRABLE:
+			key->deferrable = true;
+			return true;
+		case CONSTR_ATTR_NOT_DEFERRABLE:
+		case CONSTR_ATTR_IMMEDIATE:
+			return true;
+		default:
+			return false;
+	}
+}
+
+List *
+shuttle_ddl_take_column_keys(ColumnDef *column, ShuttleDdlKeyFilter filter, const void *arg)
+{
+	List	   *keys = NIL;
+	Constraint *key = NULL;		/* that clauses can follow */
+	ListCell   *cell;
+
+	foreach(cell, column->constraints)
+	{
+		Constraint *constraint = lfirst_node(Constraint, cell);
+
+		if (key == NULL || !take_clause(key, constraint))
+		{
+			key = filter(arg, constraint) ? constraint : NULL;
+			if (key == NULL)
+				continue;
+			key->fk_attrs = list_make1(makeString(column->colname));
+			keys = lappend(keys, key);
+		}
+		column->constraints = foreach_delete_current(column->constraints, cell);
+	}
+	return keys;
 }

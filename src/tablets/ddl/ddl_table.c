@@ -24,6 +24,7 @@
 #include "utils/lsyscache.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_catalog.h"
 #include "tablets/ddl/ddl.h"
 
 typedef struct AlterTable
@@ -113,16 +114,40 @@ static const CommandRule rules[] =
 	{.type = AT_AlterConstraint,.refused = "ALTER CONSTRAINT",.instead = "Drop the constraint and add it again."},
 };
 
-static void
-sort_new_column(AlterTable *alter, AlterTableCmd *command)
+static bool
+is_foreign_key(const void *arg, Constraint *constraint)
+{
+	return constraint->contype == CONSTR_FOREIGN;
+}
+
+static bool
+has_identity(const ColumnDef *column)
 {
 	ListCell   *cell;
 
-	foreach(cell, castNode(ColumnDef, command->def)->constraints)
+	foreach(cell, column->constraints)
 	{
-		if (lfirst_node(Constraint, cell)->contype == CONSTR_FOREIGN && !alter->are_copies)
-			shuttle_ddl_refuse(alter->relid, "ADD COLUMN ... REFERENCES",
-							   "Add the column, then use ALTER TABLE ... ADD FOREIGN KEY.");
+		if (lfirst_node(Constraint, cell)->contype == CONSTR_IDENTITY)
+			return true;
+	}
+	return false;
+}
+
+static void
+sort_new_column(AlterTable *alter, AlterTableCmd *command)
+{
+	ColumnDef  *column = castNode(ColumnDef, command->def);
+	bool		exists = command->missing_ok && get_attnum(alter->relid, column->colname) != InvalidAttrNumber;
+
+	if (!SHUTTLE_PARTITIONS_HAVE_IDENTITY && !alter->are_copies && !exists && has_identity(column))
+		shuttle_ddl_refuse(alter->relid, "ADD COLUMN ... GENERATED AS IDENTITY",
+						   "Add a column of type serial, bigserial or smallserial.");
+	if (!alter->are_copies)
+	{
+		List	   *keys = shuttle_ddl_take_column_keys(column, is_foreign_key, NULL);
+
+		if (!exists)
+			alter->foreign_keys = list_concat(alter->foreign_keys, keys);
 	}
 	alter->normal = lappend(alter->normal, command);
 }
