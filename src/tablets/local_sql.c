@@ -45,6 +45,12 @@ shuttle_local_rows(const char *sql, Oid relid)
 	Datum		value = ObjectIdGetDatum(relid);
 	List	   *rows = NIL;
 
+	/*
+	 * the cost of queries of catalogs is overestimated: compilation took
+	 * seconds
+	 */
+	(void) set_config_option("jit", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
+							 true, 0, false);
 	SPI_connect();
 	if (SPI_execute_with_args(sql, 1, &type, &value, NULL, false, 0) != SPI_OK_SELECT)
 		elog(ERROR, "not a query: %s", sql);
