@@ -29,6 +29,7 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/xact.h"
+#include "catalog/namespace.h"
 #include "commands/trigger.h"
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"
@@ -252,20 +253,48 @@ find_table(Oid relid)
 
 /* ---- TRUNCATE: of several tables at once, as foreign keys among them ask for */
 
+/* Distributed tables that the statement names and the node has. Their rows are gone
+ * already; but a node refuses to truncate a copy without tables that refer to it. */
+static List *
+find_distributed(const TruncateStmt *statement, Oid serverid)
+{
+	List	   *relids = NIL;
+	ListCell   *cell;
+
+	foreach(cell, statement->relations)
+	{
+		Oid			relid = RangeVarGetRelid(lfirst_node(RangeVar, cell), NoLock, false);
+
+		if (shuttle_table_kind(relid) == SHUTTLE_TABLE_DISTRIBUTED &&
+			list_member_oid(shuttle_table_servers(relid), serverid))
+			relids = lappend_oid(relids, relid);
+	}
+	return relids;
+}
+
+/* statement: NULL if none is known. */
 static void
-send_truncate(void)
+send_truncate(const TruncateStmt *statement)
 {
 	ShuttleNodeStatements *statements = shuttle_node_statements_create();
 	List	   *tables = truncated;
-	StringInfoData sql;
-	ListCell   *cell;
+	ListCell   *node;
 
 	truncated = NIL;
-	initStringInfo(&sql);
-	foreach(cell, tables)
-		appendStringInfo(&sql, "%s%s", foreach_current_index(cell) == 0 ? "TRUNCATE " : ", ",
-						 shuttle_local_name(lfirst_oid(cell)));
-	shuttle_node_statements_add_all(statements, shuttle_nodes_all(), sql.data);
+	foreach(node, shuttle_nodes_all())
+	{
+		List	   *all = list_copy(tables);
+		StringInfoData sql;
+		ListCell   *cell;
+
+		if (statement != NULL)
+			all = list_concat(all, find_distributed(statement, lfirst_oid(node)));
+		initStringInfo(&sql);
+		foreach(cell, all)
+			appendStringInfo(&sql, "%s%s", foreach_current_index(cell) == 0 ? "TRUNCATE " : ", ",
+							 shuttle_local_name(lfirst_oid(cell)));
+		shuttle_node_statements_add(statements, lfirst_oid(node), sql.data);
+	}
 	shuttle_node_statements_run(statements);
 }
 
@@ -277,7 +306,7 @@ note_truncate(Oid relid)
 	truncated = list_append_unique_oid(truncated, relid);
 	MemoryContextSwitchTo(old_cxt);
 	if (utility_depth == 0)		/* a worker that replicates */
-		send_truncate();
+		send_truncate(NULL);
 }
 
 void
@@ -296,7 +325,7 @@ shuttle_copy_truncate_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETE
 	{
 		run(SHUTTLE_UTILITY_ARGUMENTS);
 		if (truncated != NIL)
-			send_truncate();
+			send_truncate(castNode(TruncateStmt, pstmt->utilityStmt));
 	}
 	PG_FINALLY();
 	{

@@ -83,6 +83,12 @@ static const RefusedPart parts[] =
 		.message = "cannot distribute table \"%s\" with trigger \"%s\"",
 		.hint = "Constraint triggers, and triggers with transition tables, cannot be on foreign tables.",
 	},
+	{
+		.query = "SELECT conname::text FROM pg_constraint WHERE conrelid = $1 AND contype = 'f'"
+		" AND 'd' IN (confupdtype, confdeltype)",
+		.message = "cannot distribute table \"%s\" with foreign key \"%s\" that sets defaults",
+		.hint = "Storage nodes have no defaults; use ON UPDATE and ON DELETE with CASCADE, SET NULL or NO ACTION.",
+	},
 };
 
 static const char *const choose_hint = "Choose another column.";
@@ -194,6 +200,26 @@ refuse_unique_index(Relation rel, const char *key)
 						   "Add the column to the key, or distribute by a column of the key.");
 }
 
+/* A node cannot move a row that a foreign key gives another key. */
+static ShuttleRefusal *
+refuse_null_keys(Relation rel, const char *key)
+{
+	char	   *query = psprintf("SELECT c.conname::text FROM pg_constraint AS c JOIN pg_attribute AS a"
+								 " ON a.attrelid = c.conrelid AND a.attname = %s AND a.attnum = ANY (c.conkey)"
+								 " WHERE c.conrelid = $1 AND c.contype = 'f' AND (c.confupdtype = 'n' OR c.confdeltype = 'n'"
+								 " AND COALESCE(a.attnum = ANY (c.confdelsetcols), true))",
+								 quote_literal_cstr(key));
+	char	   *name = shuttle_local_text(query, RelationGetRelid(rel));
+
+	if (name == NULL)
+		return NULL;
+	return shuttle_refusal(ERRCODE_FEATURE_NOT_SUPPORTED,
+						   psprintf("cannot distribute table \"%s\" by column \"%s\" because foreign key \"%s\" sets it to NULL",
+									RelationGetRelationName(rel), key, name),
+						   "The row would then belong to another storage node.",
+						   "Distribute by another column, or make the key ON UPDATE and ON DELETE with CASCADE or NO ACTION.");
+}
+
 /* A foreign key has to relate rows of one node: it maps key to key, or leads to
  * a reference table. */
 static ShuttleRefusal *
@@ -269,6 +295,8 @@ shuttle_refuse_distribution(Relation rel, const char *key, const List *group)
 		refusal = refuse_parts(rel);
 	if (refusal == NULL && key != NULL)
 		refusal = refuse_unique_index(rel, key);
+	if (refusal == NULL && key != NULL)
+		refusal = refuse_null_keys(rel, key);
 	if (refusal == NULL)
 		refusal = refuse_foreign_key(rel, group);
 	return refusal;

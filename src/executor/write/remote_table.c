@@ -47,7 +47,9 @@ enum RemoteColumn
 	REMOTE_TYPE,
 	REMOTE_DELIMITER,
 	REMOTE_HAS_ARRAY,
-	REMOTE_PLAIN
+	REMOTE_PLAIN,
+	REMOTE_CASCADES,
+	REMOTE_NCOLUMNS
 };
 
 typedef struct TableKey
@@ -197,7 +199,8 @@ make_question(Relation rel)
 					 " (SELECT p.relid FROM pg_catalog.pg_partition_tree(c.oid) p)))"
 					 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_partition_tree(c.oid) p"
 					 " JOIN pg_catalog.pg_class f ON f.oid = p.relid"
-					 " WHERE f.relkind = 'f')"
+					 " WHERE f.relkind = 'f'),"
+					 " c.oid IN (" SHUTTLE_CASCADING_TABLES ")"
 					 " FROM pg_catalog.pg_class c"
 					 " JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid"
 					 " JOIN pg_catalog.pg_type t ON t.oid = a.atttypid"
@@ -217,7 +220,7 @@ shuttle_remote_table_ask(Relation rel, ShuttleNode *node, uint64 snapshot)
 		.size = SHUTTLE_SIZE_CERTAIN,
 		.estimated_rows = RelationGetNumberOfAttributes(rel),
 		.snapshot = snapshot,
-		.ncolumns = REMOTE_PLAIN + 1,
+		.ncolumns = REMOTE_NCOLUMNS,
 		.counters = &shuttle_own_counters,
 	};
 	TableKey	key = {
@@ -278,6 +281,7 @@ keep_column(ShuttleRemoteTable *table, Relation rel, const ShuttleRow *row)
 	AttrNumber	attribute = attribute_of(rel, shuttle_row_text(row, REMOTE_NAME));
 
 	table->plain = strcmp(shuttle_row_text(row, REMOTE_PLAIN), "t") == 0;
+	table->cascades = strcmp(shuttle_row_text(row, REMOTE_CASCADES), "t") == 0;
 	if (attribute == 0)
 		return;
 	table->types[attribute - 1] =

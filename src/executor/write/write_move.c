@@ -10,7 +10,8 @@
  * Rules: no scan of the statement may find a row in its new partition. Scans
  * are sent before the first row is written (early_start.c); if the source asks
  * nodes for more, inserts wait for its end. The scan has locked the row, so a
- * DELETE that does not find it is an error: the row would exist twice.
+ * DELETE that does not find it is an error: the row would exist twice. ON DELETE
+ * CASCADE of a node must not act, as the row still exists: such a row stays.
  * Memory: the tuple routing belongs to the ModifyTable, as in core.
  *-------------------------------------------------------------------------
  */
@@ -111,6 +112,7 @@ can_leave(ShuttleWrite *write)
 	old_cxt = MemoryContextSwitchTo(write->estate->es_query_cxt);
 	write->leaving = shuttle_write_create(write->node, write->target, CMD_DELETE);
 	write->leaving->update = write;
+	shuttle_write_guard_moved(write->leaving);
 	write->leaving->rows = write->rows;
 	MemoryContextSwitchTo(old_cxt);
 	return shuttle_write_is_buffered(write->leaving);

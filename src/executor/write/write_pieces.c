@@ -58,6 +58,7 @@ static void send_piece(ShuttleWrite *write, const char *sql, int nparams,
 					   const char *const *values, const int *lengths, int nest_level);
 static uint64 finish_piece(ShuttleWrite *write, SentPiece *piece);
 static void judge_count(ShuttleWrite *write, const SentPiece *piece, uint64 nwritten);
+pg_noreturn static void refuse_referred(ShuttleWrite *write);
 pg_noreturn static void refuse_triggered(ShuttleWrite *write, const SentPiece *piece,
 										 uint64 nwritten);
 static void keep_returned(ShuttleWrite *write, SentPiece *piece, uint64 nwritten);
@@ -444,6 +445,8 @@ judge_count(ShuttleWrite *write, const SentPiece *piece, uint64 nwritten)
 	/* What is known may be older than a new trigger. */
 	shuttle_remote_table_forget(RelationGetRelid(write->rel), write->storage_node);
 	need_table(write);
+	if (shuttle_write_takes_out(write) && write->buffer->table->cascades)
+		refuse_referred(write);
 	if (write->buffer->table->plain && write->buffer->by_ctid)
 		refuse_triggered(write, piece, nwritten);
 	if (!write->buffer->by_ctid)
@@ -464,6 +467,18 @@ judge_count(ShuttleWrite *write, const SentPiece *piece, uint64 nwritten)
 				 errdetail("Storage node \"%s\" deleted " UINT64_FORMAT " of %d rows.",
 						   shuttle_node_name(write->storage_node), nwritten, nsent),
 				 errhint("Look for triggers, rules and policies of the table there.")));
+}
+
+static void
+refuse_referred(ShuttleWrite *write)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot move a row out of partition \"%s\", which is a foreign table",
+					RelationGetRelationName(write->rel)),
+			 errdetail("A foreign key on storage node \"%s\" deletes or changes rows that refer to it when the row is deleted there.",
+					   shuttle_node_name(write->storage_node)),
+			 errhint("Insert the row with its new key, change the rows that refer to it, then delete the old row.")));
 }
 
 /*

@@ -146,6 +146,16 @@ append_insert(StringInfo sql, const ShuttleWrite *write,
 		appendStringInfoString(sql, write->postgres_fdw.sql + write->postgres_fdw.values_end);
 }
 
+#define UNLESS_CASCADING "tableoid NOT IN (" SHUTTLE_CASCADING_TABLES ")"
+
+void
+shuttle_write_guard_moved(ShuttleWrite *leaving)
+{
+	leaving->postgres_fdw.sql = psprintf("%s AND " UNLESS_CASCADING, leaving->postgres_fdw.sql);
+	if (leaving->sql_by_table != NULL)
+		leaving->sql_by_table = psprintf("%s AND " UNLESS_CASCADING, leaving->sql_by_table);
+}
+
 /* RETURNING: the row's ordinal, then postgres_fdw's columns. */
 static void
 append_returning(StringInfo sql, const ShuttleWrite *write)
@@ -189,6 +199,8 @@ append_change(StringInfo sql, const ShuttleWrite *write,
 					 " AND (" ROWS_ALIAS ".p%d IS NULL OR "
 					 TABLE_ALIAS ".tableoid = " ROWS_ALIAS ".p%d)",
 					 write->nvalues + 1, write->nvalues + 1);
+	if (shuttle_write_takes_out(write))
+		appendStringInfoString(sql, " AND " TABLE_ALIAS "." UNLESS_CASCADING);
 	if (shuttle_write_follows_up(write))
 		append_returning(sql, write);
 }

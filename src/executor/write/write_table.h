@@ -58,7 +58,7 @@ extern void shuttle_target_scan_name_row(ShuttleTargetScan *target,
 /* Parameters of a request: the protocol counts them in 16 bits. */
 #define SHUTTLE_MAX_PARAMETERS 65535
 
-/* ---- rows of one request (foreign_modify.c) */
+/* ---- rows of one request (foreign_modify.c, write_sql.c) */
 
 /* Creates a write for an operation that the plan does not have for the table;
  * in the query's context. */
@@ -74,6 +74,14 @@ extern void shuttle_write_explain(ShuttleWrite *write, ExplainState *es);
 /* The INSERT of nrows rows with VALUES (write_sql.c). Valid until called with
  * another number of rows; with ON CONFLICT DO UPDATE until the next call. */
 extern const char *shuttle_write_values_sql(ShuttleWrite *write, int nrows);
+
+/* Tables on a node in which a DELETE acts on rows that refer to its row. */
+#define SHUTTLE_CASCADING_TABLES \
+	"SELECT confrelid FROM pg_catalog.pg_constraint" \
+	" WHERE contype = 'f' AND confdeltype IN ('c', 'n', 'd')"
+
+/* Makes a DELETE of rows that are moved leave them alone in such tables. */
+extern void shuttle_write_guard_moved(ShuttleWrite *leaving);
 
 /* ---- what EXPLAIN shows of rows that are routed (explain_partitions.c) */
 
@@ -94,6 +102,8 @@ struct ShuttleRemoteTable
 	bool		valid;
 	bool		plain;			/* no trigger, rule or policy there changes
 								 * which rows are written */
+	bool		cascades;		/* a DELETE there deletes or changes rows of
+								 * other tables */
 	char	  **types;			/* type of each attribute's column, without
 								 * length; NULL: no such column */
 	bool	   *as_text;		/* sent as text and cast there */

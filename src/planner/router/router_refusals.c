@@ -22,6 +22,7 @@
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/tlist.h"
+#include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
@@ -169,9 +170,27 @@ prints_wrongly(const Query *query)
 	return !sets;
 }
 
+/* True if a rule made the query: core's deparser leaves out tables of its FROM that
+ * were the target of the statement that the rule is for. */
+static bool
+is_of_rule(const Query *query)
+{
+	Relids		read = shuttle_tables_below((Node *) query->jointree);
+	int			rtindex = -1;
+
+	while ((rtindex = bms_next_member(read, rtindex)) >= 0)
+	{
+		if (rtindex != query->resultRelation && !rt_fetch(rtindex, query->rtable)->inFromCl)
+			return true;
+	}
+	return false;
+}
+
 static void
 check_query_level(ShuttleRoute *route, const Query *query)
 {
+	if (is_of_rule(query))
+		shuttle_route_refuse(route, "it comes from a rule");
 	if (query->commandType != CMD_SELECT && query->commandType != CMD_UPDATE &&
 		query->commandType != CMD_DELETE)
 		shuttle_route_refuse(route, "it inserts rows or merges");

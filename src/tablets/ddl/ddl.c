@@ -35,6 +35,7 @@ typedef struct StatementRule
 	void		(*run) (const ShuttleDdl *ddl);
 	const char *instead;		/* hint, if run is NULL */
 	bool		for_copies;		/* copies of reference tables follow, too */
+	bool		for_all;		/* also for who does not own the table */
 } StatementRule;
 
 static void refuse_repack(const ShuttleDdl *ddl);
@@ -101,6 +102,7 @@ static const StatementRule rules[] =
 		.tag = T_CopyStmt,
 		.name = "COPY",
 		.run = shuttle_ddl_copy,
+		.for_all = true,
 	},
 };
 
@@ -132,8 +134,7 @@ targets_of(Node *statement)
 		case T_TruncateStmt:
 			return castNode(TruncateStmt, statement)->relations;
 		case T_CopyStmt:
-			return shuttle_ddl_freezes(castNode(CopyStmt, statement)) ?
-				list_make1(castNode(CopyStmt, statement)->relation) : NIL;
+			return shuttle_ddl_copied(castNode(CopyStmt, statement));
 		case T_VacuumStmt:
 			foreach(cell, castNode(VacuumStmt, statement)->rels)
 				names = lappend(names, lfirst_node(VacuumRelation, cell)->relation);
@@ -225,7 +226,7 @@ lock_table(const RangeVar *name, LOCKMODE mode)
 /* The first distributed or reference table that the statement names. Who does not own it is
  * refused by core, before anything is locked. */
 static Oid
-find_table(List *names, bool for_copies, Oid *targetid)
+find_table(List *names, const StatementRule *rule, Oid *targetid)
 {
 	Oid			found = InvalidOid;
 	ListCell   *cell;
@@ -237,11 +238,11 @@ find_table(List *names, bool for_copies, Oid *targetid)
 		Oid			relid = shuttle_ddl_find(name, &kind);
 
 		if (!OidIsValid(relid) ||
-			!object_ownercheck(RelationRelationId, relid, GetUserId()))
+			(!rule->for_all && !object_ownercheck(RelationRelationId, relid, GetUserId())))
 			continue;
 		if (kind == SHUTTLE_TABLE_TABLET)
 			shuttle_ddl_refuse_tablet(relid);
-		if (kind == SHUTTLE_TABLE_REFERENCE && !for_copies)
+		if (kind == SHUTTLE_TABLE_REFERENCE && !rule->for_copies)
 			continue;
 		if (kind != SHUTTLE_TABLE_TABLET && !OidIsValid(found))
 		{
@@ -311,7 +312,7 @@ run_statement(ShuttleDdl *ddl)
 		ddl->name = rules[i].name;
 		if (OidIsValid(shuttle_extension_table(SHUTTLE_TABLE_TABLES)) && targets != NIL)
 			lock_table(linitial(targets), lock_of(statement));
-		ddl->relid = find_table(targets, rules[i].for_copies, &ddl->targetid);
+		ddl->relid = find_table(targets, &rules[i], &ddl->targetid);
 		if (!OidIsValid(ddl->relid))
 			break;
 		if (rules[i].run == NULL)

@@ -134,11 +134,14 @@ extern void shuttle_ddl_create_note(ObjectAccessType access, Oid classid,
  * refers to a distributed one. */
 extern void shuttle_ddl_create_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS);
 
-/* Runs COPY ... FROM without FREEZE, which core refuses for partitioned tables. */
+/* ---- ddl_copy.c */
+
+/* Runs a COPY that core refuses for partitioned tables. */
 extern void shuttle_ddl_copy(const ShuttleDdl *ddl);
 
-/* True for COPY ... FROM with FREEZE. */
-extern bool shuttle_ddl_freezes(const CopyStmt *statement);
+/* The table, if the statement is COPY ... FROM with FREEZE, or COPY ... TO of a
+ * distributed table. */
+extern List *shuttle_ddl_copied(const CopyStmt *statement);
 
 /* ---- ddl_drop.c */
 

@@ -381,31 +381,3 @@ shuttle_ddl_create_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS)
 	}
 	PG_END_TRY();
 }
-
-bool
-shuttle_ddl_freezes(const CopyStmt *statement)
-{
-	ListCell   *cell;
-
-	foreach(cell, statement->is_from ? statement->options : NIL)
-	{
-		if (strcmp(lfirst_node(DefElem, cell)->defname, "freeze") == 0)
-			return true;
-	}
-	return false;
-}
-
-/* FREEZE only saves work: rows of tablets are as visible without it. */
-void
-shuttle_ddl_copy(const ShuttleDdl *ddl)
-{
-	CopyStmt   *statement = copyObject(castNode(CopyStmt, ddl->pstmt->utilityStmt));
-	ListCell   *cell;
-
-	foreach(cell, statement->options)
-	{
-		if (strcmp(lfirst_node(DefElem, cell)->defname, "freeze") == 0)
-			statement->options = foreach_delete_current(statement->options, cell);
-	}
-	shuttle_ddl_run_here(ddl, (Node *) statement);
-}

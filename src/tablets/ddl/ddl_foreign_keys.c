@@ -93,6 +93,30 @@ relates_keys(Oid relid, Oid referred, const Constraint *constraint)
 		shuttle_ddl_foreign_key_pairs(key_of(relid), referred, constraint);
 }
 
+static bool
+has_name(const List *names, const char *name)
+{
+	ListCell   *cell;
+
+	foreach(cell, names)
+	{
+		if (strcmp(strVal(lfirst(cell)), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* True if an action of the foreign key sets this column of its table to NULL. */
+static bool
+sets_null(const Constraint *constraint, const char *column)
+{
+	if (!has_name(constraint->fk_attrs, column))
+		return false;
+	return constraint->fk_upd_action == FKCONSTR_ACTION_SETNULL ||
+		(constraint->fk_del_action == FKCONSTR_ACTION_SETNULL &&
+		 (constraint->fk_del_set_cols == NIL || has_name(constraint->fk_del_set_cols, column)));
+}
+
 static void
 check_foreign_key(Oid relid, Oid referred, const Constraint *constraint)
 {
@@ -101,6 +125,13 @@ check_foreign_key(Oid relid, Oid referred, const Constraint *constraint)
 
 	if (rights != ACLCHECK_OK)
 		aclcheck_error(rights, OBJECT_TABLE, get_rel_name(referred));
+	if (constraint->fk_del_action == FKCONSTR_ACTION_SETDEFAULT ||
+		constraint->fk_upd_action == FKCONSTR_ACTION_SETDEFAULT)
+		shuttle_ddl_refuse(relid, "a foreign key with SET DEFAULT",
+						   "Storage nodes have no defaults; use SET NULL.");
+	if (sets_null(constraint, key_of(relid)))
+		shuttle_ddl_refuse(relid, "a foreign key that sets the distribution column to NULL",
+						   "The row would belong to another storage node; use CASCADE or NO ACTION.");
 	if (kind == SHUTTLE_TABLE_REFERENCE)
 		return;
 	if (kind != SHUTTLE_TABLE_DISTRIBUTED)
@@ -118,10 +149,6 @@ check_foreign_key(Oid relid, Oid referred, const Constraint *constraint)
 				 errdetail("The row that it names can be on another storage node."),
 				 errhint("Add the distribution columns to the key, or make \"%s\" a reference table.",
 						 get_rel_name(referred))));
-	if (constraint->fk_del_action == FKCONSTR_ACTION_SETDEFAULT ||
-		constraint->fk_upd_action == FKCONSTR_ACTION_SETDEFAULT)
-		shuttle_ddl_refuse(relid, "a foreign key with SET DEFAULT",
-						   "Storage nodes have no defaults; use SET NULL.");
 }
 
 static void
