@@ -44,85 +44,9 @@ static const char *const indexes_query =
 " AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = i.indexrelid AND contype IN ('p', 'u', 'x'))"
 " ORDER BY relname";
 
-/*
- * Types and functions that a table of this OID needs on nodes: enums and domains of
- * columns, functions of checks, indexes, generated columns and domains, and what
- * these need. Nodes must have what belongs to extensions.
- */
-#define NEEDED \
-"WITH RECURSIVE used(classid, objid, depth) AS (" \
-" SELECT refclassid, refobjid, 1 FROM pg_depend WHERE refclassid IN ('pg_type'::regclass, 'pg_proc'::regclass) AND" \
-" CASE classid WHEN 'pg_class'::regclass THEN objid = $1 AND objsubid > 0 OR objid IN (SELECT indexrelid FROM pg_index WHERE indrelid = $1)" \
-" WHEN 'pg_constraint'::regclass THEN objid IN (SELECT oid FROM pg_constraint WHERE conrelid = $1 AND contype = 'c')" \
-" WHEN 'pg_attrdef'::regclass THEN objid IN (SELECT d.oid FROM pg_attrdef AS d JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum" \
-" WHERE adrelid = $1 AND attgenerated <> '') END" \
-" UNION SELECT n.refclassid, n.refobjid, used.depth + 1 FROM used, LATERAL (" \
-" SELECT refclassid, refobjid FROM pg_depend WHERE classid = used.classid AND objid = used.objid AND deptype IN ('n', 'i')" \
-" UNION ALL SELECT refclassid, refobjid FROM pg_depend JOIN pg_constraint AS c ON classid = 'pg_constraint'::regclass AND objid = c.oid" \
-" WHERE c.contypid = used.objid AND used.classid = 'pg_type'::regclass AND refobjid <> used.objid) AS n" \
-" WHERE used.depth < 20 AND n.refclassid IN ('pg_type'::regclass, 'pg_proc'::regclass))," \
-" needed(classid, oid, depth, extension) AS (SELECT u.classid, u.objid, max(depth), max(e.extname::text) FROM used AS u" \
-" LEFT JOIN pg_depend AS d ON d.classid = u.classid AND d.objid = u.objid AND d.deptype = 'e'" \
-" LEFT JOIN pg_extension AS e ON e.oid = d.refobjid GROUP BY 1, 2)"
-
-static const char *const needed_query =
-NEEDED
-" SELECT CASE WHEN p.oid IS NULL THEN format('DO %L', format('BEGIN IF to_regtype(%L) IS NULL THEN IF to_regnamespace(%L) IS NULL THEN CREATE SCHEMA %I; END IF; %s; END IF; END',"
-" t.oid::regtype, quote_ident(n.nspname), n.nspname,"
-" CASE t.typtype WHEN 'e' THEN format('CREATE TYPE %s AS ENUM (%s)', t.oid::regtype,"
-" (SELECT string_agg(quote_literal(enumlabel), ', ' ORDER BY enumsortorder) FROM pg_enum WHERE enumtypid = t.oid))"
-" ELSE format('CREATE DOMAIN %s AS %s%s%s', t.oid::regtype, format_type(t.typbasetype, t.typtypmod),"
-" CASE WHEN t.typnotnull THEN ' NOT NULL' END,"
-" (SELECT string_agg(format(' CONSTRAINT %I %s', conname, pg_get_constraintdef(oid)), '' ORDER BY conname)"
-" FROM pg_constraint WHERE contypid = t.oid AND contype = 'c')) END))"
-" WHEN u.extension IS NOT NULL OR l.lanname NOT IN ('sql', 'plpgsql') THEN format('DO %L', format("
-" 'BEGIN IF to_regprocedure(%L) IS NULL THEN RAISE undefined_function USING MESSAGE = %L, HINT = %L; END IF; END', p.oid::regprocedure,"
-" format('function %s does not exist', p.oid::regprocedure), CASE WHEN u.extension IS NOT NULL"
-" THEN format('Install extension \"%s\" on the storage node.', u.extension)"
-" ELSE format('Make it on the storage node: functions in language \"%s\" are not copied.', l.lanname) END))"
-" ELSE format('DO %L', format('BEGIN IF NOT EXISTS (SELECT FROM pg_proc WHERE oid = to_regprocedure(%L) AND pg_get_functiondef(oid) = %L)"
-" THEN IF to_regnamespace(%L) IS NULL THEN CREATE SCHEMA %I; END IF; %s; END IF; END',"
-" p.oid::regprocedure, pg_get_functiondef(p.oid), quote_ident(n.nspname), n.nspname, pg_get_functiondef(p.oid))) END"
-" FROM needed AS u LEFT JOIN pg_proc AS p ON u.classid = 'pg_proc'::regclass AND p.oid = u.oid AND p.prokind = 'f'"
-" LEFT JOIN pg_language AS l ON l.oid = p.prolang"
-" LEFT JOIN pg_type AS t ON u.classid = 'pg_type'::regclass AND t.oid = u.oid AND t.typtype IN ('e', 'd') AND u.extension IS NULL"
-" JOIN pg_namespace AS n ON n.oid = coalesce(p.pronamespace, t.typnamespace)"
-" WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') ORDER BY u.depth DESC, u.oid";
-
-/* Tables that need a function of some name. */
-static const char *const users_query =
-"SELECT relation::oid::text FROM shuttle.tables AS s WHERE $1 IS NOT NULL"
-" AND EXISTS (SELECT FROM pg_proc JOIN pg_depend ON refclassid = 'pg_proc'::regclass AND refobjid = pg_proc.oid WHERE proname = %s)";
-
-static const char *const needs_query =
-NEEDED
-" SELECT u.oid::text FROM needed AS u JOIN pg_proc AS p ON u.classid = 'pg_proc'::regclass AND p.oid = u.oid WHERE p.proname = %s";
-
 static const char *const foreign_keys_query =
 "SELECT format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid))"
 " FROM pg_constraint WHERE conrelid = $1 AND contype = 'f' AND conparentid = 0 ORDER BY conname";
-
-List *
-shuttle_table_text_needed(Oid relid)
-{
-	return shuttle_local_texts(needed_query, relid);
-}
-
-List *
-shuttle_tables_with_function(const char *name)
-{
-	List	   *relids = NIL;
-	ListCell   *cell;
-
-	foreach(cell, shuttle_local_texts(psprintf(users_query, quote_literal_cstr(name)), InvalidOid))
-	{
-		Oid			relid = atooid(lfirst(cell));
-
-		if (shuttle_local_text(psprintf(needs_query, quote_literal_cstr(name)), relid) != NULL)
-			relids = lappend_oid(relids, relid);
-	}
-	return relids;
-}
 
 static List *
 columns_of_rows(const List *rows)

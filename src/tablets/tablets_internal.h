@@ -166,14 +166,6 @@ extern List *shuttle_table_text_parts(Oid relid);
 /* The statement that makes a part on a node. */
 extern char *shuttle_table_text_add_part(Oid relid, const ShuttleNodePart *part);
 
-/* Statements that make types and functions that the table needs, if a node does not
- * have them: enums and domains of columns, functions of checks, indexes, generated
- * columns. They fail on nodes that lack what belongs to an extension. */
-extern List *shuttle_table_text_needed(Oid relid);
-
-/* OIDs of the distributed and reference tables that need a function of that name. */
-extern List *shuttle_tables_with_function(const char *name);
-
 /* The schema if the node lacks it, and the table without indexes: the parent of
  * tablets, or, without a key, an ordinary table. */
 extern List *shuttle_table_text_parent(Oid relid, const char *key);
@@ -186,6 +178,16 @@ extern List *shuttle_table_text_indexes(Oid relid);
 
 /* Foreign keys of a table. */
 extern List *shuttle_table_text_foreign_keys(Oid relid);
+
+/* ---- needed_objects.c: types and functions that nodes need */
+
+/* Statements that make what the table needs, if a node does not have it as it is here.
+ * They fail on nodes that lack what cannot be made, or use another type of that name. */
+extern List *shuttle_table_text_needed(Oid relid);
+
+/* OIDs of the distributed and reference tables that need one of some objects.
+ * objects: a query of their class and OID, under search_path pg_catalog. */
+extern List *shuttle_tables_that_need(const char *objects);
 
 /* ---- tablet_names.c */
 

@@ -47,12 +47,50 @@ ROLLBACK;
 INSERT INTO orders (id, customer_id, feels) VALUES (1, 1, 'it''s fine'), (2, 1, 'sad');
 SELECT id, feels, little FROM orders WHERE feels < 'ok' ORDER BY id;
 DELETE FROM orders WHERE feels < 'ok';
-ALTER TYPE mood RENAME TO moods;
-ALTER DOMAIN small DROP CONSTRAINT small_check;
+CALL public.try('ALTER TYPE mood RENAME TO moods');
+CALL public.try('ALTER DOMAIN small DROP CONSTRAINT small_check');
+CALL public.try('ALTER DOMAIN small ADD CONSTRAINT "Few" CHECK (VALUE < 9)');
+ALTER DOMAIN small ADD CHECK (VALUE < 3);
 ALTER DOMAIN small SET DEFAULT 3;
+INSERT INTO orders (id, customer_id, little) VALUES (3, 1, 9);
+CREATE SCHEMA other;
+CALL public.try('ALTER DOMAIN small SET SCHEMA other');
+CREATE TYPE size AS (width other.small, "Unit" text COLLATE "C", moods moods[]);
+CREATE FUNCTION numeric_diff(a numeric, b numeric) RETURNS float8 LANGUAGE sql IMMUTABLE AS 'SELECT a - b';
+CREATE TYPE reach AS RANGE (subtype = numeric, subtype_diff = numeric_diff);
+CALL public.try('ALTER TABLE orders ADD COLUMN size size DEFAULT ROW(1, ''cm'', ''{ok}''), ADD COLUMN sizes size[], ADD COLUMN reach reach_multirange');
+SELECT DISTINCT size, (size).width FROM orders;
+CALL public.try('ALTER TYPE size RENAME ATTRIBUTE "Unit" TO unit');
+CALL public.try('ALTER TYPE size ADD ATTRIBUTE n int, DROP ATTRIBUTE unit');
+UPDATE orders SET size.n = 7, sizes = ARRAY[size], reach = '{[1,2.5)}' WHERE id = 7;
+SELECT size, sizes, reach FROM orders WHERE id = 7;
+CREATE TABLE only_here (a int);
+\set SHOW_CONTEXT never
+\set VERBOSITY default
+ALTER TABLE orders ADD COLUMN h only_here;
+\set VERBOSITY terse
+DROP TABLE only_here;
+ALTER TYPE size DROP ATTRIBUTE moods;
 ALTER SCHEMA shop RENAME TO store;
-CALL public.try('DROP TYPE mood CASCADE');
-CALL public.try('ALTER TABLE orders DROP COLUMN little');
+SELECT count(*) FROM shuttle.check();
+SELECT count(*) FROM store.orders WHERE feels = 'ok';
+ALTER SCHEMA store RENAME TO shop;
+CALL public.try('DROP TYPE moods CASCADE');
+CALL public.try('ALTER TABLE orders DROP COLUMN little, DROP COLUMN size, DROP COLUMN sizes, DROP COLUMN reach');
+CALL public.try('ALTER TABLE orders ADD COLUMN j int DEFAULT 1, ADD COLUMN jj int GENERATED ALWAYS AS (j + 1) STORED');
+CALL public.try('ALTER TABLE orders DROP COLUMN j CASCADE');
+
+-- a type that a node has from before
+CREATE TYPE moods AS ENUM ('good');
+CALL public.try('ALTER TABLE orders ADD COLUMN feels moods DEFAULT ''good''');
+SELECT server, ok FROM shuttle.run_on_nodes('CREATE TYPE shop.stale AS ENUM (''x''); CREATE TABLE shop.with_stale (t shop.stale)', '{n2}');
+CREATE TYPE stale AS ENUM ('y');
+\set VERBOSITY default
+ALTER TABLE orders ADD COLUMN t stale;
+\set VERBOSITY terse
+SELECT server, ok FROM shuttle.run_on_nodes('DROP TABLE shop.with_stale', '{n2}');
+CALL public.try('ALTER TABLE orders ADD COLUMN t stale DEFAULT ''y''');
+CALL public.try('ALTER TABLE orders DROP COLUMN t, DROP COLUMN feels');
 CALL public.try('ALTER TABLE orders RENAME COLUMN customer_id TO c');
 SELECT count(*), sum("Sum") FROM orders WHERE c = 7;
 
@@ -187,5 +225,5 @@ SET shuttle.enable_ddl = off;
 ALTER TABLE orders ADD COLUMN only_here int;
 RESET shuttle.enable_ddl;
 CALL public.differences();
-DROP SCHEMA shop CASCADE;
+DROP SCHEMA shop, other CASCADE;
 DROP ROLE tablets_owner;

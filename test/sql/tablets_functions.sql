@@ -5,7 +5,6 @@
 SELECT count(*) FROM shuttle.use_node('n1');
 SELECT count(*) FROM shuttle.use_node('n2');
 SELECT count(*) FROM shuttle.use_node('n3');
-DROP SCHEMA IF EXISTS "Lib" CASCADE;
 CREATE SCHEMA "Lib";
 CREATE TYPE state AS ENUM ('new', 'sent');
 CREATE FUNCTION "Lib".known(s state) RETURNS bool LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN s IN ('new', 'sent'); END $$;
@@ -43,8 +42,9 @@ ALTER FUNCTION "Lib".short(text) SET search_path = pg_catalog;
 SELECT server, result FROM shuttle.run_on_nodes($$SELECT proconfig FROM pg_proc WHERE proname = 'short'$$, '{n1,n2,n3}');
 CREATE OR REPLACE FUNCTION not_needed() RETURNS int LANGUAGE sql AS 'SELECT 1';
 SELECT server, result FROM shuttle.run_on_nodes($$SELECT count(*) FROM pg_proc WHERE proname = 'not_needed'$$, '{n1,n2,n3}');
-ALTER FUNCTION "Lib".short(text) RENAME TO long;
-ALTER FUNCTION half(int) SET SCHEMA "Lib";
+CALL public.try('ALTER FUNCTION "Lib".short(text) RENAME TO long');
+CALL public.try('ALTER FUNCTION half(int) SET SCHEMA "Lib"');
+CALL public.try('ALTER SCHEMA "Lib" RENAME TO "Library"');
 
 -- what is not copied
 CREATE FUNCTION c_function(int) RETURNS bool LANGUAGE internal IMMUTABLE STRICT AS 'int4_bool';
@@ -52,4 +52,4 @@ CREATE FUNCTION c_function(int) RETURNS bool LANGUAGE internal IMMUTABLE STRICT 
 ALTER TABLE orders ADD CHECK (c_function(id));
 SELECT relation, node, problem FROM shuttle.check();
 \set VERBOSITY terse
-DROP SCHEMA shop, "Lib" CASCADE;
+DROP SCHEMA shop, "Library" CASCADE;

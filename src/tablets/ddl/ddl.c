@@ -274,15 +274,13 @@ run_on_types(const ShuttleDdl *ddl)
 	{
 		case T_RenameStmt:
 		case T_AlterObjectSchemaStmt:
+		case T_AlterTableStmt:
 		case T_AlterDomainStmt:
-			if (OidIsValid(shuttle_extension_table(SHUTTLE_TABLE_TABLES)))
-				shuttle_ddl_types_check(statement);
-			run_as_it_is(ddl);
-			break;
 		case T_AlterEnumStmt:
-			run_as_it_is(ddl);
 			if (OidIsValid(shuttle_extension_table(SHUTTLE_TABLE_TABLES)))
-				shuttle_ddl_types_enum(castNode(AlterEnumStmt, statement));
+				shuttle_ddl_types_run(ddl);
+			else
+				run_as_it_is(ddl);
 			break;
 		case T_CreateFunctionStmt:
 			run_as_it_is(ddl);

@@ -112,12 +112,9 @@ extern void shuttle_ddl_vacuum(const ShuttleDdl *ddl);
 
 /* ---- ddl_types.c */
 
-/* Refuses changes of types and schemas that nodes have.
- * Errors: ERRCODE_FEATURE_NOT_SUPPORTED. */
-extern void shuttle_ddl_types_check(Node *statement);
-
-/* Changes the values of an enum on nodes, as core has done here. */
-extern void shuttle_ddl_types_enum(const AlterEnumStmt *statement);
+/* Runs a statement that changes a type, function or schema here, and on the nodes of
+ * tables that need it. */
+extern void shuttle_ddl_types_run(const ShuttleDdl *ddl);
 
 /* Makes functions of that name on nodes as they are here now, if tables need them. */
 extern void shuttle_ddl_types_function(const char *name);

@@ -244,8 +244,9 @@ drop_parts(Changes *changes)
 	}
 }
 
+/* Generated columns first: with CASCADE they would go with the columns that they need. */
 static void
-drop_columns(Changes *changes)
+drop_columns(Changes *changes, bool are_generated)
 {
 	ListCell   *cell;
 
@@ -253,7 +254,8 @@ drop_columns(Changes *changes)
 	{
 		const ShuttleNodeColumn *column = lfirst(cell);
 
-		if (find_column(&changes->now, column->number) == NULL)
+		if ((*column->generated != '\0') == are_generated &&
+			find_column(&changes->now, column->number) == NULL)
 			add_alter(changes, psprintf("DROP COLUMN %s%s", column->name, changes->cascade));
 	}
 }
@@ -470,7 +472,8 @@ send_table(const NotedTable *before, const char *cascade)
 	read_table(&changes.now, before->relid);
 	change_table(&changes);
 	drop_parts(&changes);
-	drop_columns(&changes);
+	drop_columns(&changes, true);
+	drop_columns(&changes, false);
 	add_needed(&changes);
 	change_columns(&changes);
 	if (changes.filled != NIL)

@@ -2,156 +2,228 @@
  * ddl_types.c
  *	  Changes of types, functions and schemas that distributed tables use.
  *
- * Nodes have enums and domains of columns, functions of checks and indexes, and the
- * schemas of tables. Values of enums are added and renamed there too, functions are
- * replaced; what would make other differences is refused.
+ * Nodes have the types of columns, the functions of checks and indexes, and the
+ * schemas of tables. A statement that changes one of them runs on the nodes of the
+ * tables that need it, too: its text, under the names of the schemas that are
+ * searched here. Functions that are replaced are sent as they are here now.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_namespace.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
 #include "lib/stringinfo.h"
 #include "nodes/makefuncs.h"
+#include "parser/parse_func.h"
 #include "parser/parse_type.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
+#include "base/shuttle_compat.h"
+#include "tablets/copies.h"
 #include "tablets/ddl/ddl.h"
 
-/* Distributed tables with columns of a type, its array, or a domain over it. */
-static const char *const users_of_type =
-"SELECT t.relation::oid::text FROM shuttle.tables AS t JOIN pg_attribute AS a ON a.attrelid = t.relation"
-" JOIN pg_type AS y ON y.oid = a.atttypid LEFT JOIN pg_type AS e ON e.oid = y.typelem AND y.typlen = -1"
-" WHERE t.kind = 'distributed' AND NOT a.attisdropped"
-" AND $1 IN (y.oid, y.typbasetype, e.oid, e.typbasetype) ORDER BY t.relation::text";
+/* A class and OID for shuttle_tables_that_need(). */
+#define OBJECT_QUERY "SELECT %u::oid, %u::oid"
 
-static const char *const users_of_schema =
-"SELECT t.relation::oid::text FROM shuttle.tables AS t JOIN pg_class AS c ON c.oid = t.relation"
-" WHERE t.kind = 'distributed' AND c.relnamespace = $1 ORDER BY c.relname";
+/* The functions and types of a schema. */
+#define SCHEMA_QUERY \
+"SELECT 'pg_proc'::regclass::oid, oid FROM pg_proc WHERE pronamespace = %1$u" \
+" UNION ALL SELECT 'pg_type'::regclass::oid, oid FROM pg_type WHERE typnamespace = %1$u"
 
-static Oid
-find_type(Node *names)
+static const char *const tables_in_schema =
+"SELECT t.relation::oid::text FROM shuttle.tables AS t JOIN pg_class AS c ON c.oid = t.relation WHERE c.relnamespace = $1";
+
+static ObjectAddress
+type_named(Node *names)
 {
-	return LookupTypeNameOid(NULL, makeTypeNameFromNameList(castNode(List, names)), true);
+	ObjectAddress type;
+
+	ObjectAddressSet(type, TypeRelationId,
+					 LookupTypeNameOid(NULL, makeTypeNameFromNameList(castNode(List, names)), true));
+	return type;
 }
 
-/* The type that a statement changes in a way that nodes cannot follow. */
-static Oid
-changed_type(Node *statement, const char **what)
+static ObjectAddress
+composite_type(const RangeVar *name)
 {
+	Oid			relid = RangeVarGetRelid(name, NoLock, true);
+	ObjectAddress type;
+
+	ObjectAddressSet(type, TypeRelationId, OidIsValid(relid) ? get_rel_type_id(relid) : InvalidOid);
+	return type;
+}
+
+static ObjectAddress
+named_object(ObjectType kind, Node *object)
+{
+	ObjectAddress found = InvalidObjectAddress;
+
+	switch (kind)
+	{
+		case OBJECT_TYPE:
+		case OBJECT_DOMAIN:
+		case OBJECT_DOMCONSTRAINT:
+			return type_named(object);
+		case OBJECT_FUNCTION:
+		case OBJECT_ROUTINE:
+			ObjectAddressSet(found, ProcedureRelationId,
+							 LookupFuncWithArgs(kind, castNode(ObjectWithArgs, object), true));
+			return found;
+		default:
+			return found;
+	}
+}
+
+/* What a statement changes. */
+static ObjectAddress
+changed_object(Node *statement)
+{
+	ObjectAddress found = InvalidObjectAddress;
+
 	switch (nodeTag(statement))
 	{
 		case T_RenameStmt:
-			*what = "renaming the type or its constraints";
 			switch (castNode(RenameStmt, statement)->renameType)
 			{
-				case OBJECT_TYPE:
-				case OBJECT_DOMAIN:
-				case OBJECT_DOMCONSTRAINT:
-					return find_type(castNode(RenameStmt, statement)->object);
+				case OBJECT_ATTRIBUTE:
+					return composite_type(castNode(RenameStmt, statement)->relation);
+				case OBJECT_SCHEMA:
+					ObjectAddressSet(found, NamespaceRelationId,
+									 get_namespace_oid(castNode(RenameStmt, statement)->subname, true));
+					return found;
 				default:
-					return InvalidOid;
+					return named_object(castNode(RenameStmt, statement)->renameType,
+										castNode(RenameStmt, statement)->object);
 			}
 		case T_AlterObjectSchemaStmt:
-			*what = "moving the type to another schema";
-			switch (castNode(AlterObjectSchemaStmt, statement)->objectType)
-			{
-				case OBJECT_TYPE:
-				case OBJECT_DOMAIN:
-					return find_type(castNode(AlterObjectSchemaStmt, statement)->object);
-				default:
-					return InvalidOid;
-			}
+			return named_object(castNode(AlterObjectSchemaStmt, statement)->objectType,
+								castNode(AlterObjectSchemaStmt, statement)->object);
+		case T_AlterTableStmt:
+			return castNode(AlterTableStmt, statement)->objtype != OBJECT_TYPE ? found :
+				composite_type(castNode(AlterTableStmt, statement)->relation);
+		case T_AlterEnumStmt:
+			return type_named((Node *) castNode(AlterEnumStmt, statement)->typeName);
 		case T_AlterDomainStmt:
 			/* defaults are only known here */
-			*what = "ALTER DOMAIN";
-			return castNode(AlterDomainStmt, statement)->subtype == 'T' ? InvalidOid :
-				find_type((Node *) castNode(AlterDomainStmt, statement)->typeName);
+			return castNode(AlterDomainStmt, statement)->subtype == 'T' ? found :
+				type_named((Node *) castNode(AlterDomainStmt, statement)->typeName);
 		default:
-			return InvalidOid;
+			return found;
 	}
 }
 
-/* The name of a function that a statement moves or renames; NULL: it does not. */
-static char *
-moved_function(Node *statement)
+static List *
+users_of(const ObjectAddress *object)
 {
-	bool		is_rename = IsA(statement, RenameStmt);
-	ObjectType	type;
-	Node	   *object;
+	List	   *users;
+	ListCell   *cell;
 
-	if (!is_rename && !IsA(statement, AlterObjectSchemaStmt))
-		return NULL;
-	type = is_rename ? ((RenameStmt *) statement)->renameType :
-		((AlterObjectSchemaStmt *) statement)->objectType;
-	object = is_rename ? ((RenameStmt *) statement)->object :
-		((AlterObjectSchemaStmt *) statement)->object;
-	return type == OBJECT_FUNCTION || type == OBJECT_ROUTINE ?
-		strVal(llast(castNode(ObjectWithArgs, object)->objname)) : NULL;
+	if (object->classId != NamespaceRelationId)
+		return shuttle_tables_that_need(psprintf(OBJECT_QUERY, object->classId, object->objectId));
+	users = shuttle_tables_that_need(psprintf(SCHEMA_QUERY, object->objectId));
+	foreach(cell, shuttle_local_texts(tables_in_schema, object->objectId))
+		users = list_append_unique_oid(users, atooid(lfirst(cell)));
+	return users;
 }
 
-void
-shuttle_ddl_types_check(Node *statement)
+static List *
+servers_of(const List *relids)
 {
-	const char *what = NULL;
-	const char *instead = "Make a new type, add columns of it, and copy the values.";
-	Oid			changed = changed_type(statement, &what);
-	char	   *function = moved_function(statement);
-	char	   *user = NULL;
-
-	if (function != NULL)
-	{
-		List	   *users = shuttle_tables_with_function(function);
-
-		what = "moving or renaming the function";
-		instead = "Make a new function, and checks and indexes with it.";
-		user = users == NIL ? NULL : psprintf("%u", linitial_oid(users));
-	}
-	else if (OidIsValid(changed))
-		user = shuttle_local_text(users_of_type, changed);
-	else if (IsA(statement, RenameStmt) &&
-			 castNode(RenameStmt, statement)->renameType == OBJECT_SCHEMA)
-	{
-		what = "renaming the schema";
-		instead = "Bring its tables back with shuttle.local_table() first.";
-		changed = get_namespace_oid(castNode(RenameStmt, statement)->subname, true);
-		if (OidIsValid(changed))
-			user = shuttle_local_text(users_of_schema, changed);
-	}
-	if (user != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("%s is not possible while distributed table \"%s\" uses it",
-						what, get_rel_name(atooid(user))),
-				 errhint("%s", instead)));
-}
-
-/* ALTER TYPE ... ADD VALUE or RENAME VALUE, behind core's run. */
-void
-shuttle_ddl_types_enum(const AlterEnumStmt *statement)
-{
-	Oid			type = find_type((Node *) statement->typeName);
-	char	   *name = format_type_be_qualified(type);
-	ShuttleNodeStatements *statements = shuttle_node_statements_create();
 	List	   *servers = NIL;
+	const ListCell *cell;
+
+	foreach(cell, relids)
+	{
+		if (shuttle_table_kind(lfirst_oid(cell)) == SHUTTLE_TABLE_REFERENCE)
+			return shuttle_nodes_all();
+		servers = list_concat_unique_oid(servers, shuttle_table_servers(lfirst_oid(cell)));
+	}
+	return servers;
+}
+
+/* The names of the schemas that are searched, as a value of search_path. */
+static char *
+searched_schemas(void)
+{
 	StringInfoData text;
 	ListCell   *cell;
 
-	foreach(cell, shuttle_local_texts(users_of_type, type))
-		servers = list_concat_unique_oid(servers, shuttle_table_servers(atooid(lfirst(cell))));
 	initStringInfo(&text);
-	if (statement->oldVal != NULL)
-		appendStringInfo(&text, "ALTER TYPE %s RENAME VALUE %s TO %s", name,
-						 quote_literal_cstr(statement->oldVal), quote_literal_cstr(statement->newVal));
-	else
-		appendStringInfo(&text, "ALTER TYPE %s ADD VALUE %s%s", name,
-						 statement->skipIfNewValExists ? "IF NOT EXISTS " : "",
-						 quote_literal_cstr(statement->newVal));
-	if (statement->newValNeighbor != NULL)
-		appendStringInfo(&text, " %s %s", statement->newValIsAfter ? "AFTER" : "BEFORE",
-						 quote_literal_cstr(statement->newValNeighbor));
-	shuttle_node_statements_add_all(statements, servers, text.data);
+	foreach(cell, fetch_search_path(false))
+		appendStringInfo(&text, "%s%s", text.len == 0 ? "" : ", ",
+						 quote_identifier(get_namespace_name(lfirst_oid(cell))));
+	return text.data;
+}
+
+static char *
+statement_text(const ShuttleDdl *ddl)
+{
+	const char *begin = ddl->query + Max(ddl->pstmt->stmt_location, 0);
+
+	return ddl->pstmt->stmt_len > 0 ? pnstrdup(begin, ddl->pstmt->stmt_len) : pstrdup(begin);
+}
+
+/* Notices of nodes say what those of this server have said. */
+static char *
+text_for_nodes(const ShuttleDdl *ddl, const char *schemas)
+{
+	Node	   *statement = ddl->pstmt->utilityStmt;
+	StringInfoData text;
+
+	initStringInfo(&text);
+	appendStringInfoString(&text, "DECLARE old_path text := current_setting('search_path');"
+						   " old_messages text := current_setting('client_min_messages'); BEGIN ");
+	if (IsA(statement, AlterObjectSchemaStmt))
+	{
+		char	   *schema = castNode(AlterObjectSchemaStmt, statement)->newschema;
+
+		appendStringInfo(&text, "IF to_regnamespace(%s) IS NULL THEN CREATE SCHEMA %s; END IF; ",
+						 quote_literal_cstr(quote_identifier(schema)), quote_identifier(schema));
+	}
+	appendStringInfo(&text, "PERFORM set_config('search_path', %s, true), set_config('client_min_messages', 'warning', true); EXECUTE %s;"
+					 " PERFORM pg_catalog.set_config('search_path', old_path, true), pg_catalog.set_config('client_min_messages', old_messages, true); END",
+					 quote_literal_cstr(schemas), quote_literal_cstr(statement_text(ddl)));
+	return psprintf("DO %s", quote_literal_cstr(text.data));
+}
+
+/* Plans find copies of reference tables on nodes by the schema's name. */
+static void
+make_copy_tables(const List *relids)
+{
+	const ListCell *cell;
+
+	foreach(cell, relids)
+	{
+		if (shuttle_table_kind(lfirst_oid(cell)) == SHUTTLE_TABLE_REFERENCE)
+			shuttle_copy_table_make(lfirst_oid(cell), shuttle_nodes_all());
+	}
+}
+
+void
+shuttle_ddl_types_run(const ShuttleDdl *ddl)
+{
+	ObjectAddress object = changed_object(ddl->pstmt->utilityStmt);
+	List	   *users = OidIsValid(object.objectId) ? users_of(&object) : NIL;
+	ShuttleNodeStatements *statements;
+	char	   *schemas;
+
+	if (users == NIL)
+	{
+		shuttle_ddl_run_here(ddl, copyObject(ddl->pstmt->utilityStmt));
+		return;
+	}
+	schemas = searched_schemas();
+	shuttle_ddl_run_here(ddl, copyObject(ddl->pstmt->utilityStmt));
+	CommandCounterIncrement();
+	statements = shuttle_node_statements_create();
+	shuttle_node_statements_add_all(statements, servers_of(users), text_for_nodes(ddl, schemas));
 	shuttle_node_statements_run(statements);
+	if (object.classId == NamespaceRelationId)
+		make_copy_tables(users);
 }
 
 /* Nodes skip what they have already. */
@@ -159,16 +231,17 @@ void
 shuttle_ddl_types_function(const char *name)
 {
 	ShuttleNodeStatements *statements = shuttle_node_statements_create();
+	List	   *users = shuttle_tables_that_need(psprintf("SELECT 'pg_proc'::regclass::oid, oid FROM pg_proc WHERE proname = %s",
+														  quote_literal_cstr(name)));
 	ListCell   *cell;
 
-	foreach(cell, shuttle_tables_with_function(name))
+	foreach(cell, users)
 	{
-		List	   *servers = shuttle_table_kind(lfirst_oid(cell)) == SHUTTLE_TABLE_REFERENCE ?
-			shuttle_nodes_all() : shuttle_table_servers(lfirst_oid(cell));
 		ListCell   *inner;
 
 		foreach(inner, shuttle_table_text_needed(lfirst_oid(cell)))
-			shuttle_node_statements_add_all(statements, servers, lfirst(inner));
+			shuttle_node_statements_add_all(statements, servers_of(list_make1_oid(lfirst_oid(cell))),
+											lfirst(inner));
 	}
 	shuttle_node_statements_run(statements);
 }
