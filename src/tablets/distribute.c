@@ -124,6 +124,11 @@ take_options(Distribution *distribution, FunctionCallInfo fcinfo, int first)
 
 		deconstruct_array(PG_GETARG_ARRAYTYPE_P(first + 2), NAMEOID, NAMEDATALEN, false,
 						  TYPALIGN_CHAR, &names, &nulls, &nnames);
+		if (nnames == 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("list of nodes must not be empty"),
+					 errhint("Leave it out to use all nodes.")));
 		for (int i = 0; i < nnames; i++)
 		{
 			if (nulls[i])

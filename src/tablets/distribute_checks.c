@@ -9,11 +9,14 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/transam.h"
 #include "catalog/catalog.h"
+#include "catalog/dependency.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_collation.h"
 #include "commands/defrem.h"
+#include "commands/extension.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/acl.h"
@@ -116,18 +119,30 @@ shuttle_refusal_raise(const ShuttleRefusal *refusal)
 				 refusal->hint == NULL ? 0 : errhint("%s", refusal->hint)));
 }
 
+bool
+shuttle_is_own_table(Oid relid)
+{
+	Oid			extension = getExtensionOfObject(RelationRelationId, relid);
+
+	return OidIsValid(extension) && extension == get_extension_oid("pg_shuttle", true);
+}
+
 void
 shuttle_lock_owned(Oid relid)
 {
 	const char *name = get_rel_name(relid);
 
+	if (name == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relid)));
 	if (!object_ownercheck(RelationRelationId, relid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, name);
 	LockRelationOid(relid, AccessExclusiveLock);
 	if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relid)))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("table \"%s\" was dropped by another session", name == NULL ? "?" : name)));
+				 errmsg("table \"%s\" was dropped by another session", name)));
 }
 
 ShuttleRefusal *
@@ -156,8 +171,8 @@ refuse_kind(Relation rel)
 		hint = "Only ordinary tables can be distributed.";
 	else if (rel->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
 		hint = "Temporary and unlogged tables stay on this server; use ALTER TABLE ... SET LOGGED first.";
-	else if (IsSystemRelation(rel))
-		hint = "System catalogs stay on this server.";
+	else if (IsSystemRelation(rel) || shuttle_is_own_table(RelationGetRelid(rel)))
+		hint = "System catalogs, and tables of pg_shuttle, stay on this server.";
 	if (hint == NULL)
 		return NULL;
 	return shuttle_refusal(ERRCODE_WRONG_OBJECT_TYPE,
@@ -251,6 +266,24 @@ refuse_foreign_key(Relation rel, const List *group)
 	return NULL;
 }
 
+/* True of types that are hashed by OIDs of this server: enums, names of objects, and
+ * what consists of them. */
+static bool
+is_hashed_by_oids(Oid type)
+{
+	Oid			base = getBaseType(type);
+	Oid			part = get_element_type(base);
+
+	if (!OidIsValid(part))
+		part = get_range_subtype(base);
+	if (!OidIsValid(part))
+		part = get_range_subtype(get_multirange_range(base));
+	if (OidIsValid(part))
+		return is_hashed_by_oids(part);
+	return type_is_enum(base) ||
+		(base < FirstGenbkiObjectId && strncmp(format_type_be(base), "reg", strlen("reg")) == 0);
+}
+
 static ShuttleRefusal *
 refuse_key(Relation rel, const char *key)
 {
@@ -273,6 +306,11 @@ refuse_key(Relation rel, const char *key)
 							   psprintf("cannot distribute table \"%s\" by column \"%s\" of type %s",
 										name, key, format_type_be(attribute.atttypid)),
 							   "The type has no default operator class for hashing.", choose_hint);
+	if (is_hashed_by_oids(attribute.atttypid))
+		return shuttle_refusal(ERRCODE_FEATURE_NOT_SUPPORTED,
+							   psprintf("cannot distribute table \"%s\" by column \"%s\" of type %s",
+										name, key, format_type_be(attribute.atttypid)),
+							   "Its values are hashed by OIDs, which differ on nodes.", choose_hint);
 	if (OidIsValid(attribute.attcollation) &&
 		!get_collation_isdeterministic(attribute.attcollation))
 		return shuttle_refusal(ERRCODE_FEATURE_NOT_SUPPORTED,

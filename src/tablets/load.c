@@ -15,6 +15,7 @@
 #include "access/htup_details.h"
 #include "access/xact.h"
 #include "catalog/pg_class.h"
+#include "commands/defrem.h"
 #include "foreign/foreign.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -71,6 +72,18 @@ shuttle_load_check_snapshot(void)
 }
 
 static void
+check_name(Oid relid, int number)
+{
+	const char *name = shuttle_tablet_name(relid, number);
+
+	if (OidIsValid(get_relname_relid(name, get_rel_namespace(relid))))
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_TABLE),
+				 errmsg("name \"%s\" of a tablet of table \"%s\" is in use", name, get_rel_name(relid)),
+				 errhint("Rename the relation that has it, or the table.")));
+}
+
+static void
 make_tablets(Oid relid, const char *parent, const char *key, const ShuttleLayout *layout)
 {
 	const char *owner = quote_identifier(GetUserNameFromId(shuttle_local_owner(relid), false));
@@ -83,6 +96,7 @@ make_tablets(Oid relid, const char *parent, const char *key, const ShuttleLayout
 		char	   *tablet = shuttle_tablet_qualified_name(relid, i);
 		const char *server = GetForeignServer(layout->servers[i])->servername;
 
+		check_name(relid, i);
 		(void) shuttle_local_run_as_superuser(psprintf("CREATE FOREIGN TABLE %s PARTITION OF %s"
 													   " FOR VALUES WITH (MODULUS %d, REMAINDER %d) SERVER %s",
 													   tablet, parent, layout->ntablets, i, quote_identifier(server)));
@@ -94,8 +108,10 @@ make_tablets(Oid relid, const char *parent, const char *key, const ShuttleLayout
 uint64
 shuttle_load_tablets(Oid relid, const char *key, const ShuttleLayout *layout)
 {
-	const char *schema = get_namespace_name(get_rel_namespace(relid));
-	char	   *parent = quote_qualified_identifier(schema, psprintf("%s_load", get_rel_name(relid)));
+	Oid			schema = get_rel_namespace(relid);
+	char	   *parent = quote_qualified_identifier(get_namespace_name(schema),
+													ChooseRelationName(get_rel_name(relid), NULL, "load",
+																	   schema, false));
 	char	   *columns = shuttle_load_columns(relid);
 	uint64		nrows;
 

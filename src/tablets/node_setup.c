@@ -30,6 +30,7 @@
 
 #define OLDEST_NODE 120000
 #define NCOLUMNS 3
+#define OTHERS_LIMIT_MS 5000
 
 /* Columns of the query that looks at a node. */
 enum
@@ -40,16 +41,22 @@ enum
 	LOOK_MAX_PREPARED,
 	LOOK_EXCLUSION,
 	LOOK_CAN_CREATE,
-	LOOK_IDENTIFIER,
+	LOOK_IDENTITY,
 	LOOK_NCOLUMNS
 };
+
+/* Databases of one server have its identifier and start; copies of a server have its identifier. */
+#define IDENTITY \
+	"(SELECT system_identifier FROM pg_catalog.pg_control_system())::text || ' ' ||" \
+	" (extract(epoch FROM pg_catalog.pg_postmaster_start_time()) * 1000000)::pg_catalog.int8::text || ' ' ||" \
+	" (SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())::text"
 
 static const char *const look_query =
 "SELECT pg_catalog.current_setting('server_version_num'), pg_catalog.current_setting('server_encoding'),"
 " d.datcollate, pg_catalog.current_setting('max_prepared_transactions'),"
 " pg_catalog.current_setting('constraint_exclusion'),"
 " pg_catalog.has_database_privilege(d.oid, 'CREATE'),"
-" pg_catalog.inet_server_port()::text || ' ' || d.datname"
+" " IDENTITY
 " FROM pg_catalog.pg_database AS d WHERE d.datname = pg_catalog.current_database()";
 
 /* What was found of a node. */
@@ -92,6 +99,69 @@ refuse_node(const char *name, const char *detail, const char *hint)
 			 errhint("%s", hint)));
 }
 
+/* What one of the other nodes says of itself. */
+typedef struct OtherNode
+{
+	const char *identity;		/* that of the new node */
+	bool		is_same;
+} OtherNode;
+
+static void
+compare_identity(void *arg, const ShuttleRow *row)
+{
+	OtherNode  *other = arg;
+
+	other->is_same = row->values[0] != NULL && strcmp(row->values[0], other->identity) == 0;
+}
+
+/* The storage node that leads to the same database; NULL: there is none among those that
+ * answer in time. */
+static const char *
+find_same_node(Oid serverid, const char *identity)
+{
+	List	   *serverids = list_delete_oid(list_copy(shuttle_nodes_all()), serverid);
+	int			nservers = list_length(serverids);
+	OtherNode  *others = palloc0_array(OtherNode, Max(nservers, 1));
+	ShuttleOutsideRun *runs = palloc0_array(ShuttleOutsideRun, Max(nservers, 1));
+
+	for (int i = 0; i < nservers; i++)
+	{
+		others[i].identity = identity;
+		runs[i] = (ShuttleOutsideRun)
+		{
+			.serverid = list_nth_oid(serverids, i),
+				.name = GetForeignServer(list_nth_oid(serverids, i))->servername,
+				.ok = true,
+				.row = compare_identity,
+				.row_arg = &others[i],
+				.ncolumns = 1,
+		};
+	}
+	if (nservers > 0)
+		shuttle_outside_run("SELECT " IDENTITY, GetUserId(), runs, nservers, OTHERS_LIMIT_MS);
+	for (int i = 0; i < nservers; i++)
+	{
+		if (others[i].is_same)
+			return runs[i].name;
+	}
+	return NULL;
+}
+
+/* Two tablets of a table have one parent on a node; and this database has the table itself. */
+static void
+check_identity(Oid serverid, const char *name, const char *identity)
+{
+	const char *same;
+
+	if (strcmp(shuttle_local_text("SELECT " IDENTITY, InvalidOid), identity) == 0)
+		refuse_node(name, "It leads to this database.",
+					"Name another database, on this server or on another one.");
+	same = find_same_node(serverid, identity);
+	if (same != NULL)
+		refuse_node(name, psprintf("It leads to the same database as storage node \"%s\".", same),
+					"Name another database, or use that node.");
+}
+
 /* Refuses what would give wrong answers or failing commits, and reports the rest. */
 static void
 check_node(ReturnSetInfo *result, Oid serverid, const char *name)
@@ -104,6 +174,7 @@ check_node(ReturnSetInfo *result, Oid serverid, const char *name)
 	version = pg_strtoint32(look.values[LOOK_VERSION]);
 	if (version < OLDEST_NODE)
 		refuse_node(name, "It is older than PostgreSQL 12.", "Upgrade it.");
+	check_identity(serverid, name, look.values[LOOK_IDENTITY]);
 	put_verdict(result, "version", psprintf("%d", version / 10000), NULL);
 
 	/* hash values of texts are made of their bytes */

@@ -169,6 +169,8 @@ shuttle_node_error_raise(ShuttleNode *node, ShuttleNodeError *error,
 	if ((sqlstate == ERRCODE_UNDEFINED_TABLE || sqlstate == ERRCODE_UNDEFINED_COLUMN) &&
 		hint == NULL && context == NULL)
 		hint = "The table on the storage node may differ from its definition here: compare them, or run \"pgshuttle doctor\".";
+	if (sqlstate == ERRCODE_DUPLICATE_TABLE && hint == NULL && context == NULL)
+		hint = "Drop or rename the relation on the storage node, or rename the table here.";
 	if (is_met_again_inside(error))
 		sqlstate = ERRCODE_IN_FAILED_SQL_TRANSACTION;
 
