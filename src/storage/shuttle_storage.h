@@ -38,10 +38,11 @@ extern void shuttle_snapshot_init(void);
 
 /* ---- calls of rooms above (node_error.c) */
 
-/* Names in a node's error; NULL: it has none. */
+/* Names in a node's error, and its detail; NULL: it has none. */
 typedef struct ShuttleErrorNames
 {
 	const char *message;
+	const char *detail;
 	const char *schema;
 	const char *table;
 	const char *constraint;
@@ -58,7 +59,8 @@ typedef struct ShuttleStorageCalls
 
 	/*
 	 * Before a node's error is raised: replaces names of the node's objects
-	 * by those that users know, in memory of the current context.
+	 * by those that users know, in memory of the current context, and leaves
+	 * out a detail that the user may not see.
 	 */
 	void		(*name_objects) (ShuttleErrorNames *names);
 } ShuttleStorageCalls;

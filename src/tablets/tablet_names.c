@@ -18,9 +18,12 @@
 #include "catalog/partition.h"
 #include "commands/defrem.h"
 #include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/rls.h"
 
 #include "storage/shuttle_storage.h"
 #include "tablets/tablets_internal.h"
@@ -130,21 +133,36 @@ find_index(Oid relid, const char *tablet, const char *name)
 	return NULL;
 }
 
+/* A node's detail has rows, and its role may see all; core shows columns that the user may
+ * read, and none if policies apply to him. */
+static bool
+may_see_rows(Oid relid)
+{
+	return pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK &&
+		check_enable_rls(relid, InvalidOid, true) != RLS_ENABLED;
+}
+
 void
 shuttle_tablet_name_objects(ShuttleErrorNames *names)
 {
 	Oid			schema;
-	Oid			tablet;
+	Oid			found;
 	Oid			relid;
+	ShuttleTableKind kind;
 	const char *constraint;
 
 	if (!IsTransactionState() || names->schema == NULL)
 		return;
 	schema = get_namespace_oid(names->schema, true);
-	tablet = OidIsValid(schema) ? get_relname_relid(names->table, schema) : InvalidOid;
-	if (!OidIsValid(tablet) || shuttle_table_kind(tablet) != SHUTTLE_TABLE_TABLET)
+	found = OidIsValid(schema) ? get_relname_relid(names->table, schema) : InvalidOid;
+	kind = OidIsValid(found) ? shuttle_table_kind(found) : SHUTTLE_TABLE_OTHER;
+	if (kind != SHUTTLE_TABLE_TABLET && kind != SHUTTLE_TABLE_DISTRIBUTED)
 		return;
-	relid = get_partition_parent(tablet, true);
+	relid = kind == SHUTTLE_TABLE_TABLET ? get_partition_parent(found, true) : found;
+	if (!may_see_rows(relid))
+		names->detail = NULL;
+	if (kind != SHUTTLE_TABLE_TABLET)
+		return;
 	constraint = names->constraint == NULL ? NULL :
 		find_index(relid, names->table, names->constraint);
 	if (constraint != NULL)

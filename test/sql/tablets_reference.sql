@@ -150,7 +150,9 @@ SELECT shuttle.distribute_table('orders', 'id', tablets => 6);
 \set VERBOSITY sqlstate
 INSERT INTO orders VALUES (21, 4);
 DELETE FROM kind WHERE id = 1;
+BEGIN;
 TRUNCATE kind CASCADE;
+ROLLBACK;
 DROP TABLE kind;
 \set VERBOSITY terse
 UPDATE kind SET id = 10 WHERE id = 1;

@@ -100,6 +100,35 @@ SELECT (SELECT count(*) FROM kind), (SELECT count(*) FROM thing);
 INSERT INTO kind VALUES (1, 'one');
 INSERT INTO thing VALUES (1, 1);
 TRUNCATE kind CASCADE;
+SELECT (SELECT count(*) FROM kind), (SELECT count(*) FROM thing);
+INSERT INTO kind VALUES (1, 'one');
+INSERT INTO thing VALUES (1, 1);
+ALTER TABLE customer OWNER TO tablets_reader;
+ALTER TABLE kind OWNER TO tablets_reader;
+SET ROLE tablets_reader;
+TRUNCATE customer CASCADE;
+TRUNCATE kind CASCADE;
+RESET ROLE;
+GRANT TRUNCATE ON orders, thing, seldom TO tablets_reader;
+SET ROLE tablets_reader;
+TRUNCATE customer CASCADE;
+TRUNCATE kind CASCADE;
+RESET ROLE;
+SELECT (SELECT count(*) FROM kind), (SELECT count(*) FROM thing), (SELECT count(*) FROM customer), (SELECT count(*) FROM orders);
+
+-- rows in the details of a node's error are for those who may read them
+CREATE TABLE secret (id int PRIMARY KEY, open int CHECK (open > 0), hidden text);
+INSERT INTO secret VALUES (1, 1, 'hidden');
+SELECT shuttle.distribute_table('secret', 'id');
+GRANT INSERT, UPDATE, SELECT (id, open) ON secret TO tablets_reader;
+\set VERBOSITY default
+SET ROLE tablets_reader;
+UPDATE secret SET open = -1 WHERE id = 1;
+UPDATE secret SET open = -1 WHERE open = 1;
+INSERT INTO secret VALUES (1, 1);
+RESET ROLE;
+UPDATE secret SET open = -1 WHERE id = 1;
+\set VERBOSITY terse
 SELECT * FROM shuttle.check();
 DROP SCHEMA shop CASCADE;
 DROP ROLE tablets_reader;

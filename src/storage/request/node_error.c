@@ -153,8 +153,8 @@ shuttle_node_error_raise(ShuttleNode *node, ShuttleNodeError *error,
 		.schema = PQresultErrorField(result, PG_DIAG_SCHEMA_NAME),
 		.table = PQresultErrorField(result, PG_DIAG_TABLE_NAME),
 		.constraint = PQresultErrorField(result, PG_DIAG_CONSTRAINT_NAME),
+		.detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL),
 	};
-	const char *detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
 	const char *hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
 	const char *context = PQresultErrorField(result, PG_DIAG_CONTEXT);
 	int			sqlstate = shuttle_result_sqlstate(result);
@@ -169,6 +169,9 @@ shuttle_node_error_raise(ShuttleNode *node, ShuttleNodeError *error,
 	if ((sqlstate == ERRCODE_UNDEFINED_TABLE || sqlstate == ERRCODE_UNDEFINED_COLUMN) &&
 		hint == NULL && context == NULL)
 		hint = "The table on the storage node may differ from its definition here: compare them, or run \"pgshuttle doctor\".";
+	if (sqlstate == ERRCODE_UNDEFINED_OBJECT && hint == NULL && context == NULL &&
+		names.message != NULL && strncmp(names.message, "type \"", strlen("type \"")) == 0)
+		hint = "Create the type on the storage nodes, for example with shuttle.run_on_nodes().";
 	if (sqlstate == ERRCODE_DUPLICATE_TABLE && hint == NULL && context == NULL)
 		hint = "Drop or rename the relation on the storage node, or rename the table here.";
 	if (is_met_again_inside(error))
@@ -186,7 +189,7 @@ shuttle_node_error_raise(ShuttleNode *node, ShuttleNodeError *error,
 			 names.message != NULL && names.message[0] != '\0' ?
 			 errmsg_internal("%s", names.message) :
 			 errmsg("storage node \"%s\" failed without a message", node->name),
-			 detail != NULL ? errdetail_internal("%s", detail) : 0,
+			 names.detail != NULL ? errdetail_internal("%s", names.detail) : 0,
 			 hint != NULL ? errhint("%s", hint) : 0,
 			 context != NULL ? errcontext("%s", context) : 0,
 			 add_name(PG_DIAG_SCHEMA_NAME, names.schema),

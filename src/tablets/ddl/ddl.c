@@ -81,7 +81,9 @@ static const StatementRule rules[] =
 	{
 		.tag = T_TruncateStmt,
 		.name = "TRUNCATE",
-		.run = run_as_it_is,
+		.run = shuttle_ddl_truncate,
+		.for_copies = true,
+		.for_all = true,
 	},
 	{
 		.tag = T_RepackStmt,

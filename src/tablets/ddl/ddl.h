@@ -131,6 +131,11 @@ extern void shuttle_ddl_create_note(ObjectAccessType access, Oid classid,
  * refers to a distributed one. */
 extern void shuttle_ddl_create_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS);
 
+/* ---- ddl_truncate.c */
+
+/* Runs a TRUNCATE, with CASCADE also of tables that refer to others on nodes. */
+extern void shuttle_ddl_truncate(const ShuttleDdl *ddl);
+
 /* ---- ddl_copy.c */
 
 /* Runs a COPY that core refuses for partitioned tables. */

@@ -1,0 +1,78 @@
+/*-------------------------------------------------------------------------
+ * ddl_truncate.c
+ *	  TRUNCATE ... CASCADE of distributed and reference tables.
+ *
+ * Foreign keys of distributed tables are on nodes only, so core does not find the
+ * tables that refer to a table. We ask the nodes, and add them to the statement:
+ * core then checks privileges on them, and fires their triggers.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/namespace.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "utils/acl.h"
+#include "utils/lsyscache.h"
+
+#include "storage/shuttle_storage.h"
+#include "tablets/ddl/ddl.h"
+
+/* $1 is the table; the keys of tablets are left out. */
+static const char *const referring_query =
+"WITH RECURSIVE t (relid) AS (SELECT $1::oid UNION SELECT k.conrelid FROM t JOIN pg_constraint AS k"
+" ON k.confrelid = t.relid AND k.contype = 'f' JOIN pg_class AS c ON c.oid = k.conrelid AND NOT c.relispartition)"
+" SELECT n.nspname, c.relname FROM t JOIN pg_class AS c ON c.oid = t.relid JOIN pg_namespace AS n ON n.oid = c.relnamespace"
+" ORDER BY 1, 2";
+
+/* Adds tables that refer to a table on one of its nodes, if they are ours. */
+static void
+add_referring(TruncateStmt *statement, List **relids, Oid relid, ShuttleNode *node)
+{
+	ListCell   *cell;
+
+	foreach(cell, shuttle_node_rows(node, referring_query, 2, relid))
+	{
+		char	  **names = lfirst(cell);
+		RangeVar   *name = makeRangeVar(names[0], names[1], -1);
+		ShuttleTableKind kind;
+		Oid			found = shuttle_ddl_find(name, &kind);
+
+		if (kind != SHUTTLE_TABLE_DISTRIBUTED || list_member_oid(*relids, found))
+			continue;
+		ereport(NOTICE,
+				(errmsg("truncate cascades to table \"%s\"", get_rel_name(found))));
+		statement->relations = lappend(statement->relations, name);
+		*relids = lappend_oid(*relids, found);
+	}
+}
+
+/* Core refuses what the user may not truncate, before nodes are asked. */
+static bool
+may_truncate(Oid relid)
+{
+	return pg_class_aclcheck(relid, GetUserId(), ACL_TRUNCATE) == ACLCHECK_OK;
+}
+
+void
+shuttle_ddl_truncate(const ShuttleDdl *ddl)
+{
+	TruncateStmt *statement = copyObject(castNode(TruncateStmt, ddl->pstmt->utilityStmt));
+	int			nnamed = list_length(statement->relations);
+	List	   *relids = NIL;
+	ListCell   *cell;
+
+	foreach(cell, statement->relations)
+		relids = lappend_oid(relids, RangeVarGetRelid(lfirst_node(RangeVar, cell), NoLock, true));
+	for (int i = 0; statement->behavior == DROP_CASCADE && i < nnamed; i++)
+	{
+		Oid			relid = list_nth_oid(relids, i);
+		ShuttleTableKind kind = OidIsValid(relid) ? shuttle_table_kind(relid) : SHUTTLE_TABLE_OTHER;
+
+		if ((kind != SHUTTLE_TABLE_DISTRIBUTED && kind != SHUTTLE_TABLE_REFERENCE) || !may_truncate(relid))
+			continue;
+		foreach(cell, kind == SHUTTLE_TABLE_REFERENCE ? shuttle_nodes_all() : shuttle_table_servers(relid))
+			add_referring(statement, &relids, relid, shuttle_node_get(lfirst_oid(cell), GetUserId()));
+	}
+	shuttle_ddl_run_here(ddl, (Node *) statement);
+}
