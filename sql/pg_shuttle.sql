@@ -113,6 +113,8 @@ CREATE FUNCTION shuttle.node_counts(
 	OUT commits pg_catalog.int8,
 	OUT rollbacks pg_catalog.int8,
 	OUT recoveries pg_catalog.int8,
+	OUT calls pg_catalog.int8,
+	OUT calls_returned pg_catalog.int8,
 	OUT since pg_catalog.timestamptz)
 RETURNS SETOF pg_catalog.record
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED
@@ -136,6 +138,8 @@ SELECT server.srvname AS server,
 	COALESCE(counts.commits, 0) AS commits,
 	COALESCE(counts.rollbacks, 0) AS rollbacks,
 	COALESCE(counts.recoveries, 0) AS recoveries,
+	COALESCE(counts.calls, 0) AS calls,
+	COALESCE(counts.calls_returned, 0) AS calls_returned,
 	counts.since
 FROM pg_catalog.pg_foreign_server AS server
 	JOIN pg_catalog.pg_foreign_data_wrapper AS wrapper
@@ -381,16 +385,26 @@ COMMENT ON TABLE shuttle.groups IS
 CREATE TABLE shuttle.tables (
 	relation pg_catalog.regclass PRIMARY KEY,
 	kind pg_catalog.text NOT NULL CHECK (kind IN ('distributed', 'reference')),
-	group_id pg_catalog.int4);			-- no foreign key: pg_restore -j loads in any order
+	group_id pg_catalog.int4,			-- no foreign key: pg_restore -j loads in any order
+	traps pg_catalog.bool NOT NULL DEFAULT false);
 
 COMMENT ON TABLE shuttle.tables IS
 'distributed tables and reference tables';
 
+-- Routines by their texts: pg_upgrade does not keep their OIDs.
+CREATE TABLE shuttle.routines (
+	routine pg_catalog.text PRIMARY KEY,
+	argument pg_catalog.int4);
+
+COMMENT ON TABLE shuttle.routines IS
+'functions and procedures that storage nodes have, and which of their arguments has the distribution key';
+
+SELECT pg_catalog.pg_extension_config_dump('shuttle.routines', '');
 SELECT pg_catalog.pg_extension_config_dump('shuttle.groups', '');
 SELECT pg_catalog.pg_extension_config_dump('shuttle.groups_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('shuttle.tables', '');
 
-GRANT SELECT ON shuttle.groups, shuttle.tables TO PUBLIC;
+GRANT SELECT ON shuttle.groups, shuttle.tables, shuttle.routines TO PUBLIC;
 
 -- Of this very server: never dumped.
 CREATE TABLE shuttle.copied_statistics (
@@ -586,9 +600,13 @@ BEGIN
 		CREATE FUNCTION %1$I.create_distributed_function(
 			function_name regprocedure, distribution_arg_name text DEFAULT NULL,
 			colocate_with text DEFAULT 'default', force_delegation bool DEFAULT NULL)
-		RETURNS void LANGUAGE sql VOLATILE AS '';
+		RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+		BEGIN
+			PERFORM shuttle.distribute_function(function_name, distribution_arg_name,
+				colocate_with => CASE WHEN colocate_with NOT IN ('default', 'none') THEN colocate_with::regclass END);
+		END $$;
 		COMMENT ON FUNCTION %1$I.create_distributed_function(regprocedure, text, text, bool) IS
-			'does nothing: functions run on the query node, and their statements on storage nodes';
+			'shuttle.distribute_function() by the name that it has in Citus';
 		CREATE FUNCTION %1$I.undistribute_table(table_name regclass)
 		RETURNS void LANGUAGE sql VOLATILE AS $$SELECT shuttle.local_table(table_name)$$;
 		COMMENT ON FUNCTION %1$I.undistribute_table(regclass) IS
@@ -609,6 +627,26 @@ END $install$;
 
 COMMENT ON FUNCTION shuttle.install_citus_names(pg_catalog.name) IS
 'makes functions with the names that programs for Citus call';
+
+CREATE FUNCTION shuttle.distribute_function(
+	routine pg_catalog.regprocedure,
+	argument pg_catalog.text DEFAULT NULL,
+	colocate_with pg_catalog.regclass DEFAULT NULL)
+RETURNS pg_catalog.void
+LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_distribute_function';
+
+COMMENT ON FUNCTION shuttle.distribute_function(pg_catalog.regprocedure, pg_catalog.text, pg_catalog.regclass) IS
+'copies a function or procedure to the storage nodes, which then execute calls of it, by an argument that has the distribution key';
+
+CREATE FUNCTION shuttle.local_function(routine pg_catalog.regprocedure)
+RETURNS pg_catalog.void
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_local_function';
+
+COMMENT ON FUNCTION shuttle.local_function(pg_catalog.regprocedure) IS
+'drops a function or procedure on the storage nodes';
+
 CREATE FUNCTION shuttle.reference_table(relation pg_catalog.regclass)
 RETURNS pg_catalog.void
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE

@@ -106,6 +106,13 @@ static const SwitchDefinition switches[] = {
 		.flags = GUC_EXPLAIN,
 	},
 	{
+		.name = "shuttle.enable_shipped_calls",
+		.help = "Enables executing calls of distributed functions and procedures on the storage node that has their rows.",
+		.value = &shuttle_settings.enable_shipped_calls,
+		.initial = true,
+		.flags = GUC_EXPLAIN,
+	},
+	{
 		.name = "shuttle.enable_storage_aggregate",
 		.help = "Enables partial aggregation on storage nodes.",
 		.value = &shuttle_settings.enable_storage_aggregate,

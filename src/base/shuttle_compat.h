@@ -18,6 +18,9 @@
 #include "varatt.h"
 #endif
 
+/* What this server is, for comparisons with nodes. */
+#define SHUTTLE_MAJOR_VERSION (PG_VERSION_NUM / 10000)
+
 /* Comes before a declaration; the older attribute works there, too. */
 #if PG_VERSION_NUM < 180000
 #define pg_noreturn pg_attribute_noreturn()

@@ -32,6 +32,7 @@
 #if PG_VERSION_NUM < 160000
 #include "catalog/pg_foreign_data_wrapper.h"
 #include "catalog/pg_foreign_server.h"
+#include "catalog/pg_proc.h"
 #include "utils/acl.h"
 #endif
 
@@ -303,24 +304,28 @@ shuttle_counted_table(const PgStat_TableStatus *status)
 
 /* ---- privileges */
 
-/* 16 has one function for all kinds of objects; here for servers and tables
- * only. */
+/* 16 has one function for all kinds of objects; here for servers, tables and
+ * functions only. */
 #if PG_VERSION_NUM < 160000
 static inline bool
 object_ownercheck(Oid classid, Oid objectid, Oid roleid)
 {
 	if (classid == RelationRelationId)
 		return pg_class_ownercheck(objectid, roleid);
+	if (classid == ProcedureRelationId)
+		return pg_proc_ownercheck(objectid, roleid);
 	Assert(classid == ForeignServerRelationId);
 	return pg_foreign_server_ownercheck(objectid, roleid);
 }
 
-/* The same; here for foreign-data wrappers and servers only. */
+/* The same; here for foreign-data wrappers, servers and functions only. */
 static inline AclResult
 object_aclcheck(Oid classid, Oid objectid, Oid roleid, AclMode mode)
 {
 	if (classid == ForeignServerRelationId)
 		return pg_foreign_server_aclcheck(objectid, roleid, mode);
+	if (classid == ProcedureRelationId)
+		return pg_proc_aclcheck(objectid, roleid, mode);
 	Assert(classid == ForeignDataWrapperRelationId);
 	return pg_foreign_data_wrapper_aclcheck(objectid, roleid, mode);
 }

@@ -18,6 +18,7 @@
 #include "optimizer/planner.h"
 #include "optimizer/prep.h"
 #include "parser/parse_relation.h"
+#include "tcop/tcopprot.h"
 
 /* ---- the query */
 

@@ -27,6 +27,7 @@ static const char *const names[SHUTTLE_NTABLES] = {
 	[SHUTTLE_TABLE_COPIED_STATISTICS] = "copied_statistics",
 	[SHUTTLE_TABLE_IDENTITY] = "identity",
 	[SHUTTLE_TABLE_QUERY_NODES] = "query_nodes",
+	[SHUTTLE_TABLE_ROUTINES] = "routines",
 	[SHUTTLE_TABLE_TABLES] = "tables",
 };
 

@@ -20,6 +20,7 @@
 #include "executor/ahead/row_need.h"
 #include "executor/ahead/safe_values.h"
 #include "executor/behind/behind.h"
+#include "executor/call/call.h"
 #include "executor/fdw/fdw.h"
 #include "executor/join/join.h"
 #include "executor/join/served_scan.h"
@@ -88,7 +89,13 @@ truncate_tables(SHUTTLE_UTILITY_PARAMETERS)
 	shuttle_foreign_truncate_run(previous_utility, SHUTTLE_UTILITY_ARGUMENTS);
 }
 
-/* No statement has two parts but TRUNCATE, where the order does not matter. */
+static void
+call_routine(SHUTTLE_UTILITY_PARAMETERS)
+{
+	shuttle_call_run(previous_utility, SHUTTLE_UTILITY_ARGUMENTS);
+}
+
+/* No statement has two parts but TRUNCATE, where the order does not matter, and CALL: what it leaves behind is known around it. */
 static void
 run_utility(SHUTTLE_UTILITY_PARAMETERS)
 {
@@ -96,7 +103,7 @@ run_utility(SHUTTLE_UTILITY_PARAMETERS)
 	{
 		case T_CallStmt:
 		case T_DoStmt:
-			shuttle_write_behind_call(previous_utility, SHUTTLE_UTILITY_ARGUMENTS);
+			shuttle_write_behind_call(call_routine, SHUTTLE_UTILITY_ARGUMENTS);
 			break;
 		case T_CopyStmt:
 			if (castNode(CopyStmt, pstmt->utilityStmt)->is_from)
@@ -147,6 +154,7 @@ shuttle_executor_init(void)
 	shuttle_keyed_write_register();
 	shuttle_merge_register();
 	shuttle_routed_statement_register();
+	shuttle_call_register();
 	shuttle_write_behind_init();
 
 	if (ExecutorStart_hook != NULL)

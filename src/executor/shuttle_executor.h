@@ -298,6 +298,19 @@ extern bool shuttle_routed_keys_meet(const List *relids, const List *keys);
 /* True while a routed statement is planned again, by core. */
 extern bool shuttle_routing_is_off(void);
 
+/* ---- calls that one node executes (executor/call) */
+
+/* Makes the plan node of a statement that only calls a function. sql: the
+ * statement for the node; values: the arguments; key: the number of the one with the
+ * distribution key. The caller adds core's plan of it as the child. */
+extern CustomScan *shuttle_call_make(Oid routine, const char *sql, List *values, int key);
+
+/* A routine's name with its schema, quoted. */
+extern char *shuttle_call_name(Oid routine);
+
+/* Set by the planner room: as shuttle_servers_sort_alike(). */
+extern bool (*shuttle_nodes_sort_alike) (const List *servers, Oid userid, Oid type, Oid collation);
+
 /* ---- stable values (safe_values.c) */
 
 /* True of an expression without columns that can be computed before it is known

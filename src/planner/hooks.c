@@ -11,6 +11,7 @@
 #include "optimizer/planner.h"
 
 #include "base/shuttle_compat_planner.h"
+#include "executor/shuttle_executor.h"
 #include "planner/group/group.h"
 #include "planner/group/unions.h"
 #include "planner/hooks.h"
@@ -35,6 +36,8 @@ static PlannedStmt *plan_by_core(Query *query, ShuttlePlanCall call);
 static const ShuttlePlanPart parts[] =
 {
 	shuttle_literal_plans_plan, /* first: a kept plan saves all the others */
+	shuttle_called_routines_plan,	/* looks for functions that nodes can
+									 * execute */
 	shuttle_colocated_plan,		/* routes to one node, or has core join on
 								 * nodes */
 	shuttle_union_types_plan,	/* changes the query before others look at it */
@@ -127,4 +130,5 @@ shuttle_planner_init(void)
 	set_join_pathlist_hook = consider_join;
 	previous_upper = create_upper_paths_hook;
 	create_upper_paths_hook = consider_upper;
+	shuttle_nodes_sort_alike = shuttle_servers_sort_alike;
 }

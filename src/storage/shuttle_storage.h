@@ -148,6 +148,8 @@ typedef enum ShuttleNodeTotal
 	SHUTTLE_NODE_COMMITS,		/* transactions that wrote or locked */
 	SHUTTLE_NODE_ROLLBACKS,
 	SHUTTLE_NODE_RECOVERIES,	/* prepared ones that recovery finished */
+	SHUTTLE_NODE_CALLS,			/* executed by the node */
+	SHUTTLE_NODE_CALLS_RETURNED,	/* given up by the node, executed here */
 	SHUTTLE_NNODE_TOTALS
 } ShuttleNodeTotal;
 

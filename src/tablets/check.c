@@ -28,6 +28,7 @@
 #include "storage/shuttle_storage.h"
 #include "tablets/check.h"
 #include "tablets/copies.h"
+#include "tablets/routines.h"
 #include "tablets/tablets_internal.h"
 
 #define NCOLUMNS 5
@@ -48,7 +49,7 @@ static const char *const foreign_keys_query =
 static const char *const tablets_query =
 "SELECT pg_catalog.string_agg(pg_catalog.format('%I %s', c.relname, pg_catalog.pg_get_expr(c.relpartbound, c.oid)),"
 " ', ' ORDER BY c.relname) FROM pg_catalog.pg_inherits AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.inhrelid"
-" WHERE i.inhparent = $1";
+" WHERE i.inhparent = $1 AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint WHERE conrelid = c.oid AND conname = 'shuttle_trap')";
 
 /* Not more than one row is needed to know. */
 static const char *const strays_query =
@@ -241,6 +242,8 @@ make_tablets(const ShuttleCheck *check)
 		if (layout->servers[i] == check->serverid)
 			texts = lappend(texts, shuttle_table_text_tablet(check->relid, layout->ntablets, i));
 	}
+	if (shuttle_table_has_traps(check->relid))
+		texts = list_concat(texts, shuttle_traps_texts(check->relid, layout, check->serverid));
 	foreach(cell, list_concat(texts, shuttle_table_text_indexes(check->relid)))
 		shuttle_node_statements_add(statements, check->serverid, lfirst(cell));
 	shuttle_node_statements_run(statements);

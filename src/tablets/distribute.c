@@ -42,6 +42,7 @@
 #include "base/shuttle_settings.h"
 #include "cluster/shuttle_cluster.h"
 #include "tablets/distribute.h"
+#include "tablets/routines.h"
 #include "tablets/tablets_internal.h"
 
 /* One of the tables that are distributed together. */
@@ -370,6 +371,8 @@ make_partitioned(Distribution *distribution)
 		shuttle_surgery_partition(table->relid, table->key_number);
 		take_tablets(table->relid, distribution->layout);
 		shuttle_table_note(table->relid, SHUTTLE_TABLE_DISTRIBUTED, distribution->layout);
+		if (distribution->layout->traps)
+			shuttle_traps_make(table->relid, distribution->layout, distribution->servers);
 	}
 }
 

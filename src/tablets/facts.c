@@ -37,13 +37,16 @@
 enum
 {
 	COLUMN_RELATION = 1,
-	COLUMN_KIND
+	COLUMN_KIND,
+	COLUMN_GROUP,
+	COLUMN_TRAPS
 };
 
 typedef struct TableFacts
 {
 	Oid			relid;			/* hash key */
 	ShuttleTableKind kind;
+	bool		has_traps;
 } TableFacts;
 
 static HTAB *cache = NULL;
@@ -80,7 +83,7 @@ make_cache(void)
 
 /* The kind in shuttle.tables. */
 static ShuttleTableKind
-read_kind(Oid relid)
+read_kind(Oid relid, bool *has_traps)
 {
 	ShuttleTableKind kind = SHUTTLE_TABLE_OTHER;
 	Oid			tables = shuttle_extension_table(SHUTTLE_TABLE_TABLES);
@@ -104,6 +107,7 @@ read_kind(Oid relid)
 
 		kind = strcmp(TextDatumGetCString(name), "distributed") == 0 ?
 			SHUTTLE_TABLE_DISTRIBUTED : SHUTTLE_TABLE_REFERENCE;
+		*has_traps = DatumGetBool(heap_getattr(tuple, COLUMN_TRAPS, RelationGetDescr(rel), &is_null));
 	}
 	systable_endscan(scan);
 	table_close(rel, AccessShareLock);
@@ -111,16 +115,17 @@ read_kind(Oid relid)
 }
 
 static ShuttleTableKind
-find_kind(Oid relid)
+find_kind(Oid relid, bool *has_traps)
 {
+	*has_traps = false;
 	switch (get_rel_relkind(relid))
 	{
 		case RELKIND_RELATION:
 		case RELKIND_PARTITIONED_TABLE:
-			return read_kind(relid);
+			return read_kind(relid, has_traps);
 		case RELKIND_FOREIGN_TABLE:
 			if (get_rel_relispartition(relid) &&
-				read_kind(get_partition_parent(relid, true)) == SHUTTLE_TABLE_DISTRIBUTED)
+				read_kind(get_partition_parent(relid, true), has_traps) == SHUTTLE_TABLE_DISTRIBUTED)
 				return SHUTTLE_TABLE_TABLET;
 			return SHUTTLE_TABLE_OTHER;
 		default:
@@ -128,25 +133,37 @@ find_kind(Oid relid)
 	}
 }
 
-ShuttleTableKind
-shuttle_table_kind(Oid relid)
+static const TableFacts *
+find_facts(Oid relid)
 {
 	TableFacts *facts;
-	ShuttleTableKind kind;
+	TableFacts	found = {.relid = relid};
 
-	if (creating_extension)
-		return SHUTTLE_TABLE_OTHER; /* shuttle.tables may be half made */
 	if (cache == NULL)
 		make_cache();
 	facts = hash_search(cache, &relid, HASH_FIND, NULL);
 	if (facts != NULL)
-		return facts->kind;
+		return facts;
 
 	/* reading may invalidate entries, so the new one is made afterwards */
-	kind = find_kind(relid);
+	found.kind = find_kind(relid, &found.has_traps);
 	facts = hash_search(cache, &relid, HASH_ENTER, NULL);
-	facts->kind = kind;
-	return kind;
+	*facts = found;
+	return facts;
+}
+
+ShuttleTableKind
+shuttle_table_kind(Oid relid)
+{
+	if (creating_extension)
+		return SHUTTLE_TABLE_OTHER; /* shuttle.tables may be half made */
+	return find_facts(relid)->kind;
+}
+
+bool
+shuttle_table_has_traps(Oid relid)
+{
+	return shuttle_table_kind(relid) == SHUTTLE_TABLE_DISTRIBUTED && find_facts(relid)->has_traps;
 }
 
 List *

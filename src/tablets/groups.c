@@ -31,6 +31,9 @@
 static const char *const group_query =
 "SELECT group_id::text FROM shuttle.tables WHERE relation = $1 AND kind = 'distributed'";
 
+static const char *const traps_query =
+"SELECT 't' FROM shuttle.tables WHERE traps AND group_id = (SELECT group_id FROM shuttle.tables WHERE relation = $1) LIMIT 1";
+
 static const char *const members_query =
 "SELECT DISTINCT ON (group_id) relation::oid::text FROM shuttle.tables"
 " WHERE kind = 'distributed' AND $1 IS NOT NULL ORDER BY group_id, relation";
@@ -57,6 +60,7 @@ shuttle_layout_of(Oid relid)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("table \"%s\" is not distributed", get_rel_name(relid))));
 	layout->group = pg_strtoint32(group);
+	layout->traps = shuttle_local_text(traps_query, relid) != NULL;
 	rel = table_open(relid, AccessShareLock);
 	partitions = RelationGetPartitionDesc(rel, true);
 	layout->ntablets = partitions->nparts;

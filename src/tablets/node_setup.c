@@ -26,6 +26,7 @@
 #include "base/shuttle_compat_catalog.h"
 #include "cluster/shuttle_cluster.h"
 #include "storage/shuttle_storage.h"
+#include "tablets/routines.h"
 #include "tablets/tablets_internal.h"
 
 #define OLDEST_NODE 120000
@@ -254,6 +255,7 @@ hold_tablets(const char *server, ArrayType *tags)
 	{
 		set_option(server, "ADD", "shuttle_holds_tablets", "true");
 		shuttle_reference_add_node(known->serverid);
+		shuttle_routines_make(known->serverid);
 	}
 	if (*text !='\0')
 		set_option(server, shuttle_option_find(known->options, "shuttle_tags") == NULL ? "ADD" : "SET",

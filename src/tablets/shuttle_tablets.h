@@ -29,6 +29,14 @@ typedef enum ShuttleTableKind
 /* What a relation is; cached until it changes. Errors: none. */
 extern ShuttleTableKind shuttle_table_kind(Oid relid);
 
+/* True of a distributed table whose nodes have traps for the rows of others
+ * (routines.c). */
+extern bool shuttle_table_has_traps(Oid relid);
+
+/* The number of a routine's argument that has the distribution key; 0: it has
+ * none; -1: nodes do not have the routine. */
+extern int	shuttle_routine_key(Oid routine);
+
 /* The foreign table that stands for the copies of a reference table (copy_tables.c),
  * locked; InvalidOid: there is none, or it is not a reference table. */
 extern Oid	shuttle_copy_table_find(Oid relid);

@@ -98,6 +98,7 @@ typedef struct ShuttleLayout
 	int			group;			/* 0: not made yet */
 	int			ntablets;
 	Oid		   *servers;
+	bool		traps;			/* the group's tables have traps */
 } ShuttleLayout;
 
 #define SHUTTLE_MOST_TABLETS 4096

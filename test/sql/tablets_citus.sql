@@ -16,4 +16,7 @@ SELECT count(DISTINCT group_id) FROM shuttle.tables;
 SELECT count(*), bool_and(node_port::text = current_setting('port')) FROM master_get_active_worker_nodes();
 SELECT undistribute_table('warehouse');
 SELECT count(*) FROM warehouse;
-SELECT create_distributed_function('lower(text)'), create_distributed_function(oid, '$1', colocate_with := 'stock') FROM pg_proc WHERE oid = 'upper(text)'::regprocedure;
+CREATE FUNCTION stock_of(w int) RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM stock WHERE s_w_id = w';
+SELECT create_distributed_function('stock_of(int)', 'w', colocate_with := 'stock'), create_distributed_function('stock_of(int)');
+SELECT create_distributed_function('stock_of(int)', '$1');
+SELECT routine, argument FROM shuttle.routines;

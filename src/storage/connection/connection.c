@@ -28,6 +28,7 @@
 #include "storage/request/answer.h"
 #include "storage/request/pipeline.h"
 #include "storage/request/request.h"
+#include "storage/shuttle_node_session.h"
 #include "storage/shuttle_storage.h"
 #include "storage/transaction/transaction.h"
 #include "storage/transaction/two_phase.h"
@@ -240,6 +241,13 @@ shuttle_connection_poll(ShuttleNode *node)
 			shuttle_two_phase_node_moved();
 		finish_connect(node);
 	}
+}
+
+int
+shuttle_node_version(const ShuttleNode *node)
+{
+	return node->connection.conn != NULL && PQstatus(node->connection.conn) == CONNECTION_OK ?
+		PQserverVersion(node->connection.conn) : 0;
 }
 
 static void

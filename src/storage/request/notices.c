@@ -17,6 +17,7 @@
 
 #include "storage/connection/connection.h"
 #include "storage/request/pipeline.h"
+#include "storage/shuttle_node_session.h"
 #include "storage/shuttle_storage.h"
 
 #define MOST_KEPT 256
@@ -53,13 +54,14 @@ static dlist_head kept = DLIST_STATIC_INIT(kept);
 static int	nkept = 0;
 static Size kept_bytes = 0;
 static int64 ndropped = 0;
+static bool held = false;
 
 static int	level_of(const char *severity);
 static bool is_farewell(int sqlstate);
 static bool is_about_standbys(const PGresult *result);
 static bool concerns_us(int sqlstate);
 static Notice *copy_notice(const PGresult *result);
-static void show(const Notice *notice);
+static void show(const Notice *notice, bool as_ours);
 
 void
 shuttle_notice_receive(void *arg, const PGresult *result)
@@ -86,7 +88,7 @@ shuttle_notice_receive(void *arg, const PGresult *result)
 	if (level == 0 || concerns_us(sqlstate))
 		return;
 
-	shuttle_notices_waiting = true;
+	shuttle_notices_waiting = !held;
 	notice = nkept < MOST_KEPT ? copy_notice(result) : NULL;
 	if (notice == NULL)
 	{
@@ -173,8 +175,8 @@ copy_notice(const PGresult *result)
 	return notice;
 }
 
-void
-shuttle_notices_show(void)
+static void
+show_all(bool as_ours)
 {
 	int64		nothers = ndropped;
 
@@ -187,7 +189,7 @@ shuttle_notices_show(void)
 
 		nkept--;
 		kept_bytes -= notice->size;
-		show(notice);
+		show(notice, as_ours);
 		free(notice);
 	}
 	if (nothers > 0)
@@ -197,13 +199,43 @@ shuttle_notices_show(void)
 							   (unsigned long) nothers, (long long) nothers)));
 }
 
+void
+shuttle_notices_show(void)
+{
+	show_all(false);
+}
+
+void
+shuttle_notices_hold(void)
+{
+	show_all(false);
+	held = true;
+}
+
+void
+shuttle_notices_release(bool show)
+{
+	held = false;
+	if (show)
+	{
+		show_all(true);
+		return;
+	}
+	while (!dlist_is_empty(&kept))
+		free(dlist_container(Notice, link, dlist_pop_head_node(&kept)));
+	nkept = 0;
+	kept_bytes = 0;
+	ndropped = 0;
+}
+
 static void
-show(const Notice *notice)
+show(const Notice *notice, bool as_ours)
 {
 	char	   *const *texts = notice->texts;
 
 	ereport(notice->level,
 			(notice->sqlstate != 0 ? errcode(notice->sqlstate) : 0,
+			 as_ours ? errmsg_internal("%s", texts[NOTICE_MESSAGE]) :
 			 errmsg("storage node \"%s\": %s", notice->node_name,
 					texts[NOTICE_MESSAGE]),
 			 texts[NOTICE_DETAIL] != NULL ?

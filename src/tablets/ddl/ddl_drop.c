@@ -19,6 +19,7 @@
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_constraint.h"
+#include "catalog/pg_proc.h"
 #include "foreign/fdwapi.h"
 #include "foreign/foreign.h"
 #include "lib/stringinfo.h"
@@ -28,6 +29,7 @@
 #include "base/shuttle_compat.h"
 #include "base/shuttle_settings.h"
 #include "tablets/ddl/ddl.h"
+#include "tablets/routines.h"
 #include "tablets/tablets_internal.h"
 
 /* A table or tablet that the statement has dropped. */
@@ -43,6 +45,7 @@ typedef struct DroppedTable
 } DroppedTable;
 
 static List *dropped = NIL;		/* of DroppedTable */
+static List *routines = NIL;	/* names of dropped routines that nodes have */
 static MemoryContext statement_cxt = NULL;	/* of the running statement */
 
 static void
@@ -61,6 +64,15 @@ note_table(Oid relid, ShuttleTableKind kind)
 		table->serverid = GetForeignServerIdByRelId(relid);
 	}
 	dropped = lappend(dropped, table);
+	MemoryContextSwitchTo(old_cxt);
+}
+
+static void
+note_routine(Oid routine)
+{
+	MemoryContext old_cxt = MemoryContextSwitchTo(statement_cxt);
+
+	routines = lappend(routines, shuttle_routine_name(routine));
 	MemoryContextSwitchTo(old_cxt);
 }
 
@@ -105,6 +117,8 @@ shuttle_ddl_drop_note(ObjectAccessType access, Oid classid, Oid objectid, int su
 	if (access != OAT_DROP || statement_cxt == NULL || shuttle_local_is_running() ||
 		(((ObjectAccessDrop *) arg)->dropflags & PERFORM_DELETION_INTERNAL) != 0)
 		return;
+	if (classid == ProcedureRelationId && shuttle_routine_key(objectid) >= 0)
+		note_routine(objectid);
 	table = table_of_part(classid, objectid, subid);
 	if (OidIsValid(table))
 	{
@@ -198,8 +212,12 @@ finish_drops(bool cascade)
 			servers_of(table);
 		shuttle_table_forget(table->relid);
 	}
-	if (dropped != NIL && shuttle_settings.enable_ddl)
+	if (!shuttle_settings.enable_ddl)
+		return;
+	if (dropped != NIL)
 		drop_on_nodes(cascade);
+	foreach(cell, routines)
+		shuttle_routine_drop(lfirst(cell));
 }
 
 bool
@@ -229,9 +247,11 @@ void
 shuttle_ddl_drop_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS)
 {
 	List	   *outer_dropped = dropped;
+	List	   *outer_routines = routines;
 	MemoryContext outer_cxt = statement_cxt;
 
 	dropped = NIL;
+	routines = NIL;
 	statement_cxt = CurrentMemoryContext;
 	PG_TRY();					/* the list outlives the statement */
 	{
@@ -241,6 +261,7 @@ shuttle_ddl_drop_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS)
 	PG_FINALLY();
 	{
 		dropped = outer_dropped;
+		routines = outer_routines;
 		statement_cxt = outer_cxt;
 	}
 	PG_END_TRY();

@@ -25,6 +25,7 @@
 #include "base/shuttle_compat.h"
 #include "tablets/copies.h"
 #include "tablets/ddl/ddl.h"
+#include "tablets/routines.h"
 
 /* A class and OID for shuttle_tables_that_need(). */
 #define OBJECT_QUERY "SELECT %u::oid, %u::oid"
@@ -69,6 +70,7 @@ named_object(ObjectType kind, Node *object)
 		case OBJECT_DOMCONSTRAINT:
 			return type_named(object);
 		case OBJECT_FUNCTION:
+		case OBJECT_PROCEDURE:
 		case OBJECT_ROUTINE:
 			ObjectAddressSet(found, ProcedureRelationId,
 							 LookupFuncWithArgs(kind, castNode(ObjectWithArgs, object), true));
@@ -203,6 +205,19 @@ make_copy_tables(const List *relids)
 	}
 }
 
+/* They are known by their names. */
+static void
+refuse_routines(const ObjectAddress *object)
+{
+	char	   *routine = shuttle_routine_in(object->classId, object->objectId);
+
+	if (routine != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("moving or renaming distributed function %s is not possible", routine),
+				 errhint("Take it from the nodes with shuttle.local_function() first.")));
+}
+
 void
 shuttle_ddl_types_run(const ShuttleDdl *ddl)
 {
@@ -211,6 +226,7 @@ shuttle_ddl_types_run(const ShuttleDdl *ddl)
 	ShuttleNodeStatements *statements;
 	char	   *schemas;
 
+	refuse_routines(&object);
 	if (users == NIL)
 	{
 		shuttle_ddl_run_here(ddl, copyObject(ddl->pstmt->utilityStmt));
@@ -235,6 +251,7 @@ shuttle_ddl_types_function(const char *name)
 														  quote_literal_cstr(name)));
 	ListCell   *cell;
 
+	shuttle_routines_follow(name);
 	foreach(cell, users)
 	{
 		ListCell   *inner;

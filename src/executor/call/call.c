@@ -1,0 +1,367 @@
+/*-------------------------------------------------------------------------
+ * call.c
+ *	  Has a node execute a call of a function or procedure.
+ *
+ * One packet has a savepoint, the settings that the body depends on, the call,
+ * and the settings of before. If the node raises an error, the savepoint is rolled
+ * back and the call runs here. So the user gets the answer, or the error, that
+ * this server gives, with its names and notices, one round trip later. The node
+ * raises an error of its own when the body needs rows of other nodes
+ * (call_queries.c). Notices of the node are shown when the call has succeeded.
+ *
+ * Memory: requests belong to a context of the call.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "commands/trigger.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "pgtime.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/bytea.h"
+#include "utils/float.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_catalog.h"
+#include "base/shuttle_settings.h"
+#include "executor/ahead/outbox.h"
+#include "executor/ahead/safe_values.h"
+#include "executor/call/call.h"
+#include "executor/kinds.h"
+#include "executor/routed/routed.h"
+#include "storage/shuttle_node_session.h"
+#include "storage/shuttle_storage.h"
+#include "tablets/shuttle_tablets.h"
+
+#define SET(name, value) "pg_catalog.set_config('" name "', " value ", true)"
+
+/* Traps look at the last one. Statements of ours have a node plan as it likes;
+ * within a call, all keys must be known when it plans. */
+static const char *const enter_sql =
+"SELECT " SET("search_path", "$1") ", " SET("TimeZone", "$2") ", " SET("DateStyle", "'ISO, MDY'") ", "
+SET("plan_cache_mode", "'force_custom_plan'") ", " SET("shuttle_node.call", "'on'");
+
+static const char *const leave_sql =
+"SELECT " SET("search_path", "'pg_catalog'") ", " SET("TimeZone", "'GMT'") ", "
+SET("plan_cache_mode", "'auto'") ", " SET("shuttle_node.call", "'off'");
+
+bool		(*shuttle_nodes_sort_alike) (const List *servers, Oid userid, Oid type, Oid collation) = NULL;
+
+/* A call that is under way. */
+typedef struct Shipping
+{
+	const ShuttleCall *call;
+	const ShuttleCallBody *body;
+	ShuttleNode *node;
+	ResourceOwner owner;		/* of the rows */
+	bool		is_older;		/* the node's server: nothing was sent */
+} Shipping;
+
+char *
+shuttle_call_name(Oid routine)
+{
+	return quote_qualified_identifier(get_namespace_name(get_func_namespace(routine)),
+									  get_func_name(routine));
+}
+
+/* ---- whether */
+
+/* True if values are written as nodes write them for us. */
+static bool
+has_usual_formats(void)
+{
+	return DateStyle == USE_ISO_DATES && DateOrder == DATEORDER_MDY &&
+		IntervalStyle == INTSTYLE_POSTGRES && extra_float_digits > 0 &&
+		bytea_output == BYTEA_OUTPUT_HEX && Array_nulls;
+}
+
+static Oid
+owner_of(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid			owner;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for relation %u", relid);
+	owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
+	ReleaseSysCache(tuple);
+	return owner;
+}
+
+/* Nodes do not check rights. */
+static bool
+has_all_rights(const ShuttleCallBody *body)
+{
+	ListCell   *cell;
+
+	foreach(cell, body->relids)
+	{
+		if (!has_privs_of_role(GetUserId(), owner_of(lfirst_oid(cell))))
+			return false;
+	}
+	foreach(cell, body->routines)
+	{
+		if (object_aclcheck(ProcedureRelationId, lfirst_oid(cell), GetUserId(), ACL_EXECUTE) != ACLCHECK_OK)
+			return false;
+	}
+	return true;
+}
+
+static bool
+sorts_alike(const ShuttleCallBody *body, Oid server)
+{
+	ListCell   *cell;
+
+	foreach(cell, body->collations)
+	{
+		if (!shuttle_nodes_sort_alike(list_make1_oid(server), GetUserId(), TEXTOID, lfirst_oid(cell)))
+			return false;
+	}
+	return true;
+}
+
+static const char *
+find_reason(const ShuttleCall *call, const ShuttleCallBody *body)
+{
+	if (body->refusal != NULL)
+		return body->refusal;
+	if (RecoveryInProgress() || IsInParallelMode())
+		return "it is called on a standby or in a parallel plan";
+	if (SessionReplicationRole != SESSION_REPLICATION_ROLE_ORIGIN || !has_usual_formats())
+		return "the session has unusual settings";
+	if (body->reads_copies && (!shuttle_settings.enable_reference_copies || !shuttle_copies_can_be_read()))
+		return "copies of reference tables cannot be read now";
+	if (body->uses_clock && !call->outermost)
+		return "it asks for the time, in a transaction that has begun here";
+	if (!has_all_rights(body))
+		return "the user is not the owner of all tables";
+	if (!shuttle_routed_key_fits(body->distributed, exprType(linitial(call->plan->keys))))
+		return "the argument has another type than the distribution column";
+	return NULL;
+}
+
+/* The caller holds locks on the body's tables. */
+static Oid
+find_server(const ShuttleCall *call, const ShuttleCallBody *body, const char **reason)
+{
+	ShuttleRoutedPlan plan = *call->plan;
+	Oid			server;
+
+	*reason = find_reason(call, body);
+	if (*reason != NULL)
+		return InvalidOid;
+	plan.relids = list_make1_oid(body->distributed);
+	plan.one_node = true;
+	server = shuttle_routed_server(&plan, call->keys, call->econtext);
+	if (!sorts_alike(body, server))
+		*reason = "the node sorts text otherwise";
+	return *reason == NULL ? server : InvalidOid;
+}
+
+Oid
+shuttle_call_server(const ShuttleCall *call, const char **reason)
+{
+	*reason = "shuttle.enable_shipped_calls is off";
+	return shuttle_settings.enable_shipped_calls ?
+		find_server(call, shuttle_call_body(call->routine), reason) : InvalidOid;
+}
+
+/* ---- requests */
+
+static ShuttleRequest *
+send_text(const Shipping *shipping, const char *sql, int nparams, const char *const *values)
+{
+	ShuttleStatement statement = {
+		.sql = sql,
+		.nparams = nparams,
+		.values = values,
+		.effect = SHUTTLE_LOCKS,
+		.size = SHUTTLE_SIZE_CERTAIN,
+		.estimated_rows = 1,
+	};
+
+	return shuttle_request_send(shipping->node, &statement, CurrentMemoryContext);
+}
+
+static ShuttleRequest *
+send_call(const Shipping *shipping, const ShuttleDecoder *decoder)
+{
+	const ShuttleCall *call = shipping->call;
+	ShuttleStatement statement = {
+		.sql = call->sql,
+		.nparams = call->nparams,
+		.values = call->values,
+		.effect = shipping->body->writes ? SHUTTLE_WRITES : SHUTTLE_LOCKS,
+		.size = SHUTTLE_SIZE_CERTAIN,
+		.estimated_rows = 1,
+		.looks = shipping->body->writes,
+		.decoder = decoder,
+		.counters = call->counters,
+	};
+
+	return shuttle_request_send(shipping->node, &statement, CurrentMemoryContext);
+}
+
+/* Files of the rows outlive the savepoint. */
+static void
+take_rows(const Shipping *shipping, ShuttleRequest *request, ShuttleDecoder *decoder)
+{
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(shipping->call->desc, &TTSOpsVirtual);
+	ResourceOwner owner = CurrentResourceOwner;
+	ShuttleRow	row;
+
+	while (shuttle_request_fetch(request, true, &row) == SHUTTLE_ROW)
+	{
+		ExecClearTuple(slot);
+		shuttle_decoder_store(decoder, &row, slot);
+		CurrentResourceOwner = shipping->owner;
+		tuplestore_puttupleslot(shipping->call->rows, slot);
+		CurrentResourceOwner = owner;
+	}
+	ExecDropSingleTupleTableSlot(slot);
+}
+
+static ShuttleDecoder *
+make_decoder(TupleDesc desc)
+{
+	List	   *attributes = NIL;
+
+	if (desc == NULL)
+		return NULL;
+	for (int i = 1; i <= desc->natts; i++)
+		attributes = lappend_int(attributes, i);
+	return shuttle_decoder_create(desc, attributes, 0, NULL, CurrentMemoryContext);
+}
+
+static void
+finish(ShuttleRequest *request)
+{
+	(void) shuttle_request_finish(request);
+	shuttle_request_close(request);
+}
+
+/* Only a server that is not older surely knows all that the body has. */
+static bool
+is_older(const ShuttleNode *node)
+{
+	return shuttle_node_version(node) / 10000 < SHUTTLE_MAJOR_VERSION;
+}
+
+/* In a savepoint. */
+static void
+ship(void *arg)
+{
+	Shipping   *shipping = arg;
+	const char *const settings[] = {shipping->body->path, pg_get_timezone_name(session_timezone)};
+	ShuttleDecoder *decoder = make_decoder(shipping->call->desc);
+	ShuttleRequest *enter = send_text(shipping, enter_sql, lengthof(settings), settings);
+	ShuttleRequest *call;
+	ShuttleRequest *leave;
+
+	if (shuttle_node_version(shipping->node) == 0)
+	{
+		finish(enter);			/* it connects */
+		enter = NULL;
+	}
+	shipping->is_older = is_older(shipping->node);
+	if (shipping->is_older)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg_internal("the node's server is older")));
+	call = send_call(shipping, decoder);
+	leave = send_text(shipping, leave_sql, 0, NULL);
+	if (enter != NULL)
+		finish(enter);
+	if (decoder != NULL)
+		take_rows(shipping, call, decoder);
+	finish(call);
+	finish(leave);
+}
+
+/* An error of a connection is not one of the call. */
+static bool
+must_be_raised(const ErrorData *error)
+{
+	return ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_CONNECTION_EXCEPTION;
+}
+
+/* Returns the node's error; NULL: the call has succeeded. */
+static ErrorData *
+run_on_node(Shipping *shipping)
+{
+	ErrorData  *error = NULL;
+
+	shuttle_notices_hold();
+	PG_TRY();
+	{
+		error = shuttle_catch_error(ship, shipping);
+	}
+	PG_CATCH();
+	{
+		shuttle_notices_release(false);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	shuttle_notices_release(error == NULL);
+	if (error != NULL && must_be_raised(error))
+		ReThrowError(error);
+	return error;
+}
+
+static void
+run_here(const ShuttleCall *call, const char *reason)
+{
+	ereport(DEBUG1, (errmsg_internal("call of %s() runs here: %s", get_func_name(call->routine), reason)));
+}
+
+bool
+shuttle_call_ship(const ShuttleCall *call)
+{
+	const ShuttleCallBody *body;
+	const char *reason;
+	Shipping	shipping = {.call = call,.owner = CurrentResourceOwner};
+	Oid			server;
+	MemoryContext cxt;
+	MemoryContext old_cxt;
+	ErrorData  *error;
+
+	if (!shuttle_settings.enable_shipped_calls)
+		return false;
+	body = shuttle_call_body(call->routine);
+	server = find_server(call, body, &reason);
+	if (!OidIsValid(server))
+	{
+		run_here(call, reason);
+		return false;
+	}
+	shipping.body = body;
+	shipping.node = shuttle_node_get(server, GetUserId());
+	shuttle_outbox_before_write(shipping.node, call->estate);
+	cxt = AllocSetContextCreate(CurrentMemoryContext, "shipped call", ALLOCSET_SMALL_SIZES);
+	old_cxt = MemoryContextSwitchTo(cxt);
+	error = run_on_node(&shipping);
+	MemoryContextSwitchTo(old_cxt);
+	if (error != NULL)
+	{
+		shuttle_node_totals_add(server, SHUTTLE_NODE_CALLS_RETURNED, 1);
+		run_here(call, error->message);
+		if (call->rows != NULL)
+			tuplestore_clear(call->rows);
+	}
+	else
+		shuttle_node_totals_add(server, SHUTTLE_NODE_CALLS, 1);
+	MemoryContextDelete(cxt);
+	return error == NULL;
+}

@@ -1,0 +1,106 @@
+/*-------------------------------------------------------------------------
+ * call.h
+ *	  Calls of functions and procedures that one node executes (shipped calls).
+ *
+ * call.c			whether a call can be shipped now; sends it, or says that it
+ *					must run here
+ * call_node.c		plan node of SELECT f(..) and SELECT .. FROM f(..)
+ * call_statement.c	CALL
+ * call_body.c		whether a routine's body means the same on a node
+ * call_plpgsql.c	its statements in PL/pgSQL
+ * call_queries.c	its queries
+ * call_functions.c	built-in functions that mean the same on a node
+ *
+ * In: a routine that shuttle.distribute_function() has copied to all nodes, and
+ * its arguments. Out: its rows, or false.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_EXECUTOR_CALL_CALL_H
+#define SHUTTLE_EXECUTOR_CALL_CALL_H
+
+#include "nodes/execnodes.h"
+#include "utils/tuplestore.h"
+
+#include "base/shuttle_counters.h"
+#include "base/shuttle_utility.h"
+#include "executor/shuttle_executor.h"
+
+/* ---- call_body.c */
+
+/* What a routine's body needs. Kept until one of the objects changes. */
+typedef struct ShuttleCallBody
+{
+	Oid			routine;
+	const char *refusal;		/* why it cannot run on a node; NULL: it can */
+	List	   *relids;			/* distributed and reference tables */
+	Oid			distributed;	/* one of the former */
+	List	   *routines;		/* it, and those that it calls */
+	bool		writes;
+	bool		locks;			/* rows */
+	bool		reads_copies;	/* of reference tables */
+	bool		uses_clock;		/* now() and the like */
+	List	   *collations;		/* that it compares and sorts by */
+	List	   *types;			/* of users */
+	const char *path;			/* search_path for the node */
+} ShuttleCallBody;
+
+/*
+ * The body of a routine. All tables that it needs are locked as for reading, so
+ * that they stay where they are. Errors: cancel, out of memory.
+ */
+extern const ShuttleCallBody *shuttle_call_body(Oid routine);
+
+/* Notes why a body cannot run on a node; the first reason counts. */
+extern void shuttle_call_refuse(ShuttleCallBody *body, const char *refusal);
+
+/* Checks a routine that the body calls, too. */
+extern void shuttle_call_check_routine(ShuttleCallBody *body, Oid routine);
+
+/* ---- call_plpgsql.c, call_queries.c, call_functions.c */
+
+extern void shuttle_call_check_plpgsql(ShuttleCallBody *body, HeapTuple routine);
+
+/* query: as it was analyzed, not rewritten. */
+extern void shuttle_call_check_query(ShuttleCallBody *body, Query *query);
+
+/* True if a built-in function gives the same value on a node; sets uses_clock. */
+extern bool shuttle_call_function_is_alike(Oid function, bool *uses_clock);
+
+/* True of types whose values mean the same on a node. */
+extern bool shuttle_call_type_is_alike(Oid type);
+
+/* ---- call.c */
+
+typedef struct ShuttleCall
+{
+	Oid			routine;
+	const char *sql;			/* parameters are $1, $2, ... */
+	int			nparams;
+	const char *const *values;
+	const ShuttleRoutedPlan *plan;	/* has the key, */
+	List	   *keys;			/* its expression state, */
+	ExprContext *econtext;		/* and where to evaluate it */
+	EState	   *estate;			/* NULL: CALL */
+	bool		outermost;		/* a statement of its own, in no block */
+	TupleDesc	desc;			/* of its rows; NULL: none come */
+	Tuplestorestate *rows;		/* gets them */
+	ShuttleCounters *counters;	/* NULL: nobody asks */
+} ShuttleCall;
+
+/* Where a call would go; InvalidOid: it runs here, and *reason says why. */
+extern Oid	shuttle_call_server(const ShuttleCall *call, const char **reason);
+
+/*
+ * Has a node execute the call. Returns false if it has to run here; nothing has
+ * happened then. Errors: cancel, and those of connections.
+ */
+extern bool shuttle_call_ship(const ShuttleCall *call);
+
+/* ---- call_node.c, call_statement.c */
+
+extern void shuttle_call_register(void);
+
+/* Executes a CALL. */
+extern void shuttle_call_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS);
+
+#endif							/* SHUTTLE_EXECUTOR_CALL_CALL_H */

@@ -1,0 +1,469 @@
+/*-------------------------------------------------------------------------
+ * call_queries.c
+ *	  Whether a query of a routine's body means the same on a node.
+ *
+ * The node gets the body's text, so it analyzes the query itself: by the same
+ * names, it must find the same tables and functions, and none of what only this
+ * server has: views, triggers, policies, defaults, privileges.
+ *
+ * Rows of other nodes are missing there, which must never go unnoticed. A node has
+ * empty partitions for them, the traps. If the node's planner finds that one has
+ * to be read, it evaluates the partition's check, which raises an error. It only
+ * does so if the table has a condition of its own. So each distributed table
+ * needs a condition "key = value" or "key = ANY (values)" where the planner
+ * is sure to apply it to the table itself, also by way of an equality with another
+ * column.
+ *
+ * Source: relation_excluded_by_constraints() in plancat.c.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "access/transam.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/tlist.h"
+#include "parser/parsetree.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/partcache.h"
+#include "utils/rel.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_planner.h"
+#include "executor/call/call.h"
+#include "tablets/shuttle_tablets.h"
+
+/* A column with one value, or one of an array's, in all rows that matter. */
+typedef struct FixedColumn
+{
+	int			rtindex;
+	AttrNumber	column;
+	bool		has_one;		/* value, which equal columns have, too */
+} FixedColumn;
+
+/* ---- keys */
+
+static AttrNumber
+key_of(Oid relid)
+{
+	Relation	rel = table_open(relid, NoLock);
+	AttrNumber	key = RelationGetPartitionKey(rel)->partattrs[0];
+
+	table_close(rel, NoLock);
+	return key;
+}
+
+static const Var *
+as_column(Node *node)
+{
+	while (node != NULL && IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	return node != NULL && IsA(node, Var) && ((Var *) node)->varlevelsup == 0 ? (Var *) node : NULL;
+}
+
+static bool
+has_no_column(Node *node, void *arg)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var) || IsA(node, SubLink))
+		return true;
+	return expression_tree_walker(node, has_no_column, arg);
+}
+
+static bool
+is_value(Node *node)
+{
+	return !has_no_column(node, NULL) && !contain_volatile_functions(node);
+}
+
+static bool
+is_fixed(const List *fixed, const Var *column, bool has_one)
+{
+	ListCell   *cell;
+
+	foreach(cell, fixed)
+	{
+		const FixedColumn *known = lfirst(cell);
+
+		if (known->rtindex == column->varno && known->column == column->varattno &&
+			(known->has_one || !has_one))
+			return true;
+	}
+	return false;
+}
+
+static List *
+add_fixed(List *fixed, const Var *column, bool has_one)
+{
+	FixedColumn *known = palloc_object(FixedColumn);
+
+	known->rtindex = column->varno;
+	known->column = column->varattno;
+	known->has_one = has_one;
+	return lappend(fixed, known);
+}
+
+/* The column that an equality fixes, if the other side is a value or fixed. */
+static const Var *
+fixed_by(const List *fixed, Node *condition)
+{
+	const List *args;
+	const Var  *left;
+	const Var  *right;
+
+	if (IsA(condition, ScalarArrayOpExpr))
+	{
+		const ScalarArrayOpExpr *any = (ScalarArrayOpExpr *) condition;
+
+		left = as_column(linitial(any->args));
+		return any->useOr && left != NULL && op_mergejoinable(any->opno, left->vartype) &&
+			is_value(lsecond(any->args)) ? left : NULL;
+	}
+	if (!IsA(condition, OpExpr) || list_length(((OpExpr *) condition)->args) != 2)
+		return NULL;
+	args = ((OpExpr *) condition)->args;
+	if (!op_mergejoinable(((OpExpr *) condition)->opno, exprType(linitial(args))))
+		return NULL;
+	left = as_column(linitial(args));
+	right = as_column(lsecond(args));
+	if (left != NULL && (is_value(lsecond(args)) || (right != NULL && is_fixed(fixed, right, true))))
+		return left;
+	if (right != NULL && (is_value(linitial(args)) || (left != NULL && is_fixed(fixed, left, true))))
+		return right;
+	return NULL;
+}
+
+/* All columns that conditions fix, to a fixpoint. */
+static List *
+fixed_columns(const List *conditions)
+{
+	List	   *fixed = NIL;
+	bool		found = true;
+
+	while (found)
+	{
+		ListCell   *cell;
+
+		found = false;
+		foreach(cell, conditions)
+		{
+			const Var  *column = fixed_by(fixed, lfirst(cell));
+			bool		has_one = IsA(lfirst(cell), OpExpr);
+
+			if (column != NULL && !is_fixed(fixed, column, has_one))
+			{
+				fixed = add_fixed(fixed, column, has_one);
+				found = true;
+			}
+		}
+	}
+	return fixed;
+}
+
+static List *
+add_conditions(List *conditions, Node *node)
+{
+	ListCell   *cell;
+
+	if (node == NULL)
+		return conditions;
+	if (!is_andclause(node))
+		return lappend(list_copy(conditions), node);
+	foreach(cell, ((BoolExpr *) node)->args)
+		conditions = add_conditions(conditions, lfirst(cell));
+	return conditions;
+}
+
+/* conditions: those that all rows of the item meet, applied to its tables. */
+static void
+check_keys(ShuttleCallBody *body, const Query *query, Node *item, List *conditions)
+{
+	if (IsA(item, RangeTblRef))
+	{
+		int			rtindex = ((RangeTblRef *) item)->rtindex;
+		const RangeTblEntry *rte = rt_fetch(rtindex, query->rtable);
+
+		if (rte->rtekind == RTE_RELATION && shuttle_table_kind(rte->relid) == SHUTTLE_TABLE_DISTRIBUTED)
+		{
+			Var			key = {.varno = rtindex,.varattno = key_of(rte->relid)};
+
+			if (!is_fixed(fixed_columns(conditions), &key, false))
+				shuttle_call_refuse(body, psprintf("a query does not fix the key of table \"%s\"",
+												   get_rel_name(rte->relid)));
+		}
+	}
+	else if (IsA(item, FromExpr))
+	{
+		ListCell   *cell;
+
+		conditions = add_conditions(conditions, ((FromExpr *) item)->quals);
+		foreach(cell, ((FromExpr *) item)->fromlist)
+			check_keys(body, query, lfirst(cell), conditions);
+	}
+	else
+	{
+		const JoinExpr *join = castNode(JoinExpr, item);
+		List	   *own = add_conditions(NIL, join->quals);
+		List	   *all = join->jointype == JOIN_INNER ? add_conditions(conditions, join->quals) : NIL;
+
+		check_keys(body, query, join->larg, join->jointype == JOIN_INNER ? all :
+				   join->jointype == JOIN_LEFT ? conditions :
+				   join->jointype == JOIN_RIGHT ? own : NIL);
+		check_keys(body, query, join->rarg, join->jointype == JOIN_INNER ? all :
+				   join->jointype == JOIN_RIGHT ? conditions :
+				   join->jointype == JOIN_LEFT ? own : NIL);
+	}
+}
+
+/* ---- tables */
+
+static bool
+has_trigger(const TriggerDesc *triggers, CmdType change)
+{
+	if (triggers == NULL)
+		return false;
+	if (change == CMD_INSERT)
+		return triggers->trig_insert_before_row || triggers->trig_insert_after_row ||
+			triggers->trig_insert_before_statement || triggers->trig_insert_after_statement;
+	if (change == CMD_UPDATE)
+		return triggers->trig_update_before_row || triggers->trig_update_after_row ||
+			triggers->trig_update_before_statement || triggers->trig_update_after_statement;
+	return triggers->trig_delete_before_row || triggers->trig_delete_after_row ||
+		triggers->trig_delete_before_statement || triggers->trig_delete_after_statement;
+}
+
+/* True if an INSERT leaves a column to its default, which nodes do not have. */
+static bool
+needs_default(const Query *query, Relation rel)
+{
+	for (int i = 0; i < RelationGetNumberOfAttributes(rel); i++)
+	{
+		const FormData_pg_attribute *attribute = TupleDescAttr(RelationGetDescr(rel), i);
+		bool		is_given = false;
+		ListCell   *cell;
+
+		if (attribute->attisdropped || attribute->attgenerated != '\0' ||
+			(!attribute->atthasdef && attribute->attidentity == '\0'))
+			continue;
+		foreach(cell, query->targetList)
+			is_given |= lfirst_node(TargetEntry, cell)->resno == attribute->attnum;
+		if (!is_given)
+			return true;
+	}
+	return false;
+}
+
+static void
+check_target(ShuttleCallBody *body, const Query *query, Relation rel)
+{
+	body->writes = true;
+	if (has_trigger(rel->trigdesc, query->commandType) ||
+		(query->onConflict != NULL && has_trigger(rel->trigdesc, CMD_UPDATE)))
+		shuttle_call_refuse(body, psprintf("table \"%s\" has triggers", RelationGetRelationName(rel)));
+	if (query->commandType == CMD_INSERT && needs_default(query, rel))
+		shuttle_call_refuse(body, psprintf("an INSERT into table \"%s\" leaves columns to their defaults",
+										   RelationGetRelationName(rel)));
+}
+
+static void
+check_relation(ShuttleCallBody *body, const Query *query, const RangeTblEntry *rte, int rtindex)
+{
+	ShuttleTableKind kind = shuttle_table_kind(rte->relid);
+	bool		is_target = rtindex == query->resultRelation;
+	Relation	rel;
+
+	if (kind != SHUTTLE_TABLE_DISTRIBUTED && kind != SHUTTLE_TABLE_REFERENCE)
+	{
+		shuttle_call_refuse(body, psprintf("\"%s\" is not on nodes", get_rel_name(rte->relid)));
+		return;
+	}
+	body->relids = list_append_unique_oid(body->relids, rte->relid);
+	rel = table_open(rte->relid, NoLock);
+	if (rel->rd_rel->relrowsecurity)
+		shuttle_call_refuse(body, psprintf("table \"%s\" has policies", get_rel_name(rte->relid)));
+	if (rte->tablesample != NULL || (!rte->inh && !is_target))
+		shuttle_call_refuse(body, "a table is sampled or read by ONLY");
+	if (kind == SHUTTLE_TABLE_REFERENCE)
+	{
+		body->reads_copies = true;
+		if (is_target || query->rowMarks != NIL)
+			shuttle_call_refuse(body, psprintf("it changes or locks reference table \"%s\"",
+											   get_rel_name(rte->relid)));
+	}
+	else if (shuttle_table_has_traps(rte->relid))
+		body->distributed = rte->relid;
+	else
+		shuttle_call_refuse(body, psprintf("table \"%s\" is not of the function's group",
+										   get_rel_name(rte->relid)));
+	if (is_target)
+		check_target(body, query, rel);
+	table_close(rel, NoLock);
+}
+
+static void
+check_entry(ShuttleCallBody *body, const Query *query, const RangeTblEntry *rte, int rtindex)
+{
+	switch (rte->rtekind)
+	{
+		case RTE_RELATION:
+			check_relation(body, query, rte, rtindex);
+			break;
+		case RTE_SUBQUERY:
+		case RTE_JOIN:
+		case RTE_FUNCTION:
+		case RTE_VALUES:
+		case RTE_CTE:
+		case RTE_RESULT:
+			break;
+		default:
+			if (shuttle_group_columns(rte) == NIL)
+				shuttle_call_refuse(body, "it reads something of a kind that is not known");
+			break;
+	}
+}
+
+/* ---- expressions */
+
+static bool
+is_refused_function(Oid function, void *arg)
+{
+	ShuttleCallBody *body = arg;
+
+	if (shuttle_routine_key(function) >= 0)
+		shuttle_call_check_routine(body, function);
+	else if (!shuttle_call_function_is_alike(function, &body->uses_clock))
+		shuttle_call_refuse(body, psprintf("it calls %s(), which nodes do not have, or which depends on the session",
+										   get_func_name(function)));
+	return body->refusal != NULL;
+}
+
+static void
+check_type(ShuttleCallBody *body, Node *node)
+{
+	Oid			type = exprType(node);
+
+	/* the name of a cursor of its own, which PL/pgSQL assigns before 16 */
+	if (IsA(node, Const) && type == REFCURSOROID)
+		return;
+	if (type >= FirstGenbkiObjectId && get_typtype(type) != TYPTYPE_COMPOSITE)
+		body->types = list_append_unique_oid(body->types, type);
+	else if (!shuttle_call_type_is_alike(type))
+		shuttle_call_refuse(body, psprintf("it has values of type %s", format_type_be(type)));
+}
+
+static void
+check_session_value(ShuttleCallBody *body, const SQLValueFunction *value)
+{
+	switch (value->op)
+	{
+		case SVFOP_CURRENT_ROLE:
+		case SVFOP_CURRENT_USER:
+		case SVFOP_USER:
+		case SVFOP_SESSION_USER:
+		case SVFOP_CURRENT_CATALOG:
+		case SVFOP_CURRENT_SCHEMA:
+			shuttle_call_refuse(body, "it asks for the user, schema or database");
+			break;
+		default:
+			body->uses_clock = true;
+	}
+}
+
+static void
+add_collation(ShuttleCallBody *body, Oid collation)
+{
+	if (OidIsValid(collation))
+		body->collations = list_append_unique_oid(body->collations, collation);
+}
+
+static void
+add_order(ShuttleCallBody *body, List *order, List *targets)
+{
+	ListCell   *cell;
+
+	foreach(cell, order)
+		add_collation(body, exprCollation(get_sortgroupclause_expr(lfirst_node(SortGroupClause, cell),
+																   targets)));
+}
+
+static void
+check_level(ShuttleCallBody *body, Query *query)
+{
+	int			rtindex = 0;
+	ListCell   *cell;
+
+	if (query->commandType != CMD_SELECT && query->commandType != CMD_INSERT &&
+		query->commandType != CMD_UPDATE && query->commandType != CMD_DELETE)
+	{
+		shuttle_call_refuse(body, query->commandType == CMD_UTILITY ?
+							"it has a statement other than queries and writes" : "it has MERGE");
+		return;
+	}
+	body->locks |= query->rowMarks != NIL;
+	foreach(cell, query->rtable)
+		check_entry(body, query, lfirst_node(RangeTblEntry, cell), ++rtindex);
+	add_order(body, query->sortClause, query->targetList);
+	foreach(cell, query->windowClause)
+		add_order(body, lfirst_node(WindowClause, cell)->orderClause, query->targetList);
+	if (body->refusal == NULL && query->jointree != NULL)
+		check_keys(body, query, (Node *) query->jointree, NIL);
+}
+
+static bool
+check_walker(Node *node, void *arg)
+{
+	ShuttleCallBody *body = arg;
+
+	if (node == NULL)
+		return false;
+	if (body->refusal != NULL)
+		return true;
+	switch (nodeTag(node))
+	{
+		case T_Query:
+			check_level(body, (Query *) node);
+			return query_tree_walker((Query *) node, check_walker, arg, 0);
+		case T_Var:
+			if (((Var *) node)->varattno <= 0)
+				shuttle_call_refuse(body, "it reads a system column or a whole row");
+			break;
+		case T_SetToDefault:
+			shuttle_call_refuse(body, "it has DEFAULT");
+			break;
+		case T_NextValueExpr:
+		case T_XmlExpr:
+			shuttle_call_refuse(body, "it has sequences or XML");
+			break;
+		case T_SQLValueFunction:
+			check_session_value(body, (SQLValueFunction *) node);
+			break;
+		case T_Const:
+		case T_Param:
+		case T_RelabelType:
+		case T_CoerceViaIO:
+		case T_CoerceToDomain:
+		case T_FuncExpr:
+		case T_RowExpr:
+			check_type(body, node);
+			break;
+		default:
+			break;
+	}
+	add_collation(body, exprInputCollation(node));
+	if (IsA(node, Aggref))
+		add_order(body, ((Aggref *) node)->aggorder, ((Aggref *) node)->args);
+	return check_functions_in_node(node, is_refused_function, body) ||
+		expression_tree_walker(node, check_walker, arg);
+}
+
+void
+shuttle_call_check_query(ShuttleCallBody *body, Query *query)
+{
+	(void) check_walker((Node *) query, body);
+}
