@@ -156,6 +156,11 @@ shuttle_beginscan(Relation rel, Snapshot snapshot)
 #endif
 }
 
+/* 17 gave ALTER COLUMN ... SET EXPRESSION; older servers cannot parse it. */
+#if PG_VERSION_NUM < 170000
+#define AT_SetExpression AT_DropExpression
+#endif
+
 /* The statement and the table of CLUSTER, which is a form of REPACK since 19. */
 #if PG_VERSION_NUM < 190000
 #define T_RepackStmt T_ClusterStmt

@@ -71,6 +71,9 @@ extern void shuttle_copy_table_drop(Oid relid);
 extern void shuttle_copy_triggers_create(Oid relid);
 extern void shuttle_copy_triggers_drop(Oid relid);
 
+/* They always fire, whatever a statement on all triggers has made of them. */
+extern void shuttle_copy_triggers_enable(Oid relid);
+
 /* Runs a statement, and truncates copies of the tables that it truncated. */
 extern void shuttle_copy_truncate_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS);
 

@@ -89,8 +89,15 @@ shuttle_copy_triggers_create(Oid relid)
 												   " FOR EACH ROW EXECUTE FUNCTION shuttle.copy_change()", name));
 	(void) shuttle_local_run_as_superuser(psprintf("CREATE TRIGGER zz_shuttle_send AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON %s"
 												   " FOR EACH STATEMENT EXECUTE FUNCTION shuttle.copy_change()", name));
+	shuttle_copy_triggers_enable(relid);
+}
+
+void
+shuttle_copy_triggers_enable(Oid relid)
+{
 	(void) shuttle_local_run_as_superuser(psprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER zz_shuttle_copy,"
-												   " ENABLE ALWAYS TRIGGER zz_shuttle_send", name));
+												   " ENABLE ALWAYS TRIGGER zz_shuttle_send",
+												   shuttle_local_name(relid)));
 }
 
 void

@@ -65,6 +65,11 @@ static const RefusedPart parts[] =
 		.hint = "Validate it with ALTER TABLE ... VALIDATE CONSTRAINT, or drop it.",
 	},
 	{
+		.query = "SELECT conname::text FROM pg_constraint WHERE conrelid = $1 AND contype = 'c' AND connoinherit",
+		.message = "cannot distribute table \"%s\" with check \"%s\" that is NO INHERIT",
+		.hint = "Drop it, and add it without NO INHERIT.",
+	},
+	{
 		.query = "SELECT inhparent::regclass::text FROM pg_inherits WHERE inhrelid = $1"
 		" UNION ALL SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = $1",
 		.message = "cannot distribute table \"%s\" because of its inheritance with \"%s\"",

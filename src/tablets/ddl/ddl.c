@@ -13,6 +13,7 @@
  */
 #include "postgres.h"
 
+#include "access/table.h"
 #include "access/xact.h"
 #include "catalog/index.h"
 #include "catalog/namespace.h"
@@ -22,6 +23,7 @@
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
+#include "utils/partcache.h"
 
 #include "base/shuttle_compat_catalog.h"
 #include "cluster/shuttle_cluster.h"
@@ -39,6 +41,7 @@ typedef struct StatementRule
 } StatementRule;
 
 static void refuse_repack(const ShuttleDdl *ddl);
+static void refuse_child(const ShuttleDdl *ddl);
 static void run_trigger(const ShuttleDdl *ddl);
 static void run_as_it_is(const ShuttleDdl *ddl);
 
@@ -91,6 +94,18 @@ static const StatementRule rules[] =
 		.run = refuse_repack,
 	},
 	{
+		.tag = T_CreateStmt,
+		.name = "CREATE TABLE",
+		.run = refuse_child,
+		.for_copies = true,
+	},
+	{
+		.tag = T_CreateForeignTableStmt,
+		.name = "CREATE FOREIGN TABLE",
+		.run = refuse_child,
+		.for_copies = true,
+	},
+	{
 		.tag = T_RuleStmt,
 		.name = "CREATE RULE",
 		.instead = "Use a trigger, or a rule on a view.",
@@ -108,6 +123,25 @@ static const StatementRule rules[] =
 	},
 };
 
+/* The tables that ALTER TABLE makes parents or partitions of a table. */
+static List *
+relatives_of(const AlterTableStmt *statement)
+{
+	List	   *names = NIL;
+	ListCell   *cell;
+
+	foreach(cell, statement->cmds)
+	{
+		const AlterTableCmd *command = lfirst_node(AlterTableCmd, cell);
+
+		if (command->subtype == AT_AddInherit)
+			names = lappend(names, command->def);
+		else if (command->subtype == AT_AttachPartition)
+			names = lappend(names, castNode(PartitionCmd, command->def)->name);
+	}
+	return names;
+}
+
 /* The relations that a statement of the table names. */
 static List *
 targets_of(Node *statement)
@@ -118,7 +152,11 @@ targets_of(Node *statement)
 	switch (nodeTag(statement))
 	{
 		case T_AlterTableStmt:
-			return list_make1(castNode(AlterTableStmt, statement)->relation);
+			return lcons(castNode(AlterTableStmt, statement)->relation,
+						 relatives_of(castNode(AlterTableStmt, statement)));
+		case T_CreateStmt:
+		case T_CreateForeignTableStmt:
+			return ((CreateStmt *) statement)->inhRelations;
 		case T_RenameStmt:
 			return list_make1(castNode(RenameStmt, statement)->relation);
 		case T_AlterObjectSchemaStmt:
@@ -167,6 +205,34 @@ shuttle_ddl_refuse(Oid relid, const char *what, const char *instead)
 					shuttle_table_kind(relid) == SHUTTLE_TABLE_REFERENCE ? "reference" : "distributed",
 					get_rel_name(relid)),
 			 errhint("%s", instead)));
+}
+
+char *
+shuttle_ddl_key(Oid relid)
+{
+	Relation	rel = table_open(relid, NoLock);
+	AttrNumber	number = RelationGetPartitionKey(rel)->partattrs[0];
+
+	table_close(rel, NoLock);
+	return get_attname(relid, number, false);
+}
+
+void
+shuttle_ddl_check_unique(Oid relid, const char *what, const List *columns)
+{
+	char	   *key = shuttle_ddl_key(relid);
+	const ListCell *cell;
+
+	foreach(cell, columns)
+	{
+		Node	   *column = lfirst(cell);
+		const char *name = IsA(column, IndexElem) ? ((IndexElem *) column)->name : strVal(column);
+
+		if (name != NULL && strcmp(name, key) == 0)
+			return;
+	}
+	shuttle_ddl_refuse(relid, psprintf("%s without the distribution column \"%s\"", what, key),
+					   "Add the column: a storage node checks only its own rows.");
 }
 
 void
@@ -347,13 +413,29 @@ refuse_repack(const ShuttleDdl *ddl)
 					   "Name the tablets on their storage nodes with shuttle.run_on_nodes().");
 }
 
-/* Core makes the trigger, and then each write fails. */
+/* Children of a reference table would have rows that no node has. */
+static void
+refuse_child(const ShuttleDdl *ddl)
+{
+	const CreateStmt *statement = (const CreateStmt *) ddl->pstmt->utilityStmt;
+
+	shuttle_ddl_refuse(ddl->relid, psprintf("%s ... %s", ddl->name,
+											statement->partbound == NULL ? "INHERITS" : "PARTITION OF"),
+					   "Make a table with LIKE.");
+}
+
+/* Core makes a trigger with transition tables, and then each write fails. */
 static void
 run_trigger(const ShuttleDdl *ddl)
 {
-	if (castNode(CreateTrigStmt, ddl->pstmt->utilityStmt)->transitionRels != NIL)
+	const CreateTrigStmt *statement = castNode(CreateTrigStmt, ddl->pstmt->utilityStmt);
+
+	if (statement->transitionRels != NIL)
 		shuttle_ddl_refuse(ddl->relid, "CREATE TRIGGER with transition tables",
 						   "Use a row trigger without them.");
+	if (statement->isconstraint)
+		shuttle_ddl_refuse(ddl->relid, "CREATE CONSTRAINT TRIGGER",
+						   "Use CREATE TRIGGER ... AFTER: tablets are foreign tables.");
 	run_as_it_is(ddl);
 }
 

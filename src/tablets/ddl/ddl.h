@@ -47,6 +47,13 @@ extern void shuttle_ddl_run_here(const ShuttleDdl *ddl, Node *statement);
 pg_noreturn extern void shuttle_ddl_refuse(Oid relid, const char *what, const char *instead);
 extern void shuttle_ddl_refuse_tablet(Oid relid);
 
+/* The name of the column that spreads a distributed table. */
+extern char *shuttle_ddl_key(Oid relid);
+
+/* Refuses a key or unique index that lacks this column.
+ * what: as the user would write it; columns: names or IndexElem. */
+extern void shuttle_ddl_check_unique(Oid relid, const char *what, const List *columns);
+
 /* The distributed table or tablet of that name, or the one that the index of
  * that name belongs to; InvalidOid: none. */
 extern Oid	shuttle_ddl_find(const RangeVar *name, ShuttleTableKind *kind);

@@ -27,6 +27,8 @@ shuttle_ddl_create_index(const ShuttleDdl *ddl)
 	if (statement->concurrent)
 		shuttle_ddl_refuse(ddl->relid, "CREATE INDEX CONCURRENTLY",
 						   "Leave out the word CONCURRENTLY; the table cannot be written while its storage nodes make the index.");
+	if (statement->unique && shuttle_table_kind(ddl->relid) == SHUTTLE_TABLE_DISTRIBUTED)
+		shuttle_ddl_check_unique(ddl->relid, "CREATE UNIQUE INDEX", statement->indexParams);
 	shuttle_ddl_changes_note(ddl->relid);
 	statement->relation->inh = false;
 	shuttle_ddl_run_here(ddl, (Node *) statement);

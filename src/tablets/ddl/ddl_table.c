@@ -25,6 +25,7 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_catalog.h"
+#include "tablets/copies.h"
 #include "tablets/ddl/ddl.h"
 
 typedef struct AlterTable
@@ -32,6 +33,7 @@ typedef struct AlterTable
 	const ShuttleDdl *ddl;
 	Oid			relid;
 	bool		are_copies;		/* it is a reference table, and ordinary here */
+	bool		keeps_triggers; /* those that change its copies */
 	List	   *normal;			/* of AlterTableCmd */
 	List	   *keys;			/* of AlterTableCmd, to be run with ONLY */
 	List	   *set_aside;		/* statements that make unique indexes again */
@@ -49,18 +51,20 @@ typedef struct CommandRule
 } CommandRule;
 
 static void sort_new_column(AlterTable *alter, AlterTableCmd *command);
+static void sort_old_column(AlterTable *alter, AlterTableCmd *command);
 static void sort_type(AlterTable *alter, AlterTableCmd *command);
+static void sort_triggers(AlterTable *alter, AlterTableCmd *command);
 static void sort_new_constraint(AlterTable *alter, AlterTableCmd *command);
 static void sort_old_constraint(AlterTable *alter, AlterTableCmd *command);
 
 #define TAKES_ROWS "Bring rows to a new table: create it, distribute it, and use INSERT ... SELECT."
-#define NO_PARTITIONS "Its partitions are its tablets; use shuttle.distribute_table() on a table of its own."
+#define NO_PARTITIONS "It can have neither parents nor children: make another table, and copy the rows."
 
 static const CommandRule rules[] =
 {
 	/* nodes follow */
 	{.type = AT_AddColumn,.sort = sort_new_column},
-	{.type = AT_DropColumn},
+	{.type = AT_DropColumn,.sort = sort_old_column},
 	{.type = AT_SetNotNull},
 	{.type = AT_DropNotNull},
 	{.type = AT_DropExpression},
@@ -82,20 +86,22 @@ static const CommandRule rules[] =
 	{.type = AT_SetCompression},
 	{.type = AT_SetRelOptions},
 	{.type = AT_ResetRelOptions},
-	{.type = AT_EnableTrig},
-	{.type = AT_EnableAlwaysTrig},
-	{.type = AT_EnableReplicaTrig},
-	{.type = AT_DisableTrig},
-	{.type = AT_EnableTrigAll},
-	{.type = AT_DisableTrigAll},
-	{.type = AT_EnableTrigUser},
-	{.type = AT_DisableTrigUser},
+	{.type = AT_EnableTrig,.sort = sort_triggers},
+	{.type = AT_EnableAlwaysTrig,.sort = sort_triggers},
+	{.type = AT_EnableReplicaTrig,.sort = sort_triggers},
+	{.type = AT_DisableTrig,.sort = sort_triggers},
+	{.type = AT_EnableTrigAll,.sort = sort_triggers},
+	{.type = AT_DisableTrigAll,.sort = sort_triggers},
+	{.type = AT_EnableTrigUser,.sort = sort_triggers},
+	{.type = AT_DisableTrigUser,.sort = sort_triggers},
 	{.type = AT_EnableRowSecurity},
 	{.type = AT_DisableRowSecurity},
 	{.type = AT_ForceRowSecurity},
 	{.type = AT_NoForceRowSecurity},
+	{.type = AT_DropOids},
 
 	/* refused */
+	{.type = AT_SetExpression,.refused = "ALTER COLUMN ... SET EXPRESSION",.instead = "Drop the column, and add it with the new expression."},
 	{.type = AT_AttachPartition,.refused = "ATTACH PARTITION",.instead = NO_PARTITIONS},
 	{.type = AT_DetachPartition,.refused = "DETACH PARTITION",.instead = NO_PARTITIONS},
 	{.type = AT_DetachPartitionFinalize,.refused = "DETACH PARTITION",.instead = NO_PARTITIONS},
@@ -110,7 +116,6 @@ static const CommandRule rules[] =
 	{.type = AT_SetLogged,.refused = "SET LOGGED",.instead = "Tablets are always logged."},
 	{.type = AT_SetUnLogged,.refused = "SET UNLOGGED",.instead = "Tablets are always logged."},
 	{.type = AT_ReplicaIdentity,.refused = "REPLICA IDENTITY",.instead = "Set it for the tablets on their storage nodes with shuttle.run_on_nodes()."},
-	{.type = AT_AddIndexConstraint,.refused = "ADD CONSTRAINT ... USING INDEX",.instead = "Drop the index and add the constraint with its columns."},
 	{.type = AT_AlterConstraint,.refused = "ALTER CONSTRAINT",.instead = "Drop the constraint and add it again."},
 };
 
@@ -118,6 +123,14 @@ static bool
 is_foreign_key(const void *arg, Constraint *constraint)
 {
 	return constraint->contype == CONSTR_FOREIGN;
+}
+
+static void
+refuse_change_of_key(const AlterTable *alter, const AlterTableCmd *command, const char *what)
+{
+	if (!alter->are_copies && strcmp(command->name, shuttle_ddl_key(alter->relid)) == 0)
+		shuttle_ddl_refuse(alter->relid, psprintf("%s of the distribution column", what),
+						   "Bring the table back with shuttle.local_table(), change it, and distribute it again.");
 }
 
 static bool
@@ -144,11 +157,35 @@ sort_new_column(AlterTable *alter, AlterTableCmd *command)
 						   "Add a column of type serial, bigserial or smallserial.");
 	if (!alter->are_copies)
 	{
-		List	   *keys = shuttle_ddl_take_column_keys(column, is_foreign_key, NULL);
+		List	   *keys;
+		ListCell   *cell;
+
+		foreach(cell, column->constraints)
+		{
+			if (!exists && lfirst_node(Constraint, cell)->contype == CONSTR_UNIQUE)
+				shuttle_ddl_check_unique(alter->relid, "ADD COLUMN ... UNIQUE", NIL);
+			if (!exists && lfirst_node(Constraint, cell)->contype == CONSTR_PRIMARY)
+				shuttle_ddl_check_unique(alter->relid, "ADD COLUMN ... PRIMARY KEY", NIL);
+		}
+		keys = shuttle_ddl_take_column_keys(column, is_foreign_key, NULL);
 
 		if (!exists)
 			alter->foreign_keys = list_concat(alter->foreign_keys, keys);
 	}
+	alter->normal = lappend(alter->normal, command);
+}
+
+static void
+sort_old_column(AlterTable *alter, AlterTableCmd *command)
+{
+	refuse_change_of_key(alter, command, "DROP COLUMN");
+	alter->normal = lappend(alter->normal, command);
+}
+
+static void
+sort_triggers(AlterTable *alter, AlterTableCmd *command)
+{
+	alter->keeps_triggers = alter->are_copies;
 	alter->normal = lappend(alter->normal, command);
 }
 
@@ -166,6 +203,7 @@ sort_type(AlterTable *alter, AlterTableCmd *command)
 		" WHERE i.indrelid = $1 AND i.indisunique AND a.attname = %s";
 	ListCell   *cell;
 
+	refuse_change_of_key(alter, command, "ALTER COLUMN ... TYPE");
 	if (castNode(ColumnDef, command->def)->raw_default != NULL)
 		shuttle_ddl_refuse(alter->relid, "ALTER COLUMN ... TYPE ... USING",
 						   "Add a column of the new type, update it, drop the old one, and rename it.");
@@ -207,13 +245,23 @@ sort_new_constraint(AlterTable *alter, AlterTableCmd *command)
 		alter->normal = lappend(alter->normal, command);
 		return;
 	}
+	if (constraint->indexname != NULL)
+		shuttle_ddl_refuse(alter->relid, "ADD CONSTRAINT ... USING INDEX",
+						   "Drop the index, and add the constraint with its columns.");
 	switch (constraint->contype)
 	{
+		case CONSTR_CHECK:
+			if (constraint->is_no_inherit)
+				shuttle_ddl_refuse(alter->relid, "CHECK ... NO INHERIT", "Leave out NO INHERIT.");
+			alter->normal = lappend(alter->normal, command);
+			break;
 		case CONSTR_PRIMARY:
+			shuttle_ddl_check_unique(alter->relid, "PRIMARY KEY", constraint->keys);
 			set_not_null(alter, constraint->keys);
 			alter->keys = lappend(alter->keys, command);
 			break;
 		case CONSTR_UNIQUE:
+			shuttle_ddl_check_unique(alter->relid, "UNIQUE", constraint->keys);
 			alter->keys = lappend(alter->keys, command);
 			break;
 		case CONSTR_FOREIGN:
@@ -278,8 +326,7 @@ run_commands(const AlterTable *alter, List *commands, bool only)
 		return;
 	statement = copyObject(castNode(AlterTableStmt, alter->ddl->pstmt->utilityStmt));
 	statement->cmds = commands;
-	if (only)
-		statement->relation->inh = false;
+	statement->relation->inh = !only;
 	shuttle_ddl_run_here(alter->ddl, (Node *) statement);
 	CommandCounterIncrement();
 }
@@ -290,6 +337,8 @@ alter_parts(AlterTable *alter)
 	ListCell   *cell;
 
 	run_commands(alter, alter->normal, false);
+	if (alter->keeps_triggers)
+		shuttle_copy_triggers_enable(alter->relid);
 	foreach(cell, alter->set_aside)
 		(void) shuttle_local_run(lfirst(cell));
 	run_commands(alter, alter->keys, true);
@@ -340,7 +389,7 @@ shuttle_ddl_alter_table(const ShuttleDdl *ddl)
 void
 shuttle_ddl_rename(const ShuttleDdl *ddl)
 {
-	const RenameStmt *statement = castNode(RenameStmt, ddl->pstmt->utilityStmt);
+	RenameStmt *statement = copyObject(castNode(RenameStmt, ddl->pstmt->utilityStmt));
 
 	if (statement->renameType == OBJECT_TABCONSTRAINT &&
 		shuttle_table_kind(ddl->relid) == SHUTTLE_TABLE_DISTRIBUTED &&
@@ -354,5 +403,6 @@ shuttle_ddl_rename(const ShuttleDdl *ddl)
 		return;
 	}
 	shuttle_ddl_changes_note(ddl->relid);
-	shuttle_ddl_run_here(ddl, copyObject(ddl->pstmt->utilityStmt));
+	statement->relation->inh = true;
+	shuttle_ddl_run_here(ddl, (Node *) statement);
 }

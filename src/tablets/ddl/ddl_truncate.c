@@ -63,7 +63,13 @@ shuttle_ddl_truncate(const ShuttleDdl *ddl)
 	ListCell   *cell;
 
 	foreach(cell, statement->relations)
-		relids = lappend_oid(relids, RangeVarGetRelid(lfirst_node(RangeVar, cell), NoLock, true));
+	{
+		RangeVar   *name = lfirst_node(RangeVar, cell);
+
+		relids = lappend_oid(relids, RangeVarGetRelid(name, NoLock, true));
+		if (OidIsValid(llast_oid(relids)) && shuttle_table_kind(llast_oid(relids)) == SHUTTLE_TABLE_DISTRIBUTED)
+			name->inh = true;	/* ONLY leaves out nothing of the table */
+	}
 	for (int i = 0; statement->behavior == DROP_CASCADE && i < nnamed; i++)
 	{
 		Oid			relid = list_nth_oid(relids, i);
