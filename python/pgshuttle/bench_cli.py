@@ -13,6 +13,7 @@ from pgshuttle import (
     choices,
     plan_tables,
     plan_times,
+    tpcc,
     tpch,
     tpch_tables,
     transfer,
@@ -23,6 +24,8 @@ from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.json_files import read_json
 from pgshuttle.look_cli import JsonOption
 from pgshuttle.screen import Screen
+from pgshuttle.tpcc_statements import Style
+from pgshuttle.tpcc_tables import Way
 
 RoundsOption = Annotated[int, typer.Option("--rounds", min=1, help="Runs of each.")]
 OrdersOption = Annotated[int, typer.Option("--orders", min=4, help="Orders, of four lines each.")]
@@ -64,6 +67,41 @@ def prepare_planning(
     return lambda cluster, on_step: plan_times.run_planning(
         cluster, on_step, npartitions=npartitions, nrounds=nrounds
     )
+
+
+@make_command(app, "tpcc", tpcc, nnodes=tpcc.NNODES, has_figure=True)
+def prepare_tpcc(
+    nwarehouses: Annotated[int, typer.Option("--warehouses", min=1, help="Loaded.")] = 3,
+    nclients: Annotated[int, typer.Option("--clients", min=1, help="Processes.")] = 4,
+    seconds: Annotated[float, typer.Option(min=1, help="That are measured.")] = 45,
+    ramp_s: Annotated[float, typer.Option("--ramp", min=0, help="Seconds before them.")] = 10,
+    rtt_ms: Annotated[float, typer.Option("--rtt", min=0, help="Round trip, in ms.")] = 1,
+    with_keying: Annotated[
+        bool, typer.Option("--keying", help="Ten terminals a warehouse that key in and think.")
+    ] = False,
+    style: Annotated[Style, typer.Option("--as", help="What clients send.")] = Style.FUNCTIONS,
+    relaxed: Annotated[
+        bool, typer.Option("--relaxed", help="Ours with shuttle.strict_savepoints off.")
+    ] = False,
+    scale: Annotated[
+        float, typer.Option(min=0.001, max=1, help="Of customers and items, for quick looks.")
+    ] = 1,
+    ways: Annotated[list[Way] | None, typer.Option("--way", help="Only this one.")] = None,
+) -> Measure:
+    """Runs TPC-C's transactions over three nodes: ours, stock postgres_fdw, one local server."""
+    load = tpcc.Load(
+        nwarehouses=nwarehouses,
+        nclients=nclients,
+        seconds=seconds,
+        ramp_s=ramp_s,
+        rtt_us=round(1000 * rtt_ms),
+        with_keying=with_keying,
+        style=style,
+        relaxed=relaxed,
+        scale=scale,
+        ways=tuple(ways or Way),
+    )
+    return lambda cluster, on_step: tpcc.run_tpcc(cluster, load, on_step)
 
 
 @make_command(app, "tpch", tpch, nnodes=tpch.NNODES, has_targets=False)

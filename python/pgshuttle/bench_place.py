@@ -10,7 +10,7 @@ import typer
 from rich.console import RenderableType
 from rich.table import Table
 
-from pgshuttle import cluster, places
+from pgshuttle import cluster, figures, places
 from pgshuttle.cluster import ClusterOptions
 from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.json_files import save_run
@@ -63,6 +63,7 @@ def make_command(
     *,
     nnodes: int = NNODES,
     has_targets: bool = True,
+    has_figure: bool = False,
 ) -> Callable[[Callable[..., Measure]], Callable[..., Measure]]:
     """Makes a bench of a function that turns options of its own into what measures."""
 
@@ -74,7 +75,8 @@ def make_command(
         def command(ctx: typer.Context, **given: Any) -> None:  # noqa: ANN401  (of all types)
             given = defaults | given
             measure = prepare(**{parameter.name: given.pop(parameter.name) for parameter in own})
-            run_bench(ctx.obj, name, report, measure, nnodes=nnodes, **given)
+            given |= {"nnodes": nnodes, "has_figure": has_figure}
+            run_bench(ctx.obj, name, report, measure, **given)
 
         context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD)
         context = context.replace(annotation=typer.Context)
@@ -129,6 +131,7 @@ def run_bench(
     measure: Measure,
     *,
     nnodes: int,
+    has_figure: bool,
     directory: Path | None,
     pg: str | None,
     results_dir: Path,
@@ -150,5 +153,9 @@ def run_bench(
         found = measure(running, progress.update)
     json_path = results_dir.absolute() / f"{name}.json"
     save_run(found, report.HEAD, json_path)
-    tables = report.make_tables(found)
-    show_run(screen, found, json_path, tables, as_json=as_json, check=check)
+    shown: list[RenderableType] = list(report.make_tables(found))
+    if has_figure:
+        figure_path = json_path.with_suffix(".png")
+        figures.draw(json_path, figure_path)
+        shown.append(f"Figure:  {figure_path}")
+    show_run(screen, found, json_path, shown, as_json=as_json, check=check)

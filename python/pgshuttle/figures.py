@@ -1,4 +1,4 @@
-"""Draws the figure of the demo from its file of results."""
+"""Draws the figure of the demo, or of bench tpcc, from its file of results."""
 
 import importlib
 from pathlib import Path
@@ -6,14 +6,17 @@ from pathlib import Path
 from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.json_files import read_json
 
+# by what only such a file has
+MODULES = {"points": "pgshuttle.plot", "load": "pgshuttle.tpcc_figure"}
 SUFFIXES = (".png", ".svg", ".pdf")
 
 
 def draw(results: Path, figure: Path) -> None:
     """Draws the figure of a file of results."""
     found = read_json(results)
-    if not isinstance(found, dict) or "points" not in found:
-        raise ToolError(f"{results} holds no results of pgshuttle demo")
+    modules = [name for key, name in MODULES.items() if isinstance(found, dict) and key in found]
+    if not modules:
+        raise ToolError(f"{results} holds no results of pgshuttle demo, nor of bench tpcc")
     if figure.suffix.lower() not in SUFFIXES:
         raise ToolError(
             f"{figure} is not named as a figure",
@@ -21,7 +24,7 @@ def draw(results: Path, figure: Path) -> None:
             exit_code=ExitCode.USAGE,
         )
     # takes matplotlib, which loads longer than most commands run, and which may be missing
-    plot = importlib.import_module("pgshuttle.plot")
+    plot = importlib.import_module(modules[0])
     try:
         plot.draw(found, figure)
     except (LookupError, TypeError, ValueError, AttributeError) as error:

@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 import synthetic_choices
 from test_plan_times import make_planning
+from test_tpcc import SMALL, make_tpcc
 from test_tpch import make_tpch
 from test_transfer import make_transfer
 from test_writes import make_writes
@@ -25,6 +26,7 @@ from pgshuttle import (
     plan_tables,
     plan_times,
     servers,
+    tpcc,
     tpch,
     transfer,
     writes,
@@ -61,6 +63,13 @@ MADE = {
         "--rounds 3",
         [2, plan_tables.NPARTITIONS, 3],
         make_planning(1.6),
+    ),
+    "tpcc": Made(
+        tpcc,
+        "run_tpcc",
+        "--warehouses 2 --clients 2 --seconds 1 --ramp 1 --rtt 0 --scale 0.01",
+        [3, SMALL],
+        make_tpcc(stock=110.0),
     ),
     "tpch": Made(tpch, "run_tpch", "--rounds 2 --orders 500", [4, 500, 2], make_tpch()),
     "transfer": Made(

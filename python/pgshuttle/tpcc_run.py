@@ -1,0 +1,232 @@
+"""Runs TPC-C's transactions: each alone, to count round trips, then by many clients."""
+
+import statistics
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+
+import psycopg
+from psycopg import conninfo, sql
+
+from pgshuttle import catalog, measure, proxy, results, tpcc_clients, tpcc_routines, tpcc_tables
+from pgshuttle.errors import ToolError
+from pgshuttle.results import OnStep
+from pgshuttle.servers import SUPERUSER
+from pgshuttle.state import Cluster
+from pgshuttle.tpcc_clients import NO_DATA_FOUND, Client, Inputs, Job, Served
+from pgshuttle.tpcc_conditions import CONDITIONS
+from pgshuttle.tpcc_load import CallTrips, Latency, Load, Tpcc, WayRun
+from pgshuttle.tpcc_statements import Kind, Style
+from pgshuttle.tpcc_tables import NDISTRICTS, OF_OURS, Way
+
+NNODES = 3
+MOST_A_MINUTE = 12.86  # new orders of a warehouse, with the waits of the specification
+SETTINGS = {"jit": "off", "statement_timeout": f"{measure.STATEMENT_TIMEOUT_S}s"}
+SETTINGS_OF = {
+    Way.OURS: {"shuttle.enable_shipped_calls": "off"},
+    Way.CALLS: {},
+    # the library is loaded: without this it would look ahead over postgres_fdw, too
+    Way.STOCK: {"shuttle.enable_batched_join": "off"},
+    Way.HERE: {},
+}
+RELAXED = {"shuttle.strict_savepoints": "off"}
+NWARM = 6  # calls of each transaction, behind which plans are kept
+NCOUNTED = 4
+
+# what is called alone, with a label; by a customer's number or last name
+CASES: Mapping[str, tuple[Kind, bool | None]] = {
+    "new-order, 10 lines": (Kind.NEW_ORDER, None),
+    "payment by id": (Kind.PAYMENT, False),
+    "payment by name": (Kind.PAYMENT, True),
+    "delivery": (Kind.DELIVERY, None),
+    "order-status by id": (Kind.ORDER_STATUS, False),
+    "order-status by name": (Kind.ORDER_STATUS, True),
+    "stock-level": (Kind.STOCK_LEVEL, None),
+}
+
+
+def write_dsn(cluster: Cluster, way: Way, settings: Mapping[str, str]) -> str:
+    """Writes how clients of a way connect: to the query node, or to the first node itself."""
+    server = cluster.nodes[0].server if way is Way.HERE else cluster.query
+    given = {"search_path": tpcc_tables.schema_of(way), **SETTINGS, **SETTINGS_OF[way], **settings}
+    return conninfo.make_conninfo(
+        host=str(server.socket_dir),
+        port=server.port,
+        user=SUPERUSER,
+        dbname=catalog.DATABASE,
+        options=" ".join(f"-c {name}={value}" for name, value in given.items()),
+    )
+
+
+def count_trips(cluster: Cluster) -> int:
+    """Counts the round trips to all nodes so far."""
+    ntrips = 0
+    for node in cluster.nodes:
+        with proxy.open_control(node.front.control_path) as control:
+            ntrips += control.stats().total.round_trips
+    return ntrips
+
+
+def call_alone(cluster: Cluster, client: Client, inputs: Inputs, case: str) -> tuple[float, float]:
+    """Calls a transaction often enough; returns round trips and milliseconds of each call."""
+    kind, by_name = CASES[case]
+    ntrips = 0
+    start_s = 0.0
+    for number in range(NWARM + NCOUNTED):
+        if number == NWARM:
+            ntrips = count_trips(cluster)
+            start_s = time.monotonic()
+        values = inputs.enter(kind, number, plain=True, by_name=by_name)
+        if sqlstate := client.run(kind, values):
+            raise ToolError(f"{case} failed: {sqlstate}")
+    elapsed_ms = 1000 * (time.monotonic() - start_s)
+    return (count_trips(cluster) - ntrips) / NCOUNTED, elapsed_ms / NCOUNTED
+
+
+def count_calls(cluster: Cluster, load: Load, way: Way, relaxed: bool) -> list[CallTrips]:
+    """Calls each transaction alone."""
+    dsn = write_dsn(cluster, way, RELAXED if relaxed else {})
+    name = f"{way}, relaxed" if relaxed else str(way)
+    inputs = Inputs(load.sizes, seed=1)
+    found = []
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        client = Client(connection, load.style)
+        for case in CASES:
+            round_trips, mean_ms = call_alone(cluster, client, inputs, case)
+            found.append(CallTrips(case, name, round_trips, round(mean_ms, 3)))
+    return found
+
+
+def summarize(kind: Kind, samples_ms: Sequence[float]) -> Latency:
+    """Summarizes the transactions of a kind; there must be one."""
+    parts = statistics.quantiles([*samples_ms, max(samples_ms)], n=100, method="inclusive")
+    return Latency(
+        kind=str(kind),
+        count=len(samples_ms),
+        mean_ms=round(statistics.fmean(samples_ms), 3),
+        median_ms=round(parts[49], 3),
+        p95_ms=round(parts[94], 3),
+        p99_ms=round(parts[98], 3),
+    )
+
+
+def find_broken(cluster: Cluster, way: Way) -> tuple[int, ...]:
+    """Returns the consistency conditions that are not true."""
+    with psycopg.connect(write_dsn(cluster, way, {}), autocommit=True) as connection:
+        return tuple(
+            number
+            for number, query in CONDITIONS.items()
+            if connection.execute(sql.SQL(query)).fetchone() is not None
+        )
+
+
+def run_clients(dsn: str, load: Load) -> list[Served]:
+    """Runs all clients at once."""
+    nterminals = NDISTRICTS * load.nwarehouses if load.with_keying else load.nclients
+    start_s = time.monotonic()
+    begin_s = start_s + load.ramp_s
+    jobs = [
+        Job(
+            dsn=dsn,
+            style=load.style,
+            sizes=load.sizes,
+            terminals=tuple(range(number, nterminals, load.nclients)),
+            with_keying=load.with_keying,
+            start_s=start_s,
+            begin_s=begin_s,
+            end_s=begin_s + load.seconds,
+            seed=number,
+        )
+        for number in range(min(load.nclients, nterminals))
+    ]
+    return tpcc_clients.serve_all(jobs)
+
+
+def run_way(
+    cluster: Cluster, load: Load, way: Way, ncores: int, set_rtt_us: Callable[[int], None]
+) -> WayRun:
+    """Runs the clients of a way and checks what they left, without delay."""
+    settings = RELAXED if load.relaxed and way is Way.OURS else {}
+    served = run_clients(write_dsn(cluster, way, settings), load)
+    set_rtt_us(0)
+    broken = find_broken(cluster, way)
+    set_rtt_us(load.rtt_us)
+    failed: Counter[str] = Counter()
+    rolled_back = 0
+    samples_ms: dict[Kind, list[float]] = {kind: [] for kind in Kind}
+    for sample in (sample for one in served for sample in one.samples):
+        is_wanted = sample.kind is Kind.NEW_ORDER and sample.sqlstate == NO_DATA_FOUND
+        rolled_back += is_wanted
+        if sample.sqlstate and not is_wanted:
+            failed[f"{sample.kind} {sample.sqlstate}"] += 1
+        else:
+            samples_ms[sample.kind].append(sample.elapsed_ms)
+    a_minute = 60 / load.seconds
+    rate = a_minute * len(samples_ms[Kind.NEW_ORDER])
+    most = MOST_A_MINUTE * load.nwarehouses
+    return WayRun(
+        way=str(way),
+        new_orders_a_minute=round(rate, 1),
+        transactions_a_minute=round(a_minute * sum(map(len, samples_ms.values())), 1),
+        efficiency=round(rate / most, 4) if load.with_keying else None,
+        latencies=tuple(summarize(kind, found) for kind, found in samples_ms.items() if found),
+        rolled_back=rolled_back,
+        failed=dict(failed),
+        broken=broken,
+        client_share=round(sum(one.cpu_s for one in served) / load.seconds / ncores, 3),
+    )
+
+
+def make_all(cluster: Cluster, load: Load, on_step: OnStep) -> None:
+    """Makes tables, and routines if there are to be some."""
+    tpcc_tables.make_tables(cluster, load.sizes, load.run_ways, on_step)
+    if load.style is Style.STATEMENTS:
+        return
+    made = set()
+    for way in load.run_ways:
+        schema = tpcc_tables.schema_of(way)
+        if schema in made:
+            continue
+        made.add(schema)
+        server = cluster.nodes[0].server if way is Way.HERE else cluster.query
+        with catalog.connect(server) as connection:
+            tpcc_routines.make_routines(connection, schema, load.style)
+            if way in OF_OURS:
+                tpcc_routines.distribute_routines(connection, schema)
+
+
+def run_tpcc(cluster: Cluster, load: Load, on_step: OnStep) -> Tpcc:
+    """Makes the tables, counts the round trips of each transaction, and runs the clients."""
+    run_start_s = time.monotonic()
+    make_all(cluster, load, on_step)
+    trips: list[CallTrips] = []
+    found: list[WayRun] = []
+    ncores = results.read_machine().ncores
+    with ExitStack() as stack:
+        controls = [
+            stack.enter_context(proxy.open_control(node.front.control_path))
+            for node in cluster.nodes
+        ]
+
+        def set_rtt_us(rtt_us: int) -> None:
+            for control in controls:
+                control.set_rtt_us(rtt_us)
+
+        stack.callback(set_rtt_us, cluster.rtt_us)
+        set_rtt_us(load.rtt_us)
+        for way in load.run_ways:
+            for relaxed in (False, True) if way is Way.OURS else (False,):
+                on_step(f"counting round trips: {way}")
+                if way is not Way.HERE:
+                    trips += count_calls(cluster, load, way, relaxed)
+        for way in load.run_ways:
+            on_step(f"running clients: {way}")
+            found.append(run_way(cluster, load, way, ncores, set_rtt_us))
+    return Tpcc(
+        **results.describe_run(cluster, run_start_s, SETTINGS),
+        load=load,
+        sizes=load.sizes,
+        ways=tuple(found),
+        trips=tuple(trips),
+    )
