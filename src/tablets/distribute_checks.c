@@ -97,6 +97,13 @@ static const RefusedPart parts[] =
 		.message = "cannot distribute table \"%s\" with foreign key \"%s\" that sets defaults",
 		.hint = "Storage nodes have no defaults; use ON UPDATE and ON DELETE with CASCADE, SET NULL or NO ACTION.",
 	},
+	{
+		.query = "SELECT t.tgname::text FROM pg_trigger AS t JOIN pg_constraint AS k ON k.conrelid = t.tgrelid AND k.contype = 'f'"
+		" WHERE t.tgrelid = $1 AND NOT t.tgisinternal AND t.tgtype & 1 <> 0 AND (t.tgtype & 8 <> 0 AND k.confdeltype = 'c'"
+		" OR t.tgtype & 16 <> 0 AND (k.confdeltype = 'n' OR k.confupdtype IN ('c', 'n')))",
+		.message = "cannot distribute table \"%s\" with trigger \"%s\" and a foreign key that changes its rows",
+		.hint = "Storage nodes do what foreign keys say, and fire no triggers: drop the trigger, or use NO ACTION.",
+	},
 };
 
 static const char *const choose_hint = "Choose another column.";

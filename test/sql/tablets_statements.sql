@@ -59,6 +59,23 @@ CREATE TABLE below (id int REFERENCES own ON DELETE SET NULL, other int);
 SELECT shuttle.distribute_tables('{own.id, below.id}');
 DROP TABLE below, own;
 
+
+-- nodes fire no triggers for what foreign keys do
+CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RETURN COALESCE(new, old); END$$;
+CREATE TRIGGER noted BEFORE DELETE ON orders FOR EACH ROW EXECUTE FUNCTION note();
+CREATE TRIGGER noted AFTER INSERT OR UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION note();
+CREATE TRIGGER noted_too AFTER DELETE ON orders FOR EACH STATEMENT EXECUTE FUNCTION note();
+CREATE TRIGGER noted AFTER UPDATE ON seldom FOR EACH ROW EXECUTE FUNCTION note();
+DROP TRIGGER noted ON orders;
+CREATE TABLE lesser (id int PRIMARY KEY, kind_id int REFERENCES kind ON DELETE CASCADE);
+CREATE TRIGGER noted AFTER DELETE ON lesser FOR EACH ROW EXECUTE FUNCTION note();
+SELECT shuttle.distribute_table('lesser', 'id');
+ALTER TABLE lesser DROP CONSTRAINT lesser_kind_id_fkey;
+SELECT shuttle.distribute_table('lesser', 'id');
+ALTER TABLE lesser ADD FOREIGN KEY (kind_id) REFERENCES kind ON DELETE CASCADE;
+ALTER TABLE lesser ADD FOREIGN KEY (kind_id) REFERENCES kind ON DELETE SET NULL;
+DROP TABLE lesser;
+
 -- COPY of the whole table
 COPY (SELECT * FROM customer WHERE id < 3 ORDER BY id) TO STDOUT;
 DELETE FROM customer WHERE id > 1;

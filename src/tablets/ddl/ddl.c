@@ -436,6 +436,7 @@ run_trigger(const ShuttleDdl *ddl)
 	if (statement->isconstraint)
 		shuttle_ddl_refuse(ddl->relid, "CREATE CONSTRAINT TRIGGER",
 						   "Use CREATE TRIGGER ... AFTER: tablets are foreign tables.");
+	shuttle_ddl_check_trigger(ddl, statement);
 	run_as_it_is(ddl);
 }
 

@@ -92,6 +92,9 @@ extern void shuttle_ddl_rename(const ShuttleDdl *ddl);
  * Errors: 0A000 and 42830 for keys that nodes cannot check. */
 extern char *shuttle_ddl_foreign_key(Oid relid, const Constraint *constraint);
 
+/* Refuses a row trigger that would have to fire for what a foreign key does on nodes. */
+extern void shuttle_ddl_check_trigger(const ShuttleDdl *ddl, const CreateTrigStmt *statement);
+
 /* The statement that adds any foreign key. */
 extern char *shuttle_ddl_foreign_key_text(Oid relid, const Constraint *constraint);
 

@@ -12,6 +12,7 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_constraint.h"
+#include "catalog/pg_trigger.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
@@ -20,6 +21,7 @@
 #include "utils/partcache.h"
 #include "utils/rel.h"
 
+#include "storage/shuttle_storage.h"
 #include "tablets/ddl/ddl.h"
 
 static const char *
@@ -117,6 +119,43 @@ sets_null(const Constraint *constraint, const char *column)
 		 (constraint->fk_del_set_cols == NIL || has_name(constraint->fk_del_set_cols, column)));
 }
 
+/* True if a row trigger of the table would have to fire for what the foreign key does. */
+static bool
+fires_trigger(Oid relid, const Constraint *constraint)
+{
+	Relation	rel = table_open(relid, AccessShareLock);
+	const TriggerDesc *triggers = rel->trigdesc;
+	bool		updates = constraint->fk_del_action == FKCONSTR_ACTION_SETNULL ||
+		constraint->fk_upd_action == FKCONSTR_ACTION_SETNULL ||
+		constraint->fk_upd_action == FKCONSTR_ACTION_CASCADE;
+	bool		deletes = constraint->fk_del_action == FKCONSTR_ACTION_CASCADE;
+	bool		fires = triggers != NULL &&
+		((deletes && (triggers->trig_delete_before_row || triggers->trig_delete_after_row)) ||
+		 (updates && (triggers->trig_update_before_row || triggers->trig_update_after_row)));
+
+	table_close(rel, NoLock);
+	return fires;
+}
+
+void
+shuttle_ddl_check_trigger(const ShuttleDdl *ddl, const CreateTrigStmt *statement)
+{
+	static const char *const query =
+		"SELECT conname FROM pg_constraint WHERE conrelid = $1 AND contype = 'f' AND"
+		" (%s AND confdeltype = 'c' OR %s AND (confdeltype = 'n' OR confupdtype IN ('c', 'n')))";
+	bool		deletes = (statement->events & TRIGGER_TYPE_DELETE) != 0;
+	bool		updates = (statement->events & TRIGGER_TYPE_UPDATE) != 0;
+	ShuttleNode *node;
+
+	if (!statement->row || (!deletes && !updates) || shuttle_table_kind(ddl->relid) != SHUTTLE_TABLE_DISTRIBUTED)
+		return;
+	node = shuttle_node_get(linitial_oid(shuttle_table_servers(ddl->relid)), GetUserId());
+	if (shuttle_node_rows(node, psprintf(query, deletes ? "true" : "false", updates ? "true" : "false"),
+						  1, ddl->relid) != NIL)
+		shuttle_ddl_refuse(ddl->relid, "a row trigger beside a foreign key that changes rows",
+						   "Storage nodes do what foreign keys say, and fire no triggers: use NO ACTION.");
+}
+
 static void
 check_foreign_key(Oid relid, Oid referred, const Constraint *constraint)
 {
@@ -129,6 +168,9 @@ check_foreign_key(Oid relid, Oid referred, const Constraint *constraint)
 		constraint->fk_upd_action == FKCONSTR_ACTION_SETDEFAULT)
 		shuttle_ddl_refuse(relid, "a foreign key with SET DEFAULT",
 						   "Storage nodes have no defaults; use SET NULL.");
+	if (fires_trigger(relid, constraint))
+		shuttle_ddl_refuse(relid, "a foreign key that changes rows beside a row trigger",
+						   "Storage nodes do what foreign keys say, and fire no triggers: use NO ACTION.");
 	if (sets_null(constraint, key_of(relid)))
 		shuttle_ddl_refuse(relid, "a foreign key that sets the distribution column to NULL",
 						   "The row would belong to another storage node; use CASCADE or NO ACTION.");
