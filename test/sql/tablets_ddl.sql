@@ -147,7 +147,22 @@ CALL public.try('CREATE INDEX IF NOT EXISTS orders_m_idx ON orders (m)');
 \set VERBOSITY sqlstate
 CREATE UNIQUE INDEX ON orders (id);
 \set VERBOSITY terse
-CREATE INDEX CONCURRENTLY ON orders (id);
+CREATE INDEX CONCURRENTLY "At once" ON orders ((id || 'x')) WHERE c > 3;
+CREATE UNIQUE INDEX CONCURRENTLY three ON orders (c, id) INCLUDE (k);
+CALL public.differences();
+\set VERBOSITY sqlstate
+CREATE UNIQUE INDEX CONCURRENTLY once ON orders (c);
+\set VERBOSITY terse
+CREATE INDEX CONCURRENTLY three ON orders (c);
+SET client_min_messages = warning;
+CREATE INDEX CONCURRENTLY IF NOT EXISTS three ON orders (c);
+RESET client_min_messages;
+BEGIN;
+CREATE INDEX CONCURRENTLY ON orders (c);
+ROLLBACK;
+DROP INDEX CONCURRENTLY three;
+DROP INDEX three;
+SELECT server, result FROM shuttle.run_on_nodes($$SELECT relname FROM pg_class WHERE relname LIKE '%three%' OR relname LIKE '%once%t_' OR relname LIKE '%t__once' ORDER BY 1$$, '{n1,n2,n3}');
 
 -- the table
 CALL public.try('ALTER TABLE orders RENAME TO "Orders 2"');
@@ -192,6 +207,8 @@ VACUUM orders;
 ROLLBACK;
 REINDEX TABLE orders;
 REINDEX INDEX orders_m_idx;
+REINDEX (VERBOSE off) TABLE CONCURRENTLY orders;
+REINDEX INDEX CONCURRENTLY orders_m_idx;
 
 -- in a function, after rows that are not sent yet, and with kept plans
 PREPARE all_orders AS SELECT * FROM orders WHERE c = 7 ORDER BY id LIMIT 1;

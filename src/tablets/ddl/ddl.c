@@ -72,6 +72,11 @@ static const StatementRule rules[] =
 		.for_copies = true,
 	},
 	{
+		.tag = T_DropStmt,
+		.name = "DROP INDEX CONCURRENTLY",
+		.run = shuttle_ddl_drop_index,
+	},
+	{
 		.tag = T_ReindexStmt,
 		.name = "REINDEX",
 		.run = shuttle_ddl_reindex,
@@ -163,6 +168,9 @@ targets_of(Node *statement)
 			return list_make1(castNode(AlterObjectSchemaStmt, statement)->relation);
 		case T_IndexStmt:
 			return list_make1(castNode(IndexStmt, statement)->relation);
+		case T_DropStmt:
+			return castNode(DropStmt, statement)->concurrent ?
+				list_make1(makeRangeVarFromNameList(linitial(castNode(DropStmt, statement)->objects))) : NIL;
 		case T_ReindexStmt:
 			return list_make1(castNode(ReindexStmt, statement)->relation);
 		case T_RepackStmt:

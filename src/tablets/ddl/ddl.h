@@ -117,6 +117,7 @@ extern void shuttle_ddl_on_nodes(Oid relid, List *texts);
 /* ---- ddl_index.c */
 
 extern void shuttle_ddl_create_index(const ShuttleDdl *ddl);
+extern void shuttle_ddl_drop_index(const ShuttleDdl *ddl);
 extern void shuttle_ddl_reindex(const ShuttleDdl *ddl);
 extern void shuttle_ddl_vacuum(const ShuttleDdl *ddl);
 
