@@ -98,6 +98,12 @@ static const RefusedPart parts[] =
 		.hint = "Storage nodes have no defaults; use ON UPDATE and ON DELETE with CASCADE, SET NULL or NO ACTION.",
 	},
 	{
+		.query = "SELECT attname::text FROM pg_attribute WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped"
+		" AND (SELECT typname LIKE 'reg%' AND typnamespace = 'pg_catalog'::regnamespace FROM pg_type WHERE oid = atttypid)",
+		.message = "cannot distribute table \"%s\" with column \"%s\" of names of objects",
+		.hint = "They stand for OIDs, which differ on nodes: make the column text, or oid.",
+	},
+	{
 		.query = "SELECT t.tgname::text FROM pg_trigger AS t JOIN pg_constraint AS k ON k.conrelid = t.tgrelid AND k.contype = 'f'"
 		" WHERE t.tgrelid = $1 AND NOT t.tgisinternal AND t.tgtype & 1 <> 0 AND (t.tgtype & 8 <> 0 AND k.confdeltype = 'c'"
 		" OR t.tgtype & 16 <> 0 AND (k.confdeltype = 'n' OR k.confupdtype IN ('c', 'n')))",

@@ -68,6 +68,7 @@ CREATE TYPE mood AS ENUM ('good', 'bad');
 CREATE DOMAIN moods AS mood[];
 CREATE TABLE keys (m money, p point, j json, x xml, e mood, es moods, c regclass, r composite, g int GENERATED ALWAYS AS (1) STORED,
 	i int, u text UNIQUE);
+CREATE TABLE object_names (a int, b regtype);
 CREATE TABLE late_key (a int PRIMARY KEY DEFERRABLE);
 SELECT shuttle.distribute_table('text_key', 'a');
 SELECT bad(s) FROM unnest(ARRAY[
@@ -100,6 +101,7 @@ SELECT bad(s) FROM unnest(ARRAY[
 	'SELECT shuttle.distribute_table(''keys'', ''es'')',
 	'SELECT shuttle.distribute_table(''keys'', ''c'')',
 	'SELECT shuttle.distribute_table(''keys'', ''g'')',
+	'SELECT shuttle.distribute_table(''object_names'', ''a'')',
 	'SELECT shuttle.distribute_table(''keys'', ''i'')']) AS s;
 
 -- numbers of tablets, nodes, groups
