@@ -40,6 +40,7 @@
 #include "executor/write/write_buffer.h"
 #include "executor/write/write_conflict.h"
 #include "storage/shuttle_storage.h"
+#include "tablets/shuttle_tablets.h"
 
 /* Start of the error text for a row that was written before; users see another
  * message. */
@@ -112,7 +113,9 @@ shuttle_on_conflict_check_triggers(Relation rel, const TriggerDesc *triggers)
 			 errmsg("ON CONFLICT DO UPDATE is not supported on \"%s\" with its triggers",
 					RelationGetRelationName(rel)),
 			 errdetail("Only the storage node knows which rows are updated, so that triggers here could not fire for them."),
-			 errhint("Create the triggers on the storage node's table.")));
+			 shuttle_table_kind(RelationGetRelid(rel)) == SHUTTLE_TABLE_OTHER ?
+			 errhint("Create the triggers on the storage node's table.") :
+			 errhint("Insert and update in two statements.")));
 }
 
 /* ---- its text */
