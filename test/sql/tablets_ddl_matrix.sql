@@ -365,3 +365,4 @@ CALL public.try_all();
 SELECT * FROM shuttle.check();
 DROP SCHEMA shop, ref, twin CASCADE;
 DROP ROLE matrix_owner;
+DROP TABLE public.statement;
