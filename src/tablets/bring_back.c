@@ -20,6 +20,8 @@
 #include "catalog/pg_class.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
+#include "foreign/fdwapi.h"
+#include "foreign/foreign.h"
 #include "miscadmin.h"
 #include "partitioning/partdesc.h"
 #include "nodes/makefuncs.h"
@@ -42,6 +44,7 @@ enum
 	KEY_REFERRED,
 	KEY_NAME,
 	KEY_DEFINITION,
+	KEY_COMMENT,				/* as a literal, NULL if there is none */
 	KEY_NCOLUMNS
 };
 
@@ -79,7 +82,8 @@ foreign_keys_of(const List *relids)
 						 quote_literal_cstr(shuttle_local_name(lfirst_oid(cell))));
 	shuttle_query(shuttle_node_get(linitial_oid(shuttle_table_servers(linitial_oid(relids))), GetUserId()),
 				  psprintf("SELECT conrelid::pg_catalog.regclass, confrelid::pg_catalog.regclass,"
-						   " pg_catalog.quote_ident(conname), pg_catalog.pg_get_constraintdef(oid)"
+						   " pg_catalog.quote_ident(conname), pg_catalog.pg_get_constraintdef(oid),"
+						   " pg_catalog.quote_nullable(pg_catalog.obj_description(oid, 'pg_constraint'))"
 						   " FROM pg_catalog.pg_constraint WHERE contype = 'f' AND conparentid = 0"
 						   " AND (conrelid IN (%s) OR confrelid IN (%s)) ORDER BY conname",
 						   names.data, names.data),
@@ -133,16 +137,30 @@ read_tablets(const char *columns, const List *tablets)
 	return text.data;
 }
 
+/* Storage options; NULL: none. */
+static char *
+options_of(Oid tablet)
+{
+	ShuttleNode *node = shuttle_node_get(GetForeignServerIdByRelId(tablet), GetUserId());
+	List	   *rows = shuttle_node_rows(node, SHUTTLE_OPTIONS_QUERY, 1, tablet);
+
+	return rows == NIL ? NULL : ((char **) linitial(rows))[0];
+}
+
 static void
 bring_back(Oid relid)
 {
+	char	   *options;
 	List	   *tablets;
 	char	   *columns = shuttle_load_columns(relid);
 	ListCell   *cell;
 
 	shuttle_progress_show(relid, SHUTTLE_PROGRESS_ROWS);
 	tablets = detach_tablets(relid);
+	options = options_of(linitial_oid(tablets));
 	shuttle_surgery_plain(relid);
+	if (options != NULL)
+		(void) shuttle_local_run(psprintf("ALTER TABLE %s SET (%s)", shuttle_local_name(relid), options));
 	shuttle_surgery_hide_indexes(relid);
 	(void) shuttle_load_run(relid, psprintf("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE %s",
 											shuttle_local_name(relid), columns,
@@ -189,7 +207,11 @@ make_foreign_keys(const List *keys)
 									key->values[KEY_NAME], key->values[KEY_DEFINITION]);
 
 		if (is_local(key->values[KEY_REFERRING]) && is_local(key->values[KEY_REFERRED]))
+		{
 			(void) shuttle_local_run(text);
+			(void) shuttle_local_run(psprintf("COMMENT ON CONSTRAINT %s ON %s IS %s", key->values[KEY_NAME],
+											  key->values[KEY_REFERRING], key->values[KEY_COMMENT]));
+		}
 		else
 			ereport(WARNING,
 					(errmsg("foreign key %s between %s and %s is dropped", key->values[KEY_NAME],

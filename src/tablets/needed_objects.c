@@ -8,7 +8,8 @@
  * in other languages than SQL and PL/pgSQL must be on the node already.
  *
  * A node may have a type of that name from before, as nothing is dropped there. If
- * it is defined in another way, it is made anew; that fails while it is used.
+ * it is defined in another way, it is made anew, as is what needs it for this table;
+ * that fails while something else uses it.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -67,14 +68,19 @@ COLLATE("typcollation", "t.typcollation", "t.typbasetype") ", CASE WHEN t.typnot
  * is taken as it is.
  */
 #define MAKE_TYPE \
-"format('DECLARE used text; BEGIN IF (SELECT %s FROM pg_type AS t WHERE oid = to_regtype(%2$L)) <> %3$L THEN DROP TYPE %2$s; END IF;" \
+"format('DECLARE used text; drop_it text; BEGIN IF (SELECT %s FROM pg_type AS t WHERE oid = to_regtype(%2$L)) <> %3$L THEN" \
+" FOREACH drop_it IN ARRAY %9$L::text[] LOOP BEGIN EXECUTE drop_it;" \
+" EXCEPTION WHEN dependent_objects_still_exist OR undefined_object OR undefined_function OR invalid_schema_name THEN NULL; END; END LOOP;" \
+" DROP TYPE %2$s; END IF;" \
 " IF to_regtype(%2$L) IS NULL THEN IF to_regnamespace(%4$L) IS NULL THEN CREATE SCHEMA %4$s; END IF; CREATE %5$s %2$s %3$s; END IF;" \
 " EXCEPTION WHEN dependent_objects_still_exist THEN GET STACKED DIAGNOSTICS used = PG_EXCEPTION_DETAIL;" \
 " IF %6$L THEN RAISE duplicate_object USING MESSAGE = %7$L, DETAIL = used, HINT = %8$L; END IF; END'," \
 " $definition$" DEFINITION "$definition$, t.oid::regtype, d.text, quote_ident(n.nspname)," \
 " CASE t.typtype WHEN 'd' THEN 'DOMAIN' ELSE 'TYPE' END, t.typtype <> 'd'," \
 " format('type %s exists with another definition', t.oid::regtype)," \
-" format('Change it on the storage node, or drop what uses it there: here it is %s.', d.text))"
+" format('Change it on the storage node, or drop what uses it there: here it is %s.', d.text)," \
+" ARRAY(SELECT CASE o.classid WHEN 'pg_type'::regclass THEN 'DROP TYPE ' || o.oid::regtype ELSE 'DROP FUNCTION ' || o.oid::regprocedure END" \
+" FROM needed AS o WHERE o.depth < u.depth AND o.extension IS NULL AND o.oid >= 16384 ORDER BY o.depth, o.oid))"
 
 /* Raises an error if a node lacks something; find is to_regtype or to_regprocedure. */
 #define MUST_HAVE(find, kind, name, condition, hint) \

@@ -45,8 +45,11 @@ static const char *const indexes_query =
 " ORDER BY relname";
 
 static const char *const foreign_keys_query =
-"SELECT format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid))"
-" FROM pg_constraint WHERE conrelid = $1 AND contype = 'f' AND conparentid = 0 ORDER BY conname";
+"SELECT text FROM pg_constraint, unnest(ARRAY[format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)),"
+" format('COMMENT ON CONSTRAINT %I ON %s IS %L', conname, conrelid::regclass, obj_description(oid, 'pg_constraint'))])"
+" WITH ORDINALITY AS u (text, number)"
+" WHERE conrelid = $1 AND contype = 'f' AND conparentid = 0 AND (number = 1 OR obj_description(oid, 'pg_constraint') IS NOT NULL)"
+" ORDER BY conname, number";
 
 static List *
 columns_of_rows(const List *rows)
@@ -133,6 +136,15 @@ shuttle_table_text_parent(Oid relid, const char *key)
 	static const char *const schema_query =
 		"SELECT format('DO %L', format('BEGIN IF to_regnamespace(%L) IS NULL THEN CREATE SCHEMA %I; END IF; END',"
 		" quote_ident(nspname), nspname)) FROM pg_namespace AS n JOIN pg_class AS c ON c.relnamespace = n.oid WHERE c.oid = $1";
+
+	/* tablets take it over from the table */
+	static const char *const storage_query =
+		"SELECT format('ALTER TABLE %s ALTER COLUMN %I SET %s', attrelid::regclass, attname, text)"
+		" FROM pg_attribute AS a JOIN pg_type AS t ON t.oid = atttypid, unnest(ARRAY["
+		" CASE WHEN attstorage <> typstorage THEN 'STORAGE ' || CASE attstorage WHEN 'p' THEN 'plain' WHEN 'e' THEN 'external'"
+		" WHEN 'x' THEN 'extended' ELSE 'main' END END,"
+		" CASE attcompression WHEN 'p' THEN 'COMPRESSION pglz' WHEN 'l' THEN 'COMPRESSION lz4' END]) AS text"
+		" WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped AND text IS NOT NULL ORDER BY attnum, text";
 	StringInfoData text;
 	const char *separator = "";
 	ListCell   *cell;
@@ -157,15 +169,19 @@ shuttle_table_text_parent(Oid relid, const char *key)
 	appendStringInfoChar(&text, ')');
 	if (key != NULL)
 		appendStringInfo(&text, " PARTITION BY HASH (%s)", quote_identifier(key));
-	return list_make2(shuttle_local_text(schema_query, relid), text.data);
+	return lcons(shuttle_local_text(schema_query, relid),
+				 lcons(text.data, shuttle_local_texts(storage_query, relid)));
 }
 
 char *
 shuttle_table_text_tablet(Oid relid, int ntablets, int number)
 {
-	return psprintf("CREATE TABLE %s PARTITION OF %s FOR VALUES WITH (MODULUS %d, REMAINDER %d)",
+	char	   *options = shuttle_local_text(SHUTTLE_OPTIONS_QUERY, relid);
+
+	return psprintf("CREATE TABLE %s PARTITION OF %s FOR VALUES WITH (MODULUS %d, REMAINDER %d)%s%s%s",
 					shuttle_tablet_qualified_name(relid, number), shuttle_local_name(relid),
-					ntablets, number);
+					ntablets, number, options == NULL ? "" : " WITH (", options == NULL ? "" : options,
+					options == NULL ? "" : ")");
 }
 
 List *

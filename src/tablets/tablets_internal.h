@@ -171,6 +171,10 @@ extern char *shuttle_table_text_add_part(Oid relid, const ShuttleNodePart *part)
  * tablets, or, without a key, an ordinary table. */
 extern List *shuttle_table_text_parent(Oid relid, const char *key);
 
+/* A query of a table's storage options, for WITH or SET. A partitioned table has none:
+ * its tablets have them. */
+#define SHUTTLE_OPTIONS_QUERY "SELECT array_to_string(reloptions, ', ') FROM pg_class WHERE oid = $1"
+
 /* The statement that makes one tablet on its node. */
 extern char *shuttle_table_text_tablet(Oid relid, int ntablets, int number);
 

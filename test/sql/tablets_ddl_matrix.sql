@@ -1,8 +1,8 @@
 -- Statements of DDL on a distributed table, a reference table and an ordinary one: the three are the same
 -- afterwards, and nodes have what is here. Each statement is rolled back, on one of the first two, and then
 -- committed on all. By their numbers, statements are rolled back with the block, or by an exception; are run
--- directly, or by a function; and every third one is followed by a comparison, which would also find what
--- the two before have left.
+-- directly, or by a function; and every fourth one is followed by a comparison, which would also find what
+-- those before have left.
 \getenv test PG_ABS_SRCDIR
 \i :test/include/tablets.sql
 \set ECHO none
@@ -138,7 +138,7 @@ BEGIN
 		END LOOP;
 		COMMIT;
 		nstatements := nstatements + 1;
-		IF nstatements % 3 = 0 OR statement.is_last THEN
+		IF nstatements % 4 = 0 OR statement.is_last THEN
 			CALL public.compare(statement.text);
 			COMMIT;
 		END IF;
@@ -205,6 +205,8 @@ INSERT INTO public.statement (text) VALUES
 ('ALTER TABLE t DROP COLUMN y, DROP COLUMN IF EXISTS nothing'),
 ('ALTER TABLE t ALTER id SET STATISTICS 500, ALTER note SET (n_distinct = 5)'),
 ('ALTER TABLE t ALTER note RESET (n_distinct), ALTER note SET STORAGE external'),
+('ALTER TABLE t ADD COLUMN stored text, ALTER stored SET STORAGE main, ALTER stored SET COMPRESSION pglz, SET (fillfactor = 70, toast.autovacuum_enabled = off)'),
+('ALTER TABLE t RESET (fillfactor)'),
 ('ALTER TABLE nothing ADD COLUMN x int'),
 ('ALTER TABLE IF EXISTS nothing ADD COLUMN x int');
 CALL public.try_all();

@@ -18,6 +18,7 @@
 #include "access/xact.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
+#include "commands/defrem.h"
 #include "lib/stringinfo.h"
 #include "nodes/makefuncs.h"
 #include "utils/builtins.h"
@@ -39,6 +40,7 @@ typedef struct AlterTable
 	List	   *set_aside;		/* statements that make unique indexes again */
 	List	   *foreign_keys;	/* of Constraint */
 	List	   *on_nodes;		/* statements */
+	List	   *for_tablets;	/* statements, behind all changes */
 } AlterTable;
 
 /* A subcommand. */
@@ -54,6 +56,8 @@ static void sort_new_column(AlterTable *alter, AlterTableCmd *command);
 static void sort_old_column(AlterTable *alter, AlterTableCmd *command);
 static void sort_type(AlterTable *alter, AlterTableCmd *command);
 static void sort_triggers(AlterTable *alter, AlterTableCmd *command);
+static void sort_storage(AlterTable *alter, AlterTableCmd *command);
+static void sort_options(AlterTable *alter, AlterTableCmd *command);
 static void sort_new_constraint(AlterTable *alter, AlterTableCmd *command);
 static void sort_old_constraint(AlterTable *alter, AlterTableCmd *command);
 
@@ -73,6 +77,10 @@ static const CommandRule rules[] =
 	{.type = AT_DropConstraint,.sort = sort_old_constraint},
 	{.type = AT_ValidateConstraint,.sort = sort_old_constraint},
 	{.type = AT_ChangeOwner},
+	{.type = AT_SetStorage,.sort = sort_storage},
+	{.type = AT_SetCompression,.sort = sort_storage},
+	{.type = AT_SetRelOptions,.sort = sort_options},
+	{.type = AT_ResetRelOptions,.sort = sort_options},
 
 	/* only known here */
 	{.type = AT_ColumnDefault},
@@ -82,10 +90,6 @@ static const CommandRule rules[] =
 	{.type = AT_SetStatistics},
 	{.type = AT_SetOptions},
 	{.type = AT_ResetOptions},
-	{.type = AT_SetStorage},
-	{.type = AT_SetCompression},
-	{.type = AT_SetRelOptions},
-	{.type = AT_ResetRelOptions},
 	{.type = AT_EnableTrig,.sort = sort_triggers},
 	{.type = AT_EnableAlwaysTrig,.sort = sort_triggers},
 	{.type = AT_EnableReplicaTrig,.sort = sort_triggers},
@@ -187,6 +191,55 @@ sort_triggers(AlterTable *alter, AlterTableCmd *command)
 {
 	alter->keeps_triggers = alter->are_copies;
 	alter->normal = lappend(alter->normal, command);
+}
+
+/* Adds a subcommand for all tablets on their nodes. */
+static void
+add_for_tablets(AlterTable *alter, const char *action)
+{
+	char	   *loop = psprintf("DECLARE t regclass; BEGIN FOR t IN SELECT inhrelid FROM pg_inherits WHERE inhparent = %s::regclass"
+								" LOOP EXECUTE 'ALTER TABLE ' || t || %s; END LOOP; END",
+								quote_literal_cstr(shuttle_local_name(alter->relid)), quote_literal_cstr(action));
+
+	alter->for_tablets = lappend(alter->for_tablets, psprintf("DO %s", quote_literal_cstr(loop)));
+}
+
+/* Copies of reference tables keep their own. */
+static void
+sort_storage(AlterTable *alter, AlterTableCmd *command)
+{
+	alter->normal = lappend(alter->normal, command);
+	if (!alter->are_copies)
+		add_for_tablets(alter, psprintf(" ALTER COLUMN %s SET %s %s", quote_identifier(command->name),
+										command->subtype == AT_SetStorage ? "STORAGE" : "COMPRESSION",
+										strVal(command->def)));
+}
+
+/* Core allows none for partitioned tables. */
+static void
+sort_options(AlterTable *alter, AlterTableCmd *command)
+{
+	bool		is_set = command->subtype == AT_SetRelOptions;
+	StringInfoData text;
+	ListCell   *cell;
+
+	if (alter->are_copies)
+	{
+		alter->normal = lappend(alter->normal, command);
+		return;
+	}
+	initStringInfo(&text);
+	foreach(cell, castNode(List, command->def))
+	{
+		DefElem    *option = lfirst_node(DefElem, cell);
+
+		appendStringInfo(&text, "%s%s%s%s", text.len == 0 ? "" : ", ",
+						 option->defnamespace == NULL ? "" : quote_identifier(option->defnamespace),
+						 option->defnamespace == NULL ? "" : ".", quote_identifier(option->defname));
+		if (option->arg != NULL)
+			appendStringInfo(&text, " = %s", quote_literal_cstr(defGetString(option)));
+	}
+	add_for_tablets(alter, psprintf(" %s (%s)", is_set ? "SET" : "RESET", text.data));
 }
 
 /* Remembers and drops what core would make again without ONLY. */
@@ -343,9 +396,10 @@ alter_parts(AlterTable *alter)
 		(void) shuttle_local_run(lfirst(cell));
 	run_commands(alter, alter->keys, true);
 	shuttle_ddl_on_nodes(alter->relid, alter->on_nodes);
-	if (alter->foreign_keys == NIL)
+	if (alter->foreign_keys == NIL && alter->for_tablets == NIL)
 		return;
 	shuttle_ddl_changes_send(false);
+	shuttle_ddl_on_nodes(alter->relid, alter->for_tablets);
 	foreach(cell, alter->foreign_keys)
 		shuttle_ddl_on_nodes(alter->relid,
 							 list_make1(shuttle_ddl_foreign_key(alter->relid, lfirst(cell))));
