@@ -4,7 +4,7 @@
 #   my $points = ShuttlePoints->new($node);    # undef: this server has none
 #   $points->arm('prepared');            # the next session that gets there waits
 #   $points->reached('prepared', $pid);  # false: it does not come
-#   $points->release('prepared');        # it goes on, and nobody else waits
+#   $points->release('prepared');        # it goes on, if it is still there, and nobody else waits
 #   $points->forget;                     # the server was killed
 package ShuttlePoints;
 
@@ -60,8 +60,8 @@ sub release
 	my ($self, $name) = @_;
 	if ($self->{injected})
 	{
-		$self->{node}->safe_psql('postgres',
-			"SELECT injection_points_detach('shuttle-$name'); SELECT injection_points_wakeup('shuttle-$name')");
+		$self->{node}->safe_psql('postgres', "SELECT injection_points_detach('shuttle-$name')");
+		$self->{node}->psql('postgres', "SELECT injection_points_wakeup('shuttle-$name')", on_error_die => 0);
 		return;
 	}
 	unlink $self->file($name);
