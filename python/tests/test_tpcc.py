@@ -86,14 +86,14 @@ def test_functions_of_each_way(running: Cluster) -> None:
     assert 1 <= trips["stock-level", Way.OURS] <= 4
     assert 3 <= trips["new-order, 10 lines", Way.OURS] <= 15
     assert trips["new-order, 10 lines", Way.STOCK] > 30
-    assert all(trips[case, Way.CALLS] <= 2.5 for case in tpcc.CASES)
+    assert [one for one in found.trips if one.way == Way.CALLS and one.round_trips > 2.5] == []
 
 
 def test_procedures_on_nodes(running: Cluster) -> None:
     load = replace(SMALL, style=Style.PROCEDURES, ways=(Way.CALLS,))
     found = tpcc.run_tpcc(running, load, lambda _: None)
     check_runs(found, (Way.CALLS,))
-    assert all(one.round_trips <= 2.5 for one in found.trips)
+    assert [one for one in found.trips if one.round_trips > 2.5] == []
 
 
 def test_statements_of_terminals_that_wait(running: Cluster) -> None:
