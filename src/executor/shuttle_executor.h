@@ -308,6 +308,9 @@ extern CustomScan *shuttle_call_make(Oid routine, const char *sql, List *values,
 /* A routine's name with its schema, quoted. */
 extern char *shuttle_call_name(Oid routine);
 
+/* A type's name for the call's text; without a length it means any length. */
+extern char *shuttle_call_type_name(Oid type, int32 typmod);
+
 /* Set by the planner room: as shuttle_servers_sort_alike(). */
 extern bool (*shuttle_nodes_sort_alike) (const List *servers, Oid userid, Oid type, Oid collation);
 

@@ -93,6 +93,12 @@ BEGIN
 	UPDATE entry SET at = now() WHERE account = a AND no = (SELECT min(no) FROM entry WHERE account = a);
 	RETURN FOUND;
 END $$;
+-- a length is no part of an argument's type
+CREATE FUNCTION named(a int, n char(2), INOUT v varchar(1)) LANGUAGE plpgsql AS $$
+BEGIN
+	UPDATE account SET name = n WHERE id = a RETURNING name || v INTO v;
+END $$;
+CREATE FUNCTION nothing(a int) RETURNS void LANGUAGE sql AS 'UPDATE account SET name = name WHERE id = a';
 -- what cannot run on a node
 CREATE FUNCTION total() RETURNS numeric LANGUAGE sql AS 'SELECT sum(balance) FROM account';
 CREATE FUNCTION no_key(a int) RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM entry WHERE amount > a';
@@ -113,7 +119,7 @@ DO $$
 DECLARE f regprocedure;
 BEGIN
 	FOR f IN SELECT oid FROM pg_proc WHERE pronamespace = 'shop'::regnamespace AND proname IN ('balance_of', 'entries_of', 'buy', 'transfer',
-		'close_account', 'touch', 'nested', 'stamp', 'no_key', 'dynamic', 'message', 'who', 'definer', 'commits', 'changes_item', 'uses_here', 'joins_far') LOOP
+		'close_account', 'touch', 'nested', 'stamp', 'named', 'nothing', 'no_key', 'dynamic', 'message', 'who', 'definer', 'commits', 'changes_item', 'uses_here', 'joins_far') LOOP
 		PERFORM shuttle.distribute_function(f, '$1');
 	END LOOP;
 	PERFORM shuttle.distribute_function('rich_of(int[], int)', 'a', 'account');
@@ -132,7 +138,7 @@ BEGIN
 	RETURN 'no call';
 END $$;
 SELECT f, place_of('SELECT * FROM ' || f) FROM unnest('{balance_of(3),entries_of(3),"buy(3, 2)","transfer(3, 4, 5)","rich_of(''{3}'', 3)",
-	nested(3),stamp(3),no_key(3),dynamic(3),message(3),who(3),definer(3),changes_item(3),uses_here(3),joins_far(3),total()}'::text[]) AS f;
+	nested(3),stamp(3),"named(3, ''abc'', ''def'')",nothing(3),no_key(3),dynamic(3),message(3),who(3),definer(3),changes_item(3),uses_here(3),joins_far(3),total()}'::text[]) AS f;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT balance_of(3);
 EXPLAIN (COSTS OFF, VERBOSE) SELECT amount, no FROM entries_of(3, above => 100);
 
@@ -176,12 +182,16 @@ FROM (SELECT s, run(s, false) AS a, run(s, true) AS b FROM (
 	UNION ALL SELECT format('CALL touch(%s)', i) FROM generate_series(1, 42) AS i
 	UNION ALL SELECT format('SELECT * FROM %s(%s)', f, i) FROM generate_series(1, 4) AS i,
 		unnest('{nested,no_key,dynamic,message,who,definer,changes_item,uses_here,joins_far}'::text[]) AS f
+	UNION ALL SELECT format('SELECT * FROM named(%s, ''abcdef'', ''ghijk'')', i) FROM generate_series(1, 10) AS i
+	UNION ALL SELECT format('SELECT * FROM nothing(%s)', i) FROM generate_series(1, 10) AS i
 	UNION ALL SELECT 'SELECT * FROM balance_of(NULL)' UNION ALL SELECT 'SELECT * FROM total()') AS q(s)) AS t;
 RESET client_min_messages;
 SELECT sum(calls) > 150 AS on_nodes, sum(calls_returned) > 30 AS here_after_all FROM shuttle.node_stats;
 
 -- statements of a client: notices, OUT arguments, errors, parameters
 SELECT buy(7, 2);
+SELECT nothing(7), nothing(7);
+SELECT nothing(7);
 SELECT * FROM buy(7, 3);
 SELECT buy(99, 3);
 CALL close_account(8, NULL, NULL);

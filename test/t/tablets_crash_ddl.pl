@@ -36,7 +36,7 @@ $query->safe_psql('postgres', qq{DROP USER MAPPING FOR CURRENT_USER SERVER node1
 	$gone});
 
 my $steps = ShuttleSteps->new($cluster, $points, 'shop');
-my @commit = ([qw(before-prepare recorded committed)], [qw(prepare-sent prepared commit-sent)]);
+my @commit = ([qw(before-prepare prepared)], [qw(prepare-sent committed)], [qw(recorded commit-sent)]);
 my $customer = 'node LOCK TABLE shop.customer IN ACCESS SHARE MODE';
 my $country = 'node LOCK TABLE shop.country IN ACCESS SHARE MODE';
 my $written = 'node LOCK TABLE shop.customer IN ROW EXCLUSIVE MODE';
@@ -61,7 +61,7 @@ my $number = 0;
 for my $entry (@statements)
 {
 	my ($name, $do, $undo, @own) = @$entry;
-	my @places = (@own, $ENV{SHUTTLE_LONG} ? map { @$_ } @commit : @{ $commit[ $number % 2 ] });
+	my @places = (@own, $ENV{SHUTTLE_LONG} ? map { @$_ } @commit : @{ $commit[ $number % 3 ] });
 	$steps->learn($name, $do, $undo);
 	for my $place (@places)
 	{

@@ -40,6 +40,7 @@
 #include "base/shuttle_settings.h"
 #include "executor/ahead/outbox.h"
 #include "executor/ahead/safe_values.h"
+#include "executor/behind/behind.h"
 #include "executor/call/call.h"
 #include "executor/kinds.h"
 #include "executor/routed/routed.h"
@@ -76,6 +77,12 @@ shuttle_call_name(Oid routine)
 {
 	return quote_qualified_identifier(get_namespace_name(get_func_namespace(routine)),
 									  get_func_name(routine));
+}
+
+char *
+shuttle_call_type_name(Oid type, int32 typmod)
+{
+	return format_type_extended(type, typmod, FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY);
 }
 
 /* ---- whether */
@@ -349,6 +356,9 @@ shuttle_call_ship(const ShuttleCall *call)
 	shipping.body = body;
 	shipping.node = shuttle_node_get(server, GetUserId());
 	shuttle_outbox_before_write(shipping.node, call->estate);
+
+	/* their errors are not the call's */
+	shuttle_write_behind_finish(1);
 	cxt = AllocSetContextCreate(CurrentMemoryContext, "shipped call", ALLOCSET_SMALL_SIZES);
 	old_cxt = MemoryContextSwitchTo(cxt);
 	error = run_on_node(&shipping);

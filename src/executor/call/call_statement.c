@@ -57,7 +57,7 @@ make_text(const FuncExpr *procedure)
 
 		appendStringInfo(&text, "%s%s::%s", i > 0 ? ", " : "",
 						 is_out ? "NULL" : psprintf("$%d", ++nvalues),
-						 format_type_be_qualified(types[i]));
+						 shuttle_call_type_name(types[i], -1));
 	}
 	appendStringInfoChar(&text, ')');
 	return text.data;

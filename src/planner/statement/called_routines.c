@@ -14,6 +14,7 @@
 
 #include "access/htup_details.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
 #include "lib/stringinfo.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -96,7 +97,8 @@ find_function(const Query *query, const ShuttlePlanCall *call, Called *called)
 	if (query->jointree->fromlist != NIL || list_length(query->targetList) != 1 || !is_clients(call))
 		return NULL;
 	entry = linitial_node(TargetEntry, query->targetList);
-	return IsA(entry->expr, FuncExpr) ? (FuncExpr *) entry->expr : NULL;
+	return IsA(entry->expr, FuncExpr) && ((FuncExpr *) entry->expr)->funcresulttype != RECORDOID ?
+		(FuncExpr *) entry->expr : NULL;
 }
 
 /* Fills in default arguments, in the order of the declaration. */
@@ -144,7 +146,7 @@ append_call(StringInfo text, const FuncExpr *function)
 		int			i = foreach_current_index(cell);
 
 		appendStringInfo(text, "%s$%d::%s", i > 0 ? ", " : "", i + 1,
-						 format_type_be_qualified(exprType(lfirst(cell))));
+						 shuttle_call_type_name(exprType(lfirst(cell)), -1));
 	}
 	appendStringInfoChar(text, ')');
 }
@@ -160,7 +162,8 @@ append_columns(StringInfo text, const RangeTblEntry *rte)
 	{
 		appendStringInfo(text, "%sc%d", i > 0 ? ", " : "", i + 1);
 		if (function->funccoltypes != NIL)
-			appendStringInfo(text, " %s", format_type_be_qualified(list_nth_oid(function->funccoltypes, i)));
+			appendStringInfo(text, " %s", shuttle_call_type_name(list_nth_oid(function->funccoltypes, i),
+																 list_nth_int(function->funccoltypmods, i)));
 	}
 	appendStringInfoChar(text, ')');
 }
