@@ -7,6 +7,7 @@ from pgshuttle import __version__
 from pgshuttle.facts import Facts, ServerFacts
 from pgshuttle.findings import Finding, Level
 from pgshuttle.node_checks import NODE_CHECKS, make_analyze, name_some
+from pgshuttle.relation_checks import RELATION_CHECKS
 
 OLDEST_MAJOR = 15
 NEWEST_MAJOR = 18
@@ -187,6 +188,6 @@ def find_all(facts: Facts) -> list[Finding]:
         replace(finding, where=ALL_NODES) for check in QUERY_CHECKS for finding in check(facts)
     ]
     for node in facts.nodes:
-        for check_node in NODE_CHECKS:
+        for check_node in (*NODE_CHECKS, *RELATION_CHECKS):
             found += [replace(finding, where=node.name) for finding in check_node(facts, node)]
     return found

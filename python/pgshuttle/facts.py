@@ -24,6 +24,43 @@ class TableFacts:
     root: str = ""  # the partitioned table above; empty: none
 
 
+@dataclass(frozen=True)
+class ColumnFacts:
+    """A column of a foreign table, or of the relation behind it."""
+
+    name: str
+    remote_name: str  # by which the other side knows it
+    type: str  # as it is printed here
+    base: str  # without schema, length, or domain
+    collation: str  # empty: none; "default": that of the database
+    not_null: bool
+    generated: bool
+    required: bool  # an INSERT must give it a value
+
+
+@dataclass
+class BoundFacts:
+    """The bounds of a foreign partition, and the constraints behind it."""
+
+    text: str  # what the bounds say, as an expression
+    refused_by: list[str] = field(default_factory=list)  # constraints: of all rows
+    narrowed_by: list[str] = field(default_factory=list)  # of some rows, perhaps
+    is_kept: bool = True  # the node takes no other rows
+
+
+@dataclass
+class RelationFacts:
+    """A foreign table and the relation behind it."""
+
+    name: str
+    remote_name: str  # with its schema, quoted
+    is_part: bool  # a partition or child: its columns are those of another table
+    columns: list[ColumnFacts]
+    there: list[ColumnFacts] | None = None  # None: there is no such relation
+    lacks_key: bool = False  # a table without primary key or unique index
+    bound: BoundFacts | None = None
+
+
 @dataclass
 class StorageFacts:
     """A node that holds tables which are spread."""
@@ -48,6 +85,7 @@ class NodeFacts:
     round_trip_ms: float | None = None
     server: ServerFacts = field(default_factory=ServerFacts)
     tables: list[TableFacts] = field(default_factory=list)
+    relations: list[RelationFacts] = field(default_factory=list)
     storage: StorageFacts | None = None
     follows_primary: bool = False  # several hosts, and target_session_attrs wants the primary
 

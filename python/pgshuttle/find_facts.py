@@ -14,6 +14,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
+from pgshuttle import find_relations
 from pgshuttle.facts import Facts, NodeFacts, ServerFacts, TableFacts
 from pgshuttle.target import Connection, first_line
 
@@ -104,6 +105,7 @@ NODE_TABLES = (
     ("pg_extension", "pg_extension", "extname name, extversion text"),
     ("pg_stat_user_tables", "pg_stat_user_tables", TABLE_COLUMNS),
     ("pg_timezone_names", "pg_timezone_names", "name text, utc_offset interval"),
+    *find_relations.NODE_TABLES,
 )
 # what a database sorts by where that is not the C library's collation: from 17 on, and before
 LOCALES = (
@@ -164,14 +166,14 @@ def node_tables(connection: Connection, server: str) -> Iterator[None]:
         for name, remote_name, columns in NODE_TABLES:
             create = sql.SQL(
                 "CREATE FOREIGN TABLE pg_temp.{} ({}) SERVER {} "
-                "OPTIONS (schema_name 'pg_catalog', table_name {})"
+                "OPTIONS (schema_name {}, table_name {})"
             )
             connection.execute(
                 create.format(
                     sql.Identifier(f"node_{name}"),
                     sql.SQL(columns),
                     sql.Identifier(server),
-                    sql.Literal(remote_name),
+                    *map(sql.Literal, ("pg_catalog." + remote_name).split(".")[-2:]),
                 )
             )
         yield
@@ -249,7 +251,7 @@ def read_tables(connection: Connection, server: str) -> list[TableFacts]:
     return [
         TableFacts(name, rows_here, there.get((schema, remote_name)), root)
         for name, rows_here, schema, remote_name, root in read_rows(connection, TABLES, server)
-        if not name.startswith("pg_temp")
+        if not name.startswith(("pg_temp", "node_pg_"))
     ]
 
 
@@ -259,11 +261,8 @@ def read_node(connection: Connection, node: NodeFacts) -> None:
         with node_tables(connection, node.name):
             node.round_trip_ms = measure_round_trip(connection, node.wrapper)
             node.server = read_node_server(connection)
-            node.tables = [
-                table
-                for table in read_tables(connection, node.name)
-                if not table.name.startswith("node_pg_")
-            ]
+            node.tables = read_tables(connection, node.name)
+            node.relations = find_relations.read_relations(connection, node.name)
     except psycopg.Error as error:
         node.error = first_line(error)
 

@@ -1,0 +1,110 @@
+"""The doctor compares foreign tables made by hand with nodes, and its statements mend them."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from conftest import small_cluster
+from typer.testing import CliRunner
+
+from pgshuttle import catalog, cli
+from pgshuttle.errors import ExitCode
+from pgshuttle.state import Cluster
+
+THERE = """
+CREATE TABLE fine (id int PRIMARY KEY, name varchar(10) NOT NULL, low text COLLATE "C",
+    twice int GENERATED ALWAYS AS (id * 2) STORED, extra int);
+CREATE TABLE lost (id int PRIMARY KEY);
+CREATE TABLE changed (id int PRIMARY KEY, code text, wide int, short varchar(5), sort text,
+    part int, more int NOT NULL);
+CREATE TABLE keyless (id int);
+CREATE TABLE low (id int PRIMARY KEY CONSTRAINT low_id CHECK (id < 100 AND id >= 0), v text);
+CREATE TABLE high (id int PRIMARY KEY CONSTRAINT high_id CHECK (id < 150), v text);
+CREATE TABLE top (id int PRIMARY KEY CHECK (id < 100), v int);
+CREATE TABLE listed (id int, kind text NOT NULL CHECK (kind IN ('a', 'b')), PRIMARY KEY (id, kind));
+"""
+HERE = """
+CREATE FOREIGN TABLE fine (id int NOT NULL, name varchar(10), low text COLLATE "C",
+    other int OPTIONS (column_name 'twice') GENERATED ALWAYS AS (id * 2) STORED) SERVER node1;
+CREATE FOREIGN TABLE gone (id int) SERVER node1;
+CREATE FOREIGN TABLE lost (id int, v text) SERVER node1;
+CREATE FOREIGN TABLE changed (id int, code int, wide bigint, short varchar(8),
+    sort text COLLATE "POSIX", part int NOT NULL) SERVER node1;
+CREATE FOREIGN TABLE keyless (id int) SERVER node1;
+CREATE TABLE ranged (id int, v text) PARTITION BY RANGE (id);
+CREATE FOREIGN TABLE low PARTITION OF ranged FOR VALUES FROM (0) TO (100) SERVER node1;
+CREATE FOREIGN TABLE high PARTITION OF ranged FOR VALUES FROM (100) TO (200) SERVER node1;
+CREATE FOREIGN TABLE top PARTITION OF ranged FOR VALUES FROM (200) TO (300) SERVER node1;
+CREATE TABLE kinds (id int, kind text) PARTITION BY LIST (kind);
+CREATE FOREIGN TABLE listed PARTITION OF kinds FOR VALUES IN ('b', 'a') SERVER node1;
+"""
+EXPECTED = """
+error: changed.code is integer here and text there
+warning: changed.wide is bigint here and integer there
+warning: changed.short is character varying(8) here and character varying(5) there
+error: changed.sort has collation POSIX here and default there
+warning: changed.part is NOT NULL here only
+warning: changed lacks more, which is NOT NULL and without a default there
+error: public.gone is missing
+error: public.lost has no column v
+error: top.v is text here and integer there
+warning: public.high refuses, by high_id, some rows
+error: public.top refuses, by top_id_check, every row
+note: nothing there keeps rows out that are not of the bounds; queries would miss them: high
+warning: no primary key or unique index there
+"""
+
+running = small_cluster(1)
+
+
+def find_problems(running: Cluster, code: ExitCode) -> list[dict[str, Any]]:
+    done = CliRunner().invoke(cli.app, ["doctor", "--dir", str(running.directory), "--json"])
+    assert done.exit_code == code, done.output
+    found = json.loads(done.output)
+    return [one for one in found if one["check"] == "definitions" and one["where"] == "node1"]
+
+
+def run(running: Cluster, *, here: str = "", there: str = "") -> None:
+    for server, text in ((running.nodes[0].server, there), (running.query, here)):
+        with catalog.connect(server) as connection:
+            if text:
+                connection.execute(text.encode())
+
+
+def mend(running: Cluster, advice: str) -> None:
+    """Runs the first statement of an advice, with what a person would fill in."""
+    advice = re.sub(r"\(\.\.\.\)", "(id)", advice).split(" Or", maxsplit=1)[0]
+    words, _, statement = advice.partition(": ")
+    assert words in ("Run here", "Run on the node"), advice
+    run(running, **{"here" if words == "Run here" else "there": statement})
+
+
+def test_definitions_are_compared(running: Cluster) -> None:
+    run(running, there=THERE, here=HERE)
+    found = find_problems(running, ExitCode.FAILED)
+    expected = EXPECTED.strip().splitlines()
+    texts = [f"{one['level']}: {one['text']}" for one in found]
+    assert [text[: len(line)] for text, line in zip(texts, expected, strict=True)] == expected
+    for one in found:
+        if "gone" not in one["text"]:
+            mend(running, one["advice"])
+    run(running, here="DROP FOREIGN TABLE gone")
+    note, good = find_problems(running, ExitCode.OK)
+    mend(running, note["advice"])
+    (good,) = find_problems(running, ExitCode.OK)
+    assert good["text"] == "8 foreign tables have the columns of the node's"
+
+
+@pytest.mark.parametrize("change", ["DROP CONSTRAINT solid_key", "DROP low", "ALTER id TYPE text"])
+def test_drift_is_seen(running: Cluster, change: str) -> None:
+    run(
+        running,
+        there="DROP TABLE IF EXISTS solid; CREATE TABLE solid (id int CONSTRAINT "
+        "solid_key PRIMARY KEY, low text)",
+        here="DROP FOREIGN TABLE IF EXISTS solid; IMPORT FOREIGN SCHEMA public LIMIT TO (solid) "
+        "FROM SERVER node1 INTO public",
+    )
+    run(running, there=f"ALTER TABLE solid {change}")
+    code = ExitCode.OK if "CONSTRAINT" in change else ExitCode.FAILED
+    assert any("solid" in one["text"] for one in find_problems(running, code))
