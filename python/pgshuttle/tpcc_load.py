@@ -24,6 +24,8 @@ class Load:
     style: Style = Style.FUNCTIONS
     relaxed: bool = False
     scale: float = 1
+    nwarm: int = 6  # calls of each transaction, behind which plans are kept
+    ncounted: int = 4  # and those whose round trips are counted
     ways: tuple[Way, ...] = tuple(Way)
 
     @property

@@ -31,8 +31,6 @@ SETTINGS_OF = {
     Way.HERE: {},
 }
 RELAXED = {"shuttle.strict_savepoints": "off"}
-NWARM = 6  # calls of each transaction, behind which plans are kept
-NCOUNTED = 4
 
 # what is called alone, with a label; by a customer's number or last name
 CASES: Mapping[str, tuple[Kind, bool | None]] = {
@@ -68,20 +66,22 @@ def count_trips(cluster: Cluster) -> int:
     return ntrips
 
 
-def call_alone(cluster: Cluster, client: Client, inputs: Inputs, case: str) -> tuple[float, float]:
+def call_alone(
+    cluster: Cluster, load: Load, client: Client, inputs: Inputs, case: str
+) -> tuple[float, float]:
     """Calls a transaction often enough; returns round trips and milliseconds of each call."""
     kind, by_name = CASES[case]
     ntrips = 0
     start_s = 0.0
-    for number in range(NWARM + NCOUNTED):
-        if number == NWARM:
+    for number in range(load.nwarm + load.ncounted):
+        if number == load.nwarm:
             ntrips = count_trips(cluster)
             start_s = time.monotonic()
         values = inputs.enter(kind, number, plain=True, by_name=by_name)
         if sqlstate := client.run(kind, values):
             raise ToolError(f"{case} failed: {sqlstate}")
     elapsed_ms = 1000 * (time.monotonic() - start_s)
-    return (count_trips(cluster) - ntrips) / NCOUNTED, elapsed_ms / NCOUNTED
+    return (count_trips(cluster) - ntrips) / load.ncounted, elapsed_ms / load.ncounted
 
 
 def count_calls(cluster: Cluster, load: Load, way: Way, relaxed: bool) -> list[CallTrips]:
@@ -93,7 +93,7 @@ def count_calls(cluster: Cluster, load: Load, way: Way, relaxed: bool) -> list[C
     with psycopg.connect(dsn, autocommit=True) as connection:
         client = Client(connection, load.style)
         for case in CASES:
-            round_trips, mean_ms = call_alone(cluster, client, inputs, case)
+            round_trips, mean_ms = call_alone(cluster, load, client, inputs, case)
             found.append(CallTrips(case, name, round_trips, round(mean_ms, 3)))
     return found
 

@@ -95,7 +95,8 @@ call_routine(SHUTTLE_UTILITY_PARAMETERS)
 	shuttle_call_run(previous_utility, SHUTTLE_UTILITY_ARGUMENTS);
 }
 
-/* No statement has two parts but TRUNCATE, where the order does not matter, and CALL: what it leaves behind is known around it. */
+/* A statement has one part. TRUNCATE has two, in any order; CALL has two, and the list of
+ * INSERTs that are not waited for must be around the call. */
 static void
 run_utility(SHUTTLE_UTILITY_PARAMETERS)
 {

@@ -18,8 +18,8 @@ const char	shuttle_merge_name[] = "Merge";
 const char	shuttle_keyed_write_name[] = "Keyed Write";
 const char	shuttle_routed_statement_name[] = "Routed Statement";
 
-/* Our routine is told from postgres_fdw's by a callback that they never share; a
- * served scan's is a copy with another way to the next row. */
+/* Callbacks of our routine that postgres_fdw's never has. The routine of a served
+ * scan is a copy with another IterateForeignScan. */
 static BeginForeignScan_function our_begin = NULL;
 static IterateForeignScan_function our_iterate = NULL;
 

@@ -22,14 +22,14 @@ extern const char shuttle_routed_statement_name[];
 extern bool shuttle_is_look_ahead(const PlanState *node);
 extern bool shuttle_is_routed_append(const PlanState *node);
 
-/* Keeps what our routine is told by. */
+/* Notes the callbacks that tell our routine from postgres_fdw's. */
 extern void shuttle_foreign_note_ours(const FdwRoutine *routine);
 
-/* True where a scan runs by our own callbacks: it is on a server of ours, and no
+/* True if a scan runs by our own callbacks: it is on a server of ours, and no
  * Look Ahead serves it. */
 extern bool shuttle_foreign_scan_is_ours(const ForeignScanState *scan);
 
-/* True where an expression contains the PARAM_EXEC parameter. */
+/* True if an expression contains the PARAM_EXEC parameter. */
 extern bool shuttle_expression_uses_param(Node *expression, int param);
 
 #endif							/* SHUTTLE_EXECUTOR_KINDS_H */

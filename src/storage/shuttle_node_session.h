@@ -16,6 +16,9 @@ extern int	shuttle_node_version(const ShuttleNode *node);
 /* Keeps messages that come from now on until the next call, which shows them as
  * messages of this server, or drops them. (notices.c) */
 extern void shuttle_notices_hold(void);
+
+/* False if there were more than are kept. */
+extern bool shuttle_notices_are_kept(void);
 extern void shuttle_notices_release(bool show);
 
 #endif							/* SHUTTLE_NODE_SESSION_H */

@@ -137,13 +137,16 @@ read_tablets(const char *columns, const List *tablets)
 	return text.data;
 }
 
-/* Storage options; NULL: none. */
+/* Storage options of a table's tablets; NULL: none. */
 static char *
-options_of(Oid tablet)
+options_of(Oid relid)
 {
+	Relation	rel = table_open(relid, NoLock);
+	Oid			tablet = RelationGetPartitionDesc(rel, true)->oids[0];
 	ShuttleNode *node = shuttle_node_get(GetForeignServerIdByRelId(tablet), GetUserId());
 	List	   *rows = shuttle_node_rows(node, SHUTTLE_OPTIONS_QUERY, 1, tablet);
 
+	table_close(rel, NoLock);
 	return rows == NIL ? NULL : ((char **) linitial(rows))[0];
 }
 
@@ -155,9 +158,9 @@ bring_back(Oid relid)
 	char	   *columns = shuttle_load_columns(relid);
 	ListCell   *cell;
 
-	shuttle_progress_show(relid, SHUTTLE_PROGRESS_ROWS);
+	options = options_of(relid);
+	shuttle_progress_show(relid, SHUTTLE_PROGRESS_ROWS);	/* counts rows from here */
 	tablets = detach_tablets(relid);
-	options = options_of(linitial_oid(tablets));
 	shuttle_surgery_plain(relid);
 	if (options != NULL)
 		(void) shuttle_local_run(psprintf("ALTER TABLE %s SET (%s)", shuttle_local_name(relid), options));

@@ -108,7 +108,7 @@ node_texts(const ShuttleCheck *check, const char *sql, Oid relid)
 	return texts;
 }
 
-/* That of a query of catalogs, in which $1 is the table. */
+/* The rows of a query of the node's catalogs, in which $1 is the table. */
 static List *
 catalog_texts(const ShuttleCheck *check, const char *sql)
 {

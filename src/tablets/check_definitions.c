@@ -4,8 +4,8 @@
  *
  * A node was sent texts of expressions as this server prints them, and it may print
  * them in other words: IN over varchar gets other casts, and versions differ. So if
- * two texts differ, both are given to a temporary table here that has the columns of
- * the table, and are compared as this server prints them then. The temporary table
+ * two texts differ, a temporary table here with the table's columns gets both, and what
+ * this server prints for each is compared. The temporary table
  * exists in a subtransaction that is rolled back.
  *-------------------------------------------------------------------------
  */
@@ -30,8 +30,8 @@ enum
 
 #define UNIQUE "UNIQUE "
 
-/* Of an index: what stands behind the name of the table, with UNIQUE in front. Those
- * of constraints are compared as constraints. */
+/* Checks and keys, and indexes that belong to no constraint. Of an index, the text
+ * behind the table's name, with UNIQUE in front. */
 static const char *const parts_query =
 "SELECT contype::text, pg_catalog.quote_ident(conname), pg_catalog.pg_get_constraintdef(oid)"
 " FROM pg_catalog.pg_constraint WHERE contype IN ('c', 'p', 'u') AND conrelid = $1"

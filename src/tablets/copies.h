@@ -32,7 +32,7 @@ extern bool shuttle_copies_same_key(ShuttleCopies *copies, HeapTuple one, HeapTu
 /* Inserts the rows (HeapTuples), or overwrites those with the same keys. */
 extern void shuttle_copies_put(ShuttleCopies *copies, const List *rows);
 
-/* Deletes the rows with the keys of these. */
+/* Deletes the rows whose keys these rows have. */
 extern void shuttle_copies_delete(ShuttleCopies *copies, const List *rows);
 
 /* Changes a row that has changed its key. */

@@ -92,12 +92,18 @@ shuttle_copy_triggers_create(Oid relid)
 	shuttle_copy_triggers_enable(relid);
 }
 
+/* While a dump is restored, there is only one of them for a moment. */
 void
 shuttle_copy_triggers_enable(Oid relid)
 {
-	(void) shuttle_local_run_as_superuser(psprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER zz_shuttle_copy,"
-												   " ENABLE ALWAYS TRIGGER zz_shuttle_send",
-												   shuttle_local_name(relid)));
+	static const char *const names[] = {"zz_shuttle_copy", "zz_shuttle_send"};
+
+	for (int i = 0; i < lengthof(names); i++)
+	{
+		if (OidIsValid(get_trigger_oid(relid, names[i], true)))
+			(void) shuttle_local_run_as_superuser(psprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s",
+														   shuttle_local_name(relid), names[i]));
+	}
 }
 
 void
@@ -358,7 +364,7 @@ shuttle_copies_are_current(void)
 /* ---- the trigger */
 
 /* The command that made the new row, or deleted the old one. A row that COPY
- * FREEZE wrote is not told by HeapTupleHeaderGetCmin(). */
+ * FREEZE wrote has no command for HeapTupleHeaderGetCmin(). */
 static CommandId
 command_of(const Change *change)
 {

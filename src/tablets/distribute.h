@@ -32,7 +32,7 @@ extern ShuttleRefusal *shuttle_refusal(int code, const char *message,
 extern void shuttle_lock_owned(Oid relid);
 
 /* True of tables that belong to this extension. */
-extern bool shuttle_is_own_table(Oid relid);
+extern bool shuttle_is_extension_table(Oid relid);
 
 /* Raises a refusal; NULL: does nothing. */
 extern void shuttle_refusal_raise(const ShuttleRefusal *refusal);

@@ -138,7 +138,7 @@ shuttle_refusal_raise(const ShuttleRefusal *refusal)
 }
 
 bool
-shuttle_is_own_table(Oid relid)
+shuttle_is_extension_table(Oid relid)
 {
 	Oid			extension = getExtensionOfObject(RelationRelationId, relid);
 
@@ -189,7 +189,7 @@ refuse_kind(Relation rel)
 		hint = "Only ordinary tables can be distributed.";
 	else if (rel->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
 		hint = "Temporary and unlogged tables stay on this server; use ALTER TABLE ... SET LOGGED first.";
-	else if (IsSystemRelation(rel) || shuttle_is_own_table(RelationGetRelid(rel)))
+	else if (IsSystemRelation(rel) || shuttle_is_extension_table(RelationGetRelid(rel)))
 		hint = "System catalogs, and tables of pg_shuttle, stay on this server.";
 	if (hint == NULL)
 		return NULL;

@@ -55,7 +55,7 @@ find_kind_hint(Relation rel)
 		return "Only ordinary tables can be reference tables.";
 	if (rel->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
 		return "Temporary and unlogged tables have no copies; use ALTER TABLE ... SET LOGGED first.";
-	if (IsSystemRelation(rel) || shuttle_is_own_table(RelationGetRelid(rel)))
+	if (IsSystemRelation(rel) || shuttle_is_extension_table(RelationGetRelid(rel)))
 		return "System catalogs, and tables of pg_shuttle, have no copies.";
 	if (shuttle_local_text(family_query, RelationGetRelid(rel)) != NULL)
 		return "Only tables without parents and children can be reference tables.";

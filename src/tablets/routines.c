@@ -190,7 +190,7 @@ shuttle_routine_name(Oid routine)
 	return name;
 }
 
-/* The statement that makes a routine on nodes that do not have it so. */
+/* The statement that makes a routine on a node, unless the node has the same one. */
 static char *
 make_text(Oid routine)
 {

@@ -9,9 +9,9 @@
  * changes nothing.
  *
  * The relcache rebuilds an entry in place if the relation was made or got its
- * storage in this transaction, and then its kind must not change. So the entry
- * is told that it was not (forget_newness()), and is thrown away as others are.
- * What that loses is only needed where wal_level is minimal. New storage is told
+ * storage in this transaction, and then its kind must not change. So
+ * forget_newness() clears those marks, and the entry is thrown away as others are.
+ * The marks are only needed if wal_level is minimal. New storage is told
  * to the relcache as core does it: with that wal_level it is not logged.
  *
  * Core did the same when a rule made a view of a table (DefineQueryRewrite(),

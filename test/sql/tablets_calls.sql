@@ -111,6 +111,28 @@ CREATE FUNCTION definer(a int) RETURNS text SECURITY DEFINER LANGUAGE sql AS 'SE
 CREATE PROCEDURE commits(a int) LANGUAGE plpgsql AS $$BEGIN UPDATE account SET name = 'c' WHERE id = a; COMMIT; END $$;
 CREATE FUNCTION changes_item(a int) RETURNS int LANGUAGE plpgsql AS
 	$$BEGIN UPDATE item SET price = price WHERE id = (SELECT item FROM entry WHERE account = a LIMIT 1); RETURN 1; END $$;
+-- each of these would go wrong without an error
+CREATE FUNCTION by_category(a int, b int) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	UPDATE account SET balance = balance + 1 WHERE id = b;
+	RETURN 'yes';
+EXCEPTION WHEN plpgsql_error THEN
+	RETURN 'no';
+END $$;
+CREATE FUNCTION of_outer(a int, b int) RETURNS text LANGUAGE sql AS
+	'SELECT string_agg(c.name, '','' ORDER BY i.id) FROM item i LEFT JOIN account c ON c.id = i.id AND i.id = b';
+CREATE FUNCTION leaves_cursor(a int) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE mine CURSOR FOR SELECT no FROM entry WHERE account = a;
+BEGIN
+	OPEN mine;
+	RETURN 1;
+END $$;
+CREATE DOMAIN seven AS int DEFAULT 7;
+CREATE TABLE has_domain (id int PRIMARY KEY, v seven);
+SET client_min_messages = warning;
+SELECT shuttle.distribute_table('has_domain', 'id', tablets => 4, colocate_with => 'account');
+RESET client_min_messages;
+CREATE FUNCTION put_domain(a int) RETURNS int LANGUAGE sql AS 'INSERT INTO has_domain (id) VALUES (a) RETURNING v';
 CREATE TABLE here (a int);
 CREATE FUNCTION uses_here(a int) RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM account, here WHERE id = uses_here.a';
 CREATE FUNCTION joins_far(a int) RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM account c JOIN entry e ON e.account = c.id + 1 WHERE c.id = a';
@@ -119,7 +141,7 @@ DO $$
 DECLARE f regprocedure;
 BEGIN
 	FOR f IN SELECT oid FROM pg_proc WHERE pronamespace = 'shop'::regnamespace AND proname IN ('balance_of', 'entries_of', 'buy', 'transfer',
-		'close_account', 'touch', 'nested', 'stamp', 'named', 'nothing', 'no_key', 'dynamic', 'message', 'who', 'definer', 'commits', 'changes_item', 'uses_here', 'joins_far') LOOP
+		'close_account', 'touch', 'nested', 'stamp', 'named', 'nothing', 'by_category', 'of_outer', 'leaves_cursor', 'put_domain', 'no_key', 'dynamic', 'message', 'who', 'definer', 'commits', 'changes_item', 'uses_here', 'joins_far') LOOP
 		PERFORM shuttle.distribute_function(f, '$1');
 	END LOOP;
 	PERFORM shuttle.distribute_function('rich_of(int[], int)', 'a', 'account');
@@ -138,7 +160,7 @@ BEGIN
 	RETURN 'no call';
 END $$;
 SELECT f, place_of('SELECT * FROM ' || f) FROM unnest('{balance_of(3),entries_of(3),"buy(3, 2)","transfer(3, 4, 5)","rich_of(''{3}'', 3)",
-	nested(3),stamp(3),"named(3, ''abc'', ''def'')",nothing(3),no_key(3),dynamic(3),message(3),who(3),definer(3),changes_item(3),uses_here(3),joins_far(3),total()}'::text[]) AS f;
+	nested(3),stamp(3),"named(3, ''abc'', ''def'')",nothing(3),"by_category(3, 4)","of_outer(3, 4)",leaves_cursor(3),put_domain(3),no_key(3),dynamic(3),message(3),who(3),definer(3),changes_item(3),uses_here(3),joins_far(3),total()}'::text[]) AS f;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT balance_of(3);
 EXPLAIN (COSTS OFF, VERBOSE) SELECT amount, no FROM entries_of(3, above => 100);
 
@@ -183,6 +205,7 @@ FROM (SELECT s, run(s, false) AS a, run(s, true) AS b FROM (
 	UNION ALL SELECT format('SELECT * FROM %s(%s)', f, i) FROM generate_series(1, 4) AS i,
 		unnest('{nested,no_key,dynamic,message,who,definer,changes_item,uses_here,joins_far}'::text[]) AS f
 	UNION ALL SELECT format('SELECT * FROM named(%s, ''abcdef'', ''ghijk'')', i) FROM generate_series(1, 10) AS i
+	UNION ALL SELECT format('SELECT * FROM %s(%s, %s)', f, i, i * 3) FROM generate_series(1, 10) AS i, unnest('{by_category,of_outer}'::text[]) AS f
 	UNION ALL SELECT format('SELECT * FROM nothing(%s)', i) FROM generate_series(1, 10) AS i
 	UNION ALL SELECT 'SELECT * FROM balance_of(NULL)' UNION ALL SELECT 'SELECT * FROM total()') AS q(s)) AS t;
 RESET client_min_messages;
@@ -270,8 +293,9 @@ SELECT shuttle.local_table('later');
 SELECT put(231, 232), place_of('SELECT * FROM put(241, 242)');
 DROP FUNCTION put(int, int);
 SELECT count(*) FROM shuttle.routines WHERE routine LIKE '%put(%';
+SELECT place_of('SELECT * FROM nested(3)');
 SELECT shuttle.local_function('balance_of(int)');
-SELECT place_of('SELECT * FROM balance_of(3)');
+SELECT place_of('SELECT * FROM balance_of(3)'), place_of('SELECT * FROM nested(3)');
 
 -- ---- bad input
 SELECT shuttle.local_function('balance_of(int)');

@@ -13,8 +13,8 @@
  * - all handlers do the same: nothing, ROLLBACK, or RAISE without values; those
  *	 of blocks around it, too.
  *
- * Another statement's error may come before that of the INSERT, and be caught
- * where that of the INSERT would not have been. So, before a block is rolled
+ * Another statement may fail before the error of the INSERT is known, and a handler
+ * may catch that error though it would not catch the INSERT's. So, before a block is rolled
  * back, the INSERT's answer is read. If it is an error that the block does not
  * catch, or raises again, it is raised before the handler's first
  * statement, or behind the block.
@@ -242,8 +242,8 @@ list_assigns(const Scope *scope, List *statements)
 	return false;
 }
 
-/* IDs are given in the order of the source. A statement's own comes behind those
- * of statements within it, but that of a FOR loop. */
+/* PL/pgSQL gives a statement its ID when it has parsed it, so behind the statements
+ * within it; but a FOR loop gets its ID before them. */
 static unsigned int
 last_id(const PLpgSQL_stmt *statement)
 {

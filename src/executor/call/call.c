@@ -23,12 +23,14 @@
 #include "commands/trigger.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "parser/parse_expr.h"
 #include "pgtime.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/bytea.h"
 #include "utils/float.h"
 #include "utils/guc.h"
+#include "utils/pg_locale.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
@@ -50,11 +52,13 @@
 
 #define SET(name, value) "pg_catalog.set_config('" name "', " value ", true)"
 
-/* Traps look at the last one. Statements of ours have a node plan as it likes;
- * within a call, all keys must be known when it plans. */
+/* Traps look at shuttle_node.call. Within a call all keys must be known when the node
+ * plans, so it makes custom plans. */
 static const char *const enter_sql =
 "SELECT " SET("search_path", "$1") ", " SET("TimeZone", "$2") ", " SET("DateStyle", "'ISO, MDY'") ", "
-SET("plan_cache_mode", "'force_custom_plan'") ", " SET("shuttle_node.call", "'on'");
+SET("lc_numeric", "$3") ", " SET("lc_time", "$4") ", " SET("lc_monetary", "$5") ", "
+SET("constraint_exclusion", "'partition'") ", " SET("plan_cache_mode", "'force_custom_plan'") ", "
+SET("shuttle_node.call", "'on'");
 
 static const char *const leave_sql =
 "SELECT " SET("search_path", "'pg_catalog'") ", " SET("TimeZone", "'GMT'") ", "
@@ -93,7 +97,8 @@ has_usual_formats(void)
 {
 	return DateStyle == USE_ISO_DATES && DateOrder == DATEORDER_MDY &&
 		IntervalStyle == INTSTYLE_POSTGRES && extra_float_digits > 0 &&
-		bytea_output == BYTEA_OUTPUT_HEX && Array_nulls;
+		bytea_output == BYTEA_OUTPUT_HEX && Array_nulls && !Transform_null_equals &&
+		strcmp(GetConfigOption("standard_conforming_strings", false, false), "on") == 0;
 }
 
 static Oid
@@ -117,7 +122,12 @@ has_all_rights(const ShuttleCallBody *body)
 
 	foreach(cell, body->relids)
 	{
-		if (!has_privs_of_role(GetUserId(), owner_of(lfirst_oid(cell))))
+		AclMode		needed = ACL_SELECT;
+
+		if ((body->writes || body->locks) && shuttle_table_kind(lfirst_oid(cell)) == SHUTTLE_TABLE_DISTRIBUTED)
+			needed |= ACL_INSERT | ACL_UPDATE | ACL_DELETE;
+		if (!has_privs_of_role(GetUserId(), owner_of(lfirst_oid(cell))) ||
+			pg_class_aclmask(lfirst_oid(cell), GetUserId(), needed, ACLMASK_ALL) != needed)
 			return false;
 	}
 	foreach(cell, body->routines)
@@ -273,7 +283,10 @@ static void
 ship(void *arg)
 {
 	Shipping   *shipping = arg;
-	const char *const settings[] = {shipping->body->path, pg_get_timezone_name(session_timezone)};
+	const char *const settings[] = {
+		shipping->body->path, pg_get_timezone_name(session_timezone),
+		locale_numeric, locale_time, locale_monetary,
+	};
 	ShuttleDecoder *decoder = make_decoder(shipping->call->desc);
 	ShuttleRequest *enter = send_text(shipping, enter_sql, lengthof(settings), settings);
 	ShuttleRequest *call;
@@ -295,6 +308,8 @@ ship(void *arg)
 		take_rows(shipping, call, decoder);
 	finish(call);
 	finish(leave);
+	if (!shuttle_notices_are_kept())
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg_internal("the node sent too many messages")));
 }
 
 /* An error of a connection is not one of the call. */

@@ -19,6 +19,7 @@
 #include "catalog/pg_type.h"
 #include "commands/proclang.h"
 #include "executor/functions.h"
+#include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/analyze.h"
@@ -35,9 +36,13 @@
 #include "utils/syscache.h"
 
 #include "base/shuttle_compat.h"
+#include "cluster/shuttle_cluster.h"
 #include "executor/ahead/safe_values.h"
 #include "executor/call/call.h"
 #include "tablets/shuttle_tablets.h"
+
+/* How often a body is analyzed again because something has changed meanwhile. */
+#define MOST_ROUNDS 5
 
 typedef struct KeptBody
 {
@@ -50,6 +55,7 @@ typedef struct KeptBody
 } KeptBody;
 
 static HTAB *kept = NULL;
+static Oid	routines_table = InvalidOid;
 
 /* ---- what is kept */
 
@@ -59,6 +65,8 @@ forget_by_relation(Datum arg, Oid relid)
 	HASH_SEQ_STATUS scan;
 	KeptBody   *entry;
 
+	if (relid == routines_table)
+		relid = InvalidOid;
 	hash_seq_init(&scan, kept);
 	while ((entry = hash_seq_search(&scan)) != NULL)
 	{
@@ -86,6 +94,7 @@ make_kept(void)
 
 	kept = hash_create("pg_shuttle bodies of routines", 16, &control,
 					   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	routines_table = shuttle_extension_table(SHUTTLE_TABLE_ROUTINES);
 	CacheRegisterRelcacheCallback(forget_by_relation, (Datum) 0);
 	CacheRegisterSyscacheCallback(PROCOID, forget_all, (Datum) 0);
 	CacheRegisterSyscacheCallback(TYPEOID, forget_all, (Datum) 0);
@@ -103,14 +112,19 @@ shuttle_call_refuse(ShuttleCallBody *body, const char *refusal)
 }
 
 static bool
-has_same_types(const FormData_pg_proc *form)
+has_same_types(HeapTuple tuple)
 {
+	const FormData_pg_proc *form = (const FormData_pg_proc *) GETSTRUCT(tuple);
+	Oid		   *types;
+	char	  **names;
+	char	   *modes;
+	int			nargs;
 	bool		same = form->prorettype == VOIDOID || form->prorettype == RECORDOID ||
 		(get_typtype(form->prorettype) == TYPTYPE_BASE && shuttle_call_type_is_alike(form->prorettype));
 
-	for (int i = 0; i < form->pronargs; i++)
-		same &= get_typtype(form->proargtypes.values[i]) == TYPTYPE_BASE &&
-			shuttle_call_type_is_alike(form->proargtypes.values[i]);
+	nargs = get_func_arg_info(tuple, &types, &names, &modes);
+	for (int i = 0; i < nargs; i++)
+		same &= get_typtype(types[i]) == TYPTYPE_BASE && shuttle_call_type_is_alike(types[i]);
 	return same && !OidIsValid(form->provariadic);
 }
 
@@ -168,6 +182,8 @@ apply_settings(ShuttleCallBody *body, HeapTuple tuple)
 	{
 		if (strncmp(TextDatumGetCString(texts[i]), "search_path=", strlen("search_path=")) != 0)
 			shuttle_call_refuse(body, "it has SET of another setting than search_path");
+		else if (strstr(TextDatumGetCString(texts[i]), "$user") != NULL)
+			shuttle_call_refuse(body, "its search_path depends on the user");
 	}
 	if (body->refusal == NULL)
 		ProcessGUCArray(DatumGetArrayTypeP(settings), PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE);
@@ -209,7 +225,7 @@ shuttle_call_check_routine(ShuttleCallBody *body, Oid routine)
 		shuttle_call_refuse(body, psprintf("%s() is SECURITY DEFINER", NameStr(form->proname)));
 	else if (form->prokind != PROKIND_FUNCTION && form->prokind != PROKIND_PROCEDURE)
 		shuttle_call_refuse(body, psprintf("%s() is neither a function nor a procedure", NameStr(form->proname)));
-	else if (!has_same_types(form))
+	else if (!has_same_types(tuple))
 		shuttle_call_refuse(body, psprintf("%s() has arguments or results of a type that nodes may not have",
 										   NameStr(form->proname)));
 	else
@@ -334,6 +350,7 @@ fill(KeptBody *entry)
 		MemoryContextDelete(entry->cxt);
 	entry->cxt = NULL;
 	entry->body = NULL;
+	routines_table = shuttle_extension_table(SHUTTLE_TABLE_ROUTINES);
 	entry->is_valid = true;		/* until a change comes meanwhile */
 	error = shuttle_catch_error(find_out, &body);
 	if (error != NULL)
@@ -360,6 +377,7 @@ shuttle_call_body(Oid routine)
 {
 	KeptBody   *entry;
 	bool		found;
+	int			nrounds = 0;
 	ListCell   *cell;
 
 	if (kept == NULL)
@@ -380,6 +398,8 @@ shuttle_call_body(Oid routine)
 		/* a table that is being moved or changed is waited for */
 		foreach(cell, list_copy(entry->body->relids))
 			LockRelationOid(lfirst_oid(cell), AccessShareLock);
-	} while (!entry->is_valid);
+	} while (!entry->is_valid && ++nrounds < MOST_ROUNDS);
+	if (!entry->is_valid)
+		shuttle_call_refuse(entry->body, "its tables change all the time");
 	return entry->body;
 }

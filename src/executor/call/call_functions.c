@@ -83,7 +83,7 @@ shuttle_call_function_is_alike(Oid function, bool *uses_clock)
 	form = (const FormData_pg_proc *) GETSTRUCT(tuple);
 	name = NameStr(form->proname);
 	is_alike = is_named(name, others, lengthof(others)) || is_about_time(form);
-	if (is_named(name, clocks, lengthof(clocks)))
+	if (is_named(name, clocks, lengthof(clocks)) || (strcmp(name, "age") == 0 && form->pronargs == 1))
 		*uses_clock = is_alike = true;
 	ReleaseSysCache(tuple);
 	return is_alike;
@@ -92,6 +92,8 @@ shuttle_call_function_is_alike(Oid function, bool *uses_clock)
 bool
 shuttle_call_type_is_alike(Oid type)
 {
+	if (OidIsValid(get_element_type(type)))
+		type = get_element_type(type);
 	switch (type)
 	{
 		case REGPROCOID:

@@ -152,7 +152,8 @@ check_handlers(Walk *walk, const PLpgSQL_exception_block *exceptions)
 
 		for (condition = handler->conditions; condition != NULL; condition = condition->next)
 		{
-			if (condition->sqlerrstate == ERRCODE_ASSERT_FAILURE)
+			if (condition->sqlerrstate == ERRCODE_ASSERT_FAILURE ||
+				condition->sqlerrstate == ERRCODE_TO_CATEGORY(ERRCODE_ASSERT_FAILURE))
 				shuttle_call_refuse(walk->body, "it catches ASSERT_FAILURE");
 		}
 		check_list(walk, handler->action);
@@ -238,25 +239,11 @@ check_raise(Walk *walk, const PLpgSQL_stmt_raise *statement)
 {
 	ListCell   *cell;
 
+	if (statement->elog_level < INFO)
+		shuttle_call_refuse(walk->body, "it has RAISE LOG or DEBUG");
 	check_expressions(walk, statement->params);
 	foreach(cell, statement->options)
 		(void) check_expression(walk, ((const PLpgSQL_raise_option *) lfirst(cell))->expr);
-}
-
-static void
-check_fetch(Walk *walk, const PLpgSQL_stmt_fetch *statement)
-{
-	(void) check_expression(walk, statement->expr);
-	assign(walk, statement->target, check_cursor(walk, statement->curvar, NULL));
-}
-
-static void
-check_open(Walk *walk, const PLpgSQL_stmt_open *statement)
-{
-	if (statement->query != NULL || statement->dynquery != NULL)
-		shuttle_call_refuse(walk->body, "it has a cursor without a query of its own");
-	else
-		(void) check_cursor(walk, statement->curvar, statement->argquery);
 }
 
 static void
@@ -355,12 +342,7 @@ check_statement(Walk *walk, PLpgSQL_stmt *statement)
 			check_diagnostics(walk, (PLpgSQL_stmt_getdiag *) statement);
 			break;
 		case PLPGSQL_STMT_OPEN:
-			check_open(walk, (PLpgSQL_stmt_open *) statement);
-			break;
-		case PLPGSQL_STMT_FETCH:
-			check_fetch(walk, (PLpgSQL_stmt_fetch *) statement);
-			break;
-		case PLPGSQL_STMT_CLOSE:
+			shuttle_call_refuse(walk->body, "it has OPEN, and the cursor may outlive it");
 			break;
 		case PLPGSQL_STMT_ROLLBACK:
 			if (!walk->in_handler || walk->nested)

@@ -38,12 +38,16 @@
 #include "executor/call/call.h"
 #include "tablets/shuttle_tablets.h"
 
-/* A column with one value, or one of an array's, in all rows that matter. */
+/* A column that has a known value, or a value of a known array, in all rows that the
+ * query needs. */
 typedef struct FixedColumn
 {
 	int			rtindex;
 	AttrNumber	column;
-	bool		has_one;		/* value, which equal columns have, too */
+	Oid			equality;		/* operator and collation, if it has one
+								 * value, */
+	Oid			collation;		/* which columns that are equal by them have,
+								 * too */
 } FixedColumn;
 
 /* ---- keys */
@@ -83,7 +87,7 @@ is_value(Node *node)
 }
 
 static bool
-is_fixed(const List *fixed, const Var *column, bool has_one)
+is_fixed(const List *fixed, const Var *column, const OpExpr *by)
 {
 	ListCell   *cell;
 
@@ -92,20 +96,21 @@ is_fixed(const List *fixed, const Var *column, bool has_one)
 		const FixedColumn *known = lfirst(cell);
 
 		if (known->rtindex == column->varno && known->column == column->varattno &&
-			(known->has_one || !has_one))
+			(by == NULL || (known->equality == by->opno && known->collation == by->inputcollid)))
 			return true;
 	}
 	return false;
 }
 
 static List *
-add_fixed(List *fixed, const Var *column, bool has_one)
+add_fixed(List *fixed, const Var *column, const OpExpr *by)
 {
 	FixedColumn *known = palloc_object(FixedColumn);
 
 	known->rtindex = column->varno;
 	known->column = column->varattno;
-	known->has_one = has_one;
+	known->equality = by == NULL ? InvalidOid : by->opno;
+	known->collation = by == NULL ? InvalidOid : by->inputcollid;
 	return lappend(fixed, known);
 }
 
@@ -132,11 +137,17 @@ fixed_by(const List *fixed, Node *condition)
 		return NULL;
 	left = as_column(linitial(args));
 	right = as_column(lsecond(args));
-	if (left != NULL && (is_value(lsecond(args)) || (right != NULL && is_fixed(fixed, right, true))))
+	if (left != NULL && is_value(lsecond(args)))
 		return left;
-	if (right != NULL && (is_value(linitial(args)) || (left != NULL && is_fixed(fixed, left, true))))
+	if (right != NULL && is_value(linitial(args)))
 		return right;
-	return NULL;
+
+	/* as in an equivalence class: one operator and collation, and no casts */
+	if (!IsA(linitial(args), Var) || !IsA(lsecond(args), Var) || left == NULL || right == NULL)
+		return NULL;
+	if (is_fixed(fixed, right, (OpExpr *) condition))
+		return left;
+	return is_fixed(fixed, left, (OpExpr *) condition) ? right : NULL;
 }
 
 /* All columns that conditions fix, to a fixpoint. */
@@ -154,11 +165,11 @@ fixed_columns(const List *conditions)
 		foreach(cell, conditions)
 		{
 			const Var  *column = fixed_by(fixed, lfirst(cell));
-			bool		has_one = IsA(lfirst(cell), OpExpr);
+			const OpExpr *by = IsA(lfirst(cell), OpExpr) ? lfirst(cell) : NULL;
 
-			if (column != NULL && !is_fixed(fixed, column, has_one))
+			if (column != NULL && !is_fixed(fixed, column, by))
 			{
-				fixed = add_fixed(fixed, column, has_one);
+				fixed = add_fixed(fixed, column, by);
 				found = true;
 			}
 		}
@@ -180,6 +191,22 @@ add_conditions(List *conditions, Node *node)
 	return conditions;
 }
 
+/* Conditions of an outer join that fix a column by themselves: others do not go
+ * to a table of its nullable side alone. */
+static List *
+own_conditions(Node *quals)
+{
+	List	   *own = NIL;
+	ListCell   *cell;
+
+	foreach(cell, add_conditions(NIL, quals))
+	{
+		if (fixed_by(NIL, lfirst(cell)) != NULL)
+			own = lappend(own, lfirst(cell));
+	}
+	return own;
+}
+
 /* conditions: those that all rows of the item meet, applied to its tables. */
 static void
 check_keys(ShuttleCallBody *body, const Query *query, Node *item, List *conditions)
@@ -193,7 +220,7 @@ check_keys(ShuttleCallBody *body, const Query *query, Node *item, List *conditio
 		{
 			Var			key = {.varno = rtindex,.varattno = key_of(rte->relid)};
 
-			if (!is_fixed(fixed_columns(conditions), &key, false))
+			if (!is_fixed(fixed_columns(conditions), &key, NULL))
 				shuttle_call_refuse(body, psprintf("a query does not fix the key of table \"%s\"",
 												   get_rel_name(rte->relid)));
 		}
@@ -209,7 +236,7 @@ check_keys(ShuttleCallBody *body, const Query *query, Node *item, List *conditio
 	else
 	{
 		const JoinExpr *join = castNode(JoinExpr, item);
-		List	   *own = add_conditions(NIL, join->quals);
+		List	   *own = own_conditions(join->quals);
 		List	   *all = join->jointype == JOIN_INNER ? add_conditions(conditions, join->quals) : NIL;
 
 		check_keys(body, query, join->larg, join->jointype == JOIN_INNER ? all :
@@ -249,7 +276,8 @@ needs_default(const Query *query, Relation rel)
 		ListCell   *cell;
 
 		if (attribute->attisdropped || attribute->attgenerated != '\0' ||
-			(!attribute->atthasdef && attribute->attidentity == '\0'))
+			(!attribute->atthasdef && attribute->attidentity == '\0' &&
+			 get_typdefault(attribute->atttypid) == NULL))
 			continue;
 		foreach(cell, query->targetList)
 			is_given |= lfirst_node(TargetEntry, cell)->resno == attribute->attnum;
@@ -447,6 +475,7 @@ check_walker(Node *node, void *arg)
 		case T_Param:
 		case T_RelabelType:
 		case T_CoerceViaIO:
+		case T_ArrayCoerceExpr:
 		case T_CoerceToDomain:
 		case T_FuncExpr:
 		case T_RowExpr:

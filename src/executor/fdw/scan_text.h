@@ -30,9 +30,8 @@ extern bool shuttle_sql_find_table(const char *sql, const char **begin,
  * (0); NULL if it is not found. */
 extern char *shuttle_sql_add_sample(const char *sql, int alias, const char *clause);
 
-/*
- * True if a SELECT has TABLESAMPLE; and adds REPEATABLE (seed) where it lacks.
- */
+/* True if a SELECT has TABLESAMPLE. The second function adds REPEATABLE (seed) to those
+ * that have none. */
 extern bool shuttle_sql_samples(const char *sql);
 extern char *shuttle_sql_add_seed(const char *sql, double seed);
 

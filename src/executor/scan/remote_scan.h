@@ -55,10 +55,10 @@ typedef struct ShuttleRemoteScan
 	ShuttleCounters counters;
 } ShuttleRemoteScan;
 
-/* True where the scan's state is a ShuttleRemoteScan, and nobody serves it. */
+/* True if the scan's state is a ShuttleRemoteScan, and nobody serves it. */
 extern bool shuttle_remote_scan_is_plain(const ForeignScanState *scan);
 
-/* True where what is computed for the SELECT raises nothing. */
+/* True if computing the SELECT's parameters cannot raise an error. */
 extern bool shuttle_remote_scan_has_safe_values(const ForeignScan *plan);
 
 /* Rows that may be locked at a time; 0: any number. */

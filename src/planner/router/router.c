@@ -10,7 +10,8 @@
  * would plan each tablet, is not called.
  *
  * If keys differ, or tables are of several groups, the rows may be on several
- * nodes. Then the plan keeps the query, and core plans it if they are.
+ * nodes. Then the plan keeps the query. If the rows turn out to be on several
+ * nodes, core plans that query.
  *
  * Memory: what is found lives in the caller's context; the plan copies nothing
  * of the query, like core's.

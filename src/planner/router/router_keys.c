@@ -79,8 +79,8 @@ static QueryLevel *make_level(QueryLevel *outer, Query *query);
 
 /* ---- columns and their values */
 
-/* The expression below casts that change nothing. Equality of char(n) ignores
- * spaces at the end, which those of other strings tell apart. */
+/* The expression below casts that change nothing. A cast of char(n) to text changes
+ * its meaning: char(n) ignores spaces at the end when it compares, text does not. */
 static Node *
 without_relabel(Node *node)
 {

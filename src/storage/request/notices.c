@@ -212,6 +212,12 @@ shuttle_notices_hold(void)
 	held = true;
 }
 
+bool
+shuttle_notices_are_kept(void)
+{
+	return ndropped == 0;
+}
+
 void
 shuttle_notices_release(bool show)
 {

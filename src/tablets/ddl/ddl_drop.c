@@ -214,10 +214,12 @@ finish_drops(bool cascade)
 	}
 	if (!shuttle_settings.enable_ddl)
 		return;
-	if (dropped != NIL)
-		drop_on_nodes(cascade);
+
+	/* a routine may depend on a table */
 	foreach(cell, routines)
 		shuttle_routine_drop(lfirst(cell));
+	if (dropped != NIL)
+		drop_on_nodes(cascade);
 }
 
 bool

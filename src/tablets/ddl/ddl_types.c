@@ -169,7 +169,7 @@ statement_text(const ShuttleDdl *ddl)
 	return ddl->pstmt->stmt_len > 0 ? pnstrdup(begin, ddl->pstmt->stmt_len) : pstrdup(begin);
 }
 
-/* Notices of nodes say what those of this server have said. */
+/* Nodes' notices are turned off: this server has given the same ones. */
 static char *
 text_for_nodes(const ShuttleDdl *ddl, const char *schemas)
 {
