@@ -123,7 +123,10 @@ sub attempt
 		return if $out =~ /^f\|(?!XX)\w{5}\|/m || $kind eq 'tag';
 	}
 	return if $name eq 'what is prepared' && $out =~ /\|not known: /;
-	if (!@codes && ShuttleGarbage::keeps_values($kind) && plain($out) ne plain($right))
+
+	# rules of a node may return another number of rows than were written, so a missing one is not noticed
+	my $may_miss = $name eq 'a returning write' && $kind eq 'dropped';
+	if (!@codes && !$may_miss && ShuttleGarbage::keeps_values($kind) && plain($out) ne plain($right))
 	{
 		push @wrong, "$label: says $out, not $right";
 	}
