@@ -27,7 +27,7 @@
 #include "executor/routed/routed.h"
 #include "executor/shuttle_executor.h"
 #include "executor/statistics/statistics.h"
-#include "executor/write/keyed_write.h"
+#include "executor/keyed/keyed_write.h"
 #include "executor/write/write.h"
 #include "executor/write/write_table.h"
 

@@ -8,7 +8,7 @@
  * class with most of the rows, or with most tables, is advised first, then the
  * next one of the tables that are left.
  *
- * A table can be in a class if distribute_table() refuses nothing
+ * A table can be in a class (advise_classes.c) if distribute_table() refuses nothing
  * (distribute_checks.c) and its foreign keys relate it to tables of the class, or
  * lead to tables that can become reference tables. A small table that others have
  * links to becomes one, too. All else stays local.
@@ -26,80 +26,17 @@
 #include "utils/tuplestore.h"
 
 #include "base/shuttle_compat.h"
+#include "tablets/advise.h"
 #include "tablets/distribute.h"
 #include "tablets/tablets_internal.h"
 
 #define NCOLUMNS 4
-
-/* A copy on each node costs little up to this size, in bytes; */
-#define SMALL_BYTES (64 * 1024 * 1024)
-
-/* and up to this part of the class that needs it. */
-#define REFERENCE_PART 4
-
-typedef enum AdvisedKind
-{
-	ADVISED_NOTHING,
-	ADVISED_DISTRIBUTE,
-	ADVISED_REFERENCE,
-	ADVISED_LOCAL
-} AdvisedKind;
 
 static const char *const kind_names[] = {
 	[ADVISED_DISTRIBUTE] = "distribute",
 	[ADVISED_REFERENCE] = "reference",
 	[ADVISED_LOCAL] = "local",
 };
-
-/* A table that advice is given for. */
-typedef struct Candidate
-{
-	Oid			relid;
-	int64		bytes;
-	bool		is_parent;		/* of a link */
-	bool		changes_often;	/* more rows were changed than inserted */
-	AttrNumber	first_key;		/* first column of the primary key, or 0 */
-	AdvisedKind kind;
-	AttrNumber	key;
-	const char *because;
-	Bitmapset  *fits;			/* columns that could spread it, alone */
-	Bitmapset  *unfit;
-	Bitmapset  *tried;			/* as roots, since a class was found */
-	bool		copies_known;
-	bool		can_be_copied;	/* be a reference table */
-} Candidate;
-
-/* Tables are numbers in Advice.tables. */
-typedef struct Link
-{
-	int			child;
-	int			parent;
-	AttrNumber	child_column;
-	AttrNumber	parent_column;
-	bool		same_type;
-	Oid			constraint;		/* or InvalidOid: by names */
-} Link;
-
-/* A class that is tried: the key of each table, 0 if it does not belong to it. */
-typedef struct KeyClass
-{
-	int			root;
-	AttrNumber *keys;
-	const Link **links;			/* by which a table came in */
-	int			ntables;
-	int64		bytes;
-} KeyClass;
-
-typedef struct Advice
-{
-	Candidate  *tables;
-	int			ntables;
-	Link	   *links;			/* foreign keys, then names */
-	int			nlinks;
-	int			nforeign;
-	List	   *relids;
-	int64		bytes;			/* of all tables */
-} Advice;
 
 SHUTTLE_SQL_FUNCTION(shuttle_advise);
 
@@ -165,7 +102,7 @@ static const char *const names_query =
 " ORDER BY relname COLLATE \"C\", oid, length(name), name COLLATE \"C\", parent::regclass::text COLLATE \"C\", parent_column";
 
 static int
-find_table(const Advice *advice, Oid relid)
+find_table(const ShuttleAdvice *advice, Oid relid)
 {
 	for (int i = 0; i < advice->ntables; i++)
 	{
@@ -176,16 +113,16 @@ find_table(const Advice *advice, Oid relid)
 }
 
 static void
-read_tables(Advice *advice)
+read_tables(ShuttleAdvice *advice)
 {
 	List	   *rows = shuttle_local_rows(tables_query, InvalidOid);
 	ListCell   *cell;
 
-	advice->tables = palloc0_array(Candidate, list_length(rows));
+	advice->tables = palloc0_array(ShuttleCandidate, list_length(rows));
 	foreach(cell, rows)
 	{
 		char	  **row = lfirst(cell);
-		Candidate  *table = &advice->tables[advice->ntables++];
+		ShuttleCandidate *table = &advice->tables[advice->ntables++];
 
 		table->relid = atooid(row[0]);
 		table->bytes = pg_strtoint64(row[1]);
@@ -198,17 +135,17 @@ read_tables(Advice *advice)
 
 /* Foreign keys come first: they count more than names. */
 static void
-read_links(Advice *advice)
+read_links(ShuttleAdvice *advice)
 {
 	List	   *rows = list_concat(shuttle_local_rows(foreign_keys_query, InvalidOid),
 								   shuttle_local_rows(names_query, InvalidOid));
 	ListCell   *cell;
 
-	advice->links = palloc0_array(Link, list_length(rows));
+	advice->links = palloc0_array(ShuttleLink, list_length(rows));
 	foreach(cell, rows)
 	{
 		char	  **row = lfirst(cell);
-		Link		link = {
+		ShuttleLink link = {
 			.child = find_table(advice, atooid(row[0])),
 			.parent = find_table(advice, atooid(row[1])),
 			.child_column = pg_strtoint16(row[2]),
@@ -226,245 +163,11 @@ read_links(Advice *advice)
 	}
 }
 
-static ShuttleRefusal *
-refuse_table(const Advice *advice, int table, AttrNumber key, const List *group)
-{
-	Oid			relid = advice->tables[table].relid;
-	Relation	rel = try_table_open(relid, AccessShareLock);
-	ShuttleRefusal *refusal;
-
-	if (rel == NULL)
-		return shuttle_refusal(ERRCODE_UNDEFINED_TABLE, "the table was dropped", NULL, NULL);
-	refusal = shuttle_refuse_distribution(rel, key == 0 ? NULL : get_attname(relid, key, false),
-										  group);
-	table_close(rel, AccessShareLock);
-	return refusal;
-}
-
-static bool
-can_be_reference(const Advice *advice, int table)
-{
-	Candidate  *known = &advice->tables[table];
-	Relation	rel;
-
-	if (known->copies_known)
-		return known->can_be_copied;
-	known->copies_known = true;
-	rel = try_table_open(known->relid, AccessShareLock);
-	if (rel == NULL)
-		return false;
-	known->can_be_copied = shuttle_refuse_reference(rel) == NULL;
-	table_close(rel, AccessShareLock);
-	return known->can_be_copied;
-}
-
-/* True if the column could spread the table, if its foreign keys allow. */
-static bool
-fits(Advice *advice, int number, AttrNumber column)
-{
-	Candidate  *table = &advice->tables[number];
-
-	if (table->kind != ADVISED_NOTHING || bms_is_member(column, table->unfit))
-		return false;
-	if (bms_is_member(column, table->fits))
-		return true;
-	if (refuse_table(advice, number, column, advice->relids) != NULL)
-	{
-		table->unfit = bms_add_member(table->unfit, column);
-		return false;
-	}
-	table->fits = bms_add_member(table->fits, column);
-	return true;
-}
-
-static bool
-is_small(const Candidate *table)
-{
-	return table->bytes <= SMALL_BYTES;
-}
-
-/* True if a foreign key relates the keys of its tables. Its links are neighbours. */
-static bool
-relates_keys(const Advice *advice, const KeyClass *class, const Link *link)
-{
-	const Link *end = advice->links + advice->nlinks;
-	const Link *first = link;
-
-	while (first > advice->links && (first - 1)->constraint == link->constraint)
-		first--;
-	for (const Link *other = first; other < end && other->constraint == link->constraint; other++)
-	{
-		if (class->keys[other->child] == other->child_column &&
-			class->keys[other->parent] == other->parent_column)
-			return true;
-	}
-	return false;
-}
-
-/* The table that cannot be in the class because of a foreign key, or -1. */
-static int
-find_misfit(const Advice *advice, const KeyClass *class, const Link *link)
-{
-	const Candidate *parent = &advice->tables[link->parent];
-	bool		has_child = class->keys[link->child] != 0;
-	bool		has_parent = class->keys[link->parent] != 0;
-
-	if (!has_child && !has_parent)
-		return -1;
-	if (!has_child)
-		return link->parent;
-	if (has_parent)
-	{
-		if (relates_keys(advice, class, link))
-			return -1;
-		return link->parent == class->root ? link->child : link->parent;
-	}
-	if (parent->kind == ADVISED_DISTRIBUTE || parent->kind == ADVISED_LOCAL ||
-		!can_be_reference(advice, link->parent) ||
-		(!is_small(parent) && parent->bytes > class->bytes / REFERENCE_PART))
-		return link->child;
-	return -1;
-}
-
-static void
-take_out(const Advice *advice, KeyClass *class, int table)
-{
-	class->keys[table] = 0;
-	class->ntables--;
-	class->bytes -= advice->tables[table].bytes;
-}
-
-static void
-take_in(const Advice *advice, KeyClass *class, int table, AttrNumber key, const Link *link)
-{
-	class->keys[table] = key;
-	class->links[table] = link;
-	class->ntables++;
-	class->bytes += advice->tables[table].bytes;
-}
-
-/* Takes in the tables that links lead to. Returns false if there were none. */
-static bool
-follow_links(Advice *advice, KeyClass *class, int first, int end)
-{
-	bool		changed = false;
-
-	for (int i = first; i < end; i++)
-	{
-		const Link *link = &advice->links[i];
-
-		if (class->keys[link->parent] != link->parent_column || class->keys[link->child] != 0 ||
-			!link->same_type || !fits(advice, link->child, link->child_column))
-			continue;
-		take_in(advice, class, link->child, link->child_column, link);
-		changed = true;
-	}
-	return changed;
-}
-
-/* Takes out a table whose foreign keys do not allow it; others may depend on it.
- * Returns false if there was none. */
-static bool
-take_out_misfits(const Advice *advice, KeyClass *class)
-{
-	bool		changed = false;
-
-	for (int i = 0; i < advice->nforeign; i++)
-	{
-		int			misfit = find_misfit(advice, class, &advice->links[i]);
-
-		if (misfit < 0)
-			continue;
-		take_out(advice, class, misfit);
-		changed = true;
-	}
-	return changed;
-}
-
-static KeyClass *
-make_class(Advice *advice, int root, AttrNumber key)
-{
-	KeyClass   *class = palloc0_object(KeyClass);
-
-	class->root = root;
-	class->keys = palloc0_array(AttrNumber, advice->ntables);
-	class->links = palloc0_array(const Link *, advice->ntables);
-	take_in(advice, class, root, key, NULL);
-	while (follow_links(advice, class, 0, advice->nforeign) ||
-		   follow_links(advice, class, advice->nforeign, advice->nlinks))
-		;
-	while (take_out_misfits(advice, class))
-		;
-	return class;
-}
-
-/* A class of one small table gains nothing. */
-static bool
-is_worth_it(const Advice *advice, const KeyClass *class)
-{
-	return class->keys[class->root] != 0 &&
-		(class->ntables > 1 || !is_small(&advice->tables[class->root]));
-}
-
-static bool
-is_better(const Advice *advice, const KeyClass *class, const KeyClass *best)
-{
-	bool		has_most = class->bytes > advice->bytes / 2;
-	bool		best_has_most = best != NULL && best->bytes > advice->bytes / 2;
-
-	if (best == NULL)
-		return true;
-	if (has_most != best_has_most)
-		return has_most;
-	if (class->ntables != best->ntables)
-		return class->ntables > best->ntables;
-	return class->bytes > best->bytes;
-}
-
-static KeyClass *
-try_root(Advice *advice, int root, AttrNumber key, KeyClass *best)
-{
-	Candidate  *table = &advice->tables[root];
-	KeyClass   *class;
-
-	CHECK_FOR_INTERRUPTS();
-	if (key == 0 || (!table->is_parent && is_small(table)) ||
-		bms_is_member(key, table->tried) || !fits(advice, root, key))
-		return best;
-	table->tried = bms_add_member(table->tried, key);
-	class = make_class(advice, root, key);
-	if (is_worth_it(advice, class) && is_better(advice, class, best))
-		return class;
-	pfree(class->keys);
-	pfree(class->links);
-	pfree(class);
-	return best;
-}
-
-static KeyClass *
-find_best_class(Advice *advice)
-{
-	KeyClass   *best = NULL;
-
-	for (int i = 0; i < advice->ntables; i++)
-		advice->tables[i].tried = NULL;
-	for (int i = 0; i < advice->ntables; i++)
-		best = try_root(advice, i, advice->tables[i].first_key, best);
-	for (int i = 0; i < advice->nlinks; i++)
-	{
-		const Link *link = &advice->links[i];
-
-		if (advice->tables[link->parent].first_key != link->parent_column)
-			best = try_root(advice, link->parent, link->parent_column, best);
-	}
-	return best;
-}
-
 static const char *
-explain_member(const Advice *advice, const KeyClass *class, int number)
+explain_member(const ShuttleAdvice *advice, const ShuttleKeyClass *class, int number)
 {
-	const Candidate *table = &advice->tables[number];
-	const Link *link = class->links[number];
+	const ShuttleCandidate *table = &advice->tables[number];
+	const ShuttleLink *link = class->links[number];
 	const char *leads = table->first_key == class->keys[number] ? "leads its primary key, " : "";
 	const char *parent;
 
@@ -480,7 +183,7 @@ explain_member(const Advice *advice, const KeyClass *class, int number)
 
 /* Tables that foreign keys of the class lead to have to be reference tables. */
 static void
-advise_class(Advice *advice, const KeyClass *class)
+advise_class(ShuttleAdvice *advice, const ShuttleKeyClass *class)
 {
 	for (int i = 0; i < advice->ntables; i++)
 	{
@@ -492,8 +195,8 @@ advise_class(Advice *advice, const KeyClass *class)
 	}
 	for (int i = 0; i < advice->nlinks; i++)
 	{
-		const Link *link = &advice->links[i];
-		Candidate  *parent = &advice->tables[link->parent];
+		const ShuttleLink *link = &advice->links[i];
+		ShuttleCandidate *parent = &advice->tables[link->parent];
 
 		if (!OidIsValid(link->constraint) || class->keys[link->child] == 0 ||
 			parent->kind != ADVISED_NOTHING)
@@ -507,23 +210,23 @@ advise_class(Advice *advice, const KeyClass *class)
 /* ---- tables that are in no class */
 
 /* A link of a table that nodes could have to this one. */
-static const Link *
-find_link_from(const Advice *advice, int table)
+static const ShuttleLink *
+find_link_from(const ShuttleAdvice *advice, int table)
 {
 	for (int i = 0; i < advice->nlinks; i++)
 	{
-		const Link *link = &advice->links[i];
+		const ShuttleLink *link = &advice->links[i];
 
 		if (link->parent == table && link->child != table &&
 			(advice->tables[link->child].kind == ADVISED_DISTRIBUTE ||
-			 can_be_reference(advice, link->child)))
+			 shuttle_advise_can_copy(advice, link->child)))
 			return link;
 	}
 	return NULL;
 }
 
-static const Link *
-find_link_to(const Advice *advice, int table)
+static const ShuttleLink *
+find_link_to(const ShuttleAdvice *advice, int table)
 {
 	for (int i = 0; i < advice->nlinks; i++)
 	{
@@ -535,9 +238,9 @@ find_link_to(const Advice *advice, int table)
 
 /* What distribute_table() would say. */
 static const char *
-explain_refusal(Advice *advice, int number)
+explain_refusal(ShuttleAdvice *advice, int number)
 {
-	const Link *link = find_link_to(advice, number);
+	const ShuttleLink *link = find_link_to(advice, number);
 	List	   *group = NIL;
 	AttrNumber	key = link != NULL ? link->child_column : advice->tables[number].first_key;
 	ShuttleRefusal *refusal;
@@ -548,7 +251,7 @@ explain_refusal(Advice *advice, int number)
 		if (advice->tables[i].kind == ADVISED_DISTRIBUTE)
 			group = lappend_oid(group, advice->tables[i].relid);
 	}
-	refusal = refuse_table(advice, number, key, group);
+	refusal = shuttle_advise_refusal(advice, number, key, group);
 	if (refusal == NULL)
 		return NULL;
 	more = refusal->hint != NULL ? refusal->hint : refusal->detail;
@@ -556,35 +259,35 @@ explain_refusal(Advice *advice, int number)
 }
 
 static void
-advise_rest(Advice *advice, int number, bool has_classes)
+advise_rest(ShuttleAdvice *advice, int number, bool has_classes)
 {
-	Candidate  *table = &advice->tables[number];
-	const Link *link = find_link_from(advice, number);
+	ShuttleCandidate *table = &advice->tables[number];
+	const ShuttleLink *link = find_link_from(advice, number);
 
 	table->kind = ADVISED_LOCAL;
-	if (has_classes && link != NULL && is_small(table) && !table->changes_often &&
-		can_be_reference(advice, number))
+	if (has_classes && link != NULL && shuttle_advise_is_small(table) && !table->changes_often &&
+		shuttle_advise_can_copy(advice, number))
 	{
 		table->kind = ADVISED_REFERENCE;
 		table->because = psprintf("small, and %s refers to it",
 								  get_rel_name(advice->tables[link->child].relid));
 	}
-	else if (has_classes && link != NULL && is_small(table) && table->changes_often)
+	else if (has_classes && link != NULL && shuttle_advise_is_small(table) && table->changes_often)
 		table->because = "small, and changed often: each change of a reference table goes to all nodes";
 	else
 		table->because = explain_refusal(advice, number);
 	if (table->because == NULL)
-		table->because = is_small(table) ? "small, and no other table needs it on a node" :
+		table->because = shuttle_advise_is_small(table) ? "small, and no other table needs it on a node" :
 			"no column relates it to other tables";
 }
 
 static void
-advise_all(Advice *advice)
+advise_all(ShuttleAdvice *advice)
 {
-	KeyClass   *class;
+	ShuttleKeyClass *class;
 	bool		has_classes = false;
 
-	while ((class = find_best_class(advice)) != NULL)
+	while ((class = shuttle_advise_best_class(advice)) != NULL)
 	{
 		advise_class(advice, class);
 		has_classes = true;
@@ -601,7 +304,7 @@ Datum
 shuttle_advise(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-	Advice		advice = {0};
+	ShuttleAdvice advice = {0};
 
 	InitMaterializedSRF(fcinfo, 0);
 	read_tables(&advice);
@@ -609,7 +312,7 @@ shuttle_advise(PG_FUNCTION_ARGS)
 	advise_all(&advice);
 	for (int i = 0; i < advice.ntables; i++)
 	{
-		const Candidate *table = &advice.tables[i];
+		const ShuttleCandidate *table = &advice.tables[i];
 		bool		nulls[NCOLUMNS] = {false, false, table->key == 0, false};
 		NameData	key = {{0}};
 		Datum		values[NCOLUMNS] = {

@@ -13,7 +13,7 @@
 
 #include "base/shuttle_settings.h"
 #include "base/shuttle_utility.h"
-#include "tablets/copies.h"
+#include "tablets/reference/copies.h"
 #include "tablets/ddl/ddl.h"
 #include "tablets/shuttle_tablets.h"
 

@@ -41,7 +41,7 @@
 #include "executor/scan/scan.h"
 #include "executor/shuttle_executor.h"
 #include "executor/statistics/statistics.h"
-#include "executor/write/keyed_write.h"
+#include "executor/keyed/keyed_write.h"
 #include "executor/write/write.h"
 #include "executor/write/write_table.h"
 #include "storage/shuttle_storage.h"

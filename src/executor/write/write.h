@@ -3,14 +3,13 @@
  *	  Rows written to storage nodes: INSERT, UPDATE, DELETE, MERGE and COPY.
  *
  * foreign_modify.c, foreign_direct.c	the callbacks that ModifyTable calls
- * modify_table.c, write_source.c	control ModifyTable: buffer rows, flush them at the
+ * modify_table.c, modify_send.c, write_source.c	control ModifyTable: buffer rows, flush them at the
  *			end of the source, read the source first if need be
  * write_buffer.c, write_pieces.c, write_values.c, write_sql.c	buffered rows and
  *			their requests; write_follow_up.c: triggers and RETURNING
  * write_move.c		rows that an UPDATE moves between partitions
  * write_conflict.c	ON CONFLICT; remote_default.c: columns left to the node
  * remote_table.c, target_rows.c	what a node says of its table; ctids of rows
- * keyed_*.c		nodes join rows sent to them with their tables
  * merge_run.c		the parts of a MERGE
  * reference_writes.c, other_writes.c	writes refused, or only noted
  * explain_partitions.c	EXPLAIN of partitions that rows were routed to
@@ -53,7 +52,7 @@ extern void shuttle_other_writes_start(QueryDesc *queryDesc, int eflags);
 extern void shuttle_other_writes_end(QueryDesc *queryDesc);
 extern void shuttle_other_writes_copied(const CopyStmt *copy);
 
-/* ---- ModifyTable (modify_table.c) */
+/* ---- ModifyTable (modify_table.c, modify_send.c) */
 
 /* Lists the ModifyTableStates of a statement, each once. */
 extern List *shuttle_modify_tables(const QueryDesc *query);

@@ -41,7 +41,7 @@ extern void shuttle_fixed_keys_consider(PlannerInfo *root, RelOptInfo *joinrel,
 										RelOptInfo *outer, RelOptInfo *inner,
 										JoinType type, JoinPathExtraData *extra);
 
-/* ---- tables with a copy on several nodes (reference_tables.c) */
+/* ---- tables with a copy on several nodes (reference_tables.c, reference_copies.c) */
 
 /* Part of set_join_pathlist_hook: lets nodes join their tables and partitions with
  * their copies of a reference table. */

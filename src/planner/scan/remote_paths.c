@@ -6,7 +6,8 @@
  * postgres_fdw makes its paths without remote estimates, while the relation's
  * pathlist is empty so that nothing displaces them. We reprice them by the
  * node and then add them. As postgres_fdw with use_remote_estimate, we also
- * add paths with orders for merge joins and parameterized paths.
+ * add paths with orders for merge joins and parameterized paths. Aggregates,
+ * sorts and limits: upper_paths.c.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -29,6 +30,7 @@
 #include "planner/join/inner_side.h"
 #include "planner/join/node_joins.h"
 #include "planner/place/place.h"
+#include "planner/scan/remote_paths.h"
 #include "planner/scan/scan.h"
 #include "planner/shuttle_planner.h"
 #include "planner/statement/statement.h"
@@ -37,9 +39,6 @@
 /* Larger than the cost of any path of postgres_fdw's. */
 #define HUGE_COST 1e20
 
-/* Share of the run cost that postgres_fdw takes off for a LIMIT on the node. */
-#define LIMIT_BONUS 0.05
-
 /* Equivalence members that were tried as parameters. */
 typedef struct TriedMembers
 {
@@ -47,10 +46,8 @@ typedef struct TriedMembers
 	List	   *earlier;
 } TriedMembers;
 
-/* True if one of a relation's tables has remote estimates. Upper relations may
- * have no relids; they cover all tables. */
-static bool
-is_wanted(PlannerInfo *root, RelOptInfo *rel)
+bool
+shuttle_has_remote_estimate(PlannerInfo *root, RelOptInfo *rel)
 {
 	Relids		relids = rel->relids == NULL ? root->all_baserels : rel->relids;
 	int			relid = -1;
@@ -67,8 +64,8 @@ is_wanted(PlannerInfo *root, RelOptInfo *rel)
 	return false;
 }
 
-static ForeignPath *
-copy_path(const ForeignPath *path)
+ForeignPath *
+shuttle_foreign_path_copy(const ForeignPath *path)
 {
 	ForeignPath *copy = makeNode(ForeignPath);
 
@@ -76,10 +73,8 @@ copy_path(const ForeignPath *path)
 	return copy;
 }
 
-/* Prices a path by its node and adds it; add_path() may free it. Returns its
- * rows. */
-static double
-add_priced(PlannerInfo *root, RelOptInfo *rel, ForeignPath *path)
+double
+shuttle_add_priced_path(PlannerInfo *root, RelOptInfo *rel, ForeignPath *path)
 {
 	const ShuttleEstimate *estimate;
 	double		rows;
@@ -115,16 +110,16 @@ add_all_priced(PlannerInfo *root, RelOptInfo *rel, List *paths)
 		if (!IsA(path, ForeignPath))
 			continue;
 		if (first == NULL)
-			first = copy_path(path);
+			first = shuttle_foreign_path_copy(path);
 		if (path->path.pathkeys == NIL)
-			plain = copy_path(path);
-		add_priced(root, rel, path);
+			plain = shuttle_foreign_path_copy(path);
+		shuttle_add_priced_path(root, rel, path);
 	}
 	if (plain == NULL && first != NULL)
 	{
 		plain = first;
 		plain->path.pathkeys = NIL;
-		add_priced(root, rel, copy_path(plain));
+		shuttle_add_priced_path(root, rel, shuttle_foreign_path_copy(plain));
 	}
 	return plain;
 }
@@ -245,13 +240,13 @@ add_ordered_paths(PlannerInfo *root, RelOptInfo *rel, ForeignPath *path)
 			!has_sortable_column(root, rel, class) ||
 			!shuttle_class_sorts_alike(root, rel, class))
 			continue;
-		ordered = copy_path(path);
+		ordered = shuttle_foreign_path_copy(path);
 		ordered->path.pathkeys =
 			list_make1(make_canonical_pathkey(root, class, opfamily,
 											  COMPARE_LT, false));
 		ordered->fdw_outerpath = sort_local_join(root, rel, path,
 												 ordered->path.pathkeys);
-		add_priced(root, rel, ordered);
+		shuttle_add_priced_path(root, rel, ordered);
 	}
 }
 
@@ -333,10 +328,10 @@ add_parameterised_paths(PlannerInfo *root, RelOptInfo *rel, ForeignPath *plain)
 	foreach(lc, infos)
 	{
 		ParamPathInfo *info = lfirst_node(ParamPathInfo, lc);
-		ForeignPath *path = copy_path(plain);
+		ForeignPath *path = shuttle_foreign_path_copy(plain);
 
 		path->path.param_info = info;
-		info->ppi_rows = add_priced(root, rel, path);
+		info->ppi_rows = shuttle_add_priced_path(root, rel, path);
 	}
 }
 
@@ -357,34 +352,6 @@ hide_order(PlannerInfo *root, RelOptInfo *rel)
 	return wanted;
 }
 
-/* True if an upper step does not depend on how the node sorts, or the node
- * sorts as we do. */
-static bool
-can_leave_to_node(PlannerInfo *root, UpperRelationKind stage,
-				  const RelOptInfo *input, const RelOptInfo *rel, const void *extra)
-{
-	Node	   *having;
-
-	switch (stage)
-	{
-		case UPPERREL_GROUP_AGG:
-		case UPPERREL_PARTIAL_GROUP_AGG:
-
-			/*
-			 * of HAVING the plan keeps only text; of columns, the expressions
-			 */
-			having = ((const GroupPathExtraData *) extra)->havingQual;
-			return shuttle_aggregates_are_alike(root, input, rel, extra) &&
-				!shuttle_one_group_is_lost(root, rel, having) &&
-				!shuttle_aggregates_values(having);
-		case UPPERREL_ORDERED:
-		case UPPERREL_FINAL:
-			return shuttle_order_is_alike(root, input, root->sort_pathkeys);
-		default:
-			return true;
-	}
-}
-
 static void
 get_rel_size(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 {
@@ -397,7 +364,7 @@ get_rel_size(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 	hidden = shuttle_hide_late_conditions(root, rel);
 	shuttle_postgres_fdw_get_routine()->GetForeignRelSize(root, rel, relid);
 	shuttle_show_late_conditions(hidden);
-	if (!is_wanted(root, rel))
+	if (!shuttle_has_remote_estimate(root, rel))
 		return;
 
 	/* only what the dry run needs: core has not set the size yet */
@@ -422,7 +389,7 @@ get_paths(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 
 	shuttle_postgres_fdw_get_routine()->GetForeignPaths(root, rel, relid);
 	root->query_pathkeys = wanted;
-	if (!is_wanted(root, rel))
+	if (!shuttle_has_remote_estimate(root, rel))
 		return;
 	paths = rel->pathlist;
 	rel->pathlist = NIL;
@@ -487,7 +454,7 @@ shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 						  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
 {
 	List	   *others = rel->pathlist;
-	bool		is_repriced = is_wanted(root, rel) || shuttle_is_node_join(root, rel);
+	bool		is_repriced = shuttle_has_remote_estimate(root, rel) || shuttle_is_node_join(root, rel);
 	List	   *wanted;
 	List	   *paths;
 	ListCell   *lc;
@@ -505,7 +472,7 @@ shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 		return;
 	paths = rel->pathlist;
 	rel->pathlist = others;
-	if (is_wanted(root, rel))
+	if (shuttle_has_remote_estimate(root, rel))
 	{
 		add_estimated_joins(root, rel, paths);
 		return;
@@ -518,115 +485,6 @@ shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 	}
 }
 
-/* Prices a LIMIT without ORDER BY from the node's estimate for all rows.
- * Returns false if there is none. */
-static bool
-price_limit(PlannerInfo *root, ForeignPath *path, const FinalPathExtraData *extra)
-{
-	ForeignPath *plain = copy_path(path);
-	const ShuttleEstimate *all;
-	ShuttleEstimate some;
-
-	plain->fdw_private = NIL;
-	all = shuttle_estimate_rel(root, plain);
-	if (all == NULL)
-		return false;
-	some = *all;
-	adjust_limit_rows_costs(&some.rows, &some.startup_cost, &some.total_cost,
-							extra->offset_est, extra->count_est);
-	some.retrieved_rows = some.rows;
-	shuttle_estimate_apply(root, path, &some);
-	if (extra->limit_tuples > 0 && extra->limit_tuples < all->rows)
-		path->path.total_cost -= (path->path.total_cost - path->path.startup_cost) *
-			LIMIT_BONUS * (all->rows - extra->limit_tuples) / all->rows;
-	return true;
-}
-
-/* Adds the path of an upper step: aggregates, order, LIMIT. */
-static void
-add_upper_path(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *rel,
-			   ForeignPath *path, void *extra)
-{
-	if (stage == UPPERREL_FINAL && path->path.pathkeys == NIL &&
-		((FinalPathExtraData *) extra)->limit_needed)
-	{
-		(void) price_limit(root, path, extra);
-		add_path(rel, &path->path);
-	}
-	else if (stage == UPPERREL_FINAL &&
-			 !((FinalPathExtraData *) extra)->limit_needed)
-		add_path(rel, &path->path); /* costs what its input costs */
-	else
-		add_priced(root, rel, path);
-}
-
-/* Grouping expressions as postgres_fdw is shown them: without ignored
- * collations, and with stand-ins for stable values. */
-static Node *
-shown_groups(PlannerInfo *root, Node *node)
-{
-	return shuttle_stable_stand_in(root, shuttle_without_ignored_collations(node));
-}
-
-static void
-ask_for_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
-					RelOptInfo *rel, void *extra)
-{
-	const FdwRoutine *postgres_fdw = shuttle_postgres_fdw_get_routine();
-	GroupPathExtraData shown;
-	PathTarget *target = rel->reltarget;
-	ListCell   *lc;
-
-	if (stage != UPPERREL_GROUP_AGG)
-	{
-		postgres_fdw->GetForeignUpperPaths(root, stage, input, rel, extra);
-		return;
-	}
-	shown = *(GroupPathExtraData *) extra;
-	shown.havingQual = shown_groups(root, shown.havingQual);
-	rel->reltarget = copy_pathtarget(target);
-	rel->reltarget->exprs = (List *) shown_groups(root, (Node *) target->exprs);
-	postgres_fdw->GetForeignUpperPaths(root, stage, input, rel, &shown);
-	rel->reltarget = target;
-	foreach(lc, rel->pathlist)
-		((Path *) lfirst(lc))->pathtarget = target;
-}
-
-static void
-get_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
-				RelOptInfo *rel, void *extra)
-{
-	List	   *others = rel->pathlist;
-	bool		estimated = is_wanted(root, input);
-	Cost		saved = shuttle_saved_by_node_join(root, input);
-	List	   *paths;
-	ListCell   *lc;
-
-	if (!can_leave_to_node(root, stage, input, rel, extra) ||
-		shuttle_waits_beside_write(root, input->relids, NIL))
-		return;
-	rel->pathlist = NIL;
-	ask_for_upper_paths(root, stage, input, rel, extra);
-	paths = rel->pathlist;
-	rel->pathlist = others;
-	foreach(lc, paths)
-	{
-		ForeignPath *path = lfirst_node(ForeignPath, lc);
-
-		if (estimated)
-			add_upper_path(root, stage, rel, path, extra);
-		else
-		{
-			/* a sort reads all its input before the first row */
-			if (stage == UPPERREL_ORDERED)
-				path->path.startup_cost = Max(0, path->path.startup_cost - saved);
-			path->path.total_cost = Max(path->path.startup_cost,
-										path->path.total_cost - saved);
-			add_path(rel, &path->path);
-		}
-	}
-}
-
 void
 shuttle_planner_fill_routine(FdwRoutine *routine)
 {
@@ -634,6 +492,6 @@ shuttle_planner_fill_routine(FdwRoutine *routine)
 	routine->GetForeignPaths = get_paths;
 	routine->GetForeignPlan = shuttle_plan_foreign_scan;
 	routine->GetForeignJoinPaths = shuttle_remote_join_paths;
-	routine->GetForeignUpperPaths = get_upper_paths;
+	routine->GetForeignUpperPaths = shuttle_remote_upper_paths;
 	shuttle_foreign_writes_fill(routine);
 }

@@ -3,8 +3,8 @@
  *	  Paths of single foreign tables: prices, order and text of a scan.
  *
  * Files: scan_price.c adds the round trips that postgres_fdw leaves out;
- * declared_keys.c says what is unique; remote_paths.c and
- * remote_estimate.c ask the node's planner;
+ * declared_keys.c says what is unique; remote_paths.c,
+ * upper_paths.c and remote_estimate.c ask the node's planner;
  * sibling_scans.c plans partitions that are alike once; text_order.c,
  * ignored_collations.c and locked_order.c say which order a node's rows have.
  *

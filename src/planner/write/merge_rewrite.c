@@ -56,168 +56,14 @@
 #define SECOND 2				/* the other relation */
 #define JOIN 3					/* the join in joined */
 
-/* ---- queries */
-
-static Query *
-make_select(const ShuttleMerge *merge, List *rtable, List *from, Node *quals)
-{
-	Query	   *query = makeNode(Query);
-
-	query->commandType = CMD_SELECT;
-	query->querySource = QSRC_ORIGINAL;
-	query->canSetTag = false;
-	query->rtable = rtable;
-	query->jointree = makeFromExpr(from, quals);
-	query->hasSubLinks = merge->query->hasSubLinks;
-	return query;
-}
-
-static void
-add_column(Query *query, Expr *value, const char *name)
-{
-	query->targetList = lappend(query->targetList,
-								makeTargetEntry(value,
-												list_length(query->targetList) + 1,
-												pstrdup(name), false));
-}
-
-static void
-add_columns(Query *query, List *values, const char *name)
-{
-	ListCell   *cell;
-
-	foreach(cell, values)
-		add_column(query, lfirst(cell), name);
-}
-
-static Expr *
-column_of(const Query *query, Index relation, int number)
-{
-	return (Expr *) makeVarFromTargetEntry(relation, list_nth(query->targetList, number - 1));
-}
-
-static List *
-column_names(const Query *query)
-{
-	List	   *names = NIL;
-	ListCell   *cell;
-
-	foreach(cell, query->targetList)
-		names = lappend(names, makeString(lfirst_node(TargetEntry, cell)->resname));
-	return names;
-}
-
-static Node *
-reference(Index relation)
-{
-	RangeTblRef *ref = makeNode(RangeTblRef);
-
-	ref->rtindex = relation;
-	return (Node *) ref;
-}
-
-static RangeTblEntry *
-subquery_entry(Query *query, const char *name)
-{
-	RangeTblEntry *rte = makeNode(RangeTblEntry);
-
-	rte->rtekind = RTE_SUBQUERY;
-	rte->subquery = query;
-	rte->eref = makeAlias(name, column_names(query));
-	rte->inFromCl = true;
-	return rte;
-}
-
-static CommonTableExpr *
-make_cte(const char *name, Query *query)
-{
-	CommonTableExpr *cte = makeNode(CommonTableExpr);
-	ListCell   *cell;
-
-	cte->ctename = pstrdup(name);
-	cte->ctematerialized = CTEMaterializeAlways;
-	cte->ctequery = (Node *) query;
-	cte->location = -1;
-	if (query->commandType != CMD_SELECT)
-		return cte;
-	cte->ctecolnames = column_names(query);
-	foreach(cell, query->targetList)
-	{
-		Node	   *value = (Node *) lfirst_node(TargetEntry, cell)->expr;
-
-		cte->ctecoltypes = lappend_oid(cte->ctecoltypes, exprType(value));
-		cte->ctecoltypmods = lappend_int(cte->ctecoltypmods, exprTypmod(value));
-		cte->ctecolcollations = lappend_oid(cte->ctecolcollations, exprCollation(value));
-	}
-	return cte;
-}
-
-/* A range table entry for a CTE; depth: query level that scans it. */
-static RangeTblEntry *
-cte_entry(CommonTableExpr *cte, int depth)
-{
-	RangeTblEntry *rte = makeNode(RangeTblEntry);
-
-	cte->cterefcount++;
-	rte->rtekind = RTE_CTE;
-	rte->ctename = cte->ctename;
-	rte->ctelevelsup = depth;
-	rte->coltypes = cte->ctecoltypes;
-	rte->coltypmods = cte->ctecoltypmods;
-	rte->colcollations = cte->ctecolcollations;
-	rte->eref = makeAlias(cte->ctename, copyObject(cte->ctecolnames));
-	rte->inFromCl = true;
-	return rte;
-}
-
-static Expr *
-make_int(int value)
-{
-	return (Expr *) makeConst(INT4OID, -1, InvalidOid, sizeof(int32),
-							  Int32GetDatum(value), false, true);
-}
-
-Expr *
-shuttle_merge_equals(Oid operator, Expr *left, Expr *right)
-{
-	return make_opclause(operator, BOOLOID, false, left, right, InvalidOid, InvalidOid);
-}
-
-CaseWhen *
-shuttle_merge_when(Expr *condition, Expr *result)
-{
-	CaseWhen   *when = makeNode(CaseWhen);
-
-	when->expr = condition;
-	when->result = result;
-	when->location = -1;
-	return when;
-}
-
-static Expr *
-make_case(List *whens, Expr *otherwise)
-{
-	CaseExpr   *choice;
-
-	if (whens == NIL)
-		return otherwise;
-	choice = makeNode(CaseExpr);
-	choice->casetype = exprType((Node *) otherwise);
-	choice->casecollid = exprCollation((Node *) otherwise);
-	choice->args = whens;
-	choice->defresult = otherwise;
-	choice->location = -1;
-	return (Expr *) choice;
-}
-
 /* ---- what is read */
 
 /* The source's rows, numbered. */
 static Query *
 make_source(ShuttleMerge *merge)
 {
-	Query	   *query = make_select(merge, merge->query->rtable,
-									merge->query->jointree->fromlist, NULL);
+	Query	   *query = shuttle_merge_select(merge, merge->query->rtable,
+											 merge->query->jointree->fromlist, NULL);
 	WindowFunc *number = makeNode(WindowFunc);
 	WindowClause *window = makeNode(WindowClause);
 
@@ -229,8 +75,8 @@ make_source(ShuttleMerge *merge)
 	query->windowClause = list_make1(window);
 	query->hasWindowFuncs = true;
 	COPY_PERMISSIONS(query, merge->query);
-	add_column(query, (Expr *) number, "number");
-	add_columns(query, merge->source_vars, "source");
+	shuttle_merge_add_column(query, (Expr *) number, "number");
+	shuttle_merge_add_columns(query, merge->source_vars, "source");
 	return shuttle_merge_move_query(query, SOURCE_DEPTH);
 }
 
@@ -268,26 +114,26 @@ make_matched(ShuttleMerge *merge)
 		.source_before = 1,
 		.depth = MATCHED_DEPTH,
 	};
-	RangeTblEntry *source = cte_entry(merge->source, MATCHED_DEPTH);
-	Query	   *query = make_select(merge, list_make2(target, source),
-									list_make2(reference(SECOND), reference(TARGET)),
-									shuttle_merge_move_expression(MERGE_CONDITION(merge->query), places));
+	RangeTblEntry *source = shuttle_merge_cte_entry(merge->source, MATCHED_DEPTH);
+	Query	   *query = shuttle_merge_select(merge, list_make2(target, source),
+											 list_make2(shuttle_merge_range_ref(SECOND), shuttle_merge_range_ref(TARGET)),
+											 shuttle_merge_move_expression(MERGE_CONDITION(merge->query), places));
 	Query	   *read = (Query *) merge->source->ctequery;
 
 	(void) COPY_PERMISSION(query, target, merge->query);
-	add_column(query, column_of(read, SECOND, 1), "number");
+	shuttle_merge_add_column(query, shuttle_merge_column(read, SECOND, 1), "number");
 	if (merge->changes)
 	{
-		add_column(query, (Expr *) makeVar(TARGET, SelfItemPointerAttributeNumber, TIDOID,
-										   -1, InvalidOid, 0), "ctid");
-		add_column(query, (Expr *) makeVar(TARGET, TableOidAttributeNumber, OIDOID,
-										   -1, InvalidOid, 0), "tableoid");
-		add_column(query, (Expr *) makeWholeRowVar(target, TARGET, 0, false), "row");
+		shuttle_merge_add_column(query, (Expr *) makeVar(TARGET, SelfItemPointerAttributeNumber, TIDOID,
+														 -1, InvalidOid, 0), "ctid");
+		shuttle_merge_add_column(query, (Expr *) makeVar(TARGET, TableOidAttributeNumber, OIDOID,
+														 -1, InvalidOid, 0), "tableoid");
+		shuttle_merge_add_column(query, (Expr *) makeWholeRowVar(target, TARGET, 0, false), "row");
 		lock_target(query);
 	}
 	for (int i = 2; i <= list_length(read->targetList); i++)
-		add_column(query, column_of(read, SECOND, i), "source");
-	add_columns(query, copyObject(merge->target_vars), "target");
+		shuttle_merge_add_column(query, shuttle_merge_column(read, SECOND, i), "source");
+	shuttle_merge_add_columns(query, copyObject(merge->target_vars), "target");
 	return query;
 }
 
@@ -314,13 +160,13 @@ choose_action(const ShuttleMerge *merge, bool matched, ShuttleMergeColumnMap pla
 
 		if (!is_for(action, matched))
 			continue;
-		result = make_int(action->commandType == CMD_NOTHING ? 0 :
-						  matched ? number : -number);
+		result = shuttle_merge_int(action->commandType == CMD_NOTHING ? 0 :
+								   matched ? number : -number);
 		if (action->qual == NULL)
-			return make_case(whens, result);
+			return shuttle_merge_case(whens, result);
 		whens = lappend(whens, shuttle_merge_when((Expr *) shuttle_merge_move_expression(action->qual, places), result));
 	}
-	return make_case(whens, make_int(0));
+	return shuttle_merge_case(whens, shuttle_merge_int(0));
 }
 
 static RangeTblEntry *
@@ -342,10 +188,10 @@ join_matched(Query *source, Query *matched)
 	JoinExpr   *join = makeNode(JoinExpr);
 
 	join->jointype = JOIN_LEFT;
-	join->larg = reference(SOURCE);
-	join->rarg = reference(SECOND);
-	join->quals = (Node *) shuttle_merge_equals(int8->eq_opr, column_of(source, SOURCE, 1),
-												column_of(matched, SECOND, MATCHED_NUMBER));
+	join->larg = shuttle_merge_range_ref(SOURCE);
+	join->rarg = shuttle_merge_range_ref(SECOND);
+	join->quals = (Node *) shuttle_merge_equals(int8->eq_opr, shuttle_merge_column(source, SOURCE, 1),
+												shuttle_merge_column(matched, SECOND, MATCHED_NUMBER));
 	join->rtindex = JOIN;
 	return (Node *) join;
 }
@@ -353,7 +199,7 @@ join_matched(Query *source, Query *matched)
 static Expr *
 matched_column(const Query *matched, Index relation, int number, bool nulled)
 {
-	Var		   *var = (Var *) column_of(matched, relation, number);
+	Var		   *var = (Var *) shuttle_merge_column(matched, relation, number);
 
 	if (nulled)
 		SET_NULLED_BY(var, JOIN);
@@ -379,7 +225,7 @@ make_joined(ShuttleMerge *merge)
 		.nulled_by = merge->inserts ? JOIN : 0,
 		.depth = JOINED_DEPTH,
 	};
-	RangeTblEntry *entry = subquery_entry(matched, "matched");
+	RangeTblEntry *entry = shuttle_merge_subquery_entry(matched, "matched");
 	Expr	   *action = choose_action(merge, true, places);
 	Query	   *query;
 	ListCell   *cell;
@@ -388,27 +234,27 @@ make_joined(ShuttleMerge *merge)
 	{
 		NullTest   *unmatched = makeNode(NullTest);
 
-		query = make_select(merge,
-							list_make3(cte_entry(merge->source, JOINED_DEPTH), entry,
-									   join_entry()),
-							list_make1(join_matched(source, matched)), NULL);
+		query = shuttle_merge_select(merge,
+									 list_make3(shuttle_merge_cte_entry(merge->source, JOINED_DEPTH), entry,
+												join_entry()),
+									 list_make1(join_matched(source, matched)), NULL);
 		unmatched->arg = matched_column(matched, SECOND, MATCHED_NUMBER, true);
 		unmatched->nulltesttype = IS_NULL;
 		unmatched->location = -1;
-		action = make_case(list_make1(shuttle_merge_when((Expr *) unmatched,
-														 choose_action(merge, false, places))),
-						   action);
+		action = shuttle_merge_case(list_make1(shuttle_merge_when((Expr *) unmatched,
+																  choose_action(merge, false, places))),
+									action);
 	}
 	else
-		query = make_select(merge, list_make1(entry), list_make1(reference(1)), NULL);
-	add_column(query, action, "action");
+		query = shuttle_merge_select(merge, list_make1(entry), list_make1(shuttle_merge_range_ref(1)), NULL);
+	shuttle_merge_add_column(query, action, "action");
 	for (int i = 2; i <= nfixed; i++)
-		add_column(query, matched_column(matched, relation, i, merge->inserts),
-				   ((TargetEntry *) list_nth(matched->targetList, i - 1))->resname);
+		shuttle_merge_add_column(query, matched_column(matched, relation, i, merge->inserts),
+								 ((TargetEntry *) list_nth(matched->targetList, i - 1))->resname);
 	foreach(cell, merge->source_vars)
-		add_column(query, (Expr *) shuttle_merge_move_expression(lfirst(cell), places), "source");
+		shuttle_merge_add_column(query, (Expr *) shuttle_merge_move_expression(lfirst(cell), places), "source");
 	foreach(cell, merge->target_vars)
-		add_column(query, (Expr *) shuttle_merge_move_expression(lfirst(cell), places), "target");
+		shuttle_merge_add_column(query, (Expr *) shuttle_merge_move_expression(lfirst(cell), places), "target");
 
 	/* OFFSET 0 keeps core from inlining the action's expression */
 	query->limitOffset = (Node *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
@@ -424,10 +270,10 @@ value_for(Expr *value, Expr *action, int number)
 
 	if (IsA(node, Var) || IsA(node, Const))
 		return value;
-	return make_case(list_make1(shuttle_merge_when(shuttle_merge_equals(Int4EqualOperator, action,
-																		make_int(number)), value)),
-					 (Expr *) makeNullConst(exprType(node), exprTypmod(node),
-											exprCollation(node)));
+	return shuttle_merge_case(list_make1(shuttle_merge_when(shuttle_merge_equals(Int4EqualOperator, action,
+																				 shuttle_merge_int(number)), value)),
+							  (Expr *) makeNullConst(exprType(node), exprTypmod(node),
+													 exprCollation(node)));
 }
 
 /* An action's number in rows. */
@@ -454,14 +300,14 @@ make_rows(ShuttleMerge *merge)
 		.target_before = nfixed + list_length(merge->source_vars),
 		.depth = ROWS_DEPTH,
 	};
-	Query	   *query = make_select(merge, list_make1(subquery_entry(joined, "joined")),
-									list_make1(reference(1)), NULL);
+	Query	   *query = shuttle_merge_select(merge, list_make1(shuttle_merge_subquery_entry(joined, "joined")),
+											 list_make1(shuttle_merge_range_ref(1)), NULL);
 	ListCell   *cell;
 	ListCell   *lc;
 
 	for (int i = 1; i <= nfixed; i++)
-		add_column(query, column_of(joined, 1, i),
-				   ((TargetEntry *) list_nth(joined->targetList, i - 1))->resname);
+		shuttle_merge_add_column(query, shuttle_merge_column(joined, 1, i),
+								 ((TargetEntry *) list_nth(joined->targetList, i - 1))->resname);
 	foreach(cell, merge->query->mergeActionList)
 	{
 		int			index = foreach_current_index(cell);
@@ -470,9 +316,9 @@ make_rows(ShuttleMerge *merge)
 		{
 			TargetEntry *entry = lfirst_node(TargetEntry, lc);
 
-			add_column(query, value_for((Expr *) shuttle_merge_move_expression((Node *) entry->expr, places),
-										column_of(joined, 1, 1), number_of(merge, index)),
-					   entry->resname == NULL ? "value" : entry->resname);
+			shuttle_merge_add_column(query, value_for((Expr *) shuttle_merge_move_expression((Node *) entry->expr, places),
+													  shuttle_merge_column(joined, 1, 1), number_of(merge, index)),
+									 entry->resname == NULL ? "value" : entry->resname);
 		}
 	}
 	return query;
@@ -508,11 +354,11 @@ make_action(const ShuttleMerge *merge, int index, int nbefore)
 	RangeTblEntry *target = copyObject(rt_fetch(merge->query->resultRelation,
 												merge->query->rtable));
 	const Query *rows = (Query *) merge->rows->ctequery;
-	RangeTblEntry *source = cte_entry(merge->rows, 1);
-	Expr	   *is_for_it = shuttle_merge_equals(Int4EqualOperator, column_of(rows, SECOND, 1),
-												 make_int(number_of(merge, index)));
-	Query	   *query = make_select(merge, list_make2(target, source),
-									list_make1(reference(SECOND)), (Node *) is_for_it);
+	RangeTblEntry *source = shuttle_merge_cte_entry(merge->rows, 1);
+	Expr	   *is_for_it = shuttle_merge_equals(Int4EqualOperator, shuttle_merge_column(rows, SECOND, 1),
+												 shuttle_merge_int(number_of(merge, index)));
+	Query	   *query = shuttle_merge_select(merge, list_make2(target, source),
+											 list_make1(shuttle_merge_range_ref(SECOND)), (Node *) is_for_it);
 	ListCell   *cell;
 
 	query->commandType = action->commandType;
@@ -520,13 +366,13 @@ make_action(const ShuttleMerge *merge, int index, int nbefore)
 	query->override = action->override;
 	query->hasSubLinks = false;
 	if (action->commandType != CMD_INSERT)
-		query->jointree->fromlist = lcons(reference(TARGET), query->jointree->fromlist);
+		query->jointree->fromlist = lcons(shuttle_merge_range_ref(TARGET), query->jointree->fromlist);
 	target->inFromCl = action->commandType != CMD_INSERT;
 	foreach(cell, action->targetList)
 	{
 		TargetEntry *entry = flatCopyTargetEntry(lfirst_node(TargetEntry, cell));
 
-		entry->expr = column_of(rows, SECOND, ++nbefore);
+		entry->expr = shuttle_merge_column(rows, SECOND, ++nbefore);
 		query->targetList = lappend(query->targetList, entry);
 	}
 	set_permissions(query, target, merge);
@@ -546,8 +392,8 @@ make_actions(ShuttleMerge *merge)
 
 		if (action->commandType != CMD_NOTHING)
 			merge->actions = lappend(merge->actions,
-									 make_cte(psprintf("action %d of MERGE", index + 1),
-											  make_action(merge, index, nbefore)));
+									 shuttle_merge_cte(psprintf("action %d of MERGE", index + 1),
+													   make_action(merge, index, nbefore)));
 		nbefore += list_length(action->targetList);
 	}
 }
@@ -559,7 +405,7 @@ group_by(Query *query, Expr *column, const char *name)
 {
 	SortGroupClause *group = makeNode(SortGroupClause);
 
-	add_column(query, column, name);
+	shuttle_merge_add_column(query, column, name);
 	group->tleSortGroupRef = list_length(query->targetList);
 	llast_node(TargetEntry, query->targetList)->ressortgroupref = group->tleSortGroupRef;
 	get_sort_group_operators(exprType((Node *) column), false, true, false, &group->sortop,
@@ -589,20 +435,20 @@ static Query *
 make_main(ShuttleMerge *merge)
 {
 	const Query *rows = (Query *) merge->rows->ctequery;
-	Expr	   *changes = make_opclause(Int4LessOperator, BOOLOID, false, make_int(0),
-										column_of(rows, 1, 1), InvalidOid, InvalidOid);
-	Query	   *query = make_select(merge, list_make1(cte_entry(merge->rows, 0)),
-									list_make1(reference(1)), (Node *) changes);
+	Expr	   *changes = make_opclause(Int4LessOperator, BOOLOID, false, shuttle_merge_int(0),
+										shuttle_merge_column(rows, 1, 1), InvalidOid, InvalidOid);
+	Query	   *query = shuttle_merge_select(merge, list_make1(shuttle_merge_cte_entry(merge->rows, 0)),
+											 list_make1(shuttle_merge_range_ref(1)), (Node *) changes);
 
 	query->hasSubLinks = false;
 	query->hasAggs = true;
 	if (merge->changes)
 	{
-		group_by(query, column_of(rows, 1, MATCHED_TABLEOID), "tableoid");
-		group_by(query, column_of(rows, 1, MATCHED_CTID), "ctid");
+		group_by(query, shuttle_merge_column(rows, 1, MATCHED_TABLEOID), "tableoid");
+		group_by(query, shuttle_merge_column(rows, 1, MATCHED_CTID), "ctid");
 	}
 	else
-		group_by(query, column_of(rows, 1, 1), "action");
+		group_by(query, shuttle_merge_column(rows, 1, 1), "action");
 	query->havingQual = (Node *)
 		make_opclause(Int8LessOperator, BOOLOID, false,
 					  (Expr *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
@@ -641,8 +487,8 @@ shuttle_merge_rewrite(Query *query)
 		merge.changes |= command == CMD_UPDATE || command == CMD_DELETE;
 	}
 	shuttle_merge_collect_columns(&merge);
-	merge.source = make_cte(SOURCE_NAME, make_source(&merge));
-	merge.rows = make_cte(ROWS_NAME, make_rows(&merge));
+	merge.source = shuttle_merge_cte(SOURCE_NAME, make_source(&merge));
+	merge.rows = shuttle_merge_cte(ROWS_NAME, make_rows(&merge));
 	make_actions(&merge);
 	statement = make_main(&merge);
 	statement->querySource = query->querySource;

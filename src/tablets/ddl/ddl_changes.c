@@ -34,7 +34,7 @@
 
 #include "base/shuttle_compat.h"
 #include "storage/shuttle_storage.h"
-#include "tablets/copies.h"
+#include "tablets/reference/copies.h"
 #include "tablets/ddl/ddl.h"
 
 /* A table as it was before the statement. */

@@ -26,7 +26,7 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_catalog.h"
-#include "tablets/copies.h"
+#include "tablets/reference/copies.h"
 #include "tablets/ddl/ddl.h"
 
 typedef struct AlterTable

@@ -23,7 +23,7 @@
 #include "utils/lsyscache.h"
 
 #include "base/shuttle_compat.h"
-#include "tablets/copies.h"
+#include "tablets/reference/copies.h"
 #include "tablets/ddl/ddl.h"
 #include "tablets/routines.h"
 

@@ -17,7 +17,7 @@
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_executor.h"
 #include "executor/routed/routed.h"
-#include "executor/write/keyed_write.h"
+#include "executor/keyed/keyed_write.h"
 
 /* A partition. */
 typedef struct KeyedPart

@@ -32,7 +32,7 @@
 #include "base/shuttle_compat_catalog.h"
 #include "base/shuttle_settings.h"
 #include "storage/shuttle_storage.h"
-#include "tablets/copies.h"
+#include "tablets/reference/copies.h"
 #include "tablets/distribute.h"
 #include "tablets/tablets_internal.h"
 

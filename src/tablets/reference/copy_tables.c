@@ -35,7 +35,7 @@
 #include "utils/rel.h"
 
 #include "base/shuttle_compat.h"
-#include "tablets/copies.h"
+#include "tablets/reference/copies.h"
 #include "tablets/tablets_internal.h"
 
 #define COPIES_SCHEMA "pg_shuttle_copies"

@@ -20,7 +20,7 @@
 #include "executor/ahead/outbox.h"
 #include "executor/scan/remote_values.h"
 #include "executor/scan/scan.h"
-#include "executor/write/keyed_write.h"
+#include "executor/keyed/keyed_write.h"
 #include "executor/write/write.h"
 #include "executor/write/write_buffer.h"
 #include "storage/shuttle_storage.h"

@@ -36,7 +36,7 @@
 #include "executor/kinds.h"
 #include "executor/scan/remote_values.h"
 #include "executor/shuttle_executor.h"
-#include "executor/write/keyed_write.h"
+#include "executor/keyed/keyed_write.h"
 #include "executor/write/write.h"
 #include "executor/write/write_buffer.h"
 #include "explain/shuttle_explain.h"

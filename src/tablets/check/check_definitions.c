@@ -16,7 +16,7 @@
 #include "utils/lsyscache.h"
 #include "utils/resowner.h"
 
-#include "tablets/check.h"
+#include "tablets/check/check.h"
 #include "tablets/tablets_internal.h"
 
 /* A check, key or index, as the query's columns. */

@@ -26,8 +26,8 @@
 
 #include "base/shuttle_compat.h"
 #include "storage/shuttle_storage.h"
-#include "tablets/check.h"
-#include "tablets/copies.h"
+#include "tablets/check/check.h"
+#include "tablets/reference/copies.h"
 #include "tablets/routines.h"
 #include "tablets/tablets_internal.h"
 

@@ -6,8 +6,8 @@
  * the nodes the same rows, in the same transaction.
  *-------------------------------------------------------------------------
  */
-#ifndef SHUTTLE_TABLETS_COPIES_H
-#define SHUTTLE_TABLETS_COPIES_H
+#ifndef SHUTTLE_TABLETS_REFERENCE_COPIES_H
+#define SHUTTLE_TABLETS_REFERENCE_COPIES_H
 
 #include "executor/tuptable.h"
 #include "utils/relcache.h"
@@ -80,4 +80,4 @@ extern void shuttle_copy_truncate_run(ProcessUtility_hook_type run, SHUTTLE_UTIL
 /* Registers what has to happen at the end of transactions. */
 extern void shuttle_copy_changes_init(void);
 
-#endif							/* SHUTTLE_TABLETS_COPIES_H */
+#endif							/* SHUTTLE_TABLETS_REFERENCE_COPIES_H */

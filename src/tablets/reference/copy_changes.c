@@ -40,7 +40,7 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_settings.h"
-#include "tablets/copies.h"
+#include "tablets/reference/copies.h"
 #include "tablets/tablets_internal.h"
 
 /* A row's change. */

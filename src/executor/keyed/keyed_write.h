@@ -1,11 +1,18 @@
 /*-------------------------------------------------------------------------
  * keyed_write.h
- *	  Shared by the files that make nodes join rows sent to them with tables
- *	  that they change.
+ *	  UPDATE and DELETE joined with local rows: nodes join rows that are sent
+ *	  to them with the tables that they change.
+ *
+ * keyed_write.c	the plan node, its source and EXPLAIN
+ * keyed_routes.c	which nodes get a row
+ * keyed_sql.c		texts of statements, and the values sent with rows
+ * keyed_piece.c	rows of one node: buffered, sent, answered
+ *
+ * In: rows of a source. Out: one request for each node, counts and RETURNING rows.
  *-------------------------------------------------------------------------
  */
-#ifndef SHUTTLE_EXECUTOR_WRITE_KEYED_WRITE_H
-#define SHUTTLE_EXECUTOR_WRITE_KEYED_WRITE_H
+#ifndef SHUTTLE_EXECUTOR_KEYED_KEYED_WRITE_H
+#define SHUTTLE_EXECUTOR_KEYED_KEYED_WRITE_H
 
 #include "executor/executor_types.h"
 #include "executor/fdw/postgres_fdw.h"
@@ -122,4 +129,4 @@ extern void shuttle_keyed_show_row(ShuttleKeyedWriteState *state, TupleTableSlot
 extern void shuttle_keyed_fill_piece(ShuttleKeyedWriteState *state);
 extern void shuttle_keyed_send_piece(ShuttleKeyedWriteState *state);
 
-#endif							/* SHUTTLE_EXECUTOR_WRITE_KEYED_WRITE_H */
+#endif							/* SHUTTLE_EXECUTOR_KEYED_KEYED_WRITE_H */

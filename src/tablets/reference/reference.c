@@ -28,7 +28,7 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_catalog.h"
-#include "tablets/copies.h"
+#include "tablets/reference/copies.h"
 #include "tablets/distribute.h"
 #include "tablets/tablets_internal.h"
 

@@ -24,7 +24,7 @@
 
 #include "executor/fdw/scan_text.h"
 #include "executor/join/key_set.h"
-#include "executor/write/keyed_write.h"
+#include "executor/keyed/keyed_write.h"
 
 /* Alias of the arrays; with a number appended, of their columns. */
 #define KEYS_NAME	"shuttle_key"

@@ -6,8 +6,8 @@
  * there, and what mends it.
  *-------------------------------------------------------------------------
  */
-#ifndef SHUTTLE_TABLETS_CHECK_H
-#define SHUTTLE_TABLETS_CHECK_H
+#ifndef SHUTTLE_TABLETS_CHECK_CHECK_H
+#define SHUTTLE_TABLETS_CHECK_CHECK_H
 
 #include "nodes/execnodes.h"
 
@@ -35,4 +35,4 @@ extern void shuttle_check_put(const ShuttleCheck *check, const char *problem, co
  * same. */
 extern bool shuttle_check_definition(const ShuttleCheck *check);
 
-#endif							/* SHUTTLE_TABLETS_CHECK_H */
+#endif							/* SHUTTLE_TABLETS_CHECK_CHECK_H */

@@ -1,0 +1,64 @@
+/*-------------------------------------------------------------------------
+ * modify_table.h
+ *	  A ModifyTable of core that we control (modify_table.c, modify_send.c).
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_EXECUTOR_WRITE_MODIFY_TABLE_H
+#define SHUTTLE_EXECUTOR_WRITE_MODIFY_TABLE_H
+
+#include "nodes/execnodes.h"
+#include "utils/tuplestore.h"
+
+#include "executor/ahead/outbox.h"
+#include "executor/executor_types.h"
+
+struct ShuttleModify
+{
+	ShuttleUnsentRows unsent;	/* must be first */
+	ModifyTableState *node;
+	PlanState  *source;			/* NULL: COPY */
+	ExecProcNodeMtd exec_modify;	/* core's */
+	ExecProcNodeMtd exec_source;
+	bool		read_first;		/* the source has yet to be read to its end */
+	Tuplestorestate *kept;		/* the source's rows, if it is no Material;
+								 * NULL: they are read one by one */
+	TupleTableSlot *kept_slot;
+	TupleTableSlot *source_slot;	/* for such a row, with the source's slot
+									 * type */
+	bool		ended;			/* the source has ended */
+	bool		moves_wait;		/* moved rows are inserted after the source's
+								 * end */
+	bool		holds_moves;	/* moved rows must not be sent now */
+	List	   *writes;			/* ShuttleWrites that are buffered */
+	uint64		nrows;			/* rows taken so far */
+	int64		nbytes;			/* of rows taken and not answered, except
+								 * those that wait for the source's end */
+	int64		nsent_bytes;	/* of those that were sent */
+	Tuplestorestate *returned;	/* rows of RETURNING; NULL: no RETURNING */
+	uint64		most_returned;	/* RETURNING rows that are wanted; 0: all */
+	uint64		nreturned;		/* RETURNING rows that exist so far */
+	uint64		nflushed;		/* rows flushed, of nrows */
+	bool		follows_up_late;	/* triggers and RETURNING of answered rows
+									 * wait until this statement continues */
+	TupleTableSlot *returned_slot;
+};
+
+/* ---- modify_send.c */
+
+/* Lets the outbox send this table's rows. */
+extern void shuttle_modify_set_senders(ShuttleModify *modify);
+
+/*
+ * Sends all buffered rows and waits until they are written, except, after the
+ * end of the source, for INSERTs whose count is known. in_turn: false if a
+ * statement within this one caused the flush. Triggers and RETURNING then wait:
+ * triggers queued within that statement would fire at its end, and its handlers
+ * would catch errors of RETURNING.
+ */
+extern void shuttle_modify_flush(ShuttleModify *modify, bool in_turn);
+
+/* Fires triggers and evaluates RETURNING for answered rows, in the order of the
+ * source; RETURNING's rows are kept. */
+extern void shuttle_modify_follow_up(ShuttleModify *modify);
+
+#endif							/* SHUTTLE_EXECUTOR_WRITE_MODIFY_TABLE_H */

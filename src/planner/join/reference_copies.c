@@ -1,0 +1,328 @@
+/*-------------------------------------------------------------------------
+ * reference_copies.c
+ *	  Where the copies of a reference table are, and its children: one relation
+ *	  for each server, so that core can translate clauses to them.
+ *
+ * Memory: children live in root->planner_cxt, also under GEQO, which frees
+ * joinrels.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/sysattr.h"
+#include "access/table.h"
+#include "catalog/pg_class.h"
+#include "foreign/foreign.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/prep.h"
+#include "optimizer/restrictinfo.h"
+#include "parser/parsetree.h"
+#include "utils/rel.h"
+#include "utils/varlena.h"
+
+#include "base/shuttle_compat_planner.h"
+#include "cluster/shuttle_cluster.h"
+#include "executor/shuttle_executor.h"
+#include "planner/join/node_joins.h"
+#include "planner/join/reference_copies.h"
+#include "planner/statement/statement.h"
+#include "tablets/shuttle_tablets.h"
+
+/* First member of our keys in planning_memo.c. */
+#define COPIES_KEY (-2)
+#define CHILD_KEY (-3)
+
+/* The servers that a reference table is on. */
+typedef struct Copies
+{
+	Oid			table;			/* the foreign table */
+	List	   *servers;		/* Oids; NIL: not a reference table */
+} Copies;
+
+/* ---- where the copies are */
+
+static bool
+same_text(const char *one, const char *other)
+{
+	return one == NULL || other == NULL ? one == other : strcmp(one, other) == 0;
+}
+
+/* True if what postgres_fdw ships to the table's own server can be shipped to
+ * serverid. */
+static bool
+is_copy_server(Oid home, Oid serverid)
+{
+	return shuttle_server_is_ours(serverid) &&
+		same_text(shuttle_cluster_option_text(home, InvalidOid, "extensions"),
+				  shuttle_cluster_option_text(serverid, InvalidOid, "extensions"));
+}
+
+static List *
+read_servers(Oid home, const char *option)
+{
+	List	   *names = NIL;
+	List	   *servers = list_make1_oid(home);
+	ListCell   *lc;
+
+	if (!SplitIdentifierString(pstrdup(option), ',', &names))
+		return servers;
+	foreach(lc, names)
+	{
+		Oid			serverid = get_foreign_server_oid(lfirst(lc), true);
+
+		if (OidIsValid(serverid) && is_copy_server(home, serverid))
+			servers = list_append_unique_oid(servers, serverid);
+	}
+	return servers;
+}
+
+/* True if expressions have only columns of the relation that users declare. */
+static bool
+has_only_columns(const RelOptInfo *rel, List *expressions)
+{
+	Bitmapset  *columns = NULL;
+
+	pull_varattnos((Node *) expressions, rel->relid, &columns);
+	return bms_is_empty(columns) ||
+		bms_next_member(columns, -1) > InvalidAttrNumber - FirstLowInvalidHeapAttributeNumber;
+}
+
+/* System columns and whole rows differ between a table and its copies. */
+static bool
+uses_only_columns(const RelOptInfo *rel)
+{
+	for (int i = rel->min_attr; i <= InvalidAttrNumber; i++)
+	{
+		if (!bms_is_empty(rel->attr_needed[i - rel->min_attr]))
+			return false;
+	}
+	return has_only_columns(rel, rel->reltarget->exprs) &&
+		has_only_columns(rel, extract_actual_clauses(rel->baserestrictinfo, false)) &&
+		has_only_columns(rel, extract_actual_clauses(rel->joininfo, false));
+}
+
+/* The foreign table for copies of a table here, or InvalidOid. Policies and
+ * security barriers are for the table here. */
+static Oid
+find_copy_table(PlannerInfo *root, const RelOptInfo *rel)
+{
+	const RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
+
+	if (!shuttle_plans_with_copies() || rel->reloptkind != RELOPT_BASEREL ||
+		rte->relkind != RELKIND_RELATION || rte->inh || rte->tablesample != NULL ||
+		root->qual_security_level > 0 || !uses_only_columns(rel))
+		return InvalidOid;
+	return shuttle_copy_table_find(rte->relid);
+}
+
+static Copies *
+find_copies(PlannerInfo *root, const RelOptInfo *rel)
+{
+	MemoryContext old = MemoryContextSwitchTo(root->planner_cxt);
+	Copies	   *copies = palloc0(sizeof(Copies));
+
+	copies->table = rel->fdwroutine == NULL ? find_copy_table(root, rel) :
+		planner_rt_fetch(rel->relid, root)->relid;
+	if (OidIsValid(copies->table))
+	{
+		Oid			home = GetForeignServerIdByRelId(copies->table);
+		const char *option = shuttle_cluster_option_text(home, copies->table,
+														 "shuttle_replicated_on");
+
+		if (option != NULL)
+			copies->servers = read_servers(home, option);
+	}
+	MemoryContextSwitchTo(old);
+	return copies;
+}
+
+/* Where a base relation's rows are; NULL if it is no reference table. */
+static const Copies *
+get_copies(PlannerInfo *root, RelOptInfo *rel)
+{
+	List	   *key;
+	Copies	   *copies;
+
+	if (rel->rtekind != RTE_RELATION ||
+		(rel->fdwroutine != NULL && !shuttle_foreign_is_ours(rel->fdwroutine)))
+		return NULL;
+	key = list_make1_int(COPIES_KEY);
+	copies = shuttle_memo_find(root, rel, key);
+	if (copies == NULL)
+	{
+		copies = find_copies(root, rel);
+		shuttle_memo_add(root, rel, key, copies);
+	}
+	return copies->servers == NIL ? NULL : copies;
+}
+
+List *
+shuttle_copies_of(PlannerInfo *root, RelOptInfo *rel)
+{
+	const Copies *copies = get_copies(root, rel);
+
+	return copies == NULL ? NIL : copies->servers;
+}
+
+/* The next base or child relation of a set, or NULL. */
+static RelOptInfo *
+next_table(PlannerInfo *root, Relids relids, int *relid)
+{
+	while ((*relid = bms_next_member(relids, *relid)) >= 0)
+	{
+		if (*relid < root->simple_rel_array_size &&
+			root->simple_rel_array[*relid] != NULL)
+			return root->simple_rel_array[*relid];
+	}
+	return NULL;
+}
+
+bool
+shuttle_is_locked(PlannerInfo *root, const RelOptInfo *rel)
+{
+	const PlanRowMark *mark = get_plan_rowmark(root->rowMarks, rel->relid);
+
+	return mark != NULL && mark->strength != LCS_NONE;
+}
+
+bool
+shuttle_has_reference(PlannerInfo *root, const RelOptInfo *rel)
+{
+	RelOptInfo *table;
+	int			relid = -1;
+
+	while ((table = next_table(root, rel->relids, &relid)) != NULL)
+	{
+		if (shuttle_copies_of(root, table) != NIL)
+			return true;
+	}
+	return false;
+}
+
+Oid
+shuttle_copy_neighbour(PlannerInfo *root, const RelOptInfo *rel, Oid serverid)
+{
+	RelOptInfo *table;
+	int			relid = -1;
+
+	while ((table = next_table(root, rel->relids, &relid)) != NULL)
+	{
+		Oid			found = planner_rt_fetch(table->relid, root)->relid;
+
+		if (table->fdwroutine != NULL && GetForeignServerIdByRelId(found) == serverid)
+			return found;
+	}
+	return InvalidOid;
+}
+
+void
+shuttle_copy_size(PlannerInfo *root, RelOptInfo *rel, Oid serverid, Oid neighbour)
+{
+	rel->serverid = serverid;
+	rel->fdwroutine->GetForeignRelSize(root, rel, neighbour);
+}
+
+/* ---- children of reference tables */
+
+/* Adds a range table entry for the foreign table, without permission checks. */
+static Index
+add_child_entry(PlannerInfo *root, RelOptInfo *rel)
+{
+	RangeTblEntry *rte = shuttle_child_entry(planner_rt_fetch(rel->relid, root));
+	Index		relid;
+
+	rte->relid = get_copies(root, rel)->table;
+	rte->relkind = RELKIND_FOREIGN_TABLE;
+	root->parse->rtable = lappend(root->parse->rtable, rte);
+	relid = list_length(root->parse->rtable);
+	if (relid >= root->simple_rel_array_size)
+		expand_planner_arrays(root, relid + 1 - root->simple_rel_array_size);
+	root->simple_rte_array[relid] = rte;
+	return relid;
+}
+
+static AppendRelInfo *
+add_translation(PlannerInfo *root, const RelOptInfo *rel, Index relid)
+{
+	Relation	table = table_open(planner_rt_fetch(rel->relid, root)->relid, NoLock);
+	Relation	copy = table_open(planner_rt_fetch(relid, root)->relid, NoLock);
+	AppendRelInfo *translation = make_append_rel_info(table, copy, rel->relid, relid);
+
+	table_close(copy, NoLock);
+	table_close(table, NoLock);
+	root->append_rel_list = lappend(root->append_rel_list, translation);
+	root->append_rel_array[relid] = translation;
+	return translation;
+}
+
+/* As core does for a child in set_append_rel_size() and _pathlist(). */
+static void
+plan_child(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *child,
+		   AppendRelInfo *translation, Oid neighbour)
+{
+	RangeTblEntry *rte = planner_rt_fetch(child->relid, root);
+
+	child->joininfo = (List *)
+		adjust_appendrel_attrs(root, (Node *) rel->joininfo, 1, &translation);
+	child->reltarget->exprs = (List *)
+		adjust_appendrel_attrs(root, (Node *) rel->reltarget->exprs, 1, &translation);
+	child->reltarget->cost = rel->reltarget->cost;
+	if (rel->has_eclass_joins || has_useful_pathkeys(root, rel))
+		add_child_rel_equivalences(root, translation, rel, child);
+	child->has_eclass_joins = rel->has_eclass_joins;
+	child->consider_parallel = rel->consider_parallel;
+
+	set_foreign_size_estimates(root, child);
+	shuttle_copy_size(root, child, child->serverid, neighbour);
+	child->rows = clamp_row_est(child->rows);
+	child->tuples = Max(child->tuples, child->rows);
+	child->fdwroutine->GetForeignPaths(root, child, rte->relid);
+	if (set_rel_pathlist_hook != NULL)
+		set_rel_pathlist_hook(root, child, child->relid, rte);
+	set_cheapest(child);
+}
+
+static RelOptInfo *
+make_child(PlannerInfo *root, RelOptInfo *rel, Oid serverid, Oid neighbour)
+{
+	MemoryContext old = MemoryContextSwitchTo(root->planner_cxt);
+	Index		relid = add_child_entry(root, rel);
+	AppendRelInfo *translation = add_translation(root, rel, relid);
+	RelOptInfo *child = build_simple_rel(root, relid, rel);
+
+	child->serverid = serverid;
+	child->pages = rel->pages;
+	child->tuples = rel->tuples;
+	plan_child(root, rel, child, translation, neighbour);
+	MemoryContextSwitchTo(old);
+	return child;
+}
+
+RelOptInfo *
+shuttle_copy_child(PlannerInfo *root, RelOptInfo *rel, const RelOptInfo *partition)
+{
+	Oid			serverid = rel->serverid;
+	Oid			neighbour = planner_rt_fetch(rel->relid, root)->relid;
+	List	   *key;
+	RelOptInfo *child;
+
+	if (partition != NULL &&
+		list_member_oid(shuttle_copies_of(root, rel), partition->serverid))
+	{
+		serverid = partition->serverid;
+		neighbour = planner_rt_fetch(partition->relid, root)->relid;
+	}
+	if (!OidIsValid(serverid))
+		return NULL;
+	key = list_make2_oid(CHILD_KEY, serverid);
+	child = shuttle_memo_find(root, rel, key);
+	if (child == NULL)
+	{
+		child = make_child(root, rel, serverid, neighbour);
+		shuttle_memo_add(root, rel, key, child);
+	}
+	return child;
+}
