@@ -146,7 +146,7 @@ append_insert(StringInfo sql, const ShuttleWrite *write,
 		appendStringInfoString(sql, write->postgres_fdw.sql + write->postgres_fdw.values_end);
 }
 
-#define UNLESS_CASCADING "tableoid NOT IN (" SHUTTLE_CASCADING_TABLES ")"
+#define UNLESS_CASCADING "tableoid <> ALL (ARRAY(" SHUTTLE_CASCADING_TABLES "))"
 
 void
 shuttle_write_guard_moved(ShuttleWrite *leaving)
