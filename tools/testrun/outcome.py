@@ -16,7 +16,6 @@ OLD_LINE = re.compile(r"^test (\S+)\s+\.\.\. (ok|FAILED)\b.*?(\d+)? ms", re.MULT
 NEW_LINE = re.compile(r"^(ok|not ok) \d+\s+[-+] (\S+)\s+(\d+) ms", re.MULTILINE)
 PYTEST_NAME = re.compile(r"^\S+?::(.+)$", re.MULTILINE)
 PYTEST_LINE = re.compile(r"^\S+?::(.+) (PASSED|FAILED|ERROR|SKIPPED)")
-PYTEST_FAILED = re.compile(r"^FAILED \S+::(\w+)", re.MULTILINE)
 PYTEST_COUNT = re.compile(r"(\d+) (passed|failed|errors?)\b")
 PYTEST_SKIPPED = re.compile(r"^SKIPPED \[\d+\] (\S+?)(?::\d+)?: (.+)$", re.MULTILINE)
 # A script of TAP tests that is left out as a whole, as prove tells it: of one that printed
@@ -28,31 +27,24 @@ TAP_SKIPPED = re.compile(r"^(?:1\.\.0 # SKIP|\S+ \.+ skipped:)\s*(.*)$", re.MULT
 class Outcome:
     """Counts of one kind of tests on one server.
 
-    failed_names are the tests that failed by themselves; a crash in a log
-    counts as failed and has no name.  skipped are those that were left out as a
-    whole, each with the reason; they did not pass.
+    A crash in a log counts as failed.  skipped are the tests that were left out
+    as a whole, each with the reason; they did not pass.
     """
 
     passed: int = 0
     failed: int = 0
-    failed_names: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
 
     def __add__(self, other: Outcome) -> Outcome:
         return Outcome(
             self.passed + other.passed,
             self.failed + other.failed,
-            self.failed_names + other.failed_names,
             self.skipped + other.skipped,
         )
 
     def on_server(self, server: str) -> Outcome:
         """The same, with the server in what is told of skipped tests."""
         return replace(self, skipped=tuple(f"{test} [on {server}]" for test in self.skipped))
-
-    def may_run_again(self, most: int) -> bool:
-        """Whether nothing but named tests failed, and no more of them than `most`."""
-        return 0 < self.failed <= most and self.failed == len(self.failed_names)
 
 
 def regress_results(output: str) -> list[tuple[str, bool, float]]:
@@ -65,9 +57,8 @@ def regress_results(output: str) -> list[tuple[str, bool, float]]:
 def regress_outcome(code: int, output: str) -> Outcome:
     """Counts the lines of pg_regress; an exit code alone is a failure, too."""
     results = regress_results(output)
-    names = tuple(name for name, passed, _ in results if not passed)
-    failed = len(names) if code == 0 or names else 1
-    return Outcome(len(results) - len(names), failed, names)
+    nfailed = sum(not passed for _, passed, _ in results)
+    return Outcome(len(results) - nfailed, nfailed if code == 0 or nfailed else 1)
 
 
 def pytest_outcome(code: int, output: str) -> Outcome:
@@ -82,13 +73,13 @@ def pytest_outcome(code: int, output: str) -> Outcome:
     if code not in (0, 5) and failed == 0:
         failed = 1
     skipped = tuple(f"{where}: {reason}" for where, reason in PYTEST_SKIPPED.findall(output))
-    return Outcome(passed, failed, tuple(PYTEST_FAILED.findall(output)), skipped)
+    return Outcome(passed, failed, skipped)
 
 
 def tap_outcome(name: str, code: int, output: str) -> Outcome:
     """One script of TAP tests, run by prove -v."""
     if code != 0:
-        return Outcome(0, 1, (name,))
+        return Outcome(0, 1)
     skipped = TAP_SKIPPED.search(output)
     if skipped is not None:
         return Outcome(skipped=(f"{name}: {skipped[1] or 'no reason is given'}",))

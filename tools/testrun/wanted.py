@@ -22,13 +22,18 @@ def is_usual(name: str) -> bool:
     return zlib.crc32(name.encode()) % 100 < USUAL_SHARE
 
 
+def is_in_share(name: str, share: int) -> bool:
+    """True for so many per cent of the tests, the same in each run, but not the usual ones."""
+    return zlib.crc32(name[::-1].encode()) % 100 < share
+
+
 @dataclass(frozen=True)
 class Wanted:
     """What the caller asked for. No names means all tests.
 
     random_share: of the cases of random queries and writes, per cent.
     part: usual, rest or all; sampled: servers of whose regression tests the usual
-    part takes a share.
+    part takes a share. share: of all regression tests on all servers, per cent.
     """
 
     names: tuple[str, ...]
@@ -38,6 +43,7 @@ class Wanted:
     random_share: int = 100
     part: str = "all"
     sampled: tuple[str, ...] = ()
+    share: int = 100
     progress: Progress = field(default_factory=Progress)
 
     def choose(self, kind: str, suffix: str, server: str) -> list[str]:
@@ -45,6 +51,8 @@ class Wanted:
         found = sorted(path.stem for path in (ROOT / "test" / kind).glob(f"*{suffix}"))
         if self.names:
             return [name for name in found if name in self.names]
+        if kind == "sql":
+            found = [name for name in found if is_in_share(name, self.share)]
         if self.part == "all" or kind != "sql" or server not in self.sampled:
             return found
         return [name for name in found if is_usual(name) == (self.part == "usual")]

@@ -19,3 +19,12 @@ def test_a_named_test_is_always_chosen() -> None:
     for part in ("usual", "rest"):
         wanted = Wanted(("join_groups",), part=part, sampled=("15",))
         assert wanted.choose("sql", ".sql", "15") == ["join_groups"]
+
+
+def test_a_share_takes_some_regression_tests_and_all_others() -> None:
+    everything, some = Wanted(()), Wanted((), share=30)
+    chosen, found = some.choose("sql", ".sql", "18"), everything.choose("sql", ".sql", "18")
+    assert chosen
+    assert set(chosen) < set(found)
+    assert chosen == some.choose("sql", ".sql", "15")
+    assert some.choose("specs", ".spec", "18") == everything.choose("specs", ".spec", "18")
