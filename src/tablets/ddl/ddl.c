@@ -28,6 +28,7 @@
 #include "base/shuttle_compat_catalog.h"
 #include "cluster/shuttle_cluster.h"
 #include "tablets/ddl/ddl.h"
+#include "tablets/reference/copies.h"
 
 /* A statement on one relation. */
 typedef struct StatementRule
@@ -121,6 +122,11 @@ static const StatementRule rules[] =
 		.run = run_trigger,
 	},
 	{
+		.tag = T_CommentStmt,
+		.name = "COMMENT",
+		.run = shuttle_ddl_comment,
+	},
+	{
 		.tag = T_CopyStmt,
 		.name = "COPY",
 		.run = shuttle_ddl_copy,
@@ -145,6 +151,18 @@ relatives_of(const AlterTableStmt *statement)
 			names = lappend(names, castNode(PartitionCmd, command->def)->name);
 	}
 	return names;
+}
+
+/* The table of a constraint; else NULL. */
+static RangeVar *
+commented_table(const CommentStmt *statement)
+{
+	List	   *name;
+
+	if (statement->objtype != OBJECT_TABCONSTRAINT)
+		return NULL;
+	name = castNode(List, statement->object);
+	return makeRangeVarFromNameList(list_copy_head(name, list_length(name) - 1));
 }
 
 /* The relations that a statement of the table names. */
@@ -179,6 +197,8 @@ targets_of(Node *statement)
 			return list_make1(castNode(RuleStmt, statement)->relation);
 		case T_CreateTrigStmt:
 			return list_make1(castNode(CreateTrigStmt, statement)->relation);
+		case T_CommentStmt:
+			return list_make1(commented_table(castNode(CommentStmt, statement)));
 		case T_TruncateStmt:
 			return castNode(TruncateStmt, statement)->relations;
 		case T_CopyStmt:
@@ -340,9 +360,9 @@ follow_function(List *name)
 	}
 }
 
-/* Statements on types, functions and schemas; the extension may not be in this database. */
+/* Statements that name no table; the extension may not be in this database. */
 static void
-run_on_types(const ShuttleDdl *ddl)
+run_on_others(const ShuttleDdl *ddl)
 {
 	Node	   *statement = ddl->pstmt->utilityStmt;
 
@@ -367,9 +387,51 @@ run_on_types(const ShuttleDdl *ddl)
 			run_as_it_is(ddl);
 			follow_function(castNode(AlterFunctionStmt, statement)->func->objname);
 			break;
+		case T_ConstraintsSetStmt:
+			if (OidIsValid(shuttle_extension_table(SHUTTLE_TABLE_TABLES)) && shuttle_nodes_all() != NIL)
+				shuttle_ddl_set_constraints(ddl);
+			else
+				run_as_it_is(ddl);
+			break;
 		default:
 			run_as_it_is(ddl);
 	}
+}
+
+/* The trigger that a statement drops or renames, and its table; else NULL. */
+static const char *
+changed_trigger(Node *statement, RangeVar **table)
+{
+	if (IsA(statement, DropStmt) && castNode(DropStmt, statement)->removeType == OBJECT_TRIGGER)
+	{
+		List	   *name = linitial(castNode(DropStmt, statement)->objects);
+
+		*table = makeRangeVarFromNameList(list_copy_head(name, list_length(name) - 1));
+		return strVal(llast(name));
+	}
+	if (IsA(statement, RenameStmt) && castNode(RenameStmt, statement)->renameType == OBJECT_TRIGGER)
+	{
+		*table = castNode(RenameStmt, statement)->relation;
+		return castNode(RenameStmt, statement)->subname;
+	}
+	return NULL;
+}
+
+/* Without its triggers a reference table has other rows than its copies. */
+static void
+keep_copy_triggers(Node *statement)
+{
+	RangeVar   *table;
+	const char *name = changed_trigger(statement, &table);
+	ShuttleTableKind kind;
+	Oid			relid;
+
+	if (name == NULL || !shuttle_copy_trigger_has_name(name))
+		return;
+	relid = shuttle_ddl_find(table, &kind);
+	if (kind == SHUTTLE_TABLE_REFERENCE)
+		shuttle_ddl_refuse(relid, psprintf("dropping or renaming trigger \"%s\"", name),
+						   "shuttle.local_table() drops it with the table's copies.");
 }
 
 static void
@@ -378,6 +440,7 @@ run_statement(ShuttleDdl *ddl)
 	Node	   *statement = ddl->pstmt->utilityStmt;
 	List	   *targets;
 
+	keep_copy_triggers(statement);
 	for (int i = 0; i < lengthof(rules); i++)
 	{
 		if (rules[i].tag != nodeTag(statement))
@@ -394,7 +457,7 @@ run_statement(ShuttleDdl *ddl)
 		rules[i].run(ddl);
 		return;
 	}
-	run_on_types(ddl);
+	run_on_others(ddl);
 }
 
 static void

@@ -114,6 +114,15 @@ extern bool shuttle_ddl_constraint_is_here(Oid relid, const char *name);
 /* Runs statements on all nodes of a table. */
 extern void shuttle_ddl_on_nodes(Oid relid, List *texts);
 
+/* ---- ddl_constraints.c */
+
+/* SET CONSTRAINTS here and on all nodes. Errors: 42704, and those of constraints that
+ * are checked now. */
+extern void shuttle_ddl_set_constraints(const ShuttleDdl *ddl);
+
+/* COMMENT ON CONSTRAINT: on nodes, if the table has no such constraint here. */
+extern void shuttle_ddl_comment(const ShuttleDdl *ddl);
+
 /* ---- ddl_index.c */
 
 extern void shuttle_ddl_create_index(const ShuttleDdl *ddl);

@@ -71,6 +71,9 @@ extern void shuttle_copy_table_drop(Oid relid);
 extern void shuttle_copy_triggers_create(Oid relid);
 extern void shuttle_copy_triggers_drop(Oid relid);
 
+/* True if the triggers of a reference table, which keep its copies, have that name. */
+extern bool shuttle_copy_trigger_has_name(const char *name);
+
 /* They always fire, whatever a statement on all triggers has made of them. */
 extern void shuttle_copy_triggers_enable(Oid relid);
 

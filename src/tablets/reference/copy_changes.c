@@ -79,6 +79,14 @@ SHUTTLE_SQL_FUNCTION(shuttle_copy_change);
 
 /* ---- making and dropping the triggers */
 
+static const char *const trigger_names[] = {"zz_shuttle_copy", "zz_shuttle_send"};
+
+bool
+shuttle_copy_trigger_has_name(const char *name)
+{
+	return strcmp(name, trigger_names[0]) == 0 || strcmp(name, trigger_names[1]) == 0;
+}
+
 /* The last one by its name. They fire in a session that replicates as well. */
 void
 shuttle_copy_triggers_create(Oid relid)
@@ -96,13 +104,11 @@ shuttle_copy_triggers_create(Oid relid)
 void
 shuttle_copy_triggers_enable(Oid relid)
 {
-	static const char *const names[] = {"zz_shuttle_copy", "zz_shuttle_send"};
-
-	for (int i = 0; i < lengthof(names); i++)
+	for (int i = 0; i < lengthof(trigger_names); i++)
 	{
-		if (OidIsValid(get_trigger_oid(relid, names[i], true)))
+		if (OidIsValid(get_trigger_oid(relid, trigger_names[i], true)))
 			(void) shuttle_local_run_as_superuser(psprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s",
-														   shuttle_local_name(relid), names[i]));
+														   shuttle_local_name(relid), trigger_names[i]));
 	}
 }
 

@@ -1,0 +1,139 @@
+/*-------------------------------------------------------------------------
+ * ddl_constraints.c
+ *	  SET CONSTRAINTS, and comments on constraints, that nodes alone have.
+ *
+ * These are foreign keys of distributed tables. A node that joins the transaction
+ * later would not know what was set, so all nodes are told at once.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/namespace.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "storage/shuttle_storage.h"
+#include "tablets/ddl/ddl.h"
+
+/* ---- SET CONSTRAINTS */
+
+/* The schemas in which a name is looked for, as an array of names, in that order. */
+static char *
+schemas_of(const RangeVar *name)
+{
+	List	   *names = NIL;
+	List	   *path;
+	ListCell   *cell;
+	StringInfoData text;
+
+	if (name->schemaname != NULL)
+		names = list_make1(name->schemaname);
+	else
+	{
+		path = fetch_search_path(true);
+		foreach(cell, path)
+			names = lappend(names, get_namespace_name(lfirst_oid(cell)));
+	}
+	initStringInfo(&text);
+	appendStringInfoString(&text, "ARRAY[");
+	foreach(cell, names)
+		appendStringInfo(&text, "%s%s", foreach_current_index(cell) > 0 ? ", " : "",
+						 quote_literal_cstr(lfirst(cell)));
+	appendStringInfoString(&text, "]::name[]");
+	return text.data;
+}
+
+/* The query for the first of these schemas that has such a constraint. condition: on pg_constraint c. */
+static char *
+find_query(const RangeVar *name, const char *condition)
+{
+	const char *schemas = schemas_of(name);
+
+	return psprintf("SELECT n.nspname::text FROM pg_catalog.pg_constraint AS c"
+					" JOIN pg_catalog.pg_namespace AS n ON n.oid = c.connamespace"
+					" WHERE c.conname = %s AND n.nspname = ANY (%s) AND %s"
+					" ORDER BY pg_catalog.array_position(%s, n.nspname) LIMIT 1",
+					quote_literal_cstr(name->relname), schemas, condition, schemas);
+}
+
+/* Adds the statement for the nodes that have the constraint. Errors: 42704 if none has it. */
+static void
+set_on_nodes(ShuttleNodeStatements *statements, const RangeVar *name, const char *mode)
+{
+	const char *query = find_query(name, "true");
+	bool		found = false;
+	ListCell   *cell;
+
+	foreach(cell, shuttle_nodes_all())
+	{
+		Oid			serverid = lfirst_oid(cell);
+		List	   *rows = shuttle_node_rows(shuttle_node_get(serverid, GetUserId()), query, 1, InvalidOid);
+
+		if (rows == NIL)
+			continue;
+		found = true;
+		shuttle_node_statements_add(statements, serverid,
+									psprintf("SET CONSTRAINTS %s %s",
+											 quote_qualified_identifier(((char **) linitial(rows))[0], name->relname),
+											 mode));
+	}
+	if (!found)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("constraint \"%s\" does not exist", name->relname)));
+}
+
+void
+shuttle_ddl_set_constraints(const ShuttleDdl *ddl)
+{
+	ConstraintsSetStmt *statement = copyObject(castNode(ConstraintsSetStmt, ddl->pstmt->utilityStmt));
+	const char *mode = statement->deferred ? "DEFERRED" : "IMMEDIATE";
+	ShuttleNodeStatements *statements = shuttle_node_statements_create();
+	bool		all = statement->constraints == NIL;
+	ListCell   *cell;
+
+	/* core warns that it does nothing */
+	if (!IsInTransactionBlock(ddl->context == PROCESS_UTILITY_TOPLEVEL))
+	{
+		shuttle_ddl_run_here(ddl, (Node *) statement);
+		return;
+	}
+	if (all)
+		shuttle_node_statements_add_all(statements, shuttle_nodes_all(),
+										psprintf("SET CONSTRAINTS ALL %s", mode));
+	foreach(cell, statement->constraints)
+	{
+		RangeVar   *name = lfirst_node(RangeVar, cell);
+		bool		is_here = shuttle_local_texts(find_query(name, "true"), InvalidOid) != NIL;
+
+		/* keys of distributed tables are here, too, and checked by nodes */
+		if (!is_here || shuttle_local_texts(find_query(name, "c.conrelid IN (SELECT relation FROM shuttle.tables"
+													   " WHERE kind = 'distributed')"), InvalidOid) != NIL)
+			set_on_nodes(statements, name, mode);
+		if (!is_here)
+			statement->constraints = foreach_delete_current(statement->constraints, cell);
+	}
+	if (all || statement->constraints != NIL)
+		shuttle_ddl_run_here(ddl, (Node *) statement);
+	shuttle_node_statements_run(statements);
+}
+
+/* ---- comments */
+
+void
+shuttle_ddl_comment(const ShuttleDdl *ddl)
+{
+	const CommentStmt *statement = castNode(CommentStmt, ddl->pstmt->utilityStmt);
+	const char *name = strVal(llast(castNode(List, statement->object)));
+
+	if (shuttle_ddl_constraint_is_here(ddl->relid, name))
+		shuttle_ddl_run_here(ddl, (Node *) statement);
+	else
+		shuttle_ddl_on_nodes(ddl->relid,
+							 list_make1(psprintf("COMMENT ON CONSTRAINT %s ON %s IS %s",
+												 quote_identifier(name), shuttle_local_name(ddl->relid),
+												 statement->comment == NULL ? "NULL" :
+												 quote_literal_cstr(statement->comment))));
+}
