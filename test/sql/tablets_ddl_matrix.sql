@@ -1,8 +1,8 @@
 -- Statements of DDL on a distributed table, a reference table and an ordinary one: the three are the same
--- afterwards, and nodes have what is here. Each statement is rolled back, on one of the first two, and then
--- committed on all. By their numbers, statements are rolled back with the block, or by an exception; are run
--- directly, or by a function; and every fourth one is followed by a comparison, which would also find what
--- those before have left.
+-- afterwards, and nodes have what is here. Each statement is rolled back, on one of the first two, is tried
+-- while a node cannot be reached, and is then committed on all. By their numbers, statements are rolled back
+-- with the block, or by an exception; are run directly, or by a function; and every fourth one is followed by a
+-- comparison, which would also find what those before have left.
 \getenv test PG_ABS_SRCDIR
 \i :test/include/tablets.sql
 \set ECHO none
@@ -127,12 +127,23 @@ DECLARE
 	statement record;
 	schema text;
 	here text;
+	away text;
 	nstatements int := 0;
+	naway int := 0;
 BEGIN
 	FOR statement IN SELECT *, lead(no) OVER (ORDER BY no) IS NULL AS is_last FROM public.statement ORDER BY no LOOP
 		PERFORM public.run(statement.text, CASE statement.no % 2 WHEN 0 THEN 'shop' ELSE 'ref' END, statement.no / 2, statement.no % 3 > 0);
 		ROLLBACK;
+		schema := CASE statement.no % 2 WHEN 0 THEN 'ref' ELSE 'shop' END;
+		ALTER SERVER n2 OPTIONS (SET port '1');
+		away := public.run(statement.text, schema, statement.no, false);
+		ROLLBACK;
 		here := public.run(statement.text, 'twin', 0, false);
+		IF away = '08001' THEN
+			naway := naway + 1;
+		ELSE
+			PERFORM public.tell(statement.text, 'error with a node away', here, away);
+		END IF;
 		FOREACH schema IN ARRAY '{shop,ref}'::text[] LOOP
 			PERFORM public.tell(statement.text, 'error in ' || schema, here, public.run(statement.text, schema, statement.no, false));
 		END LOOP;
@@ -144,7 +155,7 @@ BEGIN
 		END IF;
 	END LOOP;
 	TRUNCATE public.statement;
-	RAISE WARNING '% statements', nstatements;
+	RAISE WARNING '% statements, % of them need a node that is away', nstatements, naway;
 END $f$;
 -- Each is refused with 0A000 and a hint.
 CREATE OR REPLACE PROCEDURE public.refuse_all(schemas text[]) LANGUAGE plpgsql AS $f$
