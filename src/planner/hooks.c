@@ -9,6 +9,7 @@
 
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
+#include "utils/selfuncs.h"
 
 #include "base/shuttle_compat_planner.h"
 #include "executor/shuttle_executor.h"
@@ -17,6 +18,7 @@
 #include "planner/hooks.h"
 #include "planner/join/join.h"
 #include "planner/join/node_joins.h"
+#include "planner/join/reference_copies.h"
 #include "planner/place/place.h"
 #include "planner/scan/scan.h"
 #include "planner/shuttle_planner.h"
@@ -29,6 +31,7 @@ static build_simple_rel_hook_type previous_relation = NULL;
 static set_rel_pathlist_hook_type previous_scan = NULL;
 static set_join_pathlist_hook_type previous_join = NULL;
 static create_upper_paths_hook_type previous_upper = NULL;
+static get_relation_stats_hook_type previous_statistics = NULL;
 
 static PlannedStmt *plan_by_core(Query *query, ShuttlePlanCall call);
 
@@ -82,6 +85,7 @@ consider_scan(PlannerInfo *root, RelOptInfo *rel, Index relid, RangeTblEntry *rt
 	if (previous_scan != NULL)
 		previous_scan(root, rel, relid, rte);
 	shuttle_scan_price_consider(root, rel, relid, rte);
+	shuttle_subplan_choice_consider(root, rel);
 }
 
 static void
@@ -117,6 +121,15 @@ consider_upper(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
 	shuttle_partial_aggregates_consider(root, stage, input, output, extra);
 }
 
+static bool
+find_statistics(PlannerInfo *root, RangeTblEntry *rte, AttrNumber attnum,
+				VariableStatData *variable)
+{
+	if (previous_statistics != NULL && previous_statistics(root, rte, attnum, variable))
+		return true;
+	return shuttle_copy_statistics(root, rte, attnum, variable);
+}
+
 void
 shuttle_planner_init(void)
 {
@@ -130,5 +143,7 @@ shuttle_planner_init(void)
 	set_join_pathlist_hook = consider_join;
 	previous_upper = create_upper_paths_hook;
 	create_upper_paths_hook = consider_upper;
+	previous_statistics = get_relation_stats_hook;
+	get_relation_stats_hook = find_statistics;
 	shuttle_nodes_sort_alike = shuttle_servers_sort_alike;
 }

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  * reference_copies.c
  *	  Where the copies of a reference table are, and its children: one relation
- *	  for each server, so that core can translate clauses to them.
+ *	  for each server, so that core can translate clauses to them. They have the
+ *	  statistics of the table here.
  *
  * Memory: children live in root->planner_cxt, also under GEQO, which frees
  * joinrels.
@@ -13,6 +14,7 @@
 #include "access/table.h"
 #include "catalog/pg_class.h"
 #include "foreign/foreign.h"
+#include "miscadmin.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
@@ -20,7 +22,9 @@
 #include "optimizer/prep.h"
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
+#include "utils/acl.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 #include "utils/varlena.h"
 
 #include "base/shuttle_compat_planner.h"
@@ -325,4 +329,51 @@ shuttle_copy_child(PlannerInfo *root, RelOptInfo *rel, const RelOptInfo *partiti
 		shuttle_memo_add(root, rel, key, child);
 	}
 	return child;
+}
+
+/* ---- statistics */
+
+/* The translation that made this entry a child of a table here; NULL: it is none. */
+static const AppendRelInfo *
+find_translation(PlannerInfo *root, const RangeTblEntry *rte)
+{
+	for (int relid = 1; relid < root->simple_rel_array_size; relid++)
+	{
+		const AppendRelInfo *translation;
+		const RangeTblEntry *parent;
+
+		if (root->simple_rte_array[relid] != rte)
+			continue;
+		translation = root->append_rel_array == NULL ? NULL : root->append_rel_array[relid];
+		if (translation == NULL)
+			return NULL;
+		parent = root->simple_rte_array[translation->parent_relid];
+		return parent->relkind == RELKIND_RELATION && !parent->inh ? translation : NULL;
+	}
+	return NULL;
+}
+
+bool
+shuttle_copy_statistics(PlannerInfo *root, RangeTblEntry *rte, AttrNumber attnum,
+						VariableStatData *variable)
+{
+	const AppendRelInfo *translation;
+	Oid			table;
+	AttrNumber	column;
+
+	if (rte->rtekind != RTE_RELATION || rte->relkind != RELKIND_FOREIGN_TABLE)
+		return false;
+	translation = find_translation(root, rte);
+	if (translation == NULL || attnum <= 0 || attnum > translation->num_child_cols)
+		return false;
+	table = root->simple_rte_array[translation->parent_relid]->relid;
+	column = translation->parent_colnos[attnum - 1];
+	if (column == 0)
+		return false;
+	variable->statsTuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(table),
+										   Int16GetDatum(column), BoolGetDatum(false));
+	variable->freefunc = ReleaseSysCache;
+	variable->acl_ok = pg_class_aclcheck(table, GetUserId(), ACL_SELECT) == ACLCHECK_OK ||
+		pg_attribute_aclcheck(table, column, GetUserId(), ACL_SELECT) == ACLCHECK_OK;
+	return true;
 }

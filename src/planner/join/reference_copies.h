@@ -7,6 +7,7 @@
 #define SHUTTLE_PLANNER_JOIN_REFERENCE_COPIES_H
 
 #include "nodes/pathnodes.h"
+#include "utils/selfuncs.h"
 
 /* The servers that have a base relation's rows; NIL if it is no reference table. */
 extern List *shuttle_copies_of(PlannerInfo *root, RelOptInfo *rel);
@@ -22,5 +23,10 @@ extern void shuttle_copy_size(PlannerInfo *root, RelOptInfo *rel, Oid serverid, 
  * there is no copy. NULL: there is none, and the table is here. */
 extern RelOptInfo *shuttle_copy_child(PlannerInfo *root, RelOptInfo *rel,
 									  const RelOptInfo *partition);
+
+/* get_relation_stats_hook: has a copy of a table here use the table's statistics;
+ * false: not a copy. */
+extern bool shuttle_copy_statistics(PlannerInfo *root, RangeTblEntry *rte, AttrNumber attnum,
+									VariableStatData *variable);
 
 #endif							/* SHUTTLE_PLANNER_JOIN_REFERENCE_COPIES_H */

@@ -5,6 +5,7 @@
  * Files: scan_price.c adds the round trips that postgres_fdw leaves out;
  * declared_keys.c says what is unique; remote_paths.c,
  * upper_paths.c and remote_estimate.c ask the node's planner;
+ * subplan_choice.c prices EXISTS in conditions;
  * sibling_scans.c plans partitions that are alike once; text_order.c,
  * ignored_collations.c and locked_order.c say which order a node's rows have.
  *
@@ -27,6 +28,11 @@ extern void shuttle_scan_price_consider(PlannerInfo *root, RelOptInfo *rel, Inde
 extern void shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel,
 									  RelOptInfo *outer, RelOptInfo *inner,
 									  JoinType type, JoinPathExtraData *extra);
+
+/* ---- plans of subqueries in conditions (subplan_choice.c) */
+
+/* Part of set_rel_pathlist_hook: has core price an EXISTS over nodes for all rows. */
+extern void shuttle_subplan_choice_consider(PlannerInfo *root, RelOptInfo *rel);
 
 /* ---- keys of distributed tables (declared_keys.c) */
 
