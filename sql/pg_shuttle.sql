@@ -503,6 +503,15 @@ AS 'MODULE_PATHNAME', 'shuttle_local_tables';
 COMMENT ON FUNCTION shuttle.local_tables(pg_catalog.regclass[]) IS
 'makes ordinary tables of distributed ones, with the foreign keys among them';
 
+CREATE PROCEDURE shuttle.move_tablet(tablet pg_catalog.regclass, server pg_catalog.name)
+LANGUAGE C
+AS 'MODULE_PATHNAME', 'shuttle_move_tablet';
+
+COMMENT ON PROCEDURE shuttle.move_tablet(pg_catalog.regclass, pg_catalog.name) IS
+'moves a tablet, and those that are colocated with it, to another storage node while they are used';
+
+REVOKE ALL ON PROCEDURE shuttle.move_tablet(pg_catalog.regclass, pg_catalog.name) FROM PUBLIC;
+
 CREATE FUNCTION shuttle.advise(
 	OUT relation pg_catalog.regclass,
 	OUT kind pg_catalog.text,

@@ -36,6 +36,8 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_depend.h"
+#include "catalog/pg_foreign_server.h"
+#include "catalog/pg_foreign_table.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_opclass.h"
 #include "catalog/pg_partitioned_table.h"
@@ -54,6 +56,7 @@
 #include "utils/syscache.h"
 
 #include "base/shuttle_compat_catalog.h"
+#include "tablets/move/move.h"
 #include "tablets/tablets_internal.h"
 
 static void
@@ -386,4 +389,28 @@ void
 shuttle_surgery_show_indexes(Oid relid)
 {
 	set_live(relid, true);
+}
+
+void
+shuttle_surgery_move(Oid relid, Oid serverid)
+{
+	Relation	catalog = table_open(ForeignTableRelationId, RowExclusiveLock);
+	HeapTuple	tuple;
+	Form_pg_foreign_table form;
+	Oid			old;
+
+	LockRelationOid(relid, AccessExclusiveLock);
+	tuple = SearchSysCacheCopy1(FOREIGNTABLEREL, ObjectIdGetDatum(relid));
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for foreign table %u", relid);
+	form = (Form_pg_foreign_table) GETSTRUCT(tuple);
+	old = form->ftserver;
+	form->ftserver = serverid;
+	CatalogTupleUpdate(catalog, &tuple->t_self, tuple);
+	if (changeDependencyFor(RelationRelationId, relid, ForeignServerRelationId, old, serverid) != 1)
+		elog(ERROR, "could not change the server of foreign table %u", relid);
+	CacheInvalidateRelcacheByRelid(relid);
+	heap_freetuple(tuple);
+	table_close(catalog, RowExclusiveLock);
+	CommandCounterIncrement();
 }

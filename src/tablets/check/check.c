@@ -335,8 +335,10 @@ find_foreign_keys(ShuttleCheck *check)
 static void
 check_all(ReturnSetInfo *result, bool repair)
 {
+	ShuttleCheck left = {.result = result,.repair = repair};
 	ListCell   *cell;
 
+	shuttle_move_check_left(&left);
 	foreach(cell, shuttle_local_texts(tables_query, InvalidOid))
 	{
 		ShuttleCheck check = {.result = result,.repair = repair,.relid = atooid(lfirst(cell))};

@@ -35,4 +35,9 @@ extern void shuttle_check_put(const ShuttleCheck *check, const char *problem, co
  * same. */
 extern bool shuttle_check_definition(const ShuttleCheck *check);
 
+/* ---- move/move_left.c */
+
+/* Adds a row for each node that has something of a move that was interrupted. */
+extern void shuttle_move_check_left(ShuttleCheck *check);
+
 #endif							/* SHUTTLE_TABLETS_CHECK_CHECK_H */
