@@ -84,4 +84,27 @@ SELECT (SELECT count(*) FROM here), (SELECT count(*) FROM (TABLE nodes EXCEPT AL
 RESET enable_hashjoin;
 RESET enable_mergejoin;
 RESET enable_seqscan;
+
+-- a node looks up rows of a large copy by its key, whichever table is joined first
+CREATE TABLE large AS SELECT i AS id, i % 50 AS kind, repeat('x', 100) AS filler FROM generate_series(1, 20000) AS i;
+ALTER TABLE large ADD PRIMARY KEY (id);
+ANALYZE large;
+SET client_min_messages = warning;
+SELECT shuttle.reference_table('large');
+RESET client_min_messages;
+CREATE FUNCTION joined(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	here text[] := '{}';
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		here := here || coalesce(substring(line FROM 'Nested Loop|Hash Join|Merge Join|Look Ahead'), '{}'::text);
+	END LOOP;
+	here := array_remove(here, '{}');
+	RETURN CASE WHEN here = '{}' THEN 'on nodes' ELSE here::text END;
+END $$;
+SELECT query, joined(query) FROM unnest(ARRAY[
+	'SELECT l.filler FROM orders o JOIN large l ON l.id = o.customer WHERE o.day = 3',
+	'SELECT l.filler, s.id FROM orders o JOIN large l ON l.id = o.customer JOIN customer c ON c.id = o.customer JOIN supplier s ON s.id = c.nation WHERE o.day = 3',
+	'SELECT l.filler, s.id FROM large l, supplier s, customer c, orders o WHERE l.id = o.customer AND c.id = o.customer AND s.id = c.nation AND o.day = 3 AND l.kind = 1']) AS query;
 DROP SCHEMA shop, plain CASCADE;

@@ -4,10 +4,11 @@
  *
  * Without remote estimates postgres_fdw charges a join for each pair of rows,
  * which keeps large joins from the node. A node joins by an equality with a
- * hash join or better. We reprice the joins that tables were laid out for: of
+ * hash join, or looks rows up by a unique index. We reprice the joins that tables were laid out for: of
  * partitions with partitions, with reference tables, in branches of a grouped
  * UNION ALL, and those of an UPDATE or DELETE with all its tables on one node.
- * Groups over them get cheaper by the same amount.
+ * Groups over them get cheaper by the same amount. The price is that of the
+ * cheapest order of joins, though postgres_fdw makes paths for the first one only.
  *
  * Other joins keep postgres_fdw's price; shuttle_remote_estimate uses the
  * node's.
@@ -22,6 +23,7 @@
 #include "planner/group/unions.h"
 #include "planner/join/join.h"
 #include "planner/join/node_joins.h"
+#include "planner/scan/remote_paths.h"
 #include "planner/statement/statement.h"
 
 /* First member of our keys in planning_memo.c. */
@@ -102,9 +104,67 @@ shuttle_is_node_join(PlannerInfo *root, const RelOptInfo *rel)
 		  is_whole_change(root, rel)));
 }
 
+/* The cost of the cheapest way that a node joins by an equality. */
+static Cost
+cost_of_join(PlannerInfo *root, const RelOptInfo *rel, RelOptInfo *outer, RelOptInfo *inner,
+			 JoinType type, const List *clauses)
+{
+	Cost		of_outer = cost_on_node(root, outer);
+	Cost		of_inner = cost_on_node(root, inner);
+	Cost		cost = of_outer + of_inner +
+		(outer->rows + inner->rows) * (cpu_tuple_cost + cpu_operator_cost);
+	Cost		lookups;
+
+	if (shuttle_node_lookup_cost(root, inner, clauses, outer->rows, &lookups))
+		cost = Min(cost, of_outer + lookups);
+	if (type == JOIN_INNER &&
+		shuttle_node_lookup_cost(root, outer, clauses, inner->rows, &lookups))
+		cost = Min(cost, of_inner + lookups);
+	return cost + rel->rows * cpu_tuple_cost;
+}
+
+/* What the paths of a relation cost beyond their start, with the transfer of rows. */
+static Cost
+run_cost(PlannerInfo *root, const RelOptInfo *rel, const JoinPrice *price)
+{
+	return price->on_node + rel->rows * shuttle_server_cost(root, rel->serverid).row;
+}
+
+/* Lowers the price to that of another order of joins. Returns false if it is not lower. */
+static bool
+lower_price(JoinPrice *price, Cost cost)
+{
+	if (cost >= price->on_node)
+		return false;
+	price->saved += price->on_node - cost;
+	price->on_node = cost;
+	return true;
+}
+
+/* Adds copies of the foreign paths, whose run cost has changed by this factor. */
+static void
+add_cheaper(RelOptInfo *rel, double factor)
+{
+	List	   *paths = list_copy(rel->pathlist);
+	ListCell   *cell;
+
+	foreach(cell, paths)
+	{
+		ForeignPath *path = lfirst(cell);
+		ForeignPath *cheaper;
+
+		if (!IsA(path, ForeignPath))
+			continue;
+		cheaper = shuttle_foreign_path_copy(path);
+		cheaper->path.total_cost = path->path.startup_cost +
+			(path->path.total_cost - path->path.startup_cost) * factor;
+		add_path(rel, &cheaper->path);
+	}
+}
+
 void
 shuttle_price_node_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
-						RelOptInfo *inner, const List *clauses, List *paths)
+						RelOptInfo *inner, JoinType type, const List *clauses, List *paths)
 {
 	ShuttleServerCost server = shuttle_server_cost(root, rel->serverid);
 	const Path *plain = find_plain_path(paths);
@@ -118,17 +178,11 @@ shuttle_price_node_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 	price = MemoryContextAllocZero(root->planner_cxt, sizeof(JoinPrice));
 	postgres_fdw_run = plain->total_cost - plain->startup_cost;
 	price->on_node = postgres_fdw_run - plain->rows * server.postgres_fdw_row;
-	run = cost_on_node(root, outer) + cost_on_node(root, inner) +
-		(outer->rows + inner->rows) * (cpu_tuple_cost + cpu_operator_cost) +
-		rel->rows * cpu_tuple_cost;
-	if (has_equality(clauses) && run < price->on_node)
-	{
-		price->saved = price->on_node - run;
-		price->on_node = run;
-	}
+	if (has_equality(clauses))
+		(void) lower_price(price, cost_of_join(root, rel, outer, inner, type, clauses));
 	shuttle_memo_add(root, NULL, price_key(rel->relids), price);
 
-	run = price->on_node + plain->rows * server.row;
+	run = run_cost(root, rel, price);
 	foreach(lc, paths)
 	{
 		Path	   *path = lfirst(lc);
@@ -137,6 +191,20 @@ shuttle_price_node_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 			path->total_cost = path->startup_cost +
 				(path->total_cost - path->startup_cost) * run / postgres_fdw_run;
 	}
+}
+
+void
+shuttle_reprice_node_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
+						  RelOptInfo *inner, JoinType type, const List *clauses)
+{
+	JoinPrice  *price = shuttle_memo_find(root, NULL, price_key(rel->relids));
+	Cost		before;
+
+	if (price == NULL || !has_equality(clauses))
+		return;
+	before = run_cost(root, rel, price);
+	if (lower_price(price, cost_of_join(root, rel, outer, inner, type, clauses)))
+		add_cheaper(rel, run_cost(root, rel, price) / before);
 }
 
 Cost

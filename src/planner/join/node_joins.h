@@ -28,10 +28,23 @@ extern bool shuttle_is_node_join(PlannerInfo *root, const RelOptInfo *rel);
  */
 extern void shuttle_price_node_join(PlannerInfo *root, RelOptInfo *rel,
 									RelOptInfo *outer, RelOptInfo *inner,
-									const List *clauses, List *paths);
+									JoinType type, const List *clauses, List *paths);
+
+/* Another order of such a join, for which postgres_fdw makes no paths again: if it is
+ * cheaper, adds the paths of before at its price. */
+extern void shuttle_reprice_node_join(PlannerInfo *root, RelOptInfo *rel,
+									  RelOptInfo *outer, RelOptInfo *inner,
+									  JoinType type, const List *clauses);
 
 /* How much postgres_fdw overcharges for groups over such a join; else 0. */
 extern Cost shuttle_saved_by_node_join(PlannerInfo *root, const RelOptInfo *rel);
+
+/* ---- lookups by unique indexes (node_lookups.c) */
+
+/* The cost of looking up rows of a table on its node by join clauses that name a
+ * value for each column of a unique index; false: there is no such index. */
+extern bool shuttle_node_lookup_cost(PlannerInfo *root, const RelOptInfo *rel,
+									 const List *clauses, double nlookups, Cost *cost);
 
 /* ---- partition keys with one value (fixed_keys.c) */
 

@@ -454,6 +454,7 @@ shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 						  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
 {
 	List	   *others = rel->pathlist;
+	bool		paths_are_known = rel->fdw_private != NULL;
 	bool		is_repriced = shuttle_has_remote_estimate(root, rel) || shuttle_is_node_join(root, rel);
 	List	   *wanted;
 	List	   *paths;
@@ -477,7 +478,9 @@ shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 		add_estimated_joins(root, rel, paths);
 		return;
 	}
-	shuttle_price_node_join(root, rel, outer, inner, extra->restrictlist, paths);
+	shuttle_price_node_join(root, rel, outer, inner, type, extra->restrictlist, paths);
+	if (paths_are_known)
+		shuttle_reprice_node_join(root, rel, outer, inner, type, extra->restrictlist);
 	foreach(lc, paths)
 	{
 		if (IsA(lfirst(lc), ForeignPath))

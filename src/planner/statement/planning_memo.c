@@ -2,47 +2,137 @@
  * planning_memo.c
  *	  Remembers what was computed for a relation, until planning ends.
  *
- * Memory: an entry lives in its query level's planner_cxt, and is removed from
- * the list when that context is reset.
+ * Each query level has a hash table of its own, since levels end at different
+ * times. A join of many tables has tens of thousands of entries.
+ *
+ * Memory: a table and its entries live in the query level's planner_cxt; the table
+ * is removed from the list when that context is reset.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "common/hashfn.h"
+
+#include "base/shuttle_compat.h"
 #include "planner/statement/statement.h"
+
+#define FIRST_BUCKETS 32		/* a power of two */
 
 typedef struct Memo
 {
-	struct Memo *next;
-	PlannerInfo *root;
+	struct Memo *next;			/* in its bucket */
+	uint32		hash;
 	RelOptInfo *rel;
 	List	   *key;
 	void	   *value;
 } Memo;
 
-static Memo *memos = NULL;
+typedef struct MemoTable
+{
+	struct MemoTable *next;
+	PlannerInfo *root;
+	Memo	  **buckets;
+	uint32		nbuckets;		/* a power of two */
+	uint32		nmemos;
+} MemoTable;
+
+static MemoTable *tables = NULL;
 
 /* Reset callback of a planner_cxt. */
 static void
-forget_memos(void *root)
+forget_table(void *table)
 {
-	Memo	  **link = &memos;
+	MemoTable **link = &tables;
 
-	while (*link != NULL)
+	while (*link != table)
+		link = &(*link)->next;
+	*link = (*link)->next;
+}
+
+static MemoTable *
+find_table(const PlannerInfo *root)
+{
+	MemoTable  *table = tables;
+
+	while (table != NULL && table->root != root)
+		table = table->next;
+	return table;
+}
+
+/* Called in the query level's planner_cxt. */
+static MemoTable *
+make_table(PlannerInfo *root)
+{
+	MemoTable  *table = palloc0_object(MemoTable);
+	MemoryContextCallback *callback = palloc0_object(MemoryContextCallback);
+
+	table->root = root;
+	table->nbuckets = FIRST_BUCKETS;
+	table->buckets = palloc0_array(Memo *, FIRST_BUCKETS);
+	table->next = tables;
+	tables = table;
+	callback->func = forget_table;
+	callback->arg = table;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
+	return table;
+}
+
+/* Equal keys have the same hash; lists of clauses are told apart by their length. */
+static uint32
+hash_of(const RelOptInfo *rel, const List *key)
+{
+	uint32		hash = hash_bytes((const unsigned char *) &rel, sizeof(rel));
+	ListCell   *cell;
+
+	hash = hash_combine(hash, murmurhash32(list_length(key)));
+	if (key == NIL || IsA(key, List))
+		return hash;
+	foreach(cell, key)
+		hash = hash_combine(hash, murmurhash32((uint32) lfirst_int(cell)));
+	return hash;
+}
+
+static Memo **
+bucket_of(const MemoTable *table, uint32 hash)
+{
+	return &table->buckets[hash & (table->nbuckets - 1)];
+}
+
+static void
+grow(MemoTable *table)
+{
+	Memo	  **old = table->buckets;
+	uint32		nold = table->nbuckets;
+
+	table->nbuckets *= 2;
+	table->buckets = palloc0_array(Memo *, table->nbuckets);
+	for (uint32 i = 0; i < nold; i++)
 	{
-		if ((*link)->root == root)
-			*link = (*link)->next;
-		else
-			link = &(*link)->next;
+		while (old[i] != NULL)
+		{
+			Memo	   *memo = old[i];
+			Memo	  **bucket = bucket_of(table, memo->hash);
+
+			old[i] = memo->next;
+			memo->next = *bucket;
+			*bucket = memo;
+		}
 	}
+	pfree(old);
 }
 
 void *
 shuttle_memo_find(PlannerInfo *root, RelOptInfo *rel, List *key)
 {
-	for (Memo *memo = memos; memo != NULL; memo = memo->next)
+	const MemoTable *table = find_table(root);
+	uint32		hash;
+
+	if (table == NULL)
+		return NULL;
+	hash = hash_of(rel, key);
+	for (Memo *memo = *bucket_of(table, hash); memo != NULL; memo = memo->next)
 	{
-		if (memo->root == root && memo->rel == rel &&
-			equal(memo->key, key))
+		if (memo->hash == hash && memo->rel == rel && equal(memo->key, key))
 			return memo->value;
 	}
 	return NULL;
@@ -62,27 +152,21 @@ shuttle_memo_members(Relids relids)
 void
 shuttle_memo_add(PlannerInfo *root, RelOptInfo *rel, List *key, void *value)
 {
-	MemoryContext cxt = root->planner_cxt;
-	MemoryContext old = MemoryContextSwitchTo(cxt);
-	Memo	   *memo = palloc(sizeof(Memo));
-	bool		first = true;
+	MemoryContext old_cxt = MemoryContextSwitchTo(root->planner_cxt);
+	MemoTable  *table = find_table(root);
+	Memo	   *memo = palloc_object(Memo);
+	Memo	  **bucket;
 
-	for (Memo *m = memos; m != NULL && first; m = m->next)
-		first = m->root != root;
-	if (first)
-	{
-		MemoryContextCallback *callback =
-			MemoryContextAllocZero(cxt, sizeof(MemoryContextCallback));
-
-		callback->func = forget_memos;
-		callback->arg = root;
-		MemoryContextRegisterResetCallback(cxt, callback);
-	}
-	memo->root = root;
+	if (table == NULL)
+		table = make_table(root);
+	if (table->nmemos++ == table->nbuckets)
+		grow(table);
+	memo->hash = hash_of(rel, key);
 	memo->rel = rel;
 	memo->key = list_copy(key);
 	memo->value = value;
-	memo->next = memos;
-	memos = memo;
-	MemoryContextSwitchTo(old);
+	bucket = bucket_of(table, memo->hash);
+	memo->next = *bucket;
+	*bucket = memo;
+	MemoryContextSwitchTo(old_cxt);
 }
