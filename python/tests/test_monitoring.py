@@ -1,0 +1,283 @@
+"""The files of monitoring/ with postgres_exporter and Prometheus, over a cluster under load."""
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import threading
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from conftest import short_directory, small_cluster
+
+from pgshuttle import catalog, cluster
+from pgshuttle.state import Cluster
+
+MONITORING = Path(__file__).resolve().parents[2] / "monitoring"
+EXPORTER = "prometheus-postgres-exporter"
+TIMEOUT_S = 60.0
+METRIC = re.compile(r"\bshuttle_\w+")
+THERE = "CREATE TABLE orders (id bigint PRIMARY KEY, total numeric)"
+HERE = """
+CREATE TABLE orders (id bigint, total numeric) PARTITION BY HASH (id);
+CREATE FOREIGN TABLE orders_0 PARTITION OF orders FOR VALUES WITH (MODULUS 2, REMAINDER 0)
+    SERVER node1 OPTIONS (table_name 'orders');
+CREATE FOREIGN TABLE orders_1 PARTITION OF orders FOR VALUES WITH (MODULUS 2, REMAINDER 1)
+    SERVER node2 OPTIONS (table_name 'orders');
+"""
+INSERT = "INSERT INTO orders SELECT i, i FROM generate_series(%s::int, %s::int) AS i"
+
+
+def set_up(made: Cluster) -> None:
+    """Makes a table over two nodes, and what the exporter needs, twice: that may be repeated."""
+    for node in made.nodes:
+        with catalog.connect(node.server) as connection:
+            connection.execute(THERE.encode())
+    with catalog.connect(made.query) as connection:
+        connection.execute(HERE.encode())
+        for _ in range(2):
+            script = (MONITORING / "setup.sql").read_text().replace("\\set ON_ERROR_STOP on", "")
+            connection.execute(script.encode())
+
+
+running = small_cluster(2, set_up)
+
+
+@dataclass(frozen=True)
+class Watchers:
+    """Ports of the exporter and of Prometheus."""
+
+    exporter: int
+    prometheus: int
+
+
+def find_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+@contextmanager
+def start(*command: object, log: Path, **environment: str) -> Iterator[None]:
+    """Runs a program until the end of the block."""
+    words = [str(word) for word in command]
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(
+            words, stdout=output, stderr=output, env={**os.environ, **environment}
+        ) as process,
+    ):
+        try:
+            yield
+        finally:
+            process.terminate()
+            process.wait(TIMEOUT_S)
+
+
+@contextmanager
+def load(made: Cluster) -> Iterator[None]:
+    """Writes to both nodes in one transaction, and reads, in sessions of half a second."""
+    stop = threading.Event()
+
+    def work() -> None:
+        number = 0
+        while not stop.is_set():
+            try:
+                with catalog.connect(made.query) as connection:
+                    until = time.monotonic() + 0.5
+                    while time.monotonic() < until and not stop.is_set():
+                        number += 10
+                        connection.execute(INSERT, (number, number + 9))
+                        connection.execute("SELECT count(*) FROM orders")
+            except psycopg.Error:  # a node is away
+                stop.wait(0.2)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    yield
+    stop.set()
+    thread.join(TIMEOUT_S)
+
+
+def write_config(ports: Watchers) -> str:
+    """Prometheus's configuration."""
+    target = {"targets": [f"127.0.0.1:{ports.exporter}"]}
+    times = ("scrape_interval", "scrape_timeout", "evaluation_interval")
+    return json.dumps(
+        {
+            "global": dict.fromkeys(times, "1s"),
+            "rule_files": [str(MONITORING / "alerts.yml")],
+            "scrape_configs": [{"job_name": "pg_shuttle", "static_configs": [target]}],
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def watchers(running: Cluster) -> Iterator[Watchers]:
+    """Exporter and Prometheus over the cluster, which is under load."""
+    for program in (EXPORTER, "prometheus"):
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed: tools/servers test-packages")
+    found = Watchers(find_port(), find_port())
+    source = f"postgresql://shuttle_monitor@127.0.0.1:{running.query.port}/{catalog.DATABASE}"
+    with ExitStack() as stack:
+        directory = stack.enter_context(short_directory())
+        (directory / "prometheus.yml").write_text(write_config(found))
+        stack.enter_context(
+            start(
+                EXPORTER,
+                f"--web.listen-address=127.0.0.1:{found.exporter}",
+                "--disable-settings-metrics",
+                f"--extend.query-path={MONITORING / 'queries.yaml'}",
+                log=directory / "exporter.log",
+                DATA_SOURCE_NAME=f"{source}?sslmode=disable",
+            )
+        )
+        stack.enter_context(
+            start(
+                "prometheus",
+                f"--config.file={directory / 'prometheus.yml'}",
+                f"--storage.tsdb.path={directory / 'data'}",
+                f"--web.listen-address=127.0.0.1:{found.prometheus}",
+                log=directory / "prometheus.log",
+            )
+        )
+        stack.enter_context(load(running))
+        yield found
+
+
+def wait_for(condition: Callable[[], object], what: str) -> None:
+    """Waits until a condition holds."""
+    until = time.monotonic() + TIMEOUT_S
+    while True:
+        try:
+            if condition():
+                return
+        except OSError:  # not up yet
+            pass
+        assert time.monotonic() < until, what
+        time.sleep(0.2)
+
+
+def ask(watchers: Watchers, query: str) -> list[dict[str, Any]]:
+    """What Prometheus answers to a query."""
+    words = urllib.parse.urlencode({"query": query})
+    url = f"http://127.0.0.1:{watchers.prometheus}/api/v1/query?{words}"
+    with urllib.request.urlopen(url, timeout=TIMEOUT_S) as answer:  # noqa: S310
+        found: list[dict[str, Any]] = json.load(answer)["data"]["result"]
+    return found
+
+
+def by_node(watchers: Watchers, query: str) -> dict[str, float]:
+    """An answer by the node."""
+    return {one["metric"].get("node", ""): float(one["value"][1]) for one in ask(watchers, query)}
+
+
+def is_counted(watchers: Watchers, counter: str) -> bool:
+    """Says if the counter of each node has grown."""
+    return min(by_node(watchers, counter).values()) > 0
+
+
+def read_exporter(watchers: Watchers) -> str:
+    url = f"http://127.0.0.1:{watchers.exporter}/metrics"
+    with urllib.request.urlopen(url, timeout=TIMEOUT_S) as answer:  # noqa: S310
+        text: str = answer.read().decode()
+    return text
+
+
+def read_panels() -> list[str]:
+    """The queries of the dashboard."""
+    board = json.loads((MONITORING / "dashboard.json").read_text())
+    return [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+
+
+def read_metrics() -> set[str]:
+    """The metrics that the file of queries describes."""
+    found = set()
+    for line in (MONITORING / "queries.yaml").read_text().splitlines():
+        if line.endswith(":") and not line.startswith((" ", "#")):
+            key = line[:-1]
+        elif (column := re.match(r" +- (\w+): {usage: (GAUGE|COUNTER)", line)) is not None:
+            found.add(f"{key}_{column[1]}")
+    return found
+
+
+def test_every_metric_is_served_and_read_back(running: Cluster, watchers: Watchers) -> None:
+    def served() -> set[str]:
+        return set(re.findall(r"^(shuttle_\w+)\{", read_exporter(watchers), re.M))
+
+    metrics = read_metrics()
+    wait_for(lambda: metrics <= served(), "a metric is not served")
+    assert served() == metrics
+    wait_for(lambda: all(ask(watchers, metric) for metric in metrics), "a metric was not read back")
+    for name in ("requests", "rows_read", "rows_written", "prepares", "commits", "wait_seconds"):
+        query = f"shuttle_stats_{name}_total"
+        wait_for(partial(is_counted, watchers, query), f"{query} stays 0")
+    assert by_node(watchers, "shuttle_node_up") == {"node1": 1, "node2": 1}
+    assert by_node(watchers, "shuttle_tables_tables") == {"node1": 1, "node2": 1}
+    assert by_node(watchers, "shuttle_tables_never_analyzed") == {"node1": 1, "node2": 1}
+    assert by_node(watchers, "pg_exporter_user_queries_load_error") == {"": 0}
+    with catalog.connect(running.nodes[0].server) as connection:
+        row = connection.execute("SHOW max_connections").fetchone() or ("",)
+    allowed = by_node(watchers, "shuttle_node_max_connections")["node1"]
+    assert allowed == int(str(row[0])) - 3  # superuser_reserved_connections
+
+
+def test_dashboard_and_alerts_name_metrics_that_are_served(watchers: Watchers) -> None:
+    panels = read_panels()
+    metrics = read_metrics()
+    assert set(METRIC.findall(" ".join(panels))) == metrics
+    for query in panels:
+        runnable = query.replace("$__rate_interval", "10s")
+        wait_for(partial(ask, watchers, runnable), f"no answer to {query}")
+    expressions = re.findall(r"expr: (?:>-\n)?(.*?)\n +for:", ALERTS, re.DOTALL)
+    assert len(expressions) == ALERTS.count("alert:")
+    assert set(METRIC.findall(" ".join(expressions))) <= metrics
+    assert ALERTS.count("reason:") == ALERTS.count("action:") == len(expressions)
+
+
+ALERTS = (MONITORING / "alerts.yml").read_text()
+
+
+@pytest.mark.parametrize("check", [("check", "alerts.yml"), ("test", "alerts_test.yml")])
+def test_alert_rules(check: tuple[str, str]) -> None:
+    if shutil.which("promtool") is None:
+        pytest.skip("promtool is not installed: tools/servers test-packages")
+    command = ["promtool", check[0], "rules", check[1]]
+    done = subprocess.run(command, cwd=MONITORING, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_node_away_and_a_longer_way_are_seen(running: Cluster, watchers: Watchers) -> None:
+    pending = 'ALERTS{alertname="ShuttleNodeAway"}'
+    usual = by_node(watchers, "shuttle_link_round_trip_seconds")["node1"]
+    least = max(0.02, 2 * usual)
+    cluster.set_rtt(running, 20_000)
+    wait_for(
+        lambda: by_node(watchers, "shuttle_link_round_trip_seconds")["node1"] > least,
+        "the round trip stays what it was",
+    )
+    assert by_node(watchers, "shuttle_node_probe_seconds")["node1"] > 0
+    cluster.set_rtt(running, 0)
+    assert ask(watchers, pending) == []
+    node = running.nodes[1].server
+    with catalog.connect(node, "postgres") as connection:
+        connection.execute("ALTER DATABASE shuttle ALLOW_CONNECTIONS false")
+        wait_for(
+            lambda: by_node(watchers, "shuttle_node_up") == {"node1": 1, "node2": 0},
+            "nobody sees that a node is away",
+        )
+        wait_for(lambda: by_node(watchers, pending) == {"node2": 1}, "the alert does not begin")
+        connection.execute("ALTER DATABASE shuttle ALLOW_CONNECTIONS true")
+    wait_for(lambda: by_node(watchers, "shuttle_node_up")["node2"] == 1, "it stays away")
