@@ -78,6 +78,30 @@ is($nodes[2]->safe_psql('postgres', q{SELECT count(*) FROM pg_class WHERE relnam
 $query->safe_psql('postgres', q{SELECT shuttle.distribute_function('shop.add(int)', 'c', 'shop.orders'); ALTER TABLE shop.orders ADD COLUMN note text});
 all_fits('moves without traps');
 
+# rows that refer to each other are deleted on the old node, and must not be on the new one
+$query->safe_psql('postgres', q{CREATE TABLE shop.tree (owner int, id int, parent int, PRIMARY KEY (owner, id), FOREIGN KEY (owner, parent) REFERENCES shop.tree);
+	INSERT INTO shop.tree SELECT i % 40, i, nullif(i - 40, i % 40 - 40) FROM generate_series(0, 3999) AS i;});
+$query->safe_psql('postgres', q{SELECT shuttle.distribute_table('shop.tree', 'owner', 2, nodes => '{node1,node2}')});
+for my $node ('node3', 'node2', 'node1')
+{
+	my $session = ShuttleSession->new($query, 'postgres');
+	$points->arm('move-done') if defined $points;
+	$session->send("CALL shuttle.move_tablet('shop.tree_t0', '$node');");
+	if (defined $points)
+	{
+		ok($points->reached('move-done', $session->pid), "a tree moves to $node");
+		usleep(1_000_000);
+		$points->release('move-done');
+		$points->forget;
+	}
+	$session->result;
+	$session->quit;
+	is($query->safe_psql('postgres', 'SELECT count(*), count(parent) FROM shop.tree'), '4000|3960', "a tree is whole on $node");
+}
+(undef, undef, my $tree_error) = $query->psql('postgres', 'INSERT INTO shop.tree SELECT i, 9000, 8000 FROM generate_series(0, 39) AS i');
+like($tree_error, qr/foreign key/, 'its foreign key holds');
+$query->safe_psql('postgres', 'DROP TABLE shop.tree');
+
 my $writers = start_writers(12);
 for my $move ([ 0, 'node3' ], [ 1, 'node3' ], [ 0, 'node2' ], [ 2, 'node2' ], [ 0, 'node1' ])
 {

@@ -8,8 +8,9 @@
  * 2. Logical replication copies the rows, and then follows the writes (move_nodes.c).
  * 3. One transaction takes AccessExclusiveLock on the tables here and on the tablets on
  *	  the old node. If readers hold it up, it gives up and tries again, so that writers
- *	  do not wait behind it. It waits until the new node has all rows, drops the old
- *	  tablets, and changes the server of the foreign tables in place; two-phase commit.
+ *	  do not wait behind it. It waits until the new node has all rows, has it follow no
+ *	  more, drops the old tablets, and changes the server of the foreign tables in place;
+ *	  two-phase commit.
  * 4. Publication, slot and subscription are removed.
  *
  * A lock of the session keeps DDL on the tables away from the beginning to the end, and
@@ -208,6 +209,9 @@ change(ShuttleMove *move)
 	char	   *log_end;
 	ListCell   *cell;
 
+	if (move->has_stopped)		/* by an attempt before */
+		shuttle_move_follow(move, true);
+	move->has_stopped = false;
 	lock_tables(move);
 	shuttle_move_lock_source(move);
 	SHUTTLE_POINT("move-locked");
@@ -221,6 +225,8 @@ change(ShuttleMove *move)
 							GetForeignServer(move->target)->servername)));
 		pause_ms(LOOK_LOCKED_MS);
 	}
+	move->has_stopped = true;
+	shuttle_move_follow(move, false);
 	shuttle_move_change_nodes(move);
 	foreach(cell, tablets_here(move))
 		shuttle_surgery_move(lfirst_oid(cell), move->target);

@@ -27,6 +27,7 @@ typedef struct ShuttleMove
 								 * known */
 	Oid			target;
 	char	   *name;			/* of publication, subscription and slot */
+	bool		has_stopped;	/* the subscription does not follow any more */
 	char	   *sync_slots;		/* pattern of slots that the subscription
 								 * made; NULL: none seen */
 } ShuttleMove;
@@ -52,6 +53,9 @@ extern void shuttle_move_make(const ShuttleMove *move);
 /* Begins the copy; true when all rows are there. Errors: the copy has failed. */
 extern void shuttle_move_copy(const ShuttleMove *move);
 extern bool shuttle_move_is_copied(const ShuttleMove *move);
+
+/* Has the new node follow what is written on the old one, or not. */
+extern void shuttle_move_follow(const ShuttleMove *move, bool follow);
 
 /* The end of the old node's log; and if the new node has all up to there. */
 extern char *shuttle_move_log_end(const ShuttleMove *move);

@@ -402,6 +402,24 @@ shuttle_move_has_all(const ShuttleMove *move, const char *log_end, int64 except_
 	return strcmp(answer, "t") == 0;
 }
 
+static void
+change_subscription(const ShuttleMove *move, const char *statements)
+{
+	char	   *body = psprintf("BEGIN IF EXISTS (SELECT FROM pg_catalog.pg_subscription WHERE subname = %s) THEN %s END IF; END",
+								quote_literal_cstr(move->name), statements);
+
+	(void) shuttle_move_ask(move->target, psprintf("DO %s", quote_literal_cstr(body)), 0);
+}
+
+/* What is deleted on the old node must not be on the new one. A worker of the subscription
+ * looks at it again before it applies a transaction. */
+void
+shuttle_move_follow(const ShuttleMove *move, bool follow)
+{
+	change_subscription(move, psprintf("ALTER SUBSCRIPTION %s %s;", move->name,
+									   follow ? "ENABLE" : "DISABLE"));
+}
+
 /* ---- the change of places */
 
 void
@@ -441,16 +459,6 @@ shuttle_move_change_nodes(const ShuttleMove *move)
 }
 
 /* ---- the end */
-
-/* Each statement is repeated for as long as a worker of the subscription is ending. */
-static void
-change_subscription(const ShuttleMove *move, const char *statements)
-{
-	char	   *body = psprintf("BEGIN IF EXISTS (SELECT FROM pg_catalog.pg_subscription WHERE subname = %s) THEN %s END IF; END",
-								quote_literal_cstr(move->name), statements);
-
-	(void) shuttle_move_ask(move->target, psprintf("DO %s", quote_literal_cstr(body)), 0);
-}
 
 void
 shuttle_move_stop_copy(ShuttleMove *move)
