@@ -22,7 +22,8 @@ my $ours = $faults->ours;
 my %states = $faults->states;
 my $lost = qr/^ERROR:  08006: connection to storage node "far" was lost\n/;
 my $in_doubt = qr/^ERROR:  08007: connection to storage node "far" was lost\n(?:.*\n)*HINT:  It was lost during COMMIT/;
-my $away = qr/^ERROR:  08001: could not connect to server "far"\nDETAIL:  timeout expired\nHINT:/;
+# connect_timeout, or tcp_user_timeout, which is as long
+my $away = qr/^ERROR:  08001: could not connect to server "far"\nDETAIL:  (?:timeout expired|.*: Connection timed out)\n(?:\t.*\n)?HINT:/;
 my $cancelled = qr/^ERROR:  57014: canceling statement due to user request/;
 my $timed_out = qr/^ERROR:  57014: canceling statement due to statement timeout/;
 
