@@ -92,18 +92,16 @@ ANALYZE large;
 SET client_min_messages = warning;
 SELECT shuttle.reference_table('large');
 RESET client_min_messages;
-CREATE FUNCTION joined(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-	here text[] := '{}';
+CREATE FUNCTION cost(query text) RETURNS numeric LANGUAGE plpgsql AS $$
+DECLARE plan json;
 BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-		here := here || coalesce(substring(line FROM 'Nested Loop|Hash Join|Merge Join|Look Ahead'), '{}'::text);
-	END LOOP;
-	here := array_remove(here, '{}');
-	RETURN CASE WHEN here = '{}' THEN 'on nodes' ELSE here::text END;
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+	RETURN plan -> 0 -> 'Plan' ->> 'Total Cost';
 END $$;
-SELECT query, joined(query) FROM unnest(ARRAY[
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SET enable_nestloop = off;
+SELECT query, cost(query) < 4 * cost('SELECT id FROM large') AS reads_less FROM unnest(ARRAY[
 	'SELECT l.filler FROM orders o JOIN large l ON l.id = o.customer WHERE o.day = 3',
 	'SELECT l.filler, s.id FROM orders o JOIN large l ON l.id = o.customer JOIN customer c ON c.id = o.customer JOIN supplier s ON s.id = c.nation WHERE o.day = 3',
 	'SELECT l.filler, s.id FROM large l, supplier s, customer c, orders o WHERE l.id = o.customer AND c.id = o.customer AND s.id = c.nation AND o.day = 3 AND l.kind = 1']) AS query;
