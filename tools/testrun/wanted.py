@@ -23,7 +23,7 @@ def is_usual(name: str) -> bool:
 
 
 def is_in_share(name: str, share: int) -> bool:
-    """True for so many per cent of the tests, the same in each run, but not the usual ones."""
+    """True for so many per cent of the tests, the same in each run; not by is_usual()'s number."""
     return zlib.crc32(name[::-1].encode()) % 100 < share
 
 

@@ -4,9 +4,10 @@
  *
  * Without remote estimates postgres_fdw charges a join for each pair of rows,
  * which keeps large joins from the node. A node joins by an equality with a
- * hash join, or looks rows up by a unique index. We reprice the joins that tables were laid out for: of
- * partitions with partitions, with reference tables, in branches of a grouped
- * UNION ALL, and those of an UPDATE or DELETE with all its tables on one node.
+ * hash join, or looks rows up by a unique index. We reprice the joins that
+ * tables were laid out for: of partitions with partitions, with reference
+ * tables, in branches of a grouped UNION ALL, and those of an UPDATE or DELETE
+ * with all its tables on one node.
  * Groups over them get cheaper by the same amount. The price is that of the
  * cheapest order of joins, though postgres_fdw makes paths for the first one only.
  *

@@ -19,8 +19,8 @@
 
 #include "planner/join/node_joins.h"
 
-/* Operators that a descent of a btree evaluates, beside one for each level of a
- * binary search; as core charges for a page of an index. */
+/* What core charges for the two pages of a small btree, in operators; the binary
+ * search is charged beside it. */
 #define OPERATORS_OF_DESCENT 100
 
 /* The other side of an equality with a column of the relation; else NULL. */

@@ -333,24 +333,36 @@ shuttle_copy_child(PlannerInfo *root, RelOptInfo *rel, const RelOptInfo *partiti
 
 /* ---- statistics */
 
+/* The index of a range table entry; 0: it is not of this query level. guess: looked at
+ * first, or NULL. */
+static Index
+index_of(PlannerInfo *root, const RangeTblEntry *rte, const RelOptInfo *guess)
+{
+	if (guess != NULL && guess->relid < root->simple_rel_array_size &&
+		root->simple_rte_array[guess->relid] == rte)
+		return guess->relid;
+	for (Index relid = 1; relid < root->simple_rel_array_size; relid++)
+	{
+		if (root->simple_rte_array[relid] == rte)
+			return relid;
+	}
+	return 0;
+}
+
 /* The translation that made this entry a child of a table here; NULL: it is none. */
 static const AppendRelInfo *
-find_translation(PlannerInfo *root, const RangeTblEntry *rte)
+find_translation(PlannerInfo *root, Index relid)
 {
-	for (int relid = 1; relid < root->simple_rel_array_size; relid++)
-	{
-		const AppendRelInfo *translation;
-		const RangeTblEntry *parent;
+	const AppendRelInfo *translation;
+	const RangeTblEntry *parent;
 
-		if (root->simple_rte_array[relid] != rte)
-			continue;
-		translation = root->append_rel_array == NULL ? NULL : root->append_rel_array[relid];
-		if (translation == NULL)
-			return NULL;
-		parent = root->simple_rte_array[translation->parent_relid];
-		return parent->relkind == RELKIND_RELATION && !parent->inh ? translation : NULL;
-	}
-	return NULL;
+	if (relid == 0 || root->append_rel_array == NULL)
+		return NULL;
+	translation = root->append_rel_array[relid];
+	if (translation == NULL)
+		return NULL;
+	parent = root->simple_rte_array[translation->parent_relid];
+	return parent->relkind == RELKIND_RELATION && !parent->inh ? translation : NULL;
 }
 
 bool
@@ -363,7 +375,7 @@ shuttle_copy_statistics(PlannerInfo *root, RangeTblEntry *rte, AttrNumber attnum
 
 	if (rte->rtekind != RTE_RELATION || rte->relkind != RELKIND_FOREIGN_TABLE)
 		return false;
-	translation = find_translation(root, rte);
+	translation = find_translation(root, index_of(root, rte, variable->rel));
 	if (translation == NULL || attnum <= 0 || attnum > translation->num_child_cols)
 		return false;
 	table = root->simple_rte_array[translation->parent_relid]->relid;

@@ -73,6 +73,8 @@ shuttle_subplan_choice_consider(PlannerInfo *root, RelOptInfo *rel)
 	ChoiceContext context = {.root = root,.nrows = Max(rel->rows, 1)};
 	ListCell   *cell;
 
+	if (root->glob->subplans == NIL)
+		return;
 	foreach(cell, rel->baserestrictinfo)
 		(void) price_for_all_rows((Node *) lfirst_node(RestrictInfo, cell)->clause, &context);
 }

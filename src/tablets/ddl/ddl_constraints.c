@@ -45,7 +45,8 @@ schemas_of(const RangeVar *name)
 	return text.data;
 }
 
-/* The query for the first of these schemas that has such a constraint. condition: on pg_constraint c. */
+/* The query for the first schema that has a constraint of that name. condition: on
+ * pg_constraint AS c. */
 static char *
 find_query(const RangeVar *name, const char *condition)
 {

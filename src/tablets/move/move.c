@@ -96,12 +96,6 @@ try_step(ShuttleMove *move, Step step)
 }
 
 static void
-undo_once(ShuttleMove *move)
-{
-	shuttle_move_undo(move);
-}
-
-static void
 make_once(ShuttleMove *move)
 {
 	shuttle_move_make(move);
@@ -129,7 +123,7 @@ repeat_step(ShuttleMove *move, Step step)
 static void
 undo(ShuttleMove *move)
 {
-	repeat_step(move, undo_once);
+	repeat_step(move, shuttle_move_undo);
 }
 
 /* The half copied tablets are dropped in the transaction that the error ends, so it
