@@ -1,7 +1,7 @@
 # pg_shuttle
 #
 #   make PG_CONFIG=..., make install PG_CONFIG=...     the extension alone, for one server
-#   make test | test-all | lint | format | demo | peer-suite | docs     see CONTRIBUTING.md
+#   make test | test-all | test-ha | lint | format | demo | postgres-fdw-tests | docs     see CONTRIBUTING.md
 #
 # Settings: WERROR=1 makes warnings errors; TEST_POINTS=1 builds the points at
 # which crash tests stop a server that has no injection points of its own;
@@ -97,6 +97,11 @@ test:
 test-all: test
 	tools/run_tests --part rest $(TEST_OPTS)
 
+# Failovers under load; needs tools/servers install ha, else it says that it was skipped.
+test-ha:
+	tools/venv
+	tools/ha_faults $(TEST_HA_OPTS)
+
 lint:
 	tools/lint
 
@@ -106,12 +111,12 @@ format:
 demo:
 	tools/demo $(DEMO_OPTS)
 
-peer-suite:
-	tools/peer_suite $(PEER_SUITE_OPTS)
+postgres-fdw-tests:
+	tools/postgres_fdw_tests $(POSTGRES_FDW_TESTS_OPTS)
 
 # The site of docs/, in site/
 docs:
 	tools/venv
 	NO_MKDOCS_2_WARNING=1 .venv/bin/python -m mkdocs build
 
-.PHONY: test test-all lint format demo peer-suite docs
+.PHONY: test test-all test-ha lint format demo postgres-fdw-tests docs

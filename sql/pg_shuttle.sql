@@ -68,13 +68,23 @@ CREATE FUNCTION shuttle.node_connections(
 	OUT version pg_catalog.text,
 	OUT round_trip_min_ms pg_catalog.float8,
 	OUT round_trip_avg_ms pg_catalog.float8,
-	OUT since pg_catalog.timestamptz)
+	OUT since pg_catalog.timestamptz,
+	OUT role pg_catalog.text,
+	OUT timeline pg_catalog.int8)
 RETURNS SETOF pg_catalog.record
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'shuttle_node_connections';
 
 COMMENT ON FUNCTION shuttle.node_connections() IS
 'connections to storage nodes that the caller may see; read the view shuttle.nodes';
+
+CREATE FUNCTION shuttle.node_paused_until(serverid pg_catalog.oid)
+RETURNS pg_catalog.timestamptz
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'shuttle_node_pause_end';
+
+COMMENT ON FUNCTION shuttle.node_paused_until(pg_catalog.oid) IS
+'when new transactions go to a paused storage node again; read the view shuttle.nodes';
 
 CREATE VIEW shuttle.nodes AS
 SELECT server.srvname AS server,
@@ -86,7 +96,10 @@ SELECT server.srvname AS server,
 	connection.version,
 	connection.round_trip_min_ms,
 	connection.round_trip_avg_ms,
-	connection.since
+	connection.since,
+	connection.role,
+	connection.timeline,
+	shuttle.node_paused_until(server.oid) AS paused_until
 FROM pg_catalog.pg_foreign_server AS server
 	JOIN pg_catalog.pg_foreign_data_wrapper AS wrapper
 		ON wrapper.oid OPERATOR(pg_catalog.=) server.srvfdw
@@ -96,6 +109,38 @@ FROM pg_catalog.pg_foreign_server AS server
 
 COMMENT ON VIEW shuttle.nodes IS
 'storage nodes, and the connections of sessions to them';
+
+CREATE FUNCTION shuttle.pause_node(
+	server pg_catalog.name,
+	timeout pg_catalog.interval DEFAULT '30 seconds',
+	drain pg_catalog.interval DEFAULT '10 seconds')
+RETURNS pg_catalog.int4
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_pause_node';
+
+COMMENT ON FUNCTION shuttle.pause_node(pg_catalog.name, pg_catalog.interval, pg_catalog.interval) IS
+'lets new transactions on a storage node wait until it is resumed, or until the timeout; waits for those that run, and returns how many of these are left';
+
+CREATE FUNCTION shuttle.resume_node(server pg_catalog.name)
+RETURNS pg_catalog.bool
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_resume_node';
+
+COMMENT ON FUNCTION shuttle.resume_node(pg_catalog.name) IS
+'lets transactions go on that wait for a paused storage node; false: it was not paused';
+
+REVOKE ALL ON FUNCTION shuttle.pause_node(pg_catalog.name, pg_catalog.interval, pg_catalog.interval) FROM PUBLIC;
+REVOKE ALL ON FUNCTION shuttle.resume_node(pg_catalog.name) FROM PUBLIC;
+
+CREATE FUNCTION shuttle.forget_epoch(server pg_catalog.name)
+RETURNS pg_catalog.void
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'shuttle_forget_epoch';
+
+COMMENT ON FUNCTION shuttle.forget_epoch(pg_catalog.name) IS
+'lets sessions use a storage node that was restored to an earlier timeline than they have seen';
+
+REVOKE ALL ON FUNCTION shuttle.forget_epoch(pg_catalog.name) FROM PUBLIC;
 
 -- The columns between the first and the last are in the order of ShuttleNodeTotal.
 CREATE FUNCTION shuttle.node_counts(
@@ -373,6 +418,22 @@ COMMENT ON FUNCTION shuttle.remove_query_node(pg_catalog.name) IS
 
 REVOKE ALL ON FUNCTION shuttle.add_query_node(pg_catalog.name), shuttle.remove_query_node(pg_catalog.name) FROM PUBLIC;
 
+-- ------------------------------------------------------ restore points
+
+CREATE FUNCTION shuttle.create_restore_point(
+	name pg_catalog.text,
+	servers pg_catalog.name[] DEFAULT NULL,
+	OUT server pg_catalog.name,
+	OUT lsn pg_catalog.pg_lsn)
+RETURNS SETOF pg_catalog.record
+LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_create_restore_point';
+
+COMMENT ON FUNCTION shuttle.create_restore_point(pg_catalog.text, pg_catalog.name[]) IS
+'makes a restore point of one name here, on storage nodes and on other query nodes, between two commits over several nodes';
+
+REVOKE ALL ON FUNCTION shuttle.create_restore_point(pg_catalog.text, pg_catalog.name[]) FROM PUBLIC;
+
 -- ------------------------------------------------------ distributed tables
 
 CREATE TABLE shuttle.groups (
@@ -510,7 +571,47 @@ AS 'MODULE_PATHNAME', 'shuttle_move_tablet';
 COMMENT ON PROCEDURE shuttle.move_tablet(pg_catalog.regclass, pg_catalog.name) IS
 'moves a tablet, and those that are colocated with it, to another storage node while they are used';
 
-REVOKE ALL ON PROCEDURE shuttle.move_tablet(pg_catalog.regclass, pg_catalog.name) FROM PUBLIC;
+CREATE FUNCTION shuttle.rebalance_plan(
+	by pg_catalog.text DEFAULT 'bytes',
+	weights pg_catalog.jsonb DEFAULT NULL,
+	threshold pg_catalog.float8 DEFAULT 0.1,
+	colocated_with pg_catalog.regclass DEFAULT NULL,
+	OUT relation pg_catalog.regclass,
+	OUT tablet pg_catalog.regclass,
+	OUT tables pg_catalog.int4,
+	OUT source pg_catalog.name,
+	OUT target pg_catalog.name,
+	OUT rows pg_catalog.int8,
+	OUT bytes pg_catalog.int8)
+RETURNS SETOF pg_catalog.record
+LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_rebalance_plan';
+
+COMMENT ON FUNCTION shuttle.rebalance_plan(pg_catalog.text, pg_catalog.jsonb, pg_catalog.float8, pg_catalog.regclass) IS
+'says which tablets shuttle.rebalance() would move';
+
+CREATE PROCEDURE shuttle.rebalance(
+	by pg_catalog.text DEFAULT 'bytes',
+	weights pg_catalog.jsonb DEFAULT NULL,
+	threshold pg_catalog.float8 DEFAULT 0.1,
+	colocated_with pg_catalog.regclass DEFAULT NULL)
+LANGUAGE C
+AS 'MODULE_PATHNAME', 'shuttle_rebalance';
+
+COMMENT ON PROCEDURE shuttle.rebalance(pg_catalog.text, pg_catalog.jsonb, pg_catalog.float8, pg_catalog.regclass) IS
+'moves tablets, while they are used, so that storage nodes hold what is their share';
+
+CREATE PROCEDURE shuttle.drain_node(server pg_catalog.name)
+LANGUAGE C
+AS 'MODULE_PATHNAME', 'shuttle_drain_node';
+
+COMMENT ON PROCEDURE shuttle.drain_node(pg_catalog.name) IS
+'moves all tablets of a storage node to the others, so that it can be removed';
+
+REVOKE ALL ON PROCEDURE shuttle.move_tablet(pg_catalog.regclass, pg_catalog.name),
+	shuttle.rebalance(pg_catalog.text, pg_catalog.jsonb, pg_catalog.float8, pg_catalog.regclass),
+	shuttle.drain_node(pg_catalog.name) FROM PUBLIC;
+REVOKE ALL ON FUNCTION shuttle.rebalance_plan(pg_catalog.text, pg_catalog.jsonb, pg_catalog.float8, pg_catalog.regclass) FROM PUBLIC;
 
 CREATE FUNCTION shuttle.advise(
 	OUT relation pg_catalog.regclass,
@@ -564,19 +665,26 @@ COMMENT ON VIEW shuttle.tablets IS
 -- Core's progress machinery has fixed commands: ours is COPY with a twentieth parameter.
 CREATE VIEW shuttle.progress AS
 SELECT own.pid, own.relid::pg_catalog.regclass AS relation,
-	(ARRAY['distribute', 'reference', 'local'])[own.param20] AS command,
-	(ARRAY['making tables on nodes', 'copying rows', 'making keys and indexes', 'analyzing'])[own.param19] AS phase,
-	own.param3 AS rows, NULLIF(own.param18, 0) AS estimated_rows, own.param1 AS bytes,
+	(ARRAY['distribute', 'reference', 'local', 'move'])[own.param20] AS command,
+	(ARRAY['making tables on nodes', 'copying rows', 'making keys and indexes', 'analyzing',
+		'catching up', 'changing places', 'cleaning up'])[own.param19] AS phase,
+	CASE WHEN own.param20 OPERATOR(pg_catalog.<>) 4 THEN own.param3 END AS rows,
+	NULLIF(own.param18, 0) AS estimated_rows, own.param1 AS bytes,
 	CASE WHEN own.param19 OPERATOR(pg_catalog.>) 2 THEN 100.0
+		WHEN own.param20 OPERATOR(pg_catalog.=) 4 AND own.param17 OPERATOR(pg_catalog.>) 0 THEN
+			LEAST(99.9, pg_catalog.round(100.0 OPERATOR(pg_catalog.*) own.param1 OPERATOR(pg_catalog./) own.param17, 1))
 		WHEN own.param18 OPERATOR(pg_catalog.>) 0 THEN
 			LEAST(99.9, pg_catalog.round(100.0 OPERATOR(pg_catalog.*) own.param3 OPERATOR(pg_catalog./) own.param18, 1))
-	END AS percent
+	END AS percent,
+	CASE WHEN own.param20 OPERATOR(pg_catalog.=) 4 THEN NULLIF(own.param17, 0) END AS estimated_bytes,
+	CASE WHEN own.param20 OPERATOR(pg_catalog.=) 4 THEN own.param15::pg_catalog.int4 END AS move,
+	CASE WHEN own.param20 OPERATOR(pg_catalog.=) 4 THEN own.param16::pg_catalog.int4 END AS moves
 FROM pg_catalog.pg_stat_get_progress_info('COPY') AS own
 WHERE own.param20 OPERATOR(pg_catalog.>) 0
 	AND own.datid OPERATOR(pg_catalog.=) (SELECT oid FROM pg_catalog.pg_database WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database());
 
 COMMENT ON VIEW shuttle.progress IS
-'tables that sessions are distributing, copying to nodes or bringing back; rows and bytes of the table so far';
+'tables that sessions are distributing, copying to nodes or bringing back, and tablets that they move; rows and bytes so far';
 
 GRANT SELECT ON shuttle.storage_nodes, shuttle.tablets, shuttle.progress TO PUBLIC;
 

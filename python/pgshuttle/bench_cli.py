@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -13,9 +13,8 @@ from pgshuttle import (
     choices,
     plan_tables,
     plan_times,
+    suites,
     tpcc,
-    tpch,
-    tpch_tables,
     transfer,
     writes,
 )
@@ -24,11 +23,18 @@ from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.json_files import read_json
 from pgshuttle.look_cli import JsonOption
 from pgshuttle.screen import Screen
+from pgshuttle.suite_data import TITLES, Suite
 from pgshuttle.tpcc_statements import Style
 from pgshuttle.tpcc_tables import Way
 
 RoundsOption = Annotated[int, typer.Option("--rounds", min=1, help="Runs of each.")]
-OrdersOption = Annotated[int, typer.Option("--orders", min=4, help="Orders, of four lines each.")]
+QueriesOption = Annotated[list[int] | None, typer.Argument(help="Only these queries.")]
+ScaleOption = Annotated[float, typer.Option("--scale", min=0.001, help="1 is about a gigabyte.")]
+RttOption = Annotated[float, typer.Option("--rtt", min=0, help="Round trip, in ms.")]
+SeedOption = Annotated[
+    int | None, typer.Option("--seed", help="Draws the queries' literals anew, by this seed.")
+]
+StockOption = Annotated[bool, typer.Option(help="Time stock postgres_fdw, too.")]
 RttsOption = Annotated[
     list[float] | None, typer.Option("--rtt", help="Only with such a round trip, in ms.")
 ]
@@ -104,12 +110,31 @@ def prepare_tpcc(
     return lambda cluster, on_step: tpcc.run_tpcc(cluster, load, on_step)
 
 
-@make_command(app, "tpch", tpch, nnodes=tpch.NNODES, has_targets=False)
-def prepare_tpch(
-    norders: OrdersOption = tpch_tables.NORDERS, nrounds: RoundsOption = tpch.NROUNDS
-) -> Measure:
-    """Times nine queries of TPC-H over four nodes: ours, stock postgres_fdw, local tables."""
-    return lambda cluster, on_step: tpch.run_tpch(cluster, norders, nrounds, on_step)
+def add_suite(suite: Suite, nqueries: int) -> None:
+    """Makes the bench of a suite."""
+
+    def prepare(
+        queries: QueriesOption = None,
+        scale: ScaleOption = suites.SCALE,
+        rtt_ms: RttOption = suites.RTT_US / 1000,
+        nrounds: RoundsOption = suites.NROUNDS,
+        seed: SeedOption = None,
+        with_stock: StockOption = True,  # noqa: FBT001, FBT002
+    ) -> Measure:
+        rtt_us = round(1000 * rtt_ms)
+        chosen = tuple(queries or ())
+        options = suites.Options(suite, scale, rtt_us, nrounds, seed, chosen, with_stock)
+        return lambda cluster, on_step: suites.run_suite(cluster, options, on_step)
+
+    prepare.__doc__ = (
+        f"Times the {nqueries} queries of {TITLES[suite]} over three nodes:"
+        " ours, stock postgres_fdw, local tables."
+    )
+    make_command(app, suite, suites, nnodes=suites.NNODES, has_figure=True)(prepare)
+
+
+add_suite(Suite.TPCDS, 99)
+add_suite(Suite.TPCH, 22)
 
 
 @make_command(app, "transfer", transfer)
@@ -157,8 +182,3 @@ def run_all(
     if errors:
         screen.err.print(f"failed: {', '.join(errors)}", markup=False)
         raise typer.Exit(ExitCode.FAILED)
-
-
-def add_to(parent: Any) -> None:  # noqa: ANN401  (typer's class is not generic)
-    """Adds these commands to the tool's."""
-    parent.add_typer(app, name="bench")

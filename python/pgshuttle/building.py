@@ -7,9 +7,9 @@ import psycopg
 from psycopg import sql
 
 from pgshuttle import catalog
+from pgshuttle.catalog import Connection
 from pgshuttle.errors import ToolError
 
-Connection = psycopg.Connection[tuple[object, ...]]
 # of the schemas of two ways
 SERVER_NAMES = {"OURS": catalog.engine_server_name, "STOCK": catalog.stock_server_name}
 
@@ -23,25 +23,26 @@ def making(what: str) -> Iterator[None]:
         raise ToolError(f"could not make {what}: {error}".strip()) from None
 
 
-def write(text: str, schema: str, **values: int) -> sql.Composed:
-    """Writes a statement about the tables of a schema, {s}."""
-    literals = {name: sql.Literal(value) for name, value in values.items()}
-    return sql.SQL(text).format(s=sql.Identifier(schema), **literals)
+def write(text: str, schema: str, **values: object) -> sql.Composed:
+    """Writes a statement about the tables of a schema, {s}. values: literals, or parts of SQL."""
+    parts = {
+        name: value if isinstance(value, sql.Composable) else sql.Literal(value)
+        for name, value in values.items()
+    }
+    return sql.SQL(text).format(s=sql.Identifier(schema), **parts)
 
 
-def execute(connection: Connection, text: str, schema: str, **values: int) -> None:
+def execute(connection: Connection, text: str, schema: str, **values: object) -> None:
     """Executes statements about the tables of a schema, {s}."""
     for statement in text.split(";"):
         connection.execute(write(statement, schema, **values))
 
 
 def make_schema(connection: Connection, schema: str) -> None:
-    """Makes a schema anew."""
     execute(connection, "DROP SCHEMA IF EXISTS {s} CASCADE; CREATE SCHEMA {s}", schema)
 
 
 def in_parentheses(columns: str) -> sql.Composed:
-    """The columns of a table."""
     return sql.SQL("({})").format(sql.SQL(columns))
 
 
@@ -66,5 +67,15 @@ def make_foreign_table(
 
 
 def analyze(connection: Connection, table: sql.Identifier) -> None:
-    """Gathers the statistics of a table."""
     connection.execute(sql.SQL("ANALYZE {}").format(table))
+
+
+def is_made(connection: Connection, schema: str, what: str) -> bool:
+    """Says if a schema was made by set_made(), of the same."""
+    query = "SELECT obj_description(to_regnamespace(%s), 'pg_namespace') = %s"
+    return connection.execute(query, [schema, what]).fetchone() == (True,)
+
+
+def set_made(connection: Connection, schema: str, what: str) -> None:
+    """Writes down what a schema and all that was made before it are, for runs to come."""
+    execute(connection, "COMMENT ON SCHEMA {s} IS {what}", schema, what=what)

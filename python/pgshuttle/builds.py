@@ -1,6 +1,5 @@
 """Finding installed PostgreSQL servers."""
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,7 +7,7 @@ from pgshuttle import places, processes
 from pgshuttle.errors import ExitCode, ToolError
 
 # in order of preference; the first is built as users have it, the second with assertions
-KNOWN_BUILDS = ("18-plain", "18", "17", "16", "15")
+KNOWN_BUILDS = ("18-plain", "18", "19", "17", "16", "15")
 EXTENSION = "pg_shuttle"
 
 
@@ -24,21 +23,12 @@ class ServerBuild:
     share_dir: Path
     configure_options: str
 
-    @property
-    def major(self) -> int:
-        """The major version."""
-        found = re.search(r"(\d+)", self.version)
-        return int(found.group(1)) if found else 0
-
     def has_extension(self) -> bool:
-        """Says if pg_shuttle is installed in it."""
         control = self.share_dir / "extension" / f"{EXTENSION}.control"
         return control.exists() and (self.library_dir / f"{EXTENSION}.so").exists()
 
 
 def read_build(name: str, pg_config: Path) -> ServerBuild:
-    """Asks a pg_config about its server."""
-
     def ask(option: str) -> str:
         return processes.run([pg_config, option], timeout_s=10).strip()
 

@@ -1,9 +1,11 @@
 """What the query node must know of its storage nodes: extension, servers, mappings."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import psycopg
 from psycopg import sql
+from psycopg.conninfo import make_conninfo
 
 from pgshuttle.builds import EXTENSION
 from pgshuttle.errors import ExitCode, ToolError
@@ -14,6 +16,7 @@ DATABASE = "shuttle"
 ENGINE_WRAPPER = "shuttle"
 STOCK_WRAPPER = "postgres_fdw"
 CONNECT_TIMEOUT_S = 10
+Connection = psycopg.Connection[tuple[object, ...]]
 
 
 def engine_server_name(number: int) -> str:
@@ -26,17 +29,17 @@ def stock_server_name(number: int) -> str:
     return f"fdw_node{number}"
 
 
-def connect(
-    server: Server, database: str = DATABASE, options: str = ""
-) -> psycopg.Connection[tuple[object, ...]]:
-    """Connects to a server itself, not through its proxy; each statement commits."""
+def write_dsn(server: Server, **parts: str) -> str:
+    """Writes how to connect to a server itself, not through its proxy. parts: others of libpq."""
+    place = {"host": str(server.socket_dir), "port": str(server.port), "user": SUPERUSER}
+    return make_conninfo("", **place | {"dbname": DATABASE} | parts)
+
+
+def connect(server: Server, database: str = DATABASE, options: str = "") -> Connection:
+    """Connects to a server itself; each statement commits."""
     try:
         return psycopg.connect(
-            host=str(server.socket_dir),
-            port=server.port,
-            user=SUPERUSER,
-            dbname=database,
-            options=options,
+            write_dsn(server, dbname=database, options=options),
             connect_timeout=CONNECT_TIMEOUT_S,
             application_name="pgshuttle",
             autocommit=True,
@@ -46,6 +49,11 @@ def connect(
             f"could not connect to {server.name}: {error}".strip(),
             exit_code=ExitCode.NOT_RUNNING,
         ) from None
+
+
+def read_rows(connection: Connection, query: str, *values: object) -> list[tuple[Any, ...]]:
+    """Returns what a query finds; without values, % stands for itself."""
+    return list(connection.execute(query.encode(), values or None))
 
 
 def write_options(options: Mapping[str, str]) -> sql.Composed:
@@ -65,7 +73,7 @@ def create_database(server: Server) -> None:
 
 
 def define_server(
-    connection: psycopg.Connection[tuple[object, ...]],
+    connection: Connection,
     name: str,
     wrapper: str,
     port: int,
@@ -81,6 +89,16 @@ def define_server(
         connection.execute(change.format(sql.Identifier(name), sql.Literal(str(port))))
         return
     options = {"host": "127.0.0.1", "port": str(port), "dbname": DATABASE, **(extra or {})}
+    make_server(connection, name, wrapper, options)
+
+
+def make_server(
+    connection: Connection, name: str, wrapper: str, options: Mapping[str, str]
+) -> None:
+    """Makes a foreign server that everybody may use, unless it is there."""
+    found = connection.execute("SELECT 1 FROM pg_foreign_server WHERE srvname = %s", [name])
+    if found.fetchone() is not None:
+        return
     create = sql.SQL("CREATE SERVER {} FOREIGN DATA WRAPPER {} OPTIONS ({})")
     connection.execute(
         create.format(sql.Identifier(name), sql.Identifier(wrapper), write_options(options))

@@ -63,7 +63,6 @@ class Case:
 
     @property
     def query(self) -> sql.Composed:
-        """The query itself."""
         return write_query(self.shape)
 
 

@@ -1,6 +1,7 @@
 """What the planner's choices came to: units and tables."""
 
 from collections.abc import Sequence
+from statistics import geometric_mean
 
 from rich.table import Table
 
@@ -12,7 +13,6 @@ from pgshuttle.choices import (
     CaseResult,
     Choices,
     PlanResult,
-    find_geometric_mean,
 )
 from pgshuttle.printing import format_ms
 
@@ -43,7 +43,6 @@ def name_choice(case: CaseResult) -> str:
 
 
 def format_plan(plan: PlanResult | None) -> str:
-    """Writes the time of a plan."""
     if plan is None:
         return "-"
     if plan.time_ms is None:
@@ -70,7 +69,7 @@ def make_choices_table(choices: Choices) -> Table:
     for (transport, label), by_rtt in rows.items():
         table.add_row(transport, label, *(format_ratio(by_rtt.get(rtt)) for rtt in rtts_us))
     means = [
-        f"{find_geometric_mean([c.ratio for c in choices.cases if c.rtt_us == rtt]):.3f}"
+        f"{geometric_mean([c.ratio for c in choices.cases if c.rtt_us == rtt]):.3f}"
         for rtt in rtts_us
     ]
     table.add_section()

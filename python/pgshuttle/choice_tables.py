@@ -15,13 +15,16 @@ from psycopg import sql
 from pgshuttle import catalog
 from pgshuttle.building import (
     analyze,
+    execute,
     in_parentheses,
+    is_made,
     make_foreign_table,
     make_schema,
     making,
     part_of,
+    set_made,
 )
-from pgshuttle.measure import Connection
+from pgshuttle.catalog import Connection
 from pgshuttle.state import Cluster
 
 HERE = "choices_here"  # on the query node, and on each storage node
@@ -44,13 +47,18 @@ COLUMNS = (
     " repeated bigint, in10 bigint, in100 bigint, thousandth int, x int, name text"
 )
 # in10 and in100: as many rows share a value; name: an id as a text
-FILL = """
+MAKE = """
+CREATE TABLE {table} ({columns});
 INSERT INTO {table}
 SELECT i, i * {step} % {t10} + 1, i * {step} % {t1000} + 1, i * {step} % {t10000} + 1,
   i * {step} % {t100000} + 1, i * {step} % {t1000000} + 1,
   (i % {repeated}) * {step} % {t1000000} + 1,
   (i + 9) / 10, (i + 99) / 100, i * {other_step} % 1000, i % 100000, 'name ' || i
-FROM generate_series({first}::bigint, {last}) AS i"""
+FROM generate_series({first}::bigint, {last}) AS i;
+CREATE INDEX ON {table} (in10);
+CREATE INDEX ON {table} (in100);
+CREATE INDEX ON {table} (name);
+VACUUM (ANALYZE) {table}"""
 
 
 def scale_rows(nrows: int, scale: float) -> int:
@@ -63,27 +71,12 @@ def name_table(nrows: int) -> str:
     return f"c{nrows}"
 
 
-def make_table(
-    connection: Connection, table: sql.Identifier, first: int, last: int, scale: float
-) -> None:
+def make_table(connection: Connection, name: str, first: int, last: int, scale: float) -> None:
     """Makes a table of the rows from first to last, with its indexes."""
-    columns = sql.SQL(COLUMNS).format(sql.SQL(" PRIMARY KEY"))
-    connection.execute(sql.SQL("CREATE TABLE {} ({})").format(table, columns))
-    targets = {f"t{target}": sql.Literal(scale_rows(target, scale)) for target in TARGETS}
-    fill = sql.SQL(FILL).format(
-        table=table,
-        first=sql.Literal(first),
-        last=sql.Literal(last),
-        step=sql.Literal(REFERENCE_STEP),
-        other_step=sql.Literal(FILTER_STEP),
-        repeated=sql.Literal(NREPEATED),
-        **targets,
-    )
-    connection.execute(fill)
-    for column in ("in10", "in100", "name"):
-        index = sql.SQL("CREATE INDEX ON {} ({})")
-        connection.execute(index.format(table, sql.Identifier(column)))
-    connection.execute(sql.SQL("VACUUM (ANALYZE) {}").format(table))
+    values: dict[str, object] = {f"t{target}": scale_rows(target, scale) for target in TARGETS}
+    values |= {"step": REFERENCE_STEP, "other_step": FILTER_STEP, "repeated": NREPEATED}
+    values |= {"first": first, "last": last, "columns": sql.SQL(COLUMNS.format(" PRIMARY KEY"))}
+    execute(connection, MAKE, HERE, table=sql.Identifier(HERE, name), **values)
 
 
 def list_bounds(scale: float) -> list[int]:
@@ -96,12 +89,11 @@ def fill_server(connection: Connection, parts: Sequence[int], scale: float) -> N
     """Makes and fills the tables of one server, and these parts of the partitioned one."""
     make_schema(connection, HERE)
     for nrows in SIZES:
-        table = sql.Identifier(HERE, name_table(nrows))
-        make_table(connection, table, 1, scale_rows(nrows, scale), scale)
+        make_table(connection, name_table(nrows), 1, scale_rows(nrows, scale), scale)
     bounds = list_bounds(scale)
     for part in parts:
-        table = sql.Identifier(HERE, f"{PARTITIONED}{part}")
-        make_table(connection, table, bounds[part], bounds[part + 1] - 1, scale)
+        name = f"{PARTITIONED}{part}"
+        make_table(connection, name, bounds[part], bounds[part + 1] - 1, scale)
 
 
 def make_foreign_partitions(
@@ -146,23 +138,13 @@ def describe_tables(scale: float) -> str:
     return f"scale {scale:g}, made by {source}"
 
 
-def has_tables(connection: Connection, scale: float) -> bool:
-    """Says if such tables were made on the query node, and with them all others."""
-    found = connection.execute(
-        "SELECT 1 FROM pg_namespace WHERE nspname = %s"
-        " AND obj_description(oid, 'pg_namespace') = %s",
-        [GUEST, describe_tables(scale)],
-    )
-    return found.fetchone() is not None
-
-
 def make_tables(cluster: Cluster, scale: float) -> None:
     """Makes all tables, unless a cluster that was kept has them.
 
     scale: of their sizes; at 1 the largest has a million rows.
     """
     with catalog.connect(cluster.query) as connection:
-        if has_tables(connection, scale):
+        if is_made(connection, GUEST, describe_tables(scale)):
             return
     nodes = cluster.nodes[:2]
     places = [cluster.query, *(node.server for node in nodes)]
@@ -182,6 +164,4 @@ def make_tables(cluster: Cluster, scale: float) -> None:
             ):
                 names = [name_server(number) for number in range(1, len(nodes) + 1)]
                 make_foreign_tables(connection, schema, names, scale)
-            comment = sql.SQL("COMMENT ON SCHEMA {} IS {}")
-            made = sql.Literal(describe_tables(scale))
-            connection.execute(comment.format(sql.Identifier(GUEST), made))
+            set_made(connection, GUEST, describe_tables(scale))

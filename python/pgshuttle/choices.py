@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from statistics import geometric_mean
 from typing import Any
 
 from psycopg import sql
@@ -77,7 +78,6 @@ class Choices(Run):
 
     @property
     def is_kept(self) -> bool:
-        """Says if all targets are met."""
         return self.geometric_mean <= LARGEST_MEAN and self.worst <= LARGEST_RATIO
 
 
@@ -168,7 +168,6 @@ class Runner:
                     self.run_plan(record, query, best_ms)
 
     def run_case(self, case: Case) -> CaseResult:
-        """Times all plans of a query."""
         query = case.query
         records = list_plans(self.session, query)
         for record in records:
@@ -179,7 +178,6 @@ class Runner:
 
 
 def finish(case: Case, query: str, records: Sequence[Record]) -> CaseResult:
-    """Summarizes a case."""
     best_ms = min(record.time_ms for record in records)
     if best_ms == math.inf:
         raise ToolError(f"no plan of {query} came to an end")
@@ -213,11 +211,6 @@ def open_runner(cluster: Cluster, rtt_us: int) -> Iterator[Runner]:
         yield runner
 
 
-def find_geometric_mean(ratios: Sequence[float]) -> float:
-    """Returns the geometric mean of ratios."""
-    return math.exp(sum(math.log(ratio) for ratio in ratios) / len(ratios))
-
-
 def run_cases(cluster: Cluster, cases: Sequence[Case], on_step: OnStep) -> list[CaseResult]:
     """Runs all cases, those of one delay in one session."""
     found: list[CaseResult] = []
@@ -241,7 +234,7 @@ def run_choices(cluster: Cluster, cases: Sequence[Case], scale: float, on_step: 
     return Choices(
         **results.describe_run(cluster, start_s),
         scale=scale,
-        geometric_mean=round(find_geometric_mean(ratios), 4),
+        geometric_mean=round(geometric_mean(ratios), 4),
         worst=max(ratios),
         cases=tuple(found),
     )

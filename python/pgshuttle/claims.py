@@ -42,6 +42,13 @@ class Claim:
     ok: bool | None
     note: str = ""
 
+    @property
+    def part(self) -> float | None:
+        """The measured value as a part of the bound; None: not measured."""
+        if self.measured is None or self.bound is None:
+            return None
+        return self.measured / self.bound
+
 
 def find_ms(measured: Measured, point: Point) -> float | None:
     """Returns the time of a point, or None if it wasn't measured."""
@@ -70,7 +77,6 @@ def scale(factor: float, value_ms: float | None) -> float | None:
 
 
 def name_plan(result: PointResult | None) -> str:
-    """Says which join a point was executed with."""
     return ", ".join(result.facts.joins) if result and result.facts else ""
 
 
@@ -180,7 +186,6 @@ def check_one_row(measured: Measured, round_trips: int | None) -> Iterator[Claim
 
 
 def check_claims(results: Sequence[PointResult], one_row_round_trips: int | None) -> list[Claim]:
-    """Checks every claim that was measured."""
     measured = {result.point: result for result in results}
     return [
         *check_hops(measured),

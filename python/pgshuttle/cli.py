@@ -3,7 +3,7 @@
 import json
 import signal
 import subprocess
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,9 +17,12 @@ from pgshuttle import (
     bench_cli,
     catalog,
     cluster,
+    cluster_cli,
     demo_cli,
     distribute_cli,
-    first_steps,
+    ha_cli,
+    ha_cluster,
+    ha_state,
     look_cli,
     places,
     printing,
@@ -27,10 +30,10 @@ from pgshuttle import (
 )
 from pgshuttle.bench_place import DirOption, PgOption
 from pgshuttle.errors import ExitCode, ToolError
+from pgshuttle.ha_making import HaOptions
 from pgshuttle.look_cli import JsonOption
 from pgshuttle.screen import Screen, print_in_any_encoding
 from pgshuttle.servers import SUPERUSER
-from pgshuttle.state import Cluster
 
 US_PER_MS = 1000
 MAX_RTT_MS = 60_000
@@ -50,7 +53,6 @@ class ToolGroup(TyperGroup):
     """Turns our errors into a message and an exit code."""
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  (the base class says so)
-        """Runs a command."""
         try:
             return super().invoke(ctx)
         except ModuleNotFoundError as error:
@@ -73,7 +75,6 @@ class ToolGroup(TyperGroup):
             raise self.end(ToolError(write_os_error(error))) from None
 
     def end(self, error: ToolError) -> typer.Exit:
-        """Prints an error."""
         err = Console(stderr=True, soft_wrap=True, highlight=False)
         err.print(f"pgshuttle: {error.message}", style="red", markup=False)
         if error.hint:
@@ -89,10 +90,19 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-look_cli.add_to(app)
-distribute_cli.add_to(app)
-demo_cli.add_to(app)
-bench_cli.add_to(app)
+COMMANDS: Mapping[str, Callable[..., None]] = {
+    "doctor": look_cli.run_doctor,
+    "explain": look_cli.run_explain,
+    "top": look_cli.run_top,
+    "distribute": distribute_cli.run_distribute,
+    "tables": distribute_cli.run_tables,
+    "demo": demo_cli.run_demo,
+    "plot": demo_cli.draw,
+}
+for name, command in COMMANDS.items():
+    app.command(name)(command)
+app.add_typer(bench_cli.app, name="bench")
+app.add_typer(ha_cli.app, name="ha")
 
 RttOption = Annotated[
     float, typer.Option("--rtt", min=0, max=MAX_RTT_MS, help="Round-trip time in ms.")
@@ -100,7 +110,6 @@ RttOption = Annotated[
 
 
 def print_version(asked: bool) -> None:  # noqa: FBT001  (typer calls it so)
-    """Prints the version and ends."""
     if asked:
         typer.echo(f"pgshuttle {__version__}")
         raise typer.Exit
@@ -143,40 +152,25 @@ def up(
     stock: Annotated[
         bool, typer.Option("--stock", help="Only postgres_fdw, without pg_shuttle.")
     ] = False,
+    ha: ha_cli.HaOption = False,
+    members: ha_cli.MembersOption = None,
+    query_pair: ha_cli.PairOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Starts a query node and storage nodes, each behind a delay proxy."""
     screen: Screen = ctx.obj
-    options = cluster.ClusterOptions(
-        directory=find_dir(directory),
-        nnodes=nodes,
-        pg=pg,
-        rtt_us=round(rtt * US_PER_MS),
-        with_extension=not stock,
-    )
-    with screen.err.status("starting") as status:
-        result = cluster.up(options, status.update)
-    if result.was_running and not as_json:
-        screen.out.print(f"The cluster in {options.directory} runs already.")
-    parts = cluster.read_status(result.cluster)
-    if as_json:
-        typer.echo(json.dumps(describe(result.cluster, parts), indent=2))
+    if ha:
+        if rtt or stock:
+            raise ToolError("--ha goes without --rtt and --stock", exit_code=ExitCode.USAGE)
+        wanted = HaOptions(find_dir(directory), nodes, pg, members, query_pair)
+        ha_cli.bring_up(screen, wanted, directory, as_json=as_json)
         return
-    screen.out.print(printing.make_status_table(parts))
-    if options.with_extension:
-        dsn = target.write_cluster_dsn(result.cluster.directory) or ""
-        steps = first_steps.write_steps(dsn, directory)
-        screen.out.print(steps, markup=False, highlight=False, soft_wrap=True)
-
-
-def describe(found: Cluster, parts: list[cluster.PartStatus]) -> dict[str, Any]:
-    """A cluster as JSON."""
-    return {
-        "directory": str(found.directory),
-        "version": found.build.version,
-        "query_dsn": target.write_cluster_dsn(found.directory),
-        "servers": [asdict(part) for part in parts],
-    }
+    if members is not None or query_pair:
+        raise ToolError("--members and --query-pair want --ha", exit_code=ExitCode.USAGE)
+    options = cluster.ClusterOptions(
+        find_dir(directory), nodes, pg, round(rtt * US_PER_MS), with_extension=not stock
+    )
+    cluster_cli.bring_up(screen, options, directory, as_json=as_json)
 
 
 @app.command()
@@ -189,8 +183,9 @@ def down(
     """Stops the cluster; its data stays for the next up."""
     screen: Screen = ctx.obj
     path = find_dir(directory)
+    stop = ha_cluster.down if ha_state.find(path) is not None else cluster.down
     with screen.err.status("stopping"):
-        cluster.down(path, remove=remove)
+        stop(path, remove=remove)
     state = "removed" if remove else "stopped"
     if as_json:
         typer.echo(json.dumps({"directory": str(path), "state": state}, indent=2))
@@ -202,10 +197,16 @@ def down(
 def status(ctx: typer.Context, directory: DirOption = None, as_json: JsonOption = False) -> None:
     """Shows the servers of the cluster and what their delay proxies counted."""
     screen: Screen = ctx.obj
+    of_patroni = ha_state.find(find_dir(directory))
+    if of_patroni is not None:
+        ha_cli.show(screen, of_patroni, as_json=as_json)
+        if not ha_cluster.is_running(of_patroni):
+            raise typer.Exit(ExitCode.NOT_RUNNING)
+        return
     found = cluster.load(find_dir(directory))
     parts = cluster.read_status(found)
     if as_json:
-        typer.echo(json.dumps(describe(found, parts), indent=2))
+        typer.echo(json.dumps(cluster_cli.describe(found, parts), indent=2))
     else:
         screen.out.print(f"{found.build.version} in {found.directory}")
         screen.out.print(printing.make_status_table(parts))
@@ -230,7 +231,7 @@ def rtt(
         raise ToolError(f"there is no storage node {node}", exit_code=ExitCode.USAGE)
     cluster.set_rtt(found, round(milliseconds * US_PER_MS), node)
     if as_json:
-        typer.echo(json.dumps(describe(found, cluster.read_status(found)), indent=2))
+        typer.echo(json.dumps(cluster_cli.describe(found, cluster.read_status(found)), indent=2))
     else:
         screen.out.print(f"Round trips take {milliseconds:g} ms.")
 
@@ -242,10 +243,15 @@ def psql(
     directory: DirOption = None,
 ) -> None:
     """Opens psql on a server; words behind -- go to psql."""
-    found = cluster.load(find_dir(directory))
     words = ctx.args
     if node.startswith("-"):  # no server was named
         node, words = QUERY, [node, *words]
+    of_patroni = ha_state.find(find_dir(directory))
+    if of_patroni is not None:
+        dsn = ha_state.write_dsn(ha_state.find_node(of_patroni, node))
+        program = of_patroni.build.bin_dir / "psql"
+        raise typer.Exit(subprocess.run([program, "-d", dsn, *words], check=False).returncode)
+    found = cluster.load(find_dir(directory))
     server = cluster.find_server(found, node)
     command = [
         str(found.build.bin_dir / "psql"),
@@ -261,7 +267,6 @@ def end_on_signal(number: int, _frame: object) -> None:
 
 
 def main() -> None:
-    """The entry point of the command."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, end_on_signal)
     print_in_any_encoding()

@@ -200,7 +200,6 @@ def up(options: ClusterOptions, on_step: OnStep) -> UpResult:
 
 
 def remove_data(cluster: Cluster) -> None:
-    """Removes all that a stopped cluster left."""
     for server in [cluster.query, *(node.server for node in cluster.nodes)]:
         shutil.rmtree(server.directory)
     shutil.rmtree(cluster.query.socket_dir)
@@ -273,7 +272,6 @@ def set_rtt(cluster: Cluster, rtt_us: int, node_number: int | None = None) -> No
 
 
 def read_part(server: servers.Server, front: proxy.Proxy | None) -> PartStatus:
-    """Looks at one server and its proxy."""
     running = processes.is_running(server.process)
     proxy_running = front is not None and processes.is_running(front.process)
     stats = None

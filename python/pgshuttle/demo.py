@@ -64,7 +64,6 @@ def run_demo(cluster: Cluster, effort: Effort, listener: Listener) -> Results:
         point = Point(Case.ONE_ROW, Contender.ENGINE, Outer.NONE, claims.NEAR_RTT_US)
         one_row_round_trips = sweep.count_one_row_round_trips(bench, point)
         trips_result = measure_trips(bench, world, effort, listener)
-        bench.set_rtt(cluster.rtt_us)
     return Results(
         **results.describe_run(cluster, start_s),
         effort=effort.name,

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import RenderableType
@@ -102,9 +102,3 @@ def draw(
         typer.echo(json.dumps({"results": str(found), "figure": str(path)}))
     else:
         screen.out.print(f"Figure: {path}")
-
-
-def add_to(parent: Any) -> None:  # noqa: ANN401  (typer's class is not generic)
-    """Adds these commands to the tool's."""
-    parent.command("demo")(run_demo)
-    parent.command("plot")(draw)

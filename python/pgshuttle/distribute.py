@@ -7,8 +7,8 @@ from itertools import groupby
 
 from psycopg.rows import class_row
 
+from pgshuttle.catalog import Connection
 from pgshuttle.errors import ToolError
-from pgshuttle.target import Connection
 
 LOOK_S = 0.2
 
@@ -85,7 +85,6 @@ class Step:
 
 
 def require_extension(connection: Connection) -> None:
-    """Refuses a database without the extension."""
     found = connection.execute("SELECT to_regprocedure('shuttle.advise()')").fetchone()
     if found is None or found[0] is None:
         raise ToolError(
@@ -95,13 +94,11 @@ def require_extension(connection: Connection) -> None:
 
 
 def read_advice(connection: Connection) -> list[Advice]:
-    """Asks for advice."""
     with connection.cursor(row_factory=class_row(Advice)) as cursor:
         return cursor.execute(ADVICE).fetchall()
 
 
 def read_tables(connection: Connection) -> list[SpreadTable]:
-    """Lists distributed and reference tables."""
     with connection.cursor(row_factory=class_row(SpreadTable)) as cursor:
         return cursor.execute(TABLES).fetchall()
 

@@ -4,7 +4,7 @@ import dataclasses
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -25,12 +25,10 @@ KeysArgument = Annotated[
 
 
 def print_json(rows: Sequence[distribute.Advice | distribute.SpreadTable]) -> None:
-    """Prints rows as one JSON document."""
     typer.echo(json.dumps([dataclasses.asdict(row) for row in rows], indent=2))
 
 
 def make_advice_table(advice: list[distribute.Advice]) -> Table:
-    """Lists what could become of tables."""
     table = Table("table", "advice", "by column", "because")
     for one in advice:
         table.add_row(one.table, one.kind, one.key, one.because.replace("[", "\\["))
@@ -38,7 +36,6 @@ def make_advice_table(advice: list[distribute.Advice]) -> Table:
 
 
 def make_tables_table(tables: list[distribute.SpreadTable]) -> Table:
-    """Lists tables that nodes have."""
     table = Table("table", "kind", "by column", "tablets", "nodes", "rows", "size")
     for one in tables:
         rows = "?" if one.rows is None else f"{one.rows:,}"
@@ -119,9 +116,3 @@ def run_tables(
         ctx.obj.out.print(make_tables_table(tables))
     else:
         ctx.obj.out.print("No table is distributed. Try pgshuttle distribute.")
-
-
-def add_to(parent: Any) -> None:  # noqa: ANN401  (typer's class is not generic)
-    """Adds these commands to the tool's."""
-    parent.command("distribute")(run_distribute)
-    parent.command("tables")(run_tables)

@@ -10,7 +10,7 @@ from pgshuttle.node_checks import NODE_CHECKS, make_analyze, name_some
 from pgshuttle.relation_checks import RELATION_CHECKS
 
 OLDEST_MAJOR = 15
-NEWEST_MAJOR = 18
+NEWEST_MAJOR = 19
 EXTENSION = "pg_shuttle"
 ALL_NODES = "query"
 
@@ -183,7 +183,6 @@ QUERY_CHECKS: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
 
 
 def find_all(facts: Facts) -> list[Finding]:
-    """Runs every check."""
     found = [
         replace(finding, where=ALL_NODES) for check in QUERY_CHECKS for finding in check(facts)
     ]

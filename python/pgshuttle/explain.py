@@ -1,5 +1,6 @@
 """Reading the JSON of EXPLAIN, with or without the counters of the option DIST."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -38,6 +39,19 @@ def name_node(node: PlanNode) -> str:
     return f"{name} {relation}" if relation else name
 
 
+def quote_name(name: str) -> str:
+    """A name as EXPLAIN prints it, unless it is a key word."""
+    return name if re.fullmatch("[a-z_][a-z0-9_]*", name) else '"' + name.replace('"', '""') + '"'
+
+
+def name_relation(node: PlanNode) -> str | None:
+    """Names, with its schema, the table of a node, or the first one of a join on a server."""
+    if "Relation Name" in node:
+        return ".".join(quote_name(str(node.get(key, ""))) for key in ("Schema", "Relation Name"))
+    found = re.search(r"\(([^\s()]+)", str(node.get("Relations", "")))
+    return found[1] if found else None
+
+
 def draw_shape(node: PlanNode) -> str:
     """Writes a plan in one line, such as Nested Loop(Seq Scan a, Foreign Scan b)."""
     children = ", ".join(draw_shape(child) for child in node.get("Plans", []))
@@ -45,12 +59,10 @@ def draw_shape(node: PlanNode) -> str:
 
 
 def is_look_ahead(node: PlanNode) -> bool:
-    """Says if a node is our Look Ahead."""
     return node.get("Custom Plan Provider") == LOOK_AHEAD
 
 
 def name_joins(plan: PlanNode) -> tuple[str, ...]:
-    """Says how each join is done."""
     names = []
     for node in walk(plan):
         if node.get("Node Type") in JOINS:
@@ -75,7 +87,6 @@ def find_inner_scans(node: PlanNode, *, is_inner: bool = False) -> Iterator[Plan
 
 
 def read_plan(answer: list[dict[str, Any]]) -> PlanFacts:
-    """Reads what EXPLAIN (FORMAT JSON) answered."""
     top = answer[0]
     plan: PlanNode = top["Plan"]
     looks = [node for node in walk(plan) if is_look_ahead(node)]

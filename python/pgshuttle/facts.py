@@ -38,6 +38,14 @@ class ColumnFacts:
     required: bool  # an INSERT must give it a value
 
 
+@dataclass(frozen=True)
+class KeyFacts:
+    """A unique index of all rows behind a foreign table; columns by their names here."""
+
+    columns: tuple[str, ...]
+    is_primary: bool
+
+
 @dataclass
 class BoundFacts:
     """The bounds of a foreign partition, and the constraints behind it."""
@@ -56,8 +64,10 @@ class RelationFacts:
     remote_name: str  # with its schema, quoted
     is_part: bool  # a partition or child: its columns are those of another table
     columns: list[ColumnFacts]
+    root: str = ""  # the partitioned table above; empty: none
     there: list[ColumnFacts] | None = None  # None: there is no such relation
-    lacks_key: bool = False  # a table without primary key or unique index
+    keys: list[KeyFacts] | None = None  # None: no table is there, which could have keys
+    lacks_key: bool = False  # there is no key at all, also not of columns that are not here
     bound: BoundFacts | None = None
 
 

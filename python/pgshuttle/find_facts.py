@@ -7,7 +7,7 @@ have, and over servers of postgres_fdw as well.
 
 import hashlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,8 +15,9 @@ import psycopg
 from psycopg import sql
 
 from pgshuttle import find_relations
+from pgshuttle.catalog import Connection, read_rows
 from pgshuttle.facts import Facts, NodeFacts, ServerFacts, TableFacts
-from pgshuttle.target import Connection, first_line
+from pgshuttle.target import first_line
 
 NODE_TIMEOUT_MS = 20_000
 NTRIPS = 5
@@ -116,12 +117,17 @@ NODE_LOCALES = (
     "SELECT datlocprovider, datlocale FROM pg_temp.node_pg_locale WHERE datname = %s",
     "SELECT datlocprovider, daticulocale FROM pg_temp.node_pg_icu WHERE datname = %s",
 )
+# settings, collation, extensions and time zones of a server
+SERVER = (
+    "SELECT name, setting FROM of.pg_settings WHERE name = ANY (%s)",
+    "SELECT datcollate, coalesce(datcollversion, '') FROM of.pg_database WHERE datname = %s",
+    "SELECT extname, extversion FROM of.pg_extension",
+    "SELECT name, utc_offset::text FROM of.pg_timezone_names",
+)
 PROVIDERS = {"i": "ICU", "b": "builtin"}
 
 
-def read_rows(connection: Connection, query: str, *values: object) -> list[tuple[Any, ...]]:
-    """Runs a query."""
-    return list(connection.execute(query.encode(), values or None))
+Read = Callable[..., list[tuple[Any, ...]]]
 
 
 def digest(rows: list[tuple[Any, ...]]) -> str:
@@ -129,24 +135,24 @@ def digest(rows: list[tuple[Any, ...]]) -> str:
     return hashlib.sha256(repr(sorted(rows)).encode()).hexdigest()[:12]
 
 
-def read_query_node(connection: Connection) -> ServerFacts:
-    """Reads the query node itself."""
-    settings = read_rows(
-        connection, "SELECT name, setting FROM pg_settings WHERE name = ANY (%s)", list(SETTINGS)
-    )
-    collation = read_rows(
-        connection,
-        "SELECT datcollate, coalesce(datcollversion, ''), datname FROM pg_database "
-        "WHERE datname = current_database()",
-    )[0]
+def read_server(
+    connection: Connection, database: str, read: Read = read_rows, catalogs: str = "pg_catalog."
+) -> ServerFacts:
+    """Reads the query node itself, or the server behind the temporary tables.
+
+    catalogs: what stands before their names. read: for what may be missing there.
+    """
+    settings, collations, extensions, zones = (query.replace("of.", catalogs) for query in SERVER)
+    found = read(connection, collations, database)
+    collation, version = found[0] if found else ("", "")
+    locales = LOCALES if read is read_rows else NODE_LOCALES
+    offsets = read(connection, zones)
     return ServerFacts(
-        settings=dict(settings),
-        collation=read_locale(connection, collation[2], LOCALES) or collation[0],
-        collation_version=collation[1],
-        extensions=dict(read_rows(connection, "SELECT extname, extversion FROM pg_extension")),
-        time_zones=digest(
-            read_rows(connection, "SELECT name, utc_offset::text FROM pg_timezone_names")
-        ),
+        settings=dict(read_rows(connection, settings, list(SETTINGS))),
+        collation=read_locale(connection, database, locales) or collation,
+        collation_version=version,
+        extensions=dict(read(connection, extensions)),
+        time_zones=digest(offsets) if offsets else "",
     )
 
 
@@ -198,36 +204,6 @@ def measure_round_trip(connection: Connection, wrapper: str) -> float:
     return round(min(samples) * 1000 / TRIPS_OF[wrapper], 3)
 
 
-def read_node_server(connection: Connection) -> ServerFacts:
-    """Reads the server behind the temporary tables."""
-    database = node_database(connection)
-    collation = read_part(
-        connection,
-        "SELECT datcollate, coalesce(datcollversion, '') FROM pg_temp.node_pg_database "
-        "WHERE datname = %s",
-        database,
-    )
-    zones = read_part(
-        connection, "SELECT name, utc_offset::text FROM pg_temp.node_pg_timezone_names"
-    )
-    return ServerFacts(
-        settings=dict(
-            read_rows(
-                connection,
-                "SELECT name, setting FROM pg_temp.node_pg_settings WHERE name = ANY (%s)",
-                list(SETTINGS),
-            )
-        ),
-        collation=read_locale(connection, database, NODE_LOCALES)
-        or (collation[0][0] if collation else ""),
-        collation_version=collation[0][1] if collation else "",
-        extensions=dict(
-            read_part(connection, "SELECT extname, extversion FROM pg_temp.node_pg_extension")
-        ),
-        time_zones=digest(zones) if zones else "",
-    )
-
-
 def node_database(connection: Connection) -> str:
     """Names the database behind the temporary tables; libpq takes the user's name without one."""
     found = read_rows(
@@ -260,7 +236,8 @@ def read_node(connection: Connection, node: NodeFacts) -> None:
     try:
         with node_tables(connection, node.name):
             node.round_trip_ms = measure_round_trip(connection, node.wrapper)
-            node.server = read_node_server(connection)
+            database = node_database(connection)
+            node.server = read_server(connection, database, read_part, "pg_temp.node_")
             node.tables = read_tables(connection, node.name)
             node.relations = find_relations.read_relations(connection, node.name)
     except psycopg.Error as error:
@@ -268,7 +245,6 @@ def read_node(connection: Connection, node: NodeFacts) -> None:
 
 
 def read_facts(connection: Connection, load_error: str | None, *, was_loaded: bool) -> Facts:
-    """Reads everything."""
     user, is_superuser, is_standby, has_files = read_rows(
         connection,
         "SELECT current_user, (SELECT rolsuper FROM pg_roles WHERE rolname = current_user), "
@@ -285,7 +261,7 @@ def read_facts(connection: Connection, load_error: str | None, *, was_loaded: bo
         if node.may_use and node.has_mapping and not is_standby:
             read_node(connection, node)
     return Facts(
-        query=read_query_node(connection),
+        query=read_server(connection, connection.info.dbname),
         user=user,
         is_superuser=is_superuser,
         is_standby=is_standby,

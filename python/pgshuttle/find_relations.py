@@ -10,8 +10,8 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from pgshuttle.facts import BoundFacts, ColumnFacts, RelationFacts
-from pgshuttle.target import Connection
+from pgshuttle.catalog import Connection, read_rows
+from pgshuttle.facts import BoundFacts, ColumnFacts, KeyFacts, RelationFacts
 
 # catalogs of the node that are read, and their columns
 CATALOGS = (
@@ -25,7 +25,11 @@ CATALOGS = (
     ),
     ("pg_type", "oid oid, typname name, typnamespace oid, typbasetype oid"),
     ("pg_collation", "oid oid, collname name"),
-    ("pg_index", "indrelid oid, indisunique bool, indisvalid bool"),
+    (
+        "pg_index",
+        "indrelid oid, indisunique bool, indisvalid bool, indisprimary bool, indkey int2vector, "
+        "indnkeyatts int2, indpred text, indexprs text",
+    ),
     (
         "pg_constraint",
         'conname name, connamespace oid, contype "char", conrelid oid, convalidated bool, '
@@ -47,6 +51,7 @@ TABLES = """
 SELECT c.oid, c.oid::regclass::text, coalesce(o.schema, n.nspname), coalesce(o.name, c.relname),
     format('%%I.%%I', coalesce(o.schema, n.nspname), coalesce(o.name, c.relname)),
     EXISTS (SELECT FROM pg_inherits i WHERE i.inhrelid = c.oid),
+    coalesce(pg_partition_root(c.oid)::text, ''),
     CASE WHEN c.relispartition THEN pg_get_partition_constraintdef(c.oid) END
 FROM pg_foreign_table t
     JOIN pg_class c ON c.oid = t.ftrelid
@@ -102,14 +107,25 @@ WHERE n.nspname = ANY (%s) AND c.relname = ANY (%s)
     AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
 """
 
-KEYS = "SELECT DISTINCT indrelid FROM pg_temp.node_pg_index WHERE indisunique AND indisvalid"
+# unique indexes of all rows; the columns of INCLUDE are not of the key
+KEYS = """
+SELECT i.indrelid, i.indisprimary,
+    ARRAY(SELECT a.attname::text FROM pg_temp.node_pg_attribute a
+          WHERE a.attrelid = i.indrelid
+              AND a.attnum = ANY ((i.indkey::int2[])[:i.indnkeyatts - 1])
+          ORDER BY array_position(i.indkey::int2[], a.attnum))
+FROM pg_temp.node_pg_index i
+WHERE i.indrelid = ANY (%s) AND i.indisunique AND i.indisvalid
+    AND i.indpred IS NULL AND i.indexprs IS NULL
+ORDER BY i.indisprimary DESC, 3
+"""
 
 CHECKS = """
-SELECT k.conrelid, n.nspname, k.conname,
+SELECT k.conrelid, n.nspname, k.conname, k.convalidated,
     ARRAY(SELECT a.attname::text FROM pg_temp.node_pg_attribute a
           WHERE a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey))
 FROM pg_temp.node_pg_constraint k JOIN pg_temp.node_pg_namespace n ON n.oid = k.connamespace
-WHERE k.conrelid = ANY (%s) AND k.contype = 'c' AND k.convalidated
+WHERE k.conrelid = ANY (%s) AND k.contype = 'c'
 ORDER BY k.conname
 """
 
@@ -134,14 +150,7 @@ class Check:
     name: str
     text: str
     columns: set[str]
-
-
-Rows = list[tuple[Any, ...]]
-
-
-def read_rows(connection: Connection, query: str, *values: object) -> Rows:
-    """Runs a query."""
-    return list(connection.execute(query.encode(), values or None))
+    is_valid: bool  # of the rows that are there, too, and not only of new ones
 
 
 def read_columns(connection: Connection, query: str, oids: list[int]) -> dict[int, Any]:
@@ -158,15 +167,35 @@ def read_checks(
     """Checks by their relation; None where the node does not tell all of them."""
     texts = defaultdict(list)
     for schema, name, text in read_rows(connection, CHECK_TEXTS, schemas):
-        texts[schema, name].append(text)
+        # the view of older servers has what follows the condition, too
+        condition = text.removesuffix(" NOT VALID").removesuffix(" NO INHERIT")
+        texts[schema, name].append(condition)
     checks: dict[int, list[Check] | None] = {oid: [] for oid in oids}
-    for oid, schema, name, columns in read_rows(connection, CHECKS, oids):
+    for oid, schema, name, is_valid, columns in read_rows(connection, CHECKS, oids):
         found, known = checks[oid], texts[schema, name]
         if found is None or len(known) != 1:  # of another owner, or two have the name
             checks[oid] = None
         else:
-            found.append(Check(name, known[0], set(columns)))
+            found.append(Check(name, known[0], set(columns), is_valid))
     return checks
+
+
+def read_keys(connection: Connection, oids: list[int]) -> dict[int, list[KeyFacts]]:
+    """Unique keys by their relation, the primary key first."""
+    keys = defaultdict(list)
+    for relation, is_primary, columns in read_rows(connection, KEYS, oids):
+        keys[relation].append(KeyFacts(tuple(columns), is_primary))
+    return keys
+
+
+def rename_keys(keys: list[KeyFacts], columns: list[ColumnFacts]) -> list[KeyFacts]:
+    """Names the columns as this side does; keys with columns that it lacks are left out."""
+    names = {column.remote_name: column.name for column in columns}
+    return [
+        KeyFacts(tuple(names[name] for name in key.columns), key.is_primary)
+        for key in keys
+        if all(name in names for name in key.columns)
+    ]
 
 
 def proves(connection: Connection, table: str, condition: str) -> bool:
@@ -193,8 +222,9 @@ def compare_bounds(
     for check in checks:
         if not check.columns <= keys:
             continue
-        add = f"ALTER TABLE pg_temp.node_allows ADD CHECK ({check.text})"
-        connection.execute(add.encode())
+        if check.is_valid:
+            add = f"ALTER TABLE pg_temp.node_allows ADD CHECK ({check.text})"
+            connection.execute(add.encode())
         if proves(connection, "bounds_allow", f"({check.text})"):
             bound.refused_by.append(check.name)
         elif not proves(connection, "bounds_allow", f"NOT ({check.text})"):
@@ -229,17 +259,19 @@ def read_relations(connection: Connection, server: str) -> list[RelationFacts]:
     oids = [oid for oid, _ in behind.values()]
     here = read_columns(connection, HERE, [oid for oid, *_ in tables])
     there = read_columns(connection, THERE, oids)
-    unique = {oid for (oid,) in read_rows(connection, KEYS)}
+    keys = read_keys(connection, oids)
     checks = read_checks(connection, oids, schemas)
     found = []
-    for oid, name, schema, relname, remote_name, is_part, bound in tables:
-        relation = RelationFacts(name, remote_name, is_part, here[oid])
+    for oid, name, schema, relname, remote_name, is_part, root, bound in tables:
+        relation = RelationFacts(name, remote_name, is_part, here[oid], root)
         found.append(relation)
         if (schema, relname) not in behind:
             continue
         other, kind = behind[schema, relname]
         relation.there = there[other]
-        relation.lacks_key = kind in ("r", "p") and other not in unique
+        if kind in ("r", "p"):
+            relation.lacks_key = not keys[other]
+            relation.keys = rename_keys(keys[other], relation.columns)
         if bound and kind == "r":
             relation.bound = try_bounds(connection, oid, relation, bound, checks[other])
     return found

@@ -3,8 +3,9 @@
 import psycopg
 from psycopg import sql
 
+from pgshuttle.catalog import Connection, read_rows
 from pgshuttle.facts import Facts, StorageFacts
-from pgshuttle.target import Connection, first_line
+from pgshuttle.target import first_line
 
 COMPARE_TIMEOUT_MS = 20_000
 
@@ -30,10 +31,14 @@ SELECT string_agg(nspname, ', ' ORDER BY nspname) AS closed FROM pg_catalog.pg_n
 WHERE nspname = ANY ({}) AND NOT pg_catalog.has_schema_privilege(oid, 'CREATE')
 """
 
-
-def read_names(connection: Connection, query: str) -> list[str]:
-    """The first column of a query."""
-    return [str(row[0]) for row in connection.execute(query.encode())]
+# foreign tables that stand for those that shuttle.check() compares
+COMPARED = """
+SELECT tablet::text FROM shuttle.tablets
+UNION ALL
+SELECT c.oid::regclass::text
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = 'pg_shuttle_copies' AND c.relkind = 'f'
+"""
 
 
 def read_node(connection: Connection, name: str, schemas: list[str]) -> StorageFacts:
@@ -43,11 +48,9 @@ def read_node(connection: Connection, name: str, schemas: list[str]) -> StorageF
     try:
         with connection.transaction(force_rollback=True):
             connection.execute("SELECT shuttle.use_node(%s)", [name])
-        found = connection.execute(
-            "SELECT result->0->>'closed' FROM shuttle.run_on_nodes(%s, ARRAY[%s::name])",
-            [closed, name],
-        ).fetchone()
-        facts.closed_schemas = str(found[0] or "") if found else ""
+        query = "SELECT result->0->>'closed' FROM shuttle.run_on_nodes(%s, ARRAY[%s::name])"
+        for (names,) in read_rows(connection, query, closed, name):
+            facts.closed_schemas = names or ""
     except psycopg.errors.InsufficientPrivilege:
         facts.may_look = False
     except psycopg.Error as error:
@@ -57,30 +60,37 @@ def read_node(connection: Connection, name: str, schemas: list[str]) -> StorageF
 
 
 def compare_tables(connection: Connection, facts: Facts) -> None:
-    """Has the server compare tables on nodes with what they should be."""
+    """Has the server compare tables on nodes with what they should be.
+
+    It needs no comparison of ours, whose statements nodes refuse for tablets.
+    """
     storage = {node.name: node.storage for node in facts.nodes}
     try:
         with connection.transaction(force_rollback=True):
             connection.execute(f"SET LOCAL statement_timeout = {COMPARE_TIMEOUT_MS}".encode())
             query = "SELECT relation::text, node::text, problem, hint FROM shuttle.check()"
-            for table, name, problem, hint in connection.execute(query):
-                found = storage[str(name)]
+            for table, name, problem, hint in read_rows(connection, query):
+                found = storage[name]
                 assert found is not None
-                found.problems.append((f"{table} {problem}", str(hint)))
+                found.problems.append((f"{table} {problem}", hint))
+            compared = {name for (name,) in read_rows(connection, COMPARED)}
     except psycopg.Error as error:
         facts.not_compared = first_line(error)
+        return
+    for node in facts.nodes:
+        node.relations = [one for one in node.relations if one.name not in compared]
 
 
 def read_storage(connection: Connection, facts: Facts) -> None:
     """Adds what is known of storage nodes."""
-    found = connection.execute("SELECT to_regclass('shuttle.storage_nodes')").fetchone()
-    if found is None or found[0] is None or facts.is_standby:
+    ((view,),) = read_rows(connection, "SELECT to_regclass('shuttle.storage_nodes')")
+    if view is None or facts.is_standby:
         return
-    names = read_names(connection, "SELECT node FROM shuttle.storage_nodes")
-    schemas = read_names(connection, SCHEMAS)
+    names = [name for (name,) in read_rows(connection, "SELECT node FROM shuttle.storage_nodes")]
+    schemas = [name for (name,) in read_rows(connection, SCHEMAS)]
     for node in facts.nodes:
         if node.name in names and not node.error:
             node.storage = read_node(connection, node.name, schemas)
-    facts.used_extensions = read_names(connection, USED_EXTENSIONS)
+    facts.used_extensions = [name for (name,) in read_rows(connection, USED_EXTENSIONS)]
     if names and all(node.storage for node in facts.nodes if node.name in names):
         compare_tables(connection, facts)

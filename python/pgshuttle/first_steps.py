@@ -28,8 +28,31 @@ End:
   pgshuttle downDIR --remove"""  # noqa: E501
 
 
+HA_STEPS = """\
+Connect:
+  psql "DSN"
+  or: pgshuttle psqlDIR
+Pull a plug:
+  pgshuttle ha listDIR
+  pgshuttle ha switchoverDIR node1
+  pgshuttle ha killDIR node1
+  pgshuttle ha freezeDIR node2
+  pgshuttle ha startDIR
+End:
+  pgshuttle downDIR --remove"""
+
+
+def write_ha_steps(dsn: str, directory: Path | None) -> str:
+    """Writes how to connect and what to try, for a cluster of pgshuttle up --ha."""
+    return fill_in(HA_STEPS, dsn, directory)
+
+
 def write_steps(dsn: str, directory: Path | None) -> str:
     """Writes how to connect and what to try, for a cluster."""
+    return fill_in(STEPS, dsn, directory)
+
+
+def fill_in(text: str, dsn: str, directory: Path | None) -> str:
     option = "" if directory is None else f" --dir {directory}"
-    steps = STEPS.replace("DIR", option).replace("DSN", dsn).replace("QUERY", QUERY)
+    steps = text.replace("DIR", option).replace("DSN", dsn).replace("QUERY", QUERY)
     return steps if shutil.which("pgshuttle") else steps.replace("pgshuttle ", f"{sys.argv[0]} ")

@@ -22,7 +22,6 @@ def save_run(found: "DataclassInstance", head: Mapping[str, object], path: Path)
 
 
 def read_json(path: Path) -> Any:  # noqa: ANN401  (JSON)
-    """Reads a file that this tool wrote."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

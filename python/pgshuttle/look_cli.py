@@ -7,6 +7,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,12 +17,21 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from pgshuttle import doctor, find_facts, find_storage, node_rates, plan_view, target
+from pgshuttle import doctor, find_facts, find_storage, node_rates, plan_page, plan_view, target
+from pgshuttle.catalog import Connection, read_rows
 from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.findings import Finding, Level
-from pgshuttle.target import Connection
 
 STYLES = {Level.OK: "green", Level.NOTE: "cyan", Level.WARNING: "yellow", Level.ERROR: "red"}
+
+# for scans whose server EXPLAIN does not name: those of postgres_fdw
+FOREIGN_TABLES = """
+SELECT format('%I.%I', n.nspname, c.relname), s.srvname
+FROM pg_foreign_table t
+    JOIN pg_class c ON c.oid = t.ftrelid
+    JOIN pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_foreign_server s ON s.oid = t.ftserver
+"""
 
 DsnOption = Annotated[
     str | None,
@@ -38,7 +48,6 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def make_findings_table(found: list[Finding]) -> Table:
-    """Lists findings, with what to do."""
     table = Table("where", "", "what", "found", "what to do")
     for finding in found:
         level = f"[{STYLES[finding.level]}]{finding.level}[/]"
@@ -51,11 +60,12 @@ def run_doctor(
     ctx: typer.Context,
     dsn: DsnOption = None,
     directory: DirOption = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Fail for warnings, too.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Checks an installation, and says what to do. Exit code 1: something does not work."""
     with target.connect(target.find_target(dsn, directory)) as connection:
-        was_loaded = is_loaded(connection)
+        was_loaded = target.is_loaded(connection)
         facts = find_facts.read_facts(
             connection, target.load_library(connection), was_loaded=was_loaded
         )
@@ -67,16 +77,9 @@ def run_doctor(
         ctx.obj.out.print(make_findings_table(found))
         nbad = sum(finding.level in (Level.ERROR, Level.WARNING) for finding in found)
         ctx.obj.out.print("All is well." if not nbad else f"{nbad} to look at.")
-    if any(finding.level is Level.ERROR for finding in found):
+    failing = (Level.ERROR, Level.WARNING) if strict else (Level.ERROR,)
+    if any(finding.level in failing for finding in found):
         raise typer.Exit(ExitCode.FAILED)
-
-
-def is_loaded(connection: Connection) -> bool:
-    """Says if the library is there without anybody having asked for it."""
-    found = connection.execute(
-        "SELECT current_setting('shuttle.enable_batched_join', true) IS NOT NULL"
-    ).fetchone()
-    return found is not None and bool(found[0])
 
 
 def as_unicode(argument: str) -> str:
@@ -109,6 +112,15 @@ def explain_query(connection: Connection, query: str) -> tuple[dict[str, Any], b
     return row[0][0], has_dist
 
 
+def name_server(connection: Connection) -> str:
+    """Says to people which database of which server this is."""
+    info = connection.info
+    return (
+        f"database {info.dbname} of {info.host or 'this host'}, port {info.port}, "
+        f"PostgreSQL {info.parameter_status('server_version')}"
+    )
+
+
 def run_explain(
     ctx: typer.Context,
     query: Annotated[str, typer.Argument(help="A statement, or - to read it from the input.")],
@@ -133,13 +145,16 @@ def run_explain(
             except psycopg.Error as error:
                 raise ToolError(f"--set {word}: {target.first_line(error)}") from None
         answer, has_dist = explain_query(connection, text.strip().rstrip(";"))
+        servers = dict(read_rows(connection, FOREIGN_TABLES))
+        where = name_server(connection)
     out: Console = ctx.obj.out
     if page is not None:
-        page.write_text(plan_view.write_page(text.strip(), answer), encoding="utf-8")
+        origin = plan_page.Origin(text.strip(), datetime.now(UTC), where)
+        page.write_text(plan_page.write_page(origin, answer, servers), encoding="utf-8")
     if as_json:
         typer.echo(json.dumps([answer], indent=2))
         return
-    out.print(plan_view.make_plan_table(answer))
+    out.print(plan_view.make_plan_table(answer, servers))
     for name, value in plan_view.list_totals(answer):
         out.print(f"{name}: {value}", highlight=False)
     if not has_dist:
@@ -193,10 +208,3 @@ def run_top(
                     out.print(node_rates.make_rates_table(moment))
         except KeyboardInterrupt:
             return
-
-
-def add_to(parent: Any) -> None:  # noqa: ANN401  (typer's class is not generic)
-    """Adds these commands to the tool's."""
-    parent.command("doctor")(run_doctor)
-    parent.command("explain")(run_explain)
-    parent.command("top")(run_top)

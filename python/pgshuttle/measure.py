@@ -14,17 +14,16 @@ from psycopg import sql
 from psycopg.pq import DiagnosticField, ExecStatus
 from psycopg.pq.abc import PGresult
 
-from pgshuttle import catalog, explain, proxy
+from pgshuttle import catalog, explain
+from pgshuttle.catalog import Connection
 from pgshuttle.errors import ToolError
 from pgshuttle.servers import SUPERUSER, Server
-from pgshuttle.state import Cluster
+from pgshuttle.state import Cluster, open_proxies
 
 STATEMENT_TIMEOUT_S = 120
-NS_PER_MS = 1e6
 QUERY_CANCELED = b"57014"
 LATE_CANCELS = 5  # that are waited out before a statement is taken as failed
 
-Connection = psycopg.Connection[tuple[object, ...]]
 Way = TypeVar("Way")
 Sample = TypeVar("Sample")
 
@@ -76,6 +75,13 @@ def find_medians(found: Sequence[WayResult], case: str, rtt_us: int) -> dict[str
     }
 
 
+def time_ms(action: Callable[[], Sample]) -> tuple[float, Sample]:
+    """Returns the milliseconds that an action takes, and what it returns."""
+    start_ns = time.perf_counter_ns()
+    result = action()
+    return (time.perf_counter_ns() - start_ns) / 1e6, result
+
+
 def take_turns(
     ways: Iterable[Way], nrounds: int, run: Callable[[Way], Sample]
 ) -> dict[Way, list[Sample]]:
@@ -97,7 +103,6 @@ def check_result(result: PGresult, what: str) -> None:
 
 
 def read_explained(result: PGresult) -> list[dict[str, Any]]:
-    """Returns the answer of EXPLAIN in JSON."""
     check_result(result, "EXPLAIN")
     lines = [result.get_value(row, 0) or b"" for row in range(result.ntuples)]
     found: list[dict[str, Any]] = json.loads(b"\n".join(lines))
@@ -145,24 +150,20 @@ class Session:
     def time(self, query: sql.Composable) -> Elapsed:
         """Executes a query and fetches all of its rows."""
         text = query.as_bytes(self.connection)
-        start_ns = time.perf_counter_ns()
-        result = self.connection.pgconn.exec_(text)
-        elapsed_ns = time.perf_counter_ns() - start_ns
+        elapsed_ms, result = time_ms(lambda: self.connection.pgconn.exec_(text))
         check_result(result, "the query")
-        return Elapsed(elapsed_ns / NS_PER_MS, result.ntuples)
+        return Elapsed(elapsed_ms, result.ntuples)
 
     def time_within(self, query: sql.Composable, limit_ms: float) -> Elapsed | None:
         """As time(), but stops the query after so long; None if it was stopped."""
         text = query.as_bytes(self.connection)
         self._limit_statements(f"{max(1, round(limit_ms))}ms")
-        start_ns = time.perf_counter_ns()
-        result = self.connection.pgconn.exec_(text)
-        elapsed_ns = time.perf_counter_ns() - start_ns
+        elapsed_ms, result = time_ms(lambda: self.connection.pgconn.exec_(text))
         self._limit_statements(f"{STATEMENT_TIMEOUT_S}s")
         if result.error_field(DiagnosticField.SQLSTATE) == QUERY_CANCELED:
             return None
         check_result(result, "the query")
-        return Elapsed(elapsed_ns / NS_PER_MS, result.ntuples)
+        return Elapsed(elapsed_ms, result.ntuples)
 
     def _limit_statements(self, limit: str) -> None:
         """Sets the limit of the statements to come; a late cancel was not meant for this one."""
@@ -193,14 +194,11 @@ def open_session(cluster: Cluster) -> Session:
 @contextmanager
 def open_delayed_session(cluster: Cluster, rtt_us: int) -> Iterator[Session]:
     """Opens a session that has never known another delay; the cluster's comes back behind it."""
-    with contextlib.ExitStack() as stack:
-        for node in cluster.nodes:
-            control = stack.enter_context(proxy.open_control(node.front.control_path))
-            control.set_rtt_us(rtt_us)
-            stack.callback(control.set_rtt_us, cluster.rtt_us)
+    with open_proxies(cluster) as line:
+        line.set_rtt_us(rtt_us)
         session = open_session(cluster)
-        stack.enter_context(session.connection)
-        yield session
+        with session.connection:
+            yield session
 
 
 class ByHand:
@@ -240,18 +238,17 @@ class ByHand:
 
     def time_local(self, keys: Sequence[bytes]) -> Elapsed:
         """The outer side is here: its keys are known."""
-        start_ns = time.perf_counter_ns()
-        nrows = self.look_up(keys)
-        return Elapsed((time.perf_counter_ns() - start_ns) / NS_PER_MS, nrows)
+        return Elapsed(*time_ms(lambda: self.look_up(keys)))
 
     def time_foreign(self) -> Elapsed:
         """The outer side is on another node and is read first."""
-        start_ns = time.perf_counter_ns()
-        result = self._outer.exec_(self.READ_OUTER)
-        check_result(result, "reading the outer side")
-        keys = [result.get_value(row, 0) or b"" for row in range(result.ntuples)]
-        nrows = self.look_up(keys)
-        return Elapsed((time.perf_counter_ns() - start_ns) / NS_PER_MS, nrows)
+
+        def look_up_all() -> int:
+            result = self._outer.exec_(self.READ_OUTER)
+            check_result(result, "reading the outer side")
+            return self.look_up([result.get_value(row, 0) or b"" for row in range(result.ntuples)])
+
+        return Elapsed(*time_ms(look_up_all))
 
 
 def connect_through_proxy(server: Server, port: int) -> Connection:

@@ -11,7 +11,6 @@ MOST_NAMES = 5  # tables that one finding names
 
 
 def name_some(names: list[str]) -> str:
-    """Names the first few of many."""
     more = len(names) - MOST_NAMES
     return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 

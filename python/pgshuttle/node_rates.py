@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from rich.table import Table
 
-from pgshuttle.target import Connection
+from pgshuttle.catalog import Connection
 
 QUERY = """
 SELECT s.server, s.requests, s.rows_read, s.rows_written, s.bytes_sent, s.bytes_received,
@@ -68,7 +68,6 @@ def sees_all(connection: Connection) -> bool:
 
 
 def read_moment(connection: Connection) -> Moment:
-    """Reads the counters."""
     rows = connection.execute(QUERY).fetchall()
     return Moment(
         time.monotonic(),
@@ -91,7 +90,6 @@ def find_rates(before: Moment, after: Moment) -> Moment:
 
 
 def make_rates_table(moment: Moment) -> Table:
-    """Shows rates."""
     table = Table("node")
     for name in ("sessions", "RTT", "requests /s", "rows read /s", "rows written /s"):
         table.add_column(name)

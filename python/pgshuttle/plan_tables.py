@@ -8,9 +8,16 @@ query of the bench reads any.
 from psycopg import sql
 
 from pgshuttle import catalog
-from pgshuttle.building import making
+from pgshuttle.building import (
+    analyze,
+    execute,
+    make_foreign_table,
+    make_schema,
+    making,
+    part_of,
+)
 from pgshuttle.builds import EXTENSION
-from pgshuttle.measure import Connection
+from pgshuttle.catalog import Connection
 from pgshuttle.state import Cluster
 
 NPARTITIONS = 200
@@ -22,14 +29,15 @@ STOCK_SCHEMA = "plan_stock"
 ENGINE_SCHEMA = "plan_engine"
 
 # h and w by hash, r by range; a partition is named by its table and its number
-PARENTS = """
-CREATE TABLE {s}.h (id int, x int, note text) PARTITION BY HASH (id);
-CREATE TABLE {s}.r (id int, x int, note text) PARTITION BY RANGE (id);
-CREATE TABLE {s}.w (id int, {wide}) PARTITION BY HASH (id)"""
+WIDE = ", ".join(f"column{i} int" for i in range(1, NWIDE))
+PARENTS = f"""
+CREATE TABLE {{s}}.h (id int, x int, note text) PARTITION BY HASH (id);
+CREATE TABLE {{s}}.r (id int, x int, note text) PARTITION BY RANGE (id);
+CREATE TABLE {{s}}.w (id int, {WIDE}) PARTITION BY HASH (id)"""
 PARTITIONS = {
-    "h": "FOR VALUES WITH (MODULUS {n}, REMAINDER {i})",
-    "r": "FOR VALUES FROM ({first}) TO ({end})",
-    "w": "FOR VALUES WITH (MODULUS {n}, REMAINDER {i})",
+    "h": "WITH (MODULUS {n}, REMAINDER {i})",
+    "r": "FROM ({first}) TO ({end})",
+    "w": "WITH (MODULUS {n}, REMAINDER {i})",
 }
 FILL = """
 INSERT INTO {s}.h SELECT i, i % 100, 'note ' || i FROM generate_series(0, {nrows} - 1) AS i;
@@ -42,38 +50,22 @@ CREATE TABLE {s}.big AS SELECT i AS id, i AS k FROM generate_series(1, 200000) A
 ANALYZE {s}.o, {s}.big"""
 
 
-def execute(connection: Connection, schema: str, text: str, npartitions: int) -> None:
-    """Executes statements about the tables of a schema."""
-    wide = sql.SQL(", ").join(
-        sql.SQL("{} int").format(sql.Identifier(f"column{i}")) for i in range(1, NWIDE)
-    )
-    nrows = sql.Literal(npartitions * ROWS_A_PARTITION)
-    for statement in text.split(";"):
-        query = sql.SQL(statement).format(s=sql.Identifier(schema), wide=wide, nrows=nrows)
-        connection.execute(query)
-
-
 def make_partitions(
     connection: Connection, schema: str, npartitions: int, server: str | None = None
 ) -> None:
     """Makes a schema anew, with its tables. server: of foreign partitions."""
-    execute(connection, schema, "DROP SCHEMA IF EXISTS {s} CASCADE; CREATE SCHEMA {s}", npartitions)
-    execute(connection, schema, PARENTS, npartitions)
+    make_schema(connection, schema)
+    execute(connection, PARENTS, schema)
     for name, bounds in PARTITIONS.items():
         for i in range(npartitions):
-            table = f"{name}{i}"
-            kind, behind = sql.SQL("TABLE"), sql.Composed([])
-            if server is not None:
-                options = {"schema_name": ROWS_SCHEMA, "table_name": table}
-                listed = catalog.write_options(options)
-                kind = sql.SQL("FOREIGN TABLE")
-                behind = sql.SQL(" SERVER {} OPTIONS ({})").format(sql.Identifier(server), listed)
+            table = sql.Identifier(schema, f"{name}{i}")
             first = i * ROWS_A_PARTITION
             numbers = {"n": npartitions, "i": i, "first": first, "end": first + ROWS_A_PARTITION}
-            values = sql.SQL(bounds).format(**{key: sql.Literal(n) for key, n in numbers.items()})
-            create = sql.SQL("CREATE {} {} PARTITION OF {} {}{}")
-            names = (sql.Identifier(schema, table), sql.Identifier(schema, name))
-            connection.execute(create.format(kind, *names, values, behind))
+            shape = part_of(sql.Identifier(schema, name), bounds, **numbers)
+            if server is None:
+                connection.execute(sql.SQL("CREATE TABLE {} {}").format(table, shape))
+            else:
+                make_foreign_table(connection, table, shape, server, {"schema_name": ROWS_SCHEMA})
 
 
 def make_union(connection: Connection, schema: str, npartitions: int) -> None:
@@ -95,7 +87,7 @@ def make_tables(cluster: Cluster, npartitions: int) -> None:
     with making("the tables"):
         with catalog.connect(cluster.nodes[1].server) as connection:
             make_partitions(connection, ROWS_SCHEMA, npartitions)
-            execute(connection, ROWS_SCHEMA, FILL, npartitions)
+            execute(connection, FILL, ROWS_SCHEMA, nrows=npartitions * ROWS_A_PARTITION)
         with catalog.connect(cluster.nodes[0].server) as connection:
             for extension in (catalog.STOCK_WRAPPER, EXTENSION):
                 create = sql.SQL("CREATE EXTENSION IF NOT EXISTS {}")
@@ -105,7 +97,6 @@ def make_tables(cluster: Cluster, npartitions: int) -> None:
                 make_partitions(connection, schema, npartitions, server)
                 make_union(connection, schema, npartitions)
                 for table in PARTITIONS:
-                    analyze = sql.SQL("ANALYZE {}").format(sql.Identifier(schema, table))
-                    connection.execute(analyze)
-            execute(connection, LOCAL_SCHEMA, "DROP SCHEMA IF EXISTS {s} CASCADE", npartitions)
-            execute(connection, LOCAL_SCHEMA, "CREATE SCHEMA {s};" + LOCAL, npartitions)
+                    analyze(connection, sql.Identifier(schema, table))
+            make_schema(connection, LOCAL_SCHEMA)
+            execute(connection, LOCAL, LOCAL_SCHEMA)

@@ -19,8 +19,8 @@ from rich.table import Table
 
 from pgshuttle import catalog, explain, measure, plan_tables, results
 from pgshuttle.builds import EXTENSION
+from pgshuttle.catalog import Connection
 from pgshuttle.errors import ToolError
-from pgshuttle.measure import Connection
 from pgshuttle.results import OnStep, Run
 from pgshuttle.state import Cluster
 
@@ -115,7 +115,6 @@ class PlanTimes(Run):
 
     @property
     def is_kept(self) -> bool:
-        """Says if all targets are met."""
         return all(ratio.ok for ratio in self.ratios)
 
 
@@ -137,14 +136,12 @@ def open_session(cluster: Cluster, way: Way) -> Connection:
 
 
 def execute(connection: Connection, text: str) -> PGresult:
-    """Executes a statement."""
     result = connection.pgconn.exec_(text.encode())
     measure.check_result(result, text)
     return result
 
 
 def plan_once(connection: Connection, query: Query) -> explain.PlanFacts:
-    """Plans a query and tells how."""
     text = query.text
     if query.parameters is not None:
         execute(connection, f"PREPARE q ({', '.join(query.parameters)}) AS {text}")
@@ -173,7 +170,6 @@ def measure_query(sessions: Mapping[Way, Connection], query: Query, nrounds: int
 
 
 def compare(planned: Sequence[Planned]) -> list[Ratio]:
-    """Compares ours with stock."""
     stock_ms = {one.label: one.shortest_ms for one in planned if one.way == Way.STOCK}
     ratios = [
         (one, round(one.shortest_ms / stock_ms[one.label], 4))
@@ -184,7 +180,6 @@ def compare(planned: Sequence[Planned]) -> list[Ratio]:
 
 
 def run_planning(cluster: Cluster, on_step: OnStep, *, npartitions: int, nrounds: int) -> PlanTimes:
-    """Makes the tables and plans all queries."""
     start_s = time.monotonic()
     on_step("making the tables")
     plan_tables.make_tables(cluster, npartitions)

@@ -1,21 +1,17 @@
-"""A plan for reading: a line a node, with bars for time and requests; for terminals and pages."""
+"""A plan for reading: a line a node, with bars for time and requests; plan_page makes it a page."""
 
-import io
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
-from rich.console import Console
 from rich.table import Table
-from rich.terminal_theme import DEFAULT_TERMINAL_THEME
 from rich.text import Text
 
-from pgshuttle.explain import READ_REQUESTS, PlanNode, name_node
+from pgshuttle.explain import READ_REQUESTS, PlanNode, name_node, name_relation
 
 BAR_WIDTH = 14  # characters
-PAGE_WIDTH = 140  # characters of a line of a page
 FULL, PARTS = "█", " ▏▎▍▌▋▊▉"
+SCALE = "Bars: the part of the whole plan's time, and of its requests."
 SENT_REQUESTS = "Storage Flush Requests"
 TABLE_LISTS = ("Target Tables", "Written Tables")  # core's, and ours
 TOTALS = (
@@ -51,10 +47,15 @@ DETAILS = (
 
 @dataclass(frozen=True)
 class Line:
-    """One plan node. Times are its own, without those below it, over all its loops."""
+    """One plan node. Times are its own, without those below it, over all its loops.
 
-    depth: int
+    tree: the branches that lead to it, to be drawn before its name.
+    node: the server that it asks; empty if it asks none.
+    """
+
+    tree: str
     name: str
+    node: str
     rows: float | None
     loops: int | None
     own_ms: float | None
@@ -81,15 +82,44 @@ def time_below(node: PlanNode) -> float:
     )
 
 
-def make_line(node: PlanNode, depth: int, name: str) -> Line:
+@dataclass(frozen=True)
+class Shares:
+    """What all lines of a plan took together."""
+
+    time_ms: float
+    requests: int
+
+    @classmethod
+    def of(cls, lines: list[Line]) -> Self:
+        return cls(
+            sum(line.own_ms or 0.0 for line in lines), sum(line.requests or 0 for line in lines)
+        )
+
+    def of_time(self, line: Line) -> float:
+        """The part of the time that a line took; 1 is all."""
+        return (line.own_ms or 0.0) / self.time_ms if self.time_ms > 0 else 0.0
+
+    def of_requests(self, line: Line) -> float:
+        """The part of the requests that a line sent; 1 is all."""
+        return (line.requests or 0) / self.requests if self.requests > 0 else 0.0
+
+
+def find_server(node: PlanNode, servers: Mapping[str, str]) -> str:
+    """Names the server that a plan node asks: as EXPLAIN does, else by its foreign table."""
+    told = node.get("Storage Node") or node.get("Node")
+    return str(told or servers.get(name_relation(node) or "", ""))
+
+
+def make_line(node: PlanNode, name: str, tree: str, server: str) -> Line:
     """Reads the numbers of a node, or of a table that it writes, as far as it has them."""
     whole = time_of(node)
     loops = node.get("Actual Loops")
     rows = node.get("Actual Rows")
     requests = [node[key] for key in (READ_REQUESTS, SENT_REQUESTS) if key in node]
     return Line(
-        depth=depth,
+        tree=tree,
         name=name,
+        node=server,
         rows=None if rows is None or loops is None else float(rows) * int(loops),
         loops=None if loops is None else int(loops),
         own_ms=None if whole is None else max(0.0, whole - time_below(node)),
@@ -98,14 +128,25 @@ def make_line(node: PlanNode, depth: int, name: str) -> Line:
     )
 
 
-def list_lines(node: PlanNode, depth: int = 0) -> Iterator[Line]:
-    """Yields a node, the tables that it writes where it lists them, and all below it."""
-    yield make_line(node, depth, name_node(node))
-    for written in (written for key in TABLE_LISTS for written in node.get(key, [])):
-        name = f"{written.get('Operation', 'Write')} on {written.get('Relation Name', '?')}"
-        yield make_line(written, depth + 1, name)
-    for child in node.get("Plans", []):
-        yield from list_lines(child, depth + 1)
+def list_lines(
+    node: PlanNode, servers: Mapping[str, str], tree: str = "", below: str = ""
+) -> Iterator[Line]:
+    """Yields a node, the tables that it writes where it lists them, and all below it.
+
+    servers: those of foreign tables, for nodes of which EXPLAIN does not name them.
+    tree: the branches before its own name. below: those before what is below it.
+    """
+    yield make_line(node, name_node(node), tree, find_server(node, servers))
+    written = [table for key in TABLE_LISTS for table in node.get(key, [])]
+    children = node.get("Plans", [])
+    last = len(written) + len(children) - 1
+    for number, table in enumerate(written):
+        name = f"{table.get('Operation', 'Write')} on {table.get('Relation Name', '?')}"
+        branch = "└ " if number == last else "├ "
+        yield make_line(table, name, below + branch, find_server(table, servers))
+    for number, child in enumerate(children, start=len(written)):
+        branch, beside = ("└ ", "  ") if number == last else ("├ ", "│ ")
+        yield from list_lines(child, servers, below + branch, below + beside)
 
 
 def draw_bar(part: float) -> str:
@@ -115,54 +156,41 @@ def draw_bar(part: float) -> str:
     return (FULL * whole + (PARTS[rest] if rest else "")).ljust(BAR_WIDTH)
 
 
-def part_of(value: float | None, largest: float) -> float:
-    """A value as a part of the largest one."""
-    return 0.0 if value is None or largest <= 0 else value / largest
-
-
-def largest_of(lines: list[Line]) -> tuple[float, float]:
-    """The longest time and the most requests of one node."""
-    times = max((line.own_ms or 0.0 for line in lines), default=0.0)
-    return times, max((line.requests or 0 for line in lines), default=0)
-
-
 def write_count(value: float | None) -> str:
     """Writes a count with separators; nothing where it is not known."""
     return "" if value is None else f"{value:,.0f}".replace(",", " ")
 
 
 def write_ms(value: float | None) -> str:
-    """Writes a time."""
     return "" if value is None else f"{value:.3g} ms" if value < 100 else f"{value:.0f} ms"
 
 
-def make_plan_table(answer: dict[str, Any]) -> Table:
-    """The plan for a terminal."""
-    lines = list(list_lines(answer["Plan"]))
-    longest_ms, most = largest_of(lines)
-    table = Table(box=None, pad_edge=False)
+def make_plan_table(answer: dict[str, Any], servers: Mapping[str, str]) -> Table:
+    lines = list(list_lines(answer["Plan"], servers))
+    shares = Shares.of(lines)
+    table = Table(box=None, pad_edge=False, caption=SCALE, caption_justify="left")
     table.add_column("plan", no_wrap=False)
+    table.add_column("node", no_wrap=True)
     for name in ("rows", "loops", "own time"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     table.add_column("requests", justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     for line in lines:
-        indent = "  " * (line.depth - 1) + "└ " if line.depth else ""
         table.add_row(
-            Text(indent + line.name),
+            Text(line.tree + line.name),
+            Text(line.node),
             write_count(line.rows),
             write_count(line.loops),
             write_ms(line.own_ms),
-            Text(draw_bar(part_of(line.own_ms, longest_ms)), style="cyan"),
+            Text(draw_bar(shares.of_time(line)), style="cyan"),
             write_count(line.requests),
-            Text(draw_bar(part_of(line.requests, most)), style="yellow"),
+            Text(draw_bar(shares.of_requests(line)), style="yellow"),
         )
     return table
 
 
 def list_totals(answer: dict[str, Any]) -> list[tuple[str, str]]:
-    """The totals of a statement, with their units."""
     units = {"Time": " ms", "Sent": " bytes", "Received": " bytes", "Usage": " kB"}
     found = []
     for name in TOTALS:
@@ -171,19 +199,3 @@ def list_totals(answer: dict[str, Any]) -> list[tuple[str, str]]:
             number = f"{value:g}" if isinstance(value, float) else str(value)
             found.append((name, number + units.get(name.rsplit(" ", 1)[-1], "")))
     return found
-
-
-def write_page(query: str, answer: dict[str, Any]) -> str:
-    """A page of its own, which loads nothing: what a terminal shows, details, EXPLAIN's answer."""
-    page = Console(record=True, file=io.StringIO(), width=PAGE_WIDTH)
-    page.print(query, markup=False, highlight=False)
-    page.print(make_plan_table(answer))
-    for name, value in list_totals(answer):
-        page.print(f"{name}: {value}", markup=False)
-    for line in list_lines(answer["Plan"]):
-        if line.details:
-            page.print(f"\n{line.name}", markup=False, style="bold")
-        for name, value in line.details.items():
-            page.print(f"  {name}: {value}", markup=False, highlight=False)
-    page.print("\nWhat EXPLAIN said:", json.dumps([answer], indent=2), markup=False)
-    return page.export_html(theme=DEFAULT_TERMINAL_THEME)

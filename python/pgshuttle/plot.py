@@ -2,20 +2,14 @@
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 
-import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter
 
-matplotlib.use("Agg")  # no window
-
-from matplotlib import pyplot  # noqa: E402
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-from matplotlib.lines import Line2D  # noqa: E402
-from matplotlib.ticker import FuncFormatter  # noqa: E402
-
-from pgshuttle.json_files import Entry  # noqa: E402
-from pgshuttle.printing import format_factor  # noqa: E402
+from pgshuttle.json_files import Entry
+from pgshuttle.printing import format_factor
 
 # told apart by everyone (Okabe and Ito), dark enough for text, and by their markers
 STYLES = (("#000000", "o"), ("#0072B2", "s"), ("#D55E00", "^"), ("#009E73", "D"))
@@ -31,13 +25,10 @@ FIRST = 0.4  # where the axis of batch sizes begins: with room for labels in fro
 LAST = 2000.0  # where its data ends
 LABEL_ROOM = 11.0  # how much farther than the last batch size the axis goes, for labels
 LABEL_DISTANCE = 0.40  # powers of ten between labels, so that they can be read
-WIDTH_IN = 11.0
-HEIGHT_IN = 6.4
-DPI = 150
+SIZE_IN = (11.0, 6.4)
 
 
 def name_delay(rtt_us: int) -> str:
-    """Names a line."""
     return f"round trip {rtt_us / 1000:g} ms" if rtt_us else "no delay added"
 
 
@@ -166,7 +157,6 @@ def draw_stock(axes: Axes, entries: Sequence[Entry], rtt_us: int, color: str, ma
 
 
 def label_axes(left: Axes, right: Axes, sizes: Sequence[int]) -> None:
-    """Says what is drawn."""
     left.set_xscale("log")
     left.set_yscale("log")
     left.set_xticks(sizes, [str(size) for size in sizes], rotation=45, fontsize=9)
@@ -210,8 +200,7 @@ def add_legend(figure: Figure, colors: dict[int, str], markers: dict[int, str]) 
     figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=9, frameon=False)
 
 
-def draw(found: Entry, figure_path: Path) -> None:
-    """Draws the figure of a file of results."""
+def draw(found: Entry) -> Figure:
     entries = [entry for entry in found["points"] if entry["point"]["case"] == "join"]
     rtts_us = sorted({entry["point"]["rtt_us"] for entry in entries})
     sizes = sorted({entry["point"]["batch_size"] or 1 for entry in entries})
@@ -219,14 +208,8 @@ def draw(found: Entry, figure_path: Path) -> None:
         raise ValueError("no points of the join")
     colors = {rtt_us: style[0] for rtt_us, style in zip(rtts_us, STYLES, strict=False)}
     markers = {rtt_us: style[1] for rtt_us, style in zip(rtts_us, STYLES, strict=False)}
-    figure, (left, right) = pyplot.subplots(
-        1,
-        2,
-        figsize=(WIDTH_IN, HEIGHT_IN),
-        layout="constrained",
-        sharey=True,
-        width_ratios=(3, 1),
-    )
+    figure = Figure(SIZE_IN, layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True, width_ratios=(3, 1))
     label_axes(left, right, sizes)
     for rtt_us, color in colors.items():
         draw_line(left, select_line(entries, rtt_us), color, markers[rtt_us])
@@ -237,6 +220,4 @@ def draw(found: Entry, figure_path: Path) -> None:
     figure.suptitle(
         "2000 rows on one server joined with 2000 rows on another, by the round-trip time to each"
     )
-    figure_path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(figure_path, dpi=DPI)
-    pyplot.close(figure)
+    return figure

@@ -39,7 +39,6 @@ def format_way(times_ms: Mapping[str, float], way: str, stopped_s: int) -> str:
 
 
 def format_count(count: float | None) -> str:
-    """Writes a count that may be unknown."""
     return "-" if count is None else f"{count:g}"
 
 
@@ -61,12 +60,10 @@ def format_result(result: PointResult | None) -> str:
 
 
 def name_joins(result: PointResult | None) -> str:
-    """Writes how a point was joined."""
     return ", ".join(result.facts.joins) if result and result.facts else "-"
 
 
 def make_status_table(parts: Sequence[PartStatus]) -> Table:
-    """Lists the servers of a cluster."""
     table = Table("server", "state", "pid", "port", "proxy", "RTT", "connections", "round trips")
     for part in parts:
         proxy = part.proxy
@@ -195,7 +192,6 @@ def make_others_table(results: Sequence[PointResult]) -> Table:
 
 
 def make_trips_table(trips: TripsResult) -> Table:
-    """Who travelled where, in every way."""
     table = Table("how", "time", "round trips waited for", "read requests", "received", "plan")
     table.title = (
         f"who travelled where: {trips.ntrips} trips here, {trips.ncities} cities on one server, "
@@ -219,25 +215,37 @@ def make_trips_table(trips: TripsResult) -> Table:
     return table
 
 
+def add_claims_row(table: Table, name: str, members: Sequence[Claim]) -> None:
+    """Adds a row for claims: the one with the least room, and how many were kept."""
+    worst = max(members, key=lambda claim: claim.part or 0.0)
+    nkept = sum(claim.ok is True for claim in members)
+    table.add_row(
+        name,
+        worst.detail if name == worst.family else f"{worst.family}; {worst.detail}",
+        f"{worst.measured:.4g} {worst.unit}",
+        f"{worst.bound:.4g}",
+        f"{'ok' if nkept == len(members) else 'MISSED'} ({nkept} of {len(members)})",
+        worst.note,
+    )
+
+
 def make_claims_table(claims: Sequence[Claim]) -> Table:
-    """The claims that were measured: of each family the one with the least room."""
-    families: dict[str, list[tuple[float, Claim]]] = {}
+    """The claims that were measured: a row for each family that missed one, and one for the rest.
+
+    The family that is furthest over its bound comes first.
+    """
+    families: dict[str, list[Claim]] = {}
     for claim in claims:
-        if claim.measured is not None and claim.bound is not None:
-            part = claim.measured / claim.bound
-            families.setdefault(claim.family, []).append((part, claim))
+        if claim.part is not None:
+            families.setdefault(claim.family, []).append(claim)
     table = Table("claim", "the closest", "measured", "at most", "verdict", "plan")
     table.title = "claims"
-    for family, members in families.items():
-        worst = max(members, key=lambda member: member[0])[1]
-        nkept = sum(claim.ok is True for _, claim in members)
-        verdict = "ok" if nkept == len(members) else "MISSED"
-        table.add_row(
-            family,
-            worst.detail,
-            f"{worst.measured:.4g} {worst.unit}",
-            f"{worst.bound:.4g}",
-            f"{verdict} ({nkept} of {len(members)})",
-            worst.note,
-        )
+    missed = {name for name, members in families.items() if not all(one.ok for one in members)}
+    for name in sorted(
+        missed, key=lambda name: max(one.part or 0.0 for one in families[name]), reverse=True
+    ):
+        add_claims_row(table, name, families[name])
+    kept = [claim for claim in claims if claim.part is not None and claim.family not in missed]
+    if kept:
+        add_claims_row(table, "all others" if missed else "all", kept)
     return table

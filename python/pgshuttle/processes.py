@@ -46,6 +46,21 @@ def identify(pid: int) -> ProcessId:
     return ProcessId(pid, stat[1])
 
 
+def list_children(process: ProcessId) -> list[ProcessId]:
+    """Returns the processes that a process has started itself."""
+    path = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    try:
+        pids = [int(word) for word in path.read_text(encoding="ascii").split()]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+    found = []
+    for pid in pids:
+        stat = read_stat(pid)
+        if stat is not None:
+            found.append(ProcessId(pid, stat[1]))
+    return found
+
+
 def is_running(process: ProcessId | None) -> bool:
     """Says if exactly this process still runs; a zombie does not."""
     if process is None:
@@ -98,7 +113,6 @@ def server_user() -> str | None:
 
 
 def user_id(user: str) -> int:
-    """Returns the numeric id of a user."""
     return pwd.getpwnam(user).pw_uid
 
 

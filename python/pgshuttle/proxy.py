@@ -133,7 +133,6 @@ class ProxyControl:
         self.command(f"rtt {rtt_us}")
 
     def stats(self) -> ProxyStats:
-        """Returns all counts since the start."""
         answer: dict[str, Any] = json.loads(self.command("stats"))
         return ProxyStats(
             rtt_us=answer["rtt_us"],

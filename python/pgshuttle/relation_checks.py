@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from pgshuttle.facts import ColumnFacts, Facts, NodeFacts, RelationFacts
+from pgshuttle.facts import ColumnFacts, Facts, KeyFacts, NodeFacts, RelationFacts
 from pgshuttle.findings import Finding, Level
 from pgshuttle.node_checks import name_some
 
@@ -12,7 +12,6 @@ FAMILIES = (frozenset({"int2", "int4", "int8"}), frozenset({"text", "varchar", "
 
 
 def quote(name: str) -> str:
-    """An identifier for a statement."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -98,8 +97,8 @@ def check_values(
 
 def missing_column(relation: RelationFacts, own: ColumnFacts) -> Finding:
     """The finding of a column that the node does not have."""
-    add = f"ADD {quote(own.remote_name)} {own.type}{' NOT NULL' if own.not_null else ''}"
-    advice = alter_there(relation, add)
+    # its rows have no value for it yet: NOT NULL is a finding of its own, later
+    advice = alter_there(relation, f"ADD {quote(own.remote_name)} {own.type}")
     if not relation.is_part:
         advice += f" Or, without it: {alter_here(relation, f'DROP {quote(own.name)}')}"
     return Finding(
@@ -178,9 +177,39 @@ def check_bounds(_facts: Facts, node: NodeFacts) -> Iterator[Finding]:
         )
 
 
-def check_keys(_facts: Facts, node: NodeFacts) -> Iterator[Finding]:
-    """Can rows be found by a key?"""
-    lacking = [relation for relation in node.relations if relation.lacks_key]
+def missing_keys(facts: Facts, relation: RelationFacts) -> Iterator[tuple[KeyFacts, str]]:
+    """Yields keys that it lacks, each with a partition of the same table that has it."""
+    if relation.keys is None or not relation.root:
+        return
+    known = {frozenset(key.columns) for key in relation.keys}
+    for other in (other for node in facts.nodes for other in node.relations):
+        if other.root == relation.root:
+            for key in other.keys or []:
+                if frozenset(key.columns) not in known:
+                    known.add(frozenset(key.columns))
+                    yield key, other.name
+
+
+def check_keys(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
+    """Can rows be found by a key, by the same one in each partition?"""
+    lacking = []
+    for relation in node.relations:
+        keys = list(missing_keys(facts, relation))
+        for key, other in keys:
+            columns = ", ".join(quote(name) for name in key.columns)
+            there = {own.name: own.remote_name for own in relation.columns}
+            add = ", ".join(quote(there[name]) for name in key.columns if name in there)
+            has_primary = any(own.is_primary for own in relation.keys or [])
+            kind = "PRIMARY KEY" if key.is_primary and not has_primary else "UNIQUE"
+            yield Finding(
+                Level.ERROR,
+                CHECK,
+                f"{relation.remote_name} has no unique key ({columns}), which there is behind "
+                f"{other}: equal rows can come in, and ON CONFLICT fails",
+                alter_there(relation, f"ADD {kind} ({add})"),
+            )
+        if relation.lacks_key and not keys:
+            lacking.append(relation)
     if lacking:
         yield Finding(
             Level.WARNING,

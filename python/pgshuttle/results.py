@@ -75,7 +75,6 @@ class Results(Run):
 
 
 def read_machine() -> Machine:
-    """Describes this machine."""
     cpu = platform.processor() or platform.machine()
     for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
         if line.startswith("model name"):
@@ -91,7 +90,6 @@ def read_machine() -> Machine:
 
 
 def read_server(cluster: Cluster) -> dict[str, str]:
-    """Describes the server build and the extension."""
     described = {
         "name": cluster.build.name,
         "configure_options": cluster.build.configure_options,

@@ -41,12 +41,10 @@ class Server:
 
     @property
     def data_dir(self) -> Path:
-        """PostgreSQL's data directory."""
         return self.directory / "data"
 
     @property
     def log_path(self) -> Path:
-        """The server's log."""
         return self.directory / "server.log"
 
 
@@ -59,12 +57,10 @@ def find_free_port() -> int:
 
 
 def quote_setting(value: str) -> str:
-    """Quotes a value for postgresql.conf."""
     return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 def make_data_dir(build: ServerBuild, data_dir: Path) -> None:
-    """Has initdb make a data directory."""
     processes.run(
         [build.bin_dir / "initdb", "-D", data_dir, "-U", SUPERUSER, "-A", "trust"]
         + ["-E", "UTF8", "--locale=C", "--no-sync"],
@@ -108,7 +104,6 @@ def read_server_process(server: Server) -> processes.ProcessId:
 
 
 def read_log_end(server: Server, nlines: int) -> str:
-    """Returns the last lines of a server's log."""
     if not server.log_path.exists():
         return ""
     lines = server.log_path.read_text(encoding="utf-8", errors="replace").splitlines()

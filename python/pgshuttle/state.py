@@ -4,13 +4,15 @@ import dataclasses
 import json
 import types
 import typing
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pgshuttle.builds import ServerBuild
 from pgshuttle.errors import ExitCode, ToolError
-from pgshuttle.proxy import Proxy
+from pgshuttle.proxy import Proxy, ProxyControl, open_control
 from pgshuttle.servers import Server
 
 STATE_FORMAT = 1
@@ -48,6 +50,34 @@ class Cluster:
     nodes: tuple[StorageNode, ...]
 
 
+class Proxies:
+    """The delay proxies of all storage nodes of a cluster that runs."""
+
+    def __init__(self, controls: Sequence[ProxyControl]) -> None:
+        self._controls = controls
+
+    def set_rtt_us(self, rtt_us: int) -> None:
+        for control in self._controls:
+            control.set_rtt_us(rtt_us)
+
+    def count_round_trips(self) -> int:
+        return sum(control.stats().total.round_trips for control in self._controls)
+
+    def count_received_bytes(self) -> int:
+        """Returns the bytes that all storage nodes sent so far."""
+        return sum(control.stats().total.received_bytes for control in self._controls)
+
+
+@contextmanager
+def open_proxies(cluster: Cluster) -> Iterator[Proxies]:
+    """Opens conversations with all proxies; the cluster's delay comes back behind them."""
+    with ExitStack() as stack:
+        paths = [node.front.control_path for node in cluster.nodes]
+        found = Proxies([stack.enter_context(open_control(path)) for path in paths])
+        stack.callback(found.set_rtt_us, cluster.rtt_us)
+        yield found
+
+
 def read_value(kind: Any, entry: Any) -> Any:  # noqa: ANN401  (any of the types above)
     """Makes a value of its JSON. kind: its type, as a field is annotated."""
     if typing.get_origin(kind) is types.UnionType:  # with None
@@ -61,23 +91,21 @@ def read_value(kind: Any, entry: Any) -> Any:  # noqa: ANN401  (any of the types
     return kind(entry)
 
 
-def save_cluster(cluster: Cluster) -> None:
-    """Writes the state file; a reader sees the old one or the new one."""
-    state = {"format": STATE_FORMAT, **dataclasses.asdict(cluster)}
-    path = cluster.directory / STATE_FILE
+def write_state(path: Path, value: Any) -> None:  # noqa: ANN401  (a dataclass)
+    """Writes a state file; a reader sees the old one or the new one."""
+    state = {"format": STATE_FORMAT, **dataclasses.asdict(value)}
     half = path.with_suffix(".new")
     half.write_text(json.dumps(state, indent=2, default=str) + "\n", encoding="utf-8")
     half.rename(path)
 
 
-def load_cluster(directory: Path) -> Cluster | None:
-    """Reads the state file; None if no cluster was made in this directory."""
-    path = directory / STATE_FILE
+def read_state(kind: Any, path: Path) -> Any:  # noqa: ANN401  (a dataclass)
+    """Reads a state file of this kind; None if there is none."""
     try:
         state = json.loads(path.read_text(encoding="utf-8"))
         if state["format"] != STATE_FORMAT:
             raise ToolError(f"{path} was written by another version of this tool")
-        found: Cluster = read_value(Cluster, state | {"directory": directory})
+        return read_value(kind, state | {"directory": path.parent})
     except FileNotFoundError:
         return None
     except PermissionError:
@@ -88,4 +116,14 @@ def load_cluster(directory: Path) -> Cluster | None:
             hint="Remove the directory if nothing of it runs any more.",
             exit_code=ExitCode.FAILED,
         ) from None
+
+
+def save_cluster(cluster: Cluster) -> None:
+    """Writes what a cluster is made of."""
+    write_state(cluster.directory / STATE_FILE, cluster)
+
+
+def load_cluster(directory: Path) -> Cluster | None:
+    """Reads what a cluster is made of; None if none was made in this directory."""
+    found: Cluster | None = read_state(Cluster, directory / STATE_FILE)
     return found

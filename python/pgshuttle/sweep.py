@@ -1,6 +1,5 @@
 """Runs points in rounds, so that whatever disturbs the machine disturbs all alike."""
 
-import contextlib
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -10,10 +9,11 @@ from typing import TypeVar
 
 from psycopg import sql
 
-from pgshuttle import measure, proxy
+from pgshuttle import measure
+from pgshuttle.catalog import Connection
 from pgshuttle.errors import ToolError
 from pgshuttle.explain import PlanFacts
-from pgshuttle.measure import ByHand, Connection, Elapsed, Session
+from pgshuttle.measure import ByHand, Elapsed, Session
 from pgshuttle.points import (
     DEFAULT_LIMIT,
     FULL_ROWS,
@@ -25,8 +25,7 @@ from pgshuttle.points import (
     find_settings,
     write_query,
 )
-from pgshuttle.proxy import ProxyControl
-from pgshuttle.state import Cluster
+from pgshuttle.state import Cluster, Proxies, open_proxies
 
 Answer = TypeVar("Answer")
 OnProgress = Callable[[int, int], None]  # executions done, executions in all
@@ -78,21 +77,18 @@ class Bench:
         cluster: Cluster,
         session: Session,
         by_hand: Sequence[Connection],
-        controls: Sequence[ProxyControl],
+        line: Proxies,
     ) -> None:
         self.cluster = cluster
         self.session = session
         self._by_hand = ByHand(by_hand[0], by_hand[1], DEFAULT_LIMIT)
-        self._controls = controls
+        self.line = line
         self._rtt_us = -1
 
     def set_rtt(self, rtt_us: int) -> None:
-        """Sets the round-trip time of all storage nodes."""
-        if rtt_us == self._rtt_us:
-            return
-        for control in self._controls:
-            control.set_rtt_us(rtt_us)
-        self._rtt_us = rtt_us
+        if rtt_us != self._rtt_us:
+            self.line.set_rtt_us(rtt_us)
+            self._rtt_us = rtt_us
 
     def warm(self, queries: Sequence[sql.Composed]) -> None:
         """Opens the session's connections to the nodes, which is no part of any point."""
@@ -100,14 +96,6 @@ class Bench:
         self.session.apply({})
         for query in queries:
             self.session.time(query)
-
-    def count_round_trips(self) -> int:
-        """Returns the round trips of all storage nodes so far."""
-        return sum(control.stats().total.round_trips for control in self._controls)
-
-    def count_received_bytes(self) -> int:
-        """Returns the bytes that all storage nodes sent so far."""
-        return sum(control.stats().total.received_bytes for control in self._controls)
 
     def count_waited(
         self, query: sql.Composable, action: Callable[[], Answer]
@@ -123,9 +111,9 @@ class Bench:
         """
         with self.session.connection.transaction():
             self.session.time(query)
-            before = self.count_round_trips()
+            before = self.line.count_round_trips()
             answer = action()
-            round_trips = self.count_round_trips() - before
+            round_trips = self.line.count_round_trips() - before
         if round_trips == 0:
             raise ToolError("the delay proxies saw no round trip of a query of remote tables")
         return answer, round_trips
@@ -176,9 +164,9 @@ class Bench:
         self.set_rtt(point.rtt_us)
         if point.contender is not Contender.BY_HAND:
             self.session.apply(find_settings(point))
-        before = self.count_round_trips()
+        before = self.line.count_round_trips()
         elapsed = self.execute(point, record.outer_rows)
-        record.round_trips.append(self.count_round_trips() - before)
+        record.round_trips.append(self.line.count_round_trips() - before)
         record.samples_ms.append(elapsed.elapsed_ms)
         if record.sample_rows is not None:
             half = self.execute(point, record.sample_rows // 2)
@@ -220,7 +208,6 @@ def run_rounds(
 
 
 def finish(record: Record) -> PointResult:
-    """Summarizes a point."""
     timing = measure.summarize(record.samples_ms)
     half = measure.summarize(record.half_samples_ms) if record.half_samples_ms else None
     estimated_ms = timing.median_ms
@@ -254,11 +241,7 @@ def count_one_row_round_trips(bench: Bench, point: Point) -> int:
 @contextmanager
 def open_bench(cluster: Cluster) -> Iterator[Bench]:
     """Opens all that measuring needs, and closes it."""
-    with contextlib.ExitStack() as stack:
-        controls = []
-        for node in cluster.nodes:
-            controls.append(stack.enter_context(proxy.open_control(node.front.control_path)))
-        by_hand = stack.enter_context(measure.open_lines(cluster))
+    with open_proxies(cluster) as line, measure.open_lines(cluster) as by_hand:
         session = measure.open_session(cluster)
-        stack.enter_context(session.connection)
-        yield Bench(cluster, session, by_hand, controls)
+        with session.connection:
+            yield Bench(cluster, session, by_hand, line)

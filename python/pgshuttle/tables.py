@@ -7,7 +7,7 @@ from psycopg import sql
 
 from pgshuttle import catalog
 from pgshuttle.building import analyze, in_parentheses, make_foreign_table, make_schema, making
-from pgshuttle.measure import Connection
+from pgshuttle.catalog import Connection
 from pgshuttle.state import Cluster
 
 NROWS = 2000
@@ -41,7 +41,6 @@ class ForeignTable:
 
     @property
     def identifier(self) -> sql.Identifier:
-        """Its qualified name."""
         return sql.Identifier(self.schema, self.name)
 
 
@@ -112,7 +111,6 @@ def define_foreign_tables(connection: Connection, schema: str) -> None:
 
 
 def make_tables(cluster: Cluster) -> None:
-    """Makes all tables of the demo anew."""
     with making("the demo's tables"):
         for number, node in enumerate(cluster.nodes[:2], start=1):
             with catalog.connect(node.server) as connection:

@@ -6,12 +6,10 @@ from pathlib import Path
 
 import psycopg
 
-from pgshuttle import catalog, places, processes, state
+from pgshuttle import catalog, ha_state, places, processes, state
 from pgshuttle.builds import EXTENSION
+from pgshuttle.catalog import Connection
 from pgshuttle.errors import ExitCode, ToolError
-from pgshuttle.servers import SUPERUSER
-
-Connection = psycopg.Connection[tuple[object, ...]]
 
 LIBPQ_VARIABLES = ("PGHOST", "PGPORT", "PGDATABASE", "PGSERVICE", "PGHOSTADDR")
 HINT = (
@@ -30,15 +28,13 @@ class Target:
 
 def write_cluster_dsn(directory: Path) -> str | None:
     """Writes how to reach the query node of a cluster; None if it does not run."""
+    of_patroni = ha_state.find(directory)
+    if of_patroni is not None:
+        return ha_state.write_dsn(of_patroni.nodes[0])
     found = state.load_cluster(directory)
     if found is None or not processes.is_running(found.query.process):
         return None
-    return psycopg.conninfo.make_conninfo(
-        host=str(found.query.socket_dir),
-        port=found.query.port,
-        user=SUPERUSER,
-        dbname=catalog.DATABASE,
-    )
+    return catalog.write_dsn(found.query)
 
 
 def find_target(dsn: str | None, directory: Path | None) -> Target:
@@ -81,16 +77,18 @@ def connect(target: Target) -> Connection:
         ) from None
 
 
+def is_loaded(connection: Connection) -> bool:
+    """Says if the library is there already."""
+    query = "SELECT current_setting('shuttle.enable_batched_join', true) IS NOT NULL"
+    return connection.execute(query).fetchone() == (True,)
+
+
 def load_library(connection: Connection) -> str | None:
     """Loads the extension's library into the session; returns why it could not be loaded."""
     try:
         connection.execute(f"LOAD '{EXTENSION}'")
     except psycopg.Error as error:
-        found = connection.execute(
-            "SELECT current_setting('shuttle.enable_batched_join', true) IS NOT NULL"
-        ).fetchone()
-        is_loaded = found is not None and bool(found[0])
-        return None if is_loaded else first_line(error)
+        return None if is_loaded(connection) else first_line(error)
     return None
 
 

@@ -6,17 +6,17 @@ And by a client that needs no query node, since it knows which node has what.
 import random
 import re
 import tempfile
-import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import psycopg
-from psycopg import conninfo, pq
+from psycopg import pq
 
 from pgshuttle import catalog, measure, processes, writes_tables
 from pgshuttle.builds import ServerBuild
+from pgshuttle.catalog import Connection
 from pgshuttle.errors import ToolError
-from pgshuttle.measure import Connection
 from pgshuttle.servers import SUPERUSER
 
 STATEMENTS = (
@@ -56,13 +56,8 @@ def read_log(directory: Path) -> list[float]:
 
 def run_pgbench(build: ServerBuild, port: int, schema: str, ntransactions: int) -> list[float]:
     """Runs transactions one by one in one new session; returns milliseconds of each."""
-    target = conninfo.make_conninfo(
-        host="127.0.0.1",
-        port=port,
-        user=SUPERUSER,
-        dbname=catalog.DATABASE,
-        options=f"-c search_path={schema}",
-    )
+    place = f"host=127.0.0.1 port={port} user={SUPERUSER} dbname={catalog.DATABASE}"
+    target = f"{place} options='-c search_path={schema}'"
     with tempfile.TemporaryDirectory(prefix="pgshuttle-pgbench-") as name:
         directory = Path(name)
         script = directory / "script.sql"
@@ -94,7 +89,6 @@ class ByHand:
         self._nodes = [connection.pgconn for connection in connections]
 
     def _finish(self, node: pq.abc.PGconn) -> None:
-        """Reads the answers to what was sent."""
         while (result := node.get_result()) is not None:
             if result.status not in self.DONE:
                 raise psycopg.DatabaseError(result.error_message.decode())
@@ -125,9 +119,6 @@ class ByHand:
 
     def run(self, ntransactions: int) -> list[float]:
         """Runs transactions one by one; returns milliseconds of each."""
-        found = []
-        for number in range(NWARM + ntransactions):
-            start_ns = time.perf_counter_ns()
-            self._transact(f"by hand {number}")
-            found.append((time.perf_counter_ns() - start_ns) / measure.NS_PER_MS)
-        return found[NWARM:]
+        numbers = range(NWARM + ntransactions)
+        runs = [partial(self._transact, f"by hand {number}") for number in numbers]
+        return [measure.time_ms(run)[0] for run in runs][NWARM:]

@@ -19,7 +19,7 @@ import psycopg
 from psycopg.pq import DiagnosticField, ExecStatus
 from psycopg.pq.abc import PGresult
 
-from pgshuttle import measure
+from pgshuttle import catalog, measure
 from pgshuttle.errors import ToolError
 from pgshuttle.tpcc_statements import TRANSACTIONS, Kind, Style, write_prepared
 from pgshuttle.tpcc_tables import NDISTRICTS, SYLLABLES, Sizes
@@ -75,7 +75,6 @@ class Inputs:
         return (mixed + shift) % most
 
     def choose_kind(self) -> Kind:
-        """Chooses the next transaction of a terminal."""
         weights = [pace.weight for pace in PACES.values()]
         return self._chance.choices(list(PACES), weights)[0]
 
@@ -144,7 +143,7 @@ class Inputs:
 class Client:
     """A session that runs transactions. Closing its connection is the caller's."""
 
-    def __init__(self, connection: measure.Connection, style: Style) -> None:
+    def __init__(self, connection: catalog.Connection, style: Style) -> None:
         self._server = connection.pgconn
         self._style = style
         self._names: dict[tuple[Kind, int], tuple[str, ...]] = {}
@@ -156,7 +155,6 @@ class Client:
                     measure.check_result(self._server.prepare(name, text.encode()), text)
 
     def _check(self, result: PGresult) -> PGresult:
-        """Raises an error unless the statement succeeded."""
         if result.status not in DONE:
             state = result.error_field(DiagnosticField.SQLSTATE)
             if state is None:  # of libpq
@@ -177,7 +175,6 @@ class Client:
         self._execute(b"%s %s(%s)" % (verb, kind.encode(), b", ".join(words)))
 
     def _run_steps(self, kind: Kind, entered: Values) -> None:
-        """Executes the statements of a transaction."""
         values = {name: encode(value) for name, value in entered.items()}
         for number, step in enumerate(TRANSACTIONS[kind].steps):
             if step.unless_null and values[step.unless_null] is None:

@@ -1,24 +1,17 @@
 """The figure of bench tpcc: new orders a minute, and how long transactions take."""
 
-from pathlib import Path
+from matplotlib.figure import Figure
 
-import matplotlib
-
-matplotlib.use("Agg")  # no window
-
-from matplotlib import pyplot  # noqa: E402
-
-from pgshuttle.json_files import Entry  # noqa: E402
-from pgshuttle.plot import DPI, HEIGHT_IN, STYLES, WIDTH_IN, format_ms  # noqa: E402
+from pgshuttle.json_files import Entry
+from pgshuttle.plot import SIZE_IN, STYLES, format_ms
 
 
-def draw(found: Entry, figure_path: Path) -> None:
-    """Draws the figure of a file of results."""
+def draw(found: Entry) -> Figure:
     ways = found["ways"]
     load = found["load"]
     colors = [color for color, _ in STYLES[: len(ways)]]
-    size = (WIDTH_IN, HEIGHT_IN)
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=size, layout="constrained")
+    figure = Figure(SIZE_IN, layout="constrained")
+    left, right = figure.subplots(1, 2)
     names = [way["way"] for way in ways]
     bars = left.bar(names, [way["new_orders_a_minute"] for way in ways], color=colors)
     left.bar_label(bars, fmt="{:.0f}")
@@ -38,6 +31,4 @@ def draw(found: Entry, figure_path: Path) -> None:
         f"TPC-C, {load['nwarehouses']} warehouses, {load['nclients']} clients, "
         f"round trip {load['rtt_us'] / 1000:g} ms"
     )
-    figure_path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(figure_path, dpi=DPI)
-    pyplot.close(figure)
+    return figure

@@ -2,7 +2,7 @@
 
 from psycopg import sql
 
-from pgshuttle.measure import Connection
+from pgshuttle.catalog import Connection
 from pgshuttle.tpcc_statements import PLACE, TRANSACTIONS, Kind, Step, Style
 
 # kits for TPC-C have the whole body in one block with EXCEPTION
@@ -19,7 +19,6 @@ END $$"""
 
 
 def write_step(one: Step) -> str:
-    """Writes a statement of PL/pgSQL."""
     text = one.text
     if one.into:
         text += " INTO " + ", ".join(f":{name}" for name in one.into.split())

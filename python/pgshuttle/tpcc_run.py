@@ -3,17 +3,15 @@
 import statistics
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Mapping, Sequence
 
 import psycopg
-from psycopg import conninfo, sql
+from psycopg import sql
 
-from pgshuttle import catalog, measure, proxy, results, tpcc_clients, tpcc_routines, tpcc_tables
+from pgshuttle import catalog, measure, results, tpcc_clients, tpcc_routines, tpcc_tables
 from pgshuttle.errors import ToolError
 from pgshuttle.results import OnStep
-from pgshuttle.servers import SUPERUSER
-from pgshuttle.state import Cluster
+from pgshuttle.state import Cluster, Proxies, open_proxies
 from pgshuttle.tpcc_clients import NO_DATA_FOUND, Client, Inputs, Job, Served
 from pgshuttle.tpcc_conditions import CONDITIONS
 from pgshuttle.tpcc_load import CallTrips, Latency, Load, Tpcc, WayRun
@@ -48,26 +46,12 @@ def write_dsn(cluster: Cluster, way: Way, settings: Mapping[str, str]) -> str:
     """Writes how clients of a way connect: to the query node, or to the first node itself."""
     server = cluster.nodes[0].server if way is Way.HERE else cluster.query
     given = {"search_path": tpcc_tables.schema_of(way), **SETTINGS, **SETTINGS_OF[way], **settings}
-    return conninfo.make_conninfo(
-        host=str(server.socket_dir),
-        port=server.port,
-        user=SUPERUSER,
-        dbname=catalog.DATABASE,
-        options=" ".join(f"-c {name}={value}" for name, value in given.items()),
-    )
-
-
-def count_trips(cluster: Cluster) -> int:
-    """Counts the round trips to all nodes so far."""
-    ntrips = 0
-    for node in cluster.nodes:
-        with proxy.open_control(node.front.control_path) as control:
-            ntrips += control.stats().total.round_trips
-    return ntrips
+    options = " ".join(f"-c {name}={value}" for name, value in given.items())
+    return catalog.write_dsn(server, options=options)
 
 
 def call_alone(
-    cluster: Cluster, load: Load, client: Client, inputs: Inputs, case: str
+    line: Proxies, load: Load, client: Client, inputs: Inputs, case: str
 ) -> tuple[float, float]:
     """Calls a transaction often enough; returns round trips and milliseconds of each call."""
     kind, by_name = CASES[case]
@@ -75,16 +59,18 @@ def call_alone(
     start_s = 0.0
     for number in range(load.nwarm + load.ncounted):
         if number == load.nwarm:
-            ntrips = count_trips(cluster)
+            ntrips = line.count_round_trips()
             start_s = time.monotonic()
         values = inputs.enter(kind, number, plain=True, by_name=by_name)
         if sqlstate := client.run(kind, values):
             raise ToolError(f"{case} failed: {sqlstate}")
     elapsed_ms = 1000 * (time.monotonic() - start_s)
-    return (count_trips(cluster) - ntrips) / load.ncounted, elapsed_ms / load.ncounted
+    return (line.count_round_trips() - ntrips) / load.ncounted, elapsed_ms / load.ncounted
 
 
-def count_calls(cluster: Cluster, load: Load, way: Way, relaxed: bool) -> list[CallTrips]:
+def count_calls(
+    cluster: Cluster, line: Proxies, load: Load, way: Way, relaxed: bool
+) -> list[CallTrips]:
     """Calls each transaction alone."""
     dsn = write_dsn(cluster, way, RELAXED if relaxed else {})
     name = f"{way}, relaxed" if relaxed else str(way)
@@ -93,7 +79,7 @@ def count_calls(cluster: Cluster, load: Load, way: Way, relaxed: bool) -> list[C
     with psycopg.connect(dsn, autocommit=True) as connection:
         client = Client(connection, load.style)
         for case in CASES:
-            round_trips, mean_ms = call_alone(cluster, load, client, inputs, case)
+            round_trips, mean_ms = call_alone(line, load, client, inputs, case)
             found.append(CallTrips(case, name, round_trips, round(mean_ms, 3)))
     return found
 
@@ -112,7 +98,6 @@ def summarize(kind: Kind, samples_ms: Sequence[float]) -> Latency:
 
 
 def find_broken(cluster: Cluster, way: Way) -> tuple[int, ...]:
-    """Returns the consistency conditions that are not true."""
     with psycopg.connect(write_dsn(cluster, way, {}), autocommit=True) as connection:
         return tuple(
             number
@@ -122,7 +107,6 @@ def find_broken(cluster: Cluster, way: Way) -> tuple[int, ...]:
 
 
 def run_clients(dsn: str, load: Load) -> list[Served]:
-    """Runs all clients at once."""
     nterminals = NDISTRICTS * load.nwarehouses if load.with_keying else load.nclients
     start_s = time.monotonic()
     begin_s = start_s + load.ramp_s
@@ -143,15 +127,13 @@ def run_clients(dsn: str, load: Load) -> list[Served]:
     return tpcc_clients.serve_all(jobs)
 
 
-def run_way(
-    cluster: Cluster, load: Load, way: Way, ncores: int, set_rtt_us: Callable[[int], None]
-) -> WayRun:
+def run_way(cluster: Cluster, line: Proxies, load: Load, way: Way, ncores: int) -> WayRun:
     """Runs the clients of a way and checks what they left, without delay."""
     settings = RELAXED if load.relaxed and way is Way.OURS else {}
     served = run_clients(write_dsn(cluster, way, settings), load)
-    set_rtt_us(0)
+    line.set_rtt_us(0)
     broken = find_broken(cluster, way)
-    set_rtt_us(load.rtt_us)
+    line.set_rtt_us(load.rtt_us)
     failed: Counter[str] = Counter()
     rolled_back = 0
     samples_ms: dict[Kind, list[float]] = {kind: [] for kind in Kind}
@@ -203,26 +185,16 @@ def run_tpcc(cluster: Cluster, load: Load, on_step: OnStep) -> Tpcc:
     trips: list[CallTrips] = []
     found: list[WayRun] = []
     ncores = results.read_machine().ncores
-    with ExitStack() as stack:
-        controls = [
-            stack.enter_context(proxy.open_control(node.front.control_path))
-            for node in cluster.nodes
-        ]
-
-        def set_rtt_us(rtt_us: int) -> None:
-            for control in controls:
-                control.set_rtt_us(rtt_us)
-
-        stack.callback(set_rtt_us, cluster.rtt_us)
-        set_rtt_us(load.rtt_us)
+    with open_proxies(cluster) as line:
+        line.set_rtt_us(load.rtt_us)
         for way in load.run_ways:
             for relaxed in (False, True) if way is Way.OURS else (False,):
                 on_step(f"counting round trips: {way}")
                 if way is not Way.HERE:
-                    trips += count_calls(cluster, load, way, relaxed)
+                    trips += count_calls(cluster, line, load, way, relaxed)
         for way in load.run_ways:
             on_step(f"running clients: {way}")
-            found.append(run_way(cluster, load, way, ncores, set_rtt_us))
+            found.append(run_way(cluster, line, load, way, ncores))
     return Tpcc(
         **results.describe_run(cluster, run_start_s, SETTINGS),
         load=load,

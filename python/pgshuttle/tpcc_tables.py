@@ -13,8 +13,8 @@ from enum import StrEnum
 from psycopg import sql
 
 from pgshuttle import catalog
-from pgshuttle.building import make_foreign_table, make_schema, making, part_of
-from pgshuttle.measure import Connection
+from pgshuttle.building import execute, make_foreign_table, make_schema, making, part_of
+from pgshuttle.catalog import Connection
 from pgshuttle.results import OnStep
 from pgshuttle.state import Cluster
 
@@ -164,18 +164,10 @@ ADDRESS_VALUES = (
 
 
 def schema_of(way: Way) -> str:
-    """Names the schema of a way's tables."""
     return f"tpcc_{(Way.OURS if way is Way.CALLS else way).name}".lower()
 
 
-def execute(connection: Connection, text: str, schema: str, **values: sql.Composable) -> None:
-    """Executes statements about the tables of a schema, {s}."""
-    for statement in text.split(";"):
-        connection.execute(sql.SQL(statement).format(s=sql.Identifier(schema), **values))
-
-
 def create_tables(connection: Connection, schema: str, *, with_items: bool = True) -> None:
-    """Makes the tables, without rows."""
     make_schema(connection, schema)
     for name in TABLES if with_items else SPREAD:
         execute(connection, f"CREATE TABLE {{s}}.{name} ({TABLES[name]})", schema)
@@ -194,16 +186,16 @@ def fill(
         connection,
         text,
         schema,
-        warehouses=sql.Literal(warehouses),
+        warehouses=warehouses,
         districts=sql.SQL(DISTRICTS).format(sql.Literal(warehouses), sql.Literal(NDISTRICTS)),
-        ndistricts=sql.Literal(NDISTRICTS),
-        ncustomers=sql.Literal(sizes.ncustomers),
-        ndelivered=sql.Literal(sizes.ncustomers * 7 // 10),
-        nitems=sql.Literal(sizes.nitems),
+        ndistricts=NDISTRICTS,
+        ncustomers=sizes.ncustomers,
+        ndelivered=sizes.ncustomers * 7 // 10,
+        nitems=sizes.nitems,
         nlines=sql.SQL("5 + (hashint8(w * 100000000::bigint + d * 10000000 + o) & 1023) % 11"),
         address=sql.SQL(ADDRESS_VALUES),
         texts=sql.SQL(", ".join(["pg_temp.letters(24, 24)"] * NDISTRICTS)),
-        syllables=sql.Literal(SYLLABLES),
+        syllables=SYLLABLES,
     )
 
 

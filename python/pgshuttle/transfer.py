@@ -10,7 +10,7 @@ from psycopg import sql
 from rich.table import Table
 
 from pgshuttle import catalog, measure, processes, results
-from pgshuttle.building import make_schema, making
+from pgshuttle.building import analyze, execute, make_schema, making
 from pgshuttle.measure import Session, WayResult
 from pgshuttle.printing import format_ms
 from pgshuttle.results import OnStep, Run
@@ -27,11 +27,12 @@ STOCK_FETCH_SIZE = 10_000
 
 # eight columns of as many types, as tables of events have them
 FILL = """
-CREATE TABLE {table} AS
+CREATE TABLE {s}.transfer AS
 SELECT i AS id, i::bigint * 7919 AS account, (i % 500)::smallint AS device,
   i / 7.0::float8 AS reading, (i * 1.25)::numeric(12, 2) AS price, 'name of row ' || i AS name,
   timestamptz '2024-01-01 00:00+00' + i * interval '1 second' AS at, i % 3 = 0 AS is_new
-FROM generate_series(1, {nrows}) AS i"""
+FROM generate_series(1, {nrows}) AS i;
+VACUUM (ANALYZE, FREEZE) {s}.transfer"""
 # a column that nobody counts would not be fetched at all
 READ = """
 SELECT count(id), count(account), count(device), count(reading), count(price), count(name),
@@ -79,7 +80,6 @@ class Transfer(Run):
 
     @property
     def is_kept(self) -> bool:
-        """Says if all targets are met."""
         return all(
             ratio.stock_over_ours >= LEAST_GAIN and ratio.ours_over_copy <= LARGEST_OF_COPY
             for ratio in self.ratios
@@ -96,16 +96,14 @@ def fill_tables(cluster: Cluster, nrows: int) -> None:
     with making("the tables of the transfer"):
         with catalog.connect(cluster.nodes[0].server) as connection:
             make_schema(connection, TABLE)
-            table = sql.Identifier(TABLE, TABLE)
-            connection.execute(sql.SQL(FILL).format(table=table, nrows=sql.Literal(nrows)))
-            connection.execute(sql.SQL("VACUUM (ANALYZE, FREEZE) {}").format(table))
+            execute(connection, FILL, TABLE, nrows=nrows)
         with catalog.connect(cluster.query) as connection:
             for schema, server in servers.items():
                 make_schema(connection, schema)
                 statement = sql.SQL("IMPORT FOREIGN SCHEMA {} FROM SERVER {} INTO {}")
                 names = (TABLE, server, schema)
                 connection.execute(statement.format(*(sql.Identifier(name) for name in names)))
-                connection.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(schema, TABLE)))
+                analyze(connection, sql.Identifier(schema, TABLE))
             statement = sql.SQL("ALTER FOREIGN TABLE {} OPTIONS (ADD fetch_size {})")
             stock = sql.Identifier("transfer_stock", TABLE)
             connection.execute(statement.format(stock, sql.Literal(str(STOCK_FETCH_SIZE))))
@@ -116,9 +114,7 @@ def copy(cluster: Cluster) -> float:
     words = [cluster.build.bin_dir / "psql", "-Xq", "-h", "127.0.0.1", "-p"]
     words += [cluster.nodes[0].front.port, "-U", SUPERUSER, "-d", catalog.DATABASE]
     words += ["-o", os.devnull, "-c", COPY]
-    start_ns = time.perf_counter_ns()
-    processes.run(words, timeout_s=COPY_TIMEOUT_S)
-    return (time.perf_counter_ns() - start_ns) / measure.NS_PER_MS
+    return measure.time_ms(lambda: processes.run(words, timeout_s=COPY_TIMEOUT_S))[0]
 
 
 def run_rounds(
@@ -142,7 +138,6 @@ def run_rounds(
 
 
 def compare(ways: list[WayResult], rtt_us: int) -> Ratio:
-    """Compares the medians under one delay."""
     median_ms = measure.find_medians(ways, TABLE, rtt_us)
     ours_ms = median_ms[Way.BINARY]
     return Ratio(
@@ -153,7 +148,6 @@ def compare(ways: list[WayResult], rtt_us: int) -> Ratio:
 
 
 def run_transfer(cluster: Cluster, nrows: int, nrounds: int, on_step: OnStep) -> Transfer:
-    """Makes the tables and measures under each delay."""
     start_s = time.monotonic()
     on_step("filling the table")
     fill_tables(cluster, nrows)

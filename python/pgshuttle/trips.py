@@ -14,9 +14,10 @@ from psycopg import sql
 
 from pgshuttle import catalog, measure, tables
 from pgshuttle.building import analyze, in_parentheses, make_foreign_table, making
+from pgshuttle.catalog import Connection
 from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.explain import PlanFacts
-from pgshuttle.measure import Connection, Timing
+from pgshuttle.measure import Timing
 from pgshuttle.state import Cluster
 from pgshuttle.sweep import Bench, Effort
 
@@ -111,7 +112,6 @@ def make_world() -> World:
 def copy_rows(
     connection: Connection, table: sql.Identifier, rows: Iterable[Sequence[object]]
 ) -> None:
-    """Fills a table and gathers its statistics."""
     with (
         connection.cursor() as cursor,
         cursor.copy(sql.SQL("COPY {} FROM STDIN").format(table)) as copy,
@@ -185,15 +185,15 @@ def run_way(
     session.apply(way.settings)
     rows = session.connection.execute(query).fetchall()
     samples_ms: list[float] = []
-    before = bench.count_round_trips()
-    bytes_before = bench.count_received_bytes()
+    before = bench.line.count_round_trips()
+    bytes_before = bench.line.count_received_bytes()
     while not samples_ms or (
         len(samples_ms) < effort.nruns
         and (effort.point_s is None or sum(samples_ms) < effort.point_s * 1000)
     ):
         samples_ms.append(session.time(query).elapsed_ms)
-    round_trips = (bench.count_round_trips() - before) / len(samples_ms)
-    received_bytes = (bench.count_received_bytes() - bytes_before) // len(samples_ms)
+    round_trips = (bench.line.count_round_trips() - before) / len(samples_ms)
+    received_bytes = (bench.line.count_received_bytes() - bytes_before) // len(samples_ms)
     requests = None
     if way.schema == tables.ENGINE_SCHEMA:
         facts, round_trips = bench.explain_and_count(query)

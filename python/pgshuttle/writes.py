@@ -52,7 +52,6 @@ class Writes(Run):
 
     @property
     def is_kept(self) -> bool:
-        """Says if all targets are met."""
         return all(verdict.is_kept for verdict in self.verdicts)
 
 
@@ -77,10 +76,7 @@ class Runner:
 
     def ping(self, way: Way) -> float:
         """Milliseconds of an empty statement, which is a round trip and nothing else."""
-        connection = self.sessions[way].connection.pgconn
-        start_ns = time.perf_counter_ns()
-        connection.exec_(b"")
-        return (time.perf_counter_ns() - start_ns) / measure.NS_PER_MS
+        return measure.time_ms(lambda: self.sessions[way].execute(b""))[0]
 
     def measure_line(self, rtt_us: int) -> Line:
         """How far the nodes are, beyond what a client waits for who is there."""
@@ -93,12 +89,13 @@ class Runner:
         return Line(rtt_us, round(trip_ms, 4), round(here_ms, 4))
 
     def copy(self, session: Session, schema: str) -> float:
-        """Copies rows that are in memory."""
         statement = write(STATEMENTS[Case.COPY], schema)
-        start_ns = time.perf_counter_ns()
-        with session.connection.cursor() as cursor, cursor.copy(statement) as copy:
-            copy.write(writes_tables.copied_rows())
-        return (time.perf_counter_ns() - start_ns) / measure.NS_PER_MS
+
+        def send() -> None:
+            with session.connection.cursor() as cursor, cursor.copy(statement) as copy:
+                copy.write(writes_tables.copied_rows())
+
+        return measure.time_ms(send)[0]
 
     def run_statement(self, case: Case, way: Way) -> float:
         """Runs a statement, and undoes it."""
@@ -160,7 +157,6 @@ class Runner:
         return samples | {Way.STOCK: [] if stock_ms is None else [stock_ms]}
 
     def run_case(self, case: Case, rtt_us: int, nrounds: int) -> list[WayResult]:
-        """Runs a case in all ways."""
         if case in (Case.ONE, Case.TWO):
             samples = self.sample_tpcb(case, rtt_us, nrounds)
         else:
@@ -192,7 +188,6 @@ def open_runner(cluster: Cluster, rtt_us: int) -> Iterator[Runner]:
 
 
 def run_writes(cluster: Cluster, nrounds: int, on_step: OnStep) -> Writes:
-    """Makes the tables and measures under each delay."""
     start_s = time.monotonic()
     on_step("filling the tables")
     writes_tables.make_tables(cluster)

@@ -13,8 +13,9 @@ from pgshuttle.building import (
     make_schema,
     making,
     part_of,
+    write,
 )
-from pgshuttle.measure import Connection
+from pgshuttle.catalog import Connection
 from pgshuttle.state import Cluster
 
 NROWS = 30_000
@@ -79,20 +80,16 @@ def schema_of(way: str, case: str) -> str:
 
 @cache
 def copied_rows() -> bytes:
-    """Makes the rows that are copied."""
     return b"".join(
         b"%d\t%d\tnote of row %d\n" % (NEW_IDS + i, i, i) for i in range(1, NWRITTEN + 1)
     )
 
 
 def make_function(connection: Connection, schema: str) -> None:
-    """Makes the function that inserts row by row."""
-    statement = sql.SQL(FUNCTION).format(s=sql.Identifier(schema), ninserts=sql.Literal(NINSERTS))
-    connection.execute(statement)
+    connection.execute(write(FUNCTION, schema, ninserts=NINSERTS))
 
 
 def make_node(connection: Connection, *, is_first: bool) -> None:
-    """Makes the tables of one storage node."""
     make_schema(connection, "writes")
     execute(connection, "CREATE TABLE {s}.item (" + ITEM + ");" + TPCB, "writes", **SIZES)
     if is_first:
@@ -157,7 +154,6 @@ def analyze_foreign_tables(connection: Connection, way: str, nnodes: int) -> Non
 
 
 def make_tables(cluster: Cluster) -> None:
-    """Makes all tables, and rows in them."""
     with making("the tables to write to"):
         for node in cluster.nodes:
             with catalog.connect(node.server) as connection:

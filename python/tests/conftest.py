@@ -13,13 +13,47 @@ from pathlib import Path
 
 import pytest
 from psycopg import sql
+from typer.testing import CliRunner
 
-from pgshuttle import builds, catalog, cluster, processes, proxy, servers, state
-from pgshuttle.errors import ToolError
+from pgshuttle import builds, catalog, cli, cluster, processes, proxy, servers, state
+from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.state import Cluster
 
 STARTED_TIMEOUT_S = 10.0
 SHARED_NODES = 3  # as many as a module needs at most
+
+
+ORDERS = """
+CREATE TABLE orders (id bigint, total numeric) PARTITION BY HASH (id);
+CREATE FOREIGN TABLE orders_0 PARTITION OF orders FOR VALUES WITH (MODULUS 2, REMAINDER 0)
+    SERVER node1 OPTIONS (table_name 'orders');
+CREATE FOREIGN TABLE orders_1 PARTITION OF orders FOR VALUES WITH (MODULUS 2, REMAINDER 1)
+    SERVER node2 OPTIONS (table_name 'orders');
+"""
+
+
+Invoke = Callable[..., str]
+
+
+def invoke(
+    *words: object, directory: Path | None = None, code: ExitCode = ExitCode.OK, typed: str = ""
+) -> str:
+    """Runs a command, of the cluster in a directory; returns what it printed."""
+    place = [] if directory is None else ["--dir", directory]
+    line = [str(word) for word in (*words[:1], *place, *words[1:])]
+    done = CliRunner().invoke(cli.app, line, input=typed)
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    assert done.exit_code == code, done.output
+    return done.stdout if "--json" in words else done.output
+
+
+def make_orders(made: Cluster) -> None:
+    """Makes a table over two nodes."""
+    for node in made.nodes:
+        with catalog.connect(node.server) as connection:
+            connection.execute("CREATE TABLE orders (id bigint PRIMARY KEY, total numeric)")
+    with catalog.connect(made.query) as connection:
+        connection.execute(ORDERS.encode())
 
 
 @contextmanager

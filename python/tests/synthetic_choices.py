@@ -1,8 +1,9 @@
 """Made-up choices of the planner."""
 
+from statistics import geometric_mean
+
 import synthetic
 
-from pgshuttle import choices
 from pgshuttle.choice_cases import Case, Way, list_cases, write_query
 from pgshuttle.choices import CaseResult, Choices, PlanResult
 
@@ -44,7 +45,7 @@ def make_choices(worst: float = 1.5) -> Choices:
     return Choices(
         **synthetic.RUN,
         scale=1.0,
-        geometric_mean=choices.find_geometric_mean(ratios),
+        geometric_mean=geometric_mean(ratios),
         worst=worst,
         cases=tuple(found),
     )

@@ -8,12 +8,12 @@ from types import ModuleType
 
 import pytest
 import synthetic_choices
+from conftest import invoke
 from test_plan_times import make_planning
+from test_suites import make_suite
 from test_tpcc import SMALL, make_tpcc
-from test_tpch import make_tpch
 from test_transfer import make_transfer
 from test_writes import make_writes
-from typer.testing import CliRunner
 
 from pgshuttle import (
     bench_cli,
@@ -21,13 +21,12 @@ from pgshuttle import (
     choice_cases,
     choice_report,
     choices,
-    cli,
     cluster,
     plan_tables,
     plan_times,
     servers,
+    suites,
     tpcc,
-    tpch,
     transfer,
     writes,
 )
@@ -36,6 +35,8 @@ from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.json_files import read_json
 from pgshuttle.results import Run
 from pgshuttle.state import Cluster, StorageNode
+from pgshuttle.suite_data import Suite
+from pgshuttle.suites import Options
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,14 @@ MADE = {
         [3, SMALL],
         make_tpcc(stock=110.0),
     ),
-    "tpch": Made(tpch, "run_tpch", "--rounds 2 --orders 500", [4, 500, 2], make_tpch()),
+    "tpcds": Made(
+        suites,
+        "run_suite",
+        "7 --rounds 2 --scale 0.01 --seed 5 --rtt 0 --no-with-stock",
+        [3, Options(Suite.TPCDS, 0.01, 0, 2, 5, (7,), with_stock=False)],
+        make_suite(14.0, Suite.TPCDS),
+    ),
+    "tpch": Made(suites, "run_suite", "", [3, Options(Suite.TPCH)], make_suite(14.0)),
     "transfer": Made(
         transfer,
         "run_transfer",
@@ -123,20 +131,17 @@ def test_command(
     given: list[object] = []
     monkeypatch.setattr(made.module, made.function, play(made, given))
     words = ["bench", name, *made.words.split(), "--results", str(work_dir / "out")]
-    result = CliRunner().invoke(cli.app, [*words, "--keep"])
-    assert result.exit_code == ExitCode.OK, result.output
+    output = invoke(*words, "--keep")
     assert given == made.given
     report = choice_report if made.module is choices else made.module
     table = report.make_tables(made.found)[0]
     assert table.row_count > 0
-    assert str(table.columns[0].header) in result.output
-    result = CliRunner().invoke(cli.app, [*words, "--json", "--keep"])
-    assert json.loads(result.stdout) == read_json(work_dir / "out" / f"{name}.json")
+    assert str(table.columns[0].header) in output
+    found = json.loads(invoke(*words, "--json", "--keep"))
+    assert found == read_json(work_dir / "out" / f"{name}.json")
     assert no_servers == [f"up, {made.given[0]} nodes"] * 2
-    if name != "tpch":  # which has no targets
-        result = CliRunner().invoke(cli.app, [*words, "--check"])
-        assert result.exit_code == ExitCode.CLAIM_FAILED
-        assert no_servers[-1] == "down"
+    invoke(*words, "--check", code=ExitCode.CLAIM_FAILED)
+    assert no_servers[-1] == "down"
 
 
 def test_a_cluster_that_is_kept(
@@ -147,18 +152,15 @@ def test_a_cluster_that_is_kept(
     place += ["--results", str(work_dir), "--pg", str(extended_build.pg_config)]
     words = ["bench", "transfer", *place]
     for more in (["--keep"], []):  # one that ran before stays
-        result = CliRunner().invoke(cli.app, [*words, *more])
-        assert result.exit_code == ExitCode.OK, result.output
+        invoke(*words, *more)
         assert cluster.is_running(cluster.load(work_dir / "c"))
     cluster.down(work_dir / "c", remove=False)
-    result = CliRunner().invoke(cli.app, words)
-    assert result.exit_code == ExitCode.OK, result.output
+    invoke(*words)
     assert not (work_dir / "c").exists()
 
 
 def test_a_join_that_there_is_not() -> None:
-    result = CliRunner().invoke(cli.app, ["bench", "choices", "no such join"])
-    assert result.exit_code == ExitCode.USAGE
+    invoke("bench", "choices", "no such join", code=ExitCode.USAGE)
 
 
 @pytest.mark.usefixtures("no_servers")
@@ -166,18 +168,15 @@ def test_all_go_on_after_one_that_fails(monkeypatch: pytest.MonkeyPatch, work_di
     def fail(_cluster: object, *_: object) -> Run:
         raise ToolError("no rows")
 
-    monkeypatch.setattr(tpch, "run_tpch", fail)
+    monkeypatch.setattr(suites, "run_suite", fail)
     monkeypatch.setattr(transfer, "run_transfer", play(MADE["transfer"], []))
     commands = bench_cli.app.registered_commands
     known = [command for command in commands if command.name in ("tpch", "transfer", "all")]
     monkeypatch.setattr(bench_cli.app, "registered_commands", known)
     words = ["bench", "all", "--results", str(work_dir / "out")]
-    result = CliRunner().invoke(cli.app, words)
-    assert result.exit_code == ExitCode.FAILED, result.output
+    invoke(*words, code=ExitCode.FAILED)
     assert (work_dir / "out" / "transfer.json").exists()
     assert not (work_dir / "out" / "tpch.json").exists()
-    result = CliRunner().invoke(cli.app, [*words, "--json"])
-    assert result.exit_code == ExitCode.FAILED, result.output
-    found = json.loads(result.stdout)
+    found = json.loads(invoke(*words, "--json", code=ExitCode.FAILED))
     assert found["errors"] == {"tpch": "no rows"}
     assert list(found["results"]) == ["transfer"]

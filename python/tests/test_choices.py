@@ -9,6 +9,7 @@ from psycopg import sql
 from psycopg.pq.abc import PGresult
 
 from pgshuttle import (
+    building,
     catalog,
     choice_cases,
     choice_report,
@@ -76,10 +77,6 @@ def test_plans_are_equal_without_their_prices() -> None:
     assert choices.strip_prices(plan(1, "Hash Join")) != choices.strip_prices(plan(1, "Merge Join"))
 
 
-def test_mean() -> None:
-    assert choices.find_geometric_mean([1.0, 4.0]) == pytest.approx(2.0)
-
-
 def test_tables_show_what_was_missed() -> None:
     found = synthetic_choices.make_choices(worst=4.0)
     assert not found.is_kept
@@ -95,8 +92,9 @@ running = small_cluster(2, lambda made: choice_tables.make_tables(made, 0.0005))
 
 def test_tables_that_are_there_are_not_made_again(running: Cluster) -> None:
     with catalog.connect(running.query) as connection:
-        assert choice_tables.has_tables(connection, 0.0005)
-        assert not choice_tables.has_tables(connection, 1.0)
+        made = choice_tables.describe_tables(0.0005)
+        assert building.is_made(connection, choice_tables.GUEST, made)
+        assert not building.is_made(connection, choice_tables.GUEST, "other tables")
         query = "SELECT oid FROM pg_class WHERE relname = 'c100_1' ORDER BY oid"
         before = connection.execute(query).fetchall()
         choice_tables.make_tables(running, 0.0005)
@@ -147,7 +145,7 @@ def test_a_plan_that_takes_too_long_is_stopped(running: Cluster) -> None:
 class LateSession(measure.Session):
     """A session where cancels of a statement arrive so many statements too late."""
 
-    def __init__(self, connection: measure.Connection, late: int) -> None:
+    def __init__(self, connection: catalog.Connection, late: int) -> None:
         super().__init__(connection)
         self.limits: list[bytes] = []
         self._late = late

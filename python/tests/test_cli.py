@@ -3,11 +3,13 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import conftest
 import pytest
 import synthetic
 import typer.main
@@ -21,30 +23,19 @@ from pgshuttle.json_files import save_run
 from pgshuttle.results import Results
 from pgshuttle.sweep import Effort
 
-Invoke = Callable[..., str]
-
 
 @pytest.fixture
-def invoke(work_dir: Path) -> Iterator[Invoke]:
+def invoke(work_dir: Path) -> Iterator[conftest.Invoke]:
     """Runs a command on a cluster of this test; checks its exit code."""
     directory = work_dir / "c"
 
-    def run(*words: str, code: ExitCode = ExitCode.OK) -> str:
-        command, *rest = words
-        if command != "plot":
-            rest = ["--dir", str(directory), *rest]
-        result = CliRunner().invoke(cli.app, [command, *rest])
-        assert result.exit_code == code, result.output
-        assert "Traceback" not in result.output
-        return result.stdout if "--json" in words else result.output
-
-    yield run
+    yield partial(conftest.invoke, directory=directory)
     if state.load_cluster(directory) is not None:
         cluster.down(directory, remove=True)
 
 
 def test_up_status_rtt_psql_down(
-    invoke: Invoke, build: ServerBuild, work_dir: Path, capfd: pytest.CaptureFixture[str]
+    invoke: conftest.Invoke, build: ServerBuild, work_dir: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     up = ("up", "--stock", "--nodes", "1", "--pg", str(build.pg_config))
     assert "node1" in invoke(*up, "--rtt", "0.8")
@@ -92,17 +83,17 @@ def test_every_command_can_print_json() -> None:
 
 
 @pytest.mark.parametrize("words", [("status",), ("down",), ("psql",), ("rtt", "1")])
-def test_without_a_cluster(invoke: Invoke, words: tuple[str, ...]) -> None:
+def test_without_a_cluster(invoke: conftest.Invoke, words: tuple[str, ...]) -> None:
     assert "there is no cluster" in invoke(*words, code=ExitCode.NOT_RUNNING)
 
 
-def test_up_without_a_server(invoke: Invoke) -> None:
+def test_up_without_a_server(invoke: conftest.Invoke) -> None:
     output = invoke("up", "--pg", "/nowhere/pg_config", code=ExitCode.NOT_INSTALLED)
     assert "does not exist" in output
 
 
 @pytest.mark.parametrize("words", [("up", "--nodes", "0"), ("up", "--rtt", "-1"), ("rtt", "x")])
-def test_bad_arguments(invoke: Invoke, words: tuple[str, ...]) -> None:
+def test_bad_arguments(invoke: conftest.Invoke, words: tuple[str, ...]) -> None:
     invoke(*words, code=ExitCode.USAGE)
 
 
@@ -128,7 +119,7 @@ def played_demo(work_dir: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, .
 
 
 def test_demo_prints_everything(
-    invoke: Invoke, played_demo: tuple[str, ...], work_dir: Path
+    invoke: conftest.Invoke, played_demo: tuple[str, ...], work_dir: Path
 ) -> None:
     output = invoke(*played_demo)
     assert "2000 rows on one server" in output
@@ -140,7 +131,7 @@ def test_demo_prints_everything(
         assert (work_dir / name).exists()
 
 
-def test_demo_as_json(invoke: Invoke, played_demo: tuple[str, ...]) -> None:
+def test_demo_as_json(invoke: conftest.Invoke, played_demo: tuple[str, ...]) -> None:
     found = json.loads(invoke(*played_demo, "--json", "--check", code=ExitCode.CLAIM_FAILED))
     assert len(found["points"]) == len(synthetic.make_results().points)
     assert found["units"]["rtt_us"].startswith("round-trip time")
@@ -149,7 +140,9 @@ def test_demo_as_json(invoke: Invoke, played_demo: tuple[str, ...]) -> None:
     assert {"family", "measured", "bound", "ok"} <= set(found["claims"][0])
 
 
-def test_demo_says_what_went_wrong(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_demo_says_what_went_wrong(
+    invoke: conftest.Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: object, **__: object) -> None:
         raise ToolError("no luck [today]", hint="Try again.")
 
@@ -159,20 +152,20 @@ def test_demo_says_what_went_wrong(invoke: Invoke, monkeypatch: pytest.MonkeyPat
     assert "Try again." in output
 
 
-def test_plot(invoke: Invoke, work_dir: Path) -> None:
+def test_plot(work_dir: Path) -> None:
     path = work_dir / "demo.json"
     save_run(synthetic.make_results(), results.HEAD, path)
-    assert "demo.png" in invoke("plot", str(path))
+    assert "demo.png" in conftest.invoke("plot", path)
     assert (work_dir / "demo.png").exists()
-    invoke("plot", str(path), str(work_dir / "other.svg"))
+    conftest.invoke("plot", path, work_dir / "other.svg")
     assert (work_dir / "other.svg").exists()
-    invoke("plot", str(work_dir / "none.json"), code=ExitCode.FAILED)
-    found = json.loads(invoke("plot", str(path), "--json"))
+    conftest.invoke("plot", work_dir / "none.json", code=ExitCode.FAILED)
+    found = json.loads(conftest.invoke("plot", path, "--json"))
     assert found == {"results": str(path), "figure": str(work_dir / "demo.png")}
 
 
 def test_version() -> None:
-    assert CliRunner().invoke(cli.app, ["--version"]).output == f"pgshuttle {__version__}\n"
+    assert conftest.invoke("--version") == f"pgshuttle {__version__}\n"
 
 
 def test_most_commands_do_not_wait_for_what_draws() -> None:
@@ -181,10 +174,10 @@ def test_most_commands_do_not_wait_for_what_draws() -> None:
     assert done.stdout == b"False\n"
 
 
-def test_a_missing_library_is_told(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_results: Path, _figure: Path) -> None:
         raise ModuleNotFoundError(name="matplotlib")
 
     monkeypatch.setattr(figures, "draw", fail)
-    output = invoke("plot", "demo.json", code=ExitCode.NOT_INSTALLED)
+    output = conftest.invoke("plot", "demo.json", code=ExitCode.NOT_INSTALLED)
     assert "pip install matplotlib" in output

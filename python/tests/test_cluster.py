@@ -77,8 +77,7 @@ def test_up_down_up(running: Cluster, build: ServerBuild) -> None:
 
 
 def test_query_node_reads_through_the_proxy(running: Cluster) -> None:
-    front = running.nodes[0].proxy
-    assert front is not None
+    front = running.nodes[0].front
     with catalog.connect(running.nodes[0].server) as connection:
         connection.execute("CREATE TABLE t AS SELECT 42 AS i")
     with (
@@ -120,8 +119,7 @@ def test_up_starts_what_has_died(running: Cluster, build: ServerBuild) -> None:
     assert victim is not None
     processes.stop(victim, [signal.SIGQUIT], 10)
     assert not cluster.is_running(running)
-    front = running.nodes[0].proxy
-    assert front is not None
+    front = running.nodes[0].front
     processes.stop(front.process, [signal.SIGKILL], 10)
     result = cluster.up(make_options(running.directory, build), say_nothing)
     assert cluster.is_running(result.cluster)

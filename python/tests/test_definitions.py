@@ -5,10 +5,9 @@ import re
 from typing import Any
 
 import pytest
-from conftest import small_cluster
-from typer.testing import CliRunner
+from conftest import invoke, small_cluster
 
-from pgshuttle import catalog, cli
+from pgshuttle import catalog
 from pgshuttle.errors import ExitCode
 from pgshuttle.state import Cluster
 
@@ -20,6 +19,7 @@ CREATE TABLE changed (id int PRIMARY KEY, code text, wide int, short varchar(5),
     part int, more int NOT NULL);
 CREATE TABLE keyless (id int);
 CREATE TABLE low (id int PRIMARY KEY CONSTRAINT low_id CHECK (id < 100 AND id >= 0), v text);
+ALTER TABLE low ADD CONSTRAINT low_new CHECK (id < 50) NOT VALID;
 CREATE TABLE high (id int PRIMARY KEY CONSTRAINT high_id CHECK (id < 150), v text);
 CREATE TABLE top (id int PRIMARY KEY CHECK (id < 100), v int);
 CREATE TABLE listed (id int, kind text NOT NULL CHECK (kind IN ('a', 'b')), PRIMARY KEY (id, kind));
@@ -50,6 +50,7 @@ error: public.gone is missing
 error: public.lost has no column v
 error: top.v is text here and integer there
 warning: public.high refuses, by high_id, some rows
+warning: public.low refuses, by low_new, some rows
 error: public.top refuses, by top_id_check, every row
 note: nothing there keeps rows out that are not of the bounds; queries would miss them: high
 warning: no primary key or unique index there
@@ -59,9 +60,7 @@ running = small_cluster(1)
 
 
 def find_problems(running: Cluster, code: ExitCode) -> list[dict[str, Any]]:
-    done = CliRunner().invoke(cli.app, ["doctor", "--dir", str(running.directory), "--json"])
-    assert done.exit_code == code, done.output
-    found = json.loads(done.output)
+    found = json.loads(invoke("doctor", "--json", directory=running.directory, code=code))
     return [one for one in found if one["check"] == "definitions" and one["where"] == "node1"]
 
 
@@ -101,10 +100,89 @@ def test_drift_is_seen(running: Cluster, change: str) -> None:
     run(
         running,
         there="DROP TABLE IF EXISTS solid; CREATE TABLE solid (id int CONSTRAINT "
-        "solid_key PRIMARY KEY, low text)",
+        "solid_key PRIMARY KEY, low text); CREATE UNIQUE INDEX ON solid (low) WHERE low > 'm'; "
+        "CREATE UNIQUE INDEX ON solid (upper(low))",
         here="DROP FOREIGN TABLE IF EXISTS solid; IMPORT FOREIGN SCHEMA public LIMIT TO (solid) "
         "FROM SERVER node1 INTO public",
     )
     run(running, there=f"ALTER TABLE solid {change}")
     code = ExitCode.OK if "CONSTRAINT" in change else ExitCode.FAILED
     assert any("solid" in one["text"] for one in find_problems(running, code))
+    invoke("doctor", "--strict", directory=running.directory, code=ExitCode.FAILED)
+    run(running, here="DROP FOREIGN TABLE solid")
+
+
+KEYED_THERE = """
+CREATE TABLE keyed_a (id int, k text, note int UNIQUE, PRIMARY KEY (k, id) INCLUDE (note));
+CREATE TABLE keyed_b (id int, k text, note int, PRIMARY KEY (id, k));
+CREATE TABLE keyed_c (id int, k text, note int UNIQUE);
+CREATE UNIQUE INDEX ON keyed_c (k, id) WHERE id > 0;
+"""
+KEYED_HERE = """
+CREATE TABLE keyed (id int, kind text, note int) PARTITION BY LIST (kind);
+CREATE FOREIGN TABLE keyed_a (id int, kind text OPTIONS (column_name 'k'), note int) SERVER node1;
+CREATE FOREIGN TABLE keyed_b (id int, kind text OPTIONS (column_name 'k'), note int) SERVER node1;
+CREATE FOREIGN TABLE keyed_c (id int, kind text OPTIONS (column_name 'k'), note int) SERVER node1;
+ALTER TABLE keyed ATTACH PARTITION keyed_a FOR VALUES IN ('a');
+ALTER TABLE keyed ATTACH PARTITION keyed_b FOR VALUES IN ('b');
+ALTER TABLE keyed ATTACH PARTITION keyed_c FOR VALUES IN ('c');
+"""
+
+
+def test_keys_of_partitions_are_compared_by_their_columns(running: Cluster) -> None:
+    """Another unique index, or a partial one, does not stand for the key."""
+    run(running, there=KEYED_THERE, here=KEYED_HERE)
+    found = [one for one in find_problems(running, ExitCode.FAILED) if "keyed" in one["text"]]
+    assert [(one["level"], one["text"].split(": ")[0]) for one in found] == [
+        ("error", 'public.keyed_b has no unique key ("note"), which there is behind keyed_a'),
+        ("error", 'public.keyed_c has no unique key ("kind", "id"), which there is behind keyed_a'),
+    ]
+    assert found[1]["advice"].endswith('ADD PRIMARY KEY ("k", "id");')
+    for one in found:
+        mend(running, one["advice"])
+    assert not any("keyed" in one["text"] for one in find_problems(running, ExitCode.OK))
+
+
+def test_a_column_that_is_missing_is_added_to_rows(running: Cluster) -> None:
+    """NOT NULL would refuse the rows that are there: it is asked for when they have values."""
+    run(
+        running,
+        there="CREATE TABLE filled (id int PRIMARY KEY, v text NOT NULL); "
+        "INSERT INTO filled VALUES (1, 'a'); ALTER TABLE filled DROP v",
+        here="CREATE FOREIGN TABLE filled (id int NOT NULL, v text NOT NULL) SERVER node1",
+    )
+    (missing,) = (one for one in find_problems(running, ExitCode.FAILED) if "filled" in one["text"])
+    mend(running, missing["advice"])
+    run(running, there="UPDATE filled SET v = 'a'")
+    (empty,) = (one for one in find_problems(running, ExitCode.OK) if "filled" in one["text"])
+    mend(running, empty["advice"])
+    assert not any("filled" in one["text"] for one in find_problems(running, ExitCode.OK))
+    run(running, here="DROP FOREIGN TABLE filled", there="DROP TABLE filled")
+
+
+def test_what_the_server_compares_is_named_once(running: Cluster) -> None:
+    """Tablets and copies of reference tables are mended by the statements of shuttle.check()."""
+    run(
+        running,
+        here="CREATE TABLE spread (id int PRIMARY KEY, v text); "
+        "CREATE TABLE copied (LIKE spread INCLUDING ALL); "
+        "SELECT shuttle.use_node('node1'); SELECT shuttle.distribute_table('spread', 'id'); "
+        "SELECT shuttle.reference_table('copied')",
+    )
+    run(running, there="ALTER TABLE spread DROP v; ALTER TABLE copied DROP v")
+    found = json.loads(
+        invoke("doctor", "--json", directory=running.directory, code=ExitCode.FAILED)
+    )
+    named = [
+        one for one in found if re.search("spread|copied", one["text"]) and one["level"] == "error"
+    ]
+    assert sorted((one["check"], one["text"]) for one in named) == [
+        ("tables", "copied has no column v"),
+        ("tables", "spread has no column v"),
+    ]
+    for one in named:
+        mend(running, one["advice"])
+    assert not any(
+        re.search("spread|copied", one["text"]) for one in find_problems(running, ExitCode.OK)
+    )
+    run(running, here="DROP TABLE spread, copied")

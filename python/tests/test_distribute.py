@@ -1,18 +1,15 @@
 """distribute and tables, on a cluster with the extension."""
 
 import json
-from collections.abc import Callable
+from functools import partial
 
 import psycopg
 import pytest
-from conftest import small_cluster
-from typer.testing import CliRunner
+from conftest import Invoke, invoke, small_cluster
 
-from pgshuttle import catalog, cli, distribute, target
+from pgshuttle import catalog, distribute, target
 from pgshuttle.errors import ExitCode
 from pgshuttle.state import Cluster
-
-Run = Callable[..., str]
 
 SHOP = """
 CREATE TABLE product (id int PRIMARY KEY, name text);
@@ -30,22 +27,16 @@ running = small_cluster(2)
 
 
 @pytest.fixture
-def run(running: Cluster) -> Run:
+def run(running: Cluster) -> Invoke:
     """Runs a command on a shop that is not distributed."""
     with catalog.connect(running.query) as query:
         query.execute("DROP TABLE IF EXISTS orders, customer, product, log CASCADE")
         query.execute(SHOP)
 
-    def run(*words: str, code: ExitCode = ExitCode.OK, typed: str = "") -> str:
-        arguments = [*words, "--dir", str(running.directory)]
-        done = CliRunner().invoke(cli.app, arguments, input=typed)
-        assert done.exit_code == code, done.output
-        return done.output
-
-    return run
+    return partial(invoke, directory=running.directory)
 
 
-def test_what_is_advised_is_done(run: Run) -> None:
+def test_what_is_advised_is_done(run: Invoke) -> None:
     advice = {one["table"]: one for one in json.loads(run("distribute", "--json"))}
     assert (advice["orders"]["kind"], advice["orders"]["key"]) == ("distribute", "customer_id")
     assert {name: one["kind"] for name, one in advice.items()} == {
@@ -64,21 +55,21 @@ def test_what_is_advised_is_done(run: Run) -> None:
     assert "nothing to distribute" in run("distribute")
 
 
-def test_nothing_is_done_without_a_yes(run: Run) -> None:
+def test_nothing_is_done_without_a_yes(run: Invoke) -> None:
     assert "Distribute them?" in run("distribute", code=ExitCode.FAILED, typed="n\n")
     assert json.loads(run("tables", "--json")) == []
     run("distribute", typed="y\n")
     assert len(json.loads(run("tables", "--json"))) == 3
 
 
-def test_tables_that_are_named(run: Run) -> None:
+def test_tables_that_are_named(run: Invoke) -> None:
     run("distribute", "customer.id", "orders.customer_id", "--reference", "product", "--yes")
     assert len(json.loads(run("tables", "--json"))) == 3
     output = run("distribute", "log.number", "--yes", code=ExitCode.FAILED)
     assert 'column "number" of table "log" does not exist' in output
 
 
-def test_a_refusal_has_its_hint_and_undoes_all(run: Run) -> None:
+def test_a_refusal_has_its_hint_and_undoes_all(run: Invoke) -> None:
     words = ("distribute", "orders.customer_id", "--reference", "product", "--yes")
     output = run(*words, code=ExitCode.FAILED)
     assert "because of foreign key" in output
@@ -86,7 +77,7 @@ def test_a_refusal_has_its_hint_and_undoes_all(run: Run) -> None:
     assert json.loads(run("tables", "--json")) == []
 
 
-def test_a_node_that_is_away(running: Cluster, run: Run) -> None:
+def test_a_node_that_is_away(running: Cluster, run: Invoke) -> None:
     with catalog.connect(running.query) as query:
         port = query.execute(
             "SELECT port FROM shuttle.storage_nodes WHERE node = 'node2'"
@@ -101,7 +92,7 @@ def test_a_node_that_is_away(running: Cluster, run: Run) -> None:
 
 
 def test_progress_is_shown_and_an_interrupt_cancels(
-    running: Cluster, run: Run, monkeypatch: pytest.MonkeyPatch
+    running: Cluster, run: Invoke, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(distribute, "LOOK_S", 0.001)
     place = target.find_target(None, running.directory)
@@ -122,7 +113,7 @@ def test_progress_is_shown_and_an_interrupt_cancels(
     assert json.loads(run("tables", "--json")) == []
 
 
-def test_the_doctor_compares_tables(running: Cluster, run: Run) -> None:
+def test_the_doctor_compares_tables(running: Cluster, run: Invoke) -> None:
     def find(level: str) -> list[tuple[str, str]]:
         code = ExitCode.FAILED if level == "error" else ExitCode.OK
         found = json.loads(run("doctor", "--json", code=code))

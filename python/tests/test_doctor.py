@@ -117,6 +117,10 @@ def test_the_advice_has_this_servers_libraries() -> None:
     assert "SET shared_preload_libraries = 'pg_cron', 'pg_shuttle';" in found.advice
 
 
+def test_newest_version() -> None:
+    assert not find_bad(make_facts(make_node(), server_version_num="190000"))
+
+
 def test_version_that_is_too_old() -> None:
     (found,) = find_bad(make_facts(make_node(), server_version_num="140009"))
     assert found.level is Level.ERROR

@@ -1,8 +1,10 @@
-"""Queries of docs/operations.md and docs/production.md, as they stand there."""
+"""Queries of README.md and of pages in docs/ for users, as they stand there."""
 
 import re
+from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
 from conftest import small_cluster
 from psycopg.rows import dict_row
 
@@ -10,13 +12,7 @@ from pgshuttle import catalog
 from pgshuttle.state import Cluster
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-ORDERS = """
-CREATE TABLE orders (id bigint, total numeric) PARTITION BY HASH (id);
-CREATE FOREIGN TABLE orders_0 PARTITION OF orders FOR VALUES WITH (MODULUS 2, REMAINDER 0)
-    SERVER node1 OPTIONS (table_name 'orders');
-CREATE FOREIGN TABLE orders_1 PARTITION OF orders FOR VALUES WITH (MODULUS 2, REMAINDER 1)
-    SERVER node2 OPTIONS (table_name 'orders');
-"""
+TABLES = DOCS / "tables.md"
 
 
 def read_once(made: Cluster) -> None:
@@ -47,19 +43,32 @@ def test_monitoring_queries(running: Cluster) -> None:
             cursor.execute(query.encode()).fetchall()
             for query in read_queries("operations.md", "Monitoring queries")
         ]
-    nodes, stats, waiting, left, never = answers
+    nodes, stats, waiting, left, standbys, never = answers
     assert [row["server"] for row in nodes] == ["node1", "node2"]
     assert {row["server"]: row["wait_ms_a_request"] for row in stats}["node1"] > 0
-    assert (waiting, left) == ([], [])
+    assert (waiting, left, standbys) == ([], [], [])
     assert [row["never_analyzed"] for row in never] == ["seen"]
 
 
 def test_sizes(running: Cluster) -> None:
-    (query,) = read_queries("production.md", "Sizes")
-    with catalog.connect(running.query) as connection:
-        rows = connection.execute(query.encode()).fetchall()
+    """All connections of a node are counted, also by a role that sees its own only."""
+    sizes, mapping = read_queries("production.md", "Sizes")
+    with ExitStack() as open_ones:
+        for node in running.nodes:
+            with catalog.connect(node.server) as connection:
+                connection.execute("CREATE ROLE app LOGIN")
+            for _ in range(5):
+                open_ones.enter_context(catalog.connect(node.server))
+        with catalog.connect(running.query) as connection:
+            for server in ("node1", "node2"):
+                connection.execute(mapping.replace("node1", server).encode())
+            rows = connection.execute(sizes.encode()).fetchall()
+            for server in ("node1", "node2"):
+                connection.execute(f"DROP USER MAPPING FOR CURRENT_USER SERVER {server}".encode())
     assert [row[0] for row in rows] == ["node1", "node2"]
-    assert all(int(str(value)) > 0 for row in rows for value in row[1:])
+    assert [row[4] for row in rows] == [None, None]
+    assert all(int(str(row[1])) > 0 and int(str(row[2])) > 0 for row in rows)
+    assert all(int(str(row[3])) >= 6 for row in rows)
 
 
 def test_commits_after_a_restore_and_a_node_that_moves(running: Cluster) -> None:
@@ -71,18 +80,98 @@ def test_commits_after_a_restore_and_a_node_that_moves(running: Cluster) -> None
             connection.execute(move.encode())
 
 
-def test_columns_that_come_and_go(running: Cluster) -> None:
-    (changes,) = read_queries("production.md", "Changes of the schema")
+GUEST = """
+CREATE ROLE app;
+GRANT CREATE ON SCHEMA public TO app;
+CREATE SERVER my_server FOREIGN DATA WRAPPER postgres_fdw
+    OPTIONS (host '127.0.0.1', port '{port}', dbname '{database}');
+GRANT USAGE ON FOREIGN SERVER my_server TO app;
+CREATE USER MAPPING FOR app SERVER my_server OPTIONS (user 'postgres', password_required 'false');
+SET ROLE app;
+CREATE TABLE orders AS SELECT i AS id, i * 7 AS product_id FROM generate_series(1, 200) AS i;
+CREATE FOREIGN TABLE product (id int, name text) SERVER my_server;
+RESET ROLE;
+ANALYZE orders, product;
+"""
+
+
+@pytest.mark.parametrize(
+    ("page", "heading"),
+    [
+        ("../README.md", "Taking over an existing postgres_fdw set-up"),
+        ("start.md", "You join across servers with postgres_fdw"),
+    ],
+)
+def test_a_server_of_postgres_fdw(running: Cluster, page: str, heading: str) -> None:
+    """It is used by a role with a mapping, then moved to the wrapper and back."""
+    look, preload, move = read_queries(page, heading)
+    with catalog.connect(running.nodes[0].server) as node:
+        node.execute("CREATE TABLE product (id int PRIMARY KEY, name text)")
+        node.execute("INSERT INTO product SELECT i, 'no ' || i FROM generate_series(1, 100000) i")
+        node.execute("ANALYZE product")
+        port = node.info.port
+    with catalog.connect(running.query) as query:
+        query.execute(GUEST.format(port=port, database=catalog.DATABASE).encode())
+        *statements, join = split_statements(look)
+        for statement in statements:
+            query.execute(statement.encode())
+        plan = "\n".join(str(line) for (line,) in query.execute(join.encode()).fetchall())
+        query.execute("RESET ROLE")
+        for statement in split_statements(preload):
+            query.execute(statement.encode())
+        query.execute("ALTER SYSTEM RESET session_preload_libraries")
+        changes = [query.execute(one.encode()).fetchall() for one in split_statements(move)[1:]]
+        query.execute("DROP SERVER my_server CASCADE")
+        query.execute("DROP TABLE orders")
+        query.execute("REVOKE CREATE ON SCHEMA public FROM app")
+        query.execute("DROP ROLE app")
+    with catalog.connect(running.nodes[0].server) as node:
+        node.execute("DROP TABLE product")
+    assert "Look Ahead" in plan
+    assert "Storage Read Requests: 1" in plan
+    assert [rows[0][:2] for rows in changes] == [("server my_server", "wrapper")] * 2
+
+
+def split_statements(block: str) -> list[str]:
+    """The statements of a block, without what stands behind their semicolons."""
+    return re.split(r";.*\n", block)[:-1]
+
+
+def make_orders_of_start(running: Cluster) -> list[str]:
+    """Makes the table of start.md over two nodes; returns the plan of its join."""
+    (*_, block) = read_queries("start.md", "You set up several nodes")
+    there = re.search(r"^-- on both nodes: (.*)$", block, re.MULTILINE)
+    assert there is not None
     for node in running.nodes:
         with catalog.connect(node.server) as connection:
-            connection.execute("CREATE TABLE orders (id bigint PRIMARY KEY, total numeric)")
+            connection.execute(there[1].encode())
     with catalog.connect(running.query) as connection:
-        connection.execute(ORDERS.encode())
+        *statements, join = split_statements(block.replace(there[0] + "\n", ""))
+        for statement in statements:
+            connection.execute(statement.encode())
+        return [str(line) for (line,) in connection.execute(join.encode()).fetchall()]
+
+
+def test_a_table_over_two_nodes_whose_columns_come_and_go(running: Cluster) -> None:
+    plan = make_orders_of_start(running)
+    assert "Storage Read Requests: 2" in plan  # one of each node
+    (changes,) = read_queries("production.md", "Changes of the schema")
+    with catalog.connect(running.query) as connection:
         for change in changes.split(";\n")[:-1]:
             rows = connection.execute(change.encode())
             if rows.description:
                 assert [row[1] for row in rows] == [True, True]
-            connection.execute("INSERT INTO orders SELECT i, i FROM generate_series(1, 9) i")
+            row = "SELECT i, i, i FROM generate_series(200001, 200009) i"
+            connection.execute(f"INSERT INTO orders {row}".encode())
             (count,) = connection.execute("SELECT count(total) FROM orders").fetchone() or ()
-            assert count == 9
-            connection.execute("DELETE FROM orders")
+            assert count == 100009
+            connection.execute("DELETE FROM orders WHERE id > 200000")
+
+
+def test_nodes_of_examples_were_added_before() -> None:
+    """So that a reader can type the examples of tables.md in their order."""
+    added = set()
+    for block in re.findall(r"^```sql\n(.*?)^```$", TABLES.read_text(), re.M | re.DOTALL):
+        added |= set(re.findall(r"shuttle\.add_node\('(\w+)'", block))
+        assert set(re.findall(r"'(n(?:ode)?\d+)'", block)) <= added, block
+    assert len(added) == 4

@@ -5,19 +5,20 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Invoke, invoke
 from psycopg.conninfo import make_conninfo
-from typer.testing import CliRunner
 
-from pgshuttle import builds, catalog, cli, cluster, node_rates, plan_view, target
+from pgshuttle import builds, catalog, cluster, node_rates, plan_page, plan_view, target
 from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.state import Cluster
 
-Look = Callable[..., str]
 # looked up before each test gets a cache of its own
 SERVERS = {name: builds.find_pg_config(name) for name in ("15", "18")}
 JOIN = "SELECT i, name FROM generate_series(1, 500) i JOIN product ON id = i * 7"
@@ -36,16 +37,9 @@ def running(request: pytest.FixtureRequest, work_dir: Path) -> Iterator[Cluster]
 
 
 @pytest.fixture
-def look(running: Cluster) -> Look:
+def look(running: Cluster) -> Invoke:
     """Runs a command on that cluster."""
-
-    def run(command: str, *words: str, code: ExitCode = ExitCode.OK) -> str:
-        arguments = [command, "--dir", str(running.directory), *words]
-        done = CliRunner().invoke(cli.app, arguments)
-        assert done.exit_code == code, done.output
-        return done.output
-
-    return run
+    return partial(invoke, directory=running.directory)
 
 
 def read_findings(text: str) -> dict[tuple[str, str], dict[str, Any]]:
@@ -63,7 +57,7 @@ def make_tables(found: Cluster) -> None:
         query.execute("IMPORT FOREIGN SCHEMA public FROM SERVER node1 INTO public")
 
 
-def test_a_cluster_is_looked_at(running: Cluster, look: Look, work_dir: Path) -> None:
+def test_a_cluster_is_looked_at(running: Cluster, look: Invoke, work_dir: Path) -> None:
     make_tables(running)
     check_doctor(running, look)
     check_doctor_of_a_user(running, look)
@@ -73,7 +67,7 @@ def test_a_cluster_is_looked_at(running: Cluster, look: Look, work_dir: Path) ->
     check_doctor_sees_icu(running, look)
 
 
-def check_doctor(running: Cluster, look: Look) -> None:
+def check_doctor(running: Cluster, look: Invoke) -> None:
     found = read_findings(look("doctor", "--json"))
     assert found["node1", "reachable"]["level"] == "ok"
     assert found["fdw_node1", "reachable"]["level"] == "ok"
@@ -104,10 +98,10 @@ def check_doctor(running: Cluster, look: Look) -> None:
     found = read_findings(look("doctor", "--json", code=ExitCode.FAILED))
     assert found["node1", "reachable"]["level"] == "error"
     with catalog.connect(running.query) as query:
-        catalog.define_server(query, "node1", "shuttle", proxy_port(running))
+        catalog.define_server(query, "node1", "shuttle", running.nodes[0].front.port)
 
 
-def check_doctor_of_a_user(running: Cluster, look: Look) -> None:
+def check_doctor_of_a_user(running: Cluster, look: Invoke) -> None:
     with catalog.connect(running.query) as query:
         query.execute("CREATE ROLE clerk LOGIN")
         query.execute("GRANT USAGE ON FOREIGN SERVER node1 TO clerk")
@@ -127,19 +121,18 @@ def check_doctor_of_a_user(running: Cluster, look: Look) -> None:
     assert refused == "pgshuttle: permission denied for view pg_user_mappings\n"
 
 
-def proxy_port(running: Cluster) -> int:
-    """Where the query node reaches the node."""
-    front = running.nodes[0].proxy
-    assert front is not None
-    return front.port
-
-
-def check_explain(look: Look, work_dir: Path) -> None:
+def check_explain(look: Invoke, work_dir: Path) -> None:
     page = work_dir / "plan.html"
     printed = look("explain", JOIN, "--html", str(page))
     assert "Look Ahead" in printed
     assert "Storage Read Requests: 1" in printed
-    assert "Look Ahead" in page.read_text()
+    html = page.read_text()
+    assert "Look Ahead" in html
+    assert f"database {catalog.DATABASE} of " in html
+    assert re.search(r"<p class=.faint.>20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC, ", html)
+    scan = re.search(r">Foreign Scan product +(\w+) ", printed.replace("└ ", ">"))
+    assert scan is not None
+    assert scan[1] == "node1"
     plan = json.loads(look("explain", JOIN, "--json", "--set", "shuttle.enable_batched_join=off"))
     assert "Look Ahead" not in json.dumps(plan)
     look("explain", "DELETE FROM product")
@@ -170,7 +163,7 @@ def check_other_encodings(running: Cluster) -> None:
     assert b"####" in done.stdout
 
 
-def check_doctor_sees_icu(running: Cluster, look: Look) -> None:
+def check_doctor_sees_icu(running: Cluster, look: Invoke) -> None:
     with catalog.connect(running.nodes[0].server) as node:
         node.execute(
             "CREATE DATABASE sorted TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'de'"
@@ -182,7 +175,7 @@ def check_doctor_sees_icu(running: Cluster, look: Look) -> None:
     assert ("node1", "statistics") not in found  # its table is not in this database
 
 
-def check_top(running: Cluster, look: Look) -> None:
+def check_top(running: Cluster, look: Invoke) -> None:
     rates = json.loads(look("top", "--count", "1", "--interval", "0.1", "--json"))
     assert [rate["server"] for rate in rates] == ["node1"]
     assert "node1" in look("top", "--count", "1", "--interval", "0.1")
@@ -199,7 +192,7 @@ def test_time_below_what_is_never_executed() -> None:
     scan = {"Node Type": "Foreign Scan", "Actual Total Time": 3.0, "Actual Loops": 2}
     append = {"Node Type": "Append", "Actual Total Time": 0.0, "Actual Loops": 0, "Plans": [scan]}
     routed = {"Node Type": "Custom Scan", "Actual Total Time": 7.0, "Actual Loops": 1}
-    lines = list(plan_view.list_lines({**routed, "Plans": [append]}))
+    lines = list(plan_view.list_lines({**routed, "Plans": [append]}, {}))
     assert [line.own_ms for line in lines] == [1.0, 0.0, 6.0]
 
 
@@ -210,11 +203,9 @@ def test_nothing_is_there(monkeypatch: pytest.MonkeyPatch, work_dir: Path) -> No
         target.find_target(None, work_dir / "none")
     monkeypatch.setenv("PGHOST", str(work_dir))
     assert target.find_target(None, None).dsn == ""
-    result = CliRunner().invoke(cli.app, ["doctor"])
-    assert result.exit_code == ExitCode.NOT_RUNNING
-    assert "pgshuttle up" in result.output
-    result = CliRunner().invoke(cli.app, ["explain", "--dsn", "nonsense", "SELECT 1"])
-    assert "no connection string" in result.output
+    assert "pgshuttle up" in invoke("doctor", code=ExitCode.NOT_RUNNING)
+    refused = invoke("explain", "--dsn", "nonsense", "SELECT 1", code=ExitCode.USAGE)
+    assert "no connection string" in refused
 
 
 PLAN: dict[str, Any] = {
@@ -226,7 +217,8 @@ PLAN: dict[str, Any] = {
         "Plans": [
             {"Node Type": "Seq Scan", "Relation Name": "a", "Actual Total Time": 1.0}
             | {"Actual Rows": 4, "Actual Loops": 1},
-            {"Node Type": "Foreign Scan", "Relation Name": "<b>", "Actual Total Time": 2.0}
+            {"Node Type": "Foreign Scan", "Relation Name": "<b>", "Schema": "public"}
+            | {"Actual Total Time": 2.0}
             | {"Actual Rows": 1, "Actual Loops": 4, "Storage Read Requests": 2},
         ],
     },
@@ -236,10 +228,39 @@ PLAN: dict[str, Any] = {
 
 
 def test_lines_of_a_plan() -> None:
-    top, here, there = plan_view.list_lines(PLAN["Plan"])
+    lines = list(plan_view.list_lines(PLAN["Plan"], {'public."<b>"': "far"}))
+    top, here, there = lines
     assert top.own_ms == 1.0  # 10 - 1 - 4 x 2
-    assert (here.depth, here.requests) == (1, None)
+    assert (here.tree, here.requests, here.node) == ("├ ", None, "")
     assert (there.rows, there.own_ms, there.requests) == (4, 8.0, 2)
+    assert (there.tree, there.node) == ("└ ", "far")
+    shares = plan_view.Shares.of(lines)
+    assert [shares.of_time(line) for line in lines] == [0.1, 0.1, 0.8]
+    assert [shares.of_requests(line) for line in lines] == [0, 0, 1]
+
+
+def test_branches_of_a_plan() -> None:
+    """Only what comes last below its node has a corner; lines go on beside what is deeper."""
+    leaf = {"Node Type": "Seq Scan"}
+    inner = {"Node Type": "Append", "Plans": [leaf, leaf]}
+    join = {"Node Type": "Nested Loop", "Plans": [inner, inner]}
+    lines = plan_view.list_lines({"Node Type": "Sort", "Plans": [join]}, {})
+    trees = ["", "└ ", "  ├ ", "  │ ├ ", "  │ └ ", "  └ ", "    ├ ", "    └ "]
+    assert [line.tree for line in lines] == trees
+
+
+def test_servers_of_scans() -> None:
+    """What EXPLAIN tells, then the table, then the first table of a join on the server."""
+    servers = {"public.a": "one", 'public."B"': "two"}
+    scan = {"Node Type": "Foreign Scan", "Schema": "public"}
+    for node, server in (
+        ({**scan, "Relation Name": "a", "Storage Node": "told"}, "told"),
+        ({**scan, "Relation Name": "B"}, "two"),
+        ({**scan, "Relations": "((public.a) INNER JOIN (public.c x)) LEFT JOIN (public.d)"}, "one"),
+        ({**scan, "Relation Name": "c"}, ""),
+        ({"Node Type": "Custom Scan", "Node": "n2"}, "n2"),
+    ):
+        assert plan_view.find_server(node, servers) == server
 
 
 def test_lines_of_tables_that_are_written() -> None:
@@ -251,8 +272,8 @@ def test_lines_of_tables_that_are_written() -> None:
     }
     source = {"Node Type": "Result", "Actual Total Time": 1.0, "Actual Loops": 1}
     node = {"Node Type": "ModifyTable", "Written Tables": [written], "Plans": [source]}
-    top, table, below = plan_view.list_lines(node)
-    assert (table.depth, table.name, table.requests) == (1, "Foreign Insert on t3", 1)
+    top, table, below = plan_view.list_lines(node, {})
+    assert (table.tree, table.name, table.requests) == ("├ ", "Foreign Insert on t3", 1)
     assert table.details == {"Storage Write Requests": 7}
     assert (top.requests, below.name) == (None, "Result")
 
@@ -265,8 +286,14 @@ def test_bars() -> None:
 
 
 def test_a_page_shows_what_it_is_given_and_loads_nothing() -> None:
-    page = plan_view.write_page("SELECT '<script>'", PLAN)
+    taken = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
+    origin = plan_page.Origin("SELECT '<script>'", taken, "database <d>")
+    page = plan_page.write_page(origin, PLAN, {'public."<b>"': "<far>"})
     assert "<script>" not in page
-    assert "Foreign Scan &lt;b&gt;" in page
-    assert "Storage Read Requests: 2" in re.sub("<[^>]*>", "", page)
+    assert "2030-01-02 03:04:05 UTC, database &lt;d&gt;" in page
+    assert '<pre class="query">SELECT &#x27;&lt;script&gt;&#x27;</pre>' in page
+    assert "└ Foreign Scan &lt;b&gt;</td><td>&lt;far&gt;</td>" in page
+    assert "--part: 0.800" in page
+    assert plan_view.SCALE in page
+    assert "<dt>Storage Read Requests</dt><dd>2</dd>" in page
     assert "http" not in page

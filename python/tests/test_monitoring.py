@@ -19,7 +19,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from conftest import short_directory, small_cluster
+from conftest import make_orders, short_directory, small_cluster
 
 from pgshuttle import catalog, cluster
 from pgshuttle.state import Cluster
@@ -28,24 +28,13 @@ MONITORING = Path(__file__).resolve().parents[2] / "monitoring"
 EXPORTER = "prometheus-postgres-exporter"
 TIMEOUT_S = 60.0
 METRIC = re.compile(r"\bshuttle_\w+")
-THERE = "CREATE TABLE orders (id bigint PRIMARY KEY, total numeric)"
-HERE = """
-CREATE TABLE orders (id bigint, total numeric) PARTITION BY HASH (id);
-CREATE FOREIGN TABLE orders_0 PARTITION OF orders FOR VALUES WITH (MODULUS 2, REMAINDER 0)
-    SERVER node1 OPTIONS (table_name 'orders');
-CREATE FOREIGN TABLE orders_1 PARTITION OF orders FOR VALUES WITH (MODULUS 2, REMAINDER 1)
-    SERVER node2 OPTIONS (table_name 'orders');
-"""
 INSERT = "INSERT INTO orders SELECT i, i FROM generate_series(%s::int, %s::int) AS i"
 
 
 def set_up(made: Cluster) -> None:
     """Makes a table over two nodes, and what the exporter needs, twice: that may be repeated."""
-    for node in made.nodes:
-        with catalog.connect(node.server) as connection:
-            connection.execute(THERE.encode())
+    make_orders(made)
     with catalog.connect(made.query) as connection:
-        connection.execute(HERE.encode())
         for _ in range(2):
             script = (MONITORING / "setup.sql").read_text().replace("\\set ON_ERROR_STOP on", "")
             connection.execute(script.encode())

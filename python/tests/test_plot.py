@@ -12,8 +12,27 @@ def test_tables_have_a_row_for_each_point() -> None:
     # join: 2 outer sides x (4 batch sizes, 2 guests, 3 others); 4 of the big table; 2 of one row
     assert printing.make_others_table(found.points).row_count == 24
     assert printing.make_headline_table(found.points[:3]).row_count == 3
-    # hops, round trips, requests, without delay; big table, guest, one row
-    assert printing.make_claims_table(found.claims).row_count == 8 + 2 + 2 + 3 + 3
+
+
+def test_claims_that_were_missed_come_first_and_others_are_one_row() -> None:
+    kept = synthetic.make_results().claims
+    (row,) = zip(
+        *(column.cells for column in printing.make_claims_table(kept).columns), strict=True
+    )
+    assert row[0] == "all"
+    assert row[4] == f"ok ({len(kept)} of {len(kept)})"
+    found = synthetic.make_results(factor=3.0).claims
+    table = printing.make_claims_table(found)
+    names, verdicts = (list(table.columns[number].cells) for number in (0, 4))
+    assert names[-1] == "all others"
+    assert str(verdicts[-1]).startswith("ok (")
+    assert all("MISSED" in str(verdict) for verdict in verdicts[:-1])
+    parts = [
+        max(claim.part for claim in found if claim.family == name and claim.part is not None)
+        for name in names[:-1]
+    ]
+    assert parts == sorted(parts, reverse=True)
+    assert len(set(names)) == len(names) == 1 + len({c.family for c in found if c.ok is False})
 
 
 def test_labels_are_moved_apart() -> None:

@@ -120,6 +120,13 @@ static const SwitchDefinition switches[] = {
 		.flags = GUC_EXPLAIN,
 	},
 	{
+		.name = "shuttle.enable_subquery_joins",
+		.help = "Enables joins with groups instead of subqueries that compute an aggregate for each row.",
+		.value = &shuttle_settings.enable_subquery_joins,
+		.initial = true,
+		.flags = GUC_EXPLAIN,
+	},
+	{
 		.name = "shuttle.enable_write_behind",
 		.help = "Enables not waiting for the INSERTs of a function if their row count is known.",
 		.value = &shuttle_settings.enable_write_behind,
@@ -267,6 +274,15 @@ static const NumberDefinition numbers[] = {
 		.initial = 5000,
 		.min = 0,
 		.max = INT_MAX,
+		.flags = GUC_UNIT_MS,
+	},
+	{
+		.name = "shuttle.failover_wait",
+		.help = "Sets how long to try to connect to storage nodes with several hosts while none of these can be had; 0 turns that off.",
+		.value = &shuttle_settings.failover_wait_ms,
+		.initial = 10000,
+		.min = 0,
+		.max = INT_MAX / 2,
 		.flags = GUC_UNIT_MS,
 	},
 	{

@@ -144,8 +144,10 @@ eclass_member_iterator_next(EquivalenceMemberIterator *it)
 	return list_nth_node(EquivalenceMember, it->members, it->next++);
 }
 
-/* 18 has CompareType beside btree strategies. */
+/* 18 has CompareType beside btree strategies, and more than btree in the lookup of
+ * what an operator compares. */
 #define COMPARE_LT BTLessStrategyNumber
+#define get_op_index_interpretation get_op_btree_interpretation
 #endif
 
 /* Range table indexes below a node of a join tree, but for joins' own. */

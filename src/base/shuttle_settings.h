@@ -31,6 +31,7 @@ typedef struct ShuttleSettings
 	bool		enable_router;
 	bool		enable_shipped_calls;
 	bool		enable_storage_aggregate;
+	bool		enable_subquery_joins;
 	bool		enable_write_behind;
 	bool		enable_write_buffer;
 	bool		debug_find_by_key;
@@ -52,6 +53,7 @@ typedef struct ShuttleSettings
 	int			write_buffer_size_kb;
 	int			idle_timeout_s;
 	int			commit_wait_ms;
+	int			failover_wait_ms;
 	int			deadlock_timeout_ms;
 	int			recovery_interval_s;
 	int			record_retention_s;

@@ -14,6 +14,7 @@
 static const char *const names[] = {
 	[SHUTTLE_WAIT_HOST_NAME] = "ShuttleHostName",
 	[SHUTTLE_WAIT_CONNECT] = "ShuttleConnect",
+	[SHUTTLE_WAIT_PAUSE] = "ShuttlePaused",
 	[SHUTTLE_WAIT_READ] = "ShuttleRead",
 	[SHUTTLE_WAIT_WRITE] = "ShuttleWrite",
 	[SHUTTLE_WAIT_COMMIT] = "ShuttleCommit",

@@ -7,6 +7,7 @@
 #define SHUTTLE_CLUSTER_INTERNAL_H
 
 #include "nodes/parsenodes.h"
+#include "utils/array.h"
 
 #include "cluster/shuttle_cluster.h"
 
@@ -27,6 +28,10 @@ extern List *shuttle_server_tables_lock(Oid serverid);
 
 /* All servers of our wrapper, by name. */
 extern List *shuttle_server_list(void);
+
+/* The servers with these names, in their order, each once. Errors: a null;
+ * as of shuttle_server_find(). */
+extern List *shuttle_server_find_all(ArrayType *names);
 
 /* Registers the callbacks of commit.c with storage/. */
 extern void shuttle_commit_init(void);

@@ -181,8 +181,8 @@ extern bool shuttle_recovery_is_others(const PreparedTransaction *prepared,
  * position. Never raises. */
 extern bool shuttle_is_replicated(XLogRecPtr lsn);
 
-/* Waits until they have all commit records that can be seen now; false: not in
- * time. */
+/* Waits until they confirm that they follow this server now, and so have all commit
+ * records that can be seen; false: not in time. */
 extern bool shuttle_await_standbys(int limit_ms);
 
 /* ---- commit.c */

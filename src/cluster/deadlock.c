@@ -31,7 +31,6 @@
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "catalog/pg_type.h"
-#include "common/hashfn.h"
 #include "foreign/foreign.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
@@ -47,7 +46,6 @@
 #include "cluster/deadlock_internal.h"
 
 #define LOOK_AGAIN_US 20000
-#define LOOKS_FOR_YOUNGER 2
 #define LOOK_WAIT_MS 1500
 #define SILENCE_MS 10000
 
@@ -76,32 +74,6 @@
 
 #define EDGE_COLUMNS 5
 
-/* A session of any server. */
-typedef struct Session
-{
-	uint64		system_identifier;
-	int			pid;
-	int64		start;			/* start of its transaction in us; 0: not
-								 * known */
-	uint32		number;			/* local transaction number */
-} Session;
-
-typedef struct Edge
-{
-	Session		waiter;
-	Session		blocker;
-	bool		on_node;		/* the waiter is a query node's session and
-								 * waits for a node */
-	const char *server;			/* server with the lock; NULL: this one */
-} Edge;
-
-/* One look at everything. */
-typedef struct Look
-{
-	List	   *edges;			/* of Edge */
-	bool		is_over;		/* the wait ended meanwhile */
-} Look;
-
 /* A server to ask. */
 typedef struct Asked
 {
@@ -109,7 +81,7 @@ typedef struct Asked
 	Oid			userid;
 	const char *name;
 	struct KeptSide *kept;
-	Look	   *look;
+	ShuttleLockLook *look;
 	bool		waits;			/* this session waits there for a session's
 								 * lock */
 	bool		by_prepared;	/* it waits for a prepared transaction's lock */
@@ -127,44 +99,17 @@ typedef struct KeptSide
 static List *kept_sides = NIL;
 static LocalTransactionId kept_lxid = InvalidLocalTransactionId;
 
-/*
- * A cycle that younger sessions should have ended, and how often it was seen.
- */
-static uint32 seen_cycle = 0;
-static int	nseen = 0;
-
-static Look *look_at(List *all, bool and_here, List *waited);
+static ShuttleLockLook *look_at(List *all, bool and_here, List *waited);
 static List *who_is_waited_for(List *all);
 static void recover_prepared(List *all);
-static List *find_cycle(const Look *look, Session me, bool with_younger);
-static bool is_overdue(const Look *look, List *cycle);
-static Look *common_edges(const Look *first, const Look *second);
 static void raise_deadlock(List *cycle);
 
 /* ---- sessions and edges */
 
-/* Compares transactions only if both are known: a prepared transaction may be
- * left over from an earlier process with the same PID. */
-static bool
-same_session(Session a, Session b)
-{
-	return a.system_identifier == b.system_identifier && a.pid == b.pid &&
-		(a.start == 0 || b.start == 0 || (a.start == b.start && a.number == b.number));
-}
-
-static bool
-same_edge(const Edge *a, const Edge *b)
-{
-	return same_session(a->waiter, b->waiter) && same_session(a->blocker, b->blocker) &&
-		a->waiter.start == b->waiter.start && a->waiter.number == b->waiter.number &&
-		a->blocker.start == b->blocker.start && a->blocker.number == b->blocker.number &&
-		a->server == b->server;
-}
-
-static Session
+static ShuttleLockSession
 my_session(void)
 {
-	Session		me = {
+	ShuttleLockSession me = {
 		.system_identifier = GetSystemIdentifier(),
 		.pid = MyProcPid,
 		.start = GetCurrentTransactionStartTimestamp() +
@@ -178,7 +123,7 @@ my_session(void)
 /* Parses a session's identity from an application_name or GID; false: there is
  * none. */
 static bool
-read_name(const char *name, Session *session)
+read_name(const char *name, ShuttleLockSession *session)
 {
 	for (const char *at = name; at != NULL && *at != '\0'; at++)
 	{
@@ -204,7 +149,7 @@ static void
 take_edge(void *arg, const ShuttleRow *row)
 {
 	Asked	   *asked = arg;
-	Edge	   *edge = palloc0_object(Edge);
+	ShuttleLockEdge *edge = palloc0_object(ShuttleLockEdge);
 	uint64		server = strtoull(row->values[0], NULL, 10);
 	bool		is_mine;
 	bool		is_known;
@@ -212,13 +157,13 @@ take_edge(void *arg, const ShuttleRow *row)
 	edge->server = asked->name;
 	edge->on_node = read_name(row->values[2], &edge->waiter);
 	if (!edge->on_node)
-		edge->waiter = (Session)
+		edge->waiter = (ShuttleLockSession)
 	{
 		.system_identifier = server,.pid = atoi(row->values[1])
 	};
 	is_known = read_name(row->values[4], &edge->blocker);
 	if (!is_known)
-		edge->blocker = (Session)
+		edge->blocker = (ShuttleLockSession)
 	{
 		.system_identifier = server,.pid = atoi(row->values[3])
 	};
@@ -227,7 +172,7 @@ take_edge(void *arg, const ShuttleRow *row)
 	 * a prepared transaction of unknown origin is no edge: its session is
 	 * gone
 	 */
-	is_mine = edge->on_node && same_session(edge->waiter, my_session());
+	is_mine = edge->on_node && shuttle_same_session(edge->waiter, my_session());
 	if (atoi(row->values[3]) == 0)
 		asked->by_prepared = asked->by_prepared || is_mine;
 	if (is_known || atoi(row->values[3]) != 0)
@@ -241,7 +186,7 @@ take_edge(void *arg, const ShuttleRow *row)
  * Adds edges for local locks. A parallel worker waits on its leader's behalf.
  */
 static void
-add_edges_here(Look *look)
+add_edges_here(ShuttleLockLook *look)
 {
 	LockData   *locks = GetLockStatusData();
 	uint64		server = GetSystemIdentifier();
@@ -260,7 +205,7 @@ add_edges_here(Look *look)
 						  &blockers, NULL, &nblockers);
 		for (int k = 0; k < nblockers; k++)
 		{
-			Edge	   *edge = palloc0_object(Edge);
+			ShuttleLockEdge *edge = palloc0_object(ShuttleLockEdge);
 
 			edge->waiter.system_identifier = edge->blocker.system_identifier = server;
 			edge->waiter.pid = lock->leaderPid;
@@ -326,10 +271,10 @@ add_asked(List *all, Oid serverid, Oid userid)
  * NIL: look to the end. A host that does not respond is not asked for a while,
  * or it would cost each look its full time.
  */
-static Look *
+static ShuttleLockLook *
 look_at(List *all, bool and_here, List *waited)
 {
-	Look	   *look = palloc0_object(Look);
+	ShuttleLockLook *look = palloc0_object(ShuttleLockLook);
 	ShuttleOutsideRun *runs = palloc0_array(ShuttleOutsideRun, Max(1, list_length(all)));
 	TimestampTz start = GetCurrentTimestamp();
 	ListCell   *cell;
@@ -360,9 +305,15 @@ look_at(List *all, bool and_here, List *waited)
 	{
 		const ShuttleOutsideRun *run = &runs[foreach_current_index(cell)];
 
-		if (!look->is_over && !run->ok && strcmp(run->sqlstate, "57014") == 0)
+		if (look->is_over || run->ok)
+			continue;
+		if (strcmp(run->sqlstate, "57014") == 0)
 			((Asked *) lfirst(cell))->kept->silent_until =
 				TimestampTzPlusMilliseconds(GetCurrentTimestamp(), SILENCE_MS);
+
+		/* The worker notices if a standby takes its place. */
+		if (shuttle_commit_record_lasts(list_make1_oid(run->serverid)))
+			shuttle_recovery_wanted(true);
 	}
 	return look;
 }
@@ -372,15 +323,16 @@ look_at(List *all, bool and_here, List *waited)
 static List *
 look_everywhere(List *all, List *waited)
 {
-	Look	   *look = look_at(all, true, waited);
-	Look	   *again;
+	ShuttleLockLook *look = look_at(all, true, waited);
+	ShuttleLockLook *again;
 	bool		with_younger = false;
 
 	if (look->is_over)
 		return NIL;
-	if (find_cycle(look, my_session(), false) == NIL)
+	if (shuttle_deadlock_cycle(look, my_session(), false) == NIL)
 	{
-		with_younger = is_overdue(look, find_cycle(look, my_session(), true));
+		with_younger = shuttle_deadlock_is_overdue(look, my_session(),
+												   shuttle_deadlock_cycle(look, my_session(), true));
 		if (!with_younger)
 			return NIL;
 	}
@@ -388,7 +340,7 @@ look_everywhere(List *all, List *waited)
 	pg_usleep(LOOK_AGAIN_US);
 	again = look_at(all, true, waited);
 	return again->is_over ? NIL :
-		find_cycle(common_edges(look, again), my_session(), with_younger);
+		shuttle_deadlock_cycle(shuttle_deadlock_common_edges(look, again), my_session(), with_younger);
 }
 
 void
@@ -463,118 +415,6 @@ recover_prepared(List *all)
 	}
 }
 
-/* ---- judging */
-
-static Look *
-common_edges(const Look *first, const Look *second)
-{
-	Look	   *common = palloc0_object(Look);
-	ListCell   *cell;
-	ListCell   *again;
-
-	foreach(cell, first->edges)
-	{
-		foreach(again, second->edges)
-		{
-			if (same_edge(lfirst(cell), lfirst(again)))
-			{
-				common->edges = lappend(common->edges, lfirst(cell));
-				break;
-			}
-		}
-	}
-	return common;
-}
-
-/* True for a session that should give up before this one. */
-static bool
-is_younger(const Look *look, Session session, Session me)
-{
-	ListCell   *cell;
-
-	if (same_session(session, me))
-		return false;
-	foreach(cell, look->edges)
-	{
-		const Edge *edge = lfirst(cell);
-
-		if (!edge->on_node || !same_session(edge->waiter, session))
-			continue;
-		if (edge->waiter.start != me.start)
-			return edge->waiter.start > me.start;
-		if (session.system_identifier != me.system_identifier)
-			return session.system_identifier > me.system_identifier;
-		return session.pid > me.pid;
-	}
-	return false;
-}
-
-/* True if this session has seen a cycle so often that all younger sessions had
- * time to end it. */
-static bool
-is_overdue(const Look *look, List *cycle)
-{
-	uint32		hash = 0;
-	int			nyounger = 0;
-	ListCell   *cell;
-
-	foreach(cell, cycle)
-	{
-		const Edge *edge = lfirst(cell);
-
-		hash = hash_combine(hash, hash_bytes((const unsigned char *) &edge->waiter.pid,
-											 sizeof(edge->waiter.pid)));
-		hash = hash_combine(hash, edge->waiter.number);
-		if (is_younger(look, edge->waiter, my_session()))
-			nyounger++;
-	}
-	nseen = cycle != NIL && hash == seen_cycle ? nseen + 1 : 1;
-	seen_cycle = hash;
-	return cycle != NIL && nseen > LOOKS_FOR_YOUNGER * nyounger;
-}
-
-/*
- * A cycle through this session, as a list of edges beginning with its own, or
- * NIL. Unless with_younger, only cycles without younger sessions.
- * Breadth-first; came_by remembers the edge before each edge.
- */
-static List *
-find_cycle(const Look *look, Session me, bool with_younger)
-{
-	int			nedges = list_length(look->edges);
-	int		   *came_by = palloc_array(int, Max(1, nedges));	/* edge -> previous edge */
-	int		   *queue = palloc_array(int, Max(1, nedges));
-	bool	   *seen = palloc0_array(bool, Max(1, nedges));
-	int			nqueued = 0;
-
-	for (int next = -1; next < nqueued; next++)
-	{
-		Session		at = next < 0 ? me :
-			((Edge *) list_nth(look->edges, queue[next]))->blocker;
-
-		for (int i = 0; i < nedges; i++)
-		{
-			const Edge *edge = list_nth(look->edges, i);
-
-			if (seen[i] || !same_session(edge->waiter, at) ||
-				(!with_younger && is_younger(look, edge->blocker, me)))
-				continue;
-			seen[i] = true;
-			came_by[i] = next < 0 ? -1 : queue[next];
-			queue[nqueued++] = i;
-			if (same_session(edge->blocker, me))
-			{
-				List	   *cycle = NIL;
-
-				for (int back = i; back >= 0; back = came_by[back])
-					cycle = lcons(list_nth(look->edges, back), cycle);
-				return cycle;
-			}
-		}
-	}
-	return NIL;
-}
-
 static void
 raise_deadlock(List *cycle)
 {
@@ -584,7 +424,7 @@ raise_deadlock(List *cycle)
 	initStringInfo(&detail);
 	foreach(cell, cycle)
 	{
-		const Edge *edge = lfirst(cell);
+		const ShuttleLockEdge *edge = lfirst(cell);
 
 		if (detail.len > 0)
 			appendStringInfoChar(&detail, '\n');

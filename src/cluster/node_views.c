@@ -28,7 +28,7 @@ static const char *const state_names[] = {
 	[SHUTTLE_NODE_LOST] = "lost",
 };
 
-#define NNODE_COLUMNS 10
+#define NNODE_COLUMNS 12
 
 SHUTTLE_SQL_FUNCTION(shuttle_node_connections);
 SHUTTLE_SQL_FUNCTION(shuttle_node_counts);
@@ -78,6 +78,8 @@ put_connection(ReturnSetInfo *result, const ShuttleNodeInfo *info)
 		Float8GetDatum(info->least_trip_ms),
 		Float8GetDatum(info->mean_trip_ms),
 		TimestampTzGetDatum(info->since),
+		CStringGetTextDatum(info->is_standby ? "standby" : "primary"),
+		Int64GetDatum(info->timeline),
 	};
 	bool		nulls[NNODE_COLUMNS] = {
 		[3] = info->address[0] == '\0',
@@ -85,6 +87,8 @@ put_connection(ReturnSetInfo *result, const ShuttleNodeInfo *info)
 		[6] = info->version == 0,
 		[7] = info->least_trip_ms < 0,
 		[8] = info->mean_trip_ms < 0,
+		[10] = info->version == 0,
+		[11] = info->timeline == 0,
 	};
 
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);

@@ -143,7 +143,8 @@ shuttle_recovery_look(List *nodes, int limit_ms)
 	hold_back(nodes);
 }
 
-/* Nothing is committed by a record that a promoted standby would not have. */
+/* Nothing is committed by a record that a promoted standby would not have, nor rolled
+ * back by a server that a standby has replaced, before it knows. */
 static void
 hold_back(List *nodes)
 {
@@ -158,7 +159,7 @@ hold_back(List *nodes)
 		{
 			PreparedTransaction *prepared = lfirst(inner);
 
-			if (prepared->fate != FATE_COMMIT)
+			if (prepared->fate != FATE_COMMIT && prepared->fate != FATE_ROLL_BACK)
 				continue;
 			if (!asked && shuttle_await_standbys(STANDBYS_MS))
 				return;

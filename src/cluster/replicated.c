@@ -5,12 +5,15 @@
  * A commit waits for them, but a cancel or a shutdown ends the wait, and the
  * server then takes the transaction for committed. Nodes must not: a standby
  * that is promoted would not know of it, and roll back what other nodes still
- * have prepared.
+ * have prepared. Nor may they be told to roll back by a server in whose place a standby
+ * was promoted, and which does not know of it yet: that standby has later records.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "access/xlog.h"
+#include "access/xloginsert.h"
+#include "catalog/pg_control.h"
 #include "miscadmin.h"
 #include "replication/syncrep.h"
 #include "replication/walsender.h"
@@ -37,11 +40,28 @@ shuttle_is_replicated(XLogRecPtr lsn)
 	return replicated;
 }
 
-/* A commit record is flushed before anyone can see it. */
+/*
+ * Writes a record that does nothing. Whoever confirms it follows this server now, and
+ * has all that was committed before.
+ */
+static XLogRecPtr
+write_nothing(void)
+{
+	char		nothing = 0;
+	XLogRecPtr	lsn;
+
+	XLogBeginInsert();
+	XLogRegisterData(&nothing, sizeof(nothing));
+	lsn = XLogInsert(RM_XLOG_ID, XLOG_NOOP);
+	XLogFlush(lsn);
+	return lsn;
+}
+
 bool
 shuttle_await_standbys(int limit_ms)
 {
-	XLogRecPtr	lsn = GetFlushRecPtr(NULL);
+	XLogRecPtr	lsn = max_wal_senders > 0 && shuttle_sync_standbys_defined() ?
+		write_nothing() : InvalidXLogRecPtr;
 	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), limit_ms);
 
 	while (!shuttle_is_replicated(lsn))

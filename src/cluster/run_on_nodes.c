@@ -11,12 +11,10 @@
 #include "postgres.h"
 
 #include "catalog/pg_foreign_server.h"
-#include "catalog/pg_type.h"
 #include "foreign/foreign.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 
@@ -29,7 +27,6 @@
 
 SHUTTLE_SQL_FUNCTION(shuttle_run_on_nodes);
 
-static List *named_servers(ArrayType *names);
 static void prepare_run(ShuttleOutsideRun *run, Oid serverid);
 static void put_run(ReturnSetInfo *result, const ShuttleOutsideRun *run);
 
@@ -46,7 +43,7 @@ shuttle_run_on_nodes(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		return (Datum) 0;
 	servers = PG_ARGISNULL(1) ? shuttle_server_list() :
-		named_servers(PG_GETARG_ARRAYTYPE_P(1));
+		shuttle_server_find_all(PG_GETARG_ARRAYTYPE_P(1));
 	runs = palloc0_array(ShuttleOutsideRun, Max(1, list_length(servers)));
 	foreach(cell, servers)
 		prepare_run(&runs[foreach_current_index(cell)], lfirst_oid(cell));
@@ -56,28 +53,6 @@ shuttle_run_on_nodes(PG_FUNCTION_ARGS)
 	for (int i = 0; i < list_length(servers); i++)
 		put_run(result, &runs[i]);
 	return (Datum) 0;
-}
-
-static List *
-named_servers(ArrayType *names)
-{
-	List	   *servers = NIL;
-	Datum	   *values;
-	bool	   *nulls;
-	int			nvalues;
-
-	deconstruct_array(names, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR,
-					  &values, &nulls, &nvalues);
-	for (int i = 0; i < nvalues; i++)
-	{
-		if (nulls[i])
-			ereport(ERROR,
-					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("name of a server must not be null")));
-		servers = list_append_unique_oid(servers,
-										 shuttle_server_find(NameStr(*DatumGetName(values[i]))));
-	}
-	return servers;
 }
 
 /* Missing privileges are reported in the server's row, like a failure. */

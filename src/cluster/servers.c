@@ -9,8 +9,12 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "catalog/pg_foreign_server.h"
+#include "catalog/pg_type.h"
 #include "foreign/foreign.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
 
+#include "base/shuttle_compat.h"
 #include "cluster/cluster_internal.h"
 
 #define OUR_WRAPPER "shuttle"
@@ -29,6 +33,28 @@ shuttle_server_find(const char *name)
 				 errhint("shuttle.adopt_server() moves a server of postgres_fdw to the wrapper \"%s\".",
 						 OUR_WRAPPER)));
 	return server->serverid;
+}
+
+List *
+shuttle_server_find_all(ArrayType *names)
+{
+	List	   *servers = NIL;
+	Datum	   *values;
+	bool	   *nulls;
+	int			nvalues;
+
+	deconstruct_array(names, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR,
+					  &values, &nulls, &nvalues);
+	for (int i = 0; i < nvalues; i++)
+	{
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("name of a server must not be null")));
+		servers = list_append_unique_oid(servers,
+										 shuttle_server_find(NameStr(*DatumGetName(values[i]))));
+	}
+	return servers;
 }
 
 List *

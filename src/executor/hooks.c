@@ -107,6 +107,7 @@ run_utility(SHUTTLE_UTILITY_PARAMETERS)
 			shuttle_write_behind_call(call_routine, SHUTTLE_UTILITY_ARGUMENTS);
 			break;
 		case T_CopyStmt:
+			pstmt = shuttle_other_writes_thaw(pstmt);
 			if (castNode(CopyStmt, pstmt->utilityStmt)->is_from)
 				shuttle_reference_change_run(previous_utility, SHUTTLE_UTILITY_ARGUMENTS);
 			else

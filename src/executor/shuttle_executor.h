@@ -189,10 +189,12 @@ extern void shuttle_remote_default_attach(ModifyTable *plan, List *named);
 /*
  * Attaches the clause to a finished plan. Its Vars belong to relation target
  * and to exclRelIndex; parameters: the expressions of its PARAM_EXTERNs, from
- * 1.
+ * 1; row_values: those of the PARAM_EXTERNs after these, evaluated for each row,
+ * with Vars of exclRelIndex.
  */
 extern void shuttle_on_conflict_attach(ModifyTable *plan, OnConflictExpr *clause,
-									   Index target, List *parameters);
+									   Index target, List *parameters,
+									   List *row_values);
 
 /* Raises an error for DO UPDATE if the local table has triggers that should
  * fire. */

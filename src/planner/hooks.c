@@ -19,7 +19,7 @@
 #include "planner/join/join.h"
 #include "planner/join/node_joins.h"
 #include "planner/join/reference_copies.h"
-#include "planner/place/place.h"
+#include "planner/finished_plan/finished_plan.h"
 #include "planner/scan/scan.h"
 #include "planner/shuttle_planner.h"
 #include "planner/statement/literals.h"
@@ -43,6 +43,7 @@ static const ShuttlePlanPart parts[] =
 									 * execute */
 	shuttle_colocated_plan,		/* routes to one node, or has core join on
 								 * nodes */
+	shuttle_subquery_joins_plan,	/* joins instead of subqueries by row */
 	shuttle_union_types_plan,	/* changes the query before others look at it */
 	shuttle_merge_refusal_plan, /* catches errors of what plans a MERGE */
 	shuttle_merge_plan,			/* makes of a MERGE what those below can plan */
@@ -104,8 +105,11 @@ consider_join(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 	shuttle_reference_tables_consider(root, joinrel, outer, inner, type, extra);
 	shuttle_fixed_keys_consider(root, joinrel, outer, inner, type, extra);
 
-	/* last: it changes merge joins, whoever added them */
+	/* behind what adds joins: it changes merge joins, whoever added them */
 	shuttle_locked_order_consider(root, joinrel, outer, inner, type, extra);
+
+	/* last: it changes the clauses for core's joins of partitions */
+	shuttle_partition_orders_consider(root, joinrel, type, extra);
 }
 
 static void

@@ -126,6 +126,8 @@ typedef struct ShuttleNodeInfo
 	double		least_trip_ms;	/* round trips; negative: not measured */
 	double		mean_trip_ms;
 	char		address[128];	/* address and port; empty: unknown */
+	uint32		timeline;		/* 0: not asked, or a standby */
+	bool		is_standby;		/* if the version is known */
 } ShuttleNodeInfo;
 
 /* The connections of all sessions in this database, or only of this one if the
@@ -352,7 +354,7 @@ extern int	shuttle_snapshot_run_depth(void);
  */
 extern void shuttle_transaction_set_level(int nest_level);
 
-/* ---- commits over several nodes (two_phase.c) */
+/* ---- commits over several nodes (two_phase.c, cluster_calls.c) */
 
 /* A server, and the user whose mapping is used. */
 typedef struct ShuttleServerUser
@@ -491,10 +493,12 @@ extern void shuttle_query(ShuttleNode *node, const char *sql,
  * A decoder turns an answer's row into values of desc's columns. attributes:
  * for each column of the answer from first_column on, its attribute number
  * (SelfItemPointerAttributeNumber for ctid), as postgres_fdw's retrieved_attrs.
- * rel: for the context of conversion errors; may be NULL.
+ * rel, node: for the context of conversion errors; may be NULL. A request whose
+ * statement has the decoder sets its node.
  */
 extern ShuttleDecoder *shuttle_decoder_create(TupleDesc desc, List *attributes,
 											  int first_column, Relation rel,
+											  const ShuttleNode *node,
 											  MemoryContext owner);
 
 /* Lets the caller add the context of a conversion error: it calls errcontext()

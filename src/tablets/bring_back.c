@@ -35,6 +35,7 @@
 #include "base/shuttle_points.h"
 #include "storage/shuttle_storage.h"
 #include "tablets/distribute.h"
+#include "tablets/move/move.h"
 #include "tablets/tablets_internal.h"
 
 /* Columns of a node's answer about foreign keys. */
@@ -259,6 +260,27 @@ bring_distributed_back(const List *relids)
 	shuttle_progress_end();
 }
 
+/* Tables of a group are on the same nodes, and have foreign keys to no other distributed
+ * tables. Returns the tables of other groups. */
+static List *
+bring_group_back(const List *relids)
+{
+	int			group = shuttle_group_of(linitial_oid(relids));
+	List	   *members = NIL;
+	List	   *others = NIL;
+	const ListCell *cell;
+
+	foreach(cell, relids)
+	{
+		if (shuttle_group_of(lfirst_oid(cell)) == group)
+			members = lappend_oid(members, lfirst_oid(cell));
+		else
+			others = lappend_oid(others, lfirst_oid(cell));
+	}
+	bring_distributed_back(members);
+	return others;
+}
+
 /* Copies of reference tables are dropped behind the tables that refer to them. */
 static void
 bring_all_back(const List *relids)
@@ -276,8 +298,8 @@ bring_all_back(const List *relids)
 		else
 			distributed = lappend_oid(distributed, lfirst_oid(cell));
 	}
-	if (distributed != NIL)
-		bring_distributed_back(distributed);
+	while (distributed != NIL)
+		distributed = bring_group_back(distributed);
 	foreach(cell, reference)
 		shuttle_reference_end(lfirst_oid(cell));
 }

@@ -4,7 +4,8 @@
  *	  nodes that new tables are spread over.
  *
  * A group is the number of its row in shuttle.groups; its layout is that of any
- * of its tables, in core's catalogs.
+ * of its tables, in core's catalogs. Whoever moves tablets of a group locks its places, so
+ * that no table joins it with the old ones.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -14,7 +15,10 @@
 #include "catalog/pg_type.h"
 #include "foreign/fdwapi.h"
 #include "foreign/foreign.h"
+#include "miscadmin.h"
 #include "partitioning/partdesc.h"
+#include "storage/lmgr.h"
+#include "storage/lock.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/inval.h"
@@ -26,6 +30,7 @@
 
 #include "base/shuttle_compat.h"
 #include "cluster/shuttle_cluster.h"
+#include "tablets/move/move.h"
 #include "tablets/tablets_internal.h"
 
 static const char *const group_query =
@@ -34,9 +39,10 @@ static const char *const group_query =
 static const char *const traps_query =
 "SELECT 't' FROM shuttle.tables WHERE traps AND group_id = (SELECT group_id FROM shuttle.tables WHERE relation = $1) LIMIT 1";
 
+/* one table of each group, that of the most tables first */
 static const char *const members_query =
-"SELECT DISTINCT ON (group_id) relation::oid::text FROM shuttle.tables"
-" WHERE kind = 'distributed' AND $1 IS NOT NULL ORDER BY group_id, relation";
+"SELECT min(relation::oid)::text FROM shuttle.tables"
+" WHERE kind = 'distributed' AND $1 IS NOT NULL GROUP BY group_id ORDER BY count(*) DESC, group_id";
 
 static const char *const nodes_query =
 "SELECT s.oid::text FROM pg_foreign_server AS s, pg_options_to_table(s.srvoptions) AS o"
@@ -47,19 +53,66 @@ static List *known_nodes = NIL; /* in CacheMemoryContext */
 static bool nodes_known = false;
 static bool nodes_changed = false;	/* while they are read */
 
-ShuttleLayout *
-shuttle_layout_of(Oid relid)
+/* An object of the database that no relation has. */
+static LOCKTAG
+group_lock(int group)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, shuttle_extension_table(SHUTTLE_TABLE_TABLES), group, 0);
+	return tag;
+}
+
+void
+shuttle_group_lock_places(int group)
+{
+	LOCKTAG		tag = group_lock(group);
+
+	(void) LockAcquire(&tag, ExclusiveLock, true, false);
+	AcceptInvalidationMessages();
+}
+
+void
+shuttle_group_unlock_places(int group)
+{
+	LOCKTAG		tag = group_lock(group);
+
+	(void) LockRelease(&tag, ExclusiveLock, true);
+}
+
+/* Until the end of the transaction. The caller holds no lock on tables of the group, since
+ * a move waits for them. */
+static void
+join_group(int group)
+{
+	LOCKTAG		tag = group_lock(group);
+
+	(void) LockAcquire(&tag, ShareLock, false, false);
+	AcceptInvalidationMessages();
+}
+
+int
+shuttle_group_of(Oid relid)
+{
+	char	   *group = shuttle_local_text(group_query, relid);
+
+	return group == NULL ? 0 : pg_strtoint32(group);
+}
+
+/* release: the lock to give back, or NoLock */
+static ShuttleLayout *
+read_layout(Oid relid, LOCKMODE release)
 {
 	ShuttleLayout *layout = palloc0_object(ShuttleLayout);
-	char	   *group = shuttle_local_text(group_query, relid);
+	int			group = shuttle_group_of(relid);
 	Relation	rel;
 	PartitionDesc partitions;
 
-	if (group == NULL)
+	if (group == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("table \"%s\" is not distributed", get_rel_name(relid))));
-	layout->group = pg_strtoint32(group);
+	layout->group = group;
 	layout->traps = shuttle_local_text(traps_query, relid) != NULL;
 	rel = table_open(relid, AccessShareLock);
 	partitions = RelationGetPartitionDesc(rel, true);
@@ -69,8 +122,14 @@ shuttle_layout_of(Oid relid)
 	/* partitions of one modulus are ordered by their remainder */
 	for (int i = 0; i < partitions->nparts; i++)
 		layout->servers[i] = GetForeignServerIdByRelId(partitions->oids[i]);
-	table_close(rel, NoLock);
+	table_close(rel, release);
 	return layout;
+}
+
+ShuttleLayout *
+shuttle_layout_of(Oid relid)
+{
+	return read_layout(relid, NoLock);
 }
 
 /* True if rows of both tables with equal keys have the same remainder. */
@@ -81,7 +140,7 @@ is_spread_alike(Oid relid, Oid type, Oid collation)
 	PartitionKey key = RelationGetPartitionKey(rel);
 	bool		alike = key->parttypid[0] == type && key->partcollation[0] == collation;
 
-	table_close(rel, NoLock);
+	table_close(rel, AccessShareLock);
 	return alike;
 }
 
@@ -156,10 +215,29 @@ is_same_layout(const ShuttleLayout *a, const ShuttleLayout *b)
 		memcmp(a->servers, b->servers, a->ntablets * sizeof(Oid)) == 0;
 }
 
-ShuttleLayout *
-shuttle_layout_find(List *nodes, int ntablets, Oid type, Oid collation)
+/* True if both have as many tablets on as many nodes. A group whose tablets were moved is
+ * like one for all nodes if it uses as many. */
+static bool
+is_like_layout(const ShuttleLayout *a, const ShuttleLayout *b)
 {
-	ShuttleLayout *wanted = new_layout(nodes == NIL ? shuttle_nodes_needed() : nodes, ntablets);
+	List	   *nodes_a = NIL;
+	List	   *nodes_b = NIL;
+
+	if (a->ntablets != b->ntablets)
+		return false;
+	for (int i = 0; i < a->ntablets; i++)
+	{
+		nodes_a = list_append_unique_oid(nodes_a, a->servers[i]);
+		nodes_b = list_append_unique_oid(nodes_b, b->servers[i]);
+	}
+	return list_length(nodes_a) == list_length(nodes_b);
+}
+
+/* The layout of a group that fits the wanted one, which we join; NULL if there is none. */
+static ShuttleLayout *
+find_group(const ShuttleLayout *wanted, Oid type, Oid collation,
+		   bool (*fits) (const ShuttleLayout *, const ShuttleLayout *))
+{
 	ListCell   *cell;
 
 	foreach(cell, shuttle_local_texts(members_query, InvalidOid))
@@ -169,18 +247,39 @@ shuttle_layout_find(List *nodes, int ntablets, Oid type, Oid collation)
 
 		if (!is_spread_alike(member, type, collation))
 			continue;
+		layout = read_layout(member, AccessShareLock);
+		if (!fits(layout, wanted))
+			continue;
+
+		/* its tablets may have moved before it let us in */
+		join_group(layout->group);
 		layout = shuttle_layout_of(member);
-		if (is_same_layout(layout, wanted))
+		if (fits(layout, wanted))
 			return layout;
 	}
-	return wanted;
+	return NULL;
+}
+
+ShuttleLayout *
+shuttle_layout_find(List *nodes, int ntablets, Oid type, Oid collation)
+{
+	ShuttleLayout *wanted = new_layout(nodes == NIL ? shuttle_nodes_needed() : nodes, ntablets);
+	ShuttleLayout *found = find_group(wanted, type, collation, is_same_layout);
+
+	if (found == NULL && nodes == NIL)
+		found = find_group(wanted, type, collation, is_like_layout);
+	return found == NULL ? wanted : found;
 }
 
 ShuttleLayout *
 shuttle_layout_colocated(Oid other, Oid type, Oid collation)
 {
-	ShuttleLayout *layout = shuttle_layout_of(other);
+	int			group = shuttle_group_of(other);
+	ShuttleLayout *layout;
 
+	if (group != 0)
+		join_group(group);
+	layout = shuttle_layout_of(other);
 	if (!is_spread_alike(other, type, collation))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),

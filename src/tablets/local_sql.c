@@ -2,7 +2,9 @@
  * local_sql.c
  *	  Statements of the tablets room on this server.
  *
- * They run with the caller's rights under search_path pg_catalog. The depth
+ * They run with the caller's rights under search_path pg_catalog. Definitions
+ * that are read have their constants as nodes read them, whatever the session's
+ * DateStyle. The depth
  * says to our ProcessUtility hook that a statement is ours; it is reset when
  * the outermost statement ends, also by an error.
  *-------------------------------------------------------------------------
@@ -22,6 +24,7 @@
 #include "utils/syscache.h"
 
 #include "base/shuttle_compat.h"
+#include "storage/shuttle_storage.h"
 #include "tablets/tablets_internal.h"
 
 static int	depth = 0;			/* of shuttle_local_run() */
@@ -40,7 +43,7 @@ List *
 shuttle_local_rows(const char *sql, Oid relid)
 {
 	MemoryContext caller_cxt = CurrentMemoryContext;
-	int			level = shuttle_local_qualify_names();
+	int			level = shuttle_transmission_begin(SHUTTLE_PRINT_ALL);
 	Oid			type = OIDOID;
 	Datum		value = ObjectIdGetDatum(relid);
 	List	   *rows = NIL;
@@ -70,7 +73,7 @@ shuttle_local_rows(const char *sql, Oid relid)
 		MemoryContextSwitchTo(old_cxt);
 	}
 	SPI_finish();
-	AtEOXact_GUC(true, level);
+	shuttle_transmission_end(level);
 	return rows;
 }
 

@@ -382,7 +382,7 @@ shuttle_remove_node(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
 				 errmsg("storage node \"%s\" has tables, for example \"%s\"", name, table),
-				 errhint("Bring its tables back with shuttle.local_table() first.")));
+				 errhint("Move its tablets away with CALL shuttle.drain_node() first, or bring its tables back with shuttle.local_table().")));
 	shuttle_reference_remove_node(serverid);
 	(void) shuttle_local_run(psprintf("DROP SERVER %s CASCADE", quote_identifier(name)));
 	PG_RETURN_VOID();

@@ -5,7 +5,7 @@
  * The numbers are parameters of core's progress machinery, which other sessions
  * read without a lock and which an error clears. Its commands are fixed, so ours
  * is COPY, with numbers in parameters that COPY does not use. Building an index
- * sets parameters 8 to 16, so ours are beyond.
+ * sets parameters 8 to 16, so ours are beyond, but for those of moves, which build none.
  *
  * Requests count rows and bytes as ever; each time they do, the numbers are
  * published. That is once for each request or page of an answer.
@@ -29,6 +29,9 @@
 #include "tablets/distribute.h"
 #include "tablets/tablets_internal.h"
 
+#define PARAMETER_MOVE 14
+#define PARAMETER_NMOVES 15
+#define PARAMETER_ESTIMATED_BYTES 16
 #define PARAMETER_ESTIMATE 17
 #define PARAMETER_PHASE 18
 #define PARAMETER_COMMAND 19
@@ -176,6 +179,22 @@ shuttle_progress_add_rows(int64 nrows)
 	progress_rows += nrows;
 	if (shuttle_counted == publish)
 		publish();
+}
+
+/* Beginning a command anew would hide it for a moment. A subtransaction that fails ends it. */
+void
+shuttle_progress_move(const ShuttleMoveProgress *move, ShuttleProgressPhase phase)
+{
+	const int	parameters[] = {PROGRESS_COPY_BYTES_PROCESSED, PARAMETER_ESTIMATED_BYTES, PARAMETER_MOVE,
+	PARAMETER_NMOVES, PARAMETER_PHASE, PARAMETER_COMMAND};
+	int64		values[] = {move->bytes, move->estimated_bytes, move->number,
+	move->nmoves, phase, SHUTTLE_PROGRESS_MOVE};
+
+	if (MyBEEntry == NULL)
+		return;
+	if (MyBEEntry->st_progress_command != PROGRESS_COMMAND_COPY || MyBEEntry->st_progress_command_target != move->tablet)
+		pgstat_progress_start_command(PROGRESS_COMMAND_COPY, move->tablet);
+	pgstat_progress_update_multi_param(lengthof(parameters), parameters, values);
 }
 
 void

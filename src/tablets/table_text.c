@@ -101,7 +101,7 @@ shuttle_table_text_parts(Oid relid)
 {
 	List	   *parts = NIL;
 	ListCell   *cell;
-	int			level = shuttle_local_qualify_names();
+	int			level = shuttle_transmission_begin(SHUTTLE_PRINT_ALL);
 
 	foreach(cell, shuttle_local_rows(constraints_query, relid))
 	{
@@ -117,7 +117,7 @@ shuttle_table_text_parts(Oid relid)
 		part->definition = pg_get_indexdef_string(part->oid);
 		parts = lappend(parts, part);
 	}
-	AtEOXact_GUC(true, level);
+	shuttle_transmission_end(level);
 	return parts;
 }
 

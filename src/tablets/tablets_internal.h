@@ -115,12 +115,14 @@ extern ShuttleLayout *shuttle_layout_of(Oid relid);
 /*
  * The layout for a new table with a key of that type and collation: that of a
  * group that is spread in the same way, or a new one.
- * nodes: servers; NIL: all. Errors: there are no nodes.
+ * nodes: servers; NIL: all, and then a group whose tablets were moved will do, if it
+ * has as many tablets on as many nodes. Both functions wait while tablets of the group are moved.
+ * Errors: there are no nodes.
  */
 extern ShuttleLayout *shuttle_layout_find(List *nodes, int ntablets,
 										  Oid type, Oid collation);
 
-/* The layout of another table. Errors: ERRCODE_DATATYPE_MISMATCH. */
+/* The layout of another table's group. Errors: ERRCODE_DATATYPE_MISMATCH. */
 extern ShuttleLayout *shuttle_layout_colocated(Oid other, Oid type, Oid collation);
 
 /* Notes what a table is in the extension's tables; layout: NULL for a reference

@@ -46,6 +46,20 @@ CREATE FOREIGN TABLE ours.words_2 PARTITION OF ours.words FOR VALUES IN (2) SERV
 CREATE VIEW node.word_parts AS SELECT id, CASE WHEN id = 1 THEN '1' ELSE w END AS number FROM node.word;
 SELECT * FROM ours.words w WHERE id = 2;
 
+-- also where no scan asks: rows that are written and returned, and samples
+CREATE TABLE node.unlike (id int, number text);
+INSERT INTO node.unlike VALUES (1, '1'), (3, 'three');
+CREATE FUNCTION node.spell() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN NEW.number := 'three'; RETURN NEW; END$$;
+CREATE TRIGGER spell BEFORE INSERT OR UPDATE ON node.unlike FOR EACH ROW EXECUTE FUNCTION node.spell();
+CREATE FOREIGN TABLE ours.words_3 PARTITION OF ours.words FOR VALUES IN (3) SERVER our_node OPTIONS (schema_name 'node', table_name 'unlike');
+DELETE FROM ours.words WHERE id = 3 RETURNING number;
+INSERT INTO ours.words VALUES (3, 3), (3, 4) RETURNING number;
+SET shuttle.enable_write_buffer = off;
+INSERT INTO ours.words VALUES (3, 3) RETURNING number;
+RESET shuttle.enable_write_buffer;
+UPDATE ours.words w SET number = v.i FROM (VALUES (3, 3), (4, 4)) v (i, id) WHERE v.i = w.id RETURNING w.number;
+ANALYZE ours.words_3;
+
 -- what the session has set for its own texts is nothing to those of a node
 RESET shuttle.debug_force_batched_join;
 CREATE TABLE node.texts (id int, t text[], r real[], x xml);

@@ -72,3 +72,27 @@ COMMIT;
 SELECT * FROM number ORDER BY id;
 SELECT * FROM node.even ORDER BY id;
 RESET search_path;
+
+-- FREEZE means nothing for a foreign table; what core says of the option itself stays
+SET search_path = ours;
+SET client_min_messages = notice;
+COPY account (id) FROM stdin (FREEZE, FORMAT csv, NULL 'none');
+6001
+\.
+COPY account (id) FROM stdin WITH (FREEZE off);
+6002
+\.
+COPY account (id) FROM '/dev/null' WITH (FREEZE perhaps);
+COPY account (id) FROM '/dev/null' WITH (FREEZE, FREEZE);
+\set QUIET on
+CREATE FUNCTION pair.freeze(tbl text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('COPY %s (id) FROM PROGRAM ''echo 6003'' WITH (FREEZE on)', tbl);
+	RETURN 'copied';
+EXCEPTION WHEN OTHERS THEN
+	RETURN SQLSTATE;
+END $$;
+\set QUIET off
+SELECT pair.freeze('ours.account'), pair.freeze('ours.account');
+SELECT pair.freeze('stock.account') <> 'copied', pair.freeze('node.account') <> 'copied';
+SELECT id FROM account WHERE id > 6000 ORDER BY id;

@@ -6,7 +6,7 @@ CREATE USER MAPPING FOR PUBLIC SERVER s OPTIONS (user 'u', password 'p');
 CREATE FOREIGN TABLE t (a int OPTIONS (column_name 'b', shuttle_remote_default 'on')) SERVER s
 	OPTIONS (schema_name 'x', table_name 'y', fetch_size '7', shuttle_fetch_limit '9', shuttle_remote_default 'on');
 \x on
--- on the wrong object; options of postgres_fdw: peer_option_messages
+-- on the wrong object; options of postgres_fdw: postgres_fdw_option_messages
 SELECT * FROM test.raised($$ALTER SERVER s OPTIONS (shuttle_volatile 'on')$$);
 SELECT * FROM test.raised($$ALTER USER MAPPING FOR PUBLIC SERVER s OPTIONS (shuttle_fetch_limit '1')$$);
 SELECT * FROM test.raised($$ALTER FOREIGN TABLE t OPTIONS (shuttle_pooler 'on')$$);

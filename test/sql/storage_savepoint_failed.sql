@@ -69,3 +69,4 @@ UPDATE high SET v = 0;
 FETCH ALL FROM c;
 ROLLBACK;
 DROP TABLE whole, remote_low, remote_high CASCADE;
+DROP SERVER near, far CASCADE;

@@ -137,10 +137,95 @@ CREATE TABLE here (a int);
 CREATE FUNCTION uses_here(a int) RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM account, here WHERE id = uses_here.a';
 CREATE FUNCTION joins_far(a int) RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM account c JOIN entry e ON e.account = c.id + 1 WHERE c.id = a';
 
+-- whose keys are arguments, or seem to be
+CREATE FUNCTION move_to(a int, b int, sum numeric) RETURNS numeric LANGUAGE plpgsql AS $$
+DECLARE left_over numeric;
+BEGIN
+	UPDATE account SET balance = balance - sum WHERE id = a RETURNING balance INTO left_over;
+	UPDATE account SET balance = balance + sum WHERE id = b;
+	INSERT INTO entry (account, no, item, amount, note) SELECT b, 1000 + n, n, sum, 'moved' FROM unnest(ARRAY[1, 2]) AS n;
+	RETURN left_over + (SELECT sum(e.amount) FROM entry e JOIN account c ON c.id = e.account WHERE c.id = b AND e.no > 1000);
+END $$;
+CREATE FUNCTION of_many(a int, others int[], above int) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE names text;
+BEGIN
+	SELECT string_agg(name || balance, ',' ORDER BY id), array_agg(id ORDER BY id) INTO names, others FROM account
+		WHERE id = ANY (others) AND balance > above;
+	RETURN names || others::text || (SELECT count(*) FROM entry WHERE account = a);
+END $$;
+CREATE FUNCTION assigned(a int, b int) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	b := a + b;
+	RETURN (SELECT name FROM account WHERE id = b);
+END $$;
+CREATE FUNCTION assigned_by_query(a int, b int) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE n text;
+BEGIN
+	SELECT name, id + 1 INTO n, b FROM account WHERE id = b;
+	RETURN n || (SELECT name FROM account WHERE id = b);
+END $$;
+CREATE FUNCTION assigned_in_loop(a int, b int) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE n int := 0;
+BEGIN
+	FOR i IN 1 .. 3 LOOP
+		n := n + (SELECT count(*) FROM account WHERE id = b);
+		b := b + i;
+	END LOOP;
+	RETURN n;
+END $$;
+CREATE FUNCTION assigned_before(a int, b int) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE n int := 0;
+	r record;
+BEGIN
+	FOR r IN SELECT no FROM entry WHERE account = a ORDER BY no LOOP
+		GET DIAGNOSTICS b = ROW_COUNT;
+		n := n + r.no;
+	END LOOP;
+	FOR b IN 1 .. 2 LOOP
+		n := n + 1;
+	END LOOP;
+	RETURN n + (SELECT count(*) FROM account WHERE id = b);
+END $$;
+CREATE FUNCTION again(a int, n int) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	IF n = 0 THEN
+		RETURN (SELECT name FROM account WHERE id = a);
+	END IF;
+	RETURN (SELECT name FROM account WHERE id = a) || again(a + 1, n - 1);
+END $$;
+CREATE FUNCTION constant(a int) RETURNS text LANGUAGE plpgsql AS
+	$$BEGIN RETURN (SELECT name FROM account WHERE id = a) || (SELECT name FROM account WHERE id = 11); END $$;
+CREATE FUNCTION wrong_key(a int, b int) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	INSERT INTO account VALUES (a + 100 * b, 'new', 1);
+	RETURN 'yes';
+EXCEPTION WHEN check_violation THEN
+	RETURN 'no';
+END $$;
+CREATE FUNCTION change_key(a int, b int) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	UPDATE account SET id = a + 1000 * b WHERE id = a;
+	RETURN 'yes';
+EXCEPTION WHEN check_violation THEN
+	RETURN 'no';
+END $$;
+CREATE FUNCTION maybe_null(a int, b int) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	INSERT INTO entry (account, no, item, amount, note) SELECT x.account, 2000, 1, 1, 'null' FROM (VALUES (1)) AS v LEFT JOIN (SELECT a AS account) AS x ON b > 20;
+	RETURN 'yes';
+EXCEPTION WHEN check_violation THEN
+	RETURN 'no';
+WHEN not_null_violation THEN
+	RETURN 'null';
+END $$;
+CREATE FUNCTION two_statements(a int, b int) RETURNS numeric LANGUAGE sql AS
+	'UPDATE account SET balance = balance + 1 WHERE id = b; SELECT balance FROM account WHERE id = b';
+
 DO $$
 DECLARE f regprocedure;
 BEGIN
-	FOR f IN SELECT oid FROM pg_proc WHERE pronamespace = 'shop'::regnamespace AND proname IN ('balance_of', 'entries_of', 'buy', 'transfer',
+	FOR f IN SELECT oid FROM pg_proc WHERE pronamespace = 'shop'::regnamespace AND proname IN ('move_to', 'of_many', 'assigned', 'assigned_by_query',
+		'assigned_in_loop', 'assigned_before', 'again', 'constant', 'wrong_key', 'change_key', 'maybe_null', 'two_statements', 'balance_of', 'entries_of', 'buy', 'transfer',
 		'close_account', 'touch', 'nested', 'stamp', 'named', 'nothing', 'by_category', 'of_outer', 'leaves_cursor', 'put_domain', 'no_key', 'dynamic', 'message', 'who', 'definer', 'commits', 'changes_item', 'uses_here', 'joins_far') LOOP
 		PERFORM shuttle.distribute_function(f, '$1');
 	END LOOP;
@@ -163,6 +248,22 @@ SELECT f, place_of('SELECT * FROM ' || f) FROM unnest('{balance_of(3),entries_of
 	nested(3),stamp(3),"named(3, ''abc'', ''def'')",nothing(3),"by_category(3, 4)","of_outer(3, 4)",leaves_cursor(3),put_domain(3),no_key(3),dynamic(3),message(3),who(3),definer(3),changes_item(3),uses_here(3),joins_far(3),total()}'::text[]) AS f;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT balance_of(3);
 EXPLAIN (COSTS OFF, VERBOSE) SELECT amount, no FROM entries_of(3, above => 100);
+
+-- whether the keys are known
+CREATE FUNCTION keys_of(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (VERBOSE) ' || query LOOP
+		IF line ~ 'Keys:|Runs Here:' THEN
+			RETURN trim(line);
+		END IF;
+	END LOOP;
+END $$;
+SELECT f, keys_of('SELECT * FROM ' || f) FROM unnest('{balance_of(3),"buy(3, 2)","move_to(3, 7, 1)","move_to(3, 4, 1)","move_to(3, NULL, 1)","of_many(3, ''{3,7}'', 1)",
+	"of_many(3, ''{3,4}'', 1)","of_many(3, ''{3,NULL}'', 1)","assigned(3, 1)","assigned_by_query(3, 7)","assigned_in_loop(3, 7)","assigned_before(3, 7)",
+	"again(3, 1)",constant(3),"wrong_key(3, 1)","change_key(3, 1)","maybe_null(3, 7)","two_statements(3, 7)",nested(3),stamp(3)}'::text[]) AS f;
+SELECT keys_of(format('SELECT * FROM move_to(3, %s, 1)', b)) AS keys, count(*) FROM generate_series(1, 40) AS b GROUP BY 1 ORDER BY 1;
+SELECT keys_of(format('SELECT * FROM of_many(3, ''{3,%s}'', 1)', b)) AS keys, count(*) FROM generate_series(1, 40) AS b GROUP BY 1 ORDER BY 1;
 
 -- ---- the same answers, changes and errors as here
 CREATE TABLE before_account AS TABLE account;
@@ -206,6 +307,12 @@ FROM (SELECT s, run(s, false) AS a, run(s, true) AS b FROM (
 		unnest('{nested,no_key,dynamic,message,who,definer,changes_item,uses_here,joins_far}'::text[]) AS f
 	UNION ALL SELECT format('SELECT * FROM named(%s, ''abcdef'', ''ghijk'')', i) FROM generate_series(1, 10) AS i
 	UNION ALL SELECT format('SELECT * FROM %s(%s, %s)', f, i, i * 3) FROM generate_series(1, 10) AS i, unnest('{by_category,of_outer}'::text[]) AS f
+	UNION ALL SELECT format('SELECT * FROM %s(%s, %s)', f, i, j) FROM generate_series(1, 9, 4) AS i, generate_series(1, 41, 8) AS j,
+		unnest('{assigned,assigned_by_query,assigned_in_loop,assigned_before,wrong_key,change_key,maybe_null,two_statements}'::text[]) AS f
+	UNION ALL SELECT format('SELECT * FROM again(%s, %s)', i, j) FROM generate_series(1, 12, 2) AS i, generate_series(0, 2) AS j
+	UNION ALL SELECT format('SELECT * FROM constant(%s)', i) FROM generate_series(1, 12, 2) AS i
+	UNION ALL SELECT format('SELECT * FROM move_to(%s, %s, %s)', i, j, i * 7) FROM generate_series(1, 20, 6) AS i, generate_series(1, 41, 6) AS j
+	UNION ALL SELECT format('SELECT * FROM of_many(%s, ''{%s,%s,%s}'', %s)', i, i, j, i, 20 * i) FROM generate_series(1, 12, 4) AS i, unnest('{3,4,7,8,20,41,NULL}'::text[]) AS j
 	UNION ALL SELECT format('SELECT * FROM nothing(%s)', i) FROM generate_series(1, 10) AS i
 	UNION ALL SELECT 'SELECT * FROM balance_of(NULL)' UNION ALL SELECT 'SELECT * FROM total()') AS q(s)) AS t;
 RESET client_min_messages;

@@ -108,5 +108,18 @@ is(options('after_release'),
 $node->safe_psql('after_release', 'DROP EXTENSION pg_shuttle');
 works('after_release');
 
+# Rows are dumped by a role that has a user mapping: the one that connects, or that of --role.
+$node->safe_psql('after_adopt', qq{
+	SELECT * FROM shuttle.adopt_server('far');
+	CREATE ROLE dumper SUPERUSER LOGIN;
+	CREATE ROLE app;
+	CREATE USER MAPPING FOR app SERVER far OPTIONS (user '$user', password_required 'false');
+	GRANT USAGE ON FOREIGN SERVER far TO app;
+	GRANT SELECT ON ft, over TO app;});
+my @rows = ('pg_dump', '--data-only', '--include-foreign-data=*', '-t', 'ft', '-U', 'dumper');
+$node->command_fails_like([ @rows, 'after_adopt' ], qr/user mapping not found for .*dumper/,
+	'rows are not dumped without a user mapping');
+$node->command_like([ @rows, '--role=app', 'after_adopt' ], qr/^10\tv10$/m, 'but with --role');
+
 $node->stop;
 done_testing();

@@ -118,6 +118,18 @@ is(recovered(), join(' ', ('1:0:0') x 2), 'then it does');
 is_settled('and it is whole', '99 101');
 restore();
 
+# ---- a server whose standbys do not follow it any more rolls nothing back: it may be replaced
+
+my ($prefix) = $query->safe_psql('postgres', q{SELECT 'shuttle_' || cluster || '_' || (SELECT oid FROM pg_database WHERE datname = 'postgres') || '_' FROM shuttle.identity});
+my ($number, $mapping) = split /\|/, $query->safe_psql('postgres', q{SELECT srvid, umid FROM pg_user_mappings WHERE srvname = 'node1'});
+my $later = $query->safe_psql('postgres', 'SELECT pg_current_xact_id()::text::bigint + 1000');
+$first->safe_psql('postgres', "BEGIN; UPDATE account SET v = v + 1 WHERE id = 2; PREPARE TRANSACTION '${prefix}${later}_00000000000000aa_${number}_${mapping}_00000000000000bb:1 1/1'");
+wait_for_standby($query, 1);
+is($query->safe_psql('postgres', q{SELECT state FROM shuttle.transactions}), 'waits for a standby of this server', 'what has no record here may have one on a standby that was promoted');
+is($query->safe_psql('postgres', q{SELECT rolled_back, unfinished FROM shuttle.recover() WHERE server = 'node1'}), '0|1', 'it is left alone');
+wait_for_standby($query, 0);
+is($query->safe_psql('postgres', q{SELECT rolled_back, unfinished FROM shuttle.recover() WHERE server = 'node1'}), '1|0', 'until the standbys are there');
+
 # ---- COMMIT PREPARED is not on the standby that is promoted
 
 sub records { return $query->safe_psql('postgres', 'SELECT count(*) FROM shuttle.commit_records'); }

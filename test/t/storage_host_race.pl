@@ -48,7 +48,7 @@ my %port = (primary => $primary->port, standby => $standby->port, silent => $sil
 
 my $query = PostgreSQL::Test::Cluster->new('query');
 $query->init;
-$query->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_shuttle'\nshuttle.recovery_interval = 0");
+$query->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_shuttle'\nshuttle.recovery_interval = 0\nshuttle.failover_wait = 0");
 $query->start;
 my $user = $query->safe_psql('postgres', 'CREATE EXTENSION pg_shuttle CASCADE; CREATE ROLE stranger; SELECT current_user');
 

@@ -24,7 +24,7 @@ $first->wait_for_catchup($second, 'replay');
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
-$node->append_conf('postgresql.conf', "session_preload_libraries = 'pg_shuttle'");
+$node->append_conf('postgresql.conf', "session_preload_libraries = 'pg_shuttle'\nshuttle.failover_wait = '500ms'");
 $node->start;
 my $user = $node->safe_psql('postgres', 'SELECT current_user');
 my $hosts = join ',', $second->host, $first->host;

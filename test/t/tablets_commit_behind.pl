@@ -1,5 +1,5 @@
 # An INSERT into a distributed table that is a transaction by itself takes one round trip, with its
-# COMMIT. Its errors are those of a local table; a lost answer is told as such.
+# COMMIT; so does a routed UPDATE or DELETE, and a call that a node executes. Its errors are those of a local table; a lost answer is told as such.
 use strict;
 use warnings;
 
@@ -38,11 +38,29 @@ $node->safe_psql('postgres', qq{
 	CREATE FUNCTION add_items(first int, count int) RETURNS int LANGUAGE plpgsql AS
 		'BEGIN FOR i IN first .. first + count - 1 LOOP INSERT INTO item VALUES (i, 1); END LOOP; RETURN count; END';
 	CREATE PROCEDURE add_two(first int) LANGUAGE plpgsql AS
-		'BEGIN INSERT INTO item VALUES (first, 1); INSERT INTO item VALUES (first + 1, 1); END'
+		'BEGIN INSERT INTO item VALUES (first, 1); INSERT INTO item VALUES (first + 1, 1); END';
+	CREATE TABLE part (id int PRIMARY KEY);
+	SELECT shuttle.distribute_table('part', 'id', colocate_with => 'item');
+	ALTER TABLE part ADD FOREIGN KEY (id) REFERENCES item DEFERRABLE INITIALLY DEFERRED;
+	CREATE FUNCTION put_part(i int) RETURNS int LANGUAGE plpgsql AS
+		'BEGIN INSERT INTO part VALUES (i); RAISE NOTICE ''put''; RETURN i; END';
+	CREATE FUNCTION raise_item(i int, by int, OUT was int, OUT is_now int) LANGUAGE plpgsql AS
+		'BEGIN UPDATE item SET n = n + by WHERE id = i RETURNING n - by, n INTO was, is_now; END';
+	CREATE PROCEDURE set_item(i int, to_this int) LANGUAGE plpgsql AS 'BEGIN UPDATE item SET n = to_this WHERE id = i; END';
+	CREATE FUNCTION see_item(i int) RETURNS int LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT n FROM item WHERE id = i); END';
+	CREATE FUNCTION put_item(i int, other int) RETURNS int LANGUAGE plpgsql AS
+		'BEGIN INSERT INTO item VALUES (i, 7); UPDATE item SET n = n WHERE id = other; RETURN i; EXCEPTION WHEN check_violation THEN RETURN 0; END';
+	CREATE FUNCTION wait_item(i int) RETURNS int LANGUAGE plpgsql AS
+		'BEGIN UPDATE item SET n = n + 1 WHERE id = i; PERFORM pg_sleep(1); RETURN i; END';
+	CREATE FUNCTION all_items(i int) RETURNS SETOF int LANGUAGE plpgsql AS
+		'BEGIN RETURN QUERY UPDATE item SET n = n WHERE id = i RETURNING n; END';
+	SELECT shuttle.distribute_function(oid, '\$1', 'item') FROM pg_proc
+		WHERE proname IN ('raise_item', 'set_item', 'see_item', 'put_item', 'wait_item', 'all_items', 'put_part')
 });
 $far->safe_psql('postgres', 'CREATE TABLE plain (id int)');
 my $session = ShuttleSession->new($node, 'postgres');
 $session->run('SELECT count(*) FROM item; SELECT add_items(1001, 8);');
+$session->run('SELECT raise_item(1001, 1), see_item(1001), put_item(1009, 1009), wait_item(1009), all_items(1009); CALL set_item(1001, 1); DELETE FROM item WHERE id = 1009;');
 
 sub costs
 {
@@ -73,6 +91,21 @@ costs(2, 'INSERT INTO item VALUES (28, 1) RETURNING id', '28', 'RETURNING');
 costs(2, 'BEGIN; INSERT INTO item VALUES (29, 1); COMMIT', '', 'a block');
 is(count_items(), 8 + 29, 'all rows are there');
 
+costs(1, 'UPDATE item SET n = 2 WHERE id = 1', '', 'an UPDATE');
+costs(1, 'DELETE FROM item WHERE id = 1', '', 'a DELETE');
+costs(2, 'INSERT INTO item VALUES (1, 1); UPDATE item SET n = 5 WHERE id = 1', '', 'two statements, each for itself');
+costs(2, 'UPDATE item SET n = n + 1 WHERE id = 2 RETURNING n', '2', 'UPDATE with RETURNING');
+costs(2, 'BEGIN; UPDATE item SET n = n + 1 WHERE id = 2; COMMIT', '', 'an UPDATE in a block');
+costs(1, 'SELECT * FROM raise_item(2, 4)', '3|7', 'a call');
+costs(1, 'SELECT see_item(2)', '7', 'a call that only reads');
+costs(1, 'CALL set_item(2, 1)', '', 'CALL');
+costs(2, 'SELECT all_items(2)', '1', 'a call that returns rows');
+costs(2, 'BEGIN; CALL set_item(2, 3); COMMIT', '', 'CALL in a block');
+costs(1, 'SELECT put_item(2001, 2001)', '2001', 'a call that adds a row');
+costs(1, 'DELETE FROM item WHERE id = 2001', '', 'that row');
+is($node->safe_psql('postgres', 'SELECT string_agg(n::text, $$,$$ ORDER BY id) FROM item WHERE id < 5'), '5,3,1,1', 'all changes are there');
+is(count_items(), 8 + 29, 'still all rows');
+
 # ---- errors
 
 for my $statement ('INSERT INTO item VALUES (1, 1)', 'INSERT INTO item SELECT i, 1 FROM generate_series(29, 40) AS i', 'SELECT add_items(29, 3)')
@@ -86,6 +119,22 @@ like($err, qr/^ERROR:  23514: new row for relation ".*" violates check constrain
 	INSERT INTO here VALUES (28);');
 like($err, qr/^ERROR:  23505/m, 'a rule');
 is(count_items() . $node->safe_psql('postgres', 'SELECT count(*) FROM here'), (8 + 29) . '1', 'nothing is there of what failed');
+
+# ---- a call or a write that fails is rolled back, and the call runs here, once
+
+for my $statement ('UPDATE item SET n = 0 WHERE id = 2', 'SELECT * FROM raise_item(2, -9)', 'CALL set_item(2, 0)')
+{
+	(undef, $err) = $session->run("$statement;");
+	like($err, qr/^ERROR:  23514/m, "$statement: a check");
+}
+(undef, $err) = $session->run('SELECT put_part(3000);');
+like($err, qr/^NOTICE: .*put\n(?:.*\n)*ERROR:  23503/m, 'a key that is checked at COMMIT');
+is(join(',', ($session->run('SELECT put_item(2002, 2);'))[0], ($session->run('SELECT put_part(2002);'))[0]), '2002,2002', 'calls behind that');
+$session->run('ALTER TABLE item ADD CHECK (id <> 2003);');
+is(($session->run('SELECT put_item(2003, 2);'))[0], '0', 'a call that catches an error');
+$session->run('DELETE FROM part WHERE id = 2002;');
+$session->run('DELETE FROM item WHERE id = 2002;');
+is($node->safe_psql('postgres', 'SELECT n FROM item WHERE id = 2'), '3', 'nothing was done of what failed');
 
 # ---- several nodes: PREPARE TRANSACTION goes behind the rows
 
@@ -146,6 +195,43 @@ $proxy->reset;
 (undef, $err) = $session->result;
 like($err, qr/^ERROR:  08007: .*^HINT:  It was lost during COMMIT/ms, 'that is told');
 $proxy->mute(0);
+
+for my $statement ('UPDATE item SET n = 60 WHERE id = 501', 'SELECT * FROM raise_item(501, 1)', 'CALL set_item(501, 62)')
+{
+	my $n = $statement =~ /60/ ? 60 : $statement =~ /62/ ? 62 : 61;
+	$session->run('SELECT count(*) FROM item;');
+	$proxy->mute(1);
+	$session->send("$statement;");
+	ok($far->poll_query_until('postgres', "SELECT n = $n FROM item WHERE id = 501"), "$statement has committed, and nobody hears of it");
+	$proxy->reset;
+	(undef, $err) = $session->result;
+	like($err, qr/^ERROR:  08007: .*^HINT:  It was lost during COMMIT/ms, 'that is told');
+	$proxy->mute(0);
+	is($node->safe_psql('postgres', 'SELECT n FROM item WHERE id = 501'), $n, 'it was done once');
+}
+
+# a cancel ends the call; if it comes when the node has committed, it comes too late
+$session->run('SELECT count(*) FROM item;');
+$session->send('SELECT wait_item(501);');
+ok($far->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'PgSleep'}), 'it works');
+$node->safe_psql('postgres', "SELECT pg_cancel_backend(@{[ $session->pid ]})");
+(undef, $err) = $session->result;
+like($err, qr/^ERROR:  57014/m, 'it is cancelled');
+is($node->safe_psql('postgres', 'SELECT n FROM item WHERE id = 501'), 62, 'a cancelled call has done nothing');
+for my $statement ('UPDATE item SET n = 70 WHERE id = 501', 'SELECT * FROM raise_item(501, 1)', 'CALL set_item(501, 72)')
+{
+	my $n = $statement =~ /70/ ? 70 : $statement =~ /72/ ? 72 : 71;
+	$session->run('SELECT count(*) FROM item;');
+	$proxy->delay_ms(300);
+	$session->send("$statement;");
+	ok($far->poll_query_until('postgres', "SELECT n = $n FROM item WHERE id = 501"), "$statement has committed");
+	$node->safe_psql('postgres', "SELECT pg_cancel_backend(@{[ $session->pid ]})");
+	(undef, $err) = $session->result;
+	$proxy->delay_ms(0);
+	unlike($err, qr/ERROR/, 'a cancel comes too late');
+	is($node->safe_psql('postgres', 'SELECT n FROM item WHERE id = 501'), $n, 'it was done once');
+}
+is(($session->run('SELECT see_item(501);'))[0], 72, 'the session goes on');
 
 # a connection that was idle for long may be dead: the rows are sent alone, and can be sent again
 is(count_items(), 8 + 29 + 6 + 1, 'it is there');

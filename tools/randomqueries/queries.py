@@ -20,9 +20,6 @@ LOCKS_SHARE = 0.06
 NORMAL_FAMILIES = ("int", "text", "date", "time", "uuid", "bool")
 
 
-Head = tuple[list[Sql], From]
-
-
 def number_of_relations(maker: Maker) -> int:
     return maker.dice.weighted([(1, 1), (5, 2), (6, 3), (3, 4), (1.5, 5)])
 

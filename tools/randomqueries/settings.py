@@ -16,6 +16,7 @@ ENABLES = (
     "shuttle.enable_early_start",
     "shuttle.enable_local_look_ahead",
     "shuttle.enable_reference_copies",
+    "shuttle.enable_subquery_joins",
 )
 
 # Small ones find more, and take longer.

@@ -54,13 +54,31 @@ def several_matches(maker: Maker, around: Around) -> Sql | None:
     return (f"{word} (SELECT 1 FROM ", item.sql, conditions, ")")
 
 
+def aggregated(maker: Maker, around: Around) -> Sql | None:
+    """A number compared with an aggregate of the rows that belong to it."""
+    of = core(maker, around)
+    inner, outer = (
+        [c for r in relations for c in r.of_families(("int", "number"))]
+        for relations in (of.relations, around.scope)
+    )
+    if not inner or not outer:
+        return None
+    value = maker.dice.pick(("avg({c})", "1.1 * avg({c})", "sum({c})", "min({c})", "max({c}) - 2"))
+    operator = maker.dice.pick((" > ", " <= ", " = "))
+    item = value.format(c=maker.dice.pick(inner).sql)
+    return (maker.dice.pick(outer).sql, operator, f"(SELECT {item}", of.sql, ")")
+
+
+# Conditions that not all tables allow, and how often.
+MADE = {"several": (2, several_matches), "member": (3, membership), "aggregated": (3, aggregated)}
+
+
 def condition(maker: Maker, around: Around) -> Sql:
     """A condition with a subquery that refers to what is around it."""
-    kind = maker.dice.weighted(
-        [(4, "exists"), (2, "several"), (3, "member"), (1.5, "number"), (1.5, "or")]
-    )
-    if kind in ("member", "several"):
-        found = (membership if kind == "member" else several_matches)(maker, around)
+    made = [(weight, name) for name, (weight, _) in MADE.items()]
+    kind = maker.dice.weighted([(4, "exists"), *made, (1.5, "number"), (1.5, "or")])
+    if kind in MADE:
+        found = MADE[kind][1](maker, around)
         if found is not None:
             return found
     if kind == "number":

@@ -38,9 +38,6 @@ class Facts:
     reads: bool = False  # a trigger reads tables that are written
     raises: bool = False
 
-    def has(self, timing: str, level: str, event: str) -> bool:
-        return (timing, level, event) in self.events
-
     @property
     def updates_conflicts(self) -> bool:
         """Is ON CONFLICT DO UPDATE allowed on a foreign table?"""

@@ -128,6 +128,8 @@ def insert_conflict(context: Context, table: Table) -> Step:
                     f"v = ({table.name}.v + excluded.v) % 100",
                     f"s = excluded.s, v = {table.name}.v + 1",
                     "p = excluded.p",
+                    "s = concat(excluded.s, '-', excluded.id)",
+                    f"s = format('%s', excluded.v) || {table.name}.s, v = excluded.v",
                 )
             )
             test = f" WHERE {table.name}.v < 60" if dice.chance(0.3) else ""

@@ -108,6 +108,9 @@ def run_directory() -> Path:
     """
     path = Path(tempfile.mkdtemp(prefix="pg_shuttle_test."))
     shutil.copytree(ROOT / "test", path / "test", dirs_exist_ok=True)
+    shutil.copytree(  # tests run commands of some pages
+        ROOT / "docs", path / "docs", dirs_exist_ok=True, ignore=shutil.ignore_patterns("images")
+    )
     for kind in ("sql", "specs", "expected", "t"):
         (path / "test" / kind).mkdir(exist_ok=True)
     give_to_server(path)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ from testrun.wanted import SUITE_LIMIT_S, Wanted
 
 # How many cases of each: they take no longer than the tests that run beside them.
 RANDOM_TOOLS = {"random_queries": 700, "random_writes": 300}
+NO_TESTS = 5  # pytest's exit code
 PYTEST_FOLDERS = ("tools/tests", "python/tests")
 
 
@@ -43,7 +44,7 @@ def pytest_files() -> Iterator[Path]:
 
 
 def plan_pytest(installed: Installed, wanted: Wanted) -> list[str]:
-    """Returns the folders, and has the tests in them counted."""
+    """Returns the folders, and has the tests in them counted; none if no name has a test."""
     folders = [folder for folder in PYTEST_FOLDERS if any((ROOT / folder).glob("test_*.py"))]
     listed = subprocess.run(
         [*pytest_command(wanted, folders), "--collect-only", "-qq"],
@@ -54,7 +55,7 @@ def plan_pytest(installed: Installed, wanted: Wanted) -> list[str]:
         check=False,
     )
     wanted.plan("pytest", installed, PYTEST_NAME.findall(listed.stdout))
-    return folders
+    return [] if wanted.names and listed.returncode == NO_TESTS else folders
 
 
 def run_pytest(installed: Installed, wanted: Wanted, folders: list[str]) -> Outcome:
@@ -135,18 +136,30 @@ KINDS = {
     "pytest": Kind(plan_pytest, run_pytest, "pytest", newest_only=True),
     "random": Kind(plan_random, run_random, "random", newest_only=True),
 }
+# Where tests of a kind are, each in a file of its own.
+FOLDERS = {"regress": "sql", "isolation": "specs", "tap": "t"}
 # These have one server, which can run under valgrind.
 COMPARED = ("regress", "isolation")
 ON_NEWEST_ONLY = tuple(name for name, kind in KINDS.items() if kind.newest_only)
 
 
 def check_names(names: tuple[str, ...], kinds: list[str]) -> None:
-    """Refuses names that no test has, so that a typing error is no success."""
+    """Refuses names that no test of these kinds has, so that a typing error is no success.
+
+    pytest looks for its names by itself, in plan_pytest().
+    """
     if "pytest" in kinds and kinds == ["pytest"]:
         return
     if names and kinds == ["random"]:
         raise TestRunError("random cases have no names; see tools/random_queries --help")
-    known = {path.stem for path in (ROOT / "test").glob("*/*") if path.suffix != ".out"}
+    folders = [FOLDERS[kind] for kind in kinds if kind in FOLDERS]
+    known = {path.stem for folder in folders for path in (ROOT / "test" / folder).iterdir()}
     missing = [name for name in names if name not in known]
     if missing:
         raise TestRunError(f"there is no test called {', '.join(missing)}")
+
+
+def check_found(names: tuple[str, ...], found: Iterable[list[str]]) -> None:
+    """The same for what each kind has found of these names."""
+    if names and not any(found):
+        raise TestRunError(f"there is no test called {', '.join(names)}")

@@ -9,13 +9,13 @@ from testrun.installed import TESTED_TOGETHER
 ROOT = Path(__file__).resolve().parents[2]
 LISTS = (
     ("tools/run_tests", "SERVERS"),
-    ("tools/peer_suite", "SERVERS"),
+    ("tools/postgres_fdw_tests", "SERVERS"),
     ("tools/randomqueries/command.py", "SERVERS"),
     ("python/pgshuttle/builds.py", "KNOWN_BUILDS"),
 )
 DEFAULTS = (
     ("tools/run_tests", r"^DEFAULT_SERVERS = \(([^)]*)\)"),
-    ("tools/peer_suite", r"^DEFAULT_SERVERS = \(([^)]*)\)"),
+    ("tools/postgres_fdw_tests", r"^DEFAULT_SERVERS = \(([^)]*)\)"),
     ("tools/lint", r"^readonly SERVERS=\(([^)]*)\)"),
     ("tools/servers", r"set -- ([\d ]+)$"),
 )

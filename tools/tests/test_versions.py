@@ -79,4 +79,4 @@ def test_packages_are_made_of_the_same_text() -> None:
 def test_each_option_says_what_it_is_for() -> None:
     page = (ROOT / "debian/pgshuttle.1").read_text()
     assert "None" not in page
-    assert '.SS "pgshuttle bench tpch"' in page
+    assert '.SS "pgshuttle bench transfer"' in page

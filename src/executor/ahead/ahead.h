@@ -9,6 +9,7 @@
  * outer_effects.c, outer_errors.c, expression_errors.c	what reading ahead of
  *			time could show or raise (outer_side.h)
  * plan_facts.c	what each type of plan node does with its input, and its children
+ * needed_params.c	which parameters a row needs in any case (plan_facts.h)
  * caught_error.c, safe_values.c	values computed before they are needed
  * recheck_pruning.c	run-time pruning in EvalPlanQual
  *

@@ -12,9 +12,9 @@
 #include "access/xact.h"
 #include "executor/executor.h"
 #include "nodes/primnodes.h"
-#include "utils/resowner.h"
 
 #include "base/shuttle_compat_session.h"
+#include "base/shuttle_subtransaction.h"
 #include "executor/ahead/safe_values.h"
 
 /* The command ID that the last statement that writes or locks used, and its
@@ -74,29 +74,8 @@ shuttle_can_begin_subtransaction(void)
 ErrorData *
 shuttle_catch_error(void (*work) (void *arg), void *arg)
 {
-	MemoryContext cxt = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	ErrorData  *volatile error = NULL;
+	ErrorData  *error = shuttle_subtransaction_run(work, arg);
 
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(cxt);
-
-	/* only a subtransaction's abort frees resources held at the error */
-	PG_TRY();
-	{
-		work(arg);
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(cxt);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(cxt);
-	CurrentResourceOwner = owner;
 	if (error != NULL && must_be_raised(error))
 		ReThrowError(error);
 	return error;

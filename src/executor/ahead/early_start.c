@@ -25,10 +25,8 @@
 #include "postgres.h"
 
 #include "access/parallel.h"
-#include "executor/execPartition.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "nodes/nodeFuncs.h"
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_executor.h"
@@ -74,10 +72,6 @@ static void visit(PlanState *node, Demand demand);
 static void visit_cte(PlanState *cte, Demand demand);
 static void visit_init_plans(PlanState *node, Demand above);
 static void visit_init_plan(SubPlanState *init, Demand above);
-static bool prunes(const PartitionPruneState *state);
-static bool is_pruned_by(const PartitionPruneState *state, int param);
-static bool limit_is_zero(LimitState *limit);
-static bool param_is_needed(PlanState *node, int param);
 static void visit_scan(ForeignScanState *scan, Demand demand);
 static void visit_append(AppendState *append, Demand demand);
 static void visit_all(PlanState **nodes, int nnodes, const Bitmapset *chosen,
@@ -187,7 +181,7 @@ visit(PlanState *node, Demand demand)
 				visit(outerPlanState(node), demand);
 			break;
 		case T_LimitState:
-			if (limit_is_zero((LimitState *) node))
+			if (shuttle_limit_is_zero((LimitState *) node))
 				break;
 			if (((Limit *) node->plan)->limitCount != NULL)
 				demand.all = demand.whole = false;
@@ -243,7 +237,7 @@ visit_init_plans(PlanState *node, Demand above)
 		SubPlan    *plan = init->subplan;
 
 		if (plan->subLinkType != CTE_SUBLINK && plan->setParam != NIL &&
-			param_is_needed(node, linitial_int(plan->setParam)))
+			shuttle_param_is_needed(node, linitial_int(plan->setParam)))
 			visit_init_plan(init, above);
 	}
 }
@@ -253,109 +247,6 @@ visit_init_plan(SubPlanState *init, Demand above)
 {
 	visit(init->planstate,
 		  demand_of_input(above, init->subplan->subLinkType == ARRAY_SUBLINK, false, false));
-}
-
-/* Looks for a parameter that evaluating the expression always reads. */
-static bool
-uses_param_in_any_case(Node *node, int *param)
-{
-	if (node == NULL)
-		return false;
-	switch (nodeTag(node))
-	{
-		case T_Param:
-			return ((Param *) node)->paramkind == PARAM_EXEC &&
-				((Param *) node)->paramid == *param;
-		case T_BoolExpr:
-
-			/* AND and OR evaluate their first argument in any case. */
-			return uses_param_in_any_case(linitial(((BoolExpr *) node)->args), param);
-		case T_CoalesceExpr:
-			return uses_param_in_any_case(linitial(((CoalesceExpr *) node)->args), param);
-		case T_CaseExpr:
-		case T_SubPlan:
-		case T_AlternativeSubPlan:
-			return false;
-		default:
-			return expression_tree_walker(node, uses_param_in_any_case, param);
-	}
-}
-
-/* The input that a node reads first; NULL if it might read none. */
-static PlanState *
-first_input(PlanState *node)
-{
-	switch (nodeTag(node))
-	{
-		case T_AppendState:
-			{
-				AppendState *append = (AppendState *) node;
-
-				return append->as_nplans > 0 && !prunes(append->as_prune_state) ?
-					append->appendplans[0] : NULL;
-			}
-		case T_MergeAppendState:
-			{
-				MergeAppendState *append = (MergeAppendState *) node;
-
-				return append->ms_nplans > 0 && !prunes(append->ms_prune_state) ?
-					append->mergeplans[0] : NULL;
-			}
-		case T_SubqueryScanState:
-			return ((SubqueryScanState *) node)->subplan;
-		case T_ResultState:
-			return ((Result *) node->plan)->resconstantqual == NULL ?
-				outerPlanState(node) : NULL;
-		case T_LimitState:
-			return limit_is_zero((LimitState *) node) ? NULL : outerPlanState(node);
-		default:
-			return outerPlanState(node);
-	}
-}
-
-static bool
-prunes(const PartitionPruneState *state)
-{
-	return state != NULL && state->do_exec_prune;
-}
-
-/* With several levels of partitions, the lower ones may not be looked at. */
-static bool
-is_pruned_by(const PartitionPruneState *state, int param)
-{
-	return prunes(state) && bms_is_member(param, state->execparamids) &&
-		state->num_partprunedata == 1 &&
-		state->partprunedata[0]->num_partrelprunedata == 1;
-}
-
-/* True if computing a row of the node or of its first input needs the
- * parameter. */
-static bool
-param_is_needed(PlanState *node, int param)
-{
-	Plan	   *plan;
-
-	for (; node != NULL; node = first_input(node))
-	{
-		plan = node->plan;
-		if (uses_param_in_any_case((Node *) plan->targetlist, &param) ||
-			(plan->qual != NIL &&
-			 uses_param_in_any_case(linitial(plan->qual), &param)))
-			return true;
-		if (IsA(plan, ForeignScan) &&
-			uses_param_in_any_case((Node *) ((ForeignScan *) plan)->fdw_exprs, &param))
-			return true;
-		if (IsA(plan, Result) && ((Result *) plan)->resconstantqual != NULL &&
-			uses_param_in_any_case(linitial((List *) ((Result *) plan)->resconstantqual),
-								   &param))
-			return true;
-		if ((IsA(node, AppendState) &&
-			 is_pruned_by(((AppendState *) node)->as_prune_state, param)) ||
-			(IsA(node, MergeAppendState) &&
-			 is_pruned_by(((MergeAppendState *) node)->ms_prune_state, param)))
-			return true;
-	}
-	return false;
 }
 
 static void
@@ -387,7 +278,7 @@ visit_append(AppendState *append, Demand demand)
 {
 	Bitmapset  *chosen = NULL;
 
-	if (prunes(append->as_prune_state))
+	if (shuttle_prunes_at_run_time(append->as_prune_state))
 	{
 		chosen = bms_union(append->as_valid_subplans, append->as_valid_asyncplans);
 		if (bms_is_empty(chosen))
@@ -449,7 +340,7 @@ visit_merge_append(MergeAppendState *append, Demand demand)
 	List	   *scans = NIL;
 	ListCell   *cell;
 
-	if (prunes(append->ms_prune_state) && bms_is_empty(append->ms_valid_subplans))
+	if (shuttle_prunes_at_run_time(append->ms_prune_state) && bms_is_empty(append->ms_valid_subplans))
 	{
 		wait_for_pruning((PlanState *) append, append->mergeplans,
 						 append->ms_nplans, demand);
@@ -459,7 +350,7 @@ visit_merge_append(MergeAppendState *append, Demand demand)
 	{
 		PlanState  *child = append->mergeplans[i];
 
-		if (prunes(append->ms_prune_state) && !bms_is_member(i, append->ms_valid_subplans))
+		if (shuttle_prunes_at_run_time(append->ms_prune_state) && !bms_is_member(i, append->ms_valid_subplans))
 			continue;
 		visit(child, demand);
 		if (IsA(child, ForeignScanState))
@@ -492,6 +383,14 @@ visit_hash_join(HashJoinState *join, Demand demand)
 	 */
 	outer.whole = demand.whole &&
 		(outer.certain || outer_plan->startup_cost >= hash->total_cost);
+
+	/* if that row is missing, the larger answer is not waited for */
+	if (!inner.certain && outer_plan->total_cost < hash->total_cost)
+	{
+		visit(outerPlanState(join), outer);
+		visit(innerPlanState(join), inner);
+		return;
+	}
 	visit(innerPlanState(join), inner);
 	visit(outerPlanState(join), outer);
 }
@@ -509,26 +408,6 @@ visit_nested_loop(NestLoopState *loop, Demand demand)
 	inner.whole = inner.all;
 	if (((NestLoop *) loop->js.ps.plan)->nestParams == NIL)
 		visit(innerPlanState(loop), inner);
-}
-
-/* True for LIMIT 0, which reads nothing; false if the limit is unknown yet. */
-static bool
-limit_is_zero(LimitState *limit)
-{
-	Node	   *count = ((Limit *) limit->ps.plan)->limitCount;
-	bool		is_null;
-	Datum		value;
-
-	if (count == NULL)
-		return false;
-
-	/* Only what cannot fail or change may be evaluated before its time. */
-	if (!IsA(count, Const) &&
-		(!IsA(count, Param) || ((Param *) count)->paramkind != PARAM_EXTERN))
-		return false;
-	value = ExecEvalExprSwitchContext(limit->limitCount,
-									  limit->ps.ps_ExprContext, &is_null);
-	return !is_null && DatumGetInt64(value) == 0;
 }
 
 /* ---- later */

@@ -50,4 +50,20 @@ extern int *shuttle_visit_note(ShuttleVisits *visits, const PlanState *plan);
  * visited once. */
 extern bool shuttle_any_node(PlanState *root, bool (*matches) (PlanState *node));
 
+/* ---- needed_params.c */
+
+/* True if evaluating the expression, or the expressions of a list, always reads
+ * the parameter. */
+extern bool shuttle_evaluates_param(Node *expression, int param);
+
+/* True if computing a row of the node or of its first input needs the
+ * parameter. */
+extern bool shuttle_param_is_needed(PlanState *node, int param);
+
+/* True if the executor leaves partitions out when it runs. state: may be NULL. */
+extern bool shuttle_prunes_at_run_time(const struct PartitionPruneState *state);
+
+/* True for LIMIT 0, which reads nothing; false if the limit is unknown yet. */
+extern bool shuttle_limit_is_zero(LimitState *limit);
+
 #endif							/* SHUTTLE_EXECUTOR_AHEAD_PLAN_FACTS_H */

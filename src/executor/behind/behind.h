@@ -41,6 +41,10 @@ extern bool shuttle_write_behind_is_on(int nest_level);
 /* False if PL/pgSQL may be entering a block with EXCEPTION unknown to us. */
 extern bool shuttle_write_behind_is_safe(void);
 
+/* True if the transaction ends with the statement that runs now, the client's own:
+ * COMMIT may go behind it. */
+extern bool shuttle_write_behind_commit_follows(void);
+
 /* Takes over a request of nrows rows that is not answered yet. Errors: those of
  * earlier requests. */
 extern void shuttle_write_behind_leave(ShuttleWrite *write, ShuttleRequest *request,

@@ -266,6 +266,13 @@ is_outermost(int depth)
 	return ncalls == 0 && shuttle_snapshot_run_depth() == depth;
 }
 
+bool
+shuttle_write_behind_commit_follows(void)
+{
+	return shuttle_settings.enable_write_behind && commit_follows &&
+		ncalls + shuttle_snapshot_run_depth() == 1 && shuttle_outbox_oldest(1) == NULL;
+}
+
 /* Until then a block unknown to us may have been entered. */
 static void
 begin_client_statement(void)

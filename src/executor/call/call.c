@@ -9,6 +9,10 @@
  * raises an error of its own when the body needs rows of other nodes
  * (call_queries.c). Notices of the node are shown when the call has succeeded.
  *
+ * If the call is the whole transaction, COMMIT is in its packet instead of the
+ * settings of before. When the node has committed, or may have, no error is taken
+ * for one of the call: it would run twice.
+ *
  * Memory: requests belong to a context of the call.
  *-------------------------------------------------------------------------
  */
@@ -25,6 +29,7 @@
 #include "nodes/nodeFuncs.h"
 #include "parser/parse_expr.h"
 #include "pgtime.h"
+#include "mb/pg_wchar.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/bytea.h"
@@ -46,19 +51,20 @@
 #include "executor/call/call.h"
 #include "executor/kinds.h"
 #include "executor/routed/routed.h"
+#include "storage/shuttle_commit_behind.h"
 #include "storage/shuttle_node_session.h"
 #include "storage/shuttle_storage.h"
 #include "tablets/shuttle_tablets.h"
 
 #define SET(name, value) "pg_catalog.set_config('" name "', " value ", true)"
 
-/* Traps look at shuttle_node.call. Within a call all keys must be known when the node
- * plans, so it makes custom plans. */
+/* Traps look at shuttle_node.call, if keys are needed that are not known here. Then all
+ * must be known when the node plans, so it makes custom plans. */
 static const char *const enter_sql =
 "SELECT " SET("search_path", "$1") ", " SET("TimeZone", "$2") ", " SET("DateStyle", "'ISO, MDY'") ", "
 SET("lc_numeric", "$3") ", " SET("lc_time", "$4") ", " SET("lc_monetary", "$5") ", "
-SET("constraint_exclusion", "'partition'") ", " SET("plan_cache_mode", "'force_custom_plan'") ", "
-SET("shuttle_node.call", "'on'");
+SET("constraint_exclusion", "'partition'") ", " SET("plan_cache_mode", "$6") ", "
+SET("shuttle_node.call", "$7");
 
 static const char *const leave_sql =
 "SELECT " SET("search_path", "'pg_catalog'") ", " SET("TimeZone", "'GMT'") ", "
@@ -72,8 +78,11 @@ typedef struct Shipping
 	const ShuttleCall *call;
 	const ShuttleCallBody *body;
 	ShuttleNode *node;
+	bool		keys_are_there; /* all that it needs */
 	ResourceOwner owner;		/* of the rows */
 	bool		is_older;		/* the node's server: nothing was sent */
+	bool		may_commit;		/* behind the call */
+	bool		commit_sent;
 } Shipping;
 
 char *
@@ -261,7 +270,7 @@ make_decoder(TupleDesc desc)
 		return NULL;
 	for (int i = 1; i <= desc->natts; i++)
 		attributes = lappend_int(attributes, i);
-	return shuttle_decoder_create(desc, attributes, 0, NULL, CurrentMemoryContext);
+	return shuttle_decoder_create(desc, attributes, 0, NULL, NULL, CurrentMemoryContext);
 }
 
 static void
@@ -278,6 +287,25 @@ is_older(const ShuttleNode *node)
 	return shuttle_node_version(node) / 10000 < SHUTTLE_MAJOR_VERSION;
 }
 
+static const char *
+plan_mode(const Shipping *shipping)
+{
+	if (!shipping->keys_are_there)
+		return "force_custom_plan";
+	return shipping->body->keys.wants_values ? "auto" : "force_generic_plan";
+}
+
+/* Returns false if COMMIT was not sent. */
+static bool
+commit_behind(Shipping *shipping, ShuttleRequest *call)
+{
+	if (!shipping->may_commit || !shuttle_commit_behind_send(call))
+		return false;
+	shipping->commit_sent = true;
+	(void) shuttle_commit_behind_await(call);
+	return true;
+}
+
 /* In a savepoint. */
 static void
 ship(void *arg)
@@ -285,12 +313,13 @@ ship(void *arg)
 	Shipping   *shipping = arg;
 	const char *const settings[] = {
 		shipping->body->path, pg_get_timezone_name(session_timezone),
-		locale_numeric, locale_time, locale_monetary,
+		locale_numeric, locale_time, locale_monetary, plan_mode(shipping),
+		shipping->keys_are_there ? "off" : "on",
 	};
 	ShuttleDecoder *decoder = make_decoder(shipping->call->desc);
 	ShuttleRequest *enter = send_text(shipping, enter_sql, lengthof(settings), settings);
 	ShuttleRequest *call;
-	ShuttleRequest *leave;
+	ShuttleRequest *leave = NULL;
 
 	if (shuttle_node_version(shipping->node) == 0)
 	{
@@ -301,13 +330,15 @@ ship(void *arg)
 	if (shipping->is_older)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg_internal("the node's server is older")));
 	call = send_call(shipping, decoder);
-	leave = send_text(shipping, leave_sql, 0, NULL);
+	if (!commit_behind(shipping, call))
+		leave = send_text(shipping, leave_sql, 0, NULL);
 	if (enter != NULL)
 		finish(enter);
 	if (decoder != NULL)
 		take_rows(shipping, call, decoder);
 	finish(call);
-	finish(leave);
+	if (leave != NULL)
+		finish(leave);
 	if (!shuttle_notices_are_kept())
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg_internal("the node sent too many messages")));
 }
@@ -337,7 +368,8 @@ run_on_node(Shipping *shipping)
 	}
 	PG_END_TRY();
 	shuttle_notices_release(error == NULL);
-	if (error != NULL && must_be_raised(error))
+	if (error != NULL && (must_be_raised(error) ||
+						  (shipping->commit_sent && !shuttle_commit_behind_has_failed(shipping->node))))
 		ReThrowError(error);
 	return error;
 }
@@ -346,6 +378,16 @@ static void
 run_here(const ShuttleCall *call, const char *reason)
 {
 	ereport(DEBUG1, (errmsg_internal("call of %s() runs here: %s", get_func_name(call->routine), reason)));
+}
+
+/* False if the client may lack a character of the result: that error would come behind
+ * the node's COMMIT. */
+static bool
+client_takes_any_text(void)
+{
+	int			client = pg_get_client_encoding();
+
+	return client == GetDatabaseEncoding() || client == PG_SQL_ASCII;
 }
 
 bool
@@ -369,11 +411,15 @@ shuttle_call_ship(const ShuttleCall *call)
 		return false;
 	}
 	shipping.body = body;
+	shipping.keys_are_there = shuttle_call_keys_are_on(call, server);
 	shipping.node = shuttle_node_get(server, GetUserId());
 	shuttle_outbox_before_write(shipping.node, call->estate);
 
 	/* their errors are not the call's */
 	shuttle_write_behind_finish(1);
+	shipping.may_commit = !get_func_retset(call->routine) && client_takes_any_text() &&
+		shuttle_write_behind_commit_follows() &&
+		shuttle_commit_behind_is_possible(shipping.node);
 	cxt = AllocSetContextCreate(CurrentMemoryContext, "shipped call", ALLOCSET_SMALL_SIZES);
 	old_cxt = MemoryContextSwitchTo(cxt);
 	error = run_on_node(&shipping);

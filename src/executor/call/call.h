@@ -10,6 +10,7 @@
  * call_plpgsql.c	its statements in PL/pgSQL
  * call_queries.c	its queries
  * call_functions.c	built-in functions that mean the same on a node
+ * call_keys.c		whether its arguments tell which nodes it needs
  *
  * In: a routine that shuttle.distribute_function() has copied to all nodes, and
  * its arguments. Out: its rows, or false.
@@ -27,6 +28,20 @@
 
 /* ---- call_body.c */
 
+/* Which keys it needs (call_keys.c). */
+typedef struct ShuttleCallKeys
+{
+	bool		are_unknown;	/* not arguments, at least one of them */
+	bool		wants_values;	/* its queries want plans for their values */
+	List	   *arguments;		/* ints, from 1: those that are keys */
+
+	/* while the body is checked */
+	int			step;
+	bool		is_nested;		/* in a routine that it calls */
+	int			nsets;			/* tables of this query that give many rows */
+	List	   *uses;			/* of parameters as keys */
+} ShuttleCallKeys;
+
 /* What a routine's body needs. Kept until one of the objects changes. */
 typedef struct ShuttleCallBody
 {
@@ -39,6 +54,7 @@ typedef struct ShuttleCallBody
 	bool		locks;			/* rows */
 	bool		reads_copies;	/* of reference tables */
 	bool		uses_clock;		/* now() and the like */
+	ShuttleCallKeys keys;
 	List	   *collations;		/* that it compares and sorts by */
 	List	   *types;			/* of users */
 	const char *path;			/* search_path for the node */
@@ -79,13 +95,18 @@ typedef struct ShuttleCall
 	const char *const *values;
 	const ShuttleRoutedPlan *plan;	/* has the key, */
 	List	   *keys;			/* its expression state, */
-	ExprContext *econtext;		/* and where to evaluate it */
+	List	   *arguments;		/* those of all arguments, */
+	ExprContext *econtext;		/* and where to evaluate them */
 	EState	   *estate;			/* NULL: CALL */
 	bool		outermost;		/* a statement of its own, in no block */
 	TupleDesc	desc;			/* of its rows; NULL: none come */
 	Tuplestorestate *rows;		/* gets them */
 	ShuttleCounters *counters;	/* NULL: nobody asks */
 } ShuttleCall;
+
+/* True if all keys that the call needs are arguments, and on this server: it needs no
+ * traps (call_keys.c). */
+extern bool shuttle_call_keys_are_on(const ShuttleCall *call, Oid server);
 
 /* Where a call would go; InvalidOid: it runs here, and *reason says why. */
 extern Oid	shuttle_call_server(const ShuttleCall *call, const char **reason);

@@ -39,6 +39,7 @@
 #include "cluster/shuttle_cluster.h"
 #include "executor/ahead/safe_values.h"
 #include "executor/call/call.h"
+#include "executor/call/call_keys.h"
 #include "tablets/shuttle_tablets.h"
 
 /* How often a body is analyzed again because something has changed meanwhile. */
@@ -194,16 +195,23 @@ check_text(ShuttleCallBody *body, HeapTuple tuple)
 {
 	const FormData_pg_proc *form = (const FormData_pg_proc *) GETSTRUCT(tuple);
 	int			level = NewGUCNestLevel();
+	bool		was_nested = body->keys.is_nested;
 
+	body->keys.is_nested = form->oid != body->routine;
 	apply_settings(body, tuple);
 	if (body->refusal != NULL)
 		 /* nothing more to find */ ;
 	else if (form->prolang == SQLlanguageId)
+	{
 		check_sql(body, tuple);
+		if (!body->keys.is_nested)
+			shuttle_call_keys_resolve(body, NULL, NULL, form->pronargs);
+	}
 	else if (form->prolang == get_language_oid("plpgsql", true))
 		shuttle_call_check_plpgsql(body, tuple);
 	else
 		shuttle_call_refuse(body, "it is not written in SQL or PL/pgSQL");
+	body->keys.is_nested = was_nested;
 	AtEOXact_GUC(true, level);
 }
 
@@ -214,7 +222,12 @@ shuttle_call_check_routine(ShuttleCallBody *body, Oid routine)
 	const FormData_pg_proc *form;
 
 	if (list_member_oid(body->routines, routine))
+	{
+		/* it calls itself, perhaps with other arguments */
+		if (routine == body->routine)
+			shuttle_call_keys_are_unknown(body);
 		return;
+	}
 	body->routines = lappend_oid(body->routines, routine);
 	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(routine));
 	if (!HeapTupleIsValid(tuple))
@@ -332,6 +345,7 @@ copy_body(const ShuttleCallBody *body)
 	copy->refusal = body->refusal == NULL ? NULL : pstrdup(body->refusal);
 	copy->relids = list_copy(body->relids);
 	copy->routines = list_copy(body->routines);
+	copy->keys.arguments = list_copy(body->keys.arguments);
 	copy->collations = list_copy(body->collations);
 	copy->types = NIL;
 	copy->path = body->path == NULL ? NULL : pstrdup(body->path);

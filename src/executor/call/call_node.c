@@ -103,6 +103,7 @@ begin_call(CustomScanState *node, EState *estate, int eflags)
 	state->call.sql = strVal(linitial(scan->custom_private));
 	state->call.plan = &state->plan;
 	state->call.keys = ExecInitExprList(state->plan.keys, plan_state);
+	state->call.arguments = ExecInitExprList(state->plan.values, plan_state);
 	state->call.econtext = plan_state->ps_ExprContext;
 	state->call.estate = estate;
 	state->call.counters = &state->counters;
@@ -183,10 +184,14 @@ explain_place(CallState *state, ExplainState *es)
 
 	state->call.outermost = !IsTransactionBlock();
 	server = shuttle_call_server(&state->call, &reason);
-	if (OidIsValid(server))
-		shuttle_explain_text(es, "Node", GetForeignServer(server)->servername);
-	else
+	if (!OidIsValid(server))
+	{
 		shuttle_explain_text(es, "Runs Here", reason);
+		return;
+	}
+	shuttle_explain_text(es, "Node", GetForeignServer(server)->servername);
+	if (es->verbose)
+		shuttle_explain_text(es, "Keys", shuttle_call_keys_are_on(&state->call, server) ? "known" : "traps");
 }
 
 static void

@@ -31,6 +31,7 @@
 
 #include "base/shuttle_compat.h"
 #include "executor/call/call.h"
+#include "executor/call/call_keys.h"
 
 typedef PLpgSQL_function *(*CompileFunction) (FunctionCallInfo fcinfo, bool forValidator);
 typedef void (*ParserSetup) (struct ParseState *pstate, PLpgSQL_expr *expr);
@@ -43,6 +44,10 @@ typedef struct Walk
 	int			nblocks;		/* with EXCEPTION, around the statement */
 	bool		in_handler;		/* of the outermost of them */
 	List	   *messages;		/* ints: variables with SQLERRM */
+	int		   *assigned;		/* for each variable: the first step that does
+								 * so; 0: none */
+	int			loop_step;		/* of the outermost loop around the statement;
+								 * 0: none */
 	bool		nested;			/* called by another routine */
 } Walk;
 
@@ -108,12 +113,31 @@ check_expressions(Walk *walk, List *expressions)
 		(void) check_expression(walk, lfirst(cell));
 }
 
+/* What a loop assigns may be read by it afterwards. */
+static void
+note_assigned(Walk *walk, int number)
+{
+	const PLpgSQL_datum *datum = walk->function->datums[number];
+
+	if (datum->dtype == PLPGSQL_DTYPE_ROW)
+	{
+		const PLpgSQL_row *row = (const PLpgSQL_row *) datum;
+
+		for (int i = 0; i < row->nfields; i++)
+			note_assigned(walk, row->varnos[i]);
+	}
+	else if (walk->assigned[number] == 0)
+		walk->assigned[number] = walk->loop_step > 0 ? walk->loop_step - 1 : walk->body->keys.step;
+}
+
 /* A record has the columns that were assigned to it last. */
 static void
 assign(Walk *walk, const PLpgSQL_variable *target, TupleDesc columns)
 {
 	PLpgSQL_rec *record;
 
+	if (target != NULL)
+		note_assigned(walk, target->dno);
 	if (target == NULL || columns == NULL || target->dtype != PLPGSQL_DTYPE_REC)
 		return;
 	record = (PLpgSQL_rec *) walk->estate.datums[target->dno];
@@ -229,7 +253,10 @@ check_diagnostics(Walk *walk, const PLpgSQL_stmt_getdiag *statement)
 
 	foreach(cell, statement->diag_items)
 	{
-		if (((const PLpgSQL_diag_item *) lfirst(cell))->kind != PLPGSQL_GETDIAG_ROW_COUNT)
+		const PLpgSQL_diag_item *item = lfirst(cell);
+
+		note_assigned(walk, item->target);
+		if (item->kind != PLPGSQL_GETDIAG_ROW_COUNT)
 			shuttle_call_refuse(walk->body, "it has GET DIAGNOSTICS of other items than ROW_COUNT");
 	}
 }
@@ -252,6 +279,7 @@ check_number_loop(Walk *walk, const PLpgSQL_stmt_fori *loop)
 	(void) check_expression(walk, loop->lower);
 	(void) check_expression(walk, loop->upper);
 	(void) check_expression(walk, loop->step);
+	note_assigned(walk, loop->var->dno);
 	check_list(walk, loop->body);
 }
 
@@ -284,6 +312,7 @@ check_loop(Walk *walk, PLpgSQL_stmt *statement)
 			break;
 		case PLPGSQL_STMT_FOREACH_A:
 			(void) check_expression(walk, ((PLpgSQL_stmt_foreach_a *) statement)->expr);
+			note_assigned(walk, ((PLpgSQL_stmt_foreach_a *) statement)->varno);
 			check_list(walk, ((PLpgSQL_stmt_foreach_a *) statement)->body);
 			break;
 		case PLPGSQL_STMT_RETURN_QUERY:
@@ -299,6 +328,9 @@ check_loop(Walk *walk, PLpgSQL_stmt *statement)
 static void
 check_statement(Walk *walk, PLpgSQL_stmt *statement)
 {
+	int			outer_loop;
+
+	walk->body->keys.step++;
 	switch (statement->cmd_type)
 	{
 		case PLPGSQL_STMT_BLOCK:
@@ -306,6 +338,7 @@ check_statement(Walk *walk, PLpgSQL_stmt *statement)
 			break;
 		case PLPGSQL_STMT_ASSIGN:
 			(void) check_expression(walk, ((PLpgSQL_stmt_assign *) statement)->expr);
+			note_assigned(walk, ((PLpgSQL_stmt_assign *) statement)->varno);
 			break;
 		case PLPGSQL_STMT_IF:
 			check_if(walk, (PLpgSQL_stmt_if *) statement);
@@ -355,7 +388,11 @@ check_statement(Walk *walk, PLpgSQL_stmt *statement)
 			shuttle_call_refuse(walk->body, "it has CALL or DO");
 			break;
 		default:
+			outer_loop = walk->loop_step;
+			if (outer_loop == 0)
+				walk->loop_step = walk->body->keys.step;
 			check_loop(walk, statement);
+			walk->loop_step = outer_loop;
 	}
 }
 
@@ -390,6 +427,18 @@ compile_function(Oid routine, const FormData_pg_proc *form)
 	return compile(fcinfo, false);
 }
 
+/* The number of each parameter's argument; 0: it is another variable. A parameter's
+ * number is its variable's, and one. */
+static int *
+find_arguments(const PLpgSQL_function *function)
+{
+	int		   *arguments = palloc0_array(int, function->ndatums);
+
+	for (int i = 0; i < function->fn_nargs; i++)
+		arguments[function->fn_argvarnos[i]] = i + 1;
+	return arguments;
+}
+
 /* Variables whose types are found out are copied, as for an execution. */
 static PLpgSQL_datum **
 copy_variables(const PLpgSQL_function *function)
@@ -419,6 +468,7 @@ shuttle_call_check_plpgsql(ShuttleCallBody *body, HeapTuple routine)
 	walk.estate.ndatums = function->ndatums;
 	walk.estate.datums = copy_variables(function);
 	walk.estate.datum_context = CurrentMemoryContext;
+	walk.assigned = palloc0_array(int, function->ndatums);
 	function->cur_estate = &walk.estate;
 	PG_TRY();
 	{
@@ -429,4 +479,6 @@ shuttle_call_check_plpgsql(ShuttleCallBody *body, HeapTuple routine)
 		function->cur_estate = outer;
 	}
 	PG_END_TRY();
+	if (!walk.nested)
+		shuttle_call_keys_resolve(body, find_arguments(function), walk.assigned, function->ndatums);
 }

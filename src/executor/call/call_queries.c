@@ -36,6 +36,7 @@
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_planner.h"
 #include "executor/call/call.h"
+#include "executor/call/call_keys.h"
 #include "tablets/shuttle_tablets.h"
 
 /* A column that has a known value, or a value of a known array, in all rows that the
@@ -44,10 +45,13 @@ typedef struct FixedColumn
 {
 	int			rtindex;
 	AttrNumber	column;
-	Oid			equality;		/* operator and collation, if it has one
-								 * value, */
-	Oid			collation;		/* which columns that are equal by them have,
-								 * too */
+	bool		is_one;			/* value, which columns that are equal by this
+								 * operator and collation have, too */
+	Oid			equality;
+	Oid			collation;
+	int			parameter;		/* which the value, or the array, is; 0: it is
+								 * another one */
+	Oid			type;			/* of the parameter */
 } FixedColumn;
 
 /* ---- keys */
@@ -62,11 +66,18 @@ key_of(Oid relid)
 	return key;
 }
 
-static const Var *
-as_column(Node *node)
+static Node *
+strip_casts(Node *node)
 {
 	while (node != NULL && IsA(node, RelabelType))
 		node = (Node *) ((RelabelType *) node)->arg;
+	return node;
+}
+
+static const Var *
+as_column(Node *node)
+{
+	node = strip_casts(node);
 	return node != NULL && IsA(node, Var) && ((Var *) node)->varlevelsup == 0 ? (Var *) node : NULL;
 }
 
@@ -86,31 +97,47 @@ is_value(Node *node)
 	return !has_no_column(node, NULL) && !contain_volatile_functions(node);
 }
 
-static bool
-is_fixed(const List *fixed, const Var *column, const OpExpr *by)
+static FixedColumn *
+find_fixed(const List *fixed, const Var *column, const OpExpr *by)
 {
 	ListCell   *cell;
 
 	foreach(cell, fixed)
 	{
-		const FixedColumn *known = lfirst(cell);
+		FixedColumn *known = lfirst(cell);
 
 		if (known->rtindex == column->varno && known->column == column->varattno &&
-			(by == NULL || (known->equality == by->opno && known->collation == by->inputcollid)))
-			return true;
+			(by == NULL || (known->is_one && known->equality == by->opno && known->collation == by->inputcollid)))
+			return known;
 	}
-	return false;
+	return NULL;
 }
 
-static List *
-add_fixed(List *fixed, const Var *column, const OpExpr *by)
+static bool
+is_fixed(const List *fixed, const Var *column, const OpExpr *by)
 {
-	FixedColumn *known = palloc_object(FixedColumn);
+	return find_fixed(fixed, column, by) != NULL;
+}
+
+/* condition: what fixes the column, by a value or another column. */
+static List *
+add_fixed(List *fixed, const Var *column, Node *condition)
+{
+	FixedColumn *known = palloc0_object(FixedColumn);
+	const OpExpr *by = (const OpExpr *) condition;
+	const List *args = IsA(condition, OpExpr) ? by->args : ((ScalarArrayOpExpr *) condition)->args;
+	Node	   *other = as_column(linitial(args)) == column ? lsecond(args) : linitial(args);
+	const FixedColumn *source = NULL;
 
 	known->rtindex = column->varno;
 	known->column = column->varattno;
-	known->equality = by == NULL ? InvalidOid : by->opno;
-	known->collation = by == NULL ? InvalidOid : by->inputcollid;
+	known->is_one = IsA(condition, OpExpr);
+	known->equality = known->is_one ? by->opno : ((ScalarArrayOpExpr *) condition)->opno;
+	known->collation = known->is_one ? by->inputcollid : ((ScalarArrayOpExpr *) condition)->inputcollid;
+	if (known->is_one && as_column(other) != NULL)
+		source = find_fixed(fixed, as_column(other), by);
+	known->parameter = source != NULL ? source->parameter : shuttle_call_key_parameter(other);
+	known->type = source != NULL ? source->type : exprType(strip_casts(other));
 	return lappend(fixed, known);
 }
 
@@ -169,7 +196,7 @@ fixed_columns(const List *conditions)
 
 			if (column != NULL && !is_fixed(fixed, column, by))
 			{
-				fixed = add_fixed(fixed, column, by);
+				fixed = add_fixed(fixed, column, lfirst(cell));
 				found = true;
 			}
 		}
@@ -207,6 +234,29 @@ own_conditions(Node *quals)
 	return own;
 }
 
+/* Any parameter that the key is equal to will do. */
+static void
+note_fixed(ShuttleCallBody *body, Oid relid, const List *fixed, const Var *key)
+{
+	const FixedColumn *best = find_fixed(fixed, key, NULL);
+	Bitmapset  *columns = NULL;
+	ListCell   *cell;
+
+	foreach(cell, fixed)
+	{
+		const FixedColumn *known = lfirst(cell);
+
+		if (known->rtindex != key->varno)
+			continue;
+		if (known->is_one)
+			columns = bms_add_member(columns, known->column);
+		if (known->column == key->varattno && best->parameter == 0)
+			best = known;
+	}
+	shuttle_call_note_key(body, relid, best->parameter, best->type, best->equality, best->collation);
+	body->keys.nsets += !shuttle_call_is_one_row(relid, columns);
+}
+
 /* conditions: those that all rows of the item meet, applied to its tables. */
 static void
 check_keys(ShuttleCallBody *body, const Query *query, Node *item, List *conditions)
@@ -219,8 +269,11 @@ check_keys(ShuttleCallBody *body, const Query *query, Node *item, List *conditio
 		if (rte->rtekind == RTE_RELATION && shuttle_table_kind(rte->relid) == SHUTTLE_TABLE_DISTRIBUTED)
 		{
 			Var			key = {.varno = rtindex,.varattno = key_of(rte->relid)};
+			List	   *fixed = fixed_columns(conditions);
 
-			if (!is_fixed(fixed_columns(conditions), &key, NULL))
+			if (is_fixed(fixed, &key, NULL))
+				note_fixed(body, rte->relid, fixed, &key);
+			else
 				shuttle_call_refuse(body, psprintf("a query does not fix the key of table \"%s\"",
 												   get_rel_name(rte->relid)));
 		}
@@ -330,7 +383,11 @@ check_relation(ShuttleCallBody *body, const Query *query, const RangeTblEntry *r
 		shuttle_call_refuse(body, psprintf("table \"%s\" is not of the function's group",
 										   get_rel_name(rte->relid)));
 	if (is_target)
+	{
 		check_target(body, query, rel);
+		if (kind == SHUTTLE_TABLE_DISTRIBUTED)
+			shuttle_call_note_target(body, query, rel);
+	}
 	table_close(rel, NoLock);
 }
 
@@ -440,7 +497,11 @@ check_level(ShuttleCallBody *body, Query *query)
 	foreach(cell, query->windowClause)
 		add_order(body, lfirst_node(WindowClause, cell)->orderClause, query->targetList);
 	if (body->refusal == NULL && query->jointree != NULL)
+	{
+		body->keys.nsets = 0;
 		check_keys(body, query, (Node *) query->jointree, NIL);
+		shuttle_call_note_query(body, query, body->keys.nsets);
+	}
 }
 
 static bool

@@ -90,6 +90,7 @@ ship(CallStmt *statement, int key, ParamListInfo params, bool outermost, DestRec
 	estate->es_param_list_info = params;
 	call.econtext = GetPerTupleExprContext(estate);
 	call.keys = list_make1(ExecPrepareExpr(linitial(plan.keys), estate));
+	call.arguments = ExecPrepareExprList(plan.values, estate);
 	parameters = shuttle_parameters_create(plan.values, NULL);
 	call.values = shuttle_parameters_evaluate(parameters, call.econtext);
 	call.nparams = shuttle_parameters_count(parameters);

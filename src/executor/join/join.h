@@ -16,7 +16,7 @@
  * copied_joins.c	when plans may read copies of reference tables
  * routed_append.c	visits only the partitions that a key is routed to
  *
- * In: outer rows, and a plan that planner/join or planner/place made. Out: the
+ * In: outer rows, and a plan that planner/join or planner/finished_plan made. Out: the
  * same outer rows in the same order, and scans whose rows are here.
  *-------------------------------------------------------------------------
  */

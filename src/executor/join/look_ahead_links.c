@@ -260,44 +260,18 @@ find_scans_in_children(PlanState *node, const LinkContext *context,
 	}
 }
 
-/* True if an expression evaluates a parameter whenever it is evaluated; false
- * inside of expressions that may skip an argument. */
-static bool
-evaluates_param(Node *node, void *param)
-{
-	if (node == NULL)
-		return false;
-	switch (nodeTag(node))
-	{
-		case T_Param:
-			return ((Param *) node)->paramkind == PARAM_EXEC &&
-				((Param *) node)->paramid == *(int *) param;
-		case T_CaseExpr:
-		case T_CoalesceExpr:
-		case T_BoolExpr:
-		case T_SubPlan:
-		case T_AlternativeSubPlan:
-		case T_Aggref:
-		case T_WindowFunc:
-			return false;
-		default:
-			return expression_tree_walker(node, evaluates_param, param);
-	}
-}
-
 /* True if an initplan is executed whenever its node is, as that of MIN or MAX
  * is by the Result that core makes for it. */
 static bool
 is_certain_initplan(const Plan *plan, const SubPlan *initplan)
 {
-	int			param = linitial_int(initplan->setParam);
 	List	   *quals;
 
 	if (!IsA(plan, Result) || plan->lefttree != NULL)
 		return false;
 	quals = (List *) ((const Result *) plan)->resconstantqual;
-	return evaluates_param(quals != NIL ? linitial(quals) :
-						   (Node *) plan->targetlist, &param);
+	return shuttle_evaluates_param(quals != NIL ? linitial(quals) : (Node *) plan->targetlist,
+								   linitial_int(initplan->setParam));
 }
 
 /* Finds the scans of a node's initplans that run again for each outer row. */

@@ -161,7 +161,7 @@ open_target(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target)
 		return;
 	target->decoder = shuttle_decoder_create(RelationGetDescr(rel),
 											 target->postgres_fdw.attributes, 1, rel,
-											 estate->es_query_cxt);
+											 target->node, estate->es_query_cxt);
 }
 
 static void

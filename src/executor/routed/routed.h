@@ -31,6 +31,9 @@ extern Query *shuttle_routed_query(const CustomScan *scan);
 extern Oid	shuttle_routed_server(const ShuttleRoutedPlan *plan, List *states,
 								  ExprContext *econtext);
 
+/* The server that has the rows of a key, of a type that fits. */
+extern Oid	shuttle_routed_server_of(Oid relid, Oid type, Datum value);
+
 /* Part of ExecutorStart: plans a routed statement again if one node does not
  * have all it needs. */
 extern void shuttle_routed_start(QueryDesc *query, int eflags);

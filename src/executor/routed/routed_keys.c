@@ -94,6 +94,12 @@ find_server(Oid relid, Oid type, Datum value, bool is_null)
 }
 
 Oid
+shuttle_routed_server_of(Oid relid, Oid type, Datum value)
+{
+	return find_server(relid, type, value, false);
+}
+
+Oid
 shuttle_routed_server(const ShuttleRoutedPlan *plan, List *states, ExprContext *econtext)
 {
 	Oid			server = InvalidOid;

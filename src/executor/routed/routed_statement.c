@@ -4,7 +4,8 @@
  *	  (planner/router).
  *
  * The node's rows are returned as they come. Without RETURNING, an UPDATE or
- * DELETE returns none, and its number is the node's.
+ * DELETE returns none, and its number is the node's. If it is the whole
+ * transaction, COMMIT is in its packet.
  *
  * Memory: the state and the request belong to the query's context.
  *-------------------------------------------------------------------------
@@ -21,6 +22,7 @@
 #include "base/shuttle_counters.h"
 #include "base/shuttle_settings.h"
 #include "executor/ahead/outbox.h"
+#include "executor/behind/behind.h"
 #include "executor/kinds.h"
 #include "executor/routed/routed.h"
 #include "executor/scan/remote_values.h"
@@ -28,6 +30,7 @@
 #include "executor/shuttle_executor.h"
 #include "executor/write/write.h"
 #include "explain/shuttle_explain.h"
+#include "storage/shuttle_commit_behind.h"
 #include "storage/shuttle_storage.h"
 
 typedef struct RoutedState
@@ -139,7 +142,7 @@ make_decoder(RoutedState *state)
 	for (int i = 1; i <= slot->tts_tupleDescriptor->natts; i++)
 		attributes = lappend_int(attributes, i);
 	if (attributes != NIL || state->plan.command == CMD_SELECT)
-		state->decoder = shuttle_decoder_create(slot->tts_tupleDescriptor, attributes, 0, NULL,
+		state->decoder = shuttle_decoder_create(slot->tts_tupleDescriptor, attributes, 0, NULL, NULL,
 												state->css.ss.ps.state->es_query_cxt);
 }
 
@@ -185,6 +188,7 @@ send_statement(RoutedState *state)
 		.decoder = state->decoder,
 		.counters = &state->counters,
 	};
+	bool		may_commit;
 
 	statement.values = shuttle_parameters_evaluate(state->parameters,
 												   state->css.ss.ps.ps_ExprContext);
@@ -192,8 +196,12 @@ send_statement(RoutedState *state)
 		shuttle_outbox_before_write(state->node, estate);
 	else
 		shuttle_outbox_before_read(state->node, estate);
+	may_commit = plan->effect == SHUTTLE_WRITES && state->decoder == NULL &&
+		shuttle_write_behind_commit_follows() && shuttle_commit_behind_is_possible(state->node);
 	shuttle_asked_note(&state->asked, &statement, estate);
 	state->request = shuttle_request_send(state->node, &statement, estate->es_query_cxt);
+	if (may_commit && shuttle_commit_behind_send(state->request))
+		(void) shuttle_commit_behind_await(state->request);
 }
 
 static void

@@ -25,7 +25,7 @@ shuttle_foreign_scan_decoder(ForeignScanState *scan, List *attributes,
 
 	decoder = shuttle_decoder_create(shuttle_foreign_scan_desc(scan), attributes,
 									 first_column, scan->ss.ss_currentRelation,
-									 owner);
+									 shuttle_foreign_scan_node(scan), owner);
 	shuttle_decoder_set_context(decoder, add_context, scan);
 	shuttle_foreign_states_add(decoder, (ForeignScan *) scan->ss.ps.plan, owner);
 	return decoder;

@@ -233,7 +233,8 @@ read_rows(Sample *sample, Relation rel, const char *clause, int limit)
 		appendStringInfo(&sql, " LIMIT %d", limit);
 	statement.sql = sql.data;
 	sample->decoder = shuttle_decoder_create(RelationGetDescr(rel), attributes, 0,
-											 rel, CurrentMemoryContext);
+											 rel, shuttle_analyze_node(rel),
+											 CurrentMemoryContext);
 	request = shuttle_request_send(shuttle_analyze_node(rel), &statement,
 								   CurrentMemoryContext);
 	while (shuttle_request_fetch(request, true, &row) == SHUTTLE_ROW)

@@ -73,9 +73,6 @@ static TupleTableSlot *exec_foreign_change(EState *estate,
 										   TupleTableSlot *plan_slot);
 static int	get_batch_size(ResultRelInfo *target);
 static void end_foreign_modify(EState *estate, ResultRelInfo *target);
-static void explain_foreign_modify(ModifyTableState *mtstate,
-								   ResultRelInfo *target, List *fdw_private,
-								   int subplan_index, ExplainState *es);
 static ShuttleWrite *create_write(ModifyTableState *node, ResultRelInfo *target,
 								  CmdType operation, List *fdw_private);
 static bool may_buffer(const ShuttleWrite *write);
@@ -104,7 +101,7 @@ shuttle_foreign_modify_fill(FdwRoutine *routine)
 	routine->EndForeignModify = end_foreign_modify;
 	routine->BeginForeignInsert = begin_foreign_insert;
 	routine->EndForeignInsert = end_foreign_modify;
-	routine->ExplainForeignModify = explain_foreign_modify;
+	routine->ExplainForeignModify = shuttle_foreign_modify_explain;
 	routine->IsForeignRelUpdatable = is_foreign_rel_updatable;
 }
 
@@ -235,7 +232,7 @@ create_write(ModifyTableState *node, ResultRelInfo *target, CmdType operation,
 	if (write->postgres_fdw.has_returning)
 		write->decoder = shuttle_decoder_create(RelationGetDescr(rel),
 												write->postgres_fdw.attributes, 0, rel,
-												estate->es_query_cxt);
+												write->storage_node, estate->es_query_cxt);
 	if (operation == CMD_INSERT)
 	{
 		write->row_limit = shuttle_option_int(shuttle_foreign_options(relid),
@@ -584,38 +581,4 @@ end_foreign_modify(EState *estate, ResultRelInfo *target)
 		return;
 	shuttle_modify_end(write->node);
 	MemoryContextReset(write->work_cxt);
-}
-
-static void
-explain_foreign_modify(ModifyTableState *mtstate, ResultRelInfo *target,
-					   List *fdw_private, int subplan_index, ExplainState *es)
-{
-	ShuttleWrite *write = target->ri_FdwState;
-
-	if (es->verbose)
-		fdw_private = shuttle_on_conflict_explained(mtstate, target, fdw_private);
-	shuttle_postgres_fdw_routine->ExplainForeignModify(mtstate, target, fdw_private,
-													   subplan_index, es);
-	if (write == NULL)
-		return;
-
-	shuttle_write_explain(write, es);
-	shuttle_write_explain_commit(es);
-}
-
-void
-shuttle_write_explain(ShuttleWrite *write, ExplainState *es)
-{
-	ShuttleExplainNumbers numbers = {
-		.counters = &write->counters,
-		.writes = true,
-		.looks = shuttle_write_looks(write),
-		.engine = true,
-		.node_name = shuttle_node_name(write->storage_node),
-	};
-
-	shuttle_explain_counters(es, &numbers);
-	if (write->asked != NULL)
-		shuttle_asked_explain(write->asked, write->storage_node,
-							  shuttle_on_conflict_shown_sql(write), es);
 }

@@ -6,13 +6,14 @@
  * modify_table.c, modify_send.c, write_source.c	control ModifyTable: buffer rows, flush them at the
  *			end of the source, read the source first if need be
  * write_buffer.c, write_pieces.c, write_values.c, write_sql.c	buffered rows and
- *			their requests; write_follow_up.c: triggers and RETURNING
+ *			their requests; write_counts.c: how many rows were written;
+ *			write_follow_up.c: triggers and RETURNING
  * write_move.c		rows that an UPDATE moves between partitions
- * write_conflict.c	ON CONFLICT; remote_default.c: columns left to the node
+ * write_conflict.c, write_conflict_rows.c	ON CONFLICT; remote_default.c: columns left to the node
  * remote_table.c, target_rows.c	what a node says of its table; ctids of rows
  * merge_run.c		the parts of a MERGE
  * reference_writes.c, other_writes.c	writes refused, or only noted
- * explain_partitions.c	EXPLAIN of partitions that rows were routed to
+ * explain_writes.c	EXPLAIN of written tables
  *
  * In: rows and plans of core. Out: requests, true counts and RETURNING rows.
  *-------------------------------------------------------------------------
@@ -51,6 +52,10 @@ extern void shuttle_merge_register(void);
 extern void shuttle_other_writes_start(QueryDesc *queryDesc, int eflags);
 extern void shuttle_other_writes_end(QueryDesc *queryDesc);
 extern void shuttle_other_writes_copied(const CopyStmt *copy);
+
+/* A COPY without FREEZE, with a notice, if it writes to one of our foreign
+ * tables; any other statement as it is. */
+extern PlannedStmt *shuttle_other_writes_thaw(PlannedStmt *statement);
 
 /* ---- ModifyTable (modify_table.c, modify_send.c) */
 

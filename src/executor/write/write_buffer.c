@@ -26,6 +26,9 @@
 #include "executor/write/write_table.h"
 #include "storage/shuttle_storage.h"
 
+/* What a request of one row takes until it is answered, about. */
+#define PIECE_BYTES 4096
+
 static ShuttleDecoder *create_decoder(const ShuttleWrite *write, int first_column);
 static HTAB *create_names(const ShuttleWrite *write);
 static TupleDesc describe_values(const ShuttleWrite *write);
@@ -78,7 +81,8 @@ static ShuttleDecoder *
 create_decoder(const ShuttleWrite *write, int first_column)
 {
 	return shuttle_decoder_create(RelationGetDescr(write->rel), write->postgres_fdw.attributes,
-								  first_column, write->rel, write->estate->es_query_cxt);
+								  first_column, write->rel, write->storage_node,
+								  write->estate->es_query_cxt);
 }
 
 /* Changes and moves of a row share one table of ctids: the first counts. */
@@ -121,6 +125,13 @@ shuttle_write_buffer_add(ShuttleWrite *write, TupleTableSlot *slot,
 	ShuttleWaitingRow *row;
 	ItemPointer ctid = NULL;
 
+	if (shuttle_on_conflict_computes_rows(write))
+	{
+		if (buffer->nrows > 0)
+			elog(ERROR, "a row with computed values was not sent");
+		shuttle_on_conflict_compute_row(write, slot);
+		buffer->nbytes += PIECE_BYTES;
+	}
 	if (buffer->by_ctid)
 	{
 		bool		is_null;
@@ -240,6 +251,7 @@ bool
 shuttle_write_buffer_is_full(const ShuttleWrite *write)
 {
 	return !shuttle_settings.enable_write_buffer ||
+		shuttle_on_conflict_computes_rows(write) ||
 		write->buffer->nbytes >= shuttle_settings.write_buffer_size_kb * (int64) 1024 ||
 		(write->row_limit > 0 && write->buffer->nrows >= write->row_limit);
 }

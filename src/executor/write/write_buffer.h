@@ -234,6 +234,9 @@ extern bool shuttle_write_buffer_is_ahead(const ShuttleWrite *write);
  * node's answer if nothing is known of the table. */
 extern bool shuttle_write_is_plain(ShuttleWrite *write);
 
+/* Stores the node's description of the table; asks and waits if needed. */
+extern void shuttle_write_read_table(ShuttleWrite *write);
+
 /*
  * Sends what is buffered. Waits only for the node's description of the table,
  * if it is unknown, and with ON CONFLICT DO UPDATE for the first piece.
@@ -269,6 +272,14 @@ extern bool shuttle_write_buffer_peek(ShuttleWrite *write, uint64 *number);
  * valid until the next call.
  */
 extern TupleTableSlot *shuttle_write_buffer_return(ShuttleWrite *write);
+
+/* ---- their counts (write_counts.c) */
+
+/* Errors: the node has not written the nsent rows of a request, though nothing
+ * there may have intended that. follows: an earlier request of the statement
+ * was sent for the table. */
+extern void shuttle_write_check_count(ShuttleWrite *write, int nsent, bool follows,
+									  uint64 nwritten);
 
 /* ---- what is done with them (write_follow_up.c) */
 

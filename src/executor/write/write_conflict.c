@@ -39,12 +39,14 @@
 #include "executor/shuttle_executor.h"
 #include "executor/write/write_buffer.h"
 #include "executor/write/write_conflict.h"
+#include "executor/write/write_conflict_rows.h"
 #include "storage/shuttle_storage.h"
 #include "tablets/shuttle_tablets.h"
 
-/* Start of the error text for a row that was written before; users see another
- * message. */
+/* Starts of error texts of the node; users see other messages. The first: a row
+ * was written before; the other: EXCLUDED there is not the row that was sent. */
 #define SECOND_TIME "pg_shuttle: this row was written before by "
+#define OTHER_ROW "pg_shuttle: the row to be inserted was changed before "
 
 /* Fields of the list appended to a ModifyTable's private lists. */
 enum ConflictPrivate
@@ -52,6 +54,7 @@ enum ConflictPrivate
 	CONFLICT_CLAUSE,
 	CONFLICT_TARGET,
 	CONFLICT_PARAMETERS,
+	CONFLICT_ROW_VALUES,
 	CONFLICT_LENGTH
 };
 
@@ -63,6 +66,7 @@ struct ShuttleOnConflict
 	ShuttleParameters *parameters;
 	ExprContext *econtext;
 	const char *const *values;	/* NULL: not evaluated */
+	ShuttleConflictRows *rows;	/* values of each row; NULL: there are none */
 
 	bool		returns_xmax;	/* RETURNING uses xmax */
 	bool		wants_mark;		/* the next request returns the mark */
@@ -73,9 +77,9 @@ struct ShuttleOnConflict
 
 void
 shuttle_on_conflict_attach(ModifyTable *plan, OnConflictExpr *clause, Index target,
-						   List *parameters)
+						   List *parameters, List *row_values)
 {
-	List	   *private = list_make3(clause, makeInteger(target), parameters);
+	List	   *private = list_make4(clause, makeInteger(target), parameters, row_values);
 
 	Assert(list_length(private) == CONFLICT_LENGTH);
 	Assert(list_length(plan->fdwPrivLists) == list_length(plan->resultRelations));
@@ -313,6 +317,8 @@ shuttle_on_conflict_create(ShuttleWrite *write)
 		shuttle_parameters_create((List *) list_nth(private, CONFLICT_PARAMETERS),
 								  (PlanState *) write->node);
 	conflict->econtext = CreateExprContext(write->estate);
+	conflict->rows = shuttle_conflict_rows_create(write, clause->exclRelIndex,
+												  (List *) list_nth(private, CONFLICT_ROW_VALUES));
 	nestlevel = shuttle_transmission_begin(SHUTTLE_PRINT_ALL);
 	context = make_print_context(root, write->rel,
 								 intVal(list_nth(private, CONFLICT_TARGET)),
@@ -427,24 +433,40 @@ shuttle_on_conflict_show_xmax(const ShuttleWrite *write, HeapTuple tuple,
 						   (TransactionId) strtoul(shuttle_row_text(row, column), NULL, 10));
 }
 
+/* Appends a WHEN of a CASE that raises an error of this text. */
+#define RAISE(text) \
+	" THEN pg_catalog.concat('" text "', " SHUTTLE_TABLE_ALIAS ".xmin)::pg_catalog.bool"
+
 /*
- * The condition of an UPDATE that raises an error for rows of earlier requests.
+ * The condition of an UPDATE. It raises an error for rows of earlier requests,
+ * and if EXCLUDED is not what values were computed of here.
  */
 static void
-append_guard(StringInfo sql, const ShuttleOnConflict *conflict, int nparams)
+append_condition(StringInfo sql, const ShuttleOnConflict *conflict, int nparams)
 {
-	int			mark = nparams + shuttle_parameters_count(conflict->parameters);
+	int			mark = nparams + shuttle_parameters_count(conflict->parameters) +
+		shuttle_conflict_rows_count(conflict->rows);
+	bool		guards = conflict->updates && (has_mark(conflict) || conflict->rows != NULL);
 
-	appendStringInfo(sql, " WHERE CASE WHEN " SHUTTLE_TABLE_ALIAS ".xmin = $%d::pg_catalog.xid"
-					 " AND " SHUTTLE_TABLE_ALIAS ".cmin::pg_catalog.text::pg_catalog.int8 >= $%d::pg_catalog.int8"
-					 " THEN pg_catalog.concat('" SECOND_TIME "', "
-					 SHUTTLE_TABLE_ALIAS ".xmin)::pg_catalog.bool ELSE ",
-					 mark + 1, mark + 2);
-	if (conflict->condition == NULL)
-		appendStringInfoString(sql, "true");
-	else
+	if (guards)
+		appendStringInfoString(sql, " WHERE CASE");
+	else if (conflict->condition != NULL)
+		appendStringInfoString(sql, " WHERE ");
+	if (guards && has_mark(conflict))
+		appendStringInfo(sql, " WHEN " SHUTTLE_TABLE_ALIAS ".xmin = $%d::pg_catalog.xid"
+						 " AND " SHUTTLE_TABLE_ALIAS ".cmin::pg_catalog.text::pg_catalog.int8 >= $%d::pg_catalog.int8"
+						 RAISE(SECOND_TIME), mark + 1, mark + 2);
+	if (guards && conflict->rows != NULL)
+		appendStringInfo(sql, " WHEN NOT %s" RAISE(OTHER_ROW),
+						 shuttle_conflict_rows_same(conflict->rows));
+	if (guards)
+		appendStringInfoString(sql, " ELSE ");
+	if (conflict->condition != NULL)
 		append_shifted(sql, conflict->condition, nparams);
-	appendStringInfoString(sql, " END");
+	else if (guards)
+		appendStringInfoString(sql, "true");
+	if (guards)
+		appendStringInfoString(sql, " END");
 }
 
 /* RETURNING with our leading columns. */
@@ -481,17 +503,23 @@ shuttle_on_conflict_append_tail(StringInfo sql, const ShuttleWrite *write, int n
 	const ShuttleOnConflict *conflict = write->conflict;
 
 	append_shifted(sql, conflict->clause, nparams);
-	if (conflict->updates && has_mark(conflict))
-		append_guard(sql, conflict, nparams);
-	else if (conflict->condition != NULL)
-	{
-		appendStringInfoString(sql, " WHERE ");
-		append_shifted(sql, conflict->condition, nparams);
-	}
+	append_condition(sql, conflict, nparams);
 	if (!conflict->wants_mark && !conflict->returns_xmax)
 		appendStringInfoString(sql, write->postgres_fdw.sql + write->postgres_fdw.values_end);
 	else
 		append_returning(sql, write);
+}
+
+bool
+shuttle_on_conflict_computes_rows(const ShuttleWrite *write)
+{
+	return write->conflict != NULL && write->conflict->rows != NULL;
+}
+
+void
+shuttle_on_conflict_compute_row(const ShuttleWrite *write, TupleTableSlot *slot)
+{
+	shuttle_conflict_rows_compute(write->conflict->rows, slot);
 }
 
 int
@@ -502,6 +530,7 @@ shuttle_on_conflict_count_values(const ShuttleWrite *write)
 	if (conflict == NULL)
 		return 0;
 	return shuttle_parameters_count(conflict->parameters) +
+		shuttle_conflict_rows_count(conflict->rows) +
 		(conflict->updates && has_mark(conflict) ? lengthof(conflict->mark) : 0);
 }
 
@@ -518,7 +547,10 @@ shuttle_on_conflict_add_values(const ShuttleWrite *write, const char **values)
 		conflict->values = shuttle_parameters_evaluate(conflict->parameters,
 													   conflict->econtext);
 	for (int i = 0; i < n; i++)
-		values[i] = conflict->values[i];
+		*values++ = conflict->values[i];
+	n = shuttle_conflict_rows_count(conflict->rows);
+	if (n > 0)
+		memcpy(values, shuttle_conflict_rows_values(conflict->rows), sizeof(char *) * n);
 	if (conflict->updates && has_mark(conflict))
 		memcpy(values + n, conflict->mark, sizeof(conflict->mark));
 }
@@ -534,13 +566,21 @@ shuttle_on_conflict_translate_error(const ShuttleWrite *write)
 	old_cxt = MemoryContextSwitchTo(write->estate->es_query_cxt);
 	error = CopyErrorData();
 	MemoryContextSwitchTo(old_cxt);
-	if (error->message == NULL || strstr(error->message, SECOND_TIME) == NULL)
+	if (error->message == NULL)
 		return;
-	FlushErrorState();
-	ereport(ERROR,
-			(errcode(ERRCODE_CARDINALITY_VIOLATION),
-			 errmsg("ON CONFLICT DO UPDATE command cannot affect row a second time"),
-			 errhint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.")));
+	if (strstr(error->message, SECOND_TIME) != NULL)
+	{
+		FlushErrorState();
+		ereport(ERROR,
+				(errcode(ERRCODE_CARDINALITY_VIOLATION),
+				 errmsg("ON CONFLICT DO UPDATE command cannot affect row a second time"),
+				 errhint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.")));
+	}
+	if (strstr(error->message, OTHER_ROW) != NULL)
+	{
+		FlushErrorState();
+		shuttle_conflict_rows_refuse(write);
+	}
 }
 
 /* ---- partitions */

@@ -51,14 +51,19 @@ extern void shuttle_on_conflict_show_xmax(const ShuttleWrite *write, HeapTuple t
 extern void shuttle_on_conflict_append_tail(StringInfo sql, const ShuttleWrite *write,
 											int nparams);
 
+/* True if the clause has values that are computed here for each row. Such a row
+ * is sent by itself; they are computed of its slot before it is buffered. */
+extern bool shuttle_on_conflict_computes_rows(const ShuttleWrite *write);
+extern void shuttle_on_conflict_compute_row(const ShuttleWrite *write, TupleTableSlot *slot);
+
 /*
  * The number of the clause's parameters, 0 without a clause; and their texts.
  */
 extern int	shuttle_on_conflict_count_values(const ShuttleWrite *write);
 extern void shuttle_on_conflict_add_values(const ShuttleWrite *write, const char **values);
 
-/* In PG_CATCH: if the node's error says so, raises that a row was to be updated
- * a second time; else returns. */
+/* In PG_CATCH: raises what the node's error stands for, if it is one of the
+ * clause's own; else returns. */
 extern void shuttle_on_conflict_translate_error(const ShuttleWrite *write);
 
 /* Raises an error if rows went to a partition that is not our foreign table. */

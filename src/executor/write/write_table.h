@@ -68,9 +68,6 @@ extern ShuttleWrite *shuttle_write_create(ModifyTableState *node, ResultRelInfo 
 /* True if rows are buffered; decided when the first one comes. */
 extern bool shuttle_write_is_buffered(ShuttleWrite *write);
 
-/* Prints what was sent for a table, if EXPLAIN wants it. */
-extern void shuttle_write_explain(ShuttleWrite *write, ExplainState *es);
-
 /* The INSERT of nrows rows with VALUES (write_sql.c). Valid until called with
  * another number of rows; with ON CONFLICT DO UPDATE until the next call. */
 extern const char *shuttle_write_values_sql(ShuttleWrite *write, int nrows);
@@ -83,7 +80,15 @@ extern const char *shuttle_write_values_sql(ShuttleWrite *write, int nrows);
 /* Makes a DELETE of rows that are moved leave them alone in such tables. */
 extern void shuttle_write_guard_moved(ShuttleWrite *leaving);
 
-/* ---- what EXPLAIN shows of rows that are routed (explain_partitions.c) */
+/* ---- what EXPLAIN shows (explain_writes.c) */
+
+/* Prints what was sent for a table, if EXPLAIN wants it. */
+extern void shuttle_write_explain(ShuttleWrite *write, ExplainState *es);
+
+/* Callback of ModifyTable: the same, behind what postgres_fdw prints. */
+extern void shuttle_foreign_modify_explain(ModifyTableState *mtstate, ResultRelInfo *target,
+										   List *fdw_private, int subplan_index,
+										   ExplainState *es);
 
 /* After ExecutorFinish: prepares ModifyTables to show these in EXPLAIN. */
 extern void shuttle_explain_partitions_finish(QueryDesc *query);

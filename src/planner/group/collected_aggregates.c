@@ -26,7 +26,7 @@
 
 #include "executor/shuttle_executor.h"
 #include "planner/group/unions.h"
-#include "planner/place/place.h"
+#include "planner/finished_plan/finished_plan.h"
 
 typedef struct CollectedAggregate
 {

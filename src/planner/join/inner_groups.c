@@ -29,7 +29,7 @@
 #include "executor/shuttle_executor.h"
 #include "planner/join/inner_side.h"
 #include "planner/join/join.h"
-#include "planner/place/place.h"
+#include "planner/finished_plan/finished_plan.h"
 #include "planner/scan/scan.h"
 #include "planner/statement/statement.h"
 

@@ -8,8 +8,9 @@
  * subquery_scans.c look into subqueries with groups; outer_values.c has
  * expressions computed here and sent as keys; batch_cost.c and key_estimate.c
  * say what it costs; node_joins.c, fixed_keys.c and reference_tables.c decide
- * what a node may join by itself; broken_semi_joins.c drops paths of
- * postgres_fdw's that would fail on the node.
+ * what a node may join by itself, and partition_orders.c what core need not plan
+ * then; broken_semi_joins.c drops paths of postgres_fdw's that would fail on the
+ * node.
  *
  * In: core's relations and join clauses. Out: paths that core compares with
  * its own.

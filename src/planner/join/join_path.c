@@ -16,7 +16,7 @@
 #include "executor/shuttle_executor.h"
 #include "planner/join/inner_side.h"
 #include "planner/join/join.h"
-#include "planner/place/place.h"
+#include "planner/finished_plan/finished_plan.h"
 #include "planner/statement/statement.h"
 
 /* A relation's relids; for a partition those of its topmost parent. */

@@ -7,7 +7,7 @@
  *
  * UPDATE and DELETE of a table with children identify rows by ROWID_VAR
  * columns, which core resolves in its own nodes only. Over paths with such
- * columns we make no custom path; place_look_ahead.c adds the nodes to the
+ * columns we make no custom path; look_ahead_in_loops.c adds the nodes to the
  * finished plan.
  *-------------------------------------------------------------------------
  */
@@ -24,7 +24,7 @@
 #include "planner/join/inner_side.h"
 #include "planner/join/join.h"
 #include "planner/join/node_joins.h"
-#include "planner/place/place.h"
+#include "planner/finished_plan/finished_plan.h"
 #include "planner/scan/scan.h"
 #include "planner/shuttle_planner.h"
 #include "planner/statement/literals.h"

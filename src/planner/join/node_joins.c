@@ -194,7 +194,7 @@ shuttle_price_node_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 	}
 }
 
-void
+bool
 shuttle_reprice_node_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 						  RelOptInfo *inner, JoinType type, const List *clauses)
 {
@@ -202,10 +202,12 @@ shuttle_reprice_node_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 	Cost		before;
 
 	if (price == NULL || !has_equality(clauses))
-		return;
+		return false;
 	before = run_cost(root, rel, price);
-	if (lower_price(price, cost_of_join(root, rel, outer, inner, type, clauses)))
-		add_cheaper(rel, run_cost(root, rel, price) / before);
+	if (!lower_price(price, cost_of_join(root, rel, outer, inner, type, clauses)))
+		return false;
+	add_cheaper(rel, run_cost(root, rel, price) / before);
+	return true;
 }
 
 Cost

@@ -31,8 +31,8 @@ extern void shuttle_price_node_join(PlannerInfo *root, RelOptInfo *rel,
 									JoinType type, const List *clauses, List *paths);
 
 /* Another order of such a join, for which postgres_fdw makes no paths again: if it is
- * cheaper, adds the paths of before at its price. */
-extern void shuttle_reprice_node_join(PlannerInfo *root, RelOptInfo *rel,
+ * cheaper, adds the paths of before at its price. Returns false if it is not. */
+extern bool shuttle_reprice_node_join(PlannerInfo *root, RelOptInfo *rel,
 									  RelOptInfo *outer, RelOptInfo *inner,
 									  JoinType type, const List *clauses);
 
@@ -45,6 +45,16 @@ extern Cost shuttle_saved_by_node_join(PlannerInfo *root, const RelOptInfo *rel)
  * value for each column of a unique index; false: there is no such index. */
 extern bool shuttle_node_lookup_cost(PlannerInfo *root, const RelOptInfo *rel,
 									 const List *clauses, double nlookups, Cost *cost);
+
+/* ---- orders of joins of partitions (partition_orders.c) */
+
+/* True if a join is done by a node, in one of its paths. */
+extern bool shuttle_is_on_node(const RelOptInfo *rel);
+
+/* Part of set_join_pathlist_hook: has core plan no local joins of partitions that
+ * nodes join, but for the first order. */
+extern void shuttle_partition_orders_consider(PlannerInfo *root, RelOptInfo *joinrel,
+											  JoinType type, JoinPathExtraData *extra);
 
 /* ---- partition keys with one value (fixed_keys.c) */
 

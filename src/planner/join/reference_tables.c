@@ -239,56 +239,80 @@ translate_special(const PartitionJoin *join, int nappinfos, AppendRelInfo **appi
 	return special;
 }
 
-/* Joins a partition with the copy on its node, as a child joinrel; NULL: there is
- * no copy. */
-static RelOptInfo *
-join_partition(const PartitionJoin *join, int number)
+/* Has the node of a partition join it. Core's own joins of a child are left out: the
+ * whole tables are joined here, too, and to price them takes long. */
+static void
+join_on_node(const PartitionJoin *join, RelOptInfo *child, RelOptInfo *outer, RelOptInfo *inner,
+			 SpecialJoinInfo *special, List *clauses)
+{
+	JoinPathExtraData extra = {
+		.restrictlist = clauses,
+		.inner_unique = join->extra->inner_unique,
+		.sjinfo = special,
+	};
+
+	if (child->fdwroutine != NULL && child->fdwroutine->GetForeignJoinPaths != NULL)
+		child->fdwroutine->GetForeignJoinPaths(join->root, child, outer, inner, join->type, &extra);
+}
+
+/* A pair of relations that are joined in a partition. */
+typedef struct Pair
+{
+	RelOptInfo *outer;
+	RelOptInfo *inner;
+	Relids		relids;			/* of both */
+	int			nappinfos;
+	AppendRelInfo **appinfos;	/* that lead to them */
+	List	   *clauses;
+} Pair;
+
+/* Finds a partition and the copy on its node. Returns false if there is no copy. */
+static bool
+find_pair(const PartitionJoin *join, int number, Pair *pair)
 {
 	PlannerInfo *root = join->root;
 	RelOptInfo *partition = join->whole->part_rels[number];
 	RelOptInfo *copy = shuttle_copy_child(root, join->reference,
 										  find_partition(root, join->whole->part_scheme,
 														 number));
-	RelOptInfo *outer = join->is_outer ? partition : copy;
-	RelOptInfo *inner = join->is_outer ? copy : partition;
-	Relids		relids;
-	int			nappinfos;
-	AppendRelInfo **appinfos;
-	SpecialJoinInfo *special;
-	List	   *clauses;
-	RelOptInfo *child;
 
 	if (copy == NULL)
-		return NULL;
-	relids = bms_union(outer->relids, inner->relids);
-	appinfos = find_appinfos_by_relids(root, relids, &nappinfos);
-	special = translate_special(join, nappinfos, appinfos);
-	clauses = (List *)
-		adjust_appendrel_attrs(root, (Node *) join->extra->restrictlist, nappinfos,
-							   appinfos);
-	relids = adjust_child_relids(join->joinrel->relids, nappinfos, appinfos);
-	child = find_join_rel(root, relids);
-	if (child == NULL)
-		child = shuttle_build_child_join_rel(root, outer, inner, join->joinrel,
-											 clauses, special, nappinfos, appinfos);
-	add_paths_to_joinrel(root, child, outer, inner, join->type, special, clauses);
-	return child;
+		return false;
+	pair->outer = join->is_outer ? partition : copy;
+	pair->inner = join->is_outer ? copy : partition;
+	pair->relids = bms_union(pair->outer->relids, pair->inner->relids);
+	pair->appinfos = find_appinfos_by_relids(root, pair->relids, &pair->nappinfos);
+	pair->clauses = (List *)
+		adjust_appendrel_attrs(root, (Node *) join->extra->restrictlist, pair->nappinfos,
+							   pair->appinfos);
+	return true;
 }
 
-/* True if a child joinrel has a foreign path. */
-static bool
-is_on_node(const RelOptInfo *child)
+/* Joins a partition with the copy on its node, as a child joinrel; NULL: there is
+ * no copy. */
+static RelOptInfo *
+join_partition(const PartitionJoin *join, int number)
 {
-	ListCell   *lc;
+	PlannerInfo *root = join->root;
+	Pair		pair;
+	SpecialJoinInfo *special;
+	RelOptInfo *child;
 
-	if (!OidIsValid(child->serverid))
-		return false;
-	foreach(lc, child->pathlist)
-	{
-		if (IsA(lfirst(lc), ForeignPath))
-			return true;
-	}
-	return false;
+	if (!find_pair(join, number, &pair))
+		return NULL;
+	special = translate_special(join, pair.nappinfos, pair.appinfos);
+	child = find_join_rel(root, adjust_child_relids(join->joinrel->relids, pair.nappinfos,
+													pair.appinfos));
+	if (child == NULL)
+		child = shuttle_build_child_join_rel(root, pair.outer, pair.inner, join->joinrel,
+											 pair.clauses, special, pair.nappinfos,
+											 pair.appinfos);
+	if (OidIsValid(join->whole->part_rels[number]->serverid))
+		join_on_node(join, child, pair.outer, pair.inner, special, pair.clauses);
+	else
+		add_paths_to_joinrel(root, child, pair.outer, pair.inner, join->type, special,
+							 pair.clauses);
+	return child;
 }
 
 /* True until the first join order has set the partitioning. */
@@ -344,7 +368,7 @@ join_partitions(const PartitionJoin *join)
 			continue;
 		children[i] = join_partition(join, i);
 		if (children[i] == NULL ||
-			(OidIsValid(partition->serverid) && !is_on_node(children[i])))
+			(OidIsValid(partition->serverid) && !shuttle_is_on_node(children[i])))
 			return;
 		found = true;
 	}
@@ -352,20 +376,40 @@ join_partitions(const PartitionJoin *join)
 		set_partitions(joinrel, whole, children);
 }
 
-/* Another join order: adds paths to the child joins. */
+/* Another order of a join that a node does. Returns false if it is not cheaper. */
+static bool
+reprice_partition(const PartitionJoin *join, int number)
+{
+	Pair		pair;
+
+	return find_pair(join, number, &pair) &&
+		shuttle_reprice_node_join(join->root, join->joinrel->part_rels[number], pair.outer,
+								  pair.inner, join->type, pair.clauses);
+}
+
+/*
+ * Another join order: adds paths to the child joins. Partitions differ in little but
+ * the number of their rows: if an order is not cheaper for one, it is tried for no
+ * other.
+ */
 static void
 add_to_partitions(const PartitionJoin *join)
 {
 	RelOptInfo *joinrel = join->joinrel;
 	RelOptInfo *whole = join->whole;
+	bool		is_cheaper = true;
 
 	if (joinrel->part_scheme != whole->part_scheme ||
 		joinrel->nparts != whole->nparts || joinrel->partbounds_merged)
 		return;
 	for (int i = 0; i < whole->nparts; i++)
 	{
-		if (joinrel->part_rels[i] != NULL && is_live(whole->part_rels[i]))
+		if (joinrel->part_rels[i] == NULL || !is_live(whole->part_rels[i]))
+			continue;
+		if (!shuttle_is_on_node(joinrel->part_rels[i]))
 			(void) join_partition(join, i);
+		else if (is_cheaper)
+			is_cheaper = reprice_partition(join, i);
 	}
 }
 

@@ -29,7 +29,7 @@
 #include "planner/group/group.h"
 #include "planner/join/inner_side.h"
 #include "planner/join/node_joins.h"
-#include "planner/place/place.h"
+#include "planner/finished_plan/finished_plan.h"
 #include "planner/scan/remote_paths.h"
 #include "planner/scan/scan.h"
 #include "planner/shuttle_planner.h"

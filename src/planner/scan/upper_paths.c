@@ -18,7 +18,7 @@
 #include "executor/shuttle_executor.h"
 #include "planner/group/group.h"
 #include "planner/join/node_joins.h"
-#include "planner/place/place.h"
+#include "planner/finished_plan/finished_plan.h"
 #include "planner/scan/remote_paths.h"
 #include "planner/scan/scan.h"
 #include "planner/shuttle_planner.h"

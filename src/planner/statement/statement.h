@@ -7,7 +7,8 @@
  * planning_memo.c remembers results during one planning; literal_plans.c and
  * literal_shape.c share one plan between statements that differ in literals;
  * colocated.c considers joins of tablets on their nodes; called_routines.c finds
- * statements that only call a function that nodes have;
+ * statements that only call a function that nodes have; subquery_joins.c and
+ * subquery_errors.c make joins of correlated subqueries;
  * stable_values.c, written_casts.c, partition_sample.c and named_columns.c
  * change the query tree; written_tables.c and writing_statements.c tell which
  * tables a statement writes.
@@ -33,6 +34,10 @@ extern PlannedStmt *shuttle_colocated_plan(Query *query, ShuttlePlanCall call);
 /* Part of the planner hook: a statement that only calls a distributed function may
  * be executed by a node. (called_routines.c) */
 extern PlannedStmt *shuttle_called_routines_plan(Query *query, ShuttlePlanCall call);
+
+/* Part of the planner hook: correlated scalar subqueries with an aggregate become
+ * joins with groups. (subquery_joins.c) */
+extern PlannedStmt *shuttle_subquery_joins_plan(Query *query, ShuttlePlanCall call);
 
 /* True if the statement that is being planned may read copies of reference tables
  * on nodes. */

@@ -34,7 +34,7 @@
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_compat_planner.h"
 #include "executor/shuttle_executor.h"
-#include "planner/place/place.h"
+#include "planner/finished_plan/finished_plan.h"
 #include "planner/statement/statement.h"
 #include "planner/write/merge.h"
 #include "planner/write/write.h"
@@ -348,7 +348,7 @@ put_together(PlannedStmt *statement, Query *rewritten, const List *foreign)
 {
 	Plan	   *first = statement->planTree;
 	List	   *plans = sort_actions(take_actions(statement, rewritten, foreign));
-	ShuttlePlaceContext context = {
+	ShuttleFinishedPlan context = {
 		.statement = statement,
 		.next_id = shuttle_next_plan_id(statement),
 	};

@@ -7,10 +7,8 @@
  * before planning and attached to the finished plan (write_conflict.c), to be
  * deparsed for the node.
  *
- * Expressions of parameters and constants only are evaluated here, once per
- * statement, when its first rows are sent. All others must mean the same on
- * the node: built-in types, and built-in immutable functions. Everything else
- * is refused with the reason.
+ * What its expressions have the node compute, and what is computed here, is
+ * decided by conflict_values.c. What neither can do is refused with the reason.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -26,7 +24,6 @@
 #include "foreign/fdwapi.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/planner.h"
 #include "parser/parsetree.h"
@@ -42,6 +39,7 @@
 #include "base/shuttle_compat_executor.h"
 #include "executor/shuttle_executor.h"
 #include "planner/statement/statement.h"
+#include "planner/write/conflict_values.h"
 #include "planner/write/write.h"
 
 /* A clause that was removed from a statement. */
@@ -49,27 +47,15 @@ typedef struct TakenClause
 {
 	OnConflictExpr *clause;		/* NULL: none removed */
 	Oid			relid;
-	Index		target;
-	List	   *parameters;		/* expressions of its Params */
+	ShuttleConflictValues values;
 	List	   *relids;			/* tables that were checked */
 } TakenClause;
 
-/* State of converting expressions for a node. */
-typedef struct ShipContext
-{
-	TakenClause *taken;
-	Index		target;
-	Index		excluded;
-	Relation	rel;
-	const char *reason;			/* why they cannot be converted; or NULL */
-} ShipContext;
-
 static const char *const compute_here = "Compute values in the INSERT's source and refer to them by EXCLUDED, or insert and update in two statements.";
 static const char *const select_after = "Say DO NOTHING, and select the rows in another statement.";
+static const char *const name_columns = "Name columns, or expressions of built-in functions that are immutable.";
 static const char *const name_partition = "Insert into the partition that the row belongs to.";
 static const char *const name_all_columns = "Name the columns of all partition keys.";
-
-static Node *ship(Node *node, void *arg);
 
 pg_noreturn static void
 refuse(Oid relid, const char *reason, const char *hint)
@@ -218,202 +204,11 @@ check_triggers(Oid relid)
 	table_close(rel, NoLock);
 }
 
-/* ---- expressions */
-
-static bool
-not_same_there(Oid function, void *context)
-{
-	return function >= FirstGenbkiObjectId ||
-		func_volatile(function) != PROVOLATILE_IMMUTABLE;
-}
-
-/* True if an expression depends on the row, or on a CASE around it. */
-static bool
-depends_on_row(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, Var) || IsA(node, CaseTestExpr))
-		return true;
-	return expression_tree_walker(node, depends_on_row, context);
-}
-
-/* Replaces an expression by a parameter. */
-static Param *
-make_parameter(Node *node, TakenClause *taken)
-{
-	Param	   *param = makeNode(Param);
-
-	taken->parameters = lappend(taken->parameters, node);
-	param->paramkind = PARAM_EXTERN;
-	param->paramid = list_length(taken->parameters);
-	param->paramtype = exprType(node);
-	param->paramtypmod = exprTypmod(node);
-	param->paramcollid = exprCollation(node);
-	param->location = -1;
-	return param;
-}
-
-static bool
-is_built_in(Oid object)
-{
-	return object < FirstGenbkiObjectId;
-}
-
-/* Kinds of expressions that ruleutils deparses reliably. */
-static bool
-is_known_kind(Node *node)
-{
-	switch (nodeTag(node))
-	{
-		case T_Const:
-		case T_FuncExpr:
-		case T_OpExpr:
-		case T_DistinctExpr:
-		case T_NullIfExpr:
-		case T_ScalarArrayOpExpr:
-		case T_BoolExpr:
-		case T_RelabelType:
-		case T_CoerceViaIO:
-		case T_ArrayCoerceExpr:
-		case T_CollateExpr:
-		case T_CaseExpr:
-		case T_CaseTestExpr:
-		case T_CoalesceExpr:
-		case T_MinMaxExpr:
-		case T_ArrayExpr:
-		case T_NullTest:
-		case T_BooleanTest:
-			return true;
-		case T_SubscriptingRef:
-			return castNode(SubscriptingRef, node)->refassgnexpr == NULL;
-		default:
-			return false;
-	}
-}
-
-static void
-check_column(const Var *var, ShipContext *context)
-{
-	Form_pg_attribute attribute;
-
-	if (var->varlevelsup != 0 ||
-		(var->varno != context->target && var->varno != context->excluded))
-		context->reason = "It refers to another table.";
-	else if (var->varattno <= 0)
-		context->reason = "It refers to a whole row or to a system column.";
-	else
-	{
-		attribute = TupleDescAttr(RelationGetDescr(context->rel), var->varattno - 1);
-		if (attribute->attgenerated == ATTRIBUTE_GENERATED_VIRTUAL)
-			context->reason = "It refers to a column that is computed when it is read.";
-	}
-}
-
-static char *
-unknown_type_reason(Node *node)
-{
-	return psprintf("It has a value of type %s, which is not built in.",
-					format_type_be(exprType(node)));
-}
-
-/* Sets the reason why a node, without its children, cannot be shipped. */
-static void
-check_kind(Node *node, ShipContext *context)
-{
-	if (!is_known_kind(node))
-		context->reason = "It has an expression of a kind that nodes are not sent.";
-	else if (!is_built_in(exprType(node)))
-		context->reason = unknown_type_reason(node);
-	else if (IsA(node, CollateExpr) && !is_built_in(((CollateExpr *) node)->collOid))
-		context->reason = "It names a collation that is not built in.";
-	else if (check_functions_in_node(node, not_same_there, NULL))
-		context->reason = "It computes something from a row with a function that is not immutable, or not built in.";
-}
-
-/* Replaces expressions that do not depend on the row by parameters. */
-static Node *
-ship(Node *node, void *arg)
-{
-	ShipContext *context = arg;
-
-	if (node == NULL || context->reason != NULL)
-		return node;
-	if (IsA(node, List) || IsA(node, CaseWhen))
-		return expression_tree_mutator(node, ship, arg);
-	if (IsA(node, Var))
-	{
-		check_column((Var *) node, context);
-		return node;
-	}
-	if (!IsA(node, Const) && !depends_on_row(node, NULL))
-	{
-		Param	   *param;
-
-		if (!is_built_in(exprType(node)))
-		{
-			context->reason = unknown_type_reason(node);
-			return node;
-		}
-		param = make_parameter(node, context->taken);
-
-		/* the cast tells the node its type */
-		return (Node *) makeRelabelType((Expr *) param, param->paramtype, -1,
-										param->paramcollid, COERCE_EXPLICIT_CAST);
-	}
-	check_kind(node, context);
-	return context->reason != NULL ? node : expression_tree_mutator(node, ship, arg);
-}
-
-static void
-check_contents(Node *node, ShipContext *context)
-{
-	if (contain_volatile_functions(node))
-		context->reason = "It has a volatile function.";
-	else if (checkExprHasSubLink(node))
-		context->reason = "It has a subquery.";
-}
-
-/* Converts a new value for a column. A value computed here has the column's
- * type, so needs no cast. */
-static Expr *
-ship_new_value(Expr *value, ShipContext *context)
-{
-	check_contents((Node *) value, context);
-	if (context->reason != NULL)
-		return value;
-	value = expression_planner(value);
-	if (!depends_on_row((Node *) value, NULL))
-		return (Expr *) make_parameter((Node *) value, context->taken);
-	return (Expr *) ship((Node *) value, context);
-}
-
-static void
-ship_update(OnConflictExpr *clause, ShipContext *context)
-{
-	ListCell   *cell;
-
-	foreach(cell, clause->onConflictSet)
-	{
-		TargetEntry *entry = lfirst_node(TargetEntry, cell);
-
-		entry->expr = ship_new_value(entry->expr, context);
-		if (context->reason != NULL)
-			return;
-	}
-	if (clause->onConflictWhere == NULL)
-		return;
-	check_contents(clause->onConflictWhere, context);
-	if (context->reason == NULL)
-		clause->onConflictWhere =
-			ship((Node *) expression_planner((Expr *) clause->onConflictWhere), context);
-}
-
 /* ---- arbiters */
 
 /* Replaces a constraint's name, unknown to nodes, by its columns. */
 static List *
-constraint_columns(Oid constraint, Index target, ShipContext *context)
+constraint_columns(Oid constraint, ShuttleConflictValues *context)
 {
 	HeapTuple	tuple = SearchSysCache1(CONSTROID, ObjectIdGetDatum(constraint));
 	Form_pg_constraint form;
@@ -440,7 +235,7 @@ constraint_columns(Oid constraint, Index target, ShipContext *context)
 		Oid			collation;
 
 		get_atttypetypmodcoll(form->conrelid, number, &type, &typmod, &collation);
-		element->expr = (Node *) makeVar(target, number, type, typmod, collation, 0);
+		element->expr = (Node *) makeVar(context->target, number, type, typmod, collation, 0);
 		elements = lappend(elements, element);
 	}
 	ReleaseSysCache(tuple);
@@ -451,42 +246,55 @@ constraint_columns(Oid constraint, Index target, ShipContext *context)
  * Converts the arbiters to columns and expressions; returns the columns' names.
  */
 static List *
-ship_arbiters(OnConflictExpr *clause, ShipContext *context)
+ship_arbiters(OnConflictExpr *clause, ShuttleConflictValues *context)
 {
 	List	   *names = NIL;
 	ListCell   *cell;
 
 	if (OidIsValid(clause->constraint))
 	{
-		clause->arbiterElems = constraint_columns(clause->constraint, context->target, context);
+		clause->arbiterElems = constraint_columns(clause->constraint, context);
 		clause->constraint = InvalidOid;
 	}
 	foreach(cell, clause->arbiterElems)
 	{
 		InferenceElem *element = lfirst_node(InferenceElem, cell);
 
-		if ((OidIsValid(element->infercollid) && !is_built_in(element->infercollid)) ||
-			(OidIsValid(element->inferopclass) && !is_built_in(element->inferopclass)))
+		if (element->infercollid >= FirstGenbkiObjectId ||
+			element->inferopclass >= FirstGenbkiObjectId)
 			context->reason = "It names a collation or an operator class that is not built in.";
-		element->expr = ship(element->expr, context);
+		element->expr = shuttle_conflict_values_ship(context, element->expr);
 		if (context->reason == NULL && IsA(element->expr, Var))
 			names = lappend(names, get_attname(RelationGetRelid(context->rel),
 											   ((Var *) element->expr)->varattno, false));
 	}
-	clause->arbiterWhere = ship(clause->arbiterWhere, context);
-	if (context->reason == NULL && context->taken->parameters != NIL)
+	clause->arbiterWhere = shuttle_conflict_values_ship(context, clause->arbiterWhere);
+	if (context->reason == NULL && context->parameters != NIL)
 		context->reason = "What is to be unique depends on parameters.";
+	context->hint = name_columns;
 	return names;
 }
 
 /* ---- statements */
+
+/* Converts what DO UPDATE sets, and its condition. */
+static void
+ship_update(const Query *query, OnConflictExpr *clause, ShuttleConflictValues *values)
+{
+	if (query->withCheckOptions != NIL)
+		values->reason = "The rows are to be checked by a view or by a policy.";
+	else if (shuttle_returns_old_or_new((Node *) query->returningList))
+		values->reason = "RETURNING tells OLD from NEW.";
+	else
+		shuttle_conflict_values_ship_update(values, clause);
+}
 
 /* Removes the clause from an INSERT into our tables. */
 static void
 take_clause(Query *query, TakenClause *taken)
 {
 	OnConflictExpr *clause = query->onConflict;
-	ShipContext context = {.taken = taken};
+	ShuttleConflictValues *values = &taken->values;
 	List	   *names;
 
 	if (query->commandType != CMD_INSERT || clause == NULL ||
@@ -501,22 +309,20 @@ take_clause(Query *query, TakenClause *taken)
 		refuse(taken->relid, "It returns rows that it does not write.", select_after);
 	clause = copyObject(clause);
 	clause->exclRelTlist = NIL;
-	taken->target = context.target = query->resultRelation;
-	context.excluded = clause->exclRelIndex;
-	context.rel = table_open(taken->relid, NoLock);
-	names = ship_arbiters(clause, &context);
-	if (context.reason == NULL && clause->action == ONCONFLICT_UPDATE)
+	values->target = query->resultRelation;
+	values->excluded = clause->exclRelIndex;
+	values->rel = table_open(taken->relid, NoLock);
+	names = ship_arbiters(clause, values);
+	if (values->reason == NULL)
 	{
-		if (query->withCheckOptions != NIL)
-			context.reason = "The rows are to be checked by a view or by a policy.";
-		else if (shuttle_returns_old_or_new((Node *) query->returningList))
-			context.reason = "RETURNING tells OLD from NEW.";
-		else
-			ship_update(clause, &context);
+		values->hint = compute_here;
+		if (clause->action == ONCONFLICT_UPDATE)
+			ship_update(query, clause, values);
 	}
-	table_close(context.rel, NoLock);
-	if (context.reason != NULL)
-		refuse(taken->relid, context.reason, compute_here);
+	table_close(values->rel, NoLock);
+	values->rel = NULL;
+	if (values->reason != NULL)
+		refuse(taken->relid, values->reason, values->hint);
 	check_partition_keys(taken->relid, taken->relids, names);
 	if (clause->action == ONCONFLICT_UPDATE)
 	{
@@ -539,7 +345,9 @@ give_clause(Plan *plan, PlannedStmt *statement, const TakenClause *taken)
 		rt_fetch(linitial_int(modify->resultRelations), statement->rtable)->relid !=
 		taken->relid)
 		elog(ERROR, "unexpected plan of an INSERT with ON CONFLICT");
-	shuttle_on_conflict_attach(modify, taken->clause, taken->target, taken->parameters);
+	shuttle_on_conflict_attach(modify, taken->clause, taken->values.target,
+							   taken->values.parameters, taken->values.row_values);
+	statement->invalItems = list_concat(statement->invalItems, taken->values.invalid_by);
 
 	/* new partitions at any level must invalidate the plan */
 	foreach(cell, taken->relids)

@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "commands/defrem.h"
+#include "common/hashfn.h"
 #include "foreign/foreign.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
@@ -42,6 +43,7 @@ static void add_liveness_limits(ConnectOptions *options, ShuttleNode *node,
 								bool pipelined);
 static const char *find_option(const ConnectOptions *options, const char *name);
 static bool is_pooled(List *definitions);
+static uint32 followed_hosts(const ShuttleNode *node, const ConnectOptions *options);
 static bool find_switch(List *definitions, const char *name, bool otherwise);
 static void add_scram_keys(ConnectOptions *options, ShuttleNode *node);
 static bool used_own_credentials(const ShuttleNode *node);
@@ -81,6 +83,7 @@ shuttle_connect_options(ShuttleNode *node, Oid userid, Oid mapped, bool pipeline
 	check_password(node, userid);
 
 	options->role = find_option(options, "target_session_attrs");
+	shuttle_epoch_begin(node, followed_hosts(node, options));
 	balance = find_option(options, "load_balance_hosts");
 	options->shuffle = balance != NULL && strcmp(balance, "random") == 0;
 	shuttle_host_names_resolve(options, find_option(options, "host"),
@@ -242,6 +245,25 @@ is_pooled(List *definitions)
 			return strcmp(defGetString(definition), "transaction") == 0;
 	}
 	return false;
+}
+
+/* Hash of the options that name hosts; 0: they need not lead to a primary. */
+static uint32
+followed_hosts(const ShuttleNode *node, const ConnectOptions *options)
+{
+	static const char *const names[] = {"host", "hostaddr", "port", "dbname"};
+	uint32		hash = 0;
+
+	if (options->role == NULL || node->options.pooled ||
+		(strcmp(options->role, "read-write") != 0 && strcmp(options->role, "primary") != 0))
+		return 0;
+	for (int i = 0; i < lengthof(names); i++)
+	{
+		const char *value = find_option(options, names[i]);
+
+		hash = hash_combine(hash, value == NULL ? 0 : string_hash(value, strlen(value) + 1));
+	}
+	return hash == 0 ? 1 : hash;
 }
 
 static bool

@@ -21,6 +21,7 @@
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
+#include "base/shuttle_settings.h"
 #include "base/shuttle_wait_events.h"
 #include "storage/connection/connection.h"
 #include "storage/connection/host_race.h"
@@ -54,6 +55,13 @@ find_node(Oid serverid, Oid userid)
 	return node != NULL ? node : create_node(key);
 }
 
+/* True if the next transaction needs another connection. */
+static bool
+is_to_replace(ShuttleNode *node)
+{
+	return node->connection.invalidated || shuttle_epoch_is_old(node);
+}
+
 ShuttleNode *
 shuttle_node_get(Oid serverid, Oid userid)
 {
@@ -61,7 +69,7 @@ shuttle_node_get(Oid serverid, Oid userid)
 
 	if (node->connection.state == NODE_LOST)
 		shuttle_connection_raise(node);
-	if (node->connection.invalidated && !shuttle_transaction_is_open(node))
+	if (is_to_replace(node) && !shuttle_transaction_is_open(node))
 		shuttle_connection_close(node);
 	shuttle_connect_check_user(node, userid);
 	node->userid = userid;
@@ -187,7 +195,7 @@ shuttle_connection_start(ShuttleNode *node)
 {
 	ConnectOptions *options = read_options(node);
 
-	node->connection.race = shuttle_race_start(node, options);
+	node->connection.race = shuttle_race_start(node, options, shuttle_settings.failover_wait_ms);
 	if (node->connection.race == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION),
@@ -213,6 +221,7 @@ shuttle_connection_adopt(Oid serverid, Oid userid, PGconn **conn)
 	(void) read_options(node);
 	begin_connection(node);
 	node->connection.conn = *conn;
+	node->connection.host = 0;
 	*conn = NULL;
 	PQsetNoticeReceiver(node->connection.conn, shuttle_notice_receive, node);
 	finish_connect(node);
@@ -236,7 +245,7 @@ shuttle_connection_poll(ShuttleNode *node)
 	else if (state == RACE_WON)
 	{
 		node->connection.race = NULL;
-		node->connection.conn = shuttle_race_take(race, &moved);
+		node->connection.conn = shuttle_race_take(race, &node->connection.host, &moved);
 		if (moved)
 			shuttle_two_phase_node_moved();
 		finish_connect(node);
@@ -429,6 +438,33 @@ shuttle_connection_broke(ShuttleNode *node, const char *detail, bool said)
 	}
 }
 
+void
+shuttle_connection_leave_old(ShuttleNode *node, bool is_new)
+{
+	char		detail[lengthof(node->connection.failure.detail)];
+
+	shuttle_host_order_note_old(node->key.serverid, node->connection.host);
+	shuttle_epoch_explain(node, detail, sizeof(detail));
+	shuttle_connection_broke(node, detail, false);
+	if (is_new && node->connection.state == NODE_LOST &&
+		node->connection.failure.sqlstate == ERRCODE_CONNECTION_FAILURE)
+		strlcpy(node->connection.failure.hint, SHUTTLE_EPOCH_HINT,
+				sizeof(node->connection.failure.hint));
+}
+
+void
+shuttle_connection_take_epoch(ShuttleNode *node, const PGresult *result)
+{
+	if (!shuttle_epoch_take(node, result))
+	{
+		shuttle_connection_leave_old(node, true);
+		return;
+	}
+	if (node->epoch.news != EPOCH_NO_NEWS)
+		shuttle_two_phase_node_moved();
+	shuttle_node_show(node);
+}
+
 /* The session ends. Reads outstanding answers first, for a short while: if a
  * socket is closed with unread data, the node logs a lost connection. */
 static void
@@ -492,7 +528,7 @@ shuttle_connection_revive(ShuttleNode *node)
 	shuttle_idle_end(node);
 	shuttle_transaction_await_rollback(node);
 	shuttle_connection_check(node);
-	if (node->connection.invalidated && node->connection.state != NODE_LOST)
+	if (is_to_replace(node) && node->connection.state != NODE_LOST)
 		shuttle_connection_close(node);
 	if (node->connection.state == NODE_CLOSED)
 		shuttle_connection_start(node);

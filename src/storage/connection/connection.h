@@ -5,7 +5,9 @@
  * Files: nodes.c lists the session's nodes; connection.c opens and closes
  * connections; connect_options.c makes libpq's options; host_names.c looks up
  * hosts without blocking; host_race.c connects to the first of several hosts,
- * in the order of host_order.c; host_liveness.c detects dead hosts; idle.c closes
+ * in the order of host_order.c, and tells by host_failure.c whether to try again;
+ * epoch.c knows old primaries; pause.c holds up new transactions;
+ * host_liveness.c detects dead hosts; idle.c closes
  * idle connections; session_name.c sets application_name; round_trip.c
  * measures round trips; discard.c runs DISCARD; node_list.c, node_totals.c and
  * shared_memory.c serve the views; helper_process.c runs calls that block.
@@ -68,6 +70,13 @@ extern void shuttle_connection_lost(ShuttleNode *node, const char *detail);
  */
 extern void shuttle_connection_broke(ShuttleNode *node, const char *detail,
 									 bool said);
+
+/* The answer to SHUTTLE_EPOCH_SQL arrived. Leaves an old primary; never raises. */
+extern void shuttle_connection_take_epoch(ShuttleNode *node, const PGresult *result);
+
+/* Closes a connection to an old primary, as if it had broken. is_new: it has just
+ * been made. Never raises. */
+extern void shuttle_connection_leave_old(ShuttleNode *node, bool is_new);
 
 /* Syscache callback: a server or a user mapping was altered. Its connections
  * are replaced after their transactions. */

@@ -202,6 +202,21 @@ shuttle_host_order_note_late(Oid serverid, uint32 host, bool late)
 	SpinLockRelease(&memory->lock);
 }
 
+void
+shuttle_host_order_note_old(Oid serverid, uint32 host)
+{
+	ServerHosts *server;
+
+	if (!have_memory())
+		return;
+	SpinLockAcquire(&memory->lock);
+	server = find_server(serverid);
+	if (server != NULL && server->good == host)
+		server->good = 0;
+	SpinLockRelease(&memory->lock);
+	shuttle_host_order_note_late(serverid, host, true);
+}
+
 Size
 shuttle_host_order_memory_size(void)
 {

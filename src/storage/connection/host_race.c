@@ -5,7 +5,8 @@
  * libpq tries hosts one after the other, so one that hangs holds up the next.
  * Here each host has a connection and a deadline (connect_timeout) of its own:
  *
- *   waiting --> running --> ended --> running, as long as others run
+ *   waiting --> running --> ended --> running, as long as others run, or
+ *                                               the time to wait is not over
  *
  * A host starts when one before it has failed, or after a head start that is
  * long enough for most connections. The first connection wins. libpq checks
@@ -13,6 +14,9 @@
  * again while others run: it may be promoted meanwhile. prefer-standby takes
  * two rounds, one for standbys and one for any server. The first round does not
  * wait for hosts that were late before.
+ *
+ * While a standby is promoted no host can be had. Unless all have refused this
+ * user, they are asked again for shuttle.failover_wait.
  *
  * Memory: a context of the race, below the node's or the caller's. A running
  * host has a PGconn and one of the server's external file descriptors.
@@ -42,6 +46,10 @@
 /* When to ask a host again that has failed while others still run. */
 #define AGAIN_MS 1000
 
+/* The same if none runs: the first time, and at most. */
+#define LEAST_PAUSE_MS 100
+#define MOST_PAUSE_MS 500
+
 /* A host that fails after this time is late, too. */
 #define LATE_MS 1000
 
@@ -58,6 +66,8 @@ typedef struct HostTry
 	ConnectHost host;
 	bool		late;			/* did not answer in time, lately */
 	bool		timed_out;		/* in this race */
+	bool		passes;			/* the failure may pass */
+	int			nfailures;
 	PGconn	   *conn;			/* of a running try */
 	PostgresPollingStatusType polling;
 	TimestampTz started_at;
@@ -76,12 +86,14 @@ struct HostRace
 	const char **values;
 	int			noptions;		/* without these four */
 	int			timeout_s;		/* 0: none */
+	TimestampTz wait_until;		/* hosts are tried again until then; 0: never */
 	int			head_start_ms;
 	bool		by_role;		/* target_session_attrs chooses the host */
 	bool		for_standby;	/* first round of prefer-standby */
 	bool		prefers_standby;
 	TimestampTz next_start;		/* for the next host that waits */
 	PGconn	   *winner;
+	uint32		host;			/* the winner's */
 	bool		moved;			/* another host was taken before */
 	int			ntries;
 	HostTry    *tries;			/* in the order in which they start */
@@ -97,7 +109,7 @@ static void begin_second_round(HostRace *race, TimestampTz now);
 static void note_winner(HostRace *race, HostTry *winner, TimestampTz now);
 
 HostRace *
-shuttle_race_start(ShuttleNode *node, const ConnectOptions *options)
+shuttle_race_start(ShuttleNode *node, const ConnectOptions *options, int wait_ms)
 {
 	MemoryContext cxt;
 	MemoryContext old_cxt;
@@ -125,6 +137,8 @@ shuttle_race_start(ShuttleNode *node, const ConnectOptions *options)
 		race->keywords[i] = pstrdup(options->keywords[i]);
 		race->values[i] = pstrdup(options->values[i]);
 	}
+	if (options->nhosts > 1 && wait_ms > 0)
+		race->wait_until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), wait_ms);
 	set_hosts(race, options);
 	MemoryContextSwitchTo(old_cxt);
 	if (node->cxt != NULL)
@@ -210,7 +224,12 @@ start_try(HostRace *race, HostTry *try, TimestampTz now)
 	else if (PQstatus(try->conn) == CONNECTION_BAD)
 		fail_try(race, try, PQerrorMessage(try->conn));
 	else
+	{
 		PQsetNoticeReceiver(try->conn, shuttle_notice_receive, race->node);
+
+		/* for host_failure.c */
+		(void) PQsetErrorVerbosity(try->conn, PQERRORS_VERBOSE);
+	}
 	return true;
 }
 
@@ -230,7 +249,10 @@ fail_try(HostRace *race, HostTry *try, const char *reason)
 {
 	int			length;
 
+	try->passes = try->conn != NULL && shuttle_host_failure_passes(try->conn, reason);
+	try->nfailures++;
 	strlcpy(try->reason, reason, sizeof(try->reason));
+	shuttle_host_failure_text(try->reason);
 	for (length = strlen(try->reason);
 		 length > 0 && try->reason[length - 1] == '\n'; length--)
 		try->reason[length - 1] = '\0';
@@ -254,6 +276,32 @@ count_running(const HostRace *race)
 	return nrunning;
 }
 
+/* True while hosts that have all ended are tried again. */
+static bool
+waits_for_failover(const HostRace *race)
+{
+	if (race->wait_until == 0 || GetCurrentTimestamp() >= race->wait_until)
+		return false;
+	for (int i = 0; i < race->ntries; i++)
+	{
+		if (race->tries[i].state != TRY_ENDED || race->tries[i].passes)
+			return true;
+	}
+	return false;
+}
+
+/* When a host that has ended is started again. */
+static TimestampTz
+start_again(const HostRace *race, const HostTry *try, bool others_run)
+{
+	int			pause_ms = Min(LEAST_PAUSE_MS << Min(try->nfailures - 1, 4), MOST_PAUSE_MS);
+
+	if (try->passes && waits_for_failover(race))
+		return TimestampTzPlusMilliseconds(try->ended_at, pause_ms);
+	return others_run && !try->timed_out ?
+		TimestampTzPlusMilliseconds(try->ended_at, AGAIN_MS) : DT_NOEND;
+}
+
 /* When a host that does not run is started; DT_NOEND: not by itself. */
 static TimestampTz
 start_of(const HostRace *race, const HostTry *try)
@@ -265,8 +313,7 @@ start_of(const HostRace *race, const HostTry *try)
 		case TRY_WAITING:
 			return others_run ? race->next_start : 0;
 		case TRY_ENDED:
-			return others_run && !try->timed_out ?
-				TimestampTzPlusMilliseconds(try->ended_at, AGAIN_MS) : DT_NOEND;
+			return start_again(race, try, others_run);
 		case TRY_RUNNING:
 			break;
 	}
@@ -346,7 +393,7 @@ shuttle_race_is_lost(const HostRace *race)
 		if (race->tries[i].state != TRY_ENDED)
 			return false;
 	}
-	return true;
+	return !waits_for_failover(race);
 }
 
 /* Starts the hosts whose time has come. Returns true if something changed. */
@@ -419,6 +466,8 @@ note_winner(HostRace *race, HostTry *winner, TimestampTz now)
 	Oid			serverid = race->node->key.serverid;
 
 	race->winner = winner->conn;
+	race->host = winner->host.hash;
+	(void) PQsetErrorVerbosity(winner->conn, PQERRORS_DEFAULT);
 	winner->conn = NULL;
 	winner->state = TRY_ENDED;
 	if (race->ntries == 1)
@@ -462,6 +511,8 @@ shuttle_race_wake_at(const HostRace *race)
 {
 	TimestampTz wake_at = race->for_standby ? end_of_round(race) : DT_NOEND;
 
+	if (waits_for_failover(race))
+		wake_at = Min(wake_at, race->wait_until);
 	for (int i = 0; i < race->ntries; i++)
 	{
 		const HostTry *try = &race->tries[i];
@@ -473,10 +524,11 @@ shuttle_race_wake_at(const HostRace *race)
 }
 
 PGconn *
-shuttle_race_take(HostRace *race, bool *moved)
+shuttle_race_take(HostRace *race, uint32 *host, bool *moved)
 {
 	PGconn	   *conn = race->winner;
 
+	*host = race->host;
 	*moved = race->moved;
 	race->winner = NULL;
 	shuttle_race_end(race);

@@ -25,9 +25,12 @@ typedef enum RaceState
 
 /*
  * Starts to connect to the node's hosts, in memory that the node's context
- * owns. Returns NULL if there are too many open files. Errors: out of memory.
+ * owns. wait_ms: if there are several hosts, and none can be had for a reason
+ * that may pass, they are tried again for so long. Returns NULL if there are too
+ * many open files. Errors: out of memory.
  */
-extern HostRace *shuttle_race_start(ShuttleNode *node, const ConnectOptions *options);
+extern HostRace *shuttle_race_start(ShuttleNode *node, const ConnectOptions *options,
+									int wait_ms);
 
 /*
  * Goes on as far as that needs no waiting; never raises. changed: set to true
@@ -47,8 +50,8 @@ extern int	shuttle_race_nhosts(const HostRace *race);
 extern TimestampTz shuttle_race_wake_at(const HostRace *race);
 
 /* Ends the race. The caller gets the connection, and an external file descriptor
- * with it. Sets moved if another host was the node before. */
-extern PGconn *shuttle_race_take(HostRace *race, bool *moved);
+ * with it. Sets host to its hash, and moved if another host was the node before. */
+extern PGconn *shuttle_race_take(HostRace *race, uint32 *host, bool *moved);
 
 /* Writes why each host was not taken, without secrets. Returns true if none has
  * answered in time. */
@@ -56,6 +59,15 @@ extern bool shuttle_race_reasons(const HostRace *race, char *to, int room);
 
 /* Closes what is open and frees the race; never raises. NULL: does nothing. */
 extern void shuttle_race_end(HostRace *race);
+
+/* ---- host_failure.c */
+
+/* True if the failure of a connection may pass: the server is not up, or not a
+ * primary yet. False if it has refused this user. message: a verbose one. */
+extern bool shuttle_host_failure_passes(const PGconn *conn, const char *message);
+
+/* Takes codes and places in source files out of a verbose message. */
+extern void shuttle_host_failure_text(char *message);
 
 /* ---- host_order.c */
 
@@ -71,6 +83,9 @@ extern void shuttle_host_order(Oid serverid, const uint32 *hosts, int nhosts,
  * The first one returns true if another host was taken before. */
 extern bool shuttle_host_order_note_good(Oid serverid, uint32 host);
 extern void shuttle_host_order_note_late(Oid serverid, uint32 host, bool late);
+
+/* A host has turned out to be an old primary: it comes last. Never raises. */
+extern void shuttle_host_order_note_old(Oid serverid, uint32 host);
 
 /* Shared memory of host_order.c. */
 extern Size shuttle_host_order_memory_size(void);

@@ -11,6 +11,7 @@
 
 #include "libpq-fe.h"
 
+#include "storage/connection/epoch.h"
 #include "storage/request/node_queue.h"
 #include "storage/shuttle_storage.h"
 #include "storage/storage_types.h"
@@ -85,9 +86,11 @@ typedef struct NodeConnection
 	NodeState	state;
 	PGconn	   *conn;			/* NULL while connecting */
 	struct HostRace *race;		/* while connecting; else NULL */
+	uint32		host;			/* hash of the host in use; 0: unknown */
 	bool		used_password;	/* the node asked for the password */
 	bool		invalidated;	/* options changed, or a large message:
 								 * reconnect when idle */
+	bool		paused;			/* the session waits: the node is paused */
 	bool		names_transaction;	/* application_name shows the transaction */
 	char		name_before[NAMEDATALEN];	/* text before the transaction's
 											 * part */
@@ -128,6 +131,7 @@ struct ShuttleNode
 	NodeOptions options;
 	NodeConnection connection;
 	HostLiveness liveness;
+	NodeEpoch	epoch;
 	NodeSocket	socket;
 	NodeQueue	queue;
 	RoundTrip	round_trip;

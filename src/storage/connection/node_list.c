@@ -97,6 +97,7 @@ take_slot(ShuttleNode *node)
 		slots->first_free = slot->next_free;
 		slot->used = true;
 		slot->ended = false;
+		slot->busy = false;
 		slot->databaseid = MyDatabaseId;
 		fill_info(node, &slot->info);
 	}
@@ -147,6 +148,16 @@ shown_state(const ShuttleNode *node)
 	}
 }
 
+/* From version 14 on the node reports when this changes. */
+static bool
+is_standby(const ShuttleNode *node)
+{
+	const char *report = node->connection.conn != NULL ?
+		PQparameterStatus(node->connection.conn, "in_hot_standby") : NULL;
+
+	return report != NULL ? strcmp(report, "on") == 0 : node->epoch.is_standby;
+}
+
 static void
 fill_info(const ShuttleNode *node, ShuttleNodeInfo *info)
 {
@@ -160,6 +171,8 @@ fill_info(const ShuttleNode *node, ShuttleNodeInfo *info)
 	info->least_trip_ms = node->shown.least_trip_ms;
 	info->mean_trip_ms = node->shown.ntrips > 0 ? node->shown.sum_trips_ms / node->shown.ntrips : -1;
 	strlcpy(info->address, node->shown.address, sizeof(info->address));
+	info->timeline = node->epoch.timeline;
+	info->is_standby = is_standby(node);
 }
 
 /* Call when connected: before that, a host name has no address. */

@@ -21,6 +21,22 @@ extern void shuttle_node_show_ended(ShuttleNode *node);
 /* Notes the address of a new connection. */
 extern void shuttle_node_note_address(ShuttleNode *node);
 
+/* ---- pause.c */
+
+/* A transaction is about to begin on the node. Returns false if it has to wait,
+ * since the node is paused. Never raises. */
+extern bool shuttle_pause_enter(ShuttleNode *node);
+
+/* For shuttle_wait_until(): true if the node is not paused any more. */
+extern bool shuttle_pause_is_over(void *arg);
+
+/* The local transaction has ended; never raises. */
+extern void shuttle_pause_leave(ShuttleNode *node);
+
+/* Shared memory of pause.c. */
+extern Size shuttle_pause_memory_size(void);
+extern void shuttle_pause_set_up_memory(void);
+
 /* ---- node_totals.c */
 
 static inline void

@@ -3,10 +3,10 @@
  *	  Shared memory of the storage room, if the library is in
  *	  shared_preload_libraries.
  *
- * It holds totals of servers, slots for connections to nodes, round trips, and
- * the order of hosts. Without it each session knows only its own.
+ * It holds totals of servers, slots for connections to nodes, round trips, the
+ * order of hosts, timelines, and paused nodes. Without it each session knows only its own.
  *
- * Memory: about 290 kB for 100 sessions, requested when the server starts.
+ * Memory: about 330 kB for 100 sessions, requested when the server starts.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -17,6 +17,7 @@
 #include "storage/shmem.h"
 
 #include "base/shuttle_compat_session.h"
+#include "storage/connection/epoch.h"
 #include "storage/connection/host_race.h"
 #include "storage/connection/node_state.h"
 #include "storage/connection/shared_nodes.h"
@@ -50,6 +51,8 @@ shuttle_shared_memory_request(void)
 	RequestAddinShmemSpace(size_of_slots());
 	RequestAddinShmemSpace(shuttle_round_trip_memory_size());
 	RequestAddinShmemSpace(shuttle_host_order_memory_size());
+	RequestAddinShmemSpace(shuttle_epoch_memory_size());
+	RequestAddinShmemSpace(shuttle_pause_memory_size());
 	RequestAddinShmemSpace(hash_estimate_size(SHUTTLE_MOST_SERVERS,
 											  sizeof(SharedTotals)));
 	RequestNamedLWLockTranche(TRANCHE, NLOCKS);
@@ -77,5 +80,7 @@ shuttle_shared_memory_set_up(void)
 		shuttle_slots_clear(shuttle_shared_slots, &locks[1].lock, count_slots());
 	shuttle_round_trip_set_up_memory();
 	shuttle_host_order_set_up_memory();
+	shuttle_epoch_set_up_memory();
+	shuttle_pause_set_up_memory();
 	LWLockRelease(AddinShmemInitLock);
 }

@@ -39,6 +39,8 @@ typedef struct SharedSlot
 	bool		used;			/* under the lock of SharedSlots */
 	volatile bool ended;		/* connection ended; set by a signal handler,
 								 * too */
+	volatile bool busy;			/* its session has, or begins, a transaction
+								 * on the node (pause.c) */
 	int			next_free;		/* -1: none */
 	Oid			databaseid;
 	ShuttleNodeInfo info;

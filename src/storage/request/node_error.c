@@ -166,9 +166,9 @@ shuttle_node_error_raise(ShuttleNode *node, ShuttleNodeError *error,
 	if (sqlstate == ERRCODE_READ_ONLY_SQL_TRANSACTION && hint == NULL &&
 		!XactReadOnly && node->transaction.kind == TRANSACTION_CLEAN)
 		hint = "Set the option shuttle_volatile of the foreign table if reading it writes.";
-	if ((sqlstate == ERRCODE_UNDEFINED_TABLE || sqlstate == ERRCODE_UNDEFINED_COLUMN) &&
-		hint == NULL && context == NULL)
-		hint = "The table on the storage node may differ from its definition here: compare them, or run \"pgshuttle doctor\".";
+	if ((sqlstate == ERRCODE_UNDEFINED_TABLE || sqlstate == ERRCODE_UNDEFINED_COLUMN) && context == NULL)
+		hint = psprintf("%s%sThe table on the storage node may differ from its definition here: compare them, or run \"pgshuttle doctor\".",
+						hint == NULL ? "" : hint, hint == NULL ? "" : " ");
 	if (sqlstate == ERRCODE_UNDEFINED_OBJECT && hint == NULL && context == NULL &&
 		names.message != NULL && strncmp(names.message, "type \"", strlen("type \"")) == 0)
 		hint = "Create the type on the storage nodes, for example with shuttle.run_on_nodes().";

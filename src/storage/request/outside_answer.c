@@ -13,13 +13,16 @@
 #include "utils/json.h"
 
 #include "base/shuttle_compat.h"
+#include "storage/connection/host_race.h"
 #include "storage/request/answer.h"
 #include "storage/request/outside_transaction.h"
 #include "storage/request/pipeline.h"
+#include "storage/transaction/two_phase.h"
 
 #define MOST_ROWS 1000
 #define MOST_ROWS_BYTES (1024 * 1024)
 
+static void take_epoch(OutsideRun *run, const PGresult *result);
 static void add_row(OutsideRun *run, const PGresult *result);
 static void hand_rows(ShuttleOutsideRun *told, const PGresult *result);
 static void take_error(OutsideRun *run, const PGresult *result);
@@ -30,6 +33,11 @@ shuttle_outside_take_result(OutsideRun *run, PGresult *result)
 	ShuttleOutsideRun *told = run->result;
 	ExecStatusType status = PQresultStatus(result);
 
+	if (run->step == STEP_EPOCH)
+	{
+		take_epoch(run, result);
+		return;
+	}
 	if ((status == PGRES_SINGLE_TUPLE || status == PGRES_TUPLES_OK) &&
 		told->row != NULL && PQnfields(result) != told->ncolumns)
 	{
@@ -83,6 +91,28 @@ shuttle_outside_take_result(OutsideRun *run, PGresult *result)
 				take_error(run, result);
 			break;
 	}
+}
+
+/* An error is no matter: the role may not be allowed to ask. */
+static void
+take_epoch(OutsideRun *run, const PGresult *result)
+{
+	ShuttleNode *node = &run->node;
+	bool		is_old = !shuttle_epoch_take(node, result);
+
+	if (is_old)
+	{
+		char		reason[512];
+
+		shuttle_host_order_note_old(node->key.serverid, node->connection.host);
+		shuttle_epoch_explain(node, reason, sizeof(reason));
+		shuttle_outside_fail(run, "08006", reason);
+		return;
+	}
+	if (node->epoch.news == EPOCH_NO_NEWS)
+		return;
+	shuttle_two_phase_node_moved();
+	shuttle_epoch_log(node);
 }
 
 /* Counts all rows and keeps the first ones. */

@@ -30,6 +30,7 @@
 #include "base/shuttle_wait_events.h"
 #include "storage/connection/connection.h"
 #include "storage/connection/host_race.h"
+#include "storage/connection/node_state.h"
 #include "storage/request/answer.h"
 #include "storage/request/outside_transaction.h"
 #include "storage/request/pipeline.h"
@@ -41,6 +42,8 @@
 struct ShuttleSide
 {
 	PGconn	   *conn;			/* NULL: none, or in use by a run */
+	NodeEpoch	epoch;			/* of the connection */
+	char		address[128];
 	MemoryContextCallback callback;
 };
 
@@ -163,6 +166,14 @@ start_on_side(OutsideRun *run)
 		return false;
 	initStringInfo(&run->rows);
 	run->node.name = pstrdup(run->result->name);
+	run->node.key.serverid = run->result->serverid;
+	run->node.epoch = side->epoch;
+	strlcpy(run->node.shown.address, side->address, sizeof(run->node.shown.address));
+	if (shuttle_epoch_is_old(&run->node))
+	{
+		close_side(side);
+		return false;
+	}
 	run->node.connection.conn = side->conn;
 	side->conn = NULL;
 
@@ -174,16 +185,18 @@ start_on_side(OutsideRun *run)
 	return true;
 }
 
-/* Returns a usable connection to its side. */
+/* Returns a usable connection to its side. A cancel that is late would meet the next statement. */
 static void
 keep_connection(OutsideRun *run)
 {
 	ShuttleSide *side = run->result->side;
 
-	if (side == NULL || PQstatus(run->node.connection.conn) != CONNECTION_OK ||
+	if (side == NULL || run->cancelled || PQstatus(run->node.connection.conn) != CONNECTION_OK ||
 		PQtransactionStatus(run->node.connection.conn) != PQTRANS_IDLE)
 		return;
 	side->conn = run->node.connection.conn;
+	side->epoch = run->node.epoch;
+	strlcpy(side->address, run->node.shown.address, sizeof(side->address));
 	run->node.connection.conn = NULL;
 }
 
@@ -265,7 +278,7 @@ start(OutsideRun *run, Oid userid)
 	error_context_stack = context.previous;
 	if (options == NULL)
 		return;
-	node->connection.race = enough_sockets() ? shuttle_race_start(node, options) : NULL;
+	node->connection.race = enough_sockets() ? shuttle_race_start(node, options, 0) : NULL;
 	if (node->connection.race == NULL)
 	{
 		shuttle_outside_fail(run, "53000", "there are too many open files on the local server");
@@ -311,7 +324,7 @@ advance_connecting(OutsideRun *run)
 		case RACE_WON:
 			break;
 	}
-	node->connection.conn = shuttle_race_take(node->connection.race, &moved);
+	node->connection.conn = shuttle_race_take(node->connection.race, &node->connection.host, &moved);
 	node->connection.race = NULL;
 	if (moved)
 		shuttle_two_phase_node_moved();
@@ -327,9 +340,9 @@ advance_connecting(OutsideRun *run)
 		shuttle_outside_fail(run, "08001", PQerrorMessage(node->connection.conn));
 		return;
 	}
+	shuttle_node_note_address(node);
 	run->state = RUN_SENDING;
-	run->step = run->result->lasts ? STEP_SQL :
-		XactReadOnly ? STEP_READ_ONLY : STEP_CHECK_INTERVAL;
+	run->step = run->result->lasts ? STEP_SQL : STEP_EPOCH;
 	send_step(run);
 }
 
@@ -340,11 +353,18 @@ send_step(OutsideRun *run)
 	int			sent;
 	int			rest = 0;
 
+	if (run->step == STEP_EPOCH && run->node.epoch.hosts == 0)
+		run->step++;
+	if (run->step == STEP_READ_ONLY && !XactReadOnly)
+		run->step++;
+
 	/* In a pooler's session the setting would stay for the next client. */
 	if (run->step == STEP_CHECK_INTERVAL &&
 		(PQserverVersion(conn) < 140000 || run->node.options.pooled))
 		run->step++;
-	if (run->step == STEP_READ_ONLY)
+	if (run->step == STEP_EPOCH)
+		sent = PQsendQuery(conn, SHUTTLE_EPOCH_SQL);
+	else if (run->step == STEP_READ_ONLY)
 		sent = PQsendQuery(conn, run->node.options.pooled ? "BEGIN READ ONLY" :
 						   "SET default_transaction_read_only = on");
 	else if (run->step == STEP_CHECK_INTERVAL)
@@ -509,17 +529,53 @@ wait_for_any(AllRuns *all)
 	return nrunning > 0;
 }
 
+/* Reads on until the node has answered all that was sent, to the deadline at most. */
+static void
+drain_cancelled(PGconn *conn, TimestampTz deadline)
+{
+	for (;;)
+	{
+		PGresult   *result;
+		long		left_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
+
+		while (!PQisBusy(conn))
+		{
+			result = PQgetResult(conn);
+			if (result == NULL)
+				return;
+			PQclear(result);
+		}
+		if (left_ms <= 0)
+			return;
+		(void) WaitLatchOrSocket(NULL, WL_SOCKET_READABLE | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+								 PQsocket(conn), left_ms, shuttle_wait_event(SHUTTLE_WAIT_RUN));
+		if (PQconsumeInput(conn) == 0)
+			return;
+	}
+}
+
+/* A statement that is nearly done may end in spite of its cancel. The caller has to find
+ * what it did, so the answers are waited for, too. */
 static void
 cancel_running(AllRuns *all)
 {
 	dlist_head	nodes = DLIST_STATIC_INIT(nodes);
+	TimestampTz deadline;
 
 	for (int i = 0; i < all->nruns; i++)
 	{
-		if (all->runs[i].state == RUN_SENDING)
-			dlist_push_tail(&nodes, &all->runs[i].node.rollback.cancel_link);
+		if (all->runs[i].state != RUN_SENDING)
+			continue;
+		all->runs[i].cancelled = true;
+		dlist_push_tail(&nodes, &all->runs[i].node.rollback.cancel_link);
 	}
 	shuttle_cancel(&nodes, CANCEL_WAIT_MS);
+	deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), CANCEL_WAIT_MS);
+	for (int i = 0; i < all->nruns; i++)
+	{
+		if (all->runs[i].state == RUN_SENDING)
+			drain_cancelled(all->runs[i].node.connection.conn, deadline);
+	}
 }
 
 static void

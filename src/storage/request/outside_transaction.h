@@ -21,6 +21,7 @@ typedef enum RunState
 /* Texts sent, in this order. */
 typedef enum RunStep
 {
+	STEP_EPOCH,
 	STEP_READ_ONLY,
 	STEP_CHECK_INTERVAL,
 	STEP_SQL
@@ -36,6 +37,7 @@ typedef struct OutsideRun
 	bool		flush_pending;	/* libpq holds bytes that are not sent */
 	bool		ready;			/* the socket is ready */
 	bool		new_answer;		/* the next row begins an answer */
+	bool		cancelled;
 	bool		answered;		/* the user's text was answered; with rows, if
 								 * the caller wants rows */
 	StringInfoData rows;		/* as JSON, without the closing bracket */

@@ -29,6 +29,7 @@ static bool fits_command(const ShuttleCommand *command, const PGresult *result);
 static void remember_error(ShuttleNode *node, ShuttleCommand *command,
 						   bool out_of_date);
 static bool command_ended_transaction(const ShuttleCommand *command);
+static void note_answer(ShuttleNode *node, const ShuttleCommand *command);
 static bool take_part(ShuttleNode *node, ShuttleCommand *command,
 					  PGresult *result);
 static void answer_command(ShuttleNode *node, ShuttleCommand *command);
@@ -300,9 +301,7 @@ shuttle_pipeline_read(ShuttleNode *node)
 				PQclear(result);
 				return;
 			}
-			if (command->kind == COMMAND_BEGIN &&
-				command->generation == node->transaction.generation)
-				node->transaction.can_repeat = false;
+			note_answer(node, command);
 			if (!fits_command(command, result))
 			{
 				PQclear(result);
@@ -349,6 +348,24 @@ shuttle_pipeline_read(ShuttleNode *node)
 		shuttle_pipeline_unlink(node, command);
 		answer_command(node, command);
 	}
+}
+
+/*
+ * The node has answered a command. If its primary may be replaced, what has only
+ * read can be repeated until a request is answered: a server that is shut down
+ * for a switchover still sends the answer to BEGIN.
+ */
+static void
+note_answer(ShuttleNode *node, const ShuttleCommand *command)
+{
+	bool		only_reads = node->epoch.hosts != 0 && !node->commit.must_wait;
+
+	if (command->generation != node->transaction.generation)
+		return;
+	if (command->kind == COMMAND_BEGIN ? !only_reads :
+		command->kind == COMMAND_STATEMENT || command->kind == COMMAND_FETCH ||
+		command->kind == COMMAND_SCANNED)
+		node->transaction.can_repeat = false;
 }
 
 /* Returns false if the connection was closed. */
@@ -476,6 +493,11 @@ answer_command(ShuttleNode *node, ShuttleCommand *command)
 				strcmp(PQcmdStatus(command->result), "COMMIT") == 0;
 			if (node->commit.done && node->commit.must_wait)
 				shuttle_node_count(node, SHUTTLE_NODE_COMMITS, 1);
+			break;
+
+		case COMMAND_EPOCH:
+			if (!failed)
+				shuttle_connection_take_epoch(node, command->result);
 			break;
 
 		case COMMAND_LOOK:

@@ -55,6 +55,7 @@ typedef enum CommandKind
 	COMMAND_GUARD,				/* SAVEPOINT before a speculative request */
 	COMMAND_RECOVER,			/* ROLLBACK TO that */
 	COMMAND_SETTINGS,			/* settings of a new connection */
+	COMMAND_EPOCH,				/* asks which server a new connection leads to */
 	COMMAND_LOOK,				/* asks for leftover prepared transactions */
 	COMMAND_PREPARE,
 	COMMAND_CLOSE_PREPARED,

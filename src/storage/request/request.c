@@ -8,9 +8,10 @@
  *     `-- held answer with too many rows; savepoint rolled back
  *
  * A read whose size is certain is sent as it is. One that is small by estimate
- * is held: sent with a LIMIT of a page and one row, and returned when
- * complete; if that extra row comes, it is read again with a cursor. Others
- * use a cursor at once (request_pages.c).
+ * is held: sent with a LIMIT, and returned when complete; if more rows come, it
+ * is read again with a cursor, which has the node compute all rows a second time.
+ * So the LIMIT is far above the estimate, if the rows are narrow. Other reads use
+ * a cursor at once (request_pages.c).
  *
  * Memory: a request is a context below its owner's. The reset callback
  * detaches it from the queue and frees its PGresults; later answers are
@@ -44,6 +45,12 @@
 
 /* A connection that has worked within this time is not expected to be dead. */
 #define FRESH_MS 10000
+
+/* Pages of rows that a held answer may have, if they fit into the size of one. */
+#define MOST_HELD_PAGES 16
+
+/* If the planner does not tell a row's size. */
+#define USUAL_ROW_BYTES 100
 
 /* If no row can be larger, rows need not be watched as they arrive. */
 #define NARROW_ROW_BYTES 1024
@@ -215,6 +222,25 @@ choose_mode(const ShuttleRequest *request, ShuttleSize size)
 	return REQUEST_CURSOR;
 }
 
+/*
+ * Maximum rows of a held answer: a power of two times shuttle.fetch_limit, so that the
+ * statement's text, which is prepared, does not follow small changes of the estimated
+ * size.
+ */
+static int64
+rows_to_hold(const ShuttleRequest *request)
+{
+	double		rows = request->limits.fetch_limit;
+	double		row_bytes = request->row_bytes > 0 ? request->row_bytes : USUAL_ROW_BYTES;
+	double		most_rows = request->limits.fetch_size_limit_kb * 1024.0 / row_bytes;
+
+	if (request->row_goal > 0)
+		return (int64) Max(1, Min(rows, 2 * request->row_goal));
+	for (int npages = 2; npages <= MOST_HELD_PAGES && rows * 2 <= most_rows; npages *= 2)
+		rows *= 2;
+	return (int64) rows;
+}
+
 /* Adds a request's packet to the pipeline. */
 static void
 send_request(ShuttleRequest *request, bool speculative)
@@ -232,10 +258,14 @@ send_request(ShuttleRequest *request, bool speculative)
 								shuttle_request_complete);
 	request->generation = node->transaction.generation;
 	request->sent_level = node->transaction.level;
-	if (request->mode != REQUEST_CURSOR)
-		request->sent_sql = request->mode == REQUEST_WHOLE ? request->sql :
-			psprintf("SELECT * FROM (\n%s\n) AS held LIMIT " INT64_FORMAT,
-					 request->sql, shuttle_request_most_held(request) + 1);
+	if (request->mode == REQUEST_WHOLE)
+		request->sent_sql = request->sql;
+	else if (request->mode == REQUEST_HELD)
+	{
+		request->most_held = rows_to_hold(request);
+		request->sent_sql = psprintf("SELECT * FROM (\n%s\n) AS held LIMIT " INT64_FORMAT,
+									 request->sql, request->most_held + 1);
+	}
 	if (needs_guard(request))
 		speculative = true;
 	shuttle_format_choose(request);
@@ -387,6 +417,14 @@ shuttle_request_leave(ShuttleRequest *request, MemoryContext owner, const char *
 	request->unawaited = true;
 	node->requests.nunawaited++;
 	node->requests.repeat_due |= request->state == REQUEST_UNSENT;
+	return shuttle_request_is_sent_safely(request);
+}
+
+bool
+shuttle_request_is_sent_safely(const ShuttleRequest *request)
+{
+	const ShuttleNode *node = request->node;
+
 	return request->state == REQUEST_OPEN && node->connection.state == NODE_READY &&
 		!TimestampDifferenceExceeds(node->connection.used_at, GetCurrentStatementStartTimestamp(),
 									FRESH_MS);

@@ -110,6 +110,7 @@ struct ShuttleRequest
 	uint64		naffected;
 	ShuttleNodeError *error;
 	bool		own_error;		/* speculative, and the error is its own */
+	int64		most_held;		/* rows of a held answer, without its last */
 	int64		scanned_before;
 	int			nscanned_asked; /* counter queries not answered */
 
@@ -167,6 +168,10 @@ extern void shuttle_request_skip(ShuttleRequest *request);
  */
 extern void shuttle_request_repeat(ShuttleRequest *request);
 
+/* True if COMMIT may be sent behind it: it was sent, on a connection that has worked
+ * lately. If that were lost, nobody could tell whether the node had committed. */
+extern bool shuttle_request_is_sent_safely(const ShuttleRequest *request);
+
 /* Repeats all requests of the node's transaction. */
 extern void shuttle_request_repeat_all(ShuttleNode *node);
 
@@ -188,17 +193,6 @@ extern void shuttle_request_add_scanned(ShuttleRequest *request, bool behind);
 
 /* Wait condition: the request has a row to read, or has ended. */
 extern bool shuttle_request_has_news(void *request);
-
-/* Maximum rows of a held answer. */
-static inline int64
-shuttle_request_most_held(const ShuttleRequest *request)
-{
-	double		rows = request->limits.fetch_limit;
-
-	if (request->row_goal > 0)
-		rows = Min(rows, 2 * request->row_goal);
-	return (int64) Max(1, rows);
-}
 
 /* Adds DECLARE and the first FETCHes to the packet. */
 extern void shuttle_pages_open(ShuttleRequest *request);

@@ -113,7 +113,7 @@ shuttle_request_answer(ShuttleRequest *request, ShuttleCommand *command)
 			if (!take_last(request, command))
 				break;
 			if (request->mode == REQUEST_HELD &&
-				command->nrows > shuttle_request_most_held(request))
+				command->nrows > request->most_held)
 			{
 				shuttle_pages_free(request);
 				request->state = REQUEST_UNSENT;

@@ -30,6 +30,12 @@
 
 #define MOST_EVENTS 16
 
+/* How often to look whether another server has become the node's primary. */
+#define EPOCH_LOOK_MS 1000
+
+/* How often to look whether a paused node was resumed. */
+#define PAUSE_LOOK_MS 25
+
 /* When to check for a deadlock. */
 typedef struct LockWatch
 {
@@ -83,6 +89,8 @@ shuttle_wait_until(ShuttleNode *node, ShuttleWaitEvent event,
 		progress_all();
 		if (shuttle_notices_waiting)
 			shuttle_notices_show();
+		if (shuttle_epoch_news)
+			shuttle_epoch_log_all();
 		if (shuttle_left_prepared)
 			shuttle_two_phase_recover();
 		if (condition(arg))
@@ -147,7 +155,7 @@ wait_once(ShuttleNode *node, ShuttleWaitEvent event, const LockWatch *watch)
 	else
 		update_set();
 
-	if (node->connection.state == NODE_CONNECTING)
+	if (node->connection.state == NODE_CONNECTING && event != SHUTTLE_WAIT_PAUSE)
 		event = SHUTTLE_WAIT_CONNECT;
 	INSTR_TIME_SET_CURRENT(start);
 	nevents = WaitEventSetWait(wait_set, wait_limit_ms(watch), events, MOST_EVENTS,
@@ -248,14 +256,25 @@ wanted_events(ShuttleNode *node)
 		(node->socket.flush_pending ? WL_SOCKET_WRITEABLE : 0);
 }
 
+/* The shorter of two times; negative: forever. */
+static long
+first_of(long one_ms, long other_ms)
+{
+	return one_ms < 0 || (other_ms >= 0 && other_ms < one_ms) ? other_ms : one_ms;
+}
+
 /* How long a node needs no check; -1: forever. */
 static long
 node_limit_ms(const ShuttleNode *node)
 {
 	TimestampTz wake_at;
 
+	if (node->connection.paused)
+		return PAUSE_LOOK_MS;
 	if (node->connection.state == NODE_READY)
-		return shuttle_host_liveness_wait_ms(node);
+		return first_of(shuttle_host_liveness_wait_ms(node),
+						node->epoch.hosts != 0 && node->queue.nin_flight > 0 ?
+						EPOCH_LOOK_MS : -1);
 	if (node->connection.state != NODE_CONNECTING)
 		return -1;
 	wake_at = shuttle_race_wake_at(node->connection.race);
@@ -274,10 +293,8 @@ wait_limit_ms(const LockWatch *watch)
 	dlist_foreach(iter, &shuttle_nodes)
 	{
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
-		long		rest_ms = node_limit_ms(node);
 
-		if (rest_ms >= 0 && (limit_ms < 0 || rest_ms < limit_ms))
-			limit_ms = rest_ms;
+		limit_ms = first_of(limit_ms, node_limit_ms(node));
 	}
 	return limit_ms;
 }
@@ -293,7 +310,14 @@ look_at_hosts(void)
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 		char		detail[128];
 
-		if (node->connection.state != NODE_READY || !shuttle_host_liveness_is_gone(node, now))
+		if (node->connection.state != NODE_READY)
+			continue;
+		if (node->queue.nin_flight > 0 && shuttle_epoch_is_old(node))
+		{
+			shuttle_connection_leave_old(node, false);
+			continue;
+		}
+		if (!shuttle_host_liveness_is_gone(node, now))
 			continue;
 		snprintf(detail, sizeof(detail), "The host has not answered for %d s.",
 				 node->liveness.silence_limit_ms / 1000);

@@ -343,6 +343,8 @@ shuttle_pipeline_add_settings(ShuttleNode *node)
 	add_setting(node, COMMAND_CONTROL,
 				"SET default_transaction_deferrable = off");
 	add_setting(node, COMMAND_SETTINGS, sql);
+	if (node->epoch.hosts != 0)
+		add_setting(node, COMMAND_EPOCH, SHUTTLE_EPOCH_SQL);
 	if (node->commit.look_sql != NULL)
 		add_setting(node, COMMAND_LOOK, node->commit.look_sql);
 

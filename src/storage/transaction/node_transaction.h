@@ -38,8 +38,9 @@ typedef struct NodeTransaction
 	uint64		first_packet;	/* the packet of BEGIN */
 	bool		begun;			/* BEGIN was answered */
 	bool		can_repeat;		/* no answer of the local transaction has
-								 * arrived and no COMMIT was sent: it can be
-								 * repeated on a new connection */
+								 * arrived, or only that of BEGIN to one that
+								 * only reads, and no COMMIT was sent: it can
+								 * be repeated on a new connection */
 	bool		begin_again;	/* the first request failed by an outdated
 								 * prepared statement, without effect; the
 								 * next request sends BEGIN again */

@@ -125,7 +125,11 @@ shuttle_transaction_prepare(ShuttleNode *node, ShuttleEffect effect,
 	if (node->transaction.kind == TRANSACTION_CLEAN)
 		shuttle_snapshot_note_reader(node, snapshot);
 	if (effect != SHUTTLE_READS)
+	{
 		node->commit.must_wait = true;
+		if (node->transaction.begun)
+			node->transaction.can_repeat = false;
+	}
 	if (writes)
 		node->transaction.wrote = true;
 	shuttle_cursor_close_unwanted(node);
@@ -143,6 +147,18 @@ static bool
 is_of_use(const ShuttleNode *node)
 {
 	return shuttle_transaction_is_open(node) && !node->transaction.begin_again;
+}
+
+/* Waits while the node is paused; the connection may end meanwhile. */
+static void
+get_ready(ShuttleNode *node)
+{
+	shuttle_connection_revive(node);
+	while (!shuttle_pause_enter(node))
+	{
+		shuttle_wait_until(node, SHUTTLE_WAIT_PAUSE, shuttle_pause_is_over, node);
+		shuttle_connection_revive(node);
+	}
 }
 
 /* Begins a transaction and returns true, unless the open one serves the
@@ -168,7 +184,7 @@ ensure_transaction(ShuttleNode *node, ShuttleEffect effect, uint64 snapshot,
 	else if (node->transaction.begin_again)
 		undo_failed(node);
 	else
-		shuttle_connection_revive(node);
+		get_ready(node);
 	begin(node, kind, snapshot, nestlevel);
 	if (!was_open)
 		shuttle_node_show(node);

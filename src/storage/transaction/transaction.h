@@ -5,6 +5,7 @@
  * Files: transaction.c adds what a request needs before it; snapshot.c numbers
  * local snapshots; transaction_end.c commits and releases savepoints;
  * transaction_abort.c rolls back; two_phase.c commits on several nodes;
+ * cluster_calls.c has prepared transactions recovered and deadlocks found;
  * node_reset.c resets a node after an error of a speculative request, and sends
  * a new connection's settings.
  *

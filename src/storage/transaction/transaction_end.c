@@ -9,6 +9,11 @@
  * answers. two_phase.c commits on several nodes, transaction_abort.c rolls
  * back.
  *
+ * A statement that is the whole transaction can have COMMIT in its packet. From
+ * then on nothing raises an error before COMMIT is answered, but its own and the
+ * connection's; and if the node has committed, no cancel is heeded until the
+ * local transaction has ended, too.
+ *
  * Memory: none of its own.
  *-------------------------------------------------------------------------
  */
@@ -19,24 +24,31 @@
 #include "miscadmin.h"
 #include "utils/timeout.h"
 
+#include "base/shuttle_compat.h"
 #include "base/shuttle_points.h"
 #include "base/shuttle_wait_events.h"
 #include "storage/connection/connection.h"
 #include "storage/connection/node_state.h"
 #include "storage/request/pipeline.h"
 #include "storage/request/request.h"
+#include "storage/shuttle_commit_behind.h"
 #include "storage/shuttle_storage.h"
+#include "storage/shuttle_unawaited.h"
 #include "storage/transaction/transaction.h"
 #include "storage/transaction/two_phase.h"
 
 /* A cancel that came too late is held until the transaction's end. */
 static bool cancel_is_held = false;
 
+/* A node has committed its part, and the local transaction has yet to end. */
+static bool committed_behind = false;
+
 static void commit_all(bool in_worker);
 static void send_part(CommitPart part);
 static void check_part(CommitPart part);
 static void check_before_commit(ShuttleNode *node);
 static void send_commit(ShuttleNode *node);
+pg_noreturn static void raise_rollback(const ShuttleNode *node);
 static void check_commit(ShuttleNode *node);
 static void await_commit(ShuttleNode *node);
 static void heed_cancel(void);
@@ -73,7 +85,8 @@ shuttle_transaction_end(XactEvent event, void *arg)
 
 		case XACT_EVENT_ABORT:
 		case XACT_EVENT_PARALLEL_ABORT:
-			cancel_is_held = false; /* the error has reset the holdoff */
+			cancel_is_held = committed_behind = false;	/* the error has reset
+														 * the holdoff */
 			shuttle_transaction_roll_back_all(1);
 			shuttle_two_phase_undo();
 			tell_commits();
@@ -85,7 +98,9 @@ shuttle_transaction_end(XactEvent event, void *arg)
 			forget_all();
 			if (cancel_is_held)
 				RESUME_CANCEL_INTERRUPTS();
-			cancel_is_held = false;
+			if (committed_behind)
+				RESUME_CANCEL_INTERRUPTS();
+			cancel_is_held = committed_behind = false;
 			break;
 
 		case XACT_EVENT_PARALLEL_COMMIT:
@@ -287,6 +302,17 @@ is_flushed(void *arg)
 	return !node->socket.flush_pending || node->connection.state != NODE_READY;
 }
 
+/* COMMIT of a failed transaction answers ROLLBACK, without an error. */
+static void
+raise_rollback(const ShuttleNode *node)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_TRANSACTION_ROLLBACK),
+			 errmsg("storage node \"%s\" rolled the transaction back",
+					node->name),
+			 errhint("Repeat the transaction.")));
+}
+
 static void
 check_commit(ShuttleNode *node)
 {
@@ -314,13 +340,8 @@ check_commit(ShuttleNode *node)
 	}
 	shuttle_transaction_forget(node);
 
-	/* COMMIT of a failed transaction answers ROLLBACK, without an error. */
 	if (must_wait && !node->commit.done)
-		ereport(ERROR,
-				(errcode(ERRCODE_TRANSACTION_ROLLBACK),
-				 errmsg("storage node \"%s\" rolled the transaction back",
-						node->name),
-				 errhint("Repeat the transaction.")));
+		raise_rollback(node);
 }
 
 static bool
@@ -363,7 +384,12 @@ heed_cancel(void)
 {
 	if (!QueryCancelPending || cancel_is_held)
 		return;
-	if (!something_committed())
+	if (committed_behind)
+	{
+		QueryCancelPending = false;
+		(void) get_timeout_indicator(STATEMENT_TIMEOUT, true);
+	}
+	else if (!something_committed())
 		CHECK_FOR_INTERRUPTS();
 	else if (SPI_inside_nonatomic_context())
 	{
@@ -375,6 +401,83 @@ heed_cancel(void)
 		QueryCancelPending = false;
 		(void) get_timeout_indicator(STATEMENT_TIMEOUT, true);
 	}
+}
+
+/* ---- COMMIT in a statement's packet */
+
+/* Only a command of this transaction that has written raises the number. */
+static bool
+wrote_here(void)
+{
+	return GetCurrentCommandId(false) != FirstCommandId ||
+		(shuttle_commit_methods != NULL && shuttle_commit_methods->wrote_here());
+}
+
+bool
+shuttle_commit_behind_is_possible(const ShuttleNode *node)
+{
+	dlist_iter	iter;
+
+	if (IsTransactionBlock() || GetCurrentTransactionNestLevel() != 1 ||
+		IsolationIsSerializable() || wrote_here())
+		return false;
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		const ShuttleNode *other = dlist_container(ShuttleNode, link, iter.cur);
+
+		if (other->commit.must_wait || other->requests.nunawaited > 0)
+			return false;
+	}
+	return node->connection.state == NODE_READY &&
+		(!shuttle_transaction_is_open(node) || node->transaction.kind == TRANSACTION_CLEAN);
+}
+
+bool
+shuttle_commit_behind_send(ShuttleRequest *request)
+{
+	ShuttleNode *node = request->node;
+
+	if (!shuttle_request_is_sent_safely(request) || !shuttle_transaction_is_open(node))
+		return false;
+	if (node->transaction.wrote && shuttle_commit_methods != NULL)
+		shuttle_commit_methods->warn();
+	node->commit.part = COMMIT_AT_ONCE;
+	send_commit(node);
+	return true;
+}
+
+bool
+shuttle_commit_behind_await(ShuttleRequest *request)
+{
+	ShuttleNode *node = request->node;
+	ShuttleNodeError *error;
+
+	await_commit(node);
+	if (node->errors.first != NULL)
+		node->commit.done = false;
+	if (!node->commit.done && node->connection.state != NODE_READY)
+		shuttle_connection_raise(node);
+	error = shuttle_node_error_hold(node->errors.first);
+	shuttle_transaction_forget(node);
+	if (!node->commit.done && shuttle_request_look(request) == SHUTTLE_END)
+	{
+		if (error != NULL)
+			shuttle_unawaited_raise(node, error);
+		raise_rollback(node);
+	}
+	shuttle_node_error_release(&error);
+	if (!node->commit.done || !node->commit.writes)
+		return node->commit.done;
+	HOLD_CANCEL_INTERRUPTS();
+	committed_behind = true;
+	return true;
+}
+
+bool
+shuttle_commit_behind_has_failed(const ShuttleNode *node)
+{
+	return !node->commit.pending && !node->commit.done && !node->commit.unknown &&
+		node->connection.state == NODE_READY;
 }
 
 /* ---- savepoints */
@@ -471,6 +574,7 @@ forget_all(void)
 			node->connection.used_at = GetCurrentStatementStartTimestamp();
 		node->transaction.used_level = 0;
 		node->transaction.wanted_level = 0;
+		shuttle_pause_leave(node);
 		node->commit.done = false;
 		node->commit.unknown = false;
 		shuttle_two_phase_forget(node);

@@ -22,7 +22,6 @@
  */
 #include "postgres.h"
 
-#include "access/parallel.h"
 #include "access/xact.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
@@ -40,100 +39,14 @@
 #include "storage/transaction/transaction.h"
 #include "storage/transaction/two_phase.h"
 
-static const ShuttleCommitMethods *methods = NULL;
-
 /* Name of the committing transaction, in its memory context. */
 static const char *name = NULL;
-
-bool		shuttle_left_prepared = false;
 
 static void raise_cannot_prepare(const ShuttleNode *node);
 static void raise_refusal(ShuttleNode *node);
 static void make_finish(ShuttleNode *node, const char *sql);
 static void start_finish(ShuttleNode *node);
 static void await_finish(ShuttleNode *node, TimestampTz deadline);
-
-void
-shuttle_commit_set_methods(const ShuttleCommitMethods *cluster_methods)
-{
-	methods = cluster_methods;
-}
-
-/* ---- leftover prepared transactions */
-
-/* Running sessions have prepared transactions, too, but not for long. The
- * answer comes in the same round trip as the settings'. */
-void
-shuttle_two_phase_look(ShuttleNode *node)
-{
-	char	   *prefix = methods != NULL ? methods->prefix() : NULL;
-	char	   *sql;
-
-	if (node->commit.look_sql != NULL)
-		pfree(node->commit.look_sql);
-	node->commit.look_sql = NULL;
-	if (prefix == NULL)
-		return;
-	sql = psprintf("SELECT FROM pg_catalog.pg_prepared_xacts"
-				   " WHERE pg_catalog.starts_with(gid, '%s')"
-				   " AND prepared < pg_catalog.now() - interval '1 second' LIMIT 1",
-				   prefix);
-	node->commit.look_sql = MemoryContextStrdup(node->cxt, sql);
-}
-
-void
-shuttle_two_phase_node_moved(void)
-{
-	if (methods != NULL)
-		methods->in_doubt(true);
-}
-
-void
-shuttle_two_phase_recover(void)
-{
-	dlist_iter	iter;
-
-	shuttle_left_prepared = false;
-	dlist_foreach(iter, &shuttle_nodes)
-	{
-		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
-
-		if (!node->commit.left_prepared)
-			continue;
-		node->commit.left_prepared = false;
-		methods->recover(node->key.serverid, node->userid);
-	}
-}
-
-/* ---- waiting for locks */
-
-bool
-shuttle_deadlock_can_look(void)
-{
-	return methods != NULL && IsTransactionState() && !IsParallelWorker();
-}
-
-void
-shuttle_deadlock_look_now(void)
-{
-	List	   *waited = NIL;
-	dlist_iter	iter;
-
-	dlist_foreach(iter, &shuttle_nodes)
-	{
-		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
-		ShuttleServerUser *one;
-
-		if (node->connection.state != NODE_READY || node->queue.nin_flight == 0 || node->rollback.awaited)
-			continue;
-		one = palloc_object(ShuttleServerUser);
-		one->serverid = node->key.serverid;
-		one->userid = node->userid;
-		waited = lappend(waited, one);
-	}
-	if (waited != NIL)
-		methods->look_for_deadlock(waited);
-}
 
 /* ---- who takes part */
 
@@ -160,7 +73,7 @@ shuttle_two_phase_check_writer(ShuttleNode *node)
 	ShuttleNode *other = NULL;
 	dlist_iter	iter;
 
-	if (!node->options.two_phase || methods == NULL)
+	if (!node->options.two_phase || shuttle_commit_methods == NULL)
 		return;
 	dlist_foreach(iter, &shuttle_nodes)
 	{
@@ -240,7 +153,7 @@ shuttle_commit_is_two_phase(void)
 	int			nable;
 
 	count_writers(&nwriters, &nable);
-	return methods != NULL && nable > 0 && (nwriters > 1 || methods->wrote_here());
+	return shuttle_commit_methods != NULL && nable > 0 && (nwriters > 1 || shuttle_commit_methods->wrote_here());
 }
 
 bool
@@ -253,8 +166,8 @@ shuttle_two_phase_plan(bool in_worker)
 
 	count_writers(&nwriters, &nable);
 	needed = !in_worker && shuttle_commit_is_two_phase();
-	if (nwriters > 0 && methods != NULL)
-		methods->warn();
+	if (nwriters > 0 && shuttle_commit_methods != NULL)
+		shuttle_commit_methods->warn();
 
 	dlist_foreach(iter, &shuttle_nodes)
 	{
@@ -274,7 +187,7 @@ shuttle_two_phase_plan(bool in_worker)
 void
 shuttle_two_phase_name(void)
 {
-	name = MemoryContextStrdup(TopTransactionContext, methods->name());
+	name = MemoryContextStrdup(TopTransactionContext, shuttle_commit_methods->name());
 	SHUTTLE_POINT("before-prepare");
 }
 
@@ -352,7 +265,7 @@ shuttle_two_phase_record(void)
 		else if (node->commit.part == COMMIT_BEHIND)
 			make_finish(node, "COMMIT");
 	}
-	methods->record(name, servers);
+	shuttle_commit_methods->record(name, servers);
 	make_commit_safe();
 	SHUTTLE_POINT("recorded");
 }
@@ -462,7 +375,7 @@ shuttle_two_phase_finish(void)
 		return;
 	name = NULL;
 	SHUTTLE_POINT("committed");
-	is_safe = methods->is_safe();
+	is_safe = shuttle_commit_methods->is_safe();
 	dlist_foreach(iter, &shuttle_nodes)
 	{
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
@@ -482,7 +395,7 @@ shuttle_two_phase_finish(void)
 			(!node->commit.finished || node->commit.unreplicated))
 			in_doubt = true;
 	}
-	methods->in_doubt(in_doubt);
+	shuttle_commit_methods->in_doubt(in_doubt);
 }
 
 static void
@@ -587,7 +500,7 @@ shuttle_two_phase_undo(void)
 
 	/* What was sent may not arrive. */
 	if (in_doubt)
-		methods->in_doubt(true);
+		shuttle_commit_methods->in_doubt(true);
 }
 
 void

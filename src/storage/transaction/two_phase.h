@@ -28,20 +28,6 @@ extern void shuttle_two_phase_record(void);
 /* Waits for the node's answer. Errors: it did not prepare. */
 extern void shuttle_two_phase_check(ShuttleNode *node);
 
-/* Makes the query by which a new connection finds leftover prepared
- * transactions of this database. */
-extern void shuttle_two_phase_look(ShuttleNode *node);
-
-/* A promoted standby took a node's place: it may have prepared what the node had
- * already finished. Never raises. */
-extern void shuttle_two_phase_node_moved(void);
-
-/* Some node has leftover prepared transactions. */
-extern bool shuttle_left_prepared;
-
-/* Recovers them. Errors: cancel and the like. */
-extern void shuttle_two_phase_recover(void);
-
 /* Takes the answer to PREPARE TRANSACTION, or to the command after the local
  * commit; runs in the pump. */
 extern void shuttle_two_phase_answer(ShuttleNode *node,
@@ -57,6 +43,25 @@ extern void shuttle_two_phase_undo(void);
 
 /* The local transaction is over. */
 extern void shuttle_two_phase_forget(ShuttleNode *node);
+
+/* ---- cluster_calls.c */
+
+/* What the cluster room does; NULL: it is not there. */
+extern const ShuttleCommitMethods *shuttle_commit_methods;
+
+/* Makes the query by which a new connection finds leftover prepared
+ * transactions of this database. */
+extern void shuttle_two_phase_look(ShuttleNode *node);
+
+/* A promoted standby took a node's place: it may have prepared what the node had
+ * already finished. Never raises. */
+extern void shuttle_two_phase_node_moved(void);
+
+/* Some node has leftover prepared transactions. */
+extern bool shuttle_left_prepared;
+
+/* Recovers them. Errors: cancel and the like. */
+extern void shuttle_two_phase_recover(void);
 
 /* True if deadlocks can be looked for now. */
 extern bool shuttle_deadlock_can_look(void);

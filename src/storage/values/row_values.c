@@ -85,7 +85,7 @@ static void add_conversion_context(void *arg);
 
 ShuttleDecoder *
 shuttle_decoder_create(TupleDesc desc, List *attributes, int first_column,
-					   Relation rel, MemoryContext owner)
+					   Relation rel, const ShuttleNode *node, MemoryContext owner)
 {
 	MemoryContext old_cxt = MemoryContextSwitchTo(owner);
 	ShuttleDecoder *decoder = palloc0_object(ShuttleDecoder);
@@ -102,6 +102,8 @@ shuttle_decoder_create(TupleDesc desc, List *attributes, int first_column,
 	decoder->node_name = palloc0(NAMEDATALEN);
 	if (rel != NULL)
 		decoder->relation_name = pstrdup(RelationGetRelationName(rel));
+	if (node != NULL)
+		shuttle_decoder_note_node(decoder, shuttle_node_name(node));
 	decoder->row_cxt = AllocSetContextCreate(owner, "shuttle row",
 											 ALLOCSET_SMALL_SIZES);
 	decoder->room.start = decoder->room.next = palloc(ROOM_BYTES);

@@ -180,6 +180,8 @@ local_rows(const ShuttleCheck *check)
 
 	(void) set_config_option("TimeZone", "GMT", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
 							 true, 0, false);
+	(void) set_config_option("bytea_output", "hex", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
+							 true, 0, false);
 	text = local_text(check, query);
 
 	shuttle_transmission_end(level);

@@ -195,6 +195,25 @@ put_expression(const ShuttleCheck *check, const ShuttleNodeColumn *here, const S
 					   here->type, here->generated, here->not_null));
 }
 
+/* Without its collation, which follows the type's name. */
+static char *
+bare_type(const ShuttleNodeColumn *column)
+{
+	const char *collation = strstr(column->type, " COLLATE ");
+
+	return collation == NULL ? pstrdup(column->type) : pnstrdup(column->type, collation - column->type);
+}
+
+/* How a column's values become those of its type here: not each cast is automatic. */
+static const char *
+cast_text(const ShuttleNodeColumn *here, const ShuttleNodeColumn *there)
+{
+	char	   *type = bare_type(here);
+
+	return *here->generated != '\0' || strcmp(type, bare_type(there)) == 0 ? "" :
+		psprintf(" USING %s::%s", here->name, type);
+}
+
 static bool
 check_column(const ShuttleCheck *check, const ShuttleNodeColumn *here, const ShuttleNodeColumn *there)
 {
@@ -204,7 +223,7 @@ check_column(const ShuttleCheck *check, const ShuttleNodeColumn *here, const Shu
 
 	if (!is_same_type)
 		put_alter(check, psprintf("has column %s of type %s instead of %s", here->name, there->type, here->type),
-				  psprintf("ALTER COLUMN %s TYPE %s", here->name, here->type));
+				  psprintf("ALTER COLUMN %s TYPE %s%s", here->name, here->type, cast_text(here, there)));
 	if (!is_same_value)
 		put_expression(check, here, there);
 	if (!is_same_null)
@@ -229,8 +248,7 @@ check_columns(const ShuttleCheck *check)
 
 		if (other == NULL)
 			put_alter(check, psprintf("has no column %s", column->name),
-					  psprintf("ADD COLUMN %s %s%s%s", column->name, column->type,
-							   column->generated, column->not_null));
+					  psprintf("ADD COLUMN %s %s%s", column->name, column->type, column->generated));
 		is_same &= other != NULL && check_column(check, column, other);
 	}
 	foreach(cell, there)

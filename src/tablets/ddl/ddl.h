@@ -64,6 +64,9 @@ extern Oid	shuttle_ddl_find(const RangeVar *name, ShuttleTableKind *kind);
  * be followed and has not noted it yet. */
 extern void shuttle_ddl_changes_note(Oid relid);
 
+/* The same, and that nodes are to cast a column explicitly to its new type. */
+extern void shuttle_ddl_changes_cast(Oid relid, const char *column);
+
 /* What a statement under way has noted. */
 typedef struct ShuttleDdlChanges
 {

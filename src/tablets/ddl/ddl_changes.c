@@ -25,6 +25,7 @@
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
 #include "partitioning/partdesc.h"
+#include "pgtime.h"
 #include "rewrite/rewriteHandler.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
@@ -46,6 +47,8 @@ typedef struct NotedTable
 	Oid			owner;
 	List	   *columns;		/* of ShuttleNodeColumn */
 	List	   *parts;			/* of ShuttleNodePart */
+	List	   *cast;			/* numbers of columns that are cast to their
+								 * new type */
 } NotedTable;
 
 /* One table's changes, as they are put together. */
@@ -88,24 +91,46 @@ read_table(NotedTable *table, Oid relid)
 	table->parts = shuttle_table_text_parts(relid);
 }
 
+static NotedTable *
+find_noted(Oid relid)
+{
+	ListCell   *cell;
+
+	foreach(cell, noted->tables)
+	{
+		if (((NotedTable *) lfirst(cell))->relid == relid)
+			return lfirst(cell);
+	}
+	return NULL;
+}
+
 void
 shuttle_ddl_changes_note(Oid relid)
 {
 	NotedTable *table;
 	MemoryContext old_cxt;
-	ListCell   *cell;
 
-	if (noted == NULL)
+	if (noted == NULL || find_noted(relid) != NULL)
 		return;
-	foreach(cell, noted->tables)
-	{
-		if (((NotedTable *) lfirst(cell))->relid == relid)
-			return;
-	}
 	old_cxt = MemoryContextSwitchTo(noted->cxt);
 	table = palloc0_object(NotedTable);
 	read_table(table, relid);
 	noted->tables = lappend(noted->tables, table);
+	MemoryContextSwitchTo(old_cxt);
+}
+
+void
+shuttle_ddl_changes_cast(Oid relid, const char *column)
+{
+	NotedTable *table;
+	MemoryContext old_cxt;
+
+	shuttle_ddl_changes_note(relid);
+	if (noted == NULL)
+		return;
+	table = find_noted(relid);
+	old_cxt = MemoryContextSwitchTo(noted->cxt);
+	table->cast = lappend_int(table->cast, get_attnum(relid, column));
 	MemoryContextSwitchTo(old_cxt);
 }
 
@@ -260,13 +285,51 @@ drop_columns(Changes *changes, bool are_generated)
 	}
 }
 
+/* Adds a statement that sets what conversions of values depend on. */
+static void
+add_settings(Changes *changes, const char *zone, const char *dates, const char *intervals,
+			 const char *bytes, const char *digits)
+{
+	add(changes, psprintf("SELECT pg_catalog.set_config('TimeZone', %s, true), pg_catalog.set_config('DateStyle', %s, true),"
+						  " pg_catalog.set_config('IntervalStyle', %s, true), pg_catalog.set_config('bytea_output', %s, true),"
+						  " pg_catalog.set_config('extra_float_digits', %s, true)",
+						  quote_literal_cstr(zone), quote_literal_cstr(dates), quote_literal_cstr(intervals),
+						  quote_literal_cstr(bytes), quote_literal_cstr(digits)));
+}
+
+/* " USING" a cast to the new type, if the statement says so, or "". */
+static char *
+using_of(const Changes *changes, const ShuttleNodeColumn *now)
+{
+	Oid			type;
+	int32		typmod;
+	Oid			collation;
+
+	if (!list_member_int(changes->before->cast, now->number))
+		return "";
+	get_atttypetypmodcoll(changes->now.relid, now->number, &type, &typmod, &collation);
+	return psprintf(" USING %s::%s", now->name,
+					format_type_extended(type, typmod, FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY));
+}
+
+/* Nodes convert values as this session would. */
+static void
+change_type(Changes *changes, const ShuttleNodeColumn *now)
+{
+	add_settings(changes, pg_get_timezone_name(session_timezone), GetConfigOption("DateStyle", false, false),
+				 GetConfigOption("IntervalStyle", false, false), GetConfigOption("bytea_output", false, false),
+				 GetConfigOption("extra_float_digits", false, false));
+	add_alter(changes, psprintf("ALTER COLUMN %s TYPE %s%s", now->name, now->type, using_of(changes, now)));
+	add_settings(changes, "GMT", "ISO, MDY", "postgres", "hex", "3");
+}
+
 static void
 change_column(Changes *changes, const ShuttleNodeColumn *before, const ShuttleNodeColumn *now)
 {
 	if (strcmp(before->name, now->name) != 0)
 		add_alter(changes, psprintf("RENAME COLUMN %s TO %s", before->name, now->name));
 	if (strcmp(before->type, now->type) != 0)
-		add_alter(changes, psprintf("ALTER COLUMN %s TYPE %s", now->name, now->type));
+		change_type(changes, now);
 	if (*before->generated != '\0' && *now->generated == '\0')
 		add_alter(changes, psprintf("ALTER COLUMN %s DROP EXPRESSION", now->name));
 	if (strcmp(before->not_null, now->not_null) != 0)

@@ -95,8 +95,11 @@ shuttle_ddl_set_constraints(const ShuttleDdl *ddl)
 	bool		all = statement->constraints == NIL;
 	ListCell   *cell;
 
-	/* core warns that it does nothing */
-	if (!IsInTransactionBlock(ddl->context == PROCESS_UTILITY_TOPLEVEL))
+	/*
+	 * outside of a block core warns that it does nothing, and looks for the
+	 * names
+	 */
+	if (all && !IsInTransactionBlock(ddl->context == PROCESS_UTILITY_TOPLEVEL))
 	{
 		shuttle_ddl_run_here(ddl, (Node *) statement);
 		return;
@@ -118,6 +121,8 @@ shuttle_ddl_set_constraints(const ShuttleDdl *ddl)
 	}
 	if (all || statement->constraints != NIL)
 		shuttle_ddl_run_here(ddl, (Node *) statement);
+	else
+		WarnNoTransactionBlock(ddl->context == PROCESS_UTILITY_TOPLEVEL, "SET CONSTRAINTS");
 	shuttle_node_statements_run(statements);
 }
 

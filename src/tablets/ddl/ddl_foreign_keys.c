@@ -129,10 +129,17 @@ fires_trigger(Oid relid, const Constraint *constraint)
 		constraint->fk_upd_action == FKCONSTR_ACTION_SETNULL ||
 		constraint->fk_upd_action == FKCONSTR_ACTION_CASCADE;
 	bool		deletes = constraint->fk_del_action == FKCONSTR_ACTION_CASCADE;
-	bool		fires = triggers != NULL &&
-		((deletes && (triggers->trig_delete_before_row || triggers->trig_delete_after_row)) ||
-		 (updates && (triggers->trig_update_before_row || triggers->trig_update_after_row)));
+	bool		fires = false;
 
+	/* deferrable keys have internal ones */
+	for (int i = 0; triggers != NULL && i < triggers->numtriggers; i++)
+	{
+		const Trigger *trigger = &triggers->triggers[i];
+
+		if (!trigger->tgisinternal && TRIGGER_FOR_ROW(trigger->tgtype))
+			fires |= (deletes && TRIGGER_FOR_DELETE(trigger->tgtype)) ||
+				(updates && TRIGGER_FOR_UPDATE(trigger->tgtype));
+	}
 	table_close(rel, NoLock);
 	return fires;
 }

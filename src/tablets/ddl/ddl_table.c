@@ -21,6 +21,8 @@
 #include "commands/defrem.h"
 #include "lib/stringinfo.h"
 #include "nodes/makefuncs.h"
+#include "parser/parse_coerce.h"
+#include "parser/parse_type.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
@@ -242,6 +244,51 @@ sort_options(AlterTable *alter, AlterTableCmd *command)
 	add_for_tablets(alter, psprintf(" %s (%s)", is_set ? "SET" : "RESET", text.data));
 }
 
+/* True for "ALTER COLUMN c TYPE t USING c::t", as migrations write it. */
+static bool
+is_cast_of_column(const AlterTableCmd *command)
+{
+	const ColumnDef *column = castNode(ColumnDef, command->def);
+	const TypeCast *cast = (const TypeCast *) column->raw_default;
+	const ColumnRef *reference;
+
+	if (!IsA(cast, TypeCast) || !IsA(cast->arg, ColumnRef) || !equal(cast->typeName, column->typeName))
+		return false;
+	reference = (const ColumnRef *) cast->arg;
+	return list_length(reference->fields) == 1 && IsA(linitial(reference->fields), String) &&
+		strcmp(strVal(linitial(reference->fields)), command->name) == 0;
+}
+
+/* Core does not take USING for tables with foreign partitions. Without it, the new type
+ * must be one that values can be assigned to. */
+static bool
+is_possible_here(const AlterTable *alter, const AlterTableCmd *command)
+{
+	AttrNumber	number = get_attnum(alter->relid, command->name);
+	Oid			old_type = number == InvalidAttrNumber ? InvalidOid : get_atttype(alter->relid, number);
+	Oid			new_type;
+	int32		typmod;
+
+	typenameTypeIdAndMod(NULL, castNode(ColumnDef, command->def)->typeName, &new_type, &typmod);
+	return !OidIsValid(old_type) || can_coerce_type(1, &old_type, &new_type, COERCION_ASSIGNMENT);
+}
+
+/* Nodes, which have the rows, cast the column. */
+static void
+take_using(AlterTable *alter, AlterTableCmd *command)
+{
+	ColumnDef  *column = castNode(ColumnDef, command->def);
+
+	if (column->raw_default == NULL)
+		return;
+	if (!is_cast_of_column(command) || (!alter->are_copies && !is_possible_here(alter, command)))
+		shuttle_ddl_refuse(alter->relid, "ALTER COLUMN ... TYPE ... USING",
+						   "Add a column of the new type, update it, drop the old one, and rename it.");
+	shuttle_ddl_changes_cast(alter->relid, command->name);
+	if (!alter->are_copies)
+		column->raw_default = NULL;
+}
+
 /* Remembers and drops what core would make again without ONLY. */
 static void
 sort_type(AlterTable *alter, AlterTableCmd *command)
@@ -257,9 +304,7 @@ sort_type(AlterTable *alter, AlterTableCmd *command)
 	ListCell   *cell;
 
 	refuse_change_of_key(alter, command, "ALTER COLUMN ... TYPE");
-	if (castNode(ColumnDef, command->def)->raw_default != NULL)
-		shuttle_ddl_refuse(alter->relid, "ALTER COLUMN ... TYPE ... USING",
-						   "Add a column of the new type, update it, drop the old one, and rename it.");
+	take_using(alter, command);
 	alter->normal = lappend(alter->normal, command);
 	if (alter->are_copies)
 		return;

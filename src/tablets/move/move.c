@@ -14,7 +14,8 @@
  * 4. Publication, slot and subscription are removed.
  *
  * A lock of the session keeps DDL on the tables away from the beginning to the end, and
- * says that the move is not left over. An error before the end of 3 removes what was made.
+ * says that the move is not left over. An error before the end of 3 removes what was made;
+ * one in 4 is raised when 4 is done.
  *
  * The lock on the old node waits for prepared transactions and for writers of other
  * query nodes: what they wrote is in the log before its end is read.
@@ -27,6 +28,7 @@
 #include "catalog/partition.h"
 #include "executor/spi.h"
 #include "foreign/foreign.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "storage/latch.h"
@@ -37,11 +39,11 @@
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
-#include "utils/resowner.h"
 #include "utils/wait_event.h"
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_points.h"
+#include "base/shuttle_subtransaction.h"
 #include "tablets/move/move.h"
 
 #define NEAR_BYTES (256 * 1024) /* of log that the new node may lack when
@@ -66,39 +68,74 @@ pause_ms(long ms)
 
 /* ---- steps, each in a subtransaction */
 
-/* Returns the error, or NULL. Only a subtransaction's abort gives back what is held
- * here and on the nodes. */
+typedef struct StepCall
+{
+	ShuttleMove *move;
+	Step		step;
+} StepCall;
+
+static void
+call_step(void *arg)
+{
+	const StepCall *call = arg;
+
+	call->step(call->move);
+}
+
+/* Returns the error, or NULL. */
 static ErrorData *
 try_step(ShuttleMove *move, Step step)
 {
-	MemoryContext cxt = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	ErrorData  *volatile error = NULL;
+	StepCall	call = {move, step};
 
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(cxt);
-	PG_TRY();
-	{
-		step(move);
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(cxt);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(cxt);
-	CurrentResourceOwner = owner;
-	return error;
+	return shuttle_subtransaction_run(call_step, &call);
 }
 
 static void
 make_once(ShuttleMove *move)
 {
 	shuttle_move_make(move);
+}
+
+static void
+unlock_for_session(const List *relids)
+{
+	const ListCell *cell;
+
+	foreach(cell, relids)
+	{
+		LockRelId	id = {.relId = lfirst_oid(cell),.dbId = MyDatabaseId};
+
+		UnlockRelationIdForSession(&id, ShareUpdateExclusiveLock);
+	}
+}
+
+/* A session that uses the tables and waits for this one would wait for ever: core looks for
+ * deadlocks only once, when most likely this session does not wait. What was made is removed behind that session. */
+static void
+find_deadlock(ShuttleMove *move)
+{
+	StringInfoData query;
+	ListCell   *cell;
+	char	   *pid;
+
+	initStringInfo(&query);
+	foreach(cell, move->relids)
+		appendStringInfo(&query, "%s%u", query.len == 0 ? "" : ", ", lfirst_oid(cell));
+	pid = shuttle_local_text(psprintf("SELECT pid::text FROM pg_locks WHERE locktype = 'relation' AND granted AND relation IN (%s)"
+									  " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+									  " AND pid <> pg_backend_pid() AND pg_backend_pid() = ANY (pg_blocking_pids(pid)) AND $1 = 0 LIMIT 1", query.data),
+							 InvalidOid);
+	if (pid != NULL && move->is_undone && !move->is_unlocked)
+	{
+		unlock_for_session(move->relids);
+		move->is_unlocked = true;
+	}
+	else if (pid != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_DEADLOCK_DETECTED),
+				 errmsg("tablets cannot be moved because of session %s, which has used their tables and waits for this one", pid),
+				 errhint("Repeat the call when that transaction has ended.")));
 }
 
 /* A step that locks tables gives up after a while, so that writers do not wait behind it
@@ -116,6 +153,7 @@ repeat_step(ShuttleMove *move, Step step)
 			ThrowErrorData(error);
 		ereport(DEBUG1,
 				(errmsg_internal("tablets are moved later: %s", error->message)));
+		find_deadlock(move);
 		pause_ms(PAUSE_MS);
 	}
 }
@@ -123,20 +161,22 @@ repeat_step(ShuttleMove *move, Step step)
 static void
 undo(ShuttleMove *move)
 {
+	shuttle_progress_move(&move->progress, SHUTTLE_PROGRESS_CLEAN);
+	move->is_undone = true;
 	repeat_step(move, shuttle_move_undo);
 }
 
-/* The half copied tablets are dropped in the transaction that the error ends, so it
- * is committed first. */
+/* After an error of step, clean runs. The half copied tablets are dropped in the transaction
+ * that the error ends, so it is committed first. */
 static void
-run_step(ShuttleMove *move, Step step)
+run_step(ShuttleMove *move, Step step, Step clean)
 {
 	ErrorData  *error = try_step(move, step);
 	ErrorData  *another;
 
 	if (error == NULL)
 		return;
-	another = try_step(move, undo);
+	another = try_step(move, clean);
 	if (another == NULL)
 		SPI_commit();
 	else
@@ -146,8 +186,8 @@ run_step(ShuttleMove *move, Step step)
 	ThrowErrorData(error);
 }
 
-static void
-commit(void)
+void
+shuttle_move_commit(void)
 {
 	SPI_commit();
 	EnsurePortalSnapshotExists();
@@ -156,18 +196,31 @@ commit(void)
 static void
 make(ShuttleMove *move)
 {
+	shuttle_progress_move(&move->progress, SHUTTLE_PROGRESS_TABLES);
 	repeat_step(move, make_once);
 }
 
 static void
 copy(ShuttleMove *move)
 {
+	move->progress.estimated_bytes = shuttle_move_bytes(move, move->source);
+	shuttle_progress_move(&move->progress, SHUTTLE_PROGRESS_ROWS);
+	repeat_step(move, shuttle_move_identify);
 	shuttle_move_copy(move);
 	SHUTTLE_POINT("move-subscribed");
 	while (!shuttle_move_is_copied(move))
+	{
+		move->progress.bytes = shuttle_move_bytes(move, move->target);
+		shuttle_progress_move(&move->progress, SHUTTLE_PROGRESS_ROWS);
 		pause_ms(LOOK_MS);
+	}
+	move->progress.bytes = shuttle_move_bytes(move, move->target);
+	shuttle_progress_move(&move->progress, SHUTTLE_PROGRESS_FOLLOW);
 	while (!shuttle_move_has_all(move, shuttle_move_log_end(move), NEAR_BYTES))
+	{
+		(void) shuttle_move_is_copied(move);
 		pause_ms(LOOK_MS);
+	}
 	SHUTTLE_POINT("move-copied");
 }
 
@@ -203,9 +256,11 @@ change(ShuttleMove *move)
 	char	   *log_end;
 	ListCell   *cell;
 
+	shuttle_progress_move(&move->progress, SHUTTLE_PROGRESS_CHANGE);
 	if (move->has_stopped)		/* by an attempt before */
 		shuttle_move_follow(move, true);
 	move->has_stopped = false;
+	(void) shuttle_move_is_copied(move);
 	lock_tables(move);
 	shuttle_move_lock_source(move);
 	SHUTTLE_POINT("move-locked");
@@ -235,9 +290,17 @@ change_places(ShuttleMove *move)
 	repeat_step(move, change);
 }
 
+static void
+end(ShuttleMove *move)
+{
+	shuttle_progress_move(&move->progress, SHUTTLE_PROGRESS_CLEAN);
+	shuttle_move_end_copy(move);
+}
+
 /* ---- the procedure */
 
-static void
+/* Returns false if the tablet is not of the table any more. */
+static bool
 find_number(ShuttleMove *move, Oid relid, Oid tablet)
 {
 	for (move->number = 0; move->number < move->layout->ntablets; move->number++)
@@ -246,59 +309,132 @@ find_number(ShuttleMove *move, Oid relid, Oid tablet)
 			break;
 	}
 	if (move->number == move->layout->ntablets)
-		elog(ERROR, "tablet \"%s\" has no number", get_rel_name(tablet));
+		return false;
 	move->source = move->layout->servers[move->number];
 	move->name = shuttle_move_name(move->layout->group, move->number);
+	return true;
 }
 
-static void
+/* Returns the tables that could be locked: not those that were dropped. */
+static List *
 lock_for_session(const List *relids)
 {
+	List	   *locked = NIL;
 	const ListCell *cell;
 
 	foreach(cell, relids)
 	{
-		Relation	rel = table_open(lfirst_oid(cell), ShareUpdateExclusiveLock);
-		LockRelId	id = rel->rd_lockInfo.lockRelId;
+		Relation	rel = try_table_open(lfirst_oid(cell), ShareUpdateExclusiveLock);
+		LockRelId	id;
 
+		if (rel == NULL)
+			continue;
+		id = rel->rd_lockInfo.lockRelId;
 		LockRelationIdForSession(&id, ShareUpdateExclusiveLock);
 		table_close(rel, NoLock);
+		locked = lappend_oid(locked, lfirst_oid(cell));
 	}
+	return locked;
 }
 
-static void
-unlock_for_session(const List *relids)
+/* Locks the tablet's group, whose tables may be dropped or brought back while it waits.
+ * Returns its number, 0 if the tablet has gone. */
+static int
+lock_group(ShuttleMove *move, Oid tablet)
 {
-	const ListCell *cell;
+	int			group = 0;
 
-	foreach(cell, relids)
+	if (shuttle_table_kind(tablet) == SHUTTLE_TABLE_TABLET)
+		group = shuttle_group_of(get_partition_parent(tablet, true));
+	if (group == 0)
+		return 0;
+	shuttle_group_lock_places(group);
+	for (;;)
 	{
-		LockRelId	id = {.relId = lfirst_oid(cell),.dbId = MyDatabaseId};
+		List	   *found = shuttle_move_members(group);
 
-		UnlockRelationIdForSession(&id, ShareUpdateExclusiveLock);
+		move->relids = lock_for_session(found);
+		if (equal(move->relids, shuttle_move_members(group)))
+			return group;
+		unlock_for_session(move->relids);
 	}
 }
 
-static void
-check_call(FunctionCallInfo fcinfo)
+static bool
+is_still(ShuttleMove *move, Oid tablet, Oid source)
+{
+	Oid			relid;
+
+	if (shuttle_table_kind(tablet) != SHUTTLE_TABLE_TABLET)
+		return false;
+	relid = get_partition_parent(tablet, false);
+	if (!list_member_oid(move->relids, relid))
+		return false;
+	move->layout = shuttle_layout_of(relid);
+	return find_number(move, relid, tablet) && (!OidIsValid(source) || source == move->source);
+}
+
+void
+shuttle_move_check_call(FunctionCallInfo fcinfo, const char *name)
 {
 	if (fcinfo->context == NULL || !IsA(fcinfo->context, CallContext) ||
-		castNode(CallContext, fcinfo->context)->atomic)
+		castNode(CallContext, fcinfo->context)->atomic || IsSubTransaction())
 		ereport(ERROR,
 				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
-				 errmsg("shuttle.move_tablet() cannot run inside a transaction block"),
+				 errmsg("shuttle.%s() cannot run inside a transaction block", name),
 				 errhint("It commits several times: call it alone.")));
+}
+
+static void
+move_group(ShuttleMove *move)
+{
+	shuttle_move_check_tables(move->relids, move->source);
+	shuttle_move_check_nodes(move->source, move->target);
+	run_step(move, make, undo);
+	shuttle_move_commit();
+	SHUTTLE_POINT("move-made");
+	run_step(move, copy, undo);
+	run_step(move, change_places, undo);
+	shuttle_move_commit();
+	SHUTTLE_POINT("move-done");
+	run_step(move, end, end);
+	shuttle_progress_end();
+}
+
+bool
+shuttle_move_run(Oid tablet, Oid source, Oid target, int number, int nmoves)
+{
+	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "pg_shuttle move", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old_cxt = MemoryContextSwitchTo(cxt);
+	ShuttleMove move = {
+		.target = target,
+		.source_side = shuttle_side_create(),
+		.target_side = shuttle_side_create(),
+		.progress = {.tablet = tablet,.number = number,.nmoves = nmoves},
+	};
+	int			group = lock_group(&move, tablet);
+	bool		is_there;
+
+	is_there = group != 0 && is_still(&move, tablet, source);
+	if (is_there && move.source != move.target)
+		move_group(&move);
+	if (group != 0)
+	{
+		unlock_for_session(move.relids);
+		shuttle_group_unlock_places(group);
+	}
+	MemoryContextSwitchTo(old_cxt);
+	MemoryContextDelete(cxt);	/* closes the connections */
+	return is_there;
 }
 
 /* CALL shuttle.move_tablet(tablet, server) */
 Datum
 shuttle_move_tablet(PG_FUNCTION_ARGS)
 {
-	ShuttleMove move = {0};
 	Oid			tablet;
-	Oid			relid;
 
-	check_call(fcinfo);
+	shuttle_move_check_call(fcinfo, "move_tablet");
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
@@ -310,25 +446,7 @@ shuttle_move_tablet(PG_FUNCTION_ARGS)
 				 errmsg("\"%s\" is not a tablet of a distributed table", get_rel_name(tablet)),
 				 errhint("The view shuttle.tablets has all tablets.")));
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
-	move.target = shuttle_node_find(NameStr(*PG_GETARG_NAME(1)));
-	relid = get_partition_parent(tablet, false);
-	move.relids = shuttle_move_members(relid);
-	lock_for_session(move.relids);
-	move.layout = shuttle_layout_of(relid);
-	find_number(&move, relid, tablet);
-	if (move.source != move.target)
-	{
-		shuttle_move_check_nodes(&move);
-		run_step(&move, make);
-		commit();
-		SHUTTLE_POINT("move-made");
-		run_step(&move, copy);
-		run_step(&move, change_places);
-		commit();
-		SHUTTLE_POINT("move-done");
-		shuttle_move_end_copy(&move);
-	}
-	unlock_for_session(move.relids);
+	(void) shuttle_move_run(tablet, InvalidOid, shuttle_node_find(NameStr(*PG_GETARG_NAME(1))), 1, 1);
 	SPI_finish();
 	PG_RETURN_VOID();
 }

@@ -28,8 +28,7 @@
 #include "tablets/routines.h"
 
 static const char *const members_query =
-"SELECT relation::oid::text FROM shuttle.tables WHERE kind = 'distributed' AND group_id ="
-" (SELECT group_id FROM shuttle.tables WHERE relation = $1) ORDER BY relation";
+"SELECT relation::oid::text FROM shuttle.tables WHERE kind = 'distributed' AND group_id = $1::int8 ORDER BY relation";
 
 static const char *const key_query =
 "SELECT attname::text FROM pg_partitioned_table JOIN pg_attribute ON attrelid = partrelid AND attnum = partattrs[0]"
@@ -57,12 +56,12 @@ static const char *const drop_body =
 " gone[next] := true; END LOOP; END";
 
 List *
-shuttle_move_members(Oid relid)
+shuttle_move_members(int group)
 {
 	List	   *relids = NIL;
 	ListCell   *cell;
 
-	foreach(cell, shuttle_local_texts(members_query, relid))
+	foreach(cell, shuttle_local_texts(members_query, (Oid) group))
 		relids = lappend_oid(relids, atooid(lfirst(cell)));
 	return relids;
 }
@@ -124,11 +123,13 @@ take_row(void *arg, const ShuttleRow *row)
 	MemoryContextSwitchTo(old_cxt);
 }
 
-List *
-shuttle_move_ask(Oid serverid, const char *sql, int ncolumns)
+/* Runs one statement outside of the transaction and returns its rows, arrays of strings.
+ * side: its connection; NULL: one of its own. */
+static List *
+ask_on(ShuttleSide *side, Oid serverid, const char *sql, int ncolumns)
 {
 	Answer		answer = {.cxt = CurrentMemoryContext};
-	ShuttleOutsideRun run = {.serverid = serverid,.name = server_name(serverid),.ok = true,.nrows = -1};
+	ShuttleOutsideRun run = {.serverid = serverid,.name = server_name(serverid),.ok = true,.side = side,.nrows = -1};
 
 	if (ncolumns > 0)
 	{
@@ -146,40 +147,28 @@ shuttle_move_ask(Oid serverid, const char *sql, int ncolumns)
 }
 
 static char *
-ask_one(Oid serverid, const char *sql)
+first_value(List *rows)
 {
-	List	   *rows = shuttle_move_ask(serverid, sql, 1);
-
 	return rows == NIL ? NULL : ((char **) linitial(rows))[0];
 }
 
-static void
-refuse_node(Oid serverid, const char *detail, const char *hint)
+char *
+shuttle_move_ask(Oid serverid, const char *sql)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("tablets of storage node \"%s\" cannot be moved", server_name(serverid)),
-			 errdetail("%s", detail),
-			 errhint("%s", hint)));
+	return first_value(ask_on(NULL, serverid, sql, 1));
 }
 
-void
-shuttle_move_check_nodes(const ShuttleMove *move)
+static List *
+ask(const ShuttleMove *move, Oid serverid, const char *sql, int ncolumns)
 {
-	if (strcmp(ask_one(move->source, "SELECT current_setting('wal_level')"), "logical") != 0)
-		refuse_node(move->source, "Rows are moved by logical replication, and its setting \"wal_level\" is not \"logical\".",
-					"Set \"wal_level\" to \"logical\" there, and restart the node.");
-	if (strcmp(ask_one(move->source, "SELECT current_setting('max_wal_senders')::int > 0 AND current_setting('max_replication_slots')::int > 0"), "t") != 0)
-		refuse_node(move->source, "Its setting \"max_wal_senders\" or \"max_replication_slots\" is 0.",
-					"Set both to 10, and restart the node.");
-	if (strcmp(ask_one(move->source, "SELECT rolsuper OR rolreplication FROM pg_catalog.pg_roles WHERE rolname = current_user"), "t") != 0)
-		refuse_node(move->source, "The remote user may not make replication slots.",
-					"Give the remote user the attribute REPLICATION.");
-	if (strcmp(ask_one(move->target, "SELECT rolsuper OR current_setting('server_version_num')::int >= 160000 AND"
-					   " pg_catalog.pg_has_role(rolname, (SELECT oid FROM pg_catalog.pg_roles WHERE rolname = 'pg_create_subscription'), 'member')"
-					   " FROM pg_catalog.pg_roles WHERE rolname = current_user"), "t") != 0)
-		refuse_node(move->target, "The remote user may not make subscriptions.",
-					"Make it a superuser, or from version 16 on grant it \"pg_create_subscription\".");
+	return ask_on(serverid == move->target ? move->target_side : move->source_side, serverid, sql, ncolumns);
+}
+
+/* The only column of the first row; NULL: there is none. */
+static char *
+ask_one(const ShuttleMove *move, Oid serverid, const char *sql)
+{
+	return first_value(ask(move, serverid, sql, 1));
 }
 
 /* ---- the tablets on the new node */
@@ -330,12 +319,13 @@ connection_text(Oid serverid)
 	return text.data;
 }
 
-/* An UPDATE or DELETE of a table without a primary key sends the whole old row. */
+/* An UPDATE or DELETE of a table without a primary key, or with a deferrable one, sends the
+ * whole old row. */
 static char *
 identity_text(const ShuttleMove *move)
 {
-	char	   *body = psprintf("DECLARE t text; BEGIN FOREACH t IN ARRAY ARRAY[%s] LOOP"
-								" IF NOT EXISTS (SELECT FROM pg_catalog.pg_index WHERE indrelid = t::pg_catalog.regclass AND indisprimary) THEN"
+	char	   *body = psprintf("DECLARE t text; BEGIN SET LOCAL lock_timeout = '300ms'; FOREACH t IN ARRAY ARRAY[%s] LOOP"
+								" IF NOT EXISTS (SELECT FROM pg_catalog.pg_index WHERE indrelid = t::pg_catalog.regclass AND indisprimary AND indimmediate) THEN"
 								" EXECUTE 'ALTER TABLE ' || t || ' REPLICA IDENTITY FULL'; END IF; END LOOP; END",
 								names(move, true, true));
 
@@ -343,29 +333,34 @@ identity_text(const ShuttleMove *move)
 }
 
 void
+shuttle_move_identify(ShuttleMove *move)
+{
+	(void) ask(move, move->source, identity_text(move), 0);
+}
+
+void
 shuttle_move_copy(const ShuttleMove *move)
 {
 	char	   *slot = quote_literal_cstr(move->name);
 
-	(void) shuttle_move_ask(move->source, identity_text(move), 0);
-	(void) shuttle_move_ask(move->source, psprintf("CREATE PUBLICATION %s FOR TABLE %s", move->name,
-												   names(move, true, false)), 0);
-	(void) shuttle_move_ask(move->source, psprintf("SELECT 1 FROM pg_catalog.pg_create_logical_replication_slot(%s, 'pgoutput')",
-												   slot), 1);
-	(void) shuttle_move_ask(move->target, psprintf("CREATE SUBSCRIPTION %s CONNECTION %s PUBLICATION %s"
-												   " WITH (create_slot = false, slot_name = %s)",
-												   move->name, quote_literal_cstr(connection_text(move->source)),
-												   move->name, slot), 0);
+	(void) ask(move, move->source, psprintf("CREATE PUBLICATION %s FOR TABLE %s", move->name,
+											names(move, true, false)), 0);
+	(void) ask(move, move->source, psprintf("SELECT 1 FROM pg_catalog.pg_create_logical_replication_slot(%s, 'pgoutput')",
+											slot), 1);
+	(void) ask(move, move->target, psprintf("CREATE SUBSCRIPTION %s CONNECTION %s PUBLICATION %s"
+											" WITH (create_slot = false, slot_name = %s)",
+											move->name, quote_literal_cstr(connection_text(move->source)),
+											move->name, slot), 0);
 }
 
 bool
 shuttle_move_is_copied(const ShuttleMove *move)
 {
-	char	  **row = linitial(shuttle_move_ask(move->target,
-												psprintf("SELECT (SELECT pg_catalog.count(*) FROM pg_catalog.pg_subscription_rel WHERE srsubid = s.oid AND srsubstate <> 'r'),"
-														 " (SELECT pg_catalog.sum(apply_error_count + sync_error_count) FROM pg_catalog.pg_stat_subscription_stats WHERE subid = s.oid)"
-														 " FROM pg_catalog.pg_subscription AS s WHERE subname = %s",
-														 quote_literal_cstr(move->name)), 2));
+	char	  **row = linitial(ask(move, move->target,
+								   psprintf("SELECT (SELECT pg_catalog.count(*) FROM pg_catalog.pg_subscription_rel WHERE srsubid = s.oid AND srsubstate <> 'r'),"
+											" (SELECT pg_catalog.sum(apply_error_count + sync_error_count) FROM pg_catalog.pg_stat_subscription_stats WHERE subid = s.oid)"
+											" FROM pg_catalog.pg_subscription AS s WHERE subname = %s",
+											quote_literal_cstr(move->name)), 2));
 
 	if (row[1][0] != '\0' && strcmp(row[1], "0") != 0)
 		ereport(ERROR,
@@ -375,13 +370,20 @@ shuttle_move_is_copied(const ShuttleMove *move)
 	return strcmp(row[0], "0") == 0;
 }
 
+int64
+shuttle_move_bytes(const ShuttleMove *move, Oid serverid)
+{
+	return pg_strtoint64(ask_one(move, serverid, psprintf("SELECT COALESCE(pg_catalog.sum(pg_catalog.pg_total_relation_size(pg_catalog.to_regclass(n))), 0)::int8"
+														  " FROM pg_catalog.unnest(ARRAY[%s]) AS n", names(move, true, true))));
+}
+
 /* A commit that flushes the node's log: nothing else would for a while. */
 #define FLUSHED " FROM pg_catalog.pg_logical_emit_message(true, 'shuttle_move', '')"
 
 char *
 shuttle_move_log_end(const ShuttleMove *move)
 {
-	return ask_one(move->source, "SELECT pg_catalog.pg_current_wal_insert_lsn()" FLUSHED);
+	return ask_one(move, move->source, "SELECT pg_catalog.pg_current_wal_insert_lsn()" FLUSHED);
 }
 
 bool
@@ -390,15 +392,15 @@ shuttle_move_has_all(const ShuttleMove *move, const char *log_end, int64 except_
 	char	   *answer;
 
 	if (except_bytes == 0)
-		(void) ask_one(move->target, "SELECT 1" FLUSHED);
-	answer = ask_one(move->source,
+		(void) ask_one(move, move->target, "SELECT 1" FLUSHED);
+	answer = ask_one(move, move->source,
 					 psprintf("SELECT pg_catalog.pg_wal_lsn_diff(%s, confirmed_flush_lsn) <= " INT64_FORMAT
 							  " FROM pg_catalog.pg_replication_slots WHERE slot_name = %s",
 							  quote_literal_cstr(log_end), except_bytes, quote_literal_cstr(move->name)));
 
 	if (answer == NULL)
-		refuse_node(move->source, "Its replication slot is gone, as after a failover.",
-					"Repeat the move.");
+		shuttle_move_refuse_node(move->source, "Its replication slot is gone, as after a failover.",
+								 "Repeat the move.");
 	return strcmp(answer, "t") == 0;
 }
 
@@ -408,7 +410,7 @@ change_subscription(const ShuttleMove *move, const char *statements)
 	char	   *body = psprintf("BEGIN IF EXISTS (SELECT FROM pg_catalog.pg_subscription WHERE subname = %s) THEN %s END IF; END",
 								quote_literal_cstr(move->name), statements);
 
-	(void) shuttle_move_ask(move->target, psprintf("DO %s", quote_literal_cstr(body)), 0);
+	(void) ask(move, move->target, psprintf("DO %s", quote_literal_cstr(body)), 0);
 }
 
 /* What is deleted on the old node must not be on the new one. A worker of the subscription
@@ -460,32 +462,50 @@ shuttle_move_change_nodes(const ShuttleMove *move)
 
 /* ---- the end */
 
+/* Waits for the workers of a subscription that was disabled: one that still copies would
+ * make a slot behind those that are dropped. One that ends by itself meanwhile is no
+ * reason for a warning. */
+static void
+end_workers(const ShuttleMove *move)
+{
+	char	   *body = psprintf("BEGIN SET LOCAL client_min_messages = error; FOR i IN 1 .. 100 LOOP"
+								" PERFORM pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_subscription WHERE subname = %s AND pid IS NOT NULL;"
+								" EXIT WHEN NOT FOUND; PERFORM pg_catalog.pg_sleep(0.05); END LOOP; END",
+								quote_literal_cstr(move->name));
+
+	(void) ask(move, move->target, psprintf("DO %s", quote_literal_cstr(body)), 0);
+}
+
 void
 shuttle_move_stop_copy(ShuttleMove *move)
 {
-	char	   *slots = ask_one(move->target,
+	char	   *slots = ask_one(move, move->target,
 								psprintf("SELECT pg_catalog.format('pg_%%s_sync_%%%%_%%s', oid, (SELECT system_identifier FROM pg_catalog.pg_control_system()))"
 										 " FROM pg_catalog.pg_subscription WHERE subname = %s", quote_literal_cstr(move->name)));
 
 	if (slots != NULL)
 		move->sync_slots = slots;
 	change_subscription(move, psprintf("ALTER SUBSCRIPTION %s DISABLE;", move->name));
+	end_workers(move);
 }
 
+/* Whoever sends the log for a worker bears the name of its slot, also before the slot is made. */
 static void
 drop_slots(const ShuttleMove *move)
 {
-	char	   *where;
+	char	   *name = quote_literal_cstr(move->name);
+	char	   *sync = quote_literal_cstr(move->sync_slots == NULL ? move->name : move->sync_slots);
+	char	   *slots = psprintf("pg_catalog.pg_replication_slots WHERE (slot_name = %s OR slot_name LIKE %s)", name, sync);
 	char	   *body;
 
-	where = psprintf("(slot_name = %s OR slot_name LIKE %s)", quote_literal_cstr(move->name),
-					 quote_literal_cstr(move->sync_slots == NULL ? move->name : move->sync_slots));
-	body = psprintf("BEGIN FOR i IN 1 .. 100 LOOP"
-					" PERFORM pg_catalog.pg_terminate_backend(active_pid) FROM pg_catalog.pg_replication_slots WHERE %s AND active;"
+	body = psprintf("BEGIN SET LOCAL client_min_messages = error;"
+					" FOR i IN 1 .. 100 LOOP PERFORM pg_catalog.pg_stat_clear_snapshot();"
+					" PERFORM pg_catalog.pg_terminate_backend(pid) FROM (SELECT active_pid AS pid FROM %s AND active"
+					" UNION SELECT pid FROM pg_catalog.pg_stat_replication WHERE application_name = %s OR application_name LIKE %s) AS senders;"
 					" EXIT WHEN NOT FOUND; PERFORM pg_catalog.pg_sleep(0.05); END LOOP;"
-					" PERFORM pg_catalog.pg_drop_replication_slot(slot_name) FROM pg_catalog.pg_replication_slots WHERE %s;"
-					" SET LOCAL client_min_messages = warning; DROP PUBLICATION IF EXISTS %s; END", where, where, move->name);
-	(void) shuttle_move_ask(move->source, psprintf("DO %s", quote_literal_cstr(body)), 0);
+					" PERFORM pg_catalog.pg_drop_replication_slot(slot_name) FROM %s;"
+					" DROP PUBLICATION IF EXISTS %s; END", slots, name, sync, slots, move->name);
+	(void) ask(move, move->source, psprintf("DO %s", quote_literal_cstr(body)), 0);
 }
 
 /* The subscription goes last: it tells the names of the other slots. */
@@ -504,19 +524,19 @@ shuttle_move_end_copy(ShuttleMove *move)
 static void
 reset_identity(const ShuttleMove *move)
 {
-	char	   *body = psprintf("DECLARE t text; BEGIN FOREACH t IN ARRAY ARRAY[%s] LOOP"
+	char	   *body = psprintf("DECLARE t text; BEGIN SET LOCAL lock_timeout = '300ms'; FOREACH t IN ARRAY ARRAY[%s] LOOP"
 								" IF EXISTS (SELECT FROM pg_catalog.pg_class WHERE oid = pg_catalog.to_regclass(t) AND relreplident = 'f') THEN"
 								" EXECUTE 'ALTER TABLE ' || t || ' REPLICA IDENTITY DEFAULT'; END IF; END LOOP; END",
 								names(move, true, true));
 
-	(void) shuttle_move_ask(move->source, psprintf("DO %s", quote_literal_cstr(body)), 0);
+	(void) ask(move, move->source, psprintf("DO %s", quote_literal_cstr(body)), 0);
 }
 
 /* Half copied tablets have a check that is true. */
 static bool
 has_half(const ShuttleMove *move)
 {
-	return strcmp(ask_one(move->target,
+	return strcmp(ask_one(move, move->target,
 						  psprintf("SELECT pg_catalog.count(*) FROM pg_catalog.pg_constraint WHERE conname = 'shuttle_trap'"
 								   " AND pg_catalog.pg_get_constraintdef(oid) NOT LIKE '%%false%%'"
 								   " AND conrelid = ANY (ARRAY(SELECT pg_catalog.to_regclass(n) FROM pg_catalog.unnest(ARRAY[%s]) AS n))",

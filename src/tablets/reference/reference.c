@@ -108,6 +108,15 @@ shuttle_copies_make(Relation rel, List *servers)
 	shuttle_node_statements_run(statements);
 	shuttle_progress_show(relid, SHUTTLE_PROGRESS_ROWS);
 	nrows = shuttle_copies_put_all(shuttle_copies_open(rel, servers));
+
+	/* autovacuum never looks at a copy of less than 50 rows */
+	if (nrows > 0)
+	{
+		shuttle_progress_show(relid, SHUTTLE_PROGRESS_ANALYZE);
+		shuttle_node_statements_add_all(statements, servers,
+										psprintf("ANALYZE %s", shuttle_local_name(relid)));
+		shuttle_node_statements_run(statements);
+	}
 	shuttle_progress_end();
 	return nrows;
 }

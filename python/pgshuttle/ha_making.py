@@ -1,0 +1,94 @@
+"""Making a highly available cluster: ports, directories and configurations."""
+
+import contextlib
+import os
+import shutil
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+from pgshuttle import builds, cluster, ha_state, patroni, places, processes
+from pgshuttle.ha_state import HOST, QUERY, Etcd, HaCluster, HaNode, Member
+
+MEMBER_MB = 200  # of memory: Patroni, PostgreSQL and some sessions
+SPARE_MB = 1024
+MOST_MEMBERS = 3
+
+
+@dataclass(frozen=True)
+class HaOptions:
+    """What a cluster is to be like. nmembers: of each storage node; None: by memory."""
+
+    directory: Path
+    nnodes: int
+    pg: str | None
+    nmembers: int | None = None
+    with_query_pair: bool = False
+
+
+def read_free_mb() -> int:
+    """Returns the memory that is left on this machine."""
+    for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) // 1024
+    return 0
+
+
+def choose_members(options: HaOptions) -> int:
+    """Three members of a node, so that a lost one leaves a standby; two if memory is short."""
+    if options.nmembers is not None:
+        return options.nmembers
+    needed = options.nnodes * MOST_MEMBERS * MEMBER_MB + SPARE_MB
+    return MOST_MEMBERS if read_free_mb() > needed else 2
+
+
+def find_free_ports(count: int) -> list[int]:
+    """Returns ports that nobody listens on."""
+    with contextlib.ExitStack() as stack:
+        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind((HOST, 0))
+        return [probe.getsockname()[1] for probe in probes]
+
+
+def make_dir(path: Path) -> None:
+    """Makes a directory that the servers' user writes to."""
+    path.mkdir(mode=0o755)
+    user = processes.server_user()
+    if user is not None:
+        os.chown(path, processes.user_id(user), -1)
+
+
+def create(options: HaOptions) -> HaCluster:
+    """Makes the directories and configurations."""
+    packages = patroni.find_packages()
+    build = builds.find_build(options.pg) if options.pg else builds.find_best_build()
+    cluster.check_extension(build)
+    nmembers = choose_members(options)
+    sizes = {QUERY: 2 if options.with_query_pair else 1}
+    sizes |= {f"node{number}": nmembers for number in range(1, options.nnodes + 1)}
+    ports = iter(find_free_ports(2 + 2 * sum(sizes.values())))
+    nodes = tuple(
+        HaNode(
+            name,
+            tuple(
+                Member(f"{name}-{number}", next(ports), next(ports), None)
+                for number in range(1, size + 1)
+            ),
+        )
+        for name, size in sizes.items()
+    )
+    directory = options.directory
+    etcd = Etcd(next(ports), next(ports), None)
+    socket_dir = places.make_socket_dir(directory)
+    made = HaCluster(directory, build, packages, socket_dir, etcd, nodes)
+    callback = directory / patroni.CALLBACK
+    shutil.copyfile(Path(__file__).parent / patroni.CALLBACK, callback)
+    callback.chmod(0o755)
+    for path in (directory / "etcd", *(made.member_dir(member) for member in made.members)):
+        make_dir(path)
+    for node in nodes:
+        for member in node.members:
+            patroni.write_config(made, node, member)
+    ha_state.save(made)
+    return made

@@ -1,0 +1,92 @@
+/*-------------------------------------------------------------------------
+ * finished_plan.h
+ *	  Puts Look Ahead nodes into a finished plan.
+ *
+ * Files: look_ahead_in_loops.c puts one under nested loops that core planned by
+ * itself; look_ahead_in_subplans.c at nodes with correlated subqueries;
+ * look_ahead_in_index_loops.c under loops over local index scans, where it only
+ * prefetches; hash_of_cte.c adds a cost that decides which side of a join is read
+ * first.
+ *
+ * In: a PlannedStmt. Out: the same statement with Look Aheads in its plan.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_PLANNER_FINISHED_PLAN_FINISHED_PLAN_H
+#define SHUTTLE_PLANNER_FINISHED_PLAN_FINISHED_PLAN_H
+
+#include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
+#include "planner/hooks.h"
+
+/* ---- finished plans (look_ahead_in_loops.c, look_ahead_in_subplans.c, look_ahead_in_index_loops.c) */
+
+typedef struct ShuttleFinishedPlan
+{
+	PlannedStmt *statement;
+	int			next_id;		/* plan_node_id of the next new node; 0: not
+								 * computed yet */
+	List	   *positioned;		/* plan nodes between a cursor's top node and
+								 * the scan that WHERE CURRENT OF uses */
+} ShuttleFinishedPlan;
+
+/* The first foreign scan at or below a node, initplans included, that uses one
+ * of the parameters and can be asked for batches of keys; or NULL. */
+extern const ForeignScan *shuttle_find_batch_scan(Plan *plan,
+												  const Bitmapset *params,
+												  const PlannedStmt *statement);
+
+/*
+ * Makes the target lists of a custom scan that passes its child's columns on.
+ */
+extern void shuttle_make_targetlists(Plan *child, List **targetlist,
+									 List **scan_targetlist);
+
+/* Gives a new node the costs, parameters and number that setrefs.c would give
+ * it. */
+extern Plan *shuttle_finish_node(CustomScan *node, Plan *child,
+								 ShuttleFinishedPlan *context);
+
+/* Puts a routed append over each Append at or below a plan that prunes foreign
+ * scans at run time. Returns the plan or what replaces it. */
+extern Plan *shuttle_route_appends(Plan *plan, ShuttleFinishedPlan *context);
+
+/* Puts a Look Ahead at a node with correlated subqueries. Returns the plan or
+ * what replaces it. */
+extern Plan *shuttle_place_for_subplans(Plan *plan, ShuttleFinishedPlan *context);
+
+/* The largest plan_node_id of a plan. */
+extern int	shuttle_largest_plan_id(Plan *plan);
+
+/* An unused plan_node_id. */
+extern int	shuttle_next_plan_id(const PlannedStmt *statement);
+
+/* True if an expression uses one of these PARAM_EXEC parameters. */
+extern bool shuttle_uses_params(Node *expression, const Bitmapset *params);
+
+/* Puts a Look Ahead under loops over local index scans where it may pay
+ * (look_ahead_in_index_loops.c). */
+extern void shuttle_place_local(PlannedStmt *statement);
+
+/* Adds what CTEs cost to the hash sides that read them, so that an empty outer side
+ * is noticed before a CTE is computed (hash_of_cte.c). */
+extern void shuttle_price_hashes_of_ctes(PlannedStmt *statement);
+
+/* ---- the planner hook (look_ahead_in_loops.c) */
+
+/* Part of the planner hook: puts Look Aheads into the finished plan. */
+extern PlannedStmt *shuttle_place_plan(Query *query, ShuttlePlanCall call);
+
+/*
+ * Raises a NOTICE, once per session, if a correlated subquery gets no Look
+ * Ahead because the library was loaded while the statement was being planned.
+ */
+extern void shuttle_place_report_late_load(const PlannerInfo *root);
+
+/* False while a statement is planned that began before our planner hook was
+ * installed: its finished plan gets no Look Aheads. */
+extern bool shuttle_place_is_active(void);
+
+/* True while our planner hook runs core's planner. */
+extern bool shuttle_place_is_planning(void);
+
+#endif							/* SHUTTLE_PLANNER_FINISHED_PLAN_FINISHED_PLAN_H */

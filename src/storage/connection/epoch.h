@@ -1,0 +1,69 @@
+/*-------------------------------------------------------------------------
+ * epoch.h
+ *	  Which server of a node is the primary of now (epoch.c).
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_STORAGE_CONNECTION_EPOCH_H
+#define SHUTTLE_STORAGE_CONNECTION_EPOCH_H
+
+#include "libpq-fe.h"
+
+#include "storage/shuttle_storage.h"
+
+typedef enum EpochNews
+{
+	EPOCH_NO_NEWS,
+	EPOCH_MOVED,				/* another address, or a newer timeline */
+	EPOCH_REPLACED				/* another system identifier */
+} EpochNews;
+
+/* The server that a connection leads to, and what is to be logged of it. */
+typedef struct NodeEpoch
+{
+	uint32		hosts;			/* hash of the server's options that name
+								 * hosts; 0: its primary is not followed */
+	bool		asked;			/* the next three are known */
+	bool		is_standby;
+	uint64		system_identifier;
+	uint32		timeline;		/* 0: not known, or a standby */
+	uint64		compared_at;	/* state of the shared memory that was
+								 * compared */
+	bool		is_old;			/* by that */
+	EpochNews	news;
+	uint32		timeline_before;
+	char		address_before[128];
+} NodeEpoch;
+
+/* What a new connection asks in a packet of its own: the role may not be allowed
+ * to call these functions. One row; timeline is NULL on a standby. */
+#define SHUTTLE_EPOCH_SQL \
+	"SELECT system_identifier, CASE WHEN NOT pg_catalog.pg_is_in_recovery() THEN" \
+	" pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()) END" \
+	" FROM pg_catalog.pg_control_system()"
+
+/* A new connection. hosts: as in NodeEpoch. */
+extern void shuttle_epoch_begin(ShuttleNode *node, uint32 hosts);
+
+/* Takes the answer. Returns false if it comes from an old primary. Never raises;
+ * what is to be logged waits for shuttle_epoch_log(). */
+extern bool shuttle_epoch_take(ShuttleNode *node, const PGresult *result);
+
+/* True if another connection has met a newer timeline or another server. Never
+ * raises. */
+extern bool shuttle_epoch_is_old(ShuttleNode *node);
+
+/* Says so, for errors; never raises. */
+extern void shuttle_epoch_explain(const ShuttleNode *node, char *to, int room);
+#define SHUTTLE_EPOCH_HINT \
+	"If the node was restored to an earlier state on purpose, call shuttle.forget_epoch()."
+
+/* Logs the node's news, if there are any. */
+extern bool shuttle_epoch_news; /* some node of the session has news */
+extern void shuttle_epoch_log(ShuttleNode *node);
+extern void shuttle_epoch_log_all(void);
+
+/* Shared memory of epoch.c. */
+extern Size shuttle_epoch_memory_size(void);
+extern void shuttle_epoch_set_up_memory(void);
+
+#endif							/* SHUTTLE_STORAGE_CONNECTION_EPOCH_H */

@@ -1,0 +1,38 @@
+/*-------------------------------------------------------------------------
+ * shuttle_commit_behind.h
+ *	  COMMIT in the packet of a statement that is the whole transaction
+ *	  (transaction_end.c).
+ *
+ * In: the statement's request. Out: whether its node has committed.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_COMMIT_BEHIND_H
+#define SHUTTLE_COMMIT_BEHIND_H
+
+#include "storage/shuttle_storage.h"
+
+/*
+ * True if the next statement to the node may be all that the local transaction
+ * does, here and on nodes: nothing was written before it.
+ */
+extern bool shuttle_commit_behind_is_possible(const ShuttleNode *node);
+
+/*
+ * Sends COMMIT behind the request, which must be all that the local transaction
+ * writes or locks. Returns false, and sends nothing, if a lost connection would
+ * leave it unknown whether the node has committed. Errors: out of memory.
+ */
+extern bool shuttle_commit_behind_send(ShuttleRequest *request);
+
+/*
+ * Waits for the answer to that COMMIT. Returns true if the node has committed: a
+ * cancel then comes too late for the transaction. False: it was rolled back, as
+ * the request has failed or must be sent again; reading it tells. Errors: that
+ * of COMMIT; those of connections: the node may have committed.
+ */
+extern bool shuttle_commit_behind_await(ShuttleRequest *request);
+
+/* True if it is known that the node has rolled back instead. */
+extern bool shuttle_commit_behind_has_failed(const ShuttleNode *node);
+
+#endif							/* SHUTTLE_COMMIT_BEHIND_H */

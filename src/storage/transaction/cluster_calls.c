@@ -1,0 +1,106 @@
+/*-------------------------------------------------------------------------
+ * cluster_calls.c
+ *	  What the storage room has the cluster room do, which is above it: it
+ *	  recovers transactions that were left prepared, and looks for deadlocks.
+ *
+ * Commits over several nodes call it, too (two_phase.c).
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "access/xact.h"
+#include "utils/memutils.h"
+
+#include "base/shuttle_compat.h"
+#include "storage/connection/connection.h"
+#include "storage/connection/node_state.h"
+#include "storage/shuttle_storage.h"
+#include "storage/storage_types.h"
+#include "storage/transaction/transaction.h"
+#include "storage/transaction/two_phase.h"
+
+const ShuttleCommitMethods *shuttle_commit_methods = NULL;
+bool		shuttle_left_prepared = false;
+
+void
+shuttle_commit_set_methods(const ShuttleCommitMethods *cluster_methods)
+{
+	shuttle_commit_methods = cluster_methods;
+}
+
+/* ---- leftover prepared transactions */
+
+/* Running sessions have prepared transactions, too, but not for long. The
+ * answer comes in the same round trip as the settings'. */
+void
+shuttle_two_phase_look(ShuttleNode *node)
+{
+	char	   *prefix = shuttle_commit_methods != NULL ? shuttle_commit_methods->prefix() : NULL;
+	char	   *sql;
+
+	if (node->commit.look_sql != NULL)
+		pfree(node->commit.look_sql);
+	node->commit.look_sql = NULL;
+	if (prefix == NULL)
+		return;
+	sql = psprintf("SELECT FROM pg_catalog.pg_prepared_xacts"
+				   " WHERE pg_catalog.starts_with(gid, '%s')"
+				   " AND prepared < pg_catalog.now() - interval '1 second' LIMIT 1",
+				   prefix);
+	node->commit.look_sql = MemoryContextStrdup(node->cxt, sql);
+}
+
+void
+shuttle_two_phase_node_moved(void)
+{
+	if (shuttle_commit_methods != NULL)
+		shuttle_commit_methods->in_doubt(true);
+}
+
+void
+shuttle_two_phase_recover(void)
+{
+	dlist_iter	iter;
+
+	shuttle_left_prepared = false;
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		if (!node->commit.left_prepared)
+			continue;
+		node->commit.left_prepared = false;
+		shuttle_commit_methods->recover(node->key.serverid, node->userid);
+	}
+}
+
+/* ---- waiting for locks */
+
+bool
+shuttle_deadlock_can_look(void)
+{
+	return shuttle_commit_methods != NULL && IsTransactionState() && !IsParallelWorker();
+}
+
+void
+shuttle_deadlock_look_now(void)
+{
+	List	   *waited = NIL;
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+		ShuttleServerUser *one;
+
+		if (node->connection.state != NODE_READY || node->queue.nin_flight == 0 || node->rollback.awaited)
+			continue;
+		one = palloc_object(ShuttleServerUser);
+		one->serverid = node->key.serverid;
+		one->userid = node->userid;
+		waited = lappend(waited, one);
+	}
+	if (waited != NIL)
+		shuttle_commit_methods->look_for_deadlock(waited);
+}

@@ -1,0 +1,152 @@
+"""Clients that transfer through the query node, and direct ones of each node, to compare with."""
+
+import random
+import threading
+from collections import Counter
+from itertools import pairwise
+from time import monotonic, sleep
+
+import psycopg
+from pgshuttle import ha_state
+from pgshuttle.ha_state import HaCluster, HaNode
+from psycopg.pq import TransactionStatus
+
+from hafaults import bank
+
+NCLIENTS = 6
+INTRANS, INERROR = TransactionStatus.INTRANS, TransactionStatus.INERROR
+PAUSE_S = 0.02
+AFTER_ERROR_S = 0.05
+FIRST_NUMBER = 10_000_000  # of a client's transfers
+UNKNOWN = ("08007", "40003")  # errors behind which nobody knows
+LOST = "connection lost"
+JOIN_LIMIT_S = 120
+
+
+class Load:
+    """Runs clients in threads. All of it is read when they have ended, or are held."""
+
+    def __init__(self, cluster: HaCluster, seed: int) -> None:
+        self.cluster = cluster
+        self.acknowledged: dict[int, float] = {}
+        self.failed: set[int] = set()
+        self.errors: Counter[str] = Counter()
+        self.warnings: Counter[str] = Counter()
+        self.beats: dict[str, list[float]] = {node.name: [] for node in cluster.nodes}
+        self._ends = threading.Event()
+        self._goes = threading.Event()
+        self._goes.set()
+        self._busy = [threading.Lock() for _ in range(NCLIENTS)]
+        self._threads = [
+            threading.Thread(target=self._transfer, args=(number, random.Random(seed + number)))
+            for number in range(NCLIENTS)
+        ]
+        self._threads += [
+            threading.Thread(target=self._beat, args=(node,)) for node in cluster.nodes[1:]
+        ]
+
+    def __enter__(self) -> "Load":
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        self._ends.set()
+        self._goes.set()
+        for thread in self._threads:
+            thread.join(JOIN_LIMIT_S)
+        stuck = sum(thread.is_alive() for thread in self._threads)
+        if stuck:
+            raise RuntimeError(f"{stuck} clients do not come back")
+
+    def hold(self) -> None:
+        """Returns when no client is in a transfer; none begins one before go()."""
+        self._goes.clear()
+        for busy in self._busy:
+            if not busy.acquire(timeout=JOIN_LIMIT_S):
+                raise RuntimeError("a client does not come back")
+            busy.release()
+
+    def go(self) -> None:
+        self._goes.set()
+
+    def longest_gap(self, since: float, until: float) -> float:
+        """The longest time without a transfer, in seconds."""
+        return longest_gap(sorted(self.acknowledged.values()), since, until)
+
+    def longest_direct_gap(self, since: float, until: float) -> float:
+        """The longest time in which one of the nodes answered no direct client."""
+        return max(longest_gap(self.beats[n.name], since, until) for n in self.cluster.nodes[1:])
+
+    def _connect(self) -> psycopg.Connection[tuple[object, ...]]:
+        connection = bank.connect(self.cluster.nodes[0])
+        connection.add_notice_handler(self._note)
+        return connection
+
+    def _note(self, diagnostic: psycopg.errors.Diagnostic) -> None:
+        if diagnostic.severity_nonlocalized == "WARNING":
+            self.warnings[str(diagnostic.sqlstate)] += 1
+
+    def _transfer(self, client: int, dice: random.Random) -> None:
+        connection: psycopg.Connection[tuple[object, ...]] | None = None
+        number = (client + 1) * FIRST_NUMBER
+        while not self._ends.is_set():
+            self._goes.wait()
+            number += 1
+            source, target = dice.randint(1, bank.NACCOUNTS), dice.randint(1, bank.NACCOUNTS)
+            text = bank.write_transfer(number, source, target, dice.randint(1, 9))
+            with self._busy[client]:
+                if connection is None or connection.closed:
+                    connection = self._try_connect()
+                if connection is not None:
+                    self._run(connection, number, text)
+
+    def _try_connect(self) -> psycopg.Connection[tuple[object, ...]] | None:
+        try:
+            return self._connect()
+        except psycopg.Error:
+            self.errors["cannot connect"] += 1
+            sleep(AFTER_ERROR_S)
+            return None
+
+    def _run(
+        self, connection: psycopg.Connection[tuple[object, ...]], number: int, text: str
+    ) -> None:
+        try:
+            connection.execute(text.encode())
+            self.acknowledged[number] = monotonic()
+            return
+        except psycopg.Error as error:
+            state = error.sqlstate
+            self.errors[state or LOST] += 1
+        if state is not None and state not in UNKNOWN and not connection.broken:
+            self.failed.add(number)
+        if connection.info.transaction_status in (INTRANS, INERROR):
+            try:
+                connection.execute("ROLLBACK")
+            except psycopg.Error:
+                connection.close()
+        sleep(AFTER_ERROR_S)
+
+    def _beat(self, node: HaNode) -> None:
+        """What libpq alone makes of the same hosts."""
+        connection: psycopg.Connection[tuple[object, ...]] | None = None
+        while not self._ends.is_set():
+            try:
+                if connection is None or connection.closed:
+                    connection = psycopg.connect(ha_state.write_dsn(node), autocommit=True)
+                connection.execute("UPDATE heartbeat SET n = n + 1")
+                self.beats[node.name].append(monotonic())
+            except psycopg.Error:
+                if connection is not None:
+                    connection.close()
+            sleep(PAUSE_S)
+
+
+def longest_gap(times: list[float], since: float, until: float) -> float:
+    """The longest distance between neighbours, with the two ends."""
+    inside = [since, *(time for time in times if since < time < until), until]
+    return max(later - earlier for earlier, later in pairwise(inside))

@@ -1,0 +1,140 @@
+"""The faults: what is done to a cluster, and how it is undone."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from time import sleep
+
+from pgshuttle import ha_cluster, ha_faults, patroni
+from pgshuttle.errors import ToolError
+from pgshuttle.ha_state import ETCD, HaCluster, find_node
+
+Act = Callable[[HaCluster], HaCluster]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One row. act: returns when the fault is over, or has begun what Patroni has to end."""
+
+    name: str
+    act: Act
+    is_planned: bool = False  # clients must not get errors
+    is_short: bool = True  # for the loop of random faults
+    wants_pair: bool = False
+    ends_query_node: bool = False
+
+
+def switch_over(name: str) -> Act:
+    def act(cluster: HaCluster) -> HaCluster:
+        patroni.switch_over(find_node(cluster, name))
+        return cluster
+
+    return act
+
+
+def switch_over_paused(cluster: HaCluster) -> HaCluster:
+    """As an administrator would: transactions wait."""
+    ha_faults.switch_over_paused(cluster, "node1")
+    return cluster
+
+
+def kill(*names: str, server_only: bool) -> Act:
+    def act(cluster: HaCluster) -> HaCluster:
+        for name in names:
+            ha_faults.kill(cluster, name, server_only=server_only)
+        return cluster
+
+    return act
+
+
+def freeze(name: str, seconds: float, *, server_only: bool) -> Act:
+    def act(cluster: HaCluster) -> HaCluster:
+        frozen = ha_faults.freeze(cluster, name, server_only=server_only)
+        try:
+            sleep(seconds)
+        finally:
+            ha_faults.thaw(frozen)
+        return cluster
+
+    return act
+
+
+def stop_etcd(seconds: float) -> Act:
+    def act(cluster: HaCluster) -> HaCluster:
+        ha_faults.kill(cluster, ETCD, server_only=True)
+        try:
+            sleep(seconds)
+        finally:
+            cluster = ha_cluster.start_etcd(cluster)
+        return cluster
+
+    return act
+
+
+def twice_in_a_row(cluster: HaCluster) -> HaCluster:
+    """The new primary is killed as soon as it is one."""
+    node = find_node(cluster, "node1")
+    first = ha_faults.find_target(cluster, "node1")
+    ha_faults.kill(cluster, first.name, server_only=True)
+
+    def has_another() -> bool:
+        leader = patroni.find_leader(node)
+        return leader is not None and leader.name != first.name
+
+    patroni.wait_until("no other primary of node1", has_another, 60)
+    ha_faults.kill(cluster, "node1", server_only=True)
+    return cluster
+
+
+def switch_over_without_query_node(cluster: HaCluster) -> HaCluster:
+    ha_faults.kill(cluster, "query", server_only=True)
+    patroni.switch_over(find_node(cluster, "node1"))
+    return cluster
+
+
+def lose_host_and_query_node(cluster: HaCluster) -> HaCluster:
+    ha_faults.kill(cluster, "node1", server_only=False)
+    ha_faults.kill(cluster, "query", server_only=True)
+    return cluster
+
+
+FAULTS = (
+    Fault("switchover", switch_over("node1")),
+    Fault("switchover, paused", switch_over_paused, is_planned=True),
+    Fault("kill -9 postmaster", kill("node1", server_only=True)),
+    Fault("kill -9 Patroni and PostgreSQL", kill("node1", server_only=False)),
+    Fault("PostgreSQL stands still 15 s", freeze("node1", 15, server_only=True), is_short=False),
+    Fault("PostgreSQL stands still 4 s", freeze("node2", 4, server_only=True)),
+    Fault("host stands still 30 s", freeze("node1", 30, server_only=False), is_short=False),
+    Fault("etcd gone 15 s", stop_etcd(15), is_short=False),
+    Fault("etcd gone 4 s", stop_etcd(4)),
+    Fault("both nodes at once", kill("node1", "node2", server_only=True)),
+    Fault("two failovers in a row", twice_in_a_row),
+    Fault("query node kill -9", kill("query", server_only=True), ends_query_node=True),
+    Fault("query node kill -9, switchover", switch_over_without_query_node, ends_query_node=True),
+    Fault("query node kill -9, node's host lost", lose_host_and_query_node, ends_query_node=True),
+    Fault("query pair: switchover", switch_over("query"), wants_pair=True, ends_query_node=True),
+    Fault(
+        "query pair: host lost",
+        kill("query", server_only=False),
+        wants_pair=True,
+        ends_query_node=True,
+    ),
+    Fault(
+        "query pair: host stands still 30 s",
+        freeze("query", 30, server_only=False),
+        is_short=False,
+        wants_pair=True,
+        ends_query_node=True,
+    ),
+)
+BY_NAME: Mapping[str, Fault] = {fault.name: fault for fault in FAULTS}
+SHORT = ("switchover", "kill -9 postmaster")
+
+
+def choose(names: list[str], *, has_pair: bool) -> list[Fault]:
+    """The faults of these names; of no name: all that the cluster can have."""
+    for name in names:
+        if name not in BY_NAME:
+            raise ToolError(f'there is no fault "{name}"; there are: {", ".join(BY_NAME)}')
+    chosen = [BY_NAME[name] for name in names] or list(FAULTS)
+    return [fault for fault in chosen if has_pair or not fault.wants_pair]

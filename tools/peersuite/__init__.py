@@ -1,1 +1,0 @@
-"""Runs postgres_fdw's own tests over pg_shuttle; see tools/peer_suite."""

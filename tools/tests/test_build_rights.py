@@ -1,0 +1,75 @@
+"""tools/build as a user who may not write to the server: no compiling in vain."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from testrun.installed import ROOT
+
+NOBODY = 65534
+BUILD = """
+import os, sys
+if os.geteuid() == 0:
+    os.setgroups([])
+    os.setgid({nobody})
+    os.setuid({nobody})
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+@pytest.fixture
+def tree() -> Iterator[Path]:
+    """A tree that an ordinary user reads, and a server of somebody else."""
+    path = Path(tempfile.mkdtemp(prefix="pg_shuttle_rights."))
+    path.chmod(0o755)
+    (path / "tools").mkdir()
+    for name in ("build", "servers"):
+        shutil.copy(ROOT / "tools" / name, path / "tools" / name)
+    for name in ("src/a.c", "sql/a.sql", "Makefile", "pg_shuttle.control"):
+        (path / name).parent.mkdir(exist_ok=True)
+        (path / name).write_text("this is never compiled")
+    library = path / "cache/18-checked/lib"
+    library.mkdir(parents=True)
+    (path / "cache/18-checked/bin").mkdir()
+    config = path / "cache/18-checked/bin/pg_config"
+    config.write_text(f"#!/bin/sh\necho {library}\n")
+    config.chmod(0o755)
+    library.chmod(0o555)
+    yield path
+    library.chmod(0o755)
+    shutil.rmtree(path)
+
+
+def build(tree: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", BUILD.format(nobody=NOBODY), str(tree / "tools/build"), "18"]
+    env = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "SHUTTLE_CACHE": str(tree / "cache")}
+    return subprocess.run(
+        command, env=env, cwd=tree, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def test_nothing_is_compiled_that_cannot_be_installed(tree: Path) -> None:
+    ended = build(tree)
+    assert ended.returncode == 1
+    assert "belongs to" in ended.stderr
+    assert "SHUTTLE_CACHE" in ended.stderr
+    assert not (tree / "build").exists()
+    assert "cannot" not in ended.stderr
+
+
+def test_what_an_administrator_installed_is_used(tree: Path) -> None:
+    library = tree / "cache/18-checked/lib"
+    library.chmod(0o755)
+    (library / "pg_shuttle.so").touch()
+    library.chmod(0o555)
+    later = (tree / "src/a.c").stat().st_mtime + 10
+    os.utime(library / "pg_shuttle.so", (later, later))
+    ended = build(tree)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    os.utime(tree / "src/a.c", (later + 10, later + 10))
+    assert build(tree).returncode == 1
