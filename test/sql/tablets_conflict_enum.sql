@@ -9,7 +9,7 @@ CREATE SCHEMA "odd names";
 CREATE TYPE "odd names".status AS ENUM ('paid', 'new', 'it''s sent');
 CREATE TYPE "odd names".mood AS ENUM ('sad', 'fine');
 ALTER TYPE "odd names".status ADD VALUE 'begun' BEFORE 'new';
-SET search_path = public, "odd names";
+SET search_path = shop, "odd names";
 CREATE TABLE bill (id int PRIMARY KEY, status status, n int DEFAULT 0);
 CREATE UNIQUE INDEX ON bill (id) WHERE status <> 'paid';
 CREATE TABLE local_bill (LIKE bill INCLUDING ALL);
@@ -39,7 +39,7 @@ SELECT as_local(s) FROM unnest(ARRAY[
 	$$INSERT INTO TABLE AS t SELECT i, 'new', 1 FROM generate_series(5, 15) AS i ON CONFLICT (id) DO UPDATE SET status = 'paid' WHERE t.status IS DISTINCT FROM EXCLUDED.status$$,
 	$$INSERT INTO TABLE AS t SELECT i, 'new', 1 FROM generate_series(5, 15) AS i ON CONFLICT (id) WHERE status <> 'paid' DO UPDATE SET n = 3$$,
 	$$INSERT INTO TABLE AS t SELECT i, 'new', 1 FROM generate_series(5, 15) AS i ON CONFLICT (id) DO UPDATE SET n = 9 WHERE CASE WHEN t.n = 0 THEN 'sad'::mood ELSE 'fine'::mood END = 'sad'$$]) AS s;
-RESET search_path;
+SET search_path = shop;
 INSERT INTO bill VALUES (1, 'paid') ON CONFLICT DO NOTHING;
 INSERT INTO bill VALUES (1, 'new') ON CONFLICT (id) DO UPDATE SET n = -1 WHERE bill.status >= 'begun'::"odd names".status;
 SELECT n FROM bill WHERE id = 1;
