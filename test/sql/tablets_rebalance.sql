@@ -51,6 +51,8 @@ SELECT relation, source, target FROM shuttle.rebalance_plan('tablets') ORDER BY 
 SELECT count(*) FROM shuttle.rebalance_plan();
 -- and tables that are whole on a node are spread as well
 SELECT shuttle.local_tables('{a, b, c}');
+-- groups count by their numbers, not by the texts of these
+SELECT setval('shuttle.groups_id_seq', 9998);
 SELECT shuttle.distribute_table(t, 'k', 1, nodes => '{n1}') FROM unnest('{a, c}'::regclass[]) AS t;
 SELECT shuttle.distribute_table('b', 'k', 2, nodes => '{n1}');
 SELECT relation, source, target FROM shuttle.rebalance_plan('tablets') ORDER BY 1, 2, 3;

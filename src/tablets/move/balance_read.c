@@ -20,8 +20,8 @@
 #include "tablets/tablets_internal.h"
 
 static const char *const tables_query =
-"SELECT group_id::text, relation::oid::text FROM shuttle.tables WHERE kind = 'distributed' AND"
-" ($1 = 0 OR group_id = (SELECT group_id FROM shuttle.tables WHERE relation = $1)) ORDER BY group_id, relation";
+"SELECT group_id::text, relation::oid::text FROM shuttle.tables AS t WHERE kind = 'distributed' AND"
+" ($1 = 0 OR group_id = (SELECT group_id FROM shuttle.tables WHERE relation = $1)) ORDER BY t.group_id, t.relation";
 
 /* With the names of the tables. Traps have other numbers than the node's tablets. */
 static const char *const sizes_query =

@@ -28,7 +28,7 @@
 #include "tablets/routines.h"
 
 static const char *const members_query =
-"SELECT relation::oid::text FROM shuttle.tables WHERE kind = 'distributed' AND group_id = $1::int8 ORDER BY relation";
+"SELECT relation::oid::text FROM shuttle.tables AS t WHERE kind = 'distributed' AND group_id = $1::int8 ORDER BY t.relation";
 
 static const char *const key_query =
 "SELECT attname::text FROM pg_partitioned_table JOIN pg_attribute ON attrelid = partrelid AND attnum = partattrs[0]"

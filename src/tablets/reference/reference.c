@@ -35,7 +35,7 @@
 SHUTTLE_SQL_FUNCTION(shuttle_reference_table);
 
 static const char *const tables_query =
-"SELECT relation::oid::text FROM shuttle.tables WHERE kind = 'reference' AND $1 IS NOT NULL ORDER BY relation";
+"SELECT relation::oid::text FROM shuttle.tables AS t WHERE kind = 'reference' AND $1 IS NOT NULL ORDER BY t.relation";
 
 /* INSERT ... ON CONFLICT needs an index that is unique at once. */
 static const char *const key_query =
