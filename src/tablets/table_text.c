@@ -22,7 +22,7 @@
 
 /* NOT NULL constraints of 18 have names, which nodes choose for themselves. */
 static const char *const columns_query =
-"SELECT a.attnum::text, quote_ident(a.attname), format_type(a.atttypid, a.atttypmod) ||"
+"SELECT a.attnum::text, quote_ident(a.attname), y.name, y.name ||"
 " CASE WHEN a.attcollation <> 0 AND a.attcollation <> t.typcollation"
 " THEN (SELECT format(' COLLATE %I.%I', nspname, collname) FROM pg_collation AS c JOIN pg_namespace AS n ON n.oid = collnamespace"
 " WHERE c.oid = a.attcollation) ELSE '' END,"
@@ -30,6 +30,7 @@ static const char *const columns_query =
 " pg_get_expr(d.adbin, d.adrelid), CASE a.attgenerated WHEN 's' THEN ' STORED' ELSE ' VIRTUAL' END) ELSE '' END,"
 " CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END"
 " FROM pg_attribute AS a JOIN pg_type AS t ON t.oid = a.atttypid"
+" CROSS JOIN format_type(a.atttypid, a.atttypmod) AS y (name)"
 " LEFT JOIN pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum"
 " WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum";
 
@@ -64,9 +65,10 @@ columns_of_rows(const List *rows)
 
 		column->number = pg_strtoint16(row[0]);
 		column->name = row[1];
-		column->type = row[2];
-		column->generated = row[3];
-		column->not_null = row[4];
+		column->bare_type = row[2];
+		column->type = row[3];
+		column->generated = row[4];
+		column->not_null = row[5];
 		columns = lappend(columns, column);
 	}
 	return columns;
@@ -81,7 +83,7 @@ shuttle_table_text_columns(Oid relid)
 List *
 shuttle_table_text_node_columns(Oid relid, ShuttleNode *node)
 {
-	return columns_of_rows(shuttle_node_rows(node, columns_query, 5, relid));
+	return columns_of_rows(shuttle_node_rows(node, columns_query, 6, relid));
 }
 
 static ShuttleNodePart *

@@ -140,6 +140,7 @@ typedef struct ShuttleNodeColumn
 {
 	AttrNumber	number;
 	char	   *name;
+	char	   *bare_type;		/* without collation */
 	char	   *type;			/* with collation */
 	char	   *generated;		/* or empty */
 	char	   *not_null;		/* or empty */

@@ -4,9 +4,10 @@
 SELECT count(*) > 0 AS added FROM shuttle.use_node('n1');
 SELECT count(*) > 0 AS added FROM shuttle.use_node('n2');
 CREATE FUNCTION positive(int) RETURNS bool LANGUAGE sql IMMUTABLE AS 'SELECT $1 > 0';
+CREATE DOMAIN "my COLLATE c" AS int;
 CREATE TABLE "Item $1%s" (id int PRIMARY KEY, n int NOT NULL CONSTRAINT small CHECK (n < 100), "50%" varchar(9) CHECK ("50%" IN ('a', 'b')),
 	label text COLLATE "C", twice int GENERATED ALWAYS AS (n * 2) STORED, word varchar(3) GENERATED ALWAYS AS (CASE WHEN label IN ('x', 'y') THEN 'yes' ELSE 'no' END) STORED,
-	CHECK (positive(n)), UNIQUE (n, id));
+	CHECK (positive(n)), UNIQUE (n, id), odd "my COLLATE c");
 CREATE UNIQUE INDEX once ON "Item $1%s" (id, label) INCLUDE (n) WHERE "50%" IN ('a', 'c');
 CREATE INDEX many ON "Item $1%s" (lower(label), n DESC);
 CREATE TABLE kind (id int PRIMARY KEY, name varchar(9) NOT NULL CHECK (name IN ('a', 'b')));
@@ -31,6 +32,7 @@ CALL change('DROP INDEX shop.many; CREATE INDEX many ON shop."Item $1%s" (lower(
 CALL change('ALTER TABLE shop."Item $1%s" DROP CONSTRAINT "Item $1%s_n_id_key", ADD CONSTRAINT "Item $1%s_n_id_key" UNIQUE (id, n), ADD CONSTRAINT more CHECK (id <> 99)');
 CALL change('ALTER TABLE shop."Item $1%s" DROP COLUMN twice, ADD COLUMN twice int GENERATED ALWAYS AS (n * 3) STORED, DROP COLUMN word, ADD COLUMN word varchar(3)');
 CALL change('ALTER TABLE shop."Item $1%s" ALTER label TYPE text COLLATE "POSIX"');
+CALL change('ALTER TABLE shop."Item $1%s" ALTER odd TYPE text');
 CALL change('ALTER TABLE shop.kind DROP CONSTRAINT kind_name_check, ADD CONSTRAINT kind_name_check CHECK (name IN (''a'', ''c'')), ALTER name DROP NOT NULL');
 \x on
 SELECT * FROM shuttle.check();

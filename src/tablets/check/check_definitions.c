@@ -31,7 +31,7 @@ enum
 #define UNIQUE "UNIQUE "
 
 /* Checks and keys, and indexes that belong to no constraint. Of an index, the text
- * behind the table's name, with UNIQUE in front. */
+ * after the table's name, with UNIQUE in front. */
 static const char *const parts_query =
 "SELECT contype::text, pg_catalog.quote_ident(conname), pg_catalog.pg_get_constraintdef(oid)"
 " FROM pg_catalog.pg_constraint WHERE contype IN ('c', 'p', 'u') AND conrelid = $1"
@@ -101,7 +101,7 @@ is_of_text(int sqlstate)
 		category == ERRCODE_FEATURE_NOT_SUPPORTED || category == ERRCODE_DATA_EXCEPTION;
 }
 
-/* Prints in a subtransaction that is rolled back. The text is NULL behind an error. */
+/* Prints in a subtransaction that is rolled back. The text is NULL after an error. */
 static void
 try_to_print(Printed *printed)
 {
@@ -195,23 +195,12 @@ put_expression(const ShuttleCheck *check, const ShuttleNodeColumn *here, const S
 					   here->type, here->generated, here->not_null));
 }
 
-/* Without its collation, which follows the type's name. */
-static char *
-bare_type(const ShuttleNodeColumn *column)
-{
-	const char *collation = strstr(column->type, " COLLATE ");
-
-	return collation == NULL ? pstrdup(column->type) : pnstrdup(column->type, collation - column->type);
-}
-
 /* How a column's values become those of its type here: not each cast is automatic. */
 static const char *
 cast_text(const ShuttleNodeColumn *here, const ShuttleNodeColumn *there)
 {
-	char	   *type = bare_type(here);
-
-	return *here->generated != '\0' || strcmp(type, bare_type(there)) == 0 ? "" :
-		psprintf(" USING %s::%s", here->name, type);
+	return *here->generated != '\0' || strcmp(here->bare_type, there->bare_type) == 0 ? "" :
+		psprintf(" USING %s::%s", here->name, here->bare_type);
 }
 
 static bool
