@@ -61,9 +61,9 @@ typedef struct CopyWork
 
 static bool is_wanted(Relation rel, const ShuttleKnownTable *known,
 					  AttrNumber attribute);
-static ShuttleNodeColumn *find_column(Relation rel,
-									  const ShuttleKnownTable *known,
-									  AttrNumber attribute);
+static ShuttleColumnFacts *find_column(Relation rel,
+									   const ShuttleKnownTable *known,
+									   AttrNumber attribute);
 static bool column_fits(Form_pg_attribute attribute, char **facts);
 static bool same_type(Oid type, const char *name);
 static bool same_collation(const char *ours, const char *theirs);
@@ -89,7 +89,7 @@ shuttle_statistics_fit(Relation rel, const ShuttleKnownTable *known)
 		return false;
 	for (int i = 1; i <= desc->natts; i++)
 	{
-		ShuttleNodeColumn *column;
+		ShuttleColumnFacts *column;
 
 		if (!is_wanted(rel, known, i))
 			continue;
@@ -114,7 +114,7 @@ is_wanted(Relation rel, const ShuttleKnownTable *known, AttrNumber attribute)
 	return shuttle_statistics_target(RelationGetRelid(rel), attribute) != 0;
 }
 
-static ShuttleNodeColumn *
+static ShuttleColumnFacts *
 find_column(Relation rel, const ShuttleKnownTable *known, AttrNumber attribute)
 {
 	char	   *name = shuttle_remote_column_name(rel, attribute);
@@ -122,7 +122,7 @@ find_column(Relation rel, const ShuttleKnownTable *known, AttrNumber attribute)
 
 	foreach(cell, known->table.columns)
 	{
-		ShuttleNodeColumn *column = lfirst(cell);
+		ShuttleColumnFacts *column = lfirst(cell);
 
 		if (strcmp(column->facts[FACT_NAME], name) == 0)
 			return column;

@@ -141,7 +141,7 @@ shuttle_node_tables_take(ShuttleNodeTable *tables, int ntables,
 {
 	int64		ordinal = shuttle_row_int64(row, TABLE_ORDINAL);
 	ShuttleNodeTable *table;
-	ShuttleNodeColumn *column;
+	ShuttleColumnFacts *column;
 
 	if (ordinal < 1 || ordinal > ntables ||
 		row->ncolumns != NTABLE_FACTS + NCOLUMN_FACTS)
@@ -157,7 +157,7 @@ shuttle_node_tables_take(ShuttleNodeTable *tables, int ntables,
 	if (row->values[NTABLE_FACTS + FACT_NAME] == NULL)
 		return;
 
-	column = palloc_object(ShuttleNodeColumn);
+	column = palloc_object(ShuttleColumnFacts);
 	for (int i = 0; i < NCOLUMN_FACTS; i++)
 		column->facts[i] = copy_text(row, NTABLE_FACTS + i);
 	table->columns = lappend(table->columns, column);

@@ -55,10 +55,10 @@ typedef enum ShuttleColumnFact
 } ShuttleColumnFact;
 
 /* Texts; NULL if missing. */
-typedef struct ShuttleNodeColumn
+typedef struct ShuttleColumnFacts
 {
 	char	   *facts[NCOLUMN_FACTS];
-} ShuttleNodeColumn;
+} ShuttleColumnFacts;
 
 typedef struct ShuttleNodeTable
 {
@@ -66,7 +66,7 @@ typedef struct ShuttleNodeTable
 	double		pages;			/* current, with partitions and children */
 	double		rows;			/* from statistics and size; negative: unknown */
 	bool		has_foreign;	/* it or a partition is a foreign table */
-	List	   *columns;		/* ShuttleNodeColumns, only with statistics */
+	List	   *columns;		/* of ShuttleColumnFacts, only with statistics */
 } ShuttleNodeTable;
 
 /* The statement that asks for tables by their remote names; both lists are of
