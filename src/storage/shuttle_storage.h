@@ -412,8 +412,8 @@ extern bool shuttle_commit_is_two_phase(void);
 
 extern void shuttle_commit_set_methods(const ShuttleCommitMethods *methods);
 
-/* ---- statements of our own, outside the transaction (outside_transaction.c)
- * and in it (query.c) */
+/* ---- statements of our own, outside the transaction (outside_transaction.c,
+ * outside_connection.c) and in it (query.c) */
 
 /* A connection kept between runs; see shuttle_side_create(). */
 typedef struct ShuttleSide ShuttleSide;

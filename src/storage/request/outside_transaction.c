@@ -20,9 +20,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "foreign/foreign.h"
 #include "miscadmin.h"
-#include "storage/fd.h"
 #include "storage/latch.h"
 
 #include "base/shuttle_compat.h"
@@ -39,14 +37,6 @@
 
 #define CANCEL_WAIT_MS 1000
 
-struct ShuttleSide
-{
-	PGconn	   *conn;			/* NULL: none, or in use by a run */
-	NodeEpoch	epoch;			/* of the connection */
-	char		address[128];
-	MemoryContextCallback callback;
-};
-
 typedef struct AllRuns
 {
 	OutsideRun *runs;
@@ -58,10 +48,7 @@ typedef struct AllRuns
 	WaitEventSet *wait_set;
 } AllRuns;
 
-static void start(OutsideRun *run, Oid userid);
-static bool start_on_side(OutsideRun *run);
 static void advance(OutsideRun *run);
-static void advance_connecting(OutsideRun *run);
 static void send_step(OutsideRun *run);
 static void read_answers(OutsideRun *run);
 static void cancel_running(AllRuns *all);
@@ -98,8 +85,11 @@ shuttle_outside_run_beside(const char *sql, Oid userid, ShuttleOutsideRun *resul
 			run->result = &results[i];
 			run->sql = results[i].sql != NULL ? results[i].sql : sql;
 			run->state = RUN_ENDED;
-			if (results[i].error == NULL && !start_on_side(run))
-				start(run, OidIsValid(results[i].userid) ? results[i].userid : userid);
+			if (results[i].error != NULL)
+				continue;
+			shuttle_outside_connect(run, OidIsValid(results[i].userid) ? results[i].userid : userid);
+			if (run->state == RUN_SENDING)
+				send_step(run);
 		}
 		while (wait_for_any(all))
 		{
@@ -118,183 +108,14 @@ shuttle_outside_run_beside(const char *sql, Oid userid, ShuttleOutsideRun *resul
 }
 
 static void
-add_node_context(void *arg)
-{
-	errcontext("storage node \"%s\"", ((OutsideRun *) arg)->result->name);
-}
-
-/* ---- connections that are kept */
-
-static void
-close_side(void *arg)
-{
-	ShuttleSide *side = arg;
-
-	if (side->conn == NULL)
-		return;
-	PQfinish(side->conn);
-	ReleaseExternalFD();
-	side->conn = NULL;
-}
-
-ShuttleSide *
-shuttle_side_create(void)
-{
-	ShuttleSide *side = palloc0_object(ShuttleSide);
-
-	side->callback.func = close_side;
-	side->callback.arg = side;
-	MemoryContextRegisterResetCallback(CurrentMemoryContext, &side->callback);
-	return side;
-}
-
-void
-shuttle_side_end(ShuttleSide *side, Oid serverid, Oid userid)
-{
-	if (side->conn != NULL)
-		shuttle_connection_adopt(serverid, userid, &side->conn);
-	close_side(side);
-}
-
-/* Returns false if a new connection is needed. */
-static bool
-start_on_side(OutsideRun *run)
-{
-	ShuttleSide *side = run->result->side;
-
-	if (side == NULL || side->conn == NULL)
-		return false;
-	initStringInfo(&run->rows);
-	run->node.name = pstrdup(run->result->name);
-	run->node.key.serverid = run->result->serverid;
-	run->node.epoch = side->epoch;
-	strlcpy(run->node.shown.address, side->address, sizeof(run->node.shown.address));
-	if (shuttle_epoch_is_old(&run->node))
-	{
-		close_side(side);
-		return false;
-	}
-	run->node.connection.conn = side->conn;
-	side->conn = NULL;
-
-	/* Notices belong to this run. */
-	PQsetNoticeReceiver(run->node.connection.conn, shuttle_notice_receive, &run->node);
-	run->state = RUN_SENDING;
-	run->step = STEP_SQL;
-	send_step(run);
-	return true;
-}
-
-/* Returns a usable connection to its side. A cancel that is late would meet the next statement. */
-static void
-keep_connection(OutsideRun *run)
-{
-	ShuttleSide *side = run->result->side;
-
-	if (side == NULL || run->cancelled || PQstatus(run->node.connection.conn) != CONNECTION_OK ||
-		PQtransactionStatus(run->node.connection.conn) != PQTRANS_IDLE)
-		return;
-	side->conn = run->node.connection.conn;
-	side->epoch = run->node.epoch;
-	strlcpy(side->address, run->node.shown.address, sizeof(side->address));
-	run->node.connection.conn = NULL;
-}
-
-/* Whose rights the password rule checks: the server owner's, who chose host and
- * mappings; the user's if the owner is a superuser. */
-static Oid
-whose_rights(Oid serverid, Oid userid)
-{
-	Oid			owner = GetForeignServer(serverid)->owner;
-
-	return superuser_arg(owner) ? userid : owner;
-}
-
-/* shuttle_connect_options(), but errors of a mapping fail only the run. PG_TRY:
- * a reset callback could not stop the error. */
-static ConnectOptions *
-try_options(OutsideRun *run, Oid userid)
-{
-	MemoryContext cxt = CurrentMemoryContext;
-	ConnectOptions *volatile options = NULL;
-	Oid			mapped = run->result->by_public ? InvalidOid : userid;
-
-	PG_TRY();
-	{
-		options = shuttle_connect_options(&run->node,
-										  whose_rights(run->node.key.serverid, userid),
-										  mapped, run->result->lasts);
-	}
-	PG_CATCH();
-	{
-		ErrorData  *error;
-
-		MemoryContextSwitchTo(cxt);
-		error = CopyErrorData();
-		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED ||
-			error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN)
-			PG_RE_THROW();
-		FlushErrorState();
-		shuttle_outside_fail(run, unpack_sql_state(error->sqlerrcode), error->message);
-	}
-	PG_END_TRY();
-	return options;
-}
-
-/* The wait needs a file descriptor, too, and would raise if there is none. */
-static bool
-enough_sockets(void)
-{
-	bool		enough;
-
-	if (!AcquireExternalFD())
-		return false;
-	enough = AcquireExternalFD();
-	if (enough)
-		ReleaseExternalFD();
-	ReleaseExternalFD();
-	return enough;
-}
-
-static void
-start(OutsideRun *run, Oid userid)
-{
-	ShuttleNode *node = &run->node;
-	ConnectOptions *options;
-	ErrorContextCallback context = {
-		.previous = error_context_stack,
-		.callback = add_node_context,
-		.arg = run,
-	};
-
-	node->key.serverid = run->result->serverid;
-	node->name = pstrdup(run->result->name);
-	node->userid = userid;
-	initStringInfo(&run->rows);
-	error_context_stack = &context;
-	options = run->result->side != NULL ?
-		try_options(run, userid) :
-		shuttle_connect_options(node, userid, userid, false);
-	error_context_stack = context.previous;
-	if (options == NULL)
-		return;
-	node->connection.race = enough_sockets() ? shuttle_race_start(node, options, 0) : NULL;
-	if (node->connection.race == NULL)
-	{
-		shuttle_outside_fail(run, "53000", "there are too many open files on the local server");
-		return;
-	}
-	run->state = RUN_CONNECTING;
-	advance_connecting(run);
-}
-
-static void
 advance(OutsideRun *run)
 {
 	switch (run->state)
 	{
 		case RUN_CONNECTING:
-			advance_connecting(run);
+			shuttle_outside_go_on_connecting(run);
+			if (run->state == RUN_SENDING)
+				send_step(run);
 			break;
 		case RUN_SENDING:
 			if (run->ready)
@@ -304,46 +125,6 @@ advance(OutsideRun *run)
 			break;
 	}
 	run->ready = false;
-}
-
-static void
-advance_connecting(OutsideRun *run)
-{
-	ShuttleNode *node = &run->node;
-	bool		moved;
-	char		reasons[lengthof(node->connection.failure.detail)];
-
-	switch (shuttle_race_advance(node->connection.race, NULL))
-	{
-		case RACE_RUNNING:
-			return;
-		case RACE_LOST:
-			(void) shuttle_race_reasons(node->connection.race, reasons, sizeof(reasons));
-			shuttle_outside_fail(run, "08001", reasons);
-			return;
-		case RACE_WON:
-			break;
-	}
-	node->connection.conn = shuttle_race_take(node->connection.race, &node->connection.host, &moved);
-	node->connection.race = NULL;
-	if (moved)
-		shuttle_two_phase_node_moved();
-	node->connection.used_password = PQconnectionUsedPassword(node->connection.conn) != 0;
-	if (!shuttle_connect_allowed(node))
-	{
-		shuttle_connect_fail_password(node);
-		shuttle_outside_fail(run, "2F003", node->connection.failure.message);
-		return;
-	}
-	if (PQsetnonblocking(node->connection.conn, 1) != 0)
-	{
-		shuttle_outside_fail(run, "08001", PQerrorMessage(node->connection.conn));
-		return;
-	}
-	shuttle_node_note_address(node);
-	run->state = RUN_SENDING;
-	run->step = run->result->lasts ? STEP_SQL : STEP_EPOCH;
-	send_step(run);
 }
 
 static void
@@ -418,24 +199,6 @@ read_answers(OutsideRun *run)
 		shuttle_outside_fail(run, "08006", PQerrorMessage(conn));
 }
 
-void
-shuttle_outside_end(OutsideRun *run)
-{
-	PGconn	   *conn = run->node.connection.conn;
-
-	run->state = RUN_ENDED;
-	shuttle_race_end(run->node.connection.race);
-	run->node.connection.race = NULL;
-	if (conn != NULL)
-		keep_connection(run);
-	conn = run->node.connection.conn;
-	run->node.connection.conn = NULL;
-	if (conn == NULL)
-		return;
-	PQfinish(conn);
-	ReleaseExternalFD();
-}
-
 /* Adds the nodes that the session waits for, except those held up. */
 static void
 add_beside(AllRuns *all)
@@ -462,16 +225,13 @@ add_beside(AllRuns *all)
 	}
 }
 
-/* Waits until a run can continue; false: all have ended. */
-static bool
-wait_for_any(AllRuns *all)
+/* Makes the set of all that the running ones wait for. Returns how many run; lowers
+ * the deadline to the time at which one has to go on. */
+static int
+fill_wait_set(AllRuns *all, TimestampTz *deadline)
 {
-	WaitEvent	events[16];
-	TimestampTz deadline = 0;
-	long		limit_ms = -1;
 	int			nrunning = 0;
 	int			nsockets = 0;
-	int			nevents;
 
 	for (int i = 0; i < all->nruns; i++)
 	{
@@ -495,8 +255,8 @@ wait_for_any(AllRuns *all)
 			TimestampTz wake_at = shuttle_race_wake_at(run->node.connection.race);
 
 			shuttle_race_add_to_set(run->node.connection.race, all->wait_set, run);
-			if (wake_at != 0 && (deadline == 0 || wake_at < deadline))
-				deadline = wake_at;
+			if (wake_at != 0 && (*deadline == 0 || wake_at < *deadline))
+				*deadline = wake_at;
 			continue;
 		}
 		wanted |= run->flush_pending ? WL_SOCKET_WRITEABLE : 0;
@@ -504,8 +264,19 @@ wait_for_any(AllRuns *all)
 	}
 	if (nrunning > 0)
 		add_beside(all);
-	if (all->deadline != 0 && (deadline == 0 || all->deadline < deadline))
-		deadline = all->deadline;
+	return nrunning;
+}
+
+/* Waits until a run can continue; false: all have ended. */
+static bool
+wait_for_any(AllRuns *all)
+{
+	WaitEvent	events[16];
+	TimestampTz deadline = all->deadline;
+	long		limit_ms = -1;
+	int			nrunning = fill_wait_set(all, &deadline);
+	int			nevents;
+
 	if (deadline != 0)
 		limit_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
 	nevents = nrunning == 0 ? 0 :

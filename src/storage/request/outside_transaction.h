@@ -43,7 +43,13 @@ typedef struct OutsideRun
 	StringInfoData rows;		/* as JSON, without the closing bracket */
 } OutsideRun;
 
-/* ---- outside_transaction.c */
+/* ---- outside_connection.c */
+
+/* Takes the side's connection, or begins to connect. */
+extern void shuttle_outside_connect(OutsideRun *run, Oid userid);
+
+/* Goes on connecting. The run is sending then if the connection is there. */
+extern void shuttle_outside_go_on_connecting(OutsideRun *run);
 
 /* Closes the connection, or returns it to its side if it is still usable. */
 extern void shuttle_outside_end(OutsideRun *run);

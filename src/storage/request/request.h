@@ -7,8 +7,9 @@
  * cursor; command_queue.c is a node's queue, pipeline.c sends it and reads
  * answers, wait.c drives all queues; answer_pages.c and answer_store.c keep
  * rows; prepared.c, cursor.c, cancel.c, notices.c and node_error.c do what
- * their names say; query.c runs statements of our own, outside_transaction.c
- * and outside_answer.c statements outside the session's transaction.
+ * their names say; query.c runs statements of our own, outside_transaction.c,
+ * outside_connection.c and outside_answer.c statements outside the session's
+ * transaction.
  *
  * In: SQL and parameters. Out: rows, counts or an error, for whoever waits.
  *-------------------------------------------------------------------------
