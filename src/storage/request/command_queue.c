@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  * command_queue.c
- *	  A node's queue: adds and removes commands, and looks for some.
+ *	  A node's queue: adds, removes and frees commands, and looks for some.
  *
  * Memory: commands live in node->cxt until their answer was read.
  *-------------------------------------------------------------------------
@@ -95,6 +95,15 @@ shuttle_pipeline_unlink(ShuttleNode *node, ShuttleCommand *command)
 		if (command->speculative)
 			node->errors.nspeculative--;
 	}
+}
+
+void
+shuttle_command_free(ShuttleNode *node, ShuttleCommand *command)
+{
+	if (command->prepared != NULL)
+		shuttle_prepared_release(command);
+	PQclear(command->result);
+	pfree(command);
 }
 
 bool

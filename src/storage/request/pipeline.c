@@ -25,13 +25,10 @@
 #include "storage/transaction/transaction.h"
 #include "storage/transaction/two_phase.h"
 
-static bool fits_command(const ShuttleCommand *command, const PGresult *result);
 static void remember_error(ShuttleNode *node, ShuttleCommand *command,
 						   bool out_of_date);
-static bool command_ended_transaction(const ShuttleCommand *command);
-static void note_answer(ShuttleNode *node, const ShuttleCommand *command);
-static bool take_part(ShuttleNode *node, ShuttleCommand *command,
-					  PGresult *result);
+static bool take_result(ShuttleNode *node, ShuttleCommand *command, PGresult *result);
+static bool take_end(ShuttleNode *node, const ShuttleCommand *command, PGresult *end);
 static void answer_command(ShuttleNode *node, ShuttleCommand *command);
 static void note_settings(ShuttleNode *node, const PGresult *result);
 static bool send_command(ShuttleNode *node, ShuttleCommand *command);
@@ -62,15 +59,6 @@ shuttle_pipeline_end_packet(ShuttleNode *node)
 }
 
 /* ---- taking away */
-
-void
-shuttle_command_free(ShuttleNode *node, ShuttleCommand *command)
-{
-	if (command->prepared != NULL)
-		shuttle_prepared_release(command);
-	PQclear(command->result);
-	pfree(command);
-}
 
 void
 shuttle_pipeline_clear(ShuttleNode *node)
@@ -291,60 +279,13 @@ shuttle_pipeline_read(ShuttleNode *node)
 		result = PQgetResult(node->connection.conn);
 		if (result != NULL && PQresultStatus(result) != PGRES_PIPELINE_SYNC)
 		{
-			note_round_trip(node);
-			if (shuttle_result_ends_connection(result))
-			{
-				bool		said;
-				const char *reason = shuttle_result_reason_of_end(node, result, &said);
-
-				shuttle_connection_broke(node, reason, said);
-				PQclear(result);
-				return;
-			}
-			note_answer(node, command);
-			if (!fits_command(command, result))
-			{
-				PQclear(result);
-				shuttle_connection_broke(node, SHUTTLE_NO_ANSWER, false);
-				return;
-			}
-			if (shuttle_pages_is_part(result))
-			{
-				if (!take_part(node, command, result))
-					return;
-				continue;
-			}
-		}
-
-		if (command->kind == COMMAND_SYNC)
-		{
-			if (PQresultStatus(result) != PGRES_PIPELINE_SYNC)
-			{
-				if (result == NULL)
-					shuttle_connection_broke(node, PQerrorMessage(node->connection.conn),
-											 false);
-				else
-					shuttle_connection_lost(node,
-											"the node's answers are out of step");
-				PQclear(result);
-				return;
-			}
-			PQclear(result);
-			if (node->errors.speculative_failed && command->packet == node->errors.speculative_packet)
-				node->errors.recovery_due = true;
-		}
-		else if (result != NULL && PQresultStatus(result) != PGRES_PIPELINE_SYNC)
-		{
 			/* Do nothing until NULL has followed. */
-			command->result = result;
+			if (!take_result(node, command, result))
+				return;
 			continue;
 		}
-		else if (command->result == NULL)
-		{
-			PQclear(result);
-			shuttle_connection_broke(node, PQerrorMessage(node->connection.conn), false);
+		if (!take_end(node, command, result))
 			return;
-		}
 		shuttle_pipeline_unlink(node, command);
 		answer_command(node, command);
 	}
@@ -400,6 +341,59 @@ fits_command(const ShuttleCommand *command, const PGresult *result)
 	return command->kind != COMMAND_FETCH;
 }
 
+/* Takes a result of a command. Returns false if the connection was closed. */
+static bool
+take_result(ShuttleNode *node, ShuttleCommand *command, PGresult *result)
+{
+	note_round_trip(node);
+	if (shuttle_result_ends_connection(result))
+	{
+		bool		said;
+		const char *reason = shuttle_result_reason_of_end(node, result, &said);
+
+		shuttle_connection_broke(node, reason, said);
+		PQclear(result);
+		return false;
+	}
+	note_answer(node, command);
+	if (!fits_command(command, result))
+	{
+		PQclear(result);
+		shuttle_connection_broke(node, SHUTTLE_NO_ANSWER, false);
+		return false;
+	}
+	if (shuttle_pages_is_part(result))
+		return take_part(node, command, result);
+	if (command->kind == COMMAND_SYNC)
+	{
+		PQclear(result);
+		shuttle_connection_lost(node, "the node's answers are out of step");
+		return false;
+	}
+	command->result = result;
+	return true;
+}
+
+/* Takes the end of a command's results: NULL, or the result of SYNC. Returns false
+ * if the connection was closed. */
+static bool
+take_end(ShuttleNode *node, const ShuttleCommand *command, PGresult *end)
+{
+	bool		is_sync = command->kind == COMMAND_SYNC;
+	bool		is_complete = is_sync ? end != NULL : command->result != NULL;
+
+	PQclear(end);
+	if (!is_complete)
+	{
+		shuttle_connection_broke(node, PQerrorMessage(node->connection.conn), false);
+		return false;
+	}
+	if (is_sync && node->errors.speculative_failed &&
+		command->packet == node->errors.speculative_packet)
+		node->errors.recovery_due = true;
+	return true;
+}
+
 /* The first answer to what was sent to an idle node. */
 static void
 note_round_trip(ShuttleNode *node)
@@ -446,6 +440,17 @@ command_ended_transaction(const ShuttleCommand *command)
 	return strcmp(tag, "ROLLBACK") == 0 || strcmp(tag, "RELEASE") == 0;
 }
 
+static void
+answer_commit(ShuttleNode *node, const ShuttleCommand *command, bool failed)
+{
+	if (command->generation != node->transaction.generation)
+		return;
+	node->commit.pending = false;
+	node->commit.done = !failed && strcmp(PQcmdStatus(command->result), "COMMIT") == 0;
+	if (node->commit.done && node->commit.must_wait)
+		shuttle_node_count(node, SHUTTLE_NODE_COMMITS, 1);
+}
+
 /* Handles an answered command, which is out of the queue, and frees it unless
  * its request takes it. */
 static void
@@ -467,17 +472,15 @@ answer_command(ShuttleNode *node, ShuttleCommand *command)
 		case COMMAND_DECLARE:
 		case COMMAND_FETCH:
 		case COMMAND_SCANNED:
-			if (command->request != NULL && !command->dropped)
+			if (command->request == NULL || command->dropped)
+				break;
+			if (!failed)
 			{
-				if (failed)
-					shuttle_request_fail(command->request, node->errors.first,
-										 command->speculative && node->errors.speculative_failed);
-				else
-				{
-					shuttle_request_answer(command->request, command);
-					return;
-				}
+				shuttle_request_answer(command->request, command);
+				return;
 			}
+			shuttle_request_fail(command->request, node->errors.first,
+								 command->speculative && node->errors.speculative_failed);
 			break;
 
 		case COMMAND_BEGIN:
@@ -486,13 +489,7 @@ answer_command(ShuttleNode *node, ShuttleCommand *command)
 			break;
 
 		case COMMAND_COMMIT:
-			if (command->generation != node->transaction.generation)
-				break;
-			node->commit.pending = false;
-			node->commit.done = !failed &&
-				strcmp(PQcmdStatus(command->result), "COMMIT") == 0;
-			if (node->commit.done && node->commit.must_wait)
-				shuttle_node_count(node, SHUTTLE_NODE_COMMITS, 1);
+			answer_commit(node, command, failed);
 			break;
 
 		case COMMAND_EPOCH:

@@ -115,6 +115,9 @@ extern void shuttle_pipeline_append(ShuttleNode *node, ShuttleCommand *command);
 /* Removes a command from the queue. */
 extern void shuttle_pipeline_unlink(ShuttleNode *node, ShuttleCommand *command);
 
+/* Frees a command that is not in the queue. */
+extern void shuttle_command_free(ShuttleNode *node, ShuttleCommand *command);
+
 /* True if no outstanding answer takes the node any time, such as pages requested
  * beyond the end of a cursor. */
 extern bool shuttle_pipeline_nothing_runs(ShuttleNode *node);
@@ -140,9 +143,6 @@ extern bool shuttle_pipeline_is_held(const ShuttleNode *node);
 /* Reads the answers that have arrived; never raises, sends or allocates from
  * the server. Stops after a packet whose error makes a recovery due. */
 extern void shuttle_pipeline_read(ShuttleNode *node);
-
-/* Frees a command that is not in the queue. */
-extern void shuttle_command_free(ShuttleNode *node, ShuttleCommand *command);
 
 /* Forgets all commands; their requests fail. */
 extern void shuttle_pipeline_clear(ShuttleNode *node);
