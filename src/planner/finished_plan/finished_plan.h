@@ -2,10 +2,10 @@
  * finished_plan.h
  *	  Puts Look Ahead nodes into a finished plan.
  *
- * Files: look_ahead_in_loops.c puts one under nested loops that core planned by
- * itself; look_ahead_in_subplans.c at nodes with correlated subqueries;
- * look_ahead_in_index_loops.c under loops over local index scans, where it only
- * prefetches; hash_of_cte.c adds a cost that decides which side of a join is read
+ * Files: finished_plan.c says in which order all is done; look_ahead_in_loops.c
+ * puts one under nested loops that core planned by itself; look_ahead_in_subplans.c at nodes with correlated subqueries; look_ahead_in_index_loops.c under loops over
+ * local index scans, where it only prefetches; plan_nodes.c has what all of them
+ * need for new nodes; hash_of_cte.c adds a cost that decides which side of a join is read
  * first.
  *
  * In: a PlannedStmt. Out: the same statement with Look Aheads in its plan.
@@ -18,8 +18,6 @@
 #include "nodes/plannodes.h"
 #include "planner/hooks.h"
 
-/* ---- finished plans (look_ahead_in_loops.c, look_ahead_in_subplans.c, look_ahead_in_index_loops.c) */
-
 typedef struct ShuttleFinishedPlan
 {
 	PlannedStmt *statement;
@@ -28,6 +26,8 @@ typedef struct ShuttleFinishedPlan
 	List	   *positioned;		/* plan nodes between a cursor's top node and
 								 * the scan that WHERE CURRENT OF uses */
 } ShuttleFinishedPlan;
+
+/* ---- new nodes (plan_nodes.c) */
 
 /* The first foreign scan at or below a node, initplans included, that uses one
  * of the parameters and can be asked for batches of keys; or NULL. */
@@ -50,9 +50,13 @@ extern Plan *shuttle_finish_node(CustomScan *node, Plan *child,
  * scans at run time. Returns the plan or what replaces it. */
 extern Plan *shuttle_route_appends(Plan *plan, ShuttleFinishedPlan *context);
 
-/* Puts a Look Ahead at a node with correlated subqueries. Returns the plan or
- * what replaces it. */
-extern Plan *shuttle_place_for_subplans(Plan *plan, ShuttleFinishedPlan *context);
+/* Adds a Material, for a parent that needs backward scan or mark and restore. */
+extern Plan *shuttle_materialize(Plan *child, ShuttleFinishedPlan *context);
+
+/* Puts what a function returns for each child of a node in the child's place. */
+extern void shuttle_replace_children(Plan *plan,
+									 Plan *(*replace) (Plan *child, ShuttleFinishedPlan *context),
+									 ShuttleFinishedPlan *context);
 
 /* The largest plan_node_id of a plan. */
 extern int	shuttle_largest_plan_id(Plan *plan);
@@ -63,6 +67,15 @@ extern int	shuttle_next_plan_id(const PlannedStmt *statement);
 /* True if an expression uses one of these PARAM_EXEC parameters. */
 extern bool shuttle_uses_params(Node *expression, const Bitmapset *params);
 
+/* ---- Look Aheads (look_ahead_in_loops.c, look_ahead_in_subplans.c, look_ahead_in_index_loops.c) */
+
+/* Places nodes at and below a plan. Returns the plan or what replaces it. */
+extern Plan *shuttle_place_look_aheads(Plan *plan, ShuttleFinishedPlan *context);
+
+/* Puts a Look Ahead at a node with correlated subqueries. Returns the plan or
+ * what replaces it. */
+extern Plan *shuttle_place_for_subplans(Plan *plan, ShuttleFinishedPlan *context);
+
 /* Puts a Look Ahead under loops over local index scans where it may pay
  * (look_ahead_in_index_loops.c). */
 extern void shuttle_place_local(PlannedStmt *statement);
@@ -71,7 +84,7 @@ extern void shuttle_place_local(PlannedStmt *statement);
  * is noticed before a CTE is computed (hash_of_cte.c). */
 extern void shuttle_price_hashes_of_ctes(PlannedStmt *statement);
 
-/* ---- the planner hook (look_ahead_in_loops.c) */
+/* ---- the planner hook (finished_plan.c) */
 
 /* Part of the planner hook: puts Look Aheads into the finished plan. */
 extern PlannedStmt *shuttle_place_plan(Query *query, ShuttlePlanCall call);

@@ -1,0 +1,221 @@
+/*-------------------------------------------------------------------------
+ * plan_nodes.c
+ *	  What is needed to put a new node into a finished plan: target lists, costs
+ *	  and numbers, and the nodes that other nodes want above or below them.
+ *
+ * setrefs.c of core's planner has run by then, so we do for a new node what it
+ * would do.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/plannodes.h"
+
+#include "base/shuttle_compat.h"
+#include "base/shuttle_compat_executor.h"
+#include "base/shuttle_compat_planner.h"
+#include "executor/shuttle_executor.h"
+#include "planner/finished_plan/finished_plan.h"
+#include "planner/shuttle_planner.h"
+
+int
+shuttle_largest_plan_id(Plan *plan)
+{
+	int			largest = 0;
+	Plan	  **child;
+
+	if (plan == NULL)
+		return 0;
+	for (int i = 0; (child = shuttle_plan_child(plan, i)) != NULL; i++)
+	{
+		int			below = shuttle_largest_plan_id(*child);
+
+		largest = Max(largest, below);
+	}
+	return Max(plan->plan_node_id, largest);
+}
+
+int
+shuttle_next_plan_id(const PlannedStmt *statement)
+{
+	int			largest = shuttle_largest_plan_id(statement->planTree);
+	ListCell   *lc;
+
+	foreach(lc, statement->subplans)
+	{
+		int			below = shuttle_largest_plan_id((Plan *) lfirst(lc));
+
+		largest = Max(largest, below);
+	}
+	return largest + 1;
+}
+
+static bool
+uses_any_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param))
+		return ((Param *) node)->paramkind == PARAM_EXEC &&
+			bms_is_member(((Param *) node)->paramid, (Bitmapset *) context);
+	return expression_tree_walker(node, uses_any_walker, context);
+}
+
+bool
+shuttle_uses_params(Node *expression, const Bitmapset *params)
+{
+	return uses_any_walker(expression, (void *) params);
+}
+
+const ForeignScan *
+shuttle_find_batch_scan(Plan *plan, const Bitmapset *params,
+						const PlannedStmt *statement)
+{
+	const ForeignScan *scan;
+	Plan	  **child;
+	ListCell   *lc;
+
+	if (plan == NULL || IsA(plan, Gather) || IsA(plan, GatherMerge))
+		return NULL;
+	if (IsA(plan, ForeignScan))
+	{
+		scan = (const ForeignScan *) plan;
+		if (shuttle_uses_params((Node *) scan->fdw_exprs, params) &&
+			shuttle_scan_can_batch(scan) &&
+			shuttle_can_look_ahead(NULL, scan->fs_server))
+			return scan;
+	}
+	for (int i = 0; (child = shuttle_plan_child(plan, i)) != NULL; i++)
+	{
+		if ((scan = shuttle_find_batch_scan(*child, params, statement)) != NULL)
+			return scan;
+	}
+	foreach(lc, plan->initPlan)
+	{
+		Plan	   *initplan = (Plan *) list_nth(statement->subplans,
+												 lfirst_node(SubPlan, lc)->plan_id - 1);
+
+		if ((scan = shuttle_find_batch_scan(initplan, params, statement)) != NULL)
+			return scan;
+	}
+	return NULL;
+}
+
+void
+shuttle_make_targetlists(Plan *child, List **targetlist, List **scan_targetlist)
+{
+	ListCell   *lc;
+
+	*targetlist = *scan_targetlist = NIL;
+	foreach(lc, child->targetlist)
+	{
+		TargetEntry *entry = lfirst_node(TargetEntry, lc);
+		TargetEntry *copy;
+		Var		   *var;
+
+		var = makeVarFromTargetEntry(OUTER_VAR, entry);
+		*scan_targetlist = lappend(*scan_targetlist,
+								   makeTargetEntry((Expr *) var, entry->resno,
+												   entry->resname, false));
+		copy = flatCopyTargetEntry(entry);
+		copy->expr = (Expr *) palloc_object(Var);
+		memcpy(copy->expr, var, sizeof(Var));
+		((Var *) copy->expr)->varno = INDEX_VAR;
+		*targetlist = lappend(*targetlist, copy);
+	}
+}
+
+/* Fills in what core's planner would, for a node over child. */
+static Plan *
+finish_plan(Plan *plan, const Plan *child, ShuttleFinishedPlan *context)
+{
+	plan->startup_cost = child->startup_cost;
+	plan->total_cost = child->total_cost;
+	plan->plan_rows = child->plan_rows;
+	plan->plan_width = child->plan_width;
+	plan->extParam = bms_copy(child->extParam);
+	plan->allParam = bms_copy(child->allParam);
+	plan->plan_node_id = context->next_id++;
+	shuttle_plan_copy_disabled(plan, child);
+	return plan;
+}
+
+Plan *
+shuttle_finish_node(CustomScan *node, Plan *child, ShuttleFinishedPlan *context)
+{
+	/* only a direct child of an Append may wait for its rows */
+	child->async_capable = false;
+	return finish_plan(&node->scan.plan, child, context);
+}
+
+Plan *
+shuttle_materialize(Plan *child, ShuttleFinishedPlan *context)
+{
+	Material   *material = makeNode(Material);
+	Plan	   *plan = &material->plan;
+	ListCell   *lc;
+
+	foreach(lc, child->targetlist)
+	{
+		TargetEntry *entry = flatCopyTargetEntry(lfirst_node(TargetEntry, lc));
+
+		/* ModifyTable looks for the NULLs of dropped and generated columns. */
+		if (!IsA(entry->expr, Const))
+			entry->expr = (Expr *) makeVarFromTargetEntry(OUTER_VAR, entry);
+		plan->targetlist = lappend(plan->targetlist, entry);
+	}
+	plan->lefttree = child;
+	return finish_plan(plan, child, context);
+}
+
+void
+shuttle_replace_children(Plan *plan, Plan *(*replace) (Plan *child, ShuttleFinishedPlan *context),
+						 ShuttleFinishedPlan *context)
+{
+	Plan	  **child;
+
+	for (int i = 0; (child = shuttle_plan_child(plan, i)) != NULL; i++)
+		*child = replace(*child, context);
+}
+
+/* True if an Append prunes at run time and has a foreign scan among its
+ * children. */
+static bool
+wants_routes(Plan *plan)
+{
+	ListCell   *lc;
+
+	if (!IsA(plan, Append) || !shuttle_append_prunes((Append *) plan))
+		return false;
+	foreach(lc, ((Append *) plan)->appendplans)
+	{
+		if (IsA(lfirst(lc), ForeignScan) &&
+			shuttle_scan_can_batch((ForeignScan *) lfirst(lc)) &&
+			shuttle_can_look_ahead(NULL,
+								   ((ForeignScan *) lfirst(lc))->fs_server))
+			return true;
+	}
+	return false;
+}
+
+Plan *
+shuttle_route_appends(Plan *plan, ShuttleFinishedPlan *context)
+{
+	List	   *targetlist;
+	List	   *scan_targetlist;
+
+	if (plan == NULL || shuttle_is_routed_append_plan(plan) ||
+		IsA(plan, Gather) || IsA(plan, GatherMerge))
+		return plan;
+	if (wants_routes(plan))
+	{
+		shuttle_make_targetlists(plan, &targetlist, &scan_targetlist);
+		return shuttle_finish_node(shuttle_routed_append_make(plan, targetlist,
+															  scan_targetlist),
+								   plan, context);
+	}
+	shuttle_replace_children(plan, shuttle_route_appends, context);
+	return plan;
+}
