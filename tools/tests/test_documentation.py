@@ -72,6 +72,14 @@ def test_files_that_rooms_name_exist() -> None:
         assert named - files == set(), page.name
 
 
+def test_the_review_names_files_that_tell_join_types_apart() -> None:
+    compared = re.compile(r"([=!]= JOIN_|case JOIN_)[A-Z]")
+    found = {path.name for path in (ROOT / "src").glob("*/*/*") if compared.search(path.read_text())}
+    review = (ROOT / "docs/rooms/base.md").read_text()
+    row = next(line for line in review.splitlines() if line.endswith("| the join types |"))
+    assert found - set(re.findall(r"(\w+\.[ch])`", row)) == set()
+
+
 def test_functions_that_not_everybody_may_call_are_told() -> None:
     revoked = re.findall(r"^REVOKE ALL ON FUNCTION (.*?) FROM PUBLIC;", SQL.read_text(), re.M)
     names = set(re.findall(r"shuttle\.(\w+)\(", " ".join(revoked)))
