@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from randomqueries.dice import Dice
 
-ENABLES = (
+# Share of the cases that have a setting, its name, and its values.
+Values = tuple[tuple[float, str, tuple[str, ...]], ...]
+
+SWITCHES = (
     "enable_hashjoin",
     "enable_mergejoin",
     "enable_material",
@@ -13,63 +16,58 @@ ENABLES = (
     "enable_incremental_sort",
     "enable_async_append",
     "enable_partition_pruning",
+    "shuttle.enable_binary_transfer",
     "shuttle.enable_early_start",
+    "shuttle.enable_key_cache",
     "shuttle.enable_local_look_ahead",
     "shuttle.enable_reference_copies",
+    "shuttle.enable_routed_append",
+    "shuttle.enable_router",
+    "shuttle.enable_storage_aggregate",
     "shuttle.enable_subquery_joins",
 )
 
 # Small ones find more, and take longer.
-BATCH_SIZES = ((1.0, "1"), (1.5, "2"), (2.0, "3"), (2.0, "7"), (4.0, "1024"))
-REQUEST_LIMITS = ((1.0, "1"), (1.0, "2"), (1.5, "5"), (5.0, "1024"))
-FETCH_LIMITS = ((0.8, "1"), (1.2, "3"), (6.0, "1024"))
+SIZES = {
+    "shuttle.batch_size": ((1.0, "1"), (1.5, "2"), (2.0, "3"), (2.0, "7"), (4.0, "1024")),
+    "shuttle.request_limit": ((1.0, "1"), (1.0, "2"), (1.5, "5"), (5.0, "1024")),
+    "shuttle.fetch_limit": ((0.8, "1"), (1.2, "3"), (6.0, "1024")),
+}
+VALUES: Values = (
+    (0.85, "shuttle.debug_force_batched_join", ("on",)),
+    (0.25, "shuttle.debug_spoil_look_ahead", ("on",)),
+    (0.3, "enable_memoize", ("off",)),
+    (0.2, "shuttle.batches_in_flight", ("1", "2")),
+    (0.12, "transaction_isolation", ("repeatable read", "serializable")),
+    (0.12, "work_mem", ("64kB",)),
+    (0.1, "shuttle.fetch_size_limit", ("1kB",)),
+    (0.1, "shuttle.fetch_ahead", ("1kB",)),
+    (0.3, "plan_cache_mode", ("force_generic_plan", "force_custom_plan")),
+    (0.1, "join_collapse_limit", ("1",)),
+    (0.06, "geqo_threshold", ("2",)),
+    (0.1, "cursor_tuple_fraction", ("0.01", "1")),
+)
+TOGETHER = (
+    (0.15, {"enable_partitionwise_join": "on", "enable_partitionwise_aggregate": "on"}),
+    (
+        0.06,
+        dict.fromkeys(
+            ("parallel_setup_cost", "parallel_tuple_cost", "min_parallel_table_scan_size"), "0"
+        ),
+    ),
+)
+
+
+def random_values(dice: Dice, values: Values) -> dict[str, str]:
+    return {name: dice.pick(choices) for share, name, choices in values if dice.chance(share)}
 
 
 def random_settings(dice: Dice) -> dict[str, str]:
     """Names and values; what is not named is as a user has it."""
-    found = {
-        "shuttle.batch_size": dice.weighted(BATCH_SIZES),
-        "shuttle.request_limit": dice.weighted(REQUEST_LIMITS),
-        "shuttle.fetch_limit": dice.weighted(FETCH_LIMITS),
-    }
-    if dice.chance(0.85):
-        found["shuttle.debug_force_batched_join"] = "on"
-    if dice.chance(0.25):
-        found["shuttle.debug_spoil_look_ahead"] = "on"
-    found |= {name: "off" for name in ENABLES if dice.chance(0.1)}
-    if dice.chance(0.3):
-        found["enable_memoize"] = "off"
-    if dice.chance(0.2):
-        found["shuttle.batches_in_flight"] = str(dice.pick((1, 2)))
-    if dice.chance(0.12):
-        found["transaction_isolation"] = dice.pick(("repeatable read", "serializable"))
-    found |= rarer_settings(dice)
-    return found
-
-
-def rarer_settings(dice: Dice) -> dict[str, str]:
-    found: dict[str, str] = {}
-    if dice.chance(0.12):
-        found["work_mem"] = "64kB"
-    if dice.chance(0.1):
-        found["shuttle.fetch_size_limit"] = "1kB"
-    if dice.chance(0.1):
-        found["shuttle.fetch_ahead"] = "1kB"
-    if dice.chance(0.15):
-        found["enable_partitionwise_join"] = "on"
-        found["enable_partitionwise_aggregate"] = "on"
-    if dice.chance(0.3):
-        found["plan_cache_mode"] = dice.pick(("force_generic_plan", "force_custom_plan"))
-    if dice.chance(0.06):
-        found |= {
-            "parallel_setup_cost": "0",
-            "parallel_tuple_cost": "0",
-            "min_parallel_table_scan_size": "0",
-        }
-    if dice.chance(0.1):
-        found["join_collapse_limit"] = "1"
-    if dice.chance(0.06):
-        found["geqo_threshold"] = "2"
-    if dice.chance(0.1):
-        found["cursor_tuple_fraction"] = dice.pick(("0.01", "1"))
+    found = {name: dice.weighted(sizes) for name, sizes in SIZES.items()}
+    found |= {name: "off" for name in SWITCHES if dice.chance(0.1)}
+    found |= random_values(dice, VALUES)
+    for share, settings in TOGETHER:
+        if dice.chance(share):
+            found |= settings
     return found

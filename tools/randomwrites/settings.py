@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from randomqueries.dice import Dice
+from randomqueries.settings import Values, random_values
 
 SWITCHES = (
     (0.1, "shuttle.enable_write_buffer"),
@@ -12,6 +13,7 @@ SWITCHES = (
     (0.1, "shuttle.enable_early_start"),
     (0.1, "shuttle.enable_binary_transfer"),
     (0.1, "shuttle.enable_key_cache"),
+    (0.1, "shuttle.enable_plan_reuse"),
     (0.1, "shuttle.enable_routed_append"),
     (0.1, "shuttle.enable_storage_aggregate"),
     (0.1, "shuttle.enable_reference_copies"),
@@ -21,7 +23,7 @@ SWITCHES = (
     (0.1, "enable_sort"),
     (0.1, "enable_async_append"),
 )
-VALUES = (
+VALUES: Values = (
     (0.4, "shuttle.write_buffer_size", ("1kB", "2kB", "64kB")),
     (0.3, "shuttle.batch_size", ("1", "2", "7")),
     (0.2, "shuttle.request_limit", ("1", "5")),
@@ -39,8 +41,7 @@ VALUES = (
 
 def random_settings(dice: Dice) -> dict[str, str]:
     found = {name: "off" for share, name in SWITCHES if dice.chance(share)}
-    found |= {name: dice.pick(values) for share, name, values in VALUES if dice.chance(share)}
-    return found
+    return found | random_values(dice, VALUES)
 
 
 def random_isolation(dice: Dice) -> str:

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
+from randomqueries import settings
 from randomqueries.cases import make_case
 from randomqueries.fragments import Many, Place, all_of, smaller
 from randomqueries.plans import most_batches, waits_for_itself
 from randomqueries.session import Row
 from randomqueries.tables import make_tables
 from randomqueries.ways import Way, fetched, literal_side, local_texts, query_steps
+from randomwrites.settings import SWITCHES
+
+SETTINGS = Path(__file__).resolve().parents[2] / "docs/settings.md"
+# Of administrators; of calls, which random transactions do not make.
+NOT_TRIED = {"shuttle.enable_ddl", "shuttle.enable_shipped_calls"}
+
+
+def test_random_cases_try_every_switch() -> None:
+    switches = set(re.findall(r"^\| `(shuttle\.enable_\w+)`", SETTINGS.read_text(), re.MULTILINE))
+    tried = {*settings.SWITCHES, *(name for _, name in SWITCHES)}
+    assert switches - tried == NOT_TRIED
 
 
 def test_a_seed_makes_the_same_cases() -> None:
