@@ -26,7 +26,7 @@ run_utility(SHUTTLE_UTILITY_PARAMETERS)
 {
 	previous_utility(SHUTTLE_UTILITY_ARGUMENTS);
 
-	/* behind core, which refuses DISCARD ALL inside a transaction */
+	/* after core, which refuses DISCARD ALL inside a transaction */
 	if (IsA(pstmt->utilityStmt, DiscardStmt))
 		shuttle_discard_on_nodes(castNode(DiscardStmt, pstmt->utilityStmt));
 }

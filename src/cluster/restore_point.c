@@ -15,7 +15,7 @@
  *    record meanwhile: the lock keeps it out, too.
  * c. Committed everywhere.
  *
- * A transaction that wrote on one node alone is whole there, before the point or behind
+ * A transaction that wrote on one node alone is whole there, before the point or after
  * it, and is not held back.
  *
  * Writers queue behind the lock even while it is waited for. So an attempt to get it

@@ -2,7 +2,7 @@
  * hooks.c
  *	  The server's hooks that the explain room uses.
  *
- * They are installed behind those of executor/, so they run around these:
+ * They are installed after those of executor/, so they run around these:
  * counters cover what the executor room sends early.
  *-------------------------------------------------------------------------
  */

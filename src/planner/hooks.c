@@ -105,7 +105,7 @@ consider_join(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 	shuttle_reference_tables_consider(root, joinrel, outer, inner, type, extra);
 	shuttle_fixed_keys_consider(root, joinrel, outer, inner, type, extra);
 
-	/* behind what adds joins: it changes merge joins, whoever added them */
+	/* after all that adds joins: it changes merge joins, whoever added them */
 	shuttle_locked_order_consider(root, joinrel, outer, inner, type, extra);
 
 	/* last: it changes the clauses for core's joins of partitions */
@@ -120,7 +120,7 @@ consider_upper(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
 		previous_upper(root, stage, input, output, extra);
 	shuttle_planning_settings_note(root, stage, input, output, extra);
 
-	/* it drops all paths, so others are added behind it */
+	/* it drops all paths, so other paths are added after it */
 	shuttle_one_group_mend(root, stage, input, output, extra);
 	shuttle_partial_aggregates_consider(root, stage, input, output, extra);
 }

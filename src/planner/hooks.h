@@ -12,7 +12,7 @@
 
 typedef struct ShuttlePlanCall ShuttlePlanCall;
 
-/* A part of the planner hook, which plans a query around the parts behind it. */
+/* A part of the planner hook, which plans a query around the parts that follow it. */
 typedef PlannedStmt *(*ShuttlePlanPart) (Query *query, ShuttlePlanCall call);
 
 /* A call of the planner, but for its query. */
@@ -22,8 +22,8 @@ struct ShuttlePlanCall
 	int			cursor_options;
 	ParamListInfo params;
 	struct ExplainState *explain;	/* since 19; may be NULL */
-	const ShuttlePlanPart *rest;	/* the parts behind the caller; the last
-									 * is core */
+	const ShuttlePlanPart *rest;	/* the parts after the caller; the last is
+									 * core */
 };
 
 /* Plans a query by the rest of the parts, any number of times. */

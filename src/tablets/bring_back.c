@@ -281,7 +281,7 @@ bring_group_back(const List *relids)
 	return others;
 }
 
-/* Copies of reference tables are dropped behind the tables that refer to them. */
+/* Copies of reference tables are dropped after the tables that refer to them. */
 static void
 bring_all_back(const List *relids)
 {

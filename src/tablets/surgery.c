@@ -8,11 +8,11 @@
  * dropped at commit, as DROP TABLE does, and new storage at abort, so a crash
  * changes nothing.
  *
- * The relcache rebuilds an entry in place if the relation was made or got its
- * storage in this transaction, and then its kind must not change. So
- * forget_newness() clears those marks, and the entry is thrown away as others are.
- * The marks are only needed if wal_level is minimal. New storage is told
- * to the relcache as core does it: with that wal_level it is not logged.
+ * If a relation or its storage is new in this transaction, the relcache rebuilds its
+ * entry in place, and then its kind must not change. So forget_newness() clears the
+ * marks of newness, and the entry is dropped like any other. The marks only matter if
+ * wal_level is minimal. New storage is announced to the relcache as core does it: with
+ * that wal_level it is not logged.
  *
  * Core did the same when a rule made a view of a table (DefineQueryRewrite(),
  * until 15).

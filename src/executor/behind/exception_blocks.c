@@ -2,11 +2,11 @@
  * exception_blocks.c
  *	  Blocks with EXCEPTION in which INSERTs need not be waited for.
  *
- * If the error of an INSERT comes late, statements behind it have run. The block
+ * If the error of an INSERT comes late, statements after it have run. The block
  * rolls back what they did to tables, but not what they assigned to variables.
  * So in a block each INSERT is waited for before the next statement, unless
  * nobody can tell the difference:
- * - no statement of the block behind it assigns a variable that outlives the
+ * - no statement of the block after it assigns a variable that outlives the
  *	 block, or returns a row,
  * - the function uses neither FOUND nor GET DIAGNOSTICS, which each statement
  *	 sets,

@@ -18,7 +18,7 @@ extern void shuttle_exception_blocks_statement(PLpgSQL_execstate *estate,
 											   const PLpgSQL_stmt *statement);
 
 /* Called before and behind each statement: raises the error of an INSERT, if one
- * that a handler has caught came behind it. */
+ * that a handler has caught came after it. */
 extern void shuttle_exception_blocks_raise(const PLpgSQL_execstate *estate);
 
 /* Called when a savepoint of a nest level has been released or rolled back. */

@@ -81,7 +81,7 @@ typedef struct Shipping
 	bool		keys_are_there; /* all that it needs */
 	ResourceOwner owner;		/* of the rows */
 	bool		is_older;		/* the node's server: nothing was sent */
-	bool		may_commit;		/* behind the call */
+	bool		may_commit;		/* in the packet of the call */
 	bool		commit_sent;
 } Shipping;
 

@@ -7,7 +7,7 @@
  * copies are not read
  * - while a statement that changes a reference table is being executed, by its
  *	 triggers and functions; COPY and TRUNCATE as well;
- * - behind a foreign key's cascade, whose changes wait for the end of the
+ * - after a foreign key's cascade, whose changes wait for the end of the
  *	 statement that caused it: until the transaction ends, to be simple;
  * - if the transaction keeps one snapshot, which a node takes later than we do;
  * - on a standby, whose table may be behind the copies.

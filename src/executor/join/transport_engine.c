@@ -32,7 +32,7 @@ struct ShuttleChannel
 	ShuttleStatement statement; /* template of all requests */
 	const char *fenced_sql;		/* NULL until it is needed */
 	MemoryContext values_cxt;	/* texts of one request's parameters */
-	ShuttleAsked *asked;		/* for EXPLAIN; NULL: nothing */
+	ShuttleAsked *asked;		/* for EXPLAIN; NULL: not wanted */
 };
 
 struct ShuttleAnswer

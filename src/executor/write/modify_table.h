@@ -23,8 +23,8 @@ struct ShuttleModify
 	Tuplestorestate *kept;		/* the source's rows, if it is no Material;
 								 * NULL: they are read one by one */
 	TupleTableSlot *kept_slot;
-	TupleTableSlot *source_slot;	/* for such a row, with the source's slot
-									 * type */
+	TupleTableSlot *source_slot;	/* a kept row as the source would return
+									 * it */
 	bool		ended;			/* the source has ended */
 	bool		moves_wait;		/* moved rows are inserted after the source's
 								 * end */
@@ -33,7 +33,7 @@ struct ShuttleModify
 	uint64		nrows;			/* rows taken so far */
 	int64		nbytes;			/* of rows taken and not answered, except
 								 * those that wait for the source's end */
-	int64		nsent_bytes;	/* of those that were sent */
+	int64		nsent_bytes;	/* the part of nbytes that was sent */
 	Tuplestorestate *returned;	/* rows of RETURNING; NULL: no RETURNING */
 	uint64		most_returned;	/* RETURNING rows that are wanted; 0: all */
 	uint64		nreturned;		/* RETURNING rows that exist so far */

@@ -85,7 +85,7 @@ extern void shuttle_write_guard_moved(ShuttleWrite *leaving);
 /* Prints what was sent for a table, if EXPLAIN wants it. */
 extern void shuttle_write_explain(ShuttleWrite *write, ExplainState *es);
 
-/* Callback of ModifyTable: the same, behind what postgres_fdw prints. */
+/* Callback of ModifyTable: the same, after what postgres_fdw prints. */
 extern void shuttle_foreign_modify_explain(ModifyTableState *mtstate, ResultRelInfo *target,
 										   List *fdw_private, int subplan_index,
 										   ExplainState *es);

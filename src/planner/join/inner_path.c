@@ -32,10 +32,11 @@
 #include "planner/scan/scan.h"
 #include "planner/statement/statement.h"
 
+/* State of making a clause of a partition one of any partition. */
 typedef struct Generalizing
 {
 	const RelOptInfo *inner;
-	bool		fails;
+	bool		fails;			/* the verdict may differ between partitions */
 } Generalizing;
 
 /* State of translating a clause from one child to another. */
@@ -44,7 +45,7 @@ typedef struct Moving
 	const RelOptInfo *from;
 	const RelOptInfo *to;
 	Relids		known;			/* the last set that was translated */
-	Relids		moved;
+	Relids		moved;			/* its translation */
 } Moving;
 
 /* A clause must not be tested before security barrier quals of lower level:

@@ -2,17 +2,16 @@
  * partition_orders.c
  *	  Keeps core from planning other orders of joins that nodes do.
  *
- * Core joins partitions pair by pair, once for each order in which the whole tables
- * can be joined, and each time prices local joins of each pair anew: what it has
- * computed for a clause is not kept for the clause's translation to a pair. For
- * three tables of facts with their dimensions that was three quarters of planning. If
- * the first order has shown that each pair is joined on its node, local joins of the
- * pairs are of no use: core's joins of the whole tables are the alternative.
+ * Core plans the joins of each pair of partitions again for each order in which the
+ * tables can be joined, and computes selectivities anew each time. For three tables of
+ * facts with their dimensions that was three quarters of planning. If the first order
+ * has shown that nodes join all pairs, local joins of pairs are of no use: core's joins
+ * of the whole tables are the alternative.
  *
- * So the clauses of later orders are marked as unfit for hash and merge joins.
- * Core has used them for the whole tables by then, and only translates them; what is
- * left to it are nested loops, which are cheap to price. Nodes order their joins
- * themselves, and node_joins.c prices the orders as before.
+ * So the clauses of later orders are marked as unfit for hash and merge joins. Core has
+ * used them for the whole tables by then, and now plans only nested loops of the pairs,
+ * which are cheap to price. Nodes order their joins themselves, and node_joins.c prices
+ * the orders as before.
  *
  * Source: populate_joinrel_with_paths() and try_partitionwise_join() in
  * src/backend/optimizer/path/joinrels.c get the same list of clauses.

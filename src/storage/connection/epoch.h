@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  * epoch.h
- *	  Which server of a node is the primary of now (epoch.c).
+ *	  Which server of a node is its current primary (epoch.c).
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_STORAGE_CONNECTION_EPOCH_H
@@ -17,7 +17,7 @@ typedef enum EpochNews
 	EPOCH_REPLACED				/* another system identifier */
 } EpochNews;
 
-/* The server that a connection leads to, and what is to be logged of it. */
+/* The server that a connection leads to, and what to log about it. */
 typedef struct NodeEpoch
 {
 	uint32		hosts;			/* hash of the server's options that name
@@ -28,7 +28,7 @@ typedef struct NodeEpoch
 	uint32		timeline;		/* 0: not known, or a standby */
 	uint64		compared_at;	/* state of the shared memory that was
 								 * compared */
-	bool		is_old;			/* by that */
+	bool		is_old;			/* according to that comparison */
 	EpochNews	news;
 	uint32		timeline_before;
 	char		address_before[128];

@@ -4,7 +4,7 @@
  *
  * libpq keeps the SQLSTATE of a failed connection to itself, but writes it into
  * the message if that is verbose: "FATAL:  57P03: the database system is
- * starting up", and a line with the place in the server's source behind it.
+ * starting up", and a line with the place in the server's source after it.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -15,7 +15,7 @@
 
 #include "storage/connection/host_race.h"
 
-/* The code behind a severity, with its colon; NULL: there is none. */
+/* The code after a severity, with its colon; NULL: there is none. */
 static char *
 find_code(char *text)
 {

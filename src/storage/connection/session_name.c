@@ -35,7 +35,7 @@
 static void keep_text(char *to, const char *text, int room);
 static char *make_name(const ShuttleNode *node, bool in_transaction);
 
-/* Expands postgres_fdw's escapes up to our own, %x. Returns the text behind %x;
+/* Expands postgres_fdw's escapes up to our own, %x. Returns the text after %x;
  * NULL: there is none. */
 static const char *
 expand(StringInfo out, const char *name)

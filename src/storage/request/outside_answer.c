@@ -93,7 +93,7 @@ shuttle_outside_take_result(OutsideRun *run, PGresult *result)
 	}
 }
 
-/* An error is no matter: the role may not be allowed to ask. */
+/* Ignores an error: the role may not be allowed to ask. */
 static void
 take_epoch(OutsideRun *run, const PGresult *result)
 {

@@ -2,7 +2,7 @@
  * ddl.h
  *	  What the files about DDL on distributed tables share.
  *
- * In: a utility statement, before and behind core's run of it. Out: statements
+ * In: a utility statement, before and after core runs it. Out: statements
  * for nodes, in the same transaction.
  *-------------------------------------------------------------------------
  */

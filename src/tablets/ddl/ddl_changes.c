@@ -4,7 +4,7 @@
  *	  their nodes.
  *
  * What nodes have of a table (columns, checks, keys, indexes) is read from the
- * catalogs before core runs the statement, and again behind it. Each difference
+ * catalogs before core runs the statement, and again after it. Each difference
  * becomes one statement. So it does not matter how the user wrote it, under
  * which search_path, and what core has changed besides.
  *

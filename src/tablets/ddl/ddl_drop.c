@@ -41,7 +41,7 @@ typedef struct DroppedTable
 	Oid			serverid;		/* of a tablet */
 	char	   *short_name;		/* for messages */
 	char	   *name;			/* with its schema, quoted */
-	List	   *servers;		/* of a table, known behind the statement */
+	List	   *servers;		/* of a table, known after the statement */
 } DroppedTable;
 
 static List *dropped = NIL;		/* of DroppedTable */

@@ -37,7 +37,7 @@
 typedef struct TabletIndex
 {
 	char	   *name;			/* not quoted, without the tablet's */
-	const char *definition;		/* behind the name of the table */
+	const char *definition;		/* what follows the name of the table */
 } TabletIndex;
 
 /* ---- running statements outside of the transaction */
@@ -86,7 +86,7 @@ run_outside(const ShuttleDdl *ddl, const List *servers, const char *sql, const c
 
 /* ---- CREATE INDEX */
 
-/* What stands behind the name of the table in the definition of an index. */
+/* What follows the name of the table in the definition of an index. */
 static const char *
 definition_behind_table(const char *table, const char *definition)
 {

@@ -42,7 +42,7 @@ typedef struct AlterTable
 	List	   *set_aside;		/* statements that make unique indexes again */
 	List	   *foreign_keys;	/* of Constraint */
 	List	   *on_nodes;		/* statements */
-	List	   *for_tablets;	/* statements, behind all changes */
+	List	   *for_tablets;	/* statements, run after all changes */
 } AlterTable;
 
 /* A subcommand. */

@@ -111,7 +111,7 @@ unlock_for_session(const List *relids)
 }
 
 /* A session that uses the tables and waits for this one would wait for ever: core looks for
- * deadlocks only once, when most likely this session does not wait. What was made is removed behind that session. */
+ * deadlocks only once, when most likely this session does not wait. What was made is removed when that session has ended. */
 static void
 find_deadlock(ShuttleMove *move)
 {

@@ -3,9 +3,9 @@
  *	  shuttle.rebalance_plan(), shuttle.rebalance() and shuttle.drain_node().
  *
  * The moves of a plan are made one after the other, each as shuttle.move_tablet() does:
- * an error or a cancel leaves those that are done. What has gone or moved since the plan
- * was made is left out. One session at a time rebalances or drains: two plans that do
- * not know of each other would move tablets back and forth.
+ * an error or a cancel leaves those that are done. Tablets that were dropped or moved
+ * since the plan was made are skipped. One session at a time rebalances or drains: two
+ * plans made independently could move tablets back and forth.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

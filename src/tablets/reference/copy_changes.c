@@ -72,7 +72,7 @@ typedef enum ChangeKind
 } ChangeKind;
 
 static List *changed_tables = NIL;	/* of ChangedTable */
-static List *truncated = NIL;	/* tables; sent behind the statement */
+static List *truncated = NIL;	/* tables; sent after the statement */
 static int	utility_depth = 0;	/* of our ProcessUtility hook */
 
 SHUTTLE_SQL_FUNCTION(shuttle_copy_change);

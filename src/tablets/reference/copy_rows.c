@@ -172,7 +172,7 @@ append_rows(StringInfo sql, const ShuttleCopies *copies, CopyPart part)
 	appendStringInfoChar(sql, ')');
 }
 
-/* Appends an assignment of the parameters behind the first ones. */
+/* Appends an assignment of the parameters after the first ones. */
 static int
 append_parameters(StringInfo sql, const ShuttleCopies *copies, CopyPart part,
 				  const char *separator, int n)
