@@ -22,6 +22,7 @@
 #define MOST_ROWS 1000
 #define MOST_ROWS_BYTES (1024 * 1024)
 
+static void end_answer(OutsideRun *run, PGresult *result);
 static void take_epoch(OutsideRun *run, const PGresult *result);
 static void add_row(OutsideRun *run, const PGresult *result);
 static void hand_rows(ShuttleOutsideRun *told, const PGresult *result);
@@ -55,29 +56,7 @@ shuttle_outside_take_result(OutsideRun *run, PGresult *result)
 		case PGRES_EMPTY_QUERY:
 			if (run->step != STEP_SQL)
 				break;
-			if (PQresultStatus(result) == PGRES_TUPLES_OK)
-			{
-				/* begins an answer without rows */
-				add_row(run, result);
-				if (PQcmdStatus(result)[0] == '\0' ||
-					(shuttle_tag_tells_rows(PQcmdStatus(result)) &&
-					 strtoll(PQcmdTuples(result), NULL, 10) != told->nrows))
-				{
-					shuttle_outside_fail(run, "08P01", "rows of the answer are missing");
-					break;
-				}
-				told->result = psprintf("%s]", run->rows.data);
-			}
-			else
-			{
-				told->result = NULL;
-				told->nrows = PQcmdTuples(result)[0] != '\0' ?
-					strtoll(PQcmdTuples(result), NULL, 10) : -1;
-			}
-			if (PQcmdStatus(result)[0] != '\0')
-				told->status = pstrdup(PQcmdStatus(result));
-			run->new_answer = true;
-			run->answered = told->row == NULL || status == PGRES_TUPLES_OK;
+			end_answer(run, result);
 			break;
 
 		case PGRES_COPY_IN:
@@ -91,6 +70,38 @@ shuttle_outside_take_result(OutsideRun *run, PGresult *result)
 				take_error(run, result);
 			break;
 	}
+}
+
+/* Takes the last result of one of the user's statements. */
+static void
+end_answer(OutsideRun *run, PGresult *result)
+{
+	ShuttleOutsideRun *told = run->result;
+	bool		has_rows = PQresultStatus(result) == PGRES_TUPLES_OK;
+
+	if (has_rows)
+	{
+		/* begins an answer without rows */
+		add_row(run, result);
+		if (PQcmdStatus(result)[0] == '\0' ||
+			(shuttle_tag_tells_rows(PQcmdStatus(result)) &&
+			 strtoll(PQcmdTuples(result), NULL, 10) != told->nrows))
+		{
+			shuttle_outside_fail(run, "08P01", "rows of the answer are missing");
+			return;
+		}
+		told->result = psprintf("%s]", run->rows.data);
+	}
+	else
+	{
+		told->result = NULL;
+		told->nrows = PQcmdTuples(result)[0] != '\0' ?
+			strtoll(PQcmdTuples(result), NULL, 10) : -1;
+	}
+	if (PQcmdStatus(result)[0] != '\0')
+		told->status = pstrdup(PQcmdStatus(result));
+	run->new_answer = true;
+	run->answered = told->row == NULL || has_rows;
 }
 
 /* Ignores an error: the role may not be allowed to ask. */

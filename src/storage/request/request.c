@@ -241,6 +241,25 @@ rows_to_hold(const ShuttleRequest *request)
 	return (int64) rows;
 }
 
+/* Adds the request's statement to the packet, prepared if that pays. */
+static void
+add_statement(ShuttleRequest *request)
+{
+	ShuttleNode *node = request->node;
+	bool		earlier = false;
+	ShuttlePrepared *prepared = request->custom_plan ? NULL :
+		shuttle_prepared_use(node, request, &earlier);
+	ShuttleCommand *command = shuttle_pipeline_add(node, COMMAND_STATEMENT, NULL);
+
+	command->request = request;
+	command->prepared = prepared;
+	command->prepared_earlier = earlier;
+	command->in_binary = request->format == FORMAT_BINARY;
+	shuttle_count(request->counters, request->effect == SHUTTLE_WRITES ?
+				  SHUTTLE_FLUSH_REQUESTS : SHUTTLE_READ_REQUESTS, 1);
+	shuttle_node_count(node, SHUTTLE_NODE_REQUESTS, 1);
+}
+
 /* Adds a request's packet to the pipeline. */
 static void
 send_request(ShuttleRequest *request, bool speculative)
@@ -281,21 +300,7 @@ send_request(ShuttleRequest *request, bool speculative)
 	if (request->mode == REQUEST_CURSOR)
 		shuttle_pages_open(request);
 	else
-	{
-		bool		earlier = false;
-		ShuttlePrepared *prepared = request->custom_plan ? NULL :
-			shuttle_prepared_use(node, request, &earlier);
-		ShuttleCommand *command = shuttle_pipeline_add(node, COMMAND_STATEMENT,
-													   NULL);
-
-		command->request = request;
-		command->prepared = prepared;
-		command->prepared_earlier = earlier;
-		command->in_binary = request->format == FORMAT_BINARY;
-		shuttle_count(request->counters, request->effect == SHUTTLE_WRITES ?
-					  SHUTTLE_FLUSH_REQUESTS : SHUTTLE_READ_REQUESTS, 1);
-		shuttle_node_count(node, SHUTTLE_NODE_REQUESTS, 1);
-	}
+		add_statement(request);
 	if (shuttle_count_rows_scanned)
 		shuttle_request_add_scanned(request, true);
 	if (speculative)
