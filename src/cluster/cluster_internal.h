@@ -36,7 +36,7 @@ extern List *shuttle_server_find_all(ArrayType *names);
 /* Registers the callbacks of commit.c with storage/. */
 extern void shuttle_commit_init(void);
 
-/* Repeats on nodes what DISCARD did here (connections.c). */
+/* Repeats on nodes what DISCARD did here (disconnect.c). */
 extern void shuttle_discard_on_nodes(const DiscardStmt *stmt);
 
 #endif							/* SHUTTLE_CLUSTER_INTERNAL_H */

@@ -175,7 +175,7 @@ extern bool shuttle_recovery_is_others(const PreparedTransaction *prepared,
 /* How long a worker or a session waits for nodes in one look. */
 #define SHUTTLE_RECOVERY_WAIT_MS 10000
 
-/* ---- replicated.c */
+/* ---- synchronous_standbys.c */
 
 /* True if this server's synchronous standbys, if it has any, have flushed the
  * position. Never raises. */

@@ -6,7 +6,7 @@
  * registration. This room's transaction callbacks are registered first, so
  * executor/ has finished its writes when storage/ commits.
  *
- * Not here: process exit callbacks in connection.c, node_list.c and
+ * Not here: process exit callbacks in connection.c, connection_slots.c and
  * node_totals.c, registered at first use; their order does not matter.
  *-------------------------------------------------------------------------
  */

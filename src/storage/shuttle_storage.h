@@ -102,7 +102,7 @@ extern int	shuttle_node_disconnect(Oid serverid);
 extern void shuttle_discard_all(void);
 extern void shuttle_discard_part(const char *sql);
 
-/* ---- views of nodes (node_list.c, node_totals.c) */
+/* ---- views of nodes (connection_slots.c, node_totals.c) */
 
 typedef enum ShuttleNodeState
 {

@@ -72,6 +72,14 @@ def test_files_that_rooms_name_exist() -> None:
         assert named - files == set(), page.name
 
 
+def test_each_file_is_named_in_a_header_of_its_folder_or_a_room() -> None:
+    pages = [page.read_text() for page in (ROOT / "docs/rooms").glob("*.md")]
+    for folder in (path for path in (ROOT / "src").rglob("*") if path.is_dir()):
+        text = "\n".join([*pages, *(header.read_text() for header in folder.glob("*.h"))])
+        files = {path.name for path in folder.glob("*.c")} - {"hooks.c"}
+        assert files - set(re.findall(r"\w+\.c\b", text)) == set(), folder
+
+
 def test_the_review_names_files_that_tell_join_types_apart() -> None:
     compared = re.compile(r"([=!]= JOIN_|case JOIN_)[A-Z]")
     found = {path.name for path in (ROOT / "src").glob("*/*/*") if compared.search(path.read_text())}

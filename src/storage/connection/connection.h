@@ -9,7 +9,7 @@
  * epoch.c knows old primaries; pause.c holds up new transactions;
  * host_liveness.c detects dead hosts; idle.c closes
  * idle connections; session_name.c sets application_name; round_trip.c
- * measures round trips; discard.c runs DISCARD; node_list.c, node_totals.c and
+ * measures round trips; discard.c runs DISCARD; connection_slots.c, node_totals.c and
  * shared_memory.c serve the views; helper_process.c runs calls that block.
  *
  * In: a server and a user mapping. Out: a ShuttleNode that is ready to send.

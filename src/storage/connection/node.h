@@ -104,7 +104,7 @@ typedef struct NodeConnection
 								 * transaction it took part in; 0: none */
 } NodeConnection;
 
-/* What the views show of the node (node_list.c, node_totals.c). */
+/* What the views show of the node (connection_slots.c, node_totals.c). */
 typedef struct NodeShown
 {
 	struct SharedSlot *slot;	/* NULL: none */

@@ -12,7 +12,7 @@
 extern void shuttle_shared_memory_request(void);
 extern void shuttle_shared_memory_set_up(void);
 
-/* ---- node_list.c */
+/* ---- connection_slots.c */
 
 /* Shows a connection's new state to other sessions; never raises. */
 extern void shuttle_node_show(ShuttleNode *node);

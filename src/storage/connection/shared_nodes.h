@@ -60,7 +60,7 @@ extern SharedSlots *shuttle_shared_slots;
 extern HTAB *shuttle_shared_totals;
 extern LWLock *shuttle_totals_lock;
 
-/* ---- node_list.c */
+/* ---- connection_slots.c */
 
 extern void shuttle_slots_clear(SharedSlots *slots, LWLock *lock, int nslots);
 

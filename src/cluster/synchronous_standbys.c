@@ -1,5 +1,5 @@
 /*-------------------------------------------------------------------------
- * replicated.c
+ * synchronous_standbys.c
  *	  Whether this server's synchronous standbys have what it has committed.
  *
  * A commit waits for them, but a cancel or a shutdown ends the wait, and the

@@ -1,5 +1,5 @@
 /*-------------------------------------------------------------------------
- * node_list.c
+ * connection_slots.c
  *	  The connections of all sessions, for the view shuttle.nodes.
  *
  * Each connection has a slot in shared memory, which its session updates when
