@@ -2,14 +2,13 @@
  * routed_keys.c
  *	  The node of a routed statement.
  *
- * It is found each time the statement is executed: by the values of its keys, the
- * tables' partitions and their servers, under the statement's locks, which a
- * table that is moved waits for.
+ * It follows from the values of the keys, the tables' partitions and their
+ * servers, and is looked up each time the statement is executed. No tablet can
+ * be moved meanwhile, because the statement has locked its tables.
  *
  * If the keys lie on several nodes, or copies of reference tables must not be
- * read, the plan's query is planned again by core, and that plan is executed.
- * It is made when the executor starts, as in copied_joins.c, whose comment says
- * what holds for locks and memory.
+ * read, core plans the query again when the executor starts, and that plan is
+ * executed. The comment of copied_joins.c explains its locks and memory.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -113,7 +112,7 @@ shuttle_routed_server(const ShuttleRoutedPlan *plan, List *states, ExprContext *
 		Datum		value;
 		Oid			found;
 
-		/* of one node's tables the first one tells */
+		/* all keys lead to one node: the first one is enough */
 		if (plan->one_node && OidIsValid(server))
 			break;
 		value = ExecEvalExprSwitchContext(lfirst(state), econtext, &is_null);
@@ -173,7 +172,7 @@ must_plan_again(const ShuttleRoutedPlan *plan, const QueryDesc *query)
 		(!plan->one_node && !keys_meet(plan, query->params));
 }
 
-/* Plans by core, also after an error on. */
+/* Has core plan the query. PG_FINALLY: is_off belongs to the session. */
 static PlannedStmt *
 plan_by_core(const ShuttleRoutedPlan *plan, const QueryDesc *query)
 {

@@ -55,7 +55,8 @@ typedef struct ShuttleRemoteScan
 	ShuttleCounters counters;
 } ShuttleRemoteScan;
 
-/* True if the scan's state is a ShuttleRemoteScan, and nobody serves it. */
+/* True if the scan's state is a ShuttleRemoteScan, and no Look Ahead
+ * serves it. */
 extern bool shuttle_remote_scan_is_plain(const ForeignScanState *scan);
 
 /* True if computing the SELECT's parameters cannot raise an error. */

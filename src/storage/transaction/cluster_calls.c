@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  * cluster_calls.c
- *	  What the storage room has the cluster room do, which is above it: it
- *	  recovers transactions that were left prepared, and looks for deadlocks.
+ *	  Calls of the cluster room, which is above this one, by pointers that it
+ *	  has set: recovery of leftover prepared transactions, search for deadlocks.
  *
- * Commits over several nodes call it, too (two_phase.c).
+ * two_phase.c calls it as well, for commits over several nodes.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
