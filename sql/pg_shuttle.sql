@@ -571,6 +571,24 @@ AS 'MODULE_PATHNAME', 'shuttle_move_tablet';
 COMMENT ON PROCEDURE shuttle.move_tablet(pg_catalog.regclass, pg_catalog.name) IS
 'moves a tablet, and those that are colocated with it, to another storage node while they are used';
 
+CREATE TABLE shuttle.table_moves (
+	relation pg_catalog.oid PRIMARY KEY,
+	source pg_catalog.oid NOT NULL,
+	target pg_catalog.oid NOT NULL,
+	remote_name pg_catalog.text NOT NULL);
+
+COMMENT ON TABLE shuttle.table_moves IS
+'moves of ordinary foreign tables that go on, or were interrupted';
+
+REVOKE ALL ON shuttle.table_moves FROM PUBLIC;
+
+CREATE PROCEDURE shuttle.move_table(relation pg_catalog.regclass, server pg_catalog.name)
+LANGUAGE C
+AS 'MODULE_PATHNAME', 'shuttle_move_table';
+
+COMMENT ON PROCEDURE shuttle.move_table(pg_catalog.regclass, pg_catalog.name) IS
+'moves an ordinary foreign table, with its rows, to another server while it is used';
+
 CREATE FUNCTION shuttle.rebalance_plan(
 	by pg_catalog.text DEFAULT 'bytes',
 	weights pg_catalog.jsonb DEFAULT NULL,
@@ -609,6 +627,7 @@ COMMENT ON PROCEDURE shuttle.drain_node(pg_catalog.name) IS
 'moves all tablets of a storage node to the others, so that it can be removed';
 
 REVOKE ALL ON PROCEDURE shuttle.move_tablet(pg_catalog.regclass, pg_catalog.name),
+	shuttle.move_table(pg_catalog.regclass, pg_catalog.name),
 	shuttle.rebalance(pg_catalog.text, pg_catalog.jsonb, pg_catalog.float8, pg_catalog.regclass),
 	shuttle.drain_node(pg_catalog.name) FROM PUBLIC;
 REVOKE ALL ON FUNCTION shuttle.rebalance_plan(pg_catalog.text, pg_catalog.jsonb, pg_catalog.float8, pg_catalog.regclass) FROM PUBLIC;

@@ -341,6 +341,7 @@ check_all(ReturnSetInfo *result, bool repair)
 	ListCell   *cell;
 
 	shuttle_move_check_left(&left);
+	shuttle_move_check_left_tables(&left);
 	foreach(cell, shuttle_local_texts(tables_query, InvalidOid))
 	{
 		ShuttleCheck check = {.result = result,.repair = repair,.relid = atooid(lfirst(cell))};

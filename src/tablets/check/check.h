@@ -40,4 +40,9 @@ extern bool shuttle_check_definition(const ShuttleCheck *check);
 /* Adds a row for each node that has something of a move that was interrupted. */
 extern void shuttle_move_check_left(ShuttleCheck *check);
 
+/* ---- move/move_table.c */
+
+/* The same of moves of ordinary foreign tables. */
+extern void shuttle_move_check_left_tables(ShuttleCheck *check);
+
 #endif							/* SHUTTLE_TABLETS_CHECK_CHECK_H */

@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  * move.c
- *	  CALL shuttle.move_tablet(): moves tablets to another node while they are used.
+ *	  Moves tables to another node while they are used; CALL shuttle.move_tablet().
  *
- * All tablets of one number of a group move together:
+ * All tablets of one number of a group move together; an ordinary foreign table moves alone:
  *
- * 1. The new node gets the tables and empty tablets; commit.
+ * 1. The new node gets the tables, empty; commit.
  * 2. Logical replication copies the rows, and then follows the writes (move_nodes.c).
- * 3. One transaction takes AccessExclusiveLock on the tables here and on the tablets on
+ * 3. One transaction takes AccessExclusiveLock on the tables here and on
  *	  the old node. If readers hold it up, it gives up and tries again, so that writers
  *	  do not wait behind it. It waits until the new node has all rows, has it follow no
- *	  more, drops the old tablets, and changes the server of the foreign tables in place;
+ *	  more, drops the old tables, and changes the server of the foreign tables in place;
  *	  two-phase commit.
  * 4. Publication, slot and subscription are removed.
  *
@@ -36,7 +36,6 @@
 #include "tcop/pquery.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
-#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/wait_event.h"
@@ -64,6 +63,42 @@ pause_ms(long ms)
 	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, ms, PG_WAIT_EXTENSION);
 	ResetLatch(MyLatch);
 	CHECK_FOR_INTERRUPTS();
+}
+
+/* ---- locks of the session */
+
+List *
+shuttle_move_lock(const List *relids)
+{
+	List	   *locked = NIL;
+	const ListCell *cell;
+
+	foreach(cell, relids)
+	{
+		Relation	rel = try_table_open(lfirst_oid(cell), ShareUpdateExclusiveLock);
+		LockRelId	id;
+
+		if (rel == NULL)
+			continue;
+		id = rel->rd_lockInfo.lockRelId;
+		LockRelationIdForSession(&id, ShareUpdateExclusiveLock);
+		table_close(rel, NoLock);
+		locked = lappend_oid(locked, lfirst_oid(cell));
+	}
+	return locked;
+}
+
+void
+shuttle_move_unlock(const List *relids)
+{
+	const ListCell *cell;
+
+	foreach(cell, relids)
+	{
+		LockRelId	id = {.relId = lfirst_oid(cell),.dbId = MyDatabaseId};
+
+		UnlockRelationIdForSession(&id, ShareUpdateExclusiveLock);
+	}
 }
 
 /* ---- steps, each in a subtransaction */
@@ -94,20 +129,7 @@ try_step(ShuttleMove *move, Step step)
 static void
 make_once(ShuttleMove *move)
 {
-	shuttle_move_make(move);
-}
-
-static void
-unlock_for_session(const List *relids)
-{
-	const ListCell *cell;
-
-	foreach(cell, relids)
-	{
-		LockRelId	id = {.relId = lfirst_oid(cell),.dbId = MyDatabaseId};
-
-		UnlockRelationIdForSession(&id, ShareUpdateExclusiveLock);
-	}
+	move->kind->make(move);
 }
 
 /* A session that uses the tables and waits for this one would wait for ever: core looks for
@@ -128,13 +150,13 @@ find_deadlock(ShuttleMove *move)
 							 InvalidOid);
 	if (pid != NULL && move->is_undone && !move->is_unlocked)
 	{
-		unlock_for_session(move->relids);
+		shuttle_move_unlock(move->relids);
 		move->is_unlocked = true;
 	}
 	else if (pid != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_T_R_DEADLOCK_DETECTED),
-				 errmsg("tablets cannot be moved because of session %s, which has used their tables and waits for this one", pid),
+				 errmsg("tables cannot be moved because of session %s, which has used them and waits for this one", pid),
 				 errhint("Repeat the call when that transaction has ended.")));
 }
 
@@ -152,7 +174,7 @@ repeat_step(ShuttleMove *move, Step step)
 		if (error->sqlerrcode != ERRCODE_LOCK_NOT_AVAILABLE)
 			ThrowErrorData(error);
 		ereport(DEBUG1,
-				(errmsg_internal("tablets are moved later: %s", error->message)));
+				(errmsg_internal("tables are moved later: %s", error->message)));
 		find_deadlock(move);
 		pause_ms(PAUSE_MS);
 	}
@@ -205,7 +227,7 @@ copy(ShuttleMove *move)
 {
 	move->progress.estimated_bytes = shuttle_move_bytes(move, move->source);
 	shuttle_progress_move(&move->progress, SHUTTLE_PROGRESS_ROWS);
-	repeat_step(move, shuttle_move_identify);
+	repeat_step(move, shuttle_move_publish);
 	shuttle_move_copy(move);
 	SHUTTLE_POINT("move-subscribed");
 	while (!shuttle_move_is_copied(move))
@@ -224,6 +246,17 @@ copy(ShuttleMove *move)
 	SHUTTLE_POINT("move-copied");
 }
 
+/* With the tables of which it is a partition, the topmost first. */
+static void
+lock_table(Oid relid)
+{
+	List	   *ancestors = get_rel_relispartition(relid) ? get_partition_ancestors(relid) : NIL;
+
+	for (int i = list_length(ancestors) - 1; i >= 0; i--)
+		LockRelationOid(list_nth_oid(ancestors, i), AccessExclusiveLock);
+	LockRelationOid(relid, AccessExclusiveLock);
+}
+
 static void
 lock_tables(ShuttleMove *move)
 {
@@ -233,28 +266,14 @@ lock_tables(ShuttleMove *move)
 	(void) set_config_option("lock_timeout", LOCK_TIMEOUT, PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
 	foreach(cell, move->relids)
-		LockRelationOid(lfirst_oid(cell), AccessExclusiveLock);
+		lock_table(lfirst_oid(cell));
 	AtEOXact_GUC(true, level);
-}
-
-/* The OIDs of the tablets here. */
-static List *
-tablets_here(const ShuttleMove *move)
-{
-	List	   *tablets = NIL;
-	ListCell   *cell;
-
-	foreach(cell, move->relids)
-		tablets = lappend_oid(tablets, get_relname_relid(shuttle_tablet_name(lfirst_oid(cell), move->number),
-														 get_rel_namespace(lfirst_oid(cell))));
-	return tablets;
 }
 
 static void
 change(ShuttleMove *move)
 {
 	char	   *log_end;
-	ListCell   *cell;
 
 	shuttle_progress_move(&move->progress, SHUTTLE_PROGRESS_CHANGE);
 	if (move->has_stopped)		/* by an attempt before */
@@ -276,11 +295,7 @@ change(ShuttleMove *move)
 	}
 	move->has_stopped = true;
 	shuttle_move_follow(move, false);
-	shuttle_move_change_nodes(move);
-	foreach(cell, tablets_here(move))
-		shuttle_surgery_move(lfirst_oid(cell), move->target);
-	foreach(cell, move->relids)
-		CacheInvalidateRelcacheByRelid(lfirst_oid(cell));
+	move->kind->change(move);
 	SHUTTLE_POINT("move-changed");
 }
 
@@ -315,28 +330,6 @@ find_number(ShuttleMove *move, Oid relid, Oid tablet)
 	return true;
 }
 
-/* Returns the tables that could be locked: not those that were dropped. */
-static List *
-lock_for_session(const List *relids)
-{
-	List	   *locked = NIL;
-	const ListCell *cell;
-
-	foreach(cell, relids)
-	{
-		Relation	rel = try_table_open(lfirst_oid(cell), ShareUpdateExclusiveLock);
-		LockRelId	id;
-
-		if (rel == NULL)
-			continue;
-		id = rel->rd_lockInfo.lockRelId;
-		LockRelationIdForSession(&id, ShareUpdateExclusiveLock);
-		table_close(rel, NoLock);
-		locked = lappend_oid(locked, lfirst_oid(cell));
-	}
-	return locked;
-}
-
 /* Locks the tablet's group, whose tables may be dropped or brought back while it waits.
  * Returns its number, 0 if the tablet has gone. */
 static int
@@ -353,10 +346,10 @@ lock_group(ShuttleMove *move, Oid tablet)
 	{
 		List	   *found = shuttle_move_members(group);
 
-		move->relids = lock_for_session(found);
+		move->relids = shuttle_move_lock(found);
 		if (equal(move->relids, shuttle_move_members(group)))
 			return group;
-		unlock_for_session(move->relids);
+		shuttle_move_unlock(move->relids);
 	}
 }
 
@@ -385,11 +378,9 @@ shuttle_move_check_call(FunctionCallInfo fcinfo, const char *name)
 				 errhint("It commits several times: call it alone.")));
 }
 
-static void
-move_group(ShuttleMove *move)
+void
+shuttle_move_steps(ShuttleMove *move)
 {
-	shuttle_move_check_tables(move->relids, move->source);
-	shuttle_move_check_nodes(move->source, move->target);
 	run_step(move, make, undo);
 	shuttle_move_commit();
 	SHUTTLE_POINT("move-made");
@@ -407,6 +398,7 @@ shuttle_move_run(Oid tablet, Oid source, Oid target, int number, int nmoves)
 	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "pg_shuttle move", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old_cxt = MemoryContextSwitchTo(cxt);
 	ShuttleMove move = {
+		.kind = &shuttle_move_tablets,
 		.target = target,
 		.source_side = shuttle_side_create(),
 		.target_side = shuttle_side_create(),
@@ -417,10 +409,14 @@ shuttle_move_run(Oid tablet, Oid source, Oid target, int number, int nmoves)
 
 	is_there = group != 0 && is_still(&move, tablet, source);
 	if (is_there && move.source != move.target)
-		move_group(&move);
+	{
+		shuttle_move_check_tables(move.relids, move.source);
+		shuttle_move_check_nodes(move.source, move.target);
+		shuttle_move_steps(&move);
+	}
 	if (group != 0)
 	{
-		unlock_for_session(move.relids);
+		shuttle_move_unlock(move.relids);
 		shuttle_group_unlock_places(group);
 	}
 	MemoryContextSwitchTo(old_cxt);

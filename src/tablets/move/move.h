@@ -1,10 +1,11 @@
 /*-------------------------------------------------------------------------
  * move.h
- *	  What the files of this sub-room share: moving tablets between nodes, online.
+ *	  What the files of this sub-room share: moving tables between nodes, online.
  *
  * In: a tablet and a node. Out: the tablet, and those of the same number of all tables
- * of its group, on that node. move.c has the steps, move_nodes.c what they do on the
- * nodes, move_checks.c what forbids it, move_left.c what is left of moves that were
+ * of its group, on that node. Or one ordinary foreign table. move.c has the steps,
+ * move_nodes.c how rows get to the new node, move_tablets.c and move_table.c what is moved,
+ * move_table_text.c the definition of an ordinary table, move_checks.c what forbids it, move_left.c what is left of moves that were
  * interrupted, which shuttle.check() shows and removes.
  *-------------------------------------------------------------------------
  */
@@ -22,10 +23,36 @@
 /* Names of publications, subscriptions and slots of moves begin so. */
 #define SHUTTLE_MOVE_PREFIX "shuttle_move_"
 
-typedef struct ShuttleMove
+typedef struct ShuttleMove ShuttleMove;
+
+/* What is moved: tablets of a group, or an ordinary foreign table. All but drop_half run in
+ * the local transaction. */
+typedef struct ShuttleMoveKind
 {
-	List	   *relids;			/* all tables of the group */
-	ShuttleLayout *layout;
+	/* Makes the empty tables on the new node. */
+	void		(*make) (const ShuttleMove *move);
+
+	/*
+	 * Makes the new tables the real ones, drops the old ones, and changes the
+	 * servers here.
+	 */
+	void		(*change) (const ShuttleMove *move);
+
+	/*
+	 * Drops what make has made, unless the change was made. Does nothing
+	 * where nothing is.
+	 */
+	void		(*drop_half) (const ShuttleMove *move);
+} ShuttleMoveKind;
+
+struct ShuttleMove
+{
+	const ShuttleMoveKind *kind;
+	List	   *relids;			/* all tables of the group; or the foreign
+								 * table */
+	char	   *remote;			/* the qualified name of the foreign table's
+								 * on its nodes; NULL: tablets are moved */
+	ShuttleLayout *layout;		/* of tablets */
 	int			number;			/* of the tablets */
 	Oid			source;			/* servers; source is invalid if it is not
 								 * known */
@@ -41,7 +68,7 @@ typedef struct ShuttleMove
 	bool		is_unlocked;	/* the session's locks on tables were given
 								 * back for that */
 	ShuttleMoveProgress progress;
-} ShuttleMove;
+};
 
 /* ---- move.c */
 
@@ -53,13 +80,23 @@ typedef struct ShuttleMove
  */
 extern bool shuttle_move_run(Oid tablet, Oid source, Oid target, int number, int nmoves);
 
+/* The steps of a move whose tables are locked by shuttle_move_lock(). Errors: as above. */
+extern void shuttle_move_steps(ShuttleMove *move);
+
+/* For the session: keeps DDL away. Returns the tables that could be locked: not those that
+ * were dropped. */
+extern List *shuttle_move_lock(const List *relids);
+extern void shuttle_move_unlock(const List *relids);
+
 /* Commits, and begins a transaction. */
 extern void shuttle_move_commit(void);
 
 /* Errors: the procedure of that name is called in a transaction block. */
 extern void shuttle_move_check_call(FunctionCallInfo fcinfo, const char *name);
 
-/* ---- move_nodes.c */
+/* ---- move_tablets.c */
+
+extern const ShuttleMoveKind shuttle_move_tablets;
 
 /* The tables of a group, in an order that is always the same. */
 extern List *shuttle_move_members(int group);
@@ -67,15 +104,32 @@ extern List *shuttle_move_members(int group);
 /* The name for a group's tablets of one number. */
 extern char *shuttle_move_name(int group, int number);
 
+/* ---- move_table_text.c */
+
+/* Errors: a table on a node, by its qualified name, that cannot be moved. */
+extern void shuttle_move_check_remote(const ShuttleMove *move);
+
+/* Statements that make such a table, with all that belongs to it, on another node. */
+extern List *shuttle_move_table_texts(const ShuttleMove *move);
+
+/* Statements that set its sequences to where they are. */
+extern List *shuttle_move_sequence_texts(const ShuttleMove *move);
+
+/* ---- move_nodes.c */
+
+/* Names of the tables that are moved on the nodes, separated by commas, as literals or not. */
+extern char *shuttle_move_names(const ShuttleMove *move, bool literals);
+
 /* Runs one statement outside of the transaction and returns the first column of its first
  * row; NULL: there is none. Errors: those of the node. */
 extern char *shuttle_move_ask(Oid serverid, const char *sql);
 
-/* Makes the tables and the empty tablets on the new node, in the local transaction. */
-extern void shuttle_move_make(const ShuttleMove *move);
+/* The same by a connection of the move. */
+extern char *shuttle_move_ask_side(const ShuttleMove *move, Oid serverid, const char *sql);
 
-/* Has the old node write what identifies changed rows. Errors: ERRCODE_LOCK_NOT_AVAILABLE. */
-extern void shuttle_move_identify(ShuttleMove *move);
+/* Makes the publication, and has the old node write what identifies changed rows. Errors:
+ * ERRCODE_LOCK_NOT_AVAILABLE. */
+extern void shuttle_move_publish(ShuttleMove *move);
 
 /* Begins the copy; true when all rows are there. Errors: the copy has failed, or the new
  * node could not follow. */
@@ -92,19 +146,16 @@ extern void shuttle_move_follow(const ShuttleMove *move, bool follow);
 extern char *shuttle_move_log_end(const ShuttleMove *move);
 extern bool shuttle_move_has_all(const ShuttleMove *move, const char *log_end, int64 except_bytes);
 
-/* Locks the tablets on the old node against all, in the local transaction. */
+/* Locks the tables on the old node against all, in the local transaction. */
 extern void shuttle_move_lock_source(const ShuttleMove *move);
-
-/* Makes the new tablets the real ones and drops the old ones, likewise. */
-extern void shuttle_move_change_nodes(const ShuttleMove *move);
 
 /* Stops the subscription on the new node and notes which slots it has. */
 extern void shuttle_move_stop_copy(ShuttleMove *move);
 
-/* Removes subscription, slot and publication. Servers that are not valid are left out. */
+/* Removes subscription, slot and publication, and gives the old table its identity back. Servers that are not valid are left out. */
 extern void shuttle_move_end_copy(ShuttleMove *move);
 
-/* The same, and the half copied tablets. Does nothing where nothing is. */
+/* The same, and the half copied tables. Does nothing where nothing is. */
 extern void shuttle_move_undo(ShuttleMove *move);
 
 /* ---- move_checks.c */
@@ -118,6 +169,12 @@ extern void shuttle_move_check_nodes(Oid source, Oid target);
 /* Errors: tables whose changes cannot be followed on another node. */
 extern void shuttle_move_check_tables(const List *relids, Oid source);
 
+/* The same: columns of one without a key. generated: the first generated one; NULL: none. */
+extern void shuttle_move_check_whole_rows(Oid relid, Oid source, const char *generated);
+
+/* Raises an error that a table cannot be moved. */
+pg_noreturn extern void shuttle_move_refuse_table(Oid relid, const char *detail, const char *hint);
+
 /* ---- ../groups.c */
 
 /* The group of a distributed table; 0: it is none. */
@@ -130,8 +187,8 @@ extern void shuttle_group_unlock_places(int group);
 
 /* ---- ../surgery.c */
 
-/* Gives a tablet another server in place; the caller holds AccessExclusiveLock on the
- * tablet's table and invalidates it. */
+/* Gives a foreign table another server in place; the caller holds AccessExclusiveLock on
+ * the tables it is a partition of, and invalidates them. */
 extern void shuttle_surgery_move(Oid relid, Oid serverid);
 
 #endif							/* SHUTTLE_TABLETS_MOVE_MOVE_H */

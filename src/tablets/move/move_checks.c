@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  * move_checks.c
- *	  What forbids to move tablets: settings and privileges of nodes, and tables whose
+ *	  What forbids to move tables: settings and privileges of nodes, and tables whose
  *	  changes cannot be followed on another node.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "catalog/pg_class.h"
 #include "foreign/foreign.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -33,7 +34,7 @@ shuttle_move_refuse_node(Oid serverid, const char *detail, const char *hint)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("tablets of storage node \"%s\" cannot be moved", GetForeignServer(serverid)->servername),
+			 errmsg("tables of storage node \"%s\" cannot be moved", GetForeignServer(serverid)->servername),
 			 errdetail("%s", detail),
 			 errhint("%s", hint)));
 }
@@ -57,35 +58,35 @@ shuttle_move_check_nodes(Oid source, Oid target)
 								 "Make it a superuser, or from version 16 on grant it \"pg_create_subscription\".");
 }
 
-pg_noreturn static void
-refuse_table(Oid relid, const char *detail, const char *hint)
+void
+shuttle_move_refuse_table(Oid relid, const char *detail, const char *hint)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("tablets of table \"%s\" cannot be moved", get_rel_name(relid)),
+			 errmsg(get_rel_relkind(relid) == RELKIND_FOREIGN_TABLE ? "foreign table \"%s\" cannot be moved" :
+					"tablets of table \"%s\" cannot be moved", get_rel_name(relid)),
 			 errdetail("%s", detail),
 			 errhint("%s", hint)));
 }
 
 /* The old row tells which one was changed: the new node compares each column. */
-static void
-check_whole_rows(Oid relid, Oid source)
+void
+shuttle_move_check_whole_rows(Oid relid, Oid source, const char *generated)
 {
-	char	   *generated = shuttle_local_text(generated_query, relid);
 	ListCell   *cell;
 
 	if (generated != NULL && strcmp(shuttle_move_ask(source, "SELECT current_setting('server_version_num')::int >= 180000"), "t") == 0)
-		refuse_table(relid, psprintf("It has no primary key, and PostgreSQL 18 does not replicate whole rows with generated column \"%s\".", generated),
-					 "Add a primary key that is not deferrable.");
+		shuttle_move_refuse_table(relid, psprintf("It has no primary key, and PostgreSQL 18 does not replicate whole rows with generated column \"%s\".", generated),
+								  "Add a primary key that is not deferrable.");
 	foreach(cell, shuttle_local_rows(types_query, relid))
 	{
 		char	  **row = lfirst(cell);
 		Oid			type = atooid(row[1]);
 
 		if (!OidIsValid(lookup_type_cache(type, TYPECACHE_EQ_OPR)->eq_opr))
-			refuse_table(relid, psprintf("It has no primary key, and column \"%s\" of type %s has no equality operator, so that the new node cannot find changed rows.",
-										 row[0], format_type_be(type)),
-						 "Add a primary key that is not deferrable.");
+			shuttle_move_refuse_table(relid, psprintf("It has no primary key, and column \"%s\" of type %s has no equality operator, so that the new node cannot find changed rows.",
+													  row[0], format_type_be(type)),
+									  "Add a primary key that is not deferrable.");
 	}
 }
 
@@ -100,9 +101,9 @@ shuttle_move_check_tables(const List *relids, Oid source)
 		char	   *generated = shuttle_local_text(generated_key_query, relid);
 
 		if (generated != NULL)
-			refuse_table(relid, psprintf("Its primary key has generated column \"%s\", which is not replicated.", generated),
-						 "Bring the table back with shuttle.local_table(), and distribute it over other nodes.");
+			shuttle_move_refuse_table(relid, psprintf("Its primary key has generated column \"%s\", which is not replicated.", generated),
+									  "Bring the table back with shuttle.local_table(), and distribute it over other nodes.");
 		if (shuttle_local_text(has_key_query, relid) == NULL)
-			check_whole_rows(relid, source);
+			shuttle_move_check_whole_rows(relid, source, shuttle_local_text(generated_query, relid));
 	}
 }

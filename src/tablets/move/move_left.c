@@ -79,7 +79,7 @@ remove_left(ShuttleMove *move)
 static void
 check_group(ShuttleCheck *check)
 {
-	ShuttleMove move = {.relids = shuttle_move_members(shuttle_group_of(check->relid)),.layout = shuttle_layout_of(check->relid)};
+	ShuttleMove move = {.kind = &shuttle_move_tablets,.relids = shuttle_move_members(shuttle_group_of(check->relid)),.layout = shuttle_layout_of(check->relid)};
 	char	   *query = left_query(&move);
 	List	   *numbers = NIL;
 	ListCell   *cell;

@@ -1,12 +1,9 @@
 /*-------------------------------------------------------------------------
  * move_nodes.c
- *	  What a move of tablets does on the old and the new node.
+ *	  How rows get from the old to the new node.
  *
  * Rows are copied by logical replication: a publication and a slot on the old node, a
- * subscription on the new one. The tablets on the new node are partitions from the
- * beginning, before they have rows, so that keys and foreign keys need no check later.
- * Until the move is done each has a check named as that of a trap (routines.c), so that a
- * call on that node does not read half of the rows. It is true, unlike that of a trap.
+ * subscription on the new one. move_tablets.c and move_table.c make the tables there.
  *
  * The slot is made before the subscription: a subscription to a database of the same
  * server would wait for itself.
@@ -27,68 +24,14 @@
 #include "tablets/move/move.h"
 #include "tablets/routines.h"
 
-static const char *const members_query =
-"SELECT relation::oid::text FROM shuttle.tables AS t WHERE kind = 'distributed' AND group_id = $1::int8 ORDER BY t.relation";
-
-static const char *const key_query =
-"SELECT attname::text FROM pg_partitioned_table JOIN pg_attribute ON attrelid = partrelid AND attnum = partattrs[0]"
-" WHERE partrelid = $1";
-
-/* Our own text: it follows the names of the tables on the node. */
-static const char *const foreign_keys_query =
-"SELECT pg_catalog.format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::pg_catalog.regclass, conname, pg_catalog.pg_get_constraintdef(oid))"
-" FROM pg_catalog.pg_constraint WHERE conrelid = $1 AND contype = 'f' AND conparentid = 0 ORDER BY conname";
-
-/* Referring tablets have to go before those they refer to. If tables refer to each other,
- * or to themselves, rows are deleted first: a tablet is detached only if none refers to it. */
-static const char *const drop_body =
-"DECLARE todo text[] := ARRAY[%s]; parents text[] := ARRAY[%s]; gone bool[] := array_fill(false, ARRAY[array_length(todo, 1)]);"
-" next int; BEGIN FOR step IN 1 .. array_length(todo, 1) LOOP"
-" SELECT i INTO next FROM generate_series(1, array_length(todo, 1)) AS i WHERE NOT gone[i] AND NOT EXISTS ("
-"SELECT FROM pg_catalog.pg_constraint, generate_series(1, array_length(todo, 1)) AS j WHERE contype = 'f' AND conparentid = 0 AND NOT gone[j]"
-" AND conrelid = to_regclass(parents[j]) AND confrelid = to_regclass(parents[i])) ORDER BY i LIMIT 1;"
-" IF next IS NULL THEN SET LOCAL session_replication_role = replica;"
-" FOR i IN 1 .. array_length(todo, 1) LOOP IF NOT gone[i] AND to_regclass(todo[i]) IS NOT NULL THEN EXECUTE 'DELETE FROM ' || todo[i]; END IF; END LOOP;"
-" SET LOCAL session_replication_role = origin;"
-" SELECT i INTO next FROM generate_series(1, array_length(todo, 1)) AS i WHERE NOT gone[i] ORDER BY i LIMIT 1; END IF;"
-" IF to_regclass(todo[next]) IS NOT NULL THEN"
-" EXECUTE 'ALTER TABLE ' || parents[next] || ' DETACH PARTITION ' || todo[next]; EXECUTE 'DROP TABLE ' || todo[next]; END IF;"
-" gone[next] := true; END LOOP; END";
-
-List *
-shuttle_move_members(int group)
-{
-	List	   *relids = NIL;
-	ListCell   *cell;
-
-	foreach(cell, shuttle_local_texts(members_query, (Oid) group))
-		relids = lappend_oid(relids, atooid(lfirst(cell)));
-	return relids;
-}
-
-/* Slots of all databases and query nodes have one list on a node. */
-char *
-shuttle_move_name(int group, int number)
-{
-	return psprintf(SHUTTLE_MOVE_PREFIX "%016llx_%u_%d_%d",
-					(unsigned long long) GetSystemIdentifier(), MyDatabaseId, group, number);
-}
-
 static const char *
 server_name(Oid serverid)
 {
 	return GetForeignServer(serverid)->servername;
 }
 
-static char *
-tablet(const ShuttleMove *move, Oid relid)
-{
-	return shuttle_tablet_qualified_name(relid, move->number);
-}
-
-/* Names of the tablets, or of their tables, separated by commas. */
-static char *
-names(const ShuttleMove *move, bool tablets, bool literals)
+char *
+shuttle_move_names(const ShuttleMove *move, bool literals)
 {
 	StringInfoData text;
 	ListCell   *cell;
@@ -96,7 +39,7 @@ names(const ShuttleMove *move, bool tablets, bool literals)
 	initStringInfo(&text);
 	foreach(cell, move->relids)
 	{
-		char	   *name = tablets ? tablet(move, lfirst_oid(cell)) : shuttle_local_name(lfirst_oid(cell));
+		char	   *name = move->remote != NULL ? move->remote : shuttle_tablet_qualified_name(lfirst_oid(cell), move->number);
 
 		appendStringInfo(&text, "%s%s", text.len == 0 ? "" : ", ",
 						 literals ? quote_literal_cstr(name) : name);
@@ -142,7 +85,7 @@ ask_on(ShuttleSide *side, Oid serverid, const char *sql, int ncolumns)
 		ereport(ERROR,
 				(errcode(MAKE_SQLSTATE(run.sqlstate[0], run.sqlstate[1], run.sqlstate[2],
 									   run.sqlstate[3], run.sqlstate[4])),
-				 errmsg("could not move tablets, storage node \"%s\": %s", run.name, run.error)));
+				 errmsg("could not move rows, storage node \"%s\": %s", run.name, run.error)));
 	return answer.rows;
 }
 
@@ -164,125 +107,10 @@ ask(const ShuttleMove *move, Oid serverid, const char *sql, int ncolumns)
 	return ask_on(serverid == move->target ? move->target_side : move->source_side, serverid, sql, ncolumns);
 }
 
-/* The only column of the first row; NULL: there is none. */
-static char *
-ask_one(const ShuttleMove *move, Oid serverid, const char *sql)
+char *
+shuttle_move_ask_side(const ShuttleMove *move, Oid serverid, const char *sql)
 {
 	return first_value(ask(move, serverid, sql, 1));
-}
-
-/* ---- the tablets on the new node */
-
-/* A node that never had a table of the group gets them as all others have them. */
-static void
-add_tables(const ShuttleMove *move, ShuttleNodeStatements *statements)
-{
-	ShuttleNode *source = shuttle_node_get(move->source, GetUserId());
-	List	   *texts = NIL;
-	ListCell   *cell;
-
-	foreach(cell, move->relids)
-	{
-		Oid			relid = lfirst_oid(cell);
-
-		texts = list_concat(texts, shuttle_table_text_needed(relid));
-		texts = list_concat(texts, shuttle_table_text_parent(relid, shuttle_local_text(key_query, relid)));
-		texts = list_concat(texts, shuttle_table_text_indexes(relid));
-		if (move->layout->traps)
-			texts = list_concat(texts, shuttle_traps_texts(relid, move->layout, move->target));
-	}
-	foreach(cell, move->relids)
-	{
-		ListCell   *key;
-
-		foreach(key, shuttle_node_rows(source, foreign_keys_query, 1, lfirst_oid(cell)))
-			texts = lappend(texts, ((char **) lfirst(key))[0]);
-	}
-	foreach(cell, texts)
-		shuttle_node_statements_add(statements, move->target, lfirst(cell));
-}
-
-static bool
-has_tablets(const ShuttleMove *move, Oid serverid, int except)
-{
-	for (int i = 0; i < move->layout->ntablets; i++)
-	{
-		if (move->layout->servers[i] == serverid && i != except)
-			return true;
-	}
-	return false;
-}
-
-static void
-add_drop(const ShuttleMove *move, ShuttleNodeStatements *statements, Oid serverid)
-{
-	char	   *body = psprintf(drop_body, names(move, true, true), names(move, false, true));
-
-	shuttle_node_statements_add(statements, serverid, psprintf("DO %s", quote_literal_cstr(body)));
-}
-
-static void
-add_names(Oid relid, const ShuttleMove *move, ShuttleNodeStatements *statements, Oid serverid)
-{
-	char	   *text = shuttle_tablet_text_name_indexes(relid, move->layout->ntablets);
-
-	if (text !=NULL)
-		shuttle_node_statements_add(statements, serverid, text);
-}
-
-/* The trap of one number; others exist. */
-static void
-add_trap(const ShuttleMove *move, ShuttleNodeStatements *statements, Oid serverid)
-{
-	ListCell   *cell;
-
-	foreach(cell, move->relids)
-	{
-		shuttle_node_statements_add(statements, serverid,
-									psprintf("CREATE TABLE %s PARTITION OF %s (CONSTRAINT shuttle_trap"
-											 " CHECK (shuttle_node.trap() AND false)) FOR VALUES WITH (MODULUS %d, REMAINDER %d)",
-											 tablet(move, lfirst_oid(cell)), shuttle_local_name(lfirst_oid(cell)),
-											 move->layout->ntablets, move->number));
-		add_names(lfirst_oid(cell), move, statements, serverid);
-	}
-}
-
-/* Writers use tables of the group in any order: without the limit there were deadlocks. */
-static void
-add_locks(const ShuttleMove *move, ShuttleNodeStatements *statements)
-{
-	shuttle_node_statements_add(statements, move->target, "SET LOCAL lock_timeout = '300ms'");
-	if (has_tablets(move, move->target, -1))
-		shuttle_node_statements_add(statements, move->target,
-									psprintf("LOCK TABLE %s IN ACCESS EXCLUSIVE MODE", names(move, false, false)));
-}
-
-void
-shuttle_move_make(const ShuttleMove *move)
-{
-	ShuttleNodeStatements *statements = shuttle_node_statements_create();
-	ShuttleLayout none = {.ntablets = 0};
-	ListCell   *cell;
-
-	add_locks(move, statements);
-	if (!has_tablets(move, move->target, -1))
-		add_tables(move, statements);
-	if (move->layout->traps)
-		add_drop(move, statements, move->target);
-	foreach(cell, shuttle_traps_texts(linitial_oid(move->relids), &none, move->target))
-		shuttle_node_statements_add(statements, move->target, lfirst(cell));
-	foreach(cell, move->relids)
-	{
-		Oid			relid = lfirst_oid(cell);
-
-		shuttle_node_statements_add(statements, move->target,
-									shuttle_table_text_tablet(relid, move->layout->ntablets, move->number));
-		shuttle_node_statements_add(statements, move->target,
-									psprintf("ALTER TABLE %s ADD CONSTRAINT shuttle_trap CHECK (shuttle_node.trap())",
-											 tablet(move, relid)));
-		add_names(relid, move, statements, move->target);
-	}
-	shuttle_node_statements_run(statements);
 }
 
 /* ---- copying */
@@ -320,22 +148,26 @@ connection_text(Oid serverid)
 }
 
 /* An UPDATE or DELETE of a table without a primary key, or with a deferrable one, sends the
- * whole old row. */
+ * whole old row. The publication's comment has the replica identity that was changed. */
 static char *
-identity_text(const ShuttleMove *move)
+publish_text(const ShuttleMove *move)
 {
-	char	   *body = psprintf("DECLARE t text; BEGIN SET LOCAL lock_timeout = '300ms'; FOREACH t IN ARRAY ARRAY[%s] LOOP"
-								" IF NOT EXISTS (SELECT FROM pg_catalog.pg_index WHERE indrelid = t::pg_catalog.regclass AND indisprimary AND indimmediate) THEN"
-								" EXECUTE 'ALTER TABLE ' || t || ' REPLICA IDENTITY FULL'; END IF; END LOOP; END",
-								names(move, true, true));
+	char	   *body = psprintf("DECLARE t text; had text; was text; BEGIN SET LOCAL lock_timeout = '300ms'; FOREACH t IN ARRAY ARRAY[%s] LOOP"
+								" SELECT CASE WHEN relreplident = 'n' OR relreplident = 'd' AND NOT EXISTS ("
+								"SELECT FROM pg_catalog.pg_index WHERE indrelid = c.oid AND indisprimary AND indimmediate) THEN relreplident::text END"
+								" INTO had FROM pg_catalog.pg_class AS c WHERE oid = t::pg_catalog.regclass;"
+								" IF had IS NOT NULL THEN EXECUTE 'ALTER TABLE ' || t || ' REPLICA IDENTITY FULL'; was := had; END IF; END LOOP;"
+								" CREATE PUBLICATION %s FOR TABLE %s;"
+								" IF was IS NOT NULL THEN EXECUTE 'COMMENT ON PUBLICATION %s IS ' || pg_catalog.quote_literal(was); END IF; END",
+								shuttle_move_names(move, true), move->name, shuttle_move_names(move, false), move->name);
 
 	return psprintf("DO %s", quote_literal_cstr(body));
 }
 
 void
-shuttle_move_identify(ShuttleMove *move)
+shuttle_move_publish(ShuttleMove *move)
 {
-	(void) ask(move, move->source, identity_text(move), 0);
+	(void) ask(move, move->source, publish_text(move), 0);
 }
 
 void
@@ -343,8 +175,6 @@ shuttle_move_copy(const ShuttleMove *move)
 {
 	char	   *slot = quote_literal_cstr(move->name);
 
-	(void) ask(move, move->source, psprintf("CREATE PUBLICATION %s FOR TABLE %s", move->name,
-											names(move, true, false)), 0);
 	(void) ask(move, move->source, psprintf("SELECT 1 FROM pg_catalog.pg_create_logical_replication_slot(%s, 'pgoutput')",
 											slot), 1);
 	(void) ask(move, move->target, psprintf("CREATE SUBSCRIPTION %s CONNECTION %s PUBLICATION %s"
@@ -365,7 +195,7 @@ shuttle_move_is_copied(const ShuttleMove *move)
 	if (row[1][0] != '\0' && strcmp(row[1], "0") != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_ERROR),
-				 errmsg("storage node \"%s\" could not copy the tablets", server_name(move->target)),
+				 errmsg("storage node \"%s\" could not copy the rows", server_name(move->target)),
 				 errhint("The log of that node has the reason.")));
 	return strcmp(row[0], "0") == 0;
 }
@@ -373,8 +203,8 @@ shuttle_move_is_copied(const ShuttleMove *move)
 int64
 shuttle_move_bytes(const ShuttleMove *move, Oid serverid)
 {
-	return pg_strtoint64(ask_one(move, serverid, psprintf("SELECT COALESCE(pg_catalog.sum(pg_catalog.pg_total_relation_size(pg_catalog.to_regclass(n))), 0)::int8"
-														  " FROM pg_catalog.unnest(ARRAY[%s]) AS n", names(move, true, true))));
+	return pg_strtoint64(shuttle_move_ask_side(move, serverid, psprintf("SELECT COALESCE(pg_catalog.sum(pg_catalog.pg_total_relation_size(pg_catalog.to_regclass(n))), 0)::int8"
+																		" FROM pg_catalog.unnest(ARRAY[%s]) AS n", shuttle_move_names(move, true))));
 }
 
 /* A commit that flushes the node's log: nothing else would for a while. */
@@ -383,7 +213,7 @@ shuttle_move_bytes(const ShuttleMove *move, Oid serverid)
 char *
 shuttle_move_log_end(const ShuttleMove *move)
 {
-	return ask_one(move, move->source, "SELECT pg_catalog.pg_current_wal_insert_lsn()" FLUSHED);
+	return shuttle_move_ask_side(move, move->source, "SELECT pg_catalog.pg_current_wal_insert_lsn()" FLUSHED);
 }
 
 bool
@@ -392,11 +222,11 @@ shuttle_move_has_all(const ShuttleMove *move, const char *log_end, int64 except_
 	char	   *answer;
 
 	if (except_bytes == 0)
-		(void) ask_one(move, move->target, "SELECT 1" FLUSHED);
-	answer = ask_one(move, move->source,
-					 psprintf("SELECT pg_catalog.pg_wal_lsn_diff(%s, confirmed_flush_lsn) <= " INT64_FORMAT
-							  " FROM pg_catalog.pg_replication_slots WHERE slot_name = %s",
-							  quote_literal_cstr(log_end), except_bytes, quote_literal_cstr(move->name)));
+		(void) shuttle_move_ask_side(move, move->target, "SELECT 1" FLUSHED);
+	answer = shuttle_move_ask_side(move, move->source,
+								   psprintf("SELECT pg_catalog.pg_wal_lsn_diff(%s, confirmed_flush_lsn) <= " INT64_FORMAT
+											" FROM pg_catalog.pg_replication_slots WHERE slot_name = %s",
+											quote_literal_cstr(log_end), except_bytes, quote_literal_cstr(move->name)));
 
 	if (answer == NULL)
 		shuttle_move_refuse_node(move->source, "Its replication slot is gone, as after a failover.",
@@ -431,32 +261,8 @@ shuttle_move_lock_source(const ShuttleMove *move)
 
 	shuttle_node_statements_add(statements, move->source, "SET LOCAL lock_timeout = '300ms'");
 	shuttle_node_statements_add(statements, move->source,
-								psprintf("LOCK TABLE %s IN ACCESS EXCLUSIVE MODE", names(move, true, false)));
+								psprintf("LOCK TABLE %s IN ACCESS EXCLUSIVE MODE", shuttle_move_names(move, false)));
 	shuttle_node_statements_add(statements, move->source, "SET LOCAL lock_timeout = '2s'");
-	shuttle_node_statements_run(statements);
-}
-
-/* A node without tablets keeps no tables of the group: DDL would not follow there. */
-void
-shuttle_move_change_nodes(const ShuttleMove *move)
-{
-	ShuttleNodeStatements *statements = shuttle_node_statements_create();
-	ListCell   *cell;
-
-	shuttle_node_statements_add(statements, move->target, "SET LOCAL lock_timeout = '2s'");
-	foreach(cell, move->relids)
-		shuttle_node_statements_add(statements, move->target,
-									psprintf("ALTER TABLE %s DROP CONSTRAINT shuttle_trap",
-											 tablet(move, lfirst_oid(cell))));
-	if (!has_tablets(move, move->source, move->number))
-		shuttle_node_statements_add(statements, move->source,
-									psprintf("DROP TABLE %s", names(move, false, false)));
-	else
-	{
-		add_drop(move, statements, move->source);
-		if (move->layout->traps)
-			add_trap(move, statements, move->source);
-	}
 	shuttle_node_statements_run(statements);
 }
 
@@ -479,9 +285,9 @@ end_workers(const ShuttleMove *move)
 void
 shuttle_move_stop_copy(ShuttleMove *move)
 {
-	char	   *slots = ask_one(move, move->target,
-								psprintf("SELECT pg_catalog.format('pg_%%s_sync_%%%%_%%s', oid, (SELECT system_identifier FROM pg_catalog.pg_control_system()))"
-										 " FROM pg_catalog.pg_subscription WHERE subname = %s", quote_literal_cstr(move->name)));
+	char	   *slots = shuttle_move_ask_side(move, move->target,
+											  psprintf("SELECT pg_catalog.format('pg_%%s_sync_%%%%_%%s', oid, (SELECT system_identifier FROM pg_catalog.pg_control_system()))"
+													   " FROM pg_catalog.pg_subscription WHERE subname = %s", quote_literal_cstr(move->name)));
 
 	if (slots != NULL)
 		move->sync_slots = slots;
@@ -489,22 +295,28 @@ shuttle_move_stop_copy(ShuttleMove *move)
 	end_workers(move);
 }
 
-/* Whoever sends the log for a worker bears the name of its slot, also before the slot is made. */
+/* Whoever sends the log for a worker bears the name of its slot, also before the slot is made.
+ * An update of a published table fails without an identity: both are changed at once. */
 static void
-drop_slots(const ShuttleMove *move)
+drop_published(const ShuttleMove *move)
 {
 	char	   *name = quote_literal_cstr(move->name);
 	char	   *sync = quote_literal_cstr(move->sync_slots == NULL ? move->name : move->sync_slots);
 	char	   *slots = psprintf("pg_catalog.pg_replication_slots WHERE (slot_name = %s OR slot_name LIKE %s)", name, sync);
 	char	   *body;
 
-	body = psprintf("BEGIN SET LOCAL client_min_messages = error;"
+	body = psprintf("DECLARE t text; had text; BEGIN SET LOCAL client_min_messages = error;"
 					" FOR i IN 1 .. 100 LOOP PERFORM pg_catalog.pg_stat_clear_snapshot();"
 					" PERFORM pg_catalog.pg_terminate_backend(pid) FROM (SELECT active_pid AS pid FROM %s AND active"
 					" UNION SELECT pid FROM pg_catalog.pg_stat_replication WHERE application_name = %s OR application_name LIKE %s) AS senders;"
 					" EXIT WHEN NOT FOUND; PERFORM pg_catalog.pg_sleep(0.05); END LOOP;"
 					" PERFORM pg_catalog.pg_drop_replication_slot(slot_name) FROM %s;"
-					" DROP PUBLICATION IF EXISTS %s; END", slots, name, sync, slots, move->name);
+					" SELECT pg_catalog.obj_description(oid, 'pg_publication') INTO had FROM pg_catalog.pg_publication WHERE pubname = %s;"
+					" DROP PUBLICATION IF EXISTS %s; SET LOCAL lock_timeout = '300ms';"
+					" FOREACH t IN ARRAY ARRAY[%s] LOOP IF had IN ('d', 'n') AND EXISTS ("
+					"SELECT FROM pg_catalog.pg_class WHERE oid = pg_catalog.to_regclass(t) AND relreplident = 'f') THEN"
+					" EXECUTE 'ALTER TABLE ' || t || ' REPLICA IDENTITY ' || CASE had WHEN 'd' THEN 'DEFAULT' ELSE 'NOTHING' END; END IF; END LOOP; END",
+					slots, name, sync, slots, name, move->name, shuttle_move_names(move, true));
 	(void) ask(move, move->source, psprintf("DO %s", quote_literal_cstr(body)), 0);
 }
 
@@ -515,58 +327,16 @@ shuttle_move_end_copy(ShuttleMove *move)
 	if (OidIsValid(move->target))
 		shuttle_move_stop_copy(move);
 	if (OidIsValid(move->source))
-		drop_slots(move);
+		drop_published(move);
 	if (OidIsValid(move->target))
 		change_subscription(move, psprintf("ALTER SUBSCRIPTION %s SET (slot_name = NONE); DROP SUBSCRIPTION %s;",
 										   move->name, move->name));
-}
-
-static void
-reset_identity(const ShuttleMove *move)
-{
-	char	   *body = psprintf("DECLARE t text; BEGIN SET LOCAL lock_timeout = '300ms'; FOREACH t IN ARRAY ARRAY[%s] LOOP"
-								" IF EXISTS (SELECT FROM pg_catalog.pg_class WHERE oid = pg_catalog.to_regclass(t) AND relreplident = 'f') THEN"
-								" EXECUTE 'ALTER TABLE ' || t || ' REPLICA IDENTITY DEFAULT'; END IF; END LOOP; END",
-								names(move, true, true));
-
-	(void) ask(move, move->source, psprintf("DO %s", quote_literal_cstr(body)), 0);
-}
-
-/* Half copied tablets have a check that is true. */
-static bool
-has_half(const ShuttleMove *move)
-{
-	return strcmp(ask_one(move, move->target,
-						  psprintf("SELECT pg_catalog.count(*) FROM pg_catalog.pg_constraint WHERE conname = 'shuttle_trap'"
-								   " AND pg_catalog.pg_get_constraintdef(oid) NOT LIKE '%%false%%'"
-								   " AND conrelid = ANY (ARRAY(SELECT pg_catalog.to_regclass(n) FROM pg_catalog.unnest(ARRAY[%s]) AS n))",
-								   names(move, true, true))), "0") != 0;
-}
-
-static void
-drop_half(const ShuttleMove *move)
-{
-	ShuttleNodeStatements *statements = shuttle_node_statements_create();
-
-	add_locks(move, statements);
-	if (!has_tablets(move, move->target, -1))
-		shuttle_node_statements_add(statements, move->target,
-									psprintf("DROP TABLE %s", names(move, false, false)));
-	else
-	{
-		add_drop(move, statements, move->target);
-		if (move->layout->traps)
-			add_trap(move, statements, move->target);
-	}
-	shuttle_node_statements_run(statements);
 }
 
 void
 shuttle_move_undo(ShuttleMove *move)
 {
 	shuttle_move_end_copy(move);
-	if (OidIsValid(move->source))
-		reset_identity(move);
-	if (OidIsValid(move->target) && move->target != move->layout->servers[move->number] && has_half(move))
-		drop_half(move);
+	if (OidIsValid(move->target))
+		move->kind->drop_half(move);
 }

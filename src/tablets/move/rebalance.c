@@ -315,8 +315,8 @@ check_others(Oid serverid)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("cannot drain storage node \"%s\" because of foreign table \"%s\"",
 						GetForeignServer(serverid)->servername, table),
-				 errdetail("Only tablets of distributed tables are moved."),
-				 errhint("Drop it first, or make it a table of another server.")));
+				 errdetail("Only tablets of distributed tables are moved by a drain."),
+				 errhint("Move it with CALL shuttle.move_table() first, or drop it.")));
 }
 
 /* Sets targets of what one node has. Returns false if it has nothing. */

@@ -1,0 +1,288 @@
+/*-------------------------------------------------------------------------
+ * move_tablets.c
+ *	  Tablets on the new and the old node, while they move.
+ *
+ * The tablets on the new node are partitions from the beginning, before they have rows, so
+ * that keys and foreign keys need no check later. Until the move is done each has a check
+ * named as that of a trap (routines.c), so that a call on that node does not read half of
+ * the rows. It is true, unlike that of a trap.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xlog.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+
+#include "base/shuttle_compat.h"
+#include "storage/shuttle_storage.h"
+#include "tablets/move/move.h"
+#include "tablets/routines.h"
+
+static const char *const members_query =
+"SELECT relation::oid::text FROM shuttle.tables AS t WHERE kind = 'distributed' AND group_id = $1::int8 ORDER BY t.relation";
+
+static const char *const key_query =
+"SELECT attname::text FROM pg_partitioned_table JOIN pg_attribute ON attrelid = partrelid AND attnum = partattrs[0]"
+" WHERE partrelid = $1";
+
+/* Our own text: it follows the names of the tables on the node. */
+static const char *const foreign_keys_query =
+"SELECT pg_catalog.format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::pg_catalog.regclass, conname, pg_catalog.pg_get_constraintdef(oid))"
+" FROM pg_catalog.pg_constraint WHERE conrelid = $1 AND contype = 'f' AND conparentid = 0 ORDER BY conname";
+
+/* Referring tablets have to go before those they refer to. If tables refer to each other,
+ * or to themselves, rows are deleted first: a tablet is detached only if none refers to it. */
+static const char *const drop_body =
+"DECLARE todo text[] := ARRAY[%s]; parents text[] := ARRAY[%s]; gone bool[] := array_fill(false, ARRAY[array_length(todo, 1)]);"
+" next int; BEGIN FOR step IN 1 .. array_length(todo, 1) LOOP"
+" SELECT i INTO next FROM generate_series(1, array_length(todo, 1)) AS i WHERE NOT gone[i] AND NOT EXISTS ("
+"SELECT FROM pg_catalog.pg_constraint, generate_series(1, array_length(todo, 1)) AS j WHERE contype = 'f' AND conparentid = 0 AND NOT gone[j]"
+" AND conrelid = to_regclass(parents[j]) AND confrelid = to_regclass(parents[i])) ORDER BY i LIMIT 1;"
+" IF next IS NULL THEN SET LOCAL session_replication_role = replica;"
+" FOR i IN 1 .. array_length(todo, 1) LOOP IF NOT gone[i] AND to_regclass(todo[i]) IS NOT NULL THEN EXECUTE 'DELETE FROM ' || todo[i]; END IF; END LOOP;"
+" SET LOCAL session_replication_role = origin;"
+" SELECT i INTO next FROM generate_series(1, array_length(todo, 1)) AS i WHERE NOT gone[i] ORDER BY i LIMIT 1; END IF;"
+" IF to_regclass(todo[next]) IS NOT NULL THEN"
+" EXECUTE 'ALTER TABLE ' || parents[next] || ' DETACH PARTITION ' || todo[next]; EXECUTE 'DROP TABLE ' || todo[next]; END IF;"
+" gone[next] := true; END LOOP; END";
+
+List *
+shuttle_move_members(int group)
+{
+	List	   *relids = NIL;
+	ListCell   *cell;
+
+	foreach(cell, shuttle_local_texts(members_query, (Oid) group))
+		relids = lappend_oid(relids, atooid(lfirst(cell)));
+	return relids;
+}
+
+/* Slots of all databases and query nodes have one list on a node. */
+char *
+shuttle_move_name(int group, int number)
+{
+	return psprintf(SHUTTLE_MOVE_PREFIX "%016llx_%u_%d_%d",
+					(unsigned long long) GetSystemIdentifier(), MyDatabaseId, group, number);
+}
+
+static char *
+tablet(const ShuttleMove *move, Oid relid)
+{
+	return shuttle_tablet_qualified_name(relid, move->number);
+}
+
+/* ---- the tablets on the new node */
+
+/* A node that never had a table of the group gets them as all others have them. */
+static void
+add_tables(const ShuttleMove *move, ShuttleNodeStatements *statements)
+{
+	ShuttleNode *source = shuttle_node_get(move->source, GetUserId());
+	List	   *texts = NIL;
+	ListCell   *cell;
+
+	foreach(cell, move->relids)
+	{
+		Oid			relid = lfirst_oid(cell);
+
+		texts = list_concat(texts, shuttle_table_text_needed(relid));
+		texts = list_concat(texts, shuttle_table_text_parent(relid, shuttle_local_text(key_query, relid)));
+		texts = list_concat(texts, shuttle_table_text_indexes(relid));
+		if (move->layout->traps)
+			texts = list_concat(texts, shuttle_traps_texts(relid, move->layout, move->target));
+	}
+	foreach(cell, move->relids)
+	{
+		ListCell   *key;
+
+		foreach(key, shuttle_node_rows(source, foreign_keys_query, 1, lfirst_oid(cell)))
+			texts = lappend(texts, ((char **) lfirst(key))[0]);
+	}
+	foreach(cell, texts)
+		shuttle_node_statements_add(statements, move->target, lfirst(cell));
+}
+
+static bool
+has_tablets(const ShuttleMove *move, Oid serverid, int except)
+{
+	for (int i = 0; i < move->layout->ntablets; i++)
+	{
+		if (move->layout->servers[i] == serverid && i != except)
+			return true;
+	}
+	return false;
+}
+
+static void
+add_drop(const ShuttleMove *move, ShuttleNodeStatements *statements, Oid serverid)
+{
+	StringInfoData tables;
+	char	   *body;
+	ListCell   *cell;
+
+	initStringInfo(&tables);
+	foreach(cell, move->relids)
+		appendStringInfo(&tables, "%s%s", tables.len == 0 ? "" : ", ",
+						 quote_literal_cstr(shuttle_local_name(lfirst_oid(cell))));
+	body = psprintf(drop_body, shuttle_move_names(move, true), tables.data);
+
+	shuttle_node_statements_add(statements, serverid, psprintf("DO %s", quote_literal_cstr(body)));
+}
+
+static void
+add_names(Oid relid, const ShuttleMove *move, ShuttleNodeStatements *statements, Oid serverid)
+{
+	char	   *text = shuttle_tablet_text_name_indexes(relid, move->layout->ntablets);
+
+	if (text !=NULL)
+		shuttle_node_statements_add(statements, serverid, text);
+}
+
+/* The trap of one number; others exist. */
+static void
+add_trap(const ShuttleMove *move, ShuttleNodeStatements *statements, Oid serverid)
+{
+	ListCell   *cell;
+
+	foreach(cell, move->relids)
+	{
+		shuttle_node_statements_add(statements, serverid,
+									psprintf("CREATE TABLE %s PARTITION OF %s (CONSTRAINT shuttle_trap"
+											 " CHECK (shuttle_node.trap() AND false)) FOR VALUES WITH (MODULUS %d, REMAINDER %d)",
+											 tablet(move, lfirst_oid(cell)), shuttle_local_name(lfirst_oid(cell)),
+											 move->layout->ntablets, move->number));
+		add_names(lfirst_oid(cell), move, statements, serverid);
+	}
+}
+
+/* Writers use tables of the group in any order: without the limit there were deadlocks. */
+static void
+add_locks(const ShuttleMove *move, ShuttleNodeStatements *statements)
+{
+	shuttle_node_statements_add(statements, move->target, "SET LOCAL lock_timeout = '300ms'");
+	if (has_tablets(move, move->target, -1))
+		shuttle_node_statements_add(statements, move->target,
+									psprintf("LOCK TABLE %s IN ACCESS EXCLUSIVE MODE", shuttle_local_names(move->relids)));
+}
+
+static void
+make_tablets(const ShuttleMove *move)
+{
+	ShuttleNodeStatements *statements = shuttle_node_statements_create();
+	ShuttleLayout none = {.ntablets = 0};
+	ListCell   *cell;
+
+	add_locks(move, statements);
+	if (!has_tablets(move, move->target, -1))
+		add_tables(move, statements);
+	if (move->layout->traps)
+		add_drop(move, statements, move->target);
+	foreach(cell, shuttle_traps_texts(linitial_oid(move->relids), &none, move->target))
+		shuttle_node_statements_add(statements, move->target, lfirst(cell));
+	foreach(cell, move->relids)
+	{
+		Oid			relid = lfirst_oid(cell);
+
+		shuttle_node_statements_add(statements, move->target,
+									shuttle_table_text_tablet(relid, move->layout->ntablets, move->number));
+		shuttle_node_statements_add(statements, move->target,
+									psprintf("ALTER TABLE %s ADD CONSTRAINT shuttle_trap CHECK (shuttle_node.trap())",
+											 tablet(move, relid)));
+		add_names(relid, move, statements, move->target);
+	}
+	shuttle_node_statements_run(statements);
+}
+
+/* ---- the change of places */
+
+/* A node without tablets keeps no tables of the group: DDL would not follow there. */
+static void
+change_nodes(const ShuttleMove *move)
+{
+	ShuttleNodeStatements *statements = shuttle_node_statements_create();
+	ListCell   *cell;
+
+	shuttle_node_statements_add(statements, move->target, "SET LOCAL lock_timeout = '2s'");
+	foreach(cell, move->relids)
+		shuttle_node_statements_add(statements, move->target,
+									psprintf("ALTER TABLE %s DROP CONSTRAINT shuttle_trap",
+											 tablet(move, lfirst_oid(cell))));
+	if (!has_tablets(move, move->source, move->number))
+		shuttle_node_statements_add(statements, move->source,
+									psprintf("DROP TABLE %s", shuttle_local_names(move->relids)));
+	else
+	{
+		add_drop(move, statements, move->source);
+		if (move->layout->traps)
+			add_trap(move, statements, move->source);
+	}
+	shuttle_node_statements_run(statements);
+}
+
+/* The OIDs of the tablets here. */
+static List *
+tablets_here(const ShuttleMove *move)
+{
+	List	   *tablets = NIL;
+	ListCell   *cell;
+
+	foreach(cell, move->relids)
+		tablets = lappend_oid(tablets, get_relname_relid(shuttle_tablet_name(lfirst_oid(cell), move->number),
+														 get_rel_namespace(lfirst_oid(cell))));
+	return tablets;
+}
+
+static void
+change_tablets(const ShuttleMove *move)
+{
+	ListCell   *cell;
+
+	change_nodes(move);
+	foreach(cell, tablets_here(move))
+		shuttle_surgery_move(lfirst_oid(cell), move->target);
+	foreach(cell, move->relids)
+		CacheInvalidateRelcacheByRelid(lfirst_oid(cell));
+}
+
+/* ---- the end */
+
+/* Half copied tablets have a check that is true. */
+static bool
+has_half(const ShuttleMove *move)
+{
+	return strcmp(shuttle_move_ask_side(move, move->target,
+										psprintf("SELECT pg_catalog.count(*) FROM pg_catalog.pg_constraint WHERE conname = 'shuttle_trap'"
+												 " AND pg_catalog.pg_get_constraintdef(oid) NOT LIKE '%%false%%'"
+												 " AND conrelid = ANY (ARRAY(SELECT pg_catalog.to_regclass(n) FROM pg_catalog.unnest(ARRAY[%s]) AS n))",
+												 shuttle_move_names(move, true))), "0") != 0;
+}
+
+static void
+drop_half_tablets(const ShuttleMove *move)
+{
+	ShuttleNodeStatements *statements = shuttle_node_statements_create();
+
+	if (move->target == move->layout->servers[move->number] || !has_half(move))
+		return;
+	add_locks(move, statements);
+	if (!has_tablets(move, move->target, -1))
+		shuttle_node_statements_add(statements, move->target,
+									psprintf("DROP TABLE %s", shuttle_local_names(move->relids)));
+	else
+	{
+		add_drop(move, statements, move->target);
+		if (move->layout->traps)
+			add_trap(move, statements, move->target);
+	}
+	shuttle_node_statements_run(statements);
+}
+
+const ShuttleMoveKind shuttle_move_tablets = {
+	.make = make_tablets,
+	.change = change_tablets,
+	.drop_half = drop_half_tablets,
+};
