@@ -4,6 +4,7 @@ import contextlib
 import os
 import shutil
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,13 +18,19 @@ MOST_MEMBERS = 3
 
 @dataclass(frozen=True)
 class HaOptions:
-    """What a cluster is to be like. nmembers: of each storage node; None: by memory."""
+    """What a cluster is to be like. nmembers: of each storage node; None: by memory.
+
+    etcd_host and make_network: for members with networks of their own; the latter returns the
+    address and a process of the network for a member's name.
+    """
 
     directory: Path
     nnodes: int
     pg: str | None
     nmembers: int | None = None
     with_query_pair: bool = False
+    etcd_host: str = HOST
+    make_network: Callable[[str], tuple[str, int]] | None = None
 
 
 def read_free_mb() -> int:
@@ -59,6 +66,12 @@ def make_dir(path: Path) -> None:
         os.chown(path, processes.user_id(user), -1)
 
 
+def make_member(options: HaOptions, name: str, port: int, rest_port: int) -> Member:
+    if options.make_network is None:
+        return Member(name, port, rest_port, None)
+    return Member(name, port, rest_port, None, *options.make_network(name))
+
+
 def create(options: HaOptions) -> HaCluster:
     """Makes the directories and configurations."""
     packages = patroni.find_packages()
@@ -72,14 +85,14 @@ def create(options: HaOptions) -> HaCluster:
         HaNode(
             name,
             tuple(
-                Member(f"{name}-{number}", next(ports), next(ports), None)
+                make_member(options, f"{name}-{number}", next(ports), next(ports))
                 for number in range(1, size + 1)
             ),
         )
         for name, size in sizes.items()
     )
     directory = options.directory
-    etcd = Etcd(next(ports), next(ports), None)
+    etcd = Etcd(next(ports), next(ports), None, options.etcd_host)
     socket_dir = places.make_socket_dir(directory)
     made = HaCluster(directory, build, packages, socket_dir, etcd, nodes)
     callback = directory / patroni.CALLBACK

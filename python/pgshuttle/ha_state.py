@@ -31,16 +31,26 @@ class Etcd:
     port: int
     peer_port: int
     process: processes.ProcessId | None
+    host: str = HOST
 
 
 @dataclass(frozen=True)
 class Member:
-    """One PostgreSQL server and the Patroni that starts it; it stands for a host."""
+    """One PostgreSQL server and the Patroni that starts it; it stands for a host.
+
+    network: a process in its network namespace; None: it has that of this machine.
+    """
 
     name: str
     port: int
     rest_port: int
     patroni: processes.ProcessId | None
+    host: str = HOST
+    network: int | None = None
+
+    @property
+    def rest(self) -> str:
+        return f"{self.host}:{self.rest_port}"
 
 
 @dataclass(frozen=True)
@@ -52,7 +62,7 @@ class HaNode:
 
     @property
     def hosts(self) -> str:
-        return ",".join(HOST for _ in self.members)
+        return ",".join(member.host for member in self.members)
 
     @property
     def ports(self) -> str:

@@ -2,18 +2,20 @@
 
 import json
 import os
+import pwd
 import shutil
 import subprocess
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pgshuttle import places, processes
 from pgshuttle.errors import ExitCode, ToolError
-from pgshuttle.ha_state import HOST, QUERY, Etcd, HaCluster, HaNode, Member, Packages
+from pgshuttle.ha_state import QUERY, Etcd, HaCluster, HaNode, Member, Packages
 from pgshuttle.servers import SUPERUSER
 
 CALLBACK = "confirm_identity"
@@ -77,11 +79,20 @@ def find_packages() -> Packages:
     return Packages(found["etcd"], found["patroni"])
 
 
-def start_daemon(argv: Sequence[object], log_path: Path) -> processes.ProcessId:
-    """Starts a program that outlives this one, as the servers' user."""
+def start_daemon(
+    argv: Sequence[object], log_path: Path, network: int | None = None
+) -> processes.ProcessId:
+    """Starts a program that outlives this one, as the servers' user.
+
+    network: a process whose network namespace it gets.
+    """
     user = processes.server_user()
     who: dict[str, Any] = {}
-    if user is not None:
+    if user is not None and network is not None:
+        account = pwd.getpwnam(user)
+        enter = ["nsenter", "--target", network, "--net", "--setuid", account.pw_uid]
+        argv = [*enter, "--setgid", account.pw_gid, "--", *argv]
+    elif user is not None:
         who = {"user": user, "group": user, "extra_groups": []}
     with log_path.open("ab") as log:
         if user is not None:
@@ -113,7 +124,7 @@ def wait_until(what: str, is_so: Callable[[], bool], limit_s: float) -> None:
 
 def start_etcd(cluster: HaCluster) -> Etcd:
     etcd = cluster.etcd
-    client, peer = (f"http://{HOST}:{port}" for port in (etcd.port, etcd.peer_port))
+    client, peer = (f"http://{etcd.host}:{port}" for port in (etcd.port, etcd.peer_port))
     directory = cluster.directory / "etcd"
     process = start_daemon(
         [cluster.packages.etcd, "--name", "etcd", "--data-dir", directory / "data"]
@@ -126,10 +137,10 @@ def start_etcd(cluster: HaCluster) -> Etcd:
     def is_healthy() -> bool:
         if not processes.is_running(process):
             raise ToolError("etcd has ended", hint=f"See {directory / 'etcd.log'}.")
-        return ask(etcd.port, "health")[0] == 200
+        return ask(f"{etcd.host}:{etcd.port}", "health")[0] == 200
 
     wait_until("etcd did not answer", is_healthy, 20)
-    return Etcd(etcd.port, etcd.peer_port, process)
+    return replace(etcd, process=process)
 
 
 # ---- Patroni
@@ -139,16 +150,17 @@ def write_callback(cluster: HaCluster, member: Member) -> str:
     """Writes the command that Patroni calls when the query node's role changes."""
     python = cluster.packages.patroni.parent / "python3"
     words = [python, cluster.directory / CALLBACK, "--psql", cluster.build.bin_dir / "psql"]
-    words += ["--rest", f"http://{HOST}:{member.rest_port}"]
+    words += ["--rest", f"http://{member.rest}"]
     command = " ".join(str(word) for word in words)
-    return f'{command} --dsn "host={HOST} port={member.port} user={SUPERUSER}"'
+    return f'{command} --dsn "host={member.host} port={member.port} user={SUPERUSER}"'
 
 
 def describe_server(cluster: HaCluster, node: HaNode, member: Member) -> dict[str, Any]:
     """What is a member's own of its PostgreSQL."""
+    near = f"{member.host}/32" if member.network is None else "samenet"
     described: dict[str, Any] = {
-        "listen": f"{HOST}:{member.port}",
-        "connect_address": f"{HOST}:{member.port}",
+        "listen": f"{member.host}:{member.port}",
+        "connect_address": f"{member.host}:{member.port}",
         "data_dir": str(cluster.data_dir(member)),
         "bin_dir": str(cluster.build.bin_dir),
         "pgpass": str(cluster.member_dir(member) / "pgpass"),
@@ -159,8 +171,8 @@ def describe_server(cluster: HaCluster, node: HaNode, member: Member) -> dict[st
         "parameters": {"unix_socket_directories": str(cluster.socket_dir)},
         "pg_hba": [
             "local all all trust",
-            f"host all all {HOST}/32 trust",
-            f"host replication all {HOST}/32 trust",
+            f"host all all {near} trust",
+            f"host replication all {near} trust",
         ],
     }
     if node.name == QUERY:
@@ -174,7 +186,6 @@ def write_config(cluster: HaCluster, node: HaNode, member: Member) -> Path:
     parameters = dict(PARAMETERS)
     if node.name == QUERY:
         parameters["shared_preload_libraries"] = "pg_shuttle"
-    place = f"{HOST}:{member.rest_port}"
     dcs = {
         **DYNAMIC,
         "synchronous_mode": "quorum" if len(node.members) > 2 else True,
@@ -184,8 +195,8 @@ def write_config(cluster: HaCluster, node: HaNode, member: Member) -> Path:
         "scope": node.name,
         "namespace": NAMESPACE,
         "name": member.name,
-        "restapi": {"listen": place, "connect_address": place},
-        "etcd3": {"host": f"{HOST}:{cluster.etcd.port}"},
+        "restapi": {"listen": member.rest, "connect_address": member.rest},
+        "etcd3": {"host": f"{cluster.etcd.host}:{cluster.etcd.port}"},
         "bootstrap": {
             "dcs": dcs,
             "initdb": [{"encoding": "UTF8"}, {"locale": "C"}, "data-checksums"],
@@ -201,14 +212,18 @@ def write_config(cluster: HaCluster, node: HaNode, member: Member) -> Path:
 def start_patroni(cluster: HaCluster, member: Member) -> processes.ProcessId:
     directory = cluster.member_dir(member)
     return start_daemon(
-        [cluster.packages.patroni, directory / "patroni.yml"], directory / "patroni.log"
+        [cluster.packages.patroni, directory / "patroni.yml"],
+        directory / "patroni.log",
+        member.network,
     )
 
 
-def ask(port: int, path: str, body: object = None, limit_s: float = ASK_LIMIT_S) -> tuple[int, str]:
+def ask(
+    place: str, path: str, body: object = None, limit_s: float = ASK_LIMIT_S
+) -> tuple[int, str]:
     """Asks a REST API; returns the code and the text, 0 and why if there is no answer."""
     data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(f"http://{HOST}:{port}/{path}", data=data)
+    request = urllib.request.Request(f"http://{place}/{path}", data=data)
     if data is not None:
         request.add_header("Content-Type", "application/json")
     try:
@@ -223,7 +238,7 @@ def ask(port: int, path: str, body: object = None, limit_s: float = ASK_LIMIT_S)
 def read_members(node: HaNode) -> list[dict[str, Any]]:
     """Returns what Patroni knows of the node's members; empty: nobody answers."""
     for member in node.members:
-        code, text = ask(member.rest_port, "cluster", limit_s=1)
+        code, text = ask(member.rest, "cluster", limit_s=1)
         if code == 200:
             found: list[dict[str, Any]] = json.loads(text)["members"]
             return found
@@ -233,7 +248,7 @@ def read_members(node: HaNode) -> list[dict[str, Any]]:
 def find_leader(node: HaNode) -> Member | None:
     """Returns the primary of a node, by its own word; None: there is none now."""
     for member in node.members:
-        if ask(member.rest_port, "primary", limit_s=1)[0] == 200:
+        if ask(member.rest, "primary", limit_s=1)[0] == 200:
             return member
     return None
 
@@ -263,7 +278,7 @@ def switch_over(node: HaNode, limit_s: float = 60) -> str:
         raise ToolError(f"{node.name} has no primary now")
     if len(node.members) == 1:
         raise ToolError(f"{node.name} has no standby", exit_code=ExitCode.USAGE)
-    code, said = ask(leader.rest_port, "switchover", {"leader": leader.name}, limit_s)
+    code, said = ask(leader.rest, "switchover", {"leader": leader.name}, limit_s)
     if code != 200:
         raise ToolError(f"Patroni refused the switchover of {node.name}: {said.strip()}")
     return said.strip()

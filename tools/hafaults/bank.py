@@ -10,19 +10,21 @@ from pgshuttle.ha_state import HaCluster, HaNode
 NACCOUNTS = 100
 BALANCE = 1000
 NODE_TABLES = """
-DROP TABLE IF EXISTS account, journal, heartbeat;
+DROP TABLE IF EXISTS account, journal, heartbeat, counter;
 CREATE TABLE account AS SELECT i AS id, %d AS v FROM generate_series(1, %d) i;
 ALTER TABLE account ADD PRIMARY KEY (id);
 CREATE TABLE journal (transfer bigint PRIMARY KEY, amount int);
 CREATE TABLE heartbeat AS SELECT 0 AS n;
+CREATE TABLE counter AS SELECT 0 AS n;
 """
 FOREIGN_TABLES = """
 CREATE FOREIGN TABLE account%(i)d (id int, v int) SERVER node%(i)d OPTIONS (table_name 'account');
 CREATE FOREIGN TABLE journal%(i)d (transfer bigint, amount int) SERVER node%(i)d
     OPTIONS (table_name 'journal');
+CREATE FOREIGN TABLE counter%(i)d (n int) SERVER node%(i)d OPTIONS (table_name 'counter');
 """
 QUERY_TABLES = """
-DROP FOREIGN TABLE IF EXISTS account1, account2, journal1, journal2;
+DROP FOREIGN TABLE IF EXISTS account1, account2, journal1, journal2, counter1, counter2;
 DROP TABLE IF EXISTS ledger;
 CREATE TABLE ledger (transfer bigint PRIMARY KEY, amount int);
 """
@@ -39,6 +41,7 @@ class Verdict:
     lost: list[int]
     done_in_spite_of_error: list[int]
     left_prepared_s: float | None
+    nstale: int = 0  # reads behind an acknowledged write that they did not see
 
     @property
     def is_good(self) -> bool:
@@ -46,6 +49,7 @@ class Verdict:
             self.total_is_right
             and not self.half_done
             and not self.lost
+            and not self.nstale
             and self.left_prepared_s is not None
         )
 
@@ -115,7 +119,11 @@ def read_balance(node: HaNode) -> int:
 
 
 def judge(
-    cluster: HaCluster, acknowledged: set[int], failed: set[int], left_prepared_s: float | None
+    cluster: HaCluster,
+    acknowledged: set[int],
+    failed: set[int],
+    left_prepared_s: float | None,
+    nstale: int,
 ) -> Verdict:
     """Compares each transfer on all servers with what its client was told.
 
@@ -134,4 +142,5 @@ def judge(
         lost=sorted(acknowledged - everywhere),
         done_in_spite_of_error=sorted(failed & anywhere),
         left_prepared_s=left_prepared_s,
+        nstale=nstale,
     )

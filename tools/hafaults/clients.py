@@ -3,6 +3,7 @@
 import random
 import threading
 from collections import Counter
+from collections.abc import Callable
 from itertools import pairwise
 from time import monotonic, sleep
 
@@ -14,6 +15,7 @@ from psycopg.pq import TransactionStatus
 from hafaults import bank
 
 NCLIENTS = 6
+NREADERS = 2
 INTRANS, INERROR = TransactionStatus.INTRANS, TransactionStatus.INERROR
 PAUSE_S = 0.02
 AFTER_ERROR_S = 0.05
@@ -23,17 +25,62 @@ LOST = "connection lost"
 JOIN_LIMIT_S = 120
 
 
+class CounterClients:
+    """One client counts on node 1; others, on sessions that they keep, must not see less."""
+
+    def __init__(self, cluster: HaCluster, ends: Callable[[], bool]) -> None:
+        self.cluster = cluster
+        self.ends = ends
+        self._acknowledged = 0
+        self._nstale = 0
+        self.threads = [threading.Thread(target=self._repeat, args=(self._count,))]
+        self.threads += [
+            threading.Thread(target=self._repeat, args=(self._read,)) for _ in range(NREADERS)
+        ]
+
+    def take_stale(self) -> int:
+        """Returns how many reads missed an acknowledged write since the last call."""
+        found, self._nstale = self._nstale, 0
+        return found
+
+    def _repeat(self, act: Callable[[psycopg.Connection[tuple[object, ...]]], None]) -> None:
+        connection: psycopg.Connection[tuple[object, ...]] | None = None
+        while not self.ends():
+            try:
+                if connection is None or connection.closed:
+                    connection = bank.connect(self.cluster.nodes[0])
+                act(connection)
+            except psycopg.Error:
+                if connection is not None and connection.broken:
+                    connection.close()
+            sleep(PAUSE_S)
+
+    def _count(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:
+        number = self._acknowledged + 1
+        connection.execute("UPDATE counter1 SET n = greatest(n, %s)", [number])
+        self._acknowledged = number
+
+    def _read(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:
+        acknowledged = self._acknowledged
+        row = connection.execute("SELECT n FROM counter1").fetchone()
+        assert row is not None
+        if int(str(row[0])) < acknowledged:
+            self._nstale += 1
+
+
 class Load:
     """Runs clients in threads. All of it is read when they have ended, or are held."""
 
-    def __init__(self, cluster: HaCluster, seed: int) -> None:
+    def __init__(self, cluster: HaCluster, seed: int, *, pause_s: float = 0) -> None:
         self.cluster = cluster
+        self._ends = threading.Event()
+        self.pause_s = pause_s  # of each client between two transfers
         self.acknowledged: dict[int, float] = {}
         self.failed: set[int] = set()
         self.errors: Counter[str] = Counter()
         self.warnings: Counter[str] = Counter()
+        self.counter = CounterClients(cluster, self._ends.is_set)
         self.beats: dict[str, list[float]] = {node.name: [] for node in cluster.nodes}
-        self._ends = threading.Event()
         self._goes = threading.Event()
         self._goes.set()
         self._busy = [threading.Lock() for _ in range(NCLIENTS)]
@@ -44,6 +91,7 @@ class Load:
         self._threads += [
             threading.Thread(target=self._beat, args=(node,)) for node in cluster.nodes[1:]
         ]
+        self._threads += self.counter.threads
 
     def __enter__(self) -> "Load":
         for thread in self._threads:
@@ -103,6 +151,7 @@ class Load:
                     connection = self._try_connect()
                 if connection is not None:
                     self._run(connection, number, text)
+            sleep(self.pause_s)
 
     def _try_connect(self) -> psycopg.Connection[tuple[object, ...]] | None:
         try:

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from time import monotonic
 
@@ -17,7 +17,8 @@ from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.ha_making import HaOptions
 from pgshuttle.ha_state import HaCluster
 
-from hafaults.faults import FAULTS, SHORT, Fault, choose
+from hafaults import networks
+from hafaults.faults import SHORT, Fault, choose
 from hafaults.rounds import Row, run_fault, run_loop
 
 HEAD = f"{'fault':38} {'gap s':>6} {'libpq':>6} {'transfers':>9}  left  verdict, errors, warnings"
@@ -33,6 +34,7 @@ def write_verdict(row: Row) -> str:
         "" if verdict.total_is_right else "TOTAL WRONG",
         f"HALF DONE {verdict.half_done}" if verdict.half_done else "",
         f"LOST {verdict.lost}" if verdict.lost else "",
+        f"{verdict.nstale} STALE READS" if verdict.nstale else "",
         "LEFT PREPARED" if verdict.left_prepared_s is None else "",
         "slow" if row.is_slow else "",
     ]
@@ -62,16 +64,20 @@ def a_cluster(options: argparse.Namespace) -> Iterator[HaCluster]:
     directory = Path(tempfile.mkdtemp(prefix="pgsha-", dir="/tmp"))
     directory.chmod(0o755)
     is_good = False
-    try:
-        yield ha_cluster.up(make_options(options, directory / "c"), say)
-        is_good = True
-    finally:
-        if is_good or not options.keep:
-            ha_cluster.down(directory / "c", remove=True)
-            shutil.rmtree(directory)
-        else:
-            ha_cluster.down(directory / "c", remove=False)
-            say(f"files of this run: {directory}")
+    with networks.networks() as made:
+        described = make_options(options, directory / "c")
+        if options.has_networks:
+            described = replace(described, etcd_host=networks.OWN, make_network=made.make)
+        try:
+            yield ha_cluster.up(described, say)
+            is_good = True
+        finally:
+            if is_good or not options.keep:
+                ha_cluster.down(directory / "c", remove=True)
+                shutil.rmtree(directory)
+            else:
+                ha_cluster.down(directory / "c", remove=False)
+                say(f"files of this run: {directory}")
 
 
 def make_options(options: argparse.Namespace, directory: Path) -> HaOptions:
@@ -80,7 +86,7 @@ def make_options(options: argparse.Namespace, directory: Path) -> HaOptions:
 
 def choose_loop(options: argparse.Namespace) -> list[Fault]:
     dice = random.Random(options.seed)
-    able = [f for f in FAULTS if f.is_short and (options.query_pair or not f.wants_pair)]
+    able = [f for f in choose([], options.query_pair, options.has_networks) if f.is_short]
     return [dice.choice(able) for _ in range(options.loop)]
 
 
@@ -88,10 +94,10 @@ def run(options: argparse.Namespace, cluster: HaCluster) -> list[Row]:
     found: list[Row] = []
     rows: Iterator[Row]
     if options.loop:
-        rows = run_loop(cluster, choose_loop(options), options.seed)
+        rows = run_loop(cluster, choose_loop(options), options.seed, options.pause)
     else:
         names = list(SHORT) if options.short else options.fault
-        chosen = choose(names, has_pair=options.query_pair)
+        chosen = choose(names, options.query_pair, options.has_networks)
         rows = (run_fault(cluster, fault, options.seed) for fault in chosen)
     print(HEAD, flush=True)
     for row in rows:
@@ -120,6 +126,9 @@ def read_arguments(description: str) -> argparse.Namespace:
     parser.add_argument("fault", nargs="*", help="faults by name; without: all")
     parser.add_argument("--short", action="store_true", help="one switchover and one kill")
     parser.add_argument("--loop", type=int, default=0, metavar="N", help="N random faults in a row")
+    parser.add_argument(
+        "--pause", type=float, default=0, metavar="S", help="of a client of the loop, each time"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--pg", help="server: 15, 18, 18-plain, or the path of a pg_config")
     parser.add_argument("--members", type=int, help="servers of a storage node")
@@ -132,6 +141,9 @@ def read_arguments(description: str) -> argparse.Namespace:
 
 def main(description: str) -> int:
     options = read_arguments(description)
+    options.has_networks = options.dir is None and networks.can_have()
+    if options.has_networks:
+        networks.enter()
     start = monotonic()
     try:
         with a_cluster(options) as cluster:

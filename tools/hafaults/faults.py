@@ -6,7 +6,9 @@ from time import sleep
 
 from pgshuttle import ha_cluster, ha_faults, patroni
 from pgshuttle.errors import ToolError
-from pgshuttle.ha_state import ETCD, HaCluster, find_node
+from pgshuttle.ha_state import ETCD, HaCluster, Member, find_node
+
+from hafaults import networks
 
 Act = Callable[[HaCluster], HaCluster]
 
@@ -20,6 +22,7 @@ class Fault:
     is_planned: bool = False  # clients must not get errors
     is_short: bool = True  # for the loop of random faults
     wants_pair: bool = False
+    wants_networks: bool = False
     ends_query_node: bool = False
 
 
@@ -58,6 +61,54 @@ def freeze(name: str, seconds: float, *, server_only: bool) -> Act:
     return act
 
 
+def wake_server_first(cluster: HaCluster) -> HaCluster:
+    """PostgreSQL of the old primary goes on before its Patroni, which would stop it."""
+    member = ha_faults.find_target(cluster, "node1")
+    frozen = ha_faults.freeze(cluster, member.name, server_only=False)
+    patronis = [one for one in frozen if one == member.patroni]
+    try:
+        wait_for_another(cluster, member)
+        ha_faults.thaw([one for one in frozen if one not in patronis])
+        sleep(6)
+    finally:
+        ha_faults.thaw(frozen)
+    return cluster
+
+
+def wait_for_another(cluster: HaCluster, old: Member) -> None:
+    def has_another() -> bool:
+        leader = patroni.find_leader(find_node(cluster, "node1"))
+        return leader is not None and leader.name != old.name
+
+    patroni.wait_until("no other primary of node1", has_another, 60)
+
+
+def find_standby(cluster: HaCluster) -> Member:
+    leader = ha_faults.find_target(cluster, "node1")
+    return next(one for one in find_node(cluster, "node1").members if one.name != leader.name)
+
+
+def cut_network(find: Callable[[HaCluster], Member], seconds: float | None) -> Act:
+    """Cuts a host off from all others; seconds: None: until another is the primary."""
+
+    def act(cluster: HaCluster) -> HaCluster:
+        member = find(cluster)
+        networks.cut(member)
+        try:
+            if seconds is None:
+                wait_for_another(cluster, member)
+            sleep(seconds or 1)
+        finally:
+            networks.mend(member)
+        return cluster
+
+    return act
+
+
+def find_primary(cluster: HaCluster) -> Member:
+    return ha_faults.find_target(cluster, "node1")
+
+
 def stop_etcd(seconds: float) -> Act:
     def act(cluster: HaCluster) -> HaCluster:
         ha_faults.kill(cluster, ETCD, server_only=True)
@@ -71,14 +122,16 @@ def stop_etcd(seconds: float) -> Act:
 
 
 def twice_in_a_row(cluster: HaCluster) -> HaCluster:
-    """The new primary is killed as soon as it is one."""
+    """The new primary is killed as soon as it is one; without a standby it is the old one again."""
     node = find_node(cluster, "node1")
     first = ha_faults.find_target(cluster, "node1")
+    server = ha_cluster.read_postmaster(cluster, first)
     ha_faults.kill(cluster, first.name, server_only=True)
 
     def has_another() -> bool:
         leader = patroni.find_leader(node)
-        return leader is not None and leader.name != first.name
+        now = leader and ha_cluster.read_postmaster(cluster, leader)
+        return now not in (None, server)
 
     patroni.wait_until("no other primary of node1", has_another, 60)
     ha_faults.kill(cluster, "node1", server_only=True)
@@ -105,6 +158,13 @@ FAULTS = (
     Fault("PostgreSQL stands still 15 s", freeze("node1", 15, server_only=True), is_short=False),
     Fault("PostgreSQL stands still 4 s", freeze("node2", 4, server_only=True)),
     Fault("host stands still 30 s", freeze("node1", 30, server_only=False), is_short=False),
+    Fault("host stands still 60 s", freeze("node1", 60, server_only=False), is_short=False),
+    Fault("old primary frozen, wakes up", wake_server_first, is_short=False),
+    Fault("network of a primary cut 4 s", cut_network(find_primary, 4), wants_networks=True),
+    Fault("network of a standby cut 4 s", cut_network(find_standby, 4), wants_networks=True),
+    Fault(
+        "network of a primary cut, failover", cut_network(find_primary, None), wants_networks=True
+    ),
     Fault("etcd gone 15 s", stop_etcd(15), is_short=False),
     Fault("etcd gone 4 s", stop_etcd(4)),
     Fault("both nodes at once", kill("node1", "node2", server_only=True)),
@@ -131,10 +191,14 @@ BY_NAME: Mapping[str, Fault] = {fault.name: fault for fault in FAULTS}
 SHORT = ("switchover", "kill -9 postmaster")
 
 
-def choose(names: list[str], *, has_pair: bool) -> list[Fault]:
+def choose(names: list[str], has_pair: bool, has_networks: bool) -> list[Fault]:
     """The faults of these names; of no name: all that the cluster can have."""
     for name in names:
         if name not in BY_NAME:
             raise ToolError(f'there is no fault "{name}"; there are: {", ".join(BY_NAME)}')
     chosen = [BY_NAME[name] for name in names] or list(FAULTS)
-    return [fault for fault in chosen if has_pair or not fault.wants_pair]
+    return [
+        fault
+        for fault in chosen
+        if (has_pair or not fault.wants_pair) and (has_networks or not fault.wants_networks)
+    ]

@@ -17,6 +17,8 @@ from hafaults.faults import Fault
 BEFORE_S = 2.0
 IN_FLIGHT_S = 1.0  # what was sent before a fault may still be answered
 BEHIND_S = 3.0
+LOOP_BEFORE_S = 1.0
+LOOP_BEHIND_S = 1.0
 GO_ON_LIMIT_S = 120.0
 LEFT_LIMIT_S = 10.0
 BEYOND_DIRECT_S = 1.0
@@ -46,14 +48,14 @@ class Row:
         return self.gap_is_compared and self.gap_s > self.direct_gap_s + BEYOND_DIRECT_S
 
 
-def wait_for_transfers(load: Load, since: float) -> None:
+def wait_for_transfers(load: Load, since: float, behind_s: float) -> None:
     """Waits until clients go on, and a while longer."""
     deadline = monotonic() + GO_ON_LIMIT_S
     while not any(when > since for when in list(load.acknowledged.values())[-100:]):
         if monotonic() > deadline:
             raise RuntimeError("clients do not go on")
         sleep(0.05)
-    sleep(BEHIND_S)
+    sleep(behind_s)
 
 
 def act_and_judge(directory: Path, fault: Fault, load: Load, *, is_last: bool) -> Row:
@@ -62,7 +64,7 @@ def act_and_judge(directory: Path, fault: Fault, load: Load, *, is_last: bool) -
     ndone = len(load.acknowledged)
     start = monotonic()
     fault.act(ha_state.load(directory))
-    wait_for_transfers(load, monotonic() + IN_FLIGHT_S)
+    wait_for_transfers(load, monotonic() + IN_FLIGHT_S, BEHIND_S if is_last else LOOP_BEHIND_S)
     end = monotonic()
     if is_last:
         load.end()
@@ -79,7 +81,9 @@ def act_and_judge(directory: Path, fault: Fault, load: Load, *, is_last: bool) -
         errors=dict(load.errors - errors),
         warnings=dict(load.warnings - warnings),
         whole_again_s=round(whole_s, 1),
-        verdict=bank.judge(cluster, set(load.acknowledged), load.failed, left_s),
+        verdict=bank.judge(
+            cluster, set(load.acknowledged), load.failed, left_s, load.counter.take_stale()
+        ),
         gap_is_compared=not fault.ends_query_node,
         is_planned=fault.is_planned,
     )
@@ -93,11 +97,11 @@ def run_fault(cluster: HaCluster, fault: Fault, seed: int) -> Row:
         return act_and_judge(cluster.directory, fault, load, is_last=True)
 
 
-def run_loop(cluster: HaCluster, faults: list[Fault], seed: int) -> Iterator[Row]:
+def run_loop(cluster: HaCluster, faults: list[Fault], seed: int, pause_s: float) -> Iterator[Row]:
     """One fault after the other while the same clients work on."""
     bank.make(cluster)
-    with Load(cluster, seed) as load:
+    with Load(cluster, seed, pause_s=pause_s) as load:
         for fault in faults:
             load.go()
-            sleep(BEFORE_S)
+            sleep(LOOP_BEFORE_S)
             yield act_and_judge(cluster.directory, fault, load, is_last=False)
