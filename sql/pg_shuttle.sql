@@ -237,6 +237,27 @@ COMMENT ON FUNCTION shuttle.run_on_nodes(pg_catalog.text, pg_catalog.name[]) IS
 
 REVOKE ALL ON FUNCTION shuttle.run_on_nodes(pg_catalog.text, pg_catalog.name[]) FROM PUBLIC;
 
+-- Who sends the log to a subscription is no standby.
+CREATE VIEW shuttle.standbys AS
+SELECT node.server, standby.name AS standby, standby.address, standby.state, standby.sync_state,
+	standby.behind_bytes, standby.behind, node.error
+FROM shuttle.run_on_nodes($$
+		SELECT application_name AS name, pg_catalog.host(client_addr) AS address, state, sync_state,
+			pg_catalog.pg_wal_lsn_diff(CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_receive_lsn()
+				ELSE pg_catalog.pg_current_wal_flush_lsn() END, replay_lsn)::pg_catalog.int8 AS behind_bytes,
+			replay_lag AS behind
+		FROM pg_catalog.pg_stat_replication AS sender
+		WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_replication_slots AS slot
+			WHERE slot.active_pid OPERATOR(pg_catalog.=) sender.pid AND slot.slot_type OPERATOR(pg_catalog.=) 'logical')$$) AS node
+	LEFT JOIN LATERAL pg_catalog.json_to_recordset(node.result) AS standby (name pg_catalog.text, address pg_catalog.text,
+		state pg_catalog.text, sync_state pg_catalog.text, behind_bytes pg_catalog.int8, behind pg_catalog.interval) ON true
+WHERE standby.name IS NOT NULL OR node.error IS NOT NULL;
+
+COMMENT ON VIEW shuttle.standbys IS
+'standbys of storage nodes, and how far they are behind; asks all nodes, for those who may call shuttle.run_on_nodes()';
+
+GRANT SELECT ON shuttle.standbys TO PUBLIC;
+
 -- -------------------------------------------------------------- statistics
 
 CREATE FUNCTION shuttle.analyze(

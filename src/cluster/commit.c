@@ -122,18 +122,22 @@ warn(void)
 			 errhint("shuttle.adopt_server() moves it to the wrapper \"%s\".", "shuttle")));
 }
 
-/* After a crash another session may get the same xid, so the name has a random
- * number per session. */
+/*
+ * After a crash another session may get the same xid, so the name has a random
+ * number per session. A primary that was replaced knows by the timeline that a name is
+ * not of its own.
+ */
 static uint64
 session_number(void)
 {
 	static uint64 number = 0;
+	uint64		random = (UINT64CONST(1) << SHUTTLE_RANDOM_BITS) - 1;
 
 	if (number == 0 && !pg_strong_random(&number, sizeof(number)))
 		ereport(ERROR,
 				(errcode(ERRCODE_INTERNAL_ERROR),
 				 errmsg("could not generate a random number")));
-	return number;
+	return ((uint64) GetWALInsertionTimeLine() << SHUTTLE_RANDOM_BITS) | (number & random);
 }
 
 static char *

@@ -4,7 +4,7 @@
  *
  * The name of a distributed transaction is
  *
- * 	  shuttle_<cluster>_<database>_<full xid>_<64 random bits>
+ * 	  shuttle_<cluster>_<database>_<full xid>_<timeline, 40 random bits>
  *
  * The GID on each node is that name with _<server>_<user mapping>_ and the
  * session's identity (session_name.c) appended, by which waiting sessions know
@@ -28,6 +28,9 @@
 
 /* Prefix of the GIDs of all our prepared transactions. */
 #define SHUTTLE_PREPARED_PREFIX "shuttle_"
+
+/* The number in a name: this server's timeline, and in these bits a random one. */
+#define SHUTTLE_RANDOM_BITS 40
 
 /* ---- identity.c */
 
@@ -77,6 +80,8 @@ typedef enum PreparedFate
 	FATE_ROLL_BACK,				/* no record, and there will be none */
 	FATE_LIVE,					/* its session still works on it */
 	FATE_UNCONFIRMED,			/* no record, but this server may be a copy */
+	FATE_LATER,					/* of a standby that was promoted in this
+								 * server's place */
 	FATE_OTHER					/* of another cluster or database */
 } PreparedFate;
 

@@ -13,6 +13,9 @@
  *    good or will never be.
  * c. Then it looks for the record, under a snapshot taken now; that decides.
  *
+ * A transaction of a later timeline is of a standby that was promoted while this server
+ * stood still: then this server finishes nothing.
+ *
  * An xid that this server has not assigned yet was lost in a crash, and its
  * record with it. An xid that was assigned again only delays (trap 29).
  *
@@ -143,12 +146,31 @@ shuttle_recovery_look(List *nodes, int limit_ms)
 	hold_back(nodes);
 }
 
+/* True if any node has a transaction of a server that replaced this one. */
+static bool
+is_replaced(List *nodes)
+{
+	ListCell   *cell;
+
+	foreach(cell, nodes)
+	{
+		ListCell   *inner;
+
+		foreach(inner, ((RecoveryNode *) lfirst(cell))->prepared)
+		{
+			if (((PreparedTransaction *) lfirst(inner))->fate == FATE_LATER)
+				return true;
+		}
+	}
+	return false;
+}
+
 /* Nothing is committed by a record that a promoted standby would not have, nor rolled
  * back by a server that a standby has replaced, before it knows. */
 static void
 hold_back(List *nodes)
 {
-	bool		asked = false;
+	bool		asked = is_replaced(nodes);
 	ListCell   *cell;
 
 	foreach(cell, nodes)
@@ -196,6 +218,7 @@ judge(PreparedTransaction *prepared, const char *ours)
 {
 	unsigned long long fxid;
 	unsigned long long number;
+	unsigned long long system = 0;
 	unsigned int serverid;
 	unsigned int umid;
 	int			length = 0;
@@ -203,15 +226,18 @@ judge(PreparedTransaction *prepared, const char *ours)
 
 	prepared->fate = FATE_OTHER;
 	if (strncmp(prepared->gid, ours, strlen(ours)) != 0 ||
-		sscanf(prepared->gid + strlen(ours), "%llu_%16llx%n_%u_%u_%*16[0-9a-f]:%d", &fxid,
-			   &number, &length, &serverid, &umid, &pid) < 4)
+		sscanf(prepared->gid + strlen(ours), "%llu_%16llx%n_%u_%u_%16llx:%d", &fxid,
+			   &number, &length, &serverid, &umid, &system, &pid) < 4)
 		return;
 	prepared->name = pnstrdup(prepared->gid, strlen(ours) + length);
 	prepared->fxid = fxid;
 	prepared->serverid = serverid;
 	prepared->umid = umid;
 
-	if (is_live(fxid))
+	if (system == GetSystemIdentifier() &&
+		(number >> SHUTTLE_RANDOM_BITS) > GetWALInsertionTimeLine())
+		prepared->fate = FATE_LATER;
+	else if (is_live(fxid))
 		prepared->fate = FATE_LIVE;
 	else if (shuttle_commit_record_exists(prepared->name))
 		prepared->fate = FATE_COMMIT;

@@ -27,6 +27,7 @@ static const char *const states[] = {
 	[FATE_ROLL_BACK] = "to be rolled back",
 	[FATE_LIVE] = "in progress",
 	[FATE_UNCONFIRMED] = "waits for shuttle.confirm_identity() or shuttle.new_identity()",
+	[FATE_LATER] = "of a server that has replaced this one",
 	[FATE_OTHER] = "of another cluster or database",
 };
 
@@ -62,7 +63,8 @@ refuse_on_standby(void)
 static const char *
 reason(const PreparedTransaction *prepared, List *nodes)
 {
-	if (prepared->fate == FATE_UNCONFIRMED || prepared->fate == FATE_UNREPLICATED)
+	if (prepared->fate == FATE_UNCONFIRMED || prepared->fate == FATE_UNREPLICATED ||
+		prepared->fate == FATE_LATER)
 		return states[prepared->fate];
 	if (!shuttle_recovery_is_decided(prepared))
 		return NULL;

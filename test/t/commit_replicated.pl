@@ -130,6 +130,25 @@ is($query->safe_psql('postgres', q{SELECT rolled_back, unfinished FROM shuttle.r
 wait_for_standby($query, 0);
 is($query->safe_psql('postgres', q{SELECT rolled_back, unfinished FROM shuttle.recover() WHERE server = 'node1'}), '1|0', 'until the standbys are there');
 
+# ---- a server that was replaced finishes nothing, whichever standby still follows it
+
+my $system = $query->safe_psql('postgres', q{SELECT lpad(to_hex(system_identifier), 16, '0') FROM pg_control_system()});
+my $past = $query->safe_psql('postgres', 'SELECT pg_current_xact_id()');
+sub prepare_on
+{
+	my ($timeline, $id) = @_;
+	my $gid = sprintf("${prefix}${past}_%06x%010x_${number}_${mapping}_${system}:1 1/1", $timeline, $id);
+	$first->safe_psql('postgres', "BEGIN; UPDATE account SET v = v + 1 WHERE id = $id; PREPARE TRANSACTION '$gid'");
+	return $gid;
+}
+sub states { return $query->safe_psql('postgres', q{SELECT state FROM shuttle.transactions ORDER BY transaction}); }
+prepare_on(1, 3);
+my $later_gid = prepare_on(2, 4);
+is(states(), "waits for a standby of this server\nof a server that has replaced this one", 'one that a promoted standby has prepared');
+is($query->safe_psql('postgres', q{SELECT committed, rolled_back, unfinished FROM shuttle.recover() WHERE server = 'node1'}), '0|0|2', 'then nothing is finished');
+$first->safe_psql('postgres', "ROLLBACK PREPARED '$later_gid'");
+is($query->safe_psql('postgres', q{SELECT committed, rolled_back, unfinished FROM shuttle.recover() WHERE server = 'node1'}), '0|1|0', 'else it is');
+
 # ---- COMMIT PREPARED is not on the standby that is promoted
 
 sub records { return $query->safe_psql('postgres', 'SELECT count(*) FROM shuttle.commit_records'); }
@@ -141,6 +160,9 @@ $standby->init_from_backup($first, 'copy', has_streaming => 1);
 $standby->start;
 $query->safe_psql('postgres', 'SELECT * FROM shuttle.recover()');
 is(records(), 0, 'no record is left');
+$first->wait_for_catchup($standby, 'replay');
+is($query->safe_psql('postgres', 'SELECT server, standby, state, sync_state, behind_bytes, error FROM shuttle.standbys'), 'node1|standby|streaming|async|0|', 'shuttle.standbys has it');
+like(($query->psql('postgres', 'CREATE ROLE someone; GRANT USAGE ON SCHEMA shuttle TO someone; SET ROLE someone; SELECT * FROM shuttle.standbys'))[2], qr/permission denied for function run_on_nodes/, 'for who may ask nodes');
 my ($hosts, $ports) = map { my $of = $_; join ',', map { $_->$of } $first, $standby } 'host', 'port';
 $query->safe_psql('postgres', "ALTER SERVER node1 OPTIONS (SET host '$hosts', SET port '$ports', ADD target_session_attrs 'read-write')");
 wait_for_standby($query, 1);
