@@ -30,6 +30,7 @@ static planner_hook_type previous_planner = NULL;
 static build_simple_rel_hook_type previous_relation = NULL;
 static set_rel_pathlist_hook_type previous_scan = NULL;
 static set_join_pathlist_hook_type previous_join = NULL;
+static join_search_hook_type previous_search = NULL;
 static create_upper_paths_hook_type previous_upper = NULL;
 static get_relation_stats_hook_type previous_statistics = NULL;
 
@@ -112,6 +113,12 @@ consider_join(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 	shuttle_partition_orders_consider(root, joinrel, type, extra);
 }
 
+static RelOptInfo *
+search_joins(PlannerInfo *root, int levels, List *rels)
+{
+	return shuttle_search_joins(root, levels, rels, previous_search);
+}
+
 static void
 consider_upper(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
 			   RelOptInfo *output, void *extra)
@@ -145,6 +152,8 @@ shuttle_planner_init(void)
 	set_rel_pathlist_hook = consider_scan;
 	previous_join = set_join_pathlist_hook;
 	set_join_pathlist_hook = consider_join;
+	previous_search = join_search_hook;
+	join_search_hook = search_joins;
 	previous_upper = create_upper_paths_hook;
 	create_upper_paths_hook = consider_upper;
 	previous_statistics = get_relation_stats_hook;

@@ -2,15 +2,14 @@
  * join.h
  *	  Batched joins as paths: when a nested loop asks a node for many keys at once.
  *
- * Files: join_path.c adds the paths; look_ahead_path.c makes the node over the
- * outer side; inner_path.c, inner_append.c and inner_groups.c make inner sides
- * of a table, of partitions and of groups; grouped_subquery.c and
- * subquery_scans.c look into subqueries with groups; outer_values.c has
- * expressions computed here and sent as keys; batch_cost.c and key_estimate.c
- * say what it costs; node_joins.c, fixed_keys.c and reference_tables.c decide
- * what a node may join by itself, and partition_orders.c what core need not plan
- * then; broken_semi_joins.c drops paths of postgres_fdw's that would fail on the
- * node.
+ * Files: join_path.c adds the paths; look_ahead_path.c makes the node over the outer
+ * side; inner_path.c, inner_append.c and inner_groups.c make inner sides of a table,
+ * of partitions and of groups; grouped_subquery.c and subquery_scans.c look into
+ * subqueries with groups; outer_values.c has expressions computed here and sent as
+ * keys; batch_cost.c and key_estimate.c say what it costs; node_joins.c, fixed_keys.c
+ * and reference_tables.c decide what a node may join by itself, partition_orders.c
+ * what core need not plan then, and kept_joins.c what is joined otherwise;
+ * broken_semi_joins.c drops paths of postgres_fdw's that would fail on the node.
  *
  * In: core's relations and join clauses. Out: paths that core compares with
  * its own.

@@ -8,6 +8,7 @@
 #define SHUTTLE_PLANNER_JOIN_NODE_JOINS_H
 
 #include "nodes/pathnodes.h"
+#include "optimizer/paths.h"
 
 /* ---- semi joins that a node could not run (broken_semi_joins.c) */
 
@@ -55,6 +56,13 @@ extern bool shuttle_is_on_node(const RelOptInfo *rel);
  * nodes join, but for the first order. */
 extern void shuttle_partition_orders_consider(PlannerInfo *root, RelOptInfo *joinrel,
 											  JoinType type, JoinPathExtraData *extra);
+
+/* ---- joins of whole tables (kept_joins.c) */
+
+/* join_search_hook: has core keep a topmost join of whole tables that is cheaper than
+ * the join of their partitions. previous: the hook before ours, or NULL. */
+extern RelOptInfo *shuttle_search_joins(PlannerInfo *root, int levels, List *rels,
+										join_search_hook_type previous);
 
 /* ---- partition keys with one value (fixed_keys.c) */
 
