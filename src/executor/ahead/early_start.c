@@ -14,6 +14,10 @@
  * that is executed starts the others. If such a scan needs several initplans,
  * these are started together.
  *
+ * An input that is read only if another one has a row, and that costs its nodes many
+ * times more, waits for that row: a node answers one request of a session after the
+ * other, so little but a round trip is lost, and if there is no row, all is saved.
+ *
  * Scans that lock rows are only told whether all their rows will be read: then
  * they may lock rows ahead, and those of one Append together.
  *
@@ -83,6 +87,7 @@ static void visit_merge_append(MergeAppendState *append, Demand demand);
 static void visit_hash_join(HashJoinState *join, Demand demand);
 static void visit_nested_loop(NestLoopState *loop, Demand demand);
 static void wait_for(PlanState *node, Demand demand);
+static void visit_second(PlanState *second, Demand demand, const Plan *first);
 
 void
 shuttle_early_start_run(QueryDesc *queryDesc, ScanDirection direction, uint64 count)
@@ -388,7 +393,7 @@ visit_hash_join(HashJoinState *join, Demand demand)
 	if (!inner.certain && outer_plan->total_cost < hash->total_cost)
 	{
 		visit(outerPlanState(join), outer);
-		visit(innerPlanState(join), inner);
+		visit_second(innerPlanState(join), inner, outer_plan);
 		return;
 	}
 	visit(innerPlanState(join), inner);
@@ -407,7 +412,29 @@ visit_nested_loop(NestLoopState *loop, Demand demand)
 	inner.all = demand.all && !shuttle_join_takes_one(&loop->js);
 	inner.whole = inner.all;
 	if (((NestLoop *) loop->js.ps.plan)->nestParams == NIL)
-		visit(innerPlanState(loop), inner);
+		visit_second(innerPlanState(loop), inner, outerPlan(loop->js.ps.plan));
+}
+
+/* An input that is read if the first one has a row. If it waits, the first of its scans
+ * that is executed starts the others. */
+static void
+visit_second(PlanState *second, Demand demand, const Plan *first)
+{
+	Waiting    *waiting;
+
+	if (demand.noting || demand.later == NULL || !shuttle_is_dear_input(second, first))
+	{
+		visit(second, demand);
+		return;
+	}
+	demand.later = palloc0_object(ShuttleLaterStart);
+	demand.later->cxt = CurrentMemoryContext;
+	waiting = palloc_object(Waiting);
+	waiting->node = second;
+	waiting->demand = demand;
+	demand.later->waiting = list_make1(waiting);
+	demand.noting = true;
+	visit(second, demand);
 }
 
 /* ---- later */
@@ -437,7 +464,8 @@ wait_for_pruning(PlanState *node, PlanState **nodes, int nnodes, Demand demand)
 	visit_all(nodes, nnodes, NULL, demand);
 }
 
-/* True if the initplans that a waiting node depends on have run. */
+/* True if the initplans that a waiting node depends on have run. Inputs of joins wait
+ * for none. */
 static bool
 can_start_later(PlanState *node)
 {
@@ -448,8 +476,10 @@ can_start_later(PlanState *node)
 				!bms_is_empty(((AppendState *) node)->as_valid_asyncplans);
 		case T_MergeAppendState:
 			return !bms_is_empty(((MergeAppendState *) node)->ms_valid_subplans);
-		default:
+		case T_ForeignScanState:
 			return shuttle_foreign_scan_has_params((ForeignScanState *) node);
+		default:
+			return true;
 	}
 }
 

@@ -1,0 +1,88 @@
+/*-------------------------------------------------------------------------
+ * dear_input.c
+ *	  Says which input of a join is not sent before the other one has a row.
+ *
+ * If the first input turns out to be empty, the second one is not read, but nodes work
+ * for it if it was sent: a CTE over whole tables, or joins of all tablets. If it waits
+ * for the first row of the first input, what it could have done meanwhile is lost: a
+ * round trip, what the first row takes here, and on nodes that do nothing for the first
+ * input the time that others need for that. It waits if it costs so much more that this
+ * is little.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+
+#include "cluster/shuttle_cluster.h"
+#include "executor/ahead/ahead.h"
+#include "executor/ahead/plan_facts.h"
+#include "executor/shuttle_executor.h"
+#include "storage/shuttle_storage.h"
+
+/* How many times the cost of the other input's first row and of a round trip. */
+#define MUCH_DEARER 20
+
+/* How many times the cost of all of the other input. */
+#define DEARER 4
+
+/* A millisecond costs as much as 1600 rows at 0.21, as in planner/join/batch_cost.c. */
+#define COST_OF_MS 336
+
+/* Of a server that was never asked. */
+#define USUAL_ROUND_TRIP_MS 0.5
+
+typedef struct Search
+{
+	ForeignScanState *found;
+	ShuttleVisits visits;		/* CTEs that were searched */
+} Search;
+
+/* Finds a scan of a foreign table of ours. */
+static bool
+search_walker(PlanState *node, Search *search)
+{
+	check_stack_depth();
+	if (IsA(node, ForeignScanState) &&
+		shuttle_foreign_is_ours(((ForeignScanState *) node)->fdwroutine))
+	{
+		search->found = (ForeignScanState *) node;
+		return true;
+	}
+	if (IsA(node, CteScanState))
+	{
+		PlanState  *cte = ((CteScanState *) node)->cteplanstate;
+		int		   *visited = shuttle_visit_note(&search->visits, cte);
+
+		return (*visited)++ == 0 && search_walker(cte, search);
+	}
+	return planstate_tree_walker(node, search_walker, search);
+}
+
+/* What a round trip to one of the nodes that an input reads costs; 0: it reads none. */
+static Cost
+find_trip_cost(PlanState *input)
+{
+	Search		search = {NULL};
+	Oid			serverid;
+	double		trip_ms;
+
+	(void) search_walker(input, &search);
+	if (search.found == NULL)
+		return 0;
+	serverid = ((ForeignScan *) search.found->ss.ps.plan)->fs_server;
+	trip_ms = shuttle_round_trip_ms(serverid);
+	return shuttle_cluster_option_real(serverid, InvalidOid, "shuttle_round_trip_cost",
+									   (trip_ms < 0 ? USUAL_ROUND_TRIP_MS : trip_ms) * COST_OF_MS);
+}
+
+/* A Hash has the cost of the CTEs below it (planner/finished_plan/hash_of_cte.c). */
+bool
+shuttle_is_dear_input(PlanState *second, const Plan *first)
+{
+	Cost		cost = second->plan->total_cost;
+
+	return cost >= DEARER * first->total_cost && cost >= MUCH_DEARER * first->startup_cost &&
+		cost >= MUCH_DEARER * (first->startup_cost + find_trip_cost(second));
+}
