@@ -7,4 +7,8 @@ WHERE nspname !~ '^pg_' AND nspname NOT IN ('information_schema', 'public', 'shu
 \gexec
 SELECT format('DROP FOREIGN TABLE %s CASCADE', ftrelid::regclass) FROM pg_foreign_table
 \gexec
+SELECT format('DROP TYPE %s CASCADE', t.oid::regtype) FROM pg_type AS t
+WHERE typnamespace = 'public'::regnamespace AND typtype IN ('d', 'e', 'r') AND NOT EXISTS
+	(SELECT FROM pg_depend WHERE classid = 'pg_type'::regclass AND objid = t.oid AND deptype = 'e')
+\gexec
 \set QUIET :was_quiet
