@@ -81,8 +81,10 @@ prepare_run(ShuttleOutsideRun *run, Oid serverid)
 	else if (!shuttle_node_has_mapping(serverid, GetUserId()))
 	{
 		strlcpy(run->sqlstate, "42704", sizeof(run->sqlstate));
-		run->error = psprintf("user mapping not found for user \"%s\"",
-							  GetUserNameFromId(GetUserId(), false));
+		run->error = psprintf("user mapping not found for user \"%s\": CREATE USER MAPPING FOR %s SERVER %s, or SET ROLE to a role that has one",
+							  GetUserNameFromId(GetUserId(), false),
+							  quote_identifier(GetUserNameFromId(GetUserId(), false)),
+							  quote_identifier(server->servername));
 	}
 	else
 		run->ok = true;

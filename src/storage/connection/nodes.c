@@ -93,7 +93,8 @@ find_mapping(Oid serverid, Oid userid, bool missing_ok)
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("user mapping not found for user \"%s\", server \"%s\"",
 						MappingUserName(userid),
-						GetForeignServer(serverid)->servername)));
+						GetForeignServer(serverid)->servername),
+				 errhint("Create one with CREATE USER MAPPING, or SET ROLE to a role that has one.")));
 	return umid;
 }
 

@@ -142,6 +142,24 @@ is_met_again_inside(ShuttleNodeError *error)
 		error->nraised_inside++ > 0;
 }
 
+/* A statement of ours met other names or types than the definition here has.
+ * Errors with a context come from code on the node. */
+static bool
+is_of_definition(int sqlstate, const char *context)
+{
+	switch (sqlstate)
+	{
+		case ERRCODE_UNDEFINED_TABLE:
+		case ERRCODE_UNDEFINED_COLUMN:
+		case ERRCODE_UNDEFINED_FUNCTION:	/* operators, too */
+		case ERRCODE_DATATYPE_MISMATCH:
+		case ERRCODE_CANNOT_COERCE:
+			return context == NULL;
+		default:
+			return false;
+	}
+}
+
 void
 shuttle_node_error_raise(ShuttleNode *node, ShuttleNodeError *error,
 						 const char *sql)
@@ -166,7 +184,7 @@ shuttle_node_error_raise(ShuttleNode *node, ShuttleNodeError *error,
 	if (sqlstate == ERRCODE_READ_ONLY_SQL_TRANSACTION && hint == NULL &&
 		!XactReadOnly && node->transaction.kind == TRANSACTION_CLEAN)
 		hint = "Set the option shuttle_volatile of the foreign table if reading it writes.";
-	if ((sqlstate == ERRCODE_UNDEFINED_TABLE || sqlstate == ERRCODE_UNDEFINED_COLUMN) && context == NULL)
+	if (is_of_definition(sqlstate, context))
 		hint = psprintf("%s%sThe table on the storage node may differ from its definition here: compare them, or run \"pgshuttle doctor\".",
 						hint == NULL ? "" : hint, hint == NULL ? "" : " ");
 	if (sqlstate == ERRCODE_UNDEFINED_OBJECT && hint == NULL && context == NULL &&
