@@ -46,4 +46,30 @@ RESET shuttle.enable_ddl;
 UPDATE kind SET name = 'b';
 SELECT * FROM shuttle.check();
 SELECT * FROM shuttle.check(repair => true);
+
+-- single tablets that were given what their table has not, or other bounds; a foreign key that was lost
+CREATE TABLE owner (id int PRIMARY KEY);
+SELECT shuttle.distribute_table('owner', 'id', tablets => 4);
+CREATE TABLE pet (id int, owner int, note text, PRIMARY KEY (owner, id));
+SELECT shuttle.distribute_table('pet', 'owner', colocate_with => 'owner');
+ALTER TABLE pet ADD FOREIGN KEY (owner) REFERENCES owner;
+INSERT INTO owner SELECT generate_series(1, 20);
+INSERT INTO pet SELECT i, i, 'a' FROM generate_series(1, 20) AS i;
+SELECT array_agg(format('%I.%I', relnamespace::regnamespace, relname) ORDER BY relname) AS pets FROM pg_class
+	WHERE oid IN (SELECT tablet FROM shuttle.tablets WHERE relation = 'pet'::regclass AND node = 'n2') \gset
+SELECT (:'pets'::text[])[1] AS one, (:'pets'::text[])[2] AS two \gset
+SELECT format('CALL change(%L)', format(t, :'one')) AS own FROM unnest('{"ALTER TABLE %s ADD CONSTRAINT odd CHECK (id <> 7)",
+	"ALTER TABLE %s ALTER note SET NOT NULL", "CREATE UNIQUE INDEX odd_note ON %s (note, id)"}'::text[]) AS t
+\gexec
+CALL change('ALTER TABLE shop.pet DROP CONSTRAINT pet_owner_fkey');
+SELECT replace(replace(problem, :'one', 'ONE'), :'two', 'TWO') AS problem, replace(replace(hint, :'one', 'ONE'), :'two', 'TWO') AS hint FROM shuttle.check();
+SELECT format('CALL change(%L)', r[1]) AS mend FROM shuttle.check(), regexp_matches(hint, '^Run on the node: (.*);$') AS r
+\gexec
+SELECT * FROM shuttle.check();
+CALL change(format('DELETE FROM shop.pet; ALTER TABLE shop.pet DETACH PARTITION %1$s; ALTER TABLE shop.pet DETACH PARTITION %2$s; '
+	'ALTER TABLE shop.pet ATTACH PARTITION %1$s FOR VALUES WITH (MODULUS 4, REMAINDER 3)', :'one', :'two'));
+SELECT replace(replace(problem, :'one', 'ONE'), :'two', 'TWO') AS problem, replace(replace(hint, :'one', 'ONE'), :'two', 'TWO') AS hint FROM shuttle.check();
+SELECT format('CALL change(%L)', r[1]) AS mend FROM shuttle.check(), regexp_matches(hint, '^Run on the node: (.*);$') AS r
+\gexec
+SELECT * FROM shuttle.check();
 DROP SCHEMA shop CASCADE;

@@ -24,11 +24,11 @@ SELECT server, ok FROM shuttle.run_on_nodes($plant$DO $$ BEGIN
 EXECUTE format('ALTER TABLE shop.orders_t1 ADD CONSTRAINT net CHECK (satisfies_hash_partition(%s, 2, 1, id)) NOT VALID', 'shop.orders'::regclass::oid);
 UPDATE pg_constraint SET convalidated = true WHERE conname = 'net';
 ALTER TABLE shop.orders ATTACH PARTITION shop.orders_t1 FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+ALTER TABLE shop.orders_t1 DROP CONSTRAINT net;
 END $$ $plant$, '{n2}');
 SELECT * FROM shuttle.check();
 SELECT count(*) FROM orders;
 SELECT server, ok FROM shuttle.run_on_nodes(format('DELETE FROM shop.orders_t1 WHERE id = %s', :id), '{n2}');
-SELECT server, ok FROM shuttle.run_on_nodes('ALTER TABLE shop.orders_t1 DROP CONSTRAINT net', '{n2}');
 SELECT * FROM shuttle.check();
 
 -- a copy lags: its trigger also fires where others do not, so the owner disables it

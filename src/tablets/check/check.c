@@ -38,18 +38,20 @@ SHUTTLE_SQL_FUNCTION(shuttle_check);
 static const char *const tables_query =
 "SELECT relation::oid::text FROM shuttle.tables WHERE $1 IS NOT NULL ORDER BY relation::regclass::text";
 
+/* A foreign key, as the query's columns. */
+enum
+{
+	KEY_NAME,					/* quoted */
+	KEY_DEFINITION,
+	KEY_NCOLUMNS
+};
+
 static const char *const has_table_query = "SELECT 1 WHERE $1 IS NOT NULL";
 
 /* They exist on nodes only. */
 static const char *const foreign_keys_query =
-"SELECT pg_catalog.quote_ident(conname) FROM pg_catalog.pg_constraint"
+"SELECT pg_catalog.quote_ident(conname), pg_catalog.pg_get_constraintdef(oid) FROM pg_catalog.pg_constraint"
 " WHERE contype = 'f' AND conparentid = 0 AND conrelid = $1 ORDER BY conname";
-
-/* Of all servers, here or on a node. */
-static const char *const tablets_query =
-"SELECT pg_catalog.string_agg(pg_catalog.format('%I %s', c.relname, pg_catalog.pg_get_expr(c.relpartbound, c.oid)),"
-" ', ' ORDER BY c.relname) FROM pg_catalog.pg_inherits AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.inhrelid"
-" WHERE i.inhparent = $1 AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint WHERE conrelid = c.oid AND conname = 'shuttle_trap')";
 
 /* Not more than one row is needed to know. */
 static const char *const strays_query =
@@ -148,13 +150,13 @@ local_text(const ShuttleCheck *check, const char *sql)
 }
 
 static bool
-has_text(const List *texts, const char *text)
+has_foreign_key(const List *keys, char **key)
 {
 	ListCell   *cell;
 
-	foreach(cell, texts)
+	foreach(cell, keys)
 	{
-		if (strcmp(lfirst(cell), text) == 0)
+		if (strcmp(((char **) lfirst(cell))[KEY_NAME], key[KEY_NAME]) == 0)
 			return true;
 	}
 	return false;
@@ -251,32 +253,26 @@ make_tablets(const ShuttleCheck *check)
 	shuttle_node_statements_run(statements);
 }
 
-/* A tablet that is nowhere else. */
-static void
-compare_tablets(const ShuttleCheck *check)
+static List *
+foreign_keys(const ShuttleCheck *check)
 {
-	const char *here = local_text(check, psprintf("%s AND EXISTS (SELECT FROM pg_foreign_table"
-												  " WHERE ftrelid = c.oid AND ftserver = %u)",
-												  tablets_query, check->serverid));
-	List	   *texts = catalog_texts(check, tablets_query);
-	const char *there = texts == NIL ? "none" : linitial(texts);
-
-	if (strcmp(here, there) != 0)
-		shuttle_check_put(check, psprintf("has tablets %s instead of %s", there, here),
-						  "Attach them on the node as partitions with these bounds, or restore them from a backup.");
+	return shuttle_node_rows(check->node, foreign_keys_query, KEY_NCOLUMNS, check->relid);
 }
 
 static void
 find_lost_foreign_keys(const ShuttleCheck *check)
 {
-	List	   *there = catalog_texts(check, foreign_keys_query);
+	List	   *there = foreign_keys(check);
 	ListCell   *cell;
 
 	foreach(cell, check->foreign_keys)
 	{
-		if (!has_text(there, lfirst(cell)))
-			shuttle_check_put(check, psprintf("has lost foreign key %s", (char *) lfirst(cell)),
-							  "Add it on the node as other nodes have it.");
+		char	  **key = lfirst(cell);
+
+		if (!has_foreign_key(there, key))
+			shuttle_check_put(check, psprintf("has lost foreign key %s", key[KEY_NAME]),
+							  psprintf("Run on the node: ALTER TABLE %s ADD CONSTRAINT %s %s;",
+									   shuttle_local_name(check->relid), key[KEY_NAME], key[KEY_DEFINITION]));
 	}
 }
 
@@ -309,8 +305,9 @@ check_tablets(const ShuttleCheck *check)
 	else
 	{
 		find_lost_foreign_keys(check);
+		shuttle_check_tablets_own(check);
 		if (shuttle_check_definition(check))
-			compare_tablets(check);
+			shuttle_check_bounds(check);
 	}
 	find_strays(check);
 	table_close(rel, NoLock);
@@ -326,9 +323,9 @@ find_foreign_keys(ShuttleCheck *check)
 		ListCell   *inner;
 
 		check->node = shuttle_node_get(lfirst_oid(cell), GetUserId());
-		foreach(inner, catalog_texts(check, foreign_keys_query))
+		foreach(inner, foreign_keys(check))
 		{
-			if (!has_text(check->foreign_keys, lfirst(inner)))
+			if (!has_foreign_key(check->foreign_keys, lfirst(inner)))
 				check->foreign_keys = lappend(check->foreign_keys, lfirst(inner));
 		}
 	}

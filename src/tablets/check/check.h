@@ -21,7 +21,7 @@ typedef struct ShuttleCheck
 	Oid			relid;
 	Oid			serverid;
 	ShuttleNode *node;
-	List	   *foreign_keys;	/* names; what any of its nodes has */
+	List	   *foreign_keys;	/* name and definition; what any of its nodes has */
 } ShuttleCheck;
 
 /* ---- check.c */
@@ -34,6 +34,14 @@ extern void shuttle_check_put(const ShuttleCheck *check, const char *problem, co
 /* Compares columns, checks, keys and indexes. Returns true if the columns are the
  * same. */
 extern bool shuttle_check_definition(const ShuttleCheck *check);
+
+/* Finds what single tablets have been given, and refuse rows by. */
+extern void shuttle_check_tablets_own(const ShuttleCheck *check);
+
+/* ---- check_tablets.c */
+
+/* Compares which tablets the node has, and of which bounds. */
+extern void shuttle_check_bounds(const ShuttleCheck *check);
 
 /* ---- move/move_left.c */
 

@@ -30,6 +30,28 @@ enum
 
 #define UNIQUE "UNIQUE "
 
+/* What single tablets have and their table does not: the problem, and what mends it.
+ * A tablet cannot lack what its table has. Trap tablets are meant to differ. */
+static const char *const tablets_own_query =
+"SELECT t.name || ' alone has ' || o.what, o.statement FROM (SELECT c.oid, pg_catalog.format('%I.%I', n.nspname, c.relname) AS name"
+" FROM pg_catalog.pg_inherits AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.inhrelid"
+" JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace WHERE i.inhparent = $1"
+" AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint WHERE conrelid = c.oid AND conname = 'shuttle_trap')) AS t,"
+" LATERAL (SELECT pg_catalog.format('constraint %I %s', conname, pg_catalog.pg_get_constraintdef(oid)) AS what,"
+" pg_catalog.format('ALTER TABLE %s DROP CONSTRAINT %I', t.name, conname) AS statement"
+" FROM pg_catalog.pg_constraint WHERE conrelid = t.oid AND coninhcount = 0 AND contype IN ('c', 'p', 'u', 'x', 'f')"
+" UNION ALL SELECT pg_catalog.format('NOT NULL of column %I', own.attname),"
+" pg_catalog.format('ALTER TABLE %s ALTER COLUMN %I DROP NOT NULL', t.name, own.attname)"
+" FROM pg_catalog.pg_attribute AS own JOIN pg_catalog.pg_attribute AS its ON its.attrelid = $1 AND its.attname = own.attname"
+" WHERE own.attrelid = t.oid AND own.attnum > 0 AND own.attnotnull AND NOT its.attnotnull"
+" UNION ALL SELECT pg_catalog.format('unique index %I', x.relname),"
+" pg_catalog.format('DROP INDEX %I.%I', n.nspname, x.relname)"
+" FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS x ON x.oid = i.indexrelid"
+" JOIN pg_catalog.pg_namespace AS n ON n.oid = x.relnamespace"
+" WHERE i.indrelid = t.oid AND i.indisunique AND NOT x.relispartition"
+" AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint WHERE conindid = x.oid AND contype IN ('p', 'u', 'x'))) AS o"
+" ORDER BY t.name, o.what";
+
 /* Checks and keys, and indexes that belong to no constraint. Of an index, the text
  * after the table's name, with UNIQUE in front. */
 static const char *const parts_query =
@@ -387,6 +409,19 @@ check_parts(const ShuttleCheck *check)
 		if (find_part(here, part) == NULL &&
 			(!is_index(part) || is_unique(part[PART_DEFINITION])))
 			put_added(check, part);
+	}
+}
+
+void
+shuttle_check_tablets_own(const ShuttleCheck *check)
+{
+	ListCell   *cell;
+
+	foreach(cell, shuttle_node_rows(check->node, tablets_own_query, 2, check->relid))
+	{
+		char	  **own = lfirst(cell);
+
+		put(check, psprintf("refuses rows: tablet %s", own[0]), own[1]);
 	}
 }
 
