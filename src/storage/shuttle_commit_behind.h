@@ -19,7 +19,7 @@ extern bool shuttle_commit_behind_is_possible(const ShuttleNode *node);
 
 /*
  * Sends COMMIT behind the request, which must be all that the local transaction
- * writes or locks. Returns false, and sends nothing, if a lost connection would
+ * writes or locks, and in its packet if that goes on. Returns false, and sends nothing, if a lost connection would
  * leave it unknown whether the node has committed. Errors: out of memory.
  */
 extern bool shuttle_commit_behind_send(ShuttleRequest *request);

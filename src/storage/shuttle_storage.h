@@ -151,7 +151,8 @@ typedef enum ShuttleNodeTotal
 	SHUTTLE_NODE_ROLLBACKS,
 	SHUTTLE_NODE_RECOVERIES,	/* prepared ones that recovery finished */
 	SHUTTLE_NODE_CALLS,			/* executed by the node */
-	SHUTTLE_NODE_CALLS_RETURNED,	/* given up by the node, executed here */
+	SHUTTLE_NODE_CALLS_RETURNED,	/* executed here: the node gave them up,
+									 * or they need keys of others */
 	SHUTTLE_NNODE_TOTALS
 } ShuttleNodeTotal;
 
@@ -243,6 +244,8 @@ typedef struct ShuttleStatement
 	bool		tag_only;		/* reads, and returns no rows */
 	bool		looks;			/* writes rows that it has to search */
 	bool		custom_plan;	/* the node must use a custom plan */
+	bool		packet_goes_on; /* the caller sends more at once: a request,
+								 * or a COMMIT behind this one */
 	ShuttleCounters *counters;	/* NULL or the owner's; must outlive the
 								 * request */
 } ShuttleStatement;

@@ -136,6 +136,17 @@ $session->run('DELETE FROM part WHERE id = 2002;');
 $session->run('DELETE FROM item WHERE id = 2002;');
 is($node->safe_psql('postgres', 'SELECT n FROM item WHERE id = 2'), '3', 'nothing was done of what failed');
 
+# ---- a call whose prepared statement is outdated is not sent again without its settings
+
+for my $type ('int', 'text')
+{
+	$session->run("DROP FUNCTION IF EXISTS typed(int); CREATE FUNCTION typed(i int) RETURNS $type LANGUAGE plpgsql AS
+		'BEGIN UPDATE item SET n = n WHERE id = i; RETURN i; END';");
+	$session->run(q{SELECT shuttle.distribute_function('typed(int)', '$1', 'item');});
+	is(($session->run('SELECT typed(2);'))[0], '2', "a call that returns $type, for the ${_}th time") for 1 .. 3;
+	costs(1, 'SELECT typed(2)', '2', "a call that returns $type");
+}
+
 # ---- several nodes: PREPARE TRANSACTION goes behind the rows
 
 $session->run('INSERT INTO both_nodes SELECT generate_series(1, 10);');

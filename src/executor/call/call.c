@@ -2,8 +2,8 @@
  * call.c
  *	  Has a node execute a call of a function or procedure.
  *
- * One packet has a savepoint, the settings that the body depends on, the call,
- * and the settings of before. If the node raises an error, the savepoint is rolled
+ * One packet with one Sync, so that the node answers once, has a savepoint, the
+ * settings that the body depends on, the call, and the settings of before. If the node raises an error, the savepoint is rolled
  * back and the call runs here. So the user gets the answer, or the error, that
  * this server gives, with its names and notices, one round trip later. The node
  * raises an error of its own when the body needs rows of other nodes
@@ -61,14 +61,14 @@
 /* Traps look at shuttle_node.call, if keys are needed that are not known here. Then all
  * must be known when the node plans, so it makes custom plans. */
 static const char *const enter_sql =
-"SELECT " SET("search_path", "$1") ", " SET("TimeZone", "$2") ", " SET("DateStyle", "'ISO, MDY'") ", "
+"SELECT pg_catalog.num_nonnulls(" SET("search_path", "$1") ", " SET("TimeZone", "$2") ", " SET("DateStyle", "'ISO, MDY'") ", "
 SET("lc_numeric", "$3") ", " SET("lc_time", "$4") ", " SET("lc_monetary", "$5") ", "
 SET("constraint_exclusion", "'partition'") ", " SET("plan_cache_mode", "$6") ", "
-SET("shuttle_node.call", "$7");
+SET("shuttle_node.call", "$7") ")";
 
 static const char *const leave_sql =
-"SELECT " SET("search_path", "'pg_catalog'") ", " SET("TimeZone", "'GMT'") ", "
-SET("plan_cache_mode", "'auto'") ", " SET("shuttle_node.call", "'off'");
+"SELECT pg_catalog.num_nonnulls(" SET("search_path", "'pg_catalog'") ", " SET("TimeZone", "'GMT'") ", "
+SET("plan_cache_mode", "'auto'") ", " SET("shuttle_node.call", "'off'") ")";
 
 bool		(*shuttle_nodes_sort_alike) (const List *servers, Oid userid, Oid type, Oid collation) = NULL;
 
@@ -80,7 +80,6 @@ typedef struct Shipping
 	ShuttleNode *node;
 	bool		keys_are_there; /* all that it needs */
 	ResourceOwner owner;		/* of the rows */
-	bool		is_older;		/* the node's server: nothing was sent */
 	bool		may_commit;		/* in the packet of the call */
 	bool		commit_sent;
 } Shipping;
@@ -180,9 +179,12 @@ find_reason(const ShuttleCall *call, const ShuttleCallBody *body)
 	return NULL;
 }
 
-/* The caller holds locks on the body's tables. */
+/*
+ * The caller holds locks on the body's tables. Returns the server of the key; InvalidOid
+ * if it was not looked for. *reason: why the call runs here; NULL: it does not.
+ */
 static Oid
-find_server(const ShuttleCall *call, const ShuttleCallBody *body, const char **reason)
+find_server(const ShuttleCall *call, const ShuttleCallBody *body, ShuttleCallPlace *place, const char **reason)
 {
 	ShuttleRoutedPlan plan = *call->plan;
 	Oid			server;
@@ -195,21 +197,30 @@ find_server(const ShuttleCall *call, const ShuttleCallBody *body, const char **r
 	server = shuttle_routed_server(&plan, call->keys, call->econtext);
 	if (!sorts_alike(body, server))
 		*reason = "the node sorts text otherwise";
-	return *reason == NULL ? server : InvalidOid;
+	*place = shuttle_call_place(call, server);
+	if (*place == SHUTTLE_KEYS_ELSEWHERE)
+		*reason = "its keys are on several nodes";
+	return server;
 }
 
 Oid
 shuttle_call_server(const ShuttleCall *call, const char **reason)
 {
+	ShuttleCallPlace place;
+	Oid			server;
+
 	*reason = "shuttle.enable_shipped_calls is off";
-	return shuttle_settings.enable_shipped_calls ?
-		find_server(call, shuttle_call_body(call->routine), reason) : InvalidOid;
+	if (!shuttle_settings.enable_shipped_calls)
+		return InvalidOid;
+	server = find_server(call, shuttle_call_body(call->routine), &place, reason);
+	return *reason == NULL ? server : InvalidOid;
 }
 
 /* ---- requests */
 
+/* goes_on: the packet. */
 static ShuttleRequest *
-send_text(const Shipping *shipping, const char *sql, int nparams, const char *const *values)
+send_text(const Shipping *shipping, const char *sql, int nparams, const char *const *values, bool goes_on)
 {
 	ShuttleStatement statement = {
 		.sql = sql,
@@ -218,6 +229,7 @@ send_text(const Shipping *shipping, const char *sql, int nparams, const char *co
 		.effect = SHUTTLE_LOCKS,
 		.size = SHUTTLE_SIZE_CERTAIN,
 		.estimated_rows = 1,
+		.packet_goes_on = goes_on,
 	};
 
 	return shuttle_request_send(shipping->node, &statement, CurrentMemoryContext);
@@ -235,6 +247,7 @@ send_call(const Shipping *shipping, const ShuttleDecoder *decoder)
 		.size = SHUTTLE_SIZE_CERTAIN,
 		.estimated_rows = 1,
 		.looks = shipping->body->writes,
+		.packet_goes_on = true,
 		.decoder = decoder,
 		.counters = call->counters,
 	};
@@ -281,10 +294,11 @@ finish(ShuttleRequest *request)
 }
 
 /* Only a server that is not older surely knows all that the body has. */
-static bool
-is_older(const ShuttleNode *node)
+static void
+check_version(const ShuttleNode *node)
 {
-	return shuttle_node_version(node) / 10000 < SHUTTLE_MAJOR_VERSION;
+	if (shuttle_node_version(node) / 10000 < SHUTTLE_MAJOR_VERSION)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg_internal("the node's server is older")));
 }
 
 static const char *
@@ -292,7 +306,7 @@ plan_mode(const Shipping *shipping)
 {
 	if (!shipping->keys_are_there)
 		return "force_custom_plan";
-	return shipping->body->keys.wants_values ? "auto" : "force_generic_plan";
+	return shipping->body->keys.wants_values ? "force_custom_plan" : "force_generic_plan";
 }
 
 /* Returns false if COMMIT was not sent. */
@@ -317,21 +331,23 @@ ship(void *arg)
 		shipping->keys_are_there ? "off" : "on",
 	};
 	ShuttleDecoder *decoder = make_decoder(shipping->call->desc);
-	ShuttleRequest *enter = send_text(shipping, enter_sql, lengthof(settings), settings);
+	bool		is_known = shuttle_node_version(shipping->node) != 0;
+	ShuttleRequest *enter;
 	ShuttleRequest *call;
 	ShuttleRequest *leave = NULL;
 
-	if (shuttle_node_version(shipping->node) == 0)
+	if (is_known)
+		check_version(shipping->node);
+	enter = send_text(shipping, enter_sql, lengthof(settings), settings, is_known);
+	if (!is_known)
 	{
 		finish(enter);			/* it connects */
 		enter = NULL;
+		check_version(shipping->node);
 	}
-	shipping->is_older = is_older(shipping->node);
-	if (shipping->is_older)
-		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg_internal("the node's server is older")));
 	call = send_call(shipping, decoder);
 	if (!commit_behind(shipping, call))
-		leave = send_text(shipping, leave_sql, 0, NULL);
+		leave = send_text(shipping, leave_sql, 0, NULL, false);
 	if (enter != NULL)
 		finish(enter);
 	if (decoder != NULL)
@@ -395,6 +411,7 @@ shuttle_call_ship(const ShuttleCall *call)
 {
 	const ShuttleCallBody *body;
 	const char *reason;
+	ShuttleCallPlace place;
 	Shipping	shipping = {.call = call,.owner = CurrentResourceOwner};
 	Oid			server;
 	MemoryContext cxt;
@@ -404,14 +421,16 @@ shuttle_call_ship(const ShuttleCall *call)
 	if (!shuttle_settings.enable_shipped_calls)
 		return false;
 	body = shuttle_call_body(call->routine);
-	server = find_server(call, body, &reason);
-	if (!OidIsValid(server))
+	server = find_server(call, body, &place, &reason);
+	if (reason != NULL)
 	{
+		if (OidIsValid(server) && place == SHUTTLE_KEYS_ELSEWHERE)
+			shuttle_node_totals_add(server, SHUTTLE_NODE_CALLS_RETURNED, 1);
 		run_here(call, reason);
 		return false;
 	}
 	shipping.body = body;
-	shipping.keys_are_there = shuttle_call_keys_are_on(call, server);
+	shipping.keys_are_there = place == SHUTTLE_KEYS_THERE;
 	shipping.node = shuttle_node_get(server, GetUserId());
 	shuttle_outbox_before_write(shipping.node, call->estate);
 

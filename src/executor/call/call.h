@@ -104,10 +104,6 @@ typedef struct ShuttleCall
 	ShuttleCounters *counters;	/* NULL: nobody asks */
 } ShuttleCall;
 
-/* True if all keys that the call needs are arguments, and on this server: it needs no
- * traps (call_keys.c). */
-extern bool shuttle_call_keys_are_on(const ShuttleCall *call, Oid server);
-
 /* Where a call would go; InvalidOid: it runs here, and *reason says why. */
 extern Oid	shuttle_call_server(const ShuttleCall *call, const char **reason);
 
@@ -116,6 +112,19 @@ extern Oid	shuttle_call_server(const ShuttleCall *call, const char **reason);
  * happened then. Errors: cancel, and those of connections.
  */
 extern bool shuttle_call_ship(const ShuttleCall *call);
+
+/* ---- call_keys.c */
+
+/* Where the keys are that the call needs. */
+typedef enum ShuttleCallPlace
+{
+	SHUTTLE_KEYS_UNKNOWN,		/* not arguments, at least one of them: needs
+								 * traps */
+	SHUTTLE_KEYS_THERE,			/* all are arguments, and on the server */
+	SHUTTLE_KEYS_ELSEWHERE		/* all are arguments, one is on another server */
+} ShuttleCallPlace;				/* in this order */
+
+extern ShuttleCallPlace shuttle_call_place(const ShuttleCall *call, Oid server);
 
 /* ---- call_node.c, call_statement.c */
 

@@ -257,8 +257,14 @@ shuttle_call_keys_resolve(ShuttleCallBody *body, const int *arguments, const int
 
 /* ---- the call's values */
 
-static bool
-array_is_on(Oid relid, ArrayType *array, Oid server)
+static ShuttleCallPlace
+place_of_value(Oid relid, Oid type, Datum value, Oid server)
+{
+	return shuttle_routed_server_of(relid, type, value) == server ? SHUTTLE_KEYS_THERE : SHUTTLE_KEYS_ELSEWHERE;
+}
+
+static ShuttleCallPlace
+place_of_array(Oid relid, ArrayType *array, Oid server)
 {
 	Oid			type = ARR_ELEMTYPE(array);
 	int16		length;
@@ -267,43 +273,49 @@ array_is_on(Oid relid, ArrayType *array, Oid server)
 	Datum	   *values;
 	bool	   *nulls;
 	int			nvalues;
+	ShuttleCallPlace place = SHUTTLE_KEYS_THERE;
 
 	get_typlenbyvalalign(type, &length, &by_value, &alignment);
 	deconstruct_array(array, type, length, by_value, alignment, &values, &nulls, &nvalues);
 	for (int i = 0; i < nvalues; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (nulls[i] || shuttle_routed_server_of(relid, type, values[i]) != server)
-			return false;
+		if (nulls[i])
+			return SHUTTLE_KEYS_UNKNOWN;
+		place = Max(place, place_of_value(relid, type, values[i], server));
 	}
-	return true;
+	return place;
 }
 
-bool
-shuttle_call_keys_are_on(const ShuttleCall *call, Oid server)
+ShuttleCallPlace
+shuttle_call_place(const ShuttleCall *call, Oid server)
 {
 	const ShuttleCallBody *body = shuttle_call_body(call->routine);
+	ShuttleCallPlace place = SHUTTLE_KEYS_THERE;
 	ListCell   *cell;
 
 	if (body->keys.are_unknown)
-		return false;
+		return SHUTTLE_KEYS_UNKNOWN;
 	foreach(cell, body->keys.arguments)
 	{
 		int			argument = lfirst_int(cell) - 1;
 		bool		is_null;
 		Oid			type;
 		Datum		value;
+		ShuttleCallPlace found;
 
 		if (argument >= list_length(call->arguments))
-			return false;
+			return SHUTTLE_KEYS_UNKNOWN;
 		type = exprType(list_nth(call->plan->values, argument));
 		value = ExecEvalExprSwitchContext(list_nth(call->arguments, argument), call->econtext, &is_null);
 		if (is_null)
-			return false;
-		if (OidIsValid(get_element_type(type)) ?
-			!array_is_on(body->distributed, DatumGetArrayTypeP(value), server) :
-			shuttle_routed_server_of(body->distributed, type, value) != server)
-			return false;
+			return SHUTTLE_KEYS_UNKNOWN;
+		found = OidIsValid(get_element_type(type)) ?
+			place_of_array(body->distributed, DatumGetArrayTypeP(value), server) :
+			place_of_value(body->distributed, type, value, server);
+		if (found == SHUTTLE_KEYS_UNKNOWN)
+			return SHUTTLE_KEYS_UNKNOWN;
+		place = Max(place, found);
 	}
-	return true;
+	return place;
 }

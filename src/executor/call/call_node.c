@@ -191,7 +191,7 @@ explain_place(CallState *state, ExplainState *es)
 	}
 	shuttle_explain_text(es, "Node", GetForeignServer(server)->servername);
 	if (es->verbose)
-		shuttle_explain_text(es, "Keys", shuttle_call_keys_are_on(&state->call, server) ? "known" : "traps");
+		shuttle_explain_text(es, "Keys", shuttle_call_place(&state->call, server) == SHUTTLE_KEYS_THERE ? "known" : "traps");
 }
 
 static void

@@ -49,6 +49,7 @@ shuttle_pipeline_append(ShuttleNode *node, ShuttleCommand *command)
 	{
 		node->queue.nunsent_syncs++;
 		node->queue.packet++;
+		node->queue.goes_on = false;
 	}
 }
 

@@ -21,6 +21,7 @@ typedef struct NodeQueue
 	int			nunsent_syncs;	/* complete packets that are not sent */
 	uint64		packet;			/* number of the packet being made */
 	bool		unsynced;		/* that packet lacks its Sync */
+	bool		goes_on;		/* as its last request said */
 	bool		adding_speculative; /* commands added now belong to a
 									 * speculative request */
 	bool		adding_repeatable;	/* and can be sent again */

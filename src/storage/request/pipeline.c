@@ -82,7 +82,7 @@ shuttle_pipeline_clear(ShuttleNode *node)
 	node->queue.nunsent_syncs = 0;
 	node->queue.nin_flight = 0;
 	node->errors.nspeculative = 0;
-	node->queue.unsynced = false;
+	node->queue.unsynced = node->queue.goes_on = false;
 	node->queue.adding_speculative = false;
 	node->queue.adding_repeatable = false;
 	node->errors.speculative_failed = false;
@@ -446,6 +446,7 @@ answer_commit(ShuttleNode *node, const ShuttleCommand *command, bool failed)
 	if (command->generation != node->transaction.generation)
 		return;
 	node->commit.pending = false;
+	node->commit.skipped = PQresultStatus(command->result) == PGRES_PIPELINE_ABORTED;
 	node->commit.done = !failed && strcmp(PQcmdStatus(command->result), "COMMIT") == 0;
 	if (node->commit.done && node->commit.must_wait)
 		shuttle_node_count(node, SHUTTLE_NODE_COMMITS, 1);
@@ -583,7 +584,10 @@ remember_error(ShuttleNode *node, ShuttleCommand *command, bool out_of_date)
 		command->request = NULL;
 		return;
 	}
-	if (out_of_date && command->packet == node->transaction.first_packet)
+
+	/* A request behind another one would be repeated without it. */
+	if (out_of_date && command->packet == node->transaction.first_packet &&
+		!command->request->is_behind)
 	{
 		node->transaction.begin_again = true;
 		shuttle_request_repeat_all(node);

@@ -158,6 +158,7 @@ create_request(ShuttleNode *node, const ShuttleStatement *statement,
 	request->ncolumns = statement->ncolumns;
 	request->tag_only = statement->tag_only;
 	request->custom_plan = statement->custom_plan;
+	request->packet_goes_on = statement->packet_goes_on;
 	request->looks = statement->looks;
 	request->counters = statement->counters;
 	request->nest_level = statement->nest_level;
@@ -309,7 +310,11 @@ send_request(ShuttleRequest *request, bool speculative)
 	if (request->link.next == NULL)
 		dlist_push_tail(&node->requests.all, &request->link);
 	request->state = REQUEST_OPEN;
-	shuttle_pipeline_end_packet(node);
+	request->is_behind = node->queue.goes_on;
+	node->queue.goes_on = request->packet_goes_on;
+	request->packet_goes_on = false;
+	if (!node->queue.goes_on)
+		shuttle_pipeline_end_packet(node);
 	MemoryContextSwitchTo(old_cxt);
 }
 

@@ -88,6 +88,7 @@ typedef struct NodeCommit
 	bool		pending;		/* COMMIT was sent, and is waited for */
 	bool		done;			/* its tag was COMMIT */
 	bool		unknown;		/* no answer to COMMIT came */
+	bool		skipped;		/* it followed an error in its packet */
 	bool		writes;			/* the committing transaction has written */
 	int			max_prepared;	/* the node's max_prepared_transactions; -1:
 								 * unknown */

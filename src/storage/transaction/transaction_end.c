@@ -48,6 +48,7 @@ static void send_part(CommitPart part);
 static void check_part(CommitPart part);
 static void check_before_commit(ShuttleNode *node);
 static void send_commit(ShuttleNode *node);
+static void add_commit(ShuttleNode *node);
 pg_noreturn static void raise_rollback(const ShuttleNode *node);
 static void check_commit(ShuttleNode *node);
 static void await_commit(ShuttleNode *node);
@@ -270,14 +271,21 @@ check_before_commit(ShuttleNode *node)
 	}
 }
 
+/* In a packet of its own, so that the node ends its transaction even if it has failed. */
 static void
 send_commit(ShuttleNode *node)
 {
 	if (node->queue.unsynced)
 		shuttle_pipeline_add(node, COMMAND_SYNC, NULL);
+	add_commit(node);
+}
+
+static void
+add_commit(ShuttleNode *node)
+{
 	node->commit.pending = node->commit.must_wait;
 	node->commit.writes = node->transaction.wrote;
-	node->commit.done = false;
+	node->commit.done = node->commit.skipped = false;
 	node->transaction.can_repeat = false;
 	shuttle_pipeline_add(node, COMMAND_COMMIT, "COMMIT")->ignore_error = !node->commit.must_wait;
 	if (node->commit.part == COMMIT_LAST && !node->commit.must_wait)
@@ -442,7 +450,7 @@ shuttle_commit_behind_send(ShuttleRequest *request)
 	if (node->transaction.wrote && shuttle_commit_methods != NULL)
 		shuttle_commit_methods->warn();
 	node->commit.part = COMMIT_AT_ONCE;
-	send_commit(node);
+	add_commit(node);
 	return true;
 }
 
@@ -457,6 +465,8 @@ shuttle_commit_behind_await(ShuttleRequest *request)
 		node->commit.done = false;
 	if (!node->commit.done && node->connection.state != NODE_READY)
 		shuttle_connection_raise(node);
+	if (node->commit.skipped)
+		return false;			/* the node is still in its transaction */
 	error = shuttle_node_error_hold(node->errors.first);
 	shuttle_transaction_forget(node);
 	if (!node->commit.done && shuttle_request_look(request) == SHUTTLE_END)
