@@ -185,6 +185,12 @@ like(PostgreSQL::Test::Utils::slurp_file($node->logfile, $log_size),
 	qr/ERROR:  duplicate key[^\n]*\n(?:[^\n]*(?:DETAIL|CONTEXT)[^\n]*\n)*[^\n]*STATEMENT:  INSERT INTO item VALUES \(1, 1\)/,
 	'a pipeline: the error is that of its statement');
 is(count_items(), 8 + 29 + 6, 'a pipeline: it is one transaction');
+for my $statement ('UPDATE item SET n = 90 WHERE id = 2', 'SELECT raise_item(2, 91)', 'CALL set_item(2, 92)')
+{
+	run_script('extended', "SELECT count(*) FROM item;\n\\startpipeline\nDECLARE c CURSOR WITH HOLD FOR SELECT 1 / (i - 1) FROM generate_series(1, 2) AS i;
+		$statement;\n\\endpipeline\n");
+	is($node->safe_psql('postgres', 'SELECT n FROM item WHERE id = 2'), '3', "$statement: a cursor that fails at COMMIT undoes it");
+}
 
 # ---- waits can be cancelled, and a lost answer is told
 

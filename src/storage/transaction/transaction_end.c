@@ -22,6 +22,7 @@
 #include "access/xact.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
+#include "utils/portal.h"
 #include "utils/timeout.h"
 
 #include "base/shuttle_compat.h"
@@ -421,12 +422,13 @@ wrote_here(void)
 		(shuttle_commit_methods != NULL && shuttle_commit_methods->wrote_here());
 }
 
+/* A cursor WITH HOLD of this transaction is read when it commits, and may fail. */
 bool
 shuttle_commit_behind_is_possible(const ShuttleNode *node)
 {
 	dlist_iter	iter;
 
-	if (IsTransactionBlock() || GetCurrentTransactionNestLevel() != 1 ||
+	if (!ThereAreNoReadyPortals() || IsTransactionBlock() || GetCurrentTransactionNestLevel() != 1 ||
 		IsolationIsSerializable() || wrote_here())
 		return false;
 	dlist_foreach(iter, &shuttle_nodes)
