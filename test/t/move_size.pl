@@ -72,9 +72,9 @@ sub longest
 	for my $file (glob "$directory/$log.*")
 	{
 		open(my $lines, '<', $file) or die "no log: $!";
-		while (<$lines>)
+		while (my $line = <$lines>)
 		{
-			my (undef, undef, $took_us, undef, $s, $us) = split;
+			my (undef, undef, $took_us, undef, $s, $us) = split ' ', $line;
 			my $end = $s + $us / 1e6;
 			$longest = $took_us / 1e6 if $end > $since && $end < $until && $took_us / 1e6 > $longest;
 		}
