@@ -179,33 +179,39 @@ keep_needed(ShuttleNode *node, int level)
 	node->transaction.used_level = Min(node->transaction.used_level, level - 1);
 }
 
+/* True if an unawaited write of an outer level is not answered yet; or_failed: or has failed. */
+static bool
+has_doubtful_write(ShuttleNode *node, int level, bool or_failed)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &node->requests.all)
+	{
+		ShuttleRequest *request = dlist_container(ShuttleRequest, link, iter.cur);
+
+		if (request->unawaited && request->sent_level < level &&
+			(request->state == REQUEST_OPEN || (or_failed && request->state != REQUEST_DONE)))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Unawaited writes are usually answered soon: cancelling would take longer.
  * Returns false if one of an outer level has, or may have, failed: the node may
  * then have skipped later SAVEPOINT and RELEASE commands, and a ROLLBACK TO
- * that name could undo earlier writes.
+ * that name could undo earlier writes. The connection is lost then: it waits longer.
  */
 static bool
 await_writes(ShuttleNode *node, int level, TimestampTz *deadline)
 {
-	dlist_iter	iter;
-
 	if (node->requests.nunawaited == 0)
 		return true;
 	if (wait_quietly(node, Max(QUIET_WAIT_MS, 4 * shuttle_round_trip_shortest(&node->round_trip)),
-					 *deadline, false))
+					 *deadline, false) ||
+		(has_doubtful_write(node, level, false) && wait_quietly(node, ABORT_WAIT_MS, *deadline, false)))
 		*deadline = abort_deadline();
-	if (level == 1)
-		return true;
-	dlist_foreach(iter, &node->requests.all)
-	{
-		const ShuttleRequest *request = dlist_container(ShuttleRequest, link, iter.cur);
-
-		if (request->unawaited && request->sent_level < level &&
-			request->state != REQUEST_DONE)
-			return false;
-	}
-	return true;
+	return level == 1 || !has_doubtful_write(node, level, true);
 }
 
 bool
@@ -234,7 +240,7 @@ begin_to_roll_back(ShuttleNode *node, int level, TimestampTz *deadline)
 		*deadline = abort_deadline();
 	}
 	if (!await_writes(node, level, deadline))
-		shuttle_connection_lost(node, "a write in front of the savepoint has failed");
+		shuttle_connection_lost(node, "a write in front of the savepoint has failed, or was not answered in time");
 	else if (stop_requests(node, level))
 		return true;
 	else
