@@ -288,6 +288,60 @@ shuttle_append_prunes(const Append *append)
 #endif
 }
 
+static inline bool
+shuttle_merge_append_prunes(const MergeAppend *append)
+{
+#if PG_VERSION_NUM >= 180000
+	return append->part_prune_index >= 0;
+#else
+	return append->part_prune_info != NULL;
+#endif
+}
+
+/* Has an Append or MergeAppend of a finished plan prune; 18 keeps how in the
+ * statement. */
+static inline void
+shuttle_append_set_pruning(PlannedStmt *statement, Plan *plan, List *tables, Bitmapset *others)
+{
+	PartitionPruneInfo *info = makeNode(PartitionPruneInfo);
+
+	info->prune_infos = tables;
+	info->other_subplans = others;
+#if PG_VERSION_NUM >= 180000
+	info->relids = bms_copy(IsA(plan, Append) ? ((Append *) plan)->apprelids :
+							((MergeAppend *) plan)->apprelids);
+	if (IsA(plan, Append))
+		((Append *) plan)->part_prune_index = list_length(statement->partPruneInfos);
+	else
+		((MergeAppend *) plan)->part_prune_index = list_length(statement->partPruneInfos);
+	statement->partPruneInfos = lappend(statement->partPruneInfos, info);
+#else
+	if (IsA(plan, Append))
+		((Append *) plan)->part_prune_info = info;
+	else
+		((MergeAppend *) plan)->part_prune_info = info;
+#endif
+}
+
+/* Empty maps of a partitioned table's partitions. */
+static inline PartitionedRelPruneInfo *
+shuttle_make_prune_info(Index rtindex, int nparts)
+{
+	PartitionedRelPruneInfo *info = makeNode(PartitionedRelPruneInfo);
+
+	info->rtindex = rtindex;
+	info->nparts = nparts;
+	info->subplan_map = palloc(sizeof(int) * nparts);
+	info->subpart_map = palloc(sizeof(int) * nparts);
+	info->relid_map = palloc0(sizeof(Oid) * nparts);
+	memset(info->subplan_map, -1, sizeof(int) * nparts);
+	memset(info->subpart_map, -1, sizeof(int) * nparts);
+#if PG_VERSION_NUM >= 180000
+	info->leafpart_rti_map = palloc0(sizeof(int) * nparts);
+#endif
+	return info;
+}
+
 /* The children of an Append that run-time pruning selects. */
 static inline Bitmapset *
 shuttle_find_matching_subplans(PartitionPruneState *state)

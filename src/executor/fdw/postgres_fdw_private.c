@@ -14,16 +14,20 @@
 #include "executor/fdw/postgres_fdw.h"
 #include "executor/fdw/scan_text.h"
 #include "executor/shuttle_executor.h"
+#include "executor/shuttle_scan_key.h"
 
 /* A scan's list. For joins and aggregates the fourth element describes the
- * relations; for partial aggregates we append a fifth. */
+ * relations; we append a fifth for partial aggregates, and behind it the key of a
+ * partition, if all rows have one value. */
 enum ScanPrivate
 {
 	SCAN_SQL,
 	SCAN_ATTRIBUTES,
 	SCAN_FETCH_SIZE,
 	SCAN_RELATIONS,
-	SCAN_STATES
+	SCAN_STATES,
+	SCAN_KEY,
+	SCAN_LENGTH
 };
 
 /* A ModifyTable's list. */
@@ -48,6 +52,7 @@ enum DirectPrivate
 };
 
 static bool element_is(const List *list, int i, NodeTag tag);
+static bool element_is_list(const List *list, int i);
 static bool element_is_attributes(const List *list, int i);
 
 bool
@@ -57,12 +62,13 @@ shuttle_postgres_fdw_read_scan(const ForeignScan *scan, ShuttlePostgresFdwScan *
 	int			length = list_length(list);
 
 	if (scan->operation != CMD_SELECT ||
-		length < SCAN_RELATIONS || length > SCAN_STATES + 1 ||
+		length < SCAN_RELATIONS || length > SCAN_LENGTH ||
 		!element_is(list, SCAN_SQL, T_String) ||
 		!element_is_attributes(list, SCAN_ATTRIBUTES) ||
 		!element_is(list, SCAN_FETCH_SIZE, T_Integer) ||
 		(length > SCAN_RELATIONS && !element_is(list, SCAN_RELATIONS, T_String)) ||
-		(length > SCAN_STATES && !element_is(list, SCAN_STATES, T_List)))
+		(length > SCAN_STATES && !element_is_list(list, SCAN_STATES)) ||
+		(length > SCAN_KEY && !element_is(list, SCAN_KEY, T_List)))
 		return false;
 
 	postgres_fdw->sql = strVal(list_nth(list, SCAN_SQL));
@@ -102,10 +108,39 @@ shuttle_scan_add_states(ForeignScan *scan, List *states)
 	ShuttlePostgresFdwScan postgres_fdw;
 
 	if (!shuttle_postgres_fdw_read_scan(scan, &postgres_fdw) ||
-		list_length(scan->fdw_private) != SCAN_STATES)
+		shuttle_postgres_fdw_scan_states(scan) != NIL ||
+		list_length(scan->fdw_private) < SCAN_STATES)
 		return false;
-	scan->fdw_private = lappend(list_copy(scan->fdw_private), states);
+	scan->fdw_private = list_copy(scan->fdw_private);
+	if (list_length(scan->fdw_private) == SCAN_STATES)
+		scan->fdw_private = lappend(scan->fdw_private, states);
+	else
+		lfirst(list_nth_cell(scan->fdw_private, SCAN_STATES)) = states;
 	return true;
+}
+
+void
+shuttle_scan_add_key(ForeignScan *scan, Oid partition, Node *key)
+{
+	ShuttlePostgresFdwScan postgres_fdw;
+
+	if (!shuttle_postgres_fdw_read_scan(scan, &postgres_fdw) ||
+		list_length(scan->fdw_private) != SCAN_STATES)
+		return;
+	scan->fdw_private = lappend(list_copy(scan->fdw_private), NIL);
+	scan->fdw_private = lappend(scan->fdw_private, list_make2(list_make1_oid(partition), key));
+}
+
+Node *
+shuttle_scan_key(const ForeignScan *scan, Oid *partition)
+{
+	const List *key;
+
+	if (scan->operation != CMD_SELECT || list_length(scan->fdw_private) != SCAN_LENGTH)
+		return NULL;
+	key = list_nth_node(List, scan->fdw_private, SCAN_KEY);
+	*partition = linitial_oid((const List *) linitial(key));
+	return lsecond(key);
 }
 
 ForeignScan *
@@ -212,6 +247,13 @@ element_is(const List *list, int i, NodeTag tag)
 	const Node *element = list_nth(list, i);
 
 	return element != NULL && nodeTag(element) == tag;
+}
+
+/* An empty list is NIL. */
+static bool
+element_is_list(const List *list, int i)
+{
+	return list_nth(list, i) == NULL || element_is(list, i, T_List);
 }
 
 /* A list of attribute numbers; an empty one is NIL. */

@@ -127,6 +127,7 @@ shuttle_place_plan(Query *query, ShuttlePlanCall call)
 	{
 		shuttle_finish_collected_aggregates(statement);
 		shuttle_price_hashes_of_ctes(statement);
+		shuttle_prune_joins(statement);
 	}
 	if (shuttle_planning_settings()->enable_batched_join &&
 		shuttle_reads_foreign_table(statement))

@@ -6,7 +6,7 @@
  * puts one under nested loops that core planned by itself; look_ahead_in_subplans.c at nodes with correlated subqueries; look_ahead_in_index_loops.c under loops over
  * local index scans, where it only prefetches; plan_nodes.c has what all of them
  * need for new nodes; hash_of_cte.c adds a cost that decides which side of a join is read
- * first.
+ * first; join_pruning.c prunes joins and groups of partitions at run time.
  *
  * In: a PlannedStmt. Out: the same statement with Look Aheads in its plan.
  *-------------------------------------------------------------------------
@@ -46,6 +46,9 @@ extern void shuttle_make_targetlists(Plan *child, List **targetlist,
 extern Plan *shuttle_finish_node(CustomScan *node, Plan *child,
 								 ShuttleFinishedPlan *context);
 
+/* Puts a routed append over an Append or MergeAppend. */
+extern Plan *shuttle_place_routed_append(Plan *append, ShuttleFinishedPlan *context);
+
 /* Puts a routed append over each Append at or below a plan that prunes foreign
  * scans at run time. Returns the plan or what replaces it. */
 extern Plan *shuttle_route_appends(Plan *plan, ShuttleFinishedPlan *context);
@@ -83,6 +86,12 @@ extern void shuttle_place_local(PlannedStmt *statement);
 /* Adds what CTEs cost to the hash sides that read them, so that an empty outer side
  * is noticed before a CTE is computed (hash_of_cte.c). */
 extern void shuttle_price_hashes_of_ctes(PlannedStmt *statement);
+
+/* ---- pruning of joins (join_pruning.c) */
+
+/* Has Appends of partitions' joins and groups prune at run time, as those of
+ * partitions do. */
+extern void shuttle_prune_joins(PlannedStmt *statement);
 
 /* ---- the planner hook (finished_plan.c) */
 

@@ -201,21 +201,24 @@ wants_routes(Plan *plan)
 }
 
 Plan *
-shuttle_route_appends(Plan *plan, ShuttleFinishedPlan *context)
+shuttle_place_routed_append(Plan *append, ShuttleFinishedPlan *context)
 {
 	List	   *targetlist;
 	List	   *scan_targetlist;
 
+	shuttle_make_targetlists(append, &targetlist, &scan_targetlist);
+	return shuttle_finish_node(shuttle_routed_append_make(append, targetlist, scan_targetlist),
+							   append, context);
+}
+
+Plan *
+shuttle_route_appends(Plan *plan, ShuttleFinishedPlan *context)
+{
 	if (plan == NULL || shuttle_is_routed_append_plan(plan) ||
 		IsA(plan, Gather) || IsA(plan, GatherMerge))
 		return plan;
 	if (wants_routes(plan))
-	{
-		shuttle_make_targetlists(plan, &targetlist, &scan_targetlist);
-		return shuttle_finish_node(shuttle_routed_append_make(plan, targetlist,
-															  scan_targetlist),
-								   plan, context);
-	}
+		return shuttle_place_routed_append(plan, context);
 	shuttle_replace_children(plan, shuttle_route_appends, context);
 	return plan;
 }

@@ -14,64 +14,22 @@
  */
 #include "postgres.h"
 
-#include "access/stratnum.h"
-#include "catalog/partition.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/paths.h"
-#include "utils/lsyscache.h"
 
 #include "base/shuttle_compat.h"
 #include "executor/shuttle_executor.h"
 #include "planner/join/inner_side.h"
 #include "planner/join/node_joins.h"
 
-static Node *
-strip_relabel(Node *node)
-{
-	while (IsA(node, RelabelType))
-		node = (Node *) ((RelabelType *) node)->arg;
-	return node;
-}
-
-/* True of an expression for this key column that no outer join makes NULL. */
-static bool
-is_key(const RelOptInfo *rel, int column, Node *node)
-{
-	return list_member(rel->partexprs[column], strip_relabel(node));
-}
-
-/* True if a clause is an equality of the partitioning's operator family. */
-static bool
-is_equality(const RelOptInfo *rel, int column, const Node *clause)
-{
-	PartitionScheme scheme = rel->part_scheme;
-	const OpExpr *op = (const OpExpr *) clause;
-	int			strategy = scheme->strategy == PARTITION_STRATEGY_HASH ?
-		HTEqualStrategyNumber : BTEqualStrategyNumber;
-
-	return IsA(op, OpExpr) && list_length(op->args) == 2 &&
-		op->inputcollid == scheme->partcollation[column] &&
-		get_op_opfamily_strategy(op->opno, scheme->partopfamily[column]) == strategy &&
-		op_strict(op->opno);
-}
-
 /* The Const or Param that a qual fixes a key column to; or NULL. */
 static Node *
 value_by(const RelOptInfo *rel, int column, const RestrictInfo *condition)
 {
-	const List *sides = ((const OpExpr *) condition->clause)->args;
-	Node	   *value;
+	Node	   *value = shuttle_key_value(rel, column, condition);
 
-	if (!is_equality(rel, column, (const Node *) condition->clause))
-		return NULL;
-	if (is_key(rel, column, linitial(sides)))
-		value = lsecond(sides);
-	else if (is_key(rel, column, lsecond(sides)))
-		value = linitial(sides);
-	else
-		return NULL;
-	return IsA(value, Const) || IsA(value, Param) ? value : NULL;
+	return value != NULL && (IsA(value, Const) || IsA(value, Param)) ? value : NULL;
 }
 
 /* The value that a key column has in all rows, or NULL. */
@@ -107,15 +65,12 @@ has_clause(const RelOptInfo *joinrel, const RelOptInfo *outer,
 	foreach(lc, clauses)
 	{
 		const RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
-		const List *sides = ((const OpExpr *) clause->clause)->args;
+		Node	   *other;
 
-		if ((IS_OUTER_JOIN(type) && RINFO_IS_PUSHED_DOWN(clause, joinrel->relids)) ||
-			!is_equality(outer, column, (const Node *) clause->clause))
+		if (IS_OUTER_JOIN(type) && RINFO_IS_PUSHED_DOWN(clause, joinrel->relids))
 			continue;
-		if ((is_key(outer, column, linitial(sides)) &&
-			 is_key(inner, column, lsecond(sides))) ||
-			(is_key(outer, column, lsecond(sides)) &&
-			 is_key(inner, column, linitial(sides))))
+		other = shuttle_key_value(outer, column, clause);
+		if (other != NULL && shuttle_is_key(inner, column, other))
 			return true;
 	}
 	return false;

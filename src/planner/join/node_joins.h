@@ -8,6 +8,7 @@
 #define SHUTTLE_PLANNER_JOIN_NODE_JOINS_H
 
 #include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
 #include "optimizer/paths.h"
 
 /* ---- semi joins that a node could not run (broken_semi_joins.c) */
@@ -63,6 +64,17 @@ extern void shuttle_partition_orders_consider(PlannerInfo *root, RelOptInfo *joi
  * the join of their partitions. previous: the hook before ours, or NULL. */
 extern RelOptInfo *shuttle_search_joins(PlannerInfo *root, int levels, List *rels,
 										join_search_hook_type previous);
+
+/* ---- keys of partitioned relations (key_equality.c, scan_keys.c) */
+
+/* True of an expression for a relation's key column that no outer join makes NULL. */
+extern bool shuttle_is_key(const RelOptInfo *rel, int column, Node *node);
+
+/* What a condition says that column is equal to; or NULL. */
+extern Node *shuttle_key_value(const RelOptInfo *rel, int column, const RestrictInfo *condition);
+
+/* Notes in the plan of a child's join or groups which key all its rows have. */
+extern void shuttle_note_scan_key(PlannerInfo *root, const RelOptInfo *rel, ForeignScan *scan);
 
 /* ---- partition keys with one value (fixed_keys.c) */
 

@@ -27,6 +27,7 @@
 #include "executor/shuttle_executor.h"
 #include "planner/group/group.h"
 #include "planner/join/inner_side.h"
+#include "planner/join/node_joins.h"
 #include "planner/scan/scan.h"
 #include "planner/statement/statement.h"
 
@@ -367,6 +368,9 @@ shuttle_plan_foreign_scan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 	}
 	shuttle_sibling_remember(root, rel, relid, path, clauses, scan);
 	if (shuttle_foreign_is_ours(rel->fdwroutine))
+	{
 		shuttle_sample_add(root, rel, scan);
+		shuttle_note_scan_key(root, rel, scan);
+	}
 	return scan;
 }
