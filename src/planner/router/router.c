@@ -9,6 +9,8 @@
  * statement is executed, so one plan serves all keys, and core's planner, which
  * would plan each tablet, is not called.
  *
+ * A table whose tablets are all on one node needs no key: any key leads there.
+ *
  * If keys differ, or tables are of several groups, the rows may be on several
  * nodes. Then the plan keeps the query. If the rows turn out to be on several
  * nodes, core plans that query.
@@ -64,6 +66,35 @@ servers_of(Oid relid)
 	return servers;
 }
 
+/* The server that has all of a table; InvalidOid: there are several. */
+static Oid
+only_server_of(Oid relid)
+{
+	Relation	rel = table_open(relid, NoLock);
+	PartitionDesc parts = RelationGetPartitionDesc(rel, true);
+	Oid			server = InvalidOid;
+
+	for (int i = 0; i < parts->nparts; i++)
+	{
+		Oid			found = GetForeignTable(parts->oids[i])->serverid;
+
+		if (i > 0 && found != server)
+		{
+			server = InvalidOid;
+			break;
+		}
+		server = found;
+	}
+	table_close(rel, NoLock);
+	return server;
+}
+
+bool
+shuttle_route_needs_key(Oid relid)
+{
+	return !OidIsValid(only_server_of(relid));
+}
+
 static Oid
 hash_family_of(Oid relid)
 {
@@ -74,7 +105,25 @@ hash_family_of(Oid relid)
 	return family;
 }
 
-/* True if all keys are the same expression and equal keys are on one node. */
+/* True if one server has all of each table. */
+static bool
+is_one_server(const ShuttleRoute *route)
+{
+	Oid			server = only_server_of(linitial_oid(route->relids));
+	ListCell   *lc;
+
+	if (!OidIsValid(server))
+		return false;
+	foreach(lc, route->relids)
+	{
+		if (only_server_of(lfirst_oid(lc)) != server)
+			return false;
+	}
+	return true;
+}
+
+/* True if all keys are the same expression and equal keys are on one node, or
+ * there is only one node. */
 static bool
 is_one_node(const ShuttleRoute *route)
 {
@@ -83,6 +132,8 @@ is_one_node(const ShuttleRoute *route)
 	ListCell   *relid;
 	ListCell   *key;
 
+	if (is_one_server(route))
+		return true;
 	forboth(relid, route->relids, key, route->keys)
 	{
 		if (!equal(lfirst(key), linitial(route->keys)))
@@ -284,6 +335,8 @@ find_route(ShuttleRoute *route, Query *query, ShuttlePlanCall call)
 		shuttle_route_find_keys(route, query);
 	if (route->refusal == NULL && route->relids == NIL)
 		shuttle_route_refuse(route, "it has no distributed table");
+	if (route->refusal == NULL && list_length(route->relids) == route->ninserted)
+		shuttle_route_refuse(route, "it inserts rows that are not of a distributed table");
 	if (route->refusal == NULL && route->reads_copies && !may_read_copies(call))
 		shuttle_route_refuse(route, "copies of reference tables cannot be read now");
 	if (route->refusal == NULL)

@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  * router.h
- *	  Statements whose distributed tables all have their key fixed: they are
- *	  sent to one node as a whole.
+ *	  Statements whose distributed tables all have their key fixed, or lie on one
+ *	  node: they are sent there as a whole.
  *
  * Files: router.c decides and makes the plan; router_keys.c finds the key of
  * each distributed table; router_refusals.c looks for what a node could answer
- * otherwise; router_text.c makes the text and its parameters.
+ * otherwise; router_insert.c knows INSERT ... SELECT; router_text.c makes the text
+ * and its parameters.
  *
  * In: a Query that core would plan. Out: a plan with one node, Routed Statement
  * (executor/routed), or NULL.
@@ -42,6 +43,8 @@ typedef struct ShuttleRoute
 								 * current user's */
 	bool		depends_on_role;	/* the current user is in userid */
 	bool		reads_copies;	/* reads copies of reference tables */
+	int			ninserted;		/* tables among relids that rows are inserted
+								 * into */
 	bool		locks;			/* rows */
 	bool		writes;
 	List	   *orders;			/* expressions that the node sorts by */
@@ -58,6 +61,9 @@ shuttle_route_refuse(ShuttleRoute *route, const char *refusal)
 /* Fills relids and keys, and refuses tables without a key (router_keys.c). */
 extern void shuttle_route_find_keys(ShuttleRoute *route, Query *query);
 
+/* False if one node has all tablets of a distributed table (router.c). */
+extern bool shuttle_route_needs_key(Oid relid);
+
 /* Refuses what a node might answer otherwise, and fills orders. query: with
  * parameters in place of what is computed here (router_refusals.c). */
 extern void shuttle_route_check_query(ShuttleRoute *route, Query *query);
@@ -72,6 +78,18 @@ extern void shuttle_route_check_table(ShuttleRoute *route, const Query *query,
  * expressions. The query is copied (router_text.c).
  */
 extern Query *shuttle_route_take_values(ShuttleRoute *route, Query *query, List **values);
+
+/* Why an INSERT cannot be routed; NULL: nothing was found (router_insert.c). */
+extern const char *shuttle_route_refuse_insert(const Query *query);
+
+/* True of the subquery that an INSERT reads. */
+extern bool shuttle_route_is_source(const Query *query, int rtindex);
+
+/* What an INSERT puts into a column; NULL: no value of its own. */
+extern Node *shuttle_route_inserted(const Query *query, AttrNumber column);
+
+/* Puts the expressions of an INSERT into a subquery, for the text. */
+extern void shuttle_route_name_values(Query *insert);
 
 /* The text for the node, in one line. */
 extern char *shuttle_route_text(Query *query);

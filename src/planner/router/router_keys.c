@@ -25,6 +25,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/tlist.h"
@@ -460,6 +461,8 @@ need_key(ShuttleRoute *route, QueryLevel *level, const RangeTblEntry *rte, int r
 	const		PartitionKeyData *key = RelationGetPartitionKey(rel);
 	Query	   *query = level->query;
 	AttrNumber	column = key->partnatts == 1 ? key->partattrs[0] : 0;
+	Node	   *any = (Node *) makeNullConst(key->parttypid[0], key->parttypmod[0],
+											 key->parttypcoll[0]);
 	Node	   *value;
 
 	table_close(rel, NoLock);
@@ -468,9 +471,17 @@ need_key(ShuttleRoute *route, QueryLevel *level, const RangeTblEntry *rte, int r
 		shuttle_route_refuse(route, "a table's key is not one column");
 		return;
 	}
-	value = find_column_value(level, rtindex, column);
+	if (query->commandType == CMD_INSERT && rtindex == query->resultRelation)
+	{
+		value = find_value(level, shuttle_route_inserted(query, column));
+		route->ninserted++;
+	}
+	else
+		value = find_column_value(level, rtindex, column);
 	if (is_set(query, rtindex, column))
 		shuttle_route_refuse(route, "it changes the key");
+	if (value == NULL && !shuttle_route_needs_key(rte->relid))
+		value = any;
 	if (value == NULL)
 		shuttle_route_refuse(route, "a distributed table has no fixed key");
 	route->relids = lappend_oid(route->relids, rte->relid);

@@ -43,7 +43,10 @@ has_trigger(Oid relid, CmdType change)
 	const TriggerDesc *triggers = rel->trigdesc;
 	bool		has = false;
 
-	if (triggers != NULL && change == CMD_UPDATE)
+	if (triggers != NULL && change == CMD_INSERT)
+		has = triggers->trig_insert_before_row || triggers->trig_insert_after_row ||
+			triggers->trig_insert_before_statement || triggers->trig_insert_after_statement;
+	else if (triggers != NULL && change == CMD_UPDATE)
 		has = triggers->trig_update_before_row || triggers->trig_update_after_row ||
 			triggers->trig_update_before_statement || triggers->trig_update_after_statement;
 	else if (triggers != NULL)
@@ -69,7 +72,9 @@ is_locked(const Query *query, int rtindex)
 static void
 check_distributed(ShuttleRoute *route, const Query *query, const RangeTblEntry *rte, int rtindex)
 {
-	if (!rte->inh || rte->tablesample != NULL)
+	bool		is_read = query->commandType != CMD_INSERT || rtindex != query->resultRelation;
+
+	if ((is_read && !rte->inh) || rte->tablesample != NULL)
 		shuttle_route_refuse(route, "a table is sampled or read by ONLY");
 	if (rtindex == query->resultRelation && has_trigger(rte->relid, query->commandType))
 		shuttle_route_refuse(route, "a table has a trigger for the change");
@@ -180,7 +185,8 @@ is_of_rule(const Query *query)
 
 	while ((rtindex = bms_next_member(read, rtindex)) >= 0)
 	{
-		if (rtindex != query->resultRelation && !rt_fetch(rtindex, query->rtable)->inFromCl)
+		if (rtindex != query->resultRelation && !shuttle_route_is_source(query, rtindex) &&
+			!rt_fetch(rtindex, query->rtable)->inFromCl)
 			return true;
 	}
 	return false;
@@ -191,9 +197,10 @@ check_query_level(ShuttleRoute *route, const Query *query)
 {
 	if (is_of_rule(query))
 		shuttle_route_refuse(route, "it comes from a rule");
-	if (query->commandType != CMD_SELECT && query->commandType != CMD_UPDATE &&
-		query->commandType != CMD_DELETE)
-		shuttle_route_refuse(route, "it inserts rows or merges");
+	if (query->commandType == CMD_INSERT && shuttle_route_refuse_insert(query) != NULL)
+		shuttle_route_refuse(route, shuttle_route_refuse_insert(query));
+	if (query->commandType == CMD_UTILITY || query->commandType == CMD_MERGE)
+		shuttle_route_refuse(route, "it merges rows");
 	if (query->hasRowSecurity || query->withCheckOptions != NIL)
 		shuttle_route_refuse(route, "a table has policies, or a view a check option");
 	if (prints_wrongly(query))

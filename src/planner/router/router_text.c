@@ -134,6 +134,8 @@ copy_query(Query *query, ValuesContext *context)
 	query = query_tree_mutator(query, value_mutator, context, 0);
 	if (query->resultRelation > 0)
 		rt_fetch(query->resultRelation, query->rtable)->inFromCl = false;
+	if (query->commandType == CMD_INSERT)
+		shuttle_route_name_values(query);
 	return query;
 }
 
