@@ -291,6 +291,9 @@ typedef struct ShuttleRoutedPlan
 /* Makes the plan node; the caller sets its columns, rows and costs. */
 extern CustomScan *shuttle_routed_statement_make(const ShuttleRoutedPlan *plan);
 
+/* Its query, which may have to be planned again; or NULL. */
+extern Query *shuttle_routed_query(const CustomScan *scan);
+
 /* True if the table's partitions are found by a key of this type. */
 extern bool shuttle_routed_key_fits(Oid relid, Oid type);
 

@@ -23,9 +23,6 @@ extern void shuttle_routed_statement_register(void);
 /* Reads what shuttle_routed_statement_make() packed. */
 extern void shuttle_routed_statement_unpack(const CustomScan *scan, ShuttleRoutedPlan *plan);
 
-/* Its query, which may have to be planned again; or NULL. */
-extern Query *shuttle_routed_query(const CustomScan *scan);
-
 /* The server that has all keys; InvalidOid if there are several. states: of the
  * plan's keys. */
 extern Oid	shuttle_routed_server(const ShuttleRoutedPlan *plan, List *states,

@@ -9,8 +9,9 @@
  * invalidation. A statement gets a copy with its literals in place of the
  * parameters; the node gets them as $1, $2, ...
  *
- * This is done for statements on one foreign table of our wrapper;
- * literal_shape.c says which literals become parameters. EXPLAIN always plans
+ * This is done for statements on one foreign table of our wrapper, and for those
+ * on one distributed table that are routed (planner/router); literal_shape.c says
+ * which literals become parameters. EXPLAIN always plans
  * anew.
  *
  * The shapes of recent statements are kept in order of use. A plan is made
@@ -39,6 +40,7 @@
 #include "executor/shuttle_executor.h"
 #include "explain/shuttle_explain.h"
 #include "planner/statement/literals.h"
+#include "tablets/shuttle_tablets.h"
 
 #define MOST_SHAPES 100
 #define MOST_LITERALS 2000		/* more than a table can have columns */
@@ -62,6 +64,15 @@ static bool is_making = false;
 
 /* ---- which statements */
 
+/* True if a statement on a distributed table may be routed. */
+static bool
+is_routed_by_key(const Query *query, const RangeTblEntry *rte)
+{
+	return shuttle_settings.enable_router && !shuttle_routing_is_off() &&
+		query->commandType != CMD_INSERT && query->jointree->quals != NULL &&
+		shuttle_table_kind(rte->relid) == SHUTTLE_TABLE_DISTRIBUTED;
+}
+
 static bool
 is_about_one_table(const Query *query)
 {
@@ -76,11 +87,15 @@ is_about_one_table(const Query *query)
 		return false;
 	rte = linitial_node(RangeTblEntry, query->rtable);
 
+	if (rte->rtekind != RTE_RELATION || rte->securityQuals != NIL || rte->tablesample != NULL)
+		return false;
+	if (rte->relkind == RELKIND_PARTITIONED_TABLE)
+		return is_routed_by_key(query, rte);
+
 	/* a literal may decide whether the row leaves its partition */
 	if (query->commandType == CMD_UPDATE && get_rel_relispartition(rte->relid))
 		return false;
-	return rte->rtekind == RTE_RELATION && rte->relkind == RELKIND_FOREIGN_TABLE &&
-		rte->securityQuals == NIL && rte->tablesample == NULL &&
+	return rte->relkind == RELKIND_FOREIGN_TABLE &&
 		shuttle_server_is_ours(GetForeignServerIdByRelId(rte->relid));
 }
 
@@ -203,12 +218,16 @@ is_current(const KnownShape *known)
 
 /* ---- plans with literals */
 
-/* True if the plan has only node types that put_into_plan() handles. */
+/* True if the plan has only node types that put_into_plan() handles. A routed
+ * statement that may have to be planned again keeps a query with parameters. */
 static bool
 can_put_literals(const Plan *plan)
 {
 	switch (nodeTag(plan))
 	{
+		case T_CustomScan:
+			return shuttle_is_routed_statement_plan(plan) &&
+				shuttle_routed_query((const CustomScan *) plan) == NULL;
 		case T_ModifyTable:
 		case T_LockRows:
 			return can_put_literals(outerPlan(plan));
@@ -264,6 +283,13 @@ put_into_plan(const Plan *plan, bool computes, List *literals)
 {
 	Plan	   *copy;
 
+	if (IsA(plan, CustomScan))
+	{
+		CustomScan *scan = (CustomScan *) copy_node(plan, sizeof(CustomScan));
+
+		scan->custom_exprs = put_into_list(scan->custom_exprs, literals);
+		return &scan->scan.plan;
+	}
 	if (IsA(plan, ForeignScan))
 	{
 		ForeignScan *scan = (ForeignScan *) copy_node(plan, sizeof(ForeignScan));
@@ -340,16 +366,17 @@ copy_plan(KnownShape *known, const Query *query, List *literals)
 {
 	CachedPlan *plan = get_plan(known);
 	const PlannedStmt *statement = linitial_node(PlannedStmt, plan->stmt_list);
-	Oid			relid = linitial_node(RangeTblEntry, query->rtable)->relid;
+	const RangeTblEntry *rte = linitial_node(RangeTblEntry, query->rtable);
 	PlannedStmt *copy;
 
 	release_later(plan);
-	if (!list_member_oid(statement->relationOids, relid))
+	if (!list_member_oid(statement->relationOids, rte->relid))
 	{
 		forget_plan(known);		/* it was invalidated just now */
 		return NULL;
 	}
-	if (statement->subplans != NIL || !can_put_literals(statement->planTree))
+	if (statement->subplans != NIL || !can_put_literals(statement->planTree) ||
+		(rte->relkind == RELKIND_PARTITIONED_TABLE && !IsA(statement->planTree, CustomScan)))
 	{
 		known->unusable = true;
 		return NULL;
