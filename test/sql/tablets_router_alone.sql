@@ -92,7 +92,7 @@ SELECT q AS query, compare(q) FROM unnest(ARRAY[
 	'SELECT s.id FROM spread s JOIN town t ON t.id = s.town WHERE t.id < 4',
 	'SELECT s.id FROM spread s JOIN town t ON t.id = s.town WHERE s.id = 4',
 	'SELECT count(*) FROM spread']) AS q;
-EXPLAIN (COSTS OFF, VERBOSE) SELECT t.name, count(*) FROM town t JOIN house h ON h.town = t.id GROUP BY t.name;
+EXPLAIN (COSTS OFF, VERBOSE) SELECT count(*) FROM town t JOIN house h ON h.town = t.id;
 
 -- a kept plan beside a move
 SET plan_cache_mode = force_generic_plan;

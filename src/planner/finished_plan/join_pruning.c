@@ -79,12 +79,29 @@ find_parameter(const OpExpr *condition, PartitionKey key, Index rtindex, AttrNum
 	return NULL;
 }
 
+/* The table in the statement, which has locked it then; 0: it is not there. */
+static Index
+find_entry(const PlannedStmt *statement, Oid relid)
+{
+	ListCell   *lc;
+
+	foreach(lc, statement->rtable)
+	{
+		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+
+		if (rte->rtekind == RTE_RELATION && rte->relid == relid)
+			return foreach_current_index(lc) + 1;
+	}
+	return 0;
+}
+
 /* The key of a partition's own scan, by the conditions that its node checks. */
 static ChildKey
 key_of_partition(const ForeignScan *scan, const PlannedStmt *statement)
 {
 	Oid			partition = rt_fetch(scan->scan.scanrelid, statement->rtable)->relid;
 	ChildKey	child = {.partition = partition};
+	Oid			parentid;
 	Relation	parent;
 	PartitionKey key;
 	ListCell   *lc;
@@ -92,7 +109,10 @@ key_of_partition(const ForeignScan *scan, const PlannedStmt *statement)
 	if (scan->operation != CMD_SELECT || scan->fdw_scan_tlist != NIL ||
 		scan->fdw_exprs == NIL || !get_rel_relispartition(partition))
 		return child;
-	parent = table_open(get_partition_parent(partition, true), NoLock);
+	parentid = get_partition_parent(partition, true);
+	if (find_entry(statement, parentid) == 0)
+		return child;
+	parent = table_open(parentid, NoLock);
 	key = RelationGetPartitionKey(parent);
 	if (key->partnatts == 1 && key->partattrs[0] != 0)
 	{
@@ -197,21 +217,6 @@ add_parameters(Node *node, void *params)
 	return expression_tree_walker(node, add_parameters, params);
 }
 
-static Index
-find_entry(const PlannedStmt *statement, Oid relid)
-{
-	ListCell   *lc;
-
-	foreach(lc, statement->rtable)
-	{
-		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
-
-		if (rte->rtekind == RTE_RELATION && rte->relid == relid)
-			return foreach_current_index(lc) + 1;
-	}
-	return 0;
-}
-
 /* Takes the children, from the first on, that are of other partitions of its table
  * and have its key; their numbers are noted in the map. */
 static void
@@ -246,26 +251,32 @@ prune_table(const Plan *plan, const PlannedStmt *statement, ChildKey *children, 
 			int first)
 {
 	Node	   *value = children[first].value;
-	Relation	parent = table_open(get_partition_parent(children[first].partition, true), NoLock);
-	PartitionKey key = RelationGetPartitionKey(parent);
-	PartitionDesc parts = RelationGetPartitionDesc(parent, true);
-	Oid			function = find_function(key, exprType(value));
-	Index		rtindex = find_entry(statement, RelationGetRelid(parent));
+	Oid			parentid = get_partition_parent(children[first].partition, true);
+	Index		rtindex = find_entry(statement, parentid);
 	PartitionedRelPruneInfo *info = NULL;
 	Bitmapset  *params = NULL;
+	Relation	parent;
+	Oid			function;
 
 	(void) add_parameters(value, &params);
 
 	/* a value that is known only below the Append is no help */
-	if (OidIsValid(function) && rtindex > 0 && bms_is_subset(params, plan->extParam))
+	if (rtindex == 0 || !bms_is_subset(params, plan->extParam))
+		return NULL;
+	parent = table_open(parentid, NoLock);
+	function = find_function(RelationGetPartitionKey(parent), exprType(value));
+	if (OidIsValid(function))
 	{
+		PartitionDesc parts = RelationGetPartitionDesc(parent, true);
+		List	   *steps = make_steps(RelationGetPartitionKey(parent), value, function);
+
 		info = shuttle_make_prune_info(rtindex, parts->nparts);
 		take_children(info, parts, children, nchildren, first);
 		info->execparamids = params;
 		if (params == NULL)
-			info->initial_pruning_steps = make_steps(key, value, function);
+			info->initial_pruning_steps = steps;
 		else
-			info->exec_pruning_steps = make_steps(key, value, function);
+			info->exec_pruning_steps = steps;
 	}
 	table_close(parent, NoLock);
 	return info;
