@@ -3,6 +3,8 @@
 \getenv test PG_ABS_SRCDIR
 \i :test/include/foreign.sql
 \i :test/include/transfer.sql
+-- what cleaning up after other tests has connected to
+SELECT shuttle.disconnect() AS was_connected \gset
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS shuttle_latin1;
 CREATE DATABASE shuttle_latin1 ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0;

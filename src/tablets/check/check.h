@@ -21,7 +21,8 @@ typedef struct ShuttleCheck
 	Oid			relid;
 	Oid			serverid;
 	ShuttleNode *node;
-	List	   *foreign_keys;	/* name and definition; what any of its nodes has */
+	List	   *foreign_keys;	/* name and definition; what any of its nodes
+								 * has */
 } ShuttleCheck;
 
 /* ---- check.c */
