@@ -19,6 +19,7 @@
 #include "commands/defrem.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
+#include "port/pg_crc32c.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -28,11 +29,20 @@
 #include "storage/shuttle_storage.h"
 #include "tablets/tablets_internal.h"
 
-/* Long names are shortened as core does it for indexes. */
+/* Names that are too long are shortened as core does it for indexes, and get a
+ * checksum, since tables may share their first bytes. */
 static char *
 numbered_name(const char *name, int number)
 {
-	return makeObjectName(name, NULL, psprintf("t%d", number));
+	char	   *label = psprintf("t%d", number);
+	pg_crc32c	crc;
+
+	if (strlen(name) + 1 + strlen(label) < NAMEDATALEN)
+		return makeObjectName(name, NULL, label);
+	INIT_CRC32C(crc);
+	COMP_CRC32C(crc, name, strlen(name));
+	FIN_CRC32C(crc);
+	return makeObjectName(name, psprintf("%08x", crc), label);
 }
 
 char *

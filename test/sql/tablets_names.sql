@@ -53,4 +53,19 @@ SELECT * FROM shuttle.check();
 SELECT ok FROM shuttle.run_on_nodes('CREATE TABLE shop.third_one_t1 ()', '{n1,n2}');
 CREATE UNIQUE INDEX third_one ON client (id, n);
 SELECT count(*) FROM pg_class WHERE relname = 'third_one';
+
+-- names that share all that tablets' names have room for
+CREATE TABLE a_table_whose_name_is_as_long_as_a_name_may_be_and_not_longer_a (id int PRIMARY KEY);
+CREATE TABLE a_table_whose_name_is_as_long_as_a_name_may_be_and_not_longer_b (id int PRIMARY KEY);
+INSERT INTO a_table_whose_name_is_as_long_as_a_name_may_be_and_not_longer_a SELECT generate_series(1, 10);
+SELECT shuttle.distribute_table('a_table_whose_name_is_as_long_as_a_name_may_be_and_not_longer_a', 'id', tablets => 2);
+SELECT shuttle.distribute_table('a_table_whose_name_is_as_long_as_a_name_may_be_and_not_longer_b', 'id', tablets => 2);
+INSERT INTO a_table_whose_name_is_as_long_as_a_name_may_be_and_not_longer_b TABLE a_table_whose_name_is_as_long_as_a_name_may_be_and_not_longer_a;
+SELECT names_of('INSERT INTO a_table_whose_name_is_as_long_as_a_name_may_be_and_not_longer_b VALUES (1)');
+SELECT tablet FROM shuttle.tablets WHERE tablet::text LIKE 'a_table%' ORDER BY tablet::text;
+ALTER TABLE a_table_whose_name_is_as_long_as_a_name_may_be_and_not_longer_b RENAME TO short;
+SELECT names_of('INSERT INTO short VALUES (1)');
+ALTER TABLE short RENAME TO a_table_whose_name_is_as_long_as_a_name_may_be_and_not_longer_c;
+SELECT count(*) FROM a_table_whose_name_is_as_long_as_a_name_may_be_and_not_longer_c;
+SELECT * FROM shuttle.check();
 DROP SCHEMA shop CASCADE;
