@@ -21,6 +21,12 @@ SELECT * FROM shuttle.advise() ORDER BY relation::text;
 \set VERBOSITY sqlstate
 SELECT shuttle.reference_table('kind');
 \set VERBOSITY terse
+DO $$DECLARE hint text; BEGIN
+	PERFORM shuttle.reference_table('kind');
+EXCEPTION WHEN prohibited_sql_statement_attempted THEN
+	GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
+	RAISE NOTICE '%: %', SQLSTATE, hint;
+END$$;
 RESET ROLE;
 ALTER USER MAPPING FOR PUBLIC SERVER n1 OPTIONS (ADD password_required 'false');
 ALTER USER MAPPING FOR PUBLIC SERVER n2 OPTIONS (ADD password_required 'false');

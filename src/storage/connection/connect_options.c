@@ -47,6 +47,10 @@ static uint32 followed_hosts(const ShuttleNode *node, const ConnectOptions *opti
 static bool find_switch(List *definitions, const char *name, bool otherwise);
 static void add_scram_keys(ConnectOptions *options, ShuttleNode *node);
 static bool used_own_credentials(const ShuttleNode *node);
+/* postgres_fdw's hint names no server, but users name distributed tables. */
+#define NODE_CREDENTIALS \
+	"Give the user mapping of storage node \"%s\" a password that the node asks for; or a superuser adds the option password_required 'false'."
+
 static void check_password(const ShuttleNode *node, Oid userid);
 
 ConnectOptions *
@@ -72,6 +76,7 @@ shuttle_connect_options(ShuttleNode *node, Oid userid, Oid mapped, bool pipeline
 	node->options.keep = find_switch(server->options, "keep_connections", true);
 	node->options.pooled = is_pooled(server->options);
 	node->options.two_phase = find_switch(server->options, "shuttle_two_phase", true);
+	node->options.holds_tablets = find_switch(server->options, "shuttle_holds_tablets", false);
 	node->options.needs_password = find_switch(mapping->options, "password_required", true);
 	password = find_option(options, "password");
 	node->options.has_password = password != NULL && password[0] != '\0';
@@ -310,7 +315,8 @@ check_password(const ShuttleNode *node, Oid userid)
 	ereport(ERROR,
 			(errcode(ERRCODE_S_R_E_PROHIBITED_SQL_STATEMENT_ATTEMPTED),
 			 errmsg(SHUTTLE_CREDENTIALS_REQUIRED),
-			 errdetail(SHUTTLE_CREDENTIALS_MISSING)));
+			 errdetail(SHUTTLE_CREDENTIALS_MISSING),
+			 node->options.holds_tablets ? errhint(NODE_CREDENTIALS, shuttle_node_name(node)) : 0));
 }
 
 bool
@@ -335,13 +341,17 @@ used_own_credentials(const ShuttleNode *node)
 void
 shuttle_connect_fail_password(ShuttleNode *node)
 {
-	node->connection.failure = (NodeFailure)
+	NodeFailure *failure = &node->connection.failure;
+
+	*failure = (NodeFailure)
 	{
 		.sqlstate = ERRCODE_S_R_E_PROHIBITED_SQL_STATEMENT_ATTEMPTED,
 			.message = SHUTTLE_CREDENTIALS_REQUIRED,
 			.detail = SHUTTLE_CREDENTIALS_UNUSED,
 			.hint = "Target server's authentication method must be changed or password_required=false set in the user mapping attributes.",
 	};
+	if (node->options.holds_tablets)
+		snprintf(failure->hint, sizeof(failure->hint), NODE_CREDENTIALS, shuttle_node_name(node));
 }
 
 /* Users of one mapping share its connection, which a superuser may have opened
