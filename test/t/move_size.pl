@@ -8,6 +8,7 @@
 use strict;
 use warnings;
 
+use File::Spec;
 use POSIX ();
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -33,7 +34,7 @@ $query->safe_psql('postgres', qq{CREATE TABLE spread AS SELECT i AS id, 0 AS n, 
 
 # ---- writers, who connect again when a server was killed
 
-my $directory = PostgreSQL::Test::Utils::tempdir();
+my $directory = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
 append_to_file("$directory/write.sql", qq{\\set id random(1, $nrows)
 \\set single random(1, $nsingle)
 BEGIN;
