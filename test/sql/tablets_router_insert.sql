@@ -74,7 +74,7 @@ BEGIN
 		CASE WHEN a[1] ~ '^2\d{4}' THEN a[1] ELSE cardinality(a)::text END,
 		CASE WHEN a = b AND a = c THEN 'same' ELSE format('DIFFERENT: %s %s %s', a, b, c) END);
 END $$;
-EXPLAIN (COSTS OFF, VERBOSE) INSERT INTO archive (id, customer, price) SELECT id, customer, price FROM orders WHERE customer = 7;
+EXPLAIN (COSTS OFF) INSERT INTO archive (id, customer, price) SELECT id, customer, price FROM orders WHERE customer = 7;
 SELECT q AS statement, compare(q) FROM unnest(ARRAY[
 	'INSERT INTO archive (id, customer, price) SELECT id, customer, price FROM orders WHERE customer = 7',
 	'INSERT INTO archive (price, customer, id, note) SELECT price, customer, id, note FROM orders WHERE customer = 7 AND id > 50',
