@@ -1,4 +1,5 @@
 -- Errors that come from a definition that differs from the node's, or from a role without a mapping, say what to do.
+-- storage_hints_1.out: 19 says a part of its hint as a detail.
 \getenv test PG_ABS_SRCDIR
 \i :test/include/tablets.sql
 \set VERBOSITY default

@@ -47,6 +47,7 @@ static uint32 followed_hosts(const ShuttleNode *node, const ConnectOptions *opti
 static bool find_switch(List *definitions, const char *name, bool otherwise);
 static void add_scram_keys(ConnectOptions *options, ShuttleNode *node);
 static bool used_own_credentials(const ShuttleNode *node);
+
 /* postgres_fdw's hint names no server, but users name distributed tables. */
 #define NODE_CREDENTIALS \
 	"Give the user mapping of storage node \"%s\" a password that the node asks for; or a superuser adds the option password_required 'false'."

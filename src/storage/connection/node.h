@@ -72,8 +72,9 @@ typedef struct NodeOptions
 								 * another server session */
 	bool		two_phase;		/* shuttle_two_phase: the node may be asked to
 								 * prepare */
-	bool		holds_tablets;	/* shuttle_holds_tablets: a node of distributed
-								 * tables, whose name users may not have seen */
+	bool		holds_tablets;	/* shuttle_holds_tablets: a node of
+								 * distributed tables, whose name users may
+								 * not have seen */
 	bool		needs_password; /* password_required */
 	bool		has_password;	/* the mapping has a password */
 	bool		scram_passthrough;
