@@ -38,6 +38,7 @@
 #include "executor/shuttle_executor.h"
 #include "executor/shuttle_scan_key.h"
 #include "planner/finished_plan/finished_plan.h"
+#include "planner/join/node_joins.h"
 #include "storage/shuttle_storage.h"
 
 /* What is known of a child. */
@@ -62,13 +63,7 @@ is_column(const Node *node, Index rtindex, AttrNumber column)
 static Node *
 find_parameter(const OpExpr *condition, PartitionKey key, Index rtindex, AttrNumber column)
 {
-	int			strategy = key->strategy == PARTITION_STRATEGY_HASH ?
-		HTEqualStrategyNumber : BTEqualStrategyNumber;
-
-	if (!IsA(condition, OpExpr) || list_length(condition->args) != 2 ||
-		condition->inputcollid != key->partcollation[0] ||
-		get_op_opfamily_strategy(condition->opno, key->partopfamily[0]) != strategy ||
-		!op_strict(condition->opno))
+	if (!shuttle_is_key_equality(condition, key->strategy, key->partopfamily[0], key->partcollation[0]))
 		return NULL;
 	if (IsA(lsecond(condition->args), Param) &&
 		is_column(linitial(condition->args), rtindex, column))

@@ -26,26 +26,24 @@ shuttle_is_key(const RelOptInfo *rel, int column, Node *node)
 	return list_member(rel->partexprs[column], strip_relabel(node));
 }
 
-/* True if a clause is an equality of the partitioning's operator family. */
-static bool
-is_equality(const RelOptInfo *rel, int column, const OpExpr *op)
+bool
+shuttle_is_key_equality(const OpExpr *op, char partitioning, Oid opfamily, Oid collation)
 {
-	PartitionScheme scheme = rel->part_scheme;
-	int			strategy = scheme->strategy == PARTITION_STRATEGY_HASH ?
+	int			strategy = partitioning == PARTITION_STRATEGY_HASH ?
 		HTEqualStrategyNumber : BTEqualStrategyNumber;
 
-	return IsA(op, OpExpr) && list_length(op->args) == 2 &&
-		op->inputcollid == scheme->partcollation[column] &&
-		get_op_opfamily_strategy(op->opno, scheme->partopfamily[column]) == strategy &&
-		op_strict(op->opno);
+	return IsA(op, OpExpr) && list_length(op->args) == 2 && op->inputcollid == collation &&
+		get_op_opfamily_strategy(op->opno, opfamily) == strategy && op_strict(op->opno);
 }
 
 Node *
 shuttle_key_value(const RelOptInfo *rel, int column, const RestrictInfo *condition)
 {
 	const OpExpr *op = (const OpExpr *) condition->clause;
+	PartitionScheme scheme = rel->part_scheme;
 
-	if (!is_equality(rel, column, op))
+	if (!shuttle_is_key_equality(op, scheme->strategy, scheme->partopfamily[column],
+								 scheme->partcollation[column]))
 		return NULL;
 	if (shuttle_is_key(rel, column, linitial(op->args)))
 		return lsecond(op->args);

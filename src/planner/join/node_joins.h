@@ -70,6 +70,10 @@ extern RelOptInfo *shuttle_search_joins(PlannerInfo *root, int levels, List *rel
 /* True of an expression for a relation's key column that no outer join makes NULL. */
 extern bool shuttle_is_key(const RelOptInfo *rel, int column, Node *node);
 
+/* True of an equality of a partitioning's operator family: PARTITION_STRATEGY_HASH or
+ * another strategy. */
+extern bool shuttle_is_key_equality(const OpExpr *op, char partitioning, Oid opfamily, Oid collation);
+
 /* What a condition says that column is equal to; or NULL. */
 extern Node *shuttle_key_value(const RelOptInfo *rel, int column, const RestrictInfo *condition);
 
