@@ -5,13 +5,13 @@
 use strict;
 use warnings;
 
-use POSIX ();
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 use ShuttleCommit;
 use ShuttlePoints;
 use ShuttleSession;
+use ShuttleWriters;
 
 my $cluster = ShuttleCommit->new(2, conf => "wal_level = logical\nmax_wal_senders = 10\nmax_replication_slots = 10\nmax_logical_replication_workers = 10\nmax_worker_processes = 20\nwal_retrieve_retry_interval = 200ms\n");
 my ($query, @nodes) = ($cluster->{query}, @{ $cluster->{nodes} });
@@ -65,35 +65,13 @@ $nodes[1]->safe_psql('postgres', 'DROP TABLE shop."Item"');
 
 # ---- moves under writers
 
-my $script = PostgreSQL::Test::Utils::tempdir() . '/write.sql';
-append_to_file($script, q{\set c random(1, 100)
+my $writers = ShuttleWriters->new($query, q{\set c random(1, 100)
 BEGIN;
 UPDATE shop.items SET n = n + 1 WHERE id = :c;
 INSERT INTO shop.log VALUES (:c, 'made');
 UPDATE shop.log SET note = 'changed' WHERE item = :c AND note = 'made!';
 COMMIT;
 });
-
-sub start_writers
-{
-	my ($seconds) = @_;
-	my $out = PostgreSQL::Test::Utils::tempdir() . '/writers';
-	my $pid = fork() // die "could not fork: $!";
-	return [ $pid, $out ] if $pid;
-	open(STDOUT, '>', $out); open(STDERR, '>&', \*STDOUT);
-	exec 'pgbench', '-n', '-c', '4', '-T', $seconds, '-M', 'prepared', '-f', $script, '-h', $query->host, '-p', $query->port, 'postgres' or POSIX::_exit(1);
-}
-
-# Number of acknowledged transactions, and errors.
-sub end_writers
-{
-	my ($writers) = @_;
-	waitpid($writers->[0], 0);
-	my $out = slurp_file($writers->[1]);
-	unlink $writers->[1];
-	my ($done) = $out =~ /actually processed: (\d+)/;
-	return ($done // 0, join('; ', $out =~ /(.*error:.*)/g));
-}
 
 sub all_fits
 {
@@ -127,7 +105,7 @@ sub definitions
 
 my $before = definitions($nodes[0]);
 like($before, qr/CREATE STATISTICS.*GRANT/s, 'the dump has all of it');
-my $writers = start_writers(10);
+$writers->start(10);
 for my $move ([ 'item', 'node2' ], [ 'log', 'node2' ], [ 'item', 'node1' ], [ 'item', 'node2' ])
 {
 	my ($table, $node) = @$move;
@@ -136,7 +114,7 @@ for my $move ([ 'item', 'node2' ], [ 'log', 'node2' ], [ 'item', 'node1' ], [ 'i
 	is($err, '', "$table moves to $node");
 	is(server_of("shop.$table"), $node, 'its server is another one');
 }
-my ($done, $errors) = end_writers($writers);
+my ($done, $errors) = $writers->end;
 is($errors, '', 'no writer had an error');
 cmp_ok($done, '>', 20, 'they wrote');
 is($query->safe_psql('postgres', 'SELECT sum(n) FROM shop.items'), $done, 'each row that was acknowledged is there, and no other');
@@ -174,7 +152,7 @@ SKIP:
 		my $label = "$victim at $point, $table";
 		my $from = server_of("shop.$table");
 		my $to = $from eq 'node1' ? 'node2' : 'node1';
-		my $writers = start_writers(4);
+		$writers->start(4);
 		my $session = ShuttleSession->new($query, 'postgres');
 		$points->arm($point);
 		$session->send("CALL shuttle.move_table('shop.$table', '$to');");
@@ -186,7 +164,7 @@ SKIP:
 		$session->result if $victim !~ /node/;
 		if ($victim =~ /node/) { $cluster->bring_up; $session->result; }
 		$session->quit;
-		end_writers($writers);
+		$writers->end;
 		$cluster->bring_up;
 		$points->forget;
 		$cluster->is_settled($label, 30);

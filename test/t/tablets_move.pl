@@ -11,6 +11,7 @@ use Time::HiRes qw(usleep);
 use ShuttleCommit;
 use ShuttlePoints;
 use ShuttleSession;
+use ShuttleWriters;
 
 my $cluster = ShuttleCommit->new(3, conf => "wal_level = logical\nmax_wal_senders = 10\nmax_replication_slots = 10\nmax_logical_replication_workers = 10\nmax_worker_processes = 20\nmax_sync_workers_per_subscription = 2\nwal_retrieve_retry_interval = 200ms\n");
 my ($query, @nodes) = ($cluster->{query}, @{ $cluster->{nodes} });
@@ -28,8 +29,7 @@ $query->safe_psql('postgres', q{SELECT shuttle.distribute_tables('{shop.customer
 	CREATE INDEX ON shop.orders (kind);
 	CREATE FUNCTION shop.add(c int) RETURNS int LANGUAGE plpgsql AS $$DECLARE r int; BEGIN SELECT count(*) INTO r FROM shop.orders WHERE customer_id = c; RETURN r; END$$;});
 
-my $script = PostgreSQL::Test::Utils::tempdir() . '/write.sql';
-append_to_file($script, q{\set c random(1, 100)
+my $writers = ShuttleWriters->new($query, q{\set c random(1, 100)
 BEGIN;
 UPDATE shop.customer SET n = n + 1 WHERE id = :c;
 INSERT INTO shop.orders (id, customer_id, kind) VALUES (nextval('shop.numbers'), :c, 'a');
@@ -37,27 +37,6 @@ INSERT INTO shop.log VALUES (:c, 'made');
 UPDATE shop.log SET note = 'changed' WHERE customer_id = :c AND note = 'made';
 COMMIT;
 });
-
-sub start_writers
-{
-	my ($seconds) = @_;
-	my $out = PostgreSQL::Test::Utils::tempdir() . '/writers';
-	my $pid = fork() // die "could not fork: $!";
-	return [ $pid, $out ] if $pid;
-	open(STDOUT, '>', $out); open(STDERR, '>&', \*STDOUT);
-	exec 'pgbench', '-n', '-c', '4', '-T', $seconds, '-M', 'prepared', '-f', $script, '-h', $query->host, '-p', $query->port, 'postgres' or POSIX::_exit(1);
-}
-
-# Number of acknowledged transactions, and errors.
-sub end_writers
-{
-	my ($writers) = @_;
-	waitpid($writers->[0], 0);
-	my $out = slurp_file($writers->[1]);
-	unlink $writers->[1];
-	my ($done) = $out =~ /actually processed: (\d+)/;
-	return ($done // 0, join('; ', $out =~ /(.*error:.*)/g));
-}
 
 sub all_fits
 {
@@ -102,7 +81,7 @@ for my $node ('node3', 'node2', 'node1')
 like($tree_error, qr/foreign key/, 'its foreign key holds');
 $query->safe_psql('postgres', 'DROP TABLE shop.tree');
 
-my $writers = start_writers(12);
+$writers->start(12);
 for my $move ([ 0, 'node3' ], [ 1, 'node3' ], [ 0, 'node2' ], [ 2, 'node2' ], [ 0, 'node1' ])
 {
 	my ($number, $node) = @$move;
@@ -111,7 +90,7 @@ for my $move ([ 0, 'node3' ], [ 1, 'node3' ], [ 0, 'node2' ], [ 2, 'node2' ], [ 
 	is($err, '', "tablet $number moves to $node");
 	is(server_of($number), "$node $node $node", 'and those that are colocated with it');
 }
-my ($done, $errors) = end_writers($writers);
+my ($done, $errors) = $writers->end;
 is($errors, '', 'no writer had an error');
 cmp_ok($done, '>', 50, 'they wrote');
 is($query->safe_psql('postgres', 'SELECT sum(n) FROM shop.customer'), $done, 'each row that was acknowledged is there, and no other');
@@ -142,7 +121,7 @@ SKIP:
 			my $before = server_of(0);
 			my ($from) = split / /, $before;
 			my $to = $from eq 'node1' ? 'node2' : 'node1';
-			my $writers = start_writers(5);
+			$writers->start(5);
 			my $session = ShuttleSession->new($query, 'postgres');
 			$points->arm($point);
 			$session->send("CALL shuttle.move_tablet('shop.customer_t0', '$to');");
@@ -154,7 +133,7 @@ SKIP:
 			$session->result if $victim !~ /node/;
 			if ($victim =~ /node/) { $cluster->bring_up; $session->result; }
 			$session->quit;
-			end_writers($writers);
+			$writers->end;
 			$cluster->bring_up;
 			$points->forget;
 			$cluster->is_settled($label, 30);
