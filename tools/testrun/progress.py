@@ -52,6 +52,7 @@ class Progress:
     ntests: int = 0
     nended: int = 0
     work_done_s: float = 0.0
+    failed: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def plan(self, tests: Iterable[Test]) -> None:
@@ -74,6 +75,8 @@ class Progress:
             self.work_done_s += self.left.pop(test.key(), elapsed_s)
             if word == "ok":
                 self.times[test.key()] = round(elapsed_s, 1)
+            elif word == "not ok":
+                self.failed.append(f"{test.name}, {test.kind} on {test.server}")
             print(
                 f"[{self.nended:4} of {self.ntests}{self.time_left()}] {word} - {test.name},"
                 f" {test.kind} on {test.server}, {elapsed_s:.1f} s",

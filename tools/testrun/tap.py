@@ -30,6 +30,7 @@ from testrun.wanted import SUITE_LIMIT_S, Wanted, clean_up
 
 INITDB = Path(__file__).with_name("initdb")
 TAP_TAIL_LINES = 60
+LOG_TAIL_LINES = 20  # of the script's own log: what it died of is there alone
 JOBS = 3  # they wait for real time rather than for a core
 
 
@@ -84,6 +85,7 @@ class TapResult:
     output: str
     elapsed_s: float
     logs: list[Path]
+    script_logs: list[Path]
     excused: list[str]
 
     def word(self) -> str:
@@ -92,9 +94,13 @@ class TapResult:
         return "skipped" if self.outcome.skipped else "ok"
 
     def tell(self) -> Outcome:
-        """Shows the end of what a failed script printed, and lines of crashes."""
+        """Shows what a failed script printed last, and lines of crashes."""
         if self.outcome.failed:
-            print("\n".join(self.output.splitlines()[-TAP_TAIL_LINES:]), flush=True)
+            told = [line for line in self.output.splitlines() if not line.startswith("ok ")]
+            print("\n".join(told[-TAP_TAIL_LINES:]), flush=True)
+            for log in self.script_logs:
+                lines = log.read_text(errors="replace").splitlines()[-LOG_TAIL_LINES:]
+                print(f"   the end of {log.name}:", *lines, sep="\n   ", flush=True)
         return self.outcome + check_logs(self.logs, self.excused)
 
 
@@ -120,4 +126,6 @@ def run_tap_script(installed: Installed, base: Path, name: str) -> TapResult:
     elapsed_s = time.monotonic() - started
     logs = [log for log in work.rglob("*.log") if log.is_file()]
     excused = EXPECTED.findall(script.read_text())
-    return TapResult(tap_outcome(name, code, output), output, elapsed_s, logs, excused)
+    outcome = tap_outcome(name, code, output)
+    own_logs = sorted(work.rglob("regress_log_*"))
+    return TapResult(outcome, output, elapsed_s, logs, own_logs, excused)
