@@ -35,6 +35,7 @@
 #include "base/shuttle_points.h"
 #include "storage/shuttle_storage.h"
 #include "tablets/distribute.h"
+#include "tablets/key_partners.h"
 #include "tablets/move/move.h"
 #include "tablets/tablets_internal.h"
 
@@ -179,6 +180,17 @@ bring_back(Oid relid)
 	shuttle_table_forget(relid);
 }
 
+static void
+lock_key_partners(const List *relids, Oid serverid)
+{
+	List	   *names = NIL;
+	ListCell   *cell;
+
+	foreach(cell, relids)
+		names = lappend(names, shuttle_local_name(lfirst_oid(cell)));
+	shuttle_key_partners_lock(names, serverid, NULL);
+}
+
 /* The tables are read before they are dropped, in the same transaction. */
 static void
 drop_on_nodes(const List *relids, const List *servers)
@@ -249,6 +261,7 @@ bring_distributed_back(const List *relids)
 
 	foreach(cell, relids)
 		servers = list_concat_unique_oid(servers, shuttle_table_servers(lfirst_oid(cell)));
+	lock_key_partners(relids, linitial_oid(servers));
 	lock_on_nodes(relids, servers);
 	keys = foreign_keys_of(relids);
 	shuttle_progress_start(SHUTTLE_PROGRESS_LOCAL);

@@ -29,6 +29,7 @@
 #include "base/shuttle_compat.h"
 #include "base/shuttle_settings.h"
 #include "tablets/ddl/ddl.h"
+#include "tablets/key_partners.h"
 #include "tablets/routines.h"
 #include "tablets/tablets_internal.h"
 
@@ -164,6 +165,27 @@ refuse_tablet(const DroppedTable *tablet)
 				 errhint("Drop the table, or bring it back with shuttle.local_table().")));
 }
 
+/* All nodes of a table have the same foreign keys of it. */
+static void
+lock_key_partners(void)
+{
+	List	   *names = NIL;
+	List	   *servers = NIL;
+	ListCell   *cell;
+
+	foreach(cell, dropped)
+	{
+		const DroppedTable *table = lfirst(cell);
+
+		if (table->servers == NIL)
+			continue;
+		names = lappend(names, table->name);
+		servers = list_append_unique_oid(servers, linitial_oid(table->servers));
+	}
+	foreach(cell, servers)
+		shuttle_key_partners_lock(names, lfirst_oid(cell), NULL);
+}
+
 static void
 drop_on_nodes(bool cascade)
 {
@@ -171,6 +193,7 @@ drop_on_nodes(bool cascade)
 	List	   *servers = NIL;
 	ListCell   *cell;
 
+	lock_key_partners();
 	foreach(cell, dropped)
 		servers = list_concat_unique_oid(servers, ((DroppedTable *) lfirst(cell))->servers);
 	foreach(cell, servers)

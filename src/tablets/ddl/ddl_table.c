@@ -28,8 +28,9 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_catalog.h"
-#include "tablets/reference/copies.h"
 #include "tablets/ddl/ddl.h"
+#include "tablets/key_partners.h"
+#include "tablets/reference/copies.h"
 
 typedef struct AlterTable
 {
@@ -385,6 +386,9 @@ sort_old_constraint(AlterTable *alter, AlterTableCmd *command)
 		alter->normal = lappend(alter->normal, command);
 		return;
 	}
+	if (is_drop)
+		shuttle_key_partners_lock(list_make1(shuttle_local_name(alter->relid)),
+								  linitial_oid(shuttle_table_servers(alter->relid)), command->name);
 	alter->on_nodes = lappend(alter->on_nodes,
 							  psprintf("ALTER TABLE %s %s CONSTRAINT %s%s%s",
 									   shuttle_local_name(alter->relid),
