@@ -4,8 +4,6 @@
 usage: tools/check_demo.py demo-results/demo-quick.json
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator

@@ -4,8 +4,6 @@
 usage: tools/check_library.py LIBRARY SQL_SCRIPT
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -9,8 +9,6 @@ Python: sizes. Tests: expected files. Prints file:line.
 With --cycles it prints instead which C files call each other in cycles, and by what names.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

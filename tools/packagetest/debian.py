@@ -1,7 +1,5 @@
 """Debian's packages: built, looked at, and tried in a directory of their own."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -1,7 +1,5 @@
 """The Python package as pip installs it: not from the tree, and without it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Running commands, and the copy of the tree that packages are made of."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Mapping, Sequence

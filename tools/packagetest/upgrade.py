@@ -4,8 +4,6 @@ The present state is taken as released and an invented version follows it, so
 that this runs, and tools/version with it, before there is a second release.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -4,8 +4,6 @@ classes.toml names them. Each is a rule that makes the result out of what is
 expected, line by line; a difference belongs to the class where that is all.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections import Counter

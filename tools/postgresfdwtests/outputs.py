@@ -4,8 +4,6 @@ psql echoes the lines of its input. Both outputs are cut at these lines, so a
 difference is always one of a statement, whatever happened before it.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Runs the suite on a temporary server, in one of several ways."""
 
-from __future__ import annotations
-
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """postgres_fdw's tests, taken from PostgreSQL's source and changed for our wrapper."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

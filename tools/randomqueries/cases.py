@@ -1,7 +1,5 @@
 """Makes the cases of a run; a seed and a number always make the same one."""
 
-from __future__ import annotations
-
 from randomqueries.checking import Case
 from randomqueries.dice import Dice
 from randomqueries.queries import make_query

@@ -1,7 +1,5 @@
 """Runs one case on both sides, and says what is wrong with the answer."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

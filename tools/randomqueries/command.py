@@ -1,7 +1,5 @@
 """What the tools that run random statements have in common on the command line."""
 
-from __future__ import annotations
-
 import argparse
 import resource
 import shutil

@@ -1,7 +1,5 @@
 """Conditions between an inner relation and those that come before it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

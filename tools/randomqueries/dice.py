@@ -1,7 +1,5 @@
 """Choices that are the same each time for the same seed."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Conditions on one relation alone; some can be shipped to a node, some cannot."""
 
-from __future__ import annotations
-
 from randomqueries.fragments import Sql
 from randomqueries.kinds import quoted
 from randomqueries.scope import Maker, Relation

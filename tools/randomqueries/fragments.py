@@ -1,7 +1,5 @@
 """SQL as a tree, so that it can be written for each side, and made smaller."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -29,13 +27,13 @@ class Argument:
 class Many:
     """Items that can be left out; all of them where empty says what stands there then."""
 
-    items: tuple[Sql, ...]
+    items: tuple["Sql", ...]
     separator: str
     prefix: str = ""
     empty: str | None = None
 
 
-Sql: TypeAlias = "str | Place | Argument | Many | tuple[Sql, ...]"
+Sql: TypeAlias = str | Place | Argument | Many | tuple["Sql", ...]
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """FROM clauses: relations of all sorts, and all types of joins between them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """The columns that every table has, and the values in them."""
 
-from __future__ import annotations
-
 import datetime
 import uuid
 from collections.abc import Callable

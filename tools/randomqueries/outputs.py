@@ -1,7 +1,5 @@
 """What a query returns: columns, expressions, subqueries, aggregates."""
 
-from __future__ import annotations
-
 from randomqueries.filters import filter_of
 from randomqueries.fragments import Place, Sql
 from randomqueries.joins import From

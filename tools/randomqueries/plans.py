@@ -1,7 +1,5 @@
 """What a plan that was run says about batched joins."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Whole queries."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from randomqueries.dice import Dice

@@ -1,7 +1,5 @@
 """What a query is to those who run it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from randomqueries.fragments import Sql

@@ -1,7 +1,5 @@
 """What is told of a failure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

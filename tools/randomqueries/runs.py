@@ -1,7 +1,5 @@
 """One run of a tool that tries random cases: counted, and failures made smaller and told."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 from abc import ABC, abstractmethod

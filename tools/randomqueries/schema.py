@@ -6,8 +6,6 @@ tablets.x is a copy that is distributed over databases of the server by a column
 at random, or a reference table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

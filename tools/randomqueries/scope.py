@@ -1,7 +1,5 @@
 """What a query that is being made can refer to."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """One connection to the server under test, with a limit for every wait."""
 
-from __future__ import annotations
-
 import json
 import select
 from collections.abc import Iterable, Sequence

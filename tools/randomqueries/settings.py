@@ -1,7 +1,5 @@
 """Random settings for the foreign side."""
 
-from __future__ import annotations
-
 from randomqueries.dice import Dice
 
 # Share of the cases that have a setting, its name, and its values.

@@ -1,7 +1,5 @@
 """Subqueries in expressions and conditions."""
 
-from __future__ import annotations
-
 from randomqueries.conditions import equality
 from randomqueries.filters import filter_of, local_filter
 from randomqueries.fragments import Sql, where

@@ -1,7 +1,5 @@
 """SELECTs inside of a query, also such that refer to what is outside of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The tables that are queried, and what is in them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from randomqueries.dice import Dice
@@ -18,7 +16,7 @@ class Part:
     bound: str
     local: bool = False  # stays on the query node, also among foreign ones
     partition_by: str | None = None
-    parts: tuple[Part, ...] = ()
+    parts: "tuple[Part, ...]" = ()
 
 
 @dataclass(frozen=True)

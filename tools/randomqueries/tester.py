@@ -1,7 +1,5 @@
 """Many random queries on one server."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 

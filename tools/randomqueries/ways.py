@@ -1,7 +1,5 @@
 """How a query is run over foreign tables: as it is, prepared, or by cursors."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -3,8 +3,6 @@
 What comes out must not depend on which of several matches a row is written for.
 """
 
-from __future__ import annotations
-
 from randomqueries.conditions import link
 from randomqueries.filters import filter_of
 from randomqueries.fragments import Sql, where

@@ -1,7 +1,5 @@
 """Writes in the transaction of a query, which has to see them; they are rolled back."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from randomqueries.dice import Dice

@@ -1,7 +1,5 @@
 """DO blocks: PL/pgSQL around statements that write."""
 
-from __future__ import annotations
-
 from randomqueries.fragments import Many, Sql
 
 from randomwrites.bodies import DECLARED, block, piece_of

@@ -4,8 +4,6 @@
 in whatever order it is done for several rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from randomqueries.fragments import Many, Sql

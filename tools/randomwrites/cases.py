@@ -1,7 +1,5 @@
 """Makes the transactions of a run; a seed and a number always make the same one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from randomqueries.dice import Dice

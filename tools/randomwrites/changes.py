@@ -1,7 +1,5 @@
 """UPDATE, DELETE and TRUNCATE statements."""
 
-from __future__ import annotations
-
 from randomqueries.fragments import Many, Sql, where
 
 from randomwrites.context import REGIONS, Context, Step

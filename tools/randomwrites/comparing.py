@@ -1,7 +1,5 @@
 """Says what differs between the two sides of a transaction."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from typing import TypeAlias

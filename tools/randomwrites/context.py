@@ -1,7 +1,5 @@
 """What the makers of one case know of each other."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from randomqueries.dice import Dice

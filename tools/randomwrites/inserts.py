@@ -1,7 +1,5 @@
 """INSERT, COPY and MERGE statements."""
 
-from __future__ import annotations
-
 from randomqueries.fragments import Many
 
 from randomwrites.context import OLD_IDS, Context, Facts, Step

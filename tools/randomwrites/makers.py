@@ -1,7 +1,5 @@
 """All kinds of single statements that write."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from randomwrites.changes import (

@@ -1,7 +1,5 @@
 """What a transaction reads between its writes: all that can be seen there."""
 
-from __future__ import annotations
-
 from randomwrites.context import Context, Step
 from randomwrites.tables import COLUMNS, TABLES
 

@@ -1,7 +1,5 @@
 """What is told of a failure: a script for both sides."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from randomqueries.fragments import Side

@@ -1,7 +1,5 @@
 """The functions and triggers of a case."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from randomqueries.fragments import Many, Sql

@@ -1,7 +1,5 @@
 """Runs one transaction on each side."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """A connection that tells all that a client can see of a statement."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

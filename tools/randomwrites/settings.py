@@ -1,7 +1,5 @@
 """Random settings of a transaction: those of both sides, and those of the far side."""
 
-from __future__ import annotations
-
 from randomqueries.dice import Dice
 from randomqueries.settings import Values, random_values
 

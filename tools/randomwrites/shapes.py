@@ -1,7 +1,5 @@
 """How the columns of a table are laid out: in any order, between some that were dropped."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

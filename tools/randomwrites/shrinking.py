@@ -1,7 +1,5 @@
 """Transactions with one thing less."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -5,8 +5,6 @@ tables, with their rows on two nodes; but for a local table, and a local partiti
 Or they are distributed tables and reference tables there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 

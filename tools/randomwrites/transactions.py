@@ -1,7 +1,5 @@
 """The sequence of statements of a transaction."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -3,8 +3,6 @@
 A statement has at most one thing that fails, since it is open which of two comes first.
 """
 
-from __future__ import annotations
-
 from randomwrites.context import MARKS, OLD_IDS, Context
 from randomwrites.tables import MOST_V, PARENTS, Table
 

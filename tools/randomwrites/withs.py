@@ -1,7 +1,5 @@
 """Statements with several parts that write, none of which sees what another one does."""
 
-from __future__ import annotations
-
 from randomqueries.fragments import Many, Sql
 
 from randomwrites.context import Context, Step

@@ -1,7 +1,5 @@
 """Makes the databases of a run: the plain side, two nodes, and the far side."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Rules of the C sources."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

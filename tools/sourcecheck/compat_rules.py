@@ -4,8 +4,6 @@ Without it most names would not compile, but some would be taken otherwise: a
 macro that is tested by #ifdef, or a server's name that we define anew.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Cycles of calls: files that reach each other by what they call or read of one another."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Headings of headers: what stands under one that names files is defined in them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch

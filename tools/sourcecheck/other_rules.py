@@ -1,7 +1,5 @@
 """Sizes of Python, and files of tests."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Reading of source files, so that rules see code and comments apart."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A temporary server with the extension preloaded."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pwd

@@ -1,7 +1,5 @@
 """Regression and isolation tests, whose output is compared with a file."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor

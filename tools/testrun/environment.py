@@ -1,7 +1,5 @@
 """The Python environment of the project, which has what Debian's Python may lack."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import sys

@@ -1,7 +1,5 @@
 """Servers that tools/servers installed, and the user that may run them."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

@@ -1,7 +1,5 @@
 """The five kinds of tests, and those that are not written in SQL or Perl."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """What a run of tests came to, and what its server logs say."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,14 +33,14 @@ class Outcome:
     failed: int = 0
     skipped: tuple[str, ...] = ()
 
-    def __add__(self, other: Outcome) -> Outcome:
+    def __add__(self, other: "Outcome") -> "Outcome":
         return Outcome(
             self.passed + other.passed,
             self.failed + other.failed,
             self.skipped + other.skipped,
         )
 
-    def on_server(self, server: str) -> Outcome:
+    def on_server(self, server: str) -> "Outcome":
         """The same, with the server in what is told of skipped tests."""
         return replace(self, skipped=tuple(f"{test} [on {server}]" for test in self.skipped))
 

@@ -3,8 +3,6 @@
 How long each test took is kept in build/ for the next run, which begins with the longest.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """TAP tests: scripts that start servers of their own."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 import time

@@ -1,7 +1,5 @@
 """Running a server under valgrind, and what that says."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

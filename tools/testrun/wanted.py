@@ -1,7 +1,5 @@
 """What a run of tests was asked for, and what all kinds of tests share."""
 
-from __future__ import annotations
-
 import shutil
 import zlib
 from dataclasses import dataclass, field

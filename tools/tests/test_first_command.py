@@ -1,7 +1,5 @@
 """What make demo and make test do first, and what CI looks at behind the demo."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

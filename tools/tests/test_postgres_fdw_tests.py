@@ -1,7 +1,5 @@
 """Outputs are cut at their statements, and differences told apart by rules."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The tester of random queries: what can be tested without a server."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

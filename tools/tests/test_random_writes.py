@@ -1,7 +1,5 @@
 """The tester of random transactions: what can be tested without a server."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from randomqueries.dice import Dice

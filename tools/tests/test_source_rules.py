@@ -1,7 +1,5 @@
 """Each rule of make lint finds what it is for, and leaves good code alone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

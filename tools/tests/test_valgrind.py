@@ -1,7 +1,5 @@
 """What valgrind's reports make of a run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
