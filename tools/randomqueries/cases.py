@@ -27,7 +27,7 @@ def make_case(seed: int, number: int, tables: tuple[Table, ...], only: str | Non
         if not any(query.may_fail or query.writes for query in queries):
             fetches = tuple(("FORWARD", dice.pick((1, 2, 10))) for _ in range(3))
             way = random_company(dice, Way("two", fetches=fetches), transport)
-            return Case(number, queries, way, transport, settings)
+            return Case(number, settings, queries, way, transport)
     key = random_key(dice, seed) if transport == TABLETS else None
     if key == "":
         settings.pop("shuttle.debug_force_batched_join", None)
@@ -35,7 +35,7 @@ def make_case(seed: int, number: int, tables: tuple[Table, ...], only: str | Non
             settings |= dict.fromkeys(JOINS_HERE, "off")
     query = make_query(dice, tables, dice.chance(PREPARED_SHARE), transport != "both", key)
     way = random_company(dice, random_way(dice, query), transport)
-    return Case(number, (query,), way, transport, settings)
+    return Case(number, settings, (query,), way, transport)
 
 
 def random_key(dice: Dice, seed: int) -> str | None:

@@ -3,10 +3,12 @@
 import json
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from randomqueries import runs
+from randomqueries.fragments import smaller
 from randomqueries.plans import waits_for_itself
 from randomqueries.query import Query
 from randomqueries.session import Row, Session, SqlError
@@ -35,14 +37,27 @@ SHOWN_CHARS = 200
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(runs.Case):
     """What is run: one query or two, how, over which transport, with which settings."""
 
-    number: int
     queries: tuple[Query, ...]
     way: Way
     transport: str
-    settings: dict[str, str]
+
+    def smaller(self) -> Iterator["Case"]:
+        """A part of a query, a setting or a way of running it is left out."""
+        way = self.way
+        if way.name != "plain" and len(self.queries) == 1:
+            yield replace(self, way=replace(way, name="plain"))
+        for i in range(len(way.writes)):
+            yield replace(self, way=replace(way, writes=way.writes[:i] + way.writes[i + 1 :]))
+        if way.before:
+            yield replace(self, way=replace(way, before=()))
+        for i, query in enumerate(self.queries):
+            for sql in smaller(query.sql):
+                less = replace(query, sql=sql)
+                yield replace(self, queries=(*self.queries[:i], less, *self.queries[i + 1 :]))
+        yield from self.with_fewer_settings()
 
 
 @dataclass(frozen=True)
@@ -54,19 +69,12 @@ class Answer:
     plans: list[Any] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
-
-@dataclass(frozen=True)
-class Verdict:
-    """problem: what is wrong, or None; skipped: why nothing was compared."""
-
-    problem: str | None = None
-    skipped: str | None = None
-    expected: Answer | None = None
-    found: Answer | None = None
-
     @property
     def is_lost(self) -> bool:
-        return bool(self.found and self.found.error and self.found.error.is_lost)
+        return self.error is not None and self.error.is_lost
+
+
+Verdict = runs.Verdict[Answer]
 
 
 def run_local(session: Session, case: Case) -> Answer:
@@ -204,11 +212,12 @@ def check(session: Session, case: Case) -> Verdict:
     expected = run_local(session, case)
     error = expected.error
     if error is not None and (
-        error.sqlstate == CANCELED or error.sqlstate.startswith(SYNTAX_CLASS) or error.is_lost
+        error.sqlstate == CANCELED
+        or error.sqlstate.startswith(SYNTAX_CLASS)
+        or error.is_lost
+        or not any(query.may_fail for query in case.queries)
     ):
-        return Verdict(skipped=str(error), expected=expected)
-    if error is not None and not any(query.may_fail for query in case.queries):
-        return Verdict(skipped=str(error), expected=expected)
+        return Verdict(None, str(error), expected, Answer([]))
     found = run_foreign(session, case)
     problem = problem_of(case, expected, found)
     skipped = None
@@ -221,7 +230,7 @@ def check(session: Session, case: Case) -> Verdict:
 
 def is_ours(session: Session, case: Case, expected: Answer, found: Answer) -> bool:
     """False where postgres_fdw is wrong without us, or ships SQL that no node takes."""
-    if found.error is not None and found.error.is_lost:
+    if found.is_lost:
         return True
     if found.error is not None and BUSY in str(found.error):
         return not waits_for_itself(explain(session, case))

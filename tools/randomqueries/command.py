@@ -5,33 +5,21 @@ import resource
 import shutil
 import signal
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-from testrun.cluster import Cluster
 from testrun.installed import Installed, TestRunError, prepare
 
-from randomqueries.runs import AnyTester, Counts, Say, Wanted, server
+from randomqueries.runs import AnyTester, Counts, Wanted, server
 
 MOST_BYTES = 4 << 30  # of addresses of one process: more is a finding, and not the machine's end
 SERVERS = ("15", "16", "17", "18", "19", "17-plain", "18-plain", "18-sanitize")
 
 
-@dataclass(frozen=True)
-class Tool:
-    """what: the cases of the tool; make: begins a run."""
-
-    description: str | None
-    what: str
-    count: int
-    make: Callable[[Cluster, Wanted, Say], AnyTester]
-
-
-def parse_arguments(tool: Tool) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=tool.description)
+def parse_arguments(kind: type[AnyTester], description: str | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--pg", choices=SERVERS, default="18", help="server (default: 18)")
-    parser.add_argument("--count", type=int, default=tool.count, metavar="N", help=tool.what)
+    count, what = kind.usual_count, kind.several
+    parser.add_argument("--count", type=int, default=count, metavar="N", help=what)
     parser.add_argument("--seed", type=int, nargs="+", default=[1], metavar="S", help="one or more")
     parser.add_argument("--first", type=int, default=1, metavar="N", help="number of the first one")
     parser.add_argument("--failures", type=int, default=1, metavar="N", help="stop after so many")
@@ -45,11 +33,13 @@ def say(line: str) -> None:
     print(line, flush=True)
 
 
-def test(tool: Tool, args: argparse.Namespace, installed: Installed, seed: int) -> Counts[Any]:
+def test(
+    kind: type[AnyTester], args: argparse.Namespace, installed: Installed, seed: int
+) -> Counts[Any]:
     """Runs the cases on one server; its files stay where something is wrong."""
     wanted = Wanted(seed, args.first, args.count, args.failures, args.tablets)
     with server(installed) as (cluster, base):
-        tester = tool.make(cluster, wanted, say)
+        tester = kind(cluster, wanted, say)
         counts = tester.run()
         crashed = tester.new_crashes()
     for line in crashed:
@@ -65,9 +55,9 @@ def test(tool: Tool, args: argparse.Namespace, installed: Installed, seed: int) 
     return counts
 
 
-def run(tool: Tool, args: argparse.Namespace) -> bool:
+def run(kind: type[AnyTester], args: argparse.Namespace) -> bool:
     installed = prepare(args.pg, not args.no_build)
-    counts = [test(tool, args, installed, seed) for seed in args.seed]
+    counts = [test(kind, args, installed, seed) for seed in args.seed]
     return all(not count.failures and count.enough for count in counts)
 
 
@@ -84,12 +74,12 @@ def end_on_signal(number: int, _frame: object) -> None:
     sys.exit(128 + number)
 
 
-def main(tool: Tool) -> int:
-    args = parse_arguments(tool)
+def main(kind: type[AnyTester], description: str | None) -> int:
+    args = parse_arguments(kind, description)
     signal.signal(signal.SIGTERM, end_on_signal)
     limit_memory(args.pg)
     try:
-        return 0 if run(tool, args) else 1
+        return 0 if run(kind, args) else 1
     except TestRunError as error:
-        print(f"random {tool.what}: {error}", file=sys.stderr)
+        print(f"random {kind.several}: {error}", file=sys.stderr)
         return 2

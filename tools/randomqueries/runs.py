@@ -3,10 +3,11 @@
 import contextlib
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from testrun.cluster import Cluster, temporary_cluster
 from testrun.installed import Installed, run_directory
@@ -28,27 +29,35 @@ max_parallel_workers_per_gather = 0
 Say = Callable[[str], None]
 
 
-class AnyCase(Protocol):
-    """What all cases have."""
+@dataclass(frozen=True)
+class Case(ABC):
+    """What is tried. settings: of the side that is compared with local tables."""
 
-    @property
-    def number(self) -> int: ...
-    @property
-    def settings(self) -> Mapping[str, str]: ...
+    number: int
+    settings: dict[str, str]
 
+    @abstractmethod
+    def smaller(self) -> Iterator[Self]:
+        """Cases with one thing less."""
 
-class AnyVerdict(Protocol):
-    """problem: what is wrong, or None; skipped: why nothing was compared."""
-
-    @property
-    def problem(self) -> str | None: ...
-    @property
-    def skipped(self) -> str | None: ...
+    def with_fewer_settings(self) -> Iterator[Self]:
+        for name in self.settings:
+            yield replace(self, settings={k: v for k, v in self.settings.items() if k != name})
 
 
-CaseT = TypeVar("CaseT", bound=AnyCase)
-VerdictT = TypeVar("VerdictT", bound=AnyVerdict)
+AnswerT = TypeVar("AnswerT")
+CaseT = TypeVar("CaseT", bound=Case)
 SessionT = TypeVar("SessionT", bound=Session)
+
+
+@dataclass(frozen=True)
+class Verdict(Generic[AnswerT]):
+    """Both sides of a case, and what is wrong; skipped: why nothing was compared."""
+
+    problem: str | None
+    skipped: str | None
+    expected: AnswerT
+    found: AnswerT
 
 
 @dataclass(frozen=True)
@@ -63,25 +72,25 @@ class Wanted:
 
 
 @dataclass
-class Counts(ABC, Generic[VerdictT]):
+class Counts(ABC, Generic[AnswerT]):
     """What came out of a run."""
 
     most_skipped: ClassVar[float]  # of those that were compared
 
     compared: int = 0
-    skipped: dict[str, int] = field(default_factory=dict)
+    skipped: Counter[str] = field(default_factory=Counter)
     failures: int = 0
     elapsed_s: float = 0.0
 
-    def add(self, verdict: VerdictT) -> None:
+    def add(self, verdict: Verdict[AnswerT]) -> None:
         if verdict.skipped is not None:
-            self.skipped[verdict.skipped] = self.skipped.get(verdict.skipped, 0) + 1
+            self.skipped[verdict.skipped] += 1
             return
         self.compared += 1
         self.look_at(verdict)
 
     @abstractmethod
-    def look_at(self, verdict: VerdictT) -> None:
+    def look_at(self, verdict: Verdict[AnswerT]) -> None:
         """Counts more of what was compared."""
 
     @abstractmethod
@@ -93,37 +102,36 @@ class Counts(ABC, Generic[VerdictT]):
         """What was compared, in words."""
 
     @property
-    def nskipped(self) -> int:
-        return sum(self.skipped.values())
-
-    @property
     def enough(self) -> bool:
         if self.compared < FEW:
             return True
-        return self.means_something() and self.nskipped <= self.most_skipped * self.compared
+        return self.means_something() and self.skipped.total() <= self.most_skipped * self.compared
 
     def line(self) -> str:
         return (
-            f"{self.shares()}, {self.nskipped} skipped, "
+            f"{self.shares()}, {self.skipped.total()} skipped, "
             f"{self.failures} failed, {self.elapsed_s:.0f} s"
         )
 
 
-class Tester(ABC, Generic[CaseT, VerdictT]):
+class Tester(ABC, Generic[CaseT, AnswerT]):
     """The server of a run, and what is known of it."""
 
-    one: ClassVar[str]  # what a case is called
     tool: ClassVar[str]
+    one: ClassVar[str]  # what a case is called
+    several: ClassVar[str]
+    usual_count: ClassVar[int]
     session_cases: ClassVar[int]  # after so many, sessions are new
 
-    def __init__(
-        self, cluster: Cluster, wanted: Wanted, say: Say, counts: Counts[VerdictT]
-    ) -> None:
+    def __init__(self, cluster: Cluster, wanted: Wanted, say: Say) -> None:
         self.cluster = cluster
         self.wanted = wanted
         self.say = say
-        self.counts = counts
+        self.counts = self.make_counts()
         self.crash_lines = 0
+
+    @abstractmethod
+    def make_counts(self) -> Counts[AnswerT]: ...
 
     @abstractmethod
     def prepare(self) -> None:
@@ -141,14 +149,12 @@ class Tester(ABC, Generic[CaseT, VerdictT]):
     def make_case(self, number: int) -> CaseT: ...
 
     @abstractmethod
-    def check(self, case: CaseT) -> VerdictT:
+    def check(self, case: CaseT) -> Verdict[AnswerT]:
         """Runs a case on both sides."""
 
     @abstractmethod
-    def smaller_cases(self, case: CaseT) -> Iterator[CaseT]: ...
-
-    @abstractmethod
-    def failure_lines(self, case: CaseT, verdict: VerdictT) -> Iterable[str]: ...
+    def failure_lines(self, case: CaseT, verdict: Verdict[AnswerT]) -> Iterable[str]:
+        """All that is needed to see a failure again."""
 
     def open_session(self, kind: type[SessionT], database: str = "postgres") -> SessionT:
         env = self.cluster.environment()
@@ -177,7 +183,7 @@ class Tester(ABC, Generic[CaseT, VerdictT]):
         found = True
         while found:
             found = False
-            for less in self.smaller_cases(case):
+            for less in case.smaller():
                 if time.monotonic() > deadline:
                     return case
                 if self.still_fails(less):
@@ -191,7 +197,7 @@ class Tester(ABC, Generic[CaseT, VerdictT]):
         new, self.crash_lines = lines[self.crash_lines :], len(lines)
         return new
 
-    def tell_failure(self, case: CaseT, verdict: VerdictT) -> None:
+    def tell_failure(self, case: CaseT, verdict: Verdict[AnswerT]) -> None:
         self.counts.failures += 1
         crash = self.new_crashes()
         case = self.shrink(case)
@@ -208,7 +214,7 @@ class Tester(ABC, Generic[CaseT, VerdictT]):
             self.say(f"  server log: {line}")
         self.new_crashes()
 
-    def run(self) -> Counts[VerdictT]:
+    def run(self) -> Counts[AnswerT]:
         started = time.monotonic()
         self.prepare()
         for number in range(self.wanted.first, self.wanted.first + self.wanted.count):

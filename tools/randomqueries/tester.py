@@ -1,19 +1,17 @@
 """Many random queries on one server."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-
-from testrun.cluster import Cluster
+from functools import cached_property
 
 from randomqueries import runs
 from randomqueries.cases import make_case
-from randomqueries.checking import Case, Verdict, check, explain
-from randomqueries.plans import is_routed, most_batches, reads_copies
-from randomqueries.report import failure_lines
+from randomqueries.checking import Answer, Case, Verdict, check, explain
+from randomqueries.plans import is_routed, most_batches, outline, reads_copies
 from randomqueries.schema import TABLETS, make_schema
 from randomqueries.session import Session
-from randomqueries.shrinking import smaller_cases
-from randomqueries.tables import make_tables
+from randomqueries.tables import Table, make_tables
+from randomqueries.ways import company_steps, local_texts, query_steps
 from randomqueries.writes import TABLES as WRITTEN
 
 BATCHED_SHARE = 0.45  # of all queries, among them those that go to nodes as a whole
@@ -30,7 +28,7 @@ SET DateStyle = 'SQL, DMY'; SET TimeZone = 'Europe/Vienna'; SET max_parallel_wor
 
 
 @dataclass
-class Counts(runs.Counts[Verdict]):
+class Counts(runs.Counts[Answer]):
     """Queries compared, with a batched join, with several batches."""
 
     most_skipped = 0.03
@@ -42,7 +40,7 @@ class Counts(runs.Counts[Verdict]):
     copied: int = 0
 
     def look_at(self, verdict: Verdict) -> None:
-        plans = verdict.found.plans if verdict.found else []
+        plans = verdict.found.plans
         batches = most_batches(plans)
         self.batched += batches > 0
         self.several += batches > 1
@@ -65,18 +63,20 @@ class Counts(runs.Counts[Verdict]):
         )
 
 
-class Tester(runs.Tester[Case, Verdict]):
+class Tester(runs.Tester[Case, Answer]):
     """One session, and the tables that it reads."""
 
     # Servers with assertions look through all memory of a session again and again.
     session_cases = 80
-    one = "query"
-    tool = "random_queries"
+    tool, one, several = "random_queries", "query", "queries"
+    usual_count = 2000
 
-    def __init__(self, cluster: Cluster, wanted: runs.Wanted, say: runs.Say) -> None:
-        share = TABLETS_SHARE if wanted.tablets else BATCHED_SHARE
-        super().__init__(cluster, wanted, say, Counts(batched_share=share))
-        self.tables = make_tables(wanted.seed)
+    def make_counts(self) -> Counts:
+        return Counts(batched_share=TABLETS_SHARE if self.wanted.tablets else BATCHED_SHARE)
+
+    @cached_property
+    def tables(self) -> tuple[Table, ...]:
+        return make_tables(self.wanted.seed)
 
     def connect(self) -> None:
         self.session = self.open_session(Session)
@@ -101,16 +101,27 @@ class Tester(runs.Tester[Case, Verdict]):
 
     def check(self, case: Case) -> Verdict:
         verdict = check(self.session, case)
-        if verdict.is_lost:
+        if verdict.found.is_lost:
             self.session.close()
             self.reconnect()
         return verdict
 
-    def smaller_cases(self, case: Case) -> Iterator[Case]:
-        return smaller_cases(case)
-
-    def failure_lines(self, case: Case, verdict: Verdict) -> Iterable[str]:
-        plans = verdict.found.plans if verdict.found else []
-        if not plans and not verdict.is_lost:
+    def failure_lines(self, case: Case, verdict: Verdict) -> Iterator[str]:
+        plans = verdict.found.plans
+        if not plans and not verdict.found.is_lost:
             plans = explain(self.session, case)
-        return failure_lines(case, plans)
+        yield f"  transport: {case.transport}; way: {case.way.name}"
+        yield "  settings:"
+        for name, value in case.settings.items():
+            yield f"    SET {name} = '{value}';"
+        yield "  foreign side:"
+        steps = company_steps(case.way, case.transport)
+        for step in steps + query_steps(case.queries, case.way, case.transport):
+            yield f"    {step.sql};"
+        yield "  local side:"
+        for text in local_texts(case.queries, case.way)[:2]:
+            yield f"    {text};"
+        for plan in plans:
+            yield "  plan:"
+            for line in outline(plan["Plan"]):
+                yield f"    {line}"

@@ -1,9 +1,11 @@
 """Makes the transactions of a run; a seed and a number always make the same one."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
+from randomqueries import runs
 from randomqueries.dice import Dice
-from randomqueries.fragments import Sql
+from randomqueries.fragments import Sql, smaller
 
 from randomwrites.context import Context, Step
 from randomwrites.routines import make_routines
@@ -16,20 +18,38 @@ TABLETS_SHARE = 0.3
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(runs.Case):
     """routines: what makes its functions and triggers, before it begins.
 
     end: COMMIT, ROLLBACK, or nothing where each statement is a transaction.
     tablets: the far side has distributed tables.
     """
 
-    number: int
     routines: tuple[Sql, ...]
     steps: tuple[Step, ...]
-    settings: dict[str, str]
     isolation: str
     end: str
     tablets: bool = False
+
+    def smaller(self) -> Iterator["Case"]:
+        """A statement, a routine, a setting or a part of one of them is left out."""
+        for size in (4, 2, 1):
+            for i in range(0, len(self.steps), size):
+                if size < len(self.steps):
+                    yield replace(self, steps=self.steps[:i] + self.steps[i + size :])
+        for i in range(len(self.routines)):
+            yield replace(self, routines=self.routines[:i] + self.routines[i + 1 :])
+        if self.isolation:
+            yield replace(self, isolation="")
+        yield from self.with_fewer_settings()
+        for i, step in enumerate(self.steps):
+            changed = [replace(step, sql=sql) for sql in smaller(step.sql)]
+            changed += [replace(step, guarded=False)] if step.guarded else []
+            for less in changed:
+                yield replace(self, steps=(*self.steps[:i], less, *self.steps[i + 1 :]))
+        for i, routine in enumerate(self.routines):
+            for sql in smaller(routine):
+                yield replace(self, routines=(*self.routines[:i], sql, *self.routines[i + 1 :]))
 
 
 def make_case(
@@ -52,4 +72,4 @@ def make_case(
     end = "COMMIT" if dice.chance(COMMIT_SHARE) else "ROLLBACK"
     if context.autocommit:
         isolation, end = "", ""
-    return Case(number, routines, steps, settings, isolation, end, context.tablets)
+    return Case(number, settings, routines, steps, isolation, end, context.tablets)

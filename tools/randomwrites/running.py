@@ -24,8 +24,11 @@ def no_table(_place: Place) -> str:
     raise AssertionError("the tables of both sides have the same names")
 
 
+WRITER = Side(no_table, lambda argument: argument.values[0])
+
+
 def text_of(step: Step) -> str:
-    return Side(no_table, lambda argument: argument.values[0]).write(step.sql)
+    return WRITER.write(step.sql)
 
 
 def without_parts(outcome: Outcome) -> Outcome:
@@ -68,8 +71,7 @@ class Runner:
     def prepare(self, side: str, case: Case) -> None:
         """Makes the routines of a case on a side."""
         session = self.sessions[side]
-        writer = Side(no_table, lambda argument: argument.values[0])
-        texts = [writer.write(sql) for sql in case.routines]
+        texts = [WRITER.write(sql) for sql in case.routines]
         session.run("; ".join([NO_ROUTINES, *texts]))
         self.number_from(side, FIRST_NUMBER)
 

@@ -1,36 +1,25 @@
 """Many random transactions on one server."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from randomqueries import runs
-from testrun.cluster import Cluster
 
 from randomwrites.cases import Case, make_case
 from randomwrites.comparing import problem_of, skipped_because
-from randomwrites.report import failure_lines
-from randomwrites.running import Run, Runner
+from randomwrites.running import WRITER, Run, Runner, text_of
 from randomwrites.session import WriteSession
-from randomwrites.shrinking import smaller_cases
 from randomwrites.tables import TABLETS
 from randomwrites.world import DATABASES, FAR, PLAIN, make_world
 
 BROKEN_SHARE = 0.5  # of all that may end in an error
 OLD_AND_NEW = 180000  # the version from which on RETURNING has both
 
-
-@dataclass(frozen=True)
-class Verdict:
-    """Both sides of a case, and what differs."""
-
-    problem: str | None
-    skipped: str | None
-    expected: Run
-    found: Run
+Verdict = runs.Verdict[Run]
 
 
 @dataclass
-class Counts(runs.Counts[Verdict]):
+class Counts(runs.Counts[Run]):
     """Transactions compared; statements; those that failed on purpose."""
 
     most_skipped = 0.02
@@ -56,15 +45,15 @@ class Counts(runs.Counts[Verdict]):
         )
 
 
-class Tester(runs.Tester[Case, Verdict]):
+class Tester(runs.Tester[Case, Run]):
     """A session on each side and on each node."""
 
     session_cases = 60
-    one = "transaction"
-    tool = "random_writes"
+    tool, one, several = "random_writes", "transaction", "transactions"
+    usual_count = 1000
 
-    def __init__(self, cluster: Cluster, wanted: runs.Wanted, say: runs.Say) -> None:
-        super().__init__(cluster, wanted, say, Counts())
+    def make_counts(self) -> Counts:
+        return Counts()
 
     def prepare(self) -> None:
         first = self.open_session(WriteSession)
@@ -99,8 +88,23 @@ class Tester(runs.Tester[Case, Verdict]):
         skipped = skipped_because(expected, case.tablets)
         return Verdict(None if skipped else problem, skipped, expected, found)
 
-    def smaller_cases(self, case: Case) -> Iterator[Case]:
-        return smaller_cases(case)
-
-    def failure_lines(self, case: Case, verdict: Verdict) -> Iterable[str]:
-        return failure_lines(case, verdict.found)
+    def failure_lines(self, case: Case, verdict: Verdict) -> Iterator[str]:
+        """A script for both sides."""
+        yield "  on both sides:"
+        yield "    CREATE SCHEMA c;"
+        for sql in case.routines:
+            yield f"    {WRITER.write(sql)};"
+        isolation = f" ISOLATION LEVEL {case.isolation}" if case.isolation else ""
+        if case.end:
+            yield f"    BEGIN{isolation};"
+        for name, value in case.settings.items():
+            yield f"    SET {'LOCAL ' if case.end else ''}{name} = '{value}';  -- far side"
+        if not verdict.found.sent:
+            for step in case.steps:
+                yield f"    {text_of(step)};"
+            return
+        for sent in verdict.found.sent:
+            yield f"    {sent.sql};"
+            yield from (f"    {line}" for line in sent.step.rows if sent.sql.startswith("COPY"))
+            if sent.outcome.error:
+                yield f"      -- {sent.outcome.message}"

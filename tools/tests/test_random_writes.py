@@ -10,7 +10,6 @@ from randomwrites.context import Step
 from randomwrites.running import Run, Sent, text_of
 from randomwrites.session import Outcome
 from randomwrites.shapes import GONE, random_shape
-from randomwrites.shrinking import smaller_cases
 from randomwrites.tables import TABLES, leaves_on
 
 SEED = 7
@@ -70,7 +69,7 @@ def test_smaller_cases_are_smaller() -> None:
         return sum(map(len, parts)) + sum(step.guarded for step in case.steps) * 2
 
     case = next(case for case in (make_case(SEED, i) for i in range(1, 99)) if case.routines)
-    assert all(size(less) < size(case) for less in smaller_cases(case))
+    assert all(size(less) < size(case) for less in case.smaller())
 
 
 def test_rows_are_compared_as_multisets_where_their_order_is_open() -> None:
