@@ -1,11 +1,11 @@
 """The checks of pgshuttle doctor: facts in, findings out. Those of a node are in node_checks."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from pgshuttle import __version__
 from pgshuttle.facts import Facts, ServerFacts
-from pgshuttle.findings import Finding, Level
+from pgshuttle.findings import Finding, Level, error, good, note, warning
 from pgshuttle.node_checks import NODE_CHECKS, make_analyze, name_some
 from pgshuttle.relation_checks import RELATION_CHECKS
 
@@ -23,12 +23,11 @@ def major_of(server: ServerFacts) -> int:
 def check_version(facts: Facts) -> Iterator[Finding]:
     """Is the query node one that the extension is made for?"""
     version = facts.query.settings.get("server_version", "?")
-    good = OLDEST_MAJOR <= major_of(facts.query) <= NEWEST_MAJOR
+    is_known = OLDEST_MAJOR <= major_of(facts.query) <= NEWEST_MAJOR
     yield Finding(
-        Level.OK if good else Level.ERROR,
-        "version",
+        Level.OK if is_known else Level.ERROR,
         f"PostgreSQL {version}",
-        "" if good else f"pg_shuttle is made for {OLDEST_MAJOR} to {NEWEST_MAJOR}.",
+        "" if is_known else f"pg_shuttle is made for {OLDEST_MAJOR} to {NEWEST_MAJOR}.",
     )
 
 
@@ -50,7 +49,7 @@ def check_extension(facts: Facts) -> Iterator[Finding]:
         advice = "ALTER EXTENSION pg_shuttle UPDATE;"
     elif made != __version__:
         level, text = Level.NOTE, f"version {made}, and this tool is {__version__}"
-    yield Finding(level, "extension", text, advice)
+    yield Finding(level, text, advice)
 
 
 def make_preload(setting: str, value: str | None) -> str:
@@ -72,29 +71,23 @@ def check_library(facts: Facts) -> Iterator[Finding]:
     session = facts.query.settings.get("session_preload_libraries")
     for_sessions = make_preload("session_preload_libraries", session)
     if facts.load_error:
-        yield Finding(
-            Level.ERROR,
-            "library",
+        yield error(
             f"could not be loaded: {facts.load_error}",
             f"Have a superuser run: {for_sessions} SELECT pg_reload_conf();",
         )
     elif shared is not None and EXTENSION in shared:
-        yield Finding(Level.OK, "library", "in shared_preload_libraries")
+        yield good("in shared_preload_libraries")
     elif facts.was_loaded and shared is None:
-        yield Finding(Level.OK, "library", "loaded for each session")
+        yield good("loaded for each session")
     elif facts.was_loaded:
-        yield Finding(
-            Level.NOTE,
-            "library",
+        yield note(
             "loaded for each session",
             "In shared_preload_libraries, the server also finishes commits after a crash, and "
             "shuttle.node_stats counts all sessions: "
             f"{make_preload('shared_preload_libraries', shared)} Then restart the server.",
         )
     else:
-        yield Finding(
-            Level.WARNING,
-            "library",
+        yield warning(
             "not preloaded: nothing looks ahead before a session loads it",
             f"{for_sessions} SELECT pg_reload_conf();",
         )
@@ -111,9 +104,7 @@ def check_settings(facts: Facts) -> Iterator[Finding]:
     }
     for name, (value, meaning) in bad.items():
         if facts.query.settings.get(name) == value:
-            yield Finding(
-                Level.WARNING,
-                "settings",
+            yield warning(
                 f"{name} is {value}: {meaning}",
                 f"See source and sourcefile of {name} in pg_settings, and reset it there.",
             )
@@ -122,9 +113,7 @@ def check_settings(facts: Facts) -> Iterator[Finding]:
 def check_partitionwise(facts: Facts) -> Iterator[Finding]:
     """May partitions that lie on one node be joined there?"""
     if facts.query.settings.get("enable_partitionwise_join") == "off" and facts.partitioned[1:]:
-        yield Finding(
-            Level.NOTE,
-            "settings",
+        yield note(
             f"enable_partitionwise_join is off; on nodes: {name_some(facts.partitioned)}",
             "Switched on, a node joins its partitions of equal bounds; planning is dearer.",
         )
@@ -133,9 +122,7 @@ def check_partitionwise(facts: Facts) -> Iterator[Finding]:
 def check_parents(facts: Facts) -> Iterator[Finding]:
     """Does the planner know what partitioned tables hold as a whole?"""
     if facts.unknown_parents:
-        yield Finding(
-            Level.WARNING,
-            "statistics",
+        yield warning(
             f"never analyzed as a whole: {name_some(facts.unknown_parents)}",
             f"{make_analyze(facts.unknown_parents)} Joins are planned by these statistics, and "
             "not by those of partitions.",
@@ -145,48 +132,50 @@ def check_parents(facts: Facts) -> Iterator[Finding]:
 def check_servers(facts: Facts) -> Iterator[Finding]:
     """Is there anything to ask?"""
     if not facts.nodes:
-        yield Finding(
-            Level.NOTE,
-            "servers",
+        yield note(
             "no foreign server of postgres_fdw or shuttle in this database",
             "CREATE SERVER ... FOREIGN DATA WRAPPER shuttle OPTIONS (host ..., dbname ...).",
         )
     if facts.is_standby and facts.nodes:
-        yield Finding(Level.NOTE, "servers", "this is a standby: nodes are not looked at from here")
+        yield note("this is a standby: nodes are not looked at from here")
 
 
 def check_comparison(facts: Facts) -> Iterator[Finding]:
     """Have nodes the tables that they should have?"""
     if facts.not_compared:
-        yield Finding(
-            Level.NOTE,
-            "tables",
+        yield note(
             f"those on storage nodes were not compared: {facts.not_compared}",
             "SELECT * FROM shuttle.check();",
         )
     elif any(node.storage for node in facts.nodes) and not any(
         node.storage.problems for node in facts.nodes if node.storage
     ):
-        yield Finding(Level.OK, "tables", "storage nodes have what they should have")
+        yield good("storage nodes have what they should have")
 
 
-QUERY_CHECKS: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
-    check_version,
-    check_extension,
-    check_library,
-    check_settings,
-    check_partitionwise,
-    check_parents,
-    check_servers,
-    check_comparison,
-)
+QUERY_CHECKS: Mapping[Callable[[Facts], Iterator[Finding]], str] = {
+    check_version: "version",
+    check_extension: "extension",
+    check_library: "library",
+    check_settings: "settings",
+    check_partitionwise: "settings",
+    check_parents: "statistics",
+    check_servers: "servers",
+    check_comparison: "tables",
+}
+
+
+def name(found: Iterable[Finding], where: str, check: str) -> list[Finding]:
+    return [replace(one, where=where, check=one.check or check) for one in found]
 
 
 def find_all(facts: Facts) -> list[Finding]:
-    found = [
-        replace(finding, where=ALL_NODES) for check in QUERY_CHECKS for finding in check(facts)
-    ]
+    found: list[Finding] = []
+    for look, check in QUERY_CHECKS.items():
+        found += name(look(facts), ALL_NODES, check)
     for node in facts.nodes:
-        for check_node in (*NODE_CHECKS, *RELATION_CHECKS):
-            found += [replace(finding, where=node.name) for finding in check_node(facts, node)]
+        for look_there, check in NODE_CHECKS.items():
+            found += name(look_there(facts, node), node.name, check)
+        for look_there in RELATION_CHECKS:
+            found += name(look_there(facts, node), node.name, "definitions")
     return found

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 
 
 class Level(StrEnum):
@@ -17,8 +18,11 @@ class Level(StrEnum):
 class Finding:
     """What a check found, on which server, and what to do about it."""
 
-    where: str = field(default="", kw_only=True)  # set by who runs the check
+    where: str = field(default="", kw_only=True)  # set by who runs the check, as is check
     level: Level
-    check: str
+    check: str = field(default="", kw_only=True)
     text: str
     advice: str = ""
+
+
+good, note, warning, error = (partial(Finding, level) for level in Level)

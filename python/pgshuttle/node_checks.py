@@ -1,9 +1,9 @@
 """The checks of pgshuttle doctor that look at one node."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from pgshuttle.facts import Facts, NodeFacts
-from pgshuttle.findings import Finding, Level
+from pgshuttle.findings import Finding, error, good, note, warning
 
 STALE_FACTOR = 2.0  # rows there, as a multiple of what the statistics here say
 FEWEST_ROWS = 1000  # smaller tables are cheap whatever their statistics say
@@ -23,45 +23,37 @@ def make_analyze(names: list[str]) -> str:
 def check_rights(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
     """May this user reach the node at all?"""
     if not node.may_use:
-        yield Finding(
-            Level.WARNING,
-            "privileges",
+        yield warning(
             f"{facts.user} may not use this server; it was not looked at",
             f"GRANT USAGE ON FOREIGN SERVER {node.name} TO {facts.user};",
         )
     elif not node.has_mapping:
-        yield Finding(
-            Level.ERROR,
-            "privileges",
+        yield error(
             f"{facts.user} has no user mapping",
             f"CREATE USER MAPPING FOR {facts.user} SERVER {node.name} OPTIONS (user ..., "
             "password ...);",
         )
-    elif node.error:
-        yield Finding(
-            Level.ERROR,
-            "reachable",
+
+
+def check_way(_facts: Facts, node: NodeFacts) -> Iterator[Finding]:
+    """Does it answer, and how far is it?"""
+    if node.error:
+        yield error(
             node.error,
             "See host and port of the server's options, the node's pg_hba.conf, and the user "
             "mapping.",
         )
-
-
-def check_round_trip(_facts: Facts, node: NodeFacts) -> Iterator[Finding]:
-    """How far is it?"""
-    if node.round_trip_ms is not None:
+    elif node.round_trip_ms is not None:
         version = node.server.settings.get("server_version", "of unknown version")
         text = f"PostgreSQL {version}, about {node.round_trip_ms:.2g} ms away, by {node.wrapper}"
-        yield Finding(Level.OK, "reachable", text)
+        yield good(text)
 
 
 def check_two_phase(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
     """Could it take part in a commit over several nodes?"""
     several = sum(other.wrapper == "shuttle" for other in facts.nodes) > 1
     if several and node.server.settings.get("max_prepared_transactions") == "0":
-        yield Finding(
-            Level.WARNING,
-            "prepared transactions",
+        yield warning(
             "max_prepared_transactions is 0: a transaction can't write here and on another node",
             "Set it to max_connections there, and restart the node.",
         )
@@ -70,9 +62,7 @@ def check_two_phase(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
 def check_standbys(_facts: Facts, node: NodeFacts) -> Iterator[Finding]:
     """Could a promotion lose what the node has prepared?"""
     if node.follows_primary and node.server.settings.get("synchronous_standby_names") == "":
-        yield Finding(
-            Level.WARNING,
-            "standbys",
+        yield warning(
             "no standby is synchronous: the promotion of one can lose this node's part of a "
             "commit that other nodes keep",
             "Set synchronous_standby_names there, or Patroni's synchronous_mode.",
@@ -87,14 +77,12 @@ def check_extensions(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
         there = node.server.extensions.get(name)
         here = facts.query.extensions.get(name)
         if there is None:
-            yield Finding(
-                Level.ERROR,
-                "extensions",
+            yield error(
                 f"the option extensions names {name}, which is missing there",
                 f"CREATE EXTENSION {name}; on the node, or take it out of the option.",
             )
         elif here is not None and here != there:
-            yield Finding(Level.WARNING, "extensions", f"{name} is {here} here and {there} there")
+            yield warning(f"{name} is {here} here and {there} there")
 
 
 def check_sameness(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
@@ -106,22 +94,20 @@ def check_sameness(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
     ):
         mine, its = here.settings.get(name), there.settings.get(name)
         if its is not None and mine != its:
-            yield Finding(Level.WARNING, label, f"{mine} here and {its} there: {meaning}")
+            yield warning(f"{mine} here and {its} there: {meaning}", check=label)
     if there.collation and here.collation != there.collation:
         text = f"{here.collation} here and {there.collation} there: text sorts differently"
         advice = 'Create both databases with one collation, or use COLLATE "C" for keys.'
-        yield Finding(Level.WARNING, "collation", text, advice)
+        yield warning(text, advice, check="collation")
     elif there.collation_version and here.collation_version != there.collation_version:
         text = (
             f"version {here.collation_version or 'unknown'} here and {there.collation_version} "
             "there: some texts may sort differently"
         )
         advice = "Bring both systems to one release of their C library or ICU, then REINDEX."
-        yield Finding(Level.WARNING, "collation", text, advice)
+        yield warning(text, advice, check="collation")
     if there.time_zones and here.time_zones != there.time_zones:
-        yield Finding(
-            Level.WARNING,
-            "time zones",
+        yield warning(
             "their data differs: a time with a zone may be another moment there",
             "Bring tzdata (or PostgreSQL, where it has its own) to one release on both sides.",
         )
@@ -146,12 +132,12 @@ def check_statistics(_facts: Facts, node: NodeFacts) -> Iterator[Finding]:
             names = name_some([table.name for table in tables])
             # of partitions: joins are planned by the statistics of the whole table
             whole = list(dict.fromkeys(table.root or table.name for table in tables))
-            yield Finding(Level.WARNING, "statistics", f"{text}: {names}", make_analyze(whole))
+            yield warning(f"{text}: {names}", make_analyze(whole))
     ncompared = sum(table.rows_there is not None for table in node.tables)
     if ncompared and not never and not stale:
         compared = f"{ncompared} foreign table{'s' if ncompared > 1 else ''}"
         text = f"row counts of {compared} are near those of the node"
-        yield Finding(Level.OK, "statistics", text)
+        yield good(text)
 
 
 def check_storage(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
@@ -161,35 +147,31 @@ def check_storage(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
         return
     lacks = [name for name in facts.used_extensions if name not in node.server.extensions]
     if not storage.may_look:
-        yield Finding(
-            Level.NOTE,
-            "storage node",
+        yield note(
             f"{facts.user} may not call shuttle.use_node(): it was not checked",
         )
     elif storage.refusal:
-        yield Finding(Level.ERROR, "storage node", storage.refusal, storage.hint)
+        yield error(storage.refusal, storage.hint)
     if node.server.extensions and lacks:
         text = f"lacks {name_some(lacks)}, whose types tables here have"
         advice = f"CREATE EXTENSION {lacks[0]}; there, before such tables are distributed."
-        yield Finding(Level.WARNING, "storage node", text, advice)
+        yield warning(text, advice)
     if storage.closed_schemas:
-        yield Finding(
-            Level.WARNING,
-            "storage node",
+        yield warning(
             f"the remote user may not create tables in {storage.closed_schemas}",
             "GRANT CREATE ON SCHEMA ... TO the remote user, there.",
         )
     for problem, hint in storage.problems:
-        yield Finding(Level.ERROR, "tables", problem, hint)
+        yield error(problem, hint, check="tables")
 
 
-NODE_CHECKS: tuple[Callable[[Facts, NodeFacts], Iterator[Finding]], ...] = (
-    check_rights,
-    check_round_trip,
-    check_two_phase,
-    check_standbys,
-    check_extensions,
-    check_sameness,
-    check_statistics,
-    check_storage,
-)
+NODE_CHECKS: Mapping[Callable[[Facts, NodeFacts], Iterator[Finding]], str] = {
+    check_rights: "privileges",
+    check_way: "reachable",
+    check_two_phase: "prepared transactions",
+    check_standbys: "standbys",
+    check_extensions: "extensions",
+    check_sameness: "time zones",
+    check_statistics: "statistics",
+    check_storage: "storage node",
+}

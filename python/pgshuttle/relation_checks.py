@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterator
 
 from pgshuttle.facts import ColumnFacts, Facts, KeyFacts, NodeFacts, RelationFacts
-from pgshuttle.findings import Finding, Level
+from pgshuttle.findings import Finding, Level, error, good, note, warning
 from pgshuttle.node_checks import name_some
 
-CHECK = "definitions"
 # types whose values and operators mean the same, but for their range
 FAMILIES = (frozenset({"int2", "int4", "int8"}), frozenset({"text", "varchar", "name"}))
 
@@ -38,7 +37,6 @@ def check_type(relation: RelationFacts, own: ColumnFacts, other: ColumnFacts) ->
     name = quote(other.name)
     yield Finding(
         level,
-        CHECK,
         f"{relation.name}.{own.name} is {own.type} here and {other.type} there: {meaning}",
         alter_there(relation, f"ALTER {name} TYPE {own.type} USING {name}::{own.type}")
         if relation.is_part
@@ -56,9 +54,7 @@ def check_collation(
     if own.collation == other.collation or mine == its or not (mine and its):
         return
     collate = f'TYPE {own.type} COLLATE pg_catalog."{{}}"'
-    yield Finding(
-        Level.ERROR,
-        CHECK,
+    yield error(
         f"{relation.name}.{own.name} has collation {own.collation} here and {other.collation} "
         "there: nodes sort and compare it in another way",
         alter_there(relation, f"ALTER {quote(other.name)} {collate.format(own.collation)}")
@@ -73,23 +69,17 @@ def check_values(
     """Do both sides compute values, and allow NULL, alike?"""
     column = f"{relation.name}.{own.name}"
     if own.generated and not other.generated:
-        yield Finding(
-            Level.ERROR,
-            CHECK,
+        yield error(
             f"{column} is generated here, and the node does not compute it: new rows lack it",
             alter_there(relation, f"DROP {quote(other.name)}, ADD {quote(other.name)} ... STORED"),
         )
     elif other.generated and not own.generated:
-        yield Finding(
-            Level.WARNING,
-            CHECK,
+        yield warning(
             f"{column} is generated on the node: statements that write it fail",
             "Name it GENERATED ALWAYS AS (...) STORED here too, or never write it.",
         )
     if own.not_null and not other.not_null:
-        yield Finding(
-            Level.WARNING,
-            CHECK,
+        yield warning(
             f"{column} is NOT NULL here only: the planner relies on it, and others can write NULL",
             alter_there(relation, f"ALTER {quote(other.name)} SET NOT NULL"),
         )
@@ -101,9 +91,7 @@ def missing_column(relation: RelationFacts, own: ColumnFacts) -> Finding:
     advice = alter_there(relation, f"ADD {quote(own.remote_name)} {own.type}")
     if not relation.is_part:
         advice += f" Or, without it: {alter_here(relation, f'DROP {quote(own.name)}')}"
-    return Finding(
-        Level.ERROR,
-        CHECK,
+    return error(
         f"{relation.remote_name} has no column {own.remote_name}, which {relation.name} has: "
         "statements that need it fail",
         advice,
@@ -114,9 +102,7 @@ def check_columns(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
     """Has each foreign table the columns of the relation behind it?"""
     for relation in node.relations:
         if relation.there is None:
-            yield Finding(
-                Level.ERROR,
-                CHECK,
+            yield error(
                 f"{relation.remote_name} is missing, the table behind {relation.name}",
                 "Make it there, or set the options schema_name and table_name of the foreign "
                 f"table: ALTER FOREIGN TABLE {relation.name} OPTIONS (SET table_name '...');",
@@ -133,9 +119,7 @@ def check_columns(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
             yield from check_values(relation, own, other)
         for other in there.values():
             if other.required:
-                yield Finding(
-                    Level.WARNING,
-                    CHECK,
+                yield warning(
                     f"{relation.name} lacks {other.name}, which is NOT NULL and without a default "
                     "there: INSERTs fail",
                     alter_there(relation, f"ALTER {quote(other.name)} SET DEFAULT ...")
@@ -158,7 +142,6 @@ def check_bounds(_facts: Facts, node: NodeFacts) -> Iterator[Finding]:
             if names:
                 yield Finding(
                     level,
-                    CHECK,
                     f"{relation.remote_name} refuses, by {name_some(names)}, {rows} of the bounds "
                     f"of {relation.name}",
                     alter_there(relation, f"DROP CONSTRAINT {quote(names[0])}")
@@ -168,9 +151,7 @@ def check_bounds(_facts: Facts, node: NodeFacts) -> Iterator[Finding]:
             loose.append((relation, bound))
     if loose:
         relation, bound = loose[0]
-        yield Finding(
-            Level.NOTE,
-            CHECK,
+        yield note(
             "nothing there keeps rows out that are not of the bounds; queries would miss them: "
             f"{name_some([one.name for one, _ in loose])}",
             alter_there(relation, f"ADD CHECK ({bound.text})"),
@@ -201,9 +182,7 @@ def check_keys(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
             add = ", ".join(quote(there[name]) for name in key.columns if name in there)
             has_primary = any(own.is_primary for own in relation.keys or [])
             kind = "PRIMARY KEY" if key.is_primary and not has_primary else "UNIQUE"
-            yield Finding(
-                Level.ERROR,
-                CHECK,
+            yield error(
                 f"{relation.remote_name} has no unique key ({columns}), which there is behind "
                 f"{other}: equal rows can come in, and ON CONFLICT fails",
                 alter_there(relation, f"ADD {kind} ({add})"),
@@ -211,9 +190,7 @@ def check_keys(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
         if relation.lacks_key and not keys:
             lacking.append(relation)
     if lacking:
-        yield Finding(
-            Level.WARNING,
-            CHECK,
+        yield warning(
             "no primary key or unique index there: equal rows can come in, ON CONFLICT fails, and "
             f"look-ups may read the whole table: {name_some([one.name for one in lacking])}",
             alter_there(lacking[0], "ADD PRIMARY KEY (...)"),
@@ -228,7 +205,7 @@ def check_same(_facts: Facts, node: NodeFacts) -> Iterator[Finding]:
     ):
         count = len(node.relations)
         text = f"{count} foreign table{'s have' if count > 1 else ' has'} the columns of the node's"
-        yield Finding(Level.OK, CHECK, text)
+        yield good(text)
 
 
 RELATION_CHECKS: tuple[Callable[[Facts, NodeFacts], Iterator[Finding]], ...] = (
