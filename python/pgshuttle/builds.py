@@ -70,8 +70,10 @@ def write_install_hint(name: str) -> str:
     return f"Run tools/servers install {name}; or {path}"
 
 
-def find_build(name: str) -> ServerBuild:
-    """Finds a server by its name or by the path of its pg_config."""
+def find_build(name: str | None) -> ServerBuild:
+    """Finds a server by its name or by the path of its pg_config; without one, the best."""
+    if not name:
+        return find_best_build()
     if "/" in name:
         path = Path(name).absolute()
         if not path.is_file():

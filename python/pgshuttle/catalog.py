@@ -35,15 +35,17 @@ def write_dsn(server: Server, **parts: str) -> str:
     return make_conninfo("", **place | {"dbname": DATABASE} | parts)
 
 
+def connect_to(dsn: str, name: str = "pgshuttle") -> Connection:
+    """Connects to where a connection string says; each statement commits. name: shown there."""
+    return psycopg.connect(
+        dsn, connect_timeout=CONNECT_TIMEOUT_S, application_name=name, autocommit=True
+    )
+
+
 def connect(server: Server, database: str = DATABASE, options: str = "") -> Connection:
     """Connects to a server itself; each statement commits."""
     try:
-        return psycopg.connect(
-            write_dsn(server, dbname=database, options=options),
-            connect_timeout=CONNECT_TIMEOUT_S,
-            application_name="pgshuttle",
-            autocommit=True,
-        )
+        return connect_to(write_dsn(server, dbname=database, options=options))
     except psycopg.OperationalError as error:
         raise ToolError(
             f"could not connect to {server.name}: {error}".strip(),
@@ -64,12 +66,11 @@ def write_options(options: Mapping[str, str]) -> sql.Composed:
     )
 
 
-def create_database(server: Server) -> None:
+def create_database(connection: Connection) -> None:
     """Makes the database that everything happens in, unless it is there."""
-    with connect(server, "postgres") as connection:
-        found = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE])
-        if found.fetchone() is None:
-            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
+    found = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE])
+    if found.fetchone() is None:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
 
 
 def define_server(

@@ -1,6 +1,5 @@
 """The command pgshuttle: reads arguments, calls the other modules, prints."""
 
-import json
 import signal
 import subprocess
 from collections.abc import Callable, Mapping
@@ -33,7 +32,6 @@ from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.ha_making import HaOptions
 from pgshuttle.look_cli import JsonOption
 from pgshuttle.screen import Screen, print_in_any_encoding
-from pgshuttle.servers import SUPERUSER
 
 US_PER_MS = 1000
 MAX_RTT_MS = 60_000
@@ -187,10 +185,8 @@ def down(
     with screen.err.status("stopping"):
         stop(path, remove=remove)
     state = "removed" if remove else "stopped"
-    if as_json:
-        typer.echo(json.dumps({"directory": str(path), "state": state}, indent=2))
-    else:
-        screen.out.print(f"The cluster in {path} is {state}.")
+    described = {"directory": str(path), "state": state}
+    screen.tell(described, f"The cluster in {path} is {state}.", as_json=as_json)
 
 
 @app.command()
@@ -205,11 +201,9 @@ def status(ctx: typer.Context, directory: DirOption = None, as_json: JsonOption 
         return
     found = cluster.load(find_dir(directory))
     parts = cluster.read_status(found)
-    if as_json:
-        typer.echo(json.dumps(cluster_cli.describe(found, parts), indent=2))
-    else:
-        screen.out.print(f"{found.build.version} in {found.directory}")
-        screen.out.print(printing.make_status_table(parts))
+    title = f"{found.build.version} in {found.directory}"
+    table = printing.make_status_table(parts)
+    screen.tell(cluster_cli.describe(found, parts), title, table, as_json=as_json)
     if not cluster.is_running(found):
         raise typer.Exit(ExitCode.NOT_RUNNING)
 
@@ -230,10 +224,8 @@ def rtt(
     if node is not None and node > len(found.nodes):
         raise ToolError(f"there is no storage node {node}", exit_code=ExitCode.USAGE)
     cluster.set_rtt(found, round(milliseconds * US_PER_MS), node)
-    if as_json:
-        typer.echo(json.dumps(cluster_cli.describe(found, cluster.read_status(found)), indent=2))
-    else:
-        screen.out.print(f"Round trips take {milliseconds:g} ms.")
+    described = cluster_cli.describe(found, cluster.read_status(found))
+    screen.tell(described, f"Round trips take {milliseconds:g} ms.", as_json=as_json)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -248,16 +240,11 @@ def psql(
         node, words = QUERY, [node, *words]
     of_patroni = ha_state.find(find_dir(directory))
     if of_patroni is not None:
-        dsn = ha_state.write_dsn(ha_state.find_node(of_patroni, node))
-        program = of_patroni.build.bin_dir / "psql"
-        raise typer.Exit(subprocess.run([program, "-d", dsn, *words], check=False).returncode)
-    found = cluster.load(find_dir(directory))
-    server = cluster.find_server(found, node)
-    command = [
-        str(found.build.bin_dir / "psql"),
-        *("-h", str(server.socket_dir), "-p", str(server.port)),
-        *("-U", SUPERUSER, "-d", catalog.DATABASE, *words),
-    ]
+        build, dsn = of_patroni.build, ha_state.write_dsn(ha_state.find_node(of_patroni, node))
+    else:
+        found = cluster.load(find_dir(directory))
+        build, dsn = found.build, catalog.write_dsn(cluster.find_server(found, node))
+    command = [str(build.bin_dir / "psql"), "-d", dsn, *words]
     raise typer.Exit(subprocess.run(command, check=False).returncode)
 
 

@@ -80,7 +80,7 @@ def check_extension(build: ServerBuild) -> None:
 
 def create_cluster(options: ClusterOptions, on_step: OnStep) -> Cluster:
     """Makes the data directories. A half-made cluster is removed again."""
-    build = builds.find_build(options.pg) if options.pg else builds.find_best_build()
+    build = builds.find_build(options.pg)
     if options.with_extension:
         check_extension(build)
     directory = options.directory
@@ -129,7 +129,8 @@ def start_node(cluster: Cluster, index: int, program: Path) -> Cluster:
     if not processes.is_running(server.process):
         server = servers.start_server(cluster.build, server)
         cluster = with_node(cluster, index, replace(node, server=server))
-    catalog.create_database(server)
+    with catalog.connect(server, "postgres") as connection:
+        catalog.create_database(connection)
     if node.proxy is not None:
         if processes.is_running(node.proxy.process) and server.port == node.server.port:
             return cluster
@@ -154,7 +155,8 @@ def start_cluster(cluster: Cluster, on_step: OnStep) -> Cluster:
         cluster = replace(cluster, query=servers.start_server(cluster.build, cluster.query))
         state.save_cluster(cluster)
     on_step("defining the servers on the query node")
-    catalog.create_database(cluster.query)
+    with catalog.connect(cluster.query, "postgres") as connection:
+        catalog.create_database(connection)
     catalog.define_servers(cluster)
     return cluster
 
@@ -170,9 +172,14 @@ def check_same(cluster: Cluster, options: ClusterOptions) -> None:
     if cluster.with_extension != options.with_extension:
         word = "with" if cluster.with_extension else "without"
         differences.append(f"it was made {word} pg_shuttle")
+    refuse(cluster.directory, differences)
+
+
+def refuse(directory: Path, differences: list[str]) -> None:
+    """Raises an error if a cluster that is there is in some way not the one that is asked for."""
     if differences:
         raise ToolError(
-            f"there is another cluster in {cluster.directory}: " + " and ".join(differences),
+            f"there is another cluster in {directory}: " + " and ".join(differences),
             hint="Choose another --dir, or remove this one with pgshuttle down --remove.",
         )
 

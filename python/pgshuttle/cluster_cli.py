@@ -1,11 +1,10 @@
 """What pgshuttle up and status tell of a cluster without standbys."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import typer
+from rich.console import RenderableType
 
 from pgshuttle import cluster, first_steps, printing, target
 from pgshuttle.cluster import ClusterOptions, PartStatus
@@ -28,14 +27,11 @@ def bring_up(
     """Starts a cluster, and tells what to try. directory: as the user named it."""
     with screen.err.status("starting") as status:
         result = cluster.up(options, status.update)
-    if result.was_running and not as_json:
-        screen.out.print(f"The cluster in {options.directory} runs already.")
     parts = cluster.read_status(result.cluster)
-    if as_json:
-        typer.echo(json.dumps(describe(result.cluster, parts), indent=2))
-        return
-    screen.out.print(printing.make_status_table(parts))
-    if options.with_extension:
-        dsn = target.write_cluster_dsn(result.cluster.directory) or ""
-        steps = first_steps.write_steps(dsn, directory)
-        screen.out.print(steps, markup=False, highlight=False, soft_wrap=True)
+    shown: list[RenderableType] = [printing.make_status_table(parts)]
+    if result.was_running:
+        shown.insert(0, f"The cluster in {options.directory} runs already.")
+    described = describe(result.cluster, parts)
+    screen.tell(described, *shown, as_json=as_json)
+    if options.with_extension and not as_json:
+        first_steps.tell(screen, first_steps.STEPS, described["query_dsn"] or "", directory)

@@ -1,6 +1,5 @@
 """The commands demo and plot: measures, and draws what was measured."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -98,7 +97,5 @@ def draw(
     screen: Screen = ctx.obj
     path = figure or found.with_suffix(".png")
     figures.draw(found, path)
-    if as_json:
-        typer.echo(json.dumps({"results": str(found), "figure": str(path)}))
-    else:
-        screen.out.print(f"Figure: {path}")
+    described = {"results": str(found), "figure": str(path)}
+    screen.tell(described, f"Figure: {path}", as_json=as_json)

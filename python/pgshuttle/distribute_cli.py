@@ -1,8 +1,7 @@
 """The commands about tables that are spread over nodes: distribute, tables."""
 
 import dataclasses
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated
 
@@ -22,10 +21,6 @@ KeysArgument = Annotated[
         metavar="TABLE.COLUMN", help="Tables and their columns. Without any: as is advised."
     ),
 ]
-
-
-def print_json(rows: Sequence[distribute.Advice | distribute.SpreadTable]) -> None:
-    typer.echo(json.dumps([dataclasses.asdict(row) for row in rows], indent=2))
 
 
 def make_advice_table(advice: list[distribute.Advice]) -> Table:
@@ -83,7 +78,8 @@ def run_distribute(
     with target.connect(place) as connection, target.connect(place) as watcher:
         distribute.require_extension(connection)
         if as_json:
-            print_json(distribute.read_advice(connection))
+            advice = distribute.read_advice(connection)
+            ctx.obj.tell([dataclasses.asdict(one) for one in advice], as_json=True)
             return
         steps = distribute.make_steps(keys or [], references or [], tablets)
         if not steps:
@@ -110,9 +106,7 @@ def run_tables(
     with target.connect(target.find_target(dsn, directory)) as connection:
         distribute.require_extension(connection)
         tables = distribute.read_tables(connection)
-    if as_json:
-        print_json(tables)
-    elif tables:
-        ctx.obj.out.print(make_tables_table(tables))
-    else:
-        ctx.obj.out.print("No table is distributed. Try pgshuttle distribute.")
+    nothing = "No table is distributed. Try pgshuttle distribute."
+    described = [dataclasses.asdict(table) for table in tables]
+    shown = make_tables_table(tables) if tables else nothing
+    ctx.obj.tell(described, shown, as_json=as_json)

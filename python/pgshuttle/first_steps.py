@@ -4,6 +4,8 @@ import shutil
 import sys
 from pathlib import Path
 
+from pgshuttle.screen import Screen
+
 QUERY = "SELECT i, name FROM generate_series(1, 500) i JOIN product ON id = i * 7"
 # DIR stands for the option that names the cluster, where one is needed
 STEPS = """\
@@ -42,17 +44,10 @@ End:
   pgshuttle downDIR --remove"""
 
 
-def write_ha_steps(dsn: str, directory: Path | None) -> str:
-    """Writes how to connect and what to try, for a cluster of pgshuttle up --ha."""
-    return fill_in(HA_STEPS, dsn, directory)
-
-
-def write_steps(dsn: str, directory: Path | None) -> str:
-    """Writes how to connect and what to try, for a cluster."""
-    return fill_in(STEPS, dsn, directory)
-
-
-def fill_in(text: str, dsn: str, directory: Path | None) -> str:
+def tell(screen: Screen, text: str, dsn: str, directory: Path | None) -> None:
+    """Tells how to connect and what to try. directory: as the user named it."""
     option = "" if directory is None else f" --dir {directory}"
     steps = text.replace("DIR", option).replace("DSN", dsn).replace("QUERY", QUERY)
-    return steps if shutil.which("pgshuttle") else steps.replace("pgshuttle ", f"{sys.argv[0]} ")
+    if not shutil.which("pgshuttle"):
+        steps = steps.replace("pgshuttle ", f"{sys.argv[0]} ")
+    screen.out.print(steps, markup=False, highlight=False, soft_wrap=True)

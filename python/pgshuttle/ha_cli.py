@@ -1,6 +1,5 @@
 """The commands pgshuttle ha ...: lists a highly available cluster, and pulls its plugs."""
 
-import json
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Annotated
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from pgshuttle import first_steps, ha_cluster, ha_faults, ha_state, patroni, places
 from pgshuttle.bench_place import DirOption
@@ -65,16 +65,13 @@ def make_table(parts: list[MemberStatus]) -> Table:
 
 def show(screen: Screen, found: HaCluster, *, as_json: bool) -> None:
     parts = ha_cluster.read_status(found)
-    if as_json:
-        described = {
-            "directory": str(found.directory),
-            "version": found.build.version,
-            "query_dsn": ha_state.write_dsn(found.nodes[0]),
-            "servers": [asdict(part) for part in parts],
-        }
-        typer.echo(json.dumps(described, indent=2))
-    else:
-        screen.out.print(make_table(parts))
+    described = {
+        "directory": str(found.directory),
+        "version": found.build.version,
+        "query_dsn": ha_state.write_dsn(found.nodes[0]),
+        "servers": [asdict(part) for part in parts],
+    }
+    screen.tell(described, make_table(parts), as_json=as_json)
 
 
 def bring_up(screen: Screen, options: HaOptions, directory: Path | None, *, as_json: bool) -> None:
@@ -83,22 +80,14 @@ def bring_up(screen: Screen, options: HaOptions, directory: Path | None, *, as_j
         found = ha_cluster.up(options, status.update)
     show(screen, found, as_json=as_json)
     if not as_json:
-        steps = first_steps.write_ha_steps(ha_state.write_dsn(found.nodes[0]), directory)
-        screen.out.print(steps, markup=False, highlight=False, soft_wrap=True)
+        dsn = ha_state.write_dsn(found.nodes[0])
+        first_steps.tell(screen, first_steps.HA_STEPS, dsn, directory)
 
 
 @app.command("list")
 def show_list(ctx: typer.Context, directory: DirOption = None, as_json: JsonOption = False) -> None:
     """Shows which member is the primary of each node."""
     show(ctx.obj, load(directory), as_json=as_json)
-
-
-def tell(screen: Screen, text: str, *, as_json: bool, **facts: object) -> None:
-    """Says what was done."""
-    if as_json:
-        typer.echo(json.dumps(facts, indent=2))
-    else:
-        screen.out.print(text, markup=False)
 
 
 @app.command()
@@ -122,7 +111,8 @@ def switchover(
             else patroni.switch_over(ha_state.find_node(found, node))
         )
     took_s = round(time.monotonic() - start, 1)
-    tell(screen, f"{said} ({took_s} s)", as_json=as_json, node=node, said=said, elapsed_s=took_s)
+    described = {"node": node, "said": said, "elapsed_s": took_s}
+    screen.tell(described, Text(f"{said} ({took_s} s)"), as_json=as_json)
 
 
 @app.command()
@@ -136,7 +126,7 @@ def kill(
     """Kills PostgreSQL and Patroni at once, as if the host had lost its power."""
     ha_faults.kill(load(directory), name, server_only=server)
     text = f"{name} is killed. pgshuttle ha start starts what does not run."
-    tell(ctx.obj, text, as_json=as_json, name=name, state="killed")
+    ctx.obj.tell({"name": name, "state": "killed"}, text, as_json=as_json)
 
 
 @app.command()
@@ -159,7 +149,7 @@ def freeze(
         finally:
             ha_faults.thaw(frozen)
         text, state = f"{name} goes on.", "running"
-    tell(screen, text, as_json=as_json, name=name, state=state)
+    screen.tell({"name": name, "state": state}, text, as_json=as_json)
 
 
 @app.command()

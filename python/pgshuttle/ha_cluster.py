@@ -5,11 +5,9 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import psycopg
 from psycopg import sql
 
 from pgshuttle import (
@@ -23,11 +21,11 @@ from pgshuttle import (
     processes,
     state,
 )
+from pgshuttle.cluster import OnStep
 from pgshuttle.errors import ToolError
 from pgshuttle.ha_making import HaOptions
-from pgshuttle.ha_state import HaCluster, HaNode, Member
+from pgshuttle.ha_state import HaCluster, Member
 
-OnStep = Callable[[str], None]
 UP_LIMIT_S = 180
 STOP_LIMIT_S = 30
 
@@ -97,23 +95,13 @@ def start_all(found: HaCluster, on_step: OnStep) -> HaCluster:
     return found
 
 
-def create_database(node: HaNode) -> None:
-    with psycopg.connect(
-        ha_state.write_dsn(node, dbname="postgres"), autocommit=True
-    ) as connection:
-        name = [catalog.DATABASE]
-        found = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", name)
-        if found.fetchone() is None:
-            create_it = sql.SQL("CREATE DATABASE {}").format(sql.Identifier(catalog.DATABASE))
-            connection.execute(create_it)
-
-
 def define(found: HaCluster) -> None:
     """Makes databases, the extension and servers, unless they are there."""
     for node in found.nodes:
-        create_database(node)
+        with ha_state.connect(node, dbname="postgres") as connection:
+            catalog.create_database(connection)
     query, *nodes = found.nodes
-    with psycopg.connect(ha_state.write_dsn(query), autocommit=True) as connection:
+    with ha_state.connect(query) as connection:
         name = sql.Identifier(builds.EXTENSION)
         connection.execute(sql.SQL("CREATE EXTENSION IF NOT EXISTS {} CASCADE").format(name))
         for node in nodes:
@@ -140,11 +128,7 @@ def check_same(found: HaCluster, options: HaOptions) -> None:
         differences.append(f"its query node has {len(query.members)} members")
     if options.pg and builds.find_build(options.pg).bin_dir != found.build.bin_dir:
         differences.append(f"it is {found.build.version} of {found.build.bin_dir}")
-    if differences:
-        raise ToolError(
-            f"there is another cluster in {found.directory}: " + " and ".join(differences),
-            hint="Choose another --dir, or remove this one with pgshuttle down --remove.",
-        )
+    cluster.refuse(found.directory, differences)
 
 
 def up(options: HaOptions, on_step: OnStep) -> HaCluster:

@@ -4,8 +4,6 @@ import signal
 import time
 from collections.abc import Sequence
 
-import psycopg
-
 from pgshuttle import ha_cluster, ha_state, patroni, processes
 from pgshuttle.errors import ToolError
 from pgshuttle.ha_state import ETCD, HaCluster, Member
@@ -40,7 +38,7 @@ def list_targets(found: HaCluster, name: str, *, server_only: bool) -> list[Proc
 def switch_over_paused(found: HaCluster, name: str) -> str:
     """A planned switchover: new transactions wait at the query node meanwhile."""
     node = ha_state.find_node(found, name)
-    with psycopg.connect(ha_state.write_dsn(found.nodes[0]), autocommit=True) as connection:
+    with ha_state.connect(found.nodes[0]) as connection:
         connection.execute("SELECT shuttle.pause_node(%s)", [node.name])
         try:
             return patroni.switch_over(node)

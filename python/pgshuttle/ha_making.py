@@ -1,14 +1,11 @@
 """Making a highly available cluster: ports, directories and configurations."""
 
-import contextlib
-import os
 import shutil
-import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgshuttle import builds, cluster, ha_state, patroni, places, processes
+from pgshuttle import builds, cluster, ha_state, patroni, places, processes, servers
 from pgshuttle.ha_state import HOST, QUERY, Etcd, HaCluster, HaNode, Member
 
 MEMBER_MB = 200  # of memory: Patroni, PostgreSQL and some sessions
@@ -49,23 +46,6 @@ def choose_members(options: HaOptions) -> int:
     return MOST_MEMBERS if read_free_mb() > needed else 2
 
 
-def find_free_ports(count: int) -> list[int]:
-    """Returns ports that nobody listens on."""
-    with contextlib.ExitStack() as stack:
-        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for probe in probes:
-            probe.bind((HOST, 0))
-        return [probe.getsockname()[1] for probe in probes]
-
-
-def make_dir(path: Path) -> None:
-    """Makes a directory that the servers' user writes to."""
-    path.mkdir(mode=0o755)
-    user = processes.server_user()
-    if user is not None:
-        os.chown(path, processes.user_id(user), -1)
-
-
 def make_member(options: HaOptions, name: str, port: int, rest_port: int) -> Member:
     if options.make_network is None:
         return Member(name, port, rest_port, None)
@@ -75,12 +55,12 @@ def make_member(options: HaOptions, name: str, port: int, rest_port: int) -> Mem
 def create(options: HaOptions) -> HaCluster:
     """Makes the directories and configurations."""
     packages = patroni.find_packages()
-    build = builds.find_build(options.pg) if options.pg else builds.find_best_build()
+    build = builds.find_build(options.pg)
     cluster.check_extension(build)
     nmembers = choose_members(options)
     sizes = {QUERY: 2 if options.with_query_pair else 1}
     sizes |= {f"node{number}": nmembers for number in range(1, options.nnodes + 1)}
-    ports = iter(find_free_ports(2 + 2 * sum(sizes.values())))
+    ports = iter(servers.find_free_ports(2 + 2 * sum(sizes.values())))
     nodes = tuple(
         HaNode(
             name,
@@ -99,7 +79,8 @@ def create(options: HaOptions) -> HaCluster:
     shutil.copyfile(Path(__file__).parent / patroni.CALLBACK, callback)
     callback.chmod(0o755)
     for path in (directory / "etcd", *(made.member_dir(member) for member in made.members)):
-        make_dir(path)
+        path.mkdir(mode=0o755)
+        processes.give_to_server(path)
     for node in nodes:
         for member in node.members:
             patroni.write_config(made, node, member)

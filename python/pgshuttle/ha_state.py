@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+import psycopg
 from psycopg.conninfo import make_conninfo
 
 from pgshuttle import catalog, processes, state
@@ -96,6 +97,11 @@ def write_dsn(node: HaNode, **parts: str) -> str:
     place = {"host": node.hosts, "port": node.ports, "user": SUPERUSER}
     place |= {"dbname": catalog.DATABASE, "target_session_attrs": "read-write"}
     return make_conninfo("", **place | {"connect_timeout": "2"} | parts)
+
+
+def connect(node: HaNode, **parts: str) -> catalog.Connection:
+    """Connects to a node's primary; each statement commits."""
+    return psycopg.connect(write_dsn(node, **parts), autocommit=True)
 
 
 def save(cluster: HaCluster) -> None:

@@ -71,12 +71,10 @@ def run_doctor(
         )
         find_storage.read_storage(connection, facts)
         found = doctor.find_all(facts)
-    if as_json:
-        typer.echo(json.dumps([dataclasses.asdict(finding) for finding in found], indent=2))
-    else:
-        ctx.obj.out.print(make_findings_table(found))
-        nbad = sum(finding.level in (Level.ERROR, Level.WARNING) for finding in found)
-        ctx.obj.out.print("All is well." if not nbad else f"{nbad} to look at.")
+    nbad = sum(finding.level in (Level.ERROR, Level.WARNING) for finding in found)
+    verdict = "All is well." if not nbad else f"{nbad} to look at."
+    described = [dataclasses.asdict(finding) for finding in found]
+    ctx.obj.tell(described, make_findings_table(found), verdict, as_json=as_json)
     failing = (Level.ERROR, Level.WARNING) if strict else (Level.ERROR,)
     if any(finding.level in failing for finding in found):
         raise typer.Exit(ExitCode.FAILED)

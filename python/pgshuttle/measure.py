@@ -17,7 +17,7 @@ from psycopg.pq.abc import PGresult
 from pgshuttle import catalog, explain
 from pgshuttle.catalog import Connection
 from pgshuttle.errors import ToolError
-from pgshuttle.servers import SUPERUSER, Server
+from pgshuttle.servers import Server
 from pgshuttle.state import Cluster, open_proxies
 
 STATEMENT_TIMEOUT_S = 120
@@ -253,15 +253,8 @@ class ByHand:
 
 def connect_through_proxy(server: Server, port: int) -> Connection:
     """Connects to a storage node as the query node does: through its proxy."""
-    return psycopg.connect(
-        host="127.0.0.1",
-        port=port,
-        user=SUPERUSER,
-        dbname=catalog.DATABASE,
-        connect_timeout=catalog.CONNECT_TIMEOUT_S,
-        application_name=f"pgshuttle by hand {server.name}",
-        autocommit=True,
-    )
+    dsn = catalog.write_dsn(server, host="127.0.0.1", port=str(port))
+    return catalog.connect_to(dsn, f"pgshuttle by hand {server.name}")
 
 
 @contextmanager

@@ -95,8 +95,7 @@ def start_daemon(
     elif user is not None:
         who = {"user": user, "group": user, "extra_groups": []}
     with log_path.open("ab") as log:
-        if user is not None:
-            os.chown(log_path, processes.user_id(user), -1)
+        processes.give_to_server(log_path)
         started = subprocess.Popen(
             [str(word) for word in argv],
             stdin=subprocess.DEVNULL,

@@ -58,8 +58,6 @@ def make_socket_dir(cluster_dir: Path) -> Path:
     path.mkdir(exist_ok=True)
     # anyone may connect, as anyone may on the loopback ports; only the
     # server's user makes sockets here, and root, who runs the proxies
-    user = processes.server_user()
-    if user is not None:
-        os.chown(path, processes.user_id(user), -1)
+    processes.give_to_server(path)
     path.chmod(0o755)
     return path

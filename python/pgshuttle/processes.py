@@ -112,8 +112,11 @@ def server_user() -> str | None:
     return SERVER_USER
 
 
-def user_id(user: str) -> int:
-    return pwd.getpwnam(user).pw_uid
+def give_to_server(path: Path) -> None:
+    """Has a file or a directory belong to the user that servers run as."""
+    user = server_user()
+    if user is not None:
+        shutil.chown(path, user)
 
 
 def run(

@@ -2,10 +2,12 @@
 
 import codecs
 import io
+import json
 import sys
 from dataclasses import dataclass
 
-from rich.console import Console
+import typer
+from rich.console import Console, RenderableType
 
 PLAIN = str.maketrans(
     {
@@ -26,6 +28,14 @@ class Screen:
 
     out: Console
     err: Console
+
+    def tell(self, document: object, *shown: RenderableType, as_json: bool) -> None:
+        """Prints JSON, or what people read: one below the other."""
+        if as_json:
+            typer.echo(json.dumps(document, indent=2))
+            return
+        for one in shown:
+            self.out.print(one)
 
 
 def write_plain(error: UnicodeError) -> tuple[str, int]:

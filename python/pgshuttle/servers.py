@@ -5,7 +5,6 @@ a unix socket only, trusts everyone there, and does not sync to disk.
 """
 
 import contextlib
-import os
 import re
 import signal
 import socket
@@ -48,12 +47,13 @@ class Server:
         return self.directory / "server.log"
 
 
-def find_free_port() -> int:
-    """Returns a loopback port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+def find_free_ports(count: int) -> list[int]:
+    """Returns loopback ports that nobody listens on."""
+    with contextlib.ExitStack() as stack:
+        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [probe.getsockname()[1] for probe in probes]
 
 
 def quote_setting(value: str) -> str:
@@ -78,11 +78,10 @@ def create_server(
 ) -> Server:
     """Makes the data directory of a new server."""
     directory = cluster_dir / name
-    server = Server(name, directory, socket_dir, find_free_port(), None)
+    (port,) = find_free_ports(1)
+    server = Server(name, directory, socket_dir, port, None)
     directory.mkdir(mode=0o755)
-    user = processes.server_user()
-    if user is not None:
-        os.chown(directory, processes.user_id(user), -1)
+    processes.give_to_server(directory)
     make_data_dir(build, server.data_dir)
     fixed = {
         "listen_addresses": "127.0.0.1",
@@ -132,7 +131,7 @@ def start_server(build: ServerBuild, server: Server) -> Server:
     """Starts a server, on another port if someone has taken its own."""
     for attempt in range(START_ATTEMPTS):
         if attempt > 0:
-            server = replace(server, port=find_free_port())
+            server = replace(server, port=find_free_ports(1)[0])
         try:
             processes.run(
                 [build.bin_dir / "pg_ctl", "start", "-w", "-t", str(START_TIMEOUT_S)]

@@ -59,12 +59,7 @@ def find_target(dsn: str | None, directory: Path | None) -> Target:
 def connect(target: Target) -> Connection:
     """Connects; each statement commits by itself."""
     try:
-        return psycopg.connect(
-            target.dsn,
-            connect_timeout=catalog.CONNECT_TIMEOUT_S,
-            application_name="pgshuttle",
-            autocommit=True,
-        )
+        return catalog.connect_to(target.dsn)
     except psycopg.ProgrammingError as error:
         raise ToolError(
             f"--dsn is no connection string: {error}".strip(), exit_code=ExitCode.USAGE

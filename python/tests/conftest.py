@@ -118,7 +118,7 @@ def quick_initdb() -> Iterator[None]:
 def extended_build() -> builds.ServerBuild:
     """A server with the extension."""
     wanted = os.environ.get("PGSHUTTLE_TEST_PG")  # what tools/run_tests has built for
-    best = builds.find_build(wanted) if wanted else builds.find_best_build()
+    best = builds.find_build(wanted)
     if not best.has_extension():
         pytest.skip("pg_shuttle is not installed in a server")
     return best
@@ -155,7 +155,7 @@ def small_cluster(
             with catalog.connect(server, "postgres") as connection:
                 drop = sql.SQL("DROP DATABASE {} WITH (FORCE)")
                 connection.execute(drop.format(sql.Identifier(catalog.DATABASE)))
-            catalog.create_database(server)
+                catalog.create_database(connection)
         catalog.define_servers(made)
         cluster.set_rtt(made, 0)  # writes down how many nodes there are, too
         fill(made)

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import threading
 import time
@@ -21,7 +20,7 @@ import psycopg
 import pytest
 from conftest import make_orders, short_directory, small_cluster
 
-from pgshuttle import catalog, cluster
+from pgshuttle import catalog, cluster, servers
 from pgshuttle.state import Cluster
 
 MONITORING = Path(__file__).resolve().parents[2] / "monitoring"
@@ -49,12 +48,6 @@ class Watchers:
 
     exporter: int
     prometheus: int
-
-
-def find_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
 
 
 @contextmanager
@@ -118,7 +111,7 @@ def watchers(running: Cluster) -> Iterator[Watchers]:
     for program in (EXPORTER, "prometheus"):
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed: tools/servers test-packages")
-    found = Watchers(find_port(), find_port())
+    found = Watchers(*servers.find_free_ports(2))
     source = f"postgresql://shuttle_monitor@127.0.0.1:{running.query.port}/{catalog.DATABASE}"
     with ExitStack() as stack:
         directory = stack.enter_context(short_directory())
