@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from time import monotonic, sleep
+from typing import Any
 
 import psycopg
 from pgshuttle import ha_state
@@ -54,17 +55,21 @@ class Verdict:
         )
 
 
-def connect(node: HaNode) -> psycopg.Connection[tuple[object, ...]]:
-    return psycopg.connect(ha_state.write_dsn(node), autocommit=True)
+def read(node: HaNode, query: str) -> list[Any]:
+    """Returns rows of numbers."""
+    with ha_state.connect(node) as connection:
+        return [
+            tuple(int(str(value)) for value in row) for row in connection.execute(query.encode())
+        ]
 
 
 def make(cluster: HaCluster) -> None:
     """Makes the tables anew."""
     query, *nodes = cluster.nodes
     for node in nodes:
-        with connect(node) as connection:
+        with ha_state.connect(node) as connection:
             connection.execute((NODE_TABLES % (BALANCE, NACCOUNTS)).encode())
-    with connect(query) as connection:
+    with ha_state.connect(query) as connection:
         connection.execute(QUERY_TABLES.encode())
         for i in (1, 2):
             connection.execute((FOREIGN_TABLES % {"i": i}).encode())
@@ -83,16 +88,10 @@ def write_transfer(number: int, source: int, target: int, amount: int) -> str:
 
 def count_prepared(nodes: tuple[HaNode, ...]) -> int | None:
     """How many transactions the nodes hold prepared; None: one does not answer."""
-    count = 0
     try:
-        for node in nodes:
-            with connect(node) as connection:
-                row = connection.execute(NPREPARED).fetchone()
-                assert row is not None
-                count += int(str(row[0]))
+        return sum(int(read(node, NPREPARED)[0][0]) for node in nodes)
     except psycopg.Error:
         return None
-    return count
 
 
 def wait_for_none_prepared(cluster: HaCluster, limit_s: float) -> float | None:
@@ -106,16 +105,9 @@ def wait_for_none_prepared(cluster: HaCluster, limit_s: float) -> float | None:
 
 
 def read_transfers(node: HaNode, table: str) -> dict[int, int]:
-    with connect(node) as connection:
-        rows = connection.execute(f"SELECT transfer, amount FROM {table}".encode())
-        return {int(str(number)): int(str(amount)) for number, amount in rows}
-
-
-def read_balance(node: HaNode) -> int:
-    with connect(node) as connection:
-        row = connection.execute("SELECT sum(v) FROM account").fetchone()
-        assert row is not None
-        return int(str(row[0]))
+    return {
+        number: amount for number, amount in read(node, f"SELECT transfer, amount FROM {table}")
+    }
 
 
 def judge(
@@ -135,7 +127,7 @@ def judge(
     everywhere = set(ledger) & set(journals[0]) & set(journals[1])
     anywhere = set(ledger) | set(journals[0]) | set(journals[1])
     expected = [NACCOUNTS * BALANCE + sum(journal.values()) for journal in journals]
-    found = [read_balance(first), read_balance(second)]
+    found = [read(node, "SELECT sum(v) FROM account")[0][0] for node in (first, second)]
     return Verdict(
         total_is_right=found == expected and sum(found) == 2 * NACCOUNTS * BALANCE,
         half_done=sorted(anywhere - everywhere),

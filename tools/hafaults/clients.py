@@ -9,6 +9,7 @@ from time import monotonic, sleep
 
 import psycopg
 from pgshuttle import ha_state
+from pgshuttle.catalog import Connection
 from pgshuttle.ha_state import HaCluster, HaNode
 from psycopg.pq import TransactionStatus
 
@@ -23,6 +24,22 @@ FIRST_NUMBER = 10_000_000  # of a client's transfers
 UNKNOWN = ("08007", "40003")  # errors behind which nobody knows
 LOST = "connection lost"
 JOIN_LIMIT_S = 120
+
+
+def repeat(
+    ends: Callable[[], bool], node: HaNode, act: Callable[[Connection], None], *, keep: bool
+) -> None:
+    """Acts again and again in a session of a node. keep: unless it was lost, also after errors."""
+    connection: Connection | None = None
+    while not ends():
+        try:
+            if connection is None or connection.closed:
+                connection = ha_state.connect(node)
+            act(connection)
+        except psycopg.Error:
+            if connection is not None and (connection.broken or not keep):
+                connection.close()
+        sleep(PAUSE_S)
 
 
 class CounterClients:
@@ -43,24 +60,15 @@ class CounterClients:
         found, self._nstale = self._nstale, 0
         return found
 
-    def _repeat(self, act: Callable[[psycopg.Connection[tuple[object, ...]]], None]) -> None:
-        connection: psycopg.Connection[tuple[object, ...]] | None = None
-        while not self.ends():
-            try:
-                if connection is None or connection.closed:
-                    connection = bank.connect(self.cluster.nodes[0])
-                act(connection)
-            except psycopg.Error:
-                if connection is not None and connection.broken:
-                    connection.close()
-            sleep(PAUSE_S)
+    def _repeat(self, act: Callable[[Connection], None]) -> None:
+        repeat(self.ends, self.cluster.nodes[0], act, keep=True)
 
-    def _count(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:
+    def _count(self, connection: Connection) -> None:
         number = self._acknowledged + 1
         connection.execute("UPDATE counter1 SET n = greatest(n, %s)", [number])
         self._acknowledged = number
 
-    def _read(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:
+    def _read(self, connection: Connection) -> None:
         acknowledged = self._acknowledged
         row = connection.execute("SELECT n FROM counter1").fetchone()
         assert row is not None
@@ -129,17 +137,12 @@ class Load:
         """The longest time in which one of the nodes answered no direct client."""
         return max(longest_gap(self.beats[n.name], since, until) for n in self.cluster.nodes[1:])
 
-    def _connect(self) -> psycopg.Connection[tuple[object, ...]]:
-        connection = bank.connect(self.cluster.nodes[0])
-        connection.add_notice_handler(self._note)
-        return connection
-
     def _note(self, diagnostic: psycopg.errors.Diagnostic) -> None:
         if diagnostic.severity_nonlocalized == "WARNING":
             self.warnings[str(diagnostic.sqlstate)] += 1
 
     def _transfer(self, client: int, dice: random.Random) -> None:
-        connection: psycopg.Connection[tuple[object, ...]] | None = None
+        connection: Connection | None = None
         number = (client + 1) * FIRST_NUMBER
         while not self._ends.is_set():
             self._goes.wait()
@@ -153,17 +156,17 @@ class Load:
                     self._run(connection, number, text)
             sleep(self.pause_s)
 
-    def _try_connect(self) -> psycopg.Connection[tuple[object, ...]] | None:
+    def _try_connect(self) -> Connection | None:
         try:
-            return self._connect()
+            connection = ha_state.connect(self.cluster.nodes[0])
         except psycopg.Error:
             self.errors["cannot connect"] += 1
             sleep(AFTER_ERROR_S)
             return None
+        connection.add_notice_handler(self._note)
+        return connection
 
-    def _run(
-        self, connection: psycopg.Connection[tuple[object, ...]], number: int, text: str
-    ) -> None:
+    def _run(self, connection: Connection, number: int, text: str) -> None:
         try:
             connection.execute(text.encode())
             self.acknowledged[number] = monotonic()
@@ -182,17 +185,12 @@ class Load:
 
     def _beat(self, node: HaNode) -> None:
         """What libpq alone makes of the same hosts."""
-        connection: psycopg.Connection[tuple[object, ...]] | None = None
-        while not self._ends.is_set():
-            try:
-                if connection is None or connection.closed:
-                    connection = psycopg.connect(ha_state.write_dsn(node), autocommit=True)
-                connection.execute("UPDATE heartbeat SET n = n + 1")
-                self.beats[node.name].append(monotonic())
-            except psycopg.Error:
-                if connection is not None:
-                    connection.close()
-            sleep(PAUSE_S)
+
+        def beat(connection: Connection) -> None:
+            connection.execute("UPDATE heartbeat SET n = n + 1")
+            self.beats[node.name].append(monotonic())
+
+        repeat(self._ends.is_set, node, beat, keep=False)
 
 
 def longest_gap(times: list[float], since: float, until: float) -> float:

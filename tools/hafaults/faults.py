@@ -10,7 +10,7 @@ from pgshuttle.ha_state import ETCD, HaCluster, Member, find_node
 
 from hafaults import networks
 
-Act = Callable[[HaCluster], HaCluster]
+Act = Callable[[HaCluster], object]
 
 
 @dataclass(frozen=True)
@@ -27,52 +27,43 @@ class Fault:
 
 
 def switch_over(name: str) -> Act:
-    def act(cluster: HaCluster) -> HaCluster:
-        patroni.switch_over(find_node(cluster, name))
-        return cluster
-
-    return act
+    return lambda cluster: patroni.switch_over(find_node(cluster, name))
 
 
-def switch_over_paused(cluster: HaCluster) -> HaCluster:
+def switch_over_paused(cluster: HaCluster) -> None:
     """As an administrator would: transactions wait."""
     ha_faults.switch_over_paused(cluster, "node1")
-    return cluster
 
 
 def kill(*names: str, server_only: bool) -> Act:
-    def act(cluster: HaCluster) -> HaCluster:
+    def act(cluster: HaCluster) -> None:
         for name in names:
             ha_faults.kill(cluster, name, server_only=server_only)
-        return cluster
 
     return act
 
 
 def freeze(name: str, seconds: float, *, server_only: bool) -> Act:
-    def act(cluster: HaCluster) -> HaCluster:
+    def act(cluster: HaCluster) -> None:
         frozen = ha_faults.freeze(cluster, name, server_only=server_only)
         try:
             sleep(seconds)
         finally:
             ha_faults.thaw(frozen)
-        return cluster
 
     return act
 
 
-def wake_server_first(cluster: HaCluster) -> HaCluster:
+def wake_server_first(cluster: HaCluster) -> None:
     """PostgreSQL of the old primary goes on before its Patroni, which would stop it."""
-    member = ha_faults.find_target(cluster, "node1")
+    member = find_primary(cluster)
     frozen = ha_faults.freeze(cluster, member.name, server_only=False)
-    patronis = [one for one in frozen if one == member.patroni]
     try:
         wait_for_another(cluster, member)
-        ha_faults.thaw([one for one in frozen if one not in patronis])
+        ha_faults.thaw([one for one in frozen if one != member.patroni])
         sleep(6)
     finally:
         ha_faults.thaw(frozen)
-    return cluster
 
 
 def wait_for_another(cluster: HaCluster, old: Member) -> None:
@@ -83,15 +74,19 @@ def wait_for_another(cluster: HaCluster, old: Member) -> None:
     patroni.wait_until("no other primary of node1", has_another, 60)
 
 
+def find_primary(cluster: HaCluster) -> Member:
+    return ha_faults.find_target(cluster, "node1")
+
+
 def find_standby(cluster: HaCluster) -> Member:
-    leader = ha_faults.find_target(cluster, "node1")
+    leader = find_primary(cluster)
     return next(one for one in find_node(cluster, "node1").members if one.name != leader.name)
 
 
 def cut_network(find: Callable[[HaCluster], Member], seconds: float | None) -> Act:
     """Cuts a host off from all others; seconds: None: until another is the primary."""
 
-    def act(cluster: HaCluster) -> HaCluster:
+    def act(cluster: HaCluster) -> None:
         member = find(cluster)
         networks.cut(member)
         try:
@@ -100,31 +95,25 @@ def cut_network(find: Callable[[HaCluster], Member], seconds: float | None) -> A
             sleep(seconds or 1)
         finally:
             networks.mend(member)
-        return cluster
 
     return act
 
 
-def find_primary(cluster: HaCluster) -> Member:
-    return ha_faults.find_target(cluster, "node1")
-
-
 def stop_etcd(seconds: float) -> Act:
-    def act(cluster: HaCluster) -> HaCluster:
+    def act(cluster: HaCluster) -> None:
         ha_faults.kill(cluster, ETCD, server_only=True)
         try:
             sleep(seconds)
         finally:
-            cluster = ha_cluster.start_etcd(cluster)
-        return cluster
+            ha_cluster.start_etcd(cluster)
 
     return act
 
 
-def twice_in_a_row(cluster: HaCluster) -> HaCluster:
+def twice_in_a_row(cluster: HaCluster) -> None:
     """The new primary is killed as soon as it is one; without a standby it is the old one again."""
     node = find_node(cluster, "node1")
-    first = ha_faults.find_target(cluster, "node1")
+    first = find_primary(cluster)
     server = ha_cluster.read_postmaster(cluster, first)
     ha_faults.kill(cluster, first.name, server_only=True)
 
@@ -135,19 +124,16 @@ def twice_in_a_row(cluster: HaCluster) -> HaCluster:
 
     patroni.wait_until("no other primary of node1", has_another, 60)
     ha_faults.kill(cluster, "node1", server_only=True)
-    return cluster
 
 
-def switch_over_without_query_node(cluster: HaCluster) -> HaCluster:
+def switch_over_without_query_node(cluster: HaCluster) -> None:
     ha_faults.kill(cluster, "query", server_only=True)
     patroni.switch_over(find_node(cluster, "node1"))
-    return cluster
 
 
-def lose_host_and_query_node(cluster: HaCluster) -> HaCluster:
+def lose_host_and_query_node(cluster: HaCluster) -> None:
     ha_faults.kill(cluster, "node1", server_only=False)
     ha_faults.kill(cluster, "query", server_only=True)
-    return cluster
 
 
 FAULTS = (
@@ -155,7 +141,11 @@ FAULTS = (
     Fault("switchover, paused", switch_over_paused, is_planned=True),
     Fault("kill -9 postmaster", kill("node1", server_only=True)),
     Fault("kill -9 Patroni and PostgreSQL", kill("node1", server_only=False)),
-    Fault("PostgreSQL stands still 15 s", freeze("node1", 15, server_only=True), is_short=False),
+    Fault(
+        "PostgreSQL stands still 15 s",
+        freeze("node1", 15, server_only=True),
+        is_short=False,
+    ),
     Fault("PostgreSQL stands still 4 s", freeze("node2", 4, server_only=True)),
     Fault("host stands still 30 s", freeze("node1", 30, server_only=False), is_short=False),
     Fault("host stands still 60 s", freeze("node1", 60, server_only=False), is_short=False),
@@ -163,7 +153,9 @@ FAULTS = (
     Fault("network of a primary cut 4 s", cut_network(find_primary, 4), wants_networks=True),
     Fault("network of a standby cut 4 s", cut_network(find_standby, 4), wants_networks=True),
     Fault(
-        "network of a primary cut, failover", cut_network(find_primary, None), wants_networks=True
+        "network of a primary cut, failover",
+        cut_network(find_primary, None),
+        wants_networks=True,
     ),
     Fault("etcd gone 15 s", stop_etcd(15), is_short=False),
     Fault("etcd gone 4 s", stop_etcd(4)),
@@ -172,7 +164,12 @@ FAULTS = (
     Fault("query node kill -9", kill("query", server_only=True), ends_query_node=True),
     Fault("query node kill -9, switchover", switch_over_without_query_node, ends_query_node=True),
     Fault("query node kill -9, node's host lost", lose_host_and_query_node, ends_query_node=True),
-    Fault("query pair: switchover", switch_over("query"), wants_pair=True, ends_query_node=True),
+    Fault(
+        "query pair: switchover",
+        switch_over("query"),
+        wants_pair=True,
+        ends_query_node=True,
+    ),
     Fault(
         "query pair: host lost",
         kill("query", server_only=False),
