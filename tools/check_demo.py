@@ -16,7 +16,6 @@ LEAST_COUNTS = 20  # claims about round trips and requests
 
 
 def complaints(found: dict[str, Any], figure: Path) -> Iterator[str]:
-    """What is wrong with the results of a demo."""
     counted = [claim for claim in found["claims"] if claim["unit"] != "ms"]
     measured = [claim for claim in counted if claim["ok"] is not None]
     if len(measured) < LEAST_COUNTS:

@@ -25,7 +25,6 @@ PYTHON = "#!/usr/bin/env python3"
 
 
 def check_python_files() -> Iterator[Finding]:
-    """Sizes of modules and scripts."""
     for folder in ("tools", "python/pgshuttle", "python/tests"):
         for path in sorted((ROOT / folder).rglob("*")):
             if path.is_file() and path.suffix in ("", ".py"):

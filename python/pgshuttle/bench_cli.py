@@ -111,8 +111,6 @@ def prepare_tpcc(
 
 
 def add_suite(suite: Suite, nqueries: int) -> None:
-    """Makes the bench of a suite."""
-
     def prepare(
         queries: QueriesOption = None,
         scale: ScaleOption = suites.SCALE,

@@ -52,7 +52,6 @@ def common_options(
 
 
 def list_parameters(function: Callable[..., object]) -> list[inspect.Parameter]:
-    """The parameters of a function, which typer makes options of."""
     return list(inspect.signature(function).parameters.values())
 
 

@@ -13,8 +13,6 @@ EXTENSION = "pg_shuttle"
 
 @dataclass(frozen=True)
 class ServerBuild:
-    """One installed PostgreSQL."""
-
     name: str
     pg_config: Path
     version: str
@@ -61,7 +59,6 @@ def find_pg_config(name: str) -> Path | None:
 
 
 def write_install_hint(name: str) -> str:
-    """Says how to come by a server."""
     path = "give the path of a pg_config: --pg /usr/lib/postgresql/18/bin/pg_config"
     if name not in KNOWN_BUILDS:
         return f"The names of servers are {', '.join(KNOWN_BUILDS)}; or {path}"

@@ -56,8 +56,6 @@ class Shape:
 
 @dataclass(frozen=True)
 class Case:
-    """One join under one delay."""
-
     shape: Shape
     rtt_us: int
 
@@ -67,7 +65,6 @@ class Case:
 
 
 def write_query(shape: Shape) -> sql.Composed:
-    """Puts the names of tables into a shape's text."""
     schema = tables.ENGINE if shape.transport is Transport.ENGINE else tables.GUEST
     names: dict[str, sql.Composable] = {"parts": sql.Identifier(schema, tables.PARTITIONED)}
     for nrows in tables.SIZES:

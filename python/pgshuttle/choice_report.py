@@ -51,7 +51,6 @@ def format_plan(plan: PlanResult | None) -> str:
 
 
 def format_ratio(case: CaseResult | None) -> str:
-    """Writes what was chosen and how it compares."""
     if case is None:
         return ""
     text = f"{name_choice(case)} {case.ratio:.2f}"
@@ -100,5 +99,4 @@ def make_misses_table(cases: Sequence[CaseResult]) -> Table:
 
 
 def make_tables(choices: Choices) -> list[Table]:
-    """All joins, and those where the choice was not the fastest."""
     return [make_choices_table(choices), make_misses_table(choices.cases)]

@@ -67,12 +67,10 @@ def scale_rows(nrows: int, scale: float) -> int:
 
 
 def name_table(nrows: int) -> str:
-    """Names the table that has so many rows at scale 1."""
     return f"c{nrows}"
 
 
 def make_table(connection: Connection, name: str, first: int, last: int, scale: float) -> None:
-    """Makes a table of the rows from first to last, with its indexes."""
     values: dict[str, object] = {f"t{target}": scale_rows(target, scale) for target in TARGETS}
     values |= {"step": REFERENCE_STEP, "other_step": FILTER_STEP, "repeated": NREPEATED}
     values |= {"first": first, "last": last, "columns": sql.SQL(COLUMNS.format(" PRIMARY KEY"))}

@@ -63,14 +63,11 @@ class CaseResult:
     ratio: float
 
     def find(self, way: Way) -> PlanResult | None:
-        """Returns the plan of a way to join, if the query can be joined so."""
         return next((plan for plan in self.plans if way in plan.ways), None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choices(Run):
-    """All that one run found out."""
-
     scale: float
     geometric_mean: float
     worst: float
@@ -83,8 +80,6 @@ class Choices(Run):
 
 @dataclass
 class Record:
-    """What is known of a plan so far."""
-
     way: Way
     facts: explain.PlanFacts
     estimated_cost: float
@@ -225,7 +220,6 @@ def run_cases(cluster: Cluster, cases: Sequence[Case], on_step: OnStep) -> list[
 
 
 def run_choices(cluster: Cluster, cases: Sequence[Case], scale: float, on_step: OnStep) -> Choices:
-    """Makes the tables, runs the cases and sums them up."""
     start_s = time.monotonic()
     on_step("filling the tables")
     choice_tables.make_tables(cluster, scale)

@@ -51,7 +51,6 @@ class Claim:
 
 
 def find_ms(measured: Measured, point: Point) -> float | None:
-    """Returns the time of a point, or None if it wasn't measured."""
     return measured[point].estimated_ms if point in measured else None
 
 
@@ -72,7 +71,6 @@ def check(
 
 
 def scale(factor: float, value_ms: float | None) -> float | None:
-    """Multiplies a value that may be missing."""
     return None if value_ms is None else factor * value_ms
 
 

@@ -42,7 +42,6 @@ FILE_WIDTH = 140  # characters of a line where the output is no terminal
 
 
 def write_os_error(error: OSError) -> str:
-    """What the system refused."""
     said = error.strerror or str(error) or type(error).__name__
     return f"{error.filename}: {said}" if error.filename else said
 
@@ -136,7 +135,6 @@ def start(
 
 
 def find_dir(directory: Path | None) -> Path:
-    """Returns the directory of the cluster that a command is about."""
     return (directory or places.default_cluster_dir(DEFAULT_NAME)).absolute()
 
 

@@ -17,8 +17,6 @@ OnStep = Callable[[str], None]
 
 @dataclass(frozen=True)
 class ClusterOptions:
-    """What a cluster is to be like."""
-
     directory: Path
     nnodes: int
     pg: str | None  # None: the best that is installed
@@ -28,8 +26,6 @@ class ClusterOptions:
 
 @dataclass(frozen=True)
 class PartStatus:
-    """One server of a cluster, and the proxy in front of it."""
-
     name: str
     is_running: bool
     pid: int | None
@@ -41,8 +37,6 @@ class PartStatus:
 
 @dataclass(frozen=True)
 class UpResult:
-    """A cluster that runs, and whether it ran already."""
-
     cluster: Cluster
     was_running: bool
 
@@ -59,7 +53,6 @@ def lock_directory(directory: Path) -> Iterator[None]:
 
 
 def is_running(cluster: Cluster) -> bool:
-    """Says if every part of a cluster runs."""
     parts = [cluster.query.process]
     for node in cluster.nodes:
         parts += [node.server.process, node.proxy.process if node.proxy else None]
@@ -265,7 +258,6 @@ def down(directory: Path, *, remove: bool) -> None:
 
 
 def set_rtt(cluster: Cluster, rtt_us: int, node_number: int | None = None) -> None:
-    """Sets the round-trip time of one storage node, or of all."""
     if not is_running(cluster):
         raise ToolError(
             f"the cluster in {cluster.directory} does not run", exit_code=ExitCode.NOT_RUNNING

@@ -24,13 +24,11 @@ class Listener:
 
 
 def read_complaints(cluster: Cluster) -> list[str]:
-    """Returns what the logs of all servers tell of trouble."""
     found = [cluster.query, *(node.server for node in cluster.nodes)]
     return [line for server in found for line in servers.read_complaints(server)]
 
 
 def run_headline(bench: Bench, listener: Listener) -> None:
-    """Measures the few points that tell the story."""
     listener.on_step("the headline")
     headline = points.list_headline_points()
     listener.on_headline(sweep.run_rounds(bench, headline, HEADLINE, listener.on_progress))
@@ -39,7 +37,6 @@ def run_headline(bench: Bench, listener: Listener) -> None:
 def measure_trips(
     bench: Bench, world: trips.World, effort: Effort, listener: Listener
 ) -> trips.TripsResult:
-    """Runs the second part, on real data."""
     listener.on_step("the trips: cities and countries")
     bench.set_rtt(0)
     trips.make_trips_tables(bench.cluster, world)

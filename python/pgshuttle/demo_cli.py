@@ -43,7 +43,6 @@ def make_listener(screen: Screen, progress: Status, *, as_json: bool) -> demo.Li
 
 
 def list_shown(found: results.Results, figure_path: Path) -> list[RenderableType]:
-    """Lists the tables, and where the figure is."""
     shown: list[RenderableType] = [
         printing.make_sweep_table(found.points, outer) for outer in (Outer.FOREIGN, Outer.LOCAL)
     ]

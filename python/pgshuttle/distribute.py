@@ -68,8 +68,6 @@ class SpreadTable:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a table is."""
-
     table: str
     phase: str
     rows: int
@@ -78,8 +76,6 @@ class Progress:
 
 @dataclass(frozen=True)
 class Step:
-    """A statement, and its parameters."""
-
     sql: str
     values: list[object]
 

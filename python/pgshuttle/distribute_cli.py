@@ -42,7 +42,6 @@ def make_tables_table(tables: list[distribute.SpreadTable]) -> Table:
 
 @contextmanager
 def show_bars(console: Console) -> Iterator[Callable[[distribute.Progress], None]]:
-    """Has a bar for each table that is worked on."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
     with Bars(*columns, console=console, transient=True) as bars:
         tasks: dict[str, TaskID] = {}

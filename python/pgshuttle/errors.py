@@ -4,8 +4,6 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """How the command ended."""
-
     OK = 0
     FAILED = 1
     USAGE = 2

@@ -26,7 +26,6 @@ class PlanFacts:
 
 
 def walk(node: PlanNode) -> Iterator[PlanNode]:
-    """Yields a plan node and all below it."""
     yield node
     for child in node.get("Plans", []):
         yield from walk(child)

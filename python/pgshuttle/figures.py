@@ -17,7 +17,6 @@ DPI = 150
 
 
 def draw(results: Path, figure: Path) -> None:
-    """Draws the figure of a file of results."""
     found = read_json(results)
     modules = [name for key, name in MODULES.items() if isinstance(found, dict) and key in found]
     if not modules:

@@ -145,8 +145,6 @@ FROM pg_partition_ancestors(%s) p(relid)
 
 @dataclass(frozen=True)
 class Check:
-    """A check constraint of a node."""
-
     name: str
     text: str
     columns: set[str]
@@ -248,7 +246,6 @@ def try_bounds(
 
 
 def read_relations(connection: Connection, server: str) -> list[RelationFacts]:
-    """Reads the foreign tables of a server, and what is behind them."""
     tables = read_rows(connection, TABLES, server)
     schemas = sorted({schema for _, _, schema, *_ in tables})
     names = sorted({name for _, _, _, name, *_ in tables})

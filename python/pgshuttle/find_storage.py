@@ -82,7 +82,6 @@ def compare_tables(connection: Connection, facts: Facts) -> None:
 
 
 def read_storage(connection: Connection, facts: Facts) -> None:
-    """Adds what is known of storage nodes."""
     ((view,),) = read_rows(connection, "SELECT to_regclass('shuttle.storage_nodes')")
     if view is None or facts.is_standby:
         return

@@ -111,7 +111,6 @@ def define(found: HaCluster) -> None:
 
 
 def is_running(found: HaCluster) -> bool:
-    """Says if etcd and every Patroni runs."""
     parts = [found.etcd.process, *(member.patroni for member in found.members)]
     return all(processes.is_running(part) for part in parts)
 
@@ -224,7 +223,6 @@ def down(directory: Path, *, remove: bool) -> None:
 
 
 def read_status(found: HaCluster) -> list[MemberStatus]:
-    """Asks Patroni for all members."""
     parts = []
     for node in found.nodes:
         known = {str(one.get("name")): one for one in patroni.read_members(node)}

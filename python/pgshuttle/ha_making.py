@@ -31,7 +31,6 @@ class HaOptions:
 
 
 def read_free_mb() -> int:
-    """Returns the memory that is left on this machine."""
     for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) // 1024
@@ -53,7 +52,6 @@ def make_member(options: HaOptions, name: str, port: int, rest_port: int) -> Mem
 
 
 def create(options: HaOptions) -> HaCluster:
-    """Makes the directories and configurations."""
     packages = patroni.find_packages()
     build = builds.find_build(options.pg)
     cluster.check_extension(build)

@@ -135,5 +135,4 @@ def find_node(cluster: HaCluster, name: str) -> HaNode:
 
 
 def find_member(cluster: HaCluster, name: str) -> Member | None:
-    """Finds a member by its name, such as node1-2."""
     return next((member for member in cluster.members if member.name == name), None)

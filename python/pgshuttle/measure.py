@@ -30,8 +30,6 @@ Sample = TypeVar("Sample")
 
 @dataclass(frozen=True)
 class Timing:
-    """Repeated measurements of the same thing."""
-
     samples_ms: tuple[float, ...]
     median_ms: float
     quartile_1_ms: float
@@ -96,7 +94,6 @@ def take_turns(
 
 
 def check_result(result: PGresult, what: str) -> None:
-    """Raises an error unless the statement succeeded."""
     if result.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
         message = result.error_message.decode(errors="replace").strip()
         raise ToolError(f"{what} failed: {message}")
@@ -220,7 +217,6 @@ class ByHand:
         self._request_limit = request_limit
 
     def look_up(self, keys: Sequence[bytes]) -> int:
-        """Looks up keys on the inner node; returns the number of rows."""
         limit = self._request_limit
         arrays = [b"{" + b",".join(keys[i : i + limit]) + b"}" for i in range(0, len(keys), limit)]
         self._inner.enter_pipeline_mode()

@@ -46,14 +46,11 @@ class NodeCounts:
 
 @dataclass(frozen=True)
 class Moment:
-    """The counters of all nodes at one time."""
-
     at_s: float
     nodes: tuple[NodeCounts, ...]
 
 
 def has_views(connection: Connection) -> bool:
-    """Says if the extension is there."""
     found = connection.execute("SELECT to_regclass('shuttle.node_stats') IS NOT NULL").fetchone()
     return found is not None and bool(found[0])
 

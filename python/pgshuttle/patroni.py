@@ -266,7 +266,6 @@ def is_whole(node: HaNode) -> bool:
 
 
 def wait_until_whole(node: HaNode, limit_s: float) -> None:
-    """Waits for a primary and its standbys."""
     wait_until(f"{node.name} did not get ready", lambda: is_whole(node), limit_s)
 
 

@@ -29,8 +29,6 @@ BOUND = 1.5
 
 
 class Way(StrEnum):
-    """Who plans."""
-
     STOCK = "stock"
     GUEST = "guest"
     ENGINE = "engine"
@@ -83,8 +81,6 @@ QUERIES = (
 
 @dataclass(frozen=True)
 class Planned:
-    """One query as one way plans it."""
-
     label: str
     query: str
     way: str
@@ -106,8 +102,6 @@ class Ratio:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanTimes(Run):
-    """All that one run found out."""
-
     nparts: int
     nrounds: int
     planned: tuple[Planned, ...]

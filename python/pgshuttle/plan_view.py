@@ -150,14 +150,12 @@ def list_lines(
 
 
 def draw_bar(part: float) -> str:
-    """Draws a bar for a part of 1."""
     eighths = round(max(0.0, min(1.0, part)) * BAR_WIDTH * 8)
     whole, rest = divmod(eighths, 8)
     return (FULL * whole + (PARTS[rest] if rest else "")).ljust(BAR_WIDTH)
 
 
 def write_count(value: float | None) -> str:
-    """Writes a count with separators; nothing where it is not known."""
     return "" if value is None else f"{value:,.0f}".replace(",", " ")
 
 

@@ -33,7 +33,6 @@ def name_delay(rtt_us: int) -> str:
 
 
 def select(entries: Sequence[Entry], **wanted: object) -> list[Entry]:
-    """Returns the points that have these labels."""
     return [
         entry
         for entry in entries
@@ -51,7 +50,6 @@ def format_ms(time_ms: float) -> str:
 
 
 def format_tick(time_ms: float, _position: int) -> str:
-    """Writes a power of ten."""
     return f"{time_ms / 1000:g} s" if time_ms >= 1000 else f"{time_ms:g} ms"
 
 
@@ -85,7 +83,6 @@ def select_line(entries: Sequence[Entry], rtt_us: int) -> list[Entry]:
 
 
 def find_default_ms(entries: Sequence[Entry], rtt_us: int) -> float | None:
-    """Returns what our batched join takes with the default batch size."""
     for entry in select_line(entries, rtt_us):
         if entry["point"]["batch_size"] == VALUE_LABEL_AT:
             return float(entry["estimated_ms"])

@@ -22,8 +22,6 @@ STOCK_ROUND_TRIPS_PER_ROW = 3
 
 
 class Case(StrEnum):
-    """Which query."""
-
     JOIN = "join"
     BIG = "1000 keys into 1000000 rows"
     ONE_ROW = "one row by primary key"
@@ -33,8 +31,6 @@ FULL_ROWS = {Case.JOIN: tables.NROWS, Case.BIG: tables.NKEYS_BIG, Case.ONE_ROW: 
 
 
 class Contender(StrEnum):
-    """Who executes it."""
-
     ENGINE = "engine"
     GUEST = "guest"
     STOCK_LOOKUPS = "postgres_fdw nested loop"
@@ -61,8 +57,6 @@ class Planner(StrEnum):
 
 @dataclass(frozen=True)
 class Point:
-    """One thing to measure."""
-
     case: Case
     contender: Contender
     outer: Outer
@@ -92,7 +86,6 @@ class PointResult:
 
 
 def find_settings(point: Point) -> dict[str, str]:
-    """Returns the settings that a point is measured under."""
     stock = {"shuttle.enable_batched_join": "off"}
     only_nested_loops = {"enable_hashjoin": "off", "enable_mergejoin": "off"}
     match point.contender:
@@ -121,7 +114,6 @@ def find_settings(point: Point) -> dict[str, str]:
 
 
 def find_tables(point: Point) -> tuple[sql.Identifier, sql.Identifier]:
-    """Returns the outer and the inner table of a point."""
     engine = point.contender is Contender.ENGINE
     schema = tables.ENGINE_SCHEMA if engine else tables.STOCK_SCHEMA
     if point.case is Case.BIG:
@@ -184,7 +176,6 @@ def list_engine_points(rtt_us: int, outer: Outer) -> list[Point]:
 
 
 def list_join_points() -> list[Point]:
-    """All points of the 2000-row join."""
     found = []
     for rtt_us in RTTS_US:
         for outer in (Outer.FOREIGN, Outer.LOCAL):

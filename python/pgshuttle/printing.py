@@ -50,7 +50,6 @@ def format_factor(factor: float | None) -> str:
 
 
 def format_result(result: PointResult | None) -> str:
-    """Writes median and spread of a point; a sampled one is marked."""
     if result is None:
         return "-"
     timing = result.timing
@@ -216,7 +215,6 @@ def make_trips_table(trips: TripsResult) -> Table:
 
 
 def add_claims_row(table: Table, name: str, members: Sequence[Claim]) -> None:
-    """Adds a row for claims: the one with the least room, and how many were kept."""
     worst = max(members, key=lambda claim: claim.part or 0.0)
     nkept = sum(claim.ok is True for claim in members)
     table.add_row(

@@ -39,7 +39,6 @@ def read_stat(pid: int) -> tuple[str, int] | None:
 
 
 def identify(pid: int) -> ProcessId:
-    """Returns the full identity of a process that runs now."""
     stat = read_stat(pid)
     if stat is None:
         raise ToolError(f"process {pid} has already ended")
@@ -47,7 +46,6 @@ def identify(pid: int) -> ProcessId:
 
 
 def list_children(process: ProcessId) -> list[ProcessId]:
-    """Returns the processes that a process has started itself."""
     path = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     try:
         pids = [int(word) for word in path.read_text(encoding="ascii").split()]

@@ -34,8 +34,6 @@ SOURCE_DIR = Path(__file__).parent / "delay_proxy"
 
 @dataclass(frozen=True)
 class ProxyCounts:
-    """What went over all connections since the start."""
-
     round_trips: int
     sent_bytes: int
     received_bytes: int
@@ -108,7 +106,6 @@ class ProxyControl:
         self._unread = b""
 
     def command(self, line: str) -> str:
-        """Sends one command and returns its answer."""
         try:
             self._connection.sendall(line.encode() + b"\n")
             while b"\n" not in self._unread:

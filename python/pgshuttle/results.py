@@ -32,8 +32,6 @@ HEAD: Mapping[str, object] = {"format": 1, "units": UNITS}  # of the file
 
 @dataclass(frozen=True)
 class Machine:
-    """What it was measured on."""
-
     cpu: str
     ncores: int
     memory_mb: int
@@ -58,8 +56,6 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class Results(Run):
-    """All that one run of the demo found out."""
-
     effort: str
     nruns: int
     points: tuple[PointResult, ...]

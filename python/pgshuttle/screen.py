@@ -24,8 +24,6 @@ ERRORS = "pgshuttle-plain"
 
 @dataclass(frozen=True)
 class Screen:
-    """Where commands print."""
-
     out: Console
     err: Console
 

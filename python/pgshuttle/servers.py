@@ -48,7 +48,6 @@ class Server:
 
 
 def find_free_ports(count: int) -> list[int]:
-    """Returns loopback ports that nobody listens on."""
     with contextlib.ExitStack() as stack:
         probes = [stack.enter_context(socket.socket()) for _ in range(count)]
         for probe in probes:
@@ -76,7 +75,6 @@ def create_server(
     socket_dir: Path,
     settings: Mapping[str, str],
 ) -> Server:
-    """Makes the data directory of a new server."""
     directory = cluster_dir / name
     (port,) = find_free_ports(1)
     server = Server(name, directory, socket_dir, port, None)
@@ -97,7 +95,6 @@ def create_server(
 
 
 def read_server_process(server: Server) -> processes.ProcessId:
-    """Returns the process of a server that was just started."""
     first_line = (server.data_dir / "postmaster.pid").read_text().split("\n", 1)[0]
     return processes.identify(int(first_line))
 
@@ -110,7 +107,6 @@ def read_log_end(server: Server, nlines: int) -> str:
 
 
 def read_complaints(server: Server) -> list[str]:
-    """Returns the lines of a server's log that tell of trouble."""
     if not server.log_path.exists():
         return []
     lines = server.log_path.read_text(encoding="utf-8", errors="replace").splitlines()

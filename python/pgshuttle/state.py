@@ -64,7 +64,6 @@ class Proxies:
         return sum(control.stats().total.round_trips for control in self._controls)
 
     def count_received_bytes(self) -> int:
-        """Returns the bytes that all storage nodes sent so far."""
         return sum(control.stats().total.received_bytes for control in self._controls)
 
 
@@ -119,7 +118,6 @@ def read_state(kind: Any, path: Path) -> Any:  # noqa: ANN401  (a dataclass)
 
 
 def save_cluster(cluster: Cluster) -> None:
-    """Writes what a cluster is made of."""
     write_state(cluster.directory / STATE_FILE, cluster)
 
 

@@ -73,7 +73,6 @@ def find_key(suite: Suite, table: str, types: Mapping[str, str]) -> tuple[str, .
 
 
 def make_local(connection: Connection, suite: Suite, source: Source) -> None:
-    """Makes the local tables from what the generator wrote."""
     schema = schema_of(suite, Way.HERE)
     make_schema(connection, schema)
     with tempfile.TemporaryDirectory() as directory:

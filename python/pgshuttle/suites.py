@@ -71,8 +71,6 @@ class QueryResult:
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteRun(Run):
-    """All that one run found out."""
-
     options: Options
     queries: tuple[QueryResult, ...]
 
@@ -173,7 +171,6 @@ def run_query(session: Session, options: Options, number: int, text: str) -> Que
 
 
 def list_queries(queries: Queries, asked: Sequence[int]) -> list[int]:
-    """Returns the numbers of the queries that are asked for."""
     unknown = [str(number) for number in asked if number not in queries.texts]
     if unknown:
         raise ToolError(f"there is no query {', '.join(unknown)}")
@@ -205,7 +202,6 @@ HEAD = {
 
 
 def format_time(time_ms: float | None) -> str:
-    """A time, or that a query was stopped."""
     return "stopped" if time_ms is None else format_ms(time_ms)
 
 

@@ -52,8 +52,6 @@ FULL = Effort("full", nruns=15, point_s=None, sample_s=2.0)
 
 @dataclass
 class Record:
-    """What is known of a point so far."""
-
     point: Point
     nruns: int
     sample_rows: int | None = None  # that it is measured with, if not with all
@@ -65,7 +63,6 @@ class Record:
 
     @property
     def outer_rows(self) -> int:
-        """How many outer rows are measured."""
         return self.sample_rows or FULL_ROWS[self.point.case]
 
 
@@ -159,7 +156,6 @@ class Bench:
             raise ToolError(f"this is no nested loop over a foreign table: {record.facts.shape}")
 
     def run_once(self, record: Record) -> None:
-        """Adds one measurement to a point."""
         point = record.point
         self.set_rtt(point.rtt_us)
         if point.contender is not Contender.BY_HAND:

@@ -31,8 +31,6 @@ FILL = "INSERT INTO {} SELECT i, 0 FROM generate_series(1, %s) AS i"
 
 @dataclass(frozen=True)
 class ForeignTable:
-    """A foreign table on the query node."""
-
     schema: str
     name: str
     server: str
@@ -45,7 +43,6 @@ class ForeignTable:
 
 
 def list_foreign_tables(schema: str) -> list[ForeignTable]:
-    """Lists the foreign tables over our wrapper's servers or over stock postgres_fdw's."""
     engine = schema == ENGINE_SCHEMA
     name_server = catalog.engine_server_name if engine else catalog.stock_server_name
     found = [
@@ -74,7 +71,6 @@ def list_warm_up_queries(schemas: Sequence[str]) -> list[sql.Composed]:
 
 
 def fill_node(connection: Connection, *, with_big: bool) -> None:
-    """Makes and fills the tables of one storage node."""
     for statement in MAKE_TABLES:
         connection.execute(statement)
     sizes = {"demo": NROWS, "big": NROWS_BIG if with_big else 0}
@@ -100,7 +96,6 @@ def fill_query_node(connection: Connection) -> None:
 
 
 def define_foreign_tables(connection: Connection, schema: str) -> None:
-    """Makes the foreign tables of one schema and gathers their statistics."""
     make_schema(connection, schema)
     for table in list_foreign_tables(schema):
         options = {"schema_name": "public", "table_name": table.remote_name, **table.options}

@@ -73,7 +73,6 @@ def connect(target: Target) -> Connection:
 
 
 def is_loaded(connection: Connection) -> bool:
-    """Says if the library is there already."""
     query = "SELECT current_setting('shuttle.enable_batched_join', true) IS NOT NULL"
     return connection.execute(query).fetchone() == (True,)
 
@@ -88,5 +87,4 @@ def load_library(connection: Connection) -> str | None:
 
 
 def first_line(error: Exception) -> str:
-    """Returns what an error says, without details."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -118,7 +118,6 @@ class ByHand:
         self._ask(self._nodes, f"COMMIT PREPARED '{name}'")
 
     def run(self, ntransactions: int) -> list[float]:
-        """Runs transactions one by one; returns milliseconds of each."""
         numbers = range(NWARM + ntransactions)
         runs = [partial(self._transact, f"by hand {number}") for number in numbers]
         return [measure.time_ms(run)[0] for run in runs][NWARM:]

@@ -48,15 +48,12 @@ DONE = (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK)
 
 
 class RolledBackError(Exception):
-    """A transaction was rolled back."""
-
     def __init__(self, sqlstate: str) -> None:
         super().__init__(sqlstate)
         self.sqlstate = sqlstate
 
 
 def encode(value: object) -> bytes | None:
-    """Writes a value as SQL has it."""
     if isinstance(value, list):
         return b"{%s}" % b",".join(b"%d" % one for one in value)
     return None if value is None else str(value).encode()

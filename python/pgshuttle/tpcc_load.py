@@ -37,7 +37,6 @@ class Load:
 
     @property
     def sizes(self) -> Sizes:
-        """How many rows there are at first."""
         return tpcc_tables.scale_sizes(self.nwarehouses, self.scale)
 
 
@@ -85,8 +84,6 @@ class CallTrips:
 
 @dataclass(frozen=True, kw_only=True)
 class Tpcc(Run):
-    """All that one run found out."""
-
     load: Load
     sizes: Sizes
     ways: tuple[WayRun, ...]

@@ -51,7 +51,6 @@ def write_routine(kind: Kind, style: Style) -> str:
 
 
 def make_routines(connection: Connection, schema: str, style: Style) -> None:
-    """Makes the functions or procedures over the tables of a schema."""
     for kind in Kind:
         create = sql.SQL(write_routine(kind, style)).format(s=sql.Identifier(schema))
         connection.execute(create)

@@ -71,7 +71,6 @@ def call_alone(
 def count_calls(
     cluster: Cluster, line: Proxies, load: Load, way: Way, relaxed: bool
 ) -> list[CallTrips]:
-    """Calls each transaction alone."""
     dsn = write_dsn(cluster, way, RELAXED if relaxed else {})
     name = f"{way}, relaxed" if relaxed else str(way)
     inputs = Inputs(load.sizes, seed=1)
@@ -161,7 +160,6 @@ def run_way(cluster: Cluster, line: Proxies, load: Load, way: Way, ncores: int) 
 
 
 def make_all(cluster: Cluster, load: Load, on_step: OnStep) -> None:
-    """Makes tables, and routines if there are to be some."""
     tpcc_tables.make_tables(cluster, load.sizes, load.run_ways, on_step)
     if load.style is Style.STATEMENTS:
         return
@@ -179,7 +177,6 @@ def make_all(cluster: Cluster, load: Load, on_step: OnStep) -> None:
 
 
 def run_tpcc(cluster: Cluster, load: Load, on_step: OnStep) -> Tpcc:
-    """Makes the tables, counts the round trips of each transaction, and runs the clients."""
     run_start_s = time.monotonic()
     make_all(cluster, load, on_step)
     trips: list[CallTrips] = []

@@ -20,8 +20,6 @@ class Style(StrEnum):
 
 
 class Kind(StrEnum):
-    """Which transaction."""
-
     NEW_ORDER = "new_order"
     PAYMENT = "payment"
     ORDER_STATUS = "order_status"

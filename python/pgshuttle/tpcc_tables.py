@@ -47,7 +47,6 @@ class Sizes:
 
     @property
     def nnames(self) -> int:
-        """How many last names there are."""
         return min(1000, self.ncustomers)
 
 

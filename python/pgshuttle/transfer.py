@@ -42,8 +42,6 @@ COPY = "COPY (SELECT * FROM transfer.transfer) TO STDOUT"
 
 
 class Way(StrEnum):
-    """How the rows are fetched."""
-
     BINARY = "shuttle"
     TEXT = "shuttle, as texts"
     STOCK = f"postgres_fdw, fetch_size {STOCK_FETCH_SIZE}"
@@ -71,8 +69,6 @@ class Ratio:
 
 @dataclass(frozen=True, kw_only=True)
 class Transfer(Run):
-    """All that one run found out."""
-
     nrows: int
     nrounds: int
     ways: tuple[WayResult, ...]

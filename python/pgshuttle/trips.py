@@ -75,8 +75,6 @@ class TripsResult:
 
 @dataclass(frozen=True)
 class World:
-    """The rows of the three tables."""
-
     cities: tuple[tuple[int, str, str, int], ...]
     countries: tuple[tuple[str, str, str], ...]
     trips: tuple[tuple[int, int, int, int], ...]
@@ -129,7 +127,6 @@ def make_table(connection: Connection, table: sql.Identifier, columns: str) -> N
 
 
 def make_foreign_tables(connection: Connection, schema: str) -> None:
-    """Makes the foreign tables of cities and countries in one schema."""
     engine = schema == tables.ENGINE_SCHEMA
     name_server = catalog.engine_server_name if engine else catalog.stock_server_name
     for number, name, columns in ((1, "cities", CITY_COLUMNS), (2, "countries", COUNTRY_COLUMNS)):
@@ -160,7 +157,6 @@ def make_trips_tables(cluster: Cluster, world: World) -> None:
 
 
 def list_ways() -> list[Way]:
-    """Lists the ways to answer, the one to look at first."""
     off = {"shuttle.enable_batched_join": "off"}
     one_by_one = {
         "shuttle.batch_size": "1",

@@ -43,8 +43,6 @@ STATEMENTS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Writes(Run):
-    """All that one run found out."""
-
     nrounds: int
     lines: tuple[Line, ...]
     ways: tuple[WayResult, ...]
@@ -98,7 +96,6 @@ class Runner:
         return measure.time_ms(send)[0]
 
     def run_statement(self, case: Case, way: Way) -> float:
-        """Runs a statement, and undoes it."""
         session = self.sessions[way]
         schema = writes_tables.schema_of(way.name, "item")
         session.connection.execute("BEGIN")
@@ -123,7 +120,6 @@ class Runner:
         return session.time(write("SELECT {s}.note()", schema)).elapsed_ms
 
     def run(self, case: Case, way: Way) -> float:
-        """Runs a case once; returns milliseconds."""
         if case is Case.FUNCTION:
             return self.run_function(way)
         return self.run_statement(case, way)

@@ -9,8 +9,6 @@ from pgshuttle.measure import WayResult, find_medians
 
 
 class Way(StrEnum):
-    """Where a statement is run."""
-
     OURS = "shuttle"
     STOCK = f"postgres_fdw, batch_size {writes_tables.STOCK_BATCH_SIZE}"
     NODE = "on one node"

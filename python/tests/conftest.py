@@ -48,7 +48,6 @@ def invoke(
 
 
 def make_orders(made: Cluster) -> None:
-    """Makes a table over two nodes."""
     for node in made.nodes:
         with catalog.connect(node.server) as connection:
             connection.execute("CREATE TABLE orders (id bigint PRIMARY KEY, total numeric)")
@@ -195,7 +194,6 @@ class EchoServer:
         self.nclosed += 1
 
     def join(self) -> None:
-        """Waits for all connections to end."""
         for thread in self._threads:
             thread.join(STARTED_TIMEOUT_S)
             assert not thread.is_alive()

@@ -20,7 +20,6 @@ RUN: dict[str, Any] = {
 
 
 def make_facts(join: str) -> PlanFacts:
-    """A plan with this join."""
     return PlanFacts(
         shape=join,
         joins=(join,),
@@ -113,7 +112,6 @@ def make_results(factor: float = 1.0) -> Results:
 
 
 def engine_join(rtt_us: int, batch_size: int = 1024) -> Point:
-    """One point of the sweep."""
     return Point(
         Case.JOIN, Contender.ENGINE, Outer.FOREIGN, rtt_us, Planner.FORCED, batch_size, 1024
     )

@@ -63,7 +63,6 @@ def test_up_status_rtt_psql_down(
 
 
 def list_commands(group: Any, path: str = "") -> Iterator[tuple[str, Any]]:  # noqa: ANN401
-    """Lists all commands of the tool, those of its groups included."""
     for name, command in group.commands.items():
         if hasattr(command, "commands"):
             yield from list_commands(command, f"{path}{name} ")

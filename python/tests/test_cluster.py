@@ -42,7 +42,6 @@ def running(directory: Path, build: ServerBuild) -> Cluster:
 
 
 def list_processes(found: Cluster) -> list[processes.ProcessId]:
-    """Every process that belongs to a cluster."""
     parts = [found.query.process]
     for node in found.nodes:
         parts += [node.server.process, node.proxy.process if node.proxy else None]

@@ -28,7 +28,6 @@ running = small_cluster(2, read_once)
 
 
 def read_queries(page: str, heading: str) -> list[str]:
-    """The blocks of SQL in a chapter."""
     text = (DOCS / page).read_text()
     chapter = re.search(rf"^## {heading}$(.*?)^## ", text, re.M | re.DOTALL)
     assert chapter is not None

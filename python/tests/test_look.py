@@ -38,12 +38,10 @@ def running(request: pytest.FixtureRequest, work_dir: Path) -> Iterator[Cluster]
 
 @pytest.fixture
 def look(running: Cluster) -> Invoke:
-    """Runs a command on that cluster."""
     return partial(invoke, directory=running.directory)
 
 
 def read_findings(text: str) -> dict[tuple[str, str], dict[str, Any]]:
-    """Findings by server and check."""
     return {(found["where"], found["check"]): found for found in json.loads(text)}
 
 

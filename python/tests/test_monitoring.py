@@ -93,7 +93,6 @@ def load(made: Cluster) -> Iterator[None]:
 
 
 def write_config(ports: Watchers) -> str:
-    """Prometheus's configuration."""
     target = {"targets": [f"127.0.0.1:{ports.exporter}"]}
     times = ("scrape_interval", "scrape_timeout", "evaluation_interval")
     return json.dumps(
@@ -140,7 +139,6 @@ def watchers(running: Cluster) -> Iterator[Watchers]:
 
 
 def wait_for(condition: Callable[[], object], what: str) -> None:
-    """Waits until a condition holds."""
     until = time.monotonic() + TIMEOUT_S
     while True:
         try:
@@ -162,7 +160,6 @@ def ask(watchers: Watchers, query: str) -> list[dict[str, Any]]:
 
 
 def by_node(watchers: Watchers, query: str) -> dict[str, float]:
-    """An answer by the node."""
     return {one["metric"].get("node", ""): float(one["value"][1]) for one in ask(watchers, query)}
 
 
@@ -179,7 +176,6 @@ def read_exporter(watchers: Watchers) -> str:
 
 
 def read_panels() -> list[str]:
-    """The queries of the dashboard."""
     board = json.loads((MONITORING / "dashboard.json").read_text())
     return [target["expr"] for panel in board["panels"] for target in panel["targets"]]
 

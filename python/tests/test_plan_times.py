@@ -9,7 +9,6 @@ from pgshuttle.state import Cluster
 
 
 def make_planning(engine_ms: float = 1.2) -> PlanTimes:
-    """A whole run."""
     times_ms = {Way.STOCK: 1.0, Way.GUEST: 1.1, Way.ENGINE: engine_ms}
     planned = tuple(
         Planned("one condition", "SELECT", way, ("batched join",), (time_ms,), time_ms)

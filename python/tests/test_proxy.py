@@ -20,7 +20,6 @@ WAIT_S = 5.0
 
 @contextmanager
 def connect(port: int) -> Iterator[socket.socket]:
-    """Connects to a proxy as a client."""
     with socket.create_connection(("127.0.0.1", port), timeout=WAIT_S) as client:
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         yield client
@@ -28,14 +27,12 @@ def connect(port: int) -> Iterator[socket.socket]:
 
 @pytest.fixture
 def control(echo_proxy: proxy.Proxy) -> Iterator[proxy.ProxyControl]:
-    """A conversation with the proxy."""
     with proxy.open_control(echo_proxy.control_path) as control:
         yield control
 
 
 @pytest.fixture
 def client(echo_proxy: proxy.Proxy) -> Iterator[socket.socket]:
-    """A client of the proxy."""
     with connect(echo_proxy.port) as client:
         yield client
 
@@ -60,7 +57,6 @@ def time_round_trips_us(client: socket.socket, count: int) -> list[float]:
 
 
 def wait_until_open(control: proxy.ProxyControl, nopen: int) -> None:
-    """Waits until so many connections are open."""
     deadline = time.monotonic() + WAIT_S
     while control.stats().connections_open != nopen:
         assert time.monotonic() < deadline

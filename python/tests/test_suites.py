@@ -21,7 +21,6 @@ NSAMPLED = 6
 
 
 def make_suite(ours_ms: float | None = 11.0, suite: Suite = Suite.TPCH) -> SuiteRun:
-    """A made-up run of two queries."""
     queries = (
         QueryResult(1, ours_ms, 10.0, 12.0, 6, 4, 100),
         QueryResult(2, 10.0, 10.0, None, 6, 4, 100),

@@ -64,7 +64,6 @@ def read(node: HaNode, query: str) -> list[Any]:
 
 
 def make(cluster: HaCluster) -> None:
-    """Makes the tables anew."""
     query, *nodes = cluster.nodes
     for node in nodes:
         with ha_state.connect(node) as connection:

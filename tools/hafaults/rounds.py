@@ -26,8 +26,6 @@ BEYOND_DIRECT_S = 1.0
 
 @dataclass(frozen=True)
 class Row:
-    """What a fault cost, and what was left."""
-
     fault: str
     gap_s: float
     direct_gap_s: float

@@ -99,7 +99,6 @@ def is_at_least(version: str, bound: str) -> bool:
 
 
 def newest_version(built: Path) -> str:
-    """Returns the newest version of PostgreSQL that there is a package for."""
     names = [path.name for path in built.glob("postgresql-*-shuttle_*.deb")]
     return str(max(int(name.split("-")[1]) for name in names))
 
@@ -123,7 +122,6 @@ def unpack(built: Path, root: Path) -> Installed:
 
 @contextlib.contextmanager
 def run_server(installed: Installed, base: Path) -> Iterator[Cluster]:
-    """Runs the unpacked server."""
     base.mkdir(mode=0o755)
     give_to_server(base)
     with temporary_cluster(installed, base) as server:
@@ -132,7 +130,6 @@ def run_server(installed: Installed, base: Path) -> Iterator[Cluster]:
 
 
 def psql(server: Cluster, *arguments: object, database: str = "postgres_try") -> str:
-    """Runs psql and returns what it printed."""
     command = [server.installed.program("psql"), "-X", "-v", "ON_ERROR_STOP=1", "-d", database]
     return call([*command, *arguments], env=server.environment())
 

@@ -20,8 +20,6 @@ KEYS = {"class", "statement", "replace", "remove", "add", "order", "count"}
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """One entry of the file."""
-
     name: str
     statement: str  # found in the statement; empty: in any
     replace: tuple[tuple[str, str], ...]  # in lines that are expected

@@ -44,8 +44,6 @@ WAYS = (
 
 @dataclass(frozen=True)
 class Found:
-    """What one run came to."""
-
     differences: list[Difference]
     nhunks: int
     crashes: list[str]  # lines of the server's log

@@ -39,7 +39,6 @@ def make_case(seed: int, number: int, tables: tuple[Table, ...], only: str | Non
 
 
 def random_key(dice: Dice, seed: int) -> str | None:
-    """For make_query."""
     if dice.chance(Dice(seed, "one key").pick(ONE_KEY_SHARES)):
         return common_key(seed)
     return "" if dice.chance(ON_NODES_SHARE) else None

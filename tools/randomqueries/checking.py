@@ -208,7 +208,6 @@ def problem_of(case: Case, expected: Answer, found: Answer) -> str | None:
 
 
 def check(session: Session, case: Case) -> Verdict:
-    """Both sides of a case."""
     expected = run_local(session, case)
     error = expected.error
     if error is not None and (

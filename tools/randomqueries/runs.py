@@ -62,8 +62,6 @@ class Verdict(Generic[AnswerT]):
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the caller asked for."""
-
     seed: int
     first: int
     count: int

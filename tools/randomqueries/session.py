@@ -16,8 +16,6 @@ HANGS = "hangs"
 
 
 class SqlError(Exception):
-    """A statement failed."""
-
     def __init__(self, sqlstate: str, message: str) -> None:
         super().__init__(f"{sqlstate} {message}")
         self.sqlstate = sqlstate
@@ -105,7 +103,6 @@ class Session:
         return SqlError((sqlstate or NO_SQLSTATE.encode()).decode(), message.decode())
 
     def copy(self, sql: str, rows: Iterable[Sequence[str | None]]) -> None:
-        """Sends rows to COPY FROM STDIN."""
         self.connection.send_query(sql.encode())
         self.next_result()
         for row in rows:
