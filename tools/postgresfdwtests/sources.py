@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from testrun.installed import give_to_server, run_tool
+from testrun.wanted import SUFFIXES
 
 # The same words are changed in the input and in the expected output.
 WORDS = (
@@ -16,7 +17,6 @@ EXTENSIONS = (
     ("CREATE EXTENSION IF NOT EXISTS postgres_fdw", "CREATE EXTENSION pg_shuttle CASCADE"),
 )
 POSTGRES_FDW = "CREATE EXTENSION postgres_fdw; "
-KINDS = {"sql": ".sql", "specs": ".spec", "t": ".pl"}
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,11 @@ class Suite:
     directory: Path
 
     def names(self, kind: str) -> list[str]:
-        return sorted(path.stem for path in (self.directory / kind).glob(f"*{KINDS[kind]}"))
+        return sorted(path.stem for path in (self.directory / kind).glob(f"*{SUFFIXES[kind]}"))
 
     def write_to(self, base: Path, engine: bool) -> None:
         """Copies input and expected output; for the engine, changed."""
-        for folder in (*KINDS, "expected"):
+        for folder in (*SUFFIXES, "expected"):
             target = base / "test" / folder
             target.mkdir(parents=True)
             for path in (self.directory / folder).glob("*.*"):

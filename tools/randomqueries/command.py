@@ -7,12 +7,11 @@ import signal
 import sys
 from typing import Any
 
-from testrun.installed import Installed, TestRunError, prepare
+from testrun.installed import SERVERS, Installed, TestRunError, end_on_signal, prepare
 
 from randomqueries.runs import AnyTester, Counts, Wanted, server
 
 MOST_BYTES = 4 << 30  # of addresses of one process: more is a finding, and not the machine's end
-SERVERS = ("15", "16", "17", "18", "19", "17-plain", "18-plain", "18-sanitize")
 
 
 def parse_arguments(kind: type[AnyTester], description: str | None) -> argparse.Namespace:
@@ -67,11 +66,6 @@ def limit_memory(server_name: str) -> None:
         soft, hard = resource.getrlimit(resource.RLIMIT_AS)
         if soft == resource.RLIM_INFINITY or soft > MOST_BYTES:
             resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, hard))
-
-
-def end_on_signal(number: int, _frame: object) -> None:
-    """Lets the with-blocks stop what they started."""
-    sys.exit(128 + number)
 
 
 def main(kind: type[AnyTester], description: str | None) -> int:

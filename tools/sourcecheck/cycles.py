@@ -49,53 +49,38 @@ def call_graph(sources: Iterable[Source]) -> Graph:
     return graph
 
 
-def finishing_order(graph: Graph) -> list[Path]:
-    """The files by the end of a search in depth, the last to end first."""
-    seen: set[Path] = set()
-    order: list[Path] = []
-    for start in sorted(graph):
-        pending = [(start, False)]
-        while pending:
-            path, done = pending.pop()
-            if done:
-                order.append(path)
-            elif path not in seen:
-                seen.add(path)
-                pending.append((path, True))
-                pending += [(called, False) for called in sorted(graph[path])]
-    return order[::-1]
+def reached_from(graph: Graph, start: Path) -> set[Path]:
+    """The files that a file calls, by others too."""
+    reached: set[Path] = set()
+    pending = [start]
+    while pending:
+        called = set(graph[pending.pop()]) - reached
+        reached |= called
+        pending += called
+    return reached
 
 
 def cycles(graph: Graph) -> list[Cycle]:
     """The strongly connected components of two and more files, the largest first."""
-    callers: defaultdict[Path, list[Path]] = defaultdict(list)
-    for path, used in graph.items():
-        for called in used:
-            callers[called].append(path)
-    taken: set[Path] = set()
-    found: list[Cycle] = []
-    for start in finishing_order(graph):
-        files: list[Path] = []
-        pending = [start]
-        while pending:
-            path = pending.pop()
-            if path not in taken:
-                taken.add(path)
-                files.append(path)
-                pending += callers[path]
-        if len(files) > 1:
-            found.append(cycle_of(graph, sorted(files)))
-    return sorted(found, key=lambda cycle: -len(cycle.files))
+    reached = {path: reached_from(graph, path) for path in graph}
+    found = {
+        tuple(sorted(other for other in others if path in reached[other]))
+        for path, others in reached.items()
+        if path in others
+    }
+    return [
+        cycle_of(graph, files) for files in sorted(found, key=lambda files: (-len(files), files))
+    ]
 
 
-def cycle_of(graph: Graph, files: list[Path]) -> Cycle:
+def cycle_of(graph: Graph, files: tuple[Path, ...]) -> Cycle:
     links = [
         (path, called, graph[path][called])
         for path in files
         for called in files
         if called in graph[path]
     ]
-    return Cycle(tuple(files), tuple(links))
+    return Cycle(files, tuple(links))
 
 
 def check_cycles(sources: Iterable[Source]) -> Iterator[Finding]:

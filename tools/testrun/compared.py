@@ -18,47 +18,28 @@ DIFF_LINES = 120
 LAST_WITHOUT_EXPECTED_DIR = 15
 # The names that PGXS uses in make installcheck.
 DATABASES = {"regress": "contrib_regression", "isolation": "isolation_regression"}
+PROGRAMS = {
+    "regress": "src/test/regress/pg_regress",
+    "isolation": "src/test/isolation/pg_isolation_regress",
+}
 LANES = 3  # with what runs beside them, they keep two cores busy
 
 
-def plan_regress(installed: Installed, wanted: Wanted) -> list[str]:
-    return wanted.plan("regress", installed, wanted.choose("sql", ".sql", installed.name))
-
-
-def plan_isolation(installed: Installed, wanted: Wanted) -> list[str]:
-    return wanted.plan("isolation", installed, wanted.choose("specs", ".spec", installed.name))
-
-
-def run_regress(installed: Installed, wanted: Wanted, names: list[str]) -> Outcome:
-    program = installed.pgxs_dir / "src/test/regress/pg_regress"
-    return run_compared(installed, wanted, "regress", names, program)
-
-
-def run_isolation(installed: Installed, wanted: Wanted, names: list[str]) -> Outcome:
-    program = installed.pgxs_dir / "src/test/isolation/pg_isolation_regress"
-    return run_compared(installed, wanted, "isolation", names, program)
-
-
-def run_compared(
-    installed: Installed, wanted: Wanted, kind: str, names: list[str], program: Path
-) -> Outcome:
+def run_compared(kind: str, installed: Installed, wanted: Wanted, names: list[str]) -> Outcome:
     """Runs tests whose output is compared with a file, in lanes with a server each."""
     lanes = [names[i::LANES] for i in range(min(LANES, len(names)))]
     total = Outcome()
     with ThreadPoolExecutor(LANES) as pool:
-        for outcome in pool.map(
-            lambda lane: run_lane(installed, wanted, kind, lane, program), lanes
-        ):
+        for outcome in pool.map(lambda lane: run_lane(installed, wanted, kind, lane), lanes):
             total += outcome
     return total
 
 
-def run_lane(
-    installed: Installed, wanted: Wanted, kind: str, names: list[str], program: Path
-) -> Outcome:
+def run_lane(installed: Installed, wanted: Wanted, kind: str, names: list[str]) -> Outcome:
     base = run_directory()
     expect_something(base / "test/expected", names)
-    command = [str(program), f"--inputdir={base}/test", f"--outputdir={base}"]
+    program = str(installed.pgxs_dir / PROGRAMS[kind])
+    command = [program, f"--inputdir={base}/test", f"--outputdir={base}"]
     command += [f"--bindir={installed.bindir}", f"--dbname={DATABASES[kind]}"]
     if installed.major > LAST_WITHOUT_EXPECTED_DIR:
         command.append(f"--expecteddir={base}/test")

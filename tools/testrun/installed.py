@@ -4,6 +4,7 @@ import os
 import pwd
 import shutil
 import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +12,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD_LIMIT_S = 3600
+# Of tools/servers, those that the extension is tested on, and those that are by default.
+SERVERS = ("15", "16", "17", "18", "19", "17-plain", "18-plain", "18-sanitize", "18-valgrind")
 TESTED_TOGETHER = ("15", "18")
 
 
@@ -32,6 +35,11 @@ class Installed:
 
     def program(self, name: str) -> str:
         return str(self.bindir / name)
+
+
+def end_on_signal(number: int, _frame: object) -> None:
+    """Lets the with-blocks stop what they started."""
+    sys.exit(128 + number)
 
 
 def prepare(name: str, build: bool) -> Installed:

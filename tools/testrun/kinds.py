@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from testrun import compared, tap
@@ -84,10 +85,6 @@ def run_pytest(installed: Installed, wanted: Wanted, folders: list[str]) -> Outc
     return outcome
 
 
-def plan_random(installed: Installed, wanted: Wanted) -> list[str]:
-    return wanted.plan("random", installed, list(RANDOM_TOOLS))
-
-
 def run_random(installed: Installed, wanted: Wanted, tools: list[str]) -> Outcome:
     """Compares random statements over foreign tables with local ones; each tool is one test."""
     total = Outcome()
@@ -121,24 +118,32 @@ def run_random_tool(installed: Installed, wanted: Wanted, tool: str, count: int)
 class Kind:
     """How a kind of tests is run; row: kinds of one row run one behind the other."""
 
-    plan: Callable[[Installed, Wanted], list[str]]
     run: Callable[[Installed, Wanted, list[str]], Outcome]
     row: str
     newest_only: bool = False  # does not depend on the version, or takes long
 
 
 KINDS = {
-    "tap": Kind(tap.plan_tap, tap.run_tap, "servers of their own"),
-    "regress": Kind(compared.plan_regress, compared.run_regress, "one server"),
-    "isolation": Kind(compared.plan_isolation, compared.run_isolation, "one server"),
-    "pytest": Kind(plan_pytest, run_pytest, "pytest", newest_only=True),
-    "random": Kind(plan_random, run_random, "random", newest_only=True),
+    "tap": Kind(tap.run_tap, "servers of their own"),
+    "regress": Kind(partial(compared.run_compared, "regress"), "one server"),
+    "isolation": Kind(partial(compared.run_compared, "isolation"), "one server"),
+    "pytest": Kind(run_pytest, "pytest", newest_only=True),
+    "random": Kind(run_random, "random", newest_only=True),
 }
 # Where tests of a kind are, each in a file of its own.
 FOLDERS = {"regress": "sql", "isolation": "specs", "tap": "t"}
 # These have one server, which can run under valgrind.
 COMPARED = ("regress", "isolation")
 ON_NEWEST_ONLY = tuple(name for name, kind in KINDS.items() if kind.newest_only)
+
+
+def plan(kind: str, installed: Installed, wanted: Wanted) -> list[str]:
+    """What of a kind runs on a server, the longest first."""
+    if kind == "pytest":
+        return plan_pytest(installed, wanted)
+    if kind == "random":
+        return wanted.plan(kind, installed, list(RANDOM_TOOLS))
+    return wanted.plan(kind, installed, wanted.choose(FOLDERS[kind], installed.name))
 
 
 def check_names(names: tuple[str, ...], kinds: list[str]) -> None:

@@ -32,10 +32,6 @@ LOG_TAIL_LINES = 20  # of the script's own log: what it died of is there alone
 JOBS = 3  # they wait for real time rather than for a core
 
 
-def plan_tap(installed: Installed, wanted: Wanted) -> list[str]:
-    return wanted.plan("tap", installed, wanted.choose("t", ".pl", installed.name))
-
-
 def run_tap(installed: Installed, wanted: Wanted, names: list[str]) -> Outcome:
     """Runs TAP scripts side by side. A script is one test in the count."""
     list_prefixes()

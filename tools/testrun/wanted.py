@@ -10,7 +10,7 @@ from testrun.outcome import Outcome
 from testrun.progress import Progress, Test
 
 SUITE_LIMIT_S = 1800.0
-
+SUFFIXES = {"sql": ".sql", "specs": ".spec", "t": ".pl"}  # of tests in folders
 
 USUAL_SHARE = 50  # of the regression tests on an older server, per cent
 
@@ -44,14 +44,14 @@ class Wanted:
     share: int = 100
     progress: Progress = field(default_factory=Progress)
 
-    def choose(self, kind: str, suffix: str, server: str) -> list[str]:
-        """Names of the tests of a kind, without directory and suffix."""
-        found = sorted(path.stem for path in (ROOT / "test" / kind).glob(f"*{suffix}"))
+    def choose(self, folder: str, server: str) -> list[str]:
+        """Names of the tests in a folder, without suffix."""
+        found = sorted(path.stem for path in (ROOT / "test" / folder).glob(f"*{SUFFIXES[folder]}"))
         if self.names:
             return [name for name in found if name in self.names]
-        if kind == "sql":
+        if folder == "sql":
             found = [name for name in found if is_in_share(name, self.share)]
-        if self.part == "all" or kind != "sql" or server not in self.sampled:
+        if self.part == "all" or folder != "sql" or server not in self.sampled:
             return found
         return [name for name in found if is_usual(name) == (self.part == "usual")]
 

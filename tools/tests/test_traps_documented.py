@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from testrun.wanted import SUFFIXES
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/traps.md").read_text()
 ENTRY = re.compile(
@@ -12,7 +14,6 @@ ENTRY = re.compile(
 )
 # "trap 5", "trap 33, trap 19", "trap 27, 28, 29", "(traps 13, 21)"
 NAMED = re.compile(r"\b[Tt]raps? (\d+[a-z]?(?:(?:, | and )\d+[a-z]?)*)\b")
-SUFFIXES = {"sql": ".sql", "specs": ".spec", "t": ".pl"}
 
 
 def entries() -> dict[str, list[str]]:

@@ -4,7 +4,7 @@ from testrun.wanted import Wanted
 
 
 def chosen(part: str, server: str) -> set[str]:
-    return set(Wanted((), part=part, sampled=("15",)).choose("sql", ".sql", server))
+    return set(Wanted((), part=part, sampled=("15",)).choose("sql", server))
 
 
 def test_usual_and_rest_have_each_test_of_an_older_server_once() -> None:
@@ -18,13 +18,13 @@ def test_usual_and_rest_have_each_test_of_an_older_server_once() -> None:
 def test_a_named_test_is_always_chosen() -> None:
     for part in ("usual", "rest"):
         wanted = Wanted(("join_groups",), part=part, sampled=("15",))
-        assert wanted.choose("sql", ".sql", "15") == ["join_groups"]
+        assert wanted.choose("sql", "15") == ["join_groups"]
 
 
 def test_a_share_takes_some_regression_tests_and_all_others() -> None:
     everything, some = Wanted(()), Wanted((), share=30)
-    chosen, found = some.choose("sql", ".sql", "18"), everything.choose("sql", ".sql", "18")
+    chosen, found = some.choose("sql", "18"), everything.choose("sql", "18")
     assert chosen
     assert set(chosen) < set(found)
-    assert chosen == some.choose("sql", ".sql", "15")
-    assert some.choose("specs", ".spec", "18") == everything.choose("specs", ".spec", "18")
+    assert chosen == some.choose("sql", "15")
+    assert some.choose("specs", "18") == everything.choose("specs", "18")
