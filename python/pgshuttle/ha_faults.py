@@ -79,16 +79,11 @@ def thaw(targets: Sequence[ProcessId]) -> None:
     ha_cluster.send(list(targets), signal.SIGCONT)
 
 
-def thaw_all(found: HaCluster) -> None:
-    for member in found.members:
-        thaw(ha_cluster.list_processes(found, member))
-    if found.etcd.process is not None:
-        thaw([found.etcd.process])
-
-
 def start_what_is_gone(found: HaCluster) -> HaCluster:
     """Starts etcd and members that do not run; lets frozen ones go on."""
-    thaw_all(found)
+    for member in found.members:
+        thaw(ha_cluster.list_processes(found, member))
+    thaw([found.etcd.process] if found.etcd.process else [])
     found = ha_cluster.start_etcd(found)
     for member in found.members:
         found = ha_cluster.start_member(found, member)

@@ -80,16 +80,6 @@ def run_doctor(
         raise typer.Exit(ExitCode.FAILED)
 
 
-def as_unicode(argument: str) -> str:
-    """A word of the command line as it was typed, also where the locale is not one of UTF-8."""
-    return os.fsencode(argument).decode("utf-8", "replace")
-
-
-def read_input() -> str:
-    """The standard input as UTF-8, whatever the locale."""
-    return sys.stdin.buffer.read().decode("utf-8", "replace")
-
-
 def explain_query(connection: Connection, query: str) -> tuple[dict[str, Any], bool]:
     """Runs a statement under EXPLAIN and takes back what it changed.
 
@@ -132,7 +122,8 @@ def run_explain(
     as_json: JsonOption = False,
 ) -> None:
     """Runs a statement, shows its plan with time and requests; its changes are rolled back."""
-    text = read_input() if query == "-" else as_unicode(query)
+    typed = sys.stdin.buffer.read() if query == "-" else os.fsencode(query)
+    text = typed.decode("utf-8", "replace")  # whatever the locale
     if not text.strip(" \t\n;"):
         raise ToolError("there is no statement", exit_code=ExitCode.USAGE)
     with target.connect(target.find_target(dsn, directory)) as connection:

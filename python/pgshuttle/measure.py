@@ -17,7 +17,6 @@ from psycopg.pq.abc import PGresult
 from pgshuttle import catalog, explain
 from pgshuttle.catalog import Connection
 from pgshuttle.errors import ToolError
-from pgshuttle.servers import Server
 from pgshuttle.state import Cluster, open_proxies
 
 STATEMENT_TIMEOUT_S = 120
@@ -247,17 +246,13 @@ class ByHand:
         return Elapsed(*time_ms(look_up_all))
 
 
-def connect_through_proxy(server: Server, port: int) -> Connection:
-    """Connects to a storage node as the query node does: through its proxy."""
-    dsn = catalog.write_dsn(server, host="127.0.0.1", port=str(port))
-    return catalog.connect_to(dsn, f"pgshuttle by hand {server.name}")
-
-
 @contextmanager
 def open_lines(cluster: Cluster) -> Iterator[list[Connection]]:
     """Opens sessions of all storage nodes, through their proxies."""
     with contextlib.ExitStack() as stack:
-        yield [
-            stack.enter_context(connect_through_proxy(node.server, node.front.port))
-            for node in cluster.nodes
-        ]
+        lines = []
+        for node in cluster.nodes:
+            dsn = catalog.write_dsn(node.server, host="127.0.0.1", port=str(node.front.port))
+            line = catalog.connect_to(dsn, f"pgshuttle by hand {node.server.name}")
+            lines.append(stack.enter_context(line))
+        yield lines

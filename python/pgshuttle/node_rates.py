@@ -1,11 +1,11 @@
 """What nodes are asked for a second: shuttle.node_stats at two moments."""
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from rich.table import Table
 
-from pgshuttle.catalog import Connection
+from pgshuttle.catalog import Connection, read_rows
 
 QUERY = """
 SELECT s.server, s.requests, s.rows_read, s.rows_written, s.bytes_sent, s.bytes_received,
@@ -15,17 +15,6 @@ FROM shuttle.node_stats s
                FROM shuttle.nodes GROUP BY server) n USING (server)
 ORDER BY 1
 """
-
-
-COUNTERS = [
-    "requests",
-    "rows_read",
-    "rows_written",
-    "bytes_sent",
-    "bytes_received",
-    "waiting_ms",
-    "errors",
-]
 
 
 @dataclass(frozen=True)
@@ -44,6 +33,9 @@ class NodeCounts:
     round_trip_ms: float | None
 
 
+COUNTERS = [field.name for field in fields(NodeCounts)][1:-2]
+
+
 @dataclass(frozen=True)
 class Moment:
     at_s: float
@@ -51,25 +43,18 @@ class Moment:
 
 
 def has_views(connection: Connection) -> bool:
-    found = connection.execute("SELECT to_regclass('shuttle.node_stats') IS NOT NULL").fetchone()
-    return found is not None and bool(found[0])
+    return read_rows(connection, "SELECT to_regclass('shuttle.node_stats')") != [(None,)]
 
 
 def sees_all(connection: Connection) -> bool:
     """Says if the counters are those of all sessions, as far as this user may know."""
-    found = connection.execute(
-        "SELECT setting LIKE '%pg_shuttle%' FROM pg_settings "
-        "WHERE name = 'shared_preload_libraries'"
-    ).fetchone()
-    return found is None or bool(found[0])
+    query = "SELECT setting FROM pg_settings WHERE name = 'shared_preload_libraries'"
+    return all("pg_shuttle" in setting for (setting,) in read_rows(connection, query))
 
 
 def read_moment(connection: Connection) -> Moment:
-    rows = connection.execute(QUERY).fetchall()
-    return Moment(
-        time.monotonic(),
-        tuple(NodeCounts(*row) for row in rows),  # type: ignore[arg-type]  # columns of the view
-    )
+    nodes = tuple(NodeCounts(*row) for row in read_rows(connection, QUERY))
+    return Moment(time.monotonic(), nodes)
 
 
 def find_rates(before: Moment, after: Moment) -> Moment:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from psycopg.rows import dict_row
+
 from pgshuttle import __version__, catalog
 from pgshuttle.builds import EXTENSION
 from pgshuttle.claims import Claim
@@ -91,27 +93,25 @@ def read_server(cluster: Cluster) -> dict[str, str]:
         "configure_options": cluster.build.configure_options,
         "tool": __version__,
     }
+    query = """
+        SELECT version() AS version, current_setting('debug_assertions') AS assertions,
+            coalesce((SELECT extversion FROM pg_extension WHERE extname = %s), 'none')
+                AS extension"""
     with catalog.connect(cluster.query) as connection:
-        described["version"] = str(connection.execute("SELECT version()").fetchall()[0][0])
-        found = connection.execute(
-            "SELECT extversion FROM pg_extension WHERE extname = %s", [EXTENSION]
-        ).fetchone()
-        described["extension"] = str(found[0]) if found else "none"
-        asserts = connection.execute("SHOW debug_assertions").fetchall()[0][0]
-        described["assertions"] = str(asserts)
-    return described
+        cursor = connection.cursor(row_factory=dict_row)
+        return described | (cursor.execute(query, [EXTENSION]).fetchone() or {})
 
 
 def read_settings(cluster: Cluster) -> dict[str, str]:
     """Returns the query node's settings that matter to the planner, and all of ours."""
     with catalog.connect(cluster.query) as connection:
-        rows = connection.execute(
+        rows = catalog.read_rows(
+            connection,
             "SELECT name, pg_catalog.current_setting(name) FROM pg_settings"
-            " WHERE name LIKE 'shuttle.%%' OR category LIKE 'Query Tuning%%'"
+            " WHERE name LIKE 'shuttle.%' OR category LIKE 'Query Tuning%'"
             " OR name IN ('fsync', 'jit', 'shared_buffers', 'work_mem') ORDER BY name",
-            [],
-        ).fetchall()
-    return {str(name): str(value) for name, value in rows}
+        )
+    return dict(rows)
 
 
 def describe_run(

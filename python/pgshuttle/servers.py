@@ -94,11 +94,6 @@ def create_server(
     return server
 
 
-def read_server_process(server: Server) -> processes.ProcessId:
-    first_line = (server.data_dir / "postmaster.pid").read_text().split("\n", 1)[0]
-    return processes.identify(int(first_line))
-
-
 def read_log_end(server: Server, nlines: int) -> str:
     if not server.log_path.exists():
         return ""
@@ -146,7 +141,8 @@ def start_server(build: ServerBuild, server: Server) -> Server:
             stop_unknown(build, server)
             raise
         else:
-            return replace(server, process=read_server_process(server))
+            pid = (server.data_dir / "postmaster.pid").read_text().split("\n", 1)[0]
+            return replace(server, process=processes.identify(int(pid)))
     raise ToolError(f"server {server.name} does not start", exit_code=ExitCode.FAILED)
 
 

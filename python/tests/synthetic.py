@@ -19,6 +19,12 @@ RUN: dict[str, Any] = {
 }
 
 
+def make_node(kind: str, *below: dict[str, Any], **more: object) -> dict[str, Any]:
+    """A node as EXPLAIN tells of it; relation_name stands for "Relation Name"."""
+    facts = {name.replace("_", " ").title(): value for name, value in more.items()}
+    return {"Node Type": kind, "Plans": list(below), **facts}
+
+
 def make_facts(join: str) -> PlanFacts:
     return PlanFacts(
         shape=join,

@@ -21,7 +21,6 @@ NOWHERE = "host=127.0.0.1 port=1"
 def folder(work_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the user is: some files, none of them good but one."""
     monkeypatch.chdir(work_dir)
-    monkeypatch.setenv("SHUTTLE_CACHE", str(work_dir / "cache"))
     for name in ("PGHOST", "PGPORT", "PGDATABASE", "PGSERVICE", "PGHOSTADDR"):
         monkeypatch.delenv(name, raising=False)
     Path("torn.json").write_text("{torn")
@@ -49,9 +48,23 @@ def folder(work_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("up --dir torn.json", ExitCode.USAGE, "is not a directory"),
         ("up --dir /proc/none", ExitCode.FAILED, "/proc/none"),
         ("up --pg 9", ExitCode.NOT_INSTALLED, "The names of servers are"),
+        ("up --pg /nowhere/pg_config", ExitCode.NOT_INSTALLED, "does not exist"),
+        ("up --nodes 0", ExitCode.USAGE, "--nodes"),
         ("up --rtt near", ExitCode.USAGE, "--rtt"),
+        ("up --rtt -1", ExitCode.USAGE, "--rtt"),
+        ("up --members 2", ExitCode.USAGE, "--members and --query-pair want --ha"),
+        ("up --query-pair", ExitCode.USAGE, "--members and --query-pair want --ha"),
+        ("up --ha --stock", ExitCode.USAGE, "--ha goes without --rtt and --stock"),
+        ("rtt x", ExitCode.USAGE, "as a number"),
         ("rtt 5", ExitCode.NOT_RUNNING, "Make one with pgshuttle up"),
+        ("status", ExitCode.NOT_RUNNING, "there is no cluster"),
+        ("psql", ExitCode.NOT_RUNNING, "there is no cluster"),
         ("down --remove", ExitCode.NOT_RUNNING, "there is no cluster"),
+        ("ha list", ExitCode.NOT_RUNNING, "pgshuttle up --ha"),
+        ("ha switchover 1", ExitCode.NOT_RUNNING, "pgshuttle up --ha"),
+        ("ha kill 1", ExitCode.NOT_RUNNING, "pgshuttle up --ha"),
+        ("ha start", ExitCode.NOT_RUNNING, "pgshuttle up --ha"),
+        ("bench choices none", ExitCode.USAGE, "no join has such a label"),
         ("doctor --dsn nonsense", ExitCode.USAGE, "no connection string"),
         ("doctor --dsn no=thing", ExitCode.USAGE, 'invalid connection option "no"'),
         ("explain --dsn PLACE SELECT", ExitCode.NOT_RUNNING, "could not connect"),

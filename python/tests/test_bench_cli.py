@@ -159,10 +159,6 @@ def test_a_cluster_that_is_kept(
     assert not (work_dir / "c").exists()
 
 
-def test_a_join_that_there_is_not() -> None:
-    invoke("bench", "choices", "no such join", code=ExitCode.USAGE)
-
-
 @pytest.mark.usefixtures("no_servers")
 def test_all_go_on_after_one_that_fails(monkeypatch: pytest.MonkeyPatch, work_dir: Path) -> None:
     def fail(_cluster: object, *_: object) -> Run:

@@ -81,21 +81,6 @@ def test_every_command_can_print_json() -> None:
     assert without == ["psql"]
 
 
-@pytest.mark.parametrize("words", [("status",), ("down",), ("psql",), ("rtt", "1")])
-def test_without_a_cluster(invoke: conftest.Invoke, words: tuple[str, ...]) -> None:
-    assert "there is no cluster" in invoke(*words, code=ExitCode.NOT_RUNNING)
-
-
-def test_up_without_a_server(invoke: conftest.Invoke) -> None:
-    output = invoke("up", "--pg", "/nowhere/pg_config", code=ExitCode.NOT_INSTALLED)
-    assert "does not exist" in output
-
-
-@pytest.mark.parametrize("words", [("up", "--nodes", "0"), ("up", "--rtt", "-1"), ("rtt", "x")])
-def test_bad_arguments(invoke: conftest.Invoke, words: tuple[str, ...]) -> None:
-    invoke(*words, code=ExitCode.USAGE)
-
-
 def test_no_arguments() -> None:
     assert "demo" in CliRunner().invoke(cli.app, []).output
 
@@ -158,7 +143,6 @@ def test_plot(work_dir: Path) -> None:
     assert (work_dir / "demo.png").exists()
     conftest.invoke("plot", path, work_dir / "other.svg")
     assert (work_dir / "other.svg").exists()
-    conftest.invoke("plot", work_dir / "none.json", code=ExitCode.FAILED)
     found = json.loads(conftest.invoke("plot", path, "--json"))
     assert found == {"results": str(path), "figure": str(work_dir / "demo.png")}
 

@@ -1,63 +1,30 @@
 """Reading EXPLAIN's JSON, with all counters, with some, with none."""
 
-from typing import Any
+from synthetic import make_node
 
 from pgshuttle import explain
 
-STOCK: list[dict[str, Any]] = [
-    {
-        "Plan": {
-            "Node Type": "Hash Join",
-            "Plans": [
-                {"Node Type": "Foreign Scan", "Relation Name": "a", "Parent Relationship": "Outer"},
-                {
-                    "Node Type": "Hash",
-                    "Parent Relationship": "Inner",
-                    "Plans": [{"Node Type": "Seq Scan", "Relation Name": "b"}],
-                },
-            ],
-        }
-    }
-]
-
-
-def make_batched(*, with_totals: bool) -> list[dict[str, Any]]:
-    """The plan of a batched join as the extension shows it."""
-    top: dict[str, Any] = {
-        "Plan": {
-            "Node Type": "Nested Loop",
-            "Plans": [
-                {
-                    "Node Type": "Custom Scan",
-                    "Custom Plan Provider": "Look Ahead",
-                    "Parent Relationship": "Outer",
-                    "Batches": 2,
-                    "Plans": [
-                        {
-                            "Node Type": "Foreign Scan",
-                            "Relation Name": "demo1",
-                            "Parent Relationship": "Outer",
-                            "Storage Read Requests": 1,
-                        }
-                    ],
-                },
-                {
-                    "Node Type": "Foreign Scan",
-                    "Relation Name": "demo2",
-                    "Parent Relationship": "Inner",
-                    "Storage Read Requests": 2,
-                },
-            ],
-        },
-        "Planning Time": 0.5,
-    }
-    if with_totals:
-        top["Storage Read Requests"] = 3
-    return [top]
+STOCK = make_node(
+    "Hash Join",
+    make_node("Foreign Scan", relation_name="a", parent_relationship="Outer"),
+    make_node("Hash", make_node("Seq Scan", relation_name="b"), parent_relationship="Inner"),
+)
+OUTER = make_node(
+    "Foreign Scan", relation_name="demo1", parent_relationship="Outer", storage_read_requests=1
+)
+INNER = make_node(
+    "Foreign Scan", relation_name="demo2", parent_relationship="Inner", storage_read_requests=2
+)
+LOOK = make_node("Custom Scan", OUTER, parent_relationship="Outer", batches=2)
+# as the extension shows it
+BATCHED = {
+    "Plan": make_node("Nested Loop", LOOK | {"Custom Plan Provider": "Look Ahead"}, INNER),
+    "Planning Time": 0.5,
+}
 
 
 def test_stock_plan() -> None:
-    facts = explain.read_plan(STOCK)
+    facts = explain.read_plan([{"Plan": STOCK}])
     assert facts.joins == ("hash join",)
     assert facts.shape == "Hash Join(Foreign Scan a, Hash(Seq Scan b))"
     assert not facts.has_foreign_inner
@@ -66,7 +33,7 @@ def test_stock_plan() -> None:
 
 
 def test_batched_join() -> None:
-    facts = explain.read_plan(make_batched(with_totals=True))
+    facts = explain.read_plan([BATCHED | {"Storage Read Requests": 3}])
     assert facts.joins == ("batched join",)
     assert facts.shape == "Nested Loop(Look Ahead(Foreign Scan demo1), Foreign Scan demo2)"
     assert facts.has_foreign_inner
@@ -75,5 +42,5 @@ def test_batched_join() -> None:
 
 
 def test_totals_are_added_up_where_they_are_missing() -> None:
-    facts = explain.read_plan(make_batched(with_totals=False))
+    facts = explain.read_plan([BATCHED])
     assert facts.requests == 3

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from conftest import Invoke, invoke
 from psycopg.conninfo import make_conninfo
+from synthetic import make_node
 
 from pgshuttle import builds, catalog, cluster, node_rates, plan_page, plan_view, target
 from pgshuttle.errors import ExitCode, ToolError
@@ -187,10 +188,10 @@ def check_top(running: Cluster, look: Invoke) -> None:
 
 def test_time_below_what_is_never_executed() -> None:
     """An Append below a Routed Append is not, and its partitions are."""
-    scan = {"Node Type": "Foreign Scan", "Actual Total Time": 3.0, "Actual Loops": 2}
-    append = {"Node Type": "Append", "Actual Total Time": 0.0, "Actual Loops": 0, "Plans": [scan]}
-    routed = {"Node Type": "Custom Scan", "Actual Total Time": 7.0, "Actual Loops": 1}
-    lines = list(plan_view.list_lines({**routed, "Plans": [append]}, {}))
+    scan = make_node("Foreign Scan", actual_total_time=3.0, actual_loops=2)
+    append = make_node("Append", scan, actual_total_time=0.0, actual_loops=0)
+    routed = make_node("Custom Scan", append, actual_total_time=7.0, actual_loops=1)
+    lines = list(plan_view.list_lines(routed, {}))
     assert [line.own_ms for line in lines] == [1.0, 0.0, 6.0]
 
 
@@ -202,31 +203,21 @@ def test_nothing_is_there(monkeypatch: pytest.MonkeyPatch, work_dir: Path) -> No
     monkeypatch.setenv("PGHOST", str(work_dir))
     assert target.find_target(None, None).dsn == ""
     assert "pgshuttle up" in invoke("doctor", code=ExitCode.NOT_RUNNING)
-    refused = invoke("explain", "--dsn", "nonsense", "SELECT 1", code=ExitCode.USAGE)
-    assert "no connection string" in refused
 
 
-PLAN: dict[str, Any] = {
-    "Plan": {
-        "Node Type": "Nested Loop",
-        "Actual Total Time": 10.0,
-        "Actual Rows": 4,
-        "Actual Loops": 1,
-        "Plans": [
-            {"Node Type": "Seq Scan", "Relation Name": "a", "Actual Total Time": 1.0}
-            | {"Actual Rows": 4, "Actual Loops": 1},
-            {"Node Type": "Foreign Scan", "Relation Name": "<b>", "Schema": "public"}
-            | {"Actual Total Time": 2.0}
-            | {"Actual Rows": 1, "Actual Loops": 4, "Storage Read Requests": 2},
-        ],
-    },
-    "Planning Time": 0.5,
-    "Storage Read Requests": 2,
-}
+HERE = make_node(
+    "Seq Scan", relation_name="a", actual_total_time=1.0, actual_rows=4, actual_loops=1
+)
+THERE = make_node("Foreign Scan", relation_name="<b>", schema="public", storage_read_requests=2)
+THERE |= {"Actual Total Time": 2.0, "Actual Rows": 1, "Actual Loops": 4}
+JOINED = make_node(
+    "Nested Loop", HERE, THERE, actual_total_time=10.0, actual_rows=4, actual_loops=1
+)
+PLAN = {"Plan": JOINED, "Planning Time": 0.5, "Storage Read Requests": 2}
 
 
 def test_lines_of_a_plan() -> None:
-    lines = list(plan_view.list_lines(PLAN["Plan"], {'public."<b>"': "far"}))
+    lines = list(plan_view.list_lines(JOINED, {'public."<b>"': "far"}))
     top, here, there = lines
     assert top.own_ms == 1.0  # 10 - 1 - 4 x 2
     assert (here.tree, here.requests, here.node) == ("├ ", None, "")
@@ -239,10 +230,9 @@ def test_lines_of_a_plan() -> None:
 
 def test_branches_of_a_plan() -> None:
     """Only what comes last below its node has a corner; lines go on beside what is deeper."""
-    leaf = {"Node Type": "Seq Scan"}
-    inner = {"Node Type": "Append", "Plans": [leaf, leaf]}
-    join = {"Node Type": "Nested Loop", "Plans": [inner, inner]}
-    lines = plan_view.list_lines({"Node Type": "Sort", "Plans": [join]}, {})
+    leaf = make_node("Seq Scan")
+    inner = make_node("Append", leaf, leaf)
+    lines = plan_view.list_lines(make_node("Sort", make_node("Nested Loop", inner, inner)), {})
     trees = ["", "└ ", "  ├ ", "  │ ├ ", "  │ └ ", "  └ ", "    ├ ", "    └ "]
     assert [line.tree for line in lines] == trees
 
@@ -262,14 +252,10 @@ def test_servers_of_scans() -> None:
 
 
 def test_lines_of_tables_that_are_written() -> None:
-    written = {
-        "Operation": "Foreign Insert",
-        "Relation Name": "t3",
-        "Storage Write Requests": 7,
-        "Storage Flush Requests": 1,
-    }
-    source = {"Node Type": "Result", "Actual Total Time": 1.0, "Actual Loops": 1}
-    node = {"Node Type": "ModifyTable", "Written Tables": [written], "Plans": [source]}
+    requests = {"Storage Write Requests": 7, "Storage Flush Requests": 1}
+    written = {"Operation": "Foreign Insert", "Relation Name": "t3"} | requests
+    source = make_node("Result", actual_total_time=1.0, actual_loops=1)
+    node = make_node("ModifyTable", source, written_tables=[written])
     top, table, below = plan_view.list_lines(node, {})
     assert (table.tree, table.name, table.requests) == ("├ ", "Foreign Insert on t3", 1)
     assert table.details == {"Storage Write Requests": 7}

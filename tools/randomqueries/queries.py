@@ -18,13 +18,10 @@ LOCKS_SHARE = 0.06
 NORMAL_FAMILIES = ("int", "text", "date", "time", "uuid", "bool")
 
 
-def number_of_relations(maker: Maker) -> int:
-    return maker.dice.weighted([(1, 1), (5, 2), (6, 3), (3, 4), (1.5, 5)])
-
-
 def make_from(maker: Maker) -> From:
     """FROM, and subqueries in WHERE."""
-    of = from_clause(maker, number_of_relations(maker))
+    nrelations = maker.dice.weighted([(1, 1), (5, 2), (6, 3), (3, 4), (1.5, 5)])
+    of = from_clause(maker, nrelations)
     often = 0.5 if len(of.scope) == 1 else 0.3
     if maker.dice.chance(often if of.rows <= MOST_FOR_SUBQUERIES else often / 3):
         of.conditions.append(condition(maker, of.around))
