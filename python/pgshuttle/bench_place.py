@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Protocol
 
@@ -40,15 +41,16 @@ class Report(Protocol):
     def make_tables(self, found: Any, /) -> Sequence[Table]: ...  # noqa: ANN401  (its own run)
 
 
-def common_options(
-    directory: DirOption = None,
-    pg: PgOption = None,
-    results_dir: ResultsOption = Path("bench-results"),
-    keep: KeepOption = False,
-    check: CheckOption = False,
-    as_json: JsonOption = False,
-) -> None:
-    """What all benches take."""
+@dataclass(frozen=True)
+class Asked:
+    """What all benches take; typer makes options of it."""
+
+    directory: DirOption = None
+    pg: PgOption = None
+    results_dir: ResultsOption = Path("bench-results")
+    keep: KeepOption = False
+    check: CheckOption = False
+    as_json: JsonOption = False
 
 
 def list_parameters(function: Callable[..., object]) -> list[inspect.Parameter]:
@@ -61,21 +63,21 @@ def make_command(
     report: Report,
     *,
     nnodes: int = NNODES,
-    has_targets: bool = True,
     has_figure: bool = False,
 ) -> Callable[[Callable[..., Measure]], Callable[..., Measure]]:
     """Makes a bench of a function that turns options of its own into what measures."""
 
     def add(prepare: Callable[..., Measure]) -> Callable[..., Measure]:
         own = list_parameters(prepare)
-        common = [p for p in list_parameters(common_options) if has_targets or p.name != "check"]
+        common = list_parameters(Asked)
         defaults = {parameter.name: parameter.default for parameter in (*own, *common)}
 
         def command(ctx: typer.Context, **given: Any) -> None:  # noqa: ANN401  (of all types)
             given = defaults | given
             measure = prepare(**{parameter.name: given.pop(parameter.name) for parameter in own})
-            given |= {"nnodes": nnodes, "has_figure": has_figure}
-            run_bench(ctx.obj, name, report, measure, **given)
+            asked = Asked(**given)
+            found = run_bench(ctx.obj, measure, nnodes, asked)
+            show_bench(ctx.obj, name, report, found, asked, has_figure=has_figure)
 
         context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD)
         context = context.replace(annotation=typer.Context)
@@ -123,38 +125,27 @@ def show_run(
         raise typer.Exit(ExitCode.CLAIM_FAILED)
 
 
-def run_bench(
-    screen: Screen,
-    name: str,
-    report: Report,
-    measure: Measure,
-    *,
-    nnodes: int,
-    has_figure: bool,
-    directory: Path | None,
-    pg: str | None,
-    results_dir: Path,
-    keep: bool,
-    as_json: bool,
-    check: bool = False,
-) -> None:
-    """Measures, writes files of the bench's name, and prints the tables, or the JSON.
-
-    Benches with as many nodes share a cluster.
-    """
+def run_bench(screen: Screen, measure: Measure, nnodes: int, asked: Asked) -> Run:
+    """Measures. Benches with as many nodes share a cluster."""
     of_nodes = "bench" if nnodes == NNODES else f"bench-{nnodes}-nodes"
-    path = (directory or places.default_cluster_dir(of_nodes)).absolute()
-    options = ClusterOptions(path, nnodes, pg, rtt_us=0, with_extension=True)
+    path = (asked.directory or places.default_cluster_dir(of_nodes)).absolute()
+    options = ClusterOptions(path, nnodes, asked.pg, rtt_us=0, with_extension=True)
     with (
         screen.err.status("starting") as progress,
-        run_cluster(options, progress.update, keep=keep) as running,
+        run_cluster(options, progress.update, keep=asked.keep) as running,
     ):
-        found = measure(running, progress.update)
-    json_path = results_dir.absolute() / f"{name}.json"
+        return measure(running, progress.update)
+
+
+def show_bench(
+    screen: Screen, name: str, report: Report, found: Run, asked: Asked, *, has_figure: bool
+) -> None:
+    """Writes files of the bench's name, and prints the tables, or the JSON."""
+    json_path = asked.results_dir.absolute() / f"{name}.json"
     save_run(found, report.HEAD, json_path)
     shown: list[RenderableType] = list(report.make_tables(found))
     if has_figure:
         figure_path = json_path.with_suffix(".png")
         figures.draw(json_path, figure_path)
         shown.append(f"Figure:  {figure_path}")
-    show_run(screen, found, json_path, shown, as_json=as_json, check=check)
+    show_run(screen, found, json_path, shown, as_json=asked.as_json, check=asked.check)

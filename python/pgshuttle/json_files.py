@@ -4,17 +4,15 @@ import dataclasses
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pgshuttle.errors import ToolError
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
+from pgshuttle.results import Run
 
 Entry = dict[str, Any]
 
 
-def save_run(found: "DataclassInstance", head: Mapping[str, object], path: Path) -> None:
+def save_run(found: Run, head: Mapping[str, object], path: Path) -> None:
     """Writes what a run found. head: stands before it, such as the units."""
     path.parent.mkdir(parents=True, exist_ok=True)
     whole = {**head, **dataclasses.asdict(found)}

@@ -131,18 +131,7 @@ class ProxyControl:
 
     def stats(self) -> ProxyStats:
         answer: dict[str, Any] = json.loads(self.command("stats"))
-        return ProxyStats(
-            rtt_us=answer["rtt_us"],
-            connections_opened=answer["opened"],
-            connections_open=answer["open"],
-            total=ProxyCounts(
-                round_trips=answer["round_trips"],
-                sent_bytes=answer["bytes_up"],
-                received_bytes=answer["bytes_down"],
-                sent_pieces=answer["pieces_up"],
-                received_pieces=answer["pieces_down"],
-            ),
-        )
+        return ProxyStats(**answer | {"total": ProxyCounts(**answer["total"])})
 
 
 @contextmanager

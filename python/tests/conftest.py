@@ -3,11 +3,12 @@
 import os
 import shutil
 import socket
+import socketserver
 import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -163,53 +164,38 @@ def small_cluster(
     return running
 
 
-class EchoServer:
-    """Sends back what it gets; says when a client has gone."""
+class Echo(socketserver.BaseRequestHandler):
+    """Sends back what it gets."""
 
-    def __init__(self, listener: socket.socket) -> None:
-        self._listener = listener
-        self.target = f"127.0.0.1:{listener.getsockname()[1]}"
-        self.nclosed = 0
-        self._threads: list[threading.Thread] = []
+    server: "EchoServer"
 
-    def accept_all(self) -> None:
-        """Serves until the listener is shut down."""
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            thread = threading.Thread(target=self._serve, args=(connection,))
-            thread.start()
-            self._threads.append(thread)
+    def handle(self) -> None:
+        self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with suppress(OSError):
+            while data := self.request.recv(65536):
+                self.request.sendall(data)
+        self.server.nclosed += 1
 
-    def _serve(self, connection: socket.socket) -> None:
-        with connection:
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            try:
-                while data := connection.recv(65536):
-                    connection.sendall(data)
-            except OSError:
-                pass
-        self.nclosed += 1
 
-    def join(self) -> None:
-        for thread in self._threads:
-            thread.join(STARTED_TIMEOUT_S)
-            assert not thread.is_alive()
+class EchoServer(socketserver.ThreadingTCPServer):
+    """Counts the clients that have gone."""
+
+    nclosed = 0
+
+    @property
+    def target(self) -> str:
+        return f"127.0.0.1:{self.server_address[1]}"
 
 
 @pytest.fixture
 def echo_server() -> Iterator[EchoServer]:
     """A server behind which nothing is."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = EchoServer(listener)
-        thread = threading.Thread(target=server.accept_all)
+    with EchoServer(("127.0.0.1", 0), Echo) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield server
-        listener.shutdown(socket.SHUT_RDWR)
+        server.shutdown()
         thread.join(STARTED_TIMEOUT_S)
-        server.join()
 
 
 @pytest.fixture

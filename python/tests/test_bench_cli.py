@@ -7,8 +7,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-import synthetic_choices
 from conftest import invoke
+from test_choices import make_choices
 from test_plan_times import make_planning
 from test_suites import make_suite
 from test_tpcc import SMALL, make_tpcc
@@ -56,7 +56,7 @@ MADE = {
         "run_choices",
         "--scale 0.5",
         [2, choice_cases.list_cases(), 0.5],
-        synthetic_choices.make_choices(worst=3.0),
+        make_choices(worst=3.0),
     ),
     "planning": Made(
         plan_times,

@@ -1,9 +1,10 @@
 """The planner's choices: which joins, how they are timed, what is shown."""
 
 import math
+from statistics import geometric_mean
 
 import pytest
-import synthetic_choices
+import synthetic
 from conftest import small_cluster
 from psycopg import sql
 from psycopg.pq.abc import PGresult
@@ -17,9 +18,53 @@ from pgshuttle import (
     choices,
     measure,
 )
-from pgshuttle.choice_cases import FORCED, Case, Shape, Transport, Way
+from pgshuttle.choice_cases import FORCED, Case, Shape, Transport, Way, list_cases, write_query
+from pgshuttle.choices import CaseResult, Choices, PlanResult
 from pgshuttle.errors import ToolError
 from pgshuttle.state import Cluster
+
+
+def make_plan(*ways: Way, time_ms: float | None = 2.0) -> PlanResult:
+    """A plan that took so long, or was stopped."""
+    return PlanResult(
+        ways=tuple(ways),
+        shape="Join(a, b)",
+        joins=(str(ways[0]),),
+        estimated_cost=100.0,
+        samples_ms=() if time_ms is None else (time_ms * 1.1, time_ms),
+        stopped_ms=30.0 if time_ms is None else None,
+    )
+
+
+def make_case(case: Case, ratio: float) -> CaseResult:
+    """The planner chose a hash join that takes ratio times as long as the batched one."""
+    return CaseResult(
+        label=case.shape.label,
+        transport=case.shape.transport,
+        rtt_us=case.rtt_us,
+        query=write_query(case.shape).as_string(),
+        plans=(
+            make_plan(Way.BATCHED),
+            make_plan(Way.HASH, Way.CHOSEN, time_ms=2.0 * ratio),
+            make_plan(Way.NESTED_LOOP, time_ms=None),
+        ),
+        ratio=ratio,
+    )
+
+
+def make_choices(worst: float = 1.5) -> Choices:
+    """A whole run: the planner is right but for one query."""
+    cases = list_cases()
+    found = [make_case(case, 1.0) for case in cases[1:]]
+    found.insert(0, make_case(cases[0], worst))
+    ratios = [case.ratio for case in found]
+    return Choices(
+        **synthetic.RUN,
+        scale=1.0,
+        geometric_mean=geometric_mean(ratios),
+        worst=worst,
+        cases=tuple(found),
+    )
 
 
 def test_the_set_is_large_and_has_everything() -> None:
@@ -78,13 +123,13 @@ def test_plans_are_equal_without_their_prices() -> None:
 
 
 def test_tables_show_what_was_missed() -> None:
-    found = synthetic_choices.make_choices(worst=4.0)
+    found = make_choices(worst=4.0)
     assert not found.is_kept
     assert choice_report.make_misses_table(found.cases).row_count == 1
     assert choice_report.name_choice(found.cases[0]) == "hash join"
     assert choice_report.format_plan(found.cases[0].find(Way.NESTED_LOOP)) == "> 30.00 ms"
     assert choice_report.format_plan(found.cases[0].find(Way.MERGE)) == "-"
-    assert synthetic_choices.make_choices(worst=1.2).is_kept
+    assert make_choices(worst=1.2).is_kept
 
 
 running = small_cluster(2, lambda made: choice_tables.make_tables(made, 0.0005))

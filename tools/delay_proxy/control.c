@@ -68,10 +68,10 @@ run_stats(Control *control, const char *argument)
 	const Counts *total = &proxy.total;
 
 	(void) argument;
-	answer(control, "{\"rtt_us\": %" PRId64 ", \"opened\": %" PRIu64 ", \"open\": %" PRIu64
-		   ", \"round_trips\": %" PRIu64
-		   ", \"bytes_up\": %" PRIu64 ", \"bytes_down\": %" PRIu64
-		   ", \"pieces_up\": %" PRIu64 ", \"pieces_down\": %" PRIu64 "}\n",
+	answer(control, "{\"rtt_us\": %" PRId64 ", \"connections_opened\": %" PRIu64
+		   ", \"connections_open\": %" PRIu64 ", \"total\": {\"round_trips\": %" PRIu64
+		   ", \"sent_bytes\": %" PRIu64 ", \"received_bytes\": %" PRIu64
+		   ", \"sent_pieces\": %" PRIu64 ", \"received_pieces\": %" PRIu64 "}}\n",
 		   proxy.delay_ns / 500, proxy.links_opened, proxy.links_open, total->round_trips,
 		   total->nbytes[UP], total->nbytes[DOWN], total->npieces[UP], total->npieces[DOWN]);
 }
