@@ -136,20 +136,19 @@ def run_explain(
         answer, has_dist = explain_query(connection, text.strip().rstrip(";"))
         servers = dict(read_rows(connection, FOREIGN_TABLES))
         where = name_server(connection)
-    out: Console = ctx.obj.out
     if page is not None:
         origin = plan_page.Origin(text.strip(), datetime.now(UTC), where)
         page.write_text(plan_page.write_page(origin, answer, servers), encoding="utf-8")
     if as_json:
         typer.echo(json.dumps([answer], indent=2))
         return
-    out.print(plan_view.make_plan_table(answer, servers))
+    ctx.obj.out.print(plan_view.make_plan_table(answer, servers))
     for name, value in plan_view.list_totals(answer):
-        out.print(f"{name}: {value}", highlight=False)
+        ctx.obj.out.print(f"{name}: {value}", highlight=False)
     if not has_dist:
         ctx.obj.err.print("pg_shuttle could not be loaded: requests are not counted.")
     if page is not None:
-        out.print(f"Page: {page}", soft_wrap=True, highlight=False)
+        ctx.obj.out.print(f"Page: {page}", soft_wrap=True, highlight=False)
 
 
 def watch(connection: Connection, interval_s: float, count: int) -> Iterator[node_rates.Moment]:
