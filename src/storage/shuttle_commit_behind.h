@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  * shuttle_commit_behind.h
  *	  COMMIT in the packet of a statement that is the whole transaction
- *	  (transaction_end.c).
+ *	  (node_commit.c).
  *
  * In: the statement's request. Out: whether its node has committed.
  *-------------------------------------------------------------------------

@@ -31,9 +31,6 @@ static bool take_result(ShuttleNode *node, ShuttleCommand *command, PGresult *re
 static bool take_end(ShuttleNode *node, const ShuttleCommand *command, PGresult *end);
 static void answer_command(ShuttleNode *node, ShuttleCommand *command);
 static void note_settings(ShuttleNode *node, const PGresult *result);
-static bool send_command(ShuttleNode *node, ShuttleCommand *command);
-static bool send_statement(PGconn *conn, ShuttleCommand *command);
-static void count_bytes_sent(ShuttleCommand *command);
 static void flush_output(ShuttleNode *node);
 static void note_round_trip(ShuttleNode *node);
 
@@ -106,7 +103,7 @@ shuttle_pipeline_send(ShuttleNode *node)
 		ShuttleCommand *command = node->queue.unsent;
 		bool		was_idle = node->queue.nin_flight == 0;
 
-		if (!send_command(node, command))
+		if (!shuttle_command_send(node, command))
 		{
 			shuttle_connection_broke(node, PQerrorMessage(node->connection.conn), false);
 			return;
@@ -131,7 +128,6 @@ shuttle_pipeline_send(ShuttleNode *node)
 				INSTR_TIME_SET_CURRENT(node->queue.sent_at);
 			}
 		}
-		count_bytes_sent(command);
 	}
 	if (sent || node->socket.flush_pending)
 		flush_output(node);
@@ -168,96 +164,6 @@ flush_output(ShuttleNode *node)
 		shuttle_connection_broke(node, PQerrorMessage(node->connection.conn), false);
 	else
 		node->socket.flush_pending = rest > 0;
-}
-
-static bool
-send_command(ShuttleNode *node, ShuttleCommand *command)
-{
-	PGconn	   *conn = node->connection.conn;
-
-	switch (command->kind)
-	{
-		case COMMAND_SYNC:
-#ifdef LIBPQ_HAS_SEND_PIPELINE_SYNC
-			return PQsendPipelineSync(conn) == 1;
-#else
-			return PQpipelineSync(conn) == 1;
-#endif
-
-		case COMMAND_PREPARE:
-			return PQsendPrepare(conn,
-								 shuttle_prepared_name(command->prepared),
-								 shuttle_prepared_sql(command->prepared),
-								 0, NULL) == 1;
-
-		case COMMAND_CLOSE_PREPARED:
-#ifdef LIBPQ_HAS_CLOSE_PREPARED
-			return PQsendClosePrepared(conn,
-									   shuttle_prepared_name(command->prepared)) == 1;
-#else
-			return PQsendQueryParams(conn, command->sql, 0,
-									 NULL, NULL, NULL, NULL, 0) == 1;
-#endif
-
-		case COMMAND_STATEMENT:
-		case COMMAND_DECLARE:
-			return send_statement(conn, command);
-
-		default:
-
-			/*
-			 * Flush: the early answer to a savepoint tells that a cancel can
-			 * no longer hit it, however long the next statement takes.
-			 */
-			return PQsendQueryParams(conn, command->sql, 0,
-									 NULL, NULL, NULL, NULL,
-									 command->in_binary) == 1 &&
-				(command->spared_level <= 1 || PQsendFlushRequest(conn) == 1);
-	}
-}
-
-static bool
-send_statement(PGconn *conn, ShuttleCommand *command)
-{
-	ShuttleRequest *request = command->request;
-	const char *const *values = (const char *const *) request->values;
-
-	if (command->prepared != NULL)
-		return PQsendQueryPrepared(conn,
-								   shuttle_prepared_name(command->prepared),
-								   request->nparams, values, request->lengths,
-								   request->formats, command->in_binary) == 1;
-	return PQsendQueryParams(conn, request->sent_sql, request->nparams,
-							 NULL, values, request->lengths, request->formats,
-							 command->in_binary) == 1;
-}
-
-/* Message sizes as in the protocol's documentation. */
-static void
-count_bytes_sent(ShuttleCommand *command)
-{
-	ShuttleRequest *request = command->request;
-	int64		bytes;
-
-	if (command->kind == COMMAND_SYNC || request == NULL)
-		return;
-
-	/* Bind with empty names, Describe portal, Execute */
-	bytes = 5 + 2 + 2 + 2 + 4 + 7 + 10;
-	if (command->kind == COMMAND_STATEMENT || command->kind == COMMAND_DECLARE)
-	{
-		for (int i = 0; i < request->nparams; i++)
-			bytes += 4 + (request->values[i] == NULL ? 0 : request->lengths != NULL ?
-						  request->lengths[i] : strlen(request->values[i]));
-	}
-	if (command->prepared != NULL)
-		bytes += strlen(shuttle_prepared_name(command->prepared));
-	else						/* Parse */
-		bytes += 5 + 1 + 1 + 2 +
-			strlen(command->sql ? command->sql : request->sent_sql);
-	shuttle_count(request->counters, SHUTTLE_BYTES_SENT, bytes);
-	shuttle_node_count(request->node, SHUTTLE_NODE_BYTES_SENT, bytes);
-	shuttle_pages_note_message(request->node, bytes);
 }
 
 /* ---- reading: the pump */
@@ -323,24 +229,6 @@ take_part(ShuttleNode *node, ShuttleCommand *command, PGresult *result)
 	return true;
 }
 
-/* Each command has one final result; one that asks for rows has a result with
- * rows. */
-static bool
-fits_command(const ShuttleCommand *command, const PGresult *result)
-{
-	ShuttleRequest *request = command->request;
-
-	if (command->result != NULL)
-		return false;
-	if (PQresultStatus(result) != PGRES_COMMAND_OK &&
-		PQresultStatus(result) != PGRES_EMPTY_QUERY)
-		return true;
-	if (command->kind == COMMAND_STATEMENT)
-		return request == NULL || request->effect == SHUTTLE_WRITES ||
-			request->tag_only;
-	return command->kind != COMMAND_FETCH;
-}
-
 /* Takes a result of a command. Returns false if the connection was closed. */
 static bool
 take_result(ShuttleNode *node, ShuttleCommand *command, PGresult *result)
@@ -356,7 +244,7 @@ take_result(ShuttleNode *node, ShuttleCommand *command, PGresult *result)
 		return false;
 	}
 	note_answer(node, command);
-	if (!fits_command(command, result))
+	if (!shuttle_command_fits(command, result))
 	{
 		PQclear(result);
 		shuttle_connection_broke(node, SHUTTLE_NO_ANSWER, false);
@@ -417,29 +305,6 @@ note_round_trip(ShuttleNode *node)
 	}
 }
 
-static bool
-command_failed(const ShuttleCommand *command)
-{
-	switch (PQresultStatus(command->result))
-	{
-		case PGRES_COMMAND_OK:
-		case PGRES_TUPLES_OK:
-		case PGRES_EMPTY_QUERY:
-			return false;
-		default:
-			return true;
-	}
-}
-
-/* True if the tag is that of ROLLBACK [TO] or the RELEASE after it. */
-static bool
-command_ended_transaction(const ShuttleCommand *command)
-{
-	const char *tag = PQcmdStatus(command->result);
-
-	return strcmp(tag, "ROLLBACK") == 0 || strcmp(tag, "RELEASE") == 0;
-}
-
 static void
 answer_commit(ShuttleNode *node, const ShuttleCommand *command, bool failed)
 {
@@ -457,7 +322,7 @@ answer_commit(ShuttleNode *node, const ShuttleCommand *command, bool failed)
 static void
 answer_command(ShuttleNode *node, ShuttleCommand *command)
 {
-	bool		failed = command->kind != COMMAND_SYNC && command_failed(command);
+	bool		failed = command->kind != COMMAND_SYNC && shuttle_command_failed(command);
 	bool		out_of_date = false;
 
 	/* Before the error takes the result. */
@@ -510,7 +375,7 @@ answer_command(ShuttleNode *node, ShuttleCommand *command)
 
 		case COMMAND_ROLLBACK:
 			/* A late cancel can hit it (trap 19). */
-			if (failed || !command_ended_transaction(command))
+			if (failed || !shuttle_command_ended_transaction(command))
 				node->rollback.failed = true;
 			else if (node->rollback.level == 1)
 				shuttle_node_count(node, SHUTTLE_NODE_ROLLBACKS, 1);

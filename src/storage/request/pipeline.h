@@ -125,6 +125,20 @@ extern bool shuttle_pipeline_nothing_runs(ShuttleNode *node);
 /* True if a command sent must not be hit by a cancel that rolls back this level. */
 extern bool shuttle_pipeline_has_spared(ShuttleNode *node, int level);
 
+/* ---- command.c */
+
+/* Hands a command to libpq; false if the connection broke. Never raises. */
+extern bool shuttle_command_send(ShuttleNode *node, ShuttleCommand *command);
+
+/* Each command has one final result; one that asks for rows has a result with
+ * rows. */
+extern bool shuttle_command_fits(const ShuttleCommand *command, const PGresult *result);
+
+extern bool shuttle_command_failed(const ShuttleCommand *command);
+
+/* True if the tag is that of ROLLBACK [TO] or the RELEASE after it. */
+extern bool shuttle_command_ended_transaction(const ShuttleCommand *command);
+
 /* ---- pipeline.c */
 
 /* Ends the packet and sends what can be sent; false if out of memory. Never

@@ -4,12 +4,12 @@
  *
  * Files: request.c sends requests, request_read.c returns their rows,
  * request_answer.c takes their answers and ends them, request_pages.c reads by
- * cursor; command_queue.c is a node's queue, pipeline.c sends it and reads
- * answers, wait.c drives all queues; answer_pages.c and answer_store.c keep
- * rows; prepared.c, cursor.c, cancel.c, notices.c and node_error.c do what
- * their names say; query.c runs statements of our own, outside_transaction.c,
- * outside_connection.c and outside_answer.c statements outside the session's
- * transaction.
+ * cursor; command_queue.c is a node's queue, pipeline.c sends it, by
+ * command.c, and reads answers, wait.c drives all queues; answer_pages.c and
+ * answer_store.c keep rows; prepared.c, cursor.c, cancel.c, notices.c and
+ * node_error.c do what their names say; query.c runs statements of our own,
+ * outside_transaction.c, outside_connection.c and outside_answer.c statements
+ * outside the session's transaction.
  *
  * In: SQL and parameters. Out: rows, counts or an error, for whoever waits.
  *-------------------------------------------------------------------------

@@ -81,7 +81,7 @@ typedef enum TwoPhaseState
 } TwoPhaseState;
 #define SHUTTLE_GID_SIZE 200	/* as core's GIDSIZE */
 
-/* The end of the node's transaction (transaction_end.c, two_phase.c). */
+/* The end of the node's transaction (node_commit.c, two_phase.c). */
 typedef struct NodeCommit
 {
 	bool		must_wait;		/* wait for the answer to COMMIT */

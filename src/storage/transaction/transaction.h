@@ -3,8 +3,9 @@
  *	  Transactions on nodes, which follow the local one.
  *
  * Files: transaction.c adds what a request needs before it; snapshot.c numbers
- * local snapshots; transaction_end.c commits and releases savepoints;
- * transaction_abort.c rolls back; two_phase.c commits on several nodes;
+ * local snapshots; transaction_end.c commits and releases savepoints, by
+ * node_commit.c for one node and two_phase.c for several; transaction_abort.c
+ * rolls back;
  * cluster_calls.c has prepared transactions recovered and deadlocks found;
  * node_reset.c resets a node after an error of a speculative request, and sends
  * a new connection's settings.
@@ -93,6 +94,19 @@ extern void shuttle_snapshot_finish(ExecutorFinish_hook_type finish_plan,
 extern void shuttle_transaction_end(XactEvent event, void *arg);
 extern void shuttle_transaction_end_savepoint(SubXactEvent event, SubTransactionId self,
 											  SubTransactionId parent, void *arg);
+
+/* A node has committed: no cancel is heeded until the local transaction has ended. */
+extern void shuttle_transaction_hold_cancels(void);
+
+/* ---- node_commit.c */
+
+/* Sends COMMIT in a packet of its own, so that the node ends its transaction even
+ * if that has failed. Errors: out of memory. */
+extern void shuttle_node_commit_send(ShuttleNode *node);
+
+/* Waits for the answer if the commit depends on it, else until COMMIT is flushed.
+ * Errors: that of COMMIT, lost connections, cancel. */
+extern void shuttle_node_commit_check(ShuttleNode *node);
 
 /* ---- transaction_abort.c */
 

@@ -6,13 +6,8 @@
  * local commit, but after that node's to nodes with only locked rows. Answers
  * are waited for if the node wrote, if it locked rows and none wrote, and
  * under SERIALIZABLE. Other COMMITs are only flushed; the next use reads their
- * answers. two_phase.c commits on several nodes, transaction_abort.c rolls
- * back.
- *
- * A statement that is the whole transaction can have COMMIT in its packet. From
- * then on nothing raises an error before COMMIT is answered, but its own and the
- * connection's; and if the node has committed, no cancel is heeded until the
- * local transaction has ended, too.
+ * answers. node_commit.c has the COMMIT of one node, two_phase.c commits on
+ * several nodes, transaction_abort.c rolls back.
  *
  * Memory: none of its own.
  *-------------------------------------------------------------------------
@@ -32,9 +27,7 @@
 #include "storage/connection/node_state.h"
 #include "storage/request/pipeline.h"
 #include "storage/request/request.h"
-#include "storage/shuttle_commit_behind.h"
 #include "storage/shuttle_storage.h"
-#include "storage/shuttle_unawaited.h"
 #include "storage/transaction/transaction.h"
 #include "storage/transaction/two_phase.h"
 
@@ -48,11 +41,6 @@ static void commit_all(bool in_worker);
 static void send_part(CommitPart part);
 static void check_part(CommitPart part);
 static void check_before_commit(ShuttleNode *node);
-static void send_commit(ShuttleNode *node);
-static void add_commit(ShuttleNode *node);
-pg_noreturn static void raise_rollback(const ShuttleNode *node);
-static void check_commit(ShuttleNode *node);
-static void await_commit(ShuttleNode *node);
 static void heed_cancel(void);
 static void release_savepoint(ShuttleNode *node, int level);
 static void tell_commits(void);
@@ -192,7 +180,7 @@ send_part(CommitPart part)
 		if (part == COMMIT_PREPARED_FIRST)
 			shuttle_two_phase_send(node);
 		else
-			send_commit(node);
+			shuttle_node_commit_send(node);
 	}
 }
 
@@ -212,7 +200,7 @@ check_part(CommitPart part)
 		if (part == COMMIT_PREPARED_FIRST)
 			shuttle_two_phase_check(node);
 		else
-			check_commit(node);
+			shuttle_node_commit_check(node);
 	}
 }
 
@@ -272,103 +260,11 @@ check_before_commit(ShuttleNode *node)
 	}
 }
 
-/* In a packet of its own, so that the node ends its transaction even if it has failed. */
-static void
-send_commit(ShuttleNode *node)
-{
-	if (node->queue.unsynced)
-		shuttle_pipeline_add(node, COMMAND_SYNC, NULL);
-	add_commit(node);
-}
-
-static void
-add_commit(ShuttleNode *node)
-{
-	node->commit.pending = node->commit.must_wait;
-	node->commit.writes = node->transaction.wrote;
-	node->commit.done = node->commit.skipped = false;
-	node->transaction.can_repeat = false;
-	shuttle_pipeline_add(node, COMMAND_COMMIT, "COMMIT")->ignore_error = !node->commit.must_wait;
-	if (node->commit.part == COMMIT_LAST && !node->commit.must_wait)
-		shuttle_node_count(node, SHUTTLE_NODE_COMMITS, 1);
-	shuttle_pipeline_end_packet(node);
-}
-
-static bool
-commit_is_answered(void *arg)
-{
-	ShuttleNode *node = arg;
-
-	return !node->commit.pending || node->connection.state == NODE_LOST ||
-		node->connection.state == NODE_CLOSED;
-}
-
-static bool
-is_flushed(void *arg)
-{
-	ShuttleNode *node = arg;
-
-	return !node->socket.flush_pending || node->connection.state != NODE_READY;
-}
-
-/* COMMIT of a failed transaction answers ROLLBACK, without an error. */
-static void
-raise_rollback(const ShuttleNode *node)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_TRANSACTION_ROLLBACK),
-			 errmsg("storage node \"%s\" rolled the transaction back",
-					node->name),
-			 errhint("Repeat the transaction.")));
-}
-
-static void
-check_commit(ShuttleNode *node)
-{
-	bool		must_wait = node->commit.must_wait;
-
-	if (must_wait)
-		await_commit(node);
-	else
-		shuttle_wait_until(node, SHUTTLE_WAIT_COMMIT, is_flushed, node);
-
-	/* If BEGIN had failed, the tag of COMMIT is that of an empty transaction. */
-	if (must_wait && node->errors.first != NULL)
-		node->commit.done = false;
-
-	/* A connection that broke after the answer does not matter. */
-	if (must_wait && !node->commit.done)
-	{
-		if (!node->commit.unknown)
-			CHECK_FOR_INTERRUPTS();
-		node->commit.unknown = false;	/* the error reports it */
-		if (node->connection.state == NODE_LOST || node->connection.state == NODE_CLOSED)
-			shuttle_connection_raise(node);
-		if (node->errors.first != NULL)
-			shuttle_node_error_raise(node, node->errors.first, "COMMIT");
-	}
-	shuttle_transaction_forget(node);
-
-	if (must_wait && !node->commit.done)
-		raise_rollback(node);
-}
-
-static bool
-commit_is_over(void *arg)
-{
-	return commit_is_answered(arg) || QueryCancelPending;
-}
-
-/* A cancel is sent to the node; its answer to COMMIT decides: nothing is raised
- * before it is known. */
-static void
-await_commit(ShuttleNode *node)
+void
+shuttle_transaction_hold_cancels(void)
 {
 	HOLD_CANCEL_INTERRUPTS();
-	shuttle_wait_until(node, SHUTTLE_WAIT_COMMIT, commit_is_over, node);
-	RESUME_CANCEL_INTERRUPTS();
-	if (!commit_is_answered(node))
-		shuttle_transaction_stop_commit(node);
+	committed_behind = true;
 }
 
 static bool
@@ -410,86 +306,6 @@ heed_cancel(void)
 		QueryCancelPending = false;
 		(void) get_timeout_indicator(STATEMENT_TIMEOUT, true);
 	}
-}
-
-/* ---- COMMIT in a statement's packet */
-
-/* Only a command of this transaction that has written raises the number. */
-static bool
-wrote_here(void)
-{
-	return GetCurrentCommandId(false) != FirstCommandId ||
-		(shuttle_commit_methods != NULL && shuttle_commit_methods->wrote_here());
-}
-
-/* A cursor WITH HOLD of this transaction is read when it commits, and may fail. */
-bool
-shuttle_commit_behind_is_possible(const ShuttleNode *node)
-{
-	dlist_iter	iter;
-
-	if (!ThereAreNoReadyPortals() || IsTransactionBlock() || GetCurrentTransactionNestLevel() != 1 ||
-		IsolationIsSerializable() || wrote_here())
-		return false;
-	dlist_foreach(iter, &shuttle_nodes)
-	{
-		const ShuttleNode *other = dlist_container(ShuttleNode, link, iter.cur);
-
-		if (other->commit.must_wait || other->requests.nunawaited > 0)
-			return false;
-	}
-	return node->connection.state == NODE_READY &&
-		(!shuttle_transaction_is_open(node) || node->transaction.kind == TRANSACTION_CLEAN);
-}
-
-bool
-shuttle_commit_behind_send(ShuttleRequest *request)
-{
-	ShuttleNode *node = request->node;
-
-	if (!shuttle_request_is_sent_safely(request) || !shuttle_transaction_is_open(node))
-		return false;
-	if (node->transaction.wrote && shuttle_commit_methods != NULL)
-		shuttle_commit_methods->warn();
-	node->commit.part = COMMIT_AT_ONCE;
-	add_commit(node);
-	return true;
-}
-
-bool
-shuttle_commit_behind_await(ShuttleRequest *request)
-{
-	ShuttleNode *node = request->node;
-	ShuttleNodeError *error;
-
-	await_commit(node);
-	if (node->errors.first != NULL)
-		node->commit.done = false;
-	if (!node->commit.done && node->connection.state != NODE_READY)
-		shuttle_connection_raise(node);
-	if (node->commit.skipped)
-		return false;			/* the node is still in its transaction */
-	error = shuttle_node_error_hold(node->errors.first);
-	shuttle_transaction_forget(node);
-	if (!node->commit.done && shuttle_request_look(request) == SHUTTLE_END)
-	{
-		if (error != NULL)
-			shuttle_unawaited_raise(node, error);
-		raise_rollback(node);
-	}
-	shuttle_node_error_release(&error);
-	if (!node->commit.done || !node->commit.writes)
-		return node->commit.done;
-	HOLD_CANCEL_INTERRUPTS();
-	committed_behind = true;
-	return true;
-}
-
-bool
-shuttle_commit_behind_has_failed(const ShuttleNode *node)
-{
-	return !node->commit.pending && !node->commit.done && !node->commit.unknown &&
-		node->connection.state == NODE_READY;
 }
 
 /* ---- savepoints */
