@@ -15,6 +15,7 @@ from pgshuttle import (
     plan_times,
     suites,
     tpcc,
+    tpcc_run,
     transfer,
     writes,
 )
@@ -75,7 +76,7 @@ def prepare_planning(
     )
 
 
-@make_command(app, "tpcc", tpcc, nnodes=tpcc.NNODES, has_figure=True)
+@make_command(app, "tpcc", tpcc, nnodes=tpcc_run.NNODES, has_figure=True)
 def prepare_tpcc(
     nwarehouses: Annotated[int, typer.Option("--warehouses", min=1, help="Loaded.")] = 3,
     nclients: Annotated[int, typer.Option("--clients", min=1, help="Processes.")] = 4,
@@ -107,7 +108,7 @@ def prepare_tpcc(
         scale=scale,
         ways=tuple(ways or Way),
     )
-    return lambda cluster, on_step: tpcc.run_tpcc(cluster, load, on_step)
+    return lambda cluster, on_step: tpcc_run.run_tpcc(cluster, load, on_step)
 
 
 def add_suite(suite: Suite, nqueries: int) -> None:
@@ -117,7 +118,7 @@ def add_suite(suite: Suite, nqueries: int) -> None:
         rtt_ms: RttOption = suites.RTT_US / 1000,
         nrounds: RoundsOption = suites.NROUNDS,
         seed: SeedOption = None,
-        with_stock: StockOption = True,  # noqa: FBT001, FBT002
+        with_stock: StockOption = True,
     ) -> Measure:
         rtt_us = round(1000 * rtt_ms)
         chosen = tuple(queries or ())

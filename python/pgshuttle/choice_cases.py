@@ -25,6 +25,12 @@ class Way(StrEnum):
 
 
 FORCED = (Way.BATCHED, Way.HASH, Way.MERGE, Way.NESTED_LOOP)
+SWITCHES = {
+    Way.HASH: "enable_hashjoin",
+    Way.MERGE: "enable_mergejoin",
+    Way.NESTED_LOOP: "enable_nestloop",
+    Way.BATCHED: "enable_nestloop",
+}
 
 
 class Transport(StrEnum):
@@ -109,17 +115,9 @@ def pick_cases(words: Sequence[str], rtts_ms: Sequence[float]) -> list[Case]:
 def find_settings(way: Way) -> Mapping[str, str]:
     """Returns the settings that leave the planner only one way to join."""
     common = {"jit": "off"}  # which costs switch on, and forced plans have false ones
-    off = {"enable_hashjoin": "off", "enable_mergejoin": "off", "enable_nestloop": "off"}
-    stock = {"shuttle.enable_batched_join": "off"}
-    match way:
-        case Way.CHOSEN:
-            return common
-        case Way.HASH:
-            return common | off | stock | {"enable_hashjoin": "on"}
-        case Way.MERGE:
-            return common | off | stock | {"enable_mergejoin": "on"}
-        case Way.NESTED_LOOP:
-            return common | off | stock | {"enable_nestloop": "on"}
-        case Way.BATCHED:
-            forced = {"shuttle.debug_force_batched_join": "on", "enable_nestloop": "on"}
-            return common | off | forced
+    if way is Way.CHOSEN:
+        return common
+    only = dict.fromkeys(SWITCHES.values(), "off") | {SWITCHES[way]: "on"}
+    if way is Way.BATCHED:
+        return common | only | {"shuttle.debug_force_batched_join": "on"}
+    return common | only | {"shuttle.enable_batched_join": "off"}

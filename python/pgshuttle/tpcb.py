@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-import psycopg
 from psycopg import pq
 
 from pgshuttle import catalog, measure, processes, writes_tables
@@ -81,23 +80,17 @@ class ByHand:
     once; nothing is recorded that would end what a crash leaves.
     """
 
-    DONE = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
-
     def __init__(self, connections: Sequence[Connection]) -> None:
         for connection in connections:
             connection.execute("SET search_path = writes")
         self._nodes = [connection.pgconn for connection in connections]
 
-    def _finish(self, node: pq.abc.PGconn) -> None:
-        while (result := node.get_result()) is not None:
-            if result.status not in self.DONE:
-                raise psycopg.DatabaseError(result.error_message.decode())
-
     def _ask(self, nodes: Sequence[pq.abc.PGconn], statement: str) -> None:
         for node in nodes:
             node.send_query(statement.encode())
         for node in nodes:
-            self._finish(node)
+            while (result := node.get_result()) is not None:
+                measure.check_result(result, statement)
 
     def _transact(self, name: str) -> None:
         values = {

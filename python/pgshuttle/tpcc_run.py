@@ -12,14 +12,13 @@ from pgshuttle import catalog, measure, results, tpcc_clients, tpcc_routines, tp
 from pgshuttle.errors import ToolError
 from pgshuttle.results import OnStep
 from pgshuttle.state import Cluster, Proxies, open_proxies
+from pgshuttle.tpcc import CASES, MOST_A_MINUTE, CallTrips, Latency, Load, Tpcc, WayRun
 from pgshuttle.tpcc_clients import NO_DATA_FOUND, Client, Inputs, Job, Served
 from pgshuttle.tpcc_conditions import CONDITIONS
-from pgshuttle.tpcc_load import CallTrips, Latency, Load, Tpcc, WayRun
 from pgshuttle.tpcc_statements import Kind, Style
 from pgshuttle.tpcc_tables import NDISTRICTS, OF_OURS, Way
 
 NNODES = 3
-MOST_A_MINUTE = 12.86  # new orders of a warehouse, with the waits of the specification
 SETTINGS = {"jit": "off", "statement_timeout": f"{measure.STATEMENT_TIMEOUT_S}s"}
 SETTINGS_OF = {
     Way.OURS: {"shuttle.enable_shipped_calls": "off"},
@@ -29,17 +28,6 @@ SETTINGS_OF = {
     Way.HERE: {},
 }
 RELAXED = {"shuttle.strict_savepoints": "off"}
-
-# what is called alone, with a label; by a customer's number or last name
-CASES: Mapping[str, tuple[Kind, bool | None]] = {
-    "new-order, 10 lines": (Kind.NEW_ORDER, None),
-    "payment by id": (Kind.PAYMENT, False),
-    "payment by name": (Kind.PAYMENT, True),
-    "delivery": (Kind.DELIVERY, None),
-    "order-status by id": (Kind.ORDER_STATUS, False),
-    "order-status by name": (Kind.ORDER_STATUS, True),
-    "stock-level": (Kind.STOCK_LEVEL, None),
-}
 
 
 def write_dsn(cluster: Cluster, way: Way, settings: Mapping[str, str]) -> str:

@@ -27,6 +27,7 @@ from pgshuttle import (
     servers,
     suites,
     tpcc,
+    tpcc_run,
     transfer,
     writes,
 )
@@ -66,7 +67,7 @@ MADE = {
         make_planning(1.6),
     ),
     "tpcc": Made(
-        tpcc,
+        tpcc_run,
         "run_tpcc",
         "--warehouses 2 --clients 2 --seconds 1 --ramp 1 --rtt 0 --scale 0.01",
         [3, SMALL],
@@ -133,7 +134,7 @@ def test_command(
     words = ["bench", name, *made.words.split(), "--results", str(work_dir / "out")]
     output = invoke(*words, "--keep")
     assert given == made.given
-    report = choice_report if made.module is choices else made.module
+    report = {choices: choice_report, tpcc_run: tpcc}.get(made.module, made.module)
     table = report.make_tables(made.found)[0]
     assert table.row_count > 0
     assert str(table.columns[0].header) in output

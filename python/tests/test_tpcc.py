@@ -8,11 +8,11 @@ from statistics import median
 import synthetic
 from conftest import small_cluster
 
-from pgshuttle import figures, tpcc
+from pgshuttle import figures, tpcc, tpcc_run
 from pgshuttle.json_files import save_run
 from pgshuttle.state import Cluster
+from pgshuttle.tpcc import CallTrips, Latency, Load, Tpcc, WayRun
 from pgshuttle.tpcc_clients import PACES, Inputs
-from pgshuttle.tpcc_load import CallTrips, Latency, Load, Tpcc, WayRun
 from pgshuttle.tpcc_statements import Kind, Style
 from pgshuttle.tpcc_tables import Way
 
@@ -88,7 +88,7 @@ def check_calls_are_shipped(found: Tpcc) -> None:
 
 
 def test_functions_of_each_way(running: Cluster) -> None:
-    found = tpcc.run_tpcc(running, QUICK, lambda _: None)
+    found = tpcc_run.run_tpcc(running, QUICK, lambda _: None)
     check_runs(found, tuple(Way))
     for one in found.ways:
         counts = {latency.kind: latency.count for latency in one.latencies}
@@ -103,14 +103,14 @@ def test_functions_of_each_way(running: Cluster) -> None:
 
 def test_procedures_on_nodes(running: Cluster) -> None:
     load = replace(QUICK, style=Style.PROCEDURES, ways=(Way.CALLS,))
-    found = tpcc.run_tpcc(running, load, lambda _: None)
+    found = tpcc_run.run_tpcc(running, load, lambda _: None)
     check_runs(found, (Way.CALLS,))
     check_calls_are_shipped(found)
 
 
 def test_statements_of_terminals_that_wait(running: Cluster) -> None:
     load = replace(QUICK, style=Style.STATEMENTS, with_keying=True, ramp_s=2, seconds=3)
-    found = tpcc.run_tpcc(running, replace(load, ways=(Way.OURS, Way.CALLS)), lambda _: None)
+    found = tpcc_run.run_tpcc(running, replace(load, ways=(Way.OURS, Way.CALLS)), lambda _: None)
     check_runs(found, (Way.OURS,))
     assert found.ways[0].efficiency is not None
     # each of the 20 terminals can have ended one

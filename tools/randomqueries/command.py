@@ -2,12 +2,11 @@
 
 import argparse
 import resource
-import shutil
 import signal
 import sys
 from typing import Any
 
-from testrun.installed import SERVERS, Installed, TestRunError, end_on_signal, prepare
+from testrun.installed import SERVERS, Installed, TestRunError, clean_up, end_on_signal, prepare
 
 from randomqueries.runs import AnyTester, Counts, Wanted, server
 
@@ -47,10 +46,7 @@ def test(
         say(f"skipped {times} times: {reason}")
     say(f"== PostgreSQL {args.pg}, seed {seed}: {counts.line()}")
     counts.failures += len(crashed)
-    if counts.failures or args.keep:
-        say(f"   files of this run: {base}")
-    else:
-        shutil.rmtree(base, ignore_errors=True)
+    clean_up(base, counts.failures > 0 or args.keep)
     return counts
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from testrun import valgrind
 from testrun.cluster import run_as_server_user, temporary_cluster
-from testrun.installed import ROOT, Installed, run_directory
+from testrun.installed import ROOT, Installed, clean_up, run_directory
 from testrun.outcome import Outcome, check_logs, regress_outcome, regress_results
 from testrun.progress import Test
-from testrun.wanted import SUITE_LIMIT_S, Wanted, clean_up
+from testrun.wanted import SUITE_LIMIT_S, Wanted
 
 VALGRIND_LIMIT_S = 4 * SUITE_LIMIT_S
 DIFF_LINES = 120
@@ -61,7 +61,7 @@ def run_lane(installed: Installed, wanted: Wanted, kind: str, names: list[str]) 
     show_differences(base)
     if wanted.accept:
         accept_results(base, names)
-    clean_up(base, wanted, outcome)
+    clean_up(base, outcome.failed > 0 or wanted.keep)
     return outcome
 
 

@@ -124,6 +124,14 @@ def run_directory() -> Path:
     return path
 
 
+def clean_up(directory: Path, keep: bool) -> None:
+    """Removes the files of a run, unless they are to be looked at: it failed, say."""
+    if keep:
+        print(f"   files of this run: {directory}", flush=True)
+    else:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
 def give_to_server(path: Path) -> None:
     """Has a directory, and what is in it, belong to the user that runs servers."""
     user = server_user()

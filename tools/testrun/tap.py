@@ -16,6 +16,7 @@ from testrun.cluster import (
 )
 from testrun.installed import (
     Installed,
+    clean_up,
     give_to_server,
     list_nodes,
     list_prefixes,
@@ -24,7 +25,7 @@ from testrun.installed import (
 )
 from testrun.outcome import EXPECTED, Outcome, check_logs, tap_outcome
 from testrun.progress import Test
-from testrun.wanted import SUITE_LIMIT_S, Wanted, clean_up
+from testrun.wanted import SUITE_LIMIT_S, Wanted
 
 INITDB = Path(__file__).with_name("initdb")
 TAP_TAIL_LINES = 60
@@ -47,7 +48,7 @@ def run_tap(installed: Installed, wanted: Wanted, names: list[str]) -> Outcome:
 
     with ThreadPoolExecutor(JOBS) as pool:
         total = sum(pool.map(run_one, names), Outcome())
-    clean_up(base, wanted, total)
+    clean_up(base, total.failed > 0 or wanted.keep)
     return total
 
 

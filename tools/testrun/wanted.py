@@ -1,12 +1,9 @@
 """What a run of tests was asked for, and what all kinds of tests share."""
 
-import shutil
 import zlib
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from testrun.installed import ROOT, Installed
-from testrun.outcome import Outcome
 from testrun.progress import Progress, Test
 
 SUITE_LIMIT_S = 1800.0
@@ -59,11 +56,3 @@ class Wanted:
         """Has tests counted among those to come, and returns them longest first."""
         self.progress.plan(Test(kind, installed.name, name) for name in names)
         return self.progress.longest_first(kind, installed.name, names)
-
-
-def clean_up(base: Path, wanted: Wanted, outcome: Outcome) -> None:
-    """Leaves the files of a failed run where they can be looked at."""
-    if outcome.failed or wanted.keep:
-        print(f"   files of this run: {base}", flush=True)
-    else:
-        shutil.rmtree(base, ignore_errors=True)
