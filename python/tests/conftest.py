@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from psycopg import sql
@@ -48,12 +49,18 @@ def invoke(
     return done.stdout if "--json" in words else done.output
 
 
+def run_on(server: servers.Server, *statements: str) -> list[tuple[Any, ...]]:
+    """Runs statements in a session of their own; returns the rows of the last one."""
+    with catalog.connect(server) as connection:
+        for statement in statements:
+            cursor = connection.execute(statement.encode())
+        return cursor.fetchall() if cursor.description else []
+
+
 def make_orders(made: Cluster) -> None:
     for node in made.nodes:
-        with catalog.connect(node.server) as connection:
-            connection.execute("CREATE TABLE orders (id bigint PRIMARY KEY, total numeric)")
-    with catalog.connect(made.query) as connection:
-        connection.execute(ORDERS.encode())
+        run_on(node.server, "CREATE TABLE orders (id bigint PRIMARY KEY, total numeric)")
+    run_on(made.query, ORDERS)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from conftest import exit_message, short_directory
+from conftest import exit_message, run_on, short_directory
 from psycopg import sql
 
 from pgshuttle import builds, catalog, cluster, measure, processes, proxy, servers, state
@@ -57,8 +57,7 @@ def test_up_down_up(running: Cluster, build: ServerBuild) -> None:
     assert again.was_running
     assert list_processes(again.cluster) == parts
 
-    with catalog.connect(running.nodes[0].server) as connection:
-        connection.execute("CREATE TABLE kept (i int)")
+    run_on(running.nodes[0].server, "CREATE TABLE kept (i int)")
     cluster.down(running.directory, remove=False)
     assert not any(processes.is_running(part) for part in parts)
     stopped = cluster.load(running.directory)
@@ -68,8 +67,7 @@ def test_up_down_up(running: Cluster, build: ServerBuild) -> None:
 
     started = cluster.up(make_options(running.directory, build), say_nothing)
     assert not started.was_running
-    with catalog.connect(started.cluster.nodes[0].server) as connection:
-        connection.execute("SELECT * FROM kept")
+    run_on(started.cluster.nodes[0].server, "SELECT * FROM kept")
     cluster.down(running.directory, remove=True)
     assert not running.directory.exists()
     assert list(running.directory.parent.iterdir()) == []
@@ -77,8 +75,7 @@ def test_up_down_up(running: Cluster, build: ServerBuild) -> None:
 
 def test_query_node_reads_through_the_proxy(running: Cluster) -> None:
     front = running.nodes[0].front
-    with catalog.connect(running.nodes[0].server) as connection:
-        connection.execute("CREATE TABLE t AS SELECT 42 AS i")
+    run_on(running.nodes[0].server, "CREATE TABLE t AS SELECT 42 AS i")
     with (
         catalog.connect(running.query) as connection,
         proxy.open_control(front.control_path) as control,
@@ -99,9 +96,7 @@ def test_query_node_reads_through_the_proxy(running: Cluster) -> None:
 
 
 def test_servers_listen_on_the_loopback_only(running: Cluster) -> None:
-    with catalog.connect(running.query) as connection:
-        found = connection.execute("SHOW listen_addresses").fetchall()
-    assert found == [("127.0.0.1",)]
+    assert run_on(running.query, "SHOW listen_addresses") == [("127.0.0.1",)]
     if os.geteuid() == 0:
         assert running.query.data_dir.owner() == "postgres"
 
@@ -123,12 +118,11 @@ def test_up_starts_what_has_died(running: Cluster, build: ServerBuild) -> None:
     result = cluster.up(make_options(running.directory, build), say_nothing)
     assert cluster.is_running(result.cluster)
     assert result.cluster.query == running.query
-    with catalog.connect(result.cluster.query) as connection:
-        connection.execute(
-            "CREATE FOREIGN TABLE d (datname name) SERVER fdw_node1"
-            " OPTIONS (schema_name 'pg_catalog', table_name 'pg_database')"
-        )
-        assert connection.execute("SELECT count(*) > 2 FROM d").fetchall() == [(True,)]
+    there = (
+        "CREATE FOREIGN TABLE d (datname name) SERVER fdw_node1"
+        " OPTIONS (schema_name 'pg_catalog', table_name 'pg_database')"
+    )
+    assert run_on(result.cluster.query, there, "SELECT count(*) > 2 FROM d") == [(True,)]
 
 
 def test_only_our_processes_are_stopped(running: Cluster) -> None:
@@ -240,10 +234,7 @@ def test_summary() -> None:
 
 def test_complaints_of_a_log(running: Cluster) -> None:
     before = servers.read_complaints(running.query)
-    with (
-        catalog.connect(running.query) as connection,
-        pytest.raises(psycopg.errors.DivisionByZero),
-    ):
-        connection.execute("SELECT 1 / 0")
+    with pytest.raises(psycopg.errors.DivisionByZero):
+        run_on(running.query, "SELECT 1 / 0")
     (found,) = servers.read_complaints(running.query)[len(before) :]
     assert "division by zero" in found

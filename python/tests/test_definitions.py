@@ -5,9 +5,8 @@ import re
 from typing import Any
 
 import pytest
-from conftest import invoke, small_cluster
+from conftest import invoke, run_on, small_cluster
 
-from pgshuttle import catalog
 from pgshuttle.errors import ExitCode
 from pgshuttle.state import Cluster
 
@@ -65,10 +64,8 @@ def find_problems(running: Cluster, code: ExitCode) -> list[dict[str, Any]]:
 
 
 def run(running: Cluster, *, here: str = "", there: str = "") -> None:
-    for server, text in ((running.nodes[0].server, there), (running.query, here)):
-        with catalog.connect(server) as connection:
-            if text:
-                connection.execute(text.encode())
+    run_on(running.nodes[0].server, there)
+    run_on(running.query, here)
 
 
 def mend(running: Cluster, advice: str) -> None:

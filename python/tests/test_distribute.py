@@ -5,7 +5,7 @@ from functools import partial
 
 import psycopg
 import pytest
-from conftest import Invoke, invoke, small_cluster
+from conftest import Invoke, invoke, run_on, small_cluster
 
 from pgshuttle import catalog, distribute, target
 from pgshuttle.errors import ExitCode
@@ -29,10 +29,7 @@ running = small_cluster(2)
 @pytest.fixture
 def run(running: Cluster) -> Invoke:
     """Runs a command on a shop that is not distributed."""
-    with catalog.connect(running.query) as query:
-        query.execute("DROP TABLE IF EXISTS orders, customer, product, log CASCADE")
-        query.execute(SHOP)
-
+    run_on(running.query, "DROP TABLE IF EXISTS orders, customer, product, log CASCADE", SHOP)
     return partial(invoke, directory=running.directory)
 
 
@@ -126,16 +123,11 @@ def test_the_doctor_compares_tables(running: Cluster, run: Invoke) -> None:
 
     run("distribute", "--yes", "--tablets", "3")
     assert find("ok") == [("query", "storage nodes have what they should have")]
-    with catalog.connect(running.nodes[1].server) as node:
-        node.execute("UPDATE product SET name = 'other' WHERE id = 3")
+    run_on(running.nodes[1].server, "UPDATE product SET name = 'other' WHERE id = 3")
     assert find("error") == [("node2", "product has other rows")]
-    with catalog.connect(running.query) as query:
-        query.execute("SELECT shuttle.check(true)")
+    run_on(running.query, "SELECT shuttle.check(true)")
     assert find("ok") == [("query", "storage nodes have what they should have")]
-    with catalog.connect(running.nodes[0].server) as node:
-        node.execute("ALTER SYSTEM SET constraint_exclusion = off")
-        node.execute("SELECT pg_reload_conf()")
+    node = running.nodes[0].server
+    run_on(node, "ALTER SYSTEM SET constraint_exclusion = off", "SELECT pg_reload_conf()")
     assert find("error") == [("node1", 'Its setting "constraint_exclusion" is off.')]
-    with catalog.connect(running.nodes[0].server) as node:
-        node.execute("ALTER SYSTEM RESET constraint_exclusion")
-        node.execute("SELECT pg_reload_conf()")
+    run_on(node, "ALTER SYSTEM RESET constraint_exclusion", "SELECT pg_reload_conf()")

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from conftest import small_cluster
+from conftest import run_on, small_cluster
 from psycopg.rows import dict_row
 
 from pgshuttle import catalog
@@ -17,11 +17,9 @@ TABLES = DOCS / "tables.md"
 
 def read_once(made: Cluster) -> None:
     """Makes a foreign table that nobody has analyzed, and reads it once."""
-    with catalog.connect(made.nodes[0].server) as node:
-        node.execute("CREATE TABLE seen (id int)")
-    with catalog.connect(made.query) as query:
-        query.execute("CREATE FOREIGN TABLE seen (id int) SERVER node1")
-        query.execute("SELECT count(*) FROM seen")
+    run_on(made.nodes[0].server, "CREATE TABLE seen (id int)")
+    there = "CREATE FOREIGN TABLE seen (id int) SERVER node1"
+    run_on(made.query, there, "SELECT count(*) FROM seen")
 
 
 running = small_cluster(2, read_once)
@@ -54,16 +52,14 @@ def test_sizes(running: Cluster) -> None:
     sizes, mapping = read_queries("production.md", "Sizes")
     with ExitStack() as open_ones:
         for node in running.nodes:
-            with catalog.connect(node.server) as connection:
-                connection.execute("CREATE ROLE app LOGIN")
+            run_on(node.server, "CREATE ROLE app LOGIN")
             for _ in range(5):
                 open_ones.enter_context(catalog.connect(node.server))
-        with catalog.connect(running.query) as connection:
-            for server in ("node1", "node2"):
-                connection.execute(mapping.replace("node1", server).encode())
-            rows = connection.execute(sizes.encode()).fetchall()
-            for server in ("node1", "node2"):
-                connection.execute(f"DROP USER MAPPING FOR CURRENT_USER SERVER {server}".encode())
+        servers = ("node1", "node2")
+        mappings = [mapping.replace("node1", server) for server in servers]
+        rows = run_on(running.query, *mappings, sizes)
+        drops = [f"DROP USER MAPPING FOR CURRENT_USER SERVER {server}" for server in servers]
+        run_on(running.query, *drops)
     assert [row[0] for row in rows] == ["node1", "node2"]
     assert [row[4] for row in rows] == [None, None]
     assert all(int(str(row[1])) > 0 and int(str(row[2])) > 0 for row in rows)
@@ -104,13 +100,15 @@ ANALYZE orders, product;
 def test_a_server_of_postgres_fdw(running: Cluster, page: str, heading: str) -> None:
     """It is used by a role with a mapping, then moved to the wrapper and back."""
     look, preload, move = read_queries(page, heading)
-    with catalog.connect(running.nodes[0].server) as node:
-        node.execute("CREATE TABLE product (id int PRIMARY KEY, name text)")
-        node.execute("INSERT INTO product SELECT i, 'no ' || i FROM generate_series(1, 100000) i")
-        node.execute("ANALYZE product")
-        port = node.info.port
+    node = running.nodes[0].server
+    run_on(
+        node,
+        "CREATE TABLE product (id int PRIMARY KEY, name text)",
+        "INSERT INTO product SELECT i, 'no ' || i FROM generate_series(1, 100000) i",
+        "ANALYZE product",
+    )
     with catalog.connect(running.query) as query:
-        query.execute(GUEST.format(port=port, database=catalog.DATABASE).encode())
+        query.execute(GUEST.format(port=node.port, database=catalog.DATABASE).encode())
         *statements, join = split_statements(look)
         for statement in statements:
             query.execute(statement.encode())
@@ -124,8 +122,7 @@ def test_a_server_of_postgres_fdw(running: Cluster, page: str, heading: str) -> 
         query.execute("DROP TABLE orders")
         query.execute("REVOKE CREATE ON SCHEMA public FROM app")
         query.execute("DROP ROLE app")
-    with catalog.connect(running.nodes[0].server) as node:
-        node.execute("DROP TABLE product")
+    run_on(node, "DROP TABLE product")
     assert "Look Ahead" in plan
     assert "Storage Read Requests: 1" in plan
     assert [rows[0][:2] for rows in changes] == [("server my_server", "wrapper")] * 2
@@ -142,13 +139,9 @@ def make_orders_of_start(running: Cluster) -> list[str]:
     there = re.search(r"^-- on both nodes: (.*)$", block, re.MULTILINE)
     assert there is not None
     for node in running.nodes:
-        with catalog.connect(node.server) as connection:
-            connection.execute(there[1].encode())
-    with catalog.connect(running.query) as connection:
-        *statements, join = split_statements(block.replace(there[0] + "\n", ""))
-        for statement in statements:
-            connection.execute(statement.encode())
-        return [str(line) for (line,) in connection.execute(join.encode()).fetchall()]
+        run_on(node.server, there[1])
+    statements = split_statements(block.replace(there[0] + "\n", ""))
+    return [line for (line,) in run_on(running.query, *statements)]
 
 
 def test_a_table_over_two_nodes_whose_columns_come_and_go(running: Cluster) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Invoke, invoke
+from conftest import Invoke, invoke, run_on
 from psycopg.conninfo import make_conninfo
 from synthetic import make_node
 
@@ -48,12 +48,13 @@ def read_findings(text: str) -> dict[tuple[str, str], dict[str, Any]]:
 
 def make_tables(found: Cluster) -> None:
     """A table on the node, and the foreign table over it."""
-    with catalog.connect(found.nodes[0].server) as node:
-        node.execute("CREATE TABLE product (id int PRIMARY KEY, name text)")
-        node.execute("INSERT INTO product SELECT i, 'no ' || i FROM generate_series(1, 20000) i")
-        node.execute("ANALYZE product")
-    with catalog.connect(found.query) as query:
-        query.execute("IMPORT FOREIGN SCHEMA public FROM SERVER node1 INTO public")
+    run_on(
+        found.nodes[0].server,
+        "CREATE TABLE product (id int PRIMARY KEY, name text)",
+        "INSERT INTO product SELECT i, 'no ' || i FROM generate_series(1, 20000) i",
+        "ANALYZE product",
+    )
+    run_on(found.query, "IMPORT FOREIGN SCHEMA public FROM SERVER node1 INTO public")
 
 
 def test_a_cluster_is_looked_at(running: Cluster, look: Invoke, work_dir: Path) -> None:
@@ -72,28 +73,29 @@ def check_doctor(running: Cluster, look: Invoke) -> None:
     assert found["fdw_node1", "reachable"]["level"] == "ok"
     assert found["node1", "statistics"]["advice"] == "ANALYZE product;"
     assert not any(finding["level"] == "error" for finding in found.values())
-    with catalog.connect(running.query) as query:
-        query.execute("ANALYZE product")
-        query.execute("ALTER SERVER node1 OPTIONS (ADD extensions 'cube')")
-        query.execute("CREATE EXTENSION cube")
-        query.execute("DROP USER MAPPING FOR PUBLIC SERVER fdw_node1")
+    run_on(
+        running.query,
+        "ANALYZE product",
+        "ALTER SERVER node1 OPTIONS (ADD extensions 'cube')",
+        "CREATE EXTENSION cube",
+        "DROP USER MAPPING FOR PUBLIC SERVER fdw_node1",
+    )
     found = read_findings(look("doctor", "--json", code=ExitCode.FAILED))
     assert "cube" in found["node1", "extensions"]["text"]
     assert found["node1", "statistics"]["level"] == "ok"
     assert "CREATE USER MAPPING" in found["fdw_node1", "privileges"]["advice"]
     assert "cube" in look("doctor", code=ExitCode.FAILED)
-    with catalog.connect(running.query) as query:
-        query.execute("CREATE TABLE split (id int, name text) PARTITION BY RANGE (id)")
-        query.execute(
-            "CREATE FOREIGN TABLE rest PARTITION OF split DEFAULT SERVER node1 "
-            "OPTIONS (table_name 'product')"
-        )
-        query.execute("ANALYZE rest")
+    run_on(
+        running.query,
+        "CREATE TABLE split (id int, name text) PARTITION BY RANGE (id)",
+        "CREATE FOREIGN TABLE rest PARTITION OF split DEFAULT SERVER node1 "
+        "OPTIONS (table_name 'product')",
+        "ANALYZE rest",
+    )
     found = read_findings(look("doctor", "--json", code=ExitCode.FAILED))
     assert found["query", "statistics"]["advice"].startswith("ANALYZE split;")
-    with catalog.connect(running.query) as query:
-        query.execute("DROP TABLE split")
-        query.execute("ALTER SERVER node1 OPTIONS (DROP extensions, SET port '1')")
+    cut = "ALTER SERVER node1 OPTIONS (DROP extensions, SET port '1')"
+    run_on(running.query, "DROP TABLE split", cut)
     found = read_findings(look("doctor", "--json", code=ExitCode.FAILED))
     assert found["node1", "reachable"]["level"] == "error"
     with catalog.connect(running.query) as query:
@@ -101,21 +103,20 @@ def check_doctor(running: Cluster, look: Invoke) -> None:
 
 
 def check_doctor_of_a_user(running: Cluster, look: Invoke) -> None:
-    with catalog.connect(running.query) as query:
-        query.execute("CREATE ROLE clerk LOGIN")
-        query.execute("GRANT USAGE ON FOREIGN SERVER node1 TO clerk")
-        query.execute("CREATE USER MAPPING FOR clerk SERVER node1 OPTIONS (user 'postgres')")
-        query.execute(
-            "ALTER USER MAPPING FOR clerk SERVER node1 OPTIONS (password_required 'false')"
-        )
+    run_on(
+        running.query,
+        "CREATE ROLE clerk LOGIN",
+        "GRANT USAGE ON FOREIGN SERVER node1 TO clerk",
+        "CREATE USER MAPPING FOR clerk SERVER node1 OPTIONS (user 'postgres')",
+        "ALTER USER MAPPING FOR clerk SERVER node1 OPTIONS (password_required 'false')",
+    )
     dsn = make_conninfo(target.write_cluster_dsn(running.directory) or "", user="clerk")
     found = read_findings(look("doctor", "--json", "--dsn", dsn))
     assert found["node1", "reachable"]["level"] == "ok"
     assert found["query", "library"]["level"] == "ok"  # its setting is not shown to him
     assert "USAGE" in found["fdw_node1", "privileges"]["advice"]
     assert "node1" in look("top", "--count", "1", "--interval", "0.1", "--dsn", dsn)
-    with catalog.connect(running.query) as query:
-        query.execute("REVOKE SELECT ON pg_user_mappings FROM PUBLIC")
+    run_on(running.query, "REVOKE SELECT ON pg_user_mappings FROM PUBLIC")
     refused = look("doctor", "--dsn", dsn, code=ExitCode.FAILED)
     assert refused == "pgshuttle: permission denied for view pg_user_mappings\n"
 
@@ -163,12 +164,9 @@ def check_other_encodings(running: Cluster) -> None:
 
 
 def check_doctor_sees_icu(running: Cluster, look: Invoke) -> None:
-    with catalog.connect(running.nodes[0].server) as node:
-        node.execute(
-            "CREATE DATABASE sorted TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'de'"
-        )
-    with catalog.connect(running.query) as query:
-        query.execute("ALTER SERVER node1 OPTIONS (SET dbname 'sorted')")
+    sort = "CREATE DATABASE sorted TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'de'"
+    run_on(running.nodes[0].server, sort)
+    run_on(running.query, "ALTER SERVER node1 OPTIONS (SET dbname 'sorted')")
     found = read_findings(look("doctor", "--json", code=ExitCode.FAILED))
     assert "C here and ICU de there" in found["node1", "collation"]["text"]
     assert ("node1", "statistics") not in found  # its table is not in this database

@@ -18,7 +18,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from conftest import make_orders, short_directory, small_cluster
+from conftest import make_orders, run_on, short_directory, small_cluster
 
 from pgshuttle import catalog, cluster, servers
 from pgshuttle.state import Cluster
@@ -33,10 +33,8 @@ INSERT = "INSERT INTO orders SELECT i, i FROM generate_series(%s::int, %s::int) 
 def set_up(made: Cluster) -> None:
     """Makes a table over two nodes, and what the exporter needs, twice: that may be repeated."""
     make_orders(made)
-    with catalog.connect(made.query) as connection:
-        for _ in range(2):
-            script = (MONITORING / "setup.sql").read_text().replace("\\set ON_ERROR_STOP on", "")
-            connection.execute(script.encode())
+    script = (MONITORING / "setup.sql").read_text().replace("\\set ON_ERROR_STOP on", "")
+    run_on(made.query, script, script)
 
 
 running = small_cluster(2, set_up)
@@ -206,10 +204,9 @@ def test_every_metric_is_served_and_read_back(running: Cluster, watchers: Watche
     assert by_node(watchers, "shuttle_tables_tables") == {"node1": 1, "node2": 1}
     assert by_node(watchers, "shuttle_tables_never_analyzed") == {"node1": 1, "node2": 1}
     assert by_node(watchers, "pg_exporter_user_queries_load_error") == {"": 0}
-    with catalog.connect(running.nodes[0].server) as connection:
-        row = connection.execute("SHOW max_connections").fetchone() or ("",)
+    ((most,),) = run_on(running.nodes[0].server, "SHOW max_connections")
     allowed = by_node(watchers, "shuttle_node_max_connections")["node1"]
-    assert allowed == int(str(row[0])) - 3  # superuser_reserved_connections
+    assert allowed == int(most) - 3  # superuser_reserved_connections
 
 
 def test_dashboard_and_alerts_name_metrics_that_are_served(watchers: Watchers) -> None:

@@ -3,9 +3,8 @@
 import re
 from pathlib import Path
 
-from conftest import small_cluster
+from conftest import run_on, small_cluster
 
-from pgshuttle import catalog
 from pgshuttle.state import Cluster
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/settings.md"
@@ -41,19 +40,17 @@ def read_range(text: str, unit: str | None) -> tuple[str, str | None]:
 
 def test_settings_are_those_of_the_server(running: Cluster) -> None:
     rows = {row["name"]: row for row in ROW.finditer(PAGE.read_text())}
-    with catalog.connect(running.query) as connection:
-        found = connection.execute(
-            "SELECT name, boot_val, min_val, max_val, unit, vartype FROM pg_settings"
-            " WHERE name LIKE 'shuttle.%%'",
-            [],
-        ).fetchall()
-    assert {str(name) for name, *_ in found} == set(rows)
+    found = run_on(
+        running.query,
+        "SELECT name, boot_val, min_val, max_val, unit, vartype FROM pg_settings"
+        " WHERE name LIKE 'shuttle.%'",
+    )
+    assert {name for name, *_ in found} == set(rows)
     for name, boot, low, high, unit, kind in found:
-        row = rows[str(name)]
-        base = None if unit is None else str(unit)
-        assert read_value(row["default"], base) == boot, name
+        row = rows[name]
+        assert read_value(row["default"], unit) == boot, name
         if kind == "integer":
-            told_low, told_high = read_range(row["range"], base)
+            told_low, told_high = read_range(row["range"], unit)
             assert told_low == low, name
             assert told_high in (None, high), name
         else:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import synthetic
-from conftest import small_cluster
+from conftest import run_on, small_cluster
 
 from pgshuttle import catalog, measure, tpcb, writes, writes_tables
 from pgshuttle.building import write
@@ -106,9 +106,8 @@ def test_each_case_is_timed(monkeypatch: pytest.MonkeyPatch, running: Cluster) -
             timings = [way.timing for way in found]
             assert timings[0] is not None
             assert timings[0].min_ms >= 2.0
-    with catalog.connect(running.nodes[1].server) as connection:
-        query = "SELECT count(*) > 0 FROM writes.history"
-        assert connection.execute(query).fetchall() == [(True,)]
+    query = "SELECT count(*) > 0 FROM writes.history"
+    assert run_on(running.nodes[1].server, query) == [(True,)]
 
 
 @pytest.mark.parametrize("case", [Case.ONE, Case.TWO])
@@ -131,15 +130,12 @@ def test_transactions_by_hand(running: Cluster, case: Case) -> None:
 def test_transactions_of_pgbench(running: Cluster) -> None:
     port = running.query.port
     schema = writes_tables.schema_of(Way.OURS.name, Case.TWO.name)
-    with catalog.connect(running.nodes[1].server) as connection:
-        query = "SELECT count(*) FROM writes.history"
-        before = connection.execute(query).fetchall()[0][0]
-        times_ms = tpcb.run_pgbench(running.build, port, schema, 5)
-        after = connection.execute(query).fetchall()[0][0]
-    assert isinstance(before, int)
+    query = "SELECT count(*) FROM writes.history"
+    ((before,),) = run_on(running.nodes[1].server, query)
+    times_ms = tpcb.run_pgbench(running.build, port, schema, 5)
+    assert run_on(running.nodes[1].server, query) == [(before + 5 + tpcb.NWARM,)]
     assert len(times_ms) == 5
     assert min(times_ms) > 0
-    assert after == before + 5 + tpcb.NWARM
     with pytest.raises(ToolError, match=r"(?s)pgbench failed.*accounts"):
         tpcb.run_pgbench(running.build, port, "nowhere", 1)
 
