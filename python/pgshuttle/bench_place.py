@@ -128,7 +128,7 @@ def show_run(
 def run_bench(screen: Screen, measure: Measure, nnodes: int, asked: Asked) -> Run:
     """Measures. Benches with as many nodes share a cluster."""
     of_nodes = "bench" if nnodes == NNODES else f"bench-{nnodes}-nodes"
-    path = (asked.directory or places.default_cluster_dir(of_nodes)).absolute()
+    path = places.find_cluster_dir(asked.directory, of_nodes)
     options = ClusterOptions(path, nnodes, asked.pg, rtt_us=0, with_extension=True)
     with (
         screen.err.status("starting") as progress,

@@ -73,6 +73,12 @@ def create_database(connection: Connection) -> None:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
 
 
+def create_extension(connection: Connection, name: str) -> None:
+    """Creates an extension and what it needs, unless it is there."""
+    create = sql.SQL("CREATE EXTENSION IF NOT EXISTS {} CASCADE")
+    connection.execute(create.format(sql.Identifier(name)))
+
+
 def define_server(
     connection: Connection,
     name: str,
@@ -120,8 +126,7 @@ def define_servers(cluster: Cluster) -> None:
             wrappers[ENGINE_WRAPPER] = engine_server_name
         try:
             for extension in extensions:
-                create = sql.SQL("CREATE EXTENSION IF NOT EXISTS {} CASCADE")
-                connection.execute(create.format(sql.Identifier(extension)))
+                create_extension(connection, extension)
             for wrapper, name_of in wrappers.items():
                 for number, node in enumerate(cluster.nodes, start=1):
                     if node.proxy is not None:

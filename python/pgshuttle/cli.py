@@ -3,7 +3,6 @@
 import signal
 import subprocess
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Annotated, Any
 
 import psycopg
@@ -23,7 +22,6 @@ from pgshuttle import (
     ha_cluster,
     ha_state,
     look_cli,
-    places,
     printing,
     target,
 )
@@ -31,11 +29,11 @@ from pgshuttle.bench_place import DirOption, PgOption
 from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.ha_making import HaOptions
 from pgshuttle.look_cli import JsonOption
+from pgshuttle.places import find_cluster_dir
 from pgshuttle.screen import Screen, print_in_any_encoding
 
 US_PER_MS = 1000
 MAX_RTT_MS = 60_000
-DEFAULT_NAME = "default"
 QUERY = "query"
 LEAST_WIDTH = 80  # characters of a line
 FILE_WIDTH = 140  # characters of a line where the output is no terminal
@@ -134,10 +132,6 @@ def start(
     ctx.obj = Screen(make_console(), Console(stderr=True))
 
 
-def find_dir(directory: Path | None) -> Path:
-    return (directory or places.default_cluster_dir(DEFAULT_NAME)).absolute()
-
-
 @app.command()
 def up(
     ctx: typer.Context,
@@ -158,13 +152,13 @@ def up(
     if ha:
         if rtt or stock:
             raise ToolError("--ha goes without --rtt and --stock", exit_code=ExitCode.USAGE)
-        wanted = HaOptions(find_dir(directory), nodes, pg, members, query_pair)
+        wanted = HaOptions(find_cluster_dir(directory), nodes, pg, members, query_pair)
         ha_cli.bring_up(screen, wanted, directory, as_json=as_json)
         return
     if members is not None or query_pair:
         raise ToolError("--members and --query-pair want --ha", exit_code=ExitCode.USAGE)
     options = cluster.ClusterOptions(
-        find_dir(directory), nodes, pg, round(rtt * US_PER_MS), with_extension=not stock
+        find_cluster_dir(directory), nodes, pg, round(rtt * US_PER_MS), with_extension=not stock
     )
     cluster_cli.bring_up(screen, options, directory, as_json=as_json)
 
@@ -178,7 +172,7 @@ def down(
 ) -> None:
     """Stops the cluster; its data stays for the next up."""
     screen: Screen = ctx.obj
-    path = find_dir(directory)
+    path = find_cluster_dir(directory)
     stop = ha_cluster.down if ha_state.find(path) is not None else cluster.down
     with screen.err.status("stopping"):
         stop(path, remove=remove)
@@ -191,13 +185,13 @@ def down(
 def status(ctx: typer.Context, directory: DirOption = None, as_json: JsonOption = False) -> None:
     """Shows the servers of the cluster and what their delay proxies counted."""
     screen: Screen = ctx.obj
-    of_patroni = ha_state.find(find_dir(directory))
+    of_patroni = ha_state.find(find_cluster_dir(directory))
     if of_patroni is not None:
         ha_cli.show(screen, of_patroni, as_json=as_json)
         if not ha_cluster.is_running(of_patroni):
             raise typer.Exit(ExitCode.NOT_RUNNING)
         return
-    found = cluster.load(find_dir(directory))
+    found = cluster.load(find_cluster_dir(directory))
     parts = cluster.read_status(found)
     title = f"{found.build.version} in {found.directory}"
     table = printing.make_status_table(parts)
@@ -218,7 +212,7 @@ def rtt(
 ) -> None:
     """Sets the round-trip time to the storage nodes while they run."""
     screen: Screen = ctx.obj
-    found = cluster.load(find_dir(directory))
+    found = cluster.load(find_cluster_dir(directory))
     if node is not None and node > len(found.nodes):
         raise ToolError(f"there is no storage node {node}", exit_code=ExitCode.USAGE)
     cluster.set_rtt(found, round(milliseconds * US_PER_MS), node)
@@ -236,11 +230,11 @@ def psql(
     words = ctx.args
     if node.startswith("-"):  # no server was named
         node, words = QUERY, [node, *words]
-    of_patroni = ha_state.find(find_dir(directory))
+    of_patroni = ha_state.find(find_cluster_dir(directory))
     if of_patroni is not None:
         build, dsn = of_patroni.build, ha_state.write_dsn(ha_state.find_node(of_patroni, node))
     else:
-        found = cluster.load(find_dir(directory))
+        found = cluster.load(find_cluster_dir(directory))
         build, dsn = found.build, catalog.write_dsn(cluster.find_server(found, node))
     command = [str(build.bin_dir / "psql"), "-d", dsn, *words]
     raise typer.Exit(subprocess.run(command, check=False).returncode)

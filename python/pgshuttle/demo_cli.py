@@ -70,7 +70,7 @@ def run_demo(
 ) -> None:
     """Shows what batched joins do to a join between two servers, and measures it."""
     screen: Screen = ctx.obj
-    path = (directory or places.default_cluster_dir("demo")).absolute()
+    path = places.find_cluster_dir(directory, "demo")
     options = ClusterOptions(path, bench_place.NNODES, pg, rtt_us=0, with_extension=True)
     effort = sweep.FULL if full else sweep.QUICK
     json_path = results_dir.absolute() / f"demo-{effort.name}.json"

@@ -44,7 +44,7 @@ ServerOption = Annotated[
 
 
 def load(directory: Path | None) -> HaCluster:
-    return ha_state.load((directory or places.default_cluster_dir("default")).absolute())
+    return ha_state.load(places.find_cluster_dir(directory))
 
 
 def make_table(parts: list[MemberStatus]) -> Table:

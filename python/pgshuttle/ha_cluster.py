@@ -8,8 +8,6 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from psycopg import sql
-
 from pgshuttle import (
     builds,
     catalog,
@@ -102,8 +100,7 @@ def define(found: HaCluster) -> None:
             catalog.create_database(connection)
     query, *nodes = found.nodes
     with ha_state.connect(query) as connection:
-        name = sql.Identifier(builds.EXTENSION)
-        connection.execute(sql.SQL("CREATE EXTENSION IF NOT EXISTS {} CASCADE").format(name))
+        catalog.create_extension(connection, builds.EXTENSION)
         for node in nodes:
             options = {"host": node.hosts, "port": node.ports, "dbname": catalog.DATABASE}
             options |= {"target_session_attrs": "read-write", "connect_timeout": "2"}

@@ -28,9 +28,9 @@ def cache_dir() -> Path:
     return Path.home() / ".cache" / "pg_shuttle"
 
 
-def default_cluster_dir(name: str) -> Path:
-    """Returns where a cluster lies if the user does not say."""
-    return cache_dir() / "clusters" / name
+def find_cluster_dir(named: Path | None, otherwise: str = "default") -> Path:
+    """Returns where a cluster lies. otherwise: its name, if the user names no directory."""
+    return (named or cache_dir() / "clusters" / otherwise).absolute()
 
 
 def make_readable_dir(path: Path) -> None:

@@ -89,9 +89,7 @@ def make_tables(cluster: Cluster, npartitions: int) -> None:
             make_partitions(connection, ROWS_SCHEMA, npartitions)
             execute(connection, FILL, ROWS_SCHEMA, nrows=npartitions * ROWS_A_PARTITION)
         with catalog.connect(cluster.nodes[0].server) as connection:
-            for extension in (catalog.STOCK_WRAPPER, EXTENSION):
-                create = sql.SQL("CREATE EXTENSION IF NOT EXISTS {}")
-                connection.execute(create.format(sql.Identifier(extension)))
+            catalog.create_extension(connection, EXTENSION)
             for schema, (server, wrapper) in sees.items():
                 catalog.define_server(connection, server, wrapper, port)
                 make_partitions(connection, schema, npartitions, server)

@@ -43,7 +43,7 @@ def find_target(dsn: str | None, directory: Path | None) -> Target:
         return Target(dsn, "the server of --dsn")
     if directory is None and any(name in os.environ for name in LIBPQ_VARIABLES):
         return Target("", "the server of libpq's variables")
-    place = (directory or places.default_cluster_dir("default")).absolute()
+    place = places.find_cluster_dir(directory)
     found = write_cluster_dsn(place)
     if found is not None:
         return Target(found, f"the query node in {place}")
