@@ -35,13 +35,7 @@ CREATE VIEW dear AS SELECT id, customer, price AS cost FROM orders AS o WHERE pr
 CREATE VIEW plain.dear AS SELECT id, customer, price AS cost FROM plain.orders AS o WHERE price > 10;
 RESET client_min_messages;
 
-CREATE FUNCTION is_routed(query text) RETURNS bool LANGUAGE plpgsql AS $$
-DECLARE line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
-		RETURN line ~ 'Routed Statement';
-	END LOOP;
-END $$;
+\i :test/include/routed.sql
 -- whether it is routed, and whether rows and their order are the same without the router and on
 -- plain tables
 CREATE FUNCTION compare(query text) RETURNS text LANGUAGE plpgsql AS $$

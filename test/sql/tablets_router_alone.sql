@@ -28,13 +28,7 @@ SELECT shuttle.distribute_table('house', 'id', tablets => 1, nodes => '{n1}');
 SELECT shuttle.distribute_table('spread', 'id', tablets => 4);
 RESET client_min_messages;
 
-CREATE FUNCTION is_routed(query text) RETURNS bool LANGUAGE plpgsql AS $$
-DECLARE line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
-		RETURN line ~ 'Routed Statement';
-	END LOOP;
-END $$;
+\i :test/include/routed.sql
 -- what a statement returns and leaves, with the router, without it and on plain tables; all of it
 -- is rolled back
 CREATE FUNCTION run(query text) RETURNS text[] LANGUAGE plpgsql AS $$

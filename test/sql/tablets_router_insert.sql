@@ -25,13 +25,7 @@ SET client_min_messages = warning;
 SELECT shuttle.reference_table('kind');
 SELECT shuttle.distribute_tables('{orders.customer, archive.customer, numbered.customer, seen.customer}', tablets => 4);
 RESET client_min_messages;
-CREATE FUNCTION is_routed(query text) RETURNS bool LANGUAGE plpgsql AS $$
-DECLARE line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
-		RETURN line ~ 'Routed Statement';
-	END LOOP;
-END $$;
+\i :test/include/routed.sql
 -- what a statement returns and leaves, with the router, without it and on plain tables; all of it
 -- is rolled back
 CREATE FUNCTION run(query text) RETURNS text[] LANGUAGE plpgsql AS $$
