@@ -194,15 +194,22 @@ class EchoServer(socketserver.ThreadingTCPServer):
         return f"127.0.0.1:{self.server_address[1]}"
 
 
+@contextmanager
+def serving(server: socketserver.BaseServer) -> Iterator[None]:
+    with server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield
+        server.shutdown()
+        thread.join(STARTED_TIMEOUT_S)
+
+
 @pytest.fixture
 def echo_server() -> Iterator[EchoServer]:
     """A server behind which nothing is."""
-    with EchoServer(("127.0.0.1", 0), Echo) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    server = EchoServer(("127.0.0.1", 0), Echo)
+    with serving(server):
         yield server
-        server.shutdown()
-        thread.join(STARTED_TIMEOUT_S)
 
 
 @pytest.fixture

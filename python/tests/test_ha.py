@@ -7,14 +7,13 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
-from conftest import invoke
+from conftest import invoke, serving
 
 from pgshuttle import ha_state, patroni
 from pgshuttle.builds import ServerBuild
@@ -51,12 +50,9 @@ def serve(answers: Answers) -> Iterator[int]:
         def log_message(self, *_: object) -> None:
             """Says nothing."""
 
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    with serving(server):
         yield server.server_port
-        server.shutdown()
-        thread.join()
 
 
 # ---- the command
