@@ -3,11 +3,13 @@
 import signal
 import subprocess
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 import psycopg
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 from typer.core import TyperGroup
 
 from pgshuttle import (
@@ -15,9 +17,9 @@ from pgshuttle import (
     bench_cli,
     catalog,
     cluster,
-    cluster_cli,
     demo_cli,
     distribute_cli,
+    first_steps,
     ha_cli,
     ha_cluster,
     ha_state,
@@ -26,11 +28,13 @@ from pgshuttle import (
     target,
 )
 from pgshuttle.bench_place import DirOption, PgOption
+from pgshuttle.cluster import ClusterOptions, PartStatus
 from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.ha_making import HaOptions
 from pgshuttle.look_cli import JsonOption
 from pgshuttle.places import find_cluster_dir
 from pgshuttle.screen import Screen, print_in_any_encoding
+from pgshuttle.state import Cluster
 
 US_PER_MS = 1000
 MAX_RTT_MS = 60_000
@@ -132,6 +136,31 @@ def start(
     ctx.obj = Screen(make_console(), Console(stderr=True))
 
 
+def describe(found: Cluster, parts: list[PartStatus]) -> dict[str, Any]:
+    return {
+        "directory": str(found.directory),
+        "version": found.build.version,
+        "query_dsn": target.write_cluster_dsn(found.directory),
+        "servers": [asdict(part) for part in parts],
+    }
+
+
+def bring_up(
+    screen: Screen, options: ClusterOptions, directory: Path | None, *, as_json: bool
+) -> None:
+    """Starts a cluster, and tells what to try. directory: as the user named it."""
+    with screen.err.status("starting") as status:
+        result = cluster.up(options, status.update)
+    parts = cluster.read_status(result.cluster)
+    shown: list[RenderableType] = [printing.make_status_table(parts)]
+    if result.was_running:
+        shown.insert(0, f"The cluster in {options.directory} runs already.")
+    described = describe(result.cluster, parts)
+    screen.tell(described, *shown, as_json=as_json)
+    if options.with_extension and not as_json:
+        first_steps.tell(screen, first_steps.STEPS, described["query_dsn"] or "", directory)
+
+
 @app.command()
 def up(
     ctx: typer.Context,
@@ -157,10 +186,10 @@ def up(
         return
     if members is not None or query_pair:
         raise ToolError("--members and --query-pair want --ha", exit_code=ExitCode.USAGE)
-    options = cluster.ClusterOptions(
+    options = ClusterOptions(
         find_cluster_dir(directory), nodes, pg, round(rtt * US_PER_MS), with_extension=not stock
     )
-    cluster_cli.bring_up(screen, options, directory, as_json=as_json)
+    bring_up(screen, options, directory, as_json=as_json)
 
 
 @app.command()
@@ -195,7 +224,7 @@ def status(ctx: typer.Context, directory: DirOption = None, as_json: JsonOption 
     parts = cluster.read_status(found)
     title = f"{found.build.version} in {found.directory}"
     table = printing.make_status_table(parts)
-    screen.tell(cluster_cli.describe(found, parts), title, table, as_json=as_json)
+    screen.tell(describe(found, parts), title, table, as_json=as_json)
     if not cluster.is_running(found):
         raise typer.Exit(ExitCode.NOT_RUNNING)
 
@@ -216,7 +245,7 @@ def rtt(
     if node is not None and node > len(found.nodes):
         raise ToolError(f"there is no storage node {node}", exit_code=ExitCode.USAGE)
     cluster.set_rtt(found, round(milliseconds * US_PER_MS), node)
-    described = cluster_cli.describe(found, cluster.read_status(found))
+    described = describe(found, cluster.read_status(found))
     screen.tell(described, f"Round trips take {milliseconds:g} ms.", as_json=as_json)
 
 

@@ -7,10 +7,10 @@ from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.json_files import read_json
 
 # by what only such a file has
-MODULES = {
-    "points": "pgshuttle.plot",
-    "load": "pgshuttle.tpcc_figure",
-    "options": "pgshuttle.suite_figure",
+DRAWN_BY = {
+    "points": ("pgshuttle.plot", "draw"),
+    "load": ("pgshuttle.bench_figures", "draw_tpcc"),
+    "options": ("pgshuttle.bench_figures", "draw_suite"),
 }
 SUFFIXES = (".png", ".svg", ".pdf")
 DPI = 150
@@ -18,8 +18,8 @@ DPI = 150
 
 def draw(results: Path, figure: Path) -> None:
     found = read_json(results)
-    modules = [name for key, name in MODULES.items() if isinstance(found, dict) and key in found]
-    if not modules:
+    named = [by for key, by in DRAWN_BY.items() if isinstance(found, dict) and key in found]
+    if not named:
         raise ToolError(
             f"{results} holds no results of pgshuttle demo, nor of a bench with a figure"
         )
@@ -30,9 +30,10 @@ def draw(results: Path, figure: Path) -> None:
             exit_code=ExitCode.USAGE,
         )
     # takes matplotlib, which loads longer than most commands run, and which may be missing
-    plot = importlib.import_module(modules[0])
+    module, function = named[0]
+    draw_figure = getattr(importlib.import_module(module), function)
     try:
-        drawn = plot.draw(found)
+        drawn = draw_figure(found)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise ToolError(
             f"{results} is damaged, or of another version: {type(error).__name__}: {error}"
