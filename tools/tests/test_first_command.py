@@ -18,15 +18,14 @@ def write_program(path: Path, text: str) -> None:
     path.chmod(0o755)
 
 
-def test_an_ordinary_user_hears_once_of_all_that_is_missing(tmp_path: Path) -> None:
-    """Nothing is installed, and sudo is not had."""
+def run_servers(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Runs tools/servers as an ordinary user, with the programs that are in the directory."""
     for folder in (tmp_path, *list(tmp_path.parents)[:2]):
         folder.chmod(0o755)
-    write_program(tmp_path / "dpkg-query", "exit 1")
     write_program(tmp_path / "sudo", "exit 1")
     # bash reads the script from a pipe: its user may have no way into the tree
-    done = subprocess.run(
-        ["bash", "-s", "need", "test"],
+    return subprocess.run(
+        ["bash", "-s", *words],
         input=(ROOT / "tools/servers").read_text(),
         env={"PATH": f"{tmp_path}:{os.environ['PATH']}", "SHUTTLE_CACHE": str(tmp_path / "cache")},
         cwd="/",
@@ -35,12 +34,37 @@ def test_an_ordinary_user_hears_once_of_all_that_is_missing(tmp_path: Path) -> N
         text=True,
         check=False,
     )
+
+
+@pytest.mark.parametrize("words", [("need", "test"), ("install",)])
+def test_an_ordinary_user_hears_once_of_all_that_is_missing(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    """Nothing is installed, and sudo is not had."""
+    write_program(tmp_path / "dpkg-query", "exit 1")
+    done = run_servers(tmp_path, *words)
     assert done.returncode == 1
     lines = done.stderr.splitlines()
     assert len(lines) == 1
+    named = lines[0].split("apt-get install ")[1].split()
+    assert len(named) == len(set(named))
     assert "as root: apt-get update && apt-get install" in lines[0]
     for package in ("build-essential", "libicu-dev", "postgresql-15", "postgresql-server-dev-15"):
         assert f" {package}" in lines[0]
+
+
+def test_a_server_is_copied_without_the_packages_of_languages(tmp_path: Path) -> None:
+    """dpkg-query fails if one of the packages that it is asked for is not installed."""
+    if not Path("/usr/include/postgresql/15/server/postgres.h").exists():
+        pytest.skip("Debian's PostgreSQL 15 is not installed")
+    every = 'case "$*" in *Status*) echo "install ok installed" ;; *) echo some 15; exit 1 ;; esac'
+    write_program(tmp_path / "dpkg-query", every)
+    cache = tmp_path / "cache"
+    cache.mkdir(mode=0o777)
+    cache.chmod(0o777)
+    done = run_servers(tmp_path, "install", "15")
+    assert (done.returncode, done.stderr.count(" is ready: ")) == (0, 1), done.stderr
+    assert (cache / "15/stamp").read_text() == "some 15\n"
 
 
 @pytest.mark.parametrize("tool", ["servers", "build"])
