@@ -1,5 +1,7 @@
 """TAP tests: scripts that start servers of their own."""
 
+import os
+import pwd
 import shutil
 import tempfile
 import time
@@ -63,10 +65,14 @@ def make_template(installed: Installed, directory: Path) -> None:
 
 @cache
 def port_directory() -> Path:
-    """Where scripts of all runs reserve ports: two at a time must not take the same one."""
-    path = Path(tempfile.gettempdir()) / "pg_shuttle_test_ports"
-    path.mkdir(exist_ok=True)
+    """Where scripts of all runs of a user reserve ports: two at a time must not take the same one.
+
+    Another user could not write there.
+    """
     user = server_user()
+    number = os.geteuid() if user is None else pwd.getpwnam(user).pw_uid
+    path = Path(tempfile.gettempdir()) / f"pg_shuttle_test_ports.{number}"
+    path.mkdir(exist_ok=True)
     if user is not None:
         shutil.chown(path, user)
     return path
