@@ -78,9 +78,21 @@ ifneq ($(OBJS),$(strip $(shell cat .linked-from 2>/dev/null)))
 $(shell echo '$(OBJS)' >.linked-from)
 endif
 $(MODULE_big)$(DLSUFFIX): .linked-from
+
+# Debian's package would lose its library, and its next upgrade would replace ours.
+LIBRARY = $(pkglibdir)/$(MODULE_big)$(DLSUFFIX)
+install: not-packaged
+not-packaged:
+	@if test -z "$(DESTDIR)" && package=$$(dpkg-query -S '$(LIBRARY)' 2>/dev/null); then \
+		echo "$(LIBRARY) is of the package $${package%%:*}: remove it first (apt-get remove $${package%%:*})," \
+			"or build a package (docs/start.md)." >&2; \
+		exit 1; \
+	fi
+.PHONY: not-packaged
 else
 all install clean installcheck:
-	@echo 'No server headers found by "$(PG_CONFIG)". Install them, or give PG_CONFIG=/path/to/pg_config.' >&2
+	@echo 'No server headers found by "$(PG_CONFIG)". Install them (Debian: postgresql-server-dev-NN and libpq-dev),' \
+		'or give PG_CONFIG=/path/to/pg_config.' >&2
 	@$(if $(filter clean,$@),rm -rf $(EXTRA_CLEAN) $(DATA_built) $(OBJS) $(MODULE_big).so,exit 1)
 endif
 

@@ -73,3 +73,28 @@ def test_what_an_administrator_installed_is_used(tree: Path) -> None:
     assert (ended.returncode, ended.stderr) == (0, "")
     os.utime(tree / "src/a.c", (later + 10, later + 10))
     assert build(tree).returncode == 1
+
+
+def write_program(path: Path, text: str) -> None:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+@pytest.mark.parametrize(("destination", "code"), [("", 2), ("/elsewhere", 0)])
+def test_a_packaged_library_is_not_replaced(tmp_path: Path, destination: str, code: int) -> None:
+    """make install stops where dpkg owns the file; a build of packages installs elsewhere."""
+    makefile = tmp_path / "pgxs.mk"
+    makefile.write_text("all install:\npkglibdir = /server/lib\nDLSUFFIX = .so\n")
+    owner = 'test "$2" = /server/lib/pg_shuttle.so && echo "a-package: $2"'
+    write_program(tmp_path / "pg_config", f"echo {makefile}")
+    write_program(tmp_path / "dpkg-query", owner)
+    ended = subprocess.run(
+        ["make", "-f", ROOT / "Makefile", "PG_CONFIG=./pg_config", f"DESTDIR={destination}", "install"],
+        env={"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == code, ended.stderr
+    assert ("apt-get remove a-package" in ended.stderr) == (code != 0)
