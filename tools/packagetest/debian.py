@@ -53,16 +53,28 @@ def find_missing() -> list[str]:
 
 def build(tree: Path, built: Path) -> None:
     """Has all binary packages in one directory."""
+    sources = set(tree.rglob("*"))
     options = {
         "DEB_BUILD_OPTIONS": f"nocheck noautodbgsym parallel={os.cpu_count() or 1}",
     }
     call(["dpkg-buildpackage", "-b", "-us", "-uc", "-d"], cwd=tree, env=options)
+    check_clean(tree, set(tree.rglob("*")) - sources)
     built.mkdir()
     for package in tree.parent.glob("*.deb"):
         package.rename(built / package.name)
     names = {path.name.split("_")[0] for path in built.iterdir()}
     if TOOL not in names or names == {TOOL}:
         raise PackageError(f"built: {sorted(names)}")
+
+
+def check_clean(tree: Path, added: set[Path]) -> None:
+    """Has git ignore all that building left in the tree."""
+    names = sorted(str(path.relative_to(tree)) for path in added if path.is_file())
+    command = ["git", "check-ignore", "--no-index", *names]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    left = set(names) - set(done.stdout.splitlines())
+    if left:
+        raise PackageError(f"left in the tree, and not ignored by git: {sorted(left)}")
 
 
 def check_policy(built: Path) -> None:
