@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import threading
@@ -23,6 +24,7 @@ from conftest import make_orders, run_on, short_directory, small_cluster
 from pgshuttle import catalog, cluster, servers
 from pgshuttle.state import Cluster
 
+PAGE = Path(__file__).resolve().parents[2] / "docs/monitoring.md"
 MONITORING = Path(__file__).resolve().parents[2] / "monitoring"
 EXPORTER = "prometheus-postgres-exporter"
 TIMEOUT_S = 60.0
@@ -90,6 +92,17 @@ def load(made: Cluster) -> Iterator[None]:
     thread.join(TIMEOUT_S)
 
 
+def exporter_command(made: Cluster) -> tuple[list[str], dict[str, str]]:
+    """The exporter's command as the page has it, and its environment, with this database's place."""
+    block = re.search(r"^```\n(DATA_SOURCE_NAME=.*?)^```$", PAGE.read_text(), re.M | re.DOTALL)
+    assert block is not None
+    source, program, *options = shlex.split(block[1].replace("\\\n", ""))
+    place = f"127.0.0.1:{made.query.port}/{catalog.DATABASE}"
+    name, found = source.replace("127.0.0.1:5432/shop", place).split("=", 1)
+    options = [one.replace("=monitoring/", f"={MONITORING}/") for one in options]
+    return [program, *options], {name: found}
+
+
 def write_config(ports: Watchers) -> str:
     target = {"targets": [f"127.0.0.1:{ports.exporter}"]}
     times = ("scrape_interval", "scrape_timeout", "evaluation_interval")
@@ -109,18 +122,17 @@ def watchers(running: Cluster) -> Iterator[Watchers]:
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed: tools/servers test-packages")
     found = Watchers(*servers.find_free_ports(2))
-    source = f"postgresql://shuttle_monitor@127.0.0.1:{running.query.port}/{catalog.DATABASE}"
+    command, environment = exporter_command(running)
     with ExitStack() as stack:
         directory = stack.enter_context(short_directory())
         (directory / "prometheus.yml").write_text(write_config(found))
         stack.enter_context(
             start(
-                EXPORTER,
+                *command,
                 f"--web.listen-address=127.0.0.1:{found.exporter}",
                 "--disable-settings-metrics",
-                f"--extend.query-path={MONITORING / 'queries.yaml'}",
                 log=directory / "exporter.log",
-                DATA_SOURCE_NAME=f"{source}?sslmode=disable",
+                **environment,
             )
         )
         stack.enter_context(
