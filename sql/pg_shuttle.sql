@@ -487,6 +487,8 @@ SELECT pg_catalog.pg_extension_config_dump('shuttle.groups_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('shuttle.tables', '');
 
 GRANT SELECT ON shuttle.groups, shuttle.tables, shuttle.routines TO PUBLIC;
+-- pg_dump --role reads it
+GRANT SELECT ON SEQUENCE shuttle.groups_id_seq TO PUBLIC;
 
 -- Of this very server: never dumped.
 CREATE TABLE shuttle.copied_statistics (

@@ -121,5 +121,10 @@ $node->command_fails_like([ @rows, 'after_adopt' ], qr/user mapping not found fo
 	'rows are not dumped without a user mapping');
 $node->command_like([ @rows, '--role=app', 'after_adopt' ], qr/^10\tv10$/m, 'but with --role');
 
+# So is a whole dump, but it lacks what only superusers see of other roles' mappings (docs/upgrades.md).
+my @whole = ('pg_dump', '--include-foreign-data=*', '-U', 'dumper', '--role=app', 'after_adopt');
+$node->command_like(\@whole, qr/FOR app SERVER far OPTIONS.*^10\tv10$/ms, 'a whole dump with --role');
+$node->command_like(\@whole, qr/FOR $user SERVER far;$/m, 'has no options of mappings of others');
+
 $node->stop;
 done_testing();

@@ -160,5 +160,5 @@ shuttle_place_report_late_load(const PlannerInfo *root)
 	told = true;
 	ereport(NOTICE,
 			(errmsg("pg_shuttle was loaded too late to batch the subqueries of this statement"),
-			 errhint("Load it before: session_preload_libraries = 'pg_shuttle'.")));
+			 errhint("Load it before: add pg_shuttle to session_preload_libraries.")));
 }

@@ -51,7 +51,7 @@ require_memory(void)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("nodes can only be paused if pg_shuttle is in \"shared_preload_libraries\""),
 				 errdetail("Sessions would not know of it."),
-				 errhint("Set shared_preload_libraries = 'pg_shuttle' and restart this server.")));
+				 errhint("Add pg_shuttle to shared_preload_libraries, and restart this server.")));
 }
 
 /* Returns an entry, or NULL; the lock is held. InvalidOid: an unused one. */
