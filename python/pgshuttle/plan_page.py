@@ -47,7 +47,7 @@ dt { color: var(--faint); } dd { margin: 0; overflow-wrap: anywhere; }
 summary { cursor: pointer; font-weight: 600; padding: .15rem 0; }
 @media (max-width: 40rem) { th, td { padding: 0 .3rem; } td.bar { min-width: 4.5rem; }
   th.loops, td.loops { display: none; } dl { grid-template-columns: max-content 1fr; }
-  .details dl { grid-template-columns: 1fr; } .details dd { margin: 0 0 .3rem 1rem; } }
+  .details dl { display: block; } .details dt { float: left; clear: left; margin-right: .6rem; } }
 """
 
 
@@ -85,12 +85,18 @@ def write_pairs(pairs: list[tuple[str, str]]) -> Iterator[str]:
 
 def write_details(lines: list[Line]) -> Iterator[str]:
     """Conditions, counters and SQL of each node that has any."""
-    for line in lines:
-        if line.details:
-            place = f" on {line.node}" if line.node else ""
-            yield f"<details open><summary>{escape(line.name + place)}</summary>"
-            yield from write_pairs([(name, str(value)) for name, value in line.details.items()])
-            yield "</details>"
+    found = [line for line in lines if line.details]
+    if found:
+        yield '<h2>Details</h2><div class="details">'
+        yield from (part for line in found for part in write_detail(line))
+        yield "</div>"
+
+
+def write_detail(line: Line) -> Iterator[str]:
+    place = f" on {line.node}" if line.node else ""
+    yield f"<details open><summary>{escape(line.name + place)}</summary>"
+    yield from write_pairs([(name, str(value)) for name, value in line.details.items()])
+    yield "</details>"
 
 
 @dataclass(frozen=True)
@@ -119,9 +125,8 @@ def write_page(origin: Origin, answer: dict[str, Any], servers: Mapping[str, str
         *write_table(lines),
         "<h2>In all</h2>",
         *write_pairs(list_totals(answer)),
-        '<h2>Details</h2><div class="details">',
         *write_details(lines),
-        "</div><h2>EXPLAIN</h2><details><summary>Its answer as JSON</summary>",
+        "<h2>EXPLAIN</h2><details><summary>Its answer as JSON</summary>",
         f"<pre>{escape(json.dumps([answer], indent=2))}</pre></details></body></html>",
     ]
     return "\n".join(parts) + "\n"

@@ -113,9 +113,21 @@ def spread(places: Sequence[float]) -> list[float]:
     return moved
 
 
+# What a label says, where (time and abscissa), and its colour.
+Label = tuple[float, float, str, str]
+
+
+def write_apart(axes: Axes, labels: list[Label]) -> None:
+    """Writes labels beside their points, one above the other."""
+    labels.sort()
+    powers = spread([math.log10(time_ms) for time_ms, *_ in labels])
+    for power, (_, place, text, color) in zip(powers, labels, strict=True):
+        write(axes, text, (place, 10**power), color, (9, 0))
+
+
 def label_lines(axes: Axes, entries: Sequence[Entry], colors: dict[int, str]) -> None:
     """Says at the right end of each line what it is and how low it gets."""
-    ends = []
+    ends: list[Label] = []
     for rtt_us, color in colors.items():
         line = select_line(entries, rtt_us)
         default_ms = find_default_ms(entries, rtt_us)
@@ -123,10 +135,7 @@ def label_lines(axes: Axes, entries: Sequence[Entry], colors: dict[int, str]) ->
             text = f"{name_delay(rtt_us)}:\n{format_ms(default_ms)} at batch {VALUE_LABEL_AT}"
             last = line[-1]
             ends.append((last["estimated_ms"], last["point"]["batch_size"], text, color))
-    ends.sort()
-    powers = spread([math.log10(time_ms) for time_ms, *_ in ends])
-    for power, (_, size, text, color) in zip(powers, ends, strict=True):
-        write(axes, text, (size, 10**power), color, (9, 0))
+    write_apart(axes, ends)
 
 
 def draw_limit(axes: Axes, rtt_us: int, color: str) -> None:
@@ -139,18 +148,23 @@ def draw_limit(axes: Axes, rtt_us: int, color: str) -> None:
     write(axes, text, (LIMIT_LABEL_AT, limit_ms), color, (0, -8))
 
 
-def draw_stock(axes: Axes, entries: Sequence[Entry], rtt_us: int, color: str, marker: str) -> None:
+def draw_stock(
+    axes: Axes, entries: Sequence[Entry], colors: dict[int, str], markers: dict[int, str]
+) -> None:
     """Draws the times of stock postgres_fdw, which has no batch size, with their values."""
-    ours_ms = find_default_ms(entries, rtt_us)
     for column, contender in enumerate(STOCK_COLUMNS):
-        for entry in select(entries, contender=contender, outer=OUTER, rtt_us=rtt_us):
+        labels: list[Label] = []
+        for entry in select(entries, contender=contender, outer=OUTER):
+            rtt_us, time_ms = entry["point"]["rtt_us"], entry["estimated_ms"]
+            color = colors[rtt_us]
             face = "white" if entry["is_sampled"] else color
-            time_ms = entry["estimated_ms"]
-            axes.plot([column], [time_ms], marker=marker, color=color, markerfacecolor=face)
+            axes.plot([column], [time_ms], marker=markers[rtt_us], color=color, markerfacecolor=face)
+            ours_ms = find_default_ms(entries, rtt_us)
             text = format_ms(time_ms)
             if ours_ms is not None:
                 text += f"\n{format_factor(time_ms / ours_ms)}"
-            write(axes, text, (column, time_ms), color, (8, 0))
+            labels.append((time_ms, column, text, color))
+        write_apart(axes, labels)
 
 
 def label_axes(left: Axes, right: Axes, sizes: Sequence[int]) -> None:
@@ -211,7 +225,7 @@ def draw(found: Entry) -> Figure:
     for rtt_us, color in colors.items():
         draw_line(left, select_line(entries, rtt_us), color, markers[rtt_us])
         draw_limit(left, rtt_us, color)
-        draw_stock(right, entries, rtt_us, color, markers[rtt_us])
+    draw_stock(right, entries, colors, markers)
     label_lines(left, entries, colors)
     add_legend(figure, colors, markers)
     figure.suptitle(

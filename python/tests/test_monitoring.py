@@ -93,7 +93,7 @@ def load(made: Cluster) -> Iterator[None]:
 
 
 def exporter_command(made: Cluster) -> tuple[list[str], dict[str, str]]:
-    """The exporter's command as the page has it, and its environment, with this database's place."""
+    """The command of the page and its environment, with the place of this database."""
     block = re.search(r"^```\n(DATA_SOURCE_NAME=.*?)^```$", PAGE.read_text(), re.M | re.DOTALL)
     assert block is not None
     source, program, *options = shlex.split(block[1].replace("\\\n", ""))

@@ -1,6 +1,11 @@
 """The figure, drawn from made-up results."""
 
+import dataclasses
+import itertools
+import math
+
 import synthetic
+from matplotlib.text import Annotation
 
 from pgshuttle import plot, printing
 from pgshuttle.points import Outer
@@ -39,3 +44,16 @@ def test_labels_are_moved_apart() -> None:
     low, middle, high = plot.spread([0.0, 0.01, 1.0])
     assert middle - low >= plot.LABEL_DISTANCE - 1e-3
     assert high == 1.0
+
+
+def test_times_of_stock_that_are_close_are_written_apart() -> None:
+    found = dataclasses.asdict(synthetic.make_results())
+    for entry in found["points"]:
+        if entry["point"]["contender"] == plot.STOCK_COLUMNS[1]:
+            entry["estimated_ms"] = 34 + entry["point"]["rtt_us"] / 1000
+    _, right = plot.draw(found).axes
+    found_texts = [text for text in right.texts if isinstance(text, Annotation)]
+    places = sorted(math.log10(text.xy[1]) for text in found_texts if text.xy[0] == 1)
+    assert len(places) == 3
+    for low, high in itertools.pairwise(places):
+        assert high - low >= plot.LABEL_DISTANCE - 1e-3
