@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from testrun.cluster import Cluster, run_as_server_user, temporary_cluster
-from testrun.compared import LAST_WITHOUT_EXPECTED_DIR
+from testrun.compared import DATABASES, regress_command
 from testrun.installed import Installed, TestRunError
 from testrun.outcome import crashes
 from testrun.tap import run_tap_script
@@ -55,15 +55,9 @@ def run_suite(installed: Installed, suite: Suite, way: Way) -> Found:
     base = Path(tempfile.mkdtemp(prefix="pg_shuttle_fdw."))
     suite.write_to(base, way.engine)
     with temporary_cluster(installed, base, way.settings, {"PGHOST": str(base)}) as cluster:
-        run_tests(cluster, base, "src/test/regress/pg_regress", suite.names("sql"))
-        run_tests(
-            cluster,
-            base,
-            "src/test/isolation/pg_isolation_regress",
-            suite.names("specs"),
-            "--load-extension=postgres_fdw",
-            "--load-extension=pg_shuttle",
-        )
+        run_tests(cluster, base, "regress", suite.names("sql"))
+        loads = ("--load-extension=postgres_fdw", "--load-extension=pg_shuttle")
+        run_tests(cluster, base, "isolation", suite.names("specs"), *loads)
     found = [compare_test(base, kind, name, way) for kind in COMPARED for name in suite.names(kind)]
     differences = [difference for differences, _ in found for difference in differences]
     nhunks = sum(number for _, number in found)
@@ -85,18 +79,14 @@ def compare_test(base: Path, kind: str, name: str, way: Way) -> tuple[list[Diffe
     return [d for d in differences if way.plans or not d.is_order], nhunks
 
 
-def run_tests(cluster: Cluster, base: Path, program: str, names: list[str], *options: str) -> None:
+def run_tests(cluster: Cluster, base: Path, kind: str, names: list[str], *options: str) -> None:
     """What pg_regress makes of the differences does not matter here.
 
     Later tests use what earlier ones left, as in postgres_fdw's Makefile.
     """
-    installed = cluster.installed
-    command = [str(installed.pgxs_dir / program), f"--inputdir={base}/test"]
-    command += [f"--outputdir={base}", f"--bindir={installed.bindir}", *options]
-    command.append("--dbname=contrib_regression")
-    if installed.major > LAST_WITHOUT_EXPECTED_DIR:
-        command.append(f"--expecteddir={base}/test")
-    _, output = run_as_server_user([*command, *names], cluster.environment(), base, LIMIT_S)
+    command = [*regress_command(kind, cluster.installed, base), *options]
+    command += [f"--dbname={DATABASES['regress']}", *names]
+    _, output = run_as_server_user(command, cluster.environment(), base, LIMIT_S)
     for name in names:
         if not (base / "results" / f"{name}.out").exists():
             raise TestRunError(f"{name} has no result:\n{output}")

@@ -35,14 +35,19 @@ def run_compared(kind: str, installed: Installed, wanted: Wanted, names: list[st
     return total
 
 
+def regress_command(kind: str, installed: Installed, base: Path) -> list[str]:
+    """The program that runs tests below base, with options that all of them need."""
+    command = [str(installed.pgxs_dir / PROGRAMS[kind]), f"--bindir={installed.bindir}"]
+    command += [f"--inputdir={base}/test", f"--outputdir={base}"]
+    if installed.major > LAST_WITHOUT_EXPECTED_DIR:
+        command.append(f"--expecteddir={base}/test")
+    return command
+
+
 def run_lane(installed: Installed, wanted: Wanted, kind: str, names: list[str]) -> Outcome:
     base = run_directory()
     expect_something(base / "test/expected", names)
-    program = str(installed.pgxs_dir / PROGRAMS[kind])
-    command = [program, f"--inputdir={base}/test", f"--outputdir={base}"]
-    command += [f"--bindir={installed.bindir}", f"--dbname={DATABASES[kind]}"]
-    if installed.major > LAST_WITHOUT_EXPECTED_DIR:
-        command.append(f"--expecteddir={base}/test")
+    command = [*regress_command(kind, installed, base), f"--dbname={DATABASES[kind]}"]
     under = valgrind.server_command(installed, base) if wanted.valgrind else ()
     limit_s = VALGRIND_LIMIT_S if wanted.valgrind else SUITE_LIMIT_S
     with temporary_cluster(installed, base, under=under) as cluster:
