@@ -158,7 +158,9 @@ def draw_stock(
             rtt_us, time_ms = entry["point"]["rtt_us"], entry["estimated_ms"]
             color = colors[rtt_us]
             face = "white" if entry["is_sampled"] else color
-            axes.plot([column], [time_ms], marker=markers[rtt_us], color=color, markerfacecolor=face)
+            axes.plot(
+                [column], [time_ms], marker=markers[rtt_us], color=color, markerfacecolor=face
+            )
             ours_ms = find_default_ms(entries, rtt_us)
             text = format_ms(time_ms)
             if ours_ms is not None:

@@ -89,7 +89,14 @@ def test_a_packaged_library_is_not_replaced(tmp_path: Path, destination: str, co
     write_program(tmp_path / "pg_config", f"echo {makefile}")
     write_program(tmp_path / "dpkg-query", owner)
     ended = subprocess.run(
-        ["make", "-f", ROOT / "Makefile", "PG_CONFIG=./pg_config", f"DESTDIR={destination}", "install"],
+        [
+            "make",
+            "-f",
+            ROOT / "Makefile",
+            "PG_CONFIG=./pg_config",
+            f"DESTDIR={destination}",
+            "install",
+        ],
         env={"PATH": f"{tmp_path}:{os.environ['PATH']}"},
         cwd=tmp_path,
         capture_output=True,
