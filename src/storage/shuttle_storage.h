@@ -244,6 +244,10 @@ typedef struct ShuttleStatement
 	bool		tag_only;		/* reads, and returns no rows */
 	bool		looks;			/* writes rows that it has to search */
 	bool		custom_plan;	/* the node must use a custom plan */
+	bool		changes_tables; /* DDL: what the node has prepared is not used
+								 * until the transaction ends */
+	uint32		types_hash;		/* of the types that parameters without casts
+								 * have here; 0: there are none */
 	bool		packet_goes_on; /* the caller sends more at once: a request,
 								 * or a COMMIT behind this one */
 	ShuttleCounters *counters;	/* NULL or the owner's; must outlive the

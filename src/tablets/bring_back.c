@@ -108,8 +108,8 @@ lock_on_nodes(const List *relids, const List *servers)
 	shuttle_node_statements_run(statements);
 }
 
-static List *
-detach_tablets(Oid relid)
+List *
+shuttle_tablets_detach(Oid relid)
 {
 	Relation	rel = table_open(relid, AccessExclusiveLock);
 	PartitionDesc partitions = RelationGetPartitionDesc(rel, true);
@@ -162,7 +162,7 @@ bring_back(Oid relid)
 
 	options = options_of(relid);
 	shuttle_progress_show(relid, SHUTTLE_PROGRESS_ROWS);	/* counts rows from here */
-	tablets = detach_tablets(relid);
+	tablets = shuttle_tablets_detach(relid);
 	shuttle_surgery_plain(relid);
 	if (options != NULL)
 		(void) shuttle_local_run(psprintf("ALTER TABLE %s SET (%s)", shuttle_local_name(relid), options));

@@ -345,15 +345,15 @@ drop_foreign_keys(Oid relid)
 	CommandCounterIncrement();
 }
 
-static void
-take_tablets(Oid relid, const ShuttleLayout *layout)
+void
+shuttle_tablets_attach(Oid relid, int ntablets)
 {
 	shuttle_surgery_hide_indexes(relid);
-	for (int i = 0; i < layout->ntablets; i++)
+	for (int i = 0; i < ntablets; i++)
 		(void) shuttle_local_run(psprintf("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES WITH (MODULUS %d, REMAINDER %d)",
 										  shuttle_local_name(relid),
 										  shuttle_tablet_qualified_name(relid, i),
-										  layout->ntablets, i));
+										  ntablets, i));
 	shuttle_surgery_show_indexes(relid);
 }
 
@@ -369,7 +369,7 @@ make_partitioned(Distribution *distribution)
 		DistributedTable *table = lfirst(cell);
 
 		shuttle_surgery_partition(table->relid, table->key_number);
-		take_tablets(table->relid, distribution->layout);
+		shuttle_tablets_attach(table->relid, distribution->layout->ntablets);
 		shuttle_table_note(table->relid, SHUTTLE_TABLE_DISTRIBUTED, distribution->layout);
 		if (distribution->layout->traps)
 			shuttle_traps_make(table->relid, distribution->layout, distribution->servers);

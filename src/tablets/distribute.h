@@ -52,6 +52,40 @@ extern ShuttleRefusal *shuttle_refuse_distribution(Relation rel, const char *key
 /* what cannot be a reference table (reference.c). */
 extern ShuttleRefusal *shuttle_refuse_reference(Relation rel);
 
+/* ---- load.c */
+
+/* The columns whose values are copied, as a list of quoted names: not generated
+ * ones. */
+extern char *shuttle_load_columns(Oid relid);
+
+/*
+ * Runs a statement that copies rows of a table, as the table's owner and without
+ * triggers. Returns the number of rows.
+ * Errors: 42501 if a policy would hide rows.
+ */
+extern uint64 shuttle_load_run(Oid relid, const char *sql);
+
+/*
+ * Runs a statement that computes values for existing rows, without triggers, with the
+ * rights and the search_path of the caller: functions of defaults may rely on them. Its
+ * own names must be qualified. Errors: 42501 if a policy would hide rows.
+ */
+extern uint64 shuttle_load_fill(const char *sql);
+
+/*
+ * Refuses a transaction whose snapshot may be older than the lock on a table: rows
+ * that others have committed since would be lost. Errors: 25001.
+ */
+extern void shuttle_load_check_snapshot(void);
+
+/* ---- bring_back.c, distribute.c: a table's tablets, as foreign tables of their own */
+
+/* Takes all tablets from a table; returns their OIDs in the order of their numbers. */
+extern List *shuttle_tablets_detach(Oid relid);
+
+/* Gives a table the tablets that are named after it. */
+extern void shuttle_tablets_attach(Oid relid, int ntablets);
+
 /* ---- distribute.c */
 
 /*

@@ -23,6 +23,7 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
+#include "tablets/distribute.h"
 #include "tablets/tablets_internal.h"
 
 /* Of one tablet: a larger one takes more memory and is no faster. */
@@ -38,22 +39,42 @@ shuttle_load_columns(Oid relid)
 	return shuttle_local_text(columns_query, relid);
 }
 
-uint64
-shuttle_load_run(Oid relid, const char *sql)
+/* Returns the nest level that ends these settings. */
+static int
+begin_load(void)
 {
 	int			level = NewGUCNestLevel();
-	Oid			userid;
-	int			flags;
-	uint64		nrows;
 
-	GetUserIdAndSecContext(&userid, &flags);
-	SetUserIdAndSecContext(shuttle_local_owner(relid), flags | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
 	(void) set_config_option("row_security", "off", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
 	(void) set_config_option("session_replication_role", "replica", PGC_SUSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
 	(void) set_config_option("shuttle.write_buffer_size", LOAD_BUFFER_SIZE, PGC_USERSET,
 							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	return level;
+}
+
+uint64
+shuttle_load_fill(const char *sql)
+{
+	int			level = begin_load();
+	uint64		nrows = shuttle_local_run_unqualified(sql);
+
+	AtEOXact_GUC(true, level);
+	return nrows;
+}
+
+uint64
+shuttle_load_run(Oid relid, const char *sql)
+{
+	int			level;
+	Oid			userid;
+	int			flags;
+	uint64		nrows;
+
+	GetUserIdAndSecContext(&userid, &flags);
+	SetUserIdAndSecContext(shuttle_local_owner(relid), flags | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+	level = begin_load();
 	nrows = shuttle_local_run(sql);
 	AtEOXact_GUC(true, level);
 	SetUserIdAndSecContext(userid, flags);

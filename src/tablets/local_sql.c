@@ -105,6 +105,15 @@ uint64
 shuttle_local_run(const char *sql)
 {
 	int			level = shuttle_local_qualify_names();
+	uint64		nrows = shuttle_local_run_unqualified(sql);
+
+	AtEOXact_GUC(true, level);
+	return nrows;
+}
+
+uint64
+shuttle_local_run_unqualified(const char *sql)
+{
 	uint64		nrows = 0;
 
 	depth++;
@@ -121,7 +130,6 @@ shuttle_local_run(const char *sql)
 		depth--;
 	}
 	PG_END_TRY();
-	AtEOXact_GUC(true, level);
 	return nrows;
 }
 

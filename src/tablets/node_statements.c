@@ -71,6 +71,7 @@ send_statement(const NodeStatement *statement, MemoryContext owner)
 		.sql = statement->sql,
 		.effect = SHUTTLE_WRITES,
 		.size = SHUTTLE_SIZE_CERTAIN,
+		.changes_tables = true,
 	};
 
 	return shuttle_request_send(shuttle_node_get(statement->serverid, GetUserId()),

@@ -37,6 +37,9 @@ extern char *shuttle_local_text(const char *sql, Oid relid);
  * own ProcessUtility hook lets it pass. Returns the number of rows. */
 extern uint64 shuttle_local_run(const char *sql);
 
+/* The same, under the search_path of the session. */
+extern uint64 shuttle_local_run_unqualified(const char *sql);
+
 /* The same with all rights, for what the caller may do by our checks only. */
 extern uint64 shuttle_local_run_as_superuser(const char *sql);
 
@@ -223,24 +226,7 @@ extern void shuttle_reference_add_node(Oid serverid);
 /* Drops the copies of all reference tables on a node that is going to be removed. */
 extern void shuttle_reference_remove_node(Oid serverid);
 
-/* ---- load.c */
-
-/* The columns whose values are copied, as a list of quoted names: not generated
- * ones. */
-extern char *shuttle_load_columns(Oid relid);
-
-/*
- * Runs a statement that copies rows of a table, as the table's owner and without
- * triggers. Returns the number of rows.
- * Errors: 42501 if a policy would hide rows.
- */
-extern uint64 shuttle_load_run(Oid relid, const char *sql);
-
-/*
- * Refuses a transaction whose snapshot may be older than the lock on a table: rows
- * that others have committed since would be lost. Errors: 25001.
- */
-extern void shuttle_load_check_snapshot(void);
+/* ---- load.c, see distribute.h too */
 
 /* Makes the tablets of a table, as foreign tables without a parent, and copies
  * the table's rows to them. Returns the number of rows. */

@@ -311,7 +311,7 @@ CALL public.try_all();
 CREATE TABLE public.parent (c int) PARTITION BY RANGE (c);
 CREATE TABLE public.child (LIKE twin.t);
 INSERT INTO public.statement (text) VALUES
-('ALTER TABLE t ALTER note TYPE int USING 1'),
+('ALTER TABLE t ALTER note TYPE int USING random()'),
 ('ALTER TABLE t SET SCHEMA public'),
 ('ALTER TABLE t INHERIT public.parent'),
 ('ALTER TABLE t NO INHERIT public.parent'),

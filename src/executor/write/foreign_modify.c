@@ -332,6 +332,7 @@ collect_values(ShuttleWrite *write)
 	int			ntargets = list_length(write->postgres_fdw.target_attributes);
 	ListCell   *cell;
 
+	write->types_hash = shuttle_write_hash_types(desc);
 	write->attributes = palloc_array(AttrNumber, ntargets + 1);
 	write->output = palloc0_array(FmgrInfo, ntargets + 1);
 	foreach(cell, write->postgres_fdw.target_attributes)
@@ -496,6 +497,7 @@ send_rows(ShuttleWrite *write, TupleTableSlot **slots, TupleTableSlot *plan_slot
 		statement.nparams++;
 	}
 	statement.effect = SHUTTLE_WRITES;
+	statement.types_hash = write->types_hash;
 	statement.looks = shuttle_write_looks(write);
 	statement.snapshot = shuttle_foreign_snapshot(write->estate);
 	statement.counters = &write->counters;

@@ -47,6 +47,7 @@ struct ShuttleWrite
 	FmgrInfo   *output;
 	ShuttlePrintNeed need;
 	int			nvalues;		/* nattributes, plus one for the ctid */
+	uint32		types_hash;		/* shuttle_write_hash_types() of the table */
 	const char **values;		/* room for batch_size rows */
 
 	char	   *insert_sql;		/* INSERT of insert_rows rows; NULL: not made
@@ -115,6 +116,9 @@ extern char *shuttle_write_array_sql(const ShuttleWrite *write,
 									 const ShuttleRemoteTable *table);
 
 /* ---- values of many rows (write_values.c) */
+
+/* Of the types of all columns, since RETURNING may name others than are written; not 0. */
+extern uint32 shuttle_write_hash_types(TupleDesc desc);
 
 /* Stores a row of NULLs if RETURNING needs no columns, except perhaps system
  * columns. */

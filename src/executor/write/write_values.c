@@ -10,6 +10,7 @@
 
 #include "access/htup_details.h"
 #include "access/transam.h"
+#include "common/hashfn.h"
 #include "executor/tuptable.h"
 #include "fmgr.h"
 #include "utils/memutils.h"
@@ -176,4 +177,14 @@ shuttle_write_store_nothing(TupleTableSlot *slot)
 	HeapTupleHeaderSetXmin(tuple->t_data, InvalidTransactionId);
 	HeapTupleHeaderSetXmax(tuple->t_data, InvalidTransactionId);
 	HeapTupleHeaderSetCmin(tuple->t_data, InvalidTransactionId);
+}
+
+uint32
+shuttle_write_hash_types(TupleDesc desc)
+{
+	uint32		hash = 1;
+
+	for (int i = 0; i < desc->natts; i++)
+		hash = hash_combine(hash, murmurhash32(TupleDescAttr(desc, i)->atttypid));
+	return hash | 1;
 }

@@ -58,6 +58,8 @@ typedef struct NodePrepared
 	dlist_head	lru;			/* least recently used first */
 	int			nstatements;
 	uint64		last_number;	/* makes the name of the next one */
+	uint64		changed_generation; /* last transaction that changed tables
+									 * there */
 	HTAB	   *seen_texts;		/* hashes of texts that were used once */
 	uint32	   *seen_order;		/* the same hashes in a ring */
 	int			next_seen;		/* the oldest one in the ring */

@@ -234,9 +234,9 @@ extern ShuttlePrepared *shuttle_prepared_use(ShuttleNode *node,
 extern const char *shuttle_prepared_name(const ShuttlePrepared *prepared);
 extern const char *shuttle_prepared_sql(const ShuttlePrepared *prepared);
 
-/* True if a text was prepared by an earlier transaction and not used in this
- * one: it may be outdated. */
-extern bool shuttle_prepared_is_untried(ShuttleNode *node, const char *sql);
+/* True if a request's text was prepared by an earlier transaction and not used in
+ * this one: it may be outdated. */
+extern bool shuttle_prepared_is_untried(ShuttleNode *node, const ShuttleRequest *request);
 
 /* A prepared statement was answered. Returns true if it failed since the node's
  * tables were altered; it is then forgotten. */

@@ -9,6 +9,12 @@
  * next request. A statement that became outdated, since a table was altered,
  * is forgotten, and prepared again if the request can be repeated.
  *
+ * A node takes the types of parameters from the columns that they are assigned to,
+ * once, at PREPARE. A text that is sent for columns of other types is another
+ * statement: else '007' for a column that was an integer would arrive as '7'. A
+ * transaction that changes tables prepares nothing and uses nothing prepared,
+ * since a failed statement cannot be repeated in it, and it may be rolled back.
+ *
  * Memory: entries in node->cxt. First uses are kept as hashes: on a collision
  * a text is just prepared early.
  *-------------------------------------------------------------------------
@@ -36,7 +42,8 @@ typedef enum PreparedState
 
 typedef struct PreparedEntry
 {
-	uint32		hash;			/* key; texts with equal hashes are a list */
+	uint32		hash;			/* key; statements with equal hashes are a
+								 * list */
 	ShuttlePrepared *first;
 } PreparedEntry;
 
@@ -46,6 +53,7 @@ struct ShuttlePrepared
 	dlist_node	lru;
 	PreparedState state;
 	uint32		hash;
+	uint32		types_hash;		/* of its parameters */
 	uint64		generation;		/* last transaction that used it */
 	int			nusers;			/* commands that use it */
 	bool		forgotten;		/* not in the table: freed with its last
@@ -56,7 +64,7 @@ struct ShuttlePrepared
 
 static void create_table(ShuttleNode *node);
 static bool seen_before(ShuttleNode *node, uint32 hash);
-static ShuttlePrepared *find(ShuttleNode *node, uint32 hash, const char *sql);
+static ShuttlePrepared *find(ShuttleNode *node, uint32 hash, const ShuttleRequest *request);
 static ShuttlePrepared *prepare(ShuttleNode *node, uint32 hash,
 								ShuttleRequest *request);
 static void close_oldest(ShuttleNode *node);
@@ -76,18 +84,26 @@ shuttle_prepared_sql(const ShuttlePrepared *prepared)
 }
 
 static uint32
-hash_text(const char *sql)
+hash_request(const ShuttleRequest *request)
 {
-	return hash_bytes((const unsigned char *) sql, strlen(sql));
+	const char *sql = request->sent_sql;
+
+	return hash_combine(hash_bytes((const unsigned char *) sql, strlen(sql)), request->types_hash);
+}
+
+static bool
+is_changing_tables(const ShuttleNode *node)
+{
+	return node->prepared.changed_generation == node->transaction.generation;
 }
 
 bool
-shuttle_prepared_is_untried(ShuttleNode *node, const char *sql)
+shuttle_prepared_is_untried(ShuttleNode *node, const ShuttleRequest *request)
 {
 	ShuttlePrepared *prepared = NULL;
 
-	if (node->prepared.statements != NULL)
-		prepared = find(node, hash_text(sql), sql);
+	if (node->prepared.statements != NULL && !is_changing_tables(node))
+		prepared = find(node, hash_request(request), request);
 	return prepared != NULL && prepared->state == PREPARED_READY &&
 		prepared->generation != node->transaction.generation;
 }
@@ -95,17 +111,18 @@ shuttle_prepared_is_untried(ShuttleNode *node, const char *sql)
 ShuttlePrepared *
 shuttle_prepared_use(ShuttleNode *node, ShuttleRequest *request, bool *earlier)
 {
-	const char *sql = request->sent_sql;
-	uint32		hash = hash_text(sql);
+	uint32		hash = hash_request(request);
 	ShuttlePrepared *prepared;
 
 	*earlier = false;
+	if (request->changes_tables)
+		node->prepared.changed_generation = node->transaction.generation;
 	/* The next transaction may get another server session. */
-	if (node->options.pooled)
+	if (node->options.pooled || is_changing_tables(node))
 		return NULL;
 	if (node->prepared.statements == NULL)
 		create_table(node);
-	prepared = find(node, hash, sql);
+	prepared = find(node, hash, request);
 	if (prepared == NULL)
 	{
 		if (!seen_before(node, hash))
@@ -170,12 +187,13 @@ seen_before(ShuttleNode *node, uint32 hash)
 }
 
 static ShuttlePrepared *
-find(ShuttleNode *node, uint32 hash, const char *sql)
+find(ShuttleNode *node, uint32 hash, const ShuttleRequest *request)
 {
 	PreparedEntry *entry = hash_search(node->prepared.statements, &hash, HASH_FIND, NULL);
 	ShuttlePrepared *prepared = entry != NULL ? entry->first : NULL;
 
-	while (prepared != NULL && strcmp(prepared->sql, sql) != 0)
+	while (prepared != NULL && (prepared->types_hash != request->types_hash ||
+								strcmp(prepared->sql, request->sent_sql) != 0))
 		prepared = prepared->next;
 	return prepared;
 }
@@ -197,6 +215,7 @@ prepare(ShuttleNode *node, uint32 hash, ShuttleRequest *request)
 	prepared->sql = (char *) (prepared + 1);
 	memcpy(prepared->sql, request->sent_sql, size);
 	prepared->hash = hash;
+	prepared->types_hash = request->types_hash;
 	prepared->state = PREPARED_ASKED;
 	snprintf(prepared->name, sizeof(prepared->name), "s" UINT64_FORMAT,
 			 ++node->prepared.last_number);

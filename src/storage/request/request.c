@@ -158,6 +158,8 @@ create_request(ShuttleNode *node, const ShuttleStatement *statement,
 	request->ncolumns = statement->ncolumns;
 	request->tag_only = statement->tag_only;
 	request->custom_plan = statement->custom_plan;
+	request->changes_tables = statement->changes_tables;
+	request->types_hash = statement->types_hash;
 	request->packet_goes_on = statement->packet_goes_on;
 	request->looks = statement->looks;
 	request->counters = statement->counters;
@@ -372,7 +374,7 @@ needs_guard(const ShuttleRequest *request)
 	return request->mode != REQUEST_CURSOR &&
 		request->effect == SHUTTLE_READS &&
 		node->queue.packet != node->transaction.first_packet &&
-		shuttle_prepared_is_untried(node, request->sent_sql);
+		shuttle_prepared_is_untried(node, request);
 }
 
 void

@@ -83,6 +83,8 @@ struct ShuttleRequest
 	int			ncolumns;		/* expected; 0: unknown */
 	bool		tag_only;
 	bool		custom_plan;
+	bool		changes_tables; /* see ShuttleStatement */
+	uint32		types_hash;		/* see ShuttleStatement */
 	bool		packet_goes_on; /* only when it is sent first */
 	bool		is_behind;		/* another request, in its packet */
 	bool		looks;

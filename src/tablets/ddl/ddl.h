@@ -64,8 +64,9 @@ extern Oid	shuttle_ddl_find(const RangeVar *name, ShuttleTableKind *kind);
  * be followed and has not noted it yet. */
 extern void shuttle_ddl_changes_note(Oid relid);
 
-/* The same, and that nodes are to cast a column explicitly to its new type. */
-extern void shuttle_ddl_changes_cast(Oid relid, const char *column);
+/* The same, and the expression by which nodes are to convert a column to its new type;
+ * NULL: none. */
+extern void shuttle_ddl_changes_convert(Oid relid, const char *column, const char *expression);
 
 /* What a statement under way has noted. */
 typedef struct ShuttleDdlChanges
@@ -88,6 +89,19 @@ extern void shuttle_ddl_changes_send(bool cascade);
 
 extern void shuttle_ddl_alter_table(const ShuttleDdl *ddl);
 extern void shuttle_ddl_rename(const ShuttleDdl *ddl);
+
+/* ---- ddl_using.c */
+
+/* The expression behind USING of ALTER COLUMN ... TYPE, for nodes; NULL if its type does
+ * not fit. query: the statement, for errors; differs: set if nodes might compute other
+ * values. Errors: those of the expression. */
+extern char *shuttle_ddl_using_text(Oid relid, const ColumnDef *column, const char *query,
+									bool *differs);
+
+/* Runs such subcommands (of AlterTableCmd) on a distributed table, while it has no
+ * tablets. */
+extern void shuttle_ddl_using_run(Oid relid, List *commands,
+								  void (*run) (void *arg, List *commands), void *arg);
 
 /* ---- ddl_foreign_keys.c: constraints that exist on nodes only */
 

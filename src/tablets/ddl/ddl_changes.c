@@ -37,6 +37,7 @@
 #include "storage/shuttle_storage.h"
 #include "tablets/reference/copies.h"
 #include "tablets/ddl/ddl.h"
+#include "tablets/distribute.h"
 
 /* A table as it was before the statement. */
 typedef struct NotedTable
@@ -47,9 +48,15 @@ typedef struct NotedTable
 	Oid			owner;
 	List	   *columns;		/* of ShuttleNodeColumn */
 	List	   *parts;			/* of ShuttleNodePart */
-	List	   *cast;			/* numbers of columns that are cast to their
-								 * new type */
+	List	   *conversions;	/* of Conversion */
 } NotedTable;
+
+/* How nodes convert a column to its new type. */
+typedef struct Conversion
+{
+	AttrNumber	number;
+	char	   *expression;
+} Conversion;
 
 /* One table's changes, as they are put together. */
 typedef struct Changes
@@ -120,17 +127,21 @@ shuttle_ddl_changes_note(Oid relid)
 }
 
 void
-shuttle_ddl_changes_cast(Oid relid, const char *column)
+shuttle_ddl_changes_convert(Oid relid, const char *column, const char *expression)
 {
+	Conversion *conversion;
 	NotedTable *table;
 	MemoryContext old_cxt;
 
 	shuttle_ddl_changes_note(relid);
-	if (noted == NULL)
+	if (noted == NULL || expression == NULL)
 		return;
 	table = find_noted(relid);
 	old_cxt = MemoryContextSwitchTo(noted->cxt);
-	table->cast = lappend_int(table->cast, get_attnum(relid, column));
+	conversion = palloc_object(Conversion);
+	conversion->number = get_attnum(relid, column);
+	conversion->expression = pstrdup(expression);
+	table->conversions = lappend(table->conversions, conversion);
 	MemoryContextSwitchTo(old_cxt);
 }
 
@@ -297,19 +308,20 @@ add_settings(Changes *changes, const char *zone, const char *dates, const char *
 						  quote_literal_cstr(bytes), quote_literal_cstr(digits)));
 }
 
-/* " USING" a cast to the new type, if the statement says so, or "". */
+/* " USING" the expression of the statement, or "". */
 static char *
 using_of(const Changes *changes, const ShuttleNodeColumn *now)
 {
-	Oid			type;
-	int32		typmod;
-	Oid			collation;
+	ListCell   *cell;
 
-	if (!list_member_int(changes->before->cast, now->number))
-		return "";
-	get_atttypetypmodcoll(changes->now.relid, now->number, &type, &typmod, &collation);
-	return psprintf(" USING %s::%s", now->name,
-					format_type_extended(type, typmod, FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY));
+	foreach(cell, changes->before->conversions)
+	{
+		const Conversion *conversion = lfirst(cell);
+
+		if (conversion->number == now->number)
+			return psprintf(" USING (%s)", conversion->expression);
+	}
+	return "";
 }
 
 /* Nodes convert values as this session would. */
@@ -405,8 +417,7 @@ fill_tablets(const Changes *changes)
 	foreach(cell, changes->filled)
 		appendStringInfo(&text, "%s%s = DEFAULT", text.len == 0 ? "" : ", ",
 						 ((ShuttleNodeColumn *) lfirst(cell))->name);
-	(void) shuttle_load_run(changes->now.relid,
-							psprintf("UPDATE %s SET %s", changes->now.name, text.data));
+	(void) shuttle_load_fill(psprintf("UPDATE %s SET %s", changes->now.name, text.data));
 }
 
 /* Gives existing rows the values of new columns. */

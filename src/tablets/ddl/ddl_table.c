@@ -6,7 +6,8 @@
  *
  * 1. Unique constraints and indexes of columns that change their type are
  *	  dropped here, as core would make them anew for partitions too.
- * 2. Core runs the statement without what follows.
+ * 2. Core runs the statement without what follows. Types that it would not convert
+ *	  to by itself are changed while the table has no tablets (ddl_using.c).
  * 3. Keys are added with ONLY, as core refuses them for foreign partitions.
  *	  They are not valid here, but are known and shown.
  * 4. Foreign keys exist on nodes only: nodes add, check and drop them.
@@ -39,6 +40,8 @@ typedef struct AlterTable
 	bool		are_copies;		/* it is a reference table, and ordinary here */
 	bool		keeps_triggers; /* those that change its copies */
 	List	   *normal;			/* of AlterTableCmd */
+	List	   *explicit;		/* of AlterTableCmd: types that core takes
+								 * without tablets only */
 	List	   *keys;			/* of AlterTableCmd, to be run with ONLY */
 	List	   *set_aside;		/* statements that make unique indexes again */
 	List	   *foreign_keys;	/* of Constraint */
@@ -245,21 +248,6 @@ sort_options(AlterTable *alter, AlterTableCmd *command)
 	add_for_tablets(alter, psprintf(" %s (%s)", is_set ? "SET" : "RESET", text.data));
 }
 
-/* True for "ALTER COLUMN c TYPE t USING c::t", as migrations write it. */
-static bool
-is_cast_of_column(const AlterTableCmd *command)
-{
-	const ColumnDef *column = castNode(ColumnDef, command->def);
-	const TypeCast *cast = (const TypeCast *) column->raw_default;
-	const ColumnRef *reference;
-
-	if (!IsA(cast, TypeCast) || !IsA(cast->arg, ColumnRef) || !equal(cast->typeName, column->typeName))
-		return false;
-	reference = (const ColumnRef *) cast->arg;
-	return list_length(reference->fields) == 1 && IsA(linitial(reference->fields), String) &&
-		strcmp(strVal(linitial(reference->fields)), command->name) == 0;
-}
-
 /* Core does not take USING for tables with foreign partitions. Without it, the new type
  * must be one that values can be assigned to. */
 static bool
@@ -274,20 +262,33 @@ is_possible_here(const AlterTable *alter, const AlterTableCmd *command)
 	return !OidIsValid(old_type) || can_coerce_type(1, &old_type, &new_type, COERCION_ASSIGNMENT);
 }
 
-/* Nodes, which have the rows, cast the column. */
+/* Nodes, which have the rows, convert the column. */
 static void
 take_using(AlterTable *alter, AlterTableCmd *command)
 {
 	ColumnDef  *column = castNode(ColumnDef, command->def);
+	bool		differs;
+	char	   *text;
 
+	alter->normal = lappend(alter->normal, command);
 	if (column->raw_default == NULL)
 		return;
-	if (!is_cast_of_column(command) || (!alter->are_copies && !is_possible_here(alter, command)))
-		shuttle_ddl_refuse(alter->relid, "ALTER COLUMN ... TYPE ... USING",
-						   "Add a column of the new type, update it, drop the old one, and rename it.");
-	shuttle_ddl_changes_cast(alter->relid, command->name);
-	if (!alter->are_copies)
+	text = shuttle_ddl_using_text(alter->relid, column, alter->ddl->query, &differs);
+
+	if (differs)
+		shuttle_ddl_refuse(alter->relid, "ALTER COLUMN ... TYPE ... USING such an expression",
+						   "Nodes might compute other values: use columns, constants, casts and immutable functions of PostgreSQL;"
+						   " or add a column of the new type, update it, drop the old one, and rename it.");
+	shuttle_ddl_changes_convert(alter->relid, command->name, text);
+	if (alter->are_copies)
+		return;
+	if (is_possible_here(alter, command))
 		column->raw_default = NULL;
+	else
+	{
+		alter->normal = list_delete_last(alter->normal);
+		alter->explicit = lappend(alter->explicit, command);
+	}
 }
 
 /* Remembers and drops what core would make again without ONLY. */
@@ -306,7 +307,6 @@ sort_type(AlterTable *alter, AlterTableCmd *command)
 
 	refuse_change_of_key(alter, command, "ALTER COLUMN ... TYPE");
 	take_using(alter, command);
-	alter->normal = lappend(alter->normal, command);
 	if (alter->are_copies)
 		return;
 	foreach(cell, shuttle_local_rows(psprintf(query, quote_literal_cstr(command->name)), alter->relid))
@@ -433,12 +433,60 @@ run_commands(const AlterTable *alter, List *commands, bool only)
 	CommandCounterIncrement();
 }
 
+/* True for what core runs before it changes types. */
+static bool
+is_drop(const AlterTableCmd *command)
+{
+	switch (command->subtype)
+	{
+		case AT_DropColumn:
+		case AT_DropConstraint:
+		case AT_DropNotNull:
+		case AT_DropExpression:
+			return true;
+		case AT_ColumnDefault:
+			return command->def == NULL;
+		default:
+			return false;
+	}
+}
+
+static void
+run_explicit(void *arg, List *commands)
+{
+	run_commands(arg, commands, false);
+}
+
+static void
+run_normal(const AlterTable *alter)
+{
+	List	   *drops = NIL;
+	List	   *others = NIL;
+	ListCell   *cell;
+
+	if (alter->explicit == NIL)
+	{
+		run_commands(alter, alter->normal, false);
+		return;
+	}
+	foreach(cell, alter->normal)
+	{
+		if (is_drop(lfirst(cell)))
+			drops = lappend(drops, lfirst(cell));
+		else
+			others = lappend(others, lfirst(cell));
+	}
+	run_commands(alter, drops, false);
+	shuttle_ddl_using_run(alter->relid, alter->explicit, run_explicit, (void *) alter);
+	run_commands(alter, others, false);
+}
+
 static void
 alter_parts(AlterTable *alter)
 {
 	ListCell   *cell;
 
-	run_commands(alter, alter->normal, false);
+	run_normal(alter);
 	if (alter->keeps_triggers)
 		shuttle_copy_triggers_enable(alter->relid);
 	foreach(cell, alter->set_aside)
