@@ -105,3 +105,17 @@ def test_a_packaged_library_is_not_replaced(tmp_path: Path, destination: str, co
     )
     assert ended.returncode == code, ended.stderr
     assert ("apt-get remove a-package" in ended.stderr) == (code != 0)
+
+
+def test_no_bitcode_is_made(tmp_path: Path) -> None:
+    """A server built with LLVM would have each file compiled twice."""
+    config = Path("/usr/lib/postgresql/15/bin/pg_config")
+    if not Path("/usr/lib/postgresql/15/lib/pgxs/src/makefiles/pgxs.mk").exists():
+        pytest.skip("Debian's postgresql-server-dev-15 is not installed")
+    for name in ("Makefile", "pg_shuttle.control", "src/shuttle.c", "sql/pg_shuttle.sql"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    command = ["make", "-n", f"PG_CONFIG={config}", "all"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "-c -o src/shuttle.o" in ended.stdout
+    assert "-emit-llvm" not in ended.stdout
