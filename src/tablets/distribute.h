@@ -66,11 +66,11 @@ extern char *shuttle_load_columns(Oid relid);
 extern uint64 shuttle_load_run(Oid relid, const char *sql);
 
 /*
- * Runs a statement that computes values for existing rows, without triggers, with the
+ * Runs a statement that computes values for existing rows of a table, without triggers, with the
  * rights and the search_path of the caller: functions of defaults may rely on them. Its
  * own names must be qualified. Errors: 42501 if a policy would hide rows.
  */
-extern uint64 shuttle_load_fill(const char *sql);
+extern uint64 shuttle_load_fill(Oid relid, const char *sql);
 
 /*
  * Refuses a transaction whose snapshot may be older than the lock on a table: rows

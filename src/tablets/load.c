@@ -7,7 +7,8 @@
  * rows are read as the table's owner, in a security-restricted operation:
  * generated columns and checks may call functions of the owner. row_security is
  * off, so that a policy raises an error instead of hiding rows;
- * session_replication_role is replica, so that no trigger fires.
+ * session_replication_role is replica, so that no trigger fires; those that fire
+ * nevertheless (ENABLE ALWAYS, ENABLE REPLICA) are disabled meanwhile.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -39,6 +40,37 @@ shuttle_load_columns(Oid relid)
 	return shuttle_local_text(columns_query, relid);
 }
 
+/* Disables triggers that would fire. Returns the statements that undo it. */
+static List *
+silence_triggers(Oid relid)
+{
+	static const char *const query =
+		"SELECT format('ALTER TABLE %s DISABLE TRIGGER %I', tgrelid::regclass, tgname),"
+		" format('ALTER TABLE %s ENABLE %s TRIGGER %I', tgrelid::regclass,"
+		" CASE tgenabled WHEN 'A' THEN 'ALWAYS' ELSE 'REPLICA' END, tgname)"
+		" FROM pg_trigger WHERE tgrelid = $1 AND NOT tgisinternal AND tgenabled IN ('A', 'R') ORDER BY tgname";
+	List	   *texts = NIL;
+	ListCell   *cell;
+
+	foreach(cell, shuttle_local_rows(query, relid))
+	{
+		char	  **row = lfirst(cell);
+
+		(void) shuttle_local_run(row[0]);
+		texts = lappend(texts, row[1]);
+	}
+	return texts;
+}
+
+static void
+restore_triggers(const List *texts)
+{
+	const ListCell *cell;
+
+	foreach(cell, texts)
+		(void) shuttle_local_run(lfirst(cell));
+}
+
 /* Returns the nest level that ends these settings. */
 static int
 begin_load(void)
@@ -55,18 +87,21 @@ begin_load(void)
 }
 
 uint64
-shuttle_load_fill(const char *sql)
+shuttle_load_fill(Oid relid, const char *sql)
 {
+	List	   *triggers = silence_triggers(relid);
 	int			level = begin_load();
 	uint64		nrows = shuttle_local_run_unqualified(sql);
 
 	AtEOXact_GUC(true, level);
+	restore_triggers(triggers);
 	return nrows;
 }
 
 uint64
 shuttle_load_run(Oid relid, const char *sql)
 {
+	List	   *triggers = silence_triggers(relid);
 	int			level;
 	Oid			userid;
 	int			flags;
@@ -78,6 +113,7 @@ shuttle_load_run(Oid relid, const char *sql)
 	nrows = shuttle_local_run(sql);
 	AtEOXact_GUC(true, level);
 	SetUserIdAndSecContext(userid, flags);
+	restore_triggers(triggers);
 	return nrows;
 }
 

@@ -417,7 +417,7 @@ fill_tablets(const Changes *changes)
 	foreach(cell, changes->filled)
 		appendStringInfo(&text, "%s%s = DEFAULT", text.len == 0 ? "" : ", ",
 						 ((ShuttleNodeColumn *) lfirst(cell))->name);
-	(void) shuttle_load_fill(psprintf("UPDATE %s SET %s", changes->now.name, text.data));
+	(void) shuttle_load_fill(changes->now.relid, psprintf("UPDATE %s SET %s", changes->now.name, text.data));
 }
 
 /* Gives existing rows the values of new columns. */
