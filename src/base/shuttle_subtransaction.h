@@ -7,10 +7,10 @@
 #define SHUTTLE_SUBTRANSACTION_H
 
 /*
- * Calls work in a subtransaction: only its abort gives back what is held at an
- * error, here and on nodes. Returns NULL, or the error, in the current memory
- * context; a cancel is one, too. Not allowed while the transaction is in parallel
- * mode, unless nothing was written in it.
+ * Calls work in a subtransaction: only a subtransaction's abort releases what an
+ * error leaves held, here and on nodes. Returns NULL or the error, also of a cancel,
+ * in the current memory context. Not allowed in parallel mode, unless the
+ * transaction has written nothing.
  */
 extern ErrorData *shuttle_subtransaction_run(void (*work) (void *arg), void *arg);
 

@@ -170,7 +170,8 @@ shuttle_statistics_start_due(void)
 	return wait_ms;
 }
 
-/* Finds the database that is due for longest, or sets how long none is. */
+/* Finds the database that has been due longest, or sets *wait_ms to the time until one
+ * is due. */
 static Oid
 take_due(long *wait_ms)
 {

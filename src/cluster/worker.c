@@ -354,7 +354,8 @@ due_since(const DatabaseToLook *place)
 	return place->soon != 0 ? Min(place->soon, place->next) : place->next;
 }
 
-/* Takes the database that is due for longest, or sets how long none is. */
+/* Takes the database that has been due longest, or sets *wait_ms to the time until one
+ * is due. */
 static Oid
 take_due(long *wait_ms)
 {

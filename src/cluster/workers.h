@@ -34,9 +34,9 @@ extern void shuttle_statistics_memory_set_up(void);
 /* Notes that this database has servers of ours. */
 extern void shuttle_statistics_want(void);
 
-/* For the launcher: starts a worker for the database that is due for longest,
- * unless one is running. Does not wait for it. Returns how long nothing is to
- * do, in ms; the end of a worker sets the latch. */
+/* For the launcher: starts a worker for the database that has been due longest,
+ * unless one is running. Does not wait for it. Returns the time until a database
+ * is due, in ms; the end of a worker sets the latch. */
 extern long shuttle_statistics_start_due(void);
 
 #endif							/* SHUTTLE_WORKERS_H */

@@ -1,9 +1,10 @@
 /*-------------------------------------------------------------------------
  * ahead.h
- *	  What is done before the executor asks for it, and whether it may be.
+ *	  Requests sent and values computed before the executor asks for them, if
+ *	  that cannot change a result or show an error too many.
  *
  * early_start.c	sends scans that will surely be read before any answer arrives
- * dear_input.c	which input of a join waits for a row of the other
+ * costly_input.c	which input of a join waits for a row of the other
  * outbox.c		owns what was begun and not sent, and sends it in time (outbox.h)
  * row_goal.c, row_need.c	how many rows nodes will be asked for, and surely need
  * read_ahead.c	reads outer rows, keeps back their errors (row_need.h)
@@ -44,10 +45,10 @@ extern void shuttle_early_start_params(EState *estate, const Bitmapset *params);
 extern void shuttle_early_start_run(QueryDesc *queryDesc, ScanDirection direction,
 									uint64 count);
 
-/* ---- inputs that wait (dear_input.c) */
+/* ---- inputs that wait (costly_input.c) */
 
 /* True if the second input of a join, which is read only if the first has a row, costs
  * so much more that it should wait for that row. */
-extern bool shuttle_is_dear_input(PlanState *second, const Plan *first);
+extern bool shuttle_is_costly_input(PlanState *second, const Plan *first);
 
 #endif							/* SHUTTLE_EXECUTOR_AHEAD_AHEAD_H */

@@ -422,7 +422,7 @@ visit_second(PlanState *second, Demand demand, const Plan *first)
 {
 	Waiting    *waiting;
 
-	if (demand.noting || demand.later == NULL || !shuttle_is_dear_input(second, first))
+	if (demand.noting || demand.later == NULL || !shuttle_is_costly_input(second, first))
 	{
 		visit(second, demand);
 		return;

@@ -4,7 +4,7 @@
  *
  * write_behind.c	their list, and when they have to be answered
  * plpgsql_statements.c	statements of PL/pgSQL, seen before they start
- * exception_blocks.c	blocks with EXCEPTION in which nobody can tell
+ * exception_blocks.c	blocks with EXCEPTION in which waiting would change nothing
  *
  * In: requests of write/ that are under way. Out: their errors, in the order of
  * their statements.

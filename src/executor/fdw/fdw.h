@@ -8,6 +8,9 @@
  * server_kind.c says which transport a server has; remote_names.c and
  * column_names.c know names on nodes; foreign_import.c and foreign_truncate.c
  * are the callbacks of IMPORT FOREIGN SCHEMA and TRUNCATE.
+ *
+ * In: a foreign table, its server, or a plan of postgres_fdw. Out: callbacks,
+ * names on the node, and what the plan's private lists say.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_EXECUTOR_FDW_FDW_H

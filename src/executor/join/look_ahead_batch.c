@@ -240,10 +240,10 @@ consider_waiting(LookAheadState *look)
 /* Executes the initplans that keys depend on now, not while a key is being
  * evaluated. There is an outer row that needs them. */
 static void
-settle_scans(LookAheadState *look)
+run_initplans(LookAheadState *look)
 {
 	for (int i = 0; i < look->nscans; i++)
-		shuttle_served_scan_settle(look->scans[i]);
+		shuttle_served_scan_run_initplans(look->scans[i]);
 }
 
 /* Argument of collect_rows(): the next row whose keys are to be collected. */
@@ -313,7 +313,7 @@ pull_rows(LookAheadState *look, ShuttleBatch *batch)
 		batch->rows[batch->nrows] = shuttle_outer_row_copy(&look->rows, row);
 		MemoryContextSwitchTo(old);
 		if (batch->nrows == 0)
-			settle_scans(look);
+			run_initplans(look);
 		if (!look->may_fail)
 			collect_keys(look, batch, batch->nrows,
 						 batch->locals == NULL ? row : show_copy(look, batch));

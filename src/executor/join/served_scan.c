@@ -248,7 +248,7 @@ shuttle_served_scan_waits(ShuttleServedScan *scan, const LookAheadState *look)
 }
 
 void
-shuttle_served_scan_settle(ShuttleServedScan *scan)
+shuttle_served_scan_run_initplans(ShuttleServedScan *scan)
 {
 	if (!scan->waits)
 		ExecSetParamPlanMulti(scan->params, scan->key.econtext);

@@ -94,7 +94,7 @@ extern bool shuttle_served_scan_waits(ShuttleServedScan *scan,
 									  const LookAheadState *look);
 
 /* Executes the initplans that the scan's key depends on, unless it waits. */
-extern void shuttle_served_scan_settle(ShuttleServedScan *scan);
+extern void shuttle_served_scan_run_initplans(ShuttleServedScan *scan);
 
 /* True if a request for nkeys keys is to be fenced: one key asks as the scan
  * itself would. */

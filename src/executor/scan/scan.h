@@ -4,8 +4,8 @@
  *	  node.
  *
  * Files: foreign_scan.c has the callbacks of a scan; foreign_async.c those
- * below an asynchronous Append; remote_scan.c sends its SELECT; scan_facts.c says
- * what its plan tells; foreign_locks.c puts row locks into the SELECT;
+ * below an asynchronous Append; remote_scan.c sends its SELECT; scan_facts.c reads
+ * facts from its plan; foreign_locks.c puts row locks into the SELECT;
  * foreign_sample.c takes samples; scan_decoder.c sets up decoders, whose rows
  * storage/values/row_values.c decodes; parameters.c evaluates $1, $2, ...;
  * foreign_aggregate.c and collected.c make aggregate states from a node's

@@ -100,7 +100,7 @@ may_read(const Query *query)
 }
 
 PlannedStmt *
-shuttle_place_plan(Query *query, ShuttlePlanCall call)
+shuttle_finished_plan_plan(Query *query, ShuttlePlanCall call)
 {
 	PlannedStmt *statement;
 
@@ -132,25 +132,25 @@ shuttle_place_plan(Query *query, ShuttlePlanCall call)
 	if (shuttle_planning_settings()->enable_batched_join &&
 		shuttle_reads_foreign_table(statement))
 		place_look_ahead(statement, call.cursor_options);
-	shuttle_place_local(statement);
+	shuttle_place_in_index_loops(statement);
 	return statement;
 }
 
 bool
-shuttle_place_is_active(void)
+shuttle_planner_is_active(void)
 {
 	return is_active;
 }
 
 bool
-shuttle_place_is_planning(void)
+shuttle_planner_is_planning(void)
 {
 	return nplanning > 0;
 }
 
 /* A subquery is correlated if its parent level has plan_params for it. */
 void
-shuttle_place_report_late_load(const PlannerInfo *root)
+shuttle_planner_report_late_load(const PlannerInfo *root)
 {
 	static bool told = false;
 

@@ -2,11 +2,13 @@
  * finished_plan.h
  *	  Puts Look Ahead nodes into a finished plan.
  *
- * Files: finished_plan.c says in which order all is done; look_ahead_in_loops.c
- * puts one under nested loops that core planned by itself; look_ahead_in_subplans.c at nodes with correlated subqueries; look_ahead_in_index_loops.c under loops over
- * local index scans, where it only prefetches; plan_nodes.c has what all of them
- * need for new nodes; hash_of_cte.c adds a cost that decides which side of a join is read
- * first; join_pruning.c prunes joins and groups of partitions at run time.
+ * finished_plan.c	calls the other files in order
+ * look_ahead_in_loops.c	Look Ahead under nested loops that core planned itself
+ * look_ahead_in_subplans.c	at nodes with correlated subqueries
+ * look_ahead_in_index_loops.c	under loops over local index scans, to prefetch
+ * plan_nodes.c		what new nodes need: target lists, numbers, Material
+ * hash_of_cte.c	a cost by which core reads the other side of a join first
+ * join_pruning.c	run-time pruning of joins and groups of partitions
  *
  * In: a PlannedStmt. Out: the same statement with Look Aheads in its plan.
  *-------------------------------------------------------------------------
@@ -77,11 +79,11 @@ extern Plan *shuttle_place_look_aheads(Plan *plan, ShuttleFinishedPlan *context)
 
 /* Puts a Look Ahead at a node with correlated subqueries. Returns the plan or
  * what replaces it. */
-extern Plan *shuttle_place_for_subplans(Plan *plan, ShuttleFinishedPlan *context);
+extern Plan *shuttle_place_in_subplans(Plan *plan, ShuttleFinishedPlan *context);
 
 /* Puts a Look Ahead under loops over local index scans where it may pay
  * (look_ahead_in_index_loops.c). */
-extern void shuttle_place_local(PlannedStmt *statement);
+extern void shuttle_place_in_index_loops(PlannedStmt *statement);
 
 /* Adds what CTEs cost to the hash sides that read them, so that an empty outer side
  * is noticed before a CTE is computed (hash_of_cte.c). */
@@ -96,19 +98,19 @@ extern void shuttle_prune_joins(PlannedStmt *statement);
 /* ---- the planner hook (finished_plan.c) */
 
 /* Part of the planner hook: puts Look Aheads into the finished plan. */
-extern PlannedStmt *shuttle_place_plan(Query *query, ShuttlePlanCall call);
+extern PlannedStmt *shuttle_finished_plan_plan(Query *query, ShuttlePlanCall call);
 
 /*
  * Raises a NOTICE, once per session, if a correlated subquery gets no Look
  * Ahead because the library was loaded while the statement was being planned.
  */
-extern void shuttle_place_report_late_load(const PlannerInfo *root);
+extern void shuttle_planner_report_late_load(const PlannerInfo *root);
 
 /* False while a statement is planned that began before our planner hook was
  * installed: its finished plan gets no Look Aheads. */
-extern bool shuttle_place_is_active(void);
+extern bool shuttle_planner_is_active(void);
 
 /* True while our planner hook runs core's planner. */
-extern bool shuttle_place_is_planning(void);
+extern bool shuttle_planner_is_planning(void);
 
 #endif							/* SHUTTLE_PLANNER_FINISHED_PLAN_FINISHED_PLAN_H */

@@ -203,7 +203,7 @@ visit(Plan *plan, double limit, ShuttleFinishedPlan *context)
 }
 
 void
-shuttle_place_local(PlannedStmt *statement)
+shuttle_place_in_index_loops(PlannedStmt *statement)
 {
 	ShuttleFinishedPlan context = {.statement = statement};
 	const ShuttleSettings *settings = shuttle_planning_settings();

@@ -116,5 +116,5 @@ shuttle_place_look_aheads(Plan *plan, ShuttleFinishedPlan *context)
 	if (IsA(plan, MergeJoin) && !((MergeJoin *) plan)->skip_mark_restore &&
 		shuttle_is_look_ahead_plan(innerPlan(plan)))
 		innerPlan(plan) = shuttle_materialize(innerPlan(plan), context);
-	return shuttle_place_for_subplans(plan, context);
+	return shuttle_place_in_subplans(plan, context);
 }

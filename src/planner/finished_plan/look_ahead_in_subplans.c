@@ -408,7 +408,7 @@ find_done(FindContext *found, ShuttleFinishedPlan *context)
 }
 
 Plan *
-shuttle_place_for_subplans(Plan *plan, ShuttleFinishedPlan *context)
+shuttle_place_in_subplans(Plan *plan, ShuttleFinishedPlan *context)
 {
 	FindContext above = {.statement = context->statement};
 	FindContext below = {.statement = context->statement};

@@ -131,7 +131,7 @@ shuttle_collects(const Aggref *aggregate, ShuttleStateKind *kind)
 	const CollectedAggregate *known = find_aggregate(aggregate->aggfnoid);
 
 	if (known == NULL || list_length(aggregate->args) != known->narguments ||
-		!shuttle_place_is_planning())
+		!shuttle_planner_is_planning())
 		return false;
 	if (known->is_json && !can_be_elements(exprType((Node *) nth_argument(aggregate, 0))))
 		return false;

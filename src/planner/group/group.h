@@ -8,7 +8,7 @@
  * which nothing has to be combined here; union_branches.c and union_types.c do
  * the same for UNION ALL; collected_aggregates.c for array_agg and the like.
  *
- * In: a grouping of core's. Out: paths whose scans return states or groups.
+ * In: GROUP BY or aggregates that core plans. Out: paths whose scans return states or groups.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_PLANNER_GROUP_GROUP_H

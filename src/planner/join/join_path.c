@@ -155,7 +155,7 @@ add_batched_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer_path,
 							 &required))
 		return;
 	if ((shuttle_names_child_rows(outer_path) || shuttle_names_child_rows(inner_path)) &&
-		(groups != NULL || !shuttle_place_is_active()))
+		(groups != NULL || !shuttle_planner_is_active()))
 		return;
 	look_ahead = shuttle_look_ahead_path(root, outer_path, estimate, groups);
 	shuttle_initial_cost_nestloop(root, &workspace, type, look_ahead, inner_path, extra);
@@ -360,7 +360,7 @@ static bool
 may_write_too_soon(const PlannerInfo *root)
 {
 	return shuttle_find_statement(root)->commandType != CMD_SELECT &&
-		!shuttle_place_is_active();
+		!shuttle_planner_is_active();
 }
 
 void

@@ -8,8 +8,8 @@
  * otherwise; router_insert.c knows INSERT ... SELECT; router_text.c makes the text
  * and its parameters.
  *
- * In: a Query that core would plan. Out: a plan with one node, Routed Statement
- * (executor/routed), or NULL.
+ * In: a Query that core would plan, from statement/colocated.c. Out: a plan with
+ * one node, Routed Statement (executor/routed), or NULL.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_PLANNER_ROUTER_ROUTER_H

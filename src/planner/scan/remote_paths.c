@@ -359,7 +359,7 @@ get_rel_size(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 	const ShuttleEstimate *estimate;
 	List	   *hidden;
 
-	shuttle_place_report_late_load(root);
+	shuttle_planner_report_late_load(root);
 	shuttle_stable_in_conditions(root, rel);
 	hidden = shuttle_hide_late_conditions(root, rel);
 	shuttle_postgres_fdw_get_routine()->GetForeignRelSize(root, rel, relid);

@@ -2,8 +2,8 @@
  * literal_plans.c
  *	  Shared plans for statements that differ only in their literals.
  *
- * To plan "UPDATE t SET n = n + 3 WHERE id = 7" costs more than all else that
- * this server does for it, and the plan never depends on the literals: the
+ * Planning "UPDATE t SET n = n + 3 WHERE id = 7" costs more than everything else
+ * that this server does for it, and the plan never depends on the literals: the
  * node runs the statement. So it is planned like a prepared statement, with
  * parameters instead of literals, and kept by core's plan cache, which handles
  * invalidation. A statement gets a copy with its literals in place of the
@@ -11,8 +11,7 @@
  *
  * This is done for statements on one foreign table of our wrapper, and for those
  * on one distributed table that are routed (planner/router); literal_shape.c says
- * which literals become parameters. EXPLAIN always plans
- * anew.
+ * which literals become parameters. EXPLAIN always plans anew.
  *
  * The shapes of recent statements are kept in order of use. A plan is made
  * when a shape comes for the second time.

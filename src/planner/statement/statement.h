@@ -6,7 +6,7 @@
  * Files: planning_settings.c copies the settings while core plans;
  * planning_memo.c remembers results during one planning; literal_plans.c and
  * literal_shape.c share one plan between statements that differ in literals;
- * colocated.c considers joins of tablets on their nodes; called_routines.c finds
+ * colocated.c tries the router, then has core join tablets on their nodes; called_routines.c finds
  * statements that only call a function that nodes have; subquery_joins.c and
  * subquery_errors.c make joins of correlated subqueries;
  * stable_values.c, written_casts.c, partition_sample.c and named_columns.c

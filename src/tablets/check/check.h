@@ -1,6 +1,10 @@
 /*-------------------------------------------------------------------------
  * check.h
- *	  What the files of shuttle.check() share.
+ *	  shuttle.check(): compares nodes with what they should have.
+ *
+ * check.c			the function; rows of tablets and of copies
+ * check_definitions.c	columns, checks, keys and indexes
+ * check_tablets.c	which tablets a node has, and their bounds
  *
  * In: a table, and a node that should have it. Out: rows that tell what is wrong
  * there, and what mends it.

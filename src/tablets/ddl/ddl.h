@@ -1,6 +1,13 @@
 /*-------------------------------------------------------------------------
  * ddl.h
- *	  What the files about DDL on distributed tables share.
+ *	  DDL on distributed tables, which nodes follow.
+ *
+ * ddl.c			the statements that need more than core's work here
+ * ddl_table.c		ALTER TABLE; ddl_index.c, ddl_constraints.c, ddl_foreign_keys.c,
+ *					ddl_types.c, ddl_create.c, ddl_copy.c, ddl_truncate.c and
+ *					ddl_drop.c: what their names say
+ * ddl_changes.c	compares what nodes have of a table before and after core has
+ *					run the statement, and sends the differences
  *
  * In: a utility statement, before and after core runs it. Out: statements
  * for nodes, in the same transaction.

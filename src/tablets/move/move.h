@@ -1,12 +1,17 @@
 /*-------------------------------------------------------------------------
  * move.h
- *	  What the files of this sub-room share: moving tables between nodes, online.
+ *	  Moves tables between nodes while they are used.
  *
- * In: a tablet and a node. Out: the tablet, and those of the same number of all tables
- * of its group, on that node. Or one ordinary foreign table. move.c has the steps,
- * move_nodes.c how rows get to the new node, move_tablets.c and move_table.c what is moved,
- * move_table_text.c the definition of an ordinary table, move_checks.c what forbids it, move_left.c what is left of moves that were
- * interrupted, which shuttle.check() shows and removes.
+ * move.c			the steps of a move, and its locks
+ * move_nodes.c		how rows get to the new node
+ * move_tablets.c	what is moved: a tablet, with the tablets of the same number
+ *					of all tables of its group
+ * move_table.c, move_table_text.c	or an ordinary foreign table; its definition
+ * move_checks.c	what forbids a move
+ * move_left.c		what interrupted moves left; shuttle.check() removes it
+ * rebalance.c, balance_read.c, balance_plan.c	which tablets to move (balance.h)
+ *
+ * In: a tablet or foreign table, and a node. Out: the same table on that node.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_TABLETS_MOVE_MOVE_H

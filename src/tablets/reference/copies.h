@@ -1,6 +1,11 @@
 /*-------------------------------------------------------------------------
  * copies.h
- *	  What the files about reference tables share.
+ *	  Reference tables, and their copies on all nodes.
+ *
+ * reference.c		makes a reference table, and the copies
+ * copy_changes.c	the triggers that send changed rows to the copies
+ * copy_rows.c		sends rows to copies
+ * copy_tables.c	foreign tables by which plans read copies
  *
  * In: rows of a reference table here. Out: statements that give its copies on
  * the nodes the same rows, in the same transaction.

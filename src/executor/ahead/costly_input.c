@@ -1,5 +1,5 @@
 /*-------------------------------------------------------------------------
- * dear_input.c
+ * costly_input.c
  *	  Says which input of a join is not sent before the other one has a row.
  *
  * If the first input turns out to be empty, the second one is not read, but nodes work
@@ -79,7 +79,7 @@ find_trip_cost(PlanState *input)
 
 /* A Hash has the cost of the CTEs below it (planner/finished_plan/hash_of_cte.c). */
 bool
-shuttle_is_dear_input(PlanState *second, const Plan *first)
+shuttle_is_costly_input(PlanState *second, const Plan *first)
 {
 	Cost		cost = second->plan->total_cost;
 
