@@ -2,7 +2,7 @@
 -- does what it does on a local table.
 \getenv test PG_ABS_SRCDIR
 \i :test/include/tablets.sql
-SELECT count(*) FROM shuttle.use_node('n1'), shuttle.use_node('n2');
+SELECT count(*) FROM shuttle.use_node('n1') AS a, shuttle.use_node('n2') AS b;
 SET shuttle.tablets = 4;
 SET client_min_messages = warning;
 CREATE TABLE item (id int PRIMARY KEY, email text, n int DEFAULT 7, at timestamptz, doc jsonb);
