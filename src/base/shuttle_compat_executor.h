@@ -7,6 +7,7 @@
 #define SHUTTLE_COMPAT_EXECUTOR_H
 
 #include "access/htup_details.h"
+#include "commands/trigger.h"
 #include "executor/execPartition.h"
 #include "executor/executor.h"
 #include "executor/instrument.h"
@@ -15,6 +16,27 @@
 #include "optimizer/optimizer.h"
 #include "storage/buffile.h"
 #include "utils/rel.h"
+
+/* ---- triggers */
+
+/* Arguments of ExecBRUpdateTriggers() that tell of a row that it had to lock. */
+#if PG_VERSION_NUM >= 180000	/* 18 added is_merge_update */
+#define SHUTTLE_NO_LOCK_RESULT NULL, NULL, false
+#elif PG_VERSION_NUM >= 160000	/* 16 added tmresult */
+#define SHUTTLE_NO_LOCK_RESULT NULL, NULL
+#else
+#define SHUTTLE_NO_LOCK_RESULT NULL
+#endif
+
+/* Fires BEFORE ROW UPDATE triggers of a foreign table, which may change the new
+ * row; false: they skip it. */
+static inline bool
+shuttle_fire_before_update(ModifyTableState *node, ResultRelInfo *target, HeapTuple old_row,
+						   TupleTableSlot *new_row)
+{
+	return ExecBRUpdateTriggers(node->ps.state, &node->mt_epqstate, target, NULL, old_row,
+								new_row, SHUTTLE_NO_LOCK_RESULT);
+}
 
 /* ---- runs and their state */
 

@@ -36,5 +36,6 @@ typedef struct ShuttleWriteBuffer ShuttleWriteBuffer;
 typedef struct ShuttleModify ShuttleModify;
 typedef struct ShuttleRemoteTable ShuttleRemoteTable;
 typedef struct ShuttleOnConflict ShuttleOnConflict;
+typedef struct ShuttleUpsert ShuttleUpsert;
 
 #endif							/* SHUTTLE_EXECUTOR_EXECUTOR_TYPES_H */

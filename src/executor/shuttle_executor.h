@@ -196,11 +196,6 @@ extern void shuttle_on_conflict_attach(ModifyTable *plan, OnConflictExpr *clause
 									   Index target, List *parameters,
 									   List *row_values);
 
-/* Raises an error for DO UPDATE if the local table has triggers that should
- * fire. */
-extern void shuttle_on_conflict_check_triggers(Relation rel,
-											   const TriggerDesc *triggers);
-
 /* ---- partial aggregates (foreign_aggregate.c, postgres_fdw_private.c) */
 
 /* How the state of a partial aggregate is made from a node's answer. */

@@ -50,7 +50,7 @@ static const ShuttlePlanPart parts[] =
 	shuttle_merge_plan,			/* makes of a MERGE what those below can plan */
 	shuttle_named_columns_plan, /* marks the plan's writes */
 	shuttle_on_conflict_plan,	/* takes the clause away, and gives it back */
-	shuttle_finished_plan_plan,			/* innermost: sees core's plan unchanged */
+	shuttle_finished_plan_plan, /* innermost: sees core's plan unchanged */
 	plan_by_core,
 };
 

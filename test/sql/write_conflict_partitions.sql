@@ -66,3 +66,35 @@ INSERT INTO high (kind, id) VALUES (1, 100) ON CONFLICT (id, kind) DO UPDATE SET
 INSERT INTO part (kind, id) VALUES (1, 100) ON CONFLICT (id, kind) DO UPDATE SET id = excluded.kind;
 RESET search_path;
 SELECT pair.same_here(:state, 'INSERT INTO part (kind, id) SELECT i % 3, i FROM generate_series(80, 120) i ON CONFLICT (kind, id) DO UPDATE SET kind = excluded.kind, note = excluded.note, n = -excluded.n, id = excluded.id');
+
+-- with an UPDATE trigger here all is executed here, and does the same
+CREATE FUNCTION pair.keep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+CREATE FUNCTION pair.leave() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.id := 200 - NEW.id; RETURN NEW; END';
+CREATE TRIGGER keep BEFORE UPDATE ON ours.part FOR EACH ROW EXECUTE FUNCTION pair.keep();
+SELECT pair.same_here(:state, 'INSERT INTO part (kind, id) SELECT i % 3, i FROM generate_series(120, 80, -1) i ON CONFLICT (kind, id) DO UPDATE SET n = part.n + excluded.n, note = excluded.id || part.note');
+SELECT pair.same_here(:state, 'INSERT INTO part AS p (kind, id) SELECT i % 3, i FROM generate_series(80, 130) i ON CONFLICT (id, kind) DO UPDATE SET n = p.n + excluded.n WHERE p.id % 2 = 1 RETURNING p.*, p.n * 2');
+SELECT pair.same_here(:state, 'INSERT INTO part (kind, id) VALUES (0, 0), (1, 100), (0, 0) ON CONFLICT (id, kind) DO UPDATE SET n = 0');
+SELECT pair.same_here(:state, 'INSERT INTO part (kind, id) VALUES (1, 500) ON CONFLICT (id, kind) DO UPDATE SET n = 0');
+SELECT pair.same_here(:state, 'WITH new AS (INSERT INTO part (kind, id) VALUES (0, 0), (1, 100), (2, 7) ON CONFLICT (id, kind) DO UPDATE SET n = 1000 RETURNING *) SELECT count(*), sum(new.n) FROM new, part');
+SELECT pair.same_here(:state, 'INSERT INTO part (kind, id) SELECT i % 3, i FROM generate_series(80, 120) i ON CONFLICT ON CONSTRAINT part_key DO UPDATE SET kind = excluded.kind, note = to_jsonb(excluded)::text || to_jsonb(part)::text WHERE part.n > excluded.n RETURNING *');
+SET shuttle.write_buffer_size = '1kB';
+SELECT pair.same_here(:state, 'INSERT INTO part (kind, id) SELECT i % 3, i FROM generate_series(1, 199) i ON CONFLICT (id, kind) DO UPDATE SET n = part.n + excluded.n RETURNING *');
+SELECT pair.same_here(:state, 'INSERT INTO part (kind, id) SELECT i % 3, i % 150 FROM generate_series(1, 199) i ON CONFLICT (id, kind) DO UPDATE SET n = part.n + excluded.n RETURNING *');
+RESET shuttle.write_buffer_size;
+CREATE TRIGGER leave BEFORE UPDATE ON ours.part FOR EACH ROW WHEN (NEW.n < 0) EXECUTE FUNCTION pair.leave();
+INSERT INTO ours.part (kind, id) VALUES (1, 100), (1, 10) ON CONFLICT (id, kind) DO UPDATE SET n = -1;
+INSERT INTO ours.high (kind, id) VALUES (0, 150) ON CONFLICT (id, kind) DO UPDATE SET n = -1;
+DROP TRIGGER leave ON ours.part;
+-- the node's table is the partitioned one
+CREATE FOREIGN TABLE ours.whole (kind int, id int, note text, n int DEFAULT 5) SERVER our_node OPTIONS (schema_name 'node', table_name 'part');
+CREATE TRIGGER keep BEFORE UPDATE ON ours.whole FOR EACH ROW EXECUTE FUNCTION pair.keep();
+INSERT INTO ours.whole (kind, id) VALUES (1, 100), (0, 0), (1, 190), (0, 199) ON CONFLICT (id, kind) DO UPDATE SET n = 77 RETURNING id, kind, n, xmax = 0 AS is_new;
+INSERT INTO ours.whole (kind, id) VALUES (1, 100), (1, 100) ON CONFLICT (id, kind) DO UPDATE SET n = 77;
+INSERT INTO ours.whole (kind, id) VALUES (2, 100), (2, 100) ON CONFLICT (id, kind) DO UPDATE SET n = 77;
+DROP FOREIGN TABLE ours.whole;
+-- not if something on the node may change rows, too
+CREATE TRIGGER keep BEFORE INSERT ON node.part FOR EACH ROW EXECUTE FUNCTION pair.keep();
+SELECT FROM shuttle.disconnect();
+INSERT INTO ours.part (kind, id) VALUES (1, 100), (1, 10) ON CONFLICT (id, kind) DO UPDATE SET n = 1;
+DROP TRIGGER keep ON node.part;
+DROP TRIGGER keep ON ours.part;

@@ -22,13 +22,13 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_explain.h"
+#include "executor/conflict/conflict.h"
 #include "executor/executor_types.h"
 #include "executor/fdw/fdw.h"
 #include "executor/scan/remote_values.h"
 #include "executor/shuttle_executor.h"
 #include "executor/write/write.h"
 #include "executor/write/write_buffer.h"
-#include "executor/write/write_conflict.h"
 #include "executor/write/write_table.h"
 #include "explain/shuttle_explain.h"
 

@@ -34,10 +34,11 @@
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_compat_explain.h"
-#include "base/shuttle_compat_executor.h"
 #include "base/shuttle_counters.h"
 #include "base/shuttle_settings.h"
 #include "executor/ahead/outbox.h"
+#include "executor/conflict/conflict.h"
+#include "executor/conflict/upsert.h"
 #include "executor/executor_types.h"
 #include "executor/fdw/fdw.h"
 #include "executor/fdw/postgres_fdw.h"
@@ -47,7 +48,6 @@
 #include "executor/shuttle_executor.h"
 #include "executor/write/write.h"
 #include "executor/write/write_buffer.h"
-#include "executor/write/write_conflict.h"
 #include "executor/write/write_table.h"
 #include "explain/shuttle_explain.h"
 #include "storage/shuttle_storage.h"
@@ -76,7 +76,6 @@ static void end_foreign_modify(EState *estate, ResultRelInfo *target);
 static ShuttleWrite *create_write(ModifyTableState *node, ResultRelInfo *target,
 								  CmdType operation, List *fdw_private);
 static bool may_buffer(const ShuttleWrite *write);
-static void collect_values(ShuttleWrite *write);
 static List *plan_other(ModifyTableState *mtstate, ResultRelInfo *target,
 						CmdType operation);
 static void check_policies(const ShuttleWrite *write, TupleTableSlot *slot);
@@ -197,7 +196,8 @@ plan_other(ModifyTableState *mtstate, ResultRelInfo *target, CmdType operation)
 	}
 
 	other->operation = operation;
-	other->onConflictAction = plan == NULL ? ONCONFLICT_NONE : plan->onConflictAction;
+	other->onConflictAction = plan == NULL || shuttle_on_conflict_is_in(plan) ?
+		ONCONFLICT_NONE : plan->onConflictAction;
 	other->withCheckOptionLists = list_make1(target->ri_WithCheckOptions);
 	if (operation == CMD_INSERT)
 		other->returningLists = list_make1(target->ri_returningList);
@@ -251,13 +251,15 @@ create_write(ModifyTableState *node, ResultRelInfo *target, CmdType operation,
 			write->rows = shuttle_target_rows_create(RelationGetRelationName(rel),
 													 estate->es_query_cxt);
 	}
-	collect_values(write);
+	shuttle_write_collect_values(write);
 	if (operation != CMD_INSERT)
 		write->sql_by_table = shuttle_sql_compare_tableoid(write->postgres_fdw.sql,
 														   write->nvalues + 1);
 	write->work_cxt = AllocSetContextCreate(estate->es_query_cxt,
 											"shuttle written row",
 											ALLOCSET_SMALL_SIZES);
+	if (operation == CMD_INSERT && shuttle_upsert_is_in((ModifyTable *) node->ps.plan))
+		shuttle_upsert_create(write);
 	return write;
 }
 
@@ -270,7 +272,7 @@ shuttle_write_is_buffered(ShuttleWrite *write)
 	if (!may_buffer(write))
 	{
 		/* Without columns there is nothing to find a conflicting row by. */
-		if (shuttle_on_conflict_updates(write))
+		if (shuttle_on_conflict_updates(write) || write->upsert != NULL)
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("ON CONFLICT DO UPDATE is not supported on foreign table \"%s\"",
@@ -312,7 +314,8 @@ may_buffer(const ShuttleWrite *write)
 	bool		follows_up = target->ri_WithCheckOptions != NIL ||
 		has_row_triggers(target->ri_TrigDesc);
 
-	return (shuttle_settings.enable_write_buffer || shuttle_on_conflict_updates(write)) &&
+	return (shuttle_settings.enable_write_buffer || write->upsert != NULL ||
+			shuttle_on_conflict_updates(write)) &&
 		write->node->mt_transition_capture == NULL &&
 		write->nattributes + (write->operation == CMD_DELETE) > 0 &&
 		(write->operation == write->node->operation ||
@@ -322,41 +325,6 @@ may_buffer(const ShuttleWrite *write)
 		(!follows_up ||
 		 (write->node->ps.plan != NULL &&
 		  !contain_subplans((Node *) target->ri_WithCheckOptions)));
-}
-
-/* Finds the attributes whose values are sent with each row. */
-static void
-collect_values(ShuttleWrite *write)
-{
-	TupleDesc	desc = RelationGetDescr(write->rel);
-	int			ntargets = list_length(write->postgres_fdw.target_attributes);
-	ListCell   *cell;
-
-	write->types_hash = shuttle_write_hash_types(desc);
-	write->attributes = palloc_array(AttrNumber, ntargets + 1);
-	write->output = palloc0_array(FmgrInfo, ntargets + 1);
-	foreach(cell, write->postgres_fdw.target_attributes)
-	{
-		AttrNumber	number = lfirst_int(cell);
-		Form_pg_attribute attribute = TupleDescAttr(desc, number - 1);
-		Oid			function;
-		bool		is_varlena;
-
-		/* The node computes generated columns; they are sent as DEFAULT. */
-		if (attribute->attgenerated)
-			continue;
-		getTypeOutputInfo(attribute->atttypid, &function, &is_varlena);
-		fmgr_info(function, &write->output[write->nattributes]);
-		write->need = Max(write->need, shuttle_print_need(attribute->atttypid));
-		write->attributes[write->nattributes++] = number;
-	}
-	write->nvalues = write->nattributes + (write->operation == CMD_INSERT ? 0 : 1);
-
-	if (write->nvalues > 0)
-		write->batch_size = Min(write->batch_size, SHUTTLE_MAX_PARAMETERS / write->nvalues);
-
-	/* A tableoid may follow the values of UPDATE and DELETE. */
-	write->values = palloc0_array(const char *, write->nvalues * write->batch_size + 1);
 }
 
 static int

@@ -11,6 +11,7 @@
 
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "utils/rel.h"
 #include "utils/tuplestore.h"
 
 #include "base/shuttle_compat.h"
@@ -18,10 +19,11 @@
 #include "base/shuttle_settings.h"
 #include "executor/ahead/outbox.h"
 #include "executor/behind/behind.h"
+#include "executor/conflict/conflict.h"
+#include "executor/conflict/upsert.h"
 #include "executor/write/modify_table.h"
 #include "executor/write/write.h"
 #include "executor/write/write_buffer.h"
-#include "executor/write/write_conflict.h"
 #include "executor/write/write_table.h"
 #include "storage/shuttle_storage.h"
 
@@ -128,10 +130,26 @@ send_all(ShuttleModify *modify)
 	send_in_order(modify, send_rows);
 }
 
+/* Triggers of these rows would fire within the savepoint. Only functions that the
+ * source calls come here: rows of other triggers are finished one by one. */
+pg_noreturn static void
+refuse_ahead(const ShuttleWrite *write)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("a function that an INSERT into \"%s\" calls has a block with EXCEPTION",
+					RelationGetRelationName(write->rel)),
+			 errdetail("ON CONFLICT DO UPDATE has to finish rows with triggers before it."),
+			 errhint("Set %s off, or insert and update in two statements.",
+					 "shuttle.enable_write_buffer")));
+}
+
 /* Sends a table's rows before a savepoint of a statement within this one. */
 static void
 send_rows_ahead(ShuttleModify *modify, ShuttleWrite *write)
 {
+	if (write->upsert != NULL && write->operation == CMD_INSERT)
+		refuse_ahead(write);
 	shuttle_outbox_send_scans(&modify->unsent, write->storage_node,
 							  shuttle_write_brings_in(write));
 	modify->nsent_bytes += shuttle_write_buffer_bytes(write);
@@ -200,6 +218,7 @@ shuttle_modify_flush(ShuttleModify *modify, bool in_turn)
 		if (modify->node->canSetTag && !shuttle_write_takes_out(write))
 			modify->node->ps.state->es_processed += nwritten;
 	}
+	shuttle_upserts_run(modify, in_turn);
 	modify->nflushed = modify->nrows;
 	modify->nbytes = modify->nsent_bytes = 0;
 	if (modify->source == NULL)
@@ -340,6 +359,12 @@ shuttle_modify_send_full(ShuttleModify *modify, ShuttleWrite *write)
 	if (shuttle_write_streams(write))
 	{
 		stream(modify, write, is_full);
+		return;
+	}
+	if (write->upsert != NULL)
+	{
+		if (is_full || has_to_wait(modify, write, is_full))
+			shuttle_modify_flush(modify, true);
 		return;
 	}
 	modify->holds_moves = modify->moves_wait && !modify->ended;

@@ -26,10 +26,12 @@
 
 #include "access/parallel.h"
 #include "access/xact.h"
+#include "catalog/partition.h"
 #include "catalog/pg_class.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/tuplestore.h"
@@ -40,12 +42,13 @@
 #include "base/shuttle_settings.h"
 #include "executor/ahead/outbox.h"
 #include "executor/behind/behind.h"
+#include "executor/conflict/conflict.h"
+#include "executor/conflict/upsert.h"
 #include "executor/executor_types.h"
 #include "executor/shuttle_executor.h"
 #include "executor/write/modify_table.h"
 #include "executor/write/write.h"
 #include "executor/write/write_buffer.h"
-#include "executor/write/write_conflict.h"
 #include "executor/write/write_table.h"
 #include "explain/shuttle_explain.h"
 #include "storage/shuttle_storage.h"
@@ -69,12 +72,49 @@ shuttle_modify_tables(const QueryDesc *query)
 	return list_concat_unique_ptr(tables, query->estate->es_auxmodifytables);
 }
 
+/* True if the statement writes to the table or to one of its partitions. */
+static bool
+writes_to(const PlannedStmt *statement, Oid relid)
+{
+	ListCell   *cell;
+
+	foreach(cell, statement->rtable)
+	{
+		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, cell);
+
+		if (rte->rtekind == RTE_RELATION && rte->rellockmode >= RowExclusiveLock &&
+			(rte->relid == relid || (get_rel_relispartition(rte->relid) &&
+									 list_member_oid(get_partition_ancestors(rte->relid), relid))))
+			return true;
+	}
+	return false;
+}
+
+/* Tells upserts that run of a statement within them that writes to their table. */
+static void
+note_writes(const PlannedStmt *statement)
+{
+	ShuttleUnsentRows *rows = NULL;
+
+	while ((rows = shuttle_outbox_next_rows(rows)) != NULL)
+	{
+		ShuttleModify *modify = (ShuttleModify *) rows;
+
+		if (shuttle_upsert_is_in((ModifyTable *) modify->node->ps.plan) &&
+			!modify->is_written_beside &&
+			writes_to(statement, RelationGetRelid(modify->node->rootResultRelInfo->ri_RelationDesc)))
+			shuttle_upserts_note_write(modify);
+	}
+}
+
 void
 shuttle_modify_start(QueryDesc *query, int eflags)
 {
 	MemoryContext old_cxt;
 	ListCell   *cell;
 
+	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0)
+		note_writes(query->plannedstmt);
 	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 || IsParallelWorker() ||
 		(query->operation == CMD_SELECT &&
 		 query->estate->es_auxmodifytables == NIL))

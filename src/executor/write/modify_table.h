@@ -41,6 +41,13 @@ struct ShuttleModify
 	bool		follows_up_late;	/* triggers and RETURNING of answered rows
 									 * wait until this statement continues */
 	TupleTableSlot *returned_slot;
+
+	/* ON CONFLICT DO UPDATE that is executed here (upsert.c) */
+	bool		in_upsert;		/* its rows are being changed */
+	bool		is_written_beside;	/* something that the statement calls
+									 * writes to its table */
+	List	   *unwritten_servers;	/* Oids: servers on which the transaction
+									 * had not written by then */
 };
 
 /* ---- modify_send.c */

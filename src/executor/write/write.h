@@ -9,7 +9,7 @@
  *			their requests; write_counts.c: how many rows were written;
  *			write_follow_up.c: triggers and RETURNING
  * write_move.c		rows that an UPDATE moves between partitions
- * write_conflict.c, write_conflict_rows.c	ON CONFLICT; remote_default.c: columns left to the node
+ * remote_default.c	columns left to the node
  * remote_table.c, target_rows.c	what a node says of its table; ctids of rows
  * merge_run.c		the parts of a MERGE
  * reference_writes.c, other_writes.c	writes refused, or only noted

@@ -19,10 +19,11 @@
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_settings.h"
+#include "executor/conflict/conflict.h"
+#include "executor/conflict/upsert.h"
 #include "executor/executor_types.h"
 #include "executor/scan/scan.h"
 #include "executor/write/write_buffer.h"
-#include "executor/write/write_conflict.h"
 #include "executor/write/write_table.h"
 #include "storage/shuttle_storage.h"
 
@@ -33,6 +34,7 @@ static ShuttleDecoder *create_decoder(const ShuttleWrite *write, int first_colum
 static HTAB *create_names(const ShuttleWrite *write);
 static TupleDesc describe_values(const ShuttleWrite *write);
 static bool is_named_again(ShuttleWriteBuffer *buffer, ItemPointer ctid);
+static ShuttleWaitingRow *append_row(ShuttleWrite *write, TupleTableSlot *slot, uint64 number);
 static int64 copy_values(ShuttleWrite *write, TupleTableSlot *slot, ShuttleWaitingRow *row);
 
 void
@@ -48,15 +50,20 @@ shuttle_write_buffer_create(ShuttleWrite *write)
 	buffer->row_values = palloc_array(Datum, Max(write->nattributes, 1));
 	buffer->row_nulls = palloc_array(bool, Max(write->nattributes, 1));
 	buffer->values_slot = MakeSingleTupleTableSlot(buffer->desc, &TTSOpsMinimalTuple);
-	if (write->decoder != NULL || shuttle_on_conflict_returns_xmax(write))
+	if (write->upsert != NULL && buffer->by_ctid)
+		buffer->decoder = create_decoder(write, 1 + SHUTTLE_MARK_COLUMNS);
+	else if (write->decoder != NULL || shuttle_on_conflict_returns_xmax(write))
 	{
 		buffer->decoder = create_decoder(write, buffer->by_ctid ? 1 :
 										 shuttle_on_conflict_front_columns(write, false));
-		if (shuttle_on_conflict_updates(write))
+		if (shuttle_on_conflict_updates(write) || write->upsert != NULL)
 			buffer->marked_decoder =
 				create_decoder(write, shuttle_on_conflict_front_columns(write, true));
 	}
-	if (buffer->by_ctid)
+	if (write->upsert != NULL)
+		buffer->plan_slot = ExecInitExtraTupleSlot(estate, RelationGetDescr(write->rel),
+												   &TTSOpsMinimalTuple);
+	else if (buffer->by_ctid)
 	{
 		buffer->named = create_names(write);
 		shuttle_remote_table_ask(write->rel, write->storage_node,
@@ -116,6 +123,27 @@ describe_values(const ShuttleWrite *write)
 
 /* ---- rows in */
 
+/* Appends a row with a copy of its values, in rows_cxt. */
+static ShuttleWaitingRow *
+append_row(ShuttleWrite *write, TupleTableSlot *slot, uint64 number)
+{
+	ShuttleWriteBuffer *buffer = write->buffer;
+	ShuttleWaitingRow *row;
+
+	if (buffer->nrows == buffer->size)
+	{
+		buffer->size = Max(64, buffer->size * 2);
+		buffer->rows = buffer->rows == NULL ?
+			MemoryContextAllocHuge(buffer->rows_cxt, sizeof(ShuttleWaitingRow) * buffer->size) :
+			repalloc_huge(buffer->rows, sizeof(ShuttleWaitingRow) * buffer->size);
+	}
+	row = &buffer->rows[buffer->nrows++];
+	row->number = number;
+	row->plan_row = NULL;
+	buffer->nbytes += copy_values(write, slot, row) + sizeof(ShuttleWaitingRow);
+	return row;
+}
+
 bool
 shuttle_write_buffer_add(ShuttleWrite *write, TupleTableSlot *slot,
 						 TupleTableSlot *plan_slot, uint64 number)
@@ -125,6 +153,8 @@ shuttle_write_buffer_add(ShuttleWrite *write, TupleTableSlot *slot,
 	ShuttleWaitingRow *row;
 	ItemPointer ctid = NULL;
 
+	if (write->upsert != NULL)
+		plan_slot = slot;		/* EXCLUDED */
 	if (shuttle_on_conflict_computes_rows(write))
 	{
 		if (buffer->nrows > 0)
@@ -145,22 +175,12 @@ shuttle_write_buffer_add(ShuttleWrite *write, TupleTableSlot *slot,
 			return false;
 	}
 	old_cxt = MemoryContextSwitchTo(buffer->rows_cxt);
-	if (buffer->nrows == buffer->size)
-	{
-		buffer->size = Max(64, buffer->size * 2);
-		buffer->rows = buffer->rows == NULL ?
-			MemoryContextAllocHuge(buffer->rows_cxt, sizeof(ShuttleWaitingRow) * buffer->size) :
-			repalloc_huge(buffer->rows, sizeof(ShuttleWaitingRow) * buffer->size);
-	}
-	row = &buffer->rows[buffer->nrows++];
-	row->number = number;
+	row = append_row(write, slot, number);
 	if (ctid != NULL)
 	{
 		row->ctid = *ctid;
 		row->tableoid = shuttle_target_rows_decode(write->rows, &row->ctid);
 	}
-	row->plan_row = NULL;
-	buffer->nbytes += copy_values(write, slot, row) + sizeof(ShuttleWaitingRow);
 	if (buffer->plan_slot != NULL)
 	{
 		row->plan_row = ExecCopySlotMinimalTuple(plan_slot);
@@ -168,6 +188,33 @@ shuttle_write_buffer_add(ShuttleWrite *write, TupleTableSlot *slot,
 	}
 	MemoryContextSwitchTo(old_cxt);
 	return true;
+}
+
+void
+shuttle_write_buffer_add_found(ShuttleWrite *write, TupleTableSlot *slot, HeapTuple stored,
+							   const ItemPointerData *ctid, Oid tableoid, uint64 number)
+{
+	MemoryContext old_cxt = MemoryContextSwitchTo(write->buffer->rows_cxt);
+	ShuttleWaitingRow *row = append_row(write, slot, number);
+
+	row->ctid = *ctid;
+	row->tableoid = tableoid;
+	ExecForceStoreHeapTuple(stored, write->buffer->plan_slot, false);
+	row->plan_row = ExecCopySlotMinimalTuple(write->buffer->plan_slot);
+	ExecClearTuple(write->buffer->plan_slot);
+	write->buffer->nbytes += row->plan_row->t_len;
+	MemoryContextSwitchTo(old_cxt);
+}
+
+void
+shuttle_write_buffer_clear(ShuttleWrite *write)
+{
+	ShuttleWriteBuffer *buffer = write->buffer;
+
+	MemoryContextReset(buffer->rows_cxt);
+	buffer->rows = NULL;
+	buffer->nrows = buffer->size = 0;
+	buffer->nbytes = 0;
 }
 
 /* True if the statement has changed the row before. */
@@ -252,6 +299,7 @@ shuttle_write_buffer_is_full(const ShuttleWrite *write)
 {
 	return !shuttle_settings.enable_write_buffer ||
 		shuttle_on_conflict_computes_rows(write) ||
+		(write->upsert != NULL && write->upsert->by_row) ||
 		write->buffer->nbytes >= shuttle_settings.write_buffer_size_kb * (int64) 1024 ||
 		(write->row_limit > 0 && write->buffer->nrows >= write->row_limit);
 }

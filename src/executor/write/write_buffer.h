@@ -24,6 +24,8 @@ struct ShuttleWrite
 	ShuttlePostgresFdwModify postgres_fdw;
 	ShuttleDecoder *decoder;	/* NULL: nothing is returned */
 	ShuttleOnConflict *conflict;	/* NULL: no ON CONFLICT clause of ours */
+	ShuttleUpsert *upsert;		/* INSERT with DO UPDATE that is executed
+								 * here, and its UPDATE; else NULL */
 
 	/* UPDATE, DELETE */
 	AttrNumber	ctid_column;	/* its column in the source's rows */
@@ -35,7 +37,8 @@ struct ShuttleWrite
 								 * none yet */
 	ShuttleWrite *arriving;		/* inserts rows from other partitions; or NULL */
 	ShuttleWrite *update;		/* in leaving and arriving: the table's
-								 * UPDATE; NULL: it has none */
+								 * UPDATE; beside an upsert: its INSERT; NULL:
+								 * it has none */
 
 	int			batch_size;		/* INSERT: rows in one VALUES list */
 	int			row_limit;		/* INSERT: rows of one request if the option
@@ -47,7 +50,7 @@ struct ShuttleWrite
 	FmgrInfo   *output;
 	ShuttlePrintNeed need;
 	int			nvalues;		/* nattributes, plus one for the ctid */
-	uint32		types_hash;		/* shuttle_write_hash_types() of the table */
+	uint32		types_hash;		/* of the types of the table's columns */
 	const char **values;		/* room for batch_size rows */
 
 	char	   *insert_sql;		/* INSERT of insert_rows rows; NULL: not made
@@ -115,10 +118,20 @@ extern bool shuttle_move_is_seen(PlanState *source);
 extern char *shuttle_write_array_sql(const ShuttleWrite *write,
 									 const ShuttleRemoteTable *table);
 
+/*
+ * The SELECT that locks the rows which have the keys, in the order of the keys:
+ * first the place of the key, ctid, tableoid, 1 if our transaction wrote the
+ * row, and by which command; then attributes. condition: of the row, or NULL;
+ * has_null: NULLs are equal.
+ */
+extern char *shuttle_write_lock_sql(const ShuttleWrite *keys, const ShuttleRemoteTable *table,
+									const List *attributes, const char *condition,
+									bool has_null);
+
 /* ---- values of many rows (write_values.c) */
 
-/* Of the types of all columns, since RETURNING may name others than are written; not 0. */
-extern uint32 shuttle_write_hash_types(TupleDesc desc);
+/* Finds the attributes whose values are sent with each row. */
+extern void shuttle_write_collect_values(ShuttleWrite *write);
 
 /* Stores a row of NULLs if RETURNING needs no columns, except perhaps system
  * columns. */
@@ -213,6 +226,14 @@ extern void shuttle_write_buffer_create(ShuttleWrite *write);
  * run. Returns false if the statement has changed that row before. */
 extern bool shuttle_write_buffer_add(ShuttleWrite *write, TupleTableSlot *slot,
 									 TupleTableSlot *plan_slot, uint64 number);
+
+/* Adds the new version of a stored row, which write->upsert has locked. */
+extern void shuttle_write_buffer_add_found(ShuttleWrite *write, TupleTableSlot *slot,
+										   HeapTuple stored, const ItemPointerData *ctid,
+										   Oid tableoid, uint64 number);
+
+/* Forgets the rows that are buffered. */
+extern void shuttle_write_buffer_clear(ShuttleWrite *write);
 
 /* True if the statement has already changed the source's row and fired BEFORE
  * ROW triggers for it: core fires them once for a row of a local table. */

@@ -23,6 +23,8 @@ shuttle_write_follows_up(const ShuttleWrite *write)
 {
 	const TriggerDesc *triggers = write->target->ri_TrigDesc;
 
+	if (write->upsert != NULL)
+		return true;
 	if (shuttle_write_takes_out(write))
 		return false;
 	if (write->target->ri_projectReturning != NULL ||
@@ -96,15 +98,19 @@ shuttle_write_known_row(const ShuttleWrite *write, MinimalTuple values)
 	return row;
 }
 
-/* The old row, which the source has in a junk column for triggers. */
+/* The old row, which the source has in a junk column for triggers; an upsert has
+ * kept it. */
 static HeapTuple
 old_row(ShuttleWrite *write)
 {
 	bool		is_null;
-	Datum		whole = ExecGetJunkAttribute(write->buffer->plan_slot,
-											 write->target->ri_RowIdAttNo, &is_null);
-	HeapTuple	tuple = palloc0_object(HeapTupleData);
+	Datum		whole;
+	HeapTuple	tuple;
 
+	if (write->upsert != NULL)
+		return ExecCopySlotHeapTuple(write->buffer->plan_slot);
+	whole = ExecGetJunkAttribute(write->buffer->plan_slot, write->target->ri_RowIdAttNo, &is_null);
+	tuple = palloc0_object(HeapTupleData);
 	if (is_null)
 		elog(ERROR, "wholerow is NULL");
 	tuple->t_data = DatumGetHeapTupleHeader(whole);

@@ -11,6 +11,7 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "executor/executor.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
@@ -19,13 +20,14 @@
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_counters.h"
-#include "executor/executor_types.h"
 #include "executor/behind/behind.h"
+#include "executor/conflict/conflict.h"
+#include "executor/conflict/upsert.h"
+#include "executor/executor_types.h"
 #include "executor/scan/remote_values.h"
 #include "executor/scan/scan.h"
 #include "executor/write/write.h"
 #include "executor/write/write_buffer.h"
-#include "executor/write/write_conflict.h"
 #include "executor/write/write_table.h"
 #include "storage/shuttle_storage.h"
 #include "tablets/shuttle_tablets.h"
@@ -55,6 +57,7 @@ static void send_piece(ShuttleWrite *write, const char *sql, int nparams,
 					   const char *const *values, const int *lengths, int nest_level);
 static uint64 finish_piece(ShuttleWrite *write, SentPiece *piece);
 static void keep_returned(ShuttleWrite *write, SentPiece *piece, uint64 nwritten);
+static void keep_conflicting(ShuttleWrite *write, const SentPiece *piece);
 
 /* ---- sending */
 
@@ -256,11 +259,8 @@ send_piece(ShuttleWrite *write, const char *sql, int nparams,
 	buffer->pieces = lappend(buffer->pieces, piece);
 	MemoryContextSwitchTo(old_cxt);
 
-	MemoryContextReset(buffer->rows_cxt);
-	buffer->rows = NULL;
-	buffer->nrows = buffer->size = 0;
 	buffer->nsent_bytes += buffer->nbytes;
-	buffer->nbytes = 0;
+	shuttle_write_buffer_clear(write);
 	MemoryContextReset(write->work_cxt);
 }
 
@@ -410,9 +410,34 @@ finish_piece(ShuttleWrite *write, SentPiece *piece)
 		shuttle_write_check_count(write, piece->nrows, piece->follows, nwritten);
 	if (write->buffer->returns || piece->marked)
 		keep_returned(write, piece, nwritten);
+	if (write->upsert != NULL && !write->buffer->by_ctid)
+		keep_conflicting(write, piece);
 	shuttle_request_close(piece->request);
 	piece->request = NULL;
 	return nwritten;
+}
+
+/* Makes a tuple of a returned row, in the current context; NULL: not needed. */
+static HeapTuple
+take_row(ShuttleWrite *write, const SentPiece *piece, const ShuttleRow *row)
+{
+	ShuttleWriteBuffer *buffer = write->buffer;
+	ShuttleDecoder *decoder = piece->marked ? buffer->marked_decoder : buffer->decoder;
+	bool		is_changed = write->upsert != NULL && buffer->by_ctid;
+	HeapTuple	tuple;
+
+	if (piece->marked)
+		shuttle_on_conflict_take_mark(write, row, 0);
+	if (is_changed)
+		shuttle_on_conflict_take_mark(write->upsert->insert, row, 1);
+	if (!buffer->returns || decoder == NULL)
+		return NULL;
+	tuple = shuttle_decoder_tuple(decoder, row);
+	if (is_changed)
+		HeapTupleHeaderSetXmax(tuple->t_data, (TransactionId) shuttle_row_int64(row, 1));
+	else
+		shuttle_on_conflict_show_xmax(write, tuple, row, piece->marked);
+	return tuple;
 }
 
 /*
@@ -425,7 +450,6 @@ keep_returned(ShuttleWrite *write, SentPiece *piece, uint64 nwritten)
 {
 	ShuttleWriteBuffer *buffer = write->buffer;
 	MemoryContext old_cxt = MemoryContextSwitchTo(piece->cxt);
-	ShuttleDecoder *decoder = piece->marked ? buffer->marked_decoder : buffer->decoder;
 	ShuttleRow	row;
 	int			place = 0;
 
@@ -435,31 +459,38 @@ keep_returned(ShuttleWrite *write, SentPiece *piece, uint64 nwritten)
 	{
 		while (shuttle_request_fetch(piece->request, true, &row) == SHUTTLE_ROW)
 		{
+			HeapTuple	returned = take_row(write, piece, &row);
 			int64		number = ++place;
-			int			at;
 
 			if (buffer->by_ctid)
 				number = shuttle_row_int64(&row, 0);
+			else if (write->upsert != NULL && nwritten < piece->nrows)
+				number = place = shuttle_upsert_find_place(write->upsert, returned, piece->plan_rows,
+														   place - 1, piece->nrows) + 1;
 			if (number < 1 || number > piece->nrows)
 				ereport(ERROR,
 						(errcode(ERRCODE_PROTOCOL_VIOLATION),
 						 errmsg("storage node \"%s\" returned a row that was not asked for",
 								shuttle_node_name(write->storage_node))));
-			if (piece->marked)
-				shuttle_on_conflict_take_mark(write, &row);
 			if (!buffer->returns)
 				continue;
-			at = (int) number - 1;
-			piece->written[at] = true;
-			if (decoder != NULL)
-			{
-				piece->returned[at] = shuttle_decoder_tuple(decoder, &row);
-				shuttle_on_conflict_show_xmax(write, piece->returned[at], &row,
-											  piece->marked);
-			}
+			piece->written[number - 1] = true;
+			if (returned != NULL)
+				piece->returned[number - 1] = returned;
 		}
 	}
 	MemoryContextSwitchTo(old_cxt);
+}
+
+/* Hands the rows over that an INSERT has not inserted, for DO UPDATE. */
+static void
+keep_conflicting(ShuttleWrite *write, const SentPiece *piece)
+{
+	for (int i = 0; i < piece->nrows; i++)
+	{
+		if (!piece->written[i])
+			shuttle_upsert_keep(write->upsert, piece->numbers[i], piece->plan_rows[i]);
+	}
 }
 
 /* ---- rows that were written */

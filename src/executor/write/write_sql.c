@@ -11,13 +11,18 @@
 #include "postgres.h"
 
 #include "access/sysattr.h"
+#include "catalog/pg_operator.h"
 #include "lib/stringinfo.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
 
+#include "executor/conflict/conflict.h"
 #include "executor/executor_types.h"
 #include "executor/fdw/fdw.h"
 #include "executor/write/write_buffer.h"
-#include "executor/write/write_conflict.h"
 #include "executor/write/write_table.h"
 
 #define TABLE_ALIAS	SHUTTLE_TABLE_ALIAS
@@ -156,14 +161,13 @@ shuttle_write_guard_moved(ShuttleWrite *leaving)
 		leaving->sql_by_table = psprintf("%s AND " UNLESS_CASCADING, leaving->sql_by_table);
 }
 
-/* RETURNING: the row's ordinal, then postgres_fdw's columns. */
+/* Columns of the table behind others. */
 static void
-append_returning(StringInfo sql, const ShuttleWrite *write)
+append_columns(StringInfo sql, const ShuttleWrite *write, const List *attributes)
 {
 	ListCell   *cell;
 
-	appendStringInfoString(sql, " RETURNING " ROWS_ALIAS ".ord");
-	foreach(cell, write->postgres_fdw.attributes)
+	foreach(cell, attributes)
 	{
 		AttrNumber	attribute = lfirst_int(cell);
 
@@ -173,6 +177,17 @@ append_returning(StringInfo sql, const ShuttleWrite *write)
 		else
 			shuttle_append_remote_column(sql, write->rel, attribute);
 	}
+}
+
+/* RETURNING: the row's ordinal, for an upsert the mark, then postgres_fdw's
+ * columns. */
+static void
+append_returning(StringInfo sql, const ShuttleWrite *write)
+{
+	appendStringInfoString(sql, " RETURNING " ROWS_ALIAS ".ord");
+	if (write->upsert != NULL)
+		appendStringInfoString(sql, ", " TABLE_ALIAS ".xmin, " TABLE_ALIAS ".cmin");
+	append_columns(sql, write, write->postgres_fdw.attributes);
 }
 
 static void
@@ -215,6 +230,91 @@ shuttle_write_array_sql(const ShuttleWrite *write, const ShuttleRemoteTable *tab
 		append_insert(&sql, write, table);
 	else
 		append_change(&sql, write, table);
+	return sql.data;
+}
+
+/* ---- rows that conflict */
+
+/*
+ * 1 if our transaction wrote the row, else 0. A savepoint in it has a later number
+ * than it has, and is in progress, too. xmin has the lower 32 bits of a number; for
+ * one that is much later it would be asked in vain: the row is old and frozen.
+ */
+#define OWN_XID "pg_catalog.pg_current_xact_id()::pg_catalog.text::pg_catalog.int8"
+#define LATER_BY \
+	"(((" TABLE_ALIAS ".xmin::pg_catalog.text::pg_catalog.int8 - " OWN_XID \
+	" + 2147483648) & 4294967295) - 2147483648)"
+#define IS_OWN \
+	"CASE WHEN " LATER_BY " = 0 THEN 1 WHEN " LATER_BY " NOT BETWEEN 1 AND 16777216 THEN 0" \
+	" WHEN pg_catalog.pg_xact_status((" OWN_XID " + " LATER_BY ")::pg_catalog.text::pg_catalog.xid8)" \
+	" = 'in progress' THEN 1 ELSE 0 END"
+
+/* " =" as the column's type defines it, whatever the search path. */
+static void
+append_equals(StringInfo sql, const ShuttleWrite *keys, int i)
+{
+	Oid			type = TupleDescAttr(RelationGetDescr(keys->rel), keys->attributes[i] - 1)->atttypid;
+	Oid			operator = lookup_type_cache(type, TYPECACHE_EQ_OPR)->eq_opr;
+	HeapTuple	tuple = SearchSysCache1(OPEROID, ObjectIdGetDatum(operator));
+	Form_pg_operator form;
+
+	if (!HeapTupleIsValid(tuple))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_FUNCTION),
+				 errmsg("could not identify an equality operator for type %s",
+						format_type_be(type))));
+	form = (Form_pg_operator) GETSTRUCT(tuple);
+	appendStringInfo(sql, " OPERATOR(%s.%s) ",
+					 quote_identifier(get_namespace_name(form->oprnamespace)), NameStr(form->oprname));
+	ReleaseSysCache(tuple);
+}
+
+static void
+append_key_rows(StringInfo sql, const ShuttleWrite *keys, const ShuttleRemoteTable *table)
+{
+	const char *separator = " FROM ROWS FROM (";
+
+	for (int i = 0; i < keys->nattributes; i++)
+	{
+		appendStringInfoString(sql, separator);
+		append_elements(sql, keys, i, i + 1, table);
+		separator = ", ";
+	}
+	appendStringInfoString(sql, ") WITH ORDINALITY AS " ROWS_ALIAS "(");
+	for (int i = 1; i <= keys->nattributes; i++)
+		appendStringInfo(sql, "p%d, ", i);
+	appendStringInfoString(sql, "ord)");
+}
+
+char *
+shuttle_write_lock_sql(const ShuttleWrite *keys, const ShuttleRemoteTable *table,
+					   const List *attributes, const char *condition, bool has_null)
+{
+	StringInfoData sql;
+	const char *separator = " ON ";
+
+	initStringInfo(&sql);
+	appendStringInfoString(&sql, "SELECT " ROWS_ALIAS ".ord, " TABLE_ALIAS ".ctid, "
+						   TABLE_ALIAS ".tableoid, " IS_OWN ", " TABLE_ALIAS ".cmin");
+	append_columns(&sql, keys, attributes);
+	append_key_rows(&sql, keys, table);
+	appendStringInfoString(&sql, " JOIN ");
+	shuttle_append_remote_table(&sql, keys->rel);
+	appendStringInfoString(&sql, " AS " TABLE_ALIAS);
+	for (int i = 0; i < keys->nattributes; i++)
+	{
+		appendStringInfo(&sql, "%s" TABLE_ALIAS ".", separator);
+		shuttle_append_remote_column(&sql, keys->rel, keys->attributes[i]);
+		if (has_null)
+			appendStringInfoString(&sql, " IS NOT DISTINCT FROM ");
+		else
+			append_equals(&sql, keys, i);
+		append_value(&sql, keys, i, table);
+		separator = " AND ";
+	}
+	if (condition != NULL)
+		appendStringInfo(&sql, " WHERE %s", condition);
+	appendStringInfoString(&sql, " ORDER BY " ROWS_ALIAS ".ord FOR NO KEY UPDATE OF " TABLE_ALIAS);
 	return sql.data;
 }
 

@@ -13,13 +13,60 @@
 #include "common/hashfn.h"
 #include "executor/tuptable.h"
 #include "fmgr.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
 
 #include "base/shuttle_compat.h"
 #include "executor/executor_types.h"
 #include "executor/write/write_buffer.h"
 #include "executor/write/write_table.h"
 #include "storage/shuttle_storage.h"
+
+/* Of the types of all columns, since RETURNING may name others than are written; not 0. */
+static uint32
+hash_types(TupleDesc desc)
+{
+	uint32		hash = 1;
+
+	for (int i = 0; i < desc->natts; i++)
+		hash = hash_combine(hash, murmurhash32(TupleDescAttr(desc, i)->atttypid));
+	return hash | 1;
+}
+
+void
+shuttle_write_collect_values(ShuttleWrite *write)
+{
+	TupleDesc	desc = RelationGetDescr(write->rel);
+	int			ntargets = list_length(write->postgres_fdw.target_attributes);
+	ListCell   *cell;
+
+	write->types_hash = hash_types(desc);
+	write->attributes = palloc_array(AttrNumber, ntargets + 1);
+	write->output = palloc0_array(FmgrInfo, ntargets + 1);
+	foreach(cell, write->postgres_fdw.target_attributes)
+	{
+		AttrNumber	number = lfirst_int(cell);
+		Form_pg_attribute attribute = TupleDescAttr(desc, number - 1);
+		Oid			function;
+		bool		is_varlena;
+
+		/* The node computes generated columns; they are sent as DEFAULT. */
+		if (attribute->attgenerated)
+			continue;
+		getTypeOutputInfo(attribute->atttypid, &function, &is_varlena);
+		fmgr_info(function, &write->output[write->nattributes]);
+		write->need = Max(write->need, shuttle_print_need(attribute->atttypid));
+		write->attributes[write->nattributes++] = number;
+	}
+	write->nvalues = write->nattributes + (write->operation == CMD_INSERT ? 0 : 1);
+
+	if (write->nvalues > 0)
+		write->batch_size = Min(write->batch_size, SHUTTLE_MAX_PARAMETERS / write->nvalues);
+
+	/* A tableoid may follow the values of UPDATE and DELETE. */
+	write->values = palloc0_array(const char *, write->nvalues * write->batch_size + 1);
+}
 
 static void
 print_ctid(StringInfo out, const ItemPointerData *ctid)
@@ -177,14 +224,4 @@ shuttle_write_store_nothing(TupleTableSlot *slot)
 	HeapTupleHeaderSetXmin(tuple->t_data, InvalidTransactionId);
 	HeapTupleHeaderSetXmax(tuple->t_data, InvalidTransactionId);
 	HeapTupleHeaderSetCmin(tuple->t_data, InvalidTransactionId);
-}
-
-uint32
-shuttle_write_hash_types(TupleDesc desc)
-{
-	uint32		hash = 1;
-
-	for (int i = 0; i < desc->natts; i++)
-		hash = hash_combine(hash, murmurhash32(TupleDescAttr(desc, i)->atttypid));
-	return hash | 1;
 }

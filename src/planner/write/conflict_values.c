@@ -7,7 +7,7 @@
  * there: built-in types, enums of a distributed table's columns, and built-in
  * immutable functions. What else depends on
  * EXCLUDED, but not on the stored row, is evaluated here for each row
- * (write_conflict_rows.c). Such an expression is taken as large as possible, so
+ * (conflict_rows.c). Such an expression is taken as large as possible, so
  * that a CASE or COALESCE in it still protects its parts.
  *
  * Refused: what depends on the stored row and means something else on the node;

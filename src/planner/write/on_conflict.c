@@ -8,7 +8,9 @@
  * deparsed for the node.
  *
  * What its expressions have the node compute, and what is computed here, is
- * decided by conflict_values.c. What neither can do is refused with the reason.
+ * decided by conflict_values.c. If triggers must see the updated rows, all is
+ * computed here (conflict_here.c). What is not possible is refused with the
+ * reason.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -39,6 +41,7 @@
 #include "base/shuttle_compat_executor.h"
 #include "executor/shuttle_executor.h"
 #include "planner/statement/statement.h"
+#include "planner/write/conflict_here.h"
 #include "planner/write/conflict_values.h"
 #include "planner/write/write.h"
 
@@ -46,6 +49,7 @@
 typedef struct TakenClause
 {
 	OnConflictExpr *clause;		/* NULL: none removed */
+	OnConflictExpr *update;		/* DO UPDATE that is executed here; or NULL */
 	Oid			relid;
 	ShuttleConflictValues values;
 	List	   *relids;			/* tables that were checked */
@@ -195,15 +199,6 @@ check_moves(Oid relid, const OnConflictExpr *clause, const List *relids)
 	}
 }
 
-static void
-check_triggers(Oid relid)
-{
-	Relation	rel = table_open(relid, NoLock);
-
-	shuttle_on_conflict_check_triggers(rel, rel->trigdesc);
-	table_close(rel, NoLock);
-}
-
 /* ---- arbiters */
 
 /* Replaces a constraint's name, unknown to nodes, by its columns. */
@@ -277,16 +272,30 @@ ship_arbiters(OnConflictExpr *clause, ShuttleConflictValues *context)
 
 /* ---- statements */
 
-/* Converts what DO UPDATE sets, and its condition. */
+/* Converts what DO UPDATE sets, and its condition; here: only checks them. */
 static void
-ship_update(const Query *query, OnConflictExpr *clause, ShuttleConflictValues *values)
+ship_update(const Query *query, OnConflictExpr *clause, ShuttleConflictValues *values,
+			bool here)
 {
 	if (query->withCheckOptions != NIL)
 		values->reason = "The rows are to be checked by a view or by a policy.";
 	else if (shuttle_returns_old_or_new((Node *) query->returningList))
 		values->reason = "RETURNING tells OLD from NEW.";
+	else if (here)
+		shuttle_conflict_here_check(values, clause);
 	else
 		shuttle_conflict_values_ship_update(values, clause);
+}
+
+/* Keeps DO UPDATE for this server, and leaves DO NOTHING to nodes. */
+static void
+keep_update(TakenClause *taken, OnConflictExpr *clause, List *excluded_columns)
+{
+	taken->update = copyObject(clause);
+	taken->update->exclRelTlist = copyObject(excluded_columns);
+	clause->action = ONCONFLICT_NOTHING;
+	clause->onConflictSet = NIL;
+	clause->onConflictWhere = NULL;
 }
 
 /* Removes the clause from an INSERT into our tables. */
@@ -296,6 +305,7 @@ take_clause(Query *query, TakenClause *taken)
 	OnConflictExpr *clause = query->onConflict;
 	ShuttleConflictValues *values = &taken->values;
 	List	   *names;
+	bool		here;
 
 	if (query->commandType != CMD_INSERT || clause == NULL ||
 		(clause->arbiterElems == NIL && !OidIsValid(clause->constraint)))
@@ -309,6 +319,8 @@ take_clause(Query *query, TakenClause *taken)
 		refuse(taken->relid, "It returns rows that it does not write.", select_after);
 	clause = copyObject(clause);
 	clause->exclRelTlist = NIL;
+	here = clause->action == ONCONFLICT_UPDATE &&
+		shuttle_conflict_here_is_needed(taken->relid, taken->relids);
 	values->target = query->resultRelation;
 	values->excluded = clause->exclRelIndex;
 	values->rel = table_open(taken->relid, NoLock);
@@ -317,7 +329,7 @@ take_clause(Query *query, TakenClause *taken)
 	{
 		values->hint = compute_here;
 		if (clause->action == ONCONFLICT_UPDATE)
-			ship_update(query, clause, values);
+			ship_update(query, clause, values, here);
 	}
 	table_close(values->rel, NoLock);
 	values->rel = NULL;
@@ -325,10 +337,9 @@ take_clause(Query *query, TakenClause *taken)
 		refuse(taken->relid, values->reason, values->hint);
 	check_partition_keys(taken->relid, taken->relids, names);
 	if (clause->action == ONCONFLICT_UPDATE)
-	{
 		check_moves(taken->relid, clause, taken->relids);
-		check_triggers(taken->relid);
-	}
+	if (here)
+		keep_update(taken, clause, query->onConflict->exclRelTlist);
 	taken->clause = clause;
 	query->onConflict = NULL;
 }
@@ -347,6 +358,8 @@ give_clause(Plan *plan, PlannedStmt *statement, const TakenClause *taken)
 		elog(ERROR, "unexpected plan of an INSERT with ON CONFLICT");
 	shuttle_on_conflict_attach(modify, taken->clause, taken->values.target,
 							   taken->values.parameters, taken->values.row_values);
+	if (taken->update != NULL)
+		shuttle_conflict_here_attach(modify, statement, taken->update, taken->values.target);
 	statement->invalItems = list_concat(statement->invalItems, taken->values.invalid_by);
 
 	/* new partitions at any level must invalidate the plan */

@@ -6,8 +6,8 @@
  * Files: foreign_writes.c says which UPDATE and DELETE run wholly on a node;
  * keyed_writes.c joins local rows with a node's table; on_conflict.c takes ON
  * CONFLICT out of the statement and hands it to the executor, conflict_values.c
- * says who computes its values; merge_*.c rewrite a MERGE into UPDATE, DELETE
- * and INSERT statements.
+ * says who computes its values, conflict_here.c plans what triggers must see;
+ * merge_*.c rewrite a MERGE into UPDATE, DELETE and INSERT statements.
  *
  * In: a Query or core's ModifyTable. Out: plans for executor/write.
  *-------------------------------------------------------------------------

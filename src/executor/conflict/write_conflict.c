@@ -5,8 +5,8 @@
  *
  * The planner takes the clause out of the statement (on_conflict.c) and
  * appends it to ModifyTable's private lists: core uses one list for each table
- * and ignores one more. Here it is deparsed for each table, with its column
- * names on the node.
+ * and ignores one more. Its text is made for each table (conflict_clause.c); the
+ * rest of the statement, which is different from request to request, here.
  *
  * Rule: no row is updated twice by one statement. A node ensures this within a
  * request. If a statement needs several, the first that writes a row returns
@@ -22,15 +22,16 @@
 #include "access/sysattr.h"
 #include "commands/trigger.h"
 #include "executor/executor.h"
-#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "parser/parsetree.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
-#include "utils/ruleutils.h"
 
 #include "base/shuttle_compat.h"
+#include "executor/conflict/conflict.h"
+#include "executor/conflict/conflict_clause.h"
+#include "executor/conflict/conflict_rows.h"
+#include "executor/conflict/upsert.h"
 #include "executor/executor_types.h"
 #include "executor/fdw/fdw.h"
 #include "executor/fdw/postgres_fdw.h"
@@ -38,10 +39,7 @@
 #include "executor/scan/remote_values.h"
 #include "executor/shuttle_executor.h"
 #include "executor/write/write_buffer.h"
-#include "executor/write/write_conflict.h"
-#include "executor/write/write_conflict_rows.h"
 #include "storage/shuttle_storage.h"
-#include "tablets/shuttle_tablets.h"
 
 /* Starts of error texts of the node; users see other messages. The first: a row
  * was written before; the other: EXCLUDED there is not the row that was sent. */
@@ -60,9 +58,10 @@ enum ConflictPrivate
 
 struct ShuttleOnConflict
 {
-	bool		updates;
-	char	   *clause;			/* up to the end of SET; parameters from $1 on */
-	char	   *condition;		/* of the UPDATE; NULL: there is none */
+	bool		updates;		/* the node updates rows */
+	bool		is_here;		/* rows are updated here (upsert.c) */
+	List	   *arbiters;		/* ints: attributes, if is_here */
+	ShuttleConflictClause clause;
 	ShuttleParameters *parameters;
 	ExprContext *econtext;
 	const char *const *values;	/* NULL: not evaluated */
@@ -70,7 +69,7 @@ struct ShuttleOnConflict
 
 	bool		returns_xmax;	/* RETURNING uses xmax */
 	bool		wants_mark;		/* the next request returns the mark */
-	char	   *mark[2];		/* xmin and cmin; NULL: unknown */
+	char	   *mark[SHUTTLE_MARK_COLUMNS]; /* xmin and cmin; NULL: unknown */
 };
 
 /* ---- the clause in a plan */
@@ -102,165 +101,21 @@ shuttle_on_conflict_is_in(const ModifyTable *plan)
 	return find_private(plan) != NIL;
 }
 
-void
-shuttle_on_conflict_check_triggers(Relation rel, const TriggerDesc *triggers)
-{
-	if (triggers == NULL ||
-		(!triggers->trig_insert_after_row &&
-		 !triggers->trig_update_before_row && !triggers->trig_update_after_row &&
-		 !triggers->trig_update_before_statement &&
-		 !triggers->trig_update_after_statement &&
-		 !triggers->trig_insert_new_table))
-		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("ON CONFLICT DO UPDATE is not supported on \"%s\" with its triggers",
-					RelationGetRelationName(rel)),
-			 errdetail("Only the storage node knows which rows are updated, so that triggers here could not fire for them."),
-			 shuttle_table_kind(RelationGetRelid(rel)) == SHUTTLE_TABLE_OTHER ?
-			 errhint("Create the triggers on the storage node's table.") :
-			 errhint("Insert and update in two statements.")));
-}
-
-/* ---- its text */
-
-/* An RTE for a relation of the clause, which gives deparsing its column names:
- * root's attributes, with the names that table's columns have on the node. */
-static RangeTblEntry *
-make_named_relation(Relation root, Relation table, const char *alias)
-{
-	RangeTblEntry *entry = makeNode(RangeTblEntry);
-	TupleDesc	desc = RelationGetDescr(root);
-	List	   *names = NIL;
-
-	for (int i = 0; i < desc->natts; i++)
-	{
-		Form_pg_attribute attribute = TupleDescAttr(desc, i);
-		AttrNumber	number = i + 1;
-
-		if (attribute->attisdropped)
-		{
-			names = lappend(names, makeString(pstrdup("")));
-			continue;
-		}
-		if (root != table)
-			number = get_attnum(RelationGetRelid(table), NameStr(attribute->attname));
-		names = lappend(names, makeString(shuttle_remote_column_name(table, number)));
-	}
-	entry->rtekind = RTE_VALUES;
-	entry->alias = makeAlias(alias, NIL);
-	entry->eref = makeAlias(alias, names);
-	entry->inFromCl = true;
-	return entry;
-}
-
-/* A context for core's deparse_expression(). */
-static List *
-make_print_context(Relation root, Relation table, Index target, Index excluded)
-{
-	PlannedStmt *statement = makeNode(PlannedStmt);
-	List	   *names = NIL;
-
-	for (Index i = 1; i <= Max(target, excluded); i++)
-	{
-		const char *alias = i == target ? SHUTTLE_TABLE_ALIAS :
-			i == excluded ? "excluded" : "shuttle_unused";
-		RangeTblEntry *entry;
-
-		if (i == target || i == excluded)
-			entry = make_named_relation(root, table, alias);
-		else
-		{
-			entry = makeNode(RangeTblEntry);
-			entry->rtekind = RTE_RESULT;
-			entry->eref = makeAlias(alias, NIL);
-		}
-		statement->rtable = lappend(statement->rtable, entry);
-		names = lappend(names, pstrdup(alias));
-	}
-	return deparse_context_for_plan_tree(statement, names);
-}
-
+/* The plan is made anew when triggers are, but for those of a partition that is
+ * attached meanwhile. */
 static void
-append_arbiter(StringInfo sql, const InferenceElem *element, List *context)
+check_triggers(const ShuttleWrite *write)
 {
-	const char *text = deparse_expression(element->expr, context, false, false);
+	const TriggerDesc *triggers = write->target->ri_TrigDesc;
 
-	appendStringInfo(sql, IsA(element->expr, Var) ? "%s" : "(%s)", text);
-	if (OidIsValid(element->infercollid))
-		appendStringInfo(sql, " COLLATE %s", generate_collation_name(element->infercollid));
-	if (OidIsValid(element->inferopclass))
-		appendStringInfo(sql, " %s", generate_opclass_name(element->inferopclass));
-}
-
-static void
-append_set(StringInfo sql, const TargetEntry *entry, Relation root, Relation table,
-		   List *context)
-{
-	AttrNumber	number = entry->resno;
-
-	if (root != table)
-		number = get_attnum(RelationGetRelid(table),
-							get_attname(RelationGetRelid(root), number, false));
-	shuttle_append_remote_column(sql, table, number);
-	appendStringInfo(sql, " = %s",
-					 deparse_expression((Node *) entry->expr, context, true, false));
-}
-
-/*
- * Core has removed all columns from SET: these are generated columns = DEFAULT.
- */
-static void
-append_generated(StringInfo sql, Relation table)
-{
-	TupleDesc	desc = RelationGetDescr(table);
-
-	for (int i = 0; i < desc->natts; i++)
-	{
-		Form_pg_attribute attribute = TupleDescAttr(desc, i);
-
-		if (attribute->attisdropped || !attribute->attgenerated)
-			continue;
-		shuttle_append_remote_column(sql, table, i + 1);
-		appendStringInfoString(sql, " = DEFAULT");
-		return;
-	}
-	elog(ERROR, "ON CONFLICT DO UPDATE sets no column");
-}
-
-static void
-print_clause(ShuttleOnConflict *conflict, const OnConflictExpr *clause,
-			 Relation root, Relation table, List *context)
-{
-	StringInfoData sql;
-	const char *separator = " (";
-	ListCell   *cell;
-
-	initStringInfo(&sql);
-	appendStringInfoString(&sql, " ON CONFLICT");
-	foreach(cell, clause->arbiterElems)
-	{
-		appendStringInfoString(&sql, separator);
-		append_arbiter(&sql, lfirst_node(InferenceElem, cell), context);
-		separator = ", ";
-	}
-	appendStringInfoChar(&sql, ')');
-	if (clause->arbiterWhere != NULL)
-		appendStringInfo(&sql, " WHERE %s",
-						 deparse_expression(clause->arbiterWhere, context, false, false));
-	appendStringInfoString(&sql, conflict->updates ? " DO UPDATE SET " : " DO NOTHING");
-	separator = "";
-	foreach(cell, clause->onConflictSet)
-	{
-		appendStringInfoString(&sql, separator);
-		append_set(&sql, lfirst_node(TargetEntry, cell), root, table, context);
-		separator = ", ";
-	}
-	if (conflict->updates && clause->onConflictSet == NIL)
-		append_generated(&sql, table);
-	conflict->clause = sql.data;
-	if (clause->onConflictWhere != NULL)
-		conflict->condition = deparse_expression(clause->onConflictWhere, context, true, false);
+	if (triggers != NULL &&
+		(triggers->trig_insert_after_row || triggers->trig_update_before_row ||
+		 triggers->trig_update_after_row))
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("partition \"%s\" got triggers while ON CONFLICT was executed",
+						RelationGetRelationName(write->rel)),
+				 errhint("Repeat the transaction.")));
 }
 
 /* Gives the table of postgres_fdw's INSERT the alias that the clause uses. */
@@ -283,6 +138,30 @@ name_table(ShuttleWrite *write)
 	postgres_fdw->sql = head.data;
 }
 
+/* Has the INSERT return the arbiters and the mark, for upsert.c. */
+static void
+return_keys(ShuttleWrite *write, ShuttleOnConflict *conflict, const OnConflictExpr *clause,
+			Relation root)
+{
+	ShuttlePostgresFdwModify *postgres_fdw = &write->postgres_fdw;
+	ListCell   *cell;
+
+	conflict->wants_mark = true;
+	foreach(cell, clause->arbiterElems)
+	{
+		const InferenceElem *element = lfirst_node(InferenceElem, cell);
+		AttrNumber	number = castNode(Var, element->expr)->varattno;
+
+		if (root != write->rel)
+			number = get_attnum(RelationGetRelid(write->rel),
+								get_attname(RelationGetRelid(root), number, false));
+		conflict->arbiters = lappend_int(conflict->arbiters, number);
+	}
+	postgres_fdw->has_returning = true;
+	postgres_fdw->attributes = list_concat_unique_int(list_copy(postgres_fdw->attributes),
+													  conflict->arbiters);
+}
+
 /* True if an expression uses xmax; RETURNING has columns of this table only. */
 static bool
 looks_at_xmax(Node *node, void *context)
@@ -300,32 +179,29 @@ shuttle_on_conflict_create(ShuttleWrite *write)
 	List	   *private = find_private(castNode(ModifyTable, write->node->ps.plan));
 	ShuttleOnConflict *conflict;
 	const OnConflictExpr *clause;
-	List	   *context;
 	Relation	root = write->node->rootResultRelInfo->ri_RelationDesc;
-	int			nestlevel;
 
 	if (private == NIL)
 		return NULL;
 	clause = list_nth_node(OnConflictExpr, private, CONFLICT_CLAUSE);
 	conflict = palloc0_object(ShuttleOnConflict);
 	conflict->updates = clause->action == ONCONFLICT_UPDATE;
+	conflict->is_here = shuttle_upsert_is_in((ModifyTable *) write->node->ps.plan);
 	conflict->returns_xmax = conflict->updates &&
 		looks_at_xmax((Node *) ((ModifyTable *) write->node->ps.plan)->returningLists, NULL);
 	if (conflict->updates)
-		shuttle_on_conflict_check_triggers(write->rel, write->target->ri_TrigDesc);
+		check_triggers(write);
 	conflict->parameters =
 		shuttle_parameters_create((List *) list_nth(private, CONFLICT_PARAMETERS),
 								  (PlanState *) write->node);
 	conflict->econtext = CreateExprContext(write->estate);
 	conflict->rows = shuttle_conflict_rows_create(write, clause->exclRelIndex,
 												  (List *) list_nth(private, CONFLICT_ROW_VALUES));
-	nestlevel = shuttle_transmission_begin(SHUTTLE_PRINT_ALL);
-	context = make_print_context(root, write->rel,
-								 intVal(list_nth(private, CONFLICT_TARGET)),
-								 clause->exclRelIndex);
-	print_clause(conflict, clause, root, write->rel, context);
-	shuttle_transmission_end(nestlevel);
+	shuttle_conflict_clause_print(&conflict->clause, clause,
+								  intVal(list_nth(private, CONFLICT_TARGET)), root, write->rel);
 	name_table(write);
+	if (conflict->is_here)
+		return_keys(write, conflict, clause, root);
 	return conflict;
 }
 
@@ -378,7 +254,7 @@ has_mark(const ShuttleOnConflict *conflict)
 void
 shuttle_on_conflict_expect(ShuttleWrite *write, bool more)
 {
-	if (write->conflict != NULL)
+	if (write->conflict != NULL && !write->conflict->is_here)
 		write->conflict->wants_mark = more && shuttle_on_conflict_needs_mark(write);
 }
 
@@ -395,7 +271,7 @@ shuttle_on_conflict_needs_mark(const ShuttleWrite *write)
 }
 
 void
-shuttle_on_conflict_take_mark(ShuttleWrite *write, const ShuttleRow *row)
+shuttle_on_conflict_take_mark(ShuttleWrite *write, const ShuttleRow *row, int column)
 {
 	MemoryContext old_cxt;
 
@@ -403,8 +279,29 @@ shuttle_on_conflict_take_mark(ShuttleWrite *write, const ShuttleRow *row)
 		return;
 	old_cxt = MemoryContextSwitchTo(write->estate->es_query_cxt);
 	for (int i = 0; i < lengthof(write->conflict->mark); i++)
-		write->conflict->mark[i] = pstrdup(shuttle_row_text(row, i));
+		write->conflict->mark[i] = pstrdup(shuttle_row_text(row, column + i));
 	MemoryContextSwitchTo(old_cxt);
+}
+
+bool
+shuttle_on_conflict_mark(const ShuttleWrite *write, uint64 *command)
+{
+	if (write->conflict == NULL || !has_mark(write->conflict))
+		return false;
+	*command = strtoul(write->conflict->mark[1], NULL, 10);
+	return true;
+}
+
+List *
+shuttle_on_conflict_arbiters(const ShuttleWrite *write)
+{
+	return write->conflict->arbiters;
+}
+
+const char *
+shuttle_on_conflict_arbiter_condition(const ShuttleWrite *write)
+{
+	return write->conflict->clause.arbiter_condition;
 }
 
 int
@@ -450,7 +347,7 @@ append_condition(StringInfo sql, const ShuttleOnConflict *conflict, int nparams)
 
 	if (guards)
 		appendStringInfoString(sql, " WHERE CASE");
-	else if (conflict->condition != NULL)
+	else if (conflict->clause.condition != NULL)
 		appendStringInfoString(sql, " WHERE ");
 	if (guards && has_mark(conflict))
 		appendStringInfo(sql, " WHEN " SHUTTLE_TABLE_ALIAS ".xmin = $%d::pg_catalog.xid"
@@ -461,8 +358,8 @@ append_condition(StringInfo sql, const ShuttleOnConflict *conflict, int nparams)
 						 shuttle_conflict_rows_same(conflict->rows));
 	if (guards)
 		appendStringInfoString(sql, " ELSE ");
-	if (conflict->condition != NULL)
-		append_shifted(sql, conflict->condition, nparams);
+	if (conflict->clause.condition != NULL)
+		append_shifted(sql, conflict->clause.condition, nparams);
 	else if (guards)
 		appendStringInfoString(sql, "true");
 	if (guards)
@@ -502,7 +399,7 @@ shuttle_on_conflict_append_tail(StringInfo sql, const ShuttleWrite *write, int n
 {
 	const ShuttleOnConflict *conflict = write->conflict;
 
-	append_shifted(sql, conflict->clause, nparams);
+	append_shifted(sql, conflict->clause.sql, nparams);
 	append_condition(sql, conflict, nparams);
 	if (!conflict->wants_mark && !conflict->returns_xmax)
 		appendStringInfoString(sql, write->postgres_fdw.sql + write->postgres_fdw.values_end);
@@ -621,7 +518,7 @@ shuttle_on_conflict_shown_sql(const ShuttleWrite *write)
 
 	/* as if it were the only request */
 	first = *write->conflict;
-	first.wants_mark = false;
+	first.wants_mark = first.is_here;
 	memset(first.mark, 0, sizeof(first.mark));
 	shown.conflict = &first;
 	initStringInfo(&sql);

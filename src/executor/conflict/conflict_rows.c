@@ -1,5 +1,5 @@
 /*-------------------------------------------------------------------------
- * write_conflict_rows.c
+ * conflict_rows.c
  *	  Values of ON CONFLICT DO UPDATE that are computed here for each row.
  *
  * A node's DO UPDATE can refer to EXCLUDED and to parameters, but to nothing
@@ -24,10 +24,10 @@
 #include "utils/rel.h"
 
 #include "base/shuttle_compat.h"
+#include "executor/conflict/conflict_rows.h"
 #include "executor/fdw/fdw.h"
 #include "executor/scan/remote_values.h"
 #include "executor/write/write_buffer.h"
-#include "executor/write/write_conflict_rows.h"
 
 struct ShuttleConflictRows
 {
@@ -68,8 +68,8 @@ map_columns(Node *node, void *context)
 	return (Node *) var;
 }
 
-pg_noreturn static void
-refuse_default(const ShuttleWrite *write, AttrNumber number)
+void
+shuttle_conflict_rows_refuse_default(const ShuttleWrite *write, AttrNumber number)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -116,7 +116,7 @@ make_comparison(const ShuttleWrite *write, const Bitmapset *numbers)
 		int			parameter = find_parameter(write, number);
 
 		if (parameter == 0)
-			refuse_default(write, number);
+			shuttle_conflict_rows_refuse_default(write, number);
 		appendStringInfo(&columns, "%sexcluded.", separator);
 		shuttle_append_remote_column(&columns, write->rel, number);
 		appendStringInfo(&parameters, "%s$%d", separator, parameter);

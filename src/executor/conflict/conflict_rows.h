@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
- * write_conflict_rows.h
+ * conflict_rows.h
  *	  Values of ON CONFLICT that are computed here for each row.
  *-------------------------------------------------------------------------
  */
-#ifndef SHUTTLE_EXECUTOR_WRITE_WRITE_CONFLICT_ROWS_H
-#define SHUTTLE_EXECUTOR_WRITE_WRITE_CONFLICT_ROWS_H
+#ifndef SHUTTLE_EXECUTOR_CONFLICT_CONFLICT_ROWS_H
+#define SHUTTLE_EXECUTOR_CONFLICT_CONFLICT_ROWS_H
 
 #include "executor/tuptable.h"
 #include "nodes/pg_list.h"
@@ -36,7 +36,11 @@ extern const char *const *shuttle_conflict_rows_values(const ShuttleConflictRows
  * computed of, for an INSERT of one row whose values are $1, $2, ... */
 extern const char *shuttle_conflict_rows_same(const ShuttleConflictRows *rows);
 
+/* Raises the error that the node decides the value of a column of EXCLUDED. */
+pg_noreturn extern void shuttle_conflict_rows_refuse_default(const ShuttleWrite *write,
+															 AttrNumber number);
+
 /* Raises the error that it has others. */
 pg_noreturn extern void shuttle_conflict_rows_refuse(const ShuttleWrite *write);
 
-#endif							/* SHUTTLE_EXECUTOR_WRITE_WRITE_CONFLICT_ROWS_H */
+#endif							/* SHUTTLE_EXECUTOR_CONFLICT_CONFLICT_ROWS_H */

@@ -1,15 +1,26 @@
 /*-------------------------------------------------------------------------
- * write_conflict.h
- *	  INSERT ... ON CONFLICT as it is sent to a node.
+ * conflict.h
+ *	  ON CONFLICT of an INSERT into foreign tables.
+ *
+ * write_conflict.c, conflict_clause.c	the clause as it is sent to a node
+ * conflict_rows.c	values of DO UPDATE that are computed here for each row
+ * upsert.c, upsert_rows.c, upsert_triggers.c	DO UPDATE that is executed here, since
+ *			triggers must see the rows
+ *
+ * In: the clause that the planner has put into the plan, rows of write/. Out: SQL
+ * text, values, and rows of an UPDATE.
  *-------------------------------------------------------------------------
  */
-#ifndef SHUTTLE_EXECUTOR_WRITE_WRITE_CONFLICT_H
-#define SHUTTLE_EXECUTOR_WRITE_WRITE_CONFLICT_H
+#ifndef SHUTTLE_EXECUTOR_CONFLICT_CONFLICT_H
+#define SHUTTLE_EXECUTOR_CONFLICT_CONFLICT_H
 
 #include "nodes/execnodes.h"
 
 #include "executor/executor_types.h"
 #include "storage/shuttle_storage.h"
+
+/* Columns of the mark. */
+#define SHUTTLE_MARK_COLUMNS 2
 
 /* Alias of the written table in our statements. */
 #define SHUTTLE_TABLE_ALIAS "shuttle_table"
@@ -28,13 +39,22 @@ extern bool shuttle_on_conflict_updates(const ShuttleWrite *write);
 
 /*
  * Announces a request; more: others may follow. If wants_mark(), its answer has
- * leading columns for take_mark(). While needs_mark(), all answers must be read
+ * leading columns for take_mark(), from column on. While needs_mark(), all answers must be read
  * before the next request is made.
  */
 extern void shuttle_on_conflict_expect(ShuttleWrite *write, bool more);
 extern bool shuttle_on_conflict_wants_mark(const ShuttleWrite *write);
 extern bool shuttle_on_conflict_needs_mark(const ShuttleWrite *write);
-extern void shuttle_on_conflict_take_mark(ShuttleWrite *write, const ShuttleRow *row);
+extern void shuttle_on_conflict_take_mark(ShuttleWrite *write, const ShuttleRow *row,
+										  int column);
+
+/* Gets the mark's command, on the node; false: nothing was written yet. */
+extern bool shuttle_on_conflict_mark(const ShuttleWrite *write, uint64 *command);
+
+/* The arbiters of an INSERT whose rows are updated here (upsert.h): ints,
+ * attributes; and the condition of a partial index, in SQL, or NULL. */
+extern List *shuttle_on_conflict_arbiters(const ShuttleWrite *write);
+extern const char *shuttle_on_conflict_arbiter_condition(const ShuttleWrite *write);
 
 /* Number of columns before those of RETURNING; marked: in an answer with the
  * mark. */
@@ -77,4 +97,4 @@ extern const char *shuttle_on_conflict_shown_sql(const ShuttleWrite *write);
 extern List *shuttle_on_conflict_explained(ModifyTableState *node,
 										   ResultRelInfo *target, List *fdw_private);
 
-#endif							/* SHUTTLE_EXECUTOR_WRITE_WRITE_CONFLICT_H */
+#endif							/* SHUTTLE_EXECUTOR_CONFLICT_CONFLICT_H */
