@@ -2,12 +2,11 @@
  * costly_input.c
  *	  Says which input of a join is not sent before the other one has a row.
  *
- * If the first input turns out to be empty, the second one is not read, but nodes work
- * for it if it was sent: a CTE over whole tables, or joins of all tablets. If it waits
- * for the first row of the first input, what it could have done meanwhile is lost: a
- * round trip, what the first row takes here, and on nodes that do nothing for the first
- * input the time that others need for that. It waits if it costs so much more that this
- * is little.
+ * If the first input turns out to be empty, the second one is not read; if it was sent,
+ * nodes have worked in vain, perhaps through whole tables. If it waits for the first row
+ * of the first input, nodes could have begun earlier: by a round trip, the work here on
+ * that row, and the time of other nodes for it. So an input waits only if it costs many
+ * times that.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

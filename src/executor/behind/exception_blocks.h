@@ -24,8 +24,8 @@ extern void shuttle_exception_blocks_raise(const PLpgSQL_execstate *estate);
 /* Called when a savepoint of a nest level has been released or rolled back. */
 extern void shuttle_exception_blocks_end(int level);
 
-/* True if the savepoint of that level is a block with EXCEPTION in which nobody
- * can tell that the statement that runs was not waited for. */
+/* True if the savepoint of that level is a block with EXCEPTION whose result is the
+ * same if the statement that runs is not waited for. */
 extern bool shuttle_exception_block_hides_nothing(int level);
 
 /* Called before such a block is rolled back, for a write that was not waited

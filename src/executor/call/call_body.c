@@ -2,8 +2,8 @@
  * call_body.c
  *	  Whether the body of a routine means the same on a node.
  *
- * The answer holds until a table or routine that it was found with changes, the
- * user, or the search path.
+ * The answer is kept until a table or routine that the body uses changes, or the
+ * user or search path is another one.
  *
  * Memory: answers are kept in contexts below CacheMemoryContext.
  *-------------------------------------------------------------------------

@@ -1,8 +1,10 @@
 /*-------------------------------------------------------------------------
  * reference_copies.c
- *	  Where the copies of a reference table are, and its children: one relation
- *	  for each server, so that core can translate clauses to them. They have the
- *	  statistics of the table here.
+ *	  Which servers have copies of a reference table, and a relation for the
+ *	  copy on each of them.
+ *
+ * These relations are children of the table's, so that core can translate clauses
+ * for them. They have the statistics of the table here.
  *
  * Memory: children live in root->planner_cxt, also under GEQO, which frees
  * joinrels.

@@ -2,10 +2,10 @@
  * node_commit.c
  *	  COMMIT of one node's transaction, and of a statement in its packet.
  *
- * A statement that is the whole transaction can have COMMIT in its packet. From
- * then on nothing raises an error before COMMIT is answered, but its own and the
- * connection's; and if the node has committed, no cancel is heeded until the
- * local transaction has ended, too.
+ * A statement that is the whole transaction can have COMMIT in its packet. Until
+ * COMMIT is answered, only errors of the statement and of the connection are
+ * raised. Once the node has committed, cancels wait until the local transaction
+ * has ended, too.
  *
  * Memory: none of its own.
  *-------------------------------------------------------------------------
