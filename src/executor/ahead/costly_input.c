@@ -21,10 +21,10 @@
 #include "storage/shuttle_storage.h"
 
 /* How many times the cost of the other input's first row and of a round trip. */
-#define MUCH_DEARER 20
+#define MUCH_COSTLIER 20
 
 /* How many times the cost of all of the other input. */
-#define DEARER 4
+#define COSTLIER 4
 
 /* A millisecond costs as much as 1600 rows at 0.21, as in planner/join/batch_cost.c. */
 #define COST_OF_MS 336
@@ -82,6 +82,6 @@ shuttle_is_costly_input(PlanState *second, const Plan *first)
 {
 	Cost		cost = second->plan->total_cost;
 
-	return cost >= DEARER * first->total_cost && cost >= MUCH_DEARER * first->startup_cost &&
-		cost >= MUCH_DEARER * (first->startup_cost + find_trip_cost(second));
+	return cost >= COSTLIER * first->total_cost && cost >= MUCH_COSTLIER * first->startup_cost &&
+		cost >= MUCH_COSTLIER * (first->startup_cost + find_trip_cost(second));
 }
