@@ -58,6 +58,10 @@ def read_rows(connection: Connection, query: str, *values: object) -> list[tuple
     return list(connection.execute(query.encode(), values or None))
 
 
+def quote(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
 def write_options(options: Mapping[str, str]) -> sql.Composed:
     """Writes what stands between the parentheses of OPTIONS (...)."""
     return sql.SQL(", ").join(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from pgshuttle import __version__
-from pgshuttle.facts import Facts, ServerFacts
+from pgshuttle.facts import Facts
 from pgshuttle.findings import Finding, Level, error, good, note, warning
 from pgshuttle.node_checks import NODE_CHECKS, make_analyze, name_some
 from pgshuttle.relation_checks import RELATION_CHECKS
@@ -15,15 +15,10 @@ EXTENSION = "pg_shuttle"
 ALL_NODES = "query"
 
 
-def major_of(server: ServerFacts) -> int:
-    """The major version; 0 if it is not known."""
-    return int(server.settings.get("server_version_num", "0")) // 10000
-
-
 def check_version(facts: Facts) -> Iterator[Finding]:
     """Is the query node one that the extension is made for?"""
     version = facts.query.settings.get("server_version", "?")
-    is_known = OLDEST_MAJOR <= major_of(facts.query) <= NEWEST_MAJOR
+    is_known = OLDEST_MAJOR <= facts.query.major <= NEWEST_MAJOR
     yield Finding(
         Level.OK if is_known else Level.ERROR,
         f"PostgreSQL {version}",
@@ -37,12 +32,14 @@ def check_extension(facts: Facts) -> Iterator[Finding]:
     level, text, advice = Level.OK, f"version {made}", ""
     if not facts.has_files:
         level, text = Level.ERROR, "its files are not installed in this server"
-        advice = "Install the package postgresql-NN-shuttle, or run make install PG_CONFIG=..."
+        major = facts.query.major
+        advice = f"Install the package postgresql-{major}-shuttle, or run make install with "
+        advice += "PG_CONFIG, the path of this server's pg_config."
     elif not made:
         level, text = Level.NOTE, "not created in this database"
         advice = (
             "Batched joins over postgres_fdw need no more than the library. For the wrapper "
-            "shuttle: CREATE EXTENSION pg_shuttle CASCADE."
+            "shuttle: CREATE EXTENSION pg_shuttle CASCADE;"
         )
     elif made != facts.has_files:
         level, text = Level.WARNING, f"version {made} here, {facts.has_files} in the files"
@@ -134,7 +131,8 @@ def check_servers(facts: Facts) -> Iterator[Finding]:
     if not facts.nodes:
         yield note(
             "no foreign server of postgres_fdw or shuttle in this database",
-            "CREATE SERVER ... FOREIGN DATA WRAPPER shuttle OPTIONS (host ..., dbname ...).",
+            "Define each node by CREATE SERVER, with the foreign data wrapper shuttle and the "
+            "options host, port and dbname, and who it is asked as by CREATE USER MAPPING.",
         )
     if facts.is_standby and facts.nodes:
         yield note("this is a standby: nodes are not looked at from here")
@@ -145,7 +143,7 @@ def check_comparison(facts: Facts) -> Iterator[Finding]:
     if facts.not_compared:
         yield note(
             f"those on storage nodes were not compared: {facts.not_compared}",
-            "SELECT * FROM shuttle.check();",
+            "Have a role that may run it run: SELECT * FROM shuttle.check();",
         )
     elif any(node.storage for node in facts.nodes) and not any(
         node.storage.problems for node in facts.nodes if node.storage

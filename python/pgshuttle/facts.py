@@ -13,6 +13,11 @@ class ServerFacts:
     extensions: dict[str, str] = field(default_factory=dict)
     time_zones: str = ""  # a digest of the names and offsets
 
+    @property
+    def major(self) -> int:
+        """The major version; 0 if it is not known."""
+        return int(self.settings.get("server_version_num", "0")) // 10000
+
 
 @dataclass
 class TableFacts:
@@ -32,10 +37,27 @@ class ColumnFacts:
     remote_name: str  # by which the other side knows it
     type: str  # as it is printed here
     base: str  # without schema, length, or domain
-    collation: str  # empty: none; "default": that of the database
+    collation: str  # quoted, with its schema; empty: none; "default": that of the database
     not_null: bool
-    generated: bool
+    generated: str  # "s": stored, "v": virtual, empty: not at all
+    has_type: bool  # the other side has the type, too
     required: bool  # an INSERT must give it a value
+    is_identity: bool
+    is_key: bool  # a part of the primary key there
+
+
+@dataclass(frozen=True)
+class ExpressionFacts:
+    """What a generated column is computed by, by the names that each side has for columns.
+
+    Empty: it is not generated on that side, or what the node says means nothing here.
+    """
+
+    own_here: str = ""
+    own_there: str = ""
+    other_here: str = ""
+    other_there: str = ""
+    other_text: str = ""  # as the node says it
 
 
 @dataclass(frozen=True)
@@ -46,13 +68,26 @@ class KeyFacts:
     is_primary: bool
 
 
+@dataclass(frozen=True)
+class CheckFacts:
+    """A check constraint of a node."""
+
+    name: str
+    text: str
+    columns: frozenset[str]
+    is_valid: bool = True  # of the rows that are there, too, and not only of new ones
+
+
 @dataclass
 class BoundFacts:
     """The bounds of a foreign partition, and the constraints behind it."""
 
-    text: str  # what the bounds say, as an expression
+    values: str  # FOR VALUES ...
+    make_check: str = ""  # statement of the node that keeps other rows out; empty: not known
     refused_by: list[str] = field(default_factory=list)  # constraints: of all rows
     narrowed_by: list[str] = field(default_factory=list)  # of some rows, perhaps
+    parent: str = ""  # of which it is a partition there, with bounds that refuse rows
+    can_attach: bool = False  # to that, with the bounds here
     is_kept: bool = True  # the node takes no other rows
 
 
@@ -61,14 +96,21 @@ class RelationFacts:
     """A foreign table and the relation behind it."""
 
     name: str
-    remote_name: str  # with its schema, quoted
+    local_name: str  # with its schema, quoted
+    remote: tuple[str, str]  # its schema and its name
+    remote_name: str  # the same, quoted
     is_part: bool  # a partition or child: its columns are those of another table
-    columns: list[ColumnFacts]
-    root: str = ""  # the partitioned table above; empty: none
+    root: str  # the partitioned table above; empty: none
+    columns: list[ColumnFacts] = field(default_factory=list)
     there: list[ColumnFacts] | None = None  # None: there is no such relation
+    has_schema: bool = True  # the node has
+    expressions: dict[str, ExpressionFacts] = field(default_factory=dict)  # by names here
+    defaults: dict[str, str] = field(default_factory=dict)  # of the node, by names there
     keys: list[KeyFacts] | None = None  # None: no table is there, which could have keys
     lacks_key: bool = False  # there is no key at all, also not of columns that are not here
+    never_null: set[str] = field(default_factory=set)  # by the bounds; names here
     bound: BoundFacts | None = None
+    checks: list[CheckFacts] | None = None  # but those of bounds; None: not known
 
 
 @dataclass
@@ -78,7 +120,8 @@ class StorageFacts:
     may_look: bool = True
     refusal: str = ""  # what shuttle.use_node() says
     hint: str = ""
-    closed_schemas: str = ""  # in which the remote user may create nothing
+    remote_user: str = ""
+    closed_schemas: str = ""  # in which the remote user may create nothing; quoted
     problems: list[tuple[str, str]] = field(default_factory=list)  # and hints, of shuttle.check()
 
 

@@ -4,18 +4,22 @@ The relations are read by the temporary foreign tables that find_facts makes.
 """
 
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import Any
 
-import psycopg
-from psycopg import sql
-
+from pgshuttle import find_bounds
 from pgshuttle.catalog import Connection, read_rows
-from pgshuttle.facts import BoundFacts, ColumnFacts, KeyFacts, RelationFacts
+from pgshuttle.facts import ColumnFacts, KeyFacts, RelationFacts
+from pgshuttle.find_expressions import compare_expressions
 
 # catalogs of the node that are read, and their columns
 CATALOGS = (
-    ("pg_class", 'oid oid, relname name, relnamespace oid, relkind "char"'),
+    (
+        "pg_class",
+        'oid oid, relname name, relnamespace oid, relkind "char", relispartition bool, '
+        "relpartbound text",
+    ),
+    ("pg_inherits", "inhrelid oid, inhparent oid"),
+    ("pg_partitioned_table", 'partrelid oid, partstrat "char", partattrs int2vector'),
     ("pg_namespace", "oid oid, nspname name"),
     (
         "pg_attribute",
@@ -24,7 +28,7 @@ CATALOGS = (
         "attcollation oid",
     ),
     ("pg_type", "oid oid, typname name, typnamespace oid, typbasetype oid"),
-    ("pg_collation", "oid oid, collname name"),
+    ("pg_collation", "oid oid, collname name, collnamespace oid"),
     (
         "pg_index",
         "indrelid oid, indisunique bool, indisvalid bool, indisprimary bool, indkey int2vector, "
@@ -32,7 +36,7 @@ CATALOGS = (
     ),
     (
         "pg_constraint",
-        'conname name, connamespace oid, contype "char", conrelid oid, convalidated bool, '
+        'oid oid, conname name, connamespace oid, contype "char", conrelid oid, convalidated bool, '
         "conkey int2[]",
     ),
 )
@@ -44,15 +48,21 @@ NODE_TABLES = (
         "information_schema.check_constraints",
         "constraint_schema text, constraint_name text, check_clause text",
     ),
+    (
+        "pg_columns",
+        "information_schema.columns",
+        "table_schema text, table_name text, column_name text, generation_expression text, "
+        "column_default text",
+    ),
 )
 
 # of this server too, with the option that names the copies of a reference table
 TABLES = """
-SELECT c.oid, c.oid::regclass::text, coalesce(o.schema, n.nspname), coalesce(o.name, c.relname),
+SELECT c.oid, c.oid::regclass::text, format('%%I.%%I', n.nspname, c.relname),
+    coalesce(o.schema, n.nspname), coalesce(o.name, c.relname),
     format('%%I.%%I', coalesce(o.schema, n.nspname), coalesce(o.name, c.relname)),
     EXISTS (SELECT FROM pg_inherits i WHERE i.inhrelid = c.oid),
-    coalesce(pg_partition_root(c.oid)::text, ''),
-    CASE WHEN c.relispartition THEN pg_get_partition_constraintdef(c.oid) END
+    coalesce(pg_partition_root(c.oid)::text, '')
 FROM pg_foreign_table t
     JOIN pg_class c ON c.oid = t.ftrelid
     JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -74,11 +84,19 @@ SELECT a.attrelid, a.attname,
     coalesce((SELECT o.option_value FROM pg_options_to_table(a.attfdwoptions) o
               WHERE o.option_name = 'column_name'), a.attname),
     format_type(a.atttypid, a.atttypmod), coalesce(b.typname, t.typname),
-    coalesce(c.collname, ''), a.attnotnull, a.attgenerated <> '', false
+    CASE WHEN c.collname = 'default' THEN c.collname WHEN c.collname IS NOT NULL
+         THEN format('%%I.%%I', k.nspname, c.collname) ELSE '' END,
+    a.attnotnull, a.attgenerated,
+    EXISTS (SELECT FROM pg_temp.node_pg_type x
+                JOIN pg_temp.node_pg_namespace y ON y.oid = x.typnamespace
+            WHERE x.typname = t.typname AND y.nspname = n.nspname),
+    false, false, false
 FROM pg_attribute a
     JOIN pg_type t ON t.oid = a.atttypid
+    JOIN pg_namespace n ON n.oid = t.typnamespace
     LEFT JOIN pg_type b ON b.oid = t.typbasetype
     LEFT JOIN pg_collation c ON c.oid = a.attcollation
+    LEFT JOIN pg_namespace k ON k.oid = c.collnamespace
 WHERE a.attrelid = ANY (%s) AND a.attnum > 0 AND NOT a.attisdropped
 ORDER BY a.attrelid, a.attnum
 """
@@ -88,14 +106,22 @@ THERE = """
 SELECT a.attrelid, a.attname, a.attname,
     coalesce(format_type(to_regtype(format('%%I.%%I', n.nspname, t.typname)), a.atttypmod),
              format('%%I.%%I', n.nspname, t.typname)),
-    coalesce(b.typname, t.typname), coalesce(c.collname, ''), a.attnotnull,
-    a.attgenerated <> '',
-    a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AND a.attgenerated = ''
+    coalesce(b.typname, t.typname),
+    CASE WHEN c.collname = 'default' THEN c.collname WHEN c.collname IS NOT NULL
+         THEN format('%%I.%%I', k.nspname, c.collname) ELSE '' END,
+    a.attnotnull, a.attgenerated,
+    to_regtype(format('%%I.%%I', n.nspname, t.typname)) IS NOT NULL,
+    a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AND a.attgenerated = '',
+    a.attidentity <> '',
+    EXISTS (SELECT FROM pg_temp.node_pg_index i
+            WHERE i.indrelid = a.attrelid AND i.indisprimary
+                AND a.attnum = ANY ((i.indkey::int2[])[:i.indnkeyatts - 1]))
 FROM pg_temp.node_pg_attribute a
     JOIN pg_temp.node_pg_type t ON t.oid = a.atttypid
     JOIN pg_temp.node_pg_namespace n ON n.oid = t.typnamespace
     LEFT JOIN pg_temp.node_pg_type b ON b.oid = t.typbasetype
     LEFT JOIN pg_temp.node_pg_collation c ON c.oid = a.attcollation
+    LEFT JOIN pg_temp.node_pg_namespace k ON k.oid = c.collnamespace
 WHERE a.attrelid = ANY (%s) AND a.attnum > 0 AND NOT a.attisdropped
 ORDER BY a.attrelid, a.attnum
 """
@@ -106,6 +132,8 @@ FROM pg_temp.node_pg_class c JOIN pg_temp.node_pg_namespace n ON n.oid = c.relna
 WHERE n.nspname = ANY (%s) AND c.relname = ANY (%s)
     AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
 """
+
+SCHEMAS = "SELECT nspname FROM pg_temp.node_pg_namespace WHERE nspname = ANY (%s)"
 
 # unique indexes of all rows; the columns of INCLUDE are not of the key
 KEYS = """
@@ -120,35 +148,13 @@ WHERE i.indrelid = ANY (%s) AND i.indisunique AND i.indisvalid
 ORDER BY i.indisprimary DESC, 3
 """
 
-CHECKS = """
-SELECT k.conrelid, n.nspname, k.conname, k.convalidated,
-    ARRAY(SELECT a.attname::text FROM pg_temp.node_pg_attribute a
-          WHERE a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey))
-FROM pg_temp.node_pg_constraint k JOIN pg_temp.node_pg_namespace n ON n.oid = k.connamespace
-WHERE k.conrelid = ANY (%s) AND k.contype = 'c'
-ORDER BY k.conname
+# by the names there; only what this user may see of them
+VALUES = """
+SELECT table_schema, table_name, column_name, generation_expression, column_default
+FROM pg_temp.node_pg_columns
+WHERE table_schema = ANY (%s) AND table_name = ANY (%s)
+    AND (generation_expression IS NOT NULL OR column_default IS NOT NULL)
 """
-
-CHECK_TEXTS = """
-SELECT constraint_schema, constraint_name, check_clause FROM pg_temp.node_pg_checks
-WHERE constraint_schema = ANY (%s)
-"""
-
-# columns that the bounds of a partition, and of those above it, are of
-KEY_COLUMNS = """
-SELECT a.attname
-FROM pg_partition_ancestors(%s) p(relid)
-    JOIN pg_partitioned_table k ON k.partrelid = p.relid
-    JOIN pg_attribute a ON a.attrelid = k.partrelid AND a.attnum = ANY (k.partattrs::int2[])
-"""
-
-
-@dataclass(frozen=True)
-class Check:
-    name: str
-    text: str
-    columns: set[str]
-    is_valid: bool  # of the rows that are there, too, and not only of new ones
 
 
 def read_columns(connection: Connection, query: str, oids: list[int]) -> dict[int, Any]:
@@ -157,25 +163,6 @@ def read_columns(connection: Connection, query: str, oids: list[int]) -> dict[in
     for relation, *column in read_rows(connection, query, oids):
         columns[relation].append(ColumnFacts(*column))
     return columns
-
-
-def read_checks(
-    connection: Connection, oids: list[int], schemas: list[str]
-) -> dict[int, list[Check] | None]:
-    """Checks by their relation; None where the node does not tell all of them."""
-    texts = defaultdict(list)
-    for schema, name, text in read_rows(connection, CHECK_TEXTS, schemas):
-        # the view of older servers has what follows the condition, too
-        condition = text.removesuffix(" NOT VALID").removesuffix(" NO INHERIT")
-        texts[schema, name].append(condition)
-    checks: dict[int, list[Check] | None] = {oid: [] for oid in oids}
-    for oid, schema, name, is_valid, columns in read_rows(connection, CHECKS, oids):
-        found, known = checks[oid], texts[schema, name]
-        if found is None or len(known) != 1:  # of another owner, or two have the name
-            checks[oid] = None
-        else:
-            found.append(Check(name, known[0], set(columns), is_valid))
-    return checks
 
 
 def read_keys(connection: Connection, oids: list[int]) -> dict[int, list[KeyFacts]]:
@@ -196,79 +183,63 @@ def rename_keys(keys: list[KeyFacts], columns: list[ColumnFacts]) -> list[KeyFac
     ]
 
 
-def proves(connection: Connection, table: str, condition: str) -> bool:
-    """Says if the planner sees that no row that the table may have meets a condition."""
-    query = f"EXPLAIN (FORMAT JSON) SELECT FROM pg_temp.{table} WHERE {condition}"
-    ((plans,),) = read_rows(connection, query)
-    return bool(plans[0]["Plan"].get("One-Time Filter") == "false")
+def read_values(
+    connection: Connection, schemas: list[str], names: list[str]
+) -> dict[tuple[str, str], dict[str, tuple[str | None, str | None]]]:
+    """Expressions and defaults of columns, by schema and name of their relation there."""
+    found: dict[tuple[str, str], dict[str, tuple[str | None, str | None]]] = defaultdict(dict)
+    for schema, name, column, *texts in read_rows(connection, VALUES, schemas, names):
+        found[schema, name][column] = (texts[0], texts[1])
+    return found
 
 
-def compare_bounds(
-    connection: Connection, oid: int, relation: RelationFacts, text: str, checks: list[Check]
-) -> BoundFacts:
-    """Has the planner compare bounds with constraints, on two tables that have them."""
-    bound = BoundFacts(text)
-    connection.execute("SET LOCAL constraint_exclusion = on")
-    for table in ("node_allows", "bounds_allow"):
-        connection.execute(f"CREATE TEMP TABLE {table} (LIKE {relation.name})".encode())
-    for column in relation.there or []:
-        if column.not_null and any(own.name == column.name for own in relation.columns):
-            alter = sql.SQL("ALTER TABLE pg_temp.node_allows ALTER {} SET NOT NULL")
-            connection.execute(alter.format(sql.Identifier(column.name)))
-    connection.execute(f"ALTER TABLE pg_temp.bounds_allow ADD CHECK ({text})".encode())
-    keys = {name for (name,) in read_rows(connection, KEY_COLUMNS, oid)}
-    for check in checks:
-        if not check.columns <= keys:
-            continue
-        if check.is_valid:
-            add = f"ALTER TABLE pg_temp.node_allows ADD CHECK ({check.text})"
-            connection.execute(add.encode())
-        if proves(connection, "bounds_allow", f"({check.text})"):
-            bound.refused_by.append(check.name)
-        elif not proves(connection, "bounds_allow", f"NOT ({check.text})"):
-            bound.narrowed_by.append(check.name)
-    bound.is_kept = proves(connection, "node_allows", f"NOT ({text})")
-    return bound
+def ask_texts(connection: Connection, server: str) -> find_bounds.Asked:
+    """What find_bounds.ask() tells of relations behind partitions."""
+    parts = [row for row in read_rows(connection, TABLES, server) if row[-1]]
+    schemas, names = ({row[i] for row in parts} for i in (3, 4))
+    return find_bounds.ask(connection, server, sorted(schemas), sorted(names)) if parts else {}
 
 
-def try_bounds(
-    connection: Connection, oid: int, relation: RelationFacts, text: str, checks: list[Check] | None
-) -> BoundFacts | None:
-    """Compares bounds, unless they are of a hash or their texts mean nothing here."""
-    renamed = any(column.name != column.remote_name for column in relation.columns)
-    if checks is None or renamed or "satisfies_hash_partition" in text:
-        return None
-    try:
-        with connection.transaction(force_rollback=True):
-            return compare_bounds(connection, oid, relation, text, checks)
-    except psycopg.Error:
-        return None
+def read_relations(
+    connection: Connection, server: str, asked: find_bounds.Asked
+) -> list[RelationFacts]:
+    """Reads the foreign tables of a server, and what is behind them.
 
-
-def read_relations(connection: Connection, server: str) -> list[RelationFacts]:
+    asked: texts from ask_texts(), as far as there are any.
+    """
     tables = read_rows(connection, TABLES, server)
-    schemas = sorted({schema for _, _, schema, *_ in tables})
-    names = sorted({name for _, _, _, name, *_ in tables})
+    connection.execute("SET LOCAL search_path = pg_catalog")  # texts get the names of schemas
+    schemas = sorted({schema for _, _, _, schema, *_ in tables})
+    names = sorted({name for _, _, _, _, name, *_ in tables})
     behind = {
         (schema, name): (oid, kind)
         for schema, name, oid, kind in read_rows(connection, RELATIONS, schemas, names)
     }
+    known = {name for (name,) in read_rows(connection, SCHEMAS, schemas)}
     oids = [oid for oid, _ in behind.values()]
     here = read_columns(connection, HERE, [oid for oid, *_ in tables])
     there = read_columns(connection, THERE, oids)
     keys = read_keys(connection, oids)
-    checks = read_checks(connection, oids, schemas)
+    checks = find_bounds.read_checks(connection, asked, oids, schemas)
+    parts = find_bounds.read_parts(connection, asked, oids)
+    values = read_values(connection, schemas, names)
     found = []
-    for oid, name, schema, relname, remote_name, is_part, root, bound in tables:
-        relation = RelationFacts(name, remote_name, is_part, here[oid], root)
+    for oid, name, local_name, schema, relname, remote_name, is_part, root in tables:
+        remote = schema, relname
+        relation = RelationFacts(name, local_name, remote, remote_name, is_part, root, here[oid])
+        relation.has_schema = schema in known
         found.append(relation)
-        if (schema, relname) not in behind:
+        texts = values[remote]
+        generated = {column: text for column, (text, _) in texts.items() if text}
+        compare_expressions(connection, relation, generated)
+        if remote not in behind:
             continue
-        other, kind = behind[schema, relname]
+        other, kind = behind[remote]
         relation.there = there[other]
+        relation.defaults = {column: text for column, (_, text) in texts.items() if text}
         if kind in ("r", "p"):
             relation.lacks_key = not keys[other]
             relation.keys = rename_keys(keys[other], relation.columns)
-        if bound and kind == "r":
-            relation.bound = try_bounds(connection, oid, relation, bound, checks[other])
+        if kind == "r":
+            find_bounds.try_bounds(connection, relation, checks[other], parts.get(other))
     return found

@@ -27,7 +27,9 @@ WHERE c.relkind IN ('r', 'p') AND n.nspname !~ '^pg_'
 """
 
 CLOSED_SCHEMAS = """
-SELECT string_agg(nspname, ', ' ORDER BY nspname) AS closed FROM pg_catalog.pg_namespace
+SELECT pg_catalog.string_agg(pg_catalog.quote_ident(nspname), ', ' ORDER BY nspname) AS closed,
+    pg_catalog.quote_ident(current_user) AS "user"
+FROM pg_catalog.pg_namespace
 WHERE nspname = ANY ({}) AND NOT pg_catalog.has_schema_privilege(oid, 'CREATE')
 """
 
@@ -48,9 +50,12 @@ def read_node(connection: Connection, name: str, schemas: list[str]) -> StorageF
     try:
         with connection.transaction(force_rollback=True):
             connection.execute("SELECT shuttle.use_node(%s)", [name])
-        query = "SELECT result->0->>'closed' FROM shuttle.run_on_nodes(%s, ARRAY[%s::name])"
-        for (names,) in read_rows(connection, query, closed, name):
-            facts.closed_schemas = names or ""
+        query = (
+            "SELECT result->0->>'closed', result->0->>'user' "
+            "FROM shuttle.run_on_nodes(%s, ARRAY[%s::name])"
+        )
+        for names, user in read_rows(connection, query, closed, name):
+            facts.closed_schemas, facts.remote_user = names or "", user or ""
     except psycopg.errors.InsufficientPrivilege:
         facts.may_look = False
     except psycopg.Error as error:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
+from pgshuttle.catalog import quote
 from pgshuttle.facts import Facts, NodeFacts
 from pgshuttle.findings import Finding, error, good, note, warning
 
@@ -25,13 +26,14 @@ def check_rights(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
     if not node.may_use:
         yield warning(
             f"{facts.user} may not use this server; it was not looked at",
-            f"GRANT USAGE ON FOREIGN SERVER {node.name} TO {facts.user};",
+            f"GRANT USAGE ON FOREIGN SERVER {quote(node.name)} TO {quote(facts.user)};",
         )
     elif not node.has_mapping:
         yield error(
             f"{facts.user} has no user mapping",
-            f"CREATE USER MAPPING FOR {facts.user} SERVER {node.name} OPTIONS (user ..., "
-            "password ...);",
+            f"CREATE USER MAPPING FOR {quote(facts.user)} SERVER {quote(node.name)}; Then give it, "
+            "by ALTER USER MAPPING, the options user, if the role has another name there, and "
+            "password, if the node asks for one.",
         )
 
 
@@ -79,7 +81,7 @@ def check_extensions(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
         if there is None:
             yield error(
                 f"the option extensions names {name}, which is missing there",
-                f"CREATE EXTENSION {name}; on the node, or take it out of the option.",
+                f"Run on the node: CREATE EXTENSION {quote(name)}; Or take it out of the option.",
             )
         elif here is not None and here != there:
             yield warning(f"{name} is {here} here and {there} there")
@@ -154,12 +156,14 @@ def check_storage(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
         yield error(storage.refusal, storage.hint)
     if node.server.extensions and lacks:
         text = f"lacks {name_some(lacks)}, whose types tables here have"
-        advice = f"CREATE EXTENSION {lacks[0]}; there, before such tables are distributed."
+        advice = "Before such tables are distributed, run on the node: "
+        advice += " ".join(f"CREATE EXTENSION {quote(name)};" for name in lacks)
         yield warning(text, advice)
     if storage.closed_schemas:
         yield warning(
             f"the remote user may not create tables in {storage.closed_schemas}",
-            "GRANT CREATE ON SCHEMA ... TO the remote user, there.",
+            f"Run on the node: GRANT CREATE ON SCHEMA {storage.closed_schemas} TO "
+            f"{storage.remote_user};",
         )
     for problem, hint in storage.problems:
         yield error(problem, hint, check="tables")

@@ -1,6 +1,8 @@
 """Each check of the doctor, on facts that are made up."""
 
 import dataclasses
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -81,7 +83,11 @@ def test_joins_of_partitions_are_advised(tables: list[str], nfound: int) -> None
         ({"load_error": "no such file"}, Level.ERROR, "no such file"),
         ({"unknown_parents": ["orders"]}, Level.WARNING, "ANALYZE orders;"),
         ({"not_compared": "permission denied"}, Level.NOTE, "permission denied"),
-        ({"used_extensions": ["citext"]}, Level.WARNING, "CREATE EXTENSION citext"),
+        (
+            {"used_extensions": ["uuid-ossp"]},
+            Level.WARNING,
+            'run on the node: CREATE EXTENSION "uuid-ossp";',
+        ),
     ],
 )
 def test_query_node(change: dict[str, Any], level: Level, word: str) -> None:
@@ -135,8 +141,8 @@ def test_version_that_is_too_old() -> None:
 @pytest.mark.parametrize(
     ("changes", "level", "advice"),
     [
-        ({"may_use": False}, Level.WARNING, "GRANT USAGE ON FOREIGN SERVER far TO me"),
-        ({"has_mapping": False}, Level.ERROR, "CREATE USER MAPPING FOR me"),
+        ({"may_use": False}, Level.WARNING, 'GRANT USAGE ON FOREIGN SERVER "far" TO "me";'),
+        ({"has_mapping": False}, Level.ERROR, 'CREATE USER MAPPING FOR "me" SERVER "far";'),
         ({"error": "connection refused"}, Level.ERROR, "pg_hba.conf"),
     ],
 )
@@ -234,7 +240,11 @@ def test_a_user_who_is_not_shown_where_the_library_is_loaded() -> None:
     [
         (StorageFacts(refusal="It is full.", hint="Clean up."), Level.ERROR, "Clean up."),
         (StorageFacts(may_look=False), Level.NOTE, "me may not call"),
-        (StorageFacts(closed_schemas="public"), Level.WARNING, "in public"),
+        (
+            StorageFacts(closed_schemas="public", remote_user="you"),
+            Level.WARNING,
+            "Run on the node: GRANT CREATE ON SCHEMA public TO you;",
+        ),
         (
             StorageFacts(problems=[("orders has no table", "Make it.")]),
             Level.ERROR,
@@ -253,3 +263,10 @@ def test_storage_nodes_that_are_fine() -> None:
     assert "storage nodes have what they should have" in [
         one.text for one in doctor.find_all(facts)
     ]
+
+
+def test_statements_have_no_gaps() -> None:
+    """What is printed as a statement can be typed; what is not known is said in words."""
+    for name in ("doctor", "node_checks", "column_checks", "relation_checks"):
+        source = (Path(doctor.__file__).parent / f"{name}.py").read_text()
+        assert not re.search(r'"[^"]*\.\.\.[^"]*"', source)

@@ -1,0 +1,265 @@
+"""The checks of pgshuttle doctor that compare columns of foreign tables with those of nodes.
+
+Each finding has the statement that mends it, as it can be typed. A partition's columns are
+those of the whole table, so the node is changed; otherwise the definition here is.
+"""
+
+from collections.abc import Iterator
+
+from pgshuttle.catalog import quote
+from pgshuttle.facts import ColumnFacts, ExpressionFacts, Facts, NodeFacts, RelationFacts
+from pgshuttle.findings import Finding, Level, error, warning
+
+# types whose values and operators mean the same, but for their range
+FAMILIES = (frozenset({"int2", "int4", "int8"}), frozenset({"text", "varchar", "name"}))
+FIRST_WITH_SET_EXPRESSION = 17
+FIRST_WITH_VIRTUAL = 18
+
+
+def alter_there(relation: RelationFacts, action: str) -> str:
+    """The statement that changes the node's side."""
+    return f"Run on the node: ALTER TABLE {relation.remote_name} {action};"
+
+
+def alter_here(relation: RelationFacts, action: str) -> str:
+    """The statement that changes this side."""
+    return f"Run here: ALTER FOREIGN TABLE {relation.name} {action};"
+
+
+def write_type(column: ColumnFacts) -> str:
+    """Type and collation."""
+    if not column.collation:
+        return column.type
+    named = 'pg_catalog."default"' if column.collation == "default" else column.collation
+    return f"{column.type} COLLATE {named}"
+
+
+def write_generated(column: ColumnFacts, expression: str, major: int) -> str:
+    """What makes a column a generated one, on a server of that version."""
+    is_virtual = column.generated == "v" and major >= FIRST_WITH_VIRTUAL
+    return f" GENERATED ALWAYS AS ({expression}) {'VIRTUAL' if is_virtual else 'STORED'}"
+
+
+def define_there(relation: RelationFacts, own: ColumnFacts, major: int) -> str:
+    """Defines a column of the foreign table for the node."""
+    text = f"{quote(own.remote_name)} {write_type(own)}"
+    expression = relation.expressions.get(own.name, ExpressionFacts()).own_there
+    return text + (write_generated(own, expression, major) if expression else "")
+
+
+def need_type(column: ColumnFacts, place: str) -> str:
+    """What to do first if a server has no such type."""
+    return f"Create the type {column.type} {place}, and run pgshuttle doctor again."
+
+
+def set_type_there(relation: RelationFacts, own: ColumnFacts, other: ColumnFacts) -> str:
+    """Gives a column of the node the type and collation that it has here."""
+    if not own.has_type:
+        return need_type(own, "on the node")
+    name = quote(other.name)
+    action = f"ALTER {name} TYPE {write_type(own)}"
+    if other.type != own.type and not other.generated:
+        action += f" USING {name}::{own.type}"
+    default = relation.defaults.get(other.name)
+    if default and other.base != own.base:  # no cast of it may be automatic
+        action = f"ALTER {name} DROP DEFAULT, {action}, ALTER {name} SET DEFAULT "
+        action += f"CAST({default} AS {own.type})"
+    return alter_there(relation, action)
+
+
+def set_type_here(relation: RelationFacts, own: ColumnFacts, other: ColumnFacts) -> str:
+    """Gives a column of the foreign table the type and collation that it has there."""
+    if not other.has_type:
+        return need_type(other, "here")
+    return alter_here(relation, f"ALTER {quote(own.name)} TYPE {write_type(other)}")
+
+
+def set_type(relation: RelationFacts, own: ColumnFacts, other: ColumnFacts) -> str:
+    change = set_type_there if relation.is_part else set_type_here
+    return change(relation, own, other)
+
+
+def check_type(relation: RelationFacts, own: ColumnFacts, other: ColumnFacts) -> Iterator[Finding]:
+    """Do values and comparisons mean the same?"""
+    if own.base != other.base:
+        alike = any({own.base, other.base} <= family for family in FAMILIES)
+        level = Level.WARNING if alike else Level.ERROR
+        meaning = "some values do not fit" if alike else "conditions mean something else there"
+    elif own.type != other.type and "(" in own.type + other.type:
+        level, meaning = Level.WARNING, "the limits of values differ"
+    else:
+        return
+    text = f"{relation.name}.{own.name} is {own.type} here and {other.type} there: {meaning}"
+    yield Finding(level, text, set_type(relation, own, other))
+
+
+def check_collation(
+    facts: Facts, node: NodeFacts, relation: RelationFacts, own: ColumnFacts, other: ColumnFacts
+) -> Iterator[Finding]:
+    """Do both sides sort and compare alike?"""
+    # a database's own collation is known by the name of one in pg_catalog
+    names = [
+        default if column.collation == "default" else column.collation.rpartition(".")[2].strip('"')
+        for column, default in ((own, facts.query.collation), (other, node.server.collation))
+    ]
+    if own.collation == other.collation or names[0] == names[1] or not all(names):
+        return
+    yield error(
+        f"{relation.name}.{own.name} has collation {own.collation} here and {other.collation} "
+        "there: nodes sort and compare it in another way",
+        set_type(relation, own, other),
+    )
+
+
+def generate_there(
+    relation: RelationFacts, own: ColumnFacts, other: ColumnFacts, major: int
+) -> str:
+    """Has the node compute a column as this side does."""
+    name, expression = quote(other.name), relation.expressions[own.name].own_there
+    if other.generated and major >= FIRST_WITH_SET_EXPRESSION:
+        return alter_there(relation, f"ALTER {name} SET EXPRESSION AS ({expression})")
+    define = define_there(relation, own, major) + (" NOT NULL" if other.not_null else "")
+    return alter_there(relation, f"DROP {name}, ADD {define}")
+
+
+def generate_here(relation: RelationFacts, own: ColumnFacts, other: ColumnFacts, major: int) -> str:
+    """Has this side compute a column as the node does."""
+    name, expression = quote(own.name), relation.expressions[own.name].other_here
+    if not expression:
+        return f"Name {own.name} here GENERATED, by an expression that means what the node's does."
+    if own.generated and major >= FIRST_WITH_SET_EXPRESSION:
+        return alter_here(relation, f"ALTER {name} SET EXPRESSION AS ({expression})")
+    option = other.name.replace("'", "''")
+    options = f" OPTIONS (column_name '{option}')" if own.name != other.name else ""
+    define = f"{name} {write_type(own)}{options}{write_generated(other, expression, major)}"
+    define += " NOT NULL" if own.not_null else ""
+    return alter_here(relation, f"DROP {name}, ADD {define}")
+
+
+def check_generated(
+    facts: Facts, node: NodeFacts, relation: RelationFacts, own: ColumnFacts, other: ColumnFacts
+) -> Iterator[Finding]:
+    """Do both sides compute values alike?"""
+    column, expression = f"{relation.name}.{own.name}", relation.expressions.get(own.name)
+    if own.generated and not other.generated:
+        text = f"{column} is generated here, and the node does not compute it: new rows lack it"
+        advice = generate_there(relation, own, other, node.server.major)
+    elif other.generated and not own.generated:
+        text = f"{column} is generated on the node: statements that write it fail"
+        if not relation.is_part:
+            advice = generate_here(relation, own, other, facts.query.major)
+        elif other.generated == "v":
+            name = quote(other.name)
+            advice = alter_there(relation, f"DROP {name}, ADD {name} {write_type(own)}")
+        else:
+            advice = alter_there(relation, f"ALTER {quote(other.name)} DROP EXPRESSION")
+    elif expression is None or not expression.other_text:  # the user may not see it
+        return
+    elif expression.own_there != expression.other_there:
+        text = (
+            f"{column} is generated as {expression.own_here} here and as "
+            f"{expression.other_here or expression.other_text} there: "
+            "conditions and results follow one or the other"
+        )
+        if relation.is_part:
+            advice = generate_there(relation, own, other, node.server.major)
+        else:
+            advice = generate_here(relation, own, other, facts.query.major)
+    else:
+        return
+    yield error(text, advice)
+
+
+def check_null(relation: RelationFacts, own: ColumnFacts, other: ColumnFacts) -> Iterator[Finding]:
+    """Do both sides allow NULL alike?"""
+    column = f"{relation.name}.{own.name}"
+    if own.not_null and not other.not_null:
+        yield warning(
+            f"{column} is NOT NULL here only: the planner relies on it, and others can write NULL",
+            alter_there(relation, f"ALTER {quote(other.name)} SET NOT NULL"),
+        )
+    elif other.not_null and not own.not_null and own.name not in relation.never_null:
+        is_key = other.is_identity or other.is_key
+        set_here = f"ALTER {quote(own.name)} SET NOT NULL"
+        if relation.is_part and not is_key:
+            level = Level.ERROR
+            advice = alter_there(relation, f"ALTER {quote(other.name)} DROP NOT NULL")
+        else:
+            level = Level.WARNING
+            advice = (
+                f"Run here: ALTER TABLE {relation.root} {set_here};"
+                if relation.root
+                else alter_here(relation, set_here)
+            )
+        text = f"{column} is NOT NULL there only: an INSERT of NULL fails"
+        yield Finding(level, text, advice)
+
+
+def missing_column(relation: RelationFacts, own: ColumnFacts, major: int) -> Finding:
+    """The finding of a column that the node does not have."""
+    # its rows have no value for it yet: NOT NULL is a finding of its own, later
+    if own.has_type:
+        advice = alter_there(relation, f"ADD {define_there(relation, own, major)}")
+    else:
+        advice = need_type(own, "on the node")
+    if not relation.is_part:
+        advice += f" Or, without it: {alter_here(relation, f'DROP {quote(own.name)}')}"
+    return error(
+        f"{relation.remote_name} has no column {own.remote_name}, which {relation.name} has: "
+        "statements that need it fail",
+        advice,
+    )
+
+
+def missing_relation(relation: RelationFacts, major: int) -> Finding:
+    """The finding of a foreign table with nothing behind it."""
+    columns = ", ".join(
+        define_there(relation, own, major) + (" NOT NULL" if own.not_null else "")
+        for own in relation.columns
+    )
+    statement = f"CREATE TABLE {relation.remote_name} ({columns});"
+    if not relation.has_schema:
+        statement = f"CREATE SCHEMA {quote(relation.remote[0])}; {statement}"
+    unknown = [own for own in relation.columns if not own.has_type]
+    advice = need_type(unknown[0], "on the node") if unknown else f"Run on the node: {statement}"
+    return error(
+        f"{relation.remote_name} is missing, the table behind {relation.name}",
+        f"{advice} Or correct the options schema_name and table_name of the foreign table.",
+    )
+
+
+def lacking_here(relation: RelationFacts, other: ColumnFacts) -> Finding:
+    """The finding of a column that the node wants a value for and the foreign table lacks."""
+    if not relation.is_part:
+        advice = alter_here(relation, f"ADD {quote(other.name)} {write_type(other)} NOT NULL")
+        advice = advice if other.has_type else need_type(other, "here")
+    elif other.is_key:
+        advice = f"Decide which value new rows get, and make it the default of {other.name} there."
+    else:
+        advice = alter_there(relation, f"ALTER {quote(other.name)} DROP NOT NULL")
+    return error(
+        f"{relation.name} lacks {other.name}, which is NOT NULL and without a default there: "
+        "INSERTs fail",
+        advice,
+    )
+
+
+def check_columns(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
+    """Has each foreign table the columns of the relation behind it?"""
+    for relation in node.relations:
+        if relation.there is None:
+            yield missing_relation(relation, node.server.major)
+            continue
+        there = {column.name: column for column in relation.there}
+        for own in relation.columns:
+            other = there.pop(own.remote_name, None)
+            if other is None:
+                yield missing_column(relation, own, node.server.major)
+                continue
+            yield from check_type(relation, own, other)
+            yield from check_collation(facts, node, relation, own, other)
+            yield from check_generated(facts, node, relation, own, other)
+            yield from check_null(relation, own, other)
+        for other in there.values():
+            if other.required:
+                yield lacking_here(relation, other)

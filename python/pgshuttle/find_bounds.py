@@ -1,0 +1,346 @@
+"""What pgshuttle doctor finds out about bounds of foreign partitions and checks behind them.
+
+Bounds of ranges and lists are compared with constraints of the node by the planner, on
+two temporary tables that have them; those of hashes by their numbers.
+"""
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from math import gcd
+
+import psycopg
+from psycopg import sql
+
+from pgshuttle.catalog import Connection, quote, read_rows
+from pgshuttle.facts import BoundFacts, CheckFacts, RelationFacts
+from pgshuttle.find_expressions import TABLE, make_table
+
+CHECKS = """
+SELECT k.oid, k.conrelid, n.nspname, k.conname, k.convalidated,
+    ARRAY(SELECT a.attname::text FROM pg_temp.node_pg_attribute a
+          WHERE a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey))
+FROM pg_temp.node_pg_constraint k JOIN pg_temp.node_pg_namespace n ON n.oid = k.connamespace
+WHERE k.conrelid = ANY (%s) AND k.contype = 'c'
+ORDER BY k.conname
+"""
+
+CHECK_TEXTS = """
+SELECT constraint_schema, constraint_name, check_clause FROM pg_temp.node_pg_checks
+WHERE constraint_schema = ANY (%s)
+"""
+
+# relations that are partitions there: of what, and their bounds as the server keeps them
+PARTS = """
+SELECT c.oid, format('%%I.%%I', n.nspname, p.relname), c.relpartbound, k.partstrat,
+    ARRAY(SELECT a.attname::text FROM pg_temp.node_pg_attribute a
+          WHERE a.attrelid = p.oid AND a.attnum = ANY (k.partattrs::int2[])
+          ORDER BY array_position(k.partattrs::int2[], a.attnum))
+FROM pg_temp.node_pg_class c
+    JOIN pg_temp.node_pg_inherits i ON i.inhrelid = c.oid
+    JOIN pg_temp.node_pg_class p ON p.oid = i.inhparent
+    JOIN pg_temp.node_pg_namespace n ON n.oid = p.relnamespace
+    JOIN pg_temp.node_pg_partitioned_table k ON k.partrelid = p.oid
+WHERE c.oid = ANY (%s) AND c.relispartition
+"""
+
+# what catalogs do not say in words can be asked of a node by our wrapper alone, and with a right
+ASK = """
+SELECT r->>'kind', (r->>'oid')::oid, r->>'text'
+FROM shuttle.run_on_nodes(%s, ARRAY[%s::name]) n, json_array_elements(n.result) r
+"""
+ASKED = """
+WITH asked AS (
+    SELECT c.oid, c.relispartition
+    FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = ANY ({}::name[]) AND c.relname = ANY ({}::name[]))
+SELECT 'check' AS kind, k.oid, pg_catalog.pg_get_expr(k.conbin, k.conrelid) AS text
+FROM asked JOIN pg_catalog.pg_constraint k ON k.conrelid = asked.oid AND k.contype = 'c'
+UNION ALL
+SELECT 'bounds', oid, pg_catalog.pg_get_partition_constraintdef(oid) FROM asked WHERE relispartition
+"""
+
+FREE_NAME = """
+SELECT c.relname FROM pg_temp.node_pg_class c
+    JOIN pg_temp.node_pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = %s
+"""
+
+# columns that the bounds of a partition, and of those above it, are of
+KEY_COLUMNS = """
+SELECT a.attname
+FROM pg_partition_ancestors(%s::regclass) p(relid)
+    JOIN pg_partitioned_table k ON k.partrelid = p.relid
+    JOIN pg_attribute a ON a.attrelid = k.partrelid AND a.attnum = ANY (k.partattrs::int2[])
+"""
+
+# the bounds, the same as an expression, and what they are of; whether as usual: one level of
+# partitions, by columns, and by the operators and collations that columns have without a word
+BOUND = """
+SELECT pg_get_expr(c.relpartbound, c.oid), pg_get_partition_constraintdef(c.oid), k.partstrat,
+    ARRAY(SELECT a.attname::text FROM unnest(k.partattrs::int2[]) WITH ORDINALITY u(attnum, n)
+          JOIN pg_attribute a ON a.attrelid = k.partrelid AND a.attnum = u.attnum ORDER BY n),
+    pg_partition_root(c.oid) = i.inhparent AND k.partexprs IS NULL
+    AND NOT EXISTS (SELECT FROM unnest(k.partclass::oid[]) o(oid) JOIN pg_opclass p USING (oid)
+                    WHERE NOT p.opcdefault)
+FROM pg_class c
+    JOIN pg_inherits i ON i.inhrelid = c.oid
+    JOIN pg_partitioned_table k ON k.partrelid = i.inhparent
+WHERE c.oid = %s::regclass AND c.relispartition
+"""
+
+Asked = dict[tuple[str, int], str]  # texts by kind, and OID of the constraint or relation
+OWN_BOUNDS = "its bounds there"  # in the place of a constraint's name
+HASH_CHECK = re.compile(
+    r"\(*satisfies_hash_partition\(.*?, (?P<modulus>\d+), (?P<remainder>\d+), (?P<columns>.*?)\)+"
+)
+HASH_BOUND = re.compile(r".*:modulus (?P<modulus>\d+) :remainder (?P<remainder>\d+).*", re.DOTALL)
+HASH_VALUES = re.compile(r"\D+(?P<modulus>\d+)\D+(?P<remainder>\d+)\)")
+
+
+@dataclass(frozen=True)
+class PartFacts:
+    """A relation that is a partition on its node."""
+
+    parent: str
+    bound: str
+    strategy: str
+    columns: list[str]
+    text: str  # the bounds as an expression; empty: not known
+
+
+@dataclass(frozen=True)
+class OwnBounds:
+    """The bounds of a foreign partition."""
+
+    values: str
+    text: str
+    strategy: str
+    columns: list[str]  # by their names here
+    is_usual: bool
+
+
+@dataclass(frozen=True)
+class Hash:
+    """Bounds of a hash."""
+
+    modulus: int
+    remainder: int
+    columns: tuple[str, ...]  # by their names on the node
+
+
+def ask(connection: Connection, server: str, schemas: list[str], names: list[str]) -> Asked:
+    """Has a node print checks and bounds of relations.
+
+    Nothing, where this user may not have it do so. Not in a transaction that uses the node.
+    """
+    try:
+        with connection.transaction():
+            query = sql.SQL(ASKED).format(sql.Literal(schemas), sql.Literal(names))
+            rows = read_rows(connection, ASK, query.as_string(connection), server)
+            return {(kind, oid): text for kind, oid, text in rows}
+    except psycopg.Error:
+        return {}
+
+
+def read_checks(
+    connection: Connection, asked: Asked, oids: list[int], schemas: list[str]
+) -> dict[int, list[CheckFacts] | None]:
+    """Checks by their relation; None where the node does not tell all of them."""
+    rows = read_rows(connection, CHECKS, oids)
+    texts = defaultdict(set)
+    for schema, name, text in read_rows(connection, CHECK_TEXTS, schemas):
+        # the view of older servers has what follows the condition, too
+        condition = text.removesuffix(" NOT VALID").removesuffix(" NO INHERIT")
+        texts[schema, name].add(condition)
+    checks: dict[int, list[CheckFacts] | None] = {oid: [] for oid in oids}
+    for oid, relation, schema, name, is_valid, columns in rows:
+        found = checks[relation]
+        known = {asked["check", oid]} if ("check", oid) in asked else set(texts[schema, name])
+        if found is None or len(known) != 1:  # of another owner, or two have the name
+            checks[relation] = None
+        else:
+            found.append(CheckFacts(name, known.pop(), frozenset(columns), is_valid))
+    return checks
+
+
+def read_parts(connection: Connection, asked: Asked, oids: list[int]) -> dict[int, PartFacts]:
+    """Those of the relations that are partitions there."""
+    return {
+        oid: PartFacts(parent, bound, strategy, columns, asked.get(("bounds", oid)) or "")
+        for oid, parent, bound, strategy, columns in read_rows(connection, PARTS, oids)
+    }
+
+
+def proves(connection: Connection, table: str, condition: str) -> bool:
+    """Says if the planner sees that no row that the table may have meets a condition."""
+    query = f"EXPLAIN (FORMAT JSON) SELECT FROM pg_temp.{table} WHERE {condition}"
+    ((plans,),) = read_rows(connection, query)
+    return bool(plans[0]["Plan"].get("One-Time Filter") == "false")
+
+
+def print_check(connection: Connection, relation: RelationFacts, check: CheckFacts) -> CheckFacts:
+    """The check as this server prints it: servers may say the same in other words."""
+    query = f"SELECT pg_get_expr(conbin, conrelid) FROM pg_constraint WHERE contype = 'c' AND conrelid = '{TABLE}'::regclass"  # noqa: S608, E501
+    try:
+        with connection.transaction(force_rollback=True):
+            make_table(connection, relation)
+            connection.execute(f"ALTER TABLE {TABLE} ADD CHECK ({check.text})".encode())
+            ((text,),) = read_rows(connection, query)
+            return replace(check, text=text)
+    except psycopg.Error:
+        return check
+
+
+def compare_ranges(
+    connection: Connection, relation: RelationFacts, own: OwnBounds, checks: list[CheckFacts]
+) -> None:
+    """Has the planner compare bounds of ranges or lists with constraints."""
+    bound = relation.bound
+    assert bound is not None
+    for column in relation.there or []:
+        if column.not_null and any(one.name == column.name for one in relation.columns):
+            alter = sql.SQL("ALTER TABLE pg_temp.node_allows ALTER {} SET NOT NULL")
+            connection.execute(alter.format(sql.Identifier(column.name)))
+    for check in checks:
+        if check.is_valid:
+            add = f"ALTER TABLE pg_temp.node_allows ADD CHECK ({check.text})"
+            connection.execute(add.encode())
+        if proves(connection, "bounds_allow", f"({check.text})"):
+            bound.refused_by.append(check.name)
+        elif not proves(connection, "bounds_allow", f"NOT ({check.text})"):
+            bound.narrowed_by.append(check.name)
+    bound.is_kept = proves(connection, "node_allows", f"NOT ({own.text})")
+    bound.make_check = f"ALTER TABLE {relation.remote_name} ADD CHECK ({own.text});"
+
+
+def read_hash(pattern: re.Pattern[str], text: str, columns: list[str] | None = None) -> Hash | None:
+    """The bounds that a text tells; None: it is of something else."""
+    found = pattern.fullmatch(text)
+    if found is None:
+        return None
+    names = columns or [name.strip('"') for name in found["columns"].split(", ")]
+    return Hash(int(found["modulus"]), int(found["remainder"]), tuple(names))
+
+
+def compare_hashes(relation: RelationFacts, own: Hash, others: dict[str, Hash | None]) -> None:
+    """Compares bounds of a hash with others of the same columns."""
+    bound = relation.bound
+    assert bound is not None
+    bound.is_kept = False
+    for name, other in others.items():
+        if other is None or other.columns != own.columns:
+            bound.is_kept = True  # perhaps
+            continue
+        common = gcd(own.modulus, other.modulus)
+        if own.remainder % common != other.remainder % common:
+            bound.refused_by.append(name)
+        elif own.modulus % other.modulus:
+            bound.narrowed_by.append(name)
+        bound.is_kept |= common == own.modulus
+
+
+def make_hash_check(connection: Connection, relation: RelationFacts, own: Hash) -> str:
+    """The statements that keep other rows out: the function wants a table with that hash."""
+    types = {one.name: one for one in relation.there or []}
+    if any(name not in types for name in own.columns):
+        return ""
+    schema, table = relation.remote
+    taken = {name for (name,) in read_rows(connection, FREE_NAME, schema)}
+    names = [f"{table[:50]}_hash", *(f"{table[:50]}_hash{i}" for i in range(1, len(taken) + 1))]
+    free = next(name for name in names if name not in taken)
+    parent = f"{quote(schema)}.{quote(free)}"
+    collations = [types[name].collation for name in own.columns]
+    defined = ", ".join(
+        f"{quote(name)} {types[name].type}"
+        + ("" if collation in ("", "default") else f" COLLATE {collation}")
+        for name, collation in zip(own.columns, collations, strict=True)
+    )
+    columns = ", ".join(map(quote, own.columns))
+    literal = "'" + parent.replace("'", "''") + "'"
+    return (
+        f"CREATE TABLE {parent} ({defined}) PARTITION BY HASH ({columns}); "
+        f"ALTER TABLE {relation.remote_name} ADD CHECK (satisfies_hash_partition("
+        f"{literal}::regclass, {own.modulus}, {own.remainder}, {columns}));"
+    )
+
+
+def note_part(relation: RelationFacts, own: OwnBounds, part: PartFacts, columns: list[str]) -> None:
+    """Keeps what refuses rows because of the relation's own bounds there apart."""
+    bound = relation.bound
+    assert bound is not None
+    for names in (bound.refused_by, bound.narrowed_by):
+        if OWN_BOUNDS in names:
+            names.remove(OWN_BOUNDS)
+            bound.parent = part.parent
+            bound.can_attach = (own.strategy, columns) == (part.strategy, part.columns)
+
+
+def compare(
+    connection: Connection,
+    relation: RelationFacts,
+    own: OwnBounds,
+    checks: list[CheckFacts] | None,
+    part: PartFacts | None,
+) -> None:
+    """Compares the bounds with the checks that are of their columns, and with bounds there."""
+    bound = relation.bound = BoundFacts(own.values)
+    there = {one.name: one.remote_name for one in relation.columns}
+    columns = [there[name] for name in own.columns if name in there]
+    if "satisfies_hash_partition" not in own.text:
+        known = list(checks or [])
+        if part is not None and part.text:
+            known.append(CheckFacts(OWN_BOUNDS, part.text, frozenset()))
+        if all(name == remote for name, remote in there.items()):
+            compare_ranges(connection, relation, own, known)
+        bound.is_kept |= checks is None or (part is not None and not part.text)
+    elif own.strategy == "h":
+        hashed = read_hash(HASH_VALUES, own.values, columns)
+        others = {one.name: read_hash(HASH_CHECK, one.text) for one in checks or []}
+        if part is not None:
+            is_hash = part.strategy == "h"
+            others[OWN_BOUNDS] = (
+                read_hash(HASH_BOUND, part.bound, part.columns) if is_hash else None
+            )
+        if hashed is not None:
+            compare_hashes(relation, hashed, others)
+            if own.is_usual and not bound.is_kept:
+                bound.make_check = make_hash_check(connection, relation, hashed)
+        bound.is_kept |= checks is None or not own.is_usual
+    if part is not None:
+        note_part(relation, own, part, columns)
+
+
+def try_bounds(
+    connection: Connection,
+    relation: RelationFacts,
+    checks: list[CheckFacts] | None,
+    part: PartFacts | None,
+) -> None:
+    """Notes the bounds of a partition, unless texts mean nothing here; and other checks."""
+    rows = read_rows(connection, BOUND, relation.local_name)
+    if not rows:
+        return
+    own = OwnBounds(*rows[0])
+    there = {one.name: one.remote_name for one in relation.columns}
+    keys = {there[name] for (name,) in read_rows(connection, KEY_COLUMNS, relation.local_name)}
+    of_keys = None if checks is None else [one for one in checks if one.columns <= keys]
+    if checks is not None:
+        relation.checks = [
+            print_check(connection, relation, one) for one in checks if not one.columns <= keys
+        ]
+    try:
+        with connection.transaction(force_rollback=True):
+            connection.execute("SET LOCAL constraint_exclusion = on")
+            for table in ("node_allows", "bounds_allow"):
+                make = f"CREATE TABLE pg_temp.{table} (LIKE {relation.local_name})"
+                connection.execute(make.encode())
+            connection.execute(f"ALTER TABLE pg_temp.bounds_allow ADD CHECK ({own.text})".encode())
+            relation.never_null = {
+                name
+                for name in there
+                if proves(connection, "bounds_allow", f"{quote(name)} IS NULL")
+            }
+            compare(connection, relation, own, of_keys, part)
+    except psycopg.Error:
+        relation.bound = None

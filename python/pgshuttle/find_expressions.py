@@ -1,0 +1,92 @@
+"""What pgshuttle doctor finds out about generated columns of foreign tables and of nodes.
+
+Two servers may print one expression in other words, and a column may have another name
+there. So both expressions are given to temporary tables here, whose columns have the
+names of the node, and what this server prints for each is compared.
+"""
+
+import psycopg
+from psycopg import sql
+
+from pgshuttle.catalog import Connection, read_rows
+from pgshuttle.facts import ColumnFacts, ExpressionFacts, RelationFacts
+
+EXPRESSIONS = """
+SELECT a.attname, pg_get_expr(d.adbin, d.adrelid)
+FROM pg_attribute a JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+WHERE a.attrelid = %s::regclass AND a.attgenerated <> ''
+"""
+TABLE = "pg_temp.doctor_columns"
+
+
+def rename(connection: Connection, names: list[tuple[str, str]]) -> None:
+    """Renames columns of the temporary table; two may change names with each other."""
+    changed = [(f"doctor {i}", old, new) for i, (old, new) in enumerate(names) if old != new]
+    for old, new in [(old, middle) for middle, old, _ in changed] + [
+        (middle, new) for middle, _, new in changed
+    ]:
+        alter = sql.SQL("ALTER TABLE pg_temp.doctor_columns RENAME {} TO {}")
+        connection.execute(alter.format(sql.Identifier(old), sql.Identifier(new)))
+
+
+def make_table(connection: Connection, relation: RelationFacts, including: str = "") -> None:
+    """Makes the temporary table, with the names that the node has for columns."""
+    connection.execute(f"CREATE TABLE {TABLE} (LIKE {relation.local_name}{including})".encode())
+    rename(connection, [(own.name, own.remote_name) for own in relation.columns])
+
+
+def read_own(connection: Connection, relation: RelationFacts) -> dict[str, tuple[str, str]]:
+    """The expressions of this side by their columns: by the names here, and by those there."""
+    texts = dict(read_rows(connection, EXPRESSIONS, relation.local_name))
+    with connection.transaction(force_rollback=True):
+        make_table(connection, relation, " INCLUDING GENERATED")
+        renamed = dict(read_rows(connection, EXPRESSIONS, TABLE))
+    return {
+        own.name: (texts[own.name], renamed[own.remote_name])
+        for own in relation.columns
+        if own.name in texts
+    }
+
+
+def read_other(
+    connection: Connection, relation: RelationFacts, own: ColumnFacts, text: str
+) -> tuple[str, str]:
+    """An expression of the node as this server prints it: by the names there, and here."""
+    name = sql.Identifier(own.remote_name)
+    try:
+        with connection.transaction(force_rollback=True):
+            make_table(connection, relation)
+            alter = sql.SQL(
+                "ALTER TABLE pg_temp.doctor_columns DROP {0}, "
+                "ADD {0} {1} GENERATED ALWAYS AS ({2}) STORED"
+            )
+            texts = (sql.SQL(own.type), sql.SQL(text))
+            connection.execute(alter.format(name, *texts))
+            ((_, there),) = read_rows(connection, EXPRESSIONS, TABLE)
+            rename(connection, [(one.remote_name, one.name) for one in relation.columns])
+            ((_, here),) = read_rows(connection, EXPRESSIONS, TABLE)
+            return there, here
+    except psycopg.Error:
+        return "", ""
+
+
+def compare_expressions(
+    connection: Connection, relation: RelationFacts, others: dict[str, str]
+) -> None:
+    """Notes the expressions of all columns that are generated on a side.
+
+    others: those of the node, by its names.
+    """
+    mine = {}
+    if any(own.generated for own in relation.columns):
+        mine = read_own(connection, relation)
+    for own in relation.columns:
+        text = others.get(own.remote_name, "")
+        if own.name in mine or text:
+            there, here = read_other(connection, relation, own, text) if text else ("", "")
+            relation.expressions[own.name] = ExpressionFacts(
+                *mine.get(own.name, ("", "")),
+                other_here=here,
+                other_there=there,
+                other_text=text,
+            )
