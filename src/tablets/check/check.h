@@ -40,7 +40,7 @@ extern void shuttle_check_put(const ShuttleCheck *check, const char *problem, co
  * same. */
 extern bool shuttle_check_definition(const ShuttleCheck *check);
 
-/* Finds what single tablets have been given, and refuse rows by. */
+/* Finds what single tablets have been given, and refuse rows by or compute values by. */
 extern void shuttle_check_tablets_own(const ShuttleCheck *check);
 
 /* ---- check_tablets.c */

@@ -30,26 +30,43 @@ enum
 
 #define UNIQUE "UNIQUE "
 
-/* What single tablets have and their table does not: the problem, and what mends it.
- * A tablet cannot lack what its table has. Trap tablets are meant to differ. */
+/* What single tablets have and their table does not, and expressions of theirs that differ: the problem, and what mends it.
+ * A tablet cannot lack what its table has. Only 16 and
+ * later let expressions differ. Trap tablets are meant to differ. */
 static const char *const tablets_own_query =
-"SELECT t.name || ' alone has ' || o.what, o.statement FROM (SELECT c.oid, pg_catalog.format('%I.%I', n.nspname, c.relname) AS name"
+"WITH generated AS (SELECT a.attrelid AS relid, a.attname AS name, pg_catalog.pg_get_expr(d.adbin, d.adrelid) AS text,"
+" pg_catalog.format_type(a.atttypid, a.atttypmod) || CASE WHEN a.attcollation <> 0"
+" THEN ' COLLATE ' || a.attcollation::pg_catalog.regcollation ELSE '' END AS type,"
+" CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END AS not_null"
+" FROM pg_catalog.pg_attribute AS a JOIN pg_catalog.pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum"
+" WHERE a.attgenerated <> '' AND (a.attrelid = $1 OR a.attrelid IN"
+" (SELECT inhrelid FROM pg_catalog.pg_inherits WHERE inhparent = $1)))"
+" SELECT o.effect || ': tablet ' || t.name || ' alone has ' || o.what, o.statement FROM (SELECT c.oid, pg_catalog.format('%I.%I', n.nspname, c.relname) AS name,"
+" pg_catalog.pg_get_expr(c.relpartbound, c.oid) AS bound"
 " FROM pg_catalog.pg_inherits AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.inhrelid"
 " JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace WHERE i.inhparent = $1"
 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint WHERE conrelid = c.oid AND conname = 'shuttle_trap')) AS t,"
-" LATERAL (SELECT pg_catalog.format('constraint %I %s', conname, pg_catalog.pg_get_constraintdef(oid)) AS what,"
+" LATERAL (SELECT 'refuses rows' AS effect, pg_catalog.format('constraint %I %s', conname, pg_catalog.pg_get_constraintdef(oid)) AS what,"
 " pg_catalog.format('ALTER TABLE %s DROP CONSTRAINT %I', t.name, conname) AS statement"
 " FROM pg_catalog.pg_constraint WHERE conrelid = t.oid AND coninhcount = 0 AND contype IN ('c', 'p', 'u', 'x', 'f')"
-" UNION ALL SELECT pg_catalog.format('NOT NULL of column %I', own.attname),"
+" UNION ALL SELECT 'refuses rows', pg_catalog.format('NOT NULL of column %I', own.attname),"
 " pg_catalog.format('ALTER TABLE %s ALTER COLUMN %I DROP NOT NULL', t.name, own.attname)"
 " FROM pg_catalog.pg_attribute AS own JOIN pg_catalog.pg_attribute AS its ON its.attrelid = $1 AND its.attname = own.attname"
 " WHERE own.attrelid = t.oid AND own.attnum > 0 AND own.attnotnull AND NOT its.attnotnull"
-" UNION ALL SELECT pg_catalog.format('unique index %I', x.relname),"
+" UNION ALL SELECT 'refuses rows', pg_catalog.format('unique index %I', x.relname),"
 " pg_catalog.format('DROP INDEX %I.%I', n.nspname, x.relname)"
 " FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS x ON x.oid = i.indexrelid"
 " JOIN pg_catalog.pg_namespace AS n ON n.oid = x.relnamespace"
 " WHERE i.indrelid = t.oid AND i.indisunique AND NOT x.relispartition"
-" AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint WHERE conindid = x.oid AND contype IN ('p', 'u', 'x'))) AS o"
+" AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint WHERE conindid = x.oid AND contype IN ('p', 'u', 'x'))"
+" UNION ALL SELECT 'computes other values', pg_catalog.format('column %I generated as %s', own.name, own.text),"
+" CASE WHEN pg_catalog.current_setting('server_version_num')::int >= 170000"
+" THEN pg_catalog.format('ALTER TABLE %s ALTER COLUMN %I SET EXPRESSION AS (%s)', t.name, own.name, its.text)"
+" ELSE pg_catalog.format('ALTER TABLE %2$s DETACH PARTITION %1$s; ALTER TABLE %1$s DROP COLUMN %3$I, ADD COLUMN %3$I %4$s'"
+" || ' GENERATED ALWAYS AS (%5$s) STORED%6$s; ALTER TABLE %2$s ATTACH PARTITION %1$s %7$s',"
+" t.name, $1::pg_catalog.regclass, own.name, own.type, its.text, own.not_null, t.bound) END"
+" FROM generated AS own JOIN generated AS its ON its.relid = $1 AND its.name = own.name AND its.text <> own.text"
+" WHERE own.relid = t.oid) AS o"
 " ORDER BY t.name, o.what";
 
 /* Checks and keys, and indexes that belong to no constraint. Of an index, the text
@@ -421,7 +438,7 @@ shuttle_check_tablets_own(const ShuttleCheck *check)
 	{
 		char	  **own = lfirst(cell);
 
-		put(check, psprintf("refuses rows: tablet %s", own[0]), own[1]);
+		put(check, own[0], own[1]);
 	}
 }
 
