@@ -42,7 +42,7 @@ class ColumnFacts:
     generated: str  # "s": stored, "v": virtual, empty: not at all
     has_type: bool  # the other side has the type, too
     required: bool  # an INSERT must give it a value
-    is_identity: bool
+    identity: str  # "a": always, "d": by default, empty: not at all
     is_key: bool  # a part of the primary key there
 
 

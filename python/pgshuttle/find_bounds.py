@@ -5,8 +5,7 @@ two temporary tables that have them; those of hashes by their numbers.
 """
 
 import re
-from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import gcd
 
 import psycopg
@@ -14,21 +13,7 @@ from psycopg import sql
 
 from pgshuttle.catalog import Connection, quote, read_rows
 from pgshuttle.facts import BoundFacts, CheckFacts, RelationFacts
-from pgshuttle.find_expressions import TABLE, make_table
-
-CHECKS = """
-SELECT k.oid, k.conrelid, n.nspname, k.conname, k.convalidated,
-    ARRAY(SELECT a.attname::text FROM pg_temp.node_pg_attribute a
-          WHERE a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey))
-FROM pg_temp.node_pg_constraint k JOIN pg_temp.node_pg_namespace n ON n.oid = k.connamespace
-WHERE k.conrelid = ANY (%s) AND k.contype = 'c'
-ORDER BY k.conname
-"""
-
-CHECK_TEXTS = """
-SELECT constraint_schema, constraint_name, check_clause FROM pg_temp.node_pg_checks
-WHERE constraint_schema = ANY (%s)
-"""
+from pgshuttle.find_checks import Asked, print_check
 
 # relations that are partitions there: of what, and their bounds as the server keeps them
 PARTS = """
@@ -42,22 +27,6 @@ FROM pg_temp.node_pg_class c
     JOIN pg_temp.node_pg_namespace n ON n.oid = p.relnamespace
     JOIN pg_temp.node_pg_partitioned_table k ON k.partrelid = p.oid
 WHERE c.oid = ANY (%s) AND c.relispartition
-"""
-
-# what catalogs do not say in words can be asked of a node by our wrapper alone, and with a right
-ASK = """
-SELECT r->>'kind', (r->>'oid')::oid, r->>'text'
-FROM shuttle.run_on_nodes(%s, ARRAY[%s::name]) n, json_array_elements(n.result) r
-"""
-ASKED = """
-WITH asked AS (
-    SELECT c.oid, c.relispartition
-    FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-    WHERE n.nspname = ANY ({}::name[]) AND c.relname = ANY ({}::name[]))
-SELECT 'check' AS kind, k.oid, pg_catalog.pg_get_expr(k.conbin, k.conrelid) AS text
-FROM asked JOIN pg_catalog.pg_constraint k ON k.conrelid = asked.oid AND k.contype = 'c'
-UNION ALL
-SELECT 'bounds', oid, pg_catalog.pg_get_partition_constraintdef(oid) FROM asked WHERE relispartition
 """
 
 FREE_NAME = """
@@ -89,7 +58,6 @@ FROM pg_class c
 WHERE c.oid = %s::regclass AND c.relispartition
 """
 
-Asked = dict[tuple[str, int], str]  # texts by kind, and OID of the constraint or relation
 OWN_BOUNDS = "its bounds there"  # in the place of a constraint's name
 HASH_CHECK = re.compile(
     r"\(*satisfies_hash_partition\(.*?, (?P<modulus>\d+), (?P<remainder>\d+), (?P<columns>.*?)\)+"
@@ -129,41 +97,6 @@ class Hash:
     columns: tuple[str, ...]  # by their names on the node
 
 
-def ask(connection: Connection, server: str, schemas: list[str], names: list[str]) -> Asked:
-    """Has a node print checks and bounds of relations.
-
-    Nothing, where this user may not have it do so. Not in a transaction that uses the node.
-    """
-    try:
-        with connection.transaction():
-            query = sql.SQL(ASKED).format(sql.Literal(schemas), sql.Literal(names))
-            rows = read_rows(connection, ASK, query.as_string(connection), server)
-            return {(kind, oid): text for kind, oid, text in rows}
-    except psycopg.Error:
-        return {}
-
-
-def read_checks(
-    connection: Connection, asked: Asked, oids: list[int], schemas: list[str]
-) -> dict[int, list[CheckFacts] | None]:
-    """Checks by their relation; None where the node does not tell all of them."""
-    rows = read_rows(connection, CHECKS, oids)
-    texts = defaultdict(set)
-    for schema, name, text in read_rows(connection, CHECK_TEXTS, schemas):
-        # the view of older servers has what follows the condition, too
-        condition = text.removesuffix(" NOT VALID").removesuffix(" NO INHERIT")
-        texts[schema, name].add(condition)
-    checks: dict[int, list[CheckFacts] | None] = {oid: [] for oid in oids}
-    for oid, relation, schema, name, is_valid, columns in rows:
-        found = checks[relation]
-        known = {asked["check", oid]} if ("check", oid) in asked else set(texts[schema, name])
-        if found is None or len(known) != 1:  # of another owner, or two have the name
-            checks[relation] = None
-        else:
-            found.append(CheckFacts(name, known.pop(), frozenset(columns), is_valid))
-    return checks
-
-
 def read_parts(connection: Connection, asked: Asked, oids: list[int]) -> dict[int, PartFacts]:
     """Those of the relations that are partitions there."""
     return {
@@ -177,19 +110,6 @@ def proves(connection: Connection, table: str, condition: str) -> bool:
     query = f"EXPLAIN (FORMAT JSON) SELECT FROM pg_temp.{table} WHERE {condition}"
     ((plans,),) = read_rows(connection, query)
     return bool(plans[0]["Plan"].get("One-Time Filter") == "false")
-
-
-def print_check(connection: Connection, relation: RelationFacts, check: CheckFacts) -> CheckFacts:
-    """The check as this server prints it: servers may say the same in other words."""
-    query = f"SELECT pg_get_expr(conbin, conrelid) FROM pg_constraint WHERE contype = 'c' AND conrelid = '{TABLE}'::regclass"  # noqa: S608, E501
-    try:
-        with connection.transaction(force_rollback=True):
-            make_table(connection, relation)
-            connection.execute(f"ALTER TABLE {TABLE} ADD CHECK ({check.text})".encode())
-            ((text,),) = read_rows(connection, query)
-            return replace(check, text=text)
-    except psycopg.Error:
-        return check
 
 
 def compare_ranges(

@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from pgshuttle import find_bounds, find_relations
+from pgshuttle import find_checks, find_relations
 from pgshuttle.catalog import Connection, read_rows
 from pgshuttle.facts import Facts, NodeFacts, ServerFacts, TableFacts
 from pgshuttle.target import first_line
@@ -234,7 +234,7 @@ def read_tables(connection: Connection, server: str) -> list[TableFacts]:
 def read_node(connection: Connection, node: NodeFacts) -> None:
     """Reads what is behind a server; what prevents that is kept as its error."""
     try:
-        asked: find_bounds.Asked = {}
+        asked: find_checks.Asked = {}
         if node.wrapper == "shuttle":
             asked = find_relations.ask_texts(connection, node.name)
         with node_tables(connection, node.name):

@@ -6,7 +6,7 @@ The relations are read by the temporary foreign tables that find_facts makes.
 from collections import defaultdict
 from typing import Any
 
-from pgshuttle import find_bounds
+from pgshuttle import find_bounds, find_checks
 from pgshuttle.catalog import Connection, read_rows
 from pgshuttle.facts import ColumnFacts, KeyFacts, RelationFacts
 from pgshuttle.find_expressions import compare_expressions
@@ -90,7 +90,7 @@ SELECT a.attrelid, a.attname,
     EXISTS (SELECT FROM pg_temp.node_pg_type x
                 JOIN pg_temp.node_pg_namespace y ON y.oid = x.typnamespace
             WHERE x.typname = t.typname AND y.nspname = n.nspname),
-    false, false, false
+    false, '', false
 FROM pg_attribute a
     JOIN pg_type t ON t.oid = a.atttypid
     JOIN pg_namespace n ON n.oid = t.typnamespace
@@ -112,7 +112,7 @@ SELECT a.attrelid, a.attname, a.attname,
     a.attnotnull, a.attgenerated,
     to_regtype(format('%%I.%%I', n.nspname, t.typname)) IS NOT NULL,
     a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AND a.attgenerated = '',
-    a.attidentity <> '',
+    a.attidentity,
     EXISTS (SELECT FROM pg_temp.node_pg_index i
             WHERE i.indrelid = a.attrelid AND i.indisprimary
                 AND a.attnum = ANY ((i.indkey::int2[])[:i.indnkeyatts - 1]))
@@ -157,6 +157,9 @@ WHERE table_schema = ANY (%s) AND table_name = ANY (%s)
 """
 
 
+Values = tuple[dict[str, str], dict[str, str]]  # expressions and defaults, by columns
+
+
 def read_columns(connection: Connection, query: str, oids: list[int]) -> dict[int, Any]:
     """Columns by their relation."""
     columns = defaultdict(list)
@@ -185,28 +188,27 @@ def rename_keys(keys: list[KeyFacts], columns: list[ColumnFacts]) -> list[KeyFac
 
 def read_values(
     connection: Connection, schemas: list[str], names: list[str]
-) -> dict[tuple[str, str], dict[str, tuple[str | None, str | None]]]:
+) -> dict[tuple[str, str], Values]:
     """Expressions and defaults of columns, by schema and name of their relation there."""
-    found: dict[tuple[str, str], dict[str, tuple[str | None, str | None]]] = defaultdict(dict)
+    found: dict[tuple[str, str], Values] = defaultdict(lambda: ({}, {}))
     for schema, name, column, *texts in read_rows(connection, VALUES, schemas, names):
-        found[schema, name][column] = (texts[0], texts[1])
+        for known, text in zip(found[schema, name], texts, strict=True):
+            if text:
+                known[column] = text
     return found
 
 
-def ask_texts(connection: Connection, server: str) -> find_bounds.Asked:
-    """What find_bounds.ask() tells of relations behind partitions."""
+def ask_texts(connection: Connection, server: str) -> find_checks.Asked:
+    """What find_checks.ask() tells of relations behind partitions."""
     parts = [row for row in read_rows(connection, TABLES, server) if row[-1]]
     schemas, names = ({row[i] for row in parts} for i in (3, 4))
-    return find_bounds.ask(connection, server, sorted(schemas), sorted(names)) if parts else {}
+    return find_checks.ask(connection, server, sorted(schemas), sorted(names)) if parts else {}
 
 
 def read_relations(
-    connection: Connection, server: str, asked: find_bounds.Asked
+    connection: Connection, server: str, asked: find_checks.Asked
 ) -> list[RelationFacts]:
-    """Reads the foreign tables of a server, and what is behind them.
-
-    asked: texts from ask_texts(), as far as there are any.
-    """
+    """Reads the foreign tables of a server, and what is behind them. asked: by ask_texts()."""
     tables = read_rows(connection, TABLES, server)
     connection.execute("SET LOCAL search_path = pg_catalog")  # texts get the names of schemas
     schemas = sorted({schema for _, _, _, schema, *_ in tables})
@@ -220,7 +222,7 @@ def read_relations(
     here = read_columns(connection, HERE, [oid for oid, *_ in tables])
     there = read_columns(connection, THERE, oids)
     keys = read_keys(connection, oids)
-    checks = find_bounds.read_checks(connection, asked, oids, schemas)
+    checks = find_checks.read_checks(connection, asked, oids, schemas)
     parts = find_bounds.read_parts(connection, asked, oids)
     values = read_values(connection, schemas, names)
     found = []
@@ -229,14 +231,12 @@ def read_relations(
         relation = RelationFacts(name, local_name, remote, remote_name, is_part, root, here[oid])
         relation.has_schema = schema in known
         found.append(relation)
-        texts = values[remote]
-        generated = {column: text for column, (text, _) in texts.items() if text}
+        generated, relation.defaults = values[remote]
         compare_expressions(connection, relation, generated)
         if remote not in behind:
             continue
         other, kind = behind[remote]
         relation.there = there[other]
-        relation.defaults = {column: text for column, (_, text) in texts.items() if text}
         if kind in ("r", "p"):
             relation.lacks_key = not keys[other]
             relation.keys = rename_keys(keys[other], relation.columns)

@@ -55,9 +55,9 @@ def check_places(_facts: Facts, node: NodeFacts) -> Iterator[Finding]:
             for one in relations
             if one.bound is not None and one.bound.can_attach
         ]
-        names = name_some([f"{one.remote_name}, behind {one.name}," for one in relations])
+        names = name_some([f"{one.remote_name} ({one.name} here)" for one in relations])
         yield error(
-            f"{names} refuses rows of its bounds here: as a partition of {parent}, it has others",
+            f"partitions of {parent} refuse rows, as their bounds are not those here: {names}",
             f"Run on the node: {' '.join(statements)}",
         )
 

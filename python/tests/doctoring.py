@@ -1,0 +1,60 @@
+"""What tests of the doctor's comparison with nodes share."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from conftest import invoke, run_on
+from typer.testing import CliRunner
+
+from pgshuttle import cli
+from pgshuttle.errors import ExitCode
+from pgshuttle.state import Cluster
+
+# relations in schema public that are nobody's but a test's
+DROP_ALL = """
+DO $$ DECLARE name text; BEGIN
+    FOR name IN SELECT format('%s %s', CASE relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END,
+            c.oid::regclass)
+        FROM pg_class c WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p', 'f')
+            AND NOT relispartition
+    LOOP EXECUTE format('DROP %s CASCADE', name); END LOOP;
+END $$;
+DROP SCHEMA IF EXISTS "Of" CASCADE
+"""
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(running: Cluster) -> Iterator[None]:
+    """Each test begins and ends without tables."""
+    yield
+    for server in (running.query, *(node.server for node in running.nodes)):
+        run_on(server, DROP_ALL)
+
+
+def find_all(running: Cluster, code: ExitCode | None = None) -> list[dict[str, Any]]:
+    """What the doctor prints. Without a code, any findings will do."""
+    if code is None:
+        directory = running.directory
+        done = CliRunner().invoke(cli.app, ["doctor", "--dir", str(directory), "--json"])
+        return list(json.loads(done.stdout))
+    return list(json.loads(invoke("doctor", "--json", directory=running.directory, code=code)))
+
+
+def find_problems(running: Cluster, code: ExitCode | None = None) -> list[dict[str, Any]]:
+    found = find_all(running, code)
+    return [one for one in found if one["check"] == "definitions" and one["where"] == "node1"]
+
+
+def run(running: Cluster, *, here: str = "", there: str = "") -> None:
+    run_on(running.nodes[0].server, there)
+    run_on(running.query, here)
+
+
+def mend(running: Cluster, advice: str) -> None:
+    """Runs the statements of an advice as they are printed."""
+    advice = advice.split(" Or", maxsplit=1)[0]
+    words, _, statements = advice.partition(": ")
+    assert words in ("Run here", "Run on the node"), advice
+    run(running, **{"here" if words == "Run here" else "there": statements})
