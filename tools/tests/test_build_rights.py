@@ -88,7 +88,13 @@ def test_a_packaged_library_is_not_replaced(tmp_path: Path, destination: str, co
     owner = 'test "$2" = /server/lib/pg_shuttle.so && echo "a-package: $2"'
     write_program(tmp_path / "pg_config", f"echo {makefile}")
     write_program(tmp_path / "dpkg-query", owner)
-    command = ["make", "-f", ROOT / "Makefile", "PG_CONFIG=./pg_config", f"DESTDIR={destination}"]
+    command = [
+        "make",
+        "-f",
+        str(ROOT / "Makefile"),
+        "PG_CONFIG=./pg_config",
+        f"DESTDIR={destination}",
+    ]
     ended = subprocess.run(
         [*command, "install"],
         env={"PATH": f"{tmp_path}:{os.environ['PATH']}"},
