@@ -263,6 +263,11 @@ CALL drop_both('see_first');
 CALL drop_both('see_statement');
 CALL drop_both('see_after');
 CALL drop_both('see_when');
+-- a trigger of updates alone sees whole rows, too
+CALL trigger_both('see_updated', 'AFTER UPDATE ON %I FOR EACH ROW EXECUTE FUNCTION see()');
+SELECT same('INSERT INTO %1$I (id, n) VALUES (1, 2), (6000, 3) ON CONFLICT (id) DO UPDATE SET n = EXCLUDED.n');
+SELECT same('INSERT INTO %1$I (id, n) VALUES (1, 2), (6000, 3) ON CONFLICT (id) DO UPDATE SET n = 9 RETURNING n');
+CALL drop_both('see_updated');
 SET plan_cache_mode = force_generic_plan;
 PREPARE one (int, text) AS INSERT INTO item (id, email) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET email = EXCLUDED.email || $2 RETURNING email, at;
 EXECUTE one (1, 'X');

@@ -36,14 +36,6 @@ class Facts:
     reads: bool = False  # a trigger reads tables that are written
     raises: bool = False
 
-    @property
-    def updates_conflicts(self) -> bool:
-        """Is ON CONFLICT DO UPDATE allowed on a foreign table?"""
-        return not any(
-            event == "UPDATE" or (timing, level) == ("AFTER", "ROW")
-            for timing, level, event in self.events
-        )
-
 
 @dataclass
 class Context:

@@ -119,8 +119,7 @@ def insert_conflict(context: Context, table: Table) -> Step:
     rows = rows_sql([row(context, i, None, True) for i in dice.sample(ids, len(ids))])
     action = "DO NOTHING"
     if table.updates_conflicts:
-        updates = table.is_local or facts.updates_conflicts
-        if updates and dice.chance(0.6):
+        if dice.chance(0.6):
             sets = dice.pick(
                 (
                     f"v = ({table.name}.v + excluded.v) % 100",

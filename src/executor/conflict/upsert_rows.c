@@ -161,6 +161,17 @@ goes_by_row(const ShuttleWrite *insert)
 		contain_volatile_functions(plan->onConflictWhere);
 }
 
+/* What the UPDATE returns: AFTER triggers see whole rows. */
+static List *
+returned_attributes(const ShuttleWrite *insert)
+{
+	const TriggerDesc *triggers = insert->target->ri_TrigDesc;
+
+	if (triggers == NULL || !triggers->trig_update_after_row)
+		return insert->postgres_fdw.attributes;
+	return list_union_int(insert->postgres_fdw.attributes, stored_attributes(insert->rel, false));
+}
+
 void
 shuttle_upsert_create(ShuttleWrite *insert)
 {
@@ -170,7 +181,7 @@ shuttle_upsert_create(ShuttleWrite *insert)
 	check_excluded(insert);
 	upsert->insert = insert;
 	upsert->changes = create_beside(insert, CMD_UPDATE, stored_attributes(insert->rel, true),
-									insert->postgres_fdw.attributes);
+									returned_attributes(insert));
 	upsert->changes->upsert = upsert;
 	upsert->keys = create_beside(insert, CMD_INSERT, shuttle_on_conflict_arbiters(insert), NIL);
 	upsert->attributes = stored_attributes(insert->rel, false);
