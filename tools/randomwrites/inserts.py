@@ -110,7 +110,6 @@ def insert_conflict(context: Context, table: Table) -> Step:
     if table.loose:
         return insert_values(context, table)
     dice = context.dice
-    facts = context.of(table)
     first = context.fresh()
     ids = [str(i) for i in dice.sample(OLD_IDS, dice.between(1, 3))]
     ids += [str(first + i) for i in range(dice.between(0, 2))]
