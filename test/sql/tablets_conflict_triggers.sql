@@ -183,6 +183,27 @@ INSERT INTO item (id) VALUES (1) ON CONFLICT (id) DO UPDATE SET n = 26;
 \echo :SQLSTATE
 CALL drop_both('w');
 
+-- another part of the statement changes the same row, or another one
+CREATE FUNCTION outcome(statement text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	nrows bigint;
+BEGIN
+	EXECUTE statement;
+	GET DIAGNOSTICS nrows = ROW_COUNT;
+	RETURN nrows || ' rows';
+EXCEPTION WHEN OTHERS THEN
+	RETURN SQLSTATE;
+END $$;
+CREATE FUNCTION outcomes(statement text) RETURNS TABLE (ours text, twin text) LANGUAGE sql AS $$
+	SELECT outcome(format(statement, 'item')), outcome(format(statement, 'twin')) $$;
+SELECT * FROM outcomes('WITH a AS (INSERT INTO %1$I (id) VALUES (3) ON CONFLICT (id) DO UPDATE SET n = 31 RETURNING id) INSERT INTO %1$I (id) SELECT id FROM a ON CONFLICT (id) DO UPDATE SET n = 32');
+SELECT * FROM outcomes('WITH a AS (UPDATE %1$I SET n = 33 WHERE id = 3 RETURNING id) INSERT INTO %1$I (id) SELECT id FROM a ON CONFLICT (id) DO UPDATE SET n = 34');
+SELECT * FROM outcomes('WITH a AS (INSERT INTO %1$I (id) VALUES (3) ON CONFLICT (id) DO UPDATE SET n = 35) UPDATE %1$I SET n = 36 WHERE id = 3');
+SELECT * FROM outcomes('WITH a AS (INSERT INTO %1$I (id) VALUES (2003) RETURNING id) INSERT INTO %1$I (id) SELECT id FROM a ON CONFLICT (id) DO UPDATE SET n = 37');
+SELECT * FROM outcomes('WITH a AS (DELETE FROM %1$I WHERE id = 3 RETURNING id) INSERT INTO %1$I (id) SELECT id + 1 FROM a ON CONFLICT (id) DO UPDATE SET n = 38');
+SELECT * FROM outcomes('WITH a AS (INSERT INTO %1$I (id) VALUES (3) ON CONFLICT (id) DO UPDATE SET n = 39 RETURNING id) INSERT INTO %1$I (id) SELECT id + 2 FROM a ON CONFLICT (id) DO UPDATE SET n = 40');
+SELECT same('INSERT INTO %1$I (id) VALUES (3) ON CONFLICT (id) DO UPDATE SET n = %1$I.n + 1');
+
 -- the transaction has written the rows before
 BEGIN;
 SELECT upsert('1, 5', 'UPDATE SET n = 31');

@@ -78,7 +78,8 @@ extern void shuttle_upsert_reset(ShuttleUpsert *upsert);
  */
 extern void shuttle_upserts_run(ShuttleModify *modify, bool in_turn);
 
-/* Called when something that the statement calls is about to write to its table. */
+/* Called when another part of the statement, or something that the statement
+ * calls, is about to write to its table. */
 extern void shuttle_upserts_note_write(ShuttleModify *modify);
 
 /* ---- triggers (upsert_triggers.c) */

@@ -72,22 +72,32 @@ shuttle_modify_tables(const QueryDesc *query)
 	return list_concat_unique_ptr(tables, query->estate->es_auxmodifytables);
 }
 
-/* True if the statement writes to the table or to one of its partitions. */
-static bool
-writes_to(const PlannedStmt *statement, Oid relid)
+/* How often the statement writes to the table or to one of its partitions. */
+static int
+count_writes(const PlannedStmt *statement, Oid relid)
 {
+	int			nwrites = 0;
 	ListCell   *cell;
 
 	foreach(cell, statement->rtable)
 	{
 		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, cell);
 
+		/* A composite type is EXCLUDED. */
 		if (rte->rtekind == RTE_RELATION && rte->rellockmode >= RowExclusiveLock &&
+			rte->relkind != RELKIND_COMPOSITE_TYPE &&
 			(rte->relid == relid || (get_rel_relispartition(rte->relid) &&
 									 list_member_oid(get_partition_ancestors(rte->relid), relid))))
-			return true;
+			nwrites++;
 	}
-	return false;
+	return nwrites;
+}
+
+/* The table that the statement names. */
+static Oid
+named_table(const ShuttleModify *modify)
+{
+	return RelationGetRelid(modify->node->rootResultRelInfo->ri_RelationDesc);
 }
 
 /* Tells upserts that run of a statement within them that writes to their table. */
@@ -102,7 +112,7 @@ note_writes(const PlannedStmt *statement)
 
 		if (shuttle_upsert_is_in((ModifyTable *) modify->node->ps.plan) &&
 			!modify->is_written_beside &&
-			writes_to(statement, RelationGetRelid(modify->node->rootResultRelInfo->ri_RelationDesc)))
+			count_writes(statement, named_table(modify)) > 0)
 			shuttle_upserts_note_write(modify);
 	}
 }
@@ -170,6 +180,10 @@ begin_modify(ModifyTableState *node)
 		return;
 	modify = create_modify(node);
 	modify->source = source;
+	/* Another part of the statement, as in WITH, may change the same rows. */
+	if (shuttle_upsert_is_in((ModifyTable *) node->ps.plan) &&
+		count_writes(node->ps.state->es_plannedstmt, named_table(modify)) > 1)
+		shuttle_upserts_note_write(modify);
 	modify->moves_wait = node->operation == CMD_UPDATE && shuttle_move_is_seen(source);
 	if (asks_again || (may_buffer(node) && shuttle_source_sees_snapshot(source)))
 		keep_source(modify);

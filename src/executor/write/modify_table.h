@@ -44,8 +44,8 @@ struct ShuttleModify
 
 	/* ON CONFLICT DO UPDATE that is executed here (upsert.c) */
 	bool		in_upsert;		/* its rows are being changed */
-	bool		is_written_beside;	/* something that the statement calls
-									 * writes to its table */
+	bool		is_written_beside;	/* something beside it, in the statement
+									 * or called by it, writes to its table */
 	List	   *unwritten_servers;	/* Oids: servers on which the transaction
 									 * had not written by then */
 };
