@@ -155,6 +155,17 @@ CALL drop_both('see_before');
 CALL drop_both('see_email');
 SELECT upsert('1, 1030, 100', 'UPDATE SET n = EXCLUDED.n + 1 RETURNING id, twice');
 
+-- a trigger's operator is a function that somebody can tell from the others
+BEGIN;
+CREATE FUNCTION note(int, int) RETURNS text LANGUAGE plpgsql AS 'BEGIN INSERT INTO seen (what) VALUES (concat($1, '' '', $2)); RETURN $2; END';
+CREATE OPERATOR <~> (LEFTARG = int, RIGHTARG = int, FUNCTION = note);
+CREATE FUNCTION operate() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.at := NEW.id <~> NEW.n; RETURN NEW; END';
+CREATE TRIGGER w BEFORE INSERT OR UPDATE ON item FOR EACH ROW EXECUTE FUNCTION operate();
+TRUNCATE seen;
+INSERT INTO item (id, n) VALUES (10, 1), (15, 2) ON CONFLICT (id) DO UPDATE SET n = 3;
+SELECT string_agg(what, ', ' ORDER BY no) FROM seen WHERE ours IS NULL;
+ROLLBACK;
+
 -- a trigger changes a row of the statement, or the row itself, or reads the table
 CALL trigger_both('w', 'BEFORE INSERT ON %I FOR EACH ROW WHEN (NEW.id = 1) EXECUTE FUNCTION write_again(2)');
 SELECT same('INSERT INTO %1$I (id) VALUES (1), (2) ON CONFLICT (id) DO UPDATE SET n = 21');

@@ -11,8 +11,9 @@
  * Triggers of PL/pgSQL are judged by the words of their source: none may belong
  * to a statement of SQL, to RAISE without EXCEPTION or to a handler, and no name
  * before a parenthesis may be that of a function that is not built in or that is
- * volatile, but for clocks and random numbers. PostgreSQL's own functions in C
- * are known. All others are taken for triggers that do more.
+ * volatile, but for clocks and random numbers; operators that are not built in
+ * must be immutable. PostgreSQL's own functions in C are known. All others are
+ * taken for triggers that do more.
  * Memory: the current context.
  *-------------------------------------------------------------------------
  */
@@ -20,6 +21,7 @@
 
 #include "catalog/pg_language.h"
 #include "catalog/pg_namespace.h"
+#include "catalog/pg_operator.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_trigger.h"
 #include "commands/proclang.h"
@@ -28,6 +30,7 @@
 #include "parser/scansup.h"
 #include "utils/builtins.h"
 #include "utils/catcache.h"
+#include "utils/lsyscache.h"
 #include "utils/reltrigger.h"
 #include "utils/syscache.h"
 
@@ -77,6 +80,40 @@ is_quiet_name(const char *name)
 	return quiet;
 }
 
+/* True if operators of this name are built in or only compute a value. */
+static bool
+is_quiet_operator(const char *name)
+{
+	CatCList   *operators = SearchSysCacheList1(OPERNAMENSP, CStringGetDatum(name));
+	bool		quiet = true;
+
+	for (int i = 0; i < operators->n_members && quiet; i++)
+	{
+		Form_pg_operator operator = (Form_pg_operator) GETSTRUCT(&operators->members[i]->tuple);
+
+		quiet = operator->oprnamespace == PG_CATALOG_NAMESPACE ||
+			(OidIsValid(operator->oprcode) &&
+			 func_volatile(operator->oprcode) == PROVOLATILE_IMMUTABLE);
+	}
+	ReleaseSysCacheList(operators);
+	return quiet;
+}
+
+/* True if no operator is in a run of its characters but quiet ones. A run may hold
+ * several: a sign may follow another operator. */
+static bool
+are_quiet_operators(const char *run)
+{
+	size_t		length = strspn(run, "+-*/<>=~!@#%^&|`?");
+
+	for (size_t n = 1; n <= length; n++)
+	{
+		if (!is_quiet_operator(pnstrdup(run, n)))
+			return false;
+	}
+	return true;
+}
+
 /* The word of a token, as SQL compares it; NULL: it is none. */
 static char *
 read_word(const char *token, const char *end)
@@ -119,7 +156,8 @@ is_quiet_source(const char *source)
 
 		if (raises != is_exception ||
 			(word != NULL && !is_field && is_in(word, loud_words, lengthof(loud_words))) ||
-			(word != NULL && *next == '(' && !is_quiet_name(word)))
+			(word != NULL && *next == '(' && !is_quiet_name(word)) ||
+			!are_quiet_operators(token))
 			return false;
 		raises = word != NULL && !is_field && strcmp(word, "raise") == 0;
 		is_field = *token == '.';
