@@ -408,4 +408,11 @@ shuttle_make_pruning(EState *estate)
 #define SHUTTLE_OWN_PRUNING(node, append, children, now) ((void) (append), (now))
 #endif
 
+/* 19 renamed what DO UPDATE keeps for a table. */
+#if PG_VERSION_NUM >= 190000
+typedef OnConflictActionState ShuttleOnConflictState;
+#else
+typedef OnConflictSetState ShuttleOnConflictState;
+#endif
+
 #endif							/* SHUTTLE_COMPAT_EXECUTOR_H */

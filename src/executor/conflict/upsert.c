@@ -189,7 +189,7 @@ static TupleTableSlot *
 make_new_row(ShuttleUpsert *upsert, const ShuttleConflictingRow *row)
 {
 	ModifyTableState *node = upsert->insert->node;
-	OnConflictSetState *set = upsert->insert->target->ri_onConflict;
+	ShuttleOnConflictState *set = upsert->insert->target->ri_onConflict;
 	ExprContext *econtext = node->ps.ps_ExprContext;
 
 	ExecForceStoreHeapTuple(row->stored, set->oc_Existing, false);

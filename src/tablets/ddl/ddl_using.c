@@ -81,11 +81,12 @@ differs_on_nodes(Node *node, void *context)
 				return true;
 			break;
 		case T_FuncExpr:
-			if (castNode(FuncExpr, node)->funcformat == COERCE_EXPLICIT_CALL &&
-				func_volatile(castNode(FuncExpr, node)->funcid) == PROVOLATILE_STABLE &&
-				!is_of_settings(castNode(FuncExpr, node)->funcid))
+			if (is_of_objects(exprType(node)) ||
+				(castNode(FuncExpr, node)->funcformat == COERCE_EXPLICIT_CALL &&
+				 func_volatile(castNode(FuncExpr, node)->funcid) == PROVOLATILE_STABLE &&
+				 !is_of_settings(castNode(FuncExpr, node)->funcid)))
 				return true;
-			/* FALLTHROUGH */
+			break;
 		case T_Const:
 		case T_RelabelType:
 		case T_CoerceViaIO:
