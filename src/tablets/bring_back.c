@@ -72,23 +72,18 @@ take_foreign_key(void *arg, const ShuttleRow *row)
 
 /* The foreign keys from and to the tables, each once. All nodes have the same. */
 static List *
-foreign_keys_of(const List *relids)
+foreign_keys_of(const List *names, Oid serverid)
 {
-	StringInfoData names;
+	const char *tables = shuttle_key_tables(names);
 	List	   *keys = NIL;
-	ListCell   *cell;
 
-	initStringInfo(&names);
-	foreach(cell, relids)
-		appendStringInfo(&names, "%spg_catalog.to_regclass(%s)", names.len == 0 ? "" : ", ",
-						 quote_literal_cstr(shuttle_local_name(lfirst_oid(cell))));
-	shuttle_query(shuttle_node_get(linitial_oid(shuttle_table_servers(linitial_oid(relids))), GetUserId()),
+	shuttle_query(shuttle_node_get(serverid, GetUserId()),
 				  psprintf("SELECT conrelid::pg_catalog.regclass, confrelid::pg_catalog.regclass,"
 						   " pg_catalog.quote_ident(conname), pg_catalog.pg_get_constraintdef(oid),"
 						   " pg_catalog.quote_nullable(pg_catalog.obj_description(oid, 'pg_constraint'))"
 						   " FROM pg_catalog.pg_constraint WHERE contype = 'f' AND conparentid = 0"
 						   " AND (conrelid IN (%s) OR confrelid IN (%s)) ORDER BY conname",
-						   names.data, names.data),
+						   tables, tables),
 				  SHUTTLE_READS, KEY_NCOLUMNS, take_foreign_key, &keys);
 	return keys;
 }
@@ -180,17 +175,6 @@ bring_back(Oid relid)
 	shuttle_table_forget(relid);
 }
 
-static void
-lock_key_partners(const List *relids, Oid serverid)
-{
-	List	   *names = NIL;
-	ListCell   *cell;
-
-	foreach(cell, relids)
-		names = lappend(names, shuttle_local_name(lfirst_oid(cell)));
-	shuttle_key_partners_lock(names, serverid, NULL);
-}
-
 /* The tables are read before they are dropped, in the same transaction. */
 static void
 drop_on_nodes(const List *relids, const List *servers)
@@ -256,14 +240,18 @@ static void
 bring_distributed_back(const List *relids)
 {
 	List	   *servers = NIL;
+	List	   *names = NIL;
 	List	   *keys;
 	ListCell   *cell;
 
 	foreach(cell, relids)
+	{
 		servers = list_concat_unique_oid(servers, shuttle_table_servers(lfirst_oid(cell)));
-	lock_key_partners(relids, linitial_oid(servers));
+		names = lappend(names, shuttle_local_name(lfirst_oid(cell)));
+	}
+	shuttle_key_partners_lock(names, linitial_oid(servers), NULL);
 	lock_on_nodes(relids, servers);
-	keys = foreign_keys_of(relids);
+	keys = foreign_keys_of(names, linitial_oid(servers));
 	shuttle_progress_start(SHUTTLE_PROGRESS_LOCAL);
 	foreach(cell, relids)
 		bring_back(lfirst_oid(cell));

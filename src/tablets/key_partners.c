@@ -21,24 +21,30 @@
 #include "tablets/key_partners.h"
 #include "tablets/tablets_internal.h"
 
+char *
+shuttle_key_tables(const List *names)
+{
+	StringInfoData text;
+	const ListCell *cell;
+
+	initStringInfo(&text);
+	foreach(cell, names)
+		appendStringInfo(&text, "%spg_catalog.to_regclass(%s)", text.len == 0 ? "" : ", ",
+						 quote_literal_cstr(lfirst(cell)));
+	return text.data;
+}
+
 /* A query of the tables at the other end. keys: further conditions on a key. */
 static char *
 partners_query(const List *names, const char *keys)
 {
-	StringInfoData tables;
-	ListCell   *cell;
-
-	initStringInfo(&tables);
-	foreach(cell, names)
-		appendStringInfo(&tables, "%sto_regclass(%s)", tables.len == 0 ? "" : ", ",
-						 quote_literal_cstr(lfirst(cell)));
 	return psprintf("WITH t (relid) AS (SELECT unnest(ARRAY[%s])::oid)"
 					" SELECT DISTINCT n.nspname, c.relname FROM pg_constraint AS k"
 					" JOIN pg_class AS c ON c.oid IN (k.conrelid, k.confrelid) AND c.oid NOT IN (SELECT relid FROM t WHERE relid IS NOT NULL)"
 					" JOIN pg_namespace AS n ON n.oid = c.relnamespace"
 					" WHERE k.contype = 'f' AND k.conparentid = 0%s"
 					" AND (k.conrelid IN (SELECT relid FROM t) OR k.confrelid IN (SELECT relid FROM t)) ORDER BY 1, 2",
-					tables.data, keys);
+					shuttle_key_tables(names), keys);
 }
 
 static void

@@ -17,4 +17,7 @@
  */
 extern void shuttle_key_partners_lock(const List *names, Oid serverid, const char *key);
 
+/* The OIDs that such tables have on a node, in SQL, separated by commas. */
+extern char *shuttle_key_tables(const List *names);
+
 #endif							/* SHUTTLE_TABLETS_KEY_PARTNERS_H */
