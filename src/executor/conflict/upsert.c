@@ -144,25 +144,21 @@ check_first_time(const ShuttleModify *modify, const ShuttleUpsert *upsert,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("cannot tell if a row of \"%s\" was changed by this command or before it",
 					RelationGetRelationName(upsert->insert->rel)),
-			 errdetail("The transaction had written on storage node \"%s\" before, and triggers of the command write to the same table.",
+			 errdetail("The transaction had written on storage node \"%s\" before, and triggers or other parts of the command write to the same table.",
 					   shuttle_node_name(upsert->insert->storage_node)),
 			 errhint("Insert and update in two statements.")));
 }
 
-/* True if the row was changed in this round; else notes that it is now. */
-static bool
-is_changed_again(HTAB *changed, const ShuttleUpsert *upsert, const ShuttleConflictingRow *row,
-				 HASHACTION action)
+static ChangedRow
+identify_row(const ShuttleUpsert *upsert, const ShuttleConflictingRow *row)
 {
 	ChangedRow	key;
-	bool		found;
 
-	memset(&key, 0, sizeof(key));
+	memset(&key, 0, sizeof(key));	/* it is compared byte by byte */
 	key.upsert = upsert;
 	key.tableoid = row->tableoid;
 	key.ctid = row->ctid;
-	(void) hash_search(changed, &key, action, &found);
-	return found;
+	return key;
 }
 
 /* ---- changing rows */
@@ -216,11 +212,12 @@ change_row(ShuttleModify *modify, const FoundRow *found, HTAB *changed)
 	ShuttleConflictingRow *row = found->row;
 	ResultRelInfo *target = upsert->insert->target;
 	const TriggerDesc *triggers = target->ri_TrigDesc;
+	ChangedRow	key = identify_row(upsert, row);
 	TupleTableSlot *slot;
 
 	InstrCountTuples2(&modify->node->ps, 1);
 	check_first_time(modify, upsert, row);
-	if (is_changed_again(changed, upsert, row, HASH_FIND))
+	if (hash_search(changed, &key, HASH_FIND, NULL) != NULL)
 		refuse_second_time();
 	slot = make_new_row(upsert, row);
 	if (slot == NULL)
@@ -229,7 +226,7 @@ change_row(ShuttleModify *modify, const FoundRow *found, HTAB *changed)
 		!shuttle_fire_before_update(modify->node, target, row->stored, slot))
 		return;
 	check_partition(upsert->insert, slot);
-	(void) is_changed_again(changed, upsert, row, HASH_ENTER);
+	(void) hash_search(changed, &key, HASH_ENTER, NULL);
 	if (upsert->changes->buffer == NULL)
 		shuttle_write_buffer_create(upsert->changes);
 	if (!list_member_ptr(modify->writes, upsert->changes))

@@ -30,9 +30,9 @@ enum
 
 #define UNIQUE "UNIQUE "
 
-/* What single tablets have and their table does not, and expressions of theirs that differ: the problem, and what mends it.
- * A tablet cannot lack what its table has. Only 16 and
- * later let expressions differ. Trap tablets are meant to differ. */
+/* What single tablets have and their table does not, and columns that they compute by
+ * another expression (16 and later let them): the problem, and what mends it. A tablet
+ * cannot lack what its table has. Trap tablets are meant to differ. */
 static const char *const tablets_own_query =
 "WITH generated AS (SELECT a.attrelid AS relid, a.attname AS name, pg_catalog.pg_get_expr(d.adbin, d.adrelid) AS text,"
 " pg_catalog.format_type(a.atttypid, a.atttypmod) || CASE WHEN a.attcollation <> 0"
