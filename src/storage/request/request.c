@@ -263,6 +263,18 @@ add_statement(ShuttleRequest *request)
 	shuttle_node_count(node, SHUTTLE_NODE_REQUESTS, 1);
 }
 
+/*
+ * Some DDL leaves messages to caches that the server has not processed, with which it
+ * refuses to change tables in a later savepoint. RELEASE processes them.
+ */
+static void
+add_change(ShuttleRequest *request)
+{
+	shuttle_pipeline_add(request->node, COMMAND_CONTROL, "SAVEPOINT c");
+	add_statement(request);
+	shuttle_pipeline_add(request->node, COMMAND_CONTROL, "RELEASE SAVEPOINT c");
+}
+
 /* Adds a request's packet to the pipeline. */
 static void
 send_request(ShuttleRequest *request, bool speculative)
@@ -302,6 +314,8 @@ send_request(ShuttleRequest *request, bool speculative)
 		shuttle_request_add_scanned(request, false);
 	if (request->mode == REQUEST_CURSOR)
 		shuttle_pages_open(request);
+	else if (request->changes_tables && node->transaction.unmarked_level > 1)
+		add_change(request);
 	else
 		add_statement(request);
 	if (shuttle_count_rows_scanned)

@@ -47,8 +47,10 @@ typedef struct NodeTransaction
 	int			read_only_level;	/* nest level from which on the node's
 									 * transaction is READ ONLY; 0: it is not */
 	bool		wrote;			/* wrote, or may have written */
-	int			level;			/* 1 + open savepoints */
+	int			level;			/* 1 + open savepoints, unmarked ones included */
 	int			begun_level;	/* nest level of BEGIN */
+	int			unmarked_level; /* savepoints up to this nest level were not
+								 * sent: with them all is rolled back */
 	int			used_level;		/* lowest nest level that used the node; 0:
 								 * none */
 	int			wanted_level;	/* lowest nest level with a plan that may use

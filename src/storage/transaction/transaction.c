@@ -9,7 +9,8 @@
  * The first write or row lock replaces the transaction by a READ COMMITTED
  * one, which stays (trap 15). Under REPEATABLE READ and SERIALIZABLE the
  * node's level is the same. Savepoints s2, s3, ... follow the local nest
- * level.
+ * level. A READ COMMITTED one needs none of those that were open when it began:
+ * nothing on the node is older, so it is rolled back as a whole with them.
  *
  * Rules: commands that begin or end a transaction or savepoint wait until all speculative requests are answered, because an error of one would make the
  * node skip them. All answers arrive before SAVEPOINT (trap 18). COMMIT starts
@@ -221,6 +222,7 @@ begin(ShuttleNode *node, TransactionKind kind, uint64 snapshot, int nestlevel)
 	node->transaction.snapshot = snapshot;
 	node->transaction.level = 1;
 	node->transaction.begun_level = nestlevel;
+	node->transaction.unmarked_level = 1;
 	node->transaction.read_only_level = kind == TRANSACTION_CLEAN || XactReadOnly ? 1 : 0;
 	node->commit.must_wait = IsolationIsSerializable();
 	node->transaction.timeout_deadline = 0;
@@ -379,6 +381,13 @@ open_savepoints(ShuttleNode *node, int nestlevel, bool begun_now,
 		/* A repeated request may have opened them. */
 		if (node->transaction.level >= nestlevel)
 			return true;
+	}
+
+	/* they are undone by ROLLBACK */
+	else if (node->transaction.kind == TRANSACTION_CURRENT)
+	{
+		node->transaction.unmarked_level = node->transaction.level = nestlevel;
+		return true;
 	}
 	first = node->transaction.level + 1;
 	while (node->transaction.level < nestlevel)

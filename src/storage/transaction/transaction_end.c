@@ -344,8 +344,13 @@ release_savepoint(ShuttleNode *node, int level)
 	node->transaction.level = level - 1;
 	if (node->transaction.begin_again)
 		return;
-	snprintf(sql, sizeof(sql), "RELEASE SAVEPOINT s%d", level);
-	shuttle_pipeline_add(node, COMMAND_CONTROL, sql);
+	if (node->transaction.unmarked_level >= level)
+		node->transaction.unmarked_level = Max(1, level - 1);
+	else
+	{
+		snprintf(sql, sizeof(sql), "RELEASE SAVEPOINT s%d", level);
+		shuttle_pipeline_add(node, COMMAND_CONTROL, sql);
+	}
 	shuttle_cursor_release_level(node, level);
 }
 
