@@ -1,6 +1,7 @@
 """What the query node must know of its storage nodes: extension, servers, mappings."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
@@ -10,7 +11,7 @@ from psycopg.conninfo import make_conninfo
 from pgshuttle.builds import EXTENSION
 from pgshuttle.errors import ExitCode, ToolError
 from pgshuttle.servers import SUPERUSER, Server
-from pgshuttle.state import Cluster
+from pgshuttle.state import Cluster, StorageNode
 
 DATABASE = "shuttle"
 ENGINE_WRAPPER = "shuttle"
@@ -101,6 +102,25 @@ def define_server(
         return
     options = {"host": "127.0.0.1", "port": str(port), "dbname": DATABASE, **(extra or {})}
     make_server(connection, name, wrapper, options)
+
+
+@contextmanager
+def without_proxies(cluster: Cluster) -> Iterator[None]:
+    """Meanwhile the query node reaches the storage nodes by their Unix sockets."""
+    with connect(cluster.query) as connection:
+
+        def point(place_of: Callable[[StorageNode], tuple[str, int]]) -> None:
+            change = sql.SQL("ALTER SERVER {} OPTIONS (SET host {}, SET port {})")
+            for number, node in enumerate(cluster.nodes, start=1):
+                host, port = place_of(node)
+                for name in (engine_server_name(number), stock_server_name(number)):
+                    connection.execute(change.format(sql.Identifier(name), host, str(port)))
+
+        point(lambda node: (str(node.server.socket_dir), node.server.port))
+        try:
+            yield
+        finally:
+            point(lambda node: ("127.0.0.1", node.front.port))
 
 
 def make_server(

@@ -8,7 +8,7 @@ from statistics import median
 import synthetic
 from conftest import small_cluster
 
-from pgshuttle import figures, tpcc, tpcc_run
+from pgshuttle import catalog, figures, tpcc, tpcc_run
 from pgshuttle.json_files import save_run
 from pgshuttle.state import Cluster
 from pgshuttle.tpcc import CallTrips, Latency, Load, Tpcc, WayRun
@@ -99,6 +99,27 @@ def test_functions_of_each_way(running: Cluster) -> None:
     assert 3 <= trips["new-order, 10 lines", Way.OURS] <= 15
     assert trips["new-order, 10 lines", Way.STOCK] > 30
     check_calls_are_shipped(found)
+
+
+def test_clients_without_delay_need_no_proxies(running: Cluster) -> None:
+    with catalog.connect(running.query) as connection:
+        connection.execute(
+            "CREATE FOREIGN TABLE seen (application_name text, state text, client_addr inet)"
+            " SERVER node1 OPTIONS (schema_name 'pg_catalog', table_name 'pg_stat_activity')"
+        )
+
+        def comes_by_socket() -> object:
+            (row,) = connection.execute(
+                "SELECT bool_and(client_addr IS NULL) FROM seen"
+                " WHERE state = 'active' AND application_name LIKE 'pg_shuttle%'"
+            )
+            return row[0]
+
+        assert comes_by_socket() is False
+        with catalog.without_proxies(running):
+            assert comes_by_socket() is True
+        assert comes_by_socket() is False
+        connection.execute("DROP FOREIGN TABLE seen")
 
 
 def test_procedures_on_nodes(running: Cluster) -> None:
