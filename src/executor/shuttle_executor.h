@@ -267,6 +267,9 @@ extern void shuttle_refuse_reference_write(Oid relid);
 typedef struct ShuttleRoutedPlan
 {
 	const char *sql;			/* parameters are $1, $2, ... */
+	List	   *tablet_sql;		/* the same over tablets of one number: parts,
+								 * Strings, between which the number goes;
+								 * NIL: there is none */
 	List	   *values;			/* their expressions */
 	List	   *relids;			/* Oid of each distributed table */
 	List	   *keys;			/* and its key, an expression without columns */

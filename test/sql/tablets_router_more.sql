@@ -79,4 +79,38 @@ SELECT compare('UPDATE orders SET (size, kind) = (SELECT c.id, c.id + 1 FROM cus
 -- nothing is left to set
 SELECT compare('UPDATE orders SET twice = DEFAULT WHERE customer = 3 RETURNING twice');
 
+-- the text names tablets, those of a renamed table, too, but not if their columns have other numbers
+CREATE FUNCTION text_of(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (VERBOSE, COSTS OFF) ' || query LOOP
+		IF line LIKE '%Remote SQL%' THEN
+			RETURN regexp_replace(line, '_t\d', '_tN', 'g');
+		END IF;
+	END LOOP;
+	RETURN 'not routed';
+END $$;
+SELECT text_of('SELECT note FROM orders o WHERE customer = 3 AND EXISTS (SELECT FROM customer WHERE customer.id = o.customer)');
+SELECT text_of('UPDATE orders SET note = ''x'' WHERE customer = 3');
+SELECT text_of('DELETE FROM orders WHERE customer = 3');
+SELECT compare(format($$SELECT orders_t2.name || orders.note || orders_t1 FROM customer AS orders_t2
+	JOIN orders ON orders.customer = orders_t2.id, (SELECT %1$s AS orders_t1) AS x WHERE orders_t2.id = %1$s$$, key))
+FROM generate_series(1, 8) AS key;
+SELECT compare(format($$UPDATE orders SET note = o.note || 'y' FROM orders AS o WHERE orders.customer = %1$s AND o.customer = %1$s
+	RETURNING orders.note$$, key)) FROM generate_series(1, 8) AS key;
+ALTER TABLE customer RENAME TO client;
+ALTER TABLE plain.customer RENAME TO client;
+SELECT text_of('SELECT name FROM client WHERE id = 3');
+SELECT compare('SELECT name FROM client WHERE id = 3');
+ALTER TABLE orders DROP COLUMN kind;
+ALTER TABLE plain.orders DROP COLUMN kind;
+SELECT compare('UPDATE orders SET size = 7 WHERE customer = 3 RETURNING note || twice');
+CREATE TABLE scar (gone int, id int PRIMARY KEY, note text);
+ALTER TABLE scar DROP COLUMN gone;
+SELECT shuttle.distribute_table('scar', 'id', tablets => 2) \gset
+INSERT INTO scar VALUES (1, 'a'), (2, 'b');
+SELECT note FROM scar WHERE id = 2;
+SELECT text_of('SELECT note FROM scar WHERE id = 2');
+
 DROP SCHEMA shop CASCADE;

@@ -194,7 +194,7 @@ find_server(const ShuttleCall *call, const ShuttleCallBody *body, ShuttleCallPla
 		return InvalidOid;
 	plan.relids = list_make1_oid(body->distributed);
 	plan.one_node = true;
-	server = shuttle_routed_server(&plan, call->keys, call->econtext);
+	server = shuttle_routed_server(&plan, call->keys, call->econtext, NULL);
 	if (!sorts_alike(body, server))
 		*reason = "the node sorts text otherwise";
 	*place = shuttle_call_place(call, server);

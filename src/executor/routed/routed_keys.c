@@ -68,16 +68,16 @@ shuttle_routed_key_fits(Oid relid, Oid type)
 	return fits;
 }
 
-/* The server that has the rows of a key. No row has a NULL, so any node will do. */
+/* The tablet that has the rows of a key. No row has a NULL, so any one will do. */
 static Oid
-find_server(Oid relid, Oid type, Datum value, bool is_null)
+find_tablet(Oid relid, Oid type, Datum value, bool is_null)
 {
 	Relation	rel = table_open(relid, NoLock);
 	PartitionKey key = RelationGetPartitionKey(rel);
 	PartitionDesc parts = RelationGetPartitionDesc(rel, true);
 	Oid			function = type == key->parttypid[0] ? InvalidOid : hash_function(key, type);
 	FmgrInfo	other;
-	Oid			server;
+	Oid			tablet;
 	int			part;
 
 	if (OidIsValid(function))
@@ -87,9 +87,15 @@ find_server(Oid relid, Oid type, Datum value, bool is_null)
 								&value, &is_null);
 	if (part < 0)
 		elog(ERROR, "table \"%s\" has no partition for a key", RelationGetRelationName(rel));
-	server = GetForeignTable(parts->oids[part])->serverid;
+	tablet = parts->oids[part];
 	table_close(rel, NoLock);
-	return server;
+	return tablet;
+}
+
+static Oid
+find_server(Oid relid, Oid type, Datum value, bool is_null)
+{
+	return GetForeignTable(find_tablet(relid, type, value, is_null))->serverid;
 }
 
 Oid
@@ -99,26 +105,32 @@ shuttle_routed_server_of(Oid relid, Oid type, Datum value)
 }
 
 Oid
-shuttle_routed_server(const ShuttleRoutedPlan *plan, List *states, ExprContext *econtext)
+shuttle_routed_server(const ShuttleRoutedPlan *plan, List *states, ExprContext *econtext, Oid *tablet)
 {
 	Oid			server = InvalidOid;
 	ListCell   *relid;
 	ListCell   *key;
 	ListCell   *state;
 
+	if (tablet != NULL)
+		*tablet = InvalidOid;
 	forthree(relid, plan->relids, key, plan->keys, state, states)
 	{
 		bool		is_null;
 		Datum		value;
+		Oid			part;
 		Oid			found;
 
 		/* all keys lead to one node: the first one is enough */
 		if (plan->one_node && OidIsValid(server))
 			break;
 		value = ExecEvalExprSwitchContext(lfirst(state), econtext, &is_null);
-		found = find_server(lfirst_oid(relid), exprType(lfirst(key)), value, is_null);
+		part = find_tablet(lfirst_oid(relid), exprType(lfirst(key)), value, is_null);
+		found = GetForeignTable(part)->serverid;
 		if (OidIsValid(server) && server != found)
 			return InvalidOid;
+		if (tablet != NULL && !OidIsValid(server))
+			*tablet = part;
 		server = found;
 	}
 	return server;
@@ -160,7 +172,7 @@ keys_meet(const ShuttleRoutedPlan *plan, ParamListInfo params)
 	estate->es_param_list_info = params;
 	foreach(lc, plan->keys)
 		states = lappend(states, ExecPrepareExpr(lfirst(lc), estate));
-	meet = OidIsValid(shuttle_routed_server(plan, states, GetPerTupleExprContext(estate)));
+	meet = OidIsValid(shuttle_routed_server(plan, states, GetPerTupleExprContext(estate), NULL));
 	FreeExecutorState(estate);
 	return meet;
 }

@@ -14,7 +14,9 @@
 
 #include "executor/executor.h"
 #include "foreign/foreign.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
+#include "utils/lsyscache.h"
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_executor.h"
@@ -38,6 +40,7 @@ typedef struct RoutedState
 	CustomScanState css;		/* must be first */
 	ShuttleRoutedPlan plan;
 	Oid			serverid;		/* InvalidOid: EXPLAIN does not know it */
+	const char *sql;
 	ShuttleNode *node;
 	ShuttleParameters *parameters;
 	ShuttleDecoder *decoder;	/* NULL: no rows come */
@@ -87,9 +90,9 @@ shuttle_routed_statement_make(const ShuttleRoutedPlan *plan)
 	numbers = lappend_int(numbers, plan->one_node);
 	scan->methods = &routed_methods;
 	scan->custom_exprs = list_concat_copy(plan->values, plan->keys);
-	scan->custom_private = list_make4(makeString(pstrdup(plan->sql)), numbers,
+	scan->custom_private = list_make5(makeString(pstrdup(plan->sql)), numbers,
 									  lappend_oid(list_copy(plan->relids), plan->userid),
-									  plan->query);
+									  plan->query, plan->tablet_sql);
 	return scan;
 }
 
@@ -107,6 +110,7 @@ shuttle_routed_statement_unpack(const CustomScan *scan, ShuttleRoutedPlan *plan)
 	int			nvalues = linitial_int(numbers);
 
 	plan->sql = strVal(linitial(scan->custom_private));
+	plan->tablet_sql = list_nth(scan->custom_private, 4);
 	plan->values = list_copy_head(scan->custom_exprs, nvalues);
 	plan->keys = list_copy_tail(scan->custom_exprs, nvalues);
 	plan->relids = list_copy_head(oids, list_length(oids) - 1);
@@ -146,18 +150,36 @@ make_decoder(RoutedState *state)
 												state->css.ss.ps.state->es_query_cxt);
 }
 
+/* The text over the tablets that have this one's number. */
+static char *
+text_of(const List *parts, Oid tablet)
+{
+	const char *number = strrchr(get_rel_name(tablet), 't') + 1;
+	StringInfoData text;
+	ListCell   *part;
+
+	initStringInfo(&text);
+	foreach(part, parts)
+		appendStringInfo(&text, "%s%s", foreach_current_index(part) == 0 ? "" : number, strVal(lfirst(part)));
+	return text.data;
+}
+
 static void
 begin_routed(CustomScanState *node, EState *estate, int eflags)
 {
 	RoutedState *state = (RoutedState *) node;
 	PlanState  *plan_state = &node->ss.ps;
+	Oid			tablet;
 
 	shuttle_routed_statement_unpack((CustomScan *) plan_state->plan, &state->plan);
+	state->sql = state->plan.sql;
 	if (shuttle_explains_generic(eflags))
 		return;
 	state->serverid = shuttle_routed_server(&state->plan,
 											ExecInitExprList(state->plan.keys, plan_state),
-											plan_state->ps_ExprContext);
+											plan_state->ps_ExprContext, &tablet);
+	if (state->plan.tablet_sql != NIL && OidIsValid(tablet))
+		state->sql = text_of(state->plan.tablet_sql, tablet);
 	if (!OidIsValid(state->serverid))
 		elog(ERROR, "a routed statement has keys on several nodes");
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
@@ -176,7 +198,7 @@ send_statement(RoutedState *state)
 	EState	   *estate = state->css.ss.ps.state;
 	const ShuttleRoutedPlan *plan = &state->plan;
 	ShuttleStatement statement = {
-		.sql = plan->sql,
+		.sql = state->sql,
 		.nparams = shuttle_parameters_count(state->parameters),
 		.effect = plan->effect,
 		.size = plan->certain ? SHUTTLE_SIZE_CERTAIN : SHUTTLE_SIZE_ESTIMATED,
@@ -277,11 +299,11 @@ explain_routed(CustomScanState *node, List *ancestors, ExplainState *es)
 	shuttle_explain_text(es, "Node", OidIsValid(state->serverid) ?
 						 GetForeignServer(state->serverid)->servername : "by key");
 	if (es->verbose)
-		shuttle_explain_text(es, "Remote SQL", state->plan.sql);
+		shuttle_explain_text(es, "Remote SQL", state->sql);
 	if (state->node == NULL)
 		return;
 	shuttle_explain_counters(es, &numbers);
-	shuttle_asked_explain(state->asked, state->node, state->plan.sql, es);
+	shuttle_asked_explain(state->asked, state->node, state->sql, es);
 	if (writes)
 		shuttle_write_explain_commit(es);
 }

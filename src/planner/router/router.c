@@ -122,18 +122,16 @@ is_one_server(const ShuttleRoute *route)
 	return true;
 }
 
-/* True if all keys are the same expression and equal keys are on one node, or
- * there is only one node. */
+/* True if all keys are the same expression, and equal keys are in tablets of one number
+ * on one node. */
 static bool
-is_one_node(const ShuttleRoute *route)
+is_one_key(const ShuttleRoute *route)
 {
 	List	   *servers = servers_of(linitial_oid(route->relids));
 	Oid			family = hash_family_of(linitial_oid(route->relids));
 	ListCell   *relid;
 	ListCell   *key;
 
-	if (is_one_server(route))
-		return true;
 	forboth(relid, route->relids, key, route->keys)
 	{
 		if (!equal(lfirst(key), linitial(route->keys)))
@@ -349,7 +347,7 @@ shuttle_router_plan(Query *query, ShuttlePlanCall call)
 	ShuttleRoute route = {.statement = query};
 	ShuttleRoutedPlan routed = {0};
 	Query	   *changed = NULL;
-	bool		one_node = false;
+	bool		one_server = false;
 
 	find_route(&route, query, call);
 	if (route.refusal == NULL)
@@ -358,8 +356,9 @@ shuttle_router_plan(Query *query, ShuttlePlanCall call)
 		shuttle_route_check_query(&route, changed);
 	if (route.refusal == NULL)
 	{
-		one_node = is_one_node(&route);
-		if (!one_node && !shuttle_routed_keys_meet(route.relids, route.keys))
+		one_server = is_one_server(&route);
+		routed.one_node = one_server || is_one_key(&route);
+		if (!routed.one_node && !shuttle_routed_keys_meet(route.relids, route.keys))
 			shuttle_route_refuse(&route, "its rows are on several nodes");
 		else if (!sorts_alike(&route))
 			shuttle_route_refuse(&route, "a node sorts text otherwise");
@@ -377,8 +376,9 @@ shuttle_router_plan(Query *query, ShuttlePlanCall call)
 	routed.command = query->commandType;
 	routed.set_processed = query->canSetTag;
 	routed.reads_copies = route.reads_copies;
-	routed.one_node = one_node;
-	if (!one_node || route.reads_copies)
+	if (routed.one_node && !one_server)
+		routed.tablet_sql = shuttle_route_tablet_text(changed);
+	if (!routed.one_node || route.reads_copies)
 		routed.query = copyObject(query);
 	return make_plan(&route, query, &routed);
 }

@@ -6,7 +6,7 @@
  * Files: router.c decides and makes the plan; router_keys.c finds the key of
  * each distributed table; router_refusals.c looks for what a node could answer
  * otherwise; router_insert.c knows INSERT ... SELECT; router_text.c makes the text
- * and its parameters.
+ * and its parameters; router_tablets.c names tablets in it.
  *
  * In: a Query that core would plan, from statement/colocated.c. Out: a plan with
  * one node, Routed Statement (executor/routed), or NULL.
@@ -93,6 +93,12 @@ extern void shuttle_route_name_values(Query *insert);
 
 /* The text for the node, in one line. */
 extern char *shuttle_route_text(Query *query);
+
+/*
+ * The same with the names of the tables' tablets of one number: parts (Strings), between
+ * which the number goes; NIL: it cannot be (router_tablets.c).
+ */
+extern List *shuttle_route_tablet_text(Query *query);
 
 /* True of a node that has no column, aggregate, subquery or other part that has
  * a value only inside the statement. */
