@@ -179,6 +179,20 @@ static const SwitchDefinition switches[] = {
 		.initial = false,
 	},
 	{
+		.name = "shuttle.follow_databases",
+		.help = "Enables creating, renaming and dropping databases on storage nodes as well.",
+		.value = &shuttle_settings.follow_databases,
+		.initial = false,
+		.context = PGC_SUSET,
+	},
+	{
+		.name = "shuttle.follow_roles",
+		.help = "Enables creating, changing and dropping roles on storage nodes as well.",
+		.value = &shuttle_settings.follow_roles,
+		.initial = false,
+		.context = PGC_SUSET,
+	},
+	{
 		.name = "shuttle.strict_savepoints",
 		.help = "Waits for INSERTs inside a function's savepoint, so that their errors are raised there.",
 		.value = &shuttle_settings.strict_savepoints,

@@ -19,8 +19,10 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_database.h"
 #include "catalog/storage.h"
+#include "commands/defrem.h"
 #include "commands/vacuum.h"
 #include "foreign/fdwapi.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "pgstat.h"
@@ -338,5 +340,38 @@ object_aclcheck(Oid classid, Oid objectid, Oid roleid, AclMode mode)
 
 /* 17 gave partitions the identity columns of their table. */
 #define SHUTTLE_PARTITIONS_HAVE_IDENTITY (PG_VERSION_NUM >= 170000)
+
+/* ---- memberships of roles */
+
+/*
+ * The options of GRANT or REVOKE of a role, as the statement has them: " WITH ADMIN OPTION"
+ * or "ADMIN OPTION FOR "; 16 added others.
+ */
+static inline char *
+shuttle_role_options(const GrantRoleStmt *statement)
+{
+#if PG_VERSION_NUM >= 160000
+	StringInfoData text;
+	const ListCell *cell;
+
+	initStringInfo(&text);
+	foreach(cell, statement->opt)
+	{
+		DefElem    *option = lfirst_node(DefElem, cell);
+		bool		is_admin = strcmp(option->defname, "admin") == 0;
+
+		if (!statement->is_grant)
+			appendStringInfo(&text, "%s OPTION FOR ", option->defname);
+		else
+			appendStringInfo(&text, "%s %s %s", text.len == 0 ? " WITH" : ",", option->defname,
+							 !defGetBoolean(option) ? "FALSE" : is_admin ? "OPTION" : "TRUE");
+	}
+	return text.data;
+#else
+	if (!statement->admin_opt)
+		return pstrdup("");
+	return pstrdup(statement->is_grant ? " WITH ADMIN OPTION" : "ADMIN OPTION FOR ");
+#endif
+}
 
 #endif							/* SHUTTLE_COMPAT_CATALOG_H */

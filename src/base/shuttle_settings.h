@@ -40,6 +40,8 @@ typedef struct ShuttleSettings
 	bool		debug_spoil_look_ahead;
 	bool		explain_dist;
 	bool		explain_remote;
+	bool		follow_databases;
+	bool		follow_roles;
 	bool		strict_savepoints;
 	int			batch_size;		/* outer rows */
 	int			request_limit;	/* keys */

@@ -88,6 +88,7 @@ static const OptionDefinition definitions[] = {
 	{"shuttle_two_phase", ON_SERVER, VALUE_BOOL, 0, 0},
 	{"shuttle_holds_tablets", ON_SERVER, VALUE_BOOL, 0, 0},
 	{"shuttle_tags", ON_SERVER, VALUE_WORDS, 0, 0},
+	{"shuttle_same_database", ON_SERVER, VALUE_BOOL, 0, 0},
 	{SHUTTLE_OUR_ESTIMATE, ON_SERVER | ON_TABLE, VALUE_BOOL, 0, 0},
 	{"shuttle_copy_statistics", ON_SERVER | ON_TABLE, VALUE_BOOL, 0, 0},
 	{"shuttle_volatile", ON_TABLE, VALUE_BOOL, 0, 0},

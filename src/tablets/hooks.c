@@ -15,15 +15,26 @@
 #include "base/shuttle_utility.h"
 #include "tablets/reference/copies.h"
 #include "tablets/ddl/ddl.h"
+#include "tablets/follow/follow.h"
 #include "tablets/shuttle_tablets.h"
 
 static ProcessUtility_hook_type previous_utility = standard_ProcessUtility;
 static object_access_hook_type previous_access = NULL;
 
+/* With shuttle.enable_ddl off nothing is followed. */
+static void
+follow_objects(SHUTTLE_UTILITY_PARAMETERS)
+{
+	if (shuttle_settings.enable_ddl && !creating_extension)
+		shuttle_follow_run(previous_utility, SHUTTLE_UTILITY_ARGUMENTS);
+	else
+		previous_utility(SHUTTLE_UTILITY_ARGUMENTS);
+}
+
 static void
 run_truncate(SHUTTLE_UTILITY_PARAMETERS)
 {
-	shuttle_copy_truncate_run(previous_utility, SHUTTLE_UTILITY_ARGUMENTS);
+	shuttle_copy_truncate_run(follow_objects, SHUTTLE_UTILITY_ARGUMENTS);
 }
 
 static void

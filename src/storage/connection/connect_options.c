@@ -14,6 +14,7 @@
  */
 #include "postgres.h"
 
+#include "commands/dbcommands.h"
 #include "commands/defrem.h"
 #include "common/hashfn.h"
 #include "foreign/foreign.h"
@@ -69,6 +70,8 @@ shuttle_connect_options(ShuttleNode *node, Oid userid, Oid mapped, bool pipeline
 	options->values = palloc0_array(const char *, most);
 	add_list(options, server->options);
 	add_list(options, mapping->options);
+	if (find_switch(server->options, "shuttle_same_database", false))
+		add_option(options, "dbname", get_database_name(MyDatabaseId));
 	add_liveness_limits(options, node, pipelined);
 	add_option(options, "application_name",
 			   shuttle_session_name_begin(node, find_option(options, "application_name")));

@@ -12,6 +12,7 @@
 #include "postgres.h"
 
 #include "access/xlog.h"
+#include "commands/dbcommands.h"
 #include "foreign/foreign.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
@@ -133,6 +134,9 @@ connection_text(Oid serverid)
 	{
 		const char *value = shuttle_option_text(options, used[i]);
 
+		if (strcmp(used[i], "dbname") == 0 &&
+			shuttle_cluster_option_bool(serverid, InvalidOid, "shuttle_same_database", false))
+			value = get_database_name(MyDatabaseId);
 		if (value == NULL)
 			continue;
 		appendStringInfo(&text, "%s='", used[i]);
