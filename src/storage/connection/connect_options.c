@@ -20,6 +20,7 @@
 #include "foreign/foreign.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "utils/lsyscache.h"
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_libpq.h"
