@@ -6,50 +6,22 @@ those of the whole table, so the node is changed; otherwise the definition here 
 
 from collections.abc import Iterator
 
+from pgshuttle.alterations import (
+    TABLES,
+    alter_here,
+    alter_there,
+    define_there,
+    need_type,
+    write_generated,
+    write_type,
+)
 from pgshuttle.catalog import quote
-from pgshuttle.facts import ColumnFacts, ExpressionFacts, Facts, NodeFacts, RelationFacts
+from pgshuttle.facts import ColumnFacts, Facts, NodeFacts, RelationFacts
 from pgshuttle.findings import Finding, Level, error, warning
 
 # types whose values and operators mean the same, but for their range
 FAMILIES = (frozenset({"int2", "int4", "int8"}), frozenset({"text", "varchar", "name"}))
 FIRST_WITH_SET_EXPRESSION = 17
-FIRST_WITH_VIRTUAL = 18
-
-
-def alter_there(relation: RelationFacts, action: str) -> str:
-    """The statement that changes the node's side."""
-    return f"Run on the node: ALTER TABLE {relation.remote_name} {action};"
-
-
-def alter_here(relation: RelationFacts, action: str) -> str:
-    """The statement that changes this side."""
-    return f"Run here: ALTER FOREIGN TABLE {relation.name} {action};"
-
-
-def write_type(column: ColumnFacts) -> str:
-    """Type and collation."""
-    if not column.collation:
-        return column.type
-    named = 'pg_catalog."default"' if column.collation == "default" else column.collation
-    return f"{column.type} COLLATE {named}"
-
-
-def write_generated(column: ColumnFacts, expression: str, major: int) -> str:
-    """What makes a column a generated one, on a server of that version."""
-    is_virtual = column.generated == "v" and major >= FIRST_WITH_VIRTUAL
-    return f" GENERATED ALWAYS AS ({expression}) {'VIRTUAL' if is_virtual else 'STORED'}"
-
-
-def define_there(relation: RelationFacts, own: ColumnFacts, major: int) -> str:
-    """Defines a column of the foreign table for the node."""
-    text = f"{quote(own.remote_name)} {write_type(own)}"
-    expression = relation.expressions.get(own.name, ExpressionFacts()).own_there
-    return text + (write_generated(own, expression, major) if expression else "")
-
-
-def need_type(column: ColumnFacts, place: str) -> str:
-    """What to do first if a server has no such type."""
-    return f"Create the type {column.type} {place}, and run pgshuttle doctor again."
 
 
 def set_type_there(relation: RelationFacts, own: ColumnFacts, other: ColumnFacts) -> str:
@@ -141,6 +113,8 @@ def check_generated(
 ) -> Iterator[Finding]:
     """Do both sides compute values alike?"""
     column, expression = f"{relation.name}.{own.name}", relation.expressions.get(own.name)
+    if relation.kind not in TABLES:  # its columns don't tell
+        return
     if own.generated and not other.generated:
         text = f"{column} is generated here, and the node does not compute it: new rows lack it"
         advice = generate_there(relation, own, other, node.server.major)
@@ -174,9 +148,15 @@ def check_null(relation: RelationFacts, own: ColumnFacts, other: ColumnFacts) ->
     """Do both sides allow NULL alike?"""
     column = f"{relation.name}.{own.name}"
     if own.not_null and not other.not_null:
+        if relation.kind not in TABLES:  # its columns don't tell
+            return
+        advice = alter_there(relation, f"ALTER {quote(other.name)} SET NOT NULL")
+        if not relation.is_part:
+            drop = alter_here(relation, f"ALTER {quote(own.name)} DROP NOT NULL")
+            advice += f" Or, if rows there have NULL: {drop}"
         yield warning(
             f"{column} is NOT NULL here only: the planner relies on it, and others can write NULL",
-            alter_there(relation, f"ALTER {quote(other.name)} SET NOT NULL"),
+            advice,
         )
     elif other.not_null and not own.not_null and own.name not in relation.never_null:
         is_key = bool(other.identity) or other.is_key
@@ -222,8 +202,23 @@ def missing_column(relation: RelationFacts, own: ColumnFacts, major: int) -> Fin
     )
 
 
+def same_column(relation: RelationFacts, first: ColumnFacts, second: ColumnFacts) -> Finding:
+    """The finding of two columns here that stand for one there."""
+    return error(
+        f"{relation.name}.{first.name} and {relation.name}.{second.name} are both "
+        f"{second.remote_name} there: INSERTs fail",
+        "Correct the option column_name of one of them.",
+    )
+
+
 def missing_relation(relation: RelationFacts, major: int) -> Finding:
-    """The finding of a foreign table with nothing behind it."""
+    """The finding of a foreign table with nothing behind it that can be read."""
+    if relation.kind:
+        return error(
+            f"{relation.remote_name}, behind {relation.name}, is no table and no view",
+            "Rename it there, and run pgshuttle doctor again, or correct the options schema_name "
+            "and table_name of the foreign table.",
+        )
     columns = ", ".join(
         define_there(relation, own, major) + (" NOT NULL" if own.not_null else "")
         for own in relation.columns
@@ -262,16 +257,21 @@ def check_columns(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
             yield missing_relation(relation, node.server.major)
             continue
         there = {column.name: column for column in relation.there}
+        owners: dict[str, ColumnFacts] = {}
         for own in relation.columns:
-            other = there.pop(own.remote_name, None)
+            other = there.get(own.remote_name)
+            first = owners.setdefault(own.remote_name, own)
             if other is None:
                 yield missing_column(relation, own, node.server.major)
+                continue
+            if first is not own:
+                yield same_column(relation, first, own)
                 continue
             yield from check_type(relation, own, other)
             yield from check_collation(facts, node, relation, own, other)
             yield from check_generated(facts, node, relation, own, other)
             yield from check_null(relation, own, other)
             yield from check_identity(relation, own, other)
-        for other in there.values():
-            if other.required:
+        for name, other in there.items():
+            if other.required and name not in owners:
                 yield lacking_here(relation, other)

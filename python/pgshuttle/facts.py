@@ -66,6 +66,7 @@ class KeyFacts:
 
     columns: tuple[str, ...]
     is_primary: bool
+    is_immediate: bool = True  # not deferrable: ON CONFLICT takes it
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,7 @@ class RelationFacts:
     columns: list[ColumnFacts] = field(default_factory=list)
     there: list[ColumnFacts] | None = None  # None: there is no such relation
     has_schema: bool = True  # the node has
+    kind: str = ""  # relkind of what has its name there; empty: nothing has
     expressions: dict[str, ExpressionFacts] = field(default_factory=dict)  # by names here
     defaults: dict[str, str] = field(default_factory=dict)  # of the node, by names there
     keys: list[KeyFacts] | None = None  # None: no table is there, which could have keys

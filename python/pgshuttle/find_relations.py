@@ -4,6 +4,7 @@ The relations are read by the temporary foreign tables that find_facts makes.
 """
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import Any
 
 from pgshuttle import find_bounds, find_checks
@@ -31,8 +32,8 @@ CATALOGS = (
     ("pg_collation", "oid oid, collname name, collnamespace oid"),
     (
         "pg_index",
-        "indrelid oid, indisunique bool, indisvalid bool, indisprimary bool, indkey int2vector, "
-        "indnkeyatts int2, indpred text, indexprs text",
+        "indrelid oid, indisunique bool, indisvalid bool, indisprimary bool, indimmediate bool, "
+        "indkey int2vector, indnkeyatts int2, indpred text, indexprs text",
     ),
     (
         "pg_constraint",
@@ -130,14 +131,13 @@ RELATIONS = """
 SELECT n.nspname, c.relname, c.oid, c.relkind
 FROM pg_temp.node_pg_class c JOIN pg_temp.node_pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = ANY (%s) AND c.relname = ANY (%s)
-    AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
 """
 
 SCHEMAS = "SELECT nspname FROM pg_temp.node_pg_namespace WHERE nspname = ANY (%s)"
 
 # unique indexes of all rows; the columns of INCLUDE are not of the key
 KEYS = """
-SELECT i.indrelid, i.indisprimary,
+SELECT i.indrelid, i.indisprimary, i.indimmediate,
     ARRAY(SELECT a.attname::text FROM pg_temp.node_pg_attribute a
           WHERE a.attrelid = i.indrelid
               AND a.attnum = ANY ((i.indkey::int2[])[:i.indnkeyatts - 1])
@@ -145,7 +145,7 @@ SELECT i.indrelid, i.indisprimary,
 FROM pg_temp.node_pg_index i
 WHERE i.indrelid = ANY (%s) AND i.indisunique AND i.indisvalid
     AND i.indpred IS NULL AND i.indexprs IS NULL
-ORDER BY i.indisprimary DESC, 3
+ORDER BY i.indisprimary DESC, 4
 """
 
 # by the names there; only what this user may see of them
@@ -156,7 +156,7 @@ WHERE table_schema = ANY (%s) AND table_name = ANY (%s)
     AND (generation_expression IS NOT NULL OR column_default IS NOT NULL)
 """
 
-
+READABLE = "rpfvmS"  # kinds of relations that a query can read
 Values = tuple[dict[str, str], dict[str, str]]  # expressions and defaults, by columns
 
 
@@ -171,8 +171,8 @@ def read_columns(connection: Connection, query: str, oids: list[int]) -> dict[in
 def read_keys(connection: Connection, oids: list[int]) -> dict[int, list[KeyFacts]]:
     """Unique keys by their relation, the primary key first."""
     keys = defaultdict(list)
-    for relation, is_primary, columns in read_rows(connection, KEYS, oids):
-        keys[relation].append(KeyFacts(tuple(columns), is_primary))
+    for relation, is_primary, is_immediate, columns in read_rows(connection, KEYS, oids):
+        keys[relation].append(KeyFacts(tuple(columns), is_primary, is_immediate))
     return keys
 
 
@@ -180,7 +180,7 @@ def rename_keys(keys: list[KeyFacts], columns: list[ColumnFacts]) -> list[KeyFac
     """Names the columns as this side does; keys with columns that it lacks are left out."""
     names = {column.remote_name: column.name for column in columns}
     return [
-        KeyFacts(tuple(names[name] for name in key.columns), key.is_primary)
+        replace(key, columns=tuple(names[name] for name in key.columns))
         for key in keys
         if all(name in names for name in key.columns)
     ]
@@ -235,11 +235,13 @@ def read_relations(
         compare_expressions(connection, relation, generated)
         if remote not in behind:
             continue
-        other, kind = behind[remote]
+        other, relation.kind = behind[remote]
+        if relation.kind not in READABLE:
+            continue
         relation.there = there[other]
-        if kind in ("r", "p"):
+        if relation.kind in ("r", "p"):
             relation.lacks_key = not keys[other]
             relation.keys = rename_keys(keys[other], relation.columns)
-        if kind == "r":
+        if relation.kind == "r":
             find_bounds.try_bounds(connection, relation, checks[other], parts.get(other))
     return found

@@ -1,5 +1,7 @@
 """What pgshuttle doctor finds out about storage nodes, which hold tables that are spread."""
 
+import re
+
 import psycopg
 from psycopg import sql
 
@@ -8,6 +10,7 @@ from pgshuttle.facts import Facts, StorageFacts
 from pgshuttle.target import first_line
 
 COMPARE_TIMEOUT_MS = 20_000
+LOST = re.compile("has no column ")  # what shuttle.check() says
 
 # extensions whose types the columns of tables have
 USED_EXTENSIONS = """
@@ -74,7 +77,9 @@ def compare_tables(connection: Connection, facts: Facts) -> None:
         with connection.transaction(force_rollback=True):
             connection.execute(f"SET LOCAL statement_timeout = {COMPARE_TIMEOUT_MS}".encode())
             query = "SELECT relation::text, node::text, problem, hint FROM shuttle.check()"
-            for table, name, problem, hint in read_rows(connection, query):
+            # constraints and indexes need columns: first those that are lost
+            problems = sorted(read_rows(connection, query), key=lambda row: not LOST.match(row[2]))
+            for table, name, problem, hint in problems:
                 found = storage[name]
                 assert found is not None
                 found.problems.append((f"{table} {problem}", hint))

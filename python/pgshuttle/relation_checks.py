@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterator
 
+from pgshuttle.alterations import alter_there
 from pgshuttle.catalog import quote
-from pgshuttle.column_checks import alter_there, check_columns
+from pgshuttle.column_checks import check_columns
 from pgshuttle.facts import CheckFacts, Facts, KeyFacts, NodeFacts, RelationFacts
 from pgshuttle.findings import Finding, Level, error, good, note, warning
 from pgshuttle.node_checks import name_some
@@ -89,17 +90,38 @@ def check_checks(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
                 )
 
 
+def keys_of_conflicts(relation: RelationFacts) -> set[frozenset[str]]:
+    """The unique keys that ON CONFLICT takes."""
+    return {frozenset(key.columns) for key in relation.keys or [] if key.is_immediate}
+
+
 def missing_keys(facts: Facts, relation: RelationFacts) -> Iterator[tuple[KeyFacts, str]]:
     """Yields keys that it lacks, each with a partition of the same table that has it."""
     if relation.keys is None or not relation.root:
         return
-    known = {frozenset(key.columns) for key in relation.keys}
+    # a deferrable key does not stand for one that ON CONFLICT takes
+    known = {(frozenset(key.columns), False) for key in relation.keys}
+    known |= {(columns, True) for columns in keys_of_conflicts(relation)}
     for other in (other for node in facts.nodes for other in node.relations):
         if other.root == relation.root:
             for key in other.keys or []:
-                if frozenset(key.columns) not in known:
-                    known.add(frozenset(key.columns))
+                columns = frozenset(key.columns)
+                if (columns, key.is_immediate) not in known:
+                    known |= {(columns, False), (columns, key.is_immediate)}
                     yield key, other.name
+
+
+def describe_lack(relation: RelationFacts, key: KeyFacts, columns: str, other: str) -> str:
+    """Says what a relation has in the place of a key that is behind another partition."""
+    if any(frozenset(own.columns) == frozenset(key.columns) for own in relation.keys or []):
+        return (
+            f"a deferrable unique key ({columns}), which is not deferrable behind {other}: "
+            "ON CONFLICT fails"
+        )
+    return (
+        f"no unique key ({columns}), which there is behind {other}: equal rows can come in, "
+        "and ON CONFLICT fails"
+    )
 
 
 def check_keys(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
@@ -114,8 +136,7 @@ def check_keys(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
             has_primary = any(own.is_primary for own in relation.keys or [])
             kind = "PRIMARY KEY" if key.is_primary and not has_primary else "UNIQUE"
             yield error(
-                f"{relation.remote_name} has no unique key ({columns}), which there is behind "
-                f"{other}: equal rows can come in, and ON CONFLICT fails",
+                f"{relation.remote_name} has {describe_lack(relation, key, columns, other)}",
                 alter_there(relation, f"ADD {kind} ({add})"),
             )
         if relation.lacks_key and not keys:

@@ -109,6 +109,15 @@ DRIFTS = {
         "error: item_a.v is generated on the node: statements that write it fail",
         f'{THERE_TABLE}ALTER "v" DROP EXPRESSION;',
     ),
+    "key_became_deferrable": Drift(
+        "CREATE TABLE item_a (id int PRIMARY KEY); CREATE TABLE item_b (id int PRIMARY KEY)",
+        """CREATE TABLE item (id int NOT NULL) PARTITION BY LIST (id);
+        CREATE FOREIGN TABLE item_a PARTITION OF item FOR VALUES IN (1) SERVER node1;
+        CREATE FOREIGN TABLE item_b PARTITION OF item FOR VALUES IN (2) SERVER node1""",
+        "ALTER TABLE item_a DROP CONSTRAINT item_a_pkey, ADD PRIMARY KEY (id) DEFERRABLE",
+        'error: public.item_a has a deferrable unique key ("id"), which is not deferrable behind',
+        'Run on the node: ALTER TABLE public.item_a ADD UNIQUE ("id");',
+    ),
     "identity": Drift(
         "CREATE TABLE thing (id int PRIMARY KEY, v text)",
         PLAIN.format(""),

@@ -36,6 +36,63 @@ def test_each_drift_is_found_and_mended(running: Cluster, drift: Drift) -> None:
     assert not [text for text in left if not text.startswith(others)]
 
 
+def find_texts(running: Cluster, code: ExitCode) -> list[str]:
+    """Errors and warnings, with their levels."""
+    found = [one for one in find_problems(running, code) if one["level"] not in ("ok", "note")]
+    return [f"{one['level']}: {one['text']}" for one in found]
+
+
+VIEW = "CREATE TABLE thing (id int PRIMARY KEY, v text); CREATE VIEW look AS SELECT * FROM thing"
+OVER_VIEW = """CREATE FOREIGN TABLE item (id int NOT NULL, v text, {}) SERVER node1
+OPTIONS (table_name 'look')"""
+
+
+def test_views_are_not_altered_as_tables(running: Cluster) -> None:
+    """A view's columns don't tell what is NOT NULL, and no ALTER TABLE gives it a column."""
+    run(running, there=VIEW, here=OVER_VIEW.format("w int"))
+    (one,) = (one for one in find_problems(running, ExitCode.FAILED) if one["level"] != "ok")
+    assert one["text"].startswith("public.look has no column w")
+    assert one["advice"] == (
+        "public.look is a view there: define it anew. Or, without it: "
+        'Run here: ALTER FOREIGN TABLE item DROP "w";'
+    )
+    run(running, here='ALTER FOREIGN TABLE item DROP "w"')
+    assert find_texts(running, ExitCode.OK) == []
+
+
+def test_a_name_that_no_table_has(running: Cluster) -> None:
+    """CREATE TABLE would fail where an index has the name."""
+    there = "CREATE TABLE thing (id int PRIMARY KEY); CREATE INDEX item ON thing (id)"
+    run(running, there=there, here="CREATE FOREIGN TABLE item (id int NOT NULL) SERVER node1")
+    assert find_texts(running, ExitCode.FAILED) == [
+        "error: public.item, behind item, is no table and no view"
+    ]
+
+
+def test_two_columns_of_one_name_there(running: Cluster) -> None:
+    """The column is not missing."""
+    run(
+        running,
+        there="CREATE TABLE item (id int PRIMARY KEY, v text)",
+        here="CREATE FOREIGN TABLE item (id int NOT NULL, v text, "
+        "w text OPTIONS (column_name 'v')) SERVER node1",
+    )
+    assert find_texts(running, ExitCode.FAILED) == [
+        "error: item.v and item.w are both v there: INSERTs fail"
+    ]
+
+
+def test_rows_that_are_null_where_they_must_not_be(running: Cluster) -> None:
+    """SET NOT NULL fails there: the other statement mends this side."""
+    there = "CREATE TABLE item (id int PRIMARY KEY, v text); INSERT INTO item VALUES (1)"
+    here = "CREATE FOREIGN TABLE item (id int NOT NULL, v text NOT NULL) SERVER node1"
+    run(running, there=there, here=here)
+    (one,) = (one for one in find_problems(running, ExitCode.OK) if one["level"] == "warning")
+    _, _, other = one["advice"].partition(" Or, if rows there have NULL: ")
+    mend(running, other)
+    assert find_texts(running, ExitCode.OK) == []
+
+
 SIBLINGS_THERE = "CREATE TABLE {} (id int PRIMARY KEY, v text CONSTRAINT short CHECK (v < 'm'))"
 SIBLINGS_HERE = """
 CREATE TABLE item (id int NOT NULL, v text) PARTITION BY HASH (id);
@@ -103,6 +160,23 @@ def test_drift_of_tablets(running: Cluster, change: str) -> None:
     assert one["level"] == "error"
     assert "spread" in one["text"]
     mend(running, one["advice"])
+    (good,) = (one for one in find_all(running, ExitCode.OK) if one["check"] == "tables")
+    assert good["level"] == "ok"
+    run(running, here="DROP TABLE spread")
+
+
+def test_lost_columns_come_first(running: Cluster) -> None:
+    """Statements run in the order in which they are printed: an index needs its column."""
+    run(
+        running,
+        here="CREATE TABLE spread (id int PRIMARY KEY, v text CHECK (v < 'm')); "
+        "CREATE INDEX ON spread (v); "
+        "SELECT shuttle.use_node('node1'); SELECT shuttle.distribute_table('spread', 'id')",
+    )
+    run(running, there="ALTER TABLE spread DROP v")
+    for one in find_all(running, ExitCode.FAILED):
+        if one["check"] == "tables" and one["level"] == "error":
+            mend(running, one["advice"])
     (good,) = (one for one in find_all(running, ExitCode.OK) if one["check"] == "tables")
     assert good["level"] == "ok"
     run(running, here="DROP TABLE spread")
