@@ -165,13 +165,10 @@ extern bool shuttle_scan_text_split(const ForeignScan *scan, Oid serverid, Oid r
 /* The private list of the same scan of another table. */
 extern List *shuttle_scan_text_of(const ShuttleScanText *parts, Oid serverid, Oid relid);
 
-/*
- * SHA-256 of a table's remote column names by attribute number: if it is equal,
+/* The names of a table's columns on its node, as one text: if it is equal,
  * postgres_fdw deparses columns of two tables equally. Valid until the next
- * call.
- */
-#define SHUTTLE_DIGEST_BYTES 32
-extern const uint8 *shuttle_columns_digest(Oid relid);
+ * call. */
+extern const char *shuttle_column_names(Oid relid);
 
 /* ---- columns that an INSERT leaves to the node (remote_default.c) */
 

@@ -3,8 +3,8 @@
  *	  Whether foreign tables have the same column names on their nodes.
  *
  * The planner asks this for each partition, and each column takes two catalog
- * look-ups. So the SHA-256 of a table's column names is cached until the table
- * changes. It covers attribute numbers and dropped columns.
+ * look-ups. So the names of a table's columns are cached, as one text, until the
+ * table changes.
  *
  * Memory: "shuttle columns" in CacheMemoryContext, an entry per table.
  *-------------------------------------------------------------------------
@@ -12,8 +12,7 @@
 #include "postgres.h"
 
 #include "access/table.h"
-#include "common/cryptohash.h"
-#include "common/sha2.h"
+#include "lib/stringinfo.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
@@ -27,13 +26,11 @@ typedef struct KnownColumns
 	Oid			relid;			/* must be first: the key */
 	bool		valid;
 	uint64		all_changed;	/* all_changed when it was read */
-	uint8		digest[SHUTTLE_DIGEST_BYTES];
+	char	   *names;			/* in known_context */
 } KnownColumns;
 
-StaticAssertDecl(SHUTTLE_DIGEST_BYTES == PG_SHA256_DIGEST_LENGTH,
-				 "a digest is one of SHA-256");
-
 static HTAB *known = NULL;
+static MemoryContext known_context = NULL;
 static uint64 changes = 0;		/* number of relcache invalidations */
 static uint64 all_changed = 0;	/* those for all tables */
 
@@ -61,61 +58,62 @@ prepare(void)
 		.entrysize = sizeof(KnownColumns),
 	};
 
-	control.hcxt = AllocSetContextCreate(CacheMemoryContext, "shuttle columns",
-										 ALLOCSET_DEFAULT_SIZES);
+	known_context = AllocSetContextCreate(CacheMemoryContext, "shuttle columns",
+										  ALLOCSET_DEFAULT_SIZES);
+	control.hcxt = known_context;
 	known = hash_create("shuttle columns", 64, &control,
 						HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	CacheRegisterRelcacheCallback(table_changed, (Datum) 0);
 }
 
-static void
-digest_columns(Oid relid, uint8 *digest)
+/* The columns by attribute number, dropped ones included; each name behind its
+ * length, so that no two lists of names give one text. */
+static char *
+read_names(Oid relid)
 {
-	pg_cryptohash_ctx *hash = pg_cryptohash_create(PG_SHA256);
 	Relation	rel = table_open(relid, NoLock);
 	TupleDesc	columns = RelationGetDescr(rel);
-	bool		failed = hash == NULL || pg_cryptohash_init(hash) < 0;
+	StringInfoData names;
 
-	for (int i = 0; i < columns->natts && !failed; i++)
+	initStringInfo(&names);
+	for (int i = 0; i < columns->natts; i++)
 	{
 		Form_pg_attribute column = TupleDescAttr(columns, i);
-		const char *name = "";
+		const char *name = column->attisdropped ? "" :
+			shuttle_remote_column_name(rel, column->attnum);
 
-		if (!column->attisdropped)
-			name = shuttle_remote_column_name(rel, column->attnum);
-		failed = pg_cryptohash_update(hash, (const uint8 *) name,
-									  strlen(name) + 1) < 0 ||
-			pg_cryptohash_update(hash, (const uint8 *) &column->attgenerated, 1) < 0;
+		appendStringInfo(&names, "%zu:%s%s", strlen(name), name,
+						 column->attgenerated != '\0' ? " generated " : " ");
 	}
-	failed = failed || pg_cryptohash_final(hash, digest, SHUTTLE_DIGEST_BYTES) < 0;
 	table_close(rel, NoLock);
-	pg_cryptohash_free(hash);
-	if (failed)
-		elog(ERROR, "could not compute SHA-256");
+	return names.data;
 }
 
-const uint8 *
-shuttle_columns_digest(Oid relid)
+const char *
+shuttle_column_names(Oid relid)
 {
 	KnownColumns *columns;
 	uint64		changes_before;
-	uint8		digest[SHUTTLE_DIGEST_BYTES];
+	char	   *names;
+	bool		found;
 
 	if (known == NULL)
 		prepare();
 	columns = hash_search(known, &relid, HASH_FIND, NULL);
 	if (columns != NULL && columns->valid && columns->all_changed == all_changed)
-		return columns->digest;
+		return columns->names;
 
 	/*
 	 * reading the catalogs may process invalidations: a change noticed now
 	 * may be missing in what we read
 	 */
 	changes_before = changes;
-	digest_columns(relid, digest);
-	columns = hash_search(known, &relid, HASH_ENTER, NULL);
-	memcpy(columns->digest, digest, sizeof(digest));
+	names = MemoryContextStrdup(known_context, read_names(relid));
+	columns = hash_search(known, &relid, HASH_ENTER, &found);
+	if (found)
+		pfree(columns->names);
+	columns->names = names;
 	columns->all_changed = all_changed;
 	columns->valid = changes == changes_before;
-	return columns->digest;
+	return columns->names;
 }

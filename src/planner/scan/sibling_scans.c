@@ -51,7 +51,7 @@ typedef struct KnownScan
 	Oid			serverid;
 	Oid			userid;
 	List	   *options;		/* options without schema_name and table_name */
-	uint8		digest[SHUTTLE_DIGEST_BYTES];	/* digest of the column names */
+	char	   *names;			/* shuttle_column_names() */
 	Bitmapset  *columns;		/* columns in its target */
 	Relids		parameters;		/* outer relations of its parameters */
 	Index		security_min;
@@ -212,8 +212,7 @@ is_alike(PlannerInfo *root, KnownScan *known, const RelOptInfo *rel, Oid relid,
 		clauses_agree(known, rel, clauses) &&
 		equal(known->options,
 			  shuttle_cluster_table_options(rel->serverid, relid)->others) &&
-		memcmp(known->digest, shuttle_columns_digest(relid),
-			   SHUTTLE_DIGEST_BYTES) == 0;
+		strcmp(known->names, shuttle_column_names(relid)) == 0;
 }
 
 /* A copy of the plan's fdw_exprs; if they are outer values core copies them
@@ -330,7 +329,7 @@ remember(Siblings *siblings, const RelOptInfo *rel, Oid relid,
 	known->userid = rel->userid;
 	known->options = copyObject(shuttle_cluster_table_options(rel->serverid,
 															  relid)->others);
-	memcpy(known->digest, shuttle_columns_digest(relid), SHUTTLE_DIGEST_BYTES);
+	known->names = pstrdup(shuttle_column_names(relid));
 	known->columns = target_columns(rel);
 	known->parameters = bms_copy(PATH_REQ_OUTER(&path->path));
 	known->security_min = rel->baserestrict_min_security;
