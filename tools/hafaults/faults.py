@@ -67,15 +67,21 @@ def wake_server_first(cluster: HaCluster) -> None:
 
 
 def wait_for_another(cluster: HaCluster, old: Member) -> None:
+    node = next(one for one in cluster.nodes if old in one.members)
+
     def has_another() -> bool:
-        leader = patroni.find_leader(find_node(cluster, "node1"))
+        leader = patroni.find_leader(node)
         return leader is not None and leader.name != old.name
 
-    patroni.wait_until("no other primary of node1", has_another, 60)
+    patroni.wait_until(f"no other primary of {node.name}", has_another, 60)
 
 
 def find_primary(cluster: HaCluster) -> Member:
     return ha_faults.find_target(cluster, "node1")
+
+
+def find_query_primary(cluster: HaCluster) -> Member:
+    return ha_faults.find_target(cluster, "query")
 
 
 def find_standby(cluster: HaCluster) -> Member:
@@ -174,6 +180,20 @@ FAULTS = (
         "query pair: host lost",
         kill("query", server_only=False),
         wants_pair=True,
+        ends_query_node=True,
+    ),
+    Fault(
+        "query pair: network cut 4 s",
+        cut_network(find_query_primary, 4),
+        wants_pair=True,
+        wants_networks=True,
+        ends_query_node=True,
+    ),
+    Fault(
+        "query pair: network cut, failover",
+        cut_network(find_query_primary, None),
+        wants_pair=True,
+        wants_networks=True,
         ends_query_node=True,
     ),
     Fault(
