@@ -29,6 +29,9 @@ typedef enum ShuttleTableKind
 /* What a relation is; cached until it changes. Errors: none. */
 extern ShuttleTableKind shuttle_table_kind(Oid relid);
 
+/* The name of a table's tablet, unquoted (tablet_names.c). */
+extern char *shuttle_tablet_name(Oid relid, int number);
+
 /* True of a distributed table whose nodes have traps for the rows of others
  * (routines.c). */
 extern bool shuttle_table_has_traps(Oid relid);

@@ -202,10 +202,7 @@ extern List *shuttle_tables_that_need(const char *objects);
 
 /* ---- tablet_names.c */
 
-/* The name of a table's tablet, unquoted. */
-extern char *shuttle_tablet_name(Oid relid, int number);
-
-/* The same with its schema, quoted. */
+/* The name of a table's tablet with its schema, quoted. */
 extern char *shuttle_tablet_qualified_name(Oid relid, int number);
 
 /* The statement that names the tablets' unique indexes on a node after the

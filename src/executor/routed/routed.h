@@ -24,9 +24,9 @@ extern void shuttle_routed_statement_register(void);
 extern void shuttle_routed_statement_unpack(const CustomScan *scan, ShuttleRoutedPlan *plan);
 
 /* The server that has all keys; InvalidOid if there are several. states: of the
- * plan's keys. *tablet: of the first one; NULL: not asked for. */
+ * plan's keys. *tablet: the number of the first one's tablet; NULL: not asked for. */
 extern Oid	shuttle_routed_server(const ShuttleRoutedPlan *plan, List *states,
-								  ExprContext *econtext, Oid *tablet);
+								  ExprContext *econtext, int *tablet);
 
 /* The server that has the rows of a key, of a type that fits. */
 extern Oid	shuttle_routed_server_of(Oid relid, Oid type, Datum value);

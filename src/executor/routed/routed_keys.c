@@ -68,16 +68,17 @@ shuttle_routed_key_fits(Oid relid, Oid type)
 	return fits;
 }
 
-/* The tablet that has the rows of a key. No row has a NULL, so any one will do. */
+/* The server of the tablet that has the rows of a key, and the tablet's number, which is
+ * its remainder (NULL: not asked for). No row has a NULL, so any tablet will do. */
 static Oid
-find_tablet(Oid relid, Oid type, Datum value, bool is_null)
+find_server(Oid relid, Oid type, Datum value, bool is_null, int *tablet)
 {
 	Relation	rel = table_open(relid, NoLock);
 	PartitionKey key = RelationGetPartitionKey(rel);
 	PartitionDesc parts = RelationGetPartitionDesc(rel, true);
 	Oid			function = type == key->parttypid[0] ? InvalidOid : hash_function(key, type);
 	FmgrInfo	other;
-	Oid			tablet;
+	Oid			server;
 	int			part;
 
 	if (OidIsValid(function))
@@ -87,50 +88,41 @@ find_tablet(Oid relid, Oid type, Datum value, bool is_null)
 								&value, &is_null);
 	if (part < 0)
 		elog(ERROR, "table \"%s\" has no partition for a key", RelationGetRelationName(rel));
-	tablet = parts->oids[part];
+	if (tablet != NULL)
+		*tablet = part;
+	server = GetForeignTable(parts->oids[part])->serverid;
 	table_close(rel, NoLock);
-	return tablet;
-}
-
-static Oid
-find_server(Oid relid, Oid type, Datum value, bool is_null)
-{
-	return GetForeignTable(find_tablet(relid, type, value, is_null))->serverid;
+	return server;
 }
 
 Oid
 shuttle_routed_server_of(Oid relid, Oid type, Datum value)
 {
-	return find_server(relid, type, value, false);
+	return find_server(relid, type, value, false, NULL);
 }
 
 Oid
-shuttle_routed_server(const ShuttleRoutedPlan *plan, List *states, ExprContext *econtext, Oid *tablet)
+shuttle_routed_server(const ShuttleRoutedPlan *plan, List *states, ExprContext *econtext, int *tablet)
 {
 	Oid			server = InvalidOid;
 	ListCell   *relid;
 	ListCell   *key;
 	ListCell   *state;
 
-	if (tablet != NULL)
-		*tablet = InvalidOid;
 	forthree(relid, plan->relids, key, plan->keys, state, states)
 	{
 		bool		is_null;
 		Datum		value;
-		Oid			part;
 		Oid			found;
 
 		/* all keys lead to one node: the first one is enough */
 		if (plan->one_node && OidIsValid(server))
 			break;
 		value = ExecEvalExprSwitchContext(lfirst(state), econtext, &is_null);
-		part = find_tablet(lfirst_oid(relid), exprType(lfirst(key)), value, is_null);
-		found = GetForeignTable(part)->serverid;
+		found = find_server(lfirst_oid(relid), exprType(lfirst(key)), value, is_null,
+							OidIsValid(server) ? NULL : tablet);
 		if (OidIsValid(server) && server != found)
 			return InvalidOid;
-		if (tablet != NULL && !OidIsValid(server))
-			*tablet = part;
 		server = found;
 	}
 	return server;
@@ -151,7 +143,7 @@ shuttle_routed_keys_meet(const List *relids, const List *keys)
 		if (!IsA(value, Const))
 			return true;
 		found = find_server(lfirst_oid(relid), value->consttype, value->constvalue,
-							value->constisnull);
+							value->constisnull, NULL);
 		if (OidIsValid(server) && server != found)
 			return false;
 		server = found;

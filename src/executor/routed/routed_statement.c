@@ -16,7 +16,6 @@
 #include "foreign/foreign.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
-#include "utils/lsyscache.h"
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_executor.h"
@@ -150,17 +149,20 @@ make_decoder(RoutedState *state)
 												state->css.ss.ps.state->es_query_cxt);
 }
 
-/* The text over the tablets that have this one's number. */
+/* The text over the tablets of a number. */
 static char *
-text_of(const List *parts, Oid tablet)
+text_of(const List *parts, int tablet)
 {
-	const char *number = strrchr(get_rel_name(tablet), 't') + 1;
 	StringInfoData text;
 	ListCell   *part;
 
 	initStringInfo(&text);
 	foreach(part, parts)
-		appendStringInfo(&text, "%s%s", foreach_current_index(part) == 0 ? "" : number, strVal(lfirst(part)));
+	{
+		if (foreach_current_index(part) > 0)
+			appendStringInfo(&text, "%d", tablet);
+		appendStringInfoString(&text, strVal(lfirst(part)));
+	}
 	return text.data;
 }
 
@@ -169,7 +171,7 @@ begin_routed(CustomScanState *node, EState *estate, int eflags)
 {
 	RoutedState *state = (RoutedState *) node;
 	PlanState  *plan_state = &node->ss.ps;
-	Oid			tablet;
+	int			tablet;
 
 	shuttle_routed_statement_unpack((CustomScan *) plan_state->plan, &state->plan);
 	state->sql = state->plan.sql;
@@ -178,10 +180,10 @@ begin_routed(CustomScanState *node, EState *estate, int eflags)
 	state->serverid = shuttle_routed_server(&state->plan,
 											ExecInitExprList(state->plan.keys, plan_state),
 											plan_state->ps_ExprContext, &tablet);
-	if (state->plan.tablet_sql != NIL && OidIsValid(tablet))
-		state->sql = text_of(state->plan.tablet_sql, tablet);
 	if (!OidIsValid(state->serverid))
 		elog(ERROR, "a routed statement has keys on several nodes");
+	if (state->plan.tablet_sql != NIL)
+		state->sql = text_of(state->plan.tablet_sql, tablet);
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
 	state->node = shuttle_node_get(state->serverid, OidIsValid(state->plan.userid) ?

@@ -15,13 +15,14 @@
 #include "access/table.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "partitioning/partdesc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
 #include "planner/router/router.h"
 #include "tablets/shuttle_tablets.h"
 
-/* Longer names of tables are shortened in those of tablets. */
+/* Longer names of tables are shortened in those of tablets, by the digits of the number. */
 #define MOST_TABLET_BASE (NAMEDATALEN - 1 - 8)
 
 typedef struct NamesContext
@@ -49,14 +50,17 @@ has_same_columns(Oid relid, Oid tablet)
 	return same;
 }
 
-/* The tablet of a table; InvalidOid: it has another name or other columns. */
+/* The tablet of a table; InvalidOid: there is none, or it has another name or other columns. */
 static Oid
 find_tablet(Oid relid, int number)
 {
-	const char *name = get_rel_name(relid);
-	Oid			tablet = get_relname_relid(psprintf("%s_t%d", name, number), get_rel_namespace(relid));
+	Relation	rel = table_open(relid, NoLock);
+	PartitionDesc parts = RelationGetPartitionDesc(rel, true);
+	Oid			tablet = number < parts->nparts ? parts->oids[number] : InvalidOid;
 
-	if (!OidIsValid(tablet) || !get_rel_relispartition(tablet) || strlen(name) > MOST_TABLET_BASE ||
+	table_close(rel, NoLock);
+	if (!OidIsValid(tablet) || strlen(get_rel_name(relid)) > MOST_TABLET_BASE ||
+		strcmp(get_rel_name(tablet), shuttle_tablet_name(relid, number)) != 0 ||
 		!has_same_columns(relid, tablet))
 		return InvalidOid;
 	return tablet;
