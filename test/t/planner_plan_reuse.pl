@@ -33,8 +33,8 @@ $node->safe_psql('postgres', q{
 	SELECT shuttle.distribute_table('item', 'id');
 });
 
-# How often each statement was planned, and the texts that nodes got for them. Core logs
-# planning where it plans a plan that is kept, too.
+# How often each statement was planned, and the texts that nodes got for them, with N for the
+# number of the tablet. Core logs planning where it plans a plan that is kept, too.
 sub run
 {
 	my ($settings, @statements) = @_;
@@ -46,8 +46,9 @@ sub run
 
 	is($code, 0, "$settings $statements[0] runs");
 	my @plannings = map { my $n = () = /PLANNER STATISTICS/g; $n } @parts;
-	my $texts = slurp_file($far->logfile, $from);
-	return ("@plannings[0 .. $#statements]", [ $texts =~ /(?:SELECT n FROM|UPDATE|DELETE FROM) public\.item .*/g ]);
+	my @texts = slurp_file($far->logfile, $from) =~ /(?:SELECT n FROM|UPDATE|DELETE FROM) public\.item_t\d+.*/g;
+	s/item_t\d+/item_tN/ for @texts;
+	return ("@plannings[0 .. $#statements]", \@texts);
 }
 
 for my $statement ('SELECT n FROM item WHERE id = %d', 'UPDATE item SET n = n + %d WHERE id = 7 RETURNING n', 'DELETE FROM item WHERE id = %d RETURNING n')
