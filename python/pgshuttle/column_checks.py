@@ -186,8 +186,19 @@ def check_identity(
         )
 
 
-def missing_column(relation: RelationFacts, own: ColumnFacts, major: int) -> Finding:
-    """The finding of a column that the node does not have."""
+def rename(relation: RelationFacts, own: ColumnFacts, other: ColumnFacts) -> str:
+    """Has both sides know a column by one name again."""
+    if relation.is_part:
+        return alter_there(relation, f"RENAME {quote(other.name)} TO {quote(own.remote_name)}")
+    word = "ADD" if own.name == own.remote_name else "SET"
+    name = other.name.replace("'", "''")
+    return alter_here(relation, f"ALTER {quote(own.name)} OPTIONS ({word} column_name '{name}')")
+
+
+def missing_column(
+    relation: RelationFacts, own: ColumnFacts, renamed: ColumnFacts | None, major: int
+) -> Finding:
+    """The finding of a column that the node does not have. renamed: it may be that one there."""
     # its rows have no value for it yet: NOT NULL is a finding of its own, later
     if own.has_type:
         advice = alter_there(relation, f"ADD {define_there(relation, own, major)}")
@@ -195,11 +206,32 @@ def missing_column(relation: RelationFacts, own: ColumnFacts, major: int) -> Fin
         advice = need_type(own, "on the node")
     if not relation.is_part:
         advice += f" Or, without it: {alter_here(relation, f'DROP {quote(own.name)}')}"
-    return error(
-        f"{relation.remote_name} has no column {own.remote_name}, which {relation.name} has: "
-        "statements that need it fail",
-        advice,
-    )
+    text = f"{relation.remote_name} has no column {own.remote_name}, which {relation.name} has"
+    if renamed is not None:
+        text += f"; it may be {renamed.name}, renamed"
+        advice = (
+            f"{rename(relation, own, renamed)} Or, if {renamed.name} is another column: {advice}"
+        )
+    return error(f"{text}: statements that need it fail", advice)
+
+
+def find_renamed(relation: RelationFacts) -> dict[str, ColumnFacts]:
+    """By names of columns that the node lacks: one there of that type that is not known here."""
+    there = relation.there or []
+    names, known = {other.name for other in there}, {own.remote_name for own in relation.columns}
+    unknown = [other for other in there if other.name not in known]
+    found: dict[str, ColumnFacts] = {}
+    for own in relation.columns:
+        alike = [
+            other
+            for other in unknown
+            if (other.type, other.collation, bool(other.generated))
+            == (own.type, own.collation, bool(own.generated))
+        ]
+        if own.remote_name not in names and alike:
+            found[own.name] = alike[0]
+            unknown.remove(alike[0])
+    return found
 
 
 def same_column(relation: RelationFacts, first: ColumnFacts, second: ColumnFacts) -> Finding:
@@ -230,7 +262,8 @@ def missing_relation(relation: RelationFacts, major: int) -> Finding:
     advice = need_type(unknown[0], "on the node") if unknown else f"Run on the node: {statement}"
     return error(
         f"{relation.remote_name} is missing, the table behind {relation.name}",
-        f"{advice} Or correct the options schema_name and table_name of the foreign table.",
+        f"{advice} Or, if it was renamed, name it as before, or correct the options schema_name "
+        "and table_name of the foreign table.",
     )
 
 
@@ -257,12 +290,13 @@ def check_columns(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
             yield missing_relation(relation, node.server.major)
             continue
         there = {column.name: column for column in relation.there}
+        renamed = find_renamed(relation)
         owners: dict[str, ColumnFacts] = {}
         for own in relation.columns:
             other = there.get(own.remote_name)
             first = owners.setdefault(own.remote_name, own)
             if other is None:
-                yield missing_column(relation, own, node.server.major)
+                yield missing_column(relation, own, renamed.get(own.name), node.server.major)
                 continue
             if first is not own:
                 yield same_column(relation, first, own)
@@ -273,5 +307,5 @@ def check_columns(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
             yield from check_null(relation, own, other)
             yield from check_identity(relation, own, other)
         for name, other in there.items():
-            if other.required and name not in owners:
+            if other.required and name not in owners and other not in renamed.values():
                 yield lacking_here(relation, other)

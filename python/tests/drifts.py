@@ -132,6 +132,27 @@ DRIFTS = {
         "error: public.thing has no column w",
         f'{THERE_TABLE}ADD "w" integer GENERATED ALWAYS AS ((id * 2)) STORED;',
     ),
+    "column_renamed": Drift(
+        THING.format("NOT NULL"),
+        PLAIN.format("NOT NULL"),
+        'ALTER TABLE thing RENAME v TO "V 2"',
+        "error: public.thing has no column v, which item has; it may be V 2, renamed",
+        f"{HERE_TABLE}ALTER \"v\" OPTIONS (ADD column_name 'V 2');",
+    ),
+    "column_renamed_again": Drift(
+        THING.format("").replace("v text", "w text, more text"),
+        PLAIN.format("OPTIONS (column_name 'w')"),
+        "ALTER TABLE thing RENAME w TO x",
+        "error: public.thing has no column w, which item has; it may be x, renamed",
+        f"{HERE_TABLE}ALTER \"v\" OPTIONS (SET column_name 'x');",
+    ),
+    "column_renamed_partition": Drift(
+        THING.format(""),
+        RANGED,
+        "ALTER TABLE thing RENAME v TO w",
+        "error: public.thing has no column v, which item_a has; it may be w, renamed",
+        f'{THERE_TABLE}RENAME "w" TO "v";',
+    ),
     "collation_plain": Drift(
         THING.format(""),
         PLAIN.format(""),
