@@ -10,7 +10,7 @@ from pgshuttle.facts import Facts, StorageFacts
 from pgshuttle.target import first_line
 
 COMPARE_TIMEOUT_MS = 20_000
-LOST = re.compile("has no column ")  # what shuttle.check() says
+LOST = re.compile("has no column |has column .* in the place of ")  # what shuttle.check() says
 
 # extensions whose types the columns of tables have
 USED_EXTENSIONS = """
@@ -81,8 +81,8 @@ def compare_tables(connection: Connection, facts: Facts) -> None:
             problems = sorted(read_rows(connection, query), key=lambda row: not LOST.match(row[2]))
             for table, name, problem, hint in problems:
                 found = storage[name]
-                assert found is not None
-                found.problems.append((f"{table} {problem}", hint))
+                if found is not None:  # else it cannot be reached, which is said already
+                    found.problems.append((f"{table} {problem}", hint))
             compared = {name for (name,) in read_rows(connection, COMPARED)}
     except psycopg.Error as error:
         facts.not_compared = first_line(error)
@@ -101,5 +101,5 @@ def read_storage(connection: Connection, facts: Facts) -> None:
         if node.name in names and not node.error:
             node.storage = read_node(connection, node.name, schemas)
     facts.used_extensions = [name for (name,) in read_rows(connection, USED_EXTENSIONS)]
-    if names and all(node.storage for node in facts.nodes if node.name in names):
+    if names:
         compare_tables(connection, facts)

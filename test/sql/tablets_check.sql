@@ -40,6 +40,17 @@ SELECT * FROM shuttle.check();
 SELECT format('CALL change(%L)', r[1]) AS mend FROM shuttle.check(), regexp_matches(hint, '^Run on the node: (.*);$') AS r
 \gexec
 SELECT * FROM shuttle.check();
+
+-- a renamed column keeps its values
+CALL change('ALTER TABLE shop."Item $1%s" RENAME "50%" TO "N 2"');
+CALL change('ALTER TABLE shop."Item $1%s" RENAME label TO other');
+CALL change('ALTER TABLE shop."Item $1%s" ADD COLUMN extra varchar(3)');
+SELECT problem, hint FROM shuttle.check() WHERE problem ~ 'column';
+SELECT format('CALL change(%L)', r[1]) AS mend FROM shuttle.check(), regexp_matches(hint, '^Run on the node: (.*);$') AS r
+	WHERE problem ~ 'column'
+\gexec
+SELECT * FROM shuttle.check();
+SELECT count("50%"), count(label) FROM "Item $1%s";
 SET shuttle.enable_ddl = off;
 ALTER TABLE kind DISABLE TRIGGER ALL;
 RESET shuttle.enable_ddl;

@@ -55,7 +55,17 @@ for my $statement ("INSERT INTO kind VALUES (101, 'x')", 'UPDATE kind SET name =
 	like($error, qr/far/, "$statement names the node");
 }
 is($node->safe_psql('postgres', $sum), $first, 'reads go on');
+
+# the others are checked all the same; to repair takes all nodes
+$node->safe_psql('near', 'UPDATE kind SET name = NULL WHERE id = 7');
+is($node->safe_psql('postgres', 'SELECT relation::oid, node, problem FROM shuttle.check() ORDER BY node'),
+	"0|far|cannot be reached, and was not checked\n"
+	  . $node->safe_psql('postgres', q{SELECT 'kind'::regclass::oid}) . '|near|has other rows', 'a check without a node');
+my ($code, undef, $error) = $node->psql('postgres', 'SELECT * FROM shuttle.check(repair => true)');
+isnt($code, 0, 'a repair without a node fails');
+like($error, qr/far/, 'and names the node');
 $far->start;
+is($node->safe_psql('postgres', 'SELECT node, repaired FROM shuttle.check(repair => true)'), 'near|t', 'and works when it is back');
 same_everywhere($first, 'when the node is back');
 
 # away between statement and commit

@@ -25,6 +25,7 @@
 #include "utils/tuplestore.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_subtransaction.h"
 #include "storage/shuttle_storage.h"
 #include "tablets/check/check.h"
 #include "tablets/reference/copies.h"
@@ -313,12 +314,46 @@ check_tablets(const ShuttleCheck *check)
 	table_close(rel, NoLock);
 }
 
+/* ---- nodes that are away */
+
+static void
+ask_node(void *arg)
+{
+	(void) node_text(arg, "SELECT 1");
+}
+
+/* The servers that cannot be connected to, each with a row. To repair takes all of them. */
+static List *
+find_away(ShuttleCheck *check)
+{
+	List	   *away = NIL;
+	ListCell   *cell;
+
+	foreach(cell, check->repair ? NIL : shuttle_nodes_all())
+	{
+		ErrorData  *error;
+
+		check->serverid = lfirst_oid(cell);
+		check->node = shuttle_node_get(check->serverid, GetUserId());
+		error = shuttle_subtransaction_run(ask_node, check);
+		if (error == NULL)
+			continue;
+		if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_CONNECTION_EXCEPTION)
+			ThrowErrorData(error);
+		shuttle_check_put(check, "cannot be reached, and was not checked", error->message);
+		away = lappend_oid(away, check->serverid);
+	}
+	return away;
+}
+
+/* ---- all of it */
+
 static void
 find_foreign_keys(ShuttleCheck *check)
 {
 	ListCell   *cell;
 
-	foreach(cell, shuttle_table_servers(check->relid))
+	foreach(cell, list_difference_oid(shuttle_table_servers(check->relid), check->away))
 	{
 		ListCell   *inner;
 
@@ -337,12 +372,14 @@ check_all(ReturnSetInfo *result, bool repair)
 	ShuttleCheck left = {.result = result,.repair = repair};
 	ListCell   *cell;
 
+	left.away = find_away(&left);
 	shuttle_move_check_left(&left);
 	shuttle_move_check_left_tables(&left);
 	foreach(cell, shuttle_local_texts(tables_query, InvalidOid))
 	{
-		ShuttleCheck check = {.result = result,.repair = repair,.relid = atooid(lfirst(cell))};
+		ShuttleCheck check = {.result = result,.repair = repair,.relid = atooid(lfirst(cell)),.away = left.away};
 		bool		is_copied = shuttle_table_kind(check.relid) == SHUTTLE_TABLE_REFERENCE;
+		List	   *servers = is_copied ? shuttle_nodes_all() : shuttle_table_servers(check.relid);
 		ListCell   *inner;
 
 		if (is_copied && repair)
@@ -350,7 +387,7 @@ check_all(ReturnSetInfo *result, bool repair)
 		if (!is_copied)
 			find_foreign_keys(&check);
 
-		foreach(inner, is_copied ? shuttle_nodes_all() : shuttle_table_servers(check.relid))
+		foreach(inner, list_difference_oid(servers, check.away))
 		{
 			check.serverid = lfirst_oid(inner);
 			check.node = shuttle_node_get(check.serverid, GetUserId());

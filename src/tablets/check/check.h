@@ -25,6 +25,7 @@ typedef struct ShuttleCheck
 	Oid			relid;
 	Oid			serverid;
 	ShuttleNode *node;
+	const List *away;			/* servers that cannot be asked */
 	List	   *foreign_keys;	/* name and definition; what any of its nodes
 								 * has */
 } ShuttleCheck;

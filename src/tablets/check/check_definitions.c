@@ -261,6 +261,35 @@ check_column(const ShuttleCheck *check, const ShuttleNodeColumn *here, const Shu
 	return is_same_type && is_same_value && is_same_null;
 }
 
+/* A column that is not known here, and may be this one with another name: to drop it, and
+ * add this one, would lose the values. */
+static const ShuttleNodeColumn *
+find_renamed(const List *here, const List *there, const ShuttleNodeColumn *column)
+{
+	ListCell   *cell;
+
+	foreach(cell, there)
+	{
+		const ShuttleNodeColumn *other = lfirst(cell);
+
+		if (find_column(here, other->name) == NULL && strcmp(other->type, column->type) == 0 &&
+			(*other->generated == '\0') == (*column->generated == '\0'))
+			return other;
+	}
+	return NULL;
+}
+
+static void
+put_missing(const ShuttleCheck *check, const ShuttleNodeColumn *column, const ShuttleNodeColumn *renamed)
+{
+	if (renamed != NULL)
+		put_alter(check, psprintf("has column %s in the place of %s", renamed->name, column->name),
+				  psprintf("RENAME COLUMN %s TO %s", renamed->name, column->name));
+	else
+		put_alter(check, psprintf("has no column %s", column->name),
+				  psprintf("ADD COLUMN %s %s%s", column->name, column->type, column->generated));
+}
+
 static bool
 check_columns(const ShuttleCheck *check)
 {
@@ -273,11 +302,12 @@ check_columns(const ShuttleCheck *check)
 	{
 		const ShuttleNodeColumn *column = lfirst(cell);
 		const ShuttleNodeColumn *other = find_column(there, column->name);
+		const ShuttleNodeColumn *renamed = other != NULL ? NULL : find_renamed(here, there, column);
 
 		if (other == NULL)
-			put_alter(check, psprintf("has no column %s", column->name),
-					  psprintf("ADD COLUMN %s %s%s", column->name, column->type, column->generated));
+			put_missing(check, column, renamed);
 		is_same &= other != NULL && check_column(check, column, other);
+		there = list_delete_ptr(there, (void *) renamed);
 	}
 	foreach(cell, there)
 	{

@@ -84,7 +84,7 @@ check_group(ShuttleCheck *check)
 	List	   *numbers = NIL;
 	ListCell   *cell;
 
-	foreach(cell, shuttle_nodes_all())
+	foreach(cell, list_difference_oid(shuttle_nodes_all(), check->away))
 	{
 		ListCell   *inner;
 
