@@ -33,3 +33,11 @@ SELECT * FROM peak('SELECT sum(h.id) FROM a JOIN heavy h ON h.k = a.k WHERE a.id
 SELECT * FROM peak('SELECT sum(h.id) FROM (SELECT 7 + id - id AS k FROM a WHERE id < 4 OFFSET 0) s JOIN heavy h ON h.k = s.k');
 -- a subquery for each of very many rows
 SELECT * FROM peak('SELECT sum((SELECT count(*) FROM single s WHERE s.k = a.one)) FROM a WHERE id < 20000');
+-- small rows of many scans, which nobody reads yet
+CREATE TABLE parts (id int, t text) PARTITION BY HASH (id);
+SELECT format('CREATE TABLE parts_%1$s PARTITION OF parts FOR VALUES WITH (MODULUS 12, REMAINDER %1$s)', i) AS statement FROM generate_series(0, 11) i
+\gexec
+INSERT INTO parts SELECT i, md5(i::text) FROM generate_series(1, 60000) i;
+CALL test.mirror_partitions('parts');
+SET shuttle.fetch_ahead = '8MB';
+SELECT * FROM peak('SELECT sum(length(t)) FROM (SELECT t FROM parts OFFSET 0) s');

@@ -59,11 +59,6 @@ extern void shuttle_pages_free(ShuttleRequest *request);
 /* Moves the rows in memory to the request's store. */
 extern void shuttle_pages_store(ShuttleRequest *request);
 
-/* Counts a result's rows and bytes and notes its command tag; the frame: the
- * bytes around an answer's rows. */
-extern void shuttle_pages_count(ShuttleCommand *command, const PGresult *result);
-extern void shuttle_pages_count_frame(const ShuttleCommand *command);
-
 /* ---- answer_store.c */
 extern ShuttleStore *shuttle_store_create(MemoryContext owner);
 extern void shuttle_store_put(ShuttleStore *store, const ShuttleRow *row);

@@ -47,6 +47,7 @@
 #define MOST_TOGETHER 8
 #define FIRST_TOGETHER 1
 #define TOGETHER_BYTES (64 * 1024)
+#define SMALL_PART_BYTES 4096
 
 #define LEAST_ROOM_BYTES (64 * 1024)
 
@@ -140,6 +141,63 @@ shuttle_pages_is_part(const PGresult *result)
 	return PQresultStatus(result) == PGRES_SINGLE_TUPLE;
 }
 
+static void
+count_memory(ShuttleRequest *request, int64 bytes)
+{
+	request->bytes_here += bytes;
+	session_bytes += bytes;
+	shuttle_explain_memory(bytes);
+}
+
+static void
+note_room(ShuttleRequest *request)
+{
+	if (request->bytes_here >= room_bytes(request) && may_flow(request))
+		request->flowing = true;
+}
+
+/*
+ * The last part, if a part's only row can be added to it. A row alone takes over 3 kB in
+ * libpq, whatever its size. Not while the part is read, and not behind another command's
+ * rows.
+ */
+static ShuttlePage *
+part_with_room(ShuttleRequest *request, const ShuttleCommand *command, const PGresult *result)
+{
+	ShuttlePage *last;
+
+	if (PQntuples(result) != 1 || PQresultMemorySize(result) > SMALL_PART_BYTES ||
+		command->nrows == 0 || dlist_is_empty(&request->pages))
+		return NULL;
+	last = dlist_tail_element(ShuttlePage, link, &request->pages);
+	if (last->is_last || last == request->reading ||
+		last->bytes > TOGETHER_BYTES - SMALL_PART_BYTES)
+		return NULL;
+	return last;
+}
+
+/* False: out of memory. */
+static bool
+add_row(ShuttleRequest *request, ShuttlePage *page, const PGresult *result)
+{
+	int			row = PQntuples(page->result);
+	int64		bytes;
+
+	for (int column = 0; column < PQnfields(result); column++)
+	{
+		bool		is_null = PQgetisnull(result, 0, column);
+
+		if (!PQsetvalue(page->result, row, column,
+						is_null ? NULL : PQgetvalue(result, 0, column),
+						is_null ? -1 : PQgetlength(result, 0, column)))
+			return false;
+	}
+	bytes = PQresultMemorySize(page->result);
+	count_memory(request, bytes - page->bytes);
+	page->bytes = bytes;
+	return true;
+}
+
 bool
 shuttle_pages_take(ShuttleNode *node, ShuttleCommand *command, PGresult *result)
 {
@@ -150,6 +208,16 @@ shuttle_pages_take(ShuttleNode *node, ShuttleCommand *command, PGresult *result)
 	{
 		shuttle_pages_drop(node, result);
 		return true;
+	}
+	page = part_with_room(request, command, result);
+	if (page != NULL)
+	{
+		bool		added = add_row(request, page, result);
+
+		command->nrows++;
+		PQclear(result);
+		note_room(request);
+		return added;
 	}
 	page = MemoryContextAllocExtended(node->cxt, sizeof(ShuttlePage),
 									  MCXT_ALLOC_NO_OOM);
@@ -165,12 +233,9 @@ shuttle_pages_take(ShuttleNode *node, ShuttleCommand *command, PGresult *result)
 	page->is_first = command->nrows == 0;
 	dlist_push_tail(&request->pages, &page->link);
 	command->nrows += PQntuples(result);
-	request->bytes_here += page->bytes;
-	session_bytes += page->bytes;
-	shuttle_explain_memory(page->bytes);
+	count_memory(request, page->bytes);
 	shuttle_pages_note_message(node, *request->width);
-	if (request->bytes_here >= room_bytes(request) && may_flow(request))
-		request->flowing = true;
+	note_room(request);
 	return true;
 }
 
@@ -390,9 +455,7 @@ free_page(ShuttleRequest *request, ShuttlePage *page)
 	dlist_delete(&page->link);
 	if (page->is_last)
 		request->npages_here--;
-	request->bytes_here -= page->bytes;
-	session_bytes -= page->bytes;
-	shuttle_explain_memory(-page->bytes);
+	count_memory(request, -page->bytes);
 	PQclear(page->result);
 	pfree(page);
 }
@@ -500,70 +563,4 @@ check_columns(ShuttleRequest *request, ShuttlePage *page)
 				 errcontext("storage node \"%s\", request: %s",
 							request->node->name, request->sql)));
 	page->is_first = false;
-}
-
-/* ---- counting; runs in the pump */
-
-void
-shuttle_pages_count(ShuttleCommand *command, const PGresult *result)
-{
-	ShuttleRequest *request = command->request;
-	const char *tag = PQcmdStatus(unconstify(PGresult *, result));
-	int			nrows = PQntuples(result);
-	int			ncolumns = PQnfields(result);
-	int			header_bytes = 1 + 4 + 2 + 4 * ncolumns;
-	int64		largest = *request->width;
-	int64		bytes = 0;
-
-	for (int row = 0; row < nrows; row++)
-	{
-		int64		row_bytes = header_bytes;
-
-		for (int column = 0; column < ncolumns; column++)
-			row_bytes += PQgetlength(result, row, column);
-		largest = Max(largest, row_bytes);
-		bytes += row_bytes;
-	}
-	*request->width = largest;
-
-	/*
-	 * The tag may come with the last part, and be missing in the result after
-	 * it.
-	 */
-	if (tag[0] != '\0')
-	{
-		command->tag_bytes = strlen(tag);
-		command->tells_rows = shuttle_tag_tells_rows(tag);
-		command->naffected = strtoull(PQcmdTuples(unconstify(PGresult *, result)),
-									  NULL, 10);
-	}
-	request->nrows_seen += nrows;
-	request->nbytes_seen += bytes;
-
-	/* libpq keeps a pointer and a length per value. */
-	request->memory_seen += bytes + (int64) nrows * ncolumns * 16;
-	shuttle_count(request->counters, SHUTTLE_ROWS_RETURNED, nrows);
-	shuttle_count(request->counters, SHUTTLE_BYTES_RECEIVED, bytes);
-	shuttle_node_count(request->node, SHUTTLE_NODE_ROWS_READ, nrows);
-	shuttle_node_count(request->node, SHUTTLE_NODE_BYTES_RECEIVED, bytes);
-}
-
-void
-shuttle_pages_count_frame(const ShuttleCommand *command)
-{
-	ShuttleRequest *request = command->request;
-	const PGresult *result = command->result;
-	int			ncolumns = PQnfields(result);
-	int64		bytes;
-
-	/* ParseComplete, BindComplete, CommandComplete, ReadyForQuery */
-	bytes = 5 + 5 + 6 + command->tag_bytes + 6;
-	if (ncolumns == 0)			/* NoData */
-		bytes += 5;
-	else						/* RowDescription */
-		bytes += 7;
-	for (int column = 0; column < ncolumns; column++)
-		bytes += strlen(PQfname(result, column)) + 1 + 18;
-	shuttle_count(request->counters, SHUTTLE_BYTES_RECEIVED, bytes);
-	shuttle_node_count(request->node, SHUTTLE_NODE_BYTES_RECEIVED, bytes);
 }

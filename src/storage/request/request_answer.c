@@ -25,6 +25,76 @@ static void detach_commands(ShuttleRequest *request);
 static bool take_last(ShuttleRequest *request, ShuttleCommand *command);
 static void mark_behind_end(ShuttleRequest *request);
 
+/* ---- counting */
+
+/* Counts a result's rows and bytes and notes its command tag. */
+static void
+count_rows(ShuttleCommand *command, const PGresult *result)
+{
+	ShuttleRequest *request = command->request;
+	const char *tag = PQcmdStatus(unconstify(PGresult *, result));
+	int			nrows = PQntuples(result);
+	int			ncolumns = PQnfields(result);
+	int			header_bytes = 1 + 4 + 2 + 4 * ncolumns;
+	int64		largest = *request->width;
+	int64		bytes = 0;
+
+	for (int row = 0; row < nrows; row++)
+	{
+		int64		row_bytes = header_bytes;
+
+		for (int column = 0; column < ncolumns; column++)
+			row_bytes += PQgetlength(result, row, column);
+		largest = Max(largest, row_bytes);
+		bytes += row_bytes;
+	}
+	*request->width = largest;
+
+	/*
+	 * The tag may come with the last part, and be missing in the result after
+	 * it.
+	 */
+	if (tag[0] != '\0')
+	{
+		command->tag_bytes = strlen(tag);
+		command->tells_rows = shuttle_tag_tells_rows(tag);
+		command->naffected = strtoull(PQcmdTuples(unconstify(PGresult *, result)),
+									  NULL, 10);
+	}
+	request->nrows_seen += nrows;
+	request->nbytes_seen += bytes;
+
+	/* libpq keeps a pointer and a length per value. */
+	request->memory_seen += bytes + (int64) nrows * ncolumns * 16;
+	shuttle_count(request->counters, SHUTTLE_ROWS_RETURNED, nrows);
+	shuttle_count(request->counters, SHUTTLE_BYTES_RECEIVED, bytes);
+	shuttle_node_count(request->node, SHUTTLE_NODE_ROWS_READ, nrows);
+	shuttle_node_count(request->node, SHUTTLE_NODE_BYTES_RECEIVED, bytes);
+}
+
+/* Counts the bytes around an answer's rows. */
+static void
+count_frame(const ShuttleCommand *command)
+{
+	ShuttleRequest *request = command->request;
+	const PGresult *result = command->result;
+	int			ncolumns = PQnfields(result);
+	int64		bytes;
+
+	/* ParseComplete, BindComplete, CommandComplete, ReadyForQuery */
+	bytes = 5 + 5 + 6 + command->tag_bytes + 6;
+	if (ncolumns == 0)			/* NoData */
+		bytes += 5;
+	else						/* RowDescription */
+		bytes += 7;
+	for (int column = 0; column < ncolumns; column++)
+		bytes += strlen(PQfname(result, column)) + 1 + 18;
+	shuttle_count(request->counters, SHUTTLE_BYTES_RECEIVED, bytes);
+	shuttle_node_count(request->node, SHUTTLE_NODE_BYTES_RECEIVED, bytes);
+}
+
+/* ---- answers */
+
 /* Pages requested before the end was known need not be waited for. */
 static void
 mark_behind_end(ShuttleRequest *request)
@@ -44,7 +114,7 @@ bool
 shuttle_request_take(ShuttleRequest *request, ShuttleCommand *command,
 					 PGresult *result)
 {
-	shuttle_pages_count(command, result);
+	count_rows(command, result);
 	if (shuttle_format_check(request, result, command->in_binary))
 		return shuttle_pages_take(request->node, command, result);
 	PQclear(result);
@@ -60,8 +130,8 @@ take_last(ShuttleRequest *request, ShuttleCommand *command)
 	ShuttleNode *node = request->node;
 	PGresult   *result = command->result;
 
-	shuttle_pages_count(command, result);
-	shuttle_pages_count_frame(command);
+	count_rows(command, result);
+	count_frame(command);
 	if (!shuttle_format_check(request, result, command->in_binary))
 	{
 		start_over(request);
