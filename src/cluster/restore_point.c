@@ -214,14 +214,6 @@ run_on(List *servers, const char *sql, int ncolumns, ShuttleRowCallback row)
 	return runs;
 }
 
-static int
-sqlstate_of(const ShuttleOutsideRun *run)
-{
-	const char *state = run->sqlstate;
-
-	return MAKE_SQLSTATE(state[0], state[1], state[2], state[3], state[4]);
-}
-
 static void
 take_look(void *arg, const ShuttleRow *row)
 {
@@ -246,7 +238,7 @@ look(List *servers)
 
 		if (!run->ok)
 			ereport(ERROR,
-					(errcode(sqlstate_of(run)),
+					(errcode(shuttle_outside_sqlstate(run)),
 					 errmsg("no restore point can be made because storage node \"%s\" does not answer",
 							server->name),
 					 errdetail("%s", run->error),
@@ -423,7 +415,7 @@ make_points(List *servers, const char *name)
 
 		if (!run->ok)
 			ereport(ERROR,
-					(errcode(sqlstate_of(run)),
+					(errcode(shuttle_outside_sqlstate(run)),
 					 errmsg("storage node \"%s\" has not made restore point \"%s\"",
 							server->name, name),
 					 errdetail("%s", run->error),

@@ -459,6 +459,15 @@ typedef struct ShuttleOutsideRun
 	char	   *error;
 } ShuttleOutsideRun;
 
+/* For errcode(), of a run that failed. */
+static inline int
+shuttle_outside_sqlstate(const ShuttleOutsideRun *run)
+{
+	const char *state = run->sqlstate;
+
+	return MAKE_SQLSTATE(state[0], state[1], state[2], state[3], state[4]);
+}
+
 /*
  * Runs sql on all servers in parallel, outside the transaction, on new
  * connections by the user's mappings, and waits for all, at most limit_ms (0:

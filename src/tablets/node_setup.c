@@ -279,8 +279,7 @@ create_database(ReturnSetInfo *result, Oid serverid, const char *name)
 		put_verdict(result, "database", "exists", NULL);
 	else
 		ereport(ERROR,
-				(errcode(MAKE_SQLSTATE(run.sqlstate[0], run.sqlstate[1], run.sqlstate[2],
-									   run.sqlstate[3], run.sqlstate[4])),
+				(errcode(shuttle_outside_sqlstate(&run)),
 				 errmsg("could not create database \"%s\" on storage node \"%s\": %s",
 						database, name, run.error)));
 }

@@ -63,8 +63,7 @@ raise_failure(const ShuttleDdl *ddl, const ShuttleOutsideRun *runs, int nruns, c
 		if (runs[i].ok)
 			continue;
 		ereport(ERROR,
-				(errcode(MAKE_SQLSTATE(runs[i].sqlstate[0], runs[i].sqlstate[1], runs[i].sqlstate[2],
-									   runs[i].sqlstate[3], runs[i].sqlstate[4])),
+				(errcode(shuttle_outside_sqlstate(&runs[i])),
 				 errmsg("%s on storage node \"%s\" failed: %s", ddl->name, runs[i].name, runs[i].error),
 				 errhint("%s", hint)));
 	}

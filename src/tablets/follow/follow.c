@@ -158,7 +158,8 @@ take_server(void *arg, const ShuttleRow *row)
 	*(char **) arg = pstrdup(row->values[0]);
 }
 
-/* Roles are the server's: of nodes on one server one is told, and none on this server. */
+/* Roles belong to a whole server: of several nodes on one server only one is told, and
+ * none that is on this server, which has run the statement. */
 static List *
 one_of_each_server(const List *servers)
 {
@@ -184,7 +185,8 @@ one_of_each_server(const List *servers)
 	return chosen;
 }
 
-/* The error of a statement in the body, and a cancel, would have its text as context. */
+/* An error's context would have the text of the statement that failed, and so a password's
+ * verifier. The block catches errors, cancels too, and raises them without it. */
 static char *
 block_text(const char *node, const char *body)
 {

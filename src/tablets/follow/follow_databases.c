@@ -73,13 +73,6 @@ make_runs(const NodeDatabase *databases, int n)
 	return runs;
 }
 
-static int
-sqlstate_of(const ShuttleOutsideRun *run)
-{
-	return MAKE_SQLSTATE(run->sqlstate[0], run->sqlstate[1], run->sqlstate[2], run->sqlstate[3],
-						 run->sqlstate[4]);
-}
-
 /* Asks all nodes. Errors: those of nodes that do not answer. */
 static NodeDatabase *
 look_at_nodes(const ShuttleFollowed *followed, const char *database)
@@ -107,7 +100,7 @@ look_at_nodes(const ShuttleFollowed *followed, const char *database)
 	{
 		if (!runs[i].ok)
 			ereport(ERROR,
-					(errcode(sqlstate_of(&runs[i])),
+					(errcode(shuttle_outside_sqlstate(&runs[i])),
 					 errmsg("%s on storage node \"%s\" failed: %s", followed->name, runs[i].name, runs[i].error),
 					 errhint("Nothing was done. With shuttle.follow_databases off it is done on this server only.")));
 	}
@@ -129,7 +122,7 @@ may_create(void)
 	return may;
 }
 
-/* A database of this name would be the same one for two nodes, or here and there. */
+/* Two nodes on one server, or a node on this server, would have to share the database. */
 static void
 check_servers(const NodeDatabase *databases, int n)
 {
@@ -255,7 +248,7 @@ raise_create(const ShuttleOutsideRun *runs, int n, const char *database)
 	{
 		if (!runs[i].ok)
 			ereport(ERROR,
-					(errcode(sqlstate_of(&runs[i])),
+					(errcode(shuttle_outside_sqlstate(&runs[i])),
 					 errmsg("could not create database \"%s\" on storage node \"%s\": %s", database, runs[i].name, runs[i].error),
 					 errdetail("It is created nowhere.")));
 	}
@@ -351,7 +344,7 @@ drop_on_nodes(const NodeDatabase *databases, int n, const char *database, const 
 	{
 		if (!runs[i].ok)
 			ereport(WARNING,
-					(errcode(sqlstate_of(&runs[i])),
+					(errcode(shuttle_outside_sqlstate(&runs[i])),
 					 errmsg("database \"%s\" is left on storage node \"%s\": %s", database, runs[i].name, runs[i].error),
 					 errhint(LEFT_HINT)));
 	}

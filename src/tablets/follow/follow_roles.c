@@ -32,12 +32,6 @@ static const char *const attributes_query =
 " rolconnlimit::text, CASE WHEN isfinite(rolvaliduntil) THEN (rolvaliduntil AT TIME ZONE 'UTC')::text || '+00' ELSE rolvaliduntil::text END"
 " FROM pg_roles WHERE oid = $1";
 
-static char *
-role_literal(const char *name)
-{
-	return quote_literal_cstr(name);
-}
-
 /* Adds statements that give a node's role the attributes that it has here. */
 static void
 add_attributes(StringInfo body, const char *name)
@@ -48,13 +42,13 @@ add_attributes(StringInfo body, const char *name)
 	appendStringInfo(body, " SELECT pg_catalog.string_agg(CASE WHEN wanted THEN ' ' ELSE ' NO' END || word, '') INTO t"
 					 " FROM pg_catalog.pg_roles, LATERAL (VALUES %s) AS a (has, wanted, word) WHERE rolname = %s AND has <> wanted;"
 					 " IF t IS NOT NULL THEN EXECUTE %s || t; END IF;",
-					 row[0], role_literal(name), quote_literal_cstr(psprintf("ALTER ROLE %s", role)));
+					 row[0], quote_literal_cstr(name), quote_literal_cstr(psprintf("ALTER ROLE %s", role)));
 	appendStringInfo(body, " IF (SELECT rolconnlimit <> %s FROM pg_catalog.pg_roles WHERE rolname = %s) THEN ALTER ROLE %s CONNECTION LIMIT %s; END IF;",
-					 row[1], role_literal(name), role, row[1]);
+					 row[1], quote_literal_cstr(name), role, row[1]);
 	if (row[2] != NULL)
 		appendStringInfo(body, " IF (SELECT rolvaliduntil IS DISTINCT FROM %s::pg_catalog.timestamptz FROM pg_catalog.pg_roles WHERE rolname = %s)"
 						 " THEN ALTER ROLE %s VALID UNTIL %s; END IF;",
-						 quote_literal_cstr(row[2]), role_literal(name), role, quote_literal_cstr(row[2]));
+						 quote_literal_cstr(row[2]), quote_literal_cstr(name), role, quote_literal_cstr(row[2]));
 }
 
 /* Adds a statement that sets a role's password, if the statement sets it, and returns
@@ -99,7 +93,7 @@ add_members(StringInfo body, const List *granted, const List *members, const cha
 	{
 		const char *role = lfirst(cell);
 		char	   *has = strncmp(role, "pg_", 3) == 0 ?
-			psprintf("EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = %s)", role_literal(role)) :
+			psprintf("EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = %s)", quote_literal_cstr(role)) :
 			shuttle_follow_is_ours(true, role);
 
 		foreach(inner, members)
@@ -158,7 +152,7 @@ shuttle_follow_create_role(const ShuttleFollowed *followed, const CreateRoleStmt
 					 " RAISE EXCEPTION USING ERRCODE = 'duplicate_object', MESSAGE = %s,"
 					 " HINT = 'Drop it there, or set shuttle.follow_roles to off to create it on this server only.'; END IF;"
 					 " CREATE ROLE %s; COMMENT ON ROLE %s IS %s;",
-					 role_literal(statement->role), quote_literal_cstr(psprintf("role \"%s\" already exists", statement->role)),
+					 quote_literal_cstr(statement->role), quote_literal_cstr(psprintf("role \"%s\" already exists", statement->role)),
 					 role, role, shuttle_follow_mark());
 	add_attributes(&body, statement->role);
 	verifier = add_password(&body, statement->role, statement->options);

@@ -84,8 +84,7 @@ ask_on(ShuttleSide *side, Oid serverid, const char *sql, int ncolumns)
 	shuttle_outside_run(sql, GetUserId(), &run, 1, 0);
 	if (!run.ok)
 		ereport(ERROR,
-				(errcode(MAKE_SQLSTATE(run.sqlstate[0], run.sqlstate[1], run.sqlstate[2],
-									   run.sqlstate[3], run.sqlstate[4])),
+				(errcode(shuttle_outside_sqlstate(&run)),
 				 errmsg("could not move rows, storage node \"%s\": %s", run.name, run.error)));
 	return answer.rows;
 }
