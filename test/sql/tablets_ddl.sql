@@ -149,6 +149,8 @@ CREATE UNIQUE INDEX ON orders (id);
 \set VERBOSITY terse
 CREATE INDEX CONCURRENTLY "At once" ON orders ((id || 'x')) WHERE c > 3;
 CREATE UNIQUE INDEX CONCURRENTLY three ON orders (c, id) INCLUDE (k);
+CREATE FUNCTION public.tens(int) RETURNS int LANGUAGE sql IMMUTABLE RETURN $1 / 10;
+CREATE INDEX CONCURRENTLY by_tens ON orders (public.tens(c));
 CALL public.differences();
 \set VERBOSITY sqlstate
 CREATE UNIQUE INDEX CONCURRENTLY once ON orders (c);
@@ -161,7 +163,8 @@ BEGIN;
 CREATE INDEX CONCURRENTLY ON orders (c);
 ROLLBACK;
 DROP INDEX CONCURRENTLY three;
-DROP INDEX three;
+DROP INDEX three, by_tens;
+DROP FUNCTION public.tens;
 SELECT server, result FROM shuttle.run_on_nodes($$SELECT relname FROM pg_class WHERE relname LIKE '%three%' OR relname LIKE '%once%t_' OR relname LIKE '%t__once' ORDER BY 1$$, '{n1,n2,n3}');
 
 -- the table

@@ -61,6 +61,10 @@ SELECT server, result FROM shuttle.run_on_nodes($$SELECT count(*) FROM pg_class 
 SELECT shuttle.distribute_table('t', 'a', tablets => 2);
 DROP FOREIGN TABLE t_t0;
 DROP SERVER n1 CASCADE;
+SET client_min_messages = warning;
+DROP EXTENSION pg_shuttle CASCADE;
+DROP EXTENSION postgres_fdw CASCADE;
+RESET client_min_messages;
 DROP TABLE t;
 SELECT server, result FROM shuttle.run_on_nodes($$SELECT count(*) FROM pg_class WHERE relnamespace = 'shop'::regnamespace$$, '{n1}');
 SELECT count(*) FROM shuttle.tables;

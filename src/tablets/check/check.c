@@ -378,10 +378,15 @@ check_all(ReturnSetInfo *result, bool repair)
 	foreach(cell, shuttle_local_texts(tables_query, InvalidOid))
 	{
 		ShuttleCheck check = {.result = result,.repair = repair,.relid = atooid(lfirst(cell)),.away = left.away};
+		Relation	rel = try_table_open(check.relid, AccessShareLock);
 		bool		is_copied = shuttle_table_kind(check.relid) == SHUTTLE_TABLE_REFERENCE;
-		List	   *servers = is_copied ? shuttle_nodes_all() : shuttle_table_servers(check.relid);
+		List	   *servers;
 		ListCell   *inner;
 
+		if (rel == NULL)		/* dropped since */
+			continue;
+		table_close(rel, NoLock);
+		servers = is_copied ? shuttle_nodes_all() : shuttle_table_servers(check.relid);
 		if (is_copied && repair)
 			shuttle_copy_table_make(check.relid, shuttle_nodes_all());
 		if (!is_copied)

@@ -28,6 +28,7 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_settings.h"
+#include "cluster/shuttle_cluster.h"
 #include "tablets/ddl/ddl.h"
 #include "tablets/key_partners.h"
 #include "tablets/routines.h"
@@ -108,6 +109,20 @@ table_of_part(Oid classid, Oid objectid, int subid)
 		IndexGetRelation(objectid, true) : InvalidOid;
 }
 
+/* With CASCADE core would drop servers and tablets, but leave tables without tablets here,
+ * and all rows on nodes. */
+static void
+refuse_extension(void)
+{
+	if (shuttle_local_text("SELECT 't' FROM shuttle.tables WHERE $1 IS NOT NULL LIMIT 1", InvalidOid) != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+				 errmsg("cannot drop extension \"%s\" while it has distributed or reference tables", "pg_shuttle"),
+				 errhint("Drop these tables in a statement of their own, or bring them back with shuttle.local_table(). "
+						 "If you want to drop the schema of extension \"%s\", move the extension first by ALTER EXTENSION ... SET SCHEMA.",
+						 "postgres_fdw")));
+}
+
 /* Core also drops what it makes anew in the same statement. */
 void
 shuttle_ddl_drop_note(ObjectAccessType access, Oid classid, Oid objectid, int subid, void *arg)
@@ -118,6 +133,9 @@ shuttle_ddl_drop_note(ObjectAccessType access, Oid classid, Oid objectid, int su
 	if (access != OAT_DROP || statement_cxt == NULL || shuttle_local_is_running() ||
 		(((ObjectAccessDrop *) arg)->dropflags & PERFORM_DELETION_INTERNAL) != 0)
 		return;
+	if (shuttle_settings.enable_ddl && classid == RelationRelationId && subid == 0 &&
+		objectid == shuttle_extension_table(SHUTTLE_TABLE_TABLES))
+		refuse_extension();
 	if (classid == ProcedureRelationId && shuttle_routine_key(objectid) >= 0)
 		note_routine(objectid);
 	table = table_of_part(classid, objectid, subid);

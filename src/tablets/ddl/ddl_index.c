@@ -38,6 +38,7 @@ typedef struct TabletIndex
 {
 	char	   *name;			/* not quoted, without the tablet's */
 	const char *definition;		/* what follows the name of the table */
+	List	   *needed;			/* texts of the types and functions in it */
 } TabletIndex;
 
 /* ---- running statements outside of the transaction */
@@ -84,6 +85,16 @@ run_outside(const ShuttleDdl *ddl, const List *servers, const char *sql, const c
 }
 
 /* ---- CREATE INDEX */
+
+/* Nodes keep the functions of an index that then fails. */
+static void
+make_needed(const ShuttleDdl *ddl, List *servers, const List *needed)
+{
+	const ListCell *cell;
+
+	foreach(cell, needed)
+		run_outside(ddl, servers, lfirst(cell), REPEAT);
+}
 
 /* What follows the name of the table in the definition of an index. */
 static const char *
@@ -136,6 +147,7 @@ make_temporary_index(const ShuttleDdl *ddl, const IndexStmt *original)
 	index = find_new_index(NIL, shuttle_table_text_parts(relid));
 	result.name = get_rel_name(index->oid);
 	result.definition = definition_behind_table(table, index->definition);
+	result.needed = shuttle_table_text_needed(relid);
 	return result;
 }
 
@@ -246,11 +258,14 @@ create_on_copies(const ShuttleDdl *ddl, IndexStmt *statement)
 	PushActiveSnapshot(GetTransactionSnapshot());
 	index = find_new_index(before, shuttle_table_text_parts(ddl->relid));
 	if (index != NULL)
+	{
+		make_needed(ddl, shuttle_nodes_all(), shuttle_table_text_needed(ddl->relid));
 		run_outside(ddl, shuttle_nodes_all(),
 					psprintf("CREATE %sINDEX CONCURRENTLY %s ON %s %s", statement->unique ? "UNIQUE " : "",
 							 index->name, shuttle_local_name(ddl->relid),
 							 definition_behind_table(shuttle_local_name(ddl->relid), index->definition)),
 					"The index is on this server: shuttle.check() tells which storage nodes lack it.");
+	}
 	PopActiveSnapshot();
 }
 
@@ -285,6 +300,7 @@ shuttle_ddl_create_index(const ShuttleDdl *ddl)
 		{
 			TabletIndex index = try_index(&named, statement);
 
+			make_needed(&named, shuttle_table_servers(ddl->relid), index.needed);
 			make_tablet_indexes(&named, statement->unique, &index);
 			wait_for_writers(ddl->relid);
 		}
