@@ -48,6 +48,19 @@ SELECT * FROM shuttle.remove_node('n1');
 RESET ROLE;
 SELECT * FROM shuttle.check();
 
+-- functions of an index run here as the owner, whoever makes it
+CREATE FUNCTION who(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+	IF current_database() !~ '^tablets_n' AND current_user <> 'tablets_owner' THEN
+		RAISE 'runs as %', current_user;
+	END IF;
+	RETURN $1;
+END $$;
+GRANT EXECUTE ON FUNCTION who TO tablets_owner;
+CREATE INDEX owned ON orders (kind_id) WHERE customer_id > who(3);
+CREATE INDEX CONCURRENTLY owned_too ON orders (kind_id) WHERE customer_id > who(4);
+DROP INDEX owned, owned_too;
+
 -- others may not, whatever rights on rows they have
 SET ROLE tablets_owner;
 CREATE TABLE own (id int PRIMARY KEY);
