@@ -298,6 +298,30 @@ mapping_options(FunctionCallInfo fcinfo)
 	return options.len == 0 ? "" : psprintf(" OPTIONS (%s)", options.data);
 }
 
+/* A node that lacks the database refuses the connection. */
+static void
+check_existing_database(ReturnSetInfo *result, Oid serverid, const char *name)
+{
+	MemoryContext cxt = CurrentMemoryContext;
+
+	PG_TRY();
+	{
+		check_node(result, serverid, name);
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(cxt);
+		error = CopyErrorData();
+		FlushErrorState();
+		if (error->sqlerrcode == ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION && error->hint != NULL)
+			error->hint = psprintf("Pass create_database => true if the node lacks the database. %s", error->hint);
+		ReThrowError(error);
+	}
+	PG_END_TRY();
+}
+
 /* shuttle.add_node(name, host, port, user_name, password, create_database, tags) */
 Datum
 shuttle_add_node(PG_FUNCTION_ARGS)
@@ -326,8 +350,10 @@ shuttle_add_node(PG_FUNCTION_ARGS)
 	{
 		create_database(result, serverid, name);
 		set_option(name, "SET", "dbname", database);
+		check_node(result, serverid, name);
 	}
-	check_node(result, serverid, name);
+	else
+		check_existing_database(result, serverid, name);
 	hold_tablets(name, PG_ARGISNULL(6) ? NULL : PG_GETARG_ARRAYTYPE_P(6));
 	return (Datum) 0;
 }
