@@ -277,7 +277,7 @@ choose_layout(Distribution *distribution)
 												   type, collation);
 	for (int i = 0; i < distribution->layout->ntablets; i++)
 		distribution->servers = list_append_unique_oid(distribution->servers,
-													   distribution->layout->servers[i]);
+													   distribution->layout->tablets[i].serverid);
 }
 
 static void
@@ -303,8 +303,8 @@ make_on_nodes(Distribution *distribution)
 		add_texts(distribution, shuttle_table_text_needed(table->relid));
 		add_texts(distribution, shuttle_table_text_parent(table->relid, table->key));
 		for (int i = 0; i < layout->ntablets; i++)
-			shuttle_node_statements_add(distribution->statements, layout->servers[i],
-										shuttle_table_text_tablet(table->relid, layout->ntablets, i));
+			shuttle_node_statements_add(distribution->statements, layout->tablets[i].serverid,
+										shuttle_table_text_tablet(table->relid, &layout->tablets[i]));
 	}
 	shuttle_node_statements_run(distribution->statements);
 }
@@ -318,7 +318,7 @@ make_keys_on_nodes(Distribution *distribution)
 	foreach(cell, distribution->tables)
 	{
 		Oid			relid = ((DistributedTable *) lfirst(cell))->relid;
-		char	   *names = shuttle_tablet_text_name_indexes(relid, distribution->layout->ntablets);
+		char	   *names = shuttle_tablet_text_name_indexes(relid, distribution->layout);
 
 		add_texts(distribution, shuttle_table_text_indexes(relid));
 		if (names != NULL)
@@ -346,14 +346,14 @@ drop_foreign_keys(Oid relid)
 }
 
 void
-shuttle_tablets_attach(Oid relid, int ntablets)
+shuttle_tablets_attach(Oid relid, const ShuttleLayout *layout)
 {
 	shuttle_surgery_hide_indexes(relid);
-	for (int i = 0; i < ntablets; i++)
-		(void) shuttle_local_run(psprintf("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES WITH (MODULUS %d, REMAINDER %d)",
+	for (int i = 0; i < layout->ntablets; i++)
+		(void) shuttle_local_run(psprintf("ALTER TABLE %s ATTACH PARTITION %s %s",
 										  shuttle_local_name(relid),
-										  shuttle_tablet_qualified_name(relid, i),
-										  ntablets, i));
+										  shuttle_tablet_qualified_name(relid, layout->tablets[i].number),
+										  shuttle_tablet_text_bound(&layout->tablets[i])));
 	shuttle_surgery_show_indexes(relid);
 }
 
@@ -369,7 +369,7 @@ make_partitioned(Distribution *distribution)
 		DistributedTable *table = lfirst(cell);
 
 		shuttle_surgery_partition(table->relid, table->key_number);
-		shuttle_tablets_attach(table->relid, distribution->layout->ntablets);
+		shuttle_tablets_attach(table->relid, distribution->layout);
 		shuttle_table_note(table->relid, SHUTTLE_TABLE_DISTRIBUTED, distribution->layout);
 		if (distribution->layout->traps)
 			shuttle_traps_make(table->relid, distribution->layout, distribution->servers);
@@ -390,7 +390,7 @@ analyze(Distribution *distribution, Oid relid)
 	initStringInfo(&text);
 	for (int i = 0; i < distribution->layout->ntablets; i++)
 		appendStringInfo(&text, "%s%s", i == 0 ? "ANALYZE " : ", ",
-						 shuttle_tablet_qualified_name(relid, i));
+						 shuttle_tablet_qualified_name(relid, distribution->layout->tablets[i].number));
 	(void) shuttle_local_run(text.data);
 }
 

@@ -13,6 +13,8 @@
 #include "nodes/pg_list.h"
 #include "utils/relcache.h"
 
+#include "tablets/tablets_internal.h"
+
 /* ---- distribute_checks.c */
 
 /* An error that has not been raised. */
@@ -80,11 +82,11 @@ extern void shuttle_load_check_snapshot(void);
 
 /* ---- bring_back.c, distribute.c: a table's tablets, as foreign tables of their own */
 
-/* Takes all tablets from a table; returns their OIDs in the order of their numbers. */
+/* Takes all tablets from a table; returns their OIDs. */
 extern List *shuttle_tablets_detach(Oid relid);
 
 /* Gives a table the tablets that are named after it. */
-extern void shuttle_tablets_attach(Oid relid, int ntablets);
+extern void shuttle_tablets_attach(Oid relid, const ShuttleLayout *layout);
 
 /* ---- distribute.c */
 

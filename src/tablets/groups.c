@@ -16,6 +16,7 @@
 #include "foreign/fdwapi.h"
 #include "foreign/foreign.h"
 #include "miscadmin.h"
+#include "partitioning/partbounds.h"
 #include "partitioning/partdesc.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
@@ -117,11 +118,18 @@ read_layout(Oid relid, LOCKMODE release)
 	rel = table_open(relid, AccessShareLock);
 	partitions = RelationGetPartitionDesc(rel, true);
 	layout->ntablets = partitions->nparts;
-	layout->servers = palloc0_array(Oid, partitions->nparts);
-
-	/* partitions of one modulus are ordered by their remainder */
+	layout->tablets = palloc_array(ShuttleTablet, partitions->nparts);
 	for (int i = 0; i < partitions->nparts; i++)
-		layout->servers[i] = GetForeignServerIdByRelId(partitions->oids[i]);
+	{
+		const Datum *bound = partitions->boundinfo->datums[i];
+
+		layout->tablets[i] = (ShuttleTablet)
+		{
+			.modulus = DatumGetInt32(bound[0]),
+				.number = DatumGetInt32(bound[1]),
+				.serverid = GetForeignServerIdByRelId(partitions->oids[i]),
+		};
+	}
 	table_close(rel, release);
 	return layout;
 }
@@ -130,6 +138,17 @@ ShuttleLayout *
 shuttle_layout_of(Oid relid)
 {
 	return read_layout(relid, NoLock);
+}
+
+ShuttleTablet *
+shuttle_layout_tablet(const ShuttleLayout *layout, int number)
+{
+	for (int i = 0; i < layout->ntablets; i++)
+	{
+		if (layout->tablets[i].number == number)
+			return &layout->tablets[i];
+	}
+	return NULL;
 }
 
 /* True if rows of both tables with equal keys have the same remainder. */
@@ -202,9 +221,14 @@ new_layout(List *nodes, int ntablets)
 	ShuttleLayout *layout = palloc0_object(ShuttleLayout);
 
 	layout->ntablets = ntablets;
-	layout->servers = palloc0_array(Oid, ntablets);
+	layout->tablets = palloc_array(ShuttleTablet, ntablets);
 	for (int i = 0; i < ntablets; i++)
-		layout->servers[i] = list_nth_oid(nodes, i % list_length(nodes));
+		layout->tablets[i] = (ShuttleTablet)
+	{
+		.modulus = ntablets,
+			.number = i,
+			.serverid = list_nth_oid(nodes, i % list_length(nodes)),
+	};
 	return layout;
 }
 
@@ -212,24 +236,23 @@ static bool
 is_same_layout(const ShuttleLayout *a, const ShuttleLayout *b)
 {
 	return a->ntablets == b->ntablets &&
-		memcmp(a->servers, b->servers, a->ntablets * sizeof(Oid)) == 0;
+		memcmp(a->tablets, b->tablets, a->ntablets * sizeof(ShuttleTablet)) == 0;
 }
 
-/* True if both have as many tablets on as many nodes. A group whose tablets were moved is
- * like one for all nodes if it uses as many. */
+/* True if both had as many tablets before any was split, on as many nodes. A group whose
+ * tablets were moved is like one for all nodes if it uses as many. */
 static bool
 is_like_layout(const ShuttleLayout *a, const ShuttleLayout *b)
 {
 	List	   *nodes_a = NIL;
 	List	   *nodes_b = NIL;
 
-	if (a->ntablets != b->ntablets)
+	if (a->tablets[0].modulus != b->tablets[0].modulus)
 		return false;
 	for (int i = 0; i < a->ntablets; i++)
-	{
-		nodes_a = list_append_unique_oid(nodes_a, a->servers[i]);
-		nodes_b = list_append_unique_oid(nodes_b, b->servers[i]);
-	}
+		nodes_a = list_append_unique_oid(nodes_a, a->tablets[i].serverid);
+	for (int i = 0; i < b->ntablets; i++)
+		nodes_b = list_append_unique_oid(nodes_b, b->tablets[i].serverid);
 	return list_length(nodes_a) == list_length(nodes_b);
 }
 

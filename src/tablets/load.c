@@ -140,26 +140,36 @@ check_name(Oid relid, int number)
 				 errhint("Rename the relation that has it, or the table.")));
 }
 
+static const char *
+owner_of(Oid relid)
+{
+	return quote_identifier(GetUserNameFromId(shuttle_local_owner(relid), false));
+}
+
+void
+shuttle_load_make_tablet(Oid relid, const char *parent, const ShuttleTablet *tablet)
+{
+	char	   *name = shuttle_tablet_qualified_name(relid, tablet->number);
+
+	(void) shuttle_local_run_as_superuser(psprintf("CREATE FOREIGN TABLE %s PARTITION OF %s %s SERVER %s",
+												   name, parent, shuttle_tablet_text_bound(tablet),
+												   quote_identifier(GetForeignServer(tablet->serverid)->servername)));
+	(void) shuttle_local_run_as_superuser(psprintf("ALTER FOREIGN TABLE %s OWNER TO %s", name, owner_of(relid)));
+}
+
 static void
 make_tablets(Oid relid, const char *parent, const char *key, const ShuttleLayout *layout)
 {
-	const char *owner = quote_identifier(GetUserNameFromId(shuttle_local_owner(relid), false));
 
 	(void) shuttle_local_run_as_superuser(psprintf("CREATE TABLE %s (LIKE %s INCLUDING GENERATED INCLUDING CONSTRAINTS)"
 												   " PARTITION BY HASH (%s)",
 												   parent, shuttle_local_name(relid), quote_identifier(key)));
 	for (int i = 0; i < layout->ntablets; i++)
 	{
-		char	   *tablet = shuttle_tablet_qualified_name(relid, i);
-		const char *server = GetForeignServer(layout->servers[i])->servername;
-
-		check_name(relid, i);
-		(void) shuttle_local_run_as_superuser(psprintf("CREATE FOREIGN TABLE %s PARTITION OF %s"
-													   " FOR VALUES WITH (MODULUS %d, REMAINDER %d) SERVER %s",
-													   tablet, parent, layout->ntablets, i, quote_identifier(server)));
-		(void) shuttle_local_run_as_superuser(psprintf("ALTER FOREIGN TABLE %s OWNER TO %s", tablet, owner));
+		check_name(relid, layout->tablets[i].number);
+		shuttle_load_make_tablet(relid, parent, &layout->tablets[i]);
 	}
-	(void) shuttle_local_run_as_superuser(psprintf("ALTER TABLE %s OWNER TO %s", parent, owner));
+	(void) shuttle_local_run_as_superuser(psprintf("ALTER TABLE %s OWNER TO %s", parent, owner_of(relid)));
 }
 
 uint64
@@ -177,7 +187,7 @@ shuttle_load_tablets(Oid relid, const char *key, const ShuttleLayout *layout)
 											 parent, columns, columns, shuttle_local_name(relid)));
 	for (int i = 0; i < layout->ntablets; i++)
 		(void) shuttle_local_run_as_superuser(psprintf("ALTER TABLE %s DETACH PARTITION %s", parent,
-													   shuttle_tablet_qualified_name(relid, i)));
+													   shuttle_tablet_qualified_name(relid, layout->tablets[i].number)));
 	(void) shuttle_local_run_as_superuser(psprintf("DROP TABLE %s", parent));
 	return nrows;
 }

@@ -236,6 +236,14 @@ shuttle_routines_make(Oid serverid)
 
 /* ---- traps */
 
+char *
+shuttle_trap_text(Oid relid, const ShuttleTablet *tablet)
+{
+	return psprintf("CREATE TABLE %s PARTITION OF %s (CONSTRAINT shuttle_trap CHECK (shuttle_node.trap() AND false)) %s",
+					shuttle_tablet_qualified_name(relid, tablet->number), shuttle_local_name(relid),
+					shuttle_tablet_text_bound(tablet));
+}
+
 List *
 shuttle_traps_texts(Oid relid, const ShuttleLayout *layout, Oid serverid)
 {
@@ -243,11 +251,8 @@ shuttle_traps_texts(Oid relid, const ShuttleLayout *layout, Oid serverid)
 
 	for (int i = 0; i < layout->ntablets; i++)
 	{
-		if (layout->servers[i] != serverid)
-			texts = lappend(texts, psprintf("CREATE TABLE %s PARTITION OF %s (CONSTRAINT shuttle_trap"
-											" CHECK (shuttle_node.trap() AND false)) FOR VALUES WITH (MODULUS %d, REMAINDER %d)",
-											shuttle_tablet_qualified_name(relid, i), shuttle_local_name(relid),
-											layout->ntablets, i));
+		if (layout->tablets[i].serverid != serverid)
+			texts = lappend(texts, shuttle_trap_text(relid, &layout->tablets[i]));
 	}
 	return texts;
 }
@@ -256,7 +261,7 @@ void
 shuttle_traps_make(Oid relid, const ShuttleLayout *layout, List *servers)
 {
 	ShuttleNodeStatements *statements = shuttle_node_statements_create();
-	char	   *names = shuttle_tablet_text_name_indexes(relid, layout->ntablets);
+	char	   *names = shuttle_tablet_text_name_indexes(relid, layout);
 	ListCell   *server;
 	ListCell   *text;
 

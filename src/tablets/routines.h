@@ -24,6 +24,9 @@ extern char *shuttle_routine_name(Oid routine);
 /* Forgets a routine, by its name with arguments, and drops it on nodes. */
 extern void shuttle_routine_drop(const char *name);
 
+/* The statement that makes the trap of one tablet. */
+extern char *shuttle_trap_text(Oid relid, const ShuttleTablet *tablet);
+
 /* Statements that make a table's traps on a node; and makes them on all. */
 extern List *shuttle_traps_texts(Oid relid, const ShuttleLayout *layout, Oid serverid);
 extern void shuttle_traps_make(Oid relid, const ShuttleLayout *layout, List *servers);

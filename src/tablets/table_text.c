@@ -176,13 +176,13 @@ shuttle_table_text_parent(Oid relid, const char *key)
 }
 
 char *
-shuttle_table_text_tablet(Oid relid, int ntablets, int number)
+shuttle_table_text_tablet(Oid relid, const ShuttleTablet *tablet)
 {
 	char	   *options = shuttle_local_text(SHUTTLE_OPTIONS_QUERY, relid);
 
-	return psprintf("CREATE TABLE %s PARTITION OF %s FOR VALUES WITH (MODULUS %d, REMAINDER %d)%s%s%s",
-					shuttle_tablet_qualified_name(relid, number), shuttle_local_name(relid),
-					ntablets, number, options == NULL ? "" : " WITH (", options == NULL ? "" : options,
+	return psprintf("CREATE TABLE %s PARTITION OF %s %s%s%s%s",
+					shuttle_tablet_qualified_name(relid, tablet->number), shuttle_local_name(relid),
+					shuttle_tablet_text_bound(tablet), options == NULL ? "" : " WITH (", options == NULL ? "" : options,
 					options == NULL ? "" : ")");
 }
 

@@ -79,7 +79,13 @@ unique_indexes(Oid relid)
 }
 
 char *
-shuttle_tablet_text_name_indexes(Oid relid, int ntablets)
+shuttle_tablet_text_bound(const ShuttleTablet *tablet)
+{
+	return psprintf("FOR VALUES WITH (MODULUS %d, REMAINDER %d)", tablet->modulus, tablet->number);
+}
+
+char *
+shuttle_tablet_text_name_indexes(Oid relid, const ShuttleLayout *layout)
 {
 	StringInfoData text;
 	const char *separator = "";
@@ -93,12 +99,14 @@ shuttle_tablet_text_name_indexes(Oid relid, int ntablets)
 						   " SELECT h.inhrelid::regclass AS index, w.name FROM (VALUES ");
 	foreach(cell, indexes)
 	{
-		for (int i = 0; i < ntablets; i++)
+		for (int i = 0; i < layout->ntablets; i++)
 		{
+			int			number = layout->tablets[i].number;
+
 			appendStringInfo(&text, "%s(%s, %s, %s)", separator,
 							 quote_literal_cstr(lfirst(cell)),
-							 quote_literal_cstr(shuttle_tablet_name(relid, i)),
-							 quote_literal_cstr(numbered_name(lfirst(cell), i)));
+							 quote_literal_cstr(shuttle_tablet_name(relid, number)),
+							 quote_literal_cstr(numbered_name(lfirst(cell), number)));
 			separator = ", ";
 		}
 	}

@@ -95,12 +95,21 @@ extern List *shuttle_table_servers(Oid relid);
 
 /* ---- groups.c */
 
-/* How the tables of a group are spread: tablet i of ntablets is on servers[i]. */
+/* A tablet has the rows whose hash has that remainder, which is its number. */
+typedef struct ShuttleTablet
+{
+	int			modulus;
+	int			number;
+	Oid			serverid;
+} ShuttleTablet;
+
+/* How the tables of a group are spread. Tablets that were split have a larger modulus.
+ * Core's order of partitions: by modulus, then by number. */
 typedef struct ShuttleLayout
 {
 	int			group;			/* 0: not made yet */
 	int			ntablets;
-	Oid		   *servers;
+	ShuttleTablet *tablets;
 	bool		traps;			/* the group's tables have traps */
 } ShuttleLayout;
 
@@ -119,11 +128,14 @@ extern ShuttleLayout *shuttle_layout_of(Oid relid);
  * The layout for a new table with a key of that type and collation: that of a
  * group that is spread in the same way, or a new one.
  * nodes: servers; NIL: all, and then a group whose tablets were moved will do, if it
- * has as many tablets on as many nodes. Both functions wait while tablets of the group are moved.
+ * had as many tablets before any was split, on as many nodes. Both functions wait while tablets of the group are moved.
  * Errors: there are no nodes.
  */
 extern ShuttleLayout *shuttle_layout_find(List *nodes, int ntablets,
 										  Oid type, Oid collation);
+
+/* The tablet of a number; NULL: there is none. */
+extern ShuttleTablet *shuttle_layout_tablet(const ShuttleLayout *layout, int number);
 
 /* The layout of another table's group. Errors: ERRCODE_DATATYPE_MISMATCH. */
 extern ShuttleLayout *shuttle_layout_colocated(Oid other, Oid type, Oid collation);
@@ -182,7 +194,7 @@ extern List *shuttle_table_text_parent(Oid relid, const char *key);
 #define SHUTTLE_OPTIONS_QUERY "SELECT array_to_string(reloptions, ', ') FROM pg_class WHERE oid = $1"
 
 /* The statement that makes one tablet on its node. */
-extern char *shuttle_table_text_tablet(Oid relid, int ntablets, int number);
+extern char *shuttle_table_text_tablet(Oid relid, const ShuttleTablet *tablet);
 
 /* Primary key, unique constraints and indexes. */
 extern List *shuttle_table_text_indexes(Oid relid);
@@ -205,9 +217,12 @@ extern List *shuttle_tables_that_need(const char *objects);
 /* The name of a table's tablet with its schema, quoted. */
 extern char *shuttle_tablet_qualified_name(Oid relid, int number);
 
+/* What follows PARTITION OF a table or ATTACH PARTITION. */
+extern char *shuttle_tablet_text_bound(const ShuttleTablet *tablet);
+
 /* The statement that names the tablets' unique indexes on a node after the
  * table's; NULL: there are none. */
-extern char *shuttle_tablet_text_name_indexes(Oid relid, int ntablets);
+extern char *shuttle_tablet_text_name_indexes(Oid relid, const ShuttleLayout *layout);
 
 /* Puts the table's names into an error of one of its tablets. */
 extern void shuttle_tablet_name_objects(ShuttleErrorNames *names);
@@ -228,6 +243,10 @@ extern void shuttle_reference_remove_node(Oid serverid);
 /* Makes the tablets of a table, as foreign tables without a parent, and copies
  * the table's rows to them. Returns the number of rows. */
 extern uint64 shuttle_load_tablets(Oid relid, const char *key, const ShuttleLayout *layout);
+
+/* Makes one tablet, as a partition of a table that is named in SQL. The caller has seen
+ * that its name is free. */
+extern void shuttle_load_make_tablet(Oid relid, const char *parent, const ShuttleTablet *tablet);
 
 /* ---- surgery.c; the caller holds AccessExclusiveLock on the table */
 

@@ -89,7 +89,7 @@ find_server(Oid relid, Oid type, Datum value, bool is_null, int *tablet)
 	if (part < 0)
 		elog(ERROR, "table \"%s\" has no partition for a key", RelationGetRelationName(rel));
 	if (tablet != NULL)
-		*tablet = part;
+		*tablet = DatumGetInt32(parts->boundinfo->datums[part][1]);
 	server = GetForeignTable(parts->oids[part])->serverid;
 	table_close(rel, NoLock);
 	return server;

@@ -27,6 +27,7 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "partitioning/partbounds.h"
 #include "partitioning/partdesc.h"
 #include "utils/lsyscache.h"
 #include "utils/partcache.h"
@@ -95,14 +96,22 @@ shuttle_route_needs_key(Oid relid)
 	return !OidIsValid(only_server_of(relid));
 }
 
-static Oid
-hash_family_of(Oid relid)
+/* True if rows of both tables with equal keys are in tablets of the same number, on one server. */
+static bool
+is_spread_alike(Oid relid, Oid another)
 {
 	Relation	rel = table_open(relid, NoLock);
-	Oid			family = RelationGetPartitionKey(rel)->partopfamily[0];
+	Relation	other = table_open(another, NoLock);
+	PartitionKey key = RelationGetPartitionKey(rel);
+	bool		alike = key->partopfamily[0] == RelationGetPartitionKey(other)->partopfamily[0] &&
+		partition_bounds_equal(key->partnatts, key->parttyplen, key->parttypbyval,
+							   RelationGetPartitionDesc(rel, true)->boundinfo,
+							   RelationGetPartitionDesc(other, true)->boundinfo) &&
+		equal(servers_of(relid), servers_of(another));
 
+	table_close(other, NoLock);
 	table_close(rel, NoLock);
-	return family;
+	return alike;
 }
 
 /* True if one server has all of each table. */
@@ -127,8 +136,6 @@ is_one_server(const ShuttleRoute *route)
 static bool
 is_one_key(const ShuttleRoute *route)
 {
-	List	   *servers = servers_of(linitial_oid(route->relids));
-	Oid			family = hash_family_of(linitial_oid(route->relids));
 	ListCell   *relid;
 	ListCell   *key;
 
@@ -137,8 +144,7 @@ is_one_key(const ShuttleRoute *route)
 		if (!equal(lfirst(key), linitial(route->keys)))
 			return false;
 		if (lfirst_oid(relid) != linitial_oid(route->relids) &&
-			(hash_family_of(lfirst_oid(relid)) != family ||
-			 !equal(servers_of(lfirst_oid(relid)), servers)))
+			!is_spread_alike(linitial_oid(route->relids), lfirst_oid(relid)))
 			return false;
 	}
 	return true;

@@ -15,6 +15,7 @@
 #include "access/table.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "partitioning/partbounds.h"
 #include "partitioning/partdesc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -56,8 +57,13 @@ find_tablet(Oid relid, int number)
 {
 	Relation	rel = table_open(relid, NoLock);
 	PartitionDesc parts = RelationGetPartitionDesc(rel, true);
-	Oid			tablet = number < parts->nparts ? parts->oids[number] : InvalidOid;
+	Oid			tablet = InvalidOid;
 
+	for (int i = 0; i < parts->nparts && !OidIsValid(tablet); i++)
+	{
+		if (DatumGetInt32(parts->boundinfo->datums[i][1]) == number)
+			tablet = parts->oids[i];
+	}
 	table_close(rel, NoLock);
 	if (!OidIsValid(tablet) || strlen(get_rel_name(relid)) > MOST_TABLET_BASE ||
 		strcmp(get_rel_name(tablet), shuttle_tablet_name(relid, number)) != 0 ||

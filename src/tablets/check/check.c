@@ -244,8 +244,8 @@ make_tablets(const ShuttleCheck *check)
 
 	for (int i = 0; i < layout->ntablets; i++)
 	{
-		if (layout->servers[i] == check->serverid)
-			texts = lappend(texts, shuttle_table_text_tablet(check->relid, layout->ntablets, i));
+		if (layout->tablets[i].serverid == check->serverid)
+			texts = lappend(texts, shuttle_table_text_tablet(check->relid, &layout->tablets[i]));
 	}
 	if (shuttle_table_has_traps(check->relid))
 		texts = list_concat(texts, shuttle_traps_texts(check->relid, layout, check->serverid));

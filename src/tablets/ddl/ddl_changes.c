@@ -220,14 +220,15 @@ rename_tablets(Changes *changes)
 {
 	Relation	rel = table_open(changes->now.relid, NoLock);
 	PartitionDesc partitions = RelationGetPartitionDesc(rel, true);
+	ShuttleLayout *layout = shuttle_layout_of(changes->now.relid);
 
 	for (int i = 0; i < partitions->nparts; i++)
 	{
-		Oid			tablet = partitions->oids[i];
-		const char *old = shuttle_local_name(tablet);
-		const char *new = quote_identifier(shuttle_tablet_name(changes->now.relid, i));
+		const ShuttleTablet *tablet = &layout->tablets[i];
+		const char *old = shuttle_local_name(partitions->oids[i]);
+		const char *new = quote_identifier(shuttle_tablet_name(changes->now.relid, tablet->number));
 
-		shuttle_node_statements_add(changes->statements, GetForeignServerIdByRelId(tablet),
+		shuttle_node_statements_add(changes->statements, tablet->serverid,
 									psprintf("ALTER TABLE %s RENAME TO %s", old, new));
 		(void) shuttle_local_run(psprintf("ALTER FOREIGN TABLE %s RENAME TO %s", old, new));
 	}
@@ -500,11 +501,8 @@ change_part(Changes *changes, const ShuttleNodePart *before, const ShuttleNodePa
 static void
 name_indexes(Changes *changes)
 {
-	Relation	rel = table_open(changes->now.relid, NoLock);
-	char	   *text = shuttle_tablet_text_name_indexes(changes->now.relid,
-														RelationGetPartitionDesc(rel, true)->nparts);
+	char	   *text = shuttle_tablet_text_name_indexes(changes->now.relid, shuttle_layout_of(changes->now.relid));
 
-	table_close(rel, NoLock);
 	if (text !=NULL)
 		add(changes, text);
 }

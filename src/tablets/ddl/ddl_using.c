@@ -171,9 +171,10 @@ change_tablets(Oid relid, const List *tablets, const List *commands)
 void
 shuttle_ddl_using_run(Oid relid, List *commands, void (*run) (void *arg, List *commands), void *arg)
 {
+	ShuttleLayout *layout = shuttle_layout_of(relid);
 	List	   *tablets = shuttle_tablets_detach(relid);
 
 	run(arg, commands);
 	change_tablets(relid, tablets, commands);
-	shuttle_tablets_attach(relid, list_length(tablets));
+	shuttle_tablets_attach(relid, layout);
 }

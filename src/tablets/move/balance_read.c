@@ -65,13 +65,13 @@ add_group(ShuttleBalance *balance, const ShuttleLayout *layout, Oid relid)
 	units = balance->units + balance->nunits;
 	for (int i = 0; i < layout->ntablets; i++)
 	{
-		int			node = node_of(balance, layout->servers[i]);
+		int			node = node_of(balance, layout->tablets[i].serverid);
 
 		units[i] = (ShuttleBalanceUnit)
 		{
-			.tablet = get_relname_relid(shuttle_tablet_name(relid, i), get_rel_namespace(relid)),
+			.tablet = get_relname_relid(shuttle_tablet_name(relid, layout->tablets[i].number), get_rel_namespace(relid)),
 				.group = balance->ngroups,
-				.number = i,
+				.number = layout->tablets[i].number,
 				.source = node,
 				.target = node,
 		};
@@ -130,13 +130,14 @@ read_sizes(ShuttleBalance *balance, Oid serverid, const List *tables)
 	{
 		char	  **row = lfirst(cell);
 		BalanceTable *table = list_nth(tables, pg_strtoint32(row[0]) - 1);
-		int			number = row[1] == NULL ? -1 : pg_strtoint32(row[1]);
+		const ShuttleTablet *tablet = row[1] == NULL ? NULL : shuttle_layout_tablet(table->layout, pg_strtoint32(row[1]));
+		ShuttleBalanceUnit *unit;
 
-		if (number < 0 || number >= table->layout->ntablets || table->layout->servers[number] != serverid ||
-			row[2] == NULL || row[3] == NULL)
+		if (tablet == NULL || tablet->serverid != serverid || row[2] == NULL || row[3] == NULL)
 			continue;
-		table->units[number].bytes += pg_strtoint64(row[2]);
-		table->units[number].rows += pg_strtoint64(row[3]);
+		unit = &table->units[tablet - table->layout->tablets];
+		unit->bytes += pg_strtoint64(row[2]);
+		unit->rows += pg_strtoint64(row[3]);
 	}
 }
 

@@ -318,14 +318,17 @@ end(ShuttleMove *move)
 static bool
 find_number(ShuttleMove *move, Oid relid, Oid tablet)
 {
-	for (move->number = 0; move->number < move->layout->ntablets; move->number++)
+	const ShuttleTablet *found = NULL;
+
+	for (int i = 0; i < move->layout->ntablets && found == NULL; i++)
 	{
-		if (get_relname_relid(shuttle_tablet_name(relid, move->number), get_rel_namespace(relid)) == tablet)
-			break;
+		if (get_relname_relid(shuttle_tablet_name(relid, move->layout->tablets[i].number), get_rel_namespace(relid)) == tablet)
+			found = &move->layout->tablets[i];
 	}
-	if (move->number == move->layout->ntablets)
+	if (found == NULL)
 		return false;
-	move->source = move->layout->servers[move->number];
+	move->number = found->number;
+	move->source = found->serverid;
 	move->name = shuttle_move_name(move->layout->group, move->number);
 	return true;
 }

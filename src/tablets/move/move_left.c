@@ -40,7 +40,8 @@ left_query(const ShuttleMove *move)
 	{
 		for (int i = 0; i < move->layout->ntablets; i++)
 			appendStringInfo(&text, "%s(%s, %d)", foreach_current_index(cell) + i == 0 ? "" : ", ",
-							 quote_literal_cstr(shuttle_tablet_qualified_name(lfirst_oid(cell), i)), i);
+							 quote_literal_cstr(shuttle_tablet_qualified_name(lfirst_oid(cell), move->layout->tablets[i].number)),
+							 move->layout->tablets[i].number);
 	}
 	appendStringInfoString(&text, ") AS t (name, number) JOIN pg_catalog.pg_constraint ON conrelid = pg_catalog.to_regclass(t.name)"
 						   " WHERE conname = 'shuttle_trap' AND pg_catalog.pg_get_constraintdef(oid) NOT LIKE '%false%'");

@@ -111,7 +111,7 @@ has_tablets(const ShuttleMove *move, Oid serverid, int except)
 {
 	for (int i = 0; i < move->layout->ntablets; i++)
 	{
-		if (move->layout->servers[i] == serverid && i != except)
+		if (move->layout->tablets[i].serverid == serverid && move->layout->tablets[i].number != except)
 			return true;
 	}
 	return false;
@@ -136,7 +136,7 @@ add_drop(const ShuttleMove *move, ShuttleNodeStatements *statements, Oid serveri
 static void
 add_names(Oid relid, const ShuttleMove *move, ShuttleNodeStatements *statements, Oid serverid)
 {
-	char	   *text = shuttle_tablet_text_name_indexes(relid, move->layout->ntablets);
+	char	   *text = shuttle_tablet_text_name_indexes(relid, move->layout);
 
 	if (text !=NULL)
 		shuttle_node_statements_add(statements, serverid, text);
@@ -151,10 +151,7 @@ add_trap(const ShuttleMove *move, ShuttleNodeStatements *statements, Oid serveri
 	foreach(cell, move->relids)
 	{
 		shuttle_node_statements_add(statements, serverid,
-									psprintf("CREATE TABLE %s PARTITION OF %s (CONSTRAINT shuttle_trap"
-											 " CHECK (shuttle_node.trap() AND false)) FOR VALUES WITH (MODULUS %d, REMAINDER %d)",
-											 tablet(move, lfirst_oid(cell)), shuttle_local_name(lfirst_oid(cell)),
-											 move->layout->ntablets, move->number));
+									shuttle_trap_text(lfirst_oid(cell), shuttle_layout_tablet(move->layout, move->number)));
 		add_names(lfirst_oid(cell), move, statements, serverid);
 	}
 }
@@ -188,7 +185,7 @@ make_tablets(const ShuttleMove *move)
 		Oid			relid = lfirst_oid(cell);
 
 		shuttle_node_statements_add(statements, move->target,
-									shuttle_table_text_tablet(relid, move->layout->ntablets, move->number));
+									shuttle_table_text_tablet(relid, shuttle_layout_tablet(move->layout, move->number)));
 		shuttle_node_statements_add(statements, move->target,
 									psprintf("ALTER TABLE %s ADD CONSTRAINT shuttle_trap CHECK (shuttle_node.trap())",
 											 tablet(move, relid)));
@@ -266,7 +263,7 @@ drop_half_tablets(const ShuttleMove *move)
 {
 	ShuttleNodeStatements *statements = shuttle_node_statements_create();
 
-	if (move->target == move->layout->servers[move->number] || !has_half(move))
+	if (move->target == shuttle_layout_tablet(move->layout, move->number)->serverid || !has_half(move))
 		return;
 	add_locks(move, statements);
 	if (!has_tablets(move, move->target, -1))
