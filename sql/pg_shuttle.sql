@@ -594,6 +594,13 @@ AS 'MODULE_PATHNAME', 'shuttle_move_tablet';
 COMMENT ON PROCEDURE shuttle.move_tablet(pg_catalog.regclass, pg_catalog.name) IS
 'moves a tablet, and those that are colocated with it, to another storage node while they are used';
 
+CREATE PROCEDURE shuttle.split_tablet(tablet pg_catalog.regclass, server pg_catalog.name)
+LANGUAGE C
+AS 'MODULE_PATHNAME', 'shuttle_split_tablet';
+
+COMMENT ON PROCEDURE shuttle.split_tablet(pg_catalog.regclass, pg_catalog.name) IS
+'makes two halves, on another storage node, of a tablet and of those that are colocated with it, while they are used';
+
 CREATE TABLE shuttle.table_moves (
 	relation pg_catalog.oid PRIMARY KEY,
 	source pg_catalog.oid NOT NULL,
@@ -650,6 +657,7 @@ COMMENT ON PROCEDURE shuttle.drain_node(pg_catalog.name) IS
 'moves all tablets of a storage node to the others, so that it can be removed';
 
 REVOKE ALL ON PROCEDURE shuttle.move_tablet(pg_catalog.regclass, pg_catalog.name),
+	shuttle.split_tablet(pg_catalog.regclass, pg_catalog.name),
 	shuttle.move_table(pg_catalog.regclass, pg_catalog.name),
 	shuttle.rebalance(pg_catalog.text, pg_catalog.jsonb, pg_catalog.float8, pg_catalog.regclass),
 	shuttle.drain_node(pg_catalog.name) FROM PUBLIC;

@@ -60,6 +60,12 @@ extern ShuttleRefusal *shuttle_refuse_reference(Relation rel);
  * ones. */
 extern char *shuttle_load_columns(Oid relid);
 
+/* Makes one tablet, as a partition of a table that is named in SQL. */
+extern void shuttle_load_make_tablet(Oid relid, const char *parent, const ShuttleTablet *tablet);
+
+/* Errors: ERRCODE_DUPLICATE_TABLE, the name of the table's tablet is in use. */
+extern void shuttle_load_check_name(Oid relid, int number);
+
 /*
  * Runs a statement that copies rows of a table, as the table's owner and without
  * triggers. Returns the number of rows.

@@ -128,8 +128,8 @@ shuttle_load_check_snapshot(void)
 				 errhint("Use a READ COMMITTED transaction.")));
 }
 
-static void
-check_name(Oid relid, int number)
+void
+shuttle_load_check_name(Oid relid, int number)
 {
 	const char *name = shuttle_tablet_name(relid, number);
 
@@ -166,7 +166,7 @@ make_tablets(Oid relid, const char *parent, const char *key, const ShuttleLayout
 												   parent, shuttle_local_name(relid), quote_identifier(key)));
 	for (int i = 0; i < layout->ntablets; i++)
 	{
-		check_name(relid, layout->tablets[i].number);
+		shuttle_load_check_name(relid, layout->tablets[i].number);
 		shuttle_load_make_tablet(relid, parent, &layout->tablets[i]);
 	}
 	(void) shuttle_local_run_as_superuser(psprintf("ALTER TABLE %s OWNER TO %s", parent, owner_of(relid)));

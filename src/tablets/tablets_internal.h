@@ -115,6 +115,9 @@ typedef struct ShuttleLayout
 
 #define SHUTTLE_MOST_TABLETS 4096
 
+/* Of a tablet that was split; core keeps an array of that many numbers for each table. */
+#define SHUTTLE_MOST_MODULUS 65536
+
 /* All servers that are storage nodes, by name. */
 extern List *shuttle_nodes_all(void);
 
@@ -243,10 +246,6 @@ extern void shuttle_reference_remove_node(Oid serverid);
 /* Makes the tablets of a table, as foreign tables without a parent, and copies
  * the table's rows to them. Returns the number of rows. */
 extern uint64 shuttle_load_tablets(Oid relid, const char *key, const ShuttleLayout *layout);
-
-/* Makes one tablet, as a partition of a table that is named in SQL. The caller has seen
- * that its name is free. */
-extern void shuttle_load_make_tablet(Oid relid, const char *parent, const ShuttleTablet *tablet);
 
 /* ---- surgery.c; the caller holds AccessExclusiveLock on the table */
 

@@ -2,7 +2,8 @@
  * move.c
  *	  Moves tables to another node while they are used; CALL shuttle.move_tablet().
  *
- * All tablets of one number of a group move together; an ordinary foreign table moves alone:
+ * All tablets of one number of a group move together, and may be split in two on their way;
+ * an ordinary foreign table moves alone:
  *
  * 1. The new node gets the tables, empty; commit.
  * 2. Logical replication copies the rows, and then follows the writes (move_nodes.c).
@@ -225,19 +226,22 @@ make(ShuttleMove *move)
 static void
 copy(ShuttleMove *move)
 {
-	move->progress.estimated_bytes = shuttle_move_bytes(move, move->source);
+	move->progress.estimated_bytes = shuttle_move_bytes(move, move->source, shuttle_move_names(move, true));
 	shuttle_progress_move(&move->progress, SHUTTLE_PROGRESS_ROWS);
+	if (shuttle_split_is(move))
+		shuttle_split_check_files(move);
 	repeat_step(move, shuttle_move_publish);
 	shuttle_move_copy(move);
 	SHUTTLE_POINT("move-subscribed");
 	while (!shuttle_move_is_copied(move))
 	{
-		move->progress.bytes = shuttle_move_bytes(move, move->target);
+		move->progress.bytes = shuttle_move_bytes(move, move->target, shuttle_move_new_names(move, true));
 		shuttle_progress_move(&move->progress, SHUTTLE_PROGRESS_ROWS);
 		pause_ms(LOOK_MS);
 	}
-	move->progress.bytes = shuttle_move_bytes(move, move->target);
+	move->progress.bytes = shuttle_move_bytes(move, move->target, shuttle_move_new_names(move, true));
 	shuttle_progress_move(&move->progress, SHUTTLE_PROGRESS_FOLLOW);
+	shuttle_move_analyze(move);
 	while (!shuttle_move_has_all(move, shuttle_move_log_end(move), NEAR_BYTES))
 	{
 		(void) shuttle_move_is_copied(move);
@@ -282,6 +286,8 @@ change(ShuttleMove *move)
 	(void) shuttle_move_is_copied(move);
 	lock_tables(move);
 	shuttle_move_lock_source(move);
+	if (shuttle_split_is(move))
+		shuttle_split_check_files(move);
 	SHUTTLE_POINT("move-locked");
 	log_end = shuttle_move_log_end(move);
 	for (int waited_ms = 0; !shuttle_move_has_all(move, log_end, 0); waited_ms += LOOK_LOCKED_MS)
@@ -316,9 +322,9 @@ end(ShuttleMove *move)
 
 /* Returns false if the tablet is not of the table any more. */
 static bool
-find_number(ShuttleMove *move, Oid relid, Oid tablet)
+find_number(ShuttleMove *move, Oid relid, Oid tablet, bool split)
 {
-	const ShuttleTablet *found = NULL;
+	ShuttleTablet *found = NULL;
 
 	for (int i = 0; i < move->layout->ntablets && found == NULL; i++)
 	{
@@ -329,6 +335,12 @@ find_number(ShuttleMove *move, Oid relid, Oid tablet)
 		return false;
 	move->number = found->number;
 	move->source = found->serverid;
+	move->parts = shuttle_split_parts(found, move->target);
+	if (!split)
+	{
+		move->parts->ntablets = 1;
+		move->parts->tablets[0].modulus = found->modulus;
+	}
 	move->name = shuttle_move_name(move->layout->group, move->number);
 	return true;
 }
@@ -357,7 +369,7 @@ lock_group(ShuttleMove *move, Oid tablet)
 }
 
 static bool
-is_still(ShuttleMove *move, Oid tablet, Oid source)
+is_still(ShuttleMove *move, Oid tablet, Oid source, bool split)
 {
 	Oid			relid;
 
@@ -367,7 +379,7 @@ is_still(ShuttleMove *move, Oid tablet, Oid source)
 	if (!list_member_oid(move->relids, relid))
 		return false;
 	move->layout = shuttle_layout_of(relid);
-	return find_number(move, relid, tablet) && (!OidIsValid(source) || source == move->source);
+	return find_number(move, relid, tablet, split) && (!OidIsValid(source) || source == move->source);
 }
 
 void
@@ -396,7 +408,7 @@ shuttle_move_steps(ShuttleMove *move)
 }
 
 bool
-shuttle_move_run(Oid tablet, Oid source, Oid target, int number, int nmoves)
+shuttle_move_run(Oid tablet, Oid source, Oid target, bool split, int number, int nmoves)
 {
 	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "pg_shuttle move", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old_cxt = MemoryContextSwitchTo(cxt);
@@ -410,12 +422,16 @@ shuttle_move_run(Oid tablet, Oid source, Oid target, int number, int nmoves)
 	int			group = lock_group(&move, tablet);
 	bool		is_there;
 
-	is_there = group != 0 && is_still(&move, tablet, source);
-	if (is_there && move.source != move.target)
+	is_there = group != 0 && is_still(&move, tablet, source, split);
+	if (is_there && (split || move.source != move.target))
 	{
+		if (split)
+			shuttle_split_check(&move);
 		shuttle_move_check_tables(move.relids, move.source);
 		shuttle_move_check_nodes(move.source, move.target);
 		shuttle_move_steps(&move);
+		if (split)
+			shuttle_split_analyze(&move);
 	}
 	if (group != 0)
 	{
@@ -427,13 +443,12 @@ shuttle_move_run(Oid tablet, Oid source, Oid target, int number, int nmoves)
 	return is_there;
 }
 
-/* CALL shuttle.move_tablet(tablet, server) */
-Datum
-shuttle_move_tablet(PG_FUNCTION_ARGS)
+void
+shuttle_move_call(FunctionCallInfo fcinfo, const char *name, bool split)
 {
 	Oid			tablet;
 
-	shuttle_move_check_call(fcinfo, "move_tablet");
+	shuttle_move_check_call(fcinfo, name);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
@@ -445,7 +460,14 @@ shuttle_move_tablet(PG_FUNCTION_ARGS)
 				 errmsg("\"%s\" is not a tablet of a distributed table", get_rel_name(tablet)),
 				 errhint("The view shuttle.tablets has all tablets.")));
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
-	(void) shuttle_move_run(tablet, InvalidOid, shuttle_node_find(NameStr(*PG_GETARG_NAME(1))), 1, 1);
+	(void) shuttle_move_run(tablet, InvalidOid, shuttle_node_find(NameStr(*PG_GETARG_NAME(1))), split, 1, 1);
 	SPI_finish();
+}
+
+/* CALL shuttle.move_tablet(tablet, server) */
+Datum
+shuttle_move_tablet(PG_FUNCTION_ARGS)
+{
+	shuttle_move_call(fcinfo, "move_tablet", false);
 	PG_RETURN_VOID();
 }

@@ -6,6 +6,7 @@
  * move_nodes.c		how rows get to the new node
  * move_tablets.c	what is moved: a tablet, with the tablets of the same number
  *					of all tables of its group
+ * split.c			or such a tablet is split in two on its way
  * move_table.c, move_table_text.c	or an ordinary foreign table; its definition
  * move_checks.c	what forbids a move
  * move_left.c		what interrupted moves left; shuttle.check() removes it
@@ -59,6 +60,9 @@ struct ShuttleMove
 								 * on its nodes; NULL: tablets are moved */
 	ShuttleLayout *layout;		/* of tablets */
 	int			number;			/* of the tablets */
+	ShuttleLayout *parts;		/* what the new node gets for each: a tablet,
+								 * or two halves */
+	char	   *files;			/* of tablets that are split, on their node */
 	Oid			source;			/* servers; source is invalid if it is not
 								 * known */
 	Oid			target;
@@ -80,10 +84,13 @@ struct ShuttleMove
 /*
  * Moves a tablet and those that are colocated with it. SPI is connected so that it can
  * commit. Returns false if it is not there any more, or not on the source.
- * source: InvalidOid for any. number: of nmoves, from 1 on. Errors: nothing has changed,
+ * source: InvalidOid for any. split: in two halves. number: of nmoves, from 1 on. Errors: nothing has changed,
  * unless a warning says so.
  */
-extern bool shuttle_move_run(Oid tablet, Oid source, Oid target, int number, int nmoves);
+extern bool shuttle_move_run(Oid tablet, Oid source, Oid target, bool split, int number, int nmoves);
+
+/* CALL shuttle.move_tablet() and split_tablet(). */
+extern void shuttle_move_call(FunctionCallInfo fcinfo, const char *name, bool split);
 
 /* The steps of a move whose tables are locked by shuttle_move_lock(). Errors: as above. */
 extern void shuttle_move_steps(ShuttleMove *move);
@@ -109,6 +116,33 @@ extern List *shuttle_move_members(int group);
 /* The name for a group's tablets of one number. */
 extern char *shuttle_move_name(int group, int number);
 
+/* The column that spreads a table, quoted. */
+extern char *shuttle_move_key(Oid relid);
+
+/* ---- split.c */
+
+/* What the new node gets for a tablet: its halves. Its number is that of the first. */
+extern ShuttleLayout *shuttle_split_parts(const ShuttleTablet *tablet, Oid target);
+
+/* True if tablets are split. */
+extern bool shuttle_split_is(const ShuttleMove *move);
+
+/* Errors: what forbids it. */
+extern void shuttle_split_check(const ShuttleMove *move);
+
+/* An expression, for the old node, of what is published: the rows of the tablets, as those
+ * of their tables. */
+extern char *shuttle_split_published(const ShuttleMove *move);
+
+/* Notes the files of the tablets. Errors: they are not those that were noted. */
+extern void shuttle_split_check_files(ShuttleMove *move);
+
+/* Makes the halves of the tablets here. */
+extern void shuttle_split_here(const ShuttleMove *move);
+
+/* Has the halves here take over statistics from the new node. */
+extern void shuttle_split_analyze(const ShuttleMove *move);
+
 /* ---- move_table_text.c */
 
 /* Errors: a table on a node, by its qualified name, that cannot be moved. */
@@ -122,8 +156,13 @@ extern List *shuttle_move_sequence_texts(const ShuttleMove *move);
 
 /* ---- move_nodes.c */
 
-/* Names of the tables that are moved on the nodes, separated by commas, as literals or not. */
+/* Names of the tables that are moved on the old node, separated by commas, as literals or
+ * not; and of those that the new one gets for them. */
 extern char *shuttle_move_names(const ShuttleMove *move, bool literals);
+extern char *shuttle_move_new_names(const ShuttleMove *move, bool literals);
+
+/* Analyzes the new tables, so that the node plans well at once. */
+extern void shuttle_move_analyze(const ShuttleMove *move);
 
 /* Runs one statement outside of the transaction and returns the first column of its first
  * row; NULL: there is none. Errors: those of the node. */
@@ -141,8 +180,9 @@ extern void shuttle_move_publish(ShuttleMove *move);
 extern void shuttle_move_copy(const ShuttleMove *move);
 extern bool shuttle_move_is_copied(const ShuttleMove *move);
 
-/* Bytes that a node has of the tablets, with indexes; while they are copied, too. */
-extern int64 shuttle_move_bytes(const ShuttleMove *move, Oid serverid);
+/* Bytes that a node has of tables of those names, literals, with indexes; while they are
+ * copied, too. */
+extern int64 shuttle_move_bytes(const ShuttleMove *move, Oid serverid, const char *names);
 
 /* Has the new node follow what is written on the old one, or not. */
 extern void shuttle_move_follow(const ShuttleMove *move, bool follow);

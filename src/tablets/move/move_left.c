@@ -2,7 +2,7 @@
  * move_left.c
  *	  What is left of moves that were interrupted, for shuttle.check().
  *
- * A session that ended in the middle of a move leaves publications, slots,
+ * A session that ended in the middle of a move or split leaves publications, slots,
  * subscriptions and half copied tablets, whose names tell the group and the number of
  * the tablets. A session that still moves holds a lock on all tables of the group.
  *-------------------------------------------------------------------------
@@ -38,10 +38,14 @@ left_query(const ShuttleMove *move)
 					 (int) strlen(prefix) + 1, quote_literal_cstr(prefix));
 	foreach(cell, move->relids)
 	{
-		for (int i = 0; i < move->layout->ntablets; i++)
+		for (int i = 0; i < 2 * move->layout->ntablets; i++)
+		{
+			const ShuttleTablet *tablet = &move->layout->tablets[i / 2];
+			int			number = tablet->number + (i % 2) * tablet->modulus;	/* or of the second half */
+
 			appendStringInfo(&text, "%s(%s, %d)", foreach_current_index(cell) + i == 0 ? "" : ", ",
-							 quote_literal_cstr(shuttle_tablet_qualified_name(lfirst_oid(cell), move->layout->tablets[i].number)),
-							 move->layout->tablets[i].number);
+							 quote_literal_cstr(shuttle_tablet_qualified_name(lfirst_oid(cell), number)), tablet->number);
+		}
 	}
 	appendStringInfoString(&text, ") AS t (name, number) JOIN pg_catalog.pg_constraint ON conrelid = pg_catalog.to_regclass(t.name)"
 						   " WHERE conname = 'shuttle_trap' AND pg_catalog.pg_get_constraintdef(oid) NOT LIKE '%false%'");

@@ -31,6 +31,12 @@ server_name(Oid serverid)
 	return GetForeignServer(serverid)->servername;
 }
 
+static void
+add_name(StringInfo text, const char *name, bool literals)
+{
+	appendStringInfo(text, "%s%s", text->len == 0 ? "" : ", ", literals ? quote_literal_cstr(name) : name);
+}
+
 char *
 shuttle_move_names(const ShuttleMove *move, bool literals)
 {
@@ -39,11 +45,24 @@ shuttle_move_names(const ShuttleMove *move, bool literals)
 
 	initStringInfo(&text);
 	foreach(cell, move->relids)
-	{
-		char	   *name = move->remote != NULL ? move->remote : shuttle_tablet_qualified_name(lfirst_oid(cell), move->number);
+		add_name(&text, move->remote != NULL ? move->remote : shuttle_tablet_qualified_name(lfirst_oid(cell), move->number),
+				 literals);
+	return text.data;
+}
 
-		appendStringInfo(&text, "%s%s", text.len == 0 ? "" : ", ",
-						 literals ? quote_literal_cstr(name) : name);
+char *
+shuttle_move_new_names(const ShuttleMove *move, bool literals)
+{
+	StringInfoData text;
+	ListCell   *cell;
+
+	if (move->parts == NULL)
+		return shuttle_move_names(move, literals);
+	initStringInfo(&text);
+	foreach(cell, move->relids)
+	{
+		for (int i = 0; i < move->parts->ntablets; i++)
+			add_name(&text, shuttle_tablet_qualified_name(lfirst_oid(cell), move->parts->tablets[i].number), literals);
 	}
 	return text.data;
 }
@@ -150,19 +169,38 @@ connection_text(Oid serverid)
 	return text.data;
 }
 
+/* A query of the tables that are published. For a split that are all partitions on the node:
+ * which rows are published is known by the topmost table only. */
+static char *
+published_query(const ShuttleMove *move)
+{
+	StringInfoData names;
+	ListCell   *cell;
+
+	if (!shuttle_split_is(move))
+		return psprintf("SELECT n FROM pg_catalog.unnest(ARRAY[%s]) AS n", shuttle_move_names(move, true));
+	initStringInfo(&names);
+	foreach(cell, move->relids)
+		add_name(&names, shuttle_local_name(lfirst_oid(cell)), true);
+	return psprintf("SELECT relid::pg_catalog.regclass::text FROM pg_catalog.unnest(ARRAY[%s]) AS n,"
+					" pg_catalog.pg_partition_tree(pg_catalog.to_regclass(n))", names.data);
+}
+
 /* An UPDATE or DELETE of a table without a primary key, or with a deferrable one, sends the
  * whole old row. The publication's comment has the replica identity that was changed. */
 static char *
 publish_text(const ShuttleMove *move)
 {
-	char	   *body = psprintf("DECLARE t text; had text; was text; BEGIN SET LOCAL lock_timeout = '300ms'; FOREACH t IN ARRAY ARRAY[%s] LOOP"
+	char	   *body = psprintf("DECLARE t text; had text; was text; BEGIN SET LOCAL lock_timeout = '300ms'; FOR t IN %s LOOP"
 								" SELECT CASE WHEN relreplident = 'n' OR relreplident = 'd' AND NOT EXISTS ("
 								"SELECT FROM pg_catalog.pg_index WHERE indrelid = c.oid AND indisprimary AND indimmediate) THEN relreplident::text END"
 								" INTO had FROM pg_catalog.pg_class AS c WHERE oid = t::pg_catalog.regclass;"
 								" IF had IS NOT NULL THEN EXECUTE 'ALTER TABLE ' || t || ' REPLICA IDENTITY FULL'; was := had; END IF; END LOOP;"
-								" CREATE PUBLICATION %s FOR TABLE %s;"
+								" EXECUTE 'CREATE PUBLICATION %s FOR TABLE ' || %s;"
 								" IF was IS NOT NULL THEN EXECUTE 'COMMENT ON PUBLICATION %s IS ' || pg_catalog.quote_literal(was); END IF; END",
-								shuttle_move_names(move, true), move->name, shuttle_move_names(move, false), move->name);
+								published_query(move), move->name,
+								shuttle_split_is(move) ? shuttle_split_published(move) : quote_literal_cstr(shuttle_move_names(move, false)),
+								move->name);
 
 	return psprintf("DO %s", quote_literal_cstr(body));
 }
@@ -203,11 +241,17 @@ shuttle_move_is_copied(const ShuttleMove *move)
 	return strcmp(row[0], "0") == 0;
 }
 
+void
+shuttle_move_analyze(const ShuttleMove *move)
+{
+	(void) ask(move, move->target, psprintf("ANALYZE %s", shuttle_move_new_names(move, false)), 0);
+}
+
 int64
-shuttle_move_bytes(const ShuttleMove *move, Oid serverid)
+shuttle_move_bytes(const ShuttleMove *move, Oid serverid, const char *names)
 {
 	return pg_strtoint64(shuttle_move_ask_side(move, serverid, psprintf("SELECT COALESCE(pg_catalog.sum(pg_catalog.pg_total_relation_size(pg_catalog.to_regclass(n))), 0)::int8"
-																		" FROM pg_catalog.unnest(ARRAY[%s]) AS n", shuttle_move_names(move, true))));
+																		" FROM pg_catalog.unnest(ARRAY[%s]) AS n", names)));
 }
 
 /* A commit that flushes the node's log: nothing else would for a while. */
@@ -316,10 +360,10 @@ drop_published(const ShuttleMove *move)
 					" PERFORM pg_catalog.pg_drop_replication_slot(slot_name) FROM %s;"
 					" SELECT pg_catalog.obj_description(oid, 'pg_publication') INTO had FROM pg_catalog.pg_publication WHERE pubname = %s;"
 					" DROP PUBLICATION IF EXISTS %s; SET LOCAL lock_timeout = '300ms';"
-					" FOREACH t IN ARRAY ARRAY[%s] LOOP IF had IN ('d', 'n') AND EXISTS ("
+					" FOR t IN %s LOOP IF had IN ('d', 'n') AND EXISTS ("
 					"SELECT FROM pg_catalog.pg_class WHERE oid = pg_catalog.to_regclass(t) AND relreplident = 'f') THEN"
 					" EXECUTE 'ALTER TABLE ' || t || ' REPLICA IDENTITY ' || CASE had WHEN 'd' THEN 'DEFAULT' ELSE 'NOTHING' END; END IF; END LOOP; END",
-					slots, name, sync, slots, name, move->name, shuttle_move_names(move, true));
+					slots, name, sync, slots, name, move->name, published_query(move));
 	(void) ask(move, move->source, psprintf("DO %s", quote_literal_cstr(body)), 0);
 }
 
@@ -336,9 +380,12 @@ shuttle_move_end_copy(ShuttleMove *move)
 										   move->name, move->name));
 }
 
+/* What a split of the same tablet has left goes, too: it is no other's. */
 void
 shuttle_move_undo(ShuttleMove *move)
 {
+	if (move->remote == NULL)
+		move->parts = shuttle_split_parts(shuttle_layout_tablet(move->layout, move->number), move->target);
 	shuttle_move_end_copy(move);
 	if (OidIsValid(move->target))
 		move->kind->drop_half(move);

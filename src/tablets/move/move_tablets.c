@@ -43,10 +43,10 @@ static const char *const drop_body =
 "SELECT FROM pg_catalog.pg_constraint, generate_series(1, array_length(todo, 1)) AS j WHERE contype = 'f' AND conparentid = 0 AND NOT gone[j]"
 " AND conrelid = to_regclass(parents[j]) AND confrelid = to_regclass(parents[i])) ORDER BY i LIMIT 1;"
 " IF next IS NULL THEN SET LOCAL session_replication_role = replica;"
-" FOR i IN 1 .. array_length(todo, 1) LOOP IF NOT gone[i] AND to_regclass(todo[i]) IS NOT NULL THEN EXECUTE 'DELETE FROM ' || todo[i]; END IF; END LOOP;"
+" FOR i IN 1 .. array_length(todo, 1) LOOP IF NOT gone[i] AND EXISTS (SELECT FROM pg_inherits WHERE inhrelid = to_regclass(todo[i]) AND inhparent = to_regclass(parents[i])) THEN EXECUTE 'DELETE FROM ' || todo[i]; END IF; END LOOP;"
 " SET LOCAL session_replication_role = origin;"
 " SELECT i INTO next FROM generate_series(1, array_length(todo, 1)) AS i WHERE NOT gone[i] ORDER BY i LIMIT 1; END IF;"
-" IF to_regclass(todo[next]) IS NOT NULL THEN"
+" IF EXISTS (SELECT FROM pg_inherits WHERE inhrelid = to_regclass(todo[next]) AND inhparent = to_regclass(parents[next])) THEN"
 " EXECUTE 'ALTER TABLE ' || parents[next] || ' DETACH PARTITION ' || todo[next]; EXECUTE 'DROP TABLE ' || todo[next]; END IF;"
 " gone[next] := true; END LOOP; END";
 
@@ -69,10 +69,10 @@ shuttle_move_name(int group, int number)
 					(unsigned long long) GetSystemIdentifier(), MyDatabaseId, group, number);
 }
 
-static char *
-tablet(const ShuttleMove *move, Oid relid)
+char *
+shuttle_move_key(Oid relid)
 {
-	return shuttle_tablet_qualified_name(relid, move->number);
+	return pstrdup(quote_identifier(shuttle_local_text(key_query, relid)));
 }
 
 /* ---- the tablets on the new node */
@@ -88,12 +88,16 @@ add_tables(const ShuttleMove *move, ShuttleNodeStatements *statements)
 	foreach(cell, move->relids)
 	{
 		Oid			relid = lfirst_oid(cell);
+		char	   *names;
 
 		texts = list_concat(texts, shuttle_table_text_needed(relid));
 		texts = list_concat(texts, shuttle_table_text_parent(relid, shuttle_local_text(key_query, relid)));
 		texts = list_concat(texts, shuttle_table_text_indexes(relid));
 		if (move->layout->traps)
 			texts = list_concat(texts, shuttle_traps_texts(relid, move->layout, move->target));
+		names = move->layout->traps ? shuttle_tablet_text_name_indexes(relid, move->layout) : NULL;
+		if (names != NULL)
+			texts = lappend(texts, names);
 	}
 	foreach(cell, move->relids)
 	{
@@ -117,8 +121,9 @@ has_tablets(const ShuttleMove *move, Oid serverid, int except)
 	return false;
 }
 
+/* are_new: those of the new node; else that of the number, also where it is a trap. */
 static void
-add_drop(const ShuttleMove *move, ShuttleNodeStatements *statements, Oid serverid)
+add_drop(const ShuttleMove *move, ShuttleNodeStatements *statements, Oid serverid, bool are_new)
 {
 	StringInfoData tables;
 	char	   *body;
@@ -126,33 +131,37 @@ add_drop(const ShuttleMove *move, ShuttleNodeStatements *statements, Oid serveri
 
 	initStringInfo(&tables);
 	foreach(cell, move->relids)
-		appendStringInfo(&tables, "%s%s", tables.len == 0 ? "" : ", ",
-						 quote_literal_cstr(shuttle_local_name(lfirst_oid(cell))));
-	body = psprintf(drop_body, shuttle_move_names(move, true), tables.data);
+	{
+		for (int i = 0; i < (are_new ? move->parts->ntablets : 1); i++)
+			appendStringInfo(&tables, "%s%s", tables.len == 0 ? "" : ", ",
+							 quote_literal_cstr(shuttle_local_name(lfirst_oid(cell))));
+	}
+	body = psprintf(drop_body, are_new ? shuttle_move_new_names(move, true) : shuttle_move_names(move, true), tables.data);
 
 	shuttle_node_statements_add(statements, serverid, psprintf("DO %s", quote_literal_cstr(body)));
 }
 
+/* Names indexes of some tablets. */
 static void
-add_names(Oid relid, const ShuttleMove *move, ShuttleNodeStatements *statements, Oid serverid)
+add_names(Oid relid, const ShuttleLayout *tablets, ShuttleNodeStatements *statements, Oid serverid)
 {
-	char	   *text = shuttle_tablet_text_name_indexes(relid, move->layout);
+	char	   *text = shuttle_tablet_text_name_indexes(relid, tablets);
 
 	if (text !=NULL)
 		shuttle_node_statements_add(statements, serverid, text);
 }
 
-/* The trap of one number; others exist. */
+/* The traps of some tablets; others exist. */
 static void
-add_trap(const ShuttleMove *move, ShuttleNodeStatements *statements, Oid serverid)
+add_traps(const ShuttleMove *move, const ShuttleLayout *tablets, ShuttleNodeStatements *statements, Oid serverid)
 {
 	ListCell   *cell;
 
 	foreach(cell, move->relids)
 	{
-		shuttle_node_statements_add(statements, serverid,
-									shuttle_trap_text(lfirst_oid(cell), shuttle_layout_tablet(move->layout, move->number)));
-		add_names(lfirst_oid(cell), move, statements, serverid);
+		for (int i = 0; i < tablets->ntablets; i++)
+			shuttle_node_statements_add(statements, serverid, shuttle_trap_text(lfirst_oid(cell), &tablets->tablets[i]));
+		add_names(lfirst_oid(cell), tablets, statements, serverid);
 	}
 }
 
@@ -177,24 +186,44 @@ make_tablets(const ShuttleMove *move)
 	if (!has_tablets(move, move->target, -1))
 		add_tables(move, statements);
 	if (move->layout->traps)
-		add_drop(move, statements, move->target);
+		add_drop(move, statements, move->target, false);
 	foreach(cell, shuttle_traps_texts(linitial_oid(move->relids), &none, move->target))
 		shuttle_node_statements_add(statements, move->target, lfirst(cell));
 	foreach(cell, move->relids)
 	{
 		Oid			relid = lfirst_oid(cell);
 
-		shuttle_node_statements_add(statements, move->target,
-									shuttle_table_text_tablet(relid, shuttle_layout_tablet(move->layout, move->number)));
-		shuttle_node_statements_add(statements, move->target,
-									psprintf("ALTER TABLE %s ADD CONSTRAINT shuttle_trap CHECK (shuttle_node.trap())",
-											 tablet(move, relid)));
-		add_names(relid, move, statements, move->target);
+		for (int i = 0; i < move->parts->ntablets; i++)
+		{
+			const ShuttleTablet *tablet = &move->parts->tablets[i];
+
+			shuttle_node_statements_add(statements, move->target, shuttle_table_text_tablet(relid, tablet));
+			shuttle_node_statements_add(statements, move->target,
+										psprintf("ALTER TABLE %s ADD CONSTRAINT shuttle_trap CHECK (shuttle_node.trap())",
+												 shuttle_tablet_qualified_name(relid, tablet->number)));
+		}
+		add_names(relid, move->parts, statements, move->target);
 	}
 	shuttle_node_statements_run(statements);
 }
 
 /* ---- the change of places */
+
+/* Nodes that have traps get one for each half. */
+static void
+split_traps(const ShuttleMove *move, ShuttleNodeStatements *statements)
+{
+	ListCell   *cell;
+
+	foreach(cell, shuttle_table_servers(linitial_oid(move->relids)))
+	{
+		if (lfirst_oid(cell) == move->source || lfirst_oid(cell) == move->target)
+			continue;
+		shuttle_node_statements_add(statements, lfirst_oid(cell), "SET LOCAL lock_timeout = '2s'");
+		add_drop(move, statements, lfirst_oid(cell), false);
+		add_traps(move, move->parts, statements, lfirst_oid(cell));
+	}
+}
 
 /* A node without tablets keeps no tables of the group: DDL would not follow there. */
 static void
@@ -205,18 +234,23 @@ change_nodes(const ShuttleMove *move)
 
 	shuttle_node_statements_add(statements, move->target, "SET LOCAL lock_timeout = '2s'");
 	foreach(cell, move->relids)
-		shuttle_node_statements_add(statements, move->target,
-									psprintf("ALTER TABLE %s DROP CONSTRAINT shuttle_trap",
-											 tablet(move, lfirst_oid(cell))));
+	{
+		for (int i = 0; i < move->parts->ntablets; i++)
+			shuttle_node_statements_add(statements, move->target,
+										psprintf("ALTER TABLE %s DROP CONSTRAINT shuttle_trap",
+												 shuttle_tablet_qualified_name(lfirst_oid(cell), move->parts->tablets[i].number)));
+	}
 	if (!has_tablets(move, move->source, move->number))
 		shuttle_node_statements_add(statements, move->source,
 									psprintf("DROP TABLE %s", shuttle_local_names(move->relids)));
 	else
 	{
-		add_drop(move, statements, move->source);
+		add_drop(move, statements, move->source, false);
 		if (move->layout->traps)
-			add_trap(move, statements, move->source);
+			add_traps(move, move->parts, statements, move->source);
 	}
+	if (move->layout->traps && shuttle_split_is(move))
+		split_traps(move, statements);
 	shuttle_node_statements_run(statements);
 }
 
@@ -241,6 +275,8 @@ change_tablets(const ShuttleMove *move)
 	change_nodes(move);
 	foreach(cell, tablets_here(move))
 		shuttle_surgery_move(lfirst_oid(cell), move->target);
+	if (shuttle_split_is(move))
+		shuttle_split_here(move);
 	foreach(cell, move->relids)
 		CacheInvalidateRelcacheByRelid(lfirst_oid(cell));
 }
@@ -255,15 +291,17 @@ has_half(const ShuttleMove *move)
 										psprintf("SELECT pg_catalog.count(*) FROM pg_catalog.pg_constraint WHERE conname = 'shuttle_trap'"
 												 " AND pg_catalog.pg_get_constraintdef(oid) NOT LIKE '%%false%%'"
 												 " AND conrelid = ANY (ARRAY(SELECT pg_catalog.to_regclass(n) FROM pg_catalog.unnest(ARRAY[%s]) AS n))",
-												 shuttle_move_names(move, true))), "0") != 0;
+												 shuttle_move_new_names(move, true))), "0") != 0;
 }
 
 static void
 drop_half_tablets(const ShuttleMove *move)
 {
 	ShuttleNodeStatements *statements = shuttle_node_statements_create();
+	ShuttleTablet *tablet = shuttle_layout_tablet(move->layout, move->number);
+	ShuttleLayout trap = {.ntablets = 1,.tablets = tablet};
 
-	if (move->target == shuttle_layout_tablet(move->layout, move->number)->serverid || !has_half(move))
+	if (move->target == tablet->serverid || !has_half(move))
 		return;
 	add_locks(move, statements);
 	if (!has_tablets(move, move->target, -1))
@@ -271,9 +309,9 @@ drop_half_tablets(const ShuttleMove *move)
 									psprintf("DROP TABLE %s", shuttle_local_names(move->relids)));
 	else
 	{
-		add_drop(move, statements, move->target);
+		add_drop(move, statements, move->target, true);
 		if (move->layout->traps)
-			add_trap(move, statements, move->target);
+			add_traps(move, &trap, statements, move->target);
 	}
 	shuttle_node_statements_run(statements);
 }

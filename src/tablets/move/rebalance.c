@@ -231,7 +231,7 @@ move_listed(const ShuttleBalance *balance, const ShuttleBalanceUnit *unit, int n
 		return;
 	move.target = GetForeignServer(target)->servername;
 	error_context_stack = &callback;
-	if (shuttle_move_run(unit->tablet, balance->servers[unit->source], target, number, nmoves))
+	if (shuttle_move_run(unit->tablet, balance->servers[unit->source], target, false, number, nmoves))
 		ereport(NOTICE,
 				(errmsg("tablet \"%s\" is on storage node \"%s\", %d of %d", tablet, move.target, number, nmoves),
 				 errhidecontext(true)));
