@@ -7,7 +7,7 @@ from pgshuttle import __version__
 from pgshuttle.facts import Facts
 from pgshuttle.findings import Finding, Level, error, good, note, warning
 from pgshuttle.node_checks import NODE_CHECKS, make_analyze, name_some
-from pgshuttle.relation_checks import RELATION_CHECKS
+from pgshuttle.relation_checks import check_relations
 
 OLDEST_MAJOR = 15
 NEWEST_MAJOR = 19
@@ -174,6 +174,5 @@ def find_all(facts: Facts) -> list[Finding]:
     for node in facts.nodes:
         for look_there, check in NODE_CHECKS.items():
             found += name(look_there(facts, node), node.name, check)
-        for look_there in RELATION_CHECKS:
-            found += name(look_there(facts, node), node.name, "definitions")
+        found += name(check_relations(facts, node), node.name, "definitions")
     return found

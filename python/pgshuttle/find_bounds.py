@@ -1,7 +1,7 @@
 """What pgshuttle doctor finds out about bounds of foreign partitions and checks behind them.
 
-Bounds of ranges and lists are compared with constraints of the node by the planner, on
-two temporary tables that have them; those of hashes by their numbers.
+Bounds of ranges and lists are compared with constraints of the node by the planner, which says
+what no row of a temporary table can meet; those of hashes by their numbers.
 """
 
 import re
@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from math import gcd
 
 import psycopg
-from psycopg import sql
 
 from pgshuttle.catalog import Connection, quote, read_rows
 from pgshuttle.facts import BoundFacts, CheckFacts, RelationFacts
-from pgshuttle.find_checks import Asked, print_check
+from pgshuttle.find_checks import Asked
+from pgshuttle.find_expressions import translate
+from pgshuttle.find_trials import Trials, prove
 
 # relations that are partitions there: of what, and their bounds as the server keeps them
 PARTS = """
@@ -29,33 +30,25 @@ FROM pg_temp.node_pg_class c
 WHERE c.oid = ANY (%s) AND c.relispartition
 """
 
-FREE_NAME = """
-SELECT c.relname FROM pg_temp.node_pg_class c
-    JOIN pg_temp.node_pg_namespace n ON n.oid = c.relnamespace
-WHERE n.nspname = %s
-"""
-
-# columns that the bounds of a partition, and of those above it, are of
-KEY_COLUMNS = """
-SELECT a.attname
-FROM pg_partition_ancestors(%s::regclass) p(relid)
-    JOIN pg_partitioned_table k ON k.partrelid = p.relid
-    JOIN pg_attribute a ON a.attrelid = k.partrelid AND a.attnum = ANY (k.partattrs::int2[])
-"""
-
 # the bounds, the same as an expression, and what they are of; whether as usual: one level of
-# partitions, by columns, and by the operators and collations that columns have without a word
-BOUND = """
-SELECT pg_get_expr(c.relpartbound, c.oid), pg_get_partition_constraintdef(c.oid), k.partstrat,
+# partitions, by columns, and by the operators and collations that columns have without a word;
+# all columns that they, and those of the tables above, are of
+BOUNDS = """
+SELECT c.oid, pg_get_expr(c.relpartbound, c.oid), pg_get_partition_constraintdef(c.oid),
+    k.partstrat,
     ARRAY(SELECT a.attname::text FROM unnest(k.partattrs::int2[]) WITH ORDINALITY u(attnum, n)
           JOIN pg_attribute a ON a.attrelid = k.partrelid AND a.attnum = u.attnum ORDER BY n),
     pg_partition_root(c.oid) = i.inhparent AND k.partexprs IS NULL
     AND NOT EXISTS (SELECT FROM unnest(k.partclass::oid[]) o(oid) JOIN pg_opclass p USING (oid)
-                    WHERE NOT p.opcdefault)
+                    WHERE NOT p.opcdefault),
+    ARRAY(SELECT a.attname::text
+          FROM pg_partition_ancestors(c.oid) p(relid)
+              JOIN pg_partitioned_table k ON k.partrelid = p.relid
+              JOIN pg_attribute a ON a.attrelid = p.relid AND a.attnum = ANY (k.partattrs::int2[]))
 FROM pg_class c
     JOIN pg_inherits i ON i.inhrelid = c.oid
     JOIN pg_partitioned_table k ON k.partrelid = i.inhparent
-WHERE c.oid = %s::regclass AND c.relispartition
+WHERE c.oid = ANY (%s) AND c.relispartition
 """
 
 OWN_BOUNDS = "its bounds there"  # in the place of a constraint's name
@@ -79,13 +72,14 @@ class PartFacts:
 
 @dataclass(frozen=True)
 class OwnBounds:
-    """The bounds of a foreign partition."""
+    """The bounds of a foreign partition; columns by their names here."""
 
     values: str
     text: str
     strategy: str
-    columns: list[str]  # by their names here
+    columns: list[str]
     is_usual: bool
+    keys: list[str]  # of the tables above, too
 
 
 @dataclass(frozen=True)
@@ -97,6 +91,11 @@ class Hash:
     columns: tuple[str, ...]  # by their names on the node
 
 
+def read_bounds(connection: Connection, oids: list[int]) -> dict[int, OwnBounds]:
+    """The bounds of those foreign tables that are partitions."""
+    return {oid: OwnBounds(*own) for oid, *own in read_rows(connection, BOUNDS, oids)}
+
+
 def read_parts(connection: Connection, asked: Asked, oids: list[int]) -> dict[int, PartFacts]:
     """Those of the relations that are partitions there."""
     return {
@@ -105,33 +104,45 @@ def read_parts(connection: Connection, asked: Asked, oids: list[int]) -> dict[in
     }
 
 
-def proves(connection: Connection, table: str, condition: str) -> bool:
-    """Says if the planner sees that no row that the table may have meets a condition."""
-    query = f"EXPLAIN (FORMAT JSON) SELECT FROM pg_temp.{table} WHERE {condition}"
-    ((plans,),) = read_rows(connection, query)
-    return bool(plans[0]["Plan"].get("One-Time Filter") == "false")
+def allow(check: CheckFacts, not_null: set[str]) -> str:
+    """What rows meet that a check lets in: one that gives NULL does, too."""
+    nulls = [f"{quote(name)} IS NULL" for name in sorted(check.columns - not_null)]
+    return f"({' OR '.join([check.text, *nulls])})"
 
 
 def compare_ranges(
-    connection: Connection, relation: RelationFacts, own: OwnBounds, checks: list[CheckFacts]
+    trials: Trials, relation: RelationFacts, own: OwnBounds, checks: list[CheckFacts]
 ) -> None:
     """Has the planner compare bounds of ranges or lists with constraints."""
     bound = relation.bound
     assert bound is not None
-    for column in relation.there or []:
-        if column.not_null and any(one.name == column.name for one in relation.columns):
-            alter = sql.SQL("ALTER TABLE pg_temp.node_allows ALTER {} SET NOT NULL")
-            connection.execute(alter.format(sql.Identifier(column.name)))
+    there = {one.name: one.remote_name for one in relation.columns}
+    not_null = {one.name for one in relation.there or [] if one.not_null} & {*there.values()}
+    text = translate(trials.connection, relation, own.text, to_there=True)
+    outside = " AND ".join(
+        [
+            f"NOT ({text})",
+            *(allow(check, not_null) for check in checks if check.is_valid),
+            *(f"{quote(name)} IS NOT NULL" for name in not_null),
+        ]
+    )
+    conditions = [
+        outside,
+        *(f"({text}) AND {quote(there[name])} IS NULL" for name in own.keys),
+        *(f"({text}) AND {word} ({one.text})" for one in checks for word in ("", "NOT")),
+    ]
+    table = trials.get_table(relation)
+    with trials.connection.transaction():
+        proven = iter(prove(trials.connection, table, conditions))
+    bound.is_kept = next(proven)
+    relation.never_null = {name for name in own.keys if next(proven)}
     for check in checks:
-        if check.is_valid:
-            add = f"ALTER TABLE pg_temp.node_allows ADD CHECK ({check.text})"
-            connection.execute(add.encode())
-        if proves(connection, "bounds_allow", f"({check.text})"):
+        is_refused, is_met = next(proven), next(proven)
+        if is_refused:
             bound.refused_by.append(check.name)
-        elif not proves(connection, "bounds_allow", f"NOT ({check.text})"):
+        elif not is_met:
             bound.narrowed_by.append(check.name)
-    bound.is_kept = proves(connection, "node_allows", f"NOT ({own.text})")
-    bound.make_check = f"ALTER TABLE {relation.remote_name} ADD CHECK ({own.text});"
+    bound.make_check = f"ALTER TABLE {relation.remote_name} ADD CHECK ({text});"
 
 
 def read_hash(pattern: re.Pattern[str], text: str, columns: list[str] | None = None) -> Hash | None:
@@ -160,16 +171,13 @@ def compare_hashes(relation: RelationFacts, own: Hash, others: dict[str, Hash | 
         bound.is_kept |= common == own.modulus
 
 
-def make_hash_check(connection: Connection, relation: RelationFacts, own: Hash) -> str:
+def make_hash_check(trials: Trials, relation: RelationFacts, own: Hash) -> str:
     """The statements that keep other rows out: the function wants a table with that hash."""
     types = {one.name: one for one in relation.there or []}
     if any(name not in types for name in own.columns):
         return ""
     schema, table = relation.remote
-    taken = {name for (name,) in read_rows(connection, FREE_NAME, schema)}
-    names = [f"{table[:50]}_hash", *(f"{table[:50]}_hash{i}" for i in range(1, len(taken) + 1))]
-    free = next(name for name in names if name not in taken)
-    parent = f"{quote(schema)}.{quote(free)}"
+    parent = f"{quote(schema)}.{quote(trials.find_free_name(schema, f'{table[:50]}_hash'))}"
     collations = [types[name].collation for name in own.columns]
     defined = ", ".join(
         f"{quote(name)} {types[name].type}"
@@ -197,7 +205,7 @@ def note_part(relation: RelationFacts, own: OwnBounds, part: PartFacts, columns:
 
 
 def compare(
-    connection: Connection,
+    trials: Trials,
     relation: RelationFacts,
     own: OwnBounds,
     checks: list[CheckFacts] | None,
@@ -211,8 +219,7 @@ def compare(
         known = list(checks or [])
         if part is not None and part.text:
             known.append(CheckFacts(OWN_BOUNDS, part.text, frozenset()))
-        if all(name == remote for name, remote in there.items()):
-            compare_ranges(connection, relation, own, known)
+        compare_ranges(trials, relation, own, known)
         bound.is_kept |= checks is None or (part is not None and not part.text)
     elif own.strategy == "h":
         hashed = read_hash(HASH_VALUES, own.values, columns)
@@ -225,42 +232,28 @@ def compare(
         if hashed is not None:
             compare_hashes(relation, hashed, others)
             if own.is_usual and not bound.is_kept:
-                bound.make_check = make_hash_check(connection, relation, hashed)
+                bound.make_check = make_hash_check(trials, relation, hashed)
         bound.is_kept |= checks is None or not own.is_usual
     if part is not None:
         note_part(relation, own, part, columns)
 
 
 def try_bounds(
-    connection: Connection,
+    trials: Trials,
     relation: RelationFacts,
+    own: OwnBounds,
     checks: list[CheckFacts] | None,
     part: PartFacts | None,
 ) -> None:
     """Notes the bounds of a partition, unless texts mean nothing here; and other checks."""
-    rows = read_rows(connection, BOUND, relation.local_name)
-    if not rows:
-        return
-    own = OwnBounds(*rows[0])
     there = {one.name: one.remote_name for one in relation.columns}
-    keys = {there[name] for (name,) in read_rows(connection, KEY_COLUMNS, relation.local_name)}
+    keys = {there[name] for name in own.keys}
     of_keys = None if checks is None else [one for one in checks if one.columns <= keys]
     if checks is not None:
         relation.checks = [
-            print_check(connection, relation, one) for one in checks if not one.columns <= keys
+            trials.print_check(relation, one) for one in checks if not one.columns <= keys
         ]
     try:
-        with connection.transaction(force_rollback=True):
-            connection.execute("SET LOCAL constraint_exclusion = on")
-            for table in ("node_allows", "bounds_allow"):
-                make = f"CREATE TABLE pg_temp.{table} (LIKE {relation.local_name})"
-                connection.execute(make.encode())
-            connection.execute(f"ALTER TABLE pg_temp.bounds_allow ADD CHECK ({own.text})".encode())
-            relation.never_null = {
-                name
-                for name in there
-                if proves(connection, "bounds_allow", f"{quote(name)} IS NULL")
-            }
-            compare(connection, relation, own, of_keys, part)
+        compare(trials, relation, own, of_keys, part)
     except psycopg.Error:
         relation.bound = None

@@ -5,14 +5,12 @@ names that several may have; a node that may be asked to print them tells each.
 """
 
 from collections import defaultdict
-from dataclasses import replace
 
 import psycopg
 from psycopg import sql
 
 from pgshuttle.catalog import Connection, read_rows
-from pgshuttle.facts import CheckFacts, RelationFacts
-from pgshuttle.find_expressions import TABLE, make_table
+from pgshuttle.facts import CheckFacts
 
 CHECKS = """
 SELECT k.oid, k.conrelid, n.nspname, k.conname, k.convalidated,
@@ -80,16 +78,3 @@ def read_checks(
         else:
             found.append(CheckFacts(name, known.pop(), frozenset(columns), is_valid))
     return checks
-
-
-def print_check(connection: Connection, relation: RelationFacts, check: CheckFacts) -> CheckFacts:
-    """The check as this server prints it: servers may say the same in other words."""
-    query = f"SELECT pg_get_expr(conbin, conrelid) FROM pg_constraint WHERE contype = 'c' AND conrelid = '{TABLE}'::regclass"  # noqa: S608, E501
-    try:
-        with connection.transaction(force_rollback=True):
-            make_table(connection, relation)
-            connection.execute(f"ALTER TABLE {TABLE} ADD CHECK ({check.text})".encode())
-            ((text,),) = read_rows(connection, query)
-            return replace(check, text=text)
-    except psycopg.Error:
-        return check

@@ -16,23 +16,49 @@ SELECT a.attname, pg_get_expr(d.adbin, d.adrelid)
 FROM pg_attribute a JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
 WHERE a.attrelid = %s::regclass AND a.attgenerated <> ''
 """
-TABLE = "pg_temp.doctor_columns"
+CONDITION = """
+SELECT pg_get_expr(conbin, conrelid) FROM pg_constraint
+WHERE contype = 'c' AND conrelid = 'pg_temp.doctor_columns'::regclass
+"""
+TABLE = "doctor_columns"
 
 
-def rename(connection: Connection, names: list[tuple[str, str]]) -> None:
-    """Renames columns of the temporary table; two may change names with each other."""
+def rename(connection: Connection, names: list[tuple[str, str]], table: str = TABLE) -> None:
+    """Renames columns of a temporary table; two may change names with each other."""
     changed = [(f"doctor {i}", old, new) for i, (old, new) in enumerate(names) if old != new]
     for old, new in [(old, middle) for middle, old, _ in changed] + [
         (middle, new) for middle, _, new in changed
     ]:
-        alter = sql.SQL("ALTER TABLE pg_temp.doctor_columns RENAME {} TO {}")
-        connection.execute(alter.format(sql.Identifier(old), sql.Identifier(new)))
+        alter = sql.SQL("ALTER TABLE {} RENAME {} TO {}")
+        names_of_all = (sql.Identifier("pg_temp", table), *map(sql.Identifier, (old, new)))
+        connection.execute(alter.format(*names_of_all))
 
 
-def make_table(connection: Connection, relation: RelationFacts, including: str = "") -> None:
-    """Makes the temporary table, with the names that the node has for columns."""
-    connection.execute(f"CREATE TABLE {TABLE} (LIKE {relation.local_name}{including})".encode())
-    rename(connection, [(own.name, own.remote_name) for own in relation.columns])
+def make_table(
+    connection: Connection, relation: RelationFacts, including: str = "", table: str = TABLE
+) -> None:
+    """Makes a temporary table, with the names that the node has for columns."""
+    like = f"CREATE TABLE pg_temp.{table} (LIKE {relation.local_name}{including})"
+    connection.execute(like.encode())
+    rename(connection, [(own.name, own.remote_name) for own in relation.columns], table)
+
+
+def translate(
+    connection: Connection, relation: RelationFacts, condition: str, *, to_there: bool
+) -> str:
+    """A condition as this server prints it, by the other side's names of columns."""
+    names = [(own.name, own.remote_name) for own in relation.columns]
+    if to_there and all(own == other for own, other in names):
+        return condition
+    with connection.transaction(force_rollback=True):
+        make_table(connection, relation)
+        back = [(other, own) for own, other in names]
+        if to_there:
+            rename(connection, back)
+        connection.execute(f"ALTER TABLE pg_temp.{TABLE} ADD CHECK ({condition})".encode())
+        rename(connection, names if to_there else back)
+        ((text,),) = read_rows(connection, CONDITION)
+    return str(text)
 
 
 def read_own(connection: Connection, relation: RelationFacts) -> dict[str, tuple[str, str]]:
@@ -40,7 +66,7 @@ def read_own(connection: Connection, relation: RelationFacts) -> dict[str, tuple
     texts = dict(read_rows(connection, EXPRESSIONS, relation.local_name))
     with connection.transaction(force_rollback=True):
         make_table(connection, relation, " INCLUDING GENERATED")
-        renamed = dict(read_rows(connection, EXPRESSIONS, TABLE))
+        renamed = dict(read_rows(connection, EXPRESSIONS, f"pg_temp.{TABLE}"))
     return {
         own.name: (texts[own.name], renamed[own.remote_name])
         for own in relation.columns
@@ -62,9 +88,9 @@ def read_other(
             )
             texts = (sql.SQL(own.type), sql.SQL(text))
             connection.execute(alter.format(name, *texts))
-            ((_, there),) = read_rows(connection, EXPRESSIONS, TABLE)
+            ((_, there),) = read_rows(connection, EXPRESSIONS, f"pg_temp.{TABLE}")
             rename(connection, [(one.remote_name, one.name) for one in relation.columns])
-            ((_, here),) = read_rows(connection, EXPRESSIONS, TABLE)
+            ((_, here),) = read_rows(connection, EXPRESSIONS, f"pg_temp.{TABLE}")
             return there, here
     except psycopg.Error:
         return "", ""

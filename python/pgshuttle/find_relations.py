@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import Any
 
-from pgshuttle import find_bounds, find_checks
+from pgshuttle import find_bounds, find_checks, find_trials
 from pgshuttle.catalog import Connection, read_rows
 from pgshuttle.facts import ColumnFacts, KeyFacts, RelationFacts
 from pgshuttle.find_expressions import compare_expressions
@@ -211,6 +211,7 @@ def read_relations(
     """Reads the foreign tables of a server, and what is behind them. asked: by ask_texts()."""
     tables = read_rows(connection, TABLES, server)
     connection.execute("SET LOCAL search_path = pg_catalog")  # texts get the names of schemas
+    connection.execute("SET LOCAL constraint_exclusion = on")
     schemas = sorted({schema for _, _, _, schema, *_ in tables})
     names = sorted({name for _, _, _, _, name, *_ in tables})
     behind = {
@@ -224,6 +225,8 @@ def read_relations(
     keys = read_keys(connection, oids)
     checks = find_checks.read_checks(connection, asked, oids, schemas)
     parts = find_bounds.read_parts(connection, asked, oids)
+    bounds = find_bounds.read_bounds(connection, [oid for oid, *_ in tables])
+    trials = find_trials.Trials(connection)
     values = read_values(connection, schemas, names)
     found = []
     for oid, name, local_name, schema, relname, remote_name, is_part, root in tables:
@@ -242,6 +245,7 @@ def read_relations(
         if relation.kind in ("r", "p"):
             relation.lacks_key = not keys[other]
             relation.keys = rename_keys(keys[other], relation.columns)
-        if relation.kind == "r":
-            find_bounds.try_bounds(connection, relation, checks[other], parts.get(other))
+        if relation.kind == "r" and oid in bounds:
+            behind_it = checks[other], parts.get(other)
+            find_bounds.try_bounds(trials, relation, bounds[oid], *behind_it)
     return found

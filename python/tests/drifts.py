@@ -197,6 +197,16 @@ DRIFTS = {
         'Run on the node: CREATE SCHEMA "Of"; CREATE TABLE "Of".thing ("id" integer NOT NULL, '
         '"v" text COLLATE pg_catalog."C");',
     ),
+    "range_check_of_a_renamed_key": Drift(
+        "CREATE TABLE thing (w int PRIMARY KEY CONSTRAINT own CHECK (w >= 0 AND w < 100), id text)",
+        """CREATE TABLE item (id int, v text) PARTITION BY RANGE (id);
+        CREATE FOREIGN TABLE item_a (id int OPTIONS (column_name 'w'),
+            v text OPTIONS (column_name 'id')) SERVER node1 OPTIONS (table_name 'thing');
+        ALTER TABLE item ATTACH PARTITION item_a FOR VALUES FROM (0) TO (100)""",
+        "ALTER TABLE thing ADD CONSTRAINT more CHECK (w < 50)",
+        "error: public.thing refuses, by more, some rows of the bounds of item_a",
+        f'{THERE_TABLE}DROP CONSTRAINT "more";',
+    ),
     "hash_check": Drift(
         f"{HASH_THERE.replace('thing', 'other')}; "
         "CREATE TABLE thing (id int PRIMARY KEY CONSTRAINT own "
