@@ -93,6 +93,17 @@ class BoundFacts:
 
 
 @dataclass
+class AccessFacts:
+    """What the remote user may not do with a relation that this user may do here."""
+
+    lacks: dict[str, list[str]]  # privileges, and the columns there; no columns: of the whole
+    may_write: bool  # in some way
+    has_schema: bool  # may use it
+    hides_rows: bool  # by row security
+    sequences: list[str] = field(default_factory=list)  # that new rows need, quoted
+
+
+@dataclass
 class RelationFacts:
     """A foreign table and the relation behind it."""
 
@@ -113,6 +124,7 @@ class RelationFacts:
     never_null: set[str] = field(default_factory=set)  # by the bounds; names here
     bound: BoundFacts | None = None
     checks: list[CheckFacts] | None = None  # but those of bounds; None: not known
+    access: AccessFacts | None = None  # None: the remote user may do all
 
 
 @dataclass
@@ -142,6 +154,7 @@ class NodeFacts:
     tables: list[TableFacts] = field(default_factory=list)
     relations: list[RelationFacts] = field(default_factory=list)
     storage: StorageFacts | None = None
+    remote_user: str = ""  # as whom this user comes there; empty: not known
     follows_primary: bool = False  # several hosts, and target_session_attrs wants the primary
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from pgshuttle import find_checks, find_relations
+from pgshuttle import find_access, find_checks, find_relations
 from pgshuttle.catalog import Connection, read_rows
 from pgshuttle.facts import Facts, NodeFacts, ServerFacts, TableFacts
 from pgshuttle.target import first_line
@@ -107,6 +107,7 @@ NODE_TABLES = (
     ("pg_stat_user_tables", "pg_stat_user_tables", TABLE_COLUMNS),
     ("pg_timezone_names", "pg_timezone_names", "name text, utc_offset interval"),
     *find_relations.NODE_TABLES,
+    *find_access.NODE_TABLES,
 )
 # what a database sorts by where that is not the C library's collation: from 17 on, and before
 LOCALES = (
@@ -242,6 +243,7 @@ def read_node(connection: Connection, node: NodeFacts) -> None:
             database = node_database(connection)
             node.server = read_server(connection, database, read_part, "pg_temp.node_")
             node.tables = read_tables(connection, node.name)
+            node.remote_user = find_access.read_user(connection, node.name)
             node.relations = find_relations.read_relations(connection, node.name, asked)
     except psycopg.Error as error:
         node.error = first_line(error)

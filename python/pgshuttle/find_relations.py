@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import Any
 
-from pgshuttle import find_bounds, find_checks, find_trials
+from pgshuttle import find_access, find_bounds, find_checks, find_trials
 from pgshuttle.catalog import Connection, read_rows
 from pgshuttle.facts import ColumnFacts, KeyFacts, RelationFacts
 from pgshuttle.find_expressions import compare_expressions
@@ -17,16 +17,17 @@ CATALOGS = (
     (
         "pg_class",
         'oid oid, relname name, relnamespace oid, relkind "char", relispartition bool, '
-        "relpartbound text",
+        "relpartbound text, relowner oid, relacl text[], relrowsecurity bool, "
+        "relforcerowsecurity bool",
     ),
     ("pg_inherits", "inhrelid oid, inhparent oid"),
     ("pg_partitioned_table", 'partrelid oid, partstrat "char", partattrs int2vector'),
-    ("pg_namespace", "oid oid, nspname name"),
+    ("pg_namespace", "oid oid, nspname name, nspowner oid, nspacl text[]"),
     (
         "pg_attribute",
         "attrelid oid, attname name, atttypid oid, atttypmod int4, attnum int2, attnotnull bool, "
         'atthasdef bool, attidentity "char", attgenerated "char", attisdropped bool, '
-        "attcollation oid",
+        "attcollation oid, attacl text[]",
     ),
     ("pg_type", "oid oid, typname name, typnamespace oid, typbasetype oid"),
     ("pg_collation", "oid oid, collname name, collnamespace oid"),
@@ -205,42 +206,19 @@ def ask_texts(connection: Connection, server: str) -> find_checks.Asked:
     return find_checks.ask(connection, server, sorted(schemas), sorted(names)) if parts else {}
 
 
-def read_relations(
-    connection: Connection, server: str, asked: find_checks.Asked
-) -> list[RelationFacts]:
-    """Reads the foreign tables of a server, and what is behind them. asked: by ask_texts()."""
-    tables = read_rows(connection, TABLES, server)
-    connection.execute("SET LOCAL search_path = pg_catalog")  # texts get the names of schemas
-    connection.execute("SET LOCAL constraint_exclusion = on")
-    schemas = sorted({schema for _, _, _, schema, *_ in tables})
-    names = sorted({name for _, _, _, _, name, *_ in tables})
-    behind = {
-        (schema, name): (oid, kind)
-        for schema, name, oid, kind in read_rows(connection, RELATIONS, schemas, names)
-    }
-    known = {name for (name,) in read_rows(connection, SCHEMAS, schemas)}
-    oids = [oid for oid, _ in behind.values()]
-    here = read_columns(connection, HERE, [oid for oid, *_ in tables])
+def read_behind(
+    connection: Connection, found: list[tuple[int, int, RelationFacts]], asked: find_checks.Asked
+) -> None:
+    """Notes what relations of the node have. found: with OIDs here and there."""
+    oids = [other for _, other, _ in found]
+    schemas = sorted({relation.remote[0] for _, _, relation in found})
     there = read_columns(connection, THERE, oids)
     keys = read_keys(connection, oids)
     checks = find_checks.read_checks(connection, asked, oids, schemas)
     parts = find_bounds.read_parts(connection, asked, oids)
-    bounds = find_bounds.read_bounds(connection, [oid for oid, *_ in tables])
+    bounds = find_bounds.read_bounds(connection, [oid for oid, _, _ in found])
     trials = find_trials.Trials(connection)
-    values = read_values(connection, schemas, names)
-    found = []
-    for oid, name, local_name, schema, relname, remote_name, is_part, root in tables:
-        remote = schema, relname
-        relation = RelationFacts(name, local_name, remote, remote_name, is_part, root, here[oid])
-        relation.has_schema = schema in known
-        found.append(relation)
-        generated, relation.defaults = values[remote]
-        compare_expressions(connection, relation, generated)
-        if remote not in behind:
-            continue
-        other, relation.kind = behind[remote]
-        if relation.kind not in READABLE:
-            continue
+    for oid, other, relation in found:
         relation.there = there[other]
         if relation.kind in ("r", "p"):
             relation.lacks_key = not keys[other]
@@ -248,4 +226,34 @@ def read_relations(
         if relation.kind == "r" and oid in bounds:
             behind_it = checks[other], parts.get(other)
             find_bounds.try_bounds(trials, relation, bounds[oid], *behind_it)
-    return found
+    find_access.read_access(connection, found)
+
+
+def read_relations(
+    connection: Connection, server: str, asked: find_checks.Asked
+) -> list[RelationFacts]:
+    """Reads the foreign tables of a server, and what is behind them. asked: by ask_texts()."""
+    tables = read_rows(connection, TABLES, server)
+    connection.execute("SET LOCAL search_path = pg_catalog")  # texts get the names of schemas
+    connection.execute("SET LOCAL constraint_exclusion = on")
+    schemas, names = (sorted({row[i] for row in tables}) for i in (3, 4))
+    behind = {
+        (schema, name): (oid, kind)
+        for schema, name, oid, kind in read_rows(connection, RELATIONS, schemas, names)
+    }
+    known = {name for (name,) in read_rows(connection, SCHEMAS, schemas)}
+    here = read_columns(connection, HERE, [oid for oid, *_ in tables])
+    values = read_values(connection, schemas, names)
+    relations, found = [], []
+    for oid, name, local_name, schema, relname, remote_name, is_part, root in tables:
+        remote = schema, relname
+        relation = RelationFacts(name, local_name, remote, remote_name, is_part, root, here[oid])
+        relation.has_schema = schema in known
+        relations.append(relation)
+        generated, relation.defaults = values[remote]
+        compare_expressions(connection, relation, generated)
+        other, relation.kind = behind.get(remote, (0, ""))
+        if relation.kind and relation.kind in READABLE:
+            found.append((oid, other, relation))
+    read_behind(connection, found, asked)
+    return relations

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from pgshuttle.access_checks import check_access
 from pgshuttle.alterations import alter_there
 from pgshuttle.catalog import quote
 from pgshuttle.column_checks import check_columns
@@ -64,7 +65,14 @@ def check_places(_facts: Facts, node: NodeFacts) -> Iterator[Finding]:
         )
 
 
-RELATION_CHECKS = (check_columns, check_bounds, check_places, check_checks, check_keys)
+RELATION_CHECKS = (
+    check_columns,
+    check_bounds,
+    check_places,
+    check_checks,
+    check_keys,
+    check_access,
+)
 
 
 def check_relations(facts: Facts, node: NodeFacts) -> Iterator[Finding]:

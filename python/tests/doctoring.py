@@ -20,9 +20,14 @@ DO $$ DECLARE name text; BEGIN
         FROM pg_class c WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p', 'f')
             AND NOT relispartition
     LOOP EXECUTE format('DROP %s CASCADE', name); END LOOP;
+    IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'limited') THEN
+        DROP OWNED BY limited;
+        DROP ROLE limited;
+    END IF;
 END $$;
 DROP SCHEMA IF EXISTS "Of" CASCADE
 """
+AS_BEFORE = "ALTER USER MAPPING FOR PUBLIC SERVER node1 OPTIONS (SET user 'postgres')"
 
 
 @pytest.fixture(autouse=True)
@@ -31,6 +36,7 @@ def nothing_is_left(running: Cluster) -> Iterator[None]:
     yield
     for server in (running.query, *(node.server for node in running.nodes)):
         run_on(server, DROP_ALL)
+    run_on(running.query, AS_BEFORE)
 
 
 def find_all(running: Cluster, code: ExitCode | None = None) -> list[dict[str, Any]]:

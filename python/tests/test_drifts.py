@@ -1,6 +1,7 @@
 """Each difference between nodes and this side is found, and mended as the doctor says."""
 
 import pytest
+from access_drifts import ACCESS_DRIFTS
 from conftest import run_on, small_cluster
 from doctoring import find_all, find_problems, mend, nothing_is_left, run
 from drifts import DRIFTS, Drift
@@ -11,10 +12,12 @@ from pgshuttle.state import Cluster
 
 __all__ = ["nothing_is_left"]  # a fixture that each test uses
 
+ALL_DRIFTS = DRIFTS | ACCESS_DRIFTS
+
 running = small_cluster(2)
 
 
-@pytest.mark.parametrize("drift", DRIFTS.values(), ids=DRIFTS.keys())
+@pytest.mark.parametrize("drift", ALL_DRIFTS.values(), ids=ALL_DRIFTS.keys())
 def test_each_drift_is_found_and_mended(running: Cluster, drift: Drift) -> None:
     """The statement that is printed runs as it is, and nothing is left to be found."""
     run(running, there=drift.there, here=drift.here)
