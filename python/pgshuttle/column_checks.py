@@ -60,6 +60,8 @@ def set_type(relation: RelationFacts, own: ColumnFacts, other: ColumnFacts) -> s
 
 def check_type(relation: RelationFacts, own: ColumnFacts, other: ColumnFacts) -> Iterator[Finding]:
     """Do values and comparisons mean the same?"""
+    if own.type == other.type:  # type_checks compares what that is on both sides
+        return
     if own.base != other.base:
         alike = any({own.base, other.base} <= family for family in FAMILIES)
         level = Level.WARNING if alike else Level.ERROR

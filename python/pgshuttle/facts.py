@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from pgshuttle.catalog import quote
+
 
 @dataclass
 class ServerFacts:
@@ -127,6 +129,33 @@ class RelationFacts:
     access: AccessFacts | None = None  # None: the remote user may do all
 
 
+@dataclass(frozen=True)
+class TypeDefinition:
+    """An enum, a domain or a composite type of one side."""
+
+    oid: int
+    kind: str  # typtype: "e", "d" or "c"
+    parts: list[tuple[str, str]]  # labels; attributes and their types
+    base: str  # of a domain; empty: this side does not have it
+    not_null: bool
+    checks: dict[str, str] | None  # texts and names; None: not known
+
+
+@dataclass(frozen=True)
+class TypeFacts:
+    """A type that both sides have by the same name."""
+
+    schema: str
+    name: str
+    here: TypeDefinition
+    there: TypeDefinition
+    columns: list[tuple[str, str]]  # that have it on the node: tables, quoted, and names
+
+    @property
+    def quoted(self) -> str:
+        return f"{quote(self.schema)}.{quote(self.name)}"
+
+
 @dataclass
 class StorageFacts:
     """A node that holds tables which are spread."""
@@ -154,6 +183,7 @@ class NodeFacts:
     tables: list[TableFacts] = field(default_factory=list)
     relations: list[RelationFacts] = field(default_factory=list)
     storage: StorageFacts | None = None
+    types: list[TypeFacts] = field(default_factory=list)
     remote_user: str = ""  # as whom this user comes there; empty: not known
     follows_primary: bool = False  # several hosts, and target_session_attrs wants the primary
 

@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from pgshuttle import find_access, find_checks, find_relations
+from pgshuttle import find_access, find_checks, find_relations, find_types
 from pgshuttle.catalog import Connection, read_rows
 from pgshuttle.facts import Facts, NodeFacts, ServerFacts, TableFacts
 from pgshuttle.target import first_line
@@ -108,6 +108,7 @@ NODE_TABLES = (
     ("pg_timezone_names", "pg_timezone_names", "name text, utc_offset interval"),
     *find_relations.NODE_TABLES,
     *find_access.NODE_TABLES,
+    *find_types.NODE_TABLES,
 )
 # what a database sorts by where that is not the C library's collation: from 17 on, and before
 LOCALES = (
@@ -245,6 +246,7 @@ def read_node(connection: Connection, node: NodeFacts) -> None:
             node.tables = read_tables(connection, node.name)
             node.remote_user = find_access.read_user(connection, node.name)
             node.relations = find_relations.read_relations(connection, node.name, asked)
+            node.types = find_types.read_types(connection, node.name)
     except psycopg.Error as error:
         node.error = first_line(error)
 

@@ -27,9 +27,13 @@ CATALOGS = (
         "pg_attribute",
         "attrelid oid, attname name, atttypid oid, atttypmod int4, attnum int2, attnotnull bool, "
         'atthasdef bool, attidentity "char", attgenerated "char", attisdropped bool, '
-        "attcollation oid, attacl text[]",
+        "attcollation oid, attacl text[], attinhcount int4",
     ),
-    ("pg_type", "oid oid, typname name, typnamespace oid, typbasetype oid"),
+    (
+        "pg_type",
+        'oid oid, typname name, typnamespace oid, typbasetype oid, typtype "char", '
+        "typrelid oid, typnotnull bool, typtypmod int4",
+    ),
     ("pg_collation", "oid oid, collname name, collnamespace oid"),
     (
         "pg_index",
@@ -39,7 +43,7 @@ CATALOGS = (
     (
         "pg_constraint",
         'oid oid, conname name, connamespace oid, contype "char", conrelid oid, convalidated bool, '
-        "conkey int2[]",
+        "conkey int2[], contypid oid",
     ),
 )
 # name here and there, columns

@@ -10,6 +10,7 @@ from pgshuttle.facts import Facts, NodeFacts, RelationFacts
 from pgshuttle.findings import Finding, Level, error, good, note
 from pgshuttle.node_checks import name_some
 from pgshuttle.sibling_checks import check_checks, check_keys
+from pgshuttle.type_checks import check_types
 
 
 def check_bounds(_facts: Facts, node: NodeFacts) -> Iterator[Finding]:
@@ -72,6 +73,7 @@ RELATION_CHECKS = (
     check_checks,
     check_keys,
     check_access,
+    check_types,
 )
 
 

@@ -20,6 +20,10 @@ DO $$ DECLARE name text; BEGIN
         FROM pg_class c WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p', 'f')
             AND NOT relispartition
     LOOP EXECUTE format('DROP %s CASCADE', name); END LOOP;
+    FOR name IN SELECT format('%s %s', CASE typtype WHEN 'd' THEN 'DOMAIN' ELSE 'TYPE' END,
+            oid::regtype)
+        FROM pg_type WHERE typnamespace = 'public'::regnamespace AND typtype IN ('e', 'd', 'c')
+    LOOP EXECUTE format('DROP %s CASCADE', name); END LOOP;
     IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'limited') THEN
         DROP OWNED BY limited;
         DROP ROLE limited;

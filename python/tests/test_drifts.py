@@ -5,6 +5,7 @@ from access_drifts import ACCESS_DRIFTS
 from conftest import run_on, small_cluster
 from doctoring import find_all, find_problems, mend, nothing_is_left, run
 from drifts import DRIFTS, Drift
+from type_drifts import TYPE_DRIFTS
 
 from pgshuttle import catalog
 from pgshuttle.errors import ExitCode
@@ -12,7 +13,7 @@ from pgshuttle.state import Cluster
 
 __all__ = ["nothing_is_left"]  # a fixture that each test uses
 
-ALL_DRIFTS = DRIFTS | ACCESS_DRIFTS
+ALL_DRIFTS = DRIFTS | ACCESS_DRIFTS | TYPE_DRIFTS
 
 running = small_cluster(2)
 
