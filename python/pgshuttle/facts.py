@@ -69,6 +69,7 @@ class KeyFacts:
     columns: tuple[str, ...]
     is_primary: bool
     is_immediate: bool = True  # not deferrable: ON CONFLICT takes it
+    nulls_equal: bool = False  # NULLS NOT DISTINCT
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,15 @@ class CheckFacts:
     text: str
     columns: frozenset[str]
     is_valid: bool = True  # of the rows that are there, too, and not only of new ones
+
+
+@dataclass(frozen=True)
+class RuleFacts:
+    """An exclusion constraint or a trigger of a node that may refuse or change rows."""
+
+    name: str
+    text: str
+    is_trigger: bool = False
 
 
 @dataclass
@@ -119,6 +129,9 @@ class RelationFacts:
     there: list[ColumnFacts] | None = None  # None: there is no such relation
     has_schema: bool = True  # the node has
     kind: str = ""  # relkind of what has its name there; empty: nothing has
+    renamed: tuple[str, str] | None = None  # schema and name of what it may be there, then
+    empty: str = ""  # how it is partitioned there, if it has no partitions
+    rules: list[RuleFacts] = field(default_factory=list)  # if it is a partition here
     expressions: dict[str, ExpressionFacts] = field(default_factory=dict)  # by names here
     defaults: dict[str, str] = field(default_factory=dict)  # of the node, by names there
     keys: list[KeyFacts] | None = None  # None: no table is there, which could have keys

@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from pgshuttle import find_access, find_checks, find_relations, find_types
+from pgshuttle import find_access, find_checks, find_kinds, find_relations, find_types
 from pgshuttle.catalog import Connection, read_rows
 from pgshuttle.facts import Facts, NodeFacts, ServerFacts, TableFacts
 from pgshuttle.target import first_line
@@ -109,6 +109,7 @@ NODE_TABLES = (
     *find_relations.NODE_TABLES,
     *find_access.NODE_TABLES,
     *find_types.NODE_TABLES,
+    *find_kinds.NODE_TABLES,
 )
 # what a database sorts by where that is not the C library's collation: from 17 on, and before
 LOCALES = (

@@ -4,10 +4,13 @@ The relations are read by the temporary foreign tables that find_facts makes.
 """
 
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from pgshuttle import find_access, find_bounds, find_checks, find_trials
+import psycopg
+
+from pgshuttle import find_access, find_bounds, find_checks, find_kinds, find_trials
 from pgshuttle.catalog import Connection, read_rows
 from pgshuttle.facts import ColumnFacts, KeyFacts, RelationFacts
 from pgshuttle.find_expressions import compare_expressions
@@ -37,18 +40,19 @@ CATALOGS = (
     ("pg_collation", "oid oid, collname name, collnamespace oid"),
     (
         "pg_index",
-        "indrelid oid, indisunique bool, indisvalid bool, indisprimary bool, indimmediate bool, "
-        "indkey int2vector, indnkeyatts int2, indpred text, indexprs text",
+        "indexrelid oid, indrelid oid, indisunique bool, indisvalid bool, indisprimary bool, "
+        "indimmediate bool, indkey int2vector, indnkeyatts int2, indpred text, indexprs text",
     ),
     (
         "pg_constraint",
         'oid oid, conname name, connamespace oid, contype "char", conrelid oid, convalidated bool, '
-        "conkey int2[], contypid oid",
+        "conkey int2[], contypid oid, conexclop oid[]",
     ),
 )
 # name here and there, columns
 NODE_TABLES = (
     *((name, name, columns) for name, columns in CATALOGS),
+    ("pg_nulls", "pg_index", "indexrelid oid, indrelid oid, indnullsnotdistinct bool"),
     (
         "pg_checks",
         "information_schema.check_constraints",
@@ -142,7 +146,7 @@ SCHEMAS = "SELECT nspname FROM pg_temp.node_pg_namespace WHERE nspname = ANY (%s
 
 # unique indexes of all rows; the columns of INCLUDE are not of the key
 KEYS = """
-SELECT i.indrelid, i.indisprimary, i.indimmediate,
+SELECT i.indrelid, i.indisprimary, i.indimmediate, i.indexrelid,
     ARRAY(SELECT a.attname::text FROM pg_temp.node_pg_attribute a
           WHERE a.attrelid = i.indrelid
               AND a.attnum = ANY ((i.indkey::int2[])[:i.indnkeyatts - 1])
@@ -150,7 +154,12 @@ SELECT i.indrelid, i.indisprimary, i.indimmediate,
 FROM pg_temp.node_pg_index i
 WHERE i.indrelid = ANY (%s) AND i.indisunique AND i.indisvalid
     AND i.indpred IS NULL AND i.indexprs IS NULL
-ORDER BY i.indisprimary DESC, 4
+ORDER BY i.indisprimary DESC, 5
+"""
+
+# from 15 on
+NULLS = """
+SELECT indexrelid FROM pg_temp.node_pg_nulls WHERE indrelid = ANY (%s) AND indnullsnotdistinct
 """
 
 # by the names there; only what this user may see of them
@@ -175,9 +184,12 @@ def read_columns(connection: Connection, query: str, oids: list[int]) -> dict[in
 
 def read_keys(connection: Connection, oids: list[int]) -> dict[int, list[KeyFacts]]:
     """Unique keys by their relation, the primary key first."""
-    keys = defaultdict(list)
-    for relation, is_primary, is_immediate, columns in read_rows(connection, KEYS, oids):
-        keys[relation].append(KeyFacts(tuple(columns), is_primary, is_immediate))
+    keys, nulls_equal = defaultdict(list), set()
+    with suppress(psycopg.Error), connection.transaction():
+        nulls_equal = {index for (index,) in read_rows(connection, NULLS, oids)}
+    for relation, is_primary, is_immediate, index, columns in read_rows(connection, KEYS, oids):
+        key = KeyFacts(tuple(columns), is_primary, is_immediate, index in nulls_equal)
+        keys[relation].append(key)
     return keys
 
 
@@ -231,6 +243,7 @@ def read_behind(
             behind_it = checks[other], parts.get(other)
             find_bounds.try_bounds(trials, relation, bounds[oid], *behind_it)
     find_access.read_access(connection, found)
+    find_kinds.read_kinds(connection, found)
 
 
 def read_relations(
@@ -260,4 +273,5 @@ def read_relations(
         if relation.kind and relation.kind in READABLE:
             found.append((oid, other, relation))
     read_behind(connection, found, asked)
+    find_kinds.find_renamed(connection, relations)
     return relations

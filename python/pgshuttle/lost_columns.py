@@ -63,6 +63,18 @@ def same_column(relation: RelationFacts, first: ColumnFacts, second: ColumnFacts
     )
 
 
+def rename_relation(relation: RelationFacts, other: tuple[str, str]) -> str:
+    """Gives a table of the node the name and schema that it has by the foreign table."""
+    (schema, name), (old_schema, old) = relation.remote, other
+    statements = []
+    if schema != old_schema:
+        move = f"ALTER TABLE {quote(old_schema)}.{quote(old)} SET SCHEMA {quote(schema)};"
+        statements = [*([] if relation.has_schema else [f"CREATE SCHEMA {quote(schema)};"]), move]
+    if name != old:
+        statements.append(f"ALTER TABLE {quote(schema)}.{quote(old)} RENAME TO {quote(name)};")
+    return f"Run on the node: {' '.join(statements)}"
+
+
 def missing_relation(relation: RelationFacts, major: int) -> Finding:
     """The finding of a foreign table with nothing behind it that can be read."""
     if relation.kind:
@@ -80,10 +92,15 @@ def missing_relation(relation: RelationFacts, major: int) -> Finding:
         statement = f"CREATE SCHEMA {quote(relation.remote[0])}; {statement}"
     unknown = [own for own in relation.columns if not own.has_type]
     advice = need_type(unknown[0], "on the node") if unknown else f"Run on the node: {statement}"
+    text = f"{relation.remote_name} is missing, the table behind {relation.name}"
+    options = "correct the options schema_name and table_name of the foreign table"
+    if relation.renamed is None:
+        return error(text, f"{advice} Or, if it was renamed, name it as before, or {options}.")
+    other = ".".join(map(quote, relation.renamed))
     return error(
-        f"{relation.remote_name} is missing, the table behind {relation.name}",
-        f"{advice} Or, if it was renamed, name it as before, or correct the options schema_name "
-        "and table_name of the foreign table.",
+        f"{text}; it may be {other}, renamed",
+        f"{rename_relation(relation, relation.renamed)} Or, if that is to be its name, {options}. "
+        f"Or, if that is another table: {advice}",
     )
 
 

@@ -7,9 +7,9 @@ from pgshuttle.alterations import alter_there
 from pgshuttle.catalog import quote
 from pgshuttle.column_checks import check_columns
 from pgshuttle.facts import Facts, NodeFacts, RelationFacts
-from pgshuttle.findings import Finding, Level, error, good, note
+from pgshuttle.findings import Finding, Level, error, good, note, warning
 from pgshuttle.node_checks import name_some
-from pgshuttle.sibling_checks import check_checks, check_keys
+from pgshuttle.sibling_checks import check_checks, check_keys, check_rules
 from pgshuttle.type_checks import check_types
 
 
@@ -66,12 +66,38 @@ def check_places(_facts: Facts, node: NodeFacts) -> Iterator[Finding]:
         )
 
 
+def check_kinds(_facts: Facts, node: NodeFacts) -> Iterator[Finding]:
+    """Are tables there what writes can go to?"""
+    for relation in node.relations:
+        if relation.empty:
+            schema, name = relation.remote
+            part = f"{quote(schema)}.{quote(f'{name[:50]}_all')}"
+            values = (
+                "FOR VALUES WITH (MODULUS 1, REMAINDER 0)" if relation.empty == "h" else "DEFAULT"
+            )
+            yield error(
+                f"{relation.remote_name}, behind {relation.name}, is partitioned there and has no "
+                "partitions: it is empty, and INSERTs fail",
+                f"Run on the node: CREATE TABLE {part} PARTITION OF {relation.remote_name} "
+                f"{values}; Or attach the tables that have its rows.",
+            )
+    chained = [one.name for one in node.relations if one.kind == "f"]
+    if chained:
+        yield warning(
+            "foreign tables there, too, so that a transaction that uses them and writes on another "
+            f"node cannot commit: {name_some(chained)}",
+            "Define them here for the server that has their rows.",
+        )
+
+
 RELATION_CHECKS = (
     check_columns,
     check_bounds,
     check_places,
     check_checks,
     check_keys,
+    check_kinds,
+    check_rules,
     check_access,
     check_types,
 )

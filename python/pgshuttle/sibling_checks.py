@@ -4,13 +4,16 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from pgshuttle.alterations import alter_there
+from pgshuttle.alterations import TABLES, alter_there
 from pgshuttle.catalog import quote
 from pgshuttle.facts import Facts, KeyFacts, NodeFacts, RelationFacts
 from pgshuttle.findings import Finding, error, warning
 from pgshuttle.node_checks import name_some
 
-Kind = tuple[frozenset[str], bool]  # columns of a key, and if ON CONFLICT takes it
+# columns of a key, if ON CONFLICT takes it, and if NULL is equal to NULL
+Kind = tuple[frozenset[str], bool, bool]
+
+VIEWS = {"v": "view", "m": "materialized view"}
 
 
 @dataclass
@@ -19,6 +22,8 @@ class Siblings:
 
     checks: list[tuple[str, set[str]]] = field(default_factory=list)  # by names, if they are known
     counts: Counter[str] = field(default_factory=Counter)  # of partitions, by check
+    rules: list[tuple[str, set[str]]] = field(default_factory=list)  # by names
+    has_tables: bool = False
     keys: dict[Kind, tuple[KeyFacts, str]] = field(default_factory=dict)  # who has it first
 
 
@@ -34,8 +39,12 @@ def group(facts: Facts) -> dict[str, Siblings]:
                 texts = {one.text for one in relation.checks}
                 siblings.checks.append((f"{relation.name} on {node.name}", texts))
                 siblings.counts.update(texts)
+            if relation.there is not None:
+                texts = {one.text for one in relation.rules}
+                siblings.rules.append((f"{relation.name} on {node.name}", texts))
+            siblings.has_tables |= bool(relation.kind) and relation.kind in TABLES
             for key in relation.keys or []:
-                kind = frozenset(key.columns), key.is_immediate
+                kind = frozenset(key.columns), key.is_immediate, key.nulls_equal
                 siblings.keys.setdefault(kind, (key, relation.name))
     return found
 
@@ -58,22 +67,69 @@ def check_checks(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
                 )
 
 
+def check_rules(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
+    """Has one partition alone what refuses or changes rows, or something else than a table?"""
+    tables = group(facts)
+    for relation in node.relations:
+        siblings = tables.get(relation.root, Siblings())
+        if relation.kind in VIEWS and siblings.has_tables:
+            yield warning(
+                f"{relation.remote_name}, behind {relation.name}, is a {VIEWS[relation.kind]} "
+                f"there, and other partitions of {relation.root} are tables: it has no keys, and "
+                "writes may fail",
+                "Give the table there its name again.",
+            )
+        for rule in relation.rules:
+            others = [name for name, texts in siblings.rules if rule.text not in texts]
+            if not others:
+                continue
+            lack = f"which others of {relation.root} do not have: {name_some(others)}"
+            name, table = quote(rule.name), relation.remote_name
+            if rule.is_trigger:
+                yield warning(
+                    f"{table}, behind {relation.name}, has the trigger {rule.name}, {rule.text}, "
+                    f"{lack}; it may change rows or leave them out",
+                    f"Run on the node: DROP TRIGGER {name} ON {table};",
+                )
+            else:
+                yield error(
+                    f"{table}, behind {relation.name}, refuses rows by {rule.name}, {rule.text}, "
+                    f"{lack}",
+                    alter_there(relation, f"DROP CONSTRAINT {name}"),
+                )
+
+
+def stand_for(key: KeyFacts) -> set[Kind]:
+    """A deferrable key does not stand for one that ON CONFLICT takes; a stricter one does."""
+    columns = frozenset(key.columns)
+    return {
+        (columns, is_immediate, nulls_equal)
+        for is_immediate in {False, key.is_immediate}
+        for nulls_equal in {False, key.nulls_equal}
+    }
+
+
 def missing_keys(siblings: Siblings, relation: RelationFacts) -> Iterator[tuple[KeyFacts, str]]:
     """Yields keys that it lacks, each with a partition of the same table that has it."""
     if relation.keys is None:
         return
-    # a deferrable key does not stand for one that ON CONFLICT takes
-    known = {(frozenset(key.columns), False) for key in relation.keys}
-    known |= {(frozenset(key.columns), True) for key in relation.keys if key.is_immediate}
-    for (columns, is_immediate), (key, other) in siblings.keys.items():
-        if (columns, is_immediate) not in known:
-            known |= {(columns, False), (columns, is_immediate)}
+    known = {kind for key in relation.keys for kind in stand_for(key)}
+    # the strictest first, which stand for others
+    for kind, (key, other) in sorted(siblings.keys.items(), key=lambda one: sum(one[0][1:]) < 2):
+        if kind not in known:
+            known |= stand_for(key)
             yield key, other
 
 
 def describe_lack(relation: RelationFacts, key: KeyFacts, columns: str, other: str) -> str:
     """Says what a relation has in the place of a key that is behind another partition."""
-    if any(frozenset(own.columns) == frozenset(key.columns) for own in relation.keys or []):
+    alike = [one for one in relation.keys or [] if frozenset(one.columns) == frozenset(key.columns)]
+    if key.nulls_equal and any(not one.nulls_equal for one in alike):
+        return (
+            f"a unique key ({columns}) that takes NULL again and again, which {other} has with "
+            "NULLS NOT DISTINCT: equal rows can come in"
+        )
+    if alike:
         return (
             f"a deferrable unique key ({columns}), which is not deferrable behind {other}: "
             "ON CONFLICT fails"
@@ -96,6 +152,7 @@ def check_keys(facts: Facts, node: NodeFacts) -> Iterator[Finding]:
             add = ", ".join(quote(there[name]) for name in key.columns if name in there)
             has_primary = any(own.is_primary for own in relation.keys or [])
             kind = "PRIMARY KEY" if key.is_primary and not has_primary else "UNIQUE"
+            kind += " NULLS NOT DISTINCT" if key.nulls_equal else ""
             yield error(
                 f"{relation.remote_name} has {describe_lack(relation, key, columns, other)}",
                 alter_there(relation, f"ADD {kind} ({add})"),

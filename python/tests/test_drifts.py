@@ -5,6 +5,7 @@ from access_drifts import ACCESS_DRIFTS
 from conftest import run_on, small_cluster
 from doctoring import find_all, find_problems, mend, nothing_is_left, run
 from drifts import DRIFTS, Drift
+from relation_drifts import RELATION_DRIFTS
 from type_drifts import TYPE_DRIFTS
 
 from pgshuttle import catalog
@@ -13,7 +14,7 @@ from pgshuttle.state import Cluster
 
 __all__ = ["nothing_is_left"]  # a fixture that each test uses
 
-ALL_DRIFTS = DRIFTS | ACCESS_DRIFTS | TYPE_DRIFTS
+ALL_DRIFTS = DRIFTS | ACCESS_DRIFTS | RELATION_DRIFTS | TYPE_DRIFTS
 
 running = small_cluster(2)
 
@@ -95,6 +96,28 @@ def test_rows_that_are_null_where_they_must_not_be(running: Cluster) -> None:
     _, _, other = one["advice"].partition(" Or, if rows there have NULL: ")
     mend(running, other)
     assert find_texts(running, ExitCode.OK) == []
+
+
+def test_what_is_no_table_behind_a_partition(running: Cluster) -> None:
+    """A view may be meant so, but not among tables; a foreign table leads to a third server."""
+    there = "; ".join(SIBLINGS_THERE.format(name) for name in ("item_a", "item_b"))
+    run(running, there=there, here=SIBLINGS_HERE)
+    view = "ALTER TABLE item_b RENAME TO whole; CREATE VIEW item_b AS SELECT * FROM whole"
+    run(running, there=view)
+    assert find_texts(running, ExitCode.OK) == [
+        "warning: public.item_b, behind item_b, is a view there, and other partitions of item are "
+        "tables: it has no keys, and writes may fail"
+    ]
+    chain = """DROP VIEW item_b; CREATE FOREIGN DATA WRAPPER chain; CREATE SERVER third
+    FOREIGN DATA WRAPPER chain;
+    CREATE FOREIGN TABLE item_b (id int NOT NULL, v text) SERVER third"""
+    run(running, there=chain)
+    found = find_texts(running, ExitCode.OK)
+    run(running, there="DROP FOREIGN DATA WRAPPER chain CASCADE")
+    assert found == [
+        "warning: foreign tables there, too, so that a transaction that uses them and writes on "
+        "another node cannot commit: item_b"
+    ]
 
 
 SIBLINGS_THERE = "CREATE TABLE {} (id int PRIMARY KEY, v text CONSTRAINT short CHECK (v < 'm'))"
