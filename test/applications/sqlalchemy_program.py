@@ -89,6 +89,22 @@ def reflect(engine: sa.Engine) -> None:
     assert inspector.get_pk_constraint("orders")["constrained_columns"] == ["customer_id", "id"]
     assert inspector.get_pk_constraint("item")["constrained_columns"] == []
     assert inspector.get_foreign_keys("orders") == []
+    found = sa.MetaData()
+    found.reflect(engine)
+    assert found.tables["orders"].foreign_keys == set()
+
+
+def prepare(engine: sa.Engine) -> None:
+    """A transaction on nodes cannot be a part of somebody else's two-phase commit."""
+    with engine.connect() as connection:
+        transaction = connection.begin_twophase()
+        connection.execute(sa.insert(Item).values(name="prepared"))
+        try:
+            transaction.prepare()
+            raise AssertionError("prepared")
+        except sa.exc.DBAPIError as error:
+            assert error.orig.sqlstate == "0A000"
+        connection.invalidate()  # SQLAlchemy takes it for prepared
 
 
 engine = sa.create_engine(os.environ["DSN"].replace("postgresql:", "postgresql+psycopg:"))
@@ -96,4 +112,5 @@ with Session(engine) as opened:
     use_objects(opened)
     write_many(opened)
 reflect(engine)
+prepare(engine)
 print("ok")
