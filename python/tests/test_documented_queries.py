@@ -167,3 +167,13 @@ def test_nodes_of_examples_were_added_before() -> None:
         added |= set(re.findall(r"shuttle\.add_node\('(\w+)'", block))
         assert set(re.findall(r"'(n(?:ode)?\d+)'", block)) <= added, block
     assert len(added) == 4
+
+
+def test_what_the_page_on_production_calls(running: Cluster) -> None:
+    """Its statements within sentences; those of the runbook are in test_runbook."""
+    page = (DOCS / "production.md").read_text().split("## When something fails")[0]
+    named = re.findall(r"`((?:SELECT|CALL|ALTER EXTENSION) [^`]*)`", page)
+    assert len(named) >= 6
+    # a drain refuses a node with foreign tables that are no tablets
+    run_on(running.query, "DROP FOREIGN TABLE IF EXISTS seen", "DROP TABLE IF EXISTS orders")
+    run_on(running.query, *dict.fromkeys(named))
