@@ -25,7 +25,7 @@ STYLE = """
 body { max-width: 76rem; margin: 1.5rem auto; padding: 0 1rem; color: var(--text);
   background: var(--back); font: 15px/1.45 system-ui, sans-serif; }
 h1 { font-size: 1.3rem; margin: 0; } h2 { font-size: 1.05rem; margin: 1.6rem 0 .4rem; }
-p { margin: .3rem 0; } .faint { color: var(--faint); }
+p { margin: .3rem 0; overflow-wrap: anywhere; } .faint { color: var(--faint); }
 pre { background: var(--box); border: 1px solid var(--edge); border-radius: 6px; margin: .6rem 0;
   padding: .6rem .8rem; overflow-x: auto; }
 pre.query { white-space: pre-wrap; overflow-wrap: anywhere; }

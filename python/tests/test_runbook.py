@@ -85,6 +85,23 @@ def test_a_mapping_is_missing(running: Cluster) -> None:
         assert here.run("SELECT * FROM three") == [(7, "x")]
 
 
+@pytest.mark.usefixtures("small")
+def test_a_password_is_required(running: Cluster) -> None:
+    """The small node trusts everybody, so that a password does not help."""
+    row = find_row("2F003")
+    with session(running.query) as here:
+        here.run("CREATE ROLE clerk", "GRANT SELECT ON three TO clerk")
+        mapping = "CREATE USER MAPPING FOR clerk SERVER small OPTIONS (user 'postgres'{})"
+        for option in ("", ", password 'x'"):
+            here.run(mapping.format(option), "SET ROLE clerk")
+            assert row.tells(here.fail("SELECT * FROM three"))
+            here.run("RESET ROLE", "DROP USER MAPPING FOR clerk SERVER small")
+        (option,) = re.findall("`(password_required [^`]*)`", row.do)
+        here.run(mapping.format(f", {option}"), "SET ROLE clerk")
+        assert here.run("SELECT * FROM three") == [(7, "x")]
+        here.run("RESET ROLE", "DROP OWNED BY clerk", "DROP ROLE clerk")
+
+
 def test_a_node_is_away(running: Cluster, small: Small) -> None:
     row = find_row("08001, `could")
     small.stop()
@@ -152,6 +169,22 @@ def test_a_value_does_not_fit(running: Cluster) -> None:
         assert row.tells(here.fail("SELECT * FROM one"))
         here.run("ALTER FOREIGN TABLE one ALTER v TYPE text")
         assert here.run("SELECT * FROM one") == [(1, "x")]
+
+
+def test_merge_is_refused(running: Cluster) -> None:
+    row = find_row("0A000")
+    source = "(VALUES (1, 'y')) AS new (id, v)"
+    merge = f"MERGE INTO {{}} AS old USING {source} ON old.id = new.id"
+    change = " WHEN MATCHED THEN UPDATE SET v = new.v"
+    with session(running.query) as here:
+        here.run(WRITE_ONE)
+        assert row.tells(here.fail(merge.format("one") + change))
+        here.run("INSERT INTO one VALUES (1, 'z') ON CONFLICT (id) DO UPDATE SET v = EXCLUDED.v")
+        assert here.run("SELECT * FROM one") == [(1, "z")]
+        here.run("CREATE TABLE parts (id int, v text) PARTITION BY LIST (id)")
+        here.run("ALTER TABLE parts ATTACH PARTITION one DEFAULT")
+        here.run(merge.format("parts") + change)
+        assert here.run("SELECT * FROM parts") == [(1, "y")]
 
 
 def test_a_join_is_slow(running: Cluster) -> None:
