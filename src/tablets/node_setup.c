@@ -26,6 +26,7 @@
 #include "base/shuttle_compat_catalog.h"
 #include "cluster/shuttle_cluster.h"
 #include "storage/shuttle_storage.h"
+#include "tablets/follow/follow.h"
 #include "tablets/routines.h"
 #include "tablets/tablets_internal.h"
 
@@ -52,13 +53,42 @@ enum
 	" (extract(epoch FROM pg_catalog.pg_postmaster_start_time()) * 1000000)::pg_catalog.int8::text || ' ' ||" \
 	" (SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())::text"
 
+/* Versions differ in where they keep it; before 15 they keep none of its version. */
+#define COLLATION \
+	"(coalesce(pg_catalog.to_jsonb(d) ->> 'datlocale', pg_catalog.to_jsonb(d) ->> 'daticulocale', d.datcollate)" \
+	" || coalesce(' ' || (pg_catalog.to_jsonb(d) ->> 'datcollversion'), ''))"
+
 static const char *const look_query =
 "SELECT pg_catalog.current_setting('server_version_num'), pg_catalog.current_setting('server_encoding'),"
-" d.datcollate, pg_catalog.current_setting('max_prepared_transactions'),"
+" " COLLATION ", pg_catalog.current_setting('max_prepared_transactions'),"
 " pg_catalog.current_setting('constraint_exclusion'),"
 " pg_catalog.has_database_privilege(d.oid, 'CREATE'),"
 " " IDENTITY
 " FROM pg_catalog.pg_database AS d WHERE d.datname = pg_catalog.current_database()";
+
+/* A query for nodes of what differs there for tables of this database: extensions that columns, keys,
+ * indexes or checks need, and schemas in which the remote user may create nothing. */
+static const char *const differences_query =
+"WITH e AS (SELECT DISTINCT e.extname, e.extversion FROM pg_extension AS e"
+" JOIN pg_depend AS m ON m.refclassid = 'pg_extension'::regclass AND m.refobjid = e.oid AND m.deptype = 'e'"
+" JOIN pg_depend AS d ON d.refclassid = m.classid AND d.refobjid = m.objid"
+" LEFT JOIN pg_class AS c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid"
+" WHERE (c.relkind IN ('r', 'p', 'i', 'I') OR d.classid = 'pg_constraint'::regclass) AND extname <> 'pg_shuttle')"
+" SELECT format($sql$"
+"SELECT 'extension ' || pg_catalog.quote_ident(here.name), coalesce(extversion || ', here ' || here.version, 'missing'),"
+" CASE WHEN extversion IS NULL"
+" THEN pg_catalog.format('Run CREATE EXTENSION %%I on the node, before tables that need it are distributed.', here.name)"
+" ELSE pg_catalog.format('Bring it to one version with ALTER EXTENSION %%I UPDATE.', here.name) END"
+" FROM ROWS FROM (pg_catalog.unnest(%L::text[]), pg_catalog.unnest(%L::text[])) AS here (name, version)"
+" LEFT JOIN pg_catalog.pg_extension ON extname = here.name WHERE extversion IS DISTINCT FROM here.version"
+" UNION ALL "
+"SELECT 'schema ' || pg_catalog.quote_ident(nspname), 'closed',"
+" pg_catalog.format('Run GRANT CREATE ON SCHEMA %%I TO %%I on the node, before its tables are distributed.', nspname, current_user)"
+" FROM pg_catalog.pg_namespace WHERE nspname = ANY (%L) AND NOT pg_catalog.has_schema_privilege(oid, 'CREATE')"
+" ORDER BY 1$sql$,"
+" (SELECT array_agg(extname ORDER BY extname) FROM e), (SELECT array_agg(extversion ORDER BY extname) FROM e),"
+" (SELECT array_agg(DISTINCT nspname) FROM pg_class JOIN pg_namespace AS n ON n.oid = relnamespace"
+" WHERE relkind IN ('r', 'p') AND nspname !~ '^pg_' AND nspname NOT IN ('information_schema', 'shuttle')))";
 
 /* What was found of a node. */
 typedef struct NodeLook
@@ -163,14 +193,36 @@ check_identity(Oid serverid, const char *name, const char *identity)
 					"Name another database, or use that node.");
 }
 
+static void
+put_difference(void *arg, const ShuttleRow *row)
+{
+	put_verdict(arg, row->values[0], row->values[1], row->values[2]);
+}
+
+/* What can make statements fail later, or slower. */
+static void
+put_differences(ReturnSetInfo *result, ShuttleNode *node, const char *collation)
+{
+	const char *here = shuttle_local_text("SELECT " COLLATION " FROM pg_database AS d WHERE datname = current_database()",
+										  InvalidOid);
+	int			length = strlen(collation);
+	bool		is_same = strncmp(here, collation, length) == 0 && (here[length] == '\0' || here[length] == ' ');
+
+	put_verdict(result, "collation", collation, is_same ? NULL :
+				psprintf("Text is sorted on the query node, as its collation is %s; make both databases with one collation, or give columns COLLATE \"C\".", here));
+	shuttle_query(node, shuttle_local_text(differences_query, InvalidOid), SHUTTLE_READS,
+				  NCOLUMNS, put_difference, result);
+}
+
 /* Refuses what would give wrong answers or failing commits, and reports the rest. */
 static void
 check_node(ReturnSetInfo *result, Oid serverid, const char *name)
 {
+	ShuttleNode *node = shuttle_node_get(serverid, GetUserId());
 	NodeLook	look = {0};
 	int			version;
 
-	shuttle_query(shuttle_node_get(serverid, GetUserId()), look_query, SHUTTLE_READS,
+	shuttle_query(node, look_query, SHUTTLE_READS,
 				  LOOK_NCOLUMNS, take_look, &look);
 	version = pg_strtoint32(look.values[LOOK_VERSION]);
 	if (version < OLDEST_NODE)
@@ -198,7 +250,7 @@ check_node(ReturnSetInfo *result, Oid serverid, const char *name)
 		refuse_node(name, "The remote user may not create schemas in its database.",
 					"Grant CREATE on the database to the remote user.");
 	put_verdict(result, "privileges", "ok", NULL);
-	put_verdict(result, "collation", look.values[LOOK_COLLATION], NULL);
+	put_differences(result, node, look.values[LOOK_COLLATION]);
 }
 
 /* The remote user is the same for all, as nodes check no privileges. */
@@ -268,9 +320,10 @@ create_database(ReturnSetInfo *result, Oid serverid, const char *name)
 {
 	const char *database = get_database_name(MyDatabaseId);
 	ShuttleOutsideRun run = {.serverid = serverid,.name = name,.ok = true,.nrows = -1};
-	char	   *sql = psprintf("CREATE DATABASE %s TEMPLATE template0 ENCODING %s",
+	char	   *sql = psprintf("CREATE DATABASE %s TEMPLATE template0 ENCODING %s%s",
 							   quote_identifier(database),
-							   quote_literal_cstr(GetDatabaseEncodingName()));
+							   quote_literal_cstr(GetDatabaseEncodingName()),
+							   shuttle_follow_locale(database));
 
 	shuttle_outside_run(sql, GetUserId(), &run, 1, 0);
 	if (run.ok)
@@ -281,7 +334,9 @@ create_database(ReturnSetInfo *result, Oid serverid, const char *name)
 		ereport(ERROR,
 				(errcode(shuttle_outside_sqlstate(&run)),
 				 errmsg("could not create database \"%s\" on storage node \"%s\": %s",
-						database, name, run.error)));
+						database, name, run.error),
+				 errhint("Or create it there, with the encoding %s, and leave create_database out.",
+						 GetDatabaseEncodingName())));
 }
 
 static char *

@@ -55,6 +55,9 @@ extern void shuttle_follow_on_nodes(const List *servers, const char *body, const
 
 /* ---- follow_databases.c */
 
+/* The words of CREATE DATABASE for the locale of a database here; NULL: there is none. */
+extern char *shuttle_follow_locale(const char *name);
+
 extern void shuttle_follow_create_database(const ShuttleFollowed *followed, const CreatedbStmt *statement);
 extern void shuttle_follow_drop_database(const ShuttleFollowed *followed, const DropdbStmt *statement);
 extern void shuttle_follow_rename_database(const ShuttleFollowed *followed, const RenameStmt *statement);

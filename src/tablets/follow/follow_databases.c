@@ -160,9 +160,9 @@ check_is_new(const NodeDatabase *databases, int n, const char *database)
 	}
 }
 
-/* The locale of the template, for what the statement leaves open. */
-static char *
-template_locale(const char *name)
+/* The template's, for what the statement leaves open. */
+char *
+shuttle_follow_locale(const char *name)
 {
 	return shuttle_local_text(psprintf("SELECT format(' LC_COLLATE %%L LC_CTYPE %%L', datcollate, datctype) ||"
 									   " CASE datlocprovider WHEN 'i' THEN format(' LOCALE_PROVIDER icu ICU_LOCALE %%L', coalesce(to_jsonb(d) ->> 'datlocale', to_jsonb(d) ->> 'daticulocale'))"
@@ -206,7 +206,7 @@ create_text(const CreatedbStmt *statement)
 				appendStringInfo(&given, " %s %s", locales[i], quote_literal_cstr(defGetString(option)));
 		}
 	}
-	locale = given.len > 0 ? given.data : template_locale(template);
+	locale = given.len > 0 ? given.data : shuttle_follow_locale(template);
 	if (encoding == NULL)
 		encoding = template_encoding(template);
 	if (encoding == NULL || locale == NULL)
