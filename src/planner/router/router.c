@@ -114,6 +114,43 @@ is_spread_alike(Oid relid, Oid another)
 	return alike;
 }
 
+/* ---- keys */
+
+AttrNumber
+shuttle_route_key_column(Oid relid)
+{
+	Relation	rel = table_open(relid, NoLock);
+	const		PartitionKeyData *key = RelationGetPartitionKey(rel);
+	AttrNumber	column = key->partnatts == 1 ? key->partattrs[0] : 0;
+
+	table_close(rel, NoLock);
+	return column;
+}
+
+/* Any value of a table's key. */
+static Node *
+any_key(Oid relid)
+{
+	Relation	rel = table_open(relid, NoLock);
+	const		PartitionKeyData *key = RelationGetPartitionKey(rel);
+	Node	   *any = (Node *) makeNullConst(key->parttypid[0], key->parttypmod[0],
+											 key->parttypcoll[0]);
+
+	table_close(rel, NoLock);
+	return any;
+}
+
+void
+shuttle_route_add_key(ShuttleRoute *route, Oid relid, Node *value)
+{
+	if (value == NULL && !shuttle_route_needs_key(relid))
+		value = any_key(relid);
+	if (value == NULL)
+		shuttle_route_refuse(route, "a distributed table has no fixed key");
+	route->relids = lappend_oid(route->relids, relid);
+	route->keys = lappend(route->keys, value);
+}
+
 /* True if one server has all of each table. */
 static bool
 is_one_server(const ShuttleRoute *route)
@@ -330,6 +367,14 @@ may_read_copies(ShuttlePlanCall call)
 		(call.cursor_options & CURSOR_OPT_PARALLEL_OK) != 0 && shuttle_copies_can_be_read();
 }
 
+/* False of an INSERT of rows of here alone, which needs one request by the write
+ * buffers, too, and does not wait for it. */
+static bool
+gains(const ShuttleRoute *route)
+{
+	return list_length(route->relids) > route->nplain || route->ninserts > 1;
+}
+
 static void
 find_route(ShuttleRoute *route, Query *query, ShuttlePlanCall call)
 {
@@ -339,7 +384,7 @@ find_route(ShuttleRoute *route, Query *query, ShuttlePlanCall call)
 		shuttle_route_find_keys(route, query);
 	if (route->refusal == NULL && route->relids == NIL)
 		shuttle_route_refuse(route, "it has no distributed table");
-	if (route->refusal == NULL && list_length(route->relids) == route->ninserted)
+	if (route->refusal == NULL && !gains(route))
 		shuttle_route_refuse(route, "it inserts rows that are not of a distributed table");
 	if (route->refusal == NULL && route->reads_copies && !may_read_copies(call))
 		shuttle_route_refuse(route, "copies of reference tables cannot be read now");
@@ -368,6 +413,11 @@ shuttle_router_plan(Query *query, ShuttlePlanCall call)
 			shuttle_route_refuse(&route, "its rows are on several nodes");
 		else if (!sorts_alike(&route))
 			shuttle_route_refuse(&route, "a node sorts text otherwise");
+		else if (routed.one_node && !one_server)
+			routed.tablet_sql = shuttle_route_tablet_text(changed);
+		/* rows that come through a partitioned table may have no xmax */
+		if (route.reads_xmax && routed.tablet_sql == NIL)
+			shuttle_route_refuse(&route, "it reads a system column of rows that may be in several tablets");
 	}
 	if (route.refusal != NULL)
 	{
@@ -382,8 +432,6 @@ shuttle_router_plan(Query *query, ShuttlePlanCall call)
 	routed.command = query->commandType;
 	routed.set_processed = query->canSetTag;
 	routed.reads_copies = route.reads_copies;
-	if (routed.one_node && !one_server)
-		routed.tablet_sql = shuttle_route_tablet_text(changed);
 	if (!routed.one_node || route.reads_copies)
 		routed.query = copyObject(query);
 	return make_plan(&route, query, &routed);

@@ -5,8 +5,9 @@
  *
  * Files: router.c decides and makes the plan; router_keys.c finds the key of
  * each distributed table; router_refusals.c looks for what a node could answer
- * otherwise; router_insert.c knows INSERT ... SELECT; router_text.c makes the text
- * and its parameters; router_tablets.c names tablets in it.
+ * otherwise; router_insert.c knows INSERT and ON CONFLICT, router_merge.c MERGE;
+ * router_text.c makes the text and its parameters; router_tablets.c names tablets
+ * in it.
  *
  * In: a Query that core would plan, from statement/colocated.c. Out: a plan with
  * one node, Routed Statement (executor/routed), or NULL.
@@ -15,6 +16,7 @@
 #ifndef SHUTTLE_PLANNER_ROUTER_ROUTER_H
 #define SHUTTLE_PLANNER_ROUTER_ROUTER_H
 
+#include "catalog/pg_class.h"
 #include "nodes/parsenodes.h"
 #include "nodes/plannodes.h"
 
@@ -43,8 +45,10 @@ typedef struct ShuttleRoute
 								 * current user's */
 	bool		depends_on_role;	/* the current user is in userid */
 	bool		reads_copies;	/* reads copies of reference tables */
-	int			ninserted;		/* tables among relids that rows are inserted
-								 * into */
+	int			ninserts;
+	int			nplain;			/* keys of those without ON CONFLICT */
+	bool		may_read_xmax;	/* while RETURNING of ON CONFLICT is looked at */
+	bool		reads_xmax;		/* of the row on its node */
 	bool		locks;			/* rows */
 	bool		writes;
 	List	   *orders;			/* expressions that the node sorts by */
@@ -79,17 +83,35 @@ extern void shuttle_route_check_table(ShuttleRoute *route, const Query *query,
  */
 extern Query *shuttle_route_take_values(ShuttleRoute *route, Query *query, List **values);
 
-/* Why an INSERT cannot be routed; NULL: nothing was found (router_insert.c). */
-extern const char *shuttle_route_refuse_insert(const Query *query);
+/* Why an INSERT cannot be routed; NULL: nothing was found. key: its table's
+ * (router_insert.c). */
+extern const char *shuttle_route_refuse_insert(const Query *query, AttrNumber key);
 
-/* True of the subquery that an INSERT reads. */
+/* True of the subquery or VALUES that an INSERT reads. */
 extern bool shuttle_route_is_source(const Query *query, int rtindex);
 
-/* What an INSERT puts into a column; NULL: no value of its own. */
-extern Node *shuttle_route_inserted(const Query *query, AttrNumber column);
+/* What an INSERT puts into a column, for each row of VALUES; NIL: no value of its own. */
+extern List *shuttle_route_inserted(const Query *query, AttrNumber column);
 
-/* Puts the expressions of an INSERT into a subquery, for the text. */
-extern void shuttle_route_name_values(Query *insert);
+/* An INSERT whose rows of VALUES have all columns. *computed gets what is in the rows, in
+ * the order in which core computes it; NIL: it reads a subquery. */
+extern Query *shuttle_route_spread_rows(Query *insert, List **computed);
+
+/* True of ON CONFLICT's row, which is no table. */
+static inline bool
+shuttle_route_is_excluded(const RangeTblEntry *rte)
+{
+	return rte->rtekind == RTE_RELATION && rte->relkind == RELKIND_COMPOSITE_TYPE;
+}
+
+/* Changes an INSERT into one that core's deparser prints for nodes. */
+extern void shuttle_route_prepare_insert(Query *insert);
+
+/* The column that is a table's key; 0: it is not one column (router.c). */
+extern AttrNumber shuttle_route_key_column(Oid relid);
+
+/* Adds a table and its key; NULL: unknown, which is refused where a key is needed. */
+extern void shuttle_route_add_key(ShuttleRoute *route, Oid relid, Node *value);
 
 /* The text for the node, in one line. */
 extern char *shuttle_route_text(Query *query);

@@ -305,6 +305,42 @@ add_join_tree(QueryLevel *level, Node *node, Relids restricts)
 		add_conditions(level, join->quals, left);
 }
 
+/* ---- what an INSERT puts into columns */
+
+/* The value of a column in all rows; NULL: unknown, or there are several. */
+static Node *
+find_inserted(QueryLevel *level, AttrNumber column)
+{
+	List	   *inserted = shuttle_route_inserted(level->query, column);
+	ListCell   *lc;
+
+	foreach(lc, inserted)
+	{
+		if (!equal(lfirst(lc), linitial(inserted)))
+			return NULL;
+	}
+	return inserted == NIL ? NULL : find_value(level, linitial(inserted));
+}
+
+/* Learns the key of the rows that are inserted, and of those that conflict with them. */
+static void
+learn_inserted(QueryLevel *level)
+{
+	const Query *query = level->query;
+	const RangeTblEntry *rte;
+	AttrNumber	column;
+	Node	   *value;
+
+	if (query->commandType != CMD_INSERT)
+		return;
+	rte = rt_fetch(query->resultRelation, query->rtable);
+	column = rte->relkind == RELKIND_PARTITIONED_TABLE ? shuttle_route_key_column(rte->relid) : 0;
+	value = column == 0 ? NULL : find_inserted(level, column);
+	(void) add_known(level, query->resultRelation, column, value);
+	if (query->onConflict != NULL)
+		(void) add_known(level, query->onConflict->exclRelIndex, column, value);
+}
+
 /* ---- levels, from below */
 
 /* The level of the CTE that a range table entry reads; NULL: its columns are not
@@ -347,16 +383,23 @@ learn_output(QueryLevel *level, int rtindex, QueryLevel *below)
 	}
 }
 
+/* Learns the columns of VALUES that have the same value in all rows. */
 static void
-learn_single_row(QueryLevel *level, int rtindex, const RangeTblEntry *rte)
+learn_rows(QueryLevel *level, int rtindex, const RangeTblEntry *rte)
 {
 	ListCell   *lc;
+	ListCell   *row;
 
-	if (list_length(rte->values_lists) != 1)
-		return;
 	foreach(lc, (List *) linitial(rte->values_lists))
-		(void) add_known(level, rtindex, foreach_current_index(lc) + 1,
-						 find_value(level, lfirst(lc)));
+	{
+		int			column = foreach_current_index(lc);
+		bool		same = true;
+
+		foreach(row, rte->values_lists)
+			same = same && equal(list_nth(lfirst(row), column), lfirst(lc));
+		if (same)
+			(void) add_known(level, rtindex, column + 1, find_value(level, lfirst(lc)));
+	}
 }
 
 static void
@@ -377,7 +420,7 @@ learn_from_table(QueryLevel *level, int rtindex)
 				learn_output(level, rtindex, cte);
 			break;
 		case RTE_VALUES:
-			learn_single_row(level, rtindex, rte);
+			learn_rows(level, rtindex, rte);
 			break;
 		default:
 			break;
@@ -405,6 +448,7 @@ make_level(QueryLevel *outer, Query *query)
 	for (int i = 1; i <= ntables; i++)
 		learn_from_table(level, i);
 	solve(level);
+	learn_inserted(level);
 	return level;
 }
 
@@ -454,38 +498,54 @@ hand_down(QueryLevel *level, int rtindex)
 	}
 }
 
+/* The keys of the rows that an INSERT has. If they are not all the same expression, they
+ * have to be constants, so that one plan does not have to be made again and again. */
+static void
+add_inserted_keys(ShuttleRoute *route, QueryLevel *level, Oid relid, AttrNumber column)
+{
+	List	   *inserted = shuttle_route_inserted(level->query, column);
+	Node	   *first = inserted == NIL ? NULL : find_value(level, linitial(inserted));
+	int			nbefore = list_length(route->keys);
+	ListCell   *lc;
+
+	route->ninserts++;
+	shuttle_route_add_key(route, relid, first);
+	foreach(lc, inserted)
+	{
+		Node	   *value = find_value(level, lfirst(lc));
+
+		if (equal(value, first))
+			continue;
+		if (value == NULL || first == NULL || !IsA(value, Const) || !IsA(first, Const))
+			shuttle_route_refuse(route, "it inserts rows with several keys");
+		shuttle_route_add_key(route, relid, value);
+		first = value;
+	}
+	if (level->query->onConflict == NULL)
+		route->nplain += list_length(route->keys) - nbefore;
+}
+
 static void
 need_key(ShuttleRoute *route, QueryLevel *level, const RangeTblEntry *rte, int rtindex)
 {
-	Relation	rel = table_open(rte->relid, NoLock);
-	const		PartitionKeyData *key = RelationGetPartitionKey(rel);
 	Query	   *query = level->query;
-	AttrNumber	column = key->partnatts == 1 ? key->partattrs[0] : 0;
-	Node	   *any = (Node *) makeNullConst(key->parttypid[0], key->parttypmod[0],
-											 key->parttypcoll[0]);
-	Node	   *value;
+	AttrNumber	column = shuttle_route_key_column(rte->relid);
 
-	table_close(rel, NoLock);
 	if (column == 0)
-	{
 		shuttle_route_refuse(route, "a table's key is not one column");
-		return;
-	}
-	if (query->commandType == CMD_INSERT && rtindex == query->resultRelation)
+	else if (rtindex == query->resultRelation && query->commandType == CMD_INSERT)
 	{
-		value = find_value(level, shuttle_route_inserted(query, column));
-		route->ninserted++;
+		const char *refusal = shuttle_route_refuse_insert(query, column);
+
+		if (refusal != NULL)
+			shuttle_route_refuse(route, refusal);
+		else
+			add_inserted_keys(route, level, rte->relid, column);
 	}
-	else
-		value = find_column_value(level, rtindex, column);
-	if (is_set(query, rtindex, column))
+	else if (is_set(query, rtindex, column))
 		shuttle_route_refuse(route, "it changes the key");
-	if (value == NULL && !shuttle_route_needs_key(rte->relid))
-		value = any;
-	if (value == NULL)
-		shuttle_route_refuse(route, "a distributed table has no fixed key");
-	route->relids = lappend_oid(route->relids, rte->relid);
-	route->keys = lappend(route->keys, value);
+	else
+		shuttle_route_add_key(route, rte->relid, find_column_value(level, rtindex, column));
 }
 
 /* Checks subqueries in expressions, which see the level's columns. */

@@ -11,6 +11,7 @@
  */
 #include "postgres.h"
 
+#include "access/sysattr.h"
 #include "access/table.h"
 #include "access/transam.h"
 #include "catalog/pg_aggregate.h"
@@ -37,23 +38,43 @@
 
 /* True if the table has a trigger for the change: it would fire here. */
 static bool
-has_trigger(Oid relid, CmdType change)
+has_trigger(const TriggerDesc *triggers, CmdType change)
+{
+	switch (change)
+	{
+		case CMD_INSERT:
+			return triggers->trig_insert_before_row || triggers->trig_insert_after_row ||
+				triggers->trig_insert_before_statement || triggers->trig_insert_after_statement;
+		case CMD_UPDATE:
+			return triggers->trig_update_before_row || triggers->trig_update_after_row ||
+				triggers->trig_update_before_statement || triggers->trig_update_after_statement;
+		case CMD_DELETE:
+			return triggers->trig_delete_before_row || triggers->trig_delete_after_row ||
+				triggers->trig_delete_before_statement || triggers->trig_delete_after_statement;
+		default:
+			return false;
+	}
+}
+
+/* The same for all that a statement can do to its table. */
+static bool
+fires_trigger(const Query *query, Oid relid)
 {
 	Relation	rel = table_open(relid, NoLock);
 	const TriggerDesc *triggers = rel->trigdesc;
-	bool		has = false;
+	bool		fires = false;
+	ListCell   *lc;
 
-	if (triggers != NULL && change == CMD_INSERT)
-		has = triggers->trig_insert_before_row || triggers->trig_insert_after_row ||
-			triggers->trig_insert_before_statement || triggers->trig_insert_after_statement;
-	else if (triggers != NULL && change == CMD_UPDATE)
-		has = triggers->trig_update_before_row || triggers->trig_update_after_row ||
-			triggers->trig_update_before_statement || triggers->trig_update_after_statement;
-	else if (triggers != NULL)
-		has = triggers->trig_delete_before_row || triggers->trig_delete_after_row ||
-			triggers->trig_delete_before_statement || triggers->trig_delete_after_statement;
+	if (triggers != NULL)
+	{
+		fires = has_trigger(triggers, query->commandType);
+		if (query->onConflict != NULL && query->onConflict->action == ONCONFLICT_UPDATE)
+			fires |= has_trigger(triggers, CMD_UPDATE);
+		foreach(lc, query->mergeActionList)
+			fires |= has_trigger(triggers, lfirst_node(MergeAction, lc)->commandType);
+	}
 	table_close(rel, NoLock);
-	return has;
+	return fires;
 }
 
 static bool
@@ -76,7 +97,7 @@ check_distributed(ShuttleRoute *route, const Query *query, const RangeTblEntry *
 
 	if ((is_read && !rte->inh) || rte->tablesample != NULL)
 		shuttle_route_refuse(route, "a table is sampled or read by ONLY");
-	if (rtindex == query->resultRelation && has_trigger(rte->relid, query->commandType))
+	if (rtindex == query->resultRelation && fires_trigger(query, rte->relid))
 		shuttle_route_refuse(route, "a table has a trigger for the change");
 }
 
@@ -145,20 +166,18 @@ find_part(Node *node, void *arg)
 	return expression_tree_walker(node, find_part, arg);
 }
 
-/* True of an UPDATE that core's deparser prints wrongly once it is rewritten: it
- * sets nothing, as its columns are generated, or it sets columns from a subquery
- * in another order than the table's. */
+/* True of what an UPDATE sets if core's deparser prints it wrongly once it is
+ * rewritten: it sets nothing, as its columns are generated, or it sets columns from a
+ * subquery in another order than the table's. */
 static bool
-prints_wrongly(const Query *query)
+prints_wrongly(const List *targetlist)
 {
 	bool		sets = false;
 	int			before = 0;		/* column of a subquery, of the entry before */
 	int			last = 0;		/* the last one */
 	ListCell   *lc;
 
-	if (query->commandType != CMD_UPDATE)
-		return false;
-	foreach(lc, query->targetList)
+	foreach(lc, targetlist)
 	{
 		const TargetEntry *entry = lfirst_node(TargetEntry, lc);
 		int			part = 0;
@@ -173,6 +192,25 @@ prints_wrongly(const Query *query)
 		sets = true;
 	}
 	return !sets;
+}
+
+static bool
+sets_wrongly(const Query *query)
+{
+	ListCell   *lc;
+
+	if (query->commandType == CMD_UPDATE)
+		return prints_wrongly(query->targetList);
+	if (query->onConflict != NULL && query->onConflict->action == ONCONFLICT_UPDATE)
+		return prints_wrongly(query->onConflict->onConflictSet);
+	foreach(lc, query->mergeActionList)
+	{
+		const MergeAction *action = lfirst_node(MergeAction, lc);
+
+		if (action->commandType == CMD_UPDATE && prints_wrongly(action->targetList))
+			return true;
+	}
+	return false;
 }
 
 /* True if a rule made the query: core's deparser leaves out tables of its FROM that
@@ -197,13 +235,11 @@ check_query_level(ShuttleRoute *route, const Query *query)
 {
 	if (is_of_rule(query))
 		shuttle_route_refuse(route, "it comes from a rule");
-	if (query->commandType == CMD_INSERT && shuttle_route_refuse_insert(query) != NULL)
-		shuttle_route_refuse(route, shuttle_route_refuse_insert(query));
 	if (query->commandType == CMD_UTILITY || query->commandType == CMD_MERGE)
 		shuttle_route_refuse(route, "it merges rows");
 	if (query->hasRowSecurity || query->withCheckOptions != NIL)
 		shuttle_route_refuse(route, "a table has policies, or a view a check option");
-	if (prints_wrongly(query))
+	if (sets_wrongly(query))
 		shuttle_route_refuse(route, "its columns are not set in the table's order");
 	if (query->limitOption == LIMIT_OPTION_WITH_TIES)
 		shuttle_route_refuse(route, "it has WITH TIES");
@@ -215,6 +251,8 @@ void
 shuttle_route_check_table(ShuttleRoute *route, const Query *query, RangeTblEntry *rte,
 						  int rtindex)
 {
+	bool		is_excluded = shuttle_route_is_excluded(rte);
+
 	if (rtindex == 1)
 		check_query_level(route, query);
 	if (rte->securityQuals != NIL || rte->security_barrier)
@@ -222,7 +260,8 @@ shuttle_route_check_table(ShuttleRoute *route, const Query *query, RangeTblEntry
 	switch (rte->rtekind)
 	{
 		case RTE_RELATION:
-			check_relation(route, query, rte, rtindex);
+			if (!is_excluded)
+				check_relation(route, query, rte, rtindex);
 			break;
 		case RTE_TABLEFUNC:
 		case RTE_NAMEDTUPLESTORE:
@@ -242,10 +281,11 @@ shuttle_route_check_table(ShuttleRoute *route, const Query *query, RangeTblEntry
 	}
 
 	/* an expanded view keeps its relation */
-	if (rte->rtekind == RTE_RELATION || (rte->rtekind == RTE_SUBQUERY && OidIsValid(rte->relid)))
+	if (!is_excluded &&
+		(rte->rtekind == RTE_RELATION || (rte->rtekind == RTE_SUBQUERY && OidIsValid(rte->relid))))
 		shuttle_take_entry(&route->entries, &route->permissions, query, rte);
 	if (query == route->statement)
-		route->places = lappend_int(route->places, rte->rtekind != RTE_RELATION ? 0 :
+		route->places = lappend_int(route->places, rte->rtekind != RTE_RELATION || is_excluded ? 0 :
 									list_length(route->entries));
 }
 
@@ -289,7 +329,9 @@ is_local_type(Oid type)
 static void
 check_column(ShuttleRoute *route, Var *var)
 {
-	if (var->varattno <= 0)
+	if (var->varattno == MaxTransactionIdAttributeNumber && route->may_read_xmax)
+		route->reads_xmax = true;
+	else if (var->varattno <= 0)
 		shuttle_route_refuse(route, "it reads a system column or a whole row");
 	if (shuttle_returns_old_or_new((Node *) var))
 		shuttle_route_refuse(route, "RETURNING asks for old or new rows");
@@ -400,12 +442,26 @@ check_answer(ShuttleRoute *route, const List *columns)
 	}
 }
 
+/* RETURNING xmax tells rows that ON CONFLICT has inserted from those that it updated. */
+static void
+check_returning(ShuttleRoute *route, Query *query)
+{
+	route->may_read_xmax = query->onConflict != NULL && !query->hasSubLinks;
+	(void) check_walker((Node *) query->returningList, route);
+	route->may_read_xmax = false;
+}
+
 void
 shuttle_route_check_query(ShuttleRoute *route, Query *query)
 {
+	Query		rest = *query;
+
+	rest.returningList = NIL;
 	check_answer(route, query->commandType == CMD_SELECT ? query->targetList : query->returningList);
 	if (route->refusal == NULL)
-		(void) check_walker((Node *) query, route);
+		(void) check_walker((Node *) &rest, route);
+	if (route->refusal == NULL)
+		check_returning(route, query);
 	if (route->refusal == NULL && contain_mutable_functions((Node *) query))
 		shuttle_route_refuse(route, "it calls a function whose value may differ on a node");
 }

@@ -14,6 +14,7 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -25,10 +26,13 @@
 #include "planner/router/router.h"
 #include "storage/shuttle_storage.h"
 
+#define MOST_VALUES 65535		/* of a statement with parameters */
+
 typedef struct ValuesContext
 {
 	ShuttleRoute *route;
 	bool		has_mutable;	/* the statement calls mutable functions */
+	List	   *here;			/* nodes of an INSERT's rows, the first values */
 	List	   *values;
 } ValuesContext;
 
@@ -98,9 +102,23 @@ is_stable_value(Node *node)
 /* ---- parameters */
 
 static Node *
-make_parameter(ValuesContext *context, Node *node)
+make_reference(const Node *node, int number)
 {
 	Param	   *param = makeNode(Param);
+
+	param->paramkind = PARAM_EXTERN;
+	param->paramid = number;
+	param->paramtype = exprType(node);
+	param->paramtypmod = -1;
+	param->paramcollid = exprCollation(node);
+	param->location = -1;
+	return (Node *) makeRelabelType((Expr *) param, param->paramtype, -1,
+									param->paramcollid, COERCE_EXPLICIT_CAST);
+}
+
+static Node *
+make_parameter(ValuesContext *context, Node *node)
+{
 	int			number = 0;
 	ListCell   *lc;
 
@@ -114,15 +132,56 @@ make_parameter(ValuesContext *context, Node *node)
 		context->values = lappend(context->values, node);
 		number = list_length(context->values);
 	}
-	param->paramkind = PARAM_EXTERN;
-	param->paramid = number;
-	param->paramtype = exprType(node);
-	param->paramtypmod = -1;
-	param->paramcollid = exprCollation(node);
-	param->location = -1;
-	return (Node *) makeRelabelType((Expr *) param, param->paramtype, -1,
-									param->paramcollid, COERCE_EXPLICIT_CAST);
+	return make_reference(node, number);
 }
+
+/* ---- rows that are inserted */
+
+static bool
+is_of_users(Oid function, void *context)
+{
+	return function >= FirstGenbkiObjectId;
+}
+
+static bool
+calls_users_function(Node *node, void *context)
+{
+	return node != NULL && (check_functions_in_node(node, is_of_users, NULL) ||
+							expression_tree_walker(node, calls_users_function, context));
+}
+
+/* Values of the statement's own rows that nodes cannot compute are computed here once,
+ * each of them by itself: two calls of nextval() have two values. */
+static void
+take_rows(ValuesContext *context, const List *computed)
+{
+	ListCell   *lc;
+
+	foreach(lc, computed)
+	{
+		Node	   *value = lfirst(lc);
+
+		if (shuttle_route_is_value(value) &&
+			(contain_mutable_functions(value) || calls_users_function(value, NULL)))
+			context->here = lappend(context->here, value);
+	}
+	context->values = copyObject(context->here);
+}
+
+static Node *
+find_here(const ValuesContext *context, const Node *node)
+{
+	ListCell   *lc;
+
+	foreach(lc, context->here)
+	{
+		if (lfirst(lc) == node)
+			return make_reference(node, foreach_current_index(lc) + 1);
+	}
+	return NULL;
+}
+
+/* ---- the statement without its values */
 
 static Node *value_mutator(Node *node, void *arg);
 
@@ -131,11 +190,18 @@ static Node *value_mutator(Node *node, void *arg);
 static Query *
 copy_query(Query *query, ValuesContext *context)
 {
+	List	   *computed = NIL;
+	bool		is_statement = query == context->route->statement;
+
+	if (query->commandType == CMD_INSERT)
+		query = shuttle_route_spread_rows(query, &computed);
+	if (is_statement && query->cteList == NIL)
+		take_rows(context, computed);
 	query = query_tree_mutator(query, value_mutator, context, 0);
 	if (query->resultRelation > 0)
 		rt_fetch(query->resultRelation, query->rtable)->inFromCl = false;
 	if (query->commandType == CMD_INSERT)
-		shuttle_route_name_values(query);
+		shuttle_route_prepare_insert(query);
 	return query;
 }
 
@@ -143,9 +209,10 @@ static Node *
 value_mutator(Node *node, void *arg)
 {
 	ValuesContext *context = arg;
+	Node	   *here = find_here(context, node);
 
-	if (node == NULL)
-		return NULL;
+	if (node == NULL || here != NULL)
+		return here;
 	if (IsA(node, Query))
 		return (Node *) copy_query((Query *) node, context);
 	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXTERN)
@@ -176,6 +243,8 @@ shuttle_route_take_values(ShuttleRoute *route, Query *query, List **values)
 	};
 	Query	   *copy = (Query *) value_mutator((Node *) query, &context);
 
+	if (list_length(context.values) > MOST_VALUES)
+		shuttle_route_refuse(route, "it has too many values");
 	*values = context.values;
 	return copy;
 }

@@ -201,13 +201,12 @@ check_moves(Oid relid, const OnConflictExpr *clause, const List *relids)
 
 /* ---- arbiters */
 
-/* Replaces a constraint's name, unknown to nodes, by its columns. */
-static List *
-constraint_columns(Oid constraint, ShuttleConflictValues *context)
+List *
+shuttle_constraint_columns(Oid constraint, Index target)
 {
 	HeapTuple	tuple = SearchSysCache1(CONSTROID, ObjectIdGetDatum(constraint));
 	Form_pg_constraint form;
-	Bitmapset  *attributes;
+	Bitmapset  *attributes = NULL;
 	List	   *elements = NIL;
 	Oid			found;
 	int			member = -1;
@@ -215,13 +214,10 @@ constraint_columns(Oid constraint, ShuttleConflictValues *context)
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for constraint %u", constraint);
 	form = (Form_pg_constraint) GETSTRUCT(tuple);
-	if (form->contype != CONSTRAINT_PRIMARY && form->contype != CONSTRAINT_UNIQUE)
-		context->reason = psprintf("Constraint \"%s\" is neither a primary key nor unique.",
-								   NameStr(form->conname));
-	attributes = get_relation_constraint_attnos(form->conrelid, NameStr(form->conname),
-												false, &found);
-	while (context->reason == NULL &&
-		   (member = bms_next_member(attributes, member)) >= 0)
+	if (form->contype == CONSTRAINT_PRIMARY || form->contype == CONSTRAINT_UNIQUE)
+		attributes = get_relation_constraint_attnos(form->conrelid, NameStr(form->conname),
+													false, &found);
+	while ((member = bms_next_member(attributes, member)) >= 0)
 	{
 		AttrNumber	number = member + FirstLowInvalidHeapAttributeNumber;
 		InferenceElem *element = makeNode(InferenceElem);
@@ -230,7 +226,7 @@ constraint_columns(Oid constraint, ShuttleConflictValues *context)
 		Oid			collation;
 
 		get_atttypetypmodcoll(form->conrelid, number, &type, &typmod, &collation);
-		element->expr = (Node *) makeVar(context->target, number, type, typmod, collation, 0);
+		element->expr = (Node *) makeVar(target, number, type, typmod, collation, 0);
 		elements = lappend(elements, element);
 	}
 	ReleaseSysCache(tuple);
@@ -248,7 +244,10 @@ ship_arbiters(OnConflictExpr *clause, ShuttleConflictValues *context)
 
 	if (OidIsValid(clause->constraint))
 	{
-		clause->arbiterElems = constraint_columns(clause->constraint, context);
+		clause->arbiterElems = shuttle_constraint_columns(clause->constraint, context->target);
+		if (clause->arbiterElems == NIL)
+			context->reason = psprintf("Constraint \"%s\" is neither a primary key nor unique.",
+									   get_constraint_name(clause->constraint));
 		clause->constraint = InvalidOid;
 	}
 	foreach(cell, clause->arbiterElems)

@@ -40,6 +40,10 @@ extern bool shuttle_plan_keyed_write(PlannerInfo *root, ModifyTable *plan, int i
 /* Part of the planner hook: hides the clause from core. */
 extern PlannedStmt *shuttle_on_conflict_plan(Query *query, ShuttlePlanCall call);
 
+/* The columns of a constraint, as a clause would name them; NIL: it is neither a primary
+ * key nor unique. target: the table's range table index. */
+extern List *shuttle_constraint_columns(Oid constraint, Index target);
+
 /* ---- MERGE (merge_rewrite.c, merge_plan.c, merge_refusal.c) */
 
 /*
