@@ -199,6 +199,14 @@ EXCEPTION WHEN raise_exception THEN
 END$$;
 SELECT distribute_and_fail();
 :left;
+
+-- nodes that refuse connections
+ALTER SERVER n1 OPTIONS (SET host '127.0.0.1', SET port '1');
+ALTER SERVER n2 OPTIONS (SET host '127.0.0.1', SET port '1');
+SELECT shuttle.distribute_table('t', 'a', tablets => 4);
+SELECT shuttle.distribute_table('t', 'a', tablets => 5);
+ALTER SERVER n1 OPTIONS (SET host :'host', SET port :'port');
+ALTER SERVER n2 OPTIONS (SET host :'host', SET port :'port');
 CREATE TABLE "Ünï ""q"" .x" ("Kéy.1" int PRIMARY KEY, "sel""ect" text);
 SELECT shuttle.distribute_tables(ARRAY['"Ünï ""q"" .x"."Kéy.1"']);
 INSERT INTO "Ünï ""q"" .x" VALUES (1, 'a'), (2, 'b');

@@ -73,6 +73,7 @@ shuttle_pipeline_clear(ShuttleNode *node)
 	{
 		ShuttleRequest *request = dlist_container(ShuttleRequest, link, iter.cur);
 
+		request->lost |= request->state == REQUEST_OPEN;
 		shuttle_request_fail(request, NULL, false);
 	}
 	node->queue.unsent = NULL;

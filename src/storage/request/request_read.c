@@ -272,8 +272,9 @@ raise_failure(ShuttleRequest *request)
 {
 	ShuttleNode *node = request->node;
 
-	if (request->error == NULL && node->connection.state != NODE_READY &&
-		node->connection.state != NODE_CONNECTING)
+	if (request->error == NULL &&
+		(request->lost || (node->connection.state != NODE_READY &&
+						   node->connection.state != NODE_CONNECTING)))
 		shuttle_connection_raise(node);
 	if (request->error == NULL)
 		ereport(ERROR,
