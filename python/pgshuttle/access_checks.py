@@ -83,16 +83,16 @@ def check_access(_facts: Facts, node: NodeFacts) -> Iterator[Finding]:
     yield from check_sequences(node, found)
     hidden = [relation for relation, access in found if access.hides_rows]
     if hidden:
-        user = quote(node.remote_user) if node.remote_user else "PUBLIC"
         policies = [
-            f"CREATE POLICY all_rows ON {name} TO {user} USING (true);"
+            f"CREATE POLICY all_rows ON {name} TO {quote(node.remote_user)} USING (true);"
             for name in dict.fromkeys(relation.remote_name for relation in hidden)
         ]
         yield warning(
             f"row security there may hide rows from {name_user(node)}, and answers lack them: "
             f"{name_some([relation.name for relation in hidden])}",
-            f"If it is to see all rows, run on the node: {' '.join(policies)}"
-            if not node.remote_user
-            else f"Run on the node: {' '.join(policies)} Or leave it so, if they are not for those "
-            "who ask here.",
+            f"Run on the node: {' '.join(policies)} Or leave it so, if they are not for those who "
+            "ask here."
+            if node.remote_user
+            else "If they are for those who ask here, make a policy there that shows all rows to "
+            "the user that the node is asked as.",
         )

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass, field
 
-from pgshuttle.catalog import quote
-
 
 @dataclass
 class ServerFacts:
@@ -160,13 +158,10 @@ class TypeFacts:
 
     schema: str
     name: str
+    quoted: str  # with its schema
     here: TypeDefinition
     there: TypeDefinition
     columns: list[tuple[str, str]]  # that have it on the node: tables, quoted, and names
-
-    @property
-    def quoted(self) -> str:
-        return f"{quote(self.schema)}.{quote(self.name)}"
 
 
 @dataclass

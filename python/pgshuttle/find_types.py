@@ -26,7 +26,7 @@ WITH RECURSIVE used(oid) AS (
         LATERAL (SELECT t.typelem UNION ALL SELECT t.typbasetype
                  UNION ALL SELECT a.atttypid FROM pg_attribute a
                            WHERE a.attrelid = t.typrelid AND a.attnum > 0) part(oid))
-SELECT n.nspname, t.typname
+SELECT n.nspname, t.typname, format('%%I.%%I', n.nspname, t.typname)
 FROM used JOIN pg_type t USING (oid) JOIN pg_namespace n ON n.oid = t.typnamespace
 WHERE t.typtype IN ('e', 'd', 'c') AND n.nspname NOT IN ('pg_catalog', 'information_schema')
 """
@@ -136,15 +136,16 @@ def read_definitions(
 
 def read_types(connection: Connection, server: str) -> list[TypeFacts]:
     """The types of the columns of foreign tables that both sides have."""
-    names = read_rows(connection, USED, server)
-    if not names:
+    quoted = {(schema, name): text for schema, name, text in read_rows(connection, USED, server)}
+    if not quoted:
         return []
+    names = list(quoted)
     here = read_definitions(connection, "pg_catalog.", names)
     there = read_definitions(connection, "pg_temp.node_", names)
     columns = defaultdict(list)
     for oid, table, column in read_rows(connection, COLUMNS, [one.oid for one in there.values()]):
         columns[oid].append((table, column))
     return [
-        TypeFacts(name[0], name[1], here[name], there[name], columns[there[name].oid])
-        for name in sorted(set(names) & here.keys() & there.keys())
+        TypeFacts(*name, quoted[name], here[name], there[name], columns[there[name].oid])
+        for name in sorted(quoted.keys() & here.keys() & there.keys())
     ]

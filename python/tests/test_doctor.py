@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 
 from pgshuttle import __version__, doctor
-from pgshuttle.facts import Facts, NodeFacts, ServerFacts, StorageFacts, TableFacts
+from pgshuttle.facts import (
+    AccessFacts,
+    Facts,
+    NodeFacts,
+    RelationFacts,
+    ServerFacts,
+    StorageFacts,
+    TableFacts,
+)
 from pgshuttle.findings import Finding, Level
 
 
@@ -263,6 +271,17 @@ def test_storage_nodes_that_are_fine() -> None:
     assert "storage nodes have what they should have" in [
         one.text for one in doctor.find_all(facts)
     ]
+
+
+def test_a_remote_user_whose_name_is_not_shown() -> None:
+    """The options of a mapping for PUBLIC are shown to the server's owner: no name is made up."""
+    access = AccessFacts({"SELECT": []}, may_write=True, has_schema=False, hides_rows=True)
+    access.sequences = ["numbers"]
+    relation = RelationFacts("item", "item", ("public", "thing"), "public.thing", False, "")
+    relation.access, relation.there, relation.kind = access, [], "r"
+    found = find_bad(make_facts(make_node(relations=[relation])))
+    assert [one.text.split(" ", 3)[:3] for one in found[:3]] == [["the", "remote", "user"]] * 3
+    assert not any("Run on the node" in one.advice for one in found)
 
 
 def test_statements_have_no_gaps() -> None:

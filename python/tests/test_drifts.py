@@ -192,6 +192,22 @@ def test_drift_of_tablets(running: Cluster, change: str) -> None:
     run(running, here="DROP TABLE spread")
 
 
+def test_types_of_tablets(running: Cluster) -> None:
+    """shuttle.check() does not look into types; the doctor does, whatever table has them."""
+    run(
+        running,
+        here="CREATE TYPE mood AS ENUM ('bad', 'good'); CREATE TABLE spread (id int PRIMARY KEY, "
+        "v mood); SELECT shuttle.use_node('node1'); "
+        "SELECT shuttle.distribute_table('spread', 'id')",
+    )
+    run(running, there="ALTER TYPE mood RENAME VALUE 'good' TO 'fine'")
+    (one,) = (one for one in find_problems(running, ExitCode.FAILED) if one["level"] == "error")
+    assert one["text"] == "public.mood lacks good there: statements that have it fail"
+    mend(running, one["advice"])
+    assert find_texts(running, ExitCode.OK) == []
+    run(running, here="DROP TABLE spread")
+
+
 def test_lost_columns_come_first(running: Cluster) -> None:
     """Statements run in the order in which they are printed: an index needs its column."""
     run(
