@@ -32,7 +32,8 @@ WHERE c.oid = ANY (%s) AND c.relispartition
 
 # the bounds, the same as an expression, and what they are of; whether as usual: one level of
 # partitions, by columns, and by the operators and collations that columns have without a word;
-# all columns that they, and those of the tables above, are of
+# all columns that they, and those of the tables above, are of. A default partition that is the
+# only one has none
 BOUNDS = """
 SELECT c.oid, pg_get_expr(c.relpartbound, c.oid), pg_get_partition_constraintdef(c.oid),
     k.partstrat,
@@ -49,6 +50,7 @@ FROM pg_class c
     JOIN pg_inherits i ON i.inhrelid = c.oid
     JOIN pg_partitioned_table k ON k.partrelid = i.inhparent
 WHERE c.oid = ANY (%s) AND c.relispartition
+    AND pg_get_partition_constraintdef(c.oid) IS NOT NULL
 """
 
 OWN_BOUNDS = "its bounds there"  # in the place of a constraint's name

@@ -180,6 +180,17 @@ def test_what_the_server_compares_is_named_once(running: Cluster) -> None:
     run(running, here="DROP TABLE spread, copied")
 
 
+def test_a_default_partition_alone(running: Cluster) -> None:
+    """It takes all rows: there are no bounds to compare."""
+    run(
+        running,
+        there="CREATE TABLE rest (id int PRIMARY KEY, v text CHECK (v < 'm'))",
+        here="CREATE TABLE all_of (id int NOT NULL, v text) PARTITION BY RANGE (id); "
+        "CREATE FOREIGN TABLE rest PARTITION OF all_of DEFAULT SERVER node1",
+    )
+    assert [one["level"] for one in find_problems(running, ExitCode.OK)] == ["ok"]
+
+
 def test_partitions_do_not_cost_statements(
     running: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
