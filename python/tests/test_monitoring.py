@@ -221,6 +221,18 @@ def test_every_metric_is_served_and_read_back(running: Cluster, watchers: Watche
     assert allowed == int(most) - 3  # superuser_reserved_connections
 
 
+def test_all_counters_are_exported_and_told(running: Cluster) -> None:
+    """Columns of shuttle.node_stats, in queries.yaml and in docs/operations.md."""
+    query = "SELECT attname FROM pg_attribute WHERE attrelid = 'shuttle.node_stats'::regclass"
+    columns = {str(name) for (name,) in run_on(running.query, query)} - {"server"}
+    assert len(columns) > 10
+    counters = {name.replace("wait_time_ms", "wait_seconds") for name in columns - {"since"}}
+    assert {f"shuttle_stats_{name}_total" for name in counters} <= read_metrics()
+    page = (PAGE.parent / "operations.md").read_text()
+    chapter = page.split("## What was asked of nodes")[1].split("\n## ")[0]
+    assert {name for name in columns if f"`{name}`" not in chapter} == set()
+
+
 def test_dashboard_and_alerts_name_metrics_that_are_served(watchers: Watchers) -> None:
     panels = read_panels()
     metrics = read_metrics()

@@ -51,11 +51,22 @@ def find_missing() -> list[str]:
     return missing
 
 
+def make_other_python(directory: Path) -> str:
+    """A PATH with somebody's own Python in front, which lacks Debian's modules."""
+    directory.mkdir()
+    for name in ("python3", "python"):
+        program = directory / name
+        program.write_text("#!/bin/sh\necho 'this is not Debian'\\''s Python' >&2\nexit 1\n")
+        program.chmod(0o755)
+    return f"{directory}:{os.environ['PATH']}"
+
+
 def build(tree: Path, built: Path) -> None:
-    """Has all binary packages in one directory."""
+    """Has all binary packages in one directory, whichever Python comes first."""
     sources = set(tree.rglob("*"))
     options = {
         "DEB_BUILD_OPTIONS": f"nocheck noautodbgsym parallel={os.cpu_count() or 1}",
+        "PATH": make_other_python(built.with_name("python")),
     }
     call(["dpkg-buildpackage", "-b", "-us", "-uc", "-d"], cwd=tree, env=options)
     check_clean(tree, set(tree.rglob("*")) - sources)

@@ -98,6 +98,18 @@ def test_functions_that_not_everybody_may_call_are_told() -> None:
     assert names - told == set()
 
 
+def test_lines_that_preload_show_how_to_keep_what_is_there() -> None:
+    """ALTER SYSTEM replaces the whole list, so that SHOW and an example stand above it."""
+    found = []
+    for page in PAGES:
+        for block in FENCE.findall(page.read_text()):
+            for line in re.findall(r"ALTER SYSTEM SET (\w+_preload_libraries) = .*", block):
+                shown = rf"SHOW {line};.* set it to '\w+', 'pg_shuttle'\nALTER SYSTEM SET {line} "
+                assert re.search(shown, block), f"{page.name}: {block}"
+                found.append(page.name)
+    assert {"README.md", "start.md"} <= set(found)
+
+
 def test_links_are_found() -> None:
     readme = list(links_of(ROOT / "README.md"))
     assert "docs/images/demo.png" in readme
