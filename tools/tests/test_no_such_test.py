@@ -30,3 +30,12 @@ def test_a_name_of_another_kind_is_refused() -> None:
     ended = run_tests("--pg", "18", "--kind", "isolation", "join_groups")
     assert ended.returncode == NOT_RUN, ended
     assert "there is no test called join_groups" in ended.stderr
+
+
+def test_a_name_of_pytest_is_found_beside_other_kinds() -> None:
+    if "18" not in dict(list_prefixes()):
+        pytest.skip("PostgreSQL 18 is not installed with the extension")
+    kinds = ("--kind", "regress", "--kind", "pytest")
+    ended = run_tests("--pg", "18", *kinds, "test_links_are_found")
+    assert ended.returncode == 0, ended
+    assert "1 passed, 0 failed" in ended.stdout
