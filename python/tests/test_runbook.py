@@ -225,3 +225,29 @@ def test_every_row_is_tried() -> None:
     tests = here.read_text() + here.with_name("test_runbook_commits.py").read_text()
     tried = re.findall(r'find_row\("([^"]*)"(?:, "([^"]*)")?\)', tests)
     assert {find_row(*one).seen for one in tried} == {row.seen for row in read_rows()}
+
+
+def test_what_fails_between_two_changes(running: Cluster) -> None:
+    """The table of changes of the schema: what fails between the first side and the other."""
+    node = running.nodes[0].server
+    with session(running.query) as here:
+        here.run("INSERT INTO one VALUES (1, 'x')")
+        run_on(node, "ALTER TABLE item ADD CHECK (v <> 'bad')")
+        assert here.fail("INSERT INTO one VALUES (2, 'bad')").sqlstate == "23514"
+        run_on(node, "ALTER TABLE item RENAME v TO w")
+        assert here.run("SELECT id FROM one") == [(1,)]
+        assert here.fail("SELECT v FROM one").sqlstate == "42703"
+        assert here.fail("INSERT INTO one (id) VALUES (2)").sqlstate == "42703"
+        here.run("ALTER FOREIGN TABLE one RENAME v TO w", "INSERT INTO one (id) VALUES (2)")
+        run_on(node, "DELETE FROM item WHERE w IS NOT NULL")
+        run_on(node, "ALTER TABLE item DROP CONSTRAINT item_v_check, ALTER w TYPE int USING NULL")
+        assert here.run("SELECT id FROM one") == [(2,)]
+        assert here.fail("SELECT id FROM one WHERE lower(w) = 'x'").sqlstate == "42883"
+        told = here.fail("SELECT id FROM one WHERE w = 'x'")
+        assert (told.sqlstate, find_row("22P02").tells(told)) == ("22P02", True)
+        assert here.fail("UPDATE one SET w = 'y'").sqlstate == "42804"
+        here.run("ALTER FOREIGN TABLE one ALTER w TYPE int", "UPDATE one SET w = 7")
+        here.run("ALTER FOREIGN TABLE one DROP w")
+        here.run("INSERT INTO one VALUES (4)")
+        run_on(node, "DELETE FROM item WHERE w IS NULL", "ALTER TABLE item ALTER w SET NOT NULL")
+        assert here.fail("INSERT INTO one VALUES (5)").sqlstate == "23502"
