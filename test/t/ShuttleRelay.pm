@@ -54,6 +54,7 @@ sub DESTROY
 	my $self = shift;
 	return unless defined $self->{pid};
 	local $?;
+	shutdown $self->{control}, 2;	# children of later proxies have it open, too
 	close $self->{control};
 	waitpid($self->{pid}, 0);
 	$self->{pid} = undef;

@@ -35,11 +35,12 @@ sub pgbench
 	return $out;
 }
 
-my $scale = 1;
+my $scale;
 my $kinds = q{SELECT string_agg(relation::text, ' ' ORDER BY relation::text) FROM shuttle.tables WHERE kind = 'distributed'};
 my $counts = q{SELECT (SELECT count(*) FROM pgbench_accounts), (SELECT count(*) FROM pgbench_tellers), (SELECT count(*) FROM pgbench_branches)};
-for my $way ('client', 'server')
+for my $way ('server', 'client')
 {
+	$scale = $way eq 'client' ? 10 : 1;
 	pgbench("-i, rows of the $way", '-i', '-q', '-s', $scale, $way eq 'server' ? ('-I', 'dtGvp') : ());
 	is($node->safe_psql('bank', $kinds), 'pgbench_accounts pgbench_branches pgbench_history pgbench_tellers', "$way: tables are distributed");
 	is($node->safe_psql('bank', $counts), join('|', map { $_ * $scale } 100_000, 10, 1), "$way: rows");
