@@ -19,6 +19,7 @@
 #include "optimizer/prep.h"
 #include "parser/parse_relation.h"
 #include "tcop/tcopprot.h"
+#include "utils/guc.h"
 
 /* ---- the query */
 
@@ -173,13 +174,31 @@ shuttle_group_columns(const RangeTblEntry *rte)
 #endif
 }
 
-/* True of JSON's own expressions, which came with 16 and 17; and of
- * merge_action(). */
+/* True of merge_action(), new in 17. */
+static inline bool
+shuttle_is_merge_action(const Node *node)
+{
+#if PG_VERSION_NUM >= 170000
+	return IsA(node, MergeSupportFunc);
+#else
+	return false;
+#endif
+}
+
+/* True if core's deparser knows MERGE, since 15.3. */
+static inline bool
+shuttle_can_print_merge(void)
+{
+	return PG_VERSION_NUM >= 160000 ||
+		atoi(GetConfigOption("server_version_num", false, false)) >= 150003;
+}
+
+/* True of JSON's own expressions, which came with 16 and 17. */
 static inline bool
 shuttle_is_json_expression(const Node *node)
 {
 #if PG_VERSION_NUM >= 170000
-	if (IsA(node, JsonExpr) || IsA(node, MergeSupportFunc))
+	if (IsA(node, JsonExpr))
 		return true;
 #endif
 #if PG_VERSION_NUM >= 160000

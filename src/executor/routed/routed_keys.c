@@ -6,8 +6,8 @@
  * servers, and is looked up each time the statement is executed. No tablet can
  * be moved meanwhile, because the statement has locked its tables.
  *
- * If the keys lie on several nodes, or copies of reference tables must not be
- * read, core plans the query again when the executor starts, and that plan is
+ * If the keys lie on several nodes, copies of reference tables must not be read, or
+ * the node's server is too old for a MERGE, core plans the query again when the executor starts, and that plan is
  * executed. The comment of copied_joins.c explains its locks and memory.
  *-------------------------------------------------------------------------
  */
@@ -17,6 +17,7 @@
 #include "access/table.h"
 #include "executor/executor.h"
 #include "foreign/foreign.h"
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parse_coerce.h"
 #include "partitioning/partbounds.h"
@@ -34,6 +35,7 @@
 #include "executor/kinds.h"
 #include "executor/routed/routed.h"
 #include "executor/shuttle_executor.h"
+#include "storage/shuttle_node_session.h"
 
 static bool is_off = false;		/* while a routed statement is planned again */
 
@@ -153,27 +155,51 @@ shuttle_routed_keys_meet(const List *relids, const List *keys)
 
 /* ---- statements that one node cannot execute */
 
-static bool
-keys_meet(const ShuttleRoutedPlan *plan, ParamListInfo params)
+static Oid
+find_node(const ShuttleRoutedPlan *plan, ParamListInfo params)
 {
 	EState	   *estate = CreateExecutorState();
 	List	   *states = NIL;
-	bool		meet;
+	Oid			server;
 	ListCell   *lc;
 
 	estate->es_param_list_info = params;
 	foreach(lc, plan->keys)
 		states = lappend(states, ExecPrepareExpr(lfirst(lc), estate));
-	meet = OidIsValid(shuttle_routed_server(plan, states, GetPerTupleExprContext(estate), NULL));
+	server = shuttle_routed_server(plan, states, GetPerTupleExprContext(estate), NULL);
 	FreeExecutorState(estate);
-	return meet;
+	return server;
+}
+
+static void
+drop_row(void *arg, const ShuttleRow *row)
+{
+}
+
+/* Only a server that is not older surely knows all that a MERGE has. The version is known
+ * when the node is connected to. */
+static bool
+is_older(Oid serverid, Oid userid)
+{
+	ShuttleNode *node = shuttle_node_get(serverid, OidIsValid(userid) ? userid : GetUserId());
+
+	if (shuttle_node_version(node) == 0)
+		shuttle_query(node, "SELECT 1", SHUTTLE_READS, 1, drop_row, NULL);
+	return shuttle_node_version(node) / 10000 < SHUTTLE_MAJOR_VERSION;
 }
 
 static bool
-must_plan_again(const ShuttleRoutedPlan *plan, const QueryDesc *query)
+must_plan_again(const ShuttleRoutedPlan *plan, const QueryDesc *query, int eflags)
 {
-	return (plan->reads_copies && !shuttle_copies_can_be_read()) ||
-		(!plan->one_node && !keys_meet(plan, query->params));
+	bool		asks = plan->command == CMD_MERGE && (eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0;
+	Oid			server;
+
+	if (plan->reads_copies && !shuttle_copies_can_be_read())
+		return true;
+	if (plan->one_node && !asks)
+		return false;
+	server = find_node(plan, query->params);
+	return !OidIsValid(server) || (asks && is_older(server, plan->userid));
 }
 
 /* Has core plan the query. PG_FINALLY: is_off belongs to the session. */
@@ -210,7 +236,7 @@ shuttle_routed_start(QueryDesc *query, int eflags)
 	shuttle_routed_statement_unpack(scan, &plan);
 	old_cxt = MemoryContextSwitchTo(GetMemoryChunkContext(query));
 	PushActiveSnapshot(query->snapshot);
-	if (must_plan_again(&plan, query))
+	if (must_plan_again(&plan, query, eflags))
 		query->plannedstmt = plan_by_core(&plan, query);
 	PopActiveSnapshot();
 	MemoryContextSwitchTo(old_cxt);

@@ -256,7 +256,7 @@ name_mutator(Node *node, void *arg)
 		shown->has_name &= var->varlevelsup == 0 && var->varno > 0;
 		return (Node *) var;
 	}
-	if (IsA(node, SubLink))
+	if (IsA(node, SubLink) || shuttle_is_merge_action(node))
 	{
 		shown->has_name = false;
 		return node;
@@ -432,7 +432,7 @@ shuttle_router_plan(Query *query, ShuttlePlanCall call)
 	routed.command = query->commandType;
 	routed.set_processed = query->canSetTag;
 	routed.reads_copies = route.reads_copies;
-	if (!routed.one_node || route.reads_copies)
+	if (!routed.one_node || route.reads_copies || query->commandType == CMD_MERGE)
 		routed.query = copyObject(query);
 	return make_plan(&route, query, &routed);
 }

@@ -4,10 +4,9 @@
  *	  node: they are sent there as a whole.
  *
  * Files: router.c decides and makes the plan; router_keys.c finds the key of
- * each distributed table; router_refusals.c looks for what a node could answer
- * otherwise; router_insert.c knows INSERT and ON CONFLICT, router_merge.c MERGE;
- * router_text.c makes the text and its parameters; router_tablets.c names tablets
- * in it.
+ * each distributed table, by what router_conditions.c says; router_refusals.c looks for what a node could answer
+ * otherwise; router_insert.c knows INSERT and MERGE; router_text.c makes the text
+ * and its parameters; router_tablets.c names tablets in it.
  *
  * In: a Query that core would plan, from statement/colocated.c. Out: a plan with
  * one node, Routed Statement (executor/routed), or NULL.
@@ -18,6 +17,7 @@
 
 #include "catalog/pg_class.h"
 #include "nodes/parsenodes.h"
+#include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
 #include "planner/hooks.h"
@@ -65,6 +65,17 @@ shuttle_route_refuse(ShuttleRoute *route, const char *refusal)
 /* Fills relids and keys, and refuses tables without a key (router_keys.c). */
 extern void shuttle_route_find_keys(ShuttleRoute *route, Query *query);
 
+/* A condition left = right. */
+typedef struct ShuttleEquality
+{
+	Node	   *left;
+	Node	   *right;
+	Relids		restricts;		/* range table indexes; NULL: all */
+} ShuttleEquality;
+
+/* Those of a query's own level, a list of ShuttleEquality (router_conditions.c). */
+extern List *shuttle_route_equalities(const Query *query);
+
 /* False if one node has all tablets of a distributed table (router.c). */
 extern bool shuttle_route_needs_key(Oid relid);
 
@@ -87,6 +98,9 @@ extern Query *shuttle_route_take_values(ShuttleRoute *route, Query *query, List 
  * (router_insert.c). */
 extern const char *shuttle_route_refuse_insert(const Query *query, AttrNumber key);
 
+/* The same for a MERGE. */
+extern const char *shuttle_route_refuse_merge(const Query *query, AttrNumber key);
+
 /* True of the subquery or VALUES that an INSERT reads. */
 extern bool shuttle_route_is_source(const Query *query, int rtindex);
 
@@ -104,7 +118,7 @@ shuttle_route_is_excluded(const RangeTblEntry *rte)
 	return rte->rtekind == RTE_RELATION && rte->relkind == RELKIND_COMPOSITE_TYPE;
 }
 
-/* Changes an INSERT into one that core's deparser prints for nodes. */
+/* Changes an INSERT or a MERGE into one that core's deparser prints for nodes. */
 extern void shuttle_route_prepare_insert(Query *insert);
 
 /* The column that is a table's key; 0: it is not one column (router.c). */

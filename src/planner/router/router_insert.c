@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  * router_insert.c
- *	  INSERT that a node executes as a whole.
+ *	  INSERT and MERGE that a node executes as a whole.
  *
  * The rows are the node's own, so that they need not come here and go back, or
  * values that are known here. Values alone are left to core and our write buffers,
@@ -30,6 +30,7 @@
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
 
+#include "base/shuttle_compat_planner.h"
 #include "planner/router/router.h"
 #include "planner/write/write.h"
 
@@ -197,6 +198,27 @@ shuttle_route_refuse_insert(const Query *query, AttrNumber key)
 	return query->onConflict == NULL ? NULL : refuse_conflict(query, key);
 }
 
+const char *
+shuttle_route_refuse_merge(const Query *query, AttrNumber key)
+{
+	ListCell   *lc;
+
+	if (!shuttle_can_print_merge())
+		return "this server cannot print MERGE";
+	foreach(lc, query->mergeActionList)
+	{
+		const MergeAction *action = lfirst_node(MergeAction, lc);
+
+		if (MERGE_IS_OF_17(query, action))
+			return "it merges into a view, or changes rows that have no match";
+		if (action->commandType == CMD_UPDATE && get_tle_by_resno(action->targetList, key) != NULL)
+			return "it changes the key";
+		if (action->commandType == CMD_INSERT && sets_part((Node *) action->targetList, NULL))
+			return "it sets parts of columns";
+	}
+	return NULL;
+}
+
 /* ---- the statement for the text */
 
 /* One row of VALUES with all columns of the INSERT. */
@@ -339,8 +361,14 @@ name_excluded(const Query *insert)
 void
 shuttle_route_prepare_insert(Query *insert)
 {
+	ListCell   *lc;
+
 	/* defaults, and so identity columns, are ours */
 	insert->override = OVERRIDING_NOT_SET;
+	foreach(lc, insert->mergeActionList)
+		lfirst_node(MergeAction, lc)->override = OVERRIDING_NOT_SET;
+	if (insert->commandType == CMD_MERGE)
+		return;
 	if (!is_of_values(insert))
 		name_values(insert, find_source(insert));
 	if (insert->onConflict != NULL)

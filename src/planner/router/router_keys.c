@@ -3,19 +3,15 @@
  *	  The key of each distributed table of a statement.
  *
  * Each level of the statement has a set of columns with a known value, which is
- * fed by conditions "column = value" that all rows of the answer meet, and
+ * fed by conditions "column = value" (router_conditions.c), and
  * solved to a fixpoint: through equalities of columns, aliases of joins, columns
  * of subqueries and CTEs, and columns of outer levels.
  *
- * The condition of an outer join restricts its nullable side only; and
- * conditions inside a nullable side restrict only that side. A value does not
+ * A value does not
  * go into a subquery with LIMIT, windows, DISTINCT ON, row locks or set
  * operations, nor with aggregates, unless it groups by that column: there, rows
  * with other keys count, too.
- *
- * Rule: equality is the operator's of a built-in type, with a deterministic
- * collation, so that equal values have equal hashes.
- * Memory: the current context.
+ * * Memory: the current context.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -49,7 +45,7 @@ struct QueryLevel
 	QueryLevel **below;			/* by range table index: of subqueries */
 	List	   *ctes;			/* QueryLevel of each CTE */
 	List	   *known;			/* KnownColumn */
-	List	   *equalities;		/* Equality */
+	List	   *equalities;		/* ShuttleEquality */
 };
 
 /* A column that has one value in all rows that matter. */
@@ -59,14 +55,6 @@ typedef struct KnownColumn
 	AttrNumber	column;
 	Node	   *value;
 } KnownColumn;
-
-/* A condition left = right. */
-typedef struct Equality
-{
-	Node	   *left;
-	Node	   *right;
-	Relids		restricts;		/* range table indexes; NULL: all */
-} Equality;
 
 /* A column of a level's table or subquery. */
 typedef struct Place
@@ -218,7 +206,7 @@ solve(QueryLevel *level)
 		learned = false;
 		foreach(lc, level->equalities)
 		{
-			const Equality *equality = lfirst(lc);
+			const ShuttleEquality *equality = lfirst(lc);
 			Node	   *left = find_value(level, equality->left);
 			Node	   *right = find_value(level, equality->right);
 
@@ -228,81 +216,6 @@ solve(QueryLevel *level)
 				learned |= learn(level, equality->left, right, equality->restricts);
 		}
 	} while (learned);
-}
-
-/* ---- conditions */
-
-static bool
-is_equality(const OpExpr *operator)
-{
-	return list_length(operator->args) == 2 &&
-		operator->opno < FirstGenbkiObjectId &&
-		op_mergejoinable(operator->opno, exprType(linitial(operator->args))) &&
-		(!OidIsValid(operator->inputcollid) ||
-		 get_collation_isdeterministic(operator->inputcollid));
-}
-
-/* Collects equalities among AND-ed conditions. */
-static void
-add_conditions(QueryLevel *level, Node *condition, Relids restricts)
-{
-	ListCell   *lc;
-
-	if (condition == NULL)
-		return;
-	if (is_andclause(condition))
-	{
-		foreach(lc, ((BoolExpr *) condition)->args)
-			add_conditions(level, lfirst(lc), restricts);
-	}
-	else if (IsA(condition, OpExpr) && is_equality((OpExpr *) condition))
-	{
-		Equality   *equality = palloc_object(Equality);
-
-		equality->left = linitial(((OpExpr *) condition)->args);
-		equality->right = lsecond(((OpExpr *) condition)->args);
-		equality->restricts = restricts;
-		level->equalities = lappend(level->equalities, equality);
-	}
-}
-
-static Relids
-both(Relids a, Relids b)
-{
-	return a == NULL ? b : bms_intersect(a, b);
-}
-
-/* Collects the conditions of a join tree. restricts: what they may restrict;
- * NULL: all. */
-static void
-add_join_tree(QueryLevel *level, Node *node, Relids restricts)
-{
-	JoinExpr   *join = (JoinExpr *) node;
-	Relids		left = restricts;
-	Relids		right = restricts;
-	ListCell   *lc;
-
-	if (IsA(node, FromExpr))
-	{
-		foreach(lc, ((FromExpr *) node)->fromlist)
-			add_join_tree(level, lfirst(lc), restricts);
-		add_conditions(level, ((FromExpr *) node)->quals, restricts);
-		return;
-	}
-	if (!IsA(node, JoinExpr))
-		return;
-	if (join->jointype != JOIN_INNER && join->jointype != JOIN_LEFT)
-		left = both(restricts, shuttle_tables_below(join->larg));
-	if (join->jointype != JOIN_INNER && join->jointype != JOIN_RIGHT)
-		right = both(restricts, shuttle_tables_below(join->rarg));
-	add_join_tree(level, join->larg, left);
-	add_join_tree(level, join->rarg, right);
-	if (join->jointype == JOIN_INNER)
-		add_conditions(level, join->quals, restricts);
-	else if (join->jointype == JOIN_LEFT)
-		add_conditions(level, join->quals, right);
-	else if (join->jointype == JOIN_RIGHT)
-		add_conditions(level, join->quals, left);
 }
 
 /* ---- what an INSERT puts into columns */
@@ -443,8 +356,7 @@ make_level(QueryLevel *outer, Query *query)
 	foreach(lc, query->cteList)
 		level->ctes = lappend(level->ctes,
 							  make_level(level, castNode(Query, lfirst_node(CommonTableExpr, lc)->ctequery)));
-	if (query->jointree != NULL)
-		add_join_tree(level, (Node *) query->jointree, NULL);
+	level->equalities = shuttle_route_equalities(query);
 	for (int i = 1; i <= ntables; i++)
 		learn_from_table(level, i);
 	solve(level);
@@ -525,23 +437,45 @@ add_inserted_keys(ShuttleRoute *route, QueryLevel *level, Oid relid, AttrNumber 
 		route->nplain += list_length(route->keys) - nbefore;
 }
 
+/* The rows that a MERGE inserts must have the key of those that match. */
+static void
+add_merged_key(ShuttleRoute *route, QueryLevel *level, Oid relid, AttrNumber column)
+{
+	Node	   *key = find_column_value(level, level->query->resultRelation, column);
+	ListCell   *lc;
+
+	shuttle_route_add_key(route, relid, key);
+	foreach(lc, level->query->mergeActionList)
+	{
+		const MergeAction *action = lfirst_node(MergeAction, lc);
+		const TargetEntry *entry = get_tle_by_resno(action->targetList, column);
+
+		if (action->commandType == CMD_INSERT &&
+			(entry == NULL || !equal(find_value(level, (Node *) entry->expr), key)))
+			shuttle_route_refuse(route, "it inserts rows with another key");
+	}
+}
+
 static void
 need_key(ShuttleRoute *route, QueryLevel *level, const RangeTblEntry *rte, int rtindex)
 {
 	Query	   *query = level->query;
 	AttrNumber	column = shuttle_route_key_column(rte->relid);
+	bool		is_target = rtindex == query->resultRelation;
+	const char *refusal = NULL;
 
+	if (is_target && query->commandType == CMD_INSERT)
+		refusal = shuttle_route_refuse_insert(query, column);
+	else if (is_target && query->commandType == CMD_MERGE)
+		refusal = shuttle_route_refuse_merge(query, column);
 	if (column == 0)
 		shuttle_route_refuse(route, "a table's key is not one column");
-	else if (rtindex == query->resultRelation && query->commandType == CMD_INSERT)
-	{
-		const char *refusal = shuttle_route_refuse_insert(query, column);
-
-		if (refusal != NULL)
-			shuttle_route_refuse(route, refusal);
-		else
-			add_inserted_keys(route, level, rte->relid, column);
-	}
+	else if (refusal != NULL)
+		shuttle_route_refuse(route, refusal);
+	else if (is_target && query->commandType == CMD_INSERT)
+		add_inserted_keys(route, level, rte->relid, column);
+	else if (is_target && query->commandType == CMD_MERGE)
+		add_merged_key(route, level, rte->relid, column);
 	else if (is_set(query, rtindex, column))
 		shuttle_route_refuse(route, "it changes the key");
 	else

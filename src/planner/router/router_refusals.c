@@ -235,8 +235,8 @@ check_query_level(ShuttleRoute *route, const Query *query)
 {
 	if (is_of_rule(query))
 		shuttle_route_refuse(route, "it comes from a rule");
-	if (query->commandType == CMD_UTILITY || query->commandType == CMD_MERGE)
-		shuttle_route_refuse(route, "it merges rows");
+	if (query->commandType == CMD_UTILITY)
+		shuttle_route_refuse(route, "it comes from a rule");
 	if (query->hasRowSecurity || query->withCheckOptions != NIL)
 		shuttle_route_refuse(route, "a table has policies, or a view a check option");
 	if (sets_wrongly(query))

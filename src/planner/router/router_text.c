@@ -22,6 +22,7 @@
 #include "parser/parsetree.h"
 #include "utils/ruleutils.h"
 
+#include "base/shuttle_compat_planner.h"
 #include "executor/shuttle_executor.h"
 #include "planner/router/router.h"
 #include "storage/shuttle_storage.h"
@@ -41,8 +42,8 @@ typedef struct ValuesContext
 static bool
 is_no_value(Node *node, void *context)
 {
-	if (node == NULL)
-		return false;
+	if (node == NULL || shuttle_is_merge_action(node))
+		return node != NULL;
 	switch (nodeTag(node))
 	{
 		case T_Var:
@@ -200,7 +201,7 @@ copy_query(Query *query, ValuesContext *context)
 	query = query_tree_mutator(query, value_mutator, context, 0);
 	if (query->resultRelation > 0)
 		rt_fetch(query->resultRelation, query->rtable)->inFromCl = false;
-	if (query->commandType == CMD_INSERT)
+	if (query->commandType == CMD_INSERT || query->commandType == CMD_MERGE)
 		shuttle_route_prepare_insert(query);
 	return query;
 }
