@@ -204,7 +204,7 @@ LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'shuttle_reset_node_stats';
 
 COMMENT ON FUNCTION shuttle.reset_node_stats(pg_catalog.name) IS
-'begins to count anew in shuttle.node_stats, for one server or for all';
+'begins to count anew in shuttle.node_stats, and to measure round trips, for one server or for all';
 
 REVOKE ALL ON FUNCTION shuttle.reset_node_stats(pg_catalog.name) FROM PUBLIC;
 

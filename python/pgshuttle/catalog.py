@@ -54,6 +54,11 @@ def connect(server: Server, database: str = DATABASE, options: str = "") -> Conn
         ) from None
 
 
+def forget_round_trips(connection: Connection) -> None:
+    """Has the planner measure anew how far the nodes are: it keeps the shortest for minutes."""
+    connection.execute("SELECT shuttle.reset_node_stats()")
+
+
 def read_rows(connection: Connection, query: str, *values: object) -> list[tuple[Any, ...]]:
     """Returns what a query finds; without values, % stands for itself."""
     return list(connection.execute(query.encode(), values or None))

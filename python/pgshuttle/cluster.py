@@ -266,6 +266,9 @@ def set_rtt(cluster: Cluster, rtt_us: int, node_number: int | None = None) -> No
         if node.proxy is not None and node_number in (None, number):
             with proxy.open_control(node.proxy.control_path) as control:
                 control.set_rtt_us(rtt_us)
+    if cluster.with_extension:
+        with catalog.connect(cluster.query) as connection:
+            catalog.forget_round_trips(connection)
     if node_number is None:
         state.save_cluster(replace(cluster, rtt_us=rtt_us))
 

@@ -194,6 +194,7 @@ def open_delayed_session(cluster: Cluster, rtt_us: int) -> Iterator[Session]:
         line.set_rtt_us(rtt_us)
         session = open_session(cluster)
         with session.connection:
+            catalog.forget_round_trips(session.connection)
             yield session
 
 

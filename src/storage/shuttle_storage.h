@@ -173,17 +173,18 @@ extern List *shuttle_node_totals(void);
 /* Adds to a total of a server. */
 extern void shuttle_node_totals_add(Oid serverid, ShuttleNodeTotal total, int64 n);
 
-/* Resets the totals of a server (InvalidOid: of all in the database). */
+/* Resets the totals of a server (InvalidOid: of all in the database), and forgets
+ * its round trips. */
 extern void shuttle_node_totals_reset(Oid serverid);
 
 /* ---- round trips (round_trip.c) */
 
-/* The shortest recent round trip to a server, in milliseconds, by this session
- * or else another one; negative: unknown. Never connects. */
+/* The shortest recent round trip to a server, in milliseconds; negative:
+ * unknown. Never connects or raises. */
 extern double shuttle_round_trip_ms(Oid serverid);
 
-/* Notes a round trip to a server of postgres_fdw, measured by the caller. */
-extern void shuttle_round_trip_note(Oid serverid, double ms);
+/* Adds an answer's round trip. Never raises. */
+extern void shuttle_round_trip_add(Oid serverid, double ms);
 
 /* ---- requests (request.c, request_read.c, request_answer.c, request_pages.c) */
 

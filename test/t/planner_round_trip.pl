@@ -1,5 +1,6 @@
 # The planner knows how far a node is: from this session's answers, from
-# another session's where the library is preloaded, over both transports.
+# another session's where the library is preloaded, over both transports. Slow
+# answers change no plan while quick ones are remembered.
 use strict;
 use warnings FATAL => 'all';
 
@@ -47,7 +48,7 @@ sub joined
 	my ($join, $warm) = @_;
 	my ($schema) = $join =~ /(guest|engine)\./;
 	my $plan = $query->safe_psql('postgres',
-		($warm ? "SELECT 1 FROM $schema.b LIMIT 1; " x 20 : '') . "EXPLAIN (COSTS OFF) $join");
+		($warm ? "SELECT 1 FROM $schema.b LIMIT 1; " x (20 * $warm) : '') . "EXPLAIN (COSTS OFF) $join");
 	return $plan =~ /Look Ahead/ ? 'batched' : $plan =~ /(Hash|Merge) Join/ ? lc($1) : $plan;
 }
 
@@ -56,6 +57,7 @@ my $engine = 'SELECT 1 FROM engine.a JOIN engine.b ON b.id = a.k';
 my $guest = 'SELECT 1 FROM here JOIN guest.a b ON b.id = here.id';
 
 $proxy->delay_ms(40);
+$query->safe_psql('postgres', 'SELECT shuttle.reset_node_stats()');
 is(joined($engine, 1), 'hash', 'engine, far: tables are read side by side');
 is(joined($engine, 0), 'hash', 'another session knows');
 is(joined($guest, 1), 'batched', 'guest, far: pages take longer than a batch');
@@ -63,4 +65,10 @@ is(joined($guest, 0), 'batched', 'another session knows');
 $proxy->delay_ms(0);
 is(joined($engine, 1), 'batched', 'engine, near');
 is(joined($engine, 0), 'batched', 'another session knows that it is near');
+
+# More answers than the smallest window has, which ends after a minute.
+$proxy->delay_ms(40);
+is(joined($engine, 2), 'batched', 'engine, busy: slow answers change no plan');
+$query->safe_psql('postgres', q{SELECT shuttle.reset_node_stats('engine')});
+is(joined($engine, 1), 'hash', 'engine, far, after the round trip was forgotten');
 done_testing();

@@ -40,8 +40,8 @@ iterate_timed_scan(ForeignScanState *node)
 	slot = timed->original->IterateForeignScan(node);
 	INSTR_TIME_SET_CURRENT(elapsed);
 	INSTR_TIME_SUBTRACT(elapsed, start);
-	shuttle_round_trip_note(serverid, INSTR_TIME_GET_MILLISEC(elapsed) /
-							ROUND_TRIPS_OF_FIRST_ROW);
+	shuttle_round_trip_add(serverid, INSTR_TIME_GET_MILLISEC(elapsed) /
+						   ROUND_TRIPS_OF_FIRST_ROW);
 	return slot;
 }
 

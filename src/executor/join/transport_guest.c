@@ -194,7 +194,7 @@ note_round_trips(ShuttleChannel *channel, double ms)
 {
 	ForeignScan *plan = (ForeignScan *) channel->scan->node->ss.ps.plan;
 
-	shuttle_round_trip_note(plan->fs_server, ms / channel->ntrips);
+	shuttle_round_trip_add(plan->fs_server, ms / channel->ntrips);
 	channel->ntrips = 3;
 }
 

@@ -43,15 +43,6 @@ typedef struct NodeKey
 	Oid			umid;
 } NodeKey;
 
-/* Shortest recent round trip (round_trip.c). */
-typedef struct RoundTrip
-{
-	int64		nanswers;
-	double		now_ms;			/* shortest in the current window of answers */
-	double		before_ms;		/* shortest in the window before */
-	double		told_ms;		/* last value told to other sessions */
-} RoundTrip;
-
 /* How a silent host is detected (connect_options.c, host_liveness.c). */
 typedef struct HostLiveness
 {
@@ -137,7 +128,6 @@ struct ShuttleNode
 	NodeEpoch	epoch;
 	NodeSocket	socket;
 	NodeQueue	queue;
-	RoundTrip	round_trip;
 	NodeShown	shown;
 	NodeErrors	errors;
 	NodeTransaction transaction;

@@ -72,13 +72,12 @@ extern void shuttle_helper_end(HelperProcess *helper);
 
 /* ---- round_trip.c */
 
-/*
- * Adds an answer's round trip, and shares it with other sessions. Never raises.
- */
-extern void shuttle_round_trip_add(RoundTrip *trip, Oid serverid, double ms);
+/* In milliseconds, also of a connection that is slower than others have been lately;
+ * negative: unknown. */
+extern double shuttle_round_trip_of(const ShuttleNode *node);
 
-/* In milliseconds; negative: unknown. */
-extern double shuttle_round_trip_shortest(const RoundTrip *trip);
+/* Forgets the answers of a server (InvalidOid: of all in the database). */
+extern void shuttle_round_trip_forget(Oid serverid);
 
 /* Shared memory of round_trip.c. */
 extern Size shuttle_round_trip_memory_size(void);

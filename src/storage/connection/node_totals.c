@@ -234,6 +234,7 @@ shuttle_node_totals_reset(Oid serverid)
 	SharedTotals *entry;
 	dlist_iter	iter;
 
+	shuttle_round_trip_forget(serverid);
 	dlist_foreach(iter, &shuttle_nodes)
 	{
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);

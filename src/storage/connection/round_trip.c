@@ -2,193 +2,154 @@
  * round_trip.c
  *	  How long a round trip to a server takes, for the planner.
  *
- * It is the shortest of the last answers: longer ones had other causes. For
- * servers of our wrapper it comes from the session's connections, for servers
- * of postgres_fdw from the executor. A session without answers uses another
- * session's value, if the library is preloaded and so has shared memory.
+ * It is the shortest of the answers of the last one to two minutes: longer ones had
+ * other causes, and a busy minute must not change plans. For servers of our wrapper the
+ * answers come from pipeline.c, for servers of postgres_fdw from the executor. If the
+ * library is preloaded, all sessions add to one figure, in shared memory.
  *
- * Memory: values from the executor are in TopMemoryContext.
+ * After a pause a window of time has to have a few answers before it ends, so that no
+ * single answer decides.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "miscadmin.h"
 #include "storage/shmem.h"
 #include "storage/spin.h"
-#include "utils/hsearch.h"
+#include "utils/timestamp.h"
 
 #include "storage/connection/connection.h"
 #include "storage/connection/node_state.h"
 #include "storage/shuttle_storage.h"
 
-/* The minimum is over one to two windows of so many answers. */
-#define WINDOW 16
+/* The minimum is over one to two windows of this length, and so many answers. */
+#define WINDOW_MS 60000
+#define WINDOW_ANSWERS 16
 
-/* Share of change above which other sessions are told. */
-#define WORTH_TELLING 0.1
-
-/* Servers in shared memory; a new one replaces the oldest. */
+/* A new server replaces another one if there are more. */
 #define MOST_SERVERS 256
 
-/* A server of postgres_fdw. */
-typedef struct GuestTrip
-{
-	Oid			serverid;		/* hash key */
-	RoundTrip	trip;
-} GuestTrip;
-
-typedef struct SharedTrip
+typedef struct RoundTrip
 {
 	Oid			database;
 	Oid			serverid;		/* invalid: unused */
-	double		ms;
-} SharedTrip;
+	TimestampTz began;			/* the current window */
+	int64		nanswers;		/* in the current window */
+	double		now_ms;			/* shortest in the current window */
+	double		before_ms;		/* shortest in the window before */
+} RoundTrip;
 
-typedef struct SharedTrips
+typedef struct RoundTrips
 {
 	slock_t		lock;
-	int			next;			/* slot for the next new server */
-	SharedTrip	trips[MOST_SERVERS];
-} SharedTrips;
+	RoundTrip	trips[MOST_SERVERS];
+} RoundTrips;
 
-static HTAB *guest_trips = NULL;
-static SharedTrips *shared_trips = NULL;	/* NULL: not preloaded */
+static RoundTrips own_trips;
+static RoundTrips *shared_trips = NULL; /* NULL: not preloaded */
 
-/* The server's entry in shared memory, or NULL; the lock is held. */
-static SharedTrip *
-find_shared(Oid serverid)
+static RoundTrips *
+lock_trips(void)
+{
+	if (shared_trips == NULL)
+		return &own_trips;
+	SpinLockAcquire(&shared_trips->lock);
+	return shared_trips;
+}
+
+static void
+unlock_trips(void)
+{
+	if (shared_trips != NULL)
+		SpinLockRelease(&shared_trips->lock);
+}
+
+/* The server's entry, or an unused one, or one to be replaced. */
+static RoundTrip *
+find_trip(RoundTrips *trips, Oid serverid)
 {
 	for (int i = 0; i < MOST_SERVERS; i++)
 	{
-		SharedTrip *trip = &shared_trips->trips[i];
+		RoundTrip  *trip = &trips->trips[(serverid + i) % MOST_SERVERS];
 
-		if (trip->serverid == serverid && trip->database == MyDatabaseId)
+		if (!OidIsValid(trip->serverid) ||
+			(trip->serverid == serverid && trip->database == MyDatabaseId))
 			return trip;
 	}
-	return NULL;
+	return &trips->trips[serverid % MOST_SERVERS];
 }
 
-/* Tells other sessions. Never raises: called while answers are read. */
-static void
-share(Oid serverid, double ms)
+static bool
+is_known(const RoundTrip *trip, Oid serverid)
 {
-	SharedTrip *trip;
+	return trip->serverid == serverid && trip->database == MyDatabaseId && trip->nanswers > 0;
+}
 
-	SpinLockAcquire(&shared_trips->lock);
-	trip = find_shared(serverid);
-	if (trip == NULL)
+static void
+start_window(RoundTrip *trip, TimestampTz now, double before_ms, double ms)
+{
+	trip->began = now;
+	trip->nanswers = 0;
+	trip->before_ms = before_ms;
+	trip->now_ms = ms;
+}
+
+void
+shuttle_round_trip_add(Oid serverid, double ms)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	RoundTrip  *trip = find_trip(lock_trips(), serverid);
+
+	if (!is_known(trip, serverid))
 	{
-		trip = &shared_trips->trips[shared_trips->next];
-		shared_trips->next = (shared_trips->next + 1) % MOST_SERVERS;
 		trip->database = MyDatabaseId;
 		trip->serverid = serverid;
+		start_window(trip, now, ms, ms);
 	}
-	trip->ms = ms;
-	SpinLockRelease(&shared_trips->lock);
-}
-
-static double
-read_shared(Oid serverid)
-{
-	SharedTrip *trip;
-	double		ms = -1;
-
-	SpinLockAcquire(&shared_trips->lock);
-	trip = find_shared(serverid);
-	if (trip != NULL)
-		ms = trip->ms;
-	SpinLockRelease(&shared_trips->lock);
-	return ms;
-}
-
-void
-shuttle_round_trip_add(RoundTrip *trip, Oid serverid, double ms)
-{
-	if (trip->nanswers == 0)
-		trip->told_ms = -1;
-	if (trip->nanswers % WINDOW == 0)
-	{
-		trip->before_ms = trip->nanswers == 0 ? ms : trip->now_ms;
-		trip->now_ms = ms;
-	}
+	else if (trip->nanswers >= WINDOW_ANSWERS &&
+			 TimestampDifferenceExceeds(trip->began, now, WINDOW_MS))
+		start_window(trip, now, trip->now_ms, ms);
 	trip->nanswers++;
 	trip->now_ms = Min(trip->now_ms, ms);
-	ms = shuttle_round_trip_shortest(trip);
-	if (shared_trips != NULL &&
-		fabs(ms - trip->told_ms) > WORTH_TELLING * trip->told_ms)
-	{
-		share(serverid, ms);
-		trip->told_ms = ms;
-	}
-}
-
-double
-shuttle_round_trip_shortest(const RoundTrip *trip)
-{
-	return trip->nanswers == 0 ? -1 : Min(trip->now_ms, trip->before_ms);
-}
-
-void
-shuttle_round_trip_note(Oid serverid, double ms)
-{
-	GuestTrip  *guest;
-	bool		found;
-
-	if (guest_trips == NULL)
-	{
-		HASHCTL		control = {0};
-
-		control.keysize = sizeof(Oid);
-		control.entrysize = sizeof(GuestTrip);
-		guest_trips = hash_create("shuttle round trips", 16, &control,
-								  HASH_ELEM | HASH_BLOBS);
-	}
-	guest = hash_search(guest_trips, &serverid, HASH_ENTER, &found);
-	if (!found)
-		guest->trip.nanswers = 0;
-	shuttle_round_trip_add(&guest->trip, serverid, ms);
-}
-
-/* The shortest on the session's connections to a server, or -1. */
-static double
-read_nodes(Oid serverid)
-{
-	double		shortest_ms = -1;
-	dlist_iter	iter;
-
-	dlist_foreach(iter, &shuttle_nodes)
-	{
-		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
-		double		ms = shuttle_round_trip_shortest(&node->round_trip);
-
-		if (node->key.serverid == serverid && ms >= 0 &&
-			(shortest_ms < 0 || ms < shortest_ms))
-			shortest_ms = ms;
-	}
-	return shortest_ms;
+	unlock_trips();
 }
 
 double
 shuttle_round_trip_ms(Oid serverid)
 {
-	double		ms = read_nodes(serverid);
-	GuestTrip  *guest = NULL;
+	const RoundTrip *trip = find_trip(lock_trips(), serverid);
+	double		ms = is_known(trip, serverid) ? Min(trip->now_ms, trip->before_ms) : -1;
 
-	if (ms < 0 && guest_trips != NULL)
-		guest = hash_search(guest_trips, &serverid, HASH_FIND, NULL);
-	if (guest != NULL)
-		ms = shuttle_round_trip_shortest(&guest->trip);
-	if (ms < 0 && shared_trips != NULL)
-		ms = read_shared(serverid);
+	unlock_trips();
 	return ms;
+}
+
+double
+shuttle_round_trip_of(const ShuttleNode *node)
+{
+	return Max(shuttle_round_trip_ms(node->key.serverid), node->shown.least_trip_ms);
+}
+
+void
+shuttle_round_trip_forget(Oid serverid)
+{
+	RoundTrips *trips = lock_trips();
+
+	for (int i = 0; i < MOST_SERVERS; i++)
+	{
+		RoundTrip  *trip = &trips->trips[i];
+
+		if (trip->database == MyDatabaseId &&
+			(trip->serverid == serverid || !OidIsValid(serverid)))
+			trip->nanswers = 0;
+	}
+	unlock_trips();
 }
 
 Size
 shuttle_round_trip_memory_size(void)
 {
-	return MAXALIGN(sizeof(SharedTrips));
+	return MAXALIGN(sizeof(RoundTrips));
 }
 
 void
@@ -196,11 +157,10 @@ shuttle_round_trip_set_up_memory(void)
 {
 	bool		found;
 
-	shared_trips = ShmemInitStruct("pg_shuttle round trips",
-								   sizeof(SharedTrips), &found);
+	shared_trips = ShmemInitStruct("pg_shuttle round trips", sizeof(RoundTrips), &found);
 	if (!found)
 	{
-		memset(shared_trips, 0, sizeof(SharedTrips));
+		memset(shared_trips, 0, sizeof(RoundTrips));
 		SpinLockInit(&shared_trips->lock);
 	}
 }

@@ -296,7 +296,7 @@ note_round_trip(ShuttleNode *node)
 	INSTR_TIME_SET_CURRENT(elapsed);
 	INSTR_TIME_SUBTRACT(elapsed, node->queue.sent_at);
 	elapsed_ms = INSTR_TIME_GET_MILLISEC(elapsed);
-	shuttle_round_trip_add(&node->round_trip, node->key.serverid, elapsed_ms);
+	shuttle_round_trip_add(node->key.serverid, elapsed_ms);
 	if (node->shown.least_trip_ms < 0 || elapsed_ms < node->shown.least_trip_ms)
 		node->shown.least_trip_ms = elapsed_ms;
 	if (node->shown.trip_counts)

@@ -116,8 +116,7 @@ shuttle_transaction_wait_quietly(ShuttleNode *node,
 static int64
 again_ms(const ShuttleNode *node)
 {
-	return (int64) Max(CANCEL_AGAIN_MS,
-					   4 * shuttle_round_trip_shortest(&node->round_trip));
+	return (int64) Max(CANCEL_AGAIN_MS, 4 * shuttle_round_trip_of(node));
 }
 
 /* Deadline for the next node's answer. */
@@ -154,7 +153,7 @@ shuttle_transaction_leave_unread(ShuttleNode *node)
 	node->socket.readable = true;
 	shuttle_pipeline_progress(node);
 	if (shuttle_pipeline_nothing_runs(node) ||
-		wait_quietly(node, Max(QUIET_WAIT_MS, 4 * shuttle_round_trip_shortest(&node->round_trip)),
+		wait_quietly(node, Max(QUIET_WAIT_MS, 4 * shuttle_round_trip_of(node)),
 					 abort_deadline(), true))
 		return;
 	CHECK_FOR_INTERRUPTS();
@@ -207,7 +206,7 @@ await_writes(ShuttleNode *node, int level, TimestampTz *deadline)
 {
 	if (node->requests.nunawaited == 0)
 		return true;
-	if (wait_quietly(node, Max(QUIET_WAIT_MS, 4 * shuttle_round_trip_shortest(&node->round_trip)),
+	if (wait_quietly(node, Max(QUIET_WAIT_MS, 4 * shuttle_round_trip_of(node)),
 					 *deadline, false) ||
 		(has_doubtful_write(node, level, false) && wait_quietly(node, ABORT_WAIT_MS, *deadline, false)))
 		*deadline = abort_deadline();
