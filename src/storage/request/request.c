@@ -46,8 +46,9 @@
 /* A connection that has worked within this time is not expected to be dead. */
 #define FRESH_MS 10000
 
-/* Pages of rows that a held answer may have, if they fit into the size of one. */
+/* Pages of rows that a held answer may have, if they fit into the size of two. */
 #define MOST_HELD_PAGES 16
+#define MOST_HELD_SIZES 2
 
 /* If the planner does not tell a row's size. */
 #define USUAL_ROW_BYTES 100
@@ -235,7 +236,8 @@ rows_to_hold(const ShuttleRequest *request)
 {
 	double		rows = request->limits.fetch_limit;
 	double		row_bytes = request->row_bytes > 0 ? request->row_bytes : USUAL_ROW_BYTES;
-	double		most_rows = request->limits.fetch_size_limit_kb * 1024.0 / row_bytes;
+	double		most_rows = MOST_HELD_SIZES * request->limits.fetch_size_limit_kb * 1024.0 /
+		row_bytes;
 
 	if (request->row_goal > 0)
 		return (int64) Max(1, Min(rows, 2 * request->row_goal));

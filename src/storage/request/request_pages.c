@@ -4,7 +4,8 @@
  *
  * The first packet has DECLARE and FETCHes: if all rows are wanted, for the
  * estimated number of rows, at least two pages. Each time that the reader has
- * to wait, the number of pages requested and not read doubles. With a row
+ * to wait, the number of pages requested and not read doubles, up to as many as have
+ * come: a node that computes slowly is not asked for more by waiting. With a row
  * goal, that many rows are requested; when they are used up, as many again as
  * were read, or as a larger new goal says. The first refill has at least 10
  * rows and later ones 100, as from postgres_fdw, so that a loop that takes
@@ -276,6 +277,7 @@ widen(ShuttleRequest *request, int most)
 		request->window = pages_of(request, rows);
 		return;
 	}
+	most = Min(most, FEWEST_PAGES + request->nrows_seen / Max(1, request->page_rows));
 	if (request->window < most)
 		request->window = Min(request->window * 2, most);
 }
