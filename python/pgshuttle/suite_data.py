@@ -26,6 +26,8 @@ class Suite(StrEnum):
 
 TITLES = {Suite.TPCH: "TPC-H", Suite.TPCDS: "TPC-DS"}
 GENERATORS = {Suite.TPCH: "dbgen", Suite.TPCDS: "dsdgen"}
+# below, DuckDB's generator goes on for ever
+LEAST_SCALES = {Suite.TPCH: 0.001, Suite.TPCDS: 0.01}
 TYPES = {"VARCHAR": "text", "INTEGER": "int", "BIGINT": "bigint", "DATE": "date"}
 # values of texts that a literal can be drawn from
 MOST_VALUES = 500
@@ -108,6 +110,8 @@ def read_values(
 @contextmanager
 def generate(suite: Suite, scale: float) -> Iterator[Source]:
     """Generates a suite in memory. scale: 1 is about a gigabyte."""
+    if scale < LEAST_SCALES[suite]:
+        raise ToolError(f"the least scale of {TITLES[suite]} is {LEAST_SCALES[suite]:g}")
     extension = find_extension(suite)
     import duckdb  # noqa: PLC0415  (loads for long, and may be missing)
 

@@ -71,6 +71,14 @@ def test_a_generator_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
         suite_data.find_extension(Suite.TPCDS)
 
 
+def test_a_scale_that_the_generator_cannot_do() -> None:
+    with (
+        pytest.raises(ToolError, match=r"the least scale of TPC-DS is 0\.01"),
+        suite_data.generate(Suite.TPCDS, 0.009),
+    ):
+        pass
+
+
 def test_rows_are_the_local_ones(running: Cluster) -> None:
     steps: list[str] = []
     queries = suite_tables.make_tables(running, Suite.TPCH, SMALL.scale, steps.append)
