@@ -19,7 +19,7 @@
 
 #include "base/shuttle_compat.h"
 #include "cluster/cluster_internal.h"
-#include "storage/shuttle_storage.h"
+#include "storage/shuttle_node_control.h"
 
 static const char *const state_names[] = {
 	[SHUTTLE_NODE_CONNECTING] = "connecting",

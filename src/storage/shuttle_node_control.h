@@ -1,13 +1,16 @@
 /*-------------------------------------------------------------------------
  * shuttle_node_control.h
  *	  Door of the storage room: what an administrator tells all sessions of a
- *	  node.
+ *	  node, and what is shown of them.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_NODE_CONTROL_H
 #define SHUTTLE_NODE_CONTROL_H
 
 #include "datatype/timestamp.h"
+#include "nodes/pg_list.h"
+
+#include "storage/shuttle_storage.h"
 
 /* ---- epoch.c */
 
@@ -31,5 +34,25 @@ extern TimestampTz shuttle_node_paused_until(Oid serverid);
 /* Number of other sessions with a transaction on the node; only after
  * shuttle_node_pause(). */
 extern int	shuttle_node_count_users(Oid serverid);
+
+/* ---- totals (node_totals.c) */
+
+typedef struct ShuttleNodeTotals
+{
+	Oid			serverid;
+	TimestampTz since;
+	int64		value[SHUTTLE_NNODE_TOTALS];
+} ShuttleNodeTotals;
+
+/*
+ * Totals of this database's servers, also dropped ones; of all sessions, or
+ * only of this one if the library is not preloaded. List of ShuttleNodeTotals
+ * in the current context.
+ */
+extern List *shuttle_node_totals(void);
+
+/* Resets the totals of a server (InvalidOid: of all in the database), and forgets
+ * its round trips. */
+extern void shuttle_node_totals_reset(Oid serverid);
 
 #endif							/* SHUTTLE_NODE_CONTROL_H */

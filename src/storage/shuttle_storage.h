@@ -156,26 +156,8 @@ typedef enum ShuttleNodeTotal
 	SHUTTLE_NNODE_TOTALS
 } ShuttleNodeTotal;
 
-typedef struct ShuttleNodeTotals
-{
-	Oid			serverid;
-	TimestampTz since;
-	int64		value[SHUTTLE_NNODE_TOTALS];
-} ShuttleNodeTotals;
-
-/*
- * Totals of this database's servers, also dropped ones; of all sessions, or
- * only of this one if the library is not preloaded. List of ShuttleNodeTotals
- * in the current context.
- */
-extern List *shuttle_node_totals(void);
-
 /* Adds to a total of a server. */
 extern void shuttle_node_totals_add(Oid serverid, ShuttleNodeTotal total, int64 n);
-
-/* Resets the totals of a server (InvalidOid: of all in the database), and forgets
- * its round trips. */
-extern void shuttle_node_totals_reset(Oid serverid);
 
 /* ---- round trips (round_trip.c) */
 
@@ -248,7 +230,8 @@ typedef struct ShuttleStatement
 	bool		changes_tables; /* DDL: what the node has prepared is not used
 								 * until the transaction ends */
 	uint32		types_hash;		/* of the types that parameters without casts
-								 * have here; 0: there are none */
+								 * and, if there is no decoder, the answer's
+								 * columns have here; 0: there are none */
 	bool		packet_goes_on; /* the caller sends more at once: a request,
 								 * or a COMMIT behind this one */
 	ShuttleCounters *counters;	/* NULL or the owner's; must outlive the
@@ -517,6 +500,11 @@ extern ShuttleDecoder *shuttle_decoder_create(TupleDesc desc, List *attributes,
 											  int first_column, Relation rel,
 											  const ShuttleNode *node,
 											  MemoryContext owner);
+
+/* The types that a request expects, for ShuttleStatement: of all columns of a row,
+ * or of a decoder's rows (0 if it is NULL). */
+extern uint32 shuttle_types_hash(TupleDesc desc);
+extern uint32 shuttle_decoder_types_hash(const ShuttleDecoder *decoder);
 
 /* Lets the caller add the context of a conversion error: it calls errcontext()
  * for the value's attribute. */

@@ -204,7 +204,7 @@ TRUNCATE orders_t0;
 VACUUM (FREEZE, ANALYZE) orders, here;
 VACUUM customer;
 ANALYZE orders;
-SELECT relname, reltuples FROM pg_class WHERE relname IN ('orders', 'customer');
+SELECT relname, reltuples FROM pg_class WHERE relname IN ('orders', 'customer') ORDER BY relname;
 BEGIN;
 VACUUM orders;
 ROLLBACK;

@@ -321,6 +321,7 @@ shuttle_upsert_ask(ShuttleUpsert *upsert, int nest_level)
 	ShuttleStatement statement = {
 		.nparams = upsert->keys->nattributes,
 		.effect = SHUTTLE_WRITES,
+		.types_hash = upsert->keys->types_hash,
 		.looks = true,
 		.snapshot = shuttle_foreign_snapshot(insert->estate),
 		.nest_level = nest_level,

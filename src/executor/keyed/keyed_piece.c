@@ -300,6 +300,7 @@ send_keys(ShuttleKeyedWriteState *state, ShuttleKeyedTarget *target)
 		.nparams = target->nvalues,
 		.values = print_values(state, target),
 		.effect = SHUTTLE_WRITES,
+		.types_hash = shuttle_decoder_types_hash(target->decoder),
 		.looks = true,
 		.snapshot = shuttle_foreign_snapshot(estate),
 		.counters = &target->counters,

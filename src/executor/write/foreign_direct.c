@@ -267,6 +267,7 @@ send_statement(ForeignScanState *scan)
 		.nparams = shuttle_parameters_count(direct->parameters),
 		.values = direct->values,
 		.effect = SHUTTLE_WRITES,
+		.types_hash = shuttle_decoder_types_hash(direct->decoder),
 		.looks = true,
 		.custom_plan = (direct->postgres_fdw.has_returning || plan->scan.plan.plan_rows > 1) &&
 		shuttle_has_literals(plan),

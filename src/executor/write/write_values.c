@@ -10,7 +10,6 @@
 
 #include "access/htup_details.h"
 #include "access/transam.h"
-#include "common/hashfn.h"
 #include "executor/tuptable.h"
 #include "fmgr.h"
 #include "utils/lsyscache.h"
@@ -23,17 +22,6 @@
 #include "executor/write/write_table.h"
 #include "storage/shuttle_storage.h"
 
-/* Of the types of all columns, since RETURNING may name others than are written; not 0. */
-static uint32
-hash_types(TupleDesc desc)
-{
-	uint32		hash = 1;
-
-	for (int i = 0; i < desc->natts; i++)
-		hash = hash_combine(hash, murmurhash32(TupleDescAttr(desc, i)->atttypid));
-	return hash | 1;
-}
-
 void
 shuttle_write_collect_values(ShuttleWrite *write)
 {
@@ -41,7 +29,8 @@ shuttle_write_collect_values(ShuttleWrite *write)
 	int			ntargets = list_length(write->postgres_fdw.target_attributes);
 	ListCell   *cell;
 
-	write->types_hash = hash_types(desc);
+	/* RETURNING may name other columns than are written. */
+	write->types_hash = shuttle_types_hash(desc);
 	write->attributes = palloc_array(AttrNumber, ntargets + 1);
 	write->output = palloc0_array(FmgrInfo, ntargets + 1);
 	foreach(cell, write->postgres_fdw.target_attributes)

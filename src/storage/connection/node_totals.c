@@ -21,7 +21,7 @@
 #include "storage/connection/connection.h"
 #include "storage/connection/node_state.h"
 #include "storage/connection/shared_nodes.h"
-#include "storage/shuttle_storage.h"
+#include "storage/shuttle_node_control.h"
 
 static SharedTotals *find_entry(Oid serverid);
 static SharedTotals *make_entry(Oid serverid);

@@ -10,8 +10,9 @@
  * is forgotten, and prepared again if the request can be repeated.
  *
  * A node takes the types of parameters from the columns that they are assigned to,
- * once, at PREPARE. A text that is sent for columns of other types is another
- * statement: else '007' for a column that was an integer would arrive as '7'. A
+ * once, at PREPARE, and those of the answer's columns. A text for other types is
+ * another statement: else '007' for a column that was an integer would arrive as
+ * '7', and behind a request the node's refusal could not be mended. A
  * transaction that changes tables prepares nothing and uses nothing prepared,
  * since a failed statement cannot be repeated in it, and it may be rolled back.
  *
@@ -53,7 +54,7 @@ struct ShuttlePrepared
 	dlist_node	lru;
 	PreparedState state;
 	uint32		hash;
-	uint32		types_hash;		/* of its parameters */
+	uint32		types_hash;		/* of its parameters and columns */
 	uint64		generation;		/* last transaction that used it */
 	int			nusers;			/* commands that use it */
 	bool		forgotten;		/* not in the table: freed with its last

@@ -21,6 +21,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "common/hashfn.h"
 #include "tcop/pquery.h"
 #include "utils/memutils.h"
 #include "utils/portal.h"
@@ -154,13 +155,17 @@ create_request(ShuttleNode *node, const ShuttleStatement *statement,
 		shuttle_decoder_is_narrow(statement->decoder, NARROW_ROW_BYTES);
 	request->width = statement->decoder != NULL ?
 		shuttle_decoder_width(statement->decoder) : &request->own_width;
+	request->types_hash = statement->types_hash;
 	if (statement->decoder != NULL)
+	{
 		shuttle_decoder_note_node(statement->decoder, node->name);
+		request->types_hash = hash_combine(request->types_hash,
+										   shuttle_decoder_types_hash(statement->decoder));
+	}
 	request->ncolumns = statement->ncolumns;
 	request->tag_only = statement->tag_only;
 	request->custom_plan = statement->custom_plan;
 	request->changes_tables = statement->changes_tables;
-	request->types_hash = statement->types_hash;
 	request->packet_goes_on = statement->packet_goes_on;
 	request->looks = statement->looks;
 	request->counters = statement->counters;

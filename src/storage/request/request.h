@@ -84,7 +84,7 @@ struct ShuttleRequest
 	bool		tag_only;
 	bool		custom_plan;
 	bool		changes_tables; /* see ShuttleStatement */
-	uint32		types_hash;		/* see ShuttleStatement */
+	uint32		types_hash;		/* of parameters and columns */
 	bool		packet_goes_on; /* only when it is sent first */
 	bool		is_behind;		/* another request, in its packet */
 	bool		looks;

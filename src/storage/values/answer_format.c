@@ -36,7 +36,6 @@ void
 shuttle_format_choose(ShuttleRequest *request)
 {
 	ShuttleNode *node = request->node;
-	uint64		types_hash;
 
 	request->format = FORMAT_TEXT;
 	request->format_checked = false;
@@ -45,14 +44,14 @@ shuttle_format_choose(ShuttleRequest *request)
 	if (request->decoder == NULL || request->refused_binary ||
 		request->effect != SHUTTLE_READS ||
 		!shuttle_settings.enable_binary_transfer ||
-		!shuttle_decoder_takes_binary(request->decoder, &types_hash))
+		!shuttle_decoder_takes_binary(request->decoder))
 		return;
 	if (node->binary_keys == NULL)
 		node->binary_keys = MemoryContextAllocZero(node->cxt,
 												   sizeof(uint64) * NKEYS);
 	request->format_key =
 		hash_bytes_extended((const unsigned char *) request->sql,
-							strlen(request->sql), types_hash);
+							strlen(request->sql), shuttle_decoder_types_hash(request->decoder));
 	request->format = *key_place(request) == request->format_key ?
 		FORMAT_BINARY : FORMAT_UNDECIDED;
 }

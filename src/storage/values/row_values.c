@@ -51,7 +51,7 @@ struct ShuttleDecoder
 	DecoderColumn *columns;
 	bool		is_virtual;		/* no column goes into the tuple's header */
 	bool		in_binary;		/* all columns may be requested in binary */
-	uint64		types_hash;		/* hash of the expected types */
+	uint32		types_hash;		/* of desc */
 	int64	   *width;			/* observed row width, set by requests */
 	Datum	   *values;
 	bool	   *nulls;
@@ -83,6 +83,22 @@ static void convert_row(ShuttleDecoder *decoder, const ShuttleRow *row,
 static int	begin_reading(const ShuttleRow *row);
 static void add_conversion_context(void *arg);
 
+uint32
+shuttle_types_hash(TupleDesc desc)
+{
+	uint32		hash = 1;
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(desc, i);
+
+		hash = hash_combine(hash, murmurhash32(attribute->atttypid));
+		hash = hash_combine(hash, murmurhash32(attribute->atttypmod));
+		hash = hash_combine(hash, murmurhash32(attribute->attcollation));
+	}
+	return hash | 1;
+}
+
 ShuttleDecoder *
 shuttle_decoder_create(TupleDesc desc, List *attributes, int first_column,
 					   Relation rel, const ShuttleNode *node, MemoryContext owner)
@@ -92,6 +108,7 @@ shuttle_decoder_create(TupleDesc desc, List *attributes, int first_column,
 	ListCell   *cell;
 
 	decoder->desc = desc;
+	decoder->types_hash = shuttle_types_hash(desc);
 	decoder->first_column = first_column;
 	decoder->ncolumns = list_length(attributes);
 	decoder->columns = palloc0_array(DecoderColumn, Max(1, decoder->ncolumns));
@@ -152,7 +169,6 @@ static void
 choose_format(ShuttleDecoder *decoder)
 {
 	double		gain_ns = 0;
-	uint64		hash = 0;
 
 	for (int i = 0; i < decoder->ncolumns; i++)
 	{
@@ -161,18 +177,20 @@ choose_format(ShuttleDecoder *decoder)
 		if (!reader->in_binary)
 			return;
 		gain_ns += reader->gain_ns;
-		hash = hash_combine64(hash, hash_bytes_uint32_extended(reader->type, 0));
-		hash = hash_combine64(hash, hash_bytes_uint32_extended(reader->typmod, 0));
 	}
 	decoder->in_binary = gain_ns > 0;
-	decoder->types_hash = hash;
 }
 
 bool
-shuttle_decoder_takes_binary(const ShuttleDecoder *decoder, uint64 *types_hash)
+shuttle_decoder_takes_binary(const ShuttleDecoder *decoder)
 {
-	*types_hash = decoder->types_hash;
 	return decoder->in_binary;
+}
+
+uint32
+shuttle_decoder_types_hash(const ShuttleDecoder *decoder)
+{
+	return decoder != NULL ? decoder->types_hash : 0;
 }
 
 bool

@@ -41,9 +41,8 @@ extern void shuttle_format_clear(ShuttleNode *node);
 /* ---- row_values.c */
 
 /* True if a decoder wants values in binary from a node that agrees on all
- * types. types_hash: hash of the types it expects. */
-extern bool shuttle_decoder_takes_binary(const ShuttleDecoder *decoder,
-										 uint64 *types_hash);
+ * types. */
+extern bool shuttle_decoder_takes_binary(const ShuttleDecoder *decoder);
 
 /* True if no row's variable-length values can exceed most_bytes. */
 extern bool shuttle_decoder_is_narrow(const ShuttleDecoder *decoder,
