@@ -183,6 +183,23 @@ SKIP:
 	(undef, $error) = $session->result;
 	like($error, qr/truncated, or written anew/, 'one by another server is noticed');
 	$splits->all_fits('truncated');
+
+	# the end of a split locks tablets that have no key; whoever has read them and waits for the split goes first
+	my $other = ShuttleSession->new($query, 'postgres');
+	my ($number, $from) = $splits->layout =~ m{(\d+)/\d+ (node\d)};
+	my ($to) = grep { $_ ne $from } 'node1', 'node3';
+	value(q{CALL shuttle.move_tablet('shop.orders_t1', '} . $from . q{')});
+	$points->arm('move-done');
+	$session->send(qq{CALL shuttle.split_tablet('shop.orders_t$number', '$to');});
+	ok($points->reached('move-done', $session->pid), 'the halves have changed places');
+	$other->run('BEGIN; SELECT count(*) FROM shop.log;');
+	$other->send('ALTER TABLE shop.log ADD COLUMN more int; COMMIT;');
+	ok(ShuttleSession->new($query, 'postgres')->poll('SELECT cardinality(pg_blocking_pids(' . $other->pid . ')) > 0'), 'DDL waits behind a read');
+	$points->release('move-done');
+	is(($other->result)[1], '', 'it goes on');
+	is(($session->result)[1], '', 'and the split, too');
+	$other->quit;
+	$splits->all_fits('DDL at the end');
 	$session->quit;
 }
 $kept->quit;

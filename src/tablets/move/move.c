@@ -315,7 +315,8 @@ static void
 end(ShuttleMove *move)
 {
 	shuttle_progress_move(&move->progress, SHUTTLE_PROGRESS_CLEAN);
-	shuttle_move_end_copy(move);
+	move->is_undone = true;
+	repeat_step(move, shuttle_move_end_copy);
 }
 
 /* ---- the procedure */
@@ -435,7 +436,7 @@ shuttle_move_run(Oid tablet, Oid source, Oid target, bool split, int number, int
 	}
 	if (group != 0)
 	{
-		shuttle_move_unlock(move.relids);
+		shuttle_move_unlock(move.is_unlocked ? NIL : move.relids);
 		shuttle_group_unlock_places(group);
 	}
 	MemoryContextSwitchTo(old_cxt);

@@ -73,7 +73,7 @@ struct ShuttleMove
 	bool		has_stopped;	/* the subscription does not follow any more */
 	char	   *sync_slots;		/* pattern of slots that the subscription
 								 * made; NULL: none seen */
-	bool		is_undone;		/* what was made is being removed */
+	bool		is_undone;		/* what was made for it is being removed */
 	bool		is_unlocked;	/* the session's locks on tables were given
 								 * back for that */
 	ShuttleMoveProgress progress;

@@ -228,7 +228,7 @@ run_move(Oid relid, Oid target)
 	move.relids = shuttle_move_lock(list_make1_oid(relid));
 	if (move.relids != NIL)
 		move_locked(&move, relid);
-	shuttle_move_unlock(move.relids);
+	shuttle_move_unlock(move.is_unlocked ? NIL : move.relids);
 	MemoryContextSwitchTo(old_cxt);
 	MemoryContextDelete(cxt);	/* closes the connections */
 }
