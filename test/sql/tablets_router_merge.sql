@@ -66,7 +66,7 @@ BEGIN
 		CASE WHEN a[1] ~ '^\d\w{4}$' THEN a[1] ELSE cardinality(a)::text END,
 		CASE WHEN a = c THEN CASE WHEN a = b THEN 'same' ELSE format('core refuses: %s', b) END ELSE format('DIFFERENT: %s %s %s', a, b, c) END);
 END $$;
-EXPLAIN (VERBOSE, COSTS OFF) MERGE INTO item i USING orders o ON i.customer = o.customer AND i.id = o.id AND i.customer = 7
+EXPLAIN (COSTS OFF) MERGE INTO item i USING orders o ON i.customer = o.customer AND i.id = o.id AND i.customer = 7
 	WHEN MATCHED AND o.amount > 20 THEN UPDATE SET n = i.n + o.amount WHEN MATCHED THEN DELETE;
 SELECT q AS statement, compare(q) FROM unnest(ARRAY[
 	'MERGE INTO item i USING orders o ON i.customer = o.customer AND i.id = o.id AND i.customer = 7 WHEN MATCHED AND o.amount > 20 THEN UPDATE SET n = i.n + o.amount WHEN MATCHED THEN DELETE',
