@@ -26,6 +26,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "nodes/makefuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
@@ -43,6 +45,8 @@
 #include "planner/group/group.h"
 #include "planner/group/unions.h"
 #include "planner/join/inner_side.h"
+#include "planner/join/join.h"
+#include "planner/scan/remote_paths.h"
 #include "planner/statement/statement.h"
 
 /* Whole groups, duplicate removal and grouping without aggregates need no
@@ -121,6 +125,36 @@ make_sorted_path(const ShuttleGrouping *grouping, RelOptInfo *child, RelOptInfo 
 	return sorted;
 }
 
+/*
+ * Lowers the price to that of fewer groups. Core multiplies the numbers of values of
+ * the columns, up to the number of rows, also those that depend on each other, or that
+ * a join leaves few of. Then nodes would return all rows, which costs much if they have
+ * few groups, while grouping them in vain costs little. So the price is for the mean of
+ * what core says and of the groups of one column. The estimate stays: joins above would
+ * trust it, and few rows where many come cost more than the other way round.
+ */
+static void
+expect_fewer_groups(const ShuttleGrouping *grouping, RelOptInfo *child, Path *groups)
+{
+	PlannerInfo *root = grouping->root;
+	List	   *exprs = get_sortgrouplist_exprs(grouping->clause, grouping->targetlist);
+	double		most = 1;
+	double		rows;
+	ListCell   *cell;
+
+	if (list_length(exprs) < 2 || list_length(grouping->node_clause) != list_length(exprs) ||
+		shuttle_has_remote_estimate(root, child))
+		return;
+	foreach(cell, shuttle_grouping_translate(grouping, child, exprs))
+		most = Max(most, estimate_num_groups(root, list_make1(lfirst(cell)), child->rows,
+											 NULL, NULL));
+	rows = clamp_row_est(sqrt(most * groups->rows));
+	if (rows >= groups->rows)
+		return;
+	groups->total_cost = Max(groups->startup_cost, groups->total_cost - (groups->rows - rows) *
+							 shuttle_server_cost(root, child->serverid).postgres_fdw_row);
+}
+
 /* The child's groups, computed by its node; NULL if it cannot. *sorted: a path
  * in the query's order, if wanted and possible. */
 static Path *
@@ -151,6 +185,7 @@ make_remote_path(const ShuttleGrouping *grouping, RelOptInfo *child, Path **sort
 		return NULL;
 
 	path = linitial_node(ForeignPath, groups->pathlist);
+	expect_fewer_groups(grouping, child, &path->path);
 	states = translate_states(grouping, child);
 	groups_otherwise = grouping->is_distinct || grouping->is_of_rows ||
 		grouping->branch != NULL;
