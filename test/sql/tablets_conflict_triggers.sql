@@ -251,6 +251,48 @@ CREATE UNIQUE INDEX ON pair_twin (a, v) WHERE b > 10;
 SELECT same('INSERT INTO %1$I VALUES (1, 11, ''p''), (1, 7, ''p''), (2, 12, ''p''), (3, NULL, ''p'') ON CONFLICT (a, v) WHERE b > 10 DO UPDATE SET b = EXCLUDED.b', 'pair', 'pair_twin');
 SELECT same('INSERT INTO %1$I VALUES (1, 21, ''p''), (1, 3, ''p''), (2, 22, ''p''), (3, NULL, ''p'') ON CONFLICT (a, v) WHERE b > 10 DO UPDATE SET b = EXCLUDED.b RETURNING *', 'pair', 'pair_twin');
 SELECT same('INSERT INTO %1$I VALUES (1, 31, ''p''), (2, 32, ''p''), (2, 33, ''p'') ON CONFLICT (a, v) WHERE b > 10 DO UPDATE SET b = EXCLUDED.b', 'pair', 'pair_twin');
+
+-- triggers that give a row another key, which a later row has or leaves
+CREATE FUNCTION next_key() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.b := NEW.b + 100; RETURN NEW; END';
+CREATE FUNCTION other_row() RETURNS trigger LANGUAGE plpgsql AS 'DECLARE r record; BEGIN r := NEW; r.b := r.b + 100; RETURN r; END';
+TRUNCATE pair, pair_twin;
+SELECT same('INSERT INTO %1$I VALUES (9, 1), (8, 1)', 'pair', 'pair_twin');
+CREATE TRIGGER next_key BEFORE UPDATE ON pair FOR EACH ROW EXECUTE FUNCTION next_key();
+CREATE TRIGGER next_key BEFORE UPDATE ON pair_twin FOR EACH ROW EXECUTE FUNCTION next_key();
+SELECT same('INSERT INTO %1$I VALUES (9, 1), (9, 1) ON CONFLICT (a, b) DO UPDATE SET v = NULL RETURNING *', 'pair', 'pair_twin');
+SELECT same('INSERT INTO %1$I VALUES (9, 101), (9, 301) ON CONFLICT (a, b) DO UPDATE SET v = NULL RETURNING *', 'pair', 'pair_twin');
+SELECT same('INSERT INTO %1$I VALUES (9, 201), (9, 301) ON CONFLICT (a, b) DO UPDATE SET v = NULL', 'pair', 'pair_twin');
+DROP TRIGGER next_key ON pair;
+DROP TRIGGER next_key ON pair_twin;
+CREATE TRIGGER other_row BEFORE UPDATE ON pair FOR EACH ROW EXECUTE FUNCTION other_row();
+CREATE TRIGGER other_row BEFORE UPDATE ON pair_twin FOR EACH ROW EXECUTE FUNCTION other_row();
+SELECT same('INSERT INTO %1$I VALUES (8, 1), (8, 1) ON CONFLICT (a, b) DO UPDATE SET v = NULL RETURNING *', 'pair', 'pair_twin');
+DROP TRIGGER other_row ON pair;
+DROP TRIGGER other_row ON pair_twin;
+
+-- a domain whose check writes, and a cast
+CREATE FUNCTION tell(v text) RETURNS bool LANGUAGE plpgsql AS $$
+BEGIN
+	INSERT INTO seen (ours, what) VALUES (is_ours(split_part(v, ' ', 1)), substr(v, strpos(v, ' ')));
+	RETURN true;
+END $$;
+CREATE DOMAIN told AS text CHECK (tell(VALUE));
+CREATE FUNCTION use_domain() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE t told; BEGIN t := concat(TG_TABLE_NAME, ' ', TG_OP, ' ', NEW.id); RETURN NEW; END $$;
+CALL trigger_both('use_domain', 'BEFORE INSERT OR UPDATE ON %I FOR EACH ROW EXECUTE FUNCTION use_domain()');
+SELECT upsert('1, 5', 'UPDATE SET n = 3');
+CALL drop_both('use_domain');
+DROP FUNCTION use_domain;
+DROP DOMAIN told;
+CREATE TYPE voice AS (v text);
+CREATE FUNCTION to_voice(v text) RETURNS voice LANGUAGE plpgsql AS 'BEGIN RETURN ROW(tell(v)::text)::voice; END';
+CREATE CAST (text AS voice) WITH FUNCTION to_voice(text);
+CREATE FUNCTION use_cast() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE t voice; BEGIN t := concat(TG_TABLE_NAME, ' ', TG_OP, ' ', NEW.id)::voice; RETURN NEW; END $$;
+CALL trigger_both('use_cast', 'BEFORE INSERT OR UPDATE ON %I FOR EACH ROW EXECUTE FUNCTION use_cast()');
+SELECT upsert('1, 5', 'UPDATE SET n = 4');
+CALL drop_both('use_cast');
+DROP CAST (text AS voice);
 CREATE TABLE equal (a int, b int, v text, UNIQUE NULLS NOT DISTINCT (a, b));
 CREATE TABLE equal_twin (LIKE equal INCLUDING ALL);
 SELECT shuttle.distribute_table('equal', 'a');

@@ -157,7 +157,8 @@ goes_by_row(const ShuttleWrite *insert)
 	const ModifyTable *plan = castNode(ModifyTable, insert->node->ps.plan);
 
 	return !shuttle_settings.enable_write_buffer || sets_key(insert, plan) ||
-		!shuttle_triggers_are_quiet(insert->target->ri_TrigDesc) ||
+		!shuttle_triggers_are_quiet(insert->target->ri_TrigDesc, insert->rel,
+									shuttle_on_conflict_arbiters(insert)) ||
 		contain_volatile_functions((Node *) plan->onConflictSet) ||
 		contain_volatile_functions(plan->onConflictWhere);
 }

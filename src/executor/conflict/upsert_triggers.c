@@ -12,14 +12,24 @@
  * to a statement of SQL, to RAISE without EXCEPTION or to a handler, and no name
  * before a parenthesis may be that of a function that is not built in or that is
  * volatile, but for clocks and random numbers; operators that are not built in
- * must be immutable. PostgreSQL's own functions in C are known. All others are
- * taken for triggers that do more.
+ * must be immutable. Nor may any domain or cast of the database call a function that
+ * is not: a source does not show where they are met. PostgreSQL's own functions in C
+ * are known. All others are taken for triggers that do more.
+ *
+ * An UPDATE trigger that may give its row another key counts as one that does more,
+ * too: a later row may have that key, and must not be inserted before.
  * Memory: the current context.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/htup_details.h"
+#include "access/stratnum.h"
+#include "access/table.h"
+#include "access/transam.h"
+#include "catalog/pg_cast.h"
+#include "catalog/pg_constraint.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_operator.h"
@@ -27,11 +37,13 @@
 #include "catalog/pg_trigger.h"
 #include "commands/proclang.h"
 #include "commands/trigger.h"
-#include "optimizer/optimizer.h"
+#include "nodes/nodeFuncs.h"
 #include "parser/scansup.h"
 #include "utils/builtins.h"
 #include "utils/catcache.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 #include "utils/reltrigger.h"
 #include "utils/syscache.h"
 
@@ -141,8 +153,99 @@ skip_space(const char *token)
 	return token;
 }
 
+/* True if a function may do more than compute a value. */
 static bool
-is_quiet_source(const char *source)
+is_loud_function(Oid function, void *context)
+{
+	char		volatility = func_volatile(function);
+
+	return function < FirstNormalObjectId ? volatility == PROVOLATILE_VOLATILE :
+		volatility != PROVOLATILE_IMMUTABLE;
+}
+
+static bool
+has_loud_function(Node *node, void *context)
+{
+	return node != NULL && (check_functions_in_node(node, is_loud_function, NULL) ||
+							expression_tree_walker(node, has_loud_function, context));
+}
+
+static bool
+is_loud_check(HeapTuple tuple, TupleDesc desc)
+{
+	bool		is_null;
+	Datum		source = heap_getattr(tuple, Anum_pg_constraint_conbin, desc, &is_null);
+
+	return !is_null && has_loud_function(stringToNode(TextDatumGetCString(source)), NULL);
+}
+
+static bool
+is_loud_cast(HeapTuple tuple, TupleDesc desc)
+{
+	Oid			function = ((Form_pg_cast) GETSTRUCT(tuple))->castfunc;
+
+	return OidIsValid(function) && is_loud_function(function, NULL);
+}
+
+/* True if is_loud says so of a row of a catalog whose column has the OID of something
+ * that the user has made. */
+static bool
+finds_loud(Oid catalog, Oid index, AttrNumber column,
+		   bool (*is_loud) (HeapTuple tuple, TupleDesc desc))
+{
+	Relation	rel = table_open(catalog, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	bool		found = false;
+
+	ScanKeyInit(&key, column, BTGreaterEqualStrategyNumber, F_OIDGE,
+				ObjectIdGetDatum(FirstNormalObjectId));
+	scan = systable_beginscan(rel, index, true, NULL, 1, &key);
+	while (!found && HeapTupleIsValid(tuple = systable_getnext(scan)))
+		found = is_loud(tuple, RelationGetDescr(rel));
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+	return found;
+}
+
+static bool
+has_loud_types(void)
+{
+	return finds_loud(ConstraintRelationId, ConstraintTypidIndexId,
+					  Anum_pg_constraint_contypid, is_loud_check) ||
+		finds_loud(CastRelationId, CastOidIndexId, Anum_pg_cast_oid, is_loud_cast);
+}
+
+/* True if the words at a token may change a column of NEW that is in keys, or have
+ * another row returned. */
+static bool
+may_set_key(const char *token, const char *word, const List *keys)
+{
+	const char *next = skip_space(shuttle_sql_skip_token(token));
+	const char *end = shuttle_sql_skip_token(next);
+	char	   *other;
+
+	if (strcmp(word, "return") == 0)
+	{
+		other = read_word(next, end);
+		return other == NULL || *skip_space(end) != ';' ||
+			(strcmp(other, "new") != 0 && strcmp(other, "old") != 0 && strcmp(other, "null") != 0);
+	}
+	if (strcmp(word, "new") != 0)
+		return strcmp(word, "alias") == 0 || strcmp(word, "foreach") == 0;
+	if (*next != '.')
+		return *next == ':' || *next == '=';
+	next = skip_space(end);
+	end = shuttle_sql_skip_token(next);
+	other = read_word(next, end);
+	return other != NULL && list_member(keys, makeString(other)) &&
+		strchr(":=[.", *skip_space(end)) != NULL;
+}
+
+/* keys: names of columns that it must not change; NIL: there are none. */
+static bool
+is_quiet_source(const char *source, const List *keys)
 {
 	const char *token = skip_space(source);
 	bool		raises = false; /* the word before was RAISE */
@@ -158,6 +261,7 @@ is_quiet_source(const char *source)
 		if (raises != is_exception ||
 			(word != NULL && !is_field && is_in(word, loud_words, lengthof(loud_words))) ||
 			(word != NULL && *next == '(' && !is_quiet_name(word)) ||
+			(word != NULL && keys != NIL && !is_field && may_set_key(token, word, keys)) ||
 			!are_quiet_operators(token))
 			return false;
 		raises = word != NULL && !is_field && strcmp(word, "raise") == 0;
@@ -168,7 +272,7 @@ is_quiet_source(const char *source)
 }
 
 static bool
-is_quiet_function(Oid function)
+is_quiet_function(Oid function, const List *keys)
 {
 	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
 	Form_pg_proc form;
@@ -183,17 +287,24 @@ is_quiet_function(Oid function)
 	else if (form->prolang == get_language_oid("plpgsql", true))
 		quiet = is_quiet_source(TextDatumGetCString(SysCacheGetAttr(PROCOID, tuple,
 																	Anum_pg_proc_prosrc,
-																	&is_null)));
+																	&is_null)), keys);
 	ReleaseSysCache(tuple);
 	return quiet;
 }
 
 bool
-shuttle_triggers_are_quiet(const TriggerDesc *triggers)
+shuttle_triggers_are_quiet(const TriggerDesc *triggers, Relation rel, List *key)
 {
+	List	   *names = NIL;
+	ListCell   *cell;
+
 	if (triggers == NULL ||
 		(!triggers->trig_insert_before_row && !triggers->trig_update_before_row))
 		return true;
+	if (has_loud_types())
+		return false;
+	foreach(cell, key)
+		names = lappend(names, makeString(get_attname(RelationGetRelid(rel), lfirst_int(cell), false)));
 	for (int i = 0; i < triggers->numtriggers; i++)
 	{
 		const Trigger *trigger = &triggers->triggers[i];
@@ -202,9 +313,9 @@ shuttle_triggers_are_quiet(const TriggerDesc *triggers)
 			!(TRIGGER_FOR_INSERT(trigger->tgtype) || TRIGGER_FOR_UPDATE(trigger->tgtype)) ||
 			trigger->tgenabled == TRIGGER_DISABLED)
 			continue;
-		if (!is_quiet_function(trigger->tgfoid) ||
-			(trigger->tgqual != NULL &&
-			 contain_volatile_functions((Node *) stringToNode(trigger->tgqual))))
+		if (!is_quiet_function(trigger->tgfoid,
+							   TRIGGER_FOR_UPDATE(trigger->tgtype) ? names : NIL) ||
+			(trigger->tgqual != NULL && has_loud_function(stringToNode(trigger->tgqual), NULL)))
 			return false;
 	}
 	return true;
