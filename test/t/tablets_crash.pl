@@ -72,6 +72,7 @@ sub kill_at
 	$cluster->is_settled($label, 30);
 	my $done = $victim =~ /query/ ? $point eq 'committed' : $err !~ /^ERROR/m;
 	is(found(), $done ? other($before) : $before, "$label: " . ($done ? 'all' : 'nothing'));
+	is($query->safe_psql('postgres', 'SELECT * FROM shuttle.check()'), '', "$label: check() finds nothing");
 	return;
 }
 

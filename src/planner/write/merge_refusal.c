@@ -12,8 +12,21 @@
 #include "postgres.h"
 
 #include "optimizer/planner.h"
+#include "parser/parsetree.h"
+#include "utils/lsyscache.h"
 
 #include "planner/write/write.h"
+
+/* Core names the first foreign partition that is left. */
+static char *
+named_after_target(const Query *query, char *message)
+{
+	Oid			relid = rt_fetch(query->resultRelation, query->rtable)->relid;
+	char	   *name = strchr(message, '"');
+
+	return name == NULL ? message :
+		psprintf("%.*s\"%s\"", (int) (name - message), message, get_rel_name(relid));
+}
 
 /* An error context callback could not read the error, hence PG_TRY. */
 static PlannedStmt *
@@ -36,7 +49,9 @@ plan_merge(Query *query, ShuttlePlanCall call)
 			strstr(error->message, "MERGE") == NULL)
 			PG_RE_THROW();
 		FlushErrorState();
-		error->hint = pstrdup("Use INSERT ... ON CONFLICT, or UPDATE ... FROM and an INSERT of the rows that are missing.");
+		error->message = named_after_target(query, error->message);
+		error->hint = pstrdup("Use INSERT ... ON CONFLICT, or UPDATE ... FROM and an INSERT of the rows that are missing."
+							  " MERGE into foreign partitions takes no triggers, row security, views, RETURNING or WHEN NOT MATCHED BY SOURCE.");
 		ReThrowError(error);
 	}
 	PG_END_TRY();

@@ -115,7 +115,8 @@ struct ShuttleRequest
 	uint64		naffected;
 	ShuttleNodeError *error;
 	bool		own_error;		/* speculative, and the error is its own */
-	bool		lost;			/* with the connection; another one may have begun */
+	bool		lost;			/* with the connection; another one may have
+								 * begun */
 	int64		most_held;		/* rows of a held answer, without its last */
 	int64		scanned_before;
 	int			nscanned_asked; /* counter queries not answered */
