@@ -102,6 +102,14 @@ def test_notices_behind_an_error_may_be_told() -> None:
     assert problem_of(ran(fine, True), ran(replace(fine, notices=fine.notices[::-1]), True))
 
 
+def test_rows_before_an_error_that_is_caught_may_be_others() -> None:
+    one = Outcome(tag="DO", notices=("NOTICE: BEFORE ROW (1)", "NOTICE: caught a_pkey"))
+    other = replace(one, notices=("NOTICE: BEFORE ROW (2)", "NOTICE: caught a_pkey"))
+    assert problem_of(ran(one), ran(other)) is None
+    assert problem_of(ran(one, True), ran(other, True)) is not None
+    assert problem_of(ran(one), ran(replace(one, notices=one.notices[:1]))) is not None
+
+
 def test_rows_afterwards_are_compared_both_ways() -> None:
     row: Row = (b"1",)
     one, other = Run([], {"a": [row]}), Run([], {"a": []})
