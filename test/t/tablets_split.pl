@@ -101,6 +101,13 @@ is(value('INSERT INTO shop.watched SELECT generate_series(1, 40); SELECT count(*
 value('DROP TABLE shop.watched, shop.seen; DROP FUNCTION shop.see');
 $splits->all_fits('other kinds');
 
+# as many tablets on the same nodes, in core's order, but of other bounds
+value(q{CREATE TABLE shop.a (k int PRIMARY KEY); CREATE TABLE shop.b (k int PRIMARY KEY); INSERT INTO shop.a SELECT generate_series(1, 20); INSERT INTO shop.b TABLE shop.a;
+	SELECT shuttle.distribute_table('shop.a', 'k', 2, nodes => '{node1,node2}'); SELECT shuttle.distribute_table('shop.b', 'k', 3, nodes => '{node2}')});
+is($splits->call('split_tablet', 'shop.a_t0', 'node2') . $splits->call('move_tablet', 'shop.a_t2', 'node1') . $splits->call('move_tablet', 'shop.b_t2', 'node1'), '', 'two groups');
+is(value("SELECT count(*) FROM shop.a JOIN shop.b USING (k) WHERE k = $_"), '1', "are not taken for one: $_") for 1 .. 20;
+value('DROP TABLE shop.a, shop.b');
+
 # ---- other tables, DDL
 value(q{CREATE TABLE shop.beside (id int PRIMARY KEY, note text); INSERT INTO shop.beside SELECT i, 'note' FROM generate_series(1, 100) AS i;
 	SELECT shuttle.distribute_table('shop.beside', 'id', colocate_with => 'shop.orders');
