@@ -256,6 +256,22 @@ is_like_layout(const ShuttleLayout *a, const ShuttleLayout *b)
 	return list_length(nodes_a) == list_length(nodes_b);
 }
 
+/* The layout of a table whose rows are spread by such keys. NULL: they are not; or it is gone, or
+ * local, since it was listed. */
+static ShuttleLayout *
+read_member(Oid relid, Oid type, Oid collation, LOCKMODE release)
+{
+	Relation	rel = try_table_open(relid, AccessShareLock);
+	ShuttleLayout *layout = NULL;
+
+	if (rel == NULL)
+		return NULL;
+	if (shuttle_group_of(relid) != 0 && is_spread_alike(relid, type, collation))
+		layout = read_layout(relid, AccessShareLock);
+	table_close(rel, release);
+	return layout;
+}
+
 /* The layout of a group that fits the wanted one, which we join; NULL if there is none. */
 static ShuttleLayout *
 find_group(const ShuttleLayout *wanted, Oid type, Oid collation,
@@ -266,18 +282,15 @@ find_group(const ShuttleLayout *wanted, Oid type, Oid collation,
 	foreach(cell, shuttle_local_texts(members_query, InvalidOid))
 	{
 		Oid			member = atooid(lfirst(cell));
-		ShuttleLayout *layout;
+		ShuttleLayout *layout = read_member(member, type, collation, AccessShareLock);
 
-		if (!is_spread_alike(member, type, collation))
-			continue;
-		layout = read_layout(member, AccessShareLock);
-		if (!fits(layout, wanted))
+		if (layout == NULL || !fits(layout, wanted))
 			continue;
 
 		/* its tablets may have moved before it let us in */
 		join_group(layout->group);
-		layout = shuttle_layout_of(member);
-		if (fits(layout, wanted))
+		layout = read_member(member, type, collation, NoLock);
+		if (layout != NULL && fits(layout, wanted))
 			return layout;
 	}
 	return NULL;

@@ -367,6 +367,29 @@ find_foreign_keys(ShuttleCheck *check)
 }
 
 static void
+check_table(ShuttleCheck *check)
+{
+	bool		is_copied = shuttle_table_kind(check->relid) == SHUTTLE_TABLE_REFERENCE;
+	List	   *servers = is_copied ? shuttle_nodes_all() : shuttle_table_servers(check->relid);
+	ListCell   *cell;
+
+	if (is_copied && check->repair)
+		shuttle_copy_table_make(check->relid, shuttle_nodes_all());
+	if (!is_copied)
+		find_foreign_keys(check);
+
+	foreach(cell, list_difference_oid(servers, check->away))
+	{
+		check->serverid = lfirst_oid(cell);
+		check->node = shuttle_node_get(check->serverid, GetUserId());
+		if (is_copied)
+			check_copy(check);
+		else
+			check_tablets(check);
+	}
+}
+
+static void
 check_all(ReturnSetInfo *result, bool repair)
 {
 	ShuttleCheck left = {.result = result,.repair = repair};
@@ -379,28 +402,12 @@ check_all(ReturnSetInfo *result, bool repair)
 	{
 		ShuttleCheck check = {.result = result,.repair = repair,.relid = atooid(lfirst(cell)),.away = left.away};
 		Relation	rel = try_table_open(check.relid, AccessShareLock);
-		bool		is_copied = shuttle_table_kind(check.relid) == SHUTTLE_TABLE_REFERENCE;
-		List	   *servers;
-		ListCell   *inner;
 
-		if (rel == NULL)		/* dropped since */
-			continue;
+		if (rel == NULL)
+			continue;			/* dropped since it was listed */
+		if (shuttle_table_kind(check.relid) != SHUTTLE_TABLE_OTHER)
+			check_table(&check);
 		table_close(rel, NoLock);
-		servers = is_copied ? shuttle_nodes_all() : shuttle_table_servers(check.relid);
-		if (is_copied && repair)
-			shuttle_copy_table_make(check.relid, shuttle_nodes_all());
-		if (!is_copied)
-			find_foreign_keys(&check);
-
-		foreach(inner, list_difference_oid(servers, check.away))
-		{
-			check.serverid = lfirst_oid(inner);
-			check.node = shuttle_node_get(check.serverid, GetUserId());
-			if (is_copied)
-				check_copy(&check);
-			else
-				check_tablets(&check);
-		}
 	}
 }
 
