@@ -326,6 +326,18 @@ INSERT INTO item (id, n) SELECT i, counted_in_block(i, 'item') FROM generate_ser
 SET shuttle.enable_write_buffer = off;
 SELECT same('INSERT INTO %1$I (id, n) SELECT i, counted_in_block(i, ''%1$I'') FROM generate_series(1, 5) i ON CONFLICT (id) DO UPDATE SET n = mod(EXCLUDED.n, 100) + 1');
 RESET shuttle.enable_write_buffer;
+-- a cursor of its own makes the statement's rows be written, and their triggers' slots
+CREATE FUNCTION counted_by_loop(int, text) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+	total int := 0;
+	one int;
+BEGIN
+	FOR one IN EXECUTE format('SELECT n FROM %I WHERE id <= $1', $2) USING $1 LOOP
+		total := total + one;
+	END LOOP;
+	RETURN total;
+END $$;
+SELECT same('INSERT INTO %1$I (id, n) VALUES (1, 2), (2, counted_by_loop(3, ''%1$I'')) ON CONFLICT (id) DO UPDATE SET n = mod(EXCLUDED.n, 100) + 1');
 
 -- into a view
 CREATE VIEW item_view AS SELECT id AS key, n AS number FROM item;

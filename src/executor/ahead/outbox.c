@@ -199,6 +199,18 @@ send_targets(const EState *estate)
 		;
 }
 
+/* What is made for the rows, such as slots of their triggers, lives as long as their
+ * statement, not as the one that makes us flush. */
+static void
+flush_for_others(ShuttleUnsentRows *rows)
+{
+	ResourceOwner owner = CurrentResourceOwner;
+
+	CurrentResourceOwner = rows->item.owner;
+	rows->flush(rows);
+	CurrentResourceOwner = owner;
+}
+
 /* Flushes rows of statements other than estate's, the outermost first. until:
  * only those listed before it; NULL: all. */
 static void
@@ -213,7 +225,7 @@ flush_rows(const ShuttleNode *node, const EState *estate, const ShuttleUnsentRow
 		if (rows == until)
 			return;
 		if (rows->item.estate != estate && rows->has_rows(rows, node))
-			rows->flush(rows);
+			flush_for_others(rows);
 	}
 }
 
