@@ -5,7 +5,7 @@ from randomqueries.fragments import Many, Sql
 from randomwrites.bodies import DECLARED, block, piece_of
 from randomwrites.context import Context, Step
 from randomwrites.inserts import NAMES
-from randomwrites.makers import INSIDE
+from randomwrites.makers import INSIDE, KEYED
 from randomwrites.values import condition
 
 PROCEDURES = 0.3  # of the blocks
@@ -16,7 +16,8 @@ def inside(context: Context) -> Sql:
     context.returns = False
     table = context.target()
     context.begin(table)
-    step = context.dice.weighted(INSIDE)(context, table)
+    keyed = context.tablets and context.dice.chance(0.4)
+    step = context.dice.weighted(KEYED if keyed else INSIDE)(context, table)
     context.returns = True
     tells = context.dice.pick(
         (

@@ -25,6 +25,13 @@ from randomwrites.inserts import (
     insert_view,
     merge,
 )
+from randomwrites.keyed import (
+    keyed_change,
+    keyed_conflict,
+    keyed_merge,
+    keyed_select,
+    keyed_with,
+)
 from randomwrites.tables import Table
 
 Maker = Callable[[Context, Table], Step]
@@ -47,3 +54,10 @@ INSIDE: tuple[tuple[float, Maker], ...] = (
     (1.2, view_change),
 )
 WRITES: tuple[tuple[float, Maker], ...] = (*INSIDE, (1.5, copy), (1, merge), (0.3, truncate))
+# Of distributed tables: what is routed.
+KEYED: tuple[tuple[float, Maker], ...] = (
+    (4, keyed_change),
+    (4, keyed_conflict),
+    (2, keyed_merge),
+)
+KEYED_ALL: tuple[tuple[float, Maker], ...] = (*KEYED, (2, keyed_select), (2, keyed_with))

@@ -15,6 +15,7 @@ SWITCHES = (
     (0.1, "shuttle.enable_routed_append"),
     (0.1, "shuttle.enable_storage_aggregate"),
     (0.1, "shuttle.enable_reference_copies"),
+    (0.15, "shuttle.enable_router"),
     (0.1, "enable_hashjoin"),
     (0.1, "enable_mergejoin"),
     (0.1, "enable_material"),

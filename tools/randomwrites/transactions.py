@@ -5,13 +5,17 @@ from dataclasses import replace
 
 from randomwrites.blocks import do_block
 from randomwrites.context import Context, Step
-from randomwrites.makers import WRITES
+from randomwrites.keyed import keyed_prepared
+from randomwrites.makers import KEYED_ALL, WRITES
 from randomwrites.reads import random_read
 from randomwrites.withs import with_writes
 
+KEYED_SHARE = 0.5
+
 
 def write(context: Context) -> list[Step]:
-    make = context.dice.weighted(WRITES)
+    keyed = context.tablets and context.dice.chance(KEYED_SHARE)
+    make = context.dice.weighted(KEYED_ALL if keyed else WRITES)
     table = context.target()
     context.begin(table)
     return [make(context, table)]
@@ -40,6 +44,8 @@ def prepared(context: Context) -> list[Step]:
     """A prepared statement, with several values."""
     dice = context.dice
     table = context.table()
+    if context.tablets and dice.chance(KEYED_SHARE):
+        return keyed_prepared(context)
     if context.of(table).one_row:
         return write(context)
     sql = dice.pick(PREPARED).format(t=table.name, o=context.table(table).name)

@@ -38,6 +38,23 @@ def test_tablets_are_asked_for() -> None:
     assert all(make_case(SEED, i, only_tablets=True).tablets for i in range(1, 20))
 
 
+def test_keyed_statements_are_made_of_distributed_tables() -> None:
+    cases = [make_case(SEED, i, True, True) for i in range(1, 400)]
+    texts = " ".join(text_of(step) for case in cases for step in case.steps)
+    for words in (
+        "PREPARE p1 (int, int) AS",
+        "FOR UPDATE",
+        "SET (v, p) = (SELECT",
+        "id = excluded.id, (v, s) =",
+        "(s, v, id) VALUES ('a'",
+        " AS v, 'm' AS s) q ON t.id = q.id",
+        "INSERT INTO b (id, v) VALUES",
+        "RETURNING id, v) SELECT w.id",
+    ):
+        assert words in texts
+    assert any("shuttle.enable_router" in case.settings for case in cases)
+
+
 def test_all_kinds_of_statements_are_made() -> None:
     cases = [make_case(SEED, i, old_and_new=True) for i in range(1, 400)]
     texts = " ".join(text_of(step) for case in cases for step in case.steps)

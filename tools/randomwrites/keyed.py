@@ -1,0 +1,177 @@
+"""Statements whose distributed tables all have one key, which a node executes as a whole."""
+
+from randomqueries.fragments import Sql
+
+from randomwrites.context import Context, Facts, Step
+from randomwrites.tables import COLUMNS, Table
+
+NAMES = ", ".join(COLUMNS)
+
+
+def by_id(context: Context, *others: Table) -> Table:
+    """A table that is distributed by id."""
+    tables = [t for t in context.main if t.partition_by and not t.loose and t not in others]
+    return context.dice.pick(tables)
+
+
+def target(context: Context, table: Table) -> Table:
+    """The table that is to be written, or one that is distributed by id."""
+    return table if table.partition_by and not table.loose else by_id(context)
+
+
+def key(context: Context) -> str:
+    return str(context.old_id() if context.dice.chance(0.8) else context.fresh())
+
+
+def read(context: Context, table: Table) -> str:
+    """A value of other rows with the same key."""
+    other = by_id(context, table)
+    what = context.dice.pick(("count(*)", "coalesce(max(z.v), 0)", "coalesce(sum(z.v % 7), 0)"))
+    return f"(SELECT {what} FROM {other.name} z WHERE z.id = {table.name}.id)"
+
+
+def keyed_select(context: Context, _table: Table) -> Step:
+    dice = context.dice
+    first = by_id(context)
+    second, name = by_id(context, first), first.name
+    joined = f"{dice.pick(('JOIN', 'LEFT JOIN'))} {second.name} o ON o.id = {name}.id"
+    sql = dice.pick(
+        (
+            f"SELECT {name}.id, {name}.k, o.v, o.s FROM {name} {joined} WHERE {name}.id = {{k}}",
+            f"SELECT count(*), sum(o.v + {name}.v) FROM {name} {joined} WHERE {{k}} = {name}.id",
+            f"SELECT {name}.s, {read(context, first)} FROM {name} WHERE id = {{k}} AND v < 90",
+            f"SELECT id, v FROM {name} WHERE id = {{k}} FOR UPDATE",
+            f"WITH w AS (SELECT id, v FROM {name} WHERE id = {{k}})"
+            f" SELECT w.id, c.v FROM w LEFT JOIN c ON c.id = w.v % 12 + 1",
+        )
+    )
+    return Step(sql.format(k=key(context)))
+
+
+def keyed_change(context: Context, table: Table) -> Step:
+    dice = context.dice
+    table = target(context, table)
+    name, other = table.name, by_id(context, table).name
+    tail = context.returning(f"{name}.id, {name}.v, {name}.s")
+    k = key(context)
+    return Step(
+        dice.pick(
+            (
+                f"UPDATE {name} SET v = ({name}.v + q.v) % 100, s = coalesce(q.s, 'x')"
+                f" FROM {other} q WHERE q.id = {name}.id AND q.id = {k}",
+                f"UPDATE {name} SET v = {read(context, table)} % 100 WHERE id = {k}",
+                f"UPDATE {name} SET (v, p) = (SELECT q.v, q.p FROM {other} q"
+                f" WHERE q.id = {name}.id) WHERE id = {k}",
+                f"DELETE FROM {name} USING {other} q WHERE q.id = {name}.id AND {name}.id = {k}",
+                f"DELETE FROM {name} WHERE id = {k} AND v >= {read(context, table)}",
+            )
+        )
+        + tail
+    )
+
+
+def conflict_action(context: Context, name: str) -> str:
+    dice = context.dice
+    sets = dice.pick(
+        (
+            f"v = ({name}.v + excluded.v) % 100",
+            f"s = excluded.s, v = {name}.v + 1",
+            f"s = excluded.s || {name}.s, p = {name}.p",
+            "id = excluded.id, (v, s) = (excluded.v, excluded.s)",
+            f"v = CASE WHEN {name}.v > 50 THEN 1000 ELSE 2 END",
+        )
+    )
+    test = f" WHERE {name}.v < 60" if dice.chance(0.3) else ""
+    update = f"(id) DO UPDATE SET {sets}{test}"
+    return dice.pick((update, update, update, "(id) DO NOTHING", "DO NOTHING"))
+
+
+def keyed_conflict(context: Context, table: Table) -> Step:
+    dice = context.dice
+    table = target(context, table)
+    name, other = table.name, by_id(context, table).name
+    k = key(context)
+    v = context.call(k, True, str(dice.between(0, 99)), 0.3)
+    number = dice.pick(("7", "(SELECT 3)", "length('abc')", "NULL"))
+    source = dice.pick(
+        (
+            f"({NAMES}) VALUES ({k}, {number}, {v}, 'key', NULL)",
+            f"(s, v, id) VALUES ('a', {v}, {k})",
+            f"(s, id, v) VALUES ('a', {k}, 1), ('b', {k}, 2)",
+            f"({NAMES}) SELECT id, k, v, s, NULL FROM {other} WHERE id = {k}",
+            f"(v, id) SELECT count(*), {k} FROM {other} WHERE id = {k}",
+        )
+    )
+    # core keeps no xmax of a row that went to a partition
+    xmax = dice.chance(0.3) and name == "b"
+    tail = context.returning(f"id, v, s, {name}.xmax = 0" if xmax else "v, id, s")
+    return Step(f"INSERT INTO {name} {source} ON CONFLICT {conflict_action(context, name)}{tail}")
+
+
+def keyed_merge(context: Context, table: Table) -> Step:
+    """Not where there are triggers: that is refused here."""
+    dice = context.dice
+    table = target(context, table)
+    if context.facts.get(table.name, Facts()).events:
+        return keyed_change(context, table)
+    other, k = by_id(context, table).name, key(context)
+    matched = dice.pick(
+        ("DELETE", "UPDATE SET v = (t.v + q.v) % 100, s = q.s", "DO NOTHING", "UPDATE SET v = 1000")
+    )
+    source = dice.pick(
+        (f"(SELECT * FROM {other} WHERE id = {k})", f"(SELECT {k} AS id, 60 AS v, 'm' AS s)")
+    )
+    return Step(
+        f"MERGE INTO {table.name} t USING {source} q ON t.id = q.id"
+        f" WHEN MATCHED AND q.v > 50 THEN {matched} WHEN MATCHED THEN UPDATE SET s = 'merged'"
+        f" WHEN NOT MATCHED AND q.v > 10 THEN INSERT (s, v, id) VALUES (q.s, q.v, q.id)"
+    )
+
+
+def keyed_with(context: Context, table: Table) -> Step:
+    dice = context.dice
+    table = target(context, table)
+    if context.of(table).one_row or context.of(table).reads:
+        return keyed_change(context, table)
+    other = by_id(context, table)
+    k, fresh, name = key(context), context.fresh(), table.name
+    part = dice.pick(
+        (
+            f"UPDATE {name} SET v = (v + 1) % 100 WHERE id = {k}",
+            f"DELETE FROM {name} WHERE id = {k}",
+            f"INSERT INTO {name} (id, v) VALUES ({k}, 5) ON CONFLICT (id) DO UPDATE SET v = 6",
+        )
+    )
+    main = dice.pick(
+        (
+            f"SELECT w.id, w.v, o.v FROM w LEFT JOIN {other.name} o ON o.id = w.id",
+            f"SELECT count(*), (SELECT sum(v) FROM {other.name} o WHERE o.id = {k}) FROM w",
+        )
+    )
+    if dice.chance(0.3) and not context.facts.get(other.name, Facts()).events:
+        part = f"INSERT INTO {name} (id, v) VALUES ({fresh}, 5)"
+        main = f"INSERT INTO {other.name} (v, id) SELECT 7, w.id FROM w"
+    return Step(f"WITH w AS ({part} RETURNING id, v) {main}")
+
+
+PREPARED: tuple[str, ...] = (
+    "INSERT INTO {t} (s, id, v) VALUES ('p', $1, $2) ON CONFLICT (id) DO UPDATE"
+    " SET v = ({t}.v + $2) % 100 RETURNING v, id",
+    "INSERT INTO {t} (id, v) VALUES ($1, $2), ($1, $2 + 1) ON CONFLICT DO NOTHING",
+    "SELECT q.v, o.s, $2 FROM {t} q LEFT JOIN {o} o ON o.id = q.id WHERE q.id = $1",
+    "UPDATE {t} SET v = (q.v + $2) % 100 FROM {o} q WHERE q.id = {t}.id AND q.id = $1",
+    "SELECT q.v, o.v FROM {t} q, {o} o WHERE q.id = $1 AND o.id = $2 % 12",
+    "DELETE FROM {t} WHERE id = $1 AND v <> (SELECT count(*) + $2 FROM {o} o WHERE o.id = $1)",
+)
+
+
+def keyed_prepared(context: Context) -> list[Step]:
+    """One plan for several keys."""
+    dice = context.dice
+    table = by_id(context)
+    sql: Sql = dice.pick(PREPARED).format(t=table.name, o=by_id(context, table).name)
+    name = context.name("p")
+    steps = [Step(f"PREPARE {name} (int, int) AS {sql}", guarded=False)]
+    for _ in range(dice.between(1, 7)):
+        steps.append(Step(f"EXECUTE {name} ({key(context)}, {dice.between(0, 99)})", guarded=False))
+    return [*steps, Step(f"DEALLOCATE {name}", guarded=False)]
