@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
 #include "utils/selfuncs.h"
@@ -25,6 +26,7 @@
 #include "planner/statement/literals.h"
 #include "planner/statement/statement.h"
 #include "planner/write/write.h"
+#include "storage/shuttle_commit_behind.h"
 
 static planner_hook_type previous_planner = NULL;
 static build_simple_rel_hook_type previous_relation = NULL;
@@ -69,6 +71,8 @@ plan_statement(SHUTTLE_PLANNER_PARAMETERS)
 		query_string, cursor_options, params, SHUTTLE_PLANNER_EXPLAIN, parts
 	};
 
+	if ((cursor_options & CURSOR_OPT_HOLD) != 0)
+		shuttle_commit_behind_note_held_cursor();
 	return shuttle_plan_rest(query, call);
 }
 
@@ -159,4 +163,8 @@ shuttle_planner_init(void)
 	previous_statistics = get_relation_stats_hook;
 	get_relation_stats_hook = find_statistics;
 	shuttle_nodes_sort_alike = shuttle_servers_sort_alike;
+
+	/* a cursor may have been declared before */
+	if (IsTransactionState())
+		shuttle_commit_behind_note_held_cursor();
 }

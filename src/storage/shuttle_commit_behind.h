@@ -17,6 +17,9 @@
  */
 extern bool shuttle_commit_behind_is_possible(const ShuttleNode *node);
 
+/* Notes that a cursor WITH HOLD is planned: it is read when the transaction commits. */
+extern void shuttle_commit_behind_note_held_cursor(void);
+
 /*
  * Sends COMMIT behind the request, which must be all that the local transaction
  * writes or locks, and in its packet if that goes on. Returns false, and sends nothing, if a lost connection would

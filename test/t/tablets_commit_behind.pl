@@ -103,6 +103,9 @@ costs(2, 'SELECT all_items(2)', '1', 'a call that returns rows');
 costs(2, 'BEGIN; CALL set_item(2, 3); COMMIT', '', 'CALL in a block');
 costs(1, 'SELECT put_item(2001, 2001)', '2001', 'a call that adds a row');
 costs(1, 'DELETE FROM item WHERE id = 2001', '', 'that row');
+$session->run('DECLARE held CURSOR WITH HOLD FOR SELECT 1;');
+costs(1, 'UPDATE item SET n = 3 WHERE id = 2', '', 'an UPDATE beside a cursor of an earlier transaction');
+$session->run('CLOSE held;');
 is($node->safe_psql('postgres', 'SELECT string_agg(n::text, $$,$$ ORDER BY id) FROM item WHERE id < 5'), '5,3,1,1', 'all changes are there');
 is(count_items(), 8 + 29, 'still all rows');
 

@@ -14,9 +14,9 @@
 
 #include "access/xact.h"
 #include "miscadmin.h"
-#include "utils/portal.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_session.h"
 #include "base/shuttle_wait_events.h"
 #include "storage/connection/connection.h"
 #include "storage/connection/node_state.h"
@@ -27,6 +27,9 @@
 #include "storage/shuttle_unawaited.h"
 #include "storage/transaction/transaction.h"
 #include "storage/transaction/two_phase.h"
+
+/* The transaction that has a cursor WITH HOLD. */
+static LocalTransactionId held_cursor_lxid = InvalidLocalTransactionId;
 
 static void add_commit(ShuttleNode *node);
 static void await_commit(ShuttleNode *node);
@@ -139,13 +142,21 @@ wrote_here(void)
 		(shuttle_commit_methods != NULL && shuttle_commit_methods->wrote_here());
 }
 
-/* A cursor WITH HOLD of this transaction is read when it commits, and may fail. */
+/* A cursor WITH HOLD of this transaction is read when it commits, and may fail. Core's
+ * ThereAreNoReadyPortals() counts those of earlier transactions, too, and does not end
+ * its search when it finds one. */
+void
+shuttle_commit_behind_note_held_cursor(void)
+{
+	held_cursor_lxid = shuttle_my_lxid();
+}
+
 bool
 shuttle_commit_behind_is_possible(const ShuttleNode *node)
 {
 	dlist_iter	iter;
 
-	if (!ThereAreNoReadyPortals() || IsTransactionBlock() || GetCurrentTransactionNestLevel() != 1 ||
+	if (held_cursor_lxid == shuttle_my_lxid() || IsTransactionBlock() || GetCurrentTransactionNestLevel() != 1 ||
 		IsolationIsSerializable() || wrote_here())
 		return false;
 	dlist_foreach(iter, &shuttle_nodes)
