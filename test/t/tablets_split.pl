@@ -205,8 +205,24 @@ SKIP:
 	$points->release('move-done');
 	is(($other->result)[1], '', 'it goes on');
 	is(($session->result)[1], '', 'and the split, too');
-	$other->quit;
 	$splits->all_fits('DDL at the end');
+
+	# writers wait behind DDL, which waits for the split, which waits for what they have read before
+	$points->arm('move-copied');
+	$session->send(qq{CALL shuttle.split_tablet('shop.orders_t1', '$to');});
+	ok($points->reached('move-copied', $session->pid), 'the rows are copied once more');
+	my $ddl = ShuttleSession->new($query, 'postgres');
+	$other->run('BEGIN; SELECT count(*) FROM shop.log;');
+	$ddl->send('ALTER TABLE shop.customer ADD COLUMN more int;');
+	ok($kept->poll('SELECT cardinality(pg_blocking_pids(' . $ddl->pid . ')) > 0'), 'DDL waits for the split');
+	$other->send('SELECT count(*) FROM shop.customer; COMMIT;');
+	ok($kept->poll('SELECT cardinality(pg_blocking_pids(' . $other->pid . ')) > 0'), 'a transaction that has read another table waits behind it');
+	$points->release('move-copied');
+	(undef, $error) = $session->result;
+	like($error, qr/40P01|cannot be moved because of session/, 'the split ends, as all would wait for ever');
+	is(($ddl->result)[1] . ($other->result)[1], '', 'the others go on');
+	$_->quit for $other, $ddl;
+	$splits->all_fits('DDL before a transaction');
 	$session->quit;
 }
 $kept->quit;

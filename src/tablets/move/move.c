@@ -133,22 +133,27 @@ make_once(ShuttleMove *move)
 	move->kind->make(move);
 }
 
+/* Sessions that wait for this one, or for a session that does: writers behind DDL, too. */
+static const char *const deadlock_query =
+"WITH RECURSIVE waits AS MATERIALIZED (SELECT pid, pg_blocking_pids(pid) AS blockers FROM (SELECT DISTINCT pid FROM pg_locks WHERE NOT granted) AS w),"
+" behind (pid) AS (SELECT pg_backend_pid() UNION SELECT w.pid FROM waits AS w JOIN behind AS b ON b.pid = ANY (w.blockers))"
+" SELECT pid::text FROM pg_locks WHERE locktype = 'relation' AND granted AND relation IN (%s)"
+" AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+" AND pid <> pg_backend_pid() AND pid IN (SELECT b.pid FROM behind AS b) AND $1 = 0 LIMIT 1";
+
 /* A session that uses the tables and waits for this one would wait for ever: core looks for
  * deadlocks only once, when most likely this session does not wait. What was made is removed when that session has ended. */
 static void
 find_deadlock(ShuttleMove *move)
 {
-	StringInfoData query;
+	StringInfoData relids;
 	ListCell   *cell;
 	char	   *pid;
 
-	initStringInfo(&query);
+	initStringInfo(&relids);
 	foreach(cell, move->relids)
-		appendStringInfo(&query, "%s%u", query.len == 0 ? "" : ", ", lfirst_oid(cell));
-	pid = shuttle_local_text(psprintf("SELECT pid::text FROM pg_locks WHERE locktype = 'relation' AND granted AND relation IN (%s)"
-									  " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-									  " AND pid <> pg_backend_pid() AND pg_backend_pid() = ANY (pg_blocking_pids(pid)) AND $1 = 0 LIMIT 1", query.data),
-							 InvalidOid);
+		appendStringInfo(&relids, "%s%u", relids.len == 0 ? "" : ", ", lfirst_oid(cell));
+	pid = shuttle_local_text(psprintf(deadlock_query, relids.data), InvalidOid);
 	if (pid != NULL && move->is_undone && !move->is_unlocked)
 	{
 		shuttle_move_unlock(move->relids);
