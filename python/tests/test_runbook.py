@@ -161,6 +161,19 @@ def test_the_definitions_differ(running: Cluster) -> None:
         here.run("SELECT * FROM one")
 
 
+def test_a_privilege_is_missing(running: Cluster) -> None:
+    row = find_row("42501")
+    run_on(running.nodes[0].server, "CREATE ROLE limited LOGIN")
+    with session(running.query) as here:
+        here.run("ALTER USER MAPPING FOR PUBLIC SERVER node1 OPTIONS (SET user 'limited')")
+        told = here.fail("SELECT v FROM one")
+        assert (told.sqlstate, row.tells(told)) == ("42501", True)
+        for found in find_problems(running, ExitCode.FAILED):
+            if found["level"] == "error":
+                mend(running, found["advice"])
+        here.run("SELECT v FROM one")
+
+
 def test_a_value_does_not_fit(running: Cluster) -> None:
     row = find_row("22P02")
     run_on(running.nodes[0].server, "INSERT INTO item VALUES (1, 'x')")
