@@ -96,8 +96,8 @@ DROP FOREIGN TABLE high;
 \set ECHO none
 \set QUIET on
 \if :is_17
-SELECT pair.refused(:'merge' || ' RETURNING n.id') = '0A000 cannot execute MERGE on relation "number" Use INSERT ... ON CONFLICT, or'
-	AND pair.refused(:'merge' || ' WHEN NOT MATCHED BY SOURCE THEN DELETE') = '0A000 cannot execute MERGE on relation "number" Use INSERT ... ON CONFLICT, or' AS refused;
+SELECT pair.refused(:'merge' || ' RETURNING n.id') = '0A000 cannot execute MERGE on relation "low" Use INSERT ... ON CONFLICT, or'
+	AND pair.refused(:'merge' || ' WHEN NOT MATCHED BY SOURCE THEN DELETE') = '0A000 cannot execute MERGE on relation "low" Use INSERT ... ON CONFLICT, or' AS refused;
 \else
 SELECT true AS refused;
 \endif

@@ -16,15 +16,16 @@
 #include "utils/lsyscache.h"
 
 #include "planner/write/write.h"
+#include "tablets/shuttle_tablets.h"
 
-/* Core names the first foreign partition that is left. */
+/* Core names the first tablet that is left. */
 static char *
-named_after_target(const Query *query, char *message)
+named_after_table(const Query *query, char *message)
 {
 	Oid			relid = rt_fetch(query->resultRelation, query->rtable)->relid;
 	char	   *name = strchr(message, '"');
 
-	return name == NULL ? message :
+	return name == NULL || shuttle_table_kind(relid) != SHUTTLE_TABLE_DISTRIBUTED ? message :
 		psprintf("%.*s\"%s\"", (int) (name - message), message, get_rel_name(relid));
 }
 
@@ -49,9 +50,8 @@ plan_merge(Query *query, ShuttlePlanCall call)
 			strstr(error->message, "MERGE") == NULL)
 			PG_RE_THROW();
 		FlushErrorState();
-		error->message = named_after_target(query, error->message);
-		error->hint = pstrdup("Use INSERT ... ON CONFLICT, or UPDATE ... FROM and an INSERT of the rows that are missing."
-							  " MERGE into foreign partitions takes no triggers, row security, views, RETURNING or WHEN NOT MATCHED BY SOURCE.");
+		error->message = named_after_table(query, error->message);
+		error->hint = pstrdup("Use INSERT ... ON CONFLICT, or UPDATE ... FROM and an INSERT of the rows that are missing.");
 		ReThrowError(error);
 	}
 	PG_END_TRY();
