@@ -32,53 +32,21 @@ SET client_min_messages = warning;
 SELECT shuttle.reference_table('kind');
 SELECT shuttle.distribute_tables('{orders.customer, item.customer, numbered.customer, always.customer}', tablets => 4);
 RESET client_min_messages;
-\i :test/include/routed.sql
--- what a statement returns and leaves, with the router, without it and on plain tables; all of it
--- is rolled back
+\i :test/include/compared.sql
+-- what a statement returns and leaves; all of it is rolled back
 CREATE FUNCTION run(query text) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
-	line record;
-	found text[] := '{}';
-	n bigint;
+	found text[];
 BEGIN
 	PERFORM setval('numbered_id_seq', 100);
 	PERFORM setval(pg_get_serial_sequence('always', 'id'), 50);
-	IF query ~ 'RETURNING|^WITH.*\) SELECT' THEN
-		FOR line IN EXECUTE query LOOP
-			found := found || line::text;
-		END LOOP;
-	ELSE
-		EXECUTE query;
-		GET DIAGNOSTICS n = ROW_COUNT;
-		found := found || n::text;
-	END IF;
+	found := answer(query);
 	found := found || array(SELECT i::text FROM item i ORDER BY customer, id) || array(SELECT s::text FROM numbered s ORDER BY 1)
 		|| array(SELECT s::text FROM always s ORDER BY 1) || array(SELECT s::text FROM orders s ORDER BY 1) || nextval('numbered_id_seq')::text;
 	RAISE EXCEPTION USING ERRCODE = 'ZZ000';
 EXCEPTION
 	WHEN SQLSTATE 'ZZ000' THEN RETURN found;
 	WHEN OTHERS THEN RETURN ARRAY[SQLSTATE, regexp_replace(SQLERRM, '_t\d', '')];
-END $$;
-CREATE FUNCTION compare(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	routed bool;
-	a text[] := run(query);
-	b text[];
-	c text[];
-BEGIN
-	BEGIN
-		routed := is_routed(query);
-	EXCEPTION WHEN feature_not_supported THEN routed := false;
-	END;
-	SET LOCAL shuttle.enable_router = off;
-	b := run(query);
-	SET LOCAL search_path = plain, shop;
-	c := run(query);
-	SET LOCAL search_path = shop;
-	SET LOCAL shuttle.enable_router = on;
-	RETURN format('%s, %s, %s', CASE WHEN routed THEN 'routed' ELSE 'by core' END,
-		CASE WHEN a[1] ~ '^\d\w{4}$' THEN a[1] ELSE cardinality(a)::text END,
-		CASE WHEN a = c THEN CASE WHEN a = b THEN 'same' ELSE format('core refuses: %s', b) END ELSE format('DIFFERENT: %s %s %s', a, b, c) END);
 END $$;
 EXPLAIN (VERBOSE, COSTS OFF) INSERT INTO item (id, customer, n) VALUES (1, 7, 3) ON CONFLICT (customer, id) DO UPDATE SET n = item.n + excluded.n;
 SELECT q AS statement, compare(q) FROM unnest(ARRAY[

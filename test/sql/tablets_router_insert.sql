@@ -25,48 +25,19 @@ SET client_min_messages = warning;
 SELECT shuttle.reference_table('kind');
 SELECT shuttle.distribute_tables('{orders.customer, archive.customer, numbered.customer, seen.customer}', tablets => 4);
 RESET client_min_messages;
-\i :test/include/routed.sql
--- what a statement returns and leaves, with the router, without it and on plain tables; all of it
--- is rolled back
+\i :test/include/compared.sql
+-- what a statement returns and leaves; all of it is rolled back
 CREATE FUNCTION run(query text) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
-	line record;
-	found text[] := '{}';
-	n bigint;
+	found text[];
 BEGIN
-	IF query ~ 'RETURNING|^WITH.*\) SELECT' THEN
-		FOR line IN EXECUTE query LOOP
-			found := found || line::text;
-		END LOOP;
-		found := array(SELECT unnest(found) ORDER BY 1);
-	ELSE
-		EXECUTE query;
-		GET DIAGNOSTICS n = ROW_COUNT;
-		found := found || n::text;
-	END IF;
+	found := array(SELECT unnest(answer(query)) ORDER BY 1);
 	found := found || array(SELECT a::text FROM archive a WHERE id <> 1 OR note <> 'old' ORDER BY 1)
 		|| array(SELECT s::text FROM seen s ORDER BY 1) || array(SELECT customer || note FROM numbered ORDER BY 1);
 	RAISE EXCEPTION USING ERRCODE = 'ZZ000';
 EXCEPTION
 	WHEN SQLSTATE 'ZZ000' THEN RETURN found;
 	WHEN OTHERS THEN RETURN ARRAY[SQLSTATE, regexp_replace(SQLERRM, '_t\d', '')];
-END $$;
-CREATE FUNCTION compare(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	routed bool := is_routed(query);
-	a text[] := run(query);
-	b text[];
-	c text[];
-BEGIN
-	SET LOCAL shuttle.enable_router = off;
-	b := run(query);
-	SET LOCAL search_path = plain, shop;
-	c := run(query);
-	SET LOCAL search_path = shop;
-	SET LOCAL shuttle.enable_router = on;
-	RETURN format('%s, %s, %s', CASE WHEN routed THEN 'routed' ELSE 'by core' END,
-		CASE WHEN a[1] ~ '^2\d{4}' THEN a[1] ELSE cardinality(a)::text END,
-		CASE WHEN a = b AND a = c THEN 'same' ELSE format('DIFFERENT: %s %s %s', a, b, c) END);
 END $$;
 EXPLAIN (COSTS OFF) INSERT INTO archive (id, customer, price) SELECT id, customer, price FROM orders WHERE customer = 7;
 SELECT q AS statement, compare(q) FROM unnest(ARRAY[

@@ -23,48 +23,17 @@ SET client_min_messages = warning;
 SELECT shuttle.reference_table('kind');
 SELECT shuttle.distribute_tables('{orders.customer, item.customer, seen.customer}', tablets => 4);
 RESET client_min_messages;
-\i :test/include/routed.sql
+\i :test/include/compared.sql
 CREATE FUNCTION run(query text) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
-	line record;
-	found text[] := '{}';
-	n bigint;
+	found text[];
 BEGIN
-	IF query ~ 'RETURNING|^WITH.*\) SELECT' THEN
-		FOR line IN EXECUTE query LOOP
-			found := found || line::text;
-		END LOOP;
-	ELSE
-		EXECUTE query;
-		GET DIAGNOSTICS n = ROW_COUNT;
-		found := found || n::text;
-	END IF;
+	found := answer(query);
 	found := found || array(SELECT i::text FROM item i ORDER BY customer, id) || array(SELECT s::text FROM seen s ORDER BY 1);
 	RAISE EXCEPTION USING ERRCODE = 'ZZ000';
 EXCEPTION
 	WHEN SQLSTATE 'ZZ000' THEN RETURN found;
 	WHEN OTHERS THEN RETURN ARRAY[SQLSTATE, regexp_replace(SQLERRM, '_t\d', '')];
-END $$;
-CREATE FUNCTION compare(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	routed bool;
-	a text[] := run(query);
-	b text[];
-	c text[];
-BEGIN
-	BEGIN
-		routed := is_routed(query);
-	EXCEPTION WHEN feature_not_supported THEN routed := false;
-	END;
-	SET LOCAL shuttle.enable_router = off;
-	b := run(query);
-	SET LOCAL search_path = plain, shop;
-	c := run(query);
-	SET LOCAL search_path = shop;
-	SET LOCAL shuttle.enable_router = on;
-	RETURN format('%s, %s, %s', CASE WHEN routed THEN 'routed' ELSE 'by core' END,
-		CASE WHEN a[1] ~ '^\d\w{4}$' THEN a[1] ELSE cardinality(a)::text END,
-		CASE WHEN a = c THEN CASE WHEN a = b THEN 'same' ELSE format('core refuses: %s', b) END ELSE format('DIFFERENT: %s %s %s', a, b, c) END);
 END $$;
 EXPLAIN (COSTS OFF) MERGE INTO item i USING orders o ON i.customer = o.customer AND i.id = o.id AND i.customer = 7
 	WHEN MATCHED AND o.amount > 20 THEN UPDATE SET n = i.n + o.amount WHEN MATCHED THEN DELETE;
