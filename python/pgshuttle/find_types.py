@@ -69,6 +69,10 @@ FROM pg_temp.node_pg_constraint k
         ON v.constraint_schema = n.nspname AND v.constraint_name = k.conname
 WHERE k.contypid = ANY (%s) AND k.contype = 'c' ORDER BY k.conname
 """
+CHECK_OF_DOCTOR = """
+SELECT pg_get_constraintdef(oid) FROM pg_constraint
+WHERE contypid = 'pg_temp.doctor_domain'::regtype AND contype = 'c'
+"""
 # columns of tables on the node; of partitions those of the whole
 COLUMNS = """
 SELECT a.atttypid, format('%%I.%%I', n.nspname, c.relname), a.attname
@@ -88,8 +92,7 @@ def print_check(connection: Connection, base: str, check: str) -> str:
         with connection.transaction(force_rollback=True):
             create = f"CREATE DOMAIN pg_temp.doctor_domain AS {base} CHECK ({check})"
             connection.execute(create.encode())
-            query = "SELECT 0, pg_get_constraintdef(oid) FROM pg_constraint WHERE contypid = 'pg_temp.doctor_domain'::regtype AND contype = 'c'"  # noqa: E501
-            ((_, text),) = read_rows(connection, query)
+            ((text,),) = read_rows(connection, CHECK_OF_DOCTOR)
             return str(text)
     except psycopg.Error:
         return f"CHECK ({check})"

@@ -149,15 +149,20 @@ def test_a_node_cannot_prepare(running: Cluster, small: Small) -> None:
         here.run(*both, "COMMIT")
 
 
+def mend_errors(running: Cluster) -> None:
+    """Runs what the doctor prints for its errors."""
+    for found in find_problems(running, ExitCode.FAILED):
+        if found["level"] == "error":
+            mend(running, found["advice"])
+
+
 def test_the_definitions_differ(running: Cluster) -> None:
     row = find_row("42P01")
     run_on(running.nodes[0].server, "ALTER TABLE item RENAME v TO word")
     with session(running.query) as here:
         told = here.fail("SELECT v FROM one")
         assert (told.sqlstate, row.tells(told)) == ("42703", True)
-        for found in find_problems(running, ExitCode.FAILED):
-            if found["level"] == "error":
-                mend(running, found["advice"])
+        mend_errors(running)
         here.run("SELECT * FROM one")
 
 
@@ -168,9 +173,7 @@ def test_a_privilege_is_missing(running: Cluster) -> None:
         here.run("ALTER USER MAPPING FOR PUBLIC SERVER node1 OPTIONS (SET user 'limited')")
         told = here.fail("SELECT v FROM one")
         assert (told.sqlstate, row.tells(told)) == ("42501", True)
-        for found in find_problems(running, ExitCode.FAILED):
-            if found["level"] == "error":
-                mend(running, found["advice"])
+        mend_errors(running)
         here.run("SELECT v FROM one")
 
 

@@ -121,12 +121,10 @@ read_layout(Oid relid, LOCKMODE release)
 	layout->tablets = palloc_array(ShuttleTablet, partitions->nparts);
 	for (int i = 0; i < partitions->nparts; i++)
 	{
-		const Datum *bound = partitions->boundinfo->datums[i];
-
 		layout->tablets[i] = (ShuttleTablet)
 		{
-			.modulus = DatumGetInt32(bound[0]),
-				.number = DatumGetInt32(bound[1]),
+			.modulus = DatumGetInt32(partitions->boundinfo->datums[i][0]),
+				.number = shuttle_tablet_number(partitions, i),
 				.serverid = GetForeignServerIdByRelId(partitions->oids[i]),
 		};
 	}

@@ -140,12 +140,6 @@ shuttle_load_check_name(Oid relid, int number)
 				 errhint("Rename the relation that has it, or the table.")));
 }
 
-static const char *
-owner_of(Oid relid)
-{
-	return quote_identifier(GetUserNameFromId(shuttle_local_owner(relid), false));
-}
-
 void
 shuttle_load_make_tablet(Oid relid, const char *parent, const ShuttleTablet *tablet)
 {
@@ -154,13 +148,12 @@ shuttle_load_make_tablet(Oid relid, const char *parent, const ShuttleTablet *tab
 	(void) shuttle_local_run_as_superuser(psprintf("CREATE FOREIGN TABLE %s PARTITION OF %s %s SERVER %s",
 												   name, parent, shuttle_tablet_text_bound(tablet),
 												   quote_identifier(GetForeignServer(tablet->serverid)->servername)));
-	(void) shuttle_local_run_as_superuser(psprintf("ALTER FOREIGN TABLE %s OWNER TO %s", name, owner_of(relid)));
+	(void) shuttle_local_run_as_superuser(psprintf("ALTER FOREIGN TABLE %s OWNER TO %s", name, shuttle_local_owner_name(relid)));
 }
 
 static void
 make_tablets(Oid relid, const char *parent, const char *key, const ShuttleLayout *layout)
 {
-
 	(void) shuttle_local_run_as_superuser(psprintf("CREATE TABLE %s (LIKE %s INCLUDING GENERATED INCLUDING CONSTRAINTS)"
 												   " PARTITION BY HASH (%s)",
 												   parent, shuttle_local_name(relid), quote_identifier(key)));
@@ -169,7 +162,7 @@ make_tablets(Oid relid, const char *parent, const char *key, const ShuttleLayout
 		shuttle_load_check_name(relid, layout->tablets[i].number);
 		shuttle_load_make_tablet(relid, parent, &layout->tablets[i]);
 	}
-	(void) shuttle_local_run_as_superuser(psprintf("ALTER TABLE %s OWNER TO %s", parent, owner_of(relid)));
+	(void) shuttle_local_run_as_superuser(psprintf("ALTER TABLE %s OWNER TO %s", parent, shuttle_local_owner_name(relid)));
 }
 
 uint64

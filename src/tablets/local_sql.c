@@ -173,6 +173,12 @@ shuttle_local_owner(Oid relid)
 	return owner;
 }
 
+const char *
+shuttle_local_owner_name(Oid relid)
+{
+	return quote_identifier(GetUserNameFromId(shuttle_local_owner(relid), false));
+}
+
 char *
 shuttle_local_names(const List *relids)
 {

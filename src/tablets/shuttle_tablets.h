@@ -14,6 +14,8 @@
 
 #include "access/attnum.h"
 #include "nodes/pg_list.h"
+#include "partitioning/partbounds.h"
+#include "partitioning/partdesc.h"
 
 /* Installs the room's hooks; called by _PG_init. */
 extern void shuttle_tablets_init(void);
@@ -28,6 +30,14 @@ typedef enum ShuttleTableKind
 
 /* What a relation is; cached until it changes. Errors: none. */
 extern ShuttleTableKind shuttle_table_kind(Oid relid);
+
+/* The number of the tablet at a place among a distributed table's partitions: its
+ * remainder. Core orders them by modulus first, so the place is another one after a split. */
+static inline int
+shuttle_tablet_number(const PartitionDescData *partitions, int place)
+{
+	return DatumGetInt32(partitions->boundinfo->datums[place][1]);
+}
 
 /* The name of a table's tablet, unquoted (tablet_names.c). */
 extern char *shuttle_tablet_name(Oid relid, int number);

@@ -55,6 +55,9 @@ extern char *shuttle_local_names(const List *relids);
 /* The role that owns a relation. */
 extern Oid	shuttle_local_owner(Oid relid);
 
+/* Quoted. */
+extern const char *shuttle_local_owner_name(Oid relid);
+
 /* ---- node_statements.c: statements on nodes */
 
 /*

@@ -301,8 +301,6 @@ shuttle_triggers_are_quiet(const TriggerDesc *triggers, Relation rel, List *key)
 	if (triggers == NULL ||
 		(!triggers->trig_insert_before_row && !triggers->trig_update_before_row))
 		return true;
-	if (has_loud_types())
-		return false;
 	foreach(cell, key)
 		names = lappend(names, makeString(get_attname(RelationGetRelid(rel), lfirst_int(cell), false)));
 	for (int i = 0; i < triggers->numtriggers; i++)
@@ -318,5 +316,5 @@ shuttle_triggers_are_quiet(const TriggerDesc *triggers, Relation rel, List *key)
 			(trigger->tgqual != NULL && has_loud_function(stringToNode(trigger->tgqual), NULL)))
 			return false;
 	}
-	return true;
+	return !has_loud_types();
 }

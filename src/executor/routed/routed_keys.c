@@ -6,9 +6,10 @@
  * servers, and is looked up each time the statement is executed. No tablet can
  * be moved meanwhile, because the statement has locked its tables.
  *
- * If the keys lie on several nodes, copies of reference tables must not be read, or
- * the node's server is too old for a MERGE, core plans the query again when the executor starts, and that plan is
- * executed. The comment of copied_joins.c explains its locks and memory.
+ * If the keys lie on several nodes, copies of reference tables must not be read, or the
+ * node's server is too old for a MERGE, core plans the query again when the executor
+ * starts, and that plan is executed. The comment of copied_joins.c explains its locks
+ * and memory.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -20,8 +21,6 @@
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parse_coerce.h"
-#include "partitioning/partbounds.h"
-#include "partitioning/partdesc.h"
 #include "tcop/tcopprot.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -36,6 +35,7 @@
 #include "executor/routed/routed.h"
 #include "executor/shuttle_executor.h"
 #include "storage/shuttle_node_session.h"
+#include "tablets/shuttle_tablets.h"
 
 static bool is_off = false;		/* while a routed statement is planned again */
 
@@ -91,7 +91,7 @@ find_server(Oid relid, Oid type, Datum value, bool is_null, int *tablet)
 	if (part < 0)
 		elog(ERROR, "table \"%s\" has no partition for a key", RelationGetRelationName(rel));
 	if (tablet != NULL)
-		*tablet = DatumGetInt32(parts->boundinfo->datums[part][1]);
+		*tablet = shuttle_tablet_number(parts, part);
 	server = GetForeignTable(parts->oids[part])->serverid;
 	table_close(rel, NoLock);
 	return server;

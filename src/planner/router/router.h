@@ -3,10 +3,10 @@
  *	  Statements whose distributed tables all have their key fixed, or lie on one
  *	  node: they are sent there as a whole.
  *
- * Files: router.c decides and makes the plan; router_keys.c finds the key of
- * each distributed table, by what router_conditions.c says; router_refusals.c looks for what a node could answer
- * otherwise; router_insert.c knows INSERT and MERGE; router_text.c makes the text
- * and its parameters; router_tablets.c names tablets in it.
+ * Files: router.c decides and makes the plan; router_keys.c finds the key of each
+ * distributed table, in conditions that router_conditions.c collects; router_refusals.c
+ * looks for what a node could answer otherwise; router_insert.c knows INSERT and MERGE;
+ * router_text.c makes the text and its parameters; router_tablets.c names tablets in it.
  *
  * In: a Query that core would plan, from statement/colocated.c. Out: a plan with
  * one node, Routed Statement (executor/routed), or NULL.

@@ -2,16 +2,16 @@
  * router_keys.c
  *	  The key of each distributed table of a statement.
  *
- * Each level of the statement has a set of columns with a known value, which is
- * fed by conditions "column = value" (router_conditions.c), and
- * solved to a fixpoint: through equalities of columns, aliases of joins, columns
- * of subqueries and CTEs, and columns of outer levels.
+ * Each level of the statement has a set of columns with a known value. They come from
+ * conditions "column = value" (router_conditions.c), and are solved to a fixpoint:
+ * through equalities of columns, aliases of joins, columns of subqueries and CTEs, and
+ * columns of outer levels.
  *
- * A value does not
- * go into a subquery with LIMIT, windows, DISTINCT ON, row locks or set
- * operations, nor with aggregates, unless it groups by that column: there, rows
+ * A value does not go into a subquery with LIMIT, windows, DISTINCT ON, row locks or set
+ * operations, nor into one with aggregates, unless it groups by that column: there, rows
  * with other keys count, too.
- * * Memory: the current context.
+ *
+ * Memory: the current context.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

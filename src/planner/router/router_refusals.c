@@ -233,9 +233,7 @@ is_of_rule(const Query *query)
 static void
 check_query_level(ShuttleRoute *route, const Query *query)
 {
-	if (is_of_rule(query))
-		shuttle_route_refuse(route, "it comes from a rule");
-	if (query->commandType == CMD_UTILITY)
+	if (is_of_rule(query) || query->commandType == CMD_UTILITY)
 		shuttle_route_refuse(route, "it comes from a rule");
 	if (query->hasRowSecurity || query->withCheckOptions != NIL)
 		shuttle_route_refuse(route, "a table has policies, or a view a check option");

@@ -15,8 +15,6 @@
 #include "access/table.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "partitioning/partbounds.h"
-#include "partitioning/partdesc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
@@ -61,7 +59,7 @@ find_tablet(Oid relid, int number)
 
 	for (int i = 0; i < parts->nparts && !OidIsValid(tablet); i++)
 	{
-		if (DatumGetInt32(parts->boundinfo->datums[i][1]) == number)
+		if (shuttle_tablet_number(parts, i) == number)
 			tablet = parts->oids[i];
 	}
 	table_close(rel, NoLock);

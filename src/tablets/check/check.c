@@ -295,8 +295,6 @@ find_strays(const ShuttleCheck *check)
 static void
 check_tablets(const ShuttleCheck *check)
 {
-	Relation	rel = table_open(check->relid, AccessShareLock);
-
 	if (!has_table(check))
 	{
 		if (check->repair)
@@ -311,7 +309,6 @@ check_tablets(const ShuttleCheck *check)
 			shuttle_check_bounds(check);
 	}
 	find_strays(check);
-	table_close(rel, NoLock);
 }
 
 /* ---- nodes that are away */

@@ -135,13 +135,12 @@ make_temporary_index(const ShuttleDdl *ddl, const IndexStmt *original)
 	IndexStmt  *statement = (IndexStmt *) copyObject((Node *) original);
 	char	   *name = get_rel_name(ddl->relid);
 	char	   *table = psprintf("pg_temp.%s", quote_identifier(name));
-	const char *owner = quote_identifier(GetUserNameFromId(shuttle_local_owner(ddl->relid), false));
 	TabletIndex result;
 	Oid			relid;
 	const ShuttleNodePart *index;
 
 	(void) shuttle_local_run(psprintf("CREATE TABLE %s (LIKE %s)", table, shuttle_local_name(ddl->relid)));
-	(void) shuttle_local_run_as_superuser(psprintf("ALTER TABLE %s OWNER TO %s", table, owner));
+	(void) shuttle_local_run_as_superuser(psprintf("ALTER TABLE %s OWNER TO %s", table, shuttle_local_owner_name(ddl->relid)));
 	CommandCounterIncrement();
 	statement->relation = makeRangeVar("pg_temp", name, -1);
 	relid = RangeVarGetRelid(statement->relation, NoLock, false);
