@@ -60,7 +60,7 @@ def distribute_routines(connection: Connection, schema: str) -> None:
     """Lets nodes execute the functions or procedures of a schema, by the warehouse."""
     connection.execute(
         """
-        SELECT shuttle.distribute_function(oid, '$1') FROM pg_proc
+        SELECT shuttle.distribute_function(oid, '$1', %s) FROM pg_proc
         WHERE pronamespace = %s::regnamespace""",
-        [schema],
+        [f"{schema}.warehouse", schema],
     )
