@@ -294,11 +294,69 @@ BEGIN
 	END;
 	RETURN 'from behind it';
 END $$;
+-- variables that nothing reads behind the block: those of a call that ends, and those that
+-- a function's outermost block leaves without returning them
+CREATE FUNCTION raises_with_parameters(fails int, step text = 'begun') RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	r record;
+BEGIN
+	INSERT INTO item VALUES (CASE fails WHEN 1 THEN 1 ELSE 20 END, 1);
+	step := 'put one';
+	FOR r IN SELECT 21 AS i LOOP
+		INSERT INTO item VALUES (CASE fails WHEN 2 THEN 1 ELSE r.i END, 1);
+	END LOOP;
+	SELECT INTO step concat(step, ' and ', 1 / (fails - 3));
+	RETURN step;
+EXCEPTION WHEN unique_violation OR division_by_zero THEN RAISE;
+END $$;
+CREATE FUNCTION quiet_with_parameters(fails int, step text = 'begun', OUT said text) LANGUAGE plpgsql AS $$
+BEGIN
+	said := 'nothing';
+	INSERT INTO item VALUES (CASE fails WHEN 1 THEN 1 ELSE 20 END, 1);
+	step := 'put one';
+	INSERT INTO other VALUES (CASE fails WHEN 2 THEN 1 ELSE 20 END);
+	said := step || 1 / (fails - 3);
+	INSERT INTO item VALUES (CASE fails WHEN 4 THEN 1 ELSE 21 END, 1);
+EXCEPTION WHEN OTHERS THEN
+END $$;
+CREATE FUNCTION raises_to_its_function(fails int) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	step text := 'begun';
+BEGIN
+	BEGIN
+		BEGIN
+			INSERT INTO item VALUES (CASE fails WHEN 1 THEN 1 ELSE 20 END, 1);
+			step := 'put one';
+		EXCEPTION WHEN OTHERS THEN RAISE;
+		END;
+	EXCEPTION WHEN OTHERS THEN
+	END;
+	RETURN step;
+END $$;
+CREATE FUNCTION moves_its_callers(c refcursor, fails int) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	INSERT INTO item VALUES (CASE fails WHEN 1 THEN 1 ELSE 20 END, 1);
+	MOVE NEXT FROM c;
+EXCEPTION WHEN OTHERS THEN RAISE;
+END $$;
+CREATE FUNCTION lends_cursor(fails int) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	c CURSOR FOR SELECT i FROM generate_series(1, 9) AS i;
+	n int;
+BEGIN
+	OPEN c;
+	BEGIN
+		PERFORM moves_its_callers(c, fails);
+	EXCEPTION WHEN OTHERS THEN
+	END;
+	FETCH c INTO n;
+	RETURN n;
+END $$;
 
 CREATE TABLE cases (n serial, statement text);
 INSERT INTO cases (statement)
 SELECT format('SELECT %s(%s)', name, fails)
-FROM unnest('{one_block,quiet,warns,raises_again,catches_the_other,catches_the_other_last,tells_them_apart,inner_passes_on,outer_catches_the_other,outer_tells_them_apart,looks_at_variables,looks_at_loops,looks_at_found,has_out,returns_rows,moves_cursor,leaves_loop,calls,returns_late}'::text[]) WITH ORDINALITY AS f(name, nr),
+FROM unnest('{one_block,quiet,warns,raises_again,catches_the_other,catches_the_other_last,tells_them_apart,inner_passes_on,outer_catches_the_other,outer_tells_them_apart,looks_at_variables,looks_at_loops,looks_at_found,has_out,returns_rows,moves_cursor,leaves_loop,calls,returns_late,raises_with_parameters,quiet_with_parameters,raises_to_its_function,lends_cursor}'::text[]) WITH ORDINALITY AS f(name, nr),
 	generate_series(0, 5) AS fails ORDER BY nr, fails;
 INSERT INTO cases (statement) SELECT format('DO $do$ BEGIN PERFORM puts(%s); EXCEPTION WHEN OTHERS THEN END $do$', fails) FROM generate_series(0, 2) AS fails;
 CREATE VIEW all_rows AS
@@ -361,6 +419,16 @@ BEGIN
 	RETURN said;
 END $$;
 SELECT goes_on(false), goes_on(true);
+CREATE FUNCTION goes_on_assigning(step int) RETURNS int LANGUAGE plpgsql AS $$
+BEGIN
+	INSERT INTO item VALUES (60, 1);
+	INSERT INTO item VALUES (1, 1);
+	RAISE WARNING 'went on';
+	step := step + 1;
+	RETURN step;
+EXCEPTION WHEN no_data_found THEN RAISE;
+END $$;
+SELECT goes_on_assigning(1);
 SET shuttle.enable_write_behind = off;
 SELECT goes_on(false);
 RESET shuttle.enable_write_behind;
@@ -394,4 +462,4 @@ DROP SERVER far CASCADE;
 DROP SERVER near CASCADE;
 DROP TABLE here, cases;
 DROP PROCEDURE one_block_called;
-DROP FUNCTION puts, one_block, quiet, warns, raises_again, catches_the_other, catches_the_other_last, tells_them_apart, inner_passes_on, outer_catches_the_other, outer_tells_them_apart, looks_at_variables, looks_at_loops, looks_at_found, has_out, returns_rows, moves_cursor, leaves_loop, calls, returns_late, told, goes_on, waits;
+DROP FUNCTION puts, one_block, quiet, warns, raises_again, catches_the_other, catches_the_other_last, tells_them_apart, inner_passes_on, outer_catches_the_other, outer_tells_them_apart, looks_at_variables, looks_at_loops, looks_at_found, has_out, returns_rows, moves_cursor, leaves_loop, calls, returns_late, raises_with_parameters, quiet_with_parameters, raises_to_its_function, moves_its_callers, lends_cursor, told, goes_on, goes_on_assigning, waits;

@@ -6,8 +6,8 @@
  * rolls back what they did to tables, but not what they assigned to variables.
  * So in a block each INSERT is waited for before the next statement, unless
  * nobody can tell the difference:
- * - no statement of the block after it assigns a variable that outlives the
- *	 block, or returns a row,
+ * - no statement of the block after it assigns a variable that can be read behind
+ *	 the block, or returns a row (assignments.c),
  * - the function uses neither FOUND nor GET DIAGNOSTICS, which each statement
  *	 sets,
  * - all handlers do the same: nothing, ROLLBACK, or RAISE without values; those
@@ -31,6 +31,7 @@
 #include "utils/syscache.h"
 
 #include "base/shuttle_compat_session.h"
+#include "executor/behind/assignments.h"
 #include "executor/behind/exception_blocks.h"
 #include "storage/shuttle_unawaited.h"
 
@@ -47,13 +48,6 @@ typedef struct ExceptionBlock
 									 * that assigns what outlives it; 0: none */
 } ExceptionBlock;
 
-/* Variables declared inside a block, by their numbers in the function. */
-typedef struct Scope
-{
-	const PLpgSQL_function *function;
-	Bitmapset  *locals;
-} Scope;
-
 static ExceptionBlock *blocks = NULL;	/* the innermost is the last */
 static int	nblocks = 0;
 static int	max_blocks = 0;
@@ -69,214 +63,6 @@ typedef struct HiddenError
 } HiddenError;
 
 static HiddenError hidden;
-
-static bool list_assigns(const Scope *scope, List *statements);
-
-/* ---- what a statement assigns */
-
-static bool
-outlives(const Scope *scope, const PLpgSQL_datum *datum)
-{
-	if (datum->dtype == PLPGSQL_DTYPE_RECFIELD)
-		return !bms_is_member(((const PLpgSQL_recfield *) datum)->recparentno, scope->locals);
-	if (datum->dtype == PLPGSQL_DTYPE_ROW)
-	{
-		const PLpgSQL_row *row = (const PLpgSQL_row *) datum;
-
-		for (int i = 0; i < row->nfields; i++)
-		{
-			if (outlives(scope, scope->function->datums[row->varnos[i]]))
-				return true;
-		}
-		return false;
-	}
-	return !bms_is_member(datum->dno, scope->locals);
-}
-
-static bool
-number_outlives(const Scope *scope, int number)
-{
-	return outlives(scope, scope->function->datums[number]);
-}
-
-static bool
-target_outlives(const Scope *scope, const PLpgSQL_variable *target)
-{
-	return target != NULL && outlives(scope, (const PLpgSQL_datum *) target);
-}
-
-static bool
-block_assigns(const Scope *outer, const PLpgSQL_stmt_block *block)
-{
-	Scope		scope = {.function = outer->function,.locals = bms_copy(outer->locals)};
-	ListCell   *cell;
-
-	for (int i = 0; i < block->n_initvars; i++)
-		scope.locals = bms_add_member(scope.locals, block->initvarnos[i]);
-	if (list_assigns(&scope, block->body))
-		return true;
-	if (block->exceptions == NULL)
-		return false;
-	foreach(cell, block->exceptions->exc_list)
-	{
-		if (list_assigns(&scope, ((PLpgSQL_exception *) lfirst(cell))->action))
-			return true;
-	}
-	return false;
-}
-
-static bool
-if_assigns(const Scope *scope, const PLpgSQL_stmt_if *statement)
-{
-	ListCell   *cell;
-
-	foreach(cell, statement->elsif_list)
-	{
-		if (list_assigns(scope, ((PLpgSQL_if_elsif *) lfirst(cell))->stmts))
-			return true;
-	}
-	return list_assigns(scope, statement->then_body) ||
-		list_assigns(scope, statement->else_body);
-}
-
-static bool
-case_assigns(const Scope *scope, const PLpgSQL_stmt_case *statement)
-{
-	ListCell   *cell;
-
-	foreach(cell, statement->case_when_list)
-	{
-		if (list_assigns(scope, ((PLpgSQL_case_when *) lfirst(cell))->stmts))
-			return true;
-	}
-	return list_assigns(scope, statement->else_stmts);
-}
-
-/* A loop over a query, whose variable may be any. */
-static bool
-query_loop_assigns(const Scope *scope, const PLpgSQL_stmt_forq *loop)
-{
-	return target_outlives(scope, loop->var) || list_assigns(scope, loop->body);
-}
-
-/* A cursor's position is not rolled back, either. */
-static bool
-cursor_assigns(const Scope *scope, const PLpgSQL_stmt *statement)
-{
-	switch (statement->cmd_type)
-	{
-		case PLPGSQL_STMT_OPEN:
-			return number_outlives(scope, ((const PLpgSQL_stmt_open *) statement)->curvar);
-		case PLPGSQL_STMT_CLOSE:
-			return number_outlives(scope, ((const PLpgSQL_stmt_close *) statement)->curvar);
-		case PLPGSQL_STMT_FORC:
-			return number_outlives(scope, ((const PLpgSQL_stmt_forc *) statement)->curvar) ||
-				query_loop_assigns(scope, (const PLpgSQL_stmt_forq *) statement);
-		default:
-			return number_outlives(scope, ((const PLpgSQL_stmt_fetch *) statement)->curvar) ||
-				target_outlives(scope, ((const PLpgSQL_stmt_fetch *) statement)->target);
-	}
-}
-
-/* True if the statement, or one within it, assigns a variable that outlives the
- * scope, or returns a row. */
-static bool
-assigns(const Scope *scope, const PLpgSQL_stmt *statement)
-{
-	switch (statement->cmd_type)
-	{
-		case PLPGSQL_STMT_BLOCK:
-			return block_assigns(scope, (const PLpgSQL_stmt_block *) statement);
-		case PLPGSQL_STMT_IF:
-			return if_assigns(scope, (const PLpgSQL_stmt_if *) statement);
-		case PLPGSQL_STMT_CASE:
-			return case_assigns(scope, (const PLpgSQL_stmt_case *) statement);
-		case PLPGSQL_STMT_LOOP:
-			return list_assigns(scope, ((const PLpgSQL_stmt_loop *) statement)->body);
-		case PLPGSQL_STMT_WHILE:
-			return list_assigns(scope, ((const PLpgSQL_stmt_while *) statement)->body);
-		case PLPGSQL_STMT_FORI:
-			return list_assigns(scope, ((const PLpgSQL_stmt_fori *) statement)->body);
-		case PLPGSQL_STMT_FOREACH_A:
-			return number_outlives(scope, ((const PLpgSQL_stmt_foreach_a *) statement)->varno) ||
-				list_assigns(scope, ((const PLpgSQL_stmt_foreach_a *) statement)->body);
-		case PLPGSQL_STMT_FORS:
-		case PLPGSQL_STMT_DYNFORS:
-			return query_loop_assigns(scope, (const PLpgSQL_stmt_forq *) statement);
-		case PLPGSQL_STMT_ASSIGN:
-			return number_outlives(scope, ((const PLpgSQL_stmt_assign *) statement)->varno);
-		case PLPGSQL_STMT_EXECSQL:
-			return target_outlives(scope, ((const PLpgSQL_stmt_execsql *) statement)->target);
-		case PLPGSQL_STMT_DYNEXECUTE:
-			return target_outlives(scope, ((const PLpgSQL_stmt_dynexecute *) statement)->target);
-		case PLPGSQL_STMT_CALL:
-			return target_outlives(scope, ((const PLpgSQL_stmt_call *) statement)->target);
-		case PLPGSQL_STMT_OPEN:
-		case PLPGSQL_STMT_CLOSE:
-		case PLPGSQL_STMT_FETCH:
-		case PLPGSQL_STMT_FORC:
-			return cursor_assigns(scope, statement);
-		case PLPGSQL_STMT_PERFORM:
-		case PLPGSQL_STMT_RETURN:
-		case PLPGSQL_STMT_RAISE:
-		case PLPGSQL_STMT_ASSERT:
-		case PLPGSQL_STMT_EXIT:
-		case PLPGSQL_STMT_COMMIT:
-		case PLPGSQL_STMT_ROLLBACK:
-			return false;
-		default:
-			return true;
-	}
-}
-
-static bool
-list_assigns(const Scope *scope, List *statements)
-{
-	ListCell   *cell;
-
-	foreach(cell, statements)
-	{
-		if (assigns(scope, lfirst(cell)))
-			return true;
-	}
-	return false;
-}
-
-/* PL/pgSQL gives a statement its ID when it has parsed it, so behind the statements
- * within it; but a FOR loop gets its ID before them. */
-static unsigned int
-last_id(const PLpgSQL_stmt *statement)
-{
-	List	   *body = NIL;
-
-	if (statement->cmd_type == PLPGSQL_STMT_FORI)
-		body = ((const PLpgSQL_stmt_fori *) statement)->body;
-	else if (statement->cmd_type == PLPGSQL_STMT_FORS ||
-			 statement->cmd_type == PLPGSQL_STMT_FORC ||
-			 statement->cmd_type == PLPGSQL_STMT_DYNFORS)
-		body = ((const PLpgSQL_stmt_forq *) statement)->body;
-	return body == NIL ? statement->stmtid : Max(statement->stmtid, last_id(llast(body)));
-}
-
-static unsigned int
-last_assignment(const PLpgSQL_function *function, const PLpgSQL_stmt_block *block)
-{
-	Scope		scope = {.function = function};
-	unsigned int last = 0;
-	ListCell   *cell;
-
-	for (int i = 0; i < block->n_initvars; i++)
-		scope.locals = bms_add_member(scope.locals, block->initvarnos[i]);
-	foreach(cell, block->body)
-	{
-		const PLpgSQL_stmt *statement = lfirst(cell);
-
-		if (assigns(&scope, statement))
-			last = last_id(statement);
-	}
-	bms_free(scope.locals);
-	return last;
-}
 
 /* ---- what handlers do */
 
@@ -327,6 +113,22 @@ handlers_do_the_same(const PLpgSQL_stmt_block *block)
 		}
 	}
 	return true;
+}
+
+/* True if each handler raises an error. They all do the same. */
+static bool
+handlers_raise(const PLpgSQL_stmt_block *block)
+{
+	ListCell   *cell;
+
+	foreach(cell, ((const PLpgSQL_exception *) linitial(block->exceptions->exc_list))->action)
+	{
+		const PLpgSQL_stmt_raise *raise = lfirst(cell);
+
+		if (raise->cmd_type == PLPGSQL_STMT_RAISE && raise->elog_level >= ERROR)
+			return true;
+	}
+	return false;
 }
 
 /* True if the error that was caught is raised again. */
@@ -462,6 +264,16 @@ shuttle_exception_blocks_statement(PLpgSQL_execstate *estate,
 		push(estate, begun);
 }
 
+/* True if each error that ends it ends the call of its function: then nothing reads
+ * the function's variables. */
+static bool
+errors_end_function(const ExceptionBlock *block)
+{
+	bool		is_outermost = block == blocks || block[-1].estate != block->estate;
+
+	return is_outermost && block->is_uniform && handlers_raise(block->block);
+}
+
 static void
 check(ExceptionBlock *block)
 {
@@ -471,7 +283,8 @@ check(ExceptionBlock *block)
 		return;
 	block->is_uniform = handlers_do_the_same(block->block);
 	block->hides_nothing = ignores_found(function->fn_oid);
-	block->last_assignment = last_assignment(function, block->block);
+	block->last_assignment = shuttle_last_assignment(function, block->block,
+													 errors_end_function(block));
 	block->is_checked = true;
 }
 
