@@ -44,6 +44,7 @@ start_executor(QueryDesc *query, int eflags)
 
 	/* both may change the plan */
 	shuttle_routed_start(query, eflags);
+	shuttle_left_update_start(query);
 	shuttle_copied_join_start(query);
 	previous_start(query, eflags);
 

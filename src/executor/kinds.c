@@ -17,6 +17,7 @@ const char	shuttle_routed_append_name[] = "Routed Append";
 const char	shuttle_merge_name[] = "Merge";
 const char	shuttle_keyed_write_name[] = "Keyed Write";
 const char	shuttle_routed_statement_name[] = "Routed Statement";
+const char	shuttle_shipped_call_name[] = "Shipped Call";
 
 /* Callbacks of our routine that postgres_fdw's never has. The routine of a served
  * scan is a copy with another IterateForeignScan. */
@@ -79,6 +80,12 @@ bool
 shuttle_is_routed_statement_plan(const Plan *plan)
 {
 	return has_plan_name(plan, shuttle_routed_statement_name);
+}
+
+bool
+shuttle_is_shipped_call_plan(const Plan *plan)
+{
+	return has_plan_name(plan, shuttle_shipped_call_name);
 }
 
 /* ---- foreign tables */

@@ -18,9 +18,11 @@ extern const char shuttle_routed_append_name[];
 extern const char shuttle_merge_name[];
 extern const char shuttle_keyed_write_name[];
 extern const char shuttle_routed_statement_name[];
+extern const char shuttle_shipped_call_name[];
 
 extern bool shuttle_is_look_ahead(const PlanState *node);
 extern bool shuttle_is_routed_append(const PlanState *node);
+extern bool shuttle_is_shipped_call_plan(const Plan *plan);
 
 /* Notes the callbacks that tell our routine from postgres_fdw's. */
 extern void shuttle_foreign_note_ours(const FdwRoutine *routine);

@@ -39,7 +39,7 @@ static dlist_head inserts = DLIST_STATIC_INIT(inserts);
 static dlist_head *const lists[] = {
 	[SHUTTLE_UNSENT_SCANS] = &scans,
 	[SHUTTLE_UNSENT_ROWS] = &rows_lists,
-	[SHUTTLE_UNANSWERED_INSERTS] = &inserts,
+	[SHUTTLE_UNANSWERED_WRITES] = &inserts,
 };
 
 static uint64 latest_scan = 0;	/* number of the scan listed last */

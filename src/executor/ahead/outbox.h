@@ -19,7 +19,7 @@ typedef enum ShuttleOutboxList
 {
 	SHUTTLE_UNSENT_SCANS,
 	SHUTTLE_UNSENT_ROWS,
-	SHUTTLE_UNANSWERED_INSERTS
+	SHUTTLE_UNANSWERED_WRITES
 } ShuttleOutboxList;
 
 /* The caller sets node, estate and nbytes where they apply. */

@@ -2,6 +2,7 @@
  * behind.h
  *	  INSERTs within a client's statement that are not waited for.
  *
+ * left_update.c	routed UPDATEs, which are left for a shorter time
  * write_behind.c	their list, and when they have to be answered
  * plpgsql_statements.c	statements of PL/pgSQL, seen before they start
  * exception_blocks.c	blocks with EXCEPTION in which waiting would change nothing
@@ -49,6 +50,28 @@ extern bool shuttle_write_behind_commit_follows(void);
  * earlier requests. */
 extern void shuttle_write_behind_leave(ShuttleWrite *write, ShuttleRequest *request,
 									   int nrows, int64 nbytes);
+
+/* The same for a write of a routed statement, which may be left only if
+ * shuttle_left_update_is_possible(). */
+extern void shuttle_write_behind_leave_routed(ShuttleNode *node, ShuttleRequest *request);
+
+/* ---- routed writes (left_update.c) */
+
+/* True if the routed write that runs need not be waited for. */
+extern bool shuttle_left_update_is_possible(void);
+
+/* Takes over its request, as above. */
+extern void shuttle_left_update_leave(ShuttleNode *node, ShuttleRequest *request);
+
+/* Called before a routed statement is sent to a node: waits for what was left on
+ * another one. */
+extern void shuttle_left_update_before_request(const ShuttleNode *node);
+
+/* Part of ExecutorStart, when it is known whether the statement is routed: waits for
+ * what was left before one that is not, which then gets a new snapshot. */
+extern void shuttle_left_update_start(QueryDesc *query);
+
+/* ---- */
 
 /* Waits for all requests sent at a nest level or deeper. Errors: theirs. */
 extern void shuttle_write_behind_finish(int level);

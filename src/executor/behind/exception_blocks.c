@@ -48,6 +48,9 @@ typedef struct ExceptionBlock
 									 * that assigns what outlives it; 0: none */
 } ExceptionBlock;
 
+/* A function without them reads neither FOUND nor ROW_COUNT. */
+static const char *const found_words[] = {"found", "diagnostics", NULL};
+
 static ExceptionBlock *blocks = NULL;	/* the innermost is the last */
 static int	nblocks = 0;
 static int	max_blocks = 0;
@@ -207,20 +210,20 @@ has_word(const char *text, const char *word)
 	return false;
 }
 
-/* False as well for a DO block, whose source is not kept. */
-static bool
-ignores_found(Oid function)
+bool
+shuttle_function_lacks_words(Oid function, const char *const *words)
 {
 	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
 	bool		is_null;
 	char	   *source;
-	bool		result;
+	bool		result = true;
 
 	if (!HeapTupleIsValid(tuple))
 		return false;
 	source = TextDatumGetCString(SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosrc, &is_null));
 	ReleaseSysCache(tuple);
-	result = !has_word(source, "found") && !has_word(source, "diagnostics");
+	for (; result && *words != NULL; words++)
+		result = !has_word(source, *words);
 	pfree(source);
 	return result;
 }
@@ -282,7 +285,7 @@ check(ExceptionBlock *block)
 	if (block->is_checked)
 		return;
 	block->is_uniform = handlers_do_the_same(block->block);
-	block->hides_nothing = ignores_found(function->fn_oid);
+	block->hides_nothing = shuttle_function_lacks_words(function->fn_oid, found_words);
 	block->last_assignment = shuttle_last_assignment(function, block->block,
 													 errors_end_function(block));
 	block->is_checked = true;

@@ -21,6 +21,7 @@
 
 #include "executor/behind/behind.h"
 #include "executor/behind/exception_blocks.h"
+#include "executor/behind/left_update.h"
 
 static PLpgSQL_plugin **place = NULL;
 static PLpgSQL_plugin *previous = NULL; /* NULL: there was none */
@@ -59,6 +60,7 @@ static void
 begin_statement(PLpgSQL_execstate *estate, PLpgSQL_stmt *stmt)
 {
 	shuttle_exception_blocks_raise(estate);
+	shuttle_left_update_begin_statement(estate, stmt);
 	shuttle_exception_blocks_statement(estate, stmt);
 	switch (stmt->cmd_type)
 	{
@@ -99,6 +101,7 @@ set_up_function(PLpgSQL_execstate *estate, PLpgSQL_function *func)
 static void
 begin_function(PLpgSQL_execstate *estate, PLpgSQL_function *func)
 {
+	shuttle_left_update_begin_function(estate);
 	if (previous != NULL && previous->func_beg != NULL)
 		previous->func_beg(estate, func);
 }
@@ -106,6 +109,7 @@ begin_function(PLpgSQL_execstate *estate, PLpgSQL_function *func)
 static void
 end_function(PLpgSQL_execstate *estate, PLpgSQL_function *func)
 {
+	shuttle_left_update_end_function(estate);
 	if (previous != NULL && previous->func_end != NULL)
 		previous->func_end(estate, func);
 }
@@ -114,6 +118,7 @@ static void
 end_statement(PLpgSQL_execstate *estate, PLpgSQL_stmt *stmt)
 {
 	shuttle_exception_blocks_raise(estate);
+	shuttle_left_update_end_statement();
 	if (previous != NULL && previous->stmt_end != NULL)
 		previous->stmt_end(estate, stmt);
 }

@@ -53,6 +53,7 @@
 #include "executor/ahead/outbox.h"
 #include "executor/behind/behind.h"
 #include "executor/behind/exception_blocks.h"
+#include "executor/behind/left_update.h"
 #include "executor/executor_types.h"
 #include "executor/write/write.h"
 #include "executor/write/write_buffer.h"
@@ -64,14 +65,16 @@
 /* The least size of an INSERT, so that at most about a thousand are listed. */
 #define LEAST_BYTES 4096
 
+#define ANY_NUMBER (-1)			/* of rows */
+
 typedef struct LeftWrite
 {
 	ShuttleOutboxItem item;		/* must be first */
 	ShuttleRequest *request;
-	Oid			relid;
+	Oid			relid;			/* of an INSERT */
 	char	   *table;
 	char	   *origin;			/* error context of its statement; NULL: none */
-	int			nrows;
+	int			nrows;			/* that its statement has reported */
 } LeftWrite;
 
 static bool commit_follows = false; /* the transaction ends with the client's
@@ -131,6 +134,29 @@ shuttle_write_behind_enter_block(void)
 		nentering++;
 }
 
+/* Without the new one: it might or might not be answered yet. */
+static void
+add(LeftWrite *left, MemoryContext cxt)
+{
+	if (!shuttle_request_leave(left->request, cxt, left->origin))
+		all_can_commit = false;
+	make_room(left->item.nbytes);
+	shuttle_outbox_add(SHUTTLE_UNANSWERED_WRITES, &left->item, cxt);
+}
+
+static LeftWrite *
+make_left(ShuttleNode *node, ShuttleRequest *request, int nrows, int64 nbytes)
+{
+	LeftWrite  *left = palloc0_object(LeftWrite);
+
+	left->item.node = node;
+	left->item.nbytes = Max(nbytes, LEAST_BYTES);
+	left->request = request;
+	left->origin = GetErrorContextStack();
+	left->nrows = nrows;
+	return left;
+}
+
 void
 shuttle_write_behind_leave(ShuttleWrite *write, ShuttleRequest *request,
 						   int nrows, int64 nbytes)
@@ -139,23 +165,27 @@ shuttle_write_behind_leave(ShuttleWrite *write, ShuttleRequest *request,
 											  "shuttle write behind",
 											  ALLOCSET_SMALL_SIZES);
 	MemoryContext old_cxt = MemoryContextSwitchTo(cxt);
-	LeftWrite  *left = palloc0_object(LeftWrite);
+	LeftWrite  *left = make_left(write->storage_node, request, nrows, nbytes);
 
-	left->item.node = write->storage_node;
-	left->item.nbytes = Max(nbytes, LEAST_BYTES);
-	left->request = request;
 	left->relid = RelationGetRelid(write->rel);
 	left->table = pstrdup(RelationGetRelationName(write->rel));
-	left->origin = GetErrorContextStack();
-	left->nrows = nrows;
-	if (!shuttle_request_leave(request, cxt, left->origin) ||
-		shuttle_table_kind(left->relid) != SHUTTLE_TABLE_TABLET)
+	if (shuttle_table_kind(left->relid) != SHUTTLE_TABLE_TABLET)
 		all_can_commit = false;
 	MemoryContextSwitchTo(old_cxt);
+	add(left, cxt);
+}
 
-	/* without the new one: it might or might not be answered yet */
-	make_room(left->item.nbytes);
-	shuttle_outbox_add(SHUTTLE_UNANSWERED_INSERTS, &left->item, cxt);
+void
+shuttle_write_behind_leave_routed(ShuttleNode *node, ShuttleRequest *request)
+{
+	MemoryContext cxt = AllocSetContextCreate(CurTransactionContext,
+											  "shuttle write behind",
+											  ALLOCSET_SMALL_SIZES);
+	MemoryContext old_cxt = MemoryContextSwitchTo(cxt);
+	LeftWrite  *left = make_left(node, request, ANY_NUMBER, 0);
+
+	MemoryContextSwitchTo(old_cxt);
+	add(left, cxt);
 }
 
 /* Frees answered requests; waits for the oldest while there is too much. */
@@ -209,7 +239,8 @@ finish(LeftWrite *left, bool wait)
 	PG_CATCH();
 	{
 		/* The node's table may have changed. */
-		shuttle_remote_table_forget(left->relid, left->item.node);
+		if (OidIsValid(left->relid))
+			shuttle_remote_table_forget(left->relid, left->item.node);
 		shuttle_outbox_put_back(&left->item);
 		PG_RE_THROW();
 	}
@@ -226,7 +257,7 @@ finish(LeftWrite *left, bool wait)
 static void
 judge_count(LeftWrite *left, uint64 nwritten)
 {
-	if (nwritten == left->nrows)
+	if (left->nrows == ANY_NUMBER || nwritten == left->nrows)
 		return;
 
 	/* The current statement's context has nothing to do with it. */
@@ -299,20 +330,24 @@ shuttle_write_behind_run(const QueryDesc *query)
 	commit_follows = query->instrument_options == 0 && ends_transaction(query->dest->mydest);
 	all_can_commit = true;
 	begin_client_statement();
+	shuttle_left_update_client(query->plannedstmt);
 }
 
 void
 shuttle_write_behind_enter(void)
 {
 	if (is_outermost(1))
+	{
 		begin_client_statement();
+		shuttle_left_update_client(NULL);
+	}
 }
 
 /* Waits, unless what ends the transaction does. */
 static void
 finish_statement(void)
 {
-	if (!commit_follows || !all_can_commit)
+	if (!commit_follows || !all_can_commit || shuttle_left_update_may_be_late())
 		shuttle_write_behind_finish(1);
 }
 
@@ -332,6 +367,7 @@ shuttle_write_behind_call(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETE
 		commit_follows = context == PROCESS_UTILITY_TOPLEVEL && ends_transaction(dest->mydest);
 		all_can_commit = true;
 		begin_client_statement();
+		shuttle_left_update_call();
 	}
 
 	/* A callback will not do: no memory context is freed with each call. */

@@ -48,12 +48,12 @@ static void rescan_call(CustomScanState *node);
 static void explain_call(CustomScanState *node, List *ancestors, ExplainState *es);
 
 static const CustomScanMethods call_methods = {
-	.CustomName = "Shipped Call",
+	.CustomName = shuttle_shipped_call_name,
 	.CreateCustomScanState = create_state,
 };
 
 static const CustomExecMethods call_exec_methods = {
-	.CustomName = "Shipped Call",
+	.CustomName = shuttle_shipped_call_name,
 	.BeginCustomScan = begin_call,
 	.ExecCustomScan = exec_call,
 	.EndCustomScan = end_call,

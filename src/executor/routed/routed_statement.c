@@ -5,7 +5,8 @@
  *
  * The node's rows are returned as they come. Without RETURNING, an UPDATE or
  * DELETE returns none, and its number is the node's. If it is the whole
- * transaction, COMMIT is in its packet.
+ * transaction, COMMIT is in its packet. In a function it may be left
+ * (behind/left_update.c).
  *
  * Memory: the state and the request belong to the query's context.
  *-------------------------------------------------------------------------
@@ -214,6 +215,7 @@ send_statement(RoutedState *state)
 	};
 	bool		may_commit;
 
+	shuttle_left_update_before_request(state->node);
 	statement.values = shuttle_parameters_evaluate(state->parameters,
 												   state->css.ss.ps.ps_ExprContext);
 	if (plan->effect == SHUTTLE_WRITES)
@@ -237,6 +239,22 @@ count_rows(RoutedState *state, uint64 nrows)
 		state->css.ss.ps.state->es_processed += nrows;
 }
 
+/* Waits for the answer, unless a later one of the node is waited for anyway. */
+static void
+finish_write(RoutedState *state)
+{
+	if (state->css.ss.ps.instrument == NULL && state->plan.effect == SHUTTLE_WRITES &&
+		shuttle_request_look(state->request) == SHUTTLE_PENDING &&
+		shuttle_left_update_is_possible())
+	{
+		shuttle_left_update_leave(state->node, state->request);
+		state->request = NULL;
+	}
+	else
+		count_rows(state, shuttle_request_finish(state->request));
+	state->ended = true;
+}
+
 static TupleTableSlot *
 exec_routed(CustomScanState *node)
 {
@@ -245,15 +263,12 @@ exec_routed(CustomScanState *node)
 	ShuttleRow	row;
 
 	ExecClearTuple(slot);
-	if (state->request == NULL)
-		send_statement(state);
 	if (state->ended)
 		return slot;
+	if (state->request == NULL)
+		send_statement(state);
 	if (state->decoder == NULL)
-	{
-		count_rows(state, shuttle_request_finish(state->request));
-		state->ended = true;
-	}
+		finish_write(state);
 	else if (shuttle_request_fetch(state->request, true, &row) == SHUTTLE_ROW)
 	{
 		count_rows(state, 1);
