@@ -1,7 +1,8 @@
-# Clients have storage nodes execute calls, each a transaction with its COMMIT in its packet, and
-# routed UPDATEs, while nodes and their processes are killed at random: each call that a client was
-# told of is in the ledger, none that failed is, none is there twice, and balances agree with it.
-# SHUTTLE_LONG=n runs for n minutes; else 8 s.
+# Clients have storage nodes execute calls and routed statements (also ON CONFLICT and MERGE), alone
+# with their COMMIT in one packet, and in transactions that leave them for later, while servers and their
+# processes are killed at random, the query node's too: what a client was told of is in the ledger, what
+# failed is not, nothing is there twice, and balances agree with it after each kill.
+# SHUTTLE_LONG=n runs for n minutes; else 14 s.
 # expected in server log: terminated by signal 9
 use strict;
 use warnings;
@@ -14,9 +15,10 @@ use Time::HiRes qw(time usleep);
 use ShuttleCommit;
 use ShuttleSession;
 
-my $seconds = 60 * ($ENV{SHUTTLE_LONG} // 0) || 8;
+my $seconds = 60 * ($ENV{SHUTTLE_LONG} // 0) || 14;
 my $nclients = 3;
 my $naccounts = 12;
+my $nall = 16;		# those behind are made by the first who pays into them
 my $cluster = ShuttleCommit->new(2);
 my ($query, @nodes) = ($cluster->{query}, @{ $cluster->{nodes} });
 srand($ENV{SHUTTLE_SEED} // time());
@@ -42,6 +44,49 @@ $query->safe_psql('postgres', qq{
 	SELECT shuttle.distribute_function(oid, '\$1', 'bank.account') FROM pg_proc WHERE pronamespace = 'bank'::regnamespace
 });
 
+sub upsert
+{
+	my ($a, $amount) = @_;
+	return "INSERT INTO bank.account AS t VALUES ($a, $amount, 0) ON CONFLICT (id) DO UPDATE SET v = t.v + excluded.v";
+}
+
+sub merge
+{
+	my ($a, $amount) = @_;
+	return "MERGE INTO bank.account AS t USING (SELECT $a AS id, $amount AS v) AS q ON t.id = q.id
+		WHEN MATCHED THEN UPDATE SET v = t.v + q.v WHEN NOT MATCHED THEN INSERT (v, id, touched) VALUES (q.v, q.id, 0)";
+}
+
+# Something that pays; transfers have large amounts.
+sub payment
+{
+	my ($n) = @_;
+	my ($a, $amount) = (1 + int rand $naccounts, 1 + int rand 20);
+	my $any = 1 + int rand $nall;
+	my $other = $any + 1 + int rand 3;
+	my $large = 100 * $amount;
+	my @all = (
+		"SELECT bank.pay($a, $n, $amount);", "CALL bank.pay_too($a, $amount, $n);", "SELECT bank.pay_for($a, $n, $amount);",
+		"WITH e AS (INSERT INTO bank.entry VALUES ($any, $n, $amount)) " . upsert($any, $amount) . " RETURNING $n;",
+		'BEGIN; ' . upsert($any, $amount) . "; INSERT INTO bank.entry VALUES ($any, $n, $amount); COMMIT;\n\\echo $n",
+		'BEGIN; ' . merge($any, $amount) . "; INSERT INTO bank.entry VALUES ($any, $n, $amount); COMMIT;\n\\echo $n",
+		'BEGIN; ' . upsert($any, $large) . '; ' . merge($other, -$large) . "; INSERT INTO bank.entry VALUES ($any, $n, $large), ($other, $n, -$large); COMMIT;\n\\echo $n");
+	return $all[ rand @all ];
+}
+
+# A session that answers; none before the deadline.
+sub connect_till
+{
+	my ($deadline) = @_;
+	while (time() < $deadline)
+	{
+		my $session = ShuttleSession->new($query, 'postgres');
+		return $session if ($session->run('SELECT 1;'))[0] eq '1';
+		usleep(50_000);
+	}
+	return;
+}
+
 # Writes down what the client was told: "did N", "failed N", or "unknown N".
 sub pay_till
 {
@@ -49,22 +94,23 @@ sub pay_till
 	open(my $told, '>', $log) or _exit(1);
 	$told->autoflush(1);
 	srand($client + time());
-	my $session = ShuttleSession->new($query, 'postgres');
+	my $session;
 	for (my $n = $client * 1_000_000; time() < $deadline; $n++)
 	{
-		my ($a, $amount) = (1 + int rand $naccounts, 1 + int rand 20);
-		my @calls = ("SELECT bank.pay($a, $n, $amount);", "CALL bank.pay_too($a, $amount, $n);", "SELECT bank.pay_for($a, $n, $amount);");
-		my ($out, $err) = $session->run($calls[ rand @calls ]);
-		print $told $out eq $n && $err !~ /^ERROR/m ? 'did' : $err =~ /08007/ ? 'unknown' : 'failed', " $n\n";
-		if ($err =~ /^ERROR/m)
-		{
-			usleep(30_000);
-			$session->run("SELECT v FROM bank.account WHERE id = $a;");
-		}
-		$session->run("UPDATE bank.account SET touched = touched + 1 WHERE id = $a;") if rand() < 0.3;
+		$session //= connect_till($deadline) // last;
+		my ($out, $err) = eval { $session->send(payment($n)); $session->result(30) };
+		my $failed = ($err // '') =~ /^ERROR/m && $err !~ /08007/;
+		print $told $failed ? 'failed' : ($out // '') eq $n && $err !~ /^ERROR/m ? 'did' : 'unknown', " $n\n";
+		my $a = 1 + int rand $naccounts;
+		usleep(30_000) if $failed;
+		my ($touched) = eval { $session->run("UPDATE bank.account SET touched = touched + 1 WHERE id = $a RETURNING id;") };
+		undef $session if ($touched // '') ne $a && eval { ($session->run('SELECT 1;'))[0] ne '1' } // 1;
 	}
 	_exit(0);
 }
+
+like($query->safe_psql('postgres', "EXPLAIN $_"), qr/Routed Statement/, 'it is routed') for upsert(3, 1), merge(3, 1),
+	'WITH e AS (INSERT INTO bank.entry VALUES (3, 1, 1)) ' . upsert(3, 1);
 
 my $deadline = time() + $seconds;
 my @logs = map { PostgreSQL::Test::Utils::tempdir() . "/client$_" } 1 .. $nclients;
@@ -75,16 +121,40 @@ for my $client (1 .. $nclients)
 	if ($pid == 0)
 	{
 		open(STDERR, '>', '/dev/null');
+		$ENV{PGCONNECT_TIMEOUT} = 5;
 		pay_till($client, $deadline, $logs[ $client - 1 ]);
 	}
 	push @clients, $pid;
 }
 
+# Who was killed may take connections until its server notices.
+sub answer
+{
+	my ($sql) = @_;
+	my $until = time() + 30;
+	while (time() < $until)
+	{
+		my ($code, $out) = ShuttleCommit::ask($query, $sql);
+		return $out if $code == 0;
+		usleep(50_000);
+	}
+	return "no answer to $sql";
+}
+
+# Rows and ledger of an account are on one node, and here of one snapshot.
+sub differences
+{
+	return answer(join ';', map { "SELECT a, v, amounts FROM (SELECT $_ AS a,
+		(SELECT coalesce(sum(v), 0) FROM bank.account WHERE id = $_) AS v,
+		(SELECT coalesce(sum(amount), 0) FROM bank.entry WHERE account = $_) AS amounts) AS s WHERE v <> amounts" } 1 .. $nall + 3);
+}
+
 my $nkills = 0;
+my %after;		# what did not fit
 while (time() < $deadline - 1)
 {
 	usleep(200_000 + rand 600_000);
-	my $server = $nodes[ rand @nodes ];
+	my $server = ($query, @nodes, @nodes)[ rand 5 ];
 	if (rand() < 0.3)
 	{
 		$cluster->kill_server($server);
@@ -99,15 +169,18 @@ while (time() < $deadline - 1)
 		$nkills++;
 	}
 	$cluster->bring_up;
+	$after{$_}++ for grep { $_ ne '' } differences(), answer('SELECT * FROM shuttle.check()');
 }
 waitpid($_, 0) for @clients;
 $cluster->bring_up;
 cmp_ok($nkills, '>', 0, "killed $nkills times");
+is(join(' ', keys %after), '', 'after each, balances were those of the ledger, and check() found nothing');
 $cluster->is_settled('the bank');
 
-is($query->safe_psql('postgres', 'SELECT id, v, (SELECT sum(amount) FROM bank.entry WHERE account = id) FROM bank.account
-	WHERE v <> coalesce((SELECT sum(amount) FROM bank.entry WHERE account = id), 0)'), '', 'balances are those of the ledger');
-is($query->safe_psql('postgres', 'SELECT n, count(*) FROM bank.entry GROUP BY n HAVING count(*) > 1'), '', 'nothing is there twice');
+is(differences(), '', 'balances are those of the ledger');
+is($query->safe_psql('postgres', 'SELECT n, account FROM bank.entry GROUP BY n, account HAVING count(*) > 1'), '', 'nothing is there twice');
+is($query->safe_psql('postgres', 'SELECT n FROM bank.entry GROUP BY n HAVING count(*) <> CASE WHEN max(amount) >= 100 OR min(amount) < 0 THEN 2 ELSE 1 END'),
+	'', 'transfers have both sides');
 my %there = map { $_ => 1 } split /\n/, $query->safe_psql('postgres', 'SELECT n FROM bank.entry');
 my %number = (did => 0, failed => 0, unknown => 0);
 my (@missing, @undead);
