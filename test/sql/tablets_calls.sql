@@ -404,6 +404,19 @@ SELECT place_of('SELECT * FROM nested(3)');
 SELECT shuttle.local_function('balance_of(int)');
 SELECT place_of('SELECT * FROM balance_of(3)'), place_of('SELECT * FROM nested(3)');
 
+-- ---- a key of two groups, whose rows can be on two nodes
+CREATE TABLE paired (id int PRIMARY KEY, v int);
+SELECT shuttle.distribute_table('paired', 'id', tablets => 3);
+INSERT INTO paired SELECT i, i FROM generate_series(1, 40) AS i;
+CREATE FUNCTION of_pair(a int) RETURNS int LANGUAGE sql AS 'SELECT v FROM paired WHERE id = a';
+CREATE FUNCTION of_both(a int) RETURNS bigint LANGUAGE sql AS
+	'SELECT count(*) FROM account c JOIN paired p ON p.id = c.id WHERE c.id = a';
+SELECT shuttle.distribute_function('of_pair(int)', 'a', 'paired');
+SELECT shuttle.distribute_function('of_both(int)', 'a', 'account');
+SELECT count(*) > 5 AS on_one_node FROM generate_series(1, 40) AS i WHERE place_of(format('SELECT * FROM of_both(%s)', i)) = 'Node: n';
+SELECT count(*) > 5 AS here FROM generate_series(1, 40) AS i WHERE place_of(format('SELECT * FROM of_both(%s)', i)) LIKE '%several nodes%';
+SELECT format('SELECT of_both(%s)', i) FROM generate_series(1, 6) AS i \gexec
+
 -- ---- bad input
 SELECT shuttle.local_function('balance_of(int)');
 SELECT shuttle.distribute_function(NULL);

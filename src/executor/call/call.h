@@ -33,7 +33,8 @@ typedef struct ShuttleCallKeys
 {
 	bool		are_unknown;	/* not arguments, at least one of them */
 	bool		wants_values;	/* its queries want plans for their values */
-	List	   *arguments;		/* ints, from 1: those that are keys */
+	List	   *arguments;		/* ints, from 1: those that are keys, */
+	List	   *relids;			/* and for each a table that it is a key of */
 
 	/* while the body is checked */
 	int			step;

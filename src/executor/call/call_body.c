@@ -346,6 +346,7 @@ copy_body(const ShuttleCallBody *body)
 	copy->relids = list_copy(body->relids);
 	copy->routines = list_copy(body->routines);
 	copy->keys.arguments = list_copy(body->keys.arguments);
+	copy->keys.relids = list_copy(body->keys.relids);
 	copy->collations = list_copy(body->collations);
 	copy->types = NIL;
 	copy->path = body->path == NULL ? NULL : pstrdup(body->path);

@@ -38,9 +38,10 @@
 #include "executor/routed/routed.h"
 #include "executor/shuttle_executor.h"
 
-/* A parameter that is a key, and the step in which it is. */
+/* A parameter that is a key of a table, and the step in which it is. */
 typedef struct KeyUse
 {
+	Oid			relid;
 	int			parameter;
 	int			step;
 } KeyUse;
@@ -78,10 +79,11 @@ type_fits(Oid relid, Oid type)
 }
 
 static void
-note_use(ShuttleCallBody *body, int parameter)
+note_use(ShuttleCallBody *body, Oid relid, int parameter)
 {
 	KeyUse	   *use = palloc_object(KeyUse);
 
+	use->relid = relid;
 	use->parameter = parameter;
 	use->step = body->keys.step;
 	body->keys.uses = lappend(body->keys.uses, use);
@@ -106,7 +108,7 @@ void
 shuttle_call_note_key(ShuttleCallBody *body, Oid relid, int parameter, Oid type, Oid equality, Oid collation)
 {
 	if (parameter > 0 && type_fits(relid, type) && is_of_key(relid, equality, collation))
-		note_use(body, parameter);
+		note_use(body, relid, parameter);
 	else
 		body->keys.are_unknown = true;
 }
@@ -160,7 +162,7 @@ shuttle_call_note_target(ShuttleCallBody *body, const Query *query, Relation rel
 	parameter = entry == NULL ? NULL : inserted_parameter(query, (Node *) entry->expr);
 	if (parameter != NULL && !OidIsValid(get_element_type(parameter->paramtype)) &&
 		type_fits(RelationGetRelid(rel), parameter->paramtype))
-		note_use(body, parameter->paramid);
+		note_use(body, RelationGetRelid(rel), parameter->paramid);
 	else
 		body->keys.are_unknown = true;
 }
@@ -234,6 +236,22 @@ shuttle_call_is_one_row(Oid relid, const Bitmapset *columns)
 
 /* ---- from parameters to arguments */
 
+/* The same argument can be the key of tables of several groups. */
+static void
+add_argument(ShuttleCallKeys *keys, int argument, Oid relid)
+{
+	ListCell   *known;
+	ListCell   *table;
+
+	forboth(known, keys->arguments, table, keys->relids)
+	{
+		if (lfirst_int(known) == argument && lfirst_oid(table) == relid)
+			return;
+	}
+	keys->arguments = lappend_int(keys->arguments, argument);
+	keys->relids = lappend_oid(keys->relids, relid);
+}
+
 /* assigned: for each parameter, the first step in which it is; 0: never. */
 void
 shuttle_call_keys_resolve(ShuttleCallBody *body, const int *arguments, const int *assigned, int nparameters)
@@ -250,7 +268,7 @@ shuttle_call_keys_resolve(ShuttleCallBody *body, const int *arguments, const int
 							  use->step > assigned[use->parameter - 1]))
 			body->keys.are_unknown = true;
 		else
-			body->keys.arguments = list_append_unique_int(body->keys.arguments, argument);
+			add_argument(&body->keys, argument, use->relid);
 	}
 	body->keys.uses = NIL;
 }
@@ -293,10 +311,11 @@ shuttle_call_place(const ShuttleCall *call, Oid server)
 	const ShuttleCallBody *body = shuttle_call_body(call->routine);
 	ShuttleCallPlace place = SHUTTLE_KEYS_THERE;
 	ListCell   *cell;
+	ListCell   *table;
 
 	if (body->keys.are_unknown)
 		return SHUTTLE_KEYS_UNKNOWN;
-	foreach(cell, body->keys.arguments)
+	forboth(cell, body->keys.arguments, table, body->keys.relids)
 	{
 		int			argument = lfirst_int(cell) - 1;
 		bool		is_null;
@@ -311,8 +330,8 @@ shuttle_call_place(const ShuttleCall *call, Oid server)
 		if (is_null)
 			return SHUTTLE_KEYS_UNKNOWN;
 		found = OidIsValid(get_element_type(type)) ?
-			place_of_array(body->distributed, DatumGetArrayTypeP(value), server) :
-			place_of_value(body->distributed, type, value, server);
+			place_of_array(lfirst_oid(table), DatumGetArrayTypeP(value), server) :
+			place_of_value(lfirst_oid(table), type, value, server);
 		if (found == SHUTTLE_KEYS_UNKNOWN)
 			return SHUTTLE_KEYS_UNKNOWN;
 		place = Max(place, found);
