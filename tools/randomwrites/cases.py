@@ -10,11 +10,13 @@ from randomqueries.fragments import Sql, smaller
 from randomwrites.context import Context, Step
 from randomwrites.routines import make_routines
 from randomwrites.settings import random_isolation, random_settings
+from randomwrites.tables import CLERK
 from randomwrites.transactions import transaction
 
 COMMIT_SHARE = 0.6
 AUTOCOMMIT_SHARE = 0.12
 TABLETS_SHARE = 0.3
+GUARDED_SHARE = 0.2  # of those
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class Case(runs.Case):
     """routines: what makes its functions and triggers, before it begins.
 
     end: COMMIT, ROLLBACK, or nothing where each statement is a transaction.
-    tablets: the far side has distributed tables.
+    tablets: the far side has distributed tables.  role: whose transaction it is, if not ours.
     """
 
     routines: tuple[Sql, ...]
@@ -30,6 +32,7 @@ class Case(runs.Case):
     isolation: str
     end: str
     tablets: bool = False
+    role: str = ""
 
     def smaller(self) -> Iterator["Case"]:
         """A statement, a routine, a setting or a part of one of them is left out."""
@@ -39,8 +42,8 @@ class Case(runs.Case):
                     yield replace(self, steps=self.steps[:i] + self.steps[i + size :])
         for i in range(len(self.routines)):
             yield replace(self, routines=self.routines[:i] + self.routines[i + 1 :])
-        if self.isolation:
-            yield replace(self, isolation="")
+        plainer = (replace(self, isolation=""), replace(self, role=""))
+        yield from (case for case in plainer if case != self)
         yield from self.with_fewer_settings()
         for i, step in enumerate(self.steps):
             changed = [replace(step, sql=sql) for sql in smaller(step.sql)]
@@ -66,10 +69,12 @@ def make_case(
         tablets=only_tablets or Dice(seed, "transport", number).chance(TABLETS_SHARE),
         old_and_new=old_and_new,
     )
+    context.guarded = context.tablets and Dice(seed, "role", number).chance(GUARDED_SHARE)
     routines = tuple(make_routines(context))
     steps = tuple(transaction(context))
     isolation = random_isolation(dice)
     end = "COMMIT" if dice.chance(COMMIT_SHARE) else "ROLLBACK"
     if context.autocommit:
         isolation, end = "", ""
-    return Case(number, settings, routines, steps, isolation, end, context.tablets)
+    role = CLERK if context.guarded else ""
+    return Case(number, settings, routines, steps, isolation, end, context.tablets, role)

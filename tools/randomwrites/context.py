@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from randomqueries.dice import Dice
 from randomqueries.fragments import Sql
 
-from randomwrites.tables import MAIN, Table, distributed
+from randomwrites.tables import MAIN, WATCHED, Table, distributed
 
 REGIONS = (0, 1000, 2000)
 BLOCKS_OF_REGION = 9
@@ -25,6 +25,14 @@ class Function:
     name: str
     commutes: bool = False
     stable: bool = False
+
+
+@dataclass(frozen=True)
+class Called:
+    """A distributed routine of two keys. kind: scalar, rows, sql or procedure."""
+
+    name: str
+    kind: str
 
 
 @dataclass
@@ -50,6 +58,7 @@ class Context:
     stable: bool = True  # functions that see a statement's snapshot may be called
     called_stable: bool = False  # the statement calls one: none beside it that may write
     tablets: bool = False  # the far side has distributed tables
+    guarded: bool = False  # policies apply to who writes
     old_and_new: bool = False  # RETURNING may have both (18)
     may_poison: bool = True
     keen: float = 0.0  # at least this share of statements is to fail
@@ -58,6 +67,8 @@ class Context:
     blocks: list[int] = field(default_factory=list)
     names: int = 0
     functions: list[Function] = field(default_factory=list)
+    called: list[Called] = field(default_factory=list)
+    key: str = ""  # what statements with one key have as it, if not a constant
     facts: dict[str, Facts] = field(default_factory=dict)
 
     def fresh(self) -> int:
@@ -83,7 +94,8 @@ class Context:
         """What moves with any update is left out where rows cannot move."""
         if not self.tablets:
             return MAIN
-        made = (distributed(table) for table in MAIN)
+        tables = (*MAIN, *WATCHED) if self.guarded else MAIN
+        made = (distributed(table) for table in tables)
         return tuple(table for table in made if self.buffers or not table.loose)
 
     def table(self, *others: Table) -> Table:

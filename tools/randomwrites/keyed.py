@@ -3,7 +3,7 @@
 from randomqueries.fragments import Sql
 
 from randomwrites.context import Context, Facts, Step
-from randomwrites.tables import COLUMNS, Table
+from randomwrites.tables import COLUMNS, VIEW_MOST_V, VIEWS, WATCHED, Table, distributed
 
 NAMES = ", ".join(COLUMNS)
 
@@ -16,31 +16,48 @@ def by_id(context: Context, *others: Table) -> Table:
 
 def target(context: Context, table: Table) -> Table:
     """The table that is to be written, or one that is distributed by id."""
+    if context.guarded and context.dice.chance(0.6):
+        return distributed(WATCHED[0])
     return table if table.partition_by and not table.loose else by_id(context)
 
 
+def view_of(context: Context, name: str, share: float = 0.2) -> str:
+    """A view that checks what is written through it, where the table has one."""
+    view = {"h": "vh", "m": "vm"}.get(name)
+    return view if view is not None and context.dice.chance(share) else name
+
+
 def key(context: Context) -> str:
+    if context.key:
+        return context.key
     return str(context.old_id() if context.dice.chance(0.8) else context.fresh())
 
 
-def read(context: Context, table: Table) -> str:
-    """A value of other rows with the same key."""
+def read(context: Context, table: Table, name: str) -> str:
+    """A value of other rows with the same key. name: of the table, or of its view."""
     other = by_id(context, table)
     what = context.dice.pick(("count(*)", "coalesce(max(z.v), 0)", "coalesce(sum(z.v % 7), 0)"))
-    return f"(SELECT {what} FROM {other.name} z WHERE z.id = {table.name}.id)"
+    return f"(SELECT {what} FROM {other.name} z WHERE z.id = {name}.id)"
 
 
 def keyed_select(context: Context, _table: Table) -> Step:
     dice = context.dice
     first = by_id(context)
     second, name = by_id(context, first), first.name
+    value = read(context, first, name)
     joined = f"{dice.pick(('JOIN', 'LEFT JOIN'))} {second.name} o ON o.id = {name}.id"
     sql = dice.pick(
         (
             f"SELECT {name}.id, {name}.k, o.v, o.s FROM {name} {joined} WHERE {name}.id = {{k}}",
             f"SELECT count(*), sum(o.v + {name}.v) FROM {name} {joined} WHERE {{k}} = {name}.id",
-            f"SELECT {name}.s, {read(context, first)} FROM {name} WHERE id = {{k}} AND v < 90",
+            f"SELECT {name}.s, {value} FROM {name} WHERE id = {{k}} AND v < 90",
             f"SELECT id, v FROM {name} WHERE id = {{k}} FOR UPDATE",
+            f"SELECT s, v, id FROM {view_of(context, first.name, 1.0)} WHERE id = {{k}}",
+            # keys that one node has or not
+            f"SELECT {name}.v, o.v, o.id FROM {name}, {second.name} o"
+            f" WHERE {name}.id = {{k}} AND o.id = {key(context)}",
+            f"SELECT count(*) FROM {name} LEFT JOIN {second.name} o ON o.id = {{k}}"
+            f" WHERE {name}.id = {key(context)} AND (o.v > 5 OR o.v IS NULL)",
             f"WITH w AS (SELECT id, v FROM {name} WHERE id = {{k}})"
             f" SELECT w.id, c.v FROM w LEFT JOIN c ON c.id = w.v % 12 + 1",
         )
@@ -51,7 +68,7 @@ def keyed_select(context: Context, _table: Table) -> Step:
 def keyed_change(context: Context, table: Table) -> Step:
     dice = context.dice
     table = target(context, table)
-    name, other = table.name, by_id(context, table).name
+    name, other = view_of(context, table.name), by_id(context, table).name
     tail = context.returning(f"{name}.id, {name}.v, {name}.s")
     k = key(context)
     return Step(
@@ -59,11 +76,15 @@ def keyed_change(context: Context, table: Table) -> Step:
             (
                 f"UPDATE {name} SET v = ({name}.v + q.v) % 100, s = coalesce(q.s, 'x')"
                 f" FROM {other} q WHERE q.id = {name}.id AND q.id = {k}",
-                f"UPDATE {name} SET v = {read(context, table)} % 100 WHERE id = {k}",
+                f"UPDATE {name} SET v = {read(context, table, name)} % 100 WHERE id = {k}",
                 f"UPDATE {name} SET (v, p) = (SELECT q.v, q.p FROM {other} q"
                 f" WHERE q.id = {name}.id) WHERE id = {k}",
                 f"DELETE FROM {name} USING {other} q WHERE q.id = {name}.id AND {name}.id = {k}",
-                f"DELETE FROM {name} WHERE id = {k} AND v >= {read(context, table)}",
+                # a value that a policy or a view may refuse
+                f"UPDATE {name} SET v = {dice.pick((2, 70, VIEW_MOST_V + 1))} WHERE id = {k}",
+                f"UPDATE {name} SET v = q.v FROM {other} q WHERE {name}.id = {k}"
+                f" AND q.id = {key(context)}",
+                f"DELETE FROM {name} WHERE id = {k} AND v >= {read(context, table, name)}",
             )
         )
         + tail
@@ -83,22 +104,29 @@ def conflict_action(context: Context, name: str) -> str:
     )
     test = f" WHERE {name}.v < 60" if dice.chance(0.3) else ""
     update = f"(id) DO UPDATE SET {sets}{test}"
-    return dice.pick((update, update, update, "(id) DO NOTHING", "DO NOTHING"))
+    nothing = ("(id) DO NOTHING", "DO NOTHING")
+    # which is refused where policies or a view check the new row
+    checked = name in VIEWS or name == WATCHED[0].name
+    return dice.pick(nothing if checked else (update, update, update, *nothing))
 
 
 def keyed_conflict(context: Context, table: Table) -> Step:
     dice = context.dice
     table = target(context, table)
-    name, other = table.name, by_id(context, table).name
+    name, other = view_of(context, table.name), by_id(context, table).name
     k = key(context)
-    v = context.call(k, True, str(dice.between(0, 99)), 0.3)
+    v = context.call(k, True, str(dice.pick((dice.between(0, 99), 2, VIEW_MOST_V + 1))), 0.3)
+    fresh = context.fresh()
     number = dice.pick(("7", "(SELECT 3)", "length('abc')", "NULL"))
     source = dice.pick(
         (
             f"({NAMES}) VALUES ({k}, {number}, {v}, 'key', NULL)",
             f"(s, v, id) VALUES ('a', {v}, {k})",
             f"(s, id, v) VALUES ('a', {k}, 1), ('b', {k}, 2)",
+            f"(s, v, id) VALUES ('a', {v}, {k}), ('b', 2, {key(context)}), ('c', 3, {fresh})",
             f"({NAMES}) SELECT id, k, v, s, NULL FROM {other} WHERE id = {k}",
+            f"(s, v, k, id) SELECT s, v, k, id FROM {other} WHERE id = {k}",
+            f"(k, s, id) SELECT v, s, id FROM {other} WHERE id = {k} AND v < 70",
             f"(v, id) SELECT count(*), {k} FROM {other} WHERE id = {k}",
         )
     )
@@ -109,10 +137,10 @@ def keyed_conflict(context: Context, table: Table) -> Step:
 
 
 def keyed_merge(context: Context, table: Table) -> Step:
-    """Not where there are triggers: that is refused here."""
+    """Not where there are triggers or policies: that is refused here."""
     dice = context.dice
     table = target(context, table)
-    if context.facts.get(table.name, Facts()).events:
+    if context.facts.get(table.name, Facts()).events or table.name == WATCHED[0].name:
         return keyed_change(context, table)
     other, k = by_id(context, table).name, key(context)
     matched = dice.pick(
@@ -135,11 +163,12 @@ def keyed_with(context: Context, table: Table) -> Step:
         return keyed_change(context, table)
     other = by_id(context, table)
     k, fresh, name = key(context), context.fresh(), table.name
+    action = conflict_action(context, name)
     part = dice.pick(
         (
             f"UPDATE {name} SET v = (v + 1) % 100 WHERE id = {k}",
             f"DELETE FROM {name} WHERE id = {k}",
-            f"INSERT INTO {name} (id, v) VALUES ({k}, 5) ON CONFLICT (id) DO UPDATE SET v = 6",
+            f"INSERT INTO {name} (id, v) VALUES ({k}, 5) ON CONFLICT {action}",
         )
     )
     main = dice.pick(
@@ -169,7 +198,9 @@ def keyed_prepared(context: Context) -> list[Step]:
     """One plan for several keys."""
     dice = context.dice
     table = by_id(context)
-    sql: Sql = dice.pick(PREPARED).format(t=table.name, o=by_id(context, table).name)
+    # the first one is refused where policies check the new row
+    texts = PREPARED[1:] if table.name == WATCHED[0].name else PREPARED
+    sql: Sql = dice.pick(texts).format(t=table.name, o=by_id(context, table).name)
     name = context.name("p")
     steps = [Step(f"PREPARE {name} (int, int) AS {sql}", guarded=False)]
     for _ in range(dice.between(1, 7)):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from randomqueries.fragments import Many, Sql
 
 from randomwrites.bodies import DECLARED, log, piece_of, pieces
+from randomwrites.calls import make_called
 from randomwrites.context import Context, Function
 from randomwrites.tables import BY_NAME, SIDE, Table
 
@@ -220,7 +221,12 @@ def make_routines(context: Context) -> list[Sql]:
     """Statements that make the functions and triggers of a case."""
     dice = context.dice
     found = [make_function(context, i) for i in range(dice.between(0, 3))]
-    for i in range(dice.weighted([(4, 0), (3, 1), (3, 2), (1, 4)])):
+    ntriggers = dice.weighted([(4, 0), (3, 1), (3, 2), (1, 4)])
+    # a trigger that fails, and a policy that refuses: it is open which of them comes first
+    for i in range(0 if context.guarded else ntriggers):
         found += make_trigger(context, i)
+    if context.tablets:
+        for i in range(dice.weighted([(5, 0), (3, 1), (2, 2)])):
+            found += make_called(context, i)
     assert all(name in BY_NAME for name in context.facts)
     return found

@@ -14,7 +14,7 @@ from randomwrites.world import FAR, NODES, PLAIN
 
 LIMIT_MS = 20000
 FIRST_NUMBER = 5000  # of the sequence
-NO_ROUTINES = "DROP SCHEMA c CASCADE; CREATE SCHEMA c"
+NO_ROUTINES = "DROP SCHEMA c CASCADE; CREATE SCHEMA c; GRANT ALL ON SCHEMA c TO PUBLIC"
 # Keys have the names of tablets, and on the plain side of partitions.
 PART_OF_KEY = re.compile(r"(_t\d+|(?<=\b[hr])\d)(?=_pkey)")
 NUMBERS = 100  # of the sequence for each statement, behind one that failed
@@ -91,6 +91,7 @@ class Runner:
             settings |= case.settings
         word = "SET LOCAL" if case.end else "SET"
         lines = [f"{word} {name} = '{value}'" for name, value in settings.items()]
+        lines += [f"{word} ROLE {case.role}"] if case.role else []
         lines = [f"BEGIN{isolation}", *lines] if case.end else lines
         self.sessions[side].run("; ".join(lines))
 
@@ -112,6 +113,7 @@ class Runner:
         if case.end:
             self.send(found, side, Step(case.end))
         if not found.is_lost:
+            self.sessions[side].run("RESET ROLE")
             found.rows = self.rows_of(side, case.tablets)
             self.sessions[side].run(f"DEALLOCATE ALL; RESET ALL; CLOSE ALL; {NO_ROUTINES}")
         return found

@@ -117,7 +117,14 @@ SIDE = (
     single("log1", "one", logs=True),
     single("log2", "two", logs=True),
 )
-TABLES = MAIN + SIDE
+# Statements of the role write these too, which sees and writes some of their rows only.
+WATCHED = (single("m", "one"),)
+CLERK = "clerk"
+POLICIES = (
+    "CREATE POLICY seen ON m USING (v < 60)",
+    "CREATE POLICY written ON m AS RESTRICTIVE USING (true) WITH CHECK (v <> 2 AND v < 90)",
+)
+TABLES = MAIN + SIDE + WATCHED
 
 
 def distributed(table: Table) -> Table:
@@ -132,7 +139,7 @@ def distributed(table: Table) -> Table:
 
 BY_NAME = {table.name: table for table in TABLES}
 # Conditions of views that check what is written through them.
-VIEWS = {"va": "a", "vh": "h"}
+VIEWS = {"va": "a", "vh": "h", "vm": "m"}
 VIEW_MOST_V = 500
 
 
@@ -202,6 +209,15 @@ def views() -> Iterator[str]:
             f"CREATE VIEW {view} AS SELECT {', '.join(COLUMNS)} FROM {table}"
             f" WHERE v < {VIEW_MOST_V} WITH CHECK OPTION"
         )
+    yield "ALTER VIEW vm SET (security_invoker)"
+
+
+def policies() -> Iterator[str]:
+    """What the role may do; all others that write are superusers."""
+    yield "ALTER TABLE m ENABLE ROW LEVEL SECURITY"
+    yield from POLICIES
+    yield f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {CLERK}"
+    yield f"GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO {CLERK}"
 
 
 def leaves_on(server: str | None) -> list[tuple[Table, Leaf]]:

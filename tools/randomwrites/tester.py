@@ -9,7 +9,7 @@ from randomwrites.cases import Case, make_case
 from randomwrites.comparing import problem_of, skipped_because
 from randomwrites.running import WRITER, Run, Runner, text_of
 from randomwrites.session import WriteSession
-from randomwrites.tables import TABLETS
+from randomwrites.tables import CLERK, TABLETS
 from randomwrites.world import DATABASES, FAR, PLAIN, make_world
 
 BROKEN_SHARE = 0.5  # of all that may end in an error
@@ -57,6 +57,7 @@ class Tester(runs.Tester[Case, Run]):
 
     def prepare(self) -> None:
         first = self.open_session(WriteSession)
+        first.run(f"CREATE ROLE {CLERK}")
         for database in DATABASES:
             first.run(f"CREATE DATABASE {database}")
         first.close()
@@ -97,8 +98,11 @@ class Tester(runs.Tester[Case, Run]):
         isolation = f" ISOLATION LEVEL {case.isolation}" if case.isolation else ""
         if case.end:
             yield f"    BEGIN{isolation};"
+        word = "SET LOCAL" if case.end else "SET"
         for name, value in case.settings.items():
-            yield f"    SET {'LOCAL ' if case.end else ''}{name} = '{value}';  -- far side"
+            yield f"    {word} {name} = '{value}';  -- far side"
+        if case.role:
+            yield f"    {word} ROLE {case.role};"
         if not verdict.found.sent:
             for step in case.steps:
                 yield f"    {text_of(step)};"

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from randomwrites.blocks import do_block
+from randomwrites.calls import call_step
 from randomwrites.context import Context, Step
 from randomwrites.keyed import keyed_prepared
 from randomwrites.makers import KEYED_ALL, WRITES
@@ -14,7 +15,7 @@ KEYED_SHARE = 0.5
 
 
 def write(context: Context) -> list[Step]:
-    keyed = context.tablets and context.dice.chance(KEYED_SHARE)
+    keyed = context.guarded or (context.tablets and context.dice.chance(KEYED_SHARE))
     make = context.dice.weighted(KEYED_ALL if keyed else WRITES)
     table = context.target()
     context.begin(table)
@@ -44,7 +45,7 @@ def prepared(context: Context) -> list[Step]:
     """A prepared statement, with several values."""
     dice = context.dice
     table = context.table()
-    if context.tablets and dice.chance(KEYED_SHARE):
+    if context.guarded or (context.tablets and dice.chance(KEYED_SHARE)):
         return keyed_prepared(context)
     if context.of(table).one_row:
         return write(context)
@@ -72,6 +73,11 @@ def savepoints(context: Context) -> list[Step]:
     if dice.chance(0.4):
         steps += read(context)
     return steps
+
+
+def call(context: Context) -> list[Step]:
+    context.begin(None)
+    return call_step(context) or write(context)
 
 
 BY_KEY = ("enable_nestloop", "shuttle.enable_batched_join")
@@ -117,17 +123,20 @@ KINDS: tuple[tuple[float, Callable[[Context], list[Step]]], ...] = (
     (1, prepared),
     (1.6, savepoints),
     (1, cursors),
+    (2, call),
 )
-GUARDED_SHARE = 0.15
+GUARDED_KINDS = ((10, write), (3, read), (3, prepared), (2, call), (1.6, savepoints))
+SAVEPOINT_SHARE = 0.15
 
 
 def random_steps(context: Context) -> list[Step]:
     context.poisoned = False
-    kinds = [kind for kind in KINDS if kind[1] is not savepoints or not context.autocommit]
+    every = GUARDED_KINDS if context.guarded else KINDS
+    kinds = [kind for kind in every if kind[1] is not savepoints or not context.autocommit]
     steps = context.dice.weighted(kinds)(context)
     if len(steps) != 1 or not steps[0].guarded:
         return steps
-    share = 0.85 if context.poisoned else GUARDED_SHARE
+    share = 0.85 if context.poisoned else SAVEPOINT_SHARE
     return [replace(steps[0], guarded=context.dice.chance(share))]
 
 

@@ -9,6 +9,7 @@ from randomqueries.session import Session
 
 from randomwrites.shapes import random_shape
 from randomwrites.tables import (
+    CLERK,
     COLUMNS,
     PARENTS,
     TABLES,
@@ -22,6 +23,7 @@ from randomwrites.tables import (
     leaves_on,
     not_null,
     plain_tables,
+    policies,
     views,
 )
 
@@ -65,7 +67,7 @@ def make_plain(session: Session, seed: int) -> dict[str, list[list[str | None]]]
     """The plain side; returns what the rows of each leaf are."""
     session.run(COMMON)
     session.run(PARENT_TABLES.format(n=PARENTS))
-    for statement in (*plain_tables(), *views()):
+    for statement in (*plain_tables(), *views(), *policies()):
         session.run(statement)
     columns = ", ".join(COLUMNS)
     found = {}
@@ -162,7 +164,11 @@ def make_distributed(session: Session, seed: int, rows: dict[str, list[list[str 
     session.run("CREATE EXTENSION pg_shuttle CASCADE")
     session.run(COMMON)
     session.run(PARENT_TABLES.format(n=PARENTS))
-    make_nodes(session, STORES[: dice.between(2, 3)], "")
+    nodes = STORES[: dice.between(2, 3)]
+    make_nodes(session, nodes, "")
+    for node in nodes:
+        options = f"user '{session.user}', password_required 'false'"
+        session.run(f"CREATE USER MAPPING FOR {CLERK} SERVER {node} OPTIONS ({options})")
     tables = [distributed(table) for table in TABLES]
     for table, first in zip(tables, TABLES, strict=True):
         shape = random_shape(dice, len(column_types(table)))
@@ -181,7 +187,7 @@ def make_distributed(session: Session, seed: int, rows: dict[str, list[list[str 
             call = f"reference_table('{table.name}')"
         if not table.is_local:
             session.run(f"SELECT shuttle.{call}")
-    for statement in views():
+    for statement in (*views(), *policies()):
         session.run(statement)
     session.run("ANALYZE")
 

@@ -7,10 +7,10 @@ from randomqueries.session import Row
 from randomwrites.cases import Case, make_case
 from randomwrites.comparing import problem_of
 from randomwrites.context import Step
-from randomwrites.running import Run, Sent, text_of
+from randomwrites.running import WRITER, Run, Sent, text_of
 from randomwrites.session import Outcome
 from randomwrites.shapes import GONE, random_shape
-from randomwrites.tables import TABLES, leaves_on
+from randomwrites.tables import CLERK, TABLES, leaves_on
 
 SEED = 7
 
@@ -55,6 +55,15 @@ def test_keyed_statements_are_made_of_distributed_tables() -> None:
     assert any("shuttle.enable_router" in case.settings for case in cases)
 
 
+def test_routines_are_distributed_and_policies_apply() -> None:
+    cases = [make_case(SEED, i, True, True) for i in range(1, 400)]
+    routines = " ".join(WRITER.write(sql) for case in cases for sql in case.routines)
+    assert "distribute_function('c.q0(int, int, bigint)', 'key1'" in routines
+    texts = " ".join(text_of(step) for case in cases for step in case.steps if case.role)
+    assert all(words in texts for words in ("CALL c.q0(", "INSERT INTO vm (", "UPDATE m SET"))
+    assert {case.role for case in cases} == {"", CLERK}
+
+
 def test_all_kinds_of_statements_are_made() -> None:
     cases = [make_case(SEED, i, old_and_new=True) for i in range(1, 400)]
     texts = " ".join(text_of(step) for case in cases for step in case.steps)
@@ -82,7 +91,10 @@ def test_all_kinds_of_statements_are_made() -> None:
 
 def test_smaller_cases_are_smaller() -> None:
     def size(case: Case) -> int:
-        parts = [str(part) for part in (case.steps, case.routines, case.settings, case.isolation)]
+        parts = [
+            str(part)
+            for part in (case.steps, case.routines, case.settings, case.isolation + case.role)
+        ]
         return sum(map(len, parts)) + sum(step.guarded for step in case.steps) * 2
 
     case = next(case for case in (make_case(SEED, i) for i in range(1, 99)) if case.routines)
