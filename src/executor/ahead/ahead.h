@@ -4,6 +4,7 @@
  *	  that cannot change a result or show an error too many.
  *
  * early_start.c	sends scans that will surely be read before any answer arrives
+ * early_later.c	what has to wait for that (early_start.h)
  * costly_input.c	which input of a join waits for a row of the other
  * outbox.c		owns what was begun and not sent, and sends it in time (outbox.h)
  * row_goal.c, row_need.c	how many rows nodes will be asked for, and surely need
@@ -26,7 +27,7 @@
 
 #include "executor/executor_types.h"
 
-/* ---- early start (early_start.c) */
+/* ---- early start (early_start.c, early_later.c) */
 
 /*
  * If shuttle.enable_early_start is on, sends the request for the first page of
@@ -35,7 +36,7 @@
  */
 extern void shuttle_early_start(PlanState *root, uint64 count);
 
-/* Starts the nodes that waited for initplans that have run by now. */
+/* A scan that was told of later is sent: starts the nodes that waited for it. */
 extern void shuttle_early_start_later(ShuttleLaterStart *later);
 
 /* Starts the initplans that compute params if several still have to run. */

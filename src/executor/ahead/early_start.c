@@ -9,10 +9,8 @@
  * started if perhaps only some of several inputs are wanted (LIMIT over
  * Append), if it locks rows, or in a parallel worker.
  *
- * Scans whose SELECT takes values of initplans, and children of an Append that
- * run-time pruning by initplans leaves, are started later: the first of them
- * that is executed starts the others. If such a scan needs several initplans,
- * these are started together.
+ * What has to wait is in early_later.c. If a scan needs several initplans, these are
+ * started together.
  *
  * An input that is read only if another one has a row, and that costs its nodes many
  * times more, waits for that row: a node answers one request of a session after the
@@ -36,6 +34,7 @@
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_settings.h"
 #include "executor/ahead/ahead.h"
+#include "executor/ahead/early_start.h"
 #include "executor/ahead/outbox.h"
 #include "executor/ahead/plan_facts.h"
 #include "executor/ahead/row_need.h"
@@ -45,49 +44,20 @@
 #include "executor/shuttle_executor.h"
 #include "executor/write/write.h"
 
-/* What the nodes above want of a node. */
-typedef struct Demand
-{
-	bool		all;			/* every row */
-	bool		certain;		/* it will be run, unless an error comes
-								 * before */
-	bool		whole;			/* if one row is read, all are */
-	double		rows;			/* if not all: the least number; 0: unknown */
-	ShuttleLaterStart *later;	/* nodes that have to wait; NULL: none may */
-	ShuttleVisits *visits;		/* CTEs visited by this walk */
-	bool		noting;			/* only tell scans about later, start none */
-} Demand;
-
-/* Nodes that a walk could not start because an initplan has not run. */
-struct ShuttleLaterStart
-{
-	MemoryContext cxt;
-	List	   *waiting;		/* of Waiting */
-};
-
-/* A scan, or an Append or MergeAppend that prunes. */
-typedef struct Waiting
-{
-	PlanState  *node;
-	Demand		demand;
-} Waiting;
-
-static void visit(PlanState *node, Demand demand);
-static void visit_cte(PlanState *cte, Demand demand);
-static void visit_init_plans(PlanState *node, Demand above);
-static void visit_init_plan(SubPlanState *init, Demand above);
-static void visit_scan(ForeignScanState *scan, Demand demand);
-static void visit_append(AppendState *append, Demand demand);
+static void visit_cte(PlanState *cte, ShuttleDemand demand);
+static void visit_init_plans(PlanState *node, ShuttleDemand above);
+static void visit_init_plan(SubPlanState *init, ShuttleDemand above);
+static void visit_scan(ForeignScanState *scan, ShuttleDemand demand);
+static void visit_append(AppendState *append, ShuttleDemand demand);
 static void visit_all(PlanState **nodes, int nnodes, const Bitmapset *chosen,
-					  Demand demand);
+					  ShuttleDemand demand);
 static void wait_for_pruning(PlanState *node, PlanState **nodes, int nnodes,
-							 Demand demand);
+							 ShuttleDemand demand);
 static void start_together(AppendState *append);
-static void visit_merge_append(MergeAppendState *append, Demand demand);
-static void visit_hash_join(HashJoinState *join, Demand demand);
-static void visit_nested_loop(NestLoopState *loop, Demand demand);
-static void wait_for(PlanState *node, Demand demand);
-static void visit_second(PlanState *second, Demand demand, const Plan *first);
+static void visit_merge_append(MergeAppendState *append, ShuttleDemand demand);
+static void visit_hash_join(HashJoinState *join, ShuttleDemand demand);
+static void visit_nested_loop(NestLoopState *loop, ShuttleDemand demand);
+static void visit_second(PlanState *second, ShuttleDemand demand, const Plan *first);
 
 void
 shuttle_early_start_run(QueryDesc *queryDesc, ScanDirection direction, uint64 count)
@@ -107,7 +77,7 @@ void
 shuttle_early_start(PlanState *root, uint64 count)
 {
 	ShuttleVisits visits = {0};
-	Demand		demand = {
+	ShuttleDemand demand = {
 		.all = count == 0,
 		.certain = true,
 		.whole = count == 0,
@@ -117,37 +87,44 @@ shuttle_early_start(PlanState *root, uint64 count)
 
 	if (!shuttle_settings.enable_early_start || IsParallelWorker())
 		return;
-	demand.later = palloc0_object(ShuttleLaterStart);
-	demand.later->cxt = CurrentMemoryContext;
-	visit(root, demand);
+	demand.later = shuttle_early_start_later_create();
+	shuttle_early_start_visit(root, demand);
 }
 
 /* The demand on an input if it differs from the demand on its node. */
-static Demand
-demand_of_input(Demand above, bool all, bool certain, bool whole)
+ShuttleDemand
+shuttle_demand_of_input(ShuttleDemand above, bool all, bool certain, bool whole)
 {
-	Demand		demand = {.all = all,.certain = certain,.whole = whole};
+	ShuttleDemand demand = {.all = all,.certain = certain,.whole = whole};
 
 	demand.later = above.later;
 	demand.visits = above.visits;
 	demand.noting = above.noting;
+	demand.in_part = above.in_part;
 	return demand;
 }
 
-static void
-visit(PlanState *node, Demand demand)
+void
+shuttle_early_start_visit(PlanState *node, ShuttleDemand demand)
 {
-	Demand		everything = demand_of_input(demand, true, demand.certain, true);
-	Demand		other = demand_of_input(demand, demand.all, false, false);
-	Demand		part = demand_of_input(demand, demand.all, demand.certain, false);
+	ShuttleDemand everything = shuttle_demand_of_input(demand, true, demand.certain, true);
+	ShuttleDemand other = shuttle_demand_of_input(demand, demand.all, false, false);
+	ShuttleDemand part = shuttle_demand_of_input(demand, demand.all, demand.certain, false);
 
+	ListCell   *cell;
 	int			facts;
 
 	if (node == NULL)
 		return;
 	check_stack_depth();
-	if (!demand.noting)
+	if (demand.noting || !demand.in_part)
+	{
 		visit_init_plans(node, demand);
+		foreach(cell, node->subPlan)
+			shuttle_early_start_note_subplan(lfirst_node(SubPlanState, cell), demand);
+	}
+	else if (node->chgParam != NULL)
+		ExecReScan(node);		/* as it will be when it is executed */
 	facts = shuttle_plan_facts(node->plan);
 	switch (nodeTag(node))
 	{
@@ -167,23 +144,23 @@ visit(PlanState *node, Demand demand)
 			visit_nested_loop((NestLoopState *) node, demand);
 			break;
 		case T_MergeJoinState:
-			visit(outerPlanState(node), part);
-			visit(innerPlanState(node), other);
+			shuttle_early_start_visit(outerPlanState(node), part);
+			shuttle_early_start_visit(innerPlanState(node), other);
 			break;
 		case T_SetOpState:
-			visit(outerPlanState(node), part);
-			visit(innerPlanState(node), other);
+			shuttle_early_start_visit(outerPlanState(node), part);
+			shuttle_early_start_visit(innerPlanState(node), other);
 			break;
 		case T_ProjectSetState:
 			demand.rows = 0;
-			visit(outerPlanState(node), demand);
+			shuttle_early_start_visit(outerPlanState(node), demand);
 			break;
 		case T_SubqueryScanState:
-			visit(((SubqueryScanState *) node)->subplan, demand);
+			shuttle_early_start_visit(((SubqueryScanState *) node)->subplan, demand);
 			break;
 		case T_ResultState:
 			if (((Result *) node->plan)->resconstantqual == NULL)
-				visit(outerPlanState(node), demand);
+				shuttle_early_start_visit(outerPlanState(node), demand);
 			break;
 		case T_LimitState:
 			if (shuttle_limit_is_zero((LimitState *) node))
@@ -192,32 +169,38 @@ visit(PlanState *node, Demand demand)
 				demand.all = demand.whole = false;
 			demand.rows = shuttle_max_rows_below_limit((LimitState *) node,
 													   demand.rows);
-			visit(outerPlanState(node), demand);
+			shuttle_early_start_visit(outerPlanState(node), demand);
 			break;
 		case T_CteScanState:
-			visit_cte(((CteScanState *) node)->cteplanstate, demand);
+			if (!demand.in_part)
+				visit_cte(((CteScanState *) node)->cteplanstate, demand);
+			break;
+		case T_MemoizeState:
+			if (((Memoize *) node->plan)->singlerow)
+				demand.all = demand.whole = false;
+			shuttle_early_start_visit(outerPlanState(node), demand);
 			break;
 		case T_CustomScanState:
 			demand.rows = 0;
 			if (shuttle_is_look_ahead(node))
-				visit(outerPlanState(node), demand);
+				shuttle_early_start_visit(outerPlanState(node), demand);
 			else
-				visit(shuttle_merge_reading(node), everything);
+				shuttle_early_start_visit(shuttle_merge_reading(node), everything);
 			break;
 		case T_LockRowsState:	/* its rows are locked in their turn */
 			break;
 		default:
 			if ((facts & SHUTTLE_READS_ALL) != 0)
-				visit(outerPlanState(node), everything);
+				shuttle_early_start_visit(outerPlanState(node), everything);
 			else if ((facts & (SHUTTLE_HANDS_ON | SHUTTLE_READS_GROUPS)) != 0)
-				visit(outerPlanState(node), demand);
+				shuttle_early_start_visit(outerPlanState(node), demand);
 			break;
 	}
 }
 
 /* Another scan of a CTE adds something only if it demands something else. */
 static void
-visit_cte(PlanState *cte, Demand demand)
+visit_cte(PlanState *cte, ShuttleDemand demand)
 {
 	int			kind = demand.all | demand.certain << 1 | demand.whole << 2 | demand.noting << 3;
 	int		   *visited = shuttle_visit_note(demand.visits, cte);
@@ -226,13 +209,13 @@ visit_cte(PlanState *cte, Demand demand)
 		return;
 	*visited |= 1 << kind;
 	demand.rows = 0;
-	visit(cte, demand);
+	shuttle_early_start_visit(cte, demand);
 }
 
 /* Initplans run when their value is first used. They are started if an
  * expression that is always evaluated uses it. */
 static void
-visit_init_plans(PlanState *node, Demand above)
+visit_init_plans(PlanState *node, ShuttleDemand above)
 {
 	ListCell   *cell;
 
@@ -241,36 +224,49 @@ visit_init_plans(PlanState *node, Demand above)
 		SubPlanState *init = lfirst_node(SubPlanState, cell);
 		SubPlan    *plan = init->subplan;
 
-		if (plan->subLinkType != CTE_SUBLINK && plan->setParam != NIL &&
+		if (plan->subLinkType == CTE_SUBLINK)
+			continue;
+		if (!above.noting && plan->setParam != NIL &&
 			shuttle_param_is_needed(node, linitial_int(plan->setParam)))
 			visit_init_plan(init, above);
+		else
+			shuttle_early_start_note_subplan(init, above);
 	}
 }
 
 static void
-visit_init_plan(SubPlanState *init, Demand above)
+visit_init_plan(SubPlanState *init, ShuttleDemand above)
 {
-	visit(init->planstate,
-		  demand_of_input(above, init->subplan->subLinkType == ARRAY_SUBLINK, false, false));
+	shuttle_early_start_visit(init->planstate,
+							  shuttle_demand_of_input(above, init->subplan->subLinkType == ARRAY_SUBLINK, false, false));
 }
 
 static void
-visit_scan(ForeignScanState *scan, Demand demand)
+visit_scan(ForeignScanState *scan, ShuttleDemand demand)
 {
+	bool		certain = demand.certain;
+
 	if (demand.noting)
 	{
-		shuttle_foreign_scan_set_later(scan, demand.later);
+		if (shuttle_foreign_scan_set_later(scan, demand.later))
+			shuttle_early_start_count_scan(demand.later);
+		if (demand.in_part && demand.whole)
+			shuttle_foreign_scan_read_whole(scan, NIL);
 		return;
 	}
-	if (demand.whole)
+	if (demand.in_part)
+		certain = certain && demand.whole && !shuttle_is_reading_ahead();
+	else if (demand.whole)
 		shuttle_foreign_scan_read_whole(scan, NIL);
-	if (shuttle_foreign_scan_can_start(scan))
+	if (shuttle_foreign_scan_can_start(scan, demand.in_part))
 	{
 		shuttle_outbox_before_read(shuttle_foreign_scan_node(scan), scan->ss.ps.state);
-		shuttle_foreign_scan_send(scan, 0, !demand.certain);
+		shuttle_foreign_scan_send(scan, 0, !certain);
 	}
+	else if (demand.in_part)
+		return;
 	else if (shuttle_foreign_scan_awaits_params(scan))
-		wait_for((PlanState *) scan, demand);
+		shuttle_early_start_wait((PlanState *) scan, demand);
 }
 
 /*
@@ -279,10 +275,13 @@ visit_scan(ForeignScanState *scan, Demand demand)
  * all but the first as not certain.
  */
 static void
-visit_append(AppendState *append, Demand demand)
+visit_append(AppendState *append, ShuttleDemand demand)
 {
 	Bitmapset  *chosen = NULL;
 
+	/* each child may suffice, and a part is executed often */
+	if (demand.in_part && !demand.all)
+		return;
 	if (shuttle_prunes_at_run_time(append->as_prune_state))
 	{
 		chosen = bms_union(append->as_valid_subplans, append->as_valid_asyncplans);
@@ -295,14 +294,14 @@ visit_append(AppendState *append, Demand demand)
 	}
 	visit_all(append->appendplans, append->as_nplans, chosen, demand);
 	bms_free(chosen);
-	if (demand.whole && !demand.noting)
+	if (demand.whole && !demand.noting && !demand.in_part)
 		start_together(append);
 }
 
 /* Visits the chosen children (NULL: all) in order, until their estimated rows
  * suffice. */
 static void
-visit_all(PlanState **nodes, int nnodes, const Bitmapset *chosen, Demand demand)
+visit_all(PlanState **nodes, int nnodes, const Bitmapset *chosen, ShuttleDemand demand)
 {
 	double		rows = 0;
 
@@ -310,7 +309,7 @@ visit_all(PlanState **nodes, int nnodes, const Bitmapset *chosen, Demand demand)
 	{
 		if (chosen != NULL && !bms_is_member(i, chosen))
 			continue;
-		visit(nodes[i], demand);
+		shuttle_early_start_visit(nodes[i], demand);
 		if (demand.all || demand.noting)
 			continue;
 		rows += nodes[i]->plan->plan_rows;
@@ -340,7 +339,7 @@ start_together(AppendState *append)
 /* A MergeAppend reads the first row of each child. If not all rows are wanted
  * the children's pages are of few rows and used up at about the same time. */
 static void
-visit_merge_append(MergeAppendState *append, Demand demand)
+visit_merge_append(MergeAppendState *append, ShuttleDemand demand)
 {
 	List	   *scans = NIL;
 	ListCell   *cell;
@@ -357,8 +356,8 @@ visit_merge_append(MergeAppendState *append, Demand demand)
 
 		if (shuttle_prunes_at_run_time(append->ms_prune_state) && !bms_is_member(i, append->ms_valid_subplans))
 			continue;
-		visit(child, demand);
-		if (IsA(child, ForeignScanState))
+		shuttle_early_start_visit(child, demand);
+		if (IsA(child, ForeignScanState) && !demand.in_part)
 			scans = lappend(scans, child);
 	}
 	if (demand.noting || demand.all)
@@ -370,11 +369,11 @@ visit_merge_append(MergeAppendState *append, Demand demand)
 /* Costs decide which side is read first. If it is empty the other side is not
  * read, unless the join returns unmatched rows of that side. */
 static void
-visit_hash_join(HashJoinState *join, Demand demand)
+visit_hash_join(HashJoinState *join, ShuttleDemand demand)
 {
 	JoinType	type = join->js.jointype;
-	Demand		outer = demand_of_input(demand, demand.all, false, false);
-	Demand		inner = demand_of_input(demand, true, false, true);
+	ShuttleDemand outer = shuttle_demand_of_input(demand, demand.all, false, false);
+	ShuttleDemand inner = shuttle_demand_of_input(demand, true, false, true);
 	const Plan *hash = innerPlan(join->js.ps.plan);
 	const Plan *outer_plan = outerPlan(join->js.ps.plan);
 
@@ -392,119 +391,55 @@ visit_hash_join(HashJoinState *join, Demand demand)
 	/* if that row is missing, the larger answer is not waited for */
 	if (!inner.certain && outer_plan->total_cost < hash->total_cost)
 	{
-		visit(outerPlanState(join), outer);
+		shuttle_early_start_visit(outerPlanState(join), outer);
 		visit_second(innerPlanState(join), inner, outer_plan);
 		return;
 	}
-	visit(innerPlanState(join), inner);
-	visit(outerPlanState(join), outer);
+	shuttle_early_start_visit(innerPlanState(join), inner);
+	shuttle_early_start_visit(outerPlanState(join), outer);
 }
 
 static void
-visit_nested_loop(NestLoopState *loop, Demand demand)
+visit_nested_loop(NestLoopState *loop, ShuttleDemand demand)
 {
-	Demand		inner = demand_of_input(demand, false, false, false);
+	ShuttleDemand inner = shuttle_demand_of_input(demand, false, false, false);
 
 	demand.rows = 0;
-	visit(outerPlanState(loop), demand);
+	shuttle_early_start_visit(outerPlanState(loop), demand);
 
 	/* An inner side with parameters waits for outer rows. */
 	inner.all = demand.all && !shuttle_join_takes_one(&loop->js);
 	inner.whole = inner.all;
 	if (((NestLoop *) loop->js.ps.plan)->nestParams == NIL)
 		visit_second(innerPlanState(loop), inner, outerPlan(loop->js.ps.plan));
+	else if (demand.noting || !demand.in_part)
+		shuttle_early_start_note_part(innerPlanState(loop), inner.all, demand);
 }
 
 /* An input that is read if the first one has a row. If it waits, the first of its scans
  * that is executed starts the others. */
 static void
-visit_second(PlanState *second, Demand demand, const Plan *first)
+visit_second(PlanState *second, ShuttleDemand demand, const Plan *first)
 {
-	Waiting    *waiting;
-
+	if (demand.in_part && shuttle_is_costly_input(second, first))
+		return;
 	if (demand.noting || demand.later == NULL || !shuttle_is_costly_input(second, first))
 	{
-		visit(second, demand);
+		shuttle_early_start_visit(second, demand);
 		return;
 	}
-	demand.later = palloc0_object(ShuttleLaterStart);
-	demand.later->cxt = CurrentMemoryContext;
-	waiting = palloc_object(Waiting);
-	waiting->node = second;
-	waiting->demand = demand;
-	demand.later->waiting = list_make1(waiting);
-	demand.noting = true;
-	visit(second, demand);
-}
-
-/* ---- later */
-
-static void
-wait_for(PlanState *node, Demand demand)
-{
-	Waiting    *waiting;
-
-	if (demand.later == NULL)
-		return;
-	waiting = palloc_object(Waiting);
-	waiting->node = node;
-	waiting->demand = demand;
-	demand.later->waiting = lappend(demand.later->waiting, waiting);
-	if (IsA(node, ForeignScanState))
-		shuttle_foreign_scan_set_later((ForeignScanState *) node, demand.later);
+	shuttle_early_start_wait_anew(second, &demand);
+	shuttle_early_start_visit(second, demand);
 }
 
 /* The first child that pruning leaves starts the others when it is executed. */
 static void
-wait_for_pruning(PlanState *node, PlanState **nodes, int nnodes, Demand demand)
+wait_for_pruning(PlanState *node, PlanState **nodes, int nnodes, ShuttleDemand demand)
 {
 	if (!demand.noting)
-		wait_for(node, demand);
+		shuttle_early_start_wait(node, demand);
 	demand.noting = true;
 	visit_all(nodes, nnodes, NULL, demand);
-}
-
-/* True if the initplans that a waiting node depends on have run. Inputs of joins wait
- * for none. */
-static bool
-can_start_later(PlanState *node)
-{
-	switch (nodeTag(node))
-	{
-		case T_AppendState:
-			return !bms_is_empty(((AppendState *) node)->as_valid_subplans) ||
-				!bms_is_empty(((AppendState *) node)->as_valid_asyncplans);
-		case T_MergeAppendState:
-			return !bms_is_empty(((MergeAppendState *) node)->ms_valid_subplans);
-		case T_ForeignScanState:
-			return shuttle_foreign_scan_has_params((ForeignScanState *) node);
-		default:
-			return true;
-	}
-}
-
-void
-shuttle_early_start_later(ShuttleLaterStart *later)
-{
-	MemoryContext old_cxt = MemoryContextSwitchTo(later->cxt);
-	List	   *waiting = later->waiting;
-	ShuttleVisits visits = {0};
-	ListCell   *cell;
-
-	later->waiting = NIL;
-	foreach(cell, waiting)
-	{
-		Waiting    *one = lfirst(cell);
-
-		if (!can_start_later(one->node))
-			later->waiting = lappend(later->waiting, one);
-		else if (one->node->chgParam == NULL)
-		{
-			one->demand.visits = &visits;
-			visit(one->node, one->demand);
-		}
-	}
-	MemoryContextSwitchTo(old_cxt);
 }
 
 /* A scan that needs these values is about to be sent. A single initplan starts
@@ -514,7 +449,7 @@ shuttle_early_start_params(EState *estate, const Bitmapset *params)
 {
 	MemoryContext old_cxt;
 	ShuttleVisits visits = {0};
-	Demand		nothing_later = {.certain = false,.visits = &visits};
+	ShuttleDemand nothing_later = {.certain = false,.visits = &visits};
 	int			nplans = 0;
 
 	if (!shuttle_settings.enable_early_start || IsParallelWorker())

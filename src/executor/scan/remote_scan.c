@@ -166,19 +166,31 @@ first_rows(const ShuttleRemoteScan *remote, const ForeignScan *plan)
 
 /* ---- whether it can be sent */
 
-bool
-shuttle_foreign_scan_can_start(ForeignScanState *scan)
+/* True if the scan was not sent, and all values that it sends are known. */
+static bool
+has_values(ForeignScanState *scan, bool beside_running)
 {
-	ShuttleRemoteScan *remote = scan->fdw_state;
+	const ShuttleRemoteScan *remote = scan->fdw_state;
 
 	/*
 	 * Listed scans depend on no value of the plan, and on no value that may
 	 * raise an error.
 	 */
-	if (!shuttle_remote_scan_is_plain(scan) || !shuttle_remote_scan_has_safe_values((ForeignScan *) scan->ss.ps.plan) ||
-		!(remote->unsent.item.listed ||
-		  (remote->params_come && remote->request == NULL &&
-		   shuttle_foreign_scan_has_params(scan))))
+	if (remote->unsent.item.listed)
+		return true;
+	return (beside_running || remote->params_come) && remote->request == NULL &&
+		shuttle_foreign_scan_has_params(scan);
+}
+
+bool
+shuttle_foreign_scan_can_start(ForeignScanState *scan, bool beside_running)
+{
+	ShuttleRemoteScan *remote = scan->fdw_state;
+	const ForeignScan *plan = (const ForeignScan *) scan->ss.ps.plan;
+
+	if (!shuttle_remote_scan_is_plain(scan) || !has_values(scan, beside_running) ||
+		!(beside_running ? shuttle_is_safe_value((Node *) plan->fdw_exprs) :
+		  shuttle_remote_scan_has_safe_values(plan)))
 		return false;
 	prepare_scan(scan);
 	return remote->effect == SHUTTLE_READS;
@@ -246,15 +258,16 @@ shuttle_foreign_scan_has_params(ForeignScanState *scan)
 
 /* ---- what the plan says of its rows */
 
-void
+bool
 shuttle_foreign_scan_set_later(ForeignScanState *scan, ShuttleLaterStart *later)
 {
 	ShuttleRemoteScan *remote = scan->fdw_state;
 
 	if (!shuttle_remote_scan_is_plain(scan))
-		return;
+		return false;
 	remote->later = later;
 	remote->params_come = remote->params_come || shuttle_foreign_scan_awaits_params(scan);
+	return true;
 }
 
 void
@@ -370,7 +383,7 @@ static bool
 send_before_write(ShuttleUnsentScan *unsent, bool only_target)
 {
 	ForeignScanState *scan = unsent->scan;
-	bool		ahead = !only_target && shuttle_foreign_scan_can_start(scan);
+	bool		ahead = !only_target && shuttle_foreign_scan_can_start(scan, false);
 
 	/* Scans that lock stay, except for those of a target. */
 	if (!ahead && !((only_target || scan->ss.ps.state->es_plannedstmt->hasModifyingCTE) &&

@@ -67,8 +67,9 @@ extern ShuttleDecoder *shuttle_foreign_scan_decoder(ForeignScanState *scan,
 /* ---- the sending of scans (remote_scan.c) */
 
 /* True if the scan was not sent, only reads, and needs no value that the plan
- * has yet to compute: it can be sent at any time. */
-extern bool shuttle_foreign_scan_can_start(ForeignScanState *scan);
+ * has yet to compute: it can be sent at any time. beside_running: the part of the plan
+ * that it belongs to is being executed, so values from above it are set. */
+extern bool shuttle_foreign_scan_can_start(ForeignScanState *scan, bool beside_running);
 
 /* Lists a scan that begins and needs no value of the plan as unsent. */
 extern void shuttle_foreign_scan_list(ForeignScanState *scan);
@@ -78,8 +79,9 @@ extern void shuttle_foreign_scan_list(ForeignScanState *scan);
 extern bool shuttle_foreign_scan_awaits_params(ForeignScanState *scan);
 extern bool shuttle_foreign_scan_has_params(ForeignScanState *scan);
 
-/* Sets what is started when the scan is sent because its rows are needed. */
-extern void shuttle_foreign_scan_set_later(ForeignScanState *scan,
+/* Sets what is started when the scan is sent because its rows are needed. False if the
+ * scan is not ours, or a Look Ahead serves it. */
+extern bool shuttle_foreign_scan_set_later(ForeignScanState *scan,
 										   ShuttleLaterStart *later);
 
 /* Sets scans that are merged with it: when it asks for more rows, those that
