@@ -98,6 +98,8 @@ static void
 consider_join(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 			  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
 {
+	/* first: it gives back what was hidden when the join before was planned */
+	shuttle_partition_orders_show();
 	if (previous_join != NULL)
 		previous_join(root, joinrel, outer, inner, type, extra);
 
@@ -113,8 +115,8 @@ consider_join(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 	/* after all that adds joins: it changes merge joins, whoever added them */
 	shuttle_locked_order_consider(root, joinrel, outer, inner, type, extra);
 
-	/* last: it changes the clauses for core's joins of partitions */
-	shuttle_partition_orders_consider(root, joinrel, type, extra);
+	/* last: it hides partitions from core */
+	shuttle_partition_orders_consider(root, joinrel, outer, inner, type, extra);
 }
 
 static RelOptInfo *

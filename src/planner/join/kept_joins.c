@@ -101,17 +101,46 @@ is_cheaper_whole(PlannerInfo *root, const RelOptInfo *joinrel)
 		cheapest->total_cost < CLEARLY_CHEAPER * cost_by_partitions(root, joinrel);
 }
 
+/* True if core's own search runs, which plans all orders of a join and keeps it. GEQO
+ * does not, and other searches may not. */
+static bool
+plans_all_orders(int levels, join_search_hook_type previous)
+{
+	return previous == NULL && !(enable_geqo && levels >= geqo_threshold);
+}
+
+/* Core's search, or that of the hook before ours. */
+static RelOptInfo *
+search(PlannerInfo *root, int levels, List *rels, join_search_hook_type previous)
+{
+	if (previous != NULL)
+		return previous(root, levels, rels);
+	if (enable_geqo && levels >= geqo_threshold)
+		return geqo(root, levels, rels);
+	return standard_join_search(root, levels, rels);
+}
+
 RelOptInfo *
 shuttle_search_joins(PlannerInfo *root, int levels, List *rels, join_search_hook_type previous)
 {
-	RelOptInfo *joinrel;
+	ShuttleHiddenPartitions outer =
+		shuttle_partition_orders_begin(plans_all_orders(levels, previous));
+	RelOptInfo *volatile joinrel = NULL;
 
-	if (previous != NULL)
-		joinrel = previous(root, levels, rels);
-	else if (enable_geqo && levels >= geqo_threshold)
-		joinrel = geqo(root, levels, rels);
-	else
-		joinrel = standard_join_search(root, levels, rels);
+	/*
+	 * functions that are evaluated while planning may catch errors of their
+	 * queries
+	 */
+	PG_TRY();
+	{
+		joinrel = search(root, levels, rels, previous);
+		shuttle_partition_orders_show();
+	}
+	PG_FINALLY();
+	{
+		shuttle_partition_orders_end(outer);
+	}
+	PG_END_TRY();
 
 	/* the FROM list may be searched in parts */
 	if (joinrel != NULL && bms_is_subset(root->all_baserels, joinrel->relids) &&

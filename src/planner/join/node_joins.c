@@ -42,8 +42,8 @@ price_key(Relids relids)
 	return lcons_int(PRICE_KEY, shuttle_memo_members(relids));
 }
 
-static bool
-has_equality(const List *clauses)
+bool
+shuttle_has_equality(const List *clauses)
 {
 	ListCell   *lc;
 
@@ -179,7 +179,7 @@ shuttle_price_node_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 	price = MemoryContextAllocZero(root->planner_cxt, sizeof(JoinPrice));
 	postgres_fdw_run = plain->total_cost - plain->startup_cost;
 	price->on_node = postgres_fdw_run - plain->rows * server.postgres_fdw_row;
-	if (has_equality(clauses))
+	if (shuttle_has_equality(clauses))
 		(void) lower_price(price, cost_of_join(root, rel, outer, inner, type, clauses));
 	shuttle_memo_add(root, NULL, price_key(rel->relids), price);
 
@@ -201,7 +201,7 @@ shuttle_reprice_node_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 	JoinPrice  *price = shuttle_memo_find(root, NULL, price_key(rel->relids));
 	Cost		before;
 
-	if (price == NULL || !has_equality(clauses))
+	if (price == NULL || !shuttle_has_equality(clauses))
 		return false;
 	before = run_cost(root, rel, price);
 	if (!lower_price(price, cost_of_join(root, rel, outer, inner, type, clauses)))

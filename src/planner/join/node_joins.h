@@ -41,6 +41,9 @@ extern bool shuttle_reprice_node_join(PlannerInfo *root, RelOptInfo *rel,
 /* How much postgres_fdw overcharges for groups over such a join; else 0. */
 extern Cost shuttle_saved_by_node_join(PlannerInfo *root, const RelOptInfo *rel);
 
+/* True if a clause is an equality that a hash or merge join can use. */
+extern bool shuttle_has_equality(const List *clauses);
+
 /* ---- lookups by unique indexes (node_lookups.c) */
 
 /* The cost of looking up rows of a table on its node by join clauses that name a
@@ -48,15 +51,47 @@ extern Cost shuttle_saved_by_node_join(PlannerInfo *root, const RelOptInfo *rel)
 extern bool shuttle_node_lookup_cost(PlannerInfo *root, const RelOptInfo *rel,
 									 const List *clauses, double nlookups, Cost *cost);
 
+/* ---- children that are joined on a node (partition_pairs.c) */
+
+typedef struct ShuttlePair
+{
+	RelOptInfo *outer;
+	RelOptInfo *inner;
+	int			nappinfos;
+	AppendRelInfo **appinfos;	/* that lead to both */
+	List	   *clauses;		/* of the join */
+} ShuttlePair;
+
+/* Fills in a pair, with the clauses of its parents' join. */
+extern void shuttle_pair_make(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner,
+							  const List *clauses, ShuttlePair *pair);
+
 /* ---- orders of joins of partitions (partition_orders.c) */
 
 /* True if a join is done by a node, in one of its paths. */
 extern bool shuttle_is_on_node(const RelOptInfo *rel);
 
-/* Part of set_join_pathlist_hook: has core plan no local joins of partitions that
- * nodes join, but for the first order. */
+/* Part of set_join_pathlist_hook: has core plan no joins of partitions that nodes join,
+ * but for the first order. */
 extern void shuttle_partition_orders_consider(PlannerInfo *root, RelOptInfo *joinrel,
+											  RelOptInfo *outer, RelOptInfo *inner,
 											  JoinType type, JoinPathExtraData *extra);
+
+/* A relation whose partitions are hidden from core; rel is NULL: none. */
+typedef struct ShuttleHiddenPartitions
+{
+	bool		may_hide;
+	RelOptInfo *rel;
+	RelOptInfo **part_rels;
+} ShuttleHiddenPartitions;
+
+/* Gives the relation back its partitions. */
+extern void shuttle_partition_orders_show(void);
+
+/* Around a search of joins, which may begin within another one. may_hide: relations live
+ * until it ends. */
+extern ShuttleHiddenPartitions shuttle_partition_orders_begin(bool may_hide);
+extern void shuttle_partition_orders_end(ShuttleHiddenPartitions outer);
 
 /* ---- joins of whole tables (kept_joins.c) */
 

@@ -8,15 +8,18 @@
  * has shown that nodes join all pairs, local joins of pairs are of no use: core's joins
  * of the whole tables are the alternative.
  *
- * So the clauses of later orders are marked as unfit for hash and merge joins. Core has
- * used them for the whole tables by then, and now plans only nested loops of the pairs,
- * which are cheap to price. Nodes order their joins themselves, and node_joins.c prices
- * the orders as before.
+ * So the partitions of one side are hidden from core when it has planned another order of
+ * the whole tables: core leaves out pairs with a side that is pruned. They are shown
+ * again when the next join is planned, or the search ends. Nodes order their joins
+ * themselves; the price of another order is compared here. Partitions differ in little
+ * but the number of their rows: if an order is not cheaper for one pair, it is tried for
+ * no other.
  *
  * Source: populate_joinrel_with_paths() and try_partitionwise_join() in
- * src/backend/optimizer/path/joinrels.c get the same list of clauses.
+ * src/backend/optimizer/path/joinrels.c get the same list of clauses; the latter skips empty
+ * pairs. build_joinrel_partition_info() does not look at part_rels.
  *
- * Memory: root->planner_cxt; marked clauses live as long as the list.
+ * Memory: root->planner_cxt.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -34,6 +37,8 @@ typedef struct LatestOrder
 {
 	const List *clauses;
 } LatestOrder;
+
+static ShuttleHiddenPartitions hidden;
 
 bool
 shuttle_is_on_node(const RelOptInfo *rel)
@@ -91,24 +96,80 @@ is_second_direction(PlannerInfo *root, RelOptInfo *joinrel, JoinType type, const
 	return false;
 }
 
-void
-shuttle_partition_orders_consider(PlannerInfo *root, RelOptInfo *joinrel, JoinType type,
-								  JoinPathExtraData *extra)
+/* Prices another order of the joins that nodes do. */
+static void
+price_order(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner,
+			JoinType type, const List *clauses)
 {
-	ListCell   *lc;
+	int			i = -1;
 
-	if (!is_done_by_nodes(joinrel) ||
+	while ((i = bms_next_member(joinrel->live_parts, i)) >= 0)
+	{
+		ShuttlePair pair;
+
+		if (outer->part_rels[i] == NULL || inner->part_rels[i] == NULL)
+			continue;
+		shuttle_pair_make(root, outer->part_rels[i], inner->part_rels[i], clauses, &pair);
+		if (!shuttle_reprice_node_join(root, joinrel->part_rels[i], pair.outer, pair.inner,
+									   type, pair.clauses))
+			break;
+	}
+}
+
+static void
+hide(PlannerInfo *root, RelOptInfo *rel)
+{
+	hidden.rel = rel;
+	hidden.part_rels = rel->part_rels;
+	rel->part_rels = MemoryContextAllocZero(root->planner_cxt,
+											rel->nparts * sizeof(RelOptInfo *));
+}
+
+void
+shuttle_partition_orders_show(void)
+{
+	if (hidden.rel != NULL)
+		hidden.rel->part_rels = hidden.part_rels;
+	hidden.rel = NULL;
+}
+
+ShuttleHiddenPartitions
+shuttle_partition_orders_begin(bool may_hide)
+{
+	ShuttleHiddenPartitions outer = hidden;
+
+	hidden.may_hide = may_hide;
+	hidden.rel = NULL;
+	return outer;
+}
+
+void
+shuttle_partition_orders_end(ShuttleHiddenPartitions outer)
+{
+	hidden = outer;
+}
+
+/* True if core joins their partitions of equal numbers. */
+static bool
+are_alike(const RelOptInfo *joinrel, const RelOptInfo *side)
+{
+	return side->part_scheme == joinrel->part_scheme && side->part_rels != NULL &&
+		side->nparts == joinrel->nparts;
+}
+
+void
+shuttle_partition_orders_consider(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
+								  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
+{
+	if (!hidden.may_hide || !is_done_by_nodes(joinrel) || joinrel->partbounds_merged ||
+		!are_alike(joinrel, outer) || !are_alike(joinrel, inner) ||
 		!is_second_direction(root, joinrel, type, extra->restrictlist))
 		return;
 	ereport(DEBUG1,
 			(errmsg_internal("core plans no local joins of partitions for another order of their join")));
-	foreach(lc, extra->restrictlist)
-	{
-		RestrictInfo *marked = makeNode(RestrictInfo);
 
-		/* the clause itself is used for other joins, too */
-		*marked = *lfirst_node(RestrictInfo, lc);
-		marked->can_join = false;
-		lfirst(lc) = marked;
-	}
+	/* in the second direction core's outer side is the inner one */
+	price_order(root, joinrel, inner, outer, type == JOIN_RIGHT ? JOIN_LEFT : type,
+				extra->restrictlist);
+	hide(root, inner);
 }

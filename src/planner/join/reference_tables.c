@@ -255,20 +255,9 @@ join_on_node(const PartitionJoin *join, RelOptInfo *child, RelOptInfo *outer, Re
 		child->fdwroutine->GetForeignJoinPaths(join->root, child, outer, inner, join->type, &extra);
 }
 
-/* A pair of relations that are joined in a partition. */
-typedef struct Pair
-{
-	RelOptInfo *outer;
-	RelOptInfo *inner;
-	Relids		relids;			/* of both */
-	int			nappinfos;
-	AppendRelInfo **appinfos;	/* that lead to them */
-	List	   *clauses;
-} Pair;
-
 /* Finds a partition and the copy on its node. Returns false if there is no copy. */
 static bool
-find_pair(const PartitionJoin *join, int number, Pair *pair)
+find_pair(const PartitionJoin *join, int number, ShuttlePair *pair)
 {
 	PlannerInfo *root = join->root;
 	RelOptInfo *partition = join->whole->part_rels[number];
@@ -278,13 +267,10 @@ find_pair(const PartitionJoin *join, int number, Pair *pair)
 
 	if (copy == NULL)
 		return false;
-	pair->outer = join->is_outer ? partition : copy;
-	pair->inner = join->is_outer ? copy : partition;
-	pair->relids = bms_union(pair->outer->relids, pair->inner->relids);
-	pair->appinfos = find_appinfos_by_relids(root, pair->relids, &pair->nappinfos);
-	pair->clauses = (List *)
-		adjust_appendrel_attrs(root, (Node *) join->extra->restrictlist, pair->nappinfos,
-							   pair->appinfos);
+	if (join->is_outer)
+		shuttle_pair_make(root, partition, copy, join->extra->restrictlist, pair);
+	else
+		shuttle_pair_make(root, copy, partition, join->extra->restrictlist, pair);
 	return true;
 }
 
@@ -294,7 +280,7 @@ static RelOptInfo *
 join_partition(const PartitionJoin *join, int number)
 {
 	PlannerInfo *root = join->root;
-	Pair		pair;
+	ShuttlePair pair;
 	SpecialJoinInfo *special;
 	RelOptInfo *child;
 
@@ -380,7 +366,7 @@ join_partitions(const PartitionJoin *join)
 static bool
 reprice_partition(const PartitionJoin *join, int number)
 {
-	Pair		pair;
+	ShuttlePair pair;
 
 	return find_pair(join, number, &pair) &&
 		shuttle_reprice_node_join(join->root, join->joinrel->part_rels[number], pair.outer,
@@ -430,6 +416,31 @@ any_on_copy(PlannerInfo *root, const RelOptInfo *whole, RelOptInfo *reference)
 	return false;
 }
 
+/*
+ * True if no equality joins the two sides here, but one will join the reference table with
+ * a table of neither side. An OR over three tables has core join any two of them, which
+ * gives many joins with many rows; all of them have another order.
+ */
+static bool
+waits_for_equality(const PartitionJoin *join)
+{
+	PlannerInfo *root = join->root;
+	int			relid = 0;
+
+	if (shuttle_has_equality(join->extra->restrictlist))
+		return false;
+	while ((relid = bms_next_member(root->all_baserels, relid)) > 0)
+	{
+		if (bms_is_member(relid, join->joinrel->relids) ||
+			!have_relevant_eclass_joinclause(root, join->reference, find_base_rel(root, relid)))
+			continue;
+		ereport(DEBUG1,
+				(errmsg_internal("partitions are joined with no copy before there is an equality")));
+		return true;
+	}
+	return false;
+}
+
 static void
 consider_partitions(PartitionJoin *join)
 {
@@ -440,7 +451,8 @@ consider_partitions(PartitionJoin *join)
 		reference->reloptkind != RELOPT_BASEREL || shuttle_copies_of(root, reference) == NIL ||
 		!can_be_joined(root, join->whole) || !can_be_joined(root, reference) ||
 		!bms_is_empty(join->joinrel->lateral_relids) ||
-		!bounds_agree(root, join->whole) || !any_on_copy(root, join->whole, reference))
+		!bounds_agree(root, join->whole) || !any_on_copy(root, join->whole, reference) ||
+		waits_for_equality(join))
 		return;
 	if (is_undecided(join->joinrel))
 		join_partitions(join);

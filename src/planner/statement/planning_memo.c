@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  * planning_memo.c
- *	  Remembers what was computed for a relation, until planning ends.
+ *	  Remembers what was computed for a relation or a clause, until planning ends.
  *
  * Each query level has a hash table of its own, since levels end at different
  * times. A join of many tables has tens of thousands of entries.
@@ -22,7 +22,7 @@ typedef struct Memo
 {
 	struct Memo *next;			/* in its bucket */
 	uint32		hash;
-	RelOptInfo *rel;
+	const void *of;
 	List	   *key;
 	void	   *value;
 } Memo;
@@ -79,9 +79,9 @@ make_table(PlannerInfo *root)
 
 /* Equal keys have the same hash; lists of clauses are told apart by their length. */
 static uint32
-hash_of(const RelOptInfo *rel, const List *key)
+hash_of(const void *of, const List *key)
 {
-	uint32		hash = hash_bytes((const unsigned char *) &rel, sizeof(rel));
+	uint32		hash = hash_bytes((const unsigned char *) &of, sizeof(of));
 	ListCell   *cell;
 
 	hash = hash_combine(hash, murmurhash32(list_length(key)));
@@ -122,17 +122,17 @@ grow(MemoTable *table)
 }
 
 void *
-shuttle_memo_find(PlannerInfo *root, RelOptInfo *rel, List *key)
+shuttle_memo_find(PlannerInfo *root, const void *of, List *key)
 {
 	const MemoTable *table = find_table(root);
 	uint32		hash;
 
 	if (table == NULL)
 		return NULL;
-	hash = hash_of(rel, key);
+	hash = hash_of(of, key);
 	for (Memo *memo = *bucket_of(table, hash); memo != NULL; memo = memo->next)
 	{
-		if (memo->hash == hash && memo->rel == rel && equal(memo->key, key))
+		if (memo->hash == hash && memo->of == of && equal(memo->key, key))
 			return memo->value;
 	}
 	return NULL;
@@ -150,7 +150,7 @@ shuttle_memo_members(Relids relids)
 }
 
 void
-shuttle_memo_add(PlannerInfo *root, RelOptInfo *rel, List *key, void *value)
+shuttle_memo_add(PlannerInfo *root, const void *of, List *key, void *value)
 {
 	MemoryContext old_cxt = MemoryContextSwitchTo(root->planner_cxt);
 	MemoTable  *table = find_table(root);
@@ -161,8 +161,8 @@ shuttle_memo_add(PlannerInfo *root, RelOptInfo *rel, List *key, void *value)
 		table = make_table(root);
 	if (table->nmemos++ == table->nbuckets)
 		grow(table);
-	memo->hash = hash_of(rel, key);
-	memo->rel = rel;
+	memo->hash = hash_of(of, key);
+	memo->of = of;
 	memo->key = list_copy(key);
 	memo->value = value;
 	bucket = bucket_of(table, memo->hash);

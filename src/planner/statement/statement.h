@@ -110,7 +110,7 @@ extern List *shuttle_writing_plans(const PlannedStmt *statement);
 /* ---- what was found out during a planning (planning_memo.c) */
 
 /* The value remembered for a relation (or NULL) and a key; NULL: none. */
-extern void *shuttle_memo_find(PlannerInfo *root, RelOptInfo *rel, List *key);
+extern void *shuttle_memo_find(PlannerInfo *root, const void *of, List *key);
 
 /* A key for a joinrel. GEQO frees and rebuilds joinrels, so the key lists the
  * members. */
@@ -119,7 +119,7 @@ extern List *shuttle_memo_members(Relids relids);
 /*
  * Remembers a value. It must live in root->planner_cxt, like the key's members.
  */
-extern void shuttle_memo_add(PlannerInfo *root, RelOptInfo *rel, List *key,
+extern void shuttle_memo_add(PlannerInfo *root, const void *of, List *key,
 							 void *value);
 
 /* ---- columns that an INSERT names (named_columns.c) */
