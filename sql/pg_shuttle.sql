@@ -168,6 +168,14 @@ AS 'MODULE_PATHNAME', 'shuttle_node_counts';
 COMMENT ON FUNCTION shuttle.node_counts() IS
 'what was asked of storage nodes; read the view shuttle.node_stats';
 
+CREATE FUNCTION shuttle.node_round_trip(serverid pg_catalog.oid)
+RETURNS pg_catalog.float8
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'shuttle_node_round_trip';
+
+COMMENT ON FUNCTION shuttle.node_round_trip(pg_catalog.oid) IS
+'the round trip in ms that plans are made for; read the view shuttle.node_stats';
+
 CREATE VIEW shuttle.node_stats AS
 SELECT server.srvname AS server,
 	COALESCE(counts.requests, 0) AS requests,
@@ -185,6 +193,7 @@ SELECT server.srvname AS server,
 	COALESCE(counts.recoveries, 0) AS recoveries,
 	COALESCE(counts.calls, 0) AS calls,
 	COALESCE(counts.calls_returned, 0) AS calls_returned,
+	shuttle.node_round_trip(server.oid) AS round_trip_ms,
 	counts.since
 FROM pg_catalog.pg_foreign_server AS server
 	JOIN pg_catalog.pg_foreign_data_wrapper AS wrapper

@@ -194,6 +194,8 @@ class NodeFacts:
     types: list[TypeFacts] = field(default_factory=list)
     remote_user: str = ""  # as whom this user comes there; empty: not known
     follows_primary: bool = False  # several hosts, and target_session_attrs wants the primary
+    planned_trip_ms: float | None = None  # what plans are made for
+    trip_cost: str = ""  # the server's shuttle_round_trip_cost, which goes before
 
 
 @dataclass

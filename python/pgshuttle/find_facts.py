@@ -207,6 +207,21 @@ def measure_round_trip(connection: Connection, wrapper: str) -> float:
     return round(min(samples) * 1000 / TRIPS_OF[wrapper], 3)
 
 
+def read_planned_trip(connection: Connection, node: NodeFacts) -> None:
+    """Reads what plans are made for; nothing before the extension has the view's column."""
+    found = read_part(
+        connection,
+        "SELECT s.round_trip_ms, coalesce((SELECT option_value "
+        "FROM pg_options_to_table(f.srvoptions) "
+        "WHERE option_name = 'shuttle_round_trip_cost'), '') "
+        "FROM shuttle.node_stats s JOIN pg_foreign_server f ON f.srvname = s.server "
+        "WHERE s.server = %s",
+        node.name,
+    )
+    if found:
+        node.planned_trip_ms, node.trip_cost = found[0]
+
+
 def node_database(connection: Connection) -> str:
     """Names the database behind the temporary tables; libpq takes the user's name without one."""
     found = read_rows(
@@ -242,6 +257,7 @@ def read_node(connection: Connection, node: NodeFacts) -> None:
             asked = find_relations.ask_texts(connection, node.name)
         with node_tables(connection, node.name):
             node.round_trip_ms = measure_round_trip(connection, node.wrapper)
+            read_planned_trip(connection, node)
             database = node_database(connection)
             node.server = read_server(connection, database, read_part, "pg_temp.node_")
             node.tables = read_tables(connection, node.name)

@@ -48,6 +48,10 @@ def check_way(_facts: Facts, node: NodeFacts) -> Iterator[Finding]:
     elif node.round_trip_ms is not None:
         version = node.server.settings.get("server_version", "of unknown version")
         text = f"PostgreSQL {version}, about {node.round_trip_ms:.2g} ms away, by {node.wrapper}"
+        if node.trip_cost:
+            text += f"; plans are made for a cost of {node.trip_cost}, by shuttle_round_trip_cost"
+        elif node.planned_trip_ms is not None:
+            text += f"; plans are made for {node.planned_trip_ms:.2g} ms"
         yield good(text)
 
 

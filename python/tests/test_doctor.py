@@ -185,6 +185,11 @@ def test_nodes_with_other_data(part: str, value: str, check: str) -> None:
     assert found.check == check
 
 
+def test_the_round_trip_that_plans_are_made_for() -> None:
+    found = doctor.find_all(make_facts(make_node(planned_trip_ms=0.9)))
+    assert any(one.text.endswith("by shuttle; plans are made for 0.9 ms") for one in found)
+
+
 def test_two_phase_commit_matters_with_several_nodes() -> None:
     node = make_node(server=make_server(max_prepared_transactions="0"))
     assert find_bad(make_facts(node)) == []

@@ -32,6 +32,7 @@ static const char *const state_names[] = {
 
 SHUTTLE_SQL_FUNCTION(shuttle_node_connections);
 SHUTTLE_SQL_FUNCTION(shuttle_node_counts);
+SHUTTLE_SQL_FUNCTION(shuttle_node_round_trip);
 SHUTTLE_SQL_FUNCTION(shuttle_reset_node_stats);
 
 static void put_connection(ReturnSetInfo *result, const ShuttleNodeInfo *info);
@@ -123,6 +124,17 @@ shuttle_node_counts(PG_FUNCTION_ARGS)
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	}
 	return (Datum) 0;
+}
+
+/* shuttle.node_round_trip(serverid) */
+Datum
+shuttle_node_round_trip(PG_FUNCTION_ARGS)
+{
+	double		ms = shuttle_round_trip_ms(PG_GETARG_OID(0));
+
+	if (ms < 0)
+		PG_RETURN_NULL();
+	PG_RETURN_FLOAT8(ms);
 }
 
 /* shuttle.reset_node_stats(server) */

@@ -86,4 +86,30 @@ extern void shuttle_worker_keep_settings_out(void);
  * uses a server (statistics_launch.c). */
 extern void shuttle_statistics_not_wanted(void);
 
+/* ---- what a round trip costs (trip_price.c) */
+
+typedef enum ShuttleTripSource
+{
+	SHUTTLE_TRIP_MEASURED,
+	SHUTTLE_TRIP_ASSUMED,		/* none was measured yet */
+	SHUTTLE_TRIP_BY_OPTION,		/* shuttle_round_trip_cost; ms does not count */
+} ShuttleTripSource;
+
+typedef struct ShuttleTripPrice
+{
+	ShuttleTripSource source;
+	double		ms;
+	Cost		cost;
+} ShuttleTripPrice;
+
+/* The price of a round trip to a server now. */
+extern ShuttleTripPrice shuttle_trip_price(Oid serverid);
+
+/* The same for a plan; and the price that a plan of this session used last. */
+extern ShuttleTripPrice shuttle_trip_price_use(Oid serverid);
+extern ShuttleTripPrice shuttle_trip_price_used(Oid serverid);
+
+/* What one millisecond costs. */
+extern Cost shuttle_millisecond_cost(void);
+
 #endif							/* SHUTTLE_CLUSTER_H */

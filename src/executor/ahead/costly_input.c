@@ -18,19 +18,12 @@
 #include "executor/ahead/ahead.h"
 #include "executor/ahead/plan_facts.h"
 #include "executor/shuttle_executor.h"
-#include "storage/shuttle_storage.h"
 
 /* How many times the cost of the other input's first row and of a round trip. */
 #define MUCH_COSTLIER 20
 
 /* How many times the cost of all of the other input. */
 #define COSTLIER 4
-
-/* A millisecond costs as much as 1600 rows at 0.21, as in planner/join/batch_cost.c. */
-#define COST_OF_MS 336
-
-/* Of a server that was never asked. */
-#define USUAL_ROUND_TRIP_MS 0.5
 
 typedef struct Search
 {
@@ -64,16 +57,11 @@ static Cost
 find_trip_cost(PlanState *input)
 {
 	Search		search = {NULL};
-	Oid			serverid;
-	double		trip_ms;
 
 	(void) search_walker(input, &search);
 	if (search.found == NULL)
 		return 0;
-	serverid = ((ForeignScan *) search.found->ss.ps.plan)->fs_server;
-	trip_ms = shuttle_round_trip_ms(serverid);
-	return shuttle_cluster_option_real(serverid, InvalidOid, "shuttle_round_trip_cost",
-									   (trip_ms < 0 ? USUAL_ROUND_TRIP_MS : trip_ms) * COST_OF_MS);
+	return shuttle_trip_price(((ForeignScan *) search.found->ss.ps.plan)->fs_server).cost;
 }
 
 /* A Hash has the cost of the CTEs below it (planner/finished_plan/hash_of_cte.c). */

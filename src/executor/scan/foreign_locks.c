@@ -16,11 +16,13 @@
 
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_compat_explain.h"
+#include "cluster/shuttle_cluster.h"
 #include "executor/fdw/fdw.h"
 #include "executor/fdw/postgres_fdw.h"
 #include "executor/fdw/scan_text.h"
 #include "executor/scan/remote_values.h"
 #include "executor/scan/scan.h"
+#include "explain/shuttle_explain.h"
 
 /* The statement's locks for the tables of a scan. */
 typedef struct WantedLocks
@@ -126,6 +128,34 @@ policy_words(LockWaitPolicy policy)
 	return NULL;
 }
 
+/* Measured figures differ from run to run, so few look at them. */
+static void
+explain_round_trip(Oid serverid, ExplainState *es)
+{
+	ShuttleTripPrice price;
+	const char *text = NULL;
+
+	if (!es->verbose || !es->costs || !shuttle_explain_dist(es))
+		return;
+	price = shuttle_trip_price_used(serverid);
+	switch (price.source)
+	{
+		case SHUTTLE_TRIP_MEASURED:
+			text = psprintf("%.3f ms measured, cost %.2f", price.ms, price.cost);
+
+			break;
+		case SHUTTLE_TRIP_ASSUMED:
+			text = psprintf("%.3f ms assumed, cost %.2f", price.ms, price.cost);
+
+			break;
+		case SHUTTLE_TRIP_BY_OPTION:
+			text = psprintf("cost %.2f by option", price.cost);
+
+			break;
+	}
+	shuttle_explain_text(es, "Storage Round Trip", text);
+}
+
 void
 shuttle_foreign_scan_explain(ForeignScanState *scan, ExplainState *es)
 {
@@ -142,4 +172,5 @@ shuttle_foreign_scan_explain(ForeignScanState *scan, ExplainState *es)
 	shuttle_postgres_fdw_routine->ExplainForeignScan(scan, es);
 	scan->ss.ps.plan = (Plan *) plan;
 	shuttle_storage_filter_explain(scan, es);
+	explain_round_trip(plan->fs_server, es);
 }

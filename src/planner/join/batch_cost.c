@@ -26,9 +26,6 @@
 /* Cost of a key, in fetched rows. */
 #define ROWS_PER_KEY 7
 
-/* Rows that can be fetched in a millisecond. */
-#define ROWS_PER_MILLISECOND 1600
-
 /* Cost of fetching a narrow row; postgres_fdw's default fdw_tuple_cost from 17
  * on. */
 #define USUAL_TUPLE_COST 0.2
@@ -39,9 +36,6 @@
  * physical order is likely to be the primary key.
  */
 #define LACKS_INDEX 0.05
-
-/* Assumed until a round trip has been measured: one data centre. */
-#define USUAL_ROUND_TRIP_MS 0.5
 
 /* postgres_fdw's default fdw_startup_cost. */
 #define USUAL_STARTUP_COST 100.0
@@ -78,8 +72,6 @@ static ShuttleServerCost
 find_server_cost(Oid serverid)
 {
 	ShuttleServerCost cost;
-	double		trip_ms = shuttle_round_trip_ms(serverid);
-	double		ms = (cpu_tuple_cost + USUAL_TUPLE_COST) * ROWS_PER_MILLISECOND;
 
 	cost.guest = !shuttle_server_is_ours(serverid);
 	cost.reach = postgres_fdw_cost(serverid, "fdw_startup_cost", USUAL_STARTUP_COST);
@@ -87,12 +79,8 @@ find_server_cost(Oid serverid)
 		postgres_fdw_cost(serverid, "fdw_tuple_cost", USUAL_TUPLE_COST);
 	cost.postgres_fdw_row = cpu_tuple_cost +
 		postgres_fdw_cost(serverid, "fdw_tuple_cost", SHUTTLE_POSTGRES_FDW_TUPLE_COST);
-	if (trip_ms < 0)
-		trip_ms = USUAL_ROUND_TRIP_MS;
-	cost.round_trip = shuttle_cluster_option_real(serverid, InvalidOid,
-												  "shuttle_round_trip_cost",
-												  trip_ms * ms);
-	cost.request = REQUEST_MS * ms;
+	cost.round_trip = shuttle_trip_price_use(serverid).cost;
+	cost.request = REQUEST_MS * shuttle_millisecond_cost();
 	cost.batch_size = shuttle_cluster_option_int(serverid, InvalidOid,
 												 "shuttle_batch_size",
 												 shuttle_settings.batch_size);
