@@ -3,8 +3,8 @@
  *	  Tells each Look Ahead how many outer rows the plan will take, and each
  *	  foreign scan how many rows.
  *
- * A goal comes from LIMIT, from the row count of an executor run (FETCH), or
- * from EXISTS. It is passed down through nodes that return rows as they read
+ * A goal comes from LIMIT, from the row count of an executor run (FETCH), from
+ * EXISTS, or from a merge join that core expects to end early. It is passed down through nodes that return rows as they read
  * them, and ends at nodes that read all of their input first. If no node in
  * between can drop rows, a LIMIT is a maximum as well: it is shipped, so that
  * the node does a top-N sort and needs no cursor. The number of rows that will
@@ -268,6 +268,25 @@ min_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 	}
 }
 
+/*
+ * The goal of a merge join's input. Core expects the join to end early if the other input
+ * has small keys only, and charges the part of this input that is read until then: if the
+ * join costs less than this input, the costs tell how many rows are read at most.
+ */
+static double
+goal_of_merged(PlanState *join, PlanState *input, double goal)
+{
+	const Plan *plan = input->plan;
+	Cost		run = plan->total_cost - plan->startup_cost;
+
+	if (goal > 0)
+		return goal_of_grouped(join, input, goal);
+	if (join->plan->total_cost >= plan->total_cost || run <= 0)
+		return 0;
+	return ceil(plan->plan_rows *
+				Max(0, join->plan->total_cost - plan->startup_cost) / run) + 1;
+}
+
 /* The goals that a node's goal gives to its children. */
 static void
 goals_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
@@ -298,8 +317,8 @@ goals_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 			outer->rows = goal.rows > 0 ? goal_of_outer(node, goal.rows) : 0;
 			break;
 		case T_MergeJoinState:
-			outer->rows = goal_of_grouped(node, outerPlanState(node), goal.rows);
-			inner->rows = goal_of_grouped(node, innerPlanState(node), goal.rows);
+			outer->rows = goal_of_merged(node, outerPlanState(node), goal.rows);
+			inner->rows = goal_of_merged(node, innerPlanState(node), goal.rows);
 			break;
 		case T_CustomScanState:
 			*outer = shuttle_is_look_ahead(node) ? goal : unknown;
