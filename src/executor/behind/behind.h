@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  * behind.h
- *	  INSERTs within a client's statement that are not waited for.
+ *	  Writes within a client's statement that are not waited for.
  *
- * left_update.c	routed UPDATEs, which are left for a shorter time
  * write_behind.c	their list, and when they have to be answered
+ * left_update.c	routed writes, which are left for a shorter time
  * plpgsql_statements.c	statements of PL/pgSQL, seen before they start
  * exception_blocks.c	blocks with EXCEPTION in which waiting would change nothing
+ * assignments.c	what statements of such a block assign
  *
  * In: requests of write/ that are under way. Out: their errors, in the order of
  * their statements.
@@ -71,7 +72,7 @@ extern void shuttle_left_update_before_request(const ShuttleNode *node);
  * what was left before one that is not, which then gets a new snapshot. */
 extern void shuttle_left_update_start(QueryDesc *query);
 
-/* ---- */
+/* ---- waiting (write_behind.c, plpgsql_statements.c) */
 
 /* Waits for all requests sent at a nest level or deeper. Errors: theirs. */
 extern void shuttle_write_behind_finish(int level);
