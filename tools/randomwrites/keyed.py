@@ -1,5 +1,7 @@
 """Statements whose distributed tables all have one key, which a node executes as a whole."""
 
+import re
+
 from randomqueries.fragments import Sql
 
 from randomwrites.context import Context, Facts, Step
@@ -62,7 +64,21 @@ def keyed_select(context: Context, _table: Table) -> Step:
             f" SELECT w.id, c.v FROM w LEFT JOIN c ON c.id = w.v % 12 + 1",
         )
     )
-    return Step(sql.format(k=key(context)))
+    return Step(with_more_keys(context, sql.format(k=key(context))))
+
+
+def with_more_keys(context: Context, sql: str) -> str:
+    """Makes some keys lists, of one node or of several."""
+    dice = context.dice
+    if not dice.chance(0.25):
+        return sql
+    other = key(context)
+    ways = (
+        rf"id IN (\1, {other})",
+        rf"id = ANY (ARRAY[\1, NULL, {other}])",
+        rf"(id = \1 OR id = {other})",
+    )
+    return re.sub(r"(?<!\.)\bid = (\d+)\b", dice.pick(ways), sql)
 
 
 def keyed_change(context: Context, table: Table) -> Step:
@@ -71,7 +87,7 @@ def keyed_change(context: Context, table: Table) -> Step:
     name, other = view_of(context, table.name), by_id(context, table).name
     tail = context.returning(f"{name}.id, {name}.v, {name}.s")
     k = key(context)
-    return Step(
+    changed = (
         dice.pick(
             (
                 f"UPDATE {name} SET v = ({name}.v + q.v) % 100, s = coalesce(q.s, 'x')"
@@ -89,6 +105,7 @@ def keyed_change(context: Context, table: Table) -> Step:
         )
         + tail
     )
+    return Step(with_more_keys(context, changed))
 
 
 def conflict_action(context: Context, name: str) -> str:

@@ -143,12 +143,18 @@ any_key(Oid relid)
 void
 shuttle_route_add_key(ShuttleRoute *route, Oid relid, Node *value)
 {
+	List	   *values = value != NULL && IsA(value, List) ? (List *) value : list_make1(value);
+	ListCell   *lc;
+
 	if (value == NULL && !shuttle_route_needs_key(relid))
-		value = any_key(relid);
-	if (value == NULL)
+		values = list_make1(any_key(relid));
+	else if (value == NULL)
 		shuttle_route_refuse(route, "a distributed table has no fixed key");
-	route->relids = lappend_oid(route->relids, relid);
-	route->keys = lappend(route->keys, value);
+	foreach(lc, values)
+	{
+		route->relids = lappend_oid(route->relids, relid);
+		route->keys = lappend(route->keys, lfirst(lc));
+	}
 }
 
 /* True if one server has all of each table. */
@@ -390,6 +396,9 @@ find_route(ShuttleRoute *route, Query *query, ShuttlePlanCall call)
 		shuttle_route_refuse(route, "copies of reference tables cannot be read now");
 	if (route->refusal == NULL)
 		tidy_keys(route);
+	if (route->refusal == NULL && !is_one_server(route) &&
+		!shuttle_routed_keys_meet(route->relids, route->keys))
+		shuttle_route_refuse(route, "its rows are on several nodes");
 }
 
 PlannedStmt *
@@ -409,9 +418,7 @@ shuttle_router_plan(Query *query, ShuttlePlanCall call)
 	{
 		one_server = is_one_server(&route);
 		routed.one_node = one_server || is_one_key(&route);
-		if (!routed.one_node && !shuttle_routed_keys_meet(route.relids, route.keys))
-			shuttle_route_refuse(&route, "its rows are on several nodes");
-		else if (!sorts_alike(&route))
+		if (!sorts_alike(&route))
 			shuttle_route_refuse(&route, "a node sorts text otherwise");
 		else if (routed.one_node && !one_server)
 			routed.tablet_sql = shuttle_route_tablet_text(changed);

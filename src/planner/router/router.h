@@ -69,7 +69,7 @@ extern void shuttle_route_find_keys(ShuttleRoute *route, Query *query);
 typedef struct ShuttleEquality
 {
 	Node	   *left;
-	Node	   *right;
+	Node	   *right;			/* a List: one of these constants */
 	Relids		restricts;		/* range table indexes; NULL: all */
 } ShuttleEquality;
 
@@ -124,7 +124,8 @@ extern void shuttle_route_prepare_insert(Query *insert);
 /* The column that is a table's key; 0: it is not one column (router.c). */
 extern AttrNumber shuttle_route_key_column(Oid relid);
 
-/* Adds a table and its key; NULL: unknown, which is refused where a key is needed. */
+/* Adds a table and its key; NULL: unknown, which is refused where a key is needed; a List:
+ * one of these constants. */
 extern void shuttle_route_add_key(ShuttleRoute *route, Oid relid, Node *value);
 
 /* The text for the node, in one line. */

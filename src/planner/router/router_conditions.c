@@ -1,6 +1,7 @@
 /*-------------------------------------------------------------------------
  * router_conditions.c
- *	  The conditions "left = right" that all rows of a query meet.
+ *	  The conditions "left = right", and "left is one of these constants", that all
+ *	  rows of a query meet.
  *
  * The condition of an outer join restricts its nullable side only; and
  * conditions inside a nullable side restrict only that side. MERGE is an outer
@@ -14,27 +15,130 @@
 #include "postgres.h"
 
 #include "access/transam.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "utils/array.h"
 #include "utils/lsyscache.h"
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_planner.h"
 #include "planner/router/router.h"
 
+/* Longer lists are hardly ever of one node. */
+#define MOST_CONSTANTS 64
+
 static bool
-is_equality(const OpExpr *operator)
+is_equality(Oid operator, const List *args, Oid collation)
 {
-	return list_length(operator->args) == 2 &&
-		operator->opno < FirstGenbkiObjectId &&
-		op_mergejoinable(operator->opno, exprType(linitial(operator->args))) &&
-		(!OidIsValid(operator->inputcollid) ||
-		 get_collation_isdeterministic(operator->inputcollid));
+	return list_length(args) == 2 && operator < FirstGenbkiObjectId &&
+		op_mergejoinable(operator, exprType(linitial(args))) &&
+		(!OidIsValid(collation) || get_collation_isdeterministic(collation));
 }
+
+static bool
+is_equality_operator(const Node *node)
+{
+	const OpExpr *operator = (const OpExpr *) node;
+
+	return IsA(node, OpExpr) &&
+		is_equality(operator->opno, operator->args, operator->inputcollid);
+}
+
+static void
+add_equality(List **equalities, Node *left, Node *right, Relids restricts)
+{
+	ShuttleEquality *equality = palloc_object(ShuttleEquality);
+
+	equality->left = left;
+	equality->right = right;
+	equality->restricts = restricts;
+	*equalities = lappend(*equalities, equality);
+}
+
+/* ---- one of several constants */
+
+/* The elements of an array constant that are not NULL; NIL: they are too many. */
+static List *
+elements_of(const Const *array)
+{
+	ArrayType  *values = array->constisnull ? NULL : DatumGetArrayTypeP(array->constvalue);
+	List	   *elements = NIL;
+	Datum	   *datums;
+	bool	   *nulls;
+	int			nvalues;
+	int16		length;
+	bool		by_value;
+	char		align;
+
+	if (values == NULL ||
+		ArrayGetNItems(ARR_NDIM(values), ARR_DIMS(values)) > MOST_CONSTANTS)
+		return NIL;
+	get_typlenbyvalalign(ARR_ELEMTYPE(values), &length, &by_value, &align);
+	deconstruct_array(values, ARR_ELEMTYPE(values), length, by_value, align, &datums, &nulls,
+					  &nvalues);
+	for (int i = 0; i < nvalues; i++)
+	{
+		if (!nulls[i])
+			elements = lappend(elements, makeConst(ARR_ELEMTYPE(values), -1, array->constcollid,
+												   length, datums[i], false, by_value));
+	}
+	return elements;
+}
+
+/* Adds a constant to a list; false if it is none. No row equals NULL. */
+static bool
+add_constant(List **constants, Node *value)
+{
+	value = eval_const_expressions(NULL, value);
+	if (!IsA(value, Const) || list_length(*constants) == MOST_CONSTANTS)
+		return false;
+	if (!((Const *) value)->constisnull)
+		*constants = lappend(*constants, value);
+	return true;
+}
+
+/* The constants of "left = ANY (constants)"; NIL: it is something else. */
+static List *
+constants_of_any(const ScalarArrayOpExpr *any)
+{
+	Node	   *array = lsecond(any->args);
+
+	if (!any->useOr || !is_equality(any->opno, any->args, any->inputcollid))
+		return NIL;
+	array = eval_const_expressions(NULL, array);
+	return IsA(array, Const) ? elements_of((Const *) array) : NIL;
+}
+
+/* The constants of "left = c1 OR left = c2"; NIL: it is something else. */
+static List *
+constants_of_or(const BoolExpr *clause, Node **left)
+{
+	List	   *constants = NIL;
+	ListCell   *lc;
+
+	*left = NULL;
+	foreach(lc, clause->args)
+	{
+		const OpExpr *operator = lfirst(lc);
+
+		if (!is_equality_operator((Node *) operator) ||
+			(*left != NULL && !equal(linitial(operator->args), *left)) ||
+			!add_constant(&constants, lsecond(operator->args)))
+			return NIL;
+		*left = linitial(operator->args);
+	}
+	return constants;
+}
+
+/* ---- collecting */
 
 /* Collects equalities among AND-ed conditions. */
 static void
 add_conditions(List **equalities, Node *condition, Relids restricts)
 {
+	List	   *constants = NIL;
+	Node	   *left = NULL;
 	ListCell   *lc;
 
 	if (condition == NULL)
@@ -44,15 +148,18 @@ add_conditions(List **equalities, Node *condition, Relids restricts)
 		foreach(lc, ((BoolExpr *) condition)->args)
 			add_conditions(equalities, lfirst(lc), restricts);
 	}
-	else if (IsA(condition, OpExpr) && is_equality((OpExpr *) condition))
+	else if (is_equality_operator(condition))
+		add_equality(equalities, linitial(((OpExpr *) condition)->args),
+					 lsecond(((OpExpr *) condition)->args), restricts);
+	else if (IsA(condition, ScalarArrayOpExpr))
 	{
-		ShuttleEquality *equality = palloc_object(ShuttleEquality);
-
-		equality->left = linitial(((OpExpr *) condition)->args);
-		equality->right = lsecond(((OpExpr *) condition)->args);
-		equality->restricts = restricts;
-		*equalities = lappend(*equalities, equality);
+		left = linitial(((ScalarArrayOpExpr *) condition)->args);
+		constants = constants_of_any((ScalarArrayOpExpr *) condition);
 	}
+	else if (is_orclause(condition))
+		constants = constants_of_or((BoolExpr *) condition, &left);
+	if (constants != NIL)
+		add_equality(equalities, left, (Node *) constants, restricts);
 }
 
 static Relids

@@ -5,7 +5,8 @@
  * Each level of the statement has a set of columns with a known value. They come from
  * conditions "column = value" (router_conditions.c), and are solved to a fixpoint:
  * through equalities of columns, aliases of joins, columns of subqueries and CTEs, and
- * columns of outer levels.
+ * columns of outer levels. A known value may be a list of constants, of which the column
+ * has one: then the statement has the keys of all.
  *
  * A value does not go into a subquery with LIMIT, windows, DISTINCT ON, row locks or set
  * operations, nor into one with aggregates, unless it groups by that column: there, rows
@@ -48,12 +49,12 @@ struct QueryLevel
 	List	   *equalities;		/* ShuttleEquality */
 };
 
-/* A column that has one value in all rows that matter. */
+/* A column that has one value, or one of a few, in all rows that matter. */
 typedef struct KnownColumn
 {
 	int			rtindex;
 	AttrNumber	column;
-	Node	   *value;
+	Node	   *value;			/* a List: one of these constants */
 } KnownColumn;
 
 /* A column of a level's table or subquery. */
@@ -119,19 +120,27 @@ find_place(QueryLevel *level, Node *node, Place *place)
 	}
 }
 
-static Node *
-find_column_value(const QueryLevel *level, int rtindex, AttrNumber column)
+static KnownColumn *
+find_known(const QueryLevel *level, int rtindex, AttrNumber column)
 {
 	ListCell   *lc;
 
 	foreach(lc, level->known)
 	{
-		const KnownColumn *known = lfirst(lc);
+		KnownColumn *known = lfirst(lc);
 
 		if (known->rtindex == rtindex && known->column == column)
-			return known->value;
+			return known;
 	}
 	return NULL;
+}
+
+static Node *
+find_column_value(const QueryLevel *level, int rtindex, AttrNumber column)
+{
+	const KnownColumn *known = find_known(level, rtindex, column);
+
+	return known == NULL ? NULL : known->value;
 }
 
 /* The value of an expression; NULL: unknown. */
@@ -140,6 +149,8 @@ find_value(QueryLevel *level, Node *node)
 {
 	Place		place;
 
+	if (IsA(node, List))
+		return node;
 	node = without_relabel(node);
 	if (node == NULL)
 		return NULL;
@@ -164,21 +175,31 @@ is_set(const Query *query, int rtindex, AttrNumber column)
 	return entry != NULL && !entry->resjunk;
 }
 
+/* True if a value says more than what is known; NULL: nothing is. */
+static bool
+says_more(const Node *value, const Node *known)
+{
+	return value != NULL && (known == NULL || (IsA(known, List) && !IsA(value, List)));
+}
+
 /* Notes a column's value; true if it was not known. */
 static bool
 add_known(QueryLevel *level, int rtindex, AttrNumber column, Node *value)
 {
-	KnownColumn *known;
+	KnownColumn *known = find_known(level, rtindex, column);
 
-	if (value == NULL || find_column_value(level, rtindex, column) != NULL ||
+	if (!says_more(value, known == NULL ? NULL : known->value) ||
 		is_set(level->query, rtindex, column))
 		return false;
-	known = palloc_object(KnownColumn);
+	if (known == NULL)
+	{
+		known = palloc_object(KnownColumn);
+		level->known = lappend(level->known, known);
+	}
 	*known = (KnownColumn)
 	{
 		rtindex, column, value
 	};
-	level->known = lappend(level->known, known);
 	return true;
 }
 
@@ -210,9 +231,9 @@ solve(QueryLevel *level)
 			Node	   *left = find_value(level, equality->left);
 			Node	   *right = find_value(level, equality->right);
 
-			if (left != NULL && right == NULL)
+			if (says_more(left, right))
 				learned |= learn(level, equality->right, left, equality->restricts);
-			else if (right != NULL && left == NULL)
+			else if (says_more(right, left))
 				learned |= learn(level, equality->left, right, equality->restricts);
 		}
 	} while (learned);
