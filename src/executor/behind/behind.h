@@ -56,6 +56,19 @@ extern void shuttle_write_behind_leave(ShuttleWrite *write, ShuttleRequest *requ
  * shuttle_left_update_is_possible(). */
 extern void shuttle_write_behind_leave_routed(ShuttleNode *node, ShuttleRequest *request);
 
+/* Waits for all requests sent at a nest level or deeper. Errors: theirs. */
+extern void shuttle_write_behind_finish(int level);
+
+/* Called when PL/pgSQL is about to enter a block with EXCEPTION. Errors: as
+ * above. */
+extern void shuttle_write_behind_enter_block(void);
+
+/* Installs a PL/pgSQL plugin that sees each statement before it starts. */
+extern void shuttle_plpgsql_statements_see(void);
+
+/* True if that plugin is the one that PL/pgSQL calls. */
+extern bool shuttle_plpgsql_statements_are_seen(void);
+
 /* ---- routed writes (left_update.c) */
 
 /* True if the routed write that runs need not be waited for. */
@@ -71,20 +84,5 @@ extern void shuttle_left_update_before_request(const ShuttleNode *node);
 /* Part of ExecutorStart, when it is known whether the statement is routed: waits for
  * what was left before one that is not, which then gets a new snapshot. */
 extern void shuttle_left_update_start(QueryDesc *query);
-
-/* ---- waiting (write_behind.c, plpgsql_statements.c) */
-
-/* Waits for all requests sent at a nest level or deeper. Errors: theirs. */
-extern void shuttle_write_behind_finish(int level);
-
-/* Called when PL/pgSQL is about to enter a block with EXCEPTION. Errors: as
- * above. */
-extern void shuttle_write_behind_enter_block(void);
-
-/* Installs a PL/pgSQL plugin that sees each statement before it starts. */
-extern void shuttle_plpgsql_statements_see(void);
-
-/* True if that plugin is the one that PL/pgSQL calls. */
-extern bool shuttle_plpgsql_statements_are_seen(void);
 
 #endif							/* SHUTTLE_EXECUTOR_BEHIND_BEHIND_H */

@@ -23,8 +23,10 @@
 #include "access/transam.h"
 #include "access/xact.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "nodes/nodeFuncs.h"
+#include "parser/parse_coerce.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/plancache.h"
@@ -51,9 +53,9 @@ typedef struct Running
 
 static Running running;
 static ShuttleNode *left_on = NULL; /* the node of what may be left */
-static bool client_calls_once = false;	/* its statement is one call */
-static const PLpgSQL_execstate *first_call = NULL;	/* of the client's
-													 * statement */
+static Oid	called = InvalidOid;	/* the function if the client's statement
+									 * is nothing but its call */
+static const PLpgSQL_execstate *first_call = NULL;	/* that call */
 
 /* Whether the function that was looked at last has none of the words. */
 static const PLpgSQL_execstate *looked_at = NULL;
@@ -127,15 +129,34 @@ is_routed(const PLpgSQL_expr *statement)
 }
 
 static bool
-is_quiet(const PLpgSQL_expr *expression)
+casts_quietly(Oid from, Oid to)
+{
+	Oid			function = InvalidOid;
+	CoercionPathType path;
+
+	if (from == to)
+		return true;
+	if (get_typtype(to) != TYPTYPE_BASE)
+		return false;
+	path = find_coercion_pathway(to, from, COERCION_ASSIGNMENT, &function);
+	return path == COERCION_PATH_RELABELTYPE ||
+		(path == COERCION_PATH_FUNC && !is_not_quiet(function, NULL));
+}
+
+/* type: what its value is converted to. */
+static bool
+is_quiet(const PLpgSQL_expr *expression, Oid type)
 {
 	const CachedPlanSource *source = source_of(expression);
 	const Query *query = source == NULL || list_length(source->query_list) != 1 ? NULL :
 		linitial(source->query_list);
+	Node	   *value;
 
-	return query != NULL && query->commandType == CMD_SELECT && query->rtable == NIL &&
-		!query->hasSubLinks && list_length(query->targetList) == 1 &&
-		!may_read((Node *) ((TargetEntry *) linitial(query->targetList))->expr, NULL);
+	if (query == NULL || query->commandType != CMD_SELECT || query->rtable != NIL ||
+		query->hasSubLinks || list_length(query->targetList) != 1)
+		return false;
+	value = (Node *) ((TargetEntry *) linitial(query->targetList))->expr;
+	return !may_read(value, NULL) && casts_quietly(exprType(value), type);
 }
 
 /* A variable is converted if its type is not the function's. */
@@ -145,7 +166,7 @@ returns_quietly(const PLpgSQL_execstate *estate, const PLpgSQL_stmt_return *stat
 	const PLpgSQL_datum *datum;
 
 	if (statement->retvarno < 0)
-		return statement->expr == NULL || is_quiet(statement->expr);
+		return statement->expr == NULL || is_quiet(statement->expr, estate->func->fn_rettype);
 	datum = estate->datums[statement->retvarno];
 	return statement->retvarno == estate->func->out_param_varno ||
 		(datum->dtype == PLPGSQL_DTYPE_VAR &&
@@ -162,7 +183,7 @@ may_follow(const PLpgSQL_execstate *estate, const PLpgSQL_stmt *statement)
 		case PLPGSQL_STMT_EXECSQL:
 			return is_routed(((const PLpgSQL_stmt_execsql *) statement)->sqlstmt);
 		case PLPGSQL_STMT_IF:
-			return branch->elsif_list == NIL && is_quiet(branch->cond);
+			return branch->elsif_list == NIL && is_quiet(branch->cond, BOOLOID);
 		case PLPGSQL_STMT_RETURN:
 			return returns_quietly(estate, (const PLpgSQL_stmt_return *) statement);
 		default:
@@ -171,6 +192,13 @@ may_follow(const PLpgSQL_execstate *estate, const PLpgSQL_stmt *statement)
 }
 
 /* ---- leaving and waiting */
+
+static void
+wait_for_left(void)
+{
+	shuttle_write_behind_finish(1);
+	left_on = NULL;
+}
 
 static bool
 is_left(void)
@@ -220,10 +248,17 @@ void
 shuttle_left_update_before_request(const ShuttleNode *node)
 {
 	if (is_left() && left_on != node)
-		shuttle_write_behind_finish(1);
+		wait_for_left();
 }
 
-/* PL/pgSQL has just taken the snapshot for this query alone. */
+/* True if it was taken for this query, which has not begun. */
+static bool
+is_for_query_alone(Snapshot snapshot)
+{
+	return snapshot == GetActiveSnapshot() && snapshot->active_count == 1 &&
+		snapshot->regd_count == 1;
+}
+
 static void
 take_snapshot_again(QueryDesc *query)
 {
@@ -238,9 +273,8 @@ shuttle_left_update_start(QueryDesc *query)
 {
 	if (!is_left() || shuttle_is_routed_statement_plan(query->plannedstmt->planTree))
 		return;
-	shuttle_write_behind_finish(1);
-	if (runs_directly(shuttle_snapshot_run_depth()) && !IsolationUsesXactSnapshot() &&
-		query->snapshot == GetActiveSnapshot())
+	wait_for_left();
+	if (!IsolationUsesXactSnapshot() && is_for_query_alone(query->snapshot))
 		take_snapshot_again(query);
 }
 
@@ -252,8 +286,9 @@ shuttle_left_update_may_be_late(void)
 
 /* ---- when */
 
-static bool
-calls_once(const Plan *plan)
+/* The function, if the plan is nothing but its call. */
+static Oid
+called_once(const Plan *plan)
 {
 	const Node *value;
 
@@ -261,45 +296,46 @@ calls_once(const Plan *plan)
 		plan = linitial(((const CustomScan *) plan)->custom_plans);
 	if (!IsA(plan, Result) || plan->lefttree != NULL ||
 		((const Result *) plan)->resconstantqual != NULL || list_length(plan->targetlist) != 1)
-		return false;
+		return InvalidOid;
 	value = (Node *) ((TargetEntry *) linitial(plan->targetlist))->expr;
-	return IsA(value, FuncExpr) && !may_read((Node *) ((const FuncExpr *) value)->args, NULL);
+	return IsA(value, FuncExpr) && !may_read((Node *) ((const FuncExpr *) value)->args, NULL) ?
+		((const FuncExpr *) value)->funcid : InvalidOid;
 }
 
 void
 shuttle_left_update_client(const PlannedStmt *statement)
 {
 	first_call = NULL;
-	client_calls_once = statement != NULL && calls_once(statement->planTree);
+	called = statement == NULL ? InvalidOid : called_once(statement->planTree);
 }
 
 void
-shuttle_left_update_call(void)
+shuttle_left_update_call(Oid procedure)
 {
 	first_call = NULL;
-	client_calls_once = true;
+	called = procedure;
 }
 
 void
 shuttle_left_update_begin_function(const PLpgSQL_execstate *estate)
 {
 	looked_at = NULL;
-	if (first_call == NULL)
+	if (first_call == NULL && OidIsValid(called) && estate->func->fn_oid == called)
 		first_call = estate;
 }
 
 void
 shuttle_left_update_end_function(const PLpgSQL_execstate *estate)
 {
-	if (is_left() && (!client_calls_once || estate != first_call))
-		shuttle_write_behind_finish(1);
+	if (is_left() && estate != first_call)
+		wait_for_left();
 }
 
 void
 shuttle_left_update_begin_statement(PLpgSQL_execstate *estate, const PLpgSQL_stmt *statement)
 {
 	if (is_left() && !may_follow(estate, statement))
-		shuttle_write_behind_finish(1);
+		wait_for_left();
 	running.estate = estate;
 	running.statement = statement;
 	running.depth = shuttle_snapshot_run_depth();

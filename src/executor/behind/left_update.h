@@ -15,8 +15,8 @@
 /* Called when the client's statement begins to run; NULL: its triggers do. */
 extern void shuttle_left_update_client(const PlannedStmt *statement);
 
-/* Called when the client's CALL or DO begins. */
-extern void shuttle_left_update_call(void);
+/* Called when the client's CALL or DO begins; InvalidOid: DO. */
+extern void shuttle_left_update_call(Oid procedure);
 
 /* Called by PL/pgSQL's plugin. Those before a statement and at the end of a function
  * wait for what may not be left. Errors: those of what was left. */
@@ -24,6 +24,8 @@ extern void shuttle_left_update_begin_function(const PLpgSQL_execstate *estate);
 extern void shuttle_left_update_end_function(const PLpgSQL_execstate *estate);
 extern void shuttle_left_update_begin_statement(PLpgSQL_execstate *estate,
 												const PLpgSQL_stmt *statement);
+
+/* The same, also called when a transaction or savepoint is rolled back. */
 extern void shuttle_left_update_end_statement(void);
 
 /* True if something is left, and the transaction has written here: triggers that

@@ -358,6 +358,12 @@ shuttle_write_behind_exit(void)
 		finish_statement();
 }
 
+static Oid
+called_procedure(const Node *statement)
+{
+	return IsA(statement, CallStmt) ? ((const CallStmt *) statement)->funcexpr->funcid : InvalidOid;
+}
+
 void
 shuttle_write_behind_call(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS)
 {
@@ -367,7 +373,7 @@ shuttle_write_behind_call(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETE
 		commit_follows = context == PROCESS_UTILITY_TOPLEVEL && ends_transaction(dest->mydest);
 		all_can_commit = true;
 		begin_client_statement();
-		shuttle_left_update_call();
+		shuttle_left_update_call(called_procedure(pstmt->utilityStmt));
 	}
 
 	/* A callback will not do: no memory context is freed with each call. */
@@ -406,6 +412,7 @@ end_block(SubXactEvent event, int level)
 {
 	if (event == SUBXACT_EVENT_ABORT_SUB)
 	{
+		shuttle_left_update_end_statement();
 		shuttle_exception_blocks_end(level + 1);	/* those that did not
 													 * begin */
 		shuttle_exception_blocks_roll_back(level);
@@ -438,6 +445,7 @@ shuttle_write_behind_end_transaction(XactEvent event)
 	else if (event == XACT_EVENT_ABORT)
 	{
 		nentering = 0;
+		shuttle_left_update_end_statement();
 		shuttle_exception_blocks_roll_back(1);
 		shuttle_exception_blocks_end(1);
 	}
