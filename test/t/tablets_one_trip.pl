@@ -76,6 +76,31 @@ costs('0 0 1', "EXECUTE get($_)", $_ % 7) for 1 .. 6;
 my @whole = ('SELECT count(*) FROM item', 'SELECT n, count(*) FROM item GROUP BY n ORDER BY n');
 costs('1 1 1', $_, $query->safe_psql('postgres', $_)) for @whole;
 
+# UPDATEs of one node in a function are sent together, unless one is looked at. The function is called
+# as often as it takes for its statements to have kept plans.
+$session->run(q{
+	SET plan_cache_mode = force_generic_plan;
+	CREATE FUNCTION two(id_changed int) RETURNS int LANGUAGE plpgsql AS $$
+	BEGIN
+		UPDATE item SET n = n WHERE id = id_changed;
+		UPDATE item SET n = n WHERE id = id_changed;
+		RETURN 1;
+	END $$;
+	CREATE FUNCTION two_found(id_changed int) RETURNS bool LANGUAGE plpgsql AS $$
+	BEGIN
+		UPDATE item SET n = n WHERE id = id_changed;
+		UPDATE item SET n = n WHERE id = id_changed;
+		RETURN FOUND;
+	END $$;
+	SELECT two(9), two_found(9);
+	SELECT two(9), two_found(9);
+});
+costs('0 0 1', 'SELECT two(9)', 1);
+costs('0 0 2', 'SELECT two_found(9)', 't');
+$session->run('SET shuttle.enable_write_behind = off;');
+costs('0 0 2', 'SELECT two(9)', 1);
+$session->run('RESET ALL;');
+
 # No node answers before all of them are asked. A new session sends texts, not names of statements.
 for my $query_text (@whole)
 {
