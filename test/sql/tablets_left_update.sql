@@ -59,7 +59,7 @@ INSERT INTO cases (name, body) VALUES
 	('local_loop', 'LOOP UPD; EXIT WHEN (SELECT v FROM here) = 100; RETURN 1; END LOOP; RETURN 100;'),
 	('local_case', 'UPD; CASE (SELECT v FROM here) WHEN 100 THEN RETURN 100; ELSE RETURN 1; END CASE;'),
 	('local_for', 'UPD; FOR i IN 1..(SELECT v FROM here) LOOP x := i; END LOOP; RETURN x;'),
-	('local_fetch', 'FOR r IN SELECT i, reads() AS v FROM generate_series(1, 12) AS i LOOP x := r.v; IF r.i = 10 THEN UPD; END IF; END LOOP; RETURN x;'),
+	('local_fetch', 'FOR r IN SELECT i, reads() AS v FROM generate_series(1, 11) AS i LOOP x := r.v; IF r.i = 10 THEN UPD; END IF; END LOOP; RETURN x;'),
 	('local_return', 'UPD; RETURN (SELECT v FROM here);'),
 	('local_assign', 'UPD; x := (SELECT v FROM here); RETURN x;'),
 	('local_declare', 'UPD; DECLARE y int := (SELECT v FROM here); BEGIN RETURN y; END;'),
@@ -85,6 +85,7 @@ INSERT INTO cases (name, body) VALUES
 	('two_nodes_left', 'UPD; UPDATE item SET n = n + 1 WHERE id = far; SELECT n INTO x FROM item WHERE id = far; RETURN x - 1;'),
 	('then_local', 'UPD; SELECT n INTO x FROM item WHERE id = same; SELECT x * 0 + v INTO x FROM here; RETURN x;'),
 	('keys_of_two', 'UPD; SELECT a.n + b.n - 100 INTO x FROM item a, item b WHERE a.id = same AND b.id = far; RETURN x;'),
+	('keys_of_two_and_copy', 'UPD; SELECT k.v INTO x FROM item a, item b, kind k WHERE a.id = same AND b.id = far AND k.id = 1; RETURN x;'),
 	('all_nodes', 'UPD; SELECT max(n) INTO x FROM item WHERE id IN (same, far); RETURN x;'),
 	('reference', 'UPD; SELECT v INTO x FROM kind; RETURN x;'),
 	('reference_joined', 'UPD; SELECT k.v INTO x FROM item i JOIN kind k ON k.id = 1 WHERE i.id = same; RETURN x;'),
@@ -293,6 +294,13 @@ BEGIN
 	UPDATE item SET n = CASE fails WHEN 3 THEN 5000 ELSE n + 3 END WHERE id = near;
 	RETURN 'behind';
 END $$;
+-- both nodes prepare
+CREATE FUNCTION spans(fails int, near int, same int) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	UPDATE item SET n = n + 10 WHERE id = same;
+	UPDATE item SET n = CASE fails WHEN 1 THEN 5000 ELSE n + 1 END WHERE id = near;
+	RETURN 'spanned';
+END $$;
 CREATE FUNCTION raises(fails int, near int, same int) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	UPDATE item SET n = CASE fails WHEN 1 THEN 5000 ELSE n + 1 END WHERE id = near;
@@ -366,13 +374,13 @@ EXCEPTION WHEN OTHERS THEN ROLLBACK;
 END $$;
 CREATE TABLE calls (nr int GENERATED ALWAYS AS IDENTITY, statement text, mode text, savepoints text);
 INSERT INTO calls (statement, mode, savepoints)
-SELECT format(form, name, fails, near, same), mode, savepoints
+SELECT format(form, name, fails, near, same, far), mode, savepoints
 FROM keys, unnest('{on,off}'::text[]) AS savepoints, unnest('{"",BEGIN,BEGIN ISOLATION LEVEL REPEATABLE READ,BEGIN ISOLATION LEVEL SERIALIZABLE}'::text[]) AS mode,
 	(VALUES ('SELECT %s(%s, %s, %s)', 'two'), ('SELECT %s(%s, %s, %s)', 'both_fail'), ('SELECT %s(%s, %s, %s)', 'both_quiet'), ('SELECT %s(%s, %s, %s)', 'tells_apart'),
 		('SELECT %s(%s, %s, %s)', 'in_block'), ('SELECT %s(%s, %s, %s)', 'raises'), ('SELECT %s(%s, %s, %s)', 'looks_at_found'),
 		('SELECT %s(%s, %s, %s)', 'looks_at_count'), ('SELECT %s(%s, %s, %s)', 'returns_rows'), ('SELECT %s(%s, %s, %s)', 'loops'),
 		('SELECT %s(%s, %s, %s)', 'is_called'), ('CALL %s(%s, %s, %s)', 'commits_often'), ('CALL %s(%s, %s, %s)', 'ends'),
-		('EXECUTE called_%s(%s, %s, %s)', 'two'), ('DO $do$ BEGIN PERFORM %s(%s, %s, %s); END $do$', 'two'),
+		('EXECUTE called_%s(%s, %s, %s)', 'two'), ('SELECT %1$s(%2$s, %3$s, %5$s)', 'spans'), ('DO $do$ BEGIN PERFORM %s(%s, %s, %s); END $do$', 'two'),
 		('SELECT max(%s(%s, %s, %s)) FROM generate_series(1, 2)', 'two')) AS f(form, name),
 	generate_series(0, 5) AS fails
 -- with strict_savepoints off, errors may come behind their blocks
@@ -383,7 +391,7 @@ CREATE PROCEDURE reset_rows() LANGUAGE plpgsql AS $$
 DECLARE
 	k keys := (SELECT keys FROM keys);
 BEGIN
-	UPDATE item SET n = 1, note = NULL WHERE id IN (k.near, k.same);
+	UPDATE item SET n = 1, note = NULL WHERE id IN (k.near, k.same, k.far);
 	DELETE FROM mark WHERE item IN (k.near, k.same);
 	INSERT INTO mark VALUES (k.near, 'a'), (k.same, 'a');
 END $$;
@@ -408,7 +416,7 @@ BEGIN
 	IF c.mode <> '' AND said ~ 'ERROR' THEN
 		PERFORM dblink_exec('b', 'ROLLBACK');
 	END IF;
-	said := said || ', ' || r FROM dblink('b', format('SELECT concat(string_agg(concat(n, length(note)), '' '' ORDER BY id), '' '', (SELECT string_agg(concat(m.item, name), '' '' ORDER BY m.item, name) FROM mark m WHERE m.item IN (%1$s, %2$s))) FROM item WHERE id IN (%1$s, %2$s)', k.near, k.same)) AS t(r text);
+	said := said || ', ' || r FROM dblink('b', format('SELECT concat(string_agg(concat(n, length(note)), '' '' ORDER BY id), '' '', (SELECT string_agg(concat(m.item, name), '' '' ORDER BY m.item, name) FROM mark m WHERE m.item IN (%1$s, %2$s))) FROM item WHERE id IN (%1$s, %2$s, %3$s)', k.near, k.same, k.far)) AS t(r text);
 	IF c.mode <> '' AND said !~ 'ERROR' THEN
 		PERFORM dblink_exec('b', 'ROLLBACK');
 	END IF;
