@@ -473,7 +473,7 @@ SET client_min_messages = error;
 SELECT format('CALL wait(%L, %L, %L)', setting, replace(wanted, 'near', near::text), ends)
 FROM keys, unnest('{on,off}'::text[]) AS setting, (VALUES (1, 'divides(near)', 'SET statement_timeout = 300'), (2, 'leaves(near)', 'SET statement_timeout = 300'),
 	(3, 'leaves(near)', 'SET lock_timeout = 100'), (4, 'handles(near)', 'SET statement_timeout = 300'), (5, 'handles(near)', 'SET lock_timeout = 100'),
-	(6, 'leaves(near)', 'cancel'), (7, 'leaves(near)', 'terminate')) AS w(nr, wanted, ends) ORDER BY nr, setting DESC
+	(6, 'leaves(near)', 'cancel'), (7, 'leaves(near)', 'terminate'), (8, 'both_quiet(0, near, 0)', 'SET statement_timeout = 1500')) AS w(nr, wanted, ends) ORDER BY nr, setting DESC
 \gexec
 
 -- what another session has changed since the snapshot, and a deadlock

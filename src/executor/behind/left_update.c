@@ -32,6 +32,7 @@
 #include "utils/plancache.h"
 #include "utils/snapmgr.h"
 
+#include "base/shuttle_settings.h"
 #include "executor/ahead/outbox.h"
 #include "executor/behind/behind.h"
 #include "executor/behind/exception_blocks.h"
@@ -63,11 +64,21 @@ static bool lacks_words;
 
 /* ---- what may run behind it */
 
+/* A block whose handler catches an error has to know whether the UPDATE had failed before, but
+ * does not wait for its lock then. */
+static bool
+may_be_caught(Oid function)
+{
+	return shuttle_settings.strict_savepoints && GetCurrentTransactionNestLevel() > 1 &&
+		!get_func_leakproof(function);
+}
+
 static bool
 is_not_quiet(Oid function, void *context)
 {
 	return function != F_NOW &&
-		(function >= FirstNormalObjectId || func_volatile(function) != PROVOLATILE_IMMUTABLE);
+		(function >= FirstNormalObjectId || func_volatile(function) != PROVOLATILE_IMMUTABLE ||
+		 may_be_caught(function));
 }
 
 /* True unless it reads nothing but its parameters. */
