@@ -162,13 +162,23 @@ shuttle_tables_below(Node *node)
 #endif
 }
 
-/* The expressions behind the columns of a grouping step, which has a range table
- * entry since 18; NIL: the entry is another one. */
+/* True of the range table entry that a grouping step has since 18. */
+static inline bool
+shuttle_is_grouping(const RangeTblEntry *rte)
+{
+#if PG_VERSION_NUM >= 180000
+	return rte->rtekind == RTE_GROUP;
+#else
+	return false;
+#endif
+}
+
+/* The expressions behind its columns; NIL: the entry is another one. */
 static inline List *
 shuttle_group_columns(const RangeTblEntry *rte)
 {
 #if PG_VERSION_NUM >= 180000
-	return rte->rtekind == RTE_GROUP ? rte->groupexprs : NIL;
+	return shuttle_is_grouping(rte) ? rte->groupexprs : NIL;
 #else
 	return NIL;
 #endif

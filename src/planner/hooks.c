@@ -56,6 +56,42 @@ static const ShuttlePlanPart parts[] =
 	plan_by_core,
 };
 
+/* Those that most statements need, since each costs a few dozen instructions. */
+static const ShuttlePlanPart parts_without_tables[] =
+{
+	shuttle_called_routines_plan,
+	plan_by_core,
+};
+static const ShuttlePlanPart parts_of_plain_reads[] =
+{
+	shuttle_literal_plans_plan,
+	shuttle_colocated_plan,
+	shuttle_finished_plan_plan,
+	plan_by_core,
+};
+
+/* The parts for a query: all, unless it is a SELECT that has but one level, and only
+ * reads tables, or has none. */
+static const ShuttlePlanPart *
+choose_parts(const Query *query)
+{
+	ListCell   *lc;
+
+	if (query->commandType != CMD_SELECT || query->hasSubLinks || query->cteList != NIL)
+		return parts;
+	if (query->rtable == NIL)
+		return parts_without_tables;
+	foreach(lc, query->rtable)
+	{
+		const RangeTblEntry *rte = lfirst(lc);
+
+		if (rte->rtekind != RTE_RELATION && rte->rtekind != RTE_JOIN &&
+			!shuttle_is_grouping(rte))
+			return parts;
+	}
+	return parts_of_plain_reads;
+}
+
 static PlannedStmt *
 plan_by_core(Query *query, ShuttlePlanCall call)
 {
@@ -68,7 +104,7 @@ static PlannedStmt *
 plan_statement(SHUTTLE_PLANNER_PARAMETERS)
 {
 	ShuttlePlanCall call = {
-		query_string, cursor_options, params, SHUTTLE_PLANNER_EXPLAIN, parts
+		query_string, cursor_options, params, SHUTTLE_PLANNER_EXPLAIN, choose_parts(query)
 	};
 
 	if ((cursor_options & CURSOR_OPT_HOLD) != 0)

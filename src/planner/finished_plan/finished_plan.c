@@ -103,6 +103,7 @@ PlannedStmt *
 shuttle_finished_plan_plan(Query *query, ShuttlePlanCall call)
 {
 	PlannedStmt *statement;
+	bool		reads_foreign;
 
 	is_active = true;
 	if (!may_read(query))
@@ -123,14 +124,14 @@ shuttle_finished_plan_plan(Query *query, ShuttlePlanCall call)
 		nplanning--;
 	}
 	PG_END_TRY();
-	if (shuttle_reads_foreign_table(statement))
+	reads_foreign = shuttle_reads_foreign_table(statement);
+	if (reads_foreign)
 	{
 		shuttle_finish_collected_aggregates(statement);
 		shuttle_price_hashes_of_ctes(statement);
 		shuttle_prune_joins(statement);
 	}
-	if (shuttle_planning_settings()->enable_batched_join &&
-		shuttle_reads_foreign_table(statement))
+	if (reads_foreign && shuttle_planning_settings()->enable_batched_join)
 		place_look_ahead(statement, call.cursor_options);
 	shuttle_place_in_index_loops(statement);
 	return statement;

@@ -24,6 +24,7 @@
 #include "utils/rel.h"
 #include "utils/relcache.h"
 
+#include "base/shuttle_compat_planner.h"
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
@@ -202,6 +203,23 @@ visit(Plan *plan, double limit, ShuttleFinishedPlan *context)
 	}
 }
 
+/* False if no plan of the statement can have a loop: most statements are not walked. */
+static bool
+has_two_inputs(const PlannedStmt *statement)
+{
+	int			ninputs = 0;
+	ListCell   *lc;
+
+	foreach(lc, statement->rtable)
+	{
+		const RangeTblEntry *rte = lfirst(lc);
+
+		if (rte->rtekind != RTE_JOIN && !shuttle_is_grouping(rte) && ++ninputs == 2)
+			return true;
+	}
+	return false;
+}
+
 void
 shuttle_place_in_index_loops(PlannedStmt *statement)
 {
@@ -209,7 +227,8 @@ shuttle_place_in_index_loops(PlannedStmt *statement)
 	const ShuttleSettings *settings = shuttle_planning_settings();
 	ListCell   *lc;
 
-	if (!settings->enable_local_look_ahead || settings->batch_size == 1)
+	if (!settings->enable_local_look_ahead || settings->batch_size == 1 ||
+		!has_two_inputs(statement))
 		return;
 	visit(statement->planTree, NO_LIMIT, &context);
 	foreach(lc, statement->subplans)

@@ -159,8 +159,6 @@ cast_branches(Query *query)
 		(void) visit_branches(query, operations, NIL, cast_columns);
 }
 
-/* Only sublinks put queries into expressions. Called for each statement, so it
- * avoids walking them. */
 static bool
 cast_in(Node *node, void *context)
 {
@@ -171,10 +169,7 @@ cast_in(Node *node, void *context)
 	if (!IsA(node, Query))
 		return expression_tree_walker(node, cast_in, context);
 	cast_branches(query);
-	if (query->hasSubLinks)
-		return query_tree_walker(query, cast_in, context, 0);
-	return range_table_walker(query->rtable, cast_in, context, 0) ||
-		expression_tree_walker((Node *) query->cteList, cast_in, context);
+	return shuttle_walk_queries_below(query, cast_in, context);
 }
 
 PlannedStmt *

@@ -17,6 +17,7 @@
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
+#include "catalog/pg_class.h"
 #include "catalog/partition.h"
 #include "nodes/pathnodes.h"
 #include "parser/parsetree.h"
@@ -74,7 +75,7 @@ shuttle_declared_keys_add(PlannerInfo *root, RelOptInfo *rel)
 	Relation	table;
 	ListCell   *cell;
 
-	if (rte->rtekind != RTE_RELATION)
+	if (rte->rtekind != RTE_RELATION || rte->relkind == RELKIND_RELATION)
 		return;
 	switch (shuttle_table_kind(relid))
 	{

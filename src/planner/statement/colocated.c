@@ -34,26 +34,32 @@
 /* What a statement has, on all levels. */
 typedef struct Tables
 {
-	int			ndistributed;
-	int			nreference;
+	ShuttleTableKind kind;		/* of the tables that are counted */
+	char		relkind;		/* that they have */
+	int			ntables;
 	bool		only_reads;		/* and locks no rows */
 } Tables;
 
 static bool with_copies = false;	/* of the innermost statement that is
 									 * planned */
 
-static bool
+static bool count_tables(Node *node, void *arg);
+
+static Tables
+count(Query *query, ShuttleTableKind kind, char relkind)
+{
+	Tables		tables = {.kind = kind,.relkind = relkind,.only_reads = true};
+
+	(void) count_tables((Node *) query, &tables);
+	return tables;
+}
+
+static void
 count_table(const RangeTblEntry *rte, Tables *tables)
 {
-	if (rte->rtekind != RTE_RELATION)
-		return false;
-	if (rte->relkind == RELKIND_PARTITIONED_TABLE &&
-		shuttle_table_kind(rte->relid) == SHUTTLE_TABLE_DISTRIBUTED)
-		tables->ndistributed++;
-	else if (rte->relkind == RELKIND_RELATION &&
-			 shuttle_table_kind(rte->relid) == SHUTTLE_TABLE_REFERENCE)
-		tables->nreference++;
-	return false;
+	if (rte->rtekind == RTE_RELATION && rte->relkind == tables->relkind &&
+		shuttle_table_kind(rte->relid) == tables->kind)
+		tables->ntables++;
 }
 
 static bool
@@ -63,14 +69,15 @@ count_tables(Node *node, void *arg)
 
 	if (node == NULL)
 		return false;
-	if (IsA(node, RangeTblEntry))
-		return count_table((RangeTblEntry *) node, tables);
 	if (IsA(node, Query))
 	{
-		const Query *query = (Query *) node;
+		Query	   *query = (Query *) node;
+		ListCell   *lc;
 
 		tables->only_reads &= query->commandType == CMD_SELECT && query->rowMarks == NIL;
-		return query_tree_walker((Query *) query, count_tables, arg, QTW_EXAMINE_RTES_BEFORE);
+		foreach(lc, query->rtable)
+			count_table(lfirst_node(RangeTblEntry, lc), tables);
+		return shuttle_walk_queries_below(query, count_tables, arg);
 	}
 	return expression_tree_walker(node, count_tables, arg);
 }
@@ -78,10 +85,11 @@ count_tables(Node *node, void *arg)
 /* Only what runs to its end at once may run in parallel, so cursors and loops of
  * PL/pgSQL lack that option. */
 static bool
-may_read_copies(Query *query, const Tables *tables, int cursor_options)
+may_read_copies(Query *query, bool only_reads, int cursor_options)
 {
-	return shuttle_settings.enable_reference_copies && tables->nreference > 0 &&
-		tables->only_reads && (cursor_options & CURSOR_OPT_PARALLEL_OK) != 0 &&
+	return shuttle_settings.enable_reference_copies && only_reads &&
+		(cursor_options & CURSOR_OPT_PARALLEL_OK) != 0 &&
+		count(query, SHUTTLE_TABLE_REFERENCE, RELKIND_RELATION).ntables > 0 &&
 		shuttle_copies_can_be_read() && !contain_volatile_functions((Node *) query);
 }
 
@@ -99,6 +107,8 @@ plan_with(Query *query, ShuttlePlanCall call, bool partitionwise, bool copies)
 	bool		outer_copies = with_copies;
 	PlannedStmt *statement;
 
+	if (partitionwise == outer_partitionwise && copies == outer_copies)
+		return shuttle_plan_rest(query, call);
 	PG_TRY();
 	{
 		enable_partitionwise_join = partitionwise;
@@ -117,19 +127,19 @@ plan_with(Query *query, ShuttlePlanCall call, bool partitionwise, bool copies)
 PlannedStmt *
 shuttle_colocated_plan(Query *query, ShuttlePlanCall call)
 {
-	Tables		tables = {.only_reads = true};
+	Tables		distributed = count(query, SHUTTLE_TABLE_DISTRIBUTED, RELKIND_PARTITIONED_TABLE);
 	Query	   *kept;
 	PlannedStmt *statement;
 
-	(void) count_tables((Node *) query, &tables);
-	if (tables.ndistributed > 0 && shuttle_settings.enable_router && !shuttle_routing_is_off())
+	if (distributed.ntables > 0 && shuttle_settings.enable_router && !shuttle_routing_is_off())
 	{
 		statement = shuttle_router_plan(query, call);
 		if (statement != NULL)
 			return statement;
 	}
-	if (tables.ndistributed == 0 || !may_read_copies(query, &tables, call.cursor_options))
-		return plan_with(query, call, enable_partitionwise_join || tables.ndistributed > 1, false);
+	if (distributed.ntables == 0 ||
+		!may_read_copies(query, distributed.only_reads, call.cursor_options))
+		return plan_with(query, call, enable_partitionwise_join || distributed.ntables > 1, false);
 	kept = copyObject(query);	/* core changes it while planning */
 	statement = plan_with(query, call, true, true);
 	shuttle_copied_join_keep_query(statement, kept);

@@ -351,7 +351,7 @@ join_on_all_levels(Node *node, void *context)
 		return false;
 	if (!IsA(node, Query))
 		return expression_tree_walker(node, join_on_all_levels, context);
-	(void) query_tree_walker(query, join_on_all_levels, context, 0);
+	(void) shuttle_walk_queries_below(query, join_on_all_levels, context);
 	if (query->hasSubLinks && query->commandType == CMD_SELECT && query->rowMarks == NIL)
 		join_subqueries(query);
 	return false;
