@@ -4,8 +4,8 @@
  *	  foreign scan how many rows.
  *
  * A goal comes from LIMIT, from the row count of an executor run (FETCH), from
- * EXISTS, or from a merge join that core expects to end early. It is passed down through nodes that return rows as they read
- * them, and ends at nodes that read all of their input first. If no node in
+ * EXISTS, or from a merge join that core expects to end early. It is passed down
+ * through nodes that return rows as they read them, and ends at nodes that read all of their input first. If no node in
  * between can drop rows, a LIMIT is a maximum as well: it is shipped, so that
  * the node does a top-N sort and needs no cursor. The number of rows that will
  * surely be read is passed down, too: errors of rows after these have to wait
