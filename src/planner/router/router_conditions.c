@@ -86,11 +86,33 @@ elements_of(const Const *array)
 	return elements;
 }
 
+/* True of anything but constants and their casts. */
+static bool
+is_computed(Node *node, void *context)
+{
+	if (node == NULL || IsA(node, Const))
+		return false;
+	if (IsA(node, FuncExpr) ? ((FuncExpr *) node)->funcformat != COERCE_IMPLICIT_CAST &&
+		((FuncExpr *) node)->funcformat != COERCE_EXPLICIT_CAST :
+		!IsA(node, List) && !IsA(node, RelabelType) && !IsA(node, ArrayExpr) &&
+		!IsA(node, ArrayCoerceExpr) && !IsA(node, CaseTestExpr))
+		return true;
+	return expression_tree_walker(node, is_computed, context);
+}
+
+/* Nothing else is computed here, since that may fail where core would not compute it:
+ * beside a condition that is false, or in a CTE that nobody reads. */
+static Node *
+fold(Node *value)
+{
+	return is_computed(value, NULL) ? value : eval_const_expressions(NULL, value);
+}
+
 /* Adds a constant to a list; false if it is none. No row equals NULL. */
 static bool
 add_constant(List **constants, Node *value)
 {
-	value = eval_const_expressions(NULL, value);
+	value = fold(value);
 	if (!IsA(value, Const) || list_length(*constants) == MOST_CONSTANTS)
 		return false;
 	if (!((Const *) value)->constisnull)
@@ -106,7 +128,7 @@ constants_of_any(const ScalarArrayOpExpr *any)
 
 	if (!any->useOr || !is_equality(any->opno, any->args, any->inputcollid))
 		return NIL;
-	array = eval_const_expressions(NULL, array);
+	array = fold(array);
 	return IsA(array, Const) ? elements_of((Const *) array) : NIL;
 }
 
