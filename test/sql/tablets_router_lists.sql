@@ -61,6 +61,7 @@ FROM unnest(ARRAY[
 	'WITH x AS (SELECT 1) SELECT count(*) FROM item i WHERE i.customer IN (1::bigint, {last})',
 	'WITH x AS (SELECT 1) SELECT count(*) FROM item i WHERE i.customer = ANY (ARRAY[1::smallint, {last}]::bigint[])',
 	'WITH x AS (SELECT 1) SELECT count(*) FROM orders o WHERE false AND o.customer IN (1, 1 / 0)',
+	'WITH x AS (SELECT 1) SELECT count(*) FROM orders o WHERE false AND o.customer IN (1, 100000::smallint)',
 	'WITH x AS (SELECT 1) SELECT count(*) FROM orders o WHERE o.customer = 1 AND false AND (o.id = 1 OR o.id = 1 / 0)',
 	'WITH x AS (SELECT * FROM item WHERE id = ANY (ARRAY[1, 1 / 0])) SELECT count(*) FROM orders WHERE customer = 1',
 	'WITH x AS (SELECT 1) SELECT count(*), string_agg(spelled, '' '' ORDER BY n) FROM word WHERE spelled IN ({words})',

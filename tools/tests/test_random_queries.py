@@ -14,8 +14,8 @@ from randomqueries.ways import Way, fetched, literal_side, local_texts, query_st
 from randomwrites.settings import SWITCHES
 
 SETTINGS = Path(__file__).resolve().parents[2] / "docs/settings.md"
-# Of administrators; of calls, which random transactions do not make.
-NOT_TRIED = {"shuttle.enable_ddl", "shuttle.enable_shipped_calls"}
+# Of administrators.
+NOT_TRIED = {"shuttle.enable_ddl"}
 
 
 def test_random_cases_try_every_switch() -> None:

@@ -86,14 +86,14 @@ elements_of(const Const *array)
 	return elements;
 }
 
-/* True of anything but constants and their casts. */
+/* True of anything but constants and casts that cannot fail. */
 static bool
 is_computed(Node *node, void *context)
 {
 	if (node == NULL || IsA(node, Const))
 		return false;
 	if (IsA(node, FuncExpr) ? ((FuncExpr *) node)->funcformat != COERCE_IMPLICIT_CAST &&
-		((FuncExpr *) node)->funcformat != COERCE_EXPLICIT_CAST :
+		!get_func_leakproof(((FuncExpr *) node)->funcid) :
 		!IsA(node, List) && !IsA(node, RelabelType) && !IsA(node, ArrayExpr) &&
 		!IsA(node, ArrayCoerceExpr) && !IsA(node, CaseTestExpr))
 		return true;
