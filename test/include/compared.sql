@@ -1,7 +1,6 @@
 \set ECHO none
 -- Compares what a statement gives with the router, without it, and on plain tables of the same
--- names in schema plain. The test's run(query) returns what it gives and leaves, and rolls it back;
--- or the SQLSTATE and the message of an error.
+-- names in schema plain. The test's run_once(query) returns what it gives and what the tables have then.
 \set QUIET on
 -- rows that a statement returns, or how many it has written
 CREATE FUNCTION answer(query text) RETURNS text[] LANGUAGE plpgsql AS $$
@@ -21,6 +20,17 @@ EXCEPTION WHEN invalid_cursor_definition THEN	-- it returns no rows
 	EXECUTE query;
 	GET DIAGNOSTICS n = ROW_COUNT;
 	RETURN ARRAY[n::text];
+END $$;
+-- the same, rolled back; or the SQLSTATE and the message of an error
+CREATE FUNCTION run(query text) RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+	found text[];
+BEGIN
+	found := run_once(query);
+	RAISE EXCEPTION USING ERRCODE = 'ZZ000';
+EXCEPTION
+	WHEN SQLSTATE 'ZZ000' THEN RETURN found;
+	WHEN OTHERS THEN RETURN ARRAY[SQLSTATE, regexp_replace(SQLERRM, '_t\d', '')];
 END $$;
 CREATE FUNCTION compare(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
