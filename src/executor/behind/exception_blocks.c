@@ -193,17 +193,26 @@ is_word_character(char c)
 }
 
 static bool
-has_word(const char *text, const char *word)
+is_one_of(const char *word, size_t length, const char *const *words)
 {
-	size_t		length = strlen(word);
+	for (; *words != NULL; words++)
+	{
+		if (strlen(*words) == length && pg_strncasecmp(word, *words, length) == 0)
+			return true;
+	}
+	return false;
+}
 
+static bool
+has_word_of(const char *text, const char *const *words)
+{
 	for (const char *at = text; *at != '\0';)
 	{
 		const char *end = at;
 
 		while (is_word_character(*end))
 			end++;
-		if (end - at == length && pg_strncasecmp(at, word, length) == 0)
+		if (is_one_of(at, end - at, words))
 			return true;
 		at = end > at ? end : at + 1;
 	}
@@ -216,14 +225,13 @@ shuttle_function_lacks_words(Oid function, const char *const *words)
 	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
 	bool		is_null;
 	char	   *source;
-	bool		result = true;
+	bool		result;
 
 	if (!HeapTupleIsValid(tuple))
 		return false;
 	source = TextDatumGetCString(SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosrc, &is_null));
 	ReleaseSysCache(tuple);
-	for (; result && *words != NULL; words++)
-		result = !has_word(source, *words);
+	result = !has_word_of(source, words);
 	pfree(source);
 	return result;
 }

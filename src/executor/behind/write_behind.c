@@ -134,19 +134,14 @@ shuttle_write_behind_enter_block(void)
 		nentering++;
 }
 
-/* Without the new one: it might or might not be answered yet. */
+/* rel: an INSERT's table; NULL: the write is routed. */
 static void
-add(LeftWrite *left, MemoryContext cxt)
+leave(ShuttleNode *node, ShuttleRequest *request, Relation rel, int nrows, int64 nbytes)
 {
-	if (!shuttle_request_leave(left->request, cxt, left->origin))
-		all_can_commit = false;
-	make_room(left->item.nbytes);
-	shuttle_outbox_add(SHUTTLE_UNANSWERED_WRITES, &left->item, cxt);
-}
-
-static LeftWrite *
-make_left(ShuttleNode *node, ShuttleRequest *request, int nrows, int64 nbytes)
-{
+	MemoryContext cxt = AllocSetContextCreate(CurTransactionContext,
+											  "shuttle write behind",
+											  ALLOCSET_SMALL_SIZES);
+	MemoryContext old_cxt = MemoryContextSwitchTo(cxt);
 	LeftWrite  *left = palloc0_object(LeftWrite);
 
 	left->item.node = node;
@@ -154,38 +149,32 @@ make_left(ShuttleNode *node, ShuttleRequest *request, int nrows, int64 nbytes)
 	left->request = request;
 	left->origin = GetErrorContextStack();
 	left->nrows = nrows;
-	return left;
+	if (rel != NULL)
+	{
+		left->relid = RelationGetRelid(rel);
+		left->table = pstrdup(RelationGetRelationName(rel));
+	}
+	if (!shuttle_request_leave(request, cxt, left->origin) ||
+		(rel != NULL && shuttle_table_kind(left->relid) != SHUTTLE_TABLE_TABLET))
+		all_can_commit = false;
+	MemoryContextSwitchTo(old_cxt);
+
+	/* without the new one: it might or might not be answered yet */
+	make_room(left->item.nbytes);
+	shuttle_outbox_add(SHUTTLE_UNANSWERED_WRITES, &left->item, cxt);
 }
 
 void
 shuttle_write_behind_leave(ShuttleWrite *write, ShuttleRequest *request,
 						   int nrows, int64 nbytes)
 {
-	MemoryContext cxt = AllocSetContextCreate(CurTransactionContext,
-											  "shuttle write behind",
-											  ALLOCSET_SMALL_SIZES);
-	MemoryContext old_cxt = MemoryContextSwitchTo(cxt);
-	LeftWrite  *left = make_left(write->storage_node, request, nrows, nbytes);
-
-	left->relid = RelationGetRelid(write->rel);
-	left->table = pstrdup(RelationGetRelationName(write->rel));
-	if (shuttle_table_kind(left->relid) != SHUTTLE_TABLE_TABLET)
-		all_can_commit = false;
-	MemoryContextSwitchTo(old_cxt);
-	add(left, cxt);
+	leave(write->storage_node, request, write->rel, nrows, nbytes);
 }
 
 void
 shuttle_write_behind_leave_routed(ShuttleNode *node, ShuttleRequest *request)
 {
-	MemoryContext cxt = AllocSetContextCreate(CurTransactionContext,
-											  "shuttle write behind",
-											  ALLOCSET_SMALL_SIZES);
-	MemoryContext old_cxt = MemoryContextSwitchTo(cxt);
-	LeftWrite  *left = make_left(node, request, ANY_NUMBER, 0);
-
-	MemoryContextSwitchTo(old_cxt);
-	add(left, cxt);
+	leave(node, request, NULL, ANY_NUMBER, 0);
 }
 
 /* Frees answered requests; waits for the oldest while there is too much. */
