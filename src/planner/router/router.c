@@ -396,8 +396,11 @@ find_route(ShuttleRoute *route, Query *query, ShuttlePlanCall call)
 		shuttle_route_refuse(route, "copies of reference tables cannot be read now");
 	if (route->refusal == NULL)
 		tidy_keys(route);
-	if (route->refusal == NULL && !is_one_server(route) &&
-		!shuttle_routed_keys_meet(route->relids, route->keys))
+	if (route->refusal != NULL)
+		return;
+	route->one_server = is_one_server(route);
+	route->one_node = route->one_server || is_one_key(route);
+	if (!route->one_node && !shuttle_routed_keys_meet(route->relids, route->keys))
 		shuttle_route_refuse(route, "its rows are on several nodes");
 }
 
@@ -407,7 +410,6 @@ shuttle_router_plan(Query *query, ShuttlePlanCall call)
 	ShuttleRoute route = {.statement = query};
 	ShuttleRoutedPlan routed = {0};
 	Query	   *changed = NULL;
-	bool		one_server = false;
 
 	find_route(&route, query, call);
 	if (route.refusal == NULL)
@@ -416,11 +418,10 @@ shuttle_router_plan(Query *query, ShuttlePlanCall call)
 		shuttle_route_check_query(&route, changed);
 	if (route.refusal == NULL)
 	{
-		one_server = is_one_server(&route);
-		routed.one_node = one_server || is_one_key(&route);
+		routed.one_node = route.one_node;
 		if (!sorts_alike(&route))
 			shuttle_route_refuse(&route, "a node sorts text otherwise");
-		else if (routed.one_node && !one_server)
+		else if (route.one_node && !route.one_server)
 			routed.tablet_sql = shuttle_route_tablet_text(changed);
 		/* rows that come through a partitioned table may have no xmax */
 		if (route.reads_xmax && routed.tablet_sql == NIL)

@@ -52,6 +52,9 @@ typedef struct ShuttleRoute
 	bool		locks;			/* rows */
 	bool		writes;
 	List	   *orders;			/* expressions that the node sorts by */
+	bool		one_server;		/* one server has all of each table */
+	bool		one_node;		/* equal keys are on one node, and all are
+								 * equal */
 } ShuttleRoute;
 
 /* Notes why a statement cannot be routed; the first reason counts. */

@@ -58,7 +58,7 @@ add_equality(List **equalities, Node *left, Node *right, Relids restricts)
 
 /* ---- one of several constants */
 
-/* The elements of an array constant that are not NULL; NIL: they are too many. */
+/* The elements of an array constant that are not NULL; NIL: there are none, or too many. */
 static List *
 elements_of(const Const *array)
 {
