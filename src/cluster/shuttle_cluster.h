@@ -88,6 +88,9 @@ extern void shuttle_statistics_not_wanted(void);
 
 /* ---- what a round trip costs (trip_price.c) */
 
+/* Cost of fetching a narrow row: postgres_fdw's default fdw_tuple_cost from 17 on. */
+#define SHUTTLE_USUAL_TUPLE_COST 0.2
+
 typedef enum ShuttleTripSource
 {
 	SHUTTLE_TRIP_MEASURED,

@@ -16,10 +16,8 @@
 #include "cluster/shuttle_cluster.h"
 #include "storage/shuttle_storage.h"
 
-/* Narrow rows that can be fetched in a millisecond, and what fetching one costs:
- * postgres_fdw's default fdw_tuple_cost from 17 on. */
+/* Narrow rows that can be fetched in a millisecond. */
 #define ROWS_PER_MILLISECOND 1600
-#define USUAL_TUPLE_COST 0.2
 
 /* Assumed until a round trip has been measured: one data centre. */
 #define USUAL_ROUND_TRIP_MS 0.5
@@ -37,7 +35,7 @@ static UsedPrice used_prices[PLACES];
 Cost
 shuttle_millisecond_cost(void)
 {
-	return (cpu_tuple_cost + USUAL_TUPLE_COST) * ROWS_PER_MILLISECOND;
+	return (cpu_tuple_cost + SHUTTLE_USUAL_TUPLE_COST) * ROWS_PER_MILLISECOND;
 }
 
 ShuttleTripPrice

@@ -70,8 +70,8 @@ static const ShuttlePlanPart parts_of_plain_reads[] =
 	plan_by_core,
 };
 
-/* The parts for a query: all, unless it is a SELECT that has but one level, and only
- * reads tables, or has none. */
+/* All parts, unless the query is a SELECT whose FROM has nothing but tables and joins,
+ * and which has no other query in it. */
 static const ShuttlePlanPart *
 choose_parts(const Query *query)
 {

@@ -26,10 +26,6 @@
 /* Cost of a key, in fetched rows. */
 #define ROWS_PER_KEY 7
 
-/* Cost of fetching a narrow row; postgres_fdw's default fdw_tuple_cost from 17
- * on. */
-#define USUAL_TUPLE_COST 0.2
-
 /*
  * Probability that a node has no index for the key, and so reads the whole
  * table for each request. No statistics tell. A column correlated with the
@@ -76,7 +72,7 @@ find_server_cost(Oid serverid)
 	cost.guest = !shuttle_server_is_ours(serverid);
 	cost.reach = postgres_fdw_cost(serverid, "fdw_startup_cost", USUAL_STARTUP_COST);
 	cost.row = cpu_tuple_cost +
-		postgres_fdw_cost(serverid, "fdw_tuple_cost", USUAL_TUPLE_COST);
+		postgres_fdw_cost(serverid, "fdw_tuple_cost", SHUTTLE_USUAL_TUPLE_COST);
 	cost.postgres_fdw_row = cpu_tuple_cost +
 		postgres_fdw_cost(serverid, "fdw_tuple_cost", SHUTTLE_POSTGRES_FDW_TUPLE_COST);
 	cost.round_trip = shuttle_trip_price_use(serverid).cost;
