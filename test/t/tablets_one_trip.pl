@@ -51,15 +51,21 @@ sub trips
 	return join ' ', map { $_->trips($session->pid) } @proxies;
 }
 
+# Waits for the COMMIT before, for which no session has waited: it must neither count nor be held.
+sub wait_for_commits
+{
+	$far->poll_query_until('postgres', q{SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname IN ('n1', 'n2', 'n3') AND state <> 'idle')})
+		or die 'a node does not end its transaction';
+	usleep(20_000);
+	return;
+}
+
 # A transaction is open, so that no COMMIT counts, for which nobody waits.
 sub costs
 {
 	my ($trips, $query_text, $expected) = @_;
 
-	# the answer of the COMMIT before, for which nobody has waited, must not count, nor hide one
-	$far->poll_query_until('postgres', q{SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname IN ('n1', 'n2', 'n3') AND state <> 'idle')})
-		or die 'a node does not end its transaction';
-	usleep(20_000);
+	wait_for_commits();
 	$session->run('BEGIN;');
 	trips();
 	$_->delay_ms(20) for @proxies;		# no answer comes before all is sent
@@ -119,6 +125,7 @@ for my $query_text (@whole)
 for my $query_text ('SELECT n FROM item WHERE id = 9', @whole)
 {
 	my $expected = $query->safe_psql('postgres', $query_text);
+	wait_for_commits();
 	$_->hold('^COMMIT') for @proxies;
 	my ($found, $error) = $session->run("$query_text;");
 	is("$found$error", $expected, "$query_text: no wait for COMMIT");
