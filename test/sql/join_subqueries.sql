@@ -86,7 +86,8 @@ SELECT string_agg(nr::text, ' ' ORDER BY nr) AS joined FROM queries WHERE plan_o
 RESET shuttle.enable_subquery_joins;
 -- statements that lock or write, rows that are secured
 SELECT plan_of('SELECT id FROM o WHERE x > (SELECT avg(x) FROM big WHERE big.k = o.k) FOR UPDATE'),
-	plan_of('DELETE FROM o WHERE x > (SELECT avg(x) FROM big WHERE big.k = o.k)');
+	plan_of('DELETE FROM o WHERE x > (SELECT avg(x) FROM big WHERE big.k = o.k)'),
+	plan_of('INSERT INTO o SELECT * FROM o p WHERE x > (SELECT avg(x) FROM big WHERE big.k = p.k)');
 CREATE VIEW secured WITH (security_barrier) AS SELECT * FROM big;
 SELECT plan_of('SELECT id FROM o WHERE x > (SELECT avg(x) FROM secured WHERE secured.k = o.k)');
 -- parameters, views

@@ -9,7 +9,9 @@
  *		SELECT .. FROM t, (SELECT u.k, avg(u.y) AS y FROM u GROUP BY u.k) g
  *		WHERE t.k = g.k AND t.x > g.y
  * Core chooses the order of joins, nodes compute the groups, and batched joins
- * ask for the groups of a batch of keys (inner_groups.c).
+ * ask for the groups of a batch of keys (inner_groups.c). In an UPDATE or DELETE
+ * the rows that match are then sent to the node by key (keyed_writes.c), and no
+ * others are locked.
  *
  * The answers are equal if
  * - the subquery gives NULL for no rows, and the comparison is strict: a row
@@ -342,6 +344,18 @@ join_subqueries(Query *query)
 		query->jointree->quals = (Node *) make_ands_explicit(conditions);
 }
 
+/* True of a SELECT, and of UPDATE and DELETE of rows on nodes: a row that another
+ * transaction changes meanwhile is compared again by the node, which has the
+ * value that was computed before. Rows here would be joined again by core, with
+ * the same value; without the join core would compute it anew. */
+static bool
+may_join(const Query *query)
+{
+	return query->commandType == CMD_SELECT ||
+		((query->commandType == CMD_UPDATE || query->commandType == CMD_DELETE) &&
+		 is_on_nodes(rt_fetch(query->resultRelation, query->rtable)));
+}
+
 static bool
 join_on_all_levels(Node *node, void *context)
 {
@@ -352,7 +366,7 @@ join_on_all_levels(Node *node, void *context)
 	if (!IsA(node, Query))
 		return expression_tree_walker(node, join_on_all_levels, context);
 	(void) shuttle_walk_queries_below(query, join_on_all_levels, context);
-	if (query->hasSubLinks && query->commandType == CMD_SELECT && query->rowMarks == NIL)
+	if (query->hasSubLinks && query->rowMarks == NIL && may_join(query))
 		join_subqueries(query);
 	return false;
 }
@@ -360,7 +374,7 @@ join_on_all_levels(Node *node, void *context)
 PlannedStmt *
 shuttle_subquery_joins_plan(Query *query, ShuttlePlanCall call)
 {
-	if (shuttle_settings.enable_subquery_joins && query->commandType == CMD_SELECT)
+	if (shuttle_settings.enable_subquery_joins)
 		(void) join_on_all_levels((Node *) query, NULL);
 	return shuttle_plan_rest(query, call);
 }
