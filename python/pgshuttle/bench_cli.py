@@ -13,6 +13,7 @@ from pgshuttle import (
     choices,
     plan_tables,
     plan_times,
+    routed,
     suites,
     tpcc,
     tpcc_run,
@@ -73,6 +74,17 @@ def prepare_planning(
     """Times the planning of queries over many partitions, beside PostgreSQL without the library."""
     return lambda cluster, on_step: plan_times.run_planning(
         cluster, on_step, npartitions=npartitions, nrounds=nrounds
+    )
+
+
+@make_command(app, "routed", routed)
+def prepare_routed(
+    nrounds: RoundsOption = routed.NROUNDS,
+    ncalls: Annotated[int, typer.Option("--calls", min=1, help="Of each round.")] = routed.NCALLS,
+) -> Measure:
+    """Counts the query node's processor time of statements by key: routed, and by hand."""
+    return lambda cluster, on_step: routed.run_routed(
+        cluster, on_step, nrounds=nrounds, ncalls=ncalls
     )
 
 

@@ -10,6 +10,7 @@ import pytest
 from conftest import invoke
 from test_choices import make_choices
 from test_plan_times import make_planning
+from test_routed import make_routed
 from test_suites import make_suite
 from test_tpcc import SMALL, make_tpcc
 from test_transfer import make_transfer
@@ -24,6 +25,7 @@ from pgshuttle import (
     cluster,
     plan_tables,
     plan_times,
+    routed,
     servers,
     suites,
     tpcc,
@@ -66,6 +68,7 @@ MADE = {
         [2, plan_tables.NPARTITIONS, 3],
         make_planning(1.6),
     ),
+    "routed": Made(routed, "run_routed", "--rounds 3 --calls 7", [2, 3, 7], make_routed(15.0)),
     "tpcc": Made(
         tpcc_run,
         "run_tpcc",
