@@ -321,6 +321,11 @@ goals_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 			inner->rows = goal_of_merged(node, innerPlanState(node), goal.rows);
 			break;
 		case T_CustomScanState:
+			if (shuttle_is_routed_append(node))
+			{
+				*outer = goal;
+				break;
+			}
 			*outer = shuttle_is_look_ahead(node) ? goal : unknown;
 			outer->max_rows = 0;
 			break;
@@ -438,7 +443,10 @@ set_goal_of_scan(ForeignScanState *node, RowGoal goal)
 			((LookAheadState *) step->node)->locks_late = true;
 	}
 	shuttle_foreign_scan_set_goal(node, goal.rows, goal.need);
-	shuttle_foreign_scan_set_max_rows(node, goal.max_rows);
+	if (shuttle_is_served_scan(node))
+		shuttle_served_scan_set_max_rows(node, goal.max_rows);
+	else
+		shuttle_foreign_scan_set_max_rows(node, goal.max_rows);
 }
 
 /* Sets the goals of a node and all nodes below. */

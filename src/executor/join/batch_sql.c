@@ -113,8 +113,8 @@ keys_alias(const char *sql)
 static const char *
 fence(const ShuttleServedScan *scan, bool fenced)
 {
-	if (scan->one_row)
-		return " LIMIT 1";
+	if (scan->most_rows > 0)
+		return psprintf(" LIMIT %.0f", scan->most_rows);
 	return fenced ? " OFFSET 0" : NULL;
 }
 

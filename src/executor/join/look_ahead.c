@@ -333,7 +333,7 @@ may_lock_more(const LookAheadState *look)
 	{
 		ShuttleServedScan *scan = look->scans[i];
 
-		if (scan->locks && !scan->one_row && !shuttle_scan_gives_one(scan->node))
+		if (scan->locks && scan->most_rows != 1 && !shuttle_scan_gives_one(scan->node))
 			return true;
 	}
 	return false;

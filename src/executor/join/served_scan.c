@@ -142,7 +142,7 @@ shuttle_served_scan_create(ForeignScanState *node, LookAheadState *look,
 	scan->look = look;
 	scan->index = look->nscans;
 	scan->transport = transport;
-	scan->one_row = one_row;
+	scan->most_rows = one_row ? 1 : 0;
 
 	/* our scan's SQL has what postgres_fdw drops, such as SKIP LOCKED */
 	scan->sql = transport->is_engine ?
@@ -198,6 +198,17 @@ shuttle_served_scan_can_share(const ForeignScanState *node,
 			return false;
 	}
 	return true;
+}
+
+void
+shuttle_served_scan_set_max_rows(ForeignScanState *node, double rows)
+{
+	ShuttleServedScan *scan = (ShuttleServedScan *) node->fdwroutine;
+
+	/* rows that a filter drops here do not count, and others are not locked */
+	if (scan->most_rows == 0 && rows <= SHUTTLE_MAX_SHIPPED_LIMIT &&
+		node->ss.ps.qual == NULL && !scan->locks)
+		scan->most_rows = rows;
 }
 
 ShuttleServedScan *

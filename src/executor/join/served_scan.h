@@ -48,7 +48,8 @@ struct ShuttleServedScan
 	bool		waits;			/* an initplan has not run: no keys in this
 								 * batch */
 	bool		by_position;	/* Look Ahead's position tells the key */
-	bool		one_row;		/* one row a key is enough */
+	double		most_rows;		/* so many rows a key are enough; 0: all are
+								 * wanted */
 	bool		locks;			/* the request locks rows */
 	bool		repeatable;		/* an answer may be used by later batches */
 	bool		may_fail;		/* what it computes on the node may raise
@@ -76,6 +77,10 @@ extern ShuttleServedScan *shuttle_served_scan_create(ForeignScanState *node,
 													 const ShuttleTransport *transport,
 													 bool one_row);
 
+/* Before the first request: a LIMIT takes so many rows of a key at most; 0: there is
+ * none. The number is the same each time. */
+extern void shuttle_served_scan_set_max_rows(ForeignScanState *node, double rows);
+
 /* Gives the foreign scan its own callbacks back. */
 extern void shuttle_served_scan_remove(ShuttleServedScan *scan);
 
@@ -101,7 +106,7 @@ extern void shuttle_served_scan_run_initplans(ShuttleServedScan *scan);
 static inline bool
 shuttle_served_scan_fences(const ShuttleServedScan *scan, int nkeys)
 {
-	return nkeys == 1 || scan->fenced || scan->one_row;
+	return nkeys == 1 || scan->fenced || scan->most_rows > 0;
 }
 
 /* A served scan's index among its Look Ahead's scans. */

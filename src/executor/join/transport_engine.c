@@ -131,8 +131,10 @@ send_keys(ShuttleChannel *channel, ShuttleKeySet *set, int first, int nkeys,
 	MemoryContextSwitchTo(old);
 	statement.sql = choose_sql(channel, nkeys);
 	statement.speculative = speculative;
-	statement.size = scan->one_row ? SHUTTLE_SIZE_CERTAIN : SHUTTLE_SIZE_ESTIMATED;
-	statement.estimated_rows = scan->one_row ? nkeys : nkeys * scan->rows_per_key;
+	statement.size = scan->most_rows == 1 ? SHUTTLE_SIZE_CERTAIN : SHUTTLE_SIZE_ESTIMATED;
+	statement.estimated_rows = nkeys * (scan->most_rows > 0 ?
+										Min(scan->most_rows, scan->rows_per_key) :
+										scan->rows_per_key);
 	answer->channel = channel;
 	shuttle_asked_note(&channel->asked, &statement, scan->node->ss.ps.state);
 	answer->request = shuttle_request_send(channel->node, &statement, set->cxt);

@@ -40,9 +40,6 @@
 /* Overhead of a row on the wire, a guess. */
 #define ROW_OVERHEAD_BYTES 24
 
-/* A larger LIMIT saves nothing, and could not be printed exactly. */
-#define MAX_SHIPPED_LIMIT 1e15
-
 static void judge_size(ShuttleRemoteScan *remote, const ForeignScan *plan);
 
 /* ---- what is sent */
@@ -329,7 +326,7 @@ shuttle_foreign_scan_limit(const ForeignScanState *scan)
 	const ShuttleRemoteScan *remote = scan->fdw_state;
 	const char *sql;
 
-	if (!shuttle_remote_scan_is_plain(scan) || remote->max_rows <= 0 || remote->max_rows > MAX_SHIPPED_LIMIT ||
+	if (!shuttle_remote_scan_is_plain(scan) || remote->max_rows <= 0 || remote->max_rows > SHUTTLE_MAX_SHIPPED_LIMIT ||
 		scan->ss.ps.plan->qual != NIL)
 		return 0;
 	sql = shuttle_postgres_fdw_scan_sql((const ForeignScan *) scan->ss.ps.plan);

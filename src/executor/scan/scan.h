@@ -107,6 +107,9 @@ extern void shuttle_foreign_scan_set_goal(ForeignScanState *scan, double rows,
  * scans. */
 extern bool shuttle_foreign_scan_pause(ForeignScanState *scan);
 
+/* A larger LIMIT saves nothing, and could not be printed exactly. */
+#define SHUTTLE_MAX_SHIPPED_LIMIT 1e15
+
 /*
  * The most rows that the plan can ever read, without offset; 0: unlimited.
  * Shipped as LIMIT if there is no local filter. The second function returns the
