@@ -81,6 +81,12 @@ place_look_ahead(PlannedStmt *statement, int cursor_options)
 	bool		backward;
 	ListCell   *lc;
 
+	if (statement->subplans != NIL)
+	{
+		shuttle_move_filters(statement->planTree, &context);
+		foreach(lc, statement->subplans)
+			shuttle_move_filters((Plan *) lfirst(lc), &context);
+	}
 	if (has_position(statement, cursor_options))
 		(void) find_positioned(statement->planTree, &context);
 	backward = may_go_back(cursor_options) &&

@@ -5,6 +5,7 @@
  * finished_plan.c	calls the other files in order
  * look_ahead_in_loops.c	Look Ahead under nested loops that core planned itself
  * look_ahead_in_subplans.c	at nodes with correlated subqueries
+ * late_filters.c	moves such conditions out of the inner sides of loops, before
  * look_ahead_in_index_loops.c	under loops over local index scans, to prefetch
  * plan_nodes.c		what new nodes need: target lists, numbers, Material
  * hash_of_cte.c	a cost by which core reads the other side of a join first
@@ -25,6 +26,7 @@ typedef struct ShuttleFinishedPlan
 	PlannedStmt *statement;
 	int			next_id;		/* plan_node_id of the next new node; 0: not
 								 * computed yet */
+	Bitmapset  *loop_params;	/* of the loop that late_filters.c looks at */
 	List	   *positioned;		/* plan nodes between a cursor's top node and
 								 * the scan that WHERE CURRENT OF uses */
 } ShuttleFinishedPlan;
@@ -71,6 +73,18 @@ extern int	shuttle_next_plan_id(const PlannedStmt *statement);
 
 /* True if an expression uses one of these PARAM_EXEC parameters. */
 extern bool shuttle_uses_params(Node *expression, const Bitmapset *params);
+
+/* ---- conditions with correlated subqueries (late_filters.c) */
+
+/* Moves those of the inner sides of nested loops to the loops, at and below a
+ * plan. */
+extern void shuttle_move_filters(Plan *plan, ShuttleFinishedPlan *context);
+
+/*
+ * The conditions of a scan or a join that may as well be tested by a node above
+ * it; NULL if its type is another one.
+ */
+extern List **shuttle_late_conditions(Plan *plan);
 
 /* ---- Look Aheads (look_ahead_in_loops.c, look_ahead_in_subplans.c, look_ahead_in_index_loops.c) */
 

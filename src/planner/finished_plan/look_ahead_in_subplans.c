@@ -267,52 +267,33 @@ move_mutator(Node *node, MoveContext *context)
 							exprTypmod(node), exprCollation(node), 0);
 }
 
-/* True of nodes whose target list and quals may be evaluated by a Look Ahead
- * above: both refer to the node's own rows.  Only asked here, so it is not in
- * plan_facts.c. */
-static bool
-may_move_up(const Plan *plan)
+/* The conditions of a node whose target list and conditions may be evaluated by
+ * a Look Ahead above; NULL: they may not. */
+static List **
+movable_conditions(Plan *plan)
 {
-	switch (nodeTag(plan))
-	{
-		case T_SeqScan:
-		case T_IndexScan:
-		case T_IndexOnlyScan:
-		case T_BitmapHeapScan:
-		case T_SubqueryScan:
-		case T_CteScan:
-		case T_FunctionScan:
-		case T_ValuesScan:
-		case T_NestLoop:
-		case T_HashJoin:
-		case T_MergeJoin:
-			return true;
-		case T_ForeignScan:
-			return ((const ForeignScan *) plan)->operation == CMD_SELECT;
-		case T_Agg:
-			return ((const Agg *) plan)->aggsplit == AGGSPLIT_SIMPLE;
-		default:
-			return false;
-	}
+	if (IsA(plan, Agg))
+		return ((Agg *) plan)->aggsplit == AGGSPLIT_SIMPLE ? &plan->qual : NULL;
+	return shuttle_late_conditions(plan);
 }
 
 /* Removes the quals from the first one with a SubPlan on; they keep their
  * order. */
 static List *
-take_quals(Plan *plan)
+take_quals(List **quals)
 {
 	List	   *kept = NIL;
 	List	   *taken = NIL;
 	ListCell   *lc;
 
-	foreach(lc, plan->qual)
+	foreach(lc, *quals)
 	{
 		if (taken != NIL || has_subplan_walker((Node *) lfirst(lc), NULL))
 			taken = lappend(taken, lfirst(lc));
 		else
 			kept = lappend(kept, lfirst(lc));
 	}
-	plan->qual = kept;
+	*quals = kept;
 	return taken;
 }
 
@@ -342,8 +323,24 @@ make_scan_targetlist(List *columns, List **targetlist)
 	return scan_targetlist;
 }
 
+/* What moved up may use the node's initplans, so they move as well. */
+static void
+move_initplans(Plan *from, Plan *to)
+{
+	ListCell   *plan;
+	ListCell   *param;
+
+	foreach(plan, from->initPlan)
+	{
+		foreach(param, lfirst_node(SubPlan, plan)->setParam)
+			from->extParam = bms_add_member(from->extParam, lfirst_int(param));
+	}
+	to->initPlan = from->initPlan;
+	from->initPlan = NIL;
+}
+
 static Plan *
-place_above(Plan *owner, FindContext *found, ShuttleFinishedPlan *context)
+place_above(Plan *owner, List **conditions, FindContext *found, ShuttleFinishedPlan *context)
 {
 	MoveContext move = {NIL};
 	List	   *targetlist;
@@ -351,15 +348,18 @@ place_above(Plan *owner, FindContext *found, ShuttleFinishedPlan *context)
 	List	   *owner_targetlist;
 	List	   *scan_targetlist;
 	CustomScan *look;
+	Plan	   *plan;
 
 	targetlist = (List *) move_mutator((Node *) owner->targetlist, &move);
-	quals = (List *) move_mutator((Node *) take_quals(owner), &move);
+	quals = (List *) move_mutator((Node *) take_quals(conditions), &move);
 	scan_targetlist = make_scan_targetlist(move.columns, &owner_targetlist);
 	owner->targetlist = owner_targetlist;
 	look = shuttle_look_ahead_make(owner, targetlist, scan_targetlist,
 								   &found->plan);
 	look->scan.plan.qual = quals;
-	return shuttle_finish_node(look, owner, context);
+	plan = shuttle_finish_node(look, owner, context);
+	move_initplans(owner, plan);
+	return plan;
 }
 
 /* ---- below an owner */
@@ -412,6 +412,7 @@ shuttle_place_in_subplans(Plan *plan, ShuttleFinishedPlan *context)
 {
 	FindContext above = {.statement = context->statement};
 	FindContext below = {.statement = context->statement};
+	List	  **conditions;
 
 	if (context->statement->subplans == NIL)
 		return plan;
@@ -430,13 +431,14 @@ shuttle_place_in_subplans(Plan *plan, ShuttleFinishedPlan *context)
 		if (find_done(&below, context))
 			place_below_owner(plan, &below, context);
 	}
-	if (may_move_up(plan))
+	conditions = movable_conditions(plan);
+	if (conditions != NULL)
 	{
-		find_in_quals(plan->qual, &above);
-		above.conditional = has_subplan_walker((Node *) plan->qual, NULL);
+		find_in_quals(*conditions, &above);
+		above.conditional = has_subplan_walker((Node *) *conditions, NULL);
 		(void) find_walker((Node *) plan->targetlist, &above);
 		if (find_done(&above, context))
-			return place_above(plan, &above, context);
+			return place_above(plan, conditions, &above, context);
 	}
 	return plan;
 }
