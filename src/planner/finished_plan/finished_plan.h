@@ -50,6 +50,9 @@ extern void shuttle_make_targetlists(Plan *child, List **targetlist,
 extern Plan *shuttle_finish_node(CustomScan *node, Plan *child,
 								 ShuttleFinishedPlan *context);
 
+/* Moves a node's initplans to a new node above it. */
+extern void shuttle_move_initplans(Plan *from, Plan *to);
+
 /* Puts a routed append over an Append or MergeAppend. */
 extern Plan *shuttle_place_routed_append(Plan *append, ShuttleFinishedPlan *context);
 

@@ -323,22 +323,6 @@ make_scan_targetlist(List *columns, List **targetlist)
 	return scan_targetlist;
 }
 
-/* What moved up may use the node's initplans, so they move as well. */
-static void
-move_initplans(Plan *from, Plan *to)
-{
-	ListCell   *plan;
-	ListCell   *param;
-
-	foreach(plan, from->initPlan)
-	{
-		foreach(param, lfirst_node(SubPlan, plan)->setParam)
-			from->extParam = bms_add_member(from->extParam, lfirst_int(param));
-	}
-	to->initPlan = from->initPlan;
-	from->initPlan = NIL;
-}
-
 static Plan *
 place_above(Plan *owner, List **conditions, FindContext *found, ShuttleFinishedPlan *context)
 {
@@ -358,7 +342,7 @@ place_above(Plan *owner, List **conditions, FindContext *found, ShuttleFinishedP
 								   &found->plan);
 	look->scan.plan.qual = quals;
 	plan = shuttle_finish_node(look, owner, context);
-	move_initplans(owner, plan);
+	shuttle_move_initplans(owner, plan);
 	return plan;
 }
 

@@ -150,6 +150,21 @@ shuttle_finish_node(CustomScan *node, Plan *child, ShuttleFinishedPlan *context)
 	return finish_plan(&node->scan.plan, child, context);
 }
 
+void
+shuttle_move_initplans(Plan *from, Plan *to)
+{
+	ListCell   *plan;
+	ListCell   *param;
+
+	foreach(plan, from->initPlan)
+	{
+		foreach(param, lfirst_node(SubPlan, plan)->setParam)
+			from->extParam = bms_add_member(from->extParam, lfirst_int(param));
+	}
+	to->initPlan = from->initPlan;
+	from->initPlan = NIL;
+}
+
 Plan *
 shuttle_materialize(Plan *child, ShuttleFinishedPlan *context)
 {
@@ -205,10 +220,15 @@ shuttle_place_routed_append(Plan *append, ShuttleFinishedPlan *context)
 {
 	List	   *targetlist;
 	List	   *scan_targetlist;
+	Plan	   *routed;
 
 	shuttle_make_targetlists(append, &targetlist, &scan_targetlist);
-	return shuttle_finish_node(shuttle_routed_append_make(append, targetlist, scan_targetlist),
-							   append, context);
+	routed = shuttle_finish_node(shuttle_routed_append_make(append, targetlist, scan_targetlist),
+								 append, context);
+
+	/* the Append itself is not started again */
+	shuttle_move_initplans(append, routed);
+	return routed;
 }
 
 Plan *
