@@ -127,7 +127,6 @@ consider_scan(PlannerInfo *root, RelOptInfo *rel, Index relid, RangeTblEntry *rt
 	if (previous_scan != NULL)
 		previous_scan(root, rel, relid, rte);
 	shuttle_scan_price_consider(root, rel, relid, rte);
-	shuttle_subplan_choice_consider(root, rel);
 }
 
 static void
@@ -172,6 +171,9 @@ consider_upper(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
 	/* it drops all paths, so other paths are added after it */
 	shuttle_one_group_mend(root, stage, input, output, extra);
 	shuttle_partial_aggregates_consider(root, stage, input, output, extra);
+
+	/* last: it looks at the final paths */
+	shuttle_subplan_choice_consider(root, stage, output);
 }
 
 static bool

@@ -39,6 +39,9 @@ extern const ForeignScan *shuttle_find_batch_scan(Plan *plan,
 												  const Bitmapset *params,
 												  const PlannedStmt *statement);
 
+/* True if there is a foreign scan at or below a node. */
+extern bool shuttle_plan_reads_node(Plan *plan);
+
 /*
  * Makes the target lists of a custom scan that passes its child's columns on.
  */

@@ -23,6 +23,7 @@
 #include "nodes/plannodes.h"
 #include "utils/lsyscache.h"
 
+#include "base/shuttle_compat.h"
 #include "executor/shuttle_executor.h"
 #include "planner/finished_plan/finished_plan.h"
 
@@ -34,6 +35,13 @@ typedef struct GivenUp
 	List	   *targetlist;		/* with the columns that the others need */
 	List	   *conditions;		/* the others, over columns of INNER_VAR */
 } GivenUp;
+
+/* Which subqueries ask nodes again and again. */
+typedef struct Asking
+{
+	const PlannedStmt *statement;
+	bool		by_children;	/* each child of an Append has the condition */
+} Asking;
 
 /* ---- which conditions */
 
@@ -85,25 +93,28 @@ shuttle_late_conditions(Plan *plan)
 	}
 }
 
-/* True of a subquery that nodes are asked for by its parameters. */
+/* True of a subquery that nodes are asked for by its parameters; and of one that
+ * each child of an Append would ask them for, and hash. */
 static bool
-asks_by_row(Node *node, void *context)
+asks_again(Node *node, const Asking *asking)
 {
 	const SubPlan *subplan = (const SubPlan *) node;
-	const PlannedStmt *statement = context;
 	Bitmapset  *params = NULL;
+	Plan	   *plan;
 	ListCell   *lc;
 
 	if (node == NULL)
 		return false;
 	if (!IsA(node, SubPlan))
-		return expression_tree_walker(node, asks_by_row, context);
-	if (subplan->useHashTable || subplan->subLinkType == CTE_SUBLINK)
+		return expression_tree_walker(node, asks_again, (void *) asking);
+	if (subplan->subLinkType == CTE_SUBLINK)
 		return false;
+	plan = list_nth(asking->statement->subplans, subplan->plan_id - 1);
+	if (subplan->useHashTable)
+		return asking->by_children && shuttle_plan_reads_node(plan);
 	foreach(lc, subplan->parParam)
 		params = bms_add_member(params, lfirst_int(lc));
-	return shuttle_find_batch_scan(list_nth(statement->subplans, subplan->plan_id - 1),
-								   params, statement) != NULL;
+	return shuttle_find_batch_scan(plan, params, asking->statement) != NULL;
 }
 
 /* True if a subquery reads parameters of the loop that are not among its
@@ -185,7 +196,7 @@ returns_columns(const List *targetlist)
 
 /* What a scan or a join gives up; false if nothing. */
 static bool
-find_given_up(Plan *plan, const PlannedStmt *statement, GivenUp *given)
+find_given_up(Plan *plan, const Asking *asking, GivenUp *given)
 {
 	List	  **conditions = shuttle_late_conditions(plan);
 	List	   *taken = NIL;
@@ -199,7 +210,7 @@ find_given_up(Plan *plan, const PlannedStmt *statement, GivenUp *given)
 		return false;
 	foreach(lc, *conditions)
 	{
-		if (taken != NIL || asks_by_row(lfirst(lc), (void *) statement))
+		if (taken != NIL || asks_again(lfirst(lc), asking))
 			taken = lappend(taken, lfirst(lc));
 		else
 			given->kept = lappend(given->kept, lfirst(lc));
@@ -216,6 +227,7 @@ find_given_up(Plan *plan, const PlannedStmt *statement, GivenUp *given)
 static List *
 find_given_by_children(const Append *append, const PlannedStmt *statement)
 {
+	Asking		asking = {statement, list_length(append->appendplans) > 1};
 	List	   *all = NIL;
 	ListCell   *lc;
 
@@ -226,7 +238,7 @@ find_given_by_children(const Append *append, const PlannedStmt *statement)
 		Plan	   *child = lfirst(lc);
 
 		if (list_length(child->targetlist) != list_length(append->plan.targetlist) ||
-			!find_given_up(child, statement, given) ||
+			!find_given_up(child, &asking, given) ||
 			!equal(given->conditions, first->conditions))
 			return NIL;
 		all = lappend(all, given);
@@ -285,9 +297,10 @@ take_conditions(Plan *inner, const NestLoop *loop, ShuttleFinishedPlan *context)
 		all = find_given_by_children((Append *) inner, context->statement);
 	else
 	{
+		Asking		asking = {context->statement, false};
 		GivenUp    *given = palloc_object(GivenUp);
 
-		all = find_given_up(inner, context->statement, given) ? list_make1(given) : NIL;
+		all = find_given_up(inner, &asking, given) ? list_make1(given) : NIL;
 	}
 	if (all == NIL || !may_take(loop, ((GivenUp *) linitial(all))->conditions, context))
 		return NIL;

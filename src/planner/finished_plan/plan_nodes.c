@@ -9,6 +9,7 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/plannodes.h"
@@ -101,6 +102,24 @@ shuttle_find_batch_scan(Plan *plan, const Bitmapset *params,
 			return scan;
 	}
 	return NULL;
+}
+
+bool
+shuttle_plan_reads_node(Plan *plan)
+{
+	Plan	  **child;
+
+	if (plan == NULL)
+		return false;
+	check_stack_depth();
+	if (IsA(plan, ForeignScan))
+		return true;
+	for (int i = 0; (child = shuttle_plan_child(plan, i)) != NULL; i++)
+	{
+		if (shuttle_plan_reads_node(*child))
+			return true;
+	}
+	return false;
 }
 
 void

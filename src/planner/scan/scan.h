@@ -31,8 +31,9 @@ extern void shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel,
 
 /* ---- plans of subqueries in conditions (subplan_choice.c) */
 
-/* Part of set_rel_pathlist_hook: has core price an EXISTS over nodes for all rows. */
-extern void shuttle_subplan_choice_consider(PlannerInfo *root, RelOptInfo *rel);
+/* Part of create_upper_paths_hook: prices the calls of an EXISTS over nodes. */
+extern void shuttle_subplan_choice_consider(PlannerInfo *root, UpperRelationKind stage,
+											const RelOptInfo *output);
 
 /* ---- keys of distributed tables (declared_keys.c) */
 
