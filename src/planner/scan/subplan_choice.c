@@ -54,26 +54,31 @@ static void walk(Path *path, Place place);
 
 /* ---- the price of a call */
 
-/* One of the tables that a scan reads. */
+/* One of the tables that a scan reads; or NULL. */
 static RelOptInfo *
 scanned_table(PlannerInfo *root, const ForeignScan *scan)
 {
-	Index		relid = scan->scan.scanrelid;
+	RelOptInfo *table = NULL;
+	int			relid = -1;
 
-	if (relid == 0)
-		relid = bms_next_member(scan->fs_base_relids, -1);
-	return find_base_rel(root, relid);
+	if (scan->scan.scanrelid > 0)
+		return root->simple_rel_array[scan->scan.scanrelid];
+	while (table == NULL && (relid = bms_next_member(scan->fs_base_relids, relid)) >= 0)
+		table = root->simple_rel_array[relid];
+	return table;
 }
 
 static Cost
 price_of_key(PlannerInfo *root, const ForeignScan *scan, double ncalls)
 {
 	ShuttleServerCost server = shuttle_server_cost(root, scan->fs_server);
+	RelOptInfo *table = scanned_table(root, scan);
 	Cost		startup;
 	Cost		total;
 
-	shuttle_key_cost(root, scanned_table(root, scan), &server, scan->scan.plan.plan_rows,
-					 ncalls, &startup, &total);
+	if (table == NULL)
+		return scan->scan.plan.total_cost;
+	shuttle_key_cost(root, table, &server, scan->scan.plan.plan_rows, ncalls, &startup, &total);
 	return total;
 }
 
