@@ -24,8 +24,8 @@ SET enable_memoize = off;
 SET shuttle.enable_subquery_joins = off;
 
 -- where they stand, and what is asked for
-SELECT test.plan_shape('SELECT a.id, b.id FROM a JOIN b ON b.k = a.k WHERE a.v = 1 AND b.v > coalesce((SELECT min(c.v) FROM c WHERE c.k = b.id), 0)');
-SELECT transport, largest_batch, alone, requests FROM test.numbers('SELECT a.id, b.id FROM a JOIN b ON b.k = a.k WHERE a.v = 1 AND b.v > coalesce((SELECT min(c.v) FROM c WHERE c.k = b.id), 0)');
+SELECT test.plan_shape('SELECT a.id, b.id FROM a JOIN b ON b.k = a.k WHERE a.v = 1 AND b.v > coalesce((SELECT sum(c.v) FROM c WHERE c.k = b.id), 0)');
+SELECT transport, largest_batch, alone, requests FROM test.numbers('SELECT a.id, b.id FROM a JOIN b ON b.k = a.k WHERE a.v = 1 AND b.v > coalesce((SELECT sum(c.v) FROM c WHERE c.k = b.id), 0)');
 SELECT test.plan_shape('SELECT a.id, p.id FROM a JOIN p ON p.k = a.k WHERE a.v = 1 AND (EXISTS (SELECT FROM b WHERE b.id = p.id) OR EXISTS (SELECT FROM c WHERE c.k = p.v))');
 SELECT transport, largest_batch, alone, requests FROM test.numbers('SELECT a.id, p.id FROM a JOIN p ON p.k = a.k WHERE a.v = 1 AND (EXISTS (SELECT FROM b WHERE b.id = p.id) OR EXISTS (SELECT FROM c WHERE c.k = p.v))');
 
@@ -107,7 +107,7 @@ BEGIN
 	END LOOP;
 END $$;
 SET shuttle.debug_force_batched_join = off;
-SELECT * FROM hashes('SELECT a.id FROM a JOIN wide w ON w.k = a.id WHERE EXISTS (SELECT FROM wide x WHERE x.id = w.id) OR a.v = 1');
+SELECT * FROM hashes('SELECT a.id FROM a JOIN wide w ON w.k = a.id WHERE a.v = 1 AND (EXISTS (SELECT FROM wide x WHERE x.id = w.id) OR w.id = 5)');
 SELECT * FROM hashes('SELECT w.id FROM wide w WHERE EXISTS (SELECT FROM few x WHERE x.id = w.id) OR EXISTS (SELECT FROM few x WHERE x.id = w.k)');
 
 -- subqueries that run once for each start of a routed append
