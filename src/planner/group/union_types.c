@@ -18,7 +18,7 @@
 
 #include "base/shuttle_settings.h"
 #include "planner/group/unions.h"
-#include "planner/join/join.h"
+#include "planner/statement/statement.h"
 
 /* Visits a branch. casts: the SetOperationStmts above it, innermost first.
  * Returns true to stop. */

@@ -77,9 +77,6 @@ extern void shuttle_batches_cost(const ShuttleKeyEstimate *estimate, const Path 
 extern double shuttle_rows_per_key(const RelOptInfo *inner,
 								   const ParamPathInfo *info);
 
-/* True if a query or one of its subqueries reads a foreign table. */
-extern bool shuttle_reads_node(Node *query);
-
 /* Cost of one key and its rows, if nkeys are sent in total. */
 extern void shuttle_key_cost(PlannerInfo *root, RelOptInfo *inner,
 							 const ShuttleServerCost *server, double rows,

@@ -24,6 +24,7 @@
 #include "optimizer/paths.h"
 
 #include "base/shuttle_settings.h"
+#include "planner/group/unions.h"
 #include "planner/join/join.h"
 #include "planner/join/node_joins.h"
 
@@ -61,8 +62,9 @@ may_be_grouped(const PlannerInfo *root)
 {
 	const Query *query = root->parse;
 
-	return shuttle_settings.enable_storage_aggregate && query->groupingSets == NIL &&
-		(query->groupClause != NIL || query->hasAggs || query->distinctClause != NIL);
+	return shuttle_is_below_union(root) ||
+		(shuttle_settings.enable_storage_aggregate && query->groupingSets == NIL &&
+		 (query->groupClause != NIL || query->hasAggs || query->distinctClause != NIL));
 }
 
 /* The least that the join can cost by partitions; less if nodes group the rows. */

@@ -24,6 +24,7 @@
 #include "base/shuttle_settings.h"
 #include "planner/join/inner_side.h"
 #include "planner/join/join.h"
+#include "planner/statement/statement.h"
 
 /* Overhead of a cached key and of a cached row, in bytes. */
 #define KEPT_KEY_BYTES 100
@@ -222,30 +223,6 @@ shuttle_rows_per_key(const RelOptInfo *inner, const ParamPathInfo *info)
 }
 
 /* ---- waiting */
-
-static bool
-reads_node_walker(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, RangeTblEntry))
-	{
-		RangeTblEntry *rte = (RangeTblEntry *) node;
-
-		return rte->rtekind == RTE_RELATION &&
-			rte->relkind == RELKIND_FOREIGN_TABLE;
-	}
-	if (IsA(node, Query))
-		return query_tree_walker((Query *) node, reads_node_walker, context,
-								 QTW_EXAMINE_RTES_BEFORE);
-	return expression_tree_walker(node, reads_node_walker, context);
-}
-
-bool
-shuttle_reads_node(Node *query)
-{
-	return reads_node_walker(query, NULL);
-}
 
 /* The query of a WITH clause, or NULL. */
 static Node *

@@ -140,7 +140,8 @@ shuttle_colocated_plan(Query *query, ShuttlePlanCall call)
 	if (distributed.ntables == 0 ||
 		!may_read_copies(query, distributed.only_reads, call.cursor_options))
 		return plan_with(query, call, enable_partitionwise_join || distributed.ntables > 1, false);
-	kept = copyObject(query);	/* core changes it while planning */
+	kept = copyObject(query);	/* it is changed while planning */
+	shuttle_union_joins_move(query);
 	statement = plan_with(query, call, true, true);
 	shuttle_copied_join_keep_query(statement, kept);
 	return statement;

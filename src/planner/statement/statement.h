@@ -8,7 +8,8 @@
  * literal_shape.c share one plan between statements that differ in literals;
  * colocated.c tries the router, then has core join tablets on their nodes; called_routines.c finds
  * statements that only call a function that nodes have; subquery_joins.c and
- * subquery_errors.c make joins of correlated subqueries;
+ * subquery_errors.c make joins of correlated subqueries; union_joins.c and union_columns.c
+ * move joins into branches of a UNION ALL; node_reads.c says which queries read nodes;
  * stable_values.c, written_casts.c, partition_sample.c and named_columns.c
  * change the query tree; written_tables.c and writing_statements.c tell which
  * tables a statement writes.
@@ -21,6 +22,7 @@
 
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
+#include "utils/selfuncs.h"
 
 #include "base/shuttle_settings.h"
 #include "planner/hooks.h"
@@ -42,6 +44,10 @@ extern PlannedStmt *shuttle_subquery_joins_plan(Query *query, ShuttlePlanCall ca
 /* True if the statement that is being planned may read copies of reference tables
  * on nodes. */
 extern bool shuttle_plans_with_copies(void);
+
+/* Has branches of a UNION ALL join reference tables, in a statement that may read their
+ * copies. (union_joins.c) */
+extern void shuttle_union_joins_move(Query *query);
 
 /* ---- stable values (stable_values.c) */
 
@@ -81,6 +87,19 @@ extern Query *shuttle_find_statement(const PlannerInfo *root);
 /* True if several parts of the statement (main query, CTEs) write a table; each
  * sees it as it was before the statement. */
 extern bool shuttle_is_written_twice(PlannerInfo *root, Oid relid);
+
+/* ---- what queries read (node_reads.c) */
+
+/* True if a query or one of its subqueries reads a foreign or distributed table. */
+extern bool shuttle_reads_node(Node *query);
+
+/* True of tables that are on nodes, and of their partitioned parents. */
+extern bool shuttle_is_on_nodes(const RangeTblEntry *rte);
+
+/* get_relation_stats_hook: has a column of a UNION ALL use the statistics of the reference
+ * table whose column all branches return; false: there is none. */
+extern bool shuttle_union_statistics(RangeTblEntry *rte, AttrNumber attnum,
+									 VariableStatData *variable);
 
 /* ---- samples (partition_sample.c) */
 

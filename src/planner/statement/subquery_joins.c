@@ -28,8 +28,6 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_class.h"
-#include "catalog/pg_inherits.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -145,31 +143,13 @@ take_conditions_apart(Compared *compared)
 
 /* ---- which comparisons */
 
-/* True of tables that are on nodes, and of their partitioned parents. */
-static bool
-is_on_nodes(const RangeTblEntry *rte)
-{
-	ListCell   *cell;
-
-	if (rte->rtekind != RTE_RELATION)
-		return false;
-	if (rte->relkind != RELKIND_PARTITIONED_TABLE)
-		return rte->relkind == RELKIND_FOREIGN_TABLE;
-	foreach(cell, find_all_inheritors(rte->relid, NoLock, NULL))
-	{
-		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_FOREIGN_TABLE)
-			return true;
-	}
-	return false;
-}
-
 static bool
 reads_nodes(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
 	if (IsA(node, RangeTblEntry))
-		return is_on_nodes((RangeTblEntry *) node);
+		return shuttle_is_on_nodes((RangeTblEntry *) node);
 	if (IsA(node, Query))
 		return query_tree_walker((Query *) node, reads_nodes, context, QTW_EXAMINE_RTES_BEFORE);
 	return expression_tree_walker(node, reads_nodes, context);
