@@ -184,6 +184,15 @@ shuttle_group_columns(const RangeTblEntry *rte)
 #endif
 }
 
+/* Of a query that has none of these entries any more. */
+static inline void
+shuttle_forget_grouping(Query *query)
+{
+#if PG_VERSION_NUM >= 180000
+	query->hasGroupRTE = false;
+#endif
+}
+
 /* True of merge_action(), new in 17. */
 static inline bool
 shuttle_is_merge_action(const Node *node)

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  * unions.h
- *	  UNION ALL and aggregates that collect values, for groupings on nodes.
+ *	  UNION ALL, grouping sets and aggregates that collect values, for groupings on nodes.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_PLANNER_GROUP_UNIONS_H
@@ -53,5 +53,9 @@ extern ShuttleAggregates shuttle_set_aggregates(PlannerInfo *root,
 /* Part of the planner hook: casts branches that differ in type, so that core makes
  * them children of one relation (union_types.c). */
 extern PlannedStmt *shuttle_union_types_plan(Query *query, ShuttlePlanCall call);
+
+/* Part of the planner hook: nodes group by all columns of grouping sets, if that is
+ * cheaper (grouping_sets.c). */
+extern PlannedStmt *shuttle_grouping_sets_plan(Query *query, ShuttlePlanCall call);
 
 #endif							/* SHUTTLE_PLANNER_GROUP_UNIONS_H */
