@@ -46,7 +46,7 @@ static const ShuttlePlanPart parts[] =
 									 * execute */
 	shuttle_colocated_plan,		/* routes to one node, or has core join on
 								 * nodes */
-	shuttle_grouping_sets_plan, /* plans them in another way, too */
+	shuttle_two_steps_plan,		/* plans some aggregates in another way, too */
 	shuttle_subquery_joins_plan,	/* joins instead of subqueries by row */
 	shuttle_union_types_plan,	/* changes the query before others look at it */
 	shuttle_merge_refusal_plan, /* catches errors of what plans a MERGE */
@@ -67,7 +67,7 @@ static const ShuttlePlanPart parts_of_plain_reads[] =
 {
 	shuttle_literal_plans_plan,
 	shuttle_colocated_plan,
-	shuttle_grouping_sets_plan,
+	shuttle_two_steps_plan,
 	shuttle_finished_plan_plan,
 	plan_by_core,
 };

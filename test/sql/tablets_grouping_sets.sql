@@ -80,6 +80,8 @@ SELECT q, compare(q) FROM unnest(ARRAY[
 	'SELECT g, h, avg(i) AS a FROM sale GROUP BY ROLLUP (g, h) ORDER BY avg(i) NULLS FIRST, g, h LIMIT 5',
 	'SELECT g, h, sum(i), rank() OVER (PARTITION BY grouping(g) + grouping(h), g ORDER BY sum(i) DESC) FROM sale GROUP BY ROLLUP (g, h)',
 	'SELECT DISTINCT count(*) FROM sale GROUP BY CUBE (h, t)',
+	-- DISTINCT aggregates
+	'SELECT g, count(DISTINCT i) FROM sale GROUP BY ROLLUP (g)',
 	-- joins with reference tables, subqueries, WITH, branches of a UNION ALL
 	'SELECT brand, class, avg(i), count(*) FROM sale JOIN item ON item.id = sale.item WHERE w > 2 GROUP BY ROLLUP (brand, class)',
 	'SELECT brand, class, sum(w) FROM sale LEFT JOIN item ON item.id = sale.item AND class = ''c1'' GROUP BY CUBE (brand, class)',
@@ -91,10 +93,9 @@ SELECT q, compare(q) FROM unnest(ARRAY[
 	'SELECT y, (SELECT string_agg(x::text, '','' ORDER BY x::text) FROM (SELECT g, sum(i) FROM sale WHERE h = y GROUP BY ROLLUP (g)) x) FROM generate_series(0, 2) y',
 	'SELECT y, x.* FROM generate_series(0, 2) y, LATERAL (SELECT g, y + sum(i + y) AS s FROM sale WHERE h >= y GROUP BY CUBE (g)) x'
 ]) AS q;
--- these are not divided: other aggregates, DISTINCT ones, ordered ones; constants, subqueries
+-- these are not divided: other aggregates, ordered ones; constants, subqueries
 -- and volatile functions in SELECT; more groups than pays; rows that are not those of tables
 SELECT q, compare(q) FROM unnest(ARRAY[
-	'SELECT g, count(DISTINCT i) FROM sale GROUP BY ROLLUP (g)',
 	'SELECT g, round(stddev(i), 6) FROM sale GROUP BY ROLLUP (g)',
 	'SELECT g, h, length(string_agg(t, '','')) FROM sale GROUP BY ROLLUP (g, h)',
 	'SELECT g, array_agg(t ORDER BY id) FROM sale GROUP BY ROLLUP (g)',

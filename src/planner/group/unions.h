@@ -54,8 +54,8 @@ extern ShuttleAggregates shuttle_set_aggregates(PlannerInfo *root,
  * them children of one relation (union_types.c). */
 extern PlannedStmt *shuttle_union_types_plan(Query *query, ShuttlePlanCall call);
 
-/* Part of the planner hook: nodes group by all columns of grouping sets, if that is
- * cheaper (grouping_sets.c). */
-extern PlannedStmt *shuttle_grouping_sets_plan(Query *query, ShuttlePlanCall call);
+/* Part of the planner hook: nodes group by all columns of grouping sets, and by values of
+ * DISTINCT aggregates beside others, if that is cheaper (two_steps.c). */
+extern PlannedStmt *shuttle_two_steps_plan(Query *query, ShuttlePlanCall call);
 
 #endif							/* SHUTTLE_PLANNER_GROUP_UNIONS_H */

@@ -1,18 +1,20 @@
 /*-------------------------------------------------------------------------
- * grouping_sets.c
- *	  GROUPING SETS, ROLLUP and CUBE over tables on nodes, in two steps.
+ * two_steps.c
+ *	  Aggregates in two steps: GROUPING SETS, ROLLUP and CUBE, and DISTINCT aggregates
+ *	  beside others, over tables on nodes.
  *
- * Core has no partial aggregation below grouping sets. So
- *		SELECT a, b, avg(x) FROM t GROUP BY ROLLUP (a, b)
+ * Core has no partial aggregation below grouping sets, and none of DISTINCT aggregates. So
+ *		SELECT a, b, avg(x), count(DISTINCT y) FROM t GROUP BY ROLLUP (a, b)
  * is planned a second time, as
- *		SELECT a, b, sum(s) / sum(n) FROM
- *			(SELECT a, b, sum(x) AS s, count(x) AS n FROM t GROUP BY a, b) g
+ *		SELECT a, b, sum(s) / sum(n), count(DISTINCT y) FROM
+ *			(SELECT a, b, y, sum(x) AS s, count(x) AS n FROM t GROUP BY a, b, y) g
  *		GROUP BY ROLLUP (a, b)
  * whose subquery nodes can compute (partial_aggregates.c), and the cheaper plan is taken:
- * groups by all columns may be as many as rows.
+ * the groups of the first step may be as many as rows. Without grouping sets, and if all
+ * aggregates are DISTINCT, partial_aggregates.c does it at once.
  *
- * The aggregates are those whose results can be combined to exactly their own one; sums of
- * floats are rounded differently in the last digit, as with the order of rows.
+ * The other aggregates are those whose results can be combined to exactly their own one; sums
+ * of floats are rounded differently in the last digit, as with the order of rows.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -35,13 +37,16 @@
 #include "planner/group/unions.h"
 #include "planner/statement/statement.h"
 
-/* A query with grouping sets, and its first step. */
+/* A query with aggregates, and its first step. */
 typedef struct Steps
 {
 	Query	   *query;
 	Index		grouping;		/* entry of the groups' columns, since 18; or
 								 * 0 */
 	List	   *groups;			/* expressions that the first step groups by */
+	List	   *clauses;		/* their SortGroupClauses */
+	int			ngroups;		/* of these that the query groups by; values
+								 * of DISTINCT aggregates follow */
 	List	   *partials;		/* Aggrefs that it computes */
 	Index		first;			/* its entry in the query */
 	bool		failed;			/* something cannot be computed in two steps */
@@ -74,26 +79,64 @@ reads_rows_of_nodes(const Query *query)
 	return false;
 }
 
+/* Which aggregates an expression has. */
+typedef struct Kinds
+{
+	bool		distinct;
+	bool		other;
+} Kinds;
+
+static bool
+add_kinds(Node *node, void *context)
+{
+	const Aggref *aggregate = (const Aggref *) node;
+	Kinds	   *kinds = context;
+
+	if (node == NULL)
+		return false;
+	if (!IsA(node, Aggref))
+		return expression_tree_walker(node, add_kinds, context);
+	if (aggregate->aggdistinct != NIL)
+		kinds->distinct = true;
+	else
+		kinds->other = true;
+	return false;
+}
+
+/* True of a query that core and partial_aggregates.c cannot compute in part. */
+static bool
+needs_steps(const Query *query)
+{
+	Kinds		kinds = {0};
+
+	if (query->groupingSets != NIL)
+		return query->groupClause != NIL;
+	if (!query->hasAggs)
+		return false;
+	(void) add_kinds((Node *) query->targetList, &kinds);
+	(void) add_kinds(query->havingQual, &kinds);
+	return kinds.distinct && kinds.other;
+}
+
 static bool
 may_have_steps(Query *query)
 {
-	return query->commandType == CMD_SELECT && query->groupingSets != NIL &&
-		query->groupClause != NIL && query->rowMarks == NIL && !query->hasTargetSRFs &&
-		!query->hasModifyingCTE && reads_rows_of_nodes(query) &&
+	return query->commandType == CMD_SELECT && needs_steps(query) && query->rowMarks == NIL &&
+		!query->hasTargetSRFs && !query->hasModifyingCTE && reads_rows_of_nodes(query) &&
 		!contain_volatile_functions((Node *) query);
 }
 
 static bool
-has_grouping_sets(Node *node, void *context)
+any_may_have_steps(Node *node, void *context)
 {
 	Query	   *query = (Query *) node;
 
 	if (node == NULL)
 		return false;
 	if (!IsA(node, Query))
-		return expression_tree_walker(node, has_grouping_sets, context);
-	return query->groupingSets != NIL ||
-		shuttle_walk_queries_below(query, has_grouping_sets, context);
+		return expression_tree_walker(node, any_may_have_steps, context);
+	return may_have_steps(query) ||
+		shuttle_walk_queries_below(query, any_may_have_steps, context);
 }
 
 /* ---- columns of the first step */
@@ -105,17 +148,14 @@ column_of_first(const Steps *steps, int number, const Node *value)
 				   exprCollation(value), 0);
 }
 
+/* The column of one of the first n groups; NULL: it is none of them. */
 static Var *
-group_column(const Steps *steps, Node *group)
+group_column(const Steps *steps, int n, Node *group)
 {
-	int			number = 1;
-	ListCell   *cell;
-
-	foreach(cell, steps->groups)
+	for (int i = 0; i < n; i++)
 	{
-		if (equal(lfirst(cell), group))
-			return column_of_first(steps, number, group);
-		number++;
+		if (equal(list_nth(steps->groups, i), group))
+			return column_of_first(steps, i + 1, group);
 	}
 	return NULL;
 }
@@ -246,12 +286,69 @@ repeats(const Aggref *aggregate)
 	return answer;
 }
 
-/* The aggregate of all rows, made of aggregates of the first step; NULL: impossible. */
+/* An unused ressortgroupref. */
+static Index
+next_reference(const Steps *steps)
+{
+	Index		largest = 0;
+	ListCell   *cell;
+
+	foreach(cell, steps->clauses)
+		largest = Max(largest, lfirst_node(SortGroupClause, cell)->tleSortGroupRef);
+	return largest + 1;
+}
+
+/* A DISTINCT aggregate of values that the first step groups by, too; NULL: impossible. Its
+ * columns are numbered before those of aggregates. */
+static Node *
+keep_distinct(Steps *steps, const Aggref *aggregate)
+{
+	Aggref	   *kept;
+	Node	   *value;
+	SortGroupClause *clause;
+
+	if (list_length(aggregate->args) != 1 || aggregate->aggfilter != NULL)
+		return NULL;
+	value = (Node *) linitial_node(TargetEntry, aggregate->args)->expr;
+	if (!contain_vars_of_level(value, 0))
+		return NULL;
+	if (group_column(steps, list_length(steps->groups), value) == NULL)
+	{
+		clause = copyObject(linitial_node(SortGroupClause, aggregate->aggdistinct));
+		clause->tleSortGroupRef = next_reference(steps);
+		steps->clauses = lappend(steps->clauses, clause);
+		steps->groups = lappend(steps->groups, value);
+	}
+	kept = copyObject((Aggref *) aggregate);
+	linitial_node(TargetEntry, kept->args)->expr = (Expr *)
+		group_column(steps, list_length(steps->groups), value);
+	return (Node *) kept;
+}
+
+/* Adds the values of DISTINCT aggregates to the groups. */
+static bool
+add_distinct_values(Node *node, void *context)
+{
+	const Aggref *aggregate = (const Aggref *) node;
+
+	if (node == NULL)
+		return false;
+	if (!IsA(node, Aggref))
+		return expression_tree_walker(node, add_distinct_values, context);
+	if (aggregate->aggdistinct != NIL && aggregate->agglevelsup == 0)
+		(void) keep_distinct(context, aggregate);
+	return false;
+}
+
+/* The aggregate of all rows, made of what the first step returns; NULL: impossible. */
 static Node *
 combine(Steps *steps, Aggref *aggregate)
 {
-	if (aggregate->aggkind != AGGKIND_NORMAL || aggregate->aggdistinct != NIL ||
-		aggregate->aggorder != NIL || aggregate->aggvariadic)
+	if (aggregate->aggkind != AGGKIND_NORMAL || aggregate->aggvariadic)
+		return NULL;
+	if (aggregate->aggdistinct != NIL)
+		return keep_distinct(steps, aggregate);
+	if (aggregate->aggorder != NIL)
 		return NULL;
 	switch (aggregate->aggfnoid)
 	{
@@ -288,7 +385,7 @@ replace(Node *node, void *context)
 
 	if (node == NULL || steps->failed)
 		return node;
-	replaced = (Node *) group_column(steps, node);
+	replaced = (Node *) group_column(steps, steps->ngroups, node);
 	if (replaced != NULL)
 		return replaced;
 	if (IsA(node, Aggref) && ((Aggref *) node)->agglevelsup == 0)
@@ -332,6 +429,7 @@ find_groups(Steps *steps)
 {
 	ListCell   *cell;
 
+	steps->clauses = copyObject(steps->query->groupClause);
 	foreach(cell, steps->query->groupClause)
 	{
 		Node	   *group = get_sortgroupclause_expr(lfirst_node(SortGroupClause, cell),
@@ -344,6 +442,7 @@ find_groups(Steps *steps)
 			return false;
 		steps->groups = lappend(steps->groups, group);
 	}
+	steps->ngroups = list_length(steps->groups);
 	return true;
 }
 
@@ -364,6 +463,7 @@ make_first_step(const Steps *steps, Query *first)
 {
 	ListCell   *cell;
 
+	first->groupClause = steps->clauses;
 	first->targetList = NIL;
 	foreach(cell, steps->groups)
 	{
@@ -372,7 +472,7 @@ make_first_step(const Steps *steps, Query *first)
 											 psprintf("group%d", number), false);
 
 		entry->ressortgroupref =
-			list_nth_node(SortGroupClause, first->groupClause, number - 1)->tleSortGroupRef;
+			list_nth_node(SortGroupClause, steps->clauses, number - 1)->tleSortGroupRef;
 		first->targetList = lappend(first->targetList, entry);
 	}
 	foreach(cell, steps->partials)
@@ -408,7 +508,7 @@ select_from(const Steps *steps, Query *first)
 			lfirst(cell) = make_unused_entry();
 	}
 	foreach(cell, grouping_columns(steps))
-		lfirst(cell) = group_column(steps, lfirst(cell));
+		lfirst(cell) = group_column(steps, steps->ngroups, lfirst(cell));
 	rte->rtekind = RTE_SUBQUERY;
 	rte->subquery = first;
 	rte->alias = makeAlias("all_groups", NIL);
@@ -437,6 +537,8 @@ divide(Query *query)
 	find_grouping(&steps);
 	if (!find_groups(&steps))
 		return false;
+	(void) add_distinct_values((Node *) query->targetList, &steps);
+	(void) add_distinct_values(query->havingQual, &steps);
 	targets = replace((Node *) query->targetList, &steps);
 	having = replace(query->havingQual, &steps);
 	if (steps.failed)
@@ -464,7 +566,7 @@ divide_on_all_levels(Node *node, void *context)
 }
 
 PlannedStmt *
-shuttle_grouping_sets_plan(Query *query, ShuttlePlanCall call)
+shuttle_two_steps_plan(Query *query, ShuttlePlanCall call)
 {
 	bool		divided = false;
 	Query	   *other;
@@ -472,7 +574,7 @@ shuttle_grouping_sets_plan(Query *query, ShuttlePlanCall call)
 	PlannedStmt *in_steps;
 
 	if (query->commandType != CMD_SELECT || !shuttle_settings.enable_storage_aggregate ||
-		!has_grouping_sets((Node *) query, NULL))
+		!any_may_have_steps((Node *) query, NULL))
 		return shuttle_plan_rest(query, call);
 	other = copyObject(query);
 	(void) divide_on_all_levels((Node *) other, &divided);
