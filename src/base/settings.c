@@ -106,6 +106,13 @@ static const SwitchDefinition switches[] = {
 		.flags = GUC_EXPLAIN,
 	},
 	{
+		.name = "shuttle.enable_row_counts",
+		.help = "Enables asking storage nodes while planning for the row counts of tables without statistics.",
+		.value = &shuttle_settings.enable_row_counts,
+		.initial = true,
+		.flags = GUC_EXPLAIN,
+	},
+	{
 		.name = "shuttle.enable_shipped_calls",
 		.help = "Enables executing calls of distributed functions and procedures on the storage node that has their rows.",
 		.value = &shuttle_settings.enable_shipped_calls,

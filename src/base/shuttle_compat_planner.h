@@ -263,6 +263,17 @@ shuttle_entry_user(const Query *query, RangeTblEntry *rte)
 #endif
 }
 
+/* False for an entry that core has added for a child table: since 16 it has no user. */
+static inline bool
+shuttle_entry_has_user(const RangeTblEntry *rte)
+{
+#if PG_VERSION_NUM >= 160000
+	return rte->perminfoindex > 0;
+#else
+	return true;
+#endif
+}
+
 /* Finishes a plan that was not made by core. */
 static inline void
 shuttle_plan_set_tables(PlannedStmt *statement, List *entries, List *permissions)

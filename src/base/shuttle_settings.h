@@ -29,6 +29,7 @@ typedef struct ShuttleSettings
 	bool		enable_reference_copies;
 	bool		enable_routed_append;
 	bool		enable_router;
+	bool		enable_row_counts;
 	bool		enable_shipped_calls;
 	bool		enable_storage_aggregate;
 	bool		enable_subquery_joins;

@@ -8,7 +8,7 @@
  * shuttle.analyze(), which asks for many tables at once; analyze_columns.c and
  * analyze_known.c keep what core does not hand on. Beside it,
  * statistics_worker.c copies statistics of tables that nodes have analyzed, which
- * followed_tables.c finds.
+ * followed_tables.c finds; row_counts.c asks for rows of tables without statistics.
  *
  * In: a table or a server; the worker's turn. Out: rows of pg_statistic and pg_class.
  *-------------------------------------------------------------------------

@@ -5,6 +5,7 @@
  * Files: scan_price.c adds the round trips that postgres_fdw leaves out;
  * declared_keys.c says what is unique; remote_paths.c,
  * upper_paths.c and remote_estimate.c ask the node's planner;
+ * uncounted_tables.c finds sizes of tables without statistics;
  * subplan_choice.c prices EXISTS in conditions;
  * sibling_scans.c plans partitions that are alike once; text_order.c,
  * ignored_collations.c and locked_order.c say which order a node's rows have.
@@ -28,6 +29,12 @@ extern void shuttle_scan_price_consider(PlannerInfo *root, RelOptInfo *rel, Inde
 extern void shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel,
 									  RelOptInfo *outer, RelOptInfo *inner,
 									  JoinType type, JoinPathExtraData *extra);
+
+/* ---- tables without statistics (uncounted_tables.c) */
+
+/* Before postgres_fdw estimates a relation's size: sets its tuples and pages by its
+ * node's count, if it has no statistics. Errors: cancel and timeouts. */
+extern void shuttle_uncounted_table_size(PlannerInfo *root, RelOptInfo *rel, Oid relid);
 
 /* ---- plans of subqueries in conditions (subplan_choice.c) */
 
