@@ -61,6 +61,19 @@ extern void shuttle_row_counts_ask(const List *tables);
 /* The count of a table, which must be locked; false: it is not known. */
 extern bool shuttle_row_count_find(Oid relid, double *rows, double *pages);
 
+/* False in most sessions, which never ask. */
+extern bool shuttle_row_counts_are_known(void);
+
+/* As in pg_statistic: stadistinct and stanullfrac. */
+typedef struct ShuttleColumnCount
+{
+	float4		distinct_values;	/* negative: a fraction of the rows */
+	float4		null_fraction;
+} ShuttleColumnCount;
+
+/* What came with it of a column; false: nothing. */
+extern bool shuttle_column_count_find(Oid relid, AttrNumber attribute, ShuttleColumnCount *column);
+
 /* ---- copies of reference tables (copied_joins.c) */
 
 /* True if plans may read copies in place of reference tables now. */

@@ -8,12 +8,15 @@
  *
  * A node's answer has the rows of what it has analyzed, by the density of its pages, and
  * the pages of what it has not; there the width of the columns here decides, as in core.
- * Catalogs can be read by all users, so counts are kept for all of them.
+ * Rows alone would mislead: of a column without statistics core assumes 200 distinct
+ * values, so that each key of a large table seemed to have many rows. So the answer has
+ * also the number of distinct values of columns that are unique or analyzed.
  *
  * A node that could not be asked is not asked again for a while. Nothing is asked of views
  * and of foreign tables there: their rows are unknown.
  *
- * Memory: both caches live in CacheMemoryContext.
+ * Memory: counts live in "shuttle row counts" below CacheMemoryContext, silent nodes in
+ * CacheMemoryContext.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -25,6 +28,7 @@
 #include "miscadmin.h"
 #include "optimizer/plancat.h"
 #include "storage/bufpage.h"
+#include "utils/builtins.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
@@ -34,6 +38,7 @@
 
 #include "base/shuttle_compat.h"
 #include "cluster/shuttle_cluster.h"
+#include "executor/fdw/fdw.h"
 #include "executor/shuttle_executor.h"
 #include "executor/statistics/statistics.h"
 #include "storage/shuttle_storage.h"
@@ -57,6 +62,11 @@ enum
 	ANSWER_ROWS,
 	ANSWER_UNKNOWN_PAGES,
 	ANSWER_IS_KNOWN,
+
+	/* one row for each column that has them */
+	ANSWER_COLUMN,
+	ANSWER_DISTINCT,
+	ANSWER_NULL_FRACTION,
 	NANSWER_COLUMNS
 };
 
@@ -67,14 +77,17 @@ enum
  */
 #define COUNTS_SQL_BEGIN \
 	SHUTTLE_RUN_AT_ONCE "SET LOCAL search_path = pg_catalog;" \
-	" WITH RECURSIVE tree (ord, id) AS (SELECT asked.ord, rel.oid" \
+	" WITH RECURSIVE asked AS (SELECT names.*, rel.oid AS id," \
+	" rel.relhassubclass OR rel.relkind = 'p' AS has_children," \
+	" rel.relkind = 'p' OR NOT rel.relhassubclass AS are_unique" \
 	" FROM ROWS FROM (pg_catalog.unnest("
 #define COUNTS_SQL_BETWEEN \
 	"), pg_catalog.unnest("
 #define COUNTS_SQL_END \
-	")) WITH ORDINALITY AS asked (schema, name, ord)" \
-	" JOIN pg_catalog.pg_namespace n ON n.nspname = asked.schema" \
-	" JOIN pg_catalog.pg_class rel ON rel.relnamespace = n.oid AND rel.relname = asked.name" \
+	")) WITH ORDINALITY AS names (schema, name, ord)" \
+	" JOIN pg_catalog.pg_namespace n ON n.nspname = names.schema" \
+	" JOIN pg_catalog.pg_class rel ON rel.relnamespace = n.oid AND rel.relname = names.name)," \
+	" tree (ord, id) AS (SELECT ord, id FROM asked" \
 	" UNION SELECT tree.ord, i.inhrelid FROM tree JOIN pg_catalog.pg_inherits i ON i.inhparent = tree.id)," \
 	" locked AS MATERIALIZED (SELECT relation FROM pg_catalog.pg_locks" \
 	" WHERE locktype = 'relation' AND mode = 'AccessExclusiveLock'" \
@@ -85,13 +98,30 @@ enum
 	" WHEN c.oid IN (SELECT relation FROM locked) THEN c.relpages" \
 	" ELSE coalesce(pg_catalog.pg_relation_size(c.oid), 0)" \
 	" / pg_catalog.current_setting('block_size')::pg_catalog.int8 END AS pages" \
-	" FROM tree JOIN pg_catalog.pg_class c ON c.oid = tree.id)" \
-	" SELECT ord, pg_catalog.sum(pages), pg_catalog.sum(CASE WHEN relpages > 0 AND reltuples >= 0" \
-	" THEN reltuples::pg_catalog.float8 / relpages * pages ELSE 0 END)," \
+	" FROM tree JOIN pg_catalog.pg_class c ON c.oid = tree.id)," \
+	" size AS (SELECT ord, pg_catalog.sum(pages) AS pages," \
+	" pg_catalog.sum(CASE WHEN relpages > 0 AND reltuples >= 0" \
+	" THEN reltuples::pg_catalog.float8 / relpages * pages ELSE 0 END) AS rows," \
 	" pg_catalog.sum(CASE WHEN is_table AND (relpages = 0 OR reltuples < 0)" \
-	" THEN greatest(pages, 10) ELSE 0 END)," \
-	" pg_catalog.bool_and(is_known)" \
-	" FROM leaf GROUP BY ord"
+	" THEN greatest(pages, 10) ELSE 0 END) AS unknown_pages," \
+	" pg_catalog.bool_and(is_known) AS is_known" \
+	" FROM leaf GROUP BY ord)" \
+	" SELECT size.*, facts.* FROM size JOIN asked ON asked.ord = size.ord LEFT JOIN LATERAL (" \
+	"SELECT a.attname, CASE WHEN one.indkey IS NOT NULL THEN -1 ELSE s.n_distinct END, s.null_frac" \
+	" FROM pg_catalog.pg_attribute a" \
+	" LEFT JOIN pg_catalog.pg_stats s ON s.schemaname = asked.schema AND s.tablename = asked.name" \
+	" AND s.attname = a.attname AND s.inherited = asked.has_children" \
+	" LEFT JOIN LATERAL (SELECT i.indkey FROM pg_catalog.pg_index i" \
+	" WHERE i.indrelid = a.attrelid AND i.indisunique AND i.indisvalid AND i.indnkeyatts = 1" \
+	" AND i.indkey[0] = a.attnum AND i.indpred IS NULL AND asked.are_unique LIMIT 1) AS one ON true" \
+	" WHERE a.attrelid = asked.id AND a.attnum > 0 AND NOT a.attisdropped" \
+	" AND (one.indkey IS NOT NULL OR s.n_distinct <> 0)) AS facts ON true"
+
+typedef struct CountedColumn
+{
+	NameData	name;			/* on the node */
+	ShuttleColumnCount count;
+} CountedColumn;
 
 typedef struct KnownCount
 {
@@ -100,6 +130,8 @@ typedef struct KnownCount
 	double		pages;
 	double		rows;			/* without those of unknown_pages */
 	double		unknown_pages;	/* of tables that the node has not analyzed */
+	int			ncolumns;
+	CountedColumn *columns;		/* NULL: none */
 	TimestampTz until;
 } KnownCount;
 
@@ -123,8 +155,10 @@ typedef struct AskedNode
 	List	   *names;
 	List	   *relids;
 	KnownCount *counts;			/* in the order of the lists */
+	StringInfoData *columns;	/* of CountedColumn, likewise */
 } AskedNode;
 
+static MemoryContext known_cxt = NULL;
 static HTAB *known = NULL;
 static HTAB *silent = NULL;
 static bool tables_changed = true;
@@ -149,16 +183,14 @@ forget_later(Datum argument, int cache, uint32 hash)
 }
 
 static HTAB *
-make_cache(HTAB *old, const char *name, Size keysize, Size entrysize)
+make_cache(const char *name, Size keysize, Size entrysize, MemoryContext cxt)
 {
 	HASHCTL		control = {
 		.keysize = keysize,
 		.entrysize = entrysize,
-		.hcxt = CacheMemoryContext,
+		.hcxt = cxt,
 	};
 
-	if (old != NULL)
-		hash_destroy(old);
 	return hash_create(name, 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
@@ -166,18 +198,30 @@ make_cache(HTAB *old, const char *name, Size keysize, Size entrysize)
 static void
 clear_caches(void)
 {
-	if (known == NULL)
+	if (known_cxt == NULL)
 	{
+		known_cxt = AllocSetContextCreate(CacheMemoryContext, "shuttle row counts",
+										  ALLOCSET_DEFAULT_SIZES);
 		CacheRegisterSyscacheCallback(FOREIGNTABLEREL, forget_later, (Datum) 0);
 		CacheRegisterSyscacheCallback(FOREIGNSERVEROID, forget_later, (Datum) 0);
 		CacheRegisterSyscacheCallback(USERMAPPINGOID, forget_later, (Datum) 0);
 	}
 	if (tables_changed)
-		known = make_cache(known, "shuttle row counts", sizeof(Oid), sizeof(KnownCount));
-	tables_changed = false;
+	{
+		known = NULL;
+		MemoryContextReset(known_cxt);
+		known = make_cache("shuttle row counts", sizeof(Oid), sizeof(KnownCount), known_cxt);
+		tables_changed = false;
+	}
 	if (servers_changed)
-		silent = make_cache(silent, "shuttle silent nodes", sizeof(SilentKey), sizeof(SilentNode));
-	servers_changed = false;
+	{
+		if (silent != NULL)
+			hash_destroy(silent);
+		silent = NULL;
+		silent = make_cache("shuttle silent nodes", sizeof(SilentKey), sizeof(SilentNode),
+							CacheMemoryContext);
+		servers_changed = false;
+	}
 }
 
 static const KnownCount *
@@ -218,6 +262,37 @@ shuttle_row_count_find(Oid relid, double *rows, double *pages)
 	return true;
 }
 
+bool
+shuttle_row_counts_are_known(void)
+{
+	return known != NULL && !tables_changed && hash_get_num_entries(known) > 0;
+}
+
+bool
+shuttle_column_count_find(Oid relid, AttrNumber attribute, ShuttleColumnCount *column)
+{
+	const KnownCount *count;
+	const char *name;
+
+	if (!shuttle_row_counts_are_known())
+		return false;
+	count = hash_search(known, &relid, HASH_FIND, NULL);
+	if (count == NULL || count->columns == NULL)
+		return false;
+	name = shuttle_option_text(GetForeignColumnOptions(relid, attribute), "column_name");
+	if (name == NULL)
+		name = get_attname(relid, attribute, false);
+	for (int i = 0; i < count->ncolumns; i++)
+	{
+		if (strcmp(NameStr(count->columns[i].name), name) == 0)
+		{
+			*column = count->columns[i].count;
+			return true;
+		}
+	}
+	return false;
+}
+
 /* As table_block_relation_estimate_size() of core does it. */
 static double
 rows_of_pages(Oid relid, double pages)
@@ -243,6 +318,9 @@ shuttle_row_counts_ask(const List *tables)
 		AskedNode  *asked = list_nth(nodes, i);
 
 		asked->counts = palloc0_array(KnownCount, list_length(asked->names));
+		asked->columns = palloc_array(StringInfoData, list_length(asked->names));
+		for (int k = 0; k < list_length(asked->names); k++)
+			initStringInfo(&asked->columns[k]);
 		runs[i].serverid = asked->key.serverid;
 		runs[i].name = GetForeignServer(asked->key.serverid)->servername;
 		runs[i].userid = asked->key.userid;
@@ -344,6 +422,17 @@ take_count(void *arg, const ShuttleRow *row)
 	count->pages = strtod(row->values[ANSWER_PAGES], NULL);
 	count->rows = rint(strtod(row->values[ANSWER_ROWS], NULL));
 	count->unknown_pages = strtod(row->values[ANSWER_UNKNOWN_PAGES], NULL);
+	if (row->values[ANSWER_COLUMN][0] != '\0')
+	{
+		CountedColumn column;
+
+		memset(&column, 0, sizeof(column));
+		namestrcpy(&column.name, row->values[ANSWER_COLUMN]);
+		column.count.distinct_values = strtod(row->values[ANSWER_DISTINCT], NULL);
+		column.count.null_fraction = strtod(row->values[ANSWER_NULL_FRACTION], NULL);
+		appendBinaryStringInfo(&asked->columns[ordinal - 1], (char *) &column, sizeof(column));
+		count->ncolumns++;
+	}
 }
 
 static void
@@ -354,10 +443,21 @@ keep_answer(const AskedNode *asked)
 	for (int i = 0; i < list_length(asked->relids); i++)
 	{
 		Oid			relid = list_nth_oid(asked->relids, i);
-		KnownCount *count = hash_search(known, &relid, HASH_ENTER, NULL);
+		CountedColumn *columns = NULL;
+		bool		found;
+		KnownCount *count;
 
+		if (asked->counts[i].ncolumns > 0)
+		{
+			columns = MemoryContextAlloc(known_cxt, asked->columns[i].len);
+			memcpy(columns, asked->columns[i].data, asked->columns[i].len);
+		}
+		count = hash_search(known, &relid, HASH_ENTER, &found);
+		if (found && count->columns != NULL)
+			pfree(count->columns);
 		*count = asked->counts[i];
 		count->relid = relid;
+		count->columns = columns;
 		count->until = until;
 	}
 }

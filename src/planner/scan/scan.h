@@ -18,6 +18,7 @@
 
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
+#include "utils/selfuncs.h"
 
 /* ---- prices and paths (scan_price.c, remote_paths.c) */
 
@@ -35,6 +36,11 @@ extern void shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel,
 /* Before postgres_fdw estimates a relation's size: sets its tuples and pages by its
  * node's count, if it has no statistics. Errors: cancel and timeouts. */
 extern void shuttle_uncounted_table_size(PlannerInfo *root, RelOptInfo *rel, Oid relid);
+
+/* Part of get_relation_stats_hook: distinct values by the nodes, of columns without
+ * statistics. False if core has to go on, also if the column is marked as unique. */
+extern bool shuttle_uncounted_column(PlannerInfo *root, RangeTblEntry *rte, AttrNumber attribute,
+									 VariableStatData *variable);
 
 /* ---- plans of subqueries in conditions (subplan_choice.c) */
 

@@ -17,14 +17,22 @@
 
 #include "access/htup_details.h"
 #include "access/parallel.h"
+#include "access/sysattr.h"
+#include "access/table.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_foreign_table.h"
 #include "catalog/pg_inherits.h"
+#include "catalog/pg_statistic.h"
 #include "foreign/foreign.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
+#include "optimizer/restrictinfo.h"
+#include "parser/parsetree.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 #include "utils/syscache.h"
 
 #include "base/shuttle_compat_planner.h"
@@ -188,4 +196,140 @@ shuttle_uncounted_table_size(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 		return;
 	rel->tuples = rows;
 	rel->pages = (BlockNumber) Min(pages, MaxBlockNumber);
+}
+
+/* ---- distinct values of columns */
+
+/* The statistics of a table's column, with nothing but a count. */
+static HeapTuple
+make_statistics(Oid relid, AttrNumber attribute, bool inherited, const ShuttleColumnCount *column)
+{
+	Datum		values[Natts_pg_statistic] = {0};
+	bool		nulls[Natts_pg_statistic] = {false};
+	Relation	catalog = table_open(StatisticRelationId, AccessShareLock);
+	HeapTuple	tuple;
+
+	values[Anum_pg_statistic_starelid - 1] = ObjectIdGetDatum(relid);
+	values[Anum_pg_statistic_staattnum - 1] = Int16GetDatum(attribute);
+	values[Anum_pg_statistic_stainherit - 1] = BoolGetDatum(inherited);
+	values[Anum_pg_statistic_stanullfrac - 1] = Float4GetDatum(column->null_fraction);
+	values[Anum_pg_statistic_stadistinct - 1] = Float4GetDatum(column->distinct_values);
+	for (int i = 0; i < STATISTIC_NUM_SLOTS; i++)
+	{
+		nulls[Anum_pg_statistic_stanumbers1 - 1 + i] = true;
+		nulls[Anum_pg_statistic_stavalues1 - 1 + i] = true;
+	}
+	tuple = heap_form_tuple(RelationGetDescr(catalog), values, nulls);
+	table_close(catalog, AccessShareLock);
+	return tuple;
+}
+
+static bool
+find_column(PlannerInfo *root, Index relid, AttrNumber attribute, ShuttleColumnCount *column);
+
+/*
+ * A parent's column by those of its children: fractions of rows stay what they are, and
+ * values are taken to be the same in all children.
+ */
+static bool
+find_parent_column(PlannerInfo *root, Index relid, AttrNumber attribute,
+				   ShuttleColumnCount *column)
+{
+	int			nchildren = 0;
+	ListCell   *lc;
+
+	foreach(lc, root->append_rel_list)
+	{
+		const AppendRelInfo *info = lfirst_node(AppendRelInfo, lc);
+		ShuttleColumnCount child;
+		const Var  *var;
+
+		if (info->parent_relid != relid)
+			continue;
+		var = list_nth(info->translated_vars, attribute - 1);
+		if (var == NULL || !IsA(var, Var) ||
+			!find_column(root, info->child_relid, var->varattno, &child))
+			return false;
+		if (nchildren++ == 0)
+			*column = child;
+		else if (column->distinct_values > 0 && child.distinct_values > 0)
+			column->distinct_values = Max(column->distinct_values, child.distinct_values);
+		else
+			column->distinct_values = Min(column->distinct_values, child.distinct_values);
+	}
+	return nchildren > 0;
+}
+
+static bool
+find_column(PlannerInfo *root, Index relid, AttrNumber attribute, ShuttleColumnCount *column)
+{
+	const RangeTblEntry *rte = planner_rt_fetch(relid, root);
+
+	if (rte->rtekind != RTE_RELATION)
+		return false;
+	return rte->relkind == RELKIND_FOREIGN_TABLE ?
+		shuttle_column_count_find(rte->relid, attribute, column) :
+		rte->inh && find_parent_column(root, relid, attribute, column);
+}
+
+typedef struct RangeContext
+{
+	Index		relid;
+	AttrNumber	attribute;
+} RangeContext;
+
+static bool
+find_range(Node *node, RangeContext *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, OpExpr))
+	{
+		RegProcedure estimator = get_oprrest(((OpExpr *) node)->opno);
+		Bitmapset  *columns = NULL;
+
+		if (estimator == F_SCALARLTSEL || estimator == F_SCALARLESEL ||
+			estimator == F_SCALARGTSEL || estimator == F_SCALARGESEL)
+			pull_varattnos(node, context->relid, &columns);
+		if (bms_is_member(context->attribute - FirstLowInvalidHeapAttributeNumber, columns))
+			return true;
+	}
+	return expression_tree_walker(node, find_range, context);
+}
+
+/* Core has no default for ranges of a column that has statistics but no histogram. */
+static bool
+has_range(const RelOptInfo *rel, AttrNumber attribute)
+{
+	RangeContext context = {.relid = rel->relid,.attribute = attribute};
+
+	return find_range((Node *) extract_actual_clauses(rel->baserestrictinfo, false), &context);
+}
+
+bool
+shuttle_uncounted_column(PlannerInfo *root, RangeTblEntry *rte, AttrNumber attribute,
+						 VariableStatData *variable)
+{
+	ShuttleColumnCount column;
+
+	if (!shuttle_row_counts_are_known() || !shuttle_settings.enable_row_counts ||
+		attribute <= 0 || root->simple_rte_array == NULL ||
+		(rte->relkind != RELKIND_FOREIGN_TABLE && rte->relkind != RELKIND_PARTITIONED_TABLE) ||
+		SearchSysCacheExists3(STATRELATTINH, ObjectIdGetDatum(rte->relid),
+							  Int16GetDatum(attribute), BoolGetDatum(rte->inh)))
+		return false;
+	for (int i = 1; i < root->simple_rel_array_size; i++)
+	{
+		if (root->simple_rte_array[i] != rte || root->simple_rel_array[i] == NULL ||
+			!find_column(root, i, attribute, &column))
+			continue;
+		if (column.distinct_values == -1)
+			variable->isunique = true;
+		if (column.distinct_values == -1 || has_range(root->simple_rel_array[i], attribute))
+			return false;
+		variable->statsTuple = make_statistics(rte->relid, attribute, rte->inh, &column);
+		variable->freefunc = heap_freetuple;
+		return true;
+	}
+	return false;
 }
