@@ -269,9 +269,8 @@ shuttle_entry_has_user(const RangeTblEntry *rte)
 {
 #if PG_VERSION_NUM >= 160000
 	return rte->perminfoindex > 0;
-#else
-	return true;
 #endif
+	return true;
 }
 
 /* Finishes a plan that was not made by core. */

@@ -24,6 +24,7 @@ SET search_path = local, public;
 ANALYZE words;
 \set ECHO none
 \c :here
+SET shuttle.enable_row_counts = off;
 SET search_path = local, public;
 SET client_min_messages = warning;
 \set ECHO all
@@ -71,6 +72,7 @@ RESET enable_nestloop;
 CREATE VIEW twos AS SELECT 2 AS id, t, c FROM words WHERE id % 2 = 0 AND id <= 30;
 \set ECHO none
 \c :here
+SET shuttle.enable_row_counts = off;
 SET search_path = local, public;
 \set ECHO all
 SELECT (SELECT array_agg(t) FROM (SELECT t FROM words ORDER BY t) x) = (SELECT array_agg(t) FROM (SELECT t FROM parts ORDER BY t) x) AS same_order;

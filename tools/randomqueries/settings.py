@@ -21,6 +21,7 @@ SWITCHES = (
     "shuttle.enable_reference_copies",
     "shuttle.enable_routed_append",
     "shuttle.enable_router",
+    "shuttle.enable_row_counts",
     "shuttle.enable_storage_aggregate",
     "shuttle.enable_subquery_joins",
 )

@@ -39,7 +39,7 @@
 #include "base/shuttle_compat.h"
 #include "cluster/shuttle_cluster.h"
 #include "executor/fdw/fdw.h"
-#include "executor/shuttle_executor.h"
+#include "executor/shuttle_row_counts.h"
 #include "executor/statistics/statistics.h"
 #include "storage/shuttle_storage.h"
 

@@ -35,10 +35,12 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
+#include "base/shuttle_compat.h"
 #include "base/shuttle_compat_planner.h"
 #include "base/shuttle_settings.h"
 #include "cluster/shuttle_cluster.h"
 #include "executor/shuttle_executor.h"
+#include "executor/shuttle_row_counts.h"
 #include "planner/scan/remote_paths.h"
 #include "planner/scan/scan.h"
 #include "planner/statement/statement.h"
@@ -225,7 +227,7 @@ make_statistics(Oid relid, AttrNumber attribute, bool inherited, const ShuttleCo
 }
 
 static bool
-find_column(PlannerInfo *root, Index relid, AttrNumber attribute, ShuttleColumnCount *column);
+			find_column(PlannerInfo *root, Index relid, AttrNumber attribute, ShuttleColumnCount *column);
 
 /*
  * A parent's column by those of its children: fractions of rows stay what they are, and
