@@ -37,13 +37,15 @@ CREATE TABLE far.parts (k int, v int) PARTITION BY LIST (k);
 CREATE FOREIGN TABLE far.parts_1 PARTITION OF far.parts FOR VALUES IN (1) SERVER one OPTIONS (schema_name 'node');
 CREATE FOREIGN TABLE far.parts_2 PARTITION OF far.parts FOR VALUES IN (2) SERVER two OPTIONS (schema_name 'node');
 
--- Rows that the planner expects of scans, by table.
+-- Rows that the planner expects of scans, by table. Two digits: rows of a page differ
+-- between versions.
 CREATE FUNCTION test.expected(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	plan jsonb;
 BEGIN
 	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
-	RETURN (SELECT string_agg(format('%s %s', scan ->> 'Relation Name', scan ->> 'Plan Rows'), ', ' ORDER BY scan ->> 'Relation Name')
+	RETURN (SELECT string_agg(format('%s %s', scan ->> 'Relation Name',
+			round((scan ->> 'Plan Rows')::numeric, 1 - floor(log((scan ->> 'Plan Rows')::numeric))::int)), ', ' ORDER BY scan ->> 'Relation Name')
 		FROM jsonb_path_query(plan, 'strict $.** ? (@."Node Type" == "Foreign Scan")') scan);
 END $$;
 CREATE FUNCTION test.joined(VARIADIC tables text[]) RETURNS SETOF text LANGUAGE sql AS $$
