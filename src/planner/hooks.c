@@ -185,7 +185,6 @@ find_statistics(PlannerInfo *root, RangeTblEntry *rte, AttrNumber attnum,
 	if (previous_statistics != NULL && previous_statistics(root, rte, attnum, variable))
 		return true;
 	return shuttle_copy_statistics(root, rte, attnum, variable) ||
-	return shuttle_copy_statistics(root, rte, attnum, variable) ||
 		shuttle_union_statistics(rte, attnum, variable) ||
 		shuttle_uncounted_column(root, rte, attnum, variable);
 }

@@ -333,7 +333,7 @@ may_join(const Query *query)
 {
 	return query->commandType == CMD_SELECT ||
 		((query->commandType == CMD_UPDATE || query->commandType == CMD_DELETE) &&
-		 is_on_nodes(rt_fetch(query->resultRelation, query->rtable)));
+		 shuttle_is_on_nodes(rt_fetch(query->resultRelation, query->rtable)));
 }
 
 static bool
