@@ -89,6 +89,40 @@ CREATE VIEW guest.hidden WITH (security_barrier) AS SELECT id, k, v FROM guest.b
 CREATE VIEW engine.hidden WITH (security_barrier) AS SELECT id, k, v FROM engine.b WHERE v <> 2 OR EXISTS (SELECT FROM engine.c WHERE c.k = b.id AND c.v < 0);
 SELECT test.same_rows('SELECT a.id, s.id FROM a JOIN hidden s ON s.k = a.k WHERE test.leaks(s.v) AND test.leaks(s.v + a.v * 0)');
 
+-- and so does a policy
+CREATE TABLE owned AS TABLE b;
+CREATE INDEX ON owned (k);
+ANALYZE owned;
+ALTER TABLE owned ENABLE ROW LEVEL SECURITY;
+CREATE POLICY seen ON owned USING (v <> 2 AND EXISTS (SELECT FROM engine.c WHERE c.k = owned.id AND c.v < 4 OFFSET 0));
+CREATE FUNCTION test.tells(i int) RETURNS bool LANGUAGE plpgsql COST 0.0001 AS $$
+BEGIN
+	IF NOT EXISTS (SELECT FROM local.c WHERE c.k = i AND c.v < 4) THEN RAISE 'it was shown'; END IF;
+	RETURN true;
+END $$;
+CREATE FUNCTION test.top_node(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	printed json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO printed;
+	RETURN printed -> 0 -> 'Plan' ->> 'Custom Plan Provider';
+END $$;
+CREATE ROLE regress_late;
+GRANT USAGE ON SCHEMA test, local, engine TO regress_late;
+GRANT SELECT ON ALL TABLES IN SCHEMA local, engine TO regress_late;
+SELECT format('CREATE USER MAPPING FOR regress_late SERVER engine OPTIONS (user %L, password_required ''false'')', current_user) \gexec
+SET enable_seqscan = off;
+SET ROLE regress_late;
+SELECT test.top_node('SELECT a.id, s.id FROM a JOIN owned s ON s.k = a.k WHERE a.id < 3 AND test.tells(s.id) AND test.tells(s.id + a.id * 0)');
+SELECT count(*) FROM a JOIN owned s ON s.k = a.k WHERE a.id < 3 AND test.tells(s.id) AND test.tells(s.id + a.id * 0);
+SET shuttle.enable_batched_join = off;
+SELECT count(*) FROM a JOIN owned s ON s.k = a.k WHERE a.id < 3 AND test.tells(s.id) AND test.tells(s.id + a.id * 0);
+RESET shuttle.enable_batched_join;
+RESET ROLE;
+RESET enable_seqscan;
+DROP OWNED BY regress_late;
+DROP ROLE regress_late;
+
 -- an EXISTS is hashed if reading all rows once costs less than asking for each
 CREATE TABLE wide AS SELECT i AS id, i % 1500 AS k FROM generate_series(1, 3000) i;
 CREATE TABLE few AS SELECT i AS id FROM generate_series(1, 300) i;
@@ -113,4 +147,4 @@ SELECT * FROM hashes('SELECT w.id FROM wide w WHERE EXISTS (SELECT FROM few x WH
 -- subqueries that run once for each start of a routed append
 SELECT test.same_rows('SELECT a.id, s.* FROM a LEFT JOIN LATERAL (SELECT p.id FROM p WHERE p.k = a.k AND (p.v = coalesce((SELECT min(c.v) FROM c WHERE c.k = a.id), 2) OR EXISTS (SELECT FROM b WHERE b.k = a.id AND b.v > a.v)) OFFSET 0) s ON true');
 SELECT test.plan_shape('SELECT a.id, s.* FROM a LEFT JOIN LATERAL (SELECT b.id FROM b WHERE b.k = a.k AND (EXISTS (SELECT FROM c WHERE c.k = a.id AND c.v > b.v) OR EXISTS (SELECT FROM c WHERE c.k = a.id AND c.v > a.v)) OFFSET 0) s ON true');
-DROP TABLE a, b, c, p, one, wide, few CASCADE;
+DROP TABLE a, b, c, p, one, owned, wide, few CASCADE;
