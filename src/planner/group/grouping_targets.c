@@ -145,8 +145,8 @@ add_distinct_value(ShuttleGrouping *grouping, const Aggref *aggregate, Expr *val
 	grouping->node_clause = lappend(list_copy(grouping->node_clause), clause);
 }
 
-static bool
-is_extreme(Oid function)
+bool
+shuttle_is_extreme(Oid function)
 {
 	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(function));
 	bool		answer;
@@ -185,7 +185,7 @@ collect_values(Node *node, ShuttleGrouping *grouping)
 		add_distinct_value(grouping, aggregate, value);
 		return false;
 	}
-	return !is_extreme(aggregate->aggfnoid) ||
+	return !shuttle_is_extreme(aggregate->aggfnoid) ||
 		!list_member(grouping->answers->exprs, value);
 }
 

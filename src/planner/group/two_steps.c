@@ -73,8 +73,8 @@ reads_rows_of_nodes(const Query *query)
 /* Which aggregates an expression has. */
 typedef struct Kinds
 {
-	bool		distinct;
-	bool		other;
+	List	   *values;			/* of DISTINCT ones */
+	List	   *others;			/* Aggrefs */
 } Kinds;
 
 static bool
@@ -88,10 +88,20 @@ add_kinds(Node *node, void *context)
 	if (!IsA(node, Aggref))
 		return expression_tree_walker(node, add_kinds, context);
 	if (aggregate->aggdistinct != NIL)
-		kinds->distinct = true;
+		kinds->values = lappend(kinds->values,
+								linitial_node(TargetEntry, aggregate->args)->expr);
 	else
-		kinds->other = true;
+		kinds->others = lappend(kinds->others, node);
 	return false;
+}
+
+/* True of min() and the like of the values of a DISTINCT aggregate. */
+static bool
+is_of_values(const Kinds *kinds, const Aggref *aggregate)
+{
+	return list_length(aggregate->args) == 1 && aggregate->aggfilter == NULL &&
+		list_member(kinds->values, linitial_node(TargetEntry, aggregate->args)->expr) &&
+		shuttle_is_extreme(aggregate->aggfnoid);
 }
 
 /* True of a query that core and partial_aggregates.c cannot compute in part. */
@@ -99,6 +109,7 @@ static bool
 needs_steps(const Query *query)
 {
 	Kinds		kinds = {0};
+	ListCell   *cell;
 
 	if (query->groupingSets != NIL)
 		return query->groupClause != NIL;
@@ -106,7 +117,14 @@ needs_steps(const Query *query)
 		return false;
 	(void) add_kinds((Node *) query->targetList, &kinds);
 	(void) add_kinds(query->havingQual, &kinds);
-	return kinds.distinct && kinds.other;
+	if (kinds.values == NIL)
+		return false;
+	foreach(cell, kinds.others)
+	{
+		if (!is_of_values(&kinds, lfirst_node(Aggref, cell)))
+			return true;
+	}
+	return false;
 }
 
 static bool

@@ -54,6 +54,10 @@ extern ShuttleAggregates shuttle_set_aggregates(PlannerInfo *root,
  * them children of one relation (union_types.c). */
 extern PlannedStmt *shuttle_union_types_plan(Query *query, ShuttlePlanCall call);
 
+/* True of min() and the like, which are indifferent to repeated values
+ * (grouping_targets.c). */
+extern bool shuttle_is_extreme(Oid function);
+
 /* Part of the planner hook: nodes group by all columns of grouping sets, and by values of
  * DISTINCT aggregates beside others, if that is cheaper (two_steps.c). */
 extern PlannedStmt *shuttle_two_steps_plan(Query *query, ShuttlePlanCall call);
