@@ -124,12 +124,14 @@ fence(const ShuttleServedScan *scan, bool fenced)
  * set it on.
  */
 static void
-append_array(StringInfo out, const ShuttleServedScan *scan, int i)
+append_array(StringInfo out, const ShuttleServedScan *scan, int i, bool few)
 {
 	const ShuttleKeyColumn *column = &scan->key.columns[i];
 	const char *type = shuttle_key_column_type(column);
 
-	if (scan->transport->is_engine || (column->null_is_empty && !column->as_text))
+	if (scan->transport->is_engine && few)
+		appendStringInfo(out, "pg_catalog.unnest($%d::%s)", i + 1, type);
+	else if (scan->transport->is_engine || (column->null_is_empty && !column->as_text))
 		appendStringInfo(out, "pg_catalog.unnest((SELECT $%d::%s))", i + 1, type);
 	else
 		appendStringInfo(out, "pg_catalog.unnest((SELECT $%d::pg_catalog.text::%s"
@@ -138,7 +140,7 @@ append_array(StringInfo out, const ShuttleServedScan *scan, int i)
 }
 
 char *
-shuttle_batch_sql(const ShuttleServedScan *scan, bool fenced)
+shuttle_batch_sql(const ShuttleServedScan *scan, bool fenced, bool few)
 {
 	const char *behind = fence(scan, fenced);
 	KeyNames	keys = {.scan = scan,.alias = keys_alias(scan->sql)};
@@ -149,10 +151,11 @@ shuttle_batch_sql(const ShuttleServedScan *scan, bool fenced)
 	initStringInfo(&names);
 
 	/*
-	 * The node's planner must not see the number of keys: for a thousand keys
+	 * The node's planner must not see the number of many keys: for a thousand
 	 * it would read a table of a hundred thousand rows as a whole, which
 	 * takes eight times as long as looking them up, and it would plan each
-	 * batch anew.
+	 * batch anew. It takes ten then; for three it may read a table as a whole
+	 * for that reason.
 	 *
 	 * postgres_fdw writes SELECT NULL if it needs no column, and does not
 	 * expect that column in the answer.
@@ -165,7 +168,7 @@ shuttle_batch_sql(const ShuttleServedScan *scan, bool fenced)
 			continue;
 		if (names.len > 0)
 			appendStringInfoString(&out, ", ");
-		append_array(&out, scan, i);
+		append_array(&out, scan, i, few);
 		appendStringInfo(&names, "%s_p%d, ", keys.alias, i + 1);
 	}
 	appendStringInfo(&out, ") WITH ORDINALITY AS %s(%s%s_ord) CROSS JOIN LATERAL (",

@@ -21,8 +21,9 @@
  * their numbers: each is an array of a key column's values, or a value if it is
  * the same for all keys. fenced: conditions see only the rows of a key, as if
  * the SELECT ran alone; a table without an index is then read for each key.
+ * few: the node's planner sees the number of keys; for our wrapper only.
  */
-extern char *shuttle_batch_sql(const ShuttleServedScan *scan, bool fenced);
+extern char *shuttle_batch_sql(const ShuttleServedScan *scan, bool fenced, bool few);
 
 /* ---- served scans (served_scan.c) */
 

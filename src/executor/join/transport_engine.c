@@ -24,6 +24,12 @@
 #include "executor/write/write_table.h"
 #include "storage/shuttle_storage.h"
 
+/* What a node's planner assumes of an array that it does not see. */
+#define ASSUMED_KEYS 10
+
+/* Rows that take a node about as long as to plan their SELECT. */
+#define PLANNED_ROWS 100
+
 struct ShuttleChannel
 {
 	ShuttleServedScan *scan;
@@ -31,6 +37,7 @@ struct ShuttleChannel
 	ShuttleDecoder *decoder;
 	ShuttleStatement statement; /* template of all requests */
 	const char *fenced_sql;		/* NULL until it is needed */
+	const char *few_sql;		/* likewise */
 	MemoryContext values_cxt;	/* texts of one request's parameters */
 	ShuttleAsked *asked;		/* for EXPLAIN; NULL: not wanted */
 };
@@ -54,7 +61,7 @@ open_channel(ShuttleServedScan *scan)
 													estate->es_query_cxt);
 	channel->statement = (ShuttleStatement)
 	{
-		.sql = shuttle_batch_sql(scan, false),
+		.sql = shuttle_batch_sql(scan, false, false),
 			.nparams = scan->key.ncolumns,
 			.effect = shuttle_foreign_scan_effect(node),
 			.limits = shuttle_foreign_page_limits(node),
@@ -97,22 +104,32 @@ make_values(ShuttleChannel *channel, ShuttleKeySet *set, int first, int nkeys)
 	return values;
 }
 
+/* True if the node should see the number of keys: there are fewer than it assumes, and
+ * their rows cost more than to plan the statement each time. */
+static bool
+are_few(const ShuttleServedScan *scan, int nkeys)
+{
+	return nkeys < ASSUMED_KEYS && !scan->one_row && nkeys * scan->rows_per_key >= PLANNED_ROWS;
+}
+
 /* The SQL of a request; it lives as long as the channel. */
 static const char *
 choose_sql(ShuttleChannel *channel, int nkeys)
 {
 	ShuttleServedScan *scan = channel->scan;
+	bool		fenced = shuttle_served_scan_fences(scan, nkeys);
+	const char **sql = fenced ? &channel->fenced_sql : &channel->few_sql;
 	MemoryContext old;
 
-	if (!shuttle_served_scan_fences(scan, nkeys))
+	if (!fenced && !are_few(scan, nkeys))
 		return channel->statement.sql;
-	if (channel->fenced_sql == NULL)
+	if (*sql == NULL)
 	{
 		old = MemoryContextSwitchTo(scan->node->ss.ps.state->es_query_cxt);
-		channel->fenced_sql = shuttle_batch_sql(scan, true);
+		*sql = shuttle_batch_sql(scan, fenced, !fenced);
 		MemoryContextSwitchTo(old);
 	}
-	return channel->fenced_sql;
+	return *sql;
 }
 
 static ShuttleAnswer *

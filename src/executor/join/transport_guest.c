@@ -482,7 +482,7 @@ make_plan(ShuttleChannel *channel, bool fenced)
 	 * One row more than a page, so that an answer of exactly one page is
 	 * known to be complete without asking again.
 	 */
-	plan->fdw_private = shuttle_postgres_fdw_make_scan(shuttle_batch_sql(scan, fenced),
+	plan->fdw_private = shuttle_postgres_fdw_make_scan(shuttle_batch_sql(scan, fenced, false),
 													   columns, shuttle_settings.fetch_limit + 1);
 	return plan;
 }
