@@ -109,7 +109,7 @@ make_values(ShuttleChannel *channel, ShuttleKeySet *set, int first, int nkeys)
 static bool
 are_few(const ShuttleServedScan *scan, int nkeys)
 {
-	return nkeys < ASSUMED_KEYS && !scan->one_row && nkeys * scan->rows_per_key >= PLANNED_ROWS;
+	return nkeys < ASSUMED_KEYS && nkeys * scan->rows_per_key >= PLANNED_ROWS;
 }
 
 /* The SQL of a request; it lives as long as the channel. */
