@@ -93,8 +93,8 @@ SELECT q, compare(q) FROM unnest(ARRAY[
 	'SELECT y, (SELECT string_agg(x::text, '','' ORDER BY x::text) FROM (SELECT g, sum(i) FROM sale WHERE h = y GROUP BY ROLLUP (g)) x) FROM generate_series(0, 2) y',
 	'SELECT y, x.* FROM generate_series(0, 2) y, LATERAL (SELECT g, y + sum(i + y) AS s FROM sale WHERE h >= y GROUP BY CUBE (g)) x'
 ]) AS q;
--- these are not divided: other aggregates, ordered ones; constants, subqueries
--- and volatile functions in SELECT; more groups than pays; rows that are not those of tables
+-- these are not divided: other aggregates, ordered ones; constants, subqueries and
+-- volatile functions in SELECT, subqueries in LIMIT; more groups than pays; rows that are not those of tables
 SELECT q, compare(q) FROM unnest(ARRAY[
 	'SELECT g, round(stddev(i), 6) FROM sale GROUP BY ROLLUP (g)',
 	'SELECT g, h, length(string_agg(t, '','')) FROM sale GROUP BY ROLLUP (g, h)',
@@ -102,6 +102,7 @@ SELECT q, compare(q) FROM unnest(ARRAY[
 	'SELECT g, percentile_disc(0.5) WITHIN GROUP (ORDER BY i) FROM sale GROUP BY ROLLUP (g)',
 	'SELECT g, ''x'' AS x, count(*) FROM sale GROUP BY ROLLUP (g, ''x''::text)',
 	'SELECT g, (SELECT count(*) FROM item WHERE id = g) AS x, count(*) FROM sale GROUP BY ROLLUP (g)',
+	'WITH k AS MATERIALIZED (SELECT 3 AS x) SELECT g, h, count(*) FROM sale GROUP BY ROLLUP (g, h) ORDER BY g, h LIMIT (SELECT x FROM k)',
 	'SELECT g, count(*) FROM sale WHERE random() < 2 GROUP BY ROLLUP (g)',
 	'SELECT id, g, count(*) FROM sale GROUP BY ROLLUP (g, id)',
 	'SELECT g, sum(n) FROM (SELECT g, h, count(*) AS n FROM sale GROUP BY g, h) x GROUP BY ROLLUP (g)',

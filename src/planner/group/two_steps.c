@@ -127,11 +127,21 @@ needs_steps(const Query *query)
 	return false;
 }
 
+/* True of a subquery that would stay behind, without what it refers to. */
+static bool
+keeps_subqueries(const Query *query)
+{
+	return query->hasSubLinks && (checkExprHasSubLink(query->limitCount) ||
+								  checkExprHasSubLink(query->limitOffset) ||
+								  checkExprHasSubLink((Node *) query->windowClause));
+}
+
 static bool
 may_have_steps(Query *query)
 {
 	return query->commandType == CMD_SELECT && needs_steps(query) && query->rowMarks == NIL &&
-		!query->hasTargetSRFs && !query->hasModifyingCTE && reads_rows_of_nodes(query) &&
+		!query->hasTargetSRFs && !query->hasModifyingCTE && !keeps_subqueries(query) &&
+		reads_rows_of_nodes(query) &&
 		!contain_volatile_functions((Node *) query);
 }
 
