@@ -117,10 +117,12 @@ SELECT q, compare(q) FROM unnest(ARRAY[
 	'SELECT y, n FROM generate_series(2000, 2004) y, LATERAL (SELECT count(*) AS n FROM (SELECT day FROM sale WHERE item < y - 1998 UNION ALL SELECT day FROM ret) s JOIN day d ON d.id = s.day WHERE d.year = y) g',
 	'SELECT name, sum(amount), row_number() OVER (ORDER BY name) FROM moves s JOIN day d ON d.id = s.day GROUP BY name ORDER BY name LIMIT 3',
 	'SELECT year, name, count(*), grouping(year) FROM moves s JOIN day d ON d.id = s.day GROUP BY ROLLUP (year, name)',
+	-- of a subquery only in two steps
+	'SELECT year, name, count(*), sum(amount) FROM (SELECT * FROM moves WHERE id > 3) s JOIN day d ON d.id = s.day GROUP BY ROLLUP (year, name)',
 	'SELECT DISTINCT year FROM moves s JOIN day d ON d.id = s.day'
 ]) AS q;
 -- these are not joined in branches: outer joins, other tables, no equality, whole rows,
--- subqueries of WHERE, security barriers, other set operations
+-- subqueries of WHERE, security barriers, other set operations, grouping sets over a subquery
 SELECT q, compare(q) FROM unnest(ARRAY[
 	'SELECT s.id, d.name FROM moves s LEFT JOIN day d ON d.id = s.day AND d.year = 2001',
 	'SELECT s.id, d.name FROM day d LEFT JOIN moves s ON d.id = s.day',
@@ -137,7 +139,8 @@ SELECT q, compare(q) FROM unnest(ARRAY[
 	'SELECT count(*) FROM (SELECT day FROM sale UNION ALL SELECT day FROM ret LIMIT 30000) s JOIN day d ON d.id = s.day',
 	'SELECT count(*) FROM (SELECT day FROM extra UNION ALL SELECT day FROM extra) s JOIN day d ON d.id = s.day',
 	'SELECT e.label, n FROM season e, LATERAL (SELECT id, 1 AS n FROM sale WHERE id = e.id UNION ALL SELECT id, 2 FROM ret) s WHERE s.id = e.id',
-	'SELECT count(*) FROM moves s JOIN day d TABLESAMPLE SYSTEM (100) ON d.id = s.day'
+	'SELECT count(*) FROM moves s JOIN day d TABLESAMPLE SYSTEM (100) ON d.id = s.day',
+	'SELECT year, array_agg(s.id ORDER BY s.id) FROM (SELECT * FROM moves WHERE id > 3) s JOIN day d ON d.id = s.day GROUP BY ROLLUP (year)'
 ]) AS q;
 -- copies may not be read: locks, volatile functions, own writes of the statement, cursors
 CREATE FUNCTION copies(query text) RETURNS bigint LANGUAGE sql AS

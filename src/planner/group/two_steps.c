@@ -34,6 +34,7 @@
 #include "planner/group/two_steps.h"
 #include "planner/group/unions.h"
 #include "planner/statement/statement.h"
+#include "planner/statement/union_joins.h"
 
 /* Two steps are taken up to this part of the other plan's cost. In TPC-DS most costs differ
  * by less than 0.5 %: where far more rows come than were expected, as after conditions on
@@ -248,6 +249,10 @@ make_first_step(const ShuttleSteps *steps, Query *first)
 	first->groupDistinct = first->hasWindowFuncs = first->hasDistinctOn = false;
 	first->havingQual = first->limitOffset = first->limitCount = NULL;
 	IncrementVarSublevelsUp((Node *) first, 1, 1);
+
+	/* what grouping sets prevented */
+	if (shuttle_plans_with_copies())
+		shuttle_union_joins_move(first);
 }
 
 /* Lets the query select from its first step. */

@@ -19,7 +19,9 @@
  * copies call no volatile functions and lock no rows, so a table may be named more
  * than once.
  *
- * The UNION ALL may be below plain subqueries, or WITH queries that core would inline.
+ * The UNION ALL may be below plain subqueries, or WITH queries that core would inline; not
+ * with grouping sets: core then has placeholders for what it pulls up of a subquery, and
+ * pushes no condition of these into branches, whose joins would be cross products.
  * Its branches: union_columns.c.
  *-------------------------------------------------------------------------
  */
@@ -131,6 +133,8 @@ add_item(Move *move, const Levels *levels, Index rtindex)
 	}
 	if (move->whole != 0 || (with == NULL && !shuttle_is_open_subquery(rte)) ||
 		!shuttle_is_movable_union(subquery) || !shuttle_reads_node((Node *) subquery))
+		return false;
+	if (move->query->groupingSets != NIL && subquery->setOperations == NULL)
 		return false;
 	move->whole = rtindex;
 	return true;
