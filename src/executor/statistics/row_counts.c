@@ -12,7 +12,8 @@
  * values, so that each key of a large table seemed to have many rows. So the answer has
  * also the number of distinct values of columns that are unique or analyzed.
  *
- * A node that could not be asked is not asked again for a while. Nothing is asked of views
+ * A node that could not be asked, also because the wait for it was cancelled, is not asked
+ * again for a while. Nothing is asked of views
  * and of foreign tables there: their rows are unknown.
  *
  * Memory: counts live in "shuttle row counts" below CacheMemoryContext, silent nodes in
@@ -335,6 +336,9 @@ shuttle_row_counts_ask(const List *tables)
 				(errmsg_internal("storage node \"%s\" is asked for the rows of %d tables",
 								 runs[i].name, list_length(asked->names))));
 	}
+	/* silent until they answer, so that a statement whose wait was cancelled is the last to wait */
+	for (int i = 0; i < nnodes; i++)
+		keep_silence(list_nth(nodes, i), began);
 	shuttle_outside_run(NULL, GetUserId(), runs, nnodes, ASK_LIMIT_MS);
 	clear_caches();
 	for (int i = 0; i < nnodes; i++)
@@ -342,7 +346,10 @@ shuttle_row_counts_ask(const List *tables)
 		const AskedNode *asked = list_nth(nodes, i);
 
 		if (runs[i].ok)
+		{
+			(void) hash_search(silent, &asked->key, HASH_REMOVE, NULL);
 			keep_answer(asked);
+		}
 		else
 		{
 			ereport(DEBUG1,
