@@ -20,6 +20,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_class.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -53,9 +54,19 @@ returns_rows(const Query *query)
 		query->distinctClause == NIL && query->limitCount == NULL;
 }
 
+/* False if a table is surely not on nodes; partitions are not looked at. */
+static bool
+may_be_on_nodes(const RangeTblEntry *rte)
+{
+	return rte->rtekind == RTE_RELATION &&
+		(rte->relkind == RELKIND_FOREIGN_TABLE || rte->relkind == RELKIND_PARTITIONED_TABLE);
+}
+
+typedef bool (*TableTest) (const RangeTblEntry *rte);
+
 /* True if the query's rows are those of tables on nodes, not of groups of them. */
 static bool
-reads_rows_of_nodes(const Query *query)
+reads_rows_of_nodes(const Query *query, TableTest is_on_nodes)
 {
 	ListCell   *cell;
 
@@ -63,9 +74,9 @@ reads_rows_of_nodes(const Query *query)
 	{
 		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, cell);
 
-		if (shuttle_is_on_nodes(rte) ||
+		if (is_on_nodes(rte) ||
 			(rte->rtekind == RTE_SUBQUERY && returns_rows(rte->subquery) &&
-			 reads_rows_of_nodes(rte->subquery)))
+			 reads_rows_of_nodes(rte->subquery, is_on_nodes)))
 			return true;
 	}
 	return false;
@@ -138,11 +149,11 @@ keeps_subqueries(const Query *query)
 }
 
 static bool
-may_have_steps(Query *query)
+may_have_steps(Query *query, TableTest is_on_nodes)
 {
 	return query->commandType == CMD_SELECT && needs_steps(query) && query->rowMarks == NIL &&
 		!query->hasTargetSRFs && !query->hasModifyingCTE && !keeps_subqueries(query) &&
-		reads_rows_of_nodes(query) &&
+		reads_rows_of_nodes(query, is_on_nodes) &&
 		!contain_volatile_functions((Node *) query);
 }
 
@@ -155,7 +166,7 @@ any_may_have_steps(Node *node, void *context)
 		return false;
 	if (!IsA(node, Query))
 		return expression_tree_walker(node, any_may_have_steps, context);
-	return may_have_steps(query) ||
+	return may_have_steps(query, may_be_on_nodes) ||
 		shuttle_walk_queries_below(query, any_may_have_steps, context);
 }
 
@@ -322,7 +333,7 @@ divide_on_all_levels(Node *node, void *context)
 	if (!IsA(node, Query))
 		return expression_tree_walker(node, divide_on_all_levels, context);
 	(void) shuttle_walk_queries_below(query, divide_on_all_levels, context);
-	if (may_have_steps(query))
+	if (may_have_steps(query, shuttle_is_on_nodes))
 		*((bool *) context) |= divide(query);
 	return false;
 }
@@ -356,6 +367,21 @@ aggregates_few(const PlannedStmt *statement)
 	return most < FEW_ROWS;
 }
 
+static bool
+scans_nodes(const PlannedStmt *statement)
+{
+	ListCell   *cell;
+
+	foreach(cell, statement->rtable)
+	{
+		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, cell);
+
+		if (rte->rtekind == RTE_RELATION && rte->relkind == RELKIND_FOREIGN_TABLE)
+			return true;
+	}
+	return false;
+}
+
 PlannedStmt *
 shuttle_two_steps_plan(Query *query, ShuttlePlanCall call)
 {
@@ -368,11 +394,11 @@ shuttle_two_steps_plan(Query *query, ShuttlePlanCall call)
 		!any_may_have_steps((Node *) query, NULL))
 		return shuttle_plan_rest(query, call);
 	other = copyObject(query);
+	at_once = shuttle_plan_rest(query, call);
+	if (!scans_nodes(at_once) || aggregates_few(at_once))
+		return at_once;
 	(void) divide_on_all_levels((Node *) other, &divided);
 	if (!divided)
-		return shuttle_plan_rest(query, call);
-	at_once = shuttle_plan_rest(query, call);
-	if (aggregates_few(at_once))
 		return at_once;
 	in_steps = shuttle_plan_rest(other, call);
 	ereport(DEBUG1,

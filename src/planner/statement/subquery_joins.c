@@ -301,6 +301,19 @@ join_subquery(Query *query, Compared *compared)
 	return lappend(compared->correlations, compared->comparison);
 }
 
+/* True of a SELECT, and of UPDATE and DELETE of rows on nodes: a row that another
+ * transaction changes meanwhile is compared again by the node, which has the
+ * value that was computed before. Rows here would be joined again by core, with
+ * the same value; without the join core would compute it anew. Asked last: it looks at
+ * each partition. */
+static bool
+may_join(const Query *query)
+{
+	return query->commandType == CMD_SELECT ||
+		((query->commandType == CMD_UPDATE || query->commandType == CMD_DELETE) &&
+		 shuttle_is_on_nodes(rt_fetch(query->resultRelation, query->rtable)));
+}
+
 static void
 join_subqueries(Query *query)
 {
@@ -312,7 +325,7 @@ join_subqueries(Query *query)
 	{
 		Compared	compared;
 
-		if (find_subquery(query, lfirst(cell), &compared))
+		if (find_subquery(query, lfirst(cell), &compared) && may_join(query))
 		{
 			conditions = list_concat(conditions, join_subquery(query, &compared));
 			joined = true;
@@ -322,18 +335,6 @@ join_subqueries(Query *query)
 	}
 	if (joined)
 		query->jointree->quals = (Node *) make_ands_explicit(conditions);
-}
-
-/* True of a SELECT, and of UPDATE and DELETE of rows on nodes: a row that another
- * transaction changes meanwhile is compared again by the node, which has the
- * value that was computed before. Rows here would be joined again by core, with
- * the same value; without the join core would compute it anew. */
-static bool
-may_join(const Query *query)
-{
-	return query->commandType == CMD_SELECT ||
-		((query->commandType == CMD_UPDATE || query->commandType == CMD_DELETE) &&
-		 shuttle_is_on_nodes(rt_fetch(query->resultRelation, query->rtable)));
 }
 
 static bool
@@ -346,7 +347,7 @@ join_on_all_levels(Node *node, void *context)
 	if (!IsA(node, Query))
 		return expression_tree_walker(node, join_on_all_levels, context);
 	(void) shuttle_walk_queries_below(query, join_on_all_levels, context);
-	if (query->hasSubLinks && query->rowMarks == NIL && may_join(query))
+	if (query->hasSubLinks && query->rowMarks == NIL)
 		join_subqueries(query);
 	return false;
 }
