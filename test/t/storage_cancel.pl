@@ -35,7 +35,7 @@ my ($node, $proxy) = ShuttleFar::start(q{
 	CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON slow_to_commit DEFERRABLE INITIALLY DEFERRED
 		FOR EACH ROW EXECUTE FUNCTION take_time();
 	ANALYZE;
-}, options => "shuttle_two_phase 'off'", conf => 'shuttle.deadlock_timeout = 0');
+}, options => "shuttle_two_phase 'off'", conf => "shuttle.deadlock_timeout = 0\nshuttle.enable_row_counts = off");
 my $port = $proxy->port;
 my $user = $node->safe_psql('postgres', 'SELECT current_user');
 $node->safe_psql('postgres', qq{

@@ -11,6 +11,7 @@ use ShuttleProxy;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
+$node->append_conf('postgresql.conf', 'shuttle.enable_row_counts = off');	# they have connections of their own
 $node->start;
 my $user = $node->safe_psql('postgres', 'SELECT current_user');
 my $proxy = ShuttleProxy->new($node);

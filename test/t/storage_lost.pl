@@ -19,7 +19,7 @@ $far->append_conf('postgresql.conf', 'restart_after_crash = on');
 $far->start;
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
-$node->append_conf('postgresql.conf', "session_preload_libraries = 'pg_shuttle'\njit = off");
+$node->append_conf('postgresql.conf', "session_preload_libraries = 'pg_shuttle'\njit = off\nshuttle.enable_row_counts = off");
 $node->start;
 my $proxy = ShuttleProxy->new($far);
 my $port = $proxy->port;

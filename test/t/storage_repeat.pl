@@ -18,7 +18,7 @@ my ($node, $proxy) = ShuttleFar::start(q{
 	ALTER TABLE others ADD PRIMARY KEY (id);
 	CREATE TABLE written (id int PRIMARY KEY, v text);
 	ANALYZE;
-}, options => "shuttle_two_phase 'off'");
+}, options => "shuttle_two_phase 'off'", conf => 'shuttle.enable_row_counts = off');
 $node->safe_psql('postgres', q{
 	CREATE FOREIGN TABLE numbers (id int, n int) SERVER far;
 	CREATE FOREIGN TABLE others (id int, n int) SERVER far;

@@ -16,7 +16,6 @@ SWITCHES = (
     (0.1, "shuttle.enable_storage_aggregate"),
     (0.1, "shuttle.enable_reference_copies"),
     (0.15, "shuttle.enable_router"),
-    (0.15, "shuttle.enable_row_counts"),
     (0.25, "shuttle.enable_shipped_calls"),
     (0.1, "enable_hashjoin"),
     (0.1, "enable_mergejoin"),
