@@ -336,7 +336,11 @@ shuttle_row_counts_ask(const List *tables)
 				(errmsg_internal("storage node \"%s\" is asked for the rows of %d tables",
 								 runs[i].name, list_length(asked->names))));
 	}
-	/* silent until they answer, so that a statement whose wait was cancelled is the last to wait */
+
+	/*
+	 * silent until they answer, so that a statement whose wait was cancelled
+	 * is the last to wait
+	 */
 	for (int i = 0; i < nnodes; i++)
 		keep_silence(list_nth(nodes, i), began);
 	shuttle_outside_run(NULL, GetUserId(), runs, nnodes, ASK_LIMIT_MS);
