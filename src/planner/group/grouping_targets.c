@@ -117,16 +117,15 @@ shuttle_grouping_fill_targets(ShuttleGrouping *grouping)
 
 /* ---- rows that do not repeat */
 
-/* An unused ressortgroupref. */
-static Index
-next_reference(const ShuttleGrouping *grouping)
+Index
+shuttle_next_reference(const List *targetlist, const List *clauses)
 {
 	Index		largest = 0;
 	ListCell   *lc;
 
-	foreach(lc, grouping->targetlist)
+	foreach(lc, targetlist)
 		largest = Max(largest, lfirst_node(TargetEntry, lc)->ressortgroupref);
-	foreach(lc, grouping->node_clause)
+	foreach(lc, clauses)
 		largest = Max(largest, lfirst_node(SortGroupClause, lc)->tleSortGroupRef);
 	return largest + 1;
 }
@@ -140,7 +139,7 @@ add_distinct_value(ShuttleGrouping *grouping, const Aggref *aggregate, Expr *val
 	if (list_member(grouping->answers->exprs, value))
 		return;
 	clause = copyObject(linitial_node(SortGroupClause, aggregate->aggdistinct));
-	clause->tleSortGroupRef = next_reference(grouping);
+	clause->tleSortGroupRef = shuttle_next_reference(grouping->targetlist, grouping->node_clause);
 	add_column_to_pathtarget(grouping->answers, value, clause->tleSortGroupRef);
 	grouping->node_clause = lappend(list_copy(grouping->node_clause), clause);
 }

@@ -15,6 +15,7 @@
 #include "utils/syscache.h"
 
 #include "planner/group/two_steps.h"
+#include "planner/group/unions.h"
 
 /* ---- columns of the first step */
 
@@ -157,18 +158,6 @@ repeats(const Aggref *aggregate)
 	return answer;
 }
 
-/* An unused ressortgroupref. */
-static Index
-next_reference(const ShuttleSteps *steps)
-{
-	Index		largest = 0;
-	ListCell   *cell;
-
-	foreach(cell, steps->clauses)
-		largest = Max(largest, lfirst_node(SortGroupClause, cell)->tleSortGroupRef);
-	return largest + 1;
-}
-
 /* A DISTINCT aggregate of values that the first step groups by, too; NULL: impossible. Its
  * columns are numbered before those of aggregates. */
 static Node *
@@ -186,7 +175,7 @@ keep_distinct(ShuttleSteps *steps, const Aggref *aggregate)
 	if (shuttle_step_group(steps, list_length(steps->groups), value) == NULL)
 	{
 		clause = copyObject(linitial_node(SortGroupClause, aggregate->aggdistinct));
-		clause->tleSortGroupRef = next_reference(steps);
+		clause->tleSortGroupRef = shuttle_next_reference(NIL, steps->clauses);
 		steps->clauses = lappend(steps->clauses, clause);
 		steps->groups = lappend(steps->groups, value);
 	}

@@ -58,6 +58,10 @@ extern PlannedStmt *shuttle_union_types_plan(Query *query, ShuttlePlanCall call)
  * (grouping_targets.c). */
 extern bool shuttle_is_extreme(Oid function);
 
+/* A ressortgroupref that neither list uses, of TargetEntry and of SortGroupClause
+ * (grouping_targets.c). */
+extern Index shuttle_next_reference(const List *targetlist, const List *clauses);
+
 /* Part of the planner hook: nodes group by all columns of grouping sets, and by values of
  * DISTINCT aggregates beside others, if that is cheaper (two_steps.c). */
 extern PlannedStmt *shuttle_two_steps_plan(Query *query, ShuttlePlanCall call);
