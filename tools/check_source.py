@@ -5,7 +5,7 @@ C: includes run down the ladder of rooms; sizes of files and functions; libpq,
 PG_VERSION_NUM and EXPLAIN output in their places; headers of version differences
 included where their names are used; an errcode in each error; no long cycle of calls;
 headings of headers name the files that define what stands below.
-Python: sizes. Tests: expected files. Prints file:line.
+Python: sizes. Tests: expected files. All: sizes of committed files. Prints file:line.
 With --cycles it prints instead which C files call each other in cycles, and by what names.
 """
 
@@ -17,7 +17,7 @@ from sourcecheck.c_rules import check_c_file, check_folders, check_short_share
 from sourcecheck.compat_rules import check_compat
 from sourcecheck.cycles import check_cycles, cycle_lines
 from sourcecheck.headings import check_headings
-from sourcecheck.other_rules import check_python, check_tests
+from sourcecheck.other_rules import check_committed_sizes, check_python, check_tests
 from sourcecheck.source import Finding, Source
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -53,6 +53,7 @@ def findings() -> Iterator[Finding]:
     yield from check_c_sources()
     yield from check_python_files()
     yield from check_tests(ROOT)
+    yield from check_committed_sizes(ROOT)
 
 
 def main() -> int:

@@ -1,7 +1,8 @@
-"""Sizes of Python, and files of tests."""
+"""Sizes of Python and of committed files, and files of tests."""
 
 import ast
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from sourcecheck.source import Finding
 
 MOST_MODULE_LINES = 300
 MOST_FUNCTION_LINES = 40
+MOST_BYTES = 500_000
 
 VARIANT = re.compile(r"^(.+)(_\d)\.out$")
 
@@ -23,6 +25,17 @@ def check_python(path: Path, text: str) -> Iterator[Finding]:
             if length > MOST_FUNCTION_LINES:
                 message = f"{node.name}() has {length} lines, over {MOST_FUNCTION_LINES}"
                 yield Finding(path, node.lineno, message)
+
+
+def check_committed_sizes(root: Path) -> Iterator[Finding]:
+    """No core dump or archive is committed by mistake. Without git nothing is checked."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, check=False)
+    for name in filter(None, listed.stdout.decode().split("\0")):
+        path = root / name
+        size = path.lstat().st_size if path.exists() else 0
+        if size > MOST_BYTES:
+            message = f"{size} bytes; no committed file has over {MOST_BYTES}"
+            yield Finding(Path(name), 1, message)
 
 
 def check_tests(root: Path) -> Iterator[Finding]:
