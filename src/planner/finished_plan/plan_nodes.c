@@ -16,7 +16,7 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_executor.h"
-#include "base/shuttle_compat_planner.h"
+#include "base/shuttle_compat_paths.h"
 #include "executor/shuttle_executor.h"
 #include "planner/finished_plan/finished_plan.h"
 #include "planner/shuttle_planner.h"

@@ -10,18 +10,17 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "catalog/pg_aggregate.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/tlist.h"
-#include "utils/syscache.h"
 
 #include "base/shuttle_compat_planner.h"
 #include "executor/shuttle_executor.h"
 #include "planner/group/group.h"
 #include "planner/group/unions.h"
+#include "planner/statement/subqueries.h"
 
 static bool
 is_group(const ShuttleGrouping *grouping, Index reference)
@@ -142,19 +141,6 @@ add_distinct_value(ShuttleGrouping *grouping, const Aggref *aggregate, Expr *val
 	clause->tleSortGroupRef = shuttle_next_reference(grouping->targetlist, grouping->node_clause);
 	add_column_to_pathtarget(grouping->answers, value, clause->tleSortGroupRef);
 	grouping->node_clause = lappend(list_copy(grouping->node_clause), clause);
-}
-
-bool
-shuttle_is_extreme(Oid function)
-{
-	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(function));
-	bool		answer;
-
-	answer = HeapTupleIsValid(tuple) &&
-		OidIsValid(((Form_pg_aggregate) GETSTRUCT(tuple))->aggsortop);
-	if (HeapTupleIsValid(tuple))
-		ReleaseSysCache(tuple);
-	return answer;
 }
 
 /*

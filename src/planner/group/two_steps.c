@@ -35,6 +35,7 @@
 #include "planner/group/two_steps.h"
 #include "planner/group/unions.h"
 #include "planner/statement/statement.h"
+#include "planner/statement/subqueries.h"
 #include "planner/statement/union_joins.h"
 
 /* Two steps are taken up to this part of the other plan's cost. In TPC-DS most costs differ

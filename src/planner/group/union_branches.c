@@ -26,6 +26,7 @@
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 
+#include "base/shuttle_compat_paths.h"
 #include "base/shuttle_compat_planner.h"
 #include "base/shuttle_settings.h"
 #include "planner/group/unions.h"

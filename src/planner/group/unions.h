@@ -54,10 +54,6 @@ extern ShuttleAggregates shuttle_set_aggregates(PlannerInfo *root,
  * them children of one relation (union_types.c). */
 extern PlannedStmt *shuttle_union_types_plan(Query *query, ShuttlePlanCall call);
 
-/* True of min() and the like, which are indifferent to repeated values
- * (grouping_targets.c). */
-extern bool shuttle_is_extreme(Oid function);
-
 /* A ressortgroupref that neither list uses, of TargetEntry and of SortGroupClause
  * (grouping_targets.c). */
 extern Index shuttle_next_reference(const List *targetlist, const List *clauses);

@@ -15,7 +15,7 @@
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 
-#include "base/shuttle_compat_planner.h"
+#include "base/shuttle_compat_paths.h"
 #include "base/shuttle_settings.h"
 #include "cluster/shuttle_cluster.h"
 #include "executor/shuttle_executor.h"

@@ -25,6 +25,7 @@
 #include "utils/memutils.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_paths.h"
 #include "base/shuttle_compat_planner.h"
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"

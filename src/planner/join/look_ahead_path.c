@@ -16,7 +16,7 @@
 #include "nodes/extensible.h"
 #include "optimizer/pathnode.h"
 
-#include "base/shuttle_compat_planner.h"
+#include "base/shuttle_compat_paths.h"
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
 #include "planner/group/group.h"

@@ -15,7 +15,6 @@
 #include "optimizer/appendinfo.h"
 #include "utils/memutils.h"
 
-#include "base/shuttle_compat_planner.h"
 #include "planner/join/node_joins.h"
 #include "planner/statement/statement.h"
 

@@ -10,7 +10,7 @@
 #include "optimizer/paths.h"
 
 #include "base/shuttle_compat.h"
-#include "base/shuttle_compat_planner.h"
+#include "base/shuttle_compat_paths.h"
 #include "planner/join/inner_side.h"
 
 typedef struct Search

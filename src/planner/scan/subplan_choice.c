@@ -25,7 +25,7 @@
 #include "optimizer/paths.h"
 
 #include "base/shuttle_compat_executor.h"
-#include "base/shuttle_compat_planner.h"
+#include "base/shuttle_compat_paths.h"
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
 #include "planner/finished_plan/finished_plan.h"

@@ -9,10 +9,10 @@
  * colocated.c tries the router, then has core join tablets on their nodes; called_routines.c finds
  * statements that only call a function that nodes have; subquery_joins.c and
  * subquery_errors.c make joins of correlated subqueries; union_joins.c and union_columns.c
- * move joins into branches of a UNION ALL; node_reads.c says which queries read nodes;
- * stable_values.c, written_casts.c, partition_sample.c and named_columns.c
- * change the query tree; written_tables.c and writing_statements.c tell which
- * tables a statement writes.
+ * move joins into branches of a UNION ALL, whose statistics union_statistics.c finds;
+ * node_reads.c says which queries read nodes; stable_values.c, written_casts.c,
+ * partition_sample.c and named_columns.c change the query tree; written_tables.c and
+ * writing_statements.c tell which tables a statement writes.
  *
  * In: a Query. Out: the Query that core plans, or a kept plan.
  *-------------------------------------------------------------------------
@@ -97,7 +97,7 @@ extern bool shuttle_reads_node(Node *query);
 extern bool shuttle_is_on_nodes(const RangeTblEntry *rte);
 
 /* get_relation_stats_hook: has a column of a UNION ALL use the statistics of the reference
- * table whose column all branches return; false: there is none. */
+ * table whose column all branches return; false: there is none. (union_statistics.c) */
 extern bool shuttle_union_statistics(RangeTblEntry *rte, AttrNumber attnum,
 									 VariableStatData *variable);
 

@@ -15,6 +15,10 @@ shuttle_is_deterministic(Oid collation)
 	return !OidIsValid(collation) || get_collation_isdeterministic(collation);
 }
 
+/* True of min() and the like: one of the values in a sort order, so repeated values make
+ * no difference. */
+extern bool shuttle_is_extreme(Oid function);
+
 /* True of a value that is NULL if no row is aggregated, that does not depend on the
  * order of rows, and cannot raise an error. */
 extern bool shuttle_is_null_for_no_rows(TargetEntry *entry);

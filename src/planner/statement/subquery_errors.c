@@ -48,18 +48,17 @@ is_exact_sum(const Aggref *aggregate)
 	return false;
 }
 
-/* min() and the like: one of the values in a sort order. */
-static bool
-is_extreme(Oid aggregate)
+bool
+shuttle_is_extreme(Oid function)
 {
-	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
-	bool		result;
+	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(function));
+	bool		answer;
 
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for aggregate %u", aggregate);
-	result = OidIsValid(((Form_pg_aggregate) GETSTRUCT(tuple))->aggsortop);
-	ReleaseSysCache(tuple);
-	return result;
+	answer = HeapTupleIsValid(tuple) &&
+		OidIsValid(((Form_pg_aggregate) GETSTRUCT(tuple))->aggsortop);
+	if (HeapTupleIsValid(tuple))
+		ReleaseSysCache(tuple);
+	return answer;
 }
 
 static bool
@@ -69,7 +68,7 @@ is_safe_aggregate(const Aggref *aggregate)
 		aggregate->aggfnoid < FirstUnpinnedObjectId && aggregate->aggfilter == NULL &&
 		aggregate->aggdistinct == NIL && aggregate->aggorder == NIL &&
 		list_length(aggregate->args) == 1 && shuttle_is_deterministic(aggregate->inputcollid) &&
-		(is_extreme(aggregate->aggfnoid) || is_exact_sum(aggregate));
+		(shuttle_is_extreme(aggregate->aggfnoid) || is_exact_sum(aggregate));
 }
 
 static bool

@@ -37,7 +37,6 @@
 #include "rewrite/rewriteManip.h"
 #include "utils/lsyscache.h"
 
-#include "base/shuttle_compat_planner.h"
 #include "planner/statement/statement.h"
 #include "planner/statement/union_joins.h"
 #include "tablets/shuttle_tablets.h"

@@ -34,6 +34,7 @@
 #include "utils/lsyscache.h"
 
 #include "base/shuttle_compat_executor.h"
+#include "base/shuttle_compat_paths.h"
 #include "base/shuttle_compat_planner.h"
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"

@@ -10,7 +10,6 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 
-#include "base/shuttle_compat_planner.h"
 #include "planner/write/merge.h"
 
 Query *
