@@ -2,8 +2,8 @@
  * round_trip.c
  *	  How long a round trip to a server takes, for the planner.
  *
- * It is the shortest of the answers of the last one to two minutes: longer ones had
- * other causes, and a busy minute must not change plans. For servers of our wrapper the
+ * It is the shortest of the answers of the last five to ten minutes: longer ones had
+ * other causes, and some busy minutes must not change plans. For servers of our wrapper the
  * answers come from pipeline.c, for servers of postgres_fdw from the executor. If the
  * library is preloaded, all sessions add to one figure, in shared memory.
  *
@@ -23,7 +23,7 @@
 #include "storage/shuttle_storage.h"
 
 /* The minimum is over one to two windows of this length, and so many answers. */
-#define WINDOW_MS 60000
+#define WINDOW_MS 300000
 #define WINDOW_ANSWERS 16
 
 /* A new server replaces another one if there are more. */
