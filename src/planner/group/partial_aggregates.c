@@ -39,6 +39,7 @@
 #include "parser/parsetree.h"
 #include "utils/selfuncs.h"
 
+#include "base/shuttle_compat_paths.h"
 #include "base/shuttle_compat_planner.h"
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
@@ -48,6 +49,9 @@
 #include "planner/join/join.h"
 #include "planner/scan/remote_paths.h"
 #include "planner/statement/statement.h"
+
+/* A join's groups may cost this part of the join more than its rows. */
+#define DOUBTFUL_JOIN 0.01
 
 /* Whole groups, duplicate removal and grouping without aggregates need no
  * combining. */
@@ -125,34 +129,49 @@ make_sorted_path(const ShuttleGrouping *grouping, RelOptInfo *child, RelOptInfo 
 	return sorted;
 }
 
+/* How many of the groups may not be there. */
+static double
+count_doubtful_groups(const ShuttleGrouping *grouping, RelOptInfo *child, List *exprs,
+					  double ngroups)
+{
+	double		most = 1;
+	ListCell   *cell;
+
+	if (list_length(exprs) < 2)
+		return 0;
+	foreach(cell, shuttle_grouping_translate(grouping, child, exprs))
+		most = Max(most, estimate_num_groups(grouping->root, list_make1(lfirst(cell)),
+											 child->rows, NULL, NULL));
+	return Max(0, ngroups - clamp_row_est(sqrt(most * ngroups)));
+}
+
 /*
- * Lowers the price to that of fewer groups. Core multiplies the numbers of values of
+ * Lowers the price of groups, since to group in vain costs a node little, and to return
+ * all rows costs much if they have few groups. Core multiplies the numbers of values of
  * the columns, up to the number of rows, also those that depend on each other, or that
- * a join leaves few of. Then nodes would return all rows, which costs much if they have
- * few groups, while grouping them in vain costs little. So the price is for the mean of
- * what core says and of the groups of one column. The estimate stays: joins above would
- * trust it, and few rows where many come cost more than the other way round.
+ * a join leaves few of: so the price is for the mean of what core says and of the groups
+ * of one column. And far more rows than expected may come of a join, but no more groups
+ * than there are values: so a join's groups may cost a little more than its rows.
+ *
+ * The estimate stays: joins above would trust it, and few rows where many come cost more
+ * than the other way round.
  */
 static void
 expect_fewer_groups(const ShuttleGrouping *grouping, RelOptInfo *child, Path *groups)
 {
 	PlannerInfo *root = grouping->root;
 	List	   *exprs = get_sortgrouplist_exprs(grouping->clause, grouping->targetlist);
-	double		most = 1;
-	double		rows;
-	ListCell   *cell;
+	const Path *rows = child->cheapest_total_path;
+	Cost		less;
 
-	if (list_length(exprs) < 2 || list_length(grouping->node_clause) != list_length(exprs) ||
+	if (exprs == NIL || list_length(grouping->node_clause) != list_length(exprs) ||
 		shuttle_has_remote_estimate(root, child))
 		return;
-	foreach(cell, shuttle_grouping_translate(grouping, child, exprs))
-		most = Max(most, estimate_num_groups(root, list_make1(lfirst(cell)), child->rows,
-											 NULL, NULL));
-	rows = clamp_row_est(sqrt(most * groups->rows));
-	if (rows >= groups->rows)
-		return;
-	groups->total_cost = Max(groups->startup_cost, groups->total_cost - (groups->rows - rows) *
-							 shuttle_server_cost(root, child->serverid).postgres_fdw_row);
+	less = count_doubtful_groups(grouping, child, exprs, groups->rows) *
+		shuttle_server_cost(root, child->serverid).postgres_fdw_row;
+	if (IS_JOIN_REL(child) && rows != NULL)
+		less += DOUBTFUL_JOIN * rows->total_cost;
+	groups->total_cost = Max(groups->startup_cost, groups->total_cost - less);
 }
 
 /* The child's groups, computed by its node; NULL if it cannot. *sorted: a path
