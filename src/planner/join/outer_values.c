@@ -362,10 +362,10 @@ shuttle_plan_foreign_scan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 		scan->fdw_scan_tlist = (List *)
 			shuttle_stable_put_back(root, (Node *) scan->fdw_scan_tlist);
 		scan->fdw_scan_tlist = (List *)
-			shuttle_with_ignored_collations((Node *) scan->fdw_scan_tlist);
-		scan->scan.plan.qual = (List *)
-			shuttle_with_ignored_collations((Node *) scan->scan.plan.qual);
+			shuttle_written_expression((Node *) scan->fdw_scan_tlist);
 	}
+	scan->scan.plan.qual = (List *)
+		shuttle_written_expression((Node *) scan->scan.plan.qual);
 	shuttle_sibling_remember(root, rel, relid, path, clauses, scan);
 	if (shuttle_foreign_is_ours(rel->fdwroutine))
 	{

@@ -7,8 +7,8 @@
  * upper_paths.c and remote_estimate.c ask the node's planner;
  * uncounted_tables.c finds sizes of tables without statistics;
  * subplan_choice.c prices EXISTS in conditions;
- * sibling_scans.c plans partitions that are alike once; text_order.c,
- * ignored_collations.c and locked_order.c say which order a node's rows have.
+ * sibling_scans.c plans partitions that are alike once; shown_expressions.c has COALESCE and
+ * others shipped; text_order.c and locked_order.c say which order a node's rows have.
  *
  * In: paths of postgres_fdw. Out: the same with prices that compare.
  *-------------------------------------------------------------------------
@@ -54,11 +54,14 @@ extern void shuttle_subplan_choice_consider(PlannerInfo *root, UpperRelationKind
  * of the table that a tablet belongs to, as hypothetical ones. */
 extern void shuttle_declared_keys_add(PlannerInfo *root, RelOptInfo *rel);
 
-/* ---- functions that ignore collations (ignored_collations.c) */
+/* ---- expressions as postgres_fdw is shown them (shown_expressions.c) */
 
-/* Removes ignored collations, for postgres_fdw's eyes, and puts them back. */
-extern Node *shuttle_without_ignored_collations(Node *node);
-extern Node *shuttle_with_ignored_collations(Node *node);
+/* Makes postgres_fdw ship COALESCE, NULLIF, date_trunc() and extract(): returns node, or a
+ * copy with other expressions of the same value in their place. */
+extern Node *shuttle_shown_expression(Node *node);
+
+/* Returns what was shown as it was written. */
+extern Node *shuttle_written_expression(Node *node);
 
 /* ---- scans of tables that are alike (sibling_scans.c) */
 

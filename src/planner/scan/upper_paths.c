@@ -14,7 +14,6 @@
 #include "optimizer/paths.h"
 #include "optimizer/tlist.h"
 
-#include "base/shuttle_compat_planner.h"
 #include "executor/shuttle_executor.h"
 #include "planner/group/group.h"
 #include "planner/join/node_joins.h"
@@ -95,12 +94,11 @@ add_upper_path(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *rel,
 		shuttle_add_priced_path(root, rel, path);
 }
 
-/* Grouping expressions as postgres_fdw is shown them: without ignored
- * collations, and with stand-ins for stable values. */
+/* Grouping expressions as postgres_fdw is shown them, with stand-ins for stable values. */
 static Node *
 shown_groups(PlannerInfo *root, Node *node)
 {
-	return shuttle_stable_stand_in(root, shuttle_without_ignored_collations(node));
+	return shuttle_stable_stand_in(root, shuttle_shown_expression(node));
 }
 
 static void
