@@ -21,6 +21,7 @@
 #include "executor/ahead/safe_values.h"
 #include "executor/behind/behind.h"
 #include "executor/call/call.h"
+#include "executor/conflict/conflict.h"
 #include "executor/fdw/fdw.h"
 #include "executor/join/join.h"
 #include "executor/join/served_scan.h"
@@ -30,6 +31,7 @@
 #include "executor/keyed/keyed_write.h"
 #include "executor/write/write.h"
 #include "executor/write/write_table.h"
+#include "storage/shuttle_storage.h"
 
 static ExecutorStart_hook_type previous_start = standard_ExecutorStart;
 static ExecutorRun_hook_type previous_run = standard_ExecutorRun;
@@ -159,6 +161,7 @@ shuttle_executor_init(void)
 	shuttle_routed_statement_register();
 	shuttle_call_register();
 	shuttle_write_behind_init();
+	shuttle_storage_calls.translate_error = shuttle_on_conflict_translate_error;
 
 	if (ExecutorStart_hook != NULL)
 		previous_start = ExecutorStart_hook;

@@ -38,11 +38,13 @@ extern void shuttle_snapshot_init(void);
 
 /* ---- calls of rooms above (node_error.c) */
 
-/* Names in a node's error, and its detail; NULL: it has none. */
+/* What a node's error says; NULL: nothing. */
 typedef struct ShuttleErrorNames
 {
+	int			sqlstate;
 	const char *message;
 	const char *detail;
+	const char *hint;
 	const char *schema;
 	const char *table;
 	const char *constraint;
@@ -63,6 +65,12 @@ typedef struct ShuttleStorageCalls
 	 * out a detail that the user may not see.
 	 */
 	void		(*name_objects) (ShuttleErrorNames *names);
+
+	/*
+	 * The same for an error that SQL of ours raises on purpose: says what it
+	 * stands for. sql: the request's; NULL: unknown.
+	 */
+	void		(*translate_error) (ShuttleErrorNames *names, const char *sql);
 } ShuttleStorageCalls;
 
 extern ShuttleStorageCalls shuttle_storage_calls;

@@ -52,6 +52,12 @@ ALTER SERVER our_node OPTIONS (DROP batch_size);
 SELECT pair.same_here(:state, 'WITH new AS (' || format(:upsert, 25) || $$ RETURNING id, doc) INSERT INTO item (id, name) SELECT id + 100, doc ->> 'n' FROM new WHERE id > 20
 	ON CONFLICT (id) DO UPDATE SET name = concat(EXCLUDED.name) RETURNING id, name$$);
 
+-- the error of a row that is written twice, met by the statement of a function
+CREATE FUNCTION pair.wrote(i int) RETURNS int LANGUAGE plpgsql AS 'BEGIN INSERT INTO item (id) VALUES (i); RETURN i; END';
+CREATE FUNCTION pair.counted(i int) RETURNS int LANGUAGE plpgsql AS 'BEGIN RETURN i * count(*) FROM item; END';
+SELECT pair.same_here(:state, format($$INSERT INTO item (id, n) VALUES (%1$s, 1), (%1$s, 2), (3, pair.%2$s(103)) ON CONFLICT (id) DO UPDATE SET name = format('%%s', EXCLUDED.n)$$, id, name))
+FROM unnest('{1, 31}'::int[]) AS id, unnest('{wrote, counted}'::text[]) AS name;
+
 -- parameters, plans that are kept, and a function that is replaced meanwhile
 CREATE FUNCTION pair.upserts(label text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE

@@ -453,7 +453,18 @@ shuttle_on_conflict_add_values(const ShuttleWrite *write, const char **values)
 }
 
 void
-shuttle_on_conflict_translate_error(const ShuttleWrite *write)
+shuttle_on_conflict_translate_error(ShuttleErrorNames *names, const char *sql)
+{
+	if (names->sqlstate != ERRCODE_INVALID_TEXT_REPRESENTATION || names->message == NULL ||
+		sql == NULL || strstr(sql, SECOND_TIME) == NULL || strstr(names->message, SECOND_TIME) == NULL)
+		return;
+	names->sqlstate = ERRCODE_CARDINALITY_VIOLATION;
+	names->message = _("ON CONFLICT DO UPDATE command cannot affect row a second time");
+	names->hint = _("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.");
+}
+
+void
+shuttle_on_conflict_check_error(const ShuttleWrite *write)
 {
 	MemoryContext old_cxt;
 	ErrorData  *error;
@@ -463,17 +474,7 @@ shuttle_on_conflict_translate_error(const ShuttleWrite *write)
 	old_cxt = MemoryContextSwitchTo(write->estate->es_query_cxt);
 	error = CopyErrorData();
 	MemoryContextSwitchTo(old_cxt);
-	if (error->message == NULL)
-		return;
-	if (strstr(error->message, SECOND_TIME) != NULL)
-	{
-		FlushErrorState();
-		ereport(ERROR,
-				(errcode(ERRCODE_CARDINALITY_VIOLATION),
-				 errmsg("ON CONFLICT DO UPDATE command cannot affect row a second time"),
-				 errhint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.")));
-	}
-	if (strstr(error->message, OTHER_ROW) != NULL)
+	if (error->message != NULL && strstr(error->message, OTHER_ROW) != NULL)
 	{
 		FlushErrorState();
 		shuttle_conflict_rows_refuse(write);

@@ -167,18 +167,24 @@ shuttle_node_error_raise(ShuttleNode *node, ShuttleNodeError *error,
 	const char *origin = error != NULL ? error->origin : NULL;
 	const PGresult *result = error != NULL ? error->result : NULL;
 	ShuttleErrorNames names = {
+		.sqlstate = shuttle_result_sqlstate(result),
 		.message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY),
 		.schema = PQresultErrorField(result, PG_DIAG_SCHEMA_NAME),
 		.table = PQresultErrorField(result, PG_DIAG_TABLE_NAME),
 		.constraint = PQresultErrorField(result, PG_DIAG_CONSTRAINT_NAME),
 		.detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL),
+		.hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT),
 	};
-	const char *hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
 	const char *context = PQresultErrorField(result, PG_DIAG_CONTEXT);
-	int			sqlstate = shuttle_result_sqlstate(result);
+	const char *hint;
+	int			sqlstate;
 
 	if (error != NULL && error->sql != NULL)
 		sql = error->sql;
+	if (shuttle_storage_calls.translate_error != NULL)
+		shuttle_storage_calls.translate_error(&names, sql);
+	sqlstate = names.sqlstate;
+	hint = names.hint;
 	if (sqlstate == 0)
 		sqlstate = ERRCODE_FDW_ERROR;
 	if (sqlstate == ERRCODE_READ_ONLY_SQL_TRANSACTION && hint == NULL &&
