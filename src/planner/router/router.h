@@ -79,6 +79,9 @@ typedef struct ShuttleEquality
 /* Those of a query's own level, a list of ShuttleEquality (router_conditions.c). */
 extern List *shuttle_route_equalities(const Query *query);
 
+/* True of a constant that is yet to be computed, which may raise an error. */
+extern bool shuttle_route_may_fail(Node *value);
+
 /* False if one node has all tablets of a distributed table (router.c). */
 extern bool shuttle_route_needs_key(Oid relid);
 

@@ -100,6 +100,19 @@ is_computed(Node *node, void *context)
 	return expression_tree_walker(node, is_computed, context);
 }
 
+static bool
+has_parameter(Node *node, void *context)
+{
+	return node != NULL && (IsA(node, Param) || expression_tree_walker(node, has_parameter, context));
+}
+
+bool
+shuttle_route_may_fail(Node *value)
+{
+	return !IsA(value, List) && is_computed(value, NULL) && !has_parameter(value, NULL) &&
+		!contain_mutable_functions(value);
+}
+
 /* Nothing else is computed here, since that may fail where core would not compute it:
  * beside a condition that is false, or in a CTE that nobody reads. */
 static Node *
@@ -155,7 +168,16 @@ constants_of_or(const BoolExpr *clause, Node **left)
 
 /* ---- collecting */
 
-/* Collects equalities among AND-ed conditions. */
+static bool
+is_false(const Node *condition)
+{
+	const Const *value = (const Const *) condition;
+
+	return IsA(value, Const) && !value->constisnull && !DatumGetBool(value->constvalue);
+}
+
+/* Collects equalities among AND-ed conditions. Core does not compute what is behind one
+ * that is false. */
 static void
 add_conditions(List **equalities, Node *condition, Relids restricts)
 {
@@ -168,7 +190,11 @@ add_conditions(List **equalities, Node *condition, Relids restricts)
 	if (is_andclause(condition))
 	{
 		foreach(lc, ((BoolExpr *) condition)->args)
+		{
+			if (is_false(lfirst(lc)))
+				break;
 			add_conditions(equalities, lfirst(lc), restricts);
+		}
 	}
 	else if (is_equality_operator(condition))
 		add_equality(equalities, linitial(((OpExpr *) condition)->args),

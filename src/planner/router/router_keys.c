@@ -477,6 +477,17 @@ add_merged_key(ShuttleRoute *route, QueryLevel *level, Oid relid, AttrNumber col
 	}
 }
 
+/* Core does not compute what is in a CTE that nobody reads, or in a subquery beside a
+ * condition that is false. */
+static void
+add_level_key(ShuttleRoute *route, const QueryLevel *level, Oid relid, Node *key)
+{
+	if (key != NULL && level->outer != NULL && shuttle_route_may_fail(key))
+		shuttle_route_refuse(route, "a key of a subquery may raise an error");
+	else
+		shuttle_route_add_key(route, relid, key);
+}
+
 static void
 need_key(ShuttleRoute *route, QueryLevel *level, const RangeTblEntry *rte, int rtindex)
 {
@@ -500,7 +511,7 @@ need_key(ShuttleRoute *route, QueryLevel *level, const RangeTblEntry *rte, int r
 	else if (is_set(query, rtindex, column))
 		shuttle_route_refuse(route, "it changes the key");
 	else
-		shuttle_route_add_key(route, rte->relid, find_column_value(level, rtindex, column));
+		add_level_key(route, level, rte->relid, find_column_value(level, rtindex, column));
 }
 
 /* Checks subqueries in expressions, which see the level's columns. */
