@@ -125,6 +125,10 @@ SELECT same('INSERT INTO %1$I (id) VALUES (1), (1) ON CONFLICT (id) DO UPDATE SE
 SELECT same('INSERT INTO %1$I (id) VALUES (300), (300) ON CONFLICT (id) DO UPDATE SET n = 1');
 SELECT same('INSERT INTO %1$I (id) VALUES (300), (300) ON CONFLICT (id) DO UPDATE SET n = 1 WHERE false');
 SELECT same('INSERT INTO %1$I (id, n) VALUES (1, 0), (1, 2), (2, 0), (2, 0) ON CONFLICT (id) DO UPDATE SET n = EXCLUDED.n WHERE EXCLUDED.n > 0');
+-- the error of an earlier row, which its node raises
+SELECT same('INSERT INTO %1$I (id) VALUES (1), (1) ON CONFLICT (id) DO UPDATE SET n = 1000');
+SELECT same('INSERT INTO %1$I (id, n) VALUES (1, 1), (2, 3), (1, 1), (3, 1) ON CONFLICT (id) DO UPDATE SET n = EXCLUDED.n * 500');
+SELECT same('INSERT INTO %1$I (id, n) VALUES (1, 1), (1, 1), (2, 3) ON CONFLICT (id) DO UPDATE SET n = EXCLUDED.n * 500');
 SET shuttle.write_buffer_size = 64;
 SELECT same('INSERT INTO %1$I (id, email) SELECT mod(i, 1000), repeat(''x'', 500) FROM generate_series(1, 1001) i ON CONFLICT (id) DO UPDATE SET n = 1');
 SELECT same('INSERT INTO %1$I (id, email) SELECT i, repeat(''x'', 500) FROM generate_series(1, 1000) i ON CONFLICT (id) DO UPDATE SET n = 1');

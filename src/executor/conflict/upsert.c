@@ -59,9 +59,13 @@ typedef struct FoundRow
 
 /* ---- rows changed twice */
 
+static void write_rows(ShuttleModify *modify);
+
+/* Rows before this one may be refused by a node: then that is the error. */
 pg_noreturn static void
-refuse_second_time(void)
+refuse_second_time(ShuttleModify *modify)
 {
+	write_rows(modify);
 	ereport(ERROR,
 			(errcode(ERRCODE_CARDINALITY_VIOLATION),
 			 errmsg("ON CONFLICT DO UPDATE command cannot affect row a second time"),
@@ -123,7 +127,7 @@ find_mark(const ShuttleModify *modify, const ShuttleNode *node, uint64 *command,
 /* Raises an error if the statement wrote the stored row, or something that it
  * triggered. */
 static void
-check_first_time(const ShuttleModify *modify, const ShuttleUpsert *upsert,
+check_first_time(ShuttleModify *modify, const ShuttleUpsert *upsert,
 				 const ShuttleConflictingRow *row)
 {
 	uint64		command;
@@ -133,11 +137,11 @@ check_first_time(const ShuttleModify *modify, const ShuttleUpsert *upsert,
 		return;
 	if (find_mark(modify, upsert->insert->storage_node, &command, &is_first) &&
 		row->command >= command)
-		refuse_second_time();
+		refuse_second_time(modify);
 	if (!modify->is_written_beside)
 		return;
 	if (is_first)
-		refuse_second_time();
+		refuse_second_time(modify);
 
 	/* The node does not tell which command was the statement's first. */
 	ereport(ERROR,
@@ -218,7 +222,7 @@ change_row(ShuttleModify *modify, const FoundRow *found, HTAB *changed)
 	InstrCountTuples2(&modify->node->ps, 1);
 	check_first_time(modify, upsert, row);
 	if (hash_search(changed, &key, HASH_FIND, NULL) != NULL)
-		refuse_second_time();
+		refuse_second_time(modify);
 	slot = make_new_row(upsert, row);
 	if (slot == NULL)
 		return;
