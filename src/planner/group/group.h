@@ -7,7 +7,8 @@
  * and plans; whole_groups.c, ordered_groups.c and one_group.c are cases in
  * which nothing has to be combined here; union_branches.c and union_types.c do
  * the same for UNION ALL; collected_aggregates.c for array_agg and the like;
- * two_steps.c and step_aggregates.c change the query.
+ * sums_of_groups.c estimates HAVING; two_steps.c and step_aggregates.c change
+ * the query.
  *
  * In: GROUP BY or aggregates that core plans. Out: paths whose scans return states or groups.
  *-------------------------------------------------------------------------
@@ -37,6 +38,16 @@ extern ShuttleAggregateState *shuttle_aggregate_state(const RelOptInfo *input,
 /* True if all rows of a group are in one partition. groups: the expressions of
  * GROUP BY. */
 extern bool shuttle_groups_are_whole(PlannerInfo *root, RelOptInfo *rel, List *groups);
+
+/* ---- sums in HAVING (sums_of_groups.c) */
+
+/*
+ * Lowers the rows and the price of a table's groups if HAVING wants sums that
+ * few groups can have. having: a list of conditions on the table's columns;
+ * ngroups: groups before HAVING.
+ */
+extern void shuttle_expect_few_sums(PlannerInfo *root, RelOptInfo *table,
+									List *having, double ngroups, Path *groups);
 
 /* ---- groups that nodes sort (ordered_groups.c) */
 

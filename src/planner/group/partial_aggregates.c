@@ -174,6 +174,16 @@ expect_fewer_groups(const ShuttleGrouping *grouping, RelOptInfo *child, Path *gr
 	groups->total_cost = Max(groups->startup_cost, groups->total_cost - less);
 }
 
+static double
+count_groups(const ShuttleGrouping *grouping, RelOptInfo *child, double rows)
+{
+	List	   *exprs = get_sortgrouplist_exprs(grouping->clause,
+												grouping->targetlist);
+
+	return estimate_num_groups(grouping->root, shuttle_grouping_translate(grouping, child, exprs),
+							   rows, NULL, NULL);
+}
+
 /* The child's groups, computed by its node; NULL if it cannot. *sorted: a path
  * in the query's order, if wanted and possible. */
 static Path *
@@ -205,6 +215,9 @@ make_remote_path(const ShuttleGrouping *grouping, RelOptInfo *child, Path **sort
 
 	path = linitial_node(ForeignPath, groups->pathlist);
 	expect_fewer_groups(grouping, child, &path->path);
+	if (extra.havingQual != NULL)
+		shuttle_expect_few_sums(grouping->root, child, (List *) extra.havingQual,
+								count_groups(grouping, child, child->rows), &path->path);
 	states = translate_states(grouping, child);
 	groups_otherwise = grouping->is_distinct || grouping->is_of_rows ||
 		grouping->branch != NULL;
@@ -234,16 +247,6 @@ append_children(const ShuttleGrouping *grouping, List *paths)
 	append->path.pathtarget = shuttle_grouping_translate_target(grouping, grouping->input,
 																grouping->partial);
 	return &append->path;
-}
-
-static double
-count_groups(const ShuttleGrouping *grouping, RelOptInfo *child, double rows)
-{
-	List	   *exprs = get_sortgrouplist_exprs(grouping->clause,
-												grouping->targetlist);
-
-	return estimate_num_groups(grouping->root, shuttle_grouping_translate(grouping, child, exprs),
-							   rows, NULL, NULL);
 }
 
 static AggStrategy
