@@ -134,6 +134,13 @@ static const SwitchDefinition switches[] = {
 		.flags = GUC_EXPLAIN,
 	},
 	{
+		.name = "shuttle.enable_window_limits",
+		.help = "Enables fetching from storage nodes only the first rows of windows, if a condition on their number asks for no more.",
+		.value = &shuttle_settings.enable_window_limits,
+		.initial = true,
+		.flags = GUC_EXPLAIN,
+	},
+	{
 		.name = "shuttle.enable_write_behind",
 		.help = "Enables not waiting for the INSERTs of a function if their row count is known.",
 		.value = &shuttle_settings.enable_write_behind,

@@ -33,6 +33,7 @@ typedef struct ShuttleSettings
 	bool		enable_shipped_calls;
 	bool		enable_storage_aggregate;
 	bool		enable_subquery_joins;
+	bool		enable_window_limits;
 	bool		enable_write_behind;
 	bool		enable_write_buffer;
 	bool		debug_find_by_key;

@@ -129,6 +129,9 @@ consider_scan(PlannerInfo *root, RelOptInfo *rel, Index relid, RangeTblEntry *rt
 	if (previous_scan != NULL)
 		previous_scan(root, rel, relid, rte);
 	shuttle_scan_price_consider(root, rel, relid, rte);
+
+	/* last: it takes off what the others charge for rows */
+	shuttle_window_limits_consider(root, rel);
 }
 
 static void
@@ -151,6 +154,8 @@ consider_join(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 
 	/* after all that adds joins: it changes merge joins, whoever added them */
 	shuttle_locked_order_consider(root, joinrel, outer, inner, type, extra);
+
+	shuttle_window_limits_consider(root, joinrel);
 
 	/* last: it hides partitions from core */
 	shuttle_partition_orders_consider(root, joinrel, outer, inner, type, extra);

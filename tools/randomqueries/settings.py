@@ -24,6 +24,7 @@ SWITCHES = (
     "shuttle.enable_row_counts",
     "shuttle.enable_storage_aggregate",
     "shuttle.enable_subquery_joins",
+    "shuttle.enable_window_limits",
 )
 
 # Small ones find more, and take longer.

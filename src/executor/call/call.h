@@ -83,9 +83,6 @@ extern void shuttle_call_check_query(ShuttleCallBody *body, Query *query);
 /* True if a built-in function gives the same value on a node; sets uses_clock. */
 extern bool shuttle_call_function_is_alike(Oid function, bool *uses_clock);
 
-/* True of types whose values mean the same on a node. */
-extern bool shuttle_call_type_is_alike(Oid type);
-
 /* ---- call.c */
 
 typedef struct ShuttleCall

@@ -349,6 +349,8 @@ shuttle_plan_foreign_scan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 	if (shuttle_is_partial_aggregate(path))
 		return shuttle_plan_partial_aggregate(root, rel, relid, path, targetlist,
 											  clauses, outer);
+	if (shuttle_is_window_limit(path))
+		return shuttle_plan_window_limit(root, rel, relid, path, targetlist, clauses, outer);
 	scan = shuttle_sibling_scan(root, rel, relid, path, targetlist, clauses);
 	if (scan != NULL)
 		return scan;
