@@ -22,7 +22,6 @@
 #include "postgres.h"
 
 #include "access/stratnum.h"
-#include "access/transam.h"
 #include "catalog/pg_opfamily.h"
 #include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
