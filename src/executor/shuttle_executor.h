@@ -170,37 +170,6 @@ extern List *shuttle_scan_text_of(const ShuttleScanText *parts, Oid serverid, Oi
  * call. */
 extern const char *shuttle_column_names(Oid relid);
 
-/* ---- first rows of windows (window_sql.c) */
-
-/* A key of a window, for the node. */
-typedef struct ShuttleWindowKey
-{
-	int			column;			/* of the scan's SELECT, from 1 */
-	bool		descending;
-	bool		nulls_first;
-} ShuttleWindowKey;
-
-/* Which rows of a window's partitions a node returns. */
-typedef struct ShuttleWindowLimit
-{
-	const char *function;		/* row_number, rank or dense_rank */
-	const char *condition;		/* what its value is compared with: "<= 3" */
-	int			npartition;		/* keys of PARTITION BY; ORDER BY has the others */
-	int			nkeys;
-	ShuttleWindowKey *keys;
-} ShuttleWindowLimit;
-
-/* True if a scan's SELECT, which must be known, returns nothing but columns. */
-extern bool shuttle_scan_reads_columns_only(const ForeignScan *scan);
-
-/* The column of a scan's SELECT that is a table's column, from 1; 0: none. */
-extern int	shuttle_scan_find_column(const ForeignScan *scan, const Var *var);
-
-/* The scan with a SELECT that returns these rows only, in the window's order. The scan
- * itself must not be in an order. */
-extern ForeignScan *shuttle_scan_limit_window(const ForeignScan *scan,
-											  const ShuttleWindowLimit *limit);
-
 /* ---- columns that an INSERT leaves to the node (remote_default.c) */
 
 /* The private list of an INSERT without columns that may be left to the node
@@ -342,9 +311,6 @@ extern char *shuttle_call_name(Oid routine);
 /* A type's name for the call's text; without a length it means any length. */
 extern char *shuttle_call_type_name(Oid type, int32 typmod);
 
-/* True of types whose values mean the same on a node. */
-extern bool shuttle_call_type_is_alike(Oid type);
-
 /* Set by the planner room: as shuttle_servers_sort_alike(). */
 extern bool (*shuttle_nodes_sort_alike) (const List *servers, Oid userid, Oid type, Oid collation);
 
@@ -353,5 +319,10 @@ extern bool (*shuttle_nodes_sort_alike) (const List *servers, Oid userid, Oid ty
 /* True of an expression without columns that can be computed before it is known
  * to be needed: it cannot raise errors and has no side effects. */
 extern bool shuttle_is_safe_value(Node *expression);
+
+/* ---- types (call_functions.c) */
+
+/* True of types whose values mean the same on a node. */
+extern bool shuttle_call_type_is_alike(Oid type);
 
 #endif							/* SHUTTLE_EXECUTOR_H */

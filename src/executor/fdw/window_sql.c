@@ -12,7 +12,7 @@
 #include "lib/stringinfo.h"
 
 #include "executor/fdw/postgres_fdw.h"
-#include "executor/shuttle_executor.h"
+#include "executor/shuttle_window.h"
 
 /* The attribute of a scan's tuple that holds a column; 0: none. */
 static AttrNumber

@@ -7,7 +7,7 @@
  * and plans; whole_groups.c, ordered_groups.c and one_group.c are cases in
  * which nothing has to be combined here; union_branches.c and union_types.c do
  * the same for UNION ALL; collected_aggregates.c for array_agg and the like;
- * sums_of_groups.c estimates HAVING; two_steps.c and step_aggregates.c change
+ * sums_of_groups.c estimates HAVING, fewer_groups.c prices groups in doubt; two_steps.c and step_aggregates.c change
  * the query.
  *
  * In: GROUP BY or aggregates that core plans. Out: paths whose scans return states or groups.
@@ -127,6 +127,12 @@ typedef struct ShuttleGrouping
 	AggClauseCosts partial_costs;
 	AggClauseCosts final_costs;
 } ShuttleGrouping;
+
+/* ---- groups in doubt (fewer_groups.c) */
+
+/* Lowers the price of a child's groups, of which there may be fewer than core expects. */
+extern void shuttle_expect_fewer_groups(const ShuttleGrouping *grouping, RelOptInfo *child,
+										Path *groups);
 
 /* ---- what children are asked for (grouping_targets.c) */
 

@@ -26,8 +26,6 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "nodes/makefuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
@@ -46,12 +44,7 @@
 #include "planner/group/group.h"
 #include "planner/group/unions.h"
 #include "planner/join/inner_side.h"
-#include "planner/join/join.h"
-#include "planner/scan/remote_paths.h"
 #include "planner/statement/statement.h"
-
-/* A join's groups may cost this part of the join more than its rows. */
-#define DOUBTFUL_JOIN 0.01
 
 /* Whole groups, duplicate removal and grouping without aggregates need no
  * combining. */
@@ -129,51 +122,6 @@ make_sorted_path(const ShuttleGrouping *grouping, RelOptInfo *child, RelOptInfo 
 	return sorted;
 }
 
-/* How many of the groups may not be there. */
-static double
-count_doubtful_groups(const ShuttleGrouping *grouping, RelOptInfo *child, List *exprs,
-					  double ngroups)
-{
-	double		most = 1;
-	ListCell   *cell;
-
-	if (list_length(exprs) < 2)
-		return 0;
-	foreach(cell, shuttle_grouping_translate(grouping, child, exprs))
-		most = Max(most, estimate_num_groups(grouping->root, list_make1(lfirst(cell)),
-											 child->rows, NULL, NULL));
-	return Max(0, ngroups - clamp_row_est(sqrt(most * ngroups)));
-}
-
-/*
- * Lowers the price of groups, since to group in vain costs a node little, and to return
- * all rows costs much if they have few groups. Core multiplies the numbers of values of
- * the columns, up to the number of rows, also those that depend on each other, or that
- * a join leaves few of: so the price is for the mean of what core says and of the groups
- * of one column. And far more rows than expected may come of a join, but no more groups
- * than there are values: so a join's groups may cost a little more than its rows.
- *
- * The estimate stays: joins above would trust it, and few rows where many come cost more
- * than the other way round.
- */
-static void
-expect_fewer_groups(const ShuttleGrouping *grouping, RelOptInfo *child, Path *groups)
-{
-	PlannerInfo *root = grouping->root;
-	List	   *exprs = get_sortgrouplist_exprs(grouping->clause, grouping->targetlist);
-	const Path *rows = child->cheapest_total_path;
-	Cost		less;
-
-	if (exprs == NIL || list_length(grouping->node_clause) != list_length(exprs) ||
-		shuttle_has_remote_estimate(root, child))
-		return;
-	less = count_doubtful_groups(grouping, child, exprs, groups->rows) *
-		shuttle_server_cost(root, child->serverid).postgres_fdw_row;
-	if (IS_JOIN_REL(child) && rows != NULL)
-		less += DOUBTFUL_JOIN * rows->total_cost;
-	groups->total_cost = Max(groups->startup_cost, groups->total_cost - less);
-}
-
 static double
 count_groups(const ShuttleGrouping *grouping, RelOptInfo *child, double rows)
 {
@@ -214,7 +162,7 @@ make_remote_path(const ShuttleGrouping *grouping, RelOptInfo *child, Path **sort
 		return NULL;
 
 	path = linitial_node(ForeignPath, groups->pathlist);
-	expect_fewer_groups(grouping, child, &path->path);
+	shuttle_expect_fewer_groups(grouping, child, &path->path);
 	if (extra.havingQual != NULL)
 		shuttle_expect_few_sums(grouping->root, child, (List *) extra.havingQual,
 								count_groups(grouping, child, child->rows), &path->path);

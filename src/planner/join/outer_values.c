@@ -29,6 +29,7 @@
 #include "planner/join/inner_side.h"
 #include "planner/join/node_joins.h"
 #include "planner/scan/scan.h"
+#include "planner/scan/window_plan.h"
 #include "planner/statement/statement.h"
 
 typedef struct ValuesContext

@@ -7,7 +7,7 @@
  * upper_paths.c and remote_estimate.c ask the node's planner;
  * uncounted_tables.c finds sizes of tables without statistics;
  * subplan_choice.c prices EXISTS in conditions;
- * window_limits.c has nodes return the first rows of windows;
+ * window_limits.c and window_plan.c have nodes return the first rows of windows;
  * sibling_scans.c plans partitions that are alike once; shown_expressions.c has COALESCE and
  * others shipped; text_order.c and locked_order.c say which order a node's rows have.
  *
@@ -69,12 +69,6 @@ extern Node *shuttle_written_expression(Node *node);
 /* Adds a path by which the node returns only the first rows of each of the window's
  * partitions, for the hooks of scans and joins. Errors: cancel and timeouts. */
 extern void shuttle_window_limits_consider(PlannerInfo *root, RelOptInfo *rel);
-
-/* True of such a path; and GetForeignPlan for it. */
-extern bool shuttle_is_window_limit(const ForeignPath *path);
-extern ForeignScan *shuttle_plan_window_limit(PlannerInfo *root, RelOptInfo *rel, Oid relid,
-											  const ForeignPath *path, List *targetlist,
-											  List *clauses, Plan *outer);
 
 /* ---- scans of tables that are alike (sibling_scans.c) */
 

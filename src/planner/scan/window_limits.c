@@ -40,26 +40,17 @@
 #include "base/shuttle_compat_window.h"
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
+#include "executor/shuttle_window.h"
 #include "planner/join/inner_side.h"
 #include "planner/join/join.h"
 #include "planner/join/node_joins.h"
 #include "planner/scan/remote_paths.h"
 #include "planner/scan/scan.h"
+#include "planner/scan/window_plan.h"
 #include "planner/statement/statement.h"
 
 /* What postgres_fdw charges for a sort by the node. */
 #define SORT_MULTIPLIER 1.2
-
-/* A path's fdw_private. */
-enum LimitPrivate
-{
-	LIMIT_FUNCTION,				/* the WindowFunc; no other path begins so */
-	LIMIT_COLUMNS,				/* Vars of the window's keys */
-	LIMIT_CLAUSES,				/* their SortGroupClauses */
-	LIMIT_NPARTITION,			/* number of those that PARTITION BY has */
-	LIMIT_IS_STRICT,			/* less than the value, or equal, too */
-	LIMIT_VALUE					/* Const or Param */
-};
 
 /* The condition of a window, for all relations. */
 typedef struct WindowLimit
@@ -71,23 +62,6 @@ typedef struct WindowLimit
 } WindowLimit;
 
 /* ---- the query level */
-
-/* The name of a function that depends on the rows before only, or NULL. */
-static const char *
-name_of(const WindowFunc *function)
-{
-	switch (function->winfnoid)
-	{
-		case F_ROW_NUMBER:
-			return "row_number";
-		case F_RANK_:
-			return "rank";
-		case F_DENSE_RANK_:
-			return "dense_rank";
-		default:
-			return NULL;
-	}
-}
 
 static bool
 collect_functions(Node *node, List **functions)
@@ -115,7 +89,7 @@ find_functions(const PlannerInfo *root)
 	{
 		const WindowFunc *function = lfirst_node(WindowFunc, lc);
 
-		if (name_of(function) == NULL ||
+		if (shuttle_window_function_name(function) == NULL ||
 			function->winref != linitial_node(WindowFunc, functions)->winref)
 			return NIL;
 	}
@@ -166,7 +140,7 @@ read_condition(const OpExpr *condition, WindowLimit *limit)
 	}
 	if (!IsA(left, WindowFunc) || !OidIsValid(operator) || !is_value(right) ||
 		((const WindowFunc *) left)->winref != limit->window->winref ||
-		name_of((const WindowFunc *) left) == NULL)
+		shuttle_window_function_name((const WindowFunc *) left) == NULL)
 		return false;
 	strategy = get_op_opfamily_strategy(operator, INTEGER_BTREE_FAM_OID);
 	if (strategy != BTLessStrategyNumber && strategy != BTLessEqualStrategyNumber)
@@ -416,70 +390,4 @@ shuttle_window_limits_consider(PlannerInfo *root, RelOptInfo *rel)
 								   makeInteger(limit.strict));
 	path->fdw_private = lappend(path->fdw_private, limit.value);
 	add_path(rel, &path->path);
-}
-
-/* ---- plans */
-
-bool
-shuttle_is_window_limit(const ForeignPath *path)
-{
-	return path->fdw_private != NIL && linitial(path->fdw_private) != NULL &&
-		IsA(linitial(path->fdw_private), WindowFunc);
-}
-
-/* What follows the number in the node's condition. A parameter is appended to the
- * scan's. */
-static char *
-write_condition(ForeignScan *scan, const List *private)
-{
-	const char *operator = intVal(list_nth(private, LIMIT_IS_STRICT)) != 0 ? "<" : "<=";
-	Node	   *value = list_nth(private, LIMIT_VALUE);
-
-	if (IsA(value, Const))
-	{
-		const Const *constant = (const Const *) value;
-		Oid			output;
-		bool		is_varlena;
-
-		getTypeOutputInfo(constant->consttype, &output, &is_varlena);
-		return psprintf("%s '%s'::bigint", operator,
-						OidOutputFunctionCall(output, constant->constvalue));
-	}
-	scan->fdw_exprs = lappend(list_copy(scan->fdw_exprs), copyObject(value));
-	return psprintf("%s $%d::%s", operator, list_length(scan->fdw_exprs),
-					format_type_be(exprType(value)));
-}
-
-ForeignScan *
-shuttle_plan_window_limit(PlannerInfo *root, RelOptInfo *rel, Oid relid,
-						  const ForeignPath *path, List *targetlist, List *clauses,
-						  Plan *outer)
-{
-	const List *private = path->fdw_private;
-	const List *columns = list_nth(private, LIMIT_COLUMNS);
-	ShuttleWindowLimit limit = {.nkeys = list_length(columns)};
-	ForeignPath plain = *path;
-	ForeignScan *scan;
-
-	plain.fdw_private = NIL;
-	plain.path.pathkeys = NIL;
-	scan = shuttle_plan_foreign_scan(root, rel, relid, &plain, targetlist, clauses, outer);
-	limit.keys = palloc0_array(ShuttleWindowKey, limit.nkeys);
-	for (int i = 0; i < limit.nkeys; i++)
-	{
-		const SortGroupClause *clause = list_nth(list_nth(private, LIMIT_CLAUSES), i);
-		const Var  *column = list_nth(columns, i);
-		ShuttleWindowKey *key = &limit.keys[i];
-
-		key->column = shuttle_scan_find_column(scan, column);
-		if (key->column == 0)
-			elog(ERROR, "a key of a window is not asked for");
-		key->descending = clause->sortop ==
-			lookup_type_cache(column->vartype, TYPECACHE_GT_OPR)->gt_opr;
-		key->nulls_first = clause->nulls_first;
-	}
-	limit.function = name_of(list_nth(private, LIMIT_FUNCTION));
-	limit.npartition = intVal(list_nth(private, LIMIT_NPARTITION));
-	limit.condition = write_condition(scan, private);
-	return shuttle_scan_limit_window(scan, &limit);
 }
