@@ -151,7 +151,8 @@ read_condition(const OpExpr *condition, WindowLimit *limit)
 	return true;
 }
 
-/* True if nothing but windows reads the rows of the FROM clause. */
+/* True if nothing but windows reads the rows of the FROM clause, and no function with effects
+ * is called for those that are left out. */
 static bool
 feeds_windows(const PlannerInfo *root)
 {
@@ -160,7 +161,8 @@ feeds_windows(const PlannerInfo *root)
 	return query->commandType == CMD_SELECT && query->hasWindowFuncs &&
 		query->groupClause == NIL && query->groupingSets == NIL && !query->hasAggs &&
 		query->havingQual == NULL && !query->hasTargetSRFs &&
-		query->rowMarks == NIL && root->rowMarks == NIL;
+		query->rowMarks == NIL && root->rowMarks == NIL &&
+		!contain_volatile_functions((Node *) root->processed_tlist);
 }
 
 static bool
@@ -345,12 +347,6 @@ is_whole(const PlannerInfo *root, const RelOptInfo *rel)
 					 shuttle_all_relids(root));
 }
 
-static bool
-any_volatile(const RelOptInfo *rel)
-{
-	return contain_volatile_functions((Node *) rel->reltarget->exprs);
-}
-
 void
 shuttle_window_limits_consider(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -370,7 +366,7 @@ shuttle_window_limits_consider(PlannerInfo *root, RelOptInfo *rel)
 	base = find_path(rel, root->window_pathkeys);
 	if (base == NULL)
 		base = find_path(rel, NIL);
-	if (base == NULL || any_volatile(rel) || shuttle_is_locked(root, rel) ||
+	if (base == NULL || shuttle_is_locked(root, rel) ||
 		shuttle_is_sampled(root, rel) || shuttle_waits_beside_write(root, rel->relids, NIL))
 		return;
 	clauses = list_concat_copy(limit.window->partitionClause, limit.window->orderClause);
