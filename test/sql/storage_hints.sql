@@ -15,7 +15,7 @@ CREATE FOREIGN TABLE gone (id int) SERVER n1 OPTIONS (schema_name 'public');
 CALL there('ALTER TABLE item ALTER n TYPE text');
 SELECT * FROM item WHERE n = 7;
 SELECT sum(n) FROM item;
-SELECT * FROM item WHERE coalesce(n, id) > 7;
+SELECT * FROM item WHERE greatest(n, id) > 7;
 UPDATE item SET n = n + 1;
 CALL there('ALTER TABLE item ALTER n TYPE int USING n::int, DROP "when"');
 SELECT "when" FROM item;
