@@ -48,6 +48,7 @@ typedef struct ShuttleErrorNames
 	const char *schema;
 	const char *table;
 	const char *constraint;
+	const char *node;			/* whose error it is */
 } ShuttleErrorNames;
 
 /* Each room sets its own when it starts; NULL: none. */

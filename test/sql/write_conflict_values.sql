@@ -134,6 +134,12 @@ SELECT pair.same_here(:state, $$INSERT INTO item (id, n) VALUES (1, 2) ON CONFLI
 INSERT INTO item (id, n) VALUES (41, 2), (1, 2) ON CONFLICT (id) DO UPDATE SET doc = jsonb_build_object('n', EXCLUDED.n);
 \echo :SQLSTATE
 SELECT count(*) FROM item WHERE id = 41 OR n = 1002;
+-- the same, met by the statement of a function
+INSERT INTO item (id, n) VALUES (1, 2), (42, pair.wrote(103)) ON CONFLICT (id) DO UPDATE SET doc = jsonb_build_object('n', EXCLUDED.n);
+\echo :SQLSTATE
+INSERT INTO item (id, n) VALUES (1, 2), (42, pair.counted(103)) ON CONFLICT (id) DO UPDATE SET doc = jsonb_build_object('n', EXCLUDED.n);
+\echo :SQLSTATE
+SELECT count(*) FROM item WHERE id IN (42, 103) OR n = 1002;
 DROP TRIGGER more ON node.item;
 ALTER FOREIGN TABLE item OPTIONS (ADD shuttle_remote_default 'on');
 INSERT INTO item (id) VALUES (1) ON CONFLICT (id) DO UPDATE SET doc = jsonb_build_object('note', EXCLUDED.note);

@@ -82,13 +82,9 @@ extern void shuttle_on_conflict_compute_row(const ShuttleWrite *write, TupleTabl
 extern int	shuttle_on_conflict_count_values(const ShuttleWrite *write);
 extern void shuttle_on_conflict_add_values(const ShuttleWrite *write, const char **values);
 
-/* One of shuttle_storage_calls: a row was written a second time. Whatever reads the
- * node's next answer raises this error. */
+/* One of shuttle_storage_calls: a row was written a second time, or EXCLUDED on the node
+ * was not the row that was sent. Whatever reads the node's next answer raises this error. */
 extern void shuttle_on_conflict_translate_error(ShuttleErrorNames *names, const char *sql);
-
-/* In PG_CATCH: raises what the node's error stands for, if EXCLUDED there was not the
- * row that was sent; else returns. */
-extern void shuttle_on_conflict_check_error(const ShuttleWrite *write);
 
 /* Raises an error if rows went to a partition that is not our foreign table. */
 extern void shuttle_on_conflict_check_partitions(const ModifyTableState *node);

@@ -171,15 +171,3 @@ shuttle_conflict_rows_same(const ShuttleConflictRows *rows)
 {
 	return rows->same;
 }
-
-void
-shuttle_conflict_rows_refuse(const ShuttleWrite *write)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("ON CONFLICT of an INSERT into \"%s\" cannot be left to storage nodes",
-					RelationGetRelationName(write->rel)),
-			 errdetail("Values were computed here of a row that storage node \"%s\" has changed before it updated the stored one, by a trigger or because a column's type is another one there.",
-					   shuttle_node_name(write->storage_node)),
-			 errhint("Compute values in the INSERT's source and refer to them by EXCLUDED, or insert and update in two statements.")));
-}

@@ -40,7 +40,4 @@ extern const char *shuttle_conflict_rows_same(const ShuttleConflictRows *rows);
 pg_noreturn extern void shuttle_conflict_rows_refuse_default(const ShuttleWrite *write,
 															 AttrNumber number);
 
-/* Raises the error that it has others. */
-pg_noreturn extern void shuttle_conflict_rows_refuse(const ShuttleWrite *write);
-
 #endif							/* SHUTTLE_EXECUTOR_CONFLICT_CONFLICT_ROWS_H */

@@ -452,32 +452,32 @@ shuttle_on_conflict_add_values(const ShuttleWrite *write, const char **values)
 		memcpy(values + n, conflict->mark, sizeof(conflict->mark));
 }
 
+/* True if the request has the check, and the node's error is the check's. */
+static bool
+is_raised_by(const char *check, const ShuttleErrorNames *names, const char *sql)
+{
+	return strstr(sql, check) != NULL && strstr(names->message, check) != NULL;
+}
+
 void
 shuttle_on_conflict_translate_error(ShuttleErrorNames *names, const char *sql)
 {
 	if (names->sqlstate != ERRCODE_INVALID_TEXT_REPRESENTATION || names->message == NULL ||
-		sql == NULL || strstr(sql, SECOND_TIME) == NULL || strstr(names->message, SECOND_TIME) == NULL)
+		sql == NULL)
 		return;
-	names->sqlstate = ERRCODE_CARDINALITY_VIOLATION;
-	names->message = _("ON CONFLICT DO UPDATE command cannot affect row a second time");
-	names->hint = _("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.");
-}
-
-void
-shuttle_on_conflict_check_error(const ShuttleWrite *write)
-{
-	MemoryContext old_cxt;
-	ErrorData  *error;
-
-	if (!shuttle_on_conflict_updates(write) || geterrcode() != ERRCODE_INVALID_TEXT_REPRESENTATION)
-		return;
-	old_cxt = MemoryContextSwitchTo(write->estate->es_query_cxt);
-	error = CopyErrorData();
-	MemoryContextSwitchTo(old_cxt);
-	if (error->message != NULL && strstr(error->message, OTHER_ROW) != NULL)
+	if (is_raised_by(SECOND_TIME, names, sql))
 	{
-		FlushErrorState();
-		shuttle_conflict_rows_refuse(write);
+		names->sqlstate = ERRCODE_CARDINALITY_VIOLATION;
+		names->message = _("ON CONFLICT DO UPDATE command cannot affect row a second time");
+		names->hint = _("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.");
+	}
+	else if (is_raised_by(OTHER_ROW, names, sql))
+	{
+		names->sqlstate = ERRCODE_FEATURE_NOT_SUPPORTED;
+		names->message = _("ON CONFLICT of an INSERT cannot be left to storage nodes");
+		names->detail = psprintf(_("Values were computed here of a row that storage node \"%s\" has changed before it updated the stored one, by a trigger or because a column's type is another one there."),
+								 names->node);
+		names->hint = _("Compute values in the INSERT's source and refer to them by EXCLUDED, or insert and update in two statements.");
 	}
 }
 

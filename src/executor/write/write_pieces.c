@@ -399,7 +399,6 @@ finish_piece(ShuttleWrite *write, SentPiece *piece)
 	PG_CATCH();
 	{
 		shuttle_remote_table_forget(RelationGetRelid(write->rel), write->storage_node);
-		shuttle_on_conflict_check_error(write);
 		PG_RE_THROW();
 	}
 	PG_END_TRY();

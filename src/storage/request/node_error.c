@@ -174,6 +174,7 @@ shuttle_node_error_raise(ShuttleNode *node, ShuttleNodeError *error,
 		.constraint = PQresultErrorField(result, PG_DIAG_CONSTRAINT_NAME),
 		.detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL),
 		.hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT),
+		.node = node->name,
 	};
 	const char *context = PQresultErrorField(result, PG_DIAG_CONTEXT);
 	const char *hint;
