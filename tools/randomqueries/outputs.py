@@ -17,7 +17,7 @@ def wants_subquery(maker: Maker, of: From, often: float) -> bool:
 def expression_item(maker: Maker, of: From) -> Sql:
     column = maker.dice.pick([c for r in of.scope for c in r.columns])
     texts = {
-        "int": ("{c} + 1", "-{c}", "coalesce({c}, -1)", "{c} IS NULL"),
+        "int": ("{c} + 1", "-{c}", "coalesce({c}, -1)", "nullif({c}, 2)", "{c} IS NULL"),
         "text": ("upper({c})", "length({c})", "{c} || '!'", "{c} IS NULL"),
         "array": ("cardinality({c})", "{c} || 1"),
         "date": ("{c} + 1", "to_char({c}, 'DDD')"),
@@ -107,7 +107,8 @@ def aggregate(maker: Maker, of: From) -> Sql:
     unique = unique_of(of.scope)
     choices: list[Sql] = ["count(*)", f"count({column.sql})"]
     if numbers:
-        choices.append(f"sum({maker.dice.pick(numbers).sql})")
+        number = maker.dice.pick(numbers).sql
+        choices += [f"sum({number})", f"sum(coalesce({number}, 1))", f"count(nullif({number}, 2))"]
     if column.kind.exact and column.kind.family != "bool":
         choices.append(f"count(DISTINCT {column.sql})")
     if unique:
