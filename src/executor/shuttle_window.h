@@ -22,7 +22,7 @@ typedef struct ShuttleWindowLimit
 {
 	const char *function;		/* row_number, rank or dense_rank */
 	const char *condition;		/* what its value is compared with: "<= 3" */
-	int			npartition;		/* keys of PARTITION BY; ORDER BY has the others */
+	int			npartition;		/* keys of PARTITION BY; the others: ORDER BY */
 	int			nkeys;
 	ShuttleWindowKey *keys;
 } ShuttleWindowLimit;

@@ -161,14 +161,14 @@ SET shuttle.enable_window_limits = off;
 SELECT * FROM smart.sent('SELECT * FROM (SELECT g, l, row_number() OVER (PARTITION BY g ORDER BY n, l) AS rn FROM t) s WHERE rn <= 2', 'OVER \(');
 RESET shuttle.enable_window_limits;
 -- stock servers
-SELECT format('CREATE SERVER guest FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host %L, port %L, dbname %L)',
+SELECT format('CREATE SERVER window_guest FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host %L, port %L, dbname %L)',
 	split_part(current_setting('unix_socket_directories'), ',', 1), current_setting('port'), current_database()) AS statement \gset
 :statement;
-CREATE USER MAPPING FOR CURRENT_USER SERVER guest;
-CREATE FOREIGN TABLE dist.alone (k int, g int, n numeric, l int8) SERVER guest OPTIONS (schema_name 'here', table_name 't');
+CREATE USER MAPPING FOR CURRENT_USER SERVER window_guest;
+CREATE FOREIGN TABLE dist.alone (k int, g int, n numeric, l int8) SERVER window_guest OPTIONS (schema_name 'here', table_name 't');
 CREATE VIEW here.alone AS SELECT k, g, n, l FROM here.t;
 ANALYZE dist.alone;
 SELECT smart.asked('SELECT * FROM (SELECT g, l, row_number() OVER (PARTITION BY g ORDER BY n, l) AS rn FROM alone) s WHERE rn <= 2');
 SELECT smart.check('SELECT * FROM (SELECT g, l, row_number() OVER (PARTITION BY g ORDER BY n, l) AS rn FROM alone) s WHERE rn <= 2');
 SELECT smart.check('SELECT x, s.* FROM generate_series(50, 350, 100) x, LATERAL (SELECT * FROM (SELECT k, l, rank() OVER (ORDER BY g, l) AS rn FROM alone WHERE k = x) y WHERE rn <= 3) s');
-DROP SERVER guest CASCADE;
+DROP SERVER window_guest CASCADE;
