@@ -31,6 +31,8 @@ SELECT q, smart.check(q) FROM unnest(ARRAY[
 	'SELECT count(*) FROM t WHERE coalesce(CASE WHEN a = 1 THEN NULL ELSE a END, CASE WHEN a IS NOT NULL THEN a ELSE b END) = 1',
 	'SELECT CASE WHEN a IS NOT NULL THEN a ELSE 0 END, coalesce(a, 0), count(*) FROM t GROUP BY 1, 2',
 	'SELECT coalesce(a, 0), nullif(b, 4), grouping(coalesce(a, 0)), count(*) FROM t GROUP BY ROLLUP (coalesce(a, 0), nullif(b, 4))',
+	'SELECT sum(coalesce(a, 0)), sum(CASE WHEN a IS NOT NULL THEN a ELSE 0 END) FROM t',
+	'SELECT k, sum(coalesce(a, 0)) FROM t WHERE k < 900 GROUP BY k HAVING sum(CASE WHEN a IS NOT NULL THEN a ELSE 0 END) > 1',
 	'SELECT greatest(coalesce(a, 0), b), count(*) FROM t WHERE coalesce(f, 0) > 0.4 GROUP BY 1']) q;
 -- each row's function is called once
 CREATE SEQUENCE smart.calls;

@@ -230,7 +230,8 @@ part_left(PlannerInfo *root, const RelOptInfo *table, Node *condition, double gr
 		distance = -distance;
 	variance = group_rows * moments.square;
 	by_core = clause_selectivity(root, condition, 0, JOIN_INNER, NULL);
-	if (distance <= 0 || variance <= 0 || by_core <= 0)
+	if (!isfinite(distance) || !isfinite(variance) || distance <= 0 || variance <= 0 ||
+		by_core <= 0)
 		return 1;
 	return Min(1, variance / (variance + distance * distance) / by_core);
 }

@@ -58,8 +58,12 @@ extern void shuttle_declared_keys_add(PlannerInfo *root, RelOptInfo *rel);
 /* ---- expressions as postgres_fdw is shown them (shown_expressions.c) */
 
 /* Makes postgres_fdw ship COALESCE, NULLIF, date_trunc() and extract(): returns node, or a
- * copy with other expressions of the same value in their place. */
-extern Node *shuttle_shown_expression(Node *node);
+ * copy with other expressions of the same value in their place. as_cases: false leaves
+ * COALESCE and NULLIF as they are. */
+extern Node *shuttle_shown_expression(Node *node, bool as_cases);
+
+/* A walker: true of expressions with a CASE. */
+extern bool shuttle_has_case(Node *node, void *context);
 
 /* Returns what was shown as it was written. */
 extern Node *shuttle_written_expression(Node *node);

@@ -192,14 +192,14 @@ restore_nullif(const CaseExpr *shown)
 /* ---- both */
 
 static Node *
-show_mutator(Node *node, void *context)
+show_mutator(Node *node, bool *as_cases)
 {
 	if (node == NULL)
 		return NULL;
-	node = expression_tree_mutator(node, show_mutator, context);
-	if (IsA(node, CoalesceExpr))
+	node = expression_tree_mutator(node, show_mutator, as_cases);
+	if (IsA(node, CoalesceExpr) && *as_cases)
 		return show_coalesce((CoalesceExpr *) node);
-	if (IsA(node, NullIfExpr))
+	if (IsA(node, NullIfExpr) && *as_cases)
 		return show_nullif((NullIfExpr *) node);
 	if (is_ignoring(node))
 		((FuncExpr *) node)->inputcollid = InvalidOid;
@@ -246,10 +246,18 @@ has_shown(Node *node, void *context)
 		expression_tree_walker(node, has_shown, context);
 }
 
-Node *
-shuttle_shown_expression(Node *node)
+bool
+shuttle_has_case(Node *node, void *context)
 {
-	return has_written(node, NULL) ? show_mutator(node, NULL) : node;
+	if (node == NULL)
+		return false;
+	return IsA(node, CaseExpr) || expression_tree_walker(node, shuttle_has_case, context);
+}
+
+Node *
+shuttle_shown_expression(Node *node, bool as_cases)
+{
+	return has_written(node, NULL) ? show_mutator(node, &as_cases) : node;
 }
 
 Node *

@@ -96,9 +96,9 @@ add_upper_path(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *rel,
 
 /* Grouping expressions as postgres_fdw is shown them, with stand-ins for stable values. */
 static Node *
-shown_groups(PlannerInfo *root, Node *node)
+shown_groups(PlannerInfo *root, Node *node, bool as_cases)
 {
-	return shuttle_stable_stand_in(root, shuttle_shown_expression(node));
+	return shuttle_stable_stand_in(root, shuttle_shown_expression(node, as_cases));
 }
 
 static void
@@ -108,6 +108,7 @@ ask_for_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *inpu
 	const FdwRoutine *postgres_fdw = shuttle_postgres_fdw_get_routine();
 	GroupPathExtraData shown;
 	PathTarget *target = rel->reltarget;
+	bool		as_cases;
 	ListCell   *lc;
 
 	if (stage != UPPERREL_GROUP_AGG)
@@ -116,9 +117,13 @@ ask_for_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *inpu
 		return;
 	}
 	shown = *(GroupPathExtraData *) extra;
-	shown.havingQual = shown_groups(root, shown.havingQual);
+
+	/* postgres_fdw fetches equal expressions once, and only one could be put back */
+	as_cases = !shuttle_has_case((Node *) target->exprs, NULL) &&
+		!shuttle_has_case(shown.havingQual, NULL);
+	shown.havingQual = shown_groups(root, shown.havingQual, as_cases);
 	rel->reltarget = copy_pathtarget(target);
-	rel->reltarget->exprs = (List *) shown_groups(root, (Node *) target->exprs);
+	rel->reltarget->exprs = (List *) shown_groups(root, (Node *) target->exprs, as_cases);
 	postgres_fdw->GetForeignUpperPaths(root, stage, input, rel, &shown);
 	rel->reltarget = target;
 	foreach(lc, rel->pathlist)

@@ -25,6 +25,7 @@
 #include "catalog/pg_opfamily.h"
 #include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
@@ -162,7 +163,8 @@ feeds_windows(const PlannerInfo *root)
 		query->groupClause == NIL && query->groupingSets == NIL && !query->hasAggs &&
 		query->havingQual == NULL && !query->hasTargetSRFs &&
 		query->rowMarks == NIL && root->rowMarks == NIL &&
-		!contain_volatile_functions((Node *) root->processed_tlist);
+		!contain_volatile_functions((Node *) root->processed_tlist) &&
+		!contain_subplans((Node *) root->processed_tlist);
 }
 
 static bool

@@ -181,7 +181,7 @@ shuttle_stable_in_conditions(PlannerInfo *root, RelOptInfo *rel)
 		Node	   *replaced = (Node *) clause->clause;
 
 		if (!clause->pseudoconstant)
-			replaced = shuttle_shown_expression(replaced);
+			replaced = shuttle_shown_expression(replaced, true);
 		if (!clause->pseudoconstant && contain_mutable_functions(replaced))
 			replaced = stand_in_condition(replaced, get_values(root, true));
 		if (replaced != (Node *) clause->clause)

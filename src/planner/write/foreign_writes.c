@@ -169,7 +169,7 @@ plan_direct_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex,
 	if (!shuttle_rows_keep_partition(root, plan, rtindex) || shuttle_is_written_twice(root, relid))
 		return false;
 	root->processed_tlist = (List *)
-		shuttle_stable_stand_in(root, shuttle_shown_expression((Node *) targetlist));
+		shuttle_stable_stand_in(root, shuttle_shown_expression((Node *) targetlist, true));
 	direct = shuttle_postgres_fdw_get_routine()->PlanDirectModify(root, plan, rtindex,
 																  subplan_index) ||
 		shuttle_plan_keyed_write(root, plan, subplan_index);
