@@ -118,7 +118,7 @@ ask_for_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *inpu
 	}
 	shown = *(GroupPathExtraData *) extra;
 
-	/* postgres_fdw fetches equal expressions once, and only one could be put back */
+	/* postgres_fdw fetches equal expressions once: only one could be put back */
 	as_cases = !shuttle_has_case((Node *) target->exprs, NULL) &&
 		!shuttle_has_case(shown.havingQual, NULL);
 	shown.havingQual = shown_groups(root, shown.havingQual, as_cases);
