@@ -216,8 +216,9 @@ restore_mutator(Node *node, void *context)
 	{
 		const CaseExpr *shown = (CaseExpr *) node;
 
-		return IsA(linitial_node(CaseWhen, shown->args)->expr, NullTest) ?
-			restore_coalesce(shown) : restore_nullif(shown);
+		/* a stable value's IS NOT NULL may have a stand-in */
+		return IsA(linitial_node(CaseWhen, shown->args)->expr, OpExpr) ?
+			restore_nullif(shown) : restore_coalesce(shown);
 	}
 	if (is_ignoring(node))
 	{
