@@ -130,7 +130,7 @@ consider_scan(PlannerInfo *root, RelOptInfo *rel, Index relid, RangeTblEntry *rt
 		previous_scan(root, rel, relid, rte);
 	shuttle_scan_price_consider(root, rel, relid, rte);
 
-	/* last: it takes off what the others charge for rows */
+	/* after all that price the scan: rows that stay on the node cost less */
 	shuttle_window_limits_consider(root, rel);
 }
 

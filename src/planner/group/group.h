@@ -7,8 +7,8 @@
  * and plans; whole_groups.c, ordered_groups.c and one_group.c are cases in
  * which nothing has to be combined here; union_branches.c and union_types.c do
  * the same for UNION ALL; collected_aggregates.c for array_agg and the like;
- * sums_of_groups.c estimates HAVING, fewer_groups.c prices groups in doubt; two_steps.c and step_aggregates.c change
- * the query.
+ * sums_of_groups.c estimates HAVING, fewer_groups.c prices groups in doubt;
+ * two_steps.c and step_aggregates.c change the query.
  *
  * In: GROUP BY or aggregates that core plans. Out: paths whose scans return states or groups.
  *-------------------------------------------------------------------------

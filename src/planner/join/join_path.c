@@ -17,14 +17,8 @@
 #include "planner/join/inner_side.h"
 #include "planner/join/join.h"
 #include "planner/finished_plan/finished_plan.h"
+#include "planner/scan/scan.h"
 #include "planner/statement/statement.h"
-
-/* A relation's relids; for a partition those of its topmost parent. */
-static Relids
-top_relids(const RelOptInfo *rel)
-{
-	return rel->top_parent_relids ? rel->top_parent_relids : rel->relids;
-}
 
 /*
  * Join types of core's nested loop, and semi joins whose inner side is made
@@ -93,9 +87,9 @@ find_required_outer(RelOptInfo *outer, RelOptInfo *inner, Path *outer_path,
 {
 	if (shuttle_uses_own_outer_join(extra->sjinfo, outer_path, inner_path))
 		return false;
-	*required = calc_nestloop_required_outer(top_relids(outer),
+	*required = calc_nestloop_required_outer(shuttle_top_relids(outer),
 											 PATH_REQ_OUTER(outer_path),
-											 top_relids(inner),
+											 shuttle_top_relids(inner),
 											 PATH_REQ_OUTER(inner_path));
 	return *required == NULL ||
 		bms_overlap(*required, extra->param_source_rels);
@@ -124,7 +118,7 @@ may_win(PlannerInfo *root, RelOptInfo *joinrel, Path *outer_path,
 	JoinCostWorkspace workspace;
 	Relids		required;
 
-	if (bms_overlap(PATH_REQ_OUTER(outer_path), top_relids(inner->rel)) ||
+	if (bms_overlap(PATH_REQ_OUTER(outer_path), shuttle_top_relids(inner->rel)) ||
 		!find_required_outer(outer_path->parent, inner->rel, outer_path,
 							 &inner->price, extra, &required))
 		return false;
@@ -182,7 +176,7 @@ add_batched_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer_path,
 static ParamPathInfo *
 find_parameters(PlannerInfo *root, const RelOptInfo *outer, RelOptInfo *inner)
 {
-	Relids		all = bms_union(top_relids(outer), inner->lateral_relids);
+	Relids		all = bms_union(shuttle_top_relids(outer), inner->lateral_relids);
 	ParamPathInfo *info = shuttle_param_info(root, inner, all);
 	Relids		needed = bms_copy(inner->lateral_relids);
 	ParamPathInfo *shared;

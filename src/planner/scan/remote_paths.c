@@ -165,7 +165,7 @@ has_sortable_column(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *class)
 static List *
 find_useful_classes(PlannerInfo *root, RelOptInfo *rel)
 {
-	Relids		relids = rel->top_parent_relids ? rel->top_parent_relids : rel->relids;
+	Relids		relids = shuttle_top_relids(rel);
 	List	   *classes = NIL;
 	ListCell   *lc;
 

@@ -49,6 +49,13 @@ extern bool shuttle_uncounted_column(PlannerInfo *root, RangeTblEntry *rte, Attr
 extern void shuttle_subplan_choice_consider(PlannerInfo *root, UpperRelationKind stage,
 											const RelOptInfo *output);
 
+/* A relation's relids; for a partition those of its topmost parent. */
+static inline Relids
+shuttle_top_relids(const RelOptInfo *rel)
+{
+	return rel->top_parent_relids ? rel->top_parent_relids : rel->relids;
+}
+
 /* ---- keys of distributed tables (declared_keys.c) */
 
 /* Part of build_simple_rel_hook: adds the unique indexes of a distributed table, or

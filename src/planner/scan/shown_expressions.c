@@ -24,6 +24,7 @@
 #include "utils/fmgroids.h"
 
 #include "planner/scan/scan.h"
+#include "planner/write/merge.h"
 
 /* The location of a CASE that stands for another expression. */
 #define SHOWN_LOCATION (-2)
@@ -93,17 +94,6 @@ may_be_written_twice(Node *node)
 	return depth < MOST_NESTED && !contain_volatile_functions(node) && !contain_subplans(node);
 }
 
-static CaseWhen *
-make_when(Expr *condition, Expr *result)
-{
-	CaseWhen   *when = makeNode(CaseWhen);
-
-	when->expr = condition;
-	when->result = result;
-	when->location = -1;
-	return when;
-}
-
 static Node *
 make_case(Oid type, Oid collation, List *whens, Expr *otherwise)
 {
@@ -137,7 +127,7 @@ show_coalesce(CoalesceExpr *written)
 		test->arg = lfirst(cell);
 		test->nulltesttype = IS_NOT_NULL;
 		test->location = -1;
-		whens = lappend(whens, make_when((Expr *) test, copyObject(lfirst(cell))));
+		whens = lappend(whens, shuttle_make_when((Expr *) test, copyObject(lfirst(cell))));
 	}
 	return make_case(written->coalescetype, written->coalescecollid, whens,
 					 llast(written->args));
@@ -157,9 +147,9 @@ show_nullif(NullIfExpr *written)
 									 written->inputcollid);
 	equal->opfuncid = written->opfuncid;
 	return make_case(written->opresulttype, written->opcollid,
-					 list_make1(make_when((Expr *) equal,
-										  (Expr *) makeNullConst(written->opresulttype, -1,
-																 written->opcollid))),
+					 list_make1(shuttle_make_when((Expr *) equal,
+												  (Expr *) makeNullConst(written->opresulttype, -1,
+																		 written->opcollid))),
 					 copyObject(first));
 }
 

@@ -382,7 +382,7 @@ shuttle_class_sorts_alike(PlannerInfo *root, const RelOptInfo *rel,
 static bool
 has_member(const EquivalenceClass *class, const RelOptInfo *rel)
 {
-	Relids		relids = rel->top_parent_relids ? rel->top_parent_relids : rel->relids;
+	Relids		relids = shuttle_top_relids(rel);
 
 	return relids == NULL || bms_overlap(class->ec_relids, relids);
 }

@@ -152,8 +152,8 @@ read_condition(const OpExpr *condition, WindowLimit *limit)
 	return true;
 }
 
-/* True if nothing but windows reads the rows of the FROM clause, and no function with effects
- * is called for those that are left out. */
+/* True if nothing but windows reads the rows of the FROM clause, and no function with effects,
+ * which a subquery may hide, is called for those that are left out. */
 static bool
 feeds_windows(const PlannerInfo *root)
 {
@@ -345,8 +345,7 @@ can_wrap(PlannerInfo *root, ForeignPath *plain, const List *columns)
 static bool
 is_whole(const PlannerInfo *root, const RelOptInfo *rel)
 {
-	return bms_equal(rel->top_parent_relids != NULL ? rel->top_parent_relids : rel->relids,
-					 shuttle_all_relids(root));
+	return bms_equal(shuttle_top_relids(rel), shuttle_all_relids(root));
 }
 
 void

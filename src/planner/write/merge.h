@@ -47,7 +47,7 @@ extern Query *shuttle_merge_move_query(Query *query, int depth);
 
 extern Expr *shuttle_merge_int(int value);
 extern Expr *shuttle_merge_equals(Oid operator, Expr *left, Expr *right);
-extern CaseWhen *shuttle_merge_when(Expr *condition, Expr *result);
+extern CaseWhen *shuttle_make_when(Expr *condition, Expr *result);
 extern Expr *shuttle_merge_case(List *whens, Expr *otherwise);
 
 extern Query *shuttle_merge_select(const ShuttleMerge *merge, List *rtable, List *from, Node *quals);

@@ -137,7 +137,7 @@ shuttle_merge_equals(Oid operator, Expr *left, Expr *right)
 }
 
 CaseWhen *
-shuttle_merge_when(Expr *condition, Expr *result)
+shuttle_make_when(Expr *condition, Expr *result)
 {
 	CaseWhen   *when = makeNode(CaseWhen);
 

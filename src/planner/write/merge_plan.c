@@ -208,7 +208,7 @@ convert_row_of(Oid relid, Expr *tableoid, Expr *row)
 	convert->location = -1;
 	is_of_it = shuttle_merge_equals(oid->eq_opr, tableoid, constant);
 	set_opfuncid((OpExpr *) is_of_it);
-	return shuttle_merge_when(is_of_it, (Expr *) convert);
+	return shuttle_make_when(is_of_it, (Expr *) convert);
 }
 
 /* The old row, converted to the foreign table's row type if columns differ. */

@@ -164,7 +164,7 @@ choose_action(const ShuttleMerge *merge, bool matched, ShuttleMergeColumnMap pla
 								   matched ? number : -number);
 		if (action->qual == NULL)
 			return shuttle_merge_case(whens, result);
-		whens = lappend(whens, shuttle_merge_when((Expr *) shuttle_merge_move_expression(action->qual, places), result));
+		whens = lappend(whens, shuttle_make_when((Expr *) shuttle_merge_move_expression(action->qual, places), result));
 	}
 	return shuttle_merge_case(whens, shuttle_merge_int(0));
 }
@@ -241,8 +241,8 @@ make_joined(ShuttleMerge *merge)
 		unmatched->arg = matched_column(matched, SECOND, MATCHED_NUMBER, true);
 		unmatched->nulltesttype = IS_NULL;
 		unmatched->location = -1;
-		action = shuttle_merge_case(list_make1(shuttle_merge_when((Expr *) unmatched,
-																  choose_action(merge, false, places))),
+		action = shuttle_merge_case(list_make1(shuttle_make_when((Expr *) unmatched,
+																 choose_action(merge, false, places))),
 									action);
 	}
 	else
@@ -270,8 +270,8 @@ value_for(Expr *value, Expr *action, int number)
 
 	if (IsA(node, Var) || IsA(node, Const))
 		return value;
-	return shuttle_merge_case(list_make1(shuttle_merge_when(shuttle_merge_equals(Int4EqualOperator, action,
-																				 shuttle_merge_int(number)), value)),
+	return shuttle_merge_case(list_make1(shuttle_make_when(shuttle_merge_equals(Int4EqualOperator, action,
+																				shuttle_merge_int(number)), value)),
 							  (Expr *) makeNullConst(exprType(node), exprTypmod(node),
 													 exprCollation(node)));
 }
