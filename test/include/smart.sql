@@ -57,6 +57,20 @@ BEGIN
 	PERFORM set_config('search_path', before, true);
 END $$;
 
+-- The lines of a query's plan.
+CREATE FUNCTION smart.asked(query text) RETURNS SETOF text
+LANGUAGE plpgsql AS 'BEGIN RETURN QUERY EXECUTE ''EXPLAIN (VERBOSE, COSTS OFF) '' || query; END';
+
+-- The rows that a query is expected to return.
+CREATE FUNCTION smart.estimated(query text) RETURNS numeric
+LANGUAGE plpgsql SET search_path = dist, public AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+	RETURN plan -> 0 -> 'Plan' ->> 'Plan Rows';
+END $$;
+
 -- How many scans of a query's plan aggregate on their node.
 CREATE FUNCTION smart.pushed(query text) RETURNS int
 LANGUAGE plpgsql AS $$

@@ -8,8 +8,6 @@ INSERT INTO here.t SELECT i, nullif(i % 7, 0), nullif(i % 5, 0), nullif(i % 11, 
 	CASE i % 3 WHEN 1 THEN (NULL, NULL)::here.pair WHEN 2 THEN (i % 5, NULL)::here.pair END, nullif(i % 4, 0) * 0.5 FROM generate_series(1, 4000) i;
 CALL smart.distribute('t', '{1,1001,2001,4001,5001}');  -- the fourth node is empty
 SET search_path = dist;
-CREATE FUNCTION smart.asked(query text) RETURNS SETOF text
-LANGUAGE plpgsql AS 'BEGIN RETURN QUERY EXECUTE ''EXPLAIN (VERBOSE, COSTS OFF) '' || query; END';
 SELECT substring(line FROM 'SELECT.*') AS asked FROM smart.asked('SELECT coalesce(a, b, 0) AS g, sum(nullif(b, 3)) FROM t WHERE coalesce(s, l) > ''s2'' AND nullif(a, 2) < 5 GROUP BY 1 HAVING coalesce(sum(c), 0) > 1') line WHERE line ~ 'node1';
 -- local filters, and groups, are shown as they were written
 CREATE FUNCTION smart.local(i int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN i; END';

@@ -96,8 +96,6 @@ SELECT g, shuttle.collected_array(k)::text = array_agg(k)::text, shuttle.collect
 FROM here.t GROUP BY g ORDER BY g;
 SELECT shuttle.collected_array(k), shuttle.collected_text(t, t), shuttle.collected_json(k) FROM here.t WHERE false;
 -- DISTINCT
-CREATE FUNCTION smart.asked(query text) RETURNS SETOF text
-LANGUAGE plpgsql AS 'BEGIN RETURN QUERY EXECUTE ''EXPLAIN (VERBOSE, COSTS OFF) '' || query; END';
 SELECT substring(line FROM 'SELECT.*') AS asked FROM smart.asked('SELECT g, count(DISTINCT w), max(w) FROM t GROUP BY g') line WHERE line ~ 'Remote SQL';
 SELECT q, smart.check(q) FROM unnest(ARRAY[
 	'SELECT g, count(DISTINCT w), sum(DISTINCT w), avg(DISTINCT w), min(w), max(w) FROM t GROUP BY g',

@@ -7,8 +7,6 @@ INSERT INTO here.t SELECT i, date '2020-01-01' + i % 700, timestamp '2020-01-01'
 	CASE WHEN i % 9 > 0 THEN i % 30 * interval '7 days 1 hour' END, CASE i % 3 WHEN 1 THEN 'month' WHEN 2 THEN 'year' END, i % 50 FROM generate_series(1, 4000) i;
 CALL smart.distribute('t', '{1,1001,2001,4001,5001}');  -- the fourth node is empty
 SET search_path = dist;
-CREATE FUNCTION smart.asked(query text) RETURNS SETOF text
-LANGUAGE plpgsql AS 'BEGIN RETURN QUERY EXECUTE ''EXPLAIN (VERBOSE, COSTS OFF) '' || query; END';
 SELECT substring(line FROM 'SELECT.*') AS asked FROM smart.asked('SELECT extract(year FROM d) AS y, avg(n) FROM t WHERE date_part(''month'', d) > 2 GROUP BY 1 HAVING count(*) > 1') line WHERE line ~ 'node1';
 SELECT q, smart.check(q) FROM unnest(ARRAY[
 	'SELECT extract(year FROM d), count(*) FROM t GROUP BY 1',

@@ -8,16 +8,9 @@ FROM (SELECT i, 1 + i * 7919 % 50 + i / 1000 % 2 AS v FROM generate_series(0, 39
 CALL smart.distribute('t', '{0,250,500,750,1000}');
 SET search_path = dist;
 \set ECHO none
-CREATE FUNCTION smart.estimate(query text) RETURNS numeric LANGUAGE plpgsql AS $$
-DECLARE
-	plan json;
-BEGIN
-	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
-	RETURN plan -> 0 -> 'Plan' ->> 'Plan Rows';
-END $$;
 -- the part of the groups that HAVING is expected to leave, to a tenth
 CREATE FUNCTION smart.part(query text, filter text) RETURNS numeric LANGUAGE sql AS $$
-SELECT round(smart.estimate(query || ' HAVING ' || filter) / smart.estimate(query), 1) $$;
+SELECT round(smart.estimated(query || ' HAVING ' || filter) / smart.estimated(query), 1) $$;
 \set ECHO all
 SELECT h, smart.part('SELECT k FROM t GROUP BY k', h), smart.check('SELECT k FROM t GROUP BY k HAVING ' || h)
 FROM unnest(ARRAY['sum(q) > 300', 'sum(n) > 300', 'sum(f) >= 300', 'sum(s) > 300', 'sum(b) > 300',

@@ -83,14 +83,6 @@ EXECUTE not_reached(1);
 EXECUTE reached(1);
 RESET plan_cache_mode;
 -- estimates
-CREATE FUNCTION smart.estimated(query text) RETURNS numeric
-LANGUAGE plpgsql SET search_path = dist, public AS $$
-DECLARE
-	plan json;
-BEGIN
-	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
-	RETURN plan -> 0 -> 'Plan' ->> 'Plan Rows';
-END $$;
 SELECT q, smart.estimated(q) BETWEEN actual * 0.8 AND actual * 1.25 AS close FROM (VALUES
 	('SELECT FROM t WHERE at > now()', 1000),
 	('SELECT FROM t WHERE at > now() - interval ''1 hour'' AND at <= now() + interval ''1 hour'' ', 100),

@@ -7,16 +7,7 @@ INSERT INTO here.t SELECT i % 400, nullif(i % 7, 0), i % 3, i * 7919 % 4001 / 7.
 	CASE WHEN i % 5 > 0 THEN i / 3.0 END, date '2020-01-01' + i % 100, i FROM generate_series(1, 4000) i;
 CALL smart.distribute('t', '{0,101,201,400,500}');  -- the fourth node is empty
 SET search_path = dist;
-CREATE FUNCTION smart.asked(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (VERBOSE, COSTS OFF) ' || query LOOP
-		IF line ~ 'Merge Append|Foreign Scan|Remote SQL' THEN
-			RETURN NEXT line;
-		END IF;
-	END LOOP;
-END $$;
-SELECT smart.asked('SELECT * FROM (SELECT g, l, row_number() OVER (PARTITION BY g ORDER BY n DESC, l) AS rn FROM t WHERE h < 2) s WHERE rn <= 2');
+SELECT line AS asked FROM smart.asked('SELECT * FROM (SELECT g, l, row_number() OVER (PARTITION BY g ORDER BY n DESC, l) AS rn FROM t WHERE h < 2) s WHERE rn <= 2') line WHERE line ~ 'Merge Append|Foreign Scan|Remote SQL';
 SELECT q, a.shipped LIKE '%OVER%' AS numbered, a.returned, smart.check(q) FROM unnest(ARRAY[
 	'SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY n, l) AS rn FROM t) s WHERE rn <= 2',
 	'SELECT * FROM (SELECT g, l, row_number() OVER (PARTITION BY g ORDER BY n, l) AS rn FROM t) s WHERE rn = 1',
@@ -168,7 +159,7 @@ CREATE USER MAPPING FOR CURRENT_USER SERVER window_guest;
 CREATE FOREIGN TABLE dist.alone (k int, g int, n numeric, l int8) SERVER window_guest OPTIONS (schema_name 'here', table_name 't');
 CREATE VIEW here.alone AS SELECT k, g, n, l FROM here.t;
 ANALYZE dist.alone;
-SELECT smart.asked('SELECT * FROM (SELECT g, l, row_number() OVER (PARTITION BY g ORDER BY n, l) AS rn FROM alone) s WHERE rn <= 2');
+SELECT line AS asked FROM smart.asked('SELECT * FROM (SELECT g, l, row_number() OVER (PARTITION BY g ORDER BY n, l) AS rn FROM alone) s WHERE rn <= 2') line WHERE line ~ 'Merge Append|Foreign Scan|Remote SQL';
 SELECT smart.check('SELECT * FROM (SELECT g, l, row_number() OVER (PARTITION BY g ORDER BY n, l) AS rn FROM alone) s WHERE rn <= 2');
 SELECT smart.check('SELECT x, s.* FROM generate_series(50, 350, 100) x, LATERAL (SELECT * FROM (SELECT k, l, rank() OVER (ORDER BY g, l) AS rn FROM alone WHERE k = x) y WHERE rn <= 3) s');
 DROP SERVER window_guest CASCADE;
