@@ -13,7 +13,8 @@ use ShuttleSession;
 my $nnodes = 140;
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
-$node->append_conf('postgresql.conf', "session_preload_libraries = 'pg_shuttle'\nmax_connections = 170\nmax_prepared_transactions = 170");
+$node->append_conf('postgresql.conf',
+	"session_preload_libraries = 'pg_shuttle'\nmax_connections = 170\nmax_prepared_transactions = 170\nshuttle.enable_row_counts = off");	# they have connections of their own
 $node->start;
 my $proxy = ShuttleProxy->new($node);
 my $port = $proxy->port;
