@@ -22,6 +22,8 @@ def parse_arguments(kind: type[AnyTester], description: str | None) -> argparse.
     parser.add_argument("--first", type=int, default=1, metavar="N", help="number of the first one")
     parser.add_argument("--failures", type=int, default=1, metavar="N", help="stop after so many")
     parser.add_argument("--tablets", action="store_true", help="distributed tables only")
+    joins = "force batched joins in all cases, or in none; usual: in some"
+    parser.add_argument("--batched-joins", choices=("forced", "chosen"), help=joins)
     parser.add_argument("--keep", action="store_true", help="keep the files of the run")
     parser.add_argument("--no-build", action="store_true", help="test what is installed")
     return parser.parse_args()
@@ -35,7 +37,9 @@ def test(
     kind: type[AnyTester], args: argparse.Namespace, installed: Installed, seed: int
 ) -> Counts[Any]:
     """Runs the cases on one server; its files stay where something is wrong."""
-    wanted = Wanted(seed, args.first, args.count, args.failures, args.tablets)
+    wanted = Wanted(
+        seed, args.first, args.count, args.failures, args.tablets, args.batched_joins
+    )
     with server(installed) as (cluster, base):
         tester = kind(cluster, wanted, say)
         counts = tester.run()
@@ -53,7 +57,8 @@ def test(
 def run(kind: type[AnyTester], args: argparse.Namespace) -> bool:
     installed = prepare(args.pg, not args.no_build)
     counts = [test(kind, args, installed, seed) for seed in args.seed]
-    return all(not count.failures and count.enough for count in counts)
+    few_batches = args.batched_joins == "chosen"
+    return all(not count.failures and (few_batches or count.enough) for count in counts)
 
 
 def limit_memory(server_name: str) -> None:

@@ -26,6 +26,8 @@ jit = off
 max_parallel_workers_per_gather = 0
 """
 
+FORCED = "shuttle.debug_force_batched_join"
+
 Say = Callable[[str], None]
 
 
@@ -39,6 +41,13 @@ class Case(ABC):
     @abstractmethod
     def smaller(self) -> Iterator[Self]:
         """Cases with one thing less."""
+
+    def with_batched_joins(self, wanted: str | None) -> Self:
+        """The case with batched joins forced or chosen; None: as they were drawn."""
+        if wanted is None:
+            return self
+        settings = {k: v for k, v in self.settings.items() if k != FORCED}
+        return replace(self, settings=settings | ({FORCED: "on"} if wanted == "forced" else {}))
 
     def with_fewer_settings(self) -> Iterator[Self]:
         for name in self.settings:
@@ -67,6 +76,12 @@ class Wanted:
     count: int
     most_failures: int
     tablets: bool = False  # distributed tables only
+    batched_joins: str | None = None  # forced or chosen in all cases; None: as drawn
+
+    def options(self) -> str:
+        """What makes the same cases again, beside their numbers."""
+        joins = f" --batched-joins {self.batched_joins}" if self.batched_joins else ""
+        return (" --tablets" if self.tablets else "") + joins
 
 
 @dataclass
@@ -202,9 +217,8 @@ class Tester(ABC, Generic[CaseT, AnswerT]):
         smaller = self.check(case)
         verdict = smaller if smaller.problem is not None else verdict
         again = f"--seed {self.wanted.seed} --first {case.number} --count 1"
-        only = " --tablets" if self.wanted.tablets else ""
         self.say(f"FAILED: {self.one} {case.number} of seed {self.wanted.seed}")
-        self.say(f"  again: tools/{self.tool} {again}{only}")
+        self.say(f"  again: tools/{self.tool} {again}{self.wanted.options()}")
         self.say(f"  problem: {verdict.problem}")
         for line in self.failure_lines(case, verdict):
             self.say(line)
@@ -218,7 +232,7 @@ class Tester(ABC, Generic[CaseT, AnswerT]):
         for number in range(self.wanted.first, self.wanted.first + self.wanted.count):
             if number % self.session_cases == 0:
                 self.begin_session()
-            case = self.make_case(number)
+            case = self.make_case(number).with_batched_joins(self.wanted.batched_joins)
             verdict = self.check(case)
             self.counts.add(verdict)
             if verdict.problem is not None:
