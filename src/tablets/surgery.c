@@ -14,6 +14,9 @@
  * wal_level is minimal. New storage is announced to the relcache as core does it: with
  * that wal_level it is not logged.
  *
+ * A worker of autovacuum that has put the table on its list before may analyze the
+ * partitioned one, and fails an assertion of core if there are assertions.
+ *
  * Core did the same when a rule made a view of a table (DefineQueryRewrite(),
  * until 15).
  *-------------------------------------------------------------------------
