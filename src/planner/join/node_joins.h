@@ -66,6 +66,10 @@ typedef struct ShuttlePair
 extern void shuttle_pair_make(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner,
 							  const List *clauses, ShuttlePair *pair);
 
+/* Makes the relation of a pair's join, a child of joinrel. special: translated. */
+extern RelOptInfo *shuttle_pair_join(PlannerInfo *root, const ShuttlePair *pair,
+									 RelOptInfo *joinrel, SpecialJoinInfo *special);
+
 /* ---- orders of joins of partitions (partition_orders.c) */
 
 /* True if a join is done by a node, in one of its paths. */

@@ -5,28 +5,31 @@
  * Core translates a join's clauses anew for each join of children. A long OR costs more than
  * all else of a join that has been planned before, and so do its selectivities. Here a
  * clause is translated once for the children that it compares, and is the same clause in
- * all their joins, as it is in the joins of their parents.
+ * all their joins, as it is in the joins of their parents. So are the clauses that wait for
+ * other tables, which core translates for each join of children, too.
  *
  * Memory: pairs in the current context, clauses in root->planner_cxt.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "nodes/makefuncs.h"
 #include "optimizer/appendinfo.h"
 #include "utils/memutils.h"
 
+#include "base/shuttle_compat_planner.h"
 #include "planner/join/node_joins.h"
 #include "planner/statement/statement.h"
 
 /* First member of our keys in planning_memo.c. */
 #define CLAUSE_KEY (-6)
 
-/* The children that a clause compares tell how it is translated. */
+/* The children that a clause names tell how it is translated. */
 static RestrictInfo *
 translate_clause(PlannerInfo *root, const ShuttlePair *pair, RestrictInfo *clause)
 {
-	Relids		children = adjust_child_relids(clause->required_relids, pair->nappinfos,
-											   pair->appinfos);
+	Relids		named = bms_union(clause->required_relids, clause->outer_relids);
+	Relids		children = adjust_child_relids(named, pair->nappinfos, pair->appinfos);
 	List	   *key = lcons_int(CLAUSE_KEY, shuttle_memo_members(children));
 	RestrictInfo *translated = shuttle_memo_find(root, clause, key);
 	MemoryContext before;
@@ -41,18 +44,42 @@ translate_clause(PlannerInfo *root, const ShuttlePair *pair, RestrictInfo *claus
 	return translated;
 }
 
+static List *
+translate_clauses(PlannerInfo *root, const ShuttlePair *pair, const List *clauses)
+{
+	List	   *translated = NIL;
+	ListCell   *cell;
+
+	foreach(cell, clauses)
+		translated = lappend(translated,
+							 translate_clause(root, pair, lfirst_node(RestrictInfo, cell)));
+	return translated;
+}
+
 void
 shuttle_pair_make(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner,
 				  const List *clauses, ShuttlePair *pair)
 {
-	ListCell   *cell;
-
 	pair->outer = outer;
 	pair->inner = inner;
 	pair->appinfos = find_appinfos_by_relids(root, bms_union(outer->relids, inner->relids),
 											 &pair->nappinfos);
-	pair->clauses = NIL;
-	foreach(cell, clauses)
-		pair->clauses = lappend(pair->clauses,
-								translate_clause(root, pair, lfirst_node(RestrictInfo, cell)));
+	pair->clauses = translate_clauses(root, pair, clauses);
+}
+
+RelOptInfo *
+shuttle_pair_join(PlannerInfo *root, const ShuttlePair *pair, RelOptInfo *joinrel,
+				  SpecialJoinInfo *special)
+{
+	List	   *joininfo = joinrel->joininfo;
+	RelOptInfo *child;
+
+	/* core translates what is there, and looks whether there is anything */
+	if (joininfo != NIL)
+		joinrel->joininfo = list_make1(makeBoolConst(true, false));
+	child = shuttle_build_child_join_rel(root, pair->outer, pair->inner, joinrel, pair->clauses,
+										 special, pair->nappinfos, pair->appinfos);
+	joinrel->joininfo = joininfo;
+	child->joininfo = translate_clauses(root, pair, joininfo);
+	return child;
 }

@@ -290,9 +290,7 @@ join_partition(const PartitionJoin *join, int number)
 	child = find_join_rel(root, adjust_child_relids(join->joinrel->relids, pair.nappinfos,
 													pair.appinfos));
 	if (child == NULL)
-		child = shuttle_build_child_join_rel(root, pair.outer, pair.inner, join->joinrel,
-											 pair.clauses, special, pair.nappinfos,
-											 pair.appinfos);
+		child = shuttle_pair_join(root, &pair, join->joinrel, special);
 	if (OidIsValid(join->whole->part_rels[number]->serverid))
 		join_on_node(join, child, pair.outer, pair.inner, special, pair.clauses);
 	else
