@@ -35,6 +35,17 @@ column_of(Oid relid, Oid parent, AttrNumber column)
 	return relid == parent ? column : get_attnum(relid, get_attname(parent, column, false));
 }
 
+/* The table of a tablet. A tablet that was named by itself has to be looked up. */
+static Oid
+table_of(PlannerInfo *root, const RelOptInfo *rel, Oid relid)
+{
+	const AppendRelInfo *translation =
+		root->append_rel_array == NULL ? NULL : root->append_rel_array[rel->relid];
+
+	return translation != NULL && OidIsValid(translation->parent_reloid) ?
+		translation->parent_reloid : get_partition_parent(relid, true);
+}
+
 static void
 add_key(RelOptInfo *rel, Oid relid, Oid parent, Relation index)
 {
@@ -82,7 +93,7 @@ shuttle_declared_keys_add(PlannerInfo *root, RelOptInfo *rel)
 		case SHUTTLE_TABLE_DISTRIBUTED:
 			break;
 		case SHUTTLE_TABLE_TABLET:
-			parent = get_partition_parent(relid, true);
+			parent = table_of(root, rel, relid);
 			break;
 		default:
 			return;

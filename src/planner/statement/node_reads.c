@@ -48,6 +48,8 @@ shuttle_is_on_nodes(const RangeTblEntry *rte)
 		return false;
 	if (rte->relkind != RELKIND_PARTITIONED_TABLE)
 		return rte->relkind == RELKIND_FOREIGN_TABLE;
+	if (shuttle_table_kind(rte->relid) == SHUTTLE_TABLE_DISTRIBUTED)
+		return true;			/* its tablets are foreign tables */
 	foreach(cell, find_all_inheritors(rte->relid, NoLock, NULL))
 	{
 		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_FOREIGN_TABLE)
