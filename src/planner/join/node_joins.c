@@ -27,7 +27,7 @@
 #include "planner/scan/remote_paths.h"
 #include "planner/statement/statement.h"
 
-/* First member of our keys in planning_memo.c. */
+/* Our kind in planning_memo.c. */
 #define PRICE_KEY (-1)
 
 typedef struct JoinPrice
@@ -36,10 +36,10 @@ typedef struct JoinPrice
 	Cost		saved;			/* how much more postgres_fdw charges */
 } JoinPrice;
 
-static List *
-price_key(Relids relids)
+static JoinPrice *
+find_price(PlannerInfo *root, const RelOptInfo *rel)
 {
-	return lcons_int(PRICE_KEY, shuttle_memo_members(relids));
+	return shuttle_memo_find_set(root, NULL, PRICE_KEY, rel->relids);
 }
 
 bool
@@ -66,7 +66,7 @@ cost_on_node(PlannerInfo *root, RelOptInfo *rel)
 	if (IS_SIMPLE_REL(rel))
 		return rel->pages * seq_page_cost + rel->baserestrictcost.startup +
 			rel->tuples * (cpu_tuple_cost + rel->baserestrictcost.per_tuple);
-	price = shuttle_memo_find(root, NULL, price_key(rel->relids));
+	price = find_price(root, rel);
 	return price != NULL ? price->on_node : rel->rows * cpu_tuple_cost;
 }
 
@@ -181,7 +181,7 @@ shuttle_price_node_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 	price->on_node = postgres_fdw_run - plain->rows * server.postgres_fdw_row;
 	if (shuttle_has_equality(clauses))
 		(void) lower_price(price, cost_of_join(root, rel, outer, inner, type, clauses));
-	shuttle_memo_add(root, NULL, price_key(rel->relids), price);
+	shuttle_memo_add_set(root, NULL, PRICE_KEY, rel->relids, price);
 
 	run = run_cost(root, rel, price);
 	foreach(lc, paths)
@@ -198,7 +198,7 @@ bool
 shuttle_reprice_node_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 						  RelOptInfo *inner, JoinType type, const List *clauses)
 {
-	JoinPrice  *price = shuttle_memo_find(root, NULL, price_key(rel->relids));
+	JoinPrice  *price = find_price(root, rel);
 	Cost		before;
 
 	if (price == NULL || !shuttle_has_equality(clauses))
@@ -217,6 +217,6 @@ shuttle_saved_by_node_join(PlannerInfo *root, const RelOptInfo *rel)
 
 	/* also for a child's groups, which have the child's relids */
 	if (IS_JOIN_REL(rel) || (IS_UPPER_REL(rel) && rel->relids != NULL))
-		price = shuttle_memo_find(root, NULL, price_key(rel->relids));
+		price = find_price(root, rel);
 	return price != NULL ? price->saved : 0;
 }

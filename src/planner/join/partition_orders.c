@@ -29,7 +29,7 @@
 #include "planner/join/node_joins.h"
 #include "planner/statement/statement.h"
 
-/* First member of our keys in planning_memo.c. */
+/* Our kind in planning_memo.c. */
 #define ORDER_KEY (-4)
 
 /* The clauses of the latest order of a join. */
@@ -76,19 +76,17 @@ is_done_by_nodes(const RelOptInfo *joinrel)
 static bool
 is_second_direction(PlannerInfo *root, RelOptInfo *joinrel, JoinType type, const List *clauses)
 {
-	List	   *key;
 	LatestOrder *latest;
 
 	if (type == JOIN_RIGHT)
 		return true;
 	if (type != JOIN_INNER)
 		return false;
-	key = list_make1_int(ORDER_KEY);
-	latest = shuttle_memo_find(root, joinrel, key);
+	latest = shuttle_memo_find_set(root, joinrel, ORDER_KEY, NULL);
 	if (latest == NULL)
 	{
 		latest = MemoryContextAllocZero(root->planner_cxt, sizeof(LatestOrder));
-		shuttle_memo_add(root, joinrel, key, latest);
+		shuttle_memo_add_set(root, joinrel, ORDER_KEY, NULL, latest);
 	}
 	if (latest->clauses == clauses)
 		return true;

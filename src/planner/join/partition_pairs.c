@@ -21,17 +21,17 @@
 #include "planner/join/node_joins.h"
 #include "planner/statement/statement.h"
 
-/* First member of our keys in planning_memo.c. */
+/* Our kind in planning_memo.c. */
 #define CLAUSE_KEY (-6)
 
 /* The children that a clause names tell how it is translated. */
 static RestrictInfo *
 translate_clause(PlannerInfo *root, const ShuttlePair *pair, RestrictInfo *clause)
 {
-	Relids		named = bms_union(clause->required_relids, clause->outer_relids);
+	Relids		named = clause->outer_relids == NULL ? clause->required_relids :
+		bms_union(clause->required_relids, clause->outer_relids);
 	Relids		children = adjust_child_relids(named, pair->nappinfos, pair->appinfos);
-	List	   *key = lcons_int(CLAUSE_KEY, shuttle_memo_members(children));
-	RestrictInfo *translated = shuttle_memo_find(root, clause, key);
+	RestrictInfo *translated = shuttle_memo_find_set(root, clause, CLAUSE_KEY, children);
 	MemoryContext before;
 
 	if (translated != NULL)
@@ -40,7 +40,7 @@ translate_clause(PlannerInfo *root, const ShuttlePair *pair, RestrictInfo *claus
 	translated = (RestrictInfo *)
 		adjust_appendrel_attrs(root, (Node *) clause, pair->nappinfos, pair->appinfos);
 	MemoryContextSwitchTo(before);
-	shuttle_memo_add(root, clause, key, translated);
+	shuttle_memo_add_set(root, clause, CLAUSE_KEY, children, translated);
 	return translated;
 }
 

@@ -37,7 +37,7 @@
 #include "planner/statement/statement.h"
 #include "tablets/shuttle_tablets.h"
 
-/* First member of our keys in planning_memo.c. */
+/* Our kind, and the first member of our keys, in planning_memo.c. */
 #define COPIES_KEY (-2)
 #define CHILD_KEY (-3)
 
@@ -149,18 +149,16 @@ find_copies(PlannerInfo *root, const RelOptInfo *rel)
 static const Copies *
 get_copies(PlannerInfo *root, RelOptInfo *rel)
 {
-	List	   *key;
 	Copies	   *copies;
 
 	if (rel->rtekind != RTE_RELATION ||
 		(rel->fdwroutine != NULL && !shuttle_foreign_is_ours(rel->fdwroutine)))
 		return NULL;
-	key = list_make1_int(COPIES_KEY);
-	copies = shuttle_memo_find(root, rel, key);
+	copies = shuttle_memo_find_set(root, rel, COPIES_KEY, NULL);
 	if (copies == NULL)
 	{
 		copies = find_copies(root, rel);
-		shuttle_memo_add(root, rel, key, copies);
+		shuttle_memo_add_set(root, rel, COPIES_KEY, NULL, copies);
 	}
 	return copies->servers == NIL ? NULL : copies;
 }

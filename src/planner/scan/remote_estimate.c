@@ -28,6 +28,9 @@
 #include "planner/statement/statement.h"
 #include "storage/shuttle_storage.h"
 
+/* Our kind in planning_memo.c. */
+#define ESTIMATE_KEY (-7)
+
 /* Reads the numbers from the first line of EXPLAIN. */
 static void
 read_explain_line(void *arg, const ShuttleRow *row)
@@ -120,16 +123,16 @@ const ShuttleEstimate *
 shuttle_estimate_rel(PlannerInfo *root, ForeignPath *path)
 {
 	RelOptInfo *rel = path->path.parent;
-	List	   *key = IS_UPPER_REL(rel) ? NIL : shuttle_memo_members(rel->relids);
+	Relids		relids = IS_UPPER_REL(rel) ? NULL : rel->relids;
 	RelOptInfo *owner = IS_UPPER_REL(rel) ? rel : NULL;
-	ShuttleEstimate *estimate = shuttle_memo_find(root, owner, key);
+	ShuttleEstimate *estimate = shuttle_memo_find_set(root, owner, ESTIMATE_KEY, relids);
 
 	if (estimate == NULL)
 	{
 		estimate = MemoryContextAllocZero(root->planner_cxt,
 										  sizeof(ShuttleEstimate));
 		ask_node(root, path, estimate);
-		shuttle_memo_add(root, owner, key, estimate);
+		shuttle_memo_add_set(root, owner, ESTIMATE_KEY, relids, estimate);
 	}
 	return estimate->found ? estimate : NULL;
 }

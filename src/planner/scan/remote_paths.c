@@ -456,7 +456,8 @@ shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 {
 	List	   *others = rel->pathlist;
 	bool		paths_are_known = rel->fdw_private != NULL;
-	bool		is_repriced = shuttle_has_remote_estimate(root, rel) || shuttle_is_node_join(root, rel);
+	bool		is_estimated = shuttle_has_remote_estimate(root, rel);
+	bool		is_repriced = is_estimated || shuttle_is_node_join(root, rel);
 	List	   *wanted;
 	List	   *paths;
 	ListCell   *lc;
@@ -474,7 +475,7 @@ shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 		return;
 	paths = rel->pathlist;
 	rel->pathlist = others;
-	if (shuttle_has_remote_estimate(root, rel))
+	if (is_estimated)
 	{
 		add_estimated_joins(root, rel, paths);
 		return;

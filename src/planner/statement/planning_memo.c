@@ -17,13 +17,16 @@
 #include "planner/statement/statement.h"
 
 #define FIRST_BUCKETS 32		/* a power of two */
+#define OF_LIST 0
 
 typedef struct Memo
 {
 	struct Memo *next;			/* in its bucket */
 	uint32		hash;
 	const void *of;
+	int			kind;			/* OF_LIST, or of what has a set as its key */
 	List	   *key;
+	Relids		relids;
 	void	   *value;
 } Memo;
 
@@ -92,6 +95,14 @@ hash_of(const void *of, const List *key)
 	return hash;
 }
 
+static uint32
+hash_of_set(const void *of, int kind, Relids relids)
+{
+	uint32		hash = hash_bytes((const unsigned char *) &of, sizeof(of));
+
+	return hash_combine(hash_combine(hash, murmurhash32((uint32) kind)), bms_hash_value(relids));
+}
+
 static Memo **
 bucket_of(const MemoTable *table, uint32 hash)
 {
@@ -132,41 +143,72 @@ shuttle_memo_find(PlannerInfo *root, const void *of, List *key)
 	hash = hash_of(of, key);
 	for (Memo *memo = *bucket_of(table, hash); memo != NULL; memo = memo->next)
 	{
-		if (memo->hash == hash && memo->of == of && equal(memo->key, key))
+		if (memo->hash == hash && memo->of == of && memo->kind == OF_LIST &&
+			equal(memo->key, key))
 			return memo->value;
 	}
 	return NULL;
 }
 
-List *
-shuttle_memo_members(Relids relids)
+void *
+shuttle_memo_find_set(PlannerInfo *root, const void *of, int kind, Relids relids)
 {
-	List	   *members = NIL;
-	int			relid = -1;
+	const MemoTable *table = find_table(root);
+	uint32		hash;
 
-	while ((relid = bms_next_member(relids, relid)) >= 0)
-		members = lappend_int(members, relid);
-	return members;
+	if (table == NULL)
+		return NULL;
+	hash = hash_of_set(of, kind, relids);
+	for (Memo *memo = *bucket_of(table, hash); memo != NULL; memo = memo->next)
+	{
+		if (memo->hash == hash && memo->of == of && memo->kind == kind &&
+			bms_equal(memo->relids, relids))
+			return memo->value;
+	}
+	return NULL;
 }
 
-void
-shuttle_memo_add(PlannerInfo *root, const void *of, List *key, void *value)
+/* Called in the query level's planner_cxt. */
+static void
+add(PlannerInfo *root, Memo *memo)
 {
-	MemoryContext old_cxt = MemoryContextSwitchTo(root->planner_cxt);
 	MemoTable  *table = find_table(root);
-	Memo	   *memo = palloc_object(Memo);
 	Memo	  **bucket;
 
 	if (table == NULL)
 		table = make_table(root);
 	if (table->nmemos++ == table->nbuckets)
 		grow(table);
-	memo->hash = hash_of(of, key);
-	memo->of = of;
-	memo->key = list_copy(key);
-	memo->value = value;
 	bucket = bucket_of(table, memo->hash);
 	memo->next = *bucket;
 	*bucket = memo;
+}
+
+void
+shuttle_memo_add(PlannerInfo *root, const void *of, List *key, void *value)
+{
+	MemoryContext old_cxt = MemoryContextSwitchTo(root->planner_cxt);
+	Memo	   *memo = palloc_object(Memo);
+
+	*memo = (Memo)
+	{
+		.hash = hash_of(of, key),.of = of,.kind = OF_LIST,.key = list_copy(key),.value = value
+	};
+	add(root, memo);
+	MemoryContextSwitchTo(old_cxt);
+}
+
+void
+shuttle_memo_add_set(PlannerInfo *root, const void *of, int kind, Relids relids, void *value)
+{
+	MemoryContext old_cxt = MemoryContextSwitchTo(root->planner_cxt);
+	Memo	   *memo = palloc_object(Memo);
+
+	*memo = (Memo)
+	{
+		.hash = hash_of_set(of, kind, relids),.of = of,.kind = kind,.relids = bms_copy(relids),
+			.value = value
+	};
+	add(root, memo);
 	MemoryContextSwitchTo(old_cxt);
 }

@@ -131,15 +131,18 @@ extern List *shuttle_writing_plans(const PlannedStmt *statement);
 /* The value remembered for a relation (or NULL) and a key; NULL: none. */
 extern void *shuttle_memo_find(PlannerInfo *root, const void *of, List *key);
 
-/* A key for a joinrel. GEQO frees and rebuilds joinrels, so the key lists the
- * members. */
-extern List *shuttle_memo_members(Relids relids);
-
 /*
  * Remembers a value. It must live in root->planner_cxt, like the key's members.
  */
 extern void shuttle_memo_add(PlannerInfo *root, const void *of, List *key,
 							 void *value);
+
+/* The same with a set of relations, or NULL, as the key, which costs less. GEQO frees and
+ * rebuilds joinrels, so their relids tell which one is meant. kind: not 0; what is
+ * remembered. */
+extern void *shuttle_memo_find_set(PlannerInfo *root, const void *of, int kind, Relids relids);
+extern void shuttle_memo_add_set(PlannerInfo *root, const void *of, int kind, Relids relids,
+								 void *value);
 
 /* ---- columns that an INSERT names (named_columns.c) */
 
