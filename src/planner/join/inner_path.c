@@ -28,10 +28,20 @@
 #include "base/shuttle_compat_paths.h"
 #include "base/shuttle_compat_planner.h"
 #include "base/shuttle_settings.h"
+#include "cluster/shuttle_cluster.h"
 #include "executor/shuttle_executor.h"
 #include "planner/join/inner_side.h"
 #include "planner/scan/scan.h"
 #include "planner/statement/statement.h"
+
+/* Our kind in planning_memo.c. */
+#define SERVERS_KEY (-8)
+
+/* Servers that may be shipped different conditions. */
+typedef struct DifferentServers
+{
+	List	   *servers;		/* Oids */
+} DifferentServers;
 
 /* State of making a clause of a partition one of any partition. */
 typedef struct Generalizing
@@ -102,15 +112,56 @@ shuttle_clauses_can_be_asked(const List *clauses, RelOptInfo *inner)
 		!hides_operator_walker((Node *) clauses, NULL);
 }
 
+/* True if postgres_fdw ships the same to two servers. */
+static bool
+ships_alike(Oid one, Oid other)
+{
+	const char *extensions;
+	const char *other_extensions;
+
+	if (one == other)
+		return true;
+	if (!shuttle_server_is_ours(one) || !shuttle_server_is_ours(other))
+		return false;
+	extensions = shuttle_cluster_option_text(one, InvalidOid, "extensions");
+	other_extensions = shuttle_cluster_option_text(other, InvalidOid, "extensions");
+	return extensions == NULL || other_extensions == NULL ? extensions == other_extensions :
+		strcmp(extensions, other_extensions) == 0;
+}
+
+/* The first server that was asked about and that is shipped the same. */
+static Oid
+first_alike(PlannerInfo *root, Oid serverid)
+{
+	DifferentServers *different = shuttle_memo_find_set(root, NULL, SERVERS_KEY, NULL);
+	MemoryContext old;
+	ListCell   *lc;
+
+	if (different == NULL)
+	{
+		different = MemoryContextAllocZero(root->planner_cxt, sizeof(DifferentServers));
+		shuttle_memo_add_set(root, NULL, SERVERS_KEY, NULL, different);
+	}
+	foreach(lc, different->servers)
+	{
+		if (ships_alike(lfirst_oid(lc), serverid))
+			return lfirst_oid(lc);
+	}
+	old = MemoryContextSwitchTo(root->planner_cxt);
+	different->servers = lappend_oid(different->servers, serverid);
+	MemoryContextSwitchTo(old);
+	return serverid;
+}
+
 /*
  * A key for the verdict on clauses that compare an inner column with an outer
  * one: equal lists mean equal verdicts, for all partitions of a table. NIL if a
  * clause has another form.
  */
 static List *
-make_signature(RelOptInfo *inner, const List *clauses)
+make_signature(PlannerInfo *root, RelOptInfo *inner, const List *clauses)
 {
-	List	   *signature = list_make1_oid(inner->serverid);
+	List	   *signature = list_make1_oid(first_alike(root, inner->serverid));
 	ListCell   *lc;
 
 	foreach(lc, clauses)
@@ -160,10 +211,10 @@ generalize(Node *node, Generalizing *context)
 /* Like make_signature(), for clauses of any form; NIL if the verdict may differ
  * between partitions. */
 static List *
-generalize_clauses(RelOptInfo *inner, const List *clauses)
+generalize_clauses(PlannerInfo *root, RelOptInfo *inner, const List *clauses)
 {
 	Generalizing context = {.inner = inner};
-	Oid			serverid = inner->serverid;
+	Oid			serverid = first_alike(root, inner->serverid);
 	List	   *general = list_make1(makeConst(OIDOID, -1, InvalidOid, sizeof(Oid),
 											   ObjectIdGetDatum(serverid),
 											   false, true));
@@ -222,12 +273,12 @@ static const ShuttleVerdict *
 judge(PlannerInfo *root, RelOptInfo *inner, ForeignPath *path)
 {
 	List	   *clauses = path->path.param_info->ppi_clauses;
-	List	   *key = make_signature(inner, clauses);
+	List	   *key = make_signature(root, inner, clauses);
 	RelOptInfo *owner;
 	ShuttleVerdict *verdict;
 
 	if (key == NIL)
-		key = generalize_clauses(inner, clauses);
+		key = generalize_clauses(root, inner, clauses);
 	owner = key == NIL ? inner : verdict_owner(root, inner);
 	if (key == NIL)
 		key = clauses;
@@ -399,7 +450,7 @@ clauses_of_sibling(PlannerInfo *root, RelOptInfo *child, RelOptInfo *parent,
 }
 
 /*
- * A verdict holds for the next child with the same clauses on the same server
+ * A verdict holds for the next child with the same clauses on such a server
  * if both are partitions. Children of other parents may have quals of their
  * own.
  */
@@ -407,7 +458,7 @@ static bool
 shares_verdict(const RelOptInfo *child, const RelOptInfo *parent,
 			   const ShuttleSibling *sibling)
 {
-	return child->serverid == sibling->rel->serverid &&
+	return ships_alike(child->serverid, sibling->rel->serverid) &&
 		(parent->part_rels != NULL ||
 		 (child->baserestrictinfo == NIL && sibling->rel->baserestrictinfo == NIL));
 }
