@@ -22,12 +22,7 @@ STOP_LIMIT_S = 20.0
 NONE: Mapping[str, str] = MappingProxyType({})
 NOTHING: Sequence[str] = ()
 
-# Autovacuum looks at a table twice. If the table becomes a distributed one between, which
-# changes its kind, an assertion of core fails; it does no harm without assertions.
-NO_AUTOVACUUM = "autovacuum = off\n"
-SETTINGS = (
-    NO_AUTOVACUUM
-    + """\
+SETTINGS = """
 listen_addresses = '127.0.0.1'
 port = {port}
 unix_socket_directories = '{socket_dir}'
@@ -39,7 +34,6 @@ fsync = off
 log_line_prefix = '%m [%p] %q%a '
 log_statement = 'none'
 """
-)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from functools import cache
 from pathlib import Path
 
 from testrun.cluster import (
-    NO_AUTOVACUUM,
     clean_environment,
     initialize,
     run_as_server_user,
@@ -60,8 +59,6 @@ def make_template(installed: Installed, directory: Path) -> None:
     directory.mkdir()
     give_to_server(directory)
     initialize(installed, directory / "data")
-    with (directory / "data/postgresql.conf").open("a") as conf:
-        conf.write(NO_AUTOVACUUM)
     (directory / "real").symlink_to(installed.bindir)
     shutil.copy(INITDB, directory)
 
