@@ -37,9 +37,7 @@ def test(
     kind: type[AnyTester], args: argparse.Namespace, installed: Installed, seed: int
 ) -> Counts[Any]:
     """Runs the cases on one server; its files stay where something is wrong."""
-    wanted = Wanted(
-        seed, args.first, args.count, args.failures, args.tablets, args.batched_joins
-    )
+    wanted = Wanted(seed, args.first, args.count, args.failures, args.tablets, args.batched_joins)
     with server(installed) as (cluster, base):
         tester = kind(cluster, wanted, say)
         counts = tester.run()

@@ -18,6 +18,7 @@ CAUGHT = "NOTICE: caught"  # by a block, whose statement ended there
 FOREIGN_KEY = "23503"
 TIMED_OUT = "57014"
 REFUSED_BY_POLICY = "42501"
+GIVEN_UP = "08006"
 LOOSE_KEYS = [("23505", f"{table.name}_pkey") for table in map(distributed, TABLES) if table.loose]
 
 
@@ -125,6 +126,13 @@ def problem_of(expected: Run, found: Run) -> str | None:
 def is_wrong(sqlstate: str) -> bool:
     """True of what a statement should not have had; a policy refuses rows by design."""
     return sqlstate.startswith("42") and sqlstate != REFUSED_BY_POLICY
+
+
+def is_given_up(settings: dict[str, str], found: Run) -> bool:
+    """True if a block failed behind an INSERT that had failed and was not waited for."""
+    return "shuttle.strict_savepoints" in settings and any(
+        sent.outcome.error is not None and sent.outcome.error[0] == GIVEN_UP for sent in found.sent
+    )
 
 
 def skipped_because(expected: Run, tablets: bool) -> str | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from randomqueries import runs
 
 from randomwrites.cases import Case, make_case
-from randomwrites.comparing import problem_of, skipped_because
+from randomwrites.comparing import is_given_up, problem_of, skipped_because
 from randomwrites.running import WRITER, Run, Runner, text_of
 from randomwrites.session import WriteSession
 from randomwrites.tables import CLERK, TABLETS
@@ -87,6 +87,8 @@ class Tester(runs.Tester[Case, Run]):
         if case.end != "ROLLBACK" or problem is not None:
             self.runner.reset(case.tablets)
         skipped = skipped_because(expected, case.tablets)
+        if skipped is None and is_given_up(case.settings, found):
+            skipped = "a connection was given up, with strict_savepoints off"
         return Verdict(None if skipped else problem, skipped, expected, found)
 
     def failure_lines(self, case: Case, verdict: Verdict) -> Iterator[str]:
