@@ -8,7 +8,7 @@ import pytest
 from conftest import invoke, run_on
 from typer.testing import CliRunner
 
-from pgshuttle import cli
+from pgshuttle import catalog, cli
 from pgshuttle.errors import ExitCode
 from pgshuttle.state import Cluster
 
@@ -44,12 +44,21 @@ def nothing_is_left(running: Cluster) -> Iterator[None]:
     run_on(running.query, AS_BEFORE)
 
 
+def drop_stock_servers(made: Cluster) -> None:
+    """The doctor looks at each server: those of our wrapper are enough."""
+    for number in range(1, len(made.nodes) + 1):
+        run_on(made.query, f"DROP SERVER {catalog.stock_server_name(number)} CASCADE")
+
+
 def find_all(running: Cluster, code: ExitCode | None = None) -> list[dict[str, Any]]:
-    """What the doctor prints. Without a code, any findings will do."""
+    """What the doctor prints. Without a code, that of the worst finding is expected."""
     if code is None:
         directory = running.directory
         done = CliRunner().invoke(cli.app, ["doctor", "--dir", str(directory), "--json"])
-        return list(json.loads(done.stdout))
+        found = list(json.loads(done.stdout))
+        failed = any(one["level"] == "error" for one in found)
+        assert done.exit_code == (ExitCode.FAILED if failed else ExitCode.OK)
+        return found
     return list(json.loads(invoke("doctor", "--json", directory=running.directory, code=code)))
 
 

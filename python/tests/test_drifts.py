@@ -3,7 +3,14 @@
 import pytest
 from access_drifts import ACCESS_DRIFTS
 from conftest import run_on, small_cluster
-from doctoring import find_all, find_problems, mend, nothing_is_left, run
+from doctoring import (
+    drop_stock_servers,
+    find_all,
+    find_problems,
+    mend,
+    nothing_is_left,
+    run,
+)
 from drifts import DRIFTS, Drift
 from relation_drifts import RELATION_DRIFTS
 from type_drifts import TYPE_DRIFTS
@@ -16,7 +23,7 @@ __all__ = ["nothing_is_left"]  # a fixture that each test uses
 
 ALL_DRIFTS = DRIFTS | ACCESS_DRIFTS | RELATION_DRIFTS | TYPE_DRIFTS
 
-running = small_cluster(2)
+running = small_cluster(1, drop_stock_servers)
 
 
 @pytest.mark.parametrize("drift", ALL_DRIFTS.values(), ids=ALL_DRIFTS.keys())
@@ -32,8 +39,6 @@ def test_each_drift_is_found_and_mended(running: Cluster, drift: Drift) -> None:
     assert [text[: len(drift.found)] for text in texts] == [drift.found]
     (one,) = found
     assert one["advice"].startswith(drift.mended)
-    code = ExitCode.FAILED if one["level"] == "error" else ExitCode.OK
-    assert find_problems(running, code)
     mend(running, one["advice"])
     left = [one["text"] for one in find_problems(running, ExitCode.OK) if one["level"] != "ok"]
     # what keeps rows out is another finding, and the keys of a lost table are not known
