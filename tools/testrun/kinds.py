@@ -20,7 +20,7 @@ from testrun.progress import Test
 from testrun.wanted import SUITE_LIMIT_S, Wanted
 
 # How many cases of each: they take no longer than the tests that run beside them.
-RANDOM_TOOLS = {"random_queries": 700, "random_writes": 300}
+RANDOM_TOOLS = {"random_queries": 450, "random_writes": 180}
 NO_TESTS = 5  # pytest's exit code
 PYTEST_FOLDERS = ("tools/tests", "python/tests")
 
