@@ -22,7 +22,7 @@ def parse_arguments(kind: type[AnyTester], description: str | None) -> argparse.
     parser.add_argument("--first", type=int, default=1, metavar="N", help="number of the first one")
     parser.add_argument("--failures", type=int, default=1, metavar="N", help="stop after so many")
     parser.add_argument("--tablets", action="store_true", help="distributed tables only")
-    joins = "force batched joins in all cases, or in none; usual: in some"
+    joins = "force batched joins in all cases (forced) or in none (chosen); usual: in some"
     parser.add_argument("--batched-joins", choices=("forced", "chosen"), help=joins)
     parser.add_argument("--keep", action="store_true", help="keep the files of the run")
     parser.add_argument("--no-build", action="store_true", help="test what is installed")

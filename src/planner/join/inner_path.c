@@ -450,9 +450,9 @@ clauses_of_sibling(PlannerInfo *root, RelOptInfo *child, RelOptInfo *parent,
 }
 
 /*
- * A verdict holds for the next child with the same clauses on such a server
- * if both are partitions. Children of other parents may have quals of their
- * own.
+ * A verdict holds for the next child with the same clauses if both are partitions
+ * and postgres_fdw ships the same to their servers. Children of other parents may have
+ * quals of their own.
  */
 static bool
 shares_verdict(const RelOptInfo *child, const RelOptInfo *parent,

@@ -132,49 +132,32 @@ grow(MemoTable *table)
 	pfree(old);
 }
 
-void *
-shuttle_memo_find(PlannerInfo *root, const void *of, List *key)
+/* The value of what has the same hash, owner, kind and key; NULL: none. */
+static void *
+find(const PlannerInfo *root, const Memo *wanted)
 {
 	const MemoTable *table = find_table(root);
-	uint32		hash;
 
 	if (table == NULL)
 		return NULL;
-	hash = hash_of(of, key);
-	for (Memo *memo = *bucket_of(table, hash); memo != NULL; memo = memo->next)
+	for (Memo *memo = *bucket_of(table, wanted->hash); memo != NULL; memo = memo->next)
 	{
-		if (memo->hash == hash && memo->of == of && memo->kind == OF_LIST &&
-			equal(memo->key, key))
+		if (memo->hash == wanted->hash && memo->of == wanted->of && memo->kind == wanted->kind &&
+			bms_equal(memo->relids, wanted->relids) && equal(memo->key, wanted->key))
 			return memo->value;
 	}
 	return NULL;
 }
 
-void *
-shuttle_memo_find_set(PlannerInfo *root, const void *of, int kind, Relids relids)
-{
-	const MemoTable *table = find_table(root);
-	uint32		hash;
-
-	if (table == NULL)
-		return NULL;
-	hash = hash_of_set(of, kind, relids);
-	for (Memo *memo = *bucket_of(table, hash); memo != NULL; memo = memo->next)
-	{
-		if (memo->hash == hash && memo->of == of && memo->kind == kind &&
-			bms_equal(memo->relids, relids))
-			return memo->value;
-	}
-	return NULL;
-}
-
-/* Called in the query level's planner_cxt. */
+/* Called in the query level's planner_cxt, where the key lives. */
 static void
-add(PlannerInfo *root, Memo *memo)
+add(PlannerInfo *root, const Memo *wanted)
 {
 	MemoTable  *table = find_table(root);
+	Memo	   *memo = palloc_object(Memo);
 	Memo	  **bucket;
 
+	*memo = *wanted;
 	if (table == NULL)
 		table = make_table(root);
 	if (table->nmemos++ == table->nbuckets)
@@ -184,17 +167,48 @@ add(PlannerInfo *root, Memo *memo)
 	*bucket = memo;
 }
 
+static Memo
+memo_of_list(const void *of, List *key)
+{
+	return (Memo)
+	{
+		.hash = hash_of(of, key),.of = of,.kind = OF_LIST,.key = key
+	};
+}
+
+static Memo
+memo_of_set(const void *of, int kind, Relids relids)
+{
+	return (Memo)
+	{
+		.hash = hash_of_set(of, kind, relids),.of = of,.kind = kind,.relids = relids
+	};
+}
+
+void *
+shuttle_memo_find(PlannerInfo *root, const void *of, List *key)
+{
+	Memo		wanted = memo_of_list(of, key);
+
+	return find(root, &wanted);
+}
+
+void *
+shuttle_memo_find_set(PlannerInfo *root, const void *of, int kind, Relids relids)
+{
+	Memo		wanted = memo_of_set(of, kind, relids);
+
+	return find(root, &wanted);
+}
+
 void
 shuttle_memo_add(PlannerInfo *root, const void *of, List *key, void *value)
 {
 	MemoryContext old_cxt = MemoryContextSwitchTo(root->planner_cxt);
-	Memo	   *memo = palloc_object(Memo);
+	Memo		memo = memo_of_list(of, list_copy(key));
 
-	*memo = (Memo)
-	{
-		.hash = hash_of(of, key),.of = of,.kind = OF_LIST,.key = list_copy(key),.value = value
-	};
-	add(root, memo);
+	memo.value = value;
+	add(root, &memo);
 	MemoryContextSwitchTo(old_cxt);
 }
 
@@ -202,13 +216,9 @@ void
 shuttle_memo_add_set(PlannerInfo *root, const void *of, int kind, Relids relids, void *value)
 {
 	MemoryContext old_cxt = MemoryContextSwitchTo(root->planner_cxt);
-	Memo	   *memo = palloc_object(Memo);
+	Memo		memo = memo_of_set(of, kind, bms_copy(relids));
 
-	*memo = (Memo)
-	{
-		.hash = hash_of_set(of, kind, relids),.of = of,.kind = kind,.relids = bms_copy(relids),
-			.value = value
-	};
-	add(root, memo);
+	memo.value = value;
+	add(root, &memo);
 	MemoryContextSwitchTo(old_cxt);
 }
