@@ -27,7 +27,7 @@ ROUNDS_MS = 900.0  # of one query, after each plan ran once
 LEAST_SAMPLES = 2
 LARGEST_MEAN = 1.15  # that the project promises
 LARGEST_RATIO = 2.0
-LONG_MS = 2500.0  # a plan that takes longer runs once
+LONG_MS = 2500.0  # a rival that takes longer runs once
 RIVAL_FACTOR = 1.7  # farther from the best, one run is enough
 PRICES = ("Startup Cost", "Total Cost", "Plan Rows", "Plan Width", "Disabled", "Disabled Nodes")
 
@@ -118,6 +118,16 @@ def list_plans(session: Session, query: sql.Composed) -> list[Record]:
     return sorted(found.values(), key=lambda record: min(order.index(way) for way in record.ways))
 
 
+def is_worth_a_run(record: Record, best_ms: float) -> bool:
+    """Whether one more run of a plan may change what is found."""
+    is_chosen = Way.CHOSEN in record.ways and record.stopped_ms is None
+    if is_chosen and len(record.samples_ms) < LEAST_SAMPLES:
+        return True  # what is judged must not be a stall of the machine, however long it took
+    is_rival = record.time_ms <= RIVAL_FACTOR * best_ms
+    is_new = len(record.samples_ms) == 1  # the first run may have warmed caches
+    return record.time_ms < LONG_MS and (is_rival or is_new or is_chosen)
+
+
 class Runner:
     """A session under one delay, which goes on after a plan was stopped."""
 
@@ -156,10 +166,7 @@ class Runner:
                 break
             best_ms = min(record.time_ms for record in records)
             for record in records:
-                is_rival = record.time_ms <= RIVAL_FACTOR * best_ms
-                is_new = len(record.samples_ms) == 1  # the first run may have warmed caches
-                is_chosen = Way.CHOSEN in record.ways and record.stopped_ms is None
-                if (is_rival or is_new or is_chosen) and record.time_ms < LONG_MS:
+                if is_worth_a_run(record, best_ms):
                     self.run_plan(record, query, best_ms)
 
     def run_case(self, case: Case) -> CaseResult:

@@ -19,8 +19,9 @@ from pgshuttle import (
     measure,
 )
 from pgshuttle.choice_cases import FORCED, Case, Shape, Transport, Way, list_cases, write_query
-from pgshuttle.choices import CaseResult, Choices, PlanResult
+from pgshuttle.choices import CaseResult, Choices, PlanResult, Record, is_worth_a_run
 from pgshuttle.errors import ToolError
+from pgshuttle.explain import PlanFacts
 from pgshuttle.state import Cluster
 
 
@@ -120,6 +121,24 @@ def test_plans_are_equal_without_their_prices() -> None:
 
     assert choices.strip_prices(plan(1, "Hash Join")) == choices.strip_prices(plan(2, "Hash Join"))
     assert choices.strip_prices(plan(1, "Hash Join")) != choices.strip_prices(plan(1, "Merge Join"))
+
+
+@pytest.mark.parametrize(
+    ("ways", "samples_ms", "expected"),
+    [
+        ([Way.CHOSEN], [4678.0], True),  # it may have met a stall
+        ([Way.CHOSEN], [4678.0, 4701.0], False),
+        ([Way.CHOSEN], [900.0, 910.0], True),
+        ([Way.HASH], [4678.0], False),
+        ([Way.HASH], [900.0], True),
+        ([Way.HASH], [900.0, 910.0], False),
+        ([Way.HASH], [600.0, 610.0], True),
+    ],
+)
+def test_judged_plan_runs_again(ways: list[Way], samples_ms: list[float], expected: bool) -> None:
+    facts = PlanFacts("Join(a, b)", ("hash join",), True, None, None, None, None)
+    record = Record(ways[0], facts, 100.0, ways, samples_ms)
+    assert is_worth_a_run(record, best_ms=500.0) is expected
 
 
 def test_tables_show_what_was_missed() -> None:
