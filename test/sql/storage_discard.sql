@@ -16,14 +16,16 @@ CREATE VIEW found AS SELECT pg_backend_pid() AS pid, to_regclass('pg_temp.left_b
 	nullif(current_setting('test.left_behind', true), '') AS setting, test.last() AS last,
 	(SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711 AND pid = pg_backend_pid()) AS locks,
 	(SELECT count(*) FROM pg_prepared_statements) AS prepared,
-	current_setting('search_path') AS path, current_setting('TimeZone') AS zone, current_setting('extra_float_digits') AS digits;
+	current_setting('search_path') AS path, current_setting('TimeZone') AS zone, current_setting('extra_float_digits') AS digits,
+	current_setting('parallel_setup_cost') AS setup_cost;
 CALL test.loopback('far');
 CREATE FOREIGN TABLE f_leaving (id int) SERVER far OPTIONS (table_name 'leaving', shuttle_volatile 'on');
-CREATE FOREIGN TABLE f_found (pid int, temp bool, setting text, last bigint, locks bigint, prepared bigint, path text, zone text, digits text)
+CREATE FOREIGN TABLE f_found (pid int, temp bool, setting text, last bigint, locks bigint, prepared bigint, path text, zone text, digits text,
+	setup_cost text)
 	SERVER far OPTIONS (table_name 'found');
 SELECT id FROM f_leaving;
 SELECT pid FROM f_found \gset before_
-SELECT temp, setting, last, locks, prepared > 0 AS prepared, path, zone, digits FROM f_found;
+SELECT temp, setting, last, locks, prepared > 0 AS prepared, path, zone, digits, setup_cost FROM f_found;
 
 DISCARD TEMP;
 SELECT temp, setting, last, locks FROM f_found;
@@ -33,7 +35,7 @@ SELECT temp, setting, last, locks FROM f_found;
 DISCARD PLANS;
 SELECT temp, setting, last, locks FROM f_found;
 DISCARD ALL;
-SELECT temp, setting, last, locks, prepared, path, zone, digits, pid = :before_pid AS same FROM f_found;
+SELECT temp, setting, last, locks, prepared, path, zone, digits, setup_cost, pid = :before_pid AS same FROM f_found;
 
 -- a part belongs to the transaction
 SELECT id FROM f_leaving;
@@ -67,7 +69,14 @@ SELECT pg_terminate_backend(:pid, 10000);
 DISCARD TEMP;
 DISCARD ALL;
 SELECT temp, setting FROM f_found;
+
+-- what a node was told about the price of workers stays; through a pooler it is set for each transaction
+CALL test.loopback('priced', options => $$, options '-c parallel_setup_cost=500'$$);
+CALL test.loopback('pooled', options => $$, shuttle_pooler 'transaction'$$);
+CREATE FOREIGN TABLE f_priced (setup_cost text) SERVER priced OPTIONS (table_name 'found');
+CREATE FOREIGN TABLE f_pooled (setup_cost text) SERVER pooled OPTIONS (table_name 'found');
+SELECT setup_cost, (SELECT setup_cost FROM f_pooled) AS pooled FROM f_priced;
 SET client_min_messages = warning;
-DROP SERVER far CASCADE;
+DROP SERVER far, priced, pooled CASCADE;
 DROP VIEW leaving, found;
 DROP SEQUENCE counting;

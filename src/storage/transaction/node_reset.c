@@ -260,8 +260,13 @@ shuttle_pipeline_settings(ShuttleNode *node)
 	node->queue.unsynced = unsynced;
 }
 
-/* Settings for the format of values, and names from pg_catalog only. more:
- * further rows of VALUES; behind: a UNION after them. */
+/*
+ * Settings for the format of values, names from pg_catalog only, and the price of
+ * workers. The tablets of a table are asked for by a request each, and each would
+ * start workers of its own: a node that has the default of parallel_setup_cost
+ * plans them only for large requests. more: further rows of VALUES; behind: a
+ * UNION after them.
+ */
 #define SETTINGS_SQL(is_local, more, behind) \
 	"SELECT pg_catalog.set_config(name, value, " is_local ")" \
 	" FROM (VALUES" more \
@@ -271,7 +276,9 @@ shuttle_pipeline_settings(ShuttleNode *node)
 	" ('IntervalStyle', 'postgres')," \
 	" ('extra_float_digits', '3')," \
 	" ('array_nulls', 'on')," \
-	" ('cursor_tuple_fraction', '1')" behind ")" \
+	" ('cursor_tuple_fraction', '1')" \
+	" UNION ALL SELECT 'parallel_setup_cost', '2000'" \
+	" WHERE pg_catalog.current_setting('parallel_setup_cost') = '1000'" behind ")" \
 	" AS settings (name, value)"
 
 /* Only on Linux the last setting is sure to be accepted; an error would fail
