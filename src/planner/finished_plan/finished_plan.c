@@ -83,9 +83,9 @@ place_look_ahead(PlannedStmt *statement, int cursor_options)
 
 	if (statement->subplans != NIL)
 	{
-		shuttle_move_filters(statement->planTree, &context);
+		statement->planTree = shuttle_move_filters(statement->planTree, &context);
 		foreach(lc, statement->subplans)
-			shuttle_move_filters((Plan *) lfirst(lc), &context);
+			lfirst(lc) = shuttle_move_filters((Plan *) lfirst(lc), &context);
 	}
 	if (has_position(statement, cursor_options))
 		(void) find_positioned(statement->planTree, &context);

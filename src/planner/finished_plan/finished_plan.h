@@ -5,7 +5,7 @@
  * finished_plan.c	calls the other files in order
  * look_ahead_in_loops.c	Look Ahead under nested loops that core planned itself
  * look_ahead_in_subplans.c	at nodes with correlated subqueries
- * late_filters.c	moves such conditions out of the inner sides of loops, before
+ * late_filters.c	moves conditions with subqueries to loops and above Appends, before
  * look_ahead_in_index_loops.c	under loops over local index scans, to prefetch
  * plan_nodes.c		what new nodes need: target lists, numbers, Material
  * hash_of_cte.c	a cost by which core reads the other side of a join first
@@ -80,11 +80,12 @@ extern int	shuttle_next_plan_id(const PlannedStmt *statement);
 /* True if an expression uses one of these PARAM_EXEC parameters. */
 extern bool shuttle_uses_params(Node *expression, const Bitmapset *params);
 
-/* ---- conditions with correlated subqueries (late_filters.c) */
+/* ---- conditions with subqueries (late_filters.c) */
 
-/* Moves those of the inner sides of nested loops to the loops, at and below a
- * plan. */
-extern void shuttle_move_filters(Plan *plan, ShuttleFinishedPlan *context);
+/* Moves those of the inner sides of nested loops to the loops, and those of
+ * Appends' children above the Appends, at and below a plan. Returns the plan or
+ * what replaces it. */
+extern Plan *shuttle_move_filters(Plan *plan, ShuttleFinishedPlan *context);
 
 /*
  * The conditions of a scan or a join that may as well be tested by a node above
@@ -100,6 +101,11 @@ extern Plan *shuttle_place_look_aheads(Plan *plan, ShuttleFinishedPlan *context)
 /* Puts a Look Ahead at a node with correlated subqueries. Returns the plan or
  * what replaces it. */
 extern Plan *shuttle_place_in_subplans(Plan *plan, ShuttleFinishedPlan *context);
+
+/* Puts a Look Ahead above a plan that returns the plan's first ncolumns columns,
+ * of the rows that pass conditions over columns of INDEX_VAR. */
+extern Plan *shuttle_place_filter(Plan *plan, int ncolumns, List *conditions,
+								  ShuttleFinishedPlan *context);
 
 /* Puts a Look Ahead under loops over local index scans where it may pay
  * (look_ahead_in_index_loops.c). */

@@ -1,17 +1,20 @@
 /*-------------------------------------------------------------------------
  * late_filters.c
- *	  Moves conditions with correlated subqueries from the inner side of a
- *	  nested loop to the loop itself.
+ *	  Moves conditions with subqueries to where they cost less: from the inner
+ *	  side of a nested loop to the loop, and from an Append's children above it.
  *
- * The inner side starts again for each outer row. Its Look Ahead would collect
+ * The children of an Append would each ask nodes for a hashed subquery, and hash
+ * it, for themselves. A Look Ahead above the Append does so once.
+ *
+ * The inner side of a nested loop starts again for each outer row. Its Look Ahead would collect
  * the few rows of one start; one above the loop collects whole batches
  * (look_ahead_in_subplans.c puts it there next).
  *
- * Of an inner join only, and in order: the conditions of the inner side from
+ * Of an inner join only, and in order: the conditions below from
  * the first one with such a subquery on, then those of the join. So each is
  * tested for the same rows as before, in the same sequence; also if one fails,
- * is volatile, or is a security barrier. The inner side returns the columns
- * that they need. Outer values come to it as parameters of the loop, which
+ * is volatile, or is a security barrier. The nodes below return the columns that
+ * they need. Outer values come to an inner side as parameters of the loop, which
  * become columns again.
  *-------------------------------------------------------------------------
  */
@@ -27,13 +30,14 @@
 #include "executor/shuttle_executor.h"
 #include "planner/finished_plan/finished_plan.h"
 
-/* What a node of the inner side gives up. */
+/* What a node gives up to the one above. */
 typedef struct GivenUp
 {
 	Plan	   *plan;
+	int			varno;			/* of its columns in the node above */
 	List	   *kept;			/* conditions that stay */
 	List	   *targetlist;		/* with the columns that the others need */
-	List	   *conditions;		/* the others, over columns of INNER_VAR */
+	List	   *conditions;		/* the others, over columns of varno */
 } GivenUp;
 
 /* Which subqueries ask nodes again and again. */
@@ -41,6 +45,7 @@ typedef struct Asking
 {
 	const PlannedStmt *statement;
 	bool		by_children;	/* each child of an Append has the condition */
+	bool		only_hashed;	/* others are asked in batches where they are */
 } Asking;
 
 /* ---- which conditions */
@@ -112,6 +117,8 @@ asks_again(Node *node, const Asking *asking)
 	plan = list_nth(asking->statement->subplans, subplan->plan_id - 1);
 	if (subplan->useHashTable)
 		return asking->by_children && shuttle_plan_reads_node(plan);
+	if (asking->only_hashed)
+		return false;
 	foreach(lc, subplan->parParam)
 		params = bms_add_member(params, lfirst_int(lc));
 	return shuttle_find_batch_scan(plan, params, asking->statement) != NULL;
@@ -138,37 +145,37 @@ reads_params(Node *node, void *context)
 	return bms_overlap(read, finished->loop_params);
 }
 
-/* The column of a target list that has a Var; a new one if there is none. */
+/* The column that has a Var of the node below; a new one if there is none. */
 static Var *
-find_column(const Var *var, List **targetlist)
+find_column(const Var *var, GivenUp *given)
 {
 	TargetEntry *entry;
 	ListCell   *lc;
 
-	foreach(lc, *targetlist)
+	foreach(lc, given->targetlist)
 	{
 		entry = lfirst_node(TargetEntry, lc);
 		if (equal(entry->expr, var))
-			return makeVarFromTargetEntry(INNER_VAR, entry);
+			return makeVarFromTargetEntry(given->varno, entry);
 	}
-	entry = makeTargetEntry(copyObject((Expr *) var), list_length(*targetlist) + 1, NULL,
-							false);
-	*targetlist = lappend(*targetlist, entry);
-	return makeVarFromTargetEntry(INNER_VAR, entry);
+	entry = makeTargetEntry(copyObject((Expr *) var), list_length(given->targetlist) + 1,
+							NULL, false);
+	given->targetlist = lappend(given->targetlist, entry);
+	return makeVarFromTargetEntry(given->varno, entry);
 }
 
 /* Replaces a node's Vars by columns of its target list. Costs of subqueries,
  * which nobody reads any more, must not tell partitions apart. */
 static Node *
-column_mutator(Node *node, List **targetlist)
+column_mutator(Node *node, GivenUp *given)
 {
 	Node	   *result;
 
 	if (node == NULL)
 		return NULL;
 	if (IsA(node, Var))
-		return (Node *) find_column((Var *) node, targetlist);
-	result = expression_tree_mutator(node, column_mutator, targetlist);
+		return (Node *) find_column((Var *) node, given);
+	result = expression_tree_mutator(node, column_mutator, given);
 	if (IsA(result, SubPlan))
 	{
 		((SubPlan *) result)->startup_cost = 0;
@@ -196,7 +203,7 @@ returns_columns(const List *targetlist)
 
 /* What a scan or a join gives up; false if nothing. */
 static bool
-find_given_up(Plan *plan, const Asking *asking, GivenUp *given)
+find_given_up(Plan *plan, int varno, const Asking *asking, GivenUp *given)
 {
 	List	  **conditions = shuttle_late_conditions(plan);
 	List	   *taken = NIL;
@@ -204,7 +211,8 @@ find_given_up(Plan *plan, const Asking *asking, GivenUp *given)
 
 	*given = (GivenUp)
 	{
-		.plan = plan
+		.plan = plan,
+		.varno = varno
 	};
 	if (conditions == NULL || plan->initPlan != NIL || !returns_columns(plan->targetlist))
 		return false;
@@ -216,7 +224,7 @@ find_given_up(Plan *plan, const Asking *asking, GivenUp *given)
 			given->kept = lappend(given->kept, lfirst(lc));
 	}
 	given->targetlist = list_copy(plan->targetlist);
-	given->conditions = (List *) column_mutator((Node *) taken, &given->targetlist);
+	given->conditions = (List *) column_mutator((Node *) taken, given);
 	return taken != NIL;
 }
 
@@ -225,20 +233,19 @@ find_given_up(Plan *plan, const Asking *asking, GivenUp *given)
 /* What the children give up, each the same conditions over the same columns;
  * NIL if they do not. */
 static List *
-find_given_by_children(const Append *append, const PlannedStmt *statement)
+find_given_by_children(const Plan *append, List *children, int varno, const Asking *asking)
 {
-	Asking		asking = {statement, list_length(append->appendplans) > 1};
 	List	   *all = NIL;
 	ListCell   *lc;
 
-	foreach(lc, append->appendplans)
+	foreach(lc, children)
 	{
 		GivenUp    *given = palloc_object(GivenUp);
 		const GivenUp *first = all == NIL ? given : linitial(all);
 		Plan	   *child = lfirst(lc);
 
-		if (list_length(child->targetlist) != list_length(append->plan.targetlist) ||
-			!find_given_up(child, &asking, given) ||
+		if (list_length(child->targetlist) != list_length(append->targetlist) ||
+			!find_given_up(child, varno, asking, given) ||
 			!equal(given->conditions, first->conditions))
 			return NIL;
 		all = lappend(all, given);
@@ -262,6 +269,57 @@ pass_columns(List **targetlist, List *child_targetlist, int varno)
 	}
 }
 
+/* Takes away what nodes give up, of an Append above them, too. Returns the
+ * conditions. */
+static List *
+take_given_up(List *all, Plan *append)
+{
+	const GivenUp *first = linitial(all);
+	ListCell   *lc;
+
+	foreach(lc, all)
+	{
+		GivenUp    *given = lfirst(lc);
+
+		*shuttle_late_conditions(given->plan) = given->kept;
+		given->plan->targetlist = given->targetlist;
+	}
+	if (append != NULL)
+		pass_columns(&append->targetlist, first->targetlist, OUTER_VAR);
+	return first->conditions;
+}
+
+static List *
+children_of_append(const Plan *plan)
+{
+	if (IsA(plan, Append))
+		return ((const Append *) plan)->appendplans;
+	if (IsA(plan, MergeAppend))
+		return ((const MergeAppend *) plan)->mergeplans;
+	return NIL;
+}
+
+/* Puts a Look Ahead above an Append whose children would each hash the same
+ * subqueries. Returns it, or the plan. */
+static Plan *
+consider_append(Plan *plan, ShuttleFinishedPlan *context)
+{
+	Asking		asking = {
+		.statement = context->statement,
+		.by_children = true,
+		.only_hashed = true
+	};
+	List	   *children = children_of_append(plan);
+	List	   *all = NIL;
+	int			ncolumns = list_length(plan->targetlist);
+
+	if (list_length(children) > 1)
+		all = find_given_by_children(plan, children, INDEX_VAR, &asking);
+	if (all == NIL)
+		return plan;
+	return shuttle_place_filter(plan, ncolumns, take_given_up(all, plan), context);
+}
+
 /* ---- from the inner side to the loop */
 
 static bool
@@ -279,36 +337,30 @@ may_take(const NestLoop *loop, const List *conditions, ShuttleFinishedPlan *cont
 	return !reads_params((Node *) conditions, context);
 }
 
-static void
-give_up(const GivenUp *given)
-{
-	*shuttle_late_conditions(given->plan) = given->kept;
-	given->plan->targetlist = given->targetlist;
-}
-
 /* The conditions that a scan, a join or an Append below the loop gives up. */
 static List *
 take_conditions(Plan *inner, const NestLoop *loop, ShuttleFinishedPlan *context)
 {
+	Asking		asking = {.statement = context->statement};
+	Plan	   *append = IsA(inner, Append) && inner->initPlan == NIL ? inner : NULL;
 	List	   *all;
-	ListCell   *lc;
 
-	if (IsA(inner, Append) && inner->initPlan == NIL)
-		all = find_given_by_children((Append *) inner, context->statement);
+	if (append != NULL)
+	{
+		List	   *children = ((Append *) append)->appendplans;
+
+		asking.by_children = list_length(children) > 1;
+		all = find_given_by_children(append, children, INNER_VAR, &asking);
+	}
 	else
 	{
-		Asking		asking = {context->statement, false};
 		GivenUp    *given = palloc_object(GivenUp);
 
-		all = find_given_up(inner, &asking, given) ? list_make1(given) : NIL;
+		all = find_given_up(inner, INNER_VAR, &asking, given) ? list_make1(given) : NIL;
 	}
 	if (all == NIL || !may_take(loop, ((GivenUp *) linitial(all))->conditions, context))
 		return NIL;
-	foreach(lc, all)
-		give_up(lfirst(lc));
-	if (IsA(inner, Append))
-		pass_columns(&inner->targetlist, ((GivenUp *) linitial(all))->targetlist, OUTER_VAR);
-	return ((GivenUp *) linitial(all))->conditions;
+	return take_given_up(all, append);
 }
 
 /* Replaces parameters of the loop by the outer columns that they come from. */
@@ -355,16 +407,34 @@ consider_loop(NestLoop *loop, ShuttleFinishedPlan *context)
 									  loop->join.joinqual);
 }
 
-void
-shuttle_move_filters(Plan *plan, ShuttleFinishedPlan *context)
+/* again: the plan is started again for each row of a loop. */
+static Plan *
+move_filters(Plan *plan, bool again, ShuttleFinishedPlan *context)
 {
 	Plan	  **child;
 
 	if (plan == NULL || IsA(plan, Gather) || IsA(plan, GatherMerge))
-		return;
+		return plan;
 	check_stack_depth();
 	for (int i = 0; (child = shuttle_plan_child(plan, i)) != NULL; i++)
-		shuttle_move_filters(*child, context);
+	{
+		bool		child_again = again || shuttle_is_routed_append_plan(plan) ||
+			(IsA(plan, NestLoop) && *child == innerPlan(plan));
+
+		*child = move_filters(*child, child_again, context);
+	}
 	if (IsA(plan, NestLoop))
 		consider_loop((NestLoop *) plan, context);
+	return again ? plan : consider_append(plan, context);
+}
+
+Plan *
+shuttle_move_filters(Plan *plan, ShuttleFinishedPlan *context)
+{
+	const PlannedStmt *statement = context->statement;
+	bool		may_lock = statement->commandType != CMD_SELECT || statement->rowMarks != NIL;
+
+	if (plan == NULL)			/* the subquery that core did not choose */
+		return NULL;
+	return move_filters(plan, may_lock || !bms_is_empty(plan->extParam), context);
 }

@@ -392,6 +392,25 @@ find_done(FindContext *found, ShuttleFinishedPlan *context)
 }
 
 Plan *
+shuttle_place_filter(Plan *plan, int ncolumns, List *conditions,
+					 ShuttleFinishedPlan *context)
+{
+	FindContext found = {.statement = context->statement};
+	List	   *targetlist;
+	List	   *scan_targetlist;
+	CustomScan *look;
+
+	find_in_quals(conditions, &found);
+	if (!find_done(&found, context))
+		found.plan.batch_size = shuttle_planning_settings()->batch_size;
+	shuttle_make_targetlists(plan, &targetlist, &scan_targetlist);
+	look = shuttle_look_ahead_make(plan, list_truncate(targetlist, ncolumns),
+								   scan_targetlist, &found.plan);
+	look->scan.plan.qual = conditions;
+	return shuttle_finish_node(look, plan, context);
+}
+
+Plan *
 shuttle_place_in_subplans(Plan *plan, ShuttleFinishedPlan *context)
 {
 	FindContext above = {.statement = context->statement};
