@@ -141,7 +141,7 @@ read_row(LookAheadState *look)
 TupleTableSlot *
 shuttle_read_outer(LookAheadState *look, const ShuttleBatch *batch)
 {
-	bool		ahead = look->nbatches > 0 || batch->nrows > 0;
+	bool		ahead = look->nbatches > 0 || batch->nrows > 0 || look->out_of_turn;
 
 	if (is_reading_ahead ||
 		(ahead && (look->errors == SHUTTLE_RAISES_VALUES ||

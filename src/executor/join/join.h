@@ -6,6 +6,7 @@
  * look_ahead.c, look_ahead_plan.c	the plan node, and its plan's layout
  * look_ahead_batch.c, outer_rows.c	fill its batches, copy outer rows
  * look_ahead_links.c	finds the scans of the inner side that it serves
+ * look_ahead_siblings.c	has those below the same Append begin together
  * look_ahead_params.c	sets the join's parameters from a buffered outer row
  * served_scan.c	a foreign scan that takes its rows from a batch
  * key_set.c, key_range.c, key_cache.c	distinct keys, their requests, and
@@ -151,6 +152,7 @@ struct LookAheadState
 	bool		shares;			/* several Look Aheads use its scans in turn */
 	bool		may_fail;		/* computing keys may fail */
 	bool		waits;			/* one of its scans waits for an initplan */
+	struct ShuttleSiblings *siblings;	/* below the same Append; NULL: none */
 
 	/* the run */
 	MemoryContext cxt;			/* parent of the batches' contexts */
@@ -171,6 +173,7 @@ struct LookAheadState
 	MemoryContext cache_cxt;	/* of its scans' caches */
 	Size		cache_bytes;	/* of the rows that they keep */
 	bool		outer_done;
+	bool		out_of_turn;	/* it sends a batch before it is asked for a row */
 	bool		judged;			/* errors has been determined */
 	ShuttleOuterErrors errors;	/* of the outer side; not used if all rows
 								 * will be read */
@@ -229,6 +232,20 @@ extern bool shuttle_batch_may_fill(LookAheadState *look);
 /* Reads outer rows and sends requests for their keys. The loop's parameters are
  * unchanged afterwards. Returns false if there was no outer row left. */
 extern bool shuttle_batch_fill(LookAheadState *look);
+
+/* ---- Look Aheads below the same Append (look_ahead_siblings.c) */
+
+typedef struct ShuttleSiblings ShuttleSiblings;
+
+/* At an Append or MergeAppend: tells the Look Aheads of its children of each
+ * other. */
+extern void shuttle_siblings_link(PlanState *node);
+
+/* Has the others send their first batches. The Look Ahead has sent its own. */
+extern void shuttle_siblings_begin(LookAheadState *look);
+
+/* Makes scans that several Look Aheads share take their rows from this one. */
+extern void shuttle_look_ahead_take_shared(LookAheadState *look);
 
 /* Clears all slots that point into a batch, and frees it. */
 extern void shuttle_batch_drop(LookAheadState *look, ShuttleBatch *batch);

@@ -140,9 +140,8 @@ next_of_batch(LookAheadState *look)
 	return look->slot;
 }
 
-/* Makes scans that several Look Aheads share take their rows from this one. */
-static void
-take_shared(LookAheadState *look)
+void
+shuttle_look_ahead_take_shared(LookAheadState *look)
 {
 	for (int i = 0; i < look->nscans; i++)
 		shuttle_served_scan_take(look->scans[i], look, i);
@@ -157,7 +156,7 @@ next_outer(LookAheadState *look)
 	if (!look->linked)
 		return pass_through(look);
 	if (look->shares)
-		take_shared(look);
+		shuttle_look_ahead_take_shared(look);
 	while (look->current == NULL || look->position >= look->current->nrows)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -254,6 +253,8 @@ next_batch(LookAheadState *look)
 		if (!shuttle_batch_fill(look))
 			break;
 	}
+	if (look->siblings != NULL && look->rows_taken == 0)
+		shuttle_siblings_begin(look);
 	if (dlist_is_empty(&look->batches))
 	{
 		shuttle_raise_stopped(look);

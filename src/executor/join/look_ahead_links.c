@@ -537,6 +537,7 @@ link_owner(LookAheadState *look, List *subplans)
 static bool
 link_walker(PlanState *node, void *context)
 {
+	shuttle_siblings_link(node);
 	if (shuttle_is_look_ahead(node))
 		link_owner((LookAheadState *) node, node->subPlan);
 	else if (shuttle_is_look_ahead(outerPlanState(node)))
