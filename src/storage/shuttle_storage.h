@@ -221,6 +221,9 @@ typedef struct ShuttleStatement
 								 * all */
 	bool		whole;			/* row_goal is 0, and all rows will surely be
 								 * read: the node may lock them at once */
+	bool		may_stop;		/* the plan may stop before the last row:
+								 * without a row_goal, pages ahead follow
+								 * those read */
 	bool		keep;			/* keep all rows here for a rescan: on the
 								 * node they may change */
 	ShuttlePageLimits limits;

@@ -44,9 +44,11 @@ typedef struct RowGoal
 								 * them */
 	bool		once;			/* it is never rescanned */
 	bool		of_merge;		/* it is part of the plan that a MERGE reads */
+	bool		may_stop;		/* the plan may stop before the last row,
+								 * nobody knows where */
 } RowGoal;
 
-static const RowGoal all_rows = {0, NULL, 0, INFINITY, false, false};
+static const RowGoal all_rows = {0, NULL, 0, INFINITY, false, false, false};
 
 static void set_goals(PlanState *node, RowGoal goal);
 static void set_goals_of_subplans(List *subplans, const PlanState *whole);
@@ -269,6 +271,23 @@ min_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 }
 
 /*
+ * Whether children may be left before their last rows. A merge join ends with either input
+ * unless it returns the unmatched rows of the other one. A hash join leaves its outer side
+ * only if the inner side is empty, which is rare.
+ */
+static void
+stops_of_children(const PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
+{
+	outer->may_stop = goal.may_stop && (shuttle_plan_facts(node->plan) & SHUTTLE_READS_ALL) == 0;
+	inner->may_stop = goal.may_stop && !IsA(node, HashJoinState);
+	if (IsA(node, MergeJoinState))
+	{
+		outer->may_stop = goal.may_stop || !((const MergeJoinState *) node)->mj_FillOuter;
+		inner->may_stop = goal.may_stop || !((const MergeJoinState *) node)->mj_FillInner;
+	}
+}
+
+/*
  * The goal of a merge join's input. Core expects the join to end early if the other input
  * has small keys only, and charges the part of this input that is read until then: if the
  * join costs less than this input, the costs tell how many rows are read at most.
@@ -442,7 +461,7 @@ set_goal_of_scan(ForeignScanState *node, RowGoal goal)
 		if (step->kind == SHUTTLE_NEED_HELD)
 			((LookAheadState *) step->node)->locks_late = true;
 	}
-	shuttle_foreign_scan_set_goal(node, goal.rows, goal.need);
+	shuttle_foreign_scan_set_goal(node, goal.rows, goal.may_stop, goal.need);
 	if (shuttle_is_served_scan(node))
 		shuttle_served_scan_set_max_rows(node, goal.max_rows);
 	else
@@ -467,6 +486,7 @@ set_goals(PlanState *node, RowGoal goal)
 		set_goal_of_scan((ForeignScanState *) node, goal);
 	goals_of_children(node, goal, &outer_goal, &inner_goal);
 	min_of_children(node, goal, &outer_goal, &inner_goal);
+	stops_of_children(node, goal, &outer_goal, &inner_goal);
 	needs_of_children(node, goal.need, &step, &outer_goal, &inner_goal);
 	set_goals(outerPlanState(node), outer_goal);
 	set_goals(innerPlanState(node), inner_goal);
@@ -536,7 +556,7 @@ shuttle_row_goal_run(QueryDesc *queryDesc, ScanDirection direction, uint64 count
 		ShuttleNeedStep run = {.kind = SHUTTLE_NEED_RUN,.node = queryDesc->planstate,
 		.rows = count};
 		RowGoal		goal = {count, count > 0 ? &run : NULL, 0,
-		count > 0 ? count : INFINITY, true, false};
+		count > 0 ? count : INFINITY, true, false, false};
 
 		/* FETCH 0 takes nothing; it only shows that this is a cursor */
 		if (ScanDirectionIsNoMovement(direction))

@@ -275,7 +275,7 @@ shuttle_foreign_scan_read_beside(ForeignScanState *scan, List *scans)
 }
 
 void
-shuttle_foreign_scan_set_goal(ForeignScanState *scan, double rows,
+shuttle_foreign_scan_set_goal(ForeignScanState *scan, double rows, bool may_stop,
 							  const ShuttleNeedStep *need)
 {
 	ShuttleRemoteScan *remote = scan->fdw_state;
@@ -284,6 +284,7 @@ shuttle_foreign_scan_set_goal(ForeignScanState *scan, double rows,
 		return;
 	remote->need = shuttle_row_need_copy(remote->need, need, scan->ss.ps.state);
 	remote->row_goal = rows;
+	remote->may_stop = may_stop;
 
 	/* scans that lock set their goal before each page */
 	if (remote->request != NULL && remote->need == NULL)
@@ -357,6 +358,7 @@ shuttle_foreign_scan_send(ForeignScanState *scan, int nest_level, bool speculati
 	statement.estimated_rows = remote->expected_rows;
 	statement.row_goal = first_rows(remote, plan);
 	statement.whole = remote->whole && statement.row_goal <= 0;
+	statement.may_stop = remote->may_stop;
 	statement.keep = remote->effect == SHUTTLE_READS &&
 		shuttle_may_read_behind_write(scan, remote->eflags);
 	statement.limits = remote->limits;

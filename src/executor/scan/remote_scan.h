@@ -25,6 +25,7 @@ typedef struct ShuttleRemoteScan
 	ShuttleSize size;
 	double		expected_rows;
 	double		row_goal;		/* rows that the plan will read; 0: all */
+	bool		may_stop;		/* the plan may stop before the last row */
 	double		max_rows;		/* most rows it can read; 0: no limit */
 	ShuttleRowNeed *need;		/* limits rows locked ahead; NULL: no limit,
 								 * or no locks */

@@ -98,9 +98,9 @@ extern void shuttle_foreign_scan_read_whole(ForeignScanState *scan, List *togeth
 /*
  * Sets how many rows the plan above will read from now on; 0: all. Scans that
  * are not ours are left alone. need: tells how many rows are sure to be needed,
- * for scans that lock.
+ * for scans that lock. may_stop: the plan may stop at any row.
  */
-extern void shuttle_foreign_scan_set_goal(ForeignScanState *scan, double rows,
+extern void shuttle_foreign_scan_set_goal(ForeignScanState *scan, double rows, bool may_stop,
 										  const ShuttleNeedStep *need);
 
 /* Makes our scan pause if it is read ahead and has no row yet; false for other

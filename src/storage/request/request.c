@@ -147,6 +147,7 @@ create_request(ShuttleNode *node, const ShuttleStatement *statement,
 	request->estimated_rows = statement->estimated_rows;
 	request->row_goal = statement->row_goal;
 	request->whole = statement->whole;
+	request->may_stop = statement->may_stop;
 	request->keep = statement->keep;
 	request->row_bytes = statement->row_bytes;
 	request->limits = fill_limits(statement->limits);

@@ -75,6 +75,7 @@ struct ShuttleRequest
 	double		estimated_rows;
 	double		row_goal;
 	bool		whole;			/* see ShuttleStatement */
+	bool		may_stop;		/* see ShuttleStatement */
 	bool		keep;			/* see ShuttleStatement */
 	int			row_bytes;
 	bool		is_narrow;		/* column types limit the row's size */
@@ -138,6 +139,7 @@ struct ShuttleRequest
 	int64		nrows_asked;	/* by FETCH since the cursor was opened */
 	bool		outgrown;		/* there were more rows than estimated */
 	int64		nrows_seen;
+	int64		nrows_read;		/* returned to the reader */
 	int64		nbytes_seen;	/* as messages */
 	int64		memory_seen;	/* memory of the same rows */
 	int64	   *width;			/* recent maximum size of a row's message; 0:

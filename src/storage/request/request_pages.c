@@ -11,6 +11,7 @@
  * rows and later ones 100, as from postgres_fdw, so that a loop that takes
  * single rows never waits more often. An answer that is moved to the store is
  * requested up to the estimate, and beyond it as many rows again as have come.
+ * If the plan may stop at any row (below a merge join), pages ahead follow those read.
  * A page has as many rows of the mean size so far as fit into
  * shuttle.fetch_size_limit. (Servers and tables have options of these names,
  * too.)
@@ -53,6 +54,9 @@
  * default is 100. */
 #define FIRST_REFILL_ROWS 10
 #define REFILL_ROWS 100
+
+/* Guess of the rows that a node sends in a millisecond; a fast one sends twice as many. */
+#define ROWS_PER_MS 2000
 
 static int	fitting_rows(const ShuttleRequest *request);
 static int	first_window(const ShuttleRequest *request);
@@ -173,6 +177,25 @@ shuttle_request_set_goal(ShuttleRequest *request, double row_goal)
 	}
 }
 
+/*
+ * Most pages ahead if the plan may stop at any row: as many as were read, and those that
+ * a node sends in about a round trip. So what is sent for nothing takes no longer than
+ * what was needed, and a reader of all rows soon has as many on the way as fit in there.
+ */
+static double
+careful_pages(const ShuttleRequest *request)
+{
+	double		trip_ms;
+
+	if (!request->may_stop || request->row_goal > 0)
+		return MOST_PAGES;
+	trip_ms = shuttle_round_trip_of(request->node);
+	if (trip_ms < 0)
+		return MOST_PAGES;
+	return Max(FEWEST_PAGES, trip_ms * ROWS_PER_MS / request->page_rows) +
+		(double) request->nrows_read / request->page_rows;
+}
+
 /* Maximum number of pages requested and not read. */
 static int
 most_pages(const ShuttleRequest *request)
@@ -186,7 +209,8 @@ most_pages(const ShuttleRequest *request)
 					most_bytes / (others.nread + 1) / 2);
 	else
 		bytes = most_bytes / 2 - others.unread_bytes;
-	return (int) Max(FEWEST_PAGES, Min(bytes / page_memory(request), MOST_PAGES));
+	return (int) Max(FEWEST_PAGES, Min(bytes / page_memory(request),
+									   Min(careful_pages(request), MOST_PAGES)));
 }
 
 static int
@@ -222,6 +246,17 @@ shuttle_pages_open(ShuttleRequest *request)
 	request->nrows_asked = 0;
 	request->outgrown = false;
 	request->naffected = 0;
+
+	/*
+	 * A large goal of a merge join is a guess: it bounds what is asked for at
+	 * first.
+	 */
+	if (request->may_stop && request->row_goal > FEWEST_PAGES * fitting_rows(request) &&
+		request->effect == SHUTTLE_READS)
+	{
+		request->estimated_rows = Min(request->estimated_rows, request->row_goal);
+		request->row_goal = 0;
+	}
 	request->page_rows = goal_rows(request);
 	if (locks_stepwise(request))
 		request->window = 1;
@@ -356,6 +391,7 @@ shuttle_pages_ask_all(ShuttleRequest *request)
 	if (!locks_stepwise(request))
 	{
 		request->row_goal = 0;
+		request->may_stop = false;
 		request->page_rows = fitting_rows(request);
 		request->window = Max(first_window(request),
 							  pages_of(request, request->nrows_seen));

@@ -263,7 +263,10 @@ next_row(ShuttleRequest *request, ShuttleRow *row)
 		shuttle_request_page_was_read(request);
 	}
 	if (found)
+	{
 		request->handed_out = true;
+		request->nrows_read++;
+	}
 	return found;
 }
 
