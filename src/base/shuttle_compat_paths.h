@@ -89,6 +89,19 @@ shuttle_create_foreignscan_path(PlannerInfo *root, RelOptInfo *rel, double rows,
 #endif
 }
 
+/* All members of an equivalence class; 18 keeps those of children beside the others. */
+static inline List *
+shuttle_all_members(const EquivalenceClass *class)
+{
+	List	   *members = list_copy(class->ec_members);
+
+#if PG_VERSION_NUM >= 180000
+	for (int i = 0; i < class->ec_childmembers_size; i++)
+		members = list_concat(members, class->ec_childmembers[i]);
+#endif
+	return members;
+}
+
 /* 17 raised postgres_fdw's default cost of a row. */
 #if PG_VERSION_NUM >= 170000
 #define SHUTTLE_POSTGRES_FDW_TUPLE_COST 0.2

@@ -129,6 +129,7 @@ consider_scan(PlannerInfo *root, RelOptInfo *rel, Index relid, RangeTblEntry *rt
 	if (previous_scan != NULL)
 		previous_scan(root, rel, relid, rte);
 	shuttle_scan_price_consider(root, rel, relid, rte);
+	shuttle_subplan_price_target(root, rel);
 
 	/* after all that price the scan: rows that stay on the node cost less */
 	shuttle_window_limits_consider(root, rel);
@@ -164,7 +165,13 @@ consider_join(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 static RelOptInfo *
 search_joins(PlannerInfo *root, int levels, List *rels)
 {
-	return shuttle_search_joins(root, levels, rels, previous_search);
+	RelOptInfo *joinrel;
+
+	shuttle_subplan_price_join_conditions(root);
+	joinrel = shuttle_search_joins(root, levels, rels, previous_search);
+	if (joinrel != NULL)
+		shuttle_subplan_price_target(root, joinrel);
+	return joinrel;
 }
 
 static void

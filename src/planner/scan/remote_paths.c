@@ -362,6 +362,7 @@ get_rel_size(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 	shuttle_planner_report_late_load(root);
 	shuttle_stable_in_conditions(root, rel);
 	shuttle_uncounted_table_size(root, rel, relid);
+	shuttle_subplan_price_conditions(root, rel);
 	hidden = shuttle_hide_late_conditions(root, rel);
 	shuttle_postgres_fdw_get_routine()->GetForeignRelSize(root, rel, relid);
 	shuttle_show_late_conditions(hidden);

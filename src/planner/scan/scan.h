@@ -6,7 +6,7 @@
  * declared_keys.c says what is unique; remote_paths.c,
  * upper_paths.c and remote_estimate.c ask the node's planner;
  * uncounted_tables.c finds sizes of tables without statistics;
- * subplan_choice.c prices EXISTS in conditions;
+ * subplan_choice.c chooses the plan of an EXISTS, subplan_price.c prices it in paths;
  * window_limits.c and window_plan.c have nodes return the first rows of windows;
  * sibling_scans.c plans partitions that are alike once; shown_expressions.c has COALESCE and
  * others shipped; text_order.c and locked_order.c say which order a node's rows have.
@@ -48,6 +48,21 @@ extern bool shuttle_uncounted_column(PlannerInfo *root, RangeTblEntry *rte, Attr
 /* Part of create_upper_paths_hook: prices the calls of an EXISTS over nodes. */
 extern void shuttle_subplan_choice_consider(PlannerInfo *root, UpperRelationKind stage,
 											const RelOptInfo *output);
+
+/* ---- prices of subqueries in paths (subplan_price.c) */
+
+/* Sets the price that core gives to a subquery's plan. */
+extern void shuttle_subplan_core_price(PlannerInfo *root, SubPlan *subplan);
+
+/* Part of the hooks of scans and of the join search: prices each EXISTS over nodes in the
+ * target list and HAVING, if rel is all that the query reads. */
+extern void shuttle_subplan_price_target(PlannerInfo *root, const RelOptInfo *rel);
+
+/* Those in a foreign table's own conditions, once its tuples are known. */
+extern void shuttle_subplan_price_conditions(PlannerInfo *root, RelOptInfo *rel);
+
+/* Those in conditions of joins, before joins are planned. */
+extern void shuttle_subplan_price_join_conditions(PlannerInfo *root);
 
 /* A relation's relids; for a partition those of its topmost parent. */
 static inline Relids

@@ -12,7 +12,7 @@
  * all loops; with a round trip for each loop if conditions may not be moved out of
  * it (late_filters.c), or for each call if nodes cannot be asked for batches. The
  * partitions of a table choose alike. The price is read for this choice only:
- * paths have been priced before.
+ * paths have been priced before (subplan_price.c).
  *
  * Source: fix_alternative_subplan() in src/backend/optimizer/plan/setrefs.c.
  *-------------------------------------------------------------------------
@@ -145,15 +145,17 @@ price_of_request(PlannerInfo *root, Plan *plan)
 }
 
 static void
-price_calls(SubPlan *subplan, const Priced *priced)
+price_calls(const AlternativeSubPlan *alternatives, const Priced *priced)
 {
 	PlannerInfo *root = priced->place->root;
+	SubPlan    *subplan = linitial_node(SubPlan, alternatives->subplans);
 	Plan	   *plan = list_nth(root->glob->subplans, subplan->plan_id - 1);
 	PlannerInfo *subroot = list_nth(root->glob->subroots, subplan->plan_id - 1);
 	double		ncalls = priced->place->loops * priced->all_rows;
 
 	if (subplan->useHashTable || !shuttle_plan_reads_node(plan))
 		return;
+	shuttle_subplan_core_price(root, llast_node(SubPlan, alternatives->subplans));
 	subplan->startup_cost = plan->startup_cost;
 	subplan->per_call_cost = ncalls / priced->rows *
 		(price_of_call(subroot, plan, ncalls) +
@@ -169,7 +171,7 @@ price_walker(Node *node, void *context)
 		node = (Node *) ((RestrictInfo *) node)->clause;
 	if (IsA(node, AlternativeSubPlan))
 	{
-		price_calls(linitial_node(SubPlan, ((AlternativeSubPlan *) node)->subplans), context);
+		price_calls((AlternativeSubPlan *) node, context);
 		return false;
 	}
 	return expression_tree_walker(node, price_walker, context);
