@@ -6,16 +6,16 @@
  * The children of an Append would each ask nodes for a hashed subquery, and hash
  * it, for themselves. A Look Ahead above the Append does so once.
  *
- * The inner side of a nested loop starts again for each outer row. Its Look Ahead would collect
- * the few rows of one start; one above the loop collects whole batches
- * (look_ahead_in_subplans.c puts it there next).
+ * The inner side of a nested loop starts again for each outer row. Its Look Ahead
+ * would collect the few rows of one start; one above the loop collects whole
+ * batches (look_ahead_in_subplans.c puts it there next).
  *
- * Of an inner join only, and in order: the conditions below from
- * the first one with such a subquery on, then those of the join. So each is
- * tested for the same rows as before, in the same sequence; also if one fails,
- * is volatile, or is a security barrier. The nodes below return the columns that
- * they need. Outer values come to an inner side as parameters of the loop, which
- * become columns again.
+ * Of inner joins only, and in order: the conditions of the node below from the
+ * first one with such a subquery on, then those of the join. So each is tested for
+ * the same rows as before, in the same sequence; also if one fails, is volatile,
+ * or is a security barrier. The nodes below return the columns that they need.
+ * Outer values come to an inner side as parameters of the loop, which become
+ * columns again.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -399,6 +399,7 @@ shuttle_place_filter(Plan *plan, int ncolumns, List *conditions,
 	List	   *targetlist;
 	List	   *scan_targetlist;
 	CustomScan *look;
+	Plan	   *above;
 
 	find_in_quals(conditions, &found);
 	if (!find_done(&found, context))
@@ -407,7 +408,9 @@ shuttle_place_filter(Plan *plan, int ncolumns, List *conditions,
 	look = shuttle_look_ahead_make(plan, list_truncate(targetlist, ncolumns),
 								   scan_targetlist, &found.plan);
 	look->scan.plan.qual = conditions;
-	return shuttle_finish_node(look, plan, context);
+	above = shuttle_finish_node(look, plan, context);
+	shuttle_move_initplans(plan, above);
+	return above;
 }
 
 Plan *
