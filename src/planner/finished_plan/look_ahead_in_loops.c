@@ -13,7 +13,9 @@
 #include "postgres.h"
 
 #include "catalog/pg_class.h"
+#include "miscadmin.h"
 #include "nodes/plannodes.h"
+#include "optimizer/cost.h"
 #include "parser/parsetree.h"
 
 #include "base/shuttle_compat.h"
@@ -21,6 +23,9 @@
 #include "planner/finished_plan/finished_plan.h"
 #include "planner/shuttle_planner.h"
 #include "planner/statement/statement.h"
+
+/* Overhead bytes of a row in memory. */
+#define ROW_OVERHEAD_BYTES 64
 
 static bool
 has_look_ahead(Plan *plan)
@@ -82,6 +87,23 @@ place_under(NestLoop *loop, const ForeignScan *scan, ShuttleFinishedPlan *contex
 	outerPlan(loop) = look;
 }
 
+/*
+ * Keeps the rows of an inner side that is the same for each outer row. Core does so
+ * if it expects several outer rows. Where it expects one and more come, nodes would
+ * compute the inner side for each of them.
+ */
+static void
+keep_inner(NestLoop *loop, ShuttleFinishedPlan *context)
+{
+	Plan	   *inner = innerPlan(loop);
+
+	if (!enable_material || outerPlan(loop)->plan_rows > 1 || IsA(inner, Material) ||
+		!bms_is_empty(inner->extParam) || !shuttle_plan_reads_node(inner) ||
+		inner->plan_rows * (inner->plan_width + ROW_OVERHEAD_BYTES) > work_mem * 1024.0)
+		return;
+	innerPlan(loop) = shuttle_materialize(inner, context);
+}
+
 static void
 consider_loop(NestLoop *loop, ShuttleFinishedPlan *context)
 {
@@ -90,7 +112,10 @@ consider_loop(NestLoop *loop, ShuttleFinishedPlan *context)
 	ListCell   *lc;
 
 	if (loop->nestParams == NIL)
+	{
+		keep_inner(loop, context);
 		return;
+	}
 	foreach(lc, loop->nestParams)
 		params = bms_add_member(params, lfirst_node(NestLoopParam, lc)->paramno);
 	scan = shuttle_find_batch_scan(innerPlan(loop), params, context->statement);
