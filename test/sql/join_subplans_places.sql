@@ -36,3 +36,10 @@ DELETE FROM m WHERE (SELECT count(*) FROM b WHERE b.k = m.k) < 4 RETURNING id, (
 INSERT INTO m SELECT k, (SELECT count(*) FROM b WHERE b.k = l.k) FROM l WHERE k < 3 RETURNING *;
 SELECT l.id FROM l WHERE (SELECT count(*) FROM b WHERE b.k = l.k) = 4 ORDER BY id FOR UPDATE;
 ROLLBACK;
+-- a nested loop above such a node takes its parameters from the columns that the node returns
+RESET enable_nestloop;
+RESET enable_material;
+SET search_path = local, public;
+SELECT test.plan_shape('SELECT s.k, f.id FROM (SELECT 0 AS none, l.k FROM l WHERE EXISTS (SELECT FROM b WHERE b.k = l.id OFFSET 0) OFFSET 0) s CROSS JOIN LATERAL (SELECT b.id FROM b WHERE b.k = s.k ORDER BY b.id LIMIT 3) f');
+SELECT test.same_rows('SELECT s.k, f.id FROM (SELECT 0 AS none, l.k FROM l WHERE EXISTS (SELECT FROM b WHERE b.k = l.id OFFSET 0) OFFSET 0) s CROSS JOIN LATERAL (SELECT b.id FROM b WHERE b.k = s.k ORDER BY b.id LIMIT 3) f');
+SELECT test.same_rows('SELECT s.t, f.id FROM (SELECT 0 AS none, l.k::text || l.id AS t, l.k FROM l WHERE (SELECT count(*) FROM b WHERE b.k = l.id) > 1 OFFSET 0) s CROSS JOIN LATERAL (SELECT b.id FROM b WHERE b.k = s.k ORDER BY b.id LIMIT 3) f');

@@ -470,7 +470,8 @@ link_loop(NestLoopState *loop)
 	ShuttleLookAheadPlan plan;
 	ListCell   *lc;
 
-	if (!begin_link(context.look, &plan))
+	/* parameters come from columns as the node returns them */
+	if (context.look->projects || !begin_link(context.look, &plan))
 		return;
 	context.foreign = context.foreign && plan.local != SHUTTLE_LOCAL_ONLY;
 	context.local = shuttle_settings.enable_local_look_ahead &&

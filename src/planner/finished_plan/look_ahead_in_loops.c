@@ -68,6 +68,19 @@ read_source_first(ModifyTable *plan, ShuttleFinishedPlan *context)
 	}
 }
 
+/* True of a Look Ahead that returns the rows below as they are: not of one that
+ * computes subqueries for its conditions or columns. */
+static bool
+passes_rows(const Plan *plan)
+{
+	ShuttleLookAheadPlan look;
+
+	if (!shuttle_is_look_ahead_plan(plan))
+		return false;
+	shuttle_look_ahead_unpack(((const CustomScan *) plan)->custom_private, &look);
+	return plan->qual == NIL && look.certain == NIL && look.conditional == NIL;
+}
+
 /* Puts a Look Ahead for a scan between a loop and its outer side. */
 static void
 place_under(NestLoop *loop, const ForeignScan *scan, ShuttleFinishedPlan *context)
@@ -123,7 +136,7 @@ consider_loop(NestLoop *loop, ShuttleFinishedPlan *context)
 		return;
 
 	/* our path has the Look Ahead already, but maybe no routed append */
-	if (!shuttle_is_look_ahead_plan(outerPlan(loop)))
+	if (!passes_rows(outerPlan(loop)))
 		place_under(loop, scan, context);
 	innerPlan(loop) = shuttle_route_appends(innerPlan(loop), context);
 }
