@@ -173,7 +173,8 @@ struct LookAheadState
 	MemoryContext cache_cxt;	/* of its scans' caches */
 	Size		cache_bytes;	/* of the rows that they keep */
 	bool		outer_done;
-	bool		out_of_turn;	/* it sends a batch before it is asked for a row */
+	bool		out_of_turn;	/* it sends a batch before it is asked for a
+								 * row */
 	bool		judged;			/* errors has been determined */
 	ShuttleOuterErrors errors;	/* of the outer side; not used if all rows
 								 * will be read */
@@ -216,6 +217,9 @@ extern void shuttle_look_ahead_set_goal(LookAheadState *look, double rows,
 										const ShuttleNeedStep *need,
 										double min_rows, bool once);
 
+/* Makes scans that several Look Aheads share take their rows from this one. */
+extern void shuttle_look_ahead_take_shared(LookAheadState *look);
+
 /* Removes all links, before the first row; scans then ask for each key alone
  * (look_ahead_links.c). */
 extern void shuttle_look_ahead_unlink(LookAheadState *look);
@@ -233,6 +237,12 @@ extern bool shuttle_batch_may_fill(LookAheadState *look);
  * unchanged afterwards. Returns false if there was no outer row left. */
 extern bool shuttle_batch_fill(LookAheadState *look);
 
+/* Clears all slots that point into a batch, and frees it. */
+extern void shuttle_batch_drop(LookAheadState *look, ShuttleBatch *batch);
+
+/* Reports the batches' memory to EXPLAIN; called at peaks and after them. */
+extern void shuttle_batches_tell_memory(LookAheadState *look);
+
 /* ---- Look Aheads below the same Append (look_ahead_siblings.c) */
 
 typedef struct ShuttleSiblings ShuttleSiblings;
@@ -243,15 +253,6 @@ extern void shuttle_siblings_link(PlanState *node);
 
 /* Has the others send their first batches. The Look Ahead has sent its own. */
 extern void shuttle_siblings_begin(LookAheadState *look);
-
-/* Makes scans that several Look Aheads share take their rows from this one. */
-extern void shuttle_look_ahead_take_shared(LookAheadState *look);
-
-/* Clears all slots that point into a batch, and frees it. */
-extern void shuttle_batch_drop(LookAheadState *look, ShuttleBatch *batch);
-
-/* Reports the batches' memory to EXPLAIN; called at peaks and after them. */
-extern void shuttle_batches_tell_memory(LookAheadState *look);
 
 /* ---- parameters (look_ahead_params.c) */
 

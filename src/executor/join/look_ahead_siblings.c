@@ -29,7 +29,8 @@
 /* The Look Aheads of an Append's children, in their order. */
 struct ShuttleSiblings
 {
-	bool		all_begin;		/* each child is asked for a row before any is returned */
+	bool		all_begin;		/* each child is asked for a row before any is
+								 * returned */
 	int			nlooks;
 	LookAheadState *looks[FLEXIBLE_ARRAY_MEMBER];
 };

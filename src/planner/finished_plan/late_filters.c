@@ -212,7 +212,7 @@ find_given_up(Plan *plan, int varno, const Asking *asking, GivenUp *given)
 	*given = (GivenUp)
 	{
 		.plan = plan,
-		.varno = varno
+			.varno = varno
 	};
 	if (conditions == NULL || plan->initPlan != NIL || !returns_columns(plan->targetlist))
 		return false;
