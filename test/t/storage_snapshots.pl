@@ -21,7 +21,7 @@ my ($node, $proxy) = ShuttleFar::start(q{
 		'INSERT INTO public.written VALUES (i) RETURNING id';
 	CREATE VIEW writing AS SELECT id, public.writes(id) AS w FROM numbers WHERE id <= 3;
 	ANALYZE;
-}, conf => 'max_prepared_transactions = 5');
+}, conf => "max_prepared_transactions = 5\nshuttle.enable_row_counts = off");	# they have connections of their own
 my $user = $node->safe_psql('postgres', 'SELECT current_user');
 $node->safe_psql('postgres', q{
 	IMPORT FOREIGN SCHEMA public FROM SERVER far INTO public;
