@@ -21,6 +21,8 @@
 #include "nodes/plannodes.h"
 #include "planner/hooks.h"
 
+struct ShuttleLookAheadPlan;	/* executor/shuttle_executor.h */
+
 typedef struct ShuttleFinishedPlan
 {
 	PlannedStmt *statement;
@@ -52,6 +54,11 @@ extern void shuttle_make_targetlists(Plan *child, List **targetlist,
  * it. */
 extern Plan *shuttle_finish_node(CustomScan *node, Plan *child,
 								 ShuttleFinishedPlan *context);
+
+/* Makes a Look Ahead above a plan, which returns the plan's columns. */
+extern CustomScan *shuttle_look_ahead_above(Plan *child,
+											const struct ShuttleLookAheadPlan *plan,
+											ShuttleFinishedPlan *context);
 
 /* Moves a node's initplans to a new node above it. */
 extern void shuttle_move_initplans(Plan *from, Plan *to);

@@ -24,9 +24,6 @@
 #include "planner/shuttle_planner.h"
 #include "planner/statement/statement.h"
 
-/* Overhead bytes of a row in memory. */
-#define ROW_OVERHEAD_BYTES 64
-
 static bool
 has_look_ahead(Plan *plan)
 {
@@ -85,19 +82,11 @@ passes_rows(const Plan *plan)
 static void
 place_under(NestLoop *loop, const ForeignScan *scan, ShuttleFinishedPlan *context)
 {
-	Plan	   *child = outerPlan(loop);
 	ShuttleLookAheadPlan plan = {
 		.batch_size = shuttle_planning_batch_size(scan->fs_server),
 	};
-	List	   *targetlist;
-	List	   *scan_targetlist;
-	Plan	   *look;
 
-	shuttle_make_targetlists(child, &targetlist, &scan_targetlist);
-	look = shuttle_finish_node(shuttle_look_ahead_make(child, targetlist,
-													   scan_targetlist, &plan),
-							   child, context);
-	outerPlan(loop) = look;
+	outerPlan(loop) = &shuttle_look_ahead_above(outerPlan(loop), &plan, context)->scan.plan;
 }
 
 /*
@@ -112,7 +101,7 @@ keep_inner(NestLoop *loop, ShuttleFinishedPlan *context)
 
 	if (!enable_material || outerPlan(loop)->plan_rows > 1 || IsA(inner, Material) ||
 		!bms_is_empty(inner->extParam) || !shuttle_plan_reads_node(inner) ||
-		inner->plan_rows * (inner->plan_width + ROW_OVERHEAD_BYTES) > work_mem * 1024.0)
+		inner->plan_rows * (inner->plan_width + SHUTTLE_ROW_OVERHEAD_BYTES) > work_mem * 1024.0)
 		return;
 	innerPlan(loop) = shuttle_materialize(inner, context);
 }

@@ -351,16 +351,8 @@ place_above(Plan *owner, List **conditions, FindContext *found, ShuttleFinishedP
 static void
 place_below_owner(Plan *owner, FindContext *found, ShuttleFinishedPlan *context)
 {
-	Plan	   *child = outerPlan(owner);
-	List	   *targetlist;
-	List	   *scan_targetlist;
-
-	shuttle_make_targetlists(child, &targetlist, &scan_targetlist);
 	outerPlan(owner) =
-		shuttle_finish_node(shuttle_look_ahead_make(child, targetlist,
-													scan_targetlist,
-													&found->plan),
-							child, context);
+		&shuttle_look_ahead_above(outerPlan(owner), &found->plan, context)->scan.plan;
 }
 
 /* Puts routed appends into the subqueries' plans. */
@@ -396,19 +388,14 @@ shuttle_place_filter(Plan *plan, int ncolumns, List *conditions,
 					 ShuttleFinishedPlan *context)
 {
 	FindContext found = {.statement = context->statement};
-	List	   *targetlist;
-	List	   *scan_targetlist;
-	CustomScan *look;
 	Plan	   *above;
 
 	find_in_quals(conditions, &found);
 	if (!find_done(&found, context))
 		found.plan.batch_size = shuttle_planning_settings()->batch_size;
-	shuttle_make_targetlists(plan, &targetlist, &scan_targetlist);
-	look = shuttle_look_ahead_make(plan, list_truncate(targetlist, ncolumns),
-								   scan_targetlist, &found.plan);
-	look->scan.plan.qual = conditions;
-	above = shuttle_finish_node(look, plan, context);
+	above = &shuttle_look_ahead_above(plan, &found.plan, context)->scan.plan;
+	above->targetlist = list_truncate(above->targetlist, ncolumns);
+	above->qual = conditions;
 	shuttle_move_initplans(plan, above);
 	return above;
 }

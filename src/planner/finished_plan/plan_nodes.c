@@ -169,6 +169,20 @@ shuttle_finish_node(CustomScan *node, Plan *child, ShuttleFinishedPlan *context)
 	return finish_plan(&node->scan.plan, child, context);
 }
 
+CustomScan *
+shuttle_look_ahead_above(Plan *child, const ShuttleLookAheadPlan *plan,
+						 ShuttleFinishedPlan *context)
+{
+	List	   *targetlist;
+	List	   *scan_targetlist;
+	CustomScan *look;
+
+	shuttle_make_targetlists(child, &targetlist, &scan_targetlist);
+	look = shuttle_look_ahead_make(child, targetlist, scan_targetlist, plan);
+	(void) shuttle_finish_node(look, child, context);
+	return look;
+}
+
 void
 shuttle_move_initplans(Plan *from, Plan *to)
 {

@@ -47,11 +47,8 @@
 #define GUEST_ROUND_TRIPS 3
 #define GUEST_ROUND_TRIPS_GUARDED 5
 
-/* Overhead bytes of a row in memory and on the wire. */
-#define ROW_OVERHEAD_BYTES 64
-
 /*
- * The same in pages of our scans; must match storage/request/request_pages.c.
+ * Overhead bytes of a row in pages of our scans; must match storage/request/request_pages.c.
  */
 #define PAGE_ROW_OVERHEAD_BYTES 100
 
@@ -176,9 +173,9 @@ count_asked_batches(const ShuttleKeyEstimate *estimate, double rows, double batc
 static double
 find_in_flight(const ShuttleKeyEstimate *estimate, const Path *outer, double batch_rows)
 {
-	double		outer_bytes = outer->pathtarget->width + 2 * ROW_OVERHEAD_BYTES;
+	double		outer_bytes = outer->pathtarget->width + 2 * SHUTTLE_ROW_OVERHEAD_BYTES;
 	double		answer_bytes = estimate->rows_per_row *
-		(estimate->inner_width + ROW_OVERHEAD_BYTES);
+		(estimate->inner_width + SHUTTLE_ROW_OVERHEAD_BYTES);
 	double		kilobytes = 1024.0 / batch_rows;
 	double		by_outer = work_mem * kilobytes / outer_bytes;
 	double		by_answers = Max(work_mem, shuttle_settings.fetch_ahead_kb) *

@@ -27,6 +27,9 @@
 #include "base/shuttle_settings.h"
 #include "planner/hooks.h"
 
+/* Overhead bytes of a row in memory and on the wire, in estimates. */
+#define SHUTTLE_ROW_OVERHEAD_BYTES 64
+
 /* ---- joins of distributed tables (colocated.c) */
 
 /* Part of the planner hook: considers partitionwise joins for statements with two
