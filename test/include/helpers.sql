@@ -367,6 +367,29 @@ BEGIN
 	END LOOP;
 END $$;
 
+-- How often the first node was run that stands at or behind a line of the plan like this.
+CREATE FUNCTION test.loops(query text, line_like text) RETURNS TABLE (transport text, loops text)
+LANGUAGE plpgsql
+SET search_path FROM CURRENT
+AS $$
+DECLARE
+	line text;
+	found bool;
+BEGIN
+	FOREACH transport IN ARRAY test.transports() LOOP
+		PERFORM set_config('search_path', transport || ', local, public', true);
+		loops := NULL;
+		found := false;
+		FOR line IN EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF, COSTS OFF, BUFFERS OFF) ' || query LOOP
+			found := found OR line ~ line_like;
+			IF found THEN
+				loops := coalesce(loops, substring(line FROM 'loops=(\d+)'));
+			END IF;
+		END LOOP;
+		RETURN NEXT;
+	END LOOP;
+END $$;
+
 -- The plan of a query as it ran, and each Look Ahead in it from the top, under
 -- the session's settings.
 CREATE FUNCTION test.looks(query text, OUT transport text, OUT plan jsonb, OUT look jsonb)

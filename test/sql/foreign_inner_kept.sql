@@ -16,27 +16,13 @@ SET shuttle.debug_force_batched_join = off;
 CREATE FUNCTION here(i int) RETURNS int LANGUAGE plpgsql STABLE AS 'BEGIN RETURN i; END';
 -- 25 rows, of which one is expected
 CREATE VIEW few AS SELECT id, k FROM a WHERE id % 1 = 0 AND id % 1 + 0 = 0 AND id % 1 + 1 = 1;
--- how often the first foreign scan of a query is run
-CREATE FUNCTION test.scan_loops(query text) RETURNS TABLE (transport text, loops text) LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-BEGIN
-	FOREACH transport IN ARRAY test.transports() LOOP
-		PERFORM set_config('search_path', transport || ', local, public', true);
-		loops := NULL;
-		FOR line IN EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF, COSTS OFF, BUFFERS OFF) ' || query LOOP
-			loops := coalesce(loops, substring(line FROM 'Foreign Scan.* loops=(\d+)'));
-		END LOOP;
-		RETURN NEXT;
-	END LOOP;
-END $$;
 
 SELECT test.plan_shape('SELECT few.id, b.id FROM few JOIN b ON here(b.v) > few.k + 3');
-SELECT * FROM test.scan_loops('SELECT few.id, b.id FROM few JOIN b ON here(b.v) > few.k + 3');
+SELECT * FROM test.loops('SELECT few.id, b.id FROM few JOIN b ON here(b.v) > few.k + 3', 'Foreign Scan');
 SELECT test.same_rows('SELECT few.id, b.id FROM few JOIN b ON here(b.v) > few.k + 3');
-SELECT * FROM test.scan_loops('SELECT few.id, p.id FROM few LEFT JOIN p ON here(p.v) > few.k + 3');
+SELECT * FROM test.loops('SELECT few.id, p.id FROM few LEFT JOIN p ON here(p.v) > few.k + 3', 'Foreign Scan');
 SELECT test.same_rows('SELECT few.id, p.id FROM few LEFT JOIN p ON here(p.v) > few.k + 3');
-SELECT * FROM test.scan_loops('SELECT few.id, s.n FROM few JOIN (SELECT v, count(*) AS n FROM p GROUP BY v HAVING count(*) > 2) s ON here(s.v) <> few.k');
+SELECT * FROM test.loops('SELECT few.id, s.n FROM few JOIN (SELECT v, count(*) AS n FROM p GROUP BY v HAVING count(*) > 2) s ON here(s.v) <> few.k', 'Foreign Scan');
 SELECT test.same_rows('SELECT few.id, s.n FROM few JOIN (SELECT v, count(*) AS n FROM p GROUP BY v HAVING count(*) > 2) s ON here(s.v) <> few.k');
 SELECT test.same_rows('SELECT few.id FROM few WHERE NOT EXISTS (SELECT FROM b WHERE here(b.v) + 1 < few.k)');
 SELECT test.same_rows('SELECT few.id, b.id FROM few JOIN b ON here(b.v) > few.k + 3 JOIN p ON p.v < b.v AND p.id < few.id');
@@ -45,7 +31,7 @@ SELECT test.same_order('SELECT few.id, b.id FROM few JOIN b ON here(b.v) > few.k
 
 -- not if core may not, or if work_mem is too small
 SET enable_material = off;
-SELECT * FROM test.scan_loops('SELECT few.id, b.id FROM few JOIN b ON here(b.v) > few.k + 3');
+SELECT * FROM test.loops('SELECT few.id, b.id FROM few JOIN b ON here(b.v) > few.k + 3', 'Foreign Scan');
 RESET enable_material;
 SET work_mem = '64kB';
 SELECT test.plan_shape('SELECT few.id, b.id FROM few JOIN b ON here(b.v) > few.k + 3');

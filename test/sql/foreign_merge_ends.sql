@@ -8,39 +8,32 @@ ANALYZE remote, here;
 CALL test.loopback('far');
 CREATE FOREIGN TABLE ft (k int, t text) SERVER far OPTIONS (table_name 'remote');
 ANALYZE ft;
-CREATE FUNCTION rows_returned(query text) RETURNS int LANGUAGE plpgsql AS $$
+CREATE FUNCTION told(what text, query text) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
 	plan jsonb;
 BEGIN
 	EXECUTE 'EXPLAIN (ANALYZE, DIST, FORMAT JSON) ' || query INTO plan;
-	RETURN plan -> 0 ->> 'Storage Rows Returned';
-END $$;
-CREATE FUNCTION requests(query text) RETURNS int LANGUAGE plpgsql AS $$
-DECLARE
-	plan jsonb;
-BEGIN
-	EXECUTE 'EXPLAIN (ANALYZE, DIST, FORMAT JSON) ' || query INTO plan;
-	RETURN plan -> 0 ->> 'Storage Read Requests';
+	RETURN plan -> 0 ->> what;
 END $$;
 SET enable_hashjoin = off;
 SET enable_nestloop = off;
 EXPLAIN (COSTS OFF) SELECT k, t FROM ft JOIN here USING (k) ORDER BY k;
-SELECT rows_returned('SELECT k, t FROM ft JOIN here USING (k) ORDER BY k') < 4000 AS few;
-SELECT rows_returned('SELECT k, t FROM here JOIN ft USING (k) ORDER BY k') < 4000 AS few;
-SELECT rows_returned('SELECT k, t FROM ft LEFT JOIN here USING (k) ORDER BY k') AS all_rows;
+SELECT told('Storage Rows Returned', 'SELECT k, t FROM ft JOIN here USING (k) ORDER BY k') < 4000 AS few;
+SELECT told('Storage Rows Returned', 'SELECT k, t FROM here JOIN ft USING (k) ORDER BY k') < 4000 AS few;
+SELECT told('Storage Rows Returned', 'SELECT k, t FROM ft LEFT JOIN here USING (k) ORDER BY k') AS all_rows;
 -- the statistics are wrong: nothing is missing
 INSERT INTO here SELECT 40 + 5 * i FROM generate_series(1, 7000) i;
 (SELECT k, t FROM ft JOIN here USING (k) ORDER BY k) EXCEPT ALL SELECT r.k, r.t FROM remote r JOIN here USING (k);
 SELECT r.k, r.t FROM remote r JOIN here USING (k) EXCEPT ALL (SELECT k, t FROM ft JOIN here USING (k) ORDER BY k);
-SELECT rows_returned('SELECT k, t FROM ft JOIN here USING (k) ORDER BY k') > 35000 AS most;
+SELECT told('Storage Rows Returned', 'SELECT k, t FROM ft JOIN here USING (k) ORDER BY k') > 35000 AS most;
 -- nobody knows that it ends early: no more pages are asked for than were read, but for a few
 ANALYZE here;
 DELETE FROM here WHERE k > 40;
-SELECT requests('SELECT k, t FROM ft JOIN here USING (k) ORDER BY k') < 15 AS few;
-SELECT requests('SELECT k, t FROM here JOIN ft USING (k) ORDER BY k') < 15 AS few;
-SELECT requests('SELECT k, t FROM ft LEFT JOIN here USING (k) ORDER BY k') >= 40 AS all_pages;
+SELECT told('Storage Read Requests', 'SELECT k, t FROM ft JOIN here USING (k) ORDER BY k') < 15 AS few;
+SELECT told('Storage Read Requests', 'SELECT k, t FROM here JOIN ft USING (k) ORDER BY k') < 15 AS few;
+SELECT told('Storage Read Requests', 'SELECT k, t FROM ft LEFT JOIN here USING (k) ORDER BY k') >= 40 AS all_pages;
 RESET enable_hashjoin;
 RESET enable_nestloop;
-DROP FUNCTION rows_returned, requests;
+DROP FUNCTION told;
 DROP SERVER far CASCADE;
 DROP TABLE remote, here;

@@ -13,26 +13,11 @@ CALL test.mirror('b', 'c');
 CALL test.mirror_partitions('p');
 ANALYZE guest.b, guest.c, guest.p, engine.b, engine.c, engine.p;
 SET shuttle.debug_force_batched_join = off;
--- how often the first hashed subquery of a query is computed
-CREATE FUNCTION test.subplan_loops(transport text, query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-	in_subplan bool := false;
-BEGIN
-	PERFORM set_config('search_path', transport || ', local, public', true);
-	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF, COSTS OFF, BUFFERS OFF) ' || query LOOP
-		IF in_subplan AND line ~ 'loops=' THEN
-			RETURN substring(line FROM 'loops=(\d+)');
-		END IF;
-		in_subplan := in_subplan OR line ~ '^ *SubPlan';
-	END LOOP;
-	RETURN 'none';
-END $$;
 SET shuttle.enable_storage_aggregate = off;
 
 -- once for all partitions
 SELECT test.plan_shape('SELECT id FROM p WHERE k IN (SELECT b.k FROM b WHERE b.v < 6) OR v = 2');
-SELECT transport, loops FROM unnest(test.transports()) AS transport, LATERAL test.subplan_loops(transport, 'SELECT id FROM p WHERE k IN (SELECT b.k FROM b WHERE b.v < 6) OR v = 2') AS loops;
+SELECT * FROM test.loops('SELECT id FROM p WHERE k IN (SELECT b.k FROM b WHERE b.v < 6) OR v = 2', '^ *SubPlan');
 SELECT test.same_rows('SELECT id FROM p WHERE k IN (SELECT b.k FROM b WHERE b.v < 6) OR v = 2');
 SELECT test.same_rows('SELECT v FROM p WHERE EXISTS (SELECT FROM b WHERE b.k = p.k AND b.v > 3) OR EXISTS (SELECT FROM c WHERE c.k = p.v)');
 SELECT test.same_rows('SELECT v, count(*), sum(id) FROM p WHERE NOT EXISTS (SELECT FROM b WHERE b.k = p.k AND b.v > 3) OR k IN (SELECT c.id FROM c) GROUP BY v');
