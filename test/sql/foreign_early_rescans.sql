@@ -71,6 +71,14 @@ SELECT pair.same('SELECT b.id, (WITH x AS MATERIALIZED (SELECT * FROM some_rows 
 SELECT pair.same('SELECT b.id, (SELECT count(*) FROM some_rows a WHERE a.branch = b.id AND a.balance > (SELECT avg(balance) FROM some_rows c WHERE c.branch = b.id)) FROM branch b');
 SELECT pair.same('SELECT b.id FROM branch b WHERE b.id NOT IN (SELECT branch FROM some_rows a WHERE a.id > 5 AND a.balance < 40)');
 SELECT pair.same('WITH RECURSIVE up(id, n) AS (SELECT 1, 0 UNION ALL SELECT a.id, n + 1 FROM up, LATERAL (SELECT * FROM some_rows b WHERE b.id = up.id * 2) a WHERE n < 6) SELECT * FROM up');
+-- partitions that are pruned by a value of the outer row
+CREATE TABLE pg_temp.pruned (id int, branch int) PARTITION BY LIST (branch);
+CREATE TABLE pg_temp.pruned_one PARTITION OF pg_temp.pruned FOR VALUES IN (1);
+CREATE TABLE pg_temp.pruned_rest PARTITION OF pg_temp.pruned DEFAULT;
+INSERT INTO pg_temp.pruned SELECT i, i % 4 FROM generate_series(1, 40) i;
+ANALYZE pg_temp.pruned;
+SELECT pair.same('SELECT b.id, (SELECT count(*) FROM (SELECT id FROM some_rows a WHERE branch = b.id EXCEPT SELECT id FROM pg_temp.pruned p WHERE branch = b.id) a) FROM branch b');
+SELECT pair.same('SELECT b.id, ARRAY(SELECT id FROM some_rows a WHERE branch = b.id UNION ALL (SELECT id FROM pg_temp.pruned p WHERE branch = b.id ORDER BY id LIMIT 5)) FROM branch b');
 -- an error of a scan that is not needed
 SELECT n, (SELECT count(*) FROM (SELECT id FROM nodes_account WHERE id = -n) a JOIN failing f ON f.id <> a.id) FROM generate_series(1, 2) n;
 BEGIN;

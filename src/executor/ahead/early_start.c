@@ -432,12 +432,17 @@ visit_second(PlanState *second, ShuttleDemand demand, const Plan *first)
 	shuttle_early_start_visit(second, demand);
 }
 
-/* The first child that pruning leaves starts the others when it is executed. */
+/* The first child that pruning leaves starts the others when it is executed. In a part,
+ * pruning by values of outer rows mostly leaves one child. */
 static void
 wait_for_pruning(PlanState *node, PlanState **nodes, int nnodes, ShuttleDemand demand)
 {
 	if (!demand.noting)
+	{
+		if (demand.in_part)
+			return;
 		shuttle_early_start_wait(node, demand);
+	}
 	demand.noting = true;
 	visit_all(nodes, nnodes, NULL, demand);
 }
