@@ -91,4 +91,17 @@ SELECT test.same_rows($$
 	SELECT t.x, s.* FROM t CROSS JOIN LATERAL
 		(SELECT o.id, f.id AS f FROM o JOIN f ON f.k = o.k AND f.j = (SELECT max(u.x) FROM t u WHERE u.x <= t.x)
 			WHERE o.j = t.x OFFSET 0) s $$);
+-- the same where the initplan is the inner side's own
+SELECT test.same_rows($$
+	SELECT t.x, s.* FROM t CROSS JOIN LATERAL (SELECT o.id, i.f FROM o CROSS JOIN LATERAL
+		(SELECT f.id AS f FROM f WHERE f.id = o.id AND f.j <= (SELECT max(u.x) FROM t u WHERE u.x <= t.x) OFFSET 0) i OFFSET 0) s $$);
+SELECT test.same_rows($$
+	SELECT t.x, s.* FROM t CROSS JOIN LATERAL (SELECT o.id, i.n FROM o CROSS JOIN LATERAL
+		(SELECT count(*) AS n FROM f WHERE f.k = o.k AND f.j = (SELECT max(u.x) FROM t u WHERE u.x <= t.x)) i OFFSET 0) s $$);
+SELECT test.same_rows($$
+	SELECT t.x, (SELECT sum(n) FROM (SELECT (SELECT count(*) FROM f WHERE f.k = o.k AND f.j = (SELECT max(u.x) FROM t u WHERE u.x <= t.x)) AS n
+		FROM o OFFSET 0) s) FROM t $$);
+SELECT * FROM test.numbers($$
+	SELECT t.x, s.* FROM t CROSS JOIN LATERAL (SELECT o.id, i.n FROM o CROSS JOIN LATERAL
+		(SELECT count(*) AS n FROM f WHERE f.k = o.k AND f.j = (SELECT max(u.x) FROM t u WHERE u.x <= t.x)) i OFFSET 0) s $$);
 DROP TABLE f, o, t, p;

@@ -152,6 +152,8 @@ struct LookAheadState
 	bool		shares;			/* several Look Aheads use its scans in turn */
 	bool		may_fail;		/* computing keys may fail */
 	bool		waits;			/* one of its scans waits for an initplan */
+	List	   *correlated;		/* inner sides and SubPlans whose initplans a
+								 * rescan may change */
 	struct ShuttleSiblings *siblings;	/* below the same Append; NULL: none */
 
 	/* the run */

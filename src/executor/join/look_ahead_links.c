@@ -86,6 +86,7 @@ shuttle_scan_may_fail(const ForeignScan *scan)
 typedef struct LinkContext
 {
 	LookAheadState *look;
+	PlanState  *root;			/* of the inner side or SubPlan */
 	PlanState  *direct;			/* root of the inner side, or the only node
 								 * that returns its rows */
 	bool		by_position;	/* there, Look Ahead's position tells the key */
@@ -351,7 +352,12 @@ find_scans(PlanState *node, const LinkContext *context, Bitmapset *bound_between
 		ListCell   *param;
 
 		if (!varies_with_row(initplan, context, bound_between))
+		{
+			if (!bms_is_empty(initplan->planstate->plan->extParam))
+				context->look->correlated = list_append_unique_ptr(context->look->correlated,
+																   context->root);
 			continue;
+		}
 		foreach(param, initplan->subplan->setParam)
 			bound_between = bms_add_member(bound_between, lfirst_int(param));
 	}
@@ -461,6 +467,7 @@ link_loop(NestLoopState *loop)
 {
 	LinkContext context = {
 		.look = (LookAheadState *) outerPlanState(loop),
+		.root = innerPlanState(loop),
 		.direct = innerPlanState(loop),
 		.by_position = !shuttle_settings.debug_find_by_key,
 		.one_row = loop->js.joinqual == NULL && shuttle_join_takes_one(&loop->js),
@@ -494,6 +501,7 @@ link_subplan(LookAheadState *look, SubPlanState *state, bool conditional)
 {
 	LinkContext context = {
 		.look = look,
+		.root = state->planstate,
 		.direct = state->planstate,
 		.one_row = state->subplan->subLinkType == EXISTS_SUBLINK,
 		.conditional = conditional,
