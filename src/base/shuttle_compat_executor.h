@@ -320,6 +320,29 @@ shuttle_merge_append_prunes(const MergeAppend *append)
 #endif
 }
 
+/* How a MergeAppend prunes; NULL: it does not. */
+static inline const PartitionPruneInfo *
+shuttle_merge_append_pruning(const MergeAppend *append, const PlannedStmt *statement)
+{
+#if PG_VERSION_NUM >= 180000
+	return append->part_prune_index < 0 ? NULL :
+		list_nth_node(PartitionPruneInfo, statement->partPruneInfos, append->part_prune_index);
+#else
+	return append->part_prune_info;
+#endif
+}
+
+/* Has an Append prune as a MergeAppend of the same children does. */
+static inline void
+shuttle_append_take_pruning(Append *append, const MergeAppend *merge)
+{
+#if PG_VERSION_NUM >= 180000
+	append->part_prune_index = merge->part_prune_index;
+#else
+	append->part_prune_info = merge->part_prune_info;
+#endif
+}
+
 /* Has an Append or MergeAppend of a finished plan prune; 18 keeps how in the
  * statement. */
 static inline void

@@ -368,7 +368,7 @@ find_scans(PlanState *node, const LinkContext *context, Bitmapset *bound_between
 							context->direct == node && context->one_row &&
 							node->qual == NULL);
 	if (context->foreign && shuttle_is_routed_append(node) &&
-		bms_is_empty(bound_between))
+		!bms_overlap(node->plan->allParam, bound_between))
 		consider_append((ShuttleRoutedAppend *) node, context);
 	find_scans_in_initplans(node, context, bound_between);
 	if (IsA(node, LimitState) && shuttle_limit_takes_one(node))

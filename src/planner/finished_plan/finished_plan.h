@@ -10,6 +10,7 @@
  * plan_nodes.c		what new nodes need: target lists, numbers, Material
  * hash_of_cte.c	a cost by which core reads the other side of a join first
  * join_pruning.c	run-time pruning of joins and groups of partitions
+ * one_partition.c	an Append for a Merge Append that a key prunes to one child
  *
  * In: a PlannedStmt. Out: the same statement with Look Aheads in its plan.
  *-------------------------------------------------------------------------
@@ -66,8 +67,8 @@ extern void shuttle_move_initplans(Plan *from, Plan *to);
 /* Puts a routed append over an Append or MergeAppend. */
 extern Plan *shuttle_place_routed_append(Plan *append, ShuttleFinishedPlan *context);
 
-/* Puts a routed append over each Append at or below a plan that prunes foreign
- * scans at run time. Returns the plan or what replaces it. */
+/* Puts a routed append over each Append at or below a plan, or in its initplans, that
+ * prunes foreign scans at run time. Returns the plan or what replaces it. */
 extern Plan *shuttle_route_appends(Plan *plan, ShuttleFinishedPlan *context);
 
 /* Adds a Material, for a parent that needs backward scan or mark and restore. */
@@ -127,6 +128,12 @@ extern void shuttle_price_hashes_of_ctes(PlannedStmt *statement);
 /* Has Appends of partitions' joins and groups prune at run time, as those of
  * partitions do. */
 extern void shuttle_prune_joins(PlannedStmt *statement);
+
+/* ---- Merge Appends of one partition (one_partition.c) */
+
+/* Returns an Append if a plan is a Merge Append of which run-time pruning leaves one child
+ * at most; else the plan. */
+extern Plan *shuttle_append_one_partition(Plan *plan, const PlannedStmt *statement);
 
 /* ---- the planner hook (finished_plan.c) */
 

@@ -228,16 +228,14 @@ shuttle_replace_children(Plan *plan, Plan *(*replace) (Plan *child, ShuttleFinis
 		*child = replace(*child, context);
 }
 
-/* True if an Append prunes at run time and has a foreign scan among its
- * children. */
+/* True if one of an Append's children is a foreign scan that can be asked for batches
+ * of keys. */
 static bool
-wants_routes(Plan *plan)
+has_batch_scan(const List *children)
 {
 	ListCell   *lc;
 
-	if (!IsA(plan, Append) || !shuttle_append_prunes((Append *) plan))
-		return false;
-	foreach(lc, ((Append *) plan)->appendplans)
+	foreach(lc, children)
 	{
 		if (IsA(lfirst(lc), ForeignScan) &&
 			shuttle_scan_can_batch((ForeignScan *) lfirst(lc)) &&
@@ -267,10 +265,22 @@ shuttle_place_routed_append(Plan *append, ShuttleFinishedPlan *context)
 Plan *
 shuttle_route_appends(Plan *plan, ShuttleFinishedPlan *context)
 {
+	ListCell   *lc;
+
 	if (plan == NULL || shuttle_is_routed_append_plan(plan) ||
 		IsA(plan, Gather) || IsA(plan, GatherMerge))
 		return plan;
-	if (wants_routes(plan))
+	foreach(lc, plan->initPlan)
+	{
+		ListCell   *initplan = list_nth_cell(context->statement->subplans,
+											 lfirst_node(SubPlan, lc)->plan_id - 1);
+
+		lfirst(initplan) = shuttle_route_appends(lfirst(initplan), context);
+	}
+	if (IsA(plan, MergeAppend) && has_batch_scan(((MergeAppend *) plan)->mergeplans))
+		plan = shuttle_append_one_partition(plan, context->statement);
+	if (IsA(plan, Append) && shuttle_append_prunes((Append *) plan) &&
+		has_batch_scan(((Append *) plan)->appendplans))
 		return shuttle_place_routed_append(plan, context);
 	shuttle_replace_children(plan, shuttle_route_appends, context);
 	return plan;
