@@ -79,6 +79,17 @@ INSERT INTO pg_temp.pruned SELECT i, i % 4 FROM generate_series(1, 40) i;
 ANALYZE pg_temp.pruned;
 SELECT pair.same('SELECT b.id, (SELECT count(*) FROM (SELECT id FROM some_rows a WHERE branch = b.id EXCEPT SELECT id FROM pg_temp.pruned p WHERE branch = b.id) a) FROM branch b');
 SELECT pair.same('SELECT b.id, ARRAY(SELECT id FROM some_rows a WHERE branch = b.id UNION ALL (SELECT id FROM pg_temp.pruned p WHERE branch = b.id ORDER BY id LIMIT 5)) FROM branch b');
+-- a key of an index that cannot be computed, and is not needed
+CREATE TABLE pg_temp.looked_up AS SELECT generate_series(1, 1000) AS x;
+CREATE INDEX ON pg_temp.looked_up (x);
+ANALYZE pg_temp.looked_up;
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SET enable_bitmapscan = off;
+SELECT pair.same('SELECT b.id, (SELECT count(l.x) FROM (SELECT id FROM some_rows WHERE branch = -b.id OFFSET 0) s LEFT JOIN pg_temp.looked_up l ON l.x = 10 / (b.id - 1)) FROM branch b');
+RESET enable_hashjoin;
+RESET enable_mergejoin;
+RESET enable_bitmapscan;
 -- an error of a scan that is not needed
 SELECT n, (SELECT count(*) FROM (SELECT id FROM nodes_account WHERE id = -n) a JOIN failing f ON f.id <> a.id) FROM generate_series(1, 2) n;
 BEGIN;

@@ -104,4 +104,33 @@ SELECT test.same_rows($$
 SELECT * FROM test.numbers($$
 	SELECT t.x, s.* FROM t CROSS JOIN LATERAL (SELECT o.id, i.n FROM o CROSS JOIN LATERAL
 		(SELECT count(*) AS n FROM f WHERE f.k = o.k AND f.j = (SELECT max(u.x) FROM t u WHERE u.x <= t.x)) i OFFSET 0) s $$);
-DROP TABLE f, o, t, p;
+-- what a rescan computes before there is an outer row: a LIMIT, a key of an index
+CREATE TABLE named AS SELECT *, repeat('x', j + 1) AS name FROM o;
+CREATE TABLE looked_up AS SELECT 'x' AS name, i AS x, i * 10 AS z FROM generate_series(0, 3) i;
+CREATE INDEX ON looked_up (name, x);
+ANALYZE named, looked_up;
+SELECT test.same_rows($$
+	SELECT t.x, s.* FROM t CROSS JOIN LATERAL (SELECT o.id, i.f FROM named o CROSS JOIN LATERAL
+		(SELECT f.id AS f FROM f WHERE f.k = o.k AND f.j <= (SELECT max(u.x) FROM t u WHERE u.x <= t.x)
+			ORDER BY f.id LIMIT length(o.name)) i OFFSET 0) s $$);
+SELECT test.same_rows($$
+	SELECT t.x, s.* FROM t CROSS JOIN LATERAL (SELECT o.id, i.f FROM named o CROSS JOIN LATERAL
+		(SELECT f.id AS f FROM f WHERE f.k = o.k AND f.j <= (SELECT max(u.x) FROM t u WHERE u.x <= t.x)
+			ORDER BY f.id LIMIT 3) i OFFSET 0) s $$);
+SELECT test.same_rows($$
+	SELECT t.x, s.* FROM t CROSS JOIN LATERAL (SELECT o.id, i.f FROM named o CROSS JOIN LATERAL
+		(SELECT f.id AS f FROM f WHERE f.k = o.k AND f.j <= (SELECT max(u.x) FROM t u WHERE u.x <= t.x)
+			ORDER BY f.id LIMIT 5 - 10 * t.x) i WHERE o.j < 0 OFFSET 0) s $$);
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SELECT test.same_rows($$
+	SELECT t.x, s.* FROM t CROSS JOIN LATERAL (SELECT o.id, i.* FROM named o CROSS JOIN LATERAL
+		(SELECT f.id AS f, l.z FROM f JOIN looked_up l ON l.name = left(o.name, 1) AND l.x = t.x
+			WHERE f.k = o.k AND f.j <= (SELECT max(u.x) FROM t u WHERE u.x <= t.x) OFFSET 0) i OFFSET 0) s $$);
+SELECT test.same_rows($$
+	SELECT t.x, s.* FROM t CROSS JOIN LATERAL (SELECT o.id, i.* FROM named o CROSS JOIN LATERAL
+		(SELECT f.id AS f, l.z FROM f JOIN looked_up l ON l.x = 10 / t.x
+			WHERE f.k = o.k AND f.j <= (SELECT max(u.x) FROM t u WHERE u.x <= t.x) OFFSET 0) i WHERE o.j < 0 OFFSET 0) s $$);
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+DROP TABLE f, o, t, p, named, looked_up;

@@ -124,7 +124,12 @@ shuttle_early_start_visit(PlanState *node, ShuttleDemand demand)
 			shuttle_early_start_note_subplan(lfirst_node(SubPlanState, cell), demand);
 	}
 	else if (node->chgParam != NULL)
+	{
+		/* it may never be executed, and then must not fail */
+		if (shuttle_rescan_computes(node))
+			return;
 		ExecReScan(node);		/* as it will be when it is executed */
+	}
 	facts = shuttle_plan_facts(node->plan);
 	switch (nodeTag(node))
 	{

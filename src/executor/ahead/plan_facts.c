@@ -113,6 +113,31 @@ shuttle_plan_child(Plan *plan, int n)
 	}
 }
 
+static bool
+is_fixed(const Node *expression)
+{
+	return expression == NULL || IsA(expression, Const);
+}
+
+bool
+shuttle_rescan_computes(const PlanState *node)
+{
+	const Limit *limit = (const Limit *) node->plan;
+
+	switch (nodeTag(node))
+	{
+		case T_IndexScanState:
+		case T_IndexOnlyScanState:
+		case T_BitmapIndexScanState:
+		case T_BitmapHeapScanState:
+			return true;
+		case T_LimitState:
+			return !is_fixed(limit->limitCount) || !is_fixed(limit->limitOffset);
+		default:
+			return false;
+	}
+}
+
 static PlanState *
 child_of(PlanState **children, int nchildren, int n)
 {

@@ -32,6 +32,10 @@ extern int	shuttle_plan_facts(const Plan *plan);
  */
 extern PlanState *shuttle_other_child(const PlanState *node, int n);
 
+/* True if a node computes values when it is rescanned, before it is executed: what they
+ * depend on may not be there yet, and they may fail. Its children are not looked at. */
+extern bool shuttle_rescan_computes(const PlanState *node);
+
 /*
  * Plans that a walk has reached through a CTE scan or a SubPlan, perhaps
  * several times. Initialize to zeros; it grows in the current memory context.

@@ -152,8 +152,8 @@ struct LookAheadState
 	bool		shares;			/* several Look Aheads use its scans in turn */
 	bool		may_fail;		/* computing keys may fail */
 	bool		waits;			/* one of its scans waits for an initplan */
-	List	   *correlated;		/* inner sides and SubPlans whose initplans a
-								 * rescan may change */
+	List	   *correlated;		/* inner sides and SubPlans to rescan before a
+								 * run's first batch (correlated.c) */
 	struct ShuttleSiblings *siblings;	/* below the same Append; NULL: none */
 
 	/* the run */
@@ -225,6 +225,15 @@ extern void shuttle_look_ahead_take_shared(LookAheadState *look);
 /* Removes all links, before the first row; scans then ask for each key alone
  * (look_ahead_links.c). */
 extern void shuttle_look_ahead_unlink(LookAheadState *look);
+
+/* ---- initplans of inner sides (correlated.c) */
+
+/* Notes that keys use an initplan of a node below an inner side or SubPlan with values
+ * from further above. Returns false if they cannot be collected. */
+extern bool shuttle_correlated_add(LookAheadState *look, PlanState *root);
+
+/* Has these initplans executed again, if their values have changed. */
+extern void shuttle_correlated_renew(const LookAheadState *look);
 
 /* ---- batches of outer rows (look_ahead_batch.c) */
 

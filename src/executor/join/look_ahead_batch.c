@@ -18,7 +18,6 @@
 #include "utils/memutils.h"
 
 #include "base/shuttle_settings.h"
-#include "executor/ahead/plan_facts.h"
 #include "executor/ahead/row_need.h"
 #include "executor/ahead/safe_values.h"
 #include "executor/executor_types.h"
@@ -219,34 +218,6 @@ create_batch(LookAheadState *look)
 	return batch;
 }
 
-/* Initplans that values from above have changed are executed again once their node is
- * rescanned. Keys need the new values before that: so each node below that was told of
- * changes is rescanned. */
-static void
-rescan_changed(PlanState *node)
-{
-	PlanState  *child;
-
-	if (node == NULL || IsA(node, GatherState) || IsA(node, GatherMergeState))
-		return;
-	check_stack_depth();
-	if (node->chgParam != NULL)
-		ExecReScan(node);
-	rescan_changed(outerPlanState(node));
-	rescan_changed(innerPlanState(node));
-	for (int i = 0; (child = shuttle_other_child(node, i)) != NULL; i++)
-		rescan_changed(child);
-}
-
-static void
-rescan_correlated(const LookAheadState *look)
-{
-	ListCell   *lc;
-
-	foreach(lc, look->correlated)
-		rescan_changed(lfirst(lc));
-}
-
 /* Batches stay small while a scan waits for an initplan: its value is known
  * once the join has reached a row that needs it. */
 static void
@@ -431,7 +402,7 @@ shuttle_batch_fill(LookAheadState *look)
 	ShuttleBatch *batch;
 
 	if (look->rows_pulled == 0)
-		rescan_correlated(look);
+		shuttle_correlated_renew(look);
 	consider_waiting(look);
 	if (look->nscans > 0 && (look->rows_pulled > 0 || look->ran_before))
 		shuttle_key_caches_begin(look);

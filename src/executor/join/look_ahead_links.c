@@ -86,7 +86,8 @@ shuttle_scan_may_fail(const ForeignScan *scan)
 typedef struct LinkContext
 {
 	LookAheadState *look;
-	PlanState  *root;			/* of the inner side or SubPlan */
+	PlanState  *root;			/* of the inner side or SubPlan; NULL: in an
+								 * initplan of it */
 	PlanState  *direct;			/* root of the inner side, or the only node
 								 * that returns its rows */
 	bool		by_position;	/* there, Look Ahead's position tells the key */
@@ -288,6 +289,7 @@ find_scans_in_initplans(PlanState *node, const LinkContext *context,
 		LinkContext below = *context;
 		bool		certain = is_certain_initplan(node->plan, state->subplan);
 
+		below.root = NULL;
 		below.direct = state->planstate;
 		below.by_position = false;
 		below.one_row = state->subplan->subLinkType == EXISTS_SUBLINK;
@@ -351,13 +353,10 @@ find_scans(PlanState *node, const LinkContext *context, Bitmapset *bound_between
 		SubPlanState *initplan = (SubPlanState *) lfirst(lc);
 		ListCell   *param;
 
-		if (!varies_with_row(initplan, context, bound_between))
-		{
-			if (!bms_is_empty(initplan->planstate->plan->extParam))
-				context->look->correlated = list_append_unique_ptr(context->look->correlated,
-																   context->root);
+		if (!varies_with_row(initplan, context, bound_between) &&
+			(bms_is_empty(initplan->planstate->plan->extParam) ||
+			 shuttle_correlated_add(context->look, context->root)))
 			continue;
-		}
 		foreach(param, initplan->subplan->setParam)
 			bound_between = bms_add_member(bound_between, lfirst_int(param));
 	}

@@ -1,0 +1,102 @@
+/*-------------------------------------------------------------------------
+ * correlated.c
+ *	  Keys that use initplans of the inner side with values from further above.
+ *
+ * Core executes such an initplan again once its node is rescanned, which is when the
+ * join has its first outer row. The first batch needs the new value before. So what a
+ * rescan of the join has changed below is rescanned when the batch begins. That must show
+ * nothing but the new value: index scans, and a LIMIT with an expression, compute values
+ * when they are rescanned, of outer rows that are not there yet. If a side has such a
+ * node, keys with these initplans are not collected.
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+
+#include "executor/ahead/plan_facts.h"
+#include "executor/executor_types.h"
+#include "executor/join/join.h"
+#include "executor/shuttle_executor.h"
+
+/* True if a node computes nothing when it is rescanned, but for its children. */
+static bool
+is_inert(PlanState *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_AggState:
+		case T_AppendState:
+		case T_ForeignScanState:
+		case T_GroupState:
+		case T_HashJoinState:
+		case T_HashState:
+		case T_IncrementalSortState:
+		case T_MaterialState:
+		case T_MemoizeState:
+		case T_MergeAppendState:
+		case T_ResultState:
+		case T_SeqScanState:
+		case T_SortState:
+		case T_SubqueryScanState:
+		case T_UniqueState:
+		case T_WindowAggState:
+			return true;
+		case T_LimitState:
+			return !shuttle_rescan_computes(node);
+		default:
+			return shuttle_is_look_ahead(node) || shuttle_is_routed_append(node);
+	}
+}
+
+static bool
+is_inert_below(PlanState *node)
+{
+	PlanState  *child;
+
+	if (node == NULL)
+		return true;
+	check_stack_depth();
+	if (!is_inert(node) || !is_inert_below(outerPlanState(node)) ||
+		!is_inert_below(innerPlanState(node)))
+		return false;
+	for (int i = 0; (child = shuttle_other_child(node, i)) != NULL; i++)
+	{
+		if (!is_inert_below(child))
+			return false;
+	}
+	return true;
+}
+
+bool
+shuttle_correlated_add(LookAheadState *look, PlanState *root)
+{
+	if (root == NULL || !is_inert_below(root))
+		return false;
+	look->correlated = list_append_unique_ptr(look->correlated, root);
+	return true;
+}
+
+static void
+rescan_changed(PlanState *node)
+{
+	PlanState  *child;
+
+	if (node == NULL)
+		return;
+	if (node->chgParam != NULL)
+		ExecReScan(node);
+	rescan_changed(outerPlanState(node));
+	rescan_changed(innerPlanState(node));
+	for (int i = 0; (child = shuttle_other_child(node, i)) != NULL; i++)
+		rescan_changed(child);
+}
+
+void
+shuttle_correlated_renew(const LookAheadState *look)
+{
+	ListCell   *lc;
+
+	foreach(lc, look->correlated)
+		rescan_changed(lfirst(lc));
+}
