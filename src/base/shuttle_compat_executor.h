@@ -310,16 +310,6 @@ shuttle_append_prunes(const Append *append)
 #endif
 }
 
-static inline bool
-shuttle_merge_append_prunes(const MergeAppend *append)
-{
-#if PG_VERSION_NUM >= 180000
-	return append->part_prune_index >= 0;
-#else
-	return append->part_prune_info != NULL;
-#endif
-}
-
 /* How a MergeAppend prunes; NULL: it does not. */
 static inline const PartitionPruneInfo *
 shuttle_merge_append_pruning(const MergeAppend *append, const PlannedStmt *statement)

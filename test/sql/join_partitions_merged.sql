@@ -43,19 +43,10 @@ BEGIN
 		END LOOP;
 	END LOOP;
 END $$;
--- whether the plan merges
-CREATE FUNCTION test.merges(query text) RETURNS text LANGUAGE plpgsql SET search_path = engine, local, test AS $$
-DECLARE
-	line text;
-	routed bool = false;
-	merged bool = false;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS off) ' || query LOOP
-		routed = routed OR line LIKE '%Routed Append%';
-		merged = merged OR line LIKE '%Merge Append%';
-	END LOOP;
-	RETURN concat_ws(', ', CASE WHEN routed THEN 'routed' END, CASE WHEN merged THEN 'merged' END);
-END $$;
+-- whether the plans route or merge
+CREATE FUNCTION test.merges(query text) RETURNS text LANGUAGE sql AS $$
+	SELECT string_agg(DISTINCT trim(line), ', ') FROM test.plan_shape(query) AS line WHERE line ~ 'Routed Append|Merge Append|DIFFERENT'
+$$;
 CREATE TABLE queries (id int, query text);
 INSERT INTO queries VALUES
 	(1, 'SELECT a.id, s.* FROM a, LATERAL (SELECT p.id FROM p WHERE p.k = a.k ORDER BY p.id LIMIT 2) s'),

@@ -72,7 +72,7 @@ shuttle_early_start_wait(PlanState *node, ShuttleDemand demand)
 {
 	if (demand.later == NULL)
 		return;
-	Assert(!demand.later->is_part); /* it is visited whenever it is executed */
+	Assert(!demand.later->is_part); /* its list has only the part */
 	add_waiting(node, demand, demand.later);
 	if (IsA(node, ForeignScanState))
 		(void) shuttle_foreign_scan_set_later((ForeignScanState *) node, demand.later);

@@ -437,8 +437,9 @@ visit_second(PlanState *second, ShuttleDemand demand, const Plan *first)
 	shuttle_early_start_visit(second, demand);
 }
 
-/* The first child that pruning leaves starts the others when it is executed. In a part,
- * pruning by values of outer rows mostly leaves one child. */
+/* The first child that pruning leaves starts the others when it is executed. A part does
+ * not wait: it is visited again whenever it is executed, and the value of an outer row
+ * mostly leaves one child. */
 static void
 wait_for_pruning(PlanState *node, PlanState **nodes, int nnodes, ShuttleDemand demand)
 {

@@ -2,12 +2,16 @@
  * correlated.c
  *	  Keys that use initplans of the inner side with values from further above.
  *
- * Core executes such an initplan again once its node is rescanned, which is when the
- * join has its first outer row. The first batch needs the new value before. So what a
- * rescan of the join has changed below is rescanned when the batch begins. That must show
- * nothing but the new value: index scans, and a LIMIT with an expression, compute values
- * when they are rescanned, of outer rows that are not there yet. If a side has such a
- * node, keys with these initplans are not collected.
+ * If a value from above changes, core marks the initplans that use it when it rescans
+ * their nodes, and executes them again when they are needed. It rescans the inner side for
+ * the join's first outer row. The first batch collects its keys before, and must not use
+ * the old values. So when a batch is the first of a run, each node of the inner side that
+ * core has told of a change is rescanned.
+ *
+ * Nothing else of that may show. Index scans, and a LIMIT with an expression, compute
+ * values during a rescan, which may use an outer row that is not there yet, or fail. If
+ * the inner side has such a node, keys that use these initplans are not collected.
+ *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 

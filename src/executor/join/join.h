@@ -7,6 +7,7 @@
  * look_ahead_batch.c, outer_rows.c	fill its batches, copy outer rows
  * look_ahead_links.c	finds the scans of the inner side that it serves
  * look_ahead_siblings.c	has those below the same Append begin together
+ * correlated.c	has initplans of the inner side executed again before a batch
  * look_ahead_params.c	sets the join's parameters from a buffered outer row
  * served_scan.c	a foreign scan that takes its rows from a batch
  * key_set.c, key_range.c, key_cache.c	distinct keys, their requests, and

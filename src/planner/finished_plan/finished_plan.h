@@ -71,6 +71,9 @@ extern Plan *shuttle_place_routed_append(Plan *append, ShuttleFinishedPlan *cont
  * prunes foreign scans at run time. Returns the plan or what replaces it. */
 extern Plan *shuttle_route_appends(Plan *plan, ShuttleFinishedPlan *context);
 
+/* The same for the plan of a subquery. */
+extern void shuttle_route_subplan(int plan_id, ShuttleFinishedPlan *context);
+
 /* Adds a Material, for a parent that needs backward scan or mark and restore. */
 extern Plan *shuttle_materialize(Plan *child, ShuttleFinishedPlan *context);
 

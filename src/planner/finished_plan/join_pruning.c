@@ -329,7 +329,8 @@ prune_below(Plan *plan, ShuttleFinishedPlan *context)
 		*child = prune_below(*child, context);
 	if (IsA(plan, Append) && !shuttle_append_prunes((Append *) plan))
 		prunes = prune_append(plan, ((Append *) plan)->appendplans, context->statement);
-	else if (IsA(plan, MergeAppend) && !shuttle_merge_append_prunes((MergeAppend *) plan))
+	else if (IsA(plan, MergeAppend) &&
+			 shuttle_merge_append_pruning((MergeAppend *) plan, context->statement) == NULL)
 		prunes = prune_append(plan, ((MergeAppend *) plan)->mergeplans, context->statement);
 
 	/* our node has the recheck prune by its own row (recheck_pruning.c) */

@@ -355,31 +355,19 @@ place_below_owner(Plan *owner, FindContext *found, ShuttleFinishedPlan *context)
 		&shuttle_look_ahead_above(outerPlan(owner), &found->plan, context)->scan.plan;
 }
 
-/* Puts routed appends into the subqueries' plans. */
-static void
-route_subplans(const List *plan_ids, FindContext *found,
-			   ShuttleFinishedPlan *context)
-{
-	ListCell   *lc;
-
-	foreach(lc, plan_ids)
-	{
-		ListCell   *cell = list_nth_cell(found->statement->subplans,
-										 lfirst_int(lc) - 1);
-
-		lfirst(cell) = shuttle_route_appends((Plan *) lfirst(cell), context);
-	}
-}
-
 static bool
 find_done(FindContext *found, ShuttleFinishedPlan *context)
 {
+	ListCell   *lc;
+
 	if (found->scan == NULL)
 		return false;
 	found->plan.batch_size =
 		shuttle_planning_batch_size(found->scan->fs_server);
-	route_subplans(found->plan.certain, found, context);
-	route_subplans(found->plan.conditional, found, context);
+	foreach(lc, found->plan.certain)
+		shuttle_route_subplan(lfirst_int(lc), context);
+	foreach(lc, found->plan.conditional)
+		shuttle_route_subplan(lfirst_int(lc), context);
 	return true;
 }
 

@@ -262,6 +262,14 @@ shuttle_place_routed_append(Plan *append, ShuttleFinishedPlan *context)
 	return routed;
 }
 
+void
+shuttle_route_subplan(int plan_id, ShuttleFinishedPlan *context)
+{
+	ListCell   *cell = list_nth_cell(context->statement->subplans, plan_id - 1);
+
+	lfirst(cell) = shuttle_route_appends(lfirst(cell), context);
+}
+
 Plan *
 shuttle_route_appends(Plan *plan, ShuttleFinishedPlan *context)
 {
@@ -271,12 +279,7 @@ shuttle_route_appends(Plan *plan, ShuttleFinishedPlan *context)
 		IsA(plan, Gather) || IsA(plan, GatherMerge))
 		return plan;
 	foreach(lc, plan->initPlan)
-	{
-		ListCell   *initplan = list_nth_cell(context->statement->subplans,
-											 lfirst_node(SubPlan, lc)->plan_id - 1);
-
-		lfirst(initplan) = shuttle_route_appends(lfirst(initplan), context);
-	}
+		shuttle_route_subplan(lfirst_node(SubPlan, lc)->plan_id, context);
 	if (IsA(plan, MergeAppend) && has_batch_scan(((MergeAppend *) plan)->mergeplans))
 		plan = shuttle_append_one_partition(plan, context->statement);
 	if (IsA(plan, Append) && shuttle_append_prunes((Append *) plan) &&
