@@ -400,7 +400,7 @@ spread(Distribution *distribution)
 {
 	ListCell   *cell;
 
-	distribution->statements = shuttle_node_statements_create();
+	distribution->statements = shuttle_node_definitions_create();
 	choose_layout(distribution);
 	shuttle_progress_start(SHUTTLE_PROGRESS_DISTRIBUTE);
 	shuttle_progress_show(linitial_oid(distribution->relids), SHUTTLE_PROGRESS_TABLES);

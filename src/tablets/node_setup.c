@@ -43,6 +43,7 @@ enum
 	LOOK_MAX_PREPARED,
 	LOOK_EXCLUSION,
 	LOOK_CAN_CREATE,
+	LOOK_POWER,
 	LOOK_IDENTITY,
 	LOOK_NCOLUMNS
 };
@@ -58,11 +59,19 @@ enum
 	"(coalesce(pg_catalog.to_jsonb(d) ->> 'datlocale', pg_catalog.to_jsonb(d) ->> 'daticulocale', d.datcollate)" \
 	" || coalesce(' ' || (pg_catalog.to_jsonb(d) ->> 'datcollversion'), ''))"
 
+/* What the remote user can do beyond the database; or empty. */
+#define POWER \
+	"(SELECT CASE WHEN rolsuper THEN 'superuser'" \
+	" WHEN pg_catalog.pg_has_role(oid, 'pg_execute_server_program', 'MEMBER') THEN 'runs programs'" \
+	" WHEN pg_catalog.pg_has_role(oid, 'pg_write_server_files', 'MEMBER') THEN 'writes files'" \
+	" WHEN pg_catalog.pg_has_role(oid, 'pg_read_server_files', 'MEMBER') THEN 'reads files' ELSE '' END" \
+	" FROM pg_catalog.pg_roles WHERE rolname = current_user)"
+
 static const char *const look_query =
 "SELECT pg_catalog.current_setting('server_version_num'), pg_catalog.current_setting('server_encoding'),"
 " " COLLATION ", pg_catalog.current_setting('max_prepared_transactions'),"
 " pg_catalog.current_setting('constraint_exclusion'),"
-" pg_catalog.has_database_privilege(d.oid, 'CREATE'),"
+" pg_catalog.has_database_privilege(d.oid, 'CREATE'), " POWER ","
 " " IDENTITY
 " FROM pg_catalog.pg_database AS d WHERE d.datname = pg_catalog.current_database()";
 
@@ -249,7 +258,11 @@ check_node(ReturnSetInfo *result, Oid serverid, const char *name)
 	if (strcmp(look.values[LOOK_CAN_CREATE], "t") != 0)
 		refuse_node(name, "The remote user may not create schemas in its database.",
 					"Grant CREATE on the database to the remote user.");
-	put_verdict(result, "privileges", "ok", NULL);
+	if (*look.values[LOOK_POWER] == '\0')
+		put_verdict(result, "privileges", "ok", NULL);
+	else
+		put_verdict(result, "privileges", look.values[LOOK_POWER],
+					"Functions of those who may make tables there can do the same. Map PUBLIC to a role that only owns the tables.");
 	put_differences(result, node, look.values[LOOK_COLLATION]);
 }
 

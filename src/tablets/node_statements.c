@@ -12,11 +12,15 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_foreign_server.h"
+#include "foreign/foreign.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_catalog.h"
 #include "storage/shuttle_storage.h"
 #include "tablets/tablets_internal.h"
 
@@ -29,6 +33,7 @@ typedef struct NodeStatement
 struct ShuttleNodeStatements
 {
 	MemoryContext cxt;
+	bool		needs_usage;
 	List	   *statements;		/* of NodeStatement */
 };
 
@@ -41,6 +46,37 @@ shuttle_node_statements_create(void)
 	return statements;
 }
 
+ShuttleNodeStatements *
+shuttle_node_definitions_create(void)
+{
+	ShuttleNodeStatements *statements = shuttle_node_statements_create();
+
+	statements->needs_usage = true;
+	return statements;
+}
+
+/* Code of users runs there with the rights of the mapping's role. */
+bool
+shuttle_node_may_define(Oid serverid)
+{
+	return object_aclcheck(ForeignServerRelationId, serverid, GetUserId(), ACL_USAGE) == ACLCHECK_OK;
+}
+
+void
+shuttle_node_check_may_define(Oid serverid)
+{
+	const char *name;
+
+	if (shuttle_node_may_define(serverid))
+		return;
+	name = GetForeignServer(serverid)->servername;
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("permission denied for foreign server %s", name),
+			 errhint("To make or change objects on a storage node wants GRANT USAGE ON FOREIGN SERVER %s TO %s.",
+					 quote_identifier(name), quote_identifier(GetUserNameFromId(GetUserId(), false)))));
+}
+
 void
 shuttle_node_statements_add(ShuttleNodeStatements *statements, Oid serverid,
 							const char *sql)
@@ -48,6 +84,8 @@ shuttle_node_statements_add(ShuttleNodeStatements *statements, Oid serverid,
 	MemoryContext old_cxt = MemoryContextSwitchTo(statements->cxt);
 	NodeStatement *statement = palloc_object(NodeStatement);
 
+	if (statements->needs_usage)
+		shuttle_node_check_may_define(serverid);
 	statement->serverid = serverid;
 	statement->sql = pstrdup(sql);
 	statements->statements = lappend(statements->statements, statement);

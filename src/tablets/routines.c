@@ -197,11 +197,12 @@ make_text(Oid routine)
 	return shuttle_local_text(text_query, routine);
 }
 
-/* Routines of that name that nodes have. */
+/* Routines of that name that nodes have, and that the current user may change. */
 static List *
 find_named(const char *name)
 {
-	return shuttle_local_texts(psprintf(named_query, quote_literal_cstr(name)), InvalidOid);
+	return shuttle_local_texts(psprintf(named_query, psprintf("%s AND pg_has_role(proowner, 'USAGE')",
+															  quote_literal_cstr(name))), InvalidOid);
 }
 
 char *
@@ -215,7 +216,7 @@ shuttle_routine_in(Oid classid, Oid objectid)
 void
 shuttle_routines_follow(const char *name)
 {
-	ShuttleNodeStatements *statements = shuttle_node_statements_create();
+	ShuttleNodeStatements *statements = shuttle_node_definitions_create();
 	ListCell   *cell;
 
 	foreach(cell, find_named(name))
@@ -413,7 +414,7 @@ note_routine(Oid routine, int argument)
 Datum
 shuttle_distribute_function(PG_FUNCTION_ARGS)
 {
-	ShuttleNodeStatements *statements = shuttle_node_statements_create();
+	ShuttleNodeStatements *statements = shuttle_node_definitions_create();
 	Oid			routine;
 	int			argument = 0;
 

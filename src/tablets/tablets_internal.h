@@ -11,6 +11,7 @@
 #include "utils/relcache.h"
 
 #include "storage/shuttle_storage.h"
+#include "tablets/node_statements.h"
 #include "tablets/shuttle_tablets.h"
 
 /* ---- local_sql.c: statements of ours on this server */
@@ -57,33 +58,6 @@ extern Oid	shuttle_local_owner(Oid relid);
 
 /* Quoted. */
 extern const char *shuttle_local_owner_name(Oid relid);
-
-/* ---- node_statements.c: statements on nodes */
-
-/*
- * Statements to be run on nodes in the local transaction. Statements of one
- * node run in the order of adding; nodes work at the same time.
- */
-typedef struct ShuttleNodeStatements ShuttleNodeStatements;
-
-extern ShuttleNodeStatements *shuttle_node_statements_create(void);
-
-/* Adds a statement for one server, or for each of a list. */
-extern void shuttle_node_statements_add(ShuttleNodeStatements *statements,
-										Oid serverid, const char *sql);
-extern void shuttle_node_statements_add_all(ShuttleNodeStatements *statements,
-											const List *serverids, const char *sql);
-
-/* Sends all statements, waits for all nodes, and empties the list.
- * Errors: the first error of a node; connections that fail; cancel. */
-extern void shuttle_node_statements_run(ShuttleNodeStatements *statements);
-
-/*
- * The rows of a query on a node under search_path pg_catalog, as shuttle_local_rows()
- * returns them. $1 stands for the OID, or NULL, of the table there that has the name of
- * relid here. InvalidOid: the query is sent as it is.
- */
-extern List *shuttle_node_rows(ShuttleNode *node, const char *sql, int ncolumns, Oid relid);
 
 /* ---- node_setup.c */
 

@@ -9,6 +9,7 @@ RESET client_min_messages;
 CREATE ROLE tablets_owner;
 CREATE ROLE tablets_other;
 GRANT ALL ON SCHEMA shop TO tablets_owner, tablets_other;
+GRANT USAGE ON FOREIGN SERVER n1, n2 TO tablets_owner, tablets_other;
 SET ROLE tablets_owner;
 CREATE TABLE kind (id int PRIMARY KEY, name text);
 CREATE TABLE customer (id int PRIMARY KEY, name text);
@@ -84,4 +85,5 @@ SELECT conname FROM pg_constraint WHERE conrelid = 'orders'::regclass AND contyp
 RESET ROLE;
 SELECT server, result FROM shuttle.run_on_nodes($$SELECT count(*) FROM pg_class WHERE relnamespace = 'shop'::regnamespace$$, '{n1,n2}');
 DROP SCHEMA shop CASCADE;
+DROP OWNED BY tablets_owner, tablets_other;
 DROP ROLE tablets_owner, tablets_other;

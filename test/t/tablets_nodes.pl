@@ -92,12 +92,14 @@ $far->safe_psql('shop', 'GRANT CREATE, USAGE ON SCHEMA sales TO keeper; ALTER EX
 $far->safe_psql('postgres', q{CREATE DATABASE other TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'});
 $query->safe_psql('shop', "CREATE SERVER n2 FOREIGN DATA WRAPPER shuttle OPTIONS ($options, dbname 'other'); CREATE USER MAPPING FOR PUBLIC SERVER n2 OPTIONS (user 'keeper')");
 $far->safe_psql('postgres', 'GRANT CREATE ON DATABASE other TO keeper');
+$far->safe_psql('postgres', 'GRANT pg_execute_server_program TO keeper');
 $far->safe_psql('other', "CREATE EXTENSION $_") for qw(citext hstore pg_trgm);
 $far->safe_psql('other', 'GRANT CREATE ON SCHEMA public TO keeper');
 is(adds(q{use_node('n2', '{slow}')}), join("\n",
-		'encoding|ok|', 'prepared transactions|ok|', 'privileges|ok|',
+		'encoding|ok|', 'prepared transactions|ok|',
+		'privileges|runs programs|Functions of those who may make tables there can do the same. Map PUBLIC to a role that only owns the tables.',
 		'collation|C|Text is sorted on the query node, as its collation is C.UTF-8; make both databases with one collation, or give columns COLLATE "C".'),
-	'a collation');
+	'a collation, and a remote user who can do more than it needs');
 
 # ---- and they hold tables
 $query->safe_psql('shop', q{INSERT INTO person SELECT i, 'p' || i FROM generate_series(1, 20) AS i;

@@ -536,7 +536,7 @@ send_table(const NotedTable *before, const char *cascade)
 	Changes		changes = {
 		.before = before,
 		.are_copies = shuttle_table_kind(before->relid) == SHUTTLE_TABLE_REFERENCE,
-		.statements = shuttle_node_statements_create(),
+		.statements = shuttle_node_definitions_create(),
 		.cascade = cascade,
 	};
 

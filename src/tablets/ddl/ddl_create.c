@@ -24,6 +24,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_collation.h"
 #include "commands/extension.h"
+#include "foreign/foreign.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
@@ -253,6 +254,8 @@ refuse_foreign_keys(const char *column, const List *keys)
 static ShuttleRefusal *
 refuse_all(void)
 {
+	ListCell   *cell;
+
 	if (!XLogIsNeeded())
 		return shuttle_refusal(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
 							   "\"wal_level\" is \"minimal\"", NULL,
@@ -261,6 +264,15 @@ refuse_all(void)
 		return shuttle_refusal(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
 							   "there are no storage nodes", NULL,
 							   "Add one with shuttle.add_node() or shuttle.use_node().");
+	foreach(cell, shuttle_nodes_all())
+	{
+		if (!shuttle_node_may_define(lfirst_oid(cell)))
+			return shuttle_refusal(ERRCODE_INSUFFICIENT_PRIVILEGE,
+								   psprintf("permission denied for foreign server %s",
+											GetForeignServer(lfirst_oid(cell))->servername),
+								   NULL,
+								   "Tables are made on storage nodes for roles with USAGE on the servers.");
+	}
 	return NULL;
 }
 

@@ -43,7 +43,7 @@ shuttle_ddl_constraint_is_here(Oid relid, const char *name)
 void
 shuttle_ddl_on_nodes(Oid relid, List *texts)
 {
-	ShuttleNodeStatements *statements = shuttle_node_statements_create();
+	ShuttleNodeStatements *statements = shuttle_node_definitions_create();
 	ListCell   *cell;
 
 	foreach(cell, texts)

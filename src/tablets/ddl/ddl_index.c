@@ -284,6 +284,7 @@ shuttle_ddl_create_index(const ShuttleDdl *ddl)
 	IndexStmt  *statement = copyObject(castNode(IndexStmt, ddl->pstmt->utilityStmt));
 	bool		is_distributed = shuttle_table_kind(ddl->relid) == SHUTTLE_TABLE_DISTRIBUTED;
 	ShuttleDdl	named = *ddl;
+	ListCell   *cell;
 
 	statement->relation->inh = false;
 	if (statement->unique && is_distributed)
@@ -292,6 +293,8 @@ shuttle_ddl_create_index(const ShuttleDdl *ddl)
 	{
 		named.name = "CREATE INDEX CONCURRENTLY";
 		PreventInTransactionBlock(ddl->context == PROCESS_UTILITY_TOPLEVEL, named.name);
+		foreach(cell, is_distributed ? shuttle_table_servers(ddl->relid) : shuttle_nodes_all())
+			shuttle_node_check_may_define(lfirst_oid(cell));
 		if (!is_distributed)
 		{
 			create_on_copies(&named, statement);

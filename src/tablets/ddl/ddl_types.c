@@ -235,7 +235,7 @@ shuttle_ddl_types_run(const ShuttleDdl *ddl)
 	schemas = searched_schemas();
 	shuttle_ddl_run_here(ddl, copyObject(ddl->pstmt->utilityStmt));
 	CommandCounterIncrement();
-	statements = shuttle_node_statements_create();
+	statements = shuttle_node_definitions_create();
 	shuttle_node_statements_add_all(statements, servers_of(users), text_for_nodes(ddl, schemas));
 	shuttle_node_statements_run(statements);
 	if (object.classId == NamespaceRelationId)
@@ -246,8 +246,9 @@ shuttle_ddl_types_run(const ShuttleDdl *ddl)
 void
 shuttle_ddl_types_function(const char *name)
 {
-	ShuttleNodeStatements *statements = shuttle_node_statements_create();
-	List	   *users = shuttle_tables_that_need(psprintf("SELECT 'pg_proc'::regclass::oid, oid FROM pg_proc WHERE proname = %s",
+	ShuttleNodeStatements *statements = shuttle_node_definitions_create();
+	List	   *users = shuttle_tables_that_need(psprintf("SELECT 'pg_proc'::regclass::oid, oid FROM pg_proc WHERE proname = %s"
+														  " AND pg_has_role(proowner, 'USAGE')",
 														  quote_literal_cstr(name)));
 	ListCell   *cell;
 

@@ -94,7 +94,7 @@ uint64
 shuttle_copies_make(Relation rel, List *servers)
 {
 	Oid			relid = RelationGetRelid(rel);
-	ShuttleNodeStatements *statements = shuttle_node_statements_create();
+	ShuttleNodeStatements *statements = shuttle_node_definitions_create();
 	List	   *texts = list_concat(shuttle_table_text_needed(relid),
 									shuttle_table_text_parent(relid, NULL));
 	ListCell   *cell;

@@ -1,0 +1,86 @@
+-- Only roles with USAGE on the servers make and change objects on storage nodes.
+\getenv test PG_ABS_SRCDIR
+\i :test/include/tablets.sql
+SELECT count(*) FROM shuttle.use_node('n1');
+SELECT count(*) FROM shuttle.use_node('n2');
+ALTER USER MAPPING FOR PUBLIC SERVER n1 OPTIONS (ADD password_required 'false');
+ALTER USER MAPPING FOR PUBLIC SERVER n2 OPTIONS (ADD password_required 'false');
+SET client_min_messages = warning;
+DROP ROLE IF EXISTS tablets_stranger, tablets_maker;
+RESET client_min_messages;
+CREATE ROLE tablets_stranger;
+CREATE ROLE tablets_maker;
+GRANT USAGE, CREATE ON SCHEMA shop TO tablets_stranger, tablets_maker;
+GRANT USAGE ON FOREIGN SERVER n1, n2 TO tablets_maker;
+
+-- nothing of a role without it gets there, in any way
+SET ROLE tablets_stranger;
+CREATE TABLE mine (id int PRIMARY KEY, v int);
+CREATE FUNCTION mine(id int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT $1';
+\set VERBOSITY default
+SELECT shuttle.distribute_table('mine', 'id');
+\set VERBOSITY terse
+SELECT shuttle.distribute_tables('{mine.id}');
+SELECT shuttle.distribute_table('mine', 'id', nodes => '{n2}');
+SELECT shuttle.reference_table('mine');
+SELECT shuttle.distribute_function('mine(int)');
+\set VERBOSITY default
+SET shuttle.auto_distribute = 'id';
+CREATE TABLE auto_mine (id int PRIMARY KEY, v int);
+RESET shuttle.auto_distribute;
+\set VERBOSITY terse
+RESET ROLE;
+GRANT USAGE ON FOREIGN SERVER n1 TO tablets_stranger;
+SET ROLE tablets_stranger;
+SELECT shuttle.distribute_table('mine', 'id');
+SELECT shuttle.reference_table('mine');
+RESET ROLE;
+SELECT * FROM shuttle.tables;
+
+-- the right is looked at when it is used
+GRANT USAGE ON FOREIGN SERVER n2 TO tablets_stranger;
+SET ROLE tablets_stranger;
+SELECT shuttle.distribute_table('mine', 'id', 2);
+SELECT shuttle.reference_table('auto_mine');
+SELECT shuttle.distribute_function('mine(int)');
+INSERT INTO mine SELECT i, i FROM generate_series(1, 10) AS i;
+RESET ROLE;
+REVOKE USAGE ON FOREIGN SERVER n2 FROM tablets_stranger;
+SET ROLE tablets_stranger;
+SELECT count(*), sum(v) FROM mine;
+UPDATE mine SET v = v + 1;
+INSERT INTO auto_mine VALUES (1, 1);
+CREATE FUNCTION own(v int) RETURNS bool LANGUAGE sql IMMUTABLE AS 'SELECT $1 > 0';
+ALTER TABLE mine ADD CHECK (own(v));
+ALTER TABLE mine ADD COLUMN w int;
+ALTER TABLE mine ADD COLUMN w int GENERATED ALWAYS AS (v + 1) STORED;
+ALTER TABLE mine ALTER COLUMN v TYPE bigint;
+ALTER TABLE mine RENAME COLUMN v TO w;
+ALTER TABLE auto_mine ADD CHECK (own(v));
+CREATE INDEX ON mine (v);
+CREATE INDEX ON auto_mine (own(v));
+CREATE INDEX CONCURRENTLY ON mine (v);
+CREATE INDEX CONCURRENTLY ON auto_mine (v);
+CREATE OR REPLACE FUNCTION mine(id int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT $1 + 1';
+ALTER FUNCTION mine(int) STRICT;
+-- what is of others is no business of the role
+RESET ROLE;
+SET ROLE tablets_maker;
+CREATE FUNCTION mine(text) RETURNS int LANGUAGE sql AS 'SELECT 1';
+CREATE OR REPLACE FUNCTION mine(text) RETURNS int LANGUAGE sql AS 'SELECT 2';
+CREATE TABLE made (id int PRIMARY KEY, v int CHECK (own(v)));
+SELECT shuttle.distribute_table('made', 'id', 2);
+ALTER TABLE made ADD COLUMN w int;
+RESET ROLE;
+SET ROLE tablets_stranger;
+CREATE OR REPLACE FUNCTION own(v int) RETURNS bool LANGUAGE sql IMMUTABLE AS 'SELECT true';
+-- an owner can always take what is his, empty it and drop it
+TRUNCATE mine;
+SELECT shuttle.local_function('mine(int)');
+SELECT shuttle.local_table('auto_mine');
+DROP TABLE mine, auto_mine;
+RESET ROLE;
+DROP TABLE made;
+SELECT * FROM shuttle.check();
+DROP OWNED BY tablets_stranger, tablets_maker;
+DROP ROLE tablets_stranger, tablets_maker;
