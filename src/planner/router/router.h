@@ -6,7 +6,8 @@
  * Files: router.c decides and makes the plan; router_keys.c finds the key of each
  * distributed table, in conditions that router_conditions.c collects; router_refusals.c
  * looks for what a node could answer otherwise; router_insert.c knows INSERT and MERGE;
- * router_text.c makes the text and its parameters; router_tablets.c names tablets in it.
+ * router_text.c makes the text and its parameters, with router_parts.c for parts of columns;
+ * router_tablets.c names tablets in it.
  *
  * In: a Query that core would plan, from statement/colocated.c. Out: a plan with
  * one node, Routed Statement (executor/routed), or NULL.
@@ -126,6 +127,13 @@ shuttle_route_is_excluded(const RangeTblEntry *rte)
 
 /* Changes an INSERT or a MERGE into one that core's deparser prints for nodes. */
 extern void shuttle_route_prepare_insert(Query *insert);
+
+/* The entries of an UPDATE with one assignment each, where several set parts of one column
+ * (router_parts.c). */
+extern List *shuttle_route_split_parts(const List *targetlist);
+
+/* The same for all that a statement sets, so that core's deparser prints each. */
+extern void shuttle_route_write_parts(Query *query);
 
 /* The column that is a table's key; 0: it is not one column (router.c). */
 extern AttrNumber shuttle_route_key_column(Oid relid);

@@ -177,7 +177,7 @@ prints_wrongly(const List *targetlist)
 	int			last = 0;		/* the last one */
 	ListCell   *lc;
 
-	foreach(lc, targetlist)
+	foreach(lc, shuttle_route_split_parts(targetlist))
 	{
 		const TargetEntry *entry = lfirst_node(TargetEntry, lc);
 		int			part = 0;

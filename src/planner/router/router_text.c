@@ -201,6 +201,7 @@ copy_query(Query *query, ValuesContext *context)
 	query = query_tree_mutator(query, value_mutator, context, 0);
 	if (query->resultRelation > 0)
 		rt_fetch(query->resultRelation, query->rtable)->inFromCl = false;
+	shuttle_route_write_parts(query);
 	if (query->commandType == CMD_INSERT || query->commandType == CMD_MERGE)
 		shuttle_route_prepare_insert(query);
 	return query;
