@@ -128,6 +128,7 @@ consider_scan(PlannerInfo *root, RelOptInfo *rel, Index relid, RangeTblEntry *rt
 {
 	if (previous_scan != NULL)
 		previous_scan(root, rel, relid, rte);
+	shuttle_unfolded_orders_forget(root, rel);
 	shuttle_scan_price_consider(root, rel, relid, rte);
 	shuttle_subplan_price_target(root, rel);
 
@@ -143,6 +144,7 @@ consider_join(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 	shuttle_partition_orders_show();
 	if (previous_join != NULL)
 		previous_join(root, joinrel, outer, inner, type, extra);
+	shuttle_unfolded_orders_forget(root, joinrel);
 
 	/* what is added below reads the inner relation, not its groups */
 	if (shuttle_is_grouped_early(inner))

@@ -9,7 +9,7 @@
  * subplan_choice.c chooses the plan of an EXISTS, subplan_price.c prices it in paths;
  * window_limits.c and window_plan.c have nodes return the first rows of windows;
  * sibling_scans.c plans partitions that are alike once; shown_expressions.c has COALESCE and
- * others shipped; text_order.c and locked_order.c say which order a node's rows have.
+ * others shipped; text_order.c, unfolded_orders.c and locked_order.c say which order a node's rows have.
  *
  * In: paths of postgres_fdw. Out: the same with prices that compare.
  *-------------------------------------------------------------------------
@@ -162,7 +162,7 @@ extern bool shuttle_servers_sort_alike(const List *servers, Oid userid, Oid type
 extern bool shuttle_class_sorts_alike(PlannerInfo *root, const RelOptInfo *rel,
 									  const EquivalenceClass *class);
 
-/* The same for the pathkeys that concern the relation. */
+/* The same for the pathkeys that concern the relation; false if one of them unfolds its rows. */
 extern bool shuttle_order_is_alike(PlannerInfo *root, const RelOptInfo *rel,
 								   const List *pathkeys);
 
@@ -171,6 +171,15 @@ extern bool shuttle_aggregates_are_alike(PlannerInfo *root,
 										 const RelOptInfo *input,
 										 const RelOptInfo *grouped,
 										 const GroupPathExtraData *extra);
+
+/* ---- unfolded_orders.c */
+
+/* True if rows are unfolded to find the values of the class. */
+extern bool shuttle_class_is_unfolded(const EquivalenceClass *class);
+
+/* Takes orders by such classes from a relation's foreign paths; part of set_rel_pathlist_hook
+ * and set_join_pathlist_hook. */
+extern void shuttle_unfolded_orders_forget(const PlannerInfo *root, RelOptInfo *rel);
 
 /* ---- order of rows that nodes lock (locked_order.c) */
 

@@ -396,8 +396,8 @@ shuttle_order_is_alike(PlannerInfo *root, const RelOptInfo *rel, const List *pat
 	{
 		const EquivalenceClass *class = lfirst_node(PathKey, lc)->pk_eclass;
 
-		if (has_member(class, rel) &&
-			!shuttle_class_sorts_alike(root, rel, class))
+		if (shuttle_class_is_unfolded(class) ||
+			(has_member(class, rel) && !shuttle_class_sorts_alike(root, rel, class)))
 			return false;
 	}
 	return true;
