@@ -10,6 +10,7 @@
 #include "access/xact.h"
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
+#include "parser/analyze.h"
 #include "utils/selfuncs.h"
 
 #include "base/shuttle_compat_planner.h"
@@ -28,6 +29,7 @@
 #include "planner/write/write.h"
 #include "storage/shuttle_commit_behind.h"
 
+static post_parse_analyze_hook_type previous_analyze = NULL;
 static planner_hook_type previous_planner = NULL;
 static build_simple_rel_hook_type previous_relation = NULL;
 static set_rel_pathlist_hook_type previous_scan = NULL;
@@ -109,9 +111,19 @@ plan_statement(SHUTTLE_PLANNER_PARAMETERS)
 		query_string, cursor_options, params, SHUTTLE_PLANNER_EXPLAIN, choose_parts(query)
 	};
 
+	shuttle_only_ignore(query);
 	if ((cursor_options & CURSOR_OPT_HOLD) != 0)
 		shuttle_commit_behind_note_held_cursor();
 	return shuttle_plan_rest(query, call);
+}
+
+/* Functions that core inlines are analyzed while it plans. */
+static void
+note_analyzed(ParseState *state, Query *query, JumbleState *jumble)
+{
+	if (previous_analyze != NULL)
+		previous_analyze(state, query, jumble);
+	shuttle_only_ignore(query);
 }
 
 static void
@@ -119,6 +131,7 @@ note_relation(SHUTTLE_RELATION_HOOK_PARAMETERS)
 {
 	if (previous_relation != NULL)
 		previous_relation(SHUTTLE_RELATION_HOOK_ARGUMENTS);
+	shuttle_only_check(root, rel);
 	shuttle_written_casts_write(root, rel);
 	shuttle_declared_keys_add(root, rel);
 }
@@ -206,6 +219,8 @@ find_statistics(PlannerInfo *root, RangeTblEntry *rte, AttrNumber attnum,
 void
 shuttle_planner_init(void)
 {
+	previous_analyze = post_parse_analyze_hook;
+	post_parse_analyze_hook = note_analyzed;
 	previous_planner = planner_hook;
 	planner_hook = plan_statement;
 	previous_relation = build_simple_rel_hook;

@@ -10,7 +10,7 @@
  * statements that only call a function that nodes have; subquery_joins.c and
  * subquery_errors.c make joins of correlated subqueries; union_joins.c and union_columns.c
  * move joins into branches of a UNION ALL, whose statistics union_statistics.c finds;
- * node_reads.c says which queries read nodes; stable_values.c, written_casts.c,
+ * node_reads.c says which queries read nodes; ignored_only.c, stable_values.c, written_casts.c,
  * partition_sample.c and named_columns.c change the query tree; written_tables.c and
  * writing_statements.c tell which tables a statement writes.
  *
@@ -29,6 +29,14 @@
 
 /* Overhead bytes of a row in memory and on the wire, in estimates. */
 #define SHUTTLE_ROW_OVERHEAD_BYTES 64
+
+/* ---- the word ONLY (ignored_only.c) */
+
+/* Takes ONLY from the distributed tables of a query and of all below it. The query is changed. */
+extern void shuttle_only_ignore(Query *query);
+
+/* Errors: ERRCODE_FEATURE_NOT_SUPPORTED if a distributed table still has it. */
+extern void shuttle_only_check(PlannerInfo *root, const RelOptInfo *rel);
 
 /* ---- joins of distributed tables (colocated.c) */
 

@@ -373,6 +373,22 @@ has_analyze(const VacuumStmt *statement)
 	return false;
 }
 
+/* ONLY, since 18, leaves out nothing of a distributed table. */
+static void
+ignore_only(const VacuumStmt *statement)
+{
+	ListCell   *cell;
+
+	foreach(cell, statement->rels)
+	{
+		RangeVar   *name = lfirst_node(VacuumRelation, cell)->relation;
+		ShuttleTableKind kind;
+
+		if (!name->inh && OidIsValid(shuttle_ddl_find(name, &kind)))
+			name->inh |= kind == SHUTTLE_TABLE_DISTRIBUTED;
+	}
+}
+
 /* Core vacuums tables of this server, and analyzes distributed ones. It begins
  * new transactions, so the context is another one afterwards. */
 void
@@ -385,6 +401,7 @@ shuttle_ddl_vacuum(const ShuttleDdl *ddl)
 	MemoryContext statement_cxt = CurrentMemoryContext;
 	ListCell   *cell;
 
+	ignore_only(others);
 	others->rels = ours->rels = NIL;
 	ours->is_vacuumcmd = false;
 	ours->options = NIL;
