@@ -17,6 +17,7 @@
 #include "optimizer/plancat.h"
 #include "optimizer/planner.h"
 #include "optimizer/prep.h"
+#include "parser/analyze.h"
 #include "parser/parse_relation.h"
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
@@ -58,6 +59,16 @@
 	PlannerInfo *root, Oid relid, bool has_heirs, RelOptInfo *rel
 #define SHUTTLE_RELATION_HOOK_ARGUMENTS root, relid, has_heirs, rel
 #endif
+
+/* What post_parse_analyze_hook gets. */
+#if PG_VERSION_NUM >= 190000
+typedef const JumbleState ShuttleJumble;
+#else
+typedef JumbleState ShuttleJumble;
+#endif
+
+/* Since 16 postgres_fdw looks what a constant of regconfig or regdictionary stands for. */
+#define SHUTTLE_NAMES_ARE_LOOKED_AT (PG_VERSION_NUM >= 160000)
 
 /* True of JSON_VALUE() and the like, new in 17. */
 static inline bool
@@ -210,22 +221,6 @@ shuttle_can_print_merge(void)
 {
 	return PG_VERSION_NUM >= 160000 ||
 		atoi(GetConfigOption("server_version_num", false, false)) >= 150003;
-}
-
-/* True of JSON's own expressions, which came with 16 and 17. */
-static inline bool
-shuttle_is_json_expression(const Node *node)
-{
-#if PG_VERSION_NUM >= 170000
-	if (IsA(node, JsonExpr))
-		return true;
-#endif
-#if PG_VERSION_NUM >= 160000
-	return IsA(node, JsonConstructorExpr) || IsA(node, JsonIsPredicate) ||
-		IsA(node, JsonValueExpr);
-#else
-	return false;
-#endif
 }
 
 /* Copies an entry of a query's range table to a plan's, with its permissions,

@@ -119,7 +119,7 @@ plan_statement(SHUTTLE_PLANNER_PARAMETERS)
 
 /* Functions that core inlines are analyzed while it plans. */
 static void
-note_analyzed(ParseState *state, Query *query, JumbleState *jumble)
+note_analyzed(ParseState *state, Query *query, ShuttleJumble * jumble)
 {
 	if (previous_analyze != NULL)
 		previous_analyze(state, query, jumble);

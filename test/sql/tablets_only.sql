@@ -54,7 +54,9 @@ END $$;
 SELECT f(6);
 CREATE VIEW late AS SELECT * FROM ONLY t;
 UPDATE late SET v = 0 WHERE id = 7;
+\set VERBOSITY sqlstate
 DELETE FROM late WHERE id = 8;
+\set VERBOSITY terse
 SELECT count(*), min(v) FROM late;
 COPY (SELECT count(*) FROM ONLY t) TO STDOUT;
 BEGIN;

@@ -32,6 +32,7 @@
 #include "base/shuttle_compat_planner.h"
 #include "executor/shuttle_executor.h"
 #include "planner/router/router.h"
+#include "planner/statement/meanings.h"
 #include "tablets/shuttle_tablets.h"
 
 /* ---- tables */
@@ -301,6 +302,22 @@ is_users_function(Oid function, void *arg)
 	return !is_built_in(function);
 }
 
+static bool
+query_sorts_by_users_operator(const Query *query)
+{
+	ListCell   *lc;
+
+	foreach(lc, query->windowClause)
+	{
+		const WindowClause *window = lfirst_node(WindowClause, lc);
+
+		if (shuttle_sorts_by_users_operator(window->partitionClause) || shuttle_sorts_by_users_operator(window->orderClause))
+			return true;
+	}
+	return shuttle_sorts_by_users_operator(query->sortClause) || shuttle_sorts_by_users_operator(query->groupClause) ||
+		shuttle_sorts_by_users_operator(query->distinctClause);
+}
+
 /* Types whose values are names or numbers of objects, or unknown rows. */
 static bool
 is_local_type(Oid type)
@@ -344,6 +361,8 @@ check_aggregate(ShuttleRoute *route, const Aggref *aggregate)
 		OidIsValid(((Form_pg_aggregate) GETSTRUCT(tuple))->aggsortop);
 	ListCell   *lc;
 
+	if (shuttle_sorts_by_users_operator(aggregate->aggorder) || shuttle_sorts_by_users_operator(aggregate->aggdistinct))
+		shuttle_route_refuse(route, "it sorts by an operator of a user");
 	if (HeapTupleIsValid(tuple))
 		ReleaseSysCache(tuple);
 	if (sorts)
@@ -374,21 +393,13 @@ check_order(ShuttleRoute *route, const Query *query)
 	}
 }
 
-static bool
-check_walker(Node *node, void *arg)
+/* What is known to mean on a node what it means here; other kinds keep the statement here,
+ * those of later versions of PostgreSQL among them. */
+static void
+check_kind(ShuttleRoute *route, Node *node)
 {
-	ShuttleRoute *route = arg;
-
-	if (node == NULL || route->refusal != NULL)
-		return false;
 	switch (nodeTag(node))
 	{
-		case T_Query:
-			check_order(route, (Query *) node);
-			return query_tree_walker((Query *) node, check_walker, arg, QTW_IGNORE_JOINALIASES);
-		case T_Var:
-			check_column(route, (Var *) node);
-			return false;
 		case T_Aggref:
 			check_aggregate(route, (Aggref *) node);
 			break;
@@ -408,19 +419,78 @@ check_walker(Node *node, void *arg)
 			if (is_local_type(exprType(node)))
 				shuttle_route_refuse(route, "it computes values of a type that nodes may not know");
 			break;
+		case T_OpExpr:
+		case T_DistinctExpr:
+		case T_NullIfExpr:
+		case T_ScalarArrayOpExpr:
+		case T_RowCompareExpr:
+			if (shuttle_is_users_operator(node))
+				shuttle_route_refuse(route, "it has an operator of a user");
+			break;
+		case T_List:
+		case T_TargetEntry:
+		case T_RangeTblRef:
+		case T_JoinExpr:
+		case T_FromExpr:
+		case T_SetOperationStmt:
+		case T_SortGroupClause:
+		case T_CommonTableExpr:
+		case T_RangeTblFunction:
+		case T_OnConflictExpr:
+		case T_MergeAction:
+		case T_InferenceElem:
+		case T_GroupingFunc:
+		case T_WindowFunc:
+		case T_SubscriptingRef:
+		case T_FuncExpr:
+		case T_NamedArgExpr:
+		case T_BoolExpr:
+		case T_SubLink:
+		case T_FieldSelect:
+		case T_FieldStore:
+		case T_CaseWhen:
+		case T_CaseTestExpr:
+		case T_RowExpr:
+		case T_CoalesceExpr:
+		case T_MinMaxExpr:
+		case T_SQLValueFunction:
+		case T_NullTest:
+		case T_BooleanTest:
+		case T_SetToDefault:
+			break;
 		case T_CurrentOfExpr:
 			shuttle_route_refuse(route, "it has WHERE CURRENT OF");
 			break;
-		case T_XmlExpr:
-			shuttle_route_refuse(route, "it has XML");
-			break;
 		default:
-			if (shuttle_is_json_expression(node))
-				shuttle_route_refuse(route, "older nodes do not know its JSON expressions");
+			shuttle_route_refuse(route, "it has an expression of a kind that a node may not know");
 			break;
 	}
+}
+
+static bool
+check_walker(Node *node, void *arg)
+{
+	ShuttleRoute *route = arg;
+
+	if (node == NULL || route->refusal != NULL)
+		return false;
+	if (IsA(node, Query))
+	{
+		check_order(route, (Query *) node);
+		if (query_sorts_by_users_operator((Query *) node))
+			shuttle_route_refuse(route, "it sorts by an operator of a user");
+		return query_tree_walker((Query *) node, check_walker, arg, QTW_IGNORE_JOINALIASES);
+	}
+	if (IsA(node, Var))
+	{
+		check_column(route, (Var *) node);
+		return false;
+	}
+	check_kind(route, node);
 	if (check_functions_in_node(node, is_users_function, NULL))
 		shuttle_route_refuse(route, "it calls a function of a user");
+	if (check_functions_in_node(node, shuttle_writes_as_set, NULL))
+		shuttle_route_refuse(route, "it writes values as settings say");
 	return expression_tree_walker(node, check_walker, arg);
 }
 

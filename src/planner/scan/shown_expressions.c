@@ -8,6 +8,10 @@
  *   they ignore. postgres_fdw ships a function only if its collation comes from a column of
  *   the node, and so ships none of these, nor groups by them. It is shown none.
  *
+ * - quote_ident() says what a setting says, which nodes have not; and until 15 postgres_fdw ships
+ *   constants that name text search configurations and the like of users. Such an argument is
+ *   shown with a collation that is nobody's, so that what is computed of it stays here.
+ *
  * In finished plans the expressions are as they were written, since core compares them in
  * grouping columns, and users read them in EXPLAIN. A CASE that was made here has a location
  * of its own, which equal() ignores.
@@ -15,6 +19,8 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
+#include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -23,6 +29,7 @@
 #include "optimizer/tlist.h"
 #include "utils/fmgroids.h"
 
+#include "base/shuttle_compat_planner.h"
 #include "planner/scan/scan.h"
 #include "planner/write/merge.h"
 
@@ -179,7 +186,44 @@ restore_nullif(const CaseExpr *shown)
 	return (Node *) written;
 }
 
-/* ---- both */
+/* ---- what only this server knows */
+
+/* What postgres_fdw would ship, though nodes do not have it. */
+static bool
+names_users_object(const Node *node)
+{
+	const Const *name = (const Const *) node;
+
+	return !SHUTTLE_NAMES_ARE_LOOKED_AT && IsA(node, Const) && !name->constisnull &&
+		(name->consttype == REGCONFIGOID || name->consttype == REGDICTIONARYOID) &&
+		DatumGetObjectId(name->constvalue) >= FirstNormalObjectId;
+}
+
+static bool
+is_known_here_only(const Node *node)
+{
+	return names_users_object(node) ||
+		(IsA(node, FuncExpr) && ((const FuncExpr *) node)->funcid == F_QUOTE_IDENT);
+}
+
+static bool
+is_marked(const Node *node)
+{
+	return IsA(node, RelabelType) && ((const RelabelType *) node)->location == SHOWN_LOCATION;
+}
+
+/* The collation comes from no column, so that postgres_fdw ships nothing that has it. */
+static Node *
+mark(Node *node)
+{
+	RelabelType *marked = makeRelabelType((Expr *) node, exprType(node), exprTypmod(node),
+										  C_COLLATION_OID, COERCE_IMPLICIT_CAST);
+
+	marked->location = SHOWN_LOCATION;
+	return (Node *) marked;
+}
+
+/* ---- all */
 
 static Node *
 show_mutator(Node *node, bool *as_cases)
@@ -193,7 +237,7 @@ show_mutator(Node *node, bool *as_cases)
 		return show_nullif((NullIfExpr *) node);
 	if (is_ignoring(node))
 		((FuncExpr *) node)->inputcollid = InvalidOid;
-	return node;
+	return is_known_here_only(node) ? mark(node) : node;
 }
 
 static Node *
@@ -202,6 +246,8 @@ restore_mutator(Node *node, void *context)
 	if (node == NULL)
 		return NULL;
 	node = expression_tree_mutator(node, restore_mutator, context);
+	if (is_marked(node))
+		return (Node *) ((RelabelType *) node)->arg;
 	if (is_shown_case(node))
 	{
 		const CaseExpr *shown = (CaseExpr *) node;
@@ -225,6 +271,7 @@ has_written(Node *node, void *context)
 	if (node == NULL)
 		return false;
 	return is_ignoring(node) || IsA(node, CoalesceExpr) || IsA(node, NullIfExpr) ||
+		is_known_here_only(node) ||
 		expression_tree_walker(node, has_written, context);
 }
 
@@ -233,7 +280,7 @@ has_shown(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
-	return is_ignoring(node) || is_shown_case(node) ||
+	return is_ignoring(node) || is_shown_case(node) || is_marked(node) ||
 		expression_tree_walker(node, has_shown, context);
 }
 

@@ -32,6 +32,7 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_catalog.h"
+#include "planner/statement/meanings.h"
 #include "planner/write/conflict_values.h"
 #include "tablets/shuttle_tablets.h"
 
@@ -342,6 +343,10 @@ check_kind(Node *node, ShuttleConflictValues *values)
 		values->reason = unknown_type_reason(node);
 	else if (IsA(node, CollateExpr) && !is_built_in(((CollateExpr *) node)->collOid))
 		values->reason = "It names a collation that is not built in.";
+	else if (shuttle_is_users_operator(node))
+		refuse_value(values, "It uses the stored row in an operator that is not built in.", use_built_in);
+	else if (check_functions_in_node(node, shuttle_writes_as_set, NULL))
+		refuse_value(values, "It writes a value of the stored row as text, which depends on settings of the session.", use_built_in);
 	else if (check_functions_in_node(node, check_function, &found))
 		refuse_value(values, psprintf("It uses the stored row in function %s, which is %s%s.",
 									  format_procedure(found.function),
