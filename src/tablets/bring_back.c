@@ -141,7 +141,7 @@ options_of(Oid relid)
 	Relation	rel = table_open(relid, NoLock);
 	Oid			tablet = RelationGetPartitionDesc(rel, true)->oids[0];
 	ShuttleNode *node = shuttle_node_get(GetForeignServerIdByRelId(tablet), GetUserId());
-	List	   *rows = shuttle_node_rows(node, SHUTTLE_OPTIONS_QUERY, 1, tablet);
+	List	   *rows = shuttle_node_rows_with_nulls(node, SHUTTLE_OPTIONS_QUERY, 1, 0, tablet);
 
 	table_close(rel, NoLock);
 	return rows == NIL ? NULL : ((char **) linitial(rows))[0];

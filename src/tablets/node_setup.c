@@ -205,7 +205,7 @@ check_identity(Oid serverid, const char *name, const char *identity)
 static void
 put_difference(void *arg, const ShuttleRow *row)
 {
-	put_verdict(arg, row->values[0], row->values[1], row->values[2]);
+	put_verdict(arg, shuttle_row_text(row, 0), shuttle_row_text(row, 1), row->values[2]);
 }
 
 /* What can make statements fail later, or slower. */

@@ -134,18 +134,37 @@ shuttle_node_statements_run(ShuttleNodeStatements *statements)
 
 /* ---- queries */
 
+/* What is read of an answer, and of whom. */
+typedef struct NodeRows
+{
+	const ShuttleNode *node;
+	int			nrequired;
+	List	   *rows;
+} NodeRows;
+
+pg_noreturn static void
+refuse_answer(const ShuttleNode *node, const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_PROTOCOL_VIOLATION),
+			 errmsg("storage node \"%s\" gave an answer that was not expected", shuttle_node_name(node)),
+			 errdetail("%s", detail)));
+}
+
 static void
 take_row(void *arg, const ShuttleRow *row)
 {
-	List	  **rows = arg;
+	NodeRows   *answer = arg;
 	char	  **values = palloc0_array(char *, row->ncolumns);
 
 	for (int i = 0; i < row->ncolumns; i++)
 	{
 		if (row->values[i] != NULL)
 			values[i] = pstrdup(row->values[i]);
+		else if (i < answer->nrequired)
+			refuse_answer(answer->node, psprintf("It has no value in column %d.", i + 1));
 	}
-	*rows = lappend(*rows, values);
+	answer->rows = lappend(answer->rows, values);
 }
 
 /* The query with the table's OID on the node, by its name, in the place of $1. */
@@ -168,10 +187,26 @@ name_table(const char *sql, Oid relid)
 }
 
 List *
+shuttle_node_rows_with_nulls(ShuttleNode *node, const char *sql, int ncolumns, int nrequired, Oid relid)
+{
+	NodeRows	answer = {.node = node,.nrequired = nrequired};
+
+	shuttle_query(node, OidIsValid(relid) ? name_table(sql, relid) : sql, SHUTTLE_LOCKS, ncolumns, take_row, &answer);
+	return answer.rows;
+}
+
+List *
 shuttle_node_rows(ShuttleNode *node, const char *sql, int ncolumns, Oid relid)
 {
-	List	   *rows = NIL;
+	return shuttle_node_rows_with_nulls(node, sql, ncolumns, ncolumns, relid);
+}
 
-	shuttle_query(node, OidIsValid(relid) ? name_table(sql, relid) : sql, SHUTTLE_LOCKS, ncolumns, take_row, &rows);
-	return rows;
+char	  **
+shuttle_node_row(ShuttleNode *node, const char *sql, int ncolumns, int nrequired)
+{
+	List	   *rows = shuttle_node_rows_with_nulls(node, sql, ncolumns, nrequired, InvalidOid);
+
+	if (list_length(rows) != 1)
+		refuse_answer(node, psprintf("It has %d rows.", list_length(rows)));
+	return linitial(rows);
 }

@@ -44,7 +44,14 @@ extern void shuttle_node_statements_run(ShuttleNodeStatements *statements);
  * The rows of a query on a node under search_path pg_catalog, as shuttle_local_rows()
  * returns them. $1 stands for the OID, or NULL, of the table there that has the name of
  * relid here. InvalidOid: the query is sent as it is.
+ * Errors: ERRCODE_PROTOCOL_VIOLATION if a value is NULL.
  */
 extern List *shuttle_node_rows(ShuttleNode *node, const char *sql, int ncolumns, Oid relid);
+
+/* The same; NULL may be in all columns behind the first nrequired. */
+extern List *shuttle_node_rows_with_nulls(ShuttleNode *node, const char *sql, int ncolumns, int nrequired, Oid relid);
+
+/* The only row of a query. Errors: the same if there is another number of rows. */
+extern char **shuttle_node_row(ShuttleNode *node, const char *sql, int ncolumns, int nrequired);
 
 #endif							/* SHUTTLE_TABLETS_NODE_STATEMENTS_H */

@@ -125,10 +125,9 @@ estimate_node_rows(Oid relid)
 
 	foreach(cell, shuttle_table_servers(relid))
 	{
-		List	   *answer = shuttle_node_rows(shuttle_node_get(lfirst_oid(cell), GetUserId()),
-											   sql, 1, InvalidOid);
+		char	  **answer = shuttle_node_row(shuttle_node_get(lfirst_oid(cell), GetUserId()), sql, 1, 1);
 
-		rows += pg_strtoint64(((char **) linitial(answer))[0]);
+		rows += pg_strtoint64(answer[0]);
 	}
 	return rows;
 }

@@ -14,7 +14,7 @@ use ShuttleSession;
 
 my $far = PostgreSQL::Test::Cluster->new('far');
 $far->init;
-$far->append_conf('postgresql.conf', "max_prepared_transactions = 1\nlog_min_messages = fatal\nlog_min_error_statement = panic");
+$far->append_conf('postgresql.conf', "max_prepared_transactions = 20\nlog_min_messages = fatal\nlog_min_error_statement = panic");
 $far->start;
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
@@ -47,12 +47,27 @@ $node->safe_psql('postgres', qq{
 	ALTER DATABASE postgres SET search_path = f, public;
 	CREATE TABLE wanted AS SELECT i AS id FROM generate_series(1, 20) i;
 	ANALYZE wanted;
+	CREATE SERVER store FOREIGN DATA WRAPPER shuttle
+		OPTIONS (host '127.0.0.1', port '$port', dbname 'postgres', sslmode 'disable', gssencmode 'disable');
+	CREATE USER MAPPING FOR PUBLIC SERVER store OPTIONS (user '$user');
+	SELECT shuttle.use_node('store');
+	CREATE TABLE spread (id int PRIMARY KEY, v int CHECK (v > 0), w int GENERATED ALWAYS AS (v + 1) STORED);
+	CREATE TABLE kept (id int PRIMARY KEY REFERENCES spread, v int);
+	CREATE TABLE here (id int PRIMARY KEY, v int);
+	CREATE TABLE small (id int PRIMARY KEY, v int);
+	INSERT INTO spread SELECT i, i FROM generate_series(1, 20) i;
+	INSERT INTO kept SELECT i, i FROM generate_series(1, 20) i;
+	INSERT INTO here SELECT i, i FROM generate_series(1, 20) i;
+	INSERT INTO small SELECT i, i FROM generate_series(1, 5) i;
+	SELECT shuttle.distribute_tables('{spread.id, kept.id}', tablets => 2);
+	SELECT shuttle.reference_table('small');
 	CREATE FUNCTION local(i int) RETURNS int LANGUAGE plpgsql AS 'BEGIN RETURN i; END';
 });
 
 # Each: settings, a statement, and what to do behind it.
 my $pages = q{SET shuttle.fetch_limit = 10; SET shuttle.fetch_ahead = '64kB';};
 my $batches = 'SET shuttle.debug_force_batched_join = on; SET shuttle.batch_size = 7;';
+my $quiet = 'SET client_min_messages = warning; BEGIN;';
 my %statements = (
 	'an aggregate' => [ '', 'SELECT count(*), sum(n) FROM many;' ],
 	'a row' => [ '', 'SELECT t, at, j FROM many WHERE id = 17;' ],
@@ -71,6 +86,14 @@ my %statements = (
 	'a sample' => [ '', 'ANALYZE many;' ],
 	'an import' => [ '', 'IMPORT FOREIGN SCHEMA node FROM SERVER far INTO other; SELECT count(*) FROM pg_class WHERE relnamespace = $$other$$::regnamespace;', 'DROP SCHEMA other CASCADE; CREATE SCHEMA other;' ],
 	'all nodes' => [ '', q{SELECT ok, sqlstate, result FROM shuttle.run_on_nodes('SELECT id, n FROM node.many WHERE id < 4');} ],
+	'a check of tables' => [ '', 'SELECT * FROM shuttle.check();' ],
+	'a repair' => [ '', 'SELECT * FROM shuttle.check(repair => true);' ],
+	'a distributed table' => [ $quiet, q{SELECT shuttle.distribute_table('here', 'id', 2); SELECT count(*) FROM here;}, 'ROLLBACK;' ],
+	'a table brought back' => [ $quiet, q{SELECT shuttle.local_tables('{spread, kept}'); SELECT count(*) FROM spread;}, 'ROLLBACK;' ],
+	'a changed table' => [ $quiet, q{ALTER TABLE spread ADD COLUMN x int DEFAULT 3, ADD CHECK (x < 4); CREATE INDEX ON spread (x); ALTER TABLE kept DROP CONSTRAINT kept_id_fkey; TRUNCATE spread;}, 'ROLLBACK;' ],
+	'a cascade' => [ $quiet, q{TRUNCATE spread CASCADE; SET CONSTRAINTS ALL DEFERRED; DROP TABLE spread CASCADE;}, 'ROLLBACK;' ],
+	'a routed statement' => [ '', 'UPDATE spread SET v = v WHERE id = 3 RETURNING *; SELECT count(*) FROM spread JOIN small USING (id) WHERE id = 4;' ],
+	'a node' => [ '', q{SELECT count(*) FROM shuttle.use_node('store');} ],
 	'what is prepared' => [ '', q{SELECT server, transaction, owner, state FROM shuttle.transactions;} ],
 );
 
@@ -117,6 +140,7 @@ sub attempt
 	@odd = () if $kind eq 'other_types' && "@odd" =~ /^42(?:804|883|704)$/;	# the node about types that are not its own
 	@odd = () if $name =~ /write|transaction/ && "@odd" =~ /^42(?:601|704|804)$/;	# the node about a type that it had not said
 	@odd = () if $kind =~ /^(?:tag|empty)$/ && "@odd" eq '40001';	# a result too many: the next one's number of rows is not that of those sent
+	@odd = () if $name =~ /table|node/ && "@odd" =~ /^(?:55000|23502|42\w\w\w)$/;	# what the node is, or has, by its own words
 	push @wrong, "$label: $err" if @odd || $err =~ /^server closed the connection|^FATAL|^PANIC/m;
 	if ($name eq 'all nodes')
 	{
@@ -162,7 +186,7 @@ for my $name (sort keys %statements)
 	for my $kind (@kinds)
 	{
 		next unless $nmessages{$kind};
-		my $often = $kind =~ /flip|dropped|twice|short|long/ ? 3 : 1;
+		my $often = $kind =~ /flip|dropped|twice|short|long/ ? 3 : $kind eq 'null' && $name =~ /table|node/ ? 10 : 1;
 		attempt($name, $kind, 1 + int(rand($nmessages{$kind})), int(rand(1e6)), $right) for 1 .. $often;
 	}
 	my ($out, $err) = $session->run('SELECT count(*), sum(n) FROM many;');

@@ -101,7 +101,7 @@ node_texts(const ShuttleCheck *check, const char *sql, Oid relid)
 	List	   *texts = NIL;
 	ListCell   *cell;
 
-	foreach(cell, shuttle_node_rows(check->node, sql, 1, relid))
+	foreach(cell, shuttle_node_rows_with_nulls(check->node, sql, 1, 0, relid))
 	{
 		char	   *text = ((char **) lfirst(cell))[0];
 

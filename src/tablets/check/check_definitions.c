@@ -464,7 +464,7 @@ shuttle_check_tablets_own(const ShuttleCheck *check)
 {
 	ListCell   *cell;
 
-	foreach(cell, shuttle_node_rows(check->node, tablets_own_query, 2, check->relid))
+	foreach(cell, shuttle_node_rows_with_nulls(check->node, tablets_own_query, 2, 1, check->relid))
 	{
 		char	  **own = lfirst(cell);
 

@@ -109,7 +109,7 @@ void
 shuttle_check_bounds(const ShuttleCheck *check)
 {
 	List	   *here = tablets_here(check);
-	List	   *there = shuttle_node_rows(check->node, tablets_query, TABLET_NCOLUMNS, check->relid);
+	List	   *there = shuttle_node_rows_with_nulls(check->node, tablets_query, TABLET_NCOLUMNS, TABLET_SERVER, check->relid);
 	List	   *lacking = missing_in(here, there);
 	List	   *wrong = missing_in(there, here);
 	const char *table = shuttle_local_name(check->relid);

@@ -155,7 +155,7 @@ shuttle_follow_is_ours(bool is_role, const char *name)
 static void
 take_server(void *arg, const ShuttleRow *row)
 {
-	*(char **) arg = pstrdup(row->values[0]);
+	*(char **) arg = pstrdup(shuttle_row_text(row, 0));
 }
 
 /* Roles belong to a whole server: of several nodes on one server only one is told, and

@@ -125,12 +125,14 @@ read_sizes(ShuttleBalance *balance, Oid serverid, const List *tables)
 	foreach(cell, tables)
 		appendStringInfo(&names, "%s%s", names.len == 0 ? "" : ", ",
 						 quote_literal_cstr(shuttle_local_name(((BalanceTable *) lfirst(cell))->relid)));
-	foreach(cell, shuttle_node_rows(shuttle_node_get(serverid, GetUserId()),
-									psprintf(sizes_query, names.data), 4, InvalidOid))
+	foreach(cell, shuttle_node_rows_with_nulls(shuttle_node_get(serverid, GetUserId()),
+											   psprintf(sizes_query, names.data), 4, 1, InvalidOid))
 	{
 		char	  **row = lfirst(cell);
-		BalanceTable *table = list_nth(tables, pg_strtoint32(row[0]) - 1);
-		const ShuttleTablet *tablet = row[1] == NULL ? NULL : shuttle_layout_tablet(table->layout, pg_strtoint32(row[1]));
+		int			place = pg_strtoint32(row[0]) - 1;
+		BalanceTable *table = place < 0 || place >= list_length(tables) ? NULL : list_nth(tables, place);
+		const ShuttleTablet *tablet = table == NULL || row[1] == NULL ? NULL :
+			shuttle_layout_tablet(table->layout, pg_strtoint32(row[1]));
 		ShuttleBalanceUnit *unit;
 
 		if (tablet == NULL || tablet->serverid != serverid || row[2] == NULL || row[3] == NULL)

@@ -100,7 +100,6 @@ static const char *const parts_query = THE_TABLE ", " THE_SEQUENCES
 static const char *const sequences_query = THE_TABLE ", " THE_SEQUENCES
 "SELECT format('SELECT pg_catalog.setval(%%L, %%s)', seqrelid::regclass, pg_sequence_last_value(seqrelid)) FROM s WHERE pg_sequence_last_value(seqrelid) IS NOT NULL";
 
-/* Arrays of strings; NULL for NULL. */
 static List *
 source_rows(const ShuttleMove *move, const char *query, int ncolumns)
 {
@@ -131,7 +130,8 @@ shuttle_move_check_remote(const ShuttleMove *move)
 		row = linitial(refusals);
 		shuttle_move_refuse_table(relid, row[0], row[1]);
 	}
-	row = linitial(source_rows(move, whole_query, 2));
+	row = shuttle_node_row(shuttle_node_get(move->source, GetUserId()),
+						   psprintf(whole_query, quote_literal_cstr(move->remote)), 2, 1);
 	if (strcmp(row[0], "true") == 0)
 		shuttle_move_check_whole_rows(relid, move->source, row[1]);
 }
