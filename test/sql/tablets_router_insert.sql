@@ -61,6 +61,8 @@ SELECT q AS statement, compare(q) FROM unnest(ARRAY[
 	'INSERT INTO archive (customer, id, price) SELECT customer, id, NULL FROM orders WHERE customer = 7',
 	'INSERT INTO archive (customer, id, price) SELECT customer, id, 100000 FROM orders WHERE customer = 7',
 	'INSERT INTO archive (customer, id, price) SELECT customer, id, 1 / (id - 6) FROM orders WHERE customer = 7',
+	'INSERT INTO orders (customer, id, note) SELECT customer, id + 1000, repeat(note, 5) FROM orders WHERE customer = 7',
+	'INSERT INTO orders (customer, id, note) SELECT customer, id + 1000, repeat(note, 5)::varchar(8) FROM orders WHERE customer = 7 RETURNING note',
 	-- those that core plans
 	'INSERT INTO seen SELECT customer, id, note FROM orders',
 	'INSERT INTO seen SELECT customer + 1, id, note FROM orders WHERE customer = 3',

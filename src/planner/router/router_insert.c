@@ -289,7 +289,11 @@ shuttle_route_spread_rows(Query *insert, List **computed)
 	return insert;
 }
 
-/* A SELECT of the INSERT's expressions from its subquery. */
+/*
+ * A SELECT of the INSERT's expressions from its subquery. The node casts them to the
+ * columns' types, as an assignment: in the SELECT list these casts would be printed, and
+ * one that is written cuts what is too long.
+ */
 static Query *
 select_values(Query *insert, RangeTblEntry *source, int rtindex)
 {
@@ -311,6 +315,7 @@ select_values(Query *insert, RangeTblEntry *source, int rtindex)
 	{
 		TargetEntry *entry = copyObject(lfirst_node(TargetEntry, lc));
 
+		entry->expr = (Expr *) strip_implicit_coercions((Node *) entry->expr);
 		ChangeVarNodes((Node *) entry->expr, rtindex, 1, 0);
 		entry->resno = foreach_current_index(lc) + 1;
 		select->targetList = lappend(select->targetList, entry);
@@ -331,7 +336,7 @@ name_values(Query *insert, int rtindex)
 	foreach(lc, insert->targetList)
 	{
 		TargetEntry *entry = lfirst_node(TargetEntry, lc);
-		Node	   *value = (Node *) entry->expr;
+		Node	   *value = strip_implicit_coercions((Node *) entry->expr);
 
 		entry->expr = (Expr *) makeVar(rtindex, foreach_current_index(lc) + 1, exprType(value),
 									   exprTypmod(value), exprCollation(value), 0);
