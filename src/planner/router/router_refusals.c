@@ -462,7 +462,8 @@ check_kind(ShuttleRoute *route, Node *node)
 			shuttle_route_refuse(route, "it has WHERE CURRENT OF");
 			break;
 		default:
-			shuttle_route_refuse(route, "it has an expression of a kind that a node may not know");
+			if (!shuttle_is_merge_action(node))
+				shuttle_route_refuse(route, "it has an expression of a kind that a node may not know");
 			break;
 	}
 }
