@@ -174,6 +174,12 @@ static const SwitchDefinition switches[] = {
 		.flags = GUC_NOT_IN_SAMPLE,
 	},
 	{
+		.name = "shuttle.debug_prove_texts",
+		.help = "Reads the texts of statements for storage nodes again here, and raises an error if one means something else.",
+		.value = &shuttle_settings.debug_prove_texts,
+		.initial = false,
+	},
+	{
 		.name = "shuttle.debug_spoil_look_ahead",
 		.help = "Drops or misplaces keys sent ahead, at random; results must not change.",
 		.value = &shuttle_settings.debug_spoil_look_ahead,

@@ -129,6 +129,47 @@ shuttle_child_entry(const RangeTblEntry *parent)
 	return child;
 }
 
+static inline void
+shuttle_forget_permissions(RangeTblEntry *entry)
+{
+#if PG_VERSION_NUM >= 160000
+	entry->perminfoindex = 0;
+#else
+	entry->requiredPerms = 0;
+	entry->checkAsUser = InvalidOid;
+	entry->selectedCols = entry->insertedCols = entry->updatedCols = NULL;
+	entry->extraUpdatedCols = NULL;
+#endif
+}
+
+/* Forgets what a query has only for checks of permissions, for printing, and for its
+ * planning. */
+static inline void
+shuttle_forget_query_details(Query *query)
+{
+#if PG_VERSION_NUM >= 160000
+	query->rteperminfos = NIL;
+#endif
+#if PG_VERSION_NUM < 170000
+	query->mergeUseOuterJoin = false;
+#endif
+#if PG_VERSION_NUM >= 180000
+	query->hasGroupRTE = false;
+	query->returningOldAlias = query->returningNewAlias = NULL;
+#endif
+}
+
+/* MERGE's table, which may be another one than resultRelation since 17. */
+static inline int *
+shuttle_merge_target(Query *query)
+{
+#if PG_VERSION_NUM >= 170000
+	return &query->mergeTargetRelation;
+#else
+	return &query->resultRelation;
+#endif
+}
+
 /* ---- clauses and groups */
 
 /* Iterates over a class's members; 18 keeps those of child relations

@@ -39,6 +39,7 @@ typedef struct ShuttleSettings
 	bool		debug_find_by_key;
 	bool		debug_force_batched_join;
 	bool		debug_force_plan_reuse;
+	bool		debug_prove_texts;
 	bool		debug_spoil_look_ahead;
 	bool		explain_dist;
 	bool		explain_remote;

@@ -33,6 +33,7 @@ shuttle.statistics_interval = 0
 fsync = off
 log_line_prefix = '%m [%p] %q%a '
 log_statement = 'none'
+shuttle.debug_prove_texts = on
 """
 
 

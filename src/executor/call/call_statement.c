@@ -31,6 +31,7 @@
 #include "executor/scan/remote_values.h"
 #include "executor/shuttle_executor.h"
 #include "storage/shuttle_storage.h"
+#include "tablets/shuttle_proof.h"
 #include "tablets/shuttle_tablets.h"
 
 /* CALL schema.name($1::type, NULL::type, ...): the last are of OUT arguments. */
@@ -61,6 +62,19 @@ make_text(const FuncExpr *procedure)
 	}
 	appendStringInfoChar(&text, ')');
 	return text.data;
+}
+
+/* The arguments are what the text's parameters stand for. */
+static void
+prove_text(const char *text, const CallStmt *statement, List *arguments)
+{
+	Query	   *meant = makeNode(Query);
+	CallStmt   *call = copyObject((CallStmt *) statement);
+
+	call->funcexpr->args = arguments;
+	meant->commandType = CMD_UTILITY;
+	meant->utilityStmt = (Node *) call;
+	shuttle_prove_statement(text, meant, arguments);
 }
 
 static void
@@ -95,6 +109,8 @@ ship(CallStmt *statement, int key, ParamListInfo params, bool outermost, DestRec
 	call.values = shuttle_parameters_evaluate(parameters, call.econtext);
 	call.nparams = shuttle_parameters_count(parameters);
 	call.sql = make_text(procedure);
+	if (shuttle_settings.debug_prove_texts)
+		prove_text(call.sql, statement, plan.values);
 	if (procedure->funcresulttype == RECORDOID)
 	{
 		call.desc = CallStmtResultDesc(statement);

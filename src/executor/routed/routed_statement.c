@@ -30,6 +30,7 @@
 #include "executor/scan/remote_values.h"
 #include "executor/scan/scan.h"
 #include "executor/shuttle_executor.h"
+#include "executor/shuttle_routed_text.h"
 #include "executor/write/write.h"
 #include "explain/shuttle_explain.h"
 #include "storage/shuttle_commit_behind.h"
@@ -150,9 +151,8 @@ make_decoder(RoutedState *state)
 												state->css.ss.ps.state->es_query_cxt);
 }
 
-/* The text over the tablets of a number. */
-static char *
-text_of(const List *parts, int tablet)
+char *
+shuttle_routed_text(const List *parts, int tablet)
 {
 	StringInfoData text;
 	ListCell   *part;
@@ -184,7 +184,7 @@ begin_routed(CustomScanState *node, EState *estate, int eflags)
 	if (!OidIsValid(state->serverid))
 		elog(ERROR, "a routed statement has keys on several nodes");
 	if (state->plan.tablet_sql != NIL)
-		state->sql = text_of(state->plan.tablet_sql, tablet);
+		state->sql = shuttle_routed_text(state->plan.tablet_sql, tablet);
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
 	state->node = shuttle_node_get(state->serverid, OidIsValid(state->plan.userid) ?

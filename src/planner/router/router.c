@@ -442,5 +442,7 @@ shuttle_router_plan(Query *query, ShuttlePlanCall call)
 	routed.reads_copies = route.reads_copies;
 	if (!routed.one_node || route.reads_copies || query->commandType == CMD_MERGE)
 		routed.query = copyObject(query);
+	if (shuttle_settings.debug_prove_texts)
+		shuttle_route_prove(query, &routed);
 	return make_plan(&route, query, &routed);
 }

@@ -7,7 +7,8 @@
  * distributed table, in conditions that router_conditions.c collects; router_refusals.c
  * looks for what a node could answer otherwise; router_insert.c knows INSERT and MERGE;
  * router_text.c makes the text and its parameters, with router_parts.c for parts of columns;
- * router_tablets.c names tablets in it.
+ * router_tablets.c names tablets in it; router_proof.c proves
+ * both, if a setting says so.
  *
  * In: a Query that core would plan, from statement/colocated.c. Out: a plan with
  * one node, Routed Statement (executor/routed), or NULL.
@@ -21,6 +22,7 @@
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
+#include "executor/shuttle_executor.h"
 #include "planner/hooks.h"
 
 /* The plan of a statement for one node; NULL if it is to be planned by core. The
@@ -150,6 +152,10 @@ extern char *shuttle_route_text(Query *query);
  * which the number goes; NIL: it cannot be (router_tablets.c).
  */
 extern List *shuttle_route_tablet_text(Query *query);
+
+/* Raises an error if a text of the plan means something else than the query
+ * (router_proof.c). */
+extern void shuttle_route_prove(const Query *query, const ShuttleRoutedPlan *plan);
 
 /* True of a node that has no column, aggregate, subquery or other part that has
  * a value only inside the statement. */

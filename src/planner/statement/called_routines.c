@@ -27,6 +27,7 @@
 #include "base/shuttle_compat.h"
 #include "executor/shuttle_executor.h"
 #include "planner/statement/statement.h"
+#include "tablets/shuttle_proof.h"
 #include "tablets/shuttle_tablets.h"
 
 /* A call, as it stands in a statement. */
@@ -190,6 +191,22 @@ make_text(const Query *query, const Called *called)
 	return text.data;
 }
 
+/* The arguments are what the text's parameters stand for. */
+static void
+prove_text(const char *text, const Query *query, const Called *called, List *arguments)
+{
+	Query	   *meant = copyObject((Query *) query);
+	FuncExpr   *function = copyObject(called->function);
+
+	function->args = arguments;
+	if (called->rte == NULL)
+		linitial_node(TargetEntry, meant->targetList)->expr = (Expr *) function;
+	else
+		linitial_node(RangeTblFunction, linitial_node(RangeTblEntry, meant->rtable)->functions)->funcexpr =
+			(Node *) function;
+	shuttle_prove_statement(text, meant, arguments);
+}
+
 /* ---- the plan */
 
 /* The columns of core's plan, which is below. */
@@ -237,12 +254,16 @@ shuttle_called_routines_plan(Query *query, ShuttlePlanCall call)
 	Called		called = {0};
 	CustomScan *scan;
 	PlannedStmt *statement;
+	char	   *sql;
+	List	   *arguments;
 
 	if (!find_call(query, &call, &called))
 		return shuttle_plan_rest(query, call);
-	scan = shuttle_call_make(called.function->funcid, make_text(query, &called),
-							 (List *) eval_const_expressions(NULL, (Node *) called.function->args),
-							 called.key);
+	sql = make_text(query, &called);
+	arguments = (List *) eval_const_expressions(NULL, (Node *) called.function->args);
+	if (shuttle_settings.debug_prove_texts)
+		prove_text(sql, query, &called, arguments);
+	scan = shuttle_call_make(called.function->funcid, sql, arguments, called.key);
 	statement = shuttle_plan_rest(query, call);
 	put_above(statement, scan);
 	return statement;

@@ -1,0 +1,249 @@
+/*-------------------------------------------------------------------------
+ * proof.c
+ *	  Proves that a text for a node means the statement that it was made of.
+ *
+ * The text is parsed, analyzed and rewritten here, with the settings that sessions on
+ * nodes have and without types of parameters, as a node gets it. Names are found in
+ * this server's catalogs: tables and tablets have the same names here as there. So the
+ * text must name nothing that nodes do not have, which is looked at, too.
+ *
+ * Rights are not the text's matter, so it is analyzed as a superuser.
+ *
+ * Memory: a context of its own for each proof.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "catalog/namespace.h"
+#include "catalog/partition.h"
+#include "catalog/pg_authid.h"
+#include "catalog/pg_class.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/analyze.h"
+#include "parser/parse_param.h"
+#include "parser/parser.h"
+#include "rewrite/rewriteHandler.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "base/shuttle_compat.h"
+#include "tablets/proof/proof_internal.h"
+#include "tablets/shuttle_proof.h"
+#include "tablets/shuttle_tablets.h"
+
+SHUTTLE_SQL_FUNCTION(shuttle_text_difference);
+
+/* Those of node_reset.c that tell what a text means, and what nobody sets for nodes. */
+static const char *const settings[][2] = {
+	{"search_path", "pg_catalog"},
+	{"TimeZone", "GMT"},
+	{"DateStyle", "ISO, MDY"},
+	{"IntervalStyle", "postgres"},
+	{"array_nulls", "on"},
+	{"standard_conforming_strings", "on"},
+	{"transform_null_equals", "off"},
+	{"xmloption", "content"},
+};
+
+/* ---- as a node reads it */
+
+/* Errors in the text are ours. */
+static void
+add_text_to_error(void *arg)
+{
+	int			category = ERRCODE_TO_CATEGORY(geterrcode());
+
+	if (category == ERRCODE_TO_CATEGORY(ERRCODE_SYNTAX_ERROR) ||
+		category == ERRCODE_TO_CATEGORY(ERRCODE_DATA_EXCEPTION))
+		errcode(ERRCODE_INTERNAL_ERROR);
+	errcontext("proof of the text of a statement for nodes: %s", (const char *) arg);
+}
+
+/* Reads a tablet as its table: tablets are foreign tables here, of which some statements
+ * are refused. */
+static void
+name_table(RangeVar *name)
+{
+	Oid			tablet = name->schemaname == NULL ? InvalidOid : RangeVarGetRelid(name, NoLock, true);
+	Oid			table;
+
+	if (!OidIsValid(tablet) || shuttle_table_kind(tablet) != SHUTTLE_TABLE_TABLET)
+		return;
+	table = get_partition_parent(tablet, false);
+	if (name->alias == NULL)
+		name->alias = makeAlias(name->relname, NIL);
+	name->relname = get_rel_name(table);
+	name->schemaname = get_namespace_name(get_rel_namespace(table));
+}
+
+/* Columns have no identity on nodes. */
+static bool
+change_for_here(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, RangeVar))
+		name_table((RangeVar *) node);
+	if (IsA(node, InsertStmt))
+		((InsertStmt *) node)->override = OVERRIDING_SYSTEM_VALUE;
+	if (IsA(node, MergeWhenClause))
+		((MergeWhenClause *) node)->override = OVERRIDING_SYSTEM_VALUE;
+	return raw_expression_tree_walker(node, change_for_here, context);
+}
+
+static Query *
+analyze(const char *text)
+{
+	RawStmt    *statement = linitial_node(RawStmt, raw_parser(text, RAW_PARSE_DEFAULT));
+	ParseState *state = make_parsestate(NULL);
+	Oid		   *types = NULL;
+	int			ntypes = 0;
+	Query	   *query;
+
+	/* CALL names no table, and has no walker */
+	if (!IsA(statement->stmt, CallStmt))
+		(void) change_for_here(statement->stmt, NULL);
+	state->p_sourcetext = text;
+
+	setup_parse_variable_parameters(state, &types, &ntypes);
+	query = transformTopLevelStmt(state, statement);
+	check_variable_parameters(state, query);
+	free_parsestate(state);
+	return query;
+}
+
+static Query *
+rewrite(Query *query)
+{
+	List	   *queries = query->commandType == CMD_UTILITY ? list_make1(query) : QueryRewrite(query);
+
+	if (list_length(queries) != 1)
+		elog(ERROR, "a rule changes the text of a statement for nodes");
+	return linitial_node(Query, queries);
+}
+
+/* ---- what nodes have */
+
+static void
+check_tables(const Query *query, char **wrong)
+{
+	ListCell   *lc;
+
+	foreach(lc, query->rtable)
+	{
+		const RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
+
+		/* the table of an INSERT has no descendants in it */
+		if (entry->rtekind == RTE_RELATION && entry->relkind == RELKIND_PARTITIONED_TABLE && !entry->inh &&
+			foreach_current_index(lc) + 1 != query->resultRelation)
+			*wrong = psprintf("ONLY of table \"%s\" reads none of its tablets.", get_rel_name(entry->relid));
+	}
+}
+
+/* Functions and types of users are looked at where it is decided what goes to a node;
+ * operators of users may also stand for built-in functions. */
+static bool
+check_names(Node *node, void *arg)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+	{
+		check_tables((Query *) node, arg);
+		return query_tree_walker((Query *) node, check_names, arg, 0);
+	}
+	if (IsA(node, OpExpr) || IsA(node, DistinctExpr) || IsA(node, NullIfExpr) || IsA(node, ScalarArrayOpExpr))
+	{
+		Oid			name = IsA(node, ScalarArrayOpExpr) ? ((ScalarArrayOpExpr *) node)->opno :
+			((OpExpr *) node)->opno;
+
+		if (name >= FirstGenbkiObjectId)
+			*(char **) arg = psprintf("Nodes need not have operator %s.", get_opname(name));
+	}
+	return expression_tree_walker(node, check_names, arg);
+}
+
+/* ---- all */
+
+/* NULL: there is none. */
+static char *
+find_difference(const char *text, const Query *meant, const List *values)
+{
+	ShuttleNormal meant_side = {0};
+	ShuttleNormal text_side = {.is_text = true,.values = values};
+	int			level = NewGUCNestLevel();
+	char	   *wrong = NULL;
+	Query	   *query;
+	Query	   *meant_query;
+	Oid			user;
+	int			security;
+
+	GetUserIdAndSecContext(&user, &security);
+	for (int i = 0; i < lengthof(settings); i++)
+		(void) set_config_option(settings[i][0], settings[i][1], PGC_USERSET, PGC_S_SESSION,
+								 GUC_ACTION_SAVE, true, 0, false);
+	SetUserIdAndSecContext(BOOTSTRAP_SUPERUSERID, security | SECURITY_LOCAL_USERID_CHANGE);
+	query = analyze(text);
+	(void) check_names((Node *) query, &wrong);
+	query = shuttle_normal_query(rewrite(query), &text_side);
+	meant_query = shuttle_normal_query(meant, &meant_side);
+	SetUserIdAndSecContext(user, security);
+	AtEOXact_GUC(true, level);
+	if (wrong == NULL)
+		wrong = text_side.wrong;
+	if (wrong == NULL && !equal(meant_query, query))
+		wrong = shuttle_tree_place(meant_query, query);
+	return wrong;
+}
+
+static char *
+difference(const char *text, const Query *meant, const List *values)
+{
+	ErrorContextCallback callback = {
+		.previous = error_context_stack,
+		.callback = add_text_to_error,
+	};
+	char	   *found;
+
+	callback.arg = unconstify(char *, text);
+	error_context_stack = &callback;
+	found = find_difference(text, meant, values);
+	error_context_stack = callback.previous;
+	return found;
+}
+
+void
+shuttle_prove_statement(const char *text, const Query *meant, const List *values)
+{
+	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "proof", ALLOCSET_SMALL_SIZES);
+	MemoryContext old_cxt = MemoryContextSwitchTo(cxt);
+	char	   *found = difference(text, copyObject(meant), values);
+
+	if (found != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg("the text of a statement for nodes means something else than the statement"),
+				 errdetail_internal("Text: %s\n%s", text, found)));
+	MemoryContextSwitchTo(old_cxt);
+	MemoryContextDelete(cxt);
+}
+
+/* ---- for tests: what a proof finds between a statement of here and a text */
+
+Datum
+shuttle_text_difference(PG_FUNCTION_ARGS)
+{
+	char	   *statement = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	char	   *sent = text_to_cstring(PG_GETARG_TEXT_PP(1));
+	char	   *found = difference(sent, rewrite(analyze(statement)), NIL);
+
+	if (found == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_TEXT_P(cstring_to_text(found));
+}

@@ -1,0 +1,30 @@
+/*-------------------------------------------------------------------------
+ * shuttle_proof.h
+ *	  Proofs that a text for a node means the statement that it was made of.
+ *
+ * proof.c reads a text as a node would, and compares; normal_query.c brings queries to
+ * a form in which those that mean the same are equal; normal_expression.c does so with
+ * their expressions; tree_place.c finds the place where two of them differ.
+ *
+ * In: a text, and the rewritten query or the expressions that it was made of. Out: an
+ * error if the text means something else.
+ *
+ * Not proved: that a node computes what this server would. It may have other settings,
+ * collations or rows.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_PROOF_H
+#define SHUTTLE_PROOF_H
+
+#include "nodes/parsenodes.h"
+
+#include "base/shuttle_settings.h"
+
+/*
+ * Raises ERRCODE_INTERNAL_ERROR if the text of a statement means something else than a
+ * query, which has been rewritten, or is a CALL, and is not changed. values: the expressions of the
+ * text's parameters $1, $2, ... Names of tablets in the text mean their tables.
+ */
+extern void shuttle_prove_statement(const char *text, const Query *meant, const List *values);
+
+#endif							/* SHUTTLE_PROOF_H */
