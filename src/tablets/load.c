@@ -149,6 +149,8 @@ shuttle_load_make_tablet(Oid relid, const char *parent, const ShuttleTablet *tab
 												   name, parent, shuttle_tablet_text_bound(tablet),
 												   quote_identifier(GetForeignServer(tablet->serverid)->servername)));
 	(void) shuttle_local_run_as_superuser(psprintf("ALTER FOREIGN TABLE %s OWNER TO %s", name, shuttle_local_owner_name(relid)));
+	CommandCounterIncrement();
+	shuttle_local_revoke(get_relname_relid(shuttle_tablet_name(relid, tablet->number), get_rel_namespace(relid)));
 }
 
 static void

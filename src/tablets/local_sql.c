@@ -179,6 +179,29 @@ shuttle_local_owner_name(Oid relid)
 	return quote_identifier(GetUserNameFromId(shuttle_local_owner(relid), false));
 }
 
+/* A relation's own privileges, and those of its columns, that others than its owner have. */
+static const char *const granted_query =
+"SELECT format('REVOKE ALL ON TABLE %s FROM %s CASCADE', $1::regclass,"
+" CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END)"
+" FROM pg_class AS c, LATERAL (SELECT (aclexplode(c.relacl)).grantee"
+" UNION SELECT (aclexplode(attacl)).grantee FROM pg_attribute WHERE attrelid = c.oid) AS a"
+" WHERE c.oid = $1 AND grantee <> relowner";
+
+List *
+shuttle_local_granted(Oid relid)
+{
+	return shuttle_local_texts(granted_query, relid);
+}
+
+void
+shuttle_local_revoke(Oid relid)
+{
+	ListCell   *cell;
+
+	foreach(cell, shuttle_local_granted(relid))
+		(void) shuttle_local_run_as_superuser(lfirst(cell));
+}
+
 char *
 shuttle_local_names(const List *relids)
 {

@@ -59,6 +59,12 @@ extern Oid	shuttle_local_owner(Oid relid);
 /* Quoted. */
 extern const char *shuttle_local_owner_name(Oid relid);
 
+/* Statements that take a relation's privileges from all but its owner; NIL: nobody has any. */
+extern List *shuttle_local_granted(Oid relid);
+
+/* Runs them: default privileges, for one, give some to what is made here. */
+extern void shuttle_local_revoke(Oid relid);
+
 /* ---- node_setup.c */
 
 /* A server that holds tablets. Errors: ERRCODE_UNDEFINED_OBJECT;

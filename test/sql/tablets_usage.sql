@@ -84,3 +84,36 @@ DROP TABLE made;
 SELECT * FROM shuttle.check();
 DROP OWNED BY tablets_stranger, tablets_maker;
 DROP ROLE tablets_stranger, tablets_maker;
+
+-- tablets, and what stands for copies, are their owner's alone, whatever default privileges say
+CREATE ROLE tablets_reader;
+GRANT USAGE ON SCHEMA shop TO tablets_reader;
+ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO PUBLIC;
+ALTER DEFAULT PRIVILEGES GRANT SELECT, UPDATE ON TABLES TO tablets_reader WITH GRANT OPTION;
+CREATE TABLE hidden (id int PRIMARY KEY, owner name);
+CREATE TABLE small (id int PRIMARY KEY, owner name);
+INSERT INTO hidden SELECT i, CASE i % 2 WHEN 0 THEN 'tablets_reader' ELSE 'nobody' END FROM generate_series(1, 8) AS i;
+INSERT INTO small SELECT * FROM hidden;
+ALTER TABLE hidden ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON hidden USING (owner = current_user);
+SELECT shuttle.distribute_table('hidden', 'id', 2);
+SELECT shuttle.reference_table('small');
+SELECT rtrim(relname, '0123456789') AS name, (SELECT count(*) FROM aclexplode(relacl) WHERE grantee <> relowner) AS of_others FROM pg_class
+WHERE relname ~ '^hidden_t' OR relnamespace = to_regnamespace('pg_shuttle_copies') ORDER BY 1;
+SET ROLE tablets_reader;
+SELECT count(*) FROM hidden;
+SELECT count(*) FROM hidden_t0;
+UPDATE hidden_t1 SET owner = 'tablets_reader';
+RESET ROLE;
+ALTER TABLE hidden ADD COLUMN v int;
+SELECT * FROM shuttle.check();
+-- what was given by hand is found
+GRANT SELECT ON hidden_t0 TO PUBLIC;
+GRANT UPDATE (id) ON hidden_t1 TO tablets_reader;
+SELECT problem, repaired FROM shuttle.check();
+SELECT problem, repaired FROM shuttle.check(repair => true);
+SELECT * FROM shuttle.check();
+ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM PUBLIC, tablets_reader;
+DROP TABLE hidden, small;
+DROP OWNED BY tablets_reader;
+DROP ROLE tablets_reader;

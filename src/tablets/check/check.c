@@ -14,7 +14,9 @@
 #include "postgres.h"
 
 #include "access/table.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_authid.h"
+#include "foreign/fdwapi.h"
 #include "foreign/foreign.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -292,9 +294,29 @@ find_strays(const ShuttleCheck *check)
 	}
 }
 
+/* Others would read and write past the privileges and policies of the table. */
+static void
+check_rights(const ShuttleCheck *check)
+{
+	ListCell   *cell;
+
+	foreach(cell, find_inheritance_children(check->relid, NoLock))
+	{
+		Oid			tablet = lfirst_oid(cell);
+
+		if (GetForeignServerIdByRelId(tablet) != check->serverid || shuttle_local_granted(tablet) == NIL)
+			continue;
+		if (check->repair)
+			shuttle_local_revoke(tablet);
+		put_repairable(check, psprintf("has tablet \"%s\", on which others than its owner have privileges here",
+									   get_rel_name(tablet)));
+	}
+}
+
 static void
 check_tablets(const ShuttleCheck *check)
 {
+	check_rights(check);
 	if (!has_table(check))
 	{
 		if (check->repair)

@@ -191,6 +191,7 @@ shuttle_copy_table_make(Oid relid, const List *servers)
 	ObjectAddressSet(itself, RelationRelationId, get_relname_relid(name, schema));
 	ObjectAddressSet(table, RelationRelationId, relid);
 	recordDependencyOn(&itself, &table, DEPENDENCY_AUTO);
+	shuttle_local_revoke(itself.objectId);
 }
 
 void
