@@ -20,6 +20,7 @@
 
 #include "access/htup_details.h"
 #include "access/sysattr.h"
+#include "catalog/heap.h"
 #include "commands/trigger.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
@@ -386,8 +387,9 @@ append_returning(StringInfo sql, const ShuttleWrite *write)
 	foreach(cell, write->postgres_fdw.attributes)
 	{
 		appendStringInfoString(sql, separator);
-		if (lfirst_int(cell) == SelfItemPointerAttributeNumber)
-			appendStringInfoString(sql, "ctid");
+		if (lfirst_int(cell) < 0)
+			appendStringInfoString(sql,
+								   NameStr(SystemAttributeDefinition(lfirst_int(cell))->attname));
 		else
 			shuttle_append_remote_column(sql, write->rel, lfirst_int(cell));
 		separator = ", ";

@@ -56,6 +56,10 @@ extern List *shuttle_postgres_fdw_replace_modify_sql(List *fdw_private, char *sq
 extern List *shuttle_postgres_fdw_replace_insert(List *fdw_private, char *sql,
 												 List *target_attributes, int values_end);
 
+/* Have a scan, or RETURNING of a modification, fetch system columns, too. */
+extern void shuttle_postgres_fdw_add_scan_columns(ForeignScan *scan, List *attributes);
+extern List *shuttle_postgres_fdw_add_modify_columns(List *fdw_private, List *attributes);
+
 /* Makes the private list of a scan that postgres_fdw executes. */
 extern List *shuttle_postgres_fdw_make_scan(char *sql, List *attributes, int fetch_size);
 

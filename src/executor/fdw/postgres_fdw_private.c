@@ -9,6 +9,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/heap.h"
 #include "nodes/value.h"
 
 #include "executor/fdw/postgres_fdw.h"
@@ -153,6 +154,55 @@ shuttle_postgres_fdw_replace_scan_sql(const ForeignScan *scan, const char *sql)
 	copy->fdw_private = list_copy(scan->fdw_private);
 	lfirst(list_nth_cell(copy->fdw_private, SCAN_SQL)) = makeString(pstrdup(sql));
 	return copy;
+}
+
+/* Names of system columns, as a list of SQL. */
+static char *
+print_columns(const List *attributes)
+{
+	StringInfoData names;
+	ListCell   *lc;
+
+	initStringInfo(&names);
+	foreach(lc, attributes)
+		appendStringInfo(&names, "%s%s", foreach_current_index(lc) > 0 ? ", " : "",
+						 NameStr(SystemAttributeDefinition(lfirst_int(lc))->attname));
+	return names.data;
+}
+
+void
+shuttle_postgres_fdw_add_scan_columns(ForeignScan *scan, List *attributes)
+{
+	ShuttlePostgresFdwScan postgres_fdw;
+	char	   *sql;
+
+	if (!shuttle_postgres_fdw_read_scan(scan, &postgres_fdw))
+		elog(ERROR, "unknown plan of postgres_fdw");
+	sql = shuttle_sql_add_columns(postgres_fdw.sql, print_columns(attributes),
+								  postgres_fdw.attributes == NIL);
+	if (sql == NULL)
+		elog(ERROR, "unknown SELECT of postgres_fdw: %s", postgres_fdw.sql);
+	scan->fdw_private = list_copy(scan->fdw_private);
+	lfirst(list_nth_cell(scan->fdw_private, SCAN_SQL)) = makeString(sql);
+	lfirst(list_nth_cell(scan->fdw_private, SCAN_ATTRIBUTES)) =
+		list_concat_copy(postgres_fdw.attributes, attributes);
+}
+
+List *
+shuttle_postgres_fdw_add_modify_columns(List *fdw_private, List *attributes)
+{
+	ShuttlePostgresFdwModify postgres_fdw;
+
+	if (!shuttle_postgres_fdw_read_modify(fdw_private, &postgres_fdw))
+		elog(ERROR, "unknown plan of postgres_fdw");
+	fdw_private = shuttle_postgres_fdw_replace_modify_sql(fdw_private,
+														  psprintf("%s%s%s", postgres_fdw.sql,
+																   postgres_fdw.attributes == NIL ? " RETURNING " : ", ",
+																   print_columns(attributes)));
+	lfirst(list_nth_cell(fdw_private, MODIFY_HAS_RETURNING)) = makeBoolean(true);
+	lfirst(list_nth_cell(fdw_private, MODIFY_ATTRIBUTES)) =
+		list_concat_copy(postgres_fdw.attributes, attributes);
+	return fdw_private;
 }
 
 List *

@@ -39,6 +39,10 @@ extern char *shuttle_sql_add_seed(const char *sql, double seed);
  * (from 1; 0: there is one table); NULL if that item is no ctid. */
 extern char *shuttle_sql_add_tableoid(const char *sql, int ctid_item);
 
+/* Adds columns to a SELECT's list, or puts them in its place if it selects nothing; NULL if
+ * the SELECT has another form. */
+extern char *shuttle_sql_add_columns(const char *sql, const char *columns, bool selects_nothing);
+
 /* Adds "tableoid = $<parameter>" to an UPDATE or DELETE by ctid = $1; NULL if
  * it has another form. */
 extern char *shuttle_sql_compare_tableoid(const char *sql, int parameter);

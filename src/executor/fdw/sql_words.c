@@ -322,6 +322,20 @@ shuttle_sql_add_tableoid(const char *sql, int ctid_item)
 }
 
 char *
+shuttle_sql_add_columns(const char *sql, const char *columns, bool selects_nothing)
+{
+	const char *begin;
+	const char *end;
+
+	if (!find_list_item(sql, 0, &begin, &end))
+		return NULL;
+	if (!selects_nothing)
+		begin = end;
+	return psprintf("%.*s%s%s%s", (int) (begin - sql), sql, selects_nothing ? "" : ", ",
+					columns, end);
+}
+
+char *
 shuttle_sql_compare_tableoid(const char *sql, int parameter)
 {
 	static const char condition[] = " ctid = $1";

@@ -205,7 +205,10 @@ plan_other(ModifyTableState *mtstate, ResultRelInfo *target, CmdType operation)
 	root->simple_rel_array_size = rtindex + 1;
 	root->simple_rte_array = palloc0_array(RangeTblEntry *, rtindex + 1);
 	root->simple_rte_array[rtindex] = rte;
-	return shuttle_postgres_fdw_routine->PlanForeignModify(root, other, rtindex, 0);
+	return shuttle_modify_add_system_columns(shuttle_postgres_fdw_routine->PlanForeignModify(root, other, rtindex, 0),
+											 operation,
+											 operation == CMD_INSERT ? target->ri_returningList : NIL,
+											 rtindex);
 }
 
 /* Called in the query's context. */

@@ -12,6 +12,7 @@
 
 #include "access/htup_details.h"
 #include "access/sysattr.h"
+#include "catalog/heap.h"
 #include "catalog/pg_operator.h"
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"
@@ -173,8 +174,8 @@ append_columns(StringInfo sql, const ShuttleWrite *write, const List *attributes
 		AttrNumber	attribute = lfirst_int(cell);
 
 		appendStringInfoString(sql, ", " TABLE_ALIAS ".");
-		if (attribute == SelfItemPointerAttributeNumber)
-			appendStringInfoString(sql, "ctid");
+		if (attribute < 0)
+			appendStringInfoString(sql, NameStr(SystemAttributeDefinition(attribute)->attname));
 		else
 			shuttle_append_remote_column(sql, write->rel, attribute);
 	}

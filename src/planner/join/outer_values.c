@@ -369,6 +369,8 @@ shuttle_plan_foreign_scan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 	}
 	scan->scan.plan.qual = (List *)
 		shuttle_written_expression((Node *) scan->scan.plan.qual);
+	if (shuttle_foreign_is_ours(rel->fdwroutine))
+		shuttle_scan_add_system_columns(scan, rel->reltarget->exprs);
 	shuttle_sibling_remember(root, rel, relid, path, clauses, scan);
 	if (shuttle_foreign_is_ours(rel->fdwroutine))
 	{

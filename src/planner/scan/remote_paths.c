@@ -464,6 +464,8 @@ shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 	ListCell   *lc;
 
 	if (shuttle_is_grouped_early(rel) ||
+		shuttle_reads_system_columns((Node *) outer->reltarget->exprs, NULL) ||
+		shuttle_reads_system_columns((Node *) inner->reltarget->exprs, NULL) ||
 		shuttle_waits_beside_write(root, rel->relids, extra->restrictlist))
 		return;
 	wanted = hide_order(root, rel);

@@ -141,6 +141,7 @@ shuttle_remote_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInf
 	ListCell   *lc;
 
 	if (!can_leave_to_node(root, stage, input, rel, extra) ||
+		shuttle_reads_system_columns((Node *) input->reltarget->exprs, NULL) ||
 		shuttle_waits_beside_write(root, input->relids, NIL))
 		return;
 	rel->pathlist = NIL;

@@ -164,6 +164,9 @@ plan_direct_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex,
 	bool		direct;
 
 	shuttle_refuse_reference_write(relid);
+	if (plan->returningLists != NIL &&
+		shuttle_reads_system_columns(list_nth(plan->returningLists, subplan_index), NULL))
+		return false;
 
 	/* a node cannot tell that several requests are one statement */
 	if (!shuttle_rows_keep_partition(root, plan, rtindex) || shuttle_is_written_twice(root, relid))
@@ -192,6 +195,11 @@ plan_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex, int subplan_ind
 	shuttle_refuse_reference_write(relid);
 	fdw_private = shuttle_postgres_fdw_get_routine()->PlanForeignModify(root, plan, rtindex,
 																		subplan_index);
+	if (plan->returningLists != NIL)
+		fdw_private = shuttle_modify_add_system_columns(fdw_private, plan->operation,
+														list_nth(plan->returningLists,
+																 subplan_index),
+														rtindex);
 	if (plan->operation != CMD_INSERT)
 		return fdw_private;
 

@@ -71,6 +71,9 @@ typedef struct RowIdentity
 {
 	ItemPointerData ctid;
 	Oid			tableoid;
+	TransactionId xmin;
+	TransactionId xmax;
+	CommandId	command;		/* cmin and cmax */
 } RowIdentity;
 
 static void init_reader(ShuttleValueReader *reader, Form_pg_attribute attribute,
@@ -269,7 +272,12 @@ shuttle_decoder_set_finish(ShuttleDecoder *decoder, ShuttleRowFinish finish,
 HeapTuple
 shuttle_decoder_tuple(ShuttleDecoder *decoder, const ShuttleRow *row)
 {
-	RowIdentity identity = {.tableoid = InvalidOid};
+	RowIdentity identity = {
+		.tableoid = InvalidOid,
+		.xmin = InvalidTransactionId,
+		.xmax = InvalidTransactionId,
+		.command = InvalidTransactionId
+	};
 	HeapTuple	tuple;
 
 	ItemPointerSetInvalid(&identity.ctid);
@@ -283,11 +291,13 @@ shuttle_decoder_tuple(ShuttleDecoder *decoder, const ShuttleRow *row)
 
 	/*
 	 * heap_form_tuple() sets the header of a composite value; readers of
-	 * system columns must not take a type's OID for a transaction ID.
+	 * system columns must not take a type's OID for a transaction ID, and
+	 * late releases of 15 mark such a header in t_infomask.
 	 */
-	HeapTupleHeaderSetXmax(tuple->t_data, InvalidTransactionId);
-	HeapTupleHeaderSetXmin(tuple->t_data, InvalidTransactionId);
-	HeapTupleHeaderSetCmin(tuple->t_data, InvalidTransactionId);
+	tuple->t_data->t_infomask &= ~HEAP_XACT_MASK;
+	HeapTupleHeaderSetXmax(tuple->t_data, identity.xmax);
+	HeapTupleHeaderSetXmin(tuple->t_data, identity.xmin);
+	HeapTupleHeaderSetCmin(tuple->t_data, identity.command);
 	return tuple;
 }
 
@@ -348,11 +358,25 @@ read_identity(RowIdentity *identity, AttrNumber attribute, char *value)
 {
 	if (value == NULL)
 		return;
-	if (attribute == SelfItemPointerAttributeNumber)
-		identity->ctid = *(ItemPointer) DatumGetPointer(DirectFunctionCall1(tidin,
-																			CStringGetDatum(value)));
-	else if (attribute == TableOidAttributeNumber)
-		identity->tableoid = atooid(value);
+	switch (attribute)
+	{
+		case SelfItemPointerAttributeNumber:
+			identity->ctid = *(ItemPointer) DatumGetPointer(DirectFunctionCall1(tidin,
+																				CStringGetDatum(value)));
+			break;
+		case TableOidAttributeNumber:
+			identity->tableoid = atooid(value);
+			break;
+		case MinTransactionIdAttributeNumber:
+			identity->xmin = strtoul(value, NULL, 10);
+			break;
+		case MaxTransactionIdAttributeNumber:
+			identity->xmax = strtoul(value, NULL, 10);
+			break;
+		default:
+			identity->command = strtoul(value, NULL, 10);
+			break;
+	}
 }
 
 static void
