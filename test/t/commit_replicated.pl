@@ -109,7 +109,7 @@ wait_for_standby($query, 1);
 $session->send($transfer);
 cancel($query, 'COMMIT');
 my $warning = ($session->result)[1];
-like($warning, qr/^WARNING:  08007: storage node "$_" has not committed yet$/m, "COMMIT here is not replicated: $_ does not commit") for 'node1', 'node2';
+like($warning, qr/^WARNING:  40003: storage node "$_" has not committed, and may roll back$/m, "COMMIT here is not replicated: $_ does not commit") for 'node1', 'node2';
 is(balances(), '100 100', 'nobody sees it');
 is($query->safe_psql('postgres', 'SELECT DISTINCT state FROM shuttle.transactions'), 'waits for a standby of this server', 'shuttle.transactions says why');
 is(recovered(), join(' ', ('0:0:1:waits for a standby of this server') x 2), 'and recover() does not, either');

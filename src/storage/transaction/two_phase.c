@@ -46,7 +46,7 @@ static void raise_cannot_prepare(const ShuttleNode *node);
 static void raise_refusal(ShuttleNode *node);
 static void make_finish(ShuttleNode *node, const char *sql);
 static void start_finish(ShuttleNode *node);
-static void await_finish(ShuttleNode *node, TimestampTz deadline);
+static void await_finish(ShuttleNode *node, TimestampTz deadline, bool is_safe);
 
 /* ---- who takes part */
 
@@ -390,7 +390,7 @@ shuttle_two_phase_finish(void)
 
 		if (node->commit.part == COMMIT_AT_ONCE || node->commit.part == COMMIT_LAST)
 			continue;
-		await_finish(node, deadline);
+		await_finish(node, deadline, is_safe);
 		if (node->commit.part == COMMIT_PREPARED_FIRST &&
 			(!node->commit.finished || node->commit.unreplicated))
 			in_doubt = true;
@@ -437,6 +437,17 @@ warn_of_unfinished(const char *node_name)
 			 errhint("Recovery finishes it; see shuttle.transactions.")));
 }
 
+/* The commit here may be lost with this server, and is rolled back on the nodes then. */
+static void
+warn_of_undecided(const char *node_name)
+{
+	ereport(WARNING,
+			(errcode(ERRCODE_T_R_STATEMENT_COMPLETION_UNKNOWN),
+			 errmsg("storage node \"%s\" has not committed, and may roll back", node_name),
+			 errdetail("The transaction has committed here, and is prepared on the node, but this server's synchronous standbys may not have the commit."),
+			 errhint("Recovery commits it when they have it. If one that does not have it is promoted, the transaction is rolled back everywhere.")));
+}
+
 static void
 warn_of_unreplicated(const char *node_name)
 {
@@ -448,7 +459,7 @@ warn_of_unreplicated(const char *node_name)
 }
 
 static void
-await_finish(ShuttleNode *node, TimestampTz deadline)
+await_finish(ShuttleNode *node, TimestampTz deadline, bool is_safe)
 {
 	if (node->commit.finish_pending &&
 		!shuttle_transaction_wait_quietly(node, finish_is_answered, deadline) &&
@@ -459,7 +470,8 @@ await_finish(ShuttleNode *node, TimestampTz deadline)
 	else if (node->commit.finish_missing)
 		shuttle_warn_of_node(node, warn_of_missing);
 	else if (!node->commit.finished)
-		shuttle_warn_of_node(node, warn_of_unfinished);
+		shuttle_warn_of_node(node, is_safe || node->commit.part != COMMIT_PREPARED_FIRST ?
+							 warn_of_unfinished : warn_of_undecided);
 	else if (node->commit.unreplicated)
 		shuttle_warn_of_node(node, warn_of_unreplicated);
 }
