@@ -219,17 +219,6 @@ typedef enum ShuttleStateKind
  */
 extern bool shuttle_scan_add_states(ForeignScan *scan, List *states);
 
-/* True if an expression reads xmin, xmax, cmin or cmax of a row; an expression walker. */
-extern bool shuttle_reads_system_columns(Node *node, void *context);
-
-/* Has the scan of a table return those that its targets and its quals read. */
-extern void shuttle_scan_add_system_columns(ForeignScan *scan, List *targets);
-
-/* The same for what a PlanForeignModify of postgres_fdw's gave, and RETURNING. Errors:
- * ERRCODE_FEATURE_NOT_SUPPORTED if RETURNING says OLD or NEW. */
-extern List *shuttle_modify_add_system_columns(List *fdw_private, CmdType operation,
-											   List *returning, Index relid);
-
 /* True if a scan has states that only our aggregates combine. */
 extern bool shuttle_scan_collects(const ForeignScan *scan);
 

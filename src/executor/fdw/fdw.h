@@ -5,7 +5,7 @@
  * Files: foreign_routine.c makes our FdwRoutine from postgres_fdw's, which
  * postgres_fdw_routine.c finds; postgres_fdw_private.c alone reads the private
  * lists of its plans; sql_words.c and sibling_sql.c read its SELECTs, window_sql.c
- * wraps them;
+ * wraps them; system_columns.c adds xmin and the like;
  * server_kind.c says which transport a server has; remote_names.c and
  * column_names.c know names on nodes; foreign_import.c and foreign_truncate.c
  * are the callbacks of IMPORT FOREIGN SCHEMA and TRUNCATE.

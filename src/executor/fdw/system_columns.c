@@ -21,6 +21,7 @@
 #include "base/shuttle_compat_executor.h"
 #include "executor/fdw/postgres_fdw.h"
 #include "executor/shuttle_executor.h"
+#include "executor/shuttle_system_columns.h"
 
 static const AttrNumber system_columns[] = {
 	MinTransactionIdAttributeNumber,

@@ -46,6 +46,7 @@
 #include "executor/scan/remote_values.h"
 #include "executor/scan/scan.h"
 #include "executor/shuttle_executor.h"
+#include "executor/shuttle_system_columns.h"
 #include "executor/write/write.h"
 #include "executor/write/write_buffer.h"
 #include "executor/write/write_table.h"

@@ -25,6 +25,7 @@
 #include "utils/lsyscache.h"
 
 #include "executor/shuttle_executor.h"
+#include "executor/shuttle_system_columns.h"
 #include "planner/group/group.h"
 #include "planner/join/inner_side.h"
 #include "planner/join/node_joins.h"

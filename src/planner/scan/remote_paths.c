@@ -26,6 +26,7 @@
 #include "base/shuttle_compat_planner.h"
 #include "cluster/shuttle_cluster.h"
 #include "executor/shuttle_executor.h"
+#include "executor/shuttle_system_columns.h"
 #include "planner/group/group.h"
 #include "planner/join/inner_side.h"
 #include "planner/join/node_joins.h"

@@ -15,6 +15,7 @@
 #include "optimizer/tlist.h"
 
 #include "executor/shuttle_executor.h"
+#include "executor/shuttle_system_columns.h"
 #include "planner/group/group.h"
 #include "planner/join/node_joins.h"
 #include "planner/finished_plan/finished_plan.h"

@@ -22,6 +22,7 @@
 #include "utils/rel.h"
 
 #include "executor/shuttle_executor.h"
+#include "executor/shuttle_system_columns.h"
 #include "planner/scan/scan.h"
 #include "planner/shuttle_planner.h"
 #include "planner/statement/statement.h"
