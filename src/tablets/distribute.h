@@ -39,7 +39,7 @@ extern bool shuttle_is_extension_table(Oid relid);
 /* Raises a refusal; NULL: does nothing. */
 extern void shuttle_refusal_raise(const ShuttleRefusal *refusal);
 
-/* The three checks return NULL if nothing is to be refused: a table of another
+/* The four checks return NULL if nothing is to be refused: a table of another
  * owner, or one that is distributed or a reference table already; */
 extern ShuttleRefusal *shuttle_refuse_taken(Relation rel);
 
@@ -50,6 +50,12 @@ extern ShuttleRefusal *shuttle_refuse_taken(Relation rel);
  */
 extern ShuttleRefusal *shuttle_refuse_distribution(Relation rel, const char *key,
 												   const List *group);
+
+/*
+ * a check constraint that a node's session may decide otherwise.
+ * only: the quoted name of the one to look at; NULL: all;
+ */
+extern ShuttleRefusal *shuttle_refuse_session_checks(Relation rel, const char *only);
 
 /* what cannot be a reference table (reference.c). */
 extern ShuttleRefusal *shuttle_refuse_reference(Relation rel);

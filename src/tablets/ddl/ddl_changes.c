@@ -507,6 +507,16 @@ name_indexes(Changes *changes)
 		add(changes, text);
 }
 
+/* A new check constraint must mean the same in the sessions of nodes. */
+static void
+refuse_session_check(const Changes *changes, const ShuttleNodePart *part)
+{
+	Relation	rel = table_open(changes->now.relid, NoLock);
+
+	shuttle_refusal_raise(shuttle_refuse_session_checks(rel, part->name));
+	table_close(rel, NoLock);
+}
+
 static void
 change_parts(Changes *changes)
 {
@@ -521,6 +531,8 @@ change_parts(Changes *changes)
 		if (now->kind != SHUTTLE_PART_CHECK &&
 			(before == NULL || strcmp(before->name, now->name) != 0))
 			is_named_anew = true;
+		if (before == NULL && now->kind == SHUTTLE_PART_CHECK && !changes->are_copies)
+			refuse_session_check(changes, now);
 		if (before == NULL)
 			add(changes, shuttle_table_text_add_part(changes->now.relid, now));
 		else
