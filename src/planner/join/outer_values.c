@@ -346,7 +346,7 @@ shuttle_plan_foreign_scan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 						  Plan *outer)
 {
 	ForeignScan *scan;
-	List	   *late;
+	List	   *kept;
 
 	if (shuttle_is_partial_aggregate(path))
 		return shuttle_plan_partial_aggregate(root, rel, relid, path, targetlist,
@@ -356,11 +356,11 @@ shuttle_plan_foreign_scan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 	scan = shuttle_sibling_scan(root, rel, relid, path, targetlist, clauses);
 	if (scan != NULL)
 		return scan;
-	late = shuttle_late_join_clauses(root, rel, path);
-	clauses = list_difference_ptr(clauses, late);
-	scan = plan_scan(root, rel, relid, path, targetlist, clauses, outer);
-	scan->scan.plan.qual = list_concat(scan->scan.plan.qual,
-									   get_actual_clauses(late));
+	kept = shuttle_kept_clauses(root, rel, path, clauses);
+	scan = plan_scan(root, rel, relid, path, targetlist, list_difference_ptr(clauses, kept),
+					 outer);
+	kept = (List *) shuttle_stable_put_back(root, (Node *) get_actual_clauses(kept));
+	scan->scan.plan.qual = list_concat(scan->scan.plan.qual, kept);
 	if (IS_UPPER_REL(rel))
 	{
 		scan->fdw_scan_tlist = (List *)

@@ -15,6 +15,7 @@
 #include "access/transam.h"
 #include "catalog/pg_class.h"
 #include "foreign/fdwapi.h"
+#include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
@@ -338,9 +339,44 @@ add_parameterised_paths(PlannerInfo *root, RelOptInfo *rel, ForeignPath *plain)
 
 /* ---- callbacks */
 
+/* True if the query's order has an expression of the relation that may leak what it
+ * sees. */
+static bool
+sorts_by_leaky(PlannerInfo *root, RelOptInfo *rel)
+{
+	ListCell   *key;
+	ListCell   *lc;
+
+	foreach(key, root->query_pathkeys)
+	{
+		foreach(lc, lfirst_node(PathKey, key)->pk_eclass->ec_members)
+		{
+			const EquivalenceMember *member = lfirst_node(EquivalenceMember, lc);
+
+			if (bms_overlap(member->em_relids, shuttle_top_relids(rel)) &&
+				contain_leaked_vars((Node *) member->em_expr))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* True if the node would compute the query's order for rows that a policy or a security
+ * barrier, which is checked here, hides. */
+static bool
+sorts_hidden_rows(PlannerInfo *root, RelOptInfo *rel)
+{
+	ForeignPath path = {.path.pathtype = T_ForeignScan,.path.parent = rel};
+
+	return root->qual_security_level > 0 && IS_SIMPLE_REL(rel) &&
+		sorts_by_leaky(root, rel) &&
+		shuttle_dry_run(root, &path, NIL)->scan.plan.qual != NIL;
+}
+
 /*
  * Hides query_pathkeys while postgres_fdw makes its paths, if the node sorts
- * differently or would have to wait for a value. Returns them, to be restored.
+ * differently, would have to wait for a value, or must not see it. Returns them, to be
+ * restored.
  */
 static List *
 hide_order(PlannerInfo *root, RelOptInfo *rel)
@@ -348,7 +384,7 @@ hide_order(PlannerInfo *root, RelOptInfo *rel)
 	List	   *wanted = root->query_pathkeys;
 
 	if (!shuttle_order_is_alike(root, rel, wanted) ||
-		shuttle_waits_beside_write(root, rel->relids, NIL))
+		shuttle_waits_beside_write(root, rel->relids, NIL) || sorts_hidden_rows(root, rel))
 		root->query_pathkeys = NIL;
 	return wanted;
 }
@@ -364,9 +400,9 @@ get_rel_size(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 	shuttle_stable_in_conditions(root, rel);
 	shuttle_uncounted_table_size(root, rel, relid);
 	shuttle_subplan_price_conditions(root, rel);
-	hidden = shuttle_hide_late_conditions(root, rel);
+	hidden = shuttle_hide_conditions(root, rel->baserestrictinfo, rel, JOIN_INNER, NULL);
 	shuttle_postgres_fdw_get_routine()->GetForeignRelSize(root, rel, relid);
-	shuttle_show_late_conditions(hidden);
+	shuttle_show_conditions(hidden);
 	if (!shuttle_has_remote_estimate(root, rel))
 		return;
 
@@ -461,6 +497,7 @@ shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 	bool		is_estimated = shuttle_has_remote_estimate(root, rel);
 	bool		is_repriced = is_estimated || shuttle_is_node_join(root, rel);
 	List	   *wanted;
+	List	   *hidden;
 	List	   *paths;
 	ListCell   *lc;
 
@@ -472,8 +509,10 @@ shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 	wanted = hide_order(root, rel);
 	if (is_repriced)
 		rel->pathlist = make_stand_ins(others);
+	hidden = shuttle_hide_conditions(root, extra->restrictlist, NULL, type, extra->sjinfo);
 	shuttle_postgres_fdw_get_routine()->GetForeignJoinPaths(root, rel, outer, inner,
 															type, extra);
+	shuttle_show_conditions(hidden);
 	root->query_pathkeys = wanted;
 	if (!is_repriced)
 		return;

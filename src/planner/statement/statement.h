@@ -83,14 +83,20 @@ extern bool shuttle_is_written_beside(PlannerInfo *root, const List *relations);
 extern bool shuttle_waits_beside_write(PlannerInfo *root, Relids relids,
 									   const List *conditions);
 
-/* Makes postgres_fdw check such quals of a base relation locally, while it
- * plans. Returns what shuttle_show_late_conditions() needs to undo that. */
-extern List *shuttle_hide_late_conditions(PlannerInfo *root, RelOptInfo *rel);
-extern void shuttle_show_late_conditions(List *hidden);
+/*
+ * Makes postgres_fdw check conditions of a base relation or a join (rel is NULL) here,
+ * while it plans: those of a base relation that use such a Param; and those that are not
+ * leakproof and come after a security barrier or a policy, since a node does not keep
+ * that order. Returns what shuttle_show_conditions() needs to undo that.
+ */
+extern List *shuttle_hide_conditions(PlannerInfo *root, const List *conditions,
+									 RelOptInfo *rel, JoinType type, SpecialJoinInfo *join);
+extern void shuttle_show_conditions(List *hidden);
 
-/* The join clauses of a path that must not be shipped for that reason. */
-extern List *shuttle_late_join_clauses(PlannerInfo *root, RelOptInfo *rel,
-									   const ForeignPath *path);
+/* The clauses of a path that must not be shipped for one of these reasons. Core may have
+ * copied them for the partitions of an outer side, so postgres_fdw would look anew. */
+extern List *shuttle_kept_clauses(PlannerInfo *root, RelOptInfo *rel, const ForeignPath *path,
+								  const List *clauses);
 
 /* The top-level query that root belongs to. */
 extern Query *shuttle_find_statement(const PlannerInfo *root);

@@ -7,7 +7,8 @@
  * anything is written. But keys of a batched join, values that a scan waits
  * for, and writes done by the node itself may come later. So if a table is
  * written by another part of the statement, quals with such values are not
- * shipped.
+ * shipped. Nor are those that could see rows which a policy or a security barrier
+ * hides: what is kept here is kept by the same functions.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -18,6 +19,7 @@
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
+#include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
 
 #include "executor/shuttle_executor.h"
@@ -172,23 +174,45 @@ shuttle_waits_beside_write(PlannerInfo *root, Relids relids, const List *conditi
 	return waits && shuttle_is_written_beside(root, tables);
 }
 
+/* True if a node could evaluate a clause for rows that a condition of a lower security
+ * level hides: it does not know of levels, and tests the cheapest condition first. */
+static bool
+sees_hidden_rows(PlannerInfo *root, RestrictInfo *clause)
+{
+	int			relid = -1;
+
+	if (root->qual_security_level == 0)
+		return false;
+	while ((relid = bms_next_member(clause->clause_relids, relid)) >= 0)
+	{
+		RelOptInfo *rel = root->simple_rel_array[relid];
+
+		/* none: an outer join */
+		if (rel != NULL && !restriction_is_securely_promotable(clause, rel))
+			return true;
+	}
+	return false;
+}
+
 List *
-shuttle_hide_late_conditions(PlannerInfo *root, RelOptInfo *rel)
+shuttle_hide_conditions(PlannerInfo *root, const List *conditions, RelOptInfo *rel,
+						JoinType type, SpecialJoinInfo *join)
 {
 	List	   *hidden = NIL;
 	ListCell   *lc;
 
-	foreach(lc, rel->baserestrictinfo)
+	foreach(lc, conditions)
 	{
 		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
 		QualCost	cost;
 
-		if (!has_late_value((Node *) clause, NULL) ||
-			!shuttle_is_written_beside(root, list_make1(rel)))
+		if (!sees_hidden_rows(root, clause) &&
+			(rel == NULL || !has_late_value((Node *) clause, NULL) ||
+			 !shuttle_is_written_beside(root, list_make1(rel))))
 			continue;
 
 		/* cache selectivity and cost of the original clause */
-		(void) clause_selectivity(root, (Node *) clause, 0, JOIN_INNER, NULL);
+		(void) clause_selectivity(root, (Node *) clause, 0, type, join);
 		cost_qual_eval_node(&cost, (Node *) clause, root);
 		hidden = lappend(hidden, list_make2(clause, clause->clause));
 		clause->clause = (Expr *) make_and_qual((Node *) clause->clause,
@@ -198,7 +222,7 @@ shuttle_hide_late_conditions(PlannerInfo *root, RelOptInfo *rel)
 }
 
 void
-shuttle_show_late_conditions(List *hidden)
+shuttle_show_conditions(List *hidden)
 {
 	ListCell   *lc;
 
@@ -211,12 +235,23 @@ shuttle_show_late_conditions(List *hidden)
 }
 
 List *
-shuttle_late_join_clauses(PlannerInfo *root, RelOptInfo *rel, const ForeignPath *path)
+shuttle_kept_clauses(PlannerInfo *root, RelOptInfo *rel, const ForeignPath *path,
+					 const List *clauses)
 {
 	const ParamPathInfo *info = path->path.param_info;
+	List	   *kept = NIL;
+	ListCell   *lc;
 
-	if (info == NULL || !IS_SIMPLE_REL(rel) ||
-		!shuttle_is_written_beside(root, list_make1(rel)))
+	if (!IS_SIMPLE_REL(rel))
 		return NIL;
-	return info->ppi_clauses;
+	if (info != NULL && shuttle_is_written_beside(root, list_make1(rel)))
+		kept = list_copy(info->ppi_clauses);
+	foreach(lc, clauses)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
+
+		if (!clause->pseudoconstant && !restriction_is_securely_promotable(clause, rel))
+			kept = list_append_unique_ptr(kept, clause);
+	}
+	return kept;
 }
