@@ -17,10 +17,10 @@ SET search_path = ours;
 BEGIN;
 INSERT INTO account (id) VALUES (1001) RETURNING xmax, tableoid::regclass;
 INSERT INTO account (id) VALUES (1002), (1003) RETURNING xmax = 0 AS inserted;
-UPDATE account SET balance = 0 WHERE id > 1000 RETURNING xmin, xmax;
-UPDATE account SET balance = 1 WHERE id > 1000 AND random() < 2 RETURNING xmax;
-UPDATE account SET balance = 2 FROM generate_series(1001, 1002) g WHERE id = g RETURNING xmax, cmin;
-DELETE FROM account WHERE id = 1003 RETURNING cmax, tableoid::regclass;
+UPDATE account SET balance = 0 WHERE id > 1000 RETURNING xmin <> '0' AS told, xmax IS NOT NULL;
+UPDATE account SET balance = 1 WHERE id > 1000 AND random() < 2 RETURNING xmax IS NOT NULL;
+UPDATE account SET balance = 2 FROM generate_series(1001, 1002) g WHERE id = g RETURNING xmax IS NOT NULL, cmin IS NOT NULL;
+DELETE FROM account WHERE id = 1003 RETURNING cmax IS NOT NULL, tableoid::regclass;
 ROLLBACK;
 RESET search_path;
 
