@@ -107,9 +107,20 @@ UPDATE hidden_t1 SET owner = 'tablets_reader';
 RESET ROLE;
 ALTER TABLE hidden ADD COLUMN v int;
 SELECT * FROM shuttle.check();
--- what was given by hand is found
+-- nor are they given with those of a schema, or by name
+GRANT ALL ON ALL TABLES IN SCHEMA shop TO tablets_reader;
+GRANT SELECT ON hidden, hidden_t0 TO tablets_reader;
+GRANT SELECT (id) ON hidden_t1 TO tablets_reader;
+SET ROLE tablets_reader;
+SELECT count(*) FROM hidden;
+SELECT count(*) FROM hidden_t0;
+RESET ROLE;
+SELECT * FROM shuttle.check();
+-- what was given without our eyes is found
+SET shuttle.enable_ddl = off;
 GRANT SELECT ON hidden_t0 TO PUBLIC;
 GRANT UPDATE (id) ON hidden_t1 TO tablets_reader;
+RESET shuttle.enable_ddl;
 SELECT problem, repaired FROM shuttle.check();
 SELECT problem, repaired FROM shuttle.check(repair => true);
 SELECT * FROM shuttle.check();

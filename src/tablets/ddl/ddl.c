@@ -387,6 +387,9 @@ run_on_others(const ShuttleDdl *ddl)
 			run_as_it_is(ddl);
 			follow_function(castNode(AlterFunctionStmt, statement)->func->objname);
 			break;
+		case T_GrantStmt:
+			shuttle_ddl_grant(ddl);
+			break;
 		case T_ConstraintsSetStmt:
 			if (OidIsValid(shuttle_extension_table(SHUTTLE_TABLE_TABLES)) && shuttle_nodes_all() != NIL)
 				shuttle_ddl_set_constraints(ddl);

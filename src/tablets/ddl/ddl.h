@@ -4,8 +4,8 @@
  *
  * ddl.c			the statements that need more than core's work here
  * ddl_table.c		ALTER TABLE; ddl_index.c, ddl_constraints.c, ddl_foreign_keys.c,
- *					ddl_types.c, ddl_create.c, ddl_copy.c, ddl_truncate.c and
- *					ddl_drop.c: what their names say
+ *					ddl_types.c, ddl_create.c, ddl_copy.c, ddl_truncate.c,
+ *					ddl_drop.c and ddl_grant.c: what their names say
  * ddl_changes.c	compares what nodes have of a table before and after core has
  *					run the statement, and sends the differences
  *
@@ -174,6 +174,11 @@ extern void shuttle_ddl_create_note(ObjectAccessType access, Oid classid,
  * Errors: those of the statement and of nodes; 0A000 if a table that stays here
  * refers to a distributed one. */
 extern void shuttle_ddl_create_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS);
+
+/* ---- ddl_grant.c */
+
+/* Runs GRANT, so that it gives nothing on tablets. */
+extern void shuttle_ddl_grant(const ShuttleDdl *ddl);
 
 /* ---- ddl_truncate.c */
 
