@@ -374,4 +374,12 @@ shuttle_role_options(const GrantRoleStmt *statement)
 #endif
 }
 
+/* Clauses of a foreign key that are new in 18. */
+#if PG_VERSION_NUM >= 180000
+#define KEY_IS_OF_18(constraint) \
+	(!(constraint)->is_enforced || (constraint)->fk_with_period || (constraint)->pk_with_period)
+#else
+#define KEY_IS_OF_18(constraint) false
+#endif
+
 #endif							/* SHUTTLE_COMPAT_CATALOG_H */

@@ -22,6 +22,7 @@
 #include "utils/rel.h"
 
 #include "storage/shuttle_storage.h"
+#include "base/shuttle_compat_catalog.h"
 #include "tablets/ddl/ddl.h"
 
 static const char *
@@ -171,6 +172,9 @@ check_foreign_key(Oid relid, Oid referred, const Constraint *constraint)
 
 	if (rights != ACLCHECK_OK)
 		aclcheck_error(rights, OBJECT_TABLE, get_rel_name(referred));
+	if (KEY_IS_OF_18(constraint))
+		shuttle_ddl_refuse(relid, "a foreign key with PERIOD or NOT ENFORCED",
+						   "Storage nodes check foreign keys as older versions know them: leave the words out.");
 	if (constraint->fk_del_action == FKCONSTR_ACTION_SETDEFAULT ||
 		constraint->fk_upd_action == FKCONSTR_ACTION_SETDEFAULT)
 		shuttle_ddl_refuse(relid, "a foreign key with SET DEFAULT",
