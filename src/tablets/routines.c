@@ -241,7 +241,7 @@ char *
 shuttle_trap_text(Oid relid, const ShuttleTablet *tablet)
 {
 	return psprintf("CREATE TABLE %s PARTITION OF %s (CONSTRAINT shuttle_trap CHECK (shuttle_node.trap() AND false)) %s",
-					shuttle_tablet_qualified_name(relid, tablet->number), shuttle_local_name(relid),
+					shuttle_trap_qualified_name(relid, tablet->number), shuttle_local_name(relid),
 					shuttle_tablet_text_bound(tablet));
 }
 

@@ -32,9 +32,8 @@
 /* Names that are too long are shortened as core does it for indexes, and get a
  * checksum, since tables may share their first bytes. */
 static char *
-numbered_name(const char *name, int number)
+labelled_name(const char *name, const char *label)
 {
-	char	   *label = psprintf("t%d", number);
 	pg_crc32c	crc;
 
 	if (strlen(name) + 1 + strlen(label) < NAMEDATALEN)
@@ -43,6 +42,12 @@ numbered_name(const char *name, int number)
 	COMP_CRC32C(crc, name, strlen(name));
 	FIN_CRC32C(crc);
 	return makeObjectName(name, psprintf("%08x", crc), label);
+}
+
+static char *
+numbered_name(const char *name, int number)
+{
+	return labelled_name(name, psprintf("t%d", number));
 }
 
 char *
@@ -56,6 +61,20 @@ shuttle_tablet_qualified_name(Oid relid, int number)
 {
 	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
 									  shuttle_tablet_name(relid, number));
+}
+
+/* Whoever looks for a tablet where it is no longer must find nothing, not an empty table. */
+char *
+shuttle_trap_name(const char *table, int number)
+{
+	return labelled_name(table, psprintf("trap%d", number));
+}
+
+char *
+shuttle_trap_qualified_name(Oid relid, int number)
+{
+	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
+									  shuttle_trap_name(get_rel_name(relid), number));
 }
 
 /* The names of the table's unique indexes. */

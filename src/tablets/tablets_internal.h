@@ -203,6 +203,11 @@ extern List *shuttle_tables_that_need(const char *objects);
 /* The name of a table's tablet with its schema, quoted. */
 extern char *shuttle_tablet_qualified_name(Oid relid, int number);
 
+/* The name of the trap that stands for a tablet on other nodes: of a table's name, unquoted;
+ * and of a table, with its schema, quoted. */
+extern char *shuttle_trap_name(const char *table, int number);
+extern char *shuttle_trap_qualified_name(Oid relid, int number);
+
 /* What follows PARTITION OF a table or ATTACH PARTITION. */
 extern char *shuttle_tablet_text_bound(const ShuttleTablet *tablet);
 

@@ -121,22 +121,39 @@ has_tablets(const ShuttleMove *move, Oid serverid, int except)
 	return false;
 }
 
-/* are_new: those of the new node; else that of the number, also where it is a trap. */
+static void
+add_literal(StringInfo list, const char *text)
+{
+	appendStringInfo(list, "%s%s", list->len == 0 ? "" : ", ", quote_literal_cstr(text));
+}
+
+/* are_new: those of the new node; else that of the number, or the trap for it. */
 static void
 add_drop(const ShuttleMove *move, ShuttleNodeStatements *statements, Oid serverid, bool are_new)
 {
+	int			nparts = are_new ? move->parts->ntablets : 1;
+	StringInfoData names;
 	StringInfoData tables;
 	char	   *body;
 	ListCell   *cell;
 
+	initStringInfo(&names);
 	initStringInfo(&tables);
 	foreach(cell, move->relids)
 	{
-		for (int i = 0; i < (are_new ? move->parts->ntablets : 1); i++)
-			appendStringInfo(&tables, "%s%s", tables.len == 0 ? "" : ", ",
-							 quote_literal_cstr(shuttle_local_name(lfirst_oid(cell))));
+		Oid			relid = lfirst_oid(cell);
+
+		for (int i = 0; i < nparts; i++)
+		{
+			add_literal(&names, shuttle_tablet_qualified_name(relid, are_new ? move->parts->tablets[i].number : move->number));
+			add_literal(&tables, shuttle_local_name(relid));
+		}
+		if (are_new)
+			continue;
+		add_literal(&names, shuttle_trap_qualified_name(relid, move->number));
+		add_literal(&tables, shuttle_local_name(relid));
 	}
-	body = psprintf(drop_body, are_new ? shuttle_move_new_names(move, true) : shuttle_move_names(move, true), tables.data);
+	body = psprintf(drop_body, names.data, tables.data);
 
 	shuttle_node_statements_add(statements, serverid, psprintf("DO %s", quote_literal_cstr(body)));
 }

@@ -89,18 +89,21 @@ check_version(const ShuttleMove *move, Oid serverid)
 			   "Upgrade the node.");
 }
 
-/* Nodes that have traps, and the new one, get a table of that name. */
+/* Nodes that have traps get one for the half, and the new one gets the half. */
 static void
 check_name_on_nodes(const ShuttleMove *move, Oid relid)
 {
-	char	   *name = shuttle_tablet_qualified_name(relid, move->parts->tablets[1].number);
-	char	   *query = psprintf("SELECT pg_catalog.to_regclass(%s) IS NULL", quote_literal_cstr(name));
+	int			number = move->parts->tablets[1].number;
 	List	   *servers = move->layout->traps ? shuttle_table_servers(relid) : NIL;
 	ListCell   *cell;
 
 	foreach(cell, list_append_unique_oid(servers, move->target))
 	{
-		if (strcmp(shuttle_move_ask(lfirst_oid(cell), query), "t") != 0)
+		char	   *name = lfirst_oid(cell) == move->target ? shuttle_tablet_qualified_name(relid, number) :
+			shuttle_trap_qualified_name(relid, number);
+
+		if (strcmp(shuttle_move_ask(lfirst_oid(cell), psprintf("SELECT pg_catalog.to_regclass(%s) IS NULL",
+															   quote_literal_cstr(name))), "t") != 0)
 			refuse(move, ERRCODE_DUPLICATE_TABLE,
 				   psprintf("Storage node \"%s\" has another relation with the name of a half, %s.",
 							GetForeignServer(lfirst_oid(cell))->servername, name),
