@@ -243,6 +243,11 @@ look(List *servers)
 							server->name),
 					 errdetail("%s", run->error),
 					 errhint("Nothing was made. Repeat the call when all nodes are there, or name the servers.")));
+		if (server->obstacle == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_PROTOCOL_VIOLATION),
+					 errmsg("storage node \"%s\" gave an answer that was not expected", server->name),
+					 errdetail("It has no rows.")));
 		if (server->obstacle[0] != '\0')
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -413,6 +418,11 @@ make_points(List *servers, const char *name)
 		const PointServer *server = lfirst(cell);
 		const ShuttleOutsideRun *run = &runs[foreach_current_index(cell)];
 
+		if (run->ok && server->lsn == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_PROTOCOL_VIOLATION),
+					 errmsg("storage node \"%s\" gave an answer that was not expected", server->name),
+					 errdetail("It has no rows.")));
 		if (!run->ok)
 			ereport(ERROR,
 					(errcode(shuttle_outside_sqlstate(run)),

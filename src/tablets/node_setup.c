@@ -233,6 +233,11 @@ check_node(ReturnSetInfo *result, Oid serverid, const char *name)
 
 	shuttle_query(node, look_query, SHUTTLE_READS,
 				  LOOK_NCOLUMNS, take_look, &look);
+	if (look.values[0] == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROTOCOL_VIOLATION),
+				 errmsg("storage node \"%s\" gave an answer that was not expected", name),
+				 errdetail("It has no rows.")));
 	version = pg_strtoint32(look.values[LOOK_VERSION]);
 	if (version < OLDEST_NODE)
 		refuse_node(name, "It is older than PostgreSQL 12.", "Upgrade it.");

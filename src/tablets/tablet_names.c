@@ -147,7 +147,7 @@ static const char *
 replace_name(const char *text, const char *old, const char *new)
 {
 	char	   *quoted = psprintf("\"%s\"", old);
-	const char *found = strstr(text, quoted);
+	const char *found = text == NULL ? NULL : strstr(text, quoted);
 
 	if (found == NULL)
 		return text;
@@ -159,7 +159,8 @@ replace_name(const char *text, const char *old, const char *new)
 static const char *
 find_index(Oid relid, const char *tablet, const char *name)
 {
-	int			number = atoi(strrchr(tablet, 't') + 1);
+	const char *label = strrchr(tablet, 't');
+	int			number = label == NULL ? -1 : atoi(label + 1);
 	ListCell   *cell;
 
 	foreach(cell, unique_indexes(relid))

@@ -18,7 +18,7 @@
 /* Tablets of a schema. */
 static const char *const tablets_query =
 "SELECT c.oid::text FROM shuttle.tables JOIN pg_inherits ON inhparent = relation JOIN pg_class AS c ON c.oid = inhrelid"
-" WHERE c.relnamespace = $1 AND c.relacl IS NOT NULL";
+" WHERE c.relnamespace = $1";
 
 static void
 refuse_tablets(const GrantStmt *statement)

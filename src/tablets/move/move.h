@@ -171,6 +171,9 @@ extern char *shuttle_move_ask(Oid serverid, const char *sql);
 /* The same by a connection of the move. */
 extern char *shuttle_move_ask_side(const ShuttleMove *move, Oid serverid, const char *sql);
 
+/* The same of a query that has one row. Errors: ERRCODE_PROTOCOL_VIOLATION. */
+extern char *shuttle_move_need_side(const ShuttleMove *move, Oid serverid, const char *sql);
+
 /* Makes the publication, and has the old node write what identifies changed rows. Errors:
  * ERRCODE_LOCK_NOT_AVAILABLE. */
 extern void shuttle_move_publish(ShuttleMove *move);

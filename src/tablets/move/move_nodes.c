@@ -114,10 +114,22 @@ first_value(List *rows)
 	return rows == NIL ? NULL : ((char **) linitial(rows))[0];
 }
 
+/* A query that has one row. */
+static char **
+only_row(List *rows, Oid serverid)
+{
+	if (list_length(rows) != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROTOCOL_VIOLATION),
+				 errmsg("storage node \"%s\" gave an answer that was not expected", server_name(serverid)),
+				 errdetail("It has %d rows.", list_length(rows))));
+	return linitial(rows);
+}
+
 char *
 shuttle_move_ask(Oid serverid, const char *sql)
 {
-	return first_value(ask_on(NULL, serverid, sql, 1));
+	return only_row(ask_on(NULL, serverid, sql, 1), serverid)[0];
 }
 
 static List *
@@ -130,6 +142,12 @@ char *
 shuttle_move_ask_side(const ShuttleMove *move, Oid serverid, const char *sql)
 {
 	return first_value(ask(move, serverid, sql, 1));
+}
+
+char *
+shuttle_move_need_side(const ShuttleMove *move, Oid serverid, const char *sql)
+{
+	return only_row(ask(move, serverid, sql, 1), serverid)[0];
 }
 
 /* ---- copying */
@@ -227,11 +245,11 @@ shuttle_move_copy(const ShuttleMove *move)
 bool
 shuttle_move_is_copied(const ShuttleMove *move)
 {
-	char	  **row = linitial(ask(move, move->target,
+	char	  **row = only_row(ask(move, move->target,
 								   psprintf("SELECT (SELECT pg_catalog.count(*) FROM pg_catalog.pg_subscription_rel WHERE srsubid = s.oid AND srsubstate <> 'r'),"
 											" (SELECT pg_catalog.sum(apply_error_count + sync_error_count) FROM pg_catalog.pg_stat_subscription_stats WHERE subid = s.oid)"
 											" FROM pg_catalog.pg_subscription AS s WHERE subname = %s",
-											quote_literal_cstr(move->name)), 2));
+											quote_literal_cstr(move->name)), 2), move->target);
 
 	if (row[1][0] != '\0' && strcmp(row[1], "0") != 0)
 		ereport(ERROR,
@@ -250,8 +268,8 @@ shuttle_move_analyze(const ShuttleMove *move)
 int64
 shuttle_move_bytes(const ShuttleMove *move, Oid serverid, const char *names)
 {
-	return pg_strtoint64(shuttle_move_ask_side(move, serverid, psprintf("SELECT COALESCE(pg_catalog.sum(pg_catalog.pg_total_relation_size(pg_catalog.to_regclass(n))), 0)::int8"
-																		" FROM pg_catalog.unnest(ARRAY[%s]) AS n", names)));
+	return pg_strtoint64(shuttle_move_need_side(move, serverid, psprintf("SELECT COALESCE(pg_catalog.sum(pg_catalog.pg_total_relation_size(pg_catalog.to_regclass(n))), 0)::int8"
+																		 " FROM pg_catalog.unnest(ARRAY[%s]) AS n", names)));
 }
 
 /* A commit that flushes the node's log: nothing else would for a while. */
@@ -260,7 +278,7 @@ shuttle_move_bytes(const ShuttleMove *move, Oid serverid, const char *names)
 char *
 shuttle_move_log_end(const ShuttleMove *move)
 {
-	return shuttle_move_ask_side(move, move->source, "SELECT pg_catalog.pg_current_wal_insert_lsn()" FLUSHED);
+	return shuttle_move_need_side(move, move->source, "SELECT pg_catalog.pg_current_wal_insert_lsn()" FLUSHED);
 }
 
 bool

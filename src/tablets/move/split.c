@@ -162,8 +162,8 @@ shuttle_split_published(const ShuttleMove *move)
 void
 shuttle_split_check_files(ShuttleMove *move)
 {
-	char	   *files = shuttle_move_ask_side(move, move->source,
-											  psprintf("SELECT pg_catalog.array_agg(pg_catalog.pg_relation_filenode(pg_catalog.to_regclass(n)))::text"
+	char	   *files = shuttle_move_need_side(move, move->source,
+											   psprintf("SELECT pg_catalog.array_agg(pg_catalog.pg_relation_filenode(pg_catalog.to_regclass(n)))::text"
 													   " FROM pg_catalog.unnest(ARRAY[%s]) AS n", shuttle_move_names(move, true)));
 
 	if (move->files != NULL && strcmp(move->files, files) != 0)
