@@ -262,7 +262,6 @@ void
 shuttle_traps_make(Oid relid, const ShuttleLayout *layout, List *servers)
 {
 	ShuttleNodeStatements *statements = shuttle_node_statements_create();
-	char	   *names = shuttle_tablet_text_name_indexes(relid, layout);
 	ListCell   *server;
 	ListCell   *text;
 
@@ -270,8 +269,6 @@ shuttle_traps_make(Oid relid, const ShuttleLayout *layout, List *servers)
 	{
 		foreach(text, shuttle_traps_texts(relid, layout, lfirst_oid(server)))
 			shuttle_node_statements_add(statements, lfirst_oid(server), lfirst(text));
-		if (names != NULL)
-			shuttle_node_statements_add(statements, lfirst_oid(server), names);
 	}
 	shuttle_node_statements_run(statements);
 	(void) shuttle_local_run_as_superuser(psprintf("UPDATE shuttle.tables SET traps = true WHERE relation = %u::regclass",

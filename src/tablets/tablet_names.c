@@ -64,17 +64,17 @@ shuttle_tablet_qualified_name(Oid relid, int number)
 }
 
 /* Whoever looks for a tablet where it is no longer must find nothing, not an empty table. */
-char *
-shuttle_trap_name(const char *table, int number)
+static char *
+trap_name(Oid relid, int number)
 {
-	return labelled_name(table, psprintf("trap%d", number));
+	return labelled_name(get_rel_name(relid), psprintf("trap%d", number));
 }
 
 char *
 shuttle_trap_qualified_name(Oid relid, int number)
 {
 	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
-									  shuttle_trap_name(get_rel_name(relid), number));
+									  trap_name(relid, number));
 }
 
 /* The names of the table's unique indexes. */
@@ -137,6 +137,33 @@ shuttle_tablet_text_name_indexes(Oid relid, const ShuttleLayout *layout)
 					 " JOIN pg_catalog.pg_class AS c ON c.oid = h.inhrelid AND c.relname <> w.name"
 					 " LOOP EXECUTE pg_catalog.format('ALTER INDEX %%s RENAME TO %%I', r.index, r.name); END LOOP; END",
 					 quote_literal_cstr(quote_identifier(get_namespace_name(get_rel_namespace(relid)))));
+	return psprintf("DO %s", quote_literal_cstr(text.data));
+}
+
+/* Found by the parent and the check that each has, whatever its name was. */
+char *
+shuttle_trap_text_names(Oid relid, const ShuttleLayout *layout)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	appendStringInfoString(&text, "DECLARE r record; BEGIN FOR r IN"
+						   " SELECT c.oid::regclass AS trap, w.name FROM (VALUES ");
+	for (int i = 0; i < layout->ntablets; i++)
+	{
+		const ShuttleTablet *tablet = &layout->tablets[i];
+
+		appendStringInfo(&text, "%s(%s, %s)", i == 0 ? "" : ", ", quote_literal_cstr(shuttle_tablet_text_bound(tablet)),
+						 quote_literal_cstr(trap_name(relid, tablet->number)));
+	}
+	appendStringInfo(&text, ") AS w (bound, name)"
+					 " JOIN pg_catalog.pg_class AS c ON pg_catalog.lower(pg_catalog.pg_get_expr(c.relpartbound, c.oid)) = pg_catalog.lower(w.bound)"
+					 " AND c.relname <> w.name"
+					 " JOIN pg_catalog.pg_inherits AS h ON h.inhrelid = c.oid AND h.inhparent = pg_catalog.to_regclass(%s)"
+					 " JOIN pg_catalog.pg_constraint AS k ON k.conrelid = c.oid AND k.conname = 'shuttle_trap'"
+					 " AND pg_catalog.pg_get_constraintdef(k.oid) LIKE '%%false%%'"
+					 " LOOP EXECUTE pg_catalog.format('ALTER TABLE %%s RENAME TO %%I', r.trap, r.name); END LOOP; END",
+					 quote_literal_cstr(shuttle_local_name(relid)));
 	return psprintf("DO %s", quote_literal_cstr(text.data));
 }
 

@@ -203,10 +203,11 @@ extern List *shuttle_tables_that_need(const char *objects);
 /* The name of a table's tablet with its schema, quoted. */
 extern char *shuttle_tablet_qualified_name(Oid relid, int number);
 
-/* The name of the trap that stands for a tablet on other nodes: of a table's name, unquoted;
- * and of a table, with its schema, quoted. */
-extern char *shuttle_trap_name(const char *table, int number);
+/* The name of the trap that stands for a tablet on other nodes, with its schema, quoted. */
 extern char *shuttle_trap_qualified_name(Oid relid, int number);
+
+/* The statement that names the traps that a node has after the table. */
+extern char *shuttle_trap_text_names(Oid relid, const ShuttleLayout *layout);
 
 /* What follows PARTITION OF a table or ATTACH PARTITION. */
 extern char *shuttle_tablet_text_bound(const ShuttleTablet *tablet);

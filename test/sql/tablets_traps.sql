@@ -22,7 +22,8 @@ CREATE VIEW on_nodes AS SELECT server, r ->> 'relname' AS name, r ->> 'trap' AS 
 FROM shuttle.run_on_nodes($$SELECT relname, EXISTS (SELECT FROM pg_constraint WHERE conrelid = c.oid AND conname = 'shuttle_trap') AS trap
 	FROM pg_class AS c WHERE relnamespace = 'shop'::regnamespace AND relkind = 'r'$$) AS n, LATERAL json_array_elements(n.result::json) AS r;
 SELECT server, name, is_trap FROM on_nodes ORDER BY 2, 1;
--- the same names for a new table, with its own traps
+-- the same names for a new table, with its own traps; also if one had the tablet's name, as they once had
+SELECT server, ok FROM shuttle.run_on_nodes('ALTER TABLE shop.account_trap0 RENAME TO account_t0', '{n2}');
 ALTER TABLE account RENAME TO old_account;
 CREATE TABLE account (id int PRIMARY KEY, v int);
 SELECT shuttle.distribute_table('account', 'id', colocate_with => 'old_account');

@@ -214,23 +214,6 @@ index_name(Oid relid, const ShuttleNodePart *index)
 					index->name);
 }
 
-/* Where a tablet is not, there may be a trap for it. */
-static void
-rename_traps(Changes *changes, const ShuttleTablet *tablet)
-{
-	const char *schema = get_namespace_name(get_rel_namespace(changes->now.relid));
-	const char *old = quote_qualified_identifier(schema, shuttle_trap_name(changes->before->short_name, tablet->number));
-	const char *new = quote_identifier(shuttle_trap_name(changes->now.short_name, tablet->number));
-	ListCell   *cell;
-
-	foreach(cell, changes->servers)
-	{
-		if (lfirst_oid(cell) != tablet->serverid)
-			shuttle_node_statements_add(changes->statements, lfirst_oid(cell),
-										psprintf("ALTER TABLE %s RENAME TO %s", old, new));
-	}
-}
-
 /* Tablets are named after their table, here and on nodes. */
 static void
 rename_tablets(Changes *changes)
@@ -248,10 +231,10 @@ rename_tablets(Changes *changes)
 		shuttle_node_statements_add(changes->statements, tablet->serverid,
 									psprintf("ALTER TABLE %s RENAME TO %s", old, new));
 		(void) shuttle_local_run(psprintf("ALTER FOREIGN TABLE %s RENAME TO %s", old, new));
-		if (layout->traps)
-			rename_traps(changes, tablet);
 	}
 	table_close(rel, NoLock);
+	if (layout->traps)
+		add(changes, shuttle_trap_text_names(changes->now.relid, layout));
 }
 
 static void

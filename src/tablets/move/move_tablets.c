@@ -88,16 +88,12 @@ add_tables(const ShuttleMove *move, ShuttleNodeStatements *statements)
 	foreach(cell, move->relids)
 	{
 		Oid			relid = lfirst_oid(cell);
-		char	   *names;
 
 		texts = list_concat(texts, shuttle_table_text_needed(relid));
 		texts = list_concat(texts, shuttle_table_text_parent(relid, shuttle_local_text(key_query, relid)));
 		texts = list_concat(texts, shuttle_table_text_indexes(relid));
 		if (move->layout->traps)
 			texts = list_concat(texts, shuttle_traps_texts(relid, move->layout, move->target));
-		names = move->layout->traps ? shuttle_tablet_text_name_indexes(relid, move->layout) : NULL;
-		if (names != NULL)
-			texts = lappend(texts, names);
 	}
 	foreach(cell, move->relids)
 	{
@@ -143,6 +139,8 @@ add_drop(const ShuttleMove *move, ShuttleNodeStatements *statements, Oid serveri
 	{
 		Oid			relid = lfirst_oid(cell);
 
+		if (move->layout->traps)
+			shuttle_node_statements_add(statements, serverid, shuttle_trap_text_names(relid, move->layout));
 		for (int i = 0; i < nparts; i++)
 		{
 			add_literal(&names, shuttle_tablet_qualified_name(relid, are_new ? move->parts->tablets[i].number : move->number));
@@ -178,7 +176,6 @@ add_traps(const ShuttleMove *move, const ShuttleLayout *tablets, ShuttleNodeStat
 	{
 		for (int i = 0; i < tablets->ntablets; i++)
 			shuttle_node_statements_add(statements, serverid, shuttle_trap_text(lfirst_oid(cell), &tablets->tablets[i]));
-		add_names(lfirst_oid(cell), tablets, statements, serverid);
 	}
 }
 
