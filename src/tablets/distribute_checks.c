@@ -15,11 +15,9 @@
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_collation.h"
-#include "catalog/pg_proc.h"
 #include "commands/defrem.h"
 #include "commands/extension.h"
 #include "miscadmin.h"
-#include "nodes/nodeFuncs.h"
 #include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
@@ -338,47 +336,6 @@ refuse_key(Relation rel, const char *key)
 							   "Its collation is not deterministic, so that equal values can have different hash values on nodes.",
 							   choose_hint);
 	return NULL;
-}
-
-/* Functions of users are not looked at: most that are immutable are not declared so. */
-static bool
-is_mutable_function(Oid function, void *context)
-{
-	return function < FirstGenbkiObjectId && func_volatile(function) != PROVOLATILE_IMMUTABLE;
-}
-
-/* True of what another session may decide otherwise: it has another time zone,
- * another user, another DateStyle. */
-static bool
-depends_on_session(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, SQLValueFunction) ||
-		check_functions_in_node(node, is_mutable_function, NULL))
-		return true;
-	return expression_tree_walker(node, depends_on_session, context);
-}
-
-ShuttleRefusal *
-shuttle_refuse_session_checks(Relation rel, const char *only)
-{
-	const TupleConstr *constraints = RelationGetDescr(rel)->constr;
-	ShuttleRefusal *refusal = NULL;
-
-	for (int i = 0; refusal == NULL && constraints != NULL && i < constraints->num_check; i++)
-	{
-		const ConstrCheck *check = &constraints->check[i];
-
-		if ((only == NULL || strcmp(quote_identifier(check->ccname), only) == 0) &&
-			depends_on_session(stringToNode(check->ccbin), NULL))
-			refusal = shuttle_refusal(ERRCODE_FEATURE_NOT_SUPPORTED,
-									  psprintf("check constraint \"%s\" of table \"%s\" depends on the session",
-											   check->ccname, RelationGetRelationName(rel)),
-									  "Storage nodes check rows, in sessions with another user and other settings, such as the time zone.",
-									  "Use immutable functions only, as in (at AT TIME ZONE 'UTC')::date, or check the rows in a BEFORE trigger.");
-	}
-	return refusal;
 }
 
 ShuttleRefusal *

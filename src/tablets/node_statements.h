@@ -19,7 +19,7 @@ typedef struct ShuttleNodeStatements ShuttleNodeStatements;
 extern ShuttleNodeStatements *shuttle_node_statements_create(void);
 
 /* The same for statements that make or change objects there, code of users among them. To drop
- * what the caller owns, and to change rows, no right on the server is needed, as in core. */
+ * whole tables and functions of the caller's, and to change rows, no right on the server is needed. */
 extern ShuttleNodeStatements *shuttle_node_definitions_create(void);
 
 /* True if the current user may make objects on a node. */

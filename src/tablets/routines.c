@@ -261,7 +261,7 @@ shuttle_traps_texts(Oid relid, const ShuttleLayout *layout, Oid serverid)
 void
 shuttle_traps_make(Oid relid, const ShuttleLayout *layout, List *servers)
 {
-	ShuttleNodeStatements *statements = shuttle_node_statements_create();
+	ShuttleNodeStatements *statements = shuttle_node_definitions_create();
 	ListCell   *server;
 	ListCell   *text;
 

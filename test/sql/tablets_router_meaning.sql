@@ -1,5 +1,5 @@
 -- Statements with one key whose expressions mean something else on a node, or nothing: answers and
--- changes are those of a plain table.
+-- changes are those of a plain table. ON CONFLICT that writes a stored value as text is refused (13).
 \getenv test PG_ABS_SRCDIR
 \i :test/include/tablets.sql
 SELECT count(*) > 0 AS added FROM shuttle.use_node('n1');

@@ -41,6 +41,7 @@
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
+#include "utils/xml.h"
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_catalog.h"
@@ -105,7 +106,8 @@ has_usual_formats(void)
 {
 	return DateStyle == USE_ISO_DATES && DateOrder == DATEORDER_MDY &&
 		IntervalStyle == INTSTYLE_POSTGRES && extra_float_digits > 0 &&
-		bytea_output == BYTEA_OUTPUT_HEX && Array_nulls && !Transform_null_equals &&
+		bytea_output == BYTEA_OUTPUT_HEX && Array_nulls && !Transform_null_equals && !quote_all_identifiers &&
+		xmlbinary == XMLBINARY_BASE64 && xmloption == XMLOPTION_CONTENT &&
 		strcmp(GetConfigOption("standard_conforming_strings", false, false), "on") == 0;
 }
 

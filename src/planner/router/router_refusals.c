@@ -461,6 +461,9 @@ check_kind(ShuttleRoute *route, Node *node)
 		case T_CurrentOfExpr:
 			shuttle_route_refuse(route, "it has WHERE CURRENT OF");
 			break;
+		case T_XmlExpr:
+			shuttle_route_refuse(route, "it has XML");
+			break;
 		default:
 			if (!shuttle_is_merge_action(node))
 				shuttle_route_refuse(route, "it has an expression of a kind that a node may not know");

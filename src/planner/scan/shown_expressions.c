@@ -10,7 +10,7 @@
  *
  * - quote_ident() says what a setting says, which nodes have not; and until 15 postgres_fdw ships
  *   constants that name text search configurations and the like of users. Such an argument is
- *   shown with a collation that is nobody's, so that what is computed of it stays here.
+ *   shown with a collation that comes from no column, so that what is computed of it stays here.
  *
  * In finished plans the expressions are as they were written, since core compares them in
  * grouping columns, and users read them in EXPLAIN. A CASE that was made here has a location

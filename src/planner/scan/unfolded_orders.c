@@ -7,6 +7,7 @@
  * unfolded yet, and sends ORDER BY unnest(a): the node unfolds the rows to sort
  * them, and they are unfolded here once more. So such paths lose their order, of
  * stock postgres_fdw's servers, too.
+ *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 

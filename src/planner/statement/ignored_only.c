@@ -7,6 +7,7 @@
  * when a statement is analyzed, also that of a function, and when a query is planned,
  * which may read views that were made when the table was another one. Such a view in a
  * function that core inlines while it plans is seen by neither, and refused.
+ *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 

@@ -533,7 +533,7 @@ change_parts(Changes *changes)
 		if (now->kind != SHUTTLE_PART_CHECK &&
 			(before == NULL || strcmp(before->name, now->name) != 0))
 			is_named_anew = true;
-		if (before == NULL && now->kind == SHUTTLE_PART_CHECK && !changes->are_copies)
+		if (before == NULL && now->kind == SHUTTLE_PART_CHECK)
 			refuse_session_check(changes, now);
 		if (before == NULL)
 			add(changes, shuttle_table_text_add_part(changes->now.relid, now));

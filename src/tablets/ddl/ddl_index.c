@@ -384,8 +384,8 @@ ignore_only(const VacuumStmt *statement)
 		RangeVar   *name = lfirst_node(VacuumRelation, cell)->relation;
 		ShuttleTableKind kind;
 
-		if (!name->inh && OidIsValid(shuttle_ddl_find(name, &kind)))
-			name->inh |= kind == SHUTTLE_TABLE_DISTRIBUTED;
+		if (OidIsValid(shuttle_ddl_find(name, &kind)) && kind == SHUTTLE_TABLE_DISTRIBUTED)
+			name->inh = true;
 	}
 }
 

@@ -302,10 +302,10 @@ static bool
 has_half(const ShuttleMove *move)
 {
 	return strcmp(shuttle_move_need_side(move, move->target,
-										psprintf("SELECT pg_catalog.count(*) FROM pg_catalog.pg_constraint WHERE conname = 'shuttle_trap'"
-												 " AND pg_catalog.pg_get_constraintdef(oid) NOT LIKE '%%false%%'"
-												 " AND conrelid = ANY (ARRAY(SELECT pg_catalog.to_regclass(n) FROM pg_catalog.unnest(ARRAY[%s]) AS n))",
-												 shuttle_move_new_names(move, true))), "0") != 0;
+										 psprintf("SELECT pg_catalog.count(*) FROM pg_catalog.pg_constraint WHERE conname = 'shuttle_trap'"
+												  " AND pg_catalog.pg_get_constraintdef(oid) NOT LIKE '%%false%%'"
+												  " AND conrelid = ANY (ARRAY(SELECT pg_catalog.to_regclass(n) FROM pg_catalog.unnest(ARRAY[%s]) AS n))",
+												  shuttle_move_new_names(move, true))), "0") != 0;
 }
 
 static void

@@ -164,7 +164,7 @@ shuttle_split_check_files(ShuttleMove *move)
 {
 	char	   *files = shuttle_move_need_side(move, move->source,
 											   psprintf("SELECT pg_catalog.array_agg(pg_catalog.pg_relation_filenode(pg_catalog.to_regclass(n)))::text"
-													   " FROM pg_catalog.unnest(ARRAY[%s]) AS n", shuttle_move_names(move, true)));
+														" FROM pg_catalog.unnest(ARRAY[%s]) AS n", shuttle_move_names(move, true)));
 
 	if (move->files != NULL && strcmp(move->files, files) != 0)
 		refuse(move, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,

@@ -81,7 +81,7 @@ shuttle_refuse_reference(Relation rel)
 										RelationGetRelationName(rel)),
 							   "Rows of copies are found by the primary key.",
 							   "Add one with ALTER TABLE ... ADD PRIMARY KEY.");
-	return NULL;
+	return shuttle_refuse_session_checks(rel, NULL);
 }
 
 static void
