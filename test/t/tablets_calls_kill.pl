@@ -201,7 +201,7 @@ is("@missing", '', 'each that was done is there');
 is("@undead", '', 'none that failed is there');
 
 # a query node that was killed last has forgotten its counts
-$query->safe_psql('postgres', payment(99_000_000));
+$query->safe_psql('postgres', 'SELECT bank.pay(1, 99000000, 1)');
 cmp_ok($query->safe_psql('postgres', 'SELECT sum(calls) FROM shuttle.node_stats'), '>', 0, 'nodes executed calls');
 is($query->safe_psql('postgres', 'SELECT * FROM shuttle.check()'), '', 'check');
 $cluster->stop;
