@@ -1,6 +1,7 @@
 """Rows of the runbook about commits: a node's answer is lost, by a relay in front of it."""
 
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -62,6 +63,33 @@ def test_a_node_has_not_committed_yet(relay: Relay, here: Session, fate: Fate) -
     assert len(here.run(look)) == (fate is Fate.LOST)
     here.run(recover)
     assert here.run(look) == []
+    assert here.run(COUNTS) == [(1, 1)]
+
+
+def set_standbys(running: Cluster, names: str) -> None:
+    run_on(
+        running.query,
+        f"ALTER SYSTEM SET synchronous_standby_names = '{names}'",
+        "SELECT pg_reload_conf()",
+    )
+
+
+def test_the_wait_for_a_standby_is_cancelled(running: Cluster, here: Session) -> None:
+    row = find_row("WARNING, 40003")
+    (look,) = row.statements()
+    waits = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+    set_standbys(running, "nobody")
+    here.run("BEGIN", WRITE_ONE, WRITE_TWO)
+    commit = threading.Thread(target=lambda: here.run("COMMIT"))
+    commit.start()
+    deadline = time.monotonic() + TIMEOUT_S
+    while run_on(running.query, waits) == [] and time.monotonic() < deadline:
+        time.sleep(0.1)
+    commit.join(TIMEOUT_S)
+    assert [warning.sqlstate for warning in here.warnings if row.tells(warning)] == ["40003"] * 2
+    assert len(here.run(look)) == 2
+    set_standbys(running, "")
+    here.run("SELECT * FROM shuttle.recover()")
     assert here.run(COUNTS) == [(1, 1)]
 
 

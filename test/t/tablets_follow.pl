@@ -79,6 +79,7 @@ is(has_database('shop'), '0 0', 'DROP DATABASE');
 
 $here->safe_psql('postgres', 'CREATE DATABASE "Shop 1" OWNER "tpcc owner"');
 is($here->safe_psql('Shop 1', q{
+	GRANT USAGE ON FOREIGN SERVER n1, n2 TO "tpcc owner";
 	SET SESSION AUTHORIZATION "tpcc owner";
 	CREATE SCHEMA s;
 	CREATE TABLE s.t (id int PRIMARY KEY, n int);
