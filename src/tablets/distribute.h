@@ -51,14 +51,16 @@ extern ShuttleRefusal *shuttle_refuse_taken(Relation rel);
 extern ShuttleRefusal *shuttle_refuse_distribution(Relation rel, const char *key,
 												   const List *group);
 
-/*
- * a check constraint that a node's session may decide otherwise.
- * only: the quoted name of the one to look at; NULL: all;
- */
-extern ShuttleRefusal *shuttle_refuse_session_checks(Relation rel, const char *only);
-
 /* what cannot be a reference table (reference.c). */
 extern ShuttleRefusal *shuttle_refuse_reference(Relation rel);
+
+/* ---- session_checks.c */
+
+/*
+ * An error if a node's session may decide a check constraint otherwise; else NULL.
+ * only: the quoted name of the constraint to look at; NULL: all.
+ */
+extern ShuttleRefusal *shuttle_refuse_session_checks(Relation rel, const char *only);
 
 /* ---- load.c */
 

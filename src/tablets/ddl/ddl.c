@@ -360,6 +360,28 @@ follow_function(List *name)
 	}
 }
 
+/* Privileges on tablets would lead past those of the table, and past its policies. */
+static void
+run_grant(const ShuttleDdl *ddl)
+{
+	const GrantStmt *statement = castNode(GrantStmt, ddl->pstmt->utilityStmt);
+	bool		is_of_tables = statement->is_grant && statement->objtype == OBJECT_TABLE &&
+		OidIsValid(shuttle_extension_table(SHUTTLE_TABLE_TABLES));
+	ListCell   *cell;
+
+	foreach(cell, is_of_tables && statement->targtype == ACL_TARGET_OBJECT ? statement->objects : NIL)
+	{
+		ShuttleTableKind kind;
+		Oid			relid = shuttle_ddl_find(lfirst_node(RangeVar, cell), &kind);
+
+		if (kind == SHUTTLE_TABLE_TABLET)
+			shuttle_ddl_refuse_tablet(relid);
+	}
+	run_as_it_is(ddl);
+	if (is_of_tables && statement->targtype == ACL_TARGET_ALL_IN_SCHEMA)
+		shuttle_ddl_revoke_in_schemas(statement);
+}
+
 /* Statements that name no table; the extension may not be in this database. */
 static void
 run_on_others(const ShuttleDdl *ddl)
@@ -388,7 +410,7 @@ run_on_others(const ShuttleDdl *ddl)
 			follow_function(castNode(AlterFunctionStmt, statement)->func->objname);
 			break;
 		case T_GrantStmt:
-			shuttle_ddl_grant(ddl);
+			run_grant(ddl);
 			break;
 		case T_ConstraintsSetStmt:
 			if (OidIsValid(shuttle_extension_table(SHUTTLE_TABLE_TABLES)) && shuttle_nodes_all() != NIL)

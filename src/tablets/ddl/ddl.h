@@ -177,8 +177,8 @@ extern void shuttle_ddl_create_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY
 
 /* ---- ddl_grant.c */
 
-/* Runs GRANT, so that it gives nothing on tablets. */
-extern void shuttle_ddl_grant(const ShuttleDdl *ddl);
+/* Takes from tablets what GRANT ON ALL TABLES IN SCHEMA has given. */
+extern void shuttle_ddl_revoke_in_schemas(const GrantStmt *statement);
 
 /* ---- ddl_truncate.c */
 

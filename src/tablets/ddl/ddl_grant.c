@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  * ddl_grant.c
- *	  GRANT, which gives no privileges on tablets.
+ *	  GRANT ON ALL TABLES IN SCHEMA, which gives no privileges on tablets.
  *
  * They would lead past the privileges and policies of the table.
  *-------------------------------------------------------------------------
@@ -11,7 +11,6 @@
 #include "catalog/namespace.h"
 #include "utils/builtins.h"
 
-#include "cluster/shuttle_cluster.h"
 #include "tablets/ddl/ddl.h"
 #include "tablets/tablets_internal.h"
 
@@ -20,23 +19,8 @@ static const char *const tablets_query =
 "SELECT c.oid::text FROM shuttle.tables JOIN pg_inherits ON inhparent = relation JOIN pg_class AS c ON c.oid = inhrelid"
 " WHERE c.relnamespace = $1";
 
-static void
-refuse_tablets(const GrantStmt *statement)
-{
-	ListCell   *cell;
-
-	foreach(cell, statement->objects)
-	{
-		ShuttleTableKind kind;
-		Oid			relid = shuttle_ddl_find(lfirst_node(RangeVar, cell), &kind);
-
-		if (kind == SHUTTLE_TABLE_TABLET)
-			shuttle_ddl_refuse_tablet(relid);
-	}
-}
-
-static void
-revoke_in_schemas(const GrantStmt *statement)
+void
+shuttle_ddl_revoke_in_schemas(const GrantStmt *statement)
 {
 	ListCell   *cell;
 	ListCell   *tablet;
@@ -47,18 +31,4 @@ revoke_in_schemas(const GrantStmt *statement)
 		foreach(tablet, shuttle_local_texts(tablets_query, get_namespace_oid(strVal(lfirst(cell)), false)))
 			shuttle_local_revoke(atooid(lfirst(tablet)));
 	}
-}
-
-void
-shuttle_ddl_grant(const ShuttleDdl *ddl)
-{
-	const GrantStmt *statement = castNode(GrantStmt, ddl->pstmt->utilityStmt);
-	bool		is_of_tables = statement->is_grant && statement->objtype == OBJECT_TABLE &&
-		OidIsValid(shuttle_extension_table(SHUTTLE_TABLE_TABLES));
-
-	if (is_of_tables && statement->targtype == ACL_TARGET_OBJECT)
-		refuse_tablets(statement);
-	shuttle_ddl_run_here(ddl, copyObject(ddl->pstmt->utilityStmt));
-	if (is_of_tables && statement->targtype == ACL_TARGET_ALL_IN_SCHEMA)
-		revoke_in_schemas(statement);
 }
