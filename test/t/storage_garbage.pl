@@ -140,7 +140,7 @@ sub attempt
 	@odd = () if $kind eq 'other_types' && "@odd" =~ /^42(?:804|883|704)$/;	# the node about types that are not its own
 	@odd = () if $name =~ /write|transaction/ && "@odd" =~ /^42(?:601|704|804)$/;	# the node about a type that it had not said
 	@odd = () if $kind =~ /^(?:tag|empty)$/ && "@odd" eq '40001';	# a result too many: the next one's number of rows is not that of those sent
-	@odd = () if $name =~ /table|node|repair/ && "@odd" =~ /^(?:55000|23502|42\w\w\w)$/;	# what the node is, or has, by its own words
+	@odd = () if $name =~ /table|node|repair/ && "@odd" =~ /^(?:55000|23\w\w\w|42\w\w\w)$/;	# what the node is, or has, by its own words
 	push @wrong, "$label: $err" if @odd || $err =~ /^server closed the connection|^FATAL|^PANIC/m;
 	if ($name eq 'all nodes')
 	{
