@@ -89,7 +89,6 @@ SET IntervalStyle = sql_standard;
 SET xmlbinary = hex;
 SET array_nulls = off;
 SET transform_null_equals = on;
-SET standard_conforming_strings = off;
 SET default_text_search_config = 'shop.own';
 SELECT * FROM differing;
 RESET ALL;
