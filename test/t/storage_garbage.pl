@@ -85,7 +85,7 @@ my %statements = (
 	'counters' => [ '', q{SELECT count(*) FROM many WHERE id > local(0); EXPLAIN (ANALYZE, DIST, COSTS off, TIMING off, SUMMARY off, BUFFERS off) SELECT f FROM many WHERE id > local(50);} ],
 	'a sample' => [ '', 'ANALYZE many;' ],
 	'an import' => [ '', 'IMPORT FOREIGN SCHEMA node FROM SERVER far INTO other; SELECT count(*) FROM pg_class WHERE relnamespace = $$other$$::regnamespace;', 'DROP SCHEMA other CASCADE; CREATE SCHEMA other;' ],
-	'all nodes' => [ '', q{SELECT ok, sqlstate, result FROM shuttle.run_on_nodes('SELECT id, n FROM node.many WHERE id < 4');} ],
+	'all nodes' => [ '', q{SELECT ok, sqlstate, result FROM shuttle.run_on_nodes('SELECT id, n FROM node.many WHERE id < 4', '{far}');} ],
 	'a check of tables' => [ '', 'SELECT * FROM shuttle.check();' ],
 	'a repair' => [ '', 'SELECT * FROM shuttle.check(repair => true);' ],
 	'a distributed table' => [ $quiet, q{SELECT shuttle.distribute_table('here', 'id', 2); SELECT count(*) FROM here;}, 'ROLLBACK;' ],
